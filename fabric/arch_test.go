@@ -1,0 +1,276 @@
+package fabric_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const modulePath = "github.com/rackfab/rackfab"
+
+// A room is a directory of the module and what lies below it. The longest room
+// that fits a file rules it.
+type room struct {
+	dir  string
+	ours []string // what it may import of this module; "x/..." is x and all below
+	mods []string // what it may import of other modules; nil is anything
+	why  string
+}
+
+var none = []string{}
+
+// rooms is the direction of imports, from the inside out.
+var rooms = []room{
+	{"fabric/unit", none, none, "unit is the ground floor: everything stands on it, so it stands on nothing of ours"},
+	{"fabric/frame", []string{"fabric/unit"}, none, "frame knows byte offsets; queues, flows and schemes are told about frames, not the reverse"},
+	{"fabric/cc", []string{"fabric/unit"}, none, "an algorithm takes numbers and gives a rate, so that it can be held against its paper alone"},
+	{"fabric", []string{"fabric/frame", "fabric/unit"}, none, "the contract names frames and quantities; whoever keeps the contract imports it"},
+	{"fabric/nic", []string{"fabric", "fabric/cc", "fabric/frame", "fabric/unit"}, none, "a NIC knows no switch, no topology and no driver: it learns of them by frames and its Config"},
+	{"fabric/switching", []string{"fabric", "fabric/cc", "fabric/frame", "fabric/unit"}, none, "a switch knows no NIC, no topology and no driver: it learns of them by frames and its Config"},
+	{"fabric/topology", []string{"fabric", "fabric/cc", "fabric/frame", "fabric/unit"}, []string{"go.yaml.in/yaml/v3"}, "the scenario is data, the same for every machine; package rack turns it into machines"},
+	{"fabric/node", []string{"fabric", "fabric/frame", "fabric/unit"}, []string{"github.com/cespare/xxhash/v2"}, "an inbox orders and digests frames for any Machine, so it knows none"},
+	{"fabric/measure", []string{"fabric", "fabric/topology", "fabric/unit"}, none, "figures come from notes alone, so that every kind of run yields the same table"},
+	{"fabric/rack", []string{"fabric", "fabric/cc", "fabric/frame", "fabric/nic", "fabric/node", "fabric/switching", "fabric/topology", "fabric/unit"}, none, "rack builds machines from a scenario; who drives them is the concern of lab and runner"},
+	{"fabric/lab", []string{"fabric/..."}, none, "the lab is the machine room's own test bench: no bus and no process takes part"},
+	{"bus", []string{"bus/...", "fabric/frame", "fabric/unit"}, nil, "the bus carries frames and knows no machine, so that any machine can stand behind it"},
+	{"proto", []string{"proto/..."}, nil, "a contract on the wire outlives the code on both sides of it"},
+	{"services", []string{"services/internal/...", "bus/...", "fabric/...", "proto/..."}, nil, "services only wire things together, and reach one another by gRPC alone"},
+	{"docs", []string{"fabric/..."}, nil, "tools that write documents read the repository; they run nothing"},
+	{"cmd", []string{"..."}, nil, "the binary may use every room"},
+	{"e2e", []string{"..."}, nil, "whole-system tests may use every room"},
+	{"compose", []string{"..."}, nil, "the container rack is generated from every room's facts"},
+}
+
+// doors lists the modules of the world that one room alone may speak to.
+var doors = []struct{ module, dir, why string }{
+	{"go.opentelemetry.io", "services/internal/telemetry", "machines note and telemetry alone turns notes into spans and metrics; call it instead"},
+	{"github.com/nats-io", "bus", "the bus is the only door to NATS; take a bus.Link instead"},
+}
+
+// pure lists the standard packages that have no clock, no I/O, no concurrency
+// and no hidden state. A trailing slash takes in all below.
+var pure = []string{
+	"bytes", "cmp", "embed", "encoding", "encoding/", "errors", "fmt", "hash", "hash/adler32", "hash/crc32",
+	"hash/crc64", "hash/fnv", "io", "iter", "maps", "math", "math/big", "math/bits", "math/cmplx", "math/rand/v2",
+	"slices", "sort", "strconv", "strings", "text/", "unicode", "unicode/",
+}
+
+// impure says what to use instead of the packages that one reaches for by habit.
+var impure = map[string]string{
+	"time":         "a machine has no clock: take now as a unit.Time",
+	"os":           "a machine has no I/O: the caller reads files and hands in bytes",
+	"net":          "a machine has no network: frames leave by fabric.Out",
+	"sync":         "a machine has one caller at a time: it needs no lock",
+	"sync/atomic":  "a machine has one caller at a time: it needs no atomic",
+	"context":      "a machine never waits: there is nothing to cancel",
+	"log":          "a machine does not log: emit a fabric.Note",
+	"log/slog":     "a machine does not log: emit a fabric.Note",
+	"runtime":      "a machine does not know what it runs on",
+	"unsafe":       "what a machine does must not depend on memory layout",
+	"math/rand":    "use a seeded source of math/rand/v2 from the Config",
+	"crypto/rand":  "use a seeded source of math/rand/v2 from the Config",
+	"hash/maphash": "its seed differs between processes: use xxhash in fabric/node, or hash/fnv",
+}
+
+// testModules lists what tests under fabric/ may use beside the standard library.
+var testModules = []string{
+	"github.com/cespare/xxhash/v2", "github.com/cockroachdb/datadriven", "github.com/google/go-cmp",
+	"github.com/rogpeppe/go-internal", "github.com/santhosh-tekuri/jsonschema/v6", "go.yaml.in/yaml/v3", "pgregory.net/rapid",
+}
+
+// seeded lists what may be named of math/rand/v2 in a machine: sources that are
+// made from a seed. The package's own functions draw from a global source.
+var seeded = []string{"New", "NewPCG", "NewChaCha8", "NewZipf", "Rand", "Source", "PCG", "ChaCha8", "Zipf"}
+
+// TestImportsPointOneWay walks every Go file of the module and holds the rules
+// above. It reads the files itself, so that the test cache sees them change.
+func TestImportsPointOneWay(t *testing.T) {
+	root := os.DirFS("..")
+	checked := 0
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
+			return fs.SkipDir
+		}
+		if d.IsDir() || path.Ext(name) != ".go" {
+			return nil
+		}
+		src, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(name)))
+		if err != nil {
+			return err
+		}
+		checked++
+		for _, v := range violations(t, name, src) {
+			t.Error(v)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if checked < 10 {
+		t.Errorf("checked %d files: the walk does not see the module", checked)
+	}
+}
+
+// violations lists the rules that the file breaks, each with its place and its
+// reason. name is the file's path from the module's root.
+func violations(t *testing.T, name string, src []byte) []string {
+	t.Helper()
+	fset := token.NewFileSet()
+	mode := parser.ImportsOnly
+	if strings.HasPrefix(name, "fabric/") {
+		mode = parser.SkipObjectResolution
+	}
+	file, err := parser.ParseFile(fset, name, src, mode)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	var found []string
+	report := func(pos token.Pos, format string, args ...any) {
+		found = append(found, fmt.Sprintf("%s: %s", fset.Position(pos), fmt.Sprintf(format, args...)))
+	}
+	r, ok := roomOf(path.Dir(name))
+	if !ok {
+		report(file.Pos(), "no room holds this directory: give it a row in fabric/arch_test.go that says what it may import")
+		return found
+	}
+	test := strings.HasSuffix(name, "_test.go")
+	for _, spec := range file.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatalf("%s: import %s: %v", name, spec.Path.Value, err)
+		}
+		if why := refuse(r, path.Dir(name), imported, test); why != "" {
+			report(spec.Pos(), "imports %s: %s", imported, why)
+		}
+	}
+	if inFabric(r) && !test {
+		impureCode(file, report)
+	}
+	return found
+}
+
+func inFabric(r room) bool { return within(r.dir, "fabric") }
+
+// within tells whether dir is root or lies below it.
+func within(dir, root string) bool { return dir == root || strings.HasPrefix(dir, root+"/") }
+
+func roomOf(dir string) (room, bool) {
+	var best room
+	for _, r := range rooms {
+		// The root package of fabric holds no sub-room: a new one needs its own row.
+		fits := within(dir, r.dir) && (r.dir != "fabric" || dir == "fabric")
+		if fits && len(r.dir) > len(best.dir) {
+			best = r
+		}
+	}
+	return best, best.dir != ""
+}
+
+// refuse says why a file in directory dir of room r may not import the package,
+// "" if it may.
+func refuse(r room, dir, imported string, test bool) string {
+	for _, d := range doors {
+		if within(imported, d.module) && !within(dir, d.dir) {
+			return d.why
+		}
+	}
+	if within(imported, modulePath) {
+		return refuseOurs(r, dir, strings.TrimPrefix(strings.TrimPrefix(imported, modulePath), "/"), test)
+	}
+	first, _, _ := strings.Cut(imported, "/")
+	if !strings.Contains(first, ".") {
+		return refuseStandard(r, imported, test)
+	}
+	allowed := r.mods
+	if test && allowed != nil {
+		allowed = testModules
+	}
+	if allowed == nil || slices.ContainsFunc(allowed, func(m string) bool { return within(imported, m) }) {
+		return ""
+	}
+	return "the machine room imports no module but xxhash in fabric/node and yaml in fabric/topology (docs/adr/002)"
+}
+
+func refuseOurs(r room, dir, imported string, test bool) string {
+	if test && (imported == dir || within(imported, "fabric")) {
+		return ""
+	}
+	// The rooms of fabric are one package and its parts.
+	if inFabric(r) && r.dir != "fabric" && within(imported, r.dir) {
+		return ""
+	}
+	for _, allowed := range r.ours {
+		below, all := strings.CutSuffix(allowed, "...")
+		below = strings.TrimSuffix(below, "/")
+		if imported == allowed || all && (below == "" || within(imported, below)) {
+			return ""
+		}
+	}
+	return r.why
+}
+
+func refuseStandard(r room, imported string, test bool) string {
+	if !inFabric(r) || test {
+		return ""
+	}
+	if why, known := impure[imported]; known {
+		return why
+	}
+	for _, p := range pure {
+		if imported == p || strings.HasSuffix(p, "/") && strings.HasPrefix(imported, p) {
+			return ""
+		}
+	}
+	return "the machine room imports pure standard packages only; if this one has no clock, I/O, lock or hidden state, add it to pure"
+}
+
+// impureCode reports what no import betrays: goroutines, channels, printing and
+// the global random source.
+func impureCode(file *ast.File, report func(token.Pos, string, ...any)) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			report(n.Pos(), "starts a goroutine: a machine has one caller, services/internal/runner is the only loop")
+		case *ast.ChanType, *ast.SelectStmt:
+			report(n.Pos(), "uses a channel: effects leave by fabric.Out")
+		case *ast.SelectorExpr:
+			id, ok := n.X.(*ast.Ident)
+			switch {
+			case !ok:
+			case importedAs(file, "math/rand/v2", "rand") == id.Name && !slices.Contains(seeded, n.Sel.Name):
+				report(n.Pos(), "draws from the global random source: use the seeded source of the Config")
+			case importedAs(file, "fmt", "fmt") == id.Name && strings.HasPrefix(n.Sel.Name, "Print"):
+				report(n.Pos(), "prints: emit a fabric.Note or return a string")
+			}
+		}
+		return true
+	})
+}
+
+// importedAs gives the name under which the file knows the package, "" if it
+// does not import it.
+func importedAs(file *ast.File, pkg, base string) string {
+	for _, spec := range file.Imports {
+		if spec.Path.Value != strconv.Quote(pkg) {
+			continue
+		}
+		if spec.Name != nil {
+			return spec.Name.Name
+		}
+		return base
+	}
+	return ""
+}

@@ -1,0 +1,78 @@
+package cc
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Marking is the marking law that a scheme needs in the switches.
+type Marking string
+
+// Marking laws.
+const (
+	MarkNone  Marking = "none"  // no mark
+	MarkRED   Marking = "red"   // random early detection
+	MarkNPECN Marking = "npecn" // NP-ECN, PCN §5.1
+)
+
+// Notification is what a receiver sends back beside ACKs.
+type Notification string
+
+// Notification modes.
+const (
+	NotifyNone Notification = "none" // nothing
+	NotifyPCN  Notification = "pcn"  // a CNP every period, both ways, with RecRate (PCN §5.2)
+)
+
+// Scheme is a row of the table of schemes.
+type Scheme struct {
+	Name         string
+	Title        string
+	Marking      Marking
+	Notification Notification
+}
+
+// Schemes is the table of schemes, in the order in which they are compared.
+var Schemes = []Scheme{
+	{"pfc", "priority flow control alone", MarkNone, NotifyNone},
+	{"pcn", "photonic congestion notification (NSDI'20)", MarkNPECN, NotifyPCN},
+}
+
+// Find gives the scheme of that name, or an error that lists the names.
+func Find(name string) (Scheme, error) {
+	names := make([]string, len(Schemes))
+	for i, s := range Schemes {
+		if s.Name == name {
+			return s, nil
+		}
+		names[i] = s.Name
+	}
+	return Scheme{}, fmt.Errorf("unknown scheme %q, want one of %s", name, strings.Join(names, ", "))
+}
+
+// Params holds the settings of every scheme.
+type Params struct {
+	PCN PCNParams
+}
+
+// Default gives the published settings of every scheme.
+func Default() Params { return Params{PCN: DefaultPCN()} }
+
+// New makes the reaction point of a flow under the named scheme. line is the
+// rate of the NIC's link; initial is the rate at which the flow begins, line
+// rate if 0.
+func New(scheme string, p Params, line, initial unit.Rate) (Algorithm, error) {
+	if initial <= 0 || initial > line {
+		initial = line
+	}
+	switch scheme {
+	case "pfc":
+		return NewFixed(initial), nil
+	case "pcn":
+		return NewPCN(p.PCN, line, initial), nil
+	}
+	_, err := Find(scheme)
+	return nil, err
+}

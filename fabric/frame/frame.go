@@ -1,0 +1,60 @@
+// Package frame is what is on the wire: the real header bytes of RoCEv2 over
+// Ethernet and of priority flow control, one file per header, with accessors
+// that read and rewrite the bytes in place. It knows offsets and checksums; it
+// does not know queues, flows or schemes.
+//
+// Sources: IEEE 802.3 and 802.1Q (Ethernet, PFC), RFC 791 (IPv4), RFC 768
+// (UDP), IBTA volume 1 with Annex A17 (BTH and its extensions, ICRC).
+package frame
+
+import "github.com/rackfab/rackfab/fabric/unit"
+
+// HeaderRoom is the largest header stack, in bytes, that a Frame can hold.
+const HeaderRoom = 128
+
+// Trailer lengths in bytes. They count towards a frame's length; the bytes
+// themselves are written where a frame leaves the fabric (a capture).
+const (
+	ICRCLen = 4 // invariant CRC of RoCEv2, IBTA A17.3.3
+	FCSLen  = 4 // Ethernet frame check sequence
+	MinLen  = 64
+)
+
+// Frame is one frame on a link: its header bytes up to the payload, and the
+// length of the payload, whose bytes are elided. A Frame is a value; copying it
+// copies the header.
+type Frame struct {
+	// Arrival is the instant at which the last bit is in at the receiving node:
+	// start of transmission + serialisation + propagation. The sender stamps it.
+	Arrival unit.Time
+	// Trace rides beside the frame and names the message that it belongs to; 0
+	// is none. It is not on the wire and not in the digest.
+	Trace uint64
+	// Payload counts the elided payload bytes, pad included.
+	Payload uint32
+	n       uint8
+	head    [HeaderRoom]byte
+}
+
+// Header gives the header bytes themselves, not a copy.
+func (f *Frame) Header() []byte { return f.head[:f.n] }
+
+// SetHeader copies b in as the header bytes. It reports false, and changes
+// nothing, if b is longer than HeaderRoom.
+func (f *Frame) SetHeader(b []byte) bool {
+	if len(b) > HeaderRoom {
+		return false
+	}
+	f.n = uint8(copy(f.head[:], b))
+	return true
+}
+
+// Len gives the frame's length on the wire in bytes, from destination address
+// to FCS, padded to the Ethernet minimum of 64.
+func (f *Frame) Len() unit.Bytes {
+	n := int(f.n) + int(f.Payload) + FCSLen
+	if f.Class() == ClassRoCE {
+		n += ICRCLen
+	}
+	return unit.Bytes(max(n, MinLen))
+}

@@ -1,0 +1,58 @@
+// Package nic is an RDMA network interface: reliable-connection queue pairs that
+// send and receive RoCEv2, a pacer per flow driven by package cc, and the
+// notification point. It knows flows, windows and retransmissions; it does not
+// know switches.
+package nic
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Config describes one NIC. It has one port, number 0.
+type Config struct {
+	Name     string
+	Host     int // index of the host: frame.HostMAC(Host), frame.HostIP(Host)
+	Seed     uint64
+	Rate     unit.Rate
+	Delay    unit.Time  // propagation of the link
+	Overhead unit.Bytes // per frame on the link beyond frame.Len
+	// Payload is the largest payload of a data packet, in bytes.
+	Payload unit.Bytes
+	// AckEvery is how many data packets one ACK covers; the last packet of a
+	// message, and every one with AckReq set, is acknowledged at once.
+	AckEvery int
+	// Timeout is the retransmission timer, 0 for none.
+	Timeout unit.Time
+	// ControlRate limits the receiver's control packets (ACK, NAK, CNP), in
+	// packets per second; 0 is no limit (CETH-9). ControlQueue bounds their
+	// queue in packets.
+	ControlRate  int64
+	ControlQueue int
+	// DataDSCP and ControlDSCP mark data, and ACK, NAK and CNP.
+	DataDSCP, ControlDSCP uint8
+	// DSCP maps code points to the classes that PAUSE frames name.
+	DSCP [64]fabric.Priority
+
+	Notification cc.Notification
+	PCN          cc.PCNParams // notification point of PCN
+	Scheme       string       // of flows that start here
+	CC           cc.Params
+
+	Flows []FlowConfig // flows that start or end here
+}
+
+// Endless is the size of a flow that sends until the run ends.
+const Endless unit.Bytes = -1
+
+// FlowConfig is one flow: a queue pair that WRITEs one message. The sender's
+// queue pair is frame.SenderQP(ID), the receiver's frame.ReceiverQP(ID).
+type FlowConfig struct {
+	ID       fabric.FlowID
+	From, To int // hosts
+	Size     unit.Bytes
+	Start    unit.Time
+	Initial  unit.Rate // 0 is line rate
+	Source   uint16    // UDP source port, the flow's entropy
+}

@@ -1,0 +1,98 @@
+package fabric
+
+import (
+	"fmt"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Kind says what a Note reports. The words follow htsim's logger vocabulary and
+// IEEE 802.1Q.
+type Kind uint8
+
+// Kinds of notes, with the meaning of A and B.
+const (
+	// Notes of every frame; left out when Out.Quiet is set.
+	Enqueued    Kind = iota // a frame joined the egress queue; A its length, B the queue's bytes after it
+	Dequeued                // a frame left the egress queue to be sent; A its length, B the queue's bytes after it
+	Marked                  // a frame got congestion experienced (CE); A the queue's bytes
+	Transmitted             // a NIC put a data frame of the flow on the wire; A its payload bytes, B its PSN
+	Received                // an in-order data frame came in at its receiver; A its length, B its PSN
+	Acked                   // an ACK came in at the sender; A the PSN that it acknowledges
+	perFrameEnd
+
+	Delivered      // payload came in, in order; A its bytes
+	Dropped        // a frame was lost; A its length, B the DropReason
+	PauseSent      // XOFF sent by this node on port; A quanta, B ingress occupancy in bytes
+	ResumeSent     // XON sent by this node on port; B ingress occupancy in bytes
+	Paused         // this node was told to hold port and priority
+	Resumed        // the hold ended, by XON or expiry; A how long it lasted in ps
+	RateChanged    // a reaction point moved; A the new rate in bit/s, B the old
+	Notified       // a notification point sent a CNP; A 1 if it announces congestion, B RecRate in Mbit/s
+	NotificationIn // a CNP came in at the reaction point; A and B as in Notified
+	OutOfSequence  // a data frame past a gap came in; A its PSN, B the expected one
+	NakSent        // a receiver asked for a resend; A the expected PSN
+	Retransmitted  // a sender went back; A the PSN that it goes back to, B how many frames
+	TimedOut       // the retransmission timer fired; A the oldest unacknowledged PSN
+	FlowStarted    // a flow became ready to send; A its size in bytes, -1 if endless
+	Completed      // a flow's last byte was acknowledged at the sender; A its bytes, B its start in ps
+	Malformed      // a frame that no rule fits was discarded; A its length
+	kindEnd
+)
+
+// PerFrame tells whether a note of the kind comes for every frame.
+func (k Kind) PerFrame() bool { return k < perFrameEnd }
+
+var kindNames = [kindEnd]string{
+	Enqueued: "enqueued", Dequeued: "dequeued", Marked: "marked", Transmitted: "transmitted",
+	Received: "received", Acked: "acked", Delivered: "delivered", Dropped: "dropped",
+	PauseSent: "pause-sent", ResumeSent: "resume-sent", Paused: "paused", Resumed: "resumed",
+	RateChanged: "rate-changed", Notified: "notified", NotificationIn: "notification-in",
+	OutOfSequence: "out-of-sequence", NakSent: "nak-sent", Retransmitted: "retransmitted",
+	TimedOut: "timed-out", FlowStarted: "flow-started", Completed: "completed", Malformed: "malformed",
+}
+
+// String names the kind, "pause-sent".
+func (k Kind) String() string {
+	if int(k) < len(kindNames) && kindNames[k] != "" {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind(%d)", uint8(k))
+}
+
+// DropReason says why a frame was lost; it is the B of a Dropped note.
+type DropReason int64
+
+// Reasons for a loss. Nothing else in the fabric loses a frame.
+const (
+	DropHeadroom     DropReason = iota + 1 // lossless class, headroom exhausted
+	DropBuffer                             // lossy class, no room under its threshold
+	DropNoRoute                            // no port leads to the destination
+	DropControlQueue                       // a NIC's control queue was full
+)
+
+// String names the reason, "headroom".
+func (r DropReason) String() string {
+	switch r {
+	case DropHeadroom:
+		return "headroom"
+	case DropBuffer:
+		return "buffer"
+	case DropNoRoute:
+		return "no-route"
+	case DropControlQueue:
+		return "control-queue"
+	}
+	return fmt.Sprintf("reason(%d)", int64(r))
+}
+
+// Note is one thing that happened at a node.
+type Note struct {
+	At       unit.Time
+	A, B     int64
+	Trace    uint64
+	Flow     FlowID
+	Kind     Kind
+	Priority Priority
+	Port     Port
+}

@@ -1,0 +1,104 @@
+// Package topology is the rack and the scenario as data: who is cabled to whom,
+// what flows, and with which settings. It parses and validates the YAML that
+// people write, expands it, and computes routes. It knows no machine.
+package topology
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Scenario is a validated scenario with every range, burst and default expanded.
+// It is what machines are built from.
+type Scenario struct {
+	Name     string
+	Seed     uint64
+	Duration unit.Time
+	Bin      unit.Time // width of the recorded series
+	Scheme   string    // the scheme of every flow
+	CC       cc.Params
+	Nodes    []Node // in the order of the file; names are unique
+	Links    []Link
+	Flows    []Flow // FlowID is the index; bursts follow the single flows
+	Bursts   []Burst
+}
+
+// NodeKind tells NICs from switches.
+type NodeKind string
+
+// Kinds of nodes.
+const (
+	NIC    NodeKind = "nic"
+	Switch NodeKind = "switch"
+)
+
+// Node is a NIC or a switch.
+type Node struct {
+	Name string
+	Kind NodeKind
+	// Host is the index among the NICs, -1 for a switch; it gives the addresses.
+	Host   int
+	NIC    NICSettings    // of a NIC
+	Switch SwitchSettings // of a switch
+}
+
+// NICSettings are the settings of one NIC.
+type NICSettings struct {
+	Payload      unit.Bytes // of a data packet
+	AckEvery     int
+	Timeout      unit.Time // retransmission timer
+	ControlRate  int64     // control packets per second, 0 is no limit
+	ControlQueue int       // packets
+}
+
+// SwitchSettings are the settings of one switch.
+type SwitchSettings struct {
+	Buffer     unit.Bytes
+	Reserve    unit.Bytes
+	Headroom   unit.Bytes
+	XOFF       unit.Bytes // 0: the dynamic threshold
+	XON        unit.Bytes
+	AlphaShift uint
+	Quanta     uint16
+	Lossless   []fabric.Priority
+	// Marking holds the law of each class; an empty one is what the scheme needs
+	// on lossless classes, and none elsewhere.
+	Marking    [fabric.Priorities]cc.Marking
+	Kmin, Kmax unit.Bytes // RED
+	Pmax       float64    // RED
+	Weights    [fabric.Priorities]int
+}
+
+// Link joins port APort of node A to port BPort of node B, both ways alike. A
+// and B index Scenario.Nodes.
+type Link struct {
+	A, B         int
+	APort, BPort fabric.Port
+	Rate         unit.Rate
+	Delay        unit.Time // propagation; never 0
+	Overhead     unit.Bytes
+	MTU          unit.Bytes
+}
+
+// Endless is the size of a flow that sends until the run ends.
+const Endless unit.Bytes = -1
+
+// Flow is one message from one NIC to another. From and To index Scenario.Nodes.
+type Flow struct {
+	Name     string
+	From, To int
+	Size     unit.Bytes
+	Start    unit.Time
+	Initial  unit.Rate // 0 is line rate
+	Burst    int       // index into Bursts, -1 for a flow of its own
+	Source   uint16    // UDP source port, by a seeded hash of the flow
+}
+
+// Burst is what made a group of flows.
+type Burst struct {
+	Name  string
+	Flows int // how many flows in all
+	Size  unit.Bytes
+	At    unit.Time
+}

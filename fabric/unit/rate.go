@@ -1,0 +1,102 @@
+package unit
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// Rate is a speed in bits per second.
+type Rate int64
+
+// Speeds.
+const (
+	BitPerSecond  Rate = 1
+	KilobitPerSec      = 1000 * BitPerSecond
+	MegabitPerSec      = 1000 * KilobitPerSec
+	GigabitPerSec      = 1000 * MegabitPerSec
+)
+
+var rateUnits = []scale{
+	{"bps", 1}, {"Kbps", 1e3}, {"kbps", 1e3}, {"Mbps", 1e6}, {"Gbps", 1e9}, {"Tbps", 1e12},
+}
+
+// ParseRate reads a speed such as "40Gbps" or "2.5Gbps".
+func ParseRate(s string) (Rate, error) {
+	v, err := parseScaled(s, rateUnits)
+	if err != nil {
+		return 0, fmt.Errorf("rate %q: %w", s, err)
+	}
+	return Rate(v), nil
+}
+
+// String writes the speed in the largest unit that keeps it exact, "2.5Gbps".
+func (r Rate) String() string { return formatScaled(int64(r), rateUnits) }
+
+// MarshalText writes the spelling of String.
+func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText reads the spellings of ParseRate.
+func (r *Rate) UnmarshalText(b []byte) error {
+	v, err := ParseRate(string(b))
+	if err == nil {
+		*r = v
+	}
+	return err
+}
+
+// Serialise gives how long n bytes last at the rate, rounded up to a whole
+// picosecond. It is exact for every size (8*n*1e12 would overflow 63 bits above
+// 1.15 MB). A rate of zero or less never ends: Never.
+func (r Rate) Serialise(n Bytes) Time {
+	if r <= 0 {
+		return Never
+	}
+	hi, lo := bits.Mul64(uint64(n)*8, uint64(Second))
+	if hi >= uint64(r) {
+		return Never
+	}
+	quo, rem := bits.Div64(hi, lo, uint64(r))
+	if rem != 0 {
+		quo++
+	}
+	if quo > math.MaxInt64 {
+		return Never
+	}
+	return Time(quo)
+}
+
+// Over gives the rate at which n bytes in t arrive, 0 if t is not positive,
+// rounded down to a whole bit per second.
+func Over(n Bytes, t Time) Rate {
+	if t <= 0 || n <= 0 {
+		return 0
+	}
+	hi, lo := bits.Mul64(uint64(n)*8, uint64(Second))
+	if hi >= uint64(t) {
+		return math.MaxInt64
+	}
+	quo, _ := bits.Div64(hi, lo, uint64(t))
+	if quo > math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return Rate(quo)
+}
+
+// In gives how many whole bytes the rate carries in t, 0 if either is not
+// positive.
+func (r Rate) In(t Time) Bytes {
+	if r <= 0 || t <= 0 {
+		return 0
+	}
+	hi, lo := bits.Mul64(uint64(r), uint64(t))
+	const perByte = 8 * uint64(Second)
+	if hi >= perByte {
+		return math.MaxInt64
+	}
+	quo, _ := bits.Div64(hi, lo, perByte)
+	if quo > math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return Bytes(quo)
+}
