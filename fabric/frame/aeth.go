@@ -1,0 +1,34 @@
+package frame
+
+// Acknowledgement extended transport header, IBTA volume 1 §9.3.5: syndrome 1,
+// message sequence number 3. It follows the BTH.
+const (
+	aethSyndrome = bthEnd
+	aethMSN      = bthEnd + 1
+	aethLen      = 4
+)
+
+// Syndromes, IBTA volume 1 §9.7.5.2: the kind in the upper three bits.
+const (
+	SyndromeACK         = 0x1f // ACK, unlimited credits
+	SyndromeNAKSequence = 0x60 // NAK, PSN sequence error
+)
+
+// AETH says what a responder makes of a request.
+type AETH struct {
+	Syndrome uint8
+	MSN      uint32 // messages completed so far, 24 bits
+}
+
+// Syndrome gives the verdict, for an opcode with HasAETH.
+func (f *Frame) Syndrome() uint8 { return f.head[aethSyndrome] }
+
+// MSN gives the message sequence number, 24 bits, for an opcode with HasAETH.
+func (f *Frame) MSN() uint32 { return uint24(f.head[aethMSN:]) }
+
+func (a *AETH) build(f *Frame) {
+	f.head[aethSyndrome] = a.Syndrome
+	putUint24(f.head[aethMSN:], a.MSN)
+}
+
+func (a *AETH) parse(f *Frame) { *a = AETH{Syndrome: f.Syndrome(), MSN: f.MSN()} }

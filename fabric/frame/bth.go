@@ -1,0 +1,108 @@
+package frame
+
+import "encoding/binary"
+
+// Base transport header, IBTA volume 1 §9.2.
+const (
+	bthOpcode = udpEnd
+	bthFlags  = udpEnd + 1 // solicited 0x80, migration 0x40, pad 0x30, version 0x0f
+	bthPKey   = udpEnd + 2
+	bthECN    = udpEnd + 4 // FECN 0x80, BECN 0x40, six reserved bits; not in the ICRC
+	bthDestQP = udpEnd + 5
+	bthAck    = udpEnd + 8 // acknowledge request 0x80, seven reserved bits
+	bthPSN    = udpEnd + 9
+	bthEnd    = udpEnd + 12
+)
+
+// DefaultPKey is the partition key of the default partition, full member.
+const DefaultPKey = 0xffff
+
+// mask24 covers the fields of 24 bits: queue pair, PSN, MSN.
+const mask24 = 1<<24 - 1
+
+// BTH is the base transport header. Its transport version is 0.
+type BTH struct {
+	Opcode    Opcode
+	Solicited bool
+	MigReq    bool
+	Pad       uint8 // pad bytes at the end of the payload, 0 to 3
+	PKey      uint16
+	FECN      bool
+	BECN      bool   // set in every CNP, whatever is asked for
+	Resv6     uint8  // six reserved bits beside FECN and BECN, 0 to 63
+	DestQP    uint32 // 24 bits
+	AckReq    bool
+	Resv7     uint8  // seven reserved bits beside AckReq, 0 to 127
+	PSN       uint32 // 24 bits
+}
+
+// PadCount gives how many pad bytes a payload of n bytes needs to end on a
+// multiple of four (IBTA volume 1 §9.2.5).
+func PadCount(n uint32) uint8 { return uint8(-n & 3) }
+
+// Opcode gives the BTH opcode.
+func (f *Frame) Opcode() Opcode { return Opcode(f.head[bthOpcode]) }
+
+// DestQP gives the destination queue pair, 24 bits.
+func (f *Frame) DestQP() uint32 { return uint24(f.head[bthDestQP:]) }
+
+// PSN gives the packet sequence number, 24 bits.
+func (f *Frame) PSN() uint32 { return uint24(f.head[bthPSN:]) }
+
+// AckReq tells whether the sender asks for an acknowledgement.
+func (f *Frame) AckReq() bool { return f.head[bthAck]&0x80 != 0 }
+
+// BECN tells whether the packet announces congestion backwards; CNPs do.
+func (f *Frame) BECN() bool { return f.head[bthECN]&0x40 != 0 }
+
+func uint24(b []byte) uint32 {
+	return uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2])
+}
+
+func putUint24(b []byte, v uint32) {
+	b[0], b[1], b[2] = byte(v>>16), byte(v>>8), byte(v)
+}
+
+// bit gives mask if on, else 0.
+func bit(on bool, mask byte) byte {
+	if on {
+		return mask
+	}
+	return 0
+}
+
+func (b *BTH) build(f *Frame) {
+	h := &f.head
+	h[bthOpcode] = byte(b.Opcode)
+	h[bthFlags] = bit(b.Solicited, 0x80) | bit(b.MigReq, 0x40) | b.Pad&3<<4
+	binary.BigEndian.PutUint16(h[bthPKey:], b.PKey)
+	h[bthECN] = bit(b.FECN, 0x80) | bit(b.BECN || b.Opcode == OpcodeCNP, 0x40) | b.Resv6&0x3f
+	putUint24(h[bthDestQP:], b.DestQP)
+	h[bthAck] = bit(b.AckReq, 0x80) | b.Resv7&0x7f
+	putUint24(h[bthPSN:], b.PSN)
+}
+
+func (b *BTH) parse(f *Frame) error {
+	h := &f.head
+	if h[bthFlags]&0x0f != 0 {
+		return errVersion
+	}
+	*b = BTH{
+		Opcode:    f.Opcode(),
+		Solicited: h[bthFlags]&0x80 != 0,
+		MigReq:    h[bthFlags]&0x40 != 0,
+		Pad:       h[bthFlags] >> 4 & 3,
+		PKey:      binary.BigEndian.Uint16(h[bthPKey:]),
+		FECN:      h[bthECN]&0x80 != 0,
+		BECN:      f.BECN(),
+		Resv6:     h[bthECN] & 0x3f,
+		DestQP:    f.DestQP(),
+		AckReq:    f.AckReq(),
+		Resv7:     h[bthAck] & 0x7f,
+		PSN:       f.PSN(),
+	}
+	if uint32(b.Pad) > f.Payload {
+		return errPad
+	}
+	return nil
+}

@@ -1,0 +1,54 @@
+package frame
+
+import "encoding/binary"
+
+// Class says which kind of frame the header bytes hold.
+type Class uint8
+
+// Classes.
+const (
+	ClassMalformed Class = iota // none of the others
+	ClassRoCE                   // RoCEv2 over IPv4, its headers complete for the opcode
+	ClassPFC                    // priority flow control, IEEE 802.1Q
+)
+
+// String names the class, "roce".
+func (c Class) String() string {
+	switch c {
+	case ClassRoCE:
+		return "roce"
+	case ClassPFC:
+		return "pfc"
+	}
+	return "malformed"
+}
+
+// Class looks at EtherType, opcode and lengths. It is safe on any bytes, and
+// what it accepts is long enough for the accessors. It checks no checksum.
+func (f *Frame) Class() Class {
+	h := &f.head
+	if binary.BigEndian.Uint32(h[ethType:])>>8 != typeIPv4<<8|versionIHL {
+		return f.classControl()
+	}
+	length := binary.BigEndian.Uint16(h[ipLength:])
+	if f.n >= opcodeEnd[h[bthOpcode]] &&
+		h[ipProtocol] == protocolUDP &&
+		binary.BigEndian.Uint16(h[udpDst:]) == PortRoCE &&
+		binary.BigEndian.Uint16(h[ipFlags:])&fragmentMask == 0 &&
+		uint64(length) == uint64(f.n)-ethEnd+uint64(f.Payload)+ICRCLen &&
+		binary.BigEndian.Uint16(h[udpLength:]) == length-(ipEnd-ethEnd) {
+		return ClassRoCE
+	}
+	return ClassMalformed
+}
+
+// classControl classes a frame that is not IPv4.
+func (f *Frame) classControl() Class {
+	h := &f.head
+	if f.n >= pfcEnd &&
+		binary.BigEndian.Uint32(h[ethType:]) == typePause<<16|pfcOpcode &&
+		Addr(h[ethDst:ethSrc]) == pfcAddr {
+		return ClassPFC
+	}
+	return ClassMalformed
+}

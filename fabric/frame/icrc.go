@@ -1,0 +1,45 @@
+package frame
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+)
+
+// icrcSeed is the CRC-32 of eight bytes of ones, which stand for the local route
+// header that RoCEv2 does not have (IBTA A17.3.3).
+const icrcSeed = 0x2144df1c
+
+// icrcMasked are the offsets in the IP packet that switches may rewrite, and
+// that count as ones: type of service, time to live, both checksums, and the
+// byte of FECN, BECN and Resv6.
+var icrcMasked = [...]int{
+	ipTOS - ethEnd, ipTTL - ethEnd, ipChecksum - ethEnd, ipChecksum + 1 - ethEnd,
+	udpChecksum - ethEnd, udpChecksum + 1 - ethEnd, bthECN - ethEnd,
+}
+
+// ICRC gives the invariant CRC of a RoCEv2 packet, from the IPv4 header (without
+// options) to the end of the padded payload. On the wire it is little-endian.
+func ICRC(ipPacket []byte) uint32 {
+	var head [bthEnd - ethEnd]byte
+	n := copy(head[:], ipPacket)
+	for _, i := range icrcMasked {
+		head[i] = 0xff
+	}
+	crc := crc32.Update(icrcSeed, crc32.IEEETable, head[:n])
+	return crc32.Update(crc, crc32.IEEETable, ipPacket[n:])
+}
+
+// Materialise appends to dst the frame as a capture shows it, without FCS: the
+// header, a payload of zeros, the ICRC if it is RoCE, and padding to 60 bytes.
+func (f *Frame) Materialise(dst []byte) []byte {
+	start := len(dst)
+	dst = append(dst, f.Header()...)
+	dst = append(dst, make([]byte, f.Payload)...)
+	if f.Class() == ClassRoCE {
+		dst = binary.LittleEndian.AppendUint32(dst, ICRC(dst[start+ethEnd:]))
+	}
+	if short := start + minCapture - len(dst); short > 0 {
+		dst = append(dst, make([]byte, short)...)
+	}
+	return dst
+}

@@ -1,0 +1,126 @@
+package frame
+
+import "fmt"
+
+// Opcode is the first byte of the BTH.
+type Opcode uint8
+
+// Opcodes of the reliable connection (IBTA volume 1 table 38), and of the
+// congestion notification packet (IBTA A17.9.3). Atomics, invalidations and
+// other transports are not emulated: their frames are malformed here.
+const (
+	SendFirst          Opcode = 0x00
+	SendMiddle         Opcode = 0x01
+	SendLast           Opcode = 0x02
+	SendLastImm        Opcode = 0x03
+	SendOnly           Opcode = 0x04
+	SendOnlyImm        Opcode = 0x05
+	WriteFirst         Opcode = 0x06
+	WriteMiddle        Opcode = 0x07
+	WriteLast          Opcode = 0x08
+	WriteLastImm       Opcode = 0x09
+	WriteOnly          Opcode = 0x0a
+	WriteOnlyImm       Opcode = 0x0b
+	ReadRequest        Opcode = 0x0c
+	ReadResponseFirst  Opcode = 0x0d
+	ReadResponseMiddle Opcode = 0x0e
+	ReadResponseLast   Opcode = 0x0f
+	ReadResponseOnly   Opcode = 0x10
+	Acknowledge        Opcode = 0x11
+	OpcodeCNP          Opcode = 0x81
+)
+
+// traits says what follows the BTH.
+type traits uint8
+
+const (
+	hasData traits = 1 << iota
+	hasRETH
+	hasAETH
+	hasImm
+	hasCNP
+)
+
+type opcodeRow struct {
+	name   string
+	traits traits
+}
+
+var opcodes = map[Opcode]opcodeRow{
+	SendFirst:          {"send-first", hasData},
+	SendMiddle:         {"send-middle", hasData},
+	SendLast:           {"send-last", hasData},
+	SendLastImm:        {"send-last-imm", hasData | hasImm},
+	SendOnly:           {"send-only", hasData},
+	SendOnlyImm:        {"send-only-imm", hasData | hasImm},
+	WriteFirst:         {"write-first", hasData | hasRETH},
+	WriteMiddle:        {"write-middle", hasData},
+	WriteLast:          {"write-last", hasData},
+	WriteLastImm:       {"write-last-imm", hasData | hasImm},
+	WriteOnly:          {"write-only", hasData | hasRETH},
+	WriteOnlyImm:       {"write-only-imm", hasData | hasRETH | hasImm},
+	ReadRequest:        {"read-request", hasRETH},
+	ReadResponseFirst:  {"read-response-first", hasData | hasAETH},
+	ReadResponseMiddle: {"read-response-middle", hasData},
+	ReadResponseLast:   {"read-response-last", hasData | hasAETH},
+	ReadResponseOnly:   {"read-response-only", hasData | hasAETH},
+	Acknowledge:        {"acknowledge", hasAETH},
+	OpcodeCNP:          {"cnp", hasCNP},
+}
+
+// noOpcode is the room that an unknown opcode needs: more than any frame has.
+const noOpcode = 255
+
+// opcodeTraits and opcodeEnd are the table by opcode, for the hot path.
+// opcodeEnd is where the opcode's last extension header ends.
+var opcodeTraits, opcodeEnd = func() (t [256]traits, end [256]uint8) {
+	for i := range end {
+		row, ok := opcodes[Opcode(i)]
+		t[i], end[i] = row.traits, noOpcode
+		if ok {
+			end[i] = bthEnd + row.traits.length()
+		}
+	}
+	return t, end
+}()
+
+// length gives the length of the extension headers in bytes.
+func (t traits) length() uint8 {
+	var n uint8
+	if t&hasRETH != 0 {
+		n += rethLen
+	}
+	if t&hasAETH != 0 {
+		n += aethLen
+	}
+	if t&hasImm != 0 {
+		n += immLen
+	}
+	if t&hasCNP != 0 {
+		n += cnpLen
+	}
+	return n
+}
+
+// Known tells whether the opcode is one of the constants of this package.
+func (o Opcode) Known() bool { return opcodeEnd[o] != noOpcode }
+
+// IsData tells whether the packet carries a message's payload.
+func (o Opcode) IsData() bool { return opcodeTraits[o]&hasData != 0 }
+
+// HasRETH tells whether an RDMA header follows the BTH.
+func (o Opcode) HasRETH() bool { return opcodeTraits[o]&hasRETH != 0 }
+
+// HasAETH tells whether an acknowledgement header follows the BTH.
+func (o Opcode) HasAETH() bool { return opcodeTraits[o]&hasAETH != 0 }
+
+// HasImm tells whether immediate data is the last extension header.
+func (o Opcode) HasImm() bool { return opcodeTraits[o]&hasImm != 0 }
+
+// String names the opcode, "write-first".
+func (o Opcode) String() string {
+	if row, ok := opcodes[o]; ok {
+		return row.name
+	}
+	return fmt.Sprintf("opcode(%#02x)", uint8(o))
+}

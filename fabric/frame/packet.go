@@ -1,0 +1,126 @@
+package frame
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// ErrMalformed is what every error of a Parse wraps.
+var ErrMalformed = errors.New("frame: malformed")
+
+var (
+	errClass       = malformed("neither header nor lengths of RoCEv2")
+	errLength      = malformed("header bytes beyond the opcode's headers")
+	errFlags       = malformed("IP flags other than don't fragment")
+	errChecksum    = malformed("wrong IP header checksum")
+	errUDPChecksum = malformed("UDP checksum in use")
+	errVersion     = malformed("unknown BTH version")
+	errPad         = malformed("more pad than payload")
+	errBECN        = malformed("CNP without BECN")
+	errReserved    = malformed("reserved bytes in use")
+)
+
+func malformed(reason string) error { return fmt.Errorf("%w: %s", ErrMalformed, reason) }
+
+// MaxPayload is the largest payload in bytes that fits an IP packet whatever
+// the opcode.
+const MaxPayload = 65535 - (HeaderRoom - ethEnd) - ICRCLen
+
+// Packet is a RoCEv2 packet taken apart. The opcode says which of RETH, AETH,
+// Imm and RecRate are on the wire; fields wider than on the wire are cut.
+type Packet struct {
+	SrcMAC, DstMAC Addr
+	Src, Dst       IP
+	DSCP           uint8 // 0 to 63
+	ECN            ECN   // in a CNP of PCN: CE says congested
+	TTL            uint8
+	ID             uint16
+	SrcPort        uint16 // the flow's entropy
+	BTH            BTH
+	RETH           RETH
+	AETH           AETH
+	Imm            uint32 // immediate data
+	RecRate        uint32 // of a CNP, in Mbit/s
+	Payload        uint32 // bytes, pad included, at most MaxPayload
+}
+
+// Build writes the packet's headers into f and sets f.Payload; Arrival and
+// Trace stay as they are. With an unknown opcode or a payload above MaxPayload
+// the result is malformed.
+func (p *Packet) Build(f *Frame) {
+	end := opcodeEnd[p.BTH.Opcode]
+	if end == noOpcode {
+		end = bthEnd
+	}
+	f.n = end
+	f.Payload = p.Payload
+	*(*Addr)(f.head[ethDst:]) = p.DstMAC
+	*(*Addr)(f.head[ethSrc:]) = p.SrcMAC
+	binary.BigEndian.PutUint16(f.head[ethType:], typeIPv4)
+	length := uint32(end) - ethEnd + p.Payload + ICRCLen
+	p.buildIP(f, length)
+	p.buildUDP(f, length-(ipEnd-ethEnd))
+	p.BTH.build(f)
+	p.buildExtensions(f)
+	clear(f.head[end:])
+}
+
+func (p *Packet) buildExtensions(f *Frame) {
+	t := opcodeTraits[p.BTH.Opcode]
+	if t&hasRETH != 0 {
+		p.RETH.build(f)
+	}
+	if t&hasAETH != 0 {
+		p.AETH.build(f)
+	}
+	if t&hasImm != 0 {
+		p.buildImm(f)
+	}
+	if t&hasCNP != 0 {
+		p.buildCNP(f)
+	}
+}
+
+// Parse takes f apart. It refuses, with an error that wraps ErrMalformed, what
+// Build would not write: then p is unchanged.
+func (p *Packet) Parse(f *Frame) error {
+	if f.Class() != ClassRoCE {
+		return errClass
+	}
+	if f.n != opcodeEnd[f.Opcode()] {
+		return errLength
+	}
+	q := Packet{SrcMAC: f.SrcMAC(), DstMAC: f.DstMAC(), Payload: f.Payload}
+	if err := q.parseIP(f); err != nil {
+		return err
+	}
+	if err := q.parseUDP(f); err != nil {
+		return err
+	}
+	if err := q.BTH.parse(f); err != nil {
+		return err
+	}
+	if err := q.parseExtensions(f); err != nil {
+		return err
+	}
+	*p = q
+	return nil
+}
+
+func (p *Packet) parseExtensions(f *Frame) error {
+	t := opcodeTraits[p.BTH.Opcode]
+	if t&hasRETH != 0 {
+		p.RETH.parse(f)
+	}
+	if t&hasAETH != 0 {
+		p.AETH.parse(f)
+	}
+	if t&hasImm != 0 {
+		p.parseImm(f)
+	}
+	if t&hasCNP != 0 {
+		return p.parseCNP(f)
+	}
+	return nil
+}

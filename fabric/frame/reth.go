@@ -1,0 +1,34 @@
+package frame
+
+import "encoding/binary"
+
+// RDMA extended transport header, IBTA volume 1 §9.3.3. It follows the BTH.
+const (
+	rethVA     = bthEnd
+	rethRKey   = bthEnd + 8
+	rethLength = bthEnd + 12
+	rethLen    = 16
+)
+
+// RETH says where in the peer's memory a WRITE or READ goes.
+type RETH struct {
+	VA     uint64 // virtual address
+	RKey   uint32
+	Length uint32 // of the whole message, in bytes
+}
+
+// DMALength gives the length of the whole message in bytes, for an opcode with
+// HasRETH.
+func (f *Frame) DMALength() uint32 { return binary.BigEndian.Uint32(f.head[rethLength:]) }
+
+func (r *RETH) build(f *Frame) {
+	binary.BigEndian.PutUint64(f.head[rethVA:], r.VA)
+	binary.BigEndian.PutUint32(f.head[rethRKey:], r.RKey)
+	binary.BigEndian.PutUint32(f.head[rethLength:], r.Length)
+}
+
+func (r *RETH) parse(f *Frame) {
+	r.VA = binary.BigEndian.Uint64(f.head[rethVA:])
+	r.RKey = binary.BigEndian.Uint32(f.head[rethRKey:])
+	r.Length = f.DMALength()
+}
