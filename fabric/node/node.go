@@ -1,0 +1,147 @@
+// Package node puts a machine behind its in-links: it keeps what arrives in
+// order, hands it to the machine up to a bound, and keeps the digest of what
+// arrived. The lab and the processes drive the very same node. It does not know
+// what the machine is, or where frames come from.
+package node
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// SendLimit is the number of sends after which Run returns before its bound, so
+// that a node far ahead of its peers hands out what it has.
+const SendLimit = 2048
+
+// stuckAfter is how many ticks at one instant prove that a machine does not
+// advance.
+const stuckAfter = 1 << 20
+
+// Node is a machine with an inbox per port.
+//
+// Invariant: now never goes back, and every event before now has been handled.
+type Node struct {
+	machine  fabric.Machine
+	inbox    []queue
+	order    tournament
+	now      unit.Time
+	arrivals int64
+	digest   *xxhash.Digest
+	scratch  [digestPrefix + frame.HeaderRoom]byte
+}
+
+// digestPrefix is time (8 bytes), port (4) and payload length (4).
+const digestPrefix = 16
+
+// New puts machine behind that many ports.
+func New(machine fabric.Machine, ports int) *Node {
+	return &Node{
+		machine: machine,
+		inbox:   make([]queue, ports),
+		order:   newTournament(ports),
+		digest:  xxhash.New(),
+	}
+}
+
+// Push adds a frame that arrives at port. Frames of one port come in the order
+// of their arrivals, none before Now; anything else is a fault of the caller
+// and panics.
+func (n *Node) Push(port fabric.Port, f *frame.Frame) {
+	q := &n.inbox[port]
+	if f.Arrival < n.now || q.len() > 0 && f.Arrival < q.last() {
+		panic(fmt.Sprintf("node: frame at port %d arrives at %d ps, after %d ps were handled", port, f.Arrival, n.now))
+	}
+	q.push(f)
+	if q.len() == 1 {
+		n.order.set(int(port), f.Arrival)
+	}
+}
+
+// Next is the instant of the earliest event that the node knows of: an arrival
+// in an inbox or the machine's own. Never if there is none.
+func (n *Node) Next() unit.Time {
+	at, _ := n.order.min()
+	if own, ok := n.machine.Next(); ok && own < at {
+		return max(own, n.now)
+	}
+	return at
+}
+
+// Run handles every event strictly before bound, in order: by time, at one
+// instant arrivals by port, then the tick. Effects are appended to out. It
+// returns early, with Next() < bound, once out holds SendLimit sends.
+func (n *Node) Run(bound unit.Time, out *fabric.Out) {
+	ticks := 0
+	for len(out.Sends) < SendLimit {
+		at, port := n.order.min()
+		own, ticking := n.machine.Next()
+		if ticking && own < at {
+			own = max(own, n.now)
+			if own >= bound {
+				return
+			}
+			if ticks++; own > n.now {
+				ticks = 0
+			} else if ticks > stuckAfter {
+				panic(fmt.Sprintf("node: %d ticks at %d ps and the machine still asks for one", ticks, own))
+			}
+			n.now = own
+			n.machine.Tick(own, out)
+			continue
+		}
+		if at >= bound {
+			return
+		}
+		n.arrive(at, port, out)
+	}
+}
+
+// arrive hands the head of port's inbox to the machine and to the digest.
+func (n *Node) arrive(at unit.Time, port int, out *fabric.Out) {
+	n.now = at
+	q := &n.inbox[port]
+	f := q.head()
+	n.arrivals++
+	n.sum(fabric.Port(port), f)
+	n.machine.Arrive(at, fabric.Port(port), f, out)
+	q.drop()
+	if q.len() == 0 {
+		n.order.set(port, unit.Never)
+	} else {
+		n.order.set(port, q.head().Arrival)
+	}
+}
+
+// sum adds an arrival to the digest: time, port, payload length, header bytes.
+func (n *Node) sum(port fabric.Port, f *frame.Frame) {
+	binary.LittleEndian.PutUint64(n.scratch[0:], uint64(f.Arrival))
+	binary.LittleEndian.PutUint32(n.scratch[8:], uint32(port))
+	binary.LittleEndian.PutUint32(n.scratch[12:], f.Payload)
+	end := digestPrefix + copy(n.scratch[digestPrefix:], f.Header())
+	_, _ = n.digest.Write(n.scratch[:end]) // never fails
+}
+
+// Digest is the hash over all arrivals so far.
+func (n *Node) Digest() uint64 { return n.digest.Sum64() }
+
+// Arrivals counts the frames handled: the node's frame-hops.
+func (n *Node) Arrivals() int64 { return n.arrivals }
+
+// Now is the instant of the last event handled.
+func (n *Node) Now() unit.Time { return n.now }
+
+// Combine gives the digest of a run from its nodes' digests in the order of
+// their names.
+func Combine(digests []uint64) uint64 {
+	all := make([]byte, 0, 8*len(digests))
+	for _, d := range digests {
+		all = binary.LittleEndian.AppendUint64(all, d)
+	}
+	return xxhash.Sum64(all)
+}
