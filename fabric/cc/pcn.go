@@ -1,0 +1,129 @@
+package cc
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// PCNParams holds the constants of photonic congestion notification: Cheng,
+// Qian, Jiang, Zhang, Ren, "Re-architecting Congestion Management in Lossless
+// Ethernet", NSDI'20. None depends on the speed of the links (§5.3(4)).
+type PCNParams struct {
+	// WMin and WMax bound the weight w of the increase, 0 < WMin <= WMax < 1;
+	// WMin is also the discount of the decrease (§5.3, Algorithm 1).
+	WMin, WMax float64
+	// Period is T, over which the receiver classifies a flow (§5.2).
+	Period unit.Time
+	// Threshold is the share of marked packets, in (0, 1], from which on the
+	// receiver calls a flow congested (§5.2).
+	Threshold float64
+	// MinRate is the floor below which a decrease does not push a flow; 0 is no
+	// floor. The paper names none.
+	MinRate unit.Rate
+}
+
+// DefaultPCN gives the published constants, and as floor one frame of 1000
+// payload bytes per T, so that the receiver always has a packet to classify:
+// 1062 bytes from Ethernet header to FCS in 50 us are 169.92 Mbit/s.
+func DefaultPCN() PCNParams {
+	return PCNParams{
+		WMin:      1.0 / 128, // §5.3(3)
+		WMax:      0.5,       // §5.3(3)
+		Period:    50 * unit.Microsecond,
+		Threshold: 0.95, // §5.2
+		MinRate:   170 * unit.MegabitPerSec,
+	}
+}
+
+// Validate names everything that PCN cannot work with, nil if there is nothing.
+func (p PCNParams) Validate() error {
+	var errs []error
+	if !(0 < p.WMin && p.WMin <= p.WMax && p.WMax < 1) {
+		errs = append(errs, fmt.Errorf("pcn: want 0 < wmin <= wmax < 1, have %v and %v", p.WMin, p.WMax))
+	}
+	if p.Period <= 0 {
+		errs = append(errs, fmt.Errorf("pcn: period %s, want more than 0", p.Period))
+	}
+	if !(0 < p.Threshold && p.Threshold <= 1) {
+		errs = append(errs, fmt.Errorf("pcn: threshold %v, want 0 < threshold <= 1", p.Threshold))
+	}
+	if p.MinRate < 0 {
+		errs = append(errs, fmt.Errorf("pcn: floor %s is below 0", p.MinRate))
+	}
+	return errors.Join(errs...)
+}
+
+// PCN is the reaction point of one flow, Algorithm 1 of the paper (§5.3):
+//
+//	CNP, congested      sendRate := min(sendRate, recRate·(1 - wmin))     line 6
+//	                    w := wmin
+//	CNP, not congested  sendRate := sendRate·(1 - w) + lineRate·w         line 10
+//	                    w := w·(1 - w) + wmax·w                           line 11
+//
+// The arithmetic is in float64, and each product is converted explicitly, which
+// forbids fusing it with the sum: the same on every machine.
+//
+// Invariant: 0 < rate <= line and WMin <= w <= WMax.
+type PCN struct {
+	p     PCNParams
+	line  float64
+	floor float64
+	rate  float64 // sendRate, bits per second
+	w     float64
+}
+
+// lowest keeps a flow alive when no floor is set, in bits per second.
+const lowest = 1
+
+// NewPCN makes the reaction point of a flow on a link of rate line that begins
+// at initial, in (0, line]. The paper begins at line rate. p is valid.
+func NewPCN(p PCNParams, line, initial unit.Rate) *PCN {
+	return &PCN{
+		p:     p,
+		line:  float64(line),
+		floor: float64(max(lowest, min(p.MinRate, line))),
+		rate:  float64(initial),
+		w:     p.WMin,
+	}
+}
+
+// Handle reacts to a CNP and ignores every other signal.
+func (c *PCN) Handle(_ unit.Time, s Signal) {
+	switch {
+	case s.Kind != CNP:
+	case s.Marked:
+		c.decrease(float64(s.RecRate))
+	default:
+		c.increase()
+	}
+}
+
+// decrease is line 6. The floor does not lift a rate that is already below it.
+func (c *PCN) decrease(recRate float64) {
+	target := recRate * (1 - c.p.WMin)
+	c.rate = min(c.rate, max(target, c.floor))
+	c.w = c.p.WMin
+}
+
+// increase is lines 10 and 11: the rate first, then w. Rounding must not push
+// either past its bound.
+func (c *PCN) increase() {
+	mean := float64(c.rate*(1-c.w)) + float64(c.line*c.w)
+	c.rate = min(max(mean, c.rate), c.line)
+	c.w = min(float64(c.w*(1-c.w))+float64(c.p.WMax*c.w), c.p.WMax)
+}
+
+// Tick does nothing.
+func (c *PCN) Tick(unit.Time) {}
+
+// Next is false: the reaction point has no timer, CNPs alone move it.
+func (c *PCN) Next() (unit.Time, bool) { return 0, false }
+
+// Rate gives sendRate in whole bits per second, rounded down but to no less than
+// 1.
+func (c *PCN) Rate() unit.Rate { return max(lowest, unit.Rate(c.rate)) }
+
+// Window is 0: PCN is purely rate-based.
+func (c *PCN) Window() unit.Bytes { return 0 }
