@@ -1,0 +1,63 @@
+package switching
+
+import (
+	"math/rand/v2"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// law is a marking law in the form that the transmitter asks for.
+type law uint8
+
+const (
+	lawNone law = iota
+	lawRED
+	lawNPECN
+)
+
+var laws = map[cc.Marking]law{"": lawNone, cc.MarkNone: lawNone, cc.MarkRED: lawRED, cc.MarkNPECN: lawNPECN}
+
+// marker decides, at the start of each transmission, whether the frame gets
+// congestion experienced.
+type marker struct {
+	law    [fabric.Priorities]law
+	red    [fabric.Priorities]REDConfig
+	random rand.PCG
+}
+
+func newMarker(classes *[fabric.Priorities]ClassConfig, random rand.PCG) marker {
+	m := marker{random: random}
+	for i := range classes {
+		m.law[i], m.red[i] = laws[classes[i].Marking], classes[i].RED
+	}
+	return m
+}
+
+// decide asks the law of the class about a frame that has just left its queue.
+// late tells that the frame had found others waiting when it came.
+func (m *marker) decide(p *port, class fabric.Priority, late bool) bool {
+	switch m.law[class] {
+	case lawRED:
+		return m.red[class].mark(p.queues[class].bytes, &m.random)
+	case lawNPECN:
+		return p.npecn[class].depart(late)
+	}
+	return false
+}
+
+// mark writes congestion experienced into a frame whose transport is capable of
+// ECN (RFC 3168 §5). Any other frame stays as it is.
+func (p *port) mark(now unit.Time, class fabric.Priority, f *frame.Frame, out *fabric.Out) {
+	if ecn := f.ECN(); ecn != frame.ECT0 && ecn != frame.ECT1 {
+		return
+	}
+	f.SetECN(frame.CE)
+	p.stats[class].MarkedFrames++
+	if !out.Quiet {
+		out.Note(fabric.Note{Kind: fabric.Marked, At: now, Port: p.id, Priority: class,
+			A: int64(p.queues[class].bytes), Flow: flowOf(f), Trace: f.Trace})
+	}
+}

@@ -1,0 +1,227 @@
+package switching
+
+import (
+	"math/bits"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Priority flow control (IEEE 802.1Q clause 36, formerly 802.1Qbb), both ends.
+//
+// The egress side obeys (holds), per class of a port:
+//
+//	          PAUSE, quanta > 0
+//	  +------+ ---------------------> +------+ --+ PAUSE, quanta > 0:
+//	  | SEND |                        | HELD |   | expiry := now + quanta
+//	  +------+ <--------------------- +------+ <-+
+//	           quanta 0, or expiry
+//
+// The ingress side tells its peer (xoff), per class of a port:
+//
+//	            occupancy congested: PAUSE
+//	  +-----+ ----------------------------> +------+ --+ half of the quanta
+//	  | XON |                               | XOFF |   | since the last PAUSE:
+//	  +-----+ <---------------------------- +------+ <-+ PAUSE again
+//	            occupancy relieved: quanta 0
+//
+// The PAUSE is refreshed until the account is relieved, also between the two
+// thresholds; otherwise it would run out there and XON would mean nothing.
+
+// quantumBytes is one pause quantum, 512 bit times, in bytes on the wire.
+const quantumBytes unit.Bytes = 512 / 8
+
+// pauseTime gives how long quanta last at the port's rate.
+func (p *port) pauseTime(quanta uint16) unit.Time {
+	return p.Rate.Serialise(unit.Bytes(quanta) * quantumBytes)
+}
+
+// holds is which egress classes of a port are paused by the peer.
+//
+// Invariant: next is the earliest expiry of the classes in set, else Never.
+type holds struct {
+	set    classSet
+	next   unit.Time
+	expiry [fabric.Priorities]unit.Time
+	since  [fabric.Priorities]unit.Time
+}
+
+func newHolds() holds { return holds{next: unit.Never} }
+
+// xoff is what a port tells its peer to hold.
+//
+// Invariant: next is the earliest refresh, else Never; told changes only when a
+// PFC frame leaves.
+type xoff struct {
+	set     classSet // the classes in XOFF
+	told    classSet // the classes that the peer was last told to hold
+	pending classSet // the classes that the next PFC frame must carry
+	next    unit.Time
+	refresh [fabric.Priorities]unit.Time
+}
+
+func newXOFF() xoff {
+	x := xoff{next: unit.Never}
+	for c := range x.refresh {
+		x.refresh[c] = unit.Never
+	}
+	return x
+}
+
+// each calls do for the classes of the set, lowest first.
+func (c classSet) each(do func(fabric.Priority)) {
+	for ; c != 0; c &= c - 1 {
+		do(fabric.Priority(bits.TrailingZeros8(uint8(c))))
+	}
+}
+
+// earliest gives the first instant among those of the classes in set.
+func (c classSet) earliest(at *[fabric.Priorities]unit.Time) unit.Time {
+	first := unit.Never
+	for ; c != 0; c &= c - 1 {
+		first = min(first, at[bits.TrailingZeros8(uint8(c))])
+	}
+	return first
+}
+
+// obey takes a PFC frame from the peer of p. Classes that are not lossless do
+// not take part in flow control; what a frame says of them is ignored.
+func (s *Switch) obey(now unit.Time, p *port, f *frame.Frame, out *fabric.Out) {
+	var pfc frame.PFC
+	if pfc.Parse(f) != nil {
+		s.discard(now, p.id, f, out)
+		return
+	}
+	classSet(pfc.Enable).each(func(class fabric.Priority) {
+		switch quanta := pfc.Quanta[class]; {
+		case !s.cfg.Classes[class].Lossless:
+		case quanta == 0:
+			p.stats[class].ResumesReceived++
+			s.endPause(now, p, class, out)
+		default:
+			p.stats[class].PausesReceived++
+			p.hold(now, class, quanta, out)
+		}
+	})
+	p.holds.next = p.holds.set.earliest(&p.holds.expiry)
+	s.kick(now, p, out)
+}
+
+// hold pauses a class, or prolongs its pause. The frame in transmission is
+// completed. The caller renews holds.next.
+func (p *port) hold(now unit.Time, class fabric.Priority, quanta uint16, out *fabric.Out) {
+	p.holds.expiry[class] = now + p.pauseTime(quanta)
+	if p.holds.set&(1<<class) != 0 {
+		return
+	}
+	p.holds.set |= 1 << class
+	p.holds.since[class] = now
+	p.drr.leave(class)
+	out.Note(fabric.Note{Kind: fabric.Paused, At: now, Port: p.id, Priority: class, Flow: fabric.NoFlow})
+}
+
+// endPause is RESUME of a class. The caller renews holds.next.
+func (s *Switch) endPause(now unit.Time, p *port, class fabric.Priority, out *fabric.Out) {
+	if p.holds.set&(1<<class) == 0 {
+		return
+	}
+	lasted := now - p.holds.since[class]
+	p.holds.set &^= 1 << class
+	p.npecn[class].resume(p.queues[class].count)
+	p.stats[class].PausedFor += lasted
+	out.Note(fabric.Note{Kind: fabric.Resumed, At: now, Port: p.id, Priority: class,
+		A: int64(lasted), Flow: fabric.NoFlow})
+}
+
+// endPauses resumes the classes whose pause has run out.
+func (s *Switch) endPauses(now unit.Time, p *port, out *fabric.Out) {
+	if p.holds.next > now {
+		return
+	}
+	p.holds.set.each(func(class fabric.Priority) {
+		if p.holds.expiry[class] <= now {
+			s.endPause(now, p, class, out)
+		}
+	})
+	p.holds.next = p.holds.set.earliest(&p.holds.expiry)
+}
+
+// checkXOFF pauses the peer of p if the account of the class calls for it.
+func (s *Switch) checkXOFF(now unit.Time, p *port, class fabric.Priority, out *fabric.Out) {
+	if !s.cfg.Classes[class].Lossless || p.xoff.set&(1<<class) != 0 || !s.buffer.congested(p.id, class) {
+		return
+	}
+	p.xoff.set |= 1 << class
+	p.xoff.pending |= 1 << class
+	s.kick(now, p, out)
+}
+
+// checkXON lets the peer of p send again if the account of the class is low.
+func (s *Switch) checkXON(now unit.Time, p *port, class fabric.Priority, out *fabric.Out) {
+	if p.xoff.set&(1<<class) == 0 || !s.buffer.relieved(p.id, class) {
+		return
+	}
+	p.xoff.clear(class)
+	s.kick(now, p, out)
+}
+
+// clear takes a class out of XOFF and stops its refresh. The peer hears of it if
+// it ever heard of the XOFF.
+func (x *xoff) clear(class fabric.Priority) {
+	x.schedule(class, unit.Never)
+	x.set &^= 1 << class
+	x.pending &^= 1 << class
+	x.pending |= x.told & (1 << class)
+}
+
+// schedule sets the instant of the next refresh of a class.
+func (x *xoff) schedule(class fabric.Priority, at unit.Time) {
+	x.refresh[class] = at
+	x.next = x.set.earliest(&x.refresh)
+}
+
+// refresh repeats the PAUSE of the classes that are due, or ends it if the
+// account has become low through what other ports released.
+func (s *Switch) refresh(now unit.Time, p *port) {
+	if p.xoff.next > now {
+		return
+	}
+	p.xoff.set.each(func(class fabric.Priority) {
+		if p.xoff.refresh[class] > now {
+			return
+		}
+		if s.buffer.relieved(p.id, class) {
+			p.xoff.clear(class)
+			return
+		}
+		p.xoff.pending |= 1 << class
+		p.xoff.schedule(class, unit.Never)
+	})
+}
+
+// sendPFC sends one frame that tells the peer all that is pending.
+func (s *Switch) sendPFC(now unit.Time, p *port, out *fabric.Out) {
+	pfc := frame.PFC{Source: s.cfg.MAC, Enable: uint8(p.xoff.pending)}
+	pending := p.xoff.pending
+	p.xoff.pending = 0
+	p.xoff.told = p.xoff.set
+	pending.each(func(class fabric.Priority) {
+		note := fabric.Note{Kind: fabric.ResumeSent, At: now, Port: p.id, Priority: class,
+			B: int64(s.buffer.occupancy(p.id, class)), Flow: fabric.NoFlow}
+		if p.xoff.set&(1<<class) != 0 {
+			quanta := s.cfg.Classes[class].Quanta
+			pfc.Quanta[class] = quanta
+			note.Kind, note.A = fabric.PauseSent, int64(quanta)
+			p.xoff.schedule(class, now+p.pauseTime(quanta)/2)
+			p.stats[class].PausesSent++
+		} else {
+			p.stats[class].ResumesSent++
+		}
+		out.Note(note)
+	})
+	f := out.Send(p.id)
+	f.Trace = 0
+	pfc.Build(f)
+	f.Arrival = p.occupy(now, f.Len())
+}

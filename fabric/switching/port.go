@@ -1,0 +1,105 @@
+package switching
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// port is the transmitter of one port with its egress queues, and what the port
+// was told, and tells its peer, about pauses.
+type port struct {
+	PortConfig
+	id     fabric.Port
+	freeAt unit.Time // when the frame in transmission ends
+	queues [fabric.Priorities]queue
+	// waiting is the set of classes whose queue is not empty.
+	waiting classSet
+	drr     drr
+	holds   holds
+	xoff    xoff
+	npecn   [fabric.Priorities]npecn
+	stats   [fabric.Priorities]ClassStats
+}
+
+func newPort(id fabric.Port, cfg PortConfig, weights *[fabric.Priorities]int) port {
+	return port{
+		PortConfig: cfg,
+		id:         id,
+		drr:        newDRR(weights, cfg.MTU),
+		holds:      newHolds(),
+		xoff:       newXOFF(),
+	}
+}
+
+// sendable is the set of classes that have a frame and may send it.
+func (p *port) sendable() classSet { return p.waiting &^ p.holds.set }
+
+// due is the earliest instant at which the port has something to do.
+func (p *port) due() unit.Time {
+	due := min(p.holds.next, p.xoff.next)
+	if p.xoff.pending|p.sendable() != 0 {
+		due = min(due, p.freeAt)
+	}
+	return due
+}
+
+// enqueue puts a frame that came in at port from into the queue of its class.
+func (p *port) enqueue(now unit.Time, from fabric.Port, class fabric.Priority, length unit.Bytes, f *frame.Frame, out *fabric.Out) {
+	q := &p.queues[class]
+	q.push(f, length, from)
+	p.waiting |= 1 << class
+	if !out.Quiet {
+		out.Note(fabric.Note{Kind: fabric.Enqueued, At: now, Port: p.id, Priority: class,
+			A: int64(length), B: int64(q.bytes), Flow: flowOf(f), Trace: f.Trace})
+	}
+}
+
+// occupy makes the port busy with length bytes from now on, and gives the
+// instant at which the last of them is in at the peer.
+func (p *port) occupy(now unit.Time, length unit.Bytes) unit.Time {
+	p.freeAt = now + p.Rate.Serialise(length+p.Overhead)
+	return p.freeAt + p.Delay
+}
+
+// transmit starts the next transmission of a free port, if it has one: the
+// port's own PFC frames first, then the frame that the scheduler picks.
+func (s *Switch) transmit(now unit.Time, p *port, out *fabric.Out) {
+	if p.xoff.pending != 0 {
+		s.sendPFC(now, p, out)
+		return
+	}
+	ready := p.sendable()
+	if ready == 0 {
+		return
+	}
+	class := p.drr.pick(ready, &p.queues)
+	q := &p.queues[class]
+	e := q.front()
+	length, from, late := e.length, e.from, e.late
+	f := out.Send(p.id)
+	*f = e.frame
+	q.pop()
+	if q.count == 0 {
+		p.waiting &^= 1 << class
+		p.drr.leave(class)
+	}
+	f.Arrival = p.occupy(now, length)
+	p.stats[class].SentFrames++
+	p.stats[class].SentBytes += length
+	if !out.Quiet {
+		out.Note(fabric.Note{Kind: fabric.Dequeued, At: now, Port: p.id, Priority: class,
+			A: int64(length), B: int64(q.bytes), Flow: flowOf(f), Trace: f.Trace})
+	}
+	if s.marker.decide(p, class, late) {
+		p.mark(now, class, f, out)
+	}
+	s.release(now, from, class, length, out)
+}
+
+// release frees the buffer of a frame that has started to leave, and tells the
+// peer that sent it when there is room again.
+func (s *Switch) release(now unit.Time, from fabric.Port, class fabric.Priority, length unit.Bytes, out *fabric.Out) {
+	s.buffer.release(from, class, length)
+	s.checkXON(now, &s.ports[from], class, out)
+}

@@ -1,0 +1,49 @@
+package switching
+
+import (
+	"math/bits"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+)
+
+// ecmp routes by destination host, and spreads flows over ports of equal cost.
+type ecmp struct {
+	seed   uint64
+	routes [][]fabric.Port
+}
+
+func newECMP(seed uint64, routes [][]fabric.Port) ecmp {
+	return ecmp{seed: mix(seed + streamECMP), routes: routes}
+}
+
+// route gives the egress port of a RoCEv2 frame, false if none leads there. All
+// frames of a flow take the same port.
+func (e *ecmp) route(f *frame.Frame) (fabric.Port, bool) {
+	host := f.DstIP().Host()
+	if uint(host) >= uint(len(e.routes)) || len(e.routes[host]) == 0 {
+		return 0, false
+	}
+	ports := e.routes[host]
+	if len(ports) == 1 {
+		return ports[0], true
+	}
+	pick, _ := bits.Mul64(e.hash(f), uint64(len(ports)))
+	return ports[pick], true
+}
+
+// hash mixes the 5-tuple; two of its five, the protocol and the destination
+// port, are the same in every RoCEv2 frame.
+func (e *ecmp) hash(f *frame.Frame) uint64 {
+	h := mix(e.seed ^ (uint64(f.SrcIP())<<32 | uint64(f.DstIP())))
+	return mix(h ^ uint64(f.SrcPort()))
+}
+
+// mix is the output function of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014,
+// fig. 16).
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

@@ -1,0 +1,59 @@
+package switching
+
+import (
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+)
+
+func TestECMPSpreadsFlowsAndKeepsEachTogether(t *testing.T) {
+	e := newECMP(1, [][]fabric.Port{{4, 5, 6}})
+	count := map[fabric.Port]int{}
+	const flows = 3000
+	for flow := range uint32(flows) {
+		a, ok := e.route(packet(0, flow, lossless, frame.ECT0, 1, 1000))
+		b, _ := e.route(packet(0, flow, control, frame.CE, 2, 64))
+		if !ok || a != b {
+			t.Fatalf("flow %d takes ports %d and %d", flow, a, b)
+		}
+		count[a]++
+	}
+	for _, port := range []fabric.Port{4, 5, 6} {
+		if n := count[port]; n < flows/3-150 || n > flows/3+150 { // 5 sigma are 129
+			t.Errorf("port %d has %d of %d flows", port, n, flows)
+		}
+	}
+}
+
+func TestECMPSeeds(t *testing.T) {
+	routes := [][]fabric.Port{{0, 1}}
+	a, b := newECMP(1, routes), newECMP(2, routes)
+	same := 0
+	for flow := range uint32(1000) {
+		f := packet(0, flow, lossless, frame.ECT0, 0, 1000)
+		p, _ := a.route(f)
+		q, _ := b.route(f)
+		if p == q {
+			same++
+		}
+	}
+	if same < 400 || same > 600 {
+		t.Errorf("two seeds agree on %d of 1000 flows", same)
+	}
+}
+
+func TestNoRoute(t *testing.T) {
+	cfg := rackConfig(2)
+	cfg.Routes[1] = nil
+	r := newRig(t, cfg)
+	for _, host := range []int{1, 2, 70000} {
+		r.out.Reset()
+		r.arrive(0, 0, data(host, 3, lossless))
+		want := fabric.Note{Kind: fabric.Dropped, Port: 0, Priority: lossless, A: size,
+			B: int64(fabric.DropNoRoute), Flow: 3}
+		if got := r.out.Notes; len(got) != 1 || got[0] != want {
+			t.Errorf("host %d: noted %+v, want %+v", host, got, want)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package switching
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// The twin of the tournament looks at every port.
+func TestAgendaAgainstScan(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ports := rapid.IntRange(1, 40).Draw(t, "ports")
+		a := newAgenda(ports)
+		twin := make([]unit.Time, ports)
+		for i := range twin {
+			twin[i] = unit.Never
+		}
+		for range 200 {
+			i := rapid.IntRange(0, ports-1).Draw(t, "port")
+			at := unit.Time(rapid.Int64Range(0, 20).Draw(t, "at"))
+			if at == 20 {
+				at = unit.Never
+			}
+			a.set(i, at)
+			twin[i] = at
+			want := 0
+			for j := range twin {
+				if twin[j] < twin[want] {
+					want = j
+				}
+			}
+			if port, due := a.first(); port != want || due != twin[want] {
+				t.Fatalf("first is port %d at %d, want %d at %d", port, due, want, twin[want])
+			}
+		}
+	})
+}
+
+// The twin of the ring is a slice.
+func TestQueueAgainstSlice(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var q queue
+		var twin []uint64
+		var bytes unit.Bytes
+		next := uint64(0)
+		for range rapid.IntRange(1, 300).Draw(t, "steps") {
+			if len(twin) > 0 && rapid.IntRange(0, 2).Draw(t, "pop") == 0 {
+				if got := q.front().frame.Trace; got != twin[0] {
+					t.Fatalf("front is %d, want %d", got, twin[0])
+				}
+				bytes -= q.front().length
+				q.pop()
+				twin = twin[1:]
+			} else {
+				late := len(twin) > 0
+				f := frame.Frame{Trace: next}
+				q.push(&f, unit.Bytes(next%7), fabric.Port(next))
+				if last := &q.ring[(q.head+q.count-1)&(len(q.ring)-1)]; last.late != late {
+					t.Fatalf("late is %v, want %v", last.late, late)
+				}
+				bytes += unit.Bytes(next % 7)
+				twin = append(twin, next)
+				next++
+			}
+			if q.count != len(twin) || q.bytes != bytes {
+				t.Fatalf("%d frames, %d bytes; want %d, %d", q.count, q.bytes, len(twin), bytes)
+			}
+		}
+	})
+}

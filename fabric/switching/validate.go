@@ -1,0 +1,83 @@
+package switching
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+)
+
+// Validate names everything in the configuration that a switch cannot work
+// with, nil if there is nothing.
+func (c *Config) Validate() error {
+	var errs []error
+	if len(c.Ports) == 0 || len(c.Ports) > math.MaxInt16 {
+		errs = append(errs, fmt.Errorf("%d ports, want 1 to %d", len(c.Ports), math.MaxInt16))
+	}
+	for i := range c.Ports {
+		errs = append(errs, c.Ports[i].validate(i))
+	}
+	for i := range c.Classes {
+		errs = append(errs, c.Classes[i].validate(i))
+		if c.Weights[i] < 0 {
+			errs = append(errs, fmt.Errorf("class %d: weight %d is below 0", i, c.Weights[i]))
+		}
+	}
+	for i, class := range c.DSCP {
+		if class >= fabric.Priorities {
+			errs = append(errs, fmt.Errorf("DSCP %d: class %d, want 0 to %d", i, class, fabric.Priorities-1))
+		}
+	}
+	errs = append(errs, c.validateRoutes())
+	if c.Buffer <= 0 || c.set() > c.Buffer {
+		errs = append(errs, fmt.Errorf("buffer of %v: reserves and headrooms of %d ports take %v", c.Buffer, len(c.Ports), c.set()))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("switch %s: %w", c.Name, err)
+	}
+	return nil
+}
+
+func (c *Config) validateRoutes() error {
+	for host, ports := range c.Routes {
+		for _, p := range ports {
+			if p < 0 || int(p) >= len(c.Ports) {
+				return fmt.Errorf("route to host %d: no port %d", host, p)
+			}
+		}
+	}
+	return nil
+}
+
+func (p *PortConfig) validate(i int) error {
+	switch {
+	case p.Rate <= 0:
+		return fmt.Errorf("port %d: rate %v, want more than 0", i, p.Rate)
+	case p.Delay < 0:
+		return fmt.Errorf("port %d: delay %v is below 0", i, p.Delay)
+	case p.Overhead < 0:
+		return fmt.Errorf("port %d: overhead %v is below 0", i, p.Overhead)
+	case p.MTU < frame.MinLen:
+		return fmt.Errorf("port %d: MTU %v, want at least %d bytes", i, p.MTU, frame.MinLen)
+	}
+	return nil
+}
+
+func (c *ClassConfig) validate(i int) error {
+	law, known := laws[c.Marking]
+	switch {
+	case c.Reserve < 0 || c.XOFF < 0 || c.XON < 0 || c.Headroom < 0:
+		return fmt.Errorf("class %d: a size is below 0", i)
+	case c.AlphaShift > 62:
+		return fmt.Errorf("class %d: alpha shift %d, want 0 to 62", i, c.AlphaShift)
+	case c.Lossless && c.Quanta == 0:
+		return fmt.Errorf("class %d: lossless with a pause of 0 quanta", i)
+	case !known:
+		return fmt.Errorf("class %d: unknown marking law %q", i, c.Marking)
+	case law == lawRED && !(0 <= c.RED.Kmin && c.RED.Kmin <= c.RED.Kmax && 0 <= c.RED.Pmax && c.RED.Pmax <= 1):
+		return fmt.Errorf("class %d: RED wants 0 <= Kmin <= Kmax and 0 <= Pmax <= 1, has %+v", i, c.RED)
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package switching
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+func TestValidate(t *testing.T) {
+	for _, c := range []struct {
+		want  string
+		spoil func(*Config)
+	}{
+		{"0 ports", func(c *Config) { c.Ports, c.Routes = nil, nil }},
+		{"port 1: rate", func(c *Config) { c.Ports[1].Rate = 0 }},
+		{"port 1: delay", func(c *Config) { c.Ports[1].Delay = -1 }},
+		{"port 0: overhead", func(c *Config) { c.Ports[0].Overhead = -1 }},
+		{"port 0: MTU", func(c *Config) { c.Ports[0].MTU = 63 }},
+		{"buffer of 0B", func(c *Config) { c.Buffer = 0 }},
+		{"take 150KB", func(c *Config) { c.Buffer = 149 * unit.Kilobyte }},
+		{"no port 3", func(c *Config) { c.Routes[2] = []fabric.Port{3} }},
+		{"no port -1", func(c *Config) { c.Routes[2] = []fabric.Port{-1} }},
+		{"DSCP 9: class 8", func(c *Config) { c.DSCP[9] = 8 }},
+		{"class 2: weight -1", func(c *Config) { c.Weights[2] = -1 }},
+		{"class 3: a size", func(c *Config) { c.Classes[3].XON = -1 }},
+		{"class 3: alpha shift 63", func(c *Config) { c.Classes[3].AlphaShift = 63 }},
+		{"0 quanta", func(c *Config) { c.Classes[3].Quanta = 0 }},
+		{`unknown marking law "blue"`, func(c *Config) { c.Classes[1].Marking = "blue" }},
+		{"class 1: RED", func(c *Config) {
+			c.Classes[1].Marking, c.Classes[1].RED = cc.MarkRED, REDConfig{Kmin: 2, Kmax: 1}
+		}},
+		{"class 1: RED", func(c *Config) {
+			c.Classes[1].Marking, c.Classes[1].RED = cc.MarkRED, REDConfig{Pmax: math.NaN()}
+		}},
+	} {
+		cfg := rackConfig(3)
+		c.spoil(&cfg)
+		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "switch s0") {
+			t.Errorf("got %v, want an error with %q", err, c.want)
+		}
+	}
+	cfg := rackConfig(3)
+	if err := cfg.Validate(); err != nil {
+		t.Error(err)
+	}
+}
