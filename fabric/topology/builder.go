@@ -1,0 +1,123 @@
+package topology
+
+import (
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rackfab/rackfab/fabric"
+)
+
+// Bounds of a scenario, far above any rack.
+const (
+	maxLinks = 1 << 16
+	maxFlows = 1 << 20
+)
+
+// builder turns a file into a scenario. It remembers where each part was
+// written, for the faults.
+type builder struct {
+	collector
+	s   Scenario
+	top *source
+	pcn *source
+	// One source per node, link and flow of s.
+	nodes, links, flows []*source
+
+	index  map[string]int   // of Nodes, by name
+	ports  []fabric.Port    // of each node, how many are in use
+	cabled map[[2]int]place // who is linked, the lower index first
+	named  map[string]place // flows and bursts
+
+	nic  settings[NICSettings]
+	sw   settings[SwitchSettings]
+	link settings[Link]
+
+	noNodes, noLinks bool // some are missing because they could not be read
+}
+
+// settings are values with the places that decided them.
+type settings[T any] struct {
+	value T
+	src   *source
+}
+
+func newBuilder() *builder {
+	return &builder{
+		top: newSource("", 1), pcn: newSource("schemes.pcn", 1),
+		index: map[string]int{}, cabled: map[[2]int]place{}, named: map[string]place{},
+		nic:  settings[NICSettings]{DefaultNIC(), newSource("defaults.nic", 1)},
+		sw:   settings[SwitchSettings]{DefaultSwitch(), newSource("defaults.switch", 1)},
+		link: settings[Link]{DefaultLink(), newSource("defaults.link", 1)},
+	}
+}
+
+// build reads the sections in the order in which they need each other, then
+// checks what spans several.
+func (b *builder) build(root *yaml.Node) {
+	f := form{Scenario: DefaultScenario()}
+	readSection(&b.collector, root, "", topFields, &f, b.top)
+	b.s = f.Scenario
+	b.readDefaults(f.defaults)
+	b.readSchemes(f.schemes)
+	b.readNodes(f.nics, "nics", NIC)
+	b.readNodes(f.switches, "switches", Switch)
+	b.ports = make([]fabric.Port, len(b.s.Nodes))
+	for _, it := range items(&b.collector, f.links, "links") {
+		b.readLink(it)
+	}
+	for _, it := range items(&b.collector, f.flows, "flows") {
+		b.readFlow(it)
+	}
+	for _, it := range items(&b.collector, f.bursts, "bursts") {
+		b.readBurst(it)
+	}
+	ends := b.s.PortMap()
+	b.computeHeadrooms(ends)
+	b.validate(ends)
+}
+
+func (b *builder) readDefaults(n *yaml.Node) {
+	var f defaultsForm
+	if n == nil {
+		return
+	}
+	readSection(&b.collector, n, "defaults", defaultsFields, &f, newSource("defaults", n.Line))
+	readInto(&b.collector, f.nic, nicFields, &b.nic)
+	readInto(&b.collector, f.sw, switchFields, &b.sw)
+	readInto(&b.collector, f.link, linkSettings, &b.link)
+}
+
+// readInto reads a section that may be missing.
+func readInto[T any](c *collector, n *yaml.Node, fields []field[T], s *settings[T]) {
+	if n != nil {
+		readSection(c, n, s.src.key, fields, &s.value, s.src)
+	}
+}
+
+func (b *builder) readSchemes(n *yaml.Node) {
+	var f schemesForm
+	if n == nil {
+		return
+	}
+	readSection(&b.collector, n, "schemes", schemesFields, &f, newSource("schemes", n.Line))
+	if f.pcn != nil {
+		b.pcn.line = f.pcn.Line
+		readSection(&b.collector, f.pcn, b.pcn.key, pcnFields, &b.s.CC.PCN, b.pcn)
+	}
+}
+
+// computeHeadrooms fills in the headrooms that are left to be computed.
+func (b *builder) computeHeadrooms(ends [][]End) {
+	for i := range b.s.Nodes {
+		if n := &b.s.Nodes[i]; n.Kind == Switch && n.Switch.Headroom == 0 {
+			n.Switch.Headroom = DefaultHeadroom(b.linksAt(ends[i]))
+		}
+	}
+}
+
+func (b *builder) linksAt(ends []End) []Link {
+	links := make([]Link, len(ends))
+	for i, e := range ends {
+		links[i] = b.s.Links[e.Link]
+	}
+	return links
+}

@@ -1,0 +1,90 @@
+package topology
+
+import (
+	_ "embed" // for the scenario of the paper
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+//go:embed builtin/pcn-16to2.yaml
+var pcn16to2 []byte
+
+// maxSide bounds N and M of the generated scenarios: the default buffer holds
+// the headroom of so many ports.
+const maxSide = 64
+
+// Builtins lists the scenarios that come with rackfab. N and M stand for
+// numbers from 1 to 64.
+func Builtins() []string { return []string{"pcn-16to2", "star-N", "dumbbell-N-M"} }
+
+// Builtin gives the file of a scenario that comes with rackfab, false if the
+// name is none of Builtins:
+//
+//	pcn-16to2     the rack of PCN §3.1, with its burst
+//	star-8        8 senders, one receiver, one switch: an incast of long flows
+//	dumbbell-8-2  8 senders and 2 receivers, each side with a switch of its own
+func Builtin(name string) ([]byte, bool) {
+	if name == "pcn-16to2" {
+		return pcn16to2, true
+	}
+	if n, ok := strings.CutPrefix(name, "star-"); ok {
+		return star(name, side(n))
+	}
+	if sides, ok := strings.CutPrefix(name, "dumbbell-"); ok {
+		n, m, _ := strings.Cut(sides, "-")
+		return dumbbell(name, side(n), side(m))
+	}
+	return nil, false
+}
+
+// side reads a number from 1 to maxSide, 0 if s is none.
+func side(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > maxSide || strconv.Itoa(n) != s {
+		return 0
+	}
+	return n
+}
+
+// heading is what the generated scenarios share. Rate and delay are those of
+// PCN §3.1.
+const heading = `name: %s
+seed: 1
+duration: 2ms
+scheme: pfc
+defaults:
+  link: {rate: 40Gbps, delay: 5us}
+`
+
+func star(name string, senders int) ([]byte, bool) {
+	if senders == 0 {
+		return nil, false
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, heading, name)
+	fmt.Fprintf(&b, "nics: {h0..h%d: , r0: }\nswitches: {s0: }\n", senders-1)
+	fmt.Fprintf(&b, "links:\n  - endpoints: [\"h0..h%d, r0\", s0]\n", senders-1)
+	longFlows(&b, senders, 1)
+	return []byte(b.String()), true
+}
+
+func dumbbell(name string, senders, receivers int) ([]byte, bool) {
+	if senders == 0 || receivers == 0 {
+		return nil, false
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, heading, name)
+	fmt.Fprintf(&b, "nics: {h0..h%d: , r0..r%d: }\nswitches: {s0..s1: }\n", senders-1, receivers-1)
+	fmt.Fprintf(&b, "links:\n  - endpoints: [h0..h%d, s0]\n  - endpoints: [s0, s1]\n  - endpoints: [r0..r%d, s1]\n", senders-1, receivers-1)
+	longFlows(&b, senders, receivers)
+	return []byte(b.String()), true
+}
+
+// longFlows writes one endless flow per sender, round robin over the receivers.
+func longFlows(b *strings.Builder, senders, receivers int) {
+	b.WriteString("flows:\n")
+	for i := range senders {
+		fmt.Fprintf(b, "  - {name: F%d, from: h%d, to: r%d, size: endless}\n", i, i, i%receivers)
+	}
+}

@@ -1,0 +1,78 @@
+package topology
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rackfab/rackfab/fabric"
+)
+
+func (b *builder) readFlow(it item) {
+	var f flowForm
+	src := newSource(it.key, it.node.Line)
+	readSection(&b.collector, it.node, it.key, flowFields, &f, src)
+	b.claim(f.name, src)
+	from, okFrom := b.end(f.from, src.of("from"))
+	to, okTo := b.end(f.to, src.of("to"))
+	if okFrom && okTo && b.room(1, src.place) {
+		b.addFlow(Flow{Name: f.name, From: from, To: to, Size: f.size, Start: f.start, Initial: f.initial, Burst: -1}, src)
+	}
+}
+
+// claim notes the name of a flow or burst, which must be new.
+func (b *builder) claim(name string, src *source) {
+	at := src.of("name")
+	if first, ok := b.named[name]; ok {
+		b.fault(at, "%s is already the name of %s on line %d", name, strings.TrimSuffix(first.key, ".name"), first.line)
+	} else if name != "" {
+		b.named[name] = at
+	}
+}
+
+// end finds the NIC at one end of a flow. No name is a fault already reported.
+func (b *builder) end(name string, at place) (int, bool) {
+	if name == "" {
+		return 0, false
+	}
+	found, ok := b.findNICs([]string{name}, at)
+	if !ok {
+		return 0, false
+	}
+	return found[0], true
+}
+
+// room tells whether n more flows fit.
+func (b *builder) room(n int, at place) bool {
+	if len(b.s.Flows)+n <= maxFlows {
+		return true
+	}
+	b.fault(at, "makes %d flows, want at most %d", len(b.s.Flows)+n, maxFlows)
+	return false
+}
+
+func (b *builder) readBurst(it item) {
+	f := burstForm{flows: 1}
+	src := newSource(it.key, it.node.Line)
+	readSection(&b.collector, it.node, it.key, burstFields, &f, src)
+	b.claim(f.name, src)
+	to, okTo := b.end(f.to, src.of("to"))
+	from, okFrom := b.findNICs(f.from, src.of("from"))
+	total := len(from) * f.flows
+	if !okTo || !okFrom || !b.room(total, src.place) {
+		return
+	}
+	burst := len(b.s.Bursts)
+	b.s.Bursts = append(b.s.Bursts, Burst{Name: f.name, Flows: total, Size: f.size, At: f.at})
+	for i, sender := range from {
+		for k := range f.flows {
+			name := fmt.Sprintf("%s/%s/%d", f.name, f.from[i], k)
+			b.addFlow(Flow{Name: name, From: sender, To: to, Size: f.size, Start: f.at, Burst: burst}, src)
+		}
+	}
+}
+
+func (b *builder) addFlow(f Flow, src *source) {
+	f.Source = sourcePort(b.s.Seed, fabric.FlowID(len(b.s.Flows)))
+	b.s.Flows = append(b.s.Flows, f)
+	b.flows = append(b.flows, src)
+}

@@ -1,0 +1,116 @@
+package topology
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+func (b *builder) readNodes(n *yaml.Node, section string, kind NodeKind) {
+	if n == nil {
+		return
+	}
+	for k, v := range entries(&b.collector, n, place{section, n.Line}) {
+		at := place{join(section, k.Value), k.Line}
+		names, err := expandNames(k.Value)
+		if err != nil {
+			b.fault(at, "%v", err)
+			b.noNodes = true
+			continue
+		}
+		if b.declare(names, kind, at) {
+			for _, name := range names {
+				b.readNode(b.index[name], v, at.key)
+			}
+		}
+	}
+}
+
+// declare adds nodes of those names, unless all of them stand already: then the
+// key overrides their settings. It reports false if neither is so.
+func (b *builder) declare(names []string, kind NodeKind, at place) bool {
+	known := 0
+	for _, name := range names {
+		i, ok := b.index[name]
+		if !ok {
+			continue
+		}
+		known++
+		if b.s.Nodes[i].Kind != kind {
+			b.fault(at, "%s is already a %s, on line %d", name, b.s.Nodes[i].Kind, b.nodes[i].line)
+			return false
+		}
+	}
+	switch {
+	case known == len(names):
+		return true
+	case known > 0:
+		b.fault(at, "names nodes that stand above and new ones, want one or the other")
+		return false
+	case len(b.s.Nodes)+len(names) > maxNodes:
+		b.fault(at, "makes %d nodes, want at most %d", len(b.s.Nodes)+len(names), maxNodes)
+		b.noNodes = true
+		return false
+	}
+	for _, name := range names {
+		b.addNode(name, kind, at)
+	}
+	return true
+}
+
+func (b *builder) addNode(name string, kind NodeKind, at place) {
+	n := Node{Name: name, Kind: kind, Host: -1}
+	src := newSource(at.key, at.line)
+	if kind == NIC {
+		n.Host = len(b.s.Nodes) // NICs come first
+		n.NIC = b.nic.value
+		maps.Copy(src.given, b.nic.src.given)
+	} else {
+		n.Switch = b.sw.value
+		n.Switch.Lossless = slices.Clone(n.Switch.Lossless)
+		maps.Copy(src.given, b.sw.src.given)
+	}
+	b.index[name] = len(b.s.Nodes)
+	b.s.Nodes = append(b.s.Nodes, n)
+	b.nodes = append(b.nodes, src)
+}
+
+func (b *builder) readNode(i int, v *yaml.Node, key string) {
+	n := &b.s.Nodes[i]
+	if n.Kind == NIC {
+		readSection(&b.collector, v, key, nicFields, &n.NIC, b.nodes[i])
+	} else {
+		readSection(&b.collector, v, key, switchFields, &n.Switch, b.nodes[i])
+	}
+}
+
+// find gives the indices of the named nodes; an unknown name is a fault.
+func (b *builder) find(names []string, at place) ([]int, bool) {
+	var unknown []string
+	found := make([]int, len(names))
+	for i, name := range names {
+		index, ok := b.index[name]
+		if !ok {
+			unknown = append(unknown, name)
+		}
+		found[i] = index
+	}
+	if len(unknown) > 0 && !b.noNodes {
+		b.fault(at, "no node is called %s, want one of nics and switches", strings.Join(unknown[:min(len(unknown), 5)], ", "))
+	}
+	return found, len(unknown) == 0
+}
+
+// findNICs is find for NICs alone.
+func (b *builder) findNICs(names []string, at place) ([]int, bool) {
+	found, ok := b.find(names, at)
+	for _, i := range found {
+		if ok && b.s.Nodes[i].Kind != NIC {
+			b.fault(at, "%s is a switch, want a NIC", b.s.Nodes[i].Name)
+			return nil, false
+		}
+	}
+	return found, ok
+}

@@ -1,0 +1,206 @@
+package topology
+
+import (
+	"fmt"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// field is one key of a section of the file, whose values land in a T. One
+// table of fields serves the parser, Marshal and the schema, so that the three
+// cannot disagree.
+type field[T any] struct {
+	key      string
+	doc      string
+	required bool
+	schema   schema
+	// read sets the value, or says why it may not be set and sets nothing.
+	read func(*T, *yaml.Node) error
+	// write gives the value back, nil to leave the key out.
+	write func(*T) *yaml.Node
+}
+
+// need marks a field as required.
+func need[T any](f field[T]) field[T] {
+	f.required = true
+	return f
+}
+
+// omitZero leaves the key out where it would be written as zero.
+func omitZero[T any, V comparable](f field[T], at func(*T) *V) field[T] {
+	write := f.write
+	f.write = func(t *T) *yaml.Node {
+		var zero V
+		if *at(t) == zero {
+			return nil
+		}
+		return write(t)
+	}
+	return f
+}
+
+// lift turns fields of a part into fields of the whole.
+func lift[T, Part any](fields []field[Part], at func(*T) *Part) []field[T] {
+	lifted := make([]field[T], len(fields))
+	for i, f := range fields {
+		lifted[i] = field[T]{
+			key: f.key, doc: f.doc, required: f.required, schema: f.schema,
+			read:  func(t *T, n *yaml.Node) error { return f.read(at(t), n) },
+			write: func(t *T) *yaml.Node { return f.write(at(t)) },
+		}
+	}
+	return lifted
+}
+
+// spelling is how a kind of quantity is read, and its units as a pattern.
+type spelling[V any] struct {
+	parse func(string) (V, error)
+	units string
+}
+
+var (
+	spans = spelling[unit.Time]{unit.ParseTime, `ps|ns|us|µs|ms|s`}
+	sizes = spelling[unit.Bytes]{unit.ParseBytes, `B|KB|MB|GB|TB|kB|KiB|MiB|GiB`}
+	rates = spelling[unit.Rate]{unit.ParseRate, `bps|Kbps|kbps|Mbps|Gbps|Tbps`}
+)
+
+type quantity interface {
+	~int64
+	String() string
+}
+
+// quantityField is a number with a unit, from lo to hi.
+func quantityField[T any, V quantity](m spelling[V], key, doc string, lo, hi V, at func(*T) *V) field[T] {
+	return field[T]{
+		key: key, doc: fmt.Sprintf("%s, from %s to %s", doc, lo, hi), schema: quantitySchema(m.units, lo == 0),
+		read: func(t *T, n *yaml.Node) error {
+			if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" && n.Value != "0" {
+				return fmt.Errorf("%s has no unit, want a number and a unit, from %s to %s", shown(n), lo, hi)
+			}
+			v, err := m.parse(n.Value)
+			if err != nil {
+				return err
+			}
+			if v < lo || v > hi {
+				return fmt.Errorf("%s is out of range, want %s to %s", n.Value, lo, hi)
+			}
+			*at(t) = v
+			return nil
+		},
+		write: func(t *T) *yaml.Node { return text((*at(t)).String()) },
+	}
+}
+
+type integer interface {
+	~int | ~int64 | ~uint | ~uint16 | ~uint64
+}
+
+// integerField is a whole number from lo to hi.
+func integerField[T any, V integer](key, doc string, lo, hi uint64, at func(*T) *V) field[T] {
+	return field[T]{
+		key: key, doc: fmt.Sprintf("%s, from %d to %d", doc, lo, hi),
+		schema: schema{"type": "integer", "minimum": lo, "maximum": hi},
+		read: func(t *T, n *yaml.Node) error {
+			v, err := parseInteger(n, lo, hi)
+			if err == nil {
+				*at(t) = V(v)
+			}
+			return err
+		},
+		write: func(t *T) *yaml.Node { return plain(strconv.FormatUint(uint64(*at(t)), 10)) },
+	}
+}
+
+func parseInteger(n *yaml.Node, lo, hi uint64) (uint64, error) {
+	v, err := strconv.ParseUint(n.Value, 10, 64)
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || err != nil || strconv.FormatUint(v, 10) != n.Value || v < lo || v > hi {
+		return 0, fmt.Errorf("%s is no whole number from %d to %d", shown(n), lo, hi)
+	}
+	return v, nil
+}
+
+// interval is a range of real numbers; an open end is not part of it.
+type interval struct {
+	lo, hi         float64
+	openLo, openHi bool
+}
+
+func (i interval) holds(v float64) bool {
+	return (v > i.lo || v == i.lo && !i.openLo) && (v < i.hi || v == i.hi && !i.openHi)
+}
+
+// String writes the interval as mathematicians do, "(0, 1]".
+func (i interval) String() string {
+	left, right := "[", "]"
+	if i.openLo {
+		left = "("
+	}
+	if i.openHi {
+		right = ")"
+	}
+	return fmt.Sprintf("%s%v, %v%s", left, i.lo, i.hi, right)
+}
+
+// numberField is a real number in an interval.
+func numberField[T any](key, doc string, in interval, at func(*T) *float64) field[T] {
+	return field[T]{
+		key: key, doc: fmt.Sprintf("%s, in %s", doc, in), schema: intervalSchema(in),
+		read: func(t *T, n *yaml.Node) error {
+			v, err := strconv.ParseFloat(n.Value, 64)
+			tag := n.ShortTag()
+			if n.Kind != yaml.ScalarNode || tag != "!!int" && tag != "!!float" || err != nil || !in.holds(v) {
+				return fmt.Errorf("%s is no number in %s", shown(n), in)
+			}
+			*at(t) = v
+			return nil
+		},
+		write: func(t *T) *yaml.Node { return plain(strconv.FormatFloat(*at(t), 'g', -1, 64)) },
+	}
+}
+
+// nameField is one name.
+func nameField[T any](key, doc string, at func(*T) *string) field[T] {
+	return field[T]{
+		key: key, doc: doc, schema: schema{"type": "string", "pattern": "^" + namePattern + "$"},
+		read: func(t *T, n *yaml.Node) error {
+			if !isText(n) || !validName(n.Value) {
+				return fmt.Errorf("%s is no name, want a letter, then at most 62 letters, digits, _ or -", shown(n))
+			}
+			*at(t) = n.Value
+			return nil
+		},
+		write: func(t *T) *yaml.Node { return text(*at(t)) },
+	}
+}
+
+// sectionField is a key with a section of its own, read later.
+func sectionField[T any](key, doc string, s schema, at func(*T) **yaml.Node) field[T] {
+	return field[T]{
+		key: key, doc: doc, schema: s,
+		read:  func(t *T, n *yaml.Node) error { *at(t) = n; return nil },
+		write: func(t *T) *yaml.Node { return *at(t) },
+	}
+}
+
+func isText(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" }
+
+// shown is how a fault quotes a node.
+func shown(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	const most = 40
+	if len(n.Value) > most {
+		return strconv.Quote(n.Value[:most] + "...")
+	}
+	return strconv.Quote(n.Value)
+}
+
+func text(s string) *yaml.Node  { return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s} }
+func plain(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: s} }

@@ -1,0 +1,182 @@
+package topology
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+)
+
+// namesField is a list of names and ranges: "h0, h3..h5" or [h0, h3..h5].
+func namesField[T any](key, doc string, at func(*T) *[]string) field[T] {
+	return field[T]{
+		key: key, doc: doc + `: a name, a range like h2..h15, or several`, schema: reference("names"),
+		read: func(t *T, n *yaml.Node) error {
+			names, err := parseNames(n)
+			if err == nil {
+				*at(t) = names
+			}
+			return err
+		},
+		write: func(t *T) *yaml.Node { return flowList(*at(t)) },
+	}
+}
+
+func parseNames(n *yaml.Node) ([]string, error) {
+	if isText(n) {
+		return expandNames(n.Value)
+	}
+	items := make([]string, len(n.Content))
+	for i, item := range n.Content {
+		if items[i] = item.Value; n.Kind != yaml.SequenceNode || !isText(item) {
+			return nil, fmt.Errorf("%s is no name, want names or ranges like h2..h15", shown(item))
+		}
+	}
+	if len(items) == 0 {
+		return nil, fmt.Errorf("%s names no node, want names or ranges like h2..h15", shown(n))
+	}
+	return expandNames(strings.Join(items, ","))
+}
+
+// endpointsField is the two ends of links.
+func endpointsField() field[linkForm] {
+	return field[linkForm]{
+		key: "endpoints", doc: "the two ends; every name of the first is joined to every name of the second", schema: endpointsSchema(),
+		read: func(l *linkForm, n *yaml.Node) error {
+			if n.Kind != yaml.SequenceNode || len(n.Content) != 2 {
+				return fmt.Errorf("want a list of two ends, like [h0..h3, s0]")
+			}
+			var ends [2][]string
+			for i, end := range n.Content {
+				names, err := parseNames(end)
+				if err != nil {
+					return err
+				}
+				ends[i] = names
+			}
+			l.ends = ends
+			return nil
+		},
+		write: func(l *linkForm) *yaml.Node {
+			return flowList([]string{strings.Join(l.ends[0], ", "), strings.Join(l.ends[1], ", ")})
+		},
+	}
+}
+
+// losslessField is the list of classes under priority flow control.
+func losslessField() field[SwitchSettings] {
+	return field[SwitchSettings]{
+		key: "lossless", doc: "traffic classes under priority flow control, 0 to 7; data is in class 3", schema: losslessSchema(),
+		read: func(s *SwitchSettings, n *yaml.Node) error {
+			if n.Kind != yaml.SequenceNode {
+				return fmt.Errorf("%s is no list of classes from 0 to %d", shown(n), classes)
+			}
+			list := []fabric.Priority{}
+			for _, item := range n.Content {
+				c, err := parseInteger(item, 0, classes)
+				if err != nil {
+					return err
+				}
+				if slices.Contains(list, fabric.Priority(c)) {
+					return fmt.Errorf("class %d comes twice", c)
+				}
+				list = append(list, fabric.Priority(c))
+			}
+			s.Lossless = list
+			return nil
+		},
+		write: func(s *SwitchSettings) *yaml.Node {
+			list := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+			for _, c := range s.Lossless {
+				list.Content = append(list.Content, plain(strconv.Itoa(int(c))))
+			}
+			return list
+		},
+	}
+}
+
+// laws are the marking laws that a class may be given.
+var laws = []string{string(cc.MarkNone), string(cc.MarkRED), string(cc.MarkNPECN)}
+
+// markingField is the marking law of single classes.
+func markingField() field[SwitchSettings] {
+	return field[SwitchSettings]{
+		key: "marking", doc: "marking law by traffic class; a lossless class that is not named has the law of the scheme, any other none", schema: markingSchema(),
+		read: func(s *SwitchSettings, n *yaml.Node) error {
+			if n.Kind != yaml.MappingNode {
+				return fmt.Errorf("%s is no mapping from classes to laws, like {3: red}", shown(n))
+			}
+			var marking [fabric.Priorities]cc.Marking
+			for i := 0; i < len(n.Content); i += 2 {
+				class, err := parseInteger(n.Content[i], 0, classes)
+				if err != nil {
+					return err
+				}
+				law := n.Content[i+1]
+				if !isText(law) || !slices.Contains(laws, law.Value) {
+					return fmt.Errorf("%s is no marking law, want one of %s", shown(law), strings.Join(laws, ", "))
+				}
+				if marking[class] != "" {
+					return fmt.Errorf("class %d comes twice", class)
+				}
+				marking[class] = cc.Marking(law.Value)
+			}
+			s.Marking = marking
+			return nil
+		},
+		write: func(s *SwitchSettings) *yaml.Node {
+			m := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
+			for class, law := range s.Marking {
+				if law != "" {
+					m.Content = append(m.Content, plain(strconv.Itoa(class)), text(string(law)))
+				}
+			}
+			return m
+		},
+	}
+}
+
+// maxWeight bounds a weight of the scheduler.
+const maxWeight = 1000
+
+// weightsField is the list of scheduler weights.
+func weightsField() field[SwitchSettings] {
+	return field[SwitchSettings]{
+		key: "weights", doc: "deficit-round-robin weights of the classes 0 to 7; 0 is strict priority", schema: weightsSchema(),
+		read: func(s *SwitchSettings, n *yaml.Node) error {
+			if n.Kind != yaml.SequenceNode || len(n.Content) != fabric.Priorities {
+				return fmt.Errorf("want a list of %d weights from 0 to %d", fabric.Priorities, maxWeight)
+			}
+			var weights [fabric.Priorities]int
+			for i, item := range n.Content {
+				w, err := parseInteger(item, 0, maxWeight)
+				if err != nil {
+					return err
+				}
+				weights[i] = int(w)
+			}
+			s.Weights = weights
+			return nil
+		},
+		write: func(s *SwitchSettings) *yaml.Node {
+			list := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+			for _, w := range s.Weights {
+				list.Content = append(list.Content, plain(strconv.Itoa(w)))
+			}
+			return list
+		},
+	}
+}
+
+func flowList(items []string) *yaml.Node {
+	list := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+	for _, item := range items {
+		list.Content = append(list.Content, text(item))
+	}
+	return list
+}

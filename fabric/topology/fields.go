@@ -1,0 +1,194 @@
+package topology
+
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Limits of the quantities. They keep sums of what passes them far from the end
+// of 63 bits.
+const (
+	shortest = unit.Nanosecond
+	longest  = 1000 * unit.Second // of a run
+	furthest = unit.Second        // of a link
+	largest  = 1000 * 1000 * unit.Megabyte
+	slowest  = unit.KilobitPerSec
+	fastest  = 10000 * unit.GigabitPerSec
+	bigFrame = 65536 * unit.Byte
+)
+
+// form is a scenario file: the settings at its top, and its sections.
+type form struct {
+	Scenario
+	defaults, nics, switches, links, flows, bursts, schemes *yaml.Node
+}
+
+// defaultsForm is the section defaults.
+type defaultsForm struct{ nic, sw, link *yaml.Node }
+
+// schemesForm is the section schemes.
+type schemesForm struct{ pcn *yaml.Node }
+
+// linkForm is one entry of links: every name of one end is joined to every name
+// of the other.
+type linkForm struct {
+	ends [2][]string
+	Link
+}
+
+// flowForm is one entry of flows.
+type flowForm struct {
+	name, from, to string
+	size           unit.Bytes
+	start          unit.Time
+	initial        unit.Rate
+}
+
+// burstForm is one entry of bursts.
+type burstForm struct {
+	name  string
+	from  []string
+	to    string
+	flows int // of each sender
+	size  unit.Bytes
+	at    unit.Time
+}
+
+var topFields = []field[form]{
+	need(nameField("name", "name of the scenario", func(f *form) *string { return &f.Name })),
+	integerField("seed", "seed of every random choice", 0, 1<<64-1, func(f *form) *uint64 { return &f.Seed }),
+	need(quantityField(spans, "duration", "fabric time that the run covers", shortest, longest, func(f *form) *unit.Time { return &f.Duration })),
+	quantityField(spans, "bin", "width of the recorded series", shortest, longest, func(f *form) *unit.Time { return &f.Bin }),
+	schemeField("scheme", "congestion control of every flow", func(f *form) *string { return &f.Scheme }),
+	sectionField("defaults", "settings of all NICs, switches and links", nil, func(f *form) **yaml.Node { return &f.defaults }),
+	need(sectionField("nics", "NICs by name or range, each with its settings; a key whose names all stand above overrides their settings", nil, func(f *form) **yaml.Node { return &f.nics })),
+	sectionField("switches", "switches by name or range, as nics", nil, func(f *form) **yaml.Node { return &f.switches }),
+	need(sectionField("links", "who is cabled to whom; a node's ports are numbered in this order", nil, func(f *form) **yaml.Node { return &f.links })),
+	sectionField("flows", "messages from one NIC to another", nil, func(f *form) **yaml.Node { return &f.flows }),
+	sectionField("bursts", "groups of flows that start together: an incast", nil, func(f *form) **yaml.Node { return &f.bursts }),
+	sectionField("schemes", "parameters of the schemes", nil, func(f *form) **yaml.Node { return &f.schemes }),
+}
+
+var defaultsFields = []field[defaultsForm]{
+	sectionField("nic", "settings of all NICs", reference("nic"), func(f *defaultsForm) **yaml.Node { return &f.nic }),
+	sectionField("switch", "settings of all switches", reference("switch"), func(f *defaultsForm) **yaml.Node { return &f.sw }),
+	sectionField("link", "settings of all links", reference("link"), func(f *defaultsForm) **yaml.Node { return &f.link }),
+}
+
+var schemesFields = []field[schemesForm]{
+	sectionField("pcn", "photonic congestion notification", reference("pcn"), func(f *schemesForm) **yaml.Node { return &f.pcn }),
+}
+
+var nicFields = []field[NICSettings]{
+	quantityField(sizes, "payload", "largest payload of a data packet", 1, bigFrame, func(n *NICSettings) *unit.Bytes { return &n.Payload }),
+	integerField("ack_every", "data packets that one ACK covers", 1, 1<<16, func(n *NICSettings) *int { return &n.AckEvery }),
+	quantityField(spans, "timeout", "retransmission timer, 0 for none", 0, longest, func(n *NICSettings) *unit.Time { return &n.Timeout }),
+	integerField("control_rate", "limit of ACK, NAK and CNP in packets per second, 0 for none", 0, 1e12, func(n *NICSettings) *int64 { return &n.ControlRate }),
+	integerField("control_queue", "room for ACK, NAK and CNP in packets", 1, 1<<24, func(n *NICSettings) *int { return &n.ControlQueue }),
+}
+
+var switchFields = []field[SwitchSettings]{
+	quantityField(sizes, "buffer", "shared buffer", 1, largest, func(s *SwitchSettings) *unit.Bytes { return &s.Buffer }),
+	quantityField(sizes, "reserve", "buffer guaranteed to each ingress port and lossless class", 0, largest, func(s *SwitchSettings) *unit.Bytes { return &s.Reserve }),
+	quantityField(sizes, "headroom", "buffer of each ingress port and lossless class for what comes in after PAUSE, 0 to compute it from the links", 0, largest, func(s *SwitchSettings) *unit.Bytes { return &s.Headroom }),
+	quantityField(sizes, "xoff", "occupancy of an ingress port and class above which PAUSE is sent, 0 for the dynamic threshold", 0, largest, func(s *SwitchSettings) *unit.Bytes { return &s.XOFF }),
+	quantityField(sizes, "xon_offset", "how far the occupancy must fall below the threshold for RESUME", 0, largest, func(s *SwitchSettings) *unit.Bytes { return &s.XON }),
+	integerField("alpha_shift", "dynamic threshold: free shared buffer divided by 2 to this power", 0, 62, func(s *SwitchSettings) *uint { return &s.AlphaShift }),
+	integerField("quanta", "pause time of a PAUSE frame in units of 512 bit times", 1, 65535, func(s *SwitchSettings) *uint16 { return &s.Quanta }),
+	losslessField(),
+	markingField(),
+	quantityField(sizes, "kmin", "RED: queue from which on frames are marked", 0, largest, func(s *SwitchSettings) *unit.Bytes { return &s.Kmin }),
+	quantityField(sizes, "kmax", "RED: queue above which every frame is marked", 0, largest, func(s *SwitchSettings) *unit.Bytes { return &s.Kmax }),
+	numberField("pmax", "RED: probability of a mark at kmax", interval{0, 1, false, false}, func(s *SwitchSettings) *float64 { return &s.Pmax }),
+	weightsField(),
+}
+
+var linkSettings = []field[Link]{
+	quantityField(rates, "rate", "speed of both directions", slowest, fastest, func(l *Link) *unit.Rate { return &l.Rate }),
+	quantityField(spans, "delay", "propagation; it is the lookahead of the emulation and never 0", shortest, furthest, func(l *Link) *unit.Time { return &l.Delay }),
+	quantityField(sizes, "overhead", "what each frame costs beyond its length; preamble and gap are 20B", 0, 1000, func(l *Link) *unit.Bytes { return &l.Overhead }),
+	quantityField(sizes, "mtu", "largest frame, from destination address to FCS", 128, bigFrame, func(l *Link) *unit.Bytes { return &l.MTU }),
+}
+
+var linkFields = append([]field[linkForm]{need(endpointsField())},
+	lift(linkSettings, func(l *linkForm) *Link { return &l.Link })...)
+
+var flowFields = []field[flowForm]{
+	need(nameField("name", "name of the flow", func(f *flowForm) *string { return &f.name })),
+	need(nameField("from", "NIC that sends", func(f *flowForm) *string { return &f.from })),
+	need(nameField("to", "NIC that receives", func(f *flowForm) *string { return &f.to })),
+	need(messageField("size", func(f *flowForm) *unit.Bytes { return &f.size })),
+	quantityField(spans, "start", "when the flow is ready to send", 0, longest, func(f *flowForm) *unit.Time { return &f.start }),
+	omitZero(quantityField(rates, "initial_rate", "rate at which the flow begins, 0 for line rate", 0, fastest, func(f *flowForm) *unit.Rate { return &f.initial }),
+		func(f *flowForm) *unit.Rate { return &f.initial }),
+}
+
+var burstFields = []field[burstForm]{
+	need(nameField("name", "name of the burst; its flows are called name/sender/0, ...", func(f *burstForm) *string { return &f.name })),
+	need(namesField("from", "NICs that send", func(f *burstForm) *[]string { return &f.from })),
+	need(nameField("to", "NIC that receives", func(f *burstForm) *string { return &f.to })),
+	integerField("flows_per_sender", "flows of each sender", 1, 1<<16, func(f *burstForm) *int { return &f.flows }),
+	need(messageField("size", func(f *burstForm) *unit.Bytes { return &f.size })),
+	need(quantityField(spans, "at", "when the flows are ready to send", 0, longest, func(f *burstForm) *unit.Time { return &f.at })),
+}
+
+var pcnFields = []field[cc.PCNParams]{
+	numberField("wmin", "smallest weight of the increase, and discount of the decrease", interval{0, 1, true, true}, func(p *cc.PCNParams) *float64 { return &p.WMin }),
+	numberField("wmax", "largest weight of the increase", interval{0, 1, true, true}, func(p *cc.PCNParams) *float64 { return &p.WMax }),
+	quantityField(spans, "period", "period over which the receiver classifies a flow", shortest, longest, func(p *cc.PCNParams) *unit.Time { return &p.Period }),
+	numberField("threshold", "share of marked packets that makes a flow congested", interval{0, 1, true, false}, func(p *cc.PCNParams) *float64 { return &p.Threshold }),
+	quantityField(rates, "min_rate", "floor below which a decrease does not push a flow, 0 for none", 0, fastest, func(p *cc.PCNParams) *unit.Rate { return &p.MinRate }),
+}
+
+// schemeField is the name of a scheme of package cc.
+func schemeField[T any](key, doc string, at func(*T) *string) field[T] {
+	names := make([]string, len(cc.Schemes))
+	for i, s := range cc.Schemes {
+		names[i] = s.Name
+	}
+	return field[T]{
+		key: key, doc: doc, schema: schema{"type": "string", "enum": names},
+		read: func(t *T, n *yaml.Node) error {
+			if !isText(n) {
+				return fmt.Errorf("%s is no scheme, want one of %v", shown(n), names)
+			}
+			_, err := cc.Find(n.Value)
+			if err == nil {
+				*at(t) = n.Value
+			}
+			return err
+		},
+		write: func(t *T) *yaml.Node { return text(*at(t)) },
+	}
+}
+
+// messageField is the size of a message, or "endless".
+func messageField[T any](key string, at func(*T) *unit.Bytes) field[T] {
+	const endless = "endless"
+	f := quantityField(sizes, key, "size of the message", 1, largest, at)
+	read, write := f.read, f.write
+	f.doc += `, or "endless"`
+	f.schema = schema{"anyOf": []schema{f.schema, {"const": endless}}}
+	f.read = func(t *T, n *yaml.Node) error {
+		if isText(n) && n.Value == endless {
+			*at(t) = Endless
+			return nil
+		}
+		return read(t, n)
+	}
+	f.write = func(t *T) *yaml.Node {
+		if *at(t) == Endless {
+			return text(endless)
+		}
+		return write(t)
+	}
+	return f
+}
+
+// classes is how the faults name the traffic classes.
+const classes = fabric.Priorities - 1

@@ -1,0 +1,182 @@
+package topology
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// manifestName is the name under which faults of a scenario that comes from no
+// file are shown.
+const manifestName = "scenario"
+
+// Marshal writes a scenario as a file with every default written out: the
+// manifest that reproduces a run. It errs if Parse would not read the identical
+// scenario back, so that a manifest can be trusted; change a scenario by
+// Override and it is well.
+func Marshal(s *Scenario) ([]byte, error) {
+	text, err := encode(s)
+	if err != nil {
+		return nil, err
+	}
+	back, err := Parse(manifestName, text)
+	if err != nil {
+		return nil, err
+	}
+	if !reflect.DeepEqual(s, back) {
+		return nil, fmt.Errorf("scenario %s does not follow from any file: %s", s.Name, difference(s, back))
+	}
+	return text, nil
+}
+
+// difference names the first field in which two scenarios differ.
+func difference(a, b *Scenario) string {
+	x, y := reflect.ValueOf(*a), reflect.ValueOf(*b)
+	for i := range x.NumField() {
+		if !reflect.DeepEqual(x.Field(i).Interface(), y.Field(i).Interface()) {
+			return x.Type().Field(i).Name + " would differ"
+		}
+	}
+	return "nothing differs"
+}
+
+// Overrides are the settings that a command line changes. A zero field, or a
+// nil pointer, changes nothing.
+type Overrides struct {
+	Scheme   string
+	Seed     *uint64
+	Duration unit.Time
+}
+
+// Override gives a copy of the scenario with those settings, checked anew and
+// with all that follows from the seed. The error is a *Faults without lines.
+func (s *Scenario) Override(o Overrides) (*Scenario, error) {
+	changed := *s
+	if o.Scheme != "" {
+		changed.Scheme = o.Scheme
+	}
+	if o.Seed != nil {
+		changed.Seed = *o.Seed
+	}
+	if o.Duration != 0 {
+		changed.Duration = o.Duration
+	}
+	return changed.renew()
+}
+
+// Validate checks a scenario that was changed or built by hand, as Parse checks
+// a file. It changes nothing. The error is a *Faults without lines.
+func (s *Scenario) Validate() error {
+	_, err := s.renew()
+	return err
+}
+
+// renew gives what Parse makes of the scenario's own file.
+func (s *Scenario) renew() (*Scenario, error) {
+	text, err := encode(s)
+	if err != nil {
+		return nil, err
+	}
+	b := newBuilder()
+	if root := b.document(text); root != nil {
+		b.build(root)
+	}
+	for i := range b.list {
+		b.list[i].Line = 0
+	}
+	if err := b.err(manifestName); err != nil {
+		return nil, err
+	}
+	return &b.s, nil
+}
+
+// encode writes the scenario without checking it.
+func encode(s *Scenario) ([]byte, error) {
+	if err := s.indices(); err != nil {
+		return nil, err
+	}
+	f := form{Scenario: *s, nics: block(), switches: block(), links: list(), schemes: block()}
+	for i := range s.Nodes {
+		if n := &s.Nodes[i]; n.Kind == NIC {
+			f.nics.Content = append(f.nics.Content, text(n.Name), written(nicFields, &n.NIC))
+		} else {
+			f.switches.Content = append(f.switches.Content, text(n.Name), written(switchFields, &n.Switch))
+		}
+	}
+	for _, l := range s.Links {
+		one := linkForm{ends: [2][]string{{s.Nodes[l.A].Name}, {s.Nodes[l.B].Name}}, Link: l}
+		f.links.Content = append(f.links.Content, written(linkFields, &one))
+	}
+	if len(s.Flows) > 0 {
+		f.flows, f.bursts = flowNodes(s)
+	}
+	f.schemes.Content = append(f.schemes.Content, text("pcn"), written(pcnFields, &s.CC.PCN))
+	root := written(topFields, &f)
+	root.Style = 0
+	root.HeadComment = "A rackfab scenario with every default written out."
+	var b bytes.Buffer
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	err := e.Encode(root)
+	return b.Bytes(), err
+}
+
+// indices checks that links and flows name what there is.
+func (s *Scenario) indices() error {
+	node := func(i int) bool { return 0 <= i && i < len(s.Nodes) }
+	for i, l := range s.Links {
+		if !node(l.A) || !node(l.B) {
+			return fmt.Errorf("link %d joins nodes %d and %d of %d", i, l.A, l.B, len(s.Nodes))
+		}
+	}
+	for i, f := range s.Flows {
+		if !node(f.From) || !node(f.To) || f.Burst >= len(s.Bursts) {
+			return fmt.Errorf("flow %d goes from node %d to %d of %d, in burst %d of %d", i, f.From, f.To, len(s.Nodes), f.Burst, len(s.Bursts))
+		}
+	}
+	return nil
+}
+
+// flowNodes writes the single flows, and the bursts put together again from
+// theirs.
+func flowNodes(s *Scenario) (flows, bursts *yaml.Node) {
+	flows, bursts = list(), list()
+	forms := make([]burstForm, len(s.Bursts))
+	for _, f := range s.Flows {
+		from, to := s.Nodes[f.From].Name, s.Nodes[f.To].Name
+		if f.Burst < 0 {
+			one := flowForm{name: f.Name, from: from, to: to, size: f.Size, start: f.Start, initial: f.Initial}
+			flows.Content = append(flows.Content, written(flowFields, &one))
+			continue
+		}
+		burst := &forms[f.Burst]
+		burst.to = to
+		if n := len(burst.from); n == 0 || burst.from[n-1] != from {
+			burst.from = append(burst.from, from)
+		}
+	}
+	for i, burst := range s.Bursts {
+		forms[i].name, forms[i].size, forms[i].at = burst.Name, burst.Size, burst.At
+		forms[i].flows = burst.Flows / max(len(forms[i].from), 1)
+		bursts.Content = append(bursts.Content, written(burstFields, &forms[i]))
+	}
+	return flows, bursts
+}
+
+// written writes a section in one line.
+func written[T any](fields []field[T], t *T) *yaml.Node {
+	m := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
+	for _, f := range fields {
+		if value := f.write(t); value != nil {
+			m.Content = append(m.Content, text(f.key), value)
+		}
+	}
+	return m
+}
+
+func block() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode} }
+func list() *yaml.Node  { return &yaml.Node{Kind: yaml.SequenceNode} }

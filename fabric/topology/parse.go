@@ -1,0 +1,172 @@
+package topology
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Parse reads a scenario file, expands its ranges, bursts and defaults, and
+// checks it. file is the name that faults are shown under; nothing is opened.
+// The error is a *Faults with everything that is wrong.
+func Parse(file string, data []byte) (*Scenario, error) {
+	b := newBuilder()
+	if root := b.document(data); root != nil {
+		b.build(root)
+	}
+	if err := b.err(file); err != nil {
+		return nil, err
+	}
+	return &b.s, nil
+}
+
+// document gives the root of the one YAML document in data, nil if there is
+// none.
+func (b *builder) document(data []byte) *yaml.Node {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	var doc, more yaml.Node
+	err := decoder.Decode(&doc)
+	switch {
+	case errors.Is(err, io.EOF):
+		b.fault(place{line: 1}, "the file is empty, want a scenario")
+		return nil
+	case err != nil:
+		b.syntax(err)
+		return nil
+	}
+	if err := decoder.Decode(&more); !errors.Is(err, io.EOF) {
+		b.fault(place{line: max(more.Line, 1)}, "a second YAML document follows, want one scenario")
+		return nil
+	}
+	if n := aliased(&doc); n != nil {
+		b.fault(place{line: n.Line}, "anchors and aliases are not supported, use a range or defaults")
+		return nil
+	}
+	return doc.Content[0]
+}
+
+// syntax reports an error of the YAML reader, "yaml: line 3: what".
+func (b *builder) syntax(err error) {
+	what := strings.TrimPrefix(err.Error(), "yaml: ")
+	line := 1
+	if rest, ok := strings.CutPrefix(what, "line "); ok {
+		if number, after, ok := strings.Cut(rest, ": "); ok {
+			if n, err := strconv.Atoi(number); err == nil {
+				line, what = n, after
+			}
+		}
+	}
+	b.fault(place{line: line}, "no valid YAML: %s", what)
+}
+
+// aliased gives the first node that is an alias or carries an anchor.
+func aliased(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode || n.Anchor != "" {
+		return n
+	}
+	for _, child := range n.Content {
+		if found := aliased(child); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// readSection reads a mapping by a table into t, and notes in src where each
+// key stands. What cannot be read is a fault and leaves t as it was.
+func readSection[T any](c *collector, n *yaml.Node, key string, fields []field[T], t *T, src *source) {
+	for k, v := range entries(c, n, place{key, n.Line}) {
+		at := place{join(key, k.Value), k.Line}
+		f := find(fields, k.Value)
+		if f == nil {
+			c.fault(at, "unknown key, want one of %s", keys(fields))
+			continue
+		}
+		src.given[f.key] = at
+		if err := f.read(t, v); err != nil {
+			c.fault(at, "%v", err)
+		}
+	}
+	for _, f := range fields {
+		if f.required && !src.has(f.key) {
+			c.fault(place{join(key, f.key), n.Line}, "is missing: %s", f.doc)
+		}
+	}
+}
+
+// entries walks the keys and values of a mapping; an empty node has none. A
+// node of another kind, and a key that comes twice, is a fault.
+func entries(c *collector, n *yaml.Node, at place) func(yield func(k, v *yaml.Node) bool) {
+	return func(yield func(k, v *yaml.Node) bool) {
+		if isNull(n) {
+			return
+		}
+		if n.Kind != yaml.MappingNode {
+			c.fault(at, "%s stands where a mapping is wanted, like {key: value}", shown(n))
+			return
+		}
+		first := map[string]int{}
+		for i := 0; i < len(n.Content); i += 2 {
+			k, v := n.Content[i], n.Content[i+1]
+			if !isText(k) {
+				c.fault(place{at.key, k.Line}, "%s is no key, want text", shown(k))
+				continue
+			}
+			if line, ok := first[k.Value]; ok {
+				c.fault(place{join(at.key, k.Value), k.Line}, "the key stands already on line %d", line)
+				continue
+			}
+			first[k.Value] = k.Line
+			if !yield(k, v) {
+				return
+			}
+		}
+	}
+}
+
+// items gives the elements of a list, each with its place; an empty node has
+// none. A node of another kind is a fault.
+func items(c *collector, n *yaml.Node, key string) []item {
+	if n == nil || isNull(n) {
+		return nil
+	}
+	if n.Kind != yaml.SequenceNode {
+		c.fault(place{key, n.Line}, "%s stands where a list is wanted", shown(n))
+		return nil
+	}
+	list := make([]item, len(n.Content))
+	for i, node := range n.Content {
+		list[i] = item{node, fmt.Sprintf("%s[%d]", key, i)}
+	}
+	return list
+}
+
+// item is an element of a list and its path.
+type item struct {
+	node *yaml.Node
+	key  string
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+func find[T any](fields []field[T], key string) *field[T] {
+	for i := range fields {
+		if fields[i].key == key {
+			return &fields[i]
+		}
+	}
+	return nil
+}
+
+func keys[T any](fields []field[T]) string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.key
+	}
+	return strings.Join(names, ", ")
+}

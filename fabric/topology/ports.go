@@ -1,0 +1,26 @@
+package topology
+
+import "github.com/rackfab/rackfab/fabric"
+
+// End is what is behind a port.
+type End struct {
+	Link     int // index into Links
+	Peer     int // index into Nodes
+	PeerPort fabric.Port
+}
+
+// PortMap gives, for each node, what is behind each of its ports.
+func (s *Scenario) PortMap() [][]End {
+	ports := make([][]End, len(s.Nodes))
+	put := func(node int, port fabric.Port, e End) {
+		for len(ports[node]) <= int(port) {
+			ports[node] = append(ports[node], End{})
+		}
+		ports[node][port] = e
+	}
+	for i, l := range s.Links {
+		put(l.A, l.APort, End{i, l.B, l.BPort})
+		put(l.B, l.BPort, End{i, l.A, l.APort})
+	}
+	return ports
+}

@@ -1,0 +1,89 @@
+package topology
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// maxNodes bounds the nodes of a scenario, and the names of one range.
+const maxNodes = 4096
+
+// namePattern is what a name looks like. It is safe in file names and in NATS
+// subjects.
+const namePattern = `[A-Za-z][A-Za-z0-9_-]{0,62}`
+
+// validName tells whether s fits namePattern.
+func validName(s string) bool {
+	if s == "" || len(s) > 63 || !letter(s[0]) {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; !letter(c) && (c < '0' || c > '9') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+// expandNames reads a comma-separated list of names and ranges, "h0, h3..h5",
+// and gives the names in the order written. No name may come twice.
+func expandNames(list string) ([]string, error) {
+	var names []string
+	seen := map[string]bool{}
+	for item := range strings.SplitSeq(list, ",") {
+		some, err := expandRange(strings.TrimSpace(item))
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range some {
+			if seen[name] {
+				return nil, fmt.Errorf("%q names %s twice", list, name)
+			}
+			seen[name] = true
+		}
+		if names = append(names, some...); len(names) > maxNodes {
+			return nil, fmt.Errorf("%q names more than %d nodes", list, maxNodes)
+		}
+	}
+	return names, nil
+}
+
+// expandRange reads one name, or a range "h2..h15", both ends included.
+func expandRange(item string) ([]string, error) {
+	first, last, isRange := strings.Cut(item, "..")
+	if !validName(first) || isRange && !validName(last) {
+		return nil, fmt.Errorf("bad name %q, want a letter, then at most 62 letters, digits, _ or -, or a range like h2..h15", item)
+	}
+	if !isRange {
+		return []string{first}, nil
+	}
+	prefix, lo, okLo := numbered(first)
+	other, hi, okHi := numbered(last)
+	switch {
+	case !okLo || !okHi:
+		return nil, fmt.Errorf("bad range %q, want both ends to finish in a number without leading zeros, like h2..h15", item)
+	case prefix != other:
+		return nil, fmt.Errorf("bad range %q, want the same letters at both ends, like h2..h15", item)
+	case lo > hi:
+		return nil, fmt.Errorf("bad range %q, want the smaller number first", item)
+	case hi-lo >= maxNodes:
+		return nil, fmt.Errorf("bad range %q, want at most %d names", item, maxNodes)
+	}
+	names := make([]string, 0, hi-lo+1)
+	for i := lo; i <= hi; i++ {
+		names = append(names, prefix+strconv.FormatUint(i, 10))
+	}
+	return names, nil
+}
+
+// numbered splits "h15" into "h" and 15. It refuses numbers that are not
+// written the way a range would write them.
+func numbered(name string) (prefix string, n uint64, ok bool) {
+	prefix = strings.TrimRight(name, "0123456789")
+	digits := name[len(prefix):]
+	n, err := strconv.ParseUint(digits, 10, 32)
+	return prefix, n, err == nil && strconv.FormatUint(n, 10) == digits
+}

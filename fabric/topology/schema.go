@@ -1,0 +1,165 @@
+package topology
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rackfab/rackfab/fabric"
+)
+
+// schema is a JSON Schema, or a part of one.
+type schema = map[string]any
+
+// Schema gives the JSON Schema (draft 2020-12) of the scenario file, made from
+// the tables that the parser reads by. What it refuses the parser refuses too;
+// the parser also checks what spans several keys.
+func Schema() ([]byte, error) {
+	top := section(topFields, form{Scenario: DefaultScenario()})
+	top["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	top["title"] = "rackfab scenario, version 1"
+	pcn := DefaultScenario().CC.PCN
+	properties := top["properties"].(schema)
+	sections := map[string]schema{
+		"defaults": orNull(section(defaultsFields, defaultsForm{})),
+		"nics":     orNull(byName("nic")),
+		"switches": orNull(byName("switch")),
+		"links":    listOf(section(linkFields, linkForm{Link: DefaultLink()})),
+		"flows":    listOf(section(flowFields, flowForm{})),
+		"bursts":   listOf(section(burstFields, burstForm{flows: 1})),
+		"schemes":  orNull(section(schemesFields, schemesForm{})),
+	}
+	for key, s := range sections {
+		s["description"] = properties[key].(schema)["description"]
+		properties[key] = s
+	}
+	top["$defs"] = schema{
+		"nic":    orNull(section(nicFields, DefaultNIC())),
+		"switch": orNull(section(switchFields, DefaultSwitch())),
+		"link":   orNull(section(linkSettings, DefaultLink())),
+		"pcn":    orNull(section(pcnFields, pcn)),
+		"names":  namesSchema(),
+	}
+	text, err := json.MarshalIndent(top, "", "  ")
+	return append(text, '\n'), err
+}
+
+// section is the schema of a table of fields; def holds the defaults.
+func section[T any](fields []field[T], def T) schema {
+	properties, required := schema{}, []string{}
+	for _, f := range fields {
+		s := schema{"description": f.doc}
+		for key, value := range f.schema {
+			s[key] = value
+		}
+		if f.required {
+			required = append(required, f.key)
+		} else if value := f.write(&def); value != nil && f.accepts(def, value) {
+			s["default"] = generic(value)
+		}
+		properties[f.key] = s
+	}
+	s := schema{"type": "object", "additionalProperties": false, "properties": properties}
+	if len(required) > 0 {
+		s["required"] = required
+	}
+	return s
+}
+
+// accepts tells whether a default may be written in a file; a zero that stands
+// for "no default" may not.
+func (f field[T]) accepts(def T, value *yaml.Node) bool { return f.read(&def, value) == nil }
+
+// generic gives the value of a node as JSON knows it.
+func generic(n *yaml.Node) any {
+	switch n.Kind {
+	case yaml.SequenceNode:
+		list := []any{}
+		for _, item := range n.Content {
+			list = append(list, generic(item))
+		}
+		return list
+	case yaml.MappingNode:
+		m := schema{}
+		for i := 0; i < len(n.Content); i += 2 {
+			m[n.Content[i].Value] = generic(n.Content[i+1])
+		}
+		return m
+	}
+	if n.ShortTag() == "!!str" {
+		return n.Value
+	}
+	return json.Number(n.Value)
+}
+
+func reference(def string) schema { return schema{"$ref": "#/$defs/" + def} }
+
+// orNull lets a section stand empty, as YAML's "h0..h3:".
+func orNull(s schema) schema {
+	s["type"] = []string{"object", "null"}
+	return s
+}
+
+func listOf(item schema) schema { return schema{"type": []string{"array", "null"}, "items": item} }
+
+// namesPattern fits a comma-separated list of names and ranges.
+const namesPattern = "^" + rangePattern + "(," + rangePattern + ")*$"
+
+const rangePattern = `\s*` + namePattern + `(\.\.` + namePattern + `)?\s*`
+
+func namesSchema() schema {
+	one := schema{"type": "string", "pattern": namesPattern}
+	return schema{"anyOf": []schema{one, {"type": "array", "minItems": 1, "items": one}}}
+}
+
+func byName(def string) schema {
+	return schema{"propertyNames": schema{"pattern": namesPattern}, "additionalProperties": reference(def)}
+}
+
+// quantitySchema fits a decimal number with one of the units, and a bare 0 if
+// zero is in range.
+func quantitySchema(units string, zero bool) schema {
+	s := schema{"type": "string", "pattern": fmt.Sprintf(`^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*(%s)\s*$`, units)}
+	if !zero {
+		return s
+	}
+	return schema{"anyOf": []schema{s, {"enum": []any{0, "0"}}}}
+}
+
+func intervalSchema(in interval) schema {
+	s := schema{"type": "number", "minimum": in.lo, "maximum": in.hi}
+	if in.openLo {
+		delete(s, "minimum")
+		s["exclusiveMinimum"] = in.lo
+	}
+	if in.openHi {
+		delete(s, "maximum")
+		s["exclusiveMaximum"] = in.hi
+	}
+	return s
+}
+
+func classSchema() schema { return schema{"type": "integer", "minimum": 0, "maximum": classes} }
+
+func losslessSchema() schema {
+	return schema{"type": "array", "uniqueItems": true, "items": classSchema()}
+}
+
+func markingSchema() schema {
+	return schema{
+		"type": "object", "additionalProperties": schema{"type": "string", "enum": laws},
+		"propertyNames": schema{"pattern": fmt.Sprintf("^[0-%d]$", classes)},
+	}
+}
+
+func weightsSchema() schema {
+	return schema{
+		"type": "array", "minItems": fabric.Priorities, "maxItems": fabric.Priorities,
+		"items": schema{"type": "integer", "minimum": 0, "maximum": maxWeight},
+	}
+}
+
+func endpointsSchema() schema {
+	return schema{"type": "array", "minItems": 2, "maxItems": 2, "items": reference("names")}
+}

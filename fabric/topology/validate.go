@@ -1,0 +1,162 @@
+package topology
+
+import (
+	"fmt"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// maxBins bounds the length of a recorded series.
+const maxBins = 1_000_000
+
+// validate checks what spans several keys; what concerns one key alone was
+// checked when it was read. It changes nothing.
+func (b *builder) validate(ends [][]End) {
+	b.checkBins()
+	b.checkPCN()
+	b.checkCabling(ends)
+	b.checkPayloads()
+	for i, n := range b.s.Nodes {
+		if n.Kind == Switch {
+			b.checkSwitch(n.Switch, b.nodes[i], b.linksAt(ends[i]))
+		}
+	}
+	for i, f := range b.s.Flows {
+		b.checkFlow(f, b.flows[i], ends)
+	}
+}
+
+func (b *builder) checkBins() {
+	if bins := b.s.Duration / b.s.Bin; bins > maxBins {
+		b.fault(b.top.of("bin"), "cuts %s into %d bins, want at most %d: a bin of at least %s",
+			b.s.Duration, bins, maxBins, (b.s.Duration+maxBins-1)/maxBins)
+	}
+}
+
+func (b *builder) checkPCN() {
+	if p := b.s.CC.PCN; p.WMin > p.WMax {
+		b.fault(b.pcn.of("wmin"), "%v is above wmax %v", p.WMin, p.WMax)
+	}
+}
+
+// checkCabling checks that every NIC has one link and reaches the first one. It
+// says nothing where nodes or links could not be read.
+func (b *builder) checkCabling(ends [][]End) {
+	if b.noNodes || b.noLinks {
+		return
+	}
+	if len(b.s.Nodes) == 0 || b.s.Nodes[0].Kind != NIC {
+		b.fault(b.top.of("nics"), "names no NIC, want at least one")
+		return
+	}
+	hops := hopsTo(ends, 0)
+	for i, n := range b.s.Nodes {
+		switch links := len(ends[i]); {
+		case links == 0:
+			b.fault(b.nodes[i].place, "%s has no link", n.Name)
+		case n.Kind == NIC && links > 1:
+			b.fault(b.nodes[i].place, "%s has %d links, a NIC has one", n.Name, links)
+		case n.Kind == NIC && hops[i] < 0:
+			b.fault(b.nodes[i].place, "no path leads from %s to %s", n.Name, b.s.Nodes[0].Name)
+		}
+	}
+}
+
+// checkPayloads checks that the largest data frame of every NIC passes every
+// link.
+func (b *builder) checkPayloads() {
+	narrow := -1
+	for i, l := range b.s.Links {
+		if narrow < 0 || l.MTU < b.s.Links[narrow].MTU {
+			narrow = i
+		}
+	}
+	if narrow < 0 {
+		return
+	}
+	mtu := b.s.Links[narrow].MTU
+	for i, n := range b.s.Nodes {
+		if n.Kind != NIC || DataFrame(n.NIC.Payload) <= mtu {
+			continue
+		}
+		at := b.links[narrow].of("mtu")
+		if b.nodes[i].has("payload") {
+			at = b.nodes[i].of("payload")
+		}
+		b.fault(at, "a payload of %dB makes frames of %dB, above the mtu of %dB of link %s: want a payload of at most %dB",
+			n.NIC.Payload, DataFrame(n.NIC.Payload), mtu, b.linkName(b.s.Links[narrow]), (mtu-DataFrame(0))/4*4)
+	}
+}
+
+func (b *builder) linkName(l Link) string {
+	return fmt.Sprintf("%s-%s", b.s.Nodes[l.A].Name, b.s.Nodes[l.B].Name)
+}
+
+// checkFlow checks one flow; the flows of a burst share the faults of the burst.
+func (b *builder) checkFlow(f Flow, src *source, ends [][]End) {
+	start := "start"
+	if f.Burst >= 0 {
+		start = "at"
+	}
+	if f.From == f.To {
+		b.fault(src.of("to"), "%s would send to itself", b.s.Nodes[f.To].Name)
+	}
+	if b.s.Duration > 0 && f.Start >= b.s.Duration {
+		b.fault(src.of(start), "%s is not before the end of the run, want less than the duration of %s", f.Start, b.s.Duration)
+	}
+	if len(ends[f.From]) == 0 {
+		return
+	}
+	if line := b.s.Links[ends[f.From][0].Link].Rate; line > 0 && f.Initial > line {
+		b.fault(src.of("initial_rate"), "%s is above the %s of the link of %s", f.Initial, line, b.s.Nodes[f.From].Name)
+	}
+}
+
+// checkSwitch checks that the thresholds of a switch can work with its links.
+func (b *builder) checkSwitch(s SwitchSettings, src *source, links []Link) {
+	if s.Kmin > s.Kmax {
+		b.fault(src.of("kmin"), "%s is above kmax %s", s.Kmin, s.Kmax)
+	}
+	if s.XOFF > 0 && s.XON >= s.XOFF {
+		b.fault(src.of("xon_offset"), "%s is not below xoff %s: the occupancy can never fall so far", s.XON, s.XOFF)
+	}
+	if len(s.Lossless) == 0 || len(links) == 0 {
+		return
+	}
+	b.checkHeadroom(s, src, links)
+	b.checkBuffer(s, src, links)
+}
+
+func (b *builder) checkHeadroom(s SwitchSettings, src *source, links []Link) {
+	most := links[0]
+	for _, l := range links {
+		if NeededHeadroom(l) > NeededHeadroom(most) {
+			most = l
+		}
+	}
+	if needed := NeededHeadroom(most); s.Headroom < needed {
+		b.fault(src.of("headroom"), "%s does not hold what comes in after PAUSE on link %s (%s, %s): want at least %dB",
+			s.Headroom, b.linkName(most), most.Rate, most.Delay, needed)
+	}
+}
+
+// checkBuffer checks that the buffer holds what is set aside, and that the
+// threshold lies within what is left to share.
+func (b *builder) checkBuffer(s SwitchSettings, src *source, links []Link) {
+	frame := unit.Bytes(0)
+	for _, l := range links {
+		frame = max(frame, l.MTU)
+	}
+	set := unit.Bytes(len(links)*len(s.Lossless)) * (s.Reserve + s.Headroom)
+	shared := s.Buffer - set
+	switch {
+	case shared < frame:
+		b.fault(src.of("buffer"), "%s is too small: reserve %s and headroom %s for %d ports and %d lossless classes, and one shared frame, take %s",
+			s.Buffer, s.Reserve, s.Headroom, len(links), len(s.Lossless), set+frame)
+	case s.XOFF > shared:
+		b.fault(src.of("xoff"), "%s is never reached: reserves and headrooms leave %s of the buffer to share", s.XOFF, shared)
+	case s.XOFF == 0 && shared>>s.AlphaShift < frame:
+		b.fault(src.of("alpha_shift"), "%d leaves a threshold of %s at an empty buffer, less than one frame of %dB: want a smaller shift",
+			s.AlphaShift, shared>>s.AlphaShift, frame)
+	}
+}
