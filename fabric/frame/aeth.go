@@ -1,7 +1,7 @@
 package frame
 
-// Acknowledgement extended transport header, IBTA volume 1 §9.3.5: syndrome 1,
-// message sequence number 3. It follows the BTH.
+// Acknowledgement extended transport header, IBTA volume 1 chapter 9:
+// syndrome 1 byte, message sequence number 3. It follows the BTH.
 const (
 	aethSyndrome = bthEnd
 	aethMSN      = bthEnd + 1

@@ -2,7 +2,7 @@ package frame
 
 import "encoding/binary"
 
-// Base transport header, IBTA volume 1 §9.2.
+// Base transport header, IBTA volume 1 chapter 9.
 const (
 	bthOpcode = udpEnd
 	bthFlags  = udpEnd + 1 // solicited 0x80, migration 0x40, pad 0x30, version 0x0f
@@ -37,7 +37,7 @@ type BTH struct {
 }
 
 // PadCount gives how many pad bytes a payload of n bytes needs to end on a
-// multiple of four (IBTA volume 1 §9.2.5).
+// multiple of four (IBTA volume 1 chapter 9).
 func PadCount(n uint32) uint8 { return uint8(-n & 3) }
 
 // Opcode gives the BTH opcode.

@@ -22,7 +22,7 @@ const (
 
 // Frame is one frame on a link: its header bytes up to the payload, and the
 // length of the payload, whose bytes are elided. A Frame is a value; copying it
-// copies the header.
+// copies the header, and == compares it.
 type Frame struct {
 	// Arrival is the instant at which the last bit is in at the receiving node:
 	// start of transmission + serialisation + propagation. The sender stamps it.
@@ -46,15 +46,16 @@ func (f *Frame) SetHeader(b []byte) bool {
 		return false
 	}
 	f.n = uint8(copy(f.head[:], b))
+	clear(f.head[f.n:])
 	return true
 }
 
 // Len gives the frame's length on the wire in bytes, from destination address
 // to FCS, padded to the Ethernet minimum of 64.
 func (f *Frame) Len() unit.Bytes {
-	n := int(f.n) + int(f.Payload) + FCSLen
+	n := unit.Bytes(f.n) + unit.Bytes(f.Payload) + FCSLen
 	if f.Class() == ClassRoCE {
 		n += ICRCLen
 	}
-	return unit.Bytes(max(n, MinLen))
+	return max(n, MinLen)
 }

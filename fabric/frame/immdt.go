@@ -2,8 +2,8 @@ package frame
 
 import "encoding/binary"
 
-// immLen is the length of immediate data in bytes, IBTA volume 1 §9.3.6. It is
-// the last extension header.
+// immLen is the length of immediate data in bytes, IBTA volume 1
+// chapter 9. It is the last extension header.
 const immLen = 4
 
 func (p *Packet) buildImm(f *Frame) {

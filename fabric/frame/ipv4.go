@@ -2,8 +2,8 @@ package frame
 
 import "encoding/binary"
 
-// IPv4 header without options, RFC 791 §3.1. Offsets count from the frame's
-// first byte.
+// IPv4 header without options, RFC 791 §3.1; don't fragment is set (IBTA
+// A17.3.1.1.5). Offsets count from the frame's first byte.
 const (
 	ipVersion  = ethEnd // version 4, header length 5 words
 	ipTOS      = ethEnd + 1

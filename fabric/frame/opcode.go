@@ -5,7 +5,7 @@ import "fmt"
 // Opcode is the first byte of the BTH.
 type Opcode uint8
 
-// Opcodes of the reliable connection (IBTA volume 1 table 38), and of the
+// Opcodes of the reliable connection (IBTA volume 1 chapter 9), and of the
 // congestion notification packet (IBTA A17.9.3). Atomics, invalidations and
 // other transports are not emulated: their frames are malformed here.
 const (

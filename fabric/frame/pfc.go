@@ -4,13 +4,12 @@ import "encoding/binary"
 
 // Priority flow control, IEEE 802.1Q clause 36 and 802.3 annex 31D.
 const (
-	pfcOp      = ethEnd
-	pfcEnable  = ethEnd + 2 // upper byte 0, bit n of the lower: quanta n counts
-	pfcQuanta  = ethEnd + 4
-	pfcEnd     = pfcQuanta + 8*2
-	pfcOpcode  = 0x0101
-	pfcBuilt   = minCapture // with the padding
-	pfcClasses = 8
+	pfcOp     = ethEnd
+	pfcEnable = ethEnd + 2 // upper byte 0, bit n of the lower: quanta n counts
+	pfcQuanta = ethEnd + 4
+	pfcEnd    = pfcQuanta + 8*2
+	pfcOpcode = 0x0101
+	pfcBuilt  = minCapture // with the padding
 )
 
 // pfcAddr is the group address of MAC control, which no bridge forwards.
@@ -58,7 +57,7 @@ func (p *PFC) Parse(f *Frame) error {
 		return errPFCPadding
 	}
 	p.Source, p.Enable = f.SrcMAC(), f.head[pfcEnable+1]
-	for i := range pfcClasses {
+	for i := range p.Quanta {
 		p.Quanta[i] = binary.BigEndian.Uint16(f.head[pfcQuanta+2*i:])
 	}
 	return nil

@@ -1,7 +1,7 @@
 package frame
 
-// Queue pairs 0 and 1 are for management, 0xffffff is multicast (IBTA volume 1
-// §3.5.3, §10.5.1), so flows count from firstQP, and bit 23 tells the receiver.
+// Queue pairs 0 and 1 are for management, 0xffffff is multicast (IBTA volume 1),
+// so flows count from firstQP, and bit 23 tells the receiver.
 const (
 	firstQP    = 0x10
 	receiverQP = 1 << 23

@@ -2,8 +2,8 @@ package frame
 
 import "encoding/binary"
 
-// UDP header, RFC 768. The destination port says RoCEv2 (IBTA A17.3.1); the
-// source port is the flow's entropy; the checksum is 0, not used.
+// UDP header, RFC 768. The destination port says RoCEv2 (IBTA A17.3.2); the
+// source port is the flow's entropy; the checksum is 0 (A17.3.2.4).
 const (
 	udpSrc      = ipEnd
 	udpDst      = ipEnd + 2

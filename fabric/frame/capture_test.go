@@ -1,0 +1,101 @@
+package frame
+
+import (
+	"encoding/binary"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// captureRow is a frame and what tshark must say of it: BTH opcode, PSN, AETH
+// syndrome, PFC opcode, quanta of priority 3.
+type captureRow struct {
+	frame *Frame
+	want  string
+}
+
+func captureRows() []captureRow {
+	ack, nak, cnp := write(Acknowledge), write(Acknowledge), write(OpcodeCNP)
+	ack.AETH, nak.AETH = AETH{SyndromeACK, 1}, AETH{SyndromeNAKSequence, 1}
+	cnp.ECN, cnp.RecRate = CE, 19000
+	pause, resume := new(Frame), new(Frame)
+	(&PFC{Source: SwitchMAC(0), Enable: 8, Quanta: [8]uint16{3: 0xffff}}).Build(pause)
+	(&PFC{Source: SwitchMAC(0), Enable: 8}).Build(resume)
+	const psn = "1193046"
+	return []captureRow{
+		{built(write(WriteFirst)), "6|" + psn + "|||"},
+		{built(write(WriteMiddle)), "7|" + psn + "|||"},
+		{built(write(WriteLast)), "8|" + psn + "|||"},
+		{built(write(WriteOnly)), "10|" + psn + "|||"},
+		{built(ack), "17|" + psn + "|31||"},
+		{built(nak), "17|" + psn + "|96||"},
+		{built(cnp), "129|" + psn + "|||"},
+		{pause, "|||0x0101|65535"},
+		{resume, "|||0x0101|0"},
+	}
+}
+
+// writeCapture writes a classic pcap file of link type Ethernet.
+func writeCapture(t *testing.T, rows []captureRow) string {
+	t.Helper()
+	le := binary.LittleEndian
+	b := le.AppendUint32(nil, 0xa1b2c3d4)
+	b = le.AppendUint16(b, 2)
+	b = le.AppendUint16(b, 4)
+	b = append(b, make([]byte, 8)...)
+	b = le.AppendUint32(b, 1<<16)
+	b = le.AppendUint32(b, 1)
+	for i, r := range rows {
+		wire := r.frame.Materialise(nil)
+		b = le.AppendUint32(b, 0)
+		b = le.AppendUint32(b, uint32(i))
+		b = le.AppendUint32(b, uint32(len(wire)))
+		b = le.AppendUint32(b, uint32(len(wire)))
+		b = append(b, wire...)
+	}
+	name := filepath.Join(t.TempDir(), "frames.pcap")
+	if err := os.WriteFile(name, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// tshark gives the lines that tshark prints of the capture.
+func tshark(t *testing.T, capture string, args ...string) []string {
+	t.Helper()
+	path, err := exec.LookPath("tshark")
+	if err != nil {
+		t.Skip("tshark is not in PATH: dissection is not checked")
+	}
+	cmd := exec.Command(path, append([]string{"-n", "-r", capture}, args...)...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("tshark: %v\n%s", err, stderr.String())
+	}
+	return strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' })
+}
+
+// An independent dissector reads what the package writes.
+func TestDissected(t *testing.T) {
+	rows := captureRows()
+	capture := writeCapture(t, rows)
+	got := tshark(t, capture, "-T", "fields", "-E", "separator=|",
+		"-e", "infiniband.bth.opcode", "-e", "infiniband.bth.psn", "-e", "infiniband.aeth.syndrome",
+		"-e", "macc.opcode", "-e", "macc.cbfc.pause_time.c3")
+	var want []string
+	for _, r := range rows {
+		want = append(want, r.want)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if bad := tshark(t, capture, "-o", "ip.check_checksum:TRUE", "-Y", "_ws.malformed || ip.checksum.status == Bad"); len(bad) > 0 {
+		t.Errorf("malformed:\n%s", strings.Join(bad, "\n"))
+	}
+}

@@ -1,0 +1,88 @@
+package frame
+
+import (
+	"errors"
+	"testing"
+)
+
+func seedFrames() []*Frame {
+	var frames []*Frame
+	for _, op := range knownOpcodes() {
+		frames = append(frames, built(write(op)))
+	}
+	pause, resume := new(Frame), new(Frame)
+	(&PFC{Source: SwitchMAC(0), Enable: 8, Quanta: [8]uint16{3: 0xffff}}).Build(pause)
+	(&PFC{Source: SwitchMAC(0), Enable: 8}).Build(resume)
+	return append(frames, pause, resume, new(Frame))
+}
+
+func seed(f *testing.F) {
+	for _, s := range seedFrames() {
+		f.Add(s.Header(), s.Payload)
+	}
+}
+
+// What Parse takes, Build gives back byte for byte.
+func FuzzParse(f *testing.F) {
+	seed(f)
+	f.Fuzz(func(t *testing.T, header []byte, payload uint32) {
+		fr, ok := frameOf(header, payload)
+		if !ok {
+			return
+		}
+		var p Packet
+		if err := p.Parse(fr); err != nil {
+			if !errors.Is(err, ErrMalformed) || p != (Packet{}) {
+				t.Fatalf("%v, %+v", err, p)
+			}
+			return
+		}
+		if *built(p) != *fr {
+			t.Fatalf("% x came back as % x", header, built(p).Header())
+		}
+	})
+}
+
+// What PFC.Parse takes, Build gives back byte for byte.
+func FuzzPFC(f *testing.F) {
+	seed(f)
+	f.Fuzz(func(t *testing.T, header []byte, payload uint32) {
+		fr, ok := frameOf(header, payload)
+		if !ok {
+			return
+		}
+		var p PFC
+		if err := p.Parse(fr); err != nil {
+			if !errors.Is(err, ErrMalformed) || p != (PFC{}) {
+				t.Fatalf("%v, %+v", err, p)
+			}
+			return
+		}
+		var again Frame
+		if p.Build(&again); again != *fr {
+			t.Fatalf("% x came back as % x", header, again.Header())
+		}
+	})
+}
+
+// Class agrees with its twin on any bytes, and Len is never below the minimum.
+func FuzzClass(f *testing.F) {
+	seed(f)
+	f.Fuzz(func(t *testing.T, header []byte, payload uint32) {
+		fr, ok := frameOf(header, payload)
+		if !ok {
+			return
+		}
+		if got, want := fr.Class(), slowClass(header, payload); got != want {
+			t.Fatalf("%v, want %v: % x", got, want, header)
+		}
+		if fr.Len() < MinLen {
+			t.Fatalf("Len %d", fr.Len())
+		}
+	})
+}
+
+func frameOf(header []byte, payload uint32) (*Frame, bool) {
+	f := &Frame{Payload: payload}
+	return f, f.SetHeader(header)
+}

@@ -1,0 +1,49 @@
+package frame
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// SetECN gives the frame that Build would have written with that code point.
+func TestSetECN(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawPacket(t)
+		f := built(p)
+		for range 3 {
+			p.ECN = ECN(uintBelow(t, 4, "ecn"))
+			f.SetECN(p.ECN)
+			if *f != *built(p) {
+				t.Fatalf("ECN %d: % x, want % x", p.ECN, f.Header(), built(p).Header())
+			}
+		}
+	})
+}
+
+// Every checksum that there is, whatever sum leads to it, with the code point
+// going up and down.
+func TestSetECNEveryChecksum(t *testing.T) {
+	p := write(WriteOnly)
+	for id := range 1 << 16 {
+		for _, e := range [][2]ECN{{NotECT, CE}, {CE, NotECT}} {
+			p.ID, p.ECN = uint16(id), e[0]
+			f := built(p)
+			f.SetECN(e[1])
+			if p.ECN = e[1]; *f != *built(p) {
+				t.Fatalf("ID %d, ECN %d to %d: checksum % x", id, e[0], e[1], f.head[ipChecksum:ipSrc])
+			}
+		}
+	}
+}
+
+// An incremental update keeps an error visible.
+func TestSetECNKeepsError(t *testing.T) {
+	f := built(write(WriteOnly))
+	f.head[ipChecksum] ^= 0x10
+	f.SetECN(CE)
+	var p Packet
+	if err := p.Parse(f); err != errChecksum {
+		t.Errorf("Parse = %v", err)
+	}
+}

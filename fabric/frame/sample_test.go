@@ -1,0 +1,105 @@
+package frame
+
+import (
+	"encoding/hex"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// write is a packet with every field set.
+func write(op Opcode) Packet {
+	return Packet{
+		SrcMAC: HostMAC(1), DstMAC: HostMAC(2), Src: HostIP(1), Dst: HostIP(2),
+		DSCP: 26, ECN: ECT0, TTL: DefaultTTL, SrcPort: 0xc001,
+		BTH: BTH{
+			Opcode: op, PKey: DefaultPKey, DestQP: ReceiverQP(7), AckReq: true, PSN: 0x123456,
+			BECN: op == OpcodeCNP,
+		},
+		Payload: payloadOf(op),
+	}
+}
+
+func payloadOf(op Opcode) uint32 {
+	if op.IsData() {
+		return 1000
+	}
+	return 0
+}
+
+func built(p Packet) *Frame {
+	f := new(Frame)
+	p.Build(f)
+	return f
+}
+
+func unhex(t testing.TB, s string) []byte {
+	t.Helper()
+	b, err := hex.DecodeString(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// knownOpcodes lists the opcodes in rising order.
+func knownOpcodes() []Opcode {
+	var ops []Opcode
+	for i := range 256 {
+		if Opcode(i).Known() {
+			ops = append(ops, Opcode(i))
+		}
+	}
+	return ops
+}
+
+func drawAddr(t *rapid.T, label string) Addr {
+	return Addr(rapid.SliceOfN(rapid.Byte(), 6, 6).Draw(t, label))
+}
+
+func uintBelow(t *rapid.T, limit uint32, label string) uint32 {
+	return rapid.Uint32Range(0, limit-1).Draw(t, label)
+}
+
+// drawPacket draws any packet that Build writes in full: what the opcode leaves
+// out stays zero.
+func drawPacket(t *rapid.T) Packet {
+	op := rapid.SampledFrom(knownOpcodes()).Draw(t, "opcode")
+	p := Packet{
+		SrcMAC: drawAddr(t, "smac"), DstMAC: drawAddr(t, "dmac"),
+		Src: IP(rapid.Uint32().Draw(t, "src")), Dst: IP(rapid.Uint32().Draw(t, "dst")),
+		DSCP: uint8(uintBelow(t, 64, "dscp")), ECN: ECN(uintBelow(t, 4, "ecn")),
+		TTL: rapid.Uint8().Draw(t, "ttl"), ID: rapid.Uint16().Draw(t, "id"),
+		SrcPort: rapid.Uint16().Draw(t, "port"), BTH: drawBTH(t, op),
+	}
+	p.Payload = uint32(p.BTH.Pad) + uintBelow(t, MaxPayload-3, "payload")
+	drawExtensions(t, &p)
+	return p
+}
+
+func drawBTH(t *rapid.T, op Opcode) BTH {
+	return BTH{
+		Opcode: op, Solicited: rapid.Bool().Draw(t, "se"), MigReq: rapid.Bool().Draw(t, "m"),
+		Pad: uint8(uintBelow(t, 4, "pad")), PKey: rapid.Uint16().Draw(t, "pkey"),
+		FECN: rapid.Bool().Draw(t, "fecn"), BECN: rapid.Bool().Draw(t, "becn") || op == OpcodeCNP,
+		Resv6: uint8(uintBelow(t, 64, "resv6")), DestQP: uintBelow(t, 1<<24, "qp"),
+		AckReq: rapid.Bool().Draw(t, "ackreq"), Resv7: uint8(uintBelow(t, 128, "resv7")),
+		PSN: uintBelow(t, 1<<24, "psn"),
+	}
+}
+
+func drawExtensions(t *rapid.T, p *Packet) {
+	op := p.BTH.Opcode
+	if op.HasRETH() {
+		p.RETH = RETH{rapid.Uint64().Draw(t, "va"), rapid.Uint32().Draw(t, "rkey"), rapid.Uint32().Draw(t, "dma")}
+	}
+	if op.HasAETH() {
+		p.AETH = AETH{rapid.Uint8().Draw(t, "syndrome"), uintBelow(t, 1<<24, "msn")}
+	}
+	if op.HasImm() {
+		p.Imm = rapid.Uint32().Draw(t, "imm")
+	}
+	if op == OpcodeCNP {
+		p.RecRate = rapid.Uint32().Draw(t, "recrate")
+	}
+}
