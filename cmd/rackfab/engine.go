@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+
+	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
+)
+
+// engine runs scenarios of one rack.
+type engine interface {
+	run(ctx context.Context, s *topology.Scenario, show func(advance)) (*measure.Run, error)
+	close()
+}
+
+// newEngine gives the engine that the flags ask for. s is the rack.
+func newEngine(ctx context.Context, s *topology.Scenario, f runFlags) (engine, error) {
+	if f.bus == "memory" {
+		return memoryEngine{}, nil
+	}
+	return newProcesses(ctx, s, f.natsURL)
+}
+
+// memoryEngine runs all machines in this process.
+type memoryEngine struct{}
+
+// steps is how often a run in memory reports its progress.
+const steps = 200
+
+func (memoryEngine) run(ctx context.Context, s *topology.Scenario, show func(advance)) (*measure.Run, error) {
+	l, err := lab.New(s)
+	if err != nil {
+		return nil, err
+	}
+	before := cpuSeconds()
+	for l.Now() < s.Duration {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		l.Run(min(s.Duration, l.Now()+max(s.Duration/steps, 1)))
+		show(advance{l.Now(), l.FrameHops()})
+	}
+	outcome, err := measure.Merge(s, l.Results())
+	if err == nil {
+		outcome.CPU = cpuSeconds() - before
+	}
+	return outcome, err
+}
+
+func (memoryEngine) close() {}

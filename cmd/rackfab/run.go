@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// defaultScenario is the main job: the scenario of the PCN paper.
+const defaultScenario = "pcn-16to2"
+
+// runFlags are the settings of `rackfab run`.
+type runFlags struct {
+	schemes  string
+	bus      string
+	natsURL  string
+	seed     uint64
+	duration string
+	out      string
+	json     bool
+}
+
+func runCommand() *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run [SCENARIO|FILE]",
+		Short: "Run a scenario once per scheme and compare the outcomes",
+		Long: "Run a scenario once per scheme, print one row per scheme, and write a folder that reproduces it.\n" +
+			"SCENARIO is one of " + strings.Join(topology.Builtins(), ", ") + " (N and M are numbers) or a YAML file.",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			name := defaultScenario
+			if len(args) == 1 {
+				name = args[0]
+			}
+			return run(c, name, f)
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.schemes, "scheme", "", "schemes to compare, separated by commas (default: all)")
+	flags.StringVar(&f.bus, "bus", "nats", "nats: one process per node; memory: the same machines in this process")
+	flags.StringVar(&f.natsURL, "nats-url", "", "an external NATS server instead of the embedded one")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: the scenario's)")
+	flags.StringVar(&f.duration, "duration", "", "fabric time to run, such as 8ms (default: the scenario's)")
+	flags.StringVar(&f.out, "out", "", "folder for the results (default: runs/<scenario>-<time>)")
+	flags.BoolVar(&f.json, "json", false, "print results.json instead of the table")
+	return c
+}
+
+func run(c *cobra.Command, name string, f runFlags) error {
+	scenarios, err := prepare(c, name, f)
+	if err != nil {
+		return err
+	}
+	engine, err := newEngine(c.Context(), scenarios[0], f)
+	if err != nil {
+		return err
+	}
+	defer engine.close()
+	results := &measure.Results{Schema: measure.Schema, Scenario: scenarios[0].Name, Seed: scenarios[0].Seed, Bus: f.bus}
+	for _, s := range scenarios {
+		outcome, err := runScheme(c.Context(), engine, s)
+		if err != nil {
+			return fmt.Errorf("%s under %s: %w", s.Name, s.Scheme, err)
+		}
+		results.Runs = append(results.Runs, outcome)
+	}
+	dir := f.out
+	if dir == "" {
+		dir = filepath.Join("runs", results.Scenario+"-"+time.Now().Format("20060102-150405"))
+	}
+	if err := writeFolder(dir, scenarios[0], results); err != nil {
+		return err
+	}
+	if f.json {
+		return writeJSON(c.OutOrStdout(), results)
+	}
+	printTable(c.OutOrStdout(), results)
+	_, err = fmt.Fprintf(c.OutOrStdout(), "\nresults, series and manifest: %s\n", dir)
+	return err
+}
+
+// prepare loads the scenario and gives a copy of it per scheme.
+func prepare(c *cobra.Command, name string, f runFlags) ([]*topology.Scenario, error) {
+	base, err := loadScenario(name)
+	if err != nil {
+		return nil, err
+	}
+	if c.Flags().Changed("seed") {
+		base.Reseed(f.seed)
+	}
+	if f.duration != "" {
+		d, err := unit.ParseTime(f.duration)
+		if err != nil || d <= 0 {
+			return nil, fmt.Errorf("--duration %q: want a span above 0, such as 8ms", f.duration)
+		}
+		base.Duration = d
+	}
+	if f.bus != "nats" && f.bus != "memory" {
+		return nil, fmt.Errorf("--bus %q: want nats or memory", f.bus)
+	}
+	var scenarios []*topology.Scenario
+	for _, scheme := range schemeNames(f.schemes) {
+		if _, err := cc.Find(scheme); err != nil {
+			return nil, fmt.Errorf("--scheme: %w", err)
+		}
+		s := *base
+		s.Scheme = scheme
+		scenarios = append(scenarios, &s)
+	}
+	return scenarios, nil
+}
+
+// schemeNames splits the flag; an empty one is every scheme there is.
+func schemeNames(list string) (names []string) {
+	if list != "" {
+		return strings.Split(list, ",")
+	}
+	for _, s := range cc.Schemes {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// loadScenario finds a built-in scenario of that name, or reads the file.
+func loadScenario(name string) (*topology.Scenario, error) {
+	if data, ok := topology.Builtin(name); ok {
+		return topology.Parse(name, data)
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("scenario %q is neither a file nor one of %s", name, strings.Join(topology.Builtins(), ", "))
+	}
+	return topology.Parse(name, data)
+}
+
+// runScheme runs one scenario and times it.
+func runScheme(ctx context.Context, e engine, s *topology.Scenario) (*measure.Run, error) {
+	bar := newProgress(s)
+	start := time.Now()
+	outcome, err := e.run(ctx, s, bar.show)
+	bar.finish()
+	if err != nil {
+		return nil, err
+	}
+	outcome.Wall = time.Since(start).Seconds()
+	return outcome, nil
+}

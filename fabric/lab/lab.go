@@ -1,0 +1,134 @@
+// Package lab drives all machines of a scenario in one process, in virtual
+// time. It is the bench of the script tests and the engine of `--bus memory`.
+// It knows the order of events, and no algorithm.
+package lab
+
+import (
+	"fmt"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/node"
+	"github.com/rackfab/rackfab/fabric/rack"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Lab is a rack in one process.
+//
+// It advances in windows: every link delays by at least the lookahead, so all
+// nodes can handle what lies before the earliest event plus the lookahead, each
+// by itself, and nothing that they send falls into the same window.
+type Lab struct {
+	scenario  *topology.Scenario
+	nodes     []*node.Node
+	recorders []*measure.Recorder
+	ports     [][]topology.End
+	lookahead unit.Time
+	now       unit.Time
+	out       fabric.Out
+	// Listen, if set, gets the notes of a node, in order of time within a call.
+	// Notes of every frame are left out unless PerFrame is set.
+	Listen   func(node int, notes []fabric.Note)
+	PerFrame bool
+}
+
+// New builds the rack of s. The error names the node that cannot be built.
+func New(s *topology.Scenario) (*Lab, error) {
+	l := &Lab{scenario: s, ports: s.PortMap(), lookahead: unit.Never}
+	for i, n := range s.Nodes {
+		m, err := rack.Machine(s, i)
+		if err != nil {
+			return nil, fmt.Errorf("node %s: %w", n.Name, err)
+		}
+		l.nodes = append(l.nodes, node.New(m, len(l.ports[i])))
+		l.recorders = append(l.recorders, measure.NewRecorder(s, i))
+	}
+	for _, link := range s.Links {
+		least := link.Delay + link.Rate.Serialise(frame.MinLen+link.Overhead)
+		l.lookahead = min(l.lookahead, least)
+	}
+	return l, nil
+}
+
+// Now is the instant before which every event has been handled.
+func (l *Lab) Now() unit.Time { return l.now }
+
+// Next is the instant of the earliest event of the rack, Never if there is none.
+func (l *Lab) Next() unit.Time {
+	at := unit.Never
+	for _, n := range l.nodes {
+		at = min(at, n.Next())
+	}
+	return at
+}
+
+// FrameHops counts the frames that have arrived at a node.
+func (l *Lab) FrameHops() (hops int64) {
+	for _, n := range l.nodes {
+		hops += n.Arrivals()
+	}
+	return hops
+}
+
+// Run handles every event before end, which must not lie past the scenario's
+// duration.
+func (l *Lab) Run(end unit.Time) {
+	for {
+		at := l.Next()
+		if at >= end {
+			l.now = max(l.now, end)
+			return
+		}
+		l.window(min(at+l.lookahead, end))
+	}
+}
+
+// window lets every node handle what lies before bound.
+func (l *Lab) window(bound unit.Time) {
+	for i, n := range l.nodes {
+		for n.Next() < bound {
+			l.out.Reset()
+			l.out.Quiet = !l.PerFrame
+			n.Run(bound, &l.out)
+			l.deliver(i)
+		}
+	}
+	l.now = bound
+}
+
+// deliver passes on what node i has put out.
+func (l *Lab) deliver(i int) {
+	ends := l.ports[i]
+	for s := range l.out.Sends {
+		send := &l.out.Sends[s]
+		end := ends[send.Port]
+		l.nodes[end.Peer].Push(end.PeerPort, &send.Frame)
+	}
+	l.recorders[i].Observe(l.out.Notes)
+	if l.Listen != nil {
+		l.Listen(i, l.out.Notes)
+	}
+}
+
+// Results closes the measurement and gives one result per node.
+func (l *Lab) Results() []*measure.NodeResult {
+	results := make([]*measure.NodeResult, len(l.nodes))
+	for i, n := range l.nodes {
+		r := l.recorders[i].Result()
+		r.Digest, r.FrameHops = n.Digest(), n.Arrivals()
+		results[i] = r
+	}
+	return results
+}
+
+// Measure runs the scenario from its start to its end.
+func Measure(s *topology.Scenario) (*measure.Run, error) {
+	l, err := New(s)
+	if err != nil {
+		return nil, err
+	}
+	l.Run(s.Duration)
+	return measure.Merge(s, l.Results())
+}

@@ -1,0 +1,190 @@
+package lab_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// paper is the scenario of the PCN paper under a scheme.
+func paper(t testing.TB, scheme string) *topology.Scenario {
+	t.Helper()
+	text, ok := topology.Builtin("pcn-16to2")
+	if !ok {
+		t.Fatal("no scenario pcn-16to2")
+	}
+	s, err := topology.Parse("pcn-16to2", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Scheme = scheme
+	return s
+}
+
+func measured(t testing.TB, s *topology.Scenario) *measure.Run {
+	t.Helper()
+	run, err := lab.Measure(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+func TestTheSameScenarioGivesTheSameRun(t *testing.T) {
+	for _, scheme := range cc.Schemes {
+		s := paper(t, scheme.Name)
+		s.Duration = 2 * unit.Millisecond
+		a, b := measured(t, s), measured(t, s)
+		if diff := cmp.Diff(a, b, cmpopts.IgnoreUnexported(measure.Series{}, measure.RateSeries{})); diff != "" {
+			t.Errorf("%s: two runs differ:\n%s", scheme.Name, diff)
+		}
+	}
+}
+
+// The width of the windows in which the lab advances is no part of the run.
+func TestStepsDoNotShowInTheDigest(t *testing.T) {
+	s := paper(t, "pcn")
+	s.Duration = 1 * unit.Millisecond
+	whole := measured(t, s)
+	l, err := lab.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.PerFrame = true
+	for l.Now() < s.Duration {
+		l.Run(min(s.Duration, l.Now()+777*unit.Nanosecond))
+	}
+	stepped, err := measure.Merge(s, l.Results())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if whole.Digest != stepped.Digest || whole.FrameHops != stepped.FrameHops {
+		t.Fatalf("digest %s after %d hops in one go, %s after %d in steps", whole.Digest, whole.FrameHops, stepped.Digest, stepped.FrameHops)
+	}
+}
+
+func TestSchemesDiffer(t *testing.T) {
+	digests := map[string]string{}
+	for _, scheme := range cc.Schemes {
+		d := measured(t, paper(t, scheme.Name)).Digest
+		if other, ok := digests[d]; ok {
+			t.Errorf("%s and %s give the same run: the setting has no effect", scheme.Name, other)
+		}
+		digests[d] = scheme.Name
+	}
+}
+
+// The paper's rack under PFC alone and under PCN.
+func TestPaperRack(t *testing.T) {
+	pfc, pcn := measured(t, paper(t, "pfc")), measured(t, paper(t, "pcn"))
+	// PCN-5: under PFC alone the pauses spread to h0 and h1, for about 3.1 ms, and
+	// F0 loses throughput though it never meets the congested port.
+	if pfc.Tree < 2500*unit.Microsecond || pfc.Tree > 3700*unit.Microsecond {
+		t.Errorf("pfc: tree %s, want about 3.1ms", pfc.Tree)
+	}
+	if !slices.ContainsFunc(pfc.Pauses, func(p measure.Pause) bool { return p.Link == "s0->h0" && p.XOFF > 0 }) {
+		t.Errorf("pfc: no PAUSE reached h0: %v", pfc.Pauses)
+	}
+	if f0 := pfc.Flows[0]; f0.BurstGoodput > 10*unit.GigabitPerSec {
+		t.Errorf("pfc: F0 gets %s in the burst, it should be a victim", f0.BurstGoodput)
+	}
+	// PCN-57: no pause on S0->H0 and S0->H1, no congestion tree, a few PAUSE
+	// frames from S1 to S0.
+	if pcn.Tree != 0 {
+		t.Errorf("pcn: tree %s", pcn.Tree)
+	}
+	for _, p := range pcn.Pauses {
+		if p.Link == "s0->h0" || p.Link == "s0->h1" || p.Link == "s1->s0" && p.XOFF > 10 {
+			t.Errorf("pcn: %d PAUSE frames on %s", p.XOFF, p.Link)
+		}
+	}
+	// PCN-58: F0 takes the free bandwidth in the burst.
+	if f0 := pcn.Flows[0]; f0.BurstGoodput < 26*unit.GigabitPerSec {
+		t.Errorf("pcn: F0 gets %s in the burst", f0.BurstGoodput)
+	}
+	for _, run := range []*measure.Run{pfc, pcn} {
+		if run.Drops != 0 || run.Retransmits != 0 || run.Burst.Completed != 224 {
+			t.Errorf("%s: %d drops, %d retransmitted, %d of 224 mice done", run.Scheme, run.Drops, run.Retransmits, run.Burst.Completed)
+		}
+	}
+}
+
+// PCN-9: F1 falls to its share of r1's link, 2.5 Gbit/s of payload.
+func TestPCNRegulatesTheCongestedFlow(t *testing.T) {
+	s := paper(t, "pcn")
+	run := measured(t, s)
+	bin := int((s.Bursts[0].At + unit.Millisecond) / s.Bin)
+	for _, r := range run.Series.Rates {
+		rate := float64(r.Bins[bin]) / 1e9
+		if r.Name == "F1" && (rate < 2 || rate > 3) {
+			t.Errorf("F1 is regulated to %.2f Gbit/s in the burst, want about 2.6 on the wire", rate)
+		}
+		if r.Name == "F0" && rate < 35 {
+			t.Errorf("F0 is regulated to %.2f Gbit/s in the burst, want about 40 on the wire", rate)
+		}
+	}
+}
+
+// PCN-58: after the burst F0 and F1 share fairly, without waste.
+func TestPCNSharesFairlyAfterTheBurst(t *testing.T) {
+	s := paper(t, "pcn")
+	run := measured(t, s)
+	last := int(s.Duration / s.Bin)
+	var sum [2]int64
+	for _, f := range run.Series.Goodput {
+		if f.Flow == 0 || f.Flow == 1 {
+			for _, b := range f.Bins[last-20 : last] {
+				sum[f.Flow] += b
+			}
+		}
+	}
+	jain := float64(sum[0]+sum[1]) * float64(sum[0]+sum[1]) / (2 * (float64(sum[0])*float64(sum[0]) + float64(sum[1])*float64(sum[1])))
+	total := unit.Over(unit.Bytes(sum[0]+sum[1]), 20*s.Bin)
+	if jain < 0.99 || total < measure.Bottleneck(s)*95/100 {
+		t.Errorf("in the last millisecond F0 and F1 get %v bytes: fairness %.4f, together %s", sum, jain, total)
+	}
+}
+
+// BenchmarkPaperRack runs pcn-16to2 with everything in; it reports frame-hops
+// per second and allocations per frame-hop in steady state.
+func BenchmarkPaperRack(b *testing.B) {
+	for _, scheme := range cc.Schemes {
+		b.Run(scheme.Name, func(b *testing.B) {
+			hops := int64(0)
+			for b.Loop() {
+				l, err := lab.New(paper(b, scheme.Name))
+				if err != nil {
+					b.Fatal(err)
+				}
+				l.Run(8 * unit.Millisecond)
+				hops += l.FrameHops()
+			}
+			b.ReportMetric(float64(hops)/b.Elapsed().Seconds()/1e6, "Mhops/s")
+		})
+	}
+}
+
+func TestNoAllocationPerFrameInSteadyState(t *testing.T) {
+	for _, scheme := range cc.Schemes {
+		s := paper(t, scheme.Name)
+		s.Bursts, s.Flows = nil, s.Flows[:2]
+		l, err := lab.New(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Run(3 * unit.Millisecond)
+		before := l.FrameHops()
+		allocs := testing.AllocsPerRun(1, func() { l.Run(l.Now() + unit.Millisecond) })
+		if hops := l.FrameHops() - before; allocs > float64(hops)/1000 {
+			t.Errorf("%s: %.0f allocations in %d frame-hops", scheme.Name, allocs, hops)
+		}
+	}
+}

@@ -1,0 +1,249 @@
+package lab_test
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Scripts in testdata are stories: a comment that says why, a command, "----",
+// and what the fabric did. `go test ./fabric/lab -rewrite` writes the outcomes
+// anew; commit the changes only if you understand what caused them.
+//
+//	rack [scheme=S] [builtin=NAME]     the scenario, as YAML below or built in
+//	run until=T [show=KIND,...] [at=NODE,...] [flow=NAME,...] [first=N] [last=N]
+//	                                   go on, and print the notes chosen
+//	count until=T [show=KIND,...] [at=NODE,...] by=node|flow|port
+//	                                   go on, and count the notes chosen
+//	figures                            run to the end and print the measures
+func TestScripts(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		b := &bench{}
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			return b.obey(t, d)
+		})
+	})
+}
+
+// bench is the rack of a script.
+type bench struct {
+	s     *topology.Scenario
+	l     *lab.Lab
+	notes []heard
+}
+
+// heard is a note and the node that it came from.
+type heard struct {
+	node int
+	fabric.Note
+}
+
+func (b *bench) obey(t *testing.T, d *datadriven.TestData) string {
+	switch d.Cmd {
+	case "rack":
+		return b.rack(t, d)
+	case "run":
+		return b.print(b.advance(t, d), d)
+	case "count":
+		return b.count(b.advance(t, d), d)
+	case "figures":
+		return b.figures(t)
+	}
+	d.Fatalf(t, "unknown command %q", d.Cmd)
+	return ""
+}
+
+func (b *bench) rack(t *testing.T, d *datadriven.TestData) string {
+	text := []byte(d.Input)
+	if d.HasArg("builtin") {
+		var name string
+		d.ScanArgs(t, "builtin", &name)
+		text, _ = topology.Builtin(name)
+	}
+	s, err := topology.Parse("rack.yaml", text)
+	if err != nil {
+		return err.Error()
+	}
+	if d.HasArg("scheme") {
+		d.ScanArgs(t, "scheme", &s.Scheme)
+	}
+	l, err := lab.New(s)
+	if err != nil {
+		return err.Error()
+	}
+	b.s, b.l = s, l
+	l.PerFrame = true
+	l.Listen = func(node int, notes []fabric.Note) {
+		for _, n := range notes {
+			b.notes = append(b.notes, heard{node, n})
+		}
+	}
+	return fmt.Sprintf("%d nodes, %d links, %d flows under %s", len(s.Nodes), len(s.Links), len(s.Flows), s.Scheme)
+}
+
+// advance runs to the instant given and picks the notes chosen.
+func (b *bench) advance(t *testing.T, d *datadriven.TestData) []heard {
+	var text string
+	d.ScanArgs(t, "until", &text)
+	until, err := unit.ParseTime(text)
+	if err != nil {
+		d.Fatalf(t, "%v", err)
+	}
+	b.notes = b.notes[:0]
+	b.l.Run(until)
+	slices.SortStableFunc(b.notes, func(x, y heard) int {
+		if x.At != y.At {
+			return int(min(max(x.At-y.At, -1), 1))
+		}
+		return x.node - y.node
+	})
+	kinds, nodes, flows := list(d, "show"), list(d, "at"), list(d, "flow")
+	var chosen []heard
+	for _, n := range b.notes {
+		if fits(kinds, n.Kind.String()) && fits(nodes, b.s.Nodes[n.node].Name) && fits(flows, b.flow(n.Flow)) {
+			chosen = append(chosen, n)
+		}
+	}
+	return chosen
+}
+
+func list(d *datadriven.TestData, key string) (words []string) {
+	for _, a := range d.CmdArgs {
+		if a.Key == key {
+			words = append(words, a.Vals...)
+		}
+	}
+	return words
+}
+
+func fits(words []string, word string) bool { return len(words) == 0 || slices.Contains(words, word) }
+
+func (b *bench) flow(id fabric.FlowID) string {
+	if int(id) < len(b.s.Flows) {
+		return b.s.Flows[id].Name
+	}
+	return "-"
+}
+
+func (b *bench) print(notes []heard, d *datadriven.TestData) string {
+	total := len(notes)
+	var n int
+	if a := list(d, "first"); a != nil {
+		_, _ = fmt.Sscan(a[0], &n)
+		notes = notes[:min(n, total)]
+	}
+	if a := list(d, "last"); a != nil {
+		_, _ = fmt.Sscan(a[0], &n)
+		notes = notes[max(0, total-n):]
+	}
+	var out strings.Builder
+	for _, h := range notes {
+		fmt.Fprintf(&out, "%-12s %s\n", h.At, b.line(h))
+	}
+	if left := total - len(notes); left > 0 {
+		fmt.Fprintf(&out, "(%d more)\n", left)
+	}
+	if total == 0 {
+		return "(nothing)"
+	}
+	return out.String()
+}
+
+// line writes what happened in the words of the fabric.
+func (b *bench) line(h heard) string {
+	where := fmt.Sprintf("%s %-15s", b.s.Nodes[h.node].Name, h.Kind)
+	if b.s.Nodes[h.node].Kind == topology.Switch {
+		where = fmt.Sprintf("%s:p%d %-15s", b.s.Nodes[h.node].Name, h.Port, h.Kind)
+	}
+	flow := b.flow(h.Flow)
+	switch h.Kind {
+	case fabric.Enqueued, fabric.Dequeued:
+		return fmt.Sprintf("%s %s %d B, queue %d B", where, flow, h.A, h.B)
+	case fabric.Marked:
+		return fmt.Sprintf("%s %s queue %d B", where, flow, h.A)
+	case fabric.Transmitted, fabric.Received:
+		return fmt.Sprintf("%s %s %d B, psn %d", where, flow, h.A, h.B)
+	case fabric.Acked, fabric.NakSent, fabric.TimedOut:
+		return fmt.Sprintf("%s %s psn %d", where, flow, h.A)
+	case fabric.Delivered:
+		return fmt.Sprintf("%s %s %d B", where, flow, h.A)
+	case fabric.Dropped:
+		return fmt.Sprintf("%s %s %d B, %s", where, flow, h.A, fabric.DropReason(h.B))
+	case fabric.PauseSent, fabric.ResumeSent:
+		return fmt.Sprintf("%s class %d, occupancy %d B", where, h.Priority, h.B)
+	case fabric.Paused:
+		return fmt.Sprintf("%s class %d", where, h.Priority)
+	case fabric.Resumed:
+		return fmt.Sprintf("%s class %d, held %s", where, h.Priority, unit.Time(h.A))
+	case fabric.RateChanged:
+		return fmt.Sprintf("%s %s %.3f -> %.3f Gbit/s", where, flow, float64(h.B)/1e9, float64(h.A)/1e9)
+	case fabric.Notified, fabric.NotificationIn:
+		return fmt.Sprintf("%s %s %s, received at %d Mbit/s", where, flow, map[int64]string{0: "clear", 1: "congested"}[h.A], h.B)
+	case fabric.OutOfSequence:
+		return fmt.Sprintf("%s %s psn %d, expected %d", where, flow, h.A, h.B)
+	case fabric.Retransmitted:
+		return fmt.Sprintf("%s %s from psn %d, %d frames", where, flow, h.A, h.B)
+	case fabric.FlowStarted:
+		return fmt.Sprintf("%s %s %d B", where, flow, h.A)
+	case fabric.Completed:
+		return fmt.Sprintf("%s %s %d B in %s", where, flow, h.A, h.At-unit.Time(h.B))
+	default:
+		return fmt.Sprintf("%s %s a=%d b=%d", where, flow, h.A, h.B)
+	}
+}
+
+func (b *bench) count(notes []heard, d *datadriven.TestData) string {
+	by := list(d, "by")
+	counts := map[string]int{}
+	for _, h := range notes {
+		key := h.Kind.String()
+		switch {
+		case slices.Contains(by, "node"):
+			key = b.s.Nodes[h.node].Name + " " + key
+		case slices.Contains(by, "port"):
+			key = fmt.Sprintf("%s:p%d %s", b.s.Nodes[h.node].Name, h.Port, key)
+		case slices.Contains(by, "flow"):
+			key = b.flow(h.Flow) + " " + key
+		}
+		counts[key]++
+	}
+	if len(counts) == 0 {
+		return "(nothing)"
+	}
+	lines := make([]string, 0, len(counts))
+	for k, n := range counts {
+		lines = append(lines, fmt.Sprintf("%s %d", k, n))
+	}
+	sort.Strings(lines)
+	return strings.Join(lines, "\n")
+}
+
+func (b *bench) figures(t *testing.T) string {
+	b.l.Run(b.s.Duration)
+	run, err := measure.Merge(b.s, b.l.Results())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "tree %s, loss %s, drops %d, retransmitted %d\n", run.Tree, run.Loss, run.Drops, run.Retransmits)
+	for _, f := range run.Flows {
+		fmt.Fprintf(&out, "%s %s->%s %.2f Gbit/s, in the burst %.2f\n", f.Name, f.From, f.To, float64(f.Goodput)/1e9, float64(f.BurstGoodput)/1e9)
+	}
+	if run.Burst.Flows > 0 {
+		fmt.Fprintf(&out, "burst %d/%d flows, p50 %s, p99 %s\n", run.Burst.Completed, run.Burst.Flows, run.Burst.P50, run.Burst.P99)
+	}
+	for _, p := range run.Pauses {
+		fmt.Fprintf(&out, "pause %s %d frames, %s\n", p.Link, p.XOFF, p.Paused)
+	}
+	return out.String()
+}

@@ -1,0 +1,118 @@
+package measure
+
+import (
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// lossShare is the share of the bottleneck's payload rate below which a bin
+// counts as loss.
+const lossShare = 0.95
+
+// flows fills in the single flows and the bursts' completion times.
+func flows(s *topology.Scenario, nodes []*NodeResult, run *Run) {
+	ends := map[int]Completion{}
+	for _, n := range nodes {
+		for _, c := range n.Completed {
+			ends[int(c.Flow)] = c
+		}
+	}
+	var fct []unit.Time
+	burstEnd := unit.Time(0)
+	for i, f := range s.Flows {
+		c, done := ends[i]
+		if f.Burst < 0 {
+			continue
+		}
+		run.Burst.Flows++
+		if done {
+			fct = append(fct, c.End-c.Start)
+			burstEnd = max(burstEnd, c.End)
+		}
+	}
+	if run.Burst.Completed = len(fct); len(fct) < run.Burst.Flows {
+		burstEnd = s.Duration
+	}
+	slices.Sort(fct)
+	run.Burst.P50, run.Burst.P99 = quantile(fct, 50), quantile(fct, 99)
+	for i, f := range s.Flows {
+		if f.Burst < 0 {
+			run.Flows = append(run.Flows, flow(s, i, ends, run.Series.Goodput, burstEnd))
+		}
+	}
+}
+
+func flow(s *topology.Scenario, i int, ends map[int]Completion, delivered []Series, burstEnd unit.Time) Flow {
+	f := s.Flows[i]
+	out := Flow{Name: f.Name, From: s.Nodes[f.From].Name, To: s.Nodes[f.To].Name, Start: f.Start, End: s.Duration}
+	if c, ok := ends[i]; ok {
+		out.End = c.End
+	}
+	for _, d := range delivered {
+		if d.Flow != i {
+			continue
+		}
+		for _, b := range d.Bins {
+			out.Bytes += unit.Bytes(b)
+		}
+		out.Goodput = unit.Over(out.Bytes, out.End-out.Start)
+		out.BurstGoodput = between(s, d.Bins, burstStart(s), burstEnd)
+	}
+	return out
+}
+
+// between is the goodput in the whole bins of [from, to).
+func between(s *topology.Scenario, bins []int64, from, to unit.Time) unit.Rate {
+	first, last := int((from+s.Bin-1)/s.Bin), int(to/s.Bin)
+	if from == unit.Never || first >= last {
+		return 0
+	}
+	sum := int64(0)
+	for _, b := range bins[first:min(last, len(bins))] {
+		sum += b
+	}
+	return unit.Over(unit.Bytes(sum), unit.Time(last-first)*s.Bin)
+}
+
+// burstStart is the instant of the first burst, Never if there is none.
+func burstStart(s *topology.Scenario) unit.Time {
+	at := unit.Never
+	for _, b := range s.Bursts {
+		at = min(at, b.At)
+	}
+	return at
+}
+
+// quantile is the nearest-rank percentile of sorted values, 0 if there are none.
+func quantile(sorted []unit.Time, percent int) unit.Time {
+	if len(sorted) == 0 {
+		return 0
+	}
+	rank := (len(sorted)*percent + 99) / 100
+	return sorted[max(rank, 1)-1]
+}
+
+// loss is the end of the last whole bin in which the single flows together get
+// less than lossShare of what their bottleneck's payload rate allows, counted
+// from the first burst; 0 if there is no such bin, or no burst.
+func loss(s *topology.Scenario, delivered []Series) unit.Time {
+	start := burstStart(s)
+	allowed := float64(Bottleneck(s).In(s.Bin)) * lossShare
+	if start == unit.Never || allowed == 0 {
+		return 0
+	}
+	for bin := int(s.Duration/s.Bin) - 1; bin >= int(start/s.Bin); bin-- {
+		sum := int64(0)
+		for _, d := range delivered {
+			if d.Flow >= 0 {
+				sum += d.Bins[bin]
+			}
+		}
+		if float64(sum) < allowed {
+			return unit.Time(bin+1)*s.Bin - start
+		}
+	}
+	return 0
+}

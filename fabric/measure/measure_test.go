@@ -1,0 +1,182 @@
+package measure
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+const us = unit.Microsecond
+
+// rack is h0, b0 -- s0 -- r0: F0 from h0 flows always, burst B comes from b0 at
+// 100 us.
+func rack() *topology.Scenario {
+	link := func(a int, port fabric.Port) topology.Link {
+		return topology.Link{A: a, B: 3, BPort: port, Rate: 40 * unit.GigabitPerSec, Delay: 5 * us, MTU: 1518}
+	}
+	nic := func(name string, host int) topology.Node {
+		return topology.Node{Name: name, Kind: topology.NIC, Host: host, NIC: topology.NICSettings{Payload: 1000}}
+	}
+	return &topology.Scenario{
+		Name: "rack", Duration: 400 * us, Bin: 50 * us, Scheme: "pfc",
+		Nodes:  []topology.Node{nic("h0", 0), nic("b0", 1), nic("r0", 2), {Name: "s0", Kind: topology.Switch, Host: -1}},
+		Links:  []topology.Link{link(0, 0), link(1, 1), link(2, 2)},
+		Flows:  []topology.Flow{{Name: "F0", From: 0, To: 2, Size: -1, Burst: -1}, {Name: "B/b0/0", From: 1, To: 2, Size: 1000, Start: 100 * us}},
+		Bursts: []topology.Burst{{Name: "B", Flows: 1, Size: 1000, At: 100 * us}},
+	}
+}
+
+// merged gives each node its notes and puts the results together, through JSON
+// as they come from a process.
+func merged(t *testing.T, s *topology.Scenario, notes map[int][]fabric.Note) *Run {
+	t.Helper()
+	var nodes []*NodeResult
+	for i := range s.Nodes {
+		r := NewRecorder(s, i)
+		r.Observe(notes[i])
+		text, err := json.Marshal(r.Result())
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := &NodeResult{}
+		if err := json.Unmarshal(text, n); err != nil {
+			t.Fatal(err)
+		}
+		nodes = append(nodes, n)
+	}
+	run, err := Merge(s, nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+func note(at unit.Time, kind fabric.Kind, flow fabric.FlowID, a, b int64) fabric.Note {
+	return fabric.Note{At: at, Kind: kind, Flow: flow, A: a, B: b}
+}
+
+func TestBottleneckIsThePayloadRateOfTheSharedLink(t *testing.T) {
+	s := rack()
+	s.Flows = append(s.Flows, topology.Flow{Name: "F1", From: 1, To: 2, Size: -1, Burst: -1})
+	// PCN-9: 40 Gbit/s carry 1000 of every 1062 bytes as payload.
+	if got, want := Bottleneck(s), unit.Rate(37_664_783_427); got != want {
+		t.Fatalf("two flows over one link may reach %d, want %d", got, want)
+	}
+	s.Flows[2].To, s.Flows[2].From = 0, 2
+	if got, want := Bottleneck(s), unit.Rate(2*37_664_783_427); got != want {
+		t.Fatalf("flows in opposite directions may reach %d, want %d", got, want)
+	}
+}
+
+func TestGoodputPerBinAndLoss(t *testing.T) {
+	s := rack()
+	full := Bottleneck(s).In(s.Bin)
+	var delivered []fabric.Note
+	for bin := range unit.Time(8) {
+		share := full
+		if bin == 3 || bin == 4 {
+			share = full * 94 / 100 // below 95 %
+		}
+		delivered = append(delivered, note(bin*50*us+us, fabric.Delivered, 0, int64(share), 0))
+	}
+	delivered = append(delivered, note(160*us, fabric.Delivered, 1, 1000, 0))
+	done := []fabric.Note{note(210*us, fabric.Completed, 1, 1000, int64(100*us))}
+	run := merged(t, s, map[int][]fabric.Note{2: delivered, 1: done})
+	if want := 250*us - 100*us; run.Loss != want {
+		t.Errorf("loss %s, want %s", run.Loss, want)
+	}
+	if diff := cmp.Diff(Burst{Flows: 1, Completed: 1, P50: 110 * us, P99: 110 * us}, run.Burst); diff != "" {
+		t.Error(diff)
+	}
+	// The whole bins between the burst and its end: 100 to 200 us, one of them full.
+	if got, want := run.Flows[0].BurstGoodput, unit.Over(full+full*94/100, 100*us); got != want {
+		t.Errorf("goodput in the burst %d, want %d", got, want)
+	}
+	if got := run.Series.Goodput[1]; got.Name != "B" || got.Bins[3] != 1000 {
+		t.Errorf("the burst's series: %+v", got)
+	}
+}
+
+func TestLossIsZeroWhereNothingWasLost(t *testing.T) {
+	s := rack()
+	var delivered []fabric.Note
+	for bin := range unit.Time(8) {
+		delivered = append(delivered, note(bin*50*us+us, fabric.Delivered, 0, int64(Bottleneck(s).In(s.Bin)), 0))
+	}
+	if run := merged(t, s, map[int][]fabric.Note{2: delivered}); run.Loss != 0 {
+		t.Fatalf("loss %s", run.Loss)
+	}
+}
+
+func TestTreeSpansThePausesOfBystandersOnly(t *testing.T) {
+	s := rack()
+	held := func(from, to unit.Time) []fabric.Note {
+		return []fabric.Note{note(from, fabric.Paused, fabric.NoFlow, 0, 0), note(to, fabric.Resumed, fabric.NoFlow, int64(to-from), 0)}
+	}
+	// b0 sends the burst: its pauses are no tree.
+	if run := merged(t, s, map[int][]fabric.Note{1: held(10*us, 390*us)}); run.Tree != 0 {
+		t.Errorf("a pause of the burst's sender makes a tree of %s", run.Tree)
+	}
+	twice := append(held(120*us, 130*us), held(200*us, 260*us)...)
+	run := merged(t, s, map[int][]fabric.Note{0: twice, 3: {note(119*us, fabric.PauseSent, fabric.NoFlow, 65535, 0), note(199*us, fabric.PauseSent, fabric.NoFlow, 65535, 0)}})
+	if run.Tree != 140*us {
+		t.Errorf("tree %s, want 140us", run.Tree)
+	}
+	want := []Pause{{Link: "s0->h0", XOFF: 2, Paused: 70 * us}}
+	if diff := cmp.Diff(want, run.Pauses); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAPauseThatNeverEndsCountsToTheEndOfTheRun(t *testing.T) {
+	s := rack()
+	run := merged(t, s, map[int][]fabric.Note{0: {note(390*us, fabric.Paused, fabric.NoFlow, 0, 0)}, 3: {note(389*us, fabric.PauseSent, fabric.NoFlow, 0, 0)}})
+	if run.Tree != 10*us || run.Pauses[0].Paused != 10*us {
+		t.Fatalf("tree %s, pauses %+v", run.Tree, run.Pauses)
+	}
+}
+
+func TestRatesHoldUntilTheyChange(t *testing.T) {
+	s := rack()
+	run := merged(t, s, map[int][]fabric.Note{0: {
+		note(0, fabric.FlowStarted, 0, -1, 0),
+		note(120*us, fabric.RateChanged, 0, 7, int64(40*unit.GigabitPerSec)),
+	}})
+	want := []unit.Rate{40e9, 40e9, 7, 7, 7, 7, 7, 7}
+	if diff := cmp.Diff(want, run.Series.Rates[0].Bins); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDigestDependsOnNamesNotOnTheOrderOfTheFile(t *testing.T) {
+	a, b := &NodeResult{Node: "a", Digest: 1}, &NodeResult{Node: "b", Digest: 2}
+	if digest([]*NodeResult{a, b}) != digest([]*NodeResult{b, a}) {
+		t.Error("the order of the file shows in the digest")
+	}
+	if digest([]*NodeResult{a, b}) == digest([]*NodeResult{{Node: "a", Digest: 2}, {Node: "b", Digest: 1}}) {
+		t.Error("swapped digests go unseen")
+	}
+}
+
+func TestMergeRefusesAMissingNode(t *testing.T) {
+	if _, err := Merge(rack(), nil); err == nil {
+		t.Fatal("a run without results was merged")
+	}
+}
+
+func TestQuantileIsTheNearestRank(t *testing.T) {
+	values := []unit.Time{10, 20, 30, 40}
+	for percent, want := range map[int]unit.Time{1: 10, 25: 10, 50: 20, 75: 30, 99: 40} {
+		if got := quantile(values, percent); got != want {
+			t.Errorf("p%d = %d, want %d", percent, got, want)
+		}
+	}
+	if quantile(nil, 50) != 0 {
+		t.Error("no values have no quantile")
+	}
+}

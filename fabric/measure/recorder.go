@@ -1,0 +1,239 @@
+// Package measure turns notes into the figures that people read: goodput,
+// pauses, the congestion tree, loss, completion times. A Recorder listens at one
+// node; Merge puts the nodes of a run together. It knows what a figure means,
+// not how the fabric works.
+package measure
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// NodeResult is what was measured at one node. All instants and spans are in
+// picoseconds, all sizes in bytes.
+type NodeResult struct {
+	Node        string         `json:"node"`
+	Digest      uint64         `json:"digest,string"`
+	FrameHops   int64          `json:"frame_hops"`
+	Envelopes   int64          `json:"envelopes"`
+	Drops       int64          `json:"drops"`
+	Malformed   int64          `json:"malformed"`
+	Retransmits int64          `json:"retransmits"`
+	CPU         float64        `json:"cpu_s"`
+	Ports       []PortResult   `json:"ports"`
+	Delivered   []Series       `json:"delivered,omitempty"` // payload bytes per bin, in order, per flow or burst
+	Rates       []RateSeries   `json:"rates,omitempty"`     // regulated rate of the flows that start here
+	Completed   []Completion   `json:"completed,omitempty"`
+	Held        *Span          `json:"held,omitempty"` // first to last instant at which a PAUSE held this NIC
+	Notices     map[string]int `json:"notices,omitempty"`
+}
+
+// PortResult counts the pauses at one port.
+type PortResult struct {
+	XOFF   int64     `json:"xoff"`         // PAUSE frames sent to the peer
+	XON    int64     `json:"xon"`          // RESUME frames sent to the peer
+	Paused unit.Time `json:"paused_ps"`    // how long the peer held this port
+	Bins   []int64   `json:"xoff_per_bin"` // PAUSE frames sent, per bin
+	since  unit.Time
+	held   int
+}
+
+// Series is a count per bin. A flow of a burst counts under its burst.
+type Series struct {
+	Name string  `json:"name"`
+	Bins []int64 `json:"bins"`
+	// Flow is the index of the flow in the scenario, or -1 minus the index of the
+	// burst.
+	Flow int `json:"flow"`
+}
+
+// RateSeries is the rate that a reaction point allows, at the end of each bin.
+type RateSeries struct {
+	Name string      `json:"name"`
+	Bins []unit.Rate `json:"bins_bps"`
+	upTo int
+	rate unit.Rate
+}
+
+// Completion is a flow whose last byte was acknowledged.
+type Completion struct {
+	Flow  fabric.FlowID `json:"flow"`
+	Start unit.Time     `json:"start_ps"`
+	End   unit.Time     `json:"end_ps"`
+}
+
+// Span is a stretch of fabric time.
+type Span struct {
+	From unit.Time `json:"from_ps"`
+	To   unit.Time `json:"to_ps"`
+}
+
+// Recorder listens to the notes of one node.
+type Recorder struct {
+	s         *topology.Scenario
+	result    NodeResult
+	bins      int
+	delivered map[int]*Series // by flow index, or -1-burst
+	rates     map[fabric.FlowID]*RateSeries
+}
+
+// NewRecorder makes the recorder of the scenario's node with that index.
+func NewRecorder(s *topology.Scenario, node int) *Recorder {
+	bins := int((s.Duration + s.Bin - 1) / s.Bin)
+	r := &Recorder{s: s, bins: bins, delivered: map[int]*Series{}, rates: map[fabric.FlowID]*RateSeries{}}
+	r.result.Node = s.Nodes[node].Name
+	r.result.Notices = map[string]int{}
+	for _, l := range s.Links {
+		for _, end := range []int{l.A, l.B} {
+			if end == node {
+				r.result.Ports = append(r.result.Ports, PortResult{Bins: make([]int64, bins)})
+			}
+		}
+	}
+	return r
+}
+
+// Observe takes notes in the order in which they happened.
+func (r *Recorder) Observe(notes []fabric.Note) {
+	for i := range notes {
+		r.observe(&notes[i])
+	}
+}
+
+func (r *Recorder) observe(n *fabric.Note) {
+	switch n.Kind {
+	case fabric.Delivered:
+		s := r.series(n.Flow)
+		s.Bins[r.bin(n.At)] += n.A
+		return
+	case fabric.PauseSent:
+		p := &r.result.Ports[n.Port]
+		p.XOFF++
+		p.Bins[r.bin(n.At)]++
+	case fabric.ResumeSent:
+		r.result.Ports[n.Port].XON++
+	case fabric.Paused:
+		r.paused(n)
+	case fabric.Resumed:
+		r.resumed(n)
+	case fabric.FlowStarted:
+		r.started(n)
+	case fabric.RateChanged:
+		r.rate(n)
+	case fabric.Dropped:
+		r.result.Drops++
+	case fabric.Malformed:
+		r.result.Malformed++
+	case fabric.Retransmitted:
+		r.result.Retransmits += n.B
+	case fabric.Completed:
+		r.result.Completed = append(r.result.Completed, Completion{n.Flow, unit.Time(n.B), n.At})
+	default:
+	}
+	if !n.Kind.PerFrame() {
+		r.result.Notices[n.Kind.String()]++
+	}
+}
+
+// bin is the index of the bin that holds t, the last bin for later instants.
+func (r *Recorder) bin(t unit.Time) int { return min(int(t/r.s.Bin), r.bins-1) }
+
+func (r *Recorder) series(flow fabric.FlowID) *Series {
+	key, name := int(flow), r.s.Flows[flow].Name
+	if b := r.s.Flows[flow].Burst; b >= 0 {
+		key, name = -1-b, r.s.Bursts[b].Name
+	}
+	s := r.delivered[key]
+	if s == nil {
+		s = &Series{Name: name, Bins: make([]int64, r.bins), Flow: key}
+		r.delivered[key] = s
+	}
+	return s
+}
+
+func (r *Recorder) paused(n *fabric.Note) {
+	p := &r.result.Ports[n.Port]
+	if p.held++; p.held == 1 {
+		p.since = n.At
+	}
+	if r.result.Held == nil {
+		r.result.Held = &Span{From: n.At, To: n.At}
+	}
+}
+
+func (r *Recorder) resumed(n *fabric.Note) {
+	p := &r.result.Ports[n.Port]
+	if p.held--; p.held == 0 {
+		p.Paused += n.At - p.since
+		r.result.Held.To = n.At
+	}
+}
+
+// started opens the rate series of a single flow at its first rate; until then
+// the series is 0.
+func (r *Recorder) started(n *fabric.Note) {
+	f := r.s.Flows[n.Flow]
+	if f.Burst >= 0 {
+		return
+	}
+	s := &RateSeries{Name: f.Name, Bins: make([]unit.Rate, r.bins)}
+	s.fill(r.bin(n.At))
+	s.rate = f.Initial
+	for _, l := range r.s.Links {
+		if s.rate == 0 && (l.A == f.From || l.B == f.From) {
+			s.rate = l.Rate
+		}
+	}
+	r.rates[n.Flow] = s
+}
+
+func (r *Recorder) rate(n *fabric.Note) {
+	if s := r.rates[n.Flow]; s != nil {
+		s.fill(r.bin(n.At))
+		s.rate = unit.Rate(n.A)
+	}
+}
+
+// fill writes the present rate into every bin before the one at end.
+func (s *RateSeries) fill(end int) {
+	for ; s.upTo < end; s.upTo++ {
+		s.Bins[s.upTo] = s.rate
+	}
+}
+
+// Result closes the record at the end of the run and gives it.
+func (r *Recorder) Result() *NodeResult {
+	end := r.s.Duration
+	for i := range r.result.Ports {
+		if p := &r.result.Ports[i]; p.held > 0 {
+			p.Paused += end - p.since
+			p.held, r.result.Held.To = 0, end
+		}
+	}
+	for i := range r.s.Flows {
+		id := fabric.FlowID(i)
+		if s := r.rates[id]; s != nil {
+			s.fill(r.bins)
+			r.result.Rates = append(r.result.Rates, *s)
+		}
+	}
+	r.collectDelivered()
+	out := r.result
+	return &out
+}
+
+// collectDelivered lists the series in the order of the scenario.
+func (r *Recorder) collectDelivered() {
+	for i := range r.s.Flows {
+		if s := r.delivered[i]; s != nil {
+			r.result.Delivered = append(r.result.Delivered, *s)
+		}
+	}
+	for b := range r.s.Bursts {
+		if s := r.delivered[-1-b]; s != nil {
+			r.result.Delivered = append(r.result.Delivered, *s)
+		}
+	}
+	clear(r.delivered)
+}

@@ -1,0 +1,167 @@
+package measure
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rackfab/rackfab/fabric/node"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Schema names the form of results.json.
+const Schema = "rackfab/results/v1"
+
+// Results is results.json: one scenario, one run per scheme.
+type Results struct {
+	Schema   string `json:"schema"`
+	Scenario string `json:"scenario"`
+	Seed     uint64 `json:"seed"`
+	Bus      string `json:"bus"`
+	Runs     []*Run `json:"runs"`
+}
+
+// Run is the outcome of one scheme.
+type Run struct {
+	Scheme      string    `json:"scheme"`
+	Digest      string    `json:"digest"` // 16 hexadecimal digits
+	FabricTime  unit.Time `json:"fabric_time_ps"`
+	Wall        float64   `json:"wall_s"`
+	CPU         float64   `json:"cpu_s"`
+	FrameHops   int64     `json:"frame_hops"`
+	Envelopes   int64     `json:"envelopes"`
+	Drops       int64     `json:"drops"`
+	Malformed   int64     `json:"malformed"`
+	Retransmits int64     `json:"retransmits"`
+	Tree        unit.Time `json:"tree_ps"`
+	Loss        unit.Time `json:"loss_ps"`
+	Pauses      []Pause   `json:"pauses"`
+	Flows       []Flow    `json:"flows"`
+	Burst       Burst     `json:"burst"`
+	// Series is written beside results.json, not into it.
+	Series *RunSeries `json:"-"`
+	Nodes  []Node     `json:"nodes"`
+}
+
+// Node is the share of one node in a run.
+type Node struct {
+	Name      string `json:"name"`
+	Digest    string `json:"digest"`
+	FrameHops int64  `json:"frame_hops"`
+	Envelopes int64  `json:"envelopes"`
+}
+
+// Pause tells how x paused y on link x->y. Links without a pause are left out.
+type Pause struct {
+	Link   string    `json:"link"`
+	XOFF   int64     `json:"xoff"`      // PAUSE frames sent by x
+	Paused unit.Time `json:"paused_ps"` // how long y was held
+}
+
+// Flow is one flow that is not part of a burst.
+type Flow struct {
+	Name    string     `json:"name"`
+	From    string     `json:"from"`
+	To      string     `json:"to"`
+	Bytes   unit.Bytes `json:"bytes"` // payload delivered in order
+	Start   unit.Time  `json:"start_ps"`
+	End     unit.Time  `json:"end_ps"` // completion, or the end of the run
+	Goodput unit.Rate  `json:"goodput_bps"`
+	// BurstGoodput is the goodput from the first burst's instant until the
+	// bursts' flows have completed, 0 without a burst.
+	BurstGoodput unit.Rate `json:"burst_goodput_bps"`
+}
+
+// Burst sums up the flows of all bursts.
+type Burst struct {
+	Flows     int       `json:"flows"`
+	Completed int       `json:"completed"`
+	P50       unit.Time `json:"fct_p50_ps"` // flow completion time, post to last ACK
+	P99       unit.Time `json:"fct_p99_ps"`
+}
+
+// RunSeries holds the time series of a run.
+type RunSeries struct {
+	Bin     unit.Time     `json:"bin_ps"`
+	Goodput []Series      `json:"delivered_bytes"`
+	Rates   []RateSeries  `json:"rate_bps"`
+	Pauses  []PauseSeries `json:"pause_frames"`
+}
+
+// PauseSeries counts the PAUSE frames on a link per bin.
+type PauseSeries struct {
+	Link string  `json:"link"`
+	Bins []int64 `json:"bins"`
+}
+
+// Merge puts together what was measured at the nodes, given in the order of the
+// scenario.
+func Merge(s *topology.Scenario, nodes []*NodeResult) (*Run, error) {
+	if len(nodes) != len(s.Nodes) {
+		return nil, fmt.Errorf("measure: %d results for %d nodes", len(nodes), len(s.Nodes))
+	}
+	run := &Run{Scheme: s.Scheme, FabricTime: s.Duration, Series: &RunSeries{Bin: s.Bin}}
+	for _, n := range nodes {
+		run.FrameHops += n.FrameHops
+		run.Envelopes += n.Envelopes
+		run.Drops += n.Drops
+		run.Malformed += n.Malformed
+		run.Retransmits += n.Retransmits
+		run.CPU += n.CPU
+		run.Nodes = append(run.Nodes, Node{n.Node, fmt.Sprintf("%016x", n.Digest), n.FrameHops, n.Envelopes})
+		run.Series.Goodput = append(run.Series.Goodput, n.Delivered...)
+		run.Series.Rates = append(run.Series.Rates, n.Rates...)
+	}
+	run.Digest = fmt.Sprintf("%016x", digest(nodes))
+	pauses(s, nodes, run)
+	run.Tree = tree(s, nodes)
+	flows(s, nodes, run)
+	run.Loss = loss(s, run.Series.Goodput)
+	return run, nil
+}
+
+// digest is the hash over the nodes' digests in the order of their names.
+func digest(nodes []*NodeResult) uint64 {
+	byName := slices.Clone(nodes)
+	slices.SortFunc(byName, func(a, b *NodeResult) int { return strings.Compare(a.Node, b.Node) })
+	all := make([]uint64, len(byName))
+	for i, n := range byName {
+		all[i] = n.Digest
+	}
+	return node.Combine(all)
+}
+
+// pauses lists the links with a pause, in the order of the scenario.
+func pauses(s *topology.Scenario, nodes []*NodeResult, run *Run) {
+	for _, l := range s.Links {
+		for _, d := range [2][4]int{{l.A, int(l.APort), l.B, int(l.BPort)}, {l.B, int(l.BPort), l.A, int(l.APort)}} {
+			sent, held := nodes[d[0]].Ports[d[1]], nodes[d[2]].Ports[d[3]]
+			if sent.XOFF == 0 {
+				continue
+			}
+			name := s.Nodes[d[0]].Name + "->" + s.Nodes[d[2]].Name
+			run.Pauses = append(run.Pauses, Pause{name, sent.XOFF, held.Paused})
+			run.Series.Pauses = append(run.Series.Pauses, PauseSeries{name, sent.Bins})
+		}
+	}
+}
+
+// tree is the span from the first to the last instant at which a PAUSE holds a
+// sender that is not part of a burst; 0 if none.
+func tree(s *topology.Scenario, nodes []*NodeResult) unit.Time {
+	bursting, sending := map[int]bool{}, map[int]bool{}
+	for _, f := range s.Flows {
+		sending[f.From] = true
+		if f.Burst >= 0 {
+			bursting[f.From] = true
+		}
+	}
+	from, to := unit.Never, unit.Time(0)
+	for i, n := range nodes {
+		if sending[i] && !bursting[i] && n.Held != nil {
+			from, to = min(from, n.Held.From), max(to, n.Held.To)
+		}
+	}
+	return max(0, to-min(from, to))
+}

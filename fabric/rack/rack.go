@@ -1,0 +1,102 @@
+// Package rack builds the machine of each node of a scenario: it turns the
+// scenario's words into the settings of packages nic and switching. It is the
+// one place that knows both.
+package rack
+
+import (
+	"fmt"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic"
+	"github.com/rackfab/rackfab/fabric/switching"
+	"github.com/rackfab/rackfab/fabric/topology"
+)
+
+// Code points and classes. Data on DSCP 26 in class 3 and congestion
+// notification on DSCP 48 in class 6 is the common RoCE deployment.
+const (
+	DataDSCP        = 26
+	ControlDSCP     = 48
+	DataPriority    = fabric.Priority(3)
+	ControlPriority = fabric.Priority(6)
+)
+
+// DSCPMap gives the traffic class of each code point: data, control, and class
+// 0 for everything else.
+func DSCPMap() (m [64]fabric.Priority) {
+	m[DataDSCP], m[ControlDSCP] = DataPriority, ControlPriority
+	return m
+}
+
+// Machine builds the machine of the scenario's node with that index.
+func Machine(s *topology.Scenario, node int) (fabric.Machine, error) {
+	if node < 0 || node >= len(s.Nodes) {
+		return nil, fmt.Errorf("rack: node %d of %d", node, len(s.Nodes))
+	}
+	scheme, err := cc.Find(s.Scheme)
+	if err != nil {
+		return nil, err
+	}
+	if s.Nodes[node].Kind == topology.NIC {
+		return nic.New(nicConfig(s, node, scheme))
+	}
+	return switching.New(switchConfig(s, node, scheme))
+}
+
+func nicConfig(s *topology.Scenario, node int, scheme cc.Scheme) nic.Config {
+	n := s.Nodes[node]
+	link := s.Links[s.PortMap()[node][0].Link]
+	c := nic.Config{
+		Name: n.Name, Host: n.Host, Seed: s.Seed,
+		Rate: link.Rate, Delay: link.Delay, Overhead: link.Overhead,
+		Payload: n.NIC.Payload, AckEvery: n.NIC.AckEvery, Timeout: n.NIC.Timeout,
+		ControlRate: n.NIC.ControlRate, ControlQueue: n.NIC.ControlQueue,
+		DataDSCP: DataDSCP, ControlDSCP: ControlDSCP, DSCP: DSCPMap(),
+		Notification: scheme.Notification, PCN: s.CC.PCN, Scheme: s.Scheme, CC: s.CC,
+	}
+	for i, f := range s.Flows {
+		if f.From != node && f.To != node {
+			continue
+		}
+		c.Flows = append(c.Flows, nic.FlowConfig{
+			ID: fabric.FlowID(i), From: s.Nodes[f.From].Host, To: s.Nodes[f.To].Host,
+			Size: f.Size, Start: f.Start, Initial: f.Initial, Source: f.Source,
+		})
+	}
+	return c
+}
+
+func switchConfig(s *topology.Scenario, node int, scheme cc.Scheme) switching.Config {
+	n := s.Nodes[node]
+	set := n.Switch
+	c := switching.Config{
+		Name: n.Name, MAC: frame.SwitchMAC(node), Seed: s.Seed + uint64(node)<<32,
+		Buffer: set.Buffer, Routes: topology.Routes(s)[node], DSCP: DSCPMap(), Weights: set.Weights,
+	}
+	for _, end := range s.PortMap()[node] {
+		l := s.Links[end.Link]
+		c.Ports = append(c.Ports, switching.PortConfig{Rate: l.Rate, Delay: l.Delay, Overhead: l.Overhead, MTU: l.MTU})
+	}
+	for p := range c.Classes {
+		c.Classes[p] = switching.ClassConfig{Marking: set.Marking[p]}
+		if c.Classes[p].Marking == "" {
+			c.Classes[p].Marking = cc.MarkNone
+		}
+	}
+	for _, p := range set.Lossless {
+		marking := set.Marking[p]
+		if marking == "" {
+			marking = scheme.Marking
+		}
+		c.Classes[p] = switching.ClassConfig{
+			Lossless: true, Reserve: set.Reserve, XOFF: set.XOFF, XON: set.XON, AlphaShift: set.AlphaShift,
+			Headroom: set.Headroom, Quanta: set.Quanta, Marking: marking,
+		}
+	}
+	for p := range c.Classes {
+		c.Classes[p].RED = switching.REDConfig{Kmin: set.Kmin, Kmax: set.Kmax, Pmax: set.Pmax}
+	}
+	return c
+}
