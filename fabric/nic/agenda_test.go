@@ -1,0 +1,65 @@
+package nic
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// The twin looks at every entry.
+func TestAgendaMatchesALinearSearch(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		entries := rapid.IntRange(1, 40).Draw(t, "entries")
+		a := newAgenda(entries)
+		twin := make([]unit.Time, entries)
+		for i := range twin {
+			twin[i] = unit.Never
+		}
+		for range 100 {
+			i := rapid.IntRange(0, entries-1).Draw(t, "entry")
+			at := unit.Time(rapid.Int64Range(0, 9).Draw(t, "at"))
+			if at == 9 {
+				at = unit.Never
+			}
+			a.set(i, at)
+			twin[i] = at
+			best := 0
+			for k := range twin {
+				if twin[k] < twin[best] {
+					best = k
+				}
+			}
+			entry, due := a.first()
+			if due != twin[best] || due != unit.Never && entry != best {
+				t.Fatalf("first is %d at %v, want %d at %v", entry, due, best, twin[best])
+			}
+		}
+	})
+}
+
+func TestAgendaWithoutEntries(t *testing.T) {
+	a := newAgenda(0)
+	if _, at := a.first(); at != unit.Never {
+		t.Errorf("due at %v", at)
+	}
+}
+
+func TestFIFOKeepsOrderAcrossItsEnd(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		q := newFIFO[int](rapid.IntRange(1, 8).Draw(t, "limit"))
+		var twin []int
+		for k := range 100 {
+			if !q.full() && (len(twin) == 0 || rapid.Bool().Draw(t, "push")) {
+				q.push(k)
+				twin = append(twin, k)
+				continue
+			}
+			if got := q.pop(); got != twin[0] {
+				t.Fatalf("popped %d, want %d", got, twin[0])
+			}
+			twin = twin[1:]
+		}
+	})
+}

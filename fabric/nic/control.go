@@ -1,0 +1,85 @@
+package nic
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// controlKind is what a receiver sends back.
+type controlKind uint8
+
+const (
+	controlACK controlKind = iota
+	controlNAK
+	controlCNP
+)
+
+// controlPacket is an ACK, NAK or CNP that waits to be sent.
+type controlPacket struct {
+	trace     uint64
+	flow      int32  // index of the receiver
+	psn       uint32 // ACK: acknowledged; NAK: expected
+	msn       uint32
+	recRate   uint32 // CNP, Mbit/s
+	kind      controlKind
+	congested bool // CNP
+}
+
+// controlQueue holds the receiver's packets, all flows in one: when traffic is
+// heavy, ACKs and CNPs delay one another (CETH-9).
+type controlQueue struct {
+	fifo[controlPacket]
+	gap   unit.Time // at least between two starts of transmission
+	ready unit.Time // when the next may start
+}
+
+func newControlQueue(limit int, perSecond int64) controlQueue {
+	q := controlQueue{fifo: newFIFO[controlPacket](limit)}
+	if perSecond > 0 {
+		q.gap = (unit.Second + unit.Time(perSecond) - 1) / unit.Time(perSecond)
+	}
+	return q
+}
+
+// reply queues a control packet. It is false if there was no room and the packet
+// is lost.
+func (n *NIC) reply(now unit.Time, c controlPacket, out *fabric.Out) bool {
+	if !n.control.full() {
+		n.control.push(c)
+		return true
+	}
+	var lost frame.Frame
+	n.buildControl(&c, &lost)
+	n.stats.ControlQueueDrops++
+	out.Note(fabric.Note{Kind: fabric.Dropped, At: now, Flow: n.receivers[c.flow].ID, Priority: n.controlClass,
+		A: int64(lost.Len()), B: int64(fabric.DropControlQueue), Trace: c.trace})
+	return false
+}
+
+// sendControl puts the oldest control packet on the wire, and gives its length.
+func (n *NIC) sendControl(now unit.Time, f *frame.Frame) unit.Bytes {
+	c := n.control.pop()
+	n.control.ready = now + n.control.gap
+	n.buildControl(&c, f)
+	return f.Len()
+}
+
+// buildControl writes the packet into f. A CNP says in the ECN field of its IP
+// header whether the flow is congested (PCN §5.2); an ACK takes no part in ECN.
+func (n *NIC) buildControl(c *controlPacket, f *frame.Frame) {
+	p := &n.receivers[c.flow].packet
+	p.ECN, p.BTH.Opcode, p.BTH.PSN = frame.NotECT, frame.Acknowledge, c.psn
+	p.AETH = frame.AETH{Syndrome: frame.SyndromeACK, MSN: c.msn}
+	switch {
+	case c.kind == controlNAK:
+		p.AETH.Syndrome = frame.SyndromeNAKSequence
+	case c.kind == controlCNP:
+		p.BTH.Opcode, p.ECN, p.RecRate = frame.OpcodeCNP, frame.ECT0, c.recRate
+		if c.congested {
+			p.ECN = frame.CE
+		}
+	}
+	p.Build(f)
+	f.Trace = c.trace
+}

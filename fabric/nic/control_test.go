@@ -1,0 +1,110 @@
+package nic
+
+import (
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Control goes before data when the link is free.
+func TestControlGoesFirst(t *testing.T) {
+	flows := []FlowConfig{flow(0, Endless), {ID: 1, From: 1, To: 0, Size: Endless}}
+	b := newBench(t, 2, flows)
+	b.run(100 * us)
+	arrived := map[uint32]unit.Time{}
+	for _, f := range b.from(0, isData) {
+		arrived[f.PSN()] = f.Arrival
+	}
+	most := testRate.Serialise(dataHeader + 1000)
+	for _, f := range b.from(1, isACK) {
+		if wait := f.start - arrived[f.PSN()]; wait > most {
+			t.Fatalf("the ACK of %d waits %v, more than one data frame", f.PSN(), wait)
+		}
+	}
+}
+
+// CETH-9: the receiver has an upper limit on its packet rate; when traffic is
+// heavy, ACKs queue behind one another and are delayed.
+func TestControlRateLimit(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, 100_000)}, func(c *Config) { c.ControlRate = 1_000_000 })
+	b.run(unit.Millisecond)
+	acks := b.from(1, isACK)
+	if len(acks) != 100 {
+		t.Fatalf("%d ACKs", len(acks))
+	}
+	for i, f := range acks[1:] {
+		if f.start-acks[i].start != us {
+			t.Fatalf("ACKs %d and %d start %v apart, want 1 us", i, i+1, f.start-acks[i].start)
+		}
+	}
+	received := b.noted(1, fabric.Received)
+	if wait := acks[99].start - received[99].At; wait < 70*us {
+		t.Errorf("the last ACK waits %v", wait)
+	}
+}
+
+// The control queue is bounded; what finds no room is lost, and noted.
+func TestControlQueueLimit(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, 100_000)}, func(c *Config) {
+		c.ControlRate, c.ControlQueue, c.Timeout = 1_000_000, 4, 100*us
+	})
+	b.run(10 * unit.Millisecond)
+	lost := b.noted(1, fabric.Dropped)
+	if len(lost) == 0 || uint64(len(lost)) != b.nics[1].Stats().ControlQueueDrops {
+		t.Fatalf("%d drops noted, %d counted", len(lost), b.nics[1].Stats().ControlQueueDrops)
+	}
+	if d := lost[0]; d.B != int64(fabric.DropControlQueue) || d.A != 66 || d.Priority != ctrlPrio || d.Flow != 0 {
+		t.Errorf("%+v", d)
+	}
+	if sent := len(b.from(1, isACK)); sent+len(lost) != int(b.nics[1].Stats().Receivers[0].ReceivedPackets) {
+		t.Errorf("%d sent and %d lost", sent, len(lost))
+	}
+	if len(b.noted(0, fabric.Completed)) != 1 {
+		t.Error("not completed")
+	}
+}
+
+// A frame that no rule fits is discarded and noted: an unknown queue pair, another
+// host's frame, a stranger's, an opcode that is not emulated, a packet that does
+// not fit its message.
+func TestMalformed(t *testing.T) {
+	change := func(edit func(*frame.Packet)) frame.Frame {
+		f := dataFrame(frame.WriteFirst, 0, 5000, 1000)
+		var p frame.Packet
+		if err := p.Parse(&f); err != nil {
+			t.Fatal(err)
+		}
+		edit(&p)
+		p.Build(&f)
+		return f
+	}
+	for name, f := range map[string]frame.Frame{
+		"empty":              {},
+		"unknown queue pair": change(func(p *frame.Packet) { p.BTH.DestQP = frame.ReceiverQP(9) }),
+		"management":         change(func(p *frame.Packet) { p.BTH.DestQP = 1 }),
+		"data for a sender":  change(func(p *frame.Packet) { p.BTH.DestQP = frame.SenderQP(0) }),
+		"another host's":     change(func(p *frame.Packet) { p.Dst = frame.HostIP(2) }),
+		"a stranger's":       change(func(p *frame.Packet) { p.Src = frame.HostIP(2) }),
+		"send":               change(func(p *frame.Packet) { p.BTH.Opcode = frame.SendOnly }),
+		"immediate data":     change(func(p *frame.Packet) { p.BTH.Opcode = frame.WriteOnlyImm }),
+		"middle first":       dataFrame(frame.WriteMiddle, 0, 0, 1000),
+		"last first":         dataFrame(frame.WriteLast, 0, 0, 1000),
+		"only, too long":     dataFrame(frame.WriteOnly, 0, 996, 1000),
+		"only, too short":    dataFrame(frame.WriteOnly, 0, 1004, 1000),
+		"first, whole":       dataFrame(frame.WriteFirst, 0, 1000, 1000),
+		"first, empty":       dataFrame(frame.WriteFirst, 0, 1000, 0),
+		"acknowledge":        change(func(p *frame.Packet) { p.BTH.Opcode, p.Payload = frame.Acknowledge, 0 }),
+	} {
+		n := mustNew(t, config(1, []FlowConfig{flow(0, 5000)}))
+		var out fabric.Out
+		n.Arrive(1, 0, &f, &out)
+		if len(out.Notes) != 1 || out.Notes[0].Kind != fabric.Malformed || out.Notes[0].A != int64(f.Len()) || n.Stats().Malformed != 1 {
+			t.Errorf("%s: %+v", name, out.Notes)
+		}
+		if n.receivers[0].expected != 0 || n.control.count != 0 {
+			t.Errorf("%s: took effect", name)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package nic
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// The twin chops message by message and packet by packet.
+func TestChoppingMatchesALoop(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		payload := unit.Bytes(4 * rapid.Int64Range(1, 20).Draw(t, "payload"))
+		size := unit.Bytes(rapid.Int64Range(1, 2000).Draw(t, "size"))
+		m := newMessages(size, payload)
+		// Short messages make a flow of several, as 2^31 bytes would.
+		m.message = min(size, unit.Bytes(rapid.Int64Range(1, 300).Draw(t, "message")))
+		m.packets = int64((m.message + payload - 1) / payload)
+		var n, message int64
+		var before unit.Bytes
+		for start := unit.Bytes(0); start < size; start += m.message {
+			length := min(m.message, size-start)
+			for offset := unit.Bytes(0); offset < length; offset += payload {
+				want := piece{message: message, index: int64(offset / payload), length: length,
+					bytes: min(payload, length-offset), last: offset+payload >= length}
+				if got := m.piece(n); got != want {
+					t.Fatalf("packet %d is %+v, want %+v", n, got, want)
+				}
+				if got := m.before(n); got != before {
+					t.Fatalf("%d bytes before packet %d, want %d", got, n, before)
+				}
+				n++
+				before += want.bytes
+			}
+			message++
+		}
+		if m.count() != n || m.before(n) != size {
+			t.Fatalf("%d packets with %d bytes, want %d with %d", m.count(), m.before(n), n, size)
+		}
+	})
+}
+
+// A message of one packet is WRITE only, a longer one first, middle and last; the
+// first carries a RETH with the length of the whole message.
+func TestOpcodesOfAMessage(t *testing.T) {
+	for _, c := range []struct {
+		size    unit.Bytes
+		want    []frame.Opcode
+		payload []uint32
+	}{
+		{1, []frame.Opcode{frame.WriteOnly}, []uint32{4}}, // padded to four
+		{1000, []frame.Opcode{frame.WriteOnly}, []uint32{1000}},
+		{1001, []frame.Opcode{frame.WriteFirst, frame.WriteLast}, []uint32{1000, 4}},
+		{3999, []frame.Opcode{frame.WriteFirst, frame.WriteMiddle, frame.WriteMiddle, frame.WriteLast}, []uint32{1000, 1000, 1000, 1000}},
+	} {
+		b := newBench(t, 2, []FlowConfig{flow(0, c.size)})
+		b.run(unit.Millisecond)
+		var ops []frame.Opcode
+		var payload []uint32
+		for _, f := range b.from(0, isData) {
+			ops, payload = append(ops, f.Opcode()), append(payload, f.Payload)
+			if f.Opcode().HasRETH() && f.DMALength() != uint32(c.size) {
+				t.Errorf("RETH says %d bytes of %d", f.DMALength(), c.size)
+			}
+		}
+		if !slices.Equal(ops, c.want) || !slices.Equal(payload, c.payload) {
+			t.Errorf("%d bytes: %v with %v, want %v with %v", c.size, ops, payload, c.want, c.payload)
+		}
+		if got := b.nics[1].Stats().Receivers[0].DeliveredBytes; got != c.size {
+			t.Errorf("%d bytes delivered of %d", got, c.size)
+		}
+	}
+}
+
+// An endless flow is back-to-back messages of 1 MB, so that MSN goes on.
+func TestEndlessFlowIsMessagesOf1MB(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, Endless)})
+	b.run(unit.Millisecond)
+	first := b.from(0, func(f *frame.Frame) bool { return f.Opcode() == frame.WriteFirst })
+	if want := []uint32{0, 1000, 2000, 3000, 4000}; !slices.Equal(psns(first), want) {
+		t.Errorf("messages begin at %v, want %v", psns(first), want)
+	}
+	if first[1].DMALength() != 1_000_000 {
+		t.Errorf("a message has %d bytes", first[1].DMALength())
+	}
+	acks := b.from(1, isACK)
+	if got := acks[len(acks)-1].MSN(); got != 4 {
+		t.Errorf("MSN is %d after 4 messages", got)
+	}
+	if n := b.noted(0, fabric.Completed); len(n) > 0 {
+		t.Error("an endless flow completed")
+	}
+}
+
+// Data is ECT(0) and carries the DSCP and the addresses of its flow.
+func TestDataHeaders(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(7, 5000)})
+	b.run(unit.Millisecond)
+	for _, f := range b.from(0, isData) {
+		var p frame.Packet
+		if err := p.Parse(&f.Frame); err != nil {
+			t.Fatal(err)
+		}
+		if p.ECN != frame.ECT0 || p.DSCP != dataDSCP || p.SrcPort != 49152 ||
+			p.Dst != frame.HostIP(1) || p.DstMAC != frame.HostMAC(1) || p.BTH.DestQP != frame.ReceiverQP(7) {
+			t.Errorf("%+v", p)
+		}
+		if f.Trace == 0 {
+			t.Error("the frame names no message")
+		}
+	}
+}
+
+// CETH-7: every data packet carries a PSN; it wraps at 2^24.
+func TestPSNWraps(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, Endless)})
+	const start = 1<<24 - 216 // the start of a message
+	s, r := &b.nics[0].senders[0], &b.nics[1].receivers[0]
+	s.acked, s.next, s.high = start, start, start
+	r.expected = start
+	lost := false
+	b.tap = func(from int, f *frame.Frame) bool { // a loss right at the wrap
+		if from == 0 && f.PSN() == 0 && !lost {
+			lost = true
+			return false
+		}
+		return true
+	}
+	b.run(300 * us)
+	if !lost || s.acked < 1<<24+500 || b.nics[1].Stats().Malformed != 0 {
+		t.Errorf("lost %v, acknowledged up to %d", lost, s.acked)
+	}
+	if r.expected > 2000 {
+		t.Errorf("the receiver expects PSN %d", r.expected)
+	}
+	if n := b.noted(0, fabric.Retransmitted); len(n) != 1 {
+		t.Errorf("went back %d times for one loss", len(n))
+	}
+}

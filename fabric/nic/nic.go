@@ -1,0 +1,170 @@
+package nic
+
+import (
+	"fmt"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// NIC is one network interface. It implements fabric.Machine with one port, 0,
+// and puts frames on the link only in Tick.
+type NIC struct {
+	cfg                     Config
+	dataClass, controlClass fabric.Priority
+
+	senders   []sender
+	receivers []receiver
+	sending   qpIndex
+	receiving qpIndex
+
+	timers  agenda // entries: see startTimer and those after it
+	pace    agenda // by sender: the instant before which it may not send
+	ready   fifo[int32]
+	control controlQueue
+	pause   pause
+	freeAt  unit.Time // when the frame in transmission ends
+	now     unit.Time // of the latest call
+	stats   Stats
+}
+
+var _ fabric.Machine = (*NIC)(nil)
+
+// New makes a NIC. It fails, and names everything that is wrong, if cfg is not
+// valid.
+func New(cfg Config) (*NIC, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	n := &NIC{
+		cfg:          cfg,
+		dataClass:    cfg.DSCP[cfg.DataDSCP],
+		controlClass: cfg.DSCP[cfg.ControlDSCP],
+		control:      newControlQueue(cfg.ControlQueue, cfg.ControlRate),
+		pause:        pause{next: unit.Never},
+	}
+	if err := n.addFlows(); err != nil {
+		return nil, fmt.Errorf("nic %s: %w", cfg.Name, err)
+	}
+	s := len(n.senders)
+	n.timers = newAgenda(n.npTimer(len(n.receivers)))
+	n.pace = newAgenda(s)
+	n.ready = newFIFO[int32](s)
+	for i := range n.senders {
+		n.timers.set(n.startTimer(i), n.senders[i].Start)
+	}
+	return n, nil
+}
+
+// addFlows makes the queue pairs.
+func (n *NIC) addFlows() error {
+	var from, to []fabric.FlowID
+	for _, cfg := range n.cfg.Flows {
+		if cfg.To == n.cfg.Host {
+			n.receivers = append(n.receivers, n.newReceiver(cfg))
+			to = append(to, cfg.ID)
+			continue
+		}
+		s, err := n.newSender(cfg)
+		if err != nil {
+			return err
+		}
+		n.senders = append(n.senders, s)
+		from = append(from, cfg.ID)
+	}
+	n.sending, n.receiving = newQPIndex(from), newQPIndex(to)
+	return nil
+}
+
+// Entries of timers, in the order in which they come at one instant.
+func (n *NIC) startTimer(i int) int  { return i }
+func (n *NIC) ccTimer(i int) int     { return len(n.senders) + i }
+func (n *NIC) resendTimer(i int) int { return 2*len(n.senders) + i }
+func (n *NIC) npTimer(i int) int     { return 3*len(n.senders) + i }
+
+// Arrive takes a frame from the link.
+func (n *NIC) Arrive(now unit.Time, _ fabric.Port, f *frame.Frame, out *fabric.Out) {
+	n.now = now
+	n.stats.RxPackets++
+	n.stats.RxBytes += uint64(f.Len())
+	switch f.Class() {
+	case frame.ClassPFC:
+		n.paused(now, f, out)
+	case frame.ClassRoCE:
+		n.packet(now, f, out)
+	default:
+		n.malformed(now, f, out)
+	}
+}
+
+// packet hands a RoCEv2 packet to its queue pair. One for a queue pair that is
+// not here, or from another host than the queue pair's peer, is discarded.
+func (n *NIC) packet(now unit.Time, f *frame.Frame, out *fabric.Out) {
+	flow, toSender, known := frame.FlowOfQP(f.DestQP())
+	qps := &n.receiving
+	if toSender {
+		qps = &n.sending
+	}
+	i, ok := qps.find(fabric.FlowID(flow))
+	op := f.Opcode()
+	switch {
+	case !known || !ok || f.DstIP() != frame.HostIP(n.cfg.Host):
+		n.malformed(now, f, out)
+	case toSender && f.SrcIP() == n.senders[i].packet.Dst && op == frame.Acknowledge:
+		n.acknowledge(now, i, f, out)
+	case toSender && f.SrcIP() == n.senders[i].packet.Dst && op == frame.OpcodeCNP:
+		n.notified(now, i, f, out)
+	case !toSender && f.SrcIP() == n.receivers[i].packet.Dst && isWrite(op):
+		n.data(now, i, f, out)
+	default:
+		n.malformed(now, f, out)
+	}
+}
+
+// malformed discards a frame that no rule fits.
+func (n *NIC) malformed(now unit.Time, f *frame.Frame, out *fabric.Out) {
+	n.stats.Malformed++
+	out.Note(fabric.Note{Kind: fabric.Malformed, At: now, Flow: fabric.NoFlow, A: int64(f.Len()), Trace: f.Trace})
+}
+
+// Tick handles the timers that have come up, then starts a transmission if it
+// can.
+func (n *NIC) Tick(now unit.Time, out *fabric.Out) {
+	n.now = now
+	n.expire(now, out)
+	for {
+		entry, at := n.timers.first()
+		if at > now {
+			break
+		}
+		n.timerDue(now, entry, out)
+	}
+	n.transmit(now, out)
+}
+
+func (n *NIC) timerDue(now unit.Time, entry int, out *fabric.Out) {
+	s := len(n.senders)
+	switch {
+	case entry < s:
+		n.timers.set(entry, unit.Never)
+		n.start(now, entry, out)
+	case entry < 2*s:
+		n.reactDue(now, entry-s, out)
+	case entry < 3*s:
+		n.resendDue(now, entry-2*s, out)
+	default:
+		n.notifyDue(now, entry-3*s, out)
+	}
+}
+
+// Next names the instant at which a timer comes up, a pause runs out, or a
+// transmission can start.
+func (n *NIC) Next() (unit.Time, bool) {
+	_, at := n.timers.first()
+	at = min(at, n.pause.next, n.sendDue())
+	if at == unit.Never {
+		return 0, false
+	}
+	return max(at, n.now), true
+}

@@ -1,0 +1,50 @@
+package nic
+
+import "github.com/rackfab/rackfab/fabric/unit"
+
+// pacer spaces the frames of one flow at its rate: each frame moves the instant
+// of the next by its length over the rate, exactly. A flow that was held up (by
+// the link or by PAUSE) may make up for one frame and no more. It is the virtual
+// scheduling form of the generic cell rate algorithm (ITU-T I.371) with one
+// frame of tolerance, and equals a token bucket.
+//
+// Invariant: the next frame is due at due + frac/rate ps, 0 <= frac < rate.
+type pacer struct {
+	rate unit.Rate
+	due  unit.Time
+	frac uint64
+}
+
+// next gives the first whole picosecond at which the flow may send.
+func (p *pacer) next() unit.Time {
+	if p.frac != 0 {
+		return p.due + 1
+	}
+	return p.due
+}
+
+// sent counts a frame of n bytes, at most 2 MB, whose transmission starts at now,
+// not before next.
+func (p *pacer) sent(now unit.Time, n unit.Bytes) {
+	rate := uint64(p.rate)
+	span := uint64(n) * 8 * uint64(unit.Second)
+	p.due += unit.Time(span / rate)
+	if p.frac += span % rate; p.frac >= rate {
+		p.frac -= rate
+		p.due++
+	}
+	if p.due < now {
+		p.due, p.frac = now, 0
+	}
+}
+
+// setRate changes the rate, which is above 0. What the flow still owes for its
+// last frame stays the same in bits; it is less than a frame.
+func (p *pacer) setRate(now unit.Time, rate unit.Rate) {
+	at := p.next()
+	if at > now {
+		owed := uint64(at-now) * uint64(p.rate)
+		at = now + unit.Time((owed+uint64(rate)-1)/uint64(rate))
+	}
+	p.rate, p.due, p.frac = rate, at, 0
+}

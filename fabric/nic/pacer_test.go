@@ -1,0 +1,180 @@
+package nic
+
+import (
+	"math/big"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// bucket is a token bucket in exact fractions: the level, in bits, rises with the
+// rate, a frame may go at level 0 or above, and takes its bits from a level of at
+// most its own length.
+type bucket struct {
+	level *big.Rat
+	at    unit.Time
+	rate  unit.Rate
+}
+
+func (b *bucket) rise(now unit.Time) {
+	bits := big.NewRat(int64(now-b.at), int64(unit.Second))
+	b.level.Add(b.level, bits.Mul(bits, big.NewRat(int64(b.rate), 1)))
+	b.at = now
+}
+
+func (b *bucket) take(n unit.Bytes) {
+	bits := big.NewRat(int64(n)*8, 1)
+	if b.level.Cmp(bits) > 0 {
+		b.level.Set(bits)
+	}
+	b.level.Sub(b.level, bits)
+}
+
+// next gives the first whole picosecond at which the level is not below 0.
+func (b *bucket) next() unit.Time {
+	wait := new(big.Rat).Neg(b.level)
+	wait.Mul(wait, big.NewRat(int64(unit.Second), int64(b.rate)))
+	ps := new(big.Int).Add(wait.Num(), new(big.Int).Sub(wait.Denom(), big.NewInt(1)))
+	ps.Div(ps, wait.Denom())
+	return b.at + unit.Time(ps.Int64())
+}
+
+func TestPacerEqualsATokenBucket(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rate := unit.Rate(rapid.Int64Range(1, 400e9).Draw(t, "rate"))
+		p := pacer{rate: rate}
+		twin := bucket{level: new(big.Rat), rate: rate}
+		for range rapid.IntRange(1, 50).Draw(t, "frames") {
+			now := p.next()
+			if rapid.Bool().Draw(t, "late") {
+				now += unit.Time(rapid.Int64Range(0, int64(unit.Millisecond)).Draw(t, "by"))
+			}
+			n := unit.Bytes(rapid.Int64Range(64, 9000).Draw(t, "length"))
+			twin.rise(now)
+			twin.take(n)
+			p.sent(now, n)
+			if want := max(now, twin.next()); p.next() != want {
+				t.Fatalf("next is %d, want %d", p.next(), want)
+			}
+		}
+	})
+}
+
+// A change of rate keeps what is owed in bits, to a picosecond at each rate.
+func TestPacerKeepsItsDebtWhenTheRateChanges(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		from := unit.Rate(rapid.Int64Range(1e6, 400e9).Draw(t, "from"))
+		to := unit.Rate(rapid.Int64Range(1e6, 400e9).Draw(t, "to"))
+		p := pacer{rate: from}
+		twin := bucket{level: new(big.Rat), rate: from}
+		n := unit.Bytes(rapid.Int64Range(64, 9000).Draw(t, "length"))
+		p.sent(0, n)
+		twin.take(n)
+		now := unit.Time(rapid.Int64Range(0, int64(from.Serialise(n))).Draw(t, "now"))
+		twin.rise(now)
+		twin.rate = to
+		p.setRate(now, to)
+		slack := unit.Time(int64(from)/int64(to)) + 2
+		if late := p.next() - max(now, twin.next()); late < 0 || late > slack {
+			t.Fatalf("%d ps later than the bucket, at most %d are due to rounding", late, slack)
+		}
+	})
+}
+
+// A flow keeps its rate to the bit over many frames.
+func TestPacerHoldsItsRate(t *testing.T) {
+	p := pacer{rate: 37_300_000_007}
+	for range 1_000_000 {
+		p.sent(p.next(), 1062)
+	}
+	if got, want := p.next(), (p.rate).Serialise(1062*1_000_000); got != want {
+		t.Errorf("a million frames take %d ps, want %d", got, want)
+	}
+}
+
+// A flow's frames start one frame time at its rate apart, overhead counted.
+func TestPacingOnTheWire(t *testing.T) {
+	f := flow(0, 100_000)
+	f.Initial = 10 * gbps
+	b := newBench(t, 2, []FlowConfig{f}, func(c *Config) { c.Overhead = 20 })
+	b.run(unit.Millisecond)
+	data := b.from(0, isData)
+	for i, f := range data[:len(data)-1] {
+		gap := (10 * gbps).Serialise(f.Len() + 20)
+		if got := data[i+1].start - f.start; got != gap {
+			t.Fatalf("frames %d and %d start %v apart, want %v", i, i+1, got, gap)
+		}
+	}
+	if want := testRate.Serialise(data[0].Len()+20) + testDelay; data[0].Arrival != want {
+		t.Errorf("the first arrives at %v, want %v", data[0].Arrival, want)
+	}
+}
+
+// A flow that was held up by PAUSE makes up for one frame and no more.
+func TestNoCatchUpBurstAfterPause(t *testing.T) {
+	f := flow(0, Endless)
+	f.Initial = 10 * gbps
+	b := newBench(t, 2, []FlowConfig{f})
+	b.inject(0, 10*us, pfc(dataPrio, 0xffff))
+	b.inject(0, 100*us, pfc(dataPrio, 0))
+	b.run(150 * us)
+	var after []unit.Time
+	for _, f := range b.from(0, isData) {
+		if f.start >= 100*us {
+			after = append(after, f.start)
+		}
+	}
+	frameTime := testRate.Serialise(dataHeader + 1000)
+	if after[0] != 100*us || after[1]-after[0] > frameTime+16*unit.Nanosecond {
+		t.Errorf("resumes at %v and %v", after[0], after[1])
+	}
+	for i := 2; i < 20; i++ {
+		if want := 100*us + unit.Time(i-1)*(10*gbps).Serialise(dataHeader+1000); after[i] != want {
+			t.Errorf("frame %d after the pause starts at %v, want %v", i, after[i], want)
+		}
+	}
+}
+
+// Flows whose instant has come take turns, whatever they had before.
+func TestRoundRobin(t *testing.T) {
+	flows := []FlowConfig{flow(0, Endless), flow(1, Endless), flow(2, Endless)}
+	flows[2].Start = 20 * us
+	b := newBench(t, 2, flows)
+	b.run(200 * us)
+	count := map[uint32]int{}
+	var last [3]uint32
+	for i, f := range b.from(0, isData) {
+		if f.start < 25*us {
+			continue
+		}
+		id, _, _ := frame.FlowOfQP(f.DestQP())
+		count[id]++
+		if slot := i % 3; last[slot] != 0 && last[slot] != f.DestQP() {
+			t.Fatalf("frame %d is of flow %d: out of turn", i, id)
+		}
+		last[i%3] = f.DestQP()
+	}
+	if d := count[0] - count[2]; len(count) != 3 || d < -1 || d > 1 {
+		t.Errorf("frames by flow: %v", count)
+	}
+}
+
+// Flows paced below their share keep their own rate while others are limited by
+// the link alone.
+func TestPacedFlowsKeepTheirRateOnABusyLink(t *testing.T) {
+	flows := []FlowConfig{flow(0, Endless), flow(1, Endless), flow(2, Endless)}
+	flows[0].Initial, flows[1].Initial = 7_300_000_000, 1_100_000_000
+	b := newBench(t, 2, flows)
+	b.run(2 * unit.Millisecond)
+	for _, s := range b.nics[0].Stats().Senders {
+		got := float64(unit.Over(s.SentBytes, 2*unit.Millisecond))
+		want := map[fabric.FlowID]float64{0: 7.3e9, 1: 1.1e9, 2: 31.6e9}[s.Flow]
+		if got < want*0.995 || got > want*1.005 {
+			t.Errorf("flow %d sends at %.4g bit/s, want %.4g", s.Flow, got, want)
+		}
+	}
+}

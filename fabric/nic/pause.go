@@ -1,0 +1,93 @@
+package nic
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// quantumBytes is one pause quantum, 512 bit times (IEEE 802.1Q clause 36), as
+// bytes on the wire.
+const quantumBytes unit.Bytes = 512 / 8
+
+// pause is which classes the peer holds. A hold ends at its expiry, or by XON
+// (quanta 0); a further PAUSE moves the expiry.
+//
+// Invariant: next is the earliest expiry of the held classes, else Never.
+type pause struct {
+	held  uint8 // bit per class
+	next  unit.Time
+	until [fabric.Priorities]unit.Time
+	since [fabric.Priorities]unit.Time
+}
+
+func (p *pause) holds(class fabric.Priority) bool { return p.held>>class&1 != 0 }
+
+// renew recomputes next.
+func (p *pause) renew() {
+	p.next = unit.Never
+	for class, until := range p.until {
+		if p.held>>class&1 != 0 {
+			p.next = min(p.next, until)
+		}
+	}
+}
+
+// paused takes a PFC frame.
+func (n *NIC) paused(now unit.Time, f *frame.Frame, out *fabric.Out) {
+	var pfc frame.PFC
+	if pfc.Parse(f) != nil {
+		n.malformed(now, f, out)
+		return
+	}
+	for class := range fabric.Priority(fabric.Priorities) {
+		if pfc.Enable>>class&1 == 0 {
+			continue
+		}
+		n.stats.Priorities[class].RxPause++
+		if pfc.Quanta[class] == 0 {
+			n.resume(now, class, out)
+		} else {
+			n.hold(now, class, pfc.Quanta[class], out)
+		}
+	}
+	n.pause.renew()
+}
+
+// hold pauses a class, or moves the end of its pause.
+func (n *NIC) hold(now unit.Time, class fabric.Priority, quanta uint16, out *fabric.Out) {
+	p := &n.pause
+	p.until[class] = now + n.cfg.Rate.Serialise(unit.Bytes(quanta)*quantumBytes)
+	if p.holds(class) {
+		return
+	}
+	p.held |= 1 << class
+	p.since[class] = now
+	n.stats.Priorities[class].RxPauseTransition++
+	out.Note(fabric.Note{Kind: fabric.Paused, At: now, Flow: fabric.NoFlow, Priority: class, A: int64(quanta)})
+}
+
+// resume ends the pause of a class, if it is held.
+func (n *NIC) resume(now unit.Time, class fabric.Priority, out *fabric.Out) {
+	p := &n.pause
+	if !p.holds(class) {
+		return
+	}
+	p.held &^= 1 << class
+	lasted := now - p.since[class]
+	n.stats.Priorities[class].RxPauseDuration += lasted
+	out.Note(fabric.Note{Kind: fabric.Resumed, At: now, Flow: fabric.NoFlow, Priority: class, A: int64(lasted)})
+}
+
+// expire ends the pauses that have run out.
+func (n *NIC) expire(now unit.Time, out *fabric.Out) {
+	if now < n.pause.next {
+		return
+	}
+	for class := range fabric.Priority(fabric.Priorities) {
+		if n.pause.until[class] <= now {
+			n.resume(now, class, out)
+		}
+	}
+	n.pause.renew()
+}

@@ -1,0 +1,114 @@
+package nic
+
+import (
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// startsWithin counts the host's frames that begin in (from, to).
+func (b *fabricBench) startsWithin(host int, from, to unit.Time, keep func(*frame.Frame) bool) int {
+	count := 0
+	for _, f := range b.from(host, keep) {
+		if from < f.start && f.start < to {
+			count++
+		}
+	}
+	return count
+}
+
+// PAUSE holds its class from the frame boundary on, for quanta of 512 bit times;
+// the frame in transmission is completed first.
+func TestPauseHoldsForItsQuanta(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, Endless)})
+	at := 10*us + 1
+	b.inject(0, at, pfc(dataPrio, 1000)) // 12.8 us at 40 Gbit/s
+	b.run(60 * us)
+	end := at + 12_800_000
+	if n := b.startsWithin(0, at, end, isData); n != 0 {
+		t.Errorf("%d frames begin during the pause", n)
+	}
+	var resumed bool
+	for _, f := range b.from(0, isData) {
+		resumed = resumed || f.start == end
+	}
+	if !resumed {
+		t.Error("does not begin again at the expiry")
+	}
+	p, r := b.noted(0, fabric.Paused), b.noted(0, fabric.Resumed)
+	if len(p) != 1 || p[0].At != at || p[0].Priority != dataPrio || len(r) != 1 || r[0].At != end || r[0].A != 12_800_000 {
+		t.Errorf("Paused %+v, Resumed %+v", p, r)
+	}
+}
+
+// XON ends the pause at once.
+func TestXONResumes(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, Endless)})
+	b.inject(0, 10*us, pfc(dataPrio, 0xffff))
+	b.inject(0, 17*us, pfc(dataPrio, 0))
+	b.inject(0, 18*us, pfc(dataPrio, 0)) // to a class that is not held: nothing
+	b.run(60 * us)
+	r := b.noted(0, fabric.Resumed)
+	if len(r) != 1 || r[0].At != 17*us || r[0].A != int64(7*us) {
+		t.Errorf("Resumed %+v", r)
+	}
+	if b.startsWithin(0, 10*us, 17*us, isData) != 0 || b.startsWithin(0, 17*us-1, 18*us, isData) == 0 {
+		t.Error("sends while held, or not after XON")
+	}
+	if s := b.nics[0].Stats().Priorities[dataPrio]; s.RxPause != 3 || s.RxPauseTransition != 1 || s.RxPauseDuration != 7*us || s.Held {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A further PAUSE moves the expiry; the hold is one.
+func TestRefreshExtendsThePause(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, Endless)})
+	b.inject(0, 10*us, pfc(dataPrio, 1000))
+	b.inject(0, 20*us, pfc(dataPrio, 1000))
+	b.run(60 * us)
+	p, r := b.noted(0, fabric.Paused), b.noted(0, fabric.Resumed)
+	if len(p) != 1 || len(r) != 1 || r[0].At != 32_800_000 {
+		t.Errorf("Paused %+v, Resumed %+v", p, r)
+	}
+}
+
+// PAUSE is per priority: data goes on while another class is held, and control
+// while data is.
+func TestPauseIsPerPriority(t *testing.T) {
+	flows := []FlowConfig{flow(0, Endless), {ID: 1, From: 1, To: 0, Size: Endless}}
+	b := newBench(t, 2, flows)
+	b.inject(0, 10*us, pfc(1, 0xffff))
+	b.run(20 * us)
+	if b.startsWithin(0, 11*us, 20*us, isData) < 20 {
+		t.Error("a pause of class 1 holds class 3")
+	}
+	b.inject(0, 20*us, pfc(dataPrio, 0xffff))
+	b.run(40 * us)
+	if b.startsWithin(0, 20*us, 40*us, isData) != 0 || b.startsWithin(0, 20*us, 40*us, isACK) < 50 {
+		t.Error("data is not held, or ACKs are")
+	}
+	b.inject(0, 40*us, pfc(dataPrio, 0))
+	b.inject(0, 40*us, pfc(ctrlPrio, 0xffff))
+	b.run(60 * us)
+	if b.startsWithin(0, 40*us, 60*us, isACK) != 0 || b.startsWithin(0, 40*us, 60*us, isData) < 50 {
+		t.Error("ACKs are not held, or data is")
+	}
+}
+
+// While it is paused or busy the NIC asks for no ticks on account of flows.
+func TestNoTicksWhilePaused(t *testing.T) {
+	flows := make([]FlowConfig, 100)
+	for i := range flows {
+		flows[i] = flow(fabric.FlowID(i), Endless)
+	}
+	n := mustNew(t, config(0, flows))
+	var out fabric.Out
+	n.Tick(0, &out)
+	f := pfc(dataPrio, 0xffff)
+	n.Arrive(1, 0, &f, &out)
+	if at, ok := n.Next(); !ok || at != 1+testRate.Serialise(64*0xffff) {
+		t.Errorf("wants a tick at %v (%v), want the expiry", at, ok)
+	}
+}

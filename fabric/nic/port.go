@@ -1,0 +1,57 @@
+package nic
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// transmit starts the next transmission if the link is free: control before
+// data, each unless its class is paused. A frame in transmission is completed
+// first, whatever comes.
+func (n *NIC) transmit(now unit.Time, out *fabric.Out) {
+	if now < n.freeAt {
+		return
+	}
+	if n.controlDue() <= now {
+		f := out.Send(0)
+		f.Arrival = n.occupy(now, n.sendControl(now, f))
+		return
+	}
+	if n.pause.holds(n.dataClass) {
+		return
+	}
+	n.admit(now)
+	if i, ok := n.pick(); ok {
+		f := out.Send(0)
+		f.Arrival = n.occupy(now, n.send(now, i, f, out))
+	}
+}
+
+// occupy makes the link busy with a frame from now on, and gives the instant at
+// which its last bit is in at the peer.
+func (n *NIC) occupy(now unit.Time, length unit.Bytes) unit.Time {
+	n.stats.TxPackets++
+	n.stats.TxBytes += uint64(length)
+	n.freeAt = now + n.cfg.Rate.Serialise(length+n.cfg.Overhead)
+	return n.freeAt + n.cfg.Delay
+}
+
+// controlDue gives the instant from which on a control packet may go; Never if
+// none waits or its class is paused.
+func (n *NIC) controlDue() unit.Time {
+	if n.control.count == 0 || n.pause.holds(n.controlClass) {
+		return unit.Never
+	}
+	return n.control.ready
+}
+
+// sendDue gives the instant at which the next transmission can start, as far as
+// is known now. While the link is busy or the class is paused no flow's instant
+// counts.
+func (n *NIC) sendDue() unit.Time {
+	due := n.controlDue()
+	if !n.pause.holds(n.dataClass) {
+		due = min(due, n.dataDue())
+	}
+	return max(due, n.freeAt)
+}

@@ -1,0 +1,38 @@
+package nic
+
+import (
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric"
+)
+
+// qpIndex finds a queue pair by its flow.
+type qpIndex struct {
+	base  fabric.FlowID
+	index []int32 // by flow less base; -1 for none
+}
+
+// newQPIndex indexes the flows by their place in ids.
+func newQPIndex(ids []fabric.FlowID) qpIndex {
+	if len(ids) == 0 {
+		return qpIndex{}
+	}
+	x := qpIndex{base: slices.Min(ids)}
+	x.index = make([]int32, slices.Max(ids)-x.base+1)
+	for i := range x.index {
+		x.index[i] = -1
+	}
+	for i, id := range ids {
+		x.index[id-x.base] = int32(i)
+	}
+	return x
+}
+
+// find gives the place of the flow's queue pair, false if it has none here.
+func (x *qpIndex) find(flow fabric.FlowID) (int, bool) {
+	i := flow - x.base
+	if uint64(i) >= uint64(len(x.index)) || x.index[i] < 0 {
+		return 0, false
+	}
+	return int(x.index[i]), true
+}

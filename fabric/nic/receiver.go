@@ -1,0 +1,133 @@
+package nic
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// receiver is the receiving queue pair of one flow. It takes packets in the order
+// of their PSNs only (IBTA volume 1 §9.7.5).
+//
+// Invariant: remaining is 0 between messages, else what the message still lacks.
+type receiver struct {
+	FlowConfig
+	expected  uint32     // PSN of the next packet
+	msn       uint32     // messages completed, 24 bits
+	remaining unit.Bytes // of the message that is coming in
+	unacked   int        // packets since the last ACK
+	nakSent   bool       // the gap before expected has been reported
+	notifier  cc.PCNNotifier
+	packet    frame.Packet // what all control packets of the flow have in common
+	stats     ReceiverStats
+}
+
+func (n *NIC) newReceiver(cfg FlowConfig) receiver {
+	r := receiver{
+		FlowConfig: cfg,
+		notifier:   cc.NewPCNNotifier(n.cfg.PCN),
+		packet:     n.packetTo(cfg.From, cfg.Source),
+	}
+	r.packet.DSCP = n.cfg.ControlDSCP
+	r.packet.BTH.DestQP = frame.SenderQP(uint32(cfg.ID))
+	return r
+}
+
+// data takes a data packet for receiving queue pair i.
+func (n *NIC) data(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
+	r := &n.receivers[i]
+	n.observe(now, i, f)
+	switch ahead := frame.PSNDiff(f.PSN(), r.expected); {
+	case ahead > 0:
+		n.outOfSequence(now, i, f, out)
+	case ahead < 0:
+		n.stats.DuplicateRequest++
+		n.ack(now, i, f.Trace, out)
+	default:
+		n.inSequence(now, i, f, out)
+	}
+}
+
+func isWrite(o frame.Opcode) bool {
+	return o >= frame.WriteFirst && o <= frame.WriteOnly && o != frame.WriteLastImm
+}
+
+// inSequence takes the expected packet.
+func (n *NIC) inSequence(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
+	r := &n.receivers[i]
+	bytes, ok := r.take(f)
+	if !ok {
+		n.malformed(now, f, out)
+		return
+	}
+	if !out.Quiet {
+		out.Note(fabric.Note{Kind: fabric.Received, At: now, Flow: r.ID, Priority: n.dataClass,
+			A: int64(f.Len()), B: int64(f.PSN()), Trace: f.Trace})
+	}
+	out.Note(fabric.Note{Kind: fabric.Delivered, At: now, Flow: r.ID, Priority: n.dataClass,
+		A: int64(bytes), Trace: f.Trace})
+	r.stats.DeliveredBytes += bytes
+	r.expected = frame.NextPSN(r.expected, 1)
+	r.nakSent = false
+	r.unacked++
+	if r.remaining == 0 || f.AckReq() || r.unacked >= n.cfg.AckEvery {
+		n.ack(now, i, f.Trace, out)
+	}
+}
+
+// take counts the packet towards its message and gives its payload bytes without
+// pad. It is false, and nothing changes, if the packet does not fit: a first one
+// within a message, another outside, or one with too much or too little payload.
+func (r *receiver) take(f *frame.Frame) (unit.Bytes, bool) {
+	op := f.Opcode()
+	left, payload := r.remaining, unit.Bytes(f.Payload)
+	if op.HasRETH() != (left == 0) {
+		return 0, false
+	}
+	if op.HasRETH() {
+		left = unit.Bytes(f.DMALength())
+	}
+	if op == frame.WriteLast || op == frame.WriteOnly {
+		if payload != left+unit.Bytes(frame.PadCount(uint32(left))) || left == 0 {
+			return 0, false
+		}
+		r.remaining = 0
+		r.msn = frame.NextPSN(r.msn, 1)
+		return left, true
+	}
+	if payload == 0 || payload >= left {
+		return 0, false
+	}
+	r.remaining = left - payload
+	return payload, true
+}
+
+// ack acknowledges everything before the expected packet.
+func (n *NIC) ack(now unit.Time, i int, trace uint64, out *fabric.Out) {
+	r := &n.receivers[i]
+	r.unacked = 0
+	n.reply(now, controlPacket{
+		kind: controlACK, flow: int32(i), psn: frame.NextPSN(r.expected, 1<<24-1), msn: r.msn, trace: trace,
+	}, out)
+}
+
+// outOfSequence discards a packet past a gap, and asks once for what is missing.
+// A request that found no room in the control queue is made again.
+func (n *NIC) outOfSequence(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
+	r := &n.receivers[i]
+	n.stats.OutOfSequence++
+	out.Note(fabric.Note{Kind: fabric.OutOfSequence, At: now, Flow: r.ID, Priority: n.dataClass,
+		A: int64(f.PSN()), B: int64(r.expected), Trace: f.Trace})
+	if r.nakSent {
+		return
+	}
+	r.nakSent = n.reply(now, controlPacket{
+		kind: controlNAK, flow: int32(i), psn: r.expected, msn: r.msn, trace: f.Trace,
+	}, out)
+	if r.nakSent {
+		r.unacked = 0
+		out.Note(fabric.Note{Kind: fabric.NakSent, At: now, Flow: r.ID, Priority: n.controlClass,
+			A: int64(r.expected), Trace: f.Trace})
+	}
+}

@@ -1,0 +1,103 @@
+package nic
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Reliable delivery at the sender: go-back-N (IBTA volume 1 §9.7). ACKs are
+// cumulative; a NAK, or the timer, moves next back to the oldest packet that is
+// missing, and everything from there on is sent again.
+
+// acknowledge takes an ACK or NAK for sending queue pair i.
+func (n *NIC) acknowledge(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
+	s := &n.senders[i]
+	switch f.Syndrome() {
+	case frame.SyndromeACK:
+		if !out.Quiet {
+			out.Note(fabric.Note{Kind: fabric.Acked, At: now, Flow: s.ID, Priority: n.controlClass,
+				A: int64(f.PSN()), Trace: f.Trace})
+		}
+		n.progress(now, i, s.packetOf(f.PSN())+1, out)
+	case frame.SyndromeNAKSequence:
+		n.stats.PacketSeqErr++
+		missing := s.packetOf(f.PSN())
+		n.progress(now, i, missing, out)
+		if missing == s.acked && missing < s.next {
+			n.goBack(now, i, out)
+		}
+	default:
+		n.malformed(now, f, out)
+	}
+}
+
+// packetOf gives the packet nearest to the oldest unacknowledged one that has the
+// PSN.
+func (s *sender) packetOf(p uint32) int64 {
+	return s.acked + int64(frame.PSNDiff(p, psn(s.acked)))
+}
+
+// progress counts the packets below upTo as acknowledged, and restarts the timer.
+// Old news, and packets that were never sent, change nothing.
+func (n *NIC) progress(now unit.Time, i int, upTo int64, out *fabric.Out) {
+	s := &n.senders[i]
+	if upTo <= s.acked || upTo > s.high {
+		return
+	}
+	was := s.messages.before(s.acked)
+	s.acked = upTo
+	s.next = max(s.next, s.acked)
+	s.stats.AckedBytes = s.messages.before(s.acked)
+	s.inFlight = s.messages.before(s.next) - s.stats.AckedBytes
+	n.restartTimer(now, i)
+	n.signal(now, i, cc.Signal{Kind: cc.Ack, Bytes: s.stats.AckedBytes - was}, out)
+	if s.acked == s.packets {
+		n.complete(now, i, out)
+	}
+}
+
+// goBack makes the oldest unacknowledged packet the next one to send.
+func (n *NIC) goBack(now unit.Time, i int, out *fabric.Out) {
+	s := &n.senders[i]
+	out.Note(fabric.Note{Kind: fabric.Retransmitted, At: now, Flow: s.ID, Priority: n.dataClass,
+		A: int64(psn(s.acked)), B: s.next - s.acked})
+	s.stats.RetransmittedPackets += uint64(s.next - s.acked)
+	s.next = s.acked
+	s.inFlight = 0
+	n.restartTimer(now, i)
+	n.wake(i)
+}
+
+// restartTimer gives the oldest packet in flight the whole time-out from now on,
+// or stops the timer if there is none. The timer's entry moves later only when it
+// comes up, which spares every ACK the move.
+func (n *NIC) restartTimer(now unit.Time, i int) {
+	s := &n.senders[i]
+	entry := n.resendTimer(i)
+	if n.cfg.Timeout == 0 {
+		return
+	}
+	if s.next == s.acked {
+		s.deadline = unit.Never
+		n.timers.set(entry, unit.Never)
+		return
+	}
+	s.deadline = now + n.cfg.Timeout
+	if n.timers.at[entry] > s.deadline {
+		n.timers.set(entry, s.deadline)
+	}
+}
+
+// resendDue handles the timer's entry that came up: it may be out of date.
+func (n *NIC) resendDue(now unit.Time, i int, out *fabric.Out) {
+	s := &n.senders[i]
+	if s.deadline > now {
+		n.timers.set(n.resendTimer(i), s.deadline)
+		return
+	}
+	n.stats.LocalAckTimeoutErr++
+	out.Note(fabric.Note{Kind: fabric.TimedOut, At: now, Flow: s.ID, Priority: n.dataClass, A: int64(psn(s.acked))})
+	n.goBack(now, i, out)
+}

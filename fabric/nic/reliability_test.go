@@ -1,0 +1,279 @@
+package nic
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// lose makes the bench lose the nth data frames of host 0, counted from 0.
+func (b *fabricBench) lose(nth ...int) {
+	count := -1
+	b.tap = func(from int, f *frame.Frame) bool {
+		if from != 0 || !isData(f) {
+			return true
+		}
+		count++
+		return !slices.Contains(nth, count)
+	}
+}
+
+// CETH-7: the destination answers with an ACK that tells the source which
+// packets were delivered.
+func TestEveryPacketIsAcknowledged(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, 5000)})
+	b.run(unit.Millisecond)
+	acks := b.from(1, isACK)
+	if want := []uint32{0, 1, 2, 3, 4}; !slices.Equal(psns(acks), want) {
+		t.Errorf("ACKs of %v, want %v", psns(acks), want)
+	}
+	last := acks[4]
+	if last.MSN() != 1 || acks[3].MSN() != 0 || last.DestQP() != frame.SenderQP(0) || last.DSCP() != ctrlDSCP || last.ECN() != frame.NotECT {
+		t.Errorf("MSN %d, QP %#x, DSCP %d", last.MSN(), last.DestQP(), last.DSCP())
+	}
+}
+
+// One ACK covers AckEvery packets; the last of a message is acknowledged at once.
+func TestACKsAreCoalesced(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, 10_000)}, func(c *Config) { c.AckEvery = 4 })
+	b.run(unit.Millisecond)
+	if got, want := psns(b.from(1, isACK)), []uint32{3, 7, 9}; !slices.Equal(got, want) {
+		t.Errorf("ACKs of %v, want %v", got, want)
+	}
+	asked := b.from(0, func(f *frame.Frame) bool { return isData(f) && f.AckReq() })
+	if got, want := psns(asked), []uint32{3, 7, 9}; !slices.Equal(got, want) {
+		t.Errorf("ACKs asked for at %v, want %v", got, want)
+	}
+	if len(b.noted(0, fabric.Completed)) != 1 {
+		t.Error("not completed")
+	}
+}
+
+// A packet with AckReq is acknowledged at once, whatever AckEvery says.
+func TestAckReqIsAnsweredAtOnce(t *testing.T) {
+	n := mustNew(t, config(1, []FlowConfig{flow(0, Endless)}, func(c *Config) { c.AckEvery = 100 }))
+	var out fabric.Out
+	f := dataFrame(frame.WriteFirst, 0, 1_000_000, 1000)
+	n.Arrive(1, 0, &f, &out)
+	if n.control.count != 0 {
+		t.Fatal("acknowledged without being asked")
+	}
+	p := frame.Packet{}
+	if err := p.Parse(&f); err != nil {
+		t.Fatal(err)
+	}
+	p.BTH.Opcode, p.BTH.PSN, p.BTH.AckReq = frame.WriteMiddle, 1, true
+	p.Build(&f)
+	n.Arrive(2, 0, &f, &out)
+	if n.control.count != 1 {
+		t.Error("not acknowledged")
+	}
+}
+
+// A gap is reported by one NAK with the expected PSN, until it is filled.
+// The sender goes back to it and sends everything from there on again.
+func TestOneNAKPerGapAndGoBackN(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, 100_000)})
+	b.lose(10)
+	b.run(unit.Millisecond)
+	if got, want := psns(b.from(1, isNAK)), []uint32{10}; !slices.Equal(got, want) {
+		t.Fatalf("NAKs of %v, want %v", got, want)
+	}
+	sent := psns(b.from(0, isData))
+	back := slices.Index(sent[11:], 10) + 11
+	for i, psn := range sent[back:] {
+		if psn != uint32(10+i) {
+			t.Fatalf("after going back: %v", sent[back:])
+		}
+	}
+	went := b.noted(0, fabric.Retransmitted)
+	if len(went) != 1 || went[0].A != 10 || went[0].B != int64(back-10) {
+		t.Errorf("Retransmitted %+v, want to 10, %d frames", went, back-10)
+	}
+	ooo := b.noted(1, fabric.OutOfSequence)
+	if len(ooo) != back-11 || ooo[0].A != 11 || ooo[0].B != 10 {
+		t.Errorf("%d out of sequence, first %+v", len(ooo), ooo[0])
+	}
+	if nak := b.noted(1, fabric.NakSent); len(nak) != 1 || nak[0].A != 10 {
+		t.Errorf("NakSent %+v", nak)
+	}
+	if len(b.noted(0, fabric.Completed)) != 1 || b.nics[1].Stats().Receivers[0].DeliveredBytes != 100_000 {
+		t.Error("not delivered")
+	}
+	s := b.nics[0].Stats()
+	if s.PacketSeqErr != 1 || s.LocalAckTimeoutErr != 0 || b.nics[1].Stats().OutOfSequence != uint64(back-11) {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A second gap after the first was filled is reported again.
+func TestNextGapIsReportedAgain(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, 1_000_000)})
+	b.lose(10, 300)
+	b.run(unit.Millisecond)
+	if naks := b.from(1, isNAK); len(naks) != 2 {
+		t.Errorf("NAKs of %v", psns(naks))
+	}
+	if len(b.noted(0, fabric.Completed)) != 1 {
+		t.Error("not completed")
+	}
+}
+
+// A NAK that found the control queue full is made again at the next packet.
+func TestLostNAKIsMadeAgain(t *testing.T) {
+	n := mustNew(t, config(1, []FlowConfig{flow(0, Endless)}, func(c *Config) { c.ControlQueue = 1 }))
+	var out fabric.Out
+	for i, f := range []frame.Frame{
+		dataFrame(frame.WriteFirst, 0, 1_000_000, 1000), // its ACK fills the queue
+		dataFrame(frame.WriteMiddle, 2, 0, 1000),
+	} {
+		n.Arrive(unit.Time(i), 0, &f, &out)
+	}
+	n.Tick(2, &out)
+	f := dataFrame(frame.WriteMiddle, 3, 0, 1000)
+	n.Arrive(3, 0, &f, &out)
+	at, _ := n.Next()
+	n.Tick(at, &out)
+	if last := out.Sends[len(out.Sends)-1].Frame; len(out.Sends) != 2 || !isNAK(&last) || last.PSN() != 1 {
+		t.Errorf("%d sends, the last %v", len(out.Sends), last.Opcode())
+	}
+}
+
+// The timer goes back to the oldest unacknowledged packet; it runs from the last
+// progress.
+func TestTimeout(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, 10_000)}, func(c *Config) { c.Timeout = 100 * us })
+	b.lose(9) // the last: no later packet shows the gap
+	b.run(unit.Millisecond)
+	expiries := b.noted(0, fabric.TimedOut)
+	if len(expiries) != 1 || expiries[0].A != 9 {
+		t.Fatalf("TimedOut %+v", expiries)
+	}
+	acks := b.from(1, isACK)
+	if want := acks[8].Arrival + 100*us; expiries[0].At != want {
+		t.Errorf("at %v, want %v, 100 us after the last progress", expiries[0].At, want)
+	}
+	if got := psns(b.from(0, isData)); len(got) != 11 || got[10] != 9 {
+		t.Errorf("sent %v", got)
+	}
+	if len(b.noted(0, fabric.Completed)) != 1 || b.nics[0].Stats().LocalAckTimeoutErr != 1 {
+		t.Error("not completed")
+	}
+	if _, ok := b.nics[0].Next(); ok {
+		t.Error("a completed flow keeps a timer")
+	}
+}
+
+// No timer runs while nothing is in flight, and none at all if it is 0.
+func TestNoTimeoutWithoutNeed(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, 10_000)})
+	b.lose(9)
+	b.run(10 * unit.Millisecond)
+	if len(b.noted(0, fabric.TimedOut)) != 0 {
+		t.Error("fired although it is off")
+	}
+	b = newBench(t, 2, []FlowConfig{flow(0, 10_000)}, func(c *Config) { c.Timeout = 100 * us })
+	b.run(10 * unit.Millisecond)
+	if len(b.noted(0, fabric.TimedOut)) != 0 {
+		t.Error("fired although everything was acknowledged")
+	}
+}
+
+// While PAUSE keeps the resend back, the timer does not fire again and again.
+func TestTimerRestsWhileTheResendIsPaused(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, 1000)}, func(c *Config) { c.Timeout = 50 * us })
+	b.lose(0)
+	b.inject(0, 10*us, pfc(dataPrio, 0xffff)) // 838 us at 40 Gbit/s
+	b.run(2 * unit.Millisecond)
+	if got := len(b.noted(0, fabric.TimedOut)); got != 1 {
+		t.Errorf("fired %d times", got)
+	}
+	if len(b.noted(0, fabric.Completed)) != 1 {
+		t.Error("not completed")
+	}
+}
+
+// A duplicate is acknowledged again with the last in-order PSN, and not delivered
+// twice.
+func TestDuplicateIsAcknowledgedAgain(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, 3000)}, func(c *Config) { c.Timeout = 100 * us })
+	b.tap = func(from int, f *frame.Frame) bool { return from == 0 || b.now > 50*us } // ACKs are lost at first
+	b.run(unit.Millisecond)
+	acks := b.from(1, isACK)
+	if got, want := psns(acks), []uint32{0, 1, 2, 2, 2, 2}; !slices.Equal(got, want) {
+		t.Errorf("ACKs of %v, want %v", got, want)
+	}
+	s := b.nics[1].Stats()
+	if s.Receivers[0].DeliveredBytes != 3000 || s.DuplicateRequest != 3 {
+		t.Errorf("%d bytes delivered, %d duplicates", s.Receivers[0].DeliveredBytes, s.DuplicateRequest)
+	}
+	if n := b.noted(0, fabric.Completed); len(n) != 1 || n[0].A != 3000 || n[0].B != 0 {
+		t.Errorf("Completed %+v", n)
+	}
+}
+
+// ACKs are cumulative: a lost one does no harm.
+func TestLostACKIsCoveredByTheNext(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, 100_000)})
+	odd := 0
+	b.tap = func(from int, f *frame.Frame) bool { odd++; return from == 0 || odd%2 == 0 || f.PSN() == 99 }
+	b.run(unit.Millisecond)
+	if len(b.noted(0, fabric.Retransmitted)) != 0 || len(b.noted(0, fabric.Completed)) != 1 {
+		t.Error("not completed without a resend")
+	}
+}
+
+// An ACK for a packet that was never sent, and one from the past, change nothing.
+func TestGhostACK(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, 10_000_000)})
+	b.run(50 * us)
+	s := &b.nics[0].senders[0]
+	acked := s.acked
+	for _, psn := range []uint32{uint32(s.high), uint32(s.high) + 1000, 0, 1<<24 - 5} {
+		for _, syndrome := range []uint8{frame.SyndromeACK, frame.SyndromeNAKSequence} {
+			p := frame.Packet{Src: frame.HostIP(1), Dst: frame.HostIP(0), AETH: frame.AETH{Syndrome: syndrome},
+				BTH: frame.BTH{Opcode: frame.Acknowledge, DestQP: frame.SenderQP(0), PSN: psn}}
+			var f frame.Frame
+			p.Build(&f)
+			var out fabric.Out
+			if syndrome == frame.SyndromeNAKSequence && psn == uint32(s.high) {
+				continue // says that everything sent has come
+			}
+			b.nics[0].Arrive(b.now, 0, &f, &out)
+			if s.acked != acked {
+				t.Fatalf("PSN %d, syndrome %#x: acknowledged up to %d, was %d", psn, syndrome, s.acked, acked)
+			}
+		}
+	}
+}
+
+// windowed is a reaction point with a window and no pace of its own.
+type windowed struct {
+	*cc.Fixed
+	window unit.Bytes
+}
+
+func (w windowed) Window() unit.Bytes { return w.window }
+
+// A window bounds the unacknowledged payload; one below a packet lets one go.
+func TestWindow(t *testing.T) {
+	for _, c := range []struct {
+		window unit.Bytes
+		want   unit.Bytes
+	}{{4500, 4000}, {4000, 4000}, {10, 1000}} {
+		b := newBench(t, 2, []FlowConfig{flow(0, 50_000)})
+		b.nics[0].senders[0].cc = windowed{cc.NewFixed(testRate), c.window}
+		b.run(3 * us)
+		if got := b.nics[0].Stats().Senders[0].InFlightBytes; got != c.want {
+			t.Errorf("window of %d: %d in flight, want %d", c.window, got, c.want)
+		}
+		b.run(10 * unit.Millisecond)
+		if len(b.noted(0, fabric.Completed)) != 1 {
+			t.Errorf("window of %d: not completed", c.window)
+		}
+	}
+}

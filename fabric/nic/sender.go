@@ -1,0 +1,156 @@
+package nic
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// maxUnacked is how many packets may be unacknowledged: half of the PSN space,
+// so that an acknowledged PSN names one packet only (IBTA volume 1 §9.7.2).
+const maxUnacked = 1<<23 - 1
+
+// place is where the scheduler keeps a flow.
+type place uint8
+
+const (
+	parked  place = iota // nothing that it may send
+	pacing               // waits for its instant
+	waiting              // its instant has come, it waits for the link
+)
+
+// sender is the sending queue pair of one flow. Packets are counted in 64 bits
+// from 0; the PSN on the wire is the lower 24.
+//
+//	0 ........ acked ........ next ........ high ........ packets
+//	  done          in flight      to resend     not yet sent
+//
+// Invariant: acked <= next <= high <= packets, and in flight are the payload
+// bytes from acked to next.
+type sender struct {
+	FlowConfig
+	messages messages
+	packets  int64 // of the whole flow
+	acked    int64
+	next     int64
+	high     int64
+	inFlight unit.Bytes
+	ackEvery int64
+
+	started, done bool
+	place         place
+	pacer         pacer
+	cc            cc.Algorithm
+	deadline      unit.Time    // of the retransmission timer; Never if it stands
+	packet        frame.Packet // what all packets of the flow have in common
+	stats         SenderStats
+}
+
+func (n *NIC) newSender(cfg FlowConfig) (sender, error) {
+	algorithm, err := cc.New(n.cfg.Scheme, n.cfg.CC, n.cfg.Rate, cfg.Initial)
+	if err != nil {
+		return sender{}, err
+	}
+	s := sender{
+		FlowConfig: cfg,
+		messages:   newMessages(cfg.Size, n.cfg.Payload),
+		ackEvery:   int64(n.cfg.AckEvery),
+		pacer:      pacer{rate: algorithm.Rate(), due: cfg.Start},
+		cc:         algorithm,
+		deadline:   unit.Never,
+		packet:     n.packetTo(cfg.To, cfg.Source),
+	}
+	s.packets = s.messages.count()
+	s.packet.DSCP = n.cfg.DataDSCP
+	s.packet.ECN = frame.ECT0
+	s.packet.BTH.DestQP = frame.ReceiverQP(uint32(cfg.ID))
+	s.packet.RETH.RKey = uint32(cfg.ID)
+	return s, nil
+}
+
+// packetTo fills in what every packet from this host to another has in common.
+func (n *NIC) packetTo(host int, source uint16) frame.Packet {
+	return frame.Packet{
+		SrcMAC: frame.HostMAC(n.cfg.Host), DstMAC: frame.HostMAC(host),
+		Src: frame.HostIP(n.cfg.Host), Dst: frame.HostIP(host),
+		TTL: frame.DefaultTTL, SrcPort: source,
+		BTH: frame.BTH{PKey: frame.DefaultPKey},
+	}
+}
+
+// psn gives the PSN of a packet of the flow.
+func psn(packet int64) uint32 { return uint32(packet) & (1<<24 - 1) }
+
+// trace names a message of a flow; it is never 0.
+func trace(flow fabric.FlowID, message int64) uint64 {
+	return (uint64(flow)+1)<<32 | uint64(uint32(message))
+}
+
+// pending tells whether the flow has a packet that it may send once paced. A
+// window does not hold back a flow with nothing in flight.
+func (s *sender) pending() bool {
+	if !s.started || s.next == s.packets || s.next-s.acked >= maxUnacked {
+		return false
+	}
+	window := s.cc.Window()
+	return window == 0 || s.inFlight == 0 || s.inFlight+s.messages.piece(s.next).bytes <= window
+}
+
+// build writes the flow's next packet into f.
+func (s *sender) build(f *frame.Frame) piece {
+	p := s.messages.piece(s.next)
+	b := &s.packet.BTH
+	b.Opcode = p.opcode()
+	b.PSN = psn(s.next)
+	b.Pad = frame.PadCount(uint32(p.bytes))
+	b.AckReq = p.last || (p.index+1)%s.ackEvery == 0
+	if p.index == 0 {
+		s.packet.RETH.VA = uint64(p.message) * uint64(s.messages.message)
+		s.packet.RETH.Length = uint32(p.length)
+	}
+	s.packet.ID = uint16(s.next)
+	s.packet.Payload = uint32(p.bytes) + uint32(b.Pad)
+	s.packet.Build(f)
+	f.Trace = trace(s.ID, p.message)
+	return p
+}
+
+// send puts the next packet of flow i on the wire, and gives its length.
+func (n *NIC) send(now unit.Time, i int, f *frame.Frame, out *fabric.Out) unit.Bytes {
+	s := &n.senders[i]
+	p := s.build(f)
+	length := f.Len()
+	s.pacer.sent(now, length+n.cfg.Overhead)
+	s.stats.SentPackets++
+	s.stats.SentBytes += length
+	if !out.Quiet {
+		out.Note(fabric.Note{Kind: fabric.Transmitted, At: now, Flow: s.ID, Priority: n.dataClass,
+			A: int64(p.bytes), B: int64(psn(s.next)), Trace: f.Trace})
+	}
+	s.next++
+	s.high = max(s.high, s.next)
+	s.inFlight += p.bytes
+	if s.deadline == unit.Never {
+		n.restartTimer(now, i)
+	}
+	n.signal(now, i, cc.Signal{Kind: cc.Sent, Bytes: length + n.cfg.Overhead}, out)
+	return length
+}
+
+// start begins the flow.
+func (n *NIC) start(now unit.Time, i int, out *fabric.Out) {
+	s := &n.senders[i]
+	s.started = true
+	out.Note(fabric.Note{Kind: fabric.FlowStarted, At: now, Flow: s.ID, Priority: n.dataClass, A: int64(s.Size)})
+	n.follow(now, i, out)
+}
+
+// complete ends a flow whose last byte has been acknowledged.
+func (n *NIC) complete(now unit.Time, i int, out *fabric.Out) {
+	s := &n.senders[i]
+	s.done = true
+	n.timers.set(n.ccTimer(i), unit.Never)
+	out.Note(fabric.Note{Kind: fabric.Completed, At: now, Flow: s.ID, Priority: n.dataClass,
+		A: int64(s.Size), B: int64(s.Start)})
+}

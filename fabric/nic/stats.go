@@ -1,0 +1,109 @@
+package nic
+
+import (
+	"iter"
+	"strconv"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Stats is a snapshot of a NIC. Counters count from the start of the run; those
+// that operators know from the mlx5 driver keep its meaning (see Counters).
+type Stats struct {
+	TxPackets, TxBytes     uint64 // bytes of frame.Len
+	RxPackets, RxBytes     uint64
+	Malformed              uint64 // frames discarded because no rule fits them
+	ControlQueueDrops      uint64
+	NPCNPSent              uint64 // CNPs made by the notification points
+	NPECNMarkedRoCEPackets uint64 // data packets that came in with CE
+	RPCNPHandled           uint64
+	RPCNPIgnored           uint64 // CNPs for flows that are not sending
+	OutOfSequence          uint64 // data packets past a gap
+	DuplicateRequest       uint64 // data packets that had come before
+	PacketSeqErr           uint64 // NAKs received
+	LocalAckTimeoutErr     uint64 // expiries of the retransmission timer
+	Priorities             [fabric.Priorities]PriorityStats
+
+	Senders   []SenderStats   // in the order of Config.Flows
+	Receivers []ReceiverStats // in the order of Config.Flows
+}
+
+// PriorityStats counts the pauses of one traffic class.
+type PriorityStats struct {
+	RxPause           uint64    // PFC frames that named the class, XON among them
+	RxPauseTransition uint64    // times that the class went from sending to held
+	RxPauseDuration   unit.Time // sum of the holds that have ended
+	Held              bool
+}
+
+// SenderStats is a snapshot of a sending queue pair.
+type SenderStats struct {
+	Flow                 fabric.FlowID
+	Started, Completed   bool
+	Rate                 unit.Rate // of the pacer
+	SentPackets          uint64    // resent ones among them
+	SentBytes            unit.Bytes
+	RetransmittedPackets uint64     // that the sender went back by
+	AckedBytes           unit.Bytes // of payload
+	InFlightBytes        unit.Bytes // of payload, sent and not acknowledged
+}
+
+// ReceiverStats is a snapshot of a receiving queue pair.
+type ReceiverStats struct {
+	Flow            fabric.FlowID
+	ReceivedPackets uint64 // in order or not
+	ReceivedBytes   unit.Bytes
+	DeliveredBytes  unit.Bytes // of payload, in order
+}
+
+// Stats gives a snapshot that shares no memory with the NIC.
+func (n *NIC) Stats() Stats {
+	snapshot := n.stats
+	for class := range fabric.Priority(fabric.Priorities) {
+		snapshot.Priorities[class].Held = n.pause.holds(class)
+	}
+	for i := range n.senders {
+		s := &n.senders[i]
+		flow := s.stats
+		flow.Flow, flow.Started, flow.Completed = s.ID, s.started, s.done
+		flow.Rate, flow.InFlightBytes = s.pacer.rate, s.inFlight
+		snapshot.Senders = append(snapshot.Senders, flow)
+	}
+	for i := range n.receivers {
+		flow := n.receivers[i].stats
+		flow.Flow = n.receivers[i].ID
+		snapshot.Receivers = append(snapshot.Receivers, flow)
+	}
+	return snapshot
+}
+
+// Counters gives the counters by the names that the mlx5 driver has for them, and
+// in its units (a pause duration is in microseconds), always in the same order.
+func (s *Stats) Counters() iter.Seq2[string, uint64] {
+	return func(yield func(string, uint64) bool) {
+		for _, c := range []struct {
+			name  string
+			value uint64
+		}{
+			{"tx_packets_phy", s.TxPackets}, {"tx_bytes_phy", s.TxBytes},
+			{"rx_packets_phy", s.RxPackets}, {"rx_bytes_phy", s.RxBytes},
+			{"np_cnp_sent", s.NPCNPSent}, {"np_ecn_marked_roce_packets", s.NPECNMarkedRoCEPackets},
+			{"rp_cnp_handled", s.RPCNPHandled}, {"rp_cnp_ignored", s.RPCNPIgnored},
+			{"out_of_sequence", s.OutOfSequence}, {"duplicate_request", s.DuplicateRequest},
+			{"packet_seq_err", s.PacketSeqErr}, {"local_ack_timeout_err", s.LocalAckTimeoutErr},
+		} {
+			if !yield(c.name, c.value) {
+				return
+			}
+		}
+		for class, p := range s.Priorities {
+			prefix := "rx_prio" + strconv.Itoa(class) + "_pause"
+			if !yield(prefix, p.RxPause) ||
+				!yield(prefix+"_duration", uint64(p.RxPauseDuration/unit.Microsecond)) ||
+				!yield(prefix+"_transition", p.RxPauseTransition) {
+				return
+			}
+		}
+	}
+}

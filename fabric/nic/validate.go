@@ -1,0 +1,89 @@
+package nic
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// maxRate keeps the arithmetic of the pacer in 64 bits.
+const maxRate = 100_000 * unit.GigabitPerSec
+
+// Validate names everything in the configuration that a NIC cannot work with,
+// nil if there is nothing.
+func (c *Config) Validate() error {
+	errs := []error{
+		want(0 <= c.Host && c.Host < frame.MaxHosts, "host %d, want 0 to %d", c.Host, frame.MaxHosts-1),
+		want(0 < c.Rate && c.Rate <= maxRate, "rate %v, want more than 0 and at most %v", c.Rate, maxRate),
+		want(c.Delay >= 0, "delay %v is below 0", c.Delay),
+		want(0 <= c.Overhead && c.Overhead <= unit.Kilobyte, "overhead %v, want 0 to 1 KB", c.Overhead),
+		want(0 < c.Payload && c.Payload <= frame.MaxPayload && c.Payload%4 == 0,
+			"payload %v, want a multiple of 4 bytes up to %d", c.Payload, frame.MaxPayload),
+		want(c.AckEvery > 0, "an ACK covers %d packets, want at least 1", c.AckEvery),
+		want(c.Timeout >= 0, "retransmission timer %v is below 0", c.Timeout),
+		want(c.ControlRate >= 0, "control rate %d is below 0", c.ControlRate),
+		want(c.ControlQueue > 0, "control queue of %d packets, want at least 1", c.ControlQueue),
+		want(c.DataDSCP < 64 && c.ControlDSCP < 64, "DSCP %d for data and %d for control, want 0 to 63", c.DataDSCP, c.ControlDSCP),
+		c.validateNotification(),
+		c.validateFlows(),
+	}
+	for i, class := range c.DSCP {
+		errs = append(errs, want(class < fabric.Priorities, "DSCP %d: class %d, want 0 to %d", i, class, fabric.Priorities-1))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("nic %s: %w", c.Name, err)
+	}
+	return nil
+}
+
+// want gives an error unless ok.
+func want(ok bool, format string, args ...any) error {
+	if ok {
+		return nil
+	}
+	return fmt.Errorf(format, args...)
+}
+
+func (c *Config) validateNotification() error {
+	switch c.Notification {
+	case "", cc.NotifyNone:
+		return nil
+	case cc.NotifyPCN:
+		return c.PCN.Validate()
+	}
+	return fmt.Errorf("unknown notification %q", c.Notification)
+}
+
+func (c *Config) validateFlows() error {
+	var errs []error
+	seen := make(map[fabric.FlowID]bool, len(c.Flows))
+	for _, f := range c.Flows {
+		if f.From == c.Host && c.Scheme == "pcn" {
+			errs = append(errs, c.CC.PCN.Validate())
+		}
+		if err := f.validate(c.Host); err != nil {
+			errs = append(errs, fmt.Errorf("flow %d: %w", f.ID, err))
+		}
+		if seen[f.ID] {
+			errs = append(errs, fmt.Errorf("flow %d comes twice", f.ID))
+		}
+		seen[f.ID] = true
+	}
+	return errors.Join(errs...)
+}
+
+func (f *FlowConfig) validate(host int) error {
+	inside := func(h int) bool { return 0 <= h && h < frame.MaxHosts }
+	return errors.Join(
+		want(f.ID < frame.MaxFlows, "want an ID below %d", frame.MaxFlows),
+		want(inside(f.From) && inside(f.To), "from host %d to host %d, want 0 to %d", f.From, f.To, frame.MaxHosts-1),
+		want(f.From != f.To, "begins and ends at host %d", f.From),
+		want(f.From == host || f.To == host, "neither begins nor ends at host %d", host),
+		want(f.Size > 0 || f.Size == Endless, "size %d, want at least 1 byte", f.Size),
+		want(f.Start >= 0, "start %d is below 0", f.Start),
+	)
+}
