@@ -44,6 +44,7 @@ var rooms = []room{
 	{"bus", []string{"bus/...", "fabric/frame", "fabric/unit"}, nil, "the bus carries frames and knows no machine, so that any machine can stand behind it"},
 	{"proto", []string{"proto/..."}, nil, "a contract on the wire outlives the code on both sides of it"},
 	{"services", []string{"services/internal/...", "bus/...", "fabric/...", "proto/..."}, nil, "services only wire things together, and reach one another by gRPC alone"},
+	{"services/launch", []string{"services/controller", "services/internal/...", "bus/...", "fabric/...", "proto/..."}, nil, "launch starts processes and is a client of the controller; it knows no other service"},
 	{"docs", []string{"fabric/..."}, nil, "tools that write documents read the repository; they run nothing"},
 	{"cmd", []string{"..."}, nil, "the binary may use every room"},
 	{"e2e", []string{"..."}, nil, "whole-system tests may use every room"},
@@ -61,7 +62,7 @@ var doors = []struct{ module, dir, why string }{
 var pure = []string{
 	"bytes", "cmp", "embed", "encoding", "encoding/", "errors", "fmt", "hash", "hash/adler32", "hash/crc32",
 	"hash/crc64", "hash/fnv", "io", "iter", "maps", "math", "math/big", "math/bits", "math/cmplx", "math/rand/v2",
-	"slices", "sort", "strconv", "strings", "text/", "unicode", "unicode/",
+	"net/netip", "reflect", "slices", "sort", "strconv", "strings", "text/", "unicode", "unicode/",
 }
 
 // impure says what to use instead of the packages that one reaches for by habit.

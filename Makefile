@@ -1,0 +1,74 @@
+# Every check of the project by name. `.ci/run` runs them all on a bare machine.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+
+# Tools are pinned here and nowhere else. Each is built by the machine's own Go.
+GOLANGCI_LINT_VERSION := v2.15.0
+BUF_VERSION := v1.50.0
+PROTOC_GEN_GO_VERSION := v1.36.12
+PROTOC_GEN_GO_GRPC_VERSION := v1.6.2
+
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/rackfab/$(shell go env GOVERSION)
+GOLANGCI_LINT := $(CACHE)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
+BUF := $(CACHE)/buf-$(BUF_VERSION)/buf
+PROTOC_GEN_GO := $(CACHE)/protoc-gen-go-$(PROTOC_GEN_GO_VERSION)/protoc-gen-go
+PROTOC_GEN_GO_GRPC := $(CACHE)/protoc-gen-go-grpc-$(PROTOC_GEN_GO_GRPC_VERSION)/protoc-gen-go-grpc
+export PATH := $(dir $(PROTOC_GEN_GO)):$(dir $(PROTOC_GEN_GO_GRPC)):$(PATH)
+
+FUZZTIME ?= 3s
+
+.PHONY: build test race lint generate verify fuzz tools ci
+
+build: ## bin/rackfab
+	CGO_ENABLED=0 go build -trimpath -o bin/rackfab ./cmd/rackfab
+
+test:
+	go test ./...
+
+race:
+	go test -race ./...
+
+lint: $(GOLANGCI_LINT)
+	$(GOLANGCI_LINT) config verify
+	$(GOLANGCI_LINT) run ./...
+
+generate: $(BUF) $(PROTOC_GEN_GO) $(PROTOC_GEN_GO_GRPC) ## whatever is written by a program
+	$(BUF) generate
+	go generate ./...
+	go run ./docs/internal/requirements
+
+# Generates everything afresh in a copy of the tree and compares.
+verify: $(BUF) ## the committed files are what the tools would write
+	go mod tidy -diff
+	$(BUF) lint
+	go run ./docs/internal/requirements -check
+	@copy=$$(mktemp -d); trap 'rm -rf "$$copy"' EXIT; mkdir "$$copy/have"; \
+	git ls-files -zco --exclude-standard | tar -c --null --ignore-failed-read -T - | tar -x -C "$$copy/have"; \
+	cp -r "$$copy/have" "$$copy/want"; \
+	find "$$copy/want" -name '*.pb.go' -delete; \
+	$(MAKE) -C "$$copy/want" generate; \
+	diff -r "$$copy/have" "$$copy/want"
+
+fuzz: ## FUZZTIME of every fuzz target
+	@grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sort | while IFS=: read -r file _ name; do \
+		go test -run '^$$' -fuzz "^$${name#func }$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" </dev/null; \
+	done
+
+tools: $(GOLANGCI_LINT) $(BUF) $(PROTOC_GEN_GO) $(PROTOC_GEN_GO_GRPC) ## the pinned tools, into the user's cache
+
+ci:
+	bash .ci/run
+
+$(GOLANGCI_LINT):
+	GOBIN=$(@D) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+
+$(BUF):
+	GOBIN=$(@D) go install github.com/bufbuild/buf/cmd/buf@$(BUF_VERSION)
+
+$(PROTOC_GEN_GO):
+	GOBIN=$(@D) go install google.golang.org/protobuf/cmd/protoc-gen-go@$(PROTOC_GEN_GO_VERSION)
+
+$(PROTOC_GEN_GO_GRPC):
+	GOBIN=$(@D) go install google.golang.org/grpc/cmd/protoc-gen-go-grpc@$(PROTOC_GEN_GO_GRPC_VERSION)

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// idPattern finds an ID; the second group is the end of a range, "PCN-21..24".
+var idPattern = regexp.MustCompile(`\b[A-Z]{2,}-([0-9]+)(?:\.\.([0-9]+))?\b`)
+
+// A citer finds the rows that a text cites.
+type citer struct{ known, sections map[string]bool }
+
+func newCiter(rows []row) citer {
+	c := citer{map[string]bool{}, map[string]bool{}}
+	for _, r := range rows {
+		c.known[r.id], c.sections[r.section()] = true, true
+	}
+	return c
+}
+
+// cites lists the IDs in text, ranges expanded. An ID of a known section with an
+// unknown number is an error; other words of that shape (RFC-1624) are no IDs.
+func (c citer) cites(text string) ([]string, error) {
+	var ids []string
+	for _, m := range idPattern.FindAllStringSubmatch(text, -1) {
+		section, _, _ := strings.Cut(m[0], "-")
+		if !c.sections[section] {
+			continue
+		}
+		first, err := strconv.Atoi(m[1])
+		last := first
+		if err == nil && m[2] != "" {
+			last, err = strconv.Atoi(m[2])
+		}
+		if err != nil || last < first {
+			return nil, fmt.Errorf("%s is no range", m[0])
+		}
+		for n := first; n <= last; n++ {
+			id := section + "-" + strconv.Itoa(n)
+			if !c.known[id] {
+				return nil, fmt.Errorf("%s stands in no row of %s", id, rowsFile)
+			}
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// A test is a test function of a file, or a script, which has no function.
+type test struct{ file, name string }
+
+// scan collects, for each ID, the tests below root that cite it, in the order of
+// files and then of functions.
+func scan(root string, c citer) (map[string][]test, error) {
+	cited := map[string][]test{}
+	var faults []error
+	add := func(t test, text string) {
+		ids, err := c.cites(text)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s: %s: %w", t.file, t.name, err))
+		}
+		for _, id := range ids {
+			if n := len(cited[id]); n == 0 || cited[id][n-1] != t {
+				cited[id] = append(cited[id], t)
+			}
+		}
+	}
+	tree := os.DirFS(root)
+	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case d.IsDir():
+			return nil
+		}
+		script := path.Ext(name) == ".txt" && strings.Contains("/"+name, "/testdata/")
+		if !script && !strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		src, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return err
+		}
+		if script {
+			add(test{file: name}, scriptComments(src))
+			return nil
+		}
+		return testComments(name, src, add)
+	})
+	return cited, errors.Join(append(faults, err)...)
+}
+
+// scriptComments gives the lines of a script that start with #.
+func scriptComments(src []byte) string {
+	var text strings.Builder
+	for line := range strings.Lines(string(src)) {
+		if strings.HasPrefix(strings.TrimSpace(line), "#") {
+			text.WriteString(line)
+		}
+	}
+	return text.String()
+}
+
+// testComments hands add each comment above or inside a test function.
+func testComments(name string, src []byte, add func(test, string)) error {
+	file, err := parser.ParseFile(token.NewFileSet(), name, src, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	for _, decl := range file.Decls {
+		f, ok := decl.(*ast.FuncDecl)
+		if !ok || !isTest(f) {
+			continue
+		}
+		from := f.Pos()
+		if f.Doc != nil {
+			from = f.Doc.Pos()
+		}
+		for _, comment := range file.Comments {
+			if comment.Pos() >= from && comment.End() <= f.End() {
+				add(test{name, f.Name.Name}, comment.Text())
+			}
+		}
+	}
+	return nil
+}
+
+// isTest tells whether go test runs the function as a check: a benchmark holds
+// no requirement.
+func isTest(f *ast.FuncDecl) bool {
+	if f.Recv != nil {
+		return false
+	}
+	for _, prefix := range []string{"Test", "Fuzz", "Example"} {
+		if strings.HasPrefix(f.Name.Name, prefix) && f.Name.Name != "TestMain" {
+			return true
+		}
+	}
+	return false
+}
