@@ -53,14 +53,14 @@ type ClassConfig struct {
 	XON unit.Bytes
 	// AlphaShift sets the dynamic threshold: free shared buffer >> AlphaShift.
 	AlphaShift uint
-	// Headroom takes what is in flight after PAUSE, per ingress port, in bytes.
+	// Headroom takes what is in flight after PAUSE, per (ingress port, class), in
+	// bytes. A lossy class has none.
 	Headroom unit.Bytes
 	// Quanta is the pause time of a PAUSE frame, in units of 512 bit times of
-	// the port (IEEE 802.1Q). It is refreshed at half of its length while the
-	// occupancy stays above the threshold.
+	// the port (IEEE 802.1Q). It is refreshed at half of its length until RESUME.
 	Quanta uint16
 
-	Marking cc.Marking
+	Marking cc.Marking // empty is cc.MarkNone
 	RED     REDConfig
 }
 

@@ -34,11 +34,6 @@ func TestResumeSamplesTheWaitingFrames(t *testing.T) {
 	r := newRig(t, rackConfig(16))
 	r.arrive(0, 0, pause(lossless, 65535))
 	r.burst(us, 7, lossless)
-	var n npecn
-	n.resume(r.ports[0].queues[lossless].count)
-	if n.paused != 7 {
-		t.Errorf("PN = %d with 7 frames waiting", n.paused)
-	}
 	r.arrive(2*us, 0, pause(lossless, 0))
 	if got := r.ports[0].npecn[lossless].paused; got != 6 {
 		t.Errorf("PN = %d after RESUME with 7 waiting and the first of them sent, want 6", got)

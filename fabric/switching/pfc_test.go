@@ -268,3 +268,17 @@ func TestPendingPFCFollowsTheState(t *testing.T) {
 		}
 	}
 }
+
+// A PFC frame belongs to no message, whatever lay in the memory of Out before.
+func TestPFCFrameHasNoTrace(t *testing.T) {
+	cfg := rackConfig(3)
+	cfg.Classes[lossless].XOFF = size / 2
+	r := newRig(t, cfg)
+	r.arrive(0, 2, packet(1, 2, control, frame.ECT0, 7, size))
+	r.out.Reset()
+	r.arrive(us, 0, pause(lossless, 65535))
+	r.arrive(us, 1, data(0, 1, lossless))
+	if got := r.leaving(1, frame.ClassPFC); len(got) != 1 || got[0].Trace != 0 {
+		t.Errorf("sent %+v", got)
+	}
+}

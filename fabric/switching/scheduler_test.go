@@ -115,17 +115,25 @@ func TestWeightsDivideThePort(t *testing.T) {
 	}
 }
 
-// A class that comes back from a pause has not saved up.
-func TestPausedClassLosesItsDeficit(t *testing.T) {
+// A class that is paused, or has nothing to send, saves nothing up.
+func TestClassOutOfTheRoundLosesItsDeficit(t *testing.T) {
 	cfg := rackConfig(3)
 	cfg.Weights[lossless] = 8
 	r := newRig(t, cfg)
-	r.arrive(0, 1, data(0, 1, lossless))
-	r.arrive(0, 1, data(0, 1, lossless))
-	r.run(slot)
-	r.arrive(slot+1, 1, data(0, 1, lossless))
-	r.arrive(slot+2, 0, pause(lossless, 65535))
-	if got := r.ports[0].drr.deficit[lossless]; got != 0 {
-		t.Errorf("deficit %d while paused", got)
+	deficit := func(want unit.Bytes) {
+		t.Helper()
+		if got := r.ports[0].drr.deficit[lossless]; got != want {
+			t.Errorf("deficit %d, want %d", got, want)
+		}
 	}
+	for range 4 {
+		r.arrive(0, 1, data(0, 1, lossless))
+	}
+	r.run(slot)
+	deficit(0 + 8*1500 - size) // the first emptied the queue and ended its turn's credit
+	r.arrive(slot+1, 0, pause(lossless, 65535))
+	deficit(0)
+	r.arrive(us, 0, pause(lossless, 0))
+	r.run(2 * us)
+	deficit(0)
 }

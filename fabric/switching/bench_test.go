@@ -1,0 +1,118 @@
+package switching
+
+import (
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// load drives a switch of 18 ports as in a 16-to-2 rack: sixteen ports take turns
+// in sending to two, at the rate that the two can just take.
+type load struct {
+	s      *Switch
+	out    fabric.Out
+	frames [16]frame.Frame
+	now    unit.Time
+	n      int
+}
+
+func newLoad(tb testing.TB) *load {
+	cfg := rackConfig(18)
+	s, err := New(cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	l := &load{s: s, out: fabric.Out{Quiet: true}}
+	for i := range l.frames {
+		l.frames[i] = *data(i%2, uint32(i), lossless)
+	}
+	for range 4096 { // a queue of some frames, and rings grown to their size
+		l.step()
+	}
+	return l
+}
+
+// step takes one frame through: its arrival and the ticks before it.
+func (l *load) step() {
+	gap := slot / 2
+	if l.n < 64 {
+		gap = 0
+	}
+	l.now += gap
+	l.out.Reset()
+	l.catchUp()
+	l.s.Arrive(l.now, fabric.Port(2+l.n%16), &l.frames[l.n%16], &l.out)
+	l.n++
+}
+
+// catchUp does all that is due before now.
+func (l *load) catchUp() {
+	for {
+		next, ok := l.s.Next()
+		if !ok || next >= l.now {
+			return
+		}
+		l.s.Tick(next, &l.out)
+	}
+}
+
+// lost counts the frames that did not get through.
+func (l *load) lost() (frames uint64) {
+	for _, p := range l.s.Stats().Ports {
+		frames += p.Classes[lossless].DroppedFrames
+	}
+	return frames
+}
+
+// BenchmarkSwitch is one frame through Arrive, a queue and Tick.
+func BenchmarkSwitch(b *testing.B) {
+	l := newLoad(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		l.step()
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "frames/s")
+	if l.lost() != 0 {
+		b.Fatal("the load loses frames")
+	}
+}
+
+// BenchmarkIdlePort is one frame through Arrive alone.
+func BenchmarkIdlePort(b *testing.B) {
+	l := newLoad(b)
+	b.ReportAllocs()
+	l.now += unit.Millisecond
+	l.catchUp()
+	for b.Loop() {
+		l.now += slot
+		l.out.Reset()
+		l.s.Arrive(l.now, 2, &l.frames[0], &l.out)
+	}
+	if l.lost() != 0 {
+		b.Fatal("the load loses frames")
+	}
+}
+
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	l := newLoad(t)
+	if got := testing.AllocsPerRun(10000, l.step); got != 0 {
+		t.Errorf("a frame costs %v allocations", got)
+	}
+	l.out.Quiet = false
+	l.step()
+	if got := testing.AllocsPerRun(1000, l.step); got != 0 {
+		t.Errorf("a frame with notes costs %v allocations", got)
+	}
+	f, g := pause(lossless, 100), pause(lossless, 0)
+	pauses := func() {
+		l.s.Arrive(l.now, 0, f, &l.out)
+		l.s.Arrive(l.now, 0, g, &l.out)
+		l.step()
+	}
+	pauses()
+	if got := testing.AllocsPerRun(1000, pauses); got != 0 {
+		t.Errorf("a pause costs %v allocations", got)
+	}
+}

@@ -1,0 +1,207 @@
+package switching
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// step is one frame that comes in, gap after the one before.
+type step struct {
+	gap unit.Time
+	at  fabric.Port
+	f   frame.Frame
+}
+
+// drawSteps makes traffic that crowds a few ports, with pauses of their peers,
+// and with frames too large, without route and malformed.
+func drawSteps(t *rapid.T, ports int) []step {
+	steps := make([]step, rapid.IntRange(1, 250).Draw(t, "frames"))
+	var psn [256]uint32
+	for i := range steps {
+		s := &steps[i]
+		s.gap = unit.Time(rapid.Int64Range(0, 3).Draw(t, "gap")) * slot / 4
+		s.at = fabric.Port(rapid.IntRange(0, ports-1).Draw(t, "at"))
+		class := rapid.SampledFrom([]fabric.Priority{lossless, lossless, 4, lossy, control}).Draw(t, "class")
+		switch rapid.IntRange(0, 19).Draw(t, "what") {
+		case 0, 1:
+			s.f = *pause(class, uint16(rapid.SampledFrom([]int{0, 1, 100, 2000}).Draw(t, "quanta")))
+		case 2:
+			s.f = *packet(rapid.SampledFrom([]int{0, 99}).Draw(t, "to"), 9, class, frame.ECT1, 0, 1600)
+		case 3:
+			s.f.SetHeader(make([]byte, 30))
+		default:
+			to := rapid.IntRange(0, 1).Draw(t, "to")
+			flow := uint32(class)<<4 | uint32(s.at)<<1 | uint32(to)
+			psn[flow]++
+			s.f = *packet(to, flow, class, frame.ECT0, psn[flow], rapid.Uint32Range(64, 1500).Draw(t, "length"))
+		}
+	}
+	return steps
+}
+
+// crowdedConfig has a buffer so small that every threshold is met.
+func crowdedConfig(t *rapid.T, ports int) Config {
+	cfg := rackConfig(ports)
+	cfg.Seed = rapid.Uint64().Draw(t, "seed")
+	cfg.Classes[lossless] = ClassConfig{Lossless: true, Reserve: 1500, XON: 500, Headroom: 4000, Quanta: 50,
+		XOFF: unit.Bytes(rapid.SampledFrom([]int{0, 3000}).Draw(t, "xoff")), Marking: cc.MarkNPECN}
+	cfg.Classes[4] = ClassConfig{Lossless: true, AlphaShift: 2, Headroom: 3000, Quanta: 20,
+		Marking: cc.MarkRED, RED: REDConfig{Kmin: 1000, Kmax: 6000, Pmax: 0.5}}
+	cfg.Weights[lossless] = 3
+	cfg.Buffer = cfg.set() + unit.Bytes(rapid.IntRange(0, 30_000).Draw(t, "pool"))
+	return cfg
+}
+
+// play lets the steps in and returns some time after the last.
+func (r *rig) play(steps []step) {
+	now := unit.Time(0)
+	for i := range steps {
+		now += steps[i].gap
+		r.arrive(now, steps[i].at, &steps[i].f)
+	}
+	r.run(now + 100*us)
+}
+
+// The twin of the accounts adds up all queued frames after every call; bytes in
+// are bytes out, queued and dropped at every instant.
+func TestAccountsAgainstQueuedFrames(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		const ports = 4
+		r := newRig(t, crowdedConfig(rt, ports))
+		r.after = func() {
+			if diff := r.accountsDiffer(); diff != "" {
+				rt.Fatal(diff)
+			}
+		}
+		r.play(drawSteps(rt, ports))
+	})
+}
+
+// accountsDiffer compares every account with the frames in the queues.
+func (r *rig) accountsDiffer() string {
+	var twin [4][fabric.Priorities]unit.Bytes
+	var received, gone unit.Bytes
+	var shared unit.Bytes
+	for i := range r.ports {
+		for class := range r.ports[i].queues {
+			q := &r.ports[i].queues[class]
+			for k := range q.count {
+				e := &q.ring[(q.head+k)%len(q.ring)]
+				twin[e.from][class] += e.length
+				gone += e.length
+			}
+		}
+	}
+	var got [4][fabric.Priorities]unit.Bytes
+	for i, p := range r.Stats().Ports {
+		for class, c := range p.Classes {
+			got[i][class] = c.OccupancyBytes
+			received += c.ReceivedBytes
+			gone += c.SentBytes + c.DroppedBytes
+			cfg := &r.cfg.Classes[class]
+			shared += max(c.OccupancyBytes-c.HeadroomBytes-cfg.Reserve, 0)
+			if c.HeadroomBytes < 0 || c.HeadroomBytes > cfg.Headroom || c.OccupancyBytes < c.HeadroomBytes {
+				return "headroom out of bounds"
+			}
+			if cfg.Lossless && c.HeadroomBytes > 0 && !c.PeerIsPaused {
+				return "headroom in use and the peer not paused"
+			}
+			if c.PeerIsPaused && c.OccupancyBytes == 0 {
+				return "an empty account holds its peer"
+			}
+		}
+	}
+	if received != gone {
+		return cmp.Diff(received, gone)
+	}
+	if shared != r.buffer.shared || shared > r.buffer.pool {
+		return cmp.Diff(shared, r.buffer.shared)
+	}
+	return cmp.Diff(twin, got)
+}
+
+// Every frame that came in whole is sent, dropped or malformed by a note, and the
+// frames of a flow leave in the order in which they came.
+func TestOrderAndConservation(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		const ports = 4
+		r := newRig(t, crowdedConfig(rt, ports))
+		steps := drawSteps(rt, ports)
+		r.play(steps)
+		r.run(unit.Second)
+		last := map[uint32]uint32{}
+		arrival := make([]unit.Time, ports)
+		for i := range r.out.Sends {
+			s := &r.out.Sends[i]
+			if s.Frame.Arrival <= arrival[s.Port] {
+				rt.Fatalf("port %d: a frame at %v after one at %v", s.Port, s.Frame.Arrival, arrival[s.Port])
+			}
+			arrival[s.Port] = s.Frame.Arrival
+			if s.Frame.Class() != frame.ClassRoCE {
+				continue
+			}
+			if qp := s.Frame.DestQP(); s.Frame.PSN() <= last[qp] {
+				rt.Fatalf("flow of queue pair %x: PSN %d after %d", qp, s.Frame.PSN(), last[qp])
+			} else {
+				last[qp] = s.Frame.PSN()
+			}
+		}
+		in, out := 0, len(r.notes(fabric.Dropped))+len(r.notes(fabric.Malformed))
+		for i := range steps {
+			if steps[i].f.Class() != frame.ClassPFC {
+				in++
+			}
+		}
+		for port := range fabric.Port(ports) {
+			out += len(r.sent(port))
+		}
+		if in != out {
+			rt.Fatalf("%d frames came in, %d were sent, dropped or malformed", in, out)
+		}
+		for _, p := range r.Stats().Ports {
+			for class, c := range p.Classes {
+				if c.OccupancyBytes != 0 || c.Paused || c.PeerIsPaused {
+					rt.Fatalf("class %d is not at rest: %+v", class, c)
+				}
+			}
+		}
+	})
+}
+
+// The same calls give the same Out, whether or not notes are left out.
+func TestDeterminism(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		const ports = 4
+		cfg := crowdedConfig(rt, ports)
+		steps := drawSteps(rt, ports)
+		run := func(quiet bool) *rig {
+			r := newRig(t, cfg)
+			r.out.Quiet = quiet
+			r.play(steps)
+			return r
+		}
+		a, b, quiet := run(false), run(false), run(true)
+		equal := cmp.Comparer(func(a, b frame.Frame) bool { return a == b })
+		if diff := cmp.Diff(a.out, b.out, equal); diff != "" {
+			rt.Fatal(diff)
+		}
+		if diff := cmp.Diff(a.out.Sends, quiet.out.Sends, equal); diff != "" {
+			rt.Fatal(diff)
+		}
+		for _, n := range quiet.out.Notes {
+			if n.Kind.PerFrame() {
+				rt.Fatalf("quiet, but noted %+v", n)
+			}
+		}
+		if diff := cmp.Diff(a.Stats(), quiet.Stats()); diff != "" {
+			rt.Fatal(diff)
+		}
+	})
+}
