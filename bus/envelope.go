@@ -1,0 +1,197 @@
+package bus
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Sizes of an envelope in bytes. docs/wire.md shows it byte by byte.
+const (
+	// MaxEnvelope is the hard limit; a sender splits what is longer.
+	MaxEnvelope = 1 << 20
+	// envelopeHead is the length of the fixed part in front of the frames.
+	envelopeHead = 52
+	// maxFrameBytes is the most that one frame takes: arrival, payload, trace,
+	// header length, header.
+	maxFrameBytes = binary.MaxVarintLen64 + binary.MaxVarintLen64 + 8 + 1 + frame.HeaderRoom
+)
+
+// The first two bytes of an envelope.
+const (
+	envelopeMagic = 0xfa
+	// Version is the version of the envelope that this package speaks. Another
+	// version is refused.
+	Version = 1
+)
+
+// Flags of an envelope.
+const (
+	flagBare   = 1 << iota // control only: takes no sequence number, has no state or frames
+	flagReport             // please answer with what you have received
+	flagGap                // something is missing after Ack: send it again
+	flagsKnown = flagBare | flagReport | flagGap
+)
+
+// noWant stands for "waits for nothing" in Envelope.Want.
+const noWant unit.Time = -1
+
+// Errors of ParseEnvelope.
+var (
+	ErrMalformed = errors.New("malformed envelope")
+	ErrOversized = errors.New("oversized envelope")
+	ErrVersion   = errors.New("envelope of another version")
+)
+
+// Envelope is one message on a link.
+type Envelope struct {
+	Flags   uint8
+	Epoch   uint32    // names the run
+	Seq     uint64    // counts the link's envelopes from 1; on a bare one, the last that was sent
+	Ack     uint64    // every envelope of the other direction up to this one has come in
+	Taken   uint64    // how many of the receiver's frames the sender has taken
+	Promise unit.Time // the sender starts to send nothing before it, but for frames not yet taken
+	Want    unit.Time // the instant that the receiver's answer should let the sender pass; noWant
+	Count   uint32    // frames
+
+	frames []byte
+	last   unit.Time // arrival of the frame before
+}
+
+// putHead writes the fixed part into b[:envelopeHead].
+func (e *Envelope) putHead(b []byte) {
+	_ = b[envelopeHead-1]
+	b[0], b[1], b[2], b[3] = envelopeMagic, Version, e.Flags, 0
+	binary.BigEndian.PutUint32(b[4:], e.Epoch)
+	binary.BigEndian.PutUint64(b[8:], e.Seq)
+	binary.BigEndian.PutUint64(b[16:], e.Ack)
+	binary.BigEndian.PutUint64(b[24:], e.Taken)
+	binary.BigEndian.PutUint64(b[32:], uint64(e.Promise))
+	binary.BigEndian.PutUint64(b[40:], uint64(e.Want))
+	binary.BigEndian.PutUint32(b[48:], e.Count)
+}
+
+// ParseEnvelope reads an envelope and checks all of it, so that reading its
+// frames cannot fail. The envelope refers to data. The error is ErrVersion,
+// ErrOversized or ErrMalformed.
+func ParseEnvelope(data []byte) (Envelope, error) {
+	var e Envelope
+	switch {
+	case len(data) > MaxEnvelope:
+		return e, fmt.Errorf("%w: %d bytes", ErrOversized, len(data))
+	case len(data) < 2 || data[0] != envelopeMagic:
+		return e, fmt.Errorf("%w: no envelope", ErrMalformed)
+	case data[1] != Version:
+		return e, fmt.Errorf("%w: %d", ErrVersion, data[1])
+	case len(data) < envelopeHead:
+		return e, fmt.Errorf("%w: %d bytes", ErrMalformed, len(data))
+	}
+	e = Envelope{
+		Flags:   data[2],
+		Epoch:   binary.BigEndian.Uint32(data[4:]),
+		Seq:     binary.BigEndian.Uint64(data[8:]),
+		Ack:     binary.BigEndian.Uint64(data[16:]),
+		Taken:   binary.BigEndian.Uint64(data[24:]),
+		Promise: unit.Time(binary.BigEndian.Uint64(data[32:])),
+		Want:    unit.Time(binary.BigEndian.Uint64(data[40:])),
+		Count:   binary.BigEndian.Uint32(data[48:]),
+		frames:  data[envelopeHead:],
+	}
+	return e, e.check(data[3])
+}
+
+func (e *Envelope) check(reserved byte) error {
+	bare := e.Flags&flagBare != 0
+	switch {
+	case reserved != 0 || e.Flags&^flagsKnown != 0:
+		return fmt.Errorf("%w: unknown flags", ErrMalformed)
+	case !bare && e.Seq == 0:
+		return fmt.Errorf("%w: sequence number 0", ErrMalformed)
+	case e.Promise < 0 || e.Want < noWant:
+		return fmt.Errorf("%w: negative instant", ErrMalformed)
+	case bare && e.Count != 0:
+		return fmt.Errorf("%w: frames in a bare envelope", ErrMalformed)
+	}
+	rest, at := e.frames, unit.Time(0)
+	for i := uint32(0); i < e.Count; i++ {
+		n, delta := frameSize(rest)
+		if n == 0 || delta > uint64(math.MaxInt64-1-at) {
+			return fmt.Errorf("%w: frame %d of %d", ErrMalformed, i, e.Count)
+		}
+		at += unit.Time(delta)
+		rest = rest[n:]
+	}
+	if len(rest) != 0 {
+		return fmt.Errorf("%w: %d bytes after the last frame", ErrMalformed, len(rest))
+	}
+	return nil
+}
+
+// frameSize gives the length of the encoded frame at the front of b and its
+// arrival's distance from the frame before, length 0 if b does not start with a
+// whole frame.
+func frameSize(b []byte) (size int, delta uint64) {
+	delta, n := binary.Uvarint(b)
+	if n <= 0 {
+		return 0, 0
+	}
+	payload, m := binary.Uvarint(b[n:])
+	if m <= 0 || payload>>1 > math.MaxUint32 {
+		return 0, 0
+	}
+	n += m
+	if payload&1 != 0 {
+		n += 8
+	}
+	if n >= len(b) || b[n] > frame.HeaderRoom || n+1+int(b[n]) > len(b) {
+		return 0, 0
+	}
+	return n + 1 + int(b[n]), delta
+}
+
+// appendFrame adds f to the frames of an envelope, after one that arrives at
+// last; last is 0 for the first.
+func appendFrame(b []byte, last unit.Time, f *frame.Frame) []byte {
+	b = binary.AppendUvarint(b, uint64(f.Arrival-last))
+	payload := uint64(f.Payload) << 1
+	if f.Trace == 0 {
+		b = binary.AppendUvarint(b, payload)
+	} else {
+		b = binary.AppendUvarint(b, payload|1)
+		b = binary.BigEndian.AppendUint64(b, f.Trace)
+	}
+	head := f.Header()
+	b = append(b, uint8(len(head)))
+	return append(b, head...)
+}
+
+// first gives the arrival of the next frame; there must be one.
+func (e *Envelope) first() unit.Time {
+	delta, _ := binary.Uvarint(e.frames)
+	return e.last + unit.Time(delta)
+}
+
+// Next reads the next frame into f, false after the last one.
+func (e *Envelope) Next(f *frame.Frame) bool {
+	if len(e.frames) == 0 {
+		return false
+	}
+	b := e.frames
+	delta, n := binary.Uvarint(b)
+	payload, m := binary.Uvarint(b[n:])
+	n += m
+	e.last += unit.Time(delta)
+	f.Arrival, f.Payload, f.Trace = e.last, uint32(payload>>1), 0
+	if payload&1 != 0 {
+		f.Trace = binary.BigEndian.Uint64(b[n:])
+		n += 8
+	}
+	end := n + 1 + int(b[n])
+	f.SetHeader(b[n+1 : end])
+	e.frames = b[end:]
+	return true
+}

@@ -1,0 +1,105 @@
+// Package faulty wraps a connection to a bus so that it loses, repeats, delays
+// and reorders messages, by a seed: what a real bus does on a bad day, every
+// day. It knows nothing of what the messages say.
+package faulty
+
+import (
+	"math/rand/v2"
+	"sync"
+
+	"github.com/rackfab/rackfab/bus"
+)
+
+// Rates says how often each fault strikes a message, from 0 to 1 each. A
+// message meets at most one fault; the rates sum to at most 1.
+type Rates struct {
+	Drop   float64 // lost
+	Repeat float64 // delivered twice
+	Swap   float64 // delivered after the connection's next message
+	Hold   float64 // delivered after up to HoldFor later messages of the connection
+}
+
+// HoldFor is how many later messages overtake a held one at most.
+const HoldFor = 16
+
+// Conn is a connection with faults in what it publishes.
+type Conn struct {
+	bus.Conn
+	rates Rates
+
+	mu     sync.Mutex
+	random *rand.Rand
+	held   []message
+	faults int64
+}
+
+type message struct {
+	subject string
+	data    []byte
+	wait    int // messages of the connection still to pass
+}
+
+// Wrap gives c faults at the rates, drawn from seed.
+func Wrap(c bus.Conn, rates Rates, seed uint64) *Conn {
+	return &Conn{Conn: c, rates: rates, random: rand.New(rand.NewPCG(seed, seed))}
+}
+
+// Faults counts the messages that a fault has struck so far.
+func (c *Conn) Faults() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.faults
+}
+
+// Publish publishes data, or does not, or does it twice, or later.
+func (c *Conn) Publish(subject string, data []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var err error
+	for range c.copies(subject, data) {
+		err = c.Conn.Publish(subject, data)
+	}
+	return c.release(err)
+}
+
+// copies draws a fault and tells how many copies to publish now.
+func (c *Conn) copies(subject string, data []byte) int {
+	draw := c.random.Float64()
+	c.faults++
+	if draw -= c.rates.Drop; draw < 0 {
+		return 0
+	}
+	if draw -= c.rates.Repeat; draw < 0 {
+		return 2
+	}
+	if draw -= c.rates.Swap; draw < 0 {
+		c.hold(subject, data, 2)
+		return 0
+	}
+	if draw -= c.rates.Hold; draw < 0 {
+		c.hold(subject, data, 2+c.random.IntN(HoldFor))
+		return 0
+	}
+	c.faults--
+	return 1
+}
+
+func (c *Conn) hold(subject string, data []byte, wait int) {
+	c.held = append(c.held, message{subject, append([]byte(nil), data...), wait})
+}
+
+// release publishes every held message whose time has come.
+func (c *Conn) release(err error) error {
+	kept := c.held[:0]
+	for _, m := range c.held {
+		if m.wait--; m.wait > 0 {
+			kept = append(kept, m)
+			continue
+		}
+		if e := c.Conn.Publish(m.subject, m.data); e != nil {
+			err = e
+		}
+	}
+	c.held = kept
+	return err
+}

@@ -1,0 +1,133 @@
+package bus
+
+import (
+	"fmt"
+
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// link is a node's view of one link, both directions.
+type link struct {
+	name  string    // "nic0:0->leaf:0", for errors
+	ahead unit.Time // lookahead: propagation + serialisation of the smallest frame
+
+	// What has come in.
+	received uint64    // the last envelope in sequence
+	taken    uint64    // frames of the peer that this node has taken
+	last     unit.Time // arrival of the last of them
+	promise  unit.Time // the peer's
+	want     unit.Time // the peer's, noWant if it waits for nothing
+	refused  int       // envelopes in sequence that broke a rule, since the last good one
+
+	// What goes out.
+	out     window
+	untaken arrivals // of this node's frames, by the peer's account
+	took    uint64   // how many frames of this node the peer has taken
+	open    []byte   // the envelope being filled; nil if no frame waits
+	count   uint32   // frames in open
+	tail    unit.Time
+
+	// What the peer was told last.
+	said     unit.Time // promise
+	saidTook uint64    // taken
+	since    unit.Time // arrival of the earliest frame taken after saidTook, else Never
+	asked    unit.Time // want
+
+	// Control.
+	report    bool // the peer is owed a report of what has come in
+	gap       bool // the report must ask for a resend
+	gapAt     uint64
+	gapTick   int
+	heard     int // tick at which anything came in from the peer
+	probeTick int // tick of the last probe
+	probeWait int // ticks until the next one
+}
+
+// add saturates at Never.
+func add(t, span unit.Time) unit.Time {
+	if t > unit.Never-span {
+		return unit.Never
+	}
+	return t + span
+}
+
+// bound is the instant before which nothing more arrives on the link.
+func (l *link) bound() unit.Time { return add(min(l.promise, l.untaken.first()), l.ahead) }
+
+// held is the bound that the peer has, by what it was told last.
+func (l *link) held() unit.Time { return add(min(l.said, l.since), l.ahead) }
+
+// asking tells whether a want that the peer was told is still to be answered.
+func (l *link) asking() bool { return l.asked != noWant && l.bound() <= l.asked }
+
+// wanting tells whether the peer still waits for an answer.
+func (l *link) wanting() bool { return l.want != noWant && l.held() <= l.want }
+
+// answers tells whether promise is what the peer wants.
+func (l *link) answers(promise unit.Time) bool { return add(promise, l.ahead) > l.want }
+
+// put adds a frame to the open envelope.
+func (l *link) put(f *frame.Frame) {
+	if l.open == nil {
+		l.open = l.out.buffer()
+		l.count, l.tail = 0, 0
+	}
+	l.open = appendFrame(l.open, l.tail, f)
+	l.count++
+	l.tail = f.Arrival
+	l.untaken.push(f.Arrival)
+}
+
+// full tells whether the open envelope may not hold another frame.
+func (l *link) full() bool { return len(l.open) > MaxEnvelope-maxFrameBytes }
+
+// seal finishes the open envelope with what the peer was told last, and keeps
+// it to be sent.
+func (l *link) seal(epoch uint32, tick int) {
+	if l.open == nil {
+		l.open, l.count = l.out.buffer(), 0
+	}
+	e := Envelope{
+		Epoch: epoch, Seq: l.out.seq + 1, Ack: l.received,
+		Taken: l.saidTook, Promise: l.said, Want: l.asked, Count: l.count,
+	}
+	if len(l.out.kept) >= reportAfter {
+		e.Flags |= flagReport
+	}
+	e.putHead(l.open)
+	l.out.add(l.open, tick)
+	l.open = nil
+	l.report = l.gap
+}
+
+// tell seals the open envelope with a new promise and want.
+func (l *link) tell(promise, want unit.Time, epoch uint32, tick int) {
+	l.said, l.saidTook, l.since, l.asked = promise, l.taken, unit.Never, want
+	l.seal(epoch, tick)
+}
+
+// bare writes a control envelope into b.
+func (l *link) bare(b []byte, flags uint8, epoch uint32) {
+	e := Envelope{Flags: flags | flagBare, Epoch: epoch, Seq: l.out.seq, Ack: l.received, Want: noWant}
+	e.putHead(b)
+}
+
+// accept takes an envelope that is next in sequence, but for its frames. The
+// error says which rule of the protocol it breaks; then nothing has changed.
+func (l *link) accept(e *Envelope) error {
+	switch {
+	case e.Taken < l.took || e.Taken-l.took > uint64(l.untaken.len()):
+		return fmt.Errorf("link %s: peer has taken %d frames of %d", l.name, e.Taken, l.took+uint64(l.untaken.len()))
+	case e.Count > 0 && e.first() < max(l.bound(), l.last):
+		return fmt.Errorf("link %s: frame arrives at %s, promised not before %s", l.name, e.first(), max(l.bound(), l.last))
+	}
+	l.received++
+	l.untaken.drop(int(e.Taken - l.took))
+	l.took, l.promise, l.want = e.Taken, e.Promise, e.Want
+	if e.Count > 0 {
+		l.since = min(l.since, e.first())
+	}
+	l.taken += uint64(e.Count)
+	return nil
+}

@@ -1,0 +1,75 @@
+package bus
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// startTimeout bounds how long a server may take to listen, in wall time.
+const startTimeout = 10 * time.Second
+
+// Server is a NATS server inside this process.
+type Server struct{ s *server.Server }
+
+// StartServer starts a NATS server at addr, "host:port". An empty addr is a
+// loopback port that the server chooses; so is port 0 on the host given. It
+// installs no signal handlers, logs nothing and keeps nothing.
+func StartServer(addr string) (*Server, error) {
+	host, port, err := splitAddr(addr)
+	if err != nil {
+		return nil, fmt.Errorf("bus address %q: %w", addr, err)
+	}
+	s, err := server.NewServer(&server.Options{
+		ServerName:    "rackfab",
+		Host:          host,
+		Port:          port,
+		NoLog:         true,
+		NoSigs:        true,
+		MaxPayload:    MaxPayload,
+		MaxPending:    512 << 20,
+		WriteDeadline: 30 * time.Second,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("bus server: %w", err)
+	}
+	s.Start()
+	if !s.ReadyForConnections(startTimeout) {
+		s.Shutdown()
+		return nil, fmt.Errorf("bus server at %q does not listen", addr)
+	}
+	return &Server{s: s}, nil
+}
+
+func splitAddr(addr string) (host string, port int, err error) {
+	if addr == "" {
+		return "127.0.0.1", server.RANDOM_PORT, nil
+	}
+	host, text, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", 0, err
+	}
+	port, err = strconv.Atoi(text)
+	if err != nil || port < 0 || port > 65535 {
+		return "", 0, fmt.Errorf("port %q is not in 0 to 65535", text)
+	}
+	if port == 0 {
+		port = server.RANDOM_PORT
+	}
+	return host, port, nil
+}
+
+// Addr is where the server listens, "127.0.0.1:4222".
+func (s *Server) Addr() string { return s.s.Addr().String() }
+
+// URL is what Dial takes, "nats://127.0.0.1:4222".
+func (s *Server) URL() string { return "nats://" + s.Addr() }
+
+// Shutdown ends the server and waits until it has let go of its port.
+func (s *Server) Shutdown() {
+	s.s.Shutdown()
+	s.s.WaitForShutdown()
+}

@@ -1,0 +1,54 @@
+package runner
+
+import "sync"
+
+// message is what came in on a link.
+type message struct {
+	link int
+	data []byte
+}
+
+// inbox passes messages from the bus's goroutine to the loop, many at a wake-up.
+type inbox struct {
+	wake    chan struct{} // holds a token while messages may wait
+	mu      sync.Mutex
+	waiting []message
+	unknown int64 // messages on a subject that is no link of this node
+}
+
+func newInbox() *inbox { return &inbox{wake: make(chan struct{}, 1)} }
+
+// put adds a message and wakes the loop.
+func (b *inbox) put(m message) {
+	b.mu.Lock()
+	first := len(b.waiting) == 0
+	b.waiting = append(b.waiting, m)
+	b.mu.Unlock()
+	if first {
+		select {
+		case b.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// stray counts a message that is for no link.
+func (b *inbox) stray() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.unknown++
+}
+
+// take gives everything that waits, in exchange for an empty slice to fill.
+func (b *inbox) take(empty []message) (taken []message) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	taken, b.waiting = b.waiting, empty
+	return taken
+}
+
+func (b *inbox) strays() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.unknown
+}

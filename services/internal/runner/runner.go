@@ -1,0 +1,232 @@
+// Package runner is the loop around a machine, the only one: bus -> machine ->
+// bus, notes -> observer. It owns the wall clock and the goroutine of a node;
+// all that it decides is when to look. What may be handled when is decided by
+// bus.Sync, in which order by node.Node.
+package runner
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/node"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// tick is the wall time between two calls of bus.Sync.Tick: a lost envelope is
+// missed after two of them.
+const tick = 50 * time.Millisecond
+
+// progressTicks is the number of ticks between two calls of Config.Progress.
+const progressTicks = 2
+
+// Runner runs one node of a run. New, then Run once.
+type Runner struct {
+	cfg      Config
+	node     *node.Node
+	sync     *bus.Sync
+	out      fabric.Out
+	subjects []string // of the links that lead away, by port
+	inbox    *inbox
+	spare    []message
+	stop     func()
+
+	grant   atomic.Int64 // unit.Time asked for by Grant
+	granted chan struct{}
+	reached unit.Time // the last grant that was reported, 0 for none
+	ticks   int
+	wakeups int64
+	lost    int64
+	publish func(link int, data []byte)
+}
+
+// New checks the configuration and subscribes to the node's links; when it
+// returns, nothing that a peer sends is missed.
+func New(cfg Config) (*Runner, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, fmt.Errorf("node %s: %w", cfg.Node, err)
+	}
+	if cfg.Silence == 0 {
+		cfg.Silence = DefaultSilence
+	}
+	r := &Runner{
+		cfg:     cfg,
+		node:    node.New(cfg.Machine, len(cfg.Ports)),
+		inbox:   newInbox(),
+		granted: make(chan struct{}, 1),
+	}
+	r.out.Quiet = cfg.Quiet
+	r.publish = r.send
+	links, ins := make([]bus.LinkConfig, len(cfg.Ports)), make(map[string]int)
+	for i, p := range cfg.Ports {
+		here, there := bus.End{Node: cfg.Node, Port: fabric.Port(i)}, bus.End{Node: p.Peer, Port: p.PeerPort}
+		links[i] = bus.LinkConfig{Name: there.String() + "->" + here.String(), Lookahead: p.lookahead()}
+		ins[bus.LinkSubject(cfg.Run, there, here)] = i
+		r.subjects = append(r.subjects, bus.LinkSubject(cfg.Run, here, there))
+	}
+	var err error
+	if r.sync, err = bus.NewSync(cfg.epoch(), links, cfg.End, int(cfg.Silence/tick)); err != nil {
+		return nil, fmt.Errorf("node %s: %w", cfg.Node, err)
+	}
+	return r, r.subscribe(ins)
+}
+
+func (r *Runner) subscribe(ins map[string]int) error {
+	stop, err := r.cfg.Conn.Subscribe(bus.NodePattern(r.cfg.Run, r.cfg.Node), func(subject string, data []byte) {
+		if i, ok := ins[subject]; ok {
+			r.inbox.put(message{i, data})
+			return
+		}
+		r.inbox.stray()
+	})
+	if err != nil {
+		return fmt.Errorf("node %s: %w", r.cfg.Node, err)
+	}
+	r.stop = stop
+	if err := r.cfg.Conn.Flush(); err != nil {
+		stop()
+		return fmt.Errorf("node %s: %w", r.cfg.Node, err)
+	}
+	return nil
+}
+
+// Grant lets the node handle events before t; it never takes a grant back. It
+// may be called from any goroutine.
+func (r *Runner) Grant(t unit.Time) {
+	for {
+		old := r.grant.Load()
+		if int64(t) <= old {
+			return
+		}
+		if r.grant.CompareAndSwap(old, int64(t)) {
+			break
+		}
+	}
+	select {
+	case r.granted <- struct{}{}:
+	default:
+	}
+}
+
+// Run handles events up to the grant and serves the peers until ctx ends, which
+// is what the caller does once all nodes of the run have reached its end. The
+// error names node and link if a peer is silent or breaks the protocol; it is
+// the context's cause if ctx ends before the grant is reached.
+func (r *Runner) Run(ctx context.Context) (Result, error) {
+	defer r.stop()
+	clock := time.NewTicker(tick)
+	defer clock.Stop()
+	for {
+		if err := r.round(ctx); err != nil {
+			return r.result(), fmt.Errorf("node %s: %w", r.cfg.Node, err)
+		}
+		select {
+		case <-r.inbox.wake:
+		case <-r.granted:
+			r.sync.Grant(unit.Time(r.grant.Load()))
+		case <-r.cfg.Conn.Reconnected():
+			r.sync.Reconnected(r.publish)
+		case <-clock.C:
+			if err := r.tick(); err != nil {
+				return r.result(), fmt.Errorf("node %s: %w", r.cfg.Node, err)
+			}
+		case <-ctx.Done():
+			return r.result(), r.ended(ctx)
+		}
+	}
+}
+
+// round takes all that waits, does all that is safe and sends all that is due.
+func (r *Runner) round(ctx context.Context) error {
+	r.wakeups++
+	if err := r.take(); err != nil {
+		return err
+	}
+	r.work(ctx)
+	r.sync.Flush(r.node.Next(), r.publish)
+	if g := r.sync.Granted(); r.reached < g && r.sync.Reached(r.node.Next()) {
+		r.reached = g
+		if r.cfg.Reached != nil {
+			r.cfg.Reached(g, r.result())
+		}
+	}
+	return nil
+}
+
+// take moves what waits in the inbox into the node.
+func (r *Runner) take() error {
+	taken := r.inbox.take(r.spare[:0])
+	for i, m := range taken {
+		if err := r.sync.Receive(m.link, m.data, r); err != nil {
+			return err
+		}
+		taken[i].data = nil
+	}
+	r.spare = taken
+	return nil
+}
+
+// Push takes a frame from the bus; it makes a Runner a bus.Inbox.
+func (r *Runner) Push(link int, f *frame.Frame) { r.node.Push(fabric.Port(link), f) }
+
+// work handles every event that is safe.
+func (r *Runner) work(ctx context.Context) {
+	for ctx.Err() == nil {
+		next := r.node.Next()
+		horizon := r.sync.Horizon(next)
+		if next >= horizon {
+			return
+		}
+		r.node.Run(horizon, &r.out)
+		for i := range r.out.Sends {
+			r.sync.Send(int(r.out.Sends[i].Port), &r.out.Sends[i].Frame)
+		}
+		if r.cfg.Observe != nil && len(r.out.Notes) > 0 {
+			r.cfg.Observe(r.out.Notes)
+		}
+		r.out.Reset()
+	}
+}
+
+// tick looks after links that are slow to answer, and reports progress.
+func (r *Runner) tick() error {
+	if err := r.take(); err != nil {
+		return err
+	}
+	if err := r.sync.Tick(r.publish); err != nil {
+		return fmt.Errorf("%w of %s", err, r.cfg.Silence)
+	}
+	if r.ticks++; r.cfg.Progress != nil && r.ticks%progressTicks == 0 {
+		r.cfg.Progress(Progress{r.node.Now(), r.node.Arrivals(), r.sync.Counts().Envelopes})
+	}
+	return nil
+}
+
+// send publishes an envelope. One that the bus refuses is as one that the bus
+// loses: the peer misses it, and it is sent again.
+func (r *Runner) send(link int, data []byte) {
+	if r.cfg.Conn.Publish(r.subjects[link], data) != nil {
+		r.lost++
+	}
+}
+
+func (r *Runner) ended(ctx context.Context) error {
+	if r.reached == r.sync.Granted() {
+		return nil
+	}
+	return fmt.Errorf("node %s: stopped at %s of %s: %w", r.cfg.Node, r.node.Now(), r.sync.Granted(), context.Cause(ctx))
+}
+
+func (r *Runner) result() Result {
+	c := r.sync.Counts()
+	c.Malformed += r.inbox.strays()
+	return Result{
+		Digest:    r.node.Digest(),
+		FrameHops: r.node.Arrivals(),
+		Counts:    c, Unpublished: r.lost, Wakeups: r.wakeups,
+	}
+}

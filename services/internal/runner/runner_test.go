@@ -1,0 +1,126 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// outcome is what a run of all nodes gave.
+type outcome struct {
+	results []Result
+	errs    []error
+}
+
+func (o *outcome) hops() (n int64) {
+	for _, r := range o.results {
+		n += r.FrameHops
+	}
+	return n
+}
+
+// play runs every node of the shape in a goroutine of its own over the
+// connections that dial gives, until all have reached the end or one fails.
+func play(tb testing.TB, s *shape, dial func(i int) bus.Conn, adjust ...func(i int, c *Config)) *outcome {
+	tb.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	o := &outcome{make([]Result, len(s.toys)), make([]error, len(s.toys))}
+	var all, ran sync.WaitGroup
+	runners := make([]*Runner, len(s.toys))
+	for i, t := range s.toys {
+		all.Add(1)
+		cfg := Config{
+			Run: "test", Node: s.names[i], Machine: t, Ports: t.ports, End: s.end, Conn: dial(i), Quiet: true,
+			Reached: func(unit.Time, Result) { all.Done() },
+		}
+		for _, f := range adjust {
+			f(i, &cfg)
+		}
+		r, err := New(cfg)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		runners[i] = r
+	}
+	for i, r := range runners {
+		ran.Go(func() {
+			if o.results[i], o.errs[i] = r.Run(ctx); o.errs[i] != nil {
+				cancel()
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() {
+		all.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+	cancel()
+	ran.Wait()
+	return o
+}
+
+// same fails the test unless every node has the digest that drive gives.
+func same(tb testing.TB, o *outcome, want []uint64) {
+	tb.Helper()
+	for i, r := range o.results {
+		if o.errs[i] != nil {
+			tb.Errorf("node %d: %v", i, o.errs[i])
+		} else if r.Digest != want[i] {
+			tb.Errorf("node %d: digest %016x, want %016x", i, r.Digest, want[i])
+		}
+	}
+}
+
+func memory() func(int) bus.Conn {
+	m := bus.NewMemory()
+	return func(int) bus.Conn { return m.Dial() }
+}
+
+const us = unit.Microsecond
+
+var shapes = map[string]func() *shape{
+	"pair":        func() *shape { return star(1, 0, 0, 5*us, 0, 100*us) },
+	"star":        func() *shape { return star(2, 16, 16, 5*us, 2*us, 300*us) },
+	"star, 2 act": func() *shape { return star(2, 16, 2, 5*us, us/2, 300*us) },
+	"star, idle":  func() *shape { return star(2, 16, 0, 5*us, 0, 1000*us) },
+	"ring of 3":   func() *shape { return ring(3, us, 7*us, 300*us, 0) },
+	"ring of 8":   func() *shape { return ring(8, us, us/2, 300*us, 0, 1, 2, 3, 4, 5, 6, 7) },
+	"ring sparse": func() *shape { return ring(5, us, 60*us, 500*us, 2) },
+}
+
+func TestMemoryBusGivesTheDigestOfDirectDrive(t *testing.T) {
+	for name, make := range shapes {
+		t.Run(name, func(t *testing.T) {
+			want, hops := drive(make())
+			o := play(t, make(), memory())
+			same(t, o, want)
+			if o.hops() != hops {
+				t.Errorf("%d frame-hops, want %d", o.hops(), hops)
+			}
+			t.Log(summary(o))
+		})
+	}
+}
+
+func summary(o *outcome) string {
+	var c bus.Counts
+	var wakes int64
+	for _, r := range o.results {
+		c.Envelopes += r.Envelopes
+		c.Bytes += r.Bytes
+		c.Control += r.Control
+		c.Resent += r.Resent
+		c.Duplicates += r.Duplicates
+		wakes += r.Wakeups
+	}
+	return fmt.Sprintf("%d hops, %d wake-ups, %+v", o.hops(), wakes, c)
+}
