@@ -38,7 +38,7 @@ var rooms = []room{
 	{"fabric/switching", []string{"fabric", "fabric/cc", "fabric/frame", "fabric/unit"}, none, "a switch knows no NIC, no topology and no driver: it learns of them by frames and its Config"},
 	{"fabric/topology", []string{"fabric", "fabric/cc", "fabric/frame", "fabric/unit"}, []string{"go.yaml.in/yaml/v3"}, "the scenario is data, the same for every machine; package rack turns it into machines"},
 	{"fabric/node", []string{"fabric", "fabric/frame", "fabric/unit"}, []string{"github.com/cespare/xxhash/v2"}, "an inbox orders and digests frames for any Machine, so it knows none"},
-	{"fabric/measure", []string{"fabric", "fabric/topology", "fabric/unit"}, none, "figures come from notes alone, so that every kind of run yields the same table"},
+	{"fabric/measure", []string{"fabric", "fabric/node", "fabric/topology", "fabric/unit"}, none, "figures come from notes and digests alone, so that every kind of run yields the same table"},
 	{"fabric/rack", []string{"fabric", "fabric/cc", "fabric/frame", "fabric/nic", "fabric/node", "fabric/switching", "fabric/topology", "fabric/unit"}, none, "rack builds machines from a scenario; who drives them is the concern of lab and runner"},
 	{"fabric/lab", []string{"fabric/..."}, none, "the lab is the machine room's own test bench: no bus and no process takes part"},
 	{"bus", []string{"bus/...", "fabric/frame", "fabric/unit"}, nil, "the bus carries frames and knows no machine, so that any machine can stand behind it"},

@@ -97,7 +97,7 @@ func prepare(c *cobra.Command, name string, f runFlags) ([]*topology.Scenario, e
 		return nil, err
 	}
 	if c.Flags().Changed("seed") {
-		base.Reseed(f.seed)
+		base.Seed = f.seed
 	}
 	if f.duration != "" {
 		d, err := unit.ParseTime(f.duration)
@@ -105,6 +105,9 @@ func prepare(c *cobra.Command, name string, f runFlags) ([]*topology.Scenario, e
 			return nil, fmt.Errorf("--duration %q: want a span above 0, such as 8ms", f.duration)
 		}
 		base.Duration = d
+	}
+	if base, err = reread(base); err != nil {
+		return nil, fmt.Errorf("with the flags given: %w", err)
 	}
 	if f.bus != "nats" && f.bus != "memory" {
 		return nil, fmt.Errorf("--bus %q: want nats or memory", f.bus)
@@ -119,6 +122,16 @@ func prepare(c *cobra.Command, name string, f runFlags) ([]*topology.Scenario, e
 		scenarios = append(scenarios, &s)
 	}
 	return scenarios, nil
+}
+
+// reread writes the scenario and reads it again: what was changed is checked,
+// and what follows from it is derived anew.
+func reread(s *topology.Scenario) (*topology.Scenario, error) {
+	text, err := topology.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	return topology.Parse(s.Name, text)
 }
 
 // schemeNames splits the flag; an empty one is every scheme there is.

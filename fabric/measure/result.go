@@ -50,6 +50,8 @@ type Node struct {
 	Digest    string `json:"digest"`
 	FrameHops int64  `json:"frame_hops"`
 	Envelopes int64  `json:"envelopes"`
+	Resends   int64  `json:"resends"`       // envelopes that the bus had lost
+	MaxRSS    int64  `json:"max_rss_bytes"` // largest resident set of its process, 0 if it has none
 }
 
 // Pause tells how x paused y on link x->y. Links without a pause are left out.
@@ -109,7 +111,9 @@ func Merge(s *topology.Scenario, nodes []*NodeResult) (*Run, error) {
 		run.Malformed += n.Malformed
 		run.Retransmits += n.Retransmits
 		run.CPU += n.CPU
-		run.Nodes = append(run.Nodes, Node{n.Node, fmt.Sprintf("%016x", n.Digest), n.FrameHops, n.Envelopes})
+		run.Nodes = append(run.Nodes, Node{
+			Name: n.Node, Digest: fmt.Sprintf("%016x", n.Digest), FrameHops: n.FrameHops, Envelopes: n.Envelopes,
+		})
 		run.Series.Goodput = append(run.Series.Goodput, n.Delivered...)
 		run.Series.Rates = append(run.Series.Rates, n.Rates...)
 	}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/services/controller"
+	"github.com/rackfab/rackfab/services/launch"
+)
+
+// processes runs scenarios with one process per node.
+type processes struct {
+	rack *launch.Rack
+	runs int
+}
+
+// newProcesses starts the processes of the rack of s, on the bus at url or, if
+// it is empty, on one of their own.
+func newProcesses(ctx context.Context, s *topology.Scenario, url string) (engine, error) {
+	rack, err := launch.Start(ctx, launch.Options{Nodes: s.Nodes, Bus: url})
+	if err != nil {
+		return nil, err
+	}
+	return &processes{rack: rack}, nil
+}
+
+func (p *processes) run(ctx context.Context, s *topology.Scenario, show func(advance)) (*measure.Run, error) {
+	text, err := topology.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	p.runs++
+	request := controller.Request{ID: fmt.Sprintf("%s-%d", s.Scheme, p.runs), Scenario: text, Quiet: true}
+	report, err := p.rack.Run(ctx, request, func(at controller.Progress) { show(advance{at.Time, at.FrameHops}) })
+	if err != nil {
+		return nil, err
+	}
+	outcome, err := measure.Merge(s, report.Results())
+	if err != nil {
+		return nil, err
+	}
+	for i, n := range report.Nodes {
+		outcome.Nodes[i].MaxRSS, outcome.Nodes[i].Resends = n.MaxRSS, n.Resends
+	}
+	return outcome, nil
+}
+
+func (p *processes) close() { p.rack.Close() }
