@@ -12,6 +12,7 @@ func (b *builder) readFlow(it item) {
 	src := newSource(it.key, it.node.Line)
 	readSection(&b.collector, it.node, it.key, flowFields, &f, src)
 	b.claim(f.name, src)
+	b.checkStart(f.start, src.of("start"))
 	from, okFrom := b.end(f.from, src.of("from"))
 	to, okTo := b.end(f.to, src.of("to"))
 	if okFrom && okTo && b.room(1, src.place) {
@@ -55,6 +56,7 @@ func (b *builder) readBurst(it item) {
 	src := newSource(it.key, it.node.Line)
 	readSection(&b.collector, it.node, it.key, burstFields, &f, src)
 	b.claim(f.name, src)
+	b.checkStart(f.at, src.of("at"))
 	to, okTo := b.end(f.to, src.of("to"))
 	from, okFrom := b.findNICs(f.from, src.of("from"))
 	total := len(from) * f.flows

@@ -20,10 +20,12 @@ func (b *builder) readNodes(n *yaml.Node, section string, kind NodeKind) {
 			b.noNodes = true
 			continue
 		}
-		if b.declare(names, kind, at) {
-			for _, name := range names {
-				b.readNode(b.index[name], v, at.key)
-			}
+		if !b.declare(names, kind, at) {
+			b.noNodes = true
+			continue
+		}
+		for _, name := range names {
+			b.readNode(b.index[name], v, at.key)
 		}
 	}
 }
@@ -51,7 +53,6 @@ func (b *builder) declare(names []string, kind NodeKind, at place) bool {
 		return false
 	case len(b.s.Nodes)+len(names) > maxNodes:
 		b.fault(at, "makes %d nodes, want at most %d", len(b.s.Nodes)+len(names), maxNodes)
-		b.noNodes = true
 		return false
 	}
 	for _, name := range names {

@@ -31,14 +31,15 @@ func parseNames(n *yaml.Node) ([]string, error) {
 	if isText(n) {
 		return expandNames(n.Value)
 	}
+	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
+		return nil, fmt.Errorf("%s names no node, want names or ranges like h2..h15", shown(n))
+	}
 	items := make([]string, len(n.Content))
 	for i, item := range n.Content {
-		if items[i] = item.Value; n.Kind != yaml.SequenceNode || !isText(item) {
+		if !isText(item) {
 			return nil, fmt.Errorf("%s is no name, want names or ranges like h2..h15", shown(item))
 		}
-	}
-	if len(items) == 0 {
-		return nil, fmt.Errorf("%s names no node, want names or ranges like h2..h15", shown(n))
+		items[i] = item.Value
 	}
 	return expandNames(strings.Join(items, ","))
 }

@@ -94,21 +94,21 @@ func (b *builder) linkName(l Link) string {
 
 // checkFlow checks one flow; the flows of a burst share the faults of the burst.
 func (b *builder) checkFlow(f Flow, src *source, ends [][]End) {
-	start := "start"
-	if f.Burst >= 0 {
-		start = "at"
-	}
 	if f.From == f.To {
 		b.fault(src.of("to"), "%s would send to itself", b.s.Nodes[f.To].Name)
-	}
-	if b.s.Duration > 0 && f.Start >= b.s.Duration {
-		b.fault(src.of(start), "%s is not before the end of the run, want less than the duration of %s", f.Start, b.s.Duration)
 	}
 	if len(ends[f.From]) == 0 {
 		return
 	}
 	if line := b.s.Links[ends[f.From][0].Link].Rate; line > 0 && f.Initial > line {
 		b.fault(src.of("initial_rate"), "%s is above the %s of the link of %s", f.Initial, line, b.s.Nodes[f.From].Name)
+	}
+}
+
+// checkStart checks that a flow or burst begins within the run.
+func (b *builder) checkStart(start unit.Time, at place) {
+	if b.s.Duration > 0 && start >= b.s.Duration {
+		b.fault(at, "%s is not before the end of the run, want less than the duration of %s", start, b.s.Duration)
 	}
 }
 

@@ -1,0 +1,35 @@
+package topology_test
+
+import (
+	"fmt"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+)
+
+// A file names nodes by ranges and says once what they share. Everything that
+// is wrong with it comes at once.
+func ExampleParse() {
+	const file = `name: incast
+duration: 1ms
+scheme: pcn
+defaults:
+  link: {rate: 100Gbps, delay: 1us}
+  switch: {buffer: 16MB}
+nics:
+  h0..h7:
+  h7: {payload: 512B}      # a later key overrides
+  r0:
+switches: {s0: {xoff: 150KB}}
+links:
+  - endpoints: ["h0..h7, r0", s0]
+flows:
+  - {name: F0, from: h0, to: r0, size: endless, initial_rate: 50Gbps}
+bursts:
+  - {name: burst, from: h1..h7, to: r9, flows_per_sender: 4, size: 64KB, at: 2ms}
+`
+	_, err := topology.Parse("incast.yaml", []byte(file))
+	fmt.Println(err)
+	// Output:
+	// incast.yaml:17: bursts[0].at: 2ms is not before the end of the run, want less than the duration of 1ms
+	// incast.yaml:17: bursts[0].to: no node is called r9, want one of nics and switches
+}

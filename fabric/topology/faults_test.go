@@ -1,0 +1,167 @@
+package topology
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// Each row spoils one thing in the sample and names the one line of the error.
+func TestEachFaultNamesPlaceKeyAndWhatIsAllowed(t *testing.T) {
+	for _, c := range []struct{ old, with, want string }{
+		// the file
+		{"seed: 7", "seed: -7", `2: seed: "-7" is no whole number from 0 to 18446744073709551615`},
+		{"seed: 7", "seed: 0x10", `2: seed: "0x10" is no whole number`},
+		{"seed: 7", `seed: "7"`, `2: seed: "7" is no whole number`},
+		{"seed: 7", "sead: 7", "2: sead: unknown key, want one of name, seed, duration"},
+		{"seed: 7", "name: again", "2: name: the key stands already on line 1"},
+		{"name: sample", "name: a b", `1: name: "a b" is no name, want a letter`},
+		{"name: sample\n", "", "1: name: is missing: name of the scenario"},
+		{"duration: 1ms", "duration: 0ms", "3: duration: 0ms is out of range, want 1ns to 1000s"},
+		{"duration: 1ms", "duration: 1", `3: duration: "1" has no unit`},
+		{"duration: 1ms", "duration: 1parsec", "want one of ps, ns, us"},
+		{"duration: 1ms", "duration: 100s", "4: bin: cuts 100s into 10000000 bins, want at most 1000000: a bin of at least 100us"},
+		{"bin: 10us", "bin: 0us", "4: bin: 0us is out of range"},
+		{"scheme: pcn", "scheme: tcp", `5: scheme: unknown scheme "tcp", want one of pfc, pcn`},
+		{"scheme: pcn", "scheme: [pcn]", "5: scheme: a list is no scheme"},
+		{"name: sample", "name: &n sample", "1: anchors and aliases are not supported"},
+		{"name: sample", "name: *n", "no valid YAML: unknown anchor"},
+		{"name: sample", "name: {", "no valid YAML: "},
+		{"  pcn: {wmin: 0.01, wmax: 0.5}\n", "  pcn: {}\n---\nname: x\n", "a second YAML document follows"},
+		{"flows:\n  -", "flows:\n ", "18: flows: a mapping stands where a list is wanted"},
+		// nodes
+		{"r0:\n", "s0..s1:\n", "12: switches.s0..s1: s0 is already a nic, on line 10"},
+		{"r0:\n", "h3..h5:\n", "10: nics.h3..h5: names nodes that stand above and new ones"},
+		{"r0:\n", "r0: 1\n", `10: nics.r0: "1" stands where a mapping is wanted`},
+		{"h0..h3: {", "h3..h0: {", `bad range "h3..h0", want the smaller number first`},
+		{"h0..h3: {", "h0..g3: {", "want the same letters at both ends"},
+		{"h0..h3: {", "h00..h3: {", "without leading zeros"},
+		{"h0..h3: {", "h0..h99999: {", `want at most 4096 names`},
+		{"h0..h3: {", "\"h0, h1, h1\": {", `names h1 twice`},
+		{"payload: 1000B", "payload: 0B", "9: nics.h0..h3.payload: 0B is out of range, want 1B to 65.536KB"},
+		{"payload: 1000B", "payload: 1500B", "9: nics.h0..h3.payload: a payload of 1500B makes frames of 1578B, above the mtu of 1518B of link h0-s0: want a payload of at most 1440B"},
+		{"payload: 1000B", "ack_every: 0", `nics.h0..h3.ack_every: "0" is no whole number from 1 to 65536`},
+		{"payload: 1000B", "control_queue: 1.5", `"1.5" is no whole number`},
+		{"  r0:\n", "  r0:\n  r1:\n", "11: nics.r1: r1 has no link"},
+		{"  s0..s1:", "  s0..s2:", "12: switches.s0..s2: s2 has no link"},
+		// links
+		{"[s0, s1], rate: 100Gbps", "[s0, s1], delay: 0us", "15: links[1].delay: 0us is out of range, want 1ns to 1s"},
+		{"[s0, s1], rate: 100Gbps", "[s0, s1], rate: 0Gbps", "15: links[1].rate: 0Gbps is out of range, want 1Kbps to 10Tbps"},
+		{"[s0, s1], rate: 100Gbps", "[s0, s9]", "15: links[1].endpoints: no node is called s9"},
+		{"[s0, s1], rate: 100Gbps", "[s0, s0]", "15: links[1].endpoints: joins s0 to itself"},
+		{"[s0, s1], rate: 100Gbps", "[s0]", "15: links[1].endpoints: want a list of two ends"},
+		{"[s0, s1], rate: 100Gbps", "[s0, 1]", `15: links[1].endpoints: "1" names no node`},
+		{"[s0, s1], rate: 100Gbps}", "[s0, s1]}\n  - {endpoints: [s1, s0]}", "16: links[2].endpoints: s1 and s0 are already linked by links[1].endpoints on line 15"},
+		{"[s0, s1], rate: 100Gbps}", "[s0, s1]}\n  - {endpoints: [h0, s1]}", "9: nics.h0..h3: h0 has 2 links, a NIC has one"},
+		{"  - {endpoints: [s0, s1], rate: 100Gbps}\n", "", "10: nics.r0: no path leads from r0 to h0"},
+		// switches
+		{"buffer: 12MB", "headroom: 50KB", "12: switches.s0..s1.headroom: 50KB does not hold what comes in after PAUSE on link s0-s1 (100Gbps, 5us): want at least 129619B"},
+		{"buffer: 12MB", "buffer: 500KB", "12: switches.s0..s1.buffer: 500KB is too small: reserve 4.096KB and headroom 187.5KB for 5 ports and 1 lossless classes"},
+		{"buffer: 12MB", "xoff: 12MB", "12: switches.s0..s1.xoff: 12MB is never reached: reserves and headrooms leave 11.04202MB"},
+		{"buffer: 12MB", "xoff: 3KB", "12: switches.s0..s1.xon_offset: 3.072KB is not below xoff 3KB"},
+		{"buffer: 12MB", "alpha_shift: 20", "12: switches.s0..s1.alpha_shift: 20 leaves a threshold of 10B at an empty buffer, less than one frame of 1518B"},
+		{"buffer: 12MB", "pmax: 1.5", `12: switches.s0..s1.pmax: "1.5" is no number in [0, 1]`},
+		{"buffer: 12MB", "pmax: .nan", `is no number in [0, 1]`},
+		{"buffer: 12MB", "kmin: 300KB", "12: switches.s0..s1.kmin: 300KB is above kmax 200KB"},
+		{"buffer: 12MB", "quanta: 65536", `"65536" is no whole number from 1 to 65535`},
+		{"buffer: 12MB", "lossless: [8]", `"8" is no whole number from 0 to 7`},
+		{"buffer: 12MB", "lossless: [3, 3]", `class 3 comes twice`},
+		{"buffer: 12MB", "marking: {3: blue}", `"blue" is no marking law, want one of none, red, npecn`},
+		{"buffer: 12MB", "marking: {9: red}", `"9" is no whole number from 0 to 7`},
+		{"buffer: 12MB", "weights: [1, 1]", `want a list of 8 weights from 0 to 1000`},
+		// flows
+		{"size: 1MB", "size: 0B", "18: flows[0].size: 0B is out of range, want 1B to 1TB"},
+		{"size: 1MB", "size: -1B", `18: flows[0].size: size "-1B"`},
+		{"size: 1MB", "size: 2TB", "18: flows[0].size: 2TB is out of range"},
+		{"size: 1MB", "size: forever", `18: flows[0].size: size "forever"`},
+		{"size: 1MB, ", "", `18: flows[0].size: is missing: size of the message, from 1B to 1TB, or "endless"`},
+		{"start: 0us", "start: 1ms", "18: flows[0].start: 1ms is not before the end of the run, want less than the duration of 1ms"},
+		{"start: 0us", "initial_rate: 50Gbps", "18: flows[0].initial_rate: 50Gbps is above the 40Gbps of the link of h0"},
+		{"from: h0, ", "from: r0, ", "18: flows[0].to: r0 would send to itself"},
+		{"from: h0, ", "from: s0, ", "18: flows[0].from: s0 is a switch, want a NIC"},
+		{"from: h0, ", "from: h9, ", "18: flows[0].from: no node is called h9"},
+		{"  - {name: F0", "  - {name: burst", "20: bursts[0].name: burst is already the name of flows[0] on line 18"},
+		{"from: h1..h3", "from: r0", "20: bursts[0].to: r0 would send to itself"},
+		{"from: h1..h3", "from: []", "20: bursts[0].from: a list names no node"},
+		{"at: 100us", "at: 2ms", "20: bursts[0].at: 2ms is not before the end of the run"},
+		{"at: 100us", "at: 0, flows_per_sender: 0", `20: bursts[0].flows_per_sender: "0" is no whole number from 1 to 65536`},
+		// schemes
+		{"wmin: 0.01", "wmin: 0", `22: schemes.pcn.wmin: "0" is no number in (0, 1)`},
+		{"wmax: 0.5", "wmax: 2", `22: schemes.pcn.wmax: "2" is no number in (0, 1)`},
+		{"wmin: 0.01", "wmin: 0.6", "22: schemes.pcn.wmin: 0.6 is above wmax 0.5"},
+		{"wmin: 0.01", "threshold: 1.1", `22: schemes.pcn.threshold: "1.1" is no number in (0, 1]`},
+		{"wmin: 0.01", "period: 0us", "22: schemes.pcn.period: 0us is out of range"},
+		{"  pcn:", "  tcp:", "22: schemes.tcp: unknown key, want one of pcn"},
+	} {
+		_, err := Parse("f", []byte(spoilt(t, c.old, c.with)))
+		switch {
+		case err == nil:
+			t.Errorf("%q was accepted", c.with)
+		case !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "f:") || keysIn(err) != 1:
+			t.Errorf("%q:\n got %v\nwant one key, and %s", c.with, err, c.want)
+		}
+	}
+}
+
+// keysIn counts the keys that the faults blame. Two switches of one range may
+// have a fault each.
+func keysIn(err error) int {
+	var faults *Faults
+	blamed := map[string]bool{}
+	if errors.As(err, &faults) {
+		for _, f := range faults.List {
+			blamed[f.Key] = true
+		}
+	}
+	return len(blamed)
+}
+
+func TestALinkWithoutRateOrDelayIsAFault(t *testing.T) {
+	_, err := Parse("f", []byte(spoilt(t, "{rate: 40Gbps, delay: 5us}", "{rate: 40Gbps}")))
+	for i, line := range strings.Split(fmt.Sprint(err), "\n") {
+		if want := fmt.Sprintf("f:%d: links[%d].delay: is missing: give it here or in defaults.link", 14+i, i); line != want {
+			t.Errorf("got %s, want %s", line, want)
+		}
+	}
+}
+
+func TestATooSmallMTUIsBlamedWhereThePayloadIsTheDefault(t *testing.T) {
+	text := strings.NewReplacer(": {payload: 1000B}", ":", "rate: 100Gbps", "mtu: 500B").Replace(sample)
+	_, err := Parse("f", []byte(text))
+	want := "f:15: links[1].mtu: a payload of 1000B makes frames of 1078B, above the mtu of 500B of link s0-s1: want a payload of at most 420B"
+	if fmt.Sprint(err) != want {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAllFaultsComeAtOnceInTheOrderOfLines(t *testing.T) {
+	text := strings.NewReplacer("seed: 7", "seed: x", "from: h0, ", "from: h9, ", "delay: 5us", "delay: 0us",
+		"wmax: 0.5", "wmax: 5").Replace(sample)
+	_, err := Parse("f", []byte(text))
+	var faults *Faults
+	if !errors.As(err, &faults) {
+		t.Fatalf("%v is no *Faults", err)
+	}
+	want := []string{"seed", "defaults.link.delay", "flows[0].from", "schemes.pcn.wmax"}
+	for i, key := range want {
+		if len(faults.List) != len(want) || faults.List[i].Key != key {
+			t.Fatalf("want %v, got\n%v", want, err)
+		}
+	}
+}
+
+func TestAFaultOfManyFlowsIsSaidOnce(t *testing.T) {
+	_, err := Parse("f", []byte(spoilt(t, "at: 100us", "at: 5ms, flows_per_sender: 1000")))
+	if err == nil || strings.Count(err.Error(), "\n") != 0 {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAnEmptyFileIsAFault(t *testing.T) {
+	for _, text := range []string{"", "# nothing\n", "null\n", "[]\n", "7\n"} {
+		if _, err := Parse("f", []byte(text)); err == nil || !strings.HasPrefix(err.Error(), "f:1") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
