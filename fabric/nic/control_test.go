@@ -108,3 +108,22 @@ func TestMalformed(t *testing.T) {
 		}
 	}
 }
+
+// Nor does a NIC take an acknowledgement with a syndrome that it does not know, or
+// a PFC frame with bytes where none belong.
+func TestMalformedControl(t *testing.T) {
+	var nak, pause frame.Frame
+	p := frame.Packet{Src: frame.HostIP(1), Dst: frame.HostIP(0), AETH: frame.AETH{Syndrome: 0x62},
+		BTH: frame.BTH{Opcode: frame.Acknowledge, DestQP: frame.SenderQP(0)}}
+	p.Build(&nak)
+	pause = pfc(dataPrio, 9)
+	pause.Header()[59] = 1
+	for _, f := range []frame.Frame{nak, pause} {
+		n := mustNew(t, config(0, []FlowConfig{flow(0, 5000)}))
+		var out fabric.Out
+		n.Arrive(1, 0, &f, &out)
+		if len(out.Notes) != 1 || out.Notes[0].Kind != fabric.Malformed || n.pause.held != 0 {
+			t.Errorf("%v: %+v", f.Class(), out.Notes)
+		}
+	}
+}

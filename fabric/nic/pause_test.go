@@ -22,7 +22,9 @@ func (b *fabricBench) startsWithin(host int, from, to unit.Time, keep func(*fram
 // PAUSE holds its class from the frame boundary on, for quanta of 512 bit times;
 // the frame in transmission is completed first.
 func TestPauseHoldsForItsQuanta(t *testing.T) {
-	b := newBench(t, 2, []FlowConfig{flow(0, Endless)})
+	late := flow(1, Endless)
+	late.Start = 15 * us // its start gives the NIC a tick during the pause
+	b := newBench(t, 2, []FlowConfig{flow(0, Endless), late})
 	at := 10*us + 1
 	b.inject(0, at, pfc(dataPrio, 1000)) // 12.8 us at 40 Gbit/s
 	b.run(60 * us)

@@ -74,6 +74,17 @@ func TestAckReqIsAnsweredAtOnce(t *testing.T) {
 	}
 }
 
+// The last packet of a message is acknowledged at once, also unasked.
+func TestLastOfAMessageIsAcknowledgedAtOnce(t *testing.T) {
+	n := mustNew(t, config(1, []FlowConfig{flow(0, 1000)}, func(c *Config) { c.AckEvery = 100 }))
+	var out fabric.Out
+	f := dataFrame(frame.WriteOnly, 0, 1000, 1000)
+	n.Arrive(1, 0, &f, &out)
+	if f.AckReq() || n.control.count != 1 {
+		t.Errorf("%d ACKs queued", n.control.count)
+	}
+}
+
 // A gap is reported by one NAK with the expected PSN, until it is filled.
 // The sender goes back to it and sends everything from there on again.
 func TestOneNAKPerGapAndGoBackN(t *testing.T) {
@@ -177,6 +188,10 @@ func TestNoTimeoutWithoutNeed(t *testing.T) {
 		t.Error("fired although it is off")
 	}
 	b = newBench(t, 2, []FlowConfig{flow(0, 10_000)}, func(c *Config) { c.Timeout = 100 * us })
+	b.run(20 * us)
+	if at, ok := b.nics[0].Next(); ok {
+		t.Errorf("wants a tick at %v with nothing in flight", at)
+	}
 	b.run(10 * unit.Millisecond)
 	if len(b.noted(0, fabric.TimedOut)) != 0 {
 		t.Error("fired although everything was acknowledged")
@@ -194,6 +209,34 @@ func TestTimerRestsWhileTheResendIsPaused(t *testing.T) {
 	}
 	if len(b.noted(0, fabric.Completed)) != 1 {
 		t.Error("not completed")
+	}
+}
+
+// An ACK that comes after the sender went back saves what it covers from being
+// sent again.
+func TestLateACKAfterGoingBack(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, 3000)}, func(c *Config) { c.Timeout = 7 * us })
+	b.inject(0, 5*us, pfc(dataPrio, 3000)) // until 43 us; the ACKs are in from 10 us on
+	b.run(unit.Millisecond)
+	if len(b.noted(0, fabric.TimedOut)) != 1 || len(b.noted(0, fabric.Completed)) != 1 {
+		t.Fatal("wants one expiry and a completion")
+	}
+	if got := psns(b.from(0, isData)); !slices.Equal(got, []uint32{0, 1, 2}) {
+		t.Errorf("sent %v", got)
+	}
+}
+
+// At most half of the PSN space is unacknowledged, so that a PSN names one packet.
+func TestUnacknowledgedPacketsStayBelowHalfOfThePSNSpace(t *testing.T) {
+	n := mustNew(t, config(0, []FlowConfig{flow(0, Endless)}))
+	s := &n.senders[0]
+	s.started, s.next = true, 1<<23-1
+	if s.pending() {
+		t.Error("sends on")
+	}
+	s.acked++
+	if !s.pending() {
+		t.Error("does not send on after an ACK")
 	}
 }
 
@@ -275,5 +318,35 @@ func TestWindow(t *testing.T) {
 		if len(b.noted(0, fabric.Completed)) != 1 {
 			t.Errorf("window of %d: not completed", c.window)
 		}
+	}
+}
+
+// stepping is a reaction point that halves its rate at each tick, every 10 us.
+type stepping struct {
+	*cc.Fixed
+	rate unit.Rate
+	next unit.Time
+}
+
+func (s *stepping) Rate() unit.Rate         { return s.rate }
+func (s *stepping) Next() (unit.Time, bool) { return s.next, s.rate > gbps }
+func (s *stepping) Tick(now unit.Time)      { s.rate, s.next = s.rate/2, now+10*us }
+
+// The NIC ticks a reaction point at its instants and follows its rate, until the
+// flow is complete.
+func TestTimersOfTheReactionPoint(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, 100_000)})
+	b.nics[0].senders[0].cc = &stepping{rate: testRate, next: 5 * us}
+	b.run(unit.Millisecond)
+	var at []unit.Time
+	for _, n := range b.noted(0, fabric.RateChanged) {
+		at = append(at, n.At)
+	}
+	if want := []unit.Time{5 * us, 15 * us, 25 * us, 35 * us}; !slices.Equal(at[:4], want) {
+		t.Errorf("the rate moved at %v, want %v", at, want)
+	}
+	done := b.noted(0, fabric.Completed)
+	if len(done) != 1 || at[len(at)-1] > done[0].At {
+		t.Errorf("completed %+v, the rate moved at %v", done, at)
 	}
 }
