@@ -18,12 +18,14 @@ type advance struct {
 	hops   int64
 }
 
-// progress draws a bar on standard error where that is a terminal.
+// progress draws a bar on standard error where that is a terminal, and writes a
+// line per tenth of the run where it is not.
 type progress struct {
 	bar      *progressbar.ProgressBar
 	scheme   string
 	duration unit.Time
 	start    time.Time
+	tenths   int64 // written
 }
 
 func newProgress(s *topology.Scenario) *progress {
@@ -43,13 +45,19 @@ func newProgress(s *topology.Scenario) *progress {
 
 // show moves the bar to a.
 func (p *progress) show(a advance) {
-	if p.bar == nil {
+	elapsed := time.Since(p.start)
+	text := fmt.Sprintf("%-6s %7.3f of %.3f ms  %5.2f M frame-hops/s", p.scheme,
+		a.fabric.Seconds()*1e3, p.duration.Seconds()*1e3, float64(a.hops)/elapsed.Seconds()/1e6)
+	if p.bar != nil {
+		p.bar.Describe(text)
+		_ = p.bar.Set64(int64(min(a.fabric, p.duration) / unit.Nanosecond)) // a bar that cannot be drawn stops nothing
 		return
 	}
-	speed := float64(a.hops) / time.Since(p.start).Seconds() / 1e6
-	p.bar.Describe(fmt.Sprintf("%-6s %7.3f of %.3f ms  %5.2f M frame-hops/s",
-		p.scheme, a.fabric.Seconds()*1e3, p.duration.Seconds()*1e3, speed))
-	_ = p.bar.Set64(int64(min(a.fabric, p.duration) / unit.Nanosecond)) // a bar that cannot be drawn stops nothing
+	if tenths := int64(a.fabric) / max(int64(p.duration)/10, 1); tenths > p.tenths && a.fabric < p.duration {
+		p.tenths = tenths
+		left := time.Duration(float64(elapsed) * (float64(p.duration)/float64(a.fabric) - 1))
+		fmt.Fprintf(os.Stderr, "%s  %.1f s left\n", text, left.Seconds())
+	}
 }
 
 // finish takes the bar away.

@@ -1,0 +1,63 @@
+package e2e
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// short is enough fabric time for the burst, PAUSE and the first notifications.
+const short = "1500us"
+
+func TestProcessesOverNATSGiveTheSameRunAsMemory(t *testing.T) {
+	memory := start(t, "--bus", "memory", "--duration", short).results(t)
+	for range 2 {
+		nats := start(t, "--bus", "nats", "--duration", short).results(t)
+		if diff := cmp.Diff(digests(memory), digests(nats)); diff != "" {
+			t.Fatalf("digests differ (-memory +nats):\n%s", diff)
+		}
+		for i, m := range memory.Runs {
+			n := nats.Runs[i]
+			if m.FrameHops != n.FrameHops || m.Tree != n.Tree || m.Loss != n.Loss || m.Drops != n.Drops {
+				t.Errorf("%s: the figures differ: %+v and %+v", m.Scheme, m, n)
+			}
+			if diff := cmp.Diff(m.Pauses, n.Pauses); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(m.Flows, n.Flows); diff != "" {
+				t.Error(diff)
+			}
+		}
+	}
+}
+
+func TestAnotherSeedGivesAnotherRun(t *testing.T) {
+	one := digests(start(t, "--bus", "memory", "--duration", short, "--seed", "1").results(t))
+	two := digests(start(t, "--bus", "memory", "--duration", short, "--seed", "2").results(t))
+	for scheme, d := range one {
+		if d == two[scheme] {
+			t.Errorf("%s: seeds 1 and 2 give digest %s", scheme, d)
+		}
+	}
+}
+
+// The folder that a run writes repeats it.
+func TestTheFolderReproducesTheRun(t *testing.T) {
+	first := start(t, "--bus", "memory", "--duration", short, "--scheme", "pcn", "--seed", "7")
+	want := digests(first.results(t))
+	again := start(t, first.dir+"/out/scenario.yaml", "--bus", "memory", "--scheme", "pcn")
+	if diff := cmp.Diff(want, digests(again.results(t))); diff != "" {
+		t.Fatal(diff)
+	}
+}
+
+// An idle NIC promises silence once and costs nothing: a handful of envelopes in
+// the whole run.
+func TestIdleNICsSendAHandfulOfEnvelopes(t *testing.T) {
+	out := start(t, "--bus", "nats", "--duration", "250us", "--scheme", "pfc").results(t) // before the burst
+	for _, n := range out.Runs[0].Nodes {
+		if n.Name != "h0" && n.Name != "h1" && n.Name[0] == 'h' && n.Envelopes > 10 {
+			t.Errorf("%s has nothing to do and sent %d envelopes", n.Name, n.Envelopes)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+)
+
+// long is a run that lasts well beyond its first line of progress.
+const long = "20ms"
+
+// child is a process that the program has started.
+type child struct {
+	args []string
+	fd   int // pidfd: it becomes readable when the process ends
+	pid  int
+}
+
+// children lists the processes whose parent is pid.
+func children(t *testing.T, pid int) (list []child) {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range stats {
+		stat, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		if fields[1] != strconv.Itoa(pid) {
+			continue
+		}
+		id, _ := strconv.Atoi(strings.Split(path, "/")[2])
+		cmdline, _ := os.ReadFile(filepath.Dir(path) + "/cmdline")
+		fd, err := unix.PidfdOpen(id, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = unix.Close(fd) })
+		list = append(list, child{strings.Split(strings.Trim(string(cmdline), "\x00"), "\x00"), fd, id})
+	}
+	return list
+}
+
+// find gives the child whose command line has the word.
+func find(t *testing.T, list []child, word string) child {
+	t.Helper()
+	for _, c := range list {
+		for _, a := range c.args[1:] {
+			if a == word {
+				return c
+			}
+		}
+	}
+	t.Fatalf("no process %q among %d", word, len(list))
+	return child{}
+}
+
+// gone waits until every child has ended; one that does not within ten seconds
+// fails the test.
+func gone(t *testing.T, list []child) {
+	t.Helper()
+	for _, c := range list {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLIN}}, 10_000)
+		if err != nil || n == 0 {
+			t.Errorf("still there: process %d, %v (%v)", c.pid, c.args[1:], err)
+		}
+	}
+}
+
+// One process each for the bus, the controller and the 20 nodes.
+func TestEveryNodeIsAProcess(t *testing.T) {
+	r := start(t, "--bus", "nats", "--scheme", "pcn", "--duration", long)
+	r.underWay(t)
+	list := children(t, r.Process.Pid)
+	if len(list) != 22 {
+		t.Errorf("%d processes, want 22", len(list))
+	}
+	for i := range 16 {
+		find(t, list, fmt.Sprintf("h%d", i))
+	}
+	out := r.results(t)
+	gone(t, list)
+	for _, n := range out.Runs[0].Nodes {
+		if n.MaxRSS > 30<<20 {
+			t.Errorf("%s: %d MiB of memory, want less than 30", n.Name, n.MaxRSS>>20)
+		}
+	}
+}
+
+func TestTheRunSurvivesTheBus(t *testing.T) {
+	want := start(t, "--bus", "memory", "--scheme", "pcn", "--duration", long).results(t)
+	r := start(t, "--bus", "nats", "--scheme", "pcn", "--duration", long)
+	r.underWay(t)
+	bus := find(t, children(t, r.Process.Pid), "bus")
+	if err := syscall.Kill(bus.pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(digests(want), digests(r.results(t))); diff != "" {
+		t.Fatalf("the bus was killed and the run differs:\n%s", diff)
+	}
+}
+
+func TestADeadNodeEndsTheRunByName(t *testing.T) {
+	r := start(t, "--bus", "nats", "--scheme", "pfc", "--duration", long)
+	r.underWay(t)
+	list := children(t, r.Process.Pid)
+	if err := syscall.Kill(find(t, list, "h5").pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	log, err := r.end()
+	if err == nil || !strings.Contains(log, "h5") || !strings.Contains(log, "killed") {
+		t.Errorf("h5 was killed, and the run ended with %v:\n%s", err, log)
+	}
+	gone(t, list)
+}
+
+func TestCtrlCLeavesNothingBehind(t *testing.T) {
+	r := start(t, "--bus", "nats", "--scheme", "pfc", "--duration", long)
+	r.underWay(t)
+	list := children(t, r.Process.Pid)
+	if err := r.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if log, err := r.end(); err == nil {
+		t.Errorf("an interrupted run ended well:\n%s", log)
+	}
+	gone(t, list)
+}
+
+func TestACrashLeavesNothingBehind(t *testing.T) {
+	r := start(t, "--bus", "nats", "--scheme", "pfc", "--duration", long)
+	r.underWay(t)
+	list := children(t, r.Process.Pid)
+	if err := r.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.end(); err == nil {
+		t.Error("a killed run ended well")
+	}
+	gone(t, list)
+}

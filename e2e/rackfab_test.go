@@ -1,0 +1,104 @@
+// Package e2e runs the program as its users do: the same scenarios in memory and
+// over NATS with one process per node, and with the faults that a machine has.
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric/measure"
+)
+
+// program is the binary under test, built once.
+var program string
+
+func TestMain(m *testing.M) {
+	os.Exit(withProgram(m.Run))
+}
+
+func withProgram(run func() int) int {
+	dir, err := os.MkdirTemp("", "rackfab-e2e-")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	program = filepath.Join(dir, "rackfab")
+	if out, err := exec.Command("go", "build", "-o", program, "../cmd/rackfab").CombinedOutput(); err != nil {
+		panic(string(out))
+	}
+	return run()
+}
+
+// run is a `rackfab run` that is under way.
+type run struct {
+	*exec.Cmd
+	log    *bufio.Reader // standard error
+	seen   bytes.Buffer  // of the log
+	output bytes.Buffer
+	dir    string
+}
+
+// start begins `rackfab run` with the flags given.
+func start(t *testing.T, flags ...string) *run {
+	t.Helper()
+	r := &run{dir: t.TempDir()}
+	args := append([]string{"run", "--json", "--out", filepath.Join(r.dir, "out")}, flags...)
+	r.Cmd = exec.Command(program, args...)
+	r.Stdout = &r.output
+	log, err := r.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.log = bufio.NewReader(io.TeeReader(log, &r.seen))
+	if err := r.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Process.Kill() }) // has ended, if the test went well
+	return r
+}
+
+// underWay waits for the first line of progress.
+func (r *run) underWay(t *testing.T) {
+	t.Helper()
+	line, err := r.log.ReadString('\n')
+	if err != nil || !strings.Contains(line, "frame-hops") {
+		rest, _ := io.ReadAll(r.log)
+		t.Fatalf("no progress, but %q %v %s", line, err, rest)
+	}
+}
+
+// end waits for the end and gives the log and the error.
+func (r *run) end() (string, error) {
+	_, _ = io.Copy(io.Discard, r.log)
+	err := r.Wait()
+	return r.seen.String(), err
+}
+
+// results waits for the end and reads results.json from standard output.
+func (r *run) results(t *testing.T) *measure.Results {
+	t.Helper()
+	if log, err := r.end(); err != nil {
+		t.Fatalf("%v\n%s", err, log)
+	}
+	var out measure.Results
+	if err := json.Unmarshal(r.output.Bytes(), &out); err != nil {
+		t.Fatal(err)
+	}
+	return &out
+}
+
+// digests gives the digest of each scheme.
+func digests(r *measure.Results) map[string]string {
+	all := map[string]string{}
+	for _, run := range r.Runs {
+		all[run.Scheme] = run.Digest
+	}
+	return all
+}
