@@ -96,17 +96,16 @@ func prepare(c *cobra.Command, name string, f runFlags) ([]*topology.Scenario, e
 	if err != nil {
 		return nil, err
 	}
+	var o topology.Overrides
 	if c.Flags().Changed("seed") {
-		base.Seed = f.seed
+		o.Seed = &f.seed
 	}
 	if f.duration != "" {
-		d, err := unit.ParseTime(f.duration)
-		if err != nil || d <= 0 {
+		if o.Duration, err = unit.ParseTime(f.duration); err != nil || o.Duration <= 0 {
 			return nil, fmt.Errorf("--duration %q: want a span above 0, such as 8ms", f.duration)
 		}
-		base.Duration = d
 	}
-	if base, err = reread(base); err != nil {
+	if base, err = base.Override(o); err != nil {
 		return nil, fmt.Errorf("with the flags given: %w", err)
 	}
 	if f.bus != "nats" && f.bus != "memory" {
@@ -122,16 +121,6 @@ func prepare(c *cobra.Command, name string, f runFlags) ([]*topology.Scenario, e
 		scenarios = append(scenarios, &s)
 	}
 	return scenarios, nil
-}
-
-// reread writes the scenario and reads it again: what was changed is checked,
-// and what follows from it is derived anew.
-func reread(s *topology.Scenario) (*topology.Scenario, error) {
-	text, err := topology.Marshal(s)
-	if err != nil {
-		return nil, err
-	}
-	return topology.Parse(s.Name, text)
 }
 
 // schemeNames splits the flag; an empty one is every scheme there is.
