@@ -1,0 +1,139 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"google.golang.org/grpc"
+
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/unit"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/internal/serve"
+)
+
+// Client talks to a controller.
+type Client struct {
+	conn *grpc.ClientConn
+	api  rackfabv1.FabricServiceClient
+}
+
+// Dial gives a client of the controller at address, "host:port". The first call
+// finds out whether it is there.
+func Dial(address string) (*Client, error) {
+	conn, err := serve.Dial(address)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{conn: conn, api: rackfabv1.NewFabricServiceClient(conn)}, nil
+}
+
+// Close ends the connection and all calls on it.
+func (c *Client) Close() error { return c.conn.Close() }
+
+// Request says what to run.
+type Request struct {
+	ID       string // 1 to 64 letters, digits, "-" and "_"
+	Scenario []byte // YAML, less than 4 MiB
+	Quiet    bool   // leave out the notes of every frame
+}
+
+// Progress says how far a run is.
+type Progress struct {
+	Time      unit.Time // fabric time that every node has passed
+	FrameHops int64     // frames taken from links
+	Envelopes int64     // messages sent on the bus
+	Seconds   float64   // wall time since the start
+}
+
+// Report is the outcome of a run.
+type Report struct {
+	Digest uint64
+	Progress
+	Nodes []NodeReport // in the order of the scenario
+}
+
+// NodeReport is one node's part.
+type NodeReport struct {
+	Result  *measure.NodeResult
+	Resends int64 // envelopes that the bus had lost
+	MaxRSS  int64 // largest resident set of the process in bytes, 0 if unknown
+}
+
+// Results gives the nodes' measurements, for measure.Merge.
+func (r *Report) Results() []*measure.NodeResult {
+	list := make([]*measure.NodeResult, len(r.Nodes))
+	for i, n := range r.Nodes {
+		list[i] = n.Result
+	}
+	return list
+}
+
+// Run runs a scenario on the controller's rack and gives its outcome; progress,
+// if not nil, is called a few times a second. FailedNode tells which node an
+// error blames.
+func (c *Client) Run(ctx context.Context, q Request, progress func(Progress)) (*Report, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := c.api.RunScenario(ctx, &rackfabv1.RunScenarioRequest{RunId: q.ID, Scenario: q.Scenario, Quiet: q.Quiet})
+	if err != nil {
+		return nil, err
+	}
+	var nodes []NodeReport
+	for {
+		message, err := stream.Recv()
+		if err != nil {
+			return nil, err
+		}
+		switch event := message.GetEvent().(type) {
+		case *rackfabv1.RunScenarioResponse_Progress:
+			if progress != nil {
+				progress(fromProto(event.Progress))
+			}
+		case *rackfabv1.RunScenarioResponse_Node:
+			n, err := nodeReport(event.Node)
+			if err != nil {
+				return nil, err
+			}
+			nodes = append(nodes, n)
+		case *rackfabv1.RunScenarioResponse_Report:
+			return &Report{Digest: event.Report.GetDigest(), Progress: fromProto(event.Report.GetProgress()), Nodes: nodes}, nil
+		}
+	}
+}
+
+// Nodes lists the nodes that the controller has heard of, by name.
+func (c *Client) Nodes(ctx context.Context) ([]*rackfabv1.NodeInfo, error) {
+	list, err := c.api.ListNodes(ctx, &rackfabv1.ListNodesRequest{})
+	if err != nil {
+		return nil, err
+	}
+	return list.GetNodes(), nil
+}
+
+// FailedNode tells which node an error of Run blames, "" if none.
+func FailedNode(err error) string {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if name := serve.FailedNode(err); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+func nodeReport(n *rackfabv1.NodeReport) (NodeReport, error) {
+	f := n.GetFinished()
+	result := &measure.NodeResult{}
+	if err := json.Unmarshal(f.GetResultJson(), result); err != nil {
+		return NodeReport{}, fmt.Errorf("result of node %s: %w", n.GetNode(), err)
+	}
+	return NodeReport{Result: result, Resends: f.GetResends(), MaxRSS: f.GetMaxRssBytes()}, nil
+}
+
+func fromProto(p *rackfabv1.FabricProgress) Progress {
+	return Progress{
+		Time: unit.Time(p.GetFabricTimePs()), FrameHops: p.GetFrameHops(), Envelopes: p.GetEnvelopes(), Seconds: p.GetSeconds(),
+	}
+}

@@ -1,0 +1,62 @@
+// Package controller is the front door of a rack: the process that waits for the
+// nodes, takes them through a run together and gathers their results, and the
+// client that talks to it. It knows who takes part and in which step the run is;
+// it sees no frame.
+package controller
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/rackfab/rackfab/bus"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/internal/discovery"
+	"github.com/rackfab/rackfab/services/internal/serve"
+)
+
+// NodeLimit is how long the controller waits by default for its nodes to come
+// up, and then to be ready.
+const NodeLimit = 30 * time.Second
+
+// Options say where a controller works.
+type Options struct {
+	Bus       string        // URL of the bus, "nats://127.0.0.1:4222"
+	Rack      string        // name of the rack on the bus
+	Listen    string        // address of the gRPC server, "" a free loopback port
+	NodeLimit time.Duration // 0 is NodeLimit
+	Ready     io.Writer     // gets one line of JSON once the controller answers; may be nil
+}
+
+// Main runs a controller process until ctx ends.
+func Main(ctx context.Context, o Options) error {
+	conn, err := bus.Dial(o.Bus, "controller")
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return Serve(ctx, conn, o)
+}
+
+// Serve is Main on a bus connection that the caller owns; o.Bus does not matter.
+func Serve(ctx context.Context, conn bus.Conn, o Options) error {
+	directory, err := discovery.Watch(conn, o.Rack)
+	if err != nil {
+		return err
+	}
+	defer directory.Close()
+	server, err := serve.Listen(o.Listen)
+	if err != nil {
+		return err
+	}
+	if o.NodeLimit == 0 {
+		o.NodeLimit = NodeLimit
+	}
+	rackfabv1.RegisterFabricServiceServer(server, newService(ctx, directory, o.NodeLimit))
+	if err := serve.Announce(o.Ready, "controller", server.Address()); err != nil {
+		server.Close()
+		return fmt.Errorf("announce: %w", err)
+	}
+	return server.Serve(ctx)
+}

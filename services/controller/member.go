@@ -1,0 +1,61 @@
+package controller
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/internal/serve"
+)
+
+// member is a node in a run. Its stream is written to by take before the first
+// event, and by the run after it.
+type member struct {
+	name, address string
+	stream        rackfabv1.NodeService_RunClient
+	ready         bool
+	progress      *rackfabv1.RunProgress
+	finished      *rackfabv1.RunFinished
+}
+
+// take opens the node's stream, sends the config and hands on what comes, the
+// error that ends the stream last, until ctx ends.
+func (m *member) take(ctx context.Context, config *rackfabv1.RunConfig, events chan<- event) {
+	hand := func(e event) {
+		select {
+		case events <- e:
+		case <-ctx.Done():
+		}
+	}
+	conn, err := serve.Dial(m.address)
+	if err != nil {
+		hand(event{member: m, err: err})
+		return
+	}
+	defer conn.Close()
+	if err := m.open(ctx, rackfabv1.NewNodeServiceClient(conn), config); err != nil {
+		hand(event{member: m, err: err})
+		return
+	}
+	for {
+		message, err := m.stream.Recv()
+		hand(event{member: m, message: message, err: err})
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (m *member) open(ctx context.Context, node rackfabv1.NodeServiceClient, config *rackfabv1.RunConfig) error {
+	stream, err := node.Run(ctx)
+	if err != nil {
+		return err
+	}
+	mine := proto.CloneOf(config)
+	mine.Node = m.name
+	m.stream = stream
+	// An error of Send says only that the stream has ended; Recv tells why.
+	_ = stream.Send(&rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Config{Config: mine}})
+	return nil
+}

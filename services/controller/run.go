@@ -1,0 +1,202 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/internal/discovery"
+	"github.com/rackfab/rackfab/services/internal/serve"
+)
+
+// reportEvery is the pause between two reports of progress, in wall time.
+const reportEvery = 200 * time.Millisecond
+
+// leaveLimit is how long nodes may take to leave a run that has finished.
+const leaveLimit = 3 * time.Second
+
+// run is one run of the rack. One goroutine, that of play, owns it; the members'
+// goroutines only hand it events.
+type run struct {
+	scenario *topology.Scenario
+	config   rackfabv1.RunConfig // without the node's name
+	limit    time.Duration       // for all nodes to be ready
+	stream   rackfabv1.FabricService_RunScenarioServer
+	members  []*member // in the order of the scenario
+	events   chan event
+	began    time.Time
+	wall     time.Duration // once finished
+
+	ready, finished, left int // how many members are that far
+}
+
+// event is what a member has received, or the error that ended its stream.
+type event struct {
+	*member
+	message *rackfabv1.RunResponse
+	err     error // io.EOF if the node ended the stream without complaint
+}
+
+func newRun(s *topology.Scenario, hellos []discovery.Hello, limit time.Duration, stream rackfabv1.FabricService_RunScenarioServer) *run {
+	r := &run{scenario: s, limit: limit, stream: stream, events: make(chan event), began: time.Now()}
+	for _, h := range hellos {
+		r.members = append(r.members, &member{name: h.Name, address: h.Address})
+	}
+	return r
+}
+
+// play takes all nodes through the run. The first node that fails ends it: the
+// error names it, and the end of ctx takes all others out of the run.
+func (r *run) play(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for _, m := range r.members {
+		go m.take(ctx, &r.config, r.events)
+	}
+	limit := time.NewTimer(r.limit)
+	defer limit.Stop()
+	tick := time.NewTicker(reportEvery)
+	defer tick.Stop()
+	for r.left < len(r.members) {
+		select {
+		case e := <-r.events:
+			if err := r.handle(e); err != nil {
+				return err
+			}
+			if r.finished == len(r.members) {
+				limit.Reset(leaveLimit)
+			} else if r.ready == len(r.members) {
+				limit.Stop()
+			}
+		case <-tick.C:
+			if err := r.show(); err != nil {
+				return err
+			}
+		case <-limit.C:
+			if r.finished == len(r.members) {
+				return nil
+			}
+			return r.late()
+		case <-ctx.Done():
+			return status.FromContextError(ctx.Err()).Err()
+		}
+	}
+	return nil
+}
+
+// handle takes one step further: start when all are ready, stop when all have
+// finished.
+func (r *run) handle(e event) error {
+	if e.err != nil {
+		return r.gone(e)
+	}
+	switch event := e.message.GetEvent().(type) {
+	case *rackfabv1.RunResponse_Ready:
+		e.ready = true
+		if r.ready++; r.ready == len(r.members) {
+			return r.tell(&rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Start{Start: &rackfabv1.RunStart{}}})
+		}
+	case *rackfabv1.RunResponse_Progress:
+		if e.finished == nil {
+			e.progress = event.Progress
+		}
+	case *rackfabv1.RunResponse_Finished:
+		if e.finished != nil {
+			return serve.NodeFailed(e.name, errors.New("finished twice"))
+		}
+		e.finished, e.progress = event.Finished, event.Finished.GetProgress()
+		if r.finished++; r.finished == len(r.members) {
+			r.wall = time.Since(r.began)
+			return r.tell(&rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Stop{Stop: &rackfabv1.RunStop{}}})
+		}
+	}
+	return nil
+}
+
+// gone handles the end of a member's stream: the aim after stop, a failure
+// before.
+func (r *run) gone(e event) error {
+	if r.finished == len(r.members) {
+		r.left++
+		return nil
+	}
+	if errors.Is(e.err, io.EOF) {
+		e.err = errors.New("left the run before its end")
+	}
+	return serve.NodeFailed(e.name, e.err)
+}
+
+// tell sends a step to every member. A stream that cannot take it ends, and its
+// error arrives as an event.
+func (r *run) tell(step *rackfabv1.RunRequest) error {
+	for _, m := range r.members {
+		if err := m.stream.Send(step); err != nil && !errors.Is(err, io.EOF) {
+			return serve.NodeFailed(m.name, err)
+		}
+	}
+	if r.finished == 0 {
+		r.began = time.Now()
+	}
+	return nil
+}
+
+// late is the error of a run whose nodes are not ready in time.
+func (r *run) late() error {
+	var names []string
+	for _, m := range r.members {
+		if !m.ready {
+			names = append(names, m.name)
+		}
+	}
+	return status.Errorf(codes.FailedPrecondition, "nodes that were not ready within %v: %s", r.limit, strings.Join(names, ", "))
+}
+
+// show reports progress to the client.
+func (r *run) show() error {
+	if r.ready < len(r.members) || r.finished == len(r.members) {
+		return nil
+	}
+	p := &rackfabv1.RunScenarioResponse_Progress{Progress: r.progress()}
+	if err := r.stream.Send(&rackfabv1.RunScenarioResponse{Event: p}); err != nil {
+		return fmt.Errorf("report progress: %w", err)
+	}
+	return nil
+}
+
+// progress sums up the members': the least fabric time, all hops and envelopes.
+func (r *run) progress() *rackfabv1.FabricProgress {
+	sum := &rackfabv1.FabricProgress{FabricTimePs: int64(r.scenario.Duration), Seconds: r.seconds()}
+	for _, m := range r.members {
+		sum.FabricTimePs = min(sum.FabricTimePs, m.progress.GetFabricTimePs())
+		sum.FrameHops += m.progress.GetFrameHops()
+		sum.Envelopes += m.progress.GetEnvelopes()
+	}
+	return sum
+}
+
+// seconds is the wall time from start to the last node's finish, or to now.
+func (r *run) seconds() float64 {
+	if r.wall > 0 {
+		return r.wall.Seconds()
+	}
+	return time.Since(r.began).Seconds()
+}
+
+// byName gives the values in the order of their keys.
+func byName(m map[string]uint64) []uint64 {
+	list := make([]uint64, 0, len(m))
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		list = append(list, m[name])
+	}
+	return list
+}

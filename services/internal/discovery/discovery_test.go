@@ -1,0 +1,119 @@
+package discovery
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/fabric/topology"
+)
+
+func watch(t *testing.T, conn bus.Conn, rack string) *Directory {
+	t.Helper()
+	d, err := Watch(conn, rack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.Close)
+	return d
+}
+
+func announce(t *testing.T, conn bus.Conn, rack string, h Hello) func() {
+	t.Helper()
+	stop, err := Announce(conn, rack, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stop
+}
+
+// A node that started before the controller is asked; one that starts after it
+// says hello by itself.
+func TestWaitFindsEarlyAndLateNodes(t *testing.T) {
+	m := bus.NewMemory()
+	early := Hello{Name: "h0", Kind: topology.NIC, Address: "127.0.0.1:1", PID: 11}
+	late := Hello{Name: "s0", Kind: topology.Switch, Address: "127.0.0.1:2", PID: 12}
+	defer announce(t, m.Dial(), "r", early)()
+	d := watch(t, m.Dial(), "r")
+	found := make(chan []Hello, 1)
+	go func() {
+		hellos, err := d.Wait(t.Context(), []string{"s0", "h0"})
+		if err != nil {
+			t.Error(err)
+		}
+		found <- hellos
+	}()
+	defer announce(t, m.Dial(), "r", late)()
+	if got := <-found; !slices.Equal(got, []Hello{late, early}) {
+		t.Fatalf("found %v", got)
+	}
+	if got := d.Nodes(); !slices.Equal(got, []Hello{early, late}) {
+		t.Fatalf("nodes by name: %v", got)
+	}
+}
+
+func TestWaitNamesMissingNodes(t *testing.T) {
+	m := bus.NewMemory()
+	d := watch(t, m.Dial(), "r")
+	defer announce(t, m.Dial(), "r", Hello{Name: "h1"})()
+	defer announce(t, m.Dial(), "other", Hello{Name: "h2"})() // of another rack
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := d.Wait(ctx, []string{"h0", "h1", "h2"})
+	var missing *MissingError
+	if !errors.As(err, &missing) || !slices.Equal(missing.Names, []string{"h0", "h2"}) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestForgottenNodeIsAskedAgain(t *testing.T) {
+	m := bus.NewMemory()
+	d := watch(t, m.Dial(), "r")
+	defer announce(t, m.Dial(), "r", Hello{Name: "h0", PID: 1})()
+	d.Forget("h0")
+	if got := d.Nodes(); len(got) != 0 {
+		t.Fatalf("still knows %v", got)
+	}
+	if _, err := d.Wait(t.Context(), []string{"h0"}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLaterHelloCounts(t *testing.T) {
+	m := bus.NewMemory()
+	d := watch(t, m.Dial(), "r")
+	announce(t, m.Dial(), "r", Hello{Name: "h0", PID: 1})()
+	announce(t, m.Dial(), "r", Hello{Name: "h0", PID: 2})()
+	if got := d.Nodes(); len(got) != 1 || got[0].PID != 2 {
+		t.Fatalf("got %v", got)
+	}
+}
+
+func TestRefusesNamesThatNoSubjectCarries(t *testing.T) {
+	conn := bus.NewMemory().Dial()
+	if _, err := Announce(conn, "r", Hello{Name: "h 0"}); err == nil {
+		t.Error("announced a name with a space")
+	}
+	if _, err := Announce(conn, "a.b", Hello{Name: "h0"}); err == nil {
+		t.Error("announced to a rack with a dot")
+	}
+	if _, err := Watch(conn, ""); err == nil {
+		t.Error("watched a rack without a name")
+	}
+}
+
+func FuzzTake(f *testing.F) {
+	f.Add([]byte(`{"name":"h0","kind":"nic"}`))
+	f.Add([]byte(`[]`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d := watch(t, bus.NewMemory().Dial(), "r")
+		d.take(data)
+		for _, h := range d.Nodes() {
+			if h.Name == "" {
+				t.Fatal("took a hello without a name")
+			}
+		}
+	})
+}

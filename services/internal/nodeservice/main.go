@@ -1,0 +1,70 @@
+package nodeservice
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/fabric/topology"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/internal/discovery"
+	"github.com/rackfab/rackfab/services/internal/serve"
+)
+
+// Options say which node a process is and where it works.
+type Options struct {
+	Name   string    // of the node in its scenarios
+	Bus    string    // URL of the bus, "nats://127.0.0.1:4222"
+	Rack   string    // name of the rack on the bus
+	Listen string    // address of the gRPC server, "" a free loopback port
+	Ready  io.Writer // gets one line of JSON once the node answers; may be nil
+}
+
+// Settings of a node's process; the environment variables GOMAXPROCS and GOGC
+// take precedence. A rack has more nodes than the machine has processors, and a
+// node is one loop: more than one processor buys only wake-ups.
+const (
+	processors = 1
+	gcPercent  = 100
+)
+
+// Main runs the process of a node of that kind until ctx ends.
+func Main(ctx context.Context, kind topology.NodeKind, o Options) error {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(processors)
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+	conn, err := bus.Dial(o.Bus, o.Name)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return Serve(ctx, conn, kind, o)
+}
+
+// Serve is Main on a bus connection that the caller owns; o.Bus does not matter.
+func Serve(ctx context.Context, conn bus.Conn, kind topology.NodeKind, o Options) error {
+	server, err := serve.Listen(o.Listen)
+	if err != nil {
+		return err
+	}
+	rackfabv1.RegisterNodeServiceServer(server, New(ctx, o.Name, kind, conn))
+	hello := discovery.Hello{Name: o.Name, Kind: kind, Address: server.Address(), PID: os.Getpid()}
+	stop, err := discovery.Announce(conn, o.Rack, hello)
+	if err != nil {
+		server.Close()
+		return fmt.Errorf("announce %s: %w", o.Name, err)
+	}
+	defer stop()
+	if err := serve.Announce(o.Ready, o.Name, server.Address()); err != nil {
+		server.Close()
+		return fmt.Errorf("announce %s: %w", o.Name, err)
+	}
+	return server.Serve(ctx)
+}

@@ -1,0 +1,40 @@
+package nodeservice
+
+import (
+	"encoding/json"
+	"fmt"
+
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/internal/runner"
+)
+
+func asReady(links int) *rackfabv1.RunResponse {
+	ready := &rackfabv1.RunReady{Links: int32(links)}
+	return &rackfabv1.RunResponse{Event: &rackfabv1.RunResponse_Ready{Ready: ready}}
+}
+
+func asProgress(p runner.Progress) *rackfabv1.RunResponse {
+	progress := &rackfabv1.RunProgress{FabricTimePs: int64(p.Now), FrameHops: p.FrameHops, Envelopes: p.Envelopes}
+	return &rackfabv1.RunResponse{Event: &rackfabv1.RunResponse_Progress{Progress: progress}}
+}
+
+// message completes the measurement with what the loop counted, and wraps it up.
+func (r *result) message() (*rackfabv1.RunResponse, error) {
+	m := r.measured
+	m.Digest, m.FrameHops, m.Envelopes, m.CPU = r.Digest, r.FrameHops, r.Envelopes, r.used.cpu.Seconds()
+	text, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("result of node %s: %w", m.Node, err)
+	}
+	finished := &rackfabv1.RunFinished{
+		Digest:     r.Digest,
+		ResultJson: text,
+		Progress: &rackfabv1.RunProgress{
+			FabricTimePs: int64(r.end), FrameHops: r.FrameHops, Envelopes: r.Envelopes,
+		},
+		Resends:     r.Resent,
+		CpuSeconds:  m.CPU,
+		MaxRssBytes: r.used.rss,
+	}
+	return &rackfabv1.RunResponse{Event: &rackfabv1.RunResponse_Finished{Finished: finished}}, nil
+}

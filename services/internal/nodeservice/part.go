@@ -1,0 +1,149 @@
+package nodeservice
+
+import (
+	"context"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/rack"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/internal/runner"
+	"github.com/rackfab/rackfab/services/internal/serve"
+)
+
+// part is the node's part in one run. It listens on the node's links from join
+// to leave.
+type part struct {
+	runner   *runner.Runner
+	recorder *measure.Recorder
+	links    int
+	progress chan runner.Progress // holds the latest that was not sent yet
+	finished chan result          // gets one value
+	before   usage                // at the start
+	cancel   context.CancelFunc   // ends the loop; nil before start
+	done     chan struct{}        // closed when the loop has ended
+}
+
+// result is what the node has done and measured at the end of the run.
+type result struct {
+	runner.Result
+	measured *measure.NodeResult
+	end      unit.Time
+	used     usage
+}
+
+// join makes the node's machine, puts it behind its links, and listens on them.
+func (s *Service) join(c *rackfabv1.RunConfig) (*part, error) {
+	if c == nil {
+		return nil, status.Error(codes.FailedPrecondition, "want config first")
+	}
+	scenario, index, err := s.find(c)
+	if err != nil {
+		return nil, err
+	}
+	machine, err := rack.Machine(scenario, index)
+	if err != nil {
+		return nil, serve.Invalid("scenario", "node %s: %v", s.name, err)
+	}
+	p := &part{
+		recorder: measure.NewRecorder(scenario, index),
+		progress: make(chan runner.Progress, 1),
+		finished: make(chan result, 1),
+		done:     make(chan struct{}),
+	}
+	ports := ports(scenario, index)
+	p.links = len(ports)
+	p.runner, err = runner.New(runner.Config{
+		Run: c.GetRunId(), Node: s.name, Machine: machine, Ports: ports, End: scenario.Duration, Conn: s.conn,
+		Quiet: c.GetQuiet(), Observe: p.recorder.Observe, Progress: p.show, Reached: p.reached,
+	})
+	if err != nil {
+		return nil, status.Error(codes.Internal, err.Error())
+	}
+	return p, nil
+}
+
+// find parses the scenario and finds this node in it.
+func (s *Service) find(c *rackfabv1.RunConfig) (*topology.Scenario, int, error) {
+	if c.GetNode() != s.name {
+		return nil, 0, serve.Invalid("node", "this is node %q, not %q", s.name, c.GetNode())
+	}
+	if err := bus.CheckToken(c.GetRunId()); err != nil {
+		return nil, 0, serve.Invalid("run_id", "%v", err)
+	}
+	scenario, err := topology.Parse("scenario", c.GetScenario())
+	if err != nil {
+		return nil, 0, serve.InvalidScenario(err)
+	}
+	for i, n := range scenario.Nodes {
+		if n.Name != s.name {
+			continue
+		}
+		if n.Kind != s.kind {
+			return nil, 0, serve.Invalid("node", "%q is a %s here, and a %s in the scenario", s.name, s.kind, n.Kind)
+		}
+		return scenario, i, nil
+	}
+	return nil, 0, serve.Invalid("node", "the scenario has no node %q", s.name)
+}
+
+// ports lists what is behind the node's ports.
+func ports(s *topology.Scenario, node int) []runner.Port {
+	ends := s.PortMap()[node]
+	list := make([]runner.Port, len(ends))
+	for i, end := range ends {
+		l := s.Links[end.Link]
+		list[i] = runner.Port{
+			Peer: s.Nodes[end.Peer].Name, PeerPort: end.PeerPort, Rate: l.Rate, Delay: l.Delay, Overhead: l.Overhead,
+		}
+	}
+	return list
+}
+
+// start sets the loop going until ctx ends or the node leaves. The channel gets
+// the error with which the loop ends.
+func (p *part) start(ctx context.Context) <-chan error {
+	ctx, p.cancel = context.WithCancel(ctx)
+	p.before = used()
+	ended := make(chan error, 1)
+	go func() {
+		defer close(p.done)
+		_, err := p.runner.Run(ctx)
+		ended <- err
+	}()
+	return ended
+}
+
+// leave stops listening and ends the loop.
+func (p *part) leave() {
+	if p.cancel == nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_, _ = p.runner.Run(ctx) // a Run that has ended has unsubscribed
+		return
+	}
+	p.cancel()
+	<-p.done
+}
+
+// show keeps the latest progress for the stream; the loop does not wait for it.
+func (p *part) show(latest runner.Progress) {
+	select {
+	case <-p.progress:
+	default:
+	}
+	p.progress <- latest // only the loop puts in, so there is room
+}
+
+// reached takes the result when the run's last event has been handled. The loop
+// hands no more notes to the recorder after that.
+func (p *part) reached(end unit.Time, r runner.Result) {
+	now := used()
+	now.cpu -= p.before.cpu
+	p.finished <- result{Result: r, measured: p.recorder.Result(), end: end, used: now}
+}

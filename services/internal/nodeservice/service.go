@@ -1,0 +1,164 @@
+// Package nodeservice is the process of a node, NIC and switch alike: it serves
+// NodeService, tells the rack where it is, and takes its machine through runs.
+// It wires the machine to the loop; it knows neither algorithm nor link
+// protocol.
+package nodeservice
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/fabric/topology"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+)
+
+// Service implements NodeService for one node.
+type Service struct {
+	rackfabv1.UnimplementedNodeServiceServer
+	ctx      context.Context // of the process: runs end with it
+	name     string
+	kind     topology.NodeKind
+	conn     bus.Conn
+	turn     chan struct{} // holds a token while a run goes on
+	patience time.Duration // how long a run waits for the one before to end
+}
+
+// patience is for a controller that starts a run at the heels of one that
+// failed, whose nodes may not have left it yet.
+const patience = 5 * time.Second
+
+// New makes the service of the node with that name and kind, whose links are on
+// conn. Runs end when ctx does.
+func New(ctx context.Context, name string, kind topology.NodeKind, conn bus.Conn) *Service {
+	return &Service{ctx: ctx, name: name, kind: kind, conn: conn, turn: make(chan struct{}, 1), patience: patience}
+}
+
+// Run takes the node through one run; see NodeService.
+func (s *Service) Run(stream rackfabv1.NodeService_RunServer) error {
+	ctx, cancel := context.WithCancel(stream.Context())
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer func() { <-s.turn }()
+	steps := receive(ctx, stream)
+	step, err := next(ctx, steps)
+	if err != nil {
+		return err
+	}
+	p, err := s.join(step.GetConfig())
+	if err != nil {
+		return err
+	}
+	defer p.leave()
+	if err := stream.Send(asReady(p.links)); err != nil {
+		return err
+	}
+	step, err = next(ctx, steps)
+	if err != nil {
+		return err
+	}
+	if step.GetStart() == nil {
+		return status.Error(codes.FailedPrecondition, "want start after config")
+	}
+	return play(ctx, p, stream, steps)
+}
+
+// enter waits until no other run goes on.
+func (s *Service) enter(ctx context.Context) error {
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	limit := time.NewTimer(s.patience)
+	defer limit.Stop()
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	case <-limit.C:
+		return status.Errorf(codes.FailedPrecondition, "node %s is in another run", s.name)
+	case <-ctx.Done():
+		return status.FromContextError(ctx.Err()).Err()
+	}
+}
+
+// play runs p until the controller says stop or leaves, and sends what p
+// reports.
+func play(ctx context.Context, p *part, stream rackfabv1.NodeService_RunServer, steps <-chan *rackfabv1.RunRequest) error {
+	ended := p.start(ctx)
+	progress := p.progress
+	for {
+		var event *rackfabv1.RunResponse
+		var err error
+		select {
+		case e := <-progress:
+			event = asProgress(e)
+		case e := <-p.finished:
+			progress = nil // nothing comes after the end
+			event, err = e.message()
+		case err := <-ended:
+			return broken(err)
+		case step := <-steps:
+			if step != nil && step.GetStop() == nil {
+				return status.Error(codes.FailedPrecondition, "want stop after start")
+			}
+			return nil
+		}
+		if err != nil {
+			return status.Error(codes.Internal, err.Error())
+		}
+		if err := stream.Send(event); err != nil {
+			return err
+		}
+	}
+}
+
+// broken is the error of a run that ended before stop.
+func broken(err error) error {
+	switch {
+	case err == nil, errors.Is(err, context.Canceled):
+		return status.Error(codes.Unavailable, "the node was stopped in the run")
+	default:
+		return status.Error(codes.Internal, err.Error())
+	}
+}
+
+// receive passes on the controller's steps; the channel closes when no more come.
+func receive(ctx context.Context, stream rackfabv1.NodeService_RunServer) <-chan *rackfabv1.RunRequest {
+	steps := make(chan *rackfabv1.RunRequest)
+	go func() {
+		defer close(steps)
+		for {
+			step, err := stream.Recv()
+			if err != nil {
+				return
+			}
+			select {
+			case steps <- step:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return steps
+}
+
+// next waits for a step.
+func next(ctx context.Context, steps <-chan *rackfabv1.RunRequest) (*rackfabv1.RunRequest, error) {
+	select {
+	case step, ok := <-steps:
+		if !ok {
+			return nil, status.Error(codes.Canceled, "the controller left before start")
+		}
+		return step, nil
+	case <-ctx.Done():
+		return nil, status.Error(codes.Unavailable, "the node was stopped")
+	}
+}

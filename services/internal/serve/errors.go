@@ -1,0 +1,88 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/protoadapt"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+)
+
+// nodeResource is the resource type that names a node in an error.
+const nodeResource = "rackfab.node"
+
+// Invalid is the error of a request whose field is wrong: INVALID_ARGUMENT with
+// google.rpc.BadRequest.
+func Invalid(field, format string, args ...any) error {
+	why := fmt.Sprintf(format, args...)
+	return detailed(status.New(codes.InvalidArgument, field+": "+why), &errdetails.BadRequest{
+		FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: field, Description: why}},
+	})
+}
+
+// InvalidScenario is the error of a request whose field scenario
+// topology.Parse has refused: INVALID_ARGUMENT with one violation per fault.
+func InvalidScenario(err error) error {
+	var faults *topology.Faults
+	if !errors.As(err, &faults) {
+		return Invalid("scenario", "%v", err)
+	}
+	bad := &errdetails.BadRequest{}
+	for _, f := range faults.List {
+		field := "scenario"
+		if f.Key != "" {
+			field += "." + f.Key
+		}
+		bad.FieldViolations = append(bad.FieldViolations, &errdetails.BadRequest_FieldViolation{
+			Field: field, Description: f.What,
+		})
+	}
+	return detailed(status.New(codes.InvalidArgument, err.Error()), bad)
+}
+
+// NodeFailed is the error of a run that node has ended: ABORTED with
+// google.rpc.ResourceInfo.
+func NodeFailed(node string, cause error) error {
+	why := status.Convert(cause).Message()
+	return detailed(status.Newf(codes.Aborted, "node %s: %s", node, why), &errdetails.ResourceInfo{
+		ResourceType: nodeResource, ResourceName: node, Description: why,
+	})
+}
+
+// FailedNode tells which node err blames, "" if none.
+func FailedNode(err error) string {
+	for _, d := range status.Convert(err).Details() {
+		if r, ok := d.(*errdetails.ResourceInfo); ok && r.GetResourceType() == nodeResource {
+			return r.GetResourceName()
+		}
+	}
+	return ""
+}
+
+// Violations gives the fields that err complains about, each with its reason.
+func Violations(err error) map[string]string {
+	found := map[string]string{}
+	for _, d := range status.Convert(err).Details() {
+		b, ok := d.(*errdetails.BadRequest)
+		if !ok {
+			continue
+		}
+		for _, v := range b.GetFieldViolations() {
+			found[v.GetField()] = v.GetDescription()
+		}
+	}
+	return found
+}
+
+// detailed attaches a detail; an error without it is better than none.
+func detailed(s *status.Status, detail protoadapt.MessageV1) error {
+	with, err := s.WithDetails(detail)
+	if err != nil {
+		return s.Err()
+	}
+	return with.Err()
+}

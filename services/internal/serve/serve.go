@@ -1,0 +1,114 @@
+// Package serve is the plumbing that every gRPC server and client of a rack
+// shares: health, reflection, message limits, keepalive on which both sides
+// agree, a stop that lets calls end, and the spelling of errors. It knows no
+// service.
+package serve
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+)
+
+// Limits on which servers and clients agree.
+const (
+	// MaxRequest is the largest message, in bytes, that a server takes; a
+	// scenario has to fit in.
+	MaxRequest = 4 << 20
+	// MaxResponse is the largest message, in bytes, that a client takes; one
+	// node's result has to fit in.
+	MaxResponse = 64 << 20
+
+	pingEvery   = 20 * time.Second // client to server, while a call is open
+	pingTimeout = 10 * time.Second // a peer that answers no ping is gone
+	pingMinimum = 10 * time.Second // a server cuts off who pings faster
+	stopLimit   = 2 * time.Second  // for open calls after the stop
+)
+
+// Loopback is where servers listen unless told otherwise: a free port that only
+// this machine reaches. Calls are neither encrypted nor authenticated.
+const Loopback = "127.0.0.1:0"
+
+// Server is a gRPC server with health and reflection.
+type Server struct {
+	*grpc.Server
+	health   *health.Server
+	listener net.Listener
+}
+
+// Listen opens a server at address; "" is Loopback. Register services, then
+// call Serve.
+func Listen(address string) (*Server, error) {
+	if address == "" {
+		address = Loopback
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen at %s: %w", address, err)
+	}
+	s := &Server{
+		Server: grpc.NewServer(
+			grpc.MaxRecvMsgSize(MaxRequest),
+			grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingMinimum}),
+			grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingEvery, Timeout: pingTimeout}),
+		),
+		health:   health.NewServer(),
+		listener: l,
+	}
+	healthpb.RegisterHealthServer(s, s.health)
+	reflection.Register(s)
+	return s, nil
+}
+
+// Address is where the server listens, "127.0.0.1:40123".
+func (s *Server) Address() string { return s.listener.Addr().String() }
+
+// Serve answers calls until ctx ends. It then reports itself as not serving,
+// takes no new calls, and gives open ones two seconds to end before it cuts
+// them off. A stop by ctx is no error.
+func (s *Server) Serve(ctx context.Context) error {
+	for name := range s.GetServiceInfo() {
+		s.health.SetServingStatus(name, healthpb.HealthCheckResponse_SERVING)
+	}
+	stopped := make(chan struct{})
+	unhook := context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		s.stop()
+	})
+	err := s.Server.Serve(s.listener)
+	if !unhook() {
+		<-stopped
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// Close frees the address of a server that is not going to Serve.
+func (s *Server) Close() { s.Server.Stop(); _ = s.listener.Close() }
+
+func (s *Server) stop() {
+	s.health.Shutdown()
+	hard := time.AfterFunc(stopLimit, s.Server.Stop)
+	defer hard.Stop()
+	s.GracefulStop()
+}
+
+// Dial opens a client connection to the server at address. It does not wait for
+// the server; the first call does.
+func Dial(address string) (*grpc.ClientConn, error) {
+	return grpc.NewClient(address,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxResponse)),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingTimeout}),
+	)
+}

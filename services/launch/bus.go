@@ -1,0 +1,72 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/rackfab/rackfab/services/internal/serve"
+)
+
+// busRestarts is how often in a row a bus may end before it answers until the
+// launcher gives up.
+const busRestarts = 5
+
+// startBus starts the bus at a port that it chooses, and keeps one running at
+// that port until Close.
+func (r *Rack) startBus(ctx context.Context) (serve.Ready, error) {
+	p, err := r.spawnBus("127.0.0.1:0")
+	if err != nil {
+		return serve.Ready{}, err
+	}
+	ready, err := p.await(ctx)
+	if err != nil {
+		return serve.Ready{}, err
+	}
+	r.watchers.Go(func() { r.keepBus(p, strings.TrimPrefix(ready.Address, "nats://")) })
+	return ready, nil
+}
+
+// spawnBus starts a bus and makes it the present one. It refuses once the rack
+// is closing.
+func (r *Rack) spawnBus(address string) (*process, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closing {
+		return nil, errClosed
+	}
+	p, err := r.spawn(busName, "bus", "--listen", address)
+	if err == nil {
+		r.bus = p
+	}
+	return p, err
+}
+
+func (r *Rack) presentBus() *process {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.bus
+}
+
+// keepBus starts the bus anew at its address whenever it has ended. The link
+// protocol repairs what was lost; only a bus that does not come back ends the
+// rack.
+func (r *Rack) keepBus(p *process, address string) {
+	for failures := 0; failures < busRestarts; failures++ {
+		<-p.done
+		if r.isClosing() {
+			return
+		}
+		r.journal.line("launch", fmt.Sprintf("bus ended (%s), starting it again at %s", p.cmd.ProcessState, address))
+		next, err := r.spawnBus(address)
+		if err != nil {
+			r.fail(err)
+			return
+		}
+		if _, err := next.await(r.ctx); err == nil {
+			failures = -1
+		}
+		p = next
+	}
+	r.fail(p.failure(""))
+}

@@ -1,0 +1,185 @@
+// Package launch starts and ends the processes of a rack on one machine, one
+// process per node, and talks to its controller. No process outlives the one
+// that started it, however that ends. It knows command lines and signals; it
+// does not know what the processes do.
+//
+// The processes are this program again, in other roles:
+//
+//	bus        --listen ADDRESS
+//	controller --bus URL --rack NAME
+//	nic        --bus URL --rack NAME --name NODE
+//	switch     --bus URL --rack NAME --name NODE
+//
+// Each writes one line of JSON to standard output once it answers (name,
+// address, pid), and ends when its standard input does (Child).
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/services/controller"
+)
+
+// Options say which rack to start.
+type Options struct {
+	Nodes []topology.Node // their names and kinds
+	Bus   string          // URL of a NATS server, "" to start one
+	Path  string          // the program, "" is this one
+	Env   []string        // "key=value", on top of this process's environment
+	Log   io.Writer       // gets the processes' logs, line by line; may be nil
+}
+
+// readyLimit is how long a process may take until it answers.
+const readyLimit = 30 * time.Second
+
+// busName and controllerName are what processes that are no nodes are called.
+const (
+	busName        = "bus"
+	controllerName = "controller"
+)
+
+// Rack is the processes of a rack. Close ends them.
+type Rack struct {
+	path    string
+	env     []string
+	rack    string // name on the bus
+	spawner *spawner
+	journal journal
+	client  *controller.Client
+
+	// ctx ends when a process that matters has ended, with a ProcessError as the
+	// cause, or when the rack closes.
+	ctx      context.Context
+	fail     context.CancelCauseFunc
+	watchers sync.WaitGroup
+
+	mu         sync.Mutex
+	bus        *process // the present one; nil if the bus is not ours
+	controller *process
+	nodes      map[string]*process
+	closing    bool
+}
+
+// errClosed is the cause of the end of a rack's context when nothing went wrong.
+var errClosed = errors.New("the rack is closed")
+
+// Start starts all processes and returns when they answer. If one does not, the
+// error names it and shows the end of its log, and none is left behind. The end
+// of ctx ends Start, not the rack.
+func Start(ctx context.Context, o Options) (*Rack, error) {
+	if o.Path == "" {
+		path, err := os.Executable()
+		if err != nil {
+			return nil, fmt.Errorf("launch: %w", err)
+		}
+		o.Path = path
+	}
+	r := &Rack{
+		path: o.Path, env: o.Env, rack: fmt.Sprintf("r%d-%d", os.Getpid(), time.Now().UnixNano()),
+		spawner: newSpawner(), journal: journal{w: o.Log}, nodes: map[string]*process{},
+	}
+	r.ctx, r.fail = context.WithCancelCause(context.Background())
+	ctx, cancel := context.WithTimeoutCause(ctx, readyLimit, fmt.Errorf("not within %v", readyLimit))
+	defer cancel()
+	if err := r.start(ctx, o); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// start brings up the bus, then everything else side by side.
+func (r *Rack) start(ctx context.Context, o Options) error {
+	url := o.Bus
+	if url == "" {
+		ready, err := r.startBus(ctx)
+		if err != nil {
+			return err
+		}
+		url = ready.Address
+	}
+	if err := r.spawnAll(url, o.Nodes); err != nil {
+		return err
+	}
+	ready, err := r.controller.await(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range o.Nodes {
+		if _, err := r.nodes[n.Name].await(ctx); err != nil {
+			return err
+		}
+	}
+	r.client, err = controller.Dial(ready.Address)
+	return err
+}
+
+// spawnAll starts the controller and the nodes and watches over them.
+func (r *Rack) spawnAll(url string, nodes []topology.Node) (err error) {
+	common := []string{"--bus", url, "--rack", r.rack}
+	r.controller, err = r.spawn(controllerName, append([]string{"controller"}, common...)...)
+	if err != nil {
+		return err
+	}
+	r.watchers.Go(func() { r.guard(r.controller) })
+	for _, n := range nodes {
+		args := append([]string{string(n.Kind)}, common...)
+		p, err := r.spawn(n.Name, append(args, "--name", n.Name)...)
+		if err != nil {
+			return err
+		}
+		r.nodes[n.Name] = p
+		r.watchers.Go(func() { r.guard(p) })
+	}
+	return nil
+}
+
+// guard ends the rack's context when p ends before Close.
+func (r *Rack) guard(p *process) {
+	<-p.done
+	if !r.isClosing() {
+		r.fail(p.failure(""))
+	}
+}
+
+func (r *Rack) isClosing() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.closing
+}
+
+// Close ends all processes: the controller first, so that it ends no run in
+// error, then the nodes, then the bus. What does not end by itself is killed.
+func (r *Rack) Close() {
+	r.mu.Lock()
+	again := r.closing
+	r.closing = true
+	r.mu.Unlock()
+	if again {
+		return
+	}
+	r.fail(errClosed)
+	if r.client != nil {
+		_ = r.client.Close() // all calls are over
+	}
+	if r.controller != nil {
+		r.controller.stop()
+	}
+	var all sync.WaitGroup
+	for _, p := range r.nodes {
+		all.Go(p.stop)
+	}
+	all.Wait()
+	if p := r.presentBus(); p != nil {
+		p.stop()
+	}
+	r.watchers.Wait()
+	r.spawner.close()
+}

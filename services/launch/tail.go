@@ -1,0 +1,71 @@
+package launch
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// Limits on what is kept of a child's log.
+const (
+	tailLines  = 20
+	lineLength = 500 // bytes; the rest of a longer line is cut off
+)
+
+// tail keeps the last lines of a child's log. Safe for concurrent use.
+type tail struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+// add appends a line and forgets the oldest beyond tailLines.
+func (t *tail) add(line string) {
+	if len(line) > lineLength {
+		line = line[:lineLength] + "..."
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.lines = append(t.lines, line); len(t.lines) > tailLines {
+		t.lines = append(t.lines[:0], t.lines[1:]...)
+	}
+}
+
+// last gives a copy of the lines, oldest first.
+func (t *tail) last() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return append([]string(nil), t.lines...)
+}
+
+// eachLine calls do with every line of r until r ends, however long the lines.
+func eachLine(r io.Reader, do func(string)) {
+	lines := bufio.NewReaderSize(r, 4096)
+	for {
+		line, long, err := lines.ReadLine()
+		if err != nil {
+			return
+		}
+		text := string(line)
+		for long && err == nil {
+			_, long, err = lines.ReadLine()
+		}
+		do(text)
+	}
+}
+
+// journal writes whole lines of many children to one writer. Safe for concurrent
+// use; a nil writer takes nothing.
+type journal struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (j *journal) line(name, text string) {
+	if j.w == nil {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	_, _ = fmt.Fprintf(j.w, "%s: %s\n", name, text)
+}
