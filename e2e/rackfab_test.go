@@ -20,7 +20,7 @@ import (
 var program string
 
 func TestMain(m *testing.M) {
-	os.Exit(withProgram(m.Run))
+	os.Exit(withProgram(m.Run)) //nolint:forbidigo // what main is to a program, TestMain is to its tests
 }
 
 func withProgram(run func() int) int {

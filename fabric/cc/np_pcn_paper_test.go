@@ -30,8 +30,15 @@ func TestClassificationThreshold(t *testing.T) {
 		want          bool
 	}{
 		{20, 19, true}, // exactly 95 %: at least, not more than
-		{20, 18, false}, {20, 20, true}, {1, 1, true}, {1, 0, false},
-		{19, 18, false}, {100, 95, true}, {100, 94, false}, {200, 190, true}, {200, 189, false},
+		{20, 18, false},
+		{20, 20, true},
+		{1, 1, true},
+		{1, 0, false},
+		{19, 18, false},
+		{100, 95, true},
+		{100, 94, false},
+		{200, 190, true},
+		{200, 189, false},
 	} {
 		r, ok := period(notifier(), 0, c.total, c.marked)
 		if !ok || r.Congested != c.want {

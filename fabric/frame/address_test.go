@@ -57,9 +57,14 @@ func TestPSN(t *testing.T) {
 		a, b uint32
 		want int32
 	}{
-		{5, 3, 2}, {3, 5, -2}, {7, 7, 0},
-		{0, mask24, 1}, {mask24, 0, -1}, {2, mask24 - 1, 4},
-		{1<<23 - 1, 0, 1<<23 - 1}, {1 << 23, 0, -1 << 23},
+		{5, 3, 2},
+		{3, 5, -2},
+		{7, 7, 0},
+		{0, mask24, 1},
+		{mask24, 0, -1},
+		{2, mask24 - 1, 4},
+		{1<<23 - 1, 0, 1<<23 - 1},
+		{1 << 23, 0, -1 << 23},
 	} {
 		if got := PSNDiff(c.a, c.b); got != c.want {
 			t.Errorf("PSNDiff(%#x, %#x) = %d, want %d", c.a, c.b, got, c.want)

@@ -19,8 +19,9 @@ func (c Class) String() string {
 		return "roce"
 	case ClassPFC:
 		return "pfc"
+	default:
+		return "malformed"
 	}
-	return "malformed"
 }
 
 // Class looks at EtherType, opcode and lengths. It is safe on any bytes, and

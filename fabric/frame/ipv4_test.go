@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"errors"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -43,7 +44,7 @@ func TestSetECNKeepsError(t *testing.T) {
 	f.head[ipChecksum] ^= 0x10
 	f.SetECN(CE)
 	var p Packet
-	if err := p.Parse(f); err != errChecksum {
+	if err := p.Parse(f); !errors.Is(err, errChecksum) {
 		t.Errorf("Parse = %v", err)
 	}
 }

@@ -52,8 +52,10 @@ func (n *NIC) reply(now unit.Time, c controlPacket, out *fabric.Out) bool {
 	var lost frame.Frame
 	n.buildControl(&c, &lost)
 	n.stats.ControlQueueDrops++
-	out.Note(fabric.Note{Kind: fabric.Dropped, At: now, Flow: n.receivers[c.flow].ID, Priority: n.controlClass,
-		A: int64(lost.Len()), B: int64(fabric.DropControlQueue), Trace: c.trace})
+	out.Note(fabric.Note{
+		Kind: fabric.Dropped, At: now, Flow: n.receivers[c.flow].ID, Priority: n.controlClass,
+		A: int64(lost.Len()), B: int64(fabric.DropControlQueue), Trace: c.trace,
+	})
 	return false
 }
 
@@ -71,10 +73,11 @@ func (n *NIC) buildControl(c *controlPacket, f *frame.Frame) {
 	p := &n.receivers[c.flow].packet
 	p.ECN, p.BTH.Opcode, p.BTH.PSN = frame.NotECT, frame.Acknowledge, c.psn
 	p.AETH = frame.AETH{Syndrome: frame.SyndromeACK, MSN: c.msn}
-	switch {
-	case c.kind == controlNAK:
+	switch c.kind {
+	case controlACK:
+	case controlNAK:
 		p.AETH.Syndrome = frame.SyndromeNAKSequence
-	case c.kind == controlCNP:
+	case controlCNP:
 		p.BTH.Opcode, p.ECN, p.RecRate = frame.OpcodeCNP, frame.ECT0, c.recRate
 		if c.congested {
 			p.ECN = frame.CE

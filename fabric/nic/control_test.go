@@ -113,8 +113,10 @@ func TestMalformed(t *testing.T) {
 // a PFC frame with bytes where none belong.
 func TestMalformedControl(t *testing.T) {
 	var nak, pause frame.Frame
-	p := frame.Packet{Src: frame.HostIP(1), Dst: frame.HostIP(0), AETH: frame.AETH{Syndrome: 0x62},
-		BTH: frame.BTH{Opcode: frame.Acknowledge, DestQP: frame.SenderQP(0)}}
+	p := frame.Packet{
+		Src: frame.HostIP(1), Dst: frame.HostIP(0), AETH: frame.AETH{Syndrome: 0x62},
+		BTH: frame.BTH{Opcode: frame.Acknowledge, DestQP: frame.SenderQP(0)},
+	}
 	p.Build(&nak)
 	pause = pfc(dataPrio, 9)
 	pause.Header()[59] = 1

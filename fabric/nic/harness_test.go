@@ -157,6 +157,7 @@ func isData(f *frame.Frame) bool { return f.Opcode().IsData() }
 func isACK(f *frame.Frame) bool {
 	return f.Opcode() == frame.Acknowledge && f.Syndrome() == frame.SyndromeACK
 }
+
 func isNAK(f *frame.Frame) bool {
 	return f.Opcode() == frame.Acknowledge && f.Syndrome() == frame.SyndromeNAKSequence
 }

@@ -25,8 +25,10 @@ func TestChoppingMatchesALoop(t *testing.T) {
 		for start := unit.Bytes(0); start < size; start += m.message {
 			length := min(m.message, size-start)
 			for offset := unit.Bytes(0); offset < length; offset += payload {
-				want := piece{message: message, index: int64(offset / payload), length: length,
-					bytes: min(payload, length-offset), last: offset+payload >= length}
+				want := piece{
+					message: message, index: int64(offset / payload), length: length,
+					bytes: min(payload, length-offset), last: offset+payload >= length,
+				}
 				if got := m.piece(n); got != want {
 					t.Fatalf("packet %d is %+v, want %+v", n, got, want)
 				}

@@ -171,12 +171,12 @@ func TestDeterminism(t *testing.T) {
 		var text strings.Builder
 		for i := range b.sent {
 			f := &b.sent[i]
-			fmt.Fprintln(&text, f.from, f.start, f.Arrival, f.Payload, f.Header())
+			fmt.Fprintf(&text, "%v %v %v %d %x\n", f.from, f.start, f.Arrival, f.Payload, f.Header())
 		}
 		fmt.Fprint(&text, b.notes)
 		return text.String()
 	}
-	if run() != run() {
+	if first, second := run(), run(); first != second {
 		t.Error("two runs differ")
 	}
 }
@@ -205,8 +205,10 @@ func TestNewRefuses(t *testing.T) {
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	for _, want := range []string{"rate", "payload", "ACK covers", "control queue", "DSCP 64", "host -1", "delay", "overhead",
-		"retransmission", "control rate", "DSCP 5: class 8", "smoke", "size 0", "comes twice", "neither begins", "ID below", "start -1"} {
+	for _, want := range []string{
+		"rate", "payload", "ACK covers", "control queue", "DSCP 64", "host -1", "delay", "overhead",
+		"retransmission", "control rate", "DSCP 5: class 8", "smoke", "size 0", "comes twice", "neither begins", "ID below", "start -1",
+	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not mention %q:\n%v", want, err)
 		}
@@ -258,8 +260,11 @@ func TestCounters(t *testing.T) {
 
 // FuzzArrive holds that a NIC is total: no frame makes it fail.
 func FuzzArrive(f *testing.F) {
-	for _, seed := range []frame.Frame{pfc(3, 9), dataFrame(frame.WriteFirst, 0, 5000, 1000), dataFrame(frame.WriteOnly, 0, 999, 1000),
-		cnpFrame(frame.CE, 7), {}} {
+	for _, seed := range []frame.Frame{
+		pfc(3, 9), dataFrame(frame.WriteFirst, 0, 5000, 1000), dataFrame(frame.WriteOnly, 0, 999, 1000),
+		cnpFrame(frame.CE, 7),
+		{},
+	} {
 		f.Add(seed.Header(), seed.Payload)
 	}
 	f.Fuzz(func(t *testing.T, header []byte, payload uint32) {

@@ -106,8 +106,10 @@ func (n *NIC) follow(now unit.Time, i int, out *fabric.Out) {
 		if s.place == pacing {
 			n.pace.set(i, s.pacer.next())
 		}
-		out.Note(fabric.Note{Kind: fabric.RateChanged, At: now, Flow: s.ID, Priority: n.dataClass,
-			A: int64(rate), B: int64(was)})
+		out.Note(fabric.Note{
+			Kind: fabric.RateChanged, At: now, Flow: s.ID, Priority: n.dataClass,
+			A: int64(rate), B: int64(was),
+		})
 	}
 	n.wake(i)
 }

@@ -91,7 +91,7 @@ func TestPacerHoldsItsRate(t *testing.T) {
 	for range 1_000_000 {
 		p.sent(p.next(), 1062)
 	}
-	if got, want := p.next(), (p.rate).Serialise(1062*1_000_000); got != want {
+	if got, want := p.next(), p.rate.Serialise(1062*1_000_000); got != want {
 		t.Errorf("a million frames take %d ps, want %d", got, want)
 	}
 }

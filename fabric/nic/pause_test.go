@@ -8,10 +8,10 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// startsWithin counts the host's frames that begin in (from, to).
-func (b *fabricBench) startsWithin(host int, from, to unit.Time, keep func(*frame.Frame) bool) int {
+// startsWithin counts host 0's frames that begin in (from, to).
+func (b *fabricBench) startsWithin(from, to unit.Time, keep func(*frame.Frame) bool) int {
 	count := 0
-	for _, f := range b.from(host, keep) {
+	for _, f := range b.from(0, keep) {
 		if from < f.start && f.start < to {
 			count++
 		}
@@ -29,7 +29,7 @@ func TestPauseHoldsForItsQuanta(t *testing.T) {
 	b.inject(0, at, pfc(dataPrio, 1000)) // 12.8 us at 40 Gbit/s
 	b.run(60 * us)
 	end := at + 12_800_000
-	if n := b.startsWithin(0, at, end, isData); n != 0 {
+	if n := b.startsWithin(at, end, isData); n != 0 {
 		t.Errorf("%d frames begin during the pause", n)
 	}
 	var resumed bool
@@ -56,7 +56,7 @@ func TestXONResumes(t *testing.T) {
 	if len(r) != 1 || r[0].At != 17*us || r[0].A != int64(7*us) {
 		t.Errorf("Resumed %+v", r)
 	}
-	if b.startsWithin(0, 10*us, 17*us, isData) != 0 || b.startsWithin(0, 17*us-1, 18*us, isData) == 0 {
+	if b.startsWithin(10*us, 17*us, isData) != 0 || b.startsWithin(17*us-1, 18*us, isData) == 0 {
 		t.Error("sends while held, or not after XON")
 	}
 	if s := b.nics[0].Stats().Priorities[dataPrio]; s.RxPause != 3 || s.RxPauseTransition != 1 || s.RxPauseDuration != 7*us || s.Held {
@@ -83,18 +83,18 @@ func TestPauseIsPerPriority(t *testing.T) {
 	b := newBench(t, 2, flows)
 	b.inject(0, 10*us, pfc(1, 0xffff))
 	b.run(20 * us)
-	if b.startsWithin(0, 11*us, 20*us, isData) < 20 {
+	if b.startsWithin(11*us, 20*us, isData) < 20 {
 		t.Error("a pause of class 1 holds class 3")
 	}
 	b.inject(0, 20*us, pfc(dataPrio, 0xffff))
 	b.run(40 * us)
-	if b.startsWithin(0, 20*us, 40*us, isData) != 0 || b.startsWithin(0, 20*us, 40*us, isACK) < 50 {
+	if b.startsWithin(20*us, 40*us, isData) != 0 || b.startsWithin(20*us, 40*us, isACK) < 50 {
 		t.Error("data is not held, or ACKs are")
 	}
 	b.inject(0, 40*us, pfc(dataPrio, 0))
 	b.inject(0, 40*us, pfc(ctrlPrio, 0xffff))
 	b.run(60 * us)
-	if b.startsWithin(0, 40*us, 60*us, isACK) != 0 || b.startsWithin(0, 40*us, 60*us, isData) < 50 {
+	if b.startsWithin(40*us, 60*us, isACK) != 0 || b.startsWithin(40*us, 60*us, isData) < 50 {
 		t.Error("ACKs are not held, or data is")
 	}
 }

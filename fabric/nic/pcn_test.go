@@ -213,8 +213,10 @@ func TestCNPForASilentFlowIsIgnored(t *testing.T) {
 // cnpFrame is a CNP from host 1 for flow 0.
 func cnpFrame(ecn frame.ECN, recRate uint32) frame.Frame {
 	var f frame.Frame
-	p := frame.Packet{Src: frame.HostIP(1), Dst: frame.HostIP(0), ECN: ecn, RecRate: recRate,
-		BTH: frame.BTH{Opcode: frame.OpcodeCNP, DestQP: frame.SenderQP(0)}}
+	p := frame.Packet{
+		Src: frame.HostIP(1), Dst: frame.HostIP(0), ECN: ecn, RecRate: recRate,
+		BTH: frame.BTH{Opcode: frame.OpcodeCNP, DestQP: frame.SenderQP(0)},
+	}
 	p.Build(&f)
 	return f
 }

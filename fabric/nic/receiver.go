@@ -62,11 +62,15 @@ func (n *NIC) inSequence(now unit.Time, i int, f *frame.Frame, out *fabric.Out) 
 		return
 	}
 	if !out.Quiet {
-		out.Note(fabric.Note{Kind: fabric.Received, At: now, Flow: r.ID, Priority: n.dataClass,
-			A: int64(f.Len()), B: int64(f.PSN()), Trace: f.Trace})
+		out.Note(fabric.Note{
+			Kind: fabric.Received, At: now, Flow: r.ID, Priority: n.dataClass,
+			A: int64(f.Len()), B: int64(f.PSN()), Trace: f.Trace,
+		})
 	}
-	out.Note(fabric.Note{Kind: fabric.Delivered, At: now, Flow: r.ID, Priority: n.dataClass,
-		A: int64(bytes), Trace: f.Trace})
+	out.Note(fabric.Note{
+		Kind: fabric.Delivered, At: now, Flow: r.ID, Priority: n.dataClass,
+		A: int64(bytes), Trace: f.Trace,
+	})
 	r.stats.DeliveredBytes += bytes
 	r.expected = frame.NextPSN(r.expected, 1)
 	r.nakSent = false
@@ -117,8 +121,10 @@ func (n *NIC) ack(now unit.Time, i int, trace uint64, out *fabric.Out) {
 func (n *NIC) outOfSequence(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	r := &n.receivers[i]
 	n.stats.OutOfSequence++
-	out.Note(fabric.Note{Kind: fabric.OutOfSequence, At: now, Flow: r.ID, Priority: n.dataClass,
-		A: int64(f.PSN()), B: int64(r.expected), Trace: f.Trace})
+	out.Note(fabric.Note{
+		Kind: fabric.OutOfSequence, At: now, Flow: r.ID, Priority: n.dataClass,
+		A: int64(f.PSN()), B: int64(r.expected), Trace: f.Trace,
+	})
 	if r.nakSent {
 		return
 	}
@@ -127,7 +133,9 @@ func (n *NIC) outOfSequence(now unit.Time, i int, f *frame.Frame, out *fabric.Ou
 	}, out)
 	if r.nakSent {
 		r.unacked = 0
-		out.Note(fabric.Note{Kind: fabric.NakSent, At: now, Flow: r.ID, Priority: n.controlClass,
-			A: int64(r.expected), Trace: f.Trace})
+		out.Note(fabric.Note{
+			Kind: fabric.NakSent, At: now, Flow: r.ID, Priority: n.controlClass,
+			A: int64(r.expected), Trace: f.Trace,
+		})
 	}
 }

@@ -17,8 +17,10 @@ func (n *NIC) acknowledge(now unit.Time, i int, f *frame.Frame, out *fabric.Out)
 	switch f.Syndrome() {
 	case frame.SyndromeACK:
 		if !out.Quiet {
-			out.Note(fabric.Note{Kind: fabric.Acked, At: now, Flow: s.ID, Priority: n.controlClass,
-				A: int64(f.PSN()), Trace: f.Trace})
+			out.Note(fabric.Note{
+				Kind: fabric.Acked, At: now, Flow: s.ID, Priority: n.controlClass,
+				A: int64(f.PSN()), Trace: f.Trace,
+			})
 		}
 		n.progress(now, i, s.packetOf(f.PSN())+1, out)
 	case frame.SyndromeNAKSequence:
@@ -61,8 +63,10 @@ func (n *NIC) progress(now unit.Time, i int, upTo int64, out *fabric.Out) {
 // goBack makes the oldest unacknowledged packet the next one to send.
 func (n *NIC) goBack(now unit.Time, i int, out *fabric.Out) {
 	s := &n.senders[i]
-	out.Note(fabric.Note{Kind: fabric.Retransmitted, At: now, Flow: s.ID, Priority: n.dataClass,
-		A: int64(psn(s.acked)), B: s.next - s.acked})
+	out.Note(fabric.Note{
+		Kind: fabric.Retransmitted, At: now, Flow: s.ID, Priority: n.dataClass,
+		A: int64(psn(s.acked)), B: s.next - s.acked,
+	})
 	s.stats.RetransmittedPackets += uint64(s.next - s.acked)
 	s.next = s.acked
 	s.inFlight = 0

@@ -278,8 +278,10 @@ func TestGhostACK(t *testing.T) {
 	acked := s.acked
 	for _, psn := range []uint32{uint32(s.high), uint32(s.high) + 1000, 0, 1<<24 - 5} {
 		for _, syndrome := range []uint8{frame.SyndromeACK, frame.SyndromeNAKSequence} {
-			p := frame.Packet{Src: frame.HostIP(1), Dst: frame.HostIP(0), AETH: frame.AETH{Syndrome: syndrome},
-				BTH: frame.BTH{Opcode: frame.Acknowledge, DestQP: frame.SenderQP(0), PSN: psn}}
+			p := frame.Packet{
+				Src: frame.HostIP(1), Dst: frame.HostIP(0), AETH: frame.AETH{Syndrome: syndrome},
+				BTH: frame.BTH{Opcode: frame.Acknowledge, DestQP: frame.SenderQP(0), PSN: psn},
+			}
 			var f frame.Frame
 			p.Build(&f)
 			var out fabric.Out

@@ -125,8 +125,10 @@ func (n *NIC) send(now unit.Time, i int, f *frame.Frame, out *fabric.Out) unit.B
 	s.stats.SentPackets++
 	s.stats.SentBytes += length
 	if !out.Quiet {
-		out.Note(fabric.Note{Kind: fabric.Transmitted, At: now, Flow: s.ID, Priority: n.dataClass,
-			A: int64(p.bytes), B: int64(psn(s.next)), Trace: f.Trace})
+		out.Note(fabric.Note{
+			Kind: fabric.Transmitted, At: now, Flow: s.ID, Priority: n.dataClass,
+			A: int64(p.bytes), B: int64(psn(s.next)), Trace: f.Trace,
+		})
 	}
 	s.next++
 	s.high = max(s.high, s.next)
@@ -151,6 +153,8 @@ func (n *NIC) complete(now unit.Time, i int, out *fabric.Out) {
 	s := &n.senders[i]
 	s.done = true
 	n.timers.set(n.ccTimer(i), unit.Never)
-	out.Note(fabric.Note{Kind: fabric.Completed, At: now, Flow: s.ID, Priority: n.dataClass,
-		A: int64(s.Size), B: int64(s.Start)})
+	out.Note(fabric.Note{
+		Kind: fabric.Completed, At: now, Flow: s.ID, Priority: n.dataClass,
+		A: int64(s.Size), B: int64(s.Start),
+	})
 }

@@ -86,12 +86,18 @@ func (s *Stats) Counters() iter.Seq2[string, uint64] {
 			name  string
 			value uint64
 		}{
-			{"tx_packets_phy", s.TxPackets}, {"tx_bytes_phy", s.TxBytes},
-			{"rx_packets_phy", s.RxPackets}, {"rx_bytes_phy", s.RxBytes},
-			{"np_cnp_sent", s.NPCNPSent}, {"np_ecn_marked_roce_packets", s.NPECNMarkedRoCEPackets},
-			{"rp_cnp_handled", s.RPCNPHandled}, {"rp_cnp_ignored", s.RPCNPIgnored},
-			{"out_of_sequence", s.OutOfSequence}, {"duplicate_request", s.DuplicateRequest},
-			{"packet_seq_err", s.PacketSeqErr}, {"local_ack_timeout_err", s.LocalAckTimeoutErr},
+			{"tx_packets_phy", s.TxPackets},
+			{"tx_bytes_phy", s.TxBytes},
+			{"rx_packets_phy", s.RxPackets},
+			{"rx_bytes_phy", s.RxBytes},
+			{"np_cnp_sent", s.NPCNPSent},
+			{"np_ecn_marked_roce_packets", s.NPECNMarkedRoCEPackets},
+			{"rp_cnp_handled", s.RPCNPHandled},
+			{"rp_cnp_ignored", s.RPCNPIgnored},
+			{"out_of_sequence", s.OutOfSequence},
+			{"duplicate_request", s.DuplicateRequest},
+			{"packet_seq_err", s.PacketSeqErr},
+			{"local_ack_timeout_err", s.LocalAckTimeoutErr},
 		} {
 			if !yield(c.name, c.value) {
 				return

@@ -29,8 +29,10 @@ func TestHeadroomExhausted(t *testing.T) {
 	f := data(0, 7, lossless)
 	f.Trace = 42
 	r.arrive(us, 1, f)
-	want := fabric.Note{Kind: fabric.Dropped, At: us, Port: 1, Priority: lossless, A: size,
-		B: int64(fabric.DropHeadroom), Flow: 7, Trace: 42}
+	want := fabric.Note{
+		Kind: fabric.Dropped, At: us, Port: 1, Priority: lossless, A: size,
+		B: int64(fabric.DropHeadroom), Flow: 7, Trace: 42,
+	}
 	if got := r.notes(fabric.Dropped); len(got) != 1 || got[0] != want {
 		t.Errorf("noted %+v, want %+v", got, want)
 	}

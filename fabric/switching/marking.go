@@ -44,8 +44,9 @@ func (m *marker) decide(p *port, class fabric.Priority, late bool) bool {
 		return m.red[class].mark(p.queues[class].bytes, &m.random)
 	case lawNPECN:
 		return p.npecn[class].depart(late)
+	default:
+		return false
 	}
-	return false
 }
 
 // mark writes congestion experienced into a frame whose transport is capable of
@@ -57,7 +58,9 @@ func (p *port) mark(now unit.Time, class fabric.Priority, f *frame.Frame, out *f
 	f.SetECN(frame.CE)
 	p.stats[class].MarkedFrames++
 	if !out.Quiet {
-		out.Note(fabric.Note{Kind: fabric.Marked, At: now, Port: p.id, Priority: class,
-			A: int64(p.queues[class].bytes), Flow: flowOf(f), Trace: f.Trace})
+		out.Note(fabric.Note{
+			Kind: fabric.Marked, At: now, Port: p.id, Priority: class,
+			A: int64(p.queues[class].bytes), Flow: flowOf(f), Trace: f.Trace,
+		})
 	}
 }

@@ -130,8 +130,10 @@ func (s *Switch) endPause(now unit.Time, p *port, class fabric.Priority, out *fa
 	p.holds.set &^= 1 << class
 	p.npecn[class].resume(p.queues[class].count)
 	p.stats[class].PausedFor += lasted
-	out.Note(fabric.Note{Kind: fabric.Resumed, At: now, Port: p.id, Priority: class,
-		A: int64(lasted), Flow: fabric.NoFlow})
+	out.Note(fabric.Note{
+		Kind: fabric.Resumed, At: now, Port: p.id, Priority: class,
+		A: int64(lasted), Flow: fabric.NoFlow,
+	})
 }
 
 // endPauses resumes the classes whose pause has run out.
@@ -207,8 +209,10 @@ func (s *Switch) sendPFC(now unit.Time, p *port, out *fabric.Out) {
 	p.xoff.pending = 0
 	p.xoff.told = p.xoff.set
 	pending.each(func(class fabric.Priority) {
-		note := fabric.Note{Kind: fabric.ResumeSent, At: now, Port: p.id, Priority: class,
-			B: int64(s.buffer.occupancy(p.id, class)), Flow: fabric.NoFlow}
+		note := fabric.Note{
+			Kind: fabric.ResumeSent, At: now, Port: p.id, Priority: class,
+			B: int64(s.buffer.occupancy(p.id, class)), Flow: fabric.NoFlow,
+		}
 		if p.xoff.set&(1<<class) != 0 {
 			quanta := s.cfg.Classes[class].Quanta
 			pfc.Quanta[class] = quanta

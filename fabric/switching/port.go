@@ -50,8 +50,10 @@ func (p *port) enqueue(now unit.Time, from fabric.Port, class fabric.Priority, l
 	q.push(f, length, from)
 	p.waiting |= 1 << class
 	if !out.Quiet {
-		out.Note(fabric.Note{Kind: fabric.Enqueued, At: now, Port: p.id, Priority: class,
-			A: int64(length), B: int64(q.bytes), Flow: flowOf(f), Trace: f.Trace})
+		out.Note(fabric.Note{
+			Kind: fabric.Enqueued, At: now, Port: p.id, Priority: class,
+			A: int64(length), B: int64(q.bytes), Flow: flowOf(f), Trace: f.Trace,
+		})
 	}
 }
 
@@ -88,8 +90,10 @@ func (s *Switch) transmit(now unit.Time, p *port, out *fabric.Out) {
 	p.stats[class].SentFrames++
 	p.stats[class].SentBytes += length
 	if !out.Quiet {
-		out.Note(fabric.Note{Kind: fabric.Dequeued, At: now, Port: p.id, Priority: class,
-			A: int64(length), B: int64(q.bytes), Flow: flowOf(f), Trace: f.Trace})
+		out.Note(fabric.Note{
+			Kind: fabric.Dequeued, At: now, Port: p.id, Priority: class,
+			A: int64(length), B: int64(q.bytes), Flow: flowOf(f), Trace: f.Trace,
+		})
 	}
 	if s.marker.decide(p, class, late) {
 		p.mark(now, class, f, out)

@@ -37,8 +37,10 @@ func rackConfig(ports int) Config {
 		cfg.Classes[i].AlphaShift = 3
 	}
 	cfg.Weights[control] = 0
-	cfg.Classes[lossless] = ClassConfig{Lossless: true, XOFF: 100 * size, XON: 10 * size,
-		Headroom: 50 * size, Quanta: 1000, Marking: cc.MarkNPECN}
+	cfg.Classes[lossless] = ClassConfig{
+		Lossless: true, XOFF: 100 * size, XON: 10 * size,
+		Headroom: 50 * size, Quanta: 1000, Marking: cc.MarkNPECN,
+	}
 	for i := range cfg.DSCP {
 		cfg.DSCP[i] = fabric.Priority(i / 8)
 	}
@@ -51,9 +53,11 @@ func data(to int, flow uint32, class fabric.Priority) *frame.Frame {
 }
 
 func packet(to int, flow uint32, class fabric.Priority, ecn frame.ECN, psn uint32, length uint32) *frame.Frame {
-	p := frame.Packet{Src: frame.HostIP(100), Dst: frame.HostIP(to), DSCP: uint8(class) * 8, ECN: ecn, TTL: 64,
+	p := frame.Packet{
+		Src: frame.HostIP(100), Dst: frame.HostIP(to), DSCP: uint8(class) * 8, ECN: ecn, TTL: 64,
 		SrcPort: uint16(flow) + 49152, Payload: length - 62,
-		BTH: frame.BTH{Opcode: frame.WriteMiddle, DestQP: frame.ReceiverQP(flow), PSN: psn}}
+		BTH: frame.BTH{Opcode: frame.WriteMiddle, DestQP: frame.ReceiverQP(flow), PSN: psn},
+	}
 	var f frame.Frame
 	p.Build(&f)
 	f.Trace = uint64(psn)
@@ -133,10 +137,10 @@ func (r *rig) notes(kind fabric.Kind) []fabric.Note {
 	return notes
 }
 
-// marks spells the data frames that left by the port: M marked, - not.
-func (r *rig) marks(at fabric.Port) string {
+// marks spells the data frames that left by port 0: M marked, - not.
+func (r *rig) marks() string {
 	var marks []byte
-	for _, f := range r.sent(at) {
+	for _, f := range r.sent(0) {
 		if f.ECN() == frame.CE {
 			marks = append(marks, 'M')
 		} else {
@@ -146,10 +150,11 @@ func (r *rig) marks(at fabric.Port) string {
 	return string(marks)
 }
 
-func (r *rig) wantMarks(at fabric.Port, want string) {
+// wantMarks holds port 0's frames against want, one letter each.
+func (r *rig) wantMarks(want string) {
 	r.t.Helper()
-	if got := r.marks(at); got != want {
-		r.t.Errorf("port %d sent %q, want %q", at, got, want)
+	if got := r.marks(); got != want {
+		r.t.Errorf("port 0 sent %q, want %q", got, want)
 	}
 }
 

@@ -90,8 +90,10 @@ func (s *Switch) forward(now unit.Time, at fabric.Port, f *frame.Frame, out *fab
 	if reason != 0 {
 		account.DroppedFrames++
 		account.DroppedBytes += length
-		out.Note(fabric.Note{Kind: fabric.Dropped, At: now, Port: at, Priority: class,
-			A: int64(length), B: int64(reason), Flow: flowOf(f), Trace: f.Trace})
+		out.Note(fabric.Note{
+			Kind: fabric.Dropped, At: now, Port: at, Priority: class,
+			A: int64(length), B: int64(reason), Flow: flowOf(f), Trace: f.Trace,
+		})
 	} else {
 		p := &s.ports[to]
 		p.enqueue(now, at, class, length, f, out)
@@ -104,8 +106,10 @@ func (s *Switch) forward(now unit.Time, at fabric.Port, f *frame.Frame, out *fab
 // MTU of its egress port, or at a port that the switch does not have.
 func (s *Switch) discard(now unit.Time, at fabric.Port, f *frame.Frame, out *fabric.Out) {
 	s.malformed++
-	out.Note(fabric.Note{Kind: fabric.Malformed, At: now, Port: at,
-		A: int64(f.Len()), Flow: fabric.NoFlow, Trace: f.Trace})
+	out.Note(fabric.Note{
+		Kind: fabric.Malformed, At: now, Port: at,
+		A: int64(f.Len()), Flow: fabric.NoFlow, Trace: f.Trace,
+	})
 }
 
 // Tick does everything that has come due by now: the ends of pauses, refreshed

@@ -120,8 +120,10 @@ func TestStats(t *testing.T) {
 	r.arrive(us, 0, pause(lossless, 0))
 	r.arrive(us+slot+1, 0, pause(lossless, 65535)) // one frame is left
 	s := r.Stats()
-	wantEgress := ClassStats{SentFrames: 2, SentBytes: 2 * size, QueueFrames: 1, QueueBytes: size,
-		QueuePeakBytes: 3 * size, Paused: true, PausedFor: us, PausesReceived: 2, ResumesReceived: 1}
+	wantEgress := ClassStats{
+		SentFrames: 2, SentBytes: 2 * size, QueueFrames: 1, QueueBytes: size,
+		QueuePeakBytes: 3 * size, Paused: true, PausedFor: us, PausesReceived: 2, ResumesReceived: 1,
+	}
 	wantIngress := ClassStats{ReceivedFrames: 3, ReceivedBytes: 3 * size, OccupancyBytes: size}
 	if diff := cmp.Diff(wantEgress, s.Ports[0].Classes[lossless]); diff != "" {
 		t.Error(diff)

@@ -50,10 +50,14 @@ func drawSteps(t *rapid.T, ports int) []step {
 func crowdedConfig(t *rapid.T, ports int) Config {
 	cfg := rackConfig(ports)
 	cfg.Seed = rapid.Uint64().Draw(t, "seed")
-	cfg.Classes[lossless] = ClassConfig{Lossless: true, Reserve: 1500, XON: 500, Headroom: 4000, Quanta: 50,
-		XOFF: unit.Bytes(rapid.SampledFrom([]int{0, 3000}).Draw(t, "xoff")), Marking: cc.MarkNPECN}
-	cfg.Classes[4] = ClassConfig{Lossless: true, AlphaShift: 2, Headroom: 3000, Quanta: 20,
-		Marking: cc.MarkRED, RED: REDConfig{Kmin: 1000, Kmax: 6000, Pmax: 0.5}}
+	cfg.Classes[lossless] = ClassConfig{
+		Lossless: true, Reserve: 1500, XON: 500, Headroom: 4000, Quanta: 50,
+		XOFF: unit.Bytes(rapid.SampledFrom([]int{0, 3000}).Draw(t, "xoff")), Marking: cc.MarkNPECN,
+	}
+	cfg.Classes[4] = ClassConfig{
+		Lossless: true, AlphaShift: 2, Headroom: 3000, Quanta: 20,
+		Marking: cc.MarkRED, RED: REDConfig{Kmin: 1000, Kmax: 6000, Pmax: 0.5},
+	}
 	cfg.Weights[lossless] = 3
 	cfg.Buffer = cfg.set() + unit.Bytes(rapid.IntRange(0, 30_000).Draw(t, "pool"))
 	return cfg

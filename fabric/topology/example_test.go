@@ -28,7 +28,7 @@ bursts:
   - {name: burst, from: h1..h7, to: r9, flows_per_sender: 4, size: 64KB, at: 2ms}
 `
 	_, err := topology.Parse("incast.yaml", []byte(file))
-	fmt.Println(err)
+	fmt.Println(err) //nolint:forbidigo // an example's output is what it prints
 	// Output:
 	// incast.yaml:17: bursts[0].at: 2ms is not before the end of the run, want less than the duration of 1ms
 	// incast.yaml:17: bursts[0].to: no node is called r9, want one of nics and switches

@@ -194,7 +194,12 @@ func shown(n *yaml.Node) string {
 		return "a mapping"
 	case yaml.SequenceNode:
 		return "a list"
+	default:
+		return shownScalar(n)
 	}
+}
+
+func shownScalar(n *yaml.Node) string {
 	const most = 40
 	if len(n.Value) > most {
 		return strconv.Quote(n.Value[:most] + "...")

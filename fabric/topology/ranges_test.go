@@ -41,8 +41,10 @@ func TestARangeIsEveryNumberBetween(t *testing.T) {
 }
 
 func TestBadNamesAreRefused(t *testing.T) {
-	for _, list := range []string{"", ",", "h0,", "0h", "h 0", "h.0", "h0..", "..h0", "h0...h2", "h0..h1..h2", "h..h2", "h0..h01",
-		"h0..h4096", "h1,h0..h2", "h>", "*", strings.Repeat("h", 64), "h0..h99999999999999999999"} {
+	for _, list := range []string{
+		"", ",", "h0,", "0h", "h 0", "h.0", "h0..", "..h0", "h0...h2", "h0..h1..h2", "h..h2", "h0..h01",
+		"h0..h4096", "h1,h0..h2", "h>", "*", strings.Repeat("h", 64), "h0..h99999999999999999999",
+	} {
 		if got, err := expandNames(list); err == nil {
 			t.Errorf("%q gives %v", list, got)
 		}

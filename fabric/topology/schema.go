@@ -86,7 +86,12 @@ func generic(n *yaml.Node) any {
 			m[n.Content[i].Value] = generic(n.Content[i+1])
 		}
 		return m
+	default:
+		return genericScalar(n)
 	}
+}
+
+func genericScalar(n *yaml.Node) any {
 	if n.ShortTag() == "!!str" {
 		return n.Value
 	}

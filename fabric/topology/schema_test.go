@@ -110,13 +110,30 @@ func TestTheSchemaAcceptsWhatTheParserAccepts(t *testing.T) {
 func TestTheSchemaRefusesWhatTheParserRefusesOfOneKey(t *testing.T) {
 	s := compiled(t)
 	for _, c := range []struct{ old, with string }{
-		{"seed: 7", "seed: -7"}, {"seed: 7", "sead: 7"}, {"name: sample\n", ""}, {"name: sample", "name: a b"},
-		{"duration: 1ms", "duration: 1"}, {"duration: 1ms", "duration: 1parsec"}, {"scheme: pcn", "scheme: tcp"},
-		{"h0..h3: {", "h0.h3: {"}, {"payload: 1000B", "payload: 1000"}, {"payload: 1000B", "playload: 1000B"}, {"payload: 1000B", "ack_every: 0"},
-		{"buffer: 12MB", "pmax: 1.5"}, {"buffer: 12MB", "lossless: [8]"}, {"buffer: 12MB", "lossless: [3, 3]"},
-		{"buffer: 12MB", "marking: {3: blue}"}, {"buffer: 12MB", "marking: {9: red}"}, {"buffer: 12MB", "weights: [1, 1]"},
-		{"[s0, s1], rate: 100Gbps", "[s0]"}, {"size: 1MB", "size: forever"}, {"size: 1MB, ", ""}, {"from: h1..h3", "from: []"},
-		{"wmin: 0.01", "wmin: 0"}, {"wmin: 0.01", "threshold: 1.1"}, {"  pcn:", "  tcp:"},
+		{"seed: 7", "seed: -7"},
+		{"seed: 7", "sead: 7"},
+		{"name: sample\n", ""},
+		{"name: sample", "name: a b"},
+		{"duration: 1ms", "duration: 1"},
+		{"duration: 1ms", "duration: 1parsec"},
+		{"scheme: pcn", "scheme: tcp"},
+		{"h0..h3: {", "h0.h3: {"},
+		{"payload: 1000B", "payload: 1000"},
+		{"payload: 1000B", "playload: 1000B"},
+		{"payload: 1000B", "ack_every: 0"},
+		{"buffer: 12MB", "pmax: 1.5"},
+		{"buffer: 12MB", "lossless: [8]"},
+		{"buffer: 12MB", "lossless: [3, 3]"},
+		{"buffer: 12MB", "marking: {3: blue}"},
+		{"buffer: 12MB", "marking: {9: red}"},
+		{"buffer: 12MB", "weights: [1, 1]"},
+		{"[s0, s1], rate: 100Gbps", "[s0]"},
+		{"size: 1MB", "size: forever"},
+		{"size: 1MB, ", ""},
+		{"from: h1..h3", "from: []"},
+		{"wmin: 0.01", "wmin: 0"},
+		{"wmin: 0.01", "threshold: 1.1"},
+		{"  pcn:", "  tcp:"},
 	} {
 		text := spoilt(t, c.old, c.with)
 		if s.Validate(asJSON(t, text)) == nil {
