@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rackfab/rackfab/fabric"
 )
 
 // subjectRoot is the first token of every subject of rackfab.
@@ -14,11 +13,11 @@ const subjectRoot = "rackfab"
 // End is one end of a link: a port of a node.
 type End struct {
 	Node string
-	Port fabric.Port
+	Port int
 }
 
 // String names the end, "leaf0:3".
-func (e End) String() string { return e.Node + ":" + strconv.Itoa(int(e.Port)) }
+func (e End) String() string { return e.Node + ":" + strconv.Itoa(e.Port) }
 
 // LinkSubject names the one-way link from one end to the other in a run:
 // rackfab.<run>.link.<node>.<port>.<node>.<port>. The ports keep parallel links

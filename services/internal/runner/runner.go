@@ -63,7 +63,7 @@ func New(cfg Config) (*Runner, error) {
 	r.publish = r.send
 	links, ins := make([]bus.LinkConfig, len(cfg.Ports)), make(map[string]int)
 	for i, p := range cfg.Ports {
-		here, there := bus.End{Node: cfg.Node, Port: fabric.Port(i)}, bus.End{Node: p.Peer, Port: p.PeerPort}
+		here, there := bus.End{Node: cfg.Node, Port: i}, bus.End{Node: p.Peer, Port: int(p.PeerPort)}
 		links[i] = bus.LinkConfig{Name: there.String() + "->" + here.String(), Lookahead: p.lookahead()}
 		ins[bus.LinkSubject(cfg.Run, there, here)] = i
 		r.subjects = append(r.subjects, bus.LinkSubject(cfg.Run, here, there))
