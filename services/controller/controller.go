@@ -53,7 +53,7 @@ func Serve(ctx context.Context, conn bus.Conn, o Options) error {
 	if o.NodeLimit == 0 {
 		o.NodeLimit = NodeLimit
 	}
-	rackfabv1.RegisterFabricServiceServer(server, newService(ctx, directory, o.NodeLimit))
+	rackfabv1.RegisterFabricServiceServer(server, newService(ctx, o.Rack, directory, o.NodeLimit))
 	if err := serve.Announce(o.Ready, "controller", server.Address()); err != nil {
 		server.Close()
 		return fmt.Errorf("announce: %w", err)

@@ -21,13 +21,14 @@ import (
 type service struct {
 	rackfabv1.UnimplementedFabricServiceServer
 	ctx       context.Context // of the process: runs end with it
+	rack      string
 	directory *discovery.Directory
 	limit     time.Duration
 	turn      chan int // holds how many runs there have been; taken by the run
 }
 
-func newService(ctx context.Context, d *discovery.Directory, limit time.Duration) *service {
-	s := &service{ctx: ctx, directory: d, limit: limit, turn: make(chan int, 1)}
+func newService(ctx context.Context, rack string, d *discovery.Directory, limit time.Duration) *service {
+	s := &service{ctx: ctx, rack: rack, directory: d, limit: limit, turn: make(chan int, 1)}
 	s.turn <- 0
 	return s
 }
@@ -74,8 +75,9 @@ func (s *service) RunScenario(q *rackfabv1.RunScenarioRequest, stream rackfabv1.
 		return err
 	}
 	r := newRun(scenario, hellos, s.limit, stream)
-	// The number keeps runs of one id apart on the bus.
-	r.config = rackfabv1.RunConfig{RunId: fmt.Sprintf("%s-%d", q.GetRunId(), count), Scenario: q.GetScenario(), Quiet: q.GetQuiet()}
+	// Rack and number keep runs of one id apart on the bus.
+	id := fmt.Sprintf("%s-%s-%d", s.rack, q.GetRunId(), count)
+	r.config = rackfabv1.RunConfig{RunId: id, Scenario: q.GetScenario(), Quiet: q.GetQuiet()}
 	if err := r.play(ctx); err != nil {
 		s.directory.Forget(serve.FailedNode(err))
 		return err

@@ -47,12 +47,13 @@ const (
 
 // Rack is the processes of a rack. Close ends them.
 type Rack struct {
-	path    string
-	env     []string
-	rack    string // name on the bus
-	spawner *spawner
-	journal journal
-	client  *controller.Client
+	path     string
+	env      []string
+	name     string        // on the bus
+	patience time.Duration // with a process that was told to stop
+	spawner  *spawner
+	journal  journal
+	client   *controller.Client
 
 	// ctx ends when a process that matters has ended, with a ProcessError as the
 	// cause, or when the rack closes.
@@ -60,11 +61,12 @@ type Rack struct {
 	fail     context.CancelCauseFunc
 	watchers sync.WaitGroup
 
-	mu         sync.Mutex
-	bus        *process // the present one; nil if the bus is not ours
 	controller *process
 	nodes      map[string]*process
-	closing    bool
+
+	mu      sync.Mutex
+	bus     *process // the present one; nil if the bus is not ours
+	closing bool
 }
 
 // errClosed is the cause of the end of a rack's context when nothing went wrong.
@@ -74,24 +76,33 @@ var errClosed = errors.New("the rack is closed")
 // error names it and shows the end of its log, and none is left behind. The end
 // of ctx ends Start, not the rack.
 func Start(ctx context.Context, o Options) (*Rack, error) {
-	if o.Path == "" {
-		path, err := os.Executable()
-		if err != nil {
-			return nil, fmt.Errorf("launch: %w", err)
-		}
-		o.Path = path
+	r, err := newRack(o)
+	if err != nil {
+		return nil, err
 	}
-	r := &Rack{
-		path: o.Path, env: o.Env, rack: fmt.Sprintf("r%d-%d", os.Getpid(), time.Now().UnixNano()),
-		spawner: newSpawner(), journal: journal{w: o.Log}, nodes: map[string]*process{},
-	}
-	r.ctx, r.fail = context.WithCancelCause(context.Background())
 	ctx, cancel := context.WithTimeoutCause(ctx, readyLimit, fmt.Errorf("not within %v", readyLimit))
 	defer cancel()
 	if err := r.start(ctx, o); err != nil {
 		r.Close()
 		return nil, err
 	}
+	return r, nil
+}
+
+// newRack makes a rack without processes.
+func newRack(o Options) (*Rack, error) {
+	path := o.Path
+	if path == "" {
+		var err error
+		if path, err = os.Executable(); err != nil {
+			return nil, fmt.Errorf("launch: %w", err)
+		}
+	}
+	r := &Rack{
+		path: path, env: o.Env, name: fmt.Sprintf("r%d-%d", os.Getpid(), time.Now().UnixNano()),
+		patience: stopLimit, spawner: newSpawner(), journal: journal{w: o.Log}, nodes: map[string]*process{},
+	}
+	r.ctx, r.fail = context.WithCancelCause(context.Background())
 	return r, nil
 }
 
@@ -123,7 +134,7 @@ func (r *Rack) start(ctx context.Context, o Options) error {
 
 // spawnAll starts the controller and the nodes and watches over them.
 func (r *Rack) spawnAll(url string, nodes []topology.Node) (err error) {
-	common := []string{"--bus", url, "--rack", r.rack}
+	common := []string{"--bus", url, "--rack", r.name}
 	r.controller, err = r.spawn(controllerName, append([]string{"controller"}, common...)...)
 	if err != nil {
 		return err
@@ -170,15 +181,15 @@ func (r *Rack) Close() {
 		_ = r.client.Close() // all calls are over
 	}
 	if r.controller != nil {
-		r.controller.stop()
+		r.controller.stop(r.patience)
 	}
 	var all sync.WaitGroup
 	for _, p := range r.nodes {
-		all.Go(p.stop)
+		all.Go(func() { p.stop(r.patience) })
 	}
 	all.Wait()
 	if p := r.presentBus(); p != nil {
-		p.stop()
+		p.stop(r.patience)
 	}
 	r.watchers.Wait()
 	r.spawner.close()

@@ -4,9 +4,17 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/node"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/services/broker"
 	"github.com/rackfab/rackfab/services/controller"
@@ -17,14 +25,19 @@ import (
 // roleVariable makes the test binary a process of a rack, or a launcher.
 const roleVariable = "LAUNCH_TEST_ROLE"
 
+// childEnv makes a child of the test binary. Under the race detector it would
+// linger for a second at its end.
+var childEnv = []string{roleVariable + "=child", "GORACE=atexit_sleep_ms=0"}
+
 // TestMain runs the tests, or one role in a child process.
 func TestMain(m *testing.M) {
 	if os.Getenv(roleVariable) == "" {
-		os.Exit(m.Run())
+		m.Run()
+		return
 	}
 	if err := role(os.Args[1], os.Args[2:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		os.Exit(1) //nolint:forbidigo // the main of the child
 	}
 }
 
@@ -32,7 +45,7 @@ func TestMain(m *testing.M) {
 func role(name string, args []string) error {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	bus, rack := flags.String("bus", "", ""), flags.String("rack", "", "")
-	node, listen := flags.String("name", "", ""), flags.String("listen", "", "")
+	self, listen := flags.String("name", "", ""), flags.String("listen", "", "")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -43,39 +56,57 @@ func role(name string, args []string) error {
 	case "controller":
 		return controller.Main(ctx, controller.Options{Bus: *bus, Rack: *rack, Ready: os.Stdout})
 	case "nic":
-		if *node == os.Getenv("LAUNCH_TEST_BROKEN") {
-			return fmt.Errorf("%s is out of order", *node)
+		if *self == os.Getenv("LAUNCH_TEST_BROKEN") {
+			return fmt.Errorf("%s is out of order", *self)
 		}
-		fmt.Fprintln(os.Stderr, "here is", *node)
-		return nic.Main(ctx, nic.Options{Name: *node, Bus: *bus, Rack: *rack, Ready: os.Stdout})
+		fmt.Fprintln(os.Stderr, "here is", *self)
+		return nic.Main(ctx, nic.Options{Name: *self, Bus: *bus, Rack: *rack, Ready: os.Stdout})
 	case "switch":
-		return switchd.Main(ctx, switchd.Options{Name: *node, Bus: *bus, Rack: *rack, Ready: os.Stdout})
+		return switchd.Main(ctx, switchd.Options{Name: *self, Bus: *bus, Rack: *rack, Ready: os.Stdout})
 	case "launcher":
 		return launcher(ctx)
 	case "wait":
 		<-ctx.Done()
 		return nil
 	case "deaf":
-		select {} // hears no stop
+		signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
+		<-make(chan struct{}) // hears no stop
 	}
 	return fmt.Errorf("no role %q", name)
 }
 
-// launcher starts a rack, says that it is up, and waits to be killed. Its
-// children hold its standard output open for as long as they live.
+// launcher starts a rack and a child that hears no stop, writes the numbers of
+// all processes as one line, and waits to be killed.
 func launcher(ctx context.Context) error {
 	s, err := topology.Parse("pair", []byte(pair))
 	if err != nil {
 		return err
 	}
-	r, err := Start(ctx, Options{Nodes: s.Nodes, holdOpen: os.Stdout})
+	r, err := Start(ctx, Options{Nodes: s.Nodes})
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	fmt.Println("up")
+	deaf, err := r.spawn("deaf", "deaf")
+	if err != nil {
+		return err
+	}
+	var pids []string
+	for _, p := range append(r.all(), deaf) {
+		pids = append(pids, strconv.Itoa(p.cmd.Process.Pid))
+	}
+	fmt.Fprintln(os.Stdout, strings.Join(pids, " "))
 	<-ctx.Done()
 	return nil
+}
+
+// all lists the processes of a rack that is up.
+func (r *Rack) all() []*process {
+	list := []*process{r.controller, r.presentBus()}
+	for _, p := range r.nodes {
+		list = append(list, p)
+	}
+	return list
 }
 
 // pair is two hosts behind one switch, with one flow.
@@ -89,3 +120,16 @@ switches: {s0: }
 links: [{endpoints: [h0..h1, s0], rate: 40Gbps, delay: 5us}]
 flows: [{name: F0, from: h0, to: h1, size: 16KB}]
 `
+
+// combine gives the digest of a run in the lab.
+func combine(l *lab.Lab) uint64 {
+	digests := map[string]uint64{}
+	for _, r := range l.Results() {
+		digests[r.Node] = r.Digest
+	}
+	var list []uint64
+	for _, name := range slices.Sorted(maps.Keys(digests)) {
+		list = append(list, digests[name])
+	}
+	return node.Combine(list)
+}

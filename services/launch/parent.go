@@ -27,7 +27,7 @@ func Child(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		time.AfterFunc(exitLimit, func() { os.Exit(1) })
+		time.AfterFunc(exitLimit, func() { os.Exit(1) }) //nolint:forbidigo // main may be what hangs
 		cancel()
 	}()
 	return ctx

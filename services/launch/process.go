@@ -122,10 +122,10 @@ func (p *process) failure(state string) *ProcessError {
 	return &ProcessError{Name: p.name, PID: p.cmd.Process.Pid, State: state, Tail: p.tail.last()}
 }
 
-// stop tells the child to end, and kills it if it does not.
-func (p *process) stop() {
+// stop tells the child to end, and kills it if it does not within limit.
+func (p *process) stop(limit time.Duration) {
 	_ = p.input.Close()
-	hard := time.AfterFunc(stopLimit, func() { _ = p.cmd.Process.Kill() })
+	hard := time.AfterFunc(limit, func() { _ = p.cmd.Process.Kill() })
 	defer hard.Stop()
 	<-p.done
 }

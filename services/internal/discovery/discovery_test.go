@@ -10,9 +10,9 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-func watch(t *testing.T, conn bus.Conn, rack string) *Directory {
+func watch(t *testing.T, conn bus.Conn) *Directory {
 	t.Helper()
-	d, err := Watch(conn, rack)
+	d, err := Watch(conn, "r")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestWaitFindsEarlyAndLateNodes(t *testing.T) {
 	early := Hello{Name: "h0", Kind: topology.NIC, Address: "127.0.0.1:1", PID: 11}
 	late := Hello{Name: "s0", Kind: topology.Switch, Address: "127.0.0.1:2", PID: 12}
 	defer announce(t, m.Dial(), "r", early)()
-	d := watch(t, m.Dial(), "r")
+	d := watch(t, m.Dial())
 	found := make(chan []Hello, 1)
 	go func() {
 		hellos, err := d.Wait(t.Context(), []string{"s0", "h0"})
@@ -56,7 +56,7 @@ func TestWaitFindsEarlyAndLateNodes(t *testing.T) {
 
 func TestWaitNamesMissingNodes(t *testing.T) {
 	m := bus.NewMemory()
-	d := watch(t, m.Dial(), "r")
+	d := watch(t, m.Dial())
 	defer announce(t, m.Dial(), "r", Hello{Name: "h1"})()
 	defer announce(t, m.Dial(), "other", Hello{Name: "h2"})() // of another rack
 	ctx, cancel := context.WithCancel(t.Context())
@@ -70,7 +70,7 @@ func TestWaitNamesMissingNodes(t *testing.T) {
 
 func TestForgottenNodeIsAskedAgain(t *testing.T) {
 	m := bus.NewMemory()
-	d := watch(t, m.Dial(), "r")
+	d := watch(t, m.Dial())
 	defer announce(t, m.Dial(), "r", Hello{Name: "h0", PID: 1})()
 	d.Forget("h0")
 	if got := d.Nodes(); len(got) != 0 {
@@ -83,7 +83,7 @@ func TestForgottenNodeIsAskedAgain(t *testing.T) {
 
 func TestLaterHelloCounts(t *testing.T) {
 	m := bus.NewMemory()
-	d := watch(t, m.Dial(), "r")
+	d := watch(t, m.Dial())
 	announce(t, m.Dial(), "r", Hello{Name: "h0", PID: 1})()
 	announce(t, m.Dial(), "r", Hello{Name: "h0", PID: 2})()
 	if got := d.Nodes(); len(got) != 1 || got[0].PID != 2 {
@@ -108,7 +108,7 @@ func FuzzTake(f *testing.F) {
 	f.Add([]byte(`{"name":"h0","kind":"nic"}`))
 	f.Add([]byte(`[]`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		d := watch(t, bus.NewMemory().Dial(), "r")
+		d := watch(t, bus.NewMemory().Dial())
 		d.take(data)
 		for _, h := range d.Nodes() {
 			if h.Name == "" {

@@ -94,11 +94,11 @@ func (s *Server) Serve(ctx context.Context) error {
 }
 
 // Close frees the address of a server that is not going to Serve.
-func (s *Server) Close() { s.Server.Stop(); _ = s.listener.Close() }
+func (s *Server) Close() { s.Stop(); _ = s.listener.Close() }
 
 func (s *Server) stop() {
 	s.health.Shutdown()
-	hard := time.AfterFunc(stopLimit, s.Server.Stop)
+	hard := time.AfterFunc(stopLimit, s.Stop)
 	defer hard.Stop()
 	s.GracefulStop()
 }

@@ -1,0 +1,234 @@
+package launch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/services/controller"
+)
+
+// busy keeps a link full for as long as the run goes.
+var busy = strings.NewReplacer("16KB", "endless", "100us", "20ms").Replace(pair)
+
+func parse(t *testing.T, text string) *topology.Scenario {
+	t.Helper()
+	s, err := topology.Parse("test", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// start starts the processes of the scenario out of this test's binary.
+func start(t *testing.T, text string, log *bytes.Buffer) *Rack {
+	t.Helper()
+	o := Options{Nodes: parse(t, text).Nodes, Env: childEnv}
+	if log != nil {
+		o.Log = log
+	}
+	r, err := Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	return r
+}
+
+// digest is what the lab gives for a scenario.
+func digest(t *testing.T, text string) uint64 {
+	t.Helper()
+	l, err := lab.New(parse(t, text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := parse(t, text)
+	l.Run(s.Duration)
+	return combine(l)
+}
+
+// Several runs go over the same processes, each with the lab's digest; Close
+// ends all of them in good order.
+func TestRunAndClose(t *testing.T) {
+	var log bytes.Buffer
+	r := start(t, pair, &log)
+	want := digest(t, pair)
+	for _, id := range []string{"a", "b"} {
+		report, err := r.Run(t.Context(), controller.Request{ID: id, Scenario: []byte(pair), Quiet: true}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if report.Digest != want {
+			t.Errorf("run %s: digest %016x, want %016x", id, report.Digest, want)
+		}
+		for _, n := range report.Nodes {
+			t.Logf("%s: %d bytes resident, %.3f s", n.Result.Node, n.MaxRSS, n.Result.CPU)
+		}
+	}
+	processes := r.all()
+	r.Close()
+	r.Close() // once more does no harm
+	for _, p := range processes {
+		<-p.done
+		if state := p.cmd.ProcessState; !state.Success() {
+			t.Errorf("%s ended with %v: %v", p.name, state, p.tail.last())
+		}
+	}
+	if !strings.Contains(log.String(), "h0: here is h0\n") {
+		t.Errorf("the log lacks a node's line:\n%s", &log)
+	}
+	if _, err := r.Run(t.Context(), controller.Request{ID: "c", Scenario: []byte(pair)}, nil); err == nil {
+		t.Error("ran on a closed rack")
+	}
+}
+
+// A node that is killed ends the run with an error that names it, says how it
+// ended and shows the end of its log.
+func TestKilledNodeEndsTheRun(t *testing.T) {
+	r := start(t, busy, nil)
+	victim := r.nodes["h1"]
+	var once sync.Once
+	_, err := r.Run(t.Context(), controller.Request{ID: "r", Scenario: []byte(busy), Quiet: true}, func(controller.Progress) {
+		once.Do(func() { _ = victim.cmd.Process.Kill() })
+	})
+	var ended *ProcessError
+	if !errors.As(err, &ended) {
+		t.Fatalf("got %v", err)
+	}
+	if ended.Name != "h1" || ended.State != "signal: killed" || ended.PID != victim.cmd.Process.Pid {
+		t.Errorf("got %+v", ended)
+	}
+	if want := "h1| here is h1"; !strings.HasPrefix(err.Error(), "node h1 (process ") || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %q", err)
+	}
+}
+
+// A bus that is killed in the middle of a run comes back at its address, and
+// the run ends with the lab's digest.
+func TestKilledBusComesBack(t *testing.T) {
+	r := start(t, busy, nil)
+	before := r.presentBus()
+	var once sync.Once
+	report, err := r.Run(t.Context(), controller.Request{ID: "r", Scenario: []byte(busy), Quiet: true}, func(controller.Progress) {
+		once.Do(func() { _ = before.cmd.Process.Kill() })
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.presentBus() == before {
+		t.Fatal("the bus was not killed, or not started again")
+	}
+	if want := digest(t, busy); report.Digest != want {
+		t.Errorf("digest %016x, want %016x", report.Digest, want)
+	}
+}
+
+// The end of the context ends the run, and the rack is good for another.
+func TestCancelledRun(t *testing.T) {
+	r := start(t, busy, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := r.Run(ctx, controller.Request{ID: "a", Scenario: []byte(busy), Quiet: true}, func(controller.Progress) { cancel() })
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+	if _, err := r.Run(t.Context(), controller.Request{ID: "b", Scenario: []byte(pair), Quiet: true}, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A node that does not come up is named with the end of its log, and nothing is
+// left behind.
+func TestStartNamesBrokenNode(t *testing.T) {
+	env := append([]string{"LAUNCH_TEST_BROKEN=h1"}, childEnv...)
+	_, err := Start(t.Context(), Options{Nodes: parse(t, pair).Nodes, Env: env})
+	var ended *ProcessError
+	if !errors.As(err, &ended) || ended.Name != "h1" || ended.State != "exit status 1" {
+		t.Fatalf("got %v", err)
+	}
+	if !strings.Contains(err.Error(), "h1 is out of order") {
+		t.Errorf("the log is missing: %v", err)
+	}
+}
+
+// A child that does not heed stop is killed.
+func TestStopKillsTheDeaf(t *testing.T) {
+	r, err := newRack(Options{Env: childEnv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	p, err := r.spawn("deaf", "deaf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.stop(time.Millisecond)
+	if got := p.failure("").State; got != "signal: killed" {
+		t.Errorf("ended with %s", got)
+	}
+}
+
+// Ctrl-C at a terminal goes to the foreground process group: children are not
+// in it.
+func TestChildrenHaveTheirOwnProcessGroup(t *testing.T) {
+	r, err := newRack(Options{Env: childEnv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	p, err := r.spawn("wait", "wait")
+	if err != nil {
+		t.Fatal(err)
+	}
+	group, err := syscall.Getpgid(p.cmd.Process.Pid)
+	if err != nil || group != p.cmd.Process.Pid {
+		t.Errorf("process %d is in group %d, %v", p.cmd.Process.Pid, group, err)
+	}
+	p.stop(stopLimit)
+	if !p.cmd.ProcessState.Success() {
+		t.Errorf("ended with %v", p.cmd.ProcessState)
+	}
+}
+
+// A child ends when its standard input does, which is what the death of its
+// launcher looks like where the kernel does not kill it.
+func TestChildEndsWithItsInput(t *testing.T) {
+	child := exec.Command(os.Args[0], "wait")
+	child.Env = append(append(os.Environ(), childEnv...), parentVariable+"=stdin")
+	input, err := child.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = input.Close()
+	if err := child.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTailKeepsTheLastLines(t *testing.T) {
+	var text strings.Builder
+	for range 30 {
+		text.WriteString("line\n")
+	}
+	text.WriteString(strings.Repeat("x", 10_000) + "\nlast")
+	var kept tail
+	eachLine(strings.NewReader(text.String()), kept.add)
+	lines := kept.last()
+	if len(lines) != tailLines || lines[len(lines)-1] != "last" {
+		t.Fatalf("kept %d lines: %q", len(lines), lines)
+	}
+	if long := lines[len(lines)-2]; len(long) > lineLength+3 {
+		t.Errorf("kept %d bytes of a long line", len(long))
+	}
+}
