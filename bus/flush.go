@@ -6,84 +6,118 @@ import "github.com/rackfab/rackfab/fabric/unit"
 // safe work and whose next event is at next. The data is valid during the call
 // of emit. Due is an envelope on a link
 //
-//   - whose peer waits for an instant that a new promise lets it pass, or
-//   - that holds this node back, or holds back the answer to another peer, and
-//     whose peer does not know it yet or does not have all frames that were sent.
+//   - whose peer waits for an instant that a new promise lets it pass (answer), or
+//   - that holds back this node, or the answer to another peer, while its peer
+//     does not know it (ask), or
+//   - with frames waiting, once the peer's bound has half a lookahead to gain
+//     from it (ripe).
 //
-// Frames for a peer that neither waits nor is waited on stay until one is true.
+// Frames whose peer neither waits nor is waited on stay until one is true.
 func (s *Sync) Flush(next unit.Time, emit func(link int, data []byte)) {
-	first, at, second := s.twoLowest()
-	s.needs(next, first, at, second)
+	o := s.look(next)
+	s.needs(o)
 	for i := range s.links {
 		l := &s.links[i]
-		promise := s.promise(i, next, first, at, second)
-		want := s.wantFor(i, next)
+		promise := o.promise(i)
+		most := s.most(i, o)
 		answer := l.wanting() && l.answers(promise)
-		ask := want != noWant && (l.open != nil || !l.asking() || l.asked > want)
-		if answer || ask {
-			l.tell(promise, want, s.epoch, s.tick)
+		ask := most != noWant && (!l.asking() || l.asked > most)
+		ripe := l.open != nil && add(promise, l.ahead) >= add(l.held(), l.ahead/2)
+		if answer || ask || ripe {
+			l.tell(promise, o.want(l, most), s.epoch, s.tick)
 		}
 		s.emit(i, emit)
 	}
 }
 
-// promise is the earliest instant at which this node may start to send to link
-// i's peer, but for frames of that peer that are still to be taken.
-func (s *Sync) promise(i int, next, first unit.Time, at int, second unit.Time) unit.Time {
-	others := first
-	if i == at {
-		others = second
-	}
-	return min(next, others, s.grant)
+// outlook is what a node that is out of safe work has ahead of it.
+type outlook struct {
+	next   unit.Time // its next event, at most the grant
+	grant  unit.Time
+	first  unit.Time // the lowest bound
+	at     int       // the link that has it
+	second unit.Time // the lowest of the other links' bounds
 }
 
-// twoLowest gives the lowest bound, its link, and the lowest of the other
-// links.
-func (s *Sync) twoLowest() (first unit.Time, at int, second unit.Time) {
-	first, at, second = unit.Never, -1, unit.Never
+func (s *Sync) look(next unit.Time) outlook {
+	o := outlook{next: min(next, s.grant), grant: s.grant, first: unit.Never, at: -1, second: unit.Never}
 	for i := range s.links {
 		switch b := s.links[i].bound(); {
-		case b < first:
-			first, at, second = b, i, first
-		case b < second:
-			second = b
+		case b < o.first:
+			o.first, o.at, o.second = b, i, o.first
+		case b < o.second:
+			o.second = b
 		}
 	}
-	return first, at, second
+	return o
 }
 
+// others is the lowest bound of all links but i.
+func (o *outlook) others(i int) unit.Time {
+	if i == o.at {
+		return o.second
+	}
+	return o.first
+}
+
+// promise is the earliest instant at which the node may start to send to link
+// i's peer, but for frames of that peer that are still to be taken.
+func (o *outlook) promise(i int) unit.Time { return min(o.next, o.others(i)) }
+
 // needs collects the wants of peers that no promise answers now.
-func (s *Sync) needs(next, first unit.Time, at int, second unit.Time) {
+func (s *Sync) needs(o outlook) {
 	s.pending = s.pending[:0]
 	for i := range s.links {
 		l := &s.links[i]
 		pass := l.want - l.ahead
-		if l.wanting() && pass < s.grant && !l.answers(s.promise(i, next, first, at, second)) {
+		if l.wanting() && pass < s.grant && !l.answers(o.promise(i)) {
 			s.pending = append(s.pending, need{i, pass})
 		}
 	}
 }
 
-// wantFor is the least instant that link i keeps this node from passing, for
-// itself or for another peer's answer; noWant if the link holds nothing back.
+// most is the highest want that link i's peer may be told, noWant if the link
+// holds back neither the node nor the answer to another peer.
 //
-// For itself the node asks for somewhat more than its next event, so that an
-// answer is worth its message. It stays less than one lookahead above the next
-// event: so the peer's own next event, which is not earlier than the earliest of
-// the whole fabric, never stands against the answer to the earliest want.
-func (s *Sync) wantFor(i int, next unit.Time) unit.Time {
+// Of the links that hold something back only those count whose bound is within
+// half a lookahead of the lowest one: the peer of one further ahead is waiting
+// for this node itself, as a rule.
+//
+// No deadlock: let t be the earliest next event of the whole fabric, at node A,
+// and let all nodes wait with nothing in flight. A has asked its lowest link to
+// let its bound pass w < t + lookahead. The peer's own next event, t or later,
+// cannot stand against that answer: one of its bounds does, at or below
+// w - lookahead < t. So the peer has asked that link's peer, and so on; from one
+// link to the next the instant to pass sinks by half a lookahead at least. But a
+// bound is never negative.
+func (s *Sync) most(i int, o outlook) unit.Time {
 	l := &s.links[i]
-	bound, want := l.bound(), unit.Never
-	if own := min(next, s.grant-1); own >= bound {
-		want = min(max(own, bound+l.ahead/2), add(own, l.ahead-1), s.grant-1)
+	bound, most := l.bound(), unit.Never
+	if own := min(o.next, s.grant-1); bound <= min(own, add(o.first, l.ahead/2)) {
+		most = min(add(own, l.ahead-1), s.grant-1)
 	}
 	for _, n := range s.pending {
-		if n.link != i && n.pass >= bound {
-			want = min(want, n.pass)
+		if n.link != i && bound <= min(n.pass, add(o.others(n.link), l.ahead/2)) {
+			most = min(most, n.pass+l.ahead/2)
 		}
 	}
-	if want == unit.Never {
+	if most == unit.Never {
 		return noWant
+	}
+	return most
+}
+
+// want is what the peer of l is told in an envelope that is due: to let the node
+// pass its next event, and the bound by enough to be worth a message. It is told
+// before it is pressing, which saves the envelope that would ask for it.
+func (o *outlook) want(l *link, most unit.Time) unit.Time {
+	bound := l.bound()
+	if bound >= o.grant {
+		return noWant
+	}
+	want := min(max(o.next, add(bound, l.ahead/2)), o.grant-1)
+	if most != noWant {
+		want = min(want, most)
 	}
 	return want
 }

@@ -58,8 +58,23 @@ func (l *link) bound() unit.Time { return add(min(l.promise, l.untaken.first()),
 // held is the bound that the peer has, by what it was told last.
 func (l *link) held() unit.Time { return add(min(l.said, l.since), l.ahead) }
 
-// asking tells whether a want that the peer was told is still to be answered.
-func (l *link) asking() bool { return l.asked != noWant && l.bound() <= l.asked }
+// asking tells whether the peer, by the frames that it was sent, still owes an
+// answer to the want that it was told.
+func (l *link) asking() bool {
+	reply := l.promise
+	if l.untaken.len() > l.waiting() {
+		reply = min(reply, l.untaken.first())
+	}
+	return l.asked != noWant && add(reply, l.ahead) <= l.asked
+}
+
+// waiting counts the frames in the open envelope.
+func (l *link) waiting() int {
+	if l.open == nil {
+		return 0
+	}
+	return int(l.count)
+}
 
 // wanting tells whether the peer still waits for an answer.
 func (l *link) wanting() bool { return l.want != noWant && l.held() <= l.want }

@@ -1,0 +1,163 @@
+package runner
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+
+	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Environment of a child process that is one node of a benchmark.
+const (
+	envNode  = "RUNNER_TEST_NODE"
+	envShape = "RUNNER_TEST_SHAPE"
+	envBus   = "RUNNER_TEST_BUS"
+)
+
+// benches are the fabrics that run with a process per node.
+var benches = map[string]func() *shape{
+	// 16-to-2 at 80 % of what the receivers' links carry.
+	"incast": func() *shape { return star(2, 16, 16, 5*us, 21*us/10, 10*unit.Millisecond) },
+	// Two flows near line rate, 14 idle senders.
+	"twoflows": func() *shape { return star(2, 16, 2, 5*us, us/4, 10*unit.Millisecond) },
+}
+
+// TestMain runs the tests, or one node in a child process of a benchmark.
+func TestMain(m *testing.M) {
+	if node := os.Getenv(envNode); node != "" {
+		if err := child(node); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// child runs one node: it says "ready", waits for a line, runs, prints its
+// result as JSON, and serves until its input ends.
+func child(text string) error {
+	i, err := strconv.Atoi(text)
+	if err != nil {
+		return err
+	}
+	s := benches[os.Getenv(envShape)]()
+	conn, err := bus.Dial(os.Getenv(envBus), s.names[i])
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	r, err := New(Config{
+		Run: "bench", Node: s.names[i], Machine: s.toys[i], Ports: s.toys[i].ports, End: s.end, Conn: conn, Quiet: true,
+		Reached: func(_ unit.Time, r Result) { _ = json.NewEncoder(os.Stdout).Encode(r) },
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	in := bufio.NewReader(os.Stdin)
+	if _, err := in.ReadString('\n'); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		_, _ = in.ReadString('\n')
+		cancel()
+	}()
+	_, err = r.Run(ctx)
+	return err
+}
+
+// BenchmarkProcesses runs a process per node over one NATS server and reports
+// frame-hops a second of wall time.
+func BenchmarkProcesses(b *testing.B) {
+	for name, make := range benches {
+		b.Run(name, func(b *testing.B) {
+			want, hops := drive(make())
+			var o *outcome
+			for b.Loop() {
+				o = fork(b, name, make())
+				same(b, o, want)
+				b.StartTimer()
+			}
+			b.Log(summary(o))
+			b.ReportMetric(float64(hops)*float64(b.N)/b.Elapsed().Seconds(), "hops/s")
+		})
+	}
+}
+
+// fork runs every node of a shape in a process of its own; the clock of b runs
+// from the start of the run to the last node's end.
+func fork(b *testing.B, name string, s *shape) *outcome {
+	b.StopTimer()
+	server, err := bus.StartServer("")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer server.Shutdown()
+	o := &outcome{make([]Result, len(s.toys)), make([]error, len(s.toys))}
+	children := make([]*process, len(s.toys))
+	for i := range children {
+		children[i] = start(b, envNode+"="+strconv.Itoa(i), envShape+"="+name, envBus+"="+server.URL())
+		defer children[i].end()
+	}
+	for _, c := range children {
+		c.line(b)
+	}
+	b.StartTimer()
+	for _, c := range children {
+		fmt.Fprintln(c.in)
+	}
+	for i, c := range children {
+		o.errs[i] = json.Unmarshal(c.line(b), &o.results[i])
+	}
+	b.StopTimer()
+	return o
+}
+
+// process is a child and its pipes.
+type process struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func start(b *testing.B, env ...string) *process {
+	c := exec.Command(os.Args[0])
+	c.Env = append(append(os.Environ(), "GOMAXPROCS=1", "GOGC=400"), env...)
+	c.Stderr = os.Stderr
+	in, err := c.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		b.Fatal(err)
+	}
+	return &process{c, in, bufio.NewReader(out)}
+}
+
+// line waits for the child's next line.
+func (p *process) line(b *testing.B) []byte {
+	text, err := p.out.ReadBytes('\n')
+	if err != nil {
+		b.Fatal(err)
+	}
+	return text
+}
+
+func (p *process) end() {
+	_ = p.in.Close()
+	_ = p.cmd.Wait()
+}
