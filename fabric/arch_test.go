@@ -44,7 +44,7 @@ var rooms = []room{
 	{"bus", []string{"bus/...", "fabric/frame", "fabric/unit"}, nil, "the bus carries frames and knows no machine, so that any machine can stand behind it"},
 	{"proto", []string{"proto/..."}, nil, "a contract on the wire outlives the code on both sides of it"},
 	{"services", []string{"services/internal/...", "bus/...", "fabric/...", "proto/..."}, nil, "services only wire things together, and reach one another by gRPC alone"},
-	{"services/launch", []string{"services/controller", "services/internal/...", "bus/...", "fabric/...", "proto/..."}, nil, "launch starts processes and is a client of the controller; it knows no other service"},
+	{"services/launch", []string{"services/broker", "services/controller", "services/nic", "services/switch", "services/internal/...", "bus/...", "fabric/...", "proto/..."}, nil, "launch starts the other services as processes; it knows nothing that stands above them"},
 	{"docs", []string{"fabric/..."}, nil, "tools that write documents read the repository; they run nothing"},
 	{"cmd", []string{"..."}, nil, "the binary may use every room"},
 	{"e2e", []string{"..."}, nil, "whole-system tests may use every room"},
