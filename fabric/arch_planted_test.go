@@ -68,7 +68,7 @@ func TestPlantedViolationIsCaught(t *testing.T) {
 		{"services/nic/x.go", ours + "services/internal/runner", "", ""},
 		{"services/nic/x.go", ours + "services/switch", "", "gRPC alone"},
 		{"services/launch/x.go", ours + "services/controller", "", ""},
-		{"services/launch/x.go", ours + "services/nic", "", "client of the controller"},
+		{"services/launch/x.go", ours + "services/collector", "", "starts the other services"},
 		{"services/nic/x_test.go", ours + "services/nic", "", ""},
 		{"services/nic/x_test.go", ours + "services/switch", "", "gRPC alone"},
 		{"services/nic/x.go", ours + "cmd/rackfab", "", "only wire things together"},

@@ -9,7 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -35,11 +37,11 @@ func TestMain(m *testing.M) {
 	if node := os.Getenv(envNode); node != "" {
 		if err := child(node); err != nil {
 			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+			os.Exit(1) //nolint:forbidigo // the main of the child
 		}
 		return
 	}
-	os.Exit(m.Run())
+	m.Run()
 }
 
 // child runs one node: it says "ready", waits for a line, runs, prints its
@@ -55,18 +57,22 @@ func child(text string) error {
 		return err
 	}
 	defer conn.Close()
+	var before time.Duration
 	r, err := New(Config{
 		Run: "bench", Node: s.names[i], Machine: s.toys[i], Ports: s.toys[i].ports, End: s.end, Conn: conn, Quiet: true,
-		Reached: func(_ unit.Time, r Result) { _ = json.NewEncoder(os.Stdout).Encode(r) },
+		Reached: func(_ unit.Time, r Result) {
+			_ = json.NewEncoder(os.Stdout).Encode(report{r, processor() - before})
+		},
 	})
 	if err != nil {
 		return err
 	}
-	fmt.Println("ready")
+	fmt.Fprintln(os.Stdout, "ready")
 	in := bufio.NewReader(os.Stdin)
 	if _, err := in.ReadString('\n'); err != nil {
 		return err
 	}
+	before = processor()
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		_, _ = in.ReadString('\n')
@@ -74,6 +80,19 @@ func child(text string) error {
 	}()
 	_, err = r.Run(ctx)
 	return err
+}
+
+// report is what a child prints: its result, and the processor time of its run.
+type report struct {
+	Result
+	CPU time.Duration
+}
+
+// processor is the processor time that this process has used.
+func processor() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // BenchmarkProcesses runs a process per node over one NATS server and reports
@@ -113,13 +132,23 @@ func fork(b *testing.B, name string, s *shape) *outcome {
 		c.line(b)
 	}
 	b.StartTimer()
+	before := processor()
 	for _, c := range children {
 		fmt.Fprintln(c.in)
 	}
+	var nodes time.Duration
 	for i, c := range children {
-		o.errs[i] = json.Unmarshal(c.line(b), &o.results[i])
+		var r report
+		o.errs[i] = json.Unmarshal(c.line(b), &r)
+		o.results[i] = r.Result
+		nodes += r.CPU
+		if i == 0 {
+			b.ReportMetric(r.CPU.Seconds(), "hub-cpu-s")
+		}
 	}
 	b.StopTimer()
+	b.ReportMetric((processor() - before).Seconds(), "bus-cpu-s")
+	b.ReportMetric(nodes.Seconds(), "nodes-cpu-s")
 	return o
 }
 

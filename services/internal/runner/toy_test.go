@@ -134,7 +134,7 @@ func (t *toy) plug(peer string, port int, delay unit.Time) {
 
 // star joins senders and receivers to node 0; every sender that is active sends
 // to the receivers in turn. Nodes 1 and up are the receivers, then the senders.
-func star(receivers, senders, active int, delay, interval, end unit.Time) *shape {
+func star(receivers, senders, active int, delay, interval, end unit.Time) *shape { //nolint:unparam // a shape says how long its links are
 	s := newShape(1+receivers+senders, end)
 	for i := 1; i < len(s.toys); i++ {
 		s.cable(0, i, delay)
