@@ -2,6 +2,7 @@ package bus
 
 import (
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -29,6 +30,7 @@ func Dial(url, name string) (Conn, error) {
 	nc, err := nats.Connect(url,
 		nats.Name(name),
 		nats.Timeout(dialTimeout),
+		nats.SetCustomDialer(dialer{}),
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(reconnectWait),
 		nats.ReconnectJitter(reconnectWait/2, reconnectWait/2),
@@ -51,6 +53,18 @@ func Dial(url, name string) (Conn, error) {
 	}
 	c.nc = nc
 	return c, nil
+}
+
+// dialer opens the socket to a server.
+type dialer struct{}
+
+// Dial connects to address within dialTimeout.
+func (dialer) Dial(network, address string) (net.Conn, error) {
+	c, err := net.DialTimeout(network, address, dialTimeout)
+	if err != nil {
+		return nil, err
+	}
+	return newSocket(c), nil
 }
 
 func (c *natsConn) Publish(subject string, data []byte) error {
