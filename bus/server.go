@@ -13,7 +13,10 @@ import (
 const startTimeout = 10 * time.Second
 
 // Server is a NATS server inside this process.
-type Server struct{ s *server.Server }
+type Server struct {
+	s    *server.Server
+	addr string
+}
 
 // StartServer starts a NATS server at addr, "host:port". An empty addr is a
 // loopback port that the server chooses; so is port 0 on the host given. It
@@ -41,7 +44,7 @@ func StartServer(addr string) (*Server, error) {
 		s.Shutdown()
 		return nil, fmt.Errorf("bus server at %q does not listen", addr)
 	}
-	return &Server{s: s}, nil
+	return &Server{s, s.Addr().String()}, nil
 }
 
 func splitAddr(addr string) (host string, port int, err error) {
@@ -62,8 +65,8 @@ func splitAddr(addr string) (host string, port int, err error) {
 	return host, port, nil
 }
 
-// Addr is where the server listens, "127.0.0.1:4222".
-func (s *Server) Addr() string { return s.s.Addr().String() }
+// Addr is where the server listens, or did until Shutdown, "127.0.0.1:4222".
+func (s *Server) Addr() string { return s.addr }
 
 // URL is what Dial takes, "nats://127.0.0.1:4222".
 func (s *Server) URL() string { return "nats://" + s.Addr() }

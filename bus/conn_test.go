@@ -1,0 +1,204 @@
+package bus
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+)
+
+// conns gives two connections to one bus of each kind.
+var conns = map[string]func(t *testing.T) (a, b Conn){
+	"memory": func(*testing.T) (a, b Conn) {
+		m := NewMemory()
+		return m.Dial(), m.Dial()
+	},
+	"nats": func(t *testing.T) (a, b Conn) {
+		s := serve(t, "")
+		return dial(t, s), dial(t, s)
+	},
+}
+
+func serve(t *testing.T, addr string) *Server {
+	t.Helper()
+	s, err := StartServer(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Shutdown)
+	return s
+}
+
+func dial(t *testing.T, s *Server) Conn {
+	t.Helper()
+	c, err := Dial(s.URL(), t.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// listen subscribes and flushes; what comes in is on the channel, "subject data".
+func listen(t *testing.T, c Conn, pattern string) (got chan string, unsubscribe func()) {
+	t.Helper()
+	got = make(chan string, 1000)
+	unsubscribe, err := c.Subscribe(pattern, func(subject string, data []byte) { got <- subject + " " + string(data) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	return got, unsubscribe
+}
+
+func publish(t *testing.T, c Conn, subject, data string) {
+	t.Helper()
+	if err := c.Publish(subject, []byte(data)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func forBoth(t *testing.T, f func(t *testing.T, a, b Conn)) {
+	for kind, make := range conns {
+		t.Run(kind, func(t *testing.T) {
+			a, b := make(t)
+			f(t, a, b)
+		})
+	}
+}
+
+func TestMessagesOfOneSenderComeInOrder(t *testing.T) {
+	forBoth(t, func(t *testing.T, a, b Conn) {
+		got, _ := listen(t, b, "x.*.y")
+		for i := range 500 {
+			publish(t, a, "x.1.y", fmt.Sprint(i))
+		}
+		for i := range 500 {
+			if m := <-got; m != fmt.Sprint("x.1.y ", i) {
+				t.Fatalf("message %d is %q", i, m)
+			}
+		}
+	})
+}
+
+func TestPatternsLeaveOtherSubjectsOut(t *testing.T) {
+	forBoth(t, func(t *testing.T, a, b Conn) {
+		got, _ := listen(t, b, "x.*.y")
+		for _, s := range []string{"x.y", "x.1.2.y", "x.1.z", "z.1.y", "x.1.y.z"} {
+			publish(t, a, s, "stray")
+		}
+		publish(t, a, "x.2.y", "end")
+		if m := <-got; m != "x.2.y end" {
+			t.Errorf("got %q", m)
+		}
+	})
+}
+
+func TestUnsubscribeEndsDelivery(t *testing.T) {
+	forBoth(t, func(t *testing.T, a, b Conn) {
+		gone, unsubscribe := listen(t, b, "x")
+		unsubscribe()
+		got, _ := listen(t, b, "x")
+		publish(t, a, "x", "1")
+		<-got
+		if len(gone) != 0 {
+			t.Errorf("got %q after the end", <-gone)
+		}
+	})
+}
+
+func TestPublishLeavesTheBufferToTheCaller(t *testing.T) {
+	forBoth(t, func(t *testing.T, a, b Conn) {
+		got, _ := listen(t, b, "x")
+		data := []byte("first")
+		for range 2 {
+			if err := a.Publish("x", data); err != nil {
+				t.Fatal(err)
+			}
+			copy(data, "other")
+		}
+		if m, n := <-got, <-got; m != "x first" || n != "x other" {
+			t.Errorf("got %q, %q", m, n)
+		}
+	})
+}
+
+func TestAClosedConnectionRefuses(t *testing.T) {
+	forBoth(t, func(t *testing.T, a, b Conn) {
+		got, _ := listen(t, a, "x")
+		a.Close()
+		if a.Publish("x", nil) == nil {
+			t.Error("published")
+		}
+		if _, err := a.Subscribe("x", func(string, []byte) {}); err == nil {
+			t.Error("subscribed")
+		}
+		publish(t, b, "x", "1")
+		if err := b.Flush(); err != nil || len(got) > 0 {
+			t.Errorf("%v, %d messages", err, len(got))
+		}
+	})
+}
+
+// ARCH §3.4: a reconnect is told, and the bus may come back at its old place.
+func TestAServerThatComesBackIsFoundAgain(t *testing.T) {
+	first := serve(t, "")
+	c := dial(t, first)
+	got, _ := listen(t, c, "x")
+	first.Shutdown()
+	second := serve(t, first.Addr())
+	<-c.Reconnected()
+	if err := c.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	publish(t, dial(t, second), "x", "again")
+	if m := <-got; m != "x again" {
+		t.Errorf("got %q", m)
+	}
+}
+
+func TestTheLargestEnvelopePassesTheServer(t *testing.T) {
+	s := serve(t, "127.0.0.1:0")
+	a, b := dial(t, s), dial(t, s)
+	got, _ := listen(t, b, "x")
+	big := bytes.Repeat([]byte("0123456789abcdef"), MaxEnvelope/16)
+	publish(t, a, "x", string(big))
+	if m := <-got; m != "x "+string(big) {
+		t.Errorf("%d bytes came, not what was sent", len(m))
+	}
+}
+
+func TestBadAddresses(t *testing.T) {
+	for _, addr := range []string{"nohost", "127.0.0.1:x", "127.0.0.1:70000", "127.0.0.1:-1"} {
+		if s, err := StartServer(addr); err == nil {
+			s.Shutdown()
+			t.Errorf("%s: server started", addr)
+		}
+	}
+	if c, err := Dial("nats://127.0.0.1:1", "nobody"); err == nil {
+		c.Close()
+		t.Error("connected to nobody")
+	}
+}
+
+func TestCheckToken(t *testing.T) {
+	for name, ok := range map[string]bool{
+		"leaf0": true, "tor-1_a": true, "": false, "a.b": false, "*": false, "a>": false, "a b": false, "a\n": false,
+	} {
+		if err := CheckToken(name); (err == nil) != ok {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+func TestSubjectsOfLinks(t *testing.T) {
+	from, to := End{"leaf0", 3}, End{"nic7", 0}
+	s := LinkSubject("r1", from, to)
+	if s != "rackfab.r1.link.leaf0.3.nic7.0" {
+		t.Errorf("subject %s", s)
+	}
+	if !fits(NodePattern("r1", "nic7"), s) || fits(NodePattern("r1", "leaf0"), s) || fits(NodePattern("r2", "nic7"), s) {
+		t.Error("the pattern of a node fits its in-links only")
+	}
+}
