@@ -19,7 +19,7 @@ export PATH := $(dir $(PROTOC_GEN_GO)):$(dir $(PROTOC_GEN_GO_GRPC)):$(PATH)
 
 FUZZTIME ?= 3s
 
-.PHONY: build test race lint generate verify fuzz tools ci
+.PHONY: build test race lint generate release verify fuzz tools ci
 
 build: ## bin/rackfab
 	CGO_ENABLED=0 go build -trimpath -o bin/rackfab ./cmd/rackfab
@@ -39,10 +39,14 @@ generate: $(BUF) $(PROTOC_GEN_GO) $(PROTOC_GEN_GO_GRPC) ## whatever is written b
 	go generate ./...
 	go run ./docs/internal/requirements
 
+release: $(BUF) ## the contracts as they stand are what later ones must not break
+	$(BUF) build --exclude-source-info -o proto/released.binpb
+
 # Generates everything afresh in a copy of the tree and compares.
 verify: $(BUF) ## the committed files are what the tools would write
 	go mod tidy -diff
 	$(BUF) lint
+	$(BUF) breaking --against proto/released.binpb
 	go run ./docs/internal/requirements -check
 	@copy=$$(mktemp -d); trap 'rm -rf "$$copy"' EXIT; mkdir "$$copy/have"; \
 	git ls-files -zco --exclude-standard | tar -c --null --ignore-failed-read -T - | tar -x -C "$$copy/have"; \
