@@ -40,7 +40,7 @@ generate: $(BUF) $(PROTOC_GEN_GO) $(PROTOC_GEN_GO_GRPC) ## whatever is written b
 	go run ./docs/internal/requirements
 
 release: $(BUF) ## the contracts as they stand are what later ones must not break
-	$(BUF) build --exclude-source-info -o proto/released.binpb
+	$(BUF) build -o proto/released.binpb
 
 # Generates everything afresh in a copy of the tree and compares.
 verify: $(BUF) ## the committed files are what the tools would write
