@@ -18,7 +18,8 @@ type builder struct {
 	collector
 	s   Scenario
 	top *source
-	pcn *source
+	// Where the parameters of each scheme stand.
+	schemes map[string]*source
 	// One source per node, link and flow of s.
 	nodes, links, flows []*source
 
@@ -42,7 +43,7 @@ type settings[T any] struct {
 
 func newBuilder() *builder {
 	return &builder{
-		top: newSource("", 1), pcn: newSource("schemes.pcn", 1),
+		top: newSource("", 1), schemes: newSchemeSources(),
 		index: map[string]int{}, cabled: map[[2]int]place{}, named: map[string]place{},
 		nic:  settings[NICSettings]{DefaultNIC(), newSource("defaults.nic", 1)},
 		sw:   settings[SwitchSettings]{DefaultSwitch(), newSource("defaults.switch", 1)},
@@ -90,18 +91,6 @@ func (b *builder) readDefaults(n *yaml.Node) {
 func readInto[T any](c *collector, n *yaml.Node, fields []field[T], s *settings[T]) {
 	if n != nil {
 		readSection(c, n, s.src.key, fields, &s.value, s.src)
-	}
-}
-
-func (b *builder) readSchemes(n *yaml.Node) {
-	var f schemesForm
-	if n == nil {
-		return
-	}
-	readSection(&b.collector, n, "schemes", schemesFields, &f, newSource("schemes", n.Line))
-	if f.pcn != nil {
-		b.pcn.line = f.pcn.Line
-		readSection(&b.collector, f.pcn, b.pcn.key, pcnFields, &b.s.CC.PCN, b.pcn)
 	}
 }
 

@@ -15,12 +15,29 @@ import (
 type field[T any] struct {
 	key      string
 	doc      string
+	limits   string // what is allowed: "from 1 to 8" or "in (0, 1]"
+	unit     string // in which measure gives the value, empty for a plain number or text
+	source   string // where the default comes from
 	required bool
 	schema   schema
 	// read sets the value, or says why it may not be set and sets nothing.
 	read func(*T, *yaml.Node) error
 	// write gives the value back, nil to leave the key out.
 	write func(*T) *yaml.Node
+}
+
+// description says what the field is and what is allowed.
+func (f *field[T]) description() string {
+	if f.limits == "" {
+		return f.doc
+	}
+	return f.doc + ", " + f.limits
+}
+
+// cite says where the default of a field comes from.
+func cite[T any](source string, f field[T]) field[T] {
+	f.source = source
+	return f
 }
 
 // need marks a field as required.
@@ -47,7 +64,7 @@ func lift[T, Part any](fields []field[Part], at func(*T) *Part) []field[T] {
 	lifted := make([]field[T], len(fields))
 	for i, f := range fields {
 		lifted[i] = field[T]{
-			key: f.key, doc: f.doc, required: f.required, schema: f.schema,
+			key: f.key, doc: f.doc, limits: f.limits, unit: f.unit, source: f.source, required: f.required, schema: f.schema,
 			read:  func(t *T, n *yaml.Node) error { return f.read(at(t), n) },
 			write: func(t *T) *yaml.Node { return f.write(at(t)) },
 		}
@@ -59,12 +76,13 @@ func lift[T, Part any](fields []field[Part], at func(*T) *Part) []field[T] {
 type spelling[V any] struct {
 	parse func(string) (V, error)
 	units string
+	unit  string
 }
 
 var (
-	spans = spelling[unit.Time]{unit.ParseTime, `ps|ns|us|µs|ms|s`}
-	sizes = spelling[unit.Bytes]{unit.ParseBytes, `B|KB|MB|GB|TB|kB|KiB|MiB|GiB`}
-	rates = spelling[unit.Rate]{unit.ParseRate, `bps|Kbps|kbps|Mbps|Gbps|Tbps`}
+	spans = spelling[unit.Time]{unit.ParseTime, `ps|ns|us|µs|ms|s`, "us"}
+	sizes = spelling[unit.Bytes]{unit.ParseBytes, `B|KB|MB|GB|TB|kB|KiB|MiB|GiB`, "bytes"}
+	rates = spelling[unit.Rate]{unit.ParseRate, `bps|Kbps|kbps|Mbps|Gbps|Tbps`, "Gbit/s"}
 )
 
 type quantity interface {
@@ -75,7 +93,8 @@ type quantity interface {
 // quantityField is a number with a unit, from lo to hi.
 func quantityField[T any, V quantity](m spelling[V], key, doc string, lo, hi V, at func(*T) *V) field[T] {
 	return field[T]{
-		key: key, doc: fmt.Sprintf("%s, from %s to %s", doc, lo, hi), schema: quantitySchema(m.units, lo == 0),
+		key: key, doc: doc, limits: fmt.Sprintf("from %s to %s", lo, hi), unit: m.unit,
+		schema: quantitySchema(m.units, lo == 0),
 		read: func(t *T, n *yaml.Node) error {
 			if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" && n.Value != "0" {
 				return fmt.Errorf("%s has no unit, want a number and a unit, from %s to %s", shown(n), lo, hi)
@@ -101,7 +120,7 @@ type integer interface {
 // integerField is a whole number from lo to hi.
 func integerField[T any, V integer](key, doc string, lo, hi uint64, at func(*T) *V) field[T] {
 	return field[T]{
-		key: key, doc: fmt.Sprintf("%s, from %d to %d", doc, lo, hi),
+		key: key, doc: doc, limits: fmt.Sprintf("from %d to %d", lo, hi),
 		schema: schema{"type": "integer", "minimum": lo, "maximum": hi},
 		read: func(t *T, n *yaml.Node) error {
 			v, err := parseInteger(n, lo, hi)
@@ -147,7 +166,7 @@ func (i interval) String() string {
 // numberField is a real number in an interval.
 func numberField[T any](key, doc string, in interval, at func(*T) *float64) field[T] {
 	return field[T]{
-		key: key, doc: fmt.Sprintf("%s, in %s", doc, in), schema: intervalSchema(in),
+		key: key, doc: doc, limits: "in " + in.String(), schema: intervalSchema(in),
 		read: func(t *T, n *yaml.Node) error {
 			v, err := strconv.ParseFloat(n.Value, 64)
 			tag := n.ShortTag()

@@ -31,9 +31,6 @@ type form struct {
 // defaultsForm is the section defaults.
 type defaultsForm struct{ nic, sw, link *yaml.Node }
 
-// schemesForm is the section schemes.
-type schemesForm struct{ pcn *yaml.Node }
-
 // linkForm is one entry of links: every name of one end is joined to every name
 // of the other.
 type linkForm struct {
@@ -78,10 +75,6 @@ var defaultsFields = []field[defaultsForm]{
 	sectionField("nic", "settings of all NICs", reference("nic"), func(f *defaultsForm) **yaml.Node { return &f.nic }),
 	sectionField("switch", "settings of all switches", reference("switch"), func(f *defaultsForm) **yaml.Node { return &f.sw }),
 	sectionField("link", "settings of all links", reference("link"), func(f *defaultsForm) **yaml.Node { return &f.link }),
-}
-
-var schemesFields = []field[schemesForm]{
-	sectionField("pcn", "photonic congestion notification", reference("pcn"), func(f *schemesForm) **yaml.Node { return &f.pcn }),
 }
 
 var nicFields = []field[NICSettings]{
@@ -137,14 +130,6 @@ var burstFields = []field[burstForm]{
 	need(quantityField(spans, "at", "when the flows are ready to send", 0, longest, func(f *burstForm) *unit.Time { return &f.at })),
 }
 
-var pcnFields = []field[cc.PCNParams]{
-	numberField("wmin", "smallest weight of the increase, and discount of the decrease", interval{0, 1, true, true}, func(p *cc.PCNParams) *float64 { return &p.WMin }),
-	numberField("wmax", "largest weight of the increase", interval{0, 1, true, true}, func(p *cc.PCNParams) *float64 { return &p.WMax }),
-	quantityField(spans, "period", "period over which the receiver classifies a flow", shortest, longest, func(p *cc.PCNParams) *unit.Time { return &p.Period }),
-	numberField("threshold", "share of marked packets that makes a flow congested", interval{0, 1, true, false}, func(p *cc.PCNParams) *float64 { return &p.Threshold }),
-	quantityField(rates, "min_rate", "floor below which a decrease does not push a flow, 0 for none", 0, fastest, func(p *cc.PCNParams) *unit.Rate { return &p.MinRate }),
-}
-
 // schemeField is the name of a scheme of package cc.
 func schemeField[T any](key, doc string, at func(*T) *string) field[T] {
 	names := make([]string, len(cc.Schemes))
@@ -172,7 +157,7 @@ func messageField[T any](key string, at func(*T) *unit.Bytes) field[T] {
 	const endless = "endless"
 	f := quantityField(sizes, key, "size of the message", 1, largest, at)
 	read, write := f.read, f.write
-	f.doc += `, or "endless"`
+	f.limits += `, or "endless"`
 	f.schema = schema{"anyOf": []schema{f.schema, {"const": endless}}}
 	f.read = func(t *T, n *yaml.Node) error {
 		if isText(n) && n.Value == endless {

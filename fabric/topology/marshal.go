@@ -114,7 +114,9 @@ func encode(s *Scenario) ([]byte, error) {
 	if len(s.Flows) > 0 {
 		f.flows, f.bursts = flowNodes(s)
 	}
-	f.schemes.Content = append(f.schemes.Content, text("pcn"), written(pcnFields, &s.CC.PCN))
+	for _, section := range schemeSections {
+		f.schemes.Content = append(f.schemes.Content, text(section.scheme), written(section.fields, &s.CC))
+	}
 	root := written(topFields, &f)
 	root.Style = 0
 	root.HeadComment = "A rackfab scenario with every default written out."

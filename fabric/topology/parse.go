@@ -94,7 +94,7 @@ func readSection[T any](c *collector, n *yaml.Node, key string, fields []field[T
 	}
 	for _, f := range fields {
 		if f.required && !src.has(f.key) {
-			c.fault(place{join(key, f.key), n.Line}, "is missing: %s", f.doc)
+			c.fault(place{join(key, f.key), n.Line}, "is missing: %s", f.description())
 		}
 	}
 }

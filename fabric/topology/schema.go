@@ -7,6 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
 )
 
 // schema is a JSON Schema, or a part of one.
@@ -19,7 +20,6 @@ func Schema() ([]byte, error) {
 	top := section(topFields, form{Scenario: DefaultScenario()})
 	top["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	top["title"] = "rackfab scenario, version 1"
-	pcn := DefaultScenario().CC.PCN
 	properties := top["properties"].(schema)
 	sections := map[string]schema{
 		"defaults": orNull(section(defaultsFields, defaultsForm{})),
@@ -28,19 +28,22 @@ func Schema() ([]byte, error) {
 		"links":    listOf(section(linkFields, linkForm{Link: DefaultLink()})),
 		"flows":    listOf(section(flowFields, flowForm{})),
 		"bursts":   listOf(section(burstFields, burstForm{flows: 1})),
-		"schemes":  orNull(section(schemesFields, schemesForm{})),
+		"schemes":  orNull(section(schemesFields, newSchemesForm())),
 	}
 	for key, s := range sections {
 		s["description"] = properties[key].(schema)["description"]
 		properties[key] = s
 	}
-	top["$defs"] = schema{
+	defs := schema{
 		"nic":    orNull(section(nicFields, DefaultNIC())),
 		"switch": orNull(section(switchFields, DefaultSwitch())),
 		"link":   orNull(section(linkSettings, DefaultLink())),
-		"pcn":    orNull(section(pcnFields, pcn)),
 		"names":  namesSchema(),
 	}
+	for _, s := range schemeSections {
+		defs[s.scheme] = orNull(section(s.fields, cc.Default()))
+	}
+	top["$defs"] = defs
 	text, err := json.MarshalIndent(top, "", "  ")
 	return append(text, '\n'), err
 }
@@ -49,7 +52,7 @@ func Schema() ([]byte, error) {
 func section[T any](fields []field[T], def T) schema {
 	properties, required := schema{}, []string{}
 	for _, f := range fields {
-		s := schema{"description": f.doc}
+		s := schema{"description": f.description()}
 		for key, value := range f.schema {
 			s[key] = value
 		}

@@ -183,12 +183,16 @@ func TestTheParserKnowsTheKeysOfThePublishedFileAndNoOthers(t *testing.T) {
 	check("nics: {h0: {%s: }}", file.Defs["nic"].Properties)
 	check("switches: {s0: {%s: }}", file.Defs["switch"].Properties)
 	check("defaults: {link: {%s: }}", file.Defs["link"].Properties)
-	check("schemes: {pcn: {%s: }}", file.Defs["pcn"].Properties)
+	params := 0
+	for _, s := range schemeSections {
+		check("schemes: {"+s.scheme+": {%s: }}", file.Defs[s.scheme].Properties)
+		params += len(s.fields) + 1
+	}
 	check("links: [{%s: }]", file.Properties["links"].Items.Properties)
 	check("flows: [{%s: }]", file.Properties["flows"].Items.Properties)
 	check("bursts: [{%s: }]", file.Properties["bursts"].Items.Properties)
 	if want := len(topFields) + len(defaultsFields) + len(schemesFields) + len(nicFields) + len(switchFields) + len(linkSettings) +
-		len(pcnFields) + len(linkFields) + len(flowFields) + len(burstFields) + 10; checked != want {
+		len(linkFields) + len(flowFields) + len(burstFields) + params + 9; checked != want {
 		t.Errorf("the file publishes %d keys, the parser reads %d", checked, want)
 	}
 }

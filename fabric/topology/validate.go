@@ -35,7 +35,7 @@ func (b *builder) checkBins() {
 
 func (b *builder) checkPCN() {
 	if p := b.s.CC.PCN; p.WMin > p.WMax {
-		b.fault(b.pcn.of("wmin"), "%v is above wmax %v", p.WMin, p.WMax)
+		b.fault(b.schemes["pcn"].of("wmin"), "%v is above wmax %v", p.WMin, p.WMax)
 	}
 }
 

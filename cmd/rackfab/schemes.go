@@ -1,0 +1,81 @@
+package main
+
+import (
+	"io"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/topology"
+)
+
+// schemeInfo is one scheme in the output of `rackfab schemes --json`.
+type schemeInfo struct {
+	Name         string           `json:"name"`
+	Title        string           `json:"title"`
+	Marking      cc.Marking       `json:"marking"`
+	Notification cc.Notification  `json:"notification"`
+	Params       []topology.Param `json:"params"`
+}
+
+func schemesCommand() *cobra.Command {
+	asJSON := false
+	c := &cobra.Command{
+		Use:   "schemes",
+		Short: "List the schemes, their parameters, and where each default comes from",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			schemes := schemeInfos()
+			if asJSON {
+				return writeJSON(c.OutOrStdout(), schemes)
+			}
+			printSchemes(c.OutOrStdout(), schemes)
+			printParams(c.OutOrStdout(), schemes)
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON instead of the tables")
+	return c
+}
+
+func schemeInfos() (schemes []schemeInfo) {
+	for _, s := range cc.Schemes {
+		schemes = append(schemes, schemeInfo{s.Name, s.Title, s.Marking, s.Notification, topology.Params(s.Name)})
+	}
+	return schemes
+}
+
+func printSchemes(w io.Writer, schemes []schemeInfo) {
+	t := table.NewWriter()
+	t.SetOutputMirror(w)
+	t.SetStyle(table.StyleLight)
+	t.AppendHeader(table.Row{"scheme", "what it is", "marking", "notification"})
+	for _, s := range schemes {
+		t.AppendRow(table.Row{s.Name, s.Title, s.Marking, s.Notification})
+	}
+	t.Render()
+}
+
+// printParams writes one row per parameter, as `rackfab sweep --set` names it.
+func printParams(w io.Writer, schemes []schemeInfo) {
+	const widest = 44 // of a column of prose
+	t := table.NewWriter()
+	t.SetOutputMirror(w)
+	t.SetStyle(table.StyleLight)
+	t.AppendHeader(table.Row{"parameter", "default", "unit", "allowed", "what it is", "where the default comes from"})
+	wrap := func(column string) table.ColumnConfig {
+		return table.ColumnConfig{Name: column, WidthMax: widest, WidthMaxEnforcer: text.WrapSoft}
+	}
+	t.SetColumnConfigs([]table.ColumnConfig{wrap("what it is"), wrap("where the default comes from")})
+	for i, s := range schemes {
+		for _, p := range s.Params {
+			t.AppendRow(table.Row{s.Name + "." + p.Key, p.Default, p.Unit, p.Range, p.Doc, p.Source})
+		}
+		if len(s.Params) > 0 && i < len(schemes)-1 {
+			t.AppendSeparator()
+		}
+	}
+	t.Render()
+}

@@ -1,0 +1,97 @@
+package topology
+
+import (
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// schemeSection is the section of a scheme under schemes: its parameters.
+type schemeSection struct {
+	scheme string // of cc.Schemes
+	doc    string
+	fields []field[cc.Params]
+}
+
+// schemeSections holds the parameters of every scheme that has some. Parser,
+// manifest, schema and the list of schemes all come from here.
+var schemeSections = []schemeSection{
+	{"pcn", "photonic congestion notification", lift(pcnFields, func(p *cc.Params) *cc.PCNParams { return &p.PCN })},
+}
+
+// Each field cites where its default comes from.
+var pcnFields = []field[cc.PCNParams]{
+	cite("PCN §5.3(3), example of fig. 10", numberField("wmin", "smallest weight of the increase, and discount of the decrease", interval{0, 1, true, true}, func(p *cc.PCNParams) *float64 { return &p.WMin })),
+	cite("PCN §5.3(3), example of fig. 10", numberField("wmax", "largest weight of the increase", interval{0, 1, true, true}, func(p *cc.PCNParams) *float64 { return &p.WMax })),
+	cite("PCN §5.2", quantityField(spans, "period", "period over which the receiver classifies a flow", shortest, longest, func(p *cc.PCNParams) *unit.Time { return &p.Period })),
+	cite("PCN §5.2", numberField("threshold", "share of marked packets that makes a flow congested", interval{0, 1, true, false}, func(p *cc.PCNParams) *float64 { return &p.Threshold })),
+	cite("own: one frame of 1062 bytes per period, so that there is a packet to classify; the paper names none", quantityField(rates, "min_rate", "floor below which a decrease does not push a flow, 0 for none", 0, fastest, func(p *cc.PCNParams) *unit.Rate { return &p.MinRate })),
+}
+
+// schemesForm is the section schemes: one node per entry of schemeSections.
+type schemesForm struct{ sections []*yaml.Node }
+
+func newSchemesForm() schemesForm {
+	return schemesForm{make([]*yaml.Node, len(schemeSections))}
+}
+
+var schemesFields = schemeSectionFields()
+
+func schemeSectionFields() (fields []field[schemesForm]) {
+	for i, s := range schemeSections {
+		fields = append(fields, sectionField(s.scheme, s.doc, reference(s.scheme),
+			func(f *schemesForm) **yaml.Node { return &f.sections[i] }))
+	}
+	return fields
+}
+
+func newSchemeSources() map[string]*source {
+	sources := map[string]*source{}
+	for _, s := range schemeSections {
+		sources[s.scheme] = newSource("schemes."+s.scheme, 1)
+	}
+	return sources
+}
+
+func (b *builder) readSchemes(n *yaml.Node) {
+	if n == nil {
+		return
+	}
+	f := newSchemesForm()
+	readSection(&b.collector, n, "schemes", schemesFields, &f, newSource("schemes", n.Line))
+	for i, section := range f.sections {
+		if section == nil {
+			continue
+		}
+		src := b.schemes[schemeSections[i].scheme]
+		src.line = section.Line
+		readSection(&b.collector, section, src.key, schemeSections[i].fields, &b.s.CC, src)
+	}
+}
+
+// Param is a parameter of a scheme, as people read of it.
+type Param struct {
+	Key     string `json:"key"`
+	Doc     string `json:"doc"`
+	Default string `json:"default"`        // as a file would give it
+	Unit    string `json:"unit,omitempty"` // measure of the value; empty for a plain number
+	Range   string `json:"range"`
+	Source  string `json:"source"` // where the default comes from
+}
+
+// Params lists the parameters of a scheme in the order of the file; a scheme
+// that has none, or is unknown, has an empty list.
+func Params(scheme string) []Param {
+	list := []Param{}
+	for _, s := range schemeSections {
+		if s.scheme != scheme {
+			continue
+		}
+		defaults := cc.Default()
+		for _, f := range s.fields {
+			list = append(list, Param{f.key, f.doc, f.write(&defaults).Value, f.unit, f.limits, f.source})
+		}
+	}
+	return list
+}

@@ -1,0 +1,51 @@
+package topology
+
+import (
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric/cc"
+)
+
+// The list of parameters is that of the parser: each default can be written in
+// a file and changes nothing there, and each says where it comes from.
+func TestParamsAreThoseOfTheFile(t *testing.T) {
+	for _, scheme := range cc.Schemes {
+		for _, p := range Params(scheme.Name) {
+			if p.Doc == "" || p.Range == "" || p.Source == "" {
+				t.Errorf("%s: %+v leaves something open", scheme.Name, p)
+			}
+			text := spoilt(t, "  pcn: {wmin: 0.01, wmax: 0.5}\n", "  "+scheme.Name+": {"+p.Key+": "+p.Default+"}\n")
+			if s := parsed(t, text); s.CC != cc.Default() {
+				t.Errorf("%s.%s: %s is not the default", scheme.Name, p.Key, p.Default)
+			}
+		}
+	}
+}
+
+func TestParamsOfPCN(t *testing.T) {
+	// PCN-45, PCN-32, PCN-33, PCN-55: the published constants.
+	want := map[string]string{"wmin": "0.0078125", "wmax": "0.5", "period": "50us", "threshold": "0.95", "min_rate": "170Mbps"}
+	params := Params("pcn")
+	for _, p := range params {
+		if p.Default != want[p.Key] {
+			t.Errorf("%s: default %s, want %s", p.Key, p.Default, want[p.Key])
+		}
+	}
+	if len(params) != len(want) {
+		t.Errorf("%d parameters, want %d", len(params), len(want))
+	}
+	if got := params[2]; got.Unit != "us" || got.Range != "from 1ns to 1000s" {
+		t.Errorf("%+v", got)
+	}
+	if got := Params("pfc"); len(got) != 0 {
+		t.Errorf("pfc has parameters %v", got)
+	}
+}
+
+func TestEverySectionBelongsToAScheme(t *testing.T) {
+	for _, s := range schemeSections {
+		if _, err := cc.Find(s.scheme); err != nil {
+			t.Error(err)
+		}
+	}
+}
