@@ -6,6 +6,7 @@
 //	unit       a quantity: time, rate, size
 //	frame      a byte offset
 //	cc         a Greek letter from a paper
+//	credit     what a receiver grants
 //	nic        a flow, a window, a retransmission
 //	switching  a queue, a threshold, a pause
 //	topology   who is cabled to whom

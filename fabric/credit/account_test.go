@@ -1,0 +1,176 @@
+package credit
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+const line = 40 * unit.GigabitPerSec
+
+// settings gives a window of 64 quanta and a threshold of 32.
+func settings() Params {
+	p := Default()
+	p.AIMD, p.Window, p.Threshold = true, 64*Quantum, 32*Quantum
+	return p
+}
+
+// A sender starts at once with a full window, and what is left of it is void with
+// the first answer (facts B2.2).
+func TestSpeculationEndsWithTheFirstAnswer(t *testing.T) {
+	p := settings()
+	a := NewAccount(&p, line)
+	if !a.MaySend() || a.Held() != p.Window {
+		t.Fatalf("holds %v at the start, want %v", a.Held(), p.Window)
+	}
+	a.Spend(0, 10*Quantum)
+	a.Answered()
+	b := a.Balance(0)
+	if a.Held() != 0 || b.Dropped != 54*Quantum || a.Speculating() {
+		t.Errorf("after the answer: holds %v, dropped %v", a.Held(), b.Dropped)
+	}
+}
+
+// CBRC-25, CBRC-27: the threshold is passed by more than itself, and by credit
+// that was received.
+func TestExcessIsStrictAndOfReceivedCredit(t *testing.T) {
+	p := settings()
+	a := NewAccount(&p, line)
+	if a.Exceeds(a.Accumulated()) {
+		t.Error("speculative credit counts as accumulated")
+	}
+	a.Grant(0, UETCounter, 32)
+	if got := a.Accumulated(); got != 32*Quantum || a.Exceeds(got) {
+		t.Errorf("%v at a threshold of as much is excess", got)
+	}
+	a.Grant(0, UETCounter, 33)
+	if !a.Exceeds(a.Accumulated()) {
+		t.Error("a quantum above the threshold is no excess")
+	}
+	p.AIMD = false
+	if a.Exceeds(a.Accumulated()) {
+		t.Error("original CBRC signals excess")
+	}
+}
+
+// CBRC-26: threshold and window follow from the bandwidth-delay product unless
+// set: 40 Gbit/s times 40 us is 200 kB.
+func TestThresholdIsOneBandwidthDelayProduct(t *testing.T) {
+	p := Default()
+	if got := p.threshold(line); got != 200*unit.Kilobyte {
+		t.Errorf("threshold %v, want 200KB", got)
+	}
+	if got := p.window(line); got != 300*unit.Kilobyte {
+		t.Errorf("window %v, want 300KB", got)
+	}
+}
+
+// CBRC-43: the three laws of the target. 20 quanta are held, 100 wait.
+func TestTargetLaws(t *testing.T) {
+	for _, tt := range []struct {
+		law       Law
+		receivers int
+		want      int64 // quanta beyond the credit that has come
+	}{
+		{LawBacklog, 1, 100},
+		{LawBacklog, 4, 100},
+		{LawUnheld, 1, 44}, // a window of 64, less 20
+		{LawUnheld, 4, 44},
+		{LawShared, 1, 44},
+		{LawShared, 4, 11},
+	} {
+		p := settings()
+		p.Law, p.Speculative = tt.law, false
+		a := NewAccount(&p, line)
+		a.Grant(0, UETCounter, 20)
+		if got := a.Target(100*Quantum, tt.receivers); got != 20+tt.want {
+			t.Errorf("%s with %d receivers: target %d, want %d", tt.law, tt.receivers, got, 20+tt.want)
+		}
+	}
+}
+
+// A backlog without end asks for no more than the counter can tell apart.
+func TestTargetStaysWithinTheCounter(t *testing.T) {
+	p := settings()
+	a := NewAccount(&p, line)
+	got := a.Target(1<<62, 1)
+	if back := UETCounter.Decode(UETCounter.Encode(got), 0); back != got {
+		t.Errorf("target %d came back as %d", got, back)
+	}
+}
+
+// A credit that comes again, late or past a lost one is harmless: it is cumulative.
+func TestCumulativeCreditIsRepeatable(t *testing.T) {
+	p := settings()
+	p.Speculative = false
+	a := NewAccount(&p, line)
+	for _, number := range []uint32{10, 10, 30, 20} {
+		a.Grant(0, UETCounter, number)
+	}
+	if a.Held() != 30*Quantum {
+		t.Errorf("holds %v, want 30 quanta", a.Held())
+	}
+}
+
+// CBRC-34: credit beyond the window is dropped, credit unspent for longer than the
+// base RTT is stale; both are waste.
+func TestWasteIsDroppedOrStale(t *testing.T) {
+	p := settings()
+	p.Speculative = false
+	a := NewAccount(&p, line)
+	a.Grant(0, UETCounter, 70)
+	if b := a.Balance(0); b.Dropped != 6*Quantum || b.Wasted() != 6*Quantum {
+		t.Errorf("dropped %v of 70 quanta at a window of 64, want 6", b.Dropped)
+	}
+	a.Spend(p.BaseRTT, 4*Quantum)
+	if b := a.Balance(p.BaseRTT); b.Stale != 0 {
+		t.Errorf("%v stale at the base RTT", b.Stale)
+	}
+	if b := a.Balance(p.BaseRTT + 1); b.Stale != 60*Quantum {
+		t.Errorf("%v stale past the base RTT, want 60 quanta", b.Stale)
+	}
+	a.Spend(p.BaseRTT+2, 60*Quantum)
+	if b := a.Balance(2 * p.BaseRTT); b.Stale != 60*Quantum {
+		t.Errorf("%v stale after all is spent, want 60 quanta", b.Stale)
+	}
+}
+
+// Sums of granted, spent, dropped and held credit balance at every instant.
+func TestAccountBalances(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := settings()
+		p.Speculative = rapid.Bool().Draw(t, "speculative")
+		a := NewAccount(&p, line)
+		var now unit.Time
+		number := int64(0)
+		for range rapid.IntRange(1, 300).Draw(t, "steps") {
+			now += unit.Time(rapid.Int64Range(0, int64(p.BaseRTT)/4).Draw(t, "wait"))
+			if rapid.Bool().Draw(t, "grant") {
+				number += rapid.Int64Range(-3, 40).Draw(t, "quanta")
+				a.Grant(now, UETCounter, uint32(max(0, number))&UETCounter.mask())
+			} else if a.MaySend() {
+				a.Spend(now, unit.Bytes(rapid.Int64Range(64, 4200).Draw(t, "packet")))
+			}
+			b := a.Balance(now)
+			if b.Granted+b.Speculative != b.Spent+b.Dropped+b.Held {
+				t.Fatalf("does not balance: %+v", b)
+			}
+			if b.Held > p.Window || b.Held <= -4200 {
+				t.Fatalf("holds %v", b.Held)
+			}
+			if inLots := heldInLots(&a); inLots > max(0, b.Held) {
+				t.Fatalf("lots hold %v of %v", inLots, b.Held)
+			}
+		}
+	})
+}
+
+func heldInLots(a *Account) (n unit.Bytes) {
+	n = a.lots.stale
+	for i := range a.lots.count {
+		n += a.lots.ring[(a.lots.first+i)%len(a.lots.ring)].bytes
+	}
+	return n
+}

@@ -1,0 +1,69 @@
+package credit
+
+import "github.com/rackfab/rackfab/fabric/unit"
+
+// Quantum is the unit in which credit is counted on the wire: 256 bytes (UEC;
+// credit-nic-facts B2.1).
+const Quantum = 256 * unit.Byte
+
+// Quanta gives how many whole quanta n bytes make, rounded down.
+func Quanta(n unit.Bytes) int64 { return int64(n / Quantum) }
+
+// Counter is the width in bits of a cumulative count on the wire. In here counts
+// are 64 bits wide and never wrap; on the wire they do.
+type Counter uint
+
+// Widths of the field target_pull. UET 1.0 carries 24 bits (facts B3), EQDS 16.
+const (
+	UETCounter  Counter = 24
+	EQDSCounter Counter = 16
+)
+
+func (c Counter) mask() uint32 { return 1<<c - 1 }
+
+// Encode gives the bits of count. All zeros and all ones are reserved for the
+// excess signal: a count that would fall on one of them is put one quantum
+// further in, up from zeros and down from ones (CBRC-23).
+func (c Counter) Encode(count int64) uint32 {
+	switch v := uint32(count) & c.mask(); v {
+	case 0:
+		return 1
+	case c.mask():
+		return v - 1
+	default:
+		return v
+	}
+}
+
+// Decode gives the count nearest to near whose bits are wire: serial-number
+// arithmetic (RFC 1982). It is right while the count lies less than half of the
+// counter's range from near.
+func (c Counter) Decode(wire uint32, near int64) int64 {
+	ahead := (wire - uint32(near)) & c.mask()
+	if ahead >= 1<<(c-1) {
+		return near + int64(ahead) - 1<<c
+	}
+	return near + int64(ahead)
+}
+
+// Excess is how a sender says in the field target_pull that it holds more
+// credit than it can spend (CBRC-21).
+type Excess string
+
+// Encodings of the excess signal.
+const (
+	ExcessZeros Excess = "zeros"
+	ExcessOnes  Excess = "ones"
+)
+
+// Signal gives the bits of the excess signal in a field of c's width.
+func (e Excess) Signal(c Counter) uint32 {
+	if e == ExcessOnes {
+		return c.mask()
+	}
+	return 0
+}
+
+// IsExcess tells whether wire, in a field of c's width, is an excess signal. A
+// receiver understands both encodings, since neither is ever a target.
+func (c Counter) IsExcess(wire uint32) bool { return wire == 0 || wire == c.mask() }

@@ -1,0 +1,129 @@
+// Package credit is receiver-governed sending as in UET's RCCC and EQDS: what a
+// sender does with credit (Account), how a receiver shares out its link (Pacer),
+// and how it gives less to who cannot spend it (the AIMD of CBRC). It gets
+// numbers and instants and gives numbers; it knows no frame, queue pair or clock.
+//
+// Sources: the document CBRC and its rows CBRC-1 to CBRC-43; UEC 1.0 and EQDS
+// (NSDI'22) as collected in the facts, B2 and B3.
+package credit
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Law says which target a sender asks for (CBRC-43).
+type Law string
+
+// Pull-target laws.
+const (
+	LawBacklog Law = "backlog"        // all that waits, whatever credit is held
+	LawUnheld  Law = "backlog-credit" // what the credit held does not cover
+	LawShared  Law = "shared"         // the same, divided by the receivers that the sender serves (UEC)
+)
+
+// Scope says whose credit is held against the threshold (CBRC-26).
+type Scope string
+
+// Scopes of the threshold.
+const (
+	ScopePair Scope = "pair" // of one sender and receiver
+	ScopeAll  Scope = "all"  // of one sender, over all its receivers
+)
+
+// Decrease is the law of the coefficient on the active list (CBRC-11, CBRC-12).
+type Decrease string
+
+// Laws of the decrease.
+const (
+	DecreaseHalf Decrease = "half" // the original coefficient divided by 2^n: 1/2^n, or k/2^n where it is k
+	DecreaseBeta Decrease = "beta" // the original coefficient times beta^n
+)
+
+// Params are the settings of receiver credit. Sizes are in bytes on the wire.
+type Params struct {
+	AIMD bool // give less to senders that signal excess (CBRC-36, mode B)
+
+	RateShare float64    // of the link's rate that is credited
+	MTU       unit.Bytes // what a coefficient of 1 grants
+	Active    int        // original coefficient on the active list
+	Idle      int        // original coefficient on the idle list: k
+	Rise      int        // additive step of the idle list's recovery: m
+	Decrease  Decrease
+	Beta      float64
+	Guard     unit.Time // a sender with demand gets a quantum at least this often; 0 is never
+
+	Window      unit.Bytes // most credit that a pair may hold, and its speculative start; 0 is 1.5 bandwidth-delay products
+	Threshold   unit.Bytes // credit above which a sender signals excess; 0 is one bandwidth-delay product
+	BaseRTT     unit.Time  // of the rack, for these two and for what counts as wasted
+	Scope       Scope
+	Law         Law
+	Excess      Excess
+	Counter     Counter
+	Speculative bool // start with a full window before any credit has come
+}
+
+// Default gives the published settings.
+func Default() Params {
+	return Params{
+		RateShare:   0.99,             // uet-htsim main_uec.cpp (facts B2.1)
+		MTU:         4160 * unit.Byte, // uet-htsim: 4096 payload, 64 header (facts B2.1)
+		Active:      1,                // CBRC-11: "original coefficient 1"
+		Idle:        4,                // CBRC-17: k = 4, UEC's packets per pull
+		Rise:        1,                // CBRC-17: m = 1
+		Decrease:    DecreaseHalf,     // CBRC-11
+		Beta:        0.5,              // CBRC-12: beta of 1/2 is the same law
+		BaseRTT:     40 * unit.Microsecond,
+		Scope:       ScopePair,  // CBRC-26
+		Law:         LawBacklog, // CBRC-43: the baseline that wastes
+		Excess:      ExcessOnes, // CBRC-21: either
+		Counter:     UETCounter, // CBRC-24
+		Speculative: true,       // facts B2.2
+	}
+}
+
+// Validate names everything that is wrong with the settings.
+func (p Params) Validate() error {
+	var faults []error
+	bad := func(wrong bool, format string, args ...any) {
+		if wrong {
+			faults = append(faults, fmt.Errorf(format, args...))
+		}
+	}
+	bad(!(p.RateShare > 0 && p.RateShare <= 1), "rate share %v: want above 0, at most 1", p.RateShare)
+	bad(p.MTU < Quantum, "MTU %v: want at least %v", p.MTU, Quantum)
+	bad(p.Active < 1, "active coefficient %d: want at least 1", p.Active)
+	bad(p.Idle < 1, "idle coefficient %d: want at least 1", p.Idle)
+	bad(p.Rise < 1, "rise %d: want at least 1", p.Rise)
+	bad(p.Decrease != DecreaseHalf && p.Decrease != DecreaseBeta, "decrease %q: want half or beta", p.Decrease)
+	bad(!(p.Beta > 0 && p.Beta < 1), "beta %v: want above 0, below 1", p.Beta)
+	bad(p.Guard < 0, "guard %v: want 0 or more", p.Guard)
+	bad(p.Window < 0 || p.Threshold < 0, "window %v, threshold %v: want 0 or more", p.Window, p.Threshold)
+	bad(p.BaseRTT <= 0, "base RTT %v: want above 0", p.BaseRTT)
+	bad(p.Scope != ScopePair && p.Scope != ScopeAll, "scope %q: want pair or all", p.Scope)
+	bad(p.Law != LawBacklog && p.Law != LawUnheld && p.Law != LawShared, "law %q: want backlog, backlog-credit or shared", p.Law)
+	bad(p.Excess != ExcessZeros && p.Excess != ExcessOnes, "excess %q: want zeros or ones", p.Excess)
+	bad(p.Counter < 12 || p.Counter > 32, "counter of %d bits: want 12 to 32", p.Counter)
+	return errors.Join(faults...)
+}
+
+// window gives the most credit that a pair may hold at a link of rate line: 1.5
+// bandwidth-delay products unless set (facts B2.1).
+func (p Params) window(line unit.Rate) unit.Bytes {
+	if p.Window > 0 {
+		return p.Window
+	}
+	bdp := line.In(p.BaseRTT)
+	return bdp + bdp/2
+}
+
+// threshold gives the credit above which a sender signals excess: one
+// bandwidth-delay product unless set (CBRC-26).
+func (p Params) threshold(line unit.Rate) unit.Bytes {
+	if p.Threshold > 0 {
+		return p.Threshold
+	}
+	return line.In(p.BaseRTT)
+}

@@ -1,0 +1,272 @@
+package credit
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// ask makes the pacer take a data packet with that target, in quanta.
+func ask(r *Pacer, now unit.Time, sender int, target int64) {
+	r.Packet(now, sender, r.p.Counter.Encode(target))
+}
+
+// signal makes the pacer take a data packet with the excess signal.
+func signal(r *Pacer, now unit.Time, sender int) {
+	r.Packet(now, sender, r.p.Excess.Signal(r.p.Counter))
+}
+
+// run fires the timer until end and sums up what each sender was granted.
+func run(r *Pacer, end unit.Time) map[int]int64 {
+	quanta := map[int]int64{}
+	for {
+		at, ok := r.Next()
+		if !ok || at > end {
+			return quanta
+		}
+		if g, ok := r.Tick(at); ok {
+			quanta[g.Peer] += g.Quanta
+		}
+	}
+}
+
+// CBRC-2, CBRC-6: without the signal every sender with demand gets an equal share
+// of 0.99 of the link, and no more than it asked for.
+func TestOriginalCreditIsShared(t *testing.T) {
+	p := Default()
+	r := NewPacer(&p, line, 3)
+	ask(&r, 0, 0, 1_000_000)
+	ask(&r, 0, 1, 1_000_000)
+	ask(&r, 0, 2, 160)
+	span := unit.Millisecond
+	got := run(&r, span)
+	if want := int64(160); got[2] != want {
+		t.Errorf("the third asked for %d quanta and got %d", want, got[2])
+	}
+	if d := got[0] - got[1]; d < -16 || d > 16 {
+		t.Errorf("two equal senders got %d and %d quanta", got[0], got[1])
+	}
+	total := unit.Bytes(got[0]+got[1]+got[2]) * Quantum
+	if rate := unit.Over(total, span); rate < line*98/100 || rate > line*992/1000 {
+		t.Errorf("credit of %v, want 0.99 of %v", rate, line)
+	}
+}
+
+// CBRC-42: credit leaves only when the timer fires, and the timer's next firing is
+// as far away as the credit takes to come in at 0.99 of the link: 16 quanta of
+// 256 bytes at 40 Gbit/s, 827.5 ns.
+func TestTimerWaitsForWhatItGranted(t *testing.T) {
+	p := Default()
+	r := NewPacer(&p, line, 1)
+	if _, ok := r.Next(); ok {
+		t.Fatal("the timer runs without a sender")
+	}
+	ask(&r, 0, 0, 1000)
+	g, ok := r.Tick(0)
+	if !ok || g.Quanta != 16 || g.Number != 16 {
+		t.Fatalf("first grant %+v, want 16 quanta: an MTU of 4160 bytes", g)
+	}
+	if _, ok := r.Tick(0); ok {
+		t.Error("a second grant at the same instant")
+	}
+	at, _ := r.Next()
+	if ns := float64(at) / 1000; ns < 827 || ns > 828 {
+		t.Errorf("next firing after %.1f ns, want 827.5", ns)
+	}
+}
+
+// CBRC-7, CBRC-31: a sender that signals excess gets less at each firing, and the
+// time that this frees goes to the others.
+func TestFreedShareGoesToTheOthers(t *testing.T) {
+	p := Default()
+	p.AIMD = true
+	r := NewPacer(&p, line, 2)
+	ask(&r, 0, 0, 1_000_000)
+	ask(&r, 0, 1, 1_000_000)
+	signal(&r, 0, 0)
+	signal(&r, 0, 0)
+	got := run(&r, unit.Millisecond)
+	if ratio := float64(got[1]) / float64(got[0]); ratio < 3.9 || ratio > 4.1 {
+		t.Errorf("the other gets %.2f times as much, want 4 at a coefficient of 1/4", ratio)
+	}
+	total := unit.Bytes(got[0]+got[1]) * Quantum
+	if rate := unit.Over(total, unit.Millisecond); rate < line*98/100 {
+		t.Errorf("credit of %v in all, want still 0.99 of %v", rate, line)
+	}
+}
+
+// CBRC-8, CBRC-13: with the first packet without the signal the shares are as
+// before.
+func TestShareReturns(t *testing.T) {
+	p := Default()
+	p.AIMD = true
+	r := NewPacer(&p, line, 2)
+	ask(&r, 0, 0, 1_000_000)
+	ask(&r, 0, 1, 1_000_000)
+	signal(&r, 0, 0)
+	run(&r, unit.Millisecond)
+	before := [2]int64{r.Latest(0), r.Latest(1)}
+	ask(&r, unit.Millisecond, 0, 1_000_001)
+	run(&r, 2*unit.Millisecond)
+	first, second := r.Latest(0)-before[0], r.Latest(1)-before[1]
+	if d := first - second; d < -32 || d > 32 {
+		t.Errorf("after the signal ended: %d and %d quanta", first, second)
+	}
+}
+
+// CBRC-18: a coefficient that makes the grant 0 passes the turn on, and the guard
+// keeps a sender from starving.
+func TestZeroGrantPassesTheTurnOn(t *testing.T) {
+	for _, tt := range []struct {
+		guard    unit.Time
+		min, max int64
+	}{
+		{0, 0, 0},
+		{100 * unit.Microsecond, 9, 10},
+	} {
+		p := Default()
+		p.AIMD, p.Guard = true, tt.guard
+		r := NewPacer(&p, line, 2)
+		ask(&r, 0, 0, 1_000_000)
+		ask(&r, 0, 1, 1_000_000)
+		for range 10 {
+			signal(&r, 0, 0)
+		}
+		got := run(&r, unit.Millisecond)
+		if got[0] < tt.min || got[0] > tt.max {
+			t.Errorf("guard %v: the signalling sender got %d quanta in 1 ms, want %d to %d", tt.guard, got[0], tt.min, tt.max)
+		}
+		if rate := unit.Over(unit.Bytes(got[1])*Quantum, unit.Millisecond); rate < line*98/100 {
+			t.Errorf("guard %v: the other gets %v", tt.guard, rate)
+		}
+		ask(&r, unit.Millisecond, 0, 1_000_001)
+		was := r.Latest(0)
+		run(&r, 2*unit.Millisecond)
+		if r.Latest(0) == was {
+			t.Error("the sender stays without credit after its signal ended")
+		}
+	}
+}
+
+// CBRC-22: an indicated packet carries no target; the last one stands.
+func TestSignalLeavesTheTarget(t *testing.T) {
+	p := Default()
+	p.AIMD = true
+	r := NewPacer(&p, line, 1)
+	ask(&r, 0, 0, 500)
+	signal(&r, 0, 0)
+	if got := r.Asked(0); got != 500 {
+		t.Errorf("target %d after a signal, want 500", got)
+	}
+}
+
+// CBRC-10, CBRC-29: a sender whose demand is met goes to the idle list, is granted
+// there up to a window beyond its demand when nobody is active, and comes back
+// with new demand; n moves with it.
+func TestSenderMovesBetweenTheLists(t *testing.T) {
+	p := settings()
+	r := NewPacer(&p, line, 2)
+	ask(&r, 0, 0, 16)
+	if got := r.List(0); got != "active" {
+		t.Fatalf("a sender with demand is on the list %s", got)
+	}
+	r.Tick(0)
+	if got := r.List(0); got != "idle" {
+		t.Fatalf("a sender without demand is on the list %s", got)
+	}
+	signal(&r, 0, 0)
+	if got := r.Coefficient(0); got != 2 {
+		t.Errorf("idle with n = 1: coefficient %v, want 4/2", got)
+	}
+	ask(&r, 0, 1, 1)
+	run(&r, unit.Second)
+	if got := r.List(0); got != "none" {
+		t.Errorf("a sender with a window of slow credit is on the list %s", got)
+	}
+	if got, most := r.Latest(0), int64(16)+64+64; got < 16+64 || got > most {
+		t.Errorf("granted %d quanta, want the demand of 16 and a window of 64 to %d", got, most)
+	}
+	signal(&r, unit.Second, 0)
+	r.Request(unit.Second, 0, 10_000)
+	if r.List(0) != "active" || r.Coefficient(0) != 0.25 {
+		t.Errorf("new demand with n = 2: list %s, coefficient %v", r.List(0), r.Coefficient(0))
+	}
+}
+
+// CBRC-30: demand decides on the list, whatever is signalled.
+func TestSignallingSenderWithDemandIsActive(t *testing.T) {
+	p := settings()
+	r := NewPacer(&p, line, 2)
+	ask(&r, 0, 0, 1_000)
+	signal(&r, 0, 0)
+	if r.List(0) != "active" || r.Coefficient(0) != 0.5 {
+		t.Errorf("with demand: list %s, coefficient %v, want active and 1/2", r.List(0), r.Coefficient(0))
+	}
+	ask(&r, 0, 1, 1)
+	r.Tick(0)
+	r.Tick(unit.Second)
+	if signal(&r, unit.Second, 1); r.List(1) != "idle" || r.Coefficient(1) != 2 {
+		t.Errorf("without demand: list %s, coefficient %v, want idle and 4/2", r.List(1), r.Coefficient(1))
+	}
+}
+
+// CBRC-35: what is done to a sender can be read.
+func TestStatsOfASender(t *testing.T) {
+	p := settings()
+	r := NewPacer(&p, line, 1)
+	ask(&r, 0, 0, 40)
+	signal(&r, 0, 0)
+	r.Tick(0)
+	if got, want := r.Stats(0), (PeerStats{Indicated: 1, Firings: 1, Quanta: 8}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// A list holds each sender at most once, whatever they ask for and signal; the
+// credit granted never passes 0.99 of the link by more than one grant.
+func TestPacerKeepsItsLists(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := settings()
+		p.Guard = unit.Time(rapid.Int64Range(0, 1).Draw(t, "guard")) * 10 * unit.Microsecond
+		senders := rapid.IntRange(1, 6).Draw(t, "senders")
+		r := NewPacer(&p, line, senders)
+		var now unit.Time
+		var total int64
+		for range rapid.IntRange(1, 400).Draw(t, "steps") {
+			now += unit.Time(rapid.Int64Range(0, int64(unit.Microsecond)).Draw(t, "wait"))
+			s := rapid.IntRange(0, senders-1).Draw(t, "sender")
+			switch rapid.IntRange(0, 3).Draw(t, "what") {
+			case 0:
+				signal(&r, now, s)
+			case 1:
+				ask(&r, now, s, r.Latest(s)+rapid.Int64Range(-10, 100).Draw(t, "demand"))
+			default:
+				if g, ok := r.Tick(now); ok {
+					total += g.Quanta
+				}
+			}
+			checkLists(t, &r)
+		}
+		if most := line.In(now)*99/100 + unit.Bytes(64+64)*Quantum; unit.Bytes(total)*Quantum > most {
+			t.Fatalf("granted %v in %v", unit.Bytes(total)*Quantum, now)
+		}
+	})
+}
+
+func checkLists(t *rapid.T, r *Pacer) {
+	listed := 0
+	for i := range r.peers {
+		p := &r.peers[i]
+		if p.list != unlisted {
+			listed++
+		}
+		if p.demand() > 0 && p.list != active {
+			t.Fatalf("sender %d with a demand of %d is on the list %s", i, p.demand(), p.list)
+		}
+	}
+	if listed != r.active.count+r.idle.count {
+		t.Fatalf("%d senders listed, the lists hold %d and %d", listed, r.active.count, r.idle.count)
+	}
+}

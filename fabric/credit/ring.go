@@ -1,0 +1,31 @@
+package credit
+
+// ring is a queue of senders, each at most once.
+type ring struct {
+	slots []int
+	first int
+	count int
+}
+
+func newRing(n int) ring { return ring{slots: make([]int, n)} }
+
+func (r *ring) push(sender int) {
+	r.slots[(r.first+r.count)%len(r.slots)] = sender
+	r.count++
+}
+
+func (r *ring) pop() int {
+	sender := r.slots[r.first]
+	r.first = (r.first + 1) % len(r.slots)
+	r.count--
+	return sender
+}
+
+// remove takes the sender out, wherever it stands: the others go once round.
+func (r *ring) remove(sender int) {
+	for range r.count {
+		if s := r.pop(); s != sender {
+			r.push(s)
+		}
+	}
+}
