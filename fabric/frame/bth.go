@@ -20,7 +20,8 @@ const DefaultPKey = 0xffff
 // mask24 covers the fields of 24 bits: queue pair, PSN, MSN.
 const mask24 = 1<<24 - 1
 
-// BTH is the base transport header. Its transport version is 0.
+// BTH is the base transport header. Its transport header version follows from
+// the packet: 1 with a timestamp header, else 0.
 type BTH struct {
 	Opcode    Opcode
 	Solicited bool
@@ -84,7 +85,7 @@ func (b *BTH) build(f *Frame) {
 
 func (b *BTH) parse(f *Frame) error {
 	h := &f.head
-	if h[bthFlags]&0x0f != 0 {
+	if h[bthFlags]&0x0f > stampedVersion {
 		return errVersion
 	}
 	*b = BTH{

@@ -34,6 +34,8 @@ func captureRows() []captureRow {
 		{built(ack), "17|" + psn + "|31||"},
 		{built(nak), "17|" + psn + "|96||"},
 		{built(cnp), "129|" + psn + "|||"},
+		{built(stamped(write(WriteFirst))), "6|" + psn + "|||"},
+		{built(stamped(ack)), "17|" + psn + "|31||"},
 		{pause, "|||0x0101|65535"},
 		{resume, "|||0x0101|0"},
 	}

@@ -32,7 +32,7 @@ func (f *Frame) Class() Class {
 		return f.classControl()
 	}
 	length := binary.BigEndian.Uint16(h[ipLength:])
-	if f.n >= opcodeEnd[h[bthOpcode]] &&
+	if int(f.n) >= f.extensionsEnd() &&
 		h[ipProtocol] == protocolUDP &&
 		binary.BigEndian.Uint16(h[udpDst:]) == PortRoCE &&
 		binary.BigEndian.Uint16(h[ipFlags:])&fragmentMask == 0 &&
@@ -41,6 +41,16 @@ func (f *Frame) Class() Class {
 		return ClassRoCE
 	}
 	return ClassMalformed
+}
+
+// extensionsEnd gives where the last extension header of a RoCEv2 packet ends,
+// beyond any frame if its opcode is unknown.
+func (f *Frame) extensionsEnd() int {
+	end := int(opcodeEnd[f.head[bthOpcode]])
+	if f.Timestamped() {
+		end += stampLen
+	}
+	return end
 }
 
 // classControl classes a frame that is not IPv4.

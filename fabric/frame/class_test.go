@@ -93,6 +93,12 @@ func slowUDP(b []byte, payload uint32) bool {
 		return false
 	}
 	op, ext := Opcode(b[8]), len(b)-20
+	if b[9]%16 == 1 {
+		ext -= 8
+		if ext < 0 {
+			return false
+		}
+	}
 	switch op {
 	case 0, 1, 2, 4, 7, 8, 14:
 		return true

@@ -8,7 +8,7 @@ import (
 func seedFrames() []*Frame {
 	var frames []*Frame
 	for _, op := range knownOpcodes() {
-		frames = append(frames, built(write(op)))
+		frames = append(frames, built(write(op)), built(stamped(write(op))))
 	}
 	pause, resume := new(Frame), new(Frame)
 	(&PFC{Source: SwitchMAC(0), Enable: 8, Quanta: [8]uint16{3: 0xffff}}).Build(pause)

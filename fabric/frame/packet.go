@@ -28,7 +28,8 @@ func malformed(reason string) error { return fmt.Errorf("%w: %s", ErrMalformed, 
 const MaxPayload = 65535 - (HeaderRoom - ethEnd) - ICRCLen
 
 // Packet is a RoCEv2 packet taken apart. The opcode says which of RETH, AETH,
-// Imm and RecRate are on the wire; fields wider than on the wire are cut.
+// Imm and RecRate are on the wire, Timestamped says whether Timestamps are;
+// fields wider than on the wire are cut.
 type Packet struct {
 	SrcMAC, DstMAC Addr
 	Src, Dst       IP
@@ -42,6 +43,8 @@ type Packet struct {
 	AETH           AETH
 	Imm            uint32 // immediate data
 	RecRate        uint32 // of a CNP, in Mbit/s
+	Timestamped    bool
+	Timestamps     Timestamps
 	Payload        uint32 // bytes, pad included, at most MaxPayload
 }
 
@@ -53,6 +56,9 @@ func (p *Packet) Build(f *Frame) {
 	if end == noOpcode {
 		end = bthEnd
 	}
+	if p.Timestamped {
+		end += stampLen
+	}
 	f.n = end
 	f.Payload = p.Payload
 	*(*Addr)(f.head[ethDst:]) = p.DstMAC
@@ -63,6 +69,10 @@ func (p *Packet) Build(f *Frame) {
 	p.buildUDP(f, length-(ipEnd-ethEnd))
 	p.BTH.build(f)
 	p.buildExtensions(f)
+	if p.Timestamped {
+		f.head[bthFlags] |= stampedVersion
+		f.SetTimestamps(p.Timestamps)
+	}
 	clear(f.head[end:])
 }
 
@@ -88,10 +98,13 @@ func (p *Packet) Parse(f *Frame) error {
 	if f.Class() != ClassRoCE {
 		return errClass
 	}
-	if f.n != opcodeEnd[f.Opcode()] {
+	if int(f.n) != f.extensionsEnd() {
 		return errLength
 	}
-	q := Packet{SrcMAC: f.SrcMAC(), DstMAC: f.DstMAC(), Payload: f.Payload}
+	q := Packet{SrcMAC: f.SrcMAC(), DstMAC: f.DstMAC(), Payload: f.Payload, Timestamped: f.Timestamped()}
+	if q.Timestamped {
+		q.Timestamps = f.Timestamps()
+	}
 	if err := q.parseIP(f); err != nil {
 		return err
 	}

@@ -82,6 +82,9 @@ func TestAccessors(t *testing.T) {
 		if p.BTH.Opcode == OpcodeCNP {
 			got.RecRate = f.RecRate()
 		}
+		if got.Timestamped = f.Timestamped(); got.Timestamped {
+			got.Timestamps = f.Timestamps()
+		}
 		if diff := cmp.Diff(p, got); diff != "" {
 			t.Fatal(diff)
 		}
@@ -119,7 +122,8 @@ func TestParseRefuses(t *testing.T) {
 		"may fragment":  {WriteOnly, func(f *Frame) { f.head[ipFlags] = 0 }, errFlags},
 		"IP checksum":   {WriteOnly, func(f *Frame) { f.head[ipTTL]++ }, errChecksum},
 		"UDP checksum":  {WriteOnly, func(f *Frame) { f.head[udpChecksum] = 1 }, errUDPChecksum},
-		"BTH version":   {WriteOnly, func(f *Frame) { f.head[bthFlags] |= 1 }, errVersion},
+		"BTH version":   {WriteOnly, func(f *Frame) { f.head[bthFlags] |= 2 }, errVersion},
+		"no timestamps": {WriteOnly, func(f *Frame) { f.head[bthFlags] |= 1 }, errClass},
 		"pad":           {Acknowledge, func(f *Frame) { f.head[bthFlags] |= 0x10 }, errPad},
 		"CNP, no BECN":  {OpcodeCNP, func(f *Frame) { f.head[bthECN] = 0 }, errBECN},
 		"CNP, reserved": {OpcodeCNP, func(f *Frame) { f.head[cnpReserved+11] = 1 }, errReserved},

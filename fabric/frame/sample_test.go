@@ -20,6 +20,12 @@ func write(op Opcode) Packet {
 	}
 }
 
+// stamped is the same packet with a timestamp header.
+func stamped(p Packet) Packet {
+	p.Timestamped, p.Timestamps = true, Timestamps{0x01020304, 0x05060708}
+	return p
+}
+
 func payloadOf(op Opcode) uint32 {
 	if op.IsData() {
 		return 1000
@@ -101,5 +107,8 @@ func drawExtensions(t *rapid.T, p *Packet) {
 	}
 	if op == OpcodeCNP {
 		p.RecRate = rapid.Uint32().Draw(t, "recrate")
+	}
+	if p.Timestamped = rapid.Bool().Draw(t, "timestamped"); p.Timestamped {
+		p.Timestamps = Timestamps{Stamp(rapid.Uint32().Draw(t, "ts")), Stamp(rapid.Uint32().Draw(t, "tr"))}
 	}
 }
