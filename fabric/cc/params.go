@@ -26,18 +26,30 @@ const (
 	NotifyPCN  Notification = "pcn"  // a CNP every period, both ways, with RecRate (PCN §5.2)
 )
 
+// RTT is how a sender takes its samples of the round-trip time from the
+// timestamps of an ACK.
+type RTT string
+
+// Forms of the RTT.
+const (
+	RTTNone     RTT = ""         // no timestamps, no samples
+	RTTEcho     RTT = "echo"     // now less the echoed T_s: the sender's clock alone
+	RTTReceiver RTT = "receiver" // T_r less T_s: the way there, by the clocks of both
+)
+
 // Scheme is a row of the table of schemes.
 type Scheme struct {
 	Name         string
 	Title        string
 	Marking      Marking
 	Notification Notification
+	Timestamps   bool // the reaction point needs samples of the RTT
 }
 
 // Schemes is the table of schemes, in the order in which they are compared.
 var Schemes = []Scheme{
-	{"pfc", "priority flow control alone", MarkNone, NotifyNone},
-	{"pcn", "photonic congestion notification (NSDI'20)", MarkNPECN, NotifyPCN},
+	{Name: "pfc", Title: "priority flow control alone", Marking: MarkNone, Notification: NotifyNone},
+	{Name: "pcn", Title: "photonic congestion notification (NSDI'20)", Marking: MarkNPECN, Notification: NotifyPCN},
 }
 
 // Find gives the scheme of that name, or an error that lists the names.

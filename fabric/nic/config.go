@@ -35,6 +35,10 @@ type Config struct {
 	// DSCP maps code points to the classes that PAUSE frames name.
 	DSCP [64]fabric.Priority
 
+	// RTT, unless it is cc.RTTNone, puts timestamps on data packets that start
+	// here, and says how the ACKs to them are read.
+	RTT cc.RTT
+
 	Notification cc.Notification
 	PCN          cc.PCNParams // notification point of PCN
 	Scheme       string       // of flows that start here

@@ -18,12 +18,14 @@ const (
 // controlPacket is an ACK, NAK or CNP that waits to be sent.
 type controlPacket struct {
 	trace     uint64
-	flow      int32  // index of the receiver
-	psn       uint32 // ACK: acknowledged; NAK: expected
+	stamps    frame.Timestamps // ACK, NAK, if stamped
+	flow      int32            // index of the receiver
+	psn       uint32           // ACK: acknowledged; NAK: expected
 	msn       uint32
 	recRate   uint32 // CNP, Mbit/s
 	kind      controlKind
 	congested bool // CNP
+	stamped   bool // ACK, NAK: answers a packet with timestamps
 }
 
 // controlQueue holds the receiver's packets, all flows in one: when traffic is
@@ -40,6 +42,17 @@ func newControlQueue(limit int, perSecond int64) controlQueue {
 		q.gap = (unit.Second + unit.Time(perSecond) - 1) / unit.Time(perSecond)
 	}
 	return q
+}
+
+// answer gives what an ACK and a NAK take over from the data packet that they
+// answer: its trace, and with its timestamp the instant at which it was in. A
+// packet that waits in the control queue does not make the sample of T_r older.
+func answer(now unit.Time, kind controlKind, i int, f *frame.Frame) controlPacket {
+	c := controlPacket{kind: kind, flow: int32(i), trace: f.Trace, stamped: f.Timestamped()}
+	if c.stamped {
+		c.stamps = frame.Timestamps{Sent: f.Timestamps().Sent, Received: frame.StampOf(now)}
+	}
+	return c
 }
 
 // reply queues a control packet. It is false if there was no room and the packet
@@ -73,6 +86,7 @@ func (n *NIC) buildControl(c *controlPacket, f *frame.Frame) {
 	p := &n.receivers[c.flow].packet
 	p.ECN, p.BTH.Opcode, p.BTH.PSN = frame.NotECT, frame.Acknowledge, c.psn
 	p.AETH = frame.AETH{Syndrome: frame.SyndromeACK, MSN: c.msn}
+	p.Timestamped, p.Timestamps = c.stamped, c.stamps
 	switch c.kind {
 	case controlACK:
 	case controlNAK:

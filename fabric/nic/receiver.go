@@ -43,7 +43,7 @@ func (n *NIC) data(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 		n.outOfSequence(now, i, f, out)
 	case ahead < 0:
 		n.stats.DuplicateRequest++
-		n.ack(now, i, f.Trace, out)
+		n.ack(now, i, f, out)
 	default:
 		n.inSequence(now, i, f, out)
 	}
@@ -76,7 +76,7 @@ func (n *NIC) inSequence(now unit.Time, i int, f *frame.Frame, out *fabric.Out) 
 	r.nakSent = false
 	r.unacked++
 	if r.remaining == 0 || f.AckReq() || r.unacked >= n.cfg.AckEvery {
-		n.ack(now, i, f.Trace, out)
+		n.ack(now, i, f, out)
 	}
 }
 
@@ -107,13 +107,13 @@ func (r *receiver) take(f *frame.Frame) (unit.Bytes, bool) {
 	return payload, true
 }
 
-// ack acknowledges everything before the expected packet.
-func (n *NIC) ack(now unit.Time, i int, trace uint64, out *fabric.Out) {
+// ack acknowledges everything before the expected packet, in answer to f.
+func (n *NIC) ack(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	r := &n.receivers[i]
 	r.unacked = 0
-	n.reply(now, controlPacket{
-		kind: controlACK, flow: int32(i), psn: frame.NextPSN(r.expected, 1<<24-1), msn: r.msn, trace: trace,
-	}, out)
+	c := answer(now, controlACK, i, f)
+	c.psn, c.msn = frame.NextPSN(r.expected, 1<<24-1), r.msn
+	n.reply(now, c, out)
 }
 
 // outOfSequence discards a packet past a gap, and asks once for what is missing.
@@ -128,9 +128,9 @@ func (n *NIC) outOfSequence(now unit.Time, i int, f *frame.Frame, out *fabric.Ou
 	if r.nakSent {
 		return
 	}
-	r.nakSent = n.reply(now, controlPacket{
-		kind: controlNAK, flow: int32(i), psn: r.expected, msn: r.msn, trace: f.Trace,
-	}, out)
+	c := answer(now, controlNAK, i, f)
+	c.psn, c.msn = r.expected, r.msn
+	r.nakSent = n.reply(now, c, out)
 	if r.nakSent {
 		r.unacked = 0
 		out.Note(fabric.Note{

@@ -22,11 +22,11 @@ func (n *NIC) acknowledge(now unit.Time, i int, f *frame.Frame, out *fabric.Out)
 				A: int64(f.PSN()), Trace: f.Trace,
 			})
 		}
-		n.progress(now, i, s.packetOf(f.PSN())+1, out)
+		n.progress(now, i, s.packetOf(f.PSN())+1, n.sample(now, f), out)
 	case frame.SyndromeNAKSequence:
 		n.stats.PacketSeqErr++
 		missing := s.packetOf(f.PSN())
-		n.progress(now, i, missing, out)
+		n.progress(now, i, missing, n.sample(now, f), out)
 		if missing == s.acked && missing < s.next {
 			n.goBack(now, i, out)
 		}
@@ -41,9 +41,22 @@ func (s *sender) packetOf(p uint32) int64 {
 	return s.acked + int64(frame.PSNDiff(p, psn(s.acked)))
 }
 
+// sample takes the round-trip time from an ACK or NAK, 0 if it has no timestamps
+// or the NIC does not look at them.
+func (n *NIC) sample(now unit.Time, f *frame.Frame) unit.Time {
+	if n.cfg.RTT == cc.RTTNone || !f.Timestamped() {
+		return 0
+	}
+	stamps := f.Timestamps()
+	if n.cfg.RTT == cc.RTTReceiver {
+		return stamps.Received.Since(stamps.Sent)
+	}
+	return frame.StampOf(now).Since(stamps.Sent)
+}
+
 // progress counts the packets below upTo as acknowledged, and restarts the timer.
 // Old news, and packets that were never sent, change nothing.
-func (n *NIC) progress(now unit.Time, i int, upTo int64, out *fabric.Out) {
+func (n *NIC) progress(now unit.Time, i int, upTo int64, rtt unit.Time, out *fabric.Out) {
 	s := &n.senders[i]
 	if upTo <= s.acked || upTo > s.high {
 		return
@@ -54,7 +67,7 @@ func (n *NIC) progress(now unit.Time, i int, upTo int64, out *fabric.Out) {
 	s.stats.AckedBytes = s.messages.before(s.acked)
 	s.inFlight = s.messages.before(s.next) - s.stats.AckedBytes
 	n.restartTimer(now, i)
-	n.signal(now, i, cc.Signal{Kind: cc.Ack, Bytes: s.stats.AckedBytes - was}, out)
+	n.signal(now, i, cc.Signal{Kind: cc.Ack, Bytes: s.stats.AckedBytes - was, RTT: rtt}, out)
 	if s.acked == s.packets {
 		n.complete(now, i, out)
 	}

@@ -66,6 +66,7 @@ func (n *NIC) newSender(cfg FlowConfig) (sender, error) {
 	s.packet.ECN = frame.ECT0
 	s.packet.BTH.DestQP = frame.ReceiverQP(uint32(cfg.ID))
 	s.packet.RETH.RKey = uint32(cfg.ID)
+	s.packet.Timestamped = n.cfg.RTT != cc.RTTNone
 	return s, nil
 }
 
@@ -97,8 +98,8 @@ func (s *sender) pending() bool {
 	return window == 0 || s.inFlight == 0 || s.inFlight+s.messages.piece(s.next).bytes <= window
 }
 
-// build writes the flow's next packet into f.
-func (s *sender) build(f *frame.Frame) piece {
+// build writes the flow's next packet, sent at now, into f.
+func (s *sender) build(now unit.Time, f *frame.Frame) piece {
 	p := s.messages.piece(s.next)
 	b := &s.packet.BTH
 	b.Opcode = p.opcode()
@@ -110,6 +111,7 @@ func (s *sender) build(f *frame.Frame) piece {
 		s.packet.RETH.Length = uint32(p.length)
 	}
 	s.packet.ID = uint16(s.next)
+	s.packet.Timestamps.Sent = frame.StampOf(now)
 	s.packet.Payload = uint32(p.bytes) + uint32(b.Pad)
 	s.packet.Build(f)
 	f.Trace = trace(s.ID, p.message)
@@ -119,7 +121,7 @@ func (s *sender) build(f *frame.Frame) piece {
 // send puts the next packet of flow i on the wire, and gives its length.
 func (n *NIC) send(now unit.Time, i int, f *frame.Frame, out *fabric.Out) unit.Bytes {
 	s := &n.senders[i]
-	p := s.build(f)
+	p := s.build(now, f)
 	length := f.Len()
 	s.pacer.sent(now, length+n.cfg.Overhead)
 	s.stats.SentPackets++

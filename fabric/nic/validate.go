@@ -28,6 +28,7 @@ func (c *Config) Validate() error {
 		want(c.ControlRate >= 0, "control rate %d is below 0", c.ControlRate),
 		want(c.ControlQueue > 0, "control queue of %d packets, want at least 1", c.ControlQueue),
 		want(c.DataDSCP < 64 && c.ControlDSCP < 64, "DSCP %d for data and %d for control, want 0 to 63", c.DataDSCP, c.ControlDSCP),
+		c.validateRTT(),
 		c.validateNotification(),
 		c.validateFlows(),
 	}
@@ -46,6 +47,14 @@ func want(ok bool, format string, args ...any) error {
 		return nil
 	}
 	return fmt.Errorf(format, args...)
+}
+
+func (c *Config) validateRTT() error {
+	switch c.RTT {
+	case cc.RTTNone, cc.RTTEcho, cc.RTTReceiver:
+		return nil
+	}
+	return fmt.Errorf("unknown form of the RTT %q", c.RTT)
 }
 
 func (c *Config) validateNotification() error {

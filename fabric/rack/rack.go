@@ -56,6 +56,9 @@ func nicConfig(s *topology.Scenario, node int, scheme cc.Scheme) nic.Config {
 		DataDSCP: DataDSCP, ControlDSCP: ControlDSCP, DSCP: DSCPMap(),
 		Notification: scheme.Notification, PCN: s.CC.PCN, Scheme: s.Scheme, CC: s.CC,
 	}
+	if scheme.Timestamps {
+		c.RTT = n.NIC.RTT
+	}
 	for i, f := range s.Flows {
 		if f.From != node && f.To != node {
 			continue

@@ -27,6 +27,7 @@ func DefaultNIC() NICSettings {
 		// two full 12 MB buffers pass a 40 Gbit/s port in 4.8 ms, so that a
 		// pause alone does not make the timer fire.
 		Timeout:      4096 * unit.Nanosecond << 12,
+		RTT:          cc.RTTEcho, // needs no clock in common (RTTX-15)
 		ControlRate:  0,
 		ControlQueue: 4096,
 	}
@@ -79,10 +80,13 @@ func NeededHeadroom(l Link) unit.Bytes {
 }
 
 // DataFrame gives the length in bytes of the largest data frame with so much
-// payload: a WRITE that carries its RETH.
+// payload: a WRITE that carries its RETH and, as under some schemes, timestamps.
 func DataFrame(payload unit.Bytes) unit.Bytes {
 	const pad = 4 // IBTA pads payloads to words of 4 bytes
-	p := frame.Packet{BTH: frame.BTH{Opcode: frame.WriteOnly}, Payload: uint32((payload + pad - 1) / pad * pad)}
+	p := frame.Packet{
+		BTH: frame.BTH{Opcode: frame.WriteOnly}, Timestamped: true,
+		Payload: uint32((payload + pad - 1) / pad * pad),
+	}
 	var f frame.Frame
 	p.Build(&f)
 	return f.Len()

@@ -2,7 +2,9 @@ package topology
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -192,6 +194,23 @@ func nameField[T any](key, doc string, at func(*T) *string) field[T] {
 			return nil
 		},
 		write: func(t *T) *yaml.Node { return text(*at(t)) },
+	}
+}
+
+// choiceField is one of several words.
+func choiceField[T any, V ~string](key, doc string, words []V, at func(*T) *V) field[T] {
+	list := fmt.Sprint(words)
+	list = strings.ReplaceAll(list[1:len(list)-1], " ", ", ")
+	return field[T]{
+		key: key, doc: doc, schema: schema{"type": "string", "enum": words},
+		read: func(t *T, n *yaml.Node) error {
+			if !isText(n) || !slices.Contains(words, V(n.Value)) {
+				return fmt.Errorf("%s is unknown, want one of %s", shown(n), list)
+			}
+			*at(t) = V(n.Value)
+			return nil
+		},
+		write: func(t *T) *yaml.Node { return text(string(*at(t))) },
 	}
 }
 

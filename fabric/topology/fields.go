@@ -81,6 +81,8 @@ var nicFields = []field[NICSettings]{
 	quantityField(sizes, "payload", "largest payload of a data packet", 1, bigFrame, func(n *NICSettings) *unit.Bytes { return &n.Payload }),
 	integerField("ack_every", "data packets that one ACK covers", 1, 1<<16, func(n *NICSettings) *int { return &n.AckEvery }),
 	quantityField(spans, "timeout", "retransmission timer, 0 for none", 0, longest, func(n *NICSettings) *unit.Time { return &n.Timeout }),
+	choiceField("rtt", "how a sender that needs the round-trip time takes it from an ACK's timestamps: echo is now less the echoed T_s, receiver is T_r less T_s",
+		[]cc.RTT{cc.RTTEcho, cc.RTTReceiver}, func(n *NICSettings) *cc.RTT { return &n.RTT }),
 	integerField("control_rate", "limit of ACK, NAK and CNP in packets per second, 0 for none", 0, 1e12, func(n *NICSettings) *int64 { return &n.ControlRate }),
 	integerField("control_queue", "room for ACK, NAK and CNP in packets", 1, 1<<24, func(n *NICSettings) *int { return &n.ControlQueue }),
 }

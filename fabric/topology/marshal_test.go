@@ -48,7 +48,7 @@ func parsedRandom(t *rapid.T) *Scenario {
 	fmt.Fprintf(&b, "bin: %s\n", pick("bin", "50us", "2us", "1.000001ms"))
 	fmt.Fprintf(&b, "defaults: {link: {rate: %s, delay: %s, overhead: %s}}\n", pick("rate", "40Gbps", "2.5Gbps", "400Gbps"),
 		pick("delay", "1ns", "5us", "300ns"), pick("overhead", "0", "20B"))
-	fmt.Fprintf(&b, "nics: {h0..h%d: {timeout: %s, control_rate: %s}, h1: {ack_every: %s}}\n", n-1, pick("timeout", "0", "4ms"),
+	fmt.Fprintf(&b, "nics: {h0..h%d: {timeout: %s, rtt: %s, control_rate: %s}, h1: {ack_every: %s}}\n", n-1, pick("timeout", "0", "4ms"), pick("rtt", "echo", "receiver"),
 		pick("control_rate", "0", "2000000"), pick("ack_every", "1", "64"))
 	fmt.Fprintf(&b, "switches: {s0: {buffer: 64MB, xoff: %s, lossless: %s, marking: %s, pmax: %s, weights: %s}}\n", pick("xoff", "0", "150KB"),
 		pick("lossless", "[]", "[3]", "[0, 3, 7]"), pick("marking", "{}", "{3: red}", "{0: none, 7: npecn}"),

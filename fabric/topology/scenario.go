@@ -48,6 +48,7 @@ type NICSettings struct {
 	Payload      unit.Bytes // of a data packet
 	AckEvery     int
 	Timeout      unit.Time // retransmission timer
+	RTT          cc.RTT    // how the sender takes its samples
 	ControlRate  int64     // control packets per second, 0 is no limit
 	ControlQueue int       // packets
 }

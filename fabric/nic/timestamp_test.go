@@ -1,0 +1,161 @@
+package nic
+
+import (
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// sampler is a reaction point that remembers the RTTs of its ACKs.
+type sampler struct {
+	*cc.Fixed
+	rtts []unit.Time
+}
+
+func (s *sampler) Handle(_ unit.Time, signal cc.Signal) {
+	if signal.Kind == cc.Ack {
+		s.rtts = append(s.rtts, signal.RTT)
+	}
+}
+
+// sampled runs flow 0 of so many bytes and gives the samples that its reaction
+// point took.
+func sampled(t *testing.T, form cc.RTT, size unit.Bytes, tap func(from int, f *frame.Frame) bool) (*fabricBench, []unit.Time) {
+	t.Helper()
+	b := newBench(t, 2, []FlowConfig{flow(0, size)}, func(c *Config) { c.RTT = form })
+	s := &sampler{Fixed: cc.NewFixed(testRate)}
+	b.nics[0].senders[0].cc = s
+	b.tap = tap
+	b.run(unit.Millisecond)
+	return b, s.rtts
+}
+
+// RTTX-15: the receiver echoes T_s, and the sender takes its RTT by its own clock:
+// both propagations, both serialisations, and nothing else on an idle path.
+// RTTX-13: RTT = T_r - T_s is the way there alone.
+func TestRTTOfAnIdlePath(t *testing.T) {
+	there := testRate.Serialise(dataHeader+16+8+1000) + testDelay
+	back := testRate.Serialise(74) + testDelay
+	for form, want := range map[cc.RTT]unit.Time{cc.RTTEcho: there + back, cc.RTTReceiver: there, cc.RTTNone: 0} {
+		_, rtts := sampled(t, form, 1000, nil)
+		if len(rtts) != 1 || rtts[0] > want || want-rtts[0] >= unit.Nanosecond {
+			t.Errorf("form %q: samples %v, want %s cut to whole ns", form, rtts, want)
+		}
+	}
+}
+
+// RTTX-14: data packets carry T_s, the start of their transmission; the ACK has it
+// back, and in T_r when the packet was in.
+func TestTimestampsOnTheWire(t *testing.T) {
+	b, _ := sampled(t, cc.RTTEcho, 100_000, nil)
+	data, acks := b.from(0, isData), b.from(1, isACK)
+	if len(data) != 100 || len(acks) != 100 {
+		t.Fatalf("%d data packets, %d ACKs", len(data), len(acks))
+	}
+	for i := range data {
+		sent := frame.StampOf(data[i].start)
+		if got := data[i].Timestamps(); !data[i].Timestamped() || got != (frame.Timestamps{Sent: sent}) {
+			t.Errorf("packet %d: %+v, want T_s %d", i, got, sent)
+		}
+		want := frame.Timestamps{Sent: sent, Received: frame.StampOf(data[i].Arrival)}
+		if got := acks[i].Timestamps(); !acks[i].Timestamped() || got != want {
+			t.Errorf("ACK %d: %+v, want %+v", i, got, want)
+		}
+	}
+}
+
+// A receiver answers as it is asked: without a timestamp in the data packet there
+// is none in the ACK, and a CNP never has one.
+func TestNoTimestampsUnlessAsked(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, 100_000)}, pcn)
+	b.run(unit.Millisecond)
+	for _, f := range b.sent {
+		if f.Timestamped() {
+			t.Fatalf("%v has timestamps", f.Opcode())
+		}
+	}
+	b = newBench(t, 2, []FlowConfig{flow(0, 100_000)}, pcn, func(c *Config) { c.RTT = cc.RTTEcho })
+	b.run(unit.Millisecond)
+	for _, f := range append(b.from(1, isCNP), b.from(0, isData)...) {
+		if f.Timestamped() != isData(&f.Frame) {
+			t.Fatalf("%v: timestamps %v", f.Opcode(), f.Timestamped())
+		}
+	}
+}
+
+// RTTX-33, RTTX-35: T_r put up by a switch on the way back shows in the RTT of a
+// sender that reads T_r - T_s, and not in that of one that reads the echo, which
+// T_s put down reaches.
+func TestRewrittenTimestampsShowInTheSample(t *testing.T) {
+	const more = unit.Microsecond
+	received := func(_ int, f *frame.Frame) bool {
+		if isACK(f) {
+			s := f.Timestamps()
+			s.Received += frame.StampOf(more)
+			f.SetTimestamps(s)
+		}
+		return true
+	}
+	sent := func(_ int, f *frame.Frame) bool {
+		if isACK(f) {
+			s := f.Timestamps()
+			s.Sent -= frame.StampOf(more)
+			f.SetTimestamps(s)
+		}
+		return true
+	}
+	for _, c := range []struct {
+		form cc.RTT
+		tap  func(int, *frame.Frame) bool
+		want unit.Time
+	}{
+		{cc.RTTReceiver, received, more},
+		{cc.RTTEcho, received, 0},
+		{cc.RTTReceiver, sent, more},
+		{cc.RTTEcho, sent, more},
+	} {
+		_, plain := sampled(t, c.form, 1000, nil)
+		_, rewritten := sampled(t, c.form, 1000, c.tap)
+		if got := rewritten[0] - plain[0]; got != c.want {
+			t.Errorf("%s: the sample grows by %s, want %s", c.form, got, c.want)
+		}
+	}
+}
+
+// A NAK answers the packet past the gap, and samples it.
+func TestNAKIsASample(t *testing.T) {
+	lost := false
+	b, rtts := sampled(t, cc.RTTEcho, 10_000, func(_ int, f *frame.Frame) bool {
+		if isData(f) && f.PSN() == 5 && !lost {
+			lost = true
+			return false
+		}
+		return true
+	})
+	naks := b.from(1, isNAK)
+	if len(naks) != 1 || !naks[0].Timestamped() {
+		t.Fatalf("%d NAKs", len(naks))
+	}
+	for _, f := range b.from(0, isData) {
+		if f.PSN() == 6 && f.start < naks[0].start && naks[0].Timestamps().Sent != frame.StampOf(f.start) {
+			t.Errorf("T_s is %d, packet 6 left at %s", naks[0].Timestamps().Sent, f.start)
+		}
+	}
+	for _, rtt := range rtts {
+		if rtt == 0 {
+			t.Errorf("samples %v", rtts)
+		}
+	}
+	if got := len(b.noted(0, fabric.Completed)); got != 1 {
+		t.Errorf("%d flows completed", got)
+	}
+}
+
+func TestUnknownFormOfTheRTTIsRefused(t *testing.T) {
+	if _, err := New(config(0, nil, func(c *Config) { c.RTT = "sundial" })); err == nil {
+		t.Error("accepted")
+	}
+}
