@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"runtime"
 
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/measure"
@@ -11,6 +12,8 @@ import (
 // engine runs scenarios of one rack.
 type engine interface {
 	run(ctx context.Context, s *topology.Scenario, show func(advance)) (*measure.Run, error)
+	// lanes is how many runs may go on at the same time.
+	lanes() int
 	close()
 }
 
@@ -29,11 +32,13 @@ type memoryEngine struct{}
 const steps = 200
 
 func (memoryEngine) run(ctx context.Context, s *topology.Scenario, show func(advance)) (*measure.Run, error) {
+	runtime.LockOSThread() // so that the thread's time is the run's
+	defer runtime.UnlockOSThread()
 	l, err := lab.New(s)
 	if err != nil {
 		return nil, err
 	}
-	before := cpuSeconds()
+	before := threadSeconds()
 	for l.Now() < s.Duration {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -43,9 +48,11 @@ func (memoryEngine) run(ctx context.Context, s *topology.Scenario, show func(adv
 	}
 	outcome, err := measure.Merge(s, l.Results())
 	if err == nil {
-		outcome.CPU = cpuSeconds() - before
+		outcome.CPU = threadSeconds() - before
 	}
 	return outcome, err
 }
+
+func (memoryEngine) lanes() int { return runtime.GOMAXPROCS(0) }
 
 func (memoryEngine) close() {}

@@ -47,4 +47,7 @@ func (p *processes) run(ctx context.Context, s *topology.Scenario, show func(adv
 	return outcome, nil
 }
 
+// lanes is 1: the rack is one.
+func (p *processes) lanes() int { return 1 }
+
 func (p *processes) close() { p.rack.Close() }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/measure"
@@ -68,12 +69,8 @@ func run(c *cobra.Command, name string, f runFlags) error {
 	}
 	defer engine.close()
 	results := &measure.Results{Schema: measure.Schema, Scenario: scenarios[0].Name, Seed: scenarios[0].Seed, Bus: f.bus}
-	for _, s := range scenarios {
-		outcome, err := runScheme(c.Context(), engine, s)
-		if err != nil {
-			return fmt.Errorf("%s under %s: %w", s.Name, s.Scheme, err)
-		}
-		results.Runs = append(results.Runs, outcome)
+	if results.Runs, err = runAll(c.Context(), engine, scenarios); err != nil {
+		return err
 	}
 	dir := f.out
 	if dir == "" {
@@ -146,15 +143,28 @@ func loadScenario(name string) (*topology.Scenario, error) {
 	return topology.Parse(name, data)
 }
 
-// runScheme runs one scenario and times it.
-func runScheme(ctx context.Context, e engine, s *topology.Scenario) (*measure.Run, error) {
-	bar := newProgress(s)
-	start := time.Now()
-	outcome, err := e.run(ctx, s, bar.show)
-	bar.finish()
-	if err != nil {
-		return nil, err
+// runAll runs each scenario, as many at once as the engine can, and gives the
+// outcomes in their order.
+func runAll(ctx context.Context, e engine, scenarios []*topology.Scenario) ([]*measure.Run, error) {
+	bar := newProgress(scenarios)
+	defer bar.finish()
+	runs := make([]*measure.Run, len(scenarios))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(e.lanes())
+	for i, s := range scenarios {
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			start := time.Now()
+			outcome, err := e.run(ctx, s, func(a advance) { bar.show(i, a) })
+			if err != nil {
+				return fmt.Errorf("%s under %s: %w", s.Name, s.Scheme, err)
+			}
+			outcome.Wall = time.Since(start).Seconds()
+			runs[i] = outcome
+			return nil
+		})
 	}
-	outcome.Wall = time.Since(start).Seconds()
-	return outcome, nil
+	return runs, group.Wait()
 }

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
+)
+
+// meeting is an engine whose runs each wait for the other one to have begun.
+type meeting struct{ here chan struct{} }
+
+func (m meeting) run(ctx context.Context, s *topology.Scenario, show func(advance)) (*measure.Run, error) {
+	show(advance{s.Duration / 2, 1})
+	select {
+	case m.here <- struct{}{}:
+	case <-m.here:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return &measure.Run{Scheme: s.Scheme}, nil
+}
+
+func (meeting) lanes() int { return 2 }
+func (meeting) close()     {}
+
+func TestRunsGoOnAtTheSameTimeAndComeOutInOrder(t *testing.T) {
+	scenarios := []*topology.Scenario{{Scheme: "b", Duration: 10}, {Scheme: "a", Duration: 20}}
+	runs, err := runAll(t.Context(), meeting{make(chan struct{})}, scenarios)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if runs[0].Scheme != "b" || runs[1].Scheme != "a" {
+		t.Errorf("%s before %s", runs[0].Scheme, runs[1].Scheme)
+	}
+}
+
+// broken is an engine that cannot run scheme "bad".
+type broken struct{ meeting }
+
+func (b broken) run(ctx context.Context, s *topology.Scenario, show func(advance)) (*measure.Run, error) {
+	if s.Scheme == "bad" {
+		return nil, errors.New("no such luck")
+	}
+	return b.meeting.run(ctx, s, show)
+}
+
+func TestTheFirstFaultEndsTheOtherRuns(t *testing.T) {
+	scenarios := []*topology.Scenario{{Name: "x", Scheme: "good", Duration: 10}, {Name: "x", Scheme: "bad", Duration: 10}, {Name: "x", Scheme: "late", Duration: 10}}
+	_, err := runAll(t.Context(), broken{meeting{make(chan struct{})}}, scenarios)
+	if err == nil || !strings.Contains(err.Error(), "x under bad: no such luck") {
+		t.Errorf("got %v", err)
+	}
+}
