@@ -1,0 +1,53 @@
+package rttx
+
+import "github.com/rackfab/rackfab/fabric/unit"
+
+// MaxD bounds the base increment, so that an RTT of 32 bits of nanoseconds
+// never comes round.
+const MaxD = unit.Second
+
+// FormulaD gives D = Buffer x 8 / (PortNum x PortRate) ([0058]): how long the
+// whole buffer, in bytes, lasts when every port sends. Ports of different rates
+// count with their own. Without ports it is MaxD.
+func FormulaD(buffer unit.Bytes, rates []unit.Rate) unit.Time {
+	var sum unit.Rate
+	for _, r := range rates {
+		sum += r
+	}
+	return min(sum.Serialise(buffer), MaxD)
+}
+
+// increment gives the delta RTT of a level, 0 at level 0.
+func (p *Params) increment(level int, d unit.Time) unit.Time {
+	if level == 0 {
+		return 0
+	}
+	switch p.Way {
+	case WayFixed:
+		return d // [0054]
+	case WayGraded:
+		return p.graded(level, d)
+	case WayProbabilistic:
+		return p.probabilistic(level, d)
+	default:
+		return d >> (TableLevels - level) // [0066]: D/8, D/4, D/2, D
+	}
+}
+
+// graded is f(level) D ([0055]), f linear from 1 % at level 1 to 100 % at N.
+func (p *Params) graded(level int, d unit.Time) unit.Time {
+	n := p.Levels
+	if n == 1 {
+		return d
+	}
+	return d * unit.Time(n-1+99*(level-1)) / unit.Time(100*(n-1))
+}
+
+// probabilistic is max(P_max, f(level)) D ([0056]), or min.
+func (p *Params) probabilistic(level int, d unit.Time) unit.Time {
+	bound, graded := unit.Time(p.PMax*float64(d)), p.graded(level, d)
+	if p.Bound == BoundMin {
+		return min(bound, graded)
+	}
+	return max(bound, graded)
+}

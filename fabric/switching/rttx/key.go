@@ -1,0 +1,80 @@
+package rttx
+
+// Protocol is the IP protocol of every packet here: UDP.
+const Protocol = 17
+
+// Fields are the header fields of a packet by which its flow is told. Addresses
+// are IPv4.
+type Fields struct {
+	Src, Dst         uint32
+	SrcPort, DstPort uint16
+	QP               uint32 // destination queue pair, 24 bits
+}
+
+// FlowKey is the hash of the fields of a flow ([0025]).
+type FlowKey uint64
+
+// flowKey hashes the fields that the form of the key names, cut to its width.
+func (p *Params) flowKey(f Fields) FlowKey {
+	h := mix(uint64(f.Src)<<32 | uint64(f.Dst))
+	h = mix(h ^ uint64(f.SrcPort)<<16 ^ uint64(f.DstPort))
+	if p.Key == KeyQueuePair {
+		h = mix(h ^ uint64(f.QP))
+	} else {
+		h = mix(h ^ Protocol)
+	}
+	return FlowKey(h >> (64 - p.KeyBits))
+}
+
+// same tells whether two packets belong to one flow.
+func (k Key) same(a, b Fields) bool {
+	if k == KeyFiveTuple {
+		a.QP, b.QP = 0, 0
+	}
+	return a == b
+}
+
+// mirrored swaps source and destination ([0051]).
+func (f Fields) mirrored() Fields {
+	return Fields{Src: f.Dst, Dst: f.Src, SrcPort: f.DstPort, DstPort: f.SrcPort, QP: f.QP}
+}
+
+// mix is the output function of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014,
+// fig. 16).
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// Pair is one connection, as the control plane learns it when its queue pairs are
+// made: the fields of its forward packets, and the queue pair that its return
+// packets go to.
+type Pair struct {
+	Forward  Fields
+	ReturnQP uint32
+}
+
+// returnKey is what a return packet shows of its connection.
+type returnKey struct{ src, dst, qp uint32 }
+
+// pairTable gives the forward fields of the connection of a return packet.
+type pairTable map[returnKey]Fields
+
+func newPairTable(pairs []Pair) pairTable {
+	t := make(pairTable, len(pairs))
+	for _, p := range pairs {
+		t[returnKey{p.Forward.Dst, p.Forward.Src, p.ReturnQP}] = p.Forward
+	}
+	return t
+}
+
+// forward gives the forward fields of the flow of a return packet.
+func (c *Converter) forward(f Fields) (Fields, bool) {
+	if c.params.Match == MatchMirror {
+		return f.mirrored(), true
+	}
+	forward, ok := c.pairs[returnKey{f.Src, f.Dst, f.QP}]
+	return forward, ok
+}

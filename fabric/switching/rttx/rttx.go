@@ -1,0 +1,110 @@
+// Package rttx turns the ECN marks of a flow's packets into an addition to its
+// round-trip time, as a programmable switch would ("network congestion signal
+// conversion method based on a programmable switch", CN application
+// 202610735428.3; [00nn] is its numbered paragraph). It keeps the flow table,
+// the queue-pair table and the laws by which a level and an increment follow
+// from counts. It is told numbers; it knows no frame, queue or port.
+//
+//	forward packet -> FlowKey -> P, P_e -> level --+
+//	                                               | index
+//	return packet --> FlowKey of its flow -------> table of increments -> delta RTT
+package rttx
+
+import "github.com/rackfab/rackfab/fabric/unit"
+
+// Converter is the converter of one switch. It allocates nothing after New.
+type Converter struct {
+	params  Params
+	d       unit.Time
+	amounts [maxLevels + 1]unit.Time // increment by level
+	flows   table
+	pairs   pairTable
+	stats   Stats
+}
+
+// Stats counts what a converter did since the start of the run, in packets but
+// where it says otherwise.
+type Stats struct {
+	D          unit.Time // base increment in force
+	Flows      int       // flows in the table now
+	Registered uint64    // flows that were taken in
+	Replaced   uint64    // aged flows that made room for another
+	Forward    uint64    // forward packets counted
+	Events     uint64    // of which met congestion
+	Overflowed uint64    // forward packets of flows that found the table full
+	Collided   uint64    // forward packets whose FlowKey is another flow's
+	Returned   uint64    // return packets that measure an RTT
+	Unknown    uint64    // of which belong to no flow in the table
+	Rewritten  uint64    // of which got an increment
+}
+
+// New makes a converter with an empty flow table. pairs are the queue pairs
+// whose flows may pass; a return packet is matched by them unless p.Match is
+// MatchMirror. rates are the rates of the switch's ports, buffer its shared
+// buffer: D follows from them if p.D is 0. p is valid.
+func New(p Params, pairs []Pair, buffer unit.Bytes, rates []unit.Rate) *Converter {
+	c := &Converter{params: p, flows: newTable(p.Table), pairs: newPairTable(pairs)}
+	d := p.D
+	if d == 0 {
+		d = FormulaD(buffer, rates)
+	}
+	c.SetD(d)
+	return c
+}
+
+// Verdict is what became of a forward packet.
+type Verdict struct {
+	// Counted tells that the packet's flow is in the table. A packet that is not
+	// counted is to be left as it is.
+	Counted    bool
+	Level, Was int // of the flow, after the packet and before it
+}
+
+// Forward counts a forward packet at now. congested tells that it met
+// congestion ([0047]).
+func (c *Converter) Forward(now unit.Time, fields Fields, congested bool) Verdict {
+	f := c.register(now, fields)
+	if f == nil {
+		return Verdict{}
+	}
+	c.stats.Forward++
+	if congested {
+		c.stats.Events++
+	}
+	was := int(f.level)
+	f.count(congested, &c.params)
+	return Verdict{Counted: true, Level: int(f.level), Was: was}
+}
+
+// Return gives the level of the flow that a return packet belongs to, and the
+// increment that its timestamp is to show; 0 and 0 if the packet is to be left
+// as it is ([0052] to [0054]).
+func (c *Converter) Return(now unit.Time, fields Fields) (level int, increment unit.Time) {
+	c.stats.Returned++
+	f := c.returning(now, fields)
+	if f == nil {
+		c.stats.Unknown++
+		return 0, 0
+	}
+	if f.level == 0 {
+		return 0, 0
+	}
+	c.stats.Rewritten++
+	return int(f.level), c.amounts[f.level]
+}
+
+// SetD sets the base increment, above 0. It holds from the next return packet
+// on, for every flow ([0065]).
+func (c *Converter) SetD(d unit.Time) {
+	c.d = d
+	for level := range c.params.Levels + 1 {
+		c.amounts[level] = c.params.increment(level, d)
+	}
+}
+
+// Stats gives a snapshot.
+func (c *Converter) Stats() Stats {
+	s := c.stats
+	s.D, s.Flows = c.d, len(c.flows.index)
+	return s
+}

@@ -1,0 +1,112 @@
+package rttx
+
+import "github.com/rackfab/rackfab/fabric/unit"
+
+// table is the flow table: a bounded number of flows by FlowKey, in the order of
+// their last forward packets.
+//
+//	oldest <-> ... <-> newest      flows, linked by index; flows[0] joins the ends
+//
+// Invariant: index holds exactly the keys of the flows in the list, and no more
+// than limit.
+type table struct {
+	limit int
+	index map[FlowKey]int32
+	flows []flow // flows[0] is the ring's joint
+}
+
+func newTable(limit int) table {
+	return table{limit: limit, index: make(map[FlowKey]int32, limit), flows: make([]flow, 1, limit+1)}
+}
+
+// find gives the flow with the key, nil if there is none.
+func (t *table) find(key FlowKey) *flow {
+	if i, ok := t.index[key]; ok {
+		return &t.flows[i]
+	}
+	return nil
+}
+
+// oldest gives the flow that has been silent longest; the table is not empty.
+func (t *table) oldest() *flow { return &t.flows[t.flows[0].next] }
+
+// full tells that a new flow needs the place of an old one.
+func (t *table) full() bool { return len(t.index) == t.limit }
+
+// insert takes in a flow under a new key, in the place of the oldest one if the
+// table is full.
+func (t *table) insert(key FlowKey, fields Fields) *flow {
+	var i int32
+	if t.full() {
+		i = t.flows[0].next
+		delete(t.index, t.flows[i].key)
+		t.unlink(i)
+	} else {
+		i = int32(len(t.flows))
+		t.flows = append(t.flows, flow{})
+	}
+	t.index[key] = i
+	t.flows[i] = flow{key: key, fields: fields}
+	t.append(i)
+	return &t.flows[i]
+}
+
+// touch makes the flow the newest.
+func (t *table) touch(f *flow) {
+	i := t.index[f.key]
+	t.unlink(i)
+	t.append(i)
+}
+
+func (t *table) unlink(i int32) {
+	f := &t.flows[i]
+	t.flows[f.prev].next, t.flows[f.next].prev = f.next, f.prev
+}
+
+func (t *table) append(i int32) {
+	last := t.flows[0].prev
+	t.flows[i].prev, t.flows[i].next = last, 0
+	t.flows[last].next, t.flows[0].prev = i, i
+}
+
+// register gives the flow of a forward packet, taken in if it is new ([0048],
+// [0049]); nil if the table is full, or another flow has the key.
+func (c *Converter) register(now unit.Time, fields Fields) *flow {
+	key := c.params.flowKey(fields)
+	f := c.flows.find(key)
+	switch {
+	case f != nil && !c.params.Key.same(f.fields, fields):
+		c.stats.Collided++
+		return nil
+	case f != nil:
+		f.age(now, c.params.Age)
+		c.flows.touch(f)
+	case !c.flows.full():
+		f = c.flows.insert(key, fields)
+		c.stats.Registered++
+	case now-c.flows.oldest().seen >= c.params.Age:
+		f = c.flows.insert(key, fields)
+		c.stats.Registered++
+		c.stats.Replaced++
+	default:
+		c.stats.Overflowed++
+		return nil
+	}
+	f.seen = now
+	return f
+}
+
+// returning gives the flow that a return packet belongs to, nil if the table has
+// none.
+func (c *Converter) returning(now unit.Time, fields Fields) *flow {
+	forward, ok := c.forward(fields)
+	if !ok {
+		return nil
+	}
+	f := c.flows.find(c.params.flowKey(forward))
+	if f == nil || !c.params.Key.same(f.fields, forward) {
+		return nil
+	}
+	f.age(now, c.params.Age)
+	return f
+}
