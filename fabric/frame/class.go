@@ -10,6 +10,7 @@ const (
 	ClassMalformed Class = iota // none of the others
 	ClassRoCE                   // RoCEv2 over IPv4, its headers complete for the opcode
 	ClassPFC                    // priority flow control, IEEE 802.1Q
+	ClassUET                    // UET over UDP and IPv4, its headers complete for the type
 )
 
 // String names the class, "roce".
@@ -19,6 +20,8 @@ func (c Class) String() string {
 		return "roce"
 	case ClassPFC:
 		return "pfc"
+	case ClassUET:
+		return "uet"
 	default:
 		return "malformed"
 	}
@@ -40,7 +43,7 @@ func (f *Frame) Class() Class {
 		binary.BigEndian.Uint16(h[udpLength:]) == length-(ipEnd-ethEnd) {
 		return ClassRoCE
 	}
-	return ClassMalformed
+	return f.classUET()
 }
 
 // extensionsEnd gives where the last extension header of a RoCEv2 packet ends,

@@ -75,8 +75,19 @@ func slowClass(h []byte, payload uint32) Class {
 		if len(rest) >= 20 && slowIPv4(rest[:20], len(rest)+int(payload)+4) && slowUDP(rest[20:], payload) {
 			return ClassRoCE
 		}
+		if len(rest) >= 20 && slowIPv4(rest[:20], len(rest)+int(payload)) && slowUET(rest[20:], payload) {
+			return ClassUET
+		}
 	}
 	return ClassMalformed
+}
+
+func slowUET(b []byte, payload uint32) bool {
+	if len(b) < 8+12 || binary.BigEndian.Uint16(b[2:]) != 4793 {
+		return false
+	}
+	want := map[byte]int{14: 12 + 4 + 44, 8: 12 + 20, 10: 12 + 4, 11: 12 + 4}[b[8]>>3]
+	return len(b) == 8+want && int(binary.BigEndian.Uint16(b[4:])) == len(b)+int(payload)
 }
 
 func slowIPv4(ip []byte, length int) bool {
@@ -125,9 +136,12 @@ func TestClassTwin(t *testing.T) {
 
 func drawSpoilt(t *rapid.T) *Frame {
 	f := new(Frame)
-	switch rapid.IntRange(0, 2).Draw(t, "kind") {
+	switch rapid.IntRange(0, 3).Draw(t, "kind") {
 	case 0:
 		f = built(drawPacket(t))
+	case 3:
+		u := drawUET(t)
+		u.Build(f)
 	case 1:
 		(&PFC{Enable: 1}).Build(f)
 	case 2:
@@ -147,7 +161,7 @@ func drawSpoilt(t *rapid.T) *Frame {
 }
 
 func TestClassString(t *testing.T) {
-	for c, want := range map[Class]string{ClassRoCE: "roce", ClassPFC: "pfc", ClassMalformed: "malformed", 9: "malformed"} {
+	for c, want := range map[Class]string{ClassRoCE: "roce", ClassPFC: "pfc", ClassUET: "uet", ClassMalformed: "malformed", 9: "malformed"} {
 		if c.String() != want {
 			t.Errorf("Class(%d) = %q", c, c.String())
 		}

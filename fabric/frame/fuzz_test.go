@@ -13,6 +13,11 @@ func seedFrames() []*Frame {
 	pause, resume := new(Frame), new(Frame)
 	(&PFC{Source: SwitchMAC(0), Enable: 8, Quanta: [8]uint16{3: 0xffff}}).Build(pause)
 	(&PFC{Source: SwitchMAC(0), Enable: 8}).Build(resume)
+	for _, u := range uetSamples() {
+		f := new(Frame)
+		u.Build(f)
+		frames = append(frames, f)
+	}
 	return append(frames, pause, resume, new(Frame))
 }
 
@@ -60,6 +65,28 @@ func FuzzPFC(f *testing.F) {
 		}
 		var again Frame
 		if p.Build(&again); again != *fr {
+			t.Fatalf("% x came back as % x", header, again.Header())
+		}
+	})
+}
+
+// What UET.Parse takes, Build gives back byte for byte.
+func FuzzUET(f *testing.F) {
+	seed(f)
+	f.Fuzz(func(t *testing.T, header []byte, payload uint32) {
+		fr, ok := frameOf(header, payload)
+		if !ok {
+			return
+		}
+		var u UET
+		if err := u.Parse(fr); err != nil {
+			if !errors.Is(err, ErrMalformed) || u != (UET{}) {
+				t.Fatalf("%v, %+v", err, u)
+			}
+			return
+		}
+		var again Frame
+		if u.Build(&again); again != *fr {
 			t.Fatalf("% x came back as % x", header, again.Header())
 		}
 	})

@@ -1,0 +1,249 @@
+package frame
+
+import (
+	"encoding/binary"
+)
+
+// UET packets over UDP: the packet delivery header (PDS) and, on requests, the
+// standard semantic header (SES). Layouts are those on which the public headers
+// of xdp2, uet-ref-prov and the Wireshark dissector of UET agree; what no scheme
+// here needs stays 0 (job, keys, tokens). There is no encryption and no trailer.
+const (
+	pdsPrologue = udpEnd      // type 5, next header or control type 4, flags 7
+	pdsOffset   = udpEnd + 2  // request: clear PSN offset; ACK: PSN offset; control: probe; NACK: code
+	pdsPSN      = udpEnd + 4  // request: its own; ACK: cumulative; NACK: the one that came
+	pdsSource   = udpEnd + 8  // packet delivery context at the source
+	pdsDest     = udpEnd + 10 // and at the destination
+	pdsEnd      = udpEnd + 12
+
+	uetContext = pdsEnd     // request: congestion control context 8, credit target 24
+	uetPayload = pdsEnd     // control and NACK: 32 bits
+	sesStart   = pdsEnd + 4 // request
+	sesFlags   = sesStart + 1
+	sesMessage = sesStart + 2
+	sesLength  = sesStart + 34 // of the payload: 18 bits reserved, 14
+	sesOffset  = sesStart + 36 // of the payload in the message
+	sesRequest = sesStart + 40 // length of the message
+	uetDataEnd = sesStart + 44
+
+	ackType   = pdsEnd      // of the congestion control state 4, its flags 4
+	ackCredit = pdsEnd + 12 // 24 bits
+	uetAckEnd = pdsEnd + 20
+	uetCtlEnd = pdsEnd + 4
+
+	// PortUET is the UDP destination port of UET (xdp2).
+	PortUET = 4793
+)
+
+// UETType is the type of a UET packet.
+type UETType uint8
+
+// Types of UET packets that are emulated.
+const (
+	UETAck     UETType = 8  // ACK_CC: acknowledges, and carries the cumulative credit
+	UETNack    UETType = 10 // NACK: a gap before a packet of ordered delivery
+	UETControl UETType = 11 // credit, or a request for it
+	UETRequest UETType = 14 // ROD_CC_REQ: data with a credit target, ordered delivery
+)
+
+// UETControlType says what a control packet of UET is.
+type UETControlType uint8
+
+// Control types that are emulated.
+const (
+	UETCredit        UETControlType = 7
+	UETCreditRequest UETControlType = 8
+)
+
+const (
+	sesStandard      = 3    // next header: standard request
+	sesWrite         = 1    // semantic opcode
+	sesFirst         = 0x01 // flags: start of message
+	sesLast          = 0x02 // end of message
+	nackOutOfOrder   = 0x0d // NACK code: out of order on ordered delivery
+	creditState      = 1    // type of the congestion control state: credit
+	pdsFlagAck       = 0x08 // request: acknowledge at once
+	pdsFlagResent    = 0x10 // request: sent before
+	pdsFlagMarked    = 0x20 // ACK: the packet acknowledged was marked
+	longestUETData   = 1<<14 - 1
+	mostUETContext   = 1 << 16
+	prologueTypeBits = 11
+	prologueNextBits = 7
+)
+
+// MaxUETFlows is how many flows have a packet delivery context of their own.
+const MaxUETFlows = mostUETContext - 1
+
+// UET is a UET packet taken apart. Type says which fields are on the wire.
+type UET struct {
+	// Header holds addresses, DSCP, ECN, TTL, ID, SrcPort and Payload; its other
+	// fields are not used.
+	Header Packet
+	Type   UETType
+	Flow   uint32 // below MaxUETFlows; both contexts are the flow plus 1
+	PSN    uint32 // request: its own; ACK: cumulative; NACK: the one that came
+
+	Target  uint32 // request: 24 bits
+	Message uint16 // request
+	First   bool   // request: first of its message
+	Last    bool   // request: last of its message
+	AckReq  bool   // request
+	Resent  bool   // request
+	Offset  uint32 // request: of the payload in its message; 0 if First
+	Length  uint32 // request: of the message
+
+	Credit   uint32 // ACK: 24 bits; control: 32 bits, in quanta
+	Marked   bool   // ACK
+	Control  UETControlType
+	Expected uint32 // NACK: the PSN that is missing
+}
+
+// uetEnd gives where the headers of a type end.
+func uetEnd(t UETType) uint8 {
+	switch t {
+	case UETRequest:
+		return uetDataEnd
+	case UETAck:
+		return uetAckEnd
+	case UETNack, UETControl:
+		return uetCtlEnd
+	}
+	return noOpcode
+}
+
+// UETType gives the type of a frame of ClassUET.
+func (f *Frame) UETType() UETType { return UETType(f.head[pdsPrologue] >> 3) }
+
+// UETFlow gives the flow whose context the packet names, false if none does.
+func (f *Frame) UETFlow() (uint32, bool) {
+	context := binary.BigEndian.Uint16(f.head[pdsDest:])
+	return uint32(context) - 1, context != 0
+}
+
+// CreditTarget gives the field target_pull of a request, 24 bits.
+func (f *Frame) CreditTarget() uint32 { return uint24(f.head[uetContext+1:]) }
+
+// Build writes the packet's headers into f and sets f.Payload; Arrival and
+// Trace stay as they are. A payload above 16383 bytes is malformed.
+func (u *UET) Build(f *Frame) {
+	end := uetEnd(u.Type)
+	if end == noOpcode {
+		end = pdsEnd
+	}
+	h := &u.Header
+	f.n = end
+	f.Payload = h.Payload
+	clear(f.head[udpEnd:])
+	*(*Addr)(f.head[ethDst:]) = h.DstMAC
+	*(*Addr)(f.head[ethSrc:]) = h.SrcMAC
+	binary.BigEndian.PutUint16(f.head[ethType:], typeIPv4)
+	length := uint32(end) - ethEnd + h.Payload
+	h.buildIP(f, length)
+	h.buildUDP(f, length-(ipEnd-ethEnd))
+	binary.BigEndian.PutUint16(f.head[udpDst:], PortUET)
+	binary.BigEndian.PutUint32(f.head[pdsPSN:], u.PSN)
+	binary.BigEndian.PutUint16(f.head[pdsSource:], uint16(u.Flow+1))
+	binary.BigEndian.PutUint16(f.head[pdsDest:], uint16(u.Flow+1))
+	switch u.Type {
+	case UETRequest:
+		u.buildRequest(f)
+	case UETAck:
+		f.putPrologue(u.Type, 0, bit(u.Marked, pdsFlagMarked))
+		f.head[ackType] = creditState << 4
+		putUint24(f.head[ackCredit:], u.Credit)
+	case UETNack:
+		f.putPrologue(u.Type, 0, 0)
+		f.head[pdsOffset] = nackOutOfOrder
+		binary.BigEndian.PutUint32(f.head[uetPayload:], u.Expected)
+	case UETControl:
+		f.putPrologue(u.Type, uint8(u.Control), 0)
+		binary.BigEndian.PutUint32(f.head[uetPayload:], u.Credit)
+	}
+}
+
+func (f *Frame) putPrologue(t UETType, next, flags uint8) {
+	binary.BigEndian.PutUint16(f.head[pdsPrologue:],
+		uint16(t)<<prologueTypeBits|uint16(next)<<prologueNextBits|uint16(flags))
+}
+
+func (u *UET) buildRequest(f *Frame) {
+	f.putPrologue(u.Type, sesStandard, bit(u.AckReq, pdsFlagAck)|bit(u.Resent, pdsFlagResent))
+	putUint24(f.head[uetContext+1:], u.Target)
+	f.head[sesStart] = sesWrite
+	f.head[sesFlags] = bit(u.First, sesFirst) | bit(u.Last, sesLast)
+	binary.BigEndian.PutUint16(f.head[sesMessage:], u.Message)
+	if !u.First {
+		binary.BigEndian.PutUint32(f.head[sesLength-2:], u.Header.Payload&longestUETData)
+		binary.BigEndian.PutUint32(f.head[sesOffset:], u.Offset)
+	}
+	binary.BigEndian.PutUint32(f.head[sesRequest:], u.Length)
+}
+
+// classUET classes an IPv4 frame to the port of UET.
+func (f *Frame) classUET() Class {
+	h := &f.head
+	length := binary.BigEndian.Uint16(h[ipLength:])
+	if f.n >= pdsEnd && f.n == uetEnd(f.UETType()) &&
+		h[ipProtocol] == protocolUDP &&
+		binary.BigEndian.Uint16(h[udpDst:]) == PortUET &&
+		binary.BigEndian.Uint16(h[ipFlags:])&fragmentMask == 0 &&
+		uint64(length) == uint64(f.n)-ethEnd+uint64(f.Payload) &&
+		binary.BigEndian.Uint16(h[udpLength:]) == length-(ipEnd-ethEnd) {
+		return ClassUET
+	}
+	return ClassMalformed
+}
+
+// Parse takes f apart. It refuses, with an error that wraps ErrMalformed, what
+// Build would not write: then u is unchanged.
+func (u *UET) Parse(f *Frame) error {
+	if f.Class() != ClassUET {
+		return errClass
+	}
+	h := Packet{SrcMAC: f.SrcMAC(), DstMAC: f.DstMAC(), Payload: f.Payload}
+	if err := h.parseIP(f); err != nil {
+		return err
+	}
+	if err := h.parseUDP(f); err != nil {
+		return err
+	}
+	flow, ok := f.UETFlow()
+	if !ok {
+		return errContext
+	}
+	v := UET{Header: h, Type: f.UETType(), Flow: flow, PSN: binary.BigEndian.Uint32(f.head[pdsPSN:])}
+	v.parseType(f)
+	var again Frame
+	if v.Build(&again); again.head != f.head || f.Payload > longestUETData {
+		return errReserved
+	}
+	*u = v
+	return nil
+}
+
+var errContext = malformed("no packet delivery context")
+
+// parseType reads the fields of the packet's type.
+func (u *UET) parseType(f *Frame) {
+	h := &f.head
+	prologue := binary.BigEndian.Uint16(h[pdsPrologue:])
+	switch u.Type {
+	case UETRequest:
+		u.AckReq, u.Resent = prologue&pdsFlagAck != 0, prologue&pdsFlagResent != 0
+		u.Target = f.CreditTarget()
+		u.Message = binary.BigEndian.Uint16(h[sesMessage:])
+		u.First, u.Last = h[sesFlags]&sesFirst != 0, h[sesFlags]&sesLast != 0
+		u.Length = binary.BigEndian.Uint32(h[sesRequest:])
+		if !u.First {
+			u.Offset = binary.BigEndian.Uint32(h[sesOffset:])
+		}
+	case UETAck:
+		u.Marked = prologue&pdsFlagMarked != 0
+		u.Credit = uint24(h[ackCredit:])
+	case UETNack:
+		u.Expected = binary.BigEndian.Uint32(h[uetPayload:])
+	case UETControl:
+		u.Control = UETControlType(prologue >> prologueNextBits & 15)
+		u.Credit = binary.BigEndian.Uint32(h[uetPayload:])
+	}
+}
