@@ -37,6 +37,8 @@ const (
 	FlowStarted    // a flow became ready to send; A its size in bytes, -1 if endless
 	Completed      // a flow's last byte was acknowledged at the sender; A its bytes, B its start in ps
 	Malformed      // a frame that no rule fits was discarded; A its length
+	QueueSampled   // at the end of a sampling span; A the most bytes that the egress port queued in it, B what it queues now
+	SentSampled    // at the end of a sampling span; A the bytes that the flow put on the link in it, link overhead included
 	kindEnd
 )
 
@@ -50,6 +52,7 @@ var kindNames = [kindEnd]string{
 	RateChanged: "rate-changed", Notified: "notified", NotificationIn: "notification-in",
 	OutOfSequence: "out-of-sequence", NakSent: "nak-sent", Retransmitted: "retransmitted",
 	TimedOut: "timed-out", FlowStarted: "flow-started", Completed: "completed", Malformed: "malformed",
+	QueueSampled: "queue-sampled", SentSampled: "sent-sampled",
 }
 
 // String names the kind, "pause-sent".

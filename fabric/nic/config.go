@@ -45,6 +45,9 @@ type Config struct {
 	CC           cc.Params
 
 	Flows []FlowConfig // flows that start or end here
+
+	// Sampling says when it is noted what the flows have sent (SentSampled).
+	Sampling fabric.Sampling
 }
 
 // Endless is the size of a flow that sends until the run ends.

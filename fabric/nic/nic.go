@@ -26,7 +26,10 @@ type NIC struct {
 	pause   pause
 	freeAt  unit.Time // when the frame in transmission ends
 	now     unit.Time // of the latest call
-	stats   Stats
+	// sampleAt is the end of the present sampling span, Never if no flow has sent
+	// in it.
+	sampleAt unit.Time
+	stats    Stats
 }
 
 var _ fabric.Machine = (*NIC)(nil)
@@ -43,6 +46,7 @@ func New(cfg Config) (*NIC, error) {
 		controlClass: cfg.DSCP[cfg.ControlDSCP],
 		control:      newControlQueue(cfg.ControlQueue, cfg.ControlRate),
 		pause:        pause{next: unit.Never},
+		sampleAt:     unit.Never,
 	}
 	if err := n.addFlows(); err != nil {
 		return nil, fmt.Errorf("nic %s: %w", cfg.Name, err)
@@ -129,7 +133,7 @@ func (n *NIC) malformed(now unit.Time, f *frame.Frame, out *fabric.Out) {
 }
 
 // Tick handles the timers that have come up, then starts a transmission if it
-// can.
+// can. A sample comes last.
 func (n *NIC) Tick(now unit.Time, out *fabric.Out) {
 	n.now = now
 	n.expire(now, out)
@@ -141,6 +145,9 @@ func (n *NIC) Tick(now unit.Time, out *fabric.Out) {
 		n.timerDue(now, entry, out)
 	}
 	n.transmit(now, out)
+	if n.sampleAt <= now {
+		n.sample(now, out)
+	}
 }
 
 func (n *NIC) timerDue(now unit.Time, entry int, out *fabric.Out) {
@@ -158,11 +165,11 @@ func (n *NIC) timerDue(now unit.Time, entry int, out *fabric.Out) {
 	}
 }
 
-// Next names the instant at which a timer comes up, a pause runs out, or a
-// transmission can start.
+// Next names the instant at which a timer comes up, a pause runs out, a
+// transmission can start, or a sample is due.
 func (n *NIC) Next() (unit.Time, bool) {
 	_, at := n.timers.first()
-	at = min(at, n.pause.next, n.sendDue())
+	at = min(at, n.pause.next, n.sendDue(), n.sampleAt)
 	if at == unit.Never {
 		return 0, false
 	}

@@ -45,6 +45,7 @@ type sender struct {
 	deadline      unit.Time    // of the retransmission timer; Never if it stands
 	packet        frame.Packet // what all packets of the flow have in common
 	stats         SenderStats
+	sampled       unit.Bytes // on the link, up to the last sample
 }
 
 func (n *NIC) newSender(cfg FlowConfig) (sender, error) {
@@ -126,6 +127,9 @@ func (n *NIC) send(now unit.Time, i int, f *frame.Frame, out *fabric.Out) unit.B
 	s.pacer.sent(now, length+n.cfg.Overhead)
 	s.stats.SentPackets++
 	s.stats.SentBytes += length
+	if n.sampleAt == unit.Never {
+		n.sampleAt = n.cfg.Sampling.After(now)
+	}
 	if !out.Quiet {
 		out.Note(fabric.Note{
 			Kind: fabric.Transmitted, At: now, Flow: s.ID, Priority: n.dataClass,

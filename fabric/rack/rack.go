@@ -45,6 +45,11 @@ func Machine(s *topology.Scenario, node int) (fabric.Machine, error) {
 	return switching.New(switchConfig(s, node, scheme))
 }
 
+// sampling samples once per bin of the recorded series.
+func sampling(s *topology.Scenario) fabric.Sampling {
+	return fabric.Sampling{Every: s.Bin, End: s.Duration}
+}
+
 func nicConfig(s *topology.Scenario, node int, scheme cc.Scheme) nic.Config {
 	n := s.Nodes[node]
 	link := s.Links[s.PortMap()[node][0].Link]
@@ -55,6 +60,7 @@ func nicConfig(s *topology.Scenario, node int, scheme cc.Scheme) nic.Config {
 		ControlRate: n.NIC.ControlRate, ControlQueue: n.NIC.ControlQueue,
 		DataDSCP: DataDSCP, ControlDSCP: ControlDSCP, DSCP: DSCPMap(),
 		Notification: scheme.Notification, PCN: s.CC.PCN, Scheme: s.Scheme, CC: s.CC,
+		Sampling: sampling(s),
 	}
 	if scheme.Timestamps {
 		c.RTT = n.NIC.RTT
@@ -77,6 +83,7 @@ func switchConfig(s *topology.Scenario, node int, scheme cc.Scheme) switching.Co
 	c := switching.Config{
 		Name: n.Name, MAC: frame.SwitchMAC(node), Seed: s.Seed + uint64(node)<<32,
 		Buffer: set.Buffer, Routes: topology.Routes(s)[node], DSCP: DSCPMap(), Weights: set.Weights,
+		Sampling: sampling(s),
 	}
 	for _, end := range s.PortMap()[node] {
 		l := s.Links[end.Link]

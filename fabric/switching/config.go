@@ -28,6 +28,8 @@ type Config struct {
 	// Weights are the deficit-round-robin weights of the classes; 0 makes a class
 	// strict: it is served before all weighted ones, higher priority first.
 	Weights [fabric.Priorities]int
+	// Sampling says when the egress queues are noted (QueueSampled).
+	Sampling fabric.Sampling
 }
 
 // PortConfig is one port and the link behind it.

@@ -15,6 +15,7 @@ type port struct {
 	queues [fabric.Priorities]queue
 	// waiting is the set of classes whose queue is not empty.
 	waiting classSet
+	depth   depth // of the queues together
 	drr     drr
 	holds   holds
 	xoff    xoff
@@ -48,6 +49,7 @@ func (p *port) due() unit.Time {
 func (p *port) enqueue(now unit.Time, from fabric.Port, class fabric.Priority, length unit.Bytes, f *frame.Frame, out *fabric.Out) {
 	q := &p.queues[class]
 	q.push(f, length, from)
+	p.depth.push(length)
 	p.waiting |= 1 << class
 	if !out.Quiet {
 		out.Note(fabric.Note{
@@ -82,6 +84,7 @@ func (s *Switch) transmit(now unit.Time, p *port, out *fabric.Out) {
 	f := out.Send(p.id)
 	*f = e.frame
 	q.pop()
+	p.depth.pop(length)
 	if q.count == 0 {
 		p.waiting &^= 1 << class
 		p.drr.leave(class)

@@ -23,6 +23,7 @@ type Switch struct {
 	agenda    agenda
 	marker    marker
 	ecmp      ecmp
+	sampler   sampler
 	malformed uint64
 }
 
@@ -46,6 +47,8 @@ func New(cfg Config) (*Switch, error) {
 		agenda: newAgenda(len(cfg.Ports)),
 		marker: newMarker(&cfg.Classes, *rand.NewPCG(cfg.Seed, streamRED)),
 		ecmp:   newECMP(cfg.Seed, cfg.Routes),
+
+		sampler: newSampler(cfg.Sampling),
 	}
 	for i := range s.ports {
 		s.ports[i] = newPort(fabric.Port(i), cfg.Ports[i], &cfg.Weights)
@@ -97,6 +100,9 @@ func (s *Switch) forward(now unit.Time, at fabric.Port, f *frame.Frame, out *fab
 	} else {
 		p := &s.ports[to]
 		p.enqueue(now, at, class, length, f, out)
+		if s.sampler.at == unit.Never {
+			s.sampler.at = s.sampler.After(now)
+		}
 		s.kick(now, p, out)
 	}
 	s.checkXOFF(now, &s.ports[at], class, out)
@@ -114,12 +120,12 @@ func (s *Switch) discard(now unit.Time, at fabric.Port, f *frame.Frame, out *fab
 
 // Tick does everything that has come due by now: the ends of pauses, refreshed
 // PAUSE frames, and the next frame of each port that is free. Ports with the
-// same instant come in the order of their numbers.
+// same instant come in the order of their numbers; a sample comes last.
 func (s *Switch) Tick(now unit.Time, out *fabric.Out) {
 	for {
 		i, due := s.agenda.first()
 		if due > now {
-			return
+			break
 		}
 		p := &s.ports[i]
 		s.endPauses(now, p, out)
@@ -129,11 +135,16 @@ func (s *Switch) Tick(now unit.Time, out *fabric.Out) {
 		}
 		s.agenda.set(i, p.due())
 	}
+	if s.sampler.at <= now {
+		s.sample(now, out)
+	}
 }
 
-// Next names the earliest instant at which a port has something to do.
+// Next names the earliest instant at which a port has something to do, or a
+// sample is due.
 func (s *Switch) Next() (unit.Time, bool) {
 	_, due := s.agenda.first()
+	due = min(due, s.sampler.at)
 	return due, due != unit.Never
 }
 

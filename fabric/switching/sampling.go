@@ -1,0 +1,48 @@
+package switching
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// sampler is the end of the present sampling span.
+//
+// Invariant: if a frame has been queued since the last sample, at is not Never
+// (unless sampling is off).
+type sampler struct {
+	fabric.Sampling
+	at unit.Time
+}
+
+func newSampler(s fabric.Sampling) sampler { return sampler{s, unit.Never} }
+
+// depth is how many bytes wait at an egress port, all classes together, and the
+// most that it has been since the last sample.
+type depth struct {
+	bytes, peak unit.Bytes
+}
+
+func (d *depth) push(length unit.Bytes) {
+	d.bytes += length
+	d.peak = max(d.peak, d.bytes)
+}
+
+func (d *depth) pop(length unit.Bytes) { d.bytes -= length }
+
+// sample notes the queue of every port that has had one since the last sample.
+func (s *Switch) sample(now unit.Time, out *fabric.Out) {
+	s.sampler.at = unit.Never
+	for i := range s.ports {
+		p := &s.ports[i]
+		if p.depth.peak == 0 {
+			continue
+		}
+		out.Note(fabric.Note{
+			Kind: fabric.QueueSampled, At: now, Port: p.id, Flow: fabric.NoFlow,
+			A: int64(p.depth.peak), B: int64(p.depth.bytes),
+		})
+		if p.depth.peak = p.depth.bytes; p.depth.bytes > 0 {
+			s.sampler.at = s.sampler.After(now + 1)
+		}
+	}
+}
