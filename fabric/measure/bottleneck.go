@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -15,32 +14,22 @@ const dataHeaders = 62
 // each flow no more than its tightest link, and flows that share a link share
 // it. Paths follow the first of equal routes.
 func Bottleneck(s *topology.Scenario) unit.Rate {
-	type hop struct {
-		node int
-		port fabric.Port
-	}
 	allowed := map[hop]unit.Rate{}
-	routes := topology.Routes(s)
-	ports := s.PortMap()
+	routes, ports := topology.Routes(s), s.PortMap()
 	total := unit.Rate(0)
 	for _, f := range s.Flows {
 		if f.Burst >= 0 {
 			continue
 		}
 		most := unit.Rate(1 << 62)
-		var path []hop
-		for at := f.From; at != f.To; {
-			port := routes[at][s.Nodes[f.To].Host][0]
-			end := ports[at][port]
-			h := hop{at, port}
+		hops := path(s, routes, ports, f)
+		for _, h := range hops {
 			if _, ok := allowed[h]; !ok {
-				allowed[h] = payloadRate(s, s.Links[end.Link], f.From)
+				allowed[h] = payloadRate(s, s.Links[h.link], f.From)
 			}
-			path = append(path, h)
 			most = min(most, allowed[h])
-			at = end.Peer
 		}
-		for _, h := range path {
+		for _, h := range hops {
 			allowed[h] -= most
 		}
 		total += most

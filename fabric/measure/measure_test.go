@@ -153,6 +153,49 @@ func TestRatesHoldUntilTheyChange(t *testing.T) {
 	}
 }
 
+// A flow that has sent, and a port that has queued, have a value in every bin; a
+// bin without a sample is 0.
+func TestSamplesFillTheirBins(t *testing.T) {
+	s := rack()
+	run := merged(t, s, map[int][]fabric.Note{
+		0: {
+			note(0, fabric.FlowStarted, 0, -1, 0),
+			note(50*us-1, fabric.SentSampled, 0, 4000, 0),
+			note(150*us-1, fabric.SentSampled, 0, 500, 0),
+		},
+		1: {note(150*us-1, fabric.SentSampled, 1, 700, 0)},
+		3: {{At: 100*us - 1, Kind: fabric.QueueSampled, Flow: fabric.NoFlow, Port: 2, A: 9000, B: 1000}},
+	})
+	sent := []Series{{Name: "F0", Bins: []int64{4000, 0, 500, 0, 0, 0, 0, 0}}}
+	if diff := cmp.Diff(sent, run.Series.Sent); diff != "" {
+		t.Error(diff)
+	}
+	queues := []QueueSeries{{
+		Port: "s0->r0",
+		Peak: []int64{0, 9000, 0, 0, 0, 0, 0, 0},
+		End:  []int64{0, 1000, 0, 0, 0, 0, 0, 0},
+	}}
+	if diff := cmp.Diff(queues, run.Series.Queues); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// PCN-57: the links and ports in which a tree hurts F0 and F1 are those of the
+// paper: s1->s0 towards s0, s0->h0 and s0->h1 towards the hosts.
+func TestVictimLinksLeadFromTheReceiversToTheSenders(t *testing.T) {
+	text, _ := topology.Builtin("pcn-16to2")
+	s, err := topology.Parse("pcn-16to2", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"s1->s0", "s0->h0", "s0->h1"}, VictimLinks(s)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"s1->r0", "s1->r1", "s0->s1"}, VictimPorts(s)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestDigestDependsOnNamesNotOnTheOrderOfTheFile(t *testing.T) {
 	a, b := &NodeResult{Node: "a", Digest: 1}, &NodeResult{Node: "b", Digest: 2}
 	if digest([]*NodeResult{a, b}) != digest([]*NodeResult{b, a}) {

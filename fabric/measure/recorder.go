@@ -24,6 +24,7 @@ type NodeResult struct {
 	Ports       []PortResult   `json:"ports"`
 	Delivered   []Series       `json:"delivered,omitempty"` // payload bytes per bin, in order, per flow or burst
 	Rates       []RateSeries   `json:"rates,omitempty"`     // regulated rate of the flows that start here
+	Sent        []Series       `json:"sent,omitempty"`      // what the same flows put on the link, overhead included
 	Completed   []Completion   `json:"completed,omitempty"`
 	Held        *Span          `json:"held,omitempty"` // first to last instant at which a PAUSE held this NIC
 	Notices     map[string]int `json:"notices,omitempty"`
@@ -35,25 +36,12 @@ type PortResult struct {
 	XON    int64     `json:"xon"`          // RESUME frames sent to the peer
 	Paused unit.Time `json:"paused_ps"`    // how long the peer held this port
 	Bins   []int64   `json:"xoff_per_bin"` // PAUSE frames sent, per bin
-	since  unit.Time
-	held   int
-}
-
-// Series is a count per bin. A flow of a burst counts under its burst.
-type Series struct {
-	Name string  `json:"name"`
-	Bins []int64 `json:"bins"`
-	// Flow is the index of the flow in the scenario, or -1 minus the index of the
-	// burst.
-	Flow int `json:"flow"`
-}
-
-// RateSeries is the rate that a reaction point allows, at the end of each bin.
-type RateSeries struct {
-	Name string      `json:"name"`
-	Bins []unit.Rate `json:"bins_bps"`
-	upTo int
-	rate unit.Rate
+	// QueuePeak and QueueEnd are the egress queue in bytes: the most in each bin,
+	// and at its end. They are empty if nothing was ever queued.
+	QueuePeak []int64 `json:"queue_peak,omitempty"`
+	QueueEnd  []int64 `json:"queue_end,omitempty"`
+	since     unit.Time
+	held      int
 }
 
 // Completion is a flow whose last byte was acknowledged.
@@ -76,12 +64,14 @@ type Recorder struct {
 	bins      int
 	delivered map[int]*Series // by flow index, or -1-burst
 	rates     map[fabric.FlowID]*RateSeries
+	sent      map[fabric.FlowID]*Series
 }
 
 // NewRecorder makes the recorder of the scenario's node with that index.
 func NewRecorder(s *topology.Scenario, node int) *Recorder {
 	bins := int((s.Duration + s.Bin - 1) / s.Bin)
-	r := &Recorder{s: s, bins: bins, delivered: map[int]*Series{}, rates: map[fabric.FlowID]*RateSeries{}}
+	r := &Recorder{s: s, bins: bins, delivered: map[int]*Series{}}
+	r.rates, r.sent = map[fabric.FlowID]*RateSeries{}, map[fabric.FlowID]*Series{}
 	r.result.Node = s.Nodes[node].Name
 	r.result.Notices = map[string]int{}
 	for _, l := range s.Links {
@@ -106,6 +96,14 @@ func (r *Recorder) observe(n *fabric.Note) {
 	case fabric.Delivered:
 		s := r.series(n.Flow)
 		s.Bins[r.bin(n.At)] += n.A
+		return
+	case fabric.QueueSampled:
+		r.queue(n)
+		return
+	case fabric.SentSampled:
+		if s := r.sent[n.Flow]; s != nil {
+			s.Bins[r.bin(n.At)] += n.A
+		}
 		return
 	case fabric.PauseSent:
 		p := &r.result.Ports[n.Port]
@@ -170,8 +168,16 @@ func (r *Recorder) resumed(n *fabric.Note) {
 	}
 }
 
-// started opens the rate series of a single flow at its first rate; until then
-// the series is 0.
+func (r *Recorder) queue(n *fabric.Note) {
+	p := &r.result.Ports[n.Port]
+	if p.QueuePeak == nil {
+		p.QueuePeak, p.QueueEnd = make([]int64, r.bins), make([]int64, r.bins)
+	}
+	p.QueuePeak[r.bin(n.At)], p.QueueEnd[r.bin(n.At)] = n.A, n.B
+}
+
+// started opens the series of what a single flow may send, and sends; until then
+// both are 0.
 func (r *Recorder) started(n *fabric.Note) {
 	f := r.s.Flows[n.Flow]
 	if f.Burst >= 0 {
@@ -186,19 +192,13 @@ func (r *Recorder) started(n *fabric.Note) {
 		}
 	}
 	r.rates[n.Flow] = s
+	r.sent[n.Flow] = &Series{Name: f.Name, Bins: make([]int64, r.bins), Flow: int(n.Flow)}
 }
 
 func (r *Recorder) rate(n *fabric.Note) {
 	if s := r.rates[n.Flow]; s != nil {
 		s.fill(r.bin(n.At))
 		s.rate = unit.Rate(n.A)
-	}
-}
-
-// fill writes the present rate into every bin before the one at end.
-func (s *RateSeries) fill(end int) {
-	for ; s.upTo < end; s.upTo++ {
-		s.Bins[s.upTo] = s.rate
 	}
 }
 
@@ -216,6 +216,7 @@ func (r *Recorder) Result() *NodeResult {
 		if s := r.rates[id]; s != nil {
 			s.fill(r.bins)
 			r.result.Rates = append(r.result.Rates, *s)
+			r.result.Sent = append(r.result.Sent, *r.sent[id])
 		}
 	}
 	r.collectDelivered()

@@ -83,20 +83,6 @@ type Burst struct {
 	P99       unit.Time `json:"fct_p99_ps"`
 }
 
-// RunSeries holds the time series of a run.
-type RunSeries struct {
-	Bin     unit.Time     `json:"bin_ps"`
-	Goodput []Series      `json:"delivered_bytes"`
-	Rates   []RateSeries  `json:"rate_bps"`
-	Pauses  []PauseSeries `json:"pause_frames"`
-}
-
-// PauseSeries counts the PAUSE frames on a link per bin.
-type PauseSeries struct {
-	Link string  `json:"link"`
-	Bins []int64 `json:"bins"`
-}
-
 // Merge puts together what was measured at the nodes, given in the order of the
 // scenario.
 func Merge(s *topology.Scenario, nodes []*NodeResult) (*Run, error) {
@@ -116,9 +102,11 @@ func Merge(s *topology.Scenario, nodes []*NodeResult) (*Run, error) {
 		})
 		run.Series.Goodput = append(run.Series.Goodput, n.Delivered...)
 		run.Series.Rates = append(run.Series.Rates, n.Rates...)
+		run.Series.Sent = append(run.Series.Sent, n.Sent...)
 	}
 	run.Digest = fmt.Sprintf("%016x", digest(nodes))
 	pauses(s, nodes, run)
+	queues(s, nodes, run)
 	run.Tree = tree(s, nodes)
 	flows(s, nodes, run)
 	run.Loss = loss(s, run.Series.Goodput)
@@ -136,17 +124,36 @@ func digest(nodes []*NodeResult) uint64 {
 	return node.Combine(all)
 }
 
+// directed is one direction of a link.
+type directed struct {
+	name     string
+	from, to *PortResult
+}
+
+// bothWays lists both directions of each link, in the order of the scenario.
+func bothWays(s *topology.Scenario, nodes []*NodeResult) (all []directed) {
+	for _, l := range s.Links {
+		a, b := &nodes[l.A].Ports[l.APort], &nodes[l.B].Ports[l.BPort]
+		all = append(all, directed{linkName(s, l.A, l.B), a, b}, directed{linkName(s, l.B, l.A), b, a})
+	}
+	return all
+}
+
 // pauses lists the links with a pause, in the order of the scenario.
 func pauses(s *topology.Scenario, nodes []*NodeResult, run *Run) {
-	for _, l := range s.Links {
-		for _, d := range [2][4]int{{l.A, int(l.APort), l.B, int(l.BPort)}, {l.B, int(l.BPort), l.A, int(l.APort)}} {
-			sent, held := nodes[d[0]].Ports[d[1]], nodes[d[2]].Ports[d[3]]
-			if sent.XOFF == 0 {
-				continue
-			}
-			name := s.Nodes[d[0]].Name + "->" + s.Nodes[d[2]].Name
-			run.Pauses = append(run.Pauses, Pause{name, sent.XOFF, held.Paused})
-			run.Series.Pauses = append(run.Series.Pauses, PauseSeries{name, sent.Bins})
+	for _, d := range bothWays(s, nodes) {
+		if d.from.XOFF > 0 {
+			run.Pauses = append(run.Pauses, Pause{d.name, d.from.XOFF, d.to.Paused})
+			run.Series.Pauses = append(run.Series.Pauses, PauseSeries{d.name, d.from.Bins})
+		}
+	}
+}
+
+// queues lists the ports that have had a queue, in the order of the scenario.
+func queues(s *topology.Scenario, nodes []*NodeResult, run *Run) {
+	for _, d := range bothWays(s, nodes) {
+		if d.from.QueuePeak != nil {
+			run.Series.Queues = append(run.Series.Queues, QueueSeries{d.name, d.from.QueuePeak, d.from.QueueEnd})
 		}
 	}
 }

@@ -1,0 +1,53 @@
+package measure
+
+import "github.com/rackfab/rackfab/fabric/unit"
+
+// RunSeries holds the time series of a run: one value per bin, the first bin
+// from 0 on.
+type RunSeries struct {
+	Bin     unit.Time     `json:"bin_ps"`
+	Goodput []Series      `json:"delivered_bytes"`
+	Rates   []RateSeries  `json:"rate_bps"`
+	Sent    []Series      `json:"sent_bytes"`
+	Pauses  []PauseSeries `json:"pause_frames"`
+	Queues  []QueueSeries `json:"queue_bytes"`
+}
+
+// PauseSeries counts the PAUSE frames on a link per bin.
+type PauseSeries struct {
+	Link string  `json:"link"`
+	Bins []int64 `json:"bins"`
+}
+
+// QueueSeries is the length of an egress port's queue in bytes, all classes
+// together. Port is "x->y", the port of x that leads to y. A port that never
+// queued a frame has no series.
+type QueueSeries struct {
+	Port string  `json:"port"`
+	Peak []int64 `json:"peak"` // the most in the bin
+	End  []int64 `json:"end"`  // at the end of the bin
+}
+
+// Series is a count of bytes per bin. A flow of a burst counts under its burst.
+type Series struct {
+	Name string  `json:"name"`
+	Bins []int64 `json:"bins"`
+	// Flow is the index of the flow in the scenario, or -1 minus the index of the
+	// burst.
+	Flow int `json:"flow"`
+}
+
+// RateSeries is the rate that a reaction point allows, at the end of each bin.
+type RateSeries struct {
+	Name string      `json:"name"`
+	Bins []unit.Rate `json:"bins_bps"`
+	upTo int
+	rate unit.Rate
+}
+
+// fill writes the present rate into every bin before the one at end.
+func (s *RateSeries) fill(end int) {
+	for ; s.upTo < end; s.upTo++ {
+		s.Bins[s.upTo] = s.rate
+	}
+}
