@@ -18,6 +18,7 @@ type twin struct {
 	s       *topology.Scenario
 	sent    map[fabric.FlowID][]int64
 	message map[fabric.FlowID]uint64 // the one that the flow is sending
+	headers int64                    // of a WRITE packet
 	depth   map[place]int64
 	peak    map[place][]int64
 	end     map[place][]int64
@@ -58,11 +59,10 @@ func (w *twin) listen(node int, notes []fabric.Note) {
 			if w.sent[n.Flow] == nil {
 				w.sent[n.Flow] = w.bins()
 			}
-			// Headers of a WRITE packet, and RETH on the first of each message.
-			length := n.A + 62 + int64(link.Overhead)
+			length := n.A + w.headers + int64(link.Overhead)
 			if n.Trace != w.message[n.Flow] {
 				w.message[n.Flow] = n.Trace
-				length += 16
+				length += 16 // RETH
 			}
 			w.sent[n.Flow][bin] += length
 		default:
@@ -82,8 +82,11 @@ func TestSampledSeriesAreThoseOfEveryFrame(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := &twin{
-			s: s, sent: map[fabric.FlowID][]int64{}, message: map[fabric.FlowID]uint64{},
+			s: s, headers: 62, sent: map[fabric.FlowID][]int64{}, message: map[fabric.FlowID]uint64{},
 			depth: map[place]int64{}, peak: map[place][]int64{}, end: map[place][]int64{}, upTo: map[place]int{},
+		}
+		if scheme.Timestamps {
+			w.headers += 8
 		}
 		l.Listen, l.PerFrame = w.listen, true
 		l.Run(s.Duration)

@@ -146,7 +146,7 @@ func (n *NIC) Tick(now unit.Time, out *fabric.Out) {
 	}
 	n.transmit(now, out)
 	if n.sampleAt <= now {
-		n.sample(now, out)
+		n.sampleSent(now, out)
 	}
 }
 

@@ -5,10 +5,10 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// sample notes what each flow has put on the link since the last sample, link
+// sampleSent notes what each flow has put on the link since the last sample, link
 // overhead included, as the pacer counts it. A frame counts where its
 // transmission starts.
-func (n *NIC) sample(now unit.Time, out *fabric.Out) {
+func (n *NIC) sampleSent(now unit.Time, out *fabric.Out) {
 	n.sampleAt = unit.Never
 	for i := range n.senders {
 		s := &n.senders[i]
