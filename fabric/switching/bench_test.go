@@ -18,8 +18,9 @@ type load struct {
 	n      int
 }
 
-func newLoad(tb testing.TB) *load {
+func newLoad(tb testing.TB, a Arbitration) *load {
 	cfg := rackConfig(18)
+	cfg.Arbitration = a
 	s, err := New(cfg)
 	if err != nil {
 		tb.Fatal(err)
@@ -68,20 +69,24 @@ func (l *load) lost() (frames uint64) {
 
 // BenchmarkSwitch is one frame through Arrive, a queue and Tick.
 func BenchmarkSwitch(b *testing.B) {
-	l := newLoad(b)
-	b.ReportAllocs()
-	for b.Loop() {
-		l.step()
-	}
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "frames/s")
-	if l.lost() != 0 {
-		b.Fatal("the load loses frames")
+	for _, a := range []Arbitration{ArbitrateFIFO, ArbitrateIngress} {
+		b.Run(string(a), func(b *testing.B) {
+			l := newLoad(b, a)
+			b.ReportAllocs()
+			for b.Loop() {
+				l.step()
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "frames/s")
+			if l.lost() != 0 {
+				b.Fatal("the load loses frames")
+			}
+		})
 	}
 }
 
 // BenchmarkIdlePort is one frame through Arrive alone.
 func BenchmarkIdlePort(b *testing.B) {
-	l := newLoad(b)
+	l := newLoad(b, ArbitrateFIFO)
 	b.ReportAllocs()
 	l.now += unit.Millisecond
 	l.catchUp()
@@ -96,7 +101,12 @@ func BenchmarkIdlePort(b *testing.B) {
 }
 
 func TestSteadyStateAllocatesNothing(t *testing.T) {
-	l := newLoad(t)
+	for _, a := range []Arbitration{ArbitrateFIFO, ArbitrateIngress} {
+		t.Run(string(a), func(t *testing.T) { allocatesNothing(t, newLoad(t, a)) })
+	}
+}
+
+func allocatesNothing(t *testing.T, l *load) {
 	if got := testing.AllocsPerRun(10000, l.step); got != 0 {
 		t.Errorf("a frame costs %v allocations", got)
 	}

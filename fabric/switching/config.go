@@ -30,6 +30,8 @@ type Config struct {
 	Weights [fabric.Priorities]int
 	// Sampling says when the egress queues are noted (QueueSampled).
 	Sampling fabric.Sampling
+	// Arbitration is the order within the egress queue of a class.
+	Arbitration Arbitration
 }
 
 // PortConfig is one port and the link behind it.

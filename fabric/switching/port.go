@@ -23,14 +23,18 @@ type port struct {
 	stats   [fabric.Priorities]ClassStats
 }
 
-func newPort(id fabric.Port, cfg PortConfig, weights *[fabric.Priorities]int) port {
-	return port{
-		PortConfig: cfg,
+func newPort(id fabric.Port, cfg *Config) port {
+	p := port{
+		PortConfig: cfg.Ports[id],
 		id:         id,
-		drr:        newDRR(weights, cfg.MTU),
+		drr:        newDRR(&cfg.Weights, cfg.Ports[id].MTU),
 		holds:      newHolds(),
 		xoff:       newXOFF(),
 	}
+	for class := range p.queues {
+		p.queues[class] = newQueue(cfg.Arbitration, len(cfg.Ports))
+	}
+	return p
 }
 
 // sendable is the set of classes that have a frame and may send it.

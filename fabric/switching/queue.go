@@ -6,35 +6,36 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// entry is a frame in a queue.
-type entry struct {
-	frame  frame.Frame
-	length unit.Bytes
-	from   fabric.Port // where it came in: its buffer is on that port's account
-	// late tells that the frame found frames waiting when it came (PCN-25).
-	late bool
-}
-
-// queue is a first-in first-out ring of frames. It grows, and never shrinks, so
-// that a queue that has once been long allocates nothing any more.
+// queue is the egress queue of a traffic class: one lane of frames, first in
+// first out, or a lane for each ingress port with an arbiter between them. What
+// is said of the queue, its length, its peak, and what a frame finds when it
+// comes, is said of all its lanes together.
 //
-// Invariant: len(ring) is 0 or a power of two; bytes is the sum of the lengths.
+// Invariant: count and bytes are the sums over the lanes.
 type queue struct {
-	ring        []entry
-	head, count int
-	bytes       unit.Bytes
-	peak        unit.Bytes // the largest that bytes has been
+	lanes   []ring
+	arbiter *arbiter // nil with one lane
+	count   int
+	bytes   unit.Bytes
+	peak    unit.Bytes // the largest that bytes has been
 }
 
-// firstRing is the room, in frames, that a queue starts with.
-const firstRing = 16
-
-// push copies the frame in behind the others.
-func (q *queue) push(f *frame.Frame, length unit.Bytes, from fabric.Port) {
-	if q.count == len(q.ring) {
-		q.grow()
+// newQueue makes an empty queue of a switch with so many ports.
+func newQueue(a Arbitration, ports int) queue {
+	if a == ArbitrateIngress {
+		return queue{lanes: make([]ring, ports), arbiter: newArbiter(ports)}
 	}
-	e := &q.ring[(q.head+q.count)&(len(q.ring)-1)]
+	return queue{lanes: make([]ring, 1)}
+}
+
+// push copies the frame in behind the others of its lane.
+func (q *queue) push(f *frame.Frame, length unit.Bytes, from fabric.Port) {
+	lane := 0
+	if q.arbiter != nil {
+		lane = int(from)
+		q.arbiter.join(lane)
+	}
+	e := q.lanes[lane].push()
 	e.frame = *f
 	e.length = length
 	e.from = from
@@ -44,22 +45,25 @@ func (q *queue) push(f *frame.Frame, length unit.Bytes, from fabric.Port) {
 	q.peak = max(q.peak, q.bytes)
 }
 
+// turn gives the lane whose first frame is the first of the queue.
+func (q *queue) turn() int {
+	if q.arbiter == nil {
+		return 0
+	}
+	return q.arbiter.turn()
+}
+
 // front gives the first frame, which stays. The queue must not be empty.
-func (q *queue) front() *entry { return &q.ring[q.head] }
+func (q *queue) front() *entry { return q.lanes[q.turn()].front() }
 
 // pop removes the first frame. Its entry stays readable until the next push.
 func (q *queue) pop() {
-	q.bytes -= q.ring[q.head].length
+	lane := &q.lanes[q.turn()]
+	length := lane.front().length
+	lane.pop()
 	q.count--
-	q.head = (q.head + 1) & (len(q.ring) - 1)
-	if q.count == 0 {
-		q.head = 0 // stay in the part of the ring that the cache holds
+	q.bytes -= length
+	if q.arbiter != nil {
+		q.arbiter.served(length, lane.count > 0, q.count > 0)
 	}
-}
-
-func (q *queue) grow() {
-	ring := make([]entry, max(2*len(q.ring), firstRing))
-	n := copy(ring, q.ring[q.head:])
-	copy(ring[n:], q.ring[:q.head])
-	q.ring, q.head = ring, 0
 }

@@ -27,7 +27,7 @@ const (
 // rackConfig is a switch with one host on each port: class 3 is lossless and
 // NP-ECN, class 6 strict, code point 8c in class c. Hosts ports and up do not exist.
 func rackConfig(ports int) Config {
-	cfg := Config{Name: "s0", MAC: frame.SwitchMAC(0), Seed: 1, Buffer: 12 * unit.Megabyte}
+	cfg := Config{Name: "s0", MAC: frame.SwitchMAC(0), Seed: 1, Buffer: 12 * unit.Megabyte, Arbitration: ArbitrateFIFO}
 	for i := range ports {
 		cfg.Ports = append(cfg.Ports, PortConfig{Rate: 40 * unit.GigabitPerSec, Delay: delay, MTU: 1500})
 		cfg.Routes = append(cfg.Routes, []fabric.Port{fabric.Port(i)})
@@ -156,6 +156,17 @@ func (r *rig) wantMarks(want string) {
 	if got := r.marks(); got != want {
 		r.t.Errorf("port 0 sent %q, want %q", got, want)
 	}
+}
+
+// entries gives what waits in the queue, lane by lane.
+func (q *queue) entries() (all []*entry) {
+	for i := range q.lanes {
+		lane := &q.lanes[i]
+		for k := range lane.count {
+			all = append(all, &lane.entries[(lane.head+k)%len(lane.entries)])
+		}
+	}
+	return all
 }
 
 // pfc gives the PFC frames that left by the port, taken apart.

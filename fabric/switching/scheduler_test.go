@@ -61,6 +61,9 @@ func TestDRRAgainstFluidShares(t *testing.T) {
 		}
 		d := newDRR(&weights, mtu)
 		var queues [fabric.Priorities]queue
+		for c := range queues {
+			queues[c] = newQueue(ArbitrateFIFO, 1)
+		}
 		lengths := rapid.SliceOfN(rapid.Uint32Range(64, mtu), 8, 40).Draw(t, "lengths")
 		n := 0
 		var ready classSet

@@ -11,10 +11,10 @@ import (
 )
 
 // The twin of the tournament looks at every port.
-func TestAgendaAgainstScan(t *testing.T) {
+func TestTournamentAgainstScan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ports := rapid.IntRange(1, 40).Draw(t, "ports")
-		a := newAgenda(ports)
+		a := newTournament[unit.Time](ports)
 		twin := make([]unit.Time, ports)
 		for i := range twin {
 			twin[i] = unit.Never
@@ -40,10 +40,10 @@ func TestAgendaAgainstScan(t *testing.T) {
 	})
 }
 
-// The twin of the ring is a slice.
+// The twin of the queue is a slice.
 func TestQueueAgainstSlice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var q queue
+		q := newQueue(ArbitrateFIFO, 3)
 		var twin []uint64
 		var bytes unit.Bytes
 		next := uint64(0)
@@ -59,7 +59,7 @@ func TestQueueAgainstSlice(t *testing.T) {
 				late := len(twin) > 0
 				f := frame.Frame{Trace: next}
 				q.push(&f, unit.Bytes(next%7), fabric.Port(next))
-				if last := &q.ring[(q.head+q.count-1)&(len(q.ring)-1)]; last.late != late {
+				if last := q.entries()[q.count-1]; last.late != late {
 					t.Fatalf("late is %v, want %v", last.late, late)
 				}
 				bytes += unit.Bytes(next % 7)

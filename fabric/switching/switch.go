@@ -20,7 +20,7 @@ type Switch struct {
 	cfg       Config
 	ports     []port
 	buffer    buffer
-	agenda    agenda
+	agenda    tournament[unit.Time] // when each port has something to do
 	marker    marker
 	ecmp      ecmp
 	sampler   sampler
@@ -44,14 +44,14 @@ func New(cfg Config) (*Switch, error) {
 		cfg:    cfg,
 		ports:  make([]port, len(cfg.Ports)),
 		buffer: newBuffer(&cfg),
-		agenda: newAgenda(len(cfg.Ports)),
+		agenda: newTournament[unit.Time](len(cfg.Ports)),
 		marker: newMarker(&cfg.Classes, *rand.NewPCG(cfg.Seed, streamRED)),
 		ecmp:   newECMP(cfg.Seed, cfg.Routes),
 
 		sampler: newSampler(cfg.Sampling),
 	}
 	for i := range s.ports {
-		s.ports[i] = newPort(fabric.Port(i), cfg.Ports[i], &cfg.Weights)
+		s.ports[i] = newPort(fabric.Port(i), &cfg)
 	}
 	return s, nil
 }
@@ -152,7 +152,7 @@ func (s *Switch) Next() (unit.Time, bool) {
 // come due at this very instant is left to the tick, so that all the arrivals of
 // the instant take part in the choice.
 func (s *Switch) kick(now unit.Time, p *port, out *fabric.Out) {
-	if p.freeAt <= now && s.agenda.at[p.id] > now {
+	if p.freeAt <= now && s.agenda.key[p.id] > now {
 		s.transmit(now, p, out)
 	}
 	s.agenda.set(int(p.id), p.due())

@@ -59,6 +59,7 @@ func crowdedConfig(t *rapid.T, ports int) Config {
 		Marking: cc.MarkRED, RED: REDConfig{Kmin: 1000, Kmax: 6000, Pmax: 0.5},
 	}
 	cfg.Weights[lossless] = 3
+	cfg.Arbitration = rapid.SampledFrom([]Arbitration{ArbitrateFIFO, ArbitrateIngress}).Draw(t, "arbitration")
 	cfg.Buffer = cfg.set() + unit.Bytes(rapid.IntRange(0, 30_000).Draw(t, "pool"))
 	return cfg
 }
@@ -95,9 +96,7 @@ func (r *rig) accountsDiffer() string {
 	var shared unit.Bytes
 	for i := range r.ports {
 		for class := range r.ports[i].queues {
-			q := &r.ports[i].queues[class]
-			for k := range q.count {
-				e := &q.ring[(q.head+k)%len(q.ring)]
+			for _, e := range r.ports[i].queues[class].entries() {
 				twin[e.from][class] += e.length
 				gone += e.length
 			}

@@ -30,6 +30,9 @@ func (c *Config) Validate() error {
 			errs = append(errs, fmt.Errorf("DSCP %d: class %d, want 0 to %d", i, class, fabric.Priorities-1))
 		}
 	}
+	if c.Arbitration != ArbitrateFIFO && c.Arbitration != ArbitrateIngress {
+		errs = append(errs, fmt.Errorf("arbitration %q, want %s or %s", c.Arbitration, ArbitrateFIFO, ArbitrateIngress))
+	}
 	errs = append(errs, c.validateRoutes())
 	if c.Buffer <= 0 || c.set() > c.Buffer {
 		errs = append(errs, fmt.Errorf("buffer of %v: reserves and headrooms of %d ports take %v", c.Buffer, len(c.Ports), c.set()))

@@ -20,6 +20,7 @@ func TestValidate(t *testing.T) {
 		{"port 1: delay", func(c *Config) { c.Ports[1].Delay = -1 }},
 		{"port 0: overhead", func(c *Config) { c.Ports[0].Overhead = -1 }},
 		{"port 0: MTU", func(c *Config) { c.Ports[0].MTU = 63 }},
+		{`arbitration "lottery", want fifo or ingress`, func(c *Config) { c.Arbitration = "lottery" }},
 		{"buffer of 0B", func(c *Config) { c.Buffer = 0 }},
 		{"take 150KB", func(c *Config) { c.Buffer = 149 * unit.Kilobyte }},
 		{"no port 3", func(c *Config) { c.Routes[2] = []fabric.Port{3} }},

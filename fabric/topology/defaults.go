@@ -47,6 +47,8 @@ func DefaultSwitch() SwitchSettings {
 		Kmax:       200 * unit.Kilobyte,
 		Pmax:       0.01,
 		Weights:    [fabric.Priorities]int{1, 1, 1, 1, 1, 1, 0, 1}, // class 6: ACK and CNP
+		// One output queue, as the switch of the HPCC simulator has.
+		Arbitration: "fifo",
 	}
 }
 

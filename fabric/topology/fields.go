@@ -101,6 +101,8 @@ var switchFields = []field[SwitchSettings]{
 	quantityField(sizes, "kmax", "RED: queue above which every frame is marked", 0, largest, func(s *SwitchSettings) *unit.Bytes { return &s.Kmax }),
 	numberField("pmax", "RED: probability of a mark at kmax", interval{0, 1, false, false}, func(s *SwitchSettings) *float64 { return &s.Pmax }),
 	weightsField(),
+	choiceField("arbitration", "order within the egress queue of a class: as the frames came, or in turns by ingress port", []string{"fifo", "ingress"},
+		func(s *SwitchSettings) *string { return &s.Arbitration }),
 }
 
 var linkSettings = []field[Link]{

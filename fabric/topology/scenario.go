@@ -69,6 +69,8 @@ type SwitchSettings struct {
 	Kmin, Kmax unit.Bytes // RED
 	Pmax       float64    // RED
 	Weights    [fabric.Priorities]int
+	// Arbitration is the order within an egress queue: "fifo" or "ingress".
+	Arbitration string
 }
 
 // Link joins port APort of node A to port BPort of node B, both ways alike. A
