@@ -37,7 +37,7 @@ func (f *Frame) Class() Class {
 	length := binary.BigEndian.Uint16(h[ipLength:])
 	if int(f.n) >= f.extensionsEnd() &&
 		h[ipProtocol] == protocolUDP &&
-		binary.BigEndian.Uint16(h[udpDst:]) == PortRoCE &&
+		(binary.BigEndian.Uint16(h[udpDst:]) == PortRoCE || f.Mirrored()) &&
 		binary.BigEndian.Uint16(h[ipFlags:])&fragmentMask == 0 &&
 		uint64(length) == uint64(f.n)-ethEnd+uint64(f.Payload)+ICRCLen &&
 		binary.BigEndian.Uint16(h[udpLength:]) == length-(ipEnd-ethEnd) {

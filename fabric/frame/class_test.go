@@ -97,7 +97,7 @@ func slowIPv4(ip []byte, length int) bool {
 }
 
 func slowUDP(b []byte, payload uint32) bool {
-	if len(b) < 8+12 || binary.BigEndian.Uint16(b[2:]) != 4791 {
+	if len(b) < 8+12 || binary.BigEndian.Uint16(b) != 4791 && binary.BigEndian.Uint16(b[2:]) != 4791 {
 		return false
 	}
 	if int(binary.BigEndian.Uint16(b[4:])) != len(b)+int(payload)+4 {

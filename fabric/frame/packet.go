@@ -38,6 +38,7 @@ type Packet struct {
 	TTL            uint8
 	ID             uint16
 	SrcPort        uint16 // the flow's entropy
+	Mirrored       bool   // SrcPort is the destination port, and PortRoCE the source port
 	BTH            BTH
 	RETH           RETH
 	AETH           AETH

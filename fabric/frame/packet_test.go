@@ -71,6 +71,9 @@ func TestAccessors(t *testing.T) {
 		got := p
 		got.SrcMAC, got.DstMAC, got.Src, got.Dst = f.SrcMAC(), f.DstMAC(), f.SrcIP(), f.DstIP()
 		got.DSCP, got.ECN, got.SrcPort = f.DSCP(), f.ECN(), f.SrcPort()
+		if got.Mirrored = f.Mirrored(); got.Mirrored {
+			got.SrcPort = f.DstPort()
+		}
 		got.BTH.Opcode, got.BTH.DestQP, got.BTH.PSN = f.Opcode(), f.DestQP(), f.PSN()
 		got.BTH.AckReq, got.BTH.BECN = f.AckReq(), f.BECN()
 		if p.BTH.Opcode.HasRETH() {

@@ -78,6 +78,7 @@ func drawPacket(t *rapid.T) Packet {
 		TTL: rapid.Uint8().Draw(t, "ttl"), ID: rapid.Uint16().Draw(t, "id"),
 		SrcPort: rapid.Uint16().Draw(t, "port"), BTH: drawBTH(t, op),
 	}
+	p.Mirrored = p.SrcPort != PortRoCE && rapid.Bool().Draw(t, "mirrored")
 	p.Payload = uint32(p.BTH.Pad) + uintBelow(t, MaxPayload-3, "payload")
 	drawExtensions(t, &p)
 	return p

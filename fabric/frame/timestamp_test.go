@@ -84,3 +84,18 @@ func TestSetTimestamps(t *testing.T) {
 		}
 	})
 }
+
+// RTTX-6: an answer may swap the ports of what it answers: it is RoCEv2 by its
+// source port, of the same 5-tuple turned round.
+func TestMirroredPorts(t *testing.T) {
+	p := write(Acknowledge)
+	plain := built(p)
+	p.Mirrored = true
+	f := built(p)
+	if f.Class() != ClassRoCE || !f.Mirrored() || plain.Mirrored() {
+		t.Errorf("class %v, mirrored %v and %v", f.Class(), f.Mirrored(), plain.Mirrored())
+	}
+	if f.SrcPort() != plain.DstPort() || f.DstPort() != plain.SrcPort() {
+		t.Errorf("ports %d to %d, without swap %d to %d", f.SrcPort(), f.DstPort(), plain.SrcPort(), plain.DstPort())
+	}
+}

@@ -18,10 +18,22 @@ const (
 // SrcPort gives the UDP source port.
 func (f *Frame) SrcPort() uint16 { return binary.BigEndian.Uint16(f.head[udpSrc:]) }
 
+// DstPort gives the UDP destination port.
+func (f *Frame) DstPort() uint16 { return binary.BigEndian.Uint16(f.head[udpDst:]) }
+
+// Mirrored tells whether the port that says RoCEv2 is the source port: the packet
+// answers one whose ports it has swapped, so that a switch relates the two by
+// their 5-tuples. RoCEv2 itself has no such packet.
+func (f *Frame) Mirrored() bool { return f.SrcPort() == PortRoCE && f.DstPort() != PortRoCE }
+
 // buildUDP writes the UDP header; length counts it and what follows, in bytes.
 func (p *Packet) buildUDP(f *Frame, length uint32) {
-	binary.BigEndian.PutUint16(f.head[udpSrc:], p.SrcPort)
-	binary.BigEndian.PutUint16(f.head[udpDst:], PortRoCE)
+	source, destination := p.SrcPort, uint16(PortRoCE)
+	if p.Mirrored {
+		source, destination = destination, source
+	}
+	binary.BigEndian.PutUint16(f.head[udpSrc:], source)
+	binary.BigEndian.PutUint16(f.head[udpDst:], destination)
 	binary.BigEndian.PutUint16(f.head[udpLength:], uint16(length))
 	binary.BigEndian.PutUint16(f.head[udpChecksum:], 0)
 }
@@ -32,5 +44,8 @@ func (p *Packet) parseUDP(f *Frame) error {
 		return errUDPChecksum
 	}
 	p.SrcPort = f.SrcPort()
+	if p.Mirrored = f.Mirrored(); p.Mirrored {
+		p.SrcPort = f.DstPort()
+	}
 	return nil
 }

@@ -32,11 +32,11 @@ func (e *ecmp) route(f *frame.Frame) (fabric.Port, bool) {
 	return ports[pick], true
 }
 
-// hash mixes the 5-tuple; two of its five, the protocol and the destination
-// port, are the same in every RoCEv2 frame.
+// hash mixes the 5-tuple; two of its five, the protocol and one of the ports, are
+// the same in every RoCEv2 frame.
 func (e *ecmp) hash(f *frame.Frame) uint64 {
 	h := mix(e.seed ^ (uint64(f.SrcIP())<<32 | uint64(f.DstIP())))
-	return mix(h ^ uint64(f.SrcPort()))
+	return mix(h ^ uint64(f.SrcPort()^f.DstPort()^frame.PortRoCE))
 }
 
 // mix is the output function of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014,
