@@ -23,6 +23,7 @@ type builder struct {
 	// One source per node, link and flow of s.
 	nodes, links, flows []*source
 
+	sets   []*assignment
 	index  map[string]int   // of Nodes, by name
 	ports  []fabric.Port    // of each node, how many are in use
 	cabled map[[2]int]place // who is linked, the lower index first
@@ -56,15 +57,19 @@ func newBuilder() *builder {
 func (b *builder) build(root *yaml.Node) {
 	f := form{Scenario: DefaultScenario()}
 	readSection(&b.collector, root, "", topFields, &f, b.top)
+	set(b, topFields, &f, b.top, "")
 	b.s = f.Scenario
 	b.readDefaults(f.defaults)
 	b.readSchemes(f.schemes)
+	b.setSchemes()
 	b.readNodes(f.nics, "nics", NIC)
 	b.readNodes(f.switches, "switches", Switch)
+	b.setNodes()
 	b.ports = make([]fabric.Port, len(b.s.Nodes))
 	for _, it := range items(&b.collector, f.links, "links") {
 		b.readLink(it)
 	}
+	b.setLinks()
 	for _, it := range items(&b.collector, f.flows, "flows") {
 		b.readFlow(it)
 	}

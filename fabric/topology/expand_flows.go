@@ -11,6 +11,7 @@ func (b *builder) readFlow(it item) {
 	var f flowForm
 	src := newSource(it.key, it.node.Line)
 	readSection(&b.collector, it.node, it.key, flowFields, &f, src)
+	set(b, flowFields, &f, src, "flow", f.name)
 	b.claim(f.name, src)
 	b.checkStart(f.start, src.of("start"))
 	from, okFrom := b.end(f.from, src.of("from"))
@@ -55,6 +56,7 @@ func (b *builder) readBurst(it item) {
 	f := burstForm{flows: 1}
 	src := newSource(it.key, it.node.Line)
 	readSection(&b.collector, it.node, it.key, burstFields, &f, src)
+	set(b, burstFields, &f, src, "burst", f.name)
 	b.claim(f.name, src)
 	b.checkStart(f.at, src.of("at"))
 	to, okTo := b.end(f.to, src.of("to"))

@@ -15,21 +15,36 @@ import (
 // table of fields serves the parser, Marshal and the schema, so that the three
 // cannot disagree.
 type field[T any] struct {
-	key      string
-	doc      string
-	limits   string // what is allowed: "from 1 to 8" or "in (0, 1]"
-	unit     string // in which measure gives the value, empty for a plain number or text
-	source   string // where the default comes from
-	required bool
-	schema   schema
+	meta
+	schema schema
 	// read sets the value, or says why it may not be set and sets nothing.
 	read func(*T, *yaml.Node) error
 	// write gives the value back, nil to leave the key out.
 	write func(*T) *yaml.Node
 }
 
+// meta is what there is to say of a field.
+type meta struct {
+	key      string
+	doc      string
+	limits   string // what is allowed: "from 1 to 8" or "in (0, 1]"
+	unit     string // measure of the value, empty for a plain number or text
+	source   string // where the default comes from
+	required bool
+	fixed    bool // no Setting changes it
+}
+
+// metas gives what there is to say of each field.
+func metas[T any](fields []field[T]) []meta {
+	list := make([]meta, len(fields))
+	for i, f := range fields {
+		list[i] = f.meta
+	}
+	return list
+}
+
 // description says what the field is and what is allowed.
-func (f *field[T]) description() string {
+func (f *meta) description() string {
 	if f.limits == "" {
 		return f.doc
 	}
@@ -39,6 +54,12 @@ func (f *field[T]) description() string {
 // cite says where the default of a field comes from.
 func cite[T any](source string, f field[T]) field[T] {
 	f.source = source
+	return f
+}
+
+// fixed keeps settings away from a field.
+func fixed[T any](f field[T]) field[T] {
+	f.fixed = true
 	return f
 }
 
@@ -66,7 +87,7 @@ func lift[T, Part any](fields []field[Part], at func(*T) *Part) []field[T] {
 	lifted := make([]field[T], len(fields))
 	for i, f := range fields {
 		lifted[i] = field[T]{
-			key: f.key, doc: f.doc, limits: f.limits, unit: f.unit, source: f.source, required: f.required, schema: f.schema,
+			meta: f.meta, schema: f.schema,
 			read:  func(t *T, n *yaml.Node) error { return f.read(at(t), n) },
 			write: func(t *T) *yaml.Node { return f.write(at(t)) },
 		}
@@ -95,7 +116,7 @@ type quantity interface {
 // quantityField is a number with a unit, from lo to hi.
 func quantityField[T any, V quantity](m spelling[V], key, doc string, lo, hi V, at func(*T) *V) field[T] {
 	return field[T]{
-		key: key, doc: doc, limits: fmt.Sprintf("from %s to %s", lo, hi), unit: m.unit,
+		meta:   meta{key: key, doc: doc, limits: fmt.Sprintf("from %s to %s", lo, hi), unit: m.unit},
 		schema: quantitySchema(m.units, lo == 0),
 		read: func(t *T, n *yaml.Node) error {
 			if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" && n.Value != "0" {
@@ -122,7 +143,7 @@ type integer interface {
 // integerField is a whole number from lo to hi.
 func integerField[T any, V integer](key, doc string, lo, hi uint64, at func(*T) *V) field[T] {
 	return field[T]{
-		key: key, doc: doc, limits: fmt.Sprintf("from %d to %d", lo, hi),
+		meta:   meta{key: key, doc: doc, limits: fmt.Sprintf("from %d to %d", lo, hi)},
 		schema: schema{"type": "integer", "minimum": lo, "maximum": hi},
 		read: func(t *T, n *yaml.Node) error {
 			v, err := parseInteger(n, lo, hi)
@@ -168,7 +189,7 @@ func (i interval) String() string {
 // numberField is a real number in an interval.
 func numberField[T any](key, doc string, in interval, at func(*T) *float64) field[T] {
 	return field[T]{
-		key: key, doc: doc, limits: "in " + in.String(), schema: intervalSchema(in),
+		meta: meta{key: key, doc: doc, limits: "in " + in.String()}, schema: intervalSchema(in),
 		read: func(t *T, n *yaml.Node) error {
 			v, err := strconv.ParseFloat(n.Value, 64)
 			tag := n.ShortTag()
@@ -185,7 +206,7 @@ func numberField[T any](key, doc string, in interval, at func(*T) *float64) fiel
 // nameField is one name.
 func nameField[T any](key, doc string, at func(*T) *string) field[T] {
 	return field[T]{
-		key: key, doc: doc, schema: schema{"type": "string", "pattern": "^" + namePattern + "$"},
+		meta: meta{key: key, doc: doc}, schema: schema{"type": "string", "pattern": "^" + namePattern + "$"},
 		read: func(t *T, n *yaml.Node) error {
 			if !isText(n) || !validName(n.Value) {
 				return fmt.Errorf("%s is no name, want a letter, then at most 62 letters, digits, _ or -", shown(n))
@@ -202,7 +223,7 @@ func choiceField[T any, V ~string](key, doc string, words []V, at func(*T) *V) f
 	list := fmt.Sprint(words)
 	list = strings.ReplaceAll(list[1:len(list)-1], " ", ", ")
 	return field[T]{
-		key: key, doc: doc, schema: schema{"type": "string", "enum": words},
+		meta: meta{key: key, doc: doc}, schema: schema{"type": "string", "enum": words},
 		read: func(t *T, n *yaml.Node) error {
 			if !isText(n) || !slices.Contains(words, V(n.Value)) {
 				return fmt.Errorf("%s is unknown, want one of %s", shown(n), list)
@@ -217,7 +238,7 @@ func choiceField[T any, V ~string](key, doc string, words []V, at func(*T) *V) f
 // sectionField is a key with a section of its own, read later.
 func sectionField[T any](key, doc string, s schema, at func(*T) **yaml.Node) field[T] {
 	return field[T]{
-		key: key, doc: doc, schema: s,
+		meta: meta{key: key, doc: doc, fixed: true}, schema: s,
 		read:  func(t *T, n *yaml.Node) error { *at(t) = n; return nil },
 		write: func(t *T) *yaml.Node { return *at(t) },
 	}

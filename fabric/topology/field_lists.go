@@ -15,7 +15,7 @@ import (
 // namesField is a list of names and ranges: "h0, h3..h5" or [h0, h3..h5].
 func namesField[T any](key, doc string, at func(*T) *[]string) field[T] {
 	return field[T]{
-		key: key, doc: doc + `: a name, a range like h2..h15, or several`, schema: reference("names"),
+		meta: meta{key: key, doc: doc + `: a name, a range like h2..h15, or several`}, schema: reference("names"),
 		read: func(t *T, n *yaml.Node) error {
 			names, err := parseNames(n)
 			if err == nil {
@@ -47,7 +47,7 @@ func parseNames(n *yaml.Node) ([]string, error) {
 // endpointsField is the two ends of links.
 func endpointsField() field[linkForm] {
 	return field[linkForm]{
-		key: "endpoints", doc: "the two ends; every name of the first is joined to every name of the second", schema: endpointsSchema(),
+		meta: meta{key: "endpoints", doc: "the two ends; every name of the first is joined to every name of the second"}, schema: endpointsSchema(),
 		read: func(l *linkForm, n *yaml.Node) error {
 			if n.Kind != yaml.SequenceNode || len(n.Content) != 2 {
 				return fmt.Errorf("want a list of two ends, like [h0..h3, s0]")
@@ -72,7 +72,7 @@ func endpointsField() field[linkForm] {
 // losslessField is the list of classes under priority flow control.
 func losslessField() field[SwitchSettings] {
 	return field[SwitchSettings]{
-		key: "lossless", doc: "traffic classes under priority flow control, 0 to 7; data is in class 3", schema: losslessSchema(),
+		meta: meta{key: "lossless", doc: "traffic classes under priority flow control, 0 to 7; data is in class 3"}, schema: losslessSchema(),
 		read: func(s *SwitchSettings, n *yaml.Node) error {
 			if n.Kind != yaml.SequenceNode {
 				return fmt.Errorf("%s is no list of classes from 0 to %d", shown(n), classes)
@@ -107,7 +107,7 @@ var laws = []string{string(cc.MarkNone), string(cc.MarkRED), string(cc.MarkNPECN
 // markingField is the marking law of single classes.
 func markingField() field[SwitchSettings] {
 	return field[SwitchSettings]{
-		key: "marking", doc: "marking law by traffic class; a lossless class that is not named has the law of the scheme, any other none", schema: markingSchema(),
+		meta: meta{key: "marking", doc: "marking law by traffic class; a lossless class that is not named has the law of the scheme, any other none"}, schema: markingSchema(),
 		read: func(s *SwitchSettings, n *yaml.Node) error {
 			if n.Kind != yaml.MappingNode {
 				return fmt.Errorf("%s is no mapping from classes to laws, like {3: red}", shown(n))
@@ -148,7 +148,7 @@ const maxWeight = 1000
 // weightsField is the list of scheduler weights.
 func weightsField() field[SwitchSettings] {
 	return field[SwitchSettings]{
-		key: "weights", doc: "deficit-round-robin weights of the classes 0 to 7; 0 is strict priority", schema: weightsSchema(),
+		meta: meta{key: "weights", doc: "deficit-round-robin weights of the classes 0 to 7; 0 is strict priority"}, schema: weightsSchema(),
 		read: func(s *SwitchSettings, n *yaml.Node) error {
 			if n.Kind != yaml.SequenceNode || len(n.Content) != fabric.Priorities {
 				return fmt.Errorf("want a list of %d weights from 0 to %d", fabric.Priorities, maxWeight)

@@ -57,7 +57,7 @@ type burstForm struct {
 }
 
 var topFields = []field[form]{
-	need(nameField("name", "name of the scenario", func(f *form) *string { return &f.Name })),
+	fixed(need(nameField("name", "name of the scenario", func(f *form) *string { return &f.Name }))),
 	integerField("seed", "seed of every random choice", 0, 1<<64-1, func(f *form) *uint64 { return &f.Seed }),
 	need(quantityField(spans, "duration", "fabric time that the run covers", shortest, longest, func(f *form) *unit.Time { return &f.Duration })),
 	quantityField(spans, "bin", "width of the recorded series", shortest, longest, func(f *form) *unit.Time { return &f.Bin }),
@@ -116,7 +116,7 @@ var linkFields = append([]field[linkForm]{need(endpointsField())},
 	lift(linkSettings, func(l *linkForm) *Link { return &l.Link })...)
 
 var flowFields = []field[flowForm]{
-	need(nameField("name", "name of the flow", func(f *flowForm) *string { return &f.name })),
+	fixed(need(nameField("name", "name of the flow", func(f *flowForm) *string { return &f.name }))),
 	need(nameField("from", "NIC that sends", func(f *flowForm) *string { return &f.from })),
 	need(nameField("to", "NIC that receives", func(f *flowForm) *string { return &f.to })),
 	need(messageField("size", func(f *flowForm) *unit.Bytes { return &f.size })),
@@ -126,7 +126,7 @@ var flowFields = []field[flowForm]{
 }
 
 var burstFields = []field[burstForm]{
-	need(nameField("name", "name of the burst; its flows are called name/sender/0, ...", func(f *burstForm) *string { return &f.name })),
+	fixed(need(nameField("name", "name of the burst; its flows are called name/sender/0, ...", func(f *burstForm) *string { return &f.name }))),
 	need(namesField("from", "NICs that send", func(f *burstForm) *[]string { return &f.from })),
 	need(nameField("to", "NIC that receives", func(f *burstForm) *string { return &f.to })),
 	integerField("flows_per_sender", "flows of each sender", 1, 1<<16, func(f *burstForm) *int { return &f.flows }),
@@ -141,7 +141,7 @@ func schemeField[T any](key, doc string, at func(*T) *string) field[T] {
 		names[i] = s.Name
 	}
 	return field[T]{
-		key: key, doc: doc, schema: schema{"type": "string", "enum": names},
+		meta: meta{key: key, doc: doc}, schema: schema{"type": "string", "enum": names},
 		read: func(t *T, n *yaml.Node) error {
 			if !isText(n) {
 				return fmt.Errorf("%s is no scheme, want one of %v", shown(n), names)

@@ -15,14 +15,7 @@ import (
 // checks it. file is the name that faults are shown under; nothing is opened.
 // The error is a *Faults with everything that is wrong.
 func Parse(file string, data []byte) (*Scenario, error) {
-	b := newBuilder()
-	if root := b.document(data); root != nil {
-		b.build(root)
-	}
-	if err := b.err(file); err != nil {
-		return nil, err
-	}
-	return &b.s, nil
+	return ParseWith(file, data, nil)
 }
 
 // document gives the root of the one YAML document in data, nil if there is

@@ -1,0 +1,126 @@
+package topology
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// part is a kind of thing that settings name.
+type part struct {
+	kind  string
+	names []string // of the single things
+	metas []meta
+}
+
+// find gives the key that a setting may change, nil if there is none.
+func (p *part) find(leaf string) *meta {
+	for i := range p.metas {
+		if m := &p.metas[i]; m.key == leaf && !m.fixed {
+			return m
+		}
+	}
+	return nil
+}
+
+func (p *part) keys(name string) string {
+	var list []string
+	for _, m := range p.metas {
+		if !m.fixed {
+			list = append(list, join(name, m.key))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// parts lists what settings of the scenario can name.
+func (s *Scenario) parts() []part {
+	nics, switches := part{kind: "nic", metas: metas(nicFields)}, part{kind: "switch", metas: metas(switchFields)}
+	for _, n := range s.Nodes {
+		if n.Kind == NIC {
+			nics.names = append(nics.names, n.Name)
+		} else {
+			switches.names = append(switches.names, n.Name)
+		}
+	}
+	links := part{kind: "link", metas: metas(linkSettings)}
+	for _, l := range s.Links {
+		a, z := s.Nodes[l.A].Name, s.Nodes[l.B].Name
+		links.names = append(links.names, a+"--"+z, z+"--"+a)
+	}
+	flows, bursts := part{kind: "flow", metas: metas(flowFields)}, part{kind: "burst", metas: metas(burstFields)}
+	for _, f := range s.Flows {
+		if f.Burst < 0 {
+			flows.names = append(flows.names, f.Name)
+		}
+	}
+	for _, f := range s.Bursts {
+		bursts.names = append(bursts.names, f.Name)
+	}
+	list := []part{{metas: metas(topFields)}, nics, switches, links, flows, bursts}
+	for _, section := range schemeSections {
+		list = append(list, part{kind: section.scheme, metas: metas(section.fields)})
+	}
+	return list
+}
+
+// part finds the kind of thing that goes by the name, nil if there is none.
+func (s *Scenario) part(name string) *part {
+	parts := s.parts()
+	for i := range parts {
+		if p := &parts[i]; p.kind == name || slices.Contains(p.names, name) {
+			return p
+		}
+	}
+	return nil
+}
+
+func (s *Scenario) partNames() string {
+	var kinds []string
+	for _, p := range s.parts()[1:] {
+		kinds = append(kinds, p.kind)
+	}
+	return strings.Join(kinds, ", ") + ", or the name of a node, link (A--B), flow or burst"
+}
+
+// find gives what there is to say of the key of a setting, nil if the key is
+// unknown.
+func (s *Scenario) find(key string) *meta {
+	name, leaf := cut(key)
+	if names, err := expandNames(name); err == nil {
+		name = names[0]
+	}
+	if p := s.part(name); p != nil {
+		return p.find(leaf)
+	}
+	return nil
+}
+
+// Unit gives the measure in which Amount gives the values of a setting's key:
+// "us", "bytes" or "Gbit/s", and empty for plain numbers, text and unknown keys.
+func (s *Scenario) Unit(key string) string {
+	if m := s.find(key); m != nil {
+		return m.unit
+	}
+	return ""
+}
+
+// Amount gives a value of a setting as a number in that measure of Unit, false
+// if it is text.
+func Amount(measure, value string) (float64, bool) {
+	switch measure {
+	case spans.unit:
+		t, err := unit.ParseTime(value)
+		return float64(t) / float64(unit.Microsecond), err == nil
+	case sizes.unit:
+		n, err := unit.ParseBytes(value)
+		return float64(n), err == nil
+	case rates.unit:
+		r, err := unit.ParseRate(value)
+		return float64(r) / float64(unit.GigabitPerSec), err == nil
+	}
+	v, err := strconv.ParseFloat(value, 64)
+	return v, err == nil
+}

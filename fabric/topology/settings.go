@@ -1,0 +1,137 @@
+package topology
+
+import (
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Setting changes one key of a scenario over what its file says. The key is one
+// of
+//
+//	duration, bin, seed, scheme    of the scenario itself
+//	PART.KEY                       PART nic, switch, link, flow or burst: all of them
+//	SCHEME.KEY                     a parameter of a scheme, "pcn.wmin"
+//	NAME.KEY                       a node, a range of nodes, a flow or a burst: "s1.xoff", "h2..h15.payload"
+//	A--B.KEY                       the link between two nodes, "s0--s1.delay"
+//
+// and the value is what a file would give there.
+type Setting struct{ Key, Value string }
+
+// ParseWith is Parse with settings, applied in their order before anything that
+// follows from them is computed. A setting that fits nothing is a fault that
+// lists what would.
+func ParseWith(file string, data []byte, set []Setting) (*Scenario, error) {
+	b := newBuilder()
+	for _, s := range set {
+		b.assign(s)
+	}
+	if root := b.document(data); root != nil {
+		b.build(root)
+		b.unused()
+	}
+	if err := b.err(file); err != nil {
+		return nil, err
+	}
+	return &b.s, nil
+}
+
+// assignment is a setting on its way to the parts that it names.
+type assignment struct {
+	place
+	leaf  string
+	value *yaml.Node
+	names []string // of parts
+	used  []bool   // which of names there are
+}
+
+func (b *builder) assign(s Setting) {
+	part, leaf := cut(s.Key)
+	a := &assignment{place: place{key: s.Key}, leaf: leaf, names: []string{part}}
+	if names, err := expandNames(part); err == nil {
+		a.names = names
+	}
+	a.used = make([]bool, len(a.names))
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(s.Value), &doc); err != nil || len(doc.Content) != 1 || aliased(&doc) != nil {
+		b.fault(a.place, "%q is no value of a YAML file", s.Value)
+		return
+	}
+	a.value = doc.Content[0]
+	b.sets = append(b.sets, a)
+}
+
+// cut splits the key of a setting at its last dot; the part of "duration" is
+// empty.
+func cut(key string) (part, leaf string) {
+	dot := strings.LastIndexByte(key, '.')
+	return key[:max(dot, 0)], key[dot+1:]
+}
+
+// set applies to t, a part that goes by those names, the settings that name it.
+func set[T any](b *builder, fields []field[T], t *T, src *source, names ...string) {
+	for _, a := range b.sets {
+		f := find(fields, a.leaf)
+		if f == nil || f.fixed {
+			continue
+		}
+		for i, name := range a.names {
+			if !slices.Contains(names, name) {
+				continue
+			}
+			a.used[i] = true
+			src.given[f.key] = a.place
+			if err := f.read(t, a.value); err != nil {
+				b.fault(a.place, "%v", err)
+			}
+		}
+	}
+}
+
+func (b *builder) setNodes() {
+	for i := range b.s.Nodes {
+		if n := &b.s.Nodes[i]; n.Kind == NIC {
+			set(b, nicFields, &n.NIC, b.nodes[i], "nic", n.Name)
+		} else {
+			set(b, switchFields, &n.Switch, b.nodes[i], "switch", n.Name)
+		}
+	}
+}
+
+func (b *builder) setLinks() {
+	for i := range b.s.Links {
+		l := &b.s.Links[i]
+		a, z := b.s.Nodes[l.A].Name, b.s.Nodes[l.B].Name
+		set(b, linkSettings, l, b.links[i], "link", a+"--"+z, z+"--"+a)
+	}
+}
+
+func (b *builder) setSchemes() {
+	for _, s := range schemeSections {
+		set(b, s.fields, &b.s.CC, b.schemes[s.scheme], s.scheme)
+	}
+}
+
+// unused reports the settings that fit nothing in the scenario; it says nothing
+// where parts could not be read.
+func (b *builder) unused() {
+	if b.noNodes || b.noLinks {
+		return
+	}
+	for _, a := range b.sets {
+		for i, name := range a.names {
+			if a.used[i] {
+				continue
+			}
+			switch p := b.s.part(name); {
+			case p == nil:
+				b.fault(a.place, "unknown part %q, want one of %s", name, b.s.partNames())
+			case p.find(a.leaf) == nil:
+				b.fault(a.place, "unknown key, want one of %s", p.keys(name))
+			default:
+				b.fault(a.place, "the scenario has no %s", name)
+			}
+		}
+	}
+}
