@@ -1,0 +1,92 @@
+package frame
+
+// Congestion extended transport header (CETH): congestion information that rides
+// on an acknowledgement. It follows the AETH, or in a CNP the reserved bytes.
+//
+//	byte 0      version 4 bits, length 4 bits        the standard part
+//	bytes 1...  4*length - 1 bytes                   the vendor's part
+//
+// Source: the Huawei document on RoCE congestion control, ¶141 to ¶145 and
+// figures 8 and 9. What it leaves open is this project's choice.
+const (
+	cethWord     = 4
+	cethMaxWords = 4 // ¶145: 1 to 4 words
+	// CETHMaxLen is the longest CETH in bytes.
+	CETHMaxLen = cethMaxWords * cethWord
+)
+
+// Versions of the CETH (¶144). The vendor's are 1 to 15, of which this package
+// knows the first.
+const (
+	CETHPlain   = 0 // a standard CNP, no other information
+	CETHVersion = 1 // the vendor's part is a Congestion
+)
+
+// CETH is the header with its vendor's part unread, so that one of an unknown
+// version can be skipped and passed on.
+type CETH struct {
+	Version uint8 // 0 to 15
+	Words   uint8 // length in words of 4 bytes, 1 to 4; 0: there is no header
+	// Vendor holds 4*Words - 1 bytes; those beyond are 0.
+	Vendor [CETHMaxLen - 1]byte
+}
+
+// len gives the length in bytes. More than 4 words count as 4.
+func (c *CETH) len() int { return int(min(c.Words, cethMaxWords)) * cethWord }
+
+// put writes the header to b, which has room for it.
+func (c *CETH) put(b []byte) {
+	if n := c.len(); n > 0 {
+		b[0] = c.Version<<4 | uint8(n/cethWord)
+		copy(b[1:n], c.Vendor[:])
+	}
+}
+
+// parseCETH reads the header at the start of b. It is false if b holds none, or
+// not all of it.
+func parseCETH(b []byte) (c CETH, ok bool) {
+	if len(b) == 0 {
+		return c, false
+	}
+	words := b[0] & 0x0f
+	if words == 0 || words > cethMaxWords || len(b) < int(words)*cethWord {
+		return c, false
+	}
+	c.Version, c.Words = b[0]>>4, words
+	copy(c.Vendor[:], b[1:c.len()])
+	return c, true
+}
+
+// carriesCETH tells whether a packet of the opcode may have a CETH: an
+// acknowledgement, or a CNP of its own where no acknowledgement goes back.
+func (o Opcode) carriesCETH() bool { return o == Acknowledge || o == OpcodeCNP }
+
+// CETH gives the congestion header of a frame of ClassRoCE, false if it has none
+// that is whole. What follows it does not matter, and its version may be unknown.
+func (f *Frame) CETH() (CETH, bool) {
+	if !f.Opcode().carriesCETH() || !f.BECN() {
+		return CETH{}, false
+	}
+	at := opcodeEnd[f.Opcode()]
+	return parseCETH(f.head[at:max(at, f.n)])
+}
+
+// Next is the code of the extension header after the CETH, 3 bits (¶164).
+type Next uint8
+
+// NextSACK is the one code that the document names.
+const NextSACK Next = 0b010
+
+// SACK acknowledges single packets (¶164). The document gives the code alone: the
+// layout, 12 bytes, is this project's.
+//
+//	3 bits   code, 010
+//	5 bits   0
+//	24 bits  base
+//	64 bits  bitmap
+type SACK struct {
+	Base   uint32 // PSN of the packet that the first bit stands for
+	Bitmap uint64 // the most significant bit first; 1: has come in
+}
+
+const sackLen = 12

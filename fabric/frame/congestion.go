@@ -1,0 +1,117 @@
+package frame
+
+import "encoding/binary"
+
+// Ratio is the degree of congestion in classes, 2 bits (¶142).
+type Ratio uint8
+
+// Classes of congestion.
+const (
+	RatioNone Ratio = iota
+	RatioLight
+	RatioMedium
+	RatioHeavy
+)
+
+// Service is the scenario of a notification, 4 bits (¶143). The codes are this
+// project's.
+type Service uint8
+
+// Scenarios.
+const (
+	ServiceUnknown      Service = iota
+	ServiceWrite                // RC or XRC, WRITE or SEND
+	ServiceReadResponse         // RC or XRC, response to a READ
+	ServiceUD                   // UD, SEND
+)
+
+// Values that say that an item is not known.
+const (
+	NoSwitch = 0xff
+	NoPort   = 0xff
+	NoDepth  = 1<<32 - 1
+	NoDelay  = 1<<32 - 1
+)
+
+// Congestion is the vendor's part of a CETH of version 1. The document names the
+// items and some widths (¶142, ¶143), its figure 8 is lost: the order is this
+// project's.
+//
+//	byte 1    ratio 2 bits, type 1, scenario 4, 0
+//	byte 2    switch     3  port           length 1 and more
+//	bytes 4   depth                        length 2 and more
+//	bytes 8   delay                        length 3 and more
+//	bytes 12  0                            length 4
+type Congestion struct {
+	Ratio    Ratio
+	Enhanced bool // type: a notification with information, not an ordinary CNP
+	Service  Service
+	Switch   uint8  // location: number of the switch; NoSwitch: not known, or above 254
+	Port     uint8  // location: its egress port; NoPort: not known, or above 254
+	Depth    uint32 // of the queue there, in bytes; NoDepth: not known
+	Delay    uint32 // of the path, in nanoseconds; NoDelay: not known
+}
+
+// CETH gives the header with as many items as fit so many words, 1 to 4.
+func (c *Congestion) CETH(words uint8) CETH {
+	h := CETH{Version: CETHVersion, Words: words}
+	var v [CETHMaxLen]byte
+	v[1] = byte(c.Ratio)<<6 | bit(c.Enhanced, 0x20) | byte(c.Service&0x0f)<<1
+	v[2], v[3] = c.Switch, c.Port
+	binary.BigEndian.PutUint32(v[4:], c.Depth)
+	binary.BigEndian.PutUint32(v[8:], c.Delay)
+	copy(h.Vendor[:max(h.len(), 1)-1], v[1:])
+	return h
+}
+
+// Congestion reads the vendor's part, false if the version is not this package's.
+// Items that the length leaves out are not known.
+func (c *CETH) Congestion() (Congestion, bool) {
+	if c.Version != CETHVersion {
+		return Congestion{}, false
+	}
+	v := &c.Vendor
+	g := Congestion{
+		Ratio: Ratio(v[0] >> 6), Enhanced: v[0]&0x20 != 0, Service: Service(v[0] >> 1 & 0x0f),
+		Switch: v[1], Port: v[2], Depth: NoDepth, Delay: NoDelay,
+	}
+	if c.Words >= 2 {
+		g.Depth = binary.BigEndian.Uint32(v[3:])
+	}
+	if c.Words >= 3 {
+		g.Delay = binary.BigEndian.Uint32(v[7:])
+	}
+	return g, true
+}
+
+// ShortCETH is a CETH inside the reserved bits of the BTH, without a header of
+// its own (figure 10, ¶157 to ¶159):
+//
+//	Reserved 6, the first CETH    version 4 bits, ratio 2
+//	Reserved 7, the second CETH   version 4 bits, ratio 2, type 1
+//
+// That order is this project's: it alone fills each field exactly. A profile of
+// the ratio alone leaves version and type 0.
+type ShortCETH struct {
+	Version  uint8
+	Ratio    Ratio
+	Enhanced bool // in Reserved 7 only
+}
+
+// Resv6 gives the first CETH, 6 bits.
+func (s ShortCETH) Resv6() uint8 { return s.Version&0x0f<<2 | uint8(s.Ratio&3) }
+
+// Resv7 gives the second CETH, 7 bits.
+func (s ShortCETH) Resv7() uint8 { return s.Resv6()<<1 | bit(s.Enhanced, 1) }
+
+// ShortOfResv6 reads a first CETH.
+func ShortOfResv6(bits uint8) ShortCETH {
+	return ShortCETH{Version: bits >> 2 & 0x0f, Ratio: Ratio(bits & 3)}
+}
+
+// ShortOfResv7 reads a second CETH.
+func ShortOfResv7(bits uint8) ShortCETH {
+	s := ShortOfResv6(bits >> 1)
+	s.Enhanced = bits&1 != 0
+	return s
+}
