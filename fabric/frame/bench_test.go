@@ -50,6 +50,7 @@ func TestNoAllocation(t *testing.T) {
 	var f Frame
 	var q Packet
 	var pause PFC
+	packets[Acknowledge] = aggregated(cethMaxWords)
 	for op, p := range packets {
 		n := testing.AllocsPerRun(100, func() {
 			p.Build(&f)
@@ -74,6 +75,11 @@ func readAll(f *Frame) int {
 	n := int(f.DSCP()) + int(f.ECN()) + int(f.SrcIP()) + int(f.DstIP()) + int(f.SrcPort())
 	n += int(f.SrcMAC()[5]) + int(f.DstMAC()[5]) + int(f.Opcode()) + int(f.DestQP()) + int(f.PSN())
 	n += int(f.DMALength()) + int(f.Syndrome()) + int(f.MSN()) + int(f.RecRate())
+	n += int(f.Resv6()) + int(f.Resv7())
+	if h, ok := f.CETH(); ok {
+		g, _ := h.Congestion()
+		n += int(g.Depth)
+	}
 	if f.AckReq() && f.BECN() && f.DstIP().Host() < 0 {
 		n++
 	}

@@ -12,6 +12,8 @@ const (
 	bthAck    = udpEnd + 8 // acknowledge request 0x80, seven reserved bits
 	bthPSN    = udpEnd + 9
 	bthEnd    = udpEnd + 12
+
+	becn = 0x40 // in bthECN
 )
 
 // DefaultPKey is the partition key of the default partition, full member.
@@ -54,7 +56,19 @@ func (f *Frame) PSN() uint32 { return uint24(f.head[bthPSN:]) }
 func (f *Frame) AckReq() bool { return f.head[bthAck]&0x80 != 0 }
 
 // BECN tells whether the packet announces congestion backwards; CNPs do.
-func (f *Frame) BECN() bool { return f.head[bthECN]&0x40 != 0 }
+func (f *Frame) BECN() bool { return f.head[bthECN]&becn != 0 }
+
+// Resv6 gives the six reserved bits beside FECN and BECN.
+func (f *Frame) Resv6() uint8 { return f.head[bthECN] & 0x3f }
+
+// Resv7 gives the seven reserved bits beside AckReq.
+func (f *Frame) Resv7() uint8 { return f.head[bthAck] & 0x7f }
+
+// SetIndication rewrites BECN and the six reserved bits. The ICRC does not cover
+// them, so that a switch may do so in flight (IBTA A17.3.3).
+func (f *Frame) SetIndication(congested bool, resv6 uint8) {
+	f.head[bthECN] = f.head[bthECN]&0x80 | bit(congested, becn) | resv6&0x3f
+}
 
 func uint24(b []byte) uint32 {
 	return uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2])
@@ -77,7 +91,7 @@ func (b *BTH) build(f *Frame) {
 	h[bthOpcode] = byte(b.Opcode)
 	h[bthFlags] = bit(b.Solicited, 0x80) | bit(b.MigReq, 0x40) | b.Pad&3<<4
 	binary.BigEndian.PutUint16(h[bthPKey:], b.PKey)
-	h[bthECN] = bit(b.FECN, 0x80) | bit(b.BECN || b.Opcode == OpcodeCNP, 0x40) | b.Resv6&0x3f
+	h[bthECN] = bit(b.FECN, 0x80) | bit(b.BECN || b.Opcode == OpcodeCNP, becn) | b.Resv6&0x3f
 	putUint24(h[bthDestQP:], b.DestQP)
 	h[bthAck] = bit(b.AckReq, 0x80) | b.Resv7&0x7f
 	putUint24(h[bthPSN:], b.PSN)
@@ -96,10 +110,10 @@ func (b *BTH) parse(f *Frame) error {
 		PKey:      binary.BigEndian.Uint16(h[bthPKey:]),
 		FECN:      h[bthECN]&0x80 != 0,
 		BECN:      f.BECN(),
-		Resv6:     h[bthECN] & 0x3f,
+		Resv6:     f.Resv6(),
 		DestQP:    f.DestQP(),
 		AckReq:    f.AckReq(),
-		Resv7:     h[bthAck] & 0x7f,
+		Resv7:     f.Resv7(),
 		PSN:       f.PSN(),
 	}
 	if uint32(b.Pad) > f.Payload {

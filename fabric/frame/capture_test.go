@@ -26,7 +26,8 @@ func captureRows() []captureRow {
 	(&PFC{Source: SwitchMAC(0), Enable: 8, Quanta: [8]uint16{3: 0xffff}}).Build(pause)
 	(&PFC{Source: SwitchMAC(0), Enable: 8}).Build(resume)
 	const psn = "1193046"
-	return []captureRow{
+	rows := cethRows(psn)
+	return append(rows, []captureRow{
 		{built(write(WriteFirst)), "6|" + psn + "|||"},
 		{built(write(WriteMiddle)), "7|" + psn + "|||"},
 		{built(write(WriteLast)), "8|" + psn + "|||"},
@@ -38,7 +39,24 @@ func captureRows() []captureRow {
 		{built(stamped(ack)), "17|" + psn + "|31||"},
 		{pause, "|||0x0101|65535"},
 		{resume, "|||0x0101|0"},
+	}...)
+}
+
+// cethRows are acknowledgements in each form of the CETH.
+func cethRows(psn string) (rows []captureRow) {
+	for words := range uint8(cethMaxWords + 1) {
+		rows = append(rows, captureRow{built(aggregated(words)), "17|" + psn + "|31||"})
 	}
+	followed, first, second, cnp := aggregated(3), aggregated(0), aggregated(0), write(OpcodeCNP)
+	followed.Selective, followed.SACK = true, SACK{7, 1 << 63}
+	first.BTH.Resv6 = ShortCETH{CETHVersion, RatioHeavy, false}.Resv6()
+	second.BTH.Resv7 = ShortCETH{CETHVersion, RatioHeavy, true}.Resv7()
+	cnp.CETH = aggregated(4).CETH
+	return append(rows,
+		captureRow{built(followed), "17|" + psn + "|31||"},
+		captureRow{built(first), "17|" + psn + "|31||"},
+		captureRow{built(second), "17|" + psn + "|31||"},
+		captureRow{built(cnp), "129|" + psn + "|||"})
 }
 
 // writeCapture writes a classic pcap file of link type Ethernet.

@@ -1,5 +1,7 @@
 package frame
 
+import "encoding/binary"
+
 // Congestion extended transport header (CETH): congestion information that rides
 // on an acknowledgement. It follows the AETH, or in a CNP the reserved bytes.
 //
@@ -61,14 +63,26 @@ func parseCETH(b []byte) (c CETH, ok bool) {
 // acknowledgement, or a CNP of its own where no acknowledgement goes back.
 func (o Opcode) carriesCETH() bool { return o == Acknowledge || o == OpcodeCNP }
 
+// beyond gives the header bytes between the opcode's last extension header and
+// the timestamps, if there are any: room for a CETH and what follows it.
+func (f *Frame) beyond() []byte {
+	at, end := opcodeEnd[f.Opcode()], f.n
+	if f.Timestamped() {
+		end -= min(end, stampLen)
+	}
+	if end <= at {
+		return nil
+	}
+	return f.head[at:end]
+}
+
 // CETH gives the congestion header of a frame of ClassRoCE, false if it has none
 // that is whole. What follows it does not matter, and its version may be unknown.
 func (f *Frame) CETH() (CETH, bool) {
 	if !f.Opcode().carriesCETH() || !f.BECN() {
 		return CETH{}, false
 	}
-	at := opcodeEnd[f.Opcode()]
-	return parseCETH(f.head[at:max(at, f.n)])
+	return parseCETH(f.beyond())
 }
 
 // Next is the code of the extension header after the CETH, 3 bits (¶164).
@@ -90,3 +104,50 @@ type SACK struct {
 }
 
 const sackLen = 12
+
+// cethLen gives the length of CETH and SACK in bytes.
+func (p *Packet) cethLen() uint8 {
+	n := uint8(p.CETH.len())
+	switch {
+	case n == 0 || !p.BTH.Opcode.carriesCETH():
+		return 0
+	case p.Selective:
+		return n + sackLen
+	}
+	return n
+}
+
+func (p *Packet) buildCETH(f *Frame) {
+	if p.cethLen() == 0 {
+		return
+	}
+	f.head[bthECN] |= becn
+	b := f.head[opcodeEnd[p.BTH.Opcode]:]
+	p.CETH.put(b)
+	if p.Selective {
+		b = b[p.CETH.len():]
+		binary.BigEndian.PutUint32(b, uint32(NextSACK)<<29|p.SACK.Base&mask24)
+		binary.BigEndian.PutUint64(b[4:], p.SACK.Bitmap)
+	}
+}
+
+// parseCETH reads what is beyond the opcode's headers.
+func (p *Packet) parseCETH(f *Frame) error {
+	b := f.beyond()
+	if len(b) == 0 {
+		return nil
+	}
+	var ok bool
+	if p.CETH, ok = f.CETH(); !ok {
+		return errLength
+	}
+	if b = b[p.CETH.len():]; len(b) == 0 {
+		return nil
+	}
+	if len(b) != sackLen || binary.BigEndian.Uint32(b)>>24 != uint32(NextSACK)<<5 {
+		return errNext
+	}
+	p.Selective = true
+	p.SACK = SACK{Base: uint24(b[1:]), Bitmap: binary.BigEndian.Uint64(b[4:])}
+	return nil
+}

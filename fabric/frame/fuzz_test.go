@@ -10,6 +10,12 @@ func seedFrames() []*Frame {
 	for _, op := range knownOpcodes() {
 		frames = append(frames, built(write(op)), built(stamped(write(op))))
 	}
+	for words := range uint8(cethMaxWords) {
+		p := aggregated(words + 1)
+		frames = append(frames, built(p))
+		p.Selective = true
+		frames = append(frames, built(p), built(stamped(p)))
+	}
 	pause, resume := new(Frame), new(Frame)
 	(&PFC{Source: SwitchMAC(0), Enable: 8, Quanta: [8]uint16{3: 0xffff}}).Build(pause)
 	(&PFC{Source: SwitchMAC(0), Enable: 8}).Build(resume)

@@ -19,6 +19,7 @@ var (
 	errPad         = malformed("more pad than payload")
 	errBECN        = malformed("CNP without BECN")
 	errReserved    = malformed("reserved bytes in use")
+	errNext        = malformed("unknown header after the CETH")
 )
 
 func malformed(reason string) error { return fmt.Errorf("%w: %s", ErrMalformed, reason) }
@@ -28,8 +29,9 @@ func malformed(reason string) error { return fmt.Errorf("%w: %s", ErrMalformed, 
 const MaxPayload = 65535 - (HeaderRoom - ethEnd) - ICRCLen
 
 // Packet is a RoCEv2 packet taken apart. The opcode says which of RETH, AETH,
-// Imm and RecRate are on the wire, Timestamped says whether Timestamps are;
-// fields wider than on the wire are cut.
+// Imm and RecRate are on the wire, Timestamped says whether Timestamps are; CETH
+// and SACK are on the wire of an ACK or CNP only. Fields wider than on the wire
+// are cut.
 type Packet struct {
 	SrcMAC, DstMAC Addr
 	Src, Dst       IP
@@ -44,6 +46,9 @@ type Packet struct {
 	AETH           AETH
 	Imm            uint32 // immediate data
 	RecRate        uint32 // of a CNP, in Mbit/s
+	CETH           CETH   // none if its length is 0; one sets BECN
+	Selective      bool   // SACK follows the CETH, which is there
+	SACK           SACK
 	Timestamped    bool
 	Timestamps     Timestamps
 	Payload        uint32 // bytes, pad included, at most MaxPayload
@@ -57,6 +62,7 @@ func (p *Packet) Build(f *Frame) {
 	if end == noOpcode {
 		end = bthEnd
 	}
+	end += p.cethLen()
 	if p.Timestamped {
 		end += stampLen
 	}
@@ -70,6 +76,7 @@ func (p *Packet) Build(f *Frame) {
 	p.buildUDP(f, length-(ipEnd-ethEnd))
 	p.BTH.build(f)
 	p.buildExtensions(f)
+	p.buildCETH(f)
 	if p.Timestamped {
 		f.head[bthFlags] |= stampedVersion
 		f.SetTimestamps(p.Timestamps)
@@ -99,12 +106,12 @@ func (p *Packet) Parse(f *Frame) error {
 	if f.Class() != ClassRoCE {
 		return errClass
 	}
-	if int(f.n) != f.extensionsEnd() {
-		return errLength
-	}
 	q := Packet{SrcMAC: f.SrcMAC(), DstMAC: f.DstMAC(), Payload: f.Payload, Timestamped: f.Timestamped()}
 	if q.Timestamped {
 		q.Timestamps = f.Timestamps()
+	}
+	if err := q.parseCETH(f); err != nil {
+		return err
 	}
 	if err := q.parseIP(f); err != nil {
 		return err

@@ -85,6 +85,10 @@ func TestAccessors(t *testing.T) {
 		if p.BTH.Opcode == OpcodeCNP {
 			got.RecRate = f.RecRate()
 		}
+		if h, ok := f.CETH(); ok {
+			got.CETH = h
+		}
+		got.BTH.Resv6, got.BTH.Resv7 = f.Resv6(), f.Resv7()
 		if got.Timestamped = f.Timestamped(); got.Timestamped {
 			got.Timestamps = f.Timestamps()
 		}

@@ -109,7 +109,39 @@ func drawExtensions(t *rapid.T, p *Packet) {
 	if op == OpcodeCNP {
 		p.RecRate = rapid.Uint32().Draw(t, "recrate")
 	}
+	if op == Acknowledge || op == OpcodeCNP {
+		drawCETH(t, p)
+	}
 	if p.Timestamped = rapid.Bool().Draw(t, "timestamped"); p.Timestamped {
 		p.Timestamps = Timestamps{Stamp(rapid.Uint32().Draw(t, "ts")), Stamp(rapid.Uint32().Draw(t, "tr"))}
 	}
+}
+
+// drawCETH draws no CETH, or one of any version and length, with or without a
+// SACK behind it.
+func drawCETH(t *rapid.T, p *Packet) {
+	words := rapid.Uint8Range(0, 4).Draw(t, "words")
+	if words == 0 {
+		return
+	}
+	p.BTH.BECN = true
+	p.CETH = CETH{Version: rapid.Uint8Range(0, 15).Draw(t, "version"), Words: words}
+	copy(p.CETH.Vendor[:], rapid.SliceOfN(rapid.Byte(), int(words)*4-1, int(words)*4-1).Draw(t, "vendor"))
+	if p.Selective = rapid.Bool().Draw(t, "selective"); p.Selective {
+		p.SACK = SACK{uintBelow(t, 1<<24, "base"), rapid.Uint64().Draw(t, "bitmap")}
+	}
+}
+
+// aggregated is an ACK that indicates congestion, with a CETH of so many words.
+func aggregated(words uint8) Packet {
+	p := write(Acknowledge)
+	p.AETH = AETH{SyndromeACK, 1}
+	p.BTH.BECN = true
+	if words == 0 {
+		return p
+	}
+	p.CETH = (&Congestion{
+		Ratio: RatioMedium, Enhanced: true, Service: ServiceWrite, Switch: 1, Port: 2, Depth: 0x01020304, Delay: 0x05060708,
+	}).CETH(words)
+	return p
 }
