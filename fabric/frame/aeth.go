@@ -12,6 +12,8 @@ const (
 const (
 	SyndromeACK         = 0x1f // ACK, unlimited credits
 	SyndromeNAKSequence = 0x60 // NAK, PSN sequence error
+	SyndromeNAKInvalid  = 0x61 // NAK, invalid request
+	SyndromeNAKAccess   = 0x62 // NAK, remote access error
 )
 
 // AETH says what a responder makes of a request.

@@ -34,7 +34,7 @@ func TestClassMalformed(t *testing.T) {
 		"IP length":        func(f *Frame) { f.head[17]++ },
 		"UDP length":       func(f *Frame) { f.head[39]++ },
 		"payload":          func(f *Frame) { f.Payload += 1 << 16 },
-		"atomic":           func(f *Frame) { f.head[42] = 0x13 },
+		"atomic, cut":      func(f *Frame) { f.head[42] = 0x13 },
 		"other transport":  func(f *Frame) { f.head[42] = 0x24 },
 		"nothing":          func(f *Frame) { f.SetHeader(nil) },
 		"Ethernet only":    func(f *Frame) { f.SetHeader(f.Header()[:14]) },
@@ -119,6 +119,10 @@ func slowUDP(b []byte, payload uint32) bool {
 		return ext >= 16
 	case 11:
 		return ext >= 20
+	case 18:
+		return ext >= 12
+	case 19, 20:
+		return ext >= 28
 	}
 	return false
 }

@@ -6,8 +6,8 @@ import "fmt"
 type Opcode uint8
 
 // Opcodes of the reliable connection (IBTA volume 1 chapter 9), and of the
-// congestion notification packet (IBTA A17.9.3). Atomics, invalidations and
-// other transports are not emulated: their frames are malformed here.
+// congestion notification packet (IBTA A17.9.3). Invalidations and other
+// transports are not emulated: their frames are malformed here.
 const (
 	SendFirst          Opcode = 0x00
 	SendMiddle         Opcode = 0x01
@@ -27,6 +27,9 @@ const (
 	ReadResponseLast   Opcode = 0x0f
 	ReadResponseOnly   Opcode = 0x10
 	Acknowledge        Opcode = 0x11
+	AtomicAcknowledge  Opcode = 0x12
+	CompareSwap        Opcode = 0x13
+	FetchAdd           Opcode = 0x14
 	OpcodeCNP          Opcode = 0x81
 )
 
@@ -39,6 +42,8 @@ const (
 	hasAETH
 	hasImm
 	hasCNP
+	hasAtomic
+	hasOriginal
 )
 
 type opcodeRow struct {
@@ -65,6 +70,9 @@ var opcodes = map[Opcode]opcodeRow{
 	ReadResponseLast:   {"read-response-last", hasData | hasAETH},
 	ReadResponseOnly:   {"read-response-only", hasData | hasAETH},
 	Acknowledge:        {"acknowledge", hasAETH},
+	AtomicAcknowledge:  {"atomic-acknowledge", hasAETH | hasOriginal},
+	CompareSwap:        {"compare-swap", hasAtomic},
+	FetchAdd:           {"fetch-add", hasAtomic},
 	OpcodeCNP:          {"cnp", hasCNP},
 }
 
@@ -99,6 +107,12 @@ func (t traits) length() uint8 {
 	if t&hasCNP != 0 {
 		n += cnpLen
 	}
+	if t&hasAtomic != 0 {
+		n += atomicLen
+	}
+	if t&hasOriginal != 0 {
+		n += atomicAckLen
+	}
 	return n
 }
 
@@ -113,6 +127,9 @@ func (o Opcode) HasRETH() bool { return opcodeTraits[o]&hasRETH != 0 }
 
 // HasAETH tells whether an acknowledgement header follows the BTH.
 func (o Opcode) HasAETH() bool { return opcodeTraits[o]&hasAETH != 0 }
+
+// HasAtomic tells whether an atomic header follows the BTH.
+func (o Opcode) HasAtomic() bool { return opcodeTraits[o]&hasAtomic != 0 }
 
 // HasImm tells whether immediate data is the last extension header.
 func (o Opcode) HasImm() bool { return opcodeTraits[o]&hasImm != 0 }

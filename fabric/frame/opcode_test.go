@@ -28,6 +28,9 @@ func TestOpcodes(t *testing.T) {
 		{ReadResponseLast, 0x0f, 4, true, false, true},
 		{ReadResponseOnly, 0x10, 4, true, false, true},
 		{Acknowledge, 0x11, 4, false, false, true},
+		{AtomicAcknowledge, 0x12, 12, false, false, true},
+		{CompareSwap, 0x13, 28, false, false, false},
+		{FetchAdd, 0x14, 28, false, false, false},
 		{OpcodeCNP, 0x81, 16, false, false, false},
 	} {
 		if uint8(c.op) != c.code || !c.op.Known() || opcodeEnd[c.op] != 54+c.ext {
@@ -37,8 +40,8 @@ func TestOpcodes(t *testing.T) {
 			t.Errorf("%v: data %v, RETH %v, AETH %v", c.op, c.op.IsData(), c.op.HasRETH(), c.op.HasAETH())
 		}
 	}
-	if n := len(knownOpcodes()); n != 19 {
-		t.Errorf("%d opcodes are known, want 19", n)
+	if n := len(knownOpcodes()); n != 22 {
+		t.Errorf("%d opcodes are known, want 22", n)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"github.com/rackfab/rackfab/fabric/unit"
 )
 
 // ErrMalformed is what every error of a Parse wraps.
@@ -29,9 +31,9 @@ func malformed(reason string) error { return fmt.Errorf("%w: %s", ErrMalformed, 
 const MaxPayload = 65535 - (HeaderRoom - ethEnd) - ICRCLen
 
 // Packet is a RoCEv2 packet taken apart. The opcode says which of RETH, AETH,
-// Imm and RecRate are on the wire, Timestamped says whether Timestamps are; CETH
-// and SACK are on the wire of an ACK or CNP only. Fields wider than on the wire
-// are cut.
+// Atomic, Original, Imm and RecRate are on the wire, Timestamped says whether
+// Timestamps are; CETH and SACK are on the wire of an ACK or CNP only. Fields
+// wider than on the wire are cut.
 type Packet struct {
 	SrcMAC, DstMAC Addr
 	Src, Dst       IP
@@ -44,6 +46,8 @@ type Packet struct {
 	BTH            BTH
 	RETH           RETH
 	AETH           AETH
+	Atomic         AtomicETH
+	Original       uint64 // what an atomic found
 	Imm            uint32 // immediate data
 	RecRate        uint32 // of a CNP, in Mbit/s
 	CETH           CETH   // none if its length is 0; one sets BECN
@@ -54,10 +58,14 @@ type Packet struct {
 	Payload        uint32 // bytes, pad included, at most MaxPayload
 }
 
-// Build writes the packet's headers into f and sets f.Payload; Arrival and
-// Trace stay as they are. With an unknown opcode or a payload above MaxPayload
-// the result is malformed.
-func (p *Packet) Build(f *Frame) {
+// Len gives the length in bytes of the frame that Build makes of the packet, from
+// destination address to FCS.
+func (p *Packet) Len() unit.Bytes {
+	return max(unit.Bytes(p.end())+unit.Bytes(p.Payload)+ICRCLen+FCSLen, MinLen)
+}
+
+// end gives where the packet's last header ends.
+func (p *Packet) end() uint8 {
 	end := opcodeEnd[p.BTH.Opcode]
 	if end == noOpcode {
 		end = bthEnd
@@ -66,6 +74,14 @@ func (p *Packet) Build(f *Frame) {
 	if p.Timestamped {
 		end += stampLen
 	}
+	return end
+}
+
+// Build writes the packet's headers into f and sets f.Payload; Arrival and
+// Trace stay as they are. With an unknown opcode or a payload above MaxPayload
+// the result is malformed.
+func (p *Packet) Build(f *Frame) {
+	end := p.end()
 	f.n = end
 	f.Payload = p.Payload
 	*(*Addr)(f.head[ethDst:]) = p.DstMAC
@@ -91,6 +107,12 @@ func (p *Packet) buildExtensions(f *Frame) {
 	}
 	if t&hasAETH != 0 {
 		p.AETH.build(f)
+	}
+	if t&hasAtomic != 0 {
+		p.Atomic.build(f)
+	}
+	if t&hasOriginal != 0 {
+		p.buildOriginal(f)
 	}
 	if t&hasImm != 0 {
 		p.buildImm(f)
@@ -136,6 +158,12 @@ func (p *Packet) parseExtensions(f *Frame) error {
 	}
 	if t&hasAETH != 0 {
 		p.AETH.parse(f)
+	}
+	if t&hasAtomic != 0 {
+		p.Atomic = f.Atomic()
+	}
+	if t&hasOriginal != 0 {
+		p.Original = f.Original()
 	}
 	if t&hasImm != 0 {
 		p.parseImm(f)

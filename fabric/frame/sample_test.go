@@ -106,6 +106,15 @@ func drawExtensions(t *rapid.T, p *Packet) {
 	if op.HasImm() {
 		p.Imm = rapid.Uint32().Draw(t, "imm")
 	}
+	if op.HasAtomic() {
+		p.Atomic = AtomicETH{
+			rapid.Uint64().Draw(t, "va"), rapid.Uint32().Draw(t, "rkey"),
+			rapid.Uint64().Draw(t, "swap"), rapid.Uint64().Draw(t, "compare"),
+		}
+	}
+	if op == AtomicAcknowledge {
+		p.Original = rapid.Uint64().Draw(t, "original")
+	}
 	if op == OpcodeCNP {
 		p.RecRate = rapid.Uint32().Draw(t, "recrate")
 	}
