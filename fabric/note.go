@@ -13,12 +13,14 @@ type Kind uint8
 // Kinds of notes, with the meaning of A and B.
 const (
 	// Notes of every frame; left out when Out.Quiet is set.
-	Enqueued    Kind = iota // a frame joined the egress queue; A its length, B the queue's bytes after it
-	Dequeued                // a frame left the egress queue to be sent; A its length, B the queue's bytes after it
-	Marked                  // a frame got congestion experienced (CE); A the queue's bytes
-	Transmitted             // a NIC put a data frame of the flow on the wire; A its payload bytes, B its PSN
-	Received                // an in-order data frame came in at its receiver; A its length, B its PSN
-	Acked                   // an ACK came in at the sender; A the PSN that it acknowledges
+	Enqueued     Kind = iota // a frame joined the egress queue; A its length, B the queue's bytes after it
+	Dequeued                 // a frame left the egress queue to be sent; A its length, B the queue's bytes after it
+	Marked                   // a frame got congestion experienced (CE); A the queue's bytes
+	Transmitted              // a NIC put a data frame of the flow on the wire; A its payload bytes, B its PSN
+	Received                 // an in-order data frame came in at its receiver; A its length, B its PSN
+	Acked                    // an ACK came in at the sender; A the PSN that it acknowledges
+	EventCounted             // a converter counted a frame that met congestion; A the queue's bytes
+	Rewritten                // a converter rewrote a timestamp; A the increment in ps, B the flow's level
 	perFrameEnd
 
 	Delivered      // payload came in, in order; A its bytes
@@ -36,6 +38,8 @@ const (
 	TimedOut       // the retransmission timer fired; A the oldest unacknowledged PSN
 	FlowStarted    // a flow became ready to send; A its size in bytes, -1 if endless
 	Completed      // a flow's last byte was acknowledged at the sender; A its bytes, B its start in ps
+	LevelChanged   // a converter moved a flow's congestion level; A the new level, B the old
+	Untracked      // a converter left a frame alone: no room for its flow, or if A is 1, another flow has its key
 	Malformed      // a frame that no rule fits was discarded; A its length
 	QueueSampled   // at the end of a sampling span; A the most bytes that the egress port queued in it, B what it queues now
 	SentSampled    // at the end of a sampling span; A the bytes that the flow put on the link in it, link overhead included
@@ -47,10 +51,11 @@ func (k Kind) PerFrame() bool { return k < perFrameEnd }
 
 var kindNames = [kindEnd]string{
 	Enqueued: "enqueued", Dequeued: "dequeued", Marked: "marked", Transmitted: "transmitted",
-	Received: "received", Acked: "acked", Delivered: "delivered", Dropped: "dropped",
+	Received: "received", Acked: "acked", EventCounted: "event-counted", Rewritten: "rewritten", Delivered: "delivered", Dropped: "dropped",
 	PauseSent: "pause-sent", ResumeSent: "resume-sent", Paused: "paused", Resumed: "resumed",
 	RateChanged: "rate-changed", Notified: "notified", NotificationIn: "notification-in",
 	OutOfSequence: "out-of-sequence", NakSent: "nak-sent", Retransmitted: "retransmitted",
+	LevelChanged: "level-changed", Untracked: "untracked",
 	TimedOut: "timed-out", FlowStarted: "flow-started", Completed: "completed", Malformed: "malformed",
 	QueueSampled: "queue-sampled", SentSampled: "sent-sampled",
 }

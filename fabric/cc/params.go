@@ -26,6 +26,15 @@ const (
 	NotifyPCN  Notification = "pcn"  // a CNP every period, both ways, with RecRate (PCN §5.2)
 )
 
+// Rewrite is what a switch makes of the marks of a traffic class.
+type Rewrite string
+
+// Rewrites.
+const (
+	RewriteNone Rewrite = "none" // nothing: they reach the receiver
+	RewriteRTTX Rewrite = "rttx" // counted, cleared, and turned into RTT on the way back
+)
+
 // RTT is how a sender takes its samples of the round-trip time from the
 // timestamps of an ACK.
 type RTT string
@@ -43,7 +52,8 @@ type Scheme struct {
 	Title        string
 	Marking      Marking
 	Notification Notification
-	Timestamps   bool // the reaction point needs samples of the RTT
+	Rewrite      Rewrite // empty is RewriteNone
+	Timestamps   bool    // the reaction point needs samples of the RTT
 }
 
 // Schemes is the table of schemes, in the order in which they are compared.

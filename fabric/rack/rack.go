@@ -83,7 +83,7 @@ func switchConfig(s *topology.Scenario, node int, scheme cc.Scheme) switching.Co
 	c := switching.Config{
 		Name: n.Name, MAC: frame.SwitchMAC(node), Seed: s.Seed + uint64(node)<<32,
 		Buffer: set.Buffer, Routes: topology.Routes(s)[node], DSCP: DSCPMap(), Weights: set.Weights,
-		Sampling: sampling(s),
+		Sampling:    sampling(s),
 		Arbitration: switching.Arbitration(set.Arbitration),
 	}
 	for _, end := range s.PortMap()[node] {

@@ -8,6 +8,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/switching/rttx"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -28,10 +29,21 @@ type Config struct {
 	// Weights are the deficit-round-robin weights of the classes; 0 makes a class
 	// strict: it is served before all weighted ones, higher priority first.
 	Weights [fabric.Priorities]int
+	// RTTX serves all classes that are rewritten.
+	RTTX RTTXConfig
 	// Sampling says when the egress queues are noted (QueueSampled).
 	Sampling fabric.Sampling
 	// Arbitration is the order within the egress queue of a class.
 	Arbitration Arbitration
+}
+
+// RTTXConfig describes the converter of a switch with a class under
+// cc.RewriteRTTX.
+type RTTXConfig struct {
+	rttx.Params
+	// Pairs are the connections whose packets may pass, as the control plane
+	// learns them when their queue pairs are made.
+	Pairs []rttx.Pair
 }
 
 // PortConfig is one port and the link behind it.
@@ -66,6 +78,7 @@ type ClassConfig struct {
 
 	Marking cc.Marking // empty is cc.MarkNone
 	RED     REDConfig
+	Rewrite cc.Rewrite // empty is cc.RewriteNone
 }
 
 // REDConfig holds the marking thresholds of the RED law (bytes of the egress

@@ -84,7 +84,7 @@ func (s *Switch) transmit(now unit.Time, p *port, out *fabric.Out) {
 	class := p.drr.pick(ready, &p.queues)
 	q := &p.queues[class]
 	e := q.front()
-	length, from, late := e.length, e.from, e.late
+	length, from, late, arrived := e.length, e.from, e.late, e.frame.Arrival
 	f := out.Send(p.id)
 	*f = e.frame
 	q.pop()
@@ -102,7 +102,11 @@ func (s *Switch) transmit(now unit.Time, p *port, out *fabric.Out) {
 			A: int64(length), B: int64(q.bytes), Flow: flowOf(f), Trace: f.Trace,
 		})
 	}
-	if s.marker.decide(p, class, late) {
+	mark := s.marker.decide(p, class, late)
+	if s.converter != nil {
+		mark = s.convert(now, p, class, passing{f, arrived, mark}, out)
+	}
+	if mark {
 		p.mark(now, class, f, out)
 	}
 	s.release(now, from, class, length, out)

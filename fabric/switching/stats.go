@@ -2,6 +2,7 @@ package switching
 
 import (
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/switching/rttx"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -12,6 +13,9 @@ type Stats struct {
 	SharedUsed, SharedSize unit.Bytes
 	// Malformed counts frames that were discarded because no rule fits them.
 	Malformed uint64
+	// Converter counts what was turned from ECN into RTT; zero if no class is
+	// rewritten.
+	Converter rttx.Stats
 	Ports     []PortStats // by port number
 }
 
@@ -55,6 +59,9 @@ func (s *Switch) Stats() Stats {
 		SharedSize: s.buffer.pool,
 		Malformed:  s.malformed,
 		Ports:      make([]PortStats, len(s.ports)),
+	}
+	if s.converter != nil {
+		snapshot.Converter = s.converter.Stats()
 	}
 	for i := range s.ports {
 		for class := range fabric.Priority(fabric.Priorities) {

@@ -22,6 +22,7 @@ type Switch struct {
 	buffer    buffer
 	agenda    tournament[unit.Time] // when each port has something to do
 	marker    marker
+	converter *converter // nil unless a class is rewritten
 	ecmp      ecmp
 	sampler   sampler
 	malformed uint64
@@ -48,7 +49,8 @@ func New(cfg Config) (*Switch, error) {
 		marker: newMarker(&cfg.Classes, *rand.NewPCG(cfg.Seed, streamRED)),
 		ecmp:   newECMP(cfg.Seed, cfg.Routes),
 
-		sampler: newSampler(cfg.Sampling),
+		sampler:   newSampler(cfg.Sampling),
+		converter: newConverter(&cfg),
 	}
 	for i := range s.ports {
 		s.ports[i] = newPort(fabric.Port(i), &cfg)

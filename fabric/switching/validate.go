@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
@@ -33,7 +34,7 @@ func (c *Config) Validate() error {
 	if c.Arbitration != ArbitrateFIFO && c.Arbitration != ArbitrateIngress {
 		errs = append(errs, fmt.Errorf("arbitration %q, want %s or %s", c.Arbitration, ArbitrateFIFO, ArbitrateIngress))
 	}
-	errs = append(errs, c.validateRoutes())
+	errs = append(errs, c.validateRoutes(), c.validateRTTX())
 	if c.Buffer <= 0 || c.set() > c.Buffer {
 		errs = append(errs, fmt.Errorf("buffer of %v: reserves and headrooms of %d ports take %v", c.Buffer, len(c.Ports), c.set()))
 	}
@@ -77,6 +78,8 @@ func (c *ClassConfig) validate(i int) error {
 		return fmt.Errorf("class %d: alpha shift %d, want 0 to 62", i, c.AlphaShift)
 	case c.Lossless && c.Quanta == 0:
 		return fmt.Errorf("class %d: lossless with a pause of 0 quanta", i)
+	case !slices.Contains(rewrites, c.Rewrite):
+		return fmt.Errorf("class %d: unknown rewriting %q", i, c.Rewrite)
 	case !known:
 		return fmt.Errorf("class %d: unknown marking law %q", i, c.Marking)
 	case law == lawRED && !(0 <= c.RED.Kmin && c.RED.Kmin <= c.RED.Kmax && 0 <= c.RED.Pmax && c.RED.Pmax <= 1):

@@ -113,7 +113,7 @@ func TestCollision(t *testing.T) {
 	returning.QP++
 	c := New(p, []Pair{{there, back.QP}, {other, returning.QP}}, 1, nil)
 	feed(c, "MMMMMMMM")
-	if v := c.Forward(0, other, true); v.Counted {
+	if v := c.Forward(0, other, true); v.Counted || !v.Collided {
 		t.Errorf("the flow with the same key: %+v", v)
 	}
 	if level, _ := c.Return(0, returning); level != 0 {

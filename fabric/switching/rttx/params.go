@@ -32,14 +32,14 @@ const (
 // Judge says what is a congestion event.
 type Judge string
 
-// Judges. A packet that carries CE is an event for each ([0044]); all but
-// JudgeCE also look at the switch itself ([0045]).
+// Judges. A packet that carries CE, or that the switch's own marking law would
+// mark, is an event for each ([0044], [0027]); all but JudgeCE also hold a figure
+// of the switch against a threshold ([0045]).
 const (
 	JudgeCE        Judge = "ce"
 	JudgeQueue     Judge = "queue"     // length of the egress queue
 	JudgeDelay     Judge = "delay"     // the packet's time in the switch
 	JudgeOccupancy Judge = "occupancy" // shared buffer in use
-	JudgeRED       Judge = "red"       // the marking law RED, which then marks nothing
 )
 
 // Way says how the increment follows from a flow's marks.
@@ -148,7 +148,7 @@ func (p *Params) Validate() error {
 	return errors.Join(
 		oneOf("key", p.Key, KeyFiveTuple, KeyQueuePair),
 		oneOf("match", p.Match, MatchPairs, MatchMirror),
-		oneOf("judge", p.Judge, JudgeCE, JudgeQueue, JudgeDelay, JudgeOccupancy, JudgeRED),
+		oneOf("judge", p.Judge, JudgeCE, JudgeQueue, JudgeDelay, JudgeOccupancy),
 		oneOf("way", p.Way, WayFixed, WayGraded, WayProbabilistic, WayTable),
 		oneOf("bound", p.Bound, BoundMax, BoundMin),
 		oneOf("stamp", p.Stamp, StampReceived, StampSent),

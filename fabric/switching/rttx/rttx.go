@@ -57,15 +57,16 @@ type Verdict struct {
 	// Counted tells that the packet's flow is in the table. A packet that is not
 	// counted is to be left as it is.
 	Counted    bool
-	Level, Was int // of the flow, after the packet and before it
+	Collided   bool // not counted, because another flow has its FlowKey
+	Level, Was int  // of the flow, after the packet and before it
 }
 
 // Forward counts a forward packet at now. congested tells that it met
 // congestion ([0047]).
 func (c *Converter) Forward(now unit.Time, fields Fields, congested bool) Verdict {
-	f := c.register(now, fields)
+	f, collided := c.register(now, fields)
 	if f == nil {
-		return Verdict{}
+		return Verdict{Collided: collided}
 	}
 	c.stats.Forward++
 	if congested {

@@ -70,14 +70,14 @@ func (t *table) append(i int32) {
 }
 
 // register gives the flow of a forward packet, taken in if it is new ([0048],
-// [0049]); nil if the table is full, or another flow has the key.
-func (c *Converter) register(now unit.Time, fields Fields) *flow {
+// [0049]); nil if the table is full, or another flow has the key: collided.
+func (c *Converter) register(now unit.Time, fields Fields) (f *flow, collided bool) {
 	key := c.params.flowKey(fields)
-	f := c.flows.find(key)
+	f = c.flows.find(key)
 	switch {
 	case f != nil && !c.params.Key.same(f.fields, fields):
 		c.stats.Collided++
-		return nil
+		return nil, true
 	case f != nil:
 		f.age(now, c.params.Age)
 		c.flows.touch(f)
@@ -90,10 +90,10 @@ func (c *Converter) register(now unit.Time, fields Fields) *flow {
 		c.stats.Replaced++
 	default:
 		c.stats.Overflowed++
-		return nil
+		return nil, false
 	}
 	f.seen = now
-	return f
+	return f, false
 }
 
 // returning gives the flow that a return packet belongs to, nil if the table has

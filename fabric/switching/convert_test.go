@@ -1,0 +1,380 @@
+package switching
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/switching/rttx"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// The flow of the tests goes from host 1 to host 0.
+const (
+	flowFrom, flowTo = 1, 0
+	flowPort         = 0xc123
+	stampSent        = 5_000_000
+	stampReceived    = 5_020_000
+)
+
+func onward(flow uint32, ecn frame.ECN) *frame.Frame {
+	p := frame.Packet{
+		Src: frame.HostIP(flowFrom), Dst: frame.HostIP(flowTo), DSCP: uint8(lossless) * 8, ECN: ecn, TTL: 64,
+		SrcPort: flowPort, Payload: size - 70, Timestamped: true, Timestamps: frame.Timestamps{Sent: stampSent},
+		BTH: frame.BTH{Opcode: frame.WriteMiddle, DestQP: frame.ReceiverQP(flow)},
+	}
+	var f frame.Frame
+	p.Build(&f)
+	return &f
+}
+
+// answer is the ACK to a packet of the flow, in the class of control packets.
+func answer(flow uint32) *frame.Frame { return reply(flow, nil) }
+
+func reply(flow uint32, change func(*frame.Packet)) *frame.Frame {
+	p := frame.Packet{
+		Src: frame.HostIP(flowTo), Dst: frame.HostIP(flowFrom), DSCP: uint8(control) * 8, TTL: 64,
+		SrcPort: flowPort, Timestamped: true, Timestamps: frame.Timestamps{Sent: stampSent, Received: stampReceived},
+		BTH:  frame.BTH{Opcode: frame.Acknowledge, DestQP: frame.SenderQP(flow)},
+		AETH: frame.AETH{Syndrome: frame.SyndromeACK},
+	}
+	if change != nil {
+		change(&p)
+	}
+	var f frame.Frame
+	p.Build(&f)
+	return &f
+}
+
+// pair is the connection of a flow as the control plane knows it.
+func pair(flow uint32) rttx.Pair {
+	return rttx.Pair{Forward: fieldsOf(onward(flow, 0)), ReturnQP: frame.SenderQP(flow)}
+}
+
+// converting is a switch whose lossless class is rewritten, with the settings of
+// the document's example.
+func converting(t testing.TB, change func(*Config)) *rig {
+	cfg := rackConfig(4)
+	cfg.Classes[lossless].Marking, cfg.Classes[lossless].Rewrite = cc.MarkNone, cc.RewriteRTTX
+	cfg.RTTX = RTTXConfig{Params: rttx.Default(), Pairs: []rttx.Pair{pair(0), pair(1)}}
+	cfg.RTTX.Age = unit.Millisecond
+	if change != nil {
+		change(&cfg)
+	}
+	return newRig(t, cfg)
+}
+
+// window sends 8 frames of flow 0 from now on, so many of them with CE.
+func (r *rig) window(now unit.Time, marked int) unit.Time {
+	for i := range 8 {
+		ecn := frame.ECT0
+		if i < marked {
+			ecn = frame.CE
+		}
+		r.arrive(now, flowFrom, onward(0, ecn))
+		now += slot
+	}
+	return now
+}
+
+// returned lets an ACK in at now, runs until it is gone, and gives it as it left.
+func (r *rig) returned(now unit.Time, f *frame.Frame) frame.Frame {
+	r.t.Helper()
+	r.arrive(now, flowTo, f)
+	r.run(now + us)
+	sent := r.sent(flowFrom)
+	if len(sent) == 0 {
+		r.t.Fatal("no return packet left")
+	}
+	return sent[len(sent)-1]
+}
+
+func (r *rig) wantStamps(f frame.Frame, sent, received frame.Stamp) {
+	r.t.Helper()
+	if got := f.Timestamps(); got != (frame.Timestamps{Sent: sent, Received: received}) {
+		r.t.Errorf("T_s %d, T_r %d, want %d and %d", got.Sent, got.Received, sent, received)
+	}
+}
+
+// RTTX-57: 5 of 8 forward packets carry CE; D = 2 us; the ACK's T_r becomes T_r + 1 us.
+// RTTX-2: forward and return packets are seen in whatever class and port they pass.
+// RTTX-30: the very next return packet carries the news.
+// RTTX-64: the packets are captured, the state is determined, the signal is
+// converted, and what leaves is what the sender's RTT logic takes for congestion.
+func TestWorkedExampleOnFrames(t *testing.T) {
+	r := converting(t, nil)
+	now := r.window(0, 5)
+	r.run(now)
+	r.wantStamps(r.returned(now, answer(0)), stampSent, stampReceived+1000)
+	if got := r.notes(fabric.LevelChanged); len(got) != 1 || got[0].A != 3 || got[0].B != 0 || got[0].Flow != 0 {
+		t.Errorf("level changes %+v, want one from 0 to 3", got)
+	}
+	if got := r.notes(fabric.Rewritten); len(got) != 1 || got[0].A != int64(us) || got[0].B != 3 {
+		t.Errorf("rewritings %+v, want one of 1us at level 3", got)
+	}
+	if got := r.notes(fabric.EventCounted); len(got) != 5 {
+		t.Errorf("%d events, want 5", len(got))
+	}
+	// RTTX-37: on top of the true RTT; RTTX-31: in every return packet.
+	later := reply(0, func(p *frame.Packet) { p.Timestamps.Received += 777 })
+	r.wantStamps(r.returned(now+2*us, later), stampSent, stampReceived+777+1000)
+}
+
+// RTTX-58: without congestion not a byte of any frame changes, there or back.
+func TestConverterIsTransparentWithoutCongestion(t *testing.T) {
+	r := converting(t, nil)
+	for i, ecn := range []frame.ECN{frame.NotECT, frame.ECT0, frame.ECT1, frame.ECT0, frame.NotECT, frame.ECT1, frame.ECT0, frame.ECT0, frame.ECT0} {
+		now := unit.Time(i) * 3 * us
+		there, back := onward(0, ecn), answer(0)
+		r.arrive(now, flowFrom, there)
+		r.run(now + us)
+		sent := r.sent(flowTo)
+		if string(sent[i].Header()) != string(there.Header()) {
+			t.Errorf("forward packet %d left as\n% x, came as\n% x", i, sent[i].Header(), there.Header())
+		}
+		if got := r.returned(now+2*us, back); string(got.Header()) != string(back.Header()) {
+			t.Errorf("return packet %d left as\n% x, came as\n% x", i, got.Header(), back.Header())
+		}
+	}
+	if s := r.Stats().Converter; s.Forward != 9 || s.Returned != 9 || s.Events != 0 || s.Rewritten != 0 {
+		t.Errorf("counted %+v", s)
+	}
+}
+
+// RTTX-17, RTTX-23, RTTX-24: CE is an event; having been counted it leaves as
+// Not-ECT, or as ECT(0) if so set, with a right header checksum.
+func TestCEIsCountedThenCleared(t *testing.T) {
+	for clear, want := range map[rttx.Clear]frame.ECN{rttx.ClearNotECT: frame.NotECT, rttx.ClearECT0: frame.ECT0} {
+		r := converting(t, func(c *Config) { c.RTTX.Clear = clear })
+		r.window(0, 8)
+		r.run(10 * us)
+		for i, f := range r.sent(flowTo) {
+			var p frame.Packet
+			if err := p.Parse(&f); err != nil {
+				t.Fatalf("packet %d: %v", i, err)
+			}
+			if p.ECN != want {
+				t.Errorf("%s: packet %d leaves with ECN %d, want %d", clear, i, p.ECN, want)
+			}
+		}
+		if s := r.Stats().Converter; s.Events != 8 {
+			t.Errorf("%d events", s.Events)
+		}
+		// A later switch, whose queue is long for all but the first frame and the last,
+		// does not mark Not-ECT (RFC 3168), and does mark ECT(0).
+		cfg := rackConfig(4)
+		cfg.Classes[lossless].Marking, cfg.Classes[lossless].RED = cc.MarkRED, REDConfig{}
+		next := newRig(t, cfg)
+		for _, f := range append(r.sent(flowTo), *onward(0, frame.ECT0), *onward(0, frame.ECT0)) {
+			next.arrive(20*us, flowFrom, &f)
+		}
+		next.run(40 * us)
+		wantMarks := "--------M-"
+		if clear == rttx.ClearECT0 {
+			wantMarks = "-MMMMMMMM-"
+		}
+		next.wantMarks(wantMarks)
+	}
+}
+
+// RTTX-18, RTTX-25: the switch judges by itself, by its queue, the packet's delay,
+// its buffer, or its marking law; the judgement is a count, and no CE is written.
+func TestSwitchJudgesByItself(t *testing.T) {
+	for name, change := range map[string]func(*Config){
+		"queue":     func(c *Config) { c.RTTX.Judge, c.RTTX.Queue = rttx.JudgeQueue, 4*size },
+		"delay":     func(c *Config) { c.RTTX.Judge, c.RTTX.Delay = rttx.JudgeDelay, 4*slot },
+		"occupancy": func(c *Config) { c.RTTX.Judge, c.RTTX.Occupancy = rttx.JudgeOccupancy, 5*size },
+		"marking law": func(c *Config) {
+			c.Classes[lossless].Marking = cc.MarkRED
+			c.Classes[lossless].RED = REDConfig{Kmin: 4*size - 1, Kmax: 4*size - 1}
+		},
+	} {
+		r := converting(t, change)
+		for i := range 8 { // all at once: the last waits 7 slots, and leaves no queue
+			f := onward(0, frame.ECT0)
+			f.Arrival = us
+			r.arrive(us, fabric.Port(1+i%2), f)
+		}
+		r.run(10 * us)
+		for i, f := range r.sent(flowTo) {
+			if f.ECN() != frame.ECT0 {
+				t.Errorf("%s: packet %d leaves with ECN %d", name, i, f.ECN())
+			}
+		}
+		// Queue behind the departing packets: 0 for the first, which found the port
+		// free, then 6, 5, 4, 3, 2, 1, 0. Delay: 0, 1, 2, ... 7 slots. Buffer: 1, then
+		// 7, 6, 5, ... frames.
+		want := map[string]uint64{"queue": 3, "delay": 4, "occupancy": 3, "marking law": 3}[name]
+		if s := r.Stats().Converter; s.Events != want {
+			t.Errorf("%s: %d events, want %d", name, s.Events, want)
+		}
+		if got := len(r.notes(fabric.Marked)); got != 0 {
+			t.Errorf("%s: %d frames marked", name, got)
+		}
+	}
+}
+
+// RTTX-27: what is no RTT measurement passes: an ACK without timestamps; a CNP,
+// whose CE is PCN's message; data the other way. So does a frame of a class that
+// is not rewritten.
+func TestWhatTheConverterLeavesAlone(t *testing.T) {
+	r := converting(t, nil)
+	now := r.window(0, 8)
+	r.run(now)
+	counted := r.Stats().Converter
+	for name, f := range map[string]*frame.Frame{
+		"plain ACK": reply(0, func(p *frame.Packet) { p.Timestamped = false }),
+		"CNP": reply(0, func(p *frame.Packet) {
+			p.Timestamped, p.BTH.Opcode, p.ECN, p.DSCP = false, frame.OpcodeCNP, frame.CE, uint8(lossless)*8
+		}),
+		"other class": reply(0, func(p *frame.Packet) {
+			p.BTH.Opcode, p.ECN, p.DSCP = frame.WriteMiddle, frame.CE, uint8(lossy)*8
+		}),
+	} {
+		now += 3 * us
+		if got := r.returned(now, f); string(got.Header()) != string(f.Header()) {
+			t.Errorf("%s leaves as\n% x, came as\n% x", name, got.Header(), f.Header())
+		}
+	}
+	if s := r.Stats().Converter; s != counted {
+		t.Errorf("counted %+v, want still %+v", s, counted)
+	}
+}
+
+// RTTX-32, RTTX-34: the other way to rewrite, T_s put back, modulo the field's 32
+// bits: below 0 the RTT is still the longer one.
+func TestRewritingTheSentTimestamp(t *testing.T) {
+	r := converting(t, func(c *Config) { c.RTTX.Stamp = rttx.StampSent })
+	now := r.window(0, 8)
+	r.run(now)
+	r.wantStamps(r.returned(now, answer(0)), stampSent-2000, stampReceived)
+	early := r.returned(now+2*us, reply(0, func(p *frame.Packet) { p.Timestamps = frame.Timestamps{Sent: 300, Received: 9_300} }))
+	if rtt := early.Timestamps().Received.Since(early.Timestamps().Sent); rtt != 11*us {
+		t.Errorf("T_s below 0: RTT %s, want 9us + 2us", rtt)
+	}
+}
+
+// RTTX-36: the ICRC of the rewritten ACK, made where it leaves the fabric, covers
+// the new timestamp; the IP header's checksum stands.
+func TestRewrittenACKIsSound(t *testing.T) {
+	r := converting(t, nil)
+	now := r.window(0, 8)
+	r.run(now)
+	was := answer(0)
+	got := r.returned(now, was)
+	var p frame.Packet
+	if err := p.Parse(&got); err != nil {
+		t.Fatal(err)
+	}
+	before, after := was.Materialise(nil), got.Materialise(nil)
+	icrc := len(after) - 4
+	if string(before[icrc:]) == string(after[icrc:]) {
+		t.Error("the ICRC is that of the old timestamp")
+	}
+	if binary.LittleEndian.Uint32(after[icrc:]) != frame.ICRC(after[14:icrc]) {
+		t.Error("the ICRC is wrong")
+	}
+	if string(before[:icrc-8]) != string(after[:icrc-8]) {
+		t.Error("more than the timestamps has changed")
+	}
+}
+
+// RTTX-12: a flow that finds the table full passes untouched, counted and noted:
+// its CE stays, and the switch's own marks are written.
+func TestFlowWithoutRoomKeepsItsECN(t *testing.T) {
+	r := converting(t, func(c *Config) {
+		c.RTTX.Table = 1
+		c.Classes[lossless].Marking, c.Classes[lossless].RED = cc.MarkRED, REDConfig{}
+	})
+	for i, f := range []*frame.Frame{onward(0, frame.ECT0), onward(1, frame.CE), onward(1, frame.ECT0), onward(0, frame.ECT0), onward(0, frame.ECT0)} {
+		r.arrive(0, fabric.Port(1+i%2), f)
+	}
+	r.run(10 * us)
+	// A queue of any length marks: all but the first and the last meet one.
+	var ecn []frame.ECN
+	for _, f := range r.sent(flowTo) {
+		ecn = append(ecn, f.ECN())
+	}
+	want := []frame.ECN{frame.ECT0, frame.CE, frame.CE, frame.ECT0, frame.ECT0}
+	for i := range want {
+		if ecn[i] != want[i] {
+			t.Fatalf("ECN %v, want %v", ecn, want)
+		}
+	}
+	if s := r.Stats().Converter; s.Overflowed != 2 || s.Forward != 3 {
+		t.Errorf("counted %+v", s)
+	}
+	if n := r.notes(fabric.Untracked); len(n) != 2 || n[0].Flow != 1 || n[0].A != 0 {
+		t.Errorf("notes %+v", n)
+	}
+}
+
+// RTTX-50: D changes while the switch runs.
+func TestSetRTTIncrement(t *testing.T) {
+	r := converting(t, nil)
+	now := r.window(0, 8)
+	r.run(now)
+	r.wantStamps(r.returned(now, answer(0)), stampSent, stampReceived+2000)
+	if err := r.SetRTTIncrement(5 * us); err != nil {
+		t.Fatal(err)
+	}
+	r.wantStamps(r.returned(now+2*us, answer(0)), stampSent, stampReceived+5000)
+	for _, d := range []unit.Time{0, -us, rttx.MaxD + 1} {
+		if r.SetRTTIncrement(d) == nil {
+			t.Errorf("D = %s passes", d)
+		}
+	}
+	if newRig(t, rackConfig(2)).SetRTTIncrement(us) == nil {
+		t.Error("a switch without a converter takes a D")
+	}
+	// RTTX-48: by the formula, of this switch's buffer and ports.
+	r = converting(t, func(c *Config) { c.RTTX.D = 0 })
+	if d := r.Stats().Converter.D; d != 600*us {
+		t.Errorf("D is %s, want 12 MB over 4 ports of 40 Gbit/s = 600us", d)
+	}
+}
+
+func TestConverterConfigIsChecked(t *testing.T) {
+	for _, change := range []func(*Config){
+		func(c *Config) { c.Classes[lossless].Rewrite = "rewrite" },
+		func(c *Config) { c.RTTX.Age = 0 },
+	} {
+		cfg := rackConfig(2)
+		cfg.RTTX.Params = rttx.Default()
+		cfg.RTTX.Age = us
+		cfg.Classes[lossless].Rewrite = cc.RewriteRTTX
+		if err := cfg.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		change(&cfg)
+		if cfg.Validate() == nil {
+			t.Errorf("passes: %+v", cfg.RTTX)
+		}
+	}
+}
+
+// A frame costs no allocation on its way through a converter.
+func TestConverterAllocatesNothing(t *testing.T) {
+	r := converting(t, nil)
+	r.out.Quiet = true
+	there, back := onward(0, frame.CE), answer(0)
+	now := unit.Time(0)
+	step := func() {
+		r.arrive(now, flowFrom, there)
+		r.arrive(now, flowTo, back)
+		r.run(now + us)
+		now += us
+		r.out.Reset()
+	}
+	for range 100 {
+		step()
+	}
+	if n := testing.AllocsPerRun(1000, step); n != 0 {
+		t.Errorf("%v allocations per frame", n)
+	}
+	if s := r.Stats().Converter; s.Rewritten < 1000 {
+		t.Errorf("only %d rewritten", s.Rewritten)
+	}
+}
