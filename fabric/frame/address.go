@@ -13,6 +13,14 @@ func (a Addr) String() string {
 	return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", a[0], a[1], a[2], a[3], a[4], a[5])
 }
 
+// Host gives the index of the host with the address, -1 if there is none.
+func (a Addr) Host() int {
+	if i := int(a[3])<<16 | int(a[4])<<8 | int(a[5]); a[0] == 0x02 && a[1] == 0 && a[2] == 0 && i < MaxHosts {
+		return i
+	}
+	return -1
+}
+
 // IP is an IPv4 address, its first byte the most significant.
 type IP uint32
 

@@ -35,6 +35,19 @@ func TestHostOfIP(t *testing.T) {
 	}
 }
 
+func TestHostOfMAC(t *testing.T) {
+	for _, host := range []int{0, 1, 0x123456, MaxHosts - 1} {
+		if got := HostMAC(host).Host(); got != host {
+			t.Errorf("host %d comes back as %d", host, got)
+		}
+	}
+	for _, a := range []Addr{{}, SwitchMAC(1), pfcAddr, {2, 0, 1}, HostMAC(MaxHosts)} {
+		if got := a.Host(); got != -1 {
+			t.Errorf("%v is host %d", a, got)
+		}
+	}
+}
+
 func TestQueuePairs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		flow := uintBelow(t, MaxFlows, "flow")

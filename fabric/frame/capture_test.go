@@ -119,3 +119,16 @@ func TestDissected(t *testing.T) {
 		t.Errorf("malformed:\n%s", strings.Join(bad, "\n"))
 	}
 }
+
+// A dissector finds a CNM by its EtherType, addressed to the sender of the sampled
+// frame, and as long as it says.
+func TestCNMDissected(t *testing.T) {
+	f := new(Frame)
+	c := sampledCNM(built(write(WriteMiddle)))
+	c.Build(f)
+	capture := writeCapture(t, []captureRow{{frame: f}})
+	filter := "eth.type == 0x22e7 && eth.dst == " + HostMAC(1).String() + " && frame.len == 80"
+	if got := tshark(t, capture, "-Y", filter); len(got) != 1 {
+		t.Errorf("%d frames fit %q", len(got), filter)
+	}
+}

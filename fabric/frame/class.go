@@ -11,6 +11,7 @@ const (
 	ClassRoCE                   // RoCEv2 over IPv4, its headers complete for the opcode
 	ClassPFC                    // priority flow control, IEEE 802.1Q
 	ClassUET                    // UET over UDP and IPv4, its headers complete for the type
+	ClassCNM                    // congestion notification message, IEEE 802.1Qau
 )
 
 // String names the class, "roce".
@@ -22,6 +23,8 @@ func (c Class) String() string {
 		return "pfc"
 	case ClassUET:
 		return "uet"
+	case ClassCNM:
+		return "cnm"
 	default:
 		return "malformed"
 	}
@@ -63,6 +66,9 @@ func (f *Frame) classControl() Class {
 		binary.BigEndian.Uint32(h[ethType:]) == typePause<<16|pfcOpcode &&
 		Addr(h[ethDst:ethSrc]) == pfcAddr {
 		return ClassPFC
+	}
+	if f.isCNM() {
+		return ClassCNM
 	}
 	return ClassMalformed
 }

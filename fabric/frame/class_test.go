@@ -71,6 +71,10 @@ func slowClass(h []byte, payload uint32) Class {
 		if toAll && len(rest) >= 20 && rest[0] == 1 && rest[1] == 1 {
 			return ClassPFC
 		}
+	case 0x22e7:
+		if len(rest) >= 24 && len(rest) <= 24+64 && payload == 0 && int(rest[22])<<8+int(rest[23]) == len(rest)-24 {
+			return ClassCNM
+		}
 	case 0x0800:
 		if len(rest) >= 20 && slowIPv4(rest[:20], len(rest)+int(payload)+4) && slowUDP(rest[20:], payload) {
 			return ClassRoCE

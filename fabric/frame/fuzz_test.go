@@ -24,7 +24,10 @@ func seedFrames() []*Frame {
 		u.Build(f)
 		frames = append(frames, f)
 	}
-	return append(frames, pause, resume, new(Frame))
+	cnm := new(Frame)
+	m := sampledCNM(built(write(WriteFirst)))
+	m.Build(cnm)
+	return append(frames, pause, resume, cnm, new(Frame))
 }
 
 func seed(f *testing.F) {
@@ -94,6 +97,32 @@ func FuzzUET(f *testing.F) {
 		var again Frame
 		if u.Build(&again); again != *fr {
 			t.Fatalf("% x came back as % x", header, again.Header())
+		}
+	})
+}
+
+// What CNM.Parse takes, Build gives back byte for byte, and its accessors read
+// any CNM.
+func FuzzCNM(f *testing.F) {
+	seed(f)
+	f.Fuzz(func(t *testing.T, header []byte, payload uint32) {
+		fr, ok := frameOf(header, payload)
+		if !ok {
+			return
+		}
+		var c CNM
+		if err := c.Parse(fr); err != nil {
+			if !errors.Is(err, ErrMalformed) || c != (CNM{}) {
+				t.Fatalf("%v, %+v", err, c)
+			}
+			return
+		}
+		var again Frame
+		if c.Build(&again); again != *fr {
+			t.Fatalf("% x came back as % x", header, again.Header())
+		}
+		if qp, ok := fr.SampledQP(); !ok && (qp != 0 || fr.SampledSrcPort() != 0) {
+			t.Fatalf("queue pair %x of no packet", qp)
 		}
 	})
 }
