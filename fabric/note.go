@@ -43,6 +43,8 @@ const (
 	Malformed      // a frame that no rule fits was discarded; A its length
 	QueueSampled   // at the end of a sampling span; A the most bytes that the egress port queued in it, B what it queues now
 	SentSampled    // at the end of a sampling span; A the bytes that the flow put on the link in it, link overhead included
+	CNMSent        // a congestion point of QCN sent a CNM for a frame of the flow; A its quantised feedback, B the bytes of the egress queue
+	CNMIn          // a CNM came in at the reaction point; A its quantised feedback
 	kindEnd
 )
 
@@ -58,6 +60,7 @@ var kindNames = [kindEnd]string{
 	LevelChanged: "level-changed", Untracked: "untracked",
 	TimedOut: "timed-out", FlowStarted: "flow-started", Completed: "completed", Malformed: "malformed",
 	QueueSampled: "queue-sampled", SentSampled: "sent-sampled",
+	CNMSent: "cnm-sent", CNMIn: "cnm-in",
 }
 
 // String names the kind, "pause-sent".

@@ -15,6 +15,7 @@ const (
 	MarkNone  Marking = "none"  // no mark
 	MarkRED   Marking = "red"   // random early detection
 	MarkNPECN Marking = "npecn" // NP-ECN, PCN §5.1
+	MarkQCN   Marking = "qcn"   // no mark, but CNMs to the senders of sampled frames, IEEE 802.1Qau
 )
 
 // Notification is what a receiver sends back beside ACKs.

@@ -189,6 +189,10 @@ func (b *bench) line(h heard) string {
 		return fmt.Sprintf("%s %s %.3f -> %.3f Gbit/s", where, flow, float64(h.B)/1e9, float64(h.A)/1e9)
 	case fabric.Notified, fabric.NotificationIn:
 		return fmt.Sprintf("%s %s %s, received at %d Mbit/s", where, flow, map[int64]string{0: "clear", 1: "congested"}[h.A], h.B)
+	case fabric.CNMSent:
+		return fmt.Sprintf("%s %s feedback %d, queue %d B", where, flow, h.A, h.B)
+	case fabric.CNMIn:
+		return fmt.Sprintf("%s %s feedback %d", where, flow, h.A)
 	case fabric.OutOfSequence:
 		return fmt.Sprintf("%s %s psn %d, expected %d", where, flow, h.A, h.B)
 	case fabric.Retransmitted:
