@@ -47,6 +47,8 @@ var rooms = []room{
 	{"proto", []string{"proto/..."}, nil, "a contract on the wire outlives the code on both sides of it"},
 	{"services", []string{"services/internal/...", "bus/...", "fabric/...", "proto/..."}, nil, "services only wire things together, and reach one another by gRPC alone"},
 	{"services/launch", []string{"services/broker", "services/controller", "services/nic", "services/switch", "services/internal/...", "bus/...", "fabric/...", "proto/..."}, nil, "launch starts the other services as processes; it knows nothing that stands above them"},
+	{"report", []string{"report/...", "fabric/measure", "fabric/topology", "fabric/unit"}, nil, "a report is made from the files of runs alone, so that it can be made again anywhere"},
+	{"report/chart", none, nil, "a chart knows lines and labels, so that it can draw anything"},
 	{"docs", []string{"fabric/..."}, nil, "tools that write documents read the repository; they run nothing"},
 	{"cmd", []string{"..."}, nil, "the binary may use every room"},
 	{"e2e", []string{"..."}, nil, "whole-system tests may use every room"},

@@ -1,0 +1,63 @@
+package chart
+
+import (
+	"slices"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// entries lists the lines of the legend: the first of each name.
+func (f *Figure) entries() (all []Line) {
+	for _, row := range f.Rows {
+		for _, p := range row {
+			for _, l := range p.Lines {
+				if !slices.ContainsFunc(all, func(e Line) bool { return e.Name == l.Name }) {
+					all = append(all, l)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// place is where an entry of the legend begins: the row, and the distance from
+// the left edge.
+type place struct {
+	row int
+	x   vg.Length
+}
+
+// layout puts the entries side by side in as many rows as they need.
+func (f *Figure) layout(width vg.Length) (places []place, rows int) {
+	at := place{0, margin}
+	for _, e := range f.entries() {
+		length := swatch + gap + plain(labelSize).Width(e.Name)
+		if at.x > margin && at.x+length > width-margin {
+			at = place{at.row + 1, margin}
+		}
+		places = append(places, at)
+		at.x += length + entryGap
+	}
+	return places, at.row + 1
+}
+
+// headerHeight is the height of title and legend.
+func (f *Figure) headerHeight(width vg.Length) vg.Length {
+	_, rows := f.layout(width)
+	return margin + titleLine + rowHeight*vg.Length(rows) + gap
+}
+
+// drawHeader writes title and legend above the panels, where they cover no data.
+func (f *Figure) drawHeader(c draw.Canvas) {
+	y := c.Max.Y - margin - titleSize
+	c.FillText(bold(titleSize), vg.Point{X: c.Min.X + margin, Y: y}, f.Title)
+	places, _ := f.layout(c.Size().X)
+	for i, e := range f.entries() {
+		at := vg.Point{X: c.Min.X + places[i].x, Y: c.Max.Y - margin - titleLine - rowHeight*vg.Length(places[i].row) - rowHeight/2}
+		c.StrokeLine2(e.Style.line(), at.X, at.Y, at.X+swatch, at.Y)
+		s := plain(labelSize)
+		s.YAlign = draw.YCenter
+		c.FillText(s, vg.Point{X: at.X + swatch + gap, Y: at.Y + baseline}, e.Name)
+	}
+}
