@@ -23,10 +23,10 @@ type AETH struct {
 }
 
 // Syndrome gives the verdict, for an opcode with HasAETH.
-func (f *Frame) Syndrome() uint8 { return f.head[aethSyndrome] }
+func (f *Frame) Syndrome() uint8 { return f.head[f.at(aethSyndrome)] }
 
 // MSN gives the message sequence number, 24 bits, for an opcode with HasAETH.
-func (f *Frame) MSN() uint32 { return uint24(f.head[aethMSN:]) }
+func (f *Frame) MSN() uint32 { return uint24(f.head[f.at(aethMSN):]) }
 
 func (a *AETH) build(f *Frame) {
 	f.head[aethSyndrome] = a.Syndrome

@@ -29,15 +29,15 @@ type AtomicETH struct {
 
 // Atomic gives the header of a request, for an opcode with HasAtomic.
 func (f *Frame) Atomic() AtomicETH {
-	be := binary.BigEndian
+	be, h := binary.BigEndian, f.head[f.shift:]
 	return AtomicETH{
-		VA: be.Uint64(f.head[atomicVA:]), RKey: be.Uint32(f.head[atomicRKey:]),
-		Swap: be.Uint64(f.head[atomicSwap:]), Compare: be.Uint64(f.head[atomicCompare:]),
+		VA: be.Uint64(h[atomicVA:]), RKey: be.Uint32(h[atomicRKey:]),
+		Swap: be.Uint64(h[atomicSwap:]), Compare: be.Uint64(h[atomicCompare:]),
 	}
 }
 
 // Original gives what the word held before, for AtomicAcknowledge.
-func (f *Frame) Original() uint64 { return binary.BigEndian.Uint64(f.head[atomicAckOriginal:]) }
+func (f *Frame) Original() uint64 { return binary.BigEndian.Uint64(f.head[f.at(atomicAckOriginal):]) }
 
 func (a *AtomicETH) build(f *Frame) {
 	be := binary.BigEndian

@@ -80,6 +80,7 @@ func readAll(f *Frame) int {
 		g, _ := h.Congestion()
 		n += int(g.Depth)
 	}
+	n += int(f.Carrier()) + f.Hops()
 	if f.AckReq() && f.BECN() && f.DstIP().Host() < 0 {
 		n++
 	}

@@ -44,30 +44,31 @@ type BTH struct {
 func PadCount(n uint32) uint8 { return uint8(-n & 3) }
 
 // Opcode gives the BTH opcode.
-func (f *Frame) Opcode() Opcode { return Opcode(f.head[bthOpcode]) }
+func (f *Frame) Opcode() Opcode { return Opcode(f.head[f.at(bthOpcode)]) }
 
 // DestQP gives the destination queue pair, 24 bits.
-func (f *Frame) DestQP() uint32 { return uint24(f.head[bthDestQP:]) }
+func (f *Frame) DestQP() uint32 { return uint24(f.head[f.at(bthDestQP):]) }
 
 // PSN gives the packet sequence number, 24 bits.
-func (f *Frame) PSN() uint32 { return uint24(f.head[bthPSN:]) }
+func (f *Frame) PSN() uint32 { return uint24(f.head[f.at(bthPSN):]) }
 
 // AckReq tells whether the sender asks for an acknowledgement.
-func (f *Frame) AckReq() bool { return f.head[bthAck]&0x80 != 0 }
+func (f *Frame) AckReq() bool { return f.head[f.at(bthAck)]&0x80 != 0 }
 
 // BECN tells whether the packet announces congestion backwards; CNPs do.
-func (f *Frame) BECN() bool { return f.head[bthECN]&becn != 0 }
+func (f *Frame) BECN() bool { return f.head[f.at(bthECN)]&becn != 0 }
 
 // Resv6 gives the six reserved bits beside FECN and BECN.
-func (f *Frame) Resv6() uint8 { return f.head[bthECN] & 0x3f }
+func (f *Frame) Resv6() uint8 { return f.head[f.at(bthECN)] & 0x3f }
 
 // Resv7 gives the seven reserved bits beside AckReq.
-func (f *Frame) Resv7() uint8 { return f.head[bthAck] & 0x7f }
+func (f *Frame) Resv7() uint8 { return f.head[f.at(bthAck)] & 0x7f }
 
 // SetIndication rewrites BECN and the six reserved bits. The ICRC does not cover
 // them, so that a switch may do so in flight (IBTA A17.3.3).
 func (f *Frame) SetIndication(congested bool, resv6 uint8) {
-	f.head[bthECN] = f.head[bthECN]&0x80 | bit(congested, becn) | resv6&0x3f
+	b := &f.head[f.at(bthECN)]
+	*b = *b&0x80 | bit(congested, becn) | resv6&0x3f
 }
 
 func uint24(b []byte) uint32 {

@@ -66,9 +66,9 @@ func (o Opcode) carriesCETH() bool { return o == Acknowledge || o == OpcodeCNP }
 // beyond gives the header bytes between the opcode's last extension header and
 // the timestamps, if there are any: room for a CETH and what follows it.
 func (f *Frame) beyond() []byte {
-	at, end := opcodeEnd[f.Opcode()], f.n
+	at, end := f.at(int(opcodeEnd[f.Opcode()])), int(f.n)
 	if f.Timestamped() {
-		end -= min(end, stampLen)
+		end -= stampLen
 	}
 	if end <= at {
 		return nil

@@ -40,7 +40,7 @@ func (f *Frame) Class() Class {
 	length := binary.BigEndian.Uint16(h[ipLength:])
 	if int(f.n) >= f.extensionsEnd() &&
 		h[ipProtocol] == protocolUDP &&
-		(binary.BigEndian.Uint16(h[udpDst:]) == PortRoCE || f.Mirrored()) &&
+		(binary.BigEndian.Uint16(h[udpDst:]) == PortRoCE || f.shift != 0 || f.Mirrored()) &&
 		binary.BigEndian.Uint16(h[ipFlags:])&fragmentMask == 0 &&
 		uint64(length) == uint64(f.n)-ethEnd+uint64(f.Payload)+ICRCLen &&
 		binary.BigEndian.Uint16(h[udpLength:]) == length-(ipEnd-ethEnd) {
@@ -52,7 +52,7 @@ func (f *Frame) Class() Class {
 // extensionsEnd gives where the last extension header of a RoCEv2 packet ends,
 // beyond any frame if its opcode is unknown.
 func (f *Frame) extensionsEnd() int {
-	end := int(opcodeEnd[f.head[bthOpcode]])
+	end := f.at(int(opcodeEnd[f.Opcode()]))
 	if f.Timestamped() {
 		end += stampLen
 	}

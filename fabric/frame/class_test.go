@@ -76,7 +76,7 @@ func slowClass(h []byte, payload uint32) Class {
 			return ClassCNM
 		}
 	case 0x0800:
-		if len(rest) >= 20 && slowIPv4(rest[:20], len(rest)+int(payload)+4) && slowUDP(rest[20:], payload) {
+		if len(rest) >= 20 && slowIPv4(rest[:20], len(rest)+int(payload)+4) && slowUDP(slowStrip(rest[20:]), payload) {
 			return ClassRoCE
 		}
 		if len(rest) >= 20 && slowIPv4(rest[:20], len(rest)+int(payload)) && slowUET(rest[20:], payload) {
@@ -84,6 +84,32 @@ func slowClass(h []byte, payload uint32) Class {
 		}
 	}
 	return ClassMalformed
+}
+
+// slowStrip takes out telemetry, hop by hop, if that is what follows UDP.
+func slowStrip(b []byte) []byte {
+	if len(b) < 8+4+8+12 || binary.BigEndian.Uint16(b) == 4791 || binary.BigEndian.Uint16(b[10:]) != 4791 {
+		return b
+	}
+	telemetry := 4
+	switch {
+	case b[2] == 0xfd && b[3] == 0xe9 && b[8] == 0x14 && b[12]>>4 == 2 && b[14]%32 == 5 && b[16] == 0xd8 && b[17] == 0:
+		telemetry += 12
+	case b[2] == 0xfd && b[3] == 0xea && b[8] == 1 && b[14]/8 == 5 && b[16] == 0xf2 && b[17] == 0 && b[18] == 0:
+		telemetry += 8
+	default:
+		return b
+	}
+	for hops := 0; telemetry < 4+4*int(b[9]) && hops < 5; hops++ {
+		telemetry += 20
+	}
+	if telemetry != 4+4*int(b[9]) || len(b) < 8+telemetry+12 {
+		return b
+	}
+	rest := append(bytes.Clone(b[:8]), b[8+telemetry:]...)
+	binary.BigEndian.PutUint16(rest[2:], 4791)
+	binary.BigEndian.PutUint16(rest[4:], binary.BigEndian.Uint16(b[4:])-uint16(telemetry))
+	return rest
 }
 
 func slowUET(b []byte, payload uint32) bool {
@@ -144,9 +170,11 @@ func TestClassTwin(t *testing.T) {
 
 func drawSpoilt(t *rapid.T) *Frame {
 	f := new(Frame)
-	switch rapid.IntRange(0, 3).Draw(t, "kind") {
+	switch rapid.IntRange(0, 4).Draw(t, "kind") {
 	case 0:
 		f = built(drawPacket(t))
+	case 4:
+		f = drawCarried(t)
 	case 3:
 		u := drawUET(t)
 		u.Build(f)
@@ -160,6 +188,7 @@ func drawSpoilt(t *rapid.T) *Frame {
 	for range rapid.IntRange(0, 2).Draw(t, "changes") {
 		f.head[rapid.IntRange(0, 60).Draw(t, "at")] = rapid.Byte().Draw(t, "byte")
 	}
+	f.SetHeader(bytes.Clone(f.Header()))
 	if rapid.Bool().Draw(t, "cut") {
 		n := rapid.IntRange(0, len(f.Header())).Draw(t, "to")
 		f.Payload += uint32(len(f.Header()) - n)

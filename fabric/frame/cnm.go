@@ -62,8 +62,13 @@ func CNMQueue(b unit.Bytes) int16 {
 }
 
 // Take addresses the message to the sender of f, and takes as much of f's headers
-// as fits.
+// as fits, telemetry left out.
 func (c *CNM) Take(f *Frame) {
+	if f.shift != 0 {
+		plain := *f
+		plain.StripTelemetry()
+		f = &plain
+	}
 	c.Dst, c.SampledDst = f.SrcMAC(), f.DstMAC()
 	clear(c.Sample[:])
 	c.SampleLen = 0
@@ -77,7 +82,7 @@ func (c *CNM) Take(f *Frame) {
 func (c *CNM) Build(f *Frame) {
 	clear(f.head[:])
 	n := min(c.SampleLen, CNMMaxSample)
-	f.n, f.Payload = cnmMSDU+n, 0
+	f.n, f.shift, f.Payload = cnmMSDU+n, 0, 0
 	*(*Addr)(f.head[ethDst:]) = c.Dst
 	*(*Addr)(f.head[ethSrc:]) = c.Src
 	binary.BigEndian.PutUint16(f.head[ethType:], typeCNM)

@@ -13,7 +13,7 @@ const (
 
 // RecRate gives the receiving rate of a CNP in Mbit/s (PCN §5.2), 0 if the
 // notification point does not tell it.
-func (f *Frame) RecRate() uint32 { return binary.BigEndian.Uint32(f.head[cnpRecRate:]) }
+func (f *Frame) RecRate() uint32 { return binary.BigEndian.Uint32(f.head[f.at(cnpRecRate):]) }
 
 func (p *Packet) buildCNP(f *Frame) {
 	binary.BigEndian.PutUint32(f.head[cnpRecRate:], p.RecRate)

@@ -10,7 +10,7 @@ package frame
 import "github.com/rackfab/rackfab/fabric/unit"
 
 // HeaderRoom is the largest header stack, in bytes, that a Frame can hold.
-const HeaderRoom = 128
+const HeaderRoom = 208
 
 // Trailer lengths in bytes. They count towards a frame's length; the bytes
 // themselves are written where a frame leaves the fabric (a capture).
@@ -33,7 +33,10 @@ type Frame struct {
 	// Payload counts the elided payload bytes, pad included.
 	Payload uint32
 	n       uint8
-	head    [HeaderRoom]byte
+	// shift counts the bytes of telemetry between UDP and BTH, 0 if there is none;
+	// the offsets of BTH and all after it count from there.
+	shift uint8
+	head  [HeaderRoom]byte
 }
 
 // Header gives the header bytes themselves, not a copy.
@@ -47,8 +50,12 @@ func (f *Frame) SetHeader(b []byte) bool {
 	}
 	f.n = uint8(copy(f.head[:], b))
 	clear(f.head[f.n:])
+	f.shift = f.telemetryLen()
 	return true
 }
+
+// at gives where the byte is that has the offset in a packet without telemetry.
+func (f *Frame) at(offset int) int { return offset + int(f.shift) }
 
 // Len gives the frame's length on the wire in bytes, from destination address
 // to FCS, padded to the Ethernet minimum of 64.

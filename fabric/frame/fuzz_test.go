@@ -16,6 +16,7 @@ func seedFrames() []*Frame {
 		p.Selective = true
 		frames = append(frames, built(p), built(stamped(p)))
 	}
+	frames = append(frames, carried(CarrierINT, 2), carried(CarrierIOAM, 2))
 	pause, resume := new(Frame), new(Frame)
 	(&PFC{Source: SwitchMAC(0), Enable: 8, Quanta: [8]uint16{3: 0xffff}}).Build(pause)
 	(&PFC{Source: SwitchMAC(0), Enable: 8}).Build(resume)

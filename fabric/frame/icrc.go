@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"bytes"
 	"encoding/binary"
 	"hash/crc32"
 )
@@ -29,6 +30,17 @@ func ICRC(ipPacket []byte) uint32 {
 	return crc32.Update(crc, crc32.IEEETable, ipPacket[n:])
 }
 
+// icrc gives the invariant CRC of a frame of ClassRoCE, whose bytes on the wire
+// are wire: that of the packet without its telemetry.
+func (f *Frame) icrc(wire []byte) uint32 {
+	if f.shift == 0 {
+		return ICRC(wire[ethEnd:])
+	}
+	plain := *f
+	plain.StripTelemetry()
+	return ICRC(append(bytes.Clone(plain.Header()[ethEnd:]), wire[f.n:]...))
+}
+
 // Materialise appends to dst the frame as a capture shows it, without FCS: the
 // header, a payload of zeros, the ICRC if it is RoCE, and padding to 60 bytes.
 func (f *Frame) Materialise(dst []byte) []byte {
@@ -36,7 +48,7 @@ func (f *Frame) Materialise(dst []byte) []byte {
 	dst = append(dst, f.Header()...)
 	dst = append(dst, make([]byte, f.Payload)...)
 	if f.Class() == ClassRoCE {
-		dst = binary.LittleEndian.AppendUint32(dst, ICRC(dst[start+ethEnd:]))
+		dst = binary.LittleEndian.AppendUint32(dst, f.icrc(dst[start:]))
 	}
 	if short := start + minCapture - len(dst); short > 0 {
 		dst = append(dst, make([]byte, short)...)

@@ -22,6 +22,7 @@ var (
 	errBECN        = malformed("CNP without BECN")
 	errReserved    = malformed("reserved bytes in use")
 	errNext        = malformed("unknown header after the CETH")
+	errTelemetry   = malformed("telemetry, which has to be taken out first")
 )
 
 func malformed(reason string) error { return fmt.Errorf("%w: %s", ErrMalformed, reason) }
@@ -82,7 +83,7 @@ func (p *Packet) end() uint8 {
 // the result is malformed.
 func (p *Packet) Build(f *Frame) {
 	end := p.end()
-	f.n = end
+	f.n, f.shift = end, 0
 	f.Payload = p.Payload
 	*(*Addr)(f.head[ethDst:]) = p.DstMAC
 	*(*Addr)(f.head[ethSrc:]) = p.SrcMAC
@@ -127,6 +128,9 @@ func (p *Packet) buildExtensions(f *Frame) {
 func (p *Packet) Parse(f *Frame) error {
 	if f.Class() != ClassRoCE {
 		return errClass
+	}
+	if f.shift != 0 {
+		return errTelemetry
 	}
 	q := Packet{SrcMAC: f.SrcMAC(), DstMAC: f.DstMAC(), Payload: f.Payload, Timestamped: f.Timestamped()}
 	if q.Timestamped {

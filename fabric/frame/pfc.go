@@ -32,7 +32,7 @@ type PFC struct {
 // Trace stay as they are.
 func (p *PFC) Build(f *Frame) {
 	clear(f.head[:])
-	f.n, f.Payload = pfcBuilt, 0
+	f.n, f.shift, f.Payload = pfcBuilt, 0, 0
 	*(*Addr)(f.head[ethDst:]) = pfcAddr
 	*(*Addr)(f.head[ethSrc:]) = p.Source
 	binary.BigEndian.PutUint16(f.head[ethType:], typePause)

@@ -19,7 +19,7 @@ type RETH struct {
 
 // DMALength gives the length of the whole message in bytes, for an opcode with
 // HasRETH.
-func (f *Frame) DMALength() uint32 { return binary.BigEndian.Uint32(f.head[rethLength:]) }
+func (f *Frame) DMALength() uint32 { return binary.BigEndian.Uint32(f.head[f.at(rethLength):]) }
 
 func (r *RETH) build(f *Frame) {
 	binary.BigEndian.PutUint64(f.head[rethVA:], r.VA)

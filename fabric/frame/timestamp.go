@@ -38,7 +38,7 @@ type Timestamps struct {
 }
 
 // Timestamped tells whether the packet has a timestamp header.
-func (f *Frame) Timestamped() bool { return f.head[bthFlags]&0x0f == stampedVersion }
+func (f *Frame) Timestamped() bool { return f.head[f.at(bthFlags)]&0x0f == stampedVersion }
 
 // Timestamps gives the two instants of a timestamped frame of ClassRoCE.
 func (f *Frame) Timestamps() Timestamps {

@@ -131,7 +131,7 @@ func (u *UET) Build(f *Frame) {
 		end = pdsEnd
 	}
 	h := &u.Header
-	f.n = end
+	f.n, f.shift = end, 0
 	f.Payload = h.Payload
 	clear(f.head[udpEnd:])
 	*(*Addr)(f.head[ethDst:]) = h.DstMAC
