@@ -32,6 +32,9 @@ type Config struct {
 	ControlQueue int
 	// DataDSCP and ControlDSCP mark data, and ACK, NAK and CNP.
 	DataDSCP, ControlDSCP uint8
+	// MirrorPorts makes control packets swap the UDP ports of the data packets that
+	// they answer (RTTX-6).
+	MirrorPorts bool
 	// DSCP maps code points to the classes that PAUSE frames name.
 	DSCP [64]fabric.Priority
 

@@ -111,6 +111,28 @@ func TestMalformed(t *testing.T) {
 
 // Nor does a NIC take an acknowledgement with a syndrome that it does not know, or
 // a PFC frame with bytes where none belong.
+// RTTX-6: a receiver may swap the ports of what it answers, so that the 5-tuple of
+// the ACK is that of the data packet turned round; the sender takes it.
+func TestMirroredPortsOfAnACK(t *testing.T) {
+	for _, mirror := range []bool{false, true} {
+		b := newBench(t, 2, []FlowConfig{flow(0, 10_000)}, func(c *Config) { c.MirrorPorts = mirror })
+		b.run(unit.Millisecond)
+		data, acks := b.from(0, isData), b.from(1, isACK)
+		for _, f := range acks {
+			want := [2]uint16{data[0].SrcPort(), data[0].DstPort()}
+			if mirror {
+				want[0], want[1] = want[1], want[0]
+			}
+			if got := [2]uint16{f.SrcPort(), f.DstPort()}; got != want {
+				t.Fatalf("mirror %v: ports %v, want %v", mirror, got, want)
+			}
+		}
+		if got := len(b.noted(0, fabric.Completed)); got != 1 || len(acks) != 10 {
+			t.Errorf("mirror %v: %d flows completed, %d ACKs", mirror, got, len(acks))
+		}
+	}
+}
+
 func TestMalformedControl(t *testing.T) {
 	var nak, pause frame.Frame
 	p := frame.Packet{

@@ -30,6 +30,7 @@ func (n *NIC) newReceiver(cfg FlowConfig) receiver {
 		packet:     n.packetTo(cfg.From, cfg.Source),
 	}
 	r.packet.DSCP = n.cfg.ControlDSCP
+	r.packet.Mirrored = n.cfg.MirrorPorts
 	r.packet.BTH.DestQP = frame.SenderQP(uint32(cfg.ID))
 	return r
 }

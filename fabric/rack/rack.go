@@ -11,6 +11,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic"
 	"github.com/rackfab/rackfab/fabric/switching"
+	"github.com/rackfab/rackfab/fabric/switching/rttx"
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
@@ -59,6 +60,7 @@ func nicConfig(s *topology.Scenario, node int, scheme cc.Scheme) nic.Config {
 		Payload: n.NIC.Payload, AckEvery: n.NIC.AckEvery, Timeout: n.NIC.Timeout,
 		ControlRate: n.NIC.ControlRate, ControlQueue: n.NIC.ControlQueue,
 		DataDSCP: DataDSCP, ControlDSCP: ControlDSCP, DSCP: DSCPMap(),
+		MirrorPorts:  n.NIC.ACKPorts == "mirrored",
 		Notification: scheme.Notification, PCN: s.CC.PCN, Scheme: s.Scheme, CC: s.CC,
 		Sampling: sampling(s),
 	}
@@ -85,29 +87,48 @@ func switchConfig(s *topology.Scenario, node int, scheme cc.Scheme) switching.Co
 		Buffer: set.Buffer, Routes: topology.Routes(s)[node], DSCP: DSCPMap(), Weights: set.Weights,
 		Sampling:    sampling(s),
 		Arbitration: switching.Arbitration(set.Arbitration),
+		RTTX:        converter(s, &set),
 	}
 	for _, end := range s.PortMap()[node] {
 		l := s.Links[end.Link]
 		c.Ports = append(c.Ports, switching.PortConfig{Rate: l.Rate, Delay: l.Delay, Overhead: l.Overhead, MTU: l.MTU})
 	}
 	for p := range c.Classes {
-		c.Classes[p] = switching.ClassConfig{Marking: set.Marking[p]}
-		if c.Classes[p].Marking == "" {
-			c.Classes[p].Marking = cc.MarkNone
+		c.Classes[p] = switching.ClassConfig{
+			Marking: orElse(set.Marking[p], cc.MarkNone), Rewrite: orElse(set.Rewrite[p], cc.RewriteNone),
+			RED: switching.REDConfig{Kmin: set.Kmin, Kmax: set.Kmax, Pmax: set.Pmax},
 		}
 	}
 	for _, p := range set.Lossless {
-		marking := set.Marking[p]
-		if marking == "" {
-			marking = scheme.Marking
-		}
-		c.Classes[p] = switching.ClassConfig{
-			Lossless: true, Reserve: set.Reserve, XOFF: set.XOFF, XON: set.XON, AlphaShift: set.AlphaShift,
-			Headroom: set.Headroom, Quanta: set.Quanta, Marking: marking,
-		}
+		k := &c.Classes[p]
+		k.Lossless, k.Reserve, k.Headroom, k.Quanta = true, set.Reserve, set.Headroom, set.Quanta
+		k.XOFF, k.XON, k.AlphaShift = set.XOFF, set.XON, set.AlphaShift
+		k.Marking, k.Rewrite = orElse(set.Marking[p], scheme.Marking), orElse(set.Rewrite[p], scheme.Rewrite)
 	}
-	for p := range c.Classes {
-		c.Classes[p].RED = switching.REDConfig{Kmin: set.Kmin, Kmax: set.Kmax, Pmax: set.Pmax}
+	return c
+}
+
+// orElse gives what the scenario sets, or what the scheme needs.
+func orElse[V ~string](set, scheme V) V {
+	if set != "" {
+		return set
+	}
+	return scheme
+}
+
+// converter gives the settings of a switch's converter. Its queue pairs are those
+// of every flow: the control plane tells all switches.
+func converter(s *topology.Scenario, set *topology.SwitchSettings) switching.RTTXConfig {
+	c := switching.RTTXConfig{Params: set.RTTX}
+	c.PMax = set.Pmax
+	for i, f := range s.Flows {
+		c.Pairs = append(c.Pairs, rttx.Pair{
+			Forward: rttx.Fields{
+				Src: uint32(frame.HostIP(s.Nodes[f.From].Host)), Dst: uint32(frame.HostIP(s.Nodes[f.To].Host)),
+				SrcPort: f.Source, DstPort: frame.PortRoCE, QP: frame.ReceiverQP(uint32(i)),
+			},
+			ReturnQP: frame.SenderQP(uint32(i)),
+		})
 	}
 	return c
 }

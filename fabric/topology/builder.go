@@ -78,6 +78,7 @@ func (b *builder) build(root *yaml.Node) {
 	}
 	ends := b.s.PortMap()
 	b.computeHeadrooms(ends)
+	b.completeConverters(ends)
 	b.validate(ends)
 }
 

@@ -28,6 +28,7 @@ func DefaultNIC() NICSettings {
 		// pause alone does not make the timer fire.
 		Timeout:      4096 * unit.Nanosecond << 12,
 		RTT:          cc.RTTEcho, // needs no clock in common (RTTX-15)
+		ACKPorts:     "plain",
 		ControlRate:  0,
 		ControlQueue: 4096,
 	}
@@ -49,6 +50,7 @@ func DefaultSwitch() SwitchSettings {
 		Weights:    [fabric.Priorities]int{1, 1, 1, 1, 1, 1, 0, 1}, // class 6: ACK and CNP
 		// One output queue, as the switch of the HPCC simulator has.
 		Arbitration: "fifo",
+		RTTX:        defaultRTTX(),
 	}
 }
 

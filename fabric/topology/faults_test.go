@@ -69,9 +69,21 @@ func TestEachFaultNamesPlaceKeyAndWhatIsAllowed(t *testing.T) {
 		{"buffer: 12MB", "lossless: [8]", `"8" is no whole number from 0 to 7`},
 		{"buffer: 12MB", "lossless: [3, 3]", `class 3 comes twice`},
 		{"buffer: 12MB", "arbitration: lottery", `12: switches.s0..s1.arbitration: "lottery" is unknown, want one of fifo, ingress`},
-		{"buffer: 12MB", "marking: {3: blue}", `"blue" is no marking law, want one of none, red, npecn`},
+		{"buffer: 12MB", "marking: {3: blue}", `12: switches.s0..s1.marking: "blue" is unknown, want one of none, red, npecn`},
 		{"buffer: 12MB", "marking: {9: red}", `"9" is no whole number from 0 to 7`},
 		{"buffer: 12MB", "weights: [1, 1]", `want a list of 8 weights from 0 to 1000`},
+		// converters
+		{"buffer: 12MB", "rewrite: {3: blue}", `12: switches.s0..s1.rewrite: "blue" is unknown, want one of none, rttx`},
+		{"buffer: 12MB", "rewrite: [3]", `12: switches.s0..s1.rewrite: a list is no mapping from classes to words, like {3: rttx}`},
+		{"buffer: 12MB", "rewrite: {3: rttx, 3: rttx}", `rewrite: class 3 comes twice`},
+		{"buffer: 12MB", "rttx_window: 256", `12: switches.s0..s1.rttx_window: "256" is no whole number from 1 to 255`},
+		{"buffer: 12MB", "rttx_d: 2s", `12: switches.s0..s1.rttx_d: 2s is out of range, want 0ps to 1s`},
+		{"buffer: 12MB", "rttx_way: steps", `12: switches.s0..s1.rttx_way: "steps" is unknown, want one of fixed, graded, probabilistic, table`},
+		{"buffer: 12MB", "rttx_levels: 5", `12: switches.s0..s1.rttx_levels: 5 does not fit table 1, want 4, or another rttx_way`},
+		{"buffer: 12MB", "rttx_match: mirror", `12: switches.s0..s1.rttx_match: mirror finds no flow by rttx_key queue-pair`},
+		{"buffer: 12MB", "rttx_match: mirror, rttx_key: five-tuple", `12: switches.s0..s1.rttx_match: mirror finds no flow of r0, whose ack_ports are plain: want pairs here, or ack_ports mirrored there`},
+		// RTTX-35: T_r is not what an echo sender looks at.
+		{"buffer: 12MB", "rttx_stamp: tr", `12: switches.s0..s1.rttx_stamp: tr changes nothing that h0 sees, whose rtt is echo: want ts here, or rtt receiver there`},
 		// flows
 		{"size: 1MB", "size: 0B", "18: flows[0].size: 0B is out of range, want 1B to 1TB"},
 		{"size: 1MB", "size: -1B", `18: flows[0].size: size "-1B"`},

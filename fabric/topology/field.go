@@ -95,6 +95,14 @@ func lift[T, Part any](fields []field[Part], at func(*T) *Part) []field[T] {
 	return lifted
 }
 
+// prefixed gives the fields keys that begin alike.
+func prefixed[T any](prefix string, fields []field[T]) []field[T] {
+	for i := range fields {
+		fields[i].key = prefix + fields[i].key
+	}
+	return fields
+}
+
 // spelling is how a kind of quantity is read, and its units as a pattern.
 type spelling[V any] struct {
 	parse func(string) (V, error)
@@ -220,19 +228,23 @@ func nameField[T any](key, doc string, at func(*T) *string) field[T] {
 
 // choiceField is one of several words.
 func choiceField[T any, V ~string](key, doc string, words []V, at func(*T) *V) field[T] {
-	list := fmt.Sprint(words)
-	list = strings.ReplaceAll(list[1:len(list)-1], " ", ", ")
 	return field[T]{
 		meta: meta{key: key, doc: doc}, schema: schema{"type": "string", "enum": words},
 		read: func(t *T, n *yaml.Node) error {
 			if !isText(n) || !slices.Contains(words, V(n.Value)) {
-				return fmt.Errorf("%s is unknown, want one of %s", shown(n), list)
+				return fmt.Errorf("%s is unknown, want one of %s", shown(n), listed(words))
 			}
 			*at(t) = V(n.Value)
 			return nil
 		},
 		write: func(t *T) *yaml.Node { return text(string(*at(t))) },
 	}
+}
+
+// listed writes words as faults list them.
+func listed[V ~string](words []V) string {
+	list := fmt.Sprint(words)
+	return strings.ReplaceAll(list[1:len(list)-1], " ", ", ")
 }
 
 // sectionField is a key with a section of its own, read later.

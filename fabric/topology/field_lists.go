@@ -101,40 +101,44 @@ func losslessField() field[SwitchSettings] {
 	}
 }
 
-// laws are the marking laws that a class may be given.
-var laws = []string{string(cc.MarkNone), string(cc.MarkRED), string(cc.MarkNPECN)}
+// laws are the marking laws that a class may be given, and rewrites what may
+// become of its marks.
+var (
+	laws     = []cc.Marking{cc.MarkNone, cc.MarkRED, cc.MarkNPECN}
+	rewrites = []cc.Rewrite{cc.RewriteNone, cc.RewriteRTTX}
+)
 
-// markingField is the marking law of single classes.
-func markingField() field[SwitchSettings] {
+// byClassField gives single traffic classes one of several words.
+func byClassField[V ~string](key, doc string, words []V, at func(*SwitchSettings) *[fabric.Priorities]V) field[SwitchSettings] {
 	return field[SwitchSettings]{
-		meta: meta{key: "marking", doc: "marking law by traffic class; a lossless class that is not named has the law of the scheme, any other none"}, schema: markingSchema(),
+		meta: meta{key: key, doc: doc}, schema: byClassSchema(words),
 		read: func(s *SwitchSettings, n *yaml.Node) error {
 			if n.Kind != yaml.MappingNode {
-				return fmt.Errorf("%s is no mapping from classes to laws, like {3: red}", shown(n))
+				return fmt.Errorf("%s is no mapping from classes to words, like {3: %s}", shown(n), words[1])
 			}
-			var marking [fabric.Priorities]cc.Marking
+			var given [fabric.Priorities]V
 			for i := 0; i < len(n.Content); i += 2 {
 				class, err := parseInteger(n.Content[i], 0, classes)
 				if err != nil {
 					return err
 				}
-				law := n.Content[i+1]
-				if !isText(law) || !slices.Contains(laws, law.Value) {
-					return fmt.Errorf("%s is no marking law, want one of %s", shown(law), strings.Join(laws, ", "))
+				word := n.Content[i+1]
+				if !isText(word) || !slices.Contains(words, V(word.Value)) {
+					return fmt.Errorf("%s is unknown, want one of %s", shown(word), listed(words))
 				}
-				if marking[class] != "" {
+				if given[class] != "" {
 					return fmt.Errorf("class %d comes twice", class)
 				}
-				marking[class] = cc.Marking(law.Value)
+				given[class] = V(word.Value)
 			}
-			s.Marking = marking
+			*at(s) = given
 			return nil
 		},
 		write: func(s *SwitchSettings) *yaml.Node {
 			m := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
-			for class, law := range s.Marking {
-				if law != "" {
-					m.Content = append(m.Content, plain(strconv.Itoa(class)), text(string(law)))
+			for class, word := range at(s) {
+				if word != "" {
+					m.Content = append(m.Content, plain(strconv.Itoa(class)), text(string(word)))
 				}
 			}
 			return m

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/switching/rttx"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -83,11 +84,16 @@ var nicFields = []field[NICSettings]{
 	quantityField(spans, "timeout", "retransmission timer, 0 for none", 0, longest, func(n *NICSettings) *unit.Time { return &n.Timeout }),
 	choiceField("rtt", "how a sender that needs the round-trip time takes it from an ACK's timestamps: echo is now less the echoed T_s, receiver is T_r less T_s",
 		[]cc.RTT{cc.RTTEcho, cc.RTTReceiver}, func(n *NICSettings) *cc.RTT { return &n.RTT }),
+	choiceField("ack_ports", "UDP ports of ACK, NAK and CNP: plain has the destination port of RoCEv2, mirrored swaps the ports of the data packet",
+		[]string{"plain", "mirrored"}, func(n *NICSettings) *string { return &n.ACKPorts }),
 	integerField("control_rate", "limit of ACK, NAK and CNP in packets per second, 0 for none", 0, 1e12, func(n *NICSettings) *int64 { return &n.ControlRate }),
 	integerField("control_queue", "room for ACK, NAK and CNP in packets", 1, 1<<24, func(n *NICSettings) *int { return &n.ControlQueue }),
 }
 
-var switchFields = []field[SwitchSettings]{
+var switchFields = append(queueFields,
+	prefixed("rttx_", lift(rttxFields, func(s *SwitchSettings) *rttx.Params { return &s.RTTX }))...)
+
+var queueFields = []field[SwitchSettings]{
 	quantityField(sizes, "buffer", "shared buffer", 1, largest, func(s *SwitchSettings) *unit.Bytes { return &s.Buffer }),
 	quantityField(sizes, "reserve", "buffer guaranteed to each ingress port and lossless class", 0, largest, func(s *SwitchSettings) *unit.Bytes { return &s.Reserve }),
 	quantityField(sizes, "headroom", "buffer of each ingress port and lossless class for what comes in after PAUSE, 0 to compute it from the links", 0, largest, func(s *SwitchSettings) *unit.Bytes { return &s.Headroom }),
@@ -96,7 +102,10 @@ var switchFields = []field[SwitchSettings]{
 	integerField("alpha_shift", "dynamic threshold: free shared buffer divided by 2 to this power", 0, 62, func(s *SwitchSettings) *uint { return &s.AlphaShift }),
 	integerField("quanta", "pause time of a PAUSE frame in units of 512 bit times", 1, 65535, func(s *SwitchSettings) *uint16 { return &s.Quanta }),
 	losslessField(),
-	markingField(),
+	byClassField("marking", "marking law by traffic class; a lossless class that is not named has the law of the scheme, any other none", laws,
+		func(s *SwitchSettings) *[fabric.Priorities]cc.Marking { return &s.Marking }),
+	byClassField("rewrite", "what becomes of the marks of a traffic class: rttx turns them into RTT; a lossless class that is not named has what the scheme needs, any other none", rewrites,
+		func(s *SwitchSettings) *[fabric.Priorities]cc.Rewrite { return &s.Rewrite }),
 	quantityField(sizes, "kmin", "RED: queue from which on frames are marked", 0, largest, func(s *SwitchSettings) *unit.Bytes { return &s.Kmin }),
 	quantityField(sizes, "kmax", "RED: queue above which every frame is marked", 0, largest, func(s *SwitchSettings) *unit.Bytes { return &s.Kmax }),
 	numberField("pmax", "RED: probability of a mark at kmax", interval{0, 1, false, false}, func(s *SwitchSettings) *float64 { return &s.Pmax }),

@@ -6,6 +6,7 @@ package topology
 import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/switching/rttx"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -49,6 +50,7 @@ type NICSettings struct {
 	AckEvery     int
 	Timeout      unit.Time // retransmission timer
 	RTT          cc.RTT    // how the sender takes its samples
+	ACKPorts     string    // "plain" or "mirrored"
 	ControlRate  int64     // control packets per second, 0 is no limit
 	ControlQueue int       // packets
 }
@@ -65,9 +67,13 @@ type SwitchSettings struct {
 	Lossless   []fabric.Priority
 	// Marking holds the law of each class; an empty one is what the scheme needs
 	// on lossless classes, and none elsewhere.
-	Marking    [fabric.Priorities]cc.Marking
-	Kmin, Kmax unit.Bytes // RED
-	Pmax       float64    // RED
+	Marking [fabric.Priorities]cc.Marking
+	// Rewrite says what becomes of the marks of each class; an empty one is what
+	// the scheme needs on lossless classes, and none elsewhere.
+	Rewrite    [fabric.Priorities]cc.Rewrite
+	RTTX       rttx.Params // PMax is Pmax
+	Kmin, Kmax unit.Bytes  // RED
+	Pmax       float64     // RED
 	Weights    [fabric.Priorities]int
 	// Arbitration is the order within an egress queue: "fifo" or "ingress".
 	Arbitration string

@@ -154,9 +154,9 @@ func losslessSchema() schema {
 	return schema{"type": "array", "uniqueItems": true, "items": classSchema()}
 }
 
-func markingSchema() schema {
+func byClassSchema[V ~string](words []V) schema {
 	return schema{
-		"type": "object", "additionalProperties": schema{"type": "string", "enum": laws},
+		"type": "object", "additionalProperties": schema{"type": "string", "enum": words},
 		"propertyNames": schema{"pattern": fmt.Sprintf("^[0-%d]$", classes)},
 	}
 }

@@ -21,6 +21,7 @@ func (b *builder) validate(ends [][]End) {
 			b.checkSwitch(n.Switch, b.nodes[i], b.linksAt(ends[i]))
 		}
 	}
+	b.checkConverters()
 	for i, f := range b.s.Flows {
 		b.checkFlow(f, b.flows[i], ends)
 	}

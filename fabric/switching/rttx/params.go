@@ -86,7 +86,7 @@ const (
 // Limits of the parameters: the counters of a flow have a byte each.
 const (
 	MaxWindow = 255
-	maxLevels = 255
+	MaxLevels = 255
 	// MaxTable bounds the flow table, in flows.
 	MaxTable = 1 << 20
 	// TableLevels is N of WayTable: five levels, 0 among them ([0066]).
@@ -158,7 +158,7 @@ func (p *Params) Validate() error {
 		want(p.Age > 0, "age %v, want more than 0", p.Age),
 		want(p.Queue >= 0 && p.Delay >= 0 && p.Occupancy >= 0, "a threshold is below 0"),
 		want(1 <= p.Window && p.Window <= MaxWindow, "window of %d packets, want 1 to %d", p.Window, MaxWindow),
-		want(1 <= p.Levels && p.Levels <= maxLevels, "%d levels, want 1 to %d", p.Levels, maxLevels),
+		want(1 <= p.Levels && p.Levels <= MaxLevels, "%d levels, want 1 to %d", p.Levels, MaxLevels),
 		want(p.Way != WayTable || p.Levels == TableLevels, "way %s with %d levels, want %d", p.Way, p.Levels, TableLevels),
 		want(0 <= p.PMax && p.PMax <= 1, "P_max %v, want 0 to 1", p.PMax),
 		want(0 <= p.D && p.D <= MaxD, "D %v, want at most %v", p.D, MaxD),

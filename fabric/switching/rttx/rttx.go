@@ -16,7 +16,7 @@ import "github.com/rackfab/rackfab/fabric/unit"
 type Converter struct {
 	params  Params
 	d       unit.Time
-	amounts [maxLevels + 1]unit.Time // increment by level
+	amounts [MaxLevels + 1]unit.Time // increment by level
 	flows   table
 	pairs   pairTable
 	stats   Stats

@@ -1,0 +1,60 @@
+package topology
+
+import (
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// BaseRTT gives how long a packet of the flow and its ACK are under way when
+// nothing else is: the largest data packet there and an ACK back, both with
+// timestamps, stored and forwarded at every switch of a shortest path.
+func (s *Scenario) BaseRTT(f Flow) unit.Time {
+	return newPaths(s, s.PortMap()).baseRTT(f.From, f.To)
+}
+
+// paths measures paths, and remembers how far every node is from a target.
+type paths struct {
+	s    *Scenario
+	ends [][]End
+	hops map[int][]int
+}
+
+func newPaths(s *Scenario, ends [][]End) *paths {
+	return &paths{s: s, ends: ends, hops: map[int][]int{}}
+}
+
+// links gives the links of the shortest path that takes the first of equal
+// ports, in order.
+func (p *paths) links(from, to int) (links []Link) {
+	hops := p.hops[to]
+	if hops == nil {
+		hops = hopsTo(p.ends, to)
+		p.hops[to] = hops
+	}
+	for at := from; at != to; {
+		next := nearer(p.ends[at], hops, at)
+		if len(next) == 0 {
+			return nil
+		}
+		e := p.ends[at][next[0]]
+		links = append(links, p.s.Links[e.Link])
+		at = e.Peer
+	}
+	return links
+}
+
+func (p *paths) baseRTT(from, to int) (rtt unit.Time) {
+	data, ack := DataFrame(p.s.Nodes[from].NIC.Payload), ackFrame()
+	for _, l := range p.links(from, to) {
+		rtt += 2*l.Delay + l.Rate.Serialise(data+l.Overhead) + l.Rate.Serialise(ack+l.Overhead)
+	}
+	return rtt
+}
+
+// ackFrame gives the length in bytes of an ACK with timestamps.
+func ackFrame() unit.Bytes {
+	p := frame.Packet{BTH: frame.BTH{Opcode: frame.Acknowledge}, Timestamped: true}
+	var f frame.Frame
+	p.Build(&f)
+	return f.Len()
+}
