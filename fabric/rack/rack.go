@@ -79,11 +79,22 @@ func nicConfig(s *topology.Scenario, node int, scheme cc.Scheme) nic.Config {
 	return c
 }
 
+// switchNumber gives the number of a switch, counted from 0 in the order of the
+// scenario; telemetry and CETH name it so.
+func switchNumber(s *topology.Scenario, node int) (number uint32) {
+	for _, n := range s.Nodes[:node] {
+		if n.Kind == topology.Switch {
+			number++
+		}
+	}
+	return number
+}
+
 func switchConfig(s *topology.Scenario, node int, scheme cc.Scheme) switching.Config {
 	n := s.Nodes[node]
 	set := n.Switch
 	c := switching.Config{
-		Name: n.Name, MAC: frame.SwitchMAC(node), Seed: s.Seed + uint64(node)<<32,
+		Name: n.Name, MAC: frame.SwitchMAC(node), Number: switchNumber(s, node), Seed: s.Seed + uint64(node)<<32,
 		Buffer: set.Buffer, Routes: topology.Routes(s)[node], DSCP: DSCPMap(), Weights: set.Weights,
 		Sampling:    sampling(s),
 		Arbitration: switching.Arbitration(set.Arbitration),

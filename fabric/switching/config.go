@@ -16,6 +16,7 @@ import (
 type Config struct {
 	Name   string
 	MAC    frame.Addr
+	Number uint32 // names the switch in telemetry, 24 bits
 	Seed   uint64 // for ECMP and RED; each use draws from its own stream
 	Ports  []PortConfig
 	Buffer unit.Bytes // the shared buffer, every ingress counted

@@ -93,7 +93,7 @@ func (s *Switch) transmit(now unit.Time, p *port, out *fabric.Out) {
 		p.waiting &^= 1 << class
 		p.drr.leave(class)
 	}
-	f.Arrival = p.occupy(now, length)
+	f.Arrival = p.occupy(now, length+s.telemetry(p, from, class, arrived, f))
 	p.stats[class].SentFrames++
 	p.stats[class].SentBytes += length
 	if !out.Quiet {

@@ -43,13 +43,16 @@ type ClassStats struct {
 
 	// The port as egress.
 	SentFrames     uint64
-	SentBytes      unit.Bytes
-	MarkedFrames   uint64
-	QueueFrames    uint64
-	QueueBytes     unit.Bytes
-	QueuePeakBytes unit.Bytes
-	Paused         bool      // the peer holds the class
-	PausedFor      unit.Time // sum of the pauses that have ended
+	SentBytes      unit.Bytes // without the telemetry that this switch has written
+	TelemetryBytes unit.Bytes
+	// TelemetrySkipped counts frames that had no room for this switch's telemetry.
+	TelemetrySkipped uint64
+	MarkedFrames     uint64
+	QueueFrames      uint64
+	QueueBytes       unit.Bytes
+	QueuePeakBytes   unit.Bytes
+	Paused           bool      // the peer holds the class
+	PausedFor        unit.Time // sum of the pauses that have ended
 }
 
 // Stats gives a snapshot that shares no memory with the switch.
