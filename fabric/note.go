@@ -13,14 +13,15 @@ type Kind uint8
 // Kinds of notes, with the meaning of A and B.
 const (
 	// Notes of every frame; left out when Out.Quiet is set.
-	Enqueued     Kind = iota // a frame joined the egress queue; A its length, B the queue's bytes after it
-	Dequeued                 // a frame left the egress queue to be sent; A its length, B the queue's bytes after it
-	Marked                   // a frame got congestion experienced (CE); A the queue's bytes
-	Transmitted              // a NIC put a data frame of the flow on the wire; A its payload bytes, B its PSN
-	Received                 // an in-order data frame came in at its receiver; A its length, B its PSN
-	Acked                    // an ACK came in at the sender; A the PSN that it acknowledges
-	EventCounted             // a converter counted a frame that met congestion; A the queue's bytes
-	Rewritten                // a converter rewrote a timestamp; A the increment in ps, B the flow's level
+	Enqueued      Kind = iota // a frame joined the egress queue; A its length, B the queue's bytes after it
+	Dequeued                  // a frame left the egress queue to be sent; A its length, B the queue's bytes after it
+	Marked                    // a frame got congestion experienced (CE); A the queue's bytes
+	Transmitted               // a NIC put a data frame of the flow on the wire; A its payload bytes, B its PSN
+	Received                  // an in-order data frame came in at its receiver; A its length, B its PSN
+	Acked                     // an ACK came in at the sender; A the PSN that it acknowledges
+	EventCounted              // a converter counted a frame that met congestion; A the queue's bytes
+	Rewritten                 // a converter rewrote a timestamp; A the increment in ps, B the flow's level
+	CreditGranted             // a receiver granted credit to the flow's host; A quanta of 256 bytes, B its coefficient in thousandths
 	perFrameEnd
 
 	Delivered      // payload came in, in order; A its bytes
@@ -45,6 +46,7 @@ const (
 	SentSampled    // at the end of a sampling span; A the bytes that the flow put on the link in it, link overhead included
 	CNMSent        // a congestion point of QCN sent a CNM for a frame of the flow; A its quantised feedback, B the bytes of the egress queue
 	CNMIn          // a CNM came in at the reaction point; A its quantised feedback
+	CreditWasted   // credit of the flow's host became stale or was lost; A its bytes
 	kindEnd
 )
 
@@ -52,6 +54,7 @@ const (
 func (k Kind) PerFrame() bool { return k < perFrameEnd }
 
 var kindNames = [kindEnd]string{
+	CreditGranted: "credit-granted", CreditWasted: "credit-wasted",
 	Enqueued: "enqueued", Dequeued: "dequeued", Marked: "marked", Transmitted: "transmitted",
 	Received: "received", Acked: "acked", EventCounted: "event-counted", Rewritten: "rewritten", Delivered: "delivered", Dropped: "dropped",
 	PauseSent: "pause-sent", ResumeSent: "resume-sent", Paused: "paused", Resumed: "resumed",

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/rackfab/rackfab/fabric/credit"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -23,8 +24,9 @@ type Notification string
 
 // Notification modes.
 const (
-	NotifyNone Notification = "none" // nothing
-	NotifyPCN  Notification = "pcn"  // a CNP every period, both ways, with RecRate (PCN §5.2)
+	NotifyNone   Notification = "none"   // nothing
+	NotifyCredit Notification = "credit" // what it grants: the scheme runs over UET
+	NotifyPCN    Notification = "pcn"    // a CNP every period, both ways, with RecRate (PCN §5.2)
 )
 
 // Rewrite is what a switch makes of the marks of a traffic class.
@@ -61,6 +63,8 @@ type Scheme struct {
 var Schemes = []Scheme{
 	{Name: "pfc", Title: "priority flow control alone", Marking: MarkNone, Notification: NotifyNone},
 	{Name: "pcn", Title: "photonic congestion notification (NSDI'20)", Marking: MarkNPECN, Notification: NotifyPCN},
+	{Name: "cbrc", Title: "receiver credits (UET RCCC, EQDS)", Marking: MarkNone, Notification: NotifyCredit},
+	{Name: "cbrc-aimd", Title: "receiver credits with AIMD for senders that cannot spend them (CBRC)", Marking: MarkNone, Notification: NotifyCredit},
 }
 
 // Find gives the scheme of that name, or an error that lists the names.
@@ -77,11 +81,12 @@ func Find(name string) (Scheme, error) {
 
 // Params holds the settings of every scheme.
 type Params struct {
-	PCN PCNParams
+	Credit credit.Params // cbrc and cbrc-aimd; AIMD is set by the scheme
+	PCN    PCNParams
 }
 
 // Default gives the published settings of every scheme.
-func Default() Params { return Params{PCN: DefaultPCN()} }
+func Default() Params { return Params{Credit: credit.Default(), PCN: DefaultPCN()} }
 
 // New makes the reaction point of a flow under the named scheme. line is the
 // rate of the NIC's link; initial is the rate at which the flow begins, line
@@ -91,7 +96,7 @@ func New(scheme string, p Params, line, initial unit.Rate) (Algorithm, error) {
 		initial = line
 	}
 	switch scheme {
-	case "pfc":
+	case "pfc", "cbrc", "cbrc-aimd":
 		return NewFixed(initial), nil
 	case "pcn":
 		return NewPCN(p.PCN, line, initial), nil

@@ -34,7 +34,7 @@ type Account struct {
 // full window at once if p says that starts are speculative.
 func NewAccount(p *Params, line unit.Rate) Account {
 	a := Account{p: p, window: p.window(line), limit: p.threshold(line), lots: newLots(p.BaseRTT)}
-	if p.Speculative {
+	if p.Start == StartSpeculative {
 		a.speculating = true
 		a.balance.Speculative, a.balance.Held = a.window, a.window
 	}

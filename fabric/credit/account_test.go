@@ -12,7 +12,7 @@ const line = 40 * unit.GigabitPerSec
 
 // settings gives a window of 64 quanta and a threshold of 32.
 func settings() Params {
-	p := Default()
+	p := published()
 	p.AIMD, p.Window, p.Threshold = true, 64*Quantum, 32*Quantum
 	return p
 }
@@ -58,7 +58,7 @@ func TestExcessIsStrictAndOfReceivedCredit(t *testing.T) {
 // CBRC-26: threshold and window follow from the bandwidth-delay product unless
 // set: 40 Gbit/s times 40 us is 200 kB.
 func TestThresholdIsOneBandwidthDelayProduct(t *testing.T) {
-	p := Default()
+	p := published()
 	if got := p.threshold(line); got != 200*unit.Kilobyte {
 		t.Errorf("threshold %v, want 200KB", got)
 	}
@@ -82,7 +82,7 @@ func TestTargetLaws(t *testing.T) {
 		{LawShared, 4, 11},
 	} {
 		p := settings()
-		p.Law, p.Speculative = tt.law, false
+		p.Law, p.Start = tt.law, StartAsked
 		a := NewAccount(&p, line)
 		a.Grant(0, UETCounter, 20)
 		if got := a.Target(100*Quantum, tt.receivers); got != 20+tt.want {
@@ -104,7 +104,7 @@ func TestTargetStaysWithinTheCounter(t *testing.T) {
 // A credit that comes again, late or past a lost one is harmless: it is cumulative.
 func TestCumulativeCreditIsRepeatable(t *testing.T) {
 	p := settings()
-	p.Speculative = false
+	p.Start = StartAsked
 	a := NewAccount(&p, line)
 	for _, number := range []uint32{10, 10, 30, 20} {
 		a.Grant(0, UETCounter, number)
@@ -118,7 +118,7 @@ func TestCumulativeCreditIsRepeatable(t *testing.T) {
 // base RTT is stale; both are waste.
 func TestWasteIsDroppedOrStale(t *testing.T) {
 	p := settings()
-	p.Speculative = false
+	p.Start = StartAsked
 	a := NewAccount(&p, line)
 	a.Grant(0, UETCounter, 70)
 	if b := a.Balance(0); b.Dropped != 6*Quantum || b.Wasted() != 6*Quantum {
@@ -141,7 +141,7 @@ func TestWasteIsDroppedOrStale(t *testing.T) {
 func TestAccountBalances(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := settings()
-		p.Speculative = rapid.Bool().Draw(t, "speculative")
+		p.Start = rapid.SampledFrom([]Start{StartSpeculative, StartAsked}).Draw(t, "start")
 		a := NewAccount(&p, line)
 		var now unit.Time
 		number := int64(0)

@@ -19,9 +19,15 @@ const (
 	EQDSCounter Counter = 16
 )
 
+// ControlCounter is the width of the credit in a control packet of UET.
+const ControlCounter Counter = 32
+
 func (c Counter) mask() uint32 { return 1<<c - 1 }
 
-// Encode gives the bits of count. All zeros and all ones are reserved for the
+// Truncate gives the bits of a credit: no value of it is reserved.
+func (c Counter) Truncate(count int64) uint32 { return uint32(count) & c.mask() }
+
+// Encode gives the bits of a target. All zeros and all ones are reserved for the
 // excess signal: a count that would fall on one of them is put one quantum
 // further in, up from zeros and down from ones (CBRC-23).
 func (c Counter) Encode(count int64) uint32 {

@@ -42,12 +42,32 @@ const (
 	DecreaseBeta Decrease = "beta" // the original coefficient times beta^n
 )
 
+// Start says how a sender begins.
+type Start string
+
+// Starts.
+const (
+	StartSpeculative Start = "speculative" // with a full window, before any credit has come
+	StartAsked       Start = "asked"       // with nothing: it asks first
+)
+
+// Policy says how a receiver takes the excess signal (CBRC-36).
+type Policy string
+
+// Policies.
+const (
+	PolicyScheme   Policy = "scheme"   // as the scheme says
+	PolicyOriginal Policy = "original" // it does not heed it: mode A
+	PolicyAIMD     Policy = "aimd"     // it gives less: mode B
+)
+
 // Params are the settings of receiver credit. Sizes are in bytes on the wire.
 type Params struct {
-	AIMD bool // give less to senders that signal excess (CBRC-36, mode B)
+	AIMD   bool   // senders signal excess, and a receiver gives them less (CBRC-36, mode B)
+	Policy Policy // of this receiver
 
 	RateShare float64    // of the link's rate that is credited
-	MTU       unit.Bytes // what a coefficient of 1 grants
+	MTU       unit.Bytes // what a coefficient of 1 grants; 0 is the NIC's largest data packet on the wire
 	Active    int        // original coefficient on the active list
 	Idle      int        // original coefficient on the idle list: k
 	Rise      int        // additive step of the idle list's recovery: m
@@ -55,32 +75,34 @@ type Params struct {
 	Beta      float64
 	Guard     unit.Time // a sender with demand gets a quantum at least this often; 0 is never
 
-	Window      unit.Bytes // most credit that a pair may hold, and its speculative start; 0 is 1.5 bandwidth-delay products
-	Threshold   unit.Bytes // credit above which a sender signals excess; 0 is one bandwidth-delay product
-	BaseRTT     unit.Time  // of the rack, for these two and for what counts as wasted
-	Scope       Scope
-	Law         Law
-	Excess      Excess
-	Counter     Counter
-	Speculative bool // start with a full window before any credit has come
+	Window    unit.Bytes // most credit that a pair may hold, and its speculative start; 0 is 1.5 bandwidth-delay products
+	Threshold unit.Bytes // credit above which a sender signals excess; 0 is one bandwidth-delay product
+	BaseRTT   unit.Time  // of the rack, for these two and for what counts as wasted
+	Retry     unit.Time  // without credit and without news a sender asks again after this, then after twice as long, up to 16 times
+	Scope     Scope
+	Law       Law
+	Excess    Excess
+	Counter   Counter
+	Start     Start
 }
 
 // Default gives the published settings.
 func Default() Params {
 	return Params{
-		RateShare:   0.99,             // uet-htsim main_uec.cpp (facts B2.1)
-		MTU:         4160 * unit.Byte, // uet-htsim: 4096 payload, 64 header (facts B2.1)
-		Active:      1,                // CBRC-11: "original coefficient 1"
-		Idle:        4,                // CBRC-17: k = 4, UEC's packets per pull
-		Rise:        1,                // CBRC-17: m = 1
-		Decrease:    DecreaseHalf,     // CBRC-11
-		Beta:        0.5,              // CBRC-12: beta of 1/2 is the same law
-		BaseRTT:     40 * unit.Microsecond,
-		Scope:       ScopePair,  // CBRC-26
-		Law:         LawBacklog, // CBRC-43: the baseline that wastes
-		Excess:      ExcessOnes, // CBRC-21: either
-		Counter:     UETCounter, // CBRC-24
-		Speculative: true,       // facts B2.2
+		Policy:    PolicyScheme,
+		RateShare: 0.99,         // uet-htsim main_uec.cpp (facts B2.1)
+		Active:    1,            // CBRC-11: "original coefficient 1"
+		Idle:      4,            // CBRC-17: k = 4, UEC's packets per pull
+		Rise:      1,            // CBRC-17: m = 1
+		Decrease:  DecreaseHalf, // CBRC-11
+		Beta:      0.5,          // CBRC-12: beta of 1/2 is the same law
+		BaseRTT:   40 * unit.Microsecond,
+		Retry:     unit.Millisecond, // own: at 128 senders a turn comes every 107 us, and asking earlier only costs
+		Scope:     ScopePair,        // CBRC-26
+		Law:       LawBacklog,       // CBRC-43: the baseline that wastes
+		Excess:    ExcessOnes,       // CBRC-21: either
+		Counter:   UETCounter,       // CBRC-24
+		Start:     StartSpeculative, // facts B2.2
 	}
 }
 
@@ -93,7 +115,7 @@ func (p Params) Validate() error {
 		}
 	}
 	bad(!(p.RateShare > 0 && p.RateShare <= 1), "rate share %v: want above 0, at most 1", p.RateShare)
-	bad(p.MTU < Quantum, "MTU %v: want at least %v", p.MTU, Quantum)
+	bad(p.MTU != 0 && p.MTU < Quantum, "MTU %v: want 0, or at least %v", p.MTU, Quantum)
 	bad(p.Active < 1, "active coefficient %d: want at least 1", p.Active)
 	bad(p.Idle < 1, "idle coefficient %d: want at least 1", p.Idle)
 	bad(p.Rise < 1, "rise %d: want at least 1", p.Rise)
@@ -102,11 +124,19 @@ func (p Params) Validate() error {
 	bad(p.Guard < 0, "guard %v: want 0 or more", p.Guard)
 	bad(p.Window < 0 || p.Threshold < 0, "window %v, threshold %v: want 0 or more", p.Window, p.Threshold)
 	bad(p.BaseRTT <= 0, "base RTT %v: want above 0", p.BaseRTT)
+	bad(p.Retry <= 0, "retry %v: want above 0", p.Retry)
 	bad(p.Scope != ScopePair && p.Scope != ScopeAll, "scope %q: want pair or all", p.Scope)
+	bad(p.Start != StartSpeculative && p.Start != StartAsked, "start %q: want speculative or asked", p.Start)
+	bad(p.Policy != PolicyScheme && p.Policy != PolicyOriginal && p.Policy != PolicyAIMD, "policy %q: want scheme, original or aimd", p.Policy)
 	bad(p.Law != LawBacklog && p.Law != LawUnheld && p.Law != LawShared, "law %q: want backlog, backlog-credit or shared", p.Law)
 	bad(p.Excess != ExcessZeros && p.Excess != ExcessOnes, "excess %q: want zeros or ones", p.Excess)
-	bad(p.Counter < 12 || p.Counter > 32, "counter of %d bits: want 12 to 32", p.Counter)
+	bad(p.Counter < 12 || p.Counter > UETCounter, "counter of %d bits: want 12 to 24", p.Counter)
 	return errors.Join(faults...)
+}
+
+// heeds tells whether the receiver gives less to senders that signal excess.
+func (p Params) heeds() bool {
+	return p.Policy == PolicyAIMD || p.Policy == PolicyScheme && p.AIMD
 }
 
 // window gives the most credit that a pair may hold at a link of rate line: 1.5

@@ -75,11 +75,14 @@ func NewPacer(p *Params, line unit.Rate, senders int) Pacer {
 }
 
 // Packet takes the field target_pull of a data packet of the sender: a target,
-// or the excess signal, which leaves the last target as it is (CBRC-22).
+// or the excess signal, which leaves the last target as it is (CBRC-22) and
+// which original CBRC does not heed (CBRC-36).
 func (r *Pacer) Packet(now unit.Time, sender int, wire uint32) {
 	p := &r.peers[sender]
 	excess := r.p.Counter.IsExcess(wire)
-	p.aimd.packet(excess)
+	if r.p.heeds() {
+		p.aimd.packet(excess)
+	}
 	if excess {
 		p.stats.Indicated++
 		return

@@ -8,6 +8,14 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
+// published gives the published settings with an MTU of 4096 bytes and 64 of
+// headers (facts B2.1).
+func published() Params {
+	p := Default()
+	p.MTU = 4160
+	return p
+}
+
 // ask makes the pacer take a data packet with that target, in quanta.
 func ask(r *Pacer, now unit.Time, sender int, target int64) {
 	r.Packet(now, sender, r.p.Counter.Encode(target))
@@ -35,7 +43,7 @@ func run(r *Pacer, end unit.Time) map[int]int64 {
 // CBRC-2, CBRC-6: without the signal every sender with demand gets an equal share
 // of 0.99 of the link, and no more than it asked for.
 func TestOriginalCreditIsShared(t *testing.T) {
-	p := Default()
+	p := published()
 	r := NewPacer(&p, line, 3)
 	ask(&r, 0, 0, 1_000_000)
 	ask(&r, 0, 1, 1_000_000)
@@ -58,7 +66,7 @@ func TestOriginalCreditIsShared(t *testing.T) {
 // as far away as the credit takes to come in at 0.99 of the link: 16 quanta of
 // 256 bytes at 40 Gbit/s, 827.5 ns.
 func TestTimerWaitsForWhatItGranted(t *testing.T) {
-	p := Default()
+	p := published()
 	r := NewPacer(&p, line, 1)
 	if _, ok := r.Next(); ok {
 		t.Fatal("the timer runs without a sender")
@@ -80,7 +88,7 @@ func TestTimerWaitsForWhatItGranted(t *testing.T) {
 // CBRC-7, CBRC-31: a sender that signals excess gets less at each firing, and the
 // time that this frees goes to the others.
 func TestFreedShareGoesToTheOthers(t *testing.T) {
-	p := Default()
+	p := published()
 	p.AIMD = true
 	r := NewPacer(&p, line, 2)
 	ask(&r, 0, 0, 1_000_000)
@@ -97,10 +105,26 @@ func TestFreedShareGoesToTheOthers(t *testing.T) {
 	}
 }
 
+// CBRC-36: original CBRC does not heed the signal.
+func TestOriginalCreditIgnoresTheSignal(t *testing.T) {
+	p := published()
+	p.AIMD, p.Policy = true, PolicyOriginal
+	r := NewPacer(&p, line, 2)
+	ask(&r, 0, 0, 1_000_000)
+	ask(&r, 0, 1, 1_000_000)
+	for range 10 {
+		signal(&r, 0, 0)
+	}
+	got := run(&r, unit.Millisecond)
+	if d := got[0] - got[1]; d < -16 || d > 16 {
+		t.Errorf("%d and %d quanta, want equal shares", got[0], got[1])
+	}
+}
+
 // CBRC-8, CBRC-13: with the first packet without the signal the shares are as
 // before.
 func TestShareReturns(t *testing.T) {
-	p := Default()
+	p := published()
 	p.AIMD = true
 	r := NewPacer(&p, line, 2)
 	ask(&r, 0, 0, 1_000_000)
@@ -126,7 +150,7 @@ func TestZeroGrantPassesTheTurnOn(t *testing.T) {
 		{0, 0, 0},
 		{100 * unit.Microsecond, 9, 10},
 	} {
-		p := Default()
+		p := published()
 		p.AIMD, p.Guard = true, tt.guard
 		r := NewPacer(&p, line, 2)
 		ask(&r, 0, 0, 1_000_000)
@@ -152,7 +176,7 @@ func TestZeroGrantPassesTheTurnOn(t *testing.T) {
 
 // CBRC-22: an indicated packet carries no target; the last one stands.
 func TestSignalLeavesTheTarget(t *testing.T) {
-	p := Default()
+	p := published()
 	p.AIMD = true
 	r := NewPacer(&p, line, 1)
 	ask(&r, 0, 0, 500)

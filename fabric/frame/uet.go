@@ -31,6 +31,9 @@ const (
 	uetAckEnd = pdsEnd + 20
 	uetCtlEnd = pdsEnd + 4
 
+	// UETHeaders is how long the headers of a request are, in bytes.
+	UETHeaders = uetDataEnd
+
 	// PortUET is the UDP destination port of UET (xdp2).
 	PortUET = 4793
 )
@@ -65,11 +68,14 @@ const (
 	pdsFlagAck       = 0x08 // request: acknowledge at once
 	pdsFlagResent    = 0x10 // request: sent before
 	pdsFlagMarked    = 0x20 // ACK: the packet acknowledged was marked
-	longestUETData   = 1<<14 - 1
 	mostUETContext   = 1 << 16
 	prologueTypeBits = 11
 	prologueNextBits = 7
 )
+
+// MaxUETPayload is the largest payload of a request in bytes: its length has 14
+// bits.
+const MaxUETPayload = 1<<14 - 1
 
 // MaxUETFlows is how many flows have a packet delivery context of their own.
 const MaxUETFlows = mostUETContext - 1
@@ -119,6 +125,36 @@ func (f *Frame) UETFlow() (uint32, bool) {
 	context := binary.BigEndian.Uint16(f.head[pdsDest:])
 	return uint32(context) - 1, context != 0
 }
+
+// UETControl gives the control type of a UETControl packet.
+func (f *Frame) UETControl() UETControlType {
+	return UETControlType(binary.BigEndian.Uint16(f.head[pdsPrologue:]) >> prologueNextBits & 15)
+}
+
+// UETPSN gives the PSN of a UET packet, 32 bits: a request's own, the last one
+// that an ACK acknowledges, or the one that a NACK answers.
+func (f *Frame) UETPSN() uint32 { return binary.BigEndian.Uint32(f.head[pdsPSN:]) }
+
+// UETAckReq tells whether a request is to be acknowledged at once.
+func (f *Frame) UETAckReq() bool { return f.head[pdsPrologue+1]&pdsFlagAck != 0 }
+
+// UETSpan gives the message of a request: its length, where the payload lies in
+// it, and whether the request is its last; all in bytes.
+func (f *Frame) UETSpan() (length, offset uint32, last bool) {
+	if f.head[sesFlags]&sesFirst == 0 {
+		offset = binary.BigEndian.Uint32(f.head[sesOffset:])
+	}
+	return binary.BigEndian.Uint32(f.head[sesRequest:]), offset, f.head[sesFlags]&sesLast != 0
+}
+
+// AckCredit gives the credit of an ACK, 24 bits.
+func (f *Frame) AckCredit() uint32 { return uint24(f.head[ackCredit:]) }
+
+// ControlCredit gives the credit of a control packet, 32 bits.
+func (f *Frame) ControlCredit() uint32 { return binary.BigEndian.Uint32(f.head[uetPayload:]) }
+
+// Missing gives the PSN that a NACK asks for.
+func (f *Frame) Missing() uint32 { return binary.BigEndian.Uint32(f.head[uetPayload:]) }
 
 // CreditTarget gives the field target_pull of a request, 24 bits.
 func (f *Frame) CreditTarget() uint32 { return uint24(f.head[uetContext+1:]) }
@@ -173,7 +209,7 @@ func (u *UET) buildRequest(f *Frame) {
 	f.head[sesFlags] = bit(u.First, sesFirst) | bit(u.Last, sesLast)
 	binary.BigEndian.PutUint16(f.head[sesMessage:], u.Message)
 	if !u.First {
-		binary.BigEndian.PutUint32(f.head[sesLength-2:], u.Header.Payload&longestUETData)
+		binary.BigEndian.PutUint32(f.head[sesLength-2:], u.Header.Payload&MaxUETPayload)
 		binary.BigEndian.PutUint32(f.head[sesOffset:], u.Offset)
 	}
 	binary.BigEndian.PutUint32(f.head[sesRequest:], u.Length)
@@ -214,7 +250,7 @@ func (u *UET) Parse(f *Frame) error {
 	v := UET{Header: h, Type: f.UETType(), Flow: flow, PSN: binary.BigEndian.Uint32(f.head[pdsPSN:])}
 	v.parseType(f)
 	var again Frame
-	if v.Build(&again); again.head != f.head || f.Payload > longestUETData {
+	if v.Build(&again); again.head != f.head || f.Payload > MaxUETPayload {
 		return errReserved
 	}
 	*u = v

@@ -19,6 +19,7 @@ type twin struct {
 	sent    map[fabric.FlowID][]int64
 	message map[fabric.FlowID]uint64 // the one that the flow is sending
 	headers int64                    // of a WRITE packet
+	first   int64                    // more on the first frame of a message: RETH
 	depth   map[place]int64
 	peak    map[place][]int64
 	end     map[place][]int64
@@ -62,7 +63,7 @@ func (w *twin) listen(node int, notes []fabric.Note) {
 			length := n.A + w.headers + int64(link.Overhead)
 			if n.Trace != w.message[n.Flow] {
 				w.message[n.Flow] = n.Trace
-				length += 16 // RETH
+				length += w.first
 			}
 			w.sent[n.Flow][bin] += length
 		default:
@@ -82,11 +83,14 @@ func TestSampledSeriesAreThoseOfEveryFrame(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := &twin{
-			s: s, headers: 62, sent: map[fabric.FlowID][]int64{}, message: map[fabric.FlowID]uint64{},
+			s: s, headers: 62, first: 16, sent: map[fabric.FlowID][]int64{}, message: map[fabric.FlowID]uint64{},
 			depth: map[place]int64{}, peak: map[place][]int64{}, end: map[place][]int64{}, upTo: map[place]int{},
 		}
 		if scheme.Timestamps {
 			w.headers += 8
+		}
+		if scheme.Notification == cc.NotifyCredit {
+			w.headers, w.first = 106, 0 // UET: 14, 20, 8, 60, 4
 		}
 		l.Listen, l.PerFrame = w.listen, true
 		l.Run(s.Duration)

@@ -13,6 +13,10 @@ const (
 	controlACK controlKind = iota
 	controlNAK
 	controlCNP
+	controlUETAck
+	controlUETNack
+	controlCredit
+	controlCreditRequest // of a sender
 )
 
 // controlPacket is an ACK, NAK or CNP that waits to be sent.
@@ -23,6 +27,7 @@ type controlPacket struct {
 	psn       uint32           // ACK: acknowledged; NAK: expected
 	msn       uint32
 	recRate   uint32 // CNP, Mbit/s
+	credit    uint32 // controlCredit, controlCreditRequest: cumulative, in quanta
 	kind      controlKind
 	congested bool // CNP
 	stamped   bool // ACK, NAK: answers a packet with timestamps
@@ -66,10 +71,18 @@ func (n *NIC) reply(now unit.Time, c controlPacket, out *fabric.Out) bool {
 	n.buildControl(&c, &lost)
 	n.stats.ControlQueueDrops++
 	out.Note(fabric.Note{
-		Kind: fabric.Dropped, At: now, Flow: n.receivers[c.flow].ID, Priority: n.controlClass,
+		Kind: fabric.Dropped, At: now, Flow: n.flowOf(&c), Priority: n.controlClass,
 		A: int64(lost.Len()), B: int64(fabric.DropControlQueue), Trace: c.trace,
 	})
 	return false
+}
+
+// flowOf names the flow of a control packet.
+func (n *NIC) flowOf(c *controlPacket) fabric.FlowID {
+	if c.kind == controlCreditRequest {
+		return n.senders[c.flow].ID
+	}
+	return n.receivers[c.flow].ID
 }
 
 // sendControl puts the oldest control packet on the wire, and gives its length.
@@ -83,12 +96,16 @@ func (n *NIC) sendControl(now unit.Time, f *frame.Frame) unit.Bytes {
 // buildControl writes the packet into f. A CNP says in the ECN field of its IP
 // header whether the flow is congested (PCN §5.2); an ACK takes no part in ECN.
 func (n *NIC) buildControl(c *controlPacket, f *frame.Frame) {
+	if c.kind >= controlUETAck {
+		n.buildUETControl(c, f)
+		return
+	}
 	p := &n.receivers[c.flow].packet
 	p.ECN, p.BTH.Opcode, p.BTH.PSN = frame.NotECT, frame.Acknowledge, c.psn
 	p.AETH = frame.AETH{Syndrome: frame.SyndromeACK, MSN: c.msn}
 	p.Timestamped, p.Timestamps = c.stamped, c.stamps
 	switch c.kind {
-	case controlACK:
+	default:
 	case controlNAK:
 		p.AETH.Syndrome = frame.SyndromeNAKSequence
 	case controlCNP:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -23,6 +24,7 @@ type NIC struct {
 	pace    agenda // by sender: the instant before which it may not send
 	ready   fifo[int32]
 	control controlQueue
+	credits *credits // nil unless the scheme grants credit
 	pause   pause
 	freeAt  unit.Time // when the frame in transmission ends
 	now     unit.Time // of the latest call
@@ -55,6 +57,9 @@ func New(cfg Config) (*NIC, error) {
 	n.timers = newAgenda(n.npTimer(len(n.receivers)))
 	n.pace = newAgenda(s)
 	n.ready = newFIFO[int32](s)
+	if cfg.Notification == cc.NotifyCredit {
+		n.credits = n.newCredits()
+	}
 	for i := range n.senders {
 		n.timers.set(n.startTimer(i), n.senders[i].Start)
 	}
@@ -97,6 +102,8 @@ func (n *NIC) Arrive(now unit.Time, _ fabric.Port, f *frame.Frame, out *fabric.O
 		n.paused(now, f, out)
 	case frame.ClassRoCE:
 		n.packet(now, f, out)
+	case frame.ClassUET:
+		n.uet(now, f, out)
 	default:
 		n.malformed(now, f, out)
 	}
@@ -144,6 +151,7 @@ func (n *NIC) Tick(now unit.Time, out *fabric.Out) {
 		}
 		n.timerDue(now, entry, out)
 	}
+	n.creditTick(now, out)
 	n.transmit(now, out)
 	if n.sampleAt <= now {
 		n.sampleSent(now, out)
@@ -169,7 +177,7 @@ func (n *NIC) timerDue(now unit.Time, entry int, out *fabric.Out) {
 // transmission can start, or a sample is due.
 func (n *NIC) Next() (unit.Time, bool) {
 	_, at := n.timers.first()
-	at = min(at, n.pause.next, n.sendDue(), n.sampleAt)
+	at = min(at, n.pause.next, n.creditDue(), n.sendDue(), n.sampleAt)
 	if at == unit.Never {
 		return 0, false
 	}

@@ -13,14 +13,15 @@ import (
 // Invariant: remaining is 0 between messages, else what the message still lacks.
 type receiver struct {
 	FlowConfig
-	expected  uint32     // PSN of the next packet
-	msn       uint32     // messages completed, 24 bits
-	remaining unit.Bytes // of the message that is coming in
-	unacked   int        // packets since the last ACK
-	nakSent   bool       // the gap before expected has been reported
-	notifier  cc.PCNNotifier
-	packet    frame.Packet // what all control packets of the flow have in common
-	stats     ReceiverStats
+	expected    uint32     // PSN of the next packet
+	uetExpected uint32     // the same under UET
+	msn         uint32     // messages completed, 24 bits
+	remaining   unit.Bytes // of the message that is coming in
+	unacked     int        // packets since the last ACK
+	nakSent     bool       // the gap before expected has been reported
+	notifier    cc.PCNNotifier
+	packet      frame.Packet // what all control packets of the flow have in common
+	stats       ReceiverStats
 }
 
 func (n *NIC) newReceiver(cfg FlowConfig) receiver {

@@ -85,6 +85,9 @@ func (n *NIC) goBack(now unit.Time, i int, out *fabric.Out) {
 	s.inFlight = 0
 	n.restartTimer(now, i)
 	n.wake(i)
+	if n.credits != nil {
+		n.planAsk(now, int(n.credits.ofSender[i]))
+	}
 }
 
 // restartTimer gives the oldest packet in flight the whole time-out from now on,

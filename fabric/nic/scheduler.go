@@ -14,7 +14,7 @@ import "github.com/rackfab/rackfab/fabric/unit"
 // wake lets flow i compete again if it has something to send.
 func (n *NIC) wake(i int) {
 	s := &n.senders[i]
-	if s.place == parked && s.pending() {
+	if s.place == parked && s.pending() && n.funded(i) {
 		s.place = pacing
 		n.pace.set(i, s.pacer.next())
 	}
@@ -38,7 +38,7 @@ func (n *NIC) pick() (int, bool) {
 	for n.ready.count > 0 {
 		i := int(n.ready.pop())
 		n.senders[i].place = parked
-		if n.senders[i].pending() {
+		if n.senders[i].pending() && n.funded(i) {
 			return i, true
 		}
 	}

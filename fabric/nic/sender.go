@@ -122,7 +122,12 @@ func (s *sender) build(now unit.Time, f *frame.Frame) piece {
 // send puts the next packet of flow i on the wire, and gives its length.
 func (n *NIC) send(now unit.Time, i int, f *frame.Frame, out *fabric.Out) unit.Bytes {
 	s := &n.senders[i]
-	p := s.build(now, f)
+	var p piece
+	if n.credits == nil {
+		p = s.build(now, f)
+	} else {
+		p = n.buildUET(i, f)
+	}
 	length := f.Len()
 	s.pacer.sent(now, length+n.cfg.Overhead)
 	s.stats.SentPackets++
@@ -142,6 +147,9 @@ func (n *NIC) send(now unit.Time, i int, f *frame.Frame, out *fabric.Out) unit.B
 	if s.deadline == unit.Never {
 		n.restartTimer(now, i)
 	}
+	if n.credits != nil {
+		n.spend(now, i, length+n.cfg.Overhead, out)
+	}
 	n.signal(now, i, cc.Signal{Kind: cc.Sent, Bytes: length + n.cfg.Overhead}, out)
 	return length
 }
@@ -152,6 +160,9 @@ func (n *NIC) start(now unit.Time, i int, out *fabric.Out) {
 	s.started = true
 	out.Note(fabric.Note{Kind: fabric.FlowStarted, At: now, Flow: s.ID, Priority: n.dataClass, A: int64(s.Size)})
 	n.follow(now, i, out)
+	if !n.funded(i) {
+		n.credits.asks.set(int(n.credits.ofSender[i]), now)
+	}
 }
 
 // complete ends a flow whose last byte has been acknowledged.

@@ -63,6 +63,9 @@ func (c *Config) validateNotification() error {
 		return nil
 	case cc.NotifyPCN:
 		return c.PCN.Validate()
+	case cc.NotifyCredit:
+		return errors.Join(c.CC.Credit.Validate(),
+			want(c.Payload <= frame.MaxUETPayload, "payload %v, want at most %d under UET", c.Payload, frame.MaxUETPayload))
 	}
 	return fmt.Errorf("unknown notification %q", c.Notification)
 }

@@ -64,6 +64,8 @@ func nicConfig(s *topology.Scenario, node int, scheme cc.Scheme) nic.Config {
 		Notification: scheme.Notification, PCN: s.CC.PCN, Scheme: s.Scheme, CC: s.CC,
 		Sampling: sampling(s),
 	}
+	c.CC.Credit.AIMD = s.Scheme == "cbrc-aimd"
+	c.CC.Credit.Policy = n.NIC.Credit
 	if scheme.Timestamps {
 		c.RTT = n.NIC.RTT
 	}

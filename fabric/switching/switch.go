@@ -67,7 +67,7 @@ func (s *Switch) Arrive(now unit.Time, at fabric.Port, f *frame.Frame, out *fabr
 		return
 	}
 	switch f.Class() {
-	case frame.ClassRoCE:
+	case frame.ClassRoCE, frame.ClassUET:
 		s.forward(now, at, f, out)
 	case frame.ClassPFC:
 		s.obey(now, &s.ports[at], f, out)
@@ -160,8 +160,14 @@ func (s *Switch) kick(now unit.Time, p *port, out *fabric.Out) {
 	s.agenda.set(int(p.id), p.due())
 }
 
-// flowOf gives the flow of a RoCEv2 frame, NoFlow if its queue pair has none.
+// flowOf gives the flow of a RoCEv2 or UET frame, NoFlow if it names none.
 func flowOf(f *frame.Frame) fabric.FlowID {
+	if f.Class() == frame.ClassUET {
+		if flow, ok := f.UETFlow(); ok {
+			return fabric.FlowID(flow)
+		}
+		return fabric.NoFlow
+	}
 	if flow, _, ok := frame.FlowOfQP(f.DestQP()); ok {
 		return fabric.FlowID(flow)
 	}

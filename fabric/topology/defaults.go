@@ -3,6 +3,7 @@ package topology
 import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/credit"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -27,6 +28,7 @@ func DefaultNIC() NICSettings {
 		// two full 12 MB buffers pass a 40 Gbit/s port in 4.8 ms, so that a
 		// pause alone does not make the timer fire.
 		Timeout:      4096 * unit.Nanosecond << 12,
+		Credit:       credit.PolicyScheme,
 		RTT:          cc.RTTEcho, // needs no clock in common (RTTX-15)
 		ACKPorts:     "plain",
 		ControlRate:  0,

@@ -106,7 +106,7 @@ func TestEachFaultNamesPlaceKeyAndWhatIsAllowed(t *testing.T) {
 		{"wmin: 0.01", "wmin: 0.6", "22: schemes.pcn.wmin: 0.6 is above wmax 0.5"},
 		{"wmin: 0.01", "threshold: 1.1", `22: schemes.pcn.threshold: "1.1" is no number in (0, 1]`},
 		{"wmin: 0.01", "period: 0us", "22: schemes.pcn.period: 0us is out of range"},
-		{"  pcn:", "  tcp:", "22: schemes.tcp: unknown key, want one of pcn"},
+		{"  pcn:", "  tcp:", "22: schemes.tcp: unknown key, want one of cbrc, pcn"},
 	} {
 		_, err := Parse("f", []byte(spoilt(t, c.old, c.with)))
 		switch {

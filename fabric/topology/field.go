@@ -229,7 +229,7 @@ func nameField[T any](key, doc string, at func(*T) *string) field[T] {
 // choiceField is one of several words.
 func choiceField[T any, V ~string](key, doc string, words []V, at func(*T) *V) field[T] {
 	return field[T]{
-		meta: meta{key: key, doc: doc}, schema: schema{"type": "string", "enum": words},
+		meta: meta{key: key, doc: doc, limits: "one of " + listed(words)}, schema: schema{"type": "string", "enum": words},
 		read: func(t *T, n *yaml.Node) error {
 			if !isText(n) || !slices.Contains(words, V(n.Value)) {
 				return fmt.Errorf("%s is unknown, want one of %s", shown(n), listed(words))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/credit"
 	"github.com/rackfab/rackfab/fabric/switching/rttx"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -86,6 +87,8 @@ var nicFields = []field[NICSettings]{
 		[]cc.RTT{cc.RTTEcho, cc.RTTReceiver}, func(n *NICSettings) *cc.RTT { return &n.RTT }),
 	choiceField("ack_ports", "UDP ports of ACK, NAK and CNP: plain has the destination port of RoCEv2, mirrored swaps the ports of the data packet",
 		[]string{"plain", "mirrored"}, func(n *NICSettings) *string { return &n.ACKPorts }),
+	choiceField("credit", "how the receiver takes the excess signal of cbrc-aimd",
+		[]credit.Policy{credit.PolicyScheme, credit.PolicyOriginal, credit.PolicyAIMD}, func(n *NICSettings) *credit.Policy { return &n.Credit }),
 	integerField("control_rate", "limit of ACK, NAK and CNP in packets per second, 0 for none", 0, 1e12, func(n *NICSettings) *int64 { return &n.ControlRate }),
 	integerField("control_queue", "room for ACK, NAK and CNP in packets", 1, 1<<24, func(n *NICSettings) *int { return &n.ControlQueue }),
 }

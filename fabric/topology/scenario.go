@@ -6,6 +6,7 @@ package topology
 import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/credit"
 	"github.com/rackfab/rackfab/fabric/switching/rttx"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -48,11 +49,12 @@ type Node struct {
 type NICSettings struct {
 	Payload      unit.Bytes // of a data packet
 	AckEvery     int
-	Timeout      unit.Time // retransmission timer
-	RTT          cc.RTT    // how the sender takes its samples
-	ACKPorts     string    // "plain" or "mirrored"
-	ControlRate  int64     // control packets per second, 0 is no limit
-	ControlQueue int       // packets
+	Timeout      unit.Time     // retransmission timer
+	RTT          cc.RTT        // how the sender takes its samples
+	ACKPorts     string        // "plain" or "mirrored"
+	ControlRate  int64         // control packets per second, 0 is no limit
+	ControlQueue int           // packets
+	Credit       credit.Policy // how its receiver takes the excess signal
 }
 
 // SwitchSettings are the settings of one switch.

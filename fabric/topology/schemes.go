@@ -4,6 +4,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/credit"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -17,6 +18,7 @@ type schemeSection struct {
 // schemeSections holds the parameters of every scheme that has some. Parser,
 // manifest, schema and the list of schemes all come from here.
 var schemeSections = []schemeSection{
+	{"cbrc", "receiver credit, for cbrc and cbrc-aimd", lift(creditFields, func(p *cc.Params) *credit.Params { return &p.Credit })},
 	{"pcn", "photonic congestion notification", lift(pcnFields, func(p *cc.Params) *cc.PCNParams { return &p.PCN })},
 }
 
@@ -80,9 +82,21 @@ type Param struct {
 	Source  string `json:"source"` // where the default comes from
 }
 
+// sectionOf names the section of a scheme that shares another's.
+var sectionOf = map[string]string{"cbrc-aimd": "cbrc"}
+
+// Section names the section under schemes that holds a scheme's parameters.
+func Section(scheme string) string {
+	if other, ok := sectionOf[scheme]; ok {
+		return other
+	}
+	return scheme
+}
+
 // Params lists the parameters of a scheme in the order of the file; a scheme
 // that has none, or is unknown, has an empty list.
 func Params(scheme string) []Param {
+	scheme = Section(scheme)
 	list := []Param{}
 	for _, s := range schemeSections {
 		if s.scheme != scheme {

@@ -14,7 +14,7 @@ func TestParamsAreThoseOfTheFile(t *testing.T) {
 			if p.Doc == "" || p.Range == "" || p.Source == "" {
 				t.Errorf("%s: %+v leaves something open", scheme.Name, p)
 			}
-			text := spoilt(t, "  pcn: {wmin: 0.01, wmax: 0.5}\n", "  "+scheme.Name+": {"+p.Key+": "+p.Default+"}\n")
+			text := spoilt(t, "  pcn: {wmin: 0.01, wmax: 0.5}\n", "  "+Section(scheme.Name)+": {"+p.Key+": "+p.Default+"}\n")
 			if s := parsed(t, text); s.CC != cc.Default() {
 				t.Errorf("%s.%s: %s is not the default", scheme.Name, p.Key, p.Default)
 			}

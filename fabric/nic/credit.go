@@ -1,0 +1,237 @@
+package nic
+
+import (
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/credit"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Receiver credit, both ends. All flows between two hosts share one account at
+// the sender, and count as one sender at the receiver's pacer.
+
+// uetHeaders is what a request has beside its payload, in bytes.
+const uetHeaders = frame.UETHeaders + frame.FCSLen
+
+// credits is what a NIC keeps for it; nil unless the scheme grants credit.
+type credits struct {
+	accounts  []account // by peer that flows from here go to
+	ofSender  []int32   // by sending flow: index into accounts
+	pacer     credit.Pacer
+	ofFlow    []int32 // by receiving flow: sender of the pacer
+	flowOf    []int32 // by sender of the pacer: a receiving flow of it
+	asks      agenda  // by account: when it asks for credit
+	retry     unit.Time
+	scope     credit.Scope
+	signal    uint32 // the excess signal
+	counter   credit.Counter
+	indicated int64
+}
+
+// account is the credit that one receiver has granted to this host.
+type account struct {
+	credit.Account
+	senders []int32
+	wait    unit.Time // before it asks again
+	told    unit.Bytes
+}
+
+// newCredits groups the flows of the NIC by their peers.
+func (n *NIC) newCredits() *credits {
+	p := &n.cfg.CC.Credit
+	if p.MTU == 0 {
+		p.MTU = n.cfg.Payload + uetHeaders + n.cfg.Overhead
+	}
+	c := &credits{
+		retry: p.Retry, scope: p.Scope, signal: p.Excess.Signal(p.Counter), counter: p.Counter,
+	}
+	var to, from []int
+	for i := range n.senders {
+		peer := slices.Index(to, n.senders[i].To)
+		if peer < 0 {
+			peer = len(to)
+			to = append(to, n.senders[i].To)
+			c.accounts = append(c.accounts, account{Account: credit.NewAccount(p, n.cfg.Rate), wait: p.Retry})
+		}
+		c.accounts[peer].senders = append(c.accounts[peer].senders, int32(i))
+		c.ofSender = append(c.ofSender, int32(peer))
+	}
+	for i := range n.receivers {
+		peer := slices.Index(from, n.receivers[i].From)
+		if peer < 0 {
+			peer = len(from)
+			from = append(from, n.receivers[i].From)
+			c.flowOf = append(c.flowOf, int32(i))
+		}
+		c.ofFlow = append(c.ofFlow, int32(peer))
+	}
+	c.pacer = credit.NewPacer(p, n.cfg.Rate, len(from))
+	c.asks = newAgenda(len(c.accounts))
+	return c
+}
+
+// backlog gives what the flows of an account still have to send, in bytes on the
+// wire; resent packets count again.
+func (n *NIC) backlog(a *account) (sum unit.Bytes) {
+	for _, i := range a.senders {
+		s := &n.senders[i]
+		if !s.started || s.next == s.packets {
+			continue
+		}
+		left := s.packets - s.next
+		if s.Size == Endless || left > int64(unit.Megabyte) {
+			return 1 << 40
+		}
+		sum += s.messages.size - s.messages.before(s.next) + unit.Bytes(left)*(uetHeaders+n.cfg.Overhead)
+	}
+	return sum
+}
+
+// target gives the bits of target_pull for the next packet of sending flow i,
+// which is part of the backlog: the excess signal, or what the account asks for.
+func (n *NIC) target(i int) uint32 {
+	c := n.credits
+	a := &c.accounts[c.ofSender[i]]
+	held := a.Accumulated()
+	if c.scope == credit.ScopeAll {
+		held = 0
+		for k := range c.accounts {
+			held += c.accounts[k].Accumulated()
+		}
+	}
+	if a.Exceeds(held) {
+		c.indicated++
+		return c.signal
+	}
+	return c.counter.Encode(n.wanted(a))
+}
+
+// wanted gives the cumulative credit, in quanta, that an account asks for.
+func (n *NIC) wanted(a *account) int64 {
+	receivers := 0
+	for k := range n.credits.accounts {
+		if n.backlog(&n.credits.accounts[k]) > 0 {
+			receivers++
+		}
+	}
+	return a.Target(n.backlog(a), receivers)
+}
+
+// funded tells whether sending flow i may spend credit.
+func (n *NIC) funded(i int) bool {
+	return n.credits == nil || n.credits.accounts[n.credits.ofSender[i]].MaySend()
+}
+
+// spend pays for a packet of sending flow i.
+func (n *NIC) spend(now unit.Time, i int, length unit.Bytes, out *fabric.Out) {
+	c := n.credits
+	k := c.ofSender[i]
+	a := &c.accounts[k]
+	a.Spend(now, length)
+	n.tellWaste(now, a, out)
+	n.planAsk(now, int(k))
+}
+
+// planAsk sets the instant at which an account without credit asks for some, if
+// it has something to send and nothing comes until then.
+func (n *NIC) planAsk(now unit.Time, k int) {
+	a := &n.credits.accounts[k]
+	at := unit.Never
+	if !a.MaySend() && n.backlog(a) > 0 {
+		at = now + a.wait
+	}
+	n.credits.asks.set(k, at)
+}
+
+// ask sends a request for credit on account k, and waits twice as long, up to 16
+// times, for the next.
+func (n *NIC) ask(now unit.Time, k int, out *fabric.Out) {
+	c := n.credits
+	a := &c.accounts[k]
+	n.reply(now, controlPacket{
+		kind: controlCreditRequest, flow: a.senders[0], credit: credit.ControlCounter.Truncate(n.wanted(a)),
+	}, out)
+	a.wait = min(2*a.wait, 16*c.retry)
+	n.planAsk(now, k)
+}
+
+// granted takes credit from the wire for the account of sending flow i.
+func (n *NIC) granted(now unit.Time, i int, width credit.Counter, wire uint32, out *fabric.Out) {
+	c := n.credits
+	k := c.ofSender[i]
+	a := &c.accounts[k]
+	a.Grant(now, width, wire)
+	a.wait = c.retry
+	n.tellWaste(now, a, out)
+	n.planAsk(now, int(k))
+	if a.MaySend() {
+		for _, s := range a.senders {
+			n.wake(int(s))
+		}
+	}
+}
+
+// tellWaste notes credit that has become stale or was lost (CBRC-34).
+func (n *NIC) tellWaste(now unit.Time, a *account, out *fabric.Out) {
+	wasted := a.Balance(now).Wasted()
+	if wasted == a.told {
+		return
+	}
+	out.Note(fabric.Note{
+		Kind: fabric.CreditWasted, At: now, Flow: n.senders[a.senders[0]].ID, Priority: n.dataClass,
+		A: int64(wasted - a.told),
+	})
+	a.told = wasted
+}
+
+// grant fires the pacer's timer and sends what it gives.
+func (n *NIC) grant(now unit.Time, out *fabric.Out) {
+	c := n.credits
+	for {
+		at, ok := c.pacer.Next()
+		if !ok || at > now {
+			return
+		}
+		g, ok := c.pacer.Tick(now)
+		if !ok {
+			continue
+		}
+		i := c.flowOf[g.Peer]
+		n.reply(now, controlPacket{kind: controlCredit, flow: i, credit: credit.ControlCounter.Truncate(g.Number)}, out)
+		if !out.Quiet {
+			out.Note(fabric.Note{
+				Kind: fabric.CreditGranted, At: now, Flow: n.receivers[i].ID, Priority: n.controlClass,
+				A: g.Quanta, B: int64(c.pacer.Coefficient(g.Peer) * 1000),
+			})
+		}
+	}
+}
+
+// creditDue gives the instant at which credit has to be granted or asked for.
+func (n *NIC) creditDue() unit.Time {
+	if n.credits == nil {
+		return unit.Never
+	}
+	_, due := n.credits.asks.first()
+	if at, ok := n.credits.pacer.Next(); ok {
+		due = min(due, at)
+	}
+	return due
+}
+
+// creditTick does what creditDue announced.
+func (n *NIC) creditTick(now unit.Time, out *fabric.Out) {
+	if n.credits == nil {
+		return
+	}
+	n.grant(now, out)
+	for {
+		k, at := n.credits.asks.first()
+		if at > now {
+			return
+		}
+		n.ask(now, k, out)
+	}
+}

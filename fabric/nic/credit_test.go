@@ -1,0 +1,221 @@
+package nic
+
+import (
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/credit"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// byCredit makes a NIC run over receiver credit.
+func byCredit(c *Config) {
+	c.Notification, c.Scheme = cc.NotifyCredit, "cbrc"
+	c.CC.Credit.BaseRTT = 25 * us
+}
+
+func isRequest(f *frame.Frame) bool {
+	return f.Class() == frame.ClassUET && f.UETType() == frame.UETRequest
+}
+
+func isControl(kind frame.UETControlType) func(*frame.Frame) bool {
+	return func(f *frame.Frame) bool {
+		return f.Class() == frame.ClassUET && f.UETType() == frame.UETControl && f.UETControl() == kind
+	}
+}
+
+func (b *fabricBench) completed(host int) (at []unit.Time) {
+	for _, n := range b.notes[host] {
+		if n.Kind == fabric.Completed {
+			at = append(at, n.At)
+		}
+	}
+	return at
+}
+
+func to(id fabric.FlowID, from, host int, size unit.Bytes) FlowConfig {
+	return FlowConfig{ID: id, From: from, To: host, Size: size, Source: 49152}
+}
+
+// CBRC-2: a flow alone starts at once and runs at 0.99 of its receiver's link.
+func TestCreditGivesAFlowAloneItsLink(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, 10*unit.Megabyte)}, byCredit)
+	b.run(5 * unit.Millisecond)
+	done := b.completed(0)
+	if len(done) != 1 {
+		t.Fatal("the flow does not complete")
+	}
+	if first := b.from(0, isRequest)[0].start; first != 0 {
+		t.Errorf("the first packet leaves at %v, want at once", first)
+	}
+	wire := 10_000 * unit.Bytes(1000+uetHeaders)
+	if rate := unit.Over(wire, done[0]); rate < testRate*97/100 || rate > testRate {
+		t.Errorf("%v, want 0.99 of %v", rate, testRate)
+	}
+}
+
+// CBRC-1, CBRC-2: the receiver shares its link among the senders, and after the
+// speculative start no more comes in than its link takes.
+func TestCreditSharesTheReceiver(t *testing.T) {
+	b := newBench(t, 3, []FlowConfig{to(0, 0, 2, Endless), to(1, 1, 2, Endless)}, byCredit)
+	b.run(2 * unit.Millisecond)
+	var bytes [2]unit.Bytes
+	for _, f := range b.sent {
+		if f.from < 2 && f.start >= unit.Millisecond && isRequest(&f.Frame) {
+			bytes[f.from] += f.Len()
+		}
+	}
+	rates := [2]unit.Rate{unit.Over(bytes[0], unit.Millisecond), unit.Over(bytes[1], unit.Millisecond)}
+	if sum := rates[0] + rates[1]; sum > testRate || sum < testRate*98/100 {
+		t.Errorf("%v in all, want 0.99 of %v", sum, testRate)
+	}
+	if d := rates[0] - rates[1]; d < -gbps/10 || d > gbps/10 {
+		t.Errorf("%v and %v, want equal shares", rates[0], rates[1])
+	}
+}
+
+// A sender that does not speculate asks first, and every answer is a credit.
+func TestCreditIsAskedFor(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, 100_000)}, byCredit, func(c *Config) { c.CC.Credit.Start = credit.StartAsked })
+	b.run(unit.Millisecond)
+	asked := b.from(0, isControl(frame.UETCreditRequest))
+	if len(asked) != 1 || asked[0].start != 0 {
+		t.Fatalf("%d requests for credit, want 1 at once", len(asked))
+	}
+	if first := b.from(0, isRequest)[0].start; first < 2*testDelay {
+		t.Errorf("data at %v, before any credit can have come", first)
+	}
+	if len(b.completed(0)) != 1 {
+		t.Error("the flow does not complete")
+	}
+}
+
+// A lost credit, a lost ACK and a lost packet are harmless: everything arrives
+// once, in order.
+func TestCreditSurvivesLoss(t *testing.T) {
+	for name, lost := range map[string]func(*frame.Frame) bool{
+		"credit":  isControl(frame.UETCredit),
+		"request": isRequest,
+		"any":     func(*frame.Frame) bool { return true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, 2, []FlowConfig{flow(0, 200_000), flow(1, 200_000)}, byCredit, func(c *Config) {
+				c.Timeout = unit.Millisecond
+				c.CC.Credit.Window = 20 * unit.Kilobyte
+			})
+			seen := 0
+			b.tap = func(_ int, f *frame.Frame) bool {
+				if !lost(f) {
+					return true
+				}
+				seen++
+				return seen%7 != 0
+			}
+			b.run(500 * unit.Millisecond)
+			if len(b.completed(0)) != 2 {
+				t.Fatalf("%d of 2 flows completed", len(b.completed(0)))
+			}
+			if s := b.nics[1].Stats(); s.Receivers[0].DeliveredBytes != 200_000 || s.Receivers[1].DeliveredBytes != 200_000 {
+				t.Errorf("delivered %v and %v", s.Receivers[0].DeliveredBytes, s.Receivers[1].DeliveredBytes)
+			}
+		})
+	}
+}
+
+// CBRC-5, CBRC-21, CBRC-25, CBRC-28: a sender that holds more than the threshold
+// sets target_pull to all ones, or all zeros, on its data packets.
+func TestExcessIsSignalledInTheTarget(t *testing.T) {
+	for signal, want := range map[string]uint32{"ones": 0xFFFFFF, "zeros": 0} {
+		flows := []FlowConfig{to(0, 0, 1, Endless), to(1, 0, 2, Endless), to(2, 0, 3, Endless)}
+		b := newBench(t, 4, flows, byCredit, func(c *Config) {
+			c.CC.Credit.AIMD, c.CC.Credit.Excess = true, "ones"
+			if signal == "zeros" {
+				c.CC.Credit.Excess = "zeros"
+			}
+			c.CC.Credit.Threshold = 20_000
+		})
+		b.run(unit.Millisecond)
+		signalled := 0
+		for _, f := range b.from(0, isRequest) {
+			if f.CreditTarget() == want {
+				signalled++
+			}
+		}
+		all := len(b.from(0, isRequest))
+		if signalled == 0 || signalled == all {
+			t.Errorf("%s: %d of %d packets signal excess, want some", signal, signalled, all)
+		}
+		if got := b.nics[0].credits.indicated; got != int64(signalled) {
+			t.Errorf("%s: %d counted, %d on the wire", signal, got, signalled)
+		}
+	}
+}
+
+// CBRC-26: the threshold may stand for all receivers of a sender together.
+func TestExcessOverAllReceivers(t *testing.T) {
+	for scope, want := range map[string]bool{"pair": false, "all": true} {
+		b := newBench(t, 3, []FlowConfig{to(0, 0, 1, Endless), to(1, 0, 2, Endless)}, byCredit, func(c *Config) {
+			c.CC.Credit.AIMD, c.CC.Credit.Start, c.CC.Credit.Threshold = true, credit.StartAsked, 3000
+			c.CC.Credit.Scope = "pair"
+			if scope == "all" {
+				c.CC.Credit.Scope = "all"
+			}
+		})
+		n := b.nics[0]
+		n.credits.accounts[0].Grant(0, 32, 8)
+		n.credits.accounts[1].Grant(0, 32, 8)
+		if got := n.target(0) == n.credits.signal; got != want {
+			t.Errorf("scope %s, 2048 bytes of each of two: excess %v, want %v", scope, got, want)
+		}
+	}
+}
+
+// CBRC-34: credit that a sender cannot spend is noted as wasted.
+func TestWastedCreditIsNoted(t *testing.T) {
+	b := newBench(t, 4, []FlowConfig{to(0, 0, 1, Endless), to(1, 0, 2, Endless), to(2, 0, 3, Endless)}, byCredit)
+	b.run(2 * unit.Millisecond)
+	wasted := int64(0)
+	for _, n := range b.notes[0] {
+		if n.Kind == fabric.CreditWasted {
+			wasted += n.A
+		}
+	}
+	var held unit.Bytes
+	for k := range b.nics[0].credits.accounts {
+		bal := b.nics[0].credits.accounts[k].Balance(b.now)
+		held += bal.Wasted()
+	}
+	if wasted == 0 || unit.Bytes(wasted) > held {
+		t.Errorf("noted %d bytes wasted of %d", wasted, held)
+	}
+}
+
+// A UET packet that no flow or rule fits is counted, and nothing else happens.
+func TestUETPacketsThatDoNotFit(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, 10_000)}, byCredit)
+	b.run(unit.Millisecond)
+	good := b.from(0, isRequest)[0].Frame
+	var u frame.UET
+	if err := u.Parse(&good); err != nil {
+		t.Fatal(err)
+	}
+	spoilt := []func(*frame.UET){
+		func(u *frame.UET) { u.Flow = 9 },
+		func(u *frame.UET) { u.Header.Src = frame.HostIP(5) },
+		func(u *frame.UET) { u.Header.Dst = frame.HostIP(5) },
+		func(u *frame.UET) { u.PSN, u.First, u.Offset = 10, false, 77 },
+	}
+	for i, spoil := range spoilt {
+		v := u
+		spoil(&v)
+		var f frame.Frame
+		v.Build(&f)
+		b.inject(1, b.now+unit.Time(i+1)*us, f)
+	}
+	b.run(2 * unit.Millisecond)
+	if got := b.nics[1].Stats().Malformed; got != uint64(len(spoilt)) {
+		t.Errorf("%d of %d counted as malformed", got, len(spoilt))
+	}
+}

@@ -1,0 +1,198 @@
+package nic
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/credit"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// UET on the wire, for schemes that grant credit: ordered delivery, so that the
+// queue pairs are those of RoCEv2 with a PSN of 32 bits.
+
+// uet hands a UET packet to the flow of its packet delivery context. One for a
+// flow that is not here, or from another host than its peer, is discarded.
+func (n *NIC) uet(now unit.Time, f *frame.Frame, out *fabric.Out) {
+	id, ok := f.UETFlow()
+	toSender := f.UETType() != frame.UETRequest &&
+		(f.UETType() != frame.UETControl || f.UETControl() == frame.UETCredit)
+	qps, i := &n.receiving, 0
+	if toSender {
+		qps = &n.sending
+	}
+	if ok && n.credits != nil && f.DstIP() == frame.HostIP(n.cfg.Host) {
+		i, ok = qps.find(fabric.FlowID(id))
+	} else {
+		ok = false
+	}
+	switch {
+	case !ok:
+		n.malformed(now, f, out)
+	case toSender && f.SrcIP() == n.senders[i].packet.Dst:
+		n.answered(now, i, f, out)
+	case !toSender && f.SrcIP() == n.receivers[i].packet.Dst:
+		n.requested(now, i, f, out)
+	default:
+		n.malformed(now, f, out)
+	}
+}
+
+// answered takes what the receiver of sending flow i sends back.
+func (n *NIC) answered(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
+	s := &n.senders[i]
+	switch f.UETType() {
+	case frame.UETAck:
+		if !out.Quiet {
+			out.Note(fabric.Note{
+				Kind: fabric.Acked, At: now, Flow: s.ID, Priority: n.controlClass, A: int64(f.UETPSN()), Trace: f.Trace,
+			})
+		}
+		n.granted(now, i, credit.UETCounter, f.AckCredit(), out)
+		n.progress(now, i, s.uetPacketOf(f.UETPSN())+1, 0, out)
+	case frame.UETNack:
+		n.stats.PacketSeqErr++
+		missing := s.uetPacketOf(f.Missing())
+		n.progress(now, i, missing, 0, out)
+		if missing == s.acked && missing < s.next {
+			n.goBack(now, i, out)
+		}
+	default:
+		n.granted(now, i, credit.ControlCounter, f.ControlCredit(), out)
+	}
+	n.planAsk(now, int(n.credits.ofSender[i]))
+}
+
+// uetPacketOf gives the packet nearest to the oldest unacknowledged one that has
+// the PSN.
+func (s *sender) uetPacketOf(psn uint32) int64 { return s.acked + int64(int32(psn-uint32(s.acked))) }
+
+// buildUET writes the next packet of sending flow i into f.
+func (n *NIC) buildUET(i int, f *frame.Frame) piece {
+	s := &n.senders[i]
+	p := s.messages.piece(s.next)
+	u := frame.UET{
+		Header: s.packet, Type: frame.UETRequest, Flow: uint32(s.ID), PSN: uint32(s.next),
+		Target: n.target(i), Message: uint16(p.message), First: p.index == 0, Last: p.last,
+		AckReq: p.last || (p.index+1)%s.ackEvery == 0, Resent: s.next < s.high, Length: uint32(p.length),
+	}
+	if !u.First {
+		u.Offset = uint32(unit.Bytes(p.index) * s.messages.payload)
+	}
+	u.Header.ID = uint16(s.next)
+	u.Header.Payload = uint32(p.bytes)
+	u.Build(f)
+	f.Trace = trace(s.ID, p.message)
+	return p
+}
+
+// requested takes a request, or a plea for credit, for receiving flow i.
+func (n *NIC) requested(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
+	c := n.credits
+	r := &n.receivers[i]
+	peer := int(c.ofFlow[i])
+	if f.UETType() == frame.UETControl {
+		c.pacer.Request(now, peer, credit.ControlCounter.Decode(f.ControlCredit(), c.pacer.Asked(peer)))
+		n.reply(now, controlPacket{
+			kind: controlCredit, flow: int32(i), credit: credit.ControlCounter.Truncate(c.pacer.Latest(peer)),
+		}, out)
+		return
+	}
+	n.observe(now, i, f)
+	c.pacer.Packet(now, peer, f.CreditTarget())
+	switch ahead := int32(f.UETPSN() - r.uetExpected); {
+	case ahead > 0:
+		n.uetGap(now, i, f, out)
+	case ahead < 0:
+		n.stats.DuplicateRequest++
+		n.uetAck(now, i, f, out)
+	default:
+		n.uetInSequence(now, i, f, out)
+	}
+}
+
+// uetInSequence takes the expected request.
+func (n *NIC) uetInSequence(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
+	r := &n.receivers[i]
+	length, offset, last := f.UETSpan()
+	left, bytes := r.remaining, unit.Bytes(f.Payload)
+	if offset == 0 && left == 0 {
+		left = unit.Bytes(length)
+	}
+	if bytes == 0 || unit.Bytes(length)-left != unit.Bytes(offset) || bytes > left || last != (bytes == left) {
+		n.malformed(now, f, out)
+		return
+	}
+	r.remaining = left - bytes
+	if !out.Quiet {
+		out.Note(fabric.Note{
+			Kind: fabric.Received, At: now, Flow: r.ID, Priority: n.dataClass,
+			A: int64(f.Len()), B: int64(f.UETPSN()), Trace: f.Trace,
+		})
+	}
+	out.Note(fabric.Note{
+		Kind: fabric.Delivered, At: now, Flow: r.ID, Priority: n.dataClass, A: int64(bytes), Trace: f.Trace,
+	})
+	r.stats.DeliveredBytes += bytes
+	r.uetExpected++
+	r.nakSent = false
+	r.unacked++
+	if last || f.UETAckReq() || r.unacked >= n.cfg.AckEvery {
+		n.uetAck(now, i, f, out)
+	}
+}
+
+// uetAck acknowledges everything before the expected request, and repeats the
+// credit that its sender has.
+func (n *NIC) uetAck(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
+	r := &n.receivers[i]
+	r.unacked = 0
+	n.reply(now, controlPacket{
+		kind: controlUETAck, flow: int32(i), trace: f.Trace, psn: r.uetExpected - 1, congested: f.ECN() == frame.CE,
+	}, out)
+}
+
+// uetGap discards a request past a gap, and asks once for what is missing.
+func (n *NIC) uetGap(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
+	r := &n.receivers[i]
+	n.stats.OutOfSequence++
+	out.Note(fabric.Note{
+		Kind: fabric.OutOfSequence, At: now, Flow: r.ID, Priority: n.dataClass,
+		A: int64(f.UETPSN()), B: int64(r.uetExpected), Trace: f.Trace,
+	})
+	if r.nakSent {
+		return
+	}
+	r.nakSent = n.reply(now, controlPacket{
+		kind: controlUETNack, flow: int32(i), psn: r.uetExpected, msn: f.UETPSN(), trace: f.Trace,
+	}, out)
+	if r.nakSent {
+		r.unacked = 0
+		out.Note(fabric.Note{
+			Kind: fabric.NakSent, At: now, Flow: r.ID, Priority: n.controlClass, A: int64(r.uetExpected), Trace: f.Trace,
+		})
+	}
+}
+
+// buildUETControl writes a packet that goes back, or asks for credit, into f.
+func (n *NIC) buildUETControl(c *controlPacket, f *frame.Frame) {
+	u := frame.UET{Type: frame.UETControl, Control: frame.UETCredit, Credit: c.credit}
+	if c.kind == controlCreditRequest {
+		s := &n.senders[c.flow]
+		u.Header, u.Flow, u.Control = s.packet, uint32(s.ID), frame.UETCreditRequest
+		u.Header.DSCP = n.cfg.ControlDSCP
+	} else {
+		r := &n.receivers[c.flow]
+		u.Header, u.Flow = r.packet, uint32(r.ID)
+	}
+	u.Header.ECN, u.Header.Payload = frame.NotECT, 0
+	switch c.kind {
+	case controlUETAck:
+		u.Type, u.PSN, u.Marked = frame.UETAck, c.psn, c.congested
+		u.Credit = credit.UETCounter.Truncate(n.credits.pacer.Latest(int(n.credits.ofFlow[c.flow])))
+	case controlUETNack:
+		u.Type, u.PSN, u.Expected, u.Credit = frame.UETNack, c.msn, c.psn, 0
+	default:
+	}
+	u.Build(f)
+	f.Trace = c.trace
+}
