@@ -1,0 +1,360 @@
+package shaper
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Figure 3. The units 302, 304 and 306 offer the requests 312, 314 and 316. The
+// response of 314 would exceed the tokens; it is passed over, and goes when they
+// have come in.
+func TestFigure3(t *testing.T) {
+	// GET-42: 312 is selected, 314 is skipped, 316 is selected, 314 is selected
+	// later. GET-45: each request is its own unit's.
+	// GET-6, GET-48, GET-49: a response within the threshold goes on, one beyond it
+	// is paced. GET-51: the paced unit is avoided and the next one arbitrated.
+	s := mustNew(t, config(3, inLimit(8*gbps, 3000)))
+	const mcu302, mcu304, mcu306 = 0, 1, 2
+	s.Offer(mcu302, get(1000))
+	s.Offer(mcu304, get(2111))
+	s.Offer(mcu306, get(500))
+	for i, want := range []struct {
+		unit  int
+		at    unit.Time
+		skips uint64 // of 304 so far
+	}{
+		{mcu302, 0, 0},
+		{mcu306, 0, 1},               // 2000 left, 2111 wanted
+		{mcu304, 611 * us / 1000, 1}, // 1500 left; the other 611 come in at 1 byte a nanosecond
+	} {
+		u, at := next(t, s, 0)
+		if u != want.unit || at != want.at || s.Skips(mcu304) != want.skips {
+			t.Errorf("%d: unit %d at %v, 304 skipped %d times, want %+v", i, u, at, s.Skips(mcu304), want)
+		}
+	}
+}
+
+// GET-8: a request is eligible if the bucket holds the response's length, or, by
+// the other reading, if it is not in debt.
+func TestGates(t *testing.T) {
+	for gate, want := range map[Gate][]unit.Time{
+		GateFull:   {0, 1000 * us / 1000, 3000 * us / 1000},
+		GateCredit: {0, 0, 1000 * us / 1000},
+	} {
+		s := mustNew(t, config(1, inLimit(8*gbps, 3000), func(c *Config) { c.Gate = gate }))
+		var at []unit.Time
+		now := unit.Time(0)
+		for range want {
+			s.Offer(0, get(2000))
+			_, now = next(t, s, now)
+			at = append(at, now)
+		}
+		if !slices.Equal(at, want) {
+			t.Errorf("gate %s: requests at %v, want %v", gate, at, want)
+		}
+	}
+}
+
+// GET-4, GET-5: responses are asked for at the rate of the threshold, whatever
+// the link could carry.
+// GET-44: so the shaper governs what comes in, and what goes out beside it.
+func TestRequestsGoAtTheRateAtWhichResponsesAreAbsorbed(t *testing.T) {
+	s := mustNew(t, config(2, inLimit(100*gbps, 8444)))
+	sources := []source{{Packet: get(2088)}, {Packet: get(2088)}}
+	saturate(t, s, 200*gbps, sources, 1000*us)
+	got, want := sources[0].in+sources[1].in, (100 * gbps).In(1000*us)
+	if got > want+8444 || got < want {
+		t.Errorf("asked for %d bytes in a millisecond, want %d and at most a burst of 8444 more", got, want)
+	}
+}
+
+// GET-59: with pacing off nothing but the link holds requests back.
+func TestPacingOff(t *testing.T) {
+	s := mustNew(t, config(1, inLimit(gbps, 2111), func(c *Config) { c.Pacing = PacingOff }))
+	sources := []source{{Packet: get(2088)}}
+	saturate(t, s, 200*gbps, sources, 100*us)
+	if want := int(100 * us / (200 * gbps).Serialise(78)); sources[0].sent < want {
+		t.Errorf("%d requests, the link carries %d", sources[0].sent, want)
+	}
+}
+
+// GET-7: what asks for no response needs no IN tokens.
+// GET-50: it goes on its way without the check.
+func TestAPutNeedsNoInTokens(t *testing.T) {
+	s := mustNew(t, config(2, inLimit(gbps, 2111)))
+	s.Offer(0, get(2111))
+	next(t, s, 0)
+	s.Offer(0, get(2111))
+	s.Offer(1, put(1062))
+	if u, at := next(t, s, 0); u != 1 || at != 0 {
+		t.Errorf("unit %d at %v, want the PUT at once", u, at)
+	}
+}
+
+// GET-46: PUT requests and GET responses are charged to the same OUT tokens: their
+// sum keeps the branch's limit.
+func TestPutsAndResponsesShareTheOutTokens(t *testing.T) {
+	for name, sources := range map[string][]source{
+		"puts":      {{Packet: put(1062)}},
+		"responses": {{Packet: Packet{Leaf: 1, Out: 1066}}},
+		"both":      {{Packet: put(1062)}, {Packet: Packet{Leaf: 1, Out: 1066}}},
+	} {
+		s := mustNew(t, config(2, func(c *Config) { c.Branches[0].Out.Ceiling = Limit{100 * gbps, 8444} }))
+		saturate(t, s, 200*gbps, sources, 1000*us)
+		sum := unit.Bytes(0)
+		for _, src := range sources {
+			sum += src.out
+		}
+		want := (100 * gbps).In(1000 * us)
+		if sum < want-maxFrame || sum > want+8444+maxFrame {
+			t.Errorf("%s: %d bytes out in a millisecond, want %d", name, sum, want)
+		}
+		if len(sources) == 2 && (sources[0].out < want*45/100 || sources[1].out < want*45/100) {
+			t.Errorf("both: %d of PUTs and %d of responses", sources[0].out, sources[1].out)
+		}
+	}
+}
+
+// GET-52: a unit with long responses is served among units with short ones, and
+// gets its share of the bytes; what it waits for is bounded by a round.
+func TestALongResponseIsNotStarved(t *testing.T) {
+	for _, policy := range []Policy{RoundRobin, ByLoad, Availability} {
+		s := mustNew(t, config(9, inLimit(10*gbps, maxFrame), func(c *Config) { c.Policy = policy }))
+		sources := []source{{Packet: get(maxFrame)}}
+		for range 8 {
+			sources = append(sources, source{Packet: get(100)})
+		}
+		order := saturate(t, s, 200*gbps, sources, 2000*us)
+		longest, since := 0, 0
+		for _, u := range order {
+			if since++; u == 0 {
+				longest, since = max(longest, since), 0
+			}
+		}
+		if most := 8*maxFrame/100 + 9; longest > most || sources[0].sent < 100 {
+			t.Errorf("%s: %d long responses, up to %d packets of others in between, want at most %d",
+				policy, sources[0].sent, longest, most)
+		}
+		share := float64(sources[0].in) / float64((10 * gbps).In(2000*us))
+		if policy == RoundRobin && (share < 0.10 || share > 0.13) {
+			t.Errorf("%s: the long responses get %.3f of the bytes, want a ninth", policy, share)
+		}
+	}
+}
+
+// GET-40 (i): the link partner's priority flow control stops a class.
+func TestAPausedClassTakesNoPart(t *testing.T) {
+	s := mustNew(t, config(2, func(c *Config) { c.Leaves[1].Class = 5 }))
+	s.Offer(0, put(1062))
+	s.Offer(1, Packet{Leaf: 1, Out: 1062})
+	s.Pause(0, 1<<3)
+	if u, _ := next(t, s, 0); u != 1 {
+		t.Errorf("unit %d goes, its class is paused", u)
+	}
+	if _, ok := s.Pick(us); ok || s.Due() != unit.Never {
+		t.Errorf("due %v, want never while the class is paused", s.Due())
+	}
+	s.Pause(2*us, 0)
+	if u, at := next(t, s, 2*us); u != 0 || at != 2*us {
+		t.Errorf("unit %d at %v after the pause", u, at)
+	}
+	if stall := s.Stalls(9 * us); stall[0] != (Stall{}) {
+		t.Errorf("a pause counts as a stall for tokens: %v", stall[0])
+	}
+}
+
+// GET-40 (ii): classes share by weight, by priority, and by what they are assured
+// of.
+func TestClassesShareTheBandwidth(t *testing.T) {
+	half := Pair{Assured: Limit{20 * gbps, 8444}}
+	for name, c := range map[string]struct {
+		change func(*Config)
+		share  float64 // of the first leaf
+	}{
+		"equal":    {func(*Config) {}, 0.5},
+		"weights":  {func(c *Config) { c.Leaves[0].Weight = 3 }, 0.75},
+		"priority": {func(c *Config) { c.Leaves[0].Priority = 1 }, 1},
+		"assured beats priority": {func(c *Config) {
+			c.Leaves[0].Priority, c.Leaves[1].Out = 1, half
+		}, 0.8},
+		"ceiling": {func(c *Config) { c.Leaves[0].Out.Ceiling = Limit{10 * gbps, 8444} }, 0.1},
+	} {
+		s := mustNew(t, config(2, c.change))
+		sources := []source{{Packet: put(1000)}, {Packet: Packet{Leaf: 1, Out: 1000}}}
+		saturate(t, s, 100*gbps, sources, 1000*us)
+		share := float64(sources[0].out) / float64(sources[0].out+sources[1].out)
+		if share < c.share-0.01 || share > c.share+0.01 {
+			t.Errorf("%s: the first class gets %.3f, want %.2f", name, share, c.share)
+		}
+	}
+}
+
+// GET-40 (iii): the units of a class share its bandwidth, in bytes.
+func TestUnitsOfAClassShareInBytes(t *testing.T) {
+	s := mustNew(t, config(3))
+	sources := []source{{Packet: put(100)}, {Packet: put(1000)}, {Packet: put(2000)}}
+	saturate(t, s, 100*gbps, sources, 1000*us)
+	for u, src := range sources {
+		share := float64(src.out) / float64(sources[0].out+sources[1].out+sources[2].out)
+		if share < 0.32 || share > 0.35 {
+			t.Errorf("unit %d, packets of %d bytes, gets %.3f", u, src.Out, share)
+		}
+	}
+}
+
+// GET-47: the policies. The ranks are 1, 3, 3 and 2.
+func TestPolicies(t *testing.T) {
+	for policy, want := range map[Policy][]int{
+		RoundRobin:   {0, 1, 2, 3},
+		ByLoad:       {1, 2, 3, 0},
+		ByPriority:   {1, 2, 3, 0},
+		Availability: {1, 2, 3, 0},
+	} {
+		s := mustNew(t, config(4, func(c *Config) { c.Policy = policy }))
+		for u, rank := range []int64{1, 3, 3, 2} {
+			p := put(1000)
+			p.Rank = rank
+			s.Offer(u, p)
+		}
+		var order []int
+		for range 4 {
+			u, _ := next(t, s, 0)
+			order = append(order, u)
+		}
+		if !slices.Equal(order, want) {
+			t.Errorf("%s: %v, want %v", policy, order, want)
+		}
+	}
+	s := mustNew(t, config(2, func(c *Config) { c.Policy = ByPriority }))
+	sources := []source{{Packet: Packet{Out: 1000, Rank: 1}}, {Packet: Packet{Out: 1000}}}
+	saturate(t, s, 100*gbps, sources, 10*us)
+	if sources[1].sent != 0 {
+		t.Errorf("the less urgent unit sent %d packets beside the urgent one", sources[1].sent)
+	}
+}
+
+// The second mode: responses outstanding, and solicited in a period, are bounded
+// (US 11,750,522 claim 1).
+func TestOutstanding(t *testing.T) {
+	s := mustNew(t, config(1, func(c *Config) {
+		c.Pacing, c.Outstanding = PacingOutstanding, Outstanding{Bytes: 5000, PerPeriod: 6000, Period: 10 * us}
+	}))
+	ask := func(now unit.Time) bool {
+		s.Offer(0, get(2000))
+		_, ok := s.Pick(now)
+		return ok
+	}
+	if !ask(0) || !ask(0) || ask(0) {
+		t.Error("5000 outstanding bytes admit two responses of 2000")
+	}
+	if s.Due() != unit.Never {
+		t.Errorf("due %v: only a response makes room", s.Due())
+	}
+	s.Arrived(2000)
+	if !ask(us) || s.Open() != 4000 {
+		t.Errorf("a response came in, %d are open", s.Open())
+	}
+	s.Arrived(4000)
+	if ask(2*us) || s.Due() != 10*us {
+		t.Errorf("6000 were solicited in the period; due %v, want its end", s.Due())
+	}
+	if !ask(10 * us) {
+		t.Error("a new period begins with nothing solicited")
+	}
+}
+
+// GET-61: the time that a class waits for IN tokens and for OUT tokens, and the
+// tokens themselves.
+func TestStallsAndTokens(t *testing.T) {
+	s := mustNew(t, config(2, inLimit(8*gbps, 2111), func(c *Config) { c.Leaves[1].Out.Ceiling = Limit{8 * gbps, 2111} }))
+	s.Offer(0, get(2111))
+	s.Offer(1, Packet{Leaf: 1, Out: 2111})
+	next(t, s, 0)
+	next(t, s, 0)
+	if _, in := s.Tokens(us); in != 1000 {
+		t.Errorf("%d IN tokens after a microsecond at 8 Gbit/s, want 1000", in)
+	}
+	s.Offer(0, get(2111))
+	s.Offer(1, Packet{Leaf: 1, Out: 2000})
+	if _, ok := s.Pick(us); ok {
+		t.Fatal("there are tokens for neither")
+	}
+	_, first := next(t, s, us)
+	_, second := next(t, s, first)
+	stall := s.Stalls(second)
+	if first != 2*us || second != 2111*us/1000 {
+		t.Fatalf("tokens at %v and %v", first, second)
+	}
+	if stall[0] != (Stall{In: second - us}) || stall[1] != (Stall{Out: first - us}) {
+		t.Errorf("stalls %v, want the requests to wait for IN and the responses for OUT tokens", stall)
+	}
+}
+
+func TestAnOfferIsNotBeforeItsInstant(t *testing.T) {
+	s := mustNew(t, config(1))
+	p := put(100)
+	p.At = 5 * us
+	s.Offer(0, p)
+	if _, at := next(t, s, 0); at != 5*us {
+		t.Errorf("sent at %v", at)
+	}
+}
+
+// What is withdrawn does not go, and tokens are no longer kept for it.
+func TestWithdraw(t *testing.T) {
+	s := mustNew(t, config(2, inLimit(8*gbps, 2111)))
+	s.Offer(0, get(100))
+	next(t, s, 0)
+	s.Offer(0, get(2111))
+	for range 40 { // others are granted more than a round's worth
+		s.Offer(1, get(60))
+		next(t, s, 0)
+	}
+	if s.held < 0 && s.Skips(0) == 0 {
+		t.Fatal("the first unit was never passed over")
+	}
+	s.Withdraw(0)
+	s.Offer(1, get(60))
+	if u, _ := next(t, s, 1000*us); u != 1 || s.held >= 0 {
+		t.Errorf("unit %d goes, tokens are kept for %d", u, s.held)
+	}
+	if s.Withdraw(0); s.Due() != unit.Never {
+		t.Error("nothing is offered")
+	}
+}
+
+func TestNoAllocations(t *testing.T) {
+	s := mustNew(t, config(72, inLimit(100*gbps, 8444)))
+	for u := range 72 {
+		s.Offer(u, get(2088))
+	}
+	now := unit.Time(0)
+	if got := testing.AllocsPerRun(1000, func() {
+		u, ok := s.Pick(now)
+		if !ok {
+			now = s.Due()
+			return
+		}
+		s.Offer(u, get(2088))
+	}); got != 0 {
+		t.Errorf("%v allocations per pick", got)
+	}
+}
+
+func BenchmarkPick(b *testing.B) {
+	s := mustNew(b, config(72, inLimit(100*gbps, 8444)))
+	for u := range 16 {
+		s.Offer(u, get(2088))
+	}
+	now := unit.Time(0)
+	for b.Loop() {
+		u, ok := s.Pick(now)
+		if !ok {
+			now = s.Due()
+			continue
+		}
+		s.Offer(u, get(2088))
+	}
+}

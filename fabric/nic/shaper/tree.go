@@ -1,0 +1,144 @@
+package shaper
+
+import "github.com/rackfab/rackfab/fabric/unit"
+
+// Pair is the two limits of a branch or leaf in one direction. What fits under
+// Assured goes before what does not; nothing goes above Ceiling.
+type Pair struct{ Assured, Ceiling Limit }
+
+// Level is the limits of a branch or leaf: Out for what is sent, In for the
+// responses that are asked for.
+type Level struct{ Out, In Pair }
+
+// The tree of buckets: every packet is charged at its leaf, at the leaf's branch
+// and at the head. The head has ceilings only.
+//
+//	head --+-- branch --+-- leaf    requests of a class
+//	       |            +-- leaf    responses of the class
+//	       +-- branch ...
+type tree struct {
+	head     [2]bucket
+	branches []pairs
+	leaves   []pairs
+	branch   []int // of each leaf
+	credit   bool  // GateCredit
+}
+
+// direction tells the two sides of a packet's cost apart.
+type direction int
+
+const (
+	outward direction = iota
+	inward
+)
+
+// pairs holds the buckets of a branch or leaf by direction.
+type pairs [2]struct{ assured, ceiling bucket }
+
+func newPairs(l Level) (p pairs) {
+	for d, pair := range [2]Pair{l.Out, l.In} {
+		p[d].assured, p[d].ceiling = newBucket(pair.Assured), newBucket(pair.Ceiling)
+	}
+	return p
+}
+
+func (p *pairs) refill(now unit.Time) {
+	for d := range p {
+		p[d].assured.refill(now)
+		p[d].ceiling.refill(now)
+	}
+}
+
+func newTree(cfg *Config) tree {
+	t := tree{head: [2]bucket{newBucket(cfg.Out), newBucket(cfg.In)}, credit: cfg.Gate == GateCredit}
+	for _, b := range cfg.Branches {
+		t.branches = append(t.branches, newPairs(b))
+	}
+	for _, l := range cfg.Leaves {
+		t.leaves = append(t.leaves, newPairs(l.Level))
+		t.branch = append(t.branch, l.Branch)
+	}
+	return t
+}
+
+func (t *tree) refill(now unit.Time) {
+	t.head[outward].refill(now)
+	t.head[inward].refill(now)
+	for i := range t.branches {
+		t.branches[i].refill(now)
+	}
+	for i := range t.leaves {
+		t.leaves[i].refill(now)
+	}
+}
+
+// ceilings gives the buckets that may stop a packet of the leaf, from the leaf up.
+func (t *tree) ceilings(leaf int, d direction) [3]*bucket {
+	return [3]*bucket{&t.leaves[leaf][d].ceiling, &t.branches[t.branch[leaf]][d].ceiling, &t.head[d]}
+}
+
+// need is what a bucket must hold for n bytes.
+func (t *tree) need(d direction, n unit.Bytes) unit.Bytes {
+	if t.credit && d == inward {
+		return 0
+	}
+	return n
+}
+
+// admits tells whether no ceiling stops n bytes. Nothing stops 0 bytes.
+func (t *tree) admits(leaf int, d direction, n unit.Bytes) bool {
+	if n == 0 {
+		return true
+	}
+	for _, b := range t.ceilings(leaf, d) {
+		if !b.holds(t.need(d, n)) {
+			return false
+		}
+	}
+	return true
+}
+
+// ready gives the first instant at which no ceiling stops n bytes.
+func (t *tree) ready(leaf int, d direction, n unit.Bytes) unit.Time {
+	at := unit.Time(0)
+	if n == 0 {
+		return at
+	}
+	for _, b := range t.ceilings(leaf, d) {
+		at = max(at, b.ready(t.need(d, n)))
+	}
+	return at
+}
+
+// assured tells whether a packet of the leaf is within what its leaf and branch
+// are assured of. Where neither is assured of anything, none is.
+func (t *tree) assured(leaf int, cost [2]unit.Bytes) bool {
+	some := false
+	for d, n := range cost {
+		for _, p := range [2]*pairs{&t.leaves[leaf], &t.branches[t.branch[leaf]]} {
+			b := &p[d].assured
+			if b.Rate == 0 || n == 0 {
+				continue
+			}
+			if !b.holds(t.need(direction(d), n)) {
+				return false
+			}
+			some = true
+		}
+	}
+	return some
+}
+
+// take charges a packet of the leaf. One that goes beyond what is assured leaves
+// that untouched.
+func (t *tree) take(leaf int, cost [2]unit.Bytes, assured bool) {
+	for d, n := range cost {
+		for _, b := range t.ceilings(leaf, direction(d)) {
+			b.take(n)
+		}
+		if assured {
+			t.leaves[leaf][d].assured.take(n)
+			t.branches[t.branch[leaf]][d].assured.take(n)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package shaper
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// MaxRate and MaxDepth keep the arithmetic of the buckets far from the end of 63
+// bits.
+const (
+	MaxRate  = 100_000 * unit.GigabitPerSec
+	MaxDepth = 1000 * unit.Megabyte
+)
+
+// Validate names everything that a shaper cannot work with, nil if there is
+// nothing. longest and dearest are the longest packet and the longest response
+// that units will offer: a bucket that does not hold them would stop them for
+// ever.
+func (c *Config) Validate(longest, dearest unit.Bytes) error {
+	errs := []error{
+		want(0 < c.Units && c.Units <= MaxUnits, "%d units, want 1 to %d", c.Units, MaxUnits),
+		want(0 < len(c.Leaves) && len(c.Leaves) <= maxLeaves, "%d leaves, want 1 to %d", len(c.Leaves), maxLeaves),
+		want(slices.Contains(Policies, c.Policy), "unknown policy %q", c.Policy),
+		want(c.Gate == GateFull || c.Gate == GateCredit, "unknown gate %q", c.Gate),
+		want(c.Quantum >= max(longest, dearest), "quantum %v, want at least %v", c.Quantum, max(longest, dearest)),
+		c.Out.validate("head, OUT", longest),
+	}
+	inward := dearest
+	if c.Pacing != PacingBucket {
+		inward = 0
+	}
+	errs = append(errs, c.In.validate("head, IN", inward), c.validatePacing(dearest))
+	for i, b := range c.Branches {
+		errs = append(errs, b.validate(fmt.Sprintf("branch %d", i), longest, inward))
+	}
+	for i, l := range c.Leaves {
+		errs = append(errs,
+			l.validate(fmt.Sprintf("leaf %d", i), longest, inward),
+			want(0 <= l.Branch && l.Branch < len(c.Branches), "leaf %d: branch %d of %d", i, l.Branch, len(c.Branches)),
+			want(l.Weight > 0, "leaf %d: weight %d, want at least 1", i, l.Weight),
+			want(l.Class < 8, "leaf %d: class %d, want 0 to 7", i, l.Class))
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Config) validatePacing(dearest unit.Bytes) error {
+	o := c.Outstanding
+	switch c.Pacing {
+	case PacingOff, PacingBucket:
+		return nil
+	case PacingOutstanding:
+		return errors.Join(
+			want(o.Bytes > 0 || o.PerPeriod > 0, "pacing by what is outstanding needs a bound"),
+			want(o.Bytes == 0 || o.Bytes >= dearest, "%v outstanding hold no response of %v", o.Bytes, dearest),
+			want(o.PerPeriod == 0 || o.PerPeriod >= dearest, "%v a period hold no response of %v", o.PerPeriod, dearest),
+			want(o.PerPeriod == 0 || o.Period > 0, "a bound per period needs a period"))
+	}
+	return fmt.Errorf("unknown pacing %q", c.Pacing)
+}
+
+func (l *Level) validate(name string, out, in unit.Bytes) error {
+	return errors.Join(
+		l.Out.Ceiling.validate(name+", OUT ceiling", out), l.In.Ceiling.validate(name+", IN ceiling", in),
+		l.Out.Assured.validate(name+", OUT assured", 0), l.In.Assured.validate(name+", IN assured", 0))
+}
+
+func (l *Limit) validate(name string, least unit.Bytes) error {
+	return errors.Join(
+		want(0 <= l.Rate && l.Rate <= MaxRate, "%s: rate %v, want 0 to %v", name, l.Rate, MaxRate),
+		want(l.Rate == 0 || l.Depth >= least, "%s: depth %v, want at least the %v of the longest packet or response", name, l.Depth, least),
+		want(0 <= l.Depth && l.Depth <= MaxDepth, "%s: depth %v, want 0 to %v", name, l.Depth, MaxDepth))
+}
+
+// want gives an error unless ok.
+func want(ok bool, format string, args ...any) error {
+	if ok {
+		return nil
+	}
+	return fmt.Errorf(format, args...)
+}
