@@ -100,7 +100,6 @@ func switchConfig(s *topology.Scenario, node int, scheme cc.Scheme) switching.Co
 		Buffer: set.Buffer, Routes: topology.Routes(s)[node], DSCP: DSCPMap(), Weights: set.Weights,
 		Sampling:    sampling(s),
 		Arbitration: switching.Arbitration(set.Arbitration),
-		RTTX:        converter(s, &set),
 	}
 	for _, end := range s.PortMap()[node] {
 		l := s.Links[end.Link]
@@ -117,6 +116,12 @@ func switchConfig(s *topology.Scenario, node int, scheme cc.Scheme) switching.Co
 		k.Lossless, k.Reserve, k.Headroom, k.Quanta = true, set.Reserve, set.Headroom, set.Quanta
 		k.XOFF, k.XON, k.AlphaShift = set.XOFF, set.XON, set.AlphaShift
 		k.Marking, k.Rewrite = orElse(set.Marking[p], scheme.Marking), orElse(set.Rewrite[p], scheme.Rewrite)
+	}
+	for p := range c.Classes {
+		if c.Classes[p].Rewrite == cc.RewriteRTTX {
+			c.RTTX = converter(s, &set)
+			break
+		}
 	}
 	return c
 }

@@ -13,9 +13,9 @@ import (
 func TestBaseRTT(t *testing.T) {
 	s := parsed(t, sample)
 	want := 6*5*unit.Microsecond + 2*217200*unit.Picosecond + 86880*unit.Picosecond + 2*14800*unit.Picosecond + 5920*unit.Picosecond
-	for _, f := range s.Flows {
-		if got := s.BaseRTT(f); got != want {
-			t.Errorf("%s: %s, want %s", f.Name, got, want)
+	for i, f := range s.Flows {
+		if got, all := s.BaseRTT(f), s.BaseRTTs(); got != want || all[i] != want {
+			t.Errorf("%s: %s and %s, want %s", f.Name, got, all[i], want)
 		}
 	}
 }

@@ -12,6 +12,15 @@ func (s *Scenario) BaseRTT(f Flow) unit.Time {
 	return newPaths(s, s.PortMap()).baseRTT(f.From, f.To)
 }
 
+// BaseRTTs gives the BaseRTT of every flow.
+func (s *Scenario) BaseRTTs() []unit.Time {
+	p, rtts := newPaths(s, s.PortMap()), make([]unit.Time, len(s.Flows))
+	for i, f := range s.Flows {
+		rtts[i] = p.baseRTT(f.From, f.To)
+	}
+	return rtts
+}
+
 // paths measures paths, and remembers how far every node is from a target.
 type paths struct {
 	s    *Scenario

@@ -1,0 +1,145 @@
+package measure
+
+import (
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Signals measures how soon the senders of a run answer to congestion, and
+// whether two signals of congestion agree. It needs the notes of every frame
+// (RTTX-59, RTTX-60).
+type Signals struct {
+	s     *topology.Scenario
+	flows []FlowSignals
+	state []signalState
+}
+
+// FlowSignals is how the sender of one flow took congestion. Instants and spans
+// are in picoseconds.
+type FlowSignals struct {
+	Flow    string    `json:"flow"`
+	BaseRTT unit.Time `json:"base_rtt_ps"`
+	// Event is the first instant at which a switch marked a packet of the flow, or
+	// counted it as one to be marked; Never if none was.
+	Event unit.Time `json:"event_ps"`
+	// Cut is the first instant from Event on at which the sender lowered its rate,
+	// Never if it did not.
+	Cut unit.Time `json:"cut_ps"`
+	// CNPCuts and RTTCuts count the times that the rate was lowered: upon a CNP, and
+	// otherwise.
+	CNPCuts int `json:"cnp_cuts"`
+	RTTCuts int `json:"rtt_cuts"`
+	// Against counts the cuts upon a CNP within a base RTT of which the RTT had
+	// raised the rate, and Alone the other cuts without a CNP that near.
+	Against int `json:"against"`
+	Alone   int `json:"alone"`
+	// Twice counts the cuts that follow one by the other signal within a base RTT:
+	// one phase of congestion, cut twice.
+	Twice int `json:"twice"`
+}
+
+// Reaction is the time from the first event to the first cut, Never if there was
+// no such cut.
+func (f *FlowSignals) Reaction() unit.Time {
+	if f.Cut == unit.Never {
+		return unit.Never
+	}
+	return f.Cut - f.Event
+}
+
+// signalState is what is kept of a flow until the end.
+type signalState struct {
+	cuts   []unit.Time // all of them
+	alone  []unit.Time // cuts by the RTT
+	cnps   []unit.Time // that came in
+	raised unit.Time   // latest raise by the RTT
+	latest [2]unit.Time
+}
+
+// By which signal a rate was cut.
+const (
+	byRTT = iota
+	byCNP
+)
+
+// longAgo is before anything that happens, by more than any RTT.
+const longAgo = -unit.Never / 2
+
+// NewSignals makes a listener for a run of the scenario.
+func NewSignals(s *topology.Scenario) *Signals {
+	m := &Signals{s: s, flows: make([]FlowSignals, len(s.Flows)), state: make([]signalState, len(s.Flows))}
+	for i, rtt := range s.BaseRTTs() {
+		m.flows[i] = FlowSignals{Flow: s.Flows[i].Name, BaseRTT: rtt, Event: unit.Never, Cut: unit.Never}
+		m.state[i] = signalState{raised: longAgo, latest: [2]unit.Time{longAgo, longAgo}}
+	}
+	return m
+}
+
+// Observe takes the notes of a node, in their order. The nodes may come in any
+// order.
+func (m *Signals) Observe(notes []fabric.Note) {
+	for i := range notes {
+		n := &notes[i]
+		if int(n.Flow) >= len(m.flows) {
+			continue
+		}
+		f, state := &m.flows[n.Flow], &m.state[n.Flow]
+		switch n.Kind {
+		case fabric.Marked, fabric.EventCounted:
+			f.Event = min(f.Event, n.At)
+		case fabric.NotificationIn:
+			state.cnps = append(state.cnps, n.At)
+		case fabric.RateChanged:
+			f.moved(state, n.At, n.A < n.B)
+		default:
+		}
+	}
+}
+
+// moved takes a change of the rate. One at the instant of a CNP is the CNP's.
+func (f *FlowSignals) moved(state *signalState, at unit.Time, cut bool) {
+	by := byRTT
+	if k := len(state.cnps); k > 0 && state.cnps[k-1] == at {
+		by = byCNP
+	}
+	switch {
+	case !cut && by == byRTT:
+		state.raised = at
+		return
+	case !cut:
+		return
+	case by == byCNP:
+		f.CNPCuts++
+		if at-state.raised <= f.BaseRTT {
+			f.Against++
+		}
+	default:
+		f.RTTCuts++
+		state.alone = append(state.alone, at)
+	}
+	state.cuts = append(state.cuts, at)
+	state.latest[by] = at
+	if at-state.latest[1-by] <= f.BaseRTT {
+		f.Twice++
+		state.latest[1-by] = longAgo // each cut is the second of one phase at most
+	}
+}
+
+// Result closes the measurement and gives one entry per flow.
+func (m *Signals) Result() []FlowSignals {
+	for i := range m.flows {
+		f, state := &m.flows[i], &m.state[i]
+		if k, _ := slices.BinarySearch(state.cuts, f.Event); k < len(state.cuts) {
+			f.Cut = state.cuts[k]
+		}
+		for _, at := range state.alone {
+			if k, _ := slices.BinarySearch(state.cnps, at-f.BaseRTT); k == len(state.cnps) || state.cnps[k] > at+f.BaseRTT {
+				f.Alone++
+			}
+		}
+	}
+	return m.flows
+}

@@ -1,0 +1,85 @@
+package measure
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// signalled puts notes of flow 0 of the sample together; its base RTT is asked of
+// the scenario. A note's A and B are the new and the old rate.
+func signalled(t *testing.T, notes ...fabric.Note) FlowSignals {
+	t.Helper()
+	m := NewSignals(rack())
+	m.Observe(notes)
+	return m.Result()[0]
+}
+
+func event(at unit.Time) fabric.Note { return fabric.Note{Kind: fabric.EventCounted, At: at} }
+func cnp(at unit.Time) fabric.Note   { return fabric.Note{Kind: fabric.NotificationIn, At: at} }
+func rate(at unit.Time, to, from int64) fabric.Note {
+	return fabric.Note{Kind: fabric.RateChanged, At: at, A: to, B: from}
+}
+
+// RTTX-59: from the first event at a switch to the first cut after it; a cut before
+// it answers to something else.
+func TestReaction(t *testing.T) {
+	const us = unit.Microsecond
+	f := signalled(t, rate(5*us, 9, 10), event(20*us), event(10*us), rate(12*us, 11, 9), rate(25*us, 8, 11), rate(26*us, 7, 8))
+	if f.Event != 10*us || f.Cut != 25*us || f.Reaction() != 15*us {
+		t.Errorf("event %s, cut %s, reaction %s", f.Event, f.Cut, f.Reaction())
+	}
+	for name, f := range map[string]FlowSignals{
+		"no event": signalled(t, rate(5*us, 9, 10)), "no cut": signalled(t, event(us), rate(5*us, 10, 9)),
+	} {
+		if f.Cut != unit.Never || f.Reaction() != unit.Never {
+			t.Errorf("%s: reaction %s", name, f.Reaction())
+		}
+	}
+	// A mark on the wire is an event as one that was counted.
+	if f := signalled(t, fabric.Note{Kind: fabric.Marked, At: us}, rate(2*us, 1, 2)); f.Reaction() != us {
+		t.Errorf("reaction %s", f.Reaction())
+	}
+}
+
+// RTTX-60: the two signals disagree when a CNP cuts what the RTT has just raised,
+// or the RTT cuts without any CNP near; a phase is cut twice when both cut within
+// an RTT, in whatever order.
+func TestConflictsOfTwoSignals(t *testing.T) {
+	rtt := NewSignals(rack()).flows[0].BaseRTT
+	at := func(n unit.Time) unit.Time { return n * 10 * rtt }
+	for name, c := range map[string]struct {
+		notes []fabric.Note
+		want  FlowSignals
+	}{
+		"CNP against a raise": {[]fabric.Note{rate(at(1)-rtt, 11, 10), cnp(at(1)), rate(at(1), 5, 11)}, FlowSignals{CNPCuts: 1, Against: 1}},
+		"a raise long ago":    {[]fabric.Note{rate(at(1)-rtt-1, 11, 10), cnp(at(1)), rate(at(1), 5, 11)}, FlowSignals{CNPCuts: 1}},
+		"RTT alone":           {[]fabric.Note{rate(at(1), 5, 11), cnp(at(1) + rtt + 1)}, FlowSignals{RTTCuts: 1, Alone: 1}},
+		"RTT before its CNP":  {[]fabric.Note{rate(at(1), 5, 11), cnp(at(1) + rtt), rate(at(1)+rtt, 3, 5)}, FlowSignals{RTTCuts: 1, CNPCuts: 1, Twice: 1}},
+		"RTT after its CNP":   {[]fabric.Note{cnp(at(1)), rate(at(1), 5, 9), rate(at(1)+rtt, 4, 5)}, FlowSignals{RTTCuts: 1, CNPCuts: 1, Twice: 1}},
+		"one phase, then another": {[]fabric.Note{
+			cnp(at(1)), rate(at(1), 8, 9), rate(at(1)+1, 7, 8), rate(at(1)+2, 6, 7), cnp(at(2)), rate(at(2), 5, 6),
+		}, FlowSignals{RTTCuts: 2, CNPCuts: 2, Twice: 1}},
+		"the RTT again and again": {[]fabric.Note{rate(at(1), 8, 9), rate(at(1)+1, 7, 8)}, FlowSignals{RTTCuts: 2, Alone: 2}},
+	} {
+		got := signalled(t, c.notes...)
+		c.want.Flow, c.want.BaseRTT, c.want.Event, c.want.Cut = got.Flow, rtt, unit.Never, unit.Never
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+}
+
+// Nodes are heard one after the other, not in the order of time.
+func TestSignalsDoNotDependOnTheOrderOfNodes(t *testing.T) {
+	m := NewSignals(rack())
+	m.Observe([]fabric.Note{rate(5, 9, 10), rate(30, 8, 9)})
+	m.Observe([]fabric.Note{event(10)})
+	m.Observe([]fabric.Note{{Kind: fabric.PauseSent, Flow: fabric.NoFlow}})
+	if f := m.Result()[0]; f.Reaction() != 20 {
+		t.Errorf("reaction %d ps, want 20", f.Reaction())
+	}
+}
