@@ -20,6 +20,7 @@ type NodeResult struct {
 	Drops       int64          `json:"drops"`
 	Malformed   int64          `json:"malformed"`
 	Retransmits int64          `json:"retransmits"`
+	Untracked   int64          `json:"untracked,omitempty"` // frames that found no room in a converter's flow table
 	CPU         float64        `json:"cpu_s"`
 	Ports       []PortResult   `json:"ports"`
 	Delivered   []Series       `json:"delivered,omitempty"` // payload bytes per bin, in order, per flow or burst
@@ -123,6 +124,8 @@ func (r *Recorder) observe(n *fabric.Note) {
 		r.result.Drops++
 	case fabric.Malformed:
 		r.result.Malformed++
+	case fabric.Untracked:
+		r.result.Untracked++
 	case fabric.Retransmitted:
 		r.result.Retransmits += n.B
 	case fabric.Completed:

@@ -34,6 +34,7 @@ type Run struct {
 	Drops       int64     `json:"drops"`
 	Malformed   int64     `json:"malformed"`
 	Retransmits int64     `json:"retransmits"`
+	Untracked   int64     `json:"untracked,omitempty"` // frames that found no room in a converter's flow table
 	Tree        unit.Time `json:"tree_ps"`
 	Loss        unit.Time `json:"loss_ps"`
 	Pauses      []Pause   `json:"pauses"`
@@ -96,6 +97,7 @@ func Merge(s *topology.Scenario, nodes []*NodeResult) (*Run, error) {
 		run.Drops += n.Drops
 		run.Malformed += n.Malformed
 		run.Retransmits += n.Retransmits
+		run.Untracked += n.Untracked
 		run.CPU += n.CPU
 		run.Nodes = append(run.Nodes, Node{
 			Name: n.Node, Digest: fmt.Sprintf("%016x", n.Digest), FrameHops: n.FrameHops, Envelopes: n.Envelopes,

@@ -83,3 +83,11 @@ func TestSignalsDoNotDependOnTheOrderOfNodes(t *testing.T) {
 		t.Errorf("reaction %d ps, want 20", f.Reaction())
 	}
 }
+
+// RTTX-12: what a converter's flow table had no room for is in the result.
+func TestUntrackedFramesAreInTheResult(t *testing.T) {
+	run := merged(t, rack(), map[int][]fabric.Note{3: {note(us, fabric.Untracked, 0, 0, 0), note(2*us, fabric.Untracked, 1, 1, 0)}})
+	if run.Untracked != 2 {
+		t.Errorf("%d frames, want 2", run.Untracked)
+	}
+}
