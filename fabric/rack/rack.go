@@ -100,6 +100,7 @@ func switchConfig(s *topology.Scenario, node int, scheme cc.Scheme) switching.Co
 		Buffer: set.Buffer, Routes: topology.Routes(s)[node], DSCP: DSCPMap(), Weights: set.Weights,
 		Sampling:    sampling(s),
 		Arbitration: switching.Arbitration(set.Arbitration),
+		CNMClass:    set.QCN.CNMClass,
 	}
 	for _, end := range s.PortMap()[node] {
 		l := s.Links[end.Link]
@@ -109,6 +110,9 @@ func switchConfig(s *topology.Scenario, node int, scheme cc.Scheme) switching.Co
 		c.Classes[p] = switching.ClassConfig{
 			Marking: orElse(set.Marking[p], cc.MarkNone), Rewrite: orElse(set.Rewrite[p], cc.RewriteNone),
 			RED: switching.REDConfig{Kmin: set.Kmin, Kmax: set.Kmax, Pmax: set.Pmax},
+			QCN: switching.QCNConfig{
+				SetPoint: set.QCN.SetPoint, Weight: set.QCN.Weight, SampleBase: set.QCN.SampleBase, Jitter: set.QCN.Jitter,
+			},
 		}
 	}
 	for _, p := range set.Lossless {

@@ -18,21 +18,28 @@ type load struct {
 	n      int
 }
 
-func newLoad(tb testing.TB, a Arbitration) *load {
-	cfg := rackConfig(18)
-	cfg.Arbitration = a
+func newLoad(tb testing.TB, cfg Config) *load {
 	s, err := New(cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	l := &load{s: s, out: fabric.Out{Quiet: true}}
 	for i := range l.frames {
-		l.frames[i] = *data(i%2, uint32(i), lossless)
+		l.frames[i] = *from(2+i, data(i%2, uint32(i), lossless))
 	}
 	for range 4096 { // a queue of some frames, and rings grown to their size
 		l.step()
 	}
 	return l
+}
+
+// loads are the switches that are measured. The one under QCN samples every
+// second frame and answers it.
+func loads() map[string]Config {
+	fifo, ingress, cp := rackConfig(18), rackConfig(18), qcnConfig(18)
+	ingress.Arbitration = ArbitrateIngress
+	cp.Classes[lossless].QCN = QCNConfig{SetPoint: 1, SampleBase: 2 * size}
+	return map[string]Config{"fifo": fifo, "ingress": ingress, "qcn": cp}
 }
 
 // step takes one frame through: its arrival and the ticks before it.
@@ -69,9 +76,9 @@ func (l *load) lost() (frames uint64) {
 
 // BenchmarkSwitch is one frame through Arrive, a queue and Tick.
 func BenchmarkSwitch(b *testing.B) {
-	for _, a := range []Arbitration{ArbitrateFIFO, ArbitrateIngress} {
-		b.Run(string(a), func(b *testing.B) {
-			l := newLoad(b, a)
+	for name, cfg := range loads() {
+		b.Run(name, func(b *testing.B) {
+			l := newLoad(b, cfg)
 			b.ReportAllocs()
 			for b.Loop() {
 				l.step()
@@ -86,7 +93,7 @@ func BenchmarkSwitch(b *testing.B) {
 
 // BenchmarkIdlePort is one frame through Arrive alone.
 func BenchmarkIdlePort(b *testing.B) {
-	l := newLoad(b, ArbitrateFIFO)
+	l := newLoad(b, rackConfig(18))
 	b.ReportAllocs()
 	l.now += unit.Millisecond
 	l.catchUp()
@@ -101,8 +108,8 @@ func BenchmarkIdlePort(b *testing.B) {
 }
 
 func TestSteadyStateAllocatesNothing(t *testing.T) {
-	for _, a := range []Arbitration{ArbitrateFIFO, ArbitrateIngress} {
-		t.Run(string(a), func(t *testing.T) { allocatesNothing(t, newLoad(t, a)) })
+	for name, cfg := range loads() {
+		t.Run(name, func(t *testing.T) { allocatesNothing(t, newLoad(t, cfg)) })
 	}
 }
 

@@ -17,7 +17,7 @@ type Config struct {
 	Name   string
 	MAC    frame.Addr
 	Number uint32 // names the switch in telemetry, 24 bits
-	Seed   uint64 // for ECMP and RED; each use draws from its own stream
+	Seed   uint64 // for ECMP, RED and QCN; each use draws from its own stream
 	Ports  []PortConfig
 	Buffer unit.Bytes // the shared buffer, every ingress counted
 	// Routes gives, for the host with address frame.HostIP(i), the ports of
@@ -30,6 +30,9 @@ type Config struct {
 	// Weights are the deficit-round-robin weights of the classes; 0 makes a class
 	// strict: it is served before all weighted ones, higher priority first.
 	Weights [fabric.Priorities]int
+	// CNMClass is the class that CNMs travel in (cnGlobalCnmTransmitPriority of
+	// IEEE8021-CN-MIB).
+	CNMClass fabric.Priority
 	// RTTX serves all classes that are rewritten.
 	RTTX RTTXConfig
 	// Sampling says when the egress queues are noted (QueueSampled).
@@ -79,6 +82,7 @@ type ClassConfig struct {
 
 	Marking cc.Marking // empty is cc.MarkNone
 	RED     REDConfig
+	QCN     QCNConfig
 	Rewrite cc.Rewrite // empty is cc.RewriteNone
 }
 

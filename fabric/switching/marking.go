@@ -16,9 +16,10 @@ const (
 	lawNone law = iota
 	lawRED
 	lawNPECN
+	lawQCN // marks nothing: see judge
 )
 
-var laws = map[cc.Marking]law{"": lawNone, cc.MarkNone: lawNone, cc.MarkRED: lawRED, cc.MarkNPECN: lawNPECN}
+var laws = map[cc.Marking]law{"": lawNone, cc.MarkNone: lawNone, cc.MarkRED: lawRED, cc.MarkNPECN: lawNPECN, cc.MarkQCN: lawQCN}
 
 // marker decides, at the start of each transmission, whether the frame gets
 // congestion experienced.
@@ -50,9 +51,10 @@ func (m *marker) decide(p *port, class fabric.Priority, late bool) bool {
 }
 
 // mark writes congestion experienced into a frame whose transport is capable of
-// ECN (RFC 3168 §5). Any other frame stays as it is.
+// ECN (RFC 3168 §5). Any other frame stays as it is, a CNM too, whose bytes have
+// another meaning there.
 func (p *port) mark(now unit.Time, class fabric.Priority, f *frame.Frame, out *fabric.Out) {
-	if ecn := f.ECN(); ecn != frame.ECT0 && ecn != frame.ECT1 {
+	if ecn := f.ECN(); ecn != frame.ECT0 && ecn != frame.ECT1 || f.Class() == frame.ClassCNM {
 		return
 	}
 	f.SetECN(frame.CE)

@@ -2,7 +2,6 @@ package switching
 
 import (
 	"github.com/rackfab/rackfab/fabric"
-	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -20,6 +19,7 @@ type port struct {
 	holds   holds
 	xoff    xoff
 	npecn   [fabric.Priorities]npecn
+	qcn     [fabric.Priorities]qcn
 	stats   [fabric.Priorities]ClassStats
 }
 
@@ -33,6 +33,7 @@ func newPort(id fabric.Port, cfg *Config) port {
 	}
 	for class := range p.queues {
 		p.queues[class] = newQueue(cfg.Arbitration, len(cfg.Ports))
+		p.qcn[class].left = cfg.Classes[class].QCN.SampleBase
 	}
 	return p
 }
@@ -49,16 +50,16 @@ func (p *port) due() unit.Time {
 	return due
 }
 
-// enqueue puts a frame that came in at port from into the queue of its class.
-func (p *port) enqueue(now unit.Time, from fabric.Port, class fabric.Priority, length unit.Bytes, f *frame.Frame, out *fabric.Out) {
-	q := &p.queues[class]
-	q.push(f, length, from)
-	p.depth.push(length)
-	p.waiting |= 1 << class
+// enqueue puts a frame into the queue of its class.
+func (p *port) enqueue(now unit.Time, in incoming, out *fabric.Out) {
+	q := &p.queues[in.class]
+	q.push(in.frame, in.length, in.at)
+	p.depth.push(in.length)
+	p.waiting |= 1 << in.class
 	if !out.Quiet {
 		out.Note(fabric.Note{
-			Kind: fabric.Enqueued, At: now, Port: p.id, Priority: class,
-			A: int64(length), B: int64(q.bytes), Flow: flowOf(f), Trace: f.Trace,
+			Kind: fabric.Enqueued, At: now, Port: p.id, Priority: in.class,
+			A: int64(in.length), B: int64(q.bytes), Flow: flowOf(in.frame), Trace: in.frame.Trace,
 		})
 	}
 }

@@ -17,10 +17,9 @@ func newECMP(seed uint64, routes [][]fabric.Port) ecmp {
 	return ecmp{seed: mix(seed + streamECMP), routes: routes}
 }
 
-// route gives the egress port of a RoCEv2 frame, false if none leads there. All
-// frames of a flow take the same port.
-func (e *ecmp) route(f *frame.Frame) (fabric.Port, bool) {
-	host := f.DstIP().Host()
+// route gives the egress port of a frame to the host, false if none leads there.
+// All frames of a flow to the host take the same port.
+func (e *ecmp) route(host int, f *frame.Frame) (fabric.Port, bool) {
 	if uint(host) >= uint(len(e.routes)) || len(e.routes[host]) == 0 {
 		return 0, false
 	}
@@ -33,8 +32,12 @@ func (e *ecmp) route(f *frame.Frame) (fabric.Port, bool) {
 }
 
 // hash mixes the 5-tuple; two of its five, the protocol and one of the ports, are
-// the same in every RoCEv2 frame.
+// the same in every RoCEv2 frame. For a CNM it mixes what names the sampled flow.
 func (e *ecmp) hash(f *frame.Frame) uint64 {
+	if f.Class() == frame.ClassCNM {
+		qp, _ := f.SampledQP()
+		return mix(mix(e.seed^uint64(qp)) ^ uint64(f.SampledSrcPort()))
+	}
 	h := mix(e.seed ^ (uint64(f.SrcIP())<<32 | uint64(f.DstIP())))
 	return mix(h ^ uint64(f.SrcPort()^f.DstPort()^frame.PortRoCE))
 }

@@ -12,8 +12,8 @@ func TestECMPSpreadsFlowsAndKeepsEachTogether(t *testing.T) {
 	count := map[fabric.Port]int{}
 	const flows = 3000
 	for flow := range uint32(flows) {
-		a, ok := e.route(packet(0, flow, lossless, frame.ECT0, 1, 1000))
-		b, _ := e.route(packet(0, flow, control, frame.CE, 2, 64))
+		a, ok := e.route(0, packet(0, flow, lossless, frame.ECT0, 1, 1000))
+		b, _ := e.route(0, packet(0, flow, control, frame.CE, 2, 64))
 		if !ok || a != b {
 			t.Fatalf("flow %d takes ports %d and %d", flow, a, b)
 		}
@@ -32,8 +32,8 @@ func TestECMPSeeds(t *testing.T) {
 	same := 0
 	for flow := range uint32(1000) {
 		f := packet(0, flow, lossless, frame.ECT0, 0, 1000)
-		p, _ := a.route(f)
-		q, _ := b.route(f)
+		p, _ := a.route(0, f)
+		q, _ := b.route(0, f)
 		if p == q {
 			same++
 		}

@@ -25,21 +25,25 @@ type PortStats struct {
 }
 
 // ClassStats is a snapshot of one traffic class at one port. At every instant,
-// summed over the ports, received = sent + dropped + queued. PFC frames are not
-// in the frame and byte counts.
+// summed over the ports, received + originated = sent + dropped + queued. PFC
+// frames are not in the frame and byte counts.
 type ClassStats struct {
 	// The port as ingress.
-	ReceivedFrames  uint64
-	ReceivedBytes   unit.Bytes
-	DroppedFrames   uint64
-	DroppedBytes    unit.Bytes
-	OccupancyBytes  unit.Bytes // buffer held by frames that came in here, headroom included
-	HeadroomBytes   unit.Bytes // the part of it that is headroom
-	PausesSent      uint64     // to the port's peer, refreshes included
-	ResumesSent     uint64
-	PeerIsPaused    bool // the class is in XOFF
-	PausesReceived  uint64
-	ResumesReceived uint64
+	ReceivedFrames uint64
+	ReceivedBytes  unit.Bytes
+	// Originated are the CNMs that frames which came in here gave rise to, in the
+	// class of CNMs.
+	OriginatedFrames uint64
+	OriginatedBytes  unit.Bytes
+	DroppedFrames    uint64
+	DroppedBytes     unit.Bytes
+	OccupancyBytes   unit.Bytes // buffer held by frames that came in here, headroom included
+	HeadroomBytes    unit.Bytes // the part of it that is headroom
+	PausesSent       uint64     // to the port's peer, refreshes included
+	ResumesSent      uint64
+	PeerIsPaused     bool // the class is in XOFF
+	PausesReceived   uint64
+	ResumesReceived  uint64
 
 	// The port as egress.
 	SentFrames     uint64
@@ -48,6 +52,7 @@ type ClassStats struct {
 	// TelemetrySkipped counts frames that had no room for this switch's telemetry.
 	TelemetrySkipped uint64
 	MarkedFrames     uint64
+	CNMsSent         uint64 // by the congestion point of this queue
 	QueueFrames      uint64
 	QueueBytes       unit.Bytes
 	QueuePeakBytes   unit.Bytes

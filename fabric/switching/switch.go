@@ -13,6 +13,9 @@ import (
 //	Arrive -> class (DSCP) -> route (ECMP) -> admission (shared buffer)
 //	       -> egress queue (port, class) -> transmitter -> Out
 //
+// A CNM has no DSCP: it has a class of its own, and goes by its destination
+// address.
+//
 // A frame holds its place in the shared buffer, on the account of the port that
 // it came in by, until its transmission starts. Both the release and the marking
 // happen at that instant, as in the switch of the HPCC simulator.
@@ -22,7 +25,9 @@ type Switch struct {
 	buffer    buffer
 	agenda    tournament[unit.Time] // when each port has something to do
 	marker    marker
-	converter *converter // nil unless a class is rewritten
+	jitter    rand.PCG    // of the intervals between the samples of QCN
+	cnm       frame.Frame // the CNM that is being sent
+	converter *converter  // nil unless a class is rewritten
 	ecmp      ecmp
 	sampler   sampler
 	malformed uint64
@@ -34,6 +39,7 @@ var _ fabric.Machine = (*Switch)(nil)
 const (
 	streamECMP = 1
 	streamRED  = 2
+	streamQCN  = 3
 )
 
 // New makes an idle switch. It fails if cfg.Validate does.
@@ -47,6 +53,7 @@ func New(cfg Config) (*Switch, error) {
 		buffer: newBuffer(&cfg),
 		agenda: newTournament[unit.Time](len(cfg.Ports)),
 		marker: newMarker(&cfg.Classes, *rand.NewPCG(cfg.Seed, streamRED)),
+		jitter: *rand.NewPCG(cfg.Seed, streamQCN),
 		ecmp:   newECMP(cfg.Seed, cfg.Routes),
 
 		sampler:   newSampler(cfg.Sampling),
@@ -68,7 +75,11 @@ func (s *Switch) Arrive(now unit.Time, at fabric.Port, f *frame.Frame, out *fabr
 	}
 	switch f.Class() {
 	case frame.ClassRoCE, frame.ClassUET:
-		s.forward(now, at, f, out)
+		in := incoming{frame: f, at: at, class: s.cfg.DSCP[f.DSCP()&63], length: f.Len()}
+		s.forward(now, in, f.DstIP().Host(), out)
+	case frame.ClassCNM:
+		in := incoming{frame: f, at: at, class: s.cfg.CNMClass, length: f.Len()}
+		s.forward(now, in, f.DstMAC().Host(), out)
 	case frame.ClassPFC:
 		s.obey(now, &s.ports[at], f, out)
 	default:
@@ -76,38 +87,59 @@ func (s *Switch) Arrive(now unit.Time, at fabric.Port, f *frame.Frame, out *fabr
 	}
 }
 
-// forward takes a RoCEv2 frame to the queue of its egress port, or drops it.
-func (s *Switch) forward(now unit.Time, at fabric.Port, f *frame.Frame, out *fabric.Out) {
-	class := s.cfg.DSCP[f.DSCP()&63]
-	length := f.Len()
-	account := &s.ports[at].stats[class]
-	to, ok := s.ecmp.route(f)
-	if ok && length > s.ports[to].MTU {
-		s.discard(now, at, f, out)
+// incoming is a frame to be forwarded.
+type incoming struct {
+	frame  *frame.Frame
+	length unit.Bytes
+	at     fabric.Port // where it came in: its buffer is on that port's account
+	class  fabric.Priority
+}
+
+// forward counts a frame to the host, and takes it on its way.
+func (s *Switch) forward(now unit.Time, in incoming, host int, out *fabric.Out) {
+	to, ok := s.ecmp.route(host, in.frame)
+	if ok && in.length > s.ports[to].MTU {
+		s.discard(now, in.at, in.frame, out)
 		return
 	}
+	account := &s.ports[in.at].stats[in.class]
 	account.ReceivedFrames++
-	account.ReceivedBytes += length
+	account.ReceivedBytes += in.length
+	s.place(now, in, to, ok, out)
+}
+
+// place takes a frame to the queue of its egress port, or drops it. ok is false
+// if it has none.
+func (s *Switch) place(now unit.Time, in incoming, to fabric.Port, ok bool, out *fabric.Out) {
 	reason := fabric.DropNoRoute
 	if ok {
-		reason = s.buffer.admit(at, class, length)
+		reason = s.buffer.admit(in.at, in.class, in.length)
 	}
 	if reason != 0 {
-		account.DroppedFrames++
-		account.DroppedBytes += length
-		out.Note(fabric.Note{
-			Kind: fabric.Dropped, At: now, Port: at, Priority: class,
-			A: int64(length), B: int64(reason), Flow: flowOf(f), Trace: f.Trace,
-		})
+		s.drop(now, in, reason, out)
 	} else {
 		p := &s.ports[to]
-		p.enqueue(now, at, class, length, f, out)
+		p.enqueue(now, in, out)
 		if s.sampler.at == unit.Never {
 			s.sampler.at = s.sampler.After(now)
 		}
+		if s.marker.law[in.class] == lawQCN {
+			s.judge(now, p, in, out)
+		}
 		s.kick(now, p, out)
 	}
-	s.checkXOFF(now, &s.ports[at], class, out)
+	s.checkXOFF(now, &s.ports[in.at], in.class, out)
+}
+
+// drop loses a frame that there is no room or no way for.
+func (s *Switch) drop(now unit.Time, in incoming, reason fabric.DropReason, out *fabric.Out) {
+	account := &s.ports[in.at].stats[in.class]
+	account.DroppedFrames++
+	account.DroppedBytes += in.length
+	out.Note(fabric.Note{
+		Kind: fabric.Dropped, At: now, Port: in.at, Priority: in.class,
+		A: int64(in.length), B: int64(reason), Flow: flowOf(in.frame), Trace: in.frame.Trace,
+	})
 }
 
 // discard loses a frame that no rule fits: unknown, cut short, larger than the
@@ -160,15 +192,20 @@ func (s *Switch) kick(now unit.Time, p *port, out *fabric.Out) {
 	s.agenda.set(int(p.id), p.due())
 }
 
-// flowOf gives the flow of a RoCEv2 or UET frame, NoFlow if it names none.
+// flowOf gives the flow of a RoCEv2 or UET frame, or of the frame that a CNM was
+// sent for; NoFlow if it names none.
 func flowOf(f *frame.Frame) fabric.FlowID {
-	if f.Class() == frame.ClassUET {
+	qp := f.DestQP()
+	switch f.Class() {
+	case frame.ClassUET:
 		if flow, ok := f.UETFlow(); ok {
 			return fabric.FlowID(flow)
 		}
 		return fabric.NoFlow
+	case frame.ClassCNM:
+		qp, _ = f.SampledQP()
 	}
-	if flow, _, ok := frame.FlowOfQP(f.DestQP()); ok {
+	if flow, _, ok := frame.FlowOfQP(qp); ok {
 		return fabric.FlowID(flow)
 	}
 	return fabric.NoFlow

@@ -40,7 +40,7 @@ func drawSteps(t *rapid.T, ports int) []step {
 			to := rapid.IntRange(0, 1).Draw(t, "to")
 			flow := uint32(class)<<4 | uint32(s.at)<<1 | uint32(to)
 			psn[flow]++
-			s.f = *packet(to, flow, class, frame.ECT0, psn[flow], rapid.Uint32Range(64, 1500).Draw(t, "length"))
+			s.f = *from(int(s.at), packet(to, flow, class, frame.ECT0, psn[flow], rapid.Uint32Range(64, 1500).Draw(t, "length")))
 		}
 	}
 	return steps
@@ -56,8 +56,11 @@ func crowdedConfig(t *rapid.T, ports int) Config {
 	}
 	cfg.Classes[4] = ClassConfig{
 		Lossless: true, AlphaShift: 2, Headroom: 3000, Quanta: 20,
-		Marking: cc.MarkRED, RED: REDConfig{Kmin: 1000, Kmax: 6000, Pmax: 0.5},
+		Marking: rapid.SampledFrom([]cc.Marking{cc.MarkRED, cc.MarkQCN}).Draw(t, "law"),
+		RED:     REDConfig{Kmin: 1000, Kmax: 6000, Pmax: 0.5},
+		QCN:     QCNConfig{SetPoint: 1500, Weight: 2, SampleBase: 2000, Jitter: 0.15},
 	}
+	cfg.CNMClass = control
 	cfg.Weights[lossless] = 3
 	cfg.Arbitration = rapid.SampledFrom([]Arbitration{ArbitrateFIFO, ArbitrateIngress}).Draw(t, "arbitration")
 	cfg.Buffer = cfg.set() + unit.Bytes(rapid.IntRange(0, 30_000).Draw(t, "pool"))
@@ -106,7 +109,7 @@ func (r *rig) accountsDiffer() string {
 	for i, p := range r.Stats().Ports {
 		for class, c := range p.Classes {
 			got[i][class] = c.OccupancyBytes
-			received += c.ReceivedBytes
+			received += c.ReceivedBytes + c.OriginatedBytes
 			gone += c.SentBytes + c.DroppedBytes
 			cfg := &r.cfg.Classes[class]
 			shared += max(c.OccupancyBytes-c.HeadroomBytes-cfg.Reserve, 0)
@@ -156,14 +159,14 @@ func TestOrderAndConservation(t *testing.T) {
 				last[qp] = s.Frame.PSN()
 			}
 		}
-		in, out := 0, len(r.notes(fabric.Dropped))+len(r.notes(fabric.Malformed))
+		in, out := len(r.notes(fabric.CNMSent)), len(r.notes(fabric.Dropped))+len(r.notes(fabric.Malformed))
 		for i := range steps {
 			if steps[i].f.Class() != frame.ClassPFC {
 				in++
 			}
 		}
 		for port := range fabric.Port(ports) {
-			out += len(r.sent(port))
+			out += len(r.sent(port)) + len(r.cnms(port))
 		}
 		if in != out {
 			rt.Fatalf("%d frames came in, %d were sent, dropped or malformed", in, out)

@@ -34,6 +34,9 @@ func (c *Config) Validate() error {
 	if c.Arbitration != ArbitrateFIFO && c.Arbitration != ArbitrateIngress {
 		errs = append(errs, fmt.Errorf("arbitration %q, want %s or %s", c.Arbitration, ArbitrateFIFO, ArbitrateIngress))
 	}
+	if c.CNMClass >= fabric.Priorities {
+		errs = append(errs, fmt.Errorf("CNM class %d, want 0 to %d", c.CNMClass, fabric.Priorities-1))
+	}
 	errs = append(errs, c.validateRoutes(), c.validateRTTX())
 	if c.Buffer <= 0 || c.set() > c.Buffer {
 		errs = append(errs, fmt.Errorf("buffer of %v: reserves and headrooms of %d ports take %v", c.Buffer, len(c.Ports), c.set()))
@@ -70,7 +73,7 @@ func (p *PortConfig) validate(i int) error {
 }
 
 func (c *ClassConfig) validate(i int) error {
-	law, known := laws[c.Marking]
+	_, known := laws[c.Marking]
 	switch {
 	case c.Reserve < 0 || c.XOFF < 0 || c.XON < 0 || c.Headroom < 0:
 		return fmt.Errorf("class %d: a size is below 0", i)
@@ -82,8 +85,17 @@ func (c *ClassConfig) validate(i int) error {
 		return fmt.Errorf("class %d: unknown rewriting %q", i, c.Rewrite)
 	case !known:
 		return fmt.Errorf("class %d: unknown marking law %q", i, c.Marking)
-	case law == lawRED && !(0 <= c.RED.Kmin && c.RED.Kmin <= c.RED.Kmax && 0 <= c.RED.Pmax && c.RED.Pmax <= 1):
-		return fmt.Errorf("class %d: RED wants 0 <= Kmin <= Kmax and 0 <= Pmax <= 1, has %+v", i, c.RED)
+	}
+	return c.validateLaw(i)
+}
+
+func (c *ClassConfig) validateLaw(i int) error {
+	r, q := &c.RED, &c.QCN
+	switch law := laws[c.Marking]; {
+	case law == lawRED && !(0 <= r.Kmin && r.Kmin <= r.Kmax && 0 <= r.Pmax && r.Pmax <= 1):
+		return fmt.Errorf("class %d: RED wants 0 <= Kmin <= Kmax and 0 <= Pmax <= 1, has %+v", i, *r)
+	case law == lawQCN && !(q.SetPoint > 0 && q.Weight >= 0 && q.SampleBase > 0 && 0 <= q.Jitter && q.Jitter < 1):
+		return fmt.Errorf("class %d: QCN wants a set point and a sample base above 0, a weight from 0, a jitter from 0 to below 1, has %+v", i, *q)
 	}
 	return nil
 }

@@ -46,10 +46,19 @@ func DefaultSwitch() SwitchSettings {
 		AlphaShift: 3,                  // same: alpha = 1/8
 		Quanta:     65535,              // the longest pause of IEEE 802.1Q
 		Lossless:   []fabric.Priority{3},
-		Kmin:       5 * unit.Kilobyte, // DCQCN, SIGCOMM'15
-		Kmax:       200 * unit.Kilobyte,
-		Pmax:       0.01,
-		Weights:    [fabric.Priorities]int{1, 1, 1, 1, 1, 1, 0, 1}, // class 6: ACK and CNP
+		// DCQCN (Zhu et al., SIGCOMM 2015) at 40 Gbit/s, as papers that use its
+		// default setting report it.
+		Kmin: 5 * unit.Kilobyte,
+		Kmax: 200 * unit.Kilobyte,
+		Pmax: 0.01,
+		QCN: QCNSettings{
+			SetPoint:   26 * unit.Kilobyte,  // IEEE8021-CN-MIB, cnCpQueueSizeSetPoint
+			Weight:     2,                   // same, cnCpFeedbackWeight: 2^1
+			SampleBase: 150 * unit.Kilobyte, // same, cnCpMinSampleBase
+			Jitter:     0.15,                // IEEE 802.1Qau; no source to cite was found
+			CNMClass:   6,                   // the control class, which is strict
+		},
+		Weights: [fabric.Priorities]int{1, 1, 1, 1, 1, 1, 0, 1}, // class 6: ACK and CNP
 		// One output queue, as the switch of the HPCC simulator has.
 		Arbitration: "fifo",
 		RTTX:        defaultRTTX(),

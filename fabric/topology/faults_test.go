@@ -69,7 +69,7 @@ func TestEachFaultNamesPlaceKeyAndWhatIsAllowed(t *testing.T) {
 		{"buffer: 12MB", "lossless: [8]", `"8" is no whole number from 0 to 7`},
 		{"buffer: 12MB", "lossless: [3, 3]", `class 3 comes twice`},
 		{"buffer: 12MB", "arbitration: lottery", `12: switches.s0..s1.arbitration: "lottery" is unknown, want one of fifo, ingress`},
-		{"buffer: 12MB", "marking: {3: blue}", `12: switches.s0..s1.marking: "blue" is unknown, want one of none, red, npecn`},
+		{"buffer: 12MB", "marking: {3: blue}", `12: switches.s0..s1.marking: "blue" is unknown, want one of none, red, npecn, qcn`},
 		{"buffer: 12MB", "marking: {9: red}", `"9" is no whole number from 0 to 7`},
 		{"buffer: 12MB", "weights: [1, 1]", `want a list of 8 weights from 0 to 1000`},
 		// converters

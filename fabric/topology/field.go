@@ -145,7 +145,7 @@ func quantityField[T any, V quantity](m spelling[V], key, doc string, lo, hi V, 
 }
 
 type integer interface {
-	~int | ~int64 | ~uint | ~uint16 | ~uint64
+	~int | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint64
 }
 
 // integerField is a whole number from lo to hi.

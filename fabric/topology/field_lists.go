@@ -104,7 +104,7 @@ func losslessField() field[SwitchSettings] {
 // laws are the marking laws that a class may be given, and rewrites what may
 // become of its marks.
 var (
-	laws     = []cc.Marking{cc.MarkNone, cc.MarkRED, cc.MarkNPECN}
+	laws     = []cc.Marking{cc.MarkNone, cc.MarkRED, cc.MarkNPECN, cc.MarkQCN}
 	rewrites = []cc.Rewrite{cc.RewriteNone, cc.RewriteRTTX}
 )
 

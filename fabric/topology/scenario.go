@@ -77,8 +77,18 @@ type SwitchSettings struct {
 	Kmin, Kmax unit.Bytes  // RED
 	Pmax       float64     // RED
 	Weights    [fabric.Priorities]int
+	QCN        QCNSettings
 	// Arbitration is the order within an egress queue: "fifo" or "ingress".
 	Arbitration string
+}
+
+// QCNSettings are the settings of a switch's congestion points of QCN.
+type QCNSettings struct {
+	SetPoint   unit.Bytes // Qeq
+	Weight     int        // w
+	SampleBase unit.Bytes
+	Jitter     float64
+	CNMClass   fabric.Priority
 }
 
 // Link joins port APort of node A to port BPort of node B, both ways alike. A
