@@ -2,6 +2,7 @@ package measure
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -221,5 +222,20 @@ func TestQuantileIsTheNearestRank(t *testing.T) {
 	}
 	if quantile(nil, 50) != 0 {
 		t.Error("no values have no quantile")
+	}
+}
+
+// Quantities are numbers in the unit that their key names, and lists are lists
+// even when they are empty: scripts read results.json.
+func TestResultsAreNumbersInTheUnitOfTheKey(t *testing.T) {
+	run := &Run{FabricTime: 20 * unit.Millisecond, Flows: []Flow{{Goodput: 12_986_777_600, Bytes: 1500}}, Pauses: []Pause{}}
+	text, err := json.Marshal(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"fabric_time_ps":20000000000`, `"goodput_bps":12986777600`, `"bytes":1500`, `"pauses":[]`} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s is not in %s", want, text)
+		}
 	}
 }

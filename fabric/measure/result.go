@@ -90,7 +90,10 @@ func Merge(s *topology.Scenario, nodes []*NodeResult) (*Run, error) {
 	if len(nodes) != len(s.Nodes) {
 		return nil, fmt.Errorf("measure: %d results for %d nodes", len(nodes), len(s.Nodes))
 	}
-	run := &Run{Scheme: s.Scheme, FabricTime: s.Duration, Series: &RunSeries{Bin: s.Bin}}
+	run := &Run{
+		Scheme: s.Scheme, FabricTime: s.Duration, Series: &RunSeries{Bin: s.Bin},
+		Pauses: []Pause{}, Flows: []Flow{},
+	}
 	for _, n := range nodes {
 		run.FrameHops += n.FrameHops
 		run.Envelopes += n.Envelopes

@@ -34,15 +34,3 @@ func ParseBytes(s string) (Bytes, error) {
 
 // String writes the size in the largest decimal unit that keeps it exact.
 func (b Bytes) String() string { return formatScaled(int64(b), sizeUnits) }
-
-// MarshalText writes the spelling of String.
-func (b Bytes) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
-
-// UnmarshalText reads the spellings of ParseBytes.
-func (b *Bytes) UnmarshalText(text []byte) error {
-	v, err := ParseBytes(string(text))
-	if err == nil {
-		*b = v
-	}
-	return err
-}

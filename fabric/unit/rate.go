@@ -33,18 +33,6 @@ func ParseRate(s string) (Rate, error) {
 // String writes the speed in the largest unit that keeps it exact, "2.5Gbps".
 func (r Rate) String() string { return formatScaled(int64(r), rateUnits) }
 
-// MarshalText writes the spelling of String.
-func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
-
-// UnmarshalText reads the spellings of ParseRate.
-func (r *Rate) UnmarshalText(b []byte) error {
-	v, err := ParseRate(string(b))
-	if err == nil {
-		*r = v
-	}
-	return err
-}
-
 // Serialise gives how long n bytes last at the rate, rounded up to a whole
 // picosecond. It is exact for every size (8*n*1e12 would overflow 63 bits above
 // 1.15 MB). A rate of zero or less never ends: Never.

@@ -51,18 +51,6 @@ func (t Time) String() string {
 // Seconds gives the span as a floating-point number of seconds.
 func (t Time) Seconds() float64 { return float64(t) / 1e12 }
 
-// MarshalText writes the spelling of String.
-func (t Time) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
-
-// UnmarshalText reads the spellings of ParseTime.
-func (t *Time) UnmarshalText(b []byte) error {
-	v, err := ParseTime(string(b))
-	if err == nil {
-		*t = v
-	}
-	return err
-}
-
 // scale is a unit's suffix and its size in the base unit.
 type scale struct {
 	suffix string
