@@ -170,10 +170,15 @@ func (s *Switch) rewrite(now unit.Time, p *port, class fabric.Priority, f *frame
 	}
 }
 
-// fieldsOf gives what tells the flow of a RoCEv2 frame.
+// fieldsOf gives what tells the flow of a RoCEv2 frame. The port that announces
+// telemetry stands where the flow's own is.
 func fieldsOf(f *frame.Frame) rttx.Fields {
-	return rttx.Fields{
+	fields := rttx.Fields{
 		Src: uint32(f.SrcIP()), Dst: uint32(f.DstIP()),
 		SrcPort: f.SrcPort(), DstPort: f.DstPort(), QP: f.DestQP(),
 	}
+	if f.Carrier() != frame.CarrierNone {
+		fields.DstPort = frame.PortRoCE
+	}
+	return fields
 }

@@ -281,6 +281,20 @@ func TestRewrittenACKIsSound(t *testing.T) {
 	}
 }
 
+// Telemetry between UDP and BTH makes no other flow of a packet.
+func TestPacketsWithTelemetryAreCounted(t *testing.T) {
+	r := converting(t, nil)
+	for i := range 8 {
+		f := onward(0, frame.CE)
+		if i%2 == 0 {
+			f.Carry(frame.CarrierINT, 3)
+		}
+		r.arrive(unit.Time(i)*us, flowFrom, f)
+	}
+	r.run(8 * us)
+	r.wantStamps(r.returned(9*us, answer(0)), stampSent, stampReceived+2000)
+}
+
 // RTTX-12: a flow that finds the table full passes untouched, counted and noted:
 // its CE stays, and the switch's own marks are written.
 func TestFlowWithoutRoomKeepsItsECN(t *testing.T) {
