@@ -189,9 +189,8 @@ type leaf struct {
 	offers  int
 	ready   set // units that may go
 	assured bool
-	seen    [noIn + 1]bool // verdicts of its offers
-	last    int            // the unit that went last
-	service uint64         // bytes granted by weight
+	last    int    // the unit that went last
+	service uint64 // bytes granted by weight
 	waits   wait
 	since   unit.Time // of waits
 	stall   Stall

@@ -52,6 +52,7 @@ func (w *slow) mayGo(now unit.Time, p Packet) bool {
 		}
 	}
 	switch w.cfg.Pacing {
+	case PacingOff:
 	case PacingBucket:
 		for _, b := range w.path(p.Leaf, 1) {
 			if p.In > 0 && w.cfg.Gate == GateFull && !b.holdsAt(now, p.In) || p.In > 0 && !b.holdsAt(now, 0) {
