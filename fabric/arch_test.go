@@ -36,6 +36,7 @@ var rooms = []room{
 	{"fabric/credit", []string{"fabric/unit"}, none, "credit is counted in numbers; frames carry it and NICs act on it"},
 	{"fabric", []string{"fabric/frame", "fabric/unit"}, none, "the contract names frames and quantities; whoever keeps the contract imports it"},
 	{"fabric/nic", []string{"fabric", "fabric/cc", "fabric/credit", "fabric/frame", "fabric/unit"}, none, "a NIC knows no switch, no topology and no driver: it learns of them by frames and its Config"},
+	{"fabric/nic/command", []string{"fabric/unit"}, none, "what a host asks for is no wire and no token: package nic puts it on the wire, the shaper lets it go"},
 	{"fabric/nic/shaper", []string{"fabric/unit"}, none, "the shaper sees numbers alone, so that it can be held against its twin; package nic tells it what packets cost"},
 	{"fabric/switching", []string{"fabric", "fabric/cc", "fabric/frame", "fabric/unit"}, none, "a switch knows no NIC, no topology and no driver: it learns of them by frames and its Config"},
 	{"fabric/switching/rttx", []string{"fabric/unit"}, none, "the converter takes fields and counts and gives an increment, so that it can be held against its document alone"},
