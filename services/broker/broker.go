@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"runtime"
 
 	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/services/internal/serve"
@@ -17,8 +19,17 @@ type Options struct {
 	Ready  io.Writer // gets one line of JSON once the bus answers; may be nil
 }
 
-// Main runs a bus process until ctx ends.
+// share is how many processors of the machine there are for each that the bus
+// uses. An envelope goes through the server in some microseconds; to hand it to a
+// thread on another processor takes longer than that.
+const share = 4
+
+// Main runs a bus process until ctx ends. The environment variable GOMAXPROCS
+// takes precedence over its own choice of processors.
 func Main(ctx context.Context, o Options) error {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)/share))
+	}
 	server, err := bus.StartServer(o.Listen)
 	if err != nil {
 		return err

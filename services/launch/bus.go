@@ -3,6 +3,7 @@ package launch
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/rackfab/rackfab/services/internal/serve"
@@ -35,7 +36,7 @@ func (r *Rack) spawnBus(address string) (*process, error) {
 	if r.closing {
 		return nil, errClosed
 	}
-	p, err := r.spawn(busName, "bus", "--listen", address)
+	p, err := r.spawn(child{name: busName, env: busEnv(append(os.Environ(), r.env...))}, "bus", "--listen", address)
 	if err == nil {
 		r.bus = p
 	}
@@ -69,4 +70,30 @@ func (r *Rack) keepBus(p *process, address string) {
 		p = next
 	}
 	r.fail(p.failure(""))
+}
+
+// sleepless is a setting of the Go runtime (GODEBUG) for a process that sleeps
+// between messages and makes system calls in between: with a trace due at some
+// time, here the latest that the setting can say, 24 days, the scheduler's monitor
+// thread naps by itself instead of being put to sleep and woken up around every
+// message.
+const sleepless = "schedtrace=2147483647"
+
+// busEnv is what the bus gets on top of env: sleepless, unless env says
+// otherwise.
+func busEnv(env []string) []string {
+	const key = "GODEBUG="
+	debug := ""
+	for _, e := range env {
+		if text, ok := strings.CutPrefix(e, key); ok {
+			debug = text
+		}
+	}
+	switch {
+	case debug == "":
+		return []string{key + sleepless}
+	case strings.Contains(debug, "schedtrace="):
+		return nil
+	}
+	return []string{key + debug + "," + sleepless}
 }

@@ -135,14 +135,14 @@ func (r *Rack) start(ctx context.Context, o Options) error {
 // spawnAll starts the controller and the nodes and watches over them.
 func (r *Rack) spawnAll(url string, nodes []topology.Node) (err error) {
 	common := []string{"--bus", url, "--rack", r.name}
-	r.controller, err = r.spawn(controllerName, append([]string{"controller"}, common...)...)
+	r.controller, err = r.spawn(child{name: controllerName}, append([]string{"controller"}, common...)...)
 	if err != nil {
 		return err
 	}
 	r.watchers.Go(func() { r.guard(r.controller) })
 	for _, n := range nodes {
 		args := append([]string{string(n.Kind)}, common...)
-		p, err := r.spawn(n.Name, append(args, "--name", n.Name)...)
+		p, err := r.spawn(child{name: n.Name, node: true}, append(args, "--name", n.Name)...)
 		if err != nil {
 			return err
 		}

@@ -166,7 +166,7 @@ func TestStopKillsTheDeaf(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	p, err := r.spawn("deaf", "deaf")
+	p, err := r.spawn(child{name: "deaf"}, "deaf")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestChildrenHaveTheirOwnProcessGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	p, err := r.spawn("wait", "wait")
+	p, err := r.spawn(child{name: "wait"}, "wait")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,7 @@ func launcher(ctx context.Context) error {
 		return err
 	}
 	defer r.Close()
-	deaf, err := r.spawn("deaf", "deaf")
+	deaf, err := r.spawn(child{name: "deaf"}, "deaf")
 	if err != nil {
 		return err
 	}

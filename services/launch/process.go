@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,6 +22,7 @@ const stopLimit = exitLimit + time.Second
 // ProcessError says how a process of the rack ended that should not have.
 type ProcessError struct {
 	Name  string // the node's name, or "bus" or "controller"
+	Node  bool   // whether it is a node
 	PID   int
 	State string   // "signal: killed", "exit status 1"
 	Tail  []string // the last lines of its log
@@ -29,7 +31,7 @@ type ProcessError struct {
 // Error names the process, says how it ended and shows the end of its log.
 func (e *ProcessError) Error() string {
 	var b strings.Builder
-	if e.Name != busName && e.Name != controllerName {
+	if e.Node {
 		b.WriteString("node ")
 	}
 	fmt.Fprintf(&b, "%s (process %d): %s", e.Name, e.PID, e.State)
@@ -42,6 +44,7 @@ func (e *ProcessError) Error() string {
 // process is a running child.
 type process struct {
 	name  string
+	node  bool
 	cmd   *exec.Cmd
 	input io.Closer // closed to say stop
 	tail  tail
@@ -49,16 +52,25 @@ type process struct {
 	done  chan struct{}    // closed when the child is gone and its log is in
 }
 
-// spawn starts args under name.
-func (r *Rack) spawn(name string, args ...string) (*process, error) {
+// child is what a process is started as.
+type child struct {
+	name string
+	node bool     // whether it is a node
+	env  []string // on top of the rack's
+}
+
+// spawn starts args as that child.
+func (r *Rack) spawn(as child, args ...string) (*process, error) {
+	name := as.name
 	p := &process{
 		name:  name,
+		node:  as.node,
 		cmd:   exec.Command(r.path, args...),
 		ready: make(chan serve.Ready, 1),
 		done:  make(chan struct{}),
 	}
 	p.cmd.SysProcAttr = attributes()
-	p.cmd.Env = append(append(os.Environ(), r.env...), parentVariable+"=stdin")
+	p.cmd.Env = slices.Concat(os.Environ(), r.env, as.env, []string{parentVariable + "=stdin"})
 	input, err1 := p.cmd.StdinPipe()
 	output, err2 := p.cmd.StdoutPipe()
 	log, err3 := p.cmd.StderrPipe()
@@ -119,7 +131,7 @@ func (p *process) failure(state string) *ProcessError {
 		<-p.done
 		state = p.cmd.ProcessState.String()
 	}
-	return &ProcessError{Name: p.name, PID: p.cmd.Process.Pid, State: state, Tail: p.tail.last()}
+	return &ProcessError{Name: p.name, Node: p.node, PID: p.cmd.Process.Pid, State: state, Tail: p.tail.last()}
 }
 
 // stop tells the child to end, and kills it if it does not within limit.
