@@ -14,17 +14,23 @@ const (
 	CNP SignalKind = iota + 1
 	// Ack acknowledges Bytes of payload; RTT is the sample, 0 if none.
 	Ack
-	// Sent says that a data frame of Bytes on the wire has left.
+	// Sent says that a data frame of Bytes on the wire, Payload of them the
+	// application's, has left.
 	Sent
+	// Indication says in an ACK whether the path is congested: Marked and Path are
+	// set.
+	Indication
 )
 
 // Signal is one input of an Algorithm; Kind says which fields count.
 type Signal struct {
 	Kind    SignalKind
-	Marked  bool       // CNP: the path is congested
+	Marked  bool       // CNP, Indication: the path is congested
 	RecRate unit.Rate  // CNP: rate at which the receiver gets the flow, on-wire bytes
 	Bytes   unit.Bytes // Ack, Sent
 	RTT     unit.Time  // Ack
+	Payload unit.Bytes // Sent
+	Path    Congestion // Indication
 }
 
 // Algorithm is the reaction point of one flow.

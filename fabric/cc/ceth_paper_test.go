@@ -1,0 +1,275 @@
+package cc
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Paper tests of the sender under CETH. References are paragraphs of the Huawei
+// document.
+
+const rtt = 30 * unit.Microsecond
+
+// cethFrom is a reaction point at 40 Gbit/s with a window of 30 us that has sent
+// packets of 1062 bytes with 1000 of payload.
+func cethFrom(initial unit.Rate, change ...func(*CETHParams)) *CETH {
+	p := DefaultCETH()
+	p.Window = rtt
+	for _, edit := range change {
+		edit(&p)
+	}
+	c := NewCETH(p, line, initial)
+	c.Handle(0, Signal{Kind: Sent, Bytes: 1062, Payload: 1000})
+	return c
+}
+
+func indicated(path Congestion) Signal { return Signal{Kind: Indication, Marked: true, Path: path} }
+
+var clearPath = Signal{Kind: Indication}
+
+func degree(d Degree) Congestion { return Congestion{Known: ItemDegree, Degree: d} }
+
+func only(degree, depth, delay CETHUse) func(*CETHParams) {
+	return func(p *CETHParams) { p.Degree, p.Depth, p.Delay = degree, depth, delay }
+}
+
+// CETH-54: ¶175: congestion without information lowers the rate of the next time
+// window, once in a window.
+func TestIndicationAloneLowersTheRate(t *testing.T) {
+	c := cethFrom(line)
+	for at := unit.Time(0); at < 2*rtt; at += unit.Microsecond {
+		c.Tick(at)
+		c.Handle(at, indicated(Congestion{}))
+		if want := line / 2 >> (at / rtt); c.Rate() != want {
+			t.Fatalf("at %s the rate is %s, want %s", at, c.Rate(), want)
+		}
+	}
+}
+
+// CETH-55: ¶198: each degree has its rate, which the first notice sets in one step.
+// CETH-61: ¶118: a quantitative change.
+func TestDegreeSetsTheRateInOneStep(t *testing.T) {
+	for d, want := range map[Degree]unit.Rate{
+		DegreeNone: line, DegreeLight: line * 3 / 4, DegreeMedium: line / 2, DegreeHeavy: line / 4,
+	} {
+		c := cethFrom(line)
+		c.Handle(0, indicated(degree(d)))
+		if c.Rate() != want {
+			t.Errorf("%s: %s, want %s", d, c.Rate(), want)
+		}
+		// The table is no walk: the same degree again changes nothing.
+		c.Handle(2*rtt, indicated(degree(d)))
+		if c.Rate() != want || c.Window() != 0 {
+			t.Errorf("%s again: %s, window %s", d, c.Rate(), c.Window())
+		}
+	}
+}
+
+// CETH-56: ¶199: depth says how many packets the path still takes.
+func TestDepthSetsThePacketBudget(t *testing.T) {
+	for _, g := range []struct {
+		depth unit.Bytes
+		want  unit.Bytes // packets
+	}{
+		{0, 188}, // 200 KB hold 188 packets of 1062 bytes
+		{200_000 - 10*1062, 10},
+		{200_000 - 10*1062 + 1, 9},
+		{200_000, 1}, // one keeps the flow alive
+		{900_000, 1},
+	} {
+		c := cethFrom(line, only(CETHIgnore, CETHBudget, CETHIgnore))
+		c.Handle(0, indicated(Congestion{Known: ItemDepth | ItemLocation, Location: 3, Depth: g.depth}))
+		if c.Window() != g.want*1000 || c.Rate() != line {
+			t.Errorf("%s in the queue: budget %s at %s, want %d packets at line rate", g.depth, c.Window(), c.Rate(), g.want)
+		}
+	}
+}
+
+// CETH-56: location alone says which queue it is, not how deep: half of it counts
+// as free.
+func TestLocationAloneSetsABudget(t *testing.T) {
+	c := cethFrom(line, only(CETHIgnore, CETHBudget, CETHIgnore))
+	c.Handle(0, indicated(Congestion{Known: ItemLocation, Location: 3}))
+	if c.Window() != 94*1000 {
+		t.Errorf("budget %s, want 94 packets", c.Window())
+	}
+}
+
+// CETH-57: ¶200: delay sets the rate, or the budget, each in inverse proportion.
+func TestDelaySetsRateOrBudget(t *testing.T) {
+	for _, g := range []struct {
+		delay unit.Time
+		rate  unit.Rate
+		pipe  unit.Bytes // packets: 40 Gbit/s carry 150000 bytes in 30 us, 141 packets
+	}{
+		{rtt / 2, line, 141}, {rtt, line / 2, 70}, {2 * rtt, line / 4, 35}, {rtt / 10, line, 141},
+	} {
+		path := Congestion{Known: ItemDelay, Delay: g.delay}
+		c := cethFrom(line, only(CETHIgnore, CETHIgnore, CETHRate))
+		c.Handle(0, indicated(path))
+		if c.Rate() != g.rate || c.Window() != 0 {
+			t.Errorf("%s: %s and budget %s, want %s", g.delay, c.Rate(), c.Window(), g.rate)
+		}
+		c = cethFrom(line, only(CETHIgnore, CETHIgnore, CETHBudget))
+		c.Handle(0, indicated(path))
+		if c.Window() != g.pipe*1000 || c.Rate() != line {
+			t.Errorf("%s: budget %s at %s, want %d packets", g.delay, c.Window(), c.Rate(), g.pipe)
+		}
+	}
+}
+
+// CETH-58: ¶197: alone or together: the strictest counts.
+func TestMethodsTogether(t *testing.T) {
+	path := Congestion{
+		Known: ItemDegree | ItemLocation | ItemDepth | ItemDelay, Degree: DegreeLight,
+		Depth: 200_000 - 20*1062, Delay: rtt,
+	}
+	c := cethFrom(line, only(CETHRate, CETHBudget, CETHRate))
+	c.Handle(0, indicated(path))
+	if c.Rate() != line/2 || c.Window() != 20_000 {
+		t.Errorf("%s and %s, want the rate of the delay, 20Gbps, and 20 packets", c.Rate(), c.Window())
+	}
+	path.Degree = DegreeHeavy
+	c = cethFrom(line, only(CETHRate, CETHBudget, CETHBudget))
+	c.Handle(0, indicated(path))
+	if c.Rate() != line/4 || c.Window() != 20_000 {
+		t.Errorf("%s and %s, want the rate of the degree, 10Gbps, and 20 packets", c.Rate(), c.Window())
+	}
+}
+
+// An item that is told and not in use does nothing; if none is left, congestion is
+// told without information.
+func TestUnusedItemsDoNothing(t *testing.T) {
+	c := cethFrom(line, only(CETHIgnore, CETHBudget, CETHIgnore))
+	c.Handle(0, indicated(Congestion{Known: ItemDegree | ItemDelay, Degree: DegreeHeavy, Delay: rtt}))
+	if c.Rate() != line/2 || c.Window() != 0 {
+		t.Errorf("%s and %s, want half of line rate", c.Rate(), c.Window())
+	}
+}
+
+// CETH-59: ¶30: a clear path keeps the rate.
+// CETH-60: ¶31: or sets it to the preset rate.
+// CETH-62: preset is line rate unless told otherwise.
+func TestClearPath(t *testing.T) {
+	for _, g := range []struct {
+		clear  CETHClear
+		preset float64
+		want   unit.Rate
+	}{{CETHKeep, 1, line / 4}, {CETHPreset, 1, line}, {CETHPreset, 0.5, line / 2}} {
+		c := cethFrom(line, func(p *CETHParams) { p.Clear, p.Preset, p.Depth = g.clear, g.preset, CETHBudget })
+		path := Congestion{Known: ItemDegree | ItemDepth, Degree: DegreeHeavy, Depth: 100_000}
+		c.Handle(0, indicated(path))
+		c.Handle(rtt, clearPath)
+		if c.Rate() != g.want || c.Window() != 0 {
+			t.Errorf("%s %v: %s and budget %s, want %s and none", g.clear, g.preset, c.Rate(), c.Window(), g.want)
+		}
+	}
+}
+
+// CETH-62: the window is one base RTT: the rate changes at most once in it, and
+// what came last in it counts at its end.
+func TestOneChangeInAWindow(t *testing.T) {
+	c := cethFrom(line)
+	c.Handle(0, indicated(degree(DegreeLight)))
+	c.Handle(10*unit.Microsecond, indicated(degree(DegreeHeavy)))
+	c.Handle(20*unit.Microsecond, indicated(degree(DegreeMedium)))
+	if c.Rate() != line*3/4 {
+		t.Fatalf("within the window the rate is %s", c.Rate())
+	}
+	if at, ok := c.Next(); !ok || at != rtt {
+		t.Fatalf("wants a tick at %s, %v", at, ok)
+	}
+	c.Tick(rtt)
+	if c.Rate() != line/2 {
+		t.Errorf("after the window the rate is %s, want %s", c.Rate(), line/2)
+	}
+	if _, ok := c.Next(); ok {
+		t.Error("a timer runs for nothing")
+	}
+	// The change began a window of its own.
+	c.Handle(rtt+1, clearPath)
+	if c.Rate() != line/2 {
+		t.Error("changed twice in a window")
+	}
+	c.Tick(2 * rtt)
+	if c.Rate() != line {
+		t.Errorf("%s after a clear window", c.Rate())
+	}
+}
+
+// CETH-39: ¶144: version 0 has no data: react as to a plain CNP. So does a CNP.
+func TestPlainNotificationCuts(t *testing.T) {
+	for _, s := range []Signal{indicated(Congestion{}), {Kind: CNP}, {Kind: CNP, Marked: true}} {
+		c := cethFrom(line)
+		c.Handle(0, s)
+		if c.Rate() != line/2 {
+			t.Errorf("%+v: %s, want the first cut of DCQCN", s, c.Rate())
+		}
+	}
+}
+
+// Neither line rate is exceeded nor the floor passed, whatever comes, and no
+// timer lies in the past.
+func TestCETHStaysWithinBounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		uses := []CETHUse{CETHIgnore, CETHRate, CETHBudget}
+		c := cethFrom(line, func(p *CETHParams) {
+			p.Delay = rapid.SampledFrom(uses).Draw(t, "delay")
+			p.Depth = rapid.SampledFrom([]CETHUse{CETHIgnore, CETHBudget}).Draw(t, "depth")
+			p.Clear = rapid.SampledFrom([]CETHClear{CETHKeep, CETHPreset}).Draw(t, "clear")
+		})
+		now := unit.Time(0)
+		changes, last := 0, unit.Time(-rtt)
+		for range rapid.IntRange(1, 60).Draw(t, "signals") {
+			now += unit.Time(rapid.Int64Range(0, int64(rtt)).Draw(t, "gap"))
+			before := [2]int64{int64(c.Rate()), int64(c.Window())}
+			if at, ok := c.Next(); ok && at <= now {
+				c.Tick(now)
+			} else {
+				c.Handle(now, drawNotice(t))
+			}
+			if at, ok := c.Next(); ok && at <= now {
+				t.Fatalf("at %s a timer of %s waits", now, at)
+			}
+			if c.Rate() > line || c.Rate() < DefaultCETH().MinRate || c.Window() < 0 {
+				t.Fatalf("rate %s, window %s", c.Rate(), c.Window())
+			}
+			if before != [2]int64{int64(c.Rate()), int64(c.Window())} {
+				if changes++; now-last < rtt {
+					t.Fatalf("two changes within %s", now-last)
+				}
+				last = now
+			}
+		}
+	})
+}
+
+func drawNotice(t *rapid.T) Signal {
+	return Signal{
+		Kind: rapid.SampledFrom([]SignalKind{Indication, CNP, Ack}).Draw(t, "kind"), Marked: rapid.Bool().Draw(t, "marked"),
+		Path: Congestion{
+			Known: Item(rapid.Uint8Range(0, 15).Draw(t, "known")), Degree: Degree(rapid.Uint8().Draw(t, "degree")),
+			Depth: unit.Bytes(rapid.Uint32().Draw(t, "depth")), Delay: unit.Time(rapid.Int64Range(0, int64(unit.Second)).Draw(t, "delay")),
+		},
+	}
+}
+
+func TestCETHParamsAreChecked(t *testing.T) {
+	if err := DefaultCETH().Validate(); err != nil {
+		t.Error(err)
+	}
+	bad := CETHParams{Words: 5, Light: 0.7, Medium: 0.3, Cut: 1, Window: -1, Hops: 9, MinRate: -1}
+	err := bad.Validate()
+	for _, part := range []string{
+		"unknown mode", "unknown form", "unknown source", "5 words", "window of 0 packets", "window of 0ps", "0.7 and 0.3",
+		"room", "9 hops", "degree is used", "depth is used", "delay is used", "on a clear path", "degree none", "preset", "cut of 1", "floor",
+	} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("no word of %q in %v", part, err)
+		}
+	}
+}

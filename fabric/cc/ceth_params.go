@@ -1,0 +1,165 @@
+package cc
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// CETHMode says what an ACK tells of congestion.
+type CETHMode string
+
+// Modes.
+const (
+	CETHIndication  CETHMode = "indication"  // that there is some (¶166 to ¶178, fig. 13)
+	CETHInformation CETHMode = "information" // and how much, where (¶179 to ¶201, fig. 14)
+)
+
+// CETHForm is where the information stands in the ACK.
+type CETHForm string
+
+// Forms.
+const (
+	CETHHeader CETHForm = "header" // a header after the AETH (fig. 9)
+	CETHResv6  CETHForm = "resv6"  // the six reserved bits of the BTH, version and degree (fig. 10)
+	CETHResv7  CETHForm = "resv7"  // the seven reserved bits, version, degree and type (fig. 10)
+	CETHRatio6 CETHForm = "ratio6" // the six, the degree alone
+	CETHRatio7 CETHForm = "ratio7" // the seven, the degree alone
+)
+
+// CETHSource is where the receiver has the information from.
+type CETHSource string
+
+// Sources.
+const (
+	CETHWindow CETHSource = "window" // share of marked packets in a sliding window (¶185)
+	CETHINT    CETHSource = "int"    // in-band network telemetry (¶186)
+	CETHIOAM   CETHSource = "ioam"   // in-situ OAM (¶186)
+)
+
+// CETHUse is what the sender makes of an item.
+type CETHUse string
+
+// Uses.
+const (
+	CETHIgnore CETHUse = "ignore"
+	CETHRate   CETHUse = "rate"   // it sets the rate
+	CETHBudget CETHUse = "budget" // it sets how many packets may be sent
+)
+
+// CETHClear is what the sender does when the path is clear.
+type CETHClear string
+
+// Reactions to a clear path.
+const (
+	CETHKeep   CETHClear = "keep"   // keep the rate (¶30)
+	CETHPreset CETHClear = "preset" // set it to the preset rate (¶31)
+)
+
+// CETHParams holds the settings of CETH: congestion information in the ACK. Source
+// is the Huawei document; it names no number, so all numbers are this project's.
+type CETHParams struct {
+	// Receiver.
+
+	Mode   CETHMode
+	Form   CETHForm
+	Words  int // length of the header, 1 to 4: location, depth, delay, nothing more
+	Source CETHSource
+	// WindowPackets and WindowTime bound the sliding window: the last so many
+	// packets of the flow, as far as they are no older than that.
+	WindowPackets int
+	WindowTime    unit.Time
+	// Light and Medium bound the classes, 0 <= Light <= Medium <= 1: none is 0,
+	// light at most Light, medium at most Medium. They apply to the share of
+	// marked packets, or to the depth of the queue over Room.
+	Light, Medium float64
+	// Room is how much the queue of a port takes before it pauses or drops.
+	Room unit.Bytes
+	Hops int // how many switches may write telemetry, 1 to 5
+
+	// Sender.
+
+	Degree, Depth, Delay CETHUse // degree: rate; depth or location: budget; delay: either
+	// Rates are the shares of line rate for the classes none to heavy, in (0, 1].
+	Rates [4]float64
+	Clear CETHClear
+	// Preset is the share of line rate of the preset rate, in (0, 1].
+	Preset float64
+	// Window is the time window: the rate changes at most once in it. 0 asks the
+	// scenario for one base RTT.
+	Window unit.Time
+	// Target is the delay up to which nothing is slowed; 0 is half of Window.
+	Target unit.Time
+	// Cut is the share by which the rate falls where congestion is told without
+	// information, in (0, 1).
+	Cut     float64
+	MinRate unit.Rate // floor of the rate
+}
+
+// DefaultCETH gives the project's settings.
+func DefaultCETH() CETHParams {
+	return CETHParams{
+		Mode: CETHInformation, Form: CETHHeader, Words: 3, Source: CETHWindow,
+		WindowPackets: 32, WindowTime: 50 * unit.Microsecond,
+		Light: 1.0 / 3, Medium: 2.0 / 3,
+		Room: 200 * unit.Kilobyte, Hops: 5,
+		Degree: CETHRate, Depth: CETHIgnore, Delay: CETHIgnore,
+		Rates: [4]float64{1, 0.75, 0.5, 0.25},
+		Clear: CETHPreset, Preset: 1,
+		Cut: 0.5, // what DCQCN cuts first: half of alpha = 1
+		// NS3-RDMA's floor of DCQCN.
+		MinRate: 100 * unit.MegabitPerSec,
+	}
+}
+
+// Validate names everything that CETH cannot work with, nil if there is nothing.
+func (p CETHParams) Validate() error {
+	return errors.Join(p.validateReceiver(), p.validateSender())
+}
+
+func (p CETHParams) validateReceiver() error {
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("ceth: "+format, args...))
+		}
+	}
+	check(oneOf(p.Mode, CETHIndication, CETHInformation), "unknown mode %q", p.Mode)
+	check(oneOf(p.Form, CETHHeader, CETHResv6, CETHResv7, CETHRatio6, CETHRatio7), "unknown form %q", p.Form)
+	check(oneOf(p.Source, CETHWindow, CETHINT, CETHIOAM), "unknown source %q", p.Source)
+	check(1 <= p.Words && p.Words <= 4, "%d words, want 1 to 4", p.Words)
+	check(0 < p.WindowPackets && p.WindowPackets <= maxCETHWindow, "window of %d packets, want 1 to %d", p.WindowPackets, maxCETHWindow)
+	check(p.WindowTime > 0, "window of %s, want more than 0", p.WindowTime)
+	check(0 <= p.Light && p.Light <= p.Medium && p.Medium <= 1, "want 0 <= light <= medium <= 1, have %v and %v", p.Light, p.Medium)
+	check(p.Room > 0, "room of %s, want more than 0", p.Room)
+	check(1 <= p.Hops && p.Hops <= 5, "%d hops, want 1 to 5", p.Hops)
+	return errors.Join(errs...)
+}
+
+func (p CETHParams) validateSender() error {
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("ceth: "+format, args...))
+		}
+	}
+	check(oneOf(p.Degree, CETHIgnore, CETHRate), "degree is used for %q, want ignore or rate", p.Degree)
+	check(oneOf(p.Depth, CETHIgnore, CETHBudget), "depth is used for %q, want ignore or budget", p.Depth)
+	check(oneOf(p.Delay, CETHIgnore, CETHRate, CETHBudget), "delay is used for %q, want ignore, rate or budget", p.Delay)
+	check(oneOf(p.Clear, CETHKeep, CETHPreset), "on a clear path %q, want keep or preset", p.Clear)
+	for d, share := range p.Rates {
+		check(0 < share && share <= 1, "rate of degree %s is %v of line rate, want more than 0 and at most 1", Degree(d), share)
+	}
+	check(0 < p.Preset && p.Preset <= 1, "preset is %v of line rate, want more than 0 and at most 1", p.Preset)
+	check(p.Window >= 0 && p.Target >= 0, "window %s and target %s, want 0 or more", p.Window, p.Target)
+	check(0 < p.Cut && p.Cut < 1, "cut of %v, want more than 0 and less than 1", p.Cut)
+	check(p.MinRate >= 0, "floor %s is below 0", p.MinRate)
+	return errors.Join(errs...)
+}
+
+// maxCETHWindow bounds the memory of a receiver.
+const maxCETHWindow = 1 << 16
+
+func oneOf[V comparable](v V, words ...V) bool { return slices.Contains(words, v) }
