@@ -77,7 +77,7 @@ func (c *CETH) notice(now unit.Time, n notice) {
 
 // act follows a notice, and opens a window if that changes anything.
 func (c *CETH) act(now unit.Time, n notice) {
-	rate, budget := c.clear()
+	rate, budget := c.clear(), unit.Bytes(0)
 	if n.congested {
 		rate, budget = c.congested(n.path)
 	}
@@ -87,12 +87,12 @@ func (c *CETH) act(now unit.Time, n notice) {
 	}
 }
 
-// clear gives rate and budget for a path without congestion.
-func (c *CETH) clear() (unit.Rate, unit.Bytes) {
+// clear gives the rate for a path without congestion; it has no budget.
+func (c *CETH) clear() unit.Rate {
 	if c.p.Clear == CETHKeep {
-		return c.rate, 0
+		return c.rate
 	}
-	return c.preset, 0
+	return c.preset
 }
 
 // congested gives rate and budget for a congested path: the least of what the

@@ -16,13 +16,13 @@ const rtt = 30 * unit.Microsecond
 
 // cethFrom is a reaction point at 40 Gbit/s with a window of 30 us that has sent
 // packets of 1062 bytes with 1000 of payload.
-func cethFrom(initial unit.Rate, change ...func(*CETHParams)) *CETH {
+func cethFrom(change ...func(*CETHParams)) *CETH {
 	p := DefaultCETH()
 	p.Window = rtt
 	for _, edit := range change {
 		edit(&p)
 	}
-	c := NewCETH(p, line, initial)
+	c := NewCETH(p, line, line)
 	c.Handle(0, Signal{Kind: Sent, Bytes: 1062, Payload: 1000})
 	return c
 }
@@ -40,7 +40,7 @@ func only(degree, depth, delay CETHUse) func(*CETHParams) {
 // CETH-54: ¶175: congestion without information lowers the rate of the next time
 // window, once in a window.
 func TestIndicationAloneLowersTheRate(t *testing.T) {
-	c := cethFrom(line)
+	c := cethFrom()
 	for at := unit.Time(0); at < 2*rtt; at += unit.Microsecond {
 		c.Tick(at)
 		c.Handle(at, indicated(Congestion{}))
@@ -56,7 +56,7 @@ func TestDegreeSetsTheRateInOneStep(t *testing.T) {
 	for d, want := range map[Degree]unit.Rate{
 		DegreeNone: line, DegreeLight: line * 3 / 4, DegreeMedium: line / 2, DegreeHeavy: line / 4,
 	} {
-		c := cethFrom(line)
+		c := cethFrom()
 		c.Handle(0, indicated(degree(d)))
 		if c.Rate() != want {
 			t.Errorf("%s: %s, want %s", d, c.Rate(), want)
@@ -81,7 +81,7 @@ func TestDepthSetsThePacketBudget(t *testing.T) {
 		{200_000, 1}, // one keeps the flow alive
 		{900_000, 1},
 	} {
-		c := cethFrom(line, only(CETHIgnore, CETHBudget, CETHIgnore))
+		c := cethFrom(only(CETHIgnore, CETHBudget, CETHIgnore))
 		c.Handle(0, indicated(Congestion{Known: ItemDepth | ItemLocation, Location: 3, Depth: g.depth}))
 		if c.Window() != g.want*1000 || c.Rate() != line {
 			t.Errorf("%s in the queue: budget %s at %s, want %d packets at line rate", g.depth, c.Window(), c.Rate(), g.want)
@@ -92,7 +92,7 @@ func TestDepthSetsThePacketBudget(t *testing.T) {
 // CETH-56: location alone says which queue it is, not how deep: half of it counts
 // as free.
 func TestLocationAloneSetsABudget(t *testing.T) {
-	c := cethFrom(line, only(CETHIgnore, CETHBudget, CETHIgnore))
+	c := cethFrom(only(CETHIgnore, CETHBudget, CETHIgnore))
 	c.Handle(0, indicated(Congestion{Known: ItemLocation, Location: 3}))
 	if c.Window() != 94*1000 {
 		t.Errorf("budget %s, want 94 packets", c.Window())
@@ -109,12 +109,12 @@ func TestDelaySetsRateOrBudget(t *testing.T) {
 		{rtt / 2, line, 141}, {rtt, line / 2, 70}, {2 * rtt, line / 4, 35}, {rtt / 10, line, 141},
 	} {
 		path := Congestion{Known: ItemDelay, Delay: g.delay}
-		c := cethFrom(line, only(CETHIgnore, CETHIgnore, CETHRate))
+		c := cethFrom(only(CETHIgnore, CETHIgnore, CETHRate))
 		c.Handle(0, indicated(path))
 		if c.Rate() != g.rate || c.Window() != 0 {
 			t.Errorf("%s: %s and budget %s, want %s", g.delay, c.Rate(), c.Window(), g.rate)
 		}
-		c = cethFrom(line, only(CETHIgnore, CETHIgnore, CETHBudget))
+		c = cethFrom(only(CETHIgnore, CETHIgnore, CETHBudget))
 		c.Handle(0, indicated(path))
 		if c.Window() != g.pipe*1000 || c.Rate() != line {
 			t.Errorf("%s: budget %s at %s, want %d packets", g.delay, c.Window(), c.Rate(), g.pipe)
@@ -128,13 +128,13 @@ func TestMethodsTogether(t *testing.T) {
 		Known: ItemDegree | ItemLocation | ItemDepth | ItemDelay, Degree: DegreeLight,
 		Depth: 200_000 - 20*1062, Delay: rtt,
 	}
-	c := cethFrom(line, only(CETHRate, CETHBudget, CETHRate))
+	c := cethFrom(only(CETHRate, CETHBudget, CETHRate))
 	c.Handle(0, indicated(path))
 	if c.Rate() != line/2 || c.Window() != 20_000 {
 		t.Errorf("%s and %s, want the rate of the delay, 20Gbps, and 20 packets", c.Rate(), c.Window())
 	}
 	path.Degree = DegreeHeavy
-	c = cethFrom(line, only(CETHRate, CETHBudget, CETHBudget))
+	c = cethFrom(only(CETHRate, CETHBudget, CETHBudget))
 	c.Handle(0, indicated(path))
 	if c.Rate() != line/4 || c.Window() != 20_000 {
 		t.Errorf("%s and %s, want the rate of the degree, 10Gbps, and 20 packets", c.Rate(), c.Window())
@@ -144,7 +144,7 @@ func TestMethodsTogether(t *testing.T) {
 // An item that is told and not in use does nothing; if none is left, congestion is
 // told without information.
 func TestUnusedItemsDoNothing(t *testing.T) {
-	c := cethFrom(line, only(CETHIgnore, CETHBudget, CETHIgnore))
+	c := cethFrom(only(CETHIgnore, CETHBudget, CETHIgnore))
 	c.Handle(0, indicated(Congestion{Known: ItemDegree | ItemDelay, Degree: DegreeHeavy, Delay: rtt}))
 	if c.Rate() != line/2 || c.Window() != 0 {
 		t.Errorf("%s and %s, want half of line rate", c.Rate(), c.Window())
@@ -160,7 +160,7 @@ func TestClearPath(t *testing.T) {
 		preset float64
 		want   unit.Rate
 	}{{CETHKeep, 1, line / 4}, {CETHPreset, 1, line}, {CETHPreset, 0.5, line / 2}} {
-		c := cethFrom(line, func(p *CETHParams) { p.Clear, p.Preset, p.Depth = g.clear, g.preset, CETHBudget })
+		c := cethFrom(func(p *CETHParams) { p.Clear, p.Preset, p.Depth = g.clear, g.preset, CETHBudget })
 		path := Congestion{Known: ItemDegree | ItemDepth, Degree: DegreeHeavy, Depth: 100_000}
 		c.Handle(0, indicated(path))
 		c.Handle(rtt, clearPath)
@@ -173,7 +173,7 @@ func TestClearPath(t *testing.T) {
 // CETH-62: the window is one base RTT: the rate changes at most once in it, and
 // what came last in it counts at its end.
 func TestOneChangeInAWindow(t *testing.T) {
-	c := cethFrom(line)
+	c := cethFrom()
 	c.Handle(0, indicated(degree(DegreeLight)))
 	c.Handle(10*unit.Microsecond, indicated(degree(DegreeHeavy)))
 	c.Handle(20*unit.Microsecond, indicated(degree(DegreeMedium)))
@@ -204,7 +204,7 @@ func TestOneChangeInAWindow(t *testing.T) {
 // CETH-39: ¶144: version 0 has no data: react as to a plain CNP. So does a CNP.
 func TestPlainNotificationCuts(t *testing.T) {
 	for _, s := range []Signal{indicated(Congestion{}), {Kind: CNP}, {Kind: CNP, Marked: true}} {
-		c := cethFrom(line)
+		c := cethFrom()
 		c.Handle(0, s)
 		if c.Rate() != line/2 {
 			t.Errorf("%+v: %s, want the first cut of DCQCN", s, c.Rate())
@@ -217,13 +217,13 @@ func TestPlainNotificationCuts(t *testing.T) {
 func TestCETHStaysWithinBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		uses := []CETHUse{CETHIgnore, CETHRate, CETHBudget}
-		c := cethFrom(line, func(p *CETHParams) {
+		c := cethFrom(func(p *CETHParams) {
 			p.Delay = rapid.SampledFrom(uses).Draw(t, "delay")
 			p.Depth = rapid.SampledFrom([]CETHUse{CETHIgnore, CETHBudget}).Draw(t, "depth")
 			p.Clear = rapid.SampledFrom([]CETHClear{CETHKeep, CETHPreset}).Draw(t, "clear")
 		})
 		now := unit.Time(0)
-		changes, last := 0, unit.Time(-rtt)
+		changes, last := 0, -rtt
 		for range rapid.IntRange(1, 60).Draw(t, "signals") {
 			now += unit.Time(rapid.Int64Range(0, int64(rtt)).Draw(t, "gap"))
 			before := [2]int64{int64(c.Rate()), int64(c.Window())}
