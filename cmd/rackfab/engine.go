@@ -39,14 +39,13 @@ func (memoryEngine) run(ctx context.Context, s *topology.Scenario, show func(adv
 		return nil, err
 	}
 	before := threadSeconds()
-	for l.Now() < s.Duration {
+	for now := range l.Steps(steps) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		l.Run(min(s.Duration, l.Now()+max(s.Duration/steps, 1)))
-		show(advance{l.Now(), l.FrameHops()})
+		show(advance{now, l.FrameHops()})
 	}
-	outcome, err := measure.Merge(s, l.Results())
+	outcome, err := l.Outcome()
 	if err == nil {
 		outcome.CPU = threadSeconds() - before
 	}

@@ -5,6 +5,7 @@ package lab
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
@@ -85,6 +86,20 @@ func (l *Lab) Run(end unit.Time) {
 	}
 }
 
+// Steps runs the scenario to its end in n equal steps of fabric time, and gives
+// the instant reached after each: for callers that show progress or may stop.
+func (l *Lab) Steps(n int) iter.Seq[unit.Time] {
+	return func(yield func(unit.Time) bool) {
+		end := l.scenario.Duration
+		for l.now < end {
+			l.Run(min(end, l.now+max(end/unit.Time(n), 1)))
+			if !yield(l.now) {
+				return
+			}
+		}
+	}
+}
+
 // window lets every node handle what lies before bound.
 func (l *Lab) window(bound unit.Time) {
 	for i, n := range l.nodes {
@@ -123,6 +138,9 @@ func (l *Lab) Results() []*measure.NodeResult {
 	return results
 }
 
+// Outcome closes the measurement and puts the nodes' results together.
+func (l *Lab) Outcome() (*measure.Run, error) { return measure.Merge(l.scenario, l.Results()) }
+
 // Measure runs the scenario from its start to its end.
 func Measure(s *topology.Scenario) (*measure.Run, error) {
 	l, err := New(s)
@@ -130,5 +148,5 @@ func Measure(s *topology.Scenario) (*measure.Run, error) {
 		return nil, err
 	}
 	l.Run(s.Duration)
-	return measure.Merge(s, l.Results())
+	return l.Outcome()
 }

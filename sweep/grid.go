@@ -1,0 +1,141 @@
+// Package sweep runs a scenario over a grid of settings, in memory, as many
+// cells at once as it is allowed, and makes tables of the outcomes. A cell that
+// is finished is a file, and is not run again. The package does not know who asks
+// for the sweep, or how its progress is shown.
+package sweep
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+)
+
+// Axis is one dimension of a grid: the values that one key takes.
+type Axis struct {
+	Key    string // of a topology.Setting
+	Values []string
+}
+
+// ParseAxis reads "KEY=V1,V2,...". Commas inside brackets and braces belong to
+// the value, as in "switch.lossless=[3],[3,4]". No value may come twice.
+func ParseAxis(s string) (Axis, error) {
+	key, list, ok := strings.Cut(s, "=")
+	if !ok || key == "" || list == "" {
+		return Axis{}, fmt.Errorf("%q: want KEY=VALUE,VALUE", s)
+	}
+	return NewAxis(key, splitValues(list))
+}
+
+// NewAxis gives the axis of a key. No value may come twice, or be empty.
+func NewAxis(key string, values []string) (Axis, error) {
+	for i, v := range values {
+		if v == "" {
+			return Axis{}, fmt.Errorf("%s: value %d of %d is empty", key, i+1, len(values))
+		}
+		if slices.Contains(values[:i], v) {
+			return Axis{}, fmt.Errorf("%s: value %s comes twice", key, v)
+		}
+	}
+	return Axis{key, values}, nil
+}
+
+// splitValues cuts at the commas that stand in no bracket or brace.
+func splitValues(list string) (values []string) {
+	depth, start := 0, 0
+	for i, c := range list {
+		switch c {
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth--
+		case ',':
+			if depth == 0 {
+				values = append(values, strings.TrimSpace(list[start:i]))
+				start = i + 1
+			}
+		}
+	}
+	return append(values, strings.TrimSpace(list[start:]))
+}
+
+// MaxCells bounds a grid.
+const MaxCells = 100_000
+
+// Grid is a scenario file and what is to be varied: a cell for each combination
+// of values, the last axis fastest.
+type Grid struct {
+	File string // shown in faults
+	Data []byte // of the scenario file
+	Axes []Axis
+}
+
+// Validate says what is wrong with the axes: a key twice, too many cells, a
+// value that the scenario refuses. All values that are wrong by themselves are
+// reported at once.
+func (g *Grid) Validate() error {
+	cells := 1
+	for i, a := range g.Axes {
+		for _, b := range g.Axes[:i] {
+			if a.Key == b.Key {
+				return fmt.Errorf("%s is varied twice", a.Key)
+			}
+		}
+		if cells *= len(a.Values); cells > MaxCells {
+			return fmt.Errorf("the grid has more than %d cells", MaxCells)
+		}
+	}
+	var errs []error
+	for i, a := range g.Axes {
+		for k := range a.Values {
+			if _, err := topology.ParseWith(g.File, g.Data, g.settings(i, k)); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	return distinct(errs)
+}
+
+// settings gives the settings with value k on axis i, and the first one on all
+// others.
+func (g *Grid) settings(i, k int) []topology.Setting {
+	list := g.Settings(0)
+	list[i].Value = g.Axes[i].Values[k]
+	return list
+}
+
+// distinct joins errors that say different things.
+func distinct(errs []error) error {
+	var said []string
+	return errors.Join(slices.DeleteFunc(errs, func(err error) bool {
+		again := slices.Contains(said, err.Error())
+		said = append(said, err.Error())
+		return again
+	})...)
+}
+
+// Cells is how many cells the grid has.
+func (g *Grid) Cells() int {
+	cells := 1
+	for _, a := range g.Axes {
+		cells *= len(a.Values)
+	}
+	return cells
+}
+
+// Settings gives the settings of a cell, in the order of the axes.
+func (g *Grid) Settings(cell int) []topology.Setting {
+	list := make([]topology.Setting, len(g.Axes))
+	for i, a := range slices.Backward(g.Axes) {
+		list[i] = topology.Setting{Key: a.Key, Value: a.Values[cell%len(a.Values)]}
+		cell /= len(a.Values)
+	}
+	return list
+}
+
+// Scenario gives the scenario of a cell.
+func (g *Grid) Scenario(cell int) (*topology.Scenario, error) {
+	return topology.ParseWith(g.File, g.Data, g.Settings(cell))
+}

@@ -1,0 +1,73 @@
+package sweep
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
+)
+
+// Store keeps the outcomes of cells, a file each.
+type Store struct {
+	Dir string
+	// Version tells builds apart that may give different outcomes.
+	Version string
+}
+
+// key names what a cell is: the scenario with everything spelt out, the form of
+// the results, and the build.
+func (s *Store) key(scenario *topology.Scenario) (string, error) {
+	text, err := topology.Marshal(scenario)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	for _, part := range [][]byte{text, []byte(measure.Schema), []byte(s.Version)} {
+		_, _ = fmt.Fprintf(sum, "%d:%s", len(part), part) // a hash takes everything
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16]), nil
+}
+
+func (s *Store) path(key string) string { return filepath.Join(s.Dir, key+".json") }
+
+// get gives the outcome of a cell; an error if there is none that is whole.
+func (s *Store) get(key string) (*measure.Run, error) {
+	data, err := os.ReadFile(s.path(key))
+	if err != nil {
+		return nil, err
+	}
+	run := &measure.Run{}
+	if err := json.Unmarshal(data, run); err != nil {
+		return nil, fmt.Errorf("%s: %w", s.path(key), err)
+	}
+	return run, nil
+}
+
+// put keeps the outcome of a cell. The file is whole or not there, whenever the
+// process ends.
+func (s *Store) put(key string, run *measure.Run) error {
+	data, err := json.Marshal(run)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(s.Dir, key+".*.part")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(data, '\n'))
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), s.path(key))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // the first fault counts
+	}
+	return err
+}

@@ -1,0 +1,126 @@
+package sweep
+
+import (
+	"context"
+	"os"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Sweep is a grid and the cells of it that are finished.
+type Sweep struct {
+	Grid
+	store   Store
+	keys    []string // of each cell
+	missing []int    // cells to run
+	left    unit.Time
+}
+
+// Plan checks every cell of the grid and finds those that are finished. It
+// works on as many cells at once as lanes says.
+func Plan(ctx context.Context, g Grid, store Store, lanes int) (*Sweep, error) {
+	if err := g.Validate(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(store.Dir, 0o755); err != nil {
+		return nil, err
+	}
+	s := &Sweep{Grid: g, store: store, keys: make([]string, g.Cells())}
+	durations := make([]unit.Time, g.Cells()) // of the cells to run
+	err := each(ctx, g.Cells(), lanes, func(_ context.Context, cell int) error {
+		scenario, err := g.Scenario(cell)
+		if err != nil {
+			return err
+		}
+		if s.keys[cell], err = store.key(scenario); err != nil {
+			return err
+		}
+		if _, err := store.get(s.keys[cell]); err != nil {
+			durations[cell] = scenario.Duration
+		}
+		return nil
+	})
+	for cell, d := range durations {
+		if d > 0 {
+			s.missing = append(s.missing, cell)
+			s.left += d
+		}
+	}
+	return s, err
+}
+
+// Missing is how many cells are still to be run.
+func (s *Sweep) Missing() int { return len(s.missing) }
+
+// Left is the fabric time of the cells that are still to be run.
+func (s *Sweep) Left() unit.Time { return s.left }
+
+// Advance is what a step of a cell has added.
+type Advance struct {
+	Fabric unit.Time
+	Hops   int64
+	Done   bool // it was the cell's last step
+}
+
+// Run runs the missing cells, as many at once as lanes says, and keeps each as
+// it ends. show is called after each step of a cell, by several goroutines. A
+// cancelled sweep leaves the cells that are finished.
+func (s *Sweep) Run(ctx context.Context, lanes int, show func(Advance)) error {
+	return each(ctx, len(s.missing), lanes, func(ctx context.Context, i int) error {
+		cell := s.missing[i]
+		scenario, err := s.Scenario(cell)
+		if err != nil {
+			return err
+		}
+		run, err := runCell(ctx, scenario, show)
+		if err != nil {
+			return err
+		}
+		return s.store.put(s.keys[cell], run)
+	})
+}
+
+// steps is how often a cell reports its progress.
+const steps = 20
+
+func runCell(ctx context.Context, s *topology.Scenario, show func(Advance)) (*measure.Run, error) {
+	l, err := lab.New(s)
+	if err != nil {
+		return nil, err
+	}
+	before, hops := unit.Time(0), int64(0)
+	for now := range l.Steps(steps) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		show(Advance{now - before, l.FrameHops() - hops, now == s.Duration})
+		before, hops = now, l.FrameHops()
+	}
+	run, err := l.Outcome()
+	if err == nil {
+		run.Series, run.Nodes = nil, nil // a cell is its figures
+	}
+	return run, err
+}
+
+// Outcome gives what a finished cell has shown; series and nodes are left out.
+func (s *Sweep) Outcome(cell int) (*measure.Run, error) { return s.store.get(s.keys[cell]) }
+
+// each calls do for 0 to n-1, as many at once as lanes says, until one errs or
+// the context ends.
+func each(ctx context.Context, n, lanes int, do func(ctx context.Context, i int) error) error {
+	group, inner := errgroup.WithContext(ctx)
+	group.SetLimit(lanes)
+	for i := 0; i < n && inner.Err() == nil; i++ {
+		group.Go(func() error { return do(inner, i) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return ctx.Err()
+}

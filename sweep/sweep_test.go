@@ -1,0 +1,226 @@
+package sweep
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/parquet-go/parquet-go"
+)
+
+// planned is the sweep of a grid with its cells in dir.
+func planned(t testing.TB, g Grid, store Store) *Sweep {
+	t.Helper()
+	s, err := Plan(t.Context(), g, store, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// swept runs what is missing and says how many cells it was.
+func swept(t testing.TB, g Grid, store Store) (*Sweep, int) {
+	t.Helper()
+	s := planned(t, g, store)
+	var done atomic.Int64
+	err := s.Run(t.Context(), 2, func(a Advance) {
+		if a.Done {
+			done.Add(1)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, int(done.Load())
+}
+
+func text(t testing.TB, s *Sweep) string {
+	t.Helper()
+	table, err := s.Table()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := WriteCSV(&b, table); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestAFinishedCellIsNotRunAgain(t *testing.T) {
+	store := Store{t.TempDir(), "v1"}
+	g := grid(t, "switch.xoff=20KB,30KB", "scheme=pfc,pcn")
+	first, ran := swept(t, g, store)
+	if ran != 4 {
+		t.Fatalf("%d cells ran, want 4", ran)
+	}
+	if again, ran := swept(t, g, store); ran != 0 || text(t, again) != text(t, first) {
+		t.Errorf("%d of 4 finished cells ran again; the tables:\n%s\n%s", ran, text(t, first), text(t, again))
+	}
+	// A wider grid runs what is new.
+	if _, ran := swept(t, grid(t, "switch.xoff=20KB,30KB,40KB", "scheme=pfc,pcn"), store); ran != 2 {
+		t.Errorf("%d cells ran for a third value, want 2", ran)
+	}
+	// A spelling is no other cell.
+	if _, ran := swept(t, grid(t, "switch.xoff=20000B", "scheme=pfc"), store); ran != 0 {
+		t.Errorf("%d cells ran for another spelling", ran)
+	}
+}
+
+func TestAChangedScenarioOrBuildIsRunAnew(t *testing.T) {
+	store := Store{t.TempDir(), "v1"}
+	g := grid(t, "switch.xoff=20KB,30KB")
+	swept(t, g, store)
+	changed := g
+	changed.Data = bytes.Replace(g.Data, []byte("size: 64KB"), []byte("size: 65KB"), 1)
+	if _, ran := swept(t, changed, store); ran != 2 {
+		t.Errorf("%d cells ran for a changed scenario, want 2", ran)
+	}
+	changed.Data = append([]byte("# a comment changes nothing\n"), g.Data...)
+	if _, ran := swept(t, changed, store); ran != 0 {
+		t.Errorf("%d cells ran for a comment", ran)
+	}
+	if _, ran := swept(t, g, Store{store.Dir, "v2"}); ran != 2 {
+		t.Errorf("%d cells ran for another build, want 2", ran)
+	}
+}
+
+func TestAKilledSweepGoesOn(t *testing.T) {
+	store := Store{t.TempDir(), "v1"}
+	g := grid(t, "switch.xoff=20KB,25KB,30KB,35KB", "seed=1,2")
+	s := planned(t, g, store)
+	ctx, stop := context.WithCancel(t.Context())
+	var done atomic.Int64
+	err := s.Run(ctx, 1, func(a Advance) {
+		if a.Done && done.Add(1) == 3 {
+			stop()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+	finished := 8 - planned(t, g, store).Missing()
+	if finished < 2 || finished > 3 {
+		t.Fatalf("%d cells are finished after 3 ended", finished)
+	}
+	// A file that a crash has cut short is no cell.
+	files, err := filepath.Glob(filepath.Join(store.Dir, "*.json"))
+	if err != nil || len(files) != finished {
+		t.Fatal(files, err)
+	}
+	if err := os.Truncate(files[0], 20); err != nil {
+		t.Fatal(err)
+	}
+	resumed, ran := swept(t, g, store)
+	if ran != 8-finished+1 {
+		t.Errorf("%d cells ran, want %d", ran, 8-finished+1)
+	}
+	whole, _ := swept(t, g, Store{t.TempDir(), "v1"})
+	if diff := cmp.Diff(text(t, whole), text(t, resumed)); diff != "" {
+		t.Errorf("the resumed sweep differs from one in one go:\n%s", diff)
+	}
+}
+
+func TestAFaultOfTheGridStopsThePlan(t *testing.T) {
+	g := grid(t, "h0.payload=1000B", "link.mtu=1100B,200B")
+	if _, err := Plan(t.Context(), g, Store{t.TempDir(), "v1"}, 2); err == nil || !strings.Contains(err.Error(), "payload of 1000B") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// CSV and Parquet hold the same columns, in the same order, and the same values.
+func TestCSVAndParquetAgree(t *testing.T) {
+	s, _ := swept(t, grid(t, "switch.xoff=20KB,60KB", "link.delay=1us,1500ns", "F0.size=endless,30KB", "scheme=pfc,pcn"), Store{t.TempDir(), "v1"})
+	records, err := csv.NewReader(strings.NewReader(text(t, s))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := s.Table()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := WriteParquet(&b, table); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(records, readParquet(t, b.Bytes())); diff != "" {
+		t.Error(diff)
+	}
+	if len(records) != 17 {
+		t.Errorf("%d lines for 16 cells", len(records))
+	}
+	header := strings.Join(records[0], " ")
+	for _, want := range []string{"switch.xoff_bytes link.delay_us F0.size scheme tree_ms", "F0.goodput_gbps", "burst.fct_p99_ms", "s0->h1.pause_frames s0->h1.paused_ms"} {
+		if !strings.Contains(header, want) {
+			t.Errorf("no %q in the header %s", want, header)
+		}
+	}
+	if want := []string{"60000", "1.5", "30KB", "pcn"}; !cmp.Equal(records[16][:4], want) {
+		t.Errorf("the last row begins with %v, want %v", records[16][:4], want)
+	}
+}
+
+// readParquet gives the file as the lines of a CSV file.
+func readParquet(t *testing.T, data []byte) [][]string {
+	t.Helper()
+	f, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var header []string
+	for _, field := range f.Schema().Fields() {
+		header = append(header, field.Name())
+	}
+	lines := [][]string{header}
+	for _, group := range f.RowGroups() {
+		rows := group.Rows()
+		buffer := make([]parquet.Row, 5)
+		for {
+			n, err := rows.ReadRows(buffer)
+			for _, row := range buffer[:n] {
+				lines = append(lines, spelt(row))
+			}
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := rows.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return lines
+}
+
+func spelt(row parquet.Row) []string {
+	line := make([]string, len(row))
+	for i, v := range row {
+		switch v.Kind() {
+		case parquet.Double:
+			line[i] = strconv.FormatFloat(v.Double(), 'g', -1, 64)
+		case parquet.Int64:
+			line[i] = strconv.FormatInt(v.Int64(), 10)
+		default:
+			line[i] = string(v.ByteArray())
+		}
+	}
+	return line
+}
+
+func TestATableNeedsEveryCell(t *testing.T) {
+	s := planned(t, grid(t, "switch.xoff=20KB"), Store{t.TempDir(), "v1"})
+	if _, err := s.Table(); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,115 @@
+package sweep
+
+import (
+	"iter"
+
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
+)
+
+// Kind is the type of a column's values.
+type Kind int
+
+// Kinds of columns, and the type that values have in a row.
+const (
+	Text    Kind = iota // string
+	Integer             // int64
+	Real                // float64
+)
+
+// Column is one column of a table. Where values have a unit, it ends the name.
+type Column struct {
+	Name string
+	Kind Kind
+}
+
+// Table is a sequence of rows, each as long as the list of columns.
+type Table struct {
+	Columns []Column
+	Rows    iter.Seq2[[]any, error]
+}
+
+// column is a column with its value for a cell.
+type column struct {
+	Column
+	of func(settings []topology.Setting, run *measure.Run) any
+}
+
+// Table gives a row per cell, in the order of the grid. Every cell must be
+// finished. No more than one outcome is held in memory.
+func (s *Sweep) Table() (*Table, error) {
+	columns, err := s.columns()
+	if err != nil {
+		return nil, err
+	}
+	t := &Table{Rows: func(yield func([]any, error) bool) {
+		for cell := range s.Cells() {
+			row, err := s.row(cell, columns)
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}}
+	for _, c := range columns {
+		t.Columns = append(t.Columns, c.Column)
+	}
+	return t, nil
+}
+
+func (s *Sweep) row(cell int, columns []column) ([]any, error) {
+	run, err := s.Outcome(cell)
+	if err != nil {
+		return nil, err
+	}
+	row := make([]any, len(columns))
+	for i, c := range columns {
+		row[i] = c.of(s.Settings(cell), run)
+	}
+	return row, nil
+}
+
+// columns lists the axes, then the figures of every run, then those of the
+// single flows, the bursts, and the links on which a cell has paused.
+func (s *Sweep) columns() ([]column, error) {
+	scenario, err := s.Scenario(0)
+	if err != nil {
+		return nil, err
+	}
+	var list []column
+	for i, a := range s.Axes {
+		list = append(list, axisColumn(i, a, scenario.Unit(a.Key)))
+	}
+	list = append(list, figures...)
+	for _, f := range scenario.Flows {
+		if f.Burst < 0 {
+			list = append(list, flowColumns(f.Name)...)
+		}
+	}
+	if len(scenario.Bursts) > 0 {
+		list = append(list, burstFigures...)
+	}
+	links, err := s.pausedLinks()
+	for _, link := range links {
+		list = append(list, pauseColumns(link)...)
+	}
+	return list, err
+}
+
+// pausedLinks lists the links on which some cell has paused, in the order in
+// which they come up.
+func (s *Sweep) pausedLinks() (links []string, err error) {
+	seen := map[string]bool{}
+	for cell := range s.Cells() {
+		run, err := s.Outcome(cell)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range run.Pauses {
+			if !seen[p.Link] {
+				seen[p.Link] = true
+				links = append(links, p.Link)
+			}
+		}
+	}
+	return links, nil
+}

@@ -1,0 +1,92 @@
+package sweep
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// WriteCSV writes the table as RFC 4180 text with a header. A real number is
+// written with the digits that give it back exactly.
+func WriteCSV(w io.Writer, t *Table) error {
+	out := csv.NewWriter(w)
+	record := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		record[i] = c.Name
+	}
+	_ = out.Write(record) // out keeps the error
+	for row, err := range t.Rows {
+		if err != nil {
+			return err
+		}
+		for i, v := range row {
+			record[i] = spell(v)
+		}
+		_ = out.Write(record)
+	}
+	out.Flush()
+	return out.Error()
+}
+
+func spell(v any) string {
+	if x, ok := v.(float64); ok {
+		return strconv.FormatFloat(x, 'g', -1, 64)
+	}
+	return fmt.Sprint(v)
+}
+
+// WriteParquet writes the table as an Apache Parquet file, with the columns and
+// names of WriteCSV. It holds one row group in memory.
+func WriteParquet(w io.Writer, t *Table) error {
+	root := ordered{Group: parquet.Group{}}
+	for _, c := range t.Columns {
+		root.names = append(root.names, c.Name)
+		root.Group[c.Name] = leaf(c.Kind)
+	}
+	const groupRows = 10_000
+	out := parquet.NewWriter(w, parquet.NewSchema("sweep", root), parquet.MaxRowsPerRowGroup(groupRows))
+	row := make(parquet.Row, len(t.Columns))
+	for values, err := range t.Rows {
+		if err != nil {
+			return err
+		}
+		for i, v := range values {
+			row[i] = parquet.ValueOf(v).Level(0, 0, i)
+		}
+		if _, err := out.WriteRows([]parquet.Row{row}); err != nil {
+			return err
+		}
+	}
+	return out.Close()
+}
+
+func leaf(k Kind) parquet.Node {
+	switch k {
+	case Integer:
+		return parquet.Int(64)
+	case Real:
+		return parquet.Leaf(parquet.DoubleType)
+	default:
+		return parquet.String()
+	}
+}
+
+// ordered is a group whose columns stand in the order of names, not of the
+// alphabet.
+type ordered struct {
+	parquet.Group
+	names []string
+}
+
+// Fields lists the columns.
+func (o ordered) Fields() []parquet.Field {
+	fields := o.Group.Fields()
+	slices.SortFunc(fields, func(a, b parquet.Field) int {
+		return slices.Index(o.names, a.Name()) - slices.Index(o.names, b.Name())
+	})
+	return fields
+}
