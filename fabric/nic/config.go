@@ -49,6 +49,8 @@ type Config struct {
 
 	Flows []FlowConfig // flows that start or end here
 
+	Intake IntakeConfig
+
 	// Sampling says when it is noted what the flows have sent (SentSampled).
 	Sampling fabric.Sampling
 }

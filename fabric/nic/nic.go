@@ -25,6 +25,7 @@ type NIC struct {
 	ready   fifo[int32]
 	control controlQueue
 	credits *credits // nil unless the scheme grants credit
+	intake  *intake  // nil if the host takes frames in at once
 	pause   pause
 	freeAt  unit.Time // when the frame in transmission ends
 	now     unit.Time // of the latest call
@@ -49,6 +50,7 @@ func New(cfg Config) (*NIC, error) {
 		control:      newControlQueue(cfg.ControlQueue, cfg.ControlRate),
 		pause:        pause{next: unit.Never},
 		sampleAt:     unit.Never,
+		intake:       newIntake(cfg.Intake),
 	}
 	if err := n.addFlows(); err != nil {
 		return nil, fmt.Errorf("nic %s: %w", cfg.Name, err)
@@ -97,9 +99,20 @@ func (n *NIC) Arrive(now unit.Time, _ fabric.Port, f *frame.Frame, out *fabric.O
 	n.now = now
 	n.stats.RxPackets++
 	n.stats.RxBytes += uint64(f.Len())
-	switch f.Class() {
-	case frame.ClassPFC:
+	class := f.Class()
+	switch {
+	case class == frame.ClassPFC:
 		n.paused(now, f, out)
+	case n.intake != nil && (class == frame.ClassRoCE || class == frame.ClassUET) && n.cfg.DSCP[f.DSCP()] != n.controlClass:
+		n.takeIn(now, f, out)
+	default:
+		n.handle(now, class, f, out)
+	}
+}
+
+// handle takes a frame that the host has taken in.
+func (n *NIC) handle(now unit.Time, class frame.Class, f *frame.Frame, out *fabric.Out) {
+	switch class {
 	case frame.ClassRoCE:
 		n.packet(now, f, out)
 	case frame.ClassUET:
@@ -144,6 +157,9 @@ func (n *NIC) malformed(now unit.Time, f *frame.Frame, out *fabric.Out) {
 func (n *NIC) Tick(now unit.Time, out *fabric.Out) {
 	n.now = now
 	n.expire(now, out)
+	if n.intake != nil {
+		n.absorb(now, out)
+	}
 	for {
 		entry, at := n.timers.first()
 		if at > now {
@@ -178,6 +194,9 @@ func (n *NIC) timerDue(now unit.Time, entry int, out *fabric.Out) {
 func (n *NIC) Next() (unit.Time, bool) {
 	_, at := n.timers.first()
 	at = min(at, n.pause.next, n.creditDue(), n.sendDue(), n.sampleAt)
+	if n.intake != nil {
+		at = min(at, n.intake.due)
+	}
 	if at == unit.Never {
 		return 0, false
 	}

@@ -5,11 +5,16 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// transmit starts the next transmission if the link is free: control before
-// data, each unless its class is paused. A frame in transmission is completed
+// transmit starts the next transmission if the link is free: PFC frames first,
+// then control before data, each unless its class is paused. A frame in transmission is completed
 // first, whatever comes.
 func (n *NIC) transmit(now unit.Time, out *fabric.Out) {
 	if now < n.freeAt {
+		return
+	}
+	if n.intake.pfcDue() <= now {
+		f := out.Send(0)
+		f.Arrival = n.occupy(now, n.sendPFC(now, f, out))
 		return
 	}
 	if n.controlDue() <= now {
@@ -49,7 +54,7 @@ func (n *NIC) controlDue() unit.Time {
 // is known now. While the link is busy or the class is paused no flow's instant
 // counts.
 func (n *NIC) sendDue() unit.Time {
-	due := n.controlDue()
+	due := min(n.intake.pfcDue(), n.controlDue())
 	if !n.pause.holds(n.dataClass) {
 		due = min(due, n.dataDue())
 	}

@@ -15,8 +15,10 @@ type Stats struct {
 	RxPackets, RxBytes     uint64
 	Malformed              uint64 // frames discarded because no rule fits them
 	ControlQueueDrops      uint64
-	NPCNPSent              uint64 // CNPs made by the notification points
-	NPECNMarkedRoCEPackets uint64 // data packets that came in with CE
+	IntakeDrops            uint64     // frames that found no room in the receive buffer
+	IntakePeak             unit.Bytes // the most that it held
+	NPCNPSent              uint64     // CNPs made by the notification points
+	NPECNMarkedRoCEPackets uint64     // data packets that came in with CE
 	RPCNPHandled           uint64
 	RPCNPIgnored           uint64 // CNPs for flows that are not sending
 	OutOfSequence          uint64 // data packets past a gap
@@ -31,6 +33,7 @@ type Stats struct {
 
 // PriorityStats counts the pauses of one traffic class.
 type PriorityStats struct {
+	TxPause           uint64    // PAUSE frames sent that named the class
 	RxPause           uint64    // PFC frames that named the class, XON among them
 	RxPauseTransition uint64    // times that the class went from sending to held
 	RxPauseDuration   unit.Time // sum of the holds that have ended
@@ -90,6 +93,7 @@ func (s *Stats) Counters() iter.Seq2[string, uint64] {
 			{"tx_bytes_phy", s.TxBytes},
 			{"rx_packets_phy", s.RxPackets},
 			{"rx_bytes_phy", s.RxBytes},
+			{"rx_discards_phy", s.IntakeDrops},
 			{"np_cnp_sent", s.NPCNPSent},
 			{"np_ecn_marked_roce_packets", s.NPECNMarkedRoCEPackets},
 			{"rp_cnp_handled", s.RPCNPHandled},
@@ -105,7 +109,7 @@ func (s *Stats) Counters() iter.Seq2[string, uint64] {
 		}
 		for class, p := range s.Priorities {
 			prefix := "rx_prio" + strconv.Itoa(class) + "_pause"
-			if !yield(prefix, p.RxPause) ||
+			if !yield("tx_prio"+strconv.Itoa(class)+"_pause", p.TxPause) || !yield(prefix, p.RxPause) ||
 				!yield(prefix+"_duration", uint64(p.RxPauseDuration/unit.Microsecond)) ||
 				!yield(prefix+"_transition", p.RxPauseTransition) {
 				return

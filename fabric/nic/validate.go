@@ -13,6 +13,9 @@ import (
 // maxRate keeps the arithmetic of the pacer in 64 bits.
 const maxRate = 100_000 * unit.GigabitPerSec
 
+// maxIntake bounds the memory of the receive buffer.
+const maxIntake = 64 * unit.Megabyte
+
 // Validate names everything in the configuration that a NIC cannot work with,
 // nil if there is nothing.
 func (c *Config) Validate() error {
@@ -28,6 +31,7 @@ func (c *Config) Validate() error {
 		want(c.ControlRate >= 0, "control rate %d is below 0", c.ControlRate),
 		want(c.ControlQueue > 0, "control queue of %d packets, want at least 1", c.ControlQueue),
 		want(c.DataDSCP < 64 && c.ControlDSCP < 64, "DSCP %d for data and %d for control, want 0 to 63", c.DataDSCP, c.ControlDSCP),
+		c.Intake.validate(),
 		c.validateRTT(),
 		c.validateNotification(),
 		c.validateFlows(),
@@ -47,6 +51,18 @@ func want(ok bool, format string, args ...any) error {
 		return nil
 	}
 	return fmt.Errorf(format, args...)
+}
+
+func (k *IntakeConfig) validate() error {
+	if k.Absorb == 0 {
+		return nil
+	}
+	return errors.Join(
+		want(0 < k.Absorb && k.Absorb <= maxRate, "absorbing rate %v, want more than 0 and at most %v", k.Absorb, maxRate),
+		want(0 < k.Buffer && k.Buffer <= maxIntake, "receive buffer %v, want more than 0 and at most %v", k.Buffer, maxIntake),
+		want(0 <= k.XON && k.XON < k.XOFF && k.XOFF < k.Buffer,
+			"XON at %v, XOFF at %v and a buffer of %v, want each below the next", k.XON, k.XOFF, k.Buffer),
+		want(k.Quanta > 0, "quanta 0, want at least 1"))
 }
 
 func (c *Config) validateRTT() error {

@@ -1,0 +1,137 @@
+package nic
+
+import (
+	"math/bits"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// IntakeConfig is how fast the host takes in what arrives, and the buffer that
+// frames wait in until it has. With an Absorb of 0 it takes them at once.
+type IntakeConfig struct {
+	Absorb unit.Rate // of frames with payload, in bytes of frame.Len
+	Buffer unit.Bytes
+	// XOFF and XON bound the occupancy of a traffic class: PAUSE is sent above the
+	// one, RESUME at the other or below.
+	XOFF, XON unit.Bytes
+	Quanta    uint16 // pause time of a PAUSE frame, in units of 512 bit times
+}
+
+// intake is the receive buffer of a NIC that absorbs more slowly than its link
+// delivers. Frames are taken in the order of their arrival; those of the control
+// class pass by, for they end in the NIC.
+//
+// Invariant: total is the sum of bytes, and of the lengths of the frames.
+type intake struct {
+	IntakeConfig
+	frames fifo[frame.Frame]
+	bytes  [fabric.Priorities]unit.Bytes
+	total  unit.Bytes
+	due    unit.Time // when the oldest frame is taken in; Never if there is none
+
+	// What the link partner is to hold, and what it was told to. A PFC frame is
+	// due when they differ, and to refresh a PAUSE at half of its time.
+	want, told uint8 // bit per class
+	refresh    unit.Time
+}
+
+// newIntake gives nil if the host takes frames in at once.
+func newIntake(c IntakeConfig) *intake {
+	if c.Absorb == 0 {
+		return nil
+	}
+	return &intake{
+		IntakeConfig: c, frames: newFIFO[frame.Frame](int(c.Buffer/frame.MinLen) + 1),
+		due: unit.Never, refresh: unit.Never,
+	}
+}
+
+// cost is how long the host is busy with a frame; one without payload ends in the
+// NIC.
+func (k *intake) cost(f *frame.Frame) unit.Time {
+	if f.Payload == 0 {
+		return 0
+	}
+	return k.Absorb.Serialise(f.Len())
+}
+
+// takeIn buffers a frame that has arrived, or loses it if there is no room.
+func (n *NIC) takeIn(now unit.Time, f *frame.Frame, out *fabric.Out) {
+	k := n.intake
+	class, length := n.cfg.DSCP[f.DSCP()], f.Len()
+	if k.total+length > k.Buffer {
+		n.stats.IntakeDrops++
+		out.Note(fabric.Note{
+			Kind: fabric.Dropped, At: now, Flow: fabric.NoFlow, Priority: class,
+			A: int64(length), B: int64(fabric.DropHeadroom), Trace: f.Trace,
+		})
+		return
+	}
+	if k.frames.count == 0 {
+		k.due = now + k.cost(f)
+	}
+	k.frames.push(*f)
+	k.total += length
+	k.bytes[class] += length
+	n.stats.IntakePeak = max(n.stats.IntakePeak, k.total)
+	if k.bytes[class] > k.XOFF {
+		k.want |= 1 << class
+	}
+}
+
+// absorb hands on the frames that the host has taken in.
+func (n *NIC) absorb(now unit.Time, out *fabric.Out) {
+	k := n.intake
+	for k.due <= now {
+		f := k.frames.pop()
+		class, length := n.cfg.DSCP[f.DSCP()], f.Len()
+		k.total -= length
+		k.bytes[class] -= length
+		if k.bytes[class] <= k.XON {
+			k.want &^= 1 << class
+		}
+		if k.frames.count > 0 {
+			k.due += k.cost(&k.frames.items[k.frames.head])
+		} else {
+			k.due = unit.Never
+		}
+		n.handle(now, f.Class(), &f, out)
+	}
+}
+
+// pfcDue gives the instant from which on a PFC frame is to be sent.
+func (k *intake) pfcDue() unit.Time {
+	switch {
+	case k == nil:
+		return unit.Never
+	case k.want != k.told:
+		return 0
+	}
+	return k.refresh
+}
+
+// sendPFC tells the link partner what to hold, and gives the frame's length.
+func (n *NIC) sendPFC(now unit.Time, f *frame.Frame, out *fabric.Out) unit.Bytes {
+	k := n.intake
+	pfc := frame.PFC{Source: frame.HostMAC(n.cfg.Host), Enable: k.want | k.told}
+	k.refresh = unit.Never
+	for set := pfc.Enable; set != 0; set &= set - 1 {
+		class := fabric.Priority(bits.TrailingZeros8(set))
+		note := fabric.Note{
+			Kind: fabric.ResumeSent, At: now, Flow: fabric.NoFlow, Priority: class, B: int64(k.bytes[class]),
+		}
+		if k.want>>class&1 != 0 {
+			note.Kind, note.A = fabric.PauseSent, int64(k.Quanta)
+			pfc.Quanta[class] = k.Quanta
+			k.refresh = now + n.cfg.Rate.Serialise(unit.Bytes(k.Quanta)*quantumBytes)/2
+			n.stats.Priorities[class].TxPause++
+		}
+		out.Note(note)
+	}
+	k.told = k.want
+	f.Trace = 0
+	pfc.Build(f)
+	return f.Len()
+}

@@ -1,0 +1,120 @@
+package nic
+
+import (
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// absorbing makes a NIC whose host takes in at the rate. Beyond XOFF the buffer
+// holds what the link has in flight both ways.
+func absorbing(rate unit.Rate) func(*Config) {
+	return func(c *Config) {
+		c.Intake = IntakeConfig{
+			Absorb: rate, XOFF: 20_000, XON: 15_000, Quanta: 0xffff,
+			Buffer: 20_000 + testRate.In(2*testDelay) + 4*1518,
+		}
+	}
+}
+
+// GET-13: what comes in is parsed into a buffer that PFC governs: PAUSE above the
+// threshold, RESUME when the host has caught up; nothing is lost.
+// GET-54: what a NIC absorbs may be less than its link delivers.
+func TestASlowHostPausesItsLink(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, Endless)}, absorbing(10*gbps))
+	end := 2 * unit.Millisecond
+	b.run(end)
+	pauses, resumes := b.noted(1, fabric.PauseSent), b.noted(1, fabric.ResumeSent)
+	if len(pauses) < 5 || len(resumes) < 5 || len(b.noted(0, fabric.Paused)) < 5 {
+		t.Errorf("%d PAUSE and %d RESUME frames", len(pauses), len(resumes))
+	}
+	if p := pauses[0]; p.Priority != dataPrio || p.B <= 20_000 || p.B > 20_000+2*1078 {
+		t.Errorf("the first PAUSE is %+v, want it just above 20000 bytes", p)
+	}
+	if r := resumes[0]; r.B > 15_000 || r.B < 13_000 {
+		t.Errorf("the first RESUME is %+v, want it at 15000 bytes", r)
+	}
+	var got unit.Bytes
+	for _, d := range b.noted(1, fabric.Delivered) {
+		got += unit.Bytes(d.A)
+	}
+	want := (10 * gbps).In(end-testDelay) * 1000 / 1062
+	if got < want*98/100 || got > want {
+		t.Errorf("%d bytes delivered, the host absorbs %d", got, want)
+	}
+	if s := b.nics[1].Stats(); s.IntakeDrops != 0 || s.IntakePeak > b.nics[1].cfg.Intake.Buffer || s.Priorities[dataPrio].TxPause != uint64(len(pauses)) {
+		t.Errorf("%d drops, peak %v, %d PAUSE frames counted", s.IntakeDrops, s.IntakePeak, s.Priorities[dataPrio].TxPause)
+	}
+}
+
+// A PAUSE is refreshed before it runs out, as long as the buffer is too full.
+func TestThePauseIsRefreshed(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, Endless)}, absorbing(unit.GigabitPerSec), func(c *Config) { c.Intake.Quanta = 1000 })
+	b.run(300 * us)
+	pauses := b.noted(1, fabric.PauseSent)
+	if len(pauses) < 10 {
+		t.Fatalf("%d PAUSE frames in 300 us of congestion", len(pauses))
+	}
+	if gap := pauses[1].At - pauses[0].At; gap < 6*us || gap > 7*us {
+		t.Errorf("refreshed after %v, want half of the 12.8 us", gap)
+	}
+	if got := len(b.noted(0, fabric.Resumed)); got != 0 {
+		t.Errorf("the pause ended %d times", got)
+	}
+}
+
+// GET-2: issuing a request takes as long as its 78 bytes last on the link, taking
+// in its response 50 times as long.
+func TestAbsorbingTakesLonger(t *testing.T) {
+	c := IntakeConfig{Absorb: 108 * gbps, XOFF: 20_000, XON: 10_000, Quanta: 1, Buffer: 100_000}
+	k := newIntake(c)
+	var request, response frame.Frame
+	p := frame.Packet{BTH: frame.BTH{Opcode: frame.ReadRequest}}
+	p.Build(&request)
+	p.BTH.Opcode, p.Payload = frame.ReadResponseOnly, 2048
+	p.Build(&response)
+	issue := (200 * gbps).Serialise(request.Len())
+	if ratio := float64(k.cost(&response)) / float64(issue); ratio < 49 || ratio > 51 {
+		t.Errorf("a response takes %.1f times as long to absorb as its request to issue", ratio)
+	}
+	if k.cost(&request) != 0 {
+		t.Error("a request without payload costs the host time")
+	}
+}
+
+// Control packets end in the NIC: they do not wait behind data.
+func TestControlPassesTheBuffer(t *testing.T) {
+	flows := []FlowConfig{flow(0, Endless), {ID: 1, From: 1, To: 0, Size: 5000, Source: 49153}}
+	b := newBench(t, 2, flows, absorbing(unit.GigabitPerSec))
+	b.run(100 * us)
+	acks := b.noted(1, fabric.Acked)
+	if len(acks) == 0 || acks[0].At > 3*testDelay+10*us {
+		t.Errorf("ACKs at %+v: they waited for the host", acks)
+	}
+}
+
+func TestAFullReceiveBufferDropsAndCounts(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, Endless)}, absorbing(unit.GigabitPerSec))
+	b.tap = func(from int, f *frame.Frame) bool { return from == 0 || f.Class() != frame.ClassPFC }
+	b.run(100 * us)
+	drops := b.noted(1, fabric.Dropped)
+	s := b.nics[1].Stats()
+	if len(drops) == 0 || s.IntakeDrops != uint64(len(drops)) || drops[0].B != int64(fabric.DropHeadroom) {
+		t.Errorf("%d drops noted, %d counted", len(drops), s.IntakeDrops)
+	}
+}
+
+func TestIntakeValidation(t *testing.T) {
+	for name, edit := range map[string]func(*IntakeConfig){
+		"rate": func(k *IntakeConfig) { k.Absorb = -1 }, "buffer": func(k *IntakeConfig) { k.Buffer = 1 << 40 },
+		"xon": func(k *IntakeConfig) { k.XON = k.XOFF }, "xoff": func(k *IntakeConfig) { k.XOFF = k.Buffer },
+		"quanta": func(k *IntakeConfig) { k.Quanta = 0 },
+	} {
+		c := config(1, nil, absorbing(gbps), func(c *Config) { edit(&c.Intake) })
+		if c.Validate() == nil {
+			t.Errorf("%s: no fault", name)
+		}
+	}
+}
