@@ -14,6 +14,8 @@ const (
 	CNP SignalKind = iota + 1
 	// Ack acknowledges Bytes of payload; RTT is the sample, 0 if none.
 	Ack
+	// CNM is a congestion notification message of IEEE 802.1Qau: Feedback is set.
+	CNM
 	// Sent says that a data frame of Bytes on the wire, Payload of them the
 	// application's, has left.
 	Sent
@@ -24,13 +26,14 @@ const (
 
 // Signal is one input of an Algorithm; Kind says which fields count.
 type Signal struct {
-	Kind    SignalKind
-	Marked  bool       // CNP, Indication: the path is congested
-	RecRate unit.Rate  // CNP: rate at which the receiver gets the flow, on-wire bytes
-	Bytes   unit.Bytes // Ack, Sent
-	RTT     unit.Time  // Ack
-	Payload unit.Bytes // Sent
-	Path    Congestion // Indication
+	Kind     SignalKind
+	Marked   bool       // CNP, Indication: the path is congested
+	Feedback uint8      // CNM: quantised, 1 to 63
+	RecRate  unit.Rate  // CNP: rate at which the receiver gets the flow, on-wire bytes
+	Bytes    unit.Bytes // Ack, Sent
+	RTT      unit.Time  // Ack
+	Payload  unit.Bytes // Sent
+	Path     Congestion // Indication
 }
 
 // Algorithm is the reaction point of one flow.

@@ -16,7 +16,7 @@ func TestEverySchemeOfTheTableCanBeMade(t *testing.T) {
 
 func TestUnknownSchemeIsRefusedWithTheNames(t *testing.T) {
 	_, err := New("pigeon", Default(), line, 0)
-	if err == nil || !strings.Contains(err.Error(), "pigeon") || !strings.Contains(err.Error(), "pfc, pcn") {
+	if err == nil || !strings.Contains(err.Error(), "pigeon") || !strings.Contains(err.Error(), "pfc, qcn, dcqcn, timely, pcn") {
 		t.Errorf("%v", err)
 	}
 }

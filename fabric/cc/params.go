@@ -27,6 +27,7 @@ const (
 	NotifyNone   Notification = "none"   // nothing
 	NotifyCredit Notification = "credit" // what it grants: the scheme runs over UET
 	NotifyPCN    Notification = "pcn"    // a CNP every period, both ways, with RecRate (PCN §5.2)
+	NotifyDCQCN  Notification = "dcqcn"  // a CNP for marked packets (DCQCN §3.1)
 )
 
 // Rewrite is what a switch makes of the marks of a traffic class.
@@ -62,6 +63,9 @@ type Scheme struct {
 // Schemes is the table of schemes, in the order in which they are compared.
 var Schemes = []Scheme{
 	{Name: "pfc", Title: "priority flow control alone", Marking: MarkNone, Notification: NotifyNone},
+	{Name: "qcn", Title: "quantized congestion notification (IEEE 802.1Qau)", Marking: MarkQCN, Notification: NotifyNone},
+	{Name: "dcqcn", Title: "data center quantized congestion notification (SIGCOMM'15)", Marking: MarkRED, Notification: NotifyDCQCN},
+	{Name: "timely", Title: "RTT-based congestion control (SIGCOMM'15)", Marking: MarkNone, Notification: NotifyNone, Timestamps: true},
 	{Name: "pcn", Title: "photonic congestion notification (NSDI'20)", Marking: MarkNPECN, Notification: NotifyPCN},
 	{Name: "cbrc", Title: "receiver credits (UET RCCC, EQDS)", Marking: MarkNone, Notification: NotifyCredit},
 	{Name: "cbrc-aimd", Title: "receiver credits with AIMD for senders that cannot spend them (CBRC)", Marking: MarkNone, Notification: NotifyCredit},
@@ -82,11 +86,41 @@ func Find(name string) (Scheme, error) {
 // Params holds the settings of every scheme.
 type Params struct {
 	Credit credit.Params // cbrc and cbrc-aimd; AIMD is set by the scheme
+	QCN    QCNParams
+	DCQCN  DCQCNParams
+	TIMELY TIMELYParams
 	PCN    PCNParams
 }
 
 // Default gives the published settings of every scheme.
-func Default() Params { return Params{Credit: credit.Default(), PCN: DefaultPCN()} }
+func Default() Params {
+	return Params{Credit: credit.Default(), QCN: DefaultQCN(), DCQCN: DefaultDCQCN(), TIMELY: DefaultTIMELY(), PCN: DefaultPCN()}
+}
+
+// Validate names everything that the named scheme cannot work with, nil if there
+// is nothing.
+func (p Params) Validate(scheme string) error {
+	switch scheme {
+	case "qcn":
+		return p.QCN.Validate()
+	case "dcqcn":
+		return p.DCQCN.Validate()
+	case "timely":
+		return p.TIMELY.Validate()
+	case "pcn":
+		return p.PCN.Validate()
+	}
+	return nil
+}
+
+// Burst gives how much payload a flow under the named scheme sends back to back,
+// 0 if each packet is paced.
+func (p Params) Burst(scheme string) unit.Bytes {
+	if scheme == "timely" && p.TIMELY.Burst {
+		return p.TIMELY.Segment
+	}
+	return 0
+}
 
 // New makes the reaction point of a flow under the named scheme. line is the
 // rate of the NIC's link; initial is the rate at which the flow begins, line
@@ -98,6 +132,15 @@ func New(scheme string, p Params, line, initial unit.Rate) (Algorithm, error) {
 	switch scheme {
 	case "pfc", "cbrc", "cbrc-aimd":
 		return NewFixed(initial), nil
+	case "qcn":
+		return NewQCN(p.QCN, line, initial), nil
+	case "dcqcn":
+		if p.DCQCN.CutPeriod > 0 {
+			return NewConnectX(p.DCQCN, line, initial), nil
+		}
+		return NewDCQCN(p.DCQCN, line, initial), nil
+	case "timely":
+		return NewTIMELY(p.TIMELY, line, initial), nil
 	case "pcn":
 		return NewPCN(p.PCN, line, initial), nil
 	}

@@ -43,9 +43,11 @@ type Config struct {
 	RTT cc.RTT
 
 	Notification cc.Notification
-	PCN          cc.PCNParams // notification point of PCN
-	Scheme       string       // of flows that start here
+	Scheme       string // of flows that start here
 	CC           cc.Params
+	// Burst is how much payload a flow sends back to back before its pace counts;
+	// 0 paces each packet.
+	Burst unit.Bytes
 
 	Flows []FlowConfig // flows that start or end here
 

@@ -29,7 +29,7 @@ type controlPacket struct {
 	recRate   uint32 // CNP, Mbit/s
 	credit    uint32 // controlCredit, controlCreditRequest: cumulative, in quanta
 	kind      controlKind
-	congested bool // CNP
+	congested bool // CNP of PCN
 	stamped   bool // ACK, NAK: answers a packet with timestamps
 }
 

@@ -27,7 +27,7 @@ func config(host int, flows []FlowConfig, change ...func(*Config)) Config {
 	c := Config{
 		Name: "h", Host: host, Rate: testRate, Delay: testDelay, Payload: 1000, AckEvery: 1,
 		ControlQueue: 1024, DataDSCP: dataDSCP, ControlDSCP: ctrlDSCP,
-		Notification: cc.NotifyNone, PCN: cc.DefaultPCN(), Scheme: "pfc", CC: cc.Default(),
+		Notification: cc.NotifyNone, Scheme: "pfc", CC: cc.Default(),
 	}
 	c.DSCP[dataDSCP], c.DSCP[ctrlDSCP] = dataPrio, ctrlPrio
 	for _, f := range flows {

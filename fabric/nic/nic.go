@@ -28,7 +28,9 @@ type NIC struct {
 	intake  *intake  // nil if the host takes frames in at once
 	pause   pause
 	freeAt  unit.Time // when the frame in transmission ends
-	now     unit.Time // of the latest call
+	// cnpReady is when the port may send a CNP of DCQCN that none has claimed yet.
+	cnpReady unit.Time
+	now      unit.Time // of the latest call
 	// sampleAt is the end of the present sampling span, Never if no flow has sent
 	// in it.
 	sampleAt unit.Time
@@ -117,6 +119,8 @@ func (n *NIC) handle(now unit.Time, class frame.Class, f *frame.Frame, out *fabr
 		n.packet(now, f, out)
 	case frame.ClassUET:
 		n.uet(now, f, out)
+	case frame.ClassCNM:
+		n.sampled(now, f, out)
 	default:
 		n.malformed(now, f, out)
 	}

@@ -14,7 +14,7 @@ import (
 
 // observe shows the notification point of flow i a data packet that came in,
 // in order or not. It counts bytes as the sender's pacer does.
-func (n *NIC) observe(now unit.Time, i int, f *frame.Frame) {
+func (n *NIC) observe(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	r := &n.receivers[i]
 	length, marked := f.Len(), f.ECN() == frame.CE
 	r.stats.ReceivedPackets++
@@ -22,31 +22,75 @@ func (n *NIC) observe(now unit.Time, i int, f *frame.Frame) {
 	if marked {
 		n.stats.NPECNMarkedRoCEPackets++
 	}
-	if n.cfg.Notification != cc.NotifyPCN {
-		return
+	switch {
+	case n.cfg.Notification == cc.NotifyPCN:
+		r.pcn.Packet(now, length+n.cfg.Overhead, marked)
+		n.setNPTimer(i)
+	case n.cfg.Notification == cc.NotifyDCQCN && marked:
+		if r.dcqcn.Marked(now) {
+			n.announce(now, i, out)
+		}
+		n.setNPTimer(i)
 	}
-	r.notifier.Packet(now, length+n.cfg.Overhead, marked)
-	if due, running := r.notifier.Next(); running {
-		n.timers.set(n.npTimer(i), due)
+}
+
+// setNPTimer sets the timer of the notification point of flow i.
+func (n *NIC) setNPTimer(i int) {
+	r := &n.receivers[i]
+	due, running := r.pcn.Next()
+	if n.cfg.Notification == cc.NotifyDCQCN {
+		due, running = r.dcqcn.Next()
 	}
+	if !running {
+		due = unit.Never
+	}
+	n.timers.set(n.npTimer(i), min(due, r.slot))
 }
 
 // notifyDue ends a period of the notification point of flow i.
 func (n *NIC) notifyDue(now unit.Time, i int, out *fabric.Out) {
 	r := &n.receivers[i]
-	report, ok := r.notifier.Tick(now)
-	due, running := r.notifier.Next()
-	if !running {
-		due = unit.Never
+	switch n.cfg.Notification {
+	case cc.NotifyPCN:
+		if report, ok := r.pcn.Tick(now); ok {
+			c := controlPacket{kind: controlCNP, flow: int32(i), congested: report.Congested, recRate: mbps(report.RecRate)}
+			n.sendCNP(now, c, c.congested, out)
+		}
+	case cc.NotifyDCQCN:
+		if r.slot <= now {
+			r.slot = unit.Never
+			n.sendCNP(now, controlPacket{kind: controlCNP, flow: int32(i)}, true, out)
+		}
+		if r.dcqcn.Tick(now) {
+			n.announce(now, i, out)
+		}
+	default:
 	}
-	n.timers.set(n.npTimer(i), due)
-	if !ok {
+	n.setNPTimer(i)
+}
+
+// announce sends a CNP of DCQCN for flow i, as soon as CNPGap lets it: the port's
+// free instants are given away in the order of asking. One that waits already will
+// do.
+func (n *NIC) announce(now unit.Time, i int, out *fabric.Out) {
+	r := &n.receivers[i]
+	if r.slot != unit.Never {
 		return
 	}
-	c := controlPacket{kind: controlCNP, flow: int32(i), congested: report.Congested, recRate: mbps(report.RecRate)}
+	at := max(now, n.cnpReady)
+	n.cnpReady = at + n.cfg.CC.DCQCN.CNPGap
+	if at > now {
+		r.slot = at
+		return
+	}
+	n.sendCNP(now, controlPacket{kind: controlCNP, flow: int32(i)}, true, out)
+}
+
+// sendCNP queues a CNP, which announces congestion or the end of it.
+func (n *NIC) sendCNP(now unit.Time, c controlPacket, congested bool, out *fabric.Out) {
 	if n.reply(now, c, out) {
 		n.stats.NPCNPSent++
-		out.Note(cnpNote(fabric.Notified, now, r.ID, n.controlClass, c.congested, c.recRate))
+		out.Note(cnpNote(fabric.Notified, now, n.receivers[c.flow].ID, n.controlClass, congested, c.recRate))
 	}
 }
 
@@ -64,8 +108,8 @@ func cnpNote(kind fabric.Kind, now unit.Time, flow fabric.FlowID, class fabric.P
 	return n
 }
 
-// notified takes a CNP for sending queue pair i: in the ECN field of its IP
-// header, CE announces congestion (PCN §5.2).
+// notified takes a CNP for sending queue pair i. In PCN it announces congestion by
+// CE in the ECN field of its IP header (PCN §5.2), in DCQCN by being there.
 func (n *NIC) notified(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	s := &n.senders[i]
 	if !s.started || s.done {
@@ -73,7 +117,7 @@ func (n *NIC) notified(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 		return
 	}
 	n.stats.RPCNPHandled++
-	congested := f.ECN() == frame.CE
+	congested := f.ECN() == frame.CE || n.cfg.Notification == cc.NotifyDCQCN
 	out.Note(cnpNote(fabric.NotificationIn, now, s.ID, n.controlClass, congested, f.RecRate()))
 	n.signal(now, i, cc.Signal{
 		Kind: cc.CNP, Marked: congested, RecRate: unit.Rate(f.RecRate()) * unit.MegabitPerSec,

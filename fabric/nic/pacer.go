@@ -8,15 +8,29 @@ import "github.com/rackfab/rackfab/fabric/unit"
 // scheduling form of the generic cell rate algorithm (ITU-T I.371) with one
 // frame of tolerance, and equals a token bucket.
 //
-// Invariant: the next frame is due at due + frac/rate ps, 0 <= frac < rate.
+// The frames of a burst follow one another at once, and the frame after it waits
+// for them all.
+//
+// Invariant: the next frame is due at due + frac/rate ps, 0 <= frac < rate, unless
+// a burst is open.
 type pacer struct {
 	rate unit.Rate
 	due  unit.Time
 	frac uint64
+	open bool // the next frame belongs to the burst of the latest one
 }
 
-// next gives the first whole picosecond at which the flow may send.
+// next gives the first whole picosecond at which the flow may send, 0 within a
+// burst.
 func (p *pacer) next() unit.Time {
+	if p.open {
+		return 0
+	}
+	return p.paid()
+}
+
+// paid gives the first whole picosecond at which the frames sent are paid for.
+func (p *pacer) paid() unit.Time {
 	if p.frac != 0 {
 		return p.due + 1
 	}
@@ -24,8 +38,9 @@ func (p *pacer) next() unit.Time {
 }
 
 // sent counts a frame of n bytes, at most 2 MB, whose transmission starts at now,
-// not before next.
-func (p *pacer) sent(now unit.Time, n unit.Bytes) {
+// not before next. open keeps the burst open for the frame after it.
+func (p *pacer) sent(now unit.Time, n unit.Bytes, open bool) {
+	p.open = open
 	rate := uint64(p.rate)
 	span := uint64(n) * 8 * uint64(unit.Second)
 	p.due += unit.Time(span / rate)
@@ -39,9 +54,9 @@ func (p *pacer) sent(now unit.Time, n unit.Bytes) {
 }
 
 // setRate changes the rate, which is above 0. What the flow still owes for its
-// last frame stays the same in bits; it is less than a frame.
+// last frame or burst stays the same in bits.
 func (p *pacer) setRate(now unit.Time, rate unit.Rate) {
-	at := p.next()
+	at := p.paid()
 	if at > now {
 		owed := uint64(at-now) * uint64(p.rate)
 		at = now + unit.Time((owed+uint64(rate)-1)/uint64(rate))

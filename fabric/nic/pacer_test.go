@@ -56,12 +56,65 @@ func TestPacerEqualsATokenBucket(t *testing.T) {
 			n := unit.Bytes(rapid.Int64Range(64, 9000).Draw(t, "length"))
 			twin.rise(now)
 			twin.take(n)
-			p.sent(now, n)
+			p.sent(now, n, false)
 			if want := max(now, twin.next()); p.next() != want {
 				t.Fatalf("next is %d, want %d", p.next(), want)
 			}
 		}
 	})
+}
+
+// A burst goes back to back, and the frame after it comes when the bucket, asked to
+// pay for the burst as for one long frame, has risen again.
+func TestPacerPaysForABurst(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rate := unit.Rate(rapid.Int64Range(1e6, 400e9).Draw(t, "rate"))
+		p := pacer{rate: rate}
+		twin := bucket{level: new(big.Rat), rate: rate}
+		for range rapid.IntRange(1, 10).Draw(t, "bursts") {
+			now, sum := p.next(), unit.Bytes(0)
+			twin.rise(now)
+			frames := rapid.IntRange(1, 20).Draw(t, "frames")
+			for i := range frames {
+				n := unit.Bytes(rapid.Int64Range(64, 9000).Draw(t, "length"))
+				if i > 0 && p.next() > now {
+					t.Fatalf("frame %d of the burst waits until %s", i, p.next())
+				}
+				p.sent(now, n, i < frames-1)
+				sum += n
+			}
+			twin.take(sum)
+			if want := max(now, twin.next()); p.next() != want {
+				t.Fatalf("next is %d, want %d", p.next(), want)
+			}
+		}
+	})
+}
+
+// A flow under a burst of 16 KB sends 16 packets back to back at its link's rate,
+// and 16 more when its pace lets it: the pace counts over bursts.
+func TestBurstsOnTheWire(t *testing.T) {
+	f := flow(0, 160_000)
+	f.Initial = 10 * gbps
+	b := newBench(t, 2, []FlowConfig{f}, func(c *Config) { c.Burst = 16_000 })
+	b.run(unit.Millisecond)
+	data := b.from(0, isData)
+	if len(data) != 160 {
+		t.Fatalf("%d packets", len(data))
+	}
+	sum := unit.Bytes(0)
+	for i := range data {
+		want := unit.Time(0)
+		if i%16 == 0 {
+			want = f.Initial.Serialise(sum)
+		} else {
+			want = data[i-1].start + testRate.Serialise(data[i-1].Len())
+		}
+		if got := data[i].start; got < want || got > want+1 {
+			t.Fatalf("packet %d starts at %s, want %s", i, got, want)
+		}
+		sum += data[i].Len()
+	}
 }
 
 // A change of rate keeps what is owed in bits, to a picosecond at each rate.
@@ -72,7 +125,7 @@ func TestPacerKeepsItsDebtWhenTheRateChanges(t *testing.T) {
 		p := pacer{rate: from}
 		twin := bucket{level: new(big.Rat), rate: from}
 		n := unit.Bytes(rapid.Int64Range(64, 9000).Draw(t, "length"))
-		p.sent(0, n)
+		p.sent(0, n, false)
 		twin.take(n)
 		now := unit.Time(rapid.Int64Range(0, int64(from.Serialise(n))).Draw(t, "now"))
 		twin.rise(now)
@@ -89,7 +142,7 @@ func TestPacerKeepsItsDebtWhenTheRateChanges(t *testing.T) {
 func TestPacerHoldsItsRate(t *testing.T) {
 	p := pacer{rate: 37_300_000_007}
 	for range 1_000_000 {
-		p.sent(p.next(), 1062)
+		p.sent(p.next(), 1062, false)
 	}
 	if got, want := p.next(), p.rate.Serialise(1062*1_000_000); got != want {
 		t.Errorf("a million frames take %d ps, want %d", got, want)

@@ -89,11 +89,11 @@ func TestCNPClassification(t *testing.T) {
 		f.Initial = 10 * gbps
 		b := newBench(t, 2, []FlowConfig{f}, pcn, func(c *Config) {
 			// 20 frames in T: the first period has one packet more, at its start.
-			c.PCN.Period = 20 * f.Initial.Serialise(dataHeader+1000)
+			c.CC.PCN.Period = 20 * f.Initial.Serialise(dataHeader+1000)
 		})
 		b.nics[0].senders[0].cc = cc.NewFixed(f.Initial)
 		b.mark(c.marked, 20)
-		b.run(10 * b.nics[1].cfg.PCN.Period)
+		b.run(10 * b.nics[1].cfg.CC.PCN.Period)
 		for _, n := range b.noted(1, fabric.Notified)[1:] {
 			if n.A != c.want {
 				t.Errorf("%d of 20 marked: congested %d, want %d", c.marked, n.A, c.want)

@@ -19,7 +19,9 @@ type receiver struct {
 	remaining   unit.Bytes // of the message that is coming in
 	unacked     int        // packets since the last ACK
 	nakSent     bool       // the gap before expected has been reported
-	notifier    cc.PCNNotifier
+	pcn         cc.PCNNotifier
+	dcqcn       cc.DCQCNNotifier
+	slot        unit.Time    // at which its CNP may go (CNPGap); Never if none waits
 	packet      frame.Packet // what all control packets of the flow have in common
 	stats       ReceiverStats
 }
@@ -27,7 +29,9 @@ type receiver struct {
 func (n *NIC) newReceiver(cfg FlowConfig) receiver {
 	r := receiver{
 		FlowConfig: cfg,
-		notifier:   cc.NewPCNNotifier(n.cfg.PCN),
+		pcn:        cc.NewPCNNotifier(n.cfg.CC.PCN),
+		dcqcn:      cc.NewDCQCNNotifier(n.cfg.CC.DCQCN),
+		slot:       unit.Never,
 		packet:     n.packetTo(cfg.From, cfg.Source),
 	}
 	r.packet.DSCP = n.cfg.ControlDSCP
@@ -39,7 +43,7 @@ func (n *NIC) newReceiver(cfg FlowConfig) receiver {
 // data takes a data packet for receiving queue pair i.
 func (n *NIC) data(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	r := &n.receivers[i]
-	n.observe(now, i, f)
+	n.observe(now, i, f, out)
 	switch ahead := frame.PSNDiff(f.PSN(), r.expected); {
 	case ahead > 0:
 		n.outOfSequence(now, i, f, out)

@@ -37,6 +37,8 @@ type sender struct {
 	high     int64
 	inFlight unit.Bytes
 	ackEvery int64
+	burst    unit.Bytes // payload that leaves back to back, 0 for none
+	left     unit.Bytes // of the burst that is open
 
 	started, done bool
 	place         place
@@ -57,6 +59,8 @@ func (n *NIC) newSender(cfg FlowConfig) (sender, error) {
 		FlowConfig: cfg,
 		messages:   newMessages(cfg.Size, n.cfg.Payload),
 		ackEvery:   int64(n.cfg.AckEvery),
+		burst:      n.cfg.Burst,
+		left:       n.cfg.Burst,
 		pacer:      pacer{rate: algorithm.Rate(), due: cfg.Start},
 		cc:         algorithm,
 		deadline:   unit.Never,
@@ -129,7 +133,7 @@ func (n *NIC) send(now unit.Time, i int, f *frame.Frame, out *fabric.Out) unit.B
 		p = n.buildUET(i, f)
 	}
 	length := f.Len()
-	s.pacer.sent(now, length+n.cfg.Overhead)
+	s.pacer.sent(now, length+n.cfg.Overhead, s.within(p.bytes))
 	s.stats.SentPackets++
 	s.stats.SentBytes += length
 	if n.sampleAt == unit.Never {
@@ -152,6 +156,18 @@ func (n *NIC) send(now unit.Time, i int, f *frame.Frame, out *fabric.Out) unit.B
 	}
 	n.signal(now, i, cc.Signal{Kind: cc.Sent, Bytes: length + n.cfg.Overhead}, out)
 	return length
+}
+
+// within counts payload into the burst and tells whether more of it follows.
+func (s *sender) within(payload unit.Bytes) bool {
+	if s.burst == 0 {
+		return false
+	}
+	if s.left -= payload; s.left > 0 {
+		return true
+	}
+	s.left = max(s.left+s.burst, 1)
+	return false
 }
 
 // start begins the flow.

@@ -21,6 +21,8 @@ type Stats struct {
 	NPECNMarkedRoCEPackets uint64     // data packets that came in with CE
 	RPCNPHandled           uint64
 	RPCNPIgnored           uint64 // CNPs for flows that are not sending
+	CNMHandled             uint64
+	CNMIgnored             uint64 // CNMs for flows that are not sending
 	OutOfSequence          uint64 // data packets past a gap
 	DuplicateRequest       uint64 // data packets that had come before
 	PacketSeqErr           uint64 // NAKs received

@@ -97,7 +97,7 @@ func (n *NIC) requested(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 		}, out)
 		return
 	}
-	n.observe(now, i, f)
+	n.observe(now, i, f, out)
 	c.pacer.Packet(now, peer, f.CreditTarget())
 	switch ahead := int32(f.UETPSN() - r.uetExpected); {
 	case ahead > 0:

@@ -35,6 +35,7 @@ func (c *Config) Validate() error {
 		c.validateRTT(),
 		c.validateNotification(),
 		c.validateFlows(),
+		want(0 <= c.Burst && c.Burst <= unit.Megabyte, "burst of %v, want 0 to 1 MB", c.Burst),
 	}
 	for i, class := range c.DSCP {
 		errs = append(errs, want(class < fabric.Priorities, "DSCP %d: class %d, want 0 to %d", i, class, fabric.Priorities-1))
@@ -77,8 +78,10 @@ func (c *Config) validateNotification() error {
 	switch c.Notification {
 	case "", cc.NotifyNone:
 		return nil
+	case cc.NotifyDCQCN:
+		return c.CC.DCQCN.Validate()
 	case cc.NotifyPCN:
-		return c.PCN.Validate()
+		return c.CC.PCN.Validate()
 	case cc.NotifyCredit:
 		return errors.Join(c.CC.Credit.Validate(),
 			want(c.Payload <= frame.MaxUETPayload, "payload %v, want at most %d under UET", c.Payload, frame.MaxUETPayload))
@@ -90,8 +93,8 @@ func (c *Config) validateFlows() error {
 	var errs []error
 	seen := make(map[fabric.FlowID]bool, len(c.Flows))
 	for _, f := range c.Flows {
-		if f.From == c.Host && c.Scheme == "pcn" {
-			errs = append(errs, c.CC.PCN.Validate())
+		if f.From == c.Host {
+			errs = append(errs, c.CC.Validate(c.Scheme))
 		}
 		if err := f.validate(c.Host); err != nil {
 			errs = append(errs, fmt.Errorf("flow %d: %w", f.ID, err))

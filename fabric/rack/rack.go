@@ -61,7 +61,7 @@ func nicConfig(s *topology.Scenario, node int, scheme cc.Scheme) nic.Config {
 		ControlRate: n.NIC.ControlRate, ControlQueue: n.NIC.ControlQueue,
 		DataDSCP: DataDSCP, ControlDSCP: ControlDSCP, DSCP: DSCPMap(),
 		MirrorPorts:  n.NIC.ACKPorts == "mirrored",
-		Notification: scheme.Notification, PCN: s.CC.PCN, Scheme: s.Scheme, CC: s.CC,
+		Notification: scheme.Notification, Scheme: s.Scheme, CC: s.CC, Burst: s.CC.Burst(s.Scheme),
 		Sampling: sampling(s),
 	}
 	c.CC.Credit.AIMD = s.Scheme == "cbrc-aimd"

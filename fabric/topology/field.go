@@ -32,6 +32,7 @@ type meta struct {
 	source   string // where the default comes from
 	required bool
 	fixed    bool // no Setting changes it
+	first    bool // it is read before the others of its section
 }
 
 // metas gives what there is to say of each field.

@@ -44,7 +44,7 @@ func parsedRandom(t *rapid.T) *Scenario {
 	n := rapid.IntRange(2, 6).Draw(t, "n")
 	var b strings.Builder
 	fmt.Fprintf(&b, "name: %s\nseed: %d\nduration: %s\nscheme: %s\n", pick("name", "x", `"true"`, `"null"`, "y", "A-1", "e-1"),
-		rapid.Uint64().Draw(t, "seed"), pick("duration", "1ms", "10us", "1.5s", "123456789ps"), pick("scheme", "pfc", "pcn"))
+		rapid.Uint64().Draw(t, "seed"), pick("duration", "1ms", "10us", "1.5s", "123456789ps"), pick("scheme", "pfc", "dcqcn", "timely", "pcn"))
 	fmt.Fprintf(&b, "bin: %s\n", pick("bin", "50us", "2us", "1.000001ms"))
 	fmt.Fprintf(&b, "defaults: {link: {rate: %s, delay: %s, overhead: %s}}\n", pick("rate", "40Gbps", "2.5Gbps", "400Gbps"),
 		pick("delay", "1ns", "5us", "300ns"), pick("overhead", "0", "20B"))
@@ -57,7 +57,9 @@ func parsedRandom(t *rapid.T) *Scenario {
 	fmt.Fprintf(&b, "flows: [{name: F0, from: h0, to: h1, size: %s, initial_rate: %s}]\n", pick("size", "endless", "1B", "1TB"), pick("initial", "0", "1Gbps"))
 	fmt.Fprintf(&b, "bursts: [{name: b0, from: h1..h%d, to: h0, size: %s, at: %s, flows_per_sender: %d}, {name: b1, from: h0, to: h1, size: 1B, at: 0}]\n",
 		n-1, pick("mouse", "64KB", "endless"), pick("at", "0", "9us"), rapid.IntRange(1, 3).Draw(t, "flows"))
-	fmt.Fprintf(&b, "schemes: {pcn: {wmin: %s, min_rate: %s}}\n", pick("wmin", "0.0078125", "1e-9", "0.3333333333333333"), pick("min", "0", "170Mbps"))
+	fmt.Fprintf(&b, "schemes:\n  pcn: {wmin: %s, min_rate: %s}\n", pick("wmin", "0.0078125", "1e-9", "0.3333333333333333"), pick("min", "0", "170Mbps"))
+	fmt.Fprintf(&b, "  dcqcn: {g: %s, clamp_target: %s, preset: %s}\n", pick("g", "1", "0.00390625"), pick("clamp", "true", "false"), pick("dcqcn", "paper", "connectx"))
+	fmt.Fprintf(&b, "  timely: {preset: %s, burst: %s, hyper_after: %s}\n", pick("timely", "ns3", "authors", "scaled"), pick("burst", "true", "false"), pick("hyper", "0", "5"))
 	s, err := Parse("random.yaml", []byte(b.String()))
 	if err != nil {
 		t.Fatalf("%v\nin\n%s", err, b.String())

@@ -73,6 +73,7 @@ func aliased(n *yaml.Node) *yaml.Node {
 // readSection reads a mapping by a table into t, and notes in src where each
 // key stands. What cannot be read is a fault and leaves t as it was.
 func readSection[T any](c *collector, n *yaml.Node, key string, fields []field[T], t *T, src *source) {
+	var later []func()
 	for k, v := range entries(c, n, place{key, n.Line}) {
 		at := place{join(key, k.Value), k.Line}
 		f := find(fields, k.Value)
@@ -81,9 +82,19 @@ func readSection[T any](c *collector, n *yaml.Node, key string, fields []field[T
 			continue
 		}
 		src.given[f.key] = at
-		if err := f.read(t, v); err != nil {
-			c.fault(at, "%v", err)
+		read := func() {
+			if err := f.read(t, v); err != nil {
+				c.fault(at, "%v", err)
+			}
 		}
+		if f.first {
+			read()
+		} else {
+			later = append(later, read)
+		}
+	}
+	for _, read := range later {
+		read()
 	}
 	for _, f := range fields {
 		if f.required && !src.has(f.key) {

@@ -95,8 +95,11 @@ func generic(n *yaml.Node) any {
 }
 
 func genericScalar(n *yaml.Node) any {
-	if n.ShortTag() == "!!str" {
+	switch n.ShortTag() {
+	case "!!str":
 		return n.Value
+	case "!!bool":
+		return n.Value == "true"
 	}
 	return json.Number(n.Value)
 }

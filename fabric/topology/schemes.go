@@ -5,7 +5,6 @@ import (
 
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/credit"
-	"github.com/rackfab/rackfab/fabric/unit"
 )
 
 // schemeSection is the section of a scheme under schemes: its parameters.
@@ -18,17 +17,11 @@ type schemeSection struct {
 // schemeSections holds the parameters of every scheme that has some. Parser,
 // manifest, schema and the list of schemes all come from here.
 var schemeSections = []schemeSection{
-	{"cbrc", "receiver credit, for cbrc and cbrc-aimd", lift(creditFields, func(p *cc.Params) *credit.Params { return &p.Credit })},
+	{"qcn", "quantized congestion notification", lift(qcnFields, func(p *cc.Params) *cc.QCNParams { return &p.QCN })},
+	{"dcqcn", "data center quantized congestion notification", lift(dcqcnFields, func(p *cc.Params) *cc.DCQCNParams { return &p.DCQCN })},
+	{"timely", "RTT-based congestion control", lift(timelyFields, func(p *cc.Params) *cc.TIMELYParams { return &p.TIMELY })},
 	{"pcn", "photonic congestion notification", lift(pcnFields, func(p *cc.Params) *cc.PCNParams { return &p.PCN })},
-}
-
-// Each field cites where its default comes from.
-var pcnFields = []field[cc.PCNParams]{
-	cite("PCN §5.3(3), example of fig. 10", numberField("wmin", "smallest weight of the increase, and discount of the decrease", interval{0, 1, true, true}, func(p *cc.PCNParams) *float64 { return &p.WMin })),
-	cite("PCN §5.3(3), example of fig. 10", numberField("wmax", "largest weight of the increase", interval{0, 1, true, true}, func(p *cc.PCNParams) *float64 { return &p.WMax })),
-	cite("PCN §5.2", quantityField(spans, "period", "period over which the receiver classifies a flow", shortest, longest, func(p *cc.PCNParams) *unit.Time { return &p.Period })),
-	cite("PCN §5.2", numberField("threshold", "share of marked packets that makes a flow congested", interval{0, 1, true, false}, func(p *cc.PCNParams) *float64 { return &p.Threshold })),
-	cite("own: one frame of 1062 bytes per period, so that there is a packet to classify; the paper names none", quantityField(rates, "min_rate", "floor below which a decrease does not push a flow, 0 for none", 0, fastest, func(p *cc.PCNParams) *unit.Rate { return &p.MinRate })),
+	{"cbrc", "receiver credit, for cbrc and cbrc-aimd", lift(creditFields, func(p *cc.Params) *credit.Params { return &p.Credit })},
 }
 
 // schemesForm is the section schemes: one node per entry of schemeSections.

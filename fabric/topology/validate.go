@@ -13,7 +13,7 @@ const maxBins = 1_000_000
 // checked when it was read. It changes nothing.
 func (b *builder) validate(ends [][]End) {
 	b.checkBins()
-	b.checkPCN()
+	b.checkSchemes()
 	b.checkCabling(ends)
 	b.checkPayloads()
 	for i, n := range b.s.Nodes {
@@ -34,7 +34,10 @@ func (b *builder) checkBins() {
 	}
 }
 
-func (b *builder) checkPCN() {
+func (b *builder) checkSchemes() {
+	if p := b.s.CC.TIMELY; p.TLow > p.THigh {
+		b.fault(b.schemes["timely"].of("t_low"), "%s is above t_high %s", p.TLow, p.THigh)
+	}
 	if p := b.s.CC.PCN; p.WMin > p.WMax {
 		b.fault(b.schemes["pcn"].of("wmin"), "%v is above wmax %v", p.WMin, p.WMax)
 	}

@@ -1,0 +1,78 @@
+package cc
+
+import "github.com/rackfab/rackfab/fabric/unit"
+
+// DCQCN is the reaction point of one flow: Zhu, Eran, Firestone, Guo, Lipshteyn,
+// Liron, Padhye, Raindel, Yahia, Zhang, "Congestion Control for Large-Scale RDMA
+// Deployments", SIGCOMM'15, §3.1:
+//
+//	CNP               target := rate                        eq. 1
+//	                  rate := rate·(1 - alpha/2)
+//	                  alpha := (1 - g)·alpha + g
+//	K without a CNP   alpha := (1 - g)·alpha                eq. 2
+//
+// and up again as in increase (eq. 3 and 4). A flow begins at line rate, and the
+// counters rest until its first CNP. The sums and products are converted one by
+// one, so that they come out the same on every machine.
+//
+// Invariant: 0 <= alpha <= 1.
+type DCQCN struct {
+	increase
+	g     float64
+	k     unit.Time
+	floor float64
+	alpha float64
+	// decay is when alpha decays next.
+	decay unit.Time
+}
+
+// negligible is an alpha below which a cut takes less than a bit per second of a
+// line of 100 Tbit/s; it decays no further.
+const negligible = 1e-14
+
+// NewDCQCN makes the reaction point of a flow on a link of rate line that begins at
+// initial, in (0, line]. p is valid and of the paper's kind: its CutPeriod is 0.
+func NewDCQCN(p DCQCNParams, line, initial unit.Rate) *DCQCN {
+	return &DCQCN{
+		increase: newIncrease(stages{
+			bytes: p.ByteCounter, timer: p.Timer, threshold: p.Threshold,
+			ai: float64(p.AI), hai: float64(p.HAI),
+		}, line, initial),
+		g: p.G, k: p.AlphaTimer, floor: float64(max(lowest, min(p.MinRate, line))),
+		alpha: p.Alpha, decay: unit.Never,
+	}
+}
+
+// Handle reacts to CNPs, and counts the bytes that leave.
+func (c *DCQCN) Handle(now unit.Time, s Signal) {
+	switch {
+	case s.Kind == CNP && s.Marked:
+		c.catchUp(now)
+		c.cut(now)
+	case s.Kind == Sent:
+		c.sent(s.Bytes)
+	}
+}
+
+// cut is equation 1. The floor does not lift a rate that is already below it.
+func (c *DCQCN) cut(now unit.Time) {
+	c.target = c.rate
+	c.rate = min(c.rate, max(c.rate*(1-c.alpha/2), c.floor))
+	c.alpha = float64((1-c.g)*c.alpha) + c.g
+	c.decay = now + c.k
+	c.restart(now)
+}
+
+// catchUp is equation 2 for every K that has gone by since the latest CNP; alpha
+// matters to the next CNP alone.
+func (c *DCQCN) catchUp(now unit.Time) {
+	for ; c.decay <= now && c.alpha > negligible; c.decay += c.k {
+		c.alpha = float64((1 - c.g) * c.alpha)
+	}
+}
+
+// Tick ends a cycle of the rate timer.
+func (c *DCQCN) Tick(now unit.Time) { c.tick(now) }
+
+// Next names the end of the rate timer's cycle.
+func (c *DCQCN) Next() (unit.Time, bool) { return c.due, c.due != unit.Never }

@@ -1,0 +1,382 @@
+package cc
+
+import (
+	"math"
+	"math/big"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+const (
+	gbps = unit.GigabitPerSec
+)
+
+var marked = Signal{Kind: CNP, Marked: true}
+
+// dcqcn makes the paper's reaction point of a flow that has the given rate, on a
+// line of 40 Gbit/s and without a floor.
+func dcqcn(rate unit.Rate) *DCQCN {
+	p := DefaultDCQCN()
+	p.MinRate = 0
+	return NewDCQCN(p, line, rate)
+}
+
+// tickTo lets the timers that are due by the instant come round.
+func tickTo(a Algorithm, end unit.Time) {
+	for at, ok := a.Next(); ok && at <= end; at, ok = a.Next() {
+		a.Tick(at)
+	}
+}
+
+func rateIs(t *testing.T, what string, a Algorithm, want float64) {
+	t.Helper()
+	within(t, what, float64(a.Rate()), want, 1)
+}
+
+// PCN-2: the published settings: g 1/256, K and the timer 55 us, byte counter
+// 10 MB, F 5, R_AI 40 Mbit/s, alpha 1, a CNP per 50 us (DCQCN §5, table of
+// parameters). connectx: the defaults of the firmware.
+func TestDCQCNPublishedConstants(t *testing.T) {
+	p := DefaultDCQCN()
+	if p.G != 1.0/256 || p.AlphaTimer != 55*us || p.Timer != 55*us || p.ByteCounter != 10*unit.Megabyte ||
+		p.Threshold != 5 || p.AI != 40*unit.MegabitPerSec || p.Alpha != 1 || p.CNPInterval != 50*us || p.CutPeriod != 0 {
+		t.Errorf("paper: %+v", p)
+	}
+	c := DCQCNPresets[1]
+	if c.Timer != 300*us || c.Threshold != 1 || c.AI != 5*unit.MegabitPerSec || c.HAI != 50*unit.MegabitPerSec ||
+		c.AlphaTimer != 1*us || c.CutPeriod != 4*us || c.MinRate != 1*unit.MegabitPerSec {
+		t.Errorf("connectx: %+v", c)
+	}
+	for _, p := range DCQCNPresets {
+		if err := p.Validate(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// §3.1: the sender begins at line rate, and nothing but CNPs cuts it.
+func TestDCQCNBeginsAtLineRate(t *testing.T) {
+	a, err := New("dcqcn", Default(), line, 0)
+	if err != nil || a.Rate() != line || a.Window() != 0 {
+		t.Fatalf("begins at %v (%v)", a.Rate(), err)
+	}
+	if _, timer := a.Next(); timer {
+		t.Error("a timer runs before the first CNP")
+	}
+	a.Handle(1, Signal{Kind: Sent, Bytes: 100 * unit.Megabyte})
+	a.Handle(2, Signal{Kind: Ack, Bytes: 1000, RTT: 1})
+	a.Handle(3, Signal{Kind: CNP})
+	if a.Rate() != line {
+		t.Errorf("moved to %v", a.Rate())
+	}
+}
+
+// Equation 1: target := rate, rate := rate·(1 - alpha/2), alpha := (1-g)·alpha + g.
+// With alpha 1 the first CNP halves the rate, and alpha stays 1 under CNPs that
+// come within K.
+func TestDCQCNCut(t *testing.T) {
+	c := dcqcn(20 * gbps)
+	for k, want := range []float64{10e9, 5e9, 2.5e9} {
+		c.Handle(unit.Time(k)*50*us, marked)
+		rateIs(t, "rate", c, want)
+		within(t, "target", c.target, 2*want, 0)
+		within(t, "alpha", c.alpha, 1, 1e-15)
+	}
+}
+
+// Equation 1: alpha after k CNPs from 0 is 1 - (1 - g)^k.
+func TestDCQCNAlphaAfterCNPs(t *testing.T) {
+	c := dcqcn(line)
+	c.alpha = 0
+	// 1 - (255/256)^k by hand.
+	want := map[int]float64{1: 0.00390625, 2: 0.0077972412109375, 3: 0.011673033237457, 10: 0.0383817, 177: 0.4998, 1000: 0.98003}
+	for k := 1; k <= 1000; k++ {
+		c.Handle(unit.Time(k)*50*us, marked)
+		if w, ok := want[k]; ok {
+			within(t, "alpha", c.alpha, w, 1e-4*w)
+		}
+	}
+}
+
+// Equation 2: alpha := (1 - g)·alpha for every K of 55 us without a CNP. The cut
+// that follows is alpha/2.
+func TestDCQCNAlphaDecays(t *testing.T) {
+	for _, c := range []struct {
+		after unit.Time
+		ks    float64
+	}{{55*us - 1, 0}, {55 * us, 1}, {109 * us, 1}, {110 * us, 2}, {5500 * us, 100}, {unit.Second, 18181}} {
+		a := dcqcn(line)
+		a.Handle(0, marked)
+		alpha := math.Pow(255.0/256, c.ks)
+		a.rate = 30e9
+		a.Handle(c.after, marked)
+		rateIs(t, c.after.String(), a, 30e9*(1-alpha/2))
+		within(t, "alpha", a.alpha, alpha*255/256+1.0/256, 1e-12)
+	}
+}
+
+// Equation 3: in fast recovery the target stays, and rate := (rate + target)/2.
+// Equation 4: then target += R_AI before the mean, by the timer alone, as the byte
+// counter has not come so far.
+func TestDCQCNFastRecoveryAndAdditiveIncrease(t *testing.T) {
+	c := dcqcn(20 * gbps)
+	c.Handle(0, marked)
+	for n, want := range []float64{15e9, 17.5e9, 18.75e9, 19.375e9, 19.7075e9, 19.89375e9, 20.006875e9} {
+		at := unit.Time(n+1) * 55 * us
+		if next, ok := c.Next(); !ok || next != at {
+			t.Fatalf("cycle %d ends at %s, want %s", n+1, next, at)
+		}
+		c.Tick(at - 1)
+		c.Tick(at)
+		rateIs(t, "rate", c, want)
+	}
+	within(t, "target", c.target, 20.12e9, 0)
+}
+
+// Fig. 7: the byte counter takes the same steps as the timer, one for every 10 MB
+// on the wire.
+func TestDCQCNByteCounter(t *testing.T) {
+	c := dcqcn(20 * gbps)
+	c.Handle(0, marked)
+	c.Handle(1, Signal{Kind: Sent, Bytes: 10*unit.Megabyte - 1})
+	rateIs(t, "a byte early", c, 10e9)
+	c.Handle(1, Signal{Kind: Sent, Bytes: 1})
+	rateIs(t, "after 10 MB", c, 15e9)
+	c.Handle(1, Signal{Kind: Sent, Bytes: 10 * unit.Megabyte})
+	rateIs(t, "after 20 MB", c, 17.5e9)
+}
+
+// Fig. 7: fast recovery while both counters are below F, hyper increase when both
+// are not: target += i·R_HAI, i counting from 1.
+func TestDCQCNHyperIncrease(t *testing.T) {
+	c := dcqcn(20 * gbps)
+	c.Handle(0, marked)
+	timer := func() { at, _ := c.Next(); c.Tick(at) }
+	bytes := func() { c.Handle(0, Signal{Kind: Sent, Bytes: 10 * unit.Megabyte}) }
+	for range 4 {
+		timer()
+	}
+	for range 4 {
+		bytes()
+	}
+	rateIs(t, "fast recovery", c, 19.9609375e9)
+	for _, step := range []struct {
+		name string
+		come func()
+		want float64
+	}{
+		{"timer to 5, bytes at 4: additive", timer, 20.00046875e9},
+		{"both at 5: hyper, i = 1", bytes, 20.120234375e9},
+		{"timer to 6, bytes at 5: i = 1", timer, 20.2801171875e9},
+		{"both at 6: i = 2", bytes, 20.56005859375e9},
+	} {
+		step.come()
+		rateIs(t, step.name, c, step.want)
+	}
+}
+
+// Fig. 7: a CNP puts both counters back, and the timer begins anew.
+func TestDCQCNCNPRestartsTheCounters(t *testing.T) {
+	c := dcqcn(20 * gbps)
+	c.Handle(0, marked)
+	tickTo(c, 50*55*us)
+	c.Handle(50*55*us+20*us, Signal{Kind: Sent, Bytes: 9 * unit.Megabyte})
+	c.Handle(50*55*us+30*us, marked)
+	if at, _ := c.Next(); at != 51*55*us+30*us || c.byteStage != 0 || c.timeStage != 0 || c.left != 10*unit.Megabyte {
+		t.Errorf("timer at %s, stages %d and %d, %s left", at, c.byteStage, c.timeStage, c.left)
+	}
+}
+
+// The rate comes back to the line's and stays there; the timer rests.
+func TestDCQCNComesToRestAtLineRate(t *testing.T) {
+	c := dcqcn(line)
+	c.Handle(0, marked)
+	tickTo(c, 100*unit.Millisecond)
+	if _, timer := c.Next(); timer || c.Rate() != line {
+		t.Errorf("rate %v, timer %v", c.Rate(), timer)
+	}
+	c.Handle(unit.Second, marked)
+	if _, timer := c.Next(); !timer {
+		t.Error("no timer after another CNP")
+	}
+}
+
+// A cut stops at the floor, and the floor lifts nothing.
+func TestDCQCNFloor(t *testing.T) {
+	c := NewDCQCN(DefaultDCQCN(), line, line)
+	for k := range 100 {
+		c.Handle(unit.Time(k)*50*us, marked)
+	}
+	rateIs(t, "floor", c, 100e6)
+	c = NewDCQCN(DefaultDCQCN(), line, 50*unit.MegabitPerSec)
+	c.Handle(0, marked)
+	rateIs(t, "below the floor", c, 50e6)
+}
+
+// Whatever comes, the rate stays in (0, line] and follows the equations in exact
+// fractions.
+func TestDCQCNFollowsTheEquations(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := DefaultDCQCN()
+		p.MinRate = 0
+		c := NewDCQCN(p, line, line)
+		rate, target, alpha := big.NewRat(40e9, 1), big.NewRat(40e9, 1), big.NewRat(1, 1)
+		g, half, now := big.NewRat(1, 256), big.NewRat(1, 2), unit.Time(0)
+		keep := new(big.Rat).Sub(big.NewRat(1, 1), g)
+		for range rapid.IntRange(1, 8).Draw(t, "CNPs") {
+			c.Handle(now, marked)
+			target.Set(rate)
+			cut := new(big.Rat).Mul(alpha, half)
+			rate.Sub(rate, cut.Mul(cut, rate))
+			alpha.Add(new(big.Rat).Mul(alpha, keep), g)
+			cycles := rapid.IntRange(0, 4).Draw(t, "cycles")
+			for k := range cycles {
+				c.Tick(now + unit.Time(k+1)*55*us)
+				rate.Mul(rate.Add(rate, target), half)
+				alpha.Mul(alpha, keep)
+			}
+			now += unit.Time(cycles) * 55 * us
+			want, _ := rate.Float64()
+			if math.Abs(c.rate-want) > 1e-3 || c.Rate() <= 0 || c.Rate() > line {
+				t.Fatalf("rate %v, want %v", c.rate, want)
+			}
+			now += 54 * us
+		}
+	})
+}
+
+// connectx makes ConnectX's reaction point of a flow that has the given rate.
+func connectx(rate unit.Rate) *ConnectX { return NewConnectX(DCQCNPresets[1], line, rate) }
+
+// HPCC simulator, rdma-hw.cc: no cut at the CNP; the cut clock looks 4 us after the
+// first one, a nanosecond behind the alpha clock, which has looked four times.
+func TestConnectXCutsByItsClock(t *testing.T) {
+	c := connectx(20 * gbps)
+	c.Handle(100*us, marked)
+	rateIs(t, "at the CNP", c, 20e9)
+	at, ok := c.Next()
+	if want := 104*us + unit.Nanosecond; !ok || at != want {
+		t.Fatalf("looks at %s, want %s", at, want)
+	}
+	c.Tick(at)
+	// One look that saw the CNP, three that saw none: g = 5/1024.
+	const keep = 1019.0 / 1024
+	alpha := (1023.0/1024*keep + 5.0/1024) * keep * keep * keep
+	rateIs(t, "after the look", c, 20e9*(1-alpha/2))
+	within(t, "target", c.target, 20e9, 0)
+	if at, _ := c.Next(); at != 104*us+unit.Nanosecond+300*us {
+		t.Errorf("the timer ends at %s", at)
+	}
+}
+
+// However many CNPs come in a period, it has one cut; the next period has its own.
+func TestConnectXCutsOncePerPeriod(t *testing.T) {
+	c := connectx(20 * gbps)
+	for k := range 8 {
+		c.Handle(unit.Time(k)*us, marked)
+		tickTo(c, unit.Time(k)*us)
+	}
+	tickTo(c, 7*us)
+	after := c.rate
+	if after >= 20e9*0.51 || after <= 20e9*0.49 {
+		t.Errorf("one cut gives %v", after)
+	}
+	tickTo(c, 9*us)
+	within(t, "second cut", c.rate/after, 0.5, 0.01)
+	if at, ok := c.Next(); !ok || at < 300*us {
+		t.Errorf("a third look at %s with no CNP since", at)
+	}
+}
+
+// stage < F: the target stays; stage = F: R_AI; above: R_HAI, not multiplied.
+func TestConnectXIncrease(t *testing.T) {
+	c := connectx(20 * gbps)
+	c.rate, c.target, c.due = 10e9, 20e9, 300*us
+	for n, want := range []float64{15e9, 17.5025e9, 18.77875e9, 19.441875e9} {
+		c.Tick(unit.Time(n+1) * 300 * us)
+		rateIs(t, "rate", c, want)
+	}
+	within(t, "target", c.target, 20e9+5e6+50e6+50e6, 0)
+}
+
+// CLAMP_TGT_RATE off: a cut makes the rate the target if it has risen since the
+// latest cut, and else leaves the target.
+func TestConnectXClampsTheTargetAfterAnIncrease(t *testing.T) {
+	c := connectx(20 * gbps)
+	c.Handle(0, marked)
+	tickTo(c, 5*us)
+	c.Handle(6*us, marked)
+	tickTo(c, 9*us)
+	within(t, "target after two cuts in a row", c.target, 20e9, 0)
+	tickTo(c, 309*us)
+	risen := c.rate
+	c.Handle(310*us, marked)
+	tickTo(c, 314*us)
+	within(t, "target after an increase and a cut", c.target, risen, 0)
+	always := connectx(20 * gbps)
+	always.p.ClampTarget = true
+	always.Handle(0, marked)
+	tickTo(always, 5*us)
+	once := always.rate
+	always.Handle(6*us, marked)
+	tickTo(always, 9*us)
+	within(t, "target with the clamp", always.target, once, 0)
+}
+
+// The lazy alpha clock is the clock that looks every period.
+func TestConnectXAlphaClockTwin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := connectx(line)
+		first := unit.Time(rapid.Int64Range(0, int64(10*us)).Draw(t, "first"))
+		at, alpha, seen, tick := first, c.alpha, false, first+us
+		for range rapid.IntRange(1, 30).Draw(t, "CNPs") {
+			for ; tick < at; tick += us {
+				alpha *= 1019.0 / 1024
+				if seen {
+					alpha += 5.0 / 1024
+				}
+				seen = false
+			}
+			seen = true
+			c.Handle(at, marked)
+			if math.Abs(c.alpha-alpha) > 1e-12 || c.alphaAt != tick {
+				t.Fatalf("at %s: alpha %v, next look %s, want %v and %s", at, c.alpha, c.alphaAt, alpha, tick)
+			}
+			at += unit.Time(rapid.Int64Range(0, int64(20*us)).Draw(t, "gap"))
+		}
+	})
+}
+
+// The connectx preset is chosen by its cut period.
+func TestPresetChoosesTheReactionPoint(t *testing.T) {
+	p := Default()
+	p.DCQCN = DCQCNPresets[1]
+	a, _ := New("dcqcn", p, line, 0)
+	if _, ok := a.(*ConnectX); !ok {
+		t.Errorf("%T", a)
+	}
+}
+
+func TestDCQCNValidateNamesWhatIsWrong(t *testing.T) {
+	for _, bad := range []func(*DCQCNParams){
+		func(p *DCQCNParams) { p.G = 0 },
+		func(p *DCQCNParams) { p.G = math.NaN() },
+		func(p *DCQCNParams) { p.Alpha = 1.1 },
+		func(p *DCQCNParams) { p.AlphaTimer = 0 },
+		func(p *DCQCNParams) { p.Timer = 0 },
+		func(p *DCQCNParams) { p.CutPeriod = -1 },
+		func(p *DCQCNParams) { p.CNPGap = -1 },
+		func(p *DCQCNParams) { p.ByteCounter = -1 },
+		func(p *DCQCNParams) { p.Threshold = 0 },
+		func(p *DCQCNParams) { p.HAI = -1 },
+	} {
+		p := DefaultDCQCN()
+		bad(&p)
+		if p.Validate() == nil || (Params{DCQCN: p}).Validate("dcqcn") == nil {
+			t.Errorf("%+v was accepted", p)
+		}
+	}
+}

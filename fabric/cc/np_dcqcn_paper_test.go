@@ -1,0 +1,80 @@
+package cc
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// cnps shows a notification point marked packets at the instants given and gives
+// the instants of its CNPs.
+func cnps(n *DCQCNNotifier, packets []unit.Time) (sent []unit.Time) {
+	tick := func(end unit.Time) {
+		for at, ok := n.Next(); ok && at < end; at, ok = n.Next() {
+			if n.Tick(at) {
+				sent = append(sent, at)
+			}
+		}
+	}
+	for _, at := range packets {
+		tick(at)
+		if n.Marked(at) {
+			sent = append(sent, at)
+		}
+	}
+	tick(unit.Second)
+	return sent
+}
+
+// DCQCN §3.1: a marked packet makes a CNP at once if none was sent for the flow in
+// the last 50 us; after that at most one every 50 us, if a packet in that time was
+// marked.
+func TestDCQCNNotifier(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		packets, want []unit.Time
+	}{
+		{"one", []unit.Time{7 * us}, []unit.Time{7 * us}},
+		{"two within 50 us", []unit.Time{7 * us, 8 * us}, []unit.Time{7 * us, 57 * us}},
+		{"many within 50 us", []unit.Time{0, 1, 2, 3, 49 * us}, []unit.Time{0, 50 * us}},
+		{"one per interval", []unit.Time{0, 40 * us, 80 * us, 120 * us}, []unit.Time{0, 50 * us, 100 * us, 150 * us}},
+		{"after a silent interval at once", []unit.Time{0, 51 * us}, []unit.Time{0, 51 * us}},
+		{"at the very end of an interval at once", []unit.Time{0, 50 * us}, []unit.Time{0, 50 * us}},
+	} {
+		n := NewDCQCNNotifier(DefaultDCQCN())
+		if got := cnps(&n, c.packets); !slices.Equal(got, c.want) {
+			t.Errorf("%s: CNPs at %v, want %v", c.name, got, c.want)
+		}
+		if _, running := n.Next(); running {
+			t.Errorf("%s: the timer still runs", c.name)
+		}
+	}
+}
+
+// Never two CNPs within an interval; and a CNP within an interval of every marked
+// packet.
+func TestDCQCNNotifierSpacing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		packets := rapid.SliceOfN(rapid.Int64Range(0, int64(unit.Millisecond)), 1, 50).Draw(t, "packets")
+		slices.Sort(packets)
+		times := make([]unit.Time, len(packets))
+		for i, at := range packets {
+			times[i] = unit.Time(at)
+		}
+		n := NewDCQCNNotifier(DefaultDCQCN())
+		sent := cnps(&n, times)
+		for i := 1; i < len(sent); i++ {
+			if sent[i]-sent[i-1] < 50*us {
+				t.Fatalf("CNPs at %s and %s", sent[i-1], sent[i])
+			}
+		}
+		for _, at := range times {
+			if !slices.ContainsFunc(sent, func(s unit.Time) bool { return s >= at && s-at <= 50*us }) {
+				t.Fatalf("no CNP for the packet at %s: %v", at, sent)
+			}
+		}
+	})
+}

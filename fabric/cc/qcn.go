@@ -1,0 +1,115 @@
+package cc
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// QCNParams holds the settings of QCN's reaction point, IEEE 802.1Qau (now 802.1Q
+// clauses 30 to 33). Its congestion point is in the switches.
+type QCNParams struct {
+	Preset string // the published settings that these were made from
+	// GD times the quantised feedback, 1 to 63, is the share that a cut takes.
+	GD float64
+	// MaxCut bounds that share, in (0, 1).
+	MaxCut float64
+	// Timer and ByteCounter are the cycles of the increase, half as long after fast
+	// recovery.
+	Timer       unit.Time
+	ByteCounter unit.Bytes
+	Threshold   int // cycles of fast recovery and one
+	AI, HAI     unit.Rate
+	MinRate     unit.Rate // floor of a cut, 0 is none
+}
+
+// QCNPresets are the published settings by name, the default first: those of the
+// managed objects of IEEE 802.1Qau (IEEE8021-CN-MIB, ieee8021CnRpgTable).
+var QCNPresets = []QCNParams{{
+	Preset:      "802.1Qau",
+	GD:          1.0 / 128,              // rpgGd 7: 2^-7
+	MaxCut:      0.5,                    // rpgMinDecFac
+	Timer:       15 * unit.Millisecond,  // rpgTimeReset
+	ByteCounter: 150 * unit.Kilobyte,    // rpgByteReset
+	Threshold:   5,                      // rpgThreshold
+	AI:          5 * unit.MegabitPerSec, // rpgAiRate
+	HAI:         50 * unit.MegabitPerSec,
+	MinRate:     5 * unit.MegabitPerSec, // rpgMinRate
+}}
+
+// DefaultQCN gives the standard's settings.
+func DefaultQCN() QCNParams { return QCNPresets[0] }
+
+// Validate names everything that QCN cannot work with, nil if there is nothing.
+func (p QCNParams) Validate() error {
+	var errs []error
+	want := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("qcn: "+format, args...))
+		}
+	}
+	want(0 < p.GD && p.GD <= 1, "gd %v, want 0 < gd <= 1", p.GD)
+	want(0 < p.MaxCut && p.MaxCut < 1, "largest cut %v, want more than 0 and less than 1", p.MaxCut)
+	want(p.Timer > 0, "timer %s, want more than 0", p.Timer)
+	want(p.ByteCounter >= 0, "byte counter %s is below 0", p.ByteCounter)
+	want(p.Threshold > 0, "threshold %d, want at least 1", p.Threshold)
+	want(p.AI >= 0 && p.HAI >= 0 && p.MinRate >= 0, "a rate is below 0")
+	return errors.Join(errs...)
+}
+
+// QCN is the reaction point of one flow (IEEE 802.1Qau clause 32). A congestion
+// notification message (CNM) carries the quantised feedback Fb:
+//
+//	target := rate, unless no cycle has ended since the latest CNM
+//	rate := rate·(1 - Gd·Fb), cut by no more than MaxCut
+//
+// and up again as in increase. The counters rest until the flow's first CNM.
+type QCN struct {
+	increase
+	gd, maxCut float64
+	floor      float64
+}
+
+// NewQCN makes the reaction point of a flow on a link of rate line that begins at
+// initial, in (0, line]. p is valid.
+func NewQCN(p QCNParams, line, initial unit.Rate) *QCN {
+	return &QCN{
+		increase: newIncrease(stages{
+			bytes: p.ByteCounter, timer: p.Timer, threshold: p.Threshold,
+			ai: float64(p.AI), hai: float64(p.HAI), halve: true, shrink: true,
+		}, line, initial),
+		gd: p.GD, maxCut: p.MaxCut, floor: float64(max(lowest, min(p.MinRate, line))),
+	}
+}
+
+// Handle reacts to CNMs, and counts the bytes that leave.
+func (c *QCN) Handle(now unit.Time, s Signal) {
+	switch s.Kind {
+	case CNM:
+		c.cut(now, s.Feedback)
+	case Sent:
+		c.sent(s.Bytes)
+	default:
+	}
+}
+
+// cut takes feedback from 1 to 63; 0 asks for nothing. The floor does not lift a
+// rate that is already below it.
+func (c *QCN) cut(now unit.Time, feedback uint8) {
+	if feedback == 0 {
+		return
+	}
+	if c.due == unit.Never || c.byteStage > 0 || c.timeStage > 0 {
+		c.target = c.rate
+	}
+	share := min(float64(c.gd*float64(feedback)), c.maxCut)
+	c.rate = min(c.rate, max(c.rate*(1-share), c.floor))
+	c.restart(now)
+}
+
+// Tick ends a cycle of the timer.
+func (c *QCN) Tick(now unit.Time) { c.tick(now) }
+
+// Next names the end of the timer's cycle.
+func (c *QCN) Next() (unit.Time, bool) { return c.due, c.due != unit.Never }

@@ -1,0 +1,126 @@
+package cc
+
+import "github.com/rackfab/rackfab/fabric/unit"
+
+// TIMELY is the reaction point of one flow: Mittal, Lam, Dukkipati, Blem, Wassel,
+// Ghobadi, Vahdat, Wang, Wetherall, Zats, "TIMELY: RTT-based Congestion Control for
+// the Datacenter", SIGCOMM'15, algorithm 1. Every completion of a segment is one
+// sample of the RTT:
+//
+//	diff := (1 - a)·diff + a·(rtt - previous rtt); gradient := diff / minRTT
+//
+//	rtt < Tlow                 rate += delta
+//	rtt > Thigh                rate *= 1 - b·(1 - Thigh/rtt)
+//	between, gradient <= 0     rate += N·delta; N is 5 from the fifth in a row on, else 1
+//	between, gradient > 0      rate *= 1 - b·gradient
+//
+// The sums and products are converted one by one, so that they come out the same on
+// every machine.
+//
+// Invariant: 0 < rate <= line.
+type TIMELY struct {
+	p           TIMELYParams
+	line, floor float64
+	delta       float64 // bits per second, for this link
+	rate        float64 // bits per second
+
+	left    unit.Bytes // of payload, until the segment is complete
+	samples bool       // there has been one
+	rtt     unit.Time  // the latest
+	diff    float64    // ps
+	falling int        // increases in a row that count towards hyper increase
+	next    unit.Time  // before which no sample is taken
+}
+
+// NewTIMELY makes the reaction point of a flow on a link of rate line that begins
+// at initial, in (0, line]. p is valid.
+func NewTIMELY(p TIMELYParams, line, initial unit.Rate) *TIMELY {
+	c := &TIMELY{
+		p: p, line: float64(line), floor: float64(max(lowest, min(p.MinRate, line))),
+		delta: float64(p.Delta), rate: float64(initial), left: p.Segment,
+	}
+	if p.DeltaPer > 0 {
+		c.delta = float64(p.Delta) * (float64(line) / float64(p.DeltaPer))
+	}
+	return c
+}
+
+// Handle reacts to ACKs with a sample of the RTT and ignores every other signal.
+func (c *TIMELY) Handle(now unit.Time, s Signal) {
+	if s.Kind != Ack || s.RTT == 0 || !c.completes(now, s) {
+		return
+	}
+	rtt := max(s.RTT, 1)
+	if c.samples {
+		news := float64(rtt - c.rtt)
+		c.diff = float64((1-c.p.EWMA)*c.diff) + float64(c.p.EWMA*news)
+	}
+	c.samples, c.rtt = true, rtt
+	c.update(rtt)
+}
+
+// completes tells whether the ACK completes a segment, or under OncePerRTT whether
+// an RTT has gone by since the latest sample.
+func (c *TIMELY) completes(now unit.Time, s Signal) bool {
+	if c.p.OncePerRTT {
+		if now < c.next {
+			return false
+		}
+		c.next = now + s.RTT
+		return true
+	}
+	if c.left -= s.Bytes; c.left > 0 {
+		return false
+	}
+	c.left = max(c.left+c.p.Segment, 1)
+	return true
+}
+
+func (c *TIMELY) update(rtt unit.Time) {
+	gradient := c.diff / float64(c.p.MinRTT)
+	switch {
+	case rtt < c.p.TLow:
+		c.rise(c.p.HyperAlways)
+	case rtt > c.p.THigh:
+		c.fall(1 - float64(c.p.THigh)/float64(rtt))
+	case gradient <= 0:
+		c.rise(true)
+	default:
+		c.fall(gradient)
+	}
+}
+
+// rise adds delta, or HyperFactor times as much once HyperAfter increases that
+// count have come in a row, this one included.
+func (c *TIMELY) rise(counts bool) {
+	step := c.delta
+	if counts {
+		if c.falling++; c.p.HyperAfter > 0 && c.falling >= c.p.HyperAfter {
+			step = float64(c.delta * float64(c.p.HyperFactor))
+		}
+	} else {
+		c.falling = 0
+	}
+	c.rate = min(c.rate+step, c.line)
+}
+
+// fall takes off beta times excess, by no more than MaxCut. The floor does not lift
+// a rate that is already below it.
+func (c *TIMELY) fall(excess float64) {
+	c.falling = 0
+	share := min(float64(c.p.Beta*excess), c.p.MaxCut)
+	c.rate = min(c.rate, max(c.rate*(1-share), c.floor))
+}
+
+// Tick does nothing.
+func (c *TIMELY) Tick(unit.Time) {}
+
+// Next is false: there is no timer, completions alone move the rate.
+func (c *TIMELY) Next() (unit.Time, bool) { return 0, false }
+
+// Rate gives the rate in whole bits per second, rounded down but to no less than
+// 1.
+func (c *TIMELY) Rate() unit.Rate { return max(lowest, unit.Rate(c.rate)) }
+
+// Window is 0: TIMELY is purely rate-based.
+func (c *TIMELY) Window() unit.Bytes { return 0 }

@@ -1,0 +1,88 @@
+package cc
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// TIMELYParams holds the settings of TIMELY.
+type TIMELYParams struct {
+	Preset string // the published settings that these were made from
+	// EWMA is a, the weight of news in the gradient, in (0, 1].
+	EWMA float64
+	// Beta is b, the weight of a decrease, in (0, 1].
+	Beta float64
+	// MaxCut bounds the share that a decrease takes, in (0, 1].
+	MaxCut float64
+	// TLow and THigh bound the RTTs that the gradient decides on.
+	TLow, THigh unit.Time
+	// MinRTT is what the gradient is measured by.
+	MinRTT unit.Time
+	// Delta is the step of an increase. If DeltaPer is above 0, Delta is for a link
+	// of that rate and grows with the link.
+	Delta, DeltaPer unit.Rate
+	// HyperAfter is how many increases in a row make the next steps HyperFactor
+	// times Delta; 0 is never. Increases below TLow count under HyperAlways only.
+	HyperAfter, HyperFactor int
+	HyperAlways             bool
+	// Segment is the payload whose completion is one sample of the RTT. Under
+	// OncePerRTT a sample is taken when an RTT has gone by instead.
+	Segment    unit.Bytes
+	OncePerRTT bool
+	// Burst makes the segment leave back to back, and the pace lie between segments;
+	// else each packet is paced.
+	Burst   bool
+	MinRate unit.Rate // floor of a decrease, 0 is none
+}
+
+// TIMELYPresets are the published settings by name, the default first.
+//
+// ns3 is the simulation of Zhu, Ghobadi, Misra, Padhye, "ECN or Delay", CoNEXT'16
+// (bobzhuyb/ns3-rdma, branch timely), for links of 10 Gbit/s. authors is the code
+// that TIMELY's authors published, with messages of 64 KB. scaled is the HPCC
+// simulator (rdma-hw.cc, run.py), whose steps grow with the link.
+var TIMELYPresets = []TIMELYParams{
+	{
+		Preset: "ns3", EWMA: 0.875, Beta: 0.8, MaxCut: 0.5,
+		TLow: 50 * unit.Microsecond, THigh: 500 * unit.Microsecond, MinRTT: 20 * unit.Microsecond,
+		Delta: 10 * unit.MegabitPerSec, Segment: 16 * unit.Kilobyte, Burst: true,
+		MinRate: 100 * unit.MegabitPerSec,
+	},
+	{
+		Preset: "authors", EWMA: 0.02, Beta: 0.8, MaxCut: 0.5,
+		TLow: 50 * unit.Microsecond, THigh: 1 * unit.Millisecond, MinRTT: 20 * unit.Microsecond,
+		Delta: 10 * unit.MegabitPerSec, HyperAfter: 5, HyperFactor: 5, Segment: 64 * unit.Kilobyte, Burst: true,
+		MinRate: 100 * unit.MegabitPerSec,
+	},
+	{
+		Preset: "scaled", EWMA: 0.875, Beta: 0.8, MaxCut: 1,
+		TLow: 50 * unit.Microsecond, THigh: 500 * unit.Microsecond, MinRTT: 20 * unit.Microsecond,
+		Delta: 10 * unit.MegabitPerSec, DeltaPer: 10 * unit.GigabitPerSec,
+		HyperAfter: 6, HyperFactor: 5, HyperAlways: true, Segment: 1, OncePerRTT: true,
+		MinRate: 100 * unit.MegabitPerSec,
+	},
+}
+
+// DefaultTIMELY gives the settings of the default preset.
+func DefaultTIMELY() TIMELYParams { return TIMELYPresets[0] }
+
+// Validate names everything that TIMELY cannot work with, nil if there is nothing.
+func (p TIMELYParams) Validate() error {
+	var errs []error
+	want := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("timely: "+format, args...))
+		}
+	}
+	want(0 < p.EWMA && p.EWMA <= 1, "ewma %v, want 0 < ewma <= 1", p.EWMA)
+	want(0 < p.Beta && p.Beta <= 1, "beta %v, want 0 < beta <= 1", p.Beta)
+	want(0 < p.MaxCut && p.MaxCut <= 1, "largest cut %v, want 0 < cut <= 1", p.MaxCut)
+	want(0 <= p.TLow && p.TLow <= p.THigh, "want 0 <= t_low <= t_high, have %s and %s", p.TLow, p.THigh)
+	want(p.MinRTT > 0, "min_rtt %s, want more than 0", p.MinRTT)
+	want(p.Delta >= 0 && p.DeltaPer >= 0 && p.MinRate >= 0, "a rate is below 0")
+	want(p.HyperAfter >= 0 && p.HyperFactor >= 0, "hyper increase %d times after %d, want at least 0", p.HyperFactor, p.HyperAfter)
+	want(p.Segment > 0, "segment %s, want more than 0", p.Segment)
+	return errors.Join(errs...)
+}

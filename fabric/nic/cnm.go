@@ -1,0 +1,30 @@
+package nic
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// sampled takes a congestion notification message of a switch (IEEE 802.1Qau). The
+// packet that it brings back names the flow: it went to the flow's receiver.
+func (n *NIC) sampled(now unit.Time, f *frame.Frame, out *fabric.Out) {
+	qp, whole := f.SampledQP()
+	flow, toSender, known := frame.FlowOfQP(qp)
+	i, ok := n.sending.find(fabric.FlowID(flow))
+	if !whole || !known || toSender || !ok || f.DstMAC() != frame.HostMAC(n.cfg.Host) {
+		n.malformed(now, f, out)
+		return
+	}
+	s := &n.senders[i]
+	if !s.started || s.done {
+		n.stats.CNMIgnored++
+		return
+	}
+	n.stats.CNMHandled++
+	out.Note(fabric.Note{
+		Kind: fabric.CNMIn, At: now, Flow: s.ID, Priority: n.controlClass, A: int64(f.Feedback()), Trace: f.Trace,
+	})
+	n.signal(now, i, cc.Signal{Kind: cc.CNM, Feedback: f.Feedback()}, out)
+}
