@@ -127,6 +127,18 @@ func TestIngressPortSavesNothingUp(t *testing.T) {
 	}
 }
 
+// A queue that has been empty has forgotten who was ahead.
+func TestEmptyQueueForgetsTheTurns(t *testing.T) {
+	q := newQueue(ArbitrateIngress, 2)
+	q.push(data(0, 0, lossless), size, 0)
+	q.pop()
+	q.push(data(0, 0, lossless), size, 1)
+	q.push(data(0, 0, lossless), size, 0)
+	if got := q.front().from; got != 0 {
+		t.Errorf("port %d is first, want 0, the lower of two equals", got)
+	}
+}
+
 // crowd lets fourteen ports burst at line rate at port 0, beside a trunk, port
 // 15, that carries half of it, and counts what port 0 sent, and the trunk's of it.
 func crowd(t *testing.T, a Arbitration) (all, trunk int) {

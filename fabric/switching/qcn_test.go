@@ -290,6 +290,26 @@ func TestCNMCrossesAnotherSwitch(t *testing.T) {
 	}
 }
 
+// A CNM is not answered with a CNM, even in a class whose every frame is sampled.
+func TestCNMIsNotAnswered(t *testing.T) {
+	cnm := fill(t, qcnConfig(3), 150).leaving(1, frame.ClassCNM)[0]
+	cfg := qcnConfig(4)
+	cfg.CNMClass = lossless
+	cfg.Classes[lossless].QCN = QCNConfig{SetPoint: 1, SampleBase: 1}
+	r := newRig(t, cfg)
+	r.arrive(0, 1, pause(lossless, 65535))
+	for range 10 {
+		r.arrive(us, 3, &cnm)
+	}
+	if got := r.notes(fabric.CNMSent); len(got) != 0 {
+		t.Errorf("noted %+v", got)
+	}
+	r.arrive(2*us, 3, from(3, data(1, 9, lossless)))
+	if got := r.notes(fabric.CNMSent); len(got) != 1 {
+		t.Errorf("a data frame is answered with %d CNMs", len(got))
+	}
+}
+
 // CNMs of one flow take one of the ports of equal cost, those of many all.
 func TestCNMsSpreadOverEqualPaths(t *testing.T) {
 	e := newECMP(1, [][]fabric.Port{{4, 5}})

@@ -99,6 +99,61 @@ func TestDRRAgainstFluidShares(t *testing.T) {
 	})
 }
 
+// Whatever comes and goes: while two classes both have frames waiting, their
+// bytes by weight differ by no more than one quantum of weight 1 and two of the
+// largest frames (Shreedhar and Varghese, theorem 3: FM <= 2 Max + Q).
+func TestDRRBetweenClassesThatComeAndGo(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const mtu, classes = 1500, 4
+		var weights [fabric.Priorities]int
+		for c := range classes {
+			weights[c] = rapid.IntRange(1, 5).Draw(t, "weight")
+		}
+		d := newDRR(&weights, mtu)
+		var queues [fabric.Priorities]queue
+		for c := range queues {
+			queues[c] = newQueue(ArbitrateFIFO, 1)
+		}
+		var ready classSet
+		// By pair: the lead since both have had frames, and its bounds.
+		var lead, least, most [classes][classes]float64
+		for range rapid.IntRange(1, 600).Draw(t, "steps") {
+			if ready == 0 || rapid.IntRange(0, 9).Draw(t, "what") < 5 {
+				c := rapid.IntRange(0, classes-1).Draw(t, "class")
+				f := packet(0, 0, fabric.Priority(c), frame.NotECT, 0, rapid.Uint32Range(64, mtu).Draw(t, "length"))
+				queues[c].push(f, f.Len(), 0)
+				if ready&(1<<c) == 0 {
+					for i := range classes {
+						lead[c][i], least[c][i], most[c][i] = 0, 0, 0
+						lead[i][c], least[i][c], most[i][c] = 0, 0, 0
+					}
+				}
+				ready |= 1 << c
+				continue
+			}
+			c := d.pick(ready, &queues)
+			service := float64(queues[c].front().length) / float64(weights[c])
+			queues[c].pop()
+			for i := range classes {
+				if i == int(c) || ready&(1<<i) == 0 {
+					continue
+				}
+				lead[c][i] += service
+				lead[i][c] -= service
+				most[c][i] = max(most[c][i], lead[c][i])
+				least[i][c] = min(least[i][c], lead[i][c])
+				if gap := most[c][i] - least[c][i]; gap > mtu+2*mtu {
+					t.Fatalf("class %d got %.0f bytes ahead of class %d, by weights %v", c, gap, i, weights)
+				}
+			}
+			if queues[c].count == 0 {
+				ready &^= 1 << c
+				d.leave(c)
+			}
+		}
+	})
+}
+
 // Weights divide a congested port's bytes, whatever the frame sizes.
 func TestWeightsDivideThePort(t *testing.T) {
 	cfg := rackConfig(3)

@@ -204,6 +204,7 @@ func flowOf(f *frame.Frame) fabric.FlowID {
 		return fabric.NoFlow
 	case frame.ClassCNM:
 		qp, _ = f.SampledQP()
+	default: // RoCEv2
 	}
 	if flow, _, ok := frame.FlowOfQP(qp); ok {
 		return fabric.FlowID(flow)

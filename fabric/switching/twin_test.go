@@ -12,6 +12,9 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
+// ports is how many ports a crowded switch has.
+const ports = 4
+
 // step is one frame that comes in, gap after the one before.
 type step struct {
 	gap unit.Time
@@ -21,7 +24,7 @@ type step struct {
 
 // drawSteps makes traffic that crowds a few ports, with pauses of their peers,
 // and with frames too large, without route and malformed.
-func drawSteps(t *rapid.T, ports int) []step {
+func drawSteps(t *rapid.T) []step {
 	steps := make([]step, rapid.IntRange(1, 250).Draw(t, "frames"))
 	var psn [256]uint32
 	for i := range steps {
@@ -47,7 +50,7 @@ func drawSteps(t *rapid.T, ports int) []step {
 }
 
 // crowdedConfig has a buffer so small that every threshold is met.
-func crowdedConfig(t *rapid.T, ports int) Config {
+func crowdedConfig(t *rapid.T) Config {
 	cfg := rackConfig(ports)
 	cfg.Seed = rapid.Uint64().Draw(t, "seed")
 	cfg.Classes[lossless] = ClassConfig{
@@ -81,20 +84,19 @@ func (r *rig) play(steps []step) {
 // are bytes out, queued and dropped at every instant.
 func TestAccountsAgainstQueuedFrames(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		const ports = 4
-		r := newRig(t, crowdedConfig(rt, ports))
+		r := newRig(t, crowdedConfig(rt))
 		r.after = func() {
 			if diff := r.accountsDiffer(); diff != "" {
 				rt.Fatal(diff)
 			}
 		}
-		r.play(drawSteps(rt, ports))
+		r.play(drawSteps(rt))
 	})
 }
 
 // accountsDiffer compares every account with the frames in the queues.
 func (r *rig) accountsDiffer() string {
-	var twin [4][fabric.Priorities]unit.Bytes
+	var twin [ports][fabric.Priorities]unit.Bytes
 	var received, gone unit.Bytes
 	var shared unit.Bytes
 	for i := range r.ports {
@@ -105,7 +107,7 @@ func (r *rig) accountsDiffer() string {
 			}
 		}
 	}
-	var got [4][fabric.Priorities]unit.Bytes
+	var got [ports][fabric.Priorities]unit.Bytes
 	for i, p := range r.Stats().Ports {
 		for class, c := range p.Classes {
 			got[i][class] = c.OccupancyBytes
@@ -137,9 +139,8 @@ func (r *rig) accountsDiffer() string {
 // frames of a flow leave in the order in which they came.
 func TestOrderAndConservation(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		const ports = 4
-		r := newRig(t, crowdedConfig(rt, ports))
-		steps := drawSteps(rt, ports)
+		r := newRig(t, crowdedConfig(rt))
+		steps := drawSteps(rt)
 		r.play(steps)
 		r.run(unit.Second)
 		last := map[uint32]uint32{}
@@ -184,9 +185,8 @@ func TestOrderAndConservation(t *testing.T) {
 // The same calls give the same Out, whether or not notes are left out.
 func TestDeterminism(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		const ports = 4
-		cfg := crowdedConfig(rt, ports)
-		steps := drawSteps(rt, ports)
+		cfg := crowdedConfig(rt)
+		steps := drawSteps(rt)
 		run := func(quiet bool) *rig {
 			r := newRig(t, cfg)
 			r.out.Quiet = quiet

@@ -1,0 +1,145 @@
+package switching
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// thresholds is the slow twin of the shared buffer. It knows no running sums: it
+// walks every queue to say what each account holds, what is free, and so where
+// the threshold lies.
+type thresholds struct {
+	*rig
+	t        *rapid.T
+	held     [ports][fabric.Priorities]unit.Bytes // after the last call
+	headroom [ports][fabric.Priorities]unit.Bytes
+}
+
+// walk sums the queues by account.
+func (w *thresholds) walk() (held [ports][fabric.Priorities]unit.Bytes) {
+	for i := range w.ports {
+		for class := range w.ports[i].queues {
+			for _, e := range w.ports[i].queues[class].entries() {
+				held[e.from][class] += e.length
+			}
+		}
+	}
+	return held
+}
+
+// shared is what the accounts hold beyond reserve and headroom, one by one.
+func (w *thresholds) shared(at fabric.Port, class fabric.Priority) unit.Bytes {
+	return max(0, w.held[at][class]-w.headroom[at][class]-w.cfg.Classes[class].Reserve)
+}
+
+func (w *thresholds) free() unit.Bytes {
+	free := w.cfg.Buffer
+	for i := range w.held {
+		for class := range w.held[i] {
+			c := &w.cfg.Classes[class]
+			free -= c.Reserve + w.shared(fabric.Port(i), fabric.Priority(class))
+			if c.Lossless {
+				free -= c.Headroom
+			}
+		}
+	}
+	return free
+}
+
+// threshold bounds the shared part of an account.
+func (w *thresholds) threshold(class fabric.Priority) unit.Bytes {
+	c := &w.cfg.Classes[class]
+	if c.XOFF > 0 {
+		return c.XOFF
+	}
+	return w.free() / (1 << c.AlphaShift)
+}
+
+// admits tells whether a frame gets in, and whether into the headroom.
+func (w *thresholds) admits(at fabric.Port, class fabric.Priority, length unit.Bytes) (in, headroom bool) {
+	c := &w.cfg.Classes[class]
+	used := w.held[at][class] - w.headroom[at][class]
+	after := max(0, used+length-c.Reserve)
+	switch {
+	case after <= w.threshold(class) && after-w.shared(at, class) <= w.free():
+		return true, false
+	case c.Lossless && w.headroom[at][class]+length <= c.Headroom:
+		return true, true
+	}
+	return false, false
+}
+
+// settle takes over what the queues hold after a call. What an account has lost
+// came out of its headroom first.
+func (w *thresholds) settle() {
+	now := w.walk()
+	for i := range now {
+		for class := range now[i] {
+			released := max(0, w.held[i][class]-now[i][class])
+			w.headroom[i][class] = max(0, w.headroom[i][class]-released)
+		}
+	}
+	w.held = now
+	for i, p := range w.Stats().Ports {
+		for class, c := range p.Classes {
+			if c.HeadroomBytes != w.headroom[i][class] || c.OccupancyBytes != w.held[i][class] {
+				w.t.Fatalf("port %d, class %d holds %d with %d in the headroom, the queues say %d and %d", i, class,
+					c.OccupancyBytes, c.HeadroomBytes, w.held[i][class], w.headroom[i][class])
+			}
+		}
+	}
+	for class := range fabric.Priority(fabric.Priorities) {
+		if got, want := w.buffer.threshold(class), w.threshold(class); got != want {
+			w.t.Fatalf("threshold of class %d is %d, the queues leave %d", class, got, want)
+		}
+	}
+}
+
+// arrive lets a frame in and holds its fate against the sums over the queues.
+func (w *thresholds) arrive(now unit.Time, s *step) {
+	w.run(now - 1)
+	class := w.cfg.DSCP[s.f.DSCP()&63]
+	fits := s.f.Class() == frame.ClassRoCE && s.f.Len() <= 1500 && s.f.DstIP().Host() < len(w.cfg.Routes)
+	in, headroom := w.admits(s.at, class, s.f.Len())
+	lost := w.Stats().Ports[s.at].Classes[class].DroppedFrames
+	w.Arrive(now, s.at, &s.f, &w.out)
+	if fits && in {
+		w.held[s.at][class] += s.f.Len()
+		if headroom {
+			w.headroom[s.at][class] += s.f.Len()
+		}
+	}
+	w.settle()
+	if !fits {
+		return
+	}
+	stats := w.Stats().Ports[s.at].Classes[class]
+	if got := stats.DroppedFrames == lost; got != in {
+		w.t.Fatalf("frame of %d bytes let in: %v, want %v", s.f.Len(), got, in)
+	}
+	over := w.headroom[s.at][class] > 0 || w.shared(s.at, class) > w.threshold(class)
+	if w.cfg.Classes[class].Lossless && over && !stats.PeerIsPaused {
+		w.t.Fatalf("port %d, class %d is above its threshold, and its peer not paused", s.at, class)
+	}
+}
+
+// Admission, headroom and PAUSE follow the thresholds that a sum over all queues
+// gives, dynamic and static, at every instant.
+func TestThresholdsAgainstASumOverAllQueues(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := &thresholds{rig: newRig(t, crowdedConfig(rt)), t: rt}
+		w.after = w.settle
+		now := unit.Time(0)
+		steps := drawSteps(rt)
+		for i := range steps {
+			now += steps[i].gap
+			w.arrive(now, &steps[i])
+		}
+		w.run(now + 100*us)
+	})
+}
