@@ -46,7 +46,8 @@ const (
 	SentSampled    // at the end of a sampling span; A the bytes that the flow put on the link in it, link overhead included
 	CNMSent        // a congestion point of QCN sent a CNM for a frame of the flow; A its quantised feedback, B the bytes of the egress queue
 	CNMIn          // a CNM came in at the reaction point; A its quantised feedback
-	CreditWasted   // credit of the flow's host became stale or was lost; A its bytes
+	CreditSampled  // at the end of a sampling span; A the bytes of credit granted to the flow's host in it, B its data packets that signalled excess
+	CreditWasted   // credit of the flow's host became stale or was lost; A its bytes, B how many of them were lost
 	kindEnd
 )
 
@@ -54,7 +55,7 @@ const (
 func (k Kind) PerFrame() bool { return k < perFrameEnd }
 
 var kindNames = [kindEnd]string{
-	CreditGranted: "credit-granted", CreditWasted: "credit-wasted",
+	CreditGranted: "credit-granted", CreditSampled: "credit-sampled", CreditWasted: "credit-wasted",
 	Enqueued: "enqueued", Dequeued: "dequeued", Marked: "marked", Transmitted: "transmitted",
 	Received: "received", Acked: "acked", EventCounted: "event-counted", Rewritten: "rewritten", Delivered: "delivered", Dropped: "dropped",
 	PauseSent: "pause-sent", ResumeSent: "resume-sent", Paused: "paused", Resumed: "resumed",

@@ -49,7 +49,7 @@ func runCommand() *cobra.Command {
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.schemes, "scheme", "", "schemes to compare, separated by commas (default: pfc,qcn,dcqcn,timely,pcn)")
+	flags.StringVar(&f.schemes, "scheme", "", "schemes to compare, separated by commas (default: what the scenario compares, or pfc,qcn,dcqcn,timely,pcn)")
 	flags.StringVar(&f.bus, "bus", "nats", "nats: one process per node; memory: the same machines in this process")
 	flags.StringVar(&f.natsURL, "nats-url", "", "an external NATS server instead of the embedded one")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: the scenario's)")
@@ -110,7 +110,7 @@ func prepare(c *cobra.Command, name string, f runFlags) ([]*topology.Scenario, e
 		return nil, fmt.Errorf("--bus %q: want nats or memory", f.bus)
 	}
 	var scenarios []*topology.Scenario
-	for _, scheme := range schemeNames(f.schemes) {
+	for _, scheme := range schemeNames(f.schemes, base.Compare) {
 		if _, err := cc.Find(scheme); err != nil {
 			return nil, fmt.Errorf("--scheme: %w", err)
 		}
@@ -124,10 +124,14 @@ func prepare(c *cobra.Command, name string, f runFlags) ([]*topology.Scenario, e
 // compared are the schemes that the PCN paper sets side by side (§3.1, §7).
 var compared = []string{"pfc", "qcn", "dcqcn", "timely", "pcn"}
 
-// schemeNames splits the flag; an empty one is what the PCN paper compares.
-func schemeNames(list string) (names []string) {
+// schemeNames splits the flag; an empty one is what the scenario compares, or
+// else what the PCN paper does.
+func schemeNames(list string, compare []string) (names []string) {
 	if list != "" {
 		return strings.Split(list, ",")
+	}
+	if len(compare) > 0 {
+		return compare
 	}
 	for _, s := range cc.Schemes {
 		if slices.Contains(compared, s.Name) {

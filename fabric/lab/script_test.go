@@ -191,6 +191,10 @@ func (b *bench) line(h heard) string {
 		return fmt.Sprintf("%s %s %s, received at %d Mbit/s", where, flow, map[int64]string{0: "clear", 1: "congested"}[h.A], h.B)
 	case fabric.CNMSent:
 		return fmt.Sprintf("%s %s feedback %d, queue %d B", where, flow, h.A, h.B)
+	case fabric.CreditGranted:
+		return fmt.Sprintf("%s %s %d quanta, coefficient %.3f", where, flow, h.A, float64(h.B)/1000)
+	case fabric.CreditWasted:
+		return fmt.Sprintf("%s %s %d B, %d B of them lost", where, flow, h.A, h.B)
 	case fabric.CNMIn:
 		return fmt.Sprintf("%s %s feedback %d", where, flow, h.A)
 	case fabric.OutOfSequence:

@@ -26,6 +26,10 @@ type NodeResult struct {
 	Delivered   []Series       `json:"delivered,omitempty"` // payload bytes per bin, in order, per flow or burst
 	Rates       []RateSeries   `json:"rates,omitempty"`     // regulated rate of the flows that start here
 	Sent        []Series       `json:"sent,omitempty"`      // what the same flows put on the link, overhead included
+	Granted     []Series       `json:"granted,omitempty"`   // credit per bin, by the receiver here to each sender
+	Wasted      []Series       `json:"wasted,omitempty"`    // credit per bin that the sender here could not spend
+	Lost        unit.Bytes     `json:"lost,omitempty"`      // credit that the senders here lost
+	Indicated   int64          `json:"indicated,omitempty"` // data packets that came with the excess signal
 	Completed   []Completion   `json:"completed,omitempty"`
 	Held        *Span          `json:"held,omitempty"` // first to last instant at which a PAUSE held this NIC
 	Notices     map[string]int `json:"notices,omitempty"`
@@ -101,6 +105,12 @@ func (r *Recorder) observe(n *fabric.Note) {
 	case fabric.QueueSampled:
 		r.queue(n)
 		return
+	case fabric.CreditSampled:
+		r.credited(n)
+		return
+	case fabric.CreditWasted:
+		r.pair(&r.result.Wasted, n)
+		r.result.Lost += unit.Bytes(n.B)
 	case fabric.SentSampled:
 		if s := r.sent[n.Flow]; s != nil {
 			s.Bins[r.bin(n.At)] += n.A

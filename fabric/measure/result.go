@@ -37,6 +37,7 @@ type Run struct {
 	Untracked   int64     `json:"untracked,omitempty"` // frames that found no room in a converter's flow table
 	Tree        unit.Time `json:"tree_ps"`
 	Loss        unit.Time `json:"loss_ps"`
+	Credit      *Credit   `json:"credit,omitempty"` // of schemes that grant credit
 	Pauses      []Pause   `json:"pauses"`
 	Flows       []Flow    `json:"flows"`
 	Burst       Burst     `json:"burst"`
@@ -110,6 +111,7 @@ func Merge(s *topology.Scenario, nodes []*NodeResult) (*Run, error) {
 		run.Series.Sent = append(run.Series.Sent, n.Sent...)
 	}
 	run.Digest = fmt.Sprintf("%016x", digest(nodes))
+	credits(nodes, run)
 	pauses(s, nodes, run)
 	queues(s, nodes, run)
 	run.Tree = tree(s, nodes)

@@ -11,6 +11,8 @@ type RunSeries struct {
 	Sent    []Series      `json:"sent_bytes"`
 	Pauses  []PauseSeries `json:"pause_frames"`
 	Queues  []QueueSeries `json:"queue_bytes"`
+	Granted []Series      `json:"credit_granted_bytes,omitempty"` // "s->r": by r to s
+	Wasted  []Series      `json:"credit_wasted_bytes,omitempty"`
 }
 
 // PauseSeries counts the PAUSE frames on a link per bin.

@@ -20,9 +20,10 @@ type credits struct {
 	accounts  []account // by peer that flows from here go to
 	ofSender  []int32   // by sending flow: index into accounts
 	pacer     credit.Pacer
-	ofFlow    []int32 // by receiving flow: sender of the pacer
-	flowOf    []int32 // by sender of the pacer: a receiving flow of it
-	asks      agenda  // by account: when it asks for credit
+	ofFlow    []int32            // by receiving flow: sender of the pacer
+	flowOf    []int32            // by sender of the pacer: a receiving flow of it
+	sampled   []credit.PeerStats // by sender of the pacer: up to the last sample
+	asks      agenda             // by account: when it asks for credit
 	retry     unit.Time
 	scope     credit.Scope
 	signal    uint32 // the excess signal
@@ -34,8 +35,8 @@ type credits struct {
 type account struct {
 	credit.Account
 	senders []int32
-	wait    unit.Time // before it asks again
-	told    unit.Bytes
+	wait    unit.Time      // before it asks again
+	told    credit.Balance // up to the latest note of waste
 }
 
 // newCredits groups the flows of the NIC by their peers.
@@ -68,6 +69,7 @@ func (n *NIC) newCredits() *credits {
 		c.ofFlow = append(c.ofFlow, int32(peer))
 	}
 	c.pacer = credit.NewPacer(p, n.cfg.Rate, len(from))
+	c.sampled = make([]credit.PeerStats, len(from))
 	c.asks = newAgenda(len(c.accounts))
 	return c
 }
@@ -175,15 +177,16 @@ func (n *NIC) granted(now unit.Time, i int, width credit.Counter, wire uint32, o
 
 // tellWaste notes credit that has become stale or was lost (CBRC-34).
 func (n *NIC) tellWaste(now unit.Time, a *account, out *fabric.Out) {
-	wasted := a.Balance(now).Wasted()
-	if wasted == a.told {
+	is := a.Balance(now)
+	wasted := is.Wasted() - a.told.Wasted()
+	if wasted == 0 {
 		return
 	}
 	out.Note(fabric.Note{
 		Kind: fabric.CreditWasted, At: now, Flow: n.senders[a.senders[0]].ID, Priority: n.dataClass,
-		A: int64(wasted - a.told),
+		A: int64(wasted), B: int64(is.Dropped - a.told.Dropped),
 	})
-	a.told = wasted
+	a.told = is
 }
 
 // grant fires the pacer's timer and sends what it gives.
@@ -197,6 +200,9 @@ func (n *NIC) grant(now unit.Time, out *fabric.Out) {
 		g, ok := c.pacer.Tick(now)
 		if !ok {
 			continue
+		}
+		if n.sampleAt == unit.Never {
+			n.sampleAt = n.cfg.Sampling.After(now)
 		}
 		i := c.flowOf[g.Peer]
 		n.reply(now, controlPacket{kind: controlCredit, flow: i, credit: credit.ControlCounter.Truncate(g.Number)}, out)

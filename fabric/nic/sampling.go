@@ -2,8 +2,27 @@ package nic
 
 import (
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/credit"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
+
+// sampleCredit notes what each sender has been granted since the last sample.
+func (n *NIC) sampleCredit(now unit.Time, out *fabric.Out) {
+	if n.credits == nil {
+		return
+	}
+	for peer, i := range n.credits.flowOf {
+		is, was := n.credits.pacer.Stats(peer), &n.credits.sampled[peer]
+		if is == *was {
+			continue
+		}
+		out.Note(fabric.Note{
+			Kind: fabric.CreditSampled, At: now, Flow: n.receivers[i].ID, Priority: n.controlClass,
+			A: (is.Quanta - was.Quanta) * int64(credit.Quantum), B: is.Indicated - was.Indicated,
+		})
+		*was = is
+	}
+}
 
 // sampleSent notes what each flow has put on the link since the last sample, link
 // overhead included, as the pacer counts it. A frame counts where its
@@ -21,4 +40,5 @@ func (n *NIC) sampleSent(now unit.Time, out *fabric.Out) {
 		})
 		s.sampled = sent
 	}
+	n.sampleCredit(now, out)
 }

@@ -1,14 +1,14 @@
 package topology
 
 import (
-	_ "embed" // for the scenario of the paper
+	"embed"
 	"fmt"
 	"strconv"
 	"strings"
 )
 
-//go:embed builtin/pcn-16to2.yaml
-var pcn16to2 []byte
+//go:embed builtin/*.yaml
+var files embed.FS
 
 // maxSide bounds N and M of the generated scenarios: the default buffer holds
 // the headroom of so many ports.
@@ -16,17 +16,27 @@ const maxSide = 64
 
 // Builtins lists the scenarios that come with rackfab. N and M stand for
 // numbers from 1 to 64.
-func Builtins() []string { return []string{"pcn-16to2", "star-N", "dumbbell-N-M"} }
+func Builtins() []string {
+	names := []string{"pcn-16to2"}
+	list, _ := files.ReadDir("builtin") // it is in the binary
+	for _, file := range list {
+		if name := strings.TrimSuffix(file.Name(), ".yaml"); name != names[0] {
+			names = append(names, name)
+		}
+	}
+	return append(names, "star-N", "dumbbell-N-M")
+}
 
 // Builtin gives the file of a scenario that comes with rackfab, false if the
 // name is none of Builtins:
 //
 //	pcn-16to2     the rack of PCN §3.1, with its burst
+//	cbrc-waste    a sender that cannot spend what three receivers grant (CBRC-38)
 //	star-8        8 senders, one receiver, one switch: an incast of long flows
 //	dumbbell-8-2  8 senders and 2 receivers, each side with a switch of its own
 func Builtin(name string) ([]byte, bool) {
-	if name == "pcn-16to2" {
-		return pcn16to2, true
+	if data, err := files.ReadFile("builtin/" + name + ".yaml"); err == nil {
+		return data, true
 	}
 	if n, ok := strings.CutPrefix(name, "star-"); ok {
 		return star(name, side(n))

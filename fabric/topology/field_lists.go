@@ -44,6 +44,36 @@ func parseNames(n *yaml.Node) ([]string, error) {
 	return expandNames(strings.Join(items, ","))
 }
 
+// schemesField is a list of schemes of package cc, without repeats.
+func schemesField[T any](key, doc string, at func(*T) *[]string) field[T] {
+	one := schemeField[string](key, doc, func(s *string) *string { return s })
+	return field[T]{
+		meta: meta{key: key, doc: doc, fixed: true}, schema: schema{"type": "array", "items": one.schema, "uniqueItems": true, "minItems": 1},
+		read: func(t *T, n *yaml.Node) error {
+			if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
+				return fmt.Errorf("%s is no list of schemes, want one like [pfc, pcn]", shown(n))
+			}
+			list := make([]string, len(n.Content))
+			for i, item := range n.Content {
+				if err := one.read(&list[i], item); err != nil {
+					return err
+				}
+				if slices.Contains(list[:i], list[i]) {
+					return fmt.Errorf("%s comes twice", list[i])
+				}
+			}
+			*at(t) = list
+			return nil
+		},
+		write: func(t *T) *yaml.Node {
+			if len(*at(t)) == 0 {
+				return nil
+			}
+			return flowList(*at(t))
+		},
+	}
+}
+
 // endpointsField is the two ends of links.
 func endpointsField() field[linkForm] {
 	return field[linkForm]{

@@ -18,6 +18,7 @@ type Scenario struct {
 	Seed     uint64
 	Duration unit.Time
 	Bin      unit.Time // width of the recorded series
+	Compare  []string  // schemes to run side by side; empty for those of the PCN paper
 	Scheme   string    // the scheme of every flow
 	CC       cc.Params
 	Nodes    []Node // in the order of the file; names are unique

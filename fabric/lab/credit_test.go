@@ -1,0 +1,187 @@
+package lab_test
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// builtin gives a scenario that comes with rackfab, under the scheme.
+func builtin(t *testing.T, name, scheme string) *topology.Scenario {
+	t.Helper()
+	text, _ := topology.Builtin(name)
+	s, err := topology.Parse(name, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Scheme = scheme
+	return s
+}
+
+// idle gives the share of the receivers' links that carries no credited data, from
+// 1 ms on: the speculative start is over by then.
+func idle(s *topology.Scenario, run *measure.Run) float64 {
+	bytes, from := int64(0), int(unit.Millisecond/s.Bin)
+	for _, g := range run.Series.Goodput {
+		for _, b := range g.Bins[from:] {
+			bytes += b
+		}
+	}
+	link := s.Links[0]
+	span := s.Duration - unit.Time(from)*s.Bin
+	wire := unit.Bytes(bytes) * (4096 + 106) / 4096
+	return 1 - float64(wire)/float64(3*link.Rate.In(span))
+}
+
+// CBRC-4, CBRC-31, CBRC-34, CBRC-37, CBRC-38: a sender with one uplink and three
+// receivers is granted one and a half links and wastes half a link. Original
+// credit leaves a sixth of every receiver idle; with AIMD the others get it.
+// CBRC-2, CBRC-3: no queue builds up, nothing is lost or paused.
+func TestAIMDTurnsWastedCreditIntoThroughput(t *testing.T) {
+	s := builtin(t, "cbrc-waste", "cbrc")
+	original, aimd := measured(t, s), measured(t, builtin(t, "cbrc-waste", "cbrc-aimd"))
+	for _, run := range []*measure.Run{original, aimd} {
+		t.Logf("%s: idle %.1f %%, wasted %s of %s, lost %s, %d packets indicated", run.Scheme,
+			100*idle(s, run), run.Credit.Wasted, run.Credit.Granted, run.Credit.Lost, run.Credit.Indicated)
+		if run.Drops != 0 || len(run.Pauses) != 0 {
+			t.Errorf("%s: %d drops, pauses %v", run.Scheme, run.Drops, run.Pauses)
+		}
+		for _, f := range run.Flows {
+			if f.Goodput < 10*unit.GigabitPerSec {
+				t.Errorf("%s: %s starves at %s", run.Scheme, f.Name, f.Goodput)
+			}
+		}
+	}
+	if got := idle(s, original); got < 0.155 || got > 0.185 {
+		t.Errorf("original: %.3f of the receivers idle, want a sixth and the hundredth that is never credited", got)
+	}
+	if is, was := idle(s, aimd)-0.01, idle(s, original)-0.01; is > was/2 {
+		t.Errorf("idle with AIMD %.3f, without %.3f: want at most half", is, was)
+	}
+	if aimd.Credit.Wasted > original.Credit.Wasted/2 || aimd.Credit.Lost > original.Credit.Lost/2 {
+		t.Errorf("wasted %s with AIMD, %s without: want at most half", aimd.Credit.Wasted, original.Credit.Wasted)
+	}
+	if original.Credit.Indicated != 0 || aimd.Credit.Indicated == 0 {
+		t.Errorf("indicated %d and %d packets", original.Credit.Indicated, aimd.Credit.Indicated)
+	}
+}
+
+// CBRC-43: senders that ask only for what their credit does not cover do not
+// waste: the baseline that wastes asks for its whole backlog.
+func TestOnlyTheBacklogLawWastes(t *testing.T) {
+	lost := map[string]unit.Bytes{}
+	for _, law := range []string{"backlog", "backlog-credit", "shared"} {
+		s := builtin(t, "cbrc-waste", "cbrc")
+		text, err := topology.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lawful, err := topology.Parse(law, bytes.Replace(text, []byte("law: backlog"), []byte("law: "+law), 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lost[law] = measured(t, lawful).Credit.Lost
+	}
+	if lost["backlog-credit"] > lost["backlog"]/10 || lost["shared"] > lost["backlog"]/10 {
+		t.Errorf("lost %v, want a tenth at most of what the law backlog loses", lost)
+	}
+}
+
+// CBRC-32, CBRC-3: 128 senders to one receiver share its link within 2 %, and the
+// last hop's queue is bounded: by a speculative window of each sender, which the
+// hundredth of the link that is never credited takes long to drain, or, where
+// senders ask first, by a packet of each.
+func TestManySendersShareOneReceiver(t *testing.T) {
+	const senders = 128
+	for start, most := range map[string]int64{
+		"speculative": senders * 37_500, // 1.5 x 40 Gbit/s x 5 us
+		"asked":       senders * (1000 + 106),
+	} {
+		t.Run(start, func(t *testing.T) {
+			run := measured(t, incast(t, senders, start))
+			from := int(4 * unit.Millisecond / run.Series.Bin)
+			shares := make([]int64, 0, senders)
+			for _, g := range run.Series.Goodput {
+				sum := int64(0)
+				for _, b := range g.Bins[from:] {
+					sum += b
+				}
+				shares = append(shares, sum)
+			}
+			low, high := slices.Min(shares), slices.Max(shares)
+			if len(shares) != senders || float64(high-low) > 0.02*float64(high) {
+				t.Errorf("%d shares from %d to %d bytes, want 128 within 2 %%", len(shares), low, high)
+			}
+			peak := int64(0)
+			for _, q := range run.Series.Queues {
+				if q.Port == "x->r0" {
+					peak = slices.Max(q.Peak)
+				}
+			}
+			t.Logf("x->r0: at most %d bytes queued; shares from %d to %d bytes", peak, low, high)
+			if peak == 0 || peak > most || run.Drops != 0 {
+				t.Errorf("%d bytes queued at the last hop, want at most %d; %d drops", peak, most, run.Drops)
+			}
+		})
+	}
+}
+
+// incast is so many senders with a flow without end to one receiver.
+func incast(t *testing.T, senders int, start string) *topology.Scenario {
+	t.Helper()
+	text := fmt.Sprintf(`
+name: incast
+duration: 12ms
+scheme: cbrc
+defaults:
+  link: {rate: 40Gbps, delay: 1us}
+  switch: {buffer: 64MB}
+nics: {h0..h%d: , r0: }
+switches: {x: }
+links:
+  - endpoints: ["h0..h%d, r0", x]
+schemes:
+  cbrc: {base_rtt: 5us, start: %s}
+flows:
+`, senders-1, senders-1, start)
+	for i := range senders {
+		text += fmt.Sprintf("  - {name: F%d, from: h%d, to: r0, size: endless}\n", i, i)
+	}
+	s, err := topology.Parse("incast", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// CBRC-35: what is granted is told with its coefficient, and falls by halves with
+// the packets that signal excess.
+func TestGrantsFallByHalves(t *testing.T) {
+	s := builtin(t, "cbrc-waste", "cbrc-aimd")
+	l, err := lab.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int64]bool{}
+	l.PerFrame = true
+	l.Listen = func(_ int, notes []fabric.Note) {
+		for _, n := range notes {
+			if n.Kind == fabric.CreditGranted {
+				seen[n.B] = true
+			}
+		}
+	}
+	l.Run(2 * unit.Millisecond)
+	for _, coefficient := range []int64{1000, 500, 250} {
+		if !seen[coefficient] {
+			t.Errorf("no grant at a coefficient of %d thousandths: %v", coefficient, seen)
+		}
+	}
+}

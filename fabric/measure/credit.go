@@ -1,0 +1,64 @@
+package measure
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Credit sums up what the receivers of a run granted and what became of it.
+type Credit struct {
+	Granted unit.Bytes `json:"granted_bytes"`
+	// Wasted is what the senders did not spend within a base RTT, or lost because
+	// they held a window already (CBRC-34).
+	Wasted    unit.Bytes `json:"wasted_bytes"`
+	Lost      unit.Bytes `json:"lost_bytes"` // the part of Wasted that could never be spent
+	Indicated int64      `json:"indicated"`  // data packets that signalled excess
+}
+
+// credited takes what a receiver granted to a sender in a bin.
+func (r *Recorder) credited(n *fabric.Note) {
+	if n.A > 0 {
+		r.pair(&r.result.Granted, n)
+	}
+	r.result.Indicated += n.B
+}
+
+// pair adds A of the note to the series of the pair of hosts that its flow joins.
+func (r *Recorder) pair(list *[]Series, n *fabric.Note) {
+	f := &r.s.Flows[n.Flow]
+	for i := range *list {
+		s := &(*list)[i]
+		if g := &r.s.Flows[s.Flow]; g.From == f.From && g.To == f.To {
+			s.Bins[r.bin(n.At)] += n.A
+			return
+		}
+	}
+	s := Series{Name: r.s.Nodes[f.From].Name + "->" + r.s.Nodes[f.To].Name, Bins: make([]int64, r.bins), Flow: int(n.Flow)}
+	s.Bins[r.bin(n.At)] = n.A
+	*list = append(*list, s)
+}
+
+// credits puts together what the nodes granted and wasted.
+func credits(nodes []*NodeResult, run *Run) {
+	c := Credit{}
+	for _, n := range nodes {
+		run.Series.Granted = append(run.Series.Granted, n.Granted...)
+		run.Series.Wasted = append(run.Series.Wasted, n.Wasted...)
+		c.Granted += total(n.Granted)
+		c.Wasted += total(n.Wasted)
+		c.Lost += n.Lost
+		c.Indicated += n.Indicated
+	}
+	if c != (Credit{}) {
+		run.Credit = &c
+	}
+}
+
+func total(list []Series) (sum unit.Bytes) {
+	for _, s := range list {
+		for _, v := range s.Bins {
+			sum += unit.Bytes(v)
+		}
+	}
+	return sum
+}
