@@ -77,15 +77,7 @@ func run(c *cobra.Command, name string, f runFlags) error {
 	if dir == "" {
 		dir = filepath.Join("runs", results.Scenario+"-"+time.Now().Format("20060102-150405"))
 	}
-	if err := writeFolder(dir, scenarios[0], results); err != nil {
-		return err
-	}
-	if f.json {
-		return writeJSON(c.OutOrStdout(), results)
-	}
-	printTable(c.OutOrStdout(), results)
-	_, err = fmt.Fprintf(c.OutOrStdout(), "\nresults, series and manifest: %s\n", dir)
-	return err
+	return finish(c.OutOrStdout(), dir, scenarios[0], results, f.json)
 }
 
 // prepare loads the scenario and gives a copy of it per scheme.

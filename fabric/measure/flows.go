@@ -37,6 +37,9 @@ func flows(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 	}
 	slices.Sort(fct)
 	run.Burst.P50, run.Burst.P99 = quantile(fct, 50), quantile(fct, 99)
+	if start := burstStart(s); start != unit.Never {
+		run.Burst.Start, run.Burst.End = start, burstEnd
+	}
 	for i, f := range s.Flows {
 		if f.Burst < 0 {
 			run.Flows = append(run.Flows, flow(s, i, ends, run.Series.Goodput, burstEnd))

@@ -91,7 +91,7 @@ func TestGoodputPerBinAndLoss(t *testing.T) {
 	if want := 250*us - 100*us; run.Loss != want {
 		t.Errorf("loss %s, want %s", run.Loss, want)
 	}
-	if diff := cmp.Diff(Burst{Flows: 1, Completed: 1, P50: 110 * us, P99: 110 * us}, run.Burst); diff != "" {
+	if diff := cmp.Diff(Burst{Flows: 1, Completed: 1, P50: 110 * us, P99: 110 * us, Start: 100 * us, End: 210 * us}, run.Burst); diff != "" {
 		t.Error(diff)
 	}
 	// The whole bins between the burst and its end: 100 to 200 us, one of them full.

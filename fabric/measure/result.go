@@ -83,6 +83,8 @@ type Burst struct {
 	Completed int       `json:"completed"`
 	P50       unit.Time `json:"fct_p50_ps"` // flow completion time, post to last ACK
 	P99       unit.Time `json:"fct_p99_ps"`
+	Start     unit.Time `json:"start_ps"` // of the first burst
+	End       unit.Time `json:"end_ps"`   // when all flows have completed, or the end of the run
 }
 
 // Merge puts together what was measured at the nodes, given in the order of the

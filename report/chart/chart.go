@@ -26,7 +26,8 @@ type Figure struct {
 // Panel is one set of axes.
 type Panel struct {
 	Title string
-	Lines []Line
+	Aside string // at the other end of the title's line
+	Lines []Line // later ones over earlier ones
 	Band  Band   // shaded behind the lines
 	Note  string // in place of lines, "not run"
 }

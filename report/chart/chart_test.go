@@ -101,11 +101,11 @@ func sample() *Figure {
 		Rows: [][]Panel{
 			{{Title: "pfc", Lines: []Line{
 				{Name: "F0", X: x, Y: []float64{0, 10, 20, 5, 40}},
-				{Name: "F1", Style: Style{1, 1}, X: x, Y: []float64{1, 1, 2, 3, 5}},
+				{Name: "F1", Style: Style{1, 1, 0}, X: x, Y: []float64{1, 1, 2, 3, 5}},
 			}}},
 			{{Title: "pcn", Band: Band{1, 2}, Lines: []Line{
 				{Name: "F0", X: x, Y: []float64{4, 3, 2, 1, 0}},
-				{Name: "F1", Style: Style{1, 1}, X: x, Y: []float64{0, 0, 0, 0, 8}},
+				{Name: "F1", Style: Style{1, 1, 0}, X: x, Y: []float64{0, 0, 0, 0, 8}},
 			}}},
 		},
 	}
@@ -187,7 +187,7 @@ func TestFigureIsLabelled(t *testing.T) {
 func TestLinesDifferInColourAndDashes(t *testing.T) {
 	var colours, styles []string
 	for i := range dashes {
-		s := Style{i, i}
+		s := Style{i, i, 0}
 		f := &Figure{XMax: 2, Rows: [][]Panel{{{Lines: []Line{{Name: "a", Style: s, X: []float64{0, 1, 2}, Y: []float64{1, 2, 3}}}}}}}
 		d := parse(t, f.Inline())
 		for _, p := range d.paths {
@@ -225,7 +225,7 @@ func TestTheBandIsShadedWhereItIs(t *testing.T) {
 func TestTheLegendStandsAboveThePanels(t *testing.T) {
 	f := sample()
 	for i := range 30 {
-		f.Rows[0][0].Lines = append(f.Rows[0][0].Lines, Line{Name: "a rather long name " + strconv.Itoa(i), Style: Style{i, i}, X: []float64{0, 4}, Y: []float64{1, 1}})
+		f.Rows[0][0].Lines = append(f.Rows[0][0].Lines, Line{Name: "a rather long name " + strconv.Itoa(i), Style: Style{i, i, 0}, X: []float64{0, 4}, Y: []float64{1, 1}})
 	}
 	width, height := f.size()
 	places, rows := f.layout(width)

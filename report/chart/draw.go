@@ -121,8 +121,10 @@ func (d contents) Plot(c draw.Canvas, p *plot.Plot) {
 		c.StrokeLines(l.Style.line(), c.ClipLinesX(points)...)
 	}
 	c.FillText(bold(labelSize), vg.Point{X: c.Min.X, Y: c.Max.Y + 3}, d.Title)
+	s := plain(tickSize)
+	s.XAlign = draw.XRight
+	c.FillText(s, vg.Point{X: c.Max.X, Y: c.Max.Y + 3}, d.Aside)
 	if d.Note != "" {
-		s := plain(labelSize)
 		s.XAlign, s.YAlign = draw.XCenter, draw.YCenter
 		c.FillText(s, c.Center(), d.Note)
 	}

@@ -14,6 +14,9 @@ import (
 // start over after the last.
 type Style struct {
 	Colour, Dash int
+	// Over is how many lines may lie over this one. It is so much broader that it
+	// shows on both sides of them.
+	Over int
 }
 
 // palette is that of Okabe and Ito, which people with any form of colour
@@ -41,10 +44,18 @@ var (
 	shade = color.RGBA{0xf0, 0xf0, 0xf0, 0xff}
 )
 
-const lineWidth = 1.5 * vg.Length(1)
+// Widths of lines: the uppermost, what each line below it adds, and the most.
+const (
+	thin     = 1.4 * vg.Length(1)
+	thicker  = 0.9 * vg.Length(1)
+	thickest = 3 * vg.Length(1)
+)
 
 func (s Style) line() draw.LineStyle {
-	return draw.LineStyle{Color: palette[s.Colour%len(palette)], Dashes: dashes[s.Dash%len(dashes)], Width: lineWidth}
+	return draw.LineStyle{
+		Color: palette[s.Colour%len(palette)], Dashes: dashes[s.Dash%len(dashes)],
+		Width: min(thin+thicker*vg.Length(s.Over), thickest),
+	}
 }
 
 // Sizes of text in points.

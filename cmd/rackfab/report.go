@@ -1,0 +1,89 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/report"
+)
+
+func reportCommand() *cobra.Command {
+	out := ""
+	c := &cobra.Command{
+		Use:   "report DIR...",
+		Short: "Make a page and plots of finished runs, side by side",
+		Long: "Read the folders of runs, print their tables, and write " + report.PageName + " and its plots as SVG and PNG.\n" +
+			"The page is one file and needs no network.",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			runs, err := readFolders(args)
+			if err != nil {
+				return err
+			}
+			dir := out
+			if dir == "" {
+				dir = args[0]
+				if len(args) > 1 {
+					dir = filepath.Join("runs", "report-"+time.Now().Format("20060102-150405"))
+				}
+			}
+			for _, f := range runs {
+				printTable(c.OutOrStdout(), report.Compare(f.Scenario, f.Results))
+			}
+			page, err := report.Write(dir, runs)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "report: %s\n", page)
+			return err
+		},
+	}
+	c.Flags().StringVar(&out, "out", "", "folder for the report (default: that of the run, or runs/report-<time> for several)")
+	return c
+}
+
+// readFolders reads the folder of every run; the error has a line for each that
+// is at fault.
+func readFolders(dirs []string) ([]*report.Folder, error) {
+	var runs []*report.Folder
+	var faults []error
+	for _, dir := range dirs {
+		f, err := report.Read(dir)
+		runs, faults = append(runs, f), append(faults, err)
+	}
+	return runs, errors.Join(faults...)
+}
+
+// finish writes the folder of a run with its report, and prints the outcome.
+func finish(w io.Writer, dir string, s *topology.Scenario, r *measure.Results, asJSON bool) error {
+	f := report.New(dir, s, r, version())
+	if err := f.Write(); err != nil {
+		return err
+	}
+	page, err := report.Write(dir, []*report.Folder{f})
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return writeJSON(w, r)
+	}
+	printTable(w, report.Compare(s, r))
+	_, _ = fmt.Fprintln(w)
+	printSpeed(w, r)
+	_, err = fmt.Fprintf(w, "\nresults, series and manifest: %s\nreport: %s\n", dir, page)
+	return err
+}
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}

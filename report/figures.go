@@ -1,0 +1,195 @@
+package report
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/unit"
+	"github.com/rackfab/rackfab/report/chart"
+)
+
+// Figure is a chart with the name of its files and what it shows.
+type Figure struct {
+	Name, Caption string
+	chart.Figure
+}
+
+// mostLines bounds the links, ports or flows in a figure.
+const mostLines = 6
+
+// subject is what a figure shows, and how a run's lines come from its series.
+type subject struct {
+	name, title, unit, caption string
+	whole                      bool // shows all of the run, not only the burst and what follows it
+	lines                      func(*Folder, *measure.Run) []chart.Line
+	aside                      func(*measure.Run) string // a figure of the table that the lines show
+}
+
+var subjects = []subject{
+	{
+		"pauses", "Rate of PAUSE frames per link", "frames/ms",
+		"PAUSE frames (XOFF) on the links that hold the long flows, averaged over 250 us; x->y is sent by x and holds y. The paper's Fig. 2a.",
+		false, pauseLines, asideTree,
+	},
+	{
+		"goodput-burst", "Goodput of the long flows, around the burst", "Gbit/s",
+		"Payload delivered in order, in each bin. The paper's Fig. 2b.", false, goodputLines, asideGoodput,
+	},
+	{
+		"goodput", "Goodput of the long flows, whole run", "Gbit/s",
+		"The same over all of the run: how long it takes until nothing is lost any more.", true, goodputLines, asideLoss,
+	},
+	{
+		"rates-burst", "Regulated and actual rate of the long flows, around the burst", "Gbit/s",
+		"Regulated: what the scheme allows the flow at the end of each bin. Actual: what its NIC puts on the link in the bin, headers included; " +
+			"where it stays below the regulated rate, PAUSE holds the NIC. The paper's Fig. 3.", false, rateLines, nothing,
+	},
+	{"rates", "Regulated and actual rate of the long flows, whole run", "Gbit/s", "The same over all of the run.", true, rateLines, nothing},
+	{
+		"queues", "Egress queues on the way of the long flows", "KB",
+		"The longest that the egress queue was in each bin, all classes together, in 1000 bytes; x->y is the port of x that leads to y.", false, queueLines, nothing,
+	},
+}
+
+// Figures draws every subject: a row of panels per scheme, a column per folder.
+func Figures(runs []*Folder) (figures []Figure) {
+	schemes := allSchemes(runs)
+	near, whole := spans(runs)
+	names := labels(runs)
+	for _, s := range subjects {
+		window := near
+		if s.whole {
+			if window = whole; near == whole {
+				continue
+			}
+		}
+		f := Figure{Name: s.name, Caption: s.caption, Figure: chart.Figure{
+			Title: s.title, XLabel: "time (ms)", YLabel: s.unit, XMin: window.From, XMax: window.To,
+		}}
+		for _, scheme := range schemes {
+			var row []chart.Panel
+			for i, folder := range runs {
+				p := s.panel(folder, scheme, window)
+				if len(runs) > 1 {
+					p.Title += ", " + names[i]
+				}
+				row = append(row, p)
+			}
+			f.Rows = append(f.Rows, row)
+		}
+		figures = append(figures, f)
+	}
+	return figures
+}
+
+// panel draws one scheme of one folder.
+func (s *subject) panel(f *Folder, scheme string, window chart.Band) chart.Panel {
+	p := chart.Panel{Title: scheme}
+	run := f.run(scheme)
+	if run == nil {
+		p.Note = "not run"
+		return p
+	}
+	p.Aside = s.aside(run)
+	p.Band = chart.Band{From: milliseconds(run.Burst.Start), To: milliseconds(run.Burst.End)}
+	for _, l := range s.lines(f, run) {
+		p.Lines = append(p.Lines, within(l, window))
+	}
+	return p
+}
+
+func nothing(*measure.Run) string { return "" }
+
+func asideTree(r *measure.Run) string { return fmt.Sprintf("tree %s ms", milli(r.Tree)) }
+
+func asideLoss(r *measure.Run) string { return fmt.Sprintf("loss %s ms", milli(r.Loss)) }
+
+// asideGoodput gives the means over the burst.
+func asideGoodput(r *measure.Run) string {
+	if r.Burst.Flows == 0 {
+		return ""
+	}
+	var parts []string
+	for _, f := range r.Flows[:min(len(r.Flows), mostColumns)] {
+		parts = append(parts, f.Name+" "+giga(f.BurstGoodput))
+	}
+	return strings.Join(parts, ", ") + " Gbit/s in the burst"
+}
+
+// labels gives the folders short names: the last parts of their paths, or the
+// whole paths if two of these are alike.
+func labels(runs []*Folder) []string {
+	short, long := make([]string, len(runs)), make([]string, len(runs))
+	for i, f := range runs {
+		short[i], long[i] = filepath.Base(f.Dir), f.Dir
+	}
+	if sorted := slices.Sorted(slices.Values(short)); len(slices.Compact(sorted)) < len(runs) {
+		return long
+	}
+	return short
+}
+
+// allSchemes lists the schemes of all folders, each once.
+func allSchemes(runs []*Folder) (schemes []string) {
+	for _, f := range runs {
+		for _, run := range f.Results.Runs {
+			if !slices.Contains(schemes, run.Scheme) {
+				schemes = append(schemes, run.Scheme)
+			}
+		}
+	}
+	return schemes
+}
+
+// spans gives two windows of time in milliseconds: the bursts with what they
+// cause, from a tenth of it before to a quarter after, and the whole run. They
+// are the same without a burst.
+func spans(runs []*Folder) (near, whole chart.Band) {
+	from, to := unit.Never, unit.Time(0)
+	for _, f := range runs {
+		links := victimLinks(f.Scenario)
+		for _, run := range f.Results.Runs {
+			whole.To = max(whole.To, milliseconds(run.FabricTime))
+			if run.Burst.Flows == 0 {
+				continue
+			}
+			from, to = min(from, run.Burst.Start), max(to, run.Burst.End)
+			for _, p := range run.Series.Pauses {
+				if slices.Contains(links, p.Link) {
+					to = max(to, lastCount(p.Bins, run.Series.Bin))
+				}
+			}
+		}
+	}
+	if from >= to {
+		return whole, whole
+	}
+	length := milliseconds(to - from)
+	near = chart.Band{From: max(0, milliseconds(from)-length/10), To: min(whole.To, milliseconds(to)+length/4)}
+	return near, whole
+}
+
+// lastCount is the end of the last bin that is not empty, 0 if all are.
+func lastCount(bins []int64, bin unit.Time) unit.Time {
+	for i := len(bins) - 1; i >= 0; i-- {
+		if bins[i] != 0 {
+			return unit.Time(i+1) * bin
+		}
+	}
+	return 0
+}
+
+// within cuts a line to a stretch of its X axis, and leaves a point on either
+// side of it.
+func within(l chart.Line, window chart.Band) chart.Line {
+	first, _ := slices.BinarySearch(l.X, window.From)
+	last, _ := slices.BinarySearch(l.X, window.To)
+	first, last = max(first-1, 0), min(last+1, len(l.X))
+	l.X, l.Y = l.X[first:last], l.Y[first:last]
+	return l
+}
+
+func milliseconds(t unit.Time) float64 { return t.Seconds() * 1e3 }

@@ -1,0 +1,211 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
+)
+
+// Files of a run's folder.
+const (
+	resultsFile  = "results.json"
+	seriesFile   = "series.json"
+	scenarioFile = "scenario.yaml"
+	manifestFile = "manifest.json"
+)
+
+// Folder is what `rackfab run` leaves behind: one scenario, under each of some
+// schemes.
+type Folder struct {
+	Dir      string
+	Scenario *topology.Scenario
+	Results  *measure.Results // each run with its series
+	Manifest Manifest
+}
+
+// Manifest is manifest.json: with scenario.yaml beside it, it reproduces the
+// run.
+type Manifest struct {
+	Scenario string            `json:"scenario"` // the file beside this one
+	Seed     uint64            `json:"seed"`
+	Schemes  []string          `json:"schemes"`
+	Digests  map[string]string `json:"digests"` // by scheme
+	Rackfab  string            `json:"rackfab"` // version
+	Go       string            `json:"go"`      // version
+	Again    string            `json:"again"`   // the command that repeats the run
+}
+
+// New gives the folder of a run that has just ended. version is that of rackfab.
+func New(dir string, s *topology.Scenario, r *measure.Results, version string) *Folder {
+	m := Manifest{Scenario: scenarioFile, Seed: r.Seed, Digests: map[string]string{}, Rackfab: version, Go: runtime.Version()}
+	for _, run := range r.Runs {
+		m.Schemes = append(m.Schemes, run.Scheme)
+		m.Digests[run.Scheme] = run.Digest
+	}
+	m.Again = fmt.Sprintf("rackfab run %s --bus %s --scheme %s", filepath.Join(dir, scenarioFile), r.Bus, strings.Join(m.Schemes, ","))
+	return &Folder{dir, s, r, m}
+}
+
+// Write writes results, series, scenario and manifest.
+func (f *Folder) Write() error {
+	if err := os.MkdirAll(f.Dir, 0o755); err != nil {
+		return err
+	}
+	text, err := topology.Marshal(f.Scenario)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(f.Dir, scenarioFile), text, 0o644); err != nil {
+		return err
+	}
+	series := map[string]*measure.RunSeries{}
+	for _, run := range f.Results.Runs {
+		series[run.Scheme] = run.Series
+	}
+	return errors.Join(
+		f.writeJSON(resultsFile, f.Results, "  "),
+		f.writeJSON(seriesFile, series, ""),
+		f.writeJSON(manifestFile, f.Manifest, "  "))
+}
+
+func (f *Folder) writeJSON(name string, v any, indent string) error {
+	w, err := os.Create(filepath.Join(f.Dir, name))
+	if err != nil {
+		return err
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", indent)
+	return errors.Join(e.Encode(v), w.Close())
+}
+
+// Read reads the folder of a run. The error names the file and what is wrong
+// with it.
+func Read(dir string) (*Folder, error) {
+	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: no such folder", dir)
+	} else if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s: not a folder", dir)
+	}
+	f := &Folder{Dir: dir, Results: &measure.Results{}}
+	if err := f.readResults(); err != nil {
+		return nil, err
+	}
+	if err := f.readJSON(manifestFile, &f.Manifest); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, scenarioFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, f.missing(scenarioFile, err)
+	}
+	if f.Scenario, err = topology.Parse(path, text); err != nil {
+		return nil, err
+	}
+	return f, f.readSeries()
+}
+
+// longFlows names the flows that are not part of a burst.
+func (f *Folder) longFlows() (names []string) {
+	for _, flow := range f.Scenario.Flows {
+		if flow.Burst < 0 {
+			names = append(names, flow.Name)
+		}
+	}
+	return names
+}
+
+func (f *Folder) readResults() error {
+	if err := f.readJSON(resultsFile, f.Results); err != nil {
+		return err
+	}
+	path := filepath.Join(f.Dir, resultsFile)
+	if f.Results.Schema != measure.Schema {
+		return fmt.Errorf("%s: schema is %q, this version reads %q", path, f.Results.Schema, measure.Schema)
+	}
+	if len(f.Results.Runs) == 0 {
+		return fmt.Errorf("%s: holds no run", path)
+	}
+	return nil
+}
+
+// readSeries gives each run its series.
+func (f *Folder) readSeries() error {
+	series := map[string]*measure.RunSeries{}
+	if err := f.readJSON(seriesFile, &series); err != nil {
+		return err
+	}
+	for _, run := range f.Results.Runs {
+		if run.Series = series[run.Scheme]; run.Series == nil {
+			return fmt.Errorf("%s: no series of scheme %q", filepath.Join(f.Dir, seriesFile), run.Scheme)
+		}
+		if err := f.check(run); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check holds a run against the scenario beside it.
+func (f *Folder) check(run *measure.Run) error {
+	for _, c := range []struct {
+		file, key  string
+		have, want int64
+	}{
+		{resultsFile, "fabric_time_ps", int64(run.FabricTime), int64(f.Scenario.Duration)},
+		{resultsFile, "number of flows", int64(len(run.Flows)), int64(len(f.longFlows()))},
+		{seriesFile, "bin_ps", int64(run.Series.Bin), int64(f.Scenario.Bin)},
+	} {
+		if c.have != c.want {
+			return fmt.Errorf("%s: %s: %s is %d, by %s it is %d", filepath.Join(f.Dir, c.file), run.Scheme, c.key, c.have, scenarioFile, c.want)
+		}
+	}
+	return nil
+}
+
+// readJSON reads one file, which holds one value.
+func (f *Folder) readJSON(name string, v any) error {
+	path := filepath.Join(f.Dir, name)
+	r, err := os.Open(path)
+	if err != nil {
+		return f.missing(name, err)
+	}
+	defer r.Close()
+	d := json.NewDecoder(r)
+	if err := d.Decode(v); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s: more than one value", path)
+	}
+	return nil
+}
+
+func (f *Folder) missing(name string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: not the folder of a run: it has no %s", f.Dir, name)
+	}
+	return err
+}
+
+// run gives the run under a scheme, nil if there is none.
+func (f *Folder) run(scheme string) *measure.Run {
+	for _, run := range f.Results.Runs {
+		if run.Scheme == scheme {
+			return run
+		}
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package report
+
+import (
+	_ "embed" // for the page
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"github.com/rackfab/rackfab/fabric/measure"
+)
+
+//go:embed page.html
+var pageText string
+
+var pageTemplate = template.Must(template.New("page").Parse(pageText))
+
+// page is what the template shows.
+type page struct {
+	Title   string
+	Runs    []pageRun
+	Figures []pageFigure
+}
+
+// pageRun is one folder.
+type pageRun struct {
+	*Folder
+	Label               string // "" if there is no other run on the page
+	Compared            Table
+	Heads               []head // of the groups of columns
+	Held, Cost          Table
+	FabricTime, BinTime string
+	HasPaper            bool
+}
+
+// head is a group of columns that share a heading.
+type head struct {
+	Text string
+	Span int
+}
+
+type pageFigure struct {
+	Name, Title, Caption string
+	SVG                  template.HTML
+}
+
+// Page writes the page: one HTML file that needs nothing else.
+func Page(w io.Writer, runs []*Folder, figures []Figure) error {
+	p := page{}
+	var names []string
+	for i, f := range runs {
+		names = append(names, f.Results.Scenario)
+		p.Runs = append(p.Runs, newPageRun(f))
+		if len(runs) > 1 {
+			p.Runs[i].Label = labels(runs)[i]
+		}
+	}
+	p.Title = strings.Join(names, " and ")
+	for i := range figures {
+		f := &figures[i]
+		svg := template.HTML(f.Inline()) //nolint:gosec // package chart escapes every text
+		p.Figures = append(p.Figures, pageFigure{f.Name, f.Title, f.Caption, svg})
+	}
+	return pageTemplate.Execute(w, p)
+}
+
+func newPageRun(f *Folder) pageRun {
+	r := f.Results
+	t := Compare(f.Scenario, r)
+	return pageRun{
+		Folder: f, Compared: t, Heads: heads(t), Held: held(f), Cost: cost(r),
+		FabricTime: r.Runs[0].FabricTime.String(), BinTime: r.Runs[0].Series.Bin.String(),
+		HasPaper: r.Scenario == paperScenario,
+	}
+}
+
+func heads(t Table) (all []head) {
+	for _, c := range t.Columns {
+		if n := len(all); n > 0 && c.Group != "" && all[n-1].Text == c.Group {
+			all[n-1].Span++
+			continue
+		}
+		all = append(all, head{c.Group, 1})
+	}
+	return all
+}
+
+// held tells for how long PAUSE held the peer on each link that matters.
+func held(f *Folder) Table {
+	links := victimLinks(f.Scenario)
+	t := Table{Columns: []Column{{"", "scheme", true}}}
+	for _, link := range links {
+		t.Columns = append(t.Columns, Column{"", link, false})
+	}
+	t.Columns = append(t.Columns, Column{"", "others, summed", false})
+	for _, run := range f.Results.Runs {
+		row := Row{{Text: run.Scheme}}
+		for _, link := range links {
+			row = append(row, Cell{Text: milli(pauseOn(run, link).Paused)})
+		}
+		t.Rows = append(t.Rows, append(row, Cell{Text: milli(pauseElsewhere(run, links).Paused)}))
+	}
+	return t
+}
+
+// cost tells what the emulation took.
+func cost(r *measure.Results) Table {
+	t := Table{Columns: []Column{
+		{"", "scheme", true},
+		{"", "wall s", false},
+		{"", "CPU s", false},
+		{"", "frame-hops", false},
+		{"", "million frame-hops/s", false},
+		{"", "envelopes", false},
+		{"", "retransmitted", false},
+		{"", "malformed", false},
+	}}
+	for _, run := range r.Runs {
+		t.Rows = append(t.Rows, Row{
+			{Text: run.Scheme},
+			number("%.2f", run.Wall), number("%.2f", run.CPU), number("%d", run.FrameHops),
+			number("%.2f", float64(run.FrameHops)/max(run.Wall, 1e-9)/1e6), number("%d", run.Envelopes),
+			number("%d", run.Retransmits), number("%d", run.Malformed),
+		})
+	}
+	return t
+}
+
+func number(format string, v any) Cell { return Cell{Text: fmt.Sprintf(format, v)} }

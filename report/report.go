@@ -1,0 +1,54 @@
+// Package report turns the folders of runs into what people look at: a table, a
+// page and plots. It reads and writes files; it runs nothing.
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// PageName is the file of the page in a report's folder.
+const PageName = "report.html"
+
+// Write writes the page and the plots of the runs into the folder dir, which it
+// makes. Several runs stand side by side. It returns the page's path.
+func Write(dir string, runs []*Folder) (string, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	figures := Figures(runs)
+	page := filepath.Join(dir, PageName)
+	var group errgroup.Group
+	for i := range figures {
+		f := &figures[i]
+		group.Go(func() error { return f.write(dir) })
+	}
+	group.Go(func() error {
+		var b bytes.Buffer
+		if err := Page(&b, runs, figures); err != nil {
+			return fmt.Errorf("%s: %w", page, err)
+		}
+		return os.WriteFile(page, b.Bytes(), 0o644)
+	})
+	return page, group.Wait()
+}
+
+// write writes the figure as NAME.svg and NAME.png.
+func (f *Figure) write(dir string) error {
+	var b bytes.Buffer
+	if err := f.SVG(&b); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, f.Name+".svg"), b.Bytes(), 0o644); err != nil {
+		return err
+	}
+	b.Reset()
+	if err := f.PNG(&b); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, f.Name+".png"), b.Bytes(), 0o644)
+}

@@ -1,0 +1,144 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Table compares the schemes of one folder.
+type Table struct {
+	Title   string
+	Columns []Column
+	Rows    []Row
+}
+
+// Column is what stands at its head: what several columns share, or "", and its
+// own name.
+type Column struct {
+	Group, Name string
+	// Text is left-aligned; numbers are right-aligned.
+	Text bool
+}
+
+// Row is one scheme.
+type Row []Cell
+
+// Cell is a value, and what the paper says it is, "" if it says nothing.
+type Cell struct {
+	Text, Paper, Source string
+}
+
+// mostColumns bounds the columns of links, and those of flows.
+const mostColumns = 4
+
+// column is a column of the comparison and how it is filled.
+type column struct {
+	Column
+	key   string // of the paper's value
+	value func(*measure.Run) string
+}
+
+// Compare gives one row per scheme: how long the congestion tree and the loss
+// lasted, the PAUSE frames on the links that hold the long flows and on all
+// others, what the long flows got during the burst, and how the burst fared.
+func Compare(s *topology.Scenario, r *measure.Results) Table {
+	columns := []column{
+		{Column{"", "scheme", true}, "", func(r *measure.Run) string { return r.Scheme }},
+		{Column{"", "tree ms", false}, "tree", func(r *measure.Run) string { return milli(r.Tree) }},
+		{Column{"", "loss ms", false}, "loss", func(r *measure.Run) string { return milli(r.Loss) }},
+	}
+	columns = append(columns, pauseColumns(s)...)
+	columns = append(columns, flowColumns(r.Runs[0])...)
+	columns = append(
+		columns,
+		column{Column{"burst", "done", false}, "", func(r *measure.Run) string { return fmt.Sprintf("%d/%d", r.Burst.Completed, r.Burst.Flows) }},
+		column{Column{"burst", "p50 ms", false}, "", func(r *measure.Run) string { return milli(r.Burst.P50) }},
+		column{Column{"burst", "p99 ms", false}, "", func(r *measure.Run) string { return milli(r.Burst.P99) }},
+		column{Column{"", "drops", false}, "", func(r *measure.Run) string { return fmt.Sprint(r.Drops) }},
+		column{Column{"", "digest", true}, "", func(r *measure.Run) string { return r.Digest }},
+	)
+	t := Table{Title: fmt.Sprintf("%s, seed %d, bus %s", r.Scenario, r.Seed, r.Bus)}
+	for _, c := range columns {
+		t.Columns = append(t.Columns, c.Column)
+	}
+	for _, run := range r.Runs {
+		var row Row
+		for _, c := range columns {
+			p := said(r.Scenario, run.Scheme, c.key)
+			row = append(row, Cell{c.value(run), p.value, p.source})
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// pauseColumns count PAUSE frames: on each link that matters, and on all others
+// together.
+func pauseColumns(s *topology.Scenario) (columns []column) {
+	const group = "PAUSE frames"
+	links := victimLinks(s)
+	for _, link := range links {
+		columns = append(columns, column{Column{group, link, false}, "pause " + link, func(r *measure.Run) string {
+			return fmt.Sprint(pauseOn(r, link).XOFF)
+		}})
+	}
+	return append(columns, column{Column{group, "others", false}, "", func(r *measure.Run) string {
+		return fmt.Sprint(pauseElsewhere(r, links).XOFF)
+	}})
+}
+
+// flowColumns give the goodput of the first long flows during the burst, or over
+// all of the run if there is no burst.
+func flowColumns(run *measure.Run) (columns []column) {
+	group := "Gbit/s in the burst"
+	if run.Burst.Flows == 0 {
+		group = "Gbit/s"
+	}
+	for i, f := range run.Flows[:min(len(run.Flows), mostColumns)] {
+		columns = append(columns, column{Column{group, f.Name, false}, "burst " + f.Name, func(r *measure.Run) string {
+			if r.Burst.Flows == 0 {
+				return giga(r.Flows[i].Goodput)
+			}
+			return giga(r.Flows[i].BurstGoodput)
+		}})
+	}
+	return columns
+}
+
+// victimLinks are the links on which a PAUSE holds long flows, as many as have a
+// column.
+func victimLinks(s *topology.Scenario) []string {
+	links := measure.VictimLinks(s)
+	return links[:min(len(links), mostColumns)]
+}
+
+// pauseOn gives the pauses on a link, none if it had none.
+func pauseOn(r *measure.Run, link string) measure.Pause {
+	for _, p := range r.Pauses {
+		if p.Link == link {
+			return p
+		}
+	}
+	return measure.Pause{Link: link}
+}
+
+// pauseElsewhere sums the pauses on all links but those.
+func pauseElsewhere(r *measure.Run, links []string) (sum measure.Pause) {
+	for _, p := range r.Pauses {
+		sum.XOFF += p.XOFF
+		sum.Paused += p.Paused
+	}
+	for _, link := range links {
+		p := pauseOn(r, link)
+		sum.XOFF -= p.XOFF
+		sum.Paused -= p.Paused
+	}
+	return sum
+}
+
+func milli(t unit.Time) string { return fmt.Sprintf("%.2f", t.Seconds()*1e3) }
+
+func giga(r unit.Rate) string { return fmt.Sprintf("%.2f", float64(r)/1e9) }
