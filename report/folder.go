@@ -83,6 +83,7 @@ func (f *Folder) writeJSON(name string, v any, indent string) error {
 		return err
 	}
 	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false) // links are called x->y
 	e.SetIndent("", indent)
 	return errors.Join(e.Encode(v), w.Close())
 }

@@ -84,6 +84,7 @@ func finish(w io.Writer, dir string, s *topology.Scenario, r *measure.Results, a
 
 func writeJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false) // links are called x->y
 	e.SetIndent("", "  ")
 	return e.Encode(v)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/rackfab/rackfab/report"
 )
 
-// printTable writes one row per scheme, the paper's value in brackets behind
-// each value that the paper gives.
+// printTable writes one row per scheme, and below it what the paper says, if it
+// says anything.
 func printTable(w io.Writer, compared report.Table) {
 	t := table.NewWriter()
 	t.SetOutputMirror(w)
@@ -30,23 +30,19 @@ func printTable(w io.Writer, compared report.Table) {
 	t.SetColumnConfigs(configs)
 	t.AppendHeader(groups, table.RowConfig{AutoMerge: true, AutoMergeAlign: text.AlignCenter})
 	t.AppendHeader(names)
-	fromPaper := false
 	for _, cells := range compared.Rows {
-		row := table.Row{}
-		for _, c := range cells {
-			value := c.Text
-			if c.Paper != "" {
-				value, fromPaper = fmt.Sprintf("%s (%s)", c.Text, c.Paper), true
+		row, paper, speaks := table.Row{}, table.Row{"  paper"}, false
+		for i, c := range cells {
+			row = append(row, c.Text)
+			if i > 0 {
+				paper, speaks = append(paper, c.Paper), speaks || c.Paper != ""
 			}
-			row = append(row, value)
 		}
-		t.AppendRow(row)
+		if t.AppendRow(row); speaks {
+			t.AppendRow(paper)
+		}
 	}
-	title := compared.Title
-	if fromPaper {
-		title += "; in brackets: the PCN paper"
-	}
-	_, _ = fmt.Fprintln(w, title)
+	_, _ = fmt.Fprintln(w, compared.Title)
 	t.Render()
 }
 

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/rackfab/rackfab/report"
+)
+
+// comparison is a table as wide as that of the paper's rack gets.
+func comparison() report.Table {
+	t := report.Table{Title: "pcn-16to2, seed 1, bus memory"}
+	wide := report.Row{}
+	for _, c := range []struct {
+		group, name, value string
+		text               bool
+	}{
+		{"", "scheme", "timely", true},
+		{"", "tree ms", "12.34", false},
+		{"", "loss ms", "123.45", false},
+		{"PAUSE frames", "s1->s0", "1234", false},
+		{"PAUSE frames", "s0->h0", "1234", false},
+		{"PAUSE frames", "s0->h1", "1234", false},
+		{"PAUSE frames", "others", "12345", false},
+		{"Gbit/s in the burst", "F0", "37.53", false},
+		{"Gbit/s in the burst", "F1", "12.53", false},
+		{"burst", "done", "224/224", false},
+		{"burst", "p50 ms", "12.34", false},
+		{"burst", "p99 ms", "12.34", false},
+		{"", "drops", "1234", false},
+		{"", "digest", "0123456789abcdef", true},
+	} {
+		t.Columns = append(t.Columns, report.Column{Group: c.group, Name: c.name, Text: c.text})
+		wide = append(wide, report.Cell{Text: c.value})
+	}
+	said := append(report.Row{}, wide...)
+	said[0].Text = "pcn"
+	said[1].Paper = "1.4"
+	t.Rows = []report.Row{wide, said}
+	return t
+}
+
+func printed(t report.Table) []string {
+	var b bytes.Buffer
+	printTable(&b, t)
+	return strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
+}
+
+func TestTheTableFitsATerminal(t *testing.T) {
+	for _, line := range printed(comparison()) {
+		if n := utf8.RuneCountInString(line); n > 140 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
+// The paper has a line below the schemes of which it says something, its value
+// right under ours.
+func TestThePaperSpeaksBelowTheScheme(t *testing.T) {
+	lines := printed(comparison())
+	if len(lines) != 7 || !strings.HasPrefix(lines[4], "timely ") || !strings.HasPrefix(lines[5], "pcn ") || !strings.HasPrefix(lines[6], "  paper ") {
+		t.Fatalf("lines:\n%s", strings.Join(lines, "\n"))
+	}
+	if ours, theirs := strings.Index(lines[5], "12.34")+len("12.34"), strings.Index(lines[6], "1.4")+len("1.4"); ours != theirs {
+		t.Errorf("our tree ends at %d, the paper's at %d:\n%s\n%s", ours, theirs, lines[5], lines[6])
+	}
+}

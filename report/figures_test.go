@@ -1,0 +1,186 @@
+package report
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/report/chart"
+)
+
+// figure gives the figure of that name.
+func figure(t *testing.T, name string, runs ...*Folder) Figure {
+	t.Helper()
+	figures := Figures(runs)
+	i := slices.IndexFunc(figures, func(f Figure) bool { return f.Name == name })
+	if i < 0 {
+		t.Fatalf("no figure %q", name)
+	}
+	return figures[i]
+}
+
+// drawn gives a line of the figure's panel, all of it.
+func drawn(t *testing.T, f Figure, row int, name string) chart.Line {
+	t.Helper()
+	lines := f.Rows[row][0].Lines
+	i := slices.IndexFunc(lines, func(l chart.Line) bool { return l.Name == name })
+	if i < 0 {
+		t.Fatalf("figure %s, row %d: no line %q", f.Name, row, name)
+	}
+	return lines[i]
+}
+
+// points pairs what should be drawn: one value per bin, at a place in the bin.
+func points[V ~int64](values []V, place, factor float64) (x, y []float64) {
+	for i, v := range values {
+		x, y = append(x, (float64(i)+place)*0.05), append(y, float64(v)*factor)
+	}
+	return x, y
+}
+
+var close = cmpopts.EquateApprox(1e-9, 1e-9)
+
+// PCN-8: throughput of F0 and F1, their regulated against their actual rate, and
+// the queues are drawn as they were recorded, in the units of the axes.
+func TestFiguresHoldTheSeries(t *testing.T) {
+	f := sample(t, "out", "pfc", "pcn")
+	const toGigabit = 8 / 50e-6 / 1e9
+	for row, run := range f.Results.Runs {
+		s := run.Series
+		for _, test := range []struct {
+			figure, line string
+			values       []int64
+			place        float64
+			factor       float64
+		}{
+			{"goodput", "F0", s.Goodput[0].Bins, 0.5, toGigabit},
+			{"goodput", "F1", s.Goodput[1].Bins, 0.5, toGigabit},
+			{"rates", "F0 actual", s.Sent[0].Bins, 0.5, toGigabit},
+			{"rates", "F1 actual", s.Sent[1].Bins, 0.5, toGigabit},
+		} {
+			l := drawn(t, figure(t, test.figure, f), row, test.line)
+			x, y := points(test.values, test.place, test.factor)
+			if diff := cmp.Diff([][]float64{x, y}, [][]float64{l.X, l.Y}, close); diff != "" {
+				t.Errorf("%s, %s, %s: recorded (-) and drawn (+):\n%s", test.figure, run.Scheme, test.line, diff)
+			}
+		}
+		l := drawn(t, figure(t, "rates", f), row, "F0 regulated")
+		x, y := points(s.Rates[0].Bins, 1, 1e-9)
+		if diff := cmp.Diff([][]float64{x, y}, [][]float64{l.X, l.Y}, close); diff != "" {
+			t.Errorf("rates, %s, F0 regulated: recorded (-) and drawn (+):\n%s", run.Scheme, diff)
+		}
+		l = drawn(t, figure(t, "queues", f), row, "s0->s1")
+		x, y = points(s.Queues[0].Peak, 0.5, 1e-3)
+		from := slices.Index(x, l.X[0])
+		if from < 0 || !cmp.Equal(y[from:from+len(l.Y)], l.Y, close) {
+			t.Errorf("queues, %s: %v at %v of %v", run.Scheme, l.Y, l.X, y)
+		}
+	}
+}
+
+// PCN-8: the area under the rate of PAUSE messages of a link is their number, and
+// a link that had none has a line at 0.
+func TestPauseRateCountsEveryFrame(t *testing.T) {
+	f := sample(t, "out", "pfc")
+	run := f.Results.Runs[0]
+	run.Series.Pauses[0].Bins[bins-1] = 77 // so that the window reaches the end
+	for link, bins := range map[string][]int64{"s0->h0": run.Series.Pauses[0].Bins, "s0->h1": nil, "s1->s0": nil} {
+		lines := pauseLines(f, run)
+		i := slices.IndexFunc(lines, func(l chart.Line) bool { return l.Name == link })
+		want, got := int64(0), 0.0
+		for _, n := range bins {
+			want += n
+		}
+		for k := 1; k < len(lines[i].X); k++ {
+			got += (lines[i].X[k] - lines[i].X[k-1]) * (lines[i].Y[k] + lines[i].Y[k-1]) / 2
+		}
+		if math.Abs(got-float64(want)) > 1e-6 {
+			t.Errorf("%s: %.3f frames are drawn, %d were sent", link, got, want)
+		}
+	}
+	if len(pauseLines(f, run)) != 3 {
+		t.Errorf("lines of other links than those that hold F0 and F1")
+	}
+}
+
+// Each series shows in its own figures and in no other.
+func TestAChangedSeriesChangesItsFigures(t *testing.T) {
+	for name, test := range map[string]struct {
+		change  func(*measure.RunSeries)
+		figures []string
+	}{
+		"goodput": {func(s *measure.RunSeries) { s.Goodput[1].Bins[12] += 90 }, []string{"goodput-burst", "goodput"}},
+		"rate":    {func(s *measure.RunSeries) { s.Rates[0].Bins[12] += 3e9 }, []string{"rates-burst", "rates"}},
+		"sent":    {func(s *measure.RunSeries) { s.Sent[0].Bins[12] += 90 }, []string{"rates-burst", "rates"}},
+		"pauses":  {func(s *measure.RunSeries) { s.Pauses[0].Bins[12] += 90 }, []string{"pauses"}},
+		"queue":   {func(s *measure.RunSeries) { s.Queues[1].Peak[12] += 90 }, []string{"queues"}},
+		"others":  {func(s *measure.RunSeries) { s.Pauses[1].Bins[12]++; s.Queues[2].Peak[12]++ }, nil},
+	} {
+		f, other := sample(t, "out", "pfc", "pcn"), sample(t, "out", "pfc", "pcn")
+		for _, g := range []*Folder{f, other} { // so that the window does not depend on the change
+			g.Results.Runs[0].Series.Pauses[0].Bins[bins-1] = 1
+		}
+		test.change(other.Results.Runs[1].Series)
+		var changed []string
+		for i, after := range Figures([]*Folder{other}) {
+			if before := Figures([]*Folder{f})[i]; !bytes.Equal(before.Inline(), after.Inline()) {
+				changed = append(changed, after.Name)
+			}
+		}
+		if diff := cmp.Diff(test.figures, changed); diff != "" {
+			t.Errorf("a change of %s: want (-) and got (+):\n%s", name, diff)
+		}
+	}
+}
+
+// The window round the burst is from a tenth of its length before it to a
+// quarter after the last PAUSE that it caused.
+func TestTheWindowHoldsTheBurstAndWhatItCauses(t *testing.T) {
+	f := sample(t, "out", "pfc")
+	p := f.Results.Runs[0].Series.Pauses[0].Bins
+	clear(p)
+	p[25] = 1 // the bin that ends at 1.3 ms
+	near, whole := spans([]*Folder{f})
+	if want := (chart.Band{From: 0.2, To: 1.55}); !cmp.Equal(near, want, close) {
+		t.Errorf("near %v, want %v", near, want)
+	}
+	if want := (chart.Band{To: 2}); whole != want {
+		t.Errorf("whole %v, want %v", whole, want)
+	}
+	if band := figure(t, "pauses", f).Rows[0][0].Band; !cmp.Equal(band, chart.Band{From: 0.3, To: 1.2}, close) {
+		t.Errorf("shaded %v", band)
+	}
+	f.Results.Runs[0].Burst = measure.Burst{}
+	if near, whole := spans([]*Folder{f}); near != whole {
+		t.Errorf("without a burst: near %v, whole %v", near, whole)
+	}
+	for _, g := range Figures([]*Folder{f}) {
+		if g.Name == "goodput" || g.Name == "rates" {
+			t.Errorf("without a burst %s shows what %s-burst shows", g.Name, g.Name)
+		}
+	}
+}
+
+func TestFoldersStandSideBySide(t *testing.T) {
+	a, b := sample(t, "runs/a", "pfc", "pcn"), sample(t, "runs/b", "pcn", "qcn")
+	f := figure(t, "goodput", a, b)
+	var titles []string
+	for _, row := range f.Rows {
+		for _, p := range row {
+			titles = append(titles, strings.TrimSpace(p.Title+" "+p.Note))
+		}
+	}
+	want := []string{"pfc, a", "pfc, b not run", "pcn, a", "pcn, b", "qcn, a not run", "qcn, b"}
+	if diff := cmp.Diff(want, titles); diff != "" {
+		t.Error(diff)
+	}
+	if got := labels([]*Folder{{Dir: "a/out"}, {Dir: "b/out"}}); !cmp.Equal(got, []string{"a/out", "b/out"}) {
+		t.Errorf("folders of one name are called %q", got)
+	}
+}

@@ -1,0 +1,210 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+)
+
+// look is what a page holds.
+type look struct {
+	elements   map[string]int
+	references []string   // to anything outside of the page
+	tables     [][]string // the texts of the rows, cells joined by |
+	text       string
+}
+
+// read reads a page as a browser does.
+func read(t *testing.T, page []byte) (l look) {
+	t.Helper()
+	l.elements = map[string]int{}
+	d := xml.NewDecoder(bytes.NewReader(page))
+	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
+	var cells []string
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return l
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch e := token.(type) {
+		case xml.StartElement:
+			l.elements[e.Name.Local]++
+			for _, a := range e.Attr {
+				if slices.Contains([]string{"src", "href", "data", "action", "srcset"}, a.Name.Local) {
+					l.references = append(l.references, a.Value)
+				}
+			}
+			switch e.Name.Local {
+			case "table":
+				l.tables = append(l.tables, nil)
+			case "tr":
+				cells = nil
+			case "td":
+				cells = append(cells, "")
+			}
+		case xml.EndElement:
+			if last := len(l.tables) - 1; e.Name.Local == "tr" && len(cells) > 0 {
+				l.tables[last] = append(l.tables[last], strings.Join(cells, "|"))
+			}
+		case xml.CharData:
+			l.text += string(e)
+			if len(cells) > 0 {
+				cells[len(cells)-1] += strings.TrimSpace(string(e))
+			}
+		}
+	}
+}
+
+func pageOf(t *testing.T, runs ...*Folder) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Page(&b, runs, Figures(runs)); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestPageNeedsNothingElse(t *testing.T) {
+	text := pageOf(t, sample(t, "out", "pfc", "pcn"))
+	l := read(t, text)
+	for _, element := range []string{"script", "link", "img", "iframe", "object", "image"} {
+		if l.elements[element] > 0 {
+			t.Errorf("%d elements %s", l.elements[element], element)
+		}
+	}
+	for _, r := range l.references {
+		if !regexp.MustCompile(`^[a-z-]+\.(svg|png)$`).MatchString(r) {
+			t.Errorf("a reference to %q", r)
+		}
+	}
+	if regexp.MustCompile(`@import|url\(`).Match(text) {
+		t.Error("the style loads something")
+	}
+	if l.elements["svg"] != 6 || l.elements["figure"] != 6 {
+		t.Errorf("%d drawings in %d figures, want 6", l.elements["svg"], l.elements["figure"])
+	}
+}
+
+func TestPageHoldsTheTables(t *testing.T) {
+	l := read(t, pageOf(t, sample(t, "out", "pfc", "pcn")))
+	want := [][]string{
+		{
+			"pfc|0.25paper 3.1|0.50|0|10|0|1100|1.00|2.00|223/224|0.32|0.65|6|0000000000000001",
+			"pcn|0.50paper 0|1.00|0paper few|20paper 0|0paper 0|2200|2.00paper 37.5|4.00paper 2.5|223/224|0.32|0.65|7|0000000000000002",
+		},
+		{"pfc|0.00|1.10|0.00|0.30", "pcn|0.00|1.10|0.00|0.30"},
+		{"pfc|0.50|0.25|1000|0.00|71|0|0", "pcn|0.50|0.25|2000|0.00|72|0|0"},
+	}
+	if diff := cmp.Diff(want, l.tables); diff != "" {
+		t.Error(diff)
+	}
+	for _, text := range []string{"rackfab run out/scenario.yaml --bus memory --scheme pfc,pcn", "v1.2.3", "seed 1", "Tree", "Loss"} {
+		if !strings.Contains(l.text, text) {
+			t.Errorf("no %q", text)
+		}
+	}
+}
+
+func TestPageHoldsTheFigures(t *testing.T) {
+	f := sample(t, "out", "pfc", "pcn")
+	page := pageOf(t, f)
+	for _, figure := range Figures([]*Folder{f}) {
+		if !bytes.Contains(page, figure.Inline()) {
+			t.Errorf("figure %s is not on the page", figure.Name)
+		}
+	}
+	f.Results.Runs[1].Series.Goodput[0].Bins[12] += 90
+	if bytes.Equal(page, pageOf(t, f)) {
+		t.Error("another series gives the same page")
+	}
+}
+
+func TestPageShowsSeveralRuns(t *testing.T) {
+	l := read(t, pageOf(t, sample(t, "runs/a", "pfc"), sample(t, "runs/b", "pcn")))
+	if len(l.tables) != 6 || !strings.Contains(l.text, "a: pcn-16to2") || !strings.Contains(l.text, "b: pcn-16to2") {
+		t.Errorf("%d tables in %q", len(l.tables), l.text)
+	}
+}
+
+// Names come from files; on the page they are text.
+func TestPageEscapesNames(t *testing.T) {
+	f := sample(t, "out", "pfc")
+	f.Manifest.Rackfab = `<script src="http://example.org/x.js"></script>`
+	l := read(t, pageOf(t, f))
+	if l.elements["script"] > 0 || !strings.Contains(l.text, f.Manifest.Rackfab) {
+		t.Error("a version became an element of the page")
+	}
+}
+
+// The paper speaks of its own rack alone.
+func TestThePaperIsSilentOnOtherScenarios(t *testing.T) {
+	f := sample(t, "out", "pfc", "pcn")
+	f.Results.Scenario = "pcn-16to2-slower"
+	for _, row := range Compare(f.Scenario, f.Results).Rows {
+		for _, c := range row {
+			if c.Paper != "" || c.Source != "" {
+				t.Errorf("the paper says %q of %q", c.Paper, f.Results.Scenario)
+			}
+		}
+	}
+	if l := read(t, pageOf(t, f)); strings.Contains(l.text, "PCN paper") {
+		t.Error("the page speaks of the paper")
+	}
+}
+
+// Each of the paper's values has a source, and a column to stand in.
+func TestPaperValuesHaveSourceAndColumn(t *testing.T) {
+	f := sample(t, "out", "pfc", "qcn", "dcqcn", "timely", "pcn")
+	shown := 0
+	for _, row := range Compare(f.Scenario, f.Results).Rows {
+		for _, c := range row {
+			if c.Paper != "" {
+				shown++
+			}
+		}
+	}
+	if shown != len(paper) {
+		t.Errorf("%d of %d values of the paper are shown", shown, len(paper))
+	}
+	for _, v := range paper {
+		if !strings.HasPrefix(v.source, "PCN §") {
+			t.Errorf("%s of %s: source %q", v.column, v.scheme, v.source)
+		}
+	}
+}
+
+// A table has few columns, whatever the rack, and loses no PAUSE frame.
+func TestTableOfALargeRack(t *testing.T) {
+	text, _ := topology.Builtin("dumbbell-32-8")
+	s, err := topology.Parse("dumbbell-32-8", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := sample(t, "out", "pfc")
+	r := *f.Results
+	r.Scenario = s.Name
+	c := Compare(s, &r)
+	if n := len(c.Columns); n > 17 {
+		t.Errorf("%d columns", n)
+	}
+	links := victimLinks(s)
+	total := pauseElsewhere(r.Runs[0], links).XOFF
+	for _, link := range links {
+		total += pauseOn(r.Runs[0], link).XOFF
+	}
+	if total != 1110 {
+		t.Errorf("%d PAUSE frames in the table, 1110 were sent", total)
+	}
+}
