@@ -128,11 +128,20 @@ func (g *Grid) Cells() int {
 // Settings gives the settings of a cell, in the order of the axes.
 func (g *Grid) Settings(cell int) []topology.Setting {
 	list := make([]topology.Setting, len(g.Axes))
-	for i, a := range slices.Backward(g.Axes) {
-		list[i] = topology.Setting{Key: a.Key, Value: a.Values[cell%len(a.Values)]}
-		cell /= len(a.Values)
+	for i, at := range g.indices(cell) {
+		list[i] = topology.Setting{Key: g.Axes[i].Key, Value: g.Axes[i].Values[at]}
 	}
 	return list
+}
+
+// indices gives the index of the cell's value on each axis.
+func (g *Grid) indices(cell int) []int {
+	at := make([]int, len(g.Axes))
+	for i, a := range slices.Backward(g.Axes) {
+		at[i] = cell % len(a.Values)
+		cell /= len(a.Values)
+	}
+	return at
 }
 
 // Scenario gives the scenario of a cell.

@@ -35,7 +35,7 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	c.AddCommand(runCommand(), reportCommand(), schemesCommand(), topologyCommand(), versionCommand())
+	c.AddCommand(runCommand(), sweepCommand(), reportCommand(), schemesCommand(), topologyCommand(), versionCommand())
 	c.AddCommand(roleCommands()...)
 	return c
 }

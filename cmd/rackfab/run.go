@@ -133,16 +133,25 @@ func schemeNames(list string, compare []string) (names []string) {
 	return names
 }
 
-// loadScenario finds a built-in scenario of that name, or reads the file.
+// loadScenario parses a built-in scenario of that name, or the file.
 func loadScenario(name string) (*topology.Scenario, error) {
+	data, err := scenarioFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return topology.Parse(name, data)
+}
+
+// scenarioFile finds a built-in scenario of that name, or reads the file.
+func scenarioFile(name string) ([]byte, error) {
 	if data, ok := topology.Builtin(name); ok {
-		return topology.Parse(name, data)
+		return data, nil
 	}
 	data, err := os.ReadFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("scenario %q is neither a file nor one of %s", name, strings.Join(topology.Builtins(), ", "))
 	}
-	return topology.Parse(name, data)
+	return data, nil
 }
 
 // runAll runs each scenario, as many at once as the engine can, and gives the

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"io"
+	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -20,6 +24,9 @@ func versionCommand() *cobra.Command {
 	}
 }
 
+// changes ends the version of a build from files that differ from their commit.
+const changes = "+changes"
+
 // version is the module version, or the commit of a build from a checkout.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
@@ -32,11 +39,34 @@ func version() string {
 		case s.Key == "vcs.revision":
 			revision = s.Value
 		case s.Key == "vcs.modified" && s.Value == "true":
-			modified = "+changes"
+			modified = changes
 		}
 	}
 	if revision == "" {
 		return info.Main.Version
 	}
 	return revision + modified
+}
+
+// build tells apart binaries that may give different outcomes: the version, and
+// the bytes of a binary whose version does not say what it was built from.
+func build() (string, error) {
+	v := version()
+	if v != "unknown" && v != "(devel)" && !strings.HasSuffix(v, changes) {
+		return v, nil
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s %x", v, sum.Sum(nil)), nil
 }

@@ -43,6 +43,7 @@ type Line struct {
 	Name  string
 	Style Style
 	X, Y  []float64
+	Dots  bool // a dot at each point, for values that were measured there alone
 }
 
 // pngDPI gives two pixels for each of the 72 points of an inch.

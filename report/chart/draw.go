@@ -24,6 +24,7 @@ const (
 	titleLine = 20 * vg.Length(1)
 	baseline  = 1.2 * vg.Length(1) // lifts text beside a line: most letters have no descender
 	panelGap  = 2 * vg.Length(1)
+	dot       = 2.5 * vg.Length(1) // radius
 )
 
 func (f *Figure) draw(c draw.Canvas) {
@@ -119,6 +120,11 @@ func (d contents) Plot(c draw.Canvas, p *plot.Plot) {
 			points[i] = vg.Point{X: x(l.X[i]), Y: y(l.Y[i])}
 		}
 		c.StrokeLines(l.Style.line(), c.ClipLinesX(points)...)
+		for i := range points {
+			if l.Dots && l.X[i] >= p.X.Min && l.X[i] <= p.X.Max {
+				c.DrawGlyph(draw.GlyphStyle{Color: l.Style.line().Color, Radius: dot, Shape: draw.CircleGlyph{}}, points[i])
+			}
+		}
 	}
 	c.FillText(bold(labelSize), vg.Point{X: c.Min.X, Y: c.Max.Y + 3}, d.Title)
 	s := plain(tickSize)

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// meter draws a bar with the time left on standard error where that is a
+// terminal, and writes a line per tenth of the work where it is not. The work is
+// measured in fabric time.
+type meter struct {
+	bar    *progressbar.ProgressBar
+	total  unit.Time
+	start  time.Time
+	tenths int64 // written
+}
+
+func newMeter(total unit.Time) *meter {
+	m := &meter{total: total, start: time.Now()}
+	if term.IsTerminal(int(os.Stderr.Fd())) {
+		m.bar = progressbar.NewOptions64(int64(total/unit.Nanosecond),
+			progressbar.OptionSetWriter(os.Stderr),
+			progressbar.OptionSetWidth(30),
+			progressbar.OptionSetPredictTime(true),
+			progressbar.OptionSetElapsedTime(true),
+			progressbar.OptionClearOnFinish())
+	}
+	return m
+}
+
+// show says how much of the work is done, with how many frame-hops, and what is
+// going on.
+func (m *meter) show(done unit.Time, hops int64, what string) {
+	elapsed := time.Since(m.start)
+	text := fmt.Sprintf("%s  %5.2f M frame-hops/s", what, float64(hops)/elapsed.Seconds()/1e6)
+	if m.bar != nil {
+		m.bar.Describe(text)
+		_ = m.bar.Set64(int64(done / unit.Nanosecond)) // a bar that cannot be drawn stops nothing
+		return
+	}
+	if tenths := int64(done) / max(int64(m.total)/10, 1); tenths > m.tenths && done < m.total {
+		m.tenths = tenths
+		left := time.Duration(float64(elapsed) * (float64(m.total)/float64(done) - 1))
+		fmt.Fprintf(os.Stderr, "%s  %.1f s left\n", text, left.Seconds())
+	}
+}
+
+// finish takes the bar away.
+func (m *meter) finish() {
+	if m.bar != nil {
+		_ = m.bar.Finish() // as in show
+	}
+}

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+	"github.com/rackfab/rackfab/report/chart"
+	"github.com/rackfab/rackfab/sweep"
+)
+
+// sweepFlags are the settings of `rackfab sweep`.
+type sweepFlags struct {
+	sets    []string
+	schemes string
+	seeds   string
+	plot    string
+	out     string
+}
+
+func sweepCommand() *cobra.Command {
+	var f sweepFlags
+	c := &cobra.Command{
+		Use:   "sweep [SCENARIO|FILE] --set KEY=VALUE,VALUE... [--set ...]",
+		Short: "Run a scenario over a grid of settings",
+		Long: "Run a scenario in memory for each combination of values, schemes and seeds, and write one table\n" +
+			"(CSV and Parquet) and one plot. Cells that are finished are not run again.\n\n" +
+			"KEY is duration or bin; PART.KEY with nic, switch, link, flow or burst for all of them; SCHEME.KEY\n" +
+			"(see `rackfab schemes`); or NAME.KEY for one node, range, flow or burst, A--B.KEY for one link:\n" +
+			"switch.xoff, s1.xoff, h2..h15.payload, s0--s1.delay, pcn.wmin, F0.initial_rate.",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return runSweep(c, cmp.Or(strings.Join(args, ""), defaultScenario), f)
+		},
+	}
+	flags := c.Flags()
+	flags.StringArrayVar(&f.sets, "set", nil, "a key and the values that it takes")
+	flags.StringVar(&f.schemes, "scheme", "", "schemes, separated by commas (default: those that `rackfab run` compares)")
+	flags.StringVar(&f.seeds, "seed", "", "seeds, separated by commas (default: the scenario's)")
+	flags.StringVar(&f.plot, "plot", "", "column of the table to plot (default: tree_ms with a burst, pause_frames without)")
+	flags.StringVar(&f.out, "out", "", "folder for table, plot and finished cells (default: runs/sweep-<scenario>)")
+	return c
+}
+
+func runSweep(c *cobra.Command, name string, f sweepFlags) error {
+	base, grid, err := sweepGrid(name, f)
+	if err != nil {
+		return err
+	}
+	dir := cmp.Or(f.out, filepath.Join("runs", "sweep-"+base.Name))
+	s, err := runGrid(c.Context(), grid, dir)
+	if err != nil {
+		return err
+	}
+	metric := f.plot
+	if metric == "" {
+		metric = "pause_frames"
+		if len(base.Bursts) > 0 {
+			metric = "tree_ms"
+		}
+	}
+	figure, err := s.Figure(metric)
+	if err != nil {
+		return fmt.Errorf("--plot: %w", err)
+	}
+	if err := writeSweep(dir, s, figure); err != nil {
+		return err
+	}
+	if err := printSweep(c.OutOrStdout(), s); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "\n%d cells; table.csv, table.parquet, plot.png, plot.svg: %s\n", s.Cells(), dir)
+	return err
+}
+
+// sweepGrid gives the scenario and the grid that the flags ask for.
+func sweepGrid(name string, f sweepFlags) (*topology.Scenario, sweep.Grid, error) {
+	data, err := scenarioFile(name)
+	if err != nil {
+		return nil, sweep.Grid{}, err
+	}
+	base, err := topology.Parse(name, data)
+	if err != nil {
+		return nil, sweep.Grid{}, err
+	}
+	grid := sweep.Grid{File: name, Data: data}
+	var errs []error
+	add := func(flag string, a sweep.Axis, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", flag, err))
+		}
+		grid.Axes = append(grid.Axes, a)
+	}
+	for _, s := range f.sets {
+		a, err := sweep.ParseAxis(s)
+		add("--set", a, err)
+	}
+	a, err := sweep.NewAxis("scheme", schemeNames(f.schemes))
+	add("--scheme", a, err)
+	a, err = sweep.NewAxis("seed", strings.Split(cmp.Or(f.seeds, fmt.Sprint(base.Seed)), ","))
+	add("--seed", a, err)
+	return base, grid, errors.Join(errs...)
+}
+
+// runGrid runs what is missing of the grid, with its cells in a folder of dir.
+func runGrid(ctx context.Context, grid sweep.Grid, dir string) (*sweep.Sweep, error) {
+	build, err := build()
+	if err != nil {
+		return nil, err
+	}
+	lanes := runtime.GOMAXPROCS(0)
+	s, err := sweep.Plan(ctx, grid, sweep.Store{Dir: filepath.Join(dir, "cells"), Version: build}, lanes)
+	if err != nil {
+		return nil, err
+	}
+	bar := &cellProgress{meter: newMeter(s.Left()), cells: s.Cells(), finished: s.Cells() - s.Missing()}
+	err = s.Run(ctx, lanes, bar.show)
+	bar.finish()
+	if errors.Is(err, context.Canceled) {
+		return nil, fmt.Errorf("stopped with %d of %d cells finished; the same command goes on from there", bar.finished, bar.cells)
+	}
+	return s, err
+}
+
+// cellProgress shows the cells of a grid, which may advance at the same time.
+type cellProgress struct {
+	*meter
+	mu              sync.Mutex
+	cells, finished int
+	done            unit.Time
+	hops            int64
+}
+
+// show notes that a cell has come further.
+func (p *cellProgress) show(a sweep.Advance) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done += a.Fabric
+	p.hops += a.Hops
+	if a.Done {
+		p.finished++
+	}
+	p.meter.show(p.done, p.hops, fmt.Sprintf("%d of %d cells", p.finished, p.cells))
+}
+
+// writeSweep writes the table in both forms, and the figure in both.
+func writeSweep(dir string, s *sweep.Sweep, f *chart.Figure) error {
+	t, err := s.Table()
+	if err != nil {
+		return err
+	}
+	for _, file := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{"table.csv", func(w io.Writer) error { return sweep.WriteCSV(w, t) }},
+		{"table.parquet", func(w io.Writer) error { return sweep.WriteParquet(w, t) }},
+		{"plot.png", f.PNG},
+		{"plot.svg", f.SVG},
+	} {
+		if err := createFile(filepath.Join(dir, file.name), file.write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// createFile writes a file by write.
+func createFile(path string, write func(io.Writer) error) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := write(f); err != nil {
+		_ = f.Close() // the first fault counts
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return f.Close()
+}
+
+// mostRows is how long a table may be to be printed as well.
+const mostRows = 60
+
+// printSweep writes the columns that are not of one link alone.
+func printSweep(w io.Writer, s *sweep.Sweep) error {
+	t, err := s.Table()
+	if err != nil || s.Cells() > mostRows {
+		return err
+	}
+	shown := func(i int) bool {
+		name := t.Columns[i].Name
+		return !strings.Contains(name, "->") && name != "frame_hops" && name != "digest"
+	}
+	out := table.NewWriter()
+	out.SetOutputMirror(w)
+	out.SetStyle(table.StyleLight)
+	header := table.Row{}
+	for i, c := range t.Columns {
+		if shown(i) {
+			header = append(header, c.Name)
+		}
+	}
+	out.AppendHeader(header)
+	for values, err := range t.Rows {
+		if err != nil {
+			return err
+		}
+		row := table.Row{}
+		for i, v := range values {
+			if x, ok := v.(float64); ok {
+				v = fmt.Sprintf("%.4g", x)
+			}
+			if shown(i) {
+				row = append(row, v)
+			}
+		}
+		out.AppendRow(row)
+	}
+	out.Render()
+	return nil
+}
