@@ -59,18 +59,46 @@ type points struct {
 	n    []int
 }
 
-// Figure draws a column of the table over the axes of the grid. The error lists
+// Drawable says whether Figure can draw the column of that name. The error lists
 // the columns that can be drawn.
+func (g *Grid) Drawable(name string) error {
+	scenario, err := g.Scenario(0)
+	if err == nil {
+		_, err = drawable(scenario, name)
+	}
+	return err
+}
+
+// drawable finds the column of numbers of that name among the figures and the
+// pauses on every link.
+func drawable(s *topology.Scenario, name string) (column, error) {
+	var names []string
+	columns := figureColumns(s)
+	for _, c := range columns {
+		if c.Kind != Text {
+			names = append(names, c.Name)
+		}
+	}
+	for _, l := range s.Links {
+		a, z := s.Nodes[l.A].Name, s.Nodes[l.B].Name
+		columns = append(columns, pauseColumns(a+"->"+z)...)
+		columns = append(columns, pauseColumns(z+"->"+a)...)
+	}
+	for _, c := range columns {
+		if c.Name == name && c.Kind != Text {
+			return c, nil
+		}
+	}
+	return column{}, fmt.Errorf("no figure of %q, want one of %s, A->B.pause_frames, A->B.paused_ms", name, strings.Join(names, ", "))
+}
+
+// Figure draws a column of the table over the axes of the grid.
 func (s *Sweep) Figure(name string) (*chart.Figure, error) {
-	columns, err := s.columns()
+	scenario, err := s.Scenario(0)
 	if err != nil {
 		return nil, err
 	}
-	y := slices.IndexFunc(columns, func(c column) bool { return c.Name == name })
-	if y < len(s.Axes) || columns[y].Kind == Text {
-		return nil, fmt.Errorf("no figure of %q, want one of %s", name, strings.Join(drawable(columns[len(s.Axes):]), ", "))
-	}
-	scenario, err := s.Scenario(0)
+	y, err := drawable(scenario, name)
 	if err != nil {
 		return nil, err
 	}
@@ -79,11 +107,11 @@ func (s *Sweep) Figure(name string) (*chart.Figure, error) {
 		units[i] = scenario.Unit(a.Key)
 	}
 	l := s.layout(units)
-	panels, err := s.collect(l, columns[y])
+	panels, err := s.collect(l, y)
 	if err != nil {
 		return nil, err
 	}
-	f := &chart.Figure{Title: fmt.Sprintf("%s: %s", scenario.Name, name), YLabel: name}
+	f := &chart.Figure{Title: fmt.Sprintf("%s: %s", scenario.Name, label(name)), YLabel: label(name), PanelHeight: 200}
 	xs := s.scale(f, l, units)
 	for i, lines := range panels {
 		f.Rows = append(f.Rows, []chart.Panel{{Title: s.panelTitle(l, i), Lines: drawn(lines, xs)}})
@@ -91,13 +119,14 @@ func (s *Sweep) Figure(name string) (*chart.Figure, error) {
 	return f, nil
 }
 
-func drawable(columns []column) (names []string) {
-	for _, c := range columns {
-		if c.Kind != Text {
-			names = append(names, c.Name)
+// label writes the unit that ends a column's name apart, "tree [ms]".
+func label(name string) string {
+	for _, u := range []struct{ suffix, unit string }{{"_ms", "ms"}, {"_gbps", "Gbit/s"}} {
+		if what, ok := strings.CutSuffix(name, u.suffix); ok {
+			return what + " [" + u.unit + "]"
 		}
 	}
-	return names
+	return name
 }
 
 // collect reads the cells: per panel the lines, in the order in which they come.

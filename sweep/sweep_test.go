@@ -224,3 +224,50 @@ func TestATableNeedsEveryCell(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A figure has a point per value on X, a panel per value of the second setting
+// and a line per scheme; seeds are averaged.
+func TestAFigureLaysOutTheAxes(t *testing.T) {
+	s, _ := swept(t, grid(t, "link.delay=2us,1us,1500ns", "switch.xoff=20KB,60KB", "scheme=pfc,pcn", "seed=1,2"), Store{t.TempDir(), "v1"})
+	f, err := s.Figure("F0.goodput_gbps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Rows) != 2 || f.Rows[1][0].Title != "switch.xoff 60KB" || f.XLabel != "link.delay [us]" || f.YLabel != "F0.goodput [Gbit/s]" {
+		t.Fatalf("%+v", f)
+	}
+	lines := f.Rows[0][0].Lines
+	if len(lines) != 2 || lines[0].Name != "pfc" || lines[1].Name != "pcn" || !cmp.Equal(lines[1].X, []float64{1, 1.5, 2}) {
+		t.Fatalf("%+v", lines)
+	}
+	var sum float64
+	for cell := range s.Cells() {
+		set := s.Settings(cell)
+		if set[0].Value != "1us" || set[1].Value != "60KB" || set[2].Value != "pcn" {
+			continue
+		}
+		run, err := s.Outcome(cell)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += gigabits(run.Flows[0].Goodput)
+	}
+	if got := f.Rows[1][0].Lines[1].Y[0]; got != sum/2 || got == 0 {
+		t.Errorf("pcn at 1us and 60KB: %v, the mean is %v", got, sum/2)
+	}
+}
+
+func TestAFigureOfOneCellAndOfTexts(t *testing.T) {
+	s, _ := swept(t, grid(t, "switch.xoff=20KB"), Store{t.TempDir(), "v1"})
+	f, err := s.Figure("h0->s0.pause_frames") // a link on which nobody pauses
+	if err != nil || len(f.Rows[0][0].Lines[0].Y) != 1 || f.Rows[0][0].Lines[0].Y[0] != 0 {
+		t.Fatalf("%+v, %v", f, err)
+	}
+	s, _ = swept(t, grid(t, "F0.size=endless,30KB"), Store{t.TempDir(), "v1"})
+	if f, err = s.Figure("tree_ms"); err != nil || f.XLabel != "F0.size: 1 endless, 2 30KB" || !cmp.Equal(f.Rows[0][0].Lines[0].X, []float64{1, 2}) {
+		t.Fatalf("%+v, %v", f, err)
+	}
+	if err := s.Drawable("digest"); err == nil || !strings.Contains(err.Error(), "want one of tree_ms, loss_ms") {
+		t.Errorf("got %v", err)
+	}
+}

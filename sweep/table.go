@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -79,20 +80,26 @@ func (s *Sweep) columns() ([]column, error) {
 	for i, a := range s.Axes {
 		list = append(list, axisColumn(i, a, scenario.Unit(a.Key)))
 	}
-	list = append(list, figures...)
-	for _, f := range scenario.Flows {
-		if f.Burst < 0 {
-			list = append(list, flowColumns(f.Name)...)
-		}
-	}
-	if len(scenario.Bursts) > 0 {
-		list = append(list, burstFigures...)
-	}
+	list = append(list, figureColumns(scenario)...)
 	links, err := s.pausedLinks()
 	for _, link := range links {
 		list = append(list, pauseColumns(link)...)
 	}
 	return list, err
+}
+
+// figureColumns lists the figures that every outcome of the scenario has.
+func figureColumns(s *topology.Scenario) []column {
+	list := slices.Clone(figures)
+	for _, f := range s.Flows {
+		if f.Burst < 0 {
+			list = append(list, flowColumns(f.Name)...)
+		}
+	}
+	if len(s.Bursts) > 0 {
+		list = append(list, burstFigures...)
+	}
+	return list
 }
 
 // pausedLinks lists the links on which some cell has paused, in the order in

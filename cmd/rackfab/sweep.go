@@ -59,21 +59,24 @@ func runSweep(c *cobra.Command, name string, f sweepFlags) error {
 	if err != nil {
 		return err
 	}
+	metric := cmp.Or(f.plot, "pause_frames")
+	if f.plot == "" && len(base.Bursts) > 0 {
+		metric = "tree_ms"
+	}
+	if err := grid.Validate(); err != nil {
+		return err
+	}
+	if err := grid.Drawable(metric); err != nil {
+		return fmt.Errorf("--plot: %w", err)
+	}
 	dir := cmp.Or(f.out, filepath.Join("runs", "sweep-"+base.Name))
-	s, err := runGrid(c.Context(), grid, dir)
+	s, ran, err := runGrid(c.Context(), grid, dir)
 	if err != nil {
 		return err
 	}
-	metric := f.plot
-	if metric == "" {
-		metric = "pause_frames"
-		if len(base.Bursts) > 0 {
-			metric = "tree_ms"
-		}
-	}
 	figure, err := s.Figure(metric)
 	if err != nil {
-		return fmt.Errorf("--plot: %w", err)
+		return err
 	}
 	if err := writeSweep(dir, s, figure); err != nil {
 		return err
@@ -81,7 +84,7 @@ func runSweep(c *cobra.Command, name string, f sweepFlags) error {
 	if err := printSweep(c.OutOrStdout(), s); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "\n%d cells; table.csv, table.parquet, plot.png, plot.svg: %s\n", s.Cells(), dir)
+	_, err = fmt.Fprintf(c.OutOrStdout(), "\n%d cells, %d of them run now; table.csv, table.parquet, plot.png, plot.svg: %s\n", s.Cells(), ran, dir)
 	return err
 }
 
@@ -114,24 +117,25 @@ func sweepGrid(name string, f sweepFlags) (*topology.Scenario, sweep.Grid, error
 	return base, grid, errors.Join(errs...)
 }
 
-// runGrid runs what is missing of the grid, with its cells in a folder of dir.
-func runGrid(ctx context.Context, grid sweep.Grid, dir string) (*sweep.Sweep, error) {
+// runGrid runs what is missing of the grid, with its cells in a folder of dir,
+// and says how many cells it was.
+func runGrid(ctx context.Context, grid sweep.Grid, dir string) (*sweep.Sweep, int, error) {
 	build, err := build()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	lanes := runtime.GOMAXPROCS(0)
 	s, err := sweep.Plan(ctx, grid, sweep.Store{Dir: filepath.Join(dir, "cells"), Version: build}, lanes)
-	if err != nil {
-		return nil, err
+	if err != nil || s.Missing() == 0 {
+		return s, 0, err
 	}
 	bar := &cellProgress{meter: newMeter(s.Left()), cells: s.Cells(), finished: s.Cells() - s.Missing()}
 	err = s.Run(ctx, lanes, bar.show)
 	bar.finish()
 	if errors.Is(err, context.Canceled) {
-		return nil, fmt.Errorf("stopped with %d of %d cells finished; the same command goes on from there", bar.finished, bar.cells)
+		return nil, 0, fmt.Errorf("stopped with %d of %d cells finished; the same command goes on from there", bar.finished, bar.cells)
 	}
-	return s, err
+	return s, s.Missing(), err
 }
 
 // cellProgress shows the cells of a grid, which may advance at the same time.

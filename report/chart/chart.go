@@ -21,6 +21,7 @@ type Figure struct {
 	XLabel, YLabel string // with units
 	XMin, XMax     float64
 	Rows           [][]Panel // rows are equally long
+	PanelHeight    float64   // in points, with title; 0 is 112
 }
 
 // Panel is one set of axes.
@@ -99,11 +100,18 @@ const (
 	footerHeight = 30 * vg.Length(1)
 )
 
+func (f *Figure) panelHeight() vg.Length {
+	if f.PanelHeight > 0 {
+		return vg.Length(f.PanelHeight)
+	}
+	return panelHeight
+}
+
 func (f *Figure) size() (width, height vg.Length) {
 	columns := 1
 	if len(f.Rows) > 0 {
 		columns = max(1, len(f.Rows[0]))
 	}
 	width = max(figureWidth, panelWidth*vg.Length(columns))
-	return width, f.headerHeight(width) + panelHeight*vg.Length(len(f.Rows)) + footerHeight
+	return width, f.headerHeight(width) + f.panelHeight()*vg.Length(len(f.Rows)) + footerHeight
 }
