@@ -110,7 +110,7 @@ func sweepGrid(name string, f sweepFlags) (*topology.Scenario, sweep.Grid, error
 		a, err := sweep.ParseAxis(s)
 		add("--set", a, err)
 	}
-	a, err := sweep.NewAxis("scheme", schemeNames(f.schemes))
+	a, err := sweep.NewAxis("scheme", schemeNames(f.schemes, base.Compare))
 	add("--scheme", a, err)
 	a, err = sweep.NewAxis("seed", strings.Split(cmp.Or(f.seeds, fmt.Sprint(base.Seed)), ","))
 	add("--seed", a, err)
