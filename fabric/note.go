@@ -18,7 +18,7 @@ const (
 	Marked                    // a frame got congestion experienced (CE); A the queue's bytes
 	Transmitted               // a NIC put a data frame of the flow on the wire; A its payload bytes, B its PSN
 	Received                  // an in-order data frame came in at its receiver; A its length, B its PSN
-	Acked                     // an ACK came in at the sender; A the PSN that it acknowledges
+	Acked                     // an ACK came in at the sender; A the PSN that it acknowledges, B 1 if it indicates congestion
 	EventCounted              // a converter counted a frame that met congestion; A the queue's bytes
 	Rewritten                 // a converter rewrote a timestamp; A the increment in ps, B the flow's level
 	CreditGranted             // a receiver granted credit to the flow's host; A quanta of 256 bytes, B its coefficient in thousandths
@@ -33,6 +33,8 @@ const (
 	RateChanged    // a reaction point moved; A the new rate in bit/s, B the old
 	Notified       // a notification point sent a CNP; A 1 if it announces congestion, B RecRate in Mbit/s
 	NotificationIn // a CNP came in at the reaction point; A and B as in Notified
+	Indicated      // the ACKs of a receiver begin to indicate congestion (A 1) or a clear path (A 0); B the degree
+	IndicationIn   // what the ACKs indicate has changed at the reaction point; A and B as in Indicated
 	OutOfSequence  // a data frame past a gap came in; A its PSN, B the expected one
 	NakSent        // a receiver asked for a resend; A the expected PSN
 	Retransmitted  // a sender went back; A the PSN that it goes back to, B how many frames
@@ -60,6 +62,7 @@ var kindNames = [kindEnd]string{
 	Received: "received", Acked: "acked", EventCounted: "event-counted", Rewritten: "rewritten", Delivered: "delivered", Dropped: "dropped",
 	PauseSent: "pause-sent", ResumeSent: "resume-sent", Paused: "paused", Resumed: "resumed",
 	RateChanged: "rate-changed", Notified: "notified", NotificationIn: "notification-in",
+	Indicated: "indicated", IndicationIn: "indication-in",
 	OutOfSequence: "out-of-sequence", NakSent: "nak-sent", Retransmitted: "retransmitted",
 	LevelChanged: "level-changed", Untracked: "untracked",
 	TimedOut: "timed-out", FlowStarted: "flow-started", Completed: "completed", Malformed: "malformed",

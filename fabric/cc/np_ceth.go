@@ -15,7 +15,7 @@ type CETHNotifier struct {
 
 	state   bool       // the latest packet was marked
 	covered bool       // a packet was marked since the last ACK
-	path    Congestion // what telemetry said last
+	path    Congestion // what telemetry says in the latest packet
 }
 
 type cethSample struct {
@@ -28,10 +28,14 @@ func NewCETHNotifier(p CETHParams) CETHNotifier {
 	return CETHNotifier{p: p, samples: make([]cethSample, p.WindowPackets)}
 }
 
+// Marked tells whether the flow's latest packet was marked. A packet that differs
+// changes the flow's state: what came before is acknowledged without it, and it
+// without what comes after, so that the change is told at once.
+func (n *CETHNotifier) Marked() bool { return n.state }
+
 // Packet takes note of a data packet: whether it was marked (CE), and what
-// telemetry said of its path. It tells whether the flow's state has changed, so
-// that the ACK must not wait.
-func (n *CETHNotifier) Packet(now unit.Time, marked bool, path Congestion) (changed bool) {
+// telemetry said of its path.
+func (n *CETHNotifier) Packet(now unit.Time, marked bool, path Congestion) {
 	n.drop(now)
 	if n.count == len(n.samples) {
 		n.pop()
@@ -41,13 +45,9 @@ func (n *CETHNotifier) Packet(now unit.Time, marked bool, path Congestion) (chan
 	if marked {
 		n.marked++
 	}
-	if path.Known != 0 {
-		n.path = path
-	}
-	changed = marked != n.state
+	n.path = path
 	n.state = marked
 	n.covered = n.covered || marked
-	return changed
 }
 
 // drop takes out the samples that are older than the window.
@@ -65,14 +65,14 @@ func (n *CETHNotifier) pop() {
 	n.count--
 }
 
-// Report says what an ACK tells that leaves at now: the indication over the
-// packets that it covers, and the information if there is congestion and the mode
-// wants it.
+// Acked says that an ACK goes that covers the packets so far.
+func (n *CETHNotifier) Acked() { n.covered = false }
+
+// Report says what an ACK at now tells: the indication over the packets that it
+// covers, and the information if there is congestion and the mode wants it.
 func (n *CETHNotifier) Report(now unit.Time) (congested bool, g Congestion) {
-	congested = n.covered
-	n.covered = false
-	if !congested || n.p.Mode != CETHInformation {
-		return congested, Congestion{}
+	if !n.covered || n.p.Mode != CETHInformation {
+		return n.covered, Congestion{}
 	}
 	if n.p.Source == CETHWindow {
 		n.drop(now)

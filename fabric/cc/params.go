@@ -26,6 +26,7 @@ type Notification string
 const (
 	NotifyNone   Notification = "none"   // nothing
 	NotifyCredit Notification = "credit" // what it grants: the scheme runs over UET
+	NotifyCETH   Notification = "ceth"   // nothing: the ACKs tell of congestion
 	NotifyPCN    Notification = "pcn"    // a CNP every period, both ways, with RecRate (PCN §5.2)
 	NotifyDCQCN  Notification = "dcqcn"  // a CNP for marked packets (DCQCN §3.1)
 )
@@ -67,6 +68,7 @@ var Schemes = []Scheme{
 	{Name: "dcqcn", Title: "data center quantized congestion notification (SIGCOMM'15)", Marking: MarkRED, Notification: NotifyDCQCN},
 	{Name: "timely", Title: "RTT-based congestion control (SIGCOMM'15)", Marking: MarkNone, Notification: NotifyNone, Timestamps: true},
 	{Name: "pcn", Title: "photonic congestion notification (NSDI'20)", Marking: MarkNPECN, Notification: NotifyPCN},
+	{Name: "ceth", Title: "congestion information in the ACK (CETH)", Marking: MarkRED, Notification: NotifyCETH},
 	{Name: "cbrc", Title: "receiver credits (UET RCCC, EQDS)", Marking: MarkNone, Notification: NotifyCredit},
 	{Name: "cbrc-aimd", Title: "receiver credits with AIMD for senders that cannot spend them (CBRC)", Marking: MarkNone, Notification: NotifyCredit},
 }
@@ -90,11 +92,12 @@ type Params struct {
 	DCQCN  DCQCNParams
 	TIMELY TIMELYParams
 	PCN    PCNParams
+	CETH   CETHParams
 }
 
 // Default gives the published settings of every scheme.
 func Default() Params {
-	return Params{Credit: credit.Default(), QCN: DefaultQCN(), DCQCN: DefaultDCQCN(), TIMELY: DefaultTIMELY(), PCN: DefaultPCN()}
+	return Params{Credit: credit.Default(), QCN: DefaultQCN(), DCQCN: DefaultDCQCN(), TIMELY: DefaultTIMELY(), PCN: DefaultPCN(), CETH: DefaultCETH()}
 }
 
 // Validate names everything that the named scheme cannot work with, nil if there
@@ -109,6 +112,8 @@ func (p Params) Validate(scheme string) error {
 		return p.TIMELY.Validate()
 	case "pcn":
 		return p.PCN.Validate()
+	case "ceth":
+		return p.CETH.Validate()
 	}
 	return nil
 }
@@ -141,6 +146,8 @@ func New(scheme string, p Params, line, initial unit.Rate) (Algorithm, error) {
 		return NewDCQCN(p.DCQCN, line, initial), nil
 	case "timely":
 		return NewTIMELY(p.TIMELY, line, initial), nil
+	case "ceth":
+		return NewCETH(p.CETH, line, initial), nil
 	case "pcn":
 		return NewPCN(p.PCN, line, initial), nil
 	}

@@ -2,6 +2,7 @@ package nic
 
 import (
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -29,8 +30,9 @@ type controlPacket struct {
 	recRate   uint32 // CNP, Mbit/s
 	credit    uint32 // controlCredit, controlCreditRequest: cumulative, in quanta
 	kind      controlKind
-	congested bool // CNP of PCN
-	stamped   bool // ACK, NAK: answers a packet with timestamps
+	congested bool          // CNP of PCN; ACK and NAK under CETH
+	stamped   bool          // ACK, NAK: answers a packet with timestamps
+	path      cc.Congestion // ACK, NAK under CETH
 }
 
 // controlQueue holds the receiver's packets, all flows in one: when traffic is
@@ -104,6 +106,9 @@ func (n *NIC) buildControl(c *controlPacket, f *frame.Frame) {
 	p.ECN, p.BTH.Opcode, p.BTH.PSN = frame.NotECT, frame.Acknowledge, c.psn
 	p.AETH = frame.AETH{Syndrome: frame.SyndromeACK, MSN: c.msn}
 	p.Timestamped, p.Timestamps = c.stamped, c.stamps
+	if n.cfg.Notification == cc.NotifyCETH {
+		aggregate(&n.cfg.CC.CETH, c, p)
+	}
 	switch c.kind {
 	default:
 	case controlNAK:

@@ -34,6 +34,7 @@ type NIC struct {
 	// sampleAt is the end of the present sampling span, Never if no flow has sent
 	// in it.
 	sampleAt unit.Time
+	plain    frame.Frame // the packet at hand without its telemetry
 	stats    Stats
 }
 

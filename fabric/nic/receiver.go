@@ -22,6 +22,7 @@ type receiver struct {
 	pcn         cc.PCNNotifier
 	dcqcn       cc.DCQCNNotifier
 	slot        unit.Time    // at which its CNP may go (CNPGap); Never if none waits
+	ceth        ceth         // under CETH
 	packet      frame.Packet // what all control packets of the flow have in common
 	stats       ReceiverStats
 }
@@ -34,6 +35,9 @@ func (n *NIC) newReceiver(cfg FlowConfig) receiver {
 		slot:       unit.Never,
 		packet:     n.packetTo(cfg.From, cfg.Source),
 	}
+	if n.cfg.Notification == cc.NotifyCETH {
+		r.ceth.point = cc.NewCETHNotifier(n.cfg.CC.CETH)
+	}
 	r.packet.DSCP = n.cfg.ControlDSCP
 	r.packet.Mirrored = n.cfg.MirrorPorts
 	r.packet.BTH.DestQP = frame.SenderQP(uint32(cfg.ID))
@@ -43,7 +47,11 @@ func (n *NIC) newReceiver(cfg FlowConfig) receiver {
 // data takes a data packet for receiving queue pair i.
 func (n *NIC) data(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	r := &n.receivers[i]
+	f, path := n.sink(now, f)
 	n.observe(now, i, f, out)
+	if n.cfg.Notification == cc.NotifyCETH {
+		n.inspect(now, i, f, path, out)
+	}
 	switch ahead := frame.PSNDiff(f.PSN(), r.expected); {
 	case ahead > 0:
 		n.outOfSequence(now, i, f, out)
@@ -81,7 +89,7 @@ func (n *NIC) inSequence(now unit.Time, i int, f *frame.Frame, out *fabric.Out) 
 	r.expected = frame.NextPSN(r.expected, 1)
 	r.nakSent = false
 	r.unacked++
-	if r.remaining == 0 || f.AckReq() || r.unacked >= n.cfg.AckEvery {
+	if r.ceth.urgent || r.remaining == 0 || f.AckReq() || r.unacked >= n.cfg.AckEvery {
 		n.ack(now, i, f, out)
 	}
 }
@@ -119,7 +127,7 @@ func (n *NIC) ack(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	r.unacked = 0
 	c := answer(now, controlACK, i, f)
 	c.psn, c.msn = frame.NextPSN(r.expected, 1<<24-1), r.msn
-	n.reply(now, c, out)
+	n.confirm(now, c, out)
 }
 
 // outOfSequence discards a packet past a gap, and asks once for what is missing.
@@ -136,7 +144,7 @@ func (n *NIC) outOfSequence(now unit.Time, i int, f *frame.Frame, out *fabric.Ou
 	}
 	c := answer(now, controlNAK, i, f)
 	c.psn, c.msn = r.expected, r.msn
-	r.nakSent = n.reply(now, c, out)
+	r.nakSent = n.confirm(now, c, out)
 	if r.nakSent {
 		r.unacked = 0
 		out.Note(fabric.Note{

@@ -14,13 +14,13 @@ import (
 // acknowledge takes an ACK or NAK for sending queue pair i.
 func (n *NIC) acknowledge(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	s := &n.senders[i]
+	if n.cfg.Notification == cc.NotifyCETH {
+		n.indicated(now, i, f, out)
+	}
 	switch f.Syndrome() {
 	case frame.SyndromeACK:
 		if !out.Quiet {
-			out.Note(fabric.Note{
-				Kind: fabric.Acked, At: now, Flow: s.ID, Priority: n.controlClass,
-				A: int64(f.PSN()), Trace: f.Trace,
-			})
+			out.Note(ackedNote(now, s.ID, n.controlClass, f))
 		}
 		n.progress(now, i, s.packetOf(f.PSN())+1, n.sample(now, f), out)
 	case frame.SyndromeNAKSequence:
@@ -33,6 +33,14 @@ func (n *NIC) acknowledge(now unit.Time, i int, f *frame.Frame, out *fabric.Out)
 	default:
 		n.malformed(now, f, out)
 	}
+}
+
+func ackedNote(now unit.Time, flow fabric.FlowID, class fabric.Priority, f *frame.Frame) fabric.Note {
+	n := fabric.Note{Kind: fabric.Acked, At: now, Flow: flow, Priority: class, A: int64(f.PSN()), Trace: f.Trace}
+	if f.BECN() {
+		n.B = 1
+	}
+	return n
 }
 
 // packetOf gives the packet nearest to the oldest unacknowledged one that has the

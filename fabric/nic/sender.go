@@ -44,8 +44,11 @@ type sender struct {
 	place         place
 	pacer         pacer
 	cc            cc.Algorithm
-	deadline      unit.Time    // of the retransmission timer; Never if it stands
-	packet        frame.Packet // what all packets of the flow have in common
+	deadline      unit.Time     // of the retransmission timer; Never if it stands
+	packet        frame.Packet  // what all packets of the flow have in common
+	carrier       frame.Carrier // of the telemetry that is asked for
+	hops          uint8         // that may write telemetry
+	heard         indication    // by the latest ACK, under CETH
 	stats         SenderStats
 	sampled       unit.Bytes // on the link, up to the last sample
 }
@@ -67,6 +70,7 @@ func (n *NIC) newSender(cfg FlowConfig) (sender, error) {
 		packet:     n.packetTo(cfg.To, cfg.Source),
 	}
 	s.packets = s.messages.count()
+	s.carrier, s.hops = n.telemetry()
 	s.packet.DSCP = n.cfg.DataDSCP
 	s.packet.ECN = frame.ECT0
 	s.packet.BTH.DestQP = frame.ReceiverQP(uint32(cfg.ID))
@@ -119,6 +123,7 @@ func (s *sender) build(now unit.Time, f *frame.Frame) piece {
 	s.packet.Timestamps.Sent = frame.StampOf(now)
 	s.packet.Payload = uint32(p.bytes) + uint32(b.Pad)
 	s.packet.Build(f)
+	f.Carry(s.carrier, s.hops)
 	f.Trace = trace(s.ID, p.message)
 	return p
 }
@@ -154,7 +159,7 @@ func (n *NIC) send(now unit.Time, i int, f *frame.Frame, out *fabric.Out) unit.B
 	if n.credits != nil {
 		n.spend(now, i, length+n.cfg.Overhead, out)
 	}
-	n.signal(now, i, cc.Signal{Kind: cc.Sent, Bytes: length + n.cfg.Overhead}, out)
+	n.signal(now, i, cc.Signal{Kind: cc.Sent, Bytes: length + n.cfg.Overhead, Payload: p.bytes}, out)
 	return length
 }
 

@@ -15,16 +15,18 @@ type backToBack struct {
 	nics  [2]*NIC
 	inbox [2]fifo[frame.Frame]
 	out   fabric.Out
+	mark  bool // marks every other data frame and writes a hop into it
+	count int
 }
 
-func newBackToBack(t testing.TB, flows int) *backToBack {
+func newBackToBack(t testing.TB, flows int, change func(*Config)) *backToBack {
 	var cfg []FlowConfig
 	for i := range flows {
 		cfg = append(cfg, flow(fabric.FlowID(i), Endless))
 	}
 	b := &backToBack{out: fabric.Out{Quiet: true}}
 	for host := range b.nics {
-		b.nics[host] = mustNew(t, config(host, cfg, pcn, func(c *Config) { c.Timeout, c.AckEvery = unit.Millisecond, 4 }))
+		b.nics[host] = mustNew(t, config(host, cfg, change, func(c *Config) { c.Timeout, c.AckEvery = unit.Millisecond, 4 }))
 		b.inbox[host] = newFIFO[frame.Frame](4096)
 	}
 	return b
@@ -50,6 +52,12 @@ func (b *backToBack) step() int {
 		b.nics[host].Tick(at, &b.out)
 	}
 	for i := range b.out.Sends {
+		if f := &b.out.Sends[i].Frame; b.mark && isData(f) {
+			f.PushHop(&frame.Hop{Depth: 100_000}, 1500)
+			if b.count++; b.count%2 == 0 {
+				f.SetECN(frame.CE)
+			}
+		}
 		b.inbox[1-host].push(b.out.Sends[i].Frame)
 	}
 	return len(b.out.Sends)
@@ -57,7 +65,7 @@ func (b *backToBack) step() int {
 
 // The machine allocates nothing in the steady state.
 func TestNoAllocations(t *testing.T) {
-	b := newBackToBack(t, 300)
+	b := newBackToBack(t, 300, pcn)
 	for range 200_000 {
 		b.step()
 	}
@@ -74,7 +82,7 @@ func TestNoAllocations(t *testing.T) {
 func BenchmarkNIC(b *testing.B) {
 	for _, flows := range []int{1, 16, 300} {
 		b.Run(fmt.Sprintf("flows=%d", flows), func(b *testing.B) {
-			pair := newBackToBack(b, flows)
+			pair := newBackToBack(b, flows, pcn)
 			b.ReportAllocs()
 			b.ResetTimer()
 			for frames := 0; frames < b.N; {

@@ -80,6 +80,8 @@ func (c *Config) validateNotification() error {
 		return nil
 	case cc.NotifyDCQCN:
 		return c.CC.DCQCN.Validate()
+	case cc.NotifyCETH:
+		return c.CC.CETH.Validate()
 	case cc.NotifyPCN:
 		return c.CC.PCN.Validate()
 	case cc.NotifyCredit:
