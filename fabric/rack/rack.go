@@ -69,6 +69,9 @@ func nicConfig(s *topology.Scenario, node int, scheme cc.Scheme) nic.Config {
 	if scheme.Timestamps {
 		c.RTT = n.NIC.RTT
 	}
+	if s.Scheme == "ceth" && c.CC.CETH.Window == 0 {
+		c.CC.CETH.Window = s.LongestBaseRTT(node)
+	}
 	for i, f := range s.Flows {
 		if f.From != node && f.To != node {
 			continue

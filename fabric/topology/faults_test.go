@@ -107,6 +107,8 @@ func TestEachFaultNamesPlaceKeyAndWhatIsAllowed(t *testing.T) {
 		{"wmin: 0.01", "threshold: 1.1", `22: schemes.pcn.threshold: "1.1" is no number in (0, 1]`},
 		{"wmin: 0.01", "period: 0us", "22: schemes.pcn.period: 0us is out of range"},
 		{"  pcn:", "  tcp:", "22: schemes.tcp: unknown key, want one of "},
+		{"  pcn: {wmin: 0.01, wmax: 0.5}", "  ceth: {light: 0.9, medium: 0.5}", "22: schemes.ceth.light: 0.9 is above medium 0.5"},
+		{"  pcn: {wmin: 0.01, wmax: 0.5}", "  ceth: {form: footer}", `22: schemes.ceth.form: "footer" is unknown, want one of header, resv6, resv7, ratio6, ratio7`},
 	} {
 		_, err := Parse("f", []byte(spoilt(t, c.old, c.with)))
 		switch {

@@ -21,6 +21,18 @@ func (s *Scenario) BaseRTTs() []unit.Time {
 	return rtts
 }
 
+// LongestBaseRTT gives the longest BaseRTT of the flows that start at the node with
+// that index, 0 if none does.
+func (s *Scenario) LongestBaseRTT(node int) (longest unit.Time) {
+	p := newPaths(s, s.PortMap())
+	for _, f := range s.Flows {
+		if f.From == node {
+			longest = max(longest, p.baseRTT(f.From, f.To))
+		}
+	}
+	return longest
+}
+
 // paths measures paths, and remembers how far every node is from a target.
 type paths struct {
 	s    *Scenario

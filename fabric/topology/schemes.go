@@ -21,6 +21,7 @@ var schemeSections = []schemeSection{
 	{"dcqcn", "data center quantized congestion notification", lift(dcqcnFields, func(p *cc.Params) *cc.DCQCNParams { return &p.DCQCN })},
 	{"timely", "RTT-based congestion control", lift(timelyFields, func(p *cc.Params) *cc.TIMELYParams { return &p.TIMELY })},
 	{"pcn", "photonic congestion notification", lift(pcnFields, func(p *cc.Params) *cc.PCNParams { return &p.PCN })},
+	{"ceth", "congestion information in the ACK", lift(cethFields, func(p *cc.Params) *cc.CETHParams { return &p.CETH })},
 	{"cbrc", "receiver credit, for cbrc and cbrc-aimd", lift(creditFields, func(p *cc.Params) *credit.Params { return &p.Credit })},
 }
 

@@ -22,6 +22,7 @@ func (b *builder) validate(ends [][]End) {
 		}
 	}
 	b.checkConverters()
+	b.checkCETH()
 	for i, f := range b.s.Flows {
 		b.checkFlow(f, b.flows[i], ends)
 	}
