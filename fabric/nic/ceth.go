@@ -43,6 +43,7 @@ func (n *NIC) telemetry() (frame.Carrier, uint8) {
 		return frame.CarrierINT, hops
 	case cc.CETHIOAM:
 		return frame.CarrierIOAM, hops
+	case cc.CETHWindow:
 	}
 	return frame.CarrierNone, 0
 }
