@@ -18,17 +18,9 @@ import "github.com/rackfab/rackfab/fabric/unit"
 // Invariant: 0 <= alpha <= 1.
 type DCQCN struct {
 	increase
-	g     float64
-	k     unit.Time
+	marks
 	floor float64
-	alpha float64
-	// decay is when alpha decays next.
-	decay unit.Time
 }
-
-// negligible is an alpha below which a cut takes less than a bit per second of a
-// line of 100 Tbit/s; it decays no further.
-const negligible = 1e-14
 
 // NewDCQCN makes the reaction point of a flow on a link of rate line that begins at
 // initial, in (0, line]. p is valid and of the paper's kind: its CutPeriod is 0.
@@ -38,8 +30,7 @@ func NewDCQCN(p DCQCNParams, line, initial unit.Rate) *DCQCN {
 			bytes: p.ByteCounter, timer: p.Timer, threshold: p.Threshold,
 			ai: float64(p.AI), hai: float64(p.HAI),
 		}, line, initial),
-		g: p.G, k: p.AlphaTimer, floor: float64(max(lowest, min(p.MinRate, line))),
-		alpha: p.Alpha, decay: unit.Never,
+		marks: newMarks(p), floor: float64(max(lowest, min(p.MinRate, line))),
 	}
 }
 
@@ -47,7 +38,6 @@ func NewDCQCN(p DCQCNParams, line, initial unit.Rate) *DCQCN {
 func (c *DCQCN) Handle(now unit.Time, s Signal) {
 	switch {
 	case s.Kind == CNP && s.Marked:
-		c.catchUp(now)
 		c.cut(now)
 	case s.Kind == Sent:
 		c.sent(s.Bytes)
@@ -57,18 +47,8 @@ func (c *DCQCN) Handle(now unit.Time, s Signal) {
 // cut is equation 1. The floor does not lift a rate that is already below it.
 func (c *DCQCN) cut(now unit.Time) {
 	c.target = c.rate
-	c.rate = min(c.rate, max(c.rate*(1-c.alpha/2), c.floor))
-	c.alpha = float64((1-c.g)*c.alpha) + c.g
-	c.decay = now + c.k
+	c.rate = min(c.rate, max(c.rate*(1-c.marks.cut(now)), c.floor))
 	c.restart(now)
-}
-
-// catchUp is equation 2 for every K that has gone by since the latest CNP; alpha
-// matters to the next CNP alone.
-func (c *DCQCN) catchUp(now unit.Time) {
-	for ; c.decay <= now && c.alpha > negligible; c.decay += c.k {
-		c.alpha = float64((1 - c.g) * c.alpha)
-	}
 }
 
 // Tick ends a cycle of the rate timer.

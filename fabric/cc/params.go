@@ -1,6 +1,7 @@
 package cc
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -69,6 +70,8 @@ var Schemes = []Scheme{
 	{Name: "timely", Title: "RTT-based congestion control (SIGCOMM'15)", Marking: MarkNone, Notification: NotifyNone, Timestamps: true},
 	{Name: "pcn", Title: "photonic congestion notification (NSDI'20)", Marking: MarkNPECN, Notification: NotifyPCN},
 	{Name: "ceth", Title: "congestion information in the ACK (CETH)", Marking: MarkRED, Notification: NotifyCETH},
+	{Name: "timely-ecn", Title: "TIMELY that CNPs cut too: both signals at one sender, for comparison", Marking: MarkRED, Notification: NotifyDCQCN, Timestamps: true},
+	{Name: "timely-rttx", Title: "TIMELY, with ECN turned into RTT by the switches (RTTX)", Marking: MarkRED, Notification: NotifyNone, Rewrite: RewriteRTTX, Timestamps: true},
 	{Name: "cbrc", Title: "receiver credits (UET RCCC, EQDS)", Marking: MarkNone, Notification: NotifyCredit},
 	{Name: "cbrc-aimd", Title: "receiver credits with AIMD for senders that cannot spend them (CBRC)", Marking: MarkNone, Notification: NotifyCredit},
 }
@@ -91,13 +94,19 @@ type Params struct {
 	QCN    QCNParams
 	DCQCN  DCQCNParams
 	TIMELY TIMELYParams
-	PCN    PCNParams
-	CETH   CETHParams
+	// TIMELYECN is what timely-ecn adds to TIMELY and DCQCN.
+	TIMELYECN  TIMELYECNParams
+	TIMELYRTTX TIMELYParams // TIMELY's under timely-rttx
+	PCN        PCNParams
+	CETH       CETHParams
 }
 
 // Default gives the published settings of every scheme.
 func Default() Params {
-	return Params{Credit: credit.Default(), QCN: DefaultQCN(), DCQCN: DefaultDCQCN(), TIMELY: DefaultTIMELY(), PCN: DefaultPCN(), CETH: DefaultCETH()}
+	return Params{
+		Credit: credit.Default(), QCN: DefaultQCN(), DCQCN: DefaultDCQCN(),
+		TIMELY: DefaultTIMELY(), TIMELYECN: DefaultTIMELYECN(), TIMELYRTTX: DefaultTIMELYRTTX(), PCN: DefaultPCN(), CETH: DefaultCETH(),
+	}
 }
 
 // Validate names everything that the named scheme cannot work with, nil if there
@@ -110,6 +119,10 @@ func (p Params) Validate(scheme string) error {
 		return p.DCQCN.Validate()
 	case "timely":
 		return p.TIMELY.Validate()
+	case "timely-ecn":
+		return errors.Join(p.TIMELYECN.Validate(), p.TIMELY.Validate(), p.DCQCN.Validate())
+	case "timely-rttx":
+		return p.TIMELYRTTX.Validate()
 	case "pcn":
 		return p.PCN.Validate()
 	case "ceth":
@@ -121,10 +134,17 @@ func (p Params) Validate(scheme string) error {
 // Burst gives how much payload a flow under the named scheme sends back to back,
 // 0 if each packet is paced.
 func (p Params) Burst(scheme string) unit.Bytes {
-	if scheme == "timely" && p.TIMELY.Burst {
-		return p.TIMELY.Segment
+	t := TIMELYParams{}
+	switch scheme {
+	case "timely", "timely-ecn":
+		t = p.TIMELY
+	case "timely-rttx":
+		t = p.TIMELYRTTX
 	}
-	return 0
+	if !t.Burst {
+		return 0
+	}
+	return t.Segment
 }
 
 // New makes the reaction point of a flow under the named scheme. line is the
@@ -148,6 +168,10 @@ func New(scheme string, p Params, line, initial unit.Rate) (Algorithm, error) {
 		return NewTIMELY(p.TIMELY, line, initial), nil
 	case "ceth":
 		return NewCETH(p.CETH, line, initial), nil
+	case "timely-ecn":
+		return NewTIMELYECN(p.TIMELYECN, p.TIMELY, p.DCQCN, line, initial), nil
+	case "timely-rttx":
+		return NewTIMELY(p.TIMELYRTTX, line, initial), nil
 	case "pcn":
 		return NewPCN(p.PCN, line, initial), nil
 	}

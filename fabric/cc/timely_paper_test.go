@@ -30,8 +30,11 @@ func complete(c *TIMELY, rtts ...unit.Time) {
 // PCN-2: the parameter sets.
 func TestTIMELYPublishedConstants(t *testing.T) {
 	for _, p := range TIMELYPresets {
-		if err := p.Validate(); err != nil || p.Beta != 0.8 || p.Delta != 10*unit.MegabitPerSec || p.TLow != 50*us || p.MinRTT != 20*us {
+		if err := p.Validate(); err != nil || p.Beta != 0.8 || p.Delta != 10*unit.MegabitPerSec || p.MinRTT != 20*us {
 			t.Errorf("%+v (%v)", p, err)
+		}
+		if published := p.Preset != "rack"; published != (p.TLow == 50*us) {
+			t.Errorf("%s: T_low %s", p.Preset, p.TLow)
 		}
 	}
 	n, a, s := TIMELYPresets[0], TIMELYPresets[1], TIMELYPresets[2]

@@ -42,7 +42,11 @@ type TIMELYParams struct {
 // ns3 is the simulation of Zhu, Ghobadi, Misra, Padhye, "ECN or Delay", CoNEXT'16
 // (bobzhuyb/ns3-rdma, branch timely), for links of 10 Gbit/s. authors is the code
 // that TIMELY's authors published, with messages of 64 KB. scaled is the HPCC
-// simulator (rdma-hw.cc, run.py), whose steps grow with the link.
+// simulator (rdma-hw.cc, run.py), whose steps grow with the link. rack is authors in
+// its form for paced packets, where T_low is 0 and every ACK a sample, with T_high
+// brought into a rack's reach (RTTX-55): below T_low the rate rises whatever a
+// switch adds to the RTT, and a T_high of 1 ms lies beyond every queue that PFC
+// allows.
 var TIMELYPresets = []TIMELYParams{
 	{
 		Preset: "ns3", EWMA: 0.875, Beta: 0.8, MaxCut: 0.5,
@@ -63,7 +67,17 @@ var TIMELYPresets = []TIMELYParams{
 		HyperAfter: 6, HyperFactor: 5, HyperAlways: true, Segment: 1, OncePerRTT: true,
 		MinRate: 100 * unit.MegabitPerSec,
 	},
+	{
+		Preset: "rack", EWMA: 0.02, Beta: 0.8, MaxCut: 0.5,
+		TLow: 0, THigh: 100 * unit.Microsecond, MinRTT: 20 * unit.Microsecond,
+		Delta: 10 * unit.MegabitPerSec, HyperAfter: 5, HyperFactor: 5, Segment: 1,
+		MinRate: 100 * unit.MegabitPerSec,
+	},
 }
+
+// DefaultTIMELYRTTX gives the settings of TIMELY under the scheme timely-rttx: the
+// preset rack.
+func DefaultTIMELYRTTX() TIMELYParams { return TIMELYPresets[len(TIMELYPresets)-1] }
 
 // DefaultTIMELY gives the settings of the default preset.
 func DefaultTIMELY() TIMELYParams { return TIMELYPresets[0] }

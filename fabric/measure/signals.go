@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"math"
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
@@ -39,6 +40,39 @@ type FlowSignals struct {
 	// Twice counts the cuts that follow one by the other signal within a base RTT:
 	// one phase of congestion, cut twice.
 	Twice int `json:"twice"`
+	// Steps are the changes of the rate, in order.
+	Steps []RateStep `json:"-"`
+}
+
+// RateStep is a change of a sender's rate.
+type RateStep struct {
+	At   unit.Time
+	Rate unit.Rate
+}
+
+// FirstBelow gives the first instant at which a sender is slower than the other,
+// Never if it never is; both begin alike. Steps are in order.
+func FirstBelow(steps, other []RateStep) unit.Time {
+	var rate, against unit.Rate = math.MaxInt64, math.MaxInt64
+	for i, k := 0, 0; i < len(steps) || k < len(other); {
+		at := unit.Never
+		if i < len(steps) {
+			at = steps[i].At
+		}
+		if k < len(other) {
+			at = min(at, other[k].At)
+		}
+		for ; i < len(steps) && steps[i].At == at; i++ {
+			rate = steps[i].Rate
+		}
+		for ; k < len(other) && other[k].At == at; k++ {
+			against = other[k].Rate
+		}
+		if rate < against {
+			return at
+		}
+	}
+	return unit.Never
 }
 
 // Reaction is the time from the first event to the first cut, Never if there was
@@ -93,6 +127,7 @@ func (m *Signals) Observe(notes []fabric.Note) {
 		case fabric.NotificationIn:
 			state.cnps = append(state.cnps, n.At)
 		case fabric.RateChanged:
+			f.Steps = append(f.Steps, RateStep{n.At, unit.Rate(n.A)})
 			f.moved(state, n.At, n.A < n.B)
 		default:
 		}

@@ -66,7 +66,7 @@ func TestConflictsOfTwoSignals(t *testing.T) {
 		"the RTT again and again": {[]fabric.Note{rate(at(1), 8, 9), rate(at(1)+1, 7, 8)}, FlowSignals{RTTCuts: 2, Alone: 2}},
 	} {
 		got := signalled(t, c.notes...)
-		c.want.Flow, c.want.BaseRTT, c.want.Event, c.want.Cut = got.Flow, rtt, unit.Never, unit.Never
+		c.want.Flow, c.want.BaseRTT, c.want.Event, c.want.Cut, c.want.Steps = got.Flow, rtt, unit.Never, unit.Never, got.Steps
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
 		}
@@ -89,5 +89,35 @@ func TestUntrackedFramesAreInTheResult(t *testing.T) {
 	run := merged(t, rack(), map[int][]fabric.Note{3: {note(us, fabric.Untracked, 0, 0, 0), note(2*us, fabric.Untracked, 1, 1, 0)}})
 	if run.Untracked != 2 {
 		t.Errorf("%d frames, want 2", run.Untracked)
+	}
+}
+
+// RTTX-59: what congestion did to a sender is what it does more slowly than without
+// congestion.
+func TestFirstBelow(t *testing.T) {
+	steps := func(values ...int64) (steps []RateStep) {
+		for i := 0; i < len(values); i += 2 {
+			steps = append(steps, RateStep{unit.Time(values[i]), unit.Rate(values[i+1])})
+		}
+		return steps
+	}
+	for name, c := range map[string]struct {
+		with, without []RateStep
+		want          unit.Time
+	}{
+		"both do the same":     {steps(5, 9, 7, 8), steps(5, 9, 7, 8), unit.Never},
+		"a cut of its own":     {steps(5, 9, 7, 8), steps(5, 9), 7},
+		"a rise that is not":   {steps(5, 9), steps(5, 9, 6, 10), 6},
+		"the same cut, later":  {steps(5, 9, 8, 7), steps(5, 9, 6, 7), unit.Never},
+		"the same cut, sooner": {steps(5, 9, 6, 7), steps(5, 9, 8, 7), 6},
+		"steps at one instant": {steps(5, 7, 5, 9), steps(5, 9), unit.Never},
+		"never a step":         {nil, nil, unit.Never},
+	} {
+		if got := FirstBelow(c.with, c.without); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+	if f := signalled(t, rate(5, 9, 10), rate(6, 8, 9)); len(f.Steps) != 2 || f.Steps[1] != (RateStep{6, 8}) {
+		t.Errorf("steps %v", f.Steps)
 	}
 }

@@ -30,14 +30,14 @@ func onward(flow uint32, ecn frame.ECN) *frame.Frame {
 	return &f
 }
 
-// answer is the ACK to a packet of the flow, in the class of control packets.
-func answer(flow uint32) *frame.Frame { return reply(flow, nil) }
+// answer is the ACK to a packet of flow 0, in the class of control packets.
+func answer() *frame.Frame { return reply(nil) }
 
-func reply(flow uint32, change func(*frame.Packet)) *frame.Frame {
+func reply(change func(*frame.Packet)) *frame.Frame {
 	p := frame.Packet{
 		Src: frame.HostIP(flowTo), Dst: frame.HostIP(flowFrom), DSCP: uint8(control) * 8, TTL: 64,
 		SrcPort: flowPort, Timestamped: true, Timestamps: frame.Timestamps{Sent: stampSent, Received: stampReceived},
-		BTH:  frame.BTH{Opcode: frame.Acknowledge, DestQP: frame.SenderQP(flow)},
+		BTH:  frame.BTH{Opcode: frame.Acknowledge, DestQP: frame.SenderQP(0)},
 		AETH: frame.AETH{Syndrome: frame.SyndromeACK},
 	}
 	if change != nil {
@@ -66,8 +66,9 @@ func converting(t testing.TB, change func(*Config)) *rig {
 	return newRig(t, cfg)
 }
 
-// window sends 8 frames of flow 0 from now on, so many of them with CE.
-func (r *rig) window(now unit.Time, marked int) unit.Time {
+// window sends 8 frames of flow 0, so many of them with CE, and gives the instant
+// after the last.
+func (r *rig) window(marked int) (now unit.Time) {
 	for i := range 8 {
 		ecn := frame.ECT0
 		if i < marked {
@@ -105,9 +106,9 @@ func (r *rig) wantStamps(f frame.Frame, sent, received frame.Stamp) {
 // converted, and what leaves is what the sender's RTT logic takes for congestion.
 func TestWorkedExampleOnFrames(t *testing.T) {
 	r := converting(t, nil)
-	now := r.window(0, 5)
+	now := r.window(5)
 	r.run(now)
-	r.wantStamps(r.returned(now, answer(0)), stampSent, stampReceived+1000)
+	r.wantStamps(r.returned(now, answer()), stampSent, stampReceived+1000)
 	if got := r.notes(fabric.LevelChanged); len(got) != 1 || got[0].A != 3 || got[0].B != 0 || got[0].Flow != 0 {
 		t.Errorf("level changes %+v, want one from 0 to 3", got)
 	}
@@ -118,7 +119,7 @@ func TestWorkedExampleOnFrames(t *testing.T) {
 		t.Errorf("%d events, want 5", len(got))
 	}
 	// RTTX-37: on top of the true RTT; RTTX-31: in every return packet.
-	later := reply(0, func(p *frame.Packet) { p.Timestamps.Received += 777 })
+	later := reply(func(p *frame.Packet) { p.Timestamps.Received += 777 })
 	r.wantStamps(r.returned(now+2*us, later), stampSent, stampReceived+777+1000)
 }
 
@@ -127,7 +128,7 @@ func TestConverterIsTransparentWithoutCongestion(t *testing.T) {
 	r := converting(t, nil)
 	for i, ecn := range []frame.ECN{frame.NotECT, frame.ECT0, frame.ECT1, frame.ECT0, frame.NotECT, frame.ECT1, frame.ECT0, frame.ECT0, frame.ECT0} {
 		now := unit.Time(i) * 3 * us
-		there, back := onward(0, ecn), answer(0)
+		there, back := onward(0, ecn), answer()
 		r.arrive(now, flowFrom, there)
 		r.run(now + us)
 		sent := r.sent(flowTo)
@@ -148,7 +149,7 @@ func TestConverterIsTransparentWithoutCongestion(t *testing.T) {
 func TestCEIsCountedThenCleared(t *testing.T) {
 	for clear, want := range map[rttx.Clear]frame.ECN{rttx.ClearNotECT: frame.NotECT, rttx.ClearECT0: frame.ECT0} {
 		r := converting(t, func(c *Config) { c.RTTX.Clear = clear })
-		r.window(0, 8)
+		r.window(8)
 		r.run(10 * us)
 		for i, f := range r.sent(flowTo) {
 			var p frame.Packet
@@ -221,15 +222,15 @@ func TestSwitchJudgesByItself(t *testing.T) {
 // is not rewritten.
 func TestWhatTheConverterLeavesAlone(t *testing.T) {
 	r := converting(t, nil)
-	now := r.window(0, 8)
+	now := r.window(8)
 	r.run(now)
 	counted := r.Stats().Converter
 	for name, f := range map[string]*frame.Frame{
-		"plain ACK": reply(0, func(p *frame.Packet) { p.Timestamped = false }),
-		"CNP": reply(0, func(p *frame.Packet) {
+		"plain ACK": reply(func(p *frame.Packet) { p.Timestamped = false }),
+		"CNP": reply(func(p *frame.Packet) {
 			p.Timestamped, p.BTH.Opcode, p.ECN, p.DSCP = false, frame.OpcodeCNP, frame.CE, uint8(lossless)*8
 		}),
-		"other class": reply(0, func(p *frame.Packet) {
+		"other class": reply(func(p *frame.Packet) {
 			p.BTH.Opcode, p.ECN, p.DSCP = frame.WriteMiddle, frame.CE, uint8(lossy)*8
 		}),
 	} {
@@ -247,10 +248,10 @@ func TestWhatTheConverterLeavesAlone(t *testing.T) {
 // bits: below 0 the RTT is still the longer one.
 func TestRewritingTheSentTimestamp(t *testing.T) {
 	r := converting(t, func(c *Config) { c.RTTX.Stamp = rttx.StampSent })
-	now := r.window(0, 8)
+	now := r.window(8)
 	r.run(now)
-	r.wantStamps(r.returned(now, answer(0)), stampSent-2000, stampReceived)
-	early := r.returned(now+2*us, reply(0, func(p *frame.Packet) { p.Timestamps = frame.Timestamps{Sent: 300, Received: 9_300} }))
+	r.wantStamps(r.returned(now, answer()), stampSent-2000, stampReceived)
+	early := r.returned(now+2*us, reply(func(p *frame.Packet) { p.Timestamps = frame.Timestamps{Sent: 300, Received: 9_300} }))
 	if rtt := early.Timestamps().Received.Since(early.Timestamps().Sent); rtt != 11*us {
 		t.Errorf("T_s below 0: RTT %s, want 9us + 2us", rtt)
 	}
@@ -260,9 +261,9 @@ func TestRewritingTheSentTimestamp(t *testing.T) {
 // the new timestamp; the IP header's checksum stands.
 func TestRewrittenACKIsSound(t *testing.T) {
 	r := converting(t, nil)
-	now := r.window(0, 8)
+	now := r.window(8)
 	r.run(now)
-	was := answer(0)
+	was := answer()
 	got := r.returned(now, was)
 	var p frame.Packet
 	if err := p.Parse(&got); err != nil {
@@ -292,7 +293,7 @@ func TestPacketsWithTelemetryAreCounted(t *testing.T) {
 		r.arrive(unit.Time(i)*us, flowFrom, f)
 	}
 	r.run(8 * us)
-	r.wantStamps(r.returned(9*us, answer(0)), stampSent, stampReceived+2000)
+	r.wantStamps(r.returned(9*us, answer()), stampSent, stampReceived+2000)
 }
 
 // RTTX-12: a flow that finds the table full passes untouched, counted and noted:
@@ -328,13 +329,13 @@ func TestFlowWithoutRoomKeepsItsECN(t *testing.T) {
 // RTTX-50: D changes while the switch runs.
 func TestSetRTTIncrement(t *testing.T) {
 	r := converting(t, nil)
-	now := r.window(0, 8)
+	now := r.window(8)
 	r.run(now)
-	r.wantStamps(r.returned(now, answer(0)), stampSent, stampReceived+2000)
+	r.wantStamps(r.returned(now, answer()), stampSent, stampReceived+2000)
 	if err := r.SetRTTIncrement(5 * us); err != nil {
 		t.Fatal(err)
 	}
-	r.wantStamps(r.returned(now+2*us, answer(0)), stampSent, stampReceived+5000)
+	r.wantStamps(r.returned(now+2*us, answer()), stampSent, stampReceived+5000)
 	for _, d := range []unit.Time{0, -us, rttx.MaxD + 1} {
 		if r.SetRTTIncrement(d) == nil {
 			t.Errorf("D = %s passes", d)
@@ -373,7 +374,7 @@ func TestConverterConfigIsChecked(t *testing.T) {
 func TestConverterAllocatesNothing(t *testing.T) {
 	r := converting(t, nil)
 	r.out.Quiet = true
-	there, back := onward(0, frame.CE), answer(0)
+	there, back := onward(0, frame.CE), answer()
 	now := unit.Time(0)
 	step := func() {
 		r.arrive(now, flowFrom, there)

@@ -52,22 +52,22 @@ var dcqcnFields = []field[cc.DCQCNParams]{
 }
 
 var timelyFields = []field[cc.TIMELYParams]{
-	cite("ns3: bobzhuyb/ns3-rdma, branch timely (ECN or Delay, CoNEXT'16); authors: the code that TIMELY's authors published; scaled: HPCC simulator, rdma-hw.cc and run.py", presetField(cc.TIMELYPresets, func(p *cc.TIMELYParams) *string { return &p.Preset })),
-	cite("ns3, scaled: 0.875; authors: 0.02", numberField("ewma", "weight of news in the gradient", interval{0, 1, true, false}, func(p *cc.TIMELYParams) *float64 { return &p.EWMA })),
+	cite("ns3: bobzhuyb/ns3-rdma, branch timely (ECN or Delay, CoNEXT'16); authors: the code that TIMELY's authors published; scaled: HPCC simulator, rdma-hw.cc and run.py; rack: authors for paced packets, with thresholds for a rack", presetField(cc.TIMELYPresets, func(p *cc.TIMELYParams) *string { return &p.Preset })),
+	cite("ns3, scaled: 0.875; authors, rack: 0.02", numberField("ewma", "weight of news in the gradient", interval{0, 1, true, false}, func(p *cc.TIMELYParams) *float64 { return &p.EWMA })),
 	cite("0.8 in all", numberField("beta", "weight of a decrease", interval{0, 1, true, false}, func(p *cc.TIMELYParams) *float64 { return &p.Beta })),
-	cite("ns3, authors: PCN §3.2, a decrease is at most half; scaled: none", numberField("max_cut", "largest share that one decrease takes off", interval{0, 1, true, false}, func(p *cc.TIMELYParams) *float64 { return &p.MaxCut })),
-	cite("50 us in all, with segments", quantityField(spans, "t_low", "RTT below which the rate rises whatever the gradient", 0, longest, func(p *cc.TIMELYParams) *unit.Time { return &p.TLow })),
-	cite("ns3, scaled: 500 us; authors: 1 ms", quantityField(spans, "t_high", "RTT above which the rate falls whatever the gradient", 0, longest, func(p *cc.TIMELYParams) *unit.Time { return &p.THigh })),
-	cite("ns3, scaled: 20 us; authors: a fixed minimum, taken as 20 us", quantityField(spans, "min_rtt", "measure of the gradient", shortest, longest, func(p *cc.TIMELYParams) *unit.Time { return &p.MinRTT })),
+	cite("ns3, authors, rack: PCN §3.2, a decrease is at most half; scaled: none", numberField("max_cut", "largest share that one decrease takes off", interval{0, 1, true, false}, func(p *cc.TIMELYParams) *float64 { return &p.MaxCut })),
+	cite("50 us, with segments; rack: 0, as authors where each packet is paced", quantityField(spans, "t_low", "RTT below which the rate rises whatever the gradient", 0, longest, func(p *cc.TIMELYParams) *unit.Time { return &p.TLow })),
+	cite("ns3, scaled: 500 us; authors: 1 ms; rack: own, three base RTTs of the 16-to-2 rack", quantityField(spans, "t_high", "RTT above which the rate falls whatever the gradient", 0, longest, func(p *cc.TIMELYParams) *unit.Time { return &p.THigh })),
+	cite("ns3, scaled: 20 us; authors, rack: a fixed minimum, taken as 20 us", quantityField(spans, "min_rtt", "measure of the gradient", shortest, longest, func(p *cc.TIMELYParams) *unit.Time { return &p.MinRTT })),
 	cite("10 Mbit/s in all, for links of 10 Gbit/s", quantityField(rates, "delta", "step of an increase", 0, fastest, func(p *cc.TIMELYParams) *unit.Rate { return &p.Delta })),
-	cite("scaled: 10 Gbit/s; ns3, authors: 0", quantityField(rates, "delta_per", "delta is for a link of this rate and grows with the link, 0 if it does not", 0, fastest, func(p *cc.TIMELYParams) *unit.Rate { return &p.DeltaPer })),
-	cite("ns3: never; authors: HAI_Thresh 5; scaled: after 5", integerField("hyper_after", "increases in a row that bring hyper increase, the first such step included, 0 for never", 0, maxCount, func(p *cc.TIMELYParams) *int { return &p.HyperAfter })),
-	cite("authors: N = 5; scaled: RATE_HAI 50 to RATE_AI 10", integerField("hyper_factor", "how many times delta a step of hyper increase is", 0, maxCount, func(p *cc.TIMELYParams) *int { return &p.HyperFactor })),
-	cite("scaled: yes; ns3, authors: the gradient's alone", switchField("hyper_always", "increases below t_low count towards hyper increase too", func(p *cc.TIMELYParams) *bool { return &p.HyperAlways })),
-	cite("ns3: 16 KB; authors: messages of 64 KB", quantityField(sizes, "segment", "payload whose completion is one sample of the RTT", 1, unit.Megabyte, func(p *cc.TIMELYParams) *unit.Bytes { return &p.Segment })),
-	cite("scaled: yes; ns3, authors: a sample per segment", switchField("once_per_rtt", "take a sample when an RTT has gone by, whatever the segment", func(p *cc.TIMELYParams) *bool { return &p.OncePerRTT })),
-	cite("ns3, authors: yes; scaled: no", switchField("burst", "send a segment back to back and pace between segments, instead of pacing each packet", func(p *cc.TIMELYParams) *bool { return &p.Burst })),
-	cite("ns3: 1 % of 10 Gbit/s; scaled: config.txt MIN_RATE 100Mb/s; authors: as ns3", quantityField(rates, "min_rate", "floor below which a decrease does not push a flow, 0 for none", 0, fastest, func(p *cc.TIMELYParams) *unit.Rate { return &p.MinRate })),
+	cite("scaled: 10 Gbit/s; ns3, authors, rack: 0", quantityField(rates, "delta_per", "delta is for a link of this rate and grows with the link, 0 if it does not", 0, fastest, func(p *cc.TIMELYParams) *unit.Rate { return &p.DeltaPer })),
+	cite("ns3: never; authors, rack: HAI_Thresh 5; scaled: after 5", integerField("hyper_after", "increases in a row that bring hyper increase, the first such step included, 0 for never", 0, maxCount, func(p *cc.TIMELYParams) *int { return &p.HyperAfter })),
+	cite("authors, rack: N = 5; scaled: RATE_HAI 50 to RATE_AI 10", integerField("hyper_factor", "how many times delta a step of hyper increase is", 0, maxCount, func(p *cc.TIMELYParams) *int { return &p.HyperFactor })),
+	cite("scaled: yes; ns3, authors, rack: the gradient's alone", switchField("hyper_always", "increases below t_low count towards hyper increase too", func(p *cc.TIMELYParams) *bool { return &p.HyperAlways })),
+	cite("ns3: 16 KB; authors: messages of 64 KB; rack: every ACK", quantityField(sizes, "segment", "payload whose completion is one sample of the RTT", 1, unit.Megabyte, func(p *cc.TIMELYParams) *unit.Bytes { return &p.Segment })),
+	cite("scaled: yes; ns3, authors, rack: a sample per segment", switchField("once_per_rtt", "take a sample when an RTT has gone by, whatever the segment", func(p *cc.TIMELYParams) *bool { return &p.OncePerRTT })),
+	cite("ns3, authors: yes; scaled, rack: no", switchField("burst", "send a segment back to back and pace between segments, instead of pacing each packet", func(p *cc.TIMELYParams) *bool { return &p.Burst })),
+	cite("ns3: 1 % of 10 Gbit/s; scaled: config.txt MIN_RATE 100Mb/s; authors, rack: as ns3", quantityField(rates, "min_rate", "floor below which a decrease does not push a flow, 0 for none", 0, fastest, func(p *cc.TIMELYParams) *unit.Rate { return &p.MinRate })),
 }
 
 // Each field cites where its default comes from.
@@ -117,4 +117,11 @@ func switchField[T any](key, doc string, at func(*T) *bool) field[T] {
 		},
 		write: func(t *T) *yaml.Node { return plain(strconv.FormatBool(*at(t))) },
 	}
+}
+
+// The orders are those of the document's prior art, CN application 202610735428.3,
+// [0038] and [0039].
+var timelyECNFields = []field[cc.TIMELYECNParams]{
+	cite("[0039], merged logic", choiceField("order", "what counts when RTT and CNPs speak: both, or after a CNP the CNP alone", []cc.Order{cc.OrderBoth, cc.OrderECNFirst}, func(p *cc.TIMELYECNParams) *cc.Order { return &p.Order })),
+	cite("own: DCQCN's CNP interval", quantityField(spans, "hold", "order ecn-first: for how long a CNP takes precedence", 0, longest, func(p *cc.TIMELYECNParams) *unit.Time { return &p.Hold })),
 }

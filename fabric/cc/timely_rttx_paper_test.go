@@ -1,0 +1,137 @@
+package cc
+
+import (
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// rttx makes the reaction point of a flow of 10 Gbit/s under timely-rttx.
+func rttx(t *testing.T, change func(*TIMELYParams)) *TIMELY {
+	t.Helper()
+	p := Default()
+	p.TIMELYRTTX.Delta = 0 // so that cuts alone move the rate
+	if change != nil {
+		change(&p.TIMELYRTTX)
+	}
+	a, err := New("timely-rttx", p, line, 10*gbps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.(*TIMELY)
+}
+
+// feed gives n samples of the RTT, one per ACK.
+func feed(c Algorithm, n int, rtt unit.Time) {
+	for range n {
+		c.Handle(0, Signal{Kind: Ack, Bytes: 1000, RTT: rtt})
+	}
+}
+
+// RTTX-1, RTTX-61: the sender runs TIMELY alone, unchanged; the switches mark and
+// rewrite, the receiver sends nothing but ACKs with timestamps.
+func TestRTTXSender(t *testing.T) {
+	s, err := Find("timely-rttx")
+	if err != nil || s.Marking != MarkRED || s.Rewrite != RewriteRTTX || s.Notification != NotifyNone || !s.Timestamps {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if c := rttx(t, nil); c.p.EWMA != 0.02 || c.p.Beta != 0.8 {
+		t.Errorf("%+v", c.p)
+	}
+	// The rack's settings are the authors', but for thresholds and sampling.
+	rack, authors := DefaultTIMELYRTTX(), TIMELYPresets[1]
+	authors.Preset, authors.TLow, authors.THigh = rack.Preset, rack.TLow, rack.THigh
+	authors.Segment, authors.Burst = rack.Segment, rack.Burst
+	if rack != authors {
+		t.Errorf("rack %+v, authors %+v", rack, authors)
+	}
+}
+
+// RTTX-56: a larger RTT lowers the rate, or keeps it from rising; a CNP does
+// nothing.
+func TestRTTXSenderKnowsTheRTTAlone(t *testing.T) {
+	c := rttx(t, nil)
+	feed(c, 3, 30*us)
+	c.Handle(0, Signal{Kind: CNP, Marked: true})
+	if c.Rate() != 10*gbps {
+		t.Errorf("rate %s after steady RTTs and a CNP", c.Rate())
+	}
+	feed(c, 1, 31*us)
+	if c.Rate() >= 10*gbps {
+		t.Errorf("rate %s after a longer RTT", c.Rate())
+	}
+	// With an increase to suppress: what would rise by delta does not.
+	rises, held := rttx(t, func(p *TIMELYParams) { p.Delta = 10 * unit.MegabitPerSec }), rttx(t, nil)
+	feed(rises, 2, 30*us)
+	feed(held, 2, 30*us)
+	feed(held, 1, 30*us+unit.Nanosecond)
+	if rises.Rate() <= 10*gbps || held.Rate() > 10*gbps {
+		t.Errorf("rates %s and %s", rises.Rate(), held.Rate())
+	}
+}
+
+// RTTX-55: below T_low an increment has no effect at all: with the published 50 us
+// an RTT of 31 us may grow by D at no cost. From T_low = 0 on it has.
+func TestIncrementBelowTLowHasNoEffect(t *testing.T) {
+	for tLow, want := range map[unit.Time]bool{50 * us: false, 0: true} {
+		c := rttx(t, func(p *TIMELYParams) { p.TLow = tLow })
+		feed(c, 1, 31*us)
+		feed(c, 1, 33*us)
+		if cut := c.Rate() < 10*gbps; cut != want {
+			t.Errorf("T_low %s: cut %v, want %v", tLow, cut, want)
+		}
+	}
+}
+
+// RTTX-55: a constant increment lowers the rate only when it comes; a step of 1 us
+// costs b/minRTT = 4 % in all, spread by the EWMA over some 50 samples (0.875 gives
+// 3.5 % at once: see TestTIMELYPositiveGradient).
+func TestConstantIncrementCutsOnce(t *testing.T) {
+	c := rttx(t, nil)
+	feed(c, 1, 30*us)
+	feed(c, 1, 31*us)
+	within(t, "first sample", c.rate, 10e9*(1-0.8*0.02/20), 1)
+	feed(c, 500, 31*us)
+	within(t, "500 samples", c.rate/10e9, 0.96, 0.001)
+	settled := c.rate
+	feed(c, 500, 31*us)
+	within(t, "500 more", c.rate/settled, 1, 1e-5)
+	// It lets go when the increment goes: the gradient is negative, nothing is cut.
+	feed(c, 500, 30*us)
+	within(t, "without it", c.rate/settled, 1, 1e-5)
+}
+
+// RTTX-54: the increment stands for a cut by ECN of like strength. The cut grows
+// with e as DCQCN's in steady state does, by e/2, but table 1 doubles where that is
+// linear: with D for equality at e = 1, b·D/minRTT = 1/2, the lower levels cut
+// less: 6, 12, 22 and 39 % against 15, 25, 35 and 45 % in the middle of each class.
+func TestIncrementAgainstACutByECN(t *testing.T) {
+	const d = 12500 * unit.Nanosecond
+	for _, row := range []struct {
+		increment unit.Time
+		cut, ecn  float64
+	}{{d / 8, 0.06, 0.15}, {d / 4, 0.12, 0.25}, {d / 2, 0.22, 0.35}, {d, 0.39, 0.45}} {
+		c := rttx(t, nil)
+		feed(c, 1, 30*us)
+		feed(c, 1000, 30*us+row.increment)
+		cut := 1 - c.rate/10e9
+		within(t, row.increment.String(), cut, row.cut, 0.005)
+		if cut >= row.ecn {
+			t.Errorf("increment %s cuts %.2f, ECN would %.2f", row.increment, cut, row.ecn)
+		}
+	}
+}
+
+// RTTX-16: without a clock in common an offset that never changes is in every
+// sample; what moves the rate are the differences of samples, so it does not show,
+// as long as no sample is outside T_low to T_high.
+func TestConstantOffsetOfClocksDoesNotShow(t *testing.T) {
+	synchronised, skewed := rttx(t, nil), rttx(t, nil)
+	for _, rtt := range []unit.Time{30, 31, 33, 33, 32, 30, 35, 30} {
+		feed(synchronised, 1, rtt*us)
+		feed(skewed, 1, (rtt+60)*us)
+		if synchronised.rate != skewed.rate {
+			t.Fatalf("rates %v and %v", synchronised.rate, skewed.rate)
+		}
+	}
+}
