@@ -115,6 +115,7 @@ func switchConfig(s *topology.Scenario, node int, scheme cc.Scheme) switching.Co
 			RED: switching.REDConfig{Kmin: set.Kmin, Kmax: set.Kmax, Pmax: set.Pmax},
 			QCN: switching.QCNConfig{
 				SetPoint: set.QCN.SetPoint, Weight: set.QCN.Weight, SampleBase: set.QCN.SampleBase, Jitter: set.QCN.Jitter,
+				AtDeparture: set.QCN.Sampling == "departure",
 			},
 		}
 	}

@@ -16,7 +16,8 @@ const (
 	lawNone law = iota
 	lawRED
 	lawNPECN
-	lawQCN // marks nothing: see judge
+	lawQCN          // marks nothing: see judge
+	lawQCNDeparture // the same, with QCNConfig.AtDeparture
 )
 
 var laws = map[cc.Marking]law{"": lawNone, cc.MarkNone: lawNone, cc.MarkRED: lawRED, cc.MarkNPECN: lawNPECN, cc.MarkQCN: lawQCN}
@@ -33,6 +34,9 @@ func newMarker(classes *[fabric.Priorities]ClassConfig, random rand.PCG) marker 
 	m := marker{random: random}
 	for i := range classes {
 		m.law[i], m.red[i] = laws[classes[i].Marking], classes[i].RED
+		if m.law[i] == lawQCN && classes[i].QCN.AtDeparture {
+			m.law[i] = lawQCNDeparture
+		}
 	}
 	return m
 }

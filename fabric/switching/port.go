@@ -110,6 +110,9 @@ func (s *Switch) transmit(now unit.Time, p *port, out *fabric.Out) {
 	if mark {
 		p.mark(now, class, f, out)
 	}
+	if s.marker.law[class] == lawQCNDeparture {
+		s.judge(now, p, incoming{frame: f, length: length, at: from, class: class}, out)
+	}
 	s.release(now, from, class, length, out)
 }
 

@@ -19,31 +19,33 @@ type QCNConfig struct {
 	// Weight is w, how much the growth of the queue counts beside its length
 	// (2 to the power of cnCpFeedbackWeight, which is 1).
 	Weight int
-	// SampleBase is how many bytes come in from one sample to the next where there
-	// is no congestion (cnCpMinSampleBase, 150000).
+	// SampleBase is how many bytes pass from one sample to the next where there is
+	// no congestion (cnCpMinSampleBase, 150000).
 	SampleBase unit.Bytes
 	// Jitter is how far the bytes between two samples may be off, as a part of them,
 	// either way, 0 to 1.
 	Jitter float64
+	// AtDeparture samples the frames that leave the queue instead of those that
+	// join it.
+	AtDeparture bool
 }
 
-// qcn is the congestion point of QCN for one egress queue.
+// qcn is the congestion point of QCN for one egress queue. When left bytes have
+// passed, the frame that passes is a sample:
 //
-//	        | left bytes have come in
-//	        v
-//	sample: Fb = -(Qoff + w Qdelta)      Qoff   = Q - Qeq
-//	        CNM to the frame's sender    Qdelta = Q - Q at the sample before
-//	        if the quantised |Fb| > 0    left  := interval of |Fb|, jittered
+//	Fb = -(Qoff + w Qdelta)        Qoff   = Q - Qeq
+//	CNM to the frame's sender      Qdelta = Q - Q at the sample before
+//	  if the quantised |Fb| > 0    left  := interval of |Fb|, jittered
 //
-// A sample is taken as a frame comes in, Q counting that frame.
+// A sample is taken as a frame joins the queue, Q counting that frame, or as one
+// leaves it, Q counting those behind it.
 type qcn struct {
 	old  unit.Bytes // the queue at the sample before
-	left unit.Bytes // to come in until the next sample
+	left unit.Bytes // to pass until the next sample
 }
 
-// arrive counts a frame that has joined the queue, and tells whether it is the
-// one to sample.
-func (c *qcn) arrive(length unit.Bytes) bool {
+// pass counts a frame, and tells whether it is the one to sample.
+func (c *qcn) pass(length unit.Bytes) bool {
 	c.left -= length
 	return c.left <= 0
 }
@@ -74,12 +76,12 @@ func (cfg *QCNConfig) interval(feedback uint8, random *rand.PCG) unit.Bytes {
 	return bytes - span + unit.Bytes(off)
 }
 
-// judge shows the congestion point of p a frame that has joined its queue, and
-// sends a CNM if that is called for. CNMs themselves are counted, but not
+// judge shows the congestion point of p a frame that has joined its queue, or left
+// it, and sends a CNM if that is called for. CNMs themselves are counted, but not
 // answered.
 func (s *Switch) judge(now unit.Time, p *port, in incoming, out *fabric.Out) {
 	point, cfg := &p.qcn[in.class], &s.cfg.Classes[in.class].QCN
-	if !point.arrive(in.length) || in.frame.Class() == frame.ClassCNM {
+	if !point.pass(in.length) || in.frame.Class() == frame.ClassCNM {
 		return
 	}
 	q := p.queues[in.class].bytes

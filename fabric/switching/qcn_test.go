@@ -226,6 +226,33 @@ func TestQCNSamplesAgain(t *testing.T) {
 	}
 }
 
+// At departure, the frame with which 150000 bytes have left is sampled, and Q is
+// what waits behind it.
+func TestQCNSamplesDepartures(t *testing.T) {
+	cfg := qcnConfig(3)
+	cfg.Classes[lossless].QCN.AtDeparture = true
+	r := fill(t, cfg, 200) // all wait
+	r.run(2 * us)
+	if got := r.notes(fabric.CNMSent); len(got) != 0 {
+		t.Fatalf("sampled on arrival: %+v", got)
+	}
+	r.arrive(3*us, 0, pause(lossless, 0))
+	r.run(3*us + 148*slot)
+	if got := r.notes(fabric.CNMSent); len(got) != 0 {
+		t.Fatalf("sampled with %d frames sent", len(r.sent(0)))
+	}
+	r.run(3*us + 149*slot)
+	got := r.notes(fabric.CNMSent)
+	want := fabric.Note{Kind: fabric.CNMSent, At: 3*us + 149*slot, Priority: lossless, A: 60, B: 50_000, Flow: 7, Trace: 42}
+	if len(got) != 1 || got[0] != want { // |Fb| = 24000 + 2 * 50000, 60.09 steps of 2063.5
+		t.Fatalf("noted %+v, want %+v", got, want)
+	}
+	r.run(3*us + 150*slot)
+	if got := r.cnms(1); len(got) != 1 || got[0].Dst != frame.HostMAC(1) || got[0].QDelta != 50_000/64 {
+		t.Errorf("CNMs %+v", got)
+	}
+}
+
 // No CNM without congestion, and the next sample is 150000 bytes away again.
 func TestQCNBelowTheSetPointIsSilent(t *testing.T) {
 	r := newRig(t, qcnConfig(3))
@@ -249,7 +276,7 @@ func TestQCNSamplesByBytes(t *testing.T) {
 		for range rapid.IntRange(1, 100).Draw(t, "frames") {
 			length := unit.Bytes(rapid.IntRange(64, 1500).Draw(t, "length"))
 			sum += length
-			if got, want := point.arrive(length), sum >= interval; got != want {
+			if got, want := point.pass(length), sum >= interval; got != want {
 				t.Fatalf("sampled %v after %d of %d bytes", got, sum, interval)
 			} else if got {
 				point.left, sum = interval, 0

@@ -61,7 +61,7 @@ func crowdedConfig(t *rapid.T) Config {
 		Lossless: true, AlphaShift: 2, Headroom: 3000, Quanta: 20,
 		Marking: rapid.SampledFrom([]cc.Marking{cc.MarkRED, cc.MarkQCN}).Draw(t, "law"),
 		RED:     REDConfig{Kmin: 1000, Kmax: 6000, Pmax: 0.5},
-		QCN:     QCNConfig{SetPoint: 1500, Weight: 2, SampleBase: 2000, Jitter: 0.15},
+		QCN:     QCNConfig{SetPoint: 1500, Weight: 2, SampleBase: 2000, Jitter: 0.15, AtDeparture: rapid.Bool().Draw(t, "departure")},
 	}
 	cfg.CNMClass = control
 	cfg.Weights[lossless] = 3

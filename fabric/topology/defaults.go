@@ -54,6 +54,7 @@ func DefaultSwitch() SwitchSettings {
 		QCN: QCNSettings{
 			SetPoint:   26 * unit.Kilobyte,  // IEEE8021-CN-MIB, cnCpQueueSizeSetPoint
 			Weight:     2,                   // same, cnCpFeedbackWeight: 2^1
+			Sampling:   "arrival",           // as public implementations of the standard do
 			SampleBase: 150 * unit.Kilobyte, // same, cnCpMinSampleBase
 			Jitter:     0.15,                // IEEE 802.1Qau; no source to cite was found
 			CNMClass:   6,                   // the control class, which is strict

@@ -115,6 +115,8 @@ var queueFields = []field[SwitchSettings]{
 	numberField("pmax", "RED: probability of a mark at kmax", interval{0, 1, false, false}, func(s *SwitchSettings) *float64 { return &s.Pmax }),
 	quantityField(sizes, "qcn_set_point", "QCN: queue that the congestion point aims at", 1, largest, func(s *SwitchSettings) *unit.Bytes { return &s.QCN.SetPoint }),
 	integerField("qcn_weight", "QCN: how much the growth of the queue counts beside its length", 0, 1024, func(s *SwitchSettings) *int { return &s.QCN.Weight }),
+	choiceField("qcn_sampling", "QCN: which frames are sampled, those that come in or those that leave", []string{"arrival", "departure"},
+		func(s *SwitchSettings) *string { return &s.QCN.Sampling }),
 	quantityField(sizes, "qcn_sample_base", "QCN: bytes from one sample to the next without congestion", 1, largest, func(s *SwitchSettings) *unit.Bytes { return &s.QCN.SampleBase }),
 	numberField("qcn_jitter", "QCN: how far the bytes between samples may be off, as a part of them", interval{0, 1, false, true}, func(s *SwitchSettings) *float64 { return &s.QCN.Jitter }),
 	integerField("qcn_class", "QCN: traffic class of CNMs", 0, classes, func(s *SwitchSettings) *fabric.Priority { return &s.QCN.CNMClass }),

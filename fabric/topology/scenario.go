@@ -87,6 +87,7 @@ type SwitchSettings struct {
 type QCNSettings struct {
 	SetPoint   unit.Bytes // Qeq
 	Weight     int        // w
+	Sampling   string     // "arrival" or "departure"
 	SampleBase unit.Bytes
 	Jitter     float64
 	CNMClass   fabric.Priority
