@@ -42,6 +42,15 @@ const (
 	DecreaseBeta Decrease = "beta" // the original coefficient times beta^n
 )
 
+// Order says which indicated packets follow one another (CBRC-20).
+type Order string
+
+// Orders.
+const (
+	OrderArrival Order = "arrival" // as they come in
+	OrderPSN     Order = "psn"     // as they were sent: packets out of sequence do not count
+)
+
 // Start says how a sender begins.
 type Start string
 
@@ -83,6 +92,7 @@ type Params struct {
 	Law       Law
 	Excess    Excess
 	Counter   Counter
+	Order     Order
 	Start     Start
 }
 
@@ -102,6 +112,7 @@ func Default() Params {
 		Law:       LawBacklog,       // CBRC-43: the baseline that wastes
 		Excess:    ExcessOnes,       // CBRC-21: either
 		Counter:   UETCounter,       // CBRC-24
+		Order:     OrderArrival,     // CBRC-20
 		Start:     StartSpeculative, // facts B2.2
 	}
 }
@@ -126,6 +137,7 @@ func (p Params) Validate() error {
 	bad(p.BaseRTT <= 0, "base RTT %v: want above 0", p.BaseRTT)
 	bad(p.Retry <= 0, "retry %v: want above 0", p.Retry)
 	bad(p.Scope != ScopePair && p.Scope != ScopeAll, "scope %q: want pair or all", p.Scope)
+	bad(p.Order != OrderArrival && p.Order != OrderPSN, "order %q: want arrival or psn", p.Order)
 	bad(p.Start != StartSpeculative && p.Start != StartAsked, "start %q: want speculative or asked", p.Start)
 	bad(p.Policy != PolicyScheme && p.Policy != PolicyOriginal && p.Policy != PolicyAIMD, "policy %q: want scheme, original or aimd", p.Policy)
 	bad(p.Law != LawBacklog && p.Law != LawUnheld && p.Law != LawShared, "law %q: want backlog, backlog-credit or shared", p.Law)

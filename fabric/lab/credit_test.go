@@ -13,11 +13,11 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// builtin gives a scenario that comes with rackfab, under the scheme.
-func builtin(t *testing.T, name, scheme string) *topology.Scenario {
+// waste gives the scenario cbrc-waste under the scheme.
+func waste(t *testing.T, scheme string) *topology.Scenario {
 	t.Helper()
-	text, _ := topology.Builtin(name)
-	s, err := topology.Parse(name, text)
+	text, _ := topology.Builtin("cbrc-waste")
+	s, err := topology.Parse("cbrc-waste", text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,8 +45,8 @@ func idle(s *topology.Scenario, run *measure.Run) float64 {
 // credit leaves a sixth of every receiver idle; with AIMD the others get it.
 // CBRC-2, CBRC-3: no queue builds up, nothing is lost or paused.
 func TestAIMDTurnsWastedCreditIntoThroughput(t *testing.T) {
-	s := builtin(t, "cbrc-waste", "cbrc")
-	original, aimd := measured(t, s), measured(t, builtin(t, "cbrc-waste", "cbrc-aimd"))
+	s := waste(t, "cbrc")
+	original, aimd := measured(t, s), measured(t, waste(t, "cbrc-aimd"))
 	for _, run := range []*measure.Run{original, aimd} {
 		t.Logf("%s: idle %.1f %%, wasted %s of %s, lost %s, %d packets indicated", run.Scheme,
 			100*idle(s, run), run.Credit.Wasted, run.Credit.Granted, run.Credit.Lost, run.Credit.Indicated)
@@ -78,7 +78,7 @@ func TestAIMDTurnsWastedCreditIntoThroughput(t *testing.T) {
 func TestOnlyTheBacklogLawWastes(t *testing.T) {
 	lost := map[string]unit.Bytes{}
 	for _, law := range []string{"backlog", "backlog-credit", "shared"} {
-		s := builtin(t, "cbrc-waste", "cbrc")
+		s := waste(t, "cbrc")
 		text, err := topology.Marshal(s)
 		if err != nil {
 			t.Fatal(err)
@@ -164,7 +164,7 @@ flows:
 // CBRC-35: what is granted is told with its coefficient, and falls by halves with
 // the packets that signal excess.
 func TestGrantsFallByHalves(t *testing.T) {
-	s := builtin(t, "cbrc-waste", "cbrc-aimd")
+	s := waste(t, "cbrc-aimd")
 	l, err := lab.New(s)
 	if err != nil {
 		t.Fatal(err)
@@ -183,5 +183,26 @@ func TestGrantsFallByHalves(t *testing.T) {
 		if !seen[coefficient] {
 			t.Errorf("no grant at a coefficient of %d thousandths: %v", coefficient, seen)
 		}
+	}
+}
+
+// CBRC-33: 15 senders to one receiver. Schemes that are driven by the switch's
+// queue need that queue, and delay everything behind it; credit does without one.
+func TestCreditDoesWithoutTheQueueThatSwitchDrivenSchemesNeed(t *testing.T) {
+	queued := map[string]int64{}
+	for _, scheme := range []string{"pfc", "dcqcn", "cbrc"} {
+		s := incast(t, 15, "asked")
+		s.Scheme = scheme
+		run := measured(t, s)
+		from := int(4 * unit.Millisecond / run.Series.Bin)
+		for _, q := range run.Series.Queues {
+			if q.Port == "x->r0" {
+				queued[scheme] = slices.Max(q.Peak[from:])
+			}
+		}
+	}
+	t.Logf("bytes queued at the last hop from 4 ms on: %v", queued)
+	if queued["cbrc"]*2 > queued["dcqcn"] || queued["dcqcn"] >= queued["pfc"] {
+		t.Errorf("bytes queued at the last hop %v, want cbrc far below dcqcn, and dcqcn below pfc", queued)
 	}
 }

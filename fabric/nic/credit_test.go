@@ -26,8 +26,8 @@ func isControl(kind frame.UETControlType) func(*frame.Frame) bool {
 	}
 }
 
-func (b *fabricBench) completed(host int) (at []unit.Time) {
-	for _, n := range b.notes[host] {
+func (b *fabricBench) completed() (at []unit.Time) {
+	for _, n := range b.notes[0] {
 		if n.Kind == fabric.Completed {
 			at = append(at, n.At)
 		}
@@ -35,15 +35,15 @@ func (b *fabricBench) completed(host int) (at []unit.Time) {
 	return at
 }
 
-func to(id fabric.FlowID, from, host int, size unit.Bytes) FlowConfig {
-	return FlowConfig{ID: id, From: from, To: host, Size: size, Source: 49152}
+func to(id fabric.FlowID, from, host int) FlowConfig {
+	return FlowConfig{ID: id, From: from, To: host, Size: Endless, Source: 49152}
 }
 
 // CBRC-2: a flow alone starts at once and runs at 0.99 of its receiver's link.
 func TestCreditGivesAFlowAloneItsLink(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 10*unit.Megabyte)}, byCredit)
 	b.run(5 * unit.Millisecond)
-	done := b.completed(0)
+	done := b.completed()
 	if len(done) != 1 {
 		t.Fatal("the flow does not complete")
 	}
@@ -59,7 +59,7 @@ func TestCreditGivesAFlowAloneItsLink(t *testing.T) {
 // CBRC-1, CBRC-2: the receiver shares its link among the senders, and after the
 // speculative start no more comes in than its link takes.
 func TestCreditSharesTheReceiver(t *testing.T) {
-	b := newBench(t, 3, []FlowConfig{to(0, 0, 2, Endless), to(1, 1, 2, Endless)}, byCredit)
+	b := newBench(t, 3, []FlowConfig{to(0, 0, 2), to(1, 1, 2)}, byCredit)
 	b.run(2 * unit.Millisecond)
 	var bytes [2]unit.Bytes
 	for _, f := range b.sent {
@@ -87,7 +87,7 @@ func TestCreditIsAskedFor(t *testing.T) {
 	if first := b.from(0, isRequest)[0].start; first < 2*testDelay {
 		t.Errorf("data at %v, before any credit can have come", first)
 	}
-	if len(b.completed(0)) != 1 {
+	if len(b.completed()) != 1 {
 		t.Error("the flow does not complete")
 	}
 }
@@ -114,8 +114,8 @@ func TestCreditSurvivesLoss(t *testing.T) {
 				return seen%7 != 0
 			}
 			b.run(500 * unit.Millisecond)
-			if len(b.completed(0)) != 2 {
-				t.Fatalf("%d of 2 flows completed", len(b.completed(0)))
+			if len(b.completed()) != 2 {
+				t.Fatalf("%d of 2 flows completed", len(b.completed()))
 			}
 			if s := b.nics[1].Stats(); s.Receivers[0].DeliveredBytes != 200_000 || s.Receivers[1].DeliveredBytes != 200_000 {
 				t.Errorf("delivered %v and %v", s.Receivers[0].DeliveredBytes, s.Receivers[1].DeliveredBytes)
@@ -128,7 +128,7 @@ func TestCreditSurvivesLoss(t *testing.T) {
 // sets target_pull to all ones, or all zeros, on its data packets.
 func TestExcessIsSignalledInTheTarget(t *testing.T) {
 	for signal, want := range map[string]uint32{"ones": 0xFFFFFF, "zeros": 0} {
-		flows := []FlowConfig{to(0, 0, 1, Endless), to(1, 0, 2, Endless), to(2, 0, 3, Endless)}
+		flows := []FlowConfig{to(0, 0, 1), to(1, 0, 2), to(2, 0, 3)}
 		b := newBench(t, 4, flows, byCredit, func(c *Config) {
 			c.CC.Credit.AIMD, c.CC.Credit.Excess = true, "ones"
 			if signal == "zeros" {
@@ -156,7 +156,7 @@ func TestExcessIsSignalledInTheTarget(t *testing.T) {
 // CBRC-26: the threshold may stand for all receivers of a sender together.
 func TestExcessOverAllReceivers(t *testing.T) {
 	for scope, want := range map[string]bool{"pair": false, "all": true} {
-		b := newBench(t, 3, []FlowConfig{to(0, 0, 1, Endless), to(1, 0, 2, Endless)}, byCredit, func(c *Config) {
+		b := newBench(t, 3, []FlowConfig{to(0, 0, 1), to(1, 0, 2)}, byCredit, func(c *Config) {
 			c.CC.Credit.AIMD, c.CC.Credit.Start, c.CC.Credit.Threshold = true, credit.StartAsked, 3000
 			c.CC.Credit.Scope = "pair"
 			if scope == "all" {
@@ -174,7 +174,7 @@ func TestExcessOverAllReceivers(t *testing.T) {
 
 // CBRC-34: credit that a sender cannot spend is noted as wasted.
 func TestWastedCreditIsNoted(t *testing.T) {
-	b := newBench(t, 4, []FlowConfig{to(0, 0, 1, Endless), to(1, 0, 2, Endless), to(2, 0, 3, Endless)}, byCredit)
+	b := newBench(t, 4, []FlowConfig{to(0, 0, 1), to(1, 0, 2), to(2, 0, 3)}, byCredit)
 	b.run(2 * unit.Millisecond)
 	wasted := int64(0)
 	for _, n := range b.notes[0] {
@@ -217,5 +217,29 @@ func TestUETPacketsThatDoNotFit(t *testing.T) {
 	b.run(2 * unit.Millisecond)
 	if got := b.nics[1].Stats().Malformed; got != uint64(len(spoilt)) {
 		t.Errorf("%d of %d counted as malformed", got, len(spoilt))
+	}
+}
+
+// CBRC-20: consecutive means in the order of arrival, or of the PSNs: then an
+// indicated packet past a gap does not count.
+func TestOrderOfIndicatedPackets(t *testing.T) {
+	for order, want := range map[credit.Order]int64{credit.OrderArrival: 3, credit.OrderPSN: 1} {
+		b := newBench(t, 2, []FlowConfig{flow(0, unit.Megabyte)}, byCredit, func(c *Config) {
+			c.CC.Credit.AIMD, c.CC.Credit.Order = true, order
+		})
+		for i, psn := range []uint32{0, 5, 7} {
+			u := frame.UET{
+				Header: b.nics[0].senders[0].packet, Type: frame.UETRequest, PSN: psn, Target: 0xFFFFFF,
+				First: psn == 0, Offset: psn * 1000, Length: 1_000_000,
+			}
+			u.Header.Payload = 1000
+			var f frame.Frame
+			u.Build(&f)
+			var out fabric.Out
+			b.nics[1].Arrive(unit.Time(i)*us, 0, &f, &out)
+		}
+		if got := b.nics[1].credits.pacer.Stats(0).Indicated; got != want {
+			t.Errorf("order %s: %d indicated packets counted, want %d", order, got, want)
+		}
 	}
 }

@@ -98,8 +98,11 @@ func (n *NIC) requested(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 		return
 	}
 	n.observe(now, i, f, out)
-	c.pacer.Packet(now, peer, f.CreditTarget())
-	switch ahead := int32(f.UETPSN() - r.uetExpected); {
+	ahead := int32(f.UETPSN() - r.uetExpected)
+	if ahead == 0 || n.cfg.CC.Credit.Order == credit.OrderArrival {
+		c.pacer.Packet(now, peer, f.CreditTarget())
+	}
+	switch {
 	case ahead > 0:
 		n.uetGap(now, i, f, out)
 	case ahead < 0:

@@ -27,6 +27,8 @@ var creditFields = []field[credit.Params]{
 	cite("CBRC-21: either", choiceField("excess", "encoding of the excess signal in target_pull",
 		[]credit.Excess{credit.ExcessOnes, credit.ExcessZeros}, func(p *credit.Params) *credit.Excess { return &p.Excess })),
 	cite("CBRC-24: UET 1.0", integerField("counter", "bits of target_pull that count", 12, 24, func(p *credit.Params) *credit.Counter { return &p.Counter })),
+	cite("CBRC-20", choiceField("order", "which indicated packets are consecutive: as they arrive, or as they were sent",
+		[]credit.Order{credit.OrderArrival, credit.OrderPSN}, func(p *credit.Params) *credit.Order { return &p.Order })),
 	cite("uet-htsim", choiceField("start", "speculative: a sender starts with a full window; asked: it asks first",
 		[]credit.Start{credit.StartSpeculative, credit.StartAsked}, func(p *credit.Params) *credit.Start { return &p.Start })),
 }
