@@ -17,21 +17,18 @@ type Figure struct {
 	chart.Figure
 }
 
-// mostLines bounds the links, ports or flows in a figure.
-const mostLines = 6
-
 // subject is what a figure shows, and how a run's lines come from its series.
 type subject struct {
 	name, title, unit, caption string
 	whole                      bool // shows all of the run, not only the burst and what follows it
-	lines                      func(*Folder, *measure.Run) []chart.Line
+	lines                      func(view) []chart.Line
 	aside                      func(*measure.Run) string // a figure of the table that the lines show
 }
 
 var subjects = []subject{
 	{
 		"pauses", "Rate of PAUSE frames per link", "frames/ms",
-		"PAUSE frames (XOFF) on the links that hold the long flows, averaged over 250 us; x->y is sent by x and holds y. The paper's Fig. 2a.",
+		"PAUSE frames (XOFF) on the links that hold the long flows, averaged over some bins; x->y is sent by x and holds y. The paper's Fig. 2a.",
 		false, pauseLines, asideTree,
 	},
 	{
@@ -40,14 +37,14 @@ var subjects = []subject{
 	},
 	{
 		"goodput", "Goodput of the long flows, whole run", "Gbit/s",
-		"The same over all of the run: how long it takes until nothing is lost any more.", true, goodputLines, asideLoss,
+		"The same over all of the run, with some bins to each point: how long it takes until nothing is lost any more.", true, goodputLines, asideLoss,
 	},
 	{
 		"rates-burst", "Regulated and actual rate of the long flows, around the burst", "Gbit/s",
 		"Regulated: what the scheme allows the flow at the end of each bin. Actual: what its NIC puts on the link in the bin, headers included; " +
 			"where it stays below the regulated rate, PAUSE holds the NIC. The paper's Fig. 3.", false, rateLines, nothing,
 	},
-	{"rates", "Regulated and actual rate of the long flows, whole run", "Gbit/s", "The same over all of the run.", true, rateLines, nothing},
+	{"rates", "Regulated and actual rate of the long flows, whole run", "Gbit/s", "The same over all of the run, with some bins to each point.", true, rateLines, nothing},
 	{
 		"queues", "Egress queues on the way of the long flows", "KB",
 		"The longest that the egress queue was in each bin, all classes together, in 1000 bytes; x->y is the port of x that leads to y.", false, queueLines, nothing,
@@ -95,17 +92,23 @@ func (s *subject) panel(f *Folder, scheme string, window chart.Band) chart.Panel
 	}
 	p.Aside = s.aside(run)
 	p.Band = chart.Band{From: milliseconds(run.Burst.Start), To: milliseconds(run.Burst.End)}
-	for _, l := range s.lines(f, run) {
+	for _, l := range s.lines(view{f, run, step(window)}) {
 		p.Lines = append(p.Lines, within(l, window))
 	}
 	return p
+}
+
+// step is the time that a point of a line stands for in a window, unless bins
+// are longer.
+func step(window chart.Band) unit.Time {
+	return unit.Time((window.To - window.From) / mostPoints * float64(unit.Millisecond))
 }
 
 func nothing(*measure.Run) string { return "" }
 
 func asideTree(r *measure.Run) string { return fmt.Sprintf("tree %s ms", milli(r.Tree)) }
 
-func asideLoss(r *measure.Run) string { return fmt.Sprintf("loss %s ms", milli(r.Loss)) }
+func asideLoss(r *measure.Run) string { return fmt.Sprintf("loss %s ms", lossOf(r)) }
 
 // asideGoodput gives the means over the burst.
 func asideGoodput(r *measure.Run) string {

@@ -91,7 +91,7 @@ func TestPauseRateCountsEveryFrame(t *testing.T) {
 	run := f.Results.Runs[0]
 	run.Series.Pauses[0].Bins[bins-1] = 77 // so that the window reaches the end
 	for link, bins := range map[string][]int64{"s0->h0": run.Series.Pauses[0].Bins, "s0->h1": nil, "s1->s0": nil} {
-		lines := pauseLines(f, run)
+		lines := pauseLines(view{f, run, 0})
 		i := slices.IndexFunc(lines, func(l chart.Line) bool { return l.Name == link })
 		want, got := int64(0), 0.0
 		for _, n := range bins {
@@ -104,7 +104,7 @@ func TestPauseRateCountsEveryFrame(t *testing.T) {
 			t.Errorf("%s: %.3f frames are drawn, %d were sent", link, got, want)
 		}
 	}
-	if len(pauseLines(f, run)) != 3 {
+	if len(pauseLines(view{f, run, 0})) != 3 {
 		t.Errorf("lines of other links than those that hold F0 and F1")
 	}
 }
@@ -164,6 +164,26 @@ func TestTheWindowHoldsTheBurstAndWhatItCauses(t *testing.T) {
 		if g.Name == "goodput" || g.Name == "rates" {
 			t.Errorf("without a burst %s shows what %s-burst shows", g.Name, g.Name)
 		}
+	}
+}
+
+// A point never stands for so little that a line melts into a stain, and what it
+// stands for is the mean of rates, the most of queues and the last of limits.
+func TestLongRunsHaveSeveralBinsToAPoint(t *testing.T) {
+	f := sample(t, "out", "pfc")
+	v := view{f, f.Results.Runs[0], 150 * us}
+	bins := []int64{1, 2, 6, 10, 40, 10, 9, 9}
+	for how, want := range map[summary]chart.Line{
+		mean: {X: []float64{0.075, 0.225}, Y: []float64{3, 20}},
+		most: {X: []float64{0.075, 0.225}, Y: []float64{6, 40}},
+		last: {X: []float64{0.15, 0.3}, Y: []float64{6, 10}},
+	} {
+		if got := line("", chart.Style{}, v, bins, how, 1); !cmp.Equal(want, got, close) {
+			t.Errorf("%d: got %v, want %v", how, got, want)
+		}
+	}
+	if v.step = step(chart.Band{From: 10, To: 110}); v.group() != 10 {
+		t.Errorf("100 ms in %d points want 10 bins of 50 us each, got %d", mostPoints, v.group())
 	}
 }
 

@@ -8,52 +8,57 @@ import (
 	"github.com/rackfab/rackfab/report/chart"
 )
 
-// pauseGroup is the time over which PAUSE frames are averaged: a pause lasts
-// longer than most bins, so that a bin holds one frame or none.
-const pauseGroup = 250 * unit.Microsecond
+// mostLines bounds the links, ports or flows in a figure.
+const mostLines = 6
+
+// view is a run as a figure sees it.
+type view struct {
+	*Folder
+	*measure.Run
+	step unit.Time // what a point stands for; at least a bin
+}
+
+// most points of a line in a figure; more would melt into a stain.
+const mostPoints = 200
+
+// pauseStep is the least that a point of the rate of PAUSE frames stands for: a
+// pause lasts longer than most bins, so that a bin holds one frame or none.
+const pauseStep = 250 * unit.Microsecond
+
+// group is how many bins a point stands for.
+func (v *view) group() int { return int(max(1, (v.step+v.Series.Bin-1)/v.Series.Bin)) }
 
 // pauseLines are PAUSE frames per millisecond on the links of the victims, in
 // steps.
-func pauseLines(f *Folder, run *measure.Run) (lines []chart.Line) {
-	group := int(max(1, pauseGroup/run.Series.Bin))
-	width := milliseconds(unit.Time(group) * run.Series.Bin)
-	links := first(measure.VictimLinks(f.Scenario))
+func pauseLines(v view) (lines []chart.Line) {
+	v.step = max(v.step, pauseStep)
+	width := milliseconds(unit.Time(v.group()) * v.Series.Bin)
+	links := first(measure.VictimLinks(v.Scenario))
 	for i, link := range links {
-		l := chart.Line{Name: link, Style: style(i, len(links))}
-		var bins []int64
-		for _, p := range run.Series.Pauses {
+		bins := make([]int64, int(v.FabricTime/v.Series.Bin))
+		for _, p := range v.Series.Pauses {
 			if p.Link == link {
 				bins = p.Bins
 			}
 		}
-		for at := 0; at < int(run.FabricTime/run.Series.Bin); at += group {
-			rate := float64(sum(bins, at, at+group)) / width
-			from := milliseconds(unit.Time(at) * run.Series.Bin)
-			l.X, l.Y = append(l.X, from, from+width), append(l.Y, rate, rate)
+		l := line(link, style(i, len(links)), v, bins, mean, 1/milliseconds(v.Series.Bin))
+		var stairs chart.Line
+		for k, x := range l.X {
+			stairs.X, stairs.Y = append(stairs.X, x-width/2, x+width/2), append(stairs.Y, l.Y[k], l.Y[k])
 		}
+		l.X, l.Y = stairs.X, stairs.Y
 		lines = append(lines, l)
 	}
 	return lines
 }
 
-// sum adds up bins[from:to], as far as there are any.
-func sum(bins []int64, from, to int) (total int64) {
-	for _, v := range bins[min(from, len(bins)):min(to, len(bins))] {
-		total += v
-	}
-	return total
-}
-
-// style is that of line i of n, each over those before it.
-func style(i, n int) chart.Style { return chart.Style{Colour: i, Dash: i, Over: n - 1 - i} }
-
 // goodputLines are Gbit/s of payload.
-func goodputLines(f *Folder, run *measure.Run) (lines []chart.Line) {
-	names := first(f.longFlows())
+func goodputLines(v view) (lines []chart.Line) {
+	names := first(v.longFlows())
 	for i, name := range names {
-		for _, s := range run.Series.Goodput {
+		for _, s := range v.Series.Goodput {
 			if s.Name == name && s.Flow >= 0 {
-				lines = append(lines, line(name, style(i, len(names)), run, s.Bins, middle, gigabits(run)))
+				lines = append(lines, line(name, style(i, len(names)), v, s.Bins, mean, v.gigabits()))
 			}
 		}
 	}
@@ -61,57 +66,83 @@ func goodputLines(f *Folder, run *measure.Run) (lines []chart.Line) {
 }
 
 // rateLines are Gbit/s on the link: what each flow may send, and what it sends.
-func rateLines(f *Folder, run *measure.Run) (lines []chart.Line) {
-	for i, name := range first(f.longFlows()) {
-		for _, s := range run.Series.Sent {
+func rateLines(v view) (lines []chart.Line) {
+	for i, name := range first(v.longFlows()) {
+		for _, s := range v.Series.Sent {
 			if s.Name == name {
 				wide := chart.Style{Colour: i, Dash: 2 * i, Over: 2}
-				lines = append(lines, line(name+" actual", wide, run, s.Bins, middle, gigabits(run)))
+				lines = append(lines, line(name+" actual", wide, v, s.Bins, mean, v.gigabits()))
 			}
 		}
-		for _, s := range run.Series.Rates {
+		for _, s := range v.Series.Rates {
 			if s.Name == name {
 				narrow := chart.Style{Colour: i, Dash: 2*i + 1}
-				lines = append(lines, line(name+" regulated", narrow, run, s.Bins, end, 1e-9))
+				lines = append(lines, line(name+" regulated", narrow, v, s.Bins, last, 1e-9))
 			}
 		}
 	}
 	return lines
 }
 
-// queueLines are thousands of bytes, the most of each bin.
-func queueLines(f *Folder, run *measure.Run) (lines []chart.Line) {
-	ports := first(measure.VictimPorts(f.Scenario))
+// queueLines are thousands of bytes.
+func queueLines(v view) (lines []chart.Line) {
+	ports := first(measure.VictimPorts(v.Scenario))
 	for i, port := range ports {
-		for _, q := range run.Series.Queues {
+		for _, q := range v.Series.Queues {
 			if q.Port == port {
-				lines = append(lines, line(port, style(i, len(ports)), run, q.Peak, middle, 1e-3))
+				lines = append(lines, line(port, style(i, len(ports)), v, q.Peak, most, 1e-3))
 			}
 		}
 	}
 	return lines
 }
 
-// Where in its bin a value stands: counts and peaks in the middle, snapshots at
-// the end.
+// style is that of line i of n, each over those before it.
+func style(i, n int) chart.Style { return chart.Style{Colour: i, Dash: i, Over: n - 1 - i} }
+
+// summary is what a point says of the bins that it stands for.
+type summary int
+
 const (
-	middle = 0.5
-	end    = 1.0
+	mean summary = iota // in their middle
+	most                // in their middle
+	last                // at their end
 )
 
-// line makes a line of one point per bin, each value times factor. A last bin
-// that the end of the run cuts short is left out: it would look like a fall.
-func line[V ~int64](name string, style chart.Style, run *measure.Run, bins []V, place, factor float64) chart.Line {
+// line makes a line of one point per group of bins, each value times factor. A
+// last group that the end of the run cuts short is left out: it would look like
+// a fall.
+func line[V ~int64](name string, style chart.Style, v view, bins []V, how summary, factor float64) chart.Line {
 	l := chart.Line{Name: name, Style: style}
-	for i, v := range bins[:min(len(bins), int(run.FabricTime/run.Series.Bin))] {
-		l.X = append(l.X, (float64(i)+place)*milliseconds(run.Series.Bin))
-		l.Y = append(l.Y, float64(v)*factor)
+	group, place := v.group(), 0.5
+	if how == last {
+		place = 1
+	}
+	whole := min(len(bins), int(v.FabricTime/v.Series.Bin))
+	for at := 0; at+group <= whole; at += group {
+		l.X = append(l.X, (float64(at)+place*float64(group))*milliseconds(v.Series.Bin))
+		l.Y = append(l.Y, summarise(bins[at:at+group], how)*factor)
 	}
 	return l
 }
 
+func summarise[V ~int64](bins []V, how summary) float64 {
+	switch how {
+	case most:
+		return float64(slices.Max(bins))
+	case last:
+		return float64(bins[len(bins)-1])
+	default:
+		sum := 0.0
+		for _, b := range bins {
+			sum += float64(b)
+		}
+		return sum / float64(len(bins))
+	}
+}
+
 // gigabits turns bytes per bin into Gbit/s.
-func gigabits(run *measure.Run) float64 { return 8e-9 * float64(unit.Second) / float64(run.Series.Bin) }
+func (v *view) gigabits() float64 { return 8e-9 * float64(unit.Second) / float64(v.Series.Bin) }
 
 // first gives as many names as a figure has lines.
-func first(names []string) []string { return slices.Clip(names[:min(len(names), mostLines)]) }
+func first(names []string) []string { return names[:min(len(names), mostLines)] }

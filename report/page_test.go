@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
 )
 
 // look is what a page holds.
@@ -145,6 +146,17 @@ func TestPageEscapesNames(t *testing.T) {
 	l := read(t, pageOf(t, f))
 	if l.elements["script"] > 0 || !strings.Contains(l.text, f.Manifest.Rackfab) {
 		t.Error("a version became an element of the page")
+	}
+}
+
+// A loss that goes on at the end of the run is longer than what was seen of it.
+func TestALossCutShortIsMarked(t *testing.T) {
+	f := sample(t, "out", "pfc")
+	run := f.Results.Runs[0]
+	for loss, want := range map[unit.Time]string{0: "0.00", 1600 * us: "1.60", 1650 * us: "1.65", 1700 * us: ">1.70"} {
+		if run.Loss = loss; lossOf(run) != want {
+			t.Errorf("loss of %s in a run of %s, burst at %s: %s, want %s", loss, run.FabricTime, run.Burst.Start, lossOf(run), want)
+		}
 	}
 }
 

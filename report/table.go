@@ -48,7 +48,7 @@ func Compare(s *topology.Scenario, r *measure.Results) Table {
 	columns := []column{
 		{Column{"", "scheme", true}, "", func(r *measure.Run) string { return r.Scheme }},
 		{Column{"", "tree ms", false}, "tree", func(r *measure.Run) string { return milli(r.Tree) }},
-		{Column{"", "loss ms", false}, "loss", func(r *measure.Run) string { return milli(r.Loss) }},
+		{Column{"", "loss ms", false}, "loss", lossOf},
 	}
 	columns = append(columns, pauseColumns(s)...)
 	columns = append(columns, flowColumns(r.Runs[0])...)
@@ -137,6 +137,15 @@ func pauseElsewhere(r *measure.Run, links []string) (sum measure.Pause) {
 		sum.Paused -= p.Paused
 	}
 	return sum
+}
+
+// lossOf is the loss in milliseconds, ">" before it if the run ended before it
+// did.
+func lossOf(r *measure.Run) string {
+	if end := r.Burst.Start + r.Loss; r.Loss > 0 && end > r.FabricTime-r.Series.Bin {
+		return ">" + milli(r.Loss)
+	}
+	return milli(r.Loss)
 }
 
 func milli(t unit.Time) string { return fmt.Sprintf("%.2f", t.Seconds()*1e3) }
