@@ -108,7 +108,9 @@ func nothing(*measure.Run) string { return "" }
 
 func asideTree(r *measure.Run) string { return fmt.Sprintf("tree %s ms", milli(r.Tree)) }
 
-func asideLoss(r *measure.Run) string { return fmt.Sprintf("loss %s ms", lossOf(r)) }
+func asideLoss(r *measure.Run) string {
+	return fmt.Sprintf("loss %s ms, recovery %s ms", lossOf(r), recoveryOf(r))
+}
 
 // asideGoodput gives the means over the burst.
 func asideGoodput(r *measure.Run) string {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/rackfab/rackfab/fabric/measure"
@@ -49,7 +50,9 @@ func Page(w io.Writer, runs []*Folder, figures []Figure) error {
 	p := page{}
 	var names []string
 	for i, f := range runs {
-		names = append(names, f.Results.Scenario)
+		if !slices.Contains(names, f.Results.Scenario) {
+			names = append(names, f.Results.Scenario)
+		}
 		p.Runs = append(p.Runs, newPageRun(f))
 		if len(runs) > 1 {
 			p.Runs[i].Label = labels(runs)[i]

@@ -102,8 +102,8 @@ func TestPageHoldsTheTables(t *testing.T) {
 	l := read(t, pageOf(t, sample(t, "out", "pfc", "pcn")))
 	want := [][]string{
 		{
-			"pfc|0.25paper 3.1|0.50|0|10|0|1100|1.00|2.00|223/224|0.32|0.65|6|0000000000000001",
-			"pcn|0.50paper 0|1.00|0paper few|20paper 0|0paper 0|2200|2.00paper 37.5|4.00paper 2.5|223/224|0.32|0.65|7|0000000000000002",
+			"pfc|0.25paper 3.1|0.50|0.33|0|10|0|1100|1.00|2.00|223/224|0.32|0.65|6|0000000000000001",
+			"pcn|0.50paper 0|1.00|0.67|0paper few|20paper 0|0paper 0|2200|2.00paper 37.5|4.00paper 2.5|223/224|0.32|0.65|7|0000000000000002",
 		},
 		{"pfc|0.00|1.10|0.00|0.30", "pcn|0.00|1.10|0.00|0.30"},
 		{"pfc|0.50|0.25|1000|0.00|71|0|0", "pcn|0.50|0.25|2000|0.00|72|0|0"},
@@ -160,6 +160,16 @@ func TestALossCutShortIsMarked(t *testing.T) {
 	}
 }
 
+func TestARecoveryThatDoesNotComeIsMarked(t *testing.T) {
+	f := sample(t, "out", "pfc")
+	run := f.Results.Runs[0]
+	for recovery, want := range map[unit.Time]string{0: "0.00", 1650 * us: "1.65", 1700 * us: ">1.70"} {
+		if run.Recovery = recovery; recoveryOf(run) != want {
+			t.Errorf("recovery %s in a run of %s, burst at %s: %s, want %s", recovery, run.FabricTime, run.Burst.Start, recoveryOf(run), want)
+		}
+	}
+}
+
 // The paper speaks of its own rack alone.
 func TestThePaperIsSilentOnOtherScenarios(t *testing.T) {
 	f := sample(t, "out", "pfc", "pcn")
@@ -208,7 +218,7 @@ func TestTableOfALargeRack(t *testing.T) {
 	r := *f.Results
 	r.Scenario = s.Name
 	c := Compare(s, &r)
-	if n := len(c.Columns); n > 17 {
+	if n := len(c.Columns); n > 18 {
 		t.Errorf("%d columns", n)
 	}
 	links := victimLinks(s)

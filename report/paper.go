@@ -12,6 +12,7 @@ type paperValue struct {
 
 // paper holds the values that "Re-architecting Congestion Management in Lossless
 // Ethernet" (PCN, NSDI'20) gives for its rack of 16 senders and 2 receivers.
+// Its throughput loss lasts until the flows are back, which is the recovery here.
 // Under PCN it gives the ideal of §3.2 for the flows' rates. Where it gives no
 // number there is no row: so for the loss under PFC alone ("the burst") and
 // under PCN.
@@ -21,9 +22,9 @@ var paper = []paperValue{
 	{"dcqcn", "tree", "1.8", "PCN §3.1: about 57 RTT"},
 	{"timely", "tree", "1.4", "PCN §3.1: about 47 RTT"},
 	{"pcn", "tree", "0", "PCN §5.4: no congestion tree"},
-	{"qcn", "loss", "12.5", "PCN §3.1: throughput loss after a burst of 3 ms"},
-	{"dcqcn", "loss", "25", "PCN §3.1: throughput loss after a burst of 3 ms"},
-	{"timely", "loss", "60", "PCN §3.1: throughput loss after a burst of 3 ms"},
+	{"qcn", "recovery", "12.5", "PCN §3.1: throughput loss after a burst of 3 ms"},
+	{"dcqcn", "recovery", "25", "PCN §3.1: throughput loss after a burst of 3 ms"},
+	{"timely", "recovery", "60", "PCN §3.1: throughput loss after a burst of 3 ms"},
 	{"pcn", "pause s1->s0", "few", "PCN §5.4: only a few short ones"},
 	{"pcn", "pause s0->h0", "0", "PCN §5.4: none at all"},
 	{"pcn", "pause s0->h1", "0", "PCN §5.4: none at all"},

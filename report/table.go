@@ -42,13 +42,14 @@ type column struct {
 }
 
 // Compare gives one row per scheme: how long the congestion tree and the loss
-// lasted, the PAUSE frames on the links that hold the long flows and on all
+// lasted and the recovery took, the PAUSE frames on the links that hold the long flows and on all
 // others, what the long flows got during the burst, and how the burst fared.
 func Compare(s *topology.Scenario, r *measure.Results) Table {
 	columns := []column{
 		{Column{"", "scheme", true}, "", func(r *measure.Run) string { return r.Scheme }},
 		{Column{"", "tree ms", false}, "tree", func(r *measure.Run) string { return milli(r.Tree) }},
-		{Column{"", "loss ms", false}, "loss", lossOf},
+		{Column{"", "loss ms", false}, "", lossOf},
+		{Column{"", "recov. ms", false}, "recovery", recoveryOf},
 	}
 	columns = append(columns, pauseColumns(s)...)
 	columns = append(columns, flowColumns(r.Runs[0])...)
@@ -146,6 +147,15 @@ func lossOf(r *measure.Run) string {
 		return ">" + milli(r.Loss)
 	}
 	return milli(r.Loss)
+}
+
+// recoveryOf is the recovery in milliseconds, ">" before it if the run ended
+// before it did.
+func recoveryOf(r *measure.Run) string {
+	if r.Recovery > 0 && r.Burst.Start+r.Recovery >= r.FabricTime {
+		return ">" + milli(r.Recovery)
+	}
+	return milli(r.Recovery)
 }
 
 func milli(t unit.Time) string { return fmt.Sprintf("%.2f", t.Seconds()*1e3) }

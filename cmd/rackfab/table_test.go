@@ -19,7 +19,8 @@ func comparison() report.Table {
 	}{
 		{"", "scheme", "timely", true},
 		{"", "tree ms", "12.34", false},
-		{"", "loss ms", "123.45", false},
+		{"", "loss ms", ">123.45", false},
+		{"", "recov. ms", ">123.45", false},
 		{"PAUSE frames", "s1->s0", "1234", false},
 		{"PAUSE frames", "s0->h0", "1234", false},
 		{"PAUSE frames", "s0->h1", "1234", false},

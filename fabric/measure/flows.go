@@ -7,10 +7,6 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// lossShare is the share of the bottleneck's payload rate below which a bin
-// counts as loss.
-const lossShare = 0.95
-
 // flows fills in the single flows and the bursts' completion times.
 func flows(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 	ends := map[int]Completion{}
@@ -95,27 +91,4 @@ func quantile(sorted []unit.Time, percent int) unit.Time {
 	}
 	rank := (len(sorted)*percent + 99) / 100
 	return sorted[max(rank, 1)-1]
-}
-
-// loss is the end of the last whole bin in which the single flows together get
-// less than lossShare of what their bottleneck's payload rate allows, counted
-// from the first burst; 0 if there is no such bin, or no burst.
-func loss(s *topology.Scenario, delivered []Series) unit.Time {
-	start := burstStart(s)
-	allowed := float64(Bottleneck(s).In(s.Bin)) * lossShare
-	if start == unit.Never || allowed == 0 {
-		return 0
-	}
-	for bin := int(s.Duration/s.Bin) - 1; bin >= int(start/s.Bin); bin-- {
-		sum := int64(0)
-		for _, d := range delivered {
-			if d.Flow >= 0 {
-				sum += d.Bins[bin]
-			}
-		}
-		if float64(sum) < allowed {
-			return unit.Time(bin+1)*s.Bin - start
-		}
-	}
-	return 0
 }

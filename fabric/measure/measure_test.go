@@ -2,6 +2,7 @@ package measure
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -109,8 +110,47 @@ func TestLossIsZeroWhereNothingWasLost(t *testing.T) {
 	for bin := range unit.Time(8) {
 		delivered = append(delivered, note(bin*50*us+us, fabric.Delivered, 0, int64(Bottleneck(s).In(s.Bin)), 0))
 	}
-	if run := merged(t, s, map[int][]fabric.Note{2: delivered}); run.Loss != 0 {
-		t.Fatalf("loss %s", run.Loss)
+	if run := merged(t, s, map[int][]fabric.Note{2: delivered}); run.Loss != 0 || run.Recovery != 0 {
+		t.Fatalf("loss %s, recovery %s", run.Loss, run.Recovery)
+	}
+}
+
+// sharing is the rack's run in which F0 gets these shares of its bottleneck, bin
+// by bin; the burst is at the first.
+func sharing(shares ...float64) (*topology.Scenario, []Series) {
+	s := rack()
+	s.Bursts[0].At, s.Duration = 0, unit.Time(len(shares))*s.Bin
+	full := float64(Bottleneck(s).In(s.Bin))
+	d := Series{Name: "F0"}
+	for _, share := range shares {
+		d.Bins = append(d.Bins, int64(share*full))
+	}
+	return s, []Series{d}
+}
+
+// PCN-7: the throughput that a burst costs ends when the flows have recovered; a
+// scheme that oscillates afterwards goes on losing.
+func TestRecoveryIsTheBeginningOfASteadyMillisecond(t *testing.T) {
+	all := func(share float64, n int) []float64 { return slices.Repeat([]float64{share}, n) }
+	for name, test := range map[string]struct {
+		shares         []float64
+		loss, recovery unit.Time
+	}{
+		"nothing lost":        {all(1, 40), 0, 0},
+		"lost and back":       {slices.Concat(all(1, 2), all(0.5, 6), all(1, 32)), 400 * us, 400 * us},
+		"one good bin":        {slices.Concat(all(0.5, 4), all(1, 1), all(0.5, 4), all(1, 30)), 450 * us, 450 * us},
+		"dips later":          {slices.Concat(all(0.5, 4), all(1, 25), all(0.9, 1), all(1, 10)), 1500 * us, 200 * us},
+		"no steady time left": {slices.Concat(all(0.5, 10), all(1, 19)), 500 * us, 1450 * us},
+		"never":               {all(0.5, 40), 2000 * us, 2000 * us},
+	} {
+		s, delivered := sharing(test.shares...)
+		shares := used(s, delivered)
+		if got := loss(s, shares); got != test.loss {
+			t.Errorf("%s: loss %s, want %s", name, got, test.loss)
+		}
+		if got := recovery(s, shares); got != test.recovery {
+			t.Errorf("%s: recovery %s, want %s", name, got, test.recovery)
+		}
 	}
 }
 

@@ -37,6 +37,7 @@ type Run struct {
 	Untracked   int64     `json:"untracked,omitempty"` // frames that found no room in a converter's flow table
 	Tree        unit.Time `json:"tree_ps"`
 	Loss        unit.Time `json:"loss_ps"`
+	Recovery    unit.Time `json:"recovery_ps"`
 	Credit      *Credit   `json:"credit,omitempty"` // of schemes that grant credit
 	Pauses      []Pause   `json:"pauses"`
 	Flows       []Flow    `json:"flows"`
@@ -118,7 +119,8 @@ func Merge(s *topology.Scenario, nodes []*NodeResult) (*Run, error) {
 	queues(s, nodes, run)
 	run.Tree = tree(s, nodes)
 	flows(s, nodes, run)
-	run.Loss = loss(s, run.Series.Goodput)
+	shares := used(s, run.Series.Goodput)
+	run.Loss, run.Recovery = loss(s, shares), recovery(s, shares)
 	return run, nil
 }
 

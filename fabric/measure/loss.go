@@ -1,0 +1,78 @@
+package measure
+
+import (
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// lossShare is the share of the bottleneck's payload rate below which a bin
+// counts as loss.
+const lossShare = 0.95
+
+// steady is for how long the single flows must have that share, on average, to
+// have recovered: some control loops of every scheme.
+const steady = unit.Millisecond
+
+// used gives for each whole bin from the first burst on the share of the
+// bottleneck's payload rate that the single flows together get; none without a
+// burst.
+func used(s *topology.Scenario, delivered []Series) (shares []float64) {
+	start, allowed := burstStart(s), float64(Bottleneck(s).In(s.Bin))
+	if start == unit.Never || allowed == 0 {
+		return nil
+	}
+	for bin := int(start / s.Bin); bin < int(s.Duration/s.Bin); bin++ {
+		sum := int64(0)
+		for _, d := range delivered {
+			if d.Flow >= 0 {
+				sum += d.Bins[bin]
+			}
+		}
+		shares = append(shares, float64(sum)/allowed)
+	}
+	return shares
+}
+
+// loss is the end of the last bin below lossShare, counted from the first burst;
+// 0 if there is none.
+func loss(s *topology.Scenario, shares []float64) unit.Time {
+	for i := len(shares) - 1; i >= 0; i-- {
+		if shares[i] < lossShare {
+			return after(s, i+1)
+		}
+	}
+	return 0
+}
+
+// recovery is the beginning of the first bin after one below lossShare that is
+// not below it, and from which the mean over a steady time is not either,
+// counted from the first burst; 0 if no bin is below. It is the end of the run if the flows do not
+// recover in it. Unlike loss it does not count what a scheme's own oscillation
+// costs later.
+func recovery(s *topology.Scenario, shares []float64) unit.Time {
+	first := 0
+	for first < len(shares) && shares[first] >= lossShare {
+		first++
+	}
+	if first == len(shares) {
+		return 0
+	}
+	span := int(max(1, steady/s.Bin))
+	for i := first + 1; i+span <= len(shares); i++ {
+		sum := 0.0
+		for _, share := range shares[i : i+span] {
+			sum += share
+		}
+		if shares[i] >= lossShare && sum >= lossShare*float64(span) {
+			return after(s, i)
+		}
+	}
+	return s.Duration - burstStart(s)
+}
+
+// after is the time from the first burst to the beginning of the i-th bin after
+// it.
+func after(s *topology.Scenario, i int) unit.Time {
+	start := burstStart(s)
+	return (start/s.Bin+unit.Time(i))*s.Bin - start
+}
