@@ -121,6 +121,23 @@ func TestPaperRack(t *testing.T) {
 	}
 }
 
+// Under QCN the paper sees a tree of 0.5 ms, and F0 slowed though it never meets
+// the congested port.
+func TestQCNTree(t *testing.T) {
+	s := paper(t, "qcn")
+	s.Duration = 10 * unit.Millisecond
+	qcn := measured(t, s)
+	if qcn.Tree < 250*unit.Microsecond || qcn.Tree > unit.Millisecond {
+		t.Errorf("tree %s, want 0.5ms within a factor of two", qcn.Tree)
+	}
+	if f0 := qcn.Flows[0]; f0.BurstGoodput > 10*unit.GigabitPerSec {
+		t.Errorf("F0 gets %s in the burst, it should be a victim", f0.BurstGoodput)
+	}
+	if qcn.Drops != 0 || qcn.Retransmits != 0 || qcn.Burst.Completed != 224 {
+		t.Errorf("%d drops, %d retransmitted, %d of 224 mice done", qcn.Drops, qcn.Retransmits, qcn.Burst.Completed)
+	}
+}
+
 // PCN-9: the first period that lies wholly in the burst regulates F1 to its
 // part of r1's link, a fifteenth of 40 Gbit/s, on the wire. After 15 periods F0
 // has risen to the rest of the bottleneck.
