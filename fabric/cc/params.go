@@ -69,6 +69,7 @@ var Schemes = []Scheme{
 	{Name: "dcqcn", Title: "data center quantized congestion notification (SIGCOMM'15)", Marking: MarkRED, Notification: NotifyDCQCN},
 	{Name: "timely", Title: "RTT-based congestion control (SIGCOMM'15)", Marking: MarkNone, Notification: NotifyNone, Timestamps: true},
 	{Name: "pcn", Title: "photonic congestion notification (NSDI'20)", Marking: MarkNPECN, Notification: NotifyPCN},
+	{Name: "cnp", Title: "a CNP of its own for every marked packet, reaction point of DCQCN (what CETH compares with)", Marking: MarkRED, Notification: NotifyDCQCN},
 	{Name: "ceth", Title: "congestion information in the ACK (CETH)", Marking: MarkRED, Notification: NotifyCETH},
 	{Name: "timely-ecn", Title: "TIMELY that CNPs cut too: both signals at one sender, for comparison", Marking: MarkRED, Notification: NotifyDCQCN, Timestamps: true},
 	{Name: "timely-rttx", Title: "TIMELY, with ECN turned into RTT by the switches (RTTX)", Marking: MarkRED, Notification: NotifyNone, Rewrite: RewriteRTTX, Timestamps: true},
@@ -115,7 +116,7 @@ func (p Params) Validate(scheme string) error {
 	switch scheme {
 	case "qcn":
 		return p.QCN.Validate()
-	case "dcqcn":
+	case "dcqcn", "cnp":
 		return p.DCQCN.Validate()
 	case "timely":
 		return p.TIMELY.Validate()
@@ -159,7 +160,7 @@ func New(scheme string, p Params, line, initial unit.Rate) (Algorithm, error) {
 		return NewFixed(initial), nil
 	case "qcn":
 		return NewQCN(p.QCN, line, initial), nil
-	case "dcqcn":
+	case "dcqcn", "cnp":
 		if p.DCQCN.CutPeriod > 0 {
 			return NewConnectX(p.DCQCN, line, initial), nil
 		}

@@ -32,9 +32,26 @@ func (d indication) note(kind fabric.Kind, now unit.Time, flow fabric.FlowID, cl
 	return n
 }
 
-// telemetry says what data packets that start here ask of the switches.
-func (n *NIC) telemetry() (frame.Carrier, uint8) {
-	if n.cfg.Notification != cc.NotifyCETH {
+// mode is how the receiver of a flow notifies its sender. A flow whose ends do not
+// both speak CETH has ACK and CNP apart.
+func (n *NIC) mode(cfg FlowConfig) cc.Notification {
+	if cfg.Baseline && n.cfg.Notification == cc.NotifyCETH {
+		return cc.NotifyDCQCN
+	}
+	return n.cfg.Notification
+}
+
+// scheme is the scheme of a flow that starts here.
+func (n *NIC) scheme(cfg FlowConfig) string {
+	if cfg.Baseline && n.cfg.Notification == cc.NotifyCETH {
+		return "dcqcn"
+	}
+	return n.cfg.Scheme
+}
+
+// telemetry says what data packets of a flow in that mode ask of the switches.
+func (n *NIC) telemetry(mode cc.Notification) (frame.Carrier, uint8) {
+	if mode != cc.NotifyCETH {
 		return frame.CarrierNone, 0
 	}
 	hops := uint8(n.cfg.CC.CETH.Hops)
@@ -90,10 +107,10 @@ func (n *NIC) inspect(now unit.Time, i int, f *frame.Frame, path cc.Congestion, 
 // confirm queues an ACK or NAK, under CETH with what there is to tell. It is false
 // if there was no room.
 func (n *NIC) confirm(now unit.Time, c controlPacket, out *fabric.Out) bool {
-	if n.cfg.Notification != cc.NotifyCETH {
+	r := &n.receivers[c.flow]
+	if r.mode != cc.NotifyCETH {
 		return n.reply(now, c, out)
 	}
-	r := &n.receivers[c.flow]
 	c.congested, c.path = r.ceth.point.Report(now)
 	if !n.reply(now, c, out) {
 		return false

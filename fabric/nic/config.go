@@ -69,4 +69,6 @@ type FlowConfig struct {
 	Start    unit.Time
 	Initial  unit.Rate // 0 is line rate
 	Source   uint16    // UDP source port, the flow's entropy
+	// Baseline says that one of the ends does not speak CETH.
+	Baseline bool
 }

@@ -106,7 +106,7 @@ func (n *NIC) buildControl(c *controlPacket, f *frame.Frame) {
 	p.ECN, p.BTH.Opcode, p.BTH.PSN = frame.NotECT, frame.Acknowledge, c.psn
 	p.AETH = frame.AETH{Syndrome: frame.SyndromeACK, MSN: c.msn}
 	p.Timestamped, p.Timestamps = c.stamped, c.stamps
-	if n.cfg.Notification == cc.NotifyCETH {
+	if n.receivers[c.flow].mode == cc.NotifyCETH {
 		aggregate(&n.cfg.CC.CETH, c, p)
 	}
 	switch c.kind {

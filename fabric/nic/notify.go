@@ -23,10 +23,10 @@ func (n *NIC) observe(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 		n.stats.NPECNMarkedRoCEPackets++
 	}
 	switch {
-	case n.cfg.Notification == cc.NotifyPCN:
+	case r.mode == cc.NotifyPCN:
 		r.pcn.Packet(now, length+n.cfg.Overhead, marked)
 		n.setNPTimer(i)
-	case n.cfg.Notification == cc.NotifyDCQCN && marked:
+	case r.mode == cc.NotifyDCQCN && marked:
 		if r.dcqcn.Marked(now) {
 			n.announce(now, i, out)
 		}
@@ -38,7 +38,7 @@ func (n *NIC) observe(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 func (n *NIC) setNPTimer(i int) {
 	r := &n.receivers[i]
 	due, running := r.pcn.Next()
-	if n.cfg.Notification == cc.NotifyDCQCN {
+	if r.mode == cc.NotifyDCQCN {
 		due, running = r.dcqcn.Next()
 	}
 	if !running {
@@ -50,7 +50,7 @@ func (n *NIC) setNPTimer(i int) {
 // notifyDue ends a period of the notification point of flow i.
 func (n *NIC) notifyDue(now unit.Time, i int, out *fabric.Out) {
 	r := &n.receivers[i]
-	switch n.cfg.Notification {
+	switch r.mode {
 	case cc.NotifyPCN:
 		if report, ok := r.pcn.Tick(now); ok {
 			c := controlPacket{kind: controlCNP, flow: int32(i), congested: report.Congested, recRate: mbps(report.RecRate)}
@@ -117,7 +117,7 @@ func (n *NIC) notified(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 		return
 	}
 	n.stats.RPCNPHandled++
-	congested := f.ECN() == frame.CE || n.cfg.Notification == cc.NotifyDCQCN
+	congested := f.ECN() == frame.CE || s.mode == cc.NotifyDCQCN
 	out.Note(cnpNote(fabric.NotificationIn, now, s.ID, n.controlClass, congested, f.RecRate()))
 	n.signal(now, i, cc.Signal{
 		Kind: cc.CNP, Marked: congested, RecRate: unit.Rate(f.RecRate()) * unit.MegabitPerSec,

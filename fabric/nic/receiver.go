@@ -13,6 +13,7 @@ import (
 // Invariant: remaining is 0 between messages, else what the message still lacks.
 type receiver struct {
 	FlowConfig
+	mode        cc.Notification
 	expected    uint32     // PSN of the next packet
 	uetExpected uint32     // the same under UET
 	msn         uint32     // messages completed, 24 bits
@@ -30,12 +31,13 @@ type receiver struct {
 func (n *NIC) newReceiver(cfg FlowConfig) receiver {
 	r := receiver{
 		FlowConfig: cfg,
+		mode:       n.mode(cfg),
 		pcn:        cc.NewPCNNotifier(n.cfg.CC.PCN),
 		dcqcn:      cc.NewDCQCNNotifier(n.cfg.CC.DCQCN),
 		slot:       unit.Never,
 		packet:     n.packetTo(cfg.From, cfg.Source),
 	}
-	if n.cfg.Notification == cc.NotifyCETH {
+	if r.mode == cc.NotifyCETH {
 		r.ceth.point = cc.NewCETHNotifier(n.cfg.CC.CETH)
 	}
 	r.packet.DSCP = n.cfg.ControlDSCP
@@ -49,7 +51,7 @@ func (n *NIC) data(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	r := &n.receivers[i]
 	f, path := n.sink(now, f)
 	n.observe(now, i, f, out)
-	if n.cfg.Notification == cc.NotifyCETH {
+	if r.mode == cc.NotifyCETH {
 		n.inspect(now, i, f, path, out)
 	}
 	switch ahead := frame.PSNDiff(f.PSN(), r.expected); {

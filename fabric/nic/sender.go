@@ -30,6 +30,7 @@ const (
 // bytes from acked to next.
 type sender struct {
 	FlowConfig
+	mode     cc.Notification
 	messages messages
 	packets  int64 // of the whole flow
 	acked    int64
@@ -54,12 +55,13 @@ type sender struct {
 }
 
 func (n *NIC) newSender(cfg FlowConfig) (sender, error) {
-	algorithm, err := cc.New(n.cfg.Scheme, n.cfg.CC, n.cfg.Rate, cfg.Initial)
+	algorithm, err := cc.New(n.scheme(cfg), n.cfg.CC, n.cfg.Rate, cfg.Initial)
 	if err != nil {
 		return sender{}, err
 	}
 	s := sender{
 		FlowConfig: cfg,
+		mode:       n.mode(cfg),
 		messages:   newMessages(cfg.Size, n.cfg.Payload),
 		ackEvery:   int64(n.cfg.AckEvery),
 		burst:      n.cfg.Burst,
@@ -70,7 +72,7 @@ func (n *NIC) newSender(cfg FlowConfig) (sender, error) {
 		packet:     n.packetTo(cfg.To, cfg.Source),
 	}
 	s.packets = s.messages.count()
-	s.carrier, s.hops = n.telemetry()
+	s.carrier, s.hops = n.telemetry(s.mode)
 	s.packet.DSCP = n.cfg.DataDSCP
 	s.packet.ECN = frame.ECT0
 	s.packet.BTH.DestQP = frame.ReceiverQP(uint32(cfg.ID))

@@ -81,7 +81,7 @@ func (c *Config) validateNotification() error {
 	case cc.NotifyDCQCN:
 		return c.CC.DCQCN.Validate()
 	case cc.NotifyCETH:
-		return c.CC.CETH.Validate()
+		return errors.Join(c.CC.CETH.Validate(), c.CC.DCQCN.Validate())
 	case cc.NotifyPCN:
 		return c.CC.PCN.Validate()
 	case cc.NotifyCredit:

@@ -64,6 +64,9 @@ func nicConfig(s *topology.Scenario, node int, scheme cc.Scheme) nic.Config {
 		Notification: scheme.Notification, Scheme: s.Scheme, CC: s.CC, Burst: s.CC.Burst(s.Scheme),
 		Sampling: sampling(s),
 	}
+	if s.Scheme == "cnp" {
+		c.CC.DCQCN.CNPInterval, c.CC.DCQCN.CNPGap = 0, 0
+	}
 	c.CC.Credit.AIMD = s.Scheme == "cbrc-aimd"
 	c.CC.Credit.Policy = n.NIC.Credit
 	if scheme.Timestamps {
@@ -79,6 +82,7 @@ func nicConfig(s *topology.Scenario, node int, scheme cc.Scheme) nic.Config {
 		c.Flows = append(c.Flows, nic.FlowConfig{
 			ID: fabric.FlowID(i), From: s.Nodes[f.From].Host, To: s.Nodes[f.To].Host,
 			Size: f.Size, Start: f.Start, Initial: f.Initial, Source: f.Source,
+			Baseline: !s.Nodes[f.From].NIC.CETH || !s.Nodes[f.To].NIC.CETH,
 		})
 	}
 	return c

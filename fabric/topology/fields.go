@@ -90,6 +90,7 @@ var nicFields = []field[NICSettings]{
 		[]string{"plain", "mirrored"}, func(n *NICSettings) *string { return &n.ACKPorts }),
 	choiceField("credit", "how the receiver takes the excess signal of cbrc-aimd",
 		[]credit.Policy{credit.PolicyScheme, credit.PolicyOriginal, credit.PolicyAIMD}, func(n *NICSettings) *credit.Policy { return &n.Credit }),
+	switchField("ceth", "whether the NIC speaks CETH; flows at one that does not have CNPs under the scheme ceth", func(n *NICSettings) *bool { return &n.CETH }),
 	integerField("control_rate", "limit of ACK, NAK and CNP in packets per second, 0 for none", 0, 1e12, func(n *NICSettings) *int64 { return &n.ControlRate }),
 	integerField("control_queue", "room for ACK, NAK and CNP in packets", 1, 1<<24, func(n *NICSettings) *int { return &n.ControlQueue }),
 }

@@ -53,6 +53,7 @@ type NICSettings struct {
 	Timeout      unit.Time     // retransmission timer
 	RTT          cc.RTT        // how the sender takes its samples
 	ACKPorts     string        // "plain" or "mirrored"
+	CETH         bool          // speaks CETH
 	ControlRate  int64         // control packets per second, 0 is no limit
 	ControlQueue int           // packets
 	Credit       credit.Policy // how its receiver takes the excess signal

@@ -79,7 +79,7 @@ type Param struct {
 }
 
 // sectionOf names the section of a scheme that shares another's.
-var sectionOf = map[string]string{"cbrc-aimd": "cbrc"}
+var sectionOf = map[string]string{"cbrc-aimd": "cbrc", "cnp": "dcqcn"}
 
 // Section names the section under schemes that holds a scheme's parameters.
 func Section(scheme string) string {
