@@ -21,6 +21,7 @@ const (
 	Acked                     // an ACK came in at the sender; A the PSN that it acknowledges, B 1 if it indicates congestion
 	EventCounted              // a converter counted a frame that met congestion; A the queue's bytes
 	Rewritten                 // a converter rewrote a timestamp; A the increment in ps, B the flow's level
+	Measured                  // a sender took a sample of the RTT from an ACK or NAK; A the RTT in ps
 	CreditGranted             // a receiver granted credit to the flow's host; A quanta of 256 bytes, B its coefficient in thousandths
 	perFrameEnd
 
@@ -59,7 +60,7 @@ func (k Kind) PerFrame() bool { return k < perFrameEnd }
 var kindNames = [kindEnd]string{
 	CreditGranted: "credit-granted", CreditSampled: "credit-sampled", CreditWasted: "credit-wasted",
 	Enqueued: "enqueued", Dequeued: "dequeued", Marked: "marked", Transmitted: "transmitted",
-	Received: "received", Acked: "acked", EventCounted: "event-counted", Rewritten: "rewritten", Delivered: "delivered", Dropped: "dropped",
+	Received: "received", Acked: "acked", EventCounted: "event-counted", Rewritten: "rewritten", Measured: "measured", Delivered: "delivered", Dropped: "dropped",
 	PauseSent: "pause-sent", ResumeSent: "resume-sent", Paused: "paused", Resumed: "resumed",
 	RateChanged: "rate-changed", Notified: "notified", NotificationIn: "notification-in",
 	Indicated: "indicated", IndicationIn: "indication-in",

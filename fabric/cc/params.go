@@ -50,6 +50,7 @@ const (
 	RTTNone     RTT = ""         // no timestamps, no samples
 	RTTEcho     RTT = "echo"     // now less the echoed T_s: the sender's clock alone
 	RTTReceiver RTT = "receiver" // T_r less T_s: the way there, by the clocks of both
+	RTTOffset   RTT = "offset"   // T_r less T_s less the smallest of it so far: clocks may differ
 )
 
 // Scheme is a row of the table of schemes.

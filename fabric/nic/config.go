@@ -41,6 +41,8 @@ type Config struct {
 	// RTT, unless it is cc.RTTNone, puts timestamps on data packets that start
 	// here, and says how the ACKs to them are read.
 	RTT cc.RTT
+	// Clock is how far the NIC's clock is ahead of the fabric's, in timestamps alone.
+	Clock unit.Time
 
 	Notification cc.Notification
 	Scheme       string // of flows that start here

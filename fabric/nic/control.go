@@ -54,10 +54,10 @@ func newControlQueue(limit int, perSecond int64) controlQueue {
 // answer gives what an ACK and a NAK take over from the data packet that they
 // answer: its trace, and with its timestamp the instant at which it was in. A
 // packet that waits in the control queue does not make the sample of T_r older.
-func answer(now unit.Time, kind controlKind, i int, f *frame.Frame) controlPacket {
+func (n *NIC) answer(now unit.Time, kind controlKind, i int, f *frame.Frame) controlPacket {
 	c := controlPacket{kind: kind, flow: int32(i), trace: f.Trace, stamped: f.Timestamped()}
 	if c.stamped {
-		c.stamps = frame.Timestamps{Sent: f.Timestamps().Sent, Received: frame.StampOf(now)}
+		c.stamps = frame.Timestamps{Sent: f.Timestamps().Sent, Received: n.stamp(now)}
 	}
 	return c
 }

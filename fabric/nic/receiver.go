@@ -127,7 +127,7 @@ func (r *receiver) take(f *frame.Frame) (unit.Bytes, bool) {
 func (n *NIC) ack(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	r := &n.receivers[i]
 	r.unacked = 0
-	c := answer(now, controlACK, i, f)
+	c := n.answer(now, controlACK, i, f)
 	c.psn, c.msn = frame.NextPSN(r.expected, 1<<24-1), r.msn
 	n.confirm(now, c, out)
 }
@@ -144,7 +144,7 @@ func (n *NIC) outOfSequence(now unit.Time, i int, f *frame.Frame, out *fabric.Ou
 	if r.nakSent {
 		return
 	}
-	c := answer(now, controlNAK, i, f)
+	c := n.answer(now, controlNAK, i, f)
 	c.psn, c.msn = r.expected, r.msn
 	r.nakSent = n.confirm(now, c, out)
 	if r.nakSent {

@@ -22,11 +22,11 @@ func (n *NIC) acknowledge(now unit.Time, i int, f *frame.Frame, out *fabric.Out)
 		if !out.Quiet {
 			out.Note(ackedNote(now, s.ID, n.controlClass, f))
 		}
-		n.progress(now, i, s.packetOf(f.PSN())+1, n.sample(now, f), out)
+		n.progress(now, i, s.packetOf(f.PSN())+1, n.sample(now, i, f, out), out)
 	case frame.SyndromeNAKSequence:
 		n.stats.PacketSeqErr++
 		missing := s.packetOf(f.PSN())
-		n.progress(now, i, missing, n.sample(now, f), out)
+		n.progress(now, i, missing, n.sample(now, i, f, out), out)
 		if missing == s.acked && missing < s.next {
 			n.goBack(now, i, out)
 		}
@@ -47,19 +47,6 @@ func ackedNote(now unit.Time, flow fabric.FlowID, class fabric.Priority, f *fram
 // PSN.
 func (s *sender) packetOf(p uint32) int64 {
 	return s.acked + int64(frame.PSNDiff(p, psn(s.acked)))
-}
-
-// sample takes the round-trip time from an ACK or NAK, 0 if it has no timestamps
-// or the NIC does not look at them.
-func (n *NIC) sample(now unit.Time, f *frame.Frame) unit.Time {
-	if n.cfg.RTT == cc.RTTNone || !f.Timestamped() {
-		return 0
-	}
-	stamps := f.Timestamps()
-	if n.cfg.RTT == cc.RTTReceiver {
-		return stamps.Received.Since(stamps.Sent)
-	}
-	return frame.StampOf(now).Since(stamps.Sent)
 }
 
 // progress counts the packets below upTo as acknowledged, and restarts the timer.

@@ -50,6 +50,7 @@ type sender struct {
 	carrier       frame.Carrier // of the telemetry that is asked for
 	hops          uint8         // that may write telemetry
 	heard         indication    // by the latest ACK, under CETH
+	offset        offset        // of the receiver's clock, under cc.RTTOffset
 	stats         SenderStats
 	sampled       unit.Bytes // on the link, up to the last sample
 }
@@ -109,8 +110,8 @@ func (s *sender) pending() bool {
 	return window == 0 || s.inFlight == 0 || s.inFlight+s.messages.piece(s.next).bytes <= window
 }
 
-// build writes the flow's next packet, sent at now, into f.
-func (s *sender) build(now unit.Time, f *frame.Frame) piece {
+// build writes the flow's next packet into f; its sender's clock shows stamp.
+func (s *sender) build(stamp frame.Stamp, f *frame.Frame) piece {
 	p := s.messages.piece(s.next)
 	b := &s.packet.BTH
 	b.Opcode = p.opcode()
@@ -122,7 +123,7 @@ func (s *sender) build(now unit.Time, f *frame.Frame) piece {
 		s.packet.RETH.Length = uint32(p.length)
 	}
 	s.packet.ID = uint16(s.next)
-	s.packet.Timestamps.Sent = frame.StampOf(now)
+	s.packet.Timestamps.Sent = stamp
 	s.packet.Payload = uint32(p.bytes) + uint32(b.Pad)
 	s.packet.Build(f)
 	f.Carry(s.carrier, s.hops)
@@ -135,7 +136,7 @@ func (n *NIC) send(now unit.Time, i int, f *frame.Frame, out *fabric.Out) unit.B
 	s := &n.senders[i]
 	var p piece
 	if n.credits == nil {
-		p = s.build(now, f)
+		p = s.build(n.stamp(now), f)
 	} else {
 		p = n.buildUET(i, f)
 	}

@@ -23,9 +23,9 @@ func (s *sampler) Handle(_ unit.Time, signal cc.Signal) {
 
 // sampled runs flow 0 of so many bytes and gives the samples that its reaction
 // point took.
-func sampled(t *testing.T, form cc.RTT, size unit.Bytes, tap func(from int, f *frame.Frame) bool) (*fabricBench, []unit.Time) {
+func sampled(t *testing.T, form cc.RTT, size unit.Bytes, tap func(from int, f *frame.Frame) bool, change ...func(*Config)) (*fabricBench, []unit.Time) {
 	t.Helper()
-	b := newBench(t, 2, []FlowConfig{flow(0, size)}, func(c *Config) { c.RTT = form })
+	b := newBench(t, 2, []FlowConfig{flow(0, size)}, append(change, func(c *Config) { c.RTT = form })...)
 	s := &sampler{Fixed: cc.NewFixed(testRate)}
 	b.nics[0].senders[0].cc = s
 	b.tap = tap
@@ -157,5 +157,44 @@ func TestNAKIsASample(t *testing.T) {
 func TestUnknownFormOfTheRTTIsRefused(t *testing.T) {
 	if _, err := New(config(0, nil, func(c *Config) { c.RTT = "sundial" })); err == nil {
 		t.Error("accepted")
+	}
+}
+
+// RTTX-16: without clocks in common a sender takes what its samples differ by: the
+// delay beyond the smallest one, whatever the two clocks show, also when one comes
+// round between T_s and T_r.
+func TestClocksNeedNotAgree(t *testing.T) {
+	const turn = unit.Time(1<<32) * unit.Nanosecond
+	delayed := func(_ int, f *frame.Frame) bool {
+		if s := f.Timestamps(); isACK(f) && f.PSN()%3 == 1 {
+			s.Received += frame.StampOf(7 * us)
+			f.SetTimestamps(s)
+		}
+		return true
+	}
+	for _, clocks := range [][2]unit.Time{{0, 0}, {turn / 2, 0}, {0, turn / 2}, {turn - 6*us, 0}, {unit.Second, 3 * unit.Second}} {
+		ahead := func(c *Config) { c.Clock = clocks[c.Host] }
+		_, rtts := sampled(t, cc.RTTOffset, 10_000, delayed, ahead)
+		for i, rtt := range rtts {
+			want := unit.Nanosecond
+			if i%3 == 1 {
+				want += 7 * us
+			}
+			// The first packet is longer than the others, by its RETH.
+			if i == 0 && rtt != want || rtt-want > 4*unit.Nanosecond || want-rtt > 4*unit.Nanosecond {
+				t.Fatalf("clocks %v: samples %v", clocks, rtts)
+			}
+		}
+		// The clock of the echo form is the sender's alone; T_r - T_s has both.
+		_, plain := sampled(t, cc.RTTEcho, 1000, nil)
+		_, echo := sampled(t, cc.RTTEcho, 1000, nil, ahead)
+		if echo[0]-plain[0] > unit.Nanosecond || plain[0]-echo[0] > unit.Nanosecond {
+			t.Errorf("clocks %v: echo %s, without offset %s", clocks, echo[0], plain[0])
+		}
+	}
+	_, apart := sampled(t, cc.RTTReceiver, 1000, nil, func(c *Config) { c.Clock = unit.Time(c.Host) * unit.Millisecond })
+	_, plain := sampled(t, cc.RTTReceiver, 1000, nil)
+	if got := apart[0] - plain[0]; got != unit.Millisecond {
+		t.Errorf("T_r - T_s grows by %s, want the 1ms that the receiver's clock is ahead", got)
 	}
 }

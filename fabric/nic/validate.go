@@ -16,6 +16,9 @@ const maxRate = 100_000 * unit.GigabitPerSec
 // maxIntake bounds the memory of the receive buffer.
 const maxIntake = 64 * unit.Megabyte
 
+// maxClock bounds how far a clock is ahead: by as much the stamps come round.
+const maxClock = unit.Time(1<<32-1) * unit.Nanosecond
+
 // Validate names everything in the configuration that a NIC cannot work with,
 // nil if there is nothing.
 func (c *Config) Validate() error {
@@ -33,6 +36,7 @@ func (c *Config) Validate() error {
 		want(c.DataDSCP < 64 && c.ControlDSCP < 64, "DSCP %d for data and %d for control, want 0 to 63", c.DataDSCP, c.ControlDSCP),
 		c.Intake.validate(),
 		c.validateRTT(),
+		want(0 <= c.Clock && c.Clock <= maxClock, "clock %v ahead, want 0 to %v", c.Clock, maxClock),
 		c.validateNotification(),
 		c.validateFlows(),
 		want(0 <= c.Burst && c.Burst <= unit.Megabyte, "burst of %v, want 0 to 1 MB", c.Burst),
@@ -68,7 +72,7 @@ func (k *IntakeConfig) validate() error {
 
 func (c *Config) validateRTT() error {
 	switch c.RTT {
-	case cc.RTTNone, cc.RTTEcho, cc.RTTReceiver:
+	case cc.RTTNone, cc.RTTEcho, cc.RTTReceiver, cc.RTTOffset:
 		return nil
 	}
 	return fmt.Errorf("unknown form of the RTT %q", c.RTT)

@@ -60,7 +60,7 @@ func nicConfig(s *topology.Scenario, node int, scheme cc.Scheme) nic.Config {
 		Payload: n.NIC.Payload, AckEvery: n.NIC.AckEvery, Timeout: n.NIC.Timeout,
 		ControlRate: n.NIC.ControlRate, ControlQueue: n.NIC.ControlQueue,
 		DataDSCP: DataDSCP, ControlDSCP: ControlDSCP, DSCP: DSCPMap(),
-		MirrorPorts:  n.NIC.ACKPorts == "mirrored",
+		MirrorPorts: n.NIC.ACKPorts == "mirrored", Clock: n.NIC.Clock,
 		Notification: scheme.Notification, Scheme: s.Scheme, CC: s.CC, Burst: s.CC.Burst(s.Scheme),
 		Sampling: sampling(s),
 	}

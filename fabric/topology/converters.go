@@ -38,7 +38,7 @@ var rttxFields = []field[rttx.Params]{
 // stampField is the timestamp that is rewritten; left out, it follows from the
 // senders.
 func stampField() field[rttx.Params] {
-	f := choiceField("stamp", "timestamp that is rewritten; without it, tr if every sender has rtt receiver, else ts",
+	f := choiceField("stamp", "timestamp that is rewritten; without it, ts if any sender has rtt echo, else tr",
 		[]rttx.Stamp{rttx.StampReceived, rttx.StampSent}, func(p *rttx.Params) *rttx.Stamp { return &p.Stamp })
 	write := f.write
 	f.write = func(p *rttx.Params) *yaml.Node {
@@ -68,7 +68,7 @@ func (b *builder) completeConverters(ends [][]End) {
 	for i := range b.s.Flows {
 		f := &b.s.Flows[i]
 		age = max(age, 2*paths.baseRTT(f.From, f.To))
-		if b.s.Nodes[f.From].NIC.RTT != cc.RTTReceiver {
+		if b.s.Nodes[f.From].NIC.RTT == cc.RTTEcho {
 			stamp = rttx.StampSent
 		}
 	}

@@ -42,7 +42,7 @@ func TestEachFaultNamesPlaceKeyAndWhatIsAllowed(t *testing.T) {
 		{"payload: 1000B", "payload: 0B", "9: nics.h0..h3.payload: 0B is out of range, want 1B to 65.536KB"},
 		{"payload: 1000B", "payload: 1500B", "9: nics.h0..h3.payload: a payload of 1500B makes frames of 1586B, above the mtu of 1518B of link h0-s0: want a payload of at most 1432B"},
 		{"payload: 1000B", "ack_every: 0", `nics.h0..h3.ack_every: "0" is no whole number from 1 to 65536`},
-		{"payload: 1000B", "rtt: sundial", `9: nics.h0..h3.rtt: "sundial" is unknown, want one of echo, receiver`},
+		{"payload: 1000B", "rtt: sundial", `9: nics.h0..h3.rtt: "sundial" is unknown, want one of echo, receiver, offset`},
 		{"payload: 1000B", "control_queue: 1.5", `"1.5" is no whole number`},
 		{"  r0:\n", "  r0:\n  r1:\n", "11: nics.r1: r1 has no link"},
 		{"  s0..s1:", "  s0..s2:", "12: switches.s0..s2: s2 has no link"},

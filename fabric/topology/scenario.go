@@ -52,6 +52,7 @@ type NICSettings struct {
 	AckEvery     int
 	Timeout      unit.Time     // retransmission timer
 	RTT          cc.RTT        // how the sender takes its samples
+	Clock        unit.Time     // of timestamps, ahead of the fabric's
 	ACKPorts     string        // "plain" or "mirrored"
 	CETH         bool          // speaks CETH
 	ControlRate  int64         // control packets per second, 0 is no limit

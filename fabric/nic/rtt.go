@@ -1,0 +1,54 @@
+package nic
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// The round-trip time, by timestamps: T_s of the sender, T_r of the receiver, each
+// by its own clock.
+
+// stamp gives what the NIC's clock shows at now.
+func (n *NIC) stamp(now unit.Time) frame.Stamp { return frame.StampOf(now + n.cfg.Clock) }
+
+// sample takes the round-trip time from an ACK or NAK for sending queue pair i, 0
+// if it has no timestamps or the NIC does not look at them.
+func (n *NIC) sample(now unit.Time, i int, f *frame.Frame, out *fabric.Out) (rtt unit.Time) {
+	if n.cfg.RTT == cc.RTTNone || !f.Timestamped() {
+		return 0
+	}
+	s, stamps := &n.senders[i], f.Timestamps()
+	switch n.cfg.RTT {
+	case cc.RTTReceiver:
+		rtt = stamps.Received.Since(stamps.Sent)
+	case cc.RTTOffset:
+		rtt = s.offset.since(stamps.Received - stamps.Sent)
+	default:
+		rtt = n.stamp(now).Since(stamps.Sent)
+	}
+	if !out.Quiet {
+		out.Note(fabric.Note{
+			Kind: fabric.Measured, At: now, Flow: s.ID, Priority: n.controlClass, A: int64(rtt), Trace: f.Trace,
+		})
+	}
+	return rtt
+}
+
+// offset is the smallest T_r - T_s of a flow so far: the shortest way there, and
+// whatever the two clocks differ by.
+type offset struct {
+	least frame.Stamp
+	known bool
+}
+
+// since gives by how much the difference exceeds the smallest, and 1 ns more: a
+// sample of 0 would be none. Differences within 2.1 s of each other are told apart
+// whatever the clocks show.
+func (o *offset) since(difference frame.Stamp) unit.Time {
+	if !o.known || int32(difference-o.least) < 0 {
+		o.least, o.known = difference, true
+	}
+	return difference.Since(o.least) + unit.Nanosecond
+}
