@@ -38,12 +38,16 @@ func runCommand() *cobra.Command {
 		Use:   "run [SCENARIO|FILE]",
 		Short: "Run a scenario once per scheme and compare the outcomes",
 		Long: "Run a scenario once per scheme, print one row per scheme, and write a folder that reproduces it.\n" +
-			"SCENARIO is one of " + strings.Join(topology.Builtins(), ", ") + " (N and M are numbers) or a YAML file.",
+			"SCENARIO is one of " + strings.Join(topology.Builtins(), ", ") + " (N and M are numbers) or a YAML file.\n" +
+			"fig5 is the experiment of PCN §4.2: a grid over the rate of F1, in memory, until PAUSE on s1->s0 begins.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			name := defaultScenario
 			if len(args) == 1 {
 				name = args[0]
+			}
+			if name == fig5 {
+				return runFig5(c, f)
 			}
 			return run(c, name, f)
 		},

@@ -38,6 +38,12 @@ func Bottleneck(s *topology.Scenario) unit.Rate {
 }
 
 func payloadRate(s *topology.Scenario, l topology.Link, from int) unit.Rate {
+	return unit.Rate(float64(l.Rate) * PayloadShare(s, l, from))
+}
+
+// PayloadShare gives the share of payload in what the data packets of the node
+// put on the link.
+func PayloadShare(s *topology.Scenario, l topology.Link, from int) float64 {
 	payload := s.Nodes[from].NIC.Payload
-	return unit.Rate(float64(l.Rate) * float64(payload) / float64(payload+dataHeaders+l.Overhead))
+	return float64(payload) / float64(payload+dataHeaders+l.Overhead)
 }
