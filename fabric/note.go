@@ -23,6 +23,8 @@ const (
 	Rewritten                 // a converter rewrote a timestamp; A the increment in ps, B the flow's level
 	Measured                  // a sender took a sample of the RTT from an ACK or NAK; A the RTT in ps
 	CreditGranted             // a receiver granted credit to the flow's host; A quanta of 256 bytes, B its coefficient in thousandths
+	Requested                 // a NIC put a data request on the wire; A the length of its response (RspPktLen), B its PSN
+	PassedOver                // a unit was not selected, as its response exceeds the IN tokens; A the response's length, B the head's IN tokens
 	perFrameEnd
 
 	Delivered      // payload came in, in order; A its bytes
@@ -51,6 +53,12 @@ const (
 	CNMIn          // a CNM came in at the reaction point; A its quantised feedback
 	CreditSampled  // at the end of a sampling span; A the bytes of credit granted to the flow's host in it, B its data packets that signalled excess
 	CreditWasted   // credit of the flow's host became stale or was lost; A its bytes, B how many of them were lost
+	CommandPosted  // the host wrote a command and moved the pointer; A its ID, B its size
+	CommandDone    // the event of a command that is complete; A its ID, B when it was posted in ps
+	CommandFailed  // the event of a command that was given up; A its ID
+	CommandRefused // a command that no rule fits, or that found its queue full; A its ID
+	Unexpected     // a message came in that has no buffer
+	ListSearched   // a command of the target was worked off; A its ID, B 1 if a message had come before it
 	kindEnd
 )
 
@@ -68,6 +76,9 @@ var kindNames = [kindEnd]string{
 	LevelChanged: "level-changed", Untracked: "untracked",
 	TimedOut: "timed-out", FlowStarted: "flow-started", Completed: "completed", Malformed: "malformed",
 	QueueSampled: "queue-sampled", SentSampled: "sent-sampled",
+	Requested: "requested", PassedOver: "passed-over",
+	CommandPosted: "command-posted", CommandDone: "command-done", CommandFailed: "command-failed",
+	CommandRefused: "command-refused", Unexpected: "unexpected", ListSearched: "list-searched",
 	CNMSent: "cnm-sent", CNMIn: "cnm-in",
 }
 
@@ -84,10 +95,11 @@ type DropReason int64
 
 // Reasons for a loss. Nothing else in the fabric loses a frame.
 const (
-	DropHeadroom     DropReason = iota + 1 // lossless class, headroom exhausted
-	DropBuffer                             // lossy class, no room under its threshold
-	DropNoRoute                            // no port leads to the destination
-	DropControlQueue                       // a NIC's control queue was full
+	DropHeadroom      DropReason = iota + 1 // lossless class, headroom exhausted
+	DropBuffer                              // lossy class, no room under its threshold
+	DropNoRoute                             // no port leads to the destination
+	DropControlQueue                        // a NIC's control queue was full
+	DropResponseQueue                       // a NIC had too many responses to send
 )
 
 // String names the reason, "headroom".
@@ -101,6 +113,8 @@ func (r DropReason) String() string {
 		return "no-route"
 	case DropControlQueue:
 		return "control-queue"
+	case DropResponseQueue:
+		return "response-queue"
 	}
 	return fmt.Sprintf("reason(%d)", int64(r))
 }

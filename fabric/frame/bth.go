@@ -52,6 +52,9 @@ func (f *Frame) DestQP() uint32 { return uint24(f.head[f.at(bthDestQP):]) }
 // PSN gives the packet sequence number, 24 bits.
 func (f *Frame) PSN() uint32 { return uint24(f.head[f.at(bthPSN):]) }
 
+// Pad gives how many pad bytes end the payload, 0 to 3.
+func (f *Frame) Pad() uint8 { return f.head[bthFlags] >> 4 & 3 }
+
 // AckReq tells whether the sender asks for an acknowledgement.
 func (f *Frame) AckReq() bool { return f.head[f.at(bthAck)]&0x80 != 0 }
 

@@ -46,6 +46,9 @@ func (a *agenda) set(entry int, at unit.Time) {
 	}
 }
 
+// next gives when the first entry is due, Never if there is none.
+func (a *agenda) next() unit.Time { return a.at[a.winner[1]] }
+
 // first gives the entry that is due first, and when; Never if there is none.
 func (a *agenda) first() (entry int, at unit.Time) {
 	best := a.winner[1]

@@ -12,8 +12,8 @@ import (
 func (n *NIC) sampled(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	qp, whole := f.SampledQP()
 	flow, toSender, known := frame.FlowOfQP(qp)
-	i, ok := n.sending.find(fabric.FlowID(flow))
-	if !whole || !known || toSender || !ok || f.DstMAC() != frame.HostMAC(n.cfg.Host) {
+	i, ok := n.sendingHalf(fabric.FlowID(flow), toSender)
+	if !whole || !known || !ok || f.DstMAC() != frame.HostMAC(n.cfg.Host) {
 		n.malformed(now, f, out)
 		return
 	}
@@ -27,4 +27,16 @@ func (n *NIC) sampled(now unit.Time, f *frame.Frame, out *fabric.Out) {
 		Kind: fabric.CNMIn, At: now, Flow: s.ID, Priority: n.controlClass, A: int64(f.Feedback()), Trace: f.Trace,
 	})
 	n.signal(now, i, cc.Signal{Kind: cc.CNM, Feedback: f.Feedback()}, out)
+}
+
+// sendingHalf gives the sender of a packet of a flow or connection: what goes to a
+// flow's receiver, and what either end of a connection sends.
+func (n *NIC) sendingHalf(flow fabric.FlowID, toSender bool) (int, bool) {
+	if n.engine != nil {
+		if k := n.engine.find(flow); k >= 0 {
+			return n.engine.connection(k).sender, toSender != n.engine.ends[k].initiator
+		}
+	}
+	i, ok := n.sending.find(flow)
+	return i, ok && !toSender
 }

@@ -53,6 +53,13 @@ type Config struct {
 
 	Flows []FlowConfig // flows that start or end here
 
+	// Connections are for commands, and start or end here; Engine works off the
+	// commands. Posts and Appends are commands that the application posts by itself.
+	Connections []ConnectionConfig
+	Engine      EngineConfig
+	Posts       []PostConfig
+	Appends     []TargetConfig
+
 	Intake IntakeConfig
 
 	// Sampling says when it is noted what the flows have sent (SentSampled).

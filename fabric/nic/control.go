@@ -33,6 +33,7 @@ type controlPacket struct {
 	congested bool          // CNP of PCN; ACK and NAK under CETH
 	stamped   bool          // ACK, NAK: answers a packet with timestamps
 	path      cc.Congestion // ACK, NAK under CETH
+	syndrome  uint8         // NAK: what is wrong; 0 is the sequence
 }
 
 // controlQueue holds the receiver's packets, all flows in one: when traffic is
@@ -113,6 +114,9 @@ func (n *NIC) buildControl(c *controlPacket, f *frame.Frame) {
 	default:
 	case controlNAK:
 		p.AETH.Syndrome = frame.SyndromeNAKSequence
+		if c.syndrome != 0 {
+			p.AETH.Syndrome = c.syndrome
+		}
 	case controlCNP:
 		p.BTH.Opcode, p.ECN, p.RecRate = frame.OpcodeCNP, frame.ECT0, c.recRate
 		if c.congested {

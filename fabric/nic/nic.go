@@ -25,6 +25,7 @@ type NIC struct {
 	ready   fifo[int32]
 	control controlQueue
 	credits *credits // nil unless the scheme grants credit
+	engine  *engine  // nil without connections
 	intake  *intake  // nil if the host takes frames in at once
 	pause   pause
 	freeAt  unit.Time // when the frame in transmission ends
@@ -66,7 +67,9 @@ func New(cfg Config) (*NIC, error) {
 		n.credits = n.newCredits()
 	}
 	for i := range n.senders {
-		n.timers.set(n.startTimer(i), n.senders[i].Start)
+		if !n.senders[i].started {
+			n.timers.set(n.startTimer(i), n.senders[i].Start)
+		}
 	}
 	return n, nil
 }
@@ -88,7 +91,7 @@ func (n *NIC) addFlows() error {
 		from = append(from, cfg.ID)
 	}
 	n.sending, n.receiving = newQPIndex(from), newQPIndex(to)
-	return nil
+	return n.connect()
 }
 
 // Entries of timers, in the order in which they come at one instant.
@@ -111,6 +114,9 @@ func (n *NIC) Arrive(now unit.Time, _ fabric.Port, f *frame.Frame, out *fabric.O
 	default:
 		n.handle(now, class, f, out)
 	}
+	if n.engine != nil {
+		n.advance(now, out)
+	}
 }
 
 // handle takes a frame that the host has taken in.
@@ -131,6 +137,12 @@ func (n *NIC) handle(now unit.Time, class frame.Class, f *frame.Frame, out *fabr
 // not here, or from another host than the queue pair's peer, is discarded.
 func (n *NIC) packet(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	flow, toSender, known := frame.FlowOfQP(f.DestQP())
+	if n.engine != nil && known {
+		if k := n.engine.find(fabric.FlowID(flow)); k >= 0 {
+			n.exchange(now, k, toSender, f, out)
+			return
+		}
+	}
 	qps := &n.receiving
 	if toSender {
 		qps = &n.sending
@@ -173,7 +185,13 @@ func (n *NIC) Tick(now unit.Time, out *fabric.Out) {
 		n.timerDue(now, entry, out)
 	}
 	n.creditTick(now, out)
+	if n.engine != nil {
+		n.engineTick(now, out)
+	}
 	n.transmit(now, out)
+	if n.engine != nil {
+		n.advance(now, out)
+	}
 	if n.sampleAt <= now {
 		n.sampleSent(now, out)
 	}
@@ -201,6 +219,9 @@ func (n *NIC) Next() (unit.Time, bool) {
 	at = min(at, n.pause.next, n.creditDue(), n.sendDue(), n.sampleAt)
 	if n.intake != nil {
 		at = min(at, n.intake.due)
+	}
+	if n.engine != nil {
+		at = min(at, n.engine.timers.next())
 	}
 	if at == unit.Never {
 		return 0, false

@@ -23,6 +23,14 @@ type pause struct {
 
 func (p *pause) holds(class fabric.Priority) bool { return p.held>>class&1 != 0 }
 
+// renewPause recomputes when the next pause ends, and tells the engine.
+func (n *NIC) renewPause(now unit.Time) {
+	n.pause.renew()
+	if n.engine != nil {
+		n.engine.shaper.Pause(now, n.pause.held)
+	}
+}
+
 // renew recomputes next.
 func (p *pause) renew() {
 	p.next = unit.Never
@@ -51,7 +59,7 @@ func (n *NIC) paused(now unit.Time, f *frame.Frame, out *fabric.Out) {
 			n.hold(now, class, pfc.Quanta[class], out)
 		}
 	}
-	n.pause.renew()
+	n.renewPause(now)
 }
 
 // hold pauses a class, or moves the end of its pause.
@@ -89,5 +97,5 @@ func (n *NIC) expire(now unit.Time, out *fabric.Out) {
 			n.resume(now, class, out)
 		}
 	}
-	n.pause.renew()
+	n.renewPause(now)
 }

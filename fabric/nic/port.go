@@ -22,14 +22,34 @@ func (n *NIC) transmit(now unit.Time, out *fabric.Out) {
 		f.Arrival = n.occupy(now, n.sendControl(now, f))
 		return
 	}
-	if n.pause.holds(n.dataClass) {
+	if n.engine == nil {
+		n.sendFlow(now, out)
 		return
 	}
+	// Flows and commands take turns.
+	e := n.engine
+	switch {
+	case e.flowsLast && n.sendCommand(now, out):
+		e.flowsLast = false
+	case n.sendFlow(now, out):
+		e.flowsLast = true
+	case !e.flowsLast:
+		n.sendCommand(now, out)
+	}
+}
+
+// sendFlow starts the transmission of a packet of a flow, if one may go.
+func (n *NIC) sendFlow(now unit.Time, out *fabric.Out) bool {
+	if n.pause.holds(n.dataClass) {
+		return false
+	}
 	n.admit(now)
-	if i, ok := n.pick(); ok {
+	i, ok := n.pick()
+	if ok {
 		f := out.Send(0)
 		f.Arrival = n.occupy(now, n.send(now, i, f, out))
 	}
+	return ok
 }
 
 // occupy makes the link busy with a frame from now on, and gives the instant at
@@ -57,6 +77,9 @@ func (n *NIC) sendDue() unit.Time {
 	due := min(n.intake.pfcDue(), n.controlDue())
 	if !n.pause.holds(n.dataClass) {
 		due = min(due, n.dataDue())
+	}
+	if n.engine != nil {
+		due = min(due, n.engine.shaper.Due())
 	}
 	return max(due, n.freeAt)
 }

@@ -49,11 +49,7 @@ func (n *NIC) newReceiver(cfg FlowConfig) receiver {
 // data takes a data packet for receiving queue pair i.
 func (n *NIC) data(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	r := &n.receivers[i]
-	f, path := n.sink(now, f)
-	n.observe(now, i, f, out)
-	if r.mode == cc.NotifyCETH {
-		n.inspect(now, i, f, path, out)
-	}
+	f = n.examine(now, i, f, out)
 	switch ahead := frame.PSNDiff(f.PSN(), r.expected); {
 	case ahead > 0:
 		n.outOfSequence(now, i, f, out)
@@ -63,6 +59,17 @@ func (n *NIC) data(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	default:
 		n.inSequence(now, i, f, out)
 	}
+}
+
+// examine shows the notification point of flow i a data packet that came in, and
+// gives it without its telemetry.
+func (n *NIC) examine(now unit.Time, i int, f *frame.Frame, out *fabric.Out) *frame.Frame {
+	f, path := n.sink(now, f)
+	n.observe(now, i, f, out)
+	if n.receivers[i].mode == cc.NotifyCETH {
+		n.inspect(now, i, f, path, out)
+	}
+	return f
 }
 
 func isWrite(o frame.Opcode) bool {

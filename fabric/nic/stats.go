@@ -31,6 +31,7 @@ type Stats struct {
 
 	Senders   []SenderStats   // in the order of Config.Flows
 	Receivers []ReceiverStats // in the order of Config.Flows
+	Engine    EngineStats     // zero without connections
 }
 
 // PriorityStats counts the pauses of one traffic class.
@@ -80,6 +81,9 @@ func (n *NIC) Stats() Stats {
 		flow.Flow = n.receivers[i].ID
 		snapshot.Receivers = append(snapshot.Receivers, flow)
 	}
+	if n.engine != nil {
+		snapshot.Engine = n.engine.snapshot(n.now)
+	}
 	return snapshot
 }
 
@@ -114,6 +118,11 @@ func (s *Stats) Counters() iter.Seq2[string, uint64] {
 			if !yield("tx_prio"+strconv.Itoa(class)+"_pause", p.TxPause) || !yield(prefix, p.RxPause) ||
 				!yield(prefix+"_duration", uint64(p.RxPauseDuration/unit.Microsecond)) ||
 				!yield(prefix+"_transition", p.RxPauseTransition) {
+				return
+			}
+		}
+		for name, value := range s.Engine.counters() {
+			if !yield(name, value) {
 				return
 			}
 		}

@@ -40,6 +40,7 @@ func (c *Config) Validate() error {
 		c.validateNotification(),
 		c.validateFlows(),
 		want(0 <= c.Burst && c.Burst <= unit.Megabyte, "burst of %v, want 0 to 1 MB", c.Burst),
+		c.validateEngine(),
 	}
 	for i, class := range c.DSCP {
 		errs = append(errs, want(class < fabric.Priorities, "DSCP %d: class %d, want 0 to %d", i, class, fabric.Priorities-1))
@@ -98,6 +99,10 @@ func (c *Config) validateNotification() error {
 func (c *Config) validateFlows() error {
 	var errs []error
 	seen := make(map[fabric.FlowID]bool, len(c.Flows))
+	for _, k := range c.Connections {
+		errs = append(errs, want(!seen[k.ID], "flow %d comes twice", k.ID))
+		seen[k.ID] = true
+	}
 	for _, f := range c.Flows {
 		if f.From == c.Host {
 			errs = append(errs, c.CC.Validate(c.Scheme))

@@ -95,5 +95,4 @@ const (
 type Target struct {
 	ID   uint32
 	Verb TargetVerb
-	Size unit.Bytes // Append: of the buffer
 }

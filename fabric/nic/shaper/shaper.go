@@ -9,6 +9,7 @@
 package shaper
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -262,6 +263,19 @@ func (s *Shaper) next() unit.Time {
 			s.tree.ready(o.Leaf, inward, o.cost[inward]), s.limiter.ready(o.In)))
 	}
 	return at
+}
+
+// PassedOver gives the units that were passed over by the latest Pick, because
+// their responses exceeded the IN tokens, with what they offer. It holds until the
+// next call of anything else.
+func (s *Shaper) PassedOver() iter.Seq2[int, Packet] {
+	return func(yield func(int, Packet) bool) {
+		for u := s.offered.next(0); u >= 0; u = s.offered.next(u + 1) {
+			if o := &s.units[u]; o.verdict == noIn && !o.outbid && !yield(u, o.Packet) {
+				return
+			}
+		}
+	}
 }
 
 // Skips tells how often the unit was passed over because its response exceeded

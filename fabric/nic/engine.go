@@ -1,0 +1,309 @@
+package nic
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/command"
+	"github.com/rackfab/rackfab/fabric/nic/shaper"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// EngineConfig is the part of a NIC that works off commands. The hardware's
+// numbers are those of Cassini, from the driver that HPE published.
+type EngineConfig struct {
+	CommandSlots int // of each command queue
+	FlowQueues   int
+	FlowSlots    int // of each flow queue
+	// Units is how many chopping units (MCU) cut commands, ResponseUnits how many
+	// send responses; the hardware has 48 and 24.
+	Units, ResponseUnits int
+	// GetLimit and PutLimit bound the packets that a unit may have outstanding
+	// (OrdPktActive): for data requests, and for all else. 1 to 2047.
+	GetLimit, PutLimit int
+	// SubRequest is how much data one request asks for, at most; 0 is what one
+	// response packet carries.
+	SubRequest unit.Bytes
+	// ResponseHeader is the header of a response packet as RspPktLen counts it.
+	ResponseHeader unit.Bytes
+	Retries        int // of one request before its connection fails; 0 is no limit
+	Counters       int // that count completed commands
+
+	Out, In     shaper.Limit // of the whole NIC
+	Pacing      shaper.Pacing
+	Gate        shaper.Gate
+	Policy      shaper.Policy
+	Outstanding shaper.Outstanding
+	Classes     []ShapingClass
+}
+
+// ShapingClass is a traffic class of commands: a branch of the shaper's tree, with
+// a leaf for requests and one for responses.
+type ShapingClass struct {
+	Class               fabric.Priority
+	DSCP                uint8
+	Branch              shaper.Level
+	Requests, Responses shaper.Leaf // Branch and Class are filled in
+}
+
+// ConnectionConfig is a pair of queue pairs for commands: frame.SenderQP(ID) at
+// the initiator, frame.ReceiverQP(ID) at the target.
+type ConnectionConfig struct {
+	ID       fabric.FlowID
+	From, To int // initiator and target
+	Class    fabric.Priority
+	Payload  unit.Bytes // largest of a packet, the same at both ends
+	Source   uint16     // UDP source port
+}
+
+// maxOutstanding is the largest value of the hardware's limit registers, of 11
+// bits.
+const maxOutstanding = 2047
+
+// engine works off the commands of a NIC, and answers those of others.
+//
+//	host -> command queues -> flow queues -> units (MCU) -> shaper -> link
+//	                            by hash       cut, count     passes over
+//
+// What was sent stays in the connection's source table until it is answered;
+// requests without an answer come back through the retry state. Responses are
+// sent by units of their own, over the same shaper.
+type engine struct {
+	EngineConfig
+	index      qpIndex // by flow: into connections
+	ends       []end
+	ofSender   []int32 // by sending half, less firstHalf: into ends
+	firstHalf  int
+	initiators []initiator
+	targets    []target
+	queues     []command.Queue[command.Command] // by class
+	turn       int                              // of the initiator's scheduler
+	appends    command.Queue[command.Target]
+	flows      command.Flows
+	triggered  command.Triggered
+	units      []mcu
+	pools      [2]pool
+	shaper     *shaper.Shaper
+	timers     agenda // by initiator its retry timer, then the host's schedule
+	schedule   []scheduled
+	coming     []TargetConfig
+	lists      lists
+	memory     memory
+	stirred    bool // something was freed that may let commands move on
+	flowsLast  bool // a flow went last, not a command
+	stats      EngineStats
+}
+
+// end is one end of a connection: which of initiators or targets, and the halves
+// that its data and its notifications go by.
+type end struct {
+	initiator bool
+	index     int
+}
+
+// connection is what both ends of a connection keep.
+type connection struct {
+	ConnectionConfig
+	class            int // index of its ShapingClass
+	sender, receiver int // halves: index into NIC.senders and NIC.receivers
+	unit             int // that serves it; -1 for none
+	waiting          bool
+	cutter           command.Cutter
+}
+
+// connect makes the halves of the connections and the engine, if there are any.
+func (n *NIC) connect() error {
+	if len(n.cfg.Connections) == 0 {
+		return nil
+	}
+	e := &engine{
+		EngineConfig: n.cfg.Engine, firstHalf: len(n.senders),
+		flows:     command.NewFlows(n.cfg.Engine.FlowQueues, n.cfg.Engine.FlowSlots),
+		triggered: command.NewTriggered(n.cfg.Engine.Counters, n.cfg.Engine.CommandSlots),
+		appends:   command.NewQueue[command.Target](n.cfg.Engine.CommandSlots),
+		shaper:    shaper.New(n.cfg.shaper()),
+	}
+	var ids []fabric.FlowID
+	for _, c := range n.cfg.Connections {
+		if err := n.addEnd(e, c); err != nil {
+			return fmt.Errorf("connection %d: %w", c.ID, err)
+		}
+		ids = append(ids, c.ID)
+	}
+	for range e.Classes {
+		e.queues = append(e.queues, command.NewQueue[command.Command](e.CommandSlots))
+	}
+	e.index = newQPIndex(ids)
+	e.units = newUnits(e.Units, e.ResponseUnits)
+	e.pools = newPools(e)
+	e.timers = newAgenda(len(e.initiators) + 1)
+	n.engine = e
+	return n.loadSchedule()
+}
+
+// addEnd adds this host's end of a connection.
+func (n *NIC) addEnd(e *engine, cfg ConnectionConfig) error {
+	class := e.classOf(cfg.Class)
+	mine := cfg.From == n.cfg.Host
+	peer := cfg.From
+	if mine {
+		peer = cfg.To
+	}
+	s, err := n.newSender(FlowConfig{ID: cfg.ID, From: n.cfg.Host, To: peer, Size: 1, Source: cfg.Source})
+	if err != nil {
+		return err
+	}
+	// A half has no message of its own: the engine builds its packets.
+	s.packets, s.started = 0, true
+	s.packet.DSCP = e.Classes[class].DSCP
+	r := n.newReceiver(FlowConfig{ID: cfg.ID, From: peer, To: n.cfg.Host, Size: 1, Source: cfg.Source})
+	base := connection{
+		ConnectionConfig: cfg, class: class, sender: len(n.senders), receiver: len(n.receivers), unit: -1,
+		cutter: command.Cutter{Payload: cfg.Payload, SubRequest: e.SubRequest, Header: e.ResponseHeader},
+	}
+	if base.cutter.SubRequest == 0 {
+		base.cutter.SubRequest = cfg.Payload
+	}
+	if mine {
+		r.packet.BTH.DestQP = s.packet.BTH.DestQP
+		e.ends = append(e.ends, end{true, len(e.initiators)})
+		e.initiators = append(e.initiators, newInitiator(base, &e.EngineConfig))
+	} else {
+		s.packet.BTH.DestQP = r.packet.BTH.DestQP
+		e.ends = append(e.ends, end{false, len(e.targets)})
+		e.targets = append(e.targets, target{connection: base, jobs: newTable[job](maxJobs), found: newTable[job](maxOutstanding + 1)})
+	}
+	e.ofSender = append(e.ofSender, int32(len(e.ends)-1))
+	n.senders, n.receivers = append(n.senders, s), append(n.receivers, r)
+	return nil
+}
+
+// classOf gives the index of the shaping class, -1 if there is none.
+func (e *EngineConfig) classOf(class fabric.Priority) int {
+	for i := range e.Classes {
+		if e.Classes[i].Class == class {
+			return i
+		}
+	}
+	return -1
+}
+
+// shaper gives the tree: per class a branch with a leaf for requests and one for
+// responses.
+func (c *Config) shaper() shaper.Config {
+	e := &c.Engine
+	s := shaper.Config{
+		Units: e.Units + e.ResponseUnits, Out: e.Out, In: e.In,
+		Pacing: e.Pacing, Gate: e.Gate, Policy: e.Policy, Outstanding: e.Outstanding,
+		Quantum: max(c.longestPacket(), c.longestResponse()),
+	}
+	for i, k := range e.Classes {
+		s.Branches = append(s.Branches, k.Branch)
+		for _, l := range []shaper.Leaf{k.Requests, k.Responses} {
+			l.Branch, l.Class = i, uint8(k.Class)
+			s.Leaves = append(s.Leaves, l)
+		}
+	}
+	return s
+}
+
+// longestPacket bounds the length of the packets that are sent: payload and every
+// header that one may have.
+func (c *Config) longestPacket() unit.Bytes {
+	const headers = 14 + 20 + 8 + 12 + 28 + 8 + 4 + 4 // with AtomicETH and timestamps
+	most := unit.Bytes(0)
+	for _, k := range c.Connections {
+		most = max(most, k.Payload+headers)
+	}
+	return most
+}
+
+// longestResponse gives the largest RspPktLen of a request.
+func (c *Config) longestResponse() unit.Bytes {
+	most := unit.Bytes(0)
+	for _, k := range c.Connections {
+		cutter := command.Cutter{Payload: k.Payload, SubRequest: c.Engine.SubRequest, Header: c.Engine.ResponseHeader}
+		if cutter.SubRequest == 0 {
+			cutter.SubRequest = k.Payload
+		}
+		_, length := cutter.Answer(cutter.SubRequest)
+		most = max(most, length)
+	}
+	return most
+}
+
+// validate names everything that is wrong with the connections and the engine.
+func (c *Config) validateEngine() error {
+	if len(c.Connections) == 0 {
+		return want(len(c.Posts) == 0, "commands without a connection")
+	}
+	e := &c.Engine
+	errs := []error{
+		want(e.CommandSlots > 0 && e.FlowSlots > 0, "queues of %d and %d commands, want at least 1", e.CommandSlots, e.FlowSlots),
+		want(0 < e.FlowQueues && e.FlowQueues <= maxUnacked, "%d flow queues, want at least 1", e.FlowQueues),
+		want(e.Units > 0 && e.ResponseUnits > 0, "%d units and %d for responses, want at least 1", e.Units, e.ResponseUnits),
+		want(0 < e.GetLimit && e.GetLimit <= maxOutstanding && 0 < e.PutLimit && e.PutLimit <= maxOutstanding,
+			"limits of %d and %d outstanding packets, want 1 to %d", e.GetLimit, e.PutLimit, maxOutstanding),
+		want(0 <= e.SubRequest && e.SubRequest <= maxSubRequest, "sub-requests of %v, want at most %v", e.SubRequest, maxSubRequest),
+		want(e.ResponseHeader >= 0 && e.Retries >= 0 && e.Counters >= 0, "a header, retries or counters below 0"),
+	}
+	for _, k := range e.Classes {
+		errs = append(errs, want(k.Class < fabric.Priorities && k.DSCP < 64 && c.DSCP[k.DSCP] == k.Class,
+			"class %d has DSCP %d, which is another's", k.Class, k.DSCP))
+	}
+	for _, k := range c.Connections {
+		errs = append(errs, c.validateConnection(&k))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	s := c.shaper()
+	return s.Validate(c.longestPacket(), c.longestResponse())
+}
+
+// maxSubRequest keeps the packets of a sub-request far below the PSN space.
+const maxSubRequest = unit.Megabyte
+
+func (c *Config) validateConnection(k *ConnectionConfig) error {
+	f := FlowConfig{ID: k.ID, From: k.From, To: k.To, Size: 1}
+	if err := f.validate(c.Host); err != nil {
+		return fmt.Errorf("connection %d: %w", k.ID, err)
+	}
+	return errors.Join(
+		want(c.Engine.classOf(k.Class) >= 0, "connection %d: class %d is no shaping class", k.ID, k.Class),
+		want(0 < k.Payload && k.Payload <= c.Payload && k.Payload%4 == 0,
+			"connection %d: payload %v, want a multiple of 4 bytes up to %v", k.ID, k.Payload, c.Payload))
+}
+
+// exchange hands a packet to the end of a connection. One from another host than
+// the peer, or for the other end, is discarded.
+func (n *NIC) exchange(now unit.Time, k int, toInitiator bool, f *frame.Frame, out *fabric.Out) {
+	e := n.engine
+	peer := n.senders[e.connection(k).sender].packet.Dst
+	switch {
+	case f.DstIP() != frame.HostIP(n.cfg.Host) || f.SrcIP() != peer || toInitiator != e.ends[k].initiator:
+		n.malformed(now, f, out)
+	case toInitiator:
+		n.returned(now, &e.initiators[e.ends[k].index], f, out)
+	default:
+		n.serve(now, &e.targets[e.ends[k].index], f, out)
+	}
+}
+
+// engineTick handles the retry timers and the host's schedule.
+func (n *NIC) engineTick(now unit.Time, out *fabric.Out) {
+	e := n.engine
+	for {
+		entry, at := e.timers.first()
+		switch {
+		case at > now:
+			return
+		case entry < len(e.initiators):
+			n.overdue(now, entry, out)
+		default:
+			n.postDue(now, out)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package nic
+
+import (
+	"iter"
+	"strconv"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/nic/shaper"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// EngineStats is a snapshot of what works off the commands.
+type EngineStats struct {
+	Posted, Completed, Failed uint64 // commands
+	Retries                   uint64 // requests that went into the retry state
+	RetryBuffer               int    // requests that wait there
+	StaleResponses            uint64 // response packets that nobody waits for any more
+	ResponseDrops             uint64 // responses that found no room
+	Unexpected                uint64 // messages that came before their buffer
+	Buffers                   int    // appended and not matched
+	Triggered                 int    // commands that wait for their trigger
+	OutTokens, InTokens       unit.Bytes
+	OpenResponses             unit.Bytes // asked for and not in
+	Units                     []UnitStats
+	Classes                   []ClassStats
+}
+
+// UnitStats is a snapshot of a chopping unit.
+type UnitStats struct {
+	Flow         fabric.FlowID // that it serves, NoFlow for none
+	OrdPktActive int           // request packets outstanding
+	Skips        uint64        // times that it was passed over for IN tokens
+}
+
+// ClassStats tells how long the leaves of a class waited for nothing but tokens.
+type ClassStats struct {
+	Class               fabric.Priority
+	Requests, Responses shaper.Stall
+}
+
+func (e *engine) snapshot(now unit.Time) EngineStats {
+	s := e.stats
+	s.Triggered, s.Buffers = e.triggered.Waiting(), e.lists.buffers
+	s.OutTokens, s.InTokens = e.shaper.Tokens(now)
+	s.OpenResponses = e.shaper.Open()
+	for u := range e.units {
+		one := UnitStats{Flow: fabric.NoFlow, Skips: e.shaper.Skips(u)}
+		if k := e.units[u].end; k >= 0 {
+			one.Flow = e.connection(k).ID
+			if e.ends[k].initiator {
+				one.OrdPktActive = e.initiators[e.ends[k].index].active
+			}
+		}
+		s.Units = append(s.Units, one)
+	}
+	for i := range e.initiators {
+		s.RetryBuffer += e.initiators[i].resend
+	}
+	stalls := e.shaper.Stalls(now)
+	for i, k := range e.Classes {
+		s.Classes = append(s.Classes, ClassStats{k.Class, stalls[2*i], stalls[2*i+1]})
+	}
+	return s
+}
+
+// counters gives the counters of an engine, none if there is none. The stalls
+// have the hardware's names, without their prefix, and count nanoseconds.
+func (s *EngineStats) counters() iter.Seq2[string, uint64] {
+	return func(yield func(string, uint64) bool) {
+		if s.Units == nil {
+			return
+		}
+		skips := uint64(0)
+		for _, u := range s.Units {
+			skips += u.Skips
+		}
+		for _, c := range []struct {
+			name  string
+			value uint64
+		}{
+			{"commands_posted", s.Posted},
+			{"commands_completed", s.Completed},
+			{"commands_failed", s.Failed},
+			{"retries", s.Retries},
+			{"stale_responses", s.StaleResponses},
+			{"response_drops", s.ResponseDrops},
+			{"unexpected_messages", s.Unexpected},
+			{"mcu_skips", skips},
+		} {
+			if !yield(c.name, c.value) {
+				return
+			}
+		}
+		for _, c := range s.Classes {
+			prio := "_prio" + strconv.Itoa(int(c.Class))
+			if !yield("stall_no_out_crd_req"+prio, nanoseconds(c.Requests.Out)) ||
+				!yield("stall_no_in_crd_req"+prio, nanoseconds(c.Requests.In)) ||
+				!yield("stall_no_out_crd_rsp"+prio, nanoseconds(c.Responses.Out)) ||
+				!yield("stall_no_in_crd_rsp"+prio, nanoseconds(c.Responses.In)) {
+				return
+			}
+		}
+	}
+}
+
+func nanoseconds(t unit.Time) uint64 { return uint64(t / unit.Nanosecond) }

@@ -1,0 +1,84 @@
+package nic
+
+import (
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/command"
+	"github.com/rackfab/rackfab/fabric/nic/shaper"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// engineConfig is an engine of few units, without pacing.
+func engineConfig() EngineConfig {
+	return EngineConfig{
+		CommandSlots: 16, FlowQueues: 8, FlowSlots: 8, Units: 8, ResponseUnits: 4,
+		GetLimit: 64, PutLimit: 64, ResponseHeader: 40, Counters: 2,
+		Pacing: shaper.PacingOff, Gate: shaper.GateFull, Policy: shaper.RoundRobin,
+		Classes: []ShapingClass{{
+			Class: dataPrio, DSCP: dataDSCP, Requests: shaper.Leaf{Weight: 1}, Responses: shaper.Leaf{Weight: 1},
+		}},
+	}
+}
+
+// newExchange is a bench of hosts with a connection 0 from host 0 to host 1, and
+// so on: connection i leads from host 0 to host 1+i.
+func newExchange(t testing.TB, connections int, change ...func(*Config)) *fabricBench {
+	t.Helper()
+	return newBench(t, 1+connections, nil, append([]func(*Config){func(c *Config) {
+		c.Engine = engineConfig()
+		for i := range connections {
+			k := ConnectionConfig{ID: fabric.FlowID(i), From: 0, To: 1 + i, Class: dataPrio, Payload: c.Payload, Source: uint16(49152 + i)}
+			if k.From == c.Host || k.To == c.Host {
+				c.Connections = append(c.Connections, k)
+			}
+		}
+	}}, change...)...)
+}
+
+// post posts a command at host 0.
+func (b *fabricBench) post(connection fabric.FlowID, c command.Command) {
+	b.t.Helper()
+	var out fabric.Out
+	c.Counter = -1
+	b.nics[0].Post(b.now, Command{connection, c}, &out)
+	b.take(0, &out)
+}
+
+func get(id uint32, size unit.Bytes) command.Command {
+	return command.Command{ID: id, Verb: command.Get, Size: size}
+}
+
+func put(id uint32, size unit.Bytes) command.Command {
+	return command.Command{ID: id, Verb: command.Put, Size: size}
+}
+
+func isResponse(f *frame.Frame) bool {
+	op := f.Opcode()
+	return op >= frame.ReadResponseFirst && op <= frame.ReadResponseOnly
+}
+func isReadRequest(f *frame.Frame) bool { return f.Opcode() == frame.ReadRequest }
+
+// done gives the IDs of the commands of host 0 that are complete, in their order.
+func (b *fabricBench) done() (ids []uint32) {
+	for _, n := range b.noted(0, fabric.CommandDone) {
+		ids = append(ids, uint32(n.A))
+	}
+	return ids
+}
+
+// delivered sums what a host got.
+func (b *fabricBench) delivered(host int) (sum unit.Bytes) {
+	for _, n := range b.noted(host, fabric.Delivered) {
+		sum += unit.Bytes(n.A)
+	}
+	return sum
+}
+
+func opcodes(frames []sentFrame) (ops []frame.Opcode) {
+	for i := range frames {
+		ops = append(ops, frames[i].Opcode())
+	}
+	return ops
+}

@@ -1,0 +1,212 @@
+package nic
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/command"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// initiator is the end of a connection that posts commands. Packet sequence
+// numbers are counted in 64 bits; a data request takes as many as its answer has
+// packets (IBTA volume 1 §9.7.2).
+//
+// Invariant: active (OrdPktActive) is how many requests of sent are not done, and
+// resend how many of these wait to be sent again.
+type initiator struct {
+	connection
+	queue    int       // its flow queue, -1 for none
+	ops      table[op] // commands that are being worked off
+	cutting  uint64    // the op that is being cut; ops.end if all are
+	sent     table[request]
+	psn      int64 // of the next new request
+	active   int
+	resend   int
+	serial   uint64     // counts transmissions
+	backlog  unit.Bytes // of its commands, that no request was made for
+	deadline unit.Time  // when the oldest unanswered request is overdue
+	failed   bool
+}
+
+// op is a command that is being worked off.
+type op struct {
+	command.Command
+	cut  unit.Bytes // that requests were made for
+	open int        // requests that are not done
+	done bool
+}
+
+// requestState is how far a request is.
+type requestState uint8
+
+const (
+	inFlight requestState = iota
+	toResend              // no answer within the time, or known to be lost: the retry buffer
+	answered
+)
+
+// request is a row of the source table: one request packet, and what came back.
+type request struct {
+	command.Part
+	verb   command.Verb
+	op     uint64
+	psn    int64
+	got    int32 // response packets of a data request that came in
+	tries  int32
+	state  requestState
+	at     unit.Time // of the latest transmission
+	serial uint64    // of the latest transmission
+}
+
+func newInitiator(base connection, e *EngineConfig) initiator {
+	most := 2 * max(e.GetLimit, e.PutLimit)
+	return initiator{
+		connection: base, queue: -1, ops: newTable[op](most + 1), sent: newTable[request](most), deadline: unit.Never,
+	}
+}
+
+// rest gives what a data request still asks for.
+func (c *initiator) rest(r *request) command.Part {
+	part := r.Part
+	if r.verb.AsksForData() && r.got > 0 {
+		in := unit.Bytes(r.got) * c.Payload
+		part.Offset += in
+		part.Bytes -= in
+		part.Packets, part.Response = c.cutter.Answer(part.Bytes)
+	}
+	return part
+}
+
+// nextPart gives the request that is to be sent next: one from the retry state
+// before a new one. It is false if there is none, or the limit of outstanding
+// packets is reached. A unit whose command is cut takes the next one from its flow
+// queue.
+func (e *engine) nextPart(c *initiator) (verb command.Verb, part command.Part, ok bool) {
+	if c.failed {
+		return 0, part, false
+	}
+	if c.resend > 0 {
+		r := c.firstToResend()
+		return r.verb, c.rest(r), true
+	}
+	if c.cutting == c.ops.end {
+		if c.queue < 0 || c.ops.full() || e.flows.Queue(c.queue).Len() == 0 {
+			return 0, part, false
+		}
+		c.ops.add(op{Command: e.flows.Queue(c.queue).Take()})
+		e.stirred = true
+	}
+	o := c.ops.at(c.cutting)
+	limit := e.PutLimit
+	if o.Verb.AsksForData() {
+		limit = e.GetLimit
+	}
+	if c.active >= limit || c.sent.full() {
+		return 0, part, false
+	}
+	part = c.cutter.Part(&o.Command, o.cut)
+	if c.sent.len() > 0 && c.psn+int64(part.Packets)-c.sent.at(c.sent.first).psn > maxUnacked {
+		return 0, part, false
+	}
+	return o.Verb, part, true
+}
+
+func (c *initiator) firstToResend() *request {
+	for i := c.sent.first; i < c.sent.end; i++ {
+		if r := c.sent.at(i); r.state == toResend {
+			return r
+		}
+	}
+	panic("nic: a request is to be sent again, and none is")
+}
+
+// requestOpcode gives the opcode of a request packet (IBTA volume 1 §9.4).
+func requestOpcode(verb command.Verb, part command.Part) frame.Opcode {
+	first, middle, last, only := frame.WriteFirst, frame.WriteMiddle, frame.WriteLast, frame.WriteOnly
+	switch verb {
+	case command.Get:
+		return frame.ReadRequest
+	case command.FetchAdd:
+		return frame.FetchAdd
+	case command.CompareSwap:
+		return frame.CompareSwap
+	case command.Send:
+		first, middle, last, only = frame.SendFirst, frame.SendMiddle, frame.SendLast, frame.SendOnly
+	case command.Put:
+	}
+	switch {
+	case part.First && part.Last:
+		return only
+	case part.First:
+		return first
+	case part.Last:
+		return last
+	}
+	return middle
+}
+
+// take gives the row of the request that goes now: the oldest that is to be sent
+// again, or a new one.
+func (c *initiator) take() *request {
+	if c.resend > 0 {
+		r := c.firstToResend()
+		c.resend--
+		r.tries++
+		r.state = inFlight
+		return r
+	}
+	o := c.ops.at(c.cutting)
+	part := c.cutter.Part(&o.Command, o.cut)
+	c.sent.add(request{Part: part, verb: o.Verb, op: c.cutting, psn: c.psn})
+	c.psn += int64(part.Packets)
+	c.backlog -= part.Bytes
+	c.active++
+	o.open++
+	if o.cut += part.Bytes; part.Last {
+		c.cutting++
+	}
+	return c.sent.at(c.sent.end - 1)
+}
+
+// sendRequest writes the next request of an initiator into f.
+func (n *NIC) sendRequest(now unit.Time, c *initiator, f *frame.Frame, out *fabric.Out) {
+	r := c.take()
+	part := c.rest(r)
+	o := c.ops.at(r.op)
+	r.at, r.serial = now, c.serial
+	c.serial++
+	packet := r.psn + int64(r.Packets-part.Packets)
+	p := &n.senders[c.sender].packet
+	stamped := p.Timestamped
+	p.BTH.Opcode, p.BTH.PSN, p.ID = requestOpcode(r.verb, part), psn(packet), uint16(packet)
+	p.BTH.Pad, p.BTH.AckReq, p.Payload = 0, part.Last, 0
+	va := o.Address + uint64(part.Offset)
+	switch {
+	case r.verb.AsksForData():
+		p.RETH = frame.RETH{VA: va, RKey: uint32(c.ID), Length: uint32(part.Bytes)}
+		p.Timestamped = false
+	case r.verb.Atomic():
+		p.Atomic = frame.AtomicETH{VA: va, RKey: uint32(c.ID), Swap: o.Operand, Compare: o.Compare}
+		p.Timestamped = false
+	default:
+		p.RETH = frame.RETH{VA: o.Address, RKey: uint32(c.ID), Length: uint32(o.Size)}
+		p.BTH.Pad, p.Payload = frame.PadCount(uint32(part.Bytes)), padded(part.Bytes)
+		p.Timestamps.Sent = n.stamp(now)
+		// As in a flow, the packets in between ask for an ACK from time to time.
+		p.BTH.AckReq = part.Last || (packet+1)%int64(n.cfg.AckEvery) == 0
+	}
+	p.Build(f)
+	p.Timestamped = stamped
+	f.Trace = trace(c.ID, int64(o.ID))
+	if c.deadline == unit.Never {
+		n.watch(c)
+	}
+	if out.Quiet {
+		return
+	}
+	note := fabric.Note{Kind: fabric.Transmitted, At: now, Flow: c.ID, Priority: c.Class, A: int64(part.Bytes), B: int64(psn(packet)), Trace: f.Trace}
+	if r.verb.AsksForData() {
+		note.Kind, note.A = fabric.Requested, int64(part.Response)
+	}
+	out.Note(note)
+}

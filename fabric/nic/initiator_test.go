@@ -1,0 +1,174 @@
+package nic
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/command"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// CETH-2: the destination's NIC returns the data that the source asked for.
+// GET-28, GET-37: a GET is a sequence of sub-requests, each answered by the
+// target's own sending side.
+func TestGet(t *testing.T) {
+	b := newExchange(t, 1)
+	b.post(0, get(7, 2500))
+	b.run(unit.Millisecond)
+	requests, responses := b.from(0, isReadRequest), b.from(1, isResponse)
+	if got, want := psns(requests), []uint32{0, 1, 2}; !slices.Equal(got, want) {
+		t.Errorf("requests %v, want %v", got, want)
+	}
+	for i, want := range []uint32{1000, 1000, 500} {
+		r := requests[i]
+		if r.DMALength() != want || r.Payload != 0 || r.DestQP() != frame.ReceiverQP(0) {
+			t.Errorf("request %d asks for %d bytes at QP %#x", i, r.DMALength(), r.DestQP())
+		}
+		a := responses[i]
+		if a.Opcode() != frame.ReadResponseOnly || a.Payload != want || a.PSN() != r.PSN() || a.DestQP() != frame.SenderQP(0) || a.MSN() != uint32(i+1) {
+			t.Errorf("response %d: %v of %d bytes, PSN %d, MSN %d", i, a.Opcode(), a.Payload, a.PSN(), a.MSN())
+		}
+	}
+	if !slices.Equal(b.done(), []uint32{7}) || b.delivered(0) != 2500 || b.delivered(1) != 0 {
+		t.Errorf("done %v, %v delivered", b.done(), b.delivered(0))
+	}
+	if s := b.nics[0].Stats(); s.Engine.Completed != 1 || s.Receivers[0].DeliveredBytes != 2500 || s.Malformed != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A sub-request of several packets is answered by first, middle and last; the
+// request takes as many PSNs.
+func TestReadResponseOfSeveralPackets(t *testing.T) {
+	b := newExchange(t, 1, func(c *Config) { c.Engine.SubRequest = 3500 })
+	b.post(0, get(0, 5001))
+	b.run(unit.Millisecond)
+	if got, want := psns(b.from(0, isReadRequest)), []uint32{0, 4}; !slices.Equal(got, want) {
+		t.Errorf("requests %v, want %v", got, want)
+	}
+	responses := b.from(1, isResponse)
+	want := []frame.Opcode{
+		frame.ReadResponseFirst, frame.ReadResponseMiddle, frame.ReadResponseMiddle, frame.ReadResponseLast,
+		frame.ReadResponseFirst, frame.ReadResponseLast,
+	}
+	if !slices.Equal(opcodes(responses), want) || !slices.Equal(psns(responses), []uint32{0, 1, 2, 3, 4, 5}) {
+		t.Errorf("%v with PSNs %v", opcodes(responses), psns(responses))
+	}
+	if last := responses[5]; last.Payload != 504 || last.Pad() != 3 {
+		t.Errorf("501 bytes travel as %d with a pad of %d", last.Payload, last.Pad())
+	}
+	if b.delivered(0) != 5001 || len(b.done()) != 1 {
+		t.Errorf("%v delivered, done %v", b.delivered(0), b.done())
+	}
+}
+
+// GET-30: the operations: GET above, PUT, SEND and atomics.
+func TestPutAndSend(t *testing.T) {
+	b := newExchange(t, 1)
+	b.post(0, put(0, 2500))
+	b.post(0, command.Command{ID: 1, Verb: command.Send, Size: 1001})
+	b.post(0, command.Command{ID: 2, Verb: command.Send, Size: 10})
+	b.run(unit.Millisecond)
+	want := []frame.Opcode{frame.WriteFirst, frame.WriteMiddle, frame.WriteLast, frame.SendFirst, frame.SendLast, frame.SendOnly}
+	if got := opcodes(b.from(0, isData)); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if b.delivered(1) != 3511 || !slices.Equal(b.done(), []uint32{0, 1, 2}) {
+		t.Errorf("%v delivered, done %v", b.delivered(1), b.done())
+	}
+}
+
+// Atomics change the target's memory, and bring back what it held.
+func TestAtomics(t *testing.T) {
+	b := newExchange(t, 1)
+	add := command.Command{ID: 0, Verb: command.FetchAdd, Size: 8, Address: 16, Operand: 5}
+	b.post(0, add)
+	b.post(0, add)
+	b.post(0, command.Command{ID: 2, Verb: command.CompareSwap, Size: 8, Address: 16, Compare: 10, Operand: 77})
+	b.post(0, command.Command{ID: 3, Verb: command.CompareSwap, Size: 8, Address: 16, Compare: 10, Operand: 88})
+	b.run(unit.Millisecond)
+	var found []uint64
+	for _, f := range b.from(1, func(f *frame.Frame) bool { return f.Opcode() == frame.AtomicAcknowledge }) {
+		found = append(found, f.Original())
+	}
+	if want := []uint64{0, 5, 10, 77}; !slices.Equal(found, want) || len(b.done()) != 4 {
+		t.Errorf("found %v, want %v; done %v", found, want, b.done())
+	}
+	if got := b.nics[1].engine.memory.words[2]; got != 77 {
+		t.Errorf("the word holds %d", got)
+	}
+}
+
+// GET-32, GET-33, GET-34: a unit counts its outstanding packets up when it makes
+// one and down when the response was processed, and stops at the limit.
+func TestOrdPktActive(t *testing.T) {
+	for name, c := range map[string]struct {
+		cmd   command.Command
+		limit int
+	}{"get": {get(0, 100_000), 5}, "put": {put(0, 100_000), 3}} {
+		b := newExchange(t, 1, func(c *Config) { c.Engine.GetLimit, c.Engine.PutLimit = 5, 3 })
+		b.post(0, c.cmd)
+		most := 0
+		for at := us; at < unit.Millisecond; at += us {
+			b.run(at)
+			units := b.nics[0].Stats().Engine.Units
+			i := slices.IndexFunc(units, func(u UnitStats) bool { return u.Flow == 0 })
+			if i >= 0 {
+				most = max(most, units[i].OrdPktActive)
+			}
+		}
+		if most != c.limit {
+			t.Errorf("%s: at most %d packets outstanding, want the limit of %d", name, most, c.limit)
+		}
+		if len(b.done()) != 1 {
+			t.Errorf("%s: not done", name)
+		}
+		if units := b.nics[0].Stats().Engine.Units; slices.ContainsFunc(units, func(u UnitStats) bool { return u.OrdPktActive != 0 || u.Flow != fabric.NoFlow }) {
+			t.Errorf("%s: units after the end: %+v", name, units)
+		}
+	}
+}
+
+// GET-39: a unit serves the commands of its flow queue in order.
+// GET-20, GET-22: it takes the next when it is free.
+func TestCommandsOfAFlowGoInOrder(t *testing.T) {
+	b := newExchange(t, 1)
+	for id := range uint32(6) {
+		cmd := get(id, 2000)
+		if id%2 == 1 {
+			cmd = put(id, 2000)
+		}
+		b.post(0, cmd)
+	}
+	b.run(unit.Millisecond)
+	var sent []uint32
+	for _, f := range b.from(0, func(f *frame.Frame) bool { return f.Opcode() != frame.Acknowledge }) {
+		sent = append(sent, uint32(f.Trace))
+	}
+	if !slices.IsSorted(sent) || len(sent) != 12 {
+		t.Errorf("packets of the commands %v", sent)
+	}
+	if len(b.done()) != 6 {
+		t.Errorf("done %v", b.done())
+	}
+}
+
+// GET-38: what is a data request is known from the header of the request that the
+// unit built: a READ request costs tokens for its response, nothing else does.
+func TestOnlyReadRequestsAreDataRequests(t *testing.T) {
+	b := newExchange(t, 1)
+	b.post(0, get(0, 1000))
+	b.post(0, put(1, 1000))
+	b.post(0, command.Command{ID: 2, Verb: command.Send, Size: 1000})
+	b.post(0, command.Command{ID: 3, Verb: command.FetchAdd, Size: 8})
+	b.run(unit.Millisecond)
+	asked := unit.Bytes(0)
+	for _, n := range b.noted(0, fabric.Requested) {
+		asked += unit.Bytes(n.A)
+	}
+	if reads := len(b.from(0, isReadRequest)); reads != 1 || asked != 1040 || len(b.done()) != 4 {
+		t.Errorf("%d READ requests, responses of %v asked for, done %v", reads, asked, b.done())
+	}
+}

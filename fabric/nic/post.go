@@ -1,0 +1,243 @@
+package nic
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/nic/command"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Command is a command and the connection that it is for.
+type Command struct {
+	Connection fabric.FlowID
+	command.Command
+}
+
+// PostConfig is commands that the application posts by itself: Count of them, ID
+// and up, the first at At and each Every later than the one before. One that finds
+// its command queue full is posted when there is room.
+type PostConfig struct {
+	Command
+	At, Every unit.Time
+	Count     int
+}
+
+// TargetConfig is commands of the target that the application posts by itself.
+type TargetConfig struct {
+	command.Target
+	At    unit.Time
+	Count int
+}
+
+// scheduled is a PostConfig at work.
+type scheduled struct {
+	PostConfig
+	next int // how many were posted
+}
+
+func (s *scheduled) due() unit.Time {
+	if s.next == s.Count {
+		return unit.Never
+	}
+	return s.At + unit.Time(s.next)*s.Every
+}
+
+// loadSchedule takes over the commands of the configuration.
+func (n *NIC) loadSchedule() error {
+	n.engine.coming = slices.Clone(n.cfg.Appends)
+	for _, p := range n.cfg.Posts {
+		if fault := n.fault(&p.Command); fault != "" {
+			return fmt.Errorf("command %d: %s", p.ID, fault)
+		}
+		n.engine.schedule = append(n.engine.schedule, scheduled{PostConfig: p})
+	}
+	n.planPosts()
+	return nil
+}
+
+// planPosts sets the host's entry of the timers.
+func (n *NIC) planPosts() {
+	at := unit.Never
+	for _, c := range n.engine.coming {
+		at = min(at, c.At)
+	}
+	for i := range n.engine.schedule {
+		s := &n.engine.schedule[i]
+		if n.queueOf(&s.Command).Free() > 0 {
+			at = min(at, s.due())
+		}
+	}
+	n.engine.timers.set(len(n.engine.initiators), at)
+}
+
+// postDue posts the commands whose instant has come, those of the target first.
+func (n *NIC) postDue(now unit.Time, out *fabric.Out) {
+	n.engine.coming = slices.DeleteFunc(n.engine.coming, func(c TargetConfig) bool {
+		for i := 0; c.At <= now && i < c.Count; i++ {
+			n.PostTarget(now, command.Target{ID: c.ID + uint32(i), Verb: c.Verb}, out)
+		}
+		return c.At <= now
+	})
+	for i := range n.engine.schedule {
+		s := &n.engine.schedule[i]
+		for s.due() <= now && n.queueOf(&s.Command).Free() > 0 {
+			c := s.Command
+			c.ID += uint32(s.next)
+			s.next++
+			n.write(now, c, out)
+			n.advance(now, out)
+		}
+	}
+	n.planPosts()
+}
+
+// Post is the host writing a command into its queue and moving the write pointer.
+// A command that no rule fits, or that finds the queue full, is refused and noted
+// (CommandRefused).
+func (n *NIC) Post(now unit.Time, c Command, out *fabric.Out) {
+	n.now = now
+	if n.engine == nil || n.fault(&c) != "" || n.queueOf(&c).Free() == 0 {
+		n.refuse(now, fabric.CommandRefused, c.Connection, c.ID, out)
+		return
+	}
+	n.write(now, c, out)
+	n.advance(now, out)
+}
+
+// fault says what is wrong with a command, "" if nothing is.
+func (n *NIC) fault(c *Command) string {
+	e := n.engine
+	k := e.find(c.Connection)
+	switch {
+	case k < 0 || !e.ends[k].initiator:
+		return fmt.Sprintf("connection %d does not start here", c.Connection)
+	case !c.Verb.Known():
+		return fmt.Sprintf("%v is unknown", c.Verb)
+	case c.Verb.Atomic() && c.Size != command.AtomicSize:
+		return fmt.Sprintf("an atomic of %v, want %v", c.Size, command.AtomicSize)
+	case c.Size < 1 || c.Size > maxMessage:
+		return fmt.Sprintf("size %v, want 1 byte to %v", c.Size, maxMessage)
+	case int(c.Counter) >= e.Counters || c.After.Threshold > 0 && (c.After.Counter < 0 || int(c.After.Counter) >= e.Counters):
+		return "a counter that is not there"
+	}
+	return ""
+}
+
+// find gives the end of a connection, -1 if it has none here.
+func (e *engine) find(id fabric.FlowID) int {
+	if k, ok := e.index.find(id); ok {
+		return k
+	}
+	return -1
+}
+
+// queueOf gives the command queue of a command without fault: that of its class.
+func (n *NIC) queueOf(c *Command) *command.Queue[command.Command] {
+	e := n.engine
+	return &e.queues[e.connection(e.find(c.Connection)).class]
+}
+
+// write puts a command into its queue, which has room.
+func (n *NIC) write(now unit.Time, c Command, out *fabric.Out) {
+	c.Flow = int32(n.engine.ends[n.engine.find(c.Connection)].index)
+	c.Posted = now
+	n.queueOf(&c).Put(c.Command)
+	n.engine.stats.Posted++
+	n.engine.stirred = true
+	out.Note(fabric.Note{
+		Kind: fabric.CommandPosted, At: now, Flow: c.Connection, A: int64(c.ID), B: int64(c.Size),
+		Trace: trace(c.Connection, int64(c.ID)),
+	})
+}
+
+func (n *NIC) refuse(now unit.Time, kind fabric.Kind, connection fabric.FlowID, id uint32, out *fabric.Out) {
+	if n.engine != nil && kind == fabric.CommandFailed {
+		n.engine.stats.Failed++
+	}
+	out.Note(fabric.Note{Kind: kind, At: now, Flow: connection, A: int64(id), Trace: trace(connection, int64(id))})
+}
+
+// completed is the event of a command that is done: a full event to the host, and
+// a counting event that may trigger others.
+func (n *NIC) completed(now unit.Time, c *initiator, done *command.Command, out *fabric.Out) {
+	e := n.engine
+	e.stats.Completed++
+	e.triggered.Count(done.Counter)
+	e.stirred = true
+	out.Note(fabric.Note{
+		Kind: fabric.CommandDone, At: now, Flow: c.ID, Priority: c.Class, A: int64(done.ID), B: int64(done.Posted),
+		Trace: trace(c.ID, int64(done.ID)),
+	})
+}
+
+// advance moves commands on as far as there is room: from the command queues to
+// the flow queues, or to where they wait for their trigger.
+func (n *NIC) advance(now unit.Time, out *fabric.Out) {
+	e := n.engine
+	for e.stirred {
+		e.stirred = false
+		for moved := true; moved; {
+			moved = n.dispatchDue(now, out)
+			for range e.queues {
+				moved = n.fetch(now, &e.queues[e.turn], out) || moved
+				e.turn = (e.turn + 1) % len(e.queues)
+			}
+		}
+		n.planPosts()
+	}
+}
+
+// fetch takes the next command of a command queue, if its place is free.
+func (n *NIC) fetch(now unit.Time, q *command.Queue[command.Command], out *fabric.Out) bool {
+	if q.Len() == 0 {
+		return false
+	}
+	c := q.Head()
+	if !n.engine.triggered.Met(c) {
+		if !n.engine.triggered.Arm(*c) {
+			return false
+		}
+	} else if !n.dispatch(now, c, out) {
+		return false
+	}
+	q.Take()
+	return true
+}
+
+// dispatchDue moves on a command whose trigger has come.
+func (n *NIC) dispatchDue(now unit.Time, out *fabric.Out) bool {
+	due := n.engine.triggered.Due()
+	if due.Len() == 0 || !n.dispatch(now, due.Head(), out) {
+		return false
+	}
+	due.Take()
+	return true
+}
+
+// dispatch puts a command into the flow queue of its connection. It is false if
+// there is no room.
+func (n *NIC) dispatch(now unit.Time, cmd *command.Command, out *fabric.Out) bool {
+	e := n.engine
+	c := &e.initiators[cmd.Flow]
+	if c.failed {
+		n.refuse(now, fabric.CommandFailed, c.ID, cmd.ID, out)
+		return true
+	}
+	if c.queue < 0 {
+		q, ok := e.flows.Assign(cmd.Flow, command.Hash(uint64(c.ID)))
+		if !ok {
+			return false
+		}
+		c.queue = q
+	}
+	if !e.flows.Queue(c.queue).Put(*cmd) {
+		return false
+	}
+	c.backlog += cmd.Size
+	k := e.find(c.ID)
+	e.employ(k)
+	n.offer(k)
+	return true
+}

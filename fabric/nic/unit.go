@@ -1,0 +1,232 @@
+package nic
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/command"
+	"github.com/rackfab/rackfab/fabric/nic/shaper"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// The units (MCU) and whom they serve. A unit serves one connection, which is to
+// say one flow queue or one queue of responses, until that has nothing left; then
+// it takes the next that waits for a unit.
+
+// mcu is one unit: the connection that it serves, -1 for none.
+type mcu struct {
+	end int
+}
+
+func newUnits(initiator, response int) []mcu {
+	units := make([]mcu, initiator+response)
+	for i := range units {
+		units[i].end = -1
+	}
+	return units
+}
+
+// pool is the units of one kind, and the ends of connections that wait for one.
+type pool struct {
+	first, end int // units
+	waiting    fifo[int32]
+}
+
+const (
+	requestPool = iota
+	responsePool
+)
+
+func newPools(e *engine) [2]pool {
+	return [2]pool{
+		requestPool:  {0, e.Units, newFIFO[int32](len(e.ends))},
+		responsePool: {e.Units, e.Units + e.ResponseUnits, newFIFO[int32](len(e.ends))},
+	}
+}
+
+// connection gives what both kinds of ends have in common.
+func (e *engine) connection(k int) *connection {
+	if e.ends[k].initiator {
+		return &e.initiators[e.ends[k].index].connection
+	}
+	return &e.targets[e.ends[k].index].connection
+}
+
+func (e *engine) poolOf(k int) *pool {
+	if e.ends[k].initiator {
+		return &e.pools[requestPool]
+	}
+	return &e.pools[responsePool]
+}
+
+// employ gives end k a unit, or lets it wait for one.
+func (e *engine) employ(k int) {
+	c, p := e.connection(k), e.poolOf(k)
+	if c.unit >= 0 || c.waiting {
+		return
+	}
+	for u := p.first; u < p.end; u++ {
+		if e.units[u].end < 0 {
+			e.units[u].end, c.unit = k, u
+			return
+		}
+	}
+	c.waiting = true
+	p.waiting.push(int32(k))
+}
+
+// dismiss frees the unit of end k for the next that waits, and gives that one's
+// number, -1 if none does.
+func (e *engine) dismiss(k int) int {
+	c, p := e.connection(k), e.poolOf(k)
+	u := c.unit
+	if u < 0 {
+		return -1
+	}
+	c.unit, e.units[u].end = -1, -1
+	e.shaper.Withdraw(u)
+	if p.waiting.count == 0 {
+		return -1
+	}
+	next := int(p.waiting.pop())
+	e.connection(next).waiting = false
+	e.units[u].end, e.connection(next).unit = next, u
+	return next
+}
+
+// offer shows the shaper what end k wants to send next, and lets go of its unit
+// if it is through.
+func (n *NIC) offer(k int) {
+	for e := n.engine; k >= 0; {
+		idle := false
+		if e.ends[k].initiator {
+			idle = n.offerRequest(&e.initiators[e.ends[k].index])
+		} else {
+			idle = n.offerResponse(&e.targets[e.ends[k].index])
+		}
+		if !idle {
+			return
+		}
+		if c := e.ends[k]; c.initiator {
+			e.release(&e.initiators[c.index])
+		}
+		k = e.dismiss(k)
+	}
+}
+
+// offerRequest offers the next request of an initiator. It tells whether nothing
+// is left to do.
+func (n *NIC) offerRequest(c *initiator) (idle bool) {
+	e := n.engine
+	if c.unit < 0 {
+		return false
+	}
+	verb, part, ok := e.nextPart(c)
+	if !ok {
+		e.shaper.Withdraw(c.unit)
+		return c.sent.len() == 0 && (c.queue < 0 || e.flows.Queue(c.queue).Len() == 0)
+	}
+	e.shaper.Offer(c.unit, shaper.Packet{
+		Leaf: 2 * c.class, Out: n.requestLength(c, verb, part), In: part.Response,
+		At: n.senders[c.sender].pacer.next(), Rank: e.rank(c),
+	})
+	return false
+}
+
+// requestLength gives the length of a request on the wire.
+func (n *NIC) requestLength(c *initiator, verb command.Verb, part command.Part) unit.Bytes {
+	p := frame.Packet{BTH: frame.BTH{Opcode: requestOpcode(verb, part)}}
+	if !verb.AsksForData() && !verb.Atomic() {
+		p.Payload = padded(part.Bytes)
+		p.Timestamped = n.senders[c.sender].packet.Timestamped
+	}
+	return p.Len()
+}
+
+// padded gives the bytes of a payload with its pad.
+func padded(n unit.Bytes) uint32 { return uint32(n) + uint32(frame.PadCount(uint32(n))) }
+
+// rank gives what the policy goes by: the bytes that wait, the urgency of the
+// command, or the room below the limit.
+func (e *engine) rank(c *initiator) int64 {
+	switch e.Policy {
+	case shaper.ByLoad:
+		return int64(c.backlog)
+	case shaper.ByPriority:
+		if c.cutting < c.ops.end {
+			return c.ops.at(c.cutting).Rank
+		}
+	case shaper.Availability:
+		return -int64(c.active)
+	case shaper.RoundRobin:
+	}
+	return 0
+}
+
+// release gives back the flow queue of an initiator that is through.
+func (e *engine) release(c *initiator) {
+	if c.queue >= 0 {
+		e.flows.Release(c.queue)
+		c.queue = -1
+		e.stirred = true
+	}
+}
+
+// repace renews the offer of the half whose pace has changed.
+func (n *NIC) repace(half int) {
+	if n.engine == nil || half < n.engine.firstHalf {
+		return
+	}
+	k := int(n.engine.ofSender[half-n.engine.firstHalf])
+	if n.engine.connection(k).unit >= 0 {
+		n.offer(k)
+	}
+}
+
+// sendCommand starts the transmission of a packet of the engine, if one may go.
+func (n *NIC) sendCommand(now unit.Time, out *fabric.Out) bool {
+	e := n.engine
+	u, ok := e.shaper.Pick(now)
+	if !ok {
+		return false
+	}
+	k := e.units[u].end
+	if !out.Quiet {
+		n.notePassedOver(now, out)
+	}
+	f := out.Send(0)
+	if e.ends[k].initiator {
+		n.sendRequest(now, &e.initiators[e.ends[k].index], f, out)
+	} else {
+		n.sendResponse(now, &e.targets[e.ends[k].index], f, out)
+	}
+	length := f.Len()
+	f.Arrival = n.occupy(now, length)
+	n.sentHalf(now, e.connection(k).sender, length, out)
+	n.offer(k)
+	return true
+}
+
+// notePassedOver notes the units whose responses exceed the IN tokens.
+func (n *NIC) notePassedOver(now unit.Time, out *fabric.Out) {
+	e := n.engine
+	_, tokens := e.shaper.Tokens(now)
+	for u, p := range e.shaper.PassedOver() {
+		c := e.connection(e.units[u].end)
+		out.Note(fabric.Note{
+			Kind: fabric.PassedOver, At: now, Flow: c.ID, Priority: c.Class, A: int64(p.In), B: int64(tokens),
+		})
+	}
+}
+
+// sentHalf counts a frame of a connection's half, and tells its reaction point.
+func (n *NIC) sentHalf(now unit.Time, half int, length unit.Bytes, out *fabric.Out) {
+	s := &n.senders[half]
+	s.pacer.sent(now, length+n.cfg.Overhead, false)
+	s.stats.SentPackets++
+	s.stats.SentBytes += length
+	if n.sampleAt == unit.Never {
+		n.sampleAt = n.cfg.Sampling.After(now)
+	}
+	n.signal(now, half, cc.Signal{Kind: cc.Sent, Bytes: length + n.cfg.Overhead}, out)
+}
