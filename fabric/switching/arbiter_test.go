@@ -105,6 +105,42 @@ func TestNoIngressPortFallsBehindAnother(t *testing.T) {
 	})
 }
 
+// The twin of the ring looks at every port for the smallest start tag.
+func TestArbiterAgainstScan(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const ports = 6
+		l := newLanes(t, ports)
+		var tag [ports]unit.Bytes
+		var now, end unit.Bytes
+		for range rapid.IntRange(1, 400).Draw(t, "steps") {
+			if l.count == 0 || rapid.Bool().Draw(t, "fill") {
+				port := rapid.IntRange(0, ports-1).Draw(t, "port")
+				if l.lanes[port].count == 0 {
+					tag[port] = max(tag[port], now)
+				}
+				l.fill(port)
+				continue
+			}
+			want := -1
+			for port := range tag {
+				if l.lanes[port].count > 0 && (want < 0 || tag[port] < tag[want]) {
+					want = port
+				}
+			}
+			length := l.front().length
+			if got := l.send(); int(got) != want {
+				t.Fatalf("port %d sends, want %d by tags %d", got, want, tag)
+			}
+			now = tag[want]
+			tag[want] += length
+			end = max(end, tag[want])
+			if l.count == 0 {
+				now = end
+			}
+		}
+	})
+}
+
 // A port that was away has no claim to what was sent meanwhile: it comes in
 // beside the frame sent last.
 func TestIngressPortSavesNothingUp(t *testing.T) {

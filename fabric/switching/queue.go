@@ -33,7 +33,7 @@ func (q *queue) push(f *frame.Frame, length unit.Bytes, from fabric.Port) {
 	lane := 0
 	if q.arbiter != nil {
 		lane = int(from)
-		q.arbiter.join(lane)
+		q.arbiter.join(int32(from))
 	}
 	e := q.lanes[lane].push()
 	e.frame = *f
@@ -50,7 +50,7 @@ func (q *queue) turn() int {
 	if q.arbiter == nil {
 		return 0
 	}
-	return q.arbiter.turn()
+	return int(q.arbiter.turn())
 }
 
 // front gives the first frame, which stays. The queue must not be empty.
@@ -64,6 +64,6 @@ func (q *queue) pop() {
 	q.count--
 	q.bytes -= length
 	if q.arbiter != nil {
-		q.arbiter.served(length, lane.count > 0, q.count > 0)
+		q.arbiter.served(length, lane.count > 0)
 	}
 }

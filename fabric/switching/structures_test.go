@@ -11,10 +11,10 @@ import (
 )
 
 // The twin of the tournament looks at every port.
-func TestTournamentAgainstScan(t *testing.T) {
+func TestAgendaAgainstScan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ports := rapid.IntRange(1, 40).Draw(t, "ports")
-		a := newTournament[unit.Time](ports)
+		a := newAgenda(ports)
 		twin := make([]unit.Time, ports)
 		for i := range twin {
 			twin[i] = unit.Never

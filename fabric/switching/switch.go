@@ -23,7 +23,7 @@ type Switch struct {
 	cfg       Config
 	ports     []port
 	buffer    buffer
-	agenda    tournament[unit.Time] // when each port has something to do
+	agenda    agenda
 	marker    marker
 	jitter    rand.PCG    // of the intervals between the samples of QCN
 	cnm       frame.Frame // the CNM that is being sent
@@ -51,7 +51,7 @@ func New(cfg Config) (*Switch, error) {
 		cfg:    cfg,
 		ports:  make([]port, len(cfg.Ports)),
 		buffer: newBuffer(&cfg),
-		agenda: newTournament[unit.Time](len(cfg.Ports)),
+		agenda: newAgenda(len(cfg.Ports)),
 		marker: newMarker(&cfg.Classes, *rand.NewPCG(cfg.Seed, streamRED)),
 		jitter: *rand.NewPCG(cfg.Seed, streamQCN),
 		ecmp:   newECMP(cfg.Seed, cfg.Routes),
@@ -186,7 +186,7 @@ func (s *Switch) Next() (unit.Time, bool) {
 // come due at this very instant is left to the tick, so that all the arrivals of
 // the instant take part in the choice.
 func (s *Switch) kick(now unit.Time, p *port, out *fabric.Out) {
-	if p.freeAt <= now && s.agenda.key[p.id] > now {
+	if p.freeAt <= now && s.agenda.at[p.id] > now {
 		s.transmit(now, p, out)
 	}
 	s.agenda.set(int(p.id), p.due())
