@@ -3,6 +3,7 @@ package cc
 import (
 	"math"
 	"math/big"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -15,6 +16,12 @@ const (
 )
 
 var marked = Signal{Kind: CNP, Marked: true}
+
+// dcqcnPreset gives the published settings of that name.
+func dcqcnPreset(name string) DCQCNParams {
+	i := slices.IndexFunc(DCQCNPresets, func(p DCQCNParams) bool { return p.Preset == name })
+	return DCQCNPresets[i]
+}
 
 // dcqcn makes the paper's reaction point of a flow that has the given rate, on a
 // line of 40 Gbit/s and without a floor.
@@ -38,17 +45,22 @@ func rateIs(t *testing.T, what string, a Algorithm, want float64) {
 
 // PCN-2: the published settings: g 1/256, K and the timer 55 us, byte counter
 // 10 MB, F 5, R_AI 40 Mbit/s, alpha 1, a CNP per 50 us (DCQCN §5, table of
-// parameters). connectx: the defaults of the firmware.
+// parameters). connectx: the defaults of the firmware. ns3-rdma: its sample file.
 func TestDCQCNPublishedConstants(t *testing.T) {
 	p := DefaultDCQCN()
 	if p.G != 1.0/256 || p.AlphaTimer != 55*us || p.Timer != 55*us || p.ByteCounter != 10*unit.Megabyte ||
 		p.Threshold != 5 || p.AI != 40*unit.MegabitPerSec || p.Alpha != 1 || p.CNPInterval != 50*us || p.CutPeriod != 0 {
 		t.Errorf("paper: %+v", p)
 	}
-	c := DCQCNPresets[1]
+	c := dcqcnPreset("connectx")
 	if c.Timer != 300*us || c.Threshold != 1 || c.AI != 5*unit.MegabitPerSec || c.HAI != 50*unit.MegabitPerSec ||
 		c.AlphaTimer != 1*us || c.CutPeriod != 4*us || c.MinRate != 1*unit.MegabitPerSec {
 		t.Errorf("connectx: %+v", c)
+	}
+	n := dcqcnPreset("ns3-rdma")
+	if n.G != 1.0/256 || n.Alpha != 0.5 || n.AlphaTimer != 55*us || n.Timer != 60*us || n.ByteCounter != 300*unit.Megabyte ||
+		n.AI != 40*unit.MegabitPerSec || n.HAI != 200*unit.MegabitPerSec || !n.CNPClocked {
+		t.Errorf("ns3-rdma: %+v", n)
 	}
 	for _, p := range DCQCNPresets {
 		if err := p.Validate(); err != nil {
@@ -249,7 +261,7 @@ func TestDCQCNFollowsTheEquations(t *testing.T) {
 }
 
 // connectx makes ConnectX's reaction point of a flow that has the given rate.
-func connectx(rate unit.Rate) *ConnectX { return NewConnectX(DCQCNPresets[1], line, rate) }
+func connectx(rate unit.Rate) *ConnectX { return NewConnectX(dcqcnPreset("connectx"), line, rate) }
 
 // HPCC simulator, rdma-hw.cc: no cut at the CNP; the cut clock looks 4 us after the
 // first one, a nanosecond behind the alpha clock, which has looked four times.
@@ -353,7 +365,7 @@ func TestConnectXAlphaClockTwin(t *testing.T) {
 // The connectx preset is chosen by its cut period.
 func TestPresetChoosesTheReactionPoint(t *testing.T) {
 	p := Default()
-	p.DCQCN = DCQCNPresets[1]
+	p.DCQCN = dcqcnPreset("connectx")
 	a, _ := New("dcqcn", p, line, 0)
 	if _, ok := a.(*ConnectX); !ok {
 		t.Errorf("%T", a)

@@ -35,6 +35,10 @@ type DCQCNParams struct {
 	// CNPInterval is the least time between CNPs for one flow, CNPGap between any
 	// two of a port; 0 is no limit.
 	CNPInterval, CNPGap unit.Time
+	// CNPClocked lets the interval run on from the flow's first packet, and a CNP
+	// wait for its end; else a mark after an interval without one is answered at
+	// once.
+	CNPClocked bool
 }
 
 // DCQCNPresets are the published settings by name, the default first.
@@ -42,7 +46,9 @@ type DCQCNParams struct {
 // paper is that of SIGCOMM'15, which the comparisons in later papers mean when they
 // say DCQCN. connectx is what the firmware of ConnectX NICs comes with (an mlxconfig
 // dump, and NVIDIA's "DCQCN CC Parameters"); its increase is 5 and 50 Mbit/s
-// whatever the link.
+// whatever the link. ns3-rdma is the authors' simulator (bobzhuyb/ns3-rdma): its
+// sample mix/config.txt, and what that leaves out by the class's own defaults. The
+// simulations of PCN are built on it.
 var DCQCNPresets = []DCQCNParams{
 	{
 		Preset: "paper", G: 1.0 / 256, Alpha: 1,
@@ -55,6 +61,12 @@ var DCQCNPresets = []DCQCNParams{
 		AlphaTimer: 1 * unit.Microsecond, CutPeriod: 4 * unit.Microsecond, Timer: 300 * unit.Microsecond,
 		Threshold: 1, AI: 5 * unit.MegabitPerSec, HAI: 50 * unit.MegabitPerSec,
 		MinRate: 1 * unit.MegabitPerSec, CNPInterval: 4 * unit.Microsecond,
+	},
+	{
+		Preset: "ns3-rdma", G: 1.0 / 256, Alpha: 0.5,
+		AlphaTimer: 55 * unit.Microsecond, Timer: 60 * unit.Microsecond, ByteCounter: 300 * unit.Megabyte,
+		Threshold: 5, AI: 40 * unit.MegabitPerSec, HAI: 200 * unit.MegabitPerSec,
+		MinRate: 100 * unit.MegabitPerSec, CNPInterval: 50 * unit.Microsecond, CNPClocked: true,
 	},
 }
 

@@ -10,26 +10,33 @@ import "github.com/rackfab/rackfab/fabric/unit"
 //	+-----+ <--------------------------- +---------+ <-+
 //	        interval over without one
 //
-// The zero value waits with an interval of 0: every marked packet makes a CNP.
+// A clocked one (ns3-rdma) is in RUNNING from the flow's first packet on, which it
+// answers at once if it is marked, until an interval has had no packet at all.
 type DCQCNNotifier struct {
 	interval unit.Time
+	clocked  bool
 	due      unit.Time // end of the interval
 	running  bool
-	marked   bool // a packet in the interval was
+	seen     bool // a packet in the interval
+	marked   bool // one of them was
 }
 
 // NewDCQCNNotifier makes the notification point of a flow. p is valid.
-func NewDCQCNNotifier(p DCQCNParams) DCQCNNotifier { return DCQCNNotifier{interval: p.CNPInterval} }
+func NewDCQCNNotifier(p DCQCNParams) DCQCNNotifier {
+	return DCQCNNotifier{interval: p.CNPInterval, clocked: p.CNPClocked}
+}
 
-// Marked takes note of a data packet that has experienced congestion (CE), and
-// tells whether a CNP goes out for it at once.
-func (n *DCQCNNotifier) Marked(now unit.Time) bool {
-	if n.running && now < n.due {
-		n.marked = true
+// Packet takes note of a data packet, marked if it has experienced congestion
+// (CE), and tells whether a CNP goes out for it at once.
+func (n *DCQCNNotifier) Packet(now unit.Time, marked bool) bool {
+	if n.running && (n.clocked || now < n.due) {
+		n.seen, n.marked = true, n.marked || marked
 		return false
 	}
-	n.running, n.due, n.marked = n.interval > 0, now+n.interval, false
-	return true
+	if marked || n.clocked {
+		n.running, n.due, n.seen, n.marked = n.interval > 0, now+n.interval, false, false
+	}
+	return marked
 }
 
 // Tick ends the interval and tells whether a CNP goes out; false if the interval
@@ -38,9 +45,9 @@ func (n *DCQCNNotifier) Tick(now unit.Time) bool {
 	if !n.running || now < n.due {
 		return false
 	}
-	n.running, n.due = n.marked, n.due+n.interval
 	send := n.marked
-	n.marked = false
+	n.running, n.due = send || n.clocked && n.seen, n.due+n.interval
+	n.seen, n.marked = false, false
 	return send
 }
 

@@ -21,7 +21,7 @@ func cnps(n *DCQCNNotifier, packets []unit.Time) (sent []unit.Time) {
 	}
 	for _, at := range packets {
 		tick(at)
-		if n.Marked(at) {
+		if n.Packet(at, true) {
 			sent = append(sent, at)
 		}
 	}
@@ -51,6 +51,58 @@ func TestDCQCNNotifier(t *testing.T) {
 		if _, running := n.Next(); running {
 			t.Errorf("%s: the timer still runs", c.name)
 		}
+	}
+}
+
+// ns3-rdma, CheckandSendQCN: the flow's first packet is answered at once if it is
+// marked; then a check every 50 us from that packet on sends a CNP if a packet since
+// the check before was marked, until there has been none at all.
+func TestDCQCNNotifierClocked(t *testing.T) {
+	n := NewDCQCNNotifier(dcqcnPreset("ns3-rdma"))
+	type packet struct {
+		at     unit.Time
+		marked bool
+	}
+	var sent []unit.Time
+	for _, p := range []packet{
+		{7 * us, false},
+		{20 * us, false},
+		{60 * us, true},
+		{61 * us, true},
+		{107 * us, true},
+		{120 * us, false},
+		{170 * us, true},
+		{300 * us, true},
+		{310 * us, true},
+	} {
+		for at, ok := n.Next(); ok && at < p.at; at, ok = n.Next() {
+			if n.Tick(at) {
+				sent = append(sent, at)
+			}
+		}
+		if n.Packet(p.at, p.marked) {
+			sent = append(sent, p.at)
+		}
+	}
+	sent = append(sent, cnps(&n, nil)...)
+	// Checks at 57, 107, 157, 207, 257 us; the last finds no packet. The flow's clock
+	// begins anew at 300 us.
+	if want := []unit.Time{107 * us, 207 * us, 300 * us, 350 * us}; !slices.Equal(sent, want) {
+		t.Errorf("CNPs at %v, want %v", sent, want)
+	}
+	if _, running := n.Next(); running {
+		t.Error("the timer still runs")
+	}
+}
+
+// An unmarked packet makes no CNP and starts no timer.
+func TestDCQCNNotifierIsSilentWithoutMarks(t *testing.T) {
+	n := NewDCQCNNotifier(DefaultDCQCN())
+	if n.Packet(0, false) {
+		t.Error("a CNP for an unmarked packet")
+	}
+	if _, running := n.Next(); running {
+		t.Error("the timer runs")
 	}
 }
 

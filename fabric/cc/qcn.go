@@ -24,19 +24,30 @@ type QCNParams struct {
 	MinRate     unit.Rate // floor of a cut, 0 is none
 }
 
-// QCNPresets are the published settings by name, the default first: those of the
-// managed objects of IEEE 802.1Qau (IEEE8021-CN-MIB, ieee8021CnRpgTable).
-var QCNPresets = []QCNParams{{
-	Preset:      "802.1Qau",
-	GD:          1.0 / 128,              // rpgGd 7: 2^-7
-	MaxCut:      0.5,                    // rpgMinDecFac
-	Timer:       15 * unit.Millisecond,  // rpgTimeReset
-	ByteCounter: 150 * unit.Kilobyte,    // rpgByteReset
-	Threshold:   5,                      // rpgThreshold
-	AI:          5 * unit.MegabitPerSec, // rpgAiRate
-	HAI:         50 * unit.MegabitPerSec,
-	MinRate:     5 * unit.MegabitPerSec, // rpgMinRate
-}}
+// QCNPresets are the published settings by name, the default first.
+//
+// 802.1Qau are the defaults of the standard's managed objects (IEEE8021-CN-MIB,
+// ieee8021CnRpgTable). ns3-rdma are those of the class in bobzhuyb/ns3-rdma that
+// DCQCN took over from QCN, on which the simulations of PCN are built: its timer is
+// ten times as fast.
+var QCNPresets = []QCNParams{
+	{
+		Preset:      "802.1Qau",
+		GD:          1.0 / 128,               // rpgGd 7: 2^-7
+		MaxCut:      0.5,                     // rpgMinDecFac
+		Timer:       15 * unit.Millisecond,   // rpgTimeReset
+		ByteCounter: 150 * unit.Kilobyte,     // rpgByteReset
+		Threshold:   5,                       // rpgThreshold
+		AI:          5 * unit.MegabitPerSec,  // rpgAiRate
+		HAI:         50 * unit.MegabitPerSec, // rpgHaiRate
+		MinRate:     5 * unit.MegabitPerSec,  // rpgMinRate
+	},
+	{
+		Preset: "ns3-rdma", GD: 1.0 / 128, MaxCut: 0.5,
+		Timer: 1500 * unit.Microsecond, ByteCounter: 150 * unit.Kilobyte, Threshold: 5,
+		AI: 5 * unit.MegabitPerSec, HAI: 50 * unit.MegabitPerSec, MinRate: 100 * unit.MegabitPerSec,
+	},
+}
 
 // DefaultQCN gives the standard's settings.
 func DefaultQCN() QCNParams { return QCNPresets[0] }

@@ -2,6 +2,7 @@ package cc
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -9,10 +10,16 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
+// timelyPreset gives the published settings of that name.
+func timelyPreset(name string) TIMELYParams {
+	i := slices.IndexFunc(TIMELYPresets, func(p TIMELYParams) bool { return p.Preset == name })
+	return TIMELYPresets[i]
+}
+
 // timely makes the reaction point of a flow of 10 Gbit/s under Thigh 500 us, Tlow
 // 50 us, minRTT 20 us, a 0.875, b 0.8, delta 10 Mbit/s; change edits that.
 func timely(change ...func(*TIMELYParams)) *TIMELY {
-	p := TIMELYPresets[0]
+	p := timelyPreset("ns3-rdma")
 	p.MinRate = 0
 	for _, edit := range change {
 		edit(&p)
@@ -37,9 +44,9 @@ func TestTIMELYPublishedConstants(t *testing.T) {
 			t.Errorf("%s: T_low %s", p.Preset, p.TLow)
 		}
 	}
-	n, a, s := TIMELYPresets[0], TIMELYPresets[1], TIMELYPresets[2]
+	n, a, s := timelyPreset("ns3-rdma"), timelyPreset("authors"), timelyPreset("scaled")
 	if n.EWMA != 0.875 || n.THigh != 500*us || n.HyperAfter != 0 || n.Segment != 16*unit.Kilobyte || !n.Burst {
-		t.Errorf("ns3: %+v", n)
+		t.Errorf("ns3-rdma: %+v", n)
 	}
 	if a.EWMA != 0.02 || a.THigh != unit.Millisecond || a.HyperAfter != 5 || a.HyperFactor != 5 || a.Segment != 64*unit.Kilobyte {
 		t.Errorf("authors: %+v", a)
@@ -127,7 +134,7 @@ func TestTIMELYHyperIncreaseAfterFive(t *testing.T) {
 
 	never := timely()
 	complete(never, 100*us, 100*us, 100*us, 100*us, 100*us, 100*us)
-	rateIs(t, "preset ns3 has none", never, 10e9+60e6)
+	rateIs(t, "preset ns3-rdma has none", never, 10e9+60e6)
 }
 
 // Increases below Tlow do not count towards hyper increase in Algorithm 1; in the
@@ -138,7 +145,7 @@ func TestTIMELYHyperIncreaseBelowTLow(t *testing.T) {
 		complete(c, 30*us)
 	}
 	rateIs(t, "algorithm 1", c, 10e9+100e6)
-	p := TIMELYPresets[2]
+	p := timelyPreset("scaled")
 	s := NewTIMELY(p, 10*gbps, gbps)
 	now := unit.Time(0)
 	for range 7 {
@@ -175,7 +182,7 @@ func TestTIMELYSamplesOncePerSegment(t *testing.T) {
 
 // HPCC simulator: once in an RTT, whatever the segment.
 func TestTIMELYOncePerRTT(t *testing.T) {
-	c := NewTIMELY(TIMELYPresets[2], 10*gbps, gbps)
+	c := NewTIMELY(timelyPreset("scaled"), 10*gbps, gbps)
 	for now := unit.Time(0); now < 300*us; now += us {
 		c.Handle(now, Signal{Kind: Ack, Bytes: 1000, RTT: 40 * us})
 	}
@@ -186,13 +193,10 @@ func TestTIMELYOncePerRTT(t *testing.T) {
 // PCN-12: the step is a constant that must be retuned per link; the preset scaled
 // does that by the link's rate.
 func TestTIMELYDeltaScales(t *testing.T) {
-	for _, c := range []struct {
-		preset int
-		want   float64
-	}{{0, 10e6}, {1, 10e6}, {2, 40e6}} {
-		a := NewTIMELY(TIMELYPresets[c.preset], line, gbps)
+	for name, want := range map[string]float64{"ns3-rdma": 10e6, "authors": 10e6, "scaled": 40e6} {
+		a := NewTIMELY(timelyPreset(name), line, gbps)
 		a.Handle(0, Signal{Kind: Ack, Bytes: unit.Megabyte, RTT: 30 * us})
-		rateIs(t, TIMELYPresets[c.preset].Preset, a, 1e9+c.want)
+		rateIs(t, name, a, 1e9+want)
 	}
 }
 

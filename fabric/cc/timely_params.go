@@ -39,25 +39,25 @@ type TIMELYParams struct {
 
 // TIMELYPresets are the published settings by name, the default first.
 //
-// ns3 is the simulation of Zhu, Ghobadi, Misra, Padhye, "ECN or Delay", CoNEXT'16
-// (bobzhuyb/ns3-rdma, branch timely), for links of 10 Gbit/s. authors is the code
-// that TIMELY's authors published, with messages of 64 KB. scaled is the HPCC
-// simulator (rdma-hw.cc, run.py), whose steps grow with the link. rack is authors in
+// authors is the code that TIMELY's authors published, with messages of 64 KB.
+// ns3-rdma is the simulation of Zhu, Ghobadi, Misra, Padhye, "ECN or Delay",
+// CoNEXT'16 (bobzhuyb/ns3-rdma, branch timely), for links of 10 Gbit/s, with segments
+// of 16 KB and no hyper increase. scaled is the HPCC simulator (rdma-hw.cc, run.py), whose steps grow with the link. rack is authors in
 // its form for paced packets, where T_low is 0 and every ACK a sample, with T_high
 // brought into a rack's reach (RTTX-55): below T_low the rate rises whatever a
 // switch adds to the RTT, and a T_high of 1 ms lies beyond every queue that PFC
 // allows.
 var TIMELYPresets = []TIMELYParams{
 	{
-		Preset: "ns3", EWMA: 0.875, Beta: 0.8, MaxCut: 0.5,
-		TLow: 50 * unit.Microsecond, THigh: 500 * unit.Microsecond, MinRTT: 20 * unit.Microsecond,
-		Delta: 10 * unit.MegabitPerSec, Segment: 16 * unit.Kilobyte, Burst: true,
-		MinRate: 100 * unit.MegabitPerSec,
-	},
-	{
 		Preset: "authors", EWMA: 0.02, Beta: 0.8, MaxCut: 0.5,
 		TLow: 50 * unit.Microsecond, THigh: 1 * unit.Millisecond, MinRTT: 20 * unit.Microsecond,
 		Delta: 10 * unit.MegabitPerSec, HyperAfter: 5, HyperFactor: 5, Segment: 64 * unit.Kilobyte, Burst: true,
+		MinRate: 100 * unit.MegabitPerSec,
+	},
+	{
+		Preset: "ns3-rdma", EWMA: 0.875, Beta: 0.8, MaxCut: 0.5,
+		TLow: 50 * unit.Microsecond, THigh: 500 * unit.Microsecond, MinRTT: 20 * unit.Microsecond,
+		Delta: 10 * unit.MegabitPerSec, Segment: 16 * unit.Kilobyte, Burst: true,
 		MinRate: 100 * unit.MegabitPerSec,
 	},
 	{

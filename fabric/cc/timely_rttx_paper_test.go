@@ -39,7 +39,7 @@ func TestRTTXSender(t *testing.T) {
 		t.Errorf("%+v", c.p)
 	}
 	// The rack's settings are the authors', but for thresholds and sampling.
-	rack, authors := DefaultTIMELYRTTX(), TIMELYPresets[1]
+	rack, authors := DefaultTIMELYRTTX(), timelyPreset("authors")
 	authors.Preset, authors.TLow, authors.THigh = rack.Preset, rack.TLow, rack.THigh
 	authors.Segment, authors.Burst = rack.Segment, rack.Burst
 	if rack != authors {

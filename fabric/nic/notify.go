@@ -26,8 +26,8 @@ func (n *NIC) observe(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	case r.mode == cc.NotifyPCN:
 		r.pcn.Packet(now, length+n.cfg.Overhead, marked)
 		n.setNPTimer(i)
-	case r.mode == cc.NotifyDCQCN && marked:
-		if r.dcqcn.Marked(now) {
+	case r.mode == cc.NotifyDCQCN:
+		if r.dcqcn.Packet(now, marked) {
 			n.announce(now, i, out)
 		}
 		n.setNPTimer(i)
