@@ -138,7 +138,10 @@ func TestStats(t *testing.T) {
 
 // Any bytes at all: the switch neither panics nor loses count.
 func FuzzArrive(f *testing.F) {
-	for _, seed := range []*frame.Frame{data(0, 1, lossless), pause(lossless, 3), packet(9, 1, control, frame.CE, 0, 64)} {
+	c, cnm := frame.CNM{Src: frame.SwitchMAC(1), Feedback: 9}, new(frame.Frame)
+	c.Take(from(2, data(0, 1, lossless)))
+	c.Build(cnm)
+	for _, seed := range []*frame.Frame{data(0, 1, lossless), pause(lossless, 3), packet(9, 1, control, frame.CE, 0, 64), cnm} {
 		f.Add(seed.Header(), seed.Payload, uint8(1))
 	}
 	f.Fuzz(func(t *testing.T, header []byte, payload uint32, at uint8) {
@@ -147,13 +150,17 @@ func FuzzArrive(f *testing.F) {
 			return
 		}
 		in.Payload = payload
-		r := newRig(t, rackConfig(4))
-		for now := range unit.Time(3) {
-			r.arrive(now, fabric.Port(at), &in)
-		}
-		r.run(unit.Second)
-		if diff := r.accountsDiffer(); diff != "" {
-			t.Error(diff)
+		sampling := qcnConfig(4)
+		sampling.Classes[lossless].QCN = QCNConfig{SetPoint: 1, SampleBase: 1}
+		for _, cfg := range []Config{rackConfig(4), sampling} {
+			r := newRig(t, cfg)
+			for now := range unit.Time(3) {
+				r.arrive(now, fabric.Port(at), &in)
+			}
+			r.run(unit.Second)
+			if diff := r.accountsDiffer(); diff != "" {
+				t.Error(diff)
+			}
 		}
 	})
 }
