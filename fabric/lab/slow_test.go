@@ -1,0 +1,88 @@
+package lab_test
+
+import (
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/rack"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// slowLab is the lab as one would write it first: it hands the rack's earliest event
+// to its machine, one at a time. It keeps every frame that is on a link.
+type slowLab struct {
+	s        *topology.Scenario
+	ends     [][]topology.End
+	machines []fabric.Machine
+	flying   [][][]frame.Frame // by node and port that it comes to, in order of arrival
+	now      unit.Time
+	out      fabric.Out
+	notes    [][]fabric.Note // of each node
+}
+
+func newSlowLab(t testing.TB, s *topology.Scenario) *slowLab {
+	t.Helper()
+	w := &slowLab{s: s, ends: s.PortMap(), notes: make([][]fabric.Note, len(s.Nodes))}
+	for i := range s.Nodes {
+		m, err := rack.Machine(s, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.machines = append(w.machines, m)
+		w.flying = append(w.flying, make([][]frame.Frame, len(w.ends[i])))
+	}
+	return w
+}
+
+// event is what a node has to do next: take the first frame at a port, or tick.
+type event struct {
+	at   unit.Time
+	node int
+	port int // -1 is the tick
+}
+
+// earliest gives the next event of the rack: at one instant arrivals by port,
+// then the tick.
+func (w *slowLab) earliest() event {
+	first := event{at: unit.Never}
+	for node, m := range w.machines {
+		for port, frames := range w.flying[node] {
+			if len(frames) > 0 && frames[0].Arrival < first.at {
+				first = event{frames[0].Arrival, node, port}
+			}
+		}
+		if own, ok := m.Next(); ok && max(own, w.now) < first.at {
+			first = event{max(own, w.now), node, -1}
+		}
+	}
+	return first
+}
+
+// step handles the earliest event before end and gives what it put out, false if
+// there is none. frame is the one that arrived, nil for a tick.
+func (w *slowLab) step(end unit.Time) (e event, arrived *frame.Frame, ok bool) {
+	e = w.earliest()
+	if e.at >= end {
+		return e, nil, false
+	}
+	w.now = e.at
+	w.out.Reset()
+	if e.port < 0 {
+		w.machines[e.node].Tick(e.at, &w.out)
+	} else {
+		queue := &w.flying[e.node][e.port]
+		f := (*queue)[0]
+		*queue = (*queue)[1:]
+		before := f
+		w.machines[e.node].Arrive(e.at, fabric.Port(e.port), &f, &w.out)
+		arrived = &before
+	}
+	for _, s := range w.out.Sends {
+		to := w.ends[e.node][s.Port]
+		w.flying[to.Peer][to.PeerPort] = append(w.flying[to.Peer][to.PeerPort], s.Frame)
+	}
+	w.notes[e.node] = append(w.notes[e.node], w.out.Notes...)
+	return e, arrived, true
+}
