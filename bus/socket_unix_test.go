@@ -68,7 +68,7 @@ func TestSocketKeepsDeadlinesAndErrors(t *testing.T) {
 	if _, err := a.Write([]byte("x")); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("write after close: %v", err)
 	}
-	if _, err := b.Read(make([]byte, 1)); err != io.EOF {
+	if _, err := b.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("read after the peer's close: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/rackfab/rackfab/fabric/frame"
@@ -34,16 +35,31 @@ type Inbox interface {
 
 // Counts is what a Sync has seen and sent so far.
 type Counts struct {
-	Envelopes  int64 // sent, resends and control included
-	Bytes      int64 // of them
-	Frames     int64 // sent, each counted once
-	Received   int64 // envelopes that came in in sequence
-	Control    int64 // bare envelopes among the sent ones
-	Resent     int64 // envelopes sent again
-	Duplicates int64 // envelopes that came in again
-	Reordered  int64 // envelopes that came in before their turn and were left
-	Malformed  int64 // messages that are no envelope, or break a rule
-	Foreign    int64 // envelopes of another run
+	Envelopes    int64 // sent, resends and control included
+	Bytes        int64 // of them
+	Frames       int64 // sent, each counted once
+	Received     int64 // envelopes that came in in sequence
+	Control      int64 // bare envelopes among the sent ones
+	Resent       int64 // envelopes sent again
+	Missed       int64 // times that an envelope was missed and asked for
+	Repeated     int64 // envelopes that came in again
+	Early        int64 // envelopes that came in before their turn and were left
+	Malformed    int64 // messages that are no envelope, or break a rule
+	Oversized    int64 // messages above MaxEnvelope
+	OtherVersion int64 // envelopes of another version
+	Foreign      int64 // envelopes of another run
+}
+
+// refuse counts a message by what ParseEnvelope says against it.
+func (c *Counts) refuse(err error) {
+	switch {
+	case errors.Is(err, ErrOversized):
+		c.Oversized++
+	case errors.Is(err, ErrVersion):
+		c.OtherVersion++
+	default:
+		c.Malformed++
+	}
 }
 
 // Sync is the link protocol of one node: conservative synchronisation over all
@@ -135,7 +151,7 @@ func (s *Sync) Send(i int, f *frame.Frame) {
 func (s *Sync) Receive(i int, data []byte, inbox Inbox) error {
 	e, err := ParseEnvelope(data)
 	if err != nil {
-		s.counts.Malformed++
+		s.counts.refuse(err)
 		return nil
 	}
 	if e.Epoch != s.epoch {
@@ -152,10 +168,10 @@ func (s *Sync) Receive(i int, data []byte, inbox Inbox) error {
 	case e.Flags&flagBare != 0:
 		return nil
 	case e.Seq <= l.received:
-		s.counts.Duplicates++
+		s.counts.Repeated++
 		return nil
 	case e.Seq > l.received+1:
-		s.counts.Reordered++
+		s.counts.Early++
 		return nil
 	}
 	if err := l.accept(&e); err != nil {
@@ -186,6 +202,7 @@ func (s *Sync) hear(l *link, e *Envelope) {
 	if missing && (l.gapAt != l.received || l.gapTick != s.tick) {
 		l.gap, l.report = true, true
 		l.gapAt, l.gapTick = l.received, s.tick
+		s.counts.Missed++
 	}
 	if e.Flags&flagReport != 0 {
 		l.report = true

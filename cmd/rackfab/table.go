@@ -62,5 +62,8 @@ func printSpeed(w io.Writer, r *measure.Results) {
 		_, _ = fmt.Fprintf(w, "%-6s %.3f ms of fabric time in %.2f s (%.2f s of CPU): %d frame-hops, %.2f M/s, %d envelopes\n",
 			run.Scheme, run.FabricTime.Seconds()*1e3, run.Wall, run.CPU, run.FrameHops,
 			float64(run.FrameHops)/run.Wall/1e6, run.Envelopes)
+		if faults := measure.FaultsInWords(run.EnvelopeFaults); faults != "" {
+			_, _ = fmt.Fprintf(w, "%-6s envelopes with a fault, none of which changed the run: %s\n", run.Scheme, faults)
+		}
 	}
 }

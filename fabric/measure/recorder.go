@@ -13,10 +13,11 @@ import (
 // NodeResult is what was measured at one node. All instants and spans are in
 // picoseconds, all sizes in bytes.
 type NodeResult struct {
-	Node        string         `json:"node"`
-	Digest      uint64         `json:"digest,string"`
-	FrameHops   int64          `json:"frame_hops"`
-	Envelopes   int64          `json:"envelopes"`
+	Node      string `json:"node"`
+	Digest    uint64 `json:"digest,string"`
+	FrameHops int64  `json:"frame_hops"`
+	Envelopes int64  `json:"envelopes"`
+	EnvelopeFaults
 	Drops       int64          `json:"drops"`
 	Malformed   int64          `json:"malformed"`
 	Retransmits int64          `json:"retransmits"`

@@ -24,13 +24,14 @@ type Results struct {
 
 // Run is the outcome of one scheme.
 type Run struct {
-	Scheme      string    `json:"scheme"`
-	Digest      string    `json:"digest"` // 16 hexadecimal digits
-	FabricTime  unit.Time `json:"fabric_time_ps"`
-	Wall        float64   `json:"wall_s"`
-	CPU         float64   `json:"cpu_s"`
-	FrameHops   int64     `json:"frame_hops"`
-	Envelopes   int64     `json:"envelopes"`
+	Scheme     string    `json:"scheme"`
+	Digest     string    `json:"digest"` // 16 hexadecimal digits
+	FabricTime unit.Time `json:"fabric_time_ps"`
+	Wall       float64   `json:"wall_s"`
+	CPU        float64   `json:"cpu_s"`
+	FrameHops  int64     `json:"frame_hops"`
+	Envelopes  int64     `json:"envelopes"`
+	EnvelopeFaults
 	Drops       int64     `json:"drops"`
 	Malformed   int64     `json:"malformed"`
 	Retransmits int64     `json:"retransmits"`
@@ -53,8 +54,8 @@ type Node struct {
 	Digest    string `json:"digest"`
 	FrameHops int64  `json:"frame_hops"`
 	Envelopes int64  `json:"envelopes"`
-	Resends   int64  `json:"resends"`       // envelopes that the bus had lost
-	MaxRSS    int64  `json:"max_rss_bytes"` // largest resident set of its process, 0 if it has none
+	EnvelopeFaults
+	MaxRSS int64 `json:"max_rss_bytes"` // largest resident set of its process, 0 if it has none
 }
 
 // Pause tells how x paused y on link x->y. Links without a pause are left out.
@@ -101,13 +102,15 @@ func Merge(s *topology.Scenario, nodes []*NodeResult) (*Run, error) {
 	for _, n := range nodes {
 		run.FrameHops += n.FrameHops
 		run.Envelopes += n.Envelopes
+		addFaults(&run.EnvelopeFaults, n.EnvelopeFaults)
 		run.Drops += n.Drops
 		run.Malformed += n.Malformed
 		run.Retransmits += n.Retransmits
 		run.Untracked += n.Untracked
 		run.CPU += n.CPU
 		run.Nodes = append(run.Nodes, Node{
-			Name: n.Node, Digest: fmt.Sprintf("%016x", n.Digest), FrameHops: n.FrameHops, Envelopes: n.Envelopes,
+			Name: n.Node, Digest: fmt.Sprintf("%016x", n.Digest), FrameHops: n.FrameHops,
+			Envelopes: n.Envelopes, EnvelopeFaults: n.EnvelopeFaults,
 		})
 		run.Series.Goodput = append(run.Series.Goodput, n.Delivered...)
 		run.Series.Rates = append(run.Series.Rates, n.Rates...)

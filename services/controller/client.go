@@ -57,9 +57,8 @@ type Report struct {
 
 // NodeReport is one node's part.
 type NodeReport struct {
-	Result  *measure.NodeResult
-	Resends int64 // envelopes that the bus had lost
-	MaxRSS  int64 // largest resident set of the process in bytes, 0 if unknown
+	Result *measure.NodeResult
+	MaxRSS int64 // largest resident set of the process in bytes, 0 if unknown
 }
 
 // Results gives the nodes' measurements, for measure.Merge.
@@ -129,7 +128,7 @@ func nodeReport(n *rackfabv1.NodeReport) (NodeReport, error) {
 	if err := json.Unmarshal(f.GetResultJson(), result); err != nil {
 		return NodeReport{}, fmt.Errorf("result of node %s: %w", n.GetNode(), err)
 	}
-	return NodeReport{Result: result, Resends: f.GetResends(), MaxRSS: f.GetMaxRssBytes()}, nil
+	return NodeReport{Result: result, MaxRSS: f.GetMaxRssBytes()}, nil
 }
 
 func fromProto(p *rackfabv1.FabricProgress) Progress {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/rackfab/rackfab/fabric/measure"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/internal/runner"
 )
@@ -18,10 +19,19 @@ func asProgress(p runner.Progress) *rackfabv1.RunResponse {
 	return &rackfabv1.RunResponse{Event: &rackfabv1.RunResponse_Progress{Progress: progress}}
 }
 
+// faults is what the loop and the link protocol have to say about the bus.
+func (r *result) faults() measure.EnvelopeFaults {
+	return measure.EnvelopeFaults{
+		Missed: r.Missed, Resent: r.Resent, Unpublished: r.Unpublished, Repeated: r.Repeated, Early: r.Early,
+		Malformed: r.Malformed, Oversized: r.Oversized, OtherVersion: r.OtherVersion, Foreign: r.Foreign,
+	}
+}
+
 // message completes the measurement with what the loop counted, and wraps it up.
 func (r *result) message() (*rackfabv1.RunResponse, error) {
 	m := r.measured
 	m.Digest, m.FrameHops, m.Envelopes, m.CPU = r.Digest, r.FrameHops, r.Envelopes, r.used.cpu.Seconds()
+	m.EnvelopeFaults = r.faults()
 	text, err := json.Marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("result of node %s: %w", m.Node, err)

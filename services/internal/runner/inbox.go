@@ -13,7 +13,7 @@ type inbox struct {
 	wake    chan struct{} // holds a token while messages may wait
 	mu      sync.Mutex
 	waiting []message
-	unknown int64 // messages on a subject that is no link of this node
+	unknown int64 // messages to this node on no link of it
 }
 
 func newInbox() *inbox { return &inbox{wake: make(chan struct{}, 1)} }

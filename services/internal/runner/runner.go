@@ -223,7 +223,7 @@ func (r *Runner) ended(ctx context.Context) error {
 
 func (r *Runner) result() Result {
 	c := r.sync.Counts()
-	c.Malformed += r.inbox.strays()
+	c.Foreign += r.inbox.strays()
 	return Result{
 		Digest:    r.node.Digest(),
 		FrameHops: r.node.Arrivals(),

@@ -25,7 +25,7 @@ func (o *outcome) hops() (n int64) {
 
 // play runs every node of the shape in a goroutine of its own over the
 // connections that dial gives, until all have reached the end or one fails.
-func play(tb testing.TB, s *shape, dial func(i int) bus.Conn, adjust ...func(i int, c *Config)) *outcome {
+func play(tb testing.TB, s *shape, dial func(i int) bus.Conn) *outcome {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -37,9 +37,6 @@ func play(tb testing.TB, s *shape, dial func(i int) bus.Conn, adjust ...func(i i
 		cfg := Config{
 			Run: "test", Node: s.names[i], Machine: t, Ports: t.ports, End: s.end, Conn: dial(i), Quiet: true,
 			Reached: func(unit.Time, Result) { all.Done() },
-		}
-		for _, f := range adjust {
-			f(i, &cfg)
 		}
 		r, err := New(cfg)
 		if err != nil {
@@ -69,8 +66,7 @@ func play(tb testing.TB, s *shape, dial func(i int) bus.Conn, adjust ...func(i i
 }
 
 // same fails the test unless every node has the digest that drive gives.
-func same(tb testing.TB, o *outcome, want []uint64) {
-	tb.Helper()
+func same(tb interface{ Errorf(string, ...any) }, o *outcome, want []uint64) {
 	for i, r := range o.results {
 		if o.errs[i] != nil {
 			tb.Errorf("node %d: %v", i, o.errs[i])
@@ -119,7 +115,7 @@ func summary(o *outcome) string {
 		c.Bytes += r.Bytes
 		c.Control += r.Control
 		c.Resent += r.Resent
-		c.Duplicates += r.Duplicates
+		c.Repeated += r.Repeated
 		wakes += r.Wakeups
 	}
 	return fmt.Sprintf("%d hops, %d wake-ups, %+v", o.hops(), wakes, c)

@@ -1,0 +1,185 @@
+package bus
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// arrived is an inbox that keeps the arrivals of one link.
+type arrived []unit.Time
+
+func (a *arrived) Push(_ int, f *frame.Frame) { *a = append(*a, f.Arrival) }
+
+// newPair makes both ends of one link.
+func newPair(t testing.TB) (a, b *Sync) {
+	t.Helper()
+	for _, s := range []**Sync{&a, &b} {
+		var err error
+		*s, err = NewSync(7, []LinkConfig{{Name: "x:0->y:0", Lookahead: unit.Microsecond}}, unit.Millisecond, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return a, b
+}
+
+// sent collects what a Sync emits.
+func sent(do func(emit func(int, []byte))) (all [][]byte) {
+	do(func(_ int, data []byte) { all = append(all, bytes.Clone(data)) })
+	return all
+}
+
+// flush gives what a node sends that has put frames with these arrivals on its
+// link and whose next event is at next.
+func flush(s *Sync, next unit.Time, arrivals ...unit.Time) [][]byte {
+	for _, at := range arrivals {
+		s.Send(0, &frame.Frame{Arrival: at})
+	}
+	return sent(func(emit func(int, []byte)) { s.Flush(next, emit) })
+}
+
+// receive hands over what the other end has sent.
+func receive(t *testing.T, s *Sync, all [][]byte) (got arrived) {
+	t.Helper()
+	for _, data := range all {
+		if err := s.Receive(0, data, &got); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return got
+}
+
+func TestWhatIsWrongIsCountedByItsKind(t *testing.T) {
+	other := func(change func(e *Envelope)) []byte {
+		e := Envelope{Epoch: 7, Seq: 1, Want: noWant}
+		change(&e)
+		return build(e, nil)
+	}
+	version := other(func(*Envelope) {})
+	version[1]++
+	tests := []struct {
+		name string
+		data []byte
+		want Counts
+	}{
+		{"noise", []byte("noise"), Counts{Malformed: 1}},
+		{"too long", make([]byte, MaxEnvelope+1), Counts{Oversized: 1}},
+		{"another version", version, Counts{OtherVersion: 1}},
+		{"another run", other(func(e *Envelope) { e.Epoch++ }), Counts{Foreign: 1}},
+		{"confirms what was not sent", other(func(e *Envelope) { e.Ack = 1 }), Counts{Malformed: 1}},
+		{"takes what was not sent", other(func(e *Envelope) { e.Taken = 1 }), Counts{Malformed: 1}},
+		{"before its turn", other(func(e *Envelope) { e.Seq = 2 }), Counts{Early: 1, Missed: 1}},
+		{"in its turn", other(func(*Envelope) {}), Counts{Received: 1}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, _ := newPair(t)
+			if got := receive(t, s, [][]byte{tt.data}); len(got) > 0 {
+				t.Errorf("frames %v", got)
+			}
+			if s.Counts() != tt.want {
+				t.Errorf("%+v, want %+v", s.Counts(), tt.want)
+			}
+		})
+	}
+}
+
+func TestAnEnvelopeThatComesTwiceIsTakenOnce(t *testing.T) {
+	a, b := newPair(t)
+	all := flush(a, 10*unit.Microsecond, 2*unit.Microsecond)
+	if got := receive(t, b, append(all, all...)); len(got) != 1 {
+		t.Errorf("frames %v", got)
+	}
+	if c := b.Counts(); c.Repeated != 1 || c.Received != 1 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// A gap is told once a tick, and what is missing is sent again.
+func TestAMissedEnvelopeIsSentAgain(t *testing.T) {
+	a, b := newPair(t)
+	lost := flush(a, 10*unit.Microsecond, 2*unit.Microsecond)
+	next := flush(a, 20*unit.Microsecond, 12*unit.Microsecond)
+	if len(lost) != 1 || len(next) != 1 {
+		t.Fatalf("%d and %d envelopes", len(lost), len(next))
+	}
+	if got := receive(t, b, append(next, next...)); len(got) > 0 {
+		t.Fatalf("frames %v before their turn", got)
+	}
+	report := flush(b, 5*unit.Microsecond)
+	receive(t, a, report)
+	again := flush(a, 20*unit.Microsecond)
+	got := receive(t, b, again)
+	if len(got) != 2 || got[0] != 2*unit.Microsecond || got[1] != 12*unit.Microsecond {
+		t.Errorf("frames %v", got)
+	}
+	if c := b.Counts(); c.Missed != 1 || c.Early != 2 {
+		t.Errorf("%+v", c)
+	}
+	if c := a.Counts(); c.Resent != 2 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// A peer that keeps breaking the protocol ends the run by the link's name; one
+// that does so now and then does not.
+func TestABreakerOfRulesEndsTheRun(t *testing.T) {
+	s, _ := newPair(t)
+	bad := build(Envelope{Epoch: 7, Seq: 1, Taken: 9, Want: noWant}, nil)
+	for i := range refusedLimit {
+		if err := s.Receive(0, bad, nil); err != nil {
+			t.Fatalf("after %d: %v", i, err)
+		}
+	}
+	if err := s.Receive(0, bad, nil); err == nil || err.Error() != "link x:0->y:0: peer has taken 9 frames of 0" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestSilence: a peer that is waited on and says nothing is named.
+func TestAPeerThatStaysSilentIsNamed(t *testing.T) {
+	s, _ := newPair(t)
+	flush(s, 10*unit.Microsecond) // asks
+	none := func(int, []byte) {}
+	for i := range 100 {
+		if err := s.Tick(none); err != nil {
+			t.Fatalf("tick %d: %v", i, err)
+		}
+	}
+	if err := s.Tick(none); err == nil || err.Error() != "link x:0->y:0: peer silent past the limit" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Whatever comes in, nothing crashes, and no frame comes before the bound that
+// the node was promised.
+func FuzzReceive(f *testing.F) {
+	at := func(t unit.Time) frame.Frame { return frame.Frame{Arrival: t * unit.Microsecond} }
+	e := Envelope{Epoch: 7, Seq: 1, Promise: 5 * unit.Microsecond, Want: noWant}
+	f.Add(build(e, []frame.Frame{at(3), at(9)}), build(e, nil))
+	e.Seq, e.Flags, e.Taken = 2, flagReport, 1
+	f.Add(build(e, []frame.Frame{at(1)}), build(Envelope{Epoch: 7, Flags: flagBare | flagGap, Want: noWant}, nil))
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		s, _ := newPair(t)
+		flush(s, 3*unit.Microsecond, 2*unit.Microsecond)
+		for range refusedLimit / 4 {
+			for _, data := range [][]byte{first, second} {
+				bound := s.Bound()
+				var got arrived
+				if err := s.Receive(0, data, &got); err != nil {
+					t.Fatal(err)
+				}
+				for _, at := range got {
+					if at < bound {
+						t.Fatalf("frame at %s, promised not before %s", at, bound)
+					}
+					bound = at
+				}
+				flush(s, s.Bound())
+			}
+		}
+	})
+}

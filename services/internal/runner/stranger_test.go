@@ -1,0 +1,122 @@
+package runner
+
+import (
+	"testing"
+
+	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/bus/faulty"
+)
+
+// natsBus starts a server and gives connections to it.
+func natsBus(t *testing.T) func(int) bus.Conn {
+	t.Helper()
+	server, err := bus.StartServer("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Shutdown)
+	return func(int) bus.Conn {
+		c, err := bus.Dial(server.URL(), t.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		return c
+	}
+}
+
+func TestNATSGivesTheDigestOfDirectDrive(t *testing.T) {
+	want, _ := drive(shapes["star"]())
+	o := play(t, shapes["star"](), natsBus(t))
+	same(t, o, want)
+	t.Log(summary(o))
+}
+
+// ARCH §3.4: what a NATS server may lose, repeat and reorder is repaired.
+func TestFaultyNATSGivesTheDigest(t *testing.T) {
+	const name = "star, 2 act"
+	want, _ := drive(shapes[name]())
+	dial, faults := natsBus(t), []*faulty.Conn(nil)
+	o := play(t, shapes[name](), func(i int) bus.Conn {
+		c := faulty.Wrap(dial(i), faulty.Rates{Drop: 0.01, Repeat: 0.05, Swap: 0.03, Hold: 0.01}, uint64(i))
+		faults = append(faults, c)
+		return c
+	})
+	same(t, o, want)
+	var struck int64
+	for _, c := range faults {
+		struck += c.Faults()
+	}
+	if struck == 0 {
+		t.Error("no fault has struck")
+	}
+	t.Log(struck, "faults;", summary(o))
+}
+
+// strange is what a stranger may send on a link: four that are no envelope, two
+// of another version, one that is too long, one of another run.
+var strange = [][]byte{
+	nil,
+	[]byte("hello"),
+	{0xfa},
+	append([]byte{0xfa, bus.Version}, make([]byte, 20)...),
+	{0xfa, bus.Version + 1},
+	append([]byte{0xfa, 0}, make([]byte, 60)...),
+	append([]byte{0xfa, bus.Version}, make([]byte, bus.MaxEnvelope)...),
+	foreign,
+}
+
+// foreign is an empty envelope of run 1, which is not the test's.
+var foreign = []byte{
+	0: 0xfa, 1: bus.Version, 7: 1, 15: 1,
+	40: 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 51: 0,
+}
+
+// stranger publishes on a link each time that its conn publishes there.
+type stranger struct {
+	bus.Conn
+	left int // how many times
+}
+
+func (s *stranger) Publish(subject string, data []byte) error {
+	if s.left > 0 {
+		s.left--
+		for _, d := range strange {
+			if err := s.Conn.Publish(subject, d); err != nil {
+				return err
+			}
+		}
+		if err := s.Conn.Publish("rackfab.test.link.nobody.0.n01.7", data); err != nil {
+			return err
+		}
+	}
+	return s.Conn.Publish(subject, data)
+}
+
+// What a stranger sends on a link that is running is counted by its kind and
+// left: no crash, and the same digest.
+func TestStrangersAreCountedAndLeft(t *testing.T) {
+	const times = 3
+	for name, dial := range map[string]func(int) bus.Conn{"memory": memory(), "nats": natsBus(t)} {
+		t.Run(name, func(t *testing.T) {
+			want, _ := drive(shapes["ring of 3"]())
+			o := play(t, shapes["ring of 3"](), func(i int) bus.Conn {
+				if i == 0 {
+					return &stranger{dial(i), times}
+				}
+				return dial(i)
+			})
+			same(t, o, want)
+			var c bus.Counts
+			for _, r := range o.results {
+				c.Malformed += r.Malformed
+				c.Oversized += r.Oversized
+				c.OtherVersion += r.OtherVersion
+				c.Foreign += r.Foreign
+			}
+			if c.Malformed != 4*times || c.OtherVersion != 2*times || c.Oversized != times || c.Foreign != 2*times {
+				t.Errorf("counted %+v", c)
+			}
+		})
+	}
+}
