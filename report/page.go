@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/rackfab/rackfab/fabric/measure"
 )
@@ -14,7 +15,9 @@ import (
 //go:embed page.html
 var pageText string
 
-var pageTemplate = template.Must(template.New("page").Parse(pageText))
+// pageTemplate is read when the first page is written: other roles of the binary
+// have no use for it.
+var pageTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(pageText)) })
 
 // page is what the template shows.
 type page struct {
@@ -64,7 +67,7 @@ func Page(w io.Writer, runs []*Folder, figures []Figure) error {
 		svg := template.HTML(f.Inline()) // package chart escapes every text
 		p.Figures = append(p.Figures, pageFigure{f.Name, f.Title, f.Caption, svg})
 	}
-	return pageTemplate.Execute(w, p)
+	return pageTemplate().Execute(w, p)
 }
 
 func newPageRun(f *Folder) pageRun {

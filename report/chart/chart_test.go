@@ -291,8 +291,8 @@ func TestTicksAreRound(t *testing.T) {
 		{0, 1200, 4, []string{"0", "500", "1000"}},
 	} {
 		var labels []string
-		for _, tick := range ticks(test.low, test.high, step(test.high-test.low, test.count), true) {
-			labels = append(labels, tick.Label)
+		for _, tick := range ticks(test.low, test.high, step(test.high-test.low, test.count)) {
+			labels = append(labels, tick.label)
 		}
 		if !slices.Equal(labels, test.want) {
 			t.Errorf("from %g to %g: %q, want %q", test.low, test.high, labels, test.want)

@@ -21,6 +21,16 @@ func (f *Figure) entries() (all []Line) {
 	return all
 }
 
+// Distances in points.
+const (
+	swatch    = 26 * vg.Length(1) // length of a line in the legend
+	gap       = 5 * vg.Length(1)
+	entryGap  = 18 * vg.Length(1)
+	rowHeight = 16 * vg.Length(1) // of the legend
+	titleLine = 20 * vg.Length(1)
+	baseline  = 1.2 * vg.Length(1) // lifts text beside a line: most letters have no descender
+)
+
 // place is where an entry of the legend begins: the row, and the distance from
 // the left edge.
 type place struct {
@@ -56,8 +66,6 @@ func (f *Figure) drawHeader(c draw.Canvas) {
 	for i, e := range f.entries() {
 		at := vg.Point{X: c.Min.X + places[i].x, Y: c.Max.Y - margin - titleLine - rowHeight*vg.Length(places[i].row) - rowHeight/2}
 		c.StrokeLine2(e.Style.line(), at.X, at.Y, at.X+swatch, at.Y)
-		s := plain(labelSize)
-		s.YAlign = draw.YCenter
-		c.FillText(s, vg.Point{X: at.X + swatch + gap, Y: at.Y + baseline}, e.Name)
+		c.FillText(aligned(plain(labelSize), draw.XLeft, draw.YCenter), vg.Point{X: at.X + swatch + gap, Y: at.Y + baseline}, e.Name)
 	}
 }

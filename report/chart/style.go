@@ -2,9 +2,10 @@ package chart
 
 import (
 	"image/color"
+	"sync"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/font/liberation"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -49,6 +50,7 @@ const (
 	thin     = 1.4 * vg.Length(1)
 	thicker  = 0.9 * vg.Length(1)
 	thickest = 3 * vg.Length(1)
+	hair     = 0.5 * vg.Length(1) // of axes and grid
 )
 
 func (s Style) line() draw.LineStyle {
@@ -65,11 +67,25 @@ const (
 	tickSize  = 10
 )
 
-func textStyle(size vg.Length, weight font.Font) text.Style {
-	weight.Typeface, weight.Variant, weight.Size = "Liberation", "Sans", size
-	return text.Style{Color: ink, Font: weight, XAlign: draw.XLeft, YAlign: draw.YBottom, Handler: plot.DefaultTextHandler}
+// fonts reads the fonts when the first figure is drawn. Package plot would read
+// them in every process of a rack; so the axes are drawn here, on its canvas.
+var fonts = sync.OnceValue(func() *font.Cache { return font.NewCache(liberation.Collection()) })
+
+// plain and bold are text whose lower left corner is placed.
+func plain(size vg.Length) text.Style { return textStyle(font.Font{Size: size}) }
+
+func bold(size vg.Length) text.Style { return textStyle(font.Font{Size: size, Weight: boldWeight}) }
+
+// boldWeight is WeightBold of golang.org/x/image/font.
+const boldWeight = 3
+
+func textStyle(f font.Font) text.Style {
+	f.Typeface, f.Variant = "Liberation", "Sans"
+	return text.Style{Color: ink, Font: f, XAlign: draw.XLeft, YAlign: draw.YBottom, Handler: text.Plain{Fonts: fonts()}}
 }
 
-func plain(size vg.Length) text.Style { return textStyle(size, font.Font{}) }
-
-func bold(size vg.Length) text.Style { return textStyle(size, font.Font{Weight: 3}) }
+// aligned is text of which another point is placed.
+func aligned(s text.Style, x draw.XAlignment, y draw.YAlignment) text.Style {
+	s.XAlign, s.YAlign = x, y
+	return s
+}

@@ -1,0 +1,93 @@
+package chart
+
+import (
+	"math"
+	"strconv"
+
+	"gonum.org/v1/plot/vg"
+)
+
+// scale is what all panels of a figure have in common.
+type scale struct {
+	xMin, xMax, yMax float64 // Y begins at 0
+	xTicks, yTicks   []tick
+	xLabel, yLabel   string
+}
+
+// tick is a mark at an axis.
+type tick struct {
+	value float64
+	label string
+}
+
+// About how many ticks an axis has.
+const (
+	xTicks = 10
+	yTicks = 4
+)
+
+func (f *Figure) scale() scale {
+	s := scale{xMin: f.XMin, xMax: f.XMax, yMax: f.top(), xLabel: f.XLabel, yLabel: f.YLabel}
+	if s.xMax <= s.xMin {
+		s.xMax = s.xMin + 1
+	}
+	columns := 1
+	if len(f.Rows) > 0 {
+		columns = len(f.Rows[0])
+	}
+	s.xTicks = ticks(s.xMin, s.xMax, step(s.xMax-s.xMin, max(3, xTicks/columns)))
+	s.yTicks = ticks(0, s.yMax, step(s.yMax, yTicks))
+	return s
+}
+
+// top is the upper end of the Y axes: a whole number of ticks, above every
+// value.
+func (f *Figure) top() float64 {
+	most := 0.0
+	for _, row := range f.Rows {
+		for _, p := range row {
+			for _, l := range p.Lines {
+				for _, y := range l.Y {
+					most = math.Max(most, y)
+				}
+			}
+		}
+	}
+	if most == 0 {
+		return 1
+	}
+	s := step(most, yTicks)
+	return math.Ceil(most/s-1e-9) * s
+}
+
+// yWidth is the width of the widest number at the Y axis.
+func (s *scale) yWidth() (width vg.Length) {
+	for _, t := range s.yTicks {
+		width = max(width, plain(tickSize).Width(t.label))
+	}
+	return width
+}
+
+// step gives the distance of about count ticks over a span above 0: 1, 2 or 5
+// times a power of ten.
+func step(span float64, count int) float64 {
+	least := span / float64(count)
+	power := math.Pow(10, math.Floor(math.Log10(least)))
+	for _, factor := range []float64{1, 2, 5} {
+		if factor*power >= least*(1-1e-9) {
+			return factor * power
+		}
+	}
+	return 10 * power
+}
+
+// ticks gives the multiples of the step from low to high, with as many decimals
+// as the step has.
+func ticks(low, high, step float64) (all []tick) {
+	decimals := int(max(0, -math.Floor(math.Log10(step)+1e-9)))
+	// Adding 0 makes the negative zero that Ceil can give a plain one.
+	for k := math.Ceil(low/step-1e-9) + 0; k*step <= high+step*1e-9; k++ {
+		all = append(all, tick{k * step, strconv.FormatFloat(k*step, 'f', decimals, 64)})
+	}
+	return all
+}
