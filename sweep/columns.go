@@ -65,6 +65,7 @@ func number(name string, of func(*measure.Run) float64) column {
 var figures = []column{
 	number("tree_ms", func(r *measure.Run) float64 { return milliseconds(r.Tree) }),
 	number("loss_ms", func(r *measure.Run) float64 { return milliseconds(r.Loss) }),
+	number("recovery_ms", func(r *measure.Run) float64 { return milliseconds(r.Recovery) }),
 	count("pause_frames", func(r *measure.Run) int64 { return pauses(r, "").XOFF }),
 	number("paused_ms", func(r *measure.Run) float64 { return milliseconds(pauses(r, "").Paused) }),
 	count("drops", func(r *measure.Run) int64 { return r.Drops }),
