@@ -4,6 +4,7 @@
 // The room, and the one question that finds a line's place in it:
 //
 //	unit       a quantity: time, rate, size
+//	splitmix   how flows spread: a hash
 //	frame      a byte offset
 //	cc         a Greek letter from a paper
 //	credit     what a receiver grants

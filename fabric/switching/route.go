@@ -5,6 +5,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/splitmix"
 )
 
 // ecmp routes by destination host, and spreads flows over ports of equal cost.
@@ -14,7 +15,7 @@ type ecmp struct {
 }
 
 func newECMP(seed uint64, routes [][]fabric.Port) ecmp {
-	return ecmp{seed: mix(seed + streamECMP), routes: routes}
+	return ecmp{seed: splitmix.Mix(seed + streamECMP), routes: routes}
 }
 
 // route gives the egress port of a frame to the host, false if none leads there.
@@ -36,17 +37,8 @@ func (e *ecmp) route(host int, f *frame.Frame) (fabric.Port, bool) {
 func (e *ecmp) hash(f *frame.Frame) uint64 {
 	if f.Class() == frame.ClassCNM {
 		qp, _ := f.SampledQP()
-		return mix(mix(e.seed^uint64(qp)) ^ uint64(f.SampledSrcPort()))
+		return splitmix.Mix(splitmix.Mix(e.seed^uint64(qp)) ^ uint64(f.SampledSrcPort()))
 	}
-	h := mix(e.seed ^ (uint64(f.SrcIP())<<32 | uint64(f.DstIP())))
-	return mix(h ^ uint64(f.SrcPort()^f.DstPort()^frame.PortRoCE))
-}
-
-// mix is the output function of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014,
-// fig. 16).
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
+	h := splitmix.Mix(e.seed ^ (uint64(f.SrcIP())<<32 | uint64(f.DstIP())))
+	return splitmix.Mix(h ^ uint64(f.SrcPort()^f.DstPort()^frame.PortRoCE))
 }

@@ -1,6 +1,9 @@
 package topology
 
-import "github.com/rackfab/rackfab/fabric"
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/splitmix"
+)
 
 // Routes gives, for each node and each host, the ports of the node that begin a
 // shortest path (fewest links) to that host, in the order of ports: index it by
@@ -63,14 +66,5 @@ func hopsTo(ends [][]End, target int) []int {
 // 0xFFFF (RoCEv2, IBTA annex A17), with 14 bits of entropy hashed from the seed
 // and the flow's index.
 func sourcePort(seed uint64, flow fabric.FlowID) uint16 {
-	return 0xC000 | uint16(splitMix(splitMix(seed)^uint64(flow))&0x3fff)
-}
-
-// splitMix is one step of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014, fig.
-// 16).
-func splitMix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
+	return 0xC000 | uint16(splitmix.Mix(splitmix.Mix(seed)^uint64(flow))&0x3fff)
 }

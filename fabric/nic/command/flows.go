@@ -1,5 +1,7 @@
 package command
 
+import "github.com/rackfab/rackfab/fabric/splitmix"
+
 // Flows is the flow queues: each holds the commands of one flow, in order. A flow
 // gets the queue that its hash points at, or the next free one, and keeps it until
 // it is released.
@@ -40,11 +42,5 @@ func (f *Flows) Release(queue int) { f.queues[queue].owner = -1 }
 // Queue gives the commands of a queue.
 func (f *Flows) Queue(queue int) *Queue[Command] { return &f.queues[queue].Queue }
 
-// Hash spreads a flow's number over the flow queues (one step of SplitMix64:
-// Steele, Lea and Flood, OOPSLA 2014, fig. 16).
-func Hash(flow uint64) uint64 {
-	x := flow + 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
-}
+// Hash spreads a flow's number over the flow queues.
+func Hash(flow uint64) uint64 { return splitmix.Mix(flow) }

@@ -1,5 +1,7 @@
 package rttx
 
+import "github.com/rackfab/rackfab/fabric/splitmix"
+
 // Protocol is the IP protocol of every packet here: UDP.
 const Protocol = 17
 
@@ -16,12 +18,12 @@ type FlowKey uint64
 
 // flowKey hashes the fields that the form of the key names, cut to its width.
 func (p *Params) flowKey(f Fields) FlowKey {
-	h := mix(uint64(f.Src)<<32 | uint64(f.Dst))
-	h = mix(h ^ uint64(f.SrcPort)<<16 ^ uint64(f.DstPort))
+	h := splitmix.Mix(uint64(f.Src)<<32 | uint64(f.Dst))
+	h = splitmix.Mix(h ^ uint64(f.SrcPort)<<16 ^ uint64(f.DstPort))
 	if p.Key == KeyQueuePair {
-		h = mix(h ^ uint64(f.QP))
+		h = splitmix.Mix(h ^ uint64(f.QP))
 	} else {
-		h = mix(h ^ Protocol)
+		h = splitmix.Mix(h ^ Protocol)
 	}
 	return FlowKey(h >> (64 - p.KeyBits))
 }
@@ -37,15 +39,6 @@ func (k Key) same(a, b Fields) bool {
 // mirrored swaps source and destination ([0051]).
 func (f Fields) mirrored() Fields {
 	return Fields{Src: f.Dst, Dst: f.Src, SrcPort: f.DstPort, DstPort: f.SrcPort, QP: f.QP}
-}
-
-// mix is the output function of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014,
-// fig. 16).
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
 }
 
 // Pair is one connection, as the control plane learns it when its queue pairs are
