@@ -128,7 +128,7 @@ func sharing(shares ...float64) (*topology.Scenario, []Series) {
 	return s, []Series{d}
 }
 
-// PCN-7: the throughput that a burst costs ends when the flows have recovered; a
+// The throughput that a burst costs ends when the flows have recovered; a
 // scheme that oscillates afterwards goes on losing.
 func TestRecoveryIsTheBeginningOfASteadyMillisecond(t *testing.T) {
 	all := func(share float64, n int) []float64 { return slices.Repeat([]float64{share}, n) }
@@ -221,7 +221,7 @@ func TestSamplesFillTheirBins(t *testing.T) {
 	}
 }
 
-// PCN-57: the links and ports in which a tree hurts F0 and F1 are those of the
+// The links and ports in which a tree hurts F0 and F1 are those of the
 // paper: s1->s0 towards s0, s0->h0 and s0->h1 towards the hosts.
 func TestVictimLinksLeadFromTheReceiversToTheSenders(t *testing.T) {
 	text, _ := topology.Builtin("pcn-16to2")
