@@ -37,9 +37,13 @@ type Lab struct {
 
 // New builds the rack of s. The error names the node that cannot be built.
 func New(s *topology.Scenario) (*Lab, error) {
+	machines, err := rack.New(s)
+	if err != nil {
+		return nil, err
+	}
 	l := &Lab{scenario: s, ports: s.PortMap(), lookahead: unit.Never}
 	for i, n := range s.Nodes {
-		m, err := rack.Machine(s, i)
+		m, err := machines.Machine(i)
 		if err != nil {
 			return nil, fmt.Errorf("node %s: %w", n.Name, err)
 		}

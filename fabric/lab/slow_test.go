@@ -25,8 +25,12 @@ type slowLab struct {
 func newSlowLab(t testing.TB, s *topology.Scenario) *slowLab {
 	t.Helper()
 	w := &slowLab{s: s, ends: s.PortMap(), notes: make([][]fabric.Note, len(s.Nodes))}
+	machines, err := rack.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i := range s.Nodes {
-		m, err := rack.Machine(s, i)
+		m, err := machines.Machine(i)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -31,19 +31,44 @@ func DSCPMap() (m [64]fabric.Priority) {
 	return m
 }
 
-// Machine builds the machine of the scenario's node with that index.
-func Machine(s *topology.Scenario, node int) (fabric.Machine, error) {
-	if node < 0 || node >= len(s.Nodes) {
-		return nil, fmt.Errorf("rack: node %d of %d", node, len(s.Nodes))
-	}
+// Rack builds the machines of one scenario. What several machines need of it is
+// computed once.
+type Rack struct {
+	s      *topology.Scenario
+	scheme cc.Scheme
+	ends   [][]topology.End
+	routes [][][]fabric.Port // by node and host; nil until a switch is built
+	flows  [][]int           // indices of the flows that begin or end at a node
+}
+
+// New prepares the rack of a scenario. The error is a scheme that there is not.
+func New(s *topology.Scenario) (*Rack, error) {
 	scheme, err := cc.Find(s.Scheme)
 	if err != nil {
 		return nil, err
 	}
-	if s.Nodes[node].Kind == topology.NIC {
-		return nic.New(nicConfig(s, node, scheme))
+	r := &Rack{s: s, scheme: scheme, ends: s.PortMap(), flows: make([][]int, len(s.Nodes))}
+	for i, f := range s.Flows {
+		r.flows[f.From] = append(r.flows[f.From], i)
+		if f.To != f.From {
+			r.flows[f.To] = append(r.flows[f.To], i)
+		}
 	}
-	return switching.New(switchConfig(s, node, scheme))
+	return r, nil
+}
+
+// Machine builds the machine of the scenario's node with that index.
+func (r *Rack) Machine(node int) (fabric.Machine, error) {
+	if node < 0 || node >= len(r.s.Nodes) {
+		return nil, fmt.Errorf("rack: node %d of %d", node, len(r.s.Nodes))
+	}
+	if r.s.Nodes[node].Kind == topology.NIC {
+		return nic.New(r.nicConfig(node))
+	}
+	if r.routes == nil {
+		r.routes = topology.Routes(r.s)
+	}
+	return switching.New(r.switchConfig(node))
 }
 
 // sampling samples once per bin of the recorded series.
@@ -51,9 +76,10 @@ func sampling(s *topology.Scenario) fabric.Sampling {
 	return fabric.Sampling{Every: s.Bin, End: s.Duration}
 }
 
-func nicConfig(s *topology.Scenario, node int, scheme cc.Scheme) nic.Config {
+func (r *Rack) nicConfig(node int) nic.Config {
+	s, scheme := r.s, r.scheme
 	n := s.Nodes[node]
-	link := s.Links[s.PortMap()[node][0].Link]
+	link := s.Links[r.ends[node][0].Link]
 	c := nic.Config{
 		Name: n.Name, Host: n.Host, Seed: s.Seed,
 		Rate: link.Rate, Delay: link.Delay, Overhead: link.Overhead,
@@ -75,10 +101,8 @@ func nicConfig(s *topology.Scenario, node int, scheme cc.Scheme) nic.Config {
 	if s.Scheme == "ceth" && c.CC.CETH.Window == 0 {
 		c.CC.CETH.Window = s.LongestBaseRTT(node)
 	}
-	for i, f := range s.Flows {
-		if f.From != node && f.To != node {
-			continue
-		}
+	for _, i := range r.flows[node] {
+		f := s.Flows[i]
 		c.Flows = append(c.Flows, nic.FlowConfig{
 			ID: fabric.FlowID(i), From: s.Nodes[f.From].Host, To: s.Nodes[f.To].Host,
 			Size: f.Size, Start: f.Start, Initial: f.Initial, Source: f.Source,
@@ -99,17 +123,18 @@ func switchNumber(s *topology.Scenario, node int) (number uint32) {
 	return number
 }
 
-func switchConfig(s *topology.Scenario, node int, scheme cc.Scheme) switching.Config {
+func (r *Rack) switchConfig(node int) switching.Config {
+	s, scheme := r.s, r.scheme
 	n := s.Nodes[node]
 	set := n.Switch
 	c := switching.Config{
 		Name: n.Name, MAC: frame.SwitchMAC(node), Number: switchNumber(s, node), Seed: s.Seed + uint64(node)<<32,
-		Buffer: set.Buffer, Routes: topology.Routes(s)[node], DSCP: DSCPMap(), Weights: set.Weights,
+		Buffer: set.Buffer, Routes: r.routes[node], DSCP: DSCPMap(), Weights: set.Weights,
 		Sampling:    sampling(s),
 		Arbitration: switching.Arbitration(set.Arbitration),
 		CNMClass:    set.QCN.CNMClass,
 	}
-	for _, end := range s.PortMap()[node] {
+	for _, end := range r.ends[node] {
 		l := s.Links[end.Link]
 		c.Ports = append(c.Ports, switching.PortConfig{Rate: l.Rate, Delay: l.Delay, Overhead: l.Overhead, MTU: l.MTU})
 	}

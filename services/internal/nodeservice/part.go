@@ -46,7 +46,11 @@ func (s *Service) join(c *rackfabv1.RunConfig) (*part, error) {
 	if err != nil {
 		return nil, err
 	}
-	machine, err := rack.Machine(scenario, index)
+	machines, err := rack.New(scenario)
+	if err != nil {
+		return nil, serve.Invalid("scenario", "%v", err)
+	}
+	machine, err := machines.Machine(index)
 	if err != nil {
 		return nil, serve.Invalid("scenario", "node %s: %v", s.name, err)
 	}
