@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/rackfab/rackfab/fabric/lab"
 )
 
 // planned is the sweep of a grid with its cells in dir.
@@ -62,6 +64,19 @@ func TestAFinishedCellIsNotRunAgain(t *testing.T) {
 	first, ran := swept(t, g, store)
 	if ran != 4 {
 		t.Fatalf("%d cells ran, want 4", ran)
+	}
+	for cell := range first.Cells() {
+		scenario, err := first.Scenario(cell)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := lab.Measure(scenario)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept, err := first.Outcome(cell); err != nil || kept.Digest != run.Digest || kept.Scheme != g.Settings(cell)[1].Value {
+			t.Errorf("cell %d: %v, %v; a run of its scenario gives %s", cell, kept, err, run.Digest)
+		}
 	}
 	if again, ran := swept(t, g, store); ran != 0 || text(t, again) != text(t, first) {
 		t.Errorf("%d of 4 finished cells ran again; the tables:\n%s\n%s", ran, text(t, first), text(t, again))
