@@ -135,6 +135,7 @@ func (l *Lab) deliver(i int) {
 func (l *Lab) Results() []*measure.NodeResult {
 	results := make([]*measure.NodeResult, len(l.nodes))
 	for i, n := range l.nodes {
+		l.recorders[i].Count(n.Machine())
 		r := l.recorders[i].Result()
 		r.Digest, r.FrameHops = n.Digest(), n.Arrivals()
 		results[i] = r

@@ -24,7 +24,7 @@ func used(s *topology.Scenario, delivered []Series) (shares []float64) {
 	for bin := int(start / s.Bin); bin < int(s.Duration/s.Bin); bin++ {
 		sum := int64(0)
 		for _, d := range delivered {
-			if d.Flow >= 0 {
+			if d.Flow >= 0 && d.Flow < len(s.Flows) {
 				sum += d.Bins[bin]
 			}
 		}

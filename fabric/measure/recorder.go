@@ -32,8 +32,12 @@ type NodeResult struct {
 	Lost        unit.Bytes     `json:"lost,omitempty"`      // credit that the senders here lost
 	Indicated   int64          `json:"indicated,omitempty"` // data packets that came with the excess signal
 	Completed   []Completion   `json:"completed,omitempty"`
-	Held        *Span          `json:"held,omitempty"` // first to last instant at which a PAUSE held this NIC
+	Done        []Done         `json:"done,omitempty"`   // commands posted here that are complete
+	Failed      []uint32       `json:"failed,omitempty"` // IDs of commands that were given up
+	Held        *Span          `json:"held,omitempty"`   // first to last instant at which a PAUSE held this NIC
 	Notices     map[string]int `json:"notices,omitempty"`
+	// Counters are the machine's own at the end of the run, those that are not 0.
+	Counters map[string]uint64 `json:"counters,omitempty"`
 }
 
 // PortResult counts the pauses at one port.
@@ -66,6 +70,7 @@ type Span struct {
 // Recorder listens to the notes of one node.
 type Recorder struct {
 	s         *topology.Scenario
+	streams   []topology.Stream
 	result    NodeResult
 	bins      int
 	delivered map[int]*Series // by flow index, or -1-burst
@@ -76,7 +81,7 @@ type Recorder struct {
 // NewRecorder makes the recorder of the scenario's node with that index.
 func NewRecorder(s *topology.Scenario, node int) *Recorder {
 	bins := int((s.Duration + s.Bin - 1) / s.Bin)
-	r := &Recorder{s: s, bins: bins, delivered: map[int]*Series{}}
+	r := &Recorder{s: s, streams: s.Streams(), bins: bins, delivered: map[int]*Series{}}
 	r.rates, r.sent = map[fabric.FlowID]*RateSeries{}, map[fabric.FlowID]*Series{}
 	r.result.Node = s.Nodes[node].Name
 	r.result.Notices = map[string]int{}
@@ -100,9 +105,13 @@ func (r *Recorder) Observe(notes []fabric.Note) {
 func (r *Recorder) observe(n *fabric.Note) {
 	switch n.Kind {
 	case fabric.Delivered:
-		s := r.series(n.Flow)
+		s := r.delivers(n)
 		s.Bins[r.bin(n.At)] += n.A
 		return
+	case fabric.CommandDone:
+		r.result.Done = append(r.result.Done, Done{uint32(n.A), unit.Time(n.B), n.At})
+	case fabric.CommandFailed:
+		r.result.Failed = append(r.result.Failed, uint32(n.A))
 	case fabric.QueueSampled:
 		r.queue(n)
 		return
@@ -247,6 +256,11 @@ func (r *Recorder) collectDelivered() {
 	}
 	for b := range r.s.Bursts {
 		if s := r.delivered[-1-b]; s != nil {
+			r.result.Delivered = append(r.result.Delivered, *s)
+		}
+	}
+	for i := range r.s.Commands {
+		if s := r.delivered[int(topology.FirstConnection)+i]; s != nil {
 			r.result.Delivered = append(r.result.Delivered, *s)
 		}
 	}

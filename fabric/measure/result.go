@@ -32,17 +32,19 @@ type Run struct {
 	FrameHops  int64     `json:"frame_hops"`
 	Envelopes  int64     `json:"envelopes"`
 	EnvelopeFaults
-	Drops       int64     `json:"drops"`
-	Malformed   int64     `json:"malformed"`
-	Retransmits int64     `json:"retransmits"`
-	Untracked   int64     `json:"untracked,omitempty"` // frames that found no room in a converter's flow table
-	Tree        unit.Time `json:"tree_ps"`
-	Loss        unit.Time `json:"loss_ps"`
-	Recovery    unit.Time `json:"recovery_ps"`
-	Credit      *Credit   `json:"credit,omitempty"` // of schemes that grant credit
-	Pauses      []Pause   `json:"pauses"`
-	Flows       []Flow    `json:"flows"`
-	Burst       Burst     `json:"burst"`
+	Drops       int64       `json:"drops"`
+	Malformed   int64       `json:"malformed"`
+	Retransmits int64       `json:"retransmits"`
+	Untracked   int64       `json:"untracked,omitempty"` // frames that found no room in a converter's flow table
+	Tree        unit.Time   `json:"tree_ps"`
+	Loss        unit.Time   `json:"loss_ps"`
+	Recovery    unit.Time   `json:"recovery_ps"`
+	Credit      *Credit     `json:"credit,omitempty"` // of schemes that grant credit
+	Pauses      []Pause     `json:"pauses"`
+	Flows       []Flow      `json:"flows"`
+	Burst       Burst       `json:"burst"`
+	Commands    []Commands  `json:"commands,omitempty"`
+	Initiators  []Initiator `json:"initiators,omitempty"`
 	// Series is written beside results.json, not into it.
 	Series *RunSeries `json:"-"`
 	Nodes  []Node     `json:"nodes"`
@@ -122,6 +124,7 @@ func Merge(s *topology.Scenario, nodes []*NodeResult) (*Run, error) {
 	queues(s, nodes, run)
 	run.Tree = tree(s, nodes)
 	flows(s, nodes, run)
+	commands(s, nodes, run)
 	shares := used(s, run.Series.Goodput)
 	run.Loss, run.Recovery = loss(s, shares), recovery(s, shares)
 	return run, nil
@@ -180,6 +183,15 @@ func tree(s *topology.Scenario, nodes []*NodeResult) unit.Time {
 		sending[f.From] = true
 		if f.Burst >= 0 {
 			bursting[f.From] = true
+		}
+	}
+	for _, c := range s.Commands {
+		data := c.From
+		if c.Verb == "get" {
+			data = c.To
+		}
+		for _, i := range data {
+			sending[i] = true
 		}
 	}
 	from, to := unit.Never, unit.Time(0)

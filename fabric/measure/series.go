@@ -34,8 +34,8 @@ type QueueSeries struct {
 type Series struct {
 	Name string  `json:"name"`
 	Bins []int64 `json:"bins"`
-	// Flow is the index of the flow in the scenario, or -1 minus the index of the
-	// burst.
+	// Flow is the index of the flow in the scenario, -1 minus the index of the burst,
+	// or topology.FirstConnection plus the index of the commands.
 	Flow int `json:"flow"`
 }
 

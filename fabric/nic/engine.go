@@ -212,7 +212,7 @@ func (c *Config) shaper() shaper.Config {
 // longestPacket bounds the length of the packets that are sent: payload and every
 // header that one may have.
 func (c *Config) longestPacket() unit.Bytes {
-	const headers = 14 + 20 + 8 + 12 + 28 + 8 + 4 + 4 // with AtomicETH and timestamps
+	const headers = 100 // Ethernet, IPv4, UDP, BTH, AtomicETH, timestamps, ICRC and FCS have 98
 	most := unit.Bytes(0)
 	for _, k := range c.Connections {
 		most = max(most, k.Payload+headers)

@@ -87,6 +87,12 @@ func (n *NIC) Stats() Stats {
 	return snapshot
 }
 
+// Counters gives the present counters, see Stats.Counters.
+func (n *NIC) Counters() iter.Seq2[string, uint64] {
+	s := n.Stats()
+	return s.Counters()
+}
+
 // Counters gives the counters by the names that the mlx5 driver has for them, and
 // in its units (a pause duration is in microseconds), always in the same order.
 func (s *Stats) Counters() iter.Seq2[string, uint64] {

@@ -127,6 +127,9 @@ func (n *Node) sum(port fabric.Port, f *frame.Frame) {
 	_, _ = n.digest.Write(n.scratch[:end]) // never fails
 }
 
+// Machine gives the machine behind the inboxes.
+func (n *Node) Machine() fabric.Machine { return n.machine }
+
 // Digest is the hash over all arrivals so far.
 func (n *Node) Digest() uint64 { return n.digest.Sum64() }
 

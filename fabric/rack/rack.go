@@ -24,11 +24,23 @@ const (
 	ControlPriority = fabric.Priority(6)
 )
 
-// DSCPMap gives the traffic class of each code point: data, control, and class
-// 0 for everything else.
+// DSCPMap gives the traffic class of each code point: data, control, the class
+// selectors, and class 0 for everything else.
 func DSCPMap() (m [64]fabric.Priority) {
 	m[DataDSCP], m[ControlDSCP] = DataPriority, ControlPriority
+	for class := range m[:fabric.Priorities] {
+		m[8*class] = fabric.Priority(class)
+	}
 	return m
+}
+
+// DSCP gives the code point of commands of a class: that of data for data's class,
+// else the class selector (RFC 2474 §4.2.2).
+func DSCP(class fabric.Priority) uint8 {
+	if class == DataPriority {
+		return DataDSCP
+	}
+	return 8 * uint8(class)
 }
 
 // Rack builds the machines of one scenario. What several machines need of it is
@@ -39,6 +51,9 @@ type Rack struct {
 	ends   [][]topology.End
 	routes [][][]fabric.Port // by node and host; nil until a switch is built
 	flows  [][]int           // indices of the flows that begin or end at a node
+
+	connections []topology.Connection
+	streams     []topology.Stream
 }
 
 // New prepares the rack of a scenario. The error is a scheme that there is not.
@@ -48,6 +63,7 @@ func New(s *topology.Scenario) (*Rack, error) {
 		return nil, err
 	}
 	r := &Rack{s: s, scheme: scheme, ends: s.PortMap(), flows: make([][]int, len(s.Nodes))}
+	r.connections, r.streams = s.Connections(), s.Streams()
 	for i, f := range s.Flows {
 		r.flows[f.From] = append(r.flows[f.From], i)
 		if f.To != f.From {
@@ -109,6 +125,7 @@ func (r *Rack) nicConfig(node int) nic.Config {
 			Baseline: !s.Nodes[f.From].NIC.CETH || !s.Nodes[f.To].NIC.CETH,
 		})
 	}
+	r.addCommands(&c, node, link)
 	return c
 }
 

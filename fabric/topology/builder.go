@@ -20,8 +20,8 @@ type builder struct {
 	top *source
 	// Where the parameters of each scheme stand.
 	schemes map[string]*source
-	// One source per node, link and flow of s.
-	nodes, links, flows []*source
+	// One source per node, link, flow and command of s.
+	nodes, links, flows, commands []*source
 
 	sets   []*assignment
 	index  map[string]int   // of Nodes, by name
@@ -75,6 +75,9 @@ func (b *builder) build(root *yaml.Node) {
 	}
 	for _, it := range items(&b.collector, f.bursts, "bursts") {
 		b.readBurst(it)
+	}
+	for _, it := range items(&b.collector, f.commands, "commands") {
+		b.readCommand(it)
 	}
 	ends := b.s.PortMap()
 	b.computeHeadrooms(ends)

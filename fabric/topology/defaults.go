@@ -34,6 +34,7 @@ func DefaultNIC() NICSettings {
 		CETH:         true,
 		ControlRate:  0,
 		ControlQueue: 4096,
+		Engine:       DefaultEngine(),
 	}
 }
 

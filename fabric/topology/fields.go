@@ -27,7 +27,7 @@ const (
 // form is a scenario file: the settings at its top, and its sections.
 type form struct {
 	Scenario
-	defaults, nics, switches, links, flows, bursts, schemes *yaml.Node
+	defaults, nics, switches, links, flows, bursts, commands, schemes *yaml.Node
 }
 
 // defaultsForm is the section defaults.
@@ -71,6 +71,7 @@ var topFields = []field[form]{
 	need(sectionField("links", "who is cabled to whom; a node's ports are numbered in this order", nil, func(f *form) **yaml.Node { return &f.links })),
 	sectionField("flows", "messages from one NIC to another", nil, func(f *form) **yaml.Node { return &f.flows }),
 	sectionField("bursts", "groups of flows that start together: an incast", nil, func(f *form) **yaml.Node { return &f.bursts }),
+	sectionField("commands", "what hosts ask of their NICs: PUT, GET, SEND and atomics", nil, func(f *form) **yaml.Node { return &f.commands }),
 	sectionField("schemes", "parameters of the schemes", nil, func(f *form) **yaml.Node { return &f.schemes }),
 }
 
@@ -80,7 +81,9 @@ var defaultsFields = []field[defaultsForm]{
 	sectionField("link", "settings of all links", reference("link"), func(f *defaultsForm) **yaml.Node { return &f.link }),
 }
 
-var nicFields = []field[NICSettings]{
+var nicFields = append(cardFields, lift(unlessDefault(engineFields), func(n *NICSettings) *EngineSettings { return &n.Engine })...)
+
+var cardFields = []field[NICSettings]{
 	quantityField(sizes, "payload", "largest payload of a data packet", 1, bigFrame, func(n *NICSettings) *unit.Bytes { return &n.Payload }),
 	integerField("ack_every", "data packets that one ACK covers", 1, 1<<16, func(n *NICSettings) *int { return &n.AckEvery }),
 	quantityField(spans, "timeout", "retransmission timer, 0 for none", 0, longest, func(n *NICSettings) *unit.Time { return &n.Timeout }),

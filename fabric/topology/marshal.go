@@ -2,6 +2,7 @@ package topology
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -14,8 +15,9 @@ import (
 // file are shown.
 const manifestName = "scenario"
 
-// Marshal writes a scenario as a file with every default written out: the
-// manifest that reproduces a run. It errs if Parse would not read the identical
+// Marshal writes a scenario as a file with every default written out, but for the
+// settings for commands of a NIC that has none of its own: the manifest that
+// reproduces a run. It errs if Parse would not read the identical
 // scenario back, so that a manifest can be trusted; change a scenario by
 // Override and it is well.
 func Marshal(s *Scenario) ([]byte, error) {
@@ -96,7 +98,7 @@ func (s *Scenario) renew() (*Scenario, error) {
 
 // encode writes the scenario without checking it.
 func encode(s *Scenario) ([]byte, error) {
-	if err := s.indices(); err != nil {
+	if err := errors.Join(s.indices(), s.checkCommandIndices()); err != nil {
 		return nil, err
 	}
 	f := form{Scenario: *s, nics: block(), switches: block(), links: list(), schemes: block()}
@@ -113,6 +115,12 @@ func encode(s *Scenario) ([]byte, error) {
 	}
 	if len(s.Flows) > 0 {
 		f.flows, f.bursts = flowNodes(s)
+	}
+	for _, one := range commandForms(s) {
+		if f.commands == nil {
+			f.commands = list()
+		}
+		f.commands.Content = append(f.commands.Content, written(commandFields, &one))
 	}
 	for _, section := range schemeSections {
 		f.schemes.Content = append(f.schemes.Content, text(section.scheme), written(section.fields, &s.CC))

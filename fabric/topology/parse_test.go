@@ -2,6 +2,7 @@ package topology
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -73,7 +74,7 @@ func TestDefaultsOfTheFileHoldForAllNodes(t *testing.T) {
 func TestWhatIsLeftOutComesFromTheDocumentedDefaults(t *testing.T) {
 	s := parsed(t, "name: a\nduration: 1ms\nnics: {h0: , h1: }\nlinks: [{endpoints: [h0, h1], rate: 1Gbps, delay: 1us}]\n")
 	want := DefaultScenario()
-	if s.Seed != want.Seed || s.Bin != want.Bin || s.Scheme != want.Scheme || s.CC != want.CC || s.Nodes[0].NIC != DefaultNIC() {
+	if s.Seed != want.Seed || s.Bin != want.Bin || s.Scheme != want.Scheme || s.CC != want.CC || !reflect.DeepEqual(s.Nodes[0].NIC, DefaultNIC()) {
 		t.Errorf("got %+v", s)
 	}
 	if l := DefaultLink(); s.Links[0].MTU != l.MTU || s.Links[0].Overhead != l.Overhead {

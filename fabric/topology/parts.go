@@ -59,7 +59,11 @@ func (s *Scenario) parts() []part {
 	for _, f := range s.Bursts {
 		bursts.names = append(bursts.names, f.Name)
 	}
-	list := []part{{metas: metas(topFields)}, nics, switches, links, flows, bursts}
+	commands := part{kind: "command", metas: metas(commandFields)}
+	for _, c := range s.Commands {
+		commands.names = append(commands.names, c.Name)
+	}
+	list := []part{{metas: metas(topFields)}, nics, switches, links, flows, bursts, commands}
 	for _, section := range schemeSections {
 		list = append(list, part{kind: section.scheme, metas: metas(section.fields)})
 	}
@@ -82,7 +86,7 @@ func (s *Scenario) partNames() string {
 	for _, p := range s.parts()[1:] {
 		kinds = append(kinds, p.kind)
 	}
-	return strings.Join(kinds, ", ") + ", or the name of a node, link (A--B), flow or burst"
+	return strings.Join(kinds, ", ") + ", or the name of a node, link (A--B), flow, burst or command"
 }
 
 // find gives what there is to say of the key of a setting, nil if the key is

@@ -25,6 +25,7 @@ type Scenario struct {
 	Links    []Link
 	Flows    []Flow // FlowID is the index; bursts follow the single flows
 	Bursts   []Burst
+	Commands []Command
 }
 
 // NodeKind tells NICs from switches.
@@ -58,6 +59,7 @@ type NICSettings struct {
 	ControlRate  int64         // control packets per second, 0 is no limit
 	ControlQueue int           // packets
 	Credit       credit.Policy // how its receiver takes the excess signal
+	Engine       EngineSettings
 }
 
 // SwitchSettings are the settings of one switch.

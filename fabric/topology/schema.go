@@ -28,6 +28,7 @@ func Schema() ([]byte, error) {
 		"links":    listOf(section(linkFields, linkForm{Link: DefaultLink()})),
 		"flows":    listOf(section(flowFields, flowForm{})),
 		"bursts":   listOf(section(burstFields, burstForm{flows: 1})),
+		"commands": listOf(section(commandFields, newCommandForm())),
 		"schemes":  orNull(section(schemesFields, newSchemesForm())),
 	}
 	for key, s := range sections {
@@ -35,7 +36,7 @@ func Schema() ([]byte, error) {
 		properties[key] = s
 	}
 	defs := schema{
-		"nic":    orNull(section(nicFields, DefaultNIC())),
+		"nic":    orNull(nicSchema()),
 		"switch": orNull(section(switchFields, DefaultSwitch())),
 		"link":   orNull(section(linkSettings, DefaultLink())),
 		"names":  namesSchema(),
@@ -46,6 +47,17 @@ func Schema() ([]byte, error) {
 	top["$defs"] = defs
 	text, err := json.MarshalIndent(top, "", "  ")
 	return append(text, '\n'), err
+}
+
+// nicSchema is the schema of a NIC's settings, the defaults for commands among
+// them.
+func nicSchema() schema {
+	s := section(nicFields, DefaultNIC())
+	engine := section(engineFields, DefaultEngine())
+	for key, property := range engine["properties"].(schema) {
+		s["properties"].(schema)[key] = property
+	}
+	return s
 }
 
 // section is the schema of a table of fields; def holds the defaults.

@@ -26,6 +26,7 @@ func (b *builder) validate(ends [][]End) {
 	for i, f := range b.s.Flows {
 		b.checkFlow(f, b.flows[i], ends)
 	}
+	b.checkCommands(ends)
 }
 
 func (b *builder) checkBins() {

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/rack"
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -21,6 +22,7 @@ import (
 type part struct {
 	runner   *runner.Runner
 	recorder *measure.Recorder
+	machine  fabric.Machine
 	links    int
 	progress chan runner.Progress // holds the latest that was not sent yet
 	finished chan result          // gets one value
@@ -56,6 +58,7 @@ func (s *Service) join(c *rackfabv1.RunConfig) (*part, error) {
 	}
 	p := &part{
 		recorder: measure.NewRecorder(scenario, index),
+		machine:  machine,
 		progress: make(chan runner.Progress, 1),
 		finished: make(chan result, 1),
 		done:     make(chan struct{}),
@@ -149,5 +152,6 @@ func (p *part) show(latest runner.Progress) {
 func (p *part) reached(end unit.Time, r runner.Result) {
 	now := used()
 	now.cpu -= p.before.cpu
+	p.recorder.Count(p.machine)
 	p.finished <- result{Result: r, measured: p.recorder.Result(), end: end, used: now}
 }

@@ -1,0 +1,158 @@
+package measure
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Commands sums up one entry of the scenario's commands.
+type Commands struct {
+	Name      string     `json:"name"`
+	Verb      string     `json:"verb"`
+	Commands  int        `json:"commands"` // that were to be posted
+	Completed int        `json:"completed"`
+	Failed    int        `json:"failed"`
+	Bytes     unit.Bytes `json:"bytes"` // payload delivered
+	Start     unit.Time  `json:"start_ps"`
+	End       unit.Time  `json:"end_ps"` // of the last, or of the run if not all are complete
+	Goodput   unit.Rate  `json:"goodput_bps"`
+	P50       unit.Time  `json:"p50_ps"` // from the post to the event
+	P99       unit.Time  `json:"p99_ps"`
+}
+
+// Initiator is a NIC that posts commands, and the last hop to it.
+type Initiator struct {
+	Name     string     `json:"name"`
+	Queue    unit.Bytes `json:"queue_peak_bytes"` // of the switch's port to it
+	PAUSE    int64      `json:"pause_frames"`     // that it sent
+	StallIn  unit.Time  `json:"stall_in_ps"`      // its requests waited for IN tokens alone
+	StallOut unit.Time  `json:"stall_out_ps"`     // requests or responses waited for OUT tokens alone
+	Skips    int64      `json:"skips"`            // of its units, for IN tokens
+	Retries  int64      `json:"retries"`
+}
+
+// Done is a command that is complete.
+type Done struct {
+	ID     uint32    `json:"id"`
+	Posted unit.Time `json:"posted_ps"`
+	End    unit.Time `json:"end_ps"`
+}
+
+// counting is a machine that keeps counters beside its notes.
+type counting interface {
+	Counters() iter.Seq2[string, uint64]
+}
+
+// Count takes over the counters of the node's machine at the end of the run; those
+// that are 0 are left out.
+func (r *Recorder) Count(m fabric.Machine) {
+	c, ok := m.(counting)
+	if !ok {
+		return
+	}
+	r.result.Counters = map[string]uint64{}
+	for name, value := range c.Counters() {
+		if value > 0 {
+			r.result.Counters[name] = value
+		}
+	}
+}
+
+// entry gives the index of the commands that a note of a connection belongs to:
+// the lower half of its trace is the command's ID.
+func (r *Recorder) entry(n *fabric.Note) int { return topology.CommandOf(r.streams, uint32(n.Trace)) }
+
+// delivers gives the series that a Delivered note counts in.
+func (r *Recorder) delivers(n *fabric.Note) *Series {
+	if n.Flow < topology.FirstConnection {
+		return r.series(n.Flow)
+	}
+	i := r.entry(n)
+	key := int(topology.FirstConnection) + i
+	s := r.delivered[key]
+	if s == nil {
+		s = &Series{Name: r.s.Commands[i].Name, Bins: make([]int64, r.bins), Flow: key}
+		r.delivered[key] = s
+	}
+	return s
+}
+
+// commands fills in the entries of commands and their initiators.
+func commands(s *topology.Scenario, nodes []*NodeResult, run *Run) {
+	if len(s.Commands) == 0 {
+		return
+	}
+	streams := s.Streams()
+	spans := make([][]unit.Time, len(s.Commands))
+	run.Commands = make([]Commands, len(s.Commands))
+	for i, c := range s.Commands {
+		run.Commands[i] = Commands{Name: c.Name, Verb: c.Verb, Commands: c.Count * len(c.From) * max(1, len(c.To)), Start: c.At}
+	}
+	for _, n := range nodes {
+		for _, d := range n.Done {
+			i := topology.CommandOf(streams, d.ID)
+			spans[i] = append(spans[i], d.End-d.Posted)
+			run.Commands[i].End = max(run.Commands[i].End, d.End)
+		}
+		for _, id := range n.Failed {
+			run.Commands[topology.CommandOf(streams, id)].Failed++
+		}
+		for _, d := range n.Delivered {
+			if i := d.Flow - int(topology.FirstConnection); i >= 0 {
+				for _, b := range d.Bins {
+					run.Commands[i].Bytes += unit.Bytes(b)
+				}
+			}
+		}
+	}
+	for i := range run.Commands {
+		c := &run.Commands[i]
+		slices.Sort(spans[i])
+		if c.Completed = len(spans[i]); c.Completed < c.Commands {
+			c.End = s.Duration
+		}
+		c.P50, c.P99 = quantile(spans[i], 50), quantile(spans[i], 99)
+		c.Goodput = unit.Over(c.Bytes, c.End-c.Start)
+	}
+	initiators(s, nodes, run)
+}
+
+// initiators lists the NICs that post commands, in the order of the scenario.
+func initiators(s *topology.Scenario, nodes []*NodeResult, run *Run) {
+	posting := make([]bool, len(s.Nodes))
+	for _, c := range s.Commands {
+		for _, from := range c.From {
+			posting[from] = posting[from] || !c.OfTarget()
+		}
+	}
+	ports := s.PortMap()
+	for i, n := range nodes {
+		if !posting[i] {
+			continue
+		}
+		last := ports[i][0]
+		one := Initiator{
+			Name: s.Nodes[i].Name, PAUSE: n.Ports[0].XOFF,
+			Skips: int64(n.Counters["mcu_skips"]), Retries: int64(n.Counters["retries"]),
+		}
+		if peaks := nodes[last.Peer].Ports[last.PeerPort].QueuePeak; peaks != nil {
+			one.Queue = unit.Bytes(slices.Max(peaks))
+		}
+		one.StallIn, one.StallOut = stalls(n.Counters)
+		run.Initiators = append(run.Initiators, one)
+	}
+}
+
+// stalls sums the stalls of a NIC's classes.
+func stalls(counters map[string]uint64) (in, out unit.Time) {
+	for class := range fabric.Priorities {
+		suffix := "_prio" + string(rune('0'+class))
+		in += unit.Time(counters["stall_no_in_crd_req"+suffix]) * unit.Nanosecond
+		out += unit.Time(counters["stall_no_out_crd_req"+suffix]+counters["stall_no_out_crd_rsp"+suffix]) * unit.Nanosecond
+	}
+	return in, out
+}

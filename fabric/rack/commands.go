@@ -1,0 +1,138 @@
+package rack
+
+import (
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric/nic"
+	"github.com/rackfab/rackfab/fabric/nic/command"
+	"github.com/rackfab/rackfab/fabric/nic/shaper"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// addCommands fills in what the scenario's commands need of a NIC, and what it
+// absorbs.
+func (r *Rack) addCommands(c *nic.Config, node int, link topology.Link) {
+	s := r.s
+	set := &s.Nodes[node].NIC.Engine
+	if set.Absorb > 0 {
+		buffer, xoff, xon := set.Intake(link)
+		c.Intake = nic.IntakeConfig{Absorb: set.Absorb, Buffer: buffer, XOFF: xoff, XON: xon, Quanta: set.Quanta}
+	}
+	for _, k := range r.connections {
+		if k.From != node && k.To != node {
+			continue
+		}
+		c.Connections = append(c.Connections, nic.ConnectionConfig{
+			ID: k.ID, From: s.Nodes[k.From].Host, To: s.Nodes[k.To].Host, Class: k.Class, Source: k.Source,
+			Payload: min(s.Nodes[k.From].NIC.Payload, s.Nodes[k.To].NIC.Payload),
+		})
+	}
+	if len(c.Connections) == 0 {
+		return
+	}
+	c.Engine = engine(set, link, len(s.Commands))
+	for _, k := range c.Connections {
+		if !slices.ContainsFunc(c.Engine.Classes, func(one nic.ShapingClass) bool { return one.Class == k.Class }) {
+			def := topology.DefaultShaping()
+			def.Class = k.Class
+			c.Engine.Classes = append(c.Engine.Classes, shapingClass(set, &def, link))
+		}
+	}
+	for _, st := range r.streams {
+		if st.From == node {
+			r.addStream(c, st)
+		}
+	}
+}
+
+// engine gives the settings of the engine, with the classes that have shares.
+func engine(set *topology.EngineSettings, link topology.Link, counters int) nic.EngineConfig {
+	e := nic.EngineConfig{
+		CommandSlots: set.CommandSlots, FlowQueues: set.FlowQueues, FlowSlots: set.FlowSlots,
+		Units: set.Units, ResponseUnits: set.ResponseUnits, GetLimit: set.GetLimit, PutLimit: set.PutLimit,
+		SubRequest: set.SubRequest, ResponseHeader: set.Header, Retries: set.Retries, Counters: counters,
+		Out: shaper.Limit{Rate: set.OutRate, Depth: set.OutBurst}, In: shaper.Limit{Rate: inward(set, link), Depth: set.Burst},
+		Pacing: set.Pacing, Gate: set.Gate, Policy: set.Policy,
+		Outstanding: shaper.Outstanding{Bytes: set.Outstanding, PerPeriod: set.PeriodBytes, Period: set.Period},
+	}
+	for i := range set.Shaping {
+		e.Classes = append(e.Classes, shapingClass(set, &set.Shaping[i], link))
+	}
+	return e
+}
+
+// inward gives the rate of the responses that a NIC asks for.
+func inward(set *topology.EngineSettings, link topology.Link) unit.Rate {
+	switch {
+	case set.Rate > 0:
+		return set.Rate
+	case set.Absorb > 0:
+		return min(set.Absorb, link.Rate)
+	}
+	return link.Rate
+}
+
+// outward gives the rate that the shares of what a NIC sends are parts of.
+func outward(set *topology.EngineSettings, link topology.Link) unit.Rate {
+	if set.OutRate > 0 {
+		return set.OutRate
+	}
+	return link.Rate
+}
+
+// shapingClass gives a branch of the shaper's tree: shares are limits of the
+// branch.
+func shapingClass(set *topology.EngineSettings, share *topology.ShapingSettings, link topology.Link) nic.ShapingClass {
+	return nic.ShapingClass{
+		Class: share.Class, DSCP: DSCP(share.Class),
+		Branch: shaper.Level{
+			Out: pair(outward(set, link), share.OutShare, share.OutCeiling, set.OutBurst),
+			In:  pair(inward(set, link), share.InShare, share.InCeiling, set.Burst),
+		},
+		Requests:  shaper.Leaf{Priority: share.Urgency, Weight: share.Weight},
+		Responses: shaper.Leaf{Priority: share.ResponseUrgency, Weight: share.ResponseWeight},
+	}
+}
+
+// pair gives what a share in percent assures, and a ceiling allows.
+func pair(rate unit.Rate, share, ceiling int, depth unit.Bytes) (p shaper.Pair) {
+	if share > 0 {
+		p.Assured = shaper.Limit{Rate: rate * unit.Rate(share) / 100, Depth: depth}
+	}
+	if ceiling < 100 {
+		p.Ceiling = shaper.Limit{Rate: rate * unit.Rate(ceiling) / 100, Depth: depth}
+	}
+	return p
+}
+
+// addStream adds the commands of one kind that the NIC's host posts.
+func (r *Rack) addStream(c *nic.Config, st topology.Stream) {
+	cmd := &r.s.Commands[st.Command]
+	if st.Connection < 0 {
+		verb := command.Append
+		if cmd.Verb == topology.Search {
+			verb = command.Search
+		}
+		c.Appends = append(c.Appends, nic.TargetConfig{Target: command.Target{ID: st.First, Verb: verb}, At: cmd.At, Count: cmd.Count})
+		return
+	}
+	verb, _ := command.ParseVerb(cmd.Verb) // the scenario is valid
+	c.Posts = append(c.Posts, nic.PostConfig{
+		Command: nic.Command{Connection: r.connections[st.Connection].ID, Command: command.Command{
+			ID: st.First, Verb: verb, Size: cmd.Size, Address: cmd.Address, Operand: cmd.Operand, Compare: cmd.Expected,
+			Rank: int64(cmd.Urgency), Counter: int32(st.Command), After: trigger(r.s, cmd),
+		}},
+		At: cmd.At, Every: cmd.Every, Count: cmd.Count,
+	})
+}
+
+// trigger gives what a command waits for: all that its NIC posts of the commands
+// that it comes after.
+func trigger(s *topology.Scenario, cmd *topology.Command) command.Trigger {
+	if cmd.After == "" {
+		return command.Trigger{}
+	}
+	i := slices.IndexFunc(s.Commands, func(c topology.Command) bool { return c.Name == cmd.After })
+	return command.Trigger{Counter: int32(i), Threshold: uint64(s.Commands[i].Count * len(s.Commands[i].To))}
+}

@@ -1,0 +1,186 @@
+package topology
+
+import (
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/nic/command"
+	"github.com/rackfab/rackfab/fabric/nic/shaper"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// FirstConnection is the FlowID of the first connection: above every flow.
+const FirstConnection fabric.FlowID = maxFlows
+
+// Command is commands of one kind that hosts post to their NICs: Count of them
+// from each NIC of From to each of To.
+type Command struct {
+	Name      string
+	Verb      string // a verb of package command, or Append or Search
+	From, To  []int  // indices into Nodes; a command of the target has no To
+	Size      unit.Bytes
+	At, Every unit.Time
+	Count     int
+	Class     fabric.Priority
+	Address   uint64
+	Operand   uint64
+	Expected  uint64
+	Urgency   int
+	After     string // commands that must be complete at the same NIC first
+}
+
+// Verbs of the target.
+const (
+	Append = "append"
+	Search = "search"
+)
+
+// OfTarget tells whether the commands are for the NIC's own lists.
+func (c *Command) OfTarget() bool { return c.Verb == Append || c.Verb == Search }
+
+// Connection is a pair of queue pairs between two NICs for commands of a class.
+type Connection struct {
+	ID       fabric.FlowID
+	From, To int // indices into Nodes: initiator and target
+	Class    fabric.Priority
+	Source   uint16 // UDP source port, by a seeded hash of the ID
+}
+
+// Stream is the commands of one Command from one NIC to one other.
+type Stream struct {
+	Command    int    // index into Commands
+	Connection int    // index into Connections; -1 for commands of the target
+	From       int    // index into Nodes
+	First      uint32 // ID of the first of its commands; they count up
+}
+
+// Connections gives the connections that the commands need, in the order in which
+// they need them.
+func (s *Scenario) Connections() []Connection {
+	list, _ := s.connect()
+	return list
+}
+
+// Streams gives the commands by pairs of NICs. IDs count over the whole scenario.
+func (s *Scenario) Streams() []Stream {
+	_, streams := s.connect()
+	return streams
+}
+
+func (s *Scenario) connect() (list []Connection, streams []Stream) {
+	type key struct {
+		from, to int
+		class    fabric.Priority
+	}
+	index := map[key]int{}
+	next := uint32(0)
+	add := func(st Stream) {
+		st.First = next
+		next += uint32(s.Commands[st.Command].Count)
+		streams = append(streams, st)
+	}
+	for i := range s.Commands {
+		c := &s.Commands[i]
+		for _, from := range c.From {
+			if c.OfTarget() {
+				add(Stream{Command: i, Connection: -1, From: from})
+			}
+			for _, to := range c.To {
+				k := key{from, to, c.Class}
+				if _, ok := index[k]; !ok {
+					index[k] = len(list)
+					id := FirstConnection + fabric.FlowID(len(list))
+					list = append(list, Connection{id, from, to, c.Class, sourcePort(s.Seed, id)})
+				}
+				add(Stream{Command: i, Connection: index[k], From: from})
+			}
+		}
+	}
+	return list, streams
+}
+
+// CommandOf gives the index of the Command that a command's ID belongs to, -1 if
+// there is none. streams are the scenario's.
+func CommandOf(streams []Stream, id uint32) int {
+	i, found := slices.BinarySearchFunc(streams, id, func(st Stream, id uint32) int {
+		if st.First <= id {
+			return -1
+		}
+		return 1
+	})
+	if !found && i == 0 {
+		return -1
+	}
+	return streams[i-1].Command
+}
+
+// EngineSettings are the settings of a NIC that concern commands.
+type EngineSettings struct {
+	Absorb        unit.Rate  // 0: as fast as the link
+	Buffer        unit.Bytes // 0: computed
+	XOFF, XON     unit.Bytes // XOFF 0: computed
+	Quanta        uint16
+	Pacing        shaper.Pacing
+	Rate          unit.Rate // 0: Absorb, or the rate of the link
+	Burst         unit.Bytes
+	Gate          shaper.Gate
+	Header        unit.Bytes
+	Outstanding   unit.Bytes
+	PeriodBytes   unit.Bytes
+	Period        unit.Time
+	OutRate       unit.Rate // 0: no limit
+	OutBurst      unit.Bytes
+	Policy        shaper.Policy
+	GetLimit      int
+	PutLimit      int
+	SubRequest    unit.Bytes // 0: the payload
+	Units         int
+	ResponseUnits int
+	FlowQueues    int
+	FlowSlots     int
+	CommandSlots  int
+	Retries       int
+	Shaping       []ShapingSettings
+}
+
+// ShapingSettings are the shares of one traffic class, in percent of what the NIC
+// sends and of the responses that it asks for. A share of 0 assures nothing, a
+// ceiling of 100 does not limit.
+type ShapingSettings struct {
+	Class                    fabric.Priority
+	OutShare, OutCeiling     int
+	InShare, InCeiling       int
+	Weight, ResponseWeight   int
+	Urgency, ResponseUrgency int
+}
+
+// DefaultShaping gives the settings of a class that says nothing of its own: no
+// share, no limit.
+func DefaultShaping() ShapingSettings {
+	return ShapingSettings{OutCeiling: 100, InCeiling: 100, Weight: 1, ResponseWeight: 1}
+}
+
+// DefaultEngine gives the settings of a NIC that says nothing of its own. The
+// numbers of the hardware are from the driver and the register map that HPE
+// published for Cassini.
+func DefaultEngine() EngineSettings {
+	return EngineSettings{
+		Quanta: 65535,
+		Pacing: shaper.PacingBucket, Gate: shaper.GateFull, Policy: shaper.RoundRobin,
+		Burst: 4 * 2111, // of a leaf: four frames of the NIC's own protocol
+		// Of the head: eight Ethernet frames.
+		OutBurst: 8 * 9022,
+		Header:   40, // register of the response length
+		GetLimit: 64, PutLimit: 64,
+		Units: 48, ResponseUnits: 24, FlowQueues: 48,
+		FlowSlots: 16, CommandSlots: 1024,
+		// The limiter's: one bandwidth-delay product of 200 Gbit/s and 4 us.
+		Outstanding: 100 * unit.Kilobyte,
+	}
+}
+
+// maxUnits is how many units a shaper arbitrates between.
+const maxUnits = shaper.MaxUnits
+
+// verbs lists what a command may ask for.
+func verbs() []string { return append(slices.Clone(command.Verbs()), Append, Search) }

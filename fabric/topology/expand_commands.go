@@ -1,0 +1,198 @@
+package topology
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric/nic/command"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// longestHeaders bounds what a packet of a command has beside its payload.
+const longestHeaders unit.Bytes = 100
+
+// controlClass is the traffic class of what receivers send back.
+const controlClass = 6
+
+// maxCommands bounds the commands of a scenario.
+const maxCommands = 1 << 24
+
+func (b *builder) readCommand(it item) {
+	f := newCommandForm()
+	src := newSource(it.key, it.node.Line)
+	readSection(&b.collector, it.node, it.key, commandFields, &f, src)
+	set(b, commandFields, &f, src, "command", f.Name)
+	b.claim(f.Name, src)
+	b.checkStart(f.At, src.of("at"))
+	var okFrom, okTo bool
+	f.From, okFrom = b.findNICs(f.from, src.of("from"))
+	f.To, okTo = b.findNICs(f.to, src.of("to"))
+	if !okFrom || !okTo {
+		return
+	}
+	b.checkCommand(&f, src)
+	if len(f.To) == 0 {
+		f.To = nil
+	}
+	b.s.Commands = append(b.s.Commands, f.Command)
+	b.commands = append(b.commands, src)
+}
+
+// checkCommand checks one entry of commands by itself.
+func (b *builder) checkCommand(f *commandForm, src *source) {
+	verb, known := command.ParseVerb(f.Verb)
+	switch {
+	case f.OfTarget() && len(f.To) > 0:
+		b.fault(src.of("to"), "%s is for the lists of the NIC itself, want no to", f.Verb)
+	case !f.OfTarget() && len(f.To) == 0:
+		b.fault(src.of("to"), "is missing: NICs that the commands are for")
+	case f.Class == controlClass:
+		b.fault(src.of("class"), "%d is the class of ACK, NAK and CNP, want another", f.Class)
+	case known && verb.Atomic() && f.Size != command.AtomicSize:
+		b.fault(src.of("size"), "an atomic has %s", command.AtomicSize)
+	case known && verb.Atomic() && f.Address%8 != 0:
+		b.fault(src.of("address"), "%d is no multiple of 8", f.Address)
+	case known && !verb.Atomic() && !src.has("size"):
+		b.fault(src.of("size"), "is missing: bytes of each %s", f.Verb)
+	}
+	for _, from := range f.From {
+		if slices.Contains(f.To, from) {
+			b.fault(src.of("to"), "%s would send to itself", b.s.Nodes[from].Name)
+		}
+	}
+	if f.After != "" {
+		b.checkAfter(f, src)
+	}
+}
+
+// checkAfter checks that the commands that are waited for are posted at every NIC
+// that waits.
+func (b *builder) checkAfter(f *commandForm, src *source) {
+	i := slices.IndexFunc(b.s.Commands, func(c Command) bool { return c.Name == f.After && !c.OfTarget() })
+	if i < 0 || f.OfTarget() {
+		b.fault(src.of("after"), "%s names no commands of the initiator that stand above", f.After)
+		return
+	}
+	for _, from := range f.From {
+		if !slices.Contains(b.s.Commands[i].From, from) {
+			b.fault(src.of("after"), "%s posts no %s, so it would wait for ever", b.s.Nodes[from].Name, f.After)
+		}
+	}
+}
+
+// checkCommands checks how many commands and connections there are, and that the
+// buckets of each NIC can let them go.
+func (b *builder) checkCommands(ends [][]End) {
+	total := 0
+	for i, c := range b.s.Commands {
+		if total += len(c.From) * max(len(c.To), 1) * c.Count; total > maxCommands {
+			b.fault(b.commands[i].of("count"), "makes more than %d commands in all", maxCommands)
+			return
+		}
+	}
+	for i := range b.s.Nodes {
+		if b.s.Nodes[i].Kind == NIC && len(ends[i]) > 0 {
+			b.checkEngine(i, b.s.Links[ends[i][0].Link])
+		}
+	}
+}
+
+func (b *builder) checkEngine(i int, l Link) {
+	e, src := &b.s.Nodes[i].NIC.Engine, b.nodes[i]
+	if e.Absorb > 0 {
+		buffer, xoff, xon := e.Intake(l)
+		if xon >= xoff {
+			b.fault(src.of("rx_xon_offset"), "leaves no threshold for RESUME below rx_xoff %s", xoff)
+		}
+		if needed := xoff + NeededHeadroom(l); buffer < needed {
+			b.fault(src.of("rx_buffer"), "%s does not hold what comes in up to and after PAUSE: want at least %dB", buffer, needed)
+		}
+	}
+	if len(b.s.Commands) == 0 {
+		return
+	}
+	payload := b.s.Nodes[i].NIC.Payload
+	response := e.Response(payload)
+	longest := max(payload+longestHeaders, response)
+	if e.Pacing == "bucket" && e.Burst < response {
+		b.fault(src.of("pacing_burst"), "%s does not hold the %dB of a response: it would never be asked for", e.Burst, response)
+	}
+	if e.Pacing == "outstanding" {
+		b.checkOutstanding(e, src, response)
+	}
+	if e.OutBurst < longest {
+		b.fault(src.of("out_burst"), "%s does not hold the %dB of the longest packet or response", e.OutBurst, longest)
+	}
+	if e.Units+e.ResponseUnits > maxUnits {
+		b.fault(src.of("units"), "%d and %d response units, want at most %d in all", e.Units, e.ResponseUnits, maxUnits)
+	}
+}
+
+func (b *builder) checkOutstanding(e *EngineSettings, src *source, response unit.Bytes) {
+	switch {
+	case e.Outstanding == 0 && e.PeriodBytes == 0:
+		b.fault(src.of("pacing_outstanding"), "is 0, and so is pacing_period_bytes: nothing would be bounded")
+	case e.Outstanding > 0 && e.Outstanding < response:
+		b.fault(src.of("pacing_outstanding"), "%s does not hold the %dB of a response", e.Outstanding, response)
+	case e.PeriodBytes > 0 && e.PeriodBytes < response:
+		b.fault(src.of("pacing_period_bytes"), "%s does not hold the %dB of a response", e.PeriodBytes, response)
+	case e.PeriodBytes > 0 && e.Period == 0:
+		b.fault(src.of("pacing_period"), "is missing: the period of pacing_period_bytes")
+	}
+}
+
+// Response gives the length of the response to the largest data request of a NIC,
+// as its shaper counts it.
+func (e *EngineSettings) Response(payload unit.Bytes) unit.Bytes {
+	payload = payload / 4 * 4
+	cutter := command.Cutter{Payload: max(payload, 1), SubRequest: e.SubRequest, Header: e.Header}
+	if cutter.SubRequest == 0 {
+		cutter.SubRequest = cutter.Payload
+	}
+	_, length := cutter.Answer(cutter.SubRequest)
+	return length
+}
+
+// Intake gives the receive buffer of a NIC behind that link, and the occupancies
+// at which it sends PAUSE and RESUME.
+func (e *EngineSettings) Intake(l Link) (buffer, xoff, xon unit.Bytes) {
+	buffer, xoff = e.Buffer, e.XOFF
+	if xoff == 0 {
+		xoff = max(l.Rate.In(unit.Microsecond), 2*l.MTU)
+	}
+	if buffer == 0 {
+		buffer = xoff + NeededHeadroom(l)
+	}
+	xon = xoff / 2
+	if e.XON > 0 {
+		xon = xoff - e.XON
+	}
+	return buffer, xoff, xon
+}
+
+// commandForms writes the commands as entries of a file.
+func commandForms(s *Scenario) []commandForm {
+	forms := make([]commandForm, len(s.Commands))
+	names := func(nodes []int) (list []string) {
+		for _, i := range nodes {
+			list = append(list, s.Nodes[i].Name)
+		}
+		return list
+	}
+	for i, c := range s.Commands {
+		forms[i] = commandForm{Command: c, from: names(c.From), to: names(c.To)}
+	}
+	return forms
+}
+
+// checkCommandIndices checks that commands name what there is.
+func (s *Scenario) checkCommandIndices() error {
+	for i, c := range s.Commands {
+		for _, n := range slices.Concat(c.From, c.To) {
+			if n < 0 || n >= len(s.Nodes) {
+				return fmt.Errorf("commands %d name node %d of %d", i, n, len(s.Nodes))
+			}
+		}
+	}
+	return nil
+}
