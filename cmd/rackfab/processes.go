@@ -42,7 +42,7 @@ func (p *processes) run(ctx context.Context, s *topology.Scenario, show func(adv
 		return nil, err
 	}
 	for i, n := range report.Nodes {
-		outcome.Nodes[i].MaxRSS = n.MaxRSS
+		outcome.Nodes[i].MaxRSS, outcome.Nodes[i].Program = n.MaxRSS, n.Program
 	}
 	return outcome, nil
 }

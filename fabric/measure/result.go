@@ -57,7 +57,8 @@ type Node struct {
 	FrameHops int64  `json:"frame_hops"`
 	Envelopes int64  `json:"envelopes"`
 	EnvelopeFaults
-	MaxRSS int64 `json:"max_rss_bytes"` // largest resident set of its process, 0 if it has none
+	MaxRSS  int64 `json:"max_rss_bytes"` // largest resident set of its process, 0 if it has none
+	Program int64 `json:"program_bytes"` // of that, pages of the program's file, which all processes share
 }
 
 // Pause tells how x paused y on link x->y. Links without a pause are left out.

@@ -57,8 +57,9 @@ type Report struct {
 
 // NodeReport is one node's part.
 type NodeReport struct {
-	Result *measure.NodeResult
-	MaxRSS int64 // largest resident set of the process in bytes, 0 if unknown
+	Result  *measure.NodeResult
+	MaxRSS  int64 // largest resident set of the process in bytes, 0 if unknown
+	Program int64 // of that, what maps the program's file, shared by all processes
 }
 
 // Results gives the nodes' measurements, for measure.Merge.
@@ -128,7 +129,7 @@ func nodeReport(n *rackfabv1.NodeReport) (NodeReport, error) {
 	if err := json.Unmarshal(f.GetResultJson(), result); err != nil {
 		return NodeReport{}, fmt.Errorf("result of node %s: %w", n.GetNode(), err)
 	}
-	return NodeReport{Result: result, MaxRSS: f.GetMaxRssBytes()}, nil
+	return NodeReport{Result: result, MaxRSS: f.GetMaxRssBytes(), Program: f.GetProgramBytes()}, nil
 }
 
 func fromProto(p *rackfabv1.FabricProgress) Progress {

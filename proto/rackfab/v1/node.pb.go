@@ -500,7 +500,10 @@ type RunFinished struct {
 	// CPU time of the node's process in the run, user and system, in seconds.
 	CpuSeconds float64 `protobuf:"fixed64,5,opt,name=cpu_seconds,json=cpuSeconds,proto3" json:"cpu_seconds,omitempty"`
 	// Largest resident set of the node's process so far, in bytes; 0 if unknown.
-	MaxRssBytes   int64 `protobuf:"varint,6,opt,name=max_rss_bytes,json=maxRssBytes,proto3" json:"max_rss_bytes,omitempty"`
+	MaxRssBytes int64 `protobuf:"varint,6,opt,name=max_rss_bytes,json=maxRssBytes,proto3" json:"max_rss_bytes,omitempty"`
+	// Of that, what maps the program's file, in bytes: one copy in memory serves
+	// all processes of the rack on a machine. 0 if unknown.
+	ProgramBytes  int64 `protobuf:"varint,7,opt,name=program_bytes,json=programBytes,proto3" json:"program_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -577,6 +580,13 @@ func (x *RunFinished) GetMaxRssBytes() int64 {
 	return 0
 }
 
+func (x *RunFinished) GetProgramBytes() int64 {
+	if x != nil {
+		return x.ProgramBytes
+	}
+	return 0
+}
+
 var File_rackfab_v1_node_proto protoreflect.FileDescriptor
 
 const file_rackfab_v1_node_proto_rawDesc = "" +
@@ -608,7 +618,7 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\x0efabric_time_ps\x18\x01 \x01(\x03R\ffabricTimePs\x12\x1d\n" +
 	"\n" +
 	"frame_hops\x18\x02 \x01(\x03R\tframeHops\x12\x1c\n" +
-	"\tenvelopes\x18\x03 \x01(\x03R\tenvelopes\"\xda\x01\n" +
+	"\tenvelopes\x18\x03 \x01(\x03R\tenvelopes\"\xff\x01\n" +
 	"\vRunFinished\x12\x16\n" +
 	"\x06digest\x18\x01 \x01(\x06R\x06digest\x12\x1f\n" +
 	"\vresult_json\x18\x02 \x01(\fR\n" +
@@ -617,7 +627,8 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\aresends\x18\x04 \x01(\x03R\aresends\x12\x1f\n" +
 	"\vcpu_seconds\x18\x05 \x01(\x01R\n" +
 	"cpuSeconds\x12\"\n" +
-	"\rmax_rss_bytes\x18\x06 \x01(\x03R\vmaxRssBytes2I\n" +
+	"\rmax_rss_bytes\x18\x06 \x01(\x03R\vmaxRssBytes\x12#\n" +
+	"\rprogram_bytes\x18\a \x01(\x03R\fprogramBytes2I\n" +
 	"\vNodeService\x12:\n" +
 	"\x03Run\x12\x16.rackfab.v1.RunRequest\x1a\x17.rackfab.v1.RunResponse(\x010\x01B7Z5github.com/rackfab/rackfab/proto/rackfab/v1;rackfabv1b\x06proto3"
 

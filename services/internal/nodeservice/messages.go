@@ -42,9 +42,10 @@ func (r *result) message() (*rackfabv1.RunResponse, error) {
 		Progress: &rackfabv1.RunProgress{
 			FabricTimePs: int64(r.end), FrameHops: r.FrameHops, Envelopes: r.Envelopes,
 		},
-		Resends:     r.Resent,
-		CpuSeconds:  m.CPU,
-		MaxRssBytes: r.used.rss,
+		Resends:      r.Resent,
+		CpuSeconds:   m.CPU,
+		MaxRssBytes:  r.used.rss,
+		ProgramBytes: r.used.program,
 	}
 	return &rackfabv1.RunResponse{Event: &rackfabv1.RunResponse_Finished{Finished: finished}}, nil
 }

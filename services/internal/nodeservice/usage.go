@@ -11,8 +11,9 @@ import (
 
 // usage is what this process has used of its machine so far.
 type usage struct {
-	cpu time.Duration // user and system
-	rss int64         // largest resident set in bytes, 0 if unknown
+	cpu     time.Duration // user and system
+	rss     int64         // largest resident set in bytes, 0 if unknown
+	program int64         // of that, pages of files: the program, which all processes share
 }
 
 // used asks the system. The resident set comes from /proc: getrusage(2) counts
@@ -28,11 +29,16 @@ func used() (u usage) {
 	}
 	defer status.Close()
 	for lines := bufio.NewScanner(status); lines.Scan(); {
-		if text, ok := strings.CutPrefix(lines.Text(), "VmHWM:"); ok {
-			var kb int64
-			if _, err := fmt.Sscanf(text, "%d kB", &kb); err == nil {
-				u.rss = kb << 10
-			}
+		name, text, _ := strings.Cut(lines.Text(), ":")
+		var kb int64
+		if _, err := fmt.Sscanf(text, "%d kB", &kb); err != nil {
+			continue
+		}
+		switch name {
+		case "VmHWM":
+			u.rss = kb << 10
+		case "RssFile":
+			u.program = kb << 10
 		}
 	}
 	return u
