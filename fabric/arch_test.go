@@ -52,6 +52,7 @@ var rooms = []room{
 	{"services/launch", []string{"services/broker", "services/controller", "services/nic", "services/switch", "services/internal/...", "bus/...", "fabric/...", "proto/..."}, nil, "launch starts the other services as processes; it knows nothing that stands above them"},
 	{"report", []string{"report/...", "fabric/measure", "fabric/topology", "fabric/unit"}, nil, "a report is made from the files of runs alone, so that it can be made again anywhere"},
 	{"report/chart", none, nil, "a chart knows lines and labels, so that it can draw anything"},
+	{"study", []string{"fabric/...", "report/chart"}, nil, "a study runs scenarios in the lab and sets a document's claims beside them; how its rows are shown is told apart from that"},
 	{"sweep", []string{"fabric/...", "report/chart"}, nil, "a sweep runs scenarios in the lab and makes tables; who asks for it, and how it looks, is told apart from that"},
 	{"docs", []string{"fabric/..."}, nil, "tools that write documents read the repository; they run nothing"},
 	{"cmd", []string{"..."}, nil, "the binary may use every room"},

@@ -44,6 +44,15 @@ type FlowSignals struct {
 	Steps []RateStep `json:"-"`
 }
 
+// Add counts the cuts and conflicts of another flow in.
+func (f *FlowSignals) Add(other *FlowSignals) {
+	f.CNPCuts += other.CNPCuts
+	f.RTTCuts += other.RTTCuts
+	f.Against += other.Against
+	f.Alone += other.Alone
+	f.Twice += other.Twice
+}
+
 // RateStep is a change of a sender's rate.
 type RateStep struct {
 	At   unit.Time

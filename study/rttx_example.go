@@ -1,0 +1,126 @@
+package study
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Step is one step of the worked example of RTTX, [0071] to [0074].
+type Step struct {
+	At       unit.Time // Never if the step was not seen
+	What     string
+	Document string // what it says
+	Here     string // what the fabric did
+}
+
+// RTTXExample runs the worked example of the conversion of ECN into RTT
+// (RTTX-57), and once more without conversion, packet for packet the same until
+// the first rewritten ACK is in.
+func RTTXExample(set []topology.Setting) ([]Step, error) {
+	with, err := follow(set)
+	if err != nil {
+		return nil, err
+	}
+	without, err := follow(append(slices.Clone(set), topology.Setting{Key: "s0.rewrite", Value: "{3: none}"}))
+	if err != nil {
+		return nil, err
+	}
+	return with.steps(&without), nil
+}
+
+// example is what happened to flow F.
+type example struct {
+	packets, marked int       // of the first window, at s0
+	closed          unit.Time // the end of the window
+	level, was      int64
+	rewritten       heard // the first rewriting
+	psn             int64 // of the ACK that it changed
+	// By PSN of the ACK.
+	samples, rates, before map[int64]unit.Rate
+	arrivals               map[int64]unit.Time
+}
+
+func follow(set []topology.Setting) (example, error) {
+	s, err := parse("rttx-example", set)
+	if err != nil {
+		return example{}, err
+	}
+	var all []heard
+	_, err = observed(s, func(node int, notes []fabric.Note) {
+		for _, n := range notes {
+			if n.Flow == 0 {
+				all = append(all, heard{node, n})
+			}
+		}
+	})
+	slices.SortStableFunc(all, func(a, b heard) int { return int(min(max(a.At-b.At, -1), 1)) })
+	e := example{
+		closed: unit.Never, rewritten: heard{Note: fabric.Note{At: unit.Never}}, psn: -1,
+		samples: map[int64]unit.Rate{}, rates: map[int64]unit.Rate{}, before: map[int64]unit.Rate{}, arrivals: map[int64]unit.Time{},
+	}
+	for _, n := range all {
+		e.take(n, s.Nodes[n.node].Kind == topology.Switch)
+	}
+	return e, err
+}
+
+// take goes on with the story. ACKs leave the switch, and come in, in the order of
+// their PSNs.
+func (e *example) take(n heard, atSwitch bool) {
+	acks := int64(len(e.arrivals))
+	switch {
+	case n.Kind == fabric.Dequeued && atSwitch && e.closed == unit.Never && n.A > smallest:
+		e.packets++
+	case n.Kind == fabric.EventCounted && e.closed == unit.Never:
+		e.marked++
+	case n.Kind == fabric.LevelChanged && e.closed == unit.Never:
+		e.closed, e.level, e.was = n.At, n.A, n.B
+	case n.Kind == fabric.Rewritten && e.rewritten.At == unit.Never:
+		e.rewritten = n
+	case n.Kind == fabric.Acked:
+		e.arrivals[n.A] = n.At
+	case n.Kind == fabric.Measured && acks > 0:
+		e.samples[acks-1] = unit.Rate(n.A)
+	case n.Kind == fabric.RateChanged && acks > 0:
+		e.rates[acks-1], e.before[acks-1] = unit.Rate(n.A), unit.Rate(n.B)
+	}
+}
+
+// smallest is a length that every data frame of the example exceeds and no ACK
+// does.
+const smallest = 200
+
+// steps puts the example beside the same without conversion. The ACK that was
+// rewritten first is the first whose sample differs.
+func (e *example) steps(plain *example) []Step {
+	for psn := int64(0); psn < int64(len(e.samples)) && e.psn < 0; psn++ {
+		if e.samples[psn] != plain.samples[psn] {
+			e.psn = psn
+		}
+	}
+	at, ok := e.arrivals[e.psn]
+	if !ok {
+		at = unit.Never
+	}
+	grown := unit.Time(e.samples[e.psn] - plain.samples[e.psn])
+	return []Step{
+		{e.closed, "window 1 of the flow at the switch", "P = 8, P_e = 5", fmt.Sprintf("P = %d, P_e = %d", e.packets, e.marked)},
+		{e.closed, "table 1: e in [0.6, 0.8)", "level 3", fmt.Sprintf("level %d, was %d", e.level, e.was)},
+		{e.rewritten.At, "the next ACK at the switch", "T_r + 1 us", fmt.Sprintf("T_r + %s", unit.Time(e.rewritten.A))},
+		{at, fmt.Sprintf("the RTT that the sender takes from it (PSN %d)", e.psn), "about 1 us more", fmt.Sprintf("%s, without conversion %s: %s more",
+			unit.Time(e.samples[e.psn]), unit.Time(plain.samples[e.psn]), grown)},
+		{at, "the sender's rate", "lowered", fmt.Sprintf("%s, without conversion %s", change(e.before[e.psn], e.rates[e.psn]), change(plain.before[e.psn], plain.rates[e.psn]))},
+	}
+}
+
+// change writes a change of a rate, in per cent.
+func change(from, to unit.Rate) string {
+	if from == 0 {
+		return "unchanged"
+	}
+	return fmt.Sprintf("%+.2f %%", 100*(float64(to)/float64(from)-1))
+}

@@ -1,0 +1,194 @@
+package study
+
+import (
+	"fmt"
+
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/switching/rttx"
+	"github.com/rackfab/rackfab/fabric/unit"
+	"github.com/rackfab/rackfab/report/chart"
+)
+
+// Figure is a chart with the name of its files.
+type Figure struct {
+	Name string
+	chart.Figure
+}
+
+// RTTXFigures draws what RTTXCompare gave: for each path the rate of the long flow
+// around its first event, and when and how far an increment of the RTT moves TIMELY
+// at all (RTTX-55).
+func RTTXFigures(answers []Answer) []Figure {
+	var figures []Figure
+	for _, path := range RTTXPaths {
+		figures = append(figures, reactions(path, answers))
+	}
+	return append(figures, effectByTLow(), effectByMinRTT(), effectInTime())
+}
+
+// Window of the figures of reactions, in base RTTs from the first event.
+const (
+	before = -0.5
+	after  = 3.0
+)
+
+// reactions draws the rate of the long flow of a path, a panel for each sender.
+func reactions(path string, answers []Answer) Figure {
+	f := Figure{Name: "reaction-" + path, Figure: chart.Figure{
+		Title:  fmt.Sprintf("%s: rate of the long flow around its first marked packet", path),
+		XLabel: "time from the first marked packet (base RTT)", YLabel: "Gbit/s", XMin: before, XMax: after,
+	}}
+	for i := range answers {
+		a := &answers[i]
+		if a.Path != path {
+			continue
+		}
+		p := chart.Panel{Title: a.Sender, Lines: []chart.Line{
+			a.line("without the burst", chart.Style{Colour: 1, Dash: 1}, a.Calm),
+			a.line("with the burst", chart.Style{}, a.Steps),
+		}}
+		if r, ok := a.Reaction(); ok {
+			p.Title = fmt.Sprintf("%s: slower after %.3f RTT", a.Sender, r)
+		}
+		if n := len(f.Rows); n > 0 && len(f.Rows[n-1]) < 2 {
+			f.Rows[n-1] = append(f.Rows[n-1], p)
+		} else {
+			f.Rows = append(f.Rows, []chart.Panel{p})
+		}
+	}
+	return f
+}
+
+// Steps of a rate that are smaller than both are drawn as one.
+const (
+	narrow = 0.005 // base RTTs
+	low    = 250 * unit.MegabitPerSec
+)
+
+// line draws a rate as the steps that it takes.
+func (a *Answer) line(name string, style chart.Style, steps []measure.RateStep) chart.Line {
+	l := chart.Line{Name: name, Style: style}
+	at := func(t unit.Time) float64 { return float64(t-a.Event) / float64(a.BaseRTT) }
+	rate := a.Initial
+	put := func(x float64, r unit.Rate) {
+		l.X, l.Y = append(l.X, x), append(l.Y, float64(r)/float64(unit.GigabitPerSec))
+	}
+	drawn, last := rate, before
+	for _, s := range steps {
+		if x := at(s.At); x > after {
+			break
+		} else if x >= before && (x-last >= narrow || max(s.Rate-drawn, drawn-s.Rate) >= low) {
+			if len(l.X) == 0 {
+				put(before, rate)
+			}
+			put(x, rate)
+			put(x, s.Rate)
+			drawn, last = s.Rate, x
+		}
+		rate = s.Rate
+	}
+	if len(l.X) == 0 {
+		put(before, rate)
+	}
+	put(after, rate)
+	return l
+}
+
+// The figures of the effect take the RTT of the 16-to-2 rack, and D of the
+// document.
+const (
+	idleRTT = 31 * unit.Microsecond
+	settled = 1000 // samples after which the EWMA has come to rest
+)
+
+// cut gives the share of its rate, in per cent, that TIMELY takes off for an
+// increment that comes and stays.
+func cut(p cc.TIMELYParams, increment unit.Time) float64 {
+	p.Delta = 0 // what rises meanwhile is no part of it
+	const line = 40 * unit.GigabitPerSec
+	c := cc.NewTIMELY(p, line, line)
+	sample := cc.Signal{Kind: cc.Ack, Bytes: unit.Kilobyte, RTT: idleRTT}
+	c.Handle(0, sample)
+	sample.RTT += increment
+	for range settled {
+		c.Handle(0, sample)
+	}
+	return 100 * (1 - float64(c.Rate())/float64(line))
+}
+
+// increments are those of table 1.
+func increments(draw func(name string, style chart.Style, increment unit.Time) chart.Line) (lines []chart.Line) {
+	d := rttx.Default().D
+	for i, name := range []string{"D/8", "D/4", "D/2", "D"} {
+		increment := d >> (rttx.TableLevels - 1 - i)
+		lines = append(lines, draw(fmt.Sprintf("%s = %s", name, increment), chart.Style{Colour: i, Dash: i}, increment))
+	}
+	return lines
+}
+
+func effectByTLow() Figure {
+	return Figure{Name: "effect-t-low", Figure: chart.Figure{
+		Title:  "What an increment costs, by T_low: nothing where the RTT stays below it",
+		XLabel: "T_low (us); the idle RTT is 31 us", YLabel: "cut, per cent", XMin: 0, XMax: 60,
+		Rows: [][]chart.Panel{{{Title: "TIMELY, preset rack, minRTT 20 us", Lines: increments(
+			func(name string, style chart.Style, increment unit.Time) chart.Line {
+				l := chart.Line{Name: name, Style: style}
+				for t := unit.Time(0); t <= 60*unit.Microsecond; t += 250 * unit.Nanosecond {
+					p := cc.DefaultTIMELYRTTX()
+					p.TLow = t
+					l.X, l.Y = append(l.X, micro(t)), append(l.Y, cut(p, increment))
+				}
+				return l
+			})}}},
+	}}
+}
+
+func effectByMinRTT() Figure {
+	return Figure{Name: "effect-min-rtt", Figure: chart.Figure{
+		Title:  "What an increment costs, by minRTT: D has to grow with the path",
+		XLabel: "minRTT (us)", YLabel: "cut, per cent", XMin: 0, XMax: 200,
+		Rows: [][]chart.Panel{{{Title: "TIMELY, preset rack, T_low 0", Lines: increments(
+			func(name string, style chart.Style, increment unit.Time) chart.Line {
+				l := chart.Line{Name: name, Style: style}
+				for t := 5 * unit.Microsecond; t <= 200*unit.Microsecond; t += 1 * unit.Microsecond {
+					p := cc.DefaultTIMELYRTTX()
+					p.MinRTT = t
+					l.X, l.Y = append(l.X, micro(t)), append(l.Y, cut(p, increment))
+				}
+				return l
+			})}}},
+	}}
+}
+
+// effectInTime holds the level from one ACK to another.
+func effectInTime() Figure {
+	const from, to, end = 100, 600, 1000
+	rates := func(increment unit.Time) (rates []float64) {
+		c := cc.NewTIMELY(cc.DefaultTIMELYRTTX(), 400*unit.GigabitPerSec, 20*unit.GigabitPerSec)
+		for n := range end {
+			sample := cc.Signal{Kind: cc.Ack, Bytes: unit.Kilobyte, RTT: idleRTT}
+			if from <= n && n < to {
+				sample.RTT += increment
+			}
+			c.Handle(0, sample)
+			rates = append(rates, float64(c.Rate()))
+		}
+		return rates
+	}
+	plain := rates(0)[from-1]
+	return Figure{Name: "effect-in-time", Figure: chart.Figure{
+		Title:  "A flow at a constant level: an increment cuts when it comes, and holds what it left",
+		XLabel: "ACKs", YLabel: "rate, per cent of that at ACK 100", XMin: 0, XMax: end,
+		Rows: [][]chart.Panel{{{Title: "TIMELY, preset rack; the level holds in the shaded stretch", Band: chart.Band{From: from, To: to}, Lines: increments(
+			func(name string, style chart.Style, increment unit.Time) chart.Line {
+				l := chart.Line{Name: name, Style: style}
+				for n, rate := range rates(increment) {
+					l.X, l.Y = append(l.X, float64(n)), append(l.Y, 100*rate/plain)
+				}
+				return l
+			})}}},
+	}}
+}
+
+func micro(t unit.Time) float64 { return float64(t) / float64(unit.Microsecond) }

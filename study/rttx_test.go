@@ -1,0 +1,156 @@
+package study
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+var update = flag.Bool("update", false, "write docs/figures anew")
+
+// RTTX-57: the worked example on the wire: P = 8, P_e = 5, level 3, T_r + 1 us, an RTT
+// that is 1 us longer than without conversion, and a lower rate.
+func TestRTTXExample(t *testing.T) {
+	steps, err := RTTXExample(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"P = 8, P_e = 5", "level 3, was 0", "T_r + 1us", "1.888us, without conversion 888ns: 1us more", "-3.84 %, without conversion -0.34 %"}
+	for i, s := range steps {
+		if s.Here != want[i] || s.At == unit.Never {
+			t.Errorf("%s: %s at %s, want %s", s.What, s.Here, s.At, want[i])
+		}
+	}
+	if len(steps) != len(want) {
+		t.Errorf("%d steps", len(steps))
+	}
+	// With another D it is another increment: nothing here is written down.
+	steps, err = RTTXExample(settings("s0.rttx_d", "8us"))
+	if err != nil || steps[2].Here != "T_r + 4us" || !strings.HasSuffix(steps[3].Here, ": 4us more") {
+		t.Errorf("D = 8us: %+v, %v", steps, err)
+	}
+}
+
+var compare = sync.OnceValues(func() ([]Answer, error) { return RTTXCompare(nil) })
+
+// compared gives the answers of a path by sender.
+func compared(t *testing.T, path string) map[string]Answer {
+	t.Helper()
+	answers, err := compare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bySender := map[string]Answer{}
+	for _, a := range answers {
+		if a.Path == path {
+			bySender[a.Sender] = a
+		}
+		if a.Run.Drops != 0 || a.Run.Untracked != 0 {
+			t.Errorf("%s, %s: %d drops, %d untracked", a.Path, a.Sender, a.Run.Drops, a.Run.Untracked)
+		}
+	}
+	if len(bySender) != len(RTTXSenders) {
+		t.Fatalf("%d senders", len(bySender))
+	}
+	return bySender
+}
+
+func reaction(t *testing.T, a Answer) float64 {
+	t.Helper()
+	r, ok := a.Reaction()
+	if !ok {
+		t.Fatalf("%s, %s: no reaction", a.Path, a.Sender)
+	}
+	return r
+}
+
+// RTTX-59: the fixed increment is on its way back with the next ACK, and the sender
+// is slower after the time from the switch to it alone, a third of the base RTT of
+// the 16-to-2 rack and below the half that a closed loop takes at least. By table 1
+// the first window must be over, and TIMELY's own RTT is not later.
+func TestReactionOnTheRack(t *testing.T) {
+	by := compared(t, "rttx-16to2")
+	if r := reaction(t, by["conversion, fixed D"]); r < 1.0/3 || r > 0.36 {
+		t.Errorf("fixed D: %.3f RTT, want little more than the 10us from s1 to h1", r)
+	}
+	for _, sender := range []string{"TIMELY", "TIMELY + CNP", "DCQCN", "conversion, table 1"} {
+		if r := reaction(t, by[sender]); r < 0.5 || r > 1 {
+			t.Errorf("%s: %.3f RTT, want it between 1/2 and 1", sender, r)
+		}
+	}
+	if table, plain := reaction(t, by["conversion, table 1"]), reaction(t, by["TIMELY"]); table != plain {
+		t.Errorf("table 1: %.3f RTT, TIMELY alone %.3f: the guide says that they are the same", table, plain)
+	}
+}
+
+// RTTX-62, RTTX-67: over a wide area that does not mark, a converter at the data
+// centre's edge answers within a hundredth of the RTT; what has to go round takes
+// all of it.
+func TestReactionOverAWideArea(t *testing.T) {
+	by := compared(t, "rttx-wan")
+	for _, sender := range []string{"conversion, table 1", "conversion, fixed D"} {
+		if r := reaction(t, by[sender]); r > 0.01 {
+			t.Errorf("%s: %.3f RTT", sender, r)
+		}
+	}
+	for _, sender := range []string{"TIMELY", "TIMELY + CNP", "TIMELY + CNP, CNP first", "DCQCN"} {
+		if r := reaction(t, by[sender]); r < 0.95 {
+			t.Errorf("%s: %.3f RTT, want about 1", sender, r)
+		}
+	}
+}
+
+// RTTX-60, RTTX-63: two signals at one sender disagree, and cut one phase twice;
+// the order ECN first makes that rarer, and the conversion leaves one signal.
+func TestConflicts(t *testing.T) {
+	for _, path := range RTTXPaths {
+		by := compared(t, path)
+		both, first := by["TIMELY + CNP"].Conflicts, by["TIMELY + CNP, CNP first"].Conflicts
+		if both.Against == 0 || both.Twice == 0 || both.Alone == 0 {
+			t.Errorf("%s: two signals: %+v", path, both)
+		}
+		if first.Twice >= both.Twice {
+			t.Errorf("%s: cut twice %d times with ECN first, %d without", path, first.Twice, both.Twice)
+		}
+		for _, sender := range []string{"conversion, table 1", "conversion, fixed D"} {
+			// RTTX-61: no CNP reaches the sender.
+			if c := by[sender].Conflicts; c.CNPCuts != 0 || c.Against != 0 || c.Twice != 0 || c.RTTCuts == 0 {
+				t.Errorf("%s, %s: %+v", path, sender, c)
+			}
+		}
+	}
+}
+
+// The figures of the guide are what the study draws. `-update` writes them anew;
+// commit them only if you know what has changed.
+func TestFiguresOfTheGuide(t *testing.T) {
+	answers, err := compare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	figures := RTTXFigures(answers)
+	for _, f := range figures {
+		var drawn bytes.Buffer
+		if err := f.SVG(&drawn); err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Join("..", "docs", "figures", "rttx", f.Name+".svg")
+		if *update {
+			if err := os.WriteFile(name, drawn.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if kept, err := os.ReadFile(name); err != nil || !bytes.Equal(kept, drawn.Bytes()) {
+			t.Errorf("%s is not what the study draws (%v): go test ./study -update", name, err)
+		}
+	}
+	if len(figures) != 5 {
+		t.Errorf("%d figures", len(figures))
+	}
+}
