@@ -12,6 +12,7 @@ import (
 // Sender is a way in which a sender is told of congestion.
 type Sender struct {
 	Name string
+	Both bool // it has two signals, which may be at odds
 	Set  []topology.Setting
 }
 
@@ -19,12 +20,12 @@ type Sender struct {
 // CNPs in both orders ([0038], [0039]), CNPs alone, and the RTT with ECN turned
 // into it, by table 1 and by the fixed increment.
 var RTTXSenders = []Sender{
-	{"TIMELY", settings("scheme", "timely")},
-	{"TIMELY + CNP", settings("scheme", "timely-ecn")},
-	{"TIMELY + CNP, CNP first", settings("scheme", "timely-ecn", "timely-ecn.order", "ecn-first")},
-	{"DCQCN", settings("scheme", "dcqcn")},
-	{"conversion, table 1", settings("scheme", "timely-rttx")},
-	{"conversion, fixed D", settings("scheme", "timely-rttx", "switch.rttx_way", "fixed")},
+	{"TIMELY", false, settings("scheme", "timely")},
+	{"TIMELY + CNP", true, settings("scheme", "timely-ecn")},
+	{"TIMELY + CNP, CNP first", true, settings("scheme", "timely-ecn", "timely-ecn.order", "ecn-first")},
+	{"DCQCN", false, settings("scheme", "dcqcn")},
+	{"conversion, table 1", false, settings("scheme", "timely-rttx")},
+	{"conversion, fixed D", false, settings("scheme", "timely-rttx", "switch.rttx_way", "fixed")},
 }
 
 // RTTXPaths are the scenarios of RTTXCompare.
@@ -40,7 +41,8 @@ func settings(words ...string) (set []topology.Setting) {
 
 // Answer is how one kind of sender takes the congestion of one path.
 type Answer struct {
-	Path, Sender string
+	Path   string
+	Sender Sender
 	// Flow is the long flow whose packets meet congestion first; BaseRTT is its.
 	Flow    string
 	BaseRTT unit.Time
@@ -51,7 +53,8 @@ type Answer struct {
 	// sender without the burst, Never if it never was: what it did about the burst,
 	// and not by itself.
 	Slower unit.Time
-	// Conflicts sums up the signals of all flows.
+	// Conflicts sums up the signals of all flows. What two signals do to each other
+	// means nothing of a sender that has one.
 	Conflicts measure.FlowSignals
 	Run       *measure.Run
 	// Initial is the rate that the flow begins at, Steps what it becomes, Calm the
@@ -77,7 +80,7 @@ func RTTXCompare(set []topology.Setting) (answers []Answer, err error) {
 			if err != nil {
 				return nil, err
 			}
-			a.Path, a.Sender = path, sender.Name
+			a.Path, a.Sender = path, sender
 			answers = append(answers, a)
 		}
 	}

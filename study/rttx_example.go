@@ -11,10 +11,10 @@ import (
 
 // Step is one step of the worked example of RTTX, [0071] to [0074].
 type Step struct {
-	At       unit.Time // Never if the step was not seen
-	What     string
-	Document string // what it says
-	Here     string // what the fabric did
+	At       unit.Time `json:"at"` // Never if the step was not seen
+	What     string    `json:"what"`
+	Document string    `json:"document"` // what it says
+	Here     string    `json:"here"`     // what the fabric did
 }
 
 // RTTXExample runs the worked example of the conversion of ECN into RTT

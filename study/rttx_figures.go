@@ -44,12 +44,12 @@ func reactions(path string, answers []Answer) Figure {
 		if a.Path != path {
 			continue
 		}
-		p := chart.Panel{Title: a.Sender, Lines: []chart.Line{
+		p := chart.Panel{Title: a.Sender.Name, Lines: []chart.Line{
 			a.line("without the burst", chart.Style{Colour: 1, Dash: 1}, a.Calm),
 			a.line("with the burst", chart.Style{}, a.Steps),
 		}}
 		if r, ok := a.Reaction(); ok {
-			p.Title = fmt.Sprintf("%s: slower after %.3f RTT", a.Sender, r)
+			p.Title = fmt.Sprintf("%s: slower after %.3f RTT", a.Sender.Name, r)
 		}
 		if n := len(f.Rows); n > 0 && len(f.Rows[n-1]) < 2 {
 			f.Rows[n-1] = append(f.Rows[n-1], p)
@@ -164,27 +164,23 @@ func effectByMinRTT() Figure {
 // effectInTime holds the level from one ACK to another.
 func effectInTime() Figure {
 	const from, to, end = 100, 600, 1000
-	rates := func(increment unit.Time) (rates []float64) {
-		c := cc.NewTIMELY(cc.DefaultTIMELYRTTX(), 400*unit.GigabitPerSec, 20*unit.GigabitPerSec)
-		for n := range end {
-			sample := cc.Signal{Kind: cc.Ack, Bytes: unit.Kilobyte, RTT: idleRTT}
-			if from <= n && n < to {
-				sample.RTT += increment
-			}
-			c.Handle(0, sample)
-			rates = append(rates, float64(c.Rate()))
-		}
-		return rates
-	}
-	plain := rates(0)[from-1]
+	const line = 40 * unit.GigabitPerSec
+	p := cc.DefaultTIMELYRTTX()
+	p.Delta = 0 // what rises meanwhile is no part of it
 	return Figure{Name: "effect-in-time", Figure: chart.Figure{
-		Title:  "A flow at a constant level: an increment cuts when it comes, and holds what it left",
-		XLabel: "ACKs", YLabel: "rate, per cent of that at ACK 100", XMin: 0, XMax: end,
-		Rows: [][]chart.Panel{{{Title: "TIMELY, preset rack; the level holds in the shaded stretch", Band: chart.Band{From: from, To: to}, Lines: increments(
+		Title:  "A flow at a constant level: an increment cuts when it comes, and no more",
+		XLabel: "ACKs", YLabel: "cut, per cent", XMin: 0, XMax: end,
+		Rows: [][]chart.Panel{{{Title: "TIMELY, preset rack, without its increase; the level holds in the shaded stretch", Band: chart.Band{From: from, To: to}, Lines: increments(
 			func(name string, style chart.Style, increment unit.Time) chart.Line {
+				c := cc.NewTIMELY(p, line, line)
 				l := chart.Line{Name: name, Style: style}
-				for n, rate := range rates(increment) {
-					l.X, l.Y = append(l.X, float64(n)), append(l.Y, 100*rate/plain)
+				for n := range end {
+					sample := cc.Signal{Kind: cc.Ack, Bytes: unit.Kilobyte, RTT: idleRTT}
+					if from <= n && n < to {
+						sample.RTT += increment
+					}
+					c.Handle(0, sample)
+					l.X, l.Y = append(l.X, float64(n)), append(l.Y, 100*(1-float64(c.Rate())/float64(line)))
 				}
 				return l
 			})}}},

@@ -49,10 +49,10 @@ func compared(t *testing.T, path string) map[string]Answer {
 	bySender := map[string]Answer{}
 	for _, a := range answers {
 		if a.Path == path {
-			bySender[a.Sender] = a
+			bySender[a.Sender.Name] = a
 		}
 		if a.Run.Drops != 0 || a.Run.Untracked != 0 {
-			t.Errorf("%s, %s: %d drops, %d untracked", a.Path, a.Sender, a.Run.Drops, a.Run.Untracked)
+			t.Errorf("%s, %s: %d drops, %d untracked", a.Path, a.Sender.Name, a.Run.Drops, a.Run.Untracked)
 		}
 	}
 	if len(bySender) != len(RTTXSenders) {
@@ -65,7 +65,7 @@ func reaction(t *testing.T, a Answer) float64 {
 	t.Helper()
 	r, ok := a.Reaction()
 	if !ok {
-		t.Fatalf("%s, %s: no reaction", a.Path, a.Sender)
+		t.Fatalf("%s, %s: no reaction", a.Path, a.Sender.Name)
 	}
 	return r
 }

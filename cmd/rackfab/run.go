@@ -39,15 +39,17 @@ func runCommand() *cobra.Command {
 		Short: "Run a scenario once per scheme and compare the outcomes",
 		Long: "Run a scenario once per scheme, print one row per scheme, and write a folder that reproduces it.\n" +
 			"SCENARIO is one of " + strings.Join(topology.Builtins(), ", ") + " (N and M are numbers) or a YAML file.\n" +
-			"fig5 is the experiment of PCN §4.2: a grid over the rate of F1, in memory, until PAUSE on s1->s0 begins.",
+			"fig5 is the experiment of PCN §4.2: a grid over the rate of F1, in memory, until PAUSE on s1->s0 begins.\n" +
+			"rttx-example and rttx-compare set what is claimed of ECN turned into RTT beside what the fabric does, in memory;\n" +
+			"with --scheme or --bus, rttx-example runs as any other scenario.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			name := defaultScenario
 			if len(args) == 1 {
 				name = args[0]
 			}
-			if name == fig5 {
-				return runFig5(c, f)
+			if experiment := experimentOf(c, name); experiment != nil {
+				return experiment(c, f)
 			}
 			return run(c, name, f)
 		},

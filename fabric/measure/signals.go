@@ -33,8 +33,9 @@ type FlowSignals struct {
 	// otherwise.
 	CNPCuts int `json:"cnp_cuts"`
 	RTTCuts int `json:"rtt_cuts"`
-	// Against counts the cuts upon a CNP within a base RTT of which the RTT had
-	// raised the rate, and Alone the other cuts without a CNP that near.
+	// Against counts the cuts upon a CNP within a base RTT after something else had
+	// raised the rate, and Alone the other cuts without a CNP that near. Of a sender
+	// with both signals that is the RTT.
 	Against int `json:"against"`
 	Alone   int `json:"alone"`
 	// Twice counts the cuts that follow one by the other signal within a base RTT:

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+	"github.com/rackfab/rackfab/study"
+)
+
+// runRTTXExample prints the worked example of the document step by step.
+func runRTTXExample(c *cobra.Command, f runFlags) error {
+	steps, err := study.RTTXExample(studySettings(c, f))
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return writeJSON(c.OutOrStdout(), steps)
+	}
+	t := studyTable(c.OutOrStdout())
+	t.AppendHeader(table.Row{"at", "what", "the document", "here"})
+	for _, s := range steps {
+		at := "never"
+		if s.At != unit.Never {
+			at = s.At.String()
+		}
+		t.AppendRow(table.Row{at, s.What, s.Document, s.Here})
+	}
+	t.Render()
+	return nil
+}
+
+// answerRow is one row of rttx-compare. Spans are in the unit of the name; a
+// reaction is missing where there was none.
+type answerRow struct {
+	Path     string   `json:"path"`
+	Sender   string   `json:"sender"`
+	Flow     string   `json:"flow"`
+	BaseRTT  float64  `json:"base_rtt_us"`
+	Reaction *float64 `json:"reaction_rtts"`
+	CNPCuts  int      `json:"cnp_cuts"`
+	RTTCuts  int      `json:"rtt_cuts"`
+	// Of senders with both signals.
+	Against *int    `json:"cnp_cuts_against_rtt,omitempty"`
+	Alone   *int    `json:"rtt_cuts_without_cnp,omitempty"`
+	Twice   *int    `json:"cut_twice,omitempty"`
+	Tree    float64 `json:"tree_ms"`
+	Burst   float64 `json:"flow_in_burst_gbps"`
+	P50     float64 `json:"burst_p50_ms"`
+	P99     float64 `json:"burst_p99_ms"`
+	Pauses  int64   `json:"pause_frames"`
+}
+
+// runRTTXCompare compares senders and writes the figures.
+func runRTTXCompare(c *cobra.Command, f runFlags) error {
+	if c.Flags().Changed("scheme") {
+		return errors.New("--scheme: rttx-compare has senders of its own; run rttx-16to2 or rttx-wan under a scheme")
+	}
+	if c.Flags().Changed("bus") && f.bus != "memory" || f.natsURL != "" {
+		return errors.New("--bus: rttx-compare listens to every frame, in memory")
+	}
+	answers, err := study.RTTXCompare(studySettings(c, f))
+	if err != nil {
+		return err
+	}
+	dir := f.out
+	if dir == "" {
+		dir = filepath.Join("runs", "rttx-compare-"+time.Now().Format("20060102-150405"))
+	}
+	rows := answerRows(answers)
+	if err := writeRTTX(dir, rows, study.RTTXFigures(answers)); err != nil {
+		return err
+	}
+	if f.json {
+		return writeJSON(c.OutOrStdout(), rows)
+	}
+	printAnswers(c.OutOrStdout(), rows)
+	_, err = fmt.Fprintf(c.OutOrStdout(), "\ntable and plots: %s\n", dir)
+	return err
+}
+
+// studySettings are the flags that change a study.
+func studySettings(c *cobra.Command, f runFlags) (set []topology.Setting) {
+	if f.duration != "" {
+		set = append(set, topology.Setting{Key: "duration", Value: f.duration})
+	}
+	if c.Flags().Changed("seed") {
+		set = append(set, topology.Setting{Key: "seed", Value: strconv.FormatUint(f.seed, 10)})
+	}
+	return set
+}
+
+func answerRows(answers []study.Answer) (rows []answerRow) {
+	for i := range answers {
+		a := &answers[i]
+		r := answerRow{
+			Path: a.Path, Sender: a.Sender.Name, Flow: a.Flow, BaseRTT: in(a.BaseRTT, unit.Microsecond),
+			CNPCuts: a.Conflicts.CNPCuts, RTTCuts: a.Conflicts.RTTCuts,
+			Tree: in(a.Run.Tree, unit.Millisecond), P50: in(a.Run.Burst.P50, unit.Millisecond), P99: in(a.Run.Burst.P99, unit.Millisecond),
+		}
+		if a.Sender.Both {
+			r.Against, r.Alone, r.Twice = &a.Conflicts.Against, &a.Conflicts.Alone, &a.Conflicts.Twice
+		}
+		if reaction, ok := a.Reaction(); ok {
+			r.Reaction = &reaction
+		}
+		for _, flow := range a.Run.Flows {
+			if flow.Name == a.Flow {
+				r.Burst = float64(flow.BurstGoodput) / float64(unit.GigabitPerSec)
+			}
+		}
+		for _, p := range a.Run.Pauses {
+			r.Pauses += p.XOFF
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+func in(t, one unit.Time) float64 { return float64(t) / float64(one) }
+
+func printAnswers(w io.Writer, rows []answerRow) {
+	t := studyTable(w)
+	t.AppendHeader(table.Row{"", "reaction", "cuts", "cuts", "CNP cut,", "RTT cut,", "cut", "tree", "flow in burst", "p50", "p99", "PAUSE"})
+	t.AppendHeader(table.Row{"", "base RTT", "by CNP", "by RTT", "RTT rose", "no CNP", "twice", "ms", "Gbit/s", "ms", "ms", "frames"})
+	path := ""
+	for _, r := range rows {
+		if r.Path != path {
+			path = r.Path
+			t.AppendRow(table.Row{fmt.Sprintf("%s (%s, base RTT %.1f us)", path, r.Flow, r.BaseRTT)})
+		}
+		reaction := "none"
+		if r.Reaction != nil {
+			reaction = fmt.Sprintf("%.3f", *r.Reaction)
+		}
+		t.AppendRow(table.Row{
+			"  " + r.Sender, reaction, r.CNPCuts, r.RTTCuts, count(r.Against), count(r.Alone), count(r.Twice),
+			fmt.Sprintf("%.2f", r.Tree), fmt.Sprintf("%.2f", r.Burst), fmt.Sprintf("%.2f", r.P50), fmt.Sprintf("%.2f", r.P99), r.Pauses,
+		})
+	}
+	var right []table.ColumnConfig
+	for n := 2; n <= 12; n++ {
+		right = append(right, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	t.SetColumnConfigs(right)
+	t.Render()
+}
+
+// count writes what may not apply.
+func count(n *int) string {
+	if n == nil {
+		return "-"
+	}
+	return strconv.Itoa(*n)
+}
+
+func studyTable(w io.Writer) table.Writer {
+	t := table.NewWriter()
+	t.SetOutputMirror(w)
+	t.SetStyle(narrow())
+	return t
+}
+
+// writeRTTX writes the rows and the figures.
+func writeRTTX(dir string, rows []answerRow, figures []study.Figure) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	err := createFile(filepath.Join(dir, "rttx-compare.json"), func(w io.Writer) error { return writeJSON(w, rows) })
+	for i := range figures {
+		f := &figures[i]
+		name := filepath.Join(dir, f.Name)
+		err = errors.Join(err, createFile(name+".png", f.PNG), createFile(name+".svg", f.SVG))
+	}
+	return err
+}
