@@ -1,6 +1,7 @@
 package lab_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -210,5 +211,37 @@ func TestNoAllocationPerFrameInSteadyState(t *testing.T) {
 		if hops := l.FrameHops() - before; allocs > float64(hops)/1000 {
 			t.Errorf("%s: %.0f allocations in %d frame-hops", scheme.Name, allocs, hops)
 		}
+	}
+}
+
+// RTTX-58: where nothing is congested the switches change no byte of any frame, in
+// either direction: the digest is that of switches that do not convert. Where
+// something is, it is another.
+func TestConversionIsTransparentWithoutCongestion(t *testing.T) {
+	digests := func(rate string) (with, without string) {
+		text := fmt.Sprintf(`name: calm
+duration: 300us
+scheme: timely-rttx
+defaults: {nic: {rtt: receiver}, link: {rate: 40Gbps, delay: 1us}}
+nics: {a0..a1: , r0: }
+switches: {s0..s1: }
+links: [{endpoints: [a0..a1, s0]}, {endpoints: [s0, s1]}, {endpoints: [r0, s1]}]
+flows: [{name: F0, from: a0, to: r0, size: 500KB, initial_rate: %s}, {name: F1, from: a1, to: r0, size: 500KB, initial_rate: %s}]
+schemes: {timely-rttx: {delta: 0}}
+`, rate, rate)
+		for _, rewrite := range []string{"{3: rttx}", "{3: none}"} {
+			s, err := topology.ParseWith("calm", []byte(text), []topology.Setting{{Key: "switch.rewrite", Value: rewrite}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			with, without = without, measured(t, s).Digest
+		}
+		return with, without
+	}
+	if with, without := digests("10Gbps"); with != without {
+		t.Errorf("at half of the link the digest is %s, without conversion %s", with, without)
+	}
+	if with, without := digests("30Gbps"); with == without {
+		t.Error("the conversion has no effect with congestion either")
 	}
 }

@@ -169,7 +169,13 @@ func (b *bench) line(h heard) string {
 	switch h.Kind {
 	case fabric.Enqueued, fabric.Dequeued:
 		return fmt.Sprintf("%s %s %d B, queue %d B", where, flow, h.A, h.B)
-	case fabric.Marked:
+	case fabric.LevelChanged:
+		return fmt.Sprintf("%s %s %d -> %d", where, flow, h.B, h.A)
+	case fabric.Rewritten:
+		return fmt.Sprintf("%s %s by %s, level %d", where, flow, unit.Time(h.A), h.B)
+	case fabric.Measured:
+		return fmt.Sprintf("%s %s RTT %s", where, flow, unit.Time(h.A))
+	case fabric.Marked, fabric.EventCounted:
 		return fmt.Sprintf("%s %s queue %d B", where, flow, h.A)
 	case fabric.Transmitted, fabric.Received:
 		return fmt.Sprintf("%s %s %d B, psn %d", where, flow, h.A, h.B)

@@ -1,0 +1,21 @@
+package e2e
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A fabric whose switches convert gives the same run over NATS as in memory, and a
+// sender with two signals beside it: counts, rewritten bytes and all.
+func TestConversionOverNATSGivesTheSameRunAsMemory(t *testing.T) {
+	args := []string{"rttx-16to2", "--scheme", "timely-ecn,timely-rttx", "--duration", short}
+	memory := start(t, append(args, "--bus", "memory")...).results(t)
+	nats := start(t, append(args, "--bus", "nats")...).results(t)
+	if diff := cmp.Diff(digests(memory), digests(nats)); diff != "" {
+		t.Fatalf("digests differ (-memory +nats):\n%s", diff)
+	}
+	if len(memory.Runs) != 2 || memory.Runs[0].Digest == memory.Runs[1].Digest {
+		t.Errorf("%d runs", len(memory.Runs))
+	}
+}
