@@ -15,7 +15,7 @@ const (
 	// Notes of every frame; left out when Out.Quiet is set.
 	Enqueued      Kind = iota // a frame joined the egress queue; A its length, B the queue's bytes after it
 	Dequeued                  // a frame left the egress queue to be sent; A its length, B the queue's bytes after it
-	Marked                    // a frame got congestion experienced (CE); A the queue's bytes
+	Marked                    // a frame got congestion experienced (CE); A the queue's bytes, B its PSN
 	Transmitted               // a NIC put a data frame of the flow on the wire; A its payload bytes, B its PSN
 	Received                  // an in-order data frame came in at its receiver; A its length, B its PSN
 	Acked                     // an ACK came in at the sender; A the PSN that it acknowledges, B 1 if it indicates congestion

@@ -1,0 +1,194 @@
+package measure
+
+import (
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Reaction follows one flow through an episode of congestion, packet by packet:
+// which packet met it first, and with which ones the sender slows down, is at its
+// lowest rate and has recovered. It needs the notes of every frame.
+type Reaction struct {
+	flow  fabric.FlowID
+	rate  unit.Rate // with which the flow begins
+	notes []fabric.Note
+}
+
+// ReactionPacket is one data packet. Instants are in picoseconds.
+type ReactionPacket struct {
+	// Number counts from the first packet that was marked, which is 1; those before
+	// it have 0 and less.
+	Number   int       `json:"number"`
+	PSN      uint32    `json:"psn"`
+	Sent     unit.Time `json:"sent_ps"`     // its transmission began
+	Received unit.Time `json:"received_ps"` // it was in at the receiver; Never if it was not
+	Rate     unit.Rate `json:"rate_bps"`    // of the sender at Sent
+	Marked   bool      `json:"marked"`
+}
+
+// ReactionResult is the episode. A packet number of 0 says that the run holds no
+// such packet.
+type ReactionResult struct {
+	Packets []ReactionPacket `json:"packets"`
+	// SlowDown is the first packet sent below the rate before the episode.
+	SlowDown int `json:"slow_down"`
+	// Lowest is the first packet at the lowest rate of the episode, LowestRate.
+	Lowest     int       `json:"lowest"`
+	LowestRate unit.Rate `json:"lowest_rate_bps"`
+	// Clear is the first packet without a mark after the last one with it.
+	Clear int `json:"clear"`
+	// Recovered is the first packet after Lowest at Recovery of the rate before.
+	Recovered int `json:"recovered"`
+	// Notice is from the arrival of packet 1 at the receiver until the sender
+	// hears of congestion, End from that of packet Clear until the sender hears or
+	// finds out that it may go faster; Never if it does not.
+	Notice unit.Time `json:"notice_ps"`
+	End    unit.Time `json:"end_ps"`
+	// Cuts counts the times that the rate fell in the episode.
+	Cuts int `json:"cuts"`
+}
+
+// Recovery is the share of the rate before the episode at which a sender counts as
+// recovered.
+const Recovery = 0.95
+
+// NewReaction follows the flow with that index.
+func NewReaction(s *topology.Scenario, flow int) *Reaction {
+	f := s.Flows[flow]
+	r := &Reaction{flow: fabric.FlowID(flow), rate: f.Initial}
+	for _, l := range s.Links {
+		if r.rate == 0 && (l.A == f.From || l.B == f.From) {
+			r.rate = l.Rate
+		}
+	}
+	return r
+}
+
+// Observe takes the notes of a node, in their order. The nodes may come in any
+// order.
+func (r *Reaction) Observe(notes []fabric.Note) {
+	for i := range notes {
+		if notes[i].Flow == r.flow {
+			r.notes = append(r.notes, notes[i])
+		}
+	}
+}
+
+// Result closes the record.
+func (r *Reaction) Result() ReactionResult {
+	slices.SortStableFunc(r.notes, func(a, b fabric.Note) int {
+		switch {
+		case a.At < b.At:
+			return -1
+		case a.At > b.At:
+			return 1
+		}
+		return 0
+	})
+	e := episode{before: r.rate, rate: r.rate, at: map[uint32]int{}}
+	e.Notice, e.End = unit.Never, unit.Never
+	for i := range r.notes {
+		e.note(&r.notes[i])
+	}
+	e.number()
+	e.close(r.notes)
+	return e.ReactionResult
+}
+
+// episode puts a ReactionResult together from notes in the order of time.
+type episode struct {
+	ReactionResult
+	before, rate unit.Rate
+	at           map[uint32]int // index of the packet with a PSN
+}
+
+func (e *episode) note(n *fabric.Note) {
+	switch n.Kind {
+	case fabric.RateChanged:
+		e.rate = unit.Rate(n.A)
+	case fabric.Transmitted:
+		e.at[uint32(n.B)] = len(e.Packets)
+		e.Packets = append(e.Packets, ReactionPacket{PSN: uint32(n.B), Sent: n.At, Received: unit.Never, Rate: e.rate})
+	case fabric.Marked:
+		e.packet(n.B).Marked = true
+	case fabric.Received:
+		e.packet(n.B).Received = n.At
+	default:
+	}
+}
+
+// packet gives the latest packet with the PSN, one that counts for nothing if
+// there is none.
+func (e *episode) packet(psn int64) *ReactionPacket {
+	if i, ok := e.at[uint32(psn)]; ok {
+		return &e.Packets[i]
+	}
+	return new(ReactionPacket)
+}
+
+// number counts the packets from the first that was marked. Without one all stay 0.
+func (e *episode) number() {
+	first := slices.IndexFunc(e.Packets, func(p ReactionPacket) bool { return p.Marked })
+	for i := range e.Packets {
+		if first >= 0 {
+			e.Packets[i].Number = i - first + 1
+		}
+	}
+}
+
+// close finds the packets and spans of the episode.
+func (e *episode) close(notes []fabric.Note) {
+	lowest := e.before
+	for _, p := range e.Packets {
+		if p.Number < 1 {
+			e.before, lowest = p.Rate, p.Rate
+			continue
+		}
+		switch {
+		case p.Rate < lowest:
+			lowest, e.Lowest, e.LowestRate, e.Recovered = p.Rate, p.Number, p.Rate, 0
+			if e.SlowDown == 0 {
+				e.SlowDown = p.Number
+			}
+		case e.Lowest > 0 && e.Recovered == 0 && float64(p.Rate) >= Recovery*float64(e.before):
+			e.Recovered = p.Number
+		}
+		if p.Marked {
+			e.Clear = p.Number + 1
+		}
+	}
+	if e.Clear > 0 && e.Clear > e.Packets[len(e.Packets)-1].Number {
+		e.Clear = 0
+	}
+	e.spans(notes)
+}
+
+// spans measures how long the notices were under way.
+func (e *episode) spans(notes []fabric.Note) {
+	begun, over := e.arrival(1), e.arrival(e.Clear)
+	for _, n := range notes {
+		congested := (n.Kind == fabric.NotificationIn || n.Kind == fabric.IndicationIn) && n.A == 1
+		clear := n.Kind == fabric.IndicationIn && n.A == 0 || n.Kind == fabric.RateChanged && n.A > n.B
+		switch {
+		case congested && n.At >= begun && e.Notice == unit.Never:
+			e.Notice = n.At - begun
+		case clear && n.At >= over && e.End == unit.Never:
+			e.End = n.At - over
+		case n.Kind == fabric.RateChanged && n.A < n.B && n.At >= begun:
+			e.Cuts++
+		}
+	}
+}
+
+// arrival gives when the packet of that number was in, Never if it was not.
+func (e *episode) arrival(number int) unit.Time {
+	for _, p := range e.Packets {
+		if p.Number == number && number > 0 {
+			return p.Received
+		}
+	}
+	return unit.Never
+}
