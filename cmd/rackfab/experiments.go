@@ -14,6 +14,8 @@ func experimentOf(c *cobra.Command, name string) experiment {
 		return runFig5
 	case name == "rttx-compare":
 		return runRTTXCompare
+	case name == cethReaction && !plain:
+		return runReaction
 	case name == "rttx-example" && !plain:
 		return runRTTXExample
 	}

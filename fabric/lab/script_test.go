@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -203,6 +204,8 @@ func (b *bench) line(h heard) string {
 		return fmt.Sprintf("%s %s %d B, %d B of them lost", where, flow, h.A, h.B)
 	case fabric.CNMIn:
 		return fmt.Sprintf("%s %s feedback %d", where, flow, h.A)
+	case fabric.Indicated, fabric.IndicationIn:
+		return fmt.Sprintf("%s %s %s, %s", where, flow, map[int64]string{0: "clear", 1: "congested"}[h.A], cc.Degree(h.B))
 	case fabric.OutOfSequence:
 		return fmt.Sprintf("%s %s psn %d, expected %d", where, flow, h.A, h.B)
 	case fabric.Retransmitted:

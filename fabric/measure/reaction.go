@@ -33,6 +33,7 @@ type ReactionPacket struct {
 // such packet.
 type ReactionResult struct {
 	Packets []ReactionPacket `json:"packets"`
+	Rates   []RateStep       `json:"rates"` // of the sender, from its first on
 	// SlowDown is the first packet sent below the rate before the episode.
 	SlowDown int `json:"slow_down"`
 	// Lowest is the first packet at the lowest rate of the episode, LowestRate.
@@ -89,6 +90,7 @@ func (r *Reaction) Result() ReactionResult {
 		return 0
 	})
 	e := episode{before: r.rate, rate: r.rate, at: map[uint32]int{}}
+	e.Rates = []RateStep{{0, r.rate}}
 	e.Notice, e.End = unit.Never, unit.Never
 	for i := range r.notes {
 		e.note(&r.notes[i])
@@ -109,6 +111,7 @@ func (e *episode) note(n *fabric.Note) {
 	switch n.Kind {
 	case fabric.RateChanged:
 		e.rate = unit.Rate(n.A)
+		e.Rates = append(e.Rates, RateStep{n.At, e.rate})
 	case fabric.Transmitted:
 		e.at[uint32(n.B)] = len(e.Packets)
 		e.Packets = append(e.Packets, ReactionPacket{PSN: uint32(n.B), Sent: n.At, Received: unit.Never, Rate: e.rate})

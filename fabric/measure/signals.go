@@ -56,8 +56,8 @@ func (f *FlowSignals) Add(other *FlowSignals) {
 
 // RateStep is a change of a sender's rate.
 type RateStep struct {
-	At   unit.Time
-	Rate unit.Rate
+	At   unit.Time `json:"at_ps"`
+	Rate unit.Rate `json:"rate_bps"`
 }
 
 // FirstBelow gives the first instant at which a sender is slower than the other,

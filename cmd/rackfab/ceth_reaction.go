@@ -1,0 +1,128 @@
+package main
+
+import (
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// cethReaction follows one flow through an episode of congestion, packet by packet:
+// figures 3 and 16 of the document on CETH.
+const cethReaction = "ceth-reaction"
+
+// reaction is the outcome of one scheme.
+type reaction struct {
+	Scheme string `json:"scheme"`
+	Digest string `json:"digest"`
+	measure.ReactionResult
+	Marks int   `json:"marked"` // packets of the flow
+	ACKs  int64 `json:"acks"`   // that came in at the senders, of all flows
+	CNPs  int64 `json:"cnps"`   // that the receiver sent
+}
+
+// reactions is reaction.json.
+type reactions struct {
+	Scenario string     `json:"scenario"`
+	Seed     uint64     `json:"seed"`
+	Flow     string     `json:"flow"`
+	Runs     []reaction `json:"runs"`
+	// Published are baselines with DCQCN's published settings; their packets are left
+	// out.
+	Published []reaction `json:"published"`
+	duration  unit.Time
+}
+
+// runReaction runs the scenario in memory, which alone shows every packet.
+func runReaction(c *cobra.Command, f runFlags) error {
+	scenarios, err := prepare(c, cethReaction, f)
+	if err != nil {
+		return err
+	}
+	s := scenarios[0]
+	all := reactions{Scenario: s.Name, Seed: s.Seed, Flow: s.Flows[0].Name, duration: s.Duration}
+	if all.Runs, err = reactAll(scenarios); err != nil {
+		return err
+	}
+	if all.Published, err = reactAll(published(s)); err != nil {
+		return err
+	}
+	for i := range all.Published {
+		all.Published[i].Packets, all.Published[i].Rates = nil, nil
+	}
+	dir := f.out
+	if dir == "" {
+		dir = filepath.Join("runs", cethReaction+"-"+time.Now().Format("20060102-150405"))
+	}
+	if err := all.write(dir, s); err != nil {
+		return err
+	}
+	if f.json {
+		return writeJSON(c.OutOrStdout(), all)
+	}
+	return all.print(c.OutOrStdout(), dir)
+}
+
+// published gives the baselines with the settings that DCQCN was published with.
+// The scenario's own are scaled to the document's drawing; these take so long to
+// recover that the run has to last publishedDuration.
+func published(s *topology.Scenario) []*topology.Scenario {
+	var scenarios []*topology.Scenario
+	for _, scheme := range []string{"cnp", "dcqcn"} {
+		c := *s
+		c.Scheme, c.CC.DCQCN, c.Duration, c.Bin = scheme, cc.DefaultDCQCN(), publishedDuration, unit.Millisecond
+		scenarios = append(scenarios, &c)
+	}
+	return scenarios
+}
+
+const publishedDuration = 40 * unit.Millisecond
+
+func reactAll(scenarios []*topology.Scenario) (runs []reaction, err error) {
+	for _, s := range scenarios {
+		r, err := react(s)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, *r)
+	}
+	return runs, nil
+}
+
+// react runs the scenario and follows its first flow.
+func react(s *topology.Scenario) (*reaction, error) {
+	l, err := lab.New(s)
+	if err != nil {
+		return nil, err
+	}
+	r := reaction{Scheme: s.Scheme}
+	followed := measure.NewReaction(s, 0)
+	l.PerFrame = true
+	l.Listen = func(_ int, notes []fabric.Note) {
+		followed.Observe(notes)
+		for i := range notes {
+			switch notes[i].Kind {
+			case fabric.Acked:
+				r.ACKs++
+			case fabric.Notified:
+				r.CNPs++
+			default:
+			}
+		}
+	}
+	l.Run(s.Duration)
+	run, err := measure.Merge(s, l.Results())
+	if err != nil {
+		return nil, err
+	}
+	r.Digest, r.ReactionResult = run.Digest, followed.Result()
+	r.Marks = r.marks()
+	return &r, nil
+}
