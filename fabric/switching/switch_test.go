@@ -82,7 +82,7 @@ func TestNotesOfAFrame(t *testing.T) {
 		note(fabric.Enqueued, 0, size, 2*size, 3),
 		note(fabric.Dequeued, slot, size, size, 2),
 		note(fabric.Dequeued, 2*slot, size, 0, 3),
-		note(fabric.Marked, 2*slot, 0, 0, 3),
+		note(fabric.Marked, 2*slot, 0, 3, 3),
 	}
 	if diff := cmp.Diff(want, r.out.Notes); diff != "" {
 		t.Error(diff)
