@@ -18,6 +18,7 @@ type schemeInfo struct {
 	Marking      cc.Marking       `json:"marking"`
 	Notification cc.Notification  `json:"notification"`
 	Params       []topology.Param `json:"params"`
+	Switch       []topology.Param `json:"switch,omitempty"` // of every switch
 }
 
 func schemesCommand() *cobra.Command {
@@ -42,7 +43,7 @@ func schemesCommand() *cobra.Command {
 
 func schemeInfos() (schemes []schemeInfo) {
 	for _, s := range cc.Schemes {
-		schemes = append(schemes, schemeInfo{s.Name, s.Title, s.Marking, s.Notification, topology.Params(s.Name)})
+		schemes = append(schemes, schemeInfo{s.Name, s.Title, s.Marking, s.Notification, topology.Params(s.Name), topology.SwitchParams(s.Name)})
 	}
 	return schemes
 }
@@ -72,6 +73,9 @@ func printParams(w io.Writer, schemes []schemeInfo) {
 	for i, s := range schemes {
 		for _, p := range s.Params {
 			t.AppendRow(table.Row{s.Name + "." + p.Key, p.Default, p.Unit, p.Range, p.Doc, p.Source})
+		}
+		for _, p := range s.Switch {
+			t.AppendRow(table.Row{"switch." + p.Key, p.Default, p.Unit, p.Range, p.Doc, p.Source})
 		}
 		if len(s.Params) > 0 && i < len(schemes)-1 {
 			t.AppendSeparator()

@@ -35,6 +35,8 @@ var rttxFields = []field[rttx.Params]{
 		[]rttx.Clear{rttx.ClearNotECT, rttx.ClearECT0}, func(p *rttx.Params) *rttx.Clear { return &p.Clear })),
 }
 
+var converterFields = prefixed("rttx_", lift(rttxFields, func(s *SwitchSettings) *rttx.Params { return &s.RTTX }))
+
 // stampField is the timestamp that is rewritten; left out, it follows from the
 // senders.
 func stampField() field[rttx.Params] {

@@ -90,3 +90,26 @@ func TestSettingsOfAConverter(t *testing.T) {
 	}
 	same(t, s)
 }
+
+// The list of settings is that of the parser, and each says where its default
+// comes from.
+func TestSwitchParams(t *testing.T) {
+	params := SwitchParams("timely-rttx")
+	if len(params) != len(rttxFields) {
+		t.Errorf("%d settings, want %d", len(params), len(rttxFields))
+	}
+	for _, p := range params {
+		if p.Doc == "" || p.Source == "" || p.Range == "" {
+			t.Errorf("%+v leaves something open", p)
+		}
+		if p.Default == "" && p.Key != "rttx_stamp" {
+			t.Errorf("%s has no default", p.Key)
+		}
+		if p.Default != "" {
+			parsed(t, spoilt(t, "buffer: 12MB", p.Key+": "+p.Default))
+		}
+	}
+	if p := SwitchParams("pcn"); len(p) != 0 {
+		t.Errorf("pcn: %v", p)
+	}
+}

@@ -8,7 +8,6 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/credit"
-	"github.com/rackfab/rackfab/fabric/switching/rttx"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -99,8 +98,7 @@ var cardFields = []field[NICSettings]{
 	integerField("control_queue", "room for ACK, NAK and CNP in packets", 1, 1<<24, func(n *NICSettings) *int { return &n.ControlQueue }),
 }
 
-var switchFields = append(queueFields,
-	prefixed("rttx_", lift(rttxFields, func(s *SwitchSettings) *rttx.Params { return &s.RTTX }))...)
+var switchFields = append(queueFields, converterFields...)
 
 var queueFields = []field[SwitchSettings]{
 	quantityField(sizes, "buffer", "shared buffer", 1, largest, func(s *SwitchSettings) *unit.Bytes { return &s.Buffer }),

@@ -98,10 +98,26 @@ func Params(scheme string) []Param {
 		if s.scheme != scheme {
 			continue
 		}
-		defaults := cc.Default()
-		for _, f := range s.fields {
-			list = append(list, Param{f.key, f.doc, f.write(&defaults).Value, f.unit, f.limits, f.source})
+		list = append(list, params(s.fields, cc.Default())...)
+	}
+	return list
+}
+
+// SwitchParams lists the settings of a switch that a scheme alone makes use of.
+func SwitchParams(scheme string) []Param {
+	if s, err := cc.Find(scheme); err != nil || s.Rewrite != cc.RewriteRTTX {
+		return nil
+	}
+	return params(converterFields, DefaultSwitch())
+}
+
+func params[T any](fields []field[T], defaults T) (list []Param) {
+	for _, f := range fields {
+		p := Param{Key: f.key, Doc: f.doc, Unit: f.unit, Range: f.limits, Source: f.source}
+		if value := f.write(&defaults); value != nil {
+			p.Default = value.Value
 		}
+		list = append(list, p)
 	}
 	return list
 }
