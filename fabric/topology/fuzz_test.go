@@ -19,3 +19,19 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// Whatever the setting, it is taken or refused; and what it makes is a sound
+// scenario.
+func FuzzSetting(f *testing.F) {
+	for _, s := range []Setting{
+		{"switch.xoff", "20KB"}, {"s0--s1.rate", "1Gbps"}, {"h0..h2.payload", "500B"}, {"duration", "2ms"}, {"dcqcn.preset", "connectx"},
+		{"burst.from", "[h1, h2]"}, {"switch.marking", "{3: red}"}, {"..", "*a"}, {"F0.", "- -"},
+	} {
+		f.Add(s.Key, s.Value)
+	}
+	f.Fuzz(func(t *testing.T, key, value string) {
+		if s, err := ParseWith("fuzz.yaml", []byte(sample), []Setting{{key, value}}); err == nil {
+			same(t, s)
+		}
+	})
+}

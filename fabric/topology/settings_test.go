@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -120,17 +119,4 @@ func TestUnitsOfSettings(t *testing.T) {
 	if _, ok := Amount(s.Unit("F0.size"), "endless"); ok || s.Unit("nobody.home") != "" || s.Unit("flow.name") != "" {
 		t.Error("text has an amount")
 	}
-}
-
-// No setting makes the parser panic, and what it accepts is a sound scenario.
-func TestAnySettingIsTakenOrRefused(t *testing.T) {
-	parts := []string{"", "nic", "switch", "link", "flow", "burst", "pcn", "s1", "h0..h2", "s0--s1", "F0", "defaults", "x"}
-	leaves := []string{"seed", "duration", "xoff", "marking", "weights", "payload", "delay", "endpoints", "to", "from", "size", "name", "wmin", "at", ""}
-	rapid.Check(t, func(t *rapid.T) {
-		key := join(rapid.SampledFrom(parts).Draw(t, "part"), rapid.SampledFrom(leaves).Draw(t, "leaf"))
-		value := rapid.OneOf(rapid.SampledFrom([]string{"1us", "64KB", "0", "endless", "r0", "[1]", "{3: red}", "", "*a", "- -"}), rapid.String()).Draw(t, "value")
-		if s, err := ParseWith("f", []byte(sample), []Setting{{key, value}}); err == nil {
-			same(t, s)
-		}
-	})
 }

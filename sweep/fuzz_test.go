@@ -1,0 +1,24 @@
+package sweep
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// An axis that is accepted is read back from what it would be written as.
+func FuzzParseAxis(f *testing.F) {
+	for _, s := range []string{"switch.xoff=1KB,2KB", "switch.lossless=[3],[3, 4]", "a={1: 2, 3: 4},{}", "=", "a=,", "a=]],[", "a=b=c"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		a, err := ParseAxis(s)
+		if err != nil {
+			return
+		}
+		back, err := ParseAxis(a.Key + "=" + strings.Join(a.Values, ","))
+		if err != nil || back.Key != a.Key || !slices.Equal(back.Values, a.Values) {
+			t.Fatalf("%q is %+v, and that is read as %+v, %v", s, a, back, err)
+		}
+	})
+}
