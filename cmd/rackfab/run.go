@@ -66,7 +66,14 @@ func runCommand() *cobra.Command {
 }
 
 func run(c *cobra.Command, name string, f runFlags) error {
-	scenarios, err := prepare(c, name, f)
+	base, err := loadScenario(name)
+	if err != nil {
+		return err
+	}
+	if base.Vary.Key != "" {
+		return runVaried(c, name, base, f)
+	}
+	scenarios, err := prepare(c, base, f)
 	if err != nil {
 		return err
 	}
@@ -86,13 +93,10 @@ func run(c *cobra.Command, name string, f runFlags) error {
 	return finish(c.OutOrStdout(), dir, scenarios[0], results, f.json)
 }
 
-// prepare loads the scenario and gives a copy of it per scheme.
-func prepare(c *cobra.Command, name string, f runFlags) ([]*topology.Scenario, error) {
-	base, err := loadScenario(name)
-	if err != nil {
-		return nil, err
-	}
+// prepare gives a copy of the scenario per scheme, with what the flags change.
+func prepare(c *cobra.Command, base *topology.Scenario, f runFlags) ([]*topology.Scenario, error) {
 	var o topology.Overrides
+	var err error
 	if c.Flags().Changed("seed") {
 		o.Seed = &f.seed
 	}

@@ -63,6 +63,7 @@ var topFields = []field[form]{
 	need(quantityField(spans, "duration", "fabric time that the run covers", shortest, longest, func(f *form) *unit.Time { return &f.Duration })),
 	quantityField(spans, "bin", "width of the recorded series", shortest, longest, func(f *form) *unit.Time { return &f.Bin }),
 	schemesField("compare", "schemes that `run` compares unless it is told which", func(f *form) *[]string { return &f.Compare }),
+	varyField(),
 	schemeField("scheme", "congestion control of every flow", func(f *form) *string { return &f.Scheme }),
 	sectionField("defaults", "settings of all NICs, switches and links", nil, func(f *form) **yaml.Node { return &f.defaults }),
 	need(sectionField("nics", "NICs by name or range, each with its settings; a key whose names all stand above overrides their settings", nil, func(f *form) **yaml.Node { return &f.nics })),

@@ -19,6 +19,7 @@ type Scenario struct {
 	Duration unit.Time
 	Bin      unit.Time // width of the recorded series
 	Compare  []string  // schemes to run side by side; empty for those of the PCN paper
+	Vary     Vary      // what to run side by side beside schemes; zero for nothing
 	Scheme   string    // the scheme of every flow
 	CC       cc.Params
 	Nodes    []Node // in the order of the file; names are unique
@@ -26,6 +27,12 @@ type Scenario struct {
 	Flows    []Flow // FlowID is the index; bursts follow the single flows
 	Bursts   []Burst
 	Commands []Command
+}
+
+// Vary is a key of a Setting and the values that it is to have, one run each.
+type Vary struct {
+	Key    string
+	Values []string
 }
 
 // NodeKind tells NICs from switches.

@@ -27,6 +27,9 @@ func (b *builder) validate(ends [][]End) {
 		b.checkFlow(f, b.flows[i], ends)
 	}
 	b.checkCommands(ends)
+	if v := b.s.Vary; v.Key != "" && b.s.find(v.Key) == nil && !b.noNodes {
+		b.fault(b.top.of("vary"), "unknown key %s, want one that `rackfab sweep --set` takes", v.Key)
+	}
 }
 
 func (b *builder) checkBins() {

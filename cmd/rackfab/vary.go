@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/report"
+)
+
+// variant is one value of the key that a scenario varies, and what came of it.
+type variant struct {
+	Value    string         `json:"value"`
+	Runs     []*measure.Run `json:"runs"` // one per scheme
+	scenario *topology.Scenario
+}
+
+// varied is variants.json.
+type varied struct {
+	Schema   string     `json:"schema"`
+	Scenario string     `json:"scenario"`
+	Seed     uint64     `json:"seed"`
+	Bus      string     `json:"bus"`
+	Key      string     `json:"key"` // of a setting
+	Variants []*variant `json:"variants"`
+}
+
+const variedSchema = "rackfab/variants/v1"
+
+// runVaried runs a scenario once per value of what it varies, and per scheme, and
+// compares the variants in one table. Each has a folder of its own below dir.
+func runVaried(c *cobra.Command, name string, base *topology.Scenario, f runFlags) error {
+	data, err := scenarioFile(name)
+	if err != nil {
+		return err
+	}
+	v := &varied{Schema: variedSchema, Scenario: base.Name, Bus: f.bus, Key: base.Vary.Key}
+	var all []*topology.Scenario
+	for _, value := range base.Vary.Values {
+		s, err := topology.ParseWith(name, data, []topology.Setting{{Key: v.Key, Value: value}})
+		if err != nil {
+			return err
+		}
+		s.Vary = topology.Vary{} // the variant is one of its own
+		scenarios, err := prepare(c, s, f)
+		if err != nil {
+			return err
+		}
+		v.Seed = scenarios[0].Seed
+		v.Variants = append(v.Variants, &variant{Value: value, scenario: scenarios[0]})
+		all = append(all, scenarios...)
+	}
+	if err := v.run(c.Context(), all, f); err != nil {
+		return err
+	}
+	dir := f.out
+	if dir == "" {
+		dir = filepath.Join("runs", v.Scenario+"-"+time.Now().Format("20060102-150405"))
+	}
+	if err := v.write(dir); err != nil {
+		return err
+	}
+	if f.json {
+		return writeJSON(c.OutOrStdout(), v)
+	}
+	v.print(c.OutOrStdout())
+	_, err = fmt.Fprintf(c.OutOrStdout(), "\none folder per value, and variants.json: %s\n", dir)
+	return err
+}
+
+// run runs the scenarios of all variants.
+func (v *varied) run(ctx context.Context, all []*topology.Scenario, f runFlags) error {
+	engine, err := newEngine(ctx, all[0], f)
+	if err != nil {
+		return err
+	}
+	defer engine.close()
+	runs, err := runAll(ctx, engine, all)
+	if err != nil {
+		return err
+	}
+	each := len(runs) / len(v.Variants)
+	for i, one := range v.Variants {
+		one.Runs = runs[i*each : (i+1)*each]
+	}
+	return nil
+}
+
+// write writes the folder of each variant, which repeats it, and variants.json.
+func (v *varied) write(dir string) error {
+	for _, one := range v.Variants {
+		r := &measure.Results{Schema: measure.Schema, Scenario: v.Scenario, Seed: v.Seed, Bus: v.Bus, Runs: one.Runs}
+		if err := report.New(filepath.Join(dir, folderName(one.Value)), one.scenario, r, version()).Write(); err != nil {
+			return err
+		}
+	}
+	return createFile(filepath.Join(dir, "variants.json"), func(w io.Writer) error { return writeJSON(w, v) })
+}
+
+// folderName keeps the letters, digits, dots and dashes of a value.
+func folderName(value string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '.' || r == '-' || '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z' {
+			return r
+		}
+		return '_'
+	}, value)
+}
+
+func (v *varied) print(w io.Writer) {
+	var rows []report.Variant
+	var all []*measure.Run
+	for _, one := range v.Variants {
+		for _, run := range one.Runs {
+			value := one.Value
+			if len(one.Runs) > 1 {
+				value += " " + run.Scheme
+			}
+			rows, all = append(rows, report.Variant{Value: value, Run: run}), append(all, run)
+		}
+	}
+	title := fmt.Sprintf("%s, seed %d, bus %s", v.Scenario, v.Seed, v.Bus)
+	printTable(w, report.Commands(title, v.Key, v.Variants[0].scenario, rows))
+	_, _ = fmt.Fprintln(w)
+	printSpeed(w, &measure.Results{Runs: all})
+}

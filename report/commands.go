@@ -1,0 +1,97 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Variant is a run of a scenario under one value of what is varied.
+type Variant struct {
+	Value string
+	Run   *measure.Run
+}
+
+// Commands gives one row per variant of a scenario with commands: the queue at the
+// last hop to the initiators and the PAUSE frames that they sent, all others, how
+// long the congestion tree lasted, what became of each kind of command, and how
+// long requests and responses waited for tokens. varied names what the first
+// column is.
+func Commands(title, varied string, s *topology.Scenario, variants []Variant) Table {
+	type filled struct {
+		Column
+		value func(*measure.Run) string
+	}
+	count := func(of func(*measure.Initiator) int64) func(*measure.Run) string {
+		return func(r *measure.Run) string { return fmt.Sprint(sumOf(r, of)) }
+	}
+	span := func(of func(*measure.Initiator) unit.Time) func(*measure.Run) string {
+		return func(r *measure.Run) string {
+			return milli(unit.Time(sumOf(r, func(i *measure.Initiator) int64 { return int64(of(i)) })))
+		}
+	}
+	columns := []filled{
+		{Column{"last hop", "queue KB", false}, func(r *measure.Run) string { return fmt.Sprintf("%.1f", float64(peak(r))/1e3) }},
+		{Column{"last hop", "PAUSE", false}, count(func(i *measure.Initiator) int64 { return i.PAUSE })},
+		{Column{"", "PAUSE else", false}, func(r *measure.Run) string {
+			return fmt.Sprint(pauseElsewhere(r, nil).XOFF - sumOf(r, func(i *measure.Initiator) int64 { return i.PAUSE }))
+		}},
+		{Column{"", "tree ms", false}, func(r *measure.Run) string { return milli(r.Tree) }},
+	}
+	for i, c := range s.Commands[:min(len(s.Commands), mostColumns)] {
+		if c.OfTarget() {
+			continue
+		}
+		columns = append(columns,
+			filled{Column{c.Name, "Gbit/s", false}, func(r *measure.Run) string { return giga(r.Commands[i].Goodput) }},
+			filled{Column{c.Name, "done", false}, func(r *measure.Run) string {
+				return fmt.Sprintf("%d/%d", r.Commands[i].Completed, r.Commands[i].Commands)
+			}})
+		if len(s.Commands) > 2 {
+			continue
+		}
+		columns = append(columns,
+			filled{Column{c.Name, "p50 ms", false}, func(r *measure.Run) string { return fmt.Sprintf("%.3f", r.Commands[i].P50.Seconds()*1e3) }},
+			filled{Column{c.Name, "p99 ms", false}, func(r *measure.Run) string { return fmt.Sprintf("%.3f", r.Commands[i].P99.Seconds()*1e3) }})
+	}
+	for i, f := range s.Flows[:min(len(s.Flows), mostColumns)] {
+		if f.Burst < 0 {
+			columns = append(columns, filled{Column{f.Name, "Gbit/s", false}, func(r *measure.Run) string { return giga(r.Flows[i].Goodput) }})
+		}
+	}
+	columns = append(columns,
+		filled{Column{"stall ms", "IN", false}, span(func(i *measure.Initiator) unit.Time { return i.StallIn })},
+		filled{Column{"stall ms", "OUT", false}, span(func(i *measure.Initiator) unit.Time { return i.StallOut })},
+		filled{Column{"", "skips", false}, count(func(i *measure.Initiator) int64 { return i.Skips })},
+		filled{Column{"", "drops", false}, func(r *measure.Run) string { return fmt.Sprint(r.Drops) }},
+		filled{Column{"", "digest", true}, func(r *measure.Run) string { return r.Digest }})
+	t := Table{Title: title, Columns: []Column{{"", varied, true}}}
+	for _, c := range columns {
+		t.Columns = append(t.Columns, c.Column)
+	}
+	for _, v := range variants {
+		row := Row{{Text: v.Value}}
+		for _, c := range columns {
+			row = append(row, Cell{Text: c.value(v.Run)})
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// peak is the longest queue at a last hop.
+func peak(r *measure.Run) (most unit.Bytes) {
+	for i := range r.Initiators {
+		most = max(most, r.Initiators[i].Queue)
+	}
+	return most
+}
+
+func sumOf(r *measure.Run, of func(*measure.Initiator) int64) (sum int64) {
+	for i := range r.Initiators {
+		sum += of(&r.Initiators[i])
+	}
+	return sum
+}
