@@ -42,7 +42,11 @@ type reactions struct {
 
 // runReaction runs the scenario in memory, which alone shows every packet.
 func runReaction(c *cobra.Command, f runFlags) error {
-	scenarios, err := prepare(c, cethReaction, f)
+	base, err := loadScenario(cethReaction)
+	if err != nil {
+		return err
+	}
+	scenarios, err := prepare(c, base, f)
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func TestCommandsAreReadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"vary: {key: nic.pacing, values: [\"off\", bucket]}", "absorb: 20Gbps", "out_ceiling: 50", "after: G"} {
+	for _, want := range []string{"vary: {key: nic.pacing, values: [off, bucket]}", "absorb: 20Gbps", "out_ceiling: 50", "after: G"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the manifest lacks %q:\n%s", want, text)
 		}
@@ -78,11 +78,11 @@ func TestFaultsOfCommands(t *testing.T) {
 	good := askingWith(t, `from: "r0, h2"`, "from: r0")
 	parsed(t, good)
 	for _, c := range []struct{ old, with, want string }{
-		{"verb: get", "verb: steal", `commands[0].verb: "steal" is unknown, want one of [put get send fetch-add compare-swap append search]`},
+		{"verb: get", "verb: steal", `commands[0].verb: "steal" is unknown, want one of put, get, send, fetch-add, compare-swap, append, search`},
 		{"to: h0..h1", "to: r0", "commands[0].to: r0 would send to itself"},
 		{", to: h0..h1", "", "commands[0].to: is missing: NICs that the commands are for"},
 		{"from: h3, count: 4", "from: h3, to: h2, count: 4", "commands[3].to: append is for the lists of the NIC itself, want no to"},
-		{"size: 1MB, ", "", "commands[0].size: is missing: bytes of each get"},
+		{"size: 1MB, count: 3", "count: 3", "commands[0].size: is missing: bytes of each get"},
 		{"address: 8", "address: 9", "commands[2].address: 9 is no multiple of 8"},
 		{"operand: 1", "size: 16B", "commands[2].size: an atomic has 8B"},
 		{"class: 3", "class: 6", "commands[1].class: 6 is the class of ACK, NAK and CNP"},
