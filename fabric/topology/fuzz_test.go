@@ -24,8 +24,15 @@ func FuzzParse(f *testing.F) {
 // scenario.
 func FuzzSetting(f *testing.F) {
 	for _, s := range []Setting{
-		{"switch.xoff", "20KB"}, {"s0--s1.rate", "1Gbps"}, {"h0..h2.payload", "500B"}, {"duration", "2ms"}, {"dcqcn.preset", "connectx"},
-		{"burst.from", "[h1, h2]"}, {"switch.marking", "{3: red}"}, {"..", "*a"}, {"F0.", "- -"},
+		{"switch.xoff", "20KB"},
+		{"s0--s1.rate", "1Gbps"},
+		{"h0..h2.payload", "500B"},
+		{"duration", "2ms"},
+		{"dcqcn.preset", "connectx"},
+		{"burst.from", "[h1, h2]"},
+		{"switch.marking", "{3: red}"},
+		{"..", "*a"},
+		{"F0.", "- -"},
 	} {
 		f.Add(s.Key, s.Value)
 	}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/rackfab/rackfab/report/chart"
+	"github.com/rackfab/rackfab/sweep"
+)
+
+// writeSweep writes the table in both forms, and the figure in both.
+func writeSweep(dir string, s *sweep.Sweep, f *chart.Figure) error {
+	t, err := s.Table()
+	if err != nil {
+		return err
+	}
+	for _, file := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{"table.csv", func(w io.Writer) error { return sweep.WriteCSV(w, t) }},
+		{"table.parquet", func(w io.Writer) error { return sweep.WriteParquet(w, t) }},
+		{"plot.png", f.PNG},
+		{"plot.svg", f.SVG},
+	} {
+		if err := createFile(filepath.Join(dir, file.name), file.write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// createFile writes a file by write.
+func createFile(path string, write func(io.Writer) error) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := write(f); err != nil {
+		_ = f.Close() // the first fault counts
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return f.Close()
+}
+
+// mostRows is how long a table may be to be printed as well.
+const mostRows = 60
+
+// printSweep writes the columns that are not of one link alone.
+func printSweep(w io.Writer, s *sweep.Sweep) error {
+	t, err := s.Table()
+	if err != nil || s.Cells() > mostRows {
+		return err
+	}
+	shown := func(i int) bool {
+		name := t.Columns[i].Name
+		return !strings.Contains(name, "->") && name != "frame_hops" && name != "digest"
+	}
+	out := table.NewWriter()
+	out.SetOutputMirror(w)
+	out.SetStyle(table.StyleLight)
+	header := table.Row{}
+	for i, c := range t.Columns {
+		if shown(i) {
+			header = append(header, c.Name)
+		}
+	}
+	out.AppendHeader(header)
+	for values, err := range t.Rows {
+		if err != nil {
+			return err
+		}
+		row := table.Row{}
+		for i, v := range values {
+			if x, ok := v.(float64); ok {
+				v = fmt.Sprintf("%.4g", x)
+			}
+			if shown(i) {
+				row = append(row, v)
+			}
+		}
+		out.AppendRow(row)
+	}
+	out.Render()
+	return nil
+}
