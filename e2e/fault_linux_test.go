@@ -128,15 +128,36 @@ func TestADeadNodeEndsTheRunByName(t *testing.T) {
 	gone(t, list)
 }
 
+// Ctrl-C ends a run in plain words, with the status that a shell expects.
 func TestCtrlCLeavesNothingBehind(t *testing.T) {
-	r := start(t, "--bus", "nats", "--scheme", "pfc", "--duration", long)
+	for _, kind := range []string{"nats", "memory"} {
+		t.Run(kind, func(t *testing.T) {
+			r := start(t, "--bus", kind, "--scheme", "pfc", "--duration", "1s")
+			r.underWay(t)
+			list := children(t, r.Process.Pid)
+			if err := r.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+			log, _ := r.end()
+			if code := r.ProcessState.ExitCode(); code != 130 || !strings.HasSuffix(log, "\nrackfab: interrupted\n") || strings.Contains(log, "context") {
+				t.Errorf("exit status %d:\n%s", code, log)
+			}
+			gone(t, list)
+		})
+	}
+}
+
+// A node that is frozen is not gone, but it falls silent: the run ends by its
+// name, and its process is ended with the others.
+func TestAFrozenNodeEndsTheRunByName(t *testing.T) {
+	r := start(t, "--bus", "nats", "--scheme", "pfc", "--duration", "1s")
 	r.underWay(t)
 	list := children(t, r.Process.Pid)
-	if err := r.Process.Signal(os.Interrupt); err != nil {
+	if err := syscall.Kill(find(t, list, "h5").pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	if log, err := r.end(); err == nil {
-		t.Errorf("an interrupted run ended well:\n%s", log)
+	if log, err := r.end(); err == nil || !strings.Contains(log, "node h5: silent for more than 5s") {
+		t.Errorf("h5 was frozen, and the run ended with %v:\n%s", err, log)
 	}
 	gone(t, list)
 }

@@ -3,26 +3,20 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := root().ExecuteContext(ctx)
-	stop()
-	if err != nil && !errors.Is(err, errReported) {
-		fmt.Fprintln(os.Stderr, "rackfab:", err)
+	ctx := interruptible()
+	status, text := outcome(ctx, root().ExecuteContext(ctx))
+	if text != "" {
+		fmt.Fprintln(os.Stderr, "rackfab:", text)
 	}
-	if err != nil {
-		os.Exit(1)
-	}
+	os.Exit(status)
 }
 
 // errReported says that the fault has been written to standard error already.

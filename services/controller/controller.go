@@ -26,6 +26,7 @@ type Options struct {
 	Rack      string        // name of the rack on the bus
 	Listen    string        // address of the gRPC server, "" a free loopback port
 	NodeLimit time.Duration // 0 is NodeLimit
+	Silence   time.Duration // of a node in a run until the run ends; 0 is serve.BeatLimit
 	Ready     io.Writer     // gets one line of JSON once the controller answers; may be nil
 }
 
@@ -53,7 +54,10 @@ func Serve(ctx context.Context, conn bus.Conn, o Options) error {
 	if o.NodeLimit == 0 {
 		o.NodeLimit = NodeLimit
 	}
-	rackfabv1.RegisterFabricServiceServer(server, newService(ctx, o.Rack, directory, o.NodeLimit))
+	if o.Silence == 0 {
+		o.Silence = serve.BeatLimit
+	}
+	rackfabv1.RegisterFabricServiceServer(server, newService(ctx, directory, o))
 	if err := serve.Announce(o.Ready, "controller", server.Address()); err != nil {
 		server.Close()
 		return fmt.Errorf("announce: %w", err)

@@ -257,3 +257,34 @@ func TestRefusesHugeScenario(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 }
+
+// A node that falls silent in the run, as one whose process is frozen, ends the
+// run by its name; the others, who only say that they are there, do not.
+func TestASilentNodeEndsTheRun(t *testing.T) {
+	r := newRigWith(t, Options{Silence: 3 * reportEvery})
+	r.fake(t, "h0", waiting)
+	alive := func(_ *fake, s rackfabv1.NodeService_RunServer) error {
+		if err := begin(s); err != nil {
+			return err
+		}
+		beat := time.NewTicker(reportEvery / 2)
+		defer beat.Stop()
+		for {
+			select {
+			case <-beat.C:
+				p := &rackfabv1.RunResponse_Progress{Progress: &rackfabv1.RunProgress{}}
+				if err := s.Send(&rackfabv1.RunResponse{Event: p}); err != nil {
+					return err
+				}
+			case <-s.Context().Done():
+				return nil
+			}
+		}
+	}
+	r.fake(t, "h1", alive)
+	r.fake(t, "s0", alive)
+	_, err := r.Run(t.Context(), Request{ID: "r", Scenario: []byte(pair)}, nil)
+	if FailedNode(err) != "h0" || !strings.Contains(err.Error(), "silent for more than 600ms") {
+		t.Fatalf("got %v", err)
+	}
+}

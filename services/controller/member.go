@@ -15,6 +15,7 @@ type member struct {
 	name, address string
 	stream        rackfabv1.NodeService_RunClient
 	ready         bool
+	quiet         int // ticks since the node has said something
 	progress      *rackfabv1.RunProgress
 	finished      *rackfabv1.RunFinished
 }

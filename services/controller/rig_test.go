@@ -40,9 +40,16 @@ type rig struct {
 // newRig starts a controller that waits for its nodes for limit.
 func newRig(t *testing.T, limit time.Duration) *rig {
 	t.Helper()
+	return newRigWith(t, Options{NodeLimit: limit})
+}
+
+// newRigWith starts a controller with options.
+func newRigWith(t *testing.T, o Options) *rig {
+	t.Helper()
 	m := bus.NewMemory()
 	ready := background(t, func(ctx context.Context, w io.Writer) error {
-		return Serve(ctx, m.Dial(), Options{Rack: rackName, NodeLimit: limit, Ready: w})
+		o.Rack, o.Ready = rackName, w
+		return Serve(ctx, m.Dial(), o)
 	})
 	client, err := Dial(ready.Address)
 	if err != nil {

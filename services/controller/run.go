@@ -31,6 +31,7 @@ type run struct {
 	scenario *topology.Scenario
 	config   rackfabv1.RunConfig // without the node's name
 	limit    time.Duration       // for all nodes to be ready
+	silence  time.Duration       // of a node in the run
 	stream   rackfabv1.FabricService_RunScenarioServer
 	members  []*member // in the order of the scenario
 	events   chan event
@@ -47,8 +48,8 @@ type event struct {
 	err     error // io.EOF if the node ended the stream without complaint
 }
 
-func newRun(s *topology.Scenario, hellos []discovery.Hello, limit time.Duration, stream rackfabv1.FabricService_RunScenarioServer) *run {
-	r := &run{scenario: s, limit: limit, stream: stream, events: make(chan event), began: time.Now()}
+func newRun(s *topology.Scenario, hellos []discovery.Hello, o Options, stream rackfabv1.FabricService_RunScenarioServer) *run {
+	r := &run{scenario: s, limit: o.NodeLimit, silence: o.Silence, stream: stream, events: make(chan event), began: time.Now()}
 	for _, h := range hellos {
 		r.members = append(r.members, &member{name: h.Name, address: h.Address})
 	}
@@ -79,6 +80,9 @@ func (r *run) play(ctx context.Context) error {
 				limit.Stop()
 			}
 		case <-tick.C:
+			if err := r.listen(); err != nil {
+				return err
+			}
 			if err := r.show(); err != nil {
 				return err
 			}
@@ -97,6 +101,7 @@ func (r *run) play(ctx context.Context) error {
 // handle takes one step further: start when all are ready, stop when all have
 // finished.
 func (r *run) handle(e event) error {
+	e.quiet = 0
 	if e.err != nil {
 		return r.gone(e)
 	}
@@ -134,6 +139,20 @@ func (r *run) gone(e event) error {
 		e.err = errors.New("left the run before its end")
 	}
 	return serve.NodeFailed(e.name, e.err)
+}
+
+// listen ends a run with a node that is silent past the limit. It counts ticks,
+// not time: while this process is held up itself, none go by.
+func (r *run) listen() error {
+	if r.ready < len(r.members) || r.finished == len(r.members) {
+		return nil
+	}
+	for _, m := range r.members {
+		if m.quiet++; m.quiet > int(r.silence/reportEvery) {
+			return serve.NodeFailed(m.name, fmt.Errorf("silent for more than %v: its process is frozen or cut off", r.silence))
+		}
+	}
+	return nil
 }
 
 // tell sends a step to every member. A stream that cannot take it ends, and its

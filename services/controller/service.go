@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -21,14 +20,13 @@ import (
 type service struct {
 	rackfabv1.UnimplementedFabricServiceServer
 	ctx       context.Context // of the process: runs end with it
-	rack      string
+	options   Options
 	directory *discovery.Directory
-	limit     time.Duration
 	turn      chan int // holds how many runs there have been; taken by the run
 }
 
-func newService(ctx context.Context, rack string, d *discovery.Directory, limit time.Duration) *service {
-	s := &service{ctx: ctx, rack: rack, directory: d, limit: limit, turn: make(chan int, 1)}
+func newService(ctx context.Context, d *discovery.Directory, o Options) *service {
+	s := &service{ctx: ctx, options: o, directory: d, turn: make(chan int, 1)}
 	s.turn <- 0
 	return s
 }
@@ -74,9 +72,9 @@ func (s *service) RunScenario(q *rackfabv1.RunScenarioRequest, stream rackfabv1.
 	if err != nil {
 		return err
 	}
-	r := newRun(scenario, hellos, s.limit, stream)
+	r := newRun(scenario, hellos, s.options, stream)
 	// Rack and number keep runs of one id apart on the bus.
-	id := fmt.Sprintf("%s-%s-%d", s.rack, q.GetRunId(), count)
+	id := fmt.Sprintf("%s-%s-%d", s.options.Rack, q.GetRunId(), count)
 	r.config = rackfabv1.RunConfig{RunId: id, Scenario: q.GetScenario(), Quiet: q.GetQuiet()}
 	if err := r.play(ctx); err != nil {
 		s.directory.Forget(serve.FailedNode(err))
@@ -109,7 +107,7 @@ func (s *service) assemble(ctx context.Context, scenario *topology.Scenario) ([]
 	for i, n := range scenario.Nodes {
 		names[i] = n.Name
 	}
-	wait, cancel := context.WithTimeout(ctx, s.limit)
+	wait, cancel := context.WithTimeout(ctx, s.options.NodeLimit)
 	defer cancel()
 	hellos, err := s.directory.Wait(wait, names)
 	var missing *discovery.MissingError
@@ -119,7 +117,7 @@ func (s *service) assemble(ctx context.Context, scenario *topology.Scenario) ([]
 	case ctx.Err() != nil:
 		return nil, status.FromContextError(ctx.Err()).Err()
 	case errors.As(err, &missing):
-		return nil, status.Errorf(codes.FailedPrecondition, "%v within %v", err, s.limit)
+		return nil, status.Errorf(codes.FailedPrecondition, "%v within %v", err, s.options.NodeLimit)
 	}
 	return nil, err
 }

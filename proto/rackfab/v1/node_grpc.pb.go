@@ -30,9 +30,10 @@ const (
 // controller.
 type NodeServiceClient interface {
 	// Run takes the node through one run. The client sends config, then start,
-	// then stop; the node answers ready to config, sends progress after start and
-	// finished when it has handled its last event. A finished node goes on serving
-	// its peers until stop comes or the client closes its side. One run at a time.
+	// then stop; the node answers ready to config, sends progress after start, once
+	// a second at least, and finished when it has handled its last event. A finished
+	// node goes on serving its peers, and saying that it is there by progress, until
+	// stop comes or the client closes its side. One run at a time.
 	//
 	// INVALID_ARGUMENT with google.rpc.BadRequest names the fields of a config
 	// that does not fit the node; FAILED_PRECONDITION says that the node is in
@@ -69,9 +70,10 @@ type NodeService_RunClient = grpc.BidiStreamingClient[RunRequest, RunResponse]
 // controller.
 type NodeServiceServer interface {
 	// Run takes the node through one run. The client sends config, then start,
-	// then stop; the node answers ready to config, sends progress after start and
-	// finished when it has handled its last event. A finished node goes on serving
-	// its peers until stop comes or the client closes its side. One run at a time.
+	// then stop; the node answers ready to config, sends progress after start, once
+	// a second at least, and finished when it has handled its last event. A finished
+	// node goes on serving its peers, and saying that it is there by progress, until
+	// stop comes or the client closes its side. One run at a time.
 	//
 	// INVALID_ARGUMENT with google.rpc.BadRequest names the fields of a config
 	// that does not fit the node; FAILED_PRECONDITION says that the node is in

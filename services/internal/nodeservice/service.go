@@ -15,6 +15,8 @@ import (
 	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/fabric/topology"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/internal/runner"
+	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
 // Service implements NodeService for one node.
@@ -93,15 +95,19 @@ func (s *Service) enter(ctx context.Context) error {
 // reports.
 func play(ctx context.Context, p *part, stream rackfabv1.NodeService_RunServer, steps <-chan *rackfabv1.RunRequest) error {
 	ended := p.start(ctx)
-	progress := p.progress
+	progress, latest := p.progress, runner.Progress{}
+	beat := time.NewTicker(serve.BeatEvery)
+	defer beat.Stop()
 	for {
 		var event *rackfabv1.RunResponse
 		var err error
 		select {
-		case e := <-progress:
-			event = asProgress(e)
+		case latest = <-progress:
+			event = asProgress(latest)
+		case <-beat.C:
+			event = asProgress(latest)
 		case e := <-p.finished:
-			progress = nil // nothing comes after the end
+			progress = nil // but for the beat, nothing comes after the end
 			event, err = e.message()
 		case err := <-ended:
 			return broken(err)

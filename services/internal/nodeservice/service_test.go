@@ -192,7 +192,7 @@ func TestStoppedNodeEndsItsRun(t *testing.T) {
 	}
 }
 
-// Three nodes finish a run, and go on serving until stop.
+// Three nodes finish a run, and go on serving and saying so until stop.
 func TestRun(t *testing.T) {
 	m := bus.NewMemory()
 	var streams []rackfabv1.NodeService_RunClient
@@ -216,6 +216,9 @@ func TestRun(t *testing.T) {
 		if finished.GetProgress().GetFrameHops() == 0 || finished.GetDigest() == 0 || len(finished.GetResultJson()) == 0 {
 			t.Errorf("empty result %v", finished)
 		}
+	}
+	if recv(t, streams[0]).GetProgress() == nil {
+		t.Error("a finished node does not say that it is there")
 	}
 	for _, s := range streams {
 		if err := s.Send(stop()); err != nil {

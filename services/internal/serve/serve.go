@@ -27,6 +27,12 @@ const (
 	// node's result has to fit in.
 	MaxResponse = 64 << 20
 
+	// BeatEvery is how often a node in a run says something, if only how far it
+	// is; one that has been silent for BeatLimit is frozen or cut off. gRPC's own
+	// pings, which may not come that often, are for connections without a run.
+	BeatEvery = time.Second
+	BeatLimit = 5 * time.Second
+
 	pingEvery   = 20 * time.Second // client to server, while a call is open
 	pingTimeout = 10 * time.Second // a peer that answers no ping is gone
 	pingMinimum = 10 * time.Second // a server cuts off who pings faster

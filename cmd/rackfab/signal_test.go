@@ -1,0 +1,36 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"testing"
+)
+
+func TestOutcome(t *testing.T) {
+	ended := func(s syscall.Signal) context.Context {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(interruption{s})
+		return ctx
+	}
+	fault := errors.New("no such file")
+	for _, tt := range []struct {
+		name   string
+		ctx    context.Context
+		err    error
+		status int
+		text   string
+	}{
+		{"well", t.Context(), nil, 0, ""},
+		{"well, in spite of a signal", ended(syscall.SIGTERM), nil, 0, ""},
+		{"fault", t.Context(), fault, 1, "no such file"},
+		{"reported", t.Context(), fmt.Errorf("%w", errReported), 1, ""},
+		{"Ctrl-C", ended(syscall.SIGINT), context.Canceled, 130, "interrupted"},
+		{"kill", ended(syscall.SIGTERM), context.Canceled, 143, "terminated"},
+	} {
+		if status, text := outcome(tt.ctx, tt.err); status != tt.status || text != tt.text {
+			t.Errorf("%s: %d %q, want %d %q", tt.name, status, text, tt.status, tt.text)
+		}
+	}
+}
