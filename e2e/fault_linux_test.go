@@ -132,7 +132,7 @@ func TestADeadNodeEndsTheRunByName(t *testing.T) {
 func TestCtrlCLeavesNothingBehind(t *testing.T) {
 	for _, kind := range []string{"nats", "memory"} {
 		t.Run(kind, func(t *testing.T) {
-			r := start(t, "--bus", kind, "--scheme", "pfc", "--duration", "1s")
+			r := start(t, "--bus", kind, "--scheme", "pfc", "--duration", "200ms")
 			r.underWay(t)
 			list := children(t, r.Process.Pid)
 			if err := r.Process.Signal(os.Interrupt); err != nil {
@@ -150,7 +150,7 @@ func TestCtrlCLeavesNothingBehind(t *testing.T) {
 // A node that is frozen is not gone, but it falls silent: the run ends by its
 // name, and its process is ended with the others.
 func TestAFrozenNodeEndsTheRunByName(t *testing.T) {
-	r := start(t, "--bus", "nats", "--scheme", "pfc", "--duration", "1s")
+	r := start(t, "--bus", "nats", "--scheme", "pfc", "--duration", "200ms")
 	r.underWay(t)
 	list := children(t, r.Process.Pid)
 	if err := syscall.Kill(find(t, list, "h5").pid, syscall.SIGSTOP); err != nil {

@@ -42,7 +42,7 @@ type Request struct {
 
 // Progress says how far a run is.
 type Progress struct {
-	Time      unit.Time // fabric time that every node has passed
+	Time      unit.Time // the earliest event that any node knows of; it never goes back
 	FrameHops int64     // frames taken from links
 	Envelopes int64     // messages sent on the bus
 	Seconds   float64   // wall time since the start

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,6 +98,33 @@ func TestProgress(t *testing.T) {
 	r.members = append(r.members, &member{}) // has not reported yet
 	if p := r.progress(); p.GetFabricTimePs() != 0 {
 		t.Errorf("with a node that has not reported: %v", p)
+	}
+}
+
+// audience is a client that keeps the progress that it is told.
+type audience struct {
+	rackfabv1.FabricService_RunScenarioServer
+	times []int64
+}
+
+func (a *audience) Send(m *rackfabv1.RunScenarioResponse) error {
+	a.times = append(a.times, m.GetProgress().GetFabricTimePs())
+	return nil
+}
+
+// What is shown never goes back, and never to the end before the end: nodes that
+// know of nothing may have a frame under way between them.
+func TestShownProgressOnlyGrows(t *testing.T) {
+	m, a := &member{}, &audience{}
+	r := &run{scenario: &topology.Scenario{Duration: 100}, stream: a, members: []*member{m}, ready: 1}
+	for _, at := range []int64{10, 100, 7, 30} {
+		m.progress = &rackfabv1.RunProgress{FabricTimePs: at}
+		if err := r.show(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []int64{10, 10, 10, 30}; !slices.Equal(a.times, want) {
+		t.Errorf("shown %v, want %v", a.times, want)
 	}
 }
 

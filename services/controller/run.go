@@ -37,6 +37,7 @@ type run struct {
 	events   chan event
 	began    time.Time
 	wall     time.Duration // once finished
+	reached  int64         // fabric time that was reported last, in picoseconds
 
 	ready, finished, left int // how many members are that far
 }
@@ -185,7 +186,12 @@ func (r *run) show() error {
 	if r.ready < len(r.members) || r.finished == len(r.members) {
 		return nil
 	}
-	p := &rackfabv1.RunScenarioResponse_Progress{Progress: r.progress()}
+	now := r.progress()
+	if now.GetFabricTimePs() < int64(r.scenario.Duration) { // else all that is left is under way between nodes
+		r.reached = max(r.reached, now.GetFabricTimePs())
+	}
+	now.FabricTimePs = r.reached
+	p := &rackfabv1.RunScenarioResponse_Progress{Progress: now}
 	if err := r.stream.Send(&rackfabv1.RunScenarioResponse{Event: p}); err != nil {
 		return fmt.Errorf("report progress: %w", err)
 	}

@@ -245,7 +245,7 @@ func (*RunScenarioResponse_Report) isRunScenarioResponse_Event() {}
 // FabricProgress says how far the rack is.
 type FabricProgress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Fabric time that every node has passed, in picoseconds.
+	// The earliest event that any node knows of, in picoseconds; it never goes back.
 	FabricTimePs int64 `protobuf:"varint,1,opt,name=fabric_time_ps,json=fabricTimePs,proto3" json:"fabric_time_ps,omitempty"`
 	// Frames taken from links, by all nodes.
 	FrameHops int64 `protobuf:"varint,2,opt,name=frame_hops,json=frameHops,proto3" json:"frame_hops,omitempty"`

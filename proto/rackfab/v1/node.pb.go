@@ -425,7 +425,8 @@ func (x *RunReady) GetLinks() int32 {
 // RunProgress says how far a node is.
 type RunProgress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Fabric time that the node has passed, in picoseconds.
+	// The earliest event that the node knows of, in picoseconds, at most the end of
+	// the run: a node with nothing to do holds nobody back.
 	FabricTimePs int64 `protobuf:"varint,1,opt,name=fabric_time_ps,json=fabricTimePs,proto3" json:"fabric_time_ps,omitempty"`
 	// Frames that the node has taken from its links.
 	FrameHops int64 `protobuf:"varint,2,opt,name=frame_hops,json=frameHops,proto3" json:"frame_hops,omitempty"`

@@ -57,7 +57,7 @@ func (p Port) lookahead() unit.Time {
 
 // Progress is how far a node has come.
 type Progress struct {
-	Now       unit.Time // of the last event handled
+	Next      unit.Time // the earliest event that it knows of, at most the grant
 	FrameHops int64
 	Envelopes int64
 }

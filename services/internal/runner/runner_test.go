@@ -120,3 +120,26 @@ func summary(o *outcome) string {
 	}
 	return fmt.Sprintf("%d hops, %d wake-ups, %+v", o.hops(), wakes, c)
 }
+
+// A node with nothing to do holds nobody's progress back: it knows of no event
+// before the end of the run.
+func TestAnIdleNodeReportsTheEnd(t *testing.T) {
+	s := shapes["star, idle"]()
+	var got []Progress
+	r, err := New(Config{
+		Run: "test", Node: s.names[3], Machine: s.toys[3], Ports: s.toys[3].ports, End: s.end, Conn: memory()(0),
+		Progress: func(p Progress) { got = append(got, p) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.stop()
+	for range 2 * progressTicks {
+		if err := r.tick(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(got) != 2 || got[0].Next != s.end {
+		t.Errorf("got %+v, want two that reach %s", got, s.end)
+	}
+}
