@@ -10,6 +10,7 @@ type flow struct {
 	key        FlowKey
 	fields     Fields
 	seen       unit.Time // its last forward packet
+	at         int32     // its own index
 	prev, next int32     // in the order of seen
 }
 

@@ -46,16 +46,18 @@ func (t *table) insert(key FlowKey, fields Fields) *flow {
 		t.flows = append(t.flows, flow{})
 	}
 	t.index[key] = i
-	t.flows[i] = flow{key: key, fields: fields}
+	t.flows[i] = flow{key: key, fields: fields, at: i}
 	t.append(i)
 	return &t.flows[i]
 }
 
 // touch makes the flow the newest.
 func (t *table) touch(f *flow) {
-	i := t.index[f.key]
-	t.unlink(i)
-	t.append(i)
+	if f.next == 0 {
+		return // it is the newest already
+	}
+	t.unlink(f.at)
+	t.append(f.at)
 }
 
 func (t *table) unlink(i int32) {
