@@ -43,12 +43,14 @@ const Priorities = 8
 
 // Machine is a node without any I/O. Machines are total and deterministic: the
 // same calls give the same Out, byte for byte. Instants never go back from one
-// call to the next. At one instant arrivals come first, in the order of ports,
-// then the tick.
+// call to the next. At one instant changes come first, then arrivals in the
+// order of ports, then the tick.
 type Machine interface {
 	// Arrive takes a frame that has come in whole at port. The frame belongs to
 	// the caller again when Arrive returns.
 	Arrive(now unit.Time, port Port, f *frame.Frame, out *Out)
+	// Control takes a change at its instant.
+	Control(now unit.Time, c *Change, out *Out)
 	// Tick says that the instant that Next named has come.
 	Tick(now unit.Time, out *Out)
 	// Next names the instant at which the machine wants to be ticked, false if

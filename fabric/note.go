@@ -59,6 +59,14 @@ const (
 	CommandRefused // a command that no rule fits, or that found its queue full; A its ID
 	Unexpected     // a message came in that has no buffer
 	ListSearched   // a command of the target was worked off; A its ID, B 1 if a message had come before it
+	FlowStopped    // a sender was told to stop; A the payload bytes acknowledged until then
+	WentDown       // the link at the port was cut
+	WentUp         // the link at the port is whole again
+	Froze          // a NIC was frozen
+	Thawed         // a NIC goes on
+	Tuned          // a setting was changed; A its Key, B its value
+	Rerouted       // the routes of a switch were changed
+	Unfit          // a change that does not fit the machine; A its Verb
 	kindEnd
 )
 
@@ -79,6 +87,8 @@ var kindNames = [kindEnd]string{
 	Requested: "requested", PassedOver: "passed-over",
 	CommandPosted: "command-posted", CommandDone: "command-done", CommandFailed: "command-failed",
 	CommandRefused: "command-refused", Unexpected: "unexpected", ListSearched: "list-searched",
+	FlowStopped: "flow-stopped", WentDown: "went-down", WentUp: "went-up", Froze: "froze", Thawed: "thawed",
+	Tuned: "tuned", Rerouted: "rerouted", Unfit: "unfit",
 	CNMSent: "cnm-sent", CNMIn: "cnm-in",
 }
 
@@ -100,6 +110,8 @@ const (
 	DropNoRoute                             // no port leads to the destination
 	DropControlQueue                        // a NIC's control queue was full
 	DropResponseQueue                       // a NIC had too many responses to send
+	DropLinkDown                            // its link was down while it was under way or waited
+	DropFrozen                              // it came in at a frozen NIC
 )
 
 // String names the reason, "headroom".
@@ -115,6 +127,10 @@ func (r DropReason) String() string {
 		return "control-queue"
 	case DropResponseQueue:
 		return "response-queue"
+	case DropLinkDown:
+		return "link-down"
+	case DropFrozen:
+		return "frozen"
 	}
 	return fmt.Sprintf("reason(%d)", int64(r))
 }

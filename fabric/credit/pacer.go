@@ -74,6 +74,13 @@ func NewPacer(p *Params, line unit.Rate, senders int) Pacer {
 	}
 }
 
+// Add makes room for one more sender, whose index is the next.
+func (r *Pacer) Add() {
+	r.peers = append(r.peers, peer{})
+	r.active.grow()
+	r.idle.grow()
+}
+
 // Packet takes the field target_pull of a data packet of the sender: a target,
 // or the excess signal, which leaves the last target as it is (CBRC-22) and
 // which original CBRC does not heed (CBRC-36).

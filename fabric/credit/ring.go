@@ -9,6 +9,14 @@ type ring struct {
 
 func newRing(n int) ring { return ring{slots: make([]int, n)} }
 
+// grow makes room for one more sender.
+func (r *ring) grow() {
+	slots := make([]int, len(r.slots)+1)
+	n := copy(slots, r.slots[r.first:])
+	copy(slots[n:], r.slots[:r.first])
+	r.slots, r.first = slots, 0
+}
+
 func (r *ring) push(sender int) {
 	r.slots[(r.first+r.count)%len(r.slots)] = sender
 	r.count++

@@ -50,6 +50,9 @@ func New(s *topology.Scenario) (*Lab, error) {
 		l.nodes = append(l.nodes, node.New(m, len(l.ports[i])))
 		l.recorders = append(l.recorders, measure.NewRecorder(s, i))
 	}
+	for i, changes := range rack.Plan(s, 0) {
+		l.nodes[i].Plan(changes)
+	}
 	for _, link := range s.Links {
 		least := link.Delay + link.Rate.Serialise(frame.MinLen+link.Overhead)
 		l.lookahead = min(l.lookahead, least)
@@ -130,6 +133,27 @@ func (l *Lab) deliver(i int) {
 		l.Listen(i, l.out.Notes)
 	}
 }
+
+// Change makes a change from a present or later instant on; see
+// topology.Scenario.Extend. An instant before Now is refused.
+func (l *Lab) Change(c topology.Change) error {
+	if c.At < l.now {
+		return fmt.Errorf("change at %s, but every event before %s has been handled", c.At, l.now)
+	}
+	next, err := l.scenario.Extend(c)
+	if err != nil {
+		return err
+	}
+	l.scenario = next
+	for i, changes := range rack.Plan(next, l.now) {
+		l.nodes[i].Plan(changes)
+		l.recorders[i].Extend(next)
+	}
+	return nil
+}
+
+// Scenario is the scenario with all changes so far.
+func (l *Lab) Scenario() *topology.Scenario { return l.scenario }
 
 // Results closes the measurement and gives one result per node.
 func (l *Lab) Results() []*measure.NodeResult {

@@ -95,6 +95,9 @@ func NewRecorder(s *topology.Scenario, node int) *Recorder {
 	return r
 }
 
+// Extend takes over a scenario that has more changes.
+func (r *Recorder) Extend(s *topology.Scenario) { r.s = s }
+
 // Observe takes notes in the order in which they happened.
 func (r *Recorder) Observe(notes []fabric.Note) {
 	for i := range notes {

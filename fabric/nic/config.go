@@ -69,15 +69,6 @@ type Config struct {
 // Endless is the size of a flow that sends until the run ends.
 const Endless unit.Bytes = -1
 
-// FlowConfig is one flow: a queue pair that WRITEs one message. The sender's
-// queue pair is frame.SenderQP(ID), the receiver's frame.ReceiverQP(ID).
-type FlowConfig struct {
-	ID       fabric.FlowID
-	From, To int // hosts
-	Size     unit.Bytes
-	Start    unit.Time
-	Initial  unit.Rate // 0 is line rate
-	Source   uint16    // UDP source port, the flow's entropy
-	// Baseline says that one of the ends does not speak CETH.
-	Baseline bool
-}
+// FlowConfig is one flow. The sender's queue pair is frame.SenderQP(ID), the
+// receiver's frame.ReceiverQP(ID).
+type FlowConfig = fabric.Flow

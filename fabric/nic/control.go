@@ -46,10 +46,16 @@ type controlQueue struct {
 
 func newControlQueue(limit int, perSecond int64) controlQueue {
 	q := controlQueue{fifo: newFIFO[controlPacket](limit)}
+	q.setRate(perSecond)
+	return q
+}
+
+// setRate limits the queue to so many packets per second; 0 is no limit.
+func (q *controlQueue) setRate(perSecond int64) {
+	q.gap = 0
 	if perSecond > 0 {
 		q.gap = (unit.Second + unit.Time(perSecond) - 1) / unit.Time(perSecond)
 	}
-	return q
 }
 
 // answer gives what an ACK and a NAK take over from the data packet that they

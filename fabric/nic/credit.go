@@ -48,30 +48,40 @@ func (n *NIC) newCredits() *credits {
 	c := &credits{
 		retry: p.Retry, scope: p.Scope, signal: p.Excess.Signal(p.Counter), counter: p.Counter,
 	}
-	var to, from []int
-	for i := range n.senders {
-		peer := slices.Index(to, n.senders[i].To)
+	c.pacer = credit.NewPacer(p, n.cfg.Rate, 0)
+	n.addCredits(c, 0, 0)
+	return c
+}
+
+// addCredits takes in the senders and receivers from those places on.
+func (n *NIC) addCredits(c *credits, senders, receivers int) {
+	p := &n.cfg.CC.Credit
+	for i := senders; i < len(n.senders); i++ {
+		to := n.senders[i].To
+		peer := slices.IndexFunc(c.accounts, func(a account) bool { return n.senders[a.senders[0]].To == to })
 		if peer < 0 {
-			peer = len(to)
-			to = append(to, n.senders[i].To)
+			peer = len(c.accounts)
 			c.accounts = append(c.accounts, account{Account: credit.NewAccount(p, n.cfg.Rate), wait: p.Retry})
 		}
 		c.accounts[peer].senders = append(c.accounts[peer].senders, int32(i))
 		c.ofSender = append(c.ofSender, int32(peer))
 	}
-	for i := range n.receivers {
-		peer := slices.Index(from, n.receivers[i].From)
+	for i := receivers; i < len(n.receivers); i++ {
+		from := n.receivers[i].From
+		peer := slices.IndexFunc(c.flowOf, func(k int32) bool { return n.receivers[k].From == from })
 		if peer < 0 {
-			peer = len(from)
-			from = append(from, n.receivers[i].From)
+			peer = len(c.flowOf)
 			c.flowOf = append(c.flowOf, int32(i))
+			c.sampled = append(c.sampled, credit.PeerStats{})
+			c.pacer.Add()
 		}
 		c.ofFlow = append(c.ofFlow, int32(peer))
 	}
-	c.pacer = credit.NewPacer(p, n.cfg.Rate, len(from))
-	c.sampled = make([]credit.PeerStats, len(from))
-	c.asks = newAgenda(len(c.accounts))
-	return c
+	asks := newAgenda(len(c.accounts))
+	for k := range min(len(c.accounts), len(c.asks.at)) {
+		asks.set(k, c.asks.at[k])
+	}
+	c.asks = asks
 }
 
 // backlog gives what the flows of an account still have to send, in bytes on the

@@ -268,7 +268,7 @@ const maxSubRequest = unit.Megabyte
 
 func (c *Config) validateConnection(k *ConnectionConfig) error {
 	f := FlowConfig{ID: k.ID, From: k.From, To: k.To, Size: 1}
-	if err := f.validate(c.Host); err != nil {
+	if err := validateFlow(&f, c.Host); err != nil {
 		return fmt.Errorf("connection %d: %w", k.ID, err)
 	}
 	return errors.Join(

@@ -28,6 +28,8 @@ type NIC struct {
 	engine  *engine  // nil without connections
 	intake  *intake  // nil if the host takes frames in at once
 	pause   pause
+	cable   fabric.Cable
+	frozen  bool
 	freeAt  unit.Time // when the frame in transmission ends
 	// cnpReady is when the port may send a CNP of DCQCN that none has claimed yet.
 	cnpReady unit.Time
@@ -55,6 +57,7 @@ func New(cfg Config) (*NIC, error) {
 		pause:        pause{next: unit.Never},
 		sampleAt:     unit.Never,
 		intake:       newIntake(cfg.Intake),
+		cable:        fabric.Cable{Rate: cfg.Rate, Delay: cfg.Delay, Overhead: cfg.Overhead},
 	}
 	if err := n.addFlows(); err != nil {
 		return nil, fmt.Errorf("nic %s: %w", cfg.Name, err)
@@ -103,6 +106,9 @@ func (n *NIC) npTimer(i int) int     { return 3*len(n.senders) + i }
 // Arrive takes a frame from the link.
 func (n *NIC) Arrive(now unit.Time, _ fabric.Port, f *frame.Frame, out *fabric.Out) {
 	n.now = now
+	if n.lost(now, f, out) {
+		return
+	}
 	n.stats.RxPackets++
 	n.stats.RxBytes += uint64(f.Len())
 	class := f.Class()
@@ -173,6 +179,9 @@ func (n *NIC) malformed(now unit.Time, f *frame.Frame, out *fabric.Out) {
 // can. A sample comes last.
 func (n *NIC) Tick(now unit.Time, out *fabric.Out) {
 	n.now = now
+	if n.frozen {
+		return
+	}
 	n.expire(now, out)
 	if n.intake != nil {
 		n.absorb(now, out)
@@ -215,6 +224,9 @@ func (n *NIC) timerDue(now unit.Time, entry int, out *fabric.Out) {
 // Next names the instant at which a timer comes up, a pause runs out, a
 // transmission can start, or a sample is due.
 func (n *NIC) Next() (unit.Time, bool) {
+	if n.frozen {
+		return 0, false
+	}
 	_, at := n.timers.first()
 	at = min(at, n.pause.next, n.creditDue(), n.sendDue(), n.sampleAt)
 	if n.intake != nil {

@@ -9,7 +9,7 @@ import (
 // then control before data, each unless its class is paused. A frame in transmission is completed
 // first, whatever comes.
 func (n *NIC) transmit(now unit.Time, out *fabric.Out) {
-	if now < n.freeAt {
+	if now < n.freeAt || n.cable.Down {
 		return
 	}
 	if n.intake.pfcDue() <= now {
@@ -71,9 +71,12 @@ func (n *NIC) controlDue() unit.Time {
 }
 
 // sendDue gives the instant at which the next transmission can start, as far as
-// is known now. While the link is busy or the class is paused no flow's instant
+// is known now, Never while the link is down. While the link is busy or the class is paused no flow's instant
 // counts.
 func (n *NIC) sendDue() unit.Time {
+	if n.cable.Down {
+		return unit.Never
+	}
 	due := min(n.intake.pfcDue(), n.controlDue())
 	if !n.pause.holds(n.dataClass) {
 		due = min(due, n.dataDue())

@@ -28,6 +28,21 @@ func newQPIndex(ids []fabric.FlowID) qpIndex {
 	return x
 }
 
+// add indexes a further flow.
+func (x *qpIndex) add(id fabric.FlowID, place int) {
+	if len(x.index) == 0 {
+		x.base = id
+	}
+	if id < x.base {
+		x.index = slices.Concat(slices.Repeat([]int32{-1}, int(x.base-id)), x.index)
+		x.base = id
+	}
+	for len(x.index) <= int(id-x.base) {
+		x.index = append(x.index, -1)
+	}
+	x.index[id-x.base] = int32(place)
+}
+
 // find gives the place of the flow's queue pair, false if it has none here.
 func (x *qpIndex) find(flow fabric.FlowID) (int, bool) {
 	i := flow - x.base

@@ -13,6 +13,7 @@ import (
 type Stats struct {
 	TxPackets, TxBytes     uint64 // bytes of frame.Len
 	RxPackets, RxBytes     uint64
+	LostFrames             uint64 // that came over a link that was cut, or to a frozen NIC
 	Malformed              uint64 // frames discarded because no rule fits them
 	ControlQueueDrops      uint64
 	IntakeDrops            uint64     // frames that found no room in the receive buffer

@@ -107,7 +107,7 @@ func (c *Config) validateFlows() error {
 		if f.From == c.Host {
 			errs = append(errs, c.CC.Validate(c.Scheme))
 		}
-		if err := f.validate(c.Host); err != nil {
+		if err := validateFlow(&f, c.Host); err != nil {
 			errs = append(errs, fmt.Errorf("flow %d: %w", f.ID, err))
 		}
 		if seen[f.ID] {
@@ -118,7 +118,7 @@ func (c *Config) validateFlows() error {
 	return errors.Join(errs...)
 }
 
-func (f *FlowConfig) validate(host int) error {
+func validateFlow(f *FlowConfig, host int) error {
 	inside := func(h int) bool { return 0 <= h && h < frame.MaxHosts }
 	return errors.Join(
 		want(f.ID < frame.MaxFlows, "want an ID below %d", frame.MaxFlows),

@@ -30,10 +30,13 @@ type Node struct {
 	machine  fabric.Machine
 	inbox    []queue
 	order    tournament
+	changes  []fabric.Change // to come, in the order of their instants
+	applied  int
 	now      unit.Time
 	arrivals int64
 	digest   *xxhash.Digest
 	scratch  [digestPrefix + frame.HeaderRoom]byte
+	bytes    []byte // of a change
 }
 
 // digestPrefix is time (8 bytes), port (4) and payload length (4).
@@ -63,10 +66,46 @@ func (n *Node) Push(port fabric.Port, f *frame.Frame) {
 	}
 }
 
-// Next is the instant of the earliest event that the node knows of: an arrival
-// in an inbox or the machine's own. Never if there is none.
+// Plan says which changes are to come, in order, none before Now; it takes the
+// place of an earlier plan. Anything else is a fault of the caller and panics.
+func (n *Node) Plan(changes []fabric.Change) {
+	last := n.now
+	for i := range changes {
+		if changes[i].At < last {
+			panic(fmt.Sprintf("node: change at %d ps, after %d ps", changes[i].At, last))
+		}
+		last = changes[i].At
+	}
+	n.changes = changes
+}
+
+// Applied counts the changes handled.
+func (n *Node) Applied() int { return n.applied }
+
+// change is the instant of the next change, Never if none is to come.
+func (n *Node) change() unit.Time {
+	if len(n.changes) == 0 {
+		return unit.Never
+	}
+	return n.changes[0].At
+}
+
+// control hands the next change to the machine and to the digest.
+func (n *Node) control(out *fabric.Out) {
+	c := &n.changes[0]
+	n.changes = n.changes[1:]
+	n.now = c.At
+	n.applied++
+	n.bytes = c.Append(n.bytes[:0])
+	_, _ = n.digest.Write(n.bytes) // never fails
+	n.machine.Control(c.At, c, out)
+}
+
+// Next is the instant of the earliest event that the node knows of: a change, an
+// arrival in an inbox or the machine's own. Never if there is none.
 func (n *Node) Next() unit.Time {
 	at, _ := n.order.min()
+	at = min(at, n.change())
 	if own, ok := n.machine.Next(); ok && own < at {
 		return max(own, n.now)
 	}
@@ -74,13 +113,22 @@ func (n *Node) Next() unit.Time {
 }
 
 // Run handles every event strictly before bound, in order: by time, at one
-// instant arrivals by port, then the tick. Effects are appended to out. It
+// instant changes as planned, arrivals by port, then the tick. Effects are appended to out. It
 // returns early, with Next() < bound, once out holds SendLimit sends.
 func (n *Node) Run(bound unit.Time, out *fabric.Out) {
 	ticks := 0
 	for len(out.Sends) < SendLimit {
 		at, port := n.order.min()
 		own, ticking := n.machine.Next()
+		if len(n.changes) > 0 {
+			if c := n.changes[0].At; c <= at && (!ticking || c <= max(own, n.now)) {
+				if c >= bound {
+					return
+				}
+				n.control(out)
+				continue
+			}
+		}
 		if ticking && own < at {
 			own = max(own, n.now)
 			if own >= bound {

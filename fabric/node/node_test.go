@@ -23,6 +23,10 @@ func (d *diary) Arrive(now unit.Time, port fabric.Port, _ *frame.Frame, out *fab
 	d.lines = append(d.lines, fmt.Sprintf("%d arrive %d", now, port))
 }
 
+func (d *diary) Control(now unit.Time, c *fabric.Change, _ *fabric.Out) {
+	d.lines = append(d.lines, fmt.Sprintf("%d %s", now, c.Verb))
+}
+
 func (d *diary) Tick(now unit.Time, out *fabric.Out) {
 	d.lines = append(d.lines, fmt.Sprintf("%d tick", now))
 	d.next = d.next[1:]
@@ -133,6 +137,56 @@ func TestMergeMatchesASort(t *testing.T) {
 			}
 		}
 	})
+}
+
+// At one instant changes come first, in the order of the plan.
+func TestChangesComeBeforeArrivals(t *testing.T) {
+	d := &diary{next: []unit.Time{5}}
+	n := New(d, 1)
+	n.Push(0, at(5))
+	n.Plan([]fabric.Change{{At: 3, Verb: fabric.Freeze}, {At: 5, Verb: fabric.Thaw}, {At: 5, Verb: fabric.Tune}, {At: 9, Verb: fabric.Freeze}})
+	var out fabric.Out
+	if n.Next() != 3 {
+		t.Errorf("next %d, want the first change at 3", n.Next())
+	}
+	n.Run(6, &out)
+	if want := []string{"3 freeze", "5 thaw", "5 tune", "5 arrive 0", "5 tick"}; !slices.Equal(d.lines, want) {
+		t.Errorf("got %v, want %v", d.lines, want)
+	}
+	n.Plan([]fabric.Change{{At: 6, Verb: fabric.LinkUp}})
+	if n.Run(100, &out); d.lines[5] != "6 link-up" || len(d.lines) != 6 || n.Applied() != 4 {
+		t.Errorf("after a new plan: %v, %d applied", d.lines, n.Applied())
+	}
+}
+
+// A change is part of the digest, with its instant.
+func TestAChangeIsPartOfTheDigest(t *testing.T) {
+	seen := map[uint64]fabric.Change{}
+	for _, c := range []fabric.Change{
+		{At: 1, Verb: fabric.Freeze},
+		{At: 2, Verb: fabric.Freeze},
+		{At: 1, Verb: fabric.Thaw},
+		{At: 1, Verb: fabric.Tune, Key: fabric.KeyXOFF},
+		{At: 1, Verb: fabric.Tune, Key: fabric.KeyXON},
+		{At: 1, Verb: fabric.Tune, Key: fabric.KeyXOFF, Value: 1},
+		{At: 1, Verb: fabric.StopFlow, Flow: 1},
+		{At: 1, Verb: fabric.LinkDown, Port: 1},
+		{At: 1, Verb: fabric.LinkDown, Routes: [][]fabric.Port{{1}, {}}},
+		{At: 1, Verb: fabric.LinkDown, Routes: [][]fabric.Port{{}, {1}}},
+		{At: 1, Verb: fabric.AddFlows, Flows: []fabric.Flow{{ID: 1}}},
+		{At: 1, Verb: fabric.AddFlows, Flows: []fabric.Flow{{ID: 1, Baseline: true}}},
+	} {
+		n := New(&diary{}, 1)
+		n.Plan([]fabric.Change{c})
+		n.Run(10, &fabric.Out{})
+		if other, twice := seen[n.Digest()]; twice {
+			t.Errorf("%+v and %+v have the same digest", c, other)
+		}
+		seen[n.Digest()] = c
+	}
+	if _, ok := seen[New(&diary{}, 1).Digest()]; ok {
+		t.Error("a change leaves no trace in the digest")
+	}
 }
 
 // stubborn asks for a tick at the same instant for ever.

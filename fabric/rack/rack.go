@@ -64,13 +64,13 @@ func New(s *topology.Scenario) (*Rack, error) {
 	}
 	r := &Rack{s: s, scheme: scheme, ends: s.PortMap(), flows: make([][]int, len(s.Nodes))}
 	r.connections, r.streams = s.Connections(), s.Streams()
-	for i, f := range s.Flows {
+	for i, f := range s.Flows[:s.Founding()] {
 		r.flows[f.From] = append(r.flows[f.From], i)
 		if f.To != f.From {
 			r.flows[f.To] = append(r.flows[f.To], i)
 		}
 	}
-	return r, nil
+	return r, r.checkSteered()
 }
 
 // Machine builds the machine of the scenario's node with that index.
@@ -115,15 +115,12 @@ func (r *Rack) nicConfig(node int) nic.Config {
 		c.RTT = n.NIC.RTT
 	}
 	if s.Scheme == "ceth" && c.CC.CETH.Window == 0 {
-		c.CC.CETH.Window = s.LongestBaseRTT(node)
+		if c.CC.CETH.Window = s.LongestBaseRTT(node); c.CC.CETH.Window == 0 && steered(s) {
+			c.CC.CETH.Window = s.FurthestBaseRTT(node)
+		}
 	}
 	for _, i := range r.flows[node] {
-		f := s.Flows[i]
-		c.Flows = append(c.Flows, nic.FlowConfig{
-			ID: fabric.FlowID(i), From: s.Nodes[f.From].Host, To: s.Nodes[f.To].Host,
-			Size: f.Size, Start: f.Start, Initial: f.Initial, Source: f.Source,
-			Baseline: !s.Nodes[f.From].NIC.CETH || !s.Nodes[f.To].NIC.CETH,
-		})
+		c.Flows = append(c.Flows, flow(s, i))
 	}
 	r.addCommands(&c, node, link)
 	return c
@@ -193,7 +190,7 @@ func orElse[V ~string](set, scheme V) V {
 func converter(s *topology.Scenario, set *topology.SwitchSettings) switching.RTTXConfig {
 	c := switching.RTTXConfig{Params: set.RTTX}
 	c.PMax = set.Pmax
-	for i, f := range s.Flows {
+	for i, f := range s.Flows[:s.Founding()] {
 		c.Pairs = append(c.Pairs, rttx.Pair{
 			Forward: rttx.Fields{
 				Src: uint32(frame.HostIP(s.Nodes[f.From].Host)), Dst: uint32(frame.HostIP(s.Nodes[f.To].Host)),

@@ -10,6 +10,7 @@ import (
 type port struct {
 	PortConfig
 	id     fabric.Port
+	cable  fabric.Cable
 	freeAt unit.Time // when the frame in transmission ends
 	queues [fabric.Priorities]queue
 	// waiting is the set of classes whose queue is not empty.
@@ -27,6 +28,7 @@ func newPort(id fabric.Port, cfg *Config) port {
 	p := port{
 		PortConfig: cfg.Ports[id],
 		id:         id,
+		cable:      fabric.Cable{Rate: cfg.Ports[id].Rate, Delay: cfg.Ports[id].Delay, Overhead: cfg.Ports[id].Overhead},
 		drr:        newDRR(&cfg.Weights, cfg.Ports[id].MTU),
 		holds:      newHolds(),
 		xoff:       newXOFF(),
@@ -41,8 +43,12 @@ func newPort(id fabric.Port, cfg *Config) port {
 // sendable is the set of classes that have a frame and may send it.
 func (p *port) sendable() classSet { return p.waiting &^ p.holds.set }
 
-// due is the earliest instant at which the port has something to do.
+// due is the earliest instant at which the port has something to do, Never while
+// its link is down.
 func (p *port) due() unit.Time {
+	if p.cable.Down {
+		return unit.Never
+	}
 	due := min(p.holds.next, p.xoff.next)
 	if p.xoff.pending|p.sendable() != 0 {
 		due = min(due, p.freeAt)
@@ -74,6 +80,9 @@ func (p *port) occupy(now unit.Time, length unit.Bytes) unit.Time {
 // transmit starts the next transmission of a free port, if it has one: the
 // port's own PFC frames first, then the frame that the scheduler picks.
 func (s *Switch) transmit(now unit.Time, p *port, out *fabric.Out) {
+	if p.cable.Down {
+		return
+	}
 	if p.xoff.pending != 0 {
 		s.sendPFC(now, p, out)
 		return

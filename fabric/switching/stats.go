@@ -13,6 +13,8 @@ type Stats struct {
 	SharedUsed, SharedSize unit.Bytes
 	// Malformed counts frames that were discarded because no rule fits them.
 	Malformed uint64
+	// LostFrames counts frames that came over a link that was cut.
+	LostFrames uint64
 	// Converter counts what was turned from ECN into RTT; zero if no class is
 	// rewritten.
 	Converter rttx.Stats
@@ -66,6 +68,7 @@ func (s *Switch) Stats() Stats {
 		SharedUsed: s.buffer.shared,
 		SharedSize: s.buffer.pool,
 		Malformed:  s.malformed,
+		LostFrames: s.lostFrames,
 		Ports:      make([]PortStats, len(s.ports)),
 	}
 	if s.converter != nil {

@@ -31,6 +31,8 @@ type Switch struct {
 	ecmp      ecmp
 	sampler   sampler
 	malformed uint64
+	// lostFrames counts what was on a link when it was cut.
+	lostFrames uint64
 }
 
 var _ fabric.Machine = (*Switch)(nil)
@@ -71,6 +73,9 @@ func New(cfg Config) (*Switch, error) {
 func (s *Switch) Arrive(now unit.Time, at fabric.Port, f *frame.Frame, out *fabric.Out) {
 	if uint(at) >= uint(len(s.ports)) {
 		s.discard(now, at, f, out)
+		return
+	}
+	if s.lost(now, &s.ports[at], f, out) {
 		return
 	}
 	switch f.Class() {

@@ -23,6 +23,8 @@ type builder struct {
 	// One source per node, link, flow and command of s.
 	nodes, links, flows, commands []*source
 
+	changes []place // of each change of s
+
 	sets   []*assignment
 	index  map[string]int   // of Nodes, by name
 	ports  []fabric.Port    // of each node, how many are in use
@@ -83,6 +85,10 @@ func (b *builder) build(root *yaml.Node) {
 	b.computeHeadrooms(ends)
 	b.completeConverters(ends)
 	b.validate(ends)
+	for _, it := range items(&b.collector, f.changes, "changes") {
+		b.readChange(it)
+	}
+	b.checkChanges()
 }
 
 func (b *builder) readDefaults(n *yaml.Node) {

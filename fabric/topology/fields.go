@@ -26,7 +26,7 @@ const (
 // form is a scenario file: the settings at its top, and its sections.
 type form struct {
 	Scenario
-	defaults, nics, switches, links, flows, bursts, commands, schemes *yaml.Node
+	defaults, nics, switches, links, flows, bursts, commands, schemes, changes *yaml.Node
 }
 
 // defaultsForm is the section defaults.
@@ -72,6 +72,9 @@ var topFields = []field[form]{
 	sectionField("flows", "messages from one NIC to another", nil, func(f *form) **yaml.Node { return &f.flows }),
 	sectionField("bursts", "groups of flows that start together: an incast", nil, func(f *form) **yaml.Node { return &f.bursts }),
 	sectionField("commands", "what hosts ask of their NICs: PUT, GET, SEND and atomics", nil, func(f *form) **yaml.Node { return &f.commands }),
+	sectionField("changes", "what is done to the rack while it runs: each entry is an instant and one thing", nil, func(f *form) **yaml.Node { return &f.changes }),
+	omitZero(fixed(switchField("live", "whether this is the journal of a live run: flows and changes may lie after its end", func(f *form) *bool { return &f.Live })),
+		func(f *form) *bool { return &f.Live }),
 	sectionField("schemes", "parameters of the schemes", nil, func(f *form) **yaml.Node { return &f.schemes }),
 }
 

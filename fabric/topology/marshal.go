@@ -122,6 +122,13 @@ func encode(s *Scenario) ([]byte, error) {
 		}
 		f.commands.Content = append(f.commands.Content, written(commandFields, &one))
 	}
+	for i := range s.Changes {
+		if f.changes == nil {
+			f.changes = list()
+		}
+		one := s.Changes[i].form()
+		f.changes.Content = append(f.changes.Content, written(changeFields, &one))
+	}
 	for _, section := range schemeSections {
 		f.schemes.Content = append(f.schemes.Content, text(section.scheme), written(section.fields, &s.CC))
 	}
@@ -172,6 +179,9 @@ func flowNodes(s *Scenario) (flows, bursts *yaml.Node) {
 	for i, burst := range s.Bursts {
 		forms[i].name, forms[i].size, forms[i].at = burst.Name, burst.Size, burst.At
 		forms[i].flows = burst.Flows / max(len(forms[i].from), 1)
+		if burst.Change {
+			continue
+		}
 		bursts.Content = append(bursts.Content, written(burstFields, &forms[i]))
 	}
 	return flows, bursts

@@ -22,12 +22,24 @@ func (s *Scenario) BaseRTTs() []unit.Time {
 }
 
 // LongestBaseRTT gives the longest BaseRTT of the flows that start at the node with
-// that index, 0 if none does.
+// that index and are no change's, 0 if none does.
 func (s *Scenario) LongestBaseRTT(node int) (longest unit.Time) {
 	p := newPaths(s, s.PortMap())
-	for _, f := range s.Flows {
+	for _, f := range s.Flows[:s.Founding()] {
 		if f.From == node {
 			longest = max(longest, p.baseRTT(f.From, f.To))
+		}
+	}
+	return longest
+}
+
+// FurthestBaseRTT gives the BaseRTT of a flow from the node with that index to the
+// NIC that is furthest away.
+func (s *Scenario) FurthestBaseRTT(node int) (longest unit.Time) {
+	p := newPaths(s, s.PortMap())
+	for to, n := range s.Nodes {
+		if to != node && n.Kind == NIC {
+			longest = max(longest, p.baseRTT(node, to))
 		}
 	}
 	return longest

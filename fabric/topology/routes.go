@@ -8,8 +8,18 @@ import (
 // Routes gives, for each node and each host, the ports of the node that begin a
 // shortest path (fewest links) to that host, in the order of ports: index it by
 // node, then by Node.Host. A host has no ports to itself.
-func Routes(s *Scenario) [][][]fabric.Port {
+func Routes(s *Scenario) [][][]fabric.Port { return RoutesWithout(s, nil) }
+
+// RoutesWithout is Routes while some links, by their index, are down.
+func RoutesWithout(s *Scenario, down map[int]bool) [][][]fabric.Port {
 	ends := s.PortMap()
+	for node := range ends {
+		for i, e := range ends[node] {
+			if down[e.Link] {
+				ends[node][i].Peer = node // a loop, which is on no shortest path
+			}
+		}
+	}
 	routes := make([][][]fabric.Port, len(s.Nodes))
 	for _, to := range s.Nodes {
 		if to.Kind != NIC {

@@ -27,6 +27,8 @@ type Scenario struct {
 	Flows    []Flow // FlowID is the index; bursts follow the single flows
 	Bursts   []Burst
 	Commands []Command
+	Changes  []Change // in the order in which they were asked for; their bursts come last
+	Live     bool     // the run is, or was, steered while it ran: it ends when it is stopped
 }
 
 // Vary is a key of a Setting and the values that it is to have, one run each.
@@ -135,4 +137,6 @@ type Burst struct {
 	Flows int // how many flows in all
 	Size  unit.Bytes
 	At    unit.Time
+	// Change says that a change starts it.
+	Change bool
 }

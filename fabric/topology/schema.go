@@ -27,6 +27,7 @@ func Schema() ([]byte, error) {
 		"switches": orNull(byName("switch")),
 		"links":    listOf(section(linkFields, linkForm{Link: DefaultLink()})),
 		"flows":    listOf(section(flowFields, flowForm{})),
+		"changes":  listOf(section(changeFields, changeForm{})),
 		"bursts":   listOf(section(burstFields, burstForm{flows: 1})),
 		"commands": listOf(section(commandFields, newCommandForm())),
 		"schemes":  orNull(section(schemesFields, newSchemesForm())),

@@ -58,10 +58,15 @@ type pairTable map[returnKey]Fields
 func newPairTable(pairs []Pair) pairTable {
 	t := make(pairTable, len(pairs))
 	for _, p := range pairs {
-		t[returnKey{p.Forward.Dst, p.Forward.Src, p.ReturnQP}] = p.Forward
+		t.add(p)
 	}
 	return t
 }
+
+func (t pairTable) add(p Pair) { t[returnKey{p.Forward.Dst, p.Forward.Src, p.ReturnQP}] = p.Forward }
+
+// Learn takes in a connection that is made while the switch runs.
+func (c *Converter) Learn(p Pair) { c.pairs.add(p) }
 
 // forward gives the forward fields of the flow of a return packet.
 func (c *Converter) forward(f Fields) (Fields, bool) {

@@ -62,6 +62,12 @@ func (t *toy) Arrive(now unit.Time, _ fabric.Port, f *frame.Frame, out *fabric.O
 	t.transmit(now, out)
 }
 
+// Control makes a frame to the node whose index is the change's value.
+func (t *toy) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
+	t.make(now, int(c.Value), 0, 1000)
+	t.transmit(now, out)
+}
+
 func (t *toy) Tick(now unit.Time, out *fabric.Out) {
 	if at, ok := t.due(); ok && at == now {
 		t.make(now, t.target, 0, 1000)

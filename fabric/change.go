@@ -1,0 +1,123 @@
+package fabric
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Verb says what a Change does.
+type Verb uint8
+
+// Verbs. A change that a machine has no use for, or that asks for what is so
+// already, changes nothing.
+const (
+	AddFlows Verb = iota + 1 // Flows begin or end here
+	StopFlow                 // the sender of Flow sends nothing more, not even again
+	LinkDown                 // the link at Port is cut; what is on the wire is lost
+	LinkUp                   // it is whole again
+	Reroute                  // Routes take effect, as they do with LinkDown and LinkUp
+	Freeze                   // the NIC neither sends nor takes anything in
+	Thaw                     // it goes on
+	Tune                     // the setting Key becomes Value
+)
+
+var verbNames = [...]string{
+	AddFlows: "add-flows", StopFlow: "stop-flow", LinkDown: "link-down", LinkUp: "link-up",
+	Reroute: "reroute", Freeze: "freeze", Thaw: "thaw", Tune: "tune",
+}
+
+// String names the verb, "link-down".
+func (v Verb) String() string {
+	if int(v) < len(verbNames) && verbNames[v] != "" {
+		return verbNames[v]
+	}
+	return fmt.Sprintf("verb(%d)", uint8(v))
+}
+
+// Key is a setting that changes while a machine runs.
+type Key uint8
+
+// Keys, with the unit of their value. Those of a switch hold for all of its
+// ports; XOFF to Quanta for its lossless classes, RED's for all classes.
+const (
+	KeyXOFF        Key = iota + 1 // bytes, 0 for the dynamic threshold
+	KeyXON                        // bytes
+	KeyAlphaShift                 // power of 2
+	KeyQuanta                     // 512 bit times
+	KeyKmin                       // bytes
+	KeyKmax                       // bytes
+	KeyPmax                       // math.Float64bits
+	KeyAckEvery                   // packets
+	KeyTimeout                    // ps, 0 for none
+	KeyControlRate                // packets per second, 0 for no limit
+)
+
+// Flow is one flow: a queue pair that WRITEs one message. Hosts are indices
+// among the NICs.
+type Flow struct {
+	ID       FlowID
+	From, To int
+	Size     unit.Bytes // -1 sends until the run ends
+	Start    unit.Time
+	Initial  unit.Rate // 0 is line rate
+	Source   uint16    // UDP source port, the flow's entropy
+	// Baseline says that one of the ends does not speak CETH.
+	Baseline bool
+}
+
+// Change is a control change of one machine at a named instant.
+type Change struct {
+	At     unit.Time
+	Value  int64    // of Tune
+	Flows  []Flow   // of AddFlows
+	Routes [][]Port // by host, of Reroute, and of LinkDown and LinkUp at a switch
+	Port   Port     // of LinkDown and LinkUp
+	Flow   FlowID   // of StopFlow
+	Verb   Verb
+	Key    Key // of Tune
+}
+
+// changeMark stands in the canonical bytes where those of an arrival have the
+// port.
+const changeMark = 1<<32 - 1
+
+// Append writes the change's canonical bytes behind b: its instant, then
+// everything else, the same on every machine.
+func (c *Change) Append(b []byte) []byte {
+	le := binary.LittleEndian
+	b = le.AppendUint64(b, uint64(c.At))
+	b = le.AppendUint32(b, changeMark)
+	b = append(b, byte(c.Verb), byte(c.Key))
+	b = le.AppendUint64(b, uint64(c.Value))
+	b = le.AppendUint32(b, uint32(c.Port))
+	b = le.AppendUint32(b, uint32(c.Flow))
+	b = le.AppendUint32(b, uint32(len(c.Flows)))
+	for i := range c.Flows {
+		b = c.Flows[i].append(b)
+	}
+	b = le.AppendUint32(b, uint32(len(c.Routes)))
+	for _, ports := range c.Routes {
+		b = le.AppendUint32(b, uint32(len(ports)))
+		for _, p := range ports {
+			b = le.AppendUint32(b, uint32(p))
+		}
+	}
+	return b
+}
+
+func (f *Flow) append(b []byte) []byte {
+	le := binary.LittleEndian
+	b = le.AppendUint32(b, uint32(f.ID))
+	b = le.AppendUint32(b, uint32(f.From))
+	b = le.AppendUint32(b, uint32(f.To))
+	b = le.AppendUint64(b, uint64(f.Size))
+	b = le.AppendUint64(b, uint64(f.Start))
+	b = le.AppendUint64(b, uint64(f.Initial))
+	b = le.AppendUint16(b, f.Source)
+	if f.Baseline {
+		return append(b, 1)
+	}
+	return append(b, 0)
+}

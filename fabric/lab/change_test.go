@@ -1,0 +1,195 @@
+package lab_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/lab/steering"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// digest runs the lab to its end.
+func digest(t interface{ Fatal(...any) }, l *lab.Lab) string {
+	l.Run(l.Scenario().Duration)
+	run, err := l.Outcome()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run.Digest
+}
+
+func newLab(t interface{ Fatal(...any) }, s *topology.Scenario) *lab.Lab {
+	l, err := lab.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// looped is a rack with two ways from one side to the other, so that routes that
+// are computed anew matter.
+func looped(t testing.TB, scheme string) *topology.Scenario {
+	t.Helper()
+	s, err := topology.Parse("looped.yaml", []byte(`name: looped
+duration: 3ms
+scheme: `+scheme+`
+defaults: {link: {rate: 40Gbps, delay: 1us}, nic: {timeout: 300us}, switch: {xoff: 60KB, headroom: 60KB, rttx_match: pairs}}
+nics: {h0..h3: , r0..r1: }
+switches: {s0..s3: }
+links:
+  - endpoints: [h0..h3, s0]
+  - endpoints: [s0, s1..s2]
+  - endpoints: [s1..s2, s3]
+  - endpoints: [r0..r1, s3]
+flows:
+  - {name: F0, from: h0, to: r0, size: endless}
+  - {name: F1, from: h1, to: r1, size: 4MB, start: 100us}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A run under random changes has one digest: in one go, in windows, with the
+// changes made one by one while it runs, and after the way through a file.
+func TestRandomChangesGiveOneDigest(t *testing.T) {
+	for i, scheme := range cc.Schemes {
+		t.Run(scheme.Name, func(t *testing.T) {
+			base := looped(t, scheme.Name)
+			for seed := uint64(10 * i); seed < uint64(10*i)+4; seed++ {
+				s := steering.New(base, seed).Extend(base, 0, base.Duration, 40)
+				want := digest(t, newLab(t, s))
+				random := rand.New(rand.NewPCG(seed, 1))
+				windows := newLab(t, s)
+				for at := unit.Time(0); at < s.Duration; at += unit.Time(random.Int64N(int64(100 * unit.Microsecond))) {
+					windows.Run(at)
+				}
+				if got := digest(t, windows); got != want {
+					t.Errorf("seed %d: in windows %s, want %s", seed, got, want)
+				}
+				if got := digest(t, live(t, base, s, random)); got != want {
+					t.Errorf("seed %d: live %s, want %s", seed, got, want)
+				}
+				text, err := topology.Marshal(s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				back, err := topology.Parse("journal.yaml", text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := digest(t, newLab(t, back)); got != want {
+					t.Errorf("seed %d: replayed %s, want %s", seed, got, want)
+				}
+				if got := digest(t, newLab(t, base)); got == want {
+					t.Errorf("seed %d: the changes changed nothing", seed)
+				}
+			}
+		})
+	}
+}
+
+// live makes the changes of s in the order in which they stand there, each as late
+// as the ones after it allow, or earlier.
+func live(t *testing.T, base, s *topology.Scenario, random *rand.Rand) *lab.Lab {
+	t.Helper()
+	l := newLab(t, base)
+	for i, c := range s.Changes {
+		latest := c.At
+		for _, later := range s.Changes[i:] {
+			latest = min(latest, later.At)
+		}
+		if random.IntN(2) == 0 {
+			l.Run(latest)
+		}
+		if err := l.Change(c); err != nil {
+			t.Fatal(err)
+		}
+		if c.At > 0 && l.Now() > 0 && l.Change(topology.Change{At: l.Now() - 1, Verb: topology.ChangeThaw, Nodes: []string{"h0"}}) == nil {
+			t.Fatal("took a change that is too late")
+		}
+	}
+	if diff := cmp.Diff(s, l.Scenario()); diff != "" {
+		t.Fatal(diff)
+	}
+	return l
+}
+
+// Frames are lost on a link exactly while it is down: those whose first bit left
+// before it is whole again, and no other.
+func TestFramesOnTheWireAreLost(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		from := rapid.Int64Range(0, 80_000).Draw(t, "from")
+		span := rapid.Int64Range(1, 30_000).Draw(t, "span")
+		s, err := topology.Parse("pair.yaml", []byte(fmt.Sprintf(`name: pair
+duration: 400us
+defaults: {link: {rate: 40Gbps, delay: 5us}, nic: {timeout: 40us}}
+nics: {h0: , h1: }
+links: [{endpoints: [h0, h1]}]
+flows: [{name: F, from: h0, to: h1, size: 200KB}]
+changes:
+  - {at: %dns, link_down: h0--h1}
+  - {at: %dns, link_up: h0--h1}
+`, from, from+span)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := newLab(t, s)
+		l.PerFrame = true
+		w := newWire(unit.Time(from)*unit.Nanosecond, unit.Time(from+span)*unit.Nanosecond)
+		l.Listen = w.listen
+		l.Run(s.Duration)
+		if w.lost != w.doomed || w.lost+w.got > w.sent {
+			t.Fatalf("of %d data frames sent, %d came in and %d were lost; %d were on the wire while it was down", w.sent, w.got, w.lost, w.doomed)
+		}
+		run, err := l.Outcome()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if run.Flows[0].End == s.Duration {
+			t.Fatal("the flow did not recover")
+		}
+	})
+}
+
+// wire counts the data frames of h0 by the notes.
+type wire struct {
+	down, up                unit.Time
+	sent, got, lost, doomed int
+}
+
+func newWire(down, up unit.Time) *wire { return &wire{down: down, up: up} }
+
+// flight is how long a full data frame is under way: 1062 bytes
+// at 40 Gbit/s, and the propagation; the first has 16 bytes of RETH more.
+const flight = 5*unit.Microsecond + 1062*200
+
+func (w *wire) listen(node int, notes []fabric.Note) {
+	for _, n := range notes {
+		switch {
+		case node == 0 && n.Kind == fabric.Transmitted:
+			w.sent++
+			// A frame is on the wire from n.At to its arrival.
+			at := n.At + flight
+			if n.B == 0 {
+				at += 16 * 200
+			}
+			if n.At < w.up && at >= w.down {
+				w.doomed++
+			}
+		case node == 1 && (n.Kind == fabric.Received || n.Kind == fabric.OutOfSequence):
+			w.got++
+		case node == 1 && n.Kind == fabric.Dropped:
+			w.lost++
+		}
+	}
+}

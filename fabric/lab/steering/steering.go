@@ -1,0 +1,105 @@
+// Package steering makes up what people might do to a rack: random changes from a
+// seed, for tests. It knows what may be asked for, not what comes of it.
+package steering
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Source draws changes that fit a scenario.
+type Source struct {
+	*rand.Rand
+	nics, switches, links []string
+	flows                 []string
+	bursts                int
+}
+
+// New makes the source of a seed.
+func New(s *topology.Scenario, seed uint64) *Source {
+	g := &Source{Rand: rand.New(rand.NewPCG(seed, 0))}
+	for _, n := range s.Nodes {
+		if n.Kind == topology.NIC {
+			g.nics = append(g.nics, n.Name)
+		} else {
+			g.switches = append(g.switches, n.Name)
+		}
+	}
+	for _, l := range s.Links {
+		g.links = append(g.links, s.Nodes[l.A].Name+"--"+s.Nodes[l.B].Name)
+	}
+	for _, f := range s.Flows {
+		g.flows = append(g.flows, f.Name)
+	}
+	return g
+}
+
+func pick[T any](g *Source, list []T) T { return list[g.IntN(len(list))] }
+
+// Change draws a change at that instant. It fits the scenario, but perhaps not
+// its instant: a flow may be stopped before it begins.
+func (g *Source) Change(at unit.Time) topology.Change {
+	c := topology.Change{At: at}
+	switch k := g.IntN(20); {
+	case k < 7 || len(g.flows) == 0:
+		c.Verb, c.Burst = topology.ChangeBurst, g.burst()
+	case k < 9:
+		c.Verb, c.Flow = topology.ChangeStopFlow, pick(g, g.flows)
+	case k < 11:
+		c.Verb, c.Link = topology.ChangeLinkDown, pick(g, g.links)
+	case k < 14:
+		c.Verb, c.Link = topology.ChangeLinkUp, pick(g, g.links)
+	case k < 15:
+		c.Verb, c.Nodes = topology.ChangeFreeze, []string{pick(g, g.nics)}
+	case k < 17:
+		c.Verb, c.Nodes = topology.ChangeThaw, []string{pick(g, g.nics)}
+	default:
+		c.Verb, c.Set = topology.ChangeSet, g.set()
+	}
+	return c
+}
+
+func (g *Source) burst() topology.BurstSpec {
+	names := slices.Clone(g.nics)
+	g.Shuffle(len(names), func(i, k int) { names[i], names[k] = names[k], names[i] })
+	b := topology.BurstSpec{
+		Name: fmt.Sprintf("b%d", g.bursts), From: names[1 : 2+g.IntN(min(4, len(names)-1))], To: names[0],
+		Flows: 1 + g.IntN(3), Size: unit.Bytes(1 + g.IntN(64<<10)),
+	}
+	g.bursts++
+	g.flows = append(g.flows, b.Name)
+	return b
+}
+
+func (g *Source) set() topology.Setting {
+	name := pick(g, g.switches)
+	switch g.IntN(6) {
+	case 0:
+		return topology.Setting{Key: name + ".xoff", Value: fmt.Sprintf("%dKB", 20+g.IntN(80))}
+	case 1:
+		return topology.Setting{Key: name + ".xon_offset", Value: fmt.Sprintf("%dKB", g.IntN(18))}
+	case 2:
+		return topology.Setting{Key: "switch.pmax", Value: fmt.Sprintf("0.%d", g.IntN(100))}
+	case 3:
+		return topology.Setting{Key: name + ".kmin", Value: fmt.Sprintf("%dKB", g.IntN(100))}
+	case 4:
+		return topology.Setting{Key: pick(g, g.nics) + ".timeout", Value: fmt.Sprintf("%dus", 100+g.IntN(1000))}
+	default:
+		return topology.Setting{Key: "nic.ack_every", Value: fmt.Sprint(1 + g.IntN(4))}
+	}
+}
+
+// Extend adds n changes within the span of time from from on, of equal chance
+// everywhere, to the scenario. Those that do not fit are drawn again.
+func (g *Source) Extend(s *topology.Scenario, from, span unit.Time, n int) *topology.Scenario {
+	for added := 0; added < n; {
+		if next, err := s.Extend(g.Change(from + unit.Time(g.Int64N(int64(span))))); err == nil {
+			s, added = next, added+1
+		}
+	}
+	return s
+}

@@ -1,0 +1,177 @@
+package nic
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// What is changed in a NIC that runs.
+
+// Control takes a change at its instant.
+func (n *NIC) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
+	n.now = now
+	fits := true
+	switch c.Verb {
+	case fabric.AddFlows:
+		fits = n.extend(c.Flows)
+	case fabric.StopFlow:
+		if i, ok := n.sending.find(c.Flow); ok {
+			n.stop(now, i, out)
+		}
+	case fabric.LinkDown:
+		n.unplug(now, out)
+	case fabric.LinkUp:
+		if n.cable.Down {
+			n.cable.Mend(now)
+			n.tell(now, fabric.WentUp, out)
+		}
+	case fabric.Freeze, fabric.Thaw:
+		if frozen := c.Verb == fabric.Freeze; n.frozen != frozen {
+			n.frozen = frozen
+			n.tell(now, map[bool]fabric.Kind{true: fabric.Froze, false: fabric.Thawed}[frozen], out)
+		}
+	case fabric.Tune:
+		if fits = n.tune(c.Key, c.Value); fits {
+			out.Note(fabric.Note{Kind: fabric.Tuned, At: now, Flow: fabric.NoFlow, A: int64(c.Key), B: c.Value})
+		}
+	case fabric.Reroute:
+		fits = false
+	}
+	if !fits {
+		out.Note(fabric.Note{Kind: fabric.Unfit, At: now, Flow: fabric.NoFlow, A: int64(c.Verb)})
+	}
+}
+
+func (n *NIC) tell(now unit.Time, kind fabric.Kind, out *fabric.Out) {
+	out.Note(fabric.Note{Kind: kind, At: now, Flow: fabric.NoFlow})
+}
+
+// tune sets a setting, and tells whether the NIC has it.
+func (n *NIC) tune(key fabric.Key, value int64) bool {
+	switch key {
+	case fabric.KeyAckEvery:
+		n.cfg.AckEvery = int(value)
+		for i := range n.senders {
+			n.senders[i].ackEvery = value
+		}
+	case fabric.KeyTimeout:
+		n.cfg.Timeout = unit.Time(value)
+	case fabric.KeyControlRate:
+		n.control.setRate(value)
+	default:
+		return false
+	}
+	return true
+}
+
+// stop makes flow i one that has nothing more to send and waits for no ACK: its
+// queue pair goes to the error state.
+func (n *NIC) stop(now unit.Time, i int, out *fabric.Out) {
+	s := &n.senders[i]
+	if s.done {
+		return
+	}
+	s.started, s.done = true, true
+	s.packets, s.acked, s.high, s.inFlight = s.next, s.next, s.next, 0
+	s.deadline = unit.Never
+	for _, timer := range []int{n.startTimer(i), n.ccTimer(i), n.resendTimer(i)} {
+		n.timers.set(timer, unit.Never)
+	}
+	if n.credits != nil {
+		n.planAsk(now, int(n.credits.ofSender[i]))
+	}
+	out.Note(fabric.Note{
+		Kind: fabric.FlowStopped, At: now, Flow: s.ID, Priority: n.dataClass, A: int64(s.stats.AckedBytes),
+	})
+}
+
+// unplug cuts the link. A pause ends with it: its peer forgets whom it paused.
+func (n *NIC) unplug(now unit.Time, out *fabric.Out) {
+	if n.cable.Down {
+		return
+	}
+	n.cable.Down = true
+	n.tell(now, fabric.WentDown, out)
+	for class := range fabric.Priority(fabric.Priorities) {
+		n.resume(now, class, out)
+	}
+	n.renewPause(now)
+}
+
+// lost tells whether a frame that arrives is lost on the link, or on the
+// threshold of a frozen NIC.
+func (n *NIC) lost(now unit.Time, f *frame.Frame, out *fabric.Out) bool {
+	reason := fabric.DropLinkDown
+	switch {
+	case n.cable.Loses(now, f.Len()):
+	case n.frozen:
+		reason = fabric.DropFrozen
+	default:
+		return false
+	}
+	n.stats.LostFrames++
+	out.Note(fabric.Note{
+		Kind: fabric.Dropped, At: now, Flow: fabric.NoFlow, A: int64(f.Len()), B: int64(reason), Trace: f.Trace,
+	})
+	return true
+}
+
+// extend adds flows, and tells whether all of them fit.
+func (n *NIC) extend(flows []FlowConfig) bool {
+	for i := range flows {
+		f := &flows[i]
+		_, sends := n.sending.find(f.ID)
+		_, receives := n.receiving.find(f.ID)
+		if validateFlow(f, n.cfg.Host) != nil || sends || receives {
+			return false
+		}
+	}
+	senders, receivers := len(n.senders), len(n.receivers)
+	for _, f := range flows {
+		if f.To == n.cfg.Host {
+			n.receivers = append(n.receivers, n.newReceiver(f))
+			n.receiving.add(f.ID, len(n.receivers)-1)
+			continue
+		}
+		s, err := n.newSender(f)
+		if err != nil {
+			return false
+		}
+		n.senders = append(n.senders, s)
+		n.sending.add(f.ID, len(n.senders)-1)
+	}
+	n.grow(senders, receivers)
+	return true
+}
+
+// grow makes room for senders and receivers beyond the first so many, whose
+// timers keep their instants.
+func (n *NIC) grow(senders, receivers int) {
+	old := n.timers
+	n.timers = newAgenda(n.npTimer(len(n.receivers)))
+	for i := range senders {
+		n.timers.set(n.startTimer(i), old.at[i])
+		n.timers.set(n.ccTimer(i), old.at[senders+i])
+		n.timers.set(n.resendTimer(i), old.at[2*senders+i])
+	}
+	for i := range receivers {
+		n.timers.set(n.npTimer(i), old.at[3*senders+i])
+	}
+	pace := newAgenda(len(n.senders))
+	for i := range senders {
+		pace.set(i, n.pace.at[i])
+	}
+	n.pace = pace
+	ready := newFIFO[int32](len(n.senders))
+	for n.ready.count > 0 {
+		ready.push(n.ready.pop())
+	}
+	n.ready = ready
+	if n.credits != nil {
+		n.addCredits(n.credits, senders, receivers)
+	}
+	for i := senders; i < len(n.senders); i++ {
+		n.timers.set(n.startTimer(i), n.senders[i].Start)
+	}
+}

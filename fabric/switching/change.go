@@ -1,0 +1,163 @@
+package switching
+
+import (
+	"math"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/switching/rttx"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// What is changed in a switch that runs.
+
+// Control takes a change at its instant.
+func (s *Switch) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
+	if c.Routes != nil {
+		s.ecmp.routes = c.Routes
+		s.note(now, fabric.Rerouted, 0, out)
+	}
+	fits := true
+	switch c.Verb {
+	case fabric.AddFlows:
+		s.learn(c.Flows)
+	case fabric.LinkDown, fabric.LinkUp:
+		if fits = uint(c.Port) < uint(len(s.ports)); fits {
+			s.cable(now, &s.ports[c.Port], c.Verb == fabric.LinkDown, out)
+		}
+	case fabric.Tune:
+		if fits = s.tune(c.Key, c.Value); fits {
+			out.Note(fabric.Note{Kind: fabric.Tuned, At: now, Flow: fabric.NoFlow, A: int64(c.Key), B: c.Value})
+			s.review(now, out)
+		}
+	case fabric.Reroute:
+	case fabric.StopFlow, fabric.Freeze, fabric.Thaw:
+		fits = false
+	}
+	if !fits {
+		out.Note(fabric.Note{Kind: fabric.Unfit, At: now, Flow: fabric.NoFlow, A: int64(c.Verb)})
+	}
+}
+
+func (s *Switch) note(now unit.Time, kind fabric.Kind, port fabric.Port, out *fabric.Out) {
+	out.Note(fabric.Note{Kind: kind, At: now, Port: port, Flow: fabric.NoFlow})
+}
+
+// learn tells the converter the queue pairs of new flows.
+func (s *Switch) learn(flows []fabric.Flow) {
+	if s.converter == nil {
+		return
+	}
+	for _, f := range flows {
+		s.converter.Learn(rttx.Pair{
+			Forward: rttx.Fields{
+				Src: uint32(frame.HostIP(f.From)), Dst: uint32(frame.HostIP(f.To)),
+				SrcPort: f.Source, DstPort: frame.PortRoCE, QP: frame.ReceiverQP(uint32(f.ID)),
+			},
+			ReturnQP: frame.SenderQP(uint32(f.ID)),
+		})
+	}
+}
+
+// cable cuts the link at a port, or makes it whole.
+func (s *Switch) cable(now unit.Time, p *port, cut bool, out *fabric.Out) {
+	if p.cable.Down == cut {
+		return
+	}
+	if cut {
+		p.cable.Down = true
+		s.note(now, fabric.WentDown, p.id, out)
+		s.forget(now, p, out)
+		s.flush(now, p, out)
+	} else {
+		p.cable.Mend(now)
+		s.note(now, fabric.WentUp, p.id, out)
+		p.xoff.pending = p.xoff.set
+	}
+	s.agenda.set(int(p.id), p.due())
+}
+
+// forget drops what the two ends of a link have told one another: the peer's
+// pauses end, and the peer is told anew of those of this end when the link is
+// whole again.
+func (s *Switch) forget(now unit.Time, p *port, out *fabric.Out) {
+	p.holds.set.each(func(class fabric.Priority) { s.endPause(now, p, class, out) })
+	p.holds.next = unit.Never
+	p.xoff.pending, p.xoff.told = 0, 0
+	p.xoff.set.each(func(class fabric.Priority) { p.xoff.schedule(class, unit.Never) })
+}
+
+// flush loses everything that waits at a port.
+func (s *Switch) flush(now unit.Time, p *port, out *fabric.Out) {
+	for class := range fabric.Priority(fabric.Priorities) {
+		q := &p.queues[class]
+		for q.count > 0 {
+			e := q.front()
+			in := incoming{frame: &e.frame, length: e.length, at: e.from, class: class}
+			s.drop(now, in, fabric.DropLinkDown, out)
+			q.pop()
+			p.depth.pop(in.length)
+			s.release(now, in.at, class, in.length, out)
+		}
+		p.drr.leave(class)
+		p.npecn[class] = npecn{}
+	}
+	p.waiting = 0
+}
+
+// lost tells whether a frame that arrives at a port is lost on its link.
+func (s *Switch) lost(now unit.Time, p *port, f *frame.Frame, out *fabric.Out) bool {
+	if !p.cable.Loses(now, f.Len()) {
+		return false
+	}
+	s.lostFrames++
+	flow := fabric.NoFlow
+	if f.Class() != frame.ClassPFC {
+		flow = flowOf(f)
+	}
+	out.Note(fabric.Note{
+		Kind: fabric.Dropped, At: now, Port: p.id, A: int64(f.Len()), B: int64(fabric.DropLinkDown), Flow: flow, Trace: f.Trace,
+	})
+	return true
+}
+
+// tune sets a setting, and tells whether the switch has it.
+func (s *Switch) tune(key fabric.Key, value int64) bool {
+	for i := range s.cfg.Classes {
+		k := &s.cfg.Classes[i]
+		red := key == fabric.KeyKmin || key == fabric.KeyKmax || key == fabric.KeyPmax
+		if !red && !k.Lossless {
+			continue
+		}
+		switch key {
+		case fabric.KeyXOFF:
+			k.XOFF = unit.Bytes(value)
+		case fabric.KeyXON:
+			k.XON = unit.Bytes(value)
+		case fabric.KeyAlphaShift:
+			k.AlphaShift = uint(value)
+		case fabric.KeyQuanta:
+			k.Quanta = uint16(value)
+		case fabric.KeyKmin:
+			k.RED.Kmin = unit.Bytes(value)
+		case fabric.KeyKmax:
+			k.RED.Kmax = unit.Bytes(value)
+		case fabric.KeyPmax:
+			k.RED.Pmax = math.Float64frombits(uint64(value))
+		default:
+			return false
+		}
+		s.buffer.classes[i], s.marker.red[i] = *k, k.RED
+	}
+	return true
+}
+
+// review tells every peer what follows from thresholds that have changed.
+func (s *Switch) review(now unit.Time, out *fabric.Out) {
+	for i := range s.ports {
+		for class := range fabric.Priority(fabric.Priorities) {
+			s.checkXOFF(now, &s.ports[i], class, out)
+			s.checkXON(now, &s.ports[i], class, out)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package topology
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// maxChanges bounds the changes of a scenario.
+const maxChanges = 1 << 16
+
+// switchTunables and nicTunables are what changes while the rack runs.
+var switchTunables = []tunable[SwitchSettings]{
+	{"xoff", fabric.KeyXOFF, func(s *SwitchSettings) int64 { return int64(s.XOFF) }},
+	{"xon_offset", fabric.KeyXON, func(s *SwitchSettings) int64 { return int64(s.XON) }},
+	{"alpha_shift", fabric.KeyAlphaShift, func(s *SwitchSettings) int64 { return int64(s.AlphaShift) }},
+	{"quanta", fabric.KeyQuanta, func(s *SwitchSettings) int64 { return int64(s.Quanta) }},
+	{"kmin", fabric.KeyKmin, func(s *SwitchSettings) int64 { return int64(s.Kmin) }},
+	{"kmax", fabric.KeyKmax, func(s *SwitchSettings) int64 { return int64(s.Kmax) }},
+	{"pmax", fabric.KeyPmax, func(s *SwitchSettings) int64 { return int64(math.Float64bits(s.Pmax)) }},
+}
+
+var nicTunables = []tunable[NICSettings]{
+	{"ack_every", fabric.KeyAckEvery, func(n *NICSettings) int64 { return int64(n.AckEvery) }},
+	{"timeout", fabric.KeyTimeout, func(n *NICSettings) int64 { return int64(n.Timeout) }},
+	{"control_rate", fabric.KeyControlRate, func(n *NICSettings) int64 { return n.ControlRate }},
+}
+
+// changeForm is one entry of changes.
+type changeForm struct {
+	at           unit.Time
+	burst        *yaml.Node
+	stop         string
+	down, up     string
+	freeze, thaw []string
+	set          string
+}
+
+var changeFields = []field[changeForm]{
+	need(quantityField(spans, "at", "when it takes effect, before everything else at that instant", 0, longest, func(f *changeForm) *unit.Time { return &f.at })),
+	sectionField("burst", "flows that start together", section(changeBurstFields, BurstSpec{Flows: 1}), func(f *changeForm) **yaml.Node { return &f.burst }),
+	textField("stop_flow", "flow, or burst for all of its flows, that sends nothing more", func(f *changeForm) *string { return &f.stop }),
+	textField("link_down", "link A--B that is cut", func(f *changeForm) *string { return &f.down }),
+	textField("link_up", "link A--B that is whole again", func(f *changeForm) *string { return &f.up }),
+	omitNone(namesField("freeze", "NICs that neither send nor take anything in", func(f *changeForm) *[]string { return &f.freeze }), func(f *changeForm) []string { return f.freeze }),
+	omitNone(namesField("thaw", "NICs that go on", func(f *changeForm) *[]string { return &f.thaw }), func(f *changeForm) []string { return f.thaw }),
+	textField("set", "setting NODE.KEY=VALUE, s1.xoff=96KB", func(f *changeForm) *string { return &f.set }),
+}
+
+var changeBurstFields = []field[BurstSpec]{
+	need(nameField("name", "name of the burst; its flows are called name/sender/0, ...", func(f *BurstSpec) *string { return &f.Name })),
+	need(namesField("from", "NICs that send", func(f *BurstSpec) *[]string { return &f.From })),
+	need(nameField("to", "NIC that receives", func(f *BurstSpec) *string { return &f.To })),
+	integerField("flows_per_sender", "flows of each sender", 1, 1<<16, func(f *BurstSpec) *int { return &f.Flows }),
+	need(messageField("size", func(f *BurstSpec) *unit.Bytes { return &f.Size })),
+}
+
+// textField is text that another check reads.
+func textField[T any](key, doc string, at func(*T) *string) field[T] {
+	return field[T]{
+		meta: meta{key: key, doc: doc}, schema: schema{"type": "string", "minLength": 1},
+		read: func(t *T, n *yaml.Node) error {
+			if !isText(n) || n.Value == "" {
+				return fmt.Errorf("%s is no text", shown(n))
+			}
+			*at(t) = n.Value
+			return nil
+		},
+		write: func(t *T) *yaml.Node {
+			if *at(t) == "" {
+				return nil
+			}
+			return text(*at(t))
+		},
+	}
+}
+
+// omitNone leaves the key out where the list is empty.
+func omitNone[T any](f field[T], at func(*T) []string) field[T] {
+	write := f.write
+	f.write = func(t *T) *yaml.Node {
+		if len(at(t)) == 0 {
+			return nil
+		}
+		return write(t)
+	}
+	return f
+}
+
+// form gives the change as an entry of a file.
+func (c *Change) form() changeForm {
+	f := changeForm{at: c.At}
+	switch c.Verb {
+	case ChangeBurst:
+		f.burst = written(changeBurstFields, &c.Burst)
+	case ChangeStopFlow:
+		f.stop = c.Flow
+	case ChangeLinkDown:
+		f.down = c.Link
+	case ChangeLinkUp:
+		f.up = c.Link
+	case ChangeFreeze:
+		f.freeze = c.Nodes
+	case ChangeThaw:
+		f.thaw = c.Nodes
+	case ChangeSet:
+		f.set = c.Set.Key + "=" + c.Set.Value
+	}
+	return f
+}
+
+// setting splits "KEY=VALUE".
+func setting(text string) (Setting, bool) {
+	key, value, ok := strings.Cut(text, "=")
+	return Setting{Key: key, Value: value}, ok
+}

@@ -1,0 +1,243 @@
+package topology
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// ChangeVerb says what a Change does.
+type ChangeVerb string
+
+// Verbs of changes.
+const (
+	ChangeBurst    ChangeVerb = "burst"
+	ChangeStopFlow ChangeVerb = "stop_flow"
+	ChangeLinkDown ChangeVerb = "link_down"
+	ChangeLinkUp   ChangeVerb = "link_up"
+	ChangeFreeze   ChangeVerb = "freeze"
+	ChangeThaw     ChangeVerb = "thaw"
+	ChangeSet      ChangeVerb = "set"
+)
+
+// Change is what is done to the rack while it runs, at a named instant: before
+// everything else that happens then. Changes of one instant take effect in the
+// order of Scenario.Changes.
+type Change struct {
+	At    unit.Time
+	Verb  ChangeVerb
+	Burst BurstSpec // of burst
+	Flow  string    // of stop_flow: a flow, or a burst for all of its flows
+	Link  string    // of link_down and link_up: "A--B"
+	Nodes []string  // of freeze and thaw: NICs
+	Set   Setting   // of set: a key that Tunables lists
+}
+
+// BurstSpec is a group of flows that a change starts together.
+type BurstSpec struct {
+	Name  string
+	From  []string // NICs that send
+	To    string   // NIC that receives
+	Flows int      // of each sender
+	Size  unit.Bytes
+}
+
+// Founding counts the flows that the rack is built with: all but those of
+// changes, which come last.
+func (s *Scenario) Founding() int {
+	n := len(s.Flows)
+	for n > 0 && s.Flows[n-1].Burst >= 0 && s.Bursts[s.Flows[n-1].Burst].Change {
+		n--
+	}
+	return n
+}
+
+// Timely gives the changes in the order in which they take effect.
+func (s *Scenario) Timely() []Change {
+	list := make([]Change, len(s.Changes))
+	for k, i := range s.timely() {
+		list[k] = s.Changes[i]
+	}
+	return list
+}
+
+// timely gives the indices of the changes in the order in which they take effect.
+func (s *Scenario) timely() []int {
+	order := make([]int, len(s.Changes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.Changes[a].At, s.Changes[b].At) })
+	return order
+}
+
+// Extend gives the scenario with one more change, checked as Parse does, for a
+// rack that runs. The error is a *Faults without lines whose keys begin with
+// "change".
+func (s *Scenario) Extend(c Change) (*Scenario, error) {
+	b := resume(s)
+	f := c.form()
+	b.readChange(item{written(changeFields, &f), "change"})
+	b.checkChanges()
+	for i := range b.list {
+		b.list[i].Line = 0
+	}
+	if err := b.err("change"); err != nil {
+		return nil, err
+	}
+	return &b.s, nil
+}
+
+// resume makes a builder that goes on where s ends. It shares nothing with s
+// that it changes.
+func resume(s *Scenario) *builder {
+	b := newBuilder()
+	b.s = *s
+	b.s.Flows, b.s.Bursts, b.s.Changes = slices.Clip(s.Flows), slices.Clip(s.Bursts), slices.Clip(s.Changes)
+	for i, n := range s.Nodes {
+		b.index[n.Name] = i
+	}
+	for i := range s.Changes {
+		b.changes = append(b.changes, place{key: fmt.Sprintf("changes[%d]", i)})
+	}
+	at := func(key string) place { return place{key: key} }
+	for _, f := range s.Flows {
+		if f.Burst < 0 {
+			b.named[f.Name] = at("flows")
+		}
+	}
+	for _, burst := range s.Bursts {
+		b.named[burst.Name] = at("bursts")
+	}
+	for _, c := range s.Commands {
+		b.named[c.Name] = at("commands")
+	}
+	return b
+}
+
+// FlowsNamed gives the indices of the flow of that name, or of those of the
+// burst.
+func (s *Scenario) FlowsNamed(name string) (list []int) {
+	for i, f := range s.Flows {
+		if f.Name == name || f.Burst >= 0 && s.Bursts[f.Burst].Name == name {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// LinkNamed gives the index of the link "A--B", whichever end comes first, -1
+// if there is none.
+func (s *Scenario) LinkNamed(name string) int {
+	return slices.IndexFunc(s.Links, func(l Link) bool {
+		a, z := s.Nodes[l.A].Name, s.Nodes[l.B].Name
+		return name == a+"--"+z || name == z+"--"+a
+	})
+}
+
+// tunable is a setting that changes while the rack runs.
+type tunable[T any] struct {
+	name  string
+	key   fabric.Key
+	value func(*T) int64
+}
+
+// Tuning is a setting that has been changed: its new value at one node.
+type Tuning struct {
+	Node  int
+	Key   fabric.Key
+	Value int64
+}
+
+// Tuning gives what a change of verb set means.
+func (s *Scenario) Tuning(c Change) []Tuning {
+	b := resume(s)
+	var list []Tuning
+	for _, t := range b.tunings(c.Set, place{}) {
+		list = append(list, Tuning{t.node, t.key, t.value})
+	}
+	return list
+}
+
+// tuned is a setting of one node on its way.
+type tuned struct {
+	node  int
+	key   fabric.Key
+	value int64
+	nic   func(*NICSettings)
+	sw    func(*SwitchSettings)
+}
+
+// tunings reads a setting that changes while the rack runs.
+func (b *builder) tunings(set Setting, at place) (list []tuned) {
+	part, leaf := cut(set.Key)
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(set.Value), &doc); err != nil || len(doc.Content) != 1 || aliased(&doc) != nil {
+		b.fault(at, "%q is no value of a YAML file", set.Value)
+		return nil
+	}
+	value := doc.Content[0]
+	nodes, ok := b.tunedNodes(part, at)
+	if !ok {
+		return nil
+	}
+	for _, i := range nodes {
+		t := tuned{node: i}
+		if n := b.s.Nodes[i]; n.Kind == NIC {
+			v := n.NIC
+			t.key, t.value, ok = tune(b, nicFields, nicTunables, &v, leaf, value, at)
+			t.nic = func(s *NICSettings) { _ = find(nicFields, leaf).read(s, value) } // it has been read
+		} else {
+			v := n.Switch
+			t.key, t.value, ok = tune(b, switchFields, switchTunables, &v, leaf, value, at)
+			t.sw = func(s *SwitchSettings) { _ = find(switchFields, leaf).read(s, value) } // it has been read
+		}
+		if !ok {
+			return nil
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
+// tune reads value into v and gives it back as a machine takes it.
+func tune[T any](b *builder, fields []field[T], tunables []tunable[T], v *T, leaf string, value *yaml.Node, at place) (fabric.Key, int64, bool) {
+	i := slices.IndexFunc(tunables, func(t tunable[T]) bool { return t.name == leaf })
+	if i < 0 {
+		var names []string
+		for _, t := range tunables {
+			names = append(names, t.name)
+		}
+		b.fault(at, "%q does not change while the rack runs, want one of %s", leaf, strings.Join(names, ", "))
+		return 0, 0, false
+	}
+	if err := find(fields, leaf).read(v, value); err != nil {
+		b.fault(at, "%v", err)
+		return 0, 0, false
+	}
+	return tunables[i].key, tunables[i].value(v), true
+}
+
+// tunedNodes gives the nodes that the part of a setting's key names.
+func (b *builder) tunedNodes(part string, at place) (nodes []int, ok bool) {
+	for i, n := range b.s.Nodes {
+		if part == string(n.Kind) {
+			nodes = append(nodes, i)
+		}
+	}
+	if len(nodes) > 0 {
+		return nodes, true
+	}
+	names, err := expandNames(part)
+	if err != nil {
+		b.fault(at, "%v", err)
+		return nil, false
+	}
+	return b.find(names, at)
+}

@@ -1,0 +1,131 @@
+package topology
+
+import "fmt"
+
+// changeVerbs are the verbs in the order of the fields.
+var changeVerbs = []ChangeVerb{ChangeBurst, ChangeStopFlow, ChangeLinkDown, ChangeLinkUp, ChangeFreeze, ChangeThaw, ChangeSet}
+
+// readChange reads one entry of changes.
+func (b *builder) readChange(it item) {
+	var f changeForm
+	src := newSource(it.key, it.node.Line)
+	before := len(b.list)
+	readSection(&b.collector, it.node, it.key, changeFields, &f, src)
+	if len(b.list) > before {
+		return
+	}
+	var verbs []ChangeVerb
+	for _, v := range changeVerbs {
+		if src.has(string(v)) {
+			verbs = append(verbs, v)
+		}
+	}
+	if len(verbs) != 1 {
+		b.fault(src.place, "does %d things, want one of %s", len(verbs), listed(changeVerbs))
+		return
+	}
+	if len(b.s.Changes) == maxChanges {
+		b.fault(src.place, "comes after %d changes, want no more", maxChanges)
+		return
+	}
+	b.checkStart(f.at, src.of("at"))
+	c := Change{At: f.at, Verb: verbs[0]}
+	b.detail(&c, &f, src.of(string(c.Verb)))
+	b.s.Changes = append(b.s.Changes, c)
+	b.changes = append(b.changes, src.place)
+}
+
+// detail fills in what the change is about, and checks it.
+func (b *builder) detail(c *Change, f *changeForm, at place) {
+	switch c.Verb {
+	case ChangeBurst:
+		b.changeBurst(c, f, at)
+	case ChangeStopFlow:
+		c.Flow = f.stop
+		b.checkStop(c, at)
+	case ChangeLinkDown, ChangeLinkUp:
+		c.Link = f.down + f.up
+		if b.s.LinkNamed(c.Link) < 0 && !b.noLinks {
+			b.fault(at, "no link is called %q, want A--B with the names of two nodes", c.Link)
+		}
+	case ChangeFreeze, ChangeThaw:
+		c.Nodes = append(f.freeze, f.thaw...)
+		b.findNICs(c.Nodes, at)
+	case ChangeSet:
+		set, ok := setting(f.set)
+		if !ok {
+			b.fault(at, "%q is no setting, want NODE.KEY=VALUE", f.set)
+			return
+		}
+		c.Set = set
+	}
+}
+
+// changeBurst adds the flows of a change.
+func (b *builder) changeBurst(c *Change, f *changeForm, at place) {
+	c.Burst.Flows = 1
+	src := newSource(at.key, at.line)
+	readSection(&b.collector, f.burst, at.key, changeBurstFields, &c.Burst, src)
+	spec := &c.Burst
+	b.claim(spec.Name, src)
+	to, okTo := b.end(spec.To, src.of("to"))
+	from, okFrom := b.findNICs(spec.From, src.of("from"))
+	total := len(from) * spec.Flows
+	if !okTo || !okFrom || !b.room(total, src.place) {
+		return
+	}
+	burst := len(b.s.Bursts)
+	b.s.Bursts = append(b.s.Bursts, Burst{Name: spec.Name, Flows: total, Size: spec.Size, At: c.At, Change: true})
+	for i, sender := range from {
+		if sender == to {
+			b.fault(src.of("to"), "%s would send to itself", spec.To)
+		}
+		for k := range spec.Flows {
+			name := fmt.Sprintf("%s/%s/%d", spec.Name, spec.From[i], k)
+			b.addFlow(Flow{Name: name, From: sender, To: to, Size: spec.Size, Start: c.At, Burst: burst}, src)
+		}
+	}
+}
+
+// checkStop checks that what is to be stopped is there by then.
+func (b *builder) checkStop(c *Change, at place) {
+	flows := b.s.FlowsNamed(c.Flow)
+	if len(flows) == 0 {
+		b.fault(at, "no flow or burst is called %q", c.Flow)
+	}
+	for _, i := range flows {
+		if f := b.s.Flows[i]; f.Burst >= 0 && b.s.Bursts[f.Burst].Change && f.Start > c.At {
+			b.fault(at, "%s begins at %s, after %s", c.Flow, f.Start, c.At)
+			return
+		}
+	}
+}
+
+// checkChanges follows the settings through the changes in the order of time, and
+// checks that the thresholds of every switch fit together at each instant.
+func (b *builder) checkChanges() {
+	if len(b.list) > 0 {
+		return // nodes may be missing
+	}
+	ends := b.s.PortMap()
+	now := map[int]SwitchSettings{}
+	for _, i := range b.s.timely() {
+		c, at := &b.s.Changes[i], b.changes[i]
+		if c.Verb != ChangeSet {
+			continue
+		}
+		src := newSource(join(at.key, "set"), at.line)
+		for _, t := range b.tunings(c.Set, src.place) {
+			if t.sw == nil {
+				continue
+			}
+			v, ok := now[t.node]
+			if !ok {
+				v = b.s.Nodes[t.node].Switch
+			}
+			t.sw(&v)
+			now[t.node] = v
+			b.checkSwitch(v, src, b.linksAt(ends[t.node]))
+		}
+	}
+}
