@@ -23,31 +23,37 @@ type subject struct {
 	whole                      bool // shows all of the run, not only the burst and what follows it
 	lines                      func(view) []chart.Line
 	aside                      func(*measure.Run) string // a figure of the table that the lines show
+	only                       func(*Folder) bool        // the folders that it has something to show of; nil for all
 }
 
 var subjects = []subject{
 	{
 		"pauses", "Rate of PAUSE frames per link", "frames/ms",
 		"PAUSE frames (XOFF) on the links that hold the long flows, averaged over some bins; x->y is sent by x and holds y. The paper's Fig. 2a.",
-		false, pauseLines, asideTree,
+		false, pauseLines, asideTree, nil,
 	},
 	{
 		"goodput-burst", "Goodput of the long flows, around the burst", "Gbit/s",
-		"Payload delivered in order, in each bin. The paper's Fig. 2b.", false, goodputLines, asideGoodput,
+		"Payload delivered in order, in each bin. The paper's Fig. 2b.", false, goodputLines, asideGoodput, nil,
 	},
 	{
 		"goodput", "Goodput of the long flows, whole run", "Gbit/s",
-		"The same over all of the run, with some bins to each point: how long it takes until nothing is lost any more.", true, goodputLines, asideLoss,
+		"The same over all of the run, with some bins to each point: how long it takes until nothing is lost any more.", true, goodputLines, asideLoss, nil,
 	},
 	{
 		"rates-burst", "Regulated and actual rate of the long flows, around the burst", "Gbit/s",
 		"Regulated: what the scheme allows the flow at the end of each bin. Actual: what its NIC puts on the link in the bin, headers included; " +
-			"where it stays below the regulated rate, PAUSE holds the NIC. The paper's Fig. 3.", false, rateLines, nothing,
+			"where it stays below the regulated rate, PAUSE holds the NIC. The paper's Fig. 3.", false, rateLines, nothing, nil,
 	},
-	{"rates", "Regulated and actual rate of the long flows, whole run", "Gbit/s", "The same over all of the run, with some bins to each point.", true, rateLines, nothing},
+	{"rates", "Regulated and actual rate of the long flows, whole run", "Gbit/s", "The same over all of the run, with some bins to each point.", true, rateLines, nothing, nil},
+	{
+		"credit", "Credit granted and wasted", "Gbit/s",
+		"Granted: what a receiver grants to a sender, as a rate; s->r is by r to s. Wasted: what the sender did not spend within a base RTT, or lost.",
+		true, creditLines, nothing, grantsCredit,
+	},
 	{
 		"queues", "Egress queues on the way of the long flows", "KB",
-		"The longest that the egress queue was in each bin, all classes together, in 1000 bytes; x->y is the port of x that leads to y.", false, queueLines, nothing,
+		"The longest that the egress queue was in each bin, all classes together, in 1000 bytes; x->y is the port of x that leads to y.", false, queueLines, nothing, nil,
 	},
 }
 
@@ -57,10 +63,13 @@ func Figures(runs []*Folder) (figures []Figure) {
 	near, whole := spans(runs)
 	names := labels(runs)
 	for _, s := range subjects {
+		if s.only != nil && !slices.ContainsFunc(runs, s.only) {
+			continue
+		}
 		window := near
 		if s.whole {
-			if window = whole; near == whole {
-				continue
+			if window = whole; near == whole && s.only == nil {
+				continue // the subject of the same name around the burst shows it
 			}
 		}
 		f := Figure{Name: s.name, Caption: s.caption, Figure: chart.Figure{
@@ -80,6 +89,11 @@ func Figures(runs []*Folder) (figures []Figure) {
 		figures = append(figures, f)
 	}
 	return figures
+}
+
+// grantsCredit tells whether a run of the folder was by receiver credit.
+func grantsCredit(f *Folder) bool {
+	return slices.ContainsFunc(f.Results.Runs, func(r *measure.Run) bool { return r.Credit != nil })
 }
 
 // panel draws one scheme of one folder.

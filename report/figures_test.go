@@ -109,6 +109,35 @@ func TestPauseRateCountsEveryFrame(t *testing.T) {
 	}
 }
 
+// CBRC-34, CBRC-35: credit shows where a scheme grants some, in the figures and in
+// the table, and nowhere else.
+func TestCreditShowsWhereItIsGranted(t *testing.T) {
+	named := func(f *Folder) (names []string) {
+		for _, g := range Figures([]*Folder{f}) {
+			names = append(names, g.Name)
+		}
+		return names
+	}
+	without, with := sample(t, "out", "pfc", "pcn"), sample(t, "out", "cbrc")
+	if slices.Contains(named(without), "credit") || !slices.Contains(named(with), "credit") {
+		t.Errorf("figures %v without credit, %v with", named(without), named(with))
+	}
+	lines := creditLines(view{with, with.Results.Runs[0], 0})
+	if len(lines) != 2 || lines[0].Name != "h0->r0 granted" || lines[1].Name != "h0->r0 wasted" {
+		t.Errorf("lines %+v", lines)
+	}
+	if len(creditColumns(without.Results)) != 0 {
+		t.Error("columns of credit without credit")
+	}
+	var cells []string
+	for _, c := range creditColumns(with.Results) {
+		cells = append(cells, c.Name+" "+c.value(with.Results.Runs[0]))
+	}
+	if diff := cmp.Diff([]string{"granted 148.3", "wasted 74.2", "lost 24.2"}, cells); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // Each series shows in its own figures and in no other.
 func TestAChangedSeriesChangesItsFigures(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -84,6 +84,18 @@ func rateLines(v view) (lines []chart.Line) {
 	return lines
 }
 
+// creditLines are Gbit/s of credit: what each pair of hosts is granted, and what
+// of it is wasted.
+func creditLines(v view) (lines []chart.Line) {
+	for i, s := range v.Series.Granted[:min(len(v.Series.Granted), mostLines)] {
+		lines = append(lines, line(s.Name+" granted", chart.Style{Colour: i, Over: 1}, v, s.Bins, mean, v.gigabits()))
+	}
+	for i, s := range v.Series.Wasted[:min(len(v.Series.Wasted), mostLines)] {
+		lines = append(lines, line(s.Name+" wasted", chart.Style{Colour: i, Dash: 2}, v, s.Bins, mean, v.gigabits()))
+	}
+	return lines
+}
+
 // queueLines are thousands of bytes.
 func queueLines(v view) (lines []chart.Line) {
 	ports := first(measure.VictimPorts(v.Scenario))

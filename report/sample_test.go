@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric/measure"
@@ -73,6 +74,11 @@ func sampleRun(s *topology.Scenario, scheme string, k int64) *measure.Run {
 			{Port: "s1->r0", Peak: values(900), End: values(2)},
 			{Port: "s1->h2", Peak: values(33), End: values(3)},
 		},
+	}
+	run.Series.Granted = []measure.Series{{Name: "h0->r0", Bins: values(50)}}
+	run.Series.Wasted = []measure.Series{{Name: "h0->r0", Bins: values(20)}}
+	if strings.HasPrefix(scheme, "cbrc") {
+		run.Credit = &measure.Credit{Granted: 148_300_000, Wasted: 74_200_000, Lost: 24_200_000}
 	}
 	return run
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -53,11 +54,17 @@ func Compare(s *topology.Scenario, r *measure.Results) Table {
 	}
 	columns = append(columns, pauseColumns(s)...)
 	columns = append(columns, flowColumns(r.Runs[0])...)
+	if len(s.Bursts) > 0 {
+		columns = append(
+			columns,
+			column{Column{"burst", "done", false}, "", func(r *measure.Run) string { return fmt.Sprintf("%d/%d", r.Burst.Completed, r.Burst.Flows) }},
+			column{Column{"burst", "p50 ms", false}, "", func(r *measure.Run) string { return milli(r.Burst.P50) }},
+			column{Column{"burst", "p99 ms", false}, "", func(r *measure.Run) string { return milli(r.Burst.P99) }},
+		)
+	}
+	columns = append(columns, creditColumns(r)...)
 	columns = append(
 		columns,
-		column{Column{"burst", "done", false}, "", func(r *measure.Run) string { return fmt.Sprintf("%d/%d", r.Burst.Completed, r.Burst.Flows) }},
-		column{Column{"burst", "p50 ms", false}, "", func(r *measure.Run) string { return milli(r.Burst.P50) }},
-		column{Column{"burst", "p99 ms", false}, "", func(r *measure.Run) string { return milli(r.Burst.P99) }},
 		column{Column{"", "drops", false}, "", func(r *measure.Run) string { return fmt.Sprint(r.Drops) }},
 		column{Column{"", "digest", true}, "", func(r *measure.Run) string { return r.Digest }},
 	)
@@ -74,6 +81,26 @@ func Compare(s *topology.Scenario, r *measure.Results) Table {
 		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+// creditColumns tell what became of the credit, if any run was by credit.
+func creditColumns(r *measure.Results) []column {
+	if !slices.ContainsFunc(r.Runs, func(r *measure.Run) bool { return r.Credit != nil }) {
+		return nil
+	}
+	megabytes := func(of func(*measure.Credit) unit.Bytes) func(*measure.Run) string {
+		return func(r *measure.Run) string {
+			if r.Credit == nil {
+				return "-"
+			}
+			return fmt.Sprintf("%.1f", float64(of(r.Credit))/1e6)
+		}
+	}
+	return []column{
+		{Column{"credit MB", "granted", false}, "", megabytes(func(c *measure.Credit) unit.Bytes { return c.Granted })},
+		{Column{"credit MB", "wasted", false}, "", megabytes(func(c *measure.Credit) unit.Bytes { return c.Wasted })},
+		{Column{"credit MB", "lost", false}, "", megabytes(func(c *measure.Credit) unit.Bytes { return c.Lost })},
+	}
 }
 
 // pauseColumns count PAUSE frames: on each link that matters, and on all others
