@@ -64,7 +64,7 @@ func (t *toy) Arrive(now unit.Time, _ fabric.Port, f *frame.Frame, out *fabric.O
 
 // Control makes a frame to the node whose index is the change's value.
 func (t *toy) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
-	t.make(now, int(c.Value), 0, 1000)
+	t.make(now, uint16(c.Value), 0, 1000)
 	t.transmit(now, out)
 }
 
