@@ -79,6 +79,8 @@ func TestCNPFormat(t *testing.T) {
 }
 
 // PCN-33: 19 of 20 packets marked are congestion, 18 of 20 are not.
+// PCN-16: the marks are the switch's, the verdict is the end system's: 18 marks in a
+// period are signals, and no congestion.
 // PCN-42: on a packet count, on the timer classify, compute, send, clear.
 func TestCNPClassification(t *testing.T) {
 	for _, c := range []struct {
