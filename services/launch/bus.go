@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-
-	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
 // busRestarts is how often in a row a bus may end before it answers until the
@@ -15,17 +13,18 @@ const busRestarts = 5
 
 // startBus starts the bus at a port that it chooses, and keeps one running at
 // that port until Close.
-func (r *Rack) startBus(ctx context.Context) (serve.Ready, error) {
+func (r *Rack) startBus(ctx context.Context) error {
 	p, err := r.spawnBus("127.0.0.1:0")
 	if err != nil {
-		return serve.Ready{}, err
+		return err
 	}
 	ready, err := p.await(ctx)
 	if err != nil {
-		return serve.Ready{}, err
+		return err
 	}
-	r.watchers.Go(func() { r.keepBus(p, strings.TrimPrefix(ready.Address, "nats://")) })
-	return ready, nil
+	r.url = ready.Address
+	r.watchers.Go(func() { r.keepBus(p, strings.TrimPrefix(r.url, "nats://")) })
+	return nil
 }
 
 // spawnBus starts a bus and makes it the present one. It refuses once the rack

@@ -50,6 +50,7 @@ type Rack struct {
 	path     string
 	env      []string
 	name     string        // on the bus
+	url      string        // of the bus
 	patience time.Duration // with a process that was told to stop
 	spawner  *spawner
 	journal  journal
@@ -108,15 +109,13 @@ func newRack(o Options) (*Rack, error) {
 
 // start brings up the bus, then everything else side by side.
 func (r *Rack) start(ctx context.Context, o Options) error {
-	url := o.Bus
-	if url == "" {
-		ready, err := r.startBus(ctx)
-		if err != nil {
+	r.url = o.Bus
+	if r.url == "" {
+		if err := r.startBus(ctx); err != nil {
 			return err
 		}
-		url = ready.Address
 	}
-	if err := r.spawnAll(url, o.Nodes); err != nil {
+	if err := r.spawnAll(o.Nodes); err != nil {
 		return err
 	}
 	ready, err := r.controller.await(ctx)
@@ -133,8 +132,8 @@ func (r *Rack) start(ctx context.Context, o Options) error {
 }
 
 // spawnAll starts the controller and the nodes and watches over them.
-func (r *Rack) spawnAll(url string, nodes []topology.Node) (err error) {
-	common := []string{"--bus", url, "--rack", r.name}
+func (r *Rack) spawnAll(nodes []topology.Node) (err error) {
+	common := []string{"--bus", r.url, "--rack", r.name}
 	r.controller, err = r.spawn(child{name: controllerName}, append([]string{"controller"}, common...)...)
 	if err != nil {
 		return err

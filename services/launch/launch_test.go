@@ -7,11 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/services/controller"
@@ -42,6 +42,33 @@ func start(t *testing.T, text string, log *bytes.Buffer) *Rack {
 	}
 	t.Cleanup(r.Close)
 	return r
+}
+
+// started is how many envelopes tell that a run is under way; busy has some
+// thousands.
+const started = 50
+
+// underWay calls do once when the rack's next run is under way, which it tells by
+// its envelopes on the bus.
+func underWay(t *testing.T, r *Rack, do func()) {
+	t.Helper()
+	c, err := bus.Dial(r.url, t.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	seen := 0
+	_, err = c.Subscribe("rackfab.*.link.*.*.*.*", func(string, []byte) {
+		if seen++; seen == started {
+			do()
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Flush(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // digest is what the lab gives for a scenario.
@@ -96,10 +123,8 @@ func TestRunAndClose(t *testing.T) {
 func TestKilledNodeEndsTheRun(t *testing.T) {
 	r := start(t, busy, nil)
 	victim := r.nodes["h1"]
-	var once sync.Once
-	_, err := r.Run(t.Context(), controller.Request{ID: "r", Scenario: []byte(busy), Quiet: true}, func(controller.Progress) {
-		once.Do(func() { _ = victim.cmd.Process.Kill() })
-	})
+	underWay(t, r, func() { _ = victim.cmd.Process.Kill() })
+	_, err := r.Run(t.Context(), controller.Request{ID: "r", Scenario: []byte(busy), Quiet: true}, nil)
 	var ended *ProcessError
 	if !errors.As(err, &ended) {
 		t.Fatalf("got %v", err)
@@ -117,10 +142,8 @@ func TestKilledNodeEndsTheRun(t *testing.T) {
 func TestKilledBusComesBack(t *testing.T) {
 	r := start(t, busy, nil)
 	before := r.presentBus()
-	var once sync.Once
-	report, err := r.Run(t.Context(), controller.Request{ID: "r", Scenario: []byte(busy), Quiet: true}, func(controller.Progress) {
-		once.Do(func() { _ = before.cmd.Process.Kill() })
-	})
+	underWay(t, r, func() { _ = before.cmd.Process.Kill() })
+	report, err := r.Run(t.Context(), controller.Request{ID: "r", Scenario: []byte(busy), Quiet: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +159,8 @@ func TestKilledBusComesBack(t *testing.T) {
 func TestCancelledRun(t *testing.T) {
 	r := start(t, busy, nil)
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := r.Run(ctx, controller.Request{ID: "a", Scenario: []byte(busy), Quiet: true}, func(controller.Progress) { cancel() })
+	underWay(t, r, cancel)
+	_, err := r.Run(ctx, controller.Request{ID: "a", Scenario: []byte(busy), Quiet: true}, nil)
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
 	}
