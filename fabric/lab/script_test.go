@@ -21,7 +21,8 @@ import (
 // and what the fabric did. `go test ./fabric/lab -rewrite` writes the outcomes
 // anew; commit the changes only if you understand what caused them.
 //
-//	rack [scheme=S] [builtin=NAME]     the scenario, as YAML below or built in
+//	rack [scheme=S] [builtin=NAME] [set=(KEY,VALUE)]
+//	                                   the scenario, as YAML below or built in
 //	run until=T [show=KIND,...] [at=NODE,...] [flow=NAME,...] [first=N] [last=N]
 //	                                   go on, and print the notes chosen
 //	count until=T [show=KIND,...] [at=NODE,...] by=node|flow|port
@@ -71,7 +72,11 @@ func (b *bench) rack(t *testing.T, d *datadriven.TestData) string {
 		d.ScanArgs(t, "builtin", &name)
 		text, _ = topology.Builtin(name)
 	}
-	s, err := topology.Parse("rack.yaml", text)
+	var set []topology.Setting
+	if pair := list(d, "set"); pair != nil {
+		set = append(set, topology.Setting{Key: pair[0], Value: pair[1]})
+	}
+	s, err := topology.ParseWith("rack.yaml", text, set)
 	if err != nil {
 		return err.Error()
 	}
@@ -132,6 +137,19 @@ func fits(words []string, word string) bool { return len(words) == 0 || slices.C
 func (b *bench) flow(id fabric.FlowID) string {
 	if int(id) < len(b.s.Flows) {
 		return b.s.Flows[id].Name
+	}
+	for _, k := range b.s.Connections() {
+		if k.ID == id {
+			return b.s.Nodes[k.From].Name + ">" + b.s.Nodes[k.To].Name
+		}
+	}
+	return "-"
+}
+
+// command names the commands that a note of a connection concerns.
+func (b *bench) command(h heard) string {
+	if i := topology.CommandOf(b.s.Streams(), uint32(h.Trace)); i >= 0 {
+		return b.s.Commands[i].Name
 	}
 	return "-"
 }
@@ -198,6 +216,18 @@ func (b *bench) line(h heard) string {
 		return fmt.Sprintf("%s %s %s, received at %d Mbit/s", where, flow, map[int64]string{0: "clear", 1: "congested"}[h.A], h.B)
 	case fabric.CNMSent:
 		return fmt.Sprintf("%s %s feedback %d, queue %d B", where, flow, h.A, h.B)
+	case fabric.Requested:
+		return fmt.Sprintf("%s %s %s: response %d B, psn %d", where, flow, b.command(h), h.A, h.B)
+	case fabric.PassedOver:
+		return fmt.Sprintf("%s %s response %d B, %d tokens", where, flow, h.A, h.B)
+	case fabric.CommandPosted:
+		return fmt.Sprintf("%s %s %s: %d B", where, flow, b.command(h), h.B)
+	case fabric.CommandDone:
+		return fmt.Sprintf("%s %s %s in %s", where, flow, b.command(h), h.At-unit.Time(h.B))
+	case fabric.ListSearched:
+		return fmt.Sprintf("%s %s", where, map[int64]string{0: "nothing had come", 1: "a message had come"}[h.B])
+	case fabric.CommandFailed, fabric.CommandRefused, fabric.Unexpected:
+		return fmt.Sprintf("%s %s %s", where, flow, b.command(h))
 	case fabric.CreditGranted:
 		return fmt.Sprintf("%s %s %d quanta, coefficient %.3f", where, flow, h.A, float64(h.B)/1000)
 	case fabric.CreditWasted:
@@ -258,6 +288,12 @@ func (b *bench) figures(t *testing.T) string {
 	}
 	if run.Burst.Flows > 0 {
 		fmt.Fprintf(&out, "burst %d/%d flows, p50 %s, p99 %s\n", run.Burst.Completed, run.Burst.Flows, run.Burst.P50, run.Burst.P99)
+	}
+	for _, c := range run.Commands {
+		fmt.Fprintf(&out, "%s %s %d/%d, %.2f Gbit/s, p50 %s, p99 %s\n", c.Name, c.Verb, c.Completed, c.Commands, float64(c.Goodput)/1e9, c.P50, c.P99)
+	}
+	for _, i := range run.Initiators {
+		fmt.Fprintf(&out, "%s: queue to it %s, %d PAUSE frames, stalls %s IN and %s OUT, %d skips\n", i.Name, i.Queue, i.PAUSE, i.StallIn, i.StallOut, i.Skips)
 	}
 	for _, p := range run.Pauses {
 		fmt.Fprintf(&out, "pause %s %d frames, %s\n", p.Link, p.XOFF, p.Paused)

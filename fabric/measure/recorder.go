@@ -113,6 +113,8 @@ func (r *Recorder) observe(n *fabric.Note) {
 		return
 	case fabric.CommandDone:
 		r.result.Done = append(r.result.Done, Done{uint32(n.A), unit.Time(n.B), n.At})
+	case fabric.ListSearched:
+		r.result.Done = append(r.result.Done, Done{uint32(n.A), n.At, n.At})
 	case fabric.CommandFailed:
 		r.result.Failed = append(r.result.Failed, uint32(n.A))
 	case fabric.QueueSampled:

@@ -1,0 +1,53 @@
+package e2e
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rackfab/rackfab/fabric/measure"
+)
+
+// variants runs a scenario that varies a key, and gives the runs by value. What
+// depends on the machine is taken out.
+func variants(t *testing.T, flags ...string) map[string]*measure.Run {
+	t.Helper()
+	r := start(t, flags...)
+	if log, err := r.end(); err != nil {
+		t.Fatalf("%v\n%s", err, log)
+	}
+	var out struct {
+		Variants []struct {
+			Value string
+			Runs  []*measure.Run
+		}
+	}
+	if err := json.Unmarshal(r.output.Bytes(), &out); err != nil {
+		t.Fatal(err)
+	}
+	runs := map[string]*measure.Run{}
+	for _, v := range out.Variants {
+		run := v.Runs[0]
+		run.Wall, run.CPU, run.Envelopes, run.Nodes, run.EnvelopeFaults = 0, 0, 0, nil, measure.EnvelopeFaults{}
+		runs[v.Value] = run
+	}
+	return runs
+}
+
+// Commands, pacing and the pauses of a NIC give the same digest and the same
+// figures, counters of the NICs among them, in memory and with a process per node.
+func TestGetIncastIsTheSameOnBothBuses(t *testing.T) {
+	for scenario, duration := range map[string]string{"get-incast": "200us", "get-mixed": "1050us"} {
+		memory := variants(t, scenario, "--bus", "memory", "--duration", duration)
+		nats := variants(t, scenario, "--bus", "nats", "--duration", duration)
+		if diff := cmp.Diff(memory, nats); diff != "" {
+			t.Errorf("%s (-memory +nats):\n%s", scenario, diff)
+		}
+		for value, run := range memory {
+			if run.Digest == "" || len(run.Commands) == 0 || run.Commands[0].Bytes == 0 {
+				t.Errorf("%s, %s: %+v", scenario, value, run)
+			}
+		}
+	}
+}
