@@ -42,16 +42,17 @@ type Key uint8
 // Keys, with the unit of their value. Those of a switch hold for all of its
 // ports; XOFF to Quanta for its lossless classes, RED's for all classes.
 const (
-	KeyXOFF        Key = iota + 1 // bytes, 0 for the dynamic threshold
-	KeyXON                        // bytes
-	KeyAlphaShift                 // power of 2
-	KeyQuanta                     // 512 bit times
-	KeyKmin                       // bytes
-	KeyKmax                       // bytes
-	KeyPmax                       // math.Float64bits
-	KeyAckEvery                   // packets
-	KeyTimeout                    // ps, 0 for none
-	KeyControlRate                // packets per second, 0 for no limit
+	KeyXOFF         Key = iota + 1 // bytes, 0 for the dynamic threshold
+	KeyXON                         // bytes
+	KeyAlphaShift                  // power of 2
+	KeyQuanta                      // 512 bit times
+	KeyKmin                        // bytes
+	KeyKmax                        // bytes
+	KeyPmax                        // math.Float64bits
+	KeyAckEvery                    // packets
+	KeyTimeout                     // ps, 0 for none
+	KeyControlRate                 // packets per second, 0 for no limit
+	KeyRTTIncrement                // base increment D of a converter, ps, 0 for the formula
 )
 
 // Flow is one flow: a queue pair that WRITEs one message. Hosts are indices

@@ -123,6 +123,9 @@ func (s *Switch) lost(now unit.Time, p *port, f *frame.Frame, out *fabric.Out) b
 
 // tune sets a setting, and tells whether the switch has it.
 func (s *Switch) tune(key fabric.Key, value int64) bool {
+	if key == fabric.KeyRTTIncrement {
+		return s.setIncrement(unit.Time(value))
+	}
 	for i := range s.cfg.Classes {
 		k := &s.cfg.Classes[i]
 		red := key == fabric.KeyKmin || key == fabric.KeyKmax || key == fabric.KeyPmax
@@ -144,6 +147,9 @@ func (s *Switch) tune(key fabric.Key, value int64) bool {
 			k.RED.Kmax = unit.Bytes(value)
 		case fabric.KeyPmax:
 			k.RED.Pmax = math.Float64frombits(uint64(value))
+			if s.converter != nil {
+				s.converter.SetPMax(k.RED.Pmax)
+			}
 		default:
 			return false
 		}

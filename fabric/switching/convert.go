@@ -1,7 +1,6 @@
 package switching
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/rackfab/rackfab/fabric"
@@ -64,17 +63,14 @@ func (c *Config) validateRTTX() error {
 	return nil
 }
 
-// SetRTTIncrement sets the base increment D of the converter while the switch
-// runs. It errs if no class is rewritten, or d is out of range.
-func (s *Switch) SetRTTIncrement(d unit.Time) error {
-	switch {
-	case s.converter == nil:
-		return errors.New("no class of the switch is rewritten")
-	case d <= 0 || d > rttx.MaxD:
-		return fmt.Errorf("increment %v, want more than 0 and at most %v", d, rttx.MaxD)
+// setIncrement sets the base increment D while the switch runs, and tells whether
+// it can: a class must be rewritten, and d in range.
+func (s *Switch) setIncrement(d unit.Time) bool {
+	if s.converter == nil || d < 0 || d > rttx.MaxD {
+		return false
 	}
 	s.converter.SetD(d)
-	return nil
+	return true
 }
 
 // passing is a frame whose transmission starts.

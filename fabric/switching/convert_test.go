@@ -2,6 +2,7 @@ package switching
 
 import (
 	"encoding/binary"
+	"math"
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric"
@@ -238,29 +239,39 @@ func TestFlowWithoutRoomKeepsItsECN(t *testing.T) {
 	}
 }
 
-// RTTX-50: D changes while the switch runs.
-func TestSetRTTIncrement(t *testing.T) {
+// RTTX-50: D changes while the switch runs; so does P_max, the switch's own.
+func TestIncrementIsTunable(t *testing.T) {
+	tune := func(r *rig, key fabric.Key, value int64) bool {
+		before := len(r.notes(fabric.Tuned))
+		r.Control(0, &fabric.Change{Verb: fabric.Tune, Key: key, Value: value}, &r.out)
+		return len(r.notes(fabric.Tuned)) > before
+	}
 	r := converting(t, nil)
 	now := r.window(8)
 	r.run(now)
 	r.wantStamps(r.returned(now, answer()), stampSent, stampReceived+2000)
-	if err := r.SetRTTIncrement(5 * us); err != nil {
-		t.Fatal(err)
+	if !tune(r, fabric.KeyRTTIncrement, int64(5*us)) {
+		t.Fatal("D does not change")
 	}
 	r.wantStamps(r.returned(now+2*us, answer()), stampSent, stampReceived+5000)
-	for _, d := range []unit.Time{0, -us, rttx.MaxD + 1} {
-		if r.SetRTTIncrement(d) == nil {
+	// RTTX-48: by the formula, of this switch's buffer and ports.
+	if tune(r, fabric.KeyRTTIncrement, 0); r.Stats().Converter.D != 600*us {
+		t.Errorf("D is %s, want 12 MB over 4 ports of 40 Gbit/s = 600us", r.Stats().Converter.D)
+	}
+	for _, d := range []unit.Time{-us, rttx.MaxD + 1} {
+		if tune(r, fabric.KeyRTTIncrement, int64(d)) {
 			t.Errorf("D = %s passes", d)
 		}
 	}
-	if newRig(t, rackConfig(2)).SetRTTIncrement(us) == nil {
+	if tune(newRig(t, rackConfig(2)), fabric.KeyRTTIncrement, int64(us)) {
 		t.Error("a switch without a converter takes a D")
 	}
-	// RTTX-48: by the formula, of this switch's buffer and ports.
-	r = converting(t, func(c *Config) { c.RTTX.D = 0 })
-	if d := r.Stats().Converter.D; d != 600*us {
-		t.Errorf("D is %s, want 12 MB over 4 ports of 40 Gbit/s = 600us", d)
-	}
+	r = converting(t, func(c *Config) { c.RTTX.Way, c.RTTX.PMax = rttx.WayProbabilistic, 0.25 })
+	r.window(1) // one event in eight: level 0 at the end
+	r.arrive(10*us, flowFrom, onward(0, frame.CE))
+	r.wantStamps(r.returned(11*us, answer()), stampSent, stampReceived+500)
+	tune(r, fabric.KeyPmax, int64(math.Float64bits(0.5)))
+	r.wantStamps(r.returned(13*us, answer()), stampSent, stampReceived+1000)
 }
 
 func TestConverterConfigIsChecked(t *testing.T) {

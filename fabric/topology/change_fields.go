@@ -22,6 +22,7 @@ var switchTunables = []tunable[SwitchSettings]{
 	{"quanta", fabric.KeyQuanta, func(s *SwitchSettings) int64 { return int64(s.Quanta) }},
 	{"kmin", fabric.KeyKmin, func(s *SwitchSettings) int64 { return int64(s.Kmin) }},
 	{"kmax", fabric.KeyKmax, func(s *SwitchSettings) int64 { return int64(s.Kmax) }},
+	{"rttx_d", fabric.KeyRTTIncrement, func(s *SwitchSettings) int64 { return int64(s.RTTX.D) }},
 	{"pmax", fabric.KeyPmax, func(s *SwitchSettings) int64 { return int64(math.Float64bits(s.Pmax)) }},
 }
 

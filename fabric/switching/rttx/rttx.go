@@ -15,6 +15,7 @@ import "github.com/rackfab/rackfab/fabric/unit"
 // Converter is the converter of one switch. It allocates nothing after New.
 type Converter struct {
 	params  Params
+	formula unit.Time // D by the formula
 	d       unit.Time
 	amounts [MaxLevels + 1]unit.Time // increment by level
 	flows   table
@@ -43,12 +44,8 @@ type Stats struct {
 // MatchMirror. rates are the rates of the switch's ports, buffer its shared
 // buffer: D follows from them if p.D is 0. p is valid.
 func New(p Params, pairs []Pair, buffer unit.Bytes, rates []unit.Rate) *Converter {
-	c := &Converter{params: p, flows: newTable(p.Table), pairs: newPairTable(pairs)}
-	d := p.D
-	if d == 0 {
-		d = FormulaD(buffer, rates)
-	}
-	c.SetD(d)
+	c := &Converter{params: p, flows: newTable(p.Table), pairs: newPairTable(pairs), formula: FormulaD(buffer, rates)}
+	c.SetD(p.D)
 	return c
 }
 
@@ -94,12 +91,26 @@ func (c *Converter) Return(now unit.Time, fields Fields) (level int, increment u
 	return int(f.level), c.amounts[f.level]
 }
 
-// SetD sets the base increment, above 0. It holds from the next return packet
-// on, for every flow ([0065]).
+// SetD sets the base increment, from 0 to MaxD; 0 asks for the formula. It holds
+// from the next return packet on, for every flow ([0065]).
 func (c *Converter) SetD(d unit.Time) {
+	if d == 0 {
+		d = c.formula
+	}
 	c.d = d
+	c.tabulate()
+}
+
+// SetPMax sets P_max, from 0 to 1.
+func (c *Converter) SetPMax(p float64) {
+	c.params.PMax = p
+	c.tabulate()
+}
+
+// tabulate works the increments out, so that a packet costs a look-up.
+func (c *Converter) tabulate() {
 	for level := range c.params.Levels + 1 {
-		c.amounts[level] = c.params.increment(level, d)
+		c.amounts[level] = c.params.increment(level, c.d)
 	}
 }
 
