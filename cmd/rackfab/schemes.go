@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -59,6 +60,16 @@ func printSchemes(w io.Writer, schemes []schemeInfo) {
 	t.Render()
 }
 
+// defaults writes the default of a parameter, and below it what presets have
+// instead.
+func defaults(p topology.Param) string {
+	lines := []string{p.Default}
+	for _, other := range p.Presets {
+		lines = append(lines, other.Preset+": "+other.Value)
+	}
+	return strings.Join(lines, "\n")
+}
+
 // printParams writes one row per parameter, as `rackfab sweep --set` names it.
 func printParams(w io.Writer, schemes []schemeInfo) {
 	const widest = 44 // of a column of prose
@@ -72,7 +83,7 @@ func printParams(w io.Writer, schemes []schemeInfo) {
 	t.SetColumnConfigs([]table.ColumnConfig{wrap("what it is"), wrap("where the default comes from")})
 	for i, s := range schemes {
 		for _, p := range s.Params {
-			t.AppendRow(table.Row{s.Name + "." + p.Key, p.Default, p.Unit, p.Range, p.Doc, p.Source})
+			t.AppendRow(table.Row{s.Name + "." + p.Key, defaults(p), p.Unit, p.Range, p.Doc, p.Source})
 		}
 		for _, p := range s.Switch {
 			t.AppendRow(table.Row{"switch." + p.Key, p.Default, p.Unit, p.Range, p.Doc, p.Source})

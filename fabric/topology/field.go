@@ -31,8 +31,9 @@ type meta struct {
 	unit     string // measure of the value, empty for a plain number or text
 	source   string // where the default comes from
 	required bool
-	fixed    bool // no Setting changes it
-	first    bool // it is read before the others of its section
+	fixed    bool     // no Setting changes it
+	first    bool     // it is read before the others of its section
+	words    []string // to choose from
 }
 
 // metas gives what there is to say of each field.

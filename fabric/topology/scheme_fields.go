@@ -91,7 +91,7 @@ func presetField[T any](presets []T, name func(*T) *string) field[T] {
 	}
 	f := choiceField("preset", "published settings, which the other keys change", words, name)
 	read := f.read
-	f.first = true
+	f.first, f.words = true, words
 	f.read = func(t *T, n *yaml.Node) error {
 		if err := read(t, n); err != nil {
 			return err

@@ -76,6 +76,15 @@ type Param struct {
 	Unit    string `json:"unit,omitempty"` // measure of the value; empty for a plain number
 	Range   string `json:"range"`
 	Source  string `json:"source"` // where the default comes from
+	// Presets holds what other published settings than the default's have, where
+	// that differs.
+	Presets []PresetValue `json:"presets,omitempty"`
+}
+
+// PresetValue is the value of a parameter under a preset, as a file would give it.
+type PresetValue struct {
+	Preset string `json:"preset"`
+	Value  string `json:"value"`
 }
 
 // sectionOf names the section of a scheme that shares another's.
@@ -117,7 +126,27 @@ func params[T any](fields []field[T], defaults T) (list []Param) {
 		if value := f.write(&defaults); value != nil {
 			p.Default = value.Value
 		}
+		p.Presets = presetValues(fields, f, defaults)
 		list = append(list, p)
+	}
+	return list
+}
+
+// presetValues lists the presets under which a parameter is not what it is by
+// default.
+func presetValues[T any](fields []field[T], f field[T], defaults T) (list []PresetValue) {
+	preset := find(fields, "preset")
+	if preset == nil || f.first {
+		return nil
+	}
+	for _, name := range preset.words {
+		t := defaults
+		if preset.read(&t, text(name)) != nil {
+			continue
+		}
+		if value := f.write(&t).Value; value != f.write(&defaults).Value {
+			list = append(list, PresetValue{name, value})
+		}
 	}
 	return list
 }

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric/cc"
@@ -46,6 +47,47 @@ func TestEverySectionBelongsToAScheme(t *testing.T) {
 	for _, s := range schemeSections {
 		if _, err := cc.Find(s.scheme); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// Each preset is the published settings of that name, and a key beside it changes
+// that one setting, wherever in the section it stands.
+func TestPresets(t *testing.T) {
+	with := func(section string) cc.Params {
+		return parsed(t, spoilt(t, "  pcn: {wmin: 0.01, wmax: 0.5}\n", section)).CC
+	}
+	for _, p := range cc.DCQCNPresets {
+		if got := with("  dcqcn: {preset: " + p.Preset + "}\n").DCQCN; got != p {
+			t.Errorf("%s: %+v", p.Preset, got)
+		}
+	}
+	for _, p := range cc.QCNPresets {
+		if got := with("  qcn: {preset: " + p.Preset + "}\n").QCN; got != p {
+			t.Errorf("%s: %+v", p.Preset, got)
+		}
+	}
+	for _, p := range cc.TIMELYPresets {
+		if got := with("  timely: {preset: " + p.Preset + "}\n").TIMELY; got != p {
+			t.Errorf("%s: %+v", p.Preset, got)
+		}
+	}
+	want := cc.DCQCNPresets[1]
+	want.G = 0.25
+	for _, section := range []string{"{preset: connectx, g: 0.25}", "{g: 0.25, preset: connectx}"} {
+		if got := with("  dcqcn: " + section + "\n").DCQCN; got != want {
+			t.Errorf("%s: %+v", section, got)
+		}
+	}
+}
+
+func TestParamsNameWhatPresetsHaveInstead(t *testing.T) {
+	for _, p := range Params("dcqcn") {
+		if want := []PresetValue{{"connectx", "5Mbps"}}; p.Key == "ai_rate" && !slices.Equal(p.Presets, want) {
+			t.Errorf("ai_rate: %v, want %v", p.Presets, want)
+		}
+		if p.Key == "preset" && (p.Default != "paper" || p.Presets != nil) {
+			t.Errorf("%+v", p)
 		}
 	}
 }
