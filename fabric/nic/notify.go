@@ -22,15 +22,16 @@ func (n *NIC) observe(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	if marked {
 		n.stats.NPECNMarkedRoCEPackets++
 	}
-	switch {
-	case r.mode == cc.NotifyPCN:
+	switch r.mode {
+	case cc.NotifyPCN:
 		r.pcn.Packet(now, length+n.cfg.Overhead, marked)
 		n.setNPTimer(i)
-	case r.mode == cc.NotifyDCQCN:
+	case cc.NotifyDCQCN:
 		if r.dcqcn.Packet(now, marked) {
 			n.announce(now, i, out)
 		}
 		n.setNPTimer(i)
+	default:
 	}
 }
 
