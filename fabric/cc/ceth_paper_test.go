@@ -266,7 +266,7 @@ func TestCETHParamsAreChecked(t *testing.T) {
 	err := bad.Validate()
 	for _, part := range []string{
 		"unknown mode", "unknown form", "unknown source", "5 words", "window of 0 packets", "window of 0ps", "0.7 and 0.3",
-		"room", "9 hops", "degree is used", "depth is used", "delay is used", "on a clear path", "degree none", "preset", "cut of 1", "floor",
+		"room", "9 hops", "interval", "degree is used", "depth is used", "delay is used", "on a clear path", "degree none", "preset", "cut of 1", "floor",
 	} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("no word of %q in %v", part, err)

@@ -78,6 +78,9 @@ type CETHParams struct {
 	// Room is how much the queue of a port takes before it pauses or drops.
 	Room unit.Bytes
 	Hops int // how many switches may write telemetry, 1 to 5
+	// Interval is how long a requester waits for a READ request that tells of the
+	// responses to it, before it sends a CNP of its own (above 0).
+	Interval unit.Time
 
 	// Sender.
 
@@ -104,7 +107,7 @@ func DefaultCETH() CETHParams {
 		Mode: CETHInformation, Form: CETHHeader, Words: 3, Source: CETHWindow,
 		WindowPackets: 32, WindowTime: 50 * unit.Microsecond,
 		Light: 1.0 / 3, Medium: 2.0 / 3,
-		Room: 200 * unit.Kilobyte, Hops: 5,
+		Room: 200 * unit.Kilobyte, Hops: 5, Interval: 50 * unit.Microsecond,
 		Degree: CETHRate, Depth: CETHIgnore, Delay: CETHIgnore,
 		Rates: [4]float64{1, 0.75, 0.5, 0.25},
 		Clear: CETHPreset, Preset: 1,
@@ -134,6 +137,7 @@ func (p CETHParams) validateReceiver() error {
 	check(p.WindowTime > 0, "window of %s, want more than 0", p.WindowTime)
 	check(0 <= p.Light && p.Light <= p.Medium && p.Medium <= 1, "want 0 <= light <= medium <= 1, have %v and %v", p.Light, p.Medium)
 	check(p.Room > 0, "room of %s, want more than 0", p.Room)
+	check(p.Interval > 0, "interval of %s, want more than 0", p.Interval)
 	check(1 <= p.Hops && p.Hops <= 5, "%d hops, want 1 to 5", p.Hops)
 	return errors.Join(errs...)
 }

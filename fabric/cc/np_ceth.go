@@ -71,19 +71,31 @@ func (n *CETHNotifier) Acked() { n.covered = false }
 // Report says what an ACK at now tells: the indication over the packets that it
 // covers, and the information if there is congestion and the mode wants it.
 func (n *CETHNotifier) Report(now unit.Time) (congested bool, g Congestion) {
-	if !n.covered || n.p.Mode != CETHInformation {
-		return n.covered, Congestion{}
+	return n.covered, n.information(now, n.covered)
+}
+
+// Present says what is to be told of a flow that nothing acknowledges: the path is
+// congested while its latest packet was marked, told already or not.
+func (n *CETHNotifier) Present(now unit.Time) (congested bool, g Congestion) {
+	congested = n.covered || n.state
+	return congested, n.information(now, congested)
+}
+
+// information is what there is to tell of a congested path, nothing of another.
+func (n *CETHNotifier) information(now unit.Time, congested bool) Congestion {
+	if !congested || n.p.Mode != CETHInformation {
+		return Congestion{}
 	}
 	if n.p.Source == CETHWindow {
 		n.drop(now)
-		return true, Congestion{Known: ItemDegree, Degree: n.class(float64(n.marked), float64(n.count))}
+		return Congestion{Known: ItemDegree, Degree: n.class(float64(n.marked), float64(n.count))}
 	}
-	g = n.path
+	g := n.path
 	if g.Known&ItemDepth != 0 {
 		g.Known |= ItemDegree
 		g.Degree = n.class(float64(g.Depth), float64(n.p.Room))
 	}
-	return true, g
+	return g
 }
 
 // class gives the degree of part in whole.

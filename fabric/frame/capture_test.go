@@ -47,15 +47,16 @@ func cethRows(psn string) (rows []captureRow) {
 	for words := range uint8(cethMaxWords + 1) {
 		rows = append(rows, captureRow{built(aggregated(words)), "17|" + psn + "|31||"})
 	}
-	followed, first, second, cnp := aggregated(3), aggregated(0), aggregated(0), write(OpcodeCNP)
+	followed, first, second, cnp, read := aggregated(3), aggregated(0), aggregated(0), write(OpcodeCNP), write(ReadRequest)
 	followed.Selective, followed.SACK = true, SACK{7, 1 << 63}
 	first.BTH.Resv6 = ShortCETH{CETHVersion, RatioHeavy, false}.Resv6()
 	second.BTH.Resv7 = ShortCETH{CETHVersion, RatioHeavy, true}.Resv7()
-	cnp.CETH = aggregated(4).CETH
+	cnp.CETH, read.CETH = aggregated(4).CETH, aggregated(4).CETH
 	return append(rows,
 		captureRow{built(followed), "17|" + psn + "|31||"},
 		captureRow{built(first), "17|" + psn + "|31||"},
 		captureRow{built(second), "17|" + psn + "|31||"},
+		captureRow{built(read), "12|" + psn + "|||"},
 		captureRow{built(cnp), "129|" + psn + "|||"})
 }
 

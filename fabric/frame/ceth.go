@@ -3,7 +3,8 @@ package frame
 import "encoding/binary"
 
 // Congestion extended transport header (CETH): congestion information that rides
-// on an acknowledgement. It follows the AETH, or in a CNP the reserved bytes.
+// on an acknowledgement. It follows the AETH; in a CNP the reserved bytes, in a
+// READ request the RETH.
 //
 //	byte 0      version 4 bits, length 4 bits        the standard part
 //	bytes 1...  4*length - 1 bytes                   the vendor's part
@@ -60,8 +61,9 @@ func parseCETH(b []byte) (c CETH, ok bool) {
 }
 
 // carriesCETH tells whether a packet of the opcode may have a CETH: an
-// acknowledgement, or a CNP of its own where no acknowledgement goes back.
-func (o Opcode) carriesCETH() bool { return o == Acknowledge || o == OpcodeCNP }
+// acknowledgement; or, for responses, which nothing acknowledges, a READ request or a
+// CNP.
+func (o Opcode) carriesCETH() bool { return o == Acknowledge || o == ReadRequest || o == OpcodeCNP }
 
 // beyond gives the header bytes between the opcode's last extension header and
 // the timestamps, if there are any: room for a CETH and what follows it.

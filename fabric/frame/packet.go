@@ -33,7 +33,7 @@ const MaxPayload = 65535 - (HeaderRoom - ethEnd) - ICRCLen
 
 // Packet is a RoCEv2 packet taken apart. The opcode says which of RETH, AETH,
 // Atomic, Original, Imm and RecRate are on the wire, Timestamped says whether
-// Timestamps are; CETH and SACK are on the wire of an ACK or CNP only. Fields
+// Timestamps are; CETH and SACK are on the wire of an ACK, READ request or CNP only. Fields
 // wider than on the wire are cut.
 type Packet struct {
 	SrcMAC, DstMAC Addr

@@ -118,7 +118,7 @@ func drawExtensions(t *rapid.T, p *Packet) {
 	if op == OpcodeCNP {
 		p.RecRate = rapid.Uint32().Draw(t, "recrate")
 	}
-	if op == Acknowledge || op == OpcodeCNP {
+	if op == Acknowledge || op == OpcodeCNP || op == ReadRequest {
 		drawCETH(t, p)
 	}
 	if p.Timestamped = rapid.Bool().Draw(t, "timestamped"); p.Timestamped {

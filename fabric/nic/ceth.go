@@ -16,6 +16,7 @@ type ceth struct {
 	point  cc.CETHNotifier
 	urgent bool       // the packet at hand changes the flow's state: its ACK must not wait
 	told   indication // by the latest ACK
+	due    unit.Time  // when a CNP tells of responses to READ; Never if none is due
 }
 
 // indication is what an ACK says, as notes give it.
@@ -136,7 +137,7 @@ func aggregate(p *cc.CETHParams, c *controlPacket, ack *frame.Packet) {
 	}
 	switch p.Form {
 	case cc.CETHHeader:
-		ack.CETH = header(&c.path, uint8(p.Words))
+		ack.CETH = header(&c.path, uint8(p.Words), frame.ServiceWrite)
 	case cc.CETHResv6:
 		ack.BTH.Resv6 = short.Resv6()
 	case cc.CETHResv7:
@@ -150,12 +151,12 @@ func aggregate(p *cc.CETHParams, c *controlPacket, ack *frame.Packet) {
 
 // header gives the header with what is known, in so many words; one word of version
 // 0 where nothing is.
-func header(path *cc.Congestion, words uint8) frame.CETH {
+func header(path *cc.Congestion, words uint8, service frame.Service) frame.CETH {
 	if path.Known == 0 {
 		return frame.CETH{Version: frame.CETHPlain, Words: 1}
 	}
 	g := frame.Congestion{
-		Ratio: frame.Ratio(path.Degree), Enhanced: true, Service: frame.ServiceWrite,
+		Ratio: frame.Ratio(path.Degree), Enhanced: true, Service: service,
 		Switch: frame.NoSwitch, Port: frame.NoPort, Depth: frame.NoDepth, Delay: frame.NoDelay,
 	}
 	if path.Known&cc.ItemLocation != 0 {

@@ -125,7 +125,10 @@ func (n *NIC) buildControl(c *controlPacket, f *frame.Frame) {
 		}
 	case controlCNP:
 		p.BTH.Opcode, p.ECN, p.RecRate = frame.OpcodeCNP, frame.ECT0, c.recRate
-		if c.congested {
+		switch {
+		case n.receivers[c.flow].mode == cc.NotifyCETH:
+			enhance(&n.cfg.CC.CETH, c, p)
+		case c.congested:
 			p.ECN = frame.CE
 		}
 	}

@@ -180,6 +180,7 @@ func (n *NIC) sendRequest(now unit.Time, c *initiator, f *frame.Frame, out *fabr
 	stamped := p.Timestamped
 	p.BTH.Opcode, p.BTH.PSN, p.ID = requestOpcode(r.verb, part), psn(packet), uint16(packet)
 	p.BTH.Pad, p.BTH.AckReq, p.Payload = 0, part.Last, 0
+	n.tellByRequest(now, c, r.verb, out)
 	va := o.Address + uint64(part.Offset)
 	switch {
 	case r.verb.AsksForData():
@@ -196,6 +197,7 @@ func (n *NIC) sendRequest(now unit.Time, c *initiator, f *frame.Frame, out *fabr
 		p.BTH.AckReq = part.Last || (packet+1)%int64(n.cfg.AckEvery) == 0
 	}
 	p.Build(f)
+	n.senders[c.sender].ask(f)
 	p.Timestamped = stamped
 	f.Trace = trace(c.ID, int64(o.ID))
 	if c.deadline == unit.Never {

@@ -39,8 +39,12 @@ func (n *NIC) observe(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 func (n *NIC) setNPTimer(i int) {
 	r := &n.receivers[i]
 	due, running := r.pcn.Next()
-	if r.mode == cc.NotifyDCQCN {
+	switch r.mode {
+	case cc.NotifyDCQCN:
 		due, running = r.dcqcn.Next()
+	case cc.NotifyCETH:
+		due, running = r.ceth.due, true
+	default:
 	}
 	if !running {
 		due = unit.Never
@@ -65,6 +69,8 @@ func (n *NIC) notifyDue(now unit.Time, i int, out *fabric.Out) {
 		if r.dcqcn.Tick(now) {
 			n.announce(now, i, out)
 		}
+	case cc.NotifyCETH:
+		n.tellAlone(now, i, out)
 	default:
 	}
 	n.setNPTimer(i)
@@ -118,6 +124,10 @@ func (n *NIC) notified(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 		return
 	}
 	n.stats.RPCNPHandled++
+	if s.mode == cc.NotifyCETH {
+		n.heardAlone(now, i, f, out)
+		return
+	}
 	congested := f.ECN() == frame.CE || s.mode == cc.NotifyDCQCN
 	out.Note(cnpNote(fabric.NotificationIn, now, s.ID, n.controlClass, congested, f.RecRate()))
 	n.signal(now, i, cc.Signal{

@@ -38,7 +38,7 @@ func (n *NIC) newReceiver(cfg FlowConfig) receiver {
 		packet:     n.packetTo(cfg.From, cfg.Source),
 	}
 	if r.mode == cc.NotifyCETH {
-		r.ceth.point = cc.NewCETHNotifier(n.cfg.CC.CETH)
+		r.ceth.point, r.ceth.due = cc.NewCETHNotifier(n.cfg.CC.CETH), unit.Never
 	}
 	r.packet.DSCP = n.cfg.ControlDSCP
 	r.packet.Mirrored = n.cfg.MirrorPorts

@@ -126,7 +126,7 @@ func (s *sender) build(stamp frame.Stamp, f *frame.Frame) piece {
 	s.packet.Timestamps.Sent = stamp
 	s.packet.Payload = uint32(p.bytes) + uint32(b.Pad)
 	s.packet.Build(f)
-	f.Carry(s.carrier, s.hops)
+	s.ask(f)
 	f.Trace = trace(s.ID, p.message)
 	return p
 }

@@ -2,6 +2,7 @@ package nic
 
 import (
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic/command"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
@@ -50,6 +51,9 @@ func (n *NIC) serve(now unit.Time, t *target, f *frame.Frame, out *fabric.Out) {
 		return
 	}
 	r := &n.receivers[t.receiver]
+	if op == frame.ReadRequest && n.senders[t.sender].mode == cc.NotifyCETH {
+		n.indicated(now, t.sender, f, out)
+	}
 	if op.IsData() {
 		f = n.examine(now, t.receiver, f, out)
 	}
@@ -238,6 +242,7 @@ func (n *NIC) sendResponse(now unit.Time, t *target, f *frame.Frame, out *fabric
 	stamped := p.Timestamped
 	p.Timestamped = false // nothing acknowledges a response
 	p.Build(f)
+	n.senders[t.sender].ask(f)
 	p.Timestamped = stamped
 	f.Trace = j.trace
 	if j.sent += bytes; j.sent == j.bytes {

@@ -94,7 +94,7 @@ func (n *NIC) written(now unit.Time, c *initiator, upTo int64, rtt unit.Time, ou
 // responded takes a response packet, of a data request or an atomic.
 func (n *NIC) responded(now unit.Time, c *initiator, f *frame.Frame, out *fabric.Out) {
 	if f.Opcode().IsData() {
-		n.observe(now, c.receiver, f, out)
+		f = n.examineResponse(now, c, f, out)
 	}
 	packet := c.psnOf(f.PSN())
 	r := c.find(packet)

@@ -22,6 +22,7 @@ var cethFields = []field[cc.CETHParams]{
 	cite("own: three equal classes", numberField("medium", "share up to which congestion is medium; heavy beyond", interval{0, 1, false, false}, func(p *cc.CETHParams) *float64 { return &p.Medium })),
 	cite("own: K_max of DCQCN, SIGCOMM'15", quantityField(sizes, "room", "what the queue of a port takes", 1, largest, func(p *cc.CETHParams) *unit.Bytes { return &p.Room })),
 	cite("own: what fits a frame", integerField("hops", "switches that may write INT or IOAM", 1, frame.MaxHops, func(p *cc.CETHParams) *int { return &p.Hops })),
+	cite("own: the CNP interval of DCQCN", quantityField(spans, "interval", "how long a requester waits for a READ request that tells of marked responses, before it sends a CNP", shortest, longest, func(p *cc.CETHParams) *unit.Time { return &p.Interval })),
 	cite("¶198", choiceField("degree", "what the sender makes of the degree: the rate of its class, or nothing",
 		[]cc.CETHUse{cc.CETHIgnore, cc.CETHRate}, func(p *cc.CETHParams) *cc.CETHUse { return &p.Degree })),
 	cite("¶199: one of the methods, alone or with others", choiceField("depth", "what the sender makes of location and depth: a budget of packets, or nothing",

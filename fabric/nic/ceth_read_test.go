@@ -1,0 +1,190 @@
+package nic
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// markResponses makes the bench mark the responses of host 1 from the first to the
+// one before last, counted from 0.
+func (b *fabricBench) markResponses(first, last int) {
+	count := 0
+	b.tap = func(from int, f *frame.Frame) bool {
+		if from == 1 && isResponse(f) {
+			if first <= count && count < last {
+				f.SetECN(frame.CE)
+			}
+			count++
+		}
+		return true
+	}
+}
+
+// requested lists what READ requests tell.
+func requested(frames []sentFrame) (list []string) {
+	for i := range frames {
+		word := "clear"
+		if f := &frames[i].Frame; f.BECN() {
+			h, _ := f.CETH()
+			g, _ := h.Congestion()
+			word = fmt.Sprintf("%v, service %d", cc.Degree(g.Ratio), g.Service)
+		}
+		list = append(list, word)
+	}
+	return list
+}
+
+// CETH-47: the next READ request tells of marked responses, and of the end of marks.
+// The responder goes to the rates of the degrees, and back.
+// CETH-35: the scenario is that of READ responses.
+func TestReadRequestTellsOfResponses(t *testing.T) {
+	b := newExchange(t, 1, aggregated())
+	b.markResponses(0, 40)
+	for id := range uint32(4) {
+		b.post(0, get(id, 20_000))
+		b.run(b.now + 25*us)
+	}
+	b.run(b.now + 50*us)
+	// Each command is 20 READ requests and as many responses, which are back 10 us and
+	// more later: the requests of the first command know nothing yet, those of the
+	// second and third see the last responses marked. The first of the fourth covers
+	// marks, and the last response before the next had none.
+	got := requested(b.from(0, isReadRequest))
+	want := make([]string, 0, 80)
+	for i := range 80 {
+		word := "clear"
+		if i >= 20 && i < 60 {
+			word = "heavy, service 2"
+		} else if i == 60 {
+			word = "medium, service 2"
+		}
+		want = append(want, word)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	var rates []string
+	for _, n := range b.noted(1, fabric.RateChanged) {
+		rates = append(rates, unit.Rate(n.A).String())
+	}
+	if diff := cmp.Diff([]string{"10Gbps", "20Gbps", "40Gbps"}, rates); diff != "" {
+		t.Error(diff)
+	}
+	if cnps := b.from(0, isCNP); len(cnps) != 0 {
+		t.Errorf("%d CNPs beside requests", len(cnps))
+	}
+	if got := b.delivered(0); got != 80_000 {
+		t.Errorf("%v came in", got)
+	}
+}
+
+// CETH-47: without a READ request in the interval an enhanced CNP tells, of the
+// beginning and of the end.
+// CETH-34: its type is enhanced.
+func TestEnhancedCNPTellsAlone(t *testing.T) {
+	b := newExchange(t, 1, aggregated())
+	b.markResponses(0, 100)
+	b.post(0, get(0, 200_000)) // 64 requests at a time: then responses alone come in
+	b.run(unit.Millisecond)
+	b.markResponses(0, 20)
+	b.post(0, get(1, 20_000))
+	b.run(2 * unit.Millisecond)
+	cnps := b.from(0, isCNP)
+	if len(cnps) == 0 {
+		t.Fatal("no CNP")
+	}
+	f := cnps[len(cnps)-1]
+	h, ok := f.CETH()
+	g, known := h.Congestion()
+	if !ok || !known || !g.Enhanced || g.Service != frame.ServiceReadResponse || g.Ratio == frame.RatioNone || f.DestQP() != frame.ReceiverQP(0) {
+		t.Errorf("%v %v %+v to %#x", ok, known, g, f.DestQP())
+	}
+	if f.Len() != 78+12 || f.ECN() != frame.NotECT {
+		t.Errorf("%d bytes, ECN %d", f.Len(), f.ECN())
+	}
+	if got := b.nics[1].Stats().RPCNPHandled; got != uint64(len(cnps)) {
+		t.Errorf("%d CNPs handled", got)
+	}
+	if got := b.nics[1].Stats().Malformed; got != 0 {
+		t.Errorf("%d malformed", got)
+	}
+	// The next command's requests find the path marked still; its last responses are
+	// clear, and no request follows: the CNP says none.
+	b.markResponses(0, 5)
+	b.post(0, get(2, 20_000))
+	b.run(3 * unit.Millisecond)
+	last := b.from(0, isCNP)
+	h, _ = last[len(last)-1].CETH()
+	if g, _ := h.Congestion(); len(last) == len(cnps) || g.Ratio != frame.RatioNone {
+		t.Errorf("the last CNP of %d says %+v", len(last), g)
+	}
+	if moved := b.noted(1, fabric.RateChanged); moved[len(moved)-1].A != int64(testRate) {
+		t.Errorf("the responder is left at %d bit/s", moved[len(moved)-1].A)
+	}
+}
+
+// In the mode of the indication alone the CNP has version 0, and the end waits for
+// a request.
+func TestPlainCNPTellsAlone(t *testing.T) {
+	b := newExchange(t, 1, aggregated(func(p *cc.CETHParams) { p.Mode = cc.CETHIndication }))
+	b.markResponses(0, 20)
+	b.post(0, get(0, 20_000))
+	b.run(200 * us)
+	cnps := b.from(0, isCNP)
+	if len(cnps) != 1 {
+		t.Fatalf("%d CNPs", len(cnps))
+	}
+	if h, ok := cnps[0].CETH(); !ok || h != (frame.CETH{Version: 0, Words: 1}) {
+		t.Errorf("%+v", h)
+	}
+	if got := b.noted(1, fabric.RateChanged); len(got) != 1 || got[0].A != int64(testRate/2) {
+		t.Errorf("%+v", got)
+	}
+	b.markResponses(0, 0)
+	b.post(0, get(1, 20_000))
+	b.run(400 * us)
+	b.post(0, get(2, 1000))
+	b.run(600 * us)
+	if got := b.noted(1, fabric.RateChanged); got[len(got)-1].A != int64(testRate) {
+		t.Errorf("%+v", got[len(got)-1])
+	}
+}
+
+// A WRITE between READs carries nothing, and asks for telemetry as a flow does; so do
+// responses.
+func TestTelemetryOfConnections(t *testing.T) {
+	b := newExchange(t, 1, aggregated(func(p *cc.CETHParams) { p.Source = cc.CETHINT }))
+	b.tap = func(from int, f *frame.Frame) bool {
+		if isData(f) != (f.Carrier() == frame.CarrierINT) {
+			t.Errorf("%v from host %d has carrier %d", f.Opcode(), from, f.Carrier())
+		}
+		if from == 1 && isResponse(f) {
+			f.SetECN(frame.CE)
+			f.PushHop(&frame.Hop{Node: 1, Out: 2, Depth: 150_000}, 1500)
+		}
+		return true
+	}
+	b.post(0, get(0, 5000))
+	b.post(0, put(1, 5000))
+	b.run(20 * us)
+	b.post(0, get(2, 5000))
+	b.post(0, put(3, 5000))
+	b.run(unit.Millisecond)
+	if got := b.done(); len(got) != 4 || b.delivered(0) != 10_000 || b.delivered(1) != 10_000 {
+		t.Errorf("commands %v, %v and %v", got, b.delivered(0), b.delivered(1))
+	}
+	for _, f := range b.from(0, func(f *frame.Frame) bool { return f.BECN() }) {
+		h, ok := f.CETH()
+		g, _ := h.Congestion()
+		if !isReadRequest(&f.Frame) || !ok || g.Switch != 1 || g.Port != 2 || g.Depth != 150_000 {
+			t.Errorf("%v: %+v", f.Opcode(), g)
+		}
+	}
+}
