@@ -12,13 +12,12 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// markResponses makes the bench mark the responses of host 1 from the first to the
-// one before last, counted from 0.
-func (b *fabricBench) markResponses(first, last int) {
+// markResponses makes the bench mark so many responses of host 1 from now on.
+func (b *fabricBench) markResponses(last int) {
 	count := 0
 	b.tap = func(from int, f *frame.Frame) bool {
 		if from == 1 && isResponse(f) {
-			if first <= count && count < last {
+			if count < last {
 				f.SetECN(frame.CE)
 			}
 			count++
@@ -46,7 +45,7 @@ func requested(frames []sentFrame) (list []string) {
 // CETH-35: the scenario is that of READ responses.
 func TestReadRequestTellsOfResponses(t *testing.T) {
 	b := newExchange(t, 1, aggregated())
-	b.markResponses(0, 40)
+	b.markResponses(40)
 	for id := range uint32(4) {
 		b.post(0, get(id, 20_000))
 		b.run(b.now + 25*us)
@@ -90,10 +89,10 @@ func TestReadRequestTellsOfResponses(t *testing.T) {
 // CETH-34: its type is enhanced.
 func TestEnhancedCNPTellsAlone(t *testing.T) {
 	b := newExchange(t, 1, aggregated())
-	b.markResponses(0, 100)
+	b.markResponses(100)
 	b.post(0, get(0, 200_000)) // 64 requests at a time: then responses alone come in
 	b.run(unit.Millisecond)
-	b.markResponses(0, 20)
+	b.markResponses(20)
 	b.post(0, get(1, 20_000))
 	b.run(2 * unit.Millisecond)
 	cnps := b.from(0, isCNP)
@@ -117,7 +116,7 @@ func TestEnhancedCNPTellsAlone(t *testing.T) {
 	}
 	// The next command's requests find the path marked still; its last responses are
 	// clear, and no request follows: the CNP says none.
-	b.markResponses(0, 5)
+	b.markResponses(5)
 	b.post(0, get(2, 20_000))
 	b.run(3 * unit.Millisecond)
 	last := b.from(0, isCNP)
@@ -134,7 +133,7 @@ func TestEnhancedCNPTellsAlone(t *testing.T) {
 // a request.
 func TestPlainCNPTellsAlone(t *testing.T) {
 	b := newExchange(t, 1, aggregated(func(p *cc.CETHParams) { p.Mode = cc.CETHIndication }))
-	b.markResponses(0, 20)
+	b.markResponses(20)
 	b.post(0, get(0, 20_000))
 	b.run(200 * us)
 	cnps := b.from(0, isCNP)
@@ -147,7 +146,7 @@ func TestPlainCNPTellsAlone(t *testing.T) {
 	if got := b.noted(1, fabric.RateChanged); len(got) != 1 || got[0].A != int64(testRate/2) {
 		t.Errorf("%+v", got)
 	}
-	b.markResponses(0, 0)
+	b.markResponses(0)
 	b.post(0, get(1, 20_000))
 	b.run(400 * us)
 	b.post(0, get(2, 1000))
