@@ -127,11 +127,11 @@ func TestPutsAndResponsesShareWhatANICSends(t *testing.T) {
 
 func giga(run *measure.Run, i int) float64 { return float64(run.Commands[i].Goodput) / 1e9 }
 
-// Commands go with every scheme over RoCEv2. Where the notification does not ride
-// on ACKs, which a response has none of, the targets' reaction points regulate the
-// responses.
+// Commands go with every scheme over RoCEv2. Where the notification needs no ACK,
+// which a response has none of, the targets' reaction points regulate the responses;
+// under CETH the next request tells, or a CNP.
 func TestCommandsUnderEverySchemeOfRoCE(t *testing.T) {
-	for scheme, regulated := range map[string]bool{"pfc": false, "pcn": true, "dcqcn": true, "qcn": true, "timely": false, "ceth": false, "cbrc-aimd": false} {
+	for scheme, regulated := range map[string]bool{"pfc": false, "pcn": true, "dcqcn": true, "qcn": true, "timely": false, "ceth": true, "cbrc-aimd": false} {
 		s := getIncast(t, pacing("off"), topology.Setting{Key: "i0.absorb", Value: "0"})
 		s.Scheme = scheme
 		l, err := lab.New(s)
