@@ -104,6 +104,9 @@ var seeded = []string{"New", "NewPCG", "NewChaCha8", "NewZipf", "Rand", "Source"
 // TestImportsPointOneWay walks every Go file of the module and holds the rules
 // above. It reads the files itself, so that the test cache sees them change.
 func TestImportsPointOneWay(t *testing.T) {
+	// GET-55: chopping (nic/command), and shaping with its pacing and arbitration
+	// (nic/shaper), know nothing of one another nor of the engine (nic) that they are
+	// parts of.
 	root := os.DirFS("..")
 	checked := 0
 	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {

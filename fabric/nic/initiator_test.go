@@ -7,6 +7,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic/command"
+	"github.com/rackfab/rackfab/fabric/nic/shaper"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -152,6 +153,26 @@ func TestCommandsOfAFlowGoInOrder(t *testing.T) {
 	}
 	if len(b.done()) != 6 {
 		t.Errorf("done %v", b.done())
+	}
+}
+
+// GET-23: the unit tells the shaper class and size of its packet, and the shaper
+// decides by them whether it may go.
+func TestTheShaperIsToldClassAndSize(t *testing.T) {
+	b := newExchange(t, 1, func(c *Config) {
+		c.Engine.Classes[0].Branch.Out.Ceiling = shaper.Limit{Rate: 8 * unit.MegabitPerSec, Depth: 2000}
+		c.Engine.Out = shaper.Limit{Rate: 1, Depth: 10_000}
+	})
+	b.post(0, put(0, 2000))
+	b.run(unit.Millisecond)
+	writes := b.from(0, isData)
+	// 1078 and 1062 bytes: for the second one 140 of the class's tokens are missing,
+	// which come in at one a microsecond.
+	if len(writes) != 2 || writes[1].start != 140*us {
+		t.Errorf("%d writes, the second at %v", len(writes), writes[1].start)
+	}
+	if got := b.nics[0].Stats().Engine.OutTokens; got != 10_000-1078-1062 {
+		t.Errorf("%d tokens left of 10000, want both frames charged", got)
 	}
 }
 

@@ -84,14 +84,18 @@ func TestAbsorbingTakesLonger(t *testing.T) {
 	}
 }
 
-// Control packets end in the NIC: they do not wait behind data.
+// GET-14: control packets have a way of their own in and out: what comes in does not
+// wait behind data in the buffer, and PAUSE goes out before data that waits.
 func TestControlPassesTheBuffer(t *testing.T) {
-	flows := []FlowConfig{flow(0, Endless), {ID: 1, From: 1, To: 0, Size: 5000, Source: 49153}}
+	flows := []FlowConfig{flow(0, Endless), {ID: 1, From: 1, To: 0, Size: Endless, Source: 49153}}
 	b := newBench(t, 2, flows, absorbing(unit.GigabitPerSec))
 	b.run(100 * us)
 	acks := b.noted(1, fabric.Acked)
 	if len(acks) == 0 || acks[0].At > 3*testDelay+10*us {
 		t.Errorf("ACKs at %+v: they waited for the host", acks)
+	}
+	if pauses := b.noted(1, fabric.PauseSent); len(pauses) == 0 || pauses[0].B > 20_000+3*1078 {
+		t.Errorf("PAUSE %+v: it waited for data", pauses)
 	}
 }
 

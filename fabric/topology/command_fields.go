@@ -77,7 +77,7 @@ var engineFields = []field[EngineSettings]{
 	quantityField(rates, "absorb", "rate at which the host takes in what arrives, 0 for that of the link", 0, fastest, func(e *EngineSettings) *unit.Rate { return &e.Absorb }),
 	quantityField(sizes, "rx_buffer", "receive buffer of a host that absorbs more slowly than its link, 0 for what comes in up to and after PAUSE", 0, 64*unit.Megabyte, func(e *EngineSettings) *unit.Bytes { return &e.Buffer }),
 	quantityField(sizes, "rx_xoff", "occupancy of the receive buffer above which the NIC sends PAUSE, 0 for what the link carries in 1us", 0, 64*unit.Megabyte, func(e *EngineSettings) *unit.Bytes { return &e.XOFF }),
-	quantityField(sizes, "rx_xon_offset", "how far the occupancy must fall below the threshold for RESUME, 0 for half of the threshold", 0, 64*unit.Megabyte, func(e *EngineSettings) *unit.Bytes { return &e.XON }),
+	quantityField(sizes, "rx_xon_offset", "how far the occupancy must fall below the threshold for RESUME", 1, 64*unit.Megabyte, func(e *EngineSettings) *unit.Bytes { return &e.XON }),
 	integerField("rx_quanta", "pause time of a PAUSE frame of the NIC in units of 512 bit times", 1, 65535, func(e *EngineSettings) *uint16 { return &e.Quanta }),
 	choiceField("pacing", "what holds data requests back: off is nothing, bucket is tokens for the responses, outstanding is the responses that are not in",
 		[]shaper.Pacing{shaper.PacingOff, shaper.PacingBucket, shaper.PacingOutstanding}, func(e *EngineSettings) *shaper.Pacing { return &e.Pacing }),

@@ -165,6 +165,7 @@ func DefaultShaping() ShapingSettings {
 // published for Cassini.
 func DefaultEngine() EngineSettings {
 	return EngineSettings{
+		XON:    3072, // as far as at a switch
 		Quanta: 65535,
 		Pacing: shaper.PacingBucket, Gate: shaper.GateFull, Policy: shaper.RoundRobin,
 		Burst: 4 * 2111, // of a leaf: four frames of the NIC's own protocol

@@ -74,6 +74,25 @@ func TestCommandsAreReadBack(t *testing.T) {
 	}
 }
 
+// GET-34: the limits of outstanding packets are 64 by default, from 1 to 2047, as in
+// the hardware. GET-36: so is the header of 40 bytes of a response.
+// GET-13: PAUSE begins at what the link carries in a microsecond.
+func TestDefaultsAreTheHardwares(t *testing.T) {
+	e := DefaultEngine()
+	if e.GetLimit != 64 || e.PutLimit != 64 || e.Header != 40 || e.Units != 48 || e.ResponseUnits != 24 || e.Response(2048) != 2088 {
+		t.Errorf("%+v", e)
+	}
+	for _, limit := range []string{"0", "2048"} {
+		if _, err := with(t, "nic.get_limit="+limit); err == nil || !strings.Contains(err.Error(), "from 1 to 2047") {
+			t.Errorf("get_limit %s: %v", limit, err)
+		}
+	}
+	buffer, xoff, xon := e.Intake(Link{Rate: 200 * unit.GigabitPerSec, Delay: unit.Microsecond, MTU: 1518})
+	if xoff != 25_000 || xon != 25_000-3072 || buffer < xoff+50_000 {
+		t.Errorf("buffer %v, XOFF %v, XON %v", buffer, xoff, xon)
+	}
+}
+
 func TestFaultsOfCommands(t *testing.T) {
 	good := askingWith(t, `from: "r0, h2"`, "from: r0")
 	parsed(t, good)

@@ -101,8 +101,8 @@ func (b *builder) checkEngine(i int, l Link) {
 	e, src := &b.s.Nodes[i].NIC.Engine, b.nodes[i]
 	if e.Absorb > 0 {
 		buffer, xoff, xon := e.Intake(l)
-		if xon >= xoff {
-			b.fault(src.of("rx_xon_offset"), "leaves no threshold for RESUME below rx_xoff %s", xoff)
+		if xon == 0 {
+			b.fault(src.of("rx_xon_offset"), "%s is not below rx_xoff %s: the occupancy can never fall so far", e.XON, xoff)
 		}
 		if needed := xoff + NeededHeadroom(l); buffer < needed {
 			b.fault(src.of("rx_buffer"), "%s does not hold what comes in up to and after PAUSE: want at least %dB", buffer, needed)
@@ -163,11 +163,7 @@ func (e *EngineSettings) Intake(l Link) (buffer, xoff, xon unit.Bytes) {
 	if buffer == 0 {
 		buffer = xoff + NeededHeadroom(l)
 	}
-	xon = xoff / 2
-	if e.XON > 0 {
-		xon = xoff - e.XON
-	}
-	return buffer, xoff, xon
+	return buffer, xoff, max(0, xoff-e.XON)
 }
 
 // commandForms writes the commands as entries of a file.
