@@ -37,6 +37,7 @@ const (
 	CETHWindow CETHSource = "window" // share of marked packets in a sliding window (¶185)
 	CETHINT    CETHSource = "int"    // in-band network telemetry (¶186)
 	CETHIOAM   CETHSource = "ioam"   // in-situ OAM (¶186)
+	CETHSwitch CETHSource = "switch" // nowhere: the switches write what the ACK tells (¶9)
 )
 
 // CETHUse is what the sender makes of an item.
@@ -131,7 +132,9 @@ func (p CETHParams) validateReceiver() error {
 	}
 	check(oneOf(p.Mode, CETHIndication, CETHInformation), "unknown mode %q", p.Mode)
 	check(oneOf(p.Form, CETHHeader, CETHResv6, CETHResv7, CETHRatio6, CETHRatio7), "unknown form %q", p.Form)
-	check(oneOf(p.Source, CETHWindow, CETHINT, CETHIOAM), "unknown source %q", p.Source)
+	check(oneOf(p.Source, CETHWindow, CETHINT, CETHIOAM, CETHSwitch), "unknown source %q", p.Source)
+	check(p.Source != CETHSwitch || p.Mode == CETHIndication || oneOf(p.Form, CETHResv6, CETHRatio6),
+		"form %s, want resv6 or ratio6: a switch writes nothing that the ICRC covers", p.Form)
 	check(1 <= p.Words && p.Words <= 4, "%d words, want 1 to 4", p.Words)
 	check(0 < p.WindowPackets && p.WindowPackets <= maxCETHWindow, "window of %d packets, want 1 to %d", p.WindowPackets, maxCETHWindow)
 	check(p.WindowTime > 0, "window of %s, want more than 0", p.WindowTime)

@@ -88,24 +88,24 @@ func (n *CETHNotifier) information(now unit.Time, congested bool) Congestion {
 	}
 	if n.p.Source == CETHWindow {
 		n.drop(now)
-		return Congestion{Known: ItemDegree, Degree: n.class(float64(n.marked), float64(n.count))}
+		return Congestion{Known: ItemDegree, Degree: n.p.Class(float64(n.marked), float64(n.count))}
 	}
 	g := n.path
 	if g.Known&ItemDepth != 0 {
 		g.Known |= ItemDegree
-		g.Degree = n.class(float64(g.Depth), float64(n.p.Room))
+		g.Degree = n.p.Class(float64(g.Depth), float64(n.p.Room))
 	}
 	return g
 }
 
-// class gives the degree of part in whole.
-func (n *CETHNotifier) class(part, whole float64) Degree {
+// Class gives the degree of part in whole.
+func (p *CETHParams) Class(part, whole float64) Degree {
 	switch {
 	case part == 0:
 		return DegreeNone
-	case part <= n.p.Light*whole:
+	case part <= p.Light*whole:
 		return DegreeLight
-	case part <= n.p.Medium*whole:
+	case part <= p.Medium*whole:
 		return DegreeMedium
 	}
 	return DegreeHeavy

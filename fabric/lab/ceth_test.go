@@ -112,3 +112,15 @@ func TestPublishedBaselineRecoversLate(t *testing.T) {
 		t.Errorf("slows down at %d, recovered at %d", r.SlowDown, r.Recovered)
 	}
 }
+
+// CETH-3: where the switch tells, the ACK of an earlier packet that passes it tells
+// before the receiver could.
+func TestSwitchTellsEarlier(t *testing.T) {
+	together, _ := reactionOf(t, "ceth")
+	early, _ := reactionOf(t, "ceth", func(s *topology.Scenario) {
+		s.CC.CETH.Source, s.CC.CETH.Form = cc.CETHSwitch, cc.CETHResv6
+	})
+	if early.SlowDown == 0 || early.SlowDown >= together.SlowDown || early.LowestRate != together.LowestRate {
+		t.Errorf("slows down at %d to %v, by the receiver at %d to %v", early.SlowDown, early.LowestRate, together.SlowDown, together.LowestRate)
+	}
+}

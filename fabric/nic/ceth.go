@@ -61,7 +61,7 @@ func (n *NIC) telemetry(mode cc.Notification) (frame.Carrier, uint8) {
 		return frame.CarrierINT, hops
 	case cc.CETHIOAM:
 		return frame.CarrierIOAM, hops
-	case cc.CETHWindow:
+	case cc.CETHWindow, cc.CETHSwitch:
 	}
 	return frame.CarrierNone, 0
 }
@@ -96,6 +96,9 @@ func location(h frame.Hop) int {
 // flow's state makes the packets before it be acknowledged first, if they wait for
 // it, so that each ACK covers packets of one state.
 func (n *NIC) inspect(now unit.Time, i int, f *frame.Frame, path cc.Congestion, out *fabric.Out) {
+	if n.cfg.CC.CETH.Source == cc.CETHSwitch {
+		return
+	}
 	r := &n.receivers[i]
 	marked := f.ECN() == frame.CE
 	r.ceth.urgent = marked != r.ceth.point.Marked()

@@ -31,7 +31,7 @@ func (n *NIC) examineResponse(now unit.Time, c *initiator, f *frame.Frame, out *
 	f, path := n.sink(now, f)
 	n.observe(now, c.receiver, f, out)
 	r := &n.receivers[c.receiver]
-	if r.mode != cc.NotifyCETH {
+	if r.mode != cc.NotifyCETH || n.cfg.CC.CETH.Source == cc.CETHSwitch {
 		return f
 	}
 	r.ceth.point.Packet(now, f.ECN() == frame.CE, path)

@@ -126,6 +126,14 @@ func (r *Rack) nicConfig(node int) nic.Config {
 	return c
 }
 
+// indication says whether the switches tell of congestion in the ACKs that pass.
+func indication(s *topology.Scenario) *switching.Indication {
+	if s.Scheme != "ceth" || s.CC.CETH.Source != cc.CETHSwitch {
+		return nil
+	}
+	return &switching.Indication{CETHParams: s.CC.CETH}
+}
+
 // switchNumber gives the number of a switch, counted from 0 in the order of the
 // scenario; telemetry and CETH name it so.
 func switchNumber(s *topology.Scenario, node int) (number uint32) {
@@ -142,7 +150,8 @@ func (r *Rack) switchConfig(node int) switching.Config {
 	n := s.Nodes[node]
 	set := n.Switch
 	c := switching.Config{
-		Name: n.Name, MAC: frame.SwitchMAC(node), Number: switchNumber(s, node), Seed: s.Seed + uint64(node)<<32,
+		Indicate: indication(s),
+		Name:     n.Name, MAC: frame.SwitchMAC(node), Number: switchNumber(s, node), Seed: s.Seed + uint64(node)<<32,
 		Buffer: set.Buffer, Routes: r.routes[node], DSCP: DSCPMap(), Weights: set.Weights,
 		Sampling:    sampling(s),
 		Arbitration: switching.Arbitration(set.Arbitration),

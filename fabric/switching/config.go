@@ -17,9 +17,11 @@ type Config struct {
 	Name   string
 	MAC    frame.Addr
 	Number uint32 // names the switch in telemetry, 24 bits
-	Seed   uint64 // for ECMP, RED and QCN; each use draws from its own stream
-	Ports  []PortConfig
-	Buffer unit.Bytes // the shared buffer, every ingress counted
+	// Indicate, if set, makes the switch tell of congestion in the ACKs that pass.
+	Indicate *Indication
+	Seed     uint64 // for ECMP, RED and QCN; each use draws from its own stream
+	Ports    []PortConfig
+	Buffer   unit.Bytes // the shared buffer, every ingress counted
 	// Routes gives, for the host with address frame.HostIP(i), the ports of
 	// equal cost that lead to it. The flow hash picks one.
 	Routes [][]fabric.Port

@@ -122,6 +122,9 @@ func (s *Switch) transmit(now unit.Time, p *port, out *fabric.Out) {
 	if s.marker.law[class] == lawQCNDeparture {
 		s.judge(now, p, incoming{frame: f, length: length, at: from, class: class}, out)
 	}
+	if s.cfg.Indicate != nil {
+		s.indicate(p, class, f)
+	}
 	s.release(now, from, class, length, out)
 }
 

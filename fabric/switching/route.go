@@ -28,8 +28,23 @@ func (e *ecmp) route(host int, f *frame.Frame) (fabric.Port, bool) {
 	if len(ports) == 1 {
 		return ports[0], true
 	}
-	pick, _ := bits.Mul64(e.hash(f), uint64(len(ports)))
-	return ports[pick], true
+	return pick(ports, e.hash(f)), true
+}
+
+// pick gives one of several ports by a hash.
+func pick(ports []fabric.Port, hash uint64) fabric.Port {
+	i, _ := bits.Mul64(hash, uint64(len(ports)))
+	return ports[i]
+}
+
+// back gives the port by which the data goes that a RoCEv2 packet answers, false if
+// none leads there.
+func (e *ecmp) back(f *frame.Frame) (fabric.Port, bool) {
+	host := f.SrcIP().Host()
+	if uint(host) >= uint(len(e.routes)) || len(e.routes[host]) == 0 {
+		return 0, false
+	}
+	return pick(e.routes[host], e.tuple(f.DstIP(), f.SrcIP(), f)), true
 }
 
 // hash mixes the 5-tuple; two of its five, the protocol and one of the ports, are
@@ -39,6 +54,11 @@ func (e *ecmp) hash(f *frame.Frame) uint64 {
 		qp, _ := f.SampledQP()
 		return splitmix.Mix(splitmix.Mix(e.seed^uint64(qp)) ^ uint64(f.SampledSrcPort()))
 	}
-	h := splitmix.Mix(e.seed ^ (uint64(f.SrcIP())<<32 | uint64(f.DstIP())))
+	return e.tuple(f.SrcIP(), f.DstIP(), f)
+}
+
+// tuple mixes two addresses and the port that is not that of RoCEv2.
+func (e *ecmp) tuple(from, to frame.IP, f *frame.Frame) uint64 {
+	h := splitmix.Mix(e.seed ^ (uint64(from)<<32 | uint64(to)))
 	return splitmix.Mix(h ^ uint64(f.SrcPort()^f.DstPort()^frame.PortRoCE))
 }

@@ -51,6 +51,8 @@ type ClassStats struct {
 	SentFrames     uint64
 	SentBytes      unit.Bytes // without the telemetry that this switch has written
 	TelemetryBytes unit.Bytes
+	// IndicatedFrames counts ACKs that this switch has made to tell of congestion.
+	IndicatedFrames uint64
 	// TelemetrySkipped counts frames that had no room for this switch's telemetry.
 	TelemetrySkipped uint64
 	MarkedFrames     uint64

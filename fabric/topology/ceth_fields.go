@@ -14,8 +14,8 @@ var cethFields = []field[cc.CETHParams]{
 	cite("¶148, fig. 9", choiceField("form", "where the information stands: a header after the AETH, or six or seven reserved bits of the BTH, with version and degree or the degree alone",
 		[]cc.CETHForm{cc.CETHHeader, cc.CETHResv6, cc.CETHResv7, cc.CETHRatio6, cc.CETHRatio7}, func(p *cc.CETHParams) *cc.CETHForm { return &p.Form })),
 	cite("own: ¶145 has 1 to 4 words", integerField("words", "length of the header in words of 4 bytes: degree and location, then depth, then delay", 1, 4, func(p *cc.CETHParams) *int { return &p.Words })),
-	cite("¶185", choiceField("source", "where the receiver has the information from: the share of marked packets in a sliding window, or what switches write by INT or IOAM",
-		[]cc.CETHSource{cc.CETHWindow, cc.CETHINT, cc.CETHIOAM}, func(p *cc.CETHParams) *cc.CETHSource { return &p.Source })),
+	cite("¶185", choiceField("source", "where the receiver has the information from: the share of marked packets in a sliding window, or what switches write by INT or IOAM; or switch: the switches themselves write it into the ACKs that pass",
+		[]cc.CETHSource{cc.CETHWindow, cc.CETHINT, cc.CETHIOAM, cc.CETHSwitch}, func(p *cc.CETHParams) *cc.CETHSource { return &p.Source })),
 	cite("own", integerField("window_packets", "packets of a flow in the sliding window", 1, 1<<16, func(p *cc.CETHParams) *int { return &p.WindowPackets })),
 	cite("own: T of DCQCN and PCN", quantityField(spans, "window_time", "age up to which a packet counts in the sliding window", shortest, longest, func(p *cc.CETHParams) *unit.Time { return &p.WindowTime })),
 	cite("own: three equal classes", numberField("light", "share of marked packets, or of room in use, up to which congestion is light", interval{0, 1, false, false}, func(p *cc.CETHParams) *float64 { return &p.Light })),
@@ -52,7 +52,10 @@ func (b *builder) checkCETH() {
 	if p.Light > p.Medium {
 		b.fault(src.of("light"), "%v is above medium %v", p.Light, p.Medium)
 	}
-	if b.s.Scheme != "ceth" || p.Source == cc.CETHWindow {
+	if p.Source == cc.CETHSwitch && p.Mode == cc.CETHInformation && p.Form != cc.CETHResv6 && p.Form != cc.CETHRatio6 {
+		b.fault(src.of("form"), "%s is covered by the ICRC, which a switch does not make anew: want resv6 or ratio6 with source switch", p.Form)
+	}
+	if b.s.Scheme != "ceth" || p.Source != cc.CETHINT && p.Source != cc.CETHIOAM {
 		return
 	}
 	const shim = 16 // of INT; IOAM's is shorter

@@ -108,6 +108,7 @@ func TestEachFaultNamesPlaceKeyAndWhatIsAllowed(t *testing.T) {
 		{"wmin: 0.01", "period: 0us", "22: schemes.pcn.period: 0us is out of range"},
 		{"  pcn:", "  tcp:", "22: schemes.tcp: unknown key, want one of "},
 		{"  pcn: {wmin: 0.01, wmax: 0.5}", "  ceth: {light: 0.9, medium: 0.5}", "22: schemes.ceth.light: 0.9 is above medium 0.5"},
+		{"  pcn: {wmin: 0.01, wmax: 0.5}", "  ceth: {source: switch}", "22: schemes.ceth.form: header is covered by the ICRC, which a switch does not make anew: want resv6 or ratio6"},
 		{"  pcn: {wmin: 0.01, wmax: 0.5}", "  ceth: {form: footer}", `22: schemes.ceth.form: "footer" is unknown, want one of header, resv6, resv7, ratio6, ratio7`},
 	} {
 		_, err := Parse("f", []byte(spoilt(t, c.old, c.with)))
