@@ -1,0 +1,44 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Frames that grow on their way, ACKs that are written into, and marks by chance are
+// the same over NATS as in memory.
+func TestCETHOverNATSGivesTheSameRunAsMemory(t *testing.T) {
+	text, err := os.ReadFile("testdata/ceth.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, source := range []string{"source: window", "source: int, words: 4", "source: ioam, form: resv7", "source: switch, form: resv6"} {
+		file := filepath.Join(t.TempDir(), "ceth.yaml")
+		if err := os.WriteFile(file, []byte(strings.Replace(string(text), "{SOURCE", "{"+source, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		memory := digests(start(t, file, "--bus", "memory", "--scheme", "ceth").results(t))
+		nats := digests(start(t, file, "--bus", "nats", "--scheme", "ceth").results(t))
+		if diff := cmp.Diff(memory, nats); diff != "" {
+			t.Errorf("%s: digests differ (-memory +nats):\n%s", source, diff)
+		}
+		if other, ok := all[memory["ceth"]]; ok {
+			t.Errorf("%q and %q give the same run", source, other)
+		}
+		all[memory["ceth"]] = source
+	}
+}
+
+// The example of the document, over processes.
+func TestCETHReactionOverNATSGivesTheSameRunAsMemory(t *testing.T) {
+	memory := digests(start(t, "ceth-reaction", "--bus", "memory").results(t))
+	nats := digests(start(t, "ceth-reaction", "--bus", "nats").results(t))
+	if diff := cmp.Diff(memory, nats); diff != "" || len(memory) != 2 {
+		t.Errorf("%v; digests differ (-memory +nats):\n%s", memory, diff)
+	}
+}
