@@ -9,6 +9,8 @@
 //	cc         a Greek letter from a paper
 //	credit     what a receiver grants
 //	nic        a flow, a window, a retransmission
+//	nic/command   what a host asks for, and how it is cut
+//	nic/shaper    a token
 //	switching  a queue, a threshold, a pause
 //	topology   who is cabled to whom
 //	rack       which machine is built for which node

@@ -88,6 +88,43 @@ func flowColumns(name string) []column {
 	}
 }
 
+func commandColumns(i int, name string) []column {
+	return []column{
+		number(name+".goodput_gbps", func(r *measure.Run) float64 { return gigabits(r.Commands[i].Goodput) }),
+		count(name+".completed", func(r *measure.Run) int64 { return int64(r.Commands[i].Completed) }),
+		number(name+".p50_ms", func(r *measure.Run) float64 { return milliseconds(r.Commands[i].P50) }),
+		number(name+".p99_ms", func(r *measure.Run) float64 { return milliseconds(r.Commands[i].P99) }),
+	}
+}
+
+// initiatorFigures are the columns of a scenario with commands.
+var initiatorFigures = []column{
+	count("initiators.queue_bytes", func(r *measure.Run) (most int64) {
+		for _, i := range r.Initiators {
+			most = max(most, int64(i.Queue))
+		}
+		return most
+	}),
+	count("initiators.pause_frames", func(r *measure.Run) (sum int64) {
+		for _, i := range r.Initiators {
+			sum += i.PAUSE
+		}
+		return sum
+	}),
+	number("initiators.stall_in_ms", func(r *measure.Run) (sum float64) {
+		for _, i := range r.Initiators {
+			sum += milliseconds(i.StallIn)
+		}
+		return sum
+	}),
+	number("initiators.stall_out_ms", func(r *measure.Run) (sum float64) {
+		for _, i := range r.Initiators {
+			sum += milliseconds(i.StallOut)
+		}
+		return sum
+	}),
+}
+
 func pauseColumns(link string) []column {
 	return []column{
 		count(link+".pause_frames", func(r *measure.Run) int64 { return pauses(r, link).XOFF }),

@@ -96,6 +96,12 @@ func figureColumns(s *topology.Scenario) []column {
 			list = append(list, flowColumns(f.Name)...)
 		}
 	}
+	for i, c := range s.Commands {
+		list = append(list, commandColumns(i, c.Name)...)
+	}
+	if len(s.Commands) > 0 {
+		list = append(list, initiatorFigures...)
+	}
 	if len(s.Bursts) > 0 {
 		list = append(list, burstFigures...)
 	}

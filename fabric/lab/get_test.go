@@ -127,6 +127,47 @@ func TestPutsAndResponsesShareWhatANICSends(t *testing.T) {
 
 func giga(run *measure.Run, i int) float64 { return float64(run.Commands[i].Goodput) / 1e9 }
 
+// Looking at every packet, and going on in steps, change nothing: the counters that
+// are read on the way are no part of the run.
+func TestStepsAndNotesDoNotShowInTheDigestOfCommands(t *testing.T) {
+	s := getIncast(t, pacing("bucket"), topology.Setting{Key: "duration", Value: "500us"})
+	whole := measured(t, s)
+	l, err := lab.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.PerFrame = true
+	for l.Now() < s.Duration {
+		l.Run(min(s.Duration, l.Now()+777*unit.Nanosecond))
+		l.Results()
+	}
+	stepped, err := l.Outcome()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if whole.Digest != stepped.Digest {
+		t.Fatalf("digest %s in one go, %s in steps", whole.Digest, stepped.Digest)
+	}
+}
+
+// BenchmarkGetIncast runs get-incast; it reports frame-hops per second.
+func BenchmarkGetIncast(b *testing.B) {
+	for _, way := range []string{"off", "bucket", "outstanding"} {
+		b.Run(way, func(b *testing.B) {
+			hops := int64(0)
+			for b.Loop() {
+				l, err := lab.New(getIncast(b, pacing(way)))
+				if err != nil {
+					b.Fatal(err)
+				}
+				l.Run(3 * unit.Millisecond)
+				hops += l.FrameHops()
+			}
+			b.ReportMetric(float64(hops)/b.Elapsed().Seconds()/1e6, "Mhops/s")
+		})
+	}
+}
+
 // Commands go with every scheme over RoCEv2. Where the notification needs no ACK,
 // which a response has none of, the targets' reaction points regulate the responses;
 // under CETH the next request tells, or a CNP.

@@ -25,7 +25,8 @@ func (r *Rack) addCommands(c *nic.Config, node int, link topology.Link) {
 		}
 		c.Connections = append(c.Connections, nic.ConnectionConfig{
 			ID: k.ID, From: s.Nodes[k.From].Host, To: s.Nodes[k.To].Host, Class: k.Class, Source: k.Source,
-			Payload: min(s.Nodes[k.From].NIC.Payload, s.Nodes[k.To].NIC.Payload),
+			Payload:  min(s.Nodes[k.From].NIC.Payload, s.Nodes[k.To].NIC.Payload),
+			Baseline: !s.Nodes[k.From].NIC.CETH || !s.Nodes[k.To].NIC.CETH,
 		})
 	}
 	if len(c.Connections) == 0 {

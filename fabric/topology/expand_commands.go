@@ -14,8 +14,9 @@ const longestHeaders unit.Bytes = 100
 // controlClass is the traffic class of what receivers send back.
 const controlClass = 6
 
-// maxCommands bounds the commands of a scenario.
-const maxCommands = 1 << 24
+// maxCommands bounds the commands of a scenario, so that the events of one NIC fit
+// the message that its result travels in.
+const maxCommands = 500_000
 
 func (b *builder) readCommand(it item) {
 	f := newCommandForm()
