@@ -32,7 +32,9 @@ type Stats struct {
 
 	Senders   []SenderStats   // in the order of Config.Flows
 	Receivers []ReceiverStats // in the order of Config.Flows
-	Engine    EngineStats     // zero without connections
+	Frozen    bool
+	LinkDown  bool
+	Engine    EngineStats // zero without connections
 }
 
 // PriorityStats counts the pauses of one traffic class.
@@ -67,6 +69,7 @@ type ReceiverStats struct {
 // Stats gives a snapshot that shares no memory with the NIC.
 func (n *NIC) Stats() Stats {
 	snapshot := n.stats
+	snapshot.Frozen, snapshot.LinkDown = n.frozen, n.cable.Down
 	for class := range fabric.Priority(fabric.Priorities) {
 		snapshot.Priorities[class].Held = n.pause.holds(class)
 	}

@@ -23,7 +23,8 @@ type Stats struct {
 
 // PortStats is a snapshot of one port.
 type PortStats struct {
-	Classes [fabric.Priorities]ClassStats
+	LinkDown bool
+	Classes  [fabric.Priorities]ClassStats
 }
 
 // ClassStats is a snapshot of one traffic class at one port. At every instant,
@@ -77,6 +78,7 @@ func (s *Switch) Stats() Stats {
 		snapshot.Converter = s.converter.Stats()
 	}
 	for i := range s.ports {
+		snapshot.Ports[i].LinkDown = s.ports[i].cable.Down
 		for class := range fabric.Priority(fabric.Priorities) {
 			snapshot.Ports[i].Classes[class] = s.classStats(fabric.Port(i), class)
 		}

@@ -15,13 +15,16 @@ import (
 // of 63 bits.
 const (
 	shortest = unit.Nanosecond
-	longest  = 1000 * unit.Second // of a run
-	furthest = unit.Second        // of a link
+	longest  = LongestRun
+	furthest = unit.Second // of a link
 	largest  = 1000 * 1000 * unit.Megabyte
 	slowest  = unit.KilobitPerSec
 	fastest  = 10000 * unit.GigabitPerSec
 	bigFrame = 65536 * unit.Byte
 )
+
+// LongestRun bounds fabric time.
+const LongestRun = 1000 * unit.Second
 
 // form is a scenario file: the settings at its top, and its sections.
 type form struct {

@@ -28,6 +28,10 @@ func validName(s string) bool {
 
 func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
+// Names reads a comma-separated list of names and ranges, "h0, h3..h5", and gives
+// the names in the order written. No name may come twice.
+func Names(list string) ([]string, error) { return expandNames(list) }
+
 // expandNames reads a comma-separated list of names and ranges, "h0, h3..h5",
 // and gives the names in the order written. No name may come twice.
 func expandNames(list string) ([]string, error) {

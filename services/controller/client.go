@@ -30,6 +30,9 @@ func Dial(address string) (*Client, error) {
 	return &Client{conn: conn, api: rackfabv1.NewFabricServiceClient(conn)}, nil
 }
 
+// API gives every call of the contract.
+func (c *Client) API() rackfabv1.FabricServiceClient { return c.api }
+
 // Close ends the connection and all calls on it.
 func (c *Client) Close() error { return c.conn.Close() }
 

@@ -27,6 +27,7 @@ type Options struct {
 	Listen    string        // address of the gRPC server, "" a free loopback port
 	NodeLimit time.Duration // 0 is NodeLimit
 	Silence   time.Duration // of a node in a run until the run ends; 0 is serve.BeatLimit
+	Journal   string        // file that holds the journal of a live run at every moment, "" for none
 	Ready     io.Writer     // gets one line of JSON once the controller answers; may be nil
 }
 

@@ -18,6 +18,7 @@ type member struct {
 	quiet         int // ticks since the node has said something
 	progress      *rackfabv1.RunProgress
 	finished      *rackfabv1.RunFinished
+	reached       *rackfabv1.RunReached // in a live run
 }
 
 // take opens the node's stream, sends the config and hands on what comes, the

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -23,6 +24,7 @@ type service struct {
 	options   Options
 	directory *discovery.Directory
 	turn      chan int // holds how many runs there have been; taken by the run
+	present   atomic.Pointer[session]
 }
 
 func newService(ctx context.Context, d *discovery.Directory, o Options) *service {
@@ -61,6 +63,9 @@ func (s *service) RunScenario(q *rackfabv1.RunScenarioRequest, stream rackfabv1.
 	ctx, cancel := context.WithCancel(stream.Context())
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
+	if s.present.Load() != nil {
+		return status.Error(codes.FailedPrecondition, "a live run goes on: stop it first")
+	}
 	var count int
 	select {
 	case count = <-s.turn:

@@ -21,6 +21,67 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// RackState is what the clock of a live run does.
+type RackState int32
+
+const (
+	// Never sent.
+	RackState_RACK_STATE_UNSPECIFIED RackState = 0
+	// It stands.
+	RackState_RACK_STATE_PAUSED RackState = 1
+	// It runs.
+	RackState_RACK_STATE_RUNNING RackState = 2
+	// It has come to the end of fabric time.
+	RackState_RACK_STATE_ENDED RackState = 3
+	// A node was lost: it stands for good.
+	RackState_RACK_STATE_FAILED RackState = 4
+)
+
+// Enum value maps for RackState.
+var (
+	RackState_name = map[int32]string{
+		0: "RACK_STATE_UNSPECIFIED",
+		1: "RACK_STATE_PAUSED",
+		2: "RACK_STATE_RUNNING",
+		3: "RACK_STATE_ENDED",
+		4: "RACK_STATE_FAILED",
+	}
+	RackState_value = map[string]int32{
+		"RACK_STATE_UNSPECIFIED": 0,
+		"RACK_STATE_PAUSED":      1,
+		"RACK_STATE_RUNNING":     2,
+		"RACK_STATE_ENDED":       3,
+		"RACK_STATE_FAILED":      4,
+	}
+)
+
+func (x RackState) Enum() *RackState {
+	p := new(RackState)
+	*p = x
+	return p
+}
+
+func (x RackState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RackState) Descriptor() protoreflect.EnumDescriptor {
+	return file_rackfab_v1_controller_proto_enumTypes[0].Descriptor()
+}
+
+func (RackState) Type() protoreflect.EnumType {
+	return &file_rackfab_v1_controller_proto_enumTypes[0]
+}
+
+func (x RackState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RackState.Descriptor instead.
+func (RackState) EnumDescriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{0}
+}
+
 // NodeKind tells NICs from switches.
 type NodeKind int32
 
@@ -58,11 +119,11 @@ func (x NodeKind) String() string {
 }
 
 func (NodeKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_rackfab_v1_controller_proto_enumTypes[0].Descriptor()
+	return file_rackfab_v1_controller_proto_enumTypes[1].Descriptor()
 }
 
 func (NodeKind) Type() protoreflect.EnumType {
-	return &file_rackfab_v1_controller_proto_enumTypes[0]
+	return &file_rackfab_v1_controller_proto_enumTypes[1]
 }
 
 func (x NodeKind) Number() protoreflect.EnumNumber {
@@ -71,7 +132,1228 @@ func (x NodeKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use NodeKind.Descriptor instead.
 func (NodeKind) EnumDescriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{1}
+}
+
+// StartRackRequest says which rack.
+type StartRackRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the run on the bus; letters, digits, "-" and "_".
+	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// The scenario, as YAML, at most 4 MiB with the rest of the message.
+	Scenario      []byte `protobuf:"bytes,2,opt,name=scenario,proto3" json:"scenario,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StartRackRequest) Reset() {
+	*x = StartRackRequest{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StartRackRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StartRackRequest) ProtoMessage() {}
+
+func (x *StartRackRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StartRackRequest.ProtoReflect.Descriptor instead.
+func (*StartRackRequest) Descriptor() ([]byte, []int) {
 	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *StartRackRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *StartRackRequest) GetScenario() []byte {
+	if x != nil {
+		return x.Scenario
+	}
+	return nil
+}
+
+// StartRackResponse says that the rack is there.
+type StartRackResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How it stands.
+	Status        *RackStatus `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StartRackResponse) Reset() {
+	*x = StartRackResponse{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StartRackResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StartRackResponse) ProtoMessage() {}
+
+func (x *StartRackResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StartRackResponse.ProtoReflect.Descriptor instead.
+func (*StartRackResponse) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *StartRackResponse) GetStatus() *RackStatus {
+	if x != nil {
+		return x.Status
+	}
+	return nil
+}
+
+// StopRackRequest ends the live run.
+type StopRackRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StopRackRequest) Reset() {
+	*x = StopRackRequest{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StopRackRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StopRackRequest) ProtoMessage() {}
+
+func (x *StopRackRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StopRackRequest.ProtoReflect.Descriptor instead.
+func (*StopRackRequest) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{2}
+}
+
+// StopRackResponse is what remains of it.
+type StopRackResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The journal.
+	Journal       *Journal `protobuf:"bytes,1,opt,name=journal,proto3" json:"journal,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StopRackResponse) Reset() {
+	*x = StopRackResponse{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StopRackResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StopRackResponse) ProtoMessage() {}
+
+func (x *StopRackResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StopRackResponse.ProtoReflect.Descriptor instead.
+func (*StopRackResponse) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *StopRackResponse) GetJournal() *Journal {
+	if x != nil {
+		return x.Journal
+	}
+	return nil
+}
+
+// GetStatusRequest asks how the live run stands.
+type GetStatusRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStatusRequest) Reset() {
+	*x = GetStatusRequest{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStatusRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStatusRequest) ProtoMessage() {}
+
+func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStatusRequest.ProtoReflect.Descriptor instead.
+func (*GetStatusRequest) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{4}
+}
+
+// GetStatusResponse says it.
+type GetStatusResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How it stands.
+	Status        *RackStatus `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStatusResponse) Reset() {
+	*x = GetStatusResponse{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStatusResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStatusResponse) ProtoMessage() {}
+
+func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStatusResponse.ProtoReflect.Descriptor instead.
+func (*GetStatusResponse) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *GetStatusResponse) GetStatus() *RackStatus {
+	if x != nil {
+		return x.Status
+	}
+	return nil
+}
+
+// PauseRequest stops the clock.
+type PauseRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PauseRequest) Reset() {
+	*x = PauseRequest{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PauseRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PauseRequest) ProtoMessage() {}
+
+func (x *PauseRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PauseRequest.ProtoReflect.Descriptor instead.
+func (*PauseRequest) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{6}
+}
+
+// PauseResponse says where.
+type PauseResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How the rack stands.
+	Status        *RackStatus `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PauseResponse) Reset() {
+	*x = PauseResponse{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PauseResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PauseResponse) ProtoMessage() {}
+
+func (x *PauseResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PauseResponse.ProtoReflect.Descriptor instead.
+func (*PauseResponse) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *PauseResponse) GetStatus() *RackStatus {
+	if x != nil {
+		return x.Status
+	}
+	return nil
+}
+
+// ResumeRequest lets the clock run.
+type ResumeRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResumeRequest) Reset() {
+	*x = ResumeRequest{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResumeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResumeRequest) ProtoMessage() {}
+
+func (x *ResumeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResumeRequest.ProtoReflect.Descriptor instead.
+func (*ResumeRequest) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{8}
+}
+
+// ResumeResponse says from where.
+type ResumeResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How the rack stands.
+	Status        *RackStatus `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResumeResponse) Reset() {
+	*x = ResumeResponse{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResumeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResumeResponse) ProtoMessage() {}
+
+func (x *ResumeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResumeResponse.ProtoReflect.Descriptor instead.
+func (*ResumeResponse) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ResumeResponse) GetStatus() *RackStatus {
+	if x != nil {
+		return x.Status
+	}
+	return nil
+}
+
+// StepRequest lets the clock run for a while.
+type StepRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Fabric time in picoseconds, above 0.
+	SpanPs        int64 `protobuf:"varint,1,opt,name=span_ps,json=spanPs,proto3" json:"span_ps,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StepRequest) Reset() {
+	*x = StepRequest{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StepRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StepRequest) ProtoMessage() {}
+
+func (x *StepRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StepRequest.ProtoReflect.Descriptor instead.
+func (*StepRequest) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *StepRequest) GetSpanPs() int64 {
+	if x != nil {
+		return x.SpanPs
+	}
+	return 0
+}
+
+// StepResponse says how far it has come.
+type StepResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How the rack stands.
+	Status        *RackStatus `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StepResponse) Reset() {
+	*x = StepResponse{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StepResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StepResponse) ProtoMessage() {}
+
+func (x *StepResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StepResponse.ProtoReflect.Descriptor instead.
+func (*StepResponse) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *StepResponse) GetStatus() *RackStatus {
+	if x != nil {
+		return x.Status
+	}
+	return nil
+}
+
+// SetPaceRequest sets how fast the clock runs.
+type SetPaceRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Fabric time in picoseconds per second of wall time; 0 is as fast as it can.
+	PsPerSecond   int64 `protobuf:"varint,1,opt,name=ps_per_second,json=psPerSecond,proto3" json:"ps_per_second,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetPaceRequest) Reset() {
+	*x = SetPaceRequest{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetPaceRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetPaceRequest) ProtoMessage() {}
+
+func (x *SetPaceRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetPaceRequest.ProtoReflect.Descriptor instead.
+func (*SetPaceRequest) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *SetPaceRequest) GetPsPerSecond() int64 {
+	if x != nil {
+		return x.PsPerSecond
+	}
+	return 0
+}
+
+// SetPaceResponse says that it is set.
+type SetPaceResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How the rack stands.
+	Status        *RackStatus `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetPaceResponse) Reset() {
+	*x = SetPaceResponse{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetPaceResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetPaceResponse) ProtoMessage() {}
+
+func (x *SetPaceResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetPaceResponse.ProtoReflect.Descriptor instead.
+func (*SetPaceResponse) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *SetPaceResponse) GetStatus() *RackStatus {
+	if x != nil {
+		return x.Status
+	}
+	return nil
+}
+
+// ApplyRequest asks for a change.
+type ApplyRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The change.
+	Change *Change `protobuf:"bytes,1,opt,name=change,proto3" json:"change,omitempty"`
+	// Its instant in picoseconds; as early as possible if it is missing.
+	AtPs          *int64 `protobuf:"varint,2,opt,name=at_ps,json=atPs,proto3,oneof" json:"at_ps,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ApplyRequest) Reset() {
+	*x = ApplyRequest{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ApplyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ApplyRequest) ProtoMessage() {}
+
+func (x *ApplyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ApplyRequest.ProtoReflect.Descriptor instead.
+func (*ApplyRequest) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ApplyRequest) GetChange() *Change {
+	if x != nil {
+		return x.Change
+	}
+	return nil
+}
+
+func (x *ApplyRequest) GetAtPs() int64 {
+	if x != nil && x.AtPs != nil {
+		return *x.AtPs
+	}
+	return 0
+}
+
+// ApplyResponse says what was made of it.
+type ApplyResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The change as it stands in the journal, with its instant.
+	Change *TimedChange `protobuf:"bytes,1,opt,name=change,proto3" json:"change,omitempty"`
+	// How many changes the journal holds with it.
+	Changes       int32 `protobuf:"varint,2,opt,name=changes,proto3" json:"changes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ApplyResponse) Reset() {
+	*x = ApplyResponse{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ApplyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ApplyResponse) ProtoMessage() {}
+
+func (x *ApplyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ApplyResponse.ProtoReflect.Descriptor instead.
+func (*ApplyResponse) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ApplyResponse) GetChange() *TimedChange {
+	if x != nil {
+		return x.Change
+	}
+	return nil
+}
+
+func (x *ApplyResponse) GetChanges() int32 {
+	if x != nil {
+		return x.Changes
+	}
+	return 0
+}
+
+// GetJournalRequest asks for the journal.
+type GetJournalRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetJournalRequest) Reset() {
+	*x = GetJournalRequest{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetJournalRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetJournalRequest) ProtoMessage() {}
+
+func (x *GetJournalRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetJournalRequest.ProtoReflect.Descriptor instead.
+func (*GetJournalRequest) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{16}
+}
+
+// GetJournalResponse has it.
+type GetJournalResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The journal.
+	Journal       *Journal `protobuf:"bytes,1,opt,name=journal,proto3" json:"journal,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetJournalResponse) Reset() {
+	*x = GetJournalResponse{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetJournalResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetJournalResponse) ProtoMessage() {}
+
+func (x *GetJournalResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetJournalResponse.ProtoReflect.Descriptor instead.
+func (*GetJournalResponse) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *GetJournalResponse) GetJournal() *Journal {
+	if x != nil {
+		return x.Journal
+	}
+	return nil
+}
+
+// Journal is all that a live run was made of so far.
+type Journal struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A scenario whose run in one go has the digest.
+	Scenario []byte `protobuf:"bytes,1,opt,name=scenario,proto3" json:"scenario,omitempty"`
+	// The instant up to which every node has come, in picoseconds.
+	AtPs int64 `protobuf:"varint,2,opt,name=at_ps,json=atPs,proto3" json:"at_ps,omitempty"`
+	// Hash over the nodes' digests there, in the order of their names.
+	Digest        uint64 `protobuf:"fixed64,3,opt,name=digest,proto3" json:"digest,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Journal) Reset() {
+	*x = Journal{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Journal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Journal) ProtoMessage() {}
+
+func (x *Journal) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Journal.ProtoReflect.Descriptor instead.
+func (*Journal) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *Journal) GetScenario() []byte {
+	if x != nil {
+		return x.Scenario
+	}
+	return nil
+}
+
+func (x *Journal) GetAtPs() int64 {
+	if x != nil {
+		return x.AtPs
+	}
+	return 0
+}
+
+func (x *Journal) GetDigest() uint64 {
+	if x != nil {
+		return x.Digest
+	}
+	return 0
+}
+
+// GetStatsRequest asks how nodes stand.
+type GetStatsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names and ranges of nodes, "" for all.
+	Nodes         string `protobuf:"bytes,1,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStatsRequest) Reset() {
+	*x = GetStatsRequest{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStatsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStatsRequest) ProtoMessage() {}
+
+func (x *GetStatsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStatsRequest.ProtoReflect.Descriptor instead.
+func (*GetStatsRequest) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *GetStatsRequest) GetNodes() string {
+	if x != nil {
+		return x.Nodes
+	}
+	return ""
+}
+
+// GetStatsResponse says it.
+type GetStatsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The instant, in picoseconds.
+	AtPs int64 `protobuf:"varint,1,opt,name=at_ps,json=atPs,proto3" json:"at_ps,omitempty"`
+	// The nodes, in the order of the scenario.
+	Nodes         []*NodeStats `protobuf:"bytes,2,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStatsResponse) Reset() {
+	*x = GetStatsResponse{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStatsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStatsResponse) ProtoMessage() {}
+
+func (x *GetStatsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStatsResponse.ProtoReflect.Descriptor instead.
+func (*GetStatsResponse) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *GetStatsResponse) GetAtPs() int64 {
+	if x != nil {
+		return x.AtPs
+	}
+	return 0
+}
+
+func (x *GetStatsResponse) GetNodes() []*NodeStats {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+// WatchRequest asks to be told again and again.
+type WatchRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Wall time between two answers in milliseconds, 50 to 60000; 0 for 500.
+	EveryMs       int32 `protobuf:"varint,1,opt,name=every_ms,json=everyMs,proto3" json:"every_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchRequest) Reset() {
+	*x = WatchRequest{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchRequest) ProtoMessage() {}
+
+func (x *WatchRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
+func (*WatchRequest) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *WatchRequest) GetEveryMs() int32 {
+	if x != nil {
+		return x.EveryMs
+	}
+	return 0
+}
+
+// WatchResponse is how things stand.
+type WatchResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The rack.
+	Status *RackStatus `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
+	// Its nodes, in the order of the scenario.
+	Nodes         []*NodeStats `protobuf:"bytes,2,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchResponse) Reset() {
+	*x = WatchResponse{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchResponse) ProtoMessage() {}
+
+func (x *WatchResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
+func (*WatchResponse) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *WatchResponse) GetStatus() *RackStatus {
+	if x != nil {
+		return x.Status
+	}
+	return nil
+}
+
+func (x *WatchResponse) GetNodes() []*NodeStats {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+// RackStatus says how a live run stands.
+type RackStatus struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the scenario.
+	Scenario string `protobuf:"bytes,1,opt,name=scenario,proto3" json:"scenario,omitempty"`
+	// Congestion control of every flow.
+	Scheme string `protobuf:"bytes,2,opt,name=scheme,proto3" json:"scheme,omitempty"`
+	// What the clock does.
+	State RackState `protobuf:"varint,3,opt,name=state,proto3,enum=rackfab.v1.RackState" json:"state,omitempty"`
+	// The instant up to which every node has come, in picoseconds.
+	AtPs int64 `protobuf:"varint,4,opt,name=at_ps,json=atPs,proto3" json:"at_ps,omitempty"`
+	// The earliest instant at which a change may take effect, in picoseconds.
+	GrantedPs int64 `protobuf:"varint,5,opt,name=granted_ps,json=grantedPs,proto3" json:"granted_ps,omitempty"`
+	// Fabric time in picoseconds per second of wall time, 0 for as fast as it can.
+	PacePsPerSecond int64 `protobuf:"varint,6,opt,name=pace_ps_per_second,json=pacePsPerSecond,proto3" json:"pace_ps_per_second,omitempty"`
+	// Changes in the journal.
+	Changes int32 `protobuf:"varint,7,opt,name=changes,proto3" json:"changes,omitempty"`
+	// Frames taken from links, by all nodes.
+	FrameHops int64 `protobuf:"varint,8,opt,name=frame_hops,json=frameHops,proto3" json:"frame_hops,omitempty"`
+	// How many nodes the rack has.
+	Nodes int32 `protobuf:"varint,9,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	// The node that was lost, "" if none.
+	FailedNode string `protobuf:"bytes,10,opt,name=failed_node,json=failedNode,proto3" json:"failed_node,omitempty"`
+	// What is known of its end.
+	Failure string `protobuf:"bytes,11,opt,name=failure,proto3" json:"failure,omitempty"`
+	// Hash over the nodes' digests at at_ps, in the order of their names.
+	Digest        uint64 `protobuf:"fixed64,12,opt,name=digest,proto3" json:"digest,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RackStatus) Reset() {
+	*x = RackStatus{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RackStatus) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RackStatus) ProtoMessage() {}
+
+func (x *RackStatus) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RackStatus.ProtoReflect.Descriptor instead.
+func (*RackStatus) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *RackStatus) GetScenario() string {
+	if x != nil {
+		return x.Scenario
+	}
+	return ""
+}
+
+func (x *RackStatus) GetScheme() string {
+	if x != nil {
+		return x.Scheme
+	}
+	return ""
+}
+
+func (x *RackStatus) GetState() RackState {
+	if x != nil {
+		return x.State
+	}
+	return RackState_RACK_STATE_UNSPECIFIED
+}
+
+func (x *RackStatus) GetAtPs() int64 {
+	if x != nil {
+		return x.AtPs
+	}
+	return 0
+}
+
+func (x *RackStatus) GetGrantedPs() int64 {
+	if x != nil {
+		return x.GrantedPs
+	}
+	return 0
+}
+
+func (x *RackStatus) GetPacePsPerSecond() int64 {
+	if x != nil {
+		return x.PacePsPerSecond
+	}
+	return 0
+}
+
+func (x *RackStatus) GetChanges() int32 {
+	if x != nil {
+		return x.Changes
+	}
+	return 0
+}
+
+func (x *RackStatus) GetFrameHops() int64 {
+	if x != nil {
+		return x.FrameHops
+	}
+	return 0
+}
+
+func (x *RackStatus) GetNodes() int32 {
+	if x != nil {
+		return x.Nodes
+	}
+	return 0
+}
+
+func (x *RackStatus) GetFailedNode() string {
+	if x != nil {
+		return x.FailedNode
+	}
+	return ""
+}
+
+func (x *RackStatus) GetFailure() string {
+	if x != nil {
+		return x.Failure
+	}
+	return ""
+}
+
+func (x *RackStatus) GetDigest() uint64 {
+	if x != nil {
+		return x.Digest
+	}
+	return 0
 }
 
 // RunScenarioRequest says what to run.
@@ -89,7 +1371,7 @@ type RunScenarioRequest struct {
 
 func (x *RunScenarioRequest) Reset() {
 	*x = RunScenarioRequest{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[0]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -101,7 +1383,7 @@ func (x *RunScenarioRequest) String() string {
 func (*RunScenarioRequest) ProtoMessage() {}
 
 func (x *RunScenarioRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[0]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -114,7 +1396,7 @@ func (x *RunScenarioRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunScenarioRequest.ProtoReflect.Descriptor instead.
 func (*RunScenarioRequest) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{0}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RunScenarioRequest) GetRunId() string {
@@ -155,7 +1437,7 @@ type RunScenarioResponse struct {
 
 func (x *RunScenarioResponse) Reset() {
 	*x = RunScenarioResponse{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[1]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -167,7 +1449,7 @@ func (x *RunScenarioResponse) String() string {
 func (*RunScenarioResponse) ProtoMessage() {}
 
 func (x *RunScenarioResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[1]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -180,7 +1462,7 @@ func (x *RunScenarioResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunScenarioResponse.ProtoReflect.Descriptor instead.
 func (*RunScenarioResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{1}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RunScenarioResponse) GetEvent() isRunScenarioResponse_Event {
@@ -259,7 +1541,7 @@ type FabricProgress struct {
 
 func (x *FabricProgress) Reset() {
 	*x = FabricProgress{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[2]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -271,7 +1553,7 @@ func (x *FabricProgress) String() string {
 func (*FabricProgress) ProtoMessage() {}
 
 func (x *FabricProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[2]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -284,7 +1566,7 @@ func (x *FabricProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FabricProgress.ProtoReflect.Descriptor instead.
 func (*FabricProgress) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{2}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *FabricProgress) GetFabricTimePs() int64 {
@@ -328,7 +1610,7 @@ type NodeReport struct {
 
 func (x *NodeReport) Reset() {
 	*x = NodeReport{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[3]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -340,7 +1622,7 @@ func (x *NodeReport) String() string {
 func (*NodeReport) ProtoMessage() {}
 
 func (x *NodeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[3]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -353,7 +1635,7 @@ func (x *NodeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeReport.ProtoReflect.Descriptor instead.
 func (*NodeReport) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{3}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *NodeReport) GetNode() string {
@@ -383,7 +1665,7 @@ type RunReport struct {
 
 func (x *RunReport) Reset() {
 	*x = RunReport{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[4]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -395,7 +1677,7 @@ func (x *RunReport) String() string {
 func (*RunReport) ProtoMessage() {}
 
 func (x *RunReport) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[4]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -408,7 +1690,7 @@ func (x *RunReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReport.ProtoReflect.Descriptor instead.
 func (*RunReport) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{4}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *RunReport) GetDigest() uint64 {
@@ -434,7 +1716,7 @@ type ListNodesRequest struct {
 
 func (x *ListNodesRequest) Reset() {
 	*x = ListNodesRequest{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[5]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -446,7 +1728,7 @@ func (x *ListNodesRequest) String() string {
 func (*ListNodesRequest) ProtoMessage() {}
 
 func (x *ListNodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[5]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -459,7 +1741,7 @@ func (x *ListNodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNodesRequest.ProtoReflect.Descriptor instead.
 func (*ListNodesRequest) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{5}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{29}
 }
 
 // ListNodesResponse lists them.
@@ -473,7 +1755,7 @@ type ListNodesResponse struct {
 
 func (x *ListNodesResponse) Reset() {
 	*x = ListNodesResponse{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[6]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -485,7 +1767,7 @@ func (x *ListNodesResponse) String() string {
 func (*ListNodesResponse) ProtoMessage() {}
 
 func (x *ListNodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[6]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -498,7 +1780,7 @@ func (x *ListNodesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNodesResponse.ProtoReflect.Descriptor instead.
 func (*ListNodesResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{6}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ListNodesResponse) GetNodes() []*NodeInfo {
@@ -525,7 +1807,7 @@ type NodeInfo struct {
 
 func (x *NodeInfo) Reset() {
 	*x = NodeInfo{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[7]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -537,7 +1819,7 @@ func (x *NodeInfo) String() string {
 func (*NodeInfo) ProtoMessage() {}
 
 func (x *NodeInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[7]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -550,7 +1832,7 @@ func (x *NodeInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeInfo.ProtoReflect.Descriptor instead.
 func (*NodeInfo) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{7}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *NodeInfo) GetName() string {
@@ -586,7 +1868,74 @@ var File_rackfab_v1_controller_proto protoreflect.FileDescriptor
 const file_rackfab_v1_controller_proto_rawDesc = "" +
 	"\n" +
 	"\x1brackfab/v1/controller.proto\x12\n" +
-	"rackfab.v1\x1a\x15rackfab/v1/node.proto\"]\n" +
+	"rackfab.v1\x1a\x17rackfab/v1/change.proto\x1a\x15rackfab/v1/node.proto\"E\n" +
+	"\x10StartRackRequest\x12\x15\n" +
+	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
+	"\bscenario\x18\x02 \x01(\fR\bscenario\"C\n" +
+	"\x11StartRackResponse\x12.\n" +
+	"\x06status\x18\x01 \x01(\v2\x16.rackfab.v1.RackStatusR\x06status\"\x11\n" +
+	"\x0fStopRackRequest\"A\n" +
+	"\x10StopRackResponse\x12-\n" +
+	"\ajournal\x18\x01 \x01(\v2\x13.rackfab.v1.JournalR\ajournal\"\x12\n" +
+	"\x10GetStatusRequest\"C\n" +
+	"\x11GetStatusResponse\x12.\n" +
+	"\x06status\x18\x01 \x01(\v2\x16.rackfab.v1.RackStatusR\x06status\"\x0e\n" +
+	"\fPauseRequest\"?\n" +
+	"\rPauseResponse\x12.\n" +
+	"\x06status\x18\x01 \x01(\v2\x16.rackfab.v1.RackStatusR\x06status\"\x0f\n" +
+	"\rResumeRequest\"@\n" +
+	"\x0eResumeResponse\x12.\n" +
+	"\x06status\x18\x01 \x01(\v2\x16.rackfab.v1.RackStatusR\x06status\"&\n" +
+	"\vStepRequest\x12\x17\n" +
+	"\aspan_ps\x18\x01 \x01(\x03R\x06spanPs\">\n" +
+	"\fStepResponse\x12.\n" +
+	"\x06status\x18\x01 \x01(\v2\x16.rackfab.v1.RackStatusR\x06status\"4\n" +
+	"\x0eSetPaceRequest\x12\"\n" +
+	"\rps_per_second\x18\x01 \x01(\x03R\vpsPerSecond\"A\n" +
+	"\x0fSetPaceResponse\x12.\n" +
+	"\x06status\x18\x01 \x01(\v2\x16.rackfab.v1.RackStatusR\x06status\"^\n" +
+	"\fApplyRequest\x12*\n" +
+	"\x06change\x18\x01 \x01(\v2\x12.rackfab.v1.ChangeR\x06change\x12\x18\n" +
+	"\x05at_ps\x18\x02 \x01(\x03H\x00R\x04atPs\x88\x01\x01B\b\n" +
+	"\x06_at_ps\"Z\n" +
+	"\rApplyResponse\x12/\n" +
+	"\x06change\x18\x01 \x01(\v2\x17.rackfab.v1.TimedChangeR\x06change\x12\x18\n" +
+	"\achanges\x18\x02 \x01(\x05R\achanges\"\x13\n" +
+	"\x11GetJournalRequest\"C\n" +
+	"\x12GetJournalResponse\x12-\n" +
+	"\ajournal\x18\x01 \x01(\v2\x13.rackfab.v1.JournalR\ajournal\"R\n" +
+	"\aJournal\x12\x1a\n" +
+	"\bscenario\x18\x01 \x01(\fR\bscenario\x12\x13\n" +
+	"\x05at_ps\x18\x02 \x01(\x03R\x04atPs\x12\x16\n" +
+	"\x06digest\x18\x03 \x01(\x06R\x06digest\"'\n" +
+	"\x0fGetStatsRequest\x12\x14\n" +
+	"\x05nodes\x18\x01 \x01(\tR\x05nodes\"T\n" +
+	"\x10GetStatsResponse\x12\x13\n" +
+	"\x05at_ps\x18\x01 \x01(\x03R\x04atPs\x12+\n" +
+	"\x05nodes\x18\x02 \x03(\v2\x15.rackfab.v1.NodeStatsR\x05nodes\")\n" +
+	"\fWatchRequest\x12\x19\n" +
+	"\bevery_ms\x18\x01 \x01(\x05R\aeveryMs\"l\n" +
+	"\rWatchResponse\x12.\n" +
+	"\x06status\x18\x01 \x01(\v2\x16.rackfab.v1.RackStatusR\x06status\x12+\n" +
+	"\x05nodes\x18\x02 \x03(\v2\x15.rackfab.v1.NodeStatsR\x05nodes\"\xf0\x02\n" +
+	"\n" +
+	"RackStatus\x12\x1a\n" +
+	"\bscenario\x18\x01 \x01(\tR\bscenario\x12\x16\n" +
+	"\x06scheme\x18\x02 \x01(\tR\x06scheme\x12+\n" +
+	"\x05state\x18\x03 \x01(\x0e2\x15.rackfab.v1.RackStateR\x05state\x12\x13\n" +
+	"\x05at_ps\x18\x04 \x01(\x03R\x04atPs\x12\x1d\n" +
+	"\n" +
+	"granted_ps\x18\x05 \x01(\x03R\tgrantedPs\x12+\n" +
+	"\x12pace_ps_per_second\x18\x06 \x01(\x03R\x0fpacePsPerSecond\x12\x18\n" +
+	"\achanges\x18\a \x01(\x05R\achanges\x12\x1d\n" +
+	"\n" +
+	"frame_hops\x18\b \x01(\x03R\tframeHops\x12\x14\n" +
+	"\x05nodes\x18\t \x01(\x05R\x05nodes\x12\x1f\n" +
+	"\vfailed_node\x18\n" +
+	" \x01(\tR\n" +
+	"failedNode\x12\x18\n" +
+	"\afailure\x18\v \x01(\tR\afailure\x12\x16\n" +
+	"\x06digest\x18\f \x01(\x06R\x06digest\"]\n" +
 	"\x12RunScenarioRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bscenario\x18\x02 \x01(\fR\bscenario\x12\x14\n" +
@@ -616,14 +1965,32 @@ const file_rackfab_v1_controller_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12(\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x14.rackfab.v1.NodeKindR\x04kind\x12\x18\n" +
 	"\aaddress\x18\x03 \x01(\tR\aaddress\x12\x10\n" +
-	"\x03pid\x18\x04 \x01(\x03R\x03pid*N\n" +
+	"\x03pid\x18\x04 \x01(\x03R\x03pid*\x83\x01\n" +
+	"\tRackState\x12\x1a\n" +
+	"\x16RACK_STATE_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11RACK_STATE_PAUSED\x10\x01\x12\x16\n" +
+	"\x12RACK_STATE_RUNNING\x10\x02\x12\x14\n" +
+	"\x10RACK_STATE_ENDED\x10\x03\x12\x15\n" +
+	"\x11RACK_STATE_FAILED\x10\x04*N\n" +
 	"\bNodeKind\x12\x19\n" +
 	"\x15NODE_KIND_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rNODE_KIND_NIC\x10\x01\x12\x14\n" +
-	"\x10NODE_KIND_SWITCH\x10\x022\xab\x01\n" +
+	"\x10NODE_KIND_SWITCH\x10\x022\x96\a\n" +
 	"\rFabricService\x12P\n" +
 	"\vRunScenario\x12\x1e.rackfab.v1.RunScenarioRequest\x1a\x1f.rackfab.v1.RunScenarioResponse0\x01\x12H\n" +
-	"\tListNodes\x12\x1c.rackfab.v1.ListNodesRequest\x1a\x1d.rackfab.v1.ListNodesResponseB7Z5github.com/rackfab/rackfab/proto/rackfab/v1;rackfabv1b\x06proto3"
+	"\tListNodes\x12\x1c.rackfab.v1.ListNodesRequest\x1a\x1d.rackfab.v1.ListNodesResponse\x12H\n" +
+	"\tStartRack\x12\x1c.rackfab.v1.StartRackRequest\x1a\x1d.rackfab.v1.StartRackResponse\x12E\n" +
+	"\bStopRack\x12\x1b.rackfab.v1.StopRackRequest\x1a\x1c.rackfab.v1.StopRackResponse\x12H\n" +
+	"\tGetStatus\x12\x1c.rackfab.v1.GetStatusRequest\x1a\x1d.rackfab.v1.GetStatusResponse\x12<\n" +
+	"\x05Pause\x12\x18.rackfab.v1.PauseRequest\x1a\x19.rackfab.v1.PauseResponse\x12?\n" +
+	"\x06Resume\x12\x19.rackfab.v1.ResumeRequest\x1a\x1a.rackfab.v1.ResumeResponse\x129\n" +
+	"\x04Step\x12\x17.rackfab.v1.StepRequest\x1a\x18.rackfab.v1.StepResponse\x12B\n" +
+	"\aSetPace\x12\x1a.rackfab.v1.SetPaceRequest\x1a\x1b.rackfab.v1.SetPaceResponse\x12<\n" +
+	"\x05Apply\x12\x18.rackfab.v1.ApplyRequest\x1a\x19.rackfab.v1.ApplyResponse\x12K\n" +
+	"\n" +
+	"GetJournal\x12\x1d.rackfab.v1.GetJournalRequest\x1a\x1e.rackfab.v1.GetJournalResponse\x12E\n" +
+	"\bGetStats\x12\x1b.rackfab.v1.GetStatsRequest\x1a\x1c.rackfab.v1.GetStatsResponse\x12>\n" +
+	"\x05Watch\x12\x18.rackfab.v1.WatchRequest\x1a\x19.rackfab.v1.WatchResponse0\x01B7Z5github.com/rackfab/rackfab/proto/rackfab/v1;rackfabv1b\x06proto3"
 
 var (
 	file_rackfab_v1_controller_proto_rawDescOnce sync.Once
@@ -637,37 +2004,101 @@ func file_rackfab_v1_controller_proto_rawDescGZIP() []byte {
 	return file_rackfab_v1_controller_proto_rawDescData
 }
 
-var file_rackfab_v1_controller_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rackfab_v1_controller_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_rackfab_v1_controller_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_rackfab_v1_controller_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_rackfab_v1_controller_proto_goTypes = []any{
-	(NodeKind)(0),               // 0: rackfab.v1.NodeKind
-	(*RunScenarioRequest)(nil),  // 1: rackfab.v1.RunScenarioRequest
-	(*RunScenarioResponse)(nil), // 2: rackfab.v1.RunScenarioResponse
-	(*FabricProgress)(nil),      // 3: rackfab.v1.FabricProgress
-	(*NodeReport)(nil),          // 4: rackfab.v1.NodeReport
-	(*RunReport)(nil),           // 5: rackfab.v1.RunReport
-	(*ListNodesRequest)(nil),    // 6: rackfab.v1.ListNodesRequest
-	(*ListNodesResponse)(nil),   // 7: rackfab.v1.ListNodesResponse
-	(*NodeInfo)(nil),            // 8: rackfab.v1.NodeInfo
-	(*RunFinished)(nil),         // 9: rackfab.v1.RunFinished
+	(RackState)(0),              // 0: rackfab.v1.RackState
+	(NodeKind)(0),               // 1: rackfab.v1.NodeKind
+	(*StartRackRequest)(nil),    // 2: rackfab.v1.StartRackRequest
+	(*StartRackResponse)(nil),   // 3: rackfab.v1.StartRackResponse
+	(*StopRackRequest)(nil),     // 4: rackfab.v1.StopRackRequest
+	(*StopRackResponse)(nil),    // 5: rackfab.v1.StopRackResponse
+	(*GetStatusRequest)(nil),    // 6: rackfab.v1.GetStatusRequest
+	(*GetStatusResponse)(nil),   // 7: rackfab.v1.GetStatusResponse
+	(*PauseRequest)(nil),        // 8: rackfab.v1.PauseRequest
+	(*PauseResponse)(nil),       // 9: rackfab.v1.PauseResponse
+	(*ResumeRequest)(nil),       // 10: rackfab.v1.ResumeRequest
+	(*ResumeResponse)(nil),      // 11: rackfab.v1.ResumeResponse
+	(*StepRequest)(nil),         // 12: rackfab.v1.StepRequest
+	(*StepResponse)(nil),        // 13: rackfab.v1.StepResponse
+	(*SetPaceRequest)(nil),      // 14: rackfab.v1.SetPaceRequest
+	(*SetPaceResponse)(nil),     // 15: rackfab.v1.SetPaceResponse
+	(*ApplyRequest)(nil),        // 16: rackfab.v1.ApplyRequest
+	(*ApplyResponse)(nil),       // 17: rackfab.v1.ApplyResponse
+	(*GetJournalRequest)(nil),   // 18: rackfab.v1.GetJournalRequest
+	(*GetJournalResponse)(nil),  // 19: rackfab.v1.GetJournalResponse
+	(*Journal)(nil),             // 20: rackfab.v1.Journal
+	(*GetStatsRequest)(nil),     // 21: rackfab.v1.GetStatsRequest
+	(*GetStatsResponse)(nil),    // 22: rackfab.v1.GetStatsResponse
+	(*WatchRequest)(nil),        // 23: rackfab.v1.WatchRequest
+	(*WatchResponse)(nil),       // 24: rackfab.v1.WatchResponse
+	(*RackStatus)(nil),          // 25: rackfab.v1.RackStatus
+	(*RunScenarioRequest)(nil),  // 26: rackfab.v1.RunScenarioRequest
+	(*RunScenarioResponse)(nil), // 27: rackfab.v1.RunScenarioResponse
+	(*FabricProgress)(nil),      // 28: rackfab.v1.FabricProgress
+	(*NodeReport)(nil),          // 29: rackfab.v1.NodeReport
+	(*RunReport)(nil),           // 30: rackfab.v1.RunReport
+	(*ListNodesRequest)(nil),    // 31: rackfab.v1.ListNodesRequest
+	(*ListNodesResponse)(nil),   // 32: rackfab.v1.ListNodesResponse
+	(*NodeInfo)(nil),            // 33: rackfab.v1.NodeInfo
+	(*Change)(nil),              // 34: rackfab.v1.Change
+	(*TimedChange)(nil),         // 35: rackfab.v1.TimedChange
+	(*NodeStats)(nil),           // 36: rackfab.v1.NodeStats
+	(*RunFinished)(nil),         // 37: rackfab.v1.RunFinished
 }
 var file_rackfab_v1_controller_proto_depIdxs = []int32{
-	3, // 0: rackfab.v1.RunScenarioResponse.progress:type_name -> rackfab.v1.FabricProgress
-	4, // 1: rackfab.v1.RunScenarioResponse.node:type_name -> rackfab.v1.NodeReport
-	5, // 2: rackfab.v1.RunScenarioResponse.report:type_name -> rackfab.v1.RunReport
-	9, // 3: rackfab.v1.NodeReport.finished:type_name -> rackfab.v1.RunFinished
-	3, // 4: rackfab.v1.RunReport.progress:type_name -> rackfab.v1.FabricProgress
-	8, // 5: rackfab.v1.ListNodesResponse.nodes:type_name -> rackfab.v1.NodeInfo
-	0, // 6: rackfab.v1.NodeInfo.kind:type_name -> rackfab.v1.NodeKind
-	1, // 7: rackfab.v1.FabricService.RunScenario:input_type -> rackfab.v1.RunScenarioRequest
-	6, // 8: rackfab.v1.FabricService.ListNodes:input_type -> rackfab.v1.ListNodesRequest
-	2, // 9: rackfab.v1.FabricService.RunScenario:output_type -> rackfab.v1.RunScenarioResponse
-	7, // 10: rackfab.v1.FabricService.ListNodes:output_type -> rackfab.v1.ListNodesResponse
-	9, // [9:11] is the sub-list for method output_type
-	7, // [7:9] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	25, // 0: rackfab.v1.StartRackResponse.status:type_name -> rackfab.v1.RackStatus
+	20, // 1: rackfab.v1.StopRackResponse.journal:type_name -> rackfab.v1.Journal
+	25, // 2: rackfab.v1.GetStatusResponse.status:type_name -> rackfab.v1.RackStatus
+	25, // 3: rackfab.v1.PauseResponse.status:type_name -> rackfab.v1.RackStatus
+	25, // 4: rackfab.v1.ResumeResponse.status:type_name -> rackfab.v1.RackStatus
+	25, // 5: rackfab.v1.StepResponse.status:type_name -> rackfab.v1.RackStatus
+	25, // 6: rackfab.v1.SetPaceResponse.status:type_name -> rackfab.v1.RackStatus
+	34, // 7: rackfab.v1.ApplyRequest.change:type_name -> rackfab.v1.Change
+	35, // 8: rackfab.v1.ApplyResponse.change:type_name -> rackfab.v1.TimedChange
+	20, // 9: rackfab.v1.GetJournalResponse.journal:type_name -> rackfab.v1.Journal
+	36, // 10: rackfab.v1.GetStatsResponse.nodes:type_name -> rackfab.v1.NodeStats
+	25, // 11: rackfab.v1.WatchResponse.status:type_name -> rackfab.v1.RackStatus
+	36, // 12: rackfab.v1.WatchResponse.nodes:type_name -> rackfab.v1.NodeStats
+	0,  // 13: rackfab.v1.RackStatus.state:type_name -> rackfab.v1.RackState
+	28, // 14: rackfab.v1.RunScenarioResponse.progress:type_name -> rackfab.v1.FabricProgress
+	29, // 15: rackfab.v1.RunScenarioResponse.node:type_name -> rackfab.v1.NodeReport
+	30, // 16: rackfab.v1.RunScenarioResponse.report:type_name -> rackfab.v1.RunReport
+	37, // 17: rackfab.v1.NodeReport.finished:type_name -> rackfab.v1.RunFinished
+	28, // 18: rackfab.v1.RunReport.progress:type_name -> rackfab.v1.FabricProgress
+	33, // 19: rackfab.v1.ListNodesResponse.nodes:type_name -> rackfab.v1.NodeInfo
+	1,  // 20: rackfab.v1.NodeInfo.kind:type_name -> rackfab.v1.NodeKind
+	26, // 21: rackfab.v1.FabricService.RunScenario:input_type -> rackfab.v1.RunScenarioRequest
+	31, // 22: rackfab.v1.FabricService.ListNodes:input_type -> rackfab.v1.ListNodesRequest
+	2,  // 23: rackfab.v1.FabricService.StartRack:input_type -> rackfab.v1.StartRackRequest
+	4,  // 24: rackfab.v1.FabricService.StopRack:input_type -> rackfab.v1.StopRackRequest
+	6,  // 25: rackfab.v1.FabricService.GetStatus:input_type -> rackfab.v1.GetStatusRequest
+	8,  // 26: rackfab.v1.FabricService.Pause:input_type -> rackfab.v1.PauseRequest
+	10, // 27: rackfab.v1.FabricService.Resume:input_type -> rackfab.v1.ResumeRequest
+	12, // 28: rackfab.v1.FabricService.Step:input_type -> rackfab.v1.StepRequest
+	14, // 29: rackfab.v1.FabricService.SetPace:input_type -> rackfab.v1.SetPaceRequest
+	16, // 30: rackfab.v1.FabricService.Apply:input_type -> rackfab.v1.ApplyRequest
+	18, // 31: rackfab.v1.FabricService.GetJournal:input_type -> rackfab.v1.GetJournalRequest
+	21, // 32: rackfab.v1.FabricService.GetStats:input_type -> rackfab.v1.GetStatsRequest
+	23, // 33: rackfab.v1.FabricService.Watch:input_type -> rackfab.v1.WatchRequest
+	27, // 34: rackfab.v1.FabricService.RunScenario:output_type -> rackfab.v1.RunScenarioResponse
+	32, // 35: rackfab.v1.FabricService.ListNodes:output_type -> rackfab.v1.ListNodesResponse
+	3,  // 36: rackfab.v1.FabricService.StartRack:output_type -> rackfab.v1.StartRackResponse
+	5,  // 37: rackfab.v1.FabricService.StopRack:output_type -> rackfab.v1.StopRackResponse
+	7,  // 38: rackfab.v1.FabricService.GetStatus:output_type -> rackfab.v1.GetStatusResponse
+	9,  // 39: rackfab.v1.FabricService.Pause:output_type -> rackfab.v1.PauseResponse
+	11, // 40: rackfab.v1.FabricService.Resume:output_type -> rackfab.v1.ResumeResponse
+	13, // 41: rackfab.v1.FabricService.Step:output_type -> rackfab.v1.StepResponse
+	15, // 42: rackfab.v1.FabricService.SetPace:output_type -> rackfab.v1.SetPaceResponse
+	17, // 43: rackfab.v1.FabricService.Apply:output_type -> rackfab.v1.ApplyResponse
+	19, // 44: rackfab.v1.FabricService.GetJournal:output_type -> rackfab.v1.GetJournalResponse
+	22, // 45: rackfab.v1.FabricService.GetStats:output_type -> rackfab.v1.GetStatsResponse
+	24, // 46: rackfab.v1.FabricService.Watch:output_type -> rackfab.v1.WatchResponse
+	34, // [34:47] is the sub-list for method output_type
+	21, // [21:34] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_rackfab_v1_controller_proto_init() }
@@ -675,8 +2106,10 @@ func file_rackfab_v1_controller_proto_init() {
 	if File_rackfab_v1_controller_proto != nil {
 		return
 	}
+	file_rackfab_v1_change_proto_init()
 	file_rackfab_v1_node_proto_init()
-	file_rackfab_v1_controller_proto_msgTypes[1].OneofWrappers = []any{
+	file_rackfab_v1_controller_proto_msgTypes[14].OneofWrappers = []any{}
+	file_rackfab_v1_controller_proto_msgTypes[25].OneofWrappers = []any{
 		(*RunScenarioResponse_Progress)(nil),
 		(*RunScenarioResponse_Node)(nil),
 		(*RunScenarioResponse_Report)(nil),
@@ -686,8 +2119,8 @@ func file_rackfab_v1_controller_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rackfab_v1_controller_proto_rawDesc), len(file_rackfab_v1_controller_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   8,
+			NumEnums:      2,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

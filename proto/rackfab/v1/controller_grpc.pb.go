@@ -21,6 +21,17 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	FabricService_RunScenario_FullMethodName = "/rackfab.v1.FabricService/RunScenario"
 	FabricService_ListNodes_FullMethodName   = "/rackfab.v1.FabricService/ListNodes"
+	FabricService_StartRack_FullMethodName   = "/rackfab.v1.FabricService/StartRack"
+	FabricService_StopRack_FullMethodName    = "/rackfab.v1.FabricService/StopRack"
+	FabricService_GetStatus_FullMethodName   = "/rackfab.v1.FabricService/GetStatus"
+	FabricService_Pause_FullMethodName       = "/rackfab.v1.FabricService/Pause"
+	FabricService_Resume_FullMethodName      = "/rackfab.v1.FabricService/Resume"
+	FabricService_Step_FullMethodName        = "/rackfab.v1.FabricService/Step"
+	FabricService_SetPace_FullMethodName     = "/rackfab.v1.FabricService/SetPace"
+	FabricService_Apply_FullMethodName       = "/rackfab.v1.FabricService/Apply"
+	FabricService_GetJournal_FullMethodName  = "/rackfab.v1.FabricService/GetJournal"
+	FabricService_GetStats_FullMethodName    = "/rackfab.v1.FabricService/GetStats"
+	FabricService_Watch_FullMethodName       = "/rackfab.v1.FabricService/Watch"
 )
 
 // FabricServiceClient is the client API for FabricService service.
@@ -39,6 +50,33 @@ type FabricServiceClient interface {
 	RunScenario(ctx context.Context, in *RunScenarioRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RunScenarioResponse], error)
 	// ListNodes lists the nodes that have announced themselves, by name.
 	ListNodes(ctx context.Context, in *ListNodesRequest, opts ...grpc.CallOption) (*ListNodesResponse, error)
+	// StartRack takes the nodes of a scenario into a live run, at instant 0 and
+	// paused. FAILED_PRECONDITION if one goes on already, or nodes did not come up.
+	StartRack(ctx context.Context, in *StartRackRequest, opts ...grpc.CallOption) (*StartRackResponse, error)
+	// StopRack ends the live run where it stands, and gives its journal.
+	StopRack(ctx context.Context, in *StopRackRequest, opts ...grpc.CallOption) (*StopRackResponse, error)
+	// GetStatus says how the live run stands. This call and all below give
+	// FAILED_PRECONDITION if there is none.
+	GetStatus(ctx context.Context, in *GetStatusRequest, opts ...grpc.CallOption) (*GetStatusResponse, error)
+	// Pause stops the clock.
+	Pause(ctx context.Context, in *PauseRequest, opts ...grpc.CallOption) (*PauseResponse, error)
+	// Resume lets the clock run at the pace set last.
+	Resume(ctx context.Context, in *ResumeRequest, opts ...grpc.CallOption) (*ResumeResponse, error)
+	// Step lets a paused rack run for a span of fabric time, and answers at its end.
+	Step(ctx context.Context, in *StepRequest, opts ...grpc.CallOption) (*StepResponse, error)
+	// SetPace sets how fast the clock runs.
+	SetPace(ctx context.Context, in *SetPaceRequest, opts ...grpc.CallOption) (*SetPaceResponse, error)
+	// Apply makes a change at an instant. INVALID_ARGUMENT with google.rpc.BadRequest
+	// names the fields of a change that does not fit; FAILED_PRECONDITION with
+	// google.rpc.ErrorInfo INSTANT_PASSED gives earliest_ps if the instant has been
+	// granted already.
+	Apply(ctx context.Context, in *ApplyRequest, opts ...grpc.CallOption) (*ApplyResponse, error)
+	// GetJournal gives what replays the live run.
+	GetJournal(ctx context.Context, in *GetJournalRequest, opts ...grpc.CallOption) (*GetJournalResponse, error)
+	// GetStats says how the nodes stand.
+	GetStats(ctx context.Context, in *GetStatsRequest, opts ...grpc.CallOption) (*GetStatsResponse, error)
+	// Watch says again and again how rack and nodes stand.
+	Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResponse], error)
 }
 
 type fabricServiceClient struct {
@@ -78,6 +116,125 @@ func (c *fabricServiceClient) ListNodes(ctx context.Context, in *ListNodesReques
 	return out, nil
 }
 
+func (c *fabricServiceClient) StartRack(ctx context.Context, in *StartRackRequest, opts ...grpc.CallOption) (*StartRackResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(StartRackResponse)
+	err := c.cc.Invoke(ctx, FabricService_StartRack_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fabricServiceClient) StopRack(ctx context.Context, in *StopRackRequest, opts ...grpc.CallOption) (*StopRackResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(StopRackResponse)
+	err := c.cc.Invoke(ctx, FabricService_StopRack_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fabricServiceClient) GetStatus(ctx context.Context, in *GetStatusRequest, opts ...grpc.CallOption) (*GetStatusResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetStatusResponse)
+	err := c.cc.Invoke(ctx, FabricService_GetStatus_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fabricServiceClient) Pause(ctx context.Context, in *PauseRequest, opts ...grpc.CallOption) (*PauseResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PauseResponse)
+	err := c.cc.Invoke(ctx, FabricService_Pause_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fabricServiceClient) Resume(ctx context.Context, in *ResumeRequest, opts ...grpc.CallOption) (*ResumeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ResumeResponse)
+	err := c.cc.Invoke(ctx, FabricService_Resume_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fabricServiceClient) Step(ctx context.Context, in *StepRequest, opts ...grpc.CallOption) (*StepResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(StepResponse)
+	err := c.cc.Invoke(ctx, FabricService_Step_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fabricServiceClient) SetPace(ctx context.Context, in *SetPaceRequest, opts ...grpc.CallOption) (*SetPaceResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetPaceResponse)
+	err := c.cc.Invoke(ctx, FabricService_SetPace_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fabricServiceClient) Apply(ctx context.Context, in *ApplyRequest, opts ...grpc.CallOption) (*ApplyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ApplyResponse)
+	err := c.cc.Invoke(ctx, FabricService_Apply_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fabricServiceClient) GetJournal(ctx context.Context, in *GetJournalRequest, opts ...grpc.CallOption) (*GetJournalResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetJournalResponse)
+	err := c.cc.Invoke(ctx, FabricService_GetJournal_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fabricServiceClient) GetStats(ctx context.Context, in *GetStatsRequest, opts ...grpc.CallOption) (*GetStatsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetStatsResponse)
+	err := c.cc.Invoke(ctx, FabricService_GetStats_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fabricServiceClient) Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &FabricService_ServiceDesc.Streams[1], FabricService_Watch_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[WatchRequest, WatchResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type FabricService_WatchClient = grpc.ServerStreamingClient[WatchResponse]
+
 // FabricServiceServer is the server API for FabricService service.
 // All implementations must embed UnimplementedFabricServiceServer
 // for forward compatibility.
@@ -94,6 +251,33 @@ type FabricServiceServer interface {
 	RunScenario(*RunScenarioRequest, grpc.ServerStreamingServer[RunScenarioResponse]) error
 	// ListNodes lists the nodes that have announced themselves, by name.
 	ListNodes(context.Context, *ListNodesRequest) (*ListNodesResponse, error)
+	// StartRack takes the nodes of a scenario into a live run, at instant 0 and
+	// paused. FAILED_PRECONDITION if one goes on already, or nodes did not come up.
+	StartRack(context.Context, *StartRackRequest) (*StartRackResponse, error)
+	// StopRack ends the live run where it stands, and gives its journal.
+	StopRack(context.Context, *StopRackRequest) (*StopRackResponse, error)
+	// GetStatus says how the live run stands. This call and all below give
+	// FAILED_PRECONDITION if there is none.
+	GetStatus(context.Context, *GetStatusRequest) (*GetStatusResponse, error)
+	// Pause stops the clock.
+	Pause(context.Context, *PauseRequest) (*PauseResponse, error)
+	// Resume lets the clock run at the pace set last.
+	Resume(context.Context, *ResumeRequest) (*ResumeResponse, error)
+	// Step lets a paused rack run for a span of fabric time, and answers at its end.
+	Step(context.Context, *StepRequest) (*StepResponse, error)
+	// SetPace sets how fast the clock runs.
+	SetPace(context.Context, *SetPaceRequest) (*SetPaceResponse, error)
+	// Apply makes a change at an instant. INVALID_ARGUMENT with google.rpc.BadRequest
+	// names the fields of a change that does not fit; FAILED_PRECONDITION with
+	// google.rpc.ErrorInfo INSTANT_PASSED gives earliest_ps if the instant has been
+	// granted already.
+	Apply(context.Context, *ApplyRequest) (*ApplyResponse, error)
+	// GetJournal gives what replays the live run.
+	GetJournal(context.Context, *GetJournalRequest) (*GetJournalResponse, error)
+	// GetStats says how the nodes stand.
+	GetStats(context.Context, *GetStatsRequest) (*GetStatsResponse, error)
+	// Watch says again and again how rack and nodes stand.
+	Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error
 	mustEmbedUnimplementedFabricServiceServer()
 }
 
@@ -109,6 +293,39 @@ func (UnimplementedFabricServiceServer) RunScenario(*RunScenarioRequest, grpc.Se
 }
 func (UnimplementedFabricServiceServer) ListNodes(context.Context, *ListNodesRequest) (*ListNodesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListNodes not implemented")
+}
+func (UnimplementedFabricServiceServer) StartRack(context.Context, *StartRackRequest) (*StartRackResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method StartRack not implemented")
+}
+func (UnimplementedFabricServiceServer) StopRack(context.Context, *StopRackRequest) (*StopRackResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method StopRack not implemented")
+}
+func (UnimplementedFabricServiceServer) GetStatus(context.Context, *GetStatusRequest) (*GetStatusResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetStatus not implemented")
+}
+func (UnimplementedFabricServiceServer) Pause(context.Context, *PauseRequest) (*PauseResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Pause not implemented")
+}
+func (UnimplementedFabricServiceServer) Resume(context.Context, *ResumeRequest) (*ResumeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Resume not implemented")
+}
+func (UnimplementedFabricServiceServer) Step(context.Context, *StepRequest) (*StepResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Step not implemented")
+}
+func (UnimplementedFabricServiceServer) SetPace(context.Context, *SetPaceRequest) (*SetPaceResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetPace not implemented")
+}
+func (UnimplementedFabricServiceServer) Apply(context.Context, *ApplyRequest) (*ApplyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Apply not implemented")
+}
+func (UnimplementedFabricServiceServer) GetJournal(context.Context, *GetJournalRequest) (*GetJournalResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetJournal not implemented")
+}
+func (UnimplementedFabricServiceServer) GetStats(context.Context, *GetStatsRequest) (*GetStatsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetStats not implemented")
+}
+func (UnimplementedFabricServiceServer) Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error {
+	return status.Error(codes.Unimplemented, "method Watch not implemented")
 }
 func (UnimplementedFabricServiceServer) mustEmbedUnimplementedFabricServiceServer() {}
 func (UnimplementedFabricServiceServer) testEmbeddedByValue()                       {}
@@ -160,6 +377,197 @@ func _FabricService_ListNodes_Handler(srv interface{}, ctx context.Context, dec 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _FabricService_StartRack_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(StartRackRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FabricServiceServer).StartRack(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FabricService_StartRack_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FabricServiceServer).StartRack(ctx, req.(*StartRackRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FabricService_StopRack_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(StopRackRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FabricServiceServer).StopRack(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FabricService_StopRack_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FabricServiceServer).StopRack(ctx, req.(*StopRackRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FabricService_GetStatus_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetStatusRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FabricServiceServer).GetStatus(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FabricService_GetStatus_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FabricServiceServer).GetStatus(ctx, req.(*GetStatusRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FabricService_Pause_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PauseRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FabricServiceServer).Pause(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FabricService_Pause_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FabricServiceServer).Pause(ctx, req.(*PauseRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FabricService_Resume_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResumeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FabricServiceServer).Resume(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FabricService_Resume_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FabricServiceServer).Resume(ctx, req.(*ResumeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FabricService_Step_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(StepRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FabricServiceServer).Step(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FabricService_Step_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FabricServiceServer).Step(ctx, req.(*StepRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FabricService_SetPace_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetPaceRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FabricServiceServer).SetPace(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FabricService_SetPace_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FabricServiceServer).SetPace(ctx, req.(*SetPaceRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FabricService_Apply_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ApplyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FabricServiceServer).Apply(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FabricService_Apply_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FabricServiceServer).Apply(ctx, req.(*ApplyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FabricService_GetJournal_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetJournalRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FabricServiceServer).GetJournal(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FabricService_GetJournal_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FabricServiceServer).GetJournal(ctx, req.(*GetJournalRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FabricService_GetStats_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetStatsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FabricServiceServer).GetStats(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FabricService_GetStats_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FabricServiceServer).GetStats(ctx, req.(*GetStatsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FabricService_Watch_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(WatchRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(FabricServiceServer).Watch(m, &grpc.GenericServerStream[WatchRequest, WatchResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type FabricService_WatchServer = grpc.ServerStreamingServer[WatchResponse]
+
 // FabricService_ServiceDesc is the grpc.ServiceDesc for FabricService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -171,11 +579,56 @@ var FabricService_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "ListNodes",
 			Handler:    _FabricService_ListNodes_Handler,
 		},
+		{
+			MethodName: "StartRack",
+			Handler:    _FabricService_StartRack_Handler,
+		},
+		{
+			MethodName: "StopRack",
+			Handler:    _FabricService_StopRack_Handler,
+		},
+		{
+			MethodName: "GetStatus",
+			Handler:    _FabricService_GetStatus_Handler,
+		},
+		{
+			MethodName: "Pause",
+			Handler:    _FabricService_Pause_Handler,
+		},
+		{
+			MethodName: "Resume",
+			Handler:    _FabricService_Resume_Handler,
+		},
+		{
+			MethodName: "Step",
+			Handler:    _FabricService_Step_Handler,
+		},
+		{
+			MethodName: "SetPace",
+			Handler:    _FabricService_SetPace_Handler,
+		},
+		{
+			MethodName: "Apply",
+			Handler:    _FabricService_Apply_Handler,
+		},
+		{
+			MethodName: "GetJournal",
+			Handler:    _FabricService_GetJournal_Handler,
+		},
+		{
+			MethodName: "GetStats",
+			Handler:    _FabricService_GetStats_Handler,
+		},
 	},
 	Streams: []grpc.StreamDesc{
 		{
 			StreamName:    "RunScenario",
 			Handler:       _FabricService_RunScenario_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "Watch",
+			Handler:       _FabricService_Watch_Handler,
 			ServerStreams: true,
 		},
 	},

@@ -31,6 +31,7 @@ type RunRequest struct {
 	//	*RunRequest_Config
 	//	*RunRequest_Start
 	//	*RunRequest_Stop
+	//	*RunRequest_Grant
 	Step          isRunRequest_Step `protobuf_oneof:"step"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -100,6 +101,15 @@ func (x *RunRequest) GetStop() *RunStop {
 	return nil
 }
 
+func (x *RunRequest) GetGrant() *RunGrant {
+	if x != nil {
+		if x, ok := x.Step.(*RunRequest_Grant); ok {
+			return x.Grant
+		}
+	}
+	return nil
+}
+
 type isRunRequest_Step interface {
 	isRunRequest_Step()
 }
@@ -119,11 +129,18 @@ type RunRequest_Stop struct {
 	Stop *RunStop `protobuf:"bytes,3,opt,name=stop,proto3,oneof"`
 }
 
+type RunRequest_Grant struct {
+	// In a live run: go on.
+	Grant *RunGrant `protobuf:"bytes,4,opt,name=grant,proto3,oneof"`
+}
+
 func (*RunRequest_Config) isRunRequest_Step() {}
 
 func (*RunRequest_Start) isRunRequest_Step() {}
 
 func (*RunRequest_Stop) isRunRequest_Step() {}
+
+func (*RunRequest_Grant) isRunRequest_Step() {}
 
 // RunConfig says what to run.
 type RunConfig struct {
@@ -135,7 +152,9 @@ type RunConfig struct {
 	// The node of the scenario that is addressed; must be the receiver's name.
 	Node string `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
 	// Leave out the notes that come for every frame.
-	Quiet         bool `protobuf:"varint,4,opt,name=quiet,proto3" json:"quiet,omitempty"`
+	Quiet bool `protobuf:"varint,4,opt,name=quiet,proto3" json:"quiet,omitempty"`
+	// The run is steered: it goes as far as grants say.
+	Live          bool `protobuf:"varint,5,opt,name=live,proto3" json:"live,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -198,6 +217,13 @@ func (x *RunConfig) GetQuiet() bool {
 	return false
 }
 
+func (x *RunConfig) GetLive() bool {
+	if x != nil {
+		return x.Live
+	}
+	return false
+}
+
 // RunStart sets the node going.
 type RunStart struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -235,6 +261,62 @@ func (*RunStart) Descriptor() ([]byte, []int) {
 	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{2}
 }
 
+// RunGrant lets the node handle events before an instant.
+type RunGrant struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The instant, in picoseconds; above that of the grant before.
+	UntilPs int64 `protobuf:"varint,1,opt,name=until_ps,json=untilPs,proto3" json:"until_ps,omitempty"`
+	// What is changed, in the order in which it was asked for; no instant lies before
+	// the grant before this one.
+	Changes       []*TimedChange `protobuf:"bytes,2,rep,name=changes,proto3" json:"changes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunGrant) Reset() {
+	*x = RunGrant{}
+	mi := &file_rackfab_v1_node_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunGrant) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunGrant) ProtoMessage() {}
+
+func (x *RunGrant) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_node_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunGrant.ProtoReflect.Descriptor instead.
+func (*RunGrant) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *RunGrant) GetUntilPs() int64 {
+	if x != nil {
+		return x.UntilPs
+	}
+	return 0
+}
+
+func (x *RunGrant) GetChanges() []*TimedChange {
+	if x != nil {
+		return x.Changes
+	}
+	return nil
+}
+
 // RunStop ends the node's part in the run.
 type RunStop struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -244,7 +326,7 @@ type RunStop struct {
 
 func (x *RunStop) Reset() {
 	*x = RunStop{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[3]
+	mi := &file_rackfab_v1_node_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -256,7 +338,7 @@ func (x *RunStop) String() string {
 func (*RunStop) ProtoMessage() {}
 
 func (x *RunStop) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[3]
+	mi := &file_rackfab_v1_node_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -269,7 +351,7 @@ func (x *RunStop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunStop.ProtoReflect.Descriptor instead.
 func (*RunStop) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{3}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{4}
 }
 
 // RunResponse is what the node has to say.
@@ -282,6 +364,7 @@ type RunResponse struct {
 	//	*RunResponse_Ready
 	//	*RunResponse_Progress
 	//	*RunResponse_Finished
+	//	*RunResponse_Reached
 	Event         isRunResponse_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -289,7 +372,7 @@ type RunResponse struct {
 
 func (x *RunResponse) Reset() {
 	*x = RunResponse{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[4]
+	mi := &file_rackfab_v1_node_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -301,7 +384,7 @@ func (x *RunResponse) String() string {
 func (*RunResponse) ProtoMessage() {}
 
 func (x *RunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[4]
+	mi := &file_rackfab_v1_node_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -314,7 +397,7 @@ func (x *RunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunResponse.ProtoReflect.Descriptor instead.
 func (*RunResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{4}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *RunResponse) GetEvent() isRunResponse_Event {
@@ -351,6 +434,15 @@ func (x *RunResponse) GetFinished() *RunFinished {
 	return nil
 }
 
+func (x *RunResponse) GetReached() *RunReached {
+	if x != nil {
+		if x, ok := x.Event.(*RunResponse_Reached); ok {
+			return x.Reached
+		}
+	}
+	return nil
+}
+
 type isRunResponse_Event interface {
 	isRunResponse_Event()
 }
@@ -370,11 +462,18 @@ type RunResponse_Finished struct {
 	Finished *RunFinished `protobuf:"bytes,3,opt,name=finished,proto3,oneof"`
 }
 
+type RunResponse_Reached struct {
+	// Answers a grant: every event before it has been handled.
+	Reached *RunReached `protobuf:"bytes,4,opt,name=reached,proto3,oneof"`
+}
+
 func (*RunResponse_Ready) isRunResponse_Event() {}
 
 func (*RunResponse_Progress) isRunResponse_Event() {}
 
 func (*RunResponse_Finished) isRunResponse_Event() {}
+
+func (*RunResponse_Reached) isRunResponse_Event() {}
 
 // RunReady says that the node listens on all of its links.
 type RunReady struct {
@@ -387,7 +486,7 @@ type RunReady struct {
 
 func (x *RunReady) Reset() {
 	*x = RunReady{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[5]
+	mi := &file_rackfab_v1_node_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -399,7 +498,7 @@ func (x *RunReady) String() string {
 func (*RunReady) ProtoMessage() {}
 
 func (x *RunReady) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[5]
+	mi := &file_rackfab_v1_node_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -412,7 +511,7 @@ func (x *RunReady) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReady.ProtoReflect.Descriptor instead.
 func (*RunReady) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{5}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RunReady) GetLinks() int32 {
@@ -438,7 +537,7 @@ type RunProgress struct {
 
 func (x *RunProgress) Reset() {
 	*x = RunProgress{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[6]
+	mi := &file_rackfab_v1_node_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -450,7 +549,7 @@ func (x *RunProgress) String() string {
 func (*RunProgress) ProtoMessage() {}
 
 func (x *RunProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[6]
+	mi := &file_rackfab_v1_node_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -463,7 +562,7 @@ func (x *RunProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunProgress.ProtoReflect.Descriptor instead.
 func (*RunProgress) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{6}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RunProgress) GetFabricTimePs() int64 {
@@ -483,6 +582,407 @@ func (x *RunProgress) GetFrameHops() int64 {
 func (x *RunProgress) GetEnvelopes() int64 {
 	if x != nil {
 		return x.Envelopes
+	}
+	return 0
+}
+
+// RunReached says where a node stands at the instant of a grant.
+type RunReached struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The instant, in picoseconds.
+	UntilPs int64 `protobuf:"varint,1,opt,name=until_ps,json=untilPs,proto3" json:"until_ps,omitempty"`
+	// Hash over everything that has arrived at the node (xxHash, 64 bit).
+	Digest uint64 `protobuf:"fixed64,2,opt,name=digest,proto3" json:"digest,omitempty"`
+	// The node's counters.
+	Progress *RunProgress `protobuf:"bytes,3,opt,name=progress,proto3" json:"progress,omitempty"`
+	// How the node stands.
+	Stats         *NodeStats `protobuf:"bytes,4,opt,name=stats,proto3" json:"stats,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunReached) Reset() {
+	*x = RunReached{}
+	mi := &file_rackfab_v1_node_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunReached) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunReached) ProtoMessage() {}
+
+func (x *RunReached) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_node_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunReached.ProtoReflect.Descriptor instead.
+func (*RunReached) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *RunReached) GetUntilPs() int64 {
+	if x != nil {
+		return x.UntilPs
+	}
+	return 0
+}
+
+func (x *RunReached) GetDigest() uint64 {
+	if x != nil {
+		return x.Digest
+	}
+	return 0
+}
+
+func (x *RunReached) GetProgress() *RunProgress {
+	if x != nil {
+		return x.Progress
+	}
+	return nil
+}
+
+func (x *RunReached) GetStats() *NodeStats {
+	if x != nil {
+		return x.Stats
+	}
+	return nil
+}
+
+// NodeStats is how a node stands at an instant. Counters count from the start of
+// the run.
+type NodeStats struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The node's name.
+	Node string `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// Its ports, by number.
+	Ports []*PortStats `protobuf:"bytes,2,rep,name=ports,proto3" json:"ports,omitempty"`
+	// Flows that begin at the node and have not ended, at most 64.
+	Flows []*FlowStats `protobuf:"bytes,3,rep,name=flows,proto3" json:"flows,omitempty"`
+	// Flows that have begun at the node.
+	FlowsStarted int64 `protobuf:"varint,4,opt,name=flows_started,json=flowsStarted,proto3" json:"flows_started,omitempty"`
+	// Flows that have ended there.
+	FlowsEnded int64 `protobuf:"varint,5,opt,name=flows_ended,json=flowsEnded,proto3" json:"flows_ended,omitempty"`
+	// Payload delivered to the node, in order, in bytes.
+	DeliveredBytes int64 `protobuf:"varint,6,opt,name=delivered_bytes,json=deliveredBytes,proto3" json:"delivered_bytes,omitempty"`
+	// Counters of a NIC, by the names of the mlx5 driver; those that are not 0.
+	Counters map[string]uint64 `protobuf:"bytes,7,rep,name=counters,proto3" json:"counters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// How often each kind of notice was given: completed, dropped, pause-sent ...
+	Notices map[string]int64 `protobuf:"bytes,8,rep,name=notices,proto3" json:"notices,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// Whether the NIC is frozen.
+	Frozen        bool `protobuf:"varint,9,opt,name=frozen,proto3" json:"frozen,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeStats) Reset() {
+	*x = NodeStats{}
+	mi := &file_rackfab_v1_node_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeStats) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeStats) ProtoMessage() {}
+
+func (x *NodeStats) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_node_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeStats.ProtoReflect.Descriptor instead.
+func (*NodeStats) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *NodeStats) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *NodeStats) GetPorts() []*PortStats {
+	if x != nil {
+		return x.Ports
+	}
+	return nil
+}
+
+func (x *NodeStats) GetFlows() []*FlowStats {
+	if x != nil {
+		return x.Flows
+	}
+	return nil
+}
+
+func (x *NodeStats) GetFlowsStarted() int64 {
+	if x != nil {
+		return x.FlowsStarted
+	}
+	return 0
+}
+
+func (x *NodeStats) GetFlowsEnded() int64 {
+	if x != nil {
+		return x.FlowsEnded
+	}
+	return 0
+}
+
+func (x *NodeStats) GetDeliveredBytes() int64 {
+	if x != nil {
+		return x.DeliveredBytes
+	}
+	return 0
+}
+
+func (x *NodeStats) GetCounters() map[string]uint64 {
+	if x != nil {
+		return x.Counters
+	}
+	return nil
+}
+
+func (x *NodeStats) GetNotices() map[string]int64 {
+	if x != nil {
+		return x.Notices
+	}
+	return nil
+}
+
+func (x *NodeStats) GetFrozen() bool {
+	if x != nil {
+		return x.Frozen
+	}
+	return false
+}
+
+// PortStats is how a port stands.
+type PortStats struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The node at the other end.
+	Peer string `protobuf:"bytes,1,opt,name=peer,proto3" json:"peer,omitempty"`
+	// Whether the link is cut.
+	Down bool `protobuf:"varint,2,opt,name=down,proto3" json:"down,omitempty"`
+	// What waits to be sent, in bytes, all classes together.
+	QueueBytes int64 `protobuf:"varint,3,opt,name=queue_bytes,json=queueBytes,proto3" json:"queue_bytes,omitempty"`
+	// Whether the peer holds a class of the port.
+	Paused bool `protobuf:"varint,4,opt,name=paused,proto3" json:"paused,omitempty"`
+	// Bytes put on the link, PFC frames of a switch not among them.
+	SentBytes int64 `protobuf:"varint,5,opt,name=sent_bytes,json=sentBytes,proto3" json:"sent_bytes,omitempty"`
+	// Bytes taken from the link, PFC frames of a switch not among them.
+	ReceivedBytes int64 `protobuf:"varint,6,opt,name=received_bytes,json=receivedBytes,proto3" json:"received_bytes,omitempty"`
+	// PAUSE frames sent to the peer.
+	PausesSent int64 `protobuf:"varint,7,opt,name=pauses_sent,json=pausesSent,proto3" json:"pauses_sent,omitempty"`
+	// PAUSE frames that came from the peer.
+	PausesReceived int64 `protobuf:"varint,8,opt,name=pauses_received,json=pausesReceived,proto3" json:"pauses_received,omitempty"`
+	// Frames that were marked with congestion experienced here.
+	MarkedFrames int64 `protobuf:"varint,9,opt,name=marked_frames,json=markedFrames,proto3" json:"marked_frames,omitempty"`
+	// Frames that came in here and were dropped.
+	DroppedFrames int64 `protobuf:"varint,10,opt,name=dropped_frames,json=droppedFrames,proto3" json:"dropped_frames,omitempty"`
+	// Counters of a switch's port by the names of SONiC, those that are not 0.
+	Counters      map[string]uint64 `protobuf:"bytes,11,rep,name=counters,proto3" json:"counters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PortStats) Reset() {
+	*x = PortStats{}
+	mi := &file_rackfab_v1_node_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PortStats) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PortStats) ProtoMessage() {}
+
+func (x *PortStats) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_node_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PortStats.ProtoReflect.Descriptor instead.
+func (*PortStats) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *PortStats) GetPeer() string {
+	if x != nil {
+		return x.Peer
+	}
+	return ""
+}
+
+func (x *PortStats) GetDown() bool {
+	if x != nil {
+		return x.Down
+	}
+	return false
+}
+
+func (x *PortStats) GetQueueBytes() int64 {
+	if x != nil {
+		return x.QueueBytes
+	}
+	return 0
+}
+
+func (x *PortStats) GetPaused() bool {
+	if x != nil {
+		return x.Paused
+	}
+	return false
+}
+
+func (x *PortStats) GetSentBytes() int64 {
+	if x != nil {
+		return x.SentBytes
+	}
+	return 0
+}
+
+func (x *PortStats) GetReceivedBytes() int64 {
+	if x != nil {
+		return x.ReceivedBytes
+	}
+	return 0
+}
+
+func (x *PortStats) GetPausesSent() int64 {
+	if x != nil {
+		return x.PausesSent
+	}
+	return 0
+}
+
+func (x *PortStats) GetPausesReceived() int64 {
+	if x != nil {
+		return x.PausesReceived
+	}
+	return 0
+}
+
+func (x *PortStats) GetMarkedFrames() int64 {
+	if x != nil {
+		return x.MarkedFrames
+	}
+	return 0
+}
+
+func (x *PortStats) GetDroppedFrames() int64 {
+	if x != nil {
+		return x.DroppedFrames
+	}
+	return 0
+}
+
+func (x *PortStats) GetCounters() map[string]uint64 {
+	if x != nil {
+		return x.Counters
+	}
+	return nil
+}
+
+// FlowStats is how a flow stands at its sender.
+type FlowStats struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The flow's name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Rate that congestion control allows, in bit/s.
+	RateBps int64 `protobuf:"varint,2,opt,name=rate_bps,json=rateBps,proto3" json:"rate_bps,omitempty"`
+	// Bytes put on the link, headers included.
+	SentBytes int64 `protobuf:"varint,3,opt,name=sent_bytes,json=sentBytes,proto3" json:"sent_bytes,omitempty"`
+	// Payload that was acknowledged, in bytes.
+	AckedBytes    int64 `protobuf:"varint,4,opt,name=acked_bytes,json=ackedBytes,proto3" json:"acked_bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FlowStats) Reset() {
+	*x = FlowStats{}
+	mi := &file_rackfab_v1_node_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FlowStats) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FlowStats) ProtoMessage() {}
+
+func (x *FlowStats) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_node_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FlowStats.ProtoReflect.Descriptor instead.
+func (*FlowStats) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *FlowStats) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *FlowStats) GetRateBps() int64 {
+	if x != nil {
+		return x.RateBps
+	}
+	return 0
+}
+
+func (x *FlowStats) GetSentBytes() int64 {
+	if x != nil {
+		return x.SentBytes
+	}
+	return 0
+}
+
+func (x *FlowStats) GetAckedBytes() int64 {
+	if x != nil {
+		return x.AckedBytes
 	}
 	return 0
 }
@@ -511,7 +1011,7 @@ type RunFinished struct {
 
 func (x *RunFinished) Reset() {
 	*x = RunFinished{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[7]
+	mi := &file_rackfab_v1_node_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -523,7 +1023,7 @@ func (x *RunFinished) String() string {
 func (*RunFinished) ProtoMessage() {}
 
 func (x *RunFinished) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[7]
+	mi := &file_rackfab_v1_node_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -536,7 +1036,7 @@ func (x *RunFinished) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunFinished.ProtoReflect.Descriptor instead.
 func (*RunFinished) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{7}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RunFinished) GetDigest() uint64 {
@@ -593,25 +1093,31 @@ var File_rackfab_v1_node_proto protoreflect.FileDescriptor
 const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\n" +
 	"\x15rackfab/v1/node.proto\x12\n" +
-	"rackfab.v1\"\x9e\x01\n" +
+	"rackfab.v1\x1a\x17rackfab/v1/change.proto\"\xcc\x01\n" +
 	"\n" +
 	"RunRequest\x12/\n" +
 	"\x06config\x18\x01 \x01(\v2\x15.rackfab.v1.RunConfigH\x00R\x06config\x12,\n" +
 	"\x05start\x18\x02 \x01(\v2\x14.rackfab.v1.RunStartH\x00R\x05start\x12)\n" +
-	"\x04stop\x18\x03 \x01(\v2\x13.rackfab.v1.RunStopH\x00R\x04stopB\x06\n" +
-	"\x04step\"h\n" +
+	"\x04stop\x18\x03 \x01(\v2\x13.rackfab.v1.RunStopH\x00R\x04stop\x12,\n" +
+	"\x05grant\x18\x04 \x01(\v2\x14.rackfab.v1.RunGrantH\x00R\x05grantB\x06\n" +
+	"\x04step\"|\n" +
 	"\tRunConfig\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bscenario\x18\x02 \x01(\fR\bscenario\x12\x12\n" +
 	"\x04node\x18\x03 \x01(\tR\x04node\x12\x14\n" +
-	"\x05quiet\x18\x04 \x01(\bR\x05quiet\"\n" +
+	"\x05quiet\x18\x04 \x01(\bR\x05quiet\x12\x12\n" +
+	"\x04live\x18\x05 \x01(\bR\x04live\"\n" +
 	"\n" +
-	"\bRunStart\"\t\n" +
-	"\aRunStop\"\xb2\x01\n" +
+	"\bRunStart\"X\n" +
+	"\bRunGrant\x12\x19\n" +
+	"\buntil_ps\x18\x01 \x01(\x03R\auntilPs\x121\n" +
+	"\achanges\x18\x02 \x03(\v2\x17.rackfab.v1.TimedChangeR\achanges\"\t\n" +
+	"\aRunStop\"\xe6\x01\n" +
 	"\vRunResponse\x12,\n" +
 	"\x05ready\x18\x01 \x01(\v2\x14.rackfab.v1.RunReadyH\x00R\x05ready\x125\n" +
 	"\bprogress\x18\x02 \x01(\v2\x17.rackfab.v1.RunProgressH\x00R\bprogress\x125\n" +
-	"\bfinished\x18\x03 \x01(\v2\x17.rackfab.v1.RunFinishedH\x00R\bfinishedB\a\n" +
+	"\bfinished\x18\x03 \x01(\v2\x17.rackfab.v1.RunFinishedH\x00R\bfinished\x122\n" +
+	"\areached\x18\x04 \x01(\v2\x16.rackfab.v1.RunReachedH\x00R\areachedB\a\n" +
 	"\x05event\" \n" +
 	"\bRunReady\x12\x14\n" +
 	"\x05links\x18\x01 \x01(\x05R\x05links\"p\n" +
@@ -619,7 +1125,56 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\x0efabric_time_ps\x18\x01 \x01(\x03R\ffabricTimePs\x12\x1d\n" +
 	"\n" +
 	"frame_hops\x18\x02 \x01(\x03R\tframeHops\x12\x1c\n" +
-	"\tenvelopes\x18\x03 \x01(\x03R\tenvelopes\"\xff\x01\n" +
+	"\tenvelopes\x18\x03 \x01(\x03R\tenvelopes\"\xa1\x01\n" +
+	"\n" +
+	"RunReached\x12\x19\n" +
+	"\buntil_ps\x18\x01 \x01(\x03R\auntilPs\x12\x16\n" +
+	"\x06digest\x18\x02 \x01(\x06R\x06digest\x123\n" +
+	"\bprogress\x18\x03 \x01(\v2\x17.rackfab.v1.RunProgressR\bprogress\x12+\n" +
+	"\x05stats\x18\x04 \x01(\v2\x15.rackfab.v1.NodeStatsR\x05stats\"\xf8\x03\n" +
+	"\tNodeStats\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12+\n" +
+	"\x05ports\x18\x02 \x03(\v2\x15.rackfab.v1.PortStatsR\x05ports\x12+\n" +
+	"\x05flows\x18\x03 \x03(\v2\x15.rackfab.v1.FlowStatsR\x05flows\x12#\n" +
+	"\rflows_started\x18\x04 \x01(\x03R\fflowsStarted\x12\x1f\n" +
+	"\vflows_ended\x18\x05 \x01(\x03R\n" +
+	"flowsEnded\x12'\n" +
+	"\x0fdelivered_bytes\x18\x06 \x01(\x03R\x0edeliveredBytes\x12?\n" +
+	"\bcounters\x18\a \x03(\v2#.rackfab.v1.NodeStats.CountersEntryR\bcounters\x12<\n" +
+	"\anotices\x18\b \x03(\v2\".rackfab.v1.NodeStats.NoticesEntryR\anotices\x12\x16\n" +
+	"\x06frozen\x18\t \x01(\bR\x06frozen\x1a;\n" +
+	"\rCountersEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\x1a:\n" +
+	"\fNoticesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xc6\x03\n" +
+	"\tPortStats\x12\x12\n" +
+	"\x04peer\x18\x01 \x01(\tR\x04peer\x12\x12\n" +
+	"\x04down\x18\x02 \x01(\bR\x04down\x12\x1f\n" +
+	"\vqueue_bytes\x18\x03 \x01(\x03R\n" +
+	"queueBytes\x12\x16\n" +
+	"\x06paused\x18\x04 \x01(\bR\x06paused\x12\x1d\n" +
+	"\n" +
+	"sent_bytes\x18\x05 \x01(\x03R\tsentBytes\x12%\n" +
+	"\x0ereceived_bytes\x18\x06 \x01(\x03R\rreceivedBytes\x12\x1f\n" +
+	"\vpauses_sent\x18\a \x01(\x03R\n" +
+	"pausesSent\x12'\n" +
+	"\x0fpauses_received\x18\b \x01(\x03R\x0epausesReceived\x12#\n" +
+	"\rmarked_frames\x18\t \x01(\x03R\fmarkedFrames\x12%\n" +
+	"\x0edropped_frames\x18\n" +
+	" \x01(\x03R\rdroppedFrames\x12?\n" +
+	"\bcounters\x18\v \x03(\v2#.rackfab.v1.PortStats.CountersEntryR\bcounters\x1a;\n" +
+	"\rCountersEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"z\n" +
+	"\tFlowStats\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x19\n" +
+	"\brate_bps\x18\x02 \x01(\x03R\arateBps\x12\x1d\n" +
+	"\n" +
+	"sent_bytes\x18\x03 \x01(\x03R\tsentBytes\x12\x1f\n" +
+	"\vacked_bytes\x18\x04 \x01(\x03R\n" +
+	"ackedBytes\"\xff\x01\n" +
 	"\vRunFinished\x12\x16\n" +
 	"\x06digest\x18\x01 \x01(\x06R\x06digest\x12\x1f\n" +
 	"\vresult_json\x18\x02 \x01(\fR\n" +
@@ -645,32 +1200,51 @@ func file_rackfab_v1_node_proto_rawDescGZIP() []byte {
 	return file_rackfab_v1_node_proto_rawDescData
 }
 
-var file_rackfab_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_rackfab_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_rackfab_v1_node_proto_goTypes = []any{
 	(*RunRequest)(nil),  // 0: rackfab.v1.RunRequest
 	(*RunConfig)(nil),   // 1: rackfab.v1.RunConfig
 	(*RunStart)(nil),    // 2: rackfab.v1.RunStart
-	(*RunStop)(nil),     // 3: rackfab.v1.RunStop
-	(*RunResponse)(nil), // 4: rackfab.v1.RunResponse
-	(*RunReady)(nil),    // 5: rackfab.v1.RunReady
-	(*RunProgress)(nil), // 6: rackfab.v1.RunProgress
-	(*RunFinished)(nil), // 7: rackfab.v1.RunFinished
+	(*RunGrant)(nil),    // 3: rackfab.v1.RunGrant
+	(*RunStop)(nil),     // 4: rackfab.v1.RunStop
+	(*RunResponse)(nil), // 5: rackfab.v1.RunResponse
+	(*RunReady)(nil),    // 6: rackfab.v1.RunReady
+	(*RunProgress)(nil), // 7: rackfab.v1.RunProgress
+	(*RunReached)(nil),  // 8: rackfab.v1.RunReached
+	(*NodeStats)(nil),   // 9: rackfab.v1.NodeStats
+	(*PortStats)(nil),   // 10: rackfab.v1.PortStats
+	(*FlowStats)(nil),   // 11: rackfab.v1.FlowStats
+	(*RunFinished)(nil), // 12: rackfab.v1.RunFinished
+	nil,                 // 13: rackfab.v1.NodeStats.CountersEntry
+	nil,                 // 14: rackfab.v1.NodeStats.NoticesEntry
+	nil,                 // 15: rackfab.v1.PortStats.CountersEntry
+	(*TimedChange)(nil), // 16: rackfab.v1.TimedChange
 }
 var file_rackfab_v1_node_proto_depIdxs = []int32{
-	1, // 0: rackfab.v1.RunRequest.config:type_name -> rackfab.v1.RunConfig
-	2, // 1: rackfab.v1.RunRequest.start:type_name -> rackfab.v1.RunStart
-	3, // 2: rackfab.v1.RunRequest.stop:type_name -> rackfab.v1.RunStop
-	5, // 3: rackfab.v1.RunResponse.ready:type_name -> rackfab.v1.RunReady
-	6, // 4: rackfab.v1.RunResponse.progress:type_name -> rackfab.v1.RunProgress
-	7, // 5: rackfab.v1.RunResponse.finished:type_name -> rackfab.v1.RunFinished
-	6, // 6: rackfab.v1.RunFinished.progress:type_name -> rackfab.v1.RunProgress
-	0, // 7: rackfab.v1.NodeService.Run:input_type -> rackfab.v1.RunRequest
-	4, // 8: rackfab.v1.NodeService.Run:output_type -> rackfab.v1.RunResponse
-	8, // [8:9] is the sub-list for method output_type
-	7, // [7:8] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	1,  // 0: rackfab.v1.RunRequest.config:type_name -> rackfab.v1.RunConfig
+	2,  // 1: rackfab.v1.RunRequest.start:type_name -> rackfab.v1.RunStart
+	4,  // 2: rackfab.v1.RunRequest.stop:type_name -> rackfab.v1.RunStop
+	3,  // 3: rackfab.v1.RunRequest.grant:type_name -> rackfab.v1.RunGrant
+	16, // 4: rackfab.v1.RunGrant.changes:type_name -> rackfab.v1.TimedChange
+	6,  // 5: rackfab.v1.RunResponse.ready:type_name -> rackfab.v1.RunReady
+	7,  // 6: rackfab.v1.RunResponse.progress:type_name -> rackfab.v1.RunProgress
+	12, // 7: rackfab.v1.RunResponse.finished:type_name -> rackfab.v1.RunFinished
+	8,  // 8: rackfab.v1.RunResponse.reached:type_name -> rackfab.v1.RunReached
+	7,  // 9: rackfab.v1.RunReached.progress:type_name -> rackfab.v1.RunProgress
+	9,  // 10: rackfab.v1.RunReached.stats:type_name -> rackfab.v1.NodeStats
+	10, // 11: rackfab.v1.NodeStats.ports:type_name -> rackfab.v1.PortStats
+	11, // 12: rackfab.v1.NodeStats.flows:type_name -> rackfab.v1.FlowStats
+	13, // 13: rackfab.v1.NodeStats.counters:type_name -> rackfab.v1.NodeStats.CountersEntry
+	14, // 14: rackfab.v1.NodeStats.notices:type_name -> rackfab.v1.NodeStats.NoticesEntry
+	15, // 15: rackfab.v1.PortStats.counters:type_name -> rackfab.v1.PortStats.CountersEntry
+	7,  // 16: rackfab.v1.RunFinished.progress:type_name -> rackfab.v1.RunProgress
+	0,  // 17: rackfab.v1.NodeService.Run:input_type -> rackfab.v1.RunRequest
+	5,  // 18: rackfab.v1.NodeService.Run:output_type -> rackfab.v1.RunResponse
+	18, // [18:19] is the sub-list for method output_type
+	17, // [17:18] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_rackfab_v1_node_proto_init() }
@@ -678,15 +1252,18 @@ func file_rackfab_v1_node_proto_init() {
 	if File_rackfab_v1_node_proto != nil {
 		return
 	}
+	file_rackfab_v1_change_proto_init()
 	file_rackfab_v1_node_proto_msgTypes[0].OneofWrappers = []any{
 		(*RunRequest_Config)(nil),
 		(*RunRequest_Start)(nil),
 		(*RunRequest_Stop)(nil),
+		(*RunRequest_Grant)(nil),
 	}
-	file_rackfab_v1_node_proto_msgTypes[4].OneofWrappers = []any{
+	file_rackfab_v1_node_proto_msgTypes[5].OneofWrappers = []any{
 		(*RunResponse_Ready)(nil),
 		(*RunResponse_Progress)(nil),
 		(*RunResponse_Finished)(nil),
+		(*RunResponse_Reached)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -694,7 +1271,7 @@ func file_rackfab_v1_node_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rackfab_v1_node_proto_rawDesc), len(file_rackfab_v1_node_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   8,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

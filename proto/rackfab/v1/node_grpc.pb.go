@@ -35,6 +35,9 @@ type NodeServiceClient interface {
 	// node goes on serving its peers, and saying that it is there by progress, until
 	// stop comes or the client closes its side. One run at a time.
 	//
+	// In a live run grants follow start, each after the answer reached to the one
+	// before; the node handles no event before the first.
+	//
 	// INVALID_ARGUMENT with google.rpc.BadRequest names the fields of a config
 	// that does not fit the node; FAILED_PRECONDITION says that the node is in
 	// another run or that a step came out of turn.
@@ -74,6 +77,9 @@ type NodeServiceServer interface {
 	// a second at least, and finished when it has handled its last event. A finished
 	// node goes on serving its peers, and saying that it is there by progress, until
 	// stop comes or the client closes its side. One run at a time.
+	//
+	// In a live run grants follow start, each after the answer reached to the one
+	// before; the node handles no event before the first.
 	//
 	// INVALID_ARGUMENT with google.rpc.BadRequest names the fields of a config
 	// that does not fit the node; FAILED_PRECONDITION says that the node is in

@@ -2,6 +2,7 @@ package nodeservice
 
 import (
 	"context"
+	"sync/atomic"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -24,6 +25,12 @@ type part struct {
 	recorder *measure.Recorder
 	machine  fabric.Machine
 	links    int
+	scenario atomic.Pointer[topology.Scenario]
+	index    int // of the node
+	live     bool
+	granted  unit.Time                   // the latest grant of a live run
+	arrived  chan *rackfabv1.RunResponse // holds what became of it
+	notices  map[fabric.Kind]int64
 	progress chan runner.Progress // holds the latest that was not sent yet
 	finished chan result          // gets one value
 	before   usage                // at the start
@@ -57,7 +64,7 @@ func (s *Service) join(c *rackfabv1.RunConfig) (*part, error) {
 		return nil, serve.Invalid("scenario", "node %s: %v", s.name, err)
 	}
 	p := &part{
-		recorder: measure.NewRecorder(scenario, index),
+		index: index, live: c.GetLive(), arrived: make(chan *rackfabv1.RunResponse, 1), notices: map[fabric.Kind]int64{},
 		machine:  machine,
 		progress: make(chan runner.Progress, 1),
 		finished: make(chan result, 1),
@@ -65,13 +72,19 @@ func (s *Service) join(c *rackfabv1.RunConfig) (*part, error) {
 	}
 	ports := ports(scenario, index)
 	p.links = len(ports)
-	p.runner, err = runner.New(runner.Config{
-		Run: c.GetRunId(), Node: s.name, Machine: machine, Ports: ports, End: scenario.Duration, Conn: s.conn,
-		Quiet: c.GetQuiet(), Observe: p.recorder.Observe, Progress: p.show, Reached: p.reached,
-	})
+	p.scenario.Store(scenario)
+	config := runner.Config{Run: c.GetRunId(), Node: s.name, Machine: machine, Ports: ports, Conn: s.conn, Quiet: c.GetQuiet()}
+	if p.live {
+		config.Quiet, config.Observe, config.Reached = true, p.count, p.stands
+	} else {
+		p.recorder = measure.NewRecorder(scenario, index)
+		config.End, config.Observe, config.Progress, config.Reached = scenario.Duration, p.recorder.Observe, p.show, p.reached
+	}
+	p.runner, err = runner.New(config)
 	if err != nil {
 		return nil, status.Error(codes.Internal, err.Error())
 	}
+	p.runner.Plan(rack.Plan(scenario, 0)[index])
 	return p, nil
 }
 

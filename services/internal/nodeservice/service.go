@@ -106,14 +106,21 @@ func play(ctx context.Context, p *part, stream rackfabv1.NodeService_RunServer, 
 			event = asProgress(latest)
 		case <-beat.C:
 			event = asProgress(latest)
+		case event = <-p.arrived:
 		case e := <-p.finished:
 			progress = nil // but for the beat, nothing comes after the end
 			event, err = e.message()
 		case err := <-ended:
 			return broken(err)
 		case step := <-steps:
+			if grant := step.GetGrant(); grant != nil && p.live {
+				if err := p.grant(grant); err != nil {
+					return err
+				}
+				continue
+			}
 			if step != nil && step.GetStop() == nil {
-				return status.Error(codes.FailedPrecondition, "want stop after start")
+				return status.Error(codes.FailedPrecondition, "want stop after start, or grants in a live run")
 			}
 			return nil
 		}

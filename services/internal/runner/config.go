@@ -90,7 +90,7 @@ func (c *Config) validate() error {
 	token("node", c.Node)
 	check(c.Machine != nil, "no machine")
 	check(c.Conn != nil, "no connection to a bus")
-	check(c.End > 0, "end %s, must be above 0", c.End)
+	check(c.End >= 0, "end %s, must not be negative", c.End)
 	check(c.Silence >= 0, "limit of silence %s, must not be negative", c.Silence)
 	for i, p := range c.Ports {
 		token(fmt.Sprintf("port %d: peer", i), p.Peer)

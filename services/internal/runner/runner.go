@@ -37,6 +37,7 @@ type Runner struct {
 
 	grant   atomic.Int64 // unit.Time asked for by Grant
 	granted chan struct{}
+	plan    atomic.Pointer[[]fabric.Change]
 	reached unit.Time // the last grant that was reported, 0 for none
 	ticks   int
 	wakeups int64
@@ -112,6 +113,20 @@ func (r *Runner) Grant(t unit.Time) {
 	}
 }
 
+// Plan says which changes are to come, none before the present grant; it takes the
+// place of an earlier plan, and holds from Run or the next call of Grant on. It may be
+// called from any goroutine.
+func (r *Runner) Plan(changes []fabric.Change) { r.plan.Store(&changes) }
+
+// steer takes over what Plan and Grant have left.
+func (r *Runner) steer() {
+	grant := unit.Time(r.grant.Load())
+	if p := r.plan.Swap(nil); p != nil {
+		r.node.Plan(*p)
+	}
+	r.sync.Grant(grant)
+}
+
 // Run handles events up to the grant and serves the peers until ctx ends, which
 // is what the caller does once all nodes of the run have reached its end. The
 // error names node and link if a peer is silent or breaks the protocol; it is
@@ -120,6 +135,7 @@ func (r *Runner) Run(ctx context.Context) (Result, error) {
 	defer r.stop()
 	clock := time.NewTicker(tick)
 	defer clock.Stop()
+	r.steer()
 	for {
 		if err := r.round(ctx); err != nil {
 			return r.result(), fmt.Errorf("node %s: %w", r.cfg.Node, err)
@@ -127,7 +143,7 @@ func (r *Runner) Run(ctx context.Context) (Result, error) {
 		select {
 		case <-r.inbox.wake:
 		case <-r.granted:
-			r.sync.Grant(unit.Time(r.grant.Load()))
+			r.steer()
 		case <-r.cfg.Conn.Reconnected():
 			r.sync.Reconnected(r.publish)
 		case <-clock.C:

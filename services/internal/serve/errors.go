@@ -27,18 +27,26 @@ func Invalid(field, format string, args ...any) error {
 // InvalidScenario is the error of a request whose field scenario
 // topology.Parse has refused: INVALID_ARGUMENT with one violation per fault.
 func InvalidScenario(err error) error {
+	return InvalidFaults(err, "scenario", func(key string) string {
+		if key == "" {
+			return "scenario"
+		}
+		return "scenario." + key
+	})
+}
+
+// InvalidFaults is the error of a request in which package topology has found
+// faults: INVALID_ARGUMENT with one violation per fault. field names the field of
+// a fault's key; any other error is one of the field whole.
+func InvalidFaults(err error, whole string, field func(key string) string) error {
 	var faults *topology.Faults
 	if !errors.As(err, &faults) {
-		return Invalid("scenario", "%v", err)
+		return Invalid(whole, "%v", err)
 	}
 	bad := &errdetails.BadRequest{}
 	for _, f := range faults.List {
-		field := "scenario"
-		if f.Key != "" {
-			field += "." + f.Key
-		}
 		bad.FieldViolations = append(bad.FieldViolations, &errdetails.BadRequest_FieldViolation{
-			Field: field, Description: f.What,
+			Field: field(f.Key), Description: f.What,
 		})
 	}
 	return detailed(status.New(codes.InvalidArgument, err.Error()), bad)

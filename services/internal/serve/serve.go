@@ -11,11 +11,14 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 )
 
 // Limits on which servers and clients agree.
@@ -23,6 +26,8 @@ const (
 	// MaxRequest is the largest message, in bytes, that a server takes; a
 	// scenario has to fit in.
 	MaxRequest = 4 << 20
+	// MaxPlain is the largest request, in bytes, that has no scenario.
+	MaxPlain = 1 << 20
 	// MaxResponse is the largest message, in bytes, that a client takes; one
 	// node's result has to fit in.
 	MaxResponse = 64 << 20
@@ -63,6 +68,7 @@ func Listen(address string) (*Server, error) {
 	s := &Server{
 		Server: grpc.NewServer(
 			grpc.MaxRecvMsgSize(MaxRequest),
+			grpc.UnaryInterceptor(refuseLarge),
 			grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingMinimum}),
 			grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingEvery, Timeout: pingTimeout}),
 		),
@@ -72,6 +78,17 @@ func Listen(address string) (*Server, error) {
 	healthpb.RegisterHealthServer(s, s.health)
 	reflection.Register(s)
 	return s, nil
+}
+
+// refuseLarge refuses a request above MaxPlain that has no scenario.
+func refuseLarge(ctx context.Context, q any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+	_, scenario := q.(interface{ GetScenario() []byte })
+	if m, ok := q.(proto.Message); ok && !scenario {
+		if n := proto.Size(m); n > MaxPlain {
+			return nil, status.Errorf(codes.ResourceExhausted, "message of %d bytes, want at most %d", n, MaxPlain)
+		}
+	}
+	return handle(ctx, q)
 }
 
 // Address is where the server listens, "127.0.0.1:40123".

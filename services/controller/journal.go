@@ -1,0 +1,106 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+)
+
+// GetJournal gives what replays the live run.
+func (s *service) GetJournal(context.Context, *rackfabv1.GetJournalRequest) (*rackfabv1.GetJournalResponse, error) {
+	var out *rackfabv1.Journal
+	err := s.call(func(l *session) (err error) {
+		out, err = l.journal()
+		return err
+	})
+	return &rackfabv1.GetJournalResponse{Journal: out}, err
+}
+
+// StopRack ends the live run where it stands.
+func (s *service) StopRack(ctx context.Context, _ *rackfabv1.StopRackRequest) (*rackfabv1.StopRackResponse, error) {
+	if _, err := s.Pause(ctx, nil); err != nil {
+		return nil, err
+	}
+	out := &rackfabv1.StopRackResponse{}
+	var live *session
+	err := s.call(func(l *session) (err error) {
+		live = l
+		if l.reached > 0 {
+			out.Journal, err = l.journal()
+		}
+		if err == nil {
+			err = l.save()
+		}
+		l.stop = true
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	<-live.ended
+	return out, nil
+}
+
+// journal gives the run so far as a scenario.
+func (s *session) journal() (*rackfabv1.Journal, error) {
+	if s.reached == 0 {
+		return nil, status.Error(codes.FailedPrecondition, "nothing has run yet: there is no journal before the first step")
+	}
+	text, err := s.scenario.Journal(s.reached, s.bin)
+	if err != nil {
+		return nil, status.Error(codes.Internal, err.Error())
+	}
+	return &rackfabv1.Journal{
+		Scenario: text, AtPs: int64(s.reached), Digest: s.standing.GetStatus().GetDigest(),
+	}, nil
+}
+
+// save writes the journal to its file, if it has one, so that the file is whole at
+// every moment.
+func (s *session) save() error {
+	path := s.options.Journal
+	if path == "" || s.reached == 0 {
+		return nil
+	}
+	j, err := s.journal()
+	if err != nil {
+		return err
+	}
+	s.saved = s.reached
+	return WriteJournal(path, j)
+}
+
+// WriteJournal writes a journal to a file that holds it whole or not at all. Its
+// first line names the digest (ReadDigest).
+func WriteJournal(path string, j *rackfabv1.Journal) error {
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(file, digestLine+"\n%s", j.GetDigest(), j.GetScenario())
+	if closing := file.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(file.Name()) // it is of no use
+	}
+	return err
+}
+
+// digestLine is the first line of a journal.
+const digestLine = "# A journal of a live run, digest %016x"
+
+// ReadDigest gives the digest that a journal names, false if it names none.
+func ReadDigest(journal []byte) (digest uint64, ok bool) {
+	_, err := fmt.Sscanf(string(journal[:min(len(journal), 200)]), digestLine, &digest)
+	return digest, err == nil
+}

@@ -1,0 +1,347 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/internal/changes"
+	"github.com/rackfab/rackfab/services/internal/serve"
+)
+
+// The calls of a live run; see FabricService.
+
+// StartRack takes the nodes into a live run.
+func (s *service) StartRack(ctx context.Context, q *rackfabv1.StartRackRequest) (*rackfabv1.StartRackResponse, error) {
+	scenario, err := check(&rackfabv1.RunScenarioRequest{RunId: q.GetRunId(), Scenario: q.GetScenario()})
+	if err != nil {
+		return nil, err
+	}
+	bin := scenario.Bin
+	if scenario, err = scenario.Steered(); err != nil {
+		return nil, serve.InvalidScenario(err)
+	}
+	var count int
+	select {
+	case count = <-s.turn:
+	default:
+		return nil, status.Error(codes.FailedPrecondition, "a run goes on already: stop it first")
+	}
+	live, err := s.begin(ctx, scenario, fmt.Sprintf("%s-%s-%d", s.options.Rack, q.GetRunId(), count))
+	if err != nil {
+		s.turn <- count + 1
+		return nil, err
+	}
+	live.bin = bin
+	s.present.Store(live)
+	go func() {
+		<-live.ended
+		s.present.Store(nil)
+		s.turn <- count + 1
+	}()
+	out, err := s.stand(live)
+	return &rackfabv1.StartRackResponse{Status: out}, err
+}
+
+// begin makes a session and waits until its nodes are ready.
+func (s *service) begin(ctx context.Context, scenario *topology.Scenario, id string) (*session, error) {
+	hellos, err := s.assemble(ctx, scenario)
+	if err != nil {
+		return nil, err
+	}
+	text, err := topology.Marshal(scenario)
+	if err != nil {
+		return nil, serve.InvalidScenario(err)
+	}
+	live := &session{
+		scenario: scenario, options: s.options, config: rackfabv1.RunConfig{RunId: id, Scenario: text, Quiet: true, Live: true},
+		events: make(chan event), calls: make(chan func()), ended: make(chan struct{}),
+		clock: clock{pace: defaultPace, chunk: leastGrant},
+	}
+	for _, h := range hellos {
+		live.members = append(live.members, &member{name: h.Name, address: h.Address})
+	}
+	up := make(chan error, 1)
+	go live.live(s.ctx, up)
+	select {
+	case err = <-up:
+	case <-live.ended:
+		err = status.Error(codes.Unavailable, "the controller is stopping")
+	case <-ctx.Done():
+		live.do(func() { live.stop = true })
+		err = status.FromContextError(ctx.Err()).Err()
+	}
+	if err != nil {
+		s.directory.Forget(serve.FailedNode(err))
+		return nil, err
+	}
+	return live, nil
+}
+
+var errNoRack = status.Error(codes.FailedPrecondition, "no live rack: start one first")
+
+// call has the goroutine of the live run call f.
+func (s *service) call(f func(*session) error) (err error) {
+	live := s.present.Load()
+	if live == nil || !live.do(func() { err = f(live) }) {
+		return errNoRack
+	}
+	return err
+}
+
+// stand says how a session stands.
+func (s *service) stand(live *session) (out *rackfabv1.RackStatus, err error) {
+	if !live.do(func() { out = live.status() }) {
+		err = errNoRack
+	}
+	return out, err
+}
+
+// steer calls f, waits for what it gives, and says how the rack stands then.
+func (s *service) steer(ctx context.Context, f func(*session) (<-chan struct{}, error)) (*rackfabv1.RackStatus, error) {
+	var done <-chan struct{}
+	var live *session
+	err := s.call(func(l *session) (err error) {
+		live = l
+		done, err = f(l)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-done:
+	case <-live.ended:
+	case <-ctx.Done():
+		return nil, status.FromContextError(ctx.Err()).Err()
+	}
+	return s.stand(live)
+}
+
+// GetStatus says how the live run stands.
+func (s *service) GetStatus(context.Context, *rackfabv1.GetStatusRequest) (*rackfabv1.GetStatusResponse, error) {
+	var out *rackfabv1.RackStatus
+	err := s.call(func(l *session) error { out = l.status(); return nil })
+	return &rackfabv1.GetStatusResponse{Status: out}, err
+}
+
+// Pause stops the clock.
+func (s *service) Pause(ctx context.Context, _ *rackfabv1.PauseRequest) (*rackfabv1.PauseResponse, error) {
+	out, err := s.steer(ctx, func(l *session) (<-chan struct{}, error) {
+		l.running, l.until = false, 0
+		return l.wait(l.granted), nil
+	})
+	return &rackfabv1.PauseResponse{Status: out}, err
+}
+
+// Resume lets the clock run.
+func (s *service) Resume(context.Context, *rackfabv1.ResumeRequest) (*rackfabv1.ResumeResponse, error) {
+	var out *rackfabv1.RackStatus
+	err := s.call(func(l *session) error {
+		if err := l.able(); err != nil {
+			return err
+		}
+		if !l.running {
+			l.running, l.until = true, 0
+			l.anchor(time.Now(), l.granted)
+		}
+		out = l.status()
+		return nil
+	})
+	return &rackfabv1.ResumeResponse{Status: out}, err
+}
+
+// Step lets a paused rack run for a while.
+func (s *service) Step(ctx context.Context, q *rackfabv1.StepRequest) (*rackfabv1.StepResponse, error) {
+	span := unit.Time(q.GetSpanPs())
+	if span <= 0 {
+		return nil, serve.Invalid("span_ps", "%d, want a span above 0", q.GetSpanPs())
+	}
+	out, err := s.steer(ctx, func(l *session) (<-chan struct{}, error) {
+		if err := l.able(); err != nil {
+			return nil, err
+		}
+		if l.running || l.until > 0 {
+			return nil, status.Error(codes.FailedPrecondition, "the clock runs: pause it first")
+		}
+		if span > l.scenario.Duration-l.granted {
+			return nil, serve.Invalid("span_ps", "leads from %s past the end of fabric time at %s", l.granted, l.scenario.Duration)
+		}
+		l.until = l.granted + span
+		return l.wait(l.until), nil
+	})
+	return &rackfabv1.StepResponse{Status: out}, err
+}
+
+// SetPace sets how fast the clock runs.
+func (s *service) SetPace(_ context.Context, q *rackfabv1.SetPaceRequest) (*rackfabv1.SetPaceResponse, error) {
+	pace := unit.Time(q.GetPsPerSecond())
+	if pace < 0 || pace > topology.LongestRun || pace > 0 && pace < unit.Microsecond {
+		return nil, serve.Invalid("ps_per_second", "%d, want 0, or from %s to %s", q.GetPsPerSecond(), unit.Microsecond, topology.LongestRun)
+	}
+	var out *rackfabv1.RackStatus
+	err := s.call(func(l *session) error {
+		l.pace = pace
+		l.anchor(time.Now(), l.granted)
+		out = l.status()
+		return nil
+	})
+	return &rackfabv1.SetPaceResponse{Status: out}, err
+}
+
+// able tells why the clock cannot run, nil if it can.
+func (s *session) able() error {
+	switch {
+	case s.failed != "":
+		return serve.NodeFailed(s.failed, fmt.Errorf("%s; the rack stands at %s for good", s.failure, s.reached))
+	case s.granted >= s.scenario.Duration:
+		return status.Errorf(codes.FailedPrecondition, "the rack has come to the end of fabric time at %s", s.scenario.Duration)
+	}
+	return nil
+}
+
+// Apply makes a change.
+func (s *service) Apply(_ context.Context, q *rackfabv1.ApplyRequest) (*rackfabv1.ApplyResponse, error) {
+	c, err := changes.Read(q.GetChange(), 0)
+	if err != nil {
+		return nil, err
+	}
+	if q.AtPs != nil && (q.GetAtPs() < 0 || q.GetAtPs() > int64(topology.LongestRun)) {
+		return nil, serve.Invalid("at_ps", "%d, want an instant from 0 to %s", q.GetAtPs(), topology.LongestRun)
+	}
+	var out *rackfabv1.ApplyResponse
+	err = s.call(func(l *session) error {
+		if err := l.able(); err != nil {
+			return err
+		}
+		c.At = l.granted
+		if q.AtPs != nil {
+			c.At = unit.Time(q.GetAtPs())
+		}
+		if c.At < l.granted {
+			return passed(c.At, l.granted)
+		}
+		timed, err := l.apply(c)
+		out = &rackfabv1.ApplyResponse{Change: timed, Changes: int32(len(l.scenario.Changes))}
+		return err
+	})
+	return out, err
+}
+
+// passed is the error of an instant that has been granted.
+func passed(at, earliest unit.Time) error {
+	text := fmt.Sprintf("%s has been granted already, the earliest possible instant is %s", at, earliest)
+	with, err := status.New(codes.FailedPrecondition, text).WithDetails(&errdetails.ErrorInfo{
+		Reason: "INSTANT_PASSED", Domain: "rackfab", Metadata: map[string]string{"earliest_ps": strconv.FormatInt(int64(earliest), 10)},
+	})
+	if err != nil {
+		return status.Error(codes.FailedPrecondition, text)
+	}
+	return with.Err()
+}
+
+// apply takes a change into the journal, then into the run.
+func (s *session) apply(c topology.Change) (*rackfabv1.TimedChange, error) {
+	if c.Verb == topology.ChangeBurst && c.Burst.Name == "" {
+		c.Burst.Name = s.burstName()
+	}
+	next, err := s.scenario.Extend(c)
+	if err != nil {
+		return nil, changes.Refused(err)
+	}
+	before := s.scenario
+	s.scenario = next
+	if err := s.save(); err != nil {
+		s.scenario = before
+		return nil, status.Errorf(codes.Unavailable, "journal: %v", err)
+	}
+	timed := changes.Write(&next.Changes[len(next.Changes)-1])
+	s.unsent = append(s.unsent, timed)
+	return timed, nil
+}
+
+// burstName gives a name that no flow or burst has.
+func (s *session) burstName() string {
+	for i := len(s.scenario.Changes); ; i++ {
+		name := fmt.Sprintf("burst%d", i)
+		taken := slices.ContainsFunc(s.scenario.Bursts, func(b topology.Burst) bool { return b.Name == name }) ||
+			slices.ContainsFunc(s.scenario.Flows, func(f topology.Flow) bool { return f.Name == name })
+		if !taken {
+			return name
+		}
+	}
+}
+
+// GetStats says how the nodes stand.
+func (s *service) GetStats(_ context.Context, q *rackfabv1.GetStatsRequest) (*rackfabv1.GetStatsResponse, error) {
+	var names []string
+	if q.GetNodes() != "" {
+		var err error
+		if names, err = topology.Names(q.GetNodes()); err != nil {
+			return nil, serve.Invalid("nodes", "%v", err)
+		}
+	}
+	out := &rackfabv1.GetStatsResponse{}
+	err := s.call(func(l *session) error {
+		for _, name := range names {
+			if !slices.ContainsFunc(l.members, func(m *member) bool { return m.name == name }) {
+				return serve.Invalid("nodes", "no node is called %s", name)
+			}
+		}
+		out.AtPs = int64(l.reached)
+		for _, n := range l.standing.GetNodes() {
+			if len(names) == 0 || slices.Contains(names, n.GetNode()) {
+				out.Nodes = append(out.Nodes, n)
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// Limits of WatchRequest.every_ms.
+const (
+	watchLeast, watchMost, watchDefault = 50, 60_000, 500
+)
+
+// Watch says again and again how rack and nodes stand.
+func (s *service) Watch(q *rackfabv1.WatchRequest, stream rackfabv1.FabricService_WatchServer) error {
+	every := q.GetEveryMs()
+	if every == 0 {
+		every = watchDefault
+	}
+	if every < watchLeast || every > watchMost {
+		return serve.Invalid("every_ms", "%d, want 0, or from %d to %d", every, watchLeast, watchMost)
+	}
+	clock := time.NewTicker(time.Duration(every) * time.Millisecond)
+	defer clock.Stop()
+	for {
+		out := &rackfabv1.WatchResponse{}
+		err := s.call(func(l *session) error {
+			out.Status, out.Nodes = l.status(), l.standing.GetNodes()
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if err := stream.Send(out); err != nil {
+			return err
+		}
+		select {
+		case <-clock.C:
+		case <-stream.Context().Done():
+			return status.FromContextError(stream.Context().Err()).Err()
+		case <-s.ctx.Done():
+			return errNoRack
+		}
+	}
+}

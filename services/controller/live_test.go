@@ -1,0 +1,324 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/lab/steering"
+	"github.com/rackfab/rackfab/fabric/unit"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/internal/changes"
+	"github.com/rackfab/rackfab/services/internal/serve"
+)
+
+// looped has two ways from one side to the other.
+const looped = `
+name: looped
+duration: 3ms
+scheme: dcqcn
+defaults: {link: {rate: 40Gbps, delay: 1us}, nic: {timeout: 300us}, switch: {xoff: 60KB, headroom: 60KB}}
+nics: {h0..h2: , r0: }
+switches: {s0..s3: }
+links:
+  - endpoints: [h0..h2, s0]
+  - endpoints: [s0, s1..s2]
+  - endpoints: [s1..s2, s3]
+  - endpoints: [r0, s3]
+flows:
+  - {name: F0, from: h0, to: r0, size: endless}
+`
+
+// started gives a rig whose nodes are real and in a live run.
+func started(t *testing.T, o Options) *rig {
+	t.Helper()
+	r := newRigWith(t, o)
+	r.nodes(t, parse(t, []byte(looped)))
+	if _, err := r.API().StartRack(t.Context(), &rackfabv1.StartRackRequest{RunId: "live", Scenario: []byte(looped)}); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (r *rig) step(t *testing.T, span unit.Time) *rackfabv1.RackStatus {
+	t.Helper()
+	out, err := r.API().Step(t.Context(), &rackfabv1.StepRequest{SpanPs: int64(span)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.GetStatus()
+}
+
+func (r *rig) journal(t *testing.T) *rackfabv1.Journal {
+	t.Helper()
+	out, err := r.API().GetJournal(t.Context(), &rackfabv1.GetJournalRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.GetJournal()
+}
+
+// replayed checks that the journal has its digest when it is run in one go.
+func replayed(t *testing.T, j *rackfabv1.Journal) {
+	t.Helper()
+	run, err := lab.Measure(parse(t, j.GetScenario()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("%016x", j.GetDigest()); run.Digest != want {
+		t.Errorf("replayed to %s: %s, live %s", unit.Time(j.GetAtPs()), run.Digest, want)
+	}
+}
+
+// A live run under random changes, in steps of random length, replays to its
+// digest at every instant. The seeds are fixed.
+func TestALiveRunReplays(t *testing.T) {
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			r := started(t, Options{NodeLimit: NodeLimit})
+			random := rand.New(rand.NewPCG(seed, 7))
+			source := steering.New(parse(t, []byte(looped)), seed)
+			for made := 0; made < 60; {
+				at := r.step(t, 1+unit.Time(random.Int64N(int64(40*unit.Microsecond))))
+				if at.GetAtPs() != at.GetGrantedPs() {
+					t.Fatalf("a step ended at %d of %d", at.GetAtPs(), at.GetGrantedPs())
+				}
+				for range random.IntN(4) {
+					c := source.Change(0)
+					request := &rackfabv1.ApplyRequest{Change: changes.Write(&c).GetChange()}
+					if later := at.GetAtPs() + random.Int64N(int64(50*unit.Microsecond)); random.IntN(3) == 0 {
+						request.AtPs = &later
+					}
+					out, err := r.API().Apply(t.Context(), request)
+					switch {
+					case status.Code(err) == codes.InvalidArgument: // it does not fit its instant
+					case err != nil:
+						t.Fatal(err)
+					case request.AtPs == nil && out.GetChange().GetAtPs() != at.GetGrantedPs():
+						t.Fatalf("a change at %d, the clock stands at %d", out.GetChange().GetAtPs(), at.GetGrantedPs())
+					default:
+						made++
+					}
+				}
+				if made%20 == 0 {
+					replayed(t, r.journal(t))
+				}
+			}
+			r.step(t, 200*unit.Microsecond)
+			j := r.journal(t)
+			replayed(t, j)
+			report, err := stopped(t, r).Run(t.Context(), Request{ID: "again", Scenario: j.GetScenario(), Quiet: true}, nil)
+			if err != nil || report.Digest != j.GetDigest() {
+				t.Errorf("replayed over the bus: %v, %v, want %016x", report, err, j.GetDigest())
+			}
+		})
+	}
+}
+
+func stopped(t *testing.T, r *rig) *rig {
+	t.Helper()
+	if _, err := r.API().StopRack(t.Context(), &rackfabv1.StopRackRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// The clock runs by itself until it is paused, paced or as fast as it can.
+func TestTheClockRuns(t *testing.T) {
+	r := started(t, Options{NodeLimit: NodeLimit})
+	for _, pace := range []int64{0, int64(5 * unit.Millisecond)} {
+		if _, err := r.API().SetPace(t.Context(), &rackfabv1.SetPaceRequest{PsPerSecond: pace}); err != nil {
+			t.Fatal(err)
+		}
+		out, err := r.API().Resume(t.Context(), &rackfabv1.ResumeRequest{})
+		if err != nil || out.GetStatus().GetState() != rackfabv1.RackState_RACK_STATE_RUNNING {
+			t.Fatal(out, err)
+		}
+		if _, err := r.API().Step(t.Context(), &rackfabv1.StepRequest{SpanPs: 1}); status.Code(err) != codes.FailedPrecondition {
+			t.Errorf("a step of a running rack: %v", err)
+		}
+		watch, err := r.API().Watch(t.Context(), &rackfabv1.WatchRequest{EveryMs: 50})
+		if err != nil {
+			t.Fatal(err)
+		}
+		from := out.GetStatus().GetAtPs()
+		for at := from; at <= from+int64(100*unit.Microsecond); {
+			event, err := watch.Recv()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if at = event.GetStatus().GetAtPs(); at > from && len(event.GetNodes()) != 8 {
+				t.Fatalf("%d nodes", len(event.GetNodes()))
+			}
+		}
+		paused, err := r.API().Pause(t.Context(), &rackfabv1.PauseRequest{})
+		if s := paused.GetStatus(); err != nil || s.GetState() != rackfabv1.RackState_RACK_STATE_PAUSED || s.GetAtPs() != s.GetGrantedPs() {
+			t.Fatal(paused, err)
+		}
+		replayed(t, r.journal(t))
+	}
+}
+
+// Bad calls are refused with the right code and field, and the run is as if they
+// had not been made.
+func TestBadCallsOfALiveRun(t *testing.T) {
+	r := started(t, Options{NodeLimit: NodeLimit})
+	r.step(t, 50*unit.Microsecond)
+	before := r.journal(t)
+	api := r.API()
+	burst := func(b *rackfabv1.Burst) *rackfabv1.Change {
+		return &rackfabv1.Change{Verb: &rackfabv1.Change_Burst{Burst: b}}
+	}
+	sized := func(from, to string, size int64) *rackfabv1.Change {
+		return burst(&rackfabv1.Burst{From: from, To: to, Volume: &rackfabv1.Burst_SizeBytes{SizeBytes: size}})
+	}
+	set := func(key, value string) *rackfabv1.Change {
+		return &rackfabv1.Change{Verb: &rackfabv1.Change_Set{Set: &rackfabv1.Setting{Key: key, Value: value}}}
+	}
+	apply := func(c *rackfabv1.Change, at ...int64) func(context.Context) error {
+		return func(ctx context.Context) error {
+			q := &rackfabv1.ApplyRequest{Change: c}
+			if len(at) > 0 {
+				q.AtPs = &at[0]
+			}
+			_, err := api.Apply(ctx, q)
+			return err
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		call  func(context.Context) error
+		code  codes.Code
+		field string
+	}{
+		{"nothing", apply(nil), codes.InvalidArgument, "change"},
+		{"unknown sender", apply(sized("h9", "r0", 1)), codes.InvalidArgument, "change.burst.from"},
+		{"bad range", apply(sized("h2..h0", "r0", 1)), codes.InvalidArgument, "change.burst.from"},
+		{"a switch sends", apply(sized("s0", "r0", 1)), codes.InvalidArgument, "change.burst.from"},
+		{"unknown receiver", apply(sized("h1", "r7", 1)), codes.InvalidArgument, "change.burst.to"},
+		{"no receiver", apply(sized("h1", "", 1)), codes.InvalidArgument, "change.burst.to"},
+		{"to itself", apply(sized("h1", "h1", 1)), codes.InvalidArgument, "change.burst.to"},
+		{"negative size", apply(sized("h1", "r0", -5)), codes.InvalidArgument, "change.burst.size_bytes"},
+		{"endless by number", apply(sized("h1", "r0", -1)), codes.InvalidArgument, "change.burst.size_bytes"},
+		{"no size", apply(burst(&rackfabv1.Burst{From: "h1", To: "r0"})), codes.InvalidArgument, "change.burst.size_bytes"},
+		{"huge size", apply(sized("h1", "r0", 1<<62)), codes.InvalidArgument, "change.burst.size_bytes"},
+		{"negative flows", apply(burst(&rackfabv1.Burst{From: "h1", To: "r0", FlowsPerSender: -1})), codes.InvalidArgument, "change.burst.flows_per_sender"},
+		{"bad name", apply(burst(&rackfabv1.Burst{Name: "a/b", From: "h1", To: "r0", Volume: &rackfabv1.Burst_Endless{Endless: true}})), codes.InvalidArgument, "change.burst.name"},
+		{"name in use", apply(burst(&rackfabv1.Burst{Name: "F0", From: "h1", To: "r0", Volume: &rackfabv1.Burst_Endless{Endless: true}})), codes.InvalidArgument, "change.burst.name"},
+		{"unknown flow", apply(&rackfabv1.Change{Verb: &rackfabv1.Change_StopFlow{StopFlow: "F9"}}), codes.InvalidArgument, "change.stop_flow"},
+		{"no link", apply(&rackfabv1.Change{Verb: &rackfabv1.Change_LinkDown{LinkDown: "h0--r0"}}), codes.InvalidArgument, "change.link_down"},
+		{"no name of a link", apply(&rackfabv1.Change{Verb: &rackfabv1.Change_LinkUp{}}), codes.InvalidArgument, "change.link_up"},
+		{"a switch frozen", apply(&rackfabv1.Change{Verb: &rackfabv1.Change_Freeze{Freeze: "s0"}}), codes.InvalidArgument, "change.freeze"},
+		{"unknown node", apply(&rackfabv1.Change{Verb: &rackfabv1.Change_Thaw{Thaw: "x1"}}), codes.InvalidArgument, "change.thaw"},
+		{"fixed setting", apply(set("s0.buffer", "1MB")), codes.InvalidArgument, "change.set"},
+		{"value without unit", apply(set("s0.xoff", "5")), codes.InvalidArgument, "change.set"},
+		{"no key", apply(set("", "5")), codes.InvalidArgument, "change.set.key"},
+		{"thresholds apart", apply(set("s0.xoff", "1KB")), codes.InvalidArgument, "change.set.xon_offset"},
+		{"negative instant", apply(sized("h1", "r0", 1), -1), codes.InvalidArgument, "at_ps"},
+		{"instant after the end", apply(sized("h1", "r0", 1), 1<<62), codes.InvalidArgument, "at_ps"},
+		{"instant granted", apply(sized("h1", "r0", 1), 7), codes.FailedPrecondition, ""},
+		{"step of nothing", func(ctx context.Context) error { _, err := api.Step(ctx, &rackfabv1.StepRequest{}); return err }, codes.InvalidArgument, "span_ps"},
+		{"step past the end", func(ctx context.Context) error {
+			_, err := api.Step(ctx, &rackfabv1.StepRequest{SpanPs: 1 << 62})
+			return err
+		}, codes.InvalidArgument, "span_ps"},
+		{"negative pace", func(ctx context.Context) error {
+			_, err := api.SetPace(ctx, &rackfabv1.SetPaceRequest{PsPerSecond: -1})
+			return err
+		}, codes.InvalidArgument, "ps_per_second"},
+		{"statistics of nobody", func(ctx context.Context) error {
+			_, err := api.GetStats(ctx, &rackfabv1.GetStatsRequest{Nodes: "h77"})
+			return err
+		}, codes.InvalidArgument, "nodes"},
+		{"a second rack", func(ctx context.Context) error {
+			_, err := api.StartRack(ctx, &rackfabv1.StartRackRequest{RunId: "b", Scenario: []byte(looped)})
+			return err
+		}, codes.FailedPrecondition, ""},
+		{"a batch run meanwhile", func(ctx context.Context) error {
+			_, err := r.Run(ctx, Request{ID: "b", Scenario: []byte(looped)}, nil)
+			return err
+		}, codes.FailedPrecondition, ""},
+		{"2 MiB", apply(set(strings.Repeat("x", 2<<20), "5")), codes.ResourceExhausted, ""},
+		{"10 MiB", apply(set(strings.Repeat("x", 10<<20), "5")), codes.ResourceExhausted, ""},
+	} {
+		err := c.call(t.Context())
+		if status.Code(err) != c.code {
+			t.Errorf("%s: got %.300v, want %v", c.name, err, c.code)
+		}
+		if c.field != "" && serve.Violations(err)[c.field] == "" {
+			t.Errorf("%s: no fault of %s but %v", c.name, c.field, serve.Violations(err))
+		}
+	}
+	if after := r.journal(t); after.GetDigest() != before.GetDigest() || string(after.GetScenario()) != string(before.GetScenario()) {
+		t.Error("refused calls left a trace")
+	}
+	r.step(t, 50*unit.Microsecond)
+	replayed(t, r.journal(t))
+}
+
+// An instant that has been granted is refused with the earliest possible one,
+// which is taken.
+func TestTheEarliestInstant(t *testing.T) {
+	r := started(t, Options{NodeLimit: NodeLimit})
+	r.step(t, 10*unit.Microsecond)
+	at := int64(9 * unit.Microsecond)
+	freeze := &rackfabv1.Change{Verb: &rackfabv1.Change_Freeze{Freeze: "h0"}}
+	_, err := r.API().Apply(t.Context(), &rackfabv1.ApplyRequest{Change: freeze, AtPs: &at})
+	var earliest int64
+	for _, d := range status.Convert(err).Details() {
+		if info, ok := d.(*errdetails.ErrorInfo); ok && info.GetReason() == "INSTANT_PASSED" {
+			_, _ = fmt.Sscan(info.GetMetadata()["earliest_ps"], &earliest)
+		}
+	}
+	if earliest != int64(10*unit.Microsecond) {
+		t.Fatalf("earliest %d by %v", earliest, err)
+	}
+	if _, err := r.API().Apply(t.Context(), &rackfabv1.ApplyRequest{Change: freeze, AtPs: &earliest}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Without a live run every call of one says so.
+func TestCallsWithoutARack(t *testing.T) {
+	r := newRig(t, NodeLimit)
+	if _, err := r.API().GetStatus(t.Context(), &rackfabv1.GetStatusRequest{}); status.Code(err) != codes.FailedPrecondition {
+		t.Error(err)
+	}
+	if _, err := r.API().StopRack(t.Context(), &rackfabv1.StopRackRequest{}); status.Code(err) != codes.FailedPrecondition {
+		t.Error(err)
+	}
+}
+
+// The journal is on disk after every change, and names the digest of the instant
+// that it ends at.
+func TestTheJournalIsOnDisk(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.yaml")
+	r := started(t, Options{NodeLimit: NodeLimit, Journal: path})
+	r.step(t, 100*unit.Microsecond)
+	thaw := &rackfabv1.Change{Verb: &rackfabv1.Change_LinkDown{LinkDown: "s0--s1"}}
+	if _, err := r.API().Apply(t.Context(), &rackfabv1.ApplyRequest{Change: thaw}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest, ok := ReadDigest(text)
+	if s := parse(t, text); !ok || len(s.Changes) != 1 || s.Duration != 100*unit.Microsecond {
+		t.Fatalf("digest %v, %d changes, until %s", ok, len(s.Changes), s.Duration)
+	}
+	replayed(t, &rackfabv1.Journal{Scenario: text, AtPs: 1, Digest: digest})
+	files, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(files) != 1 {
+		t.Errorf("files left: %v, %v", files, err)
+	}
+}

@@ -1,0 +1,333 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"google.golang.org/grpc/status"
+
+	"github.com/rackfab/rackfab/fabric/node"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/internal/serve"
+)
+
+// Wall times of a live run.
+const (
+	quantum = 20 * time.Millisecond // between two grants of a paced clock
+	short   = 10 * time.Millisecond // a grant that takes less may be longer
+	long    = 40 * time.Millisecond // a grant that takes more should be shorter: changes wait for it
+	lag     = 250 * time.Millisecond
+)
+
+// Fabric times of a live run.
+const (
+	leastGrant  = unit.Microsecond
+	mostGrant   = unit.Millisecond
+	defaultPace = unit.Millisecond // per second of wall time
+)
+
+// session is a live run. One goroutine, that of live, owns it; calls come to it by
+// do, and the members' goroutines hand it events.
+//
+// Invariant: reached <= granted, and no member has an answer to give if they are
+// equal. A grant is given when they are.
+type session struct {
+	scenario *topology.Scenario // with all changes so far
+	bin      unit.Time          // of the scenario as it was given
+	config   rackfabv1.RunConfig
+	options  Options
+	members  []*member
+	events   chan event
+	calls    chan func()
+	ended    chan struct{} // closed when nothing is owned any more
+	stop     bool
+
+	ready    int
+	granted  unit.Time
+	reached  unit.Time
+	answers  int // to the present grant
+	unsent   []*rackfabv1.TimedChange
+	standing *rackfabv1.WatchResponse // at reached, all but the state of the clock
+
+	clock
+	waiters []waiter
+
+	failed, failure string
+
+	ticks int       // of listen
+	saved unit.Time // up to which the journal is in its file
+}
+
+// clock says how far a live run may go.
+type clock struct {
+	running bool
+	until   unit.Time // of a step, 0 for none
+	pace    unit.Time // per second, 0 for as fast as it can
+	wall    time.Time // at which the clock stood at fabric
+	fabric  unit.Time
+	chunk   unit.Time // the longest grant at present
+	given   time.Time // when the present grant was given
+}
+
+// waiter is a call that waits until an instant is reached, or the rack stands.
+type waiter struct {
+	at   unit.Time
+	done chan<- struct{}
+}
+
+// live steers the nodes until ctx ends or the session is stopped. up gets nil when
+// all are ready, or the error that keeps them from it.
+func (s *session) live(ctx context.Context, up chan<- error) {
+	defer close(s.ended)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for _, m := range s.members {
+		go m.take(ctx, &s.config, s.events)
+	}
+	limit := time.NewTimer(s.options.NodeLimit)
+	defer limit.Stop()
+	listen := time.NewTicker(reportEvery)
+	defer listen.Stop()
+	next := time.NewTimer(time.Hour)
+	defer next.Stop()
+	for !s.stop {
+		if s.ready == len(s.members) && up != nil {
+			up <- nil
+			up = nil
+			limit.Stop()
+		}
+		if wait := s.advance(time.Now()); wait > 0 {
+			next.Reset(wait)
+		}
+		select {
+		case e := <-s.events:
+			s.handle(e)
+		case call := <-s.calls:
+			call()
+		case <-next.C:
+		case <-listen.C:
+			s.listen()
+		case <-limit.C:
+			if up == nil {
+				continue
+			}
+			late := run{members: s.members, limit: s.options.NodeLimit}
+			up <- late.late()
+			return
+		case <-ctx.Done():
+			return
+		}
+		if up != nil && s.failed != "" {
+			up <- serve.NodeFailed(s.failed, errors.New(s.failure))
+			return
+		}
+	}
+}
+
+// do has the session's goroutine call f. It is false if there is none any more.
+func (s *session) do(f func()) bool {
+	done := make(chan struct{})
+	select {
+	case s.calls <- func() { f(); close(done) }:
+		<-done
+		return true
+	case <-s.ended:
+		return false
+	}
+}
+
+func (s *session) handle(e event) {
+	e.quiet = 0
+	switch {
+	case e.err != nil:
+		if errors.Is(e.err, io.EOF) {
+			e.err = errors.New("left the run")
+		}
+		s.fail(e.member, e.err)
+	case e.message.GetReady() != nil:
+		e.ready = true
+		if s.ready++; s.ready == len(s.members) {
+			s.tell(&rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Start{Start: &rackfabv1.RunStart{}}})
+		}
+	case e.message.GetReached() != nil:
+		e.reached = e.message.GetReached()
+		if s.answers++; s.answers == len(s.members) && s.failed == "" {
+			s.arrive(time.Now())
+		}
+	}
+}
+
+// fail stops the clock for good. What the nodes do after the first one was lost
+// does not count.
+func (s *session) fail(m *member, err error) {
+	if s.failed != "" {
+		return
+	}
+	s.failed, s.failure = m.name, status.Convert(err).Message()
+	s.running, s.until = false, 0
+	s.release()
+}
+
+// tell sends a step to every member. A stream that cannot take it ends, and its
+// error arrives as an event.
+func (s *session) tell(step *rackfabv1.RunRequest) {
+	for _, m := range s.members {
+		if err := m.stream.Send(step); err != nil && !errors.Is(err, io.EOF) {
+			s.fail(m, err)
+		}
+	}
+}
+
+// saveTicks is the number of ticks between two writes of the journal's file.
+const saveTicks = 10
+
+// listen loses a node that is silent past the limit, in ticks as run.listen.
+func (s *session) listen() {
+	if s.ready < len(s.members) {
+		return
+	}
+	for _, m := range s.members {
+		if m.quiet++; m.quiet > int(s.options.Silence/reportEvery) {
+			s.fail(m, fmt.Errorf("silent for more than %v: its process is frozen or cut off", s.options.Silence))
+		}
+	}
+	if s.ticks++; s.ticks%saveTicks == 0 && s.reached > s.saved {
+		_ = s.save() // a change finds out, and says so
+	}
+}
+
+// advance gives the next grant, if its time has come; else it says how long that
+// will take, 0 for an event or a call.
+func (s *session) advance(now time.Time) time.Duration {
+	if s.failed != "" || s.ready < len(s.members) || s.reached < s.granted {
+		return 0
+	}
+	to, wait := s.next(now, s.granted)
+	if to = min(to, s.scenario.Duration); to <= s.granted {
+		return wait
+	}
+	s.granted, s.answers, s.given = to, 0, now
+	s.tell(&rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Grant{
+		Grant: &rackfabv1.RunGrant{UntilPs: int64(to), Changes: s.unsent},
+	}})
+	s.unsent = nil
+	return 0
+}
+
+// next gives how far the clock may go from at on.
+func (c *clock) next(now time.Time, at unit.Time) (to unit.Time, wait time.Duration) {
+	switch {
+	case c.until > at:
+		return min(c.until, at+c.chunk), 0
+	case !c.running:
+		return at, 0
+	case c.pace == 0:
+		return at + c.chunk, 0
+	}
+	due := c.fabric + c.paced(now.Sub(c.wall))
+	if due-at < c.paced(quantum) {
+		return at, quantum
+	}
+	if due-at > c.paced(lag)+c.chunk {
+		c.anchor(now, at+c.chunk) // what it cannot keep up with is given up
+	}
+	return min(due, at+c.chunk), 0
+}
+
+// paced is the fabric time that goes by in a span of wall time.
+func (c *clock) paced(span time.Duration) unit.Time {
+	return unit.Time(float64(c.pace) * span.Seconds())
+}
+
+// anchor makes the clock go on from an instant.
+func (c *clock) anchor(now time.Time, at unit.Time) { c.wall, c.fabric = now, at }
+
+// adapt makes the next grant longer or shorter by how long the last one took.
+func (c *clock) adapt(now time.Time) {
+	switch took := now.Sub(c.given); {
+	case took < short:
+		c.chunk = min(2*c.chunk, mostGrant)
+	case took > long:
+		c.chunk = max(c.chunk/2, leastGrant)
+	}
+}
+
+// arrive takes stock when every node has come to the grant.
+func (s *session) arrive(now time.Time) {
+	s.reached = s.granted
+	s.adapt(now)
+	s.take()
+	if s.reached == s.scenario.Duration {
+		s.running, s.until = false, 0
+	}
+	if s.until <= s.reached {
+		s.until = 0
+	}
+	s.release()
+}
+
+// take sums up the members' answers.
+func (s *session) take() {
+	sum := &rackfabv1.RackStatus{}
+	digests := map[string]uint64{}
+	stats := make([]*rackfabv1.NodeStats, len(s.members))
+	for i, m := range s.members {
+		digests[m.name] = m.reached.GetDigest()
+		sum.FrameHops += m.reached.GetProgress().GetFrameHops()
+		stats[i] = m.reached.GetStats()
+	}
+	sum.Digest = node.Combine(byName(digests))
+	s.standing = &rackfabv1.WatchResponse{Status: sum, Nodes: stats}
+}
+
+// wait gives a channel that is closed once the rack has come to an instant, or
+// stands before it.
+func (s *session) wait(at unit.Time) <-chan struct{} {
+	done := make(chan struct{})
+	s.waiters = append(s.waiters, waiter{at, done})
+	s.release()
+	return done
+}
+
+// release answers the calls that need wait no longer.
+func (s *session) release() {
+	left := s.waiters[:0]
+	for _, w := range s.waiters {
+		stands := s.reached == s.granted && s.until == 0 && !s.running
+		if s.reached >= w.at || s.failed != "" || stands {
+			close(w.done)
+		} else {
+			left = append(left, w)
+		}
+	}
+	s.waiters = left
+}
+
+// status says how the rack stands.
+func (s *session) status() *rackfabv1.RackStatus {
+	out := &rackfabv1.RackStatus{
+		Scenario: s.scenario.Name, Scheme: s.scenario.Scheme, State: s.state(),
+		AtPs: int64(s.reached), GrantedPs: int64(s.granted), PacePsPerSecond: int64(s.pace),
+		Changes: int32(len(s.scenario.Changes)), Nodes: int32(len(s.members)),
+		FailedNode: s.failed, Failure: s.failure,
+	}
+	out.FrameHops, out.Digest = s.standing.GetStatus().GetFrameHops(), s.standing.GetStatus().GetDigest()
+	return out
+}
+
+func (s *session) state() rackfabv1.RackState {
+	switch {
+	case s.failed != "":
+		return rackfabv1.RackState_RACK_STATE_FAILED
+	case s.reached == s.scenario.Duration:
+		return rackfabv1.RackState_RACK_STATE_ENDED
+	case s.running || s.until > 0:
+		return rackfabv1.RackState_RACK_STATE_RUNNING
+	}
+	return rackfabv1.RackState_RACK_STATE_PAUSED
+}

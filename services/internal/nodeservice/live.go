@@ -1,0 +1,149 @@
+package nodeservice
+
+import (
+	"strconv"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/nic"
+	"github.com/rackfab/rackfab/fabric/rack"
+	"github.com/rackfab/rackfab/fabric/switching"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/internal/changes"
+	"github.com/rackfab/rackfab/services/internal/runner"
+)
+
+// maxFlows bounds the flows that a node lists one by one.
+const maxFlows = 64
+
+// grant lets the node go on, with what is changed from now on.
+func (p *part) grant(g *rackfabv1.RunGrant) error {
+	until, scenario := unit.Time(g.GetUntilPs()), p.scenario.Load()
+	if until <= p.granted {
+		return status.Errorf(codes.FailedPrecondition, "grant of %s after that of %s", until, p.granted)
+	}
+	for _, t := range g.GetChanges() {
+		at := unit.Time(t.GetAtPs())
+		if at < p.granted {
+			return status.Errorf(codes.FailedPrecondition, "change at %s, but %s have been granted", at, p.granted)
+		}
+		c, err := changes.Read(t.GetChange(), at)
+		if err != nil {
+			return err
+		}
+		if scenario, err = scenario.Extend(c); err != nil {
+			return changes.Refused(err)
+		}
+	}
+	if len(g.GetChanges()) > 0 {
+		p.scenario.Store(scenario)
+		p.runner.Plan(rack.Plan(scenario, p.granted)[p.index])
+	}
+	p.granted = until
+	p.runner.Grant(until)
+	return nil
+}
+
+// count listens to the notes of a live run.
+func (p *part) count(notes []fabric.Note) {
+	for i := range notes {
+		p.notices[notes[i].Kind]++
+	}
+}
+
+// stands keeps what became of a grant for the stream; the loop does not wait for
+// it.
+func (p *part) stands(until unit.Time, r runner.Result) {
+	reached := &rackfabv1.RunReached{
+		UntilPs: int64(until), Digest: r.Digest, Stats: p.stats(),
+		Progress: &rackfabv1.RunProgress{FabricTimePs: int64(until), FrameHops: r.FrameHops, Envelopes: r.Envelopes},
+	}
+	select {
+	case <-p.arrived:
+	default:
+	}
+	p.arrived <- &rackfabv1.RunResponse{Event: &rackfabv1.RunResponse_Reached{Reached: reached}} // only the loop puts in
+}
+
+// stats says how the node stands. The loop calls it.
+func (p *part) stats() *rackfabv1.NodeStats {
+	s := p.scenario.Load()
+	out := &rackfabv1.NodeStats{
+		Node: s.Nodes[p.index].Name, Notices: map[string]int64{},
+		FlowsStarted: p.notices[fabric.FlowStarted], FlowsEnded: p.notices[fabric.Completed] + p.notices[fabric.FlowStopped],
+	}
+	for kind, n := range p.notices {
+		out.Notices[kind.String()] = n
+	}
+	for _, end := range s.PortMap()[p.index] {
+		out.Ports = append(out.Ports, &rackfabv1.PortStats{Peer: s.Nodes[end.Peer].Name})
+	}
+	switch m := p.machine.(type) {
+	case *nic.NIC:
+		nicStats(m.Stats(), s, out)
+	case *switching.Switch:
+		for i, port := range m.Stats().Ports {
+			portStats(&port, out.GetPorts()[i])
+		}
+	}
+	return out
+}
+
+func nicStats(n nic.Stats, s *topology.Scenario, out *rackfabv1.NodeStats) {
+	port := out.GetPorts()[0]
+	port.Down, port.SentBytes, port.ReceivedBytes = n.LinkDown, int64(n.TxBytes), int64(n.RxBytes)
+	port.DroppedFrames = int64(n.LostFrames + n.IntakeDrops)
+	for _, class := range n.Priorities {
+		port.Paused = port.GetPaused() || class.Held
+		port.PausesSent += int64(class.TxPause)
+		port.PausesReceived += int64(class.RxPause)
+	}
+	out.Frozen, out.Counters = n.Frozen, map[string]uint64{}
+	for name, value := range n.Counters() {
+		if value > 0 {
+			out.Counters[name] = value
+		}
+	}
+	for _, r := range n.Receivers {
+		out.DeliveredBytes += int64(r.DeliveredBytes)
+	}
+	for _, f := range n.Senders {
+		if f.Started && !f.Completed && int(f.Flow) < len(s.Flows) && len(out.GetFlows()) < maxFlows {
+			out.Flows = append(out.Flows, &rackfabv1.FlowStats{
+				Name: s.Flows[f.Flow].Name, RateBps: int64(f.Rate), SentBytes: int64(f.SentBytes), AckedBytes: int64(f.AckedBytes),
+			})
+		}
+	}
+}
+
+// portStats fills in a switch's port. The names of counters are SONiC's, which are
+// those of the Switch Abstraction Interface (saiport.h).
+func portStats(p *switching.PortStats, out *rackfabv1.PortStats) {
+	out.Down, out.Counters = p.LinkDown, map[string]uint64{}
+	count := func(name string, n uint64) {
+		if n > 0 {
+			out.Counters[name] += n
+		}
+	}
+	for class, c := range p.Classes {
+		out.QueueBytes += int64(c.QueueBytes)
+		out.Paused = out.GetPaused() || c.Paused
+		out.SentBytes += int64(c.SentBytes + c.TelemetryBytes)
+		out.ReceivedBytes += int64(c.ReceivedBytes)
+		out.PausesSent += int64(c.PausesSent)
+		out.PausesReceived += int64(c.PausesReceived)
+		out.MarkedFrames += int64(c.MarkedFrames)
+		out.DroppedFrames += int64(c.DroppedFrames)
+		pfc := "SAI_PORT_STAT_PFC_" + strconv.Itoa(class)
+		count(pfc+"_TX_PKTS", c.PausesSent+c.ResumesSent)
+		count(pfc+"_RX_PKTS", c.PausesReceived+c.ResumesReceived)
+	}
+	count("SAI_PORT_STAT_IF_IN_OCTETS", uint64(out.GetReceivedBytes()))
+	count("SAI_PORT_STAT_IF_OUT_OCTETS", uint64(out.GetSentBytes()))
+	count("SAI_PORT_STAT_IF_IN_DISCARDS", uint64(out.GetDroppedFrames()))
+	count("SAI_PORT_STAT_ECN_MARKED_PACKETS", uint64(out.GetMarkedFrames()))
+}
