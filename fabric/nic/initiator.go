@@ -170,8 +170,12 @@ func (c *initiator) take() *request {
 
 // sendRequest writes the next request of an initiator into f.
 func (n *NIC) sendRequest(now unit.Time, c *initiator, f *frame.Frame, out *fabric.Out) {
+	fresh := c.resend == 0
 	r := c.take()
 	part := c.rest(r)
+	if fresh && carries(r.verb) {
+		n.senders[c.sender].inFlight += r.Bytes
+	}
 	o := c.ops.at(r.op)
 	r.at, r.serial = now, c.serial
 	c.serial++

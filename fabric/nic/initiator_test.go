@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic/command"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
@@ -128,6 +129,27 @@ func TestOrdPktActive(t *testing.T) {
 		}
 		if units := b.nics[0].Stats().Engine.Units; slices.ContainsFunc(units, func(u UnitStats) bool { return u.OrdPktActive != 0 || u.Flow != fabric.NoFlow }) {
 			t.Errorf("%s: units after the end: %+v", name, units)
+		}
+	}
+}
+
+// The window of a reaction point bounds what is written and not acknowledged; data
+// requests carry nothing that it could bound.
+func TestTheWindowHoldsWrites(t *testing.T) {
+	for name, c := range map[string]struct {
+		cmd  command.Command
+		most int
+	}{"put": {put(0, 20_000), 3}, "get": {get(0, 20_000), 20}} {
+		b := newExchange(t, 1)
+		b.nics[0].senders[0].cc = windowed{cc.NewFixed(testRate), 3500}
+		b.post(0, c.cmd)
+		b.run(5 * us)
+		if got := len(b.from(0, func(f *frame.Frame) bool { return isData(f) || isReadRequest(f) })); got != c.most {
+			t.Errorf("%s: %d packets before the first answer, want %d", name, got, c.most)
+		}
+		b.run(unit.Millisecond)
+		if s := b.nics[0].Stats().Senders[0]; len(b.done()) != 1 || s.InFlightBytes != 0 {
+			t.Errorf("%s: done %v, %v in flight", name, b.done(), s.InFlightBytes)
 		}
 	}
 }

@@ -165,7 +165,9 @@ func (n *NIC) follow(now unit.Time, i int, out *fabric.Out) {
 			Kind: fabric.RateChanged, At: now, Flow: s.ID, Priority: n.dataClass,
 			A: int64(rate), B: int64(was),
 		})
-		n.repace(i)
 	}
 	n.wake(i)
+	if n.engine != nil {
+		n.repace(i)
+	}
 }

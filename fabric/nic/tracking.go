@@ -80,13 +80,14 @@ func (n *NIC) written(now unit.Time, c *initiator, upTo int64, rtt unit.Time, ou
 		if r.psn >= upTo {
 			break
 		}
-		if !r.verb.AsksForData() && !r.verb.Atomic() && r.state != answered {
+		if carries(r.verb) && r.state != answered {
 			acked += r.Bytes
 			n.finish(now, c, r, out)
 		}
 	}
 	if acked > 0 {
 		n.senders[c.sender].stats.AckedBytes += acked
+		n.senders[c.sender].inFlight -= acked
 		n.signal(now, c.sender, cc.Signal{Kind: cc.Ack, Bytes: acked, RTT: rtt}, out)
 	}
 }
@@ -274,6 +275,7 @@ func (n *NIC) fail(now unit.Time, c *initiator, out *fabric.Out) {
 		}
 	}
 	c.cutting = c.ops.end
+	n.senders[c.sender].inFlight = 0
 	c.sent.first, c.active, c.resend, c.backlog = c.sent.end, 0, 0, 0
 	if c.queue >= 0 {
 		for q := e.flows.Queue(c.queue); q.Len() > 0; {

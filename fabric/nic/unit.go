@@ -122,6 +122,10 @@ func (n *NIC) offerRequest(c *initiator) (idle bool) {
 		return false
 	}
 	verb, part, ok := e.nextPart(c)
+	if ok && !n.windowAdmits(c, verb, part) {
+		e.shaper.Withdraw(c.unit)
+		return false
+	}
 	if !ok {
 		e.shaper.Withdraw(c.unit)
 		return c.sent.len() == 0 && (c.queue < 0 || e.flows.Queue(c.queue).Len() == 0)
@@ -133,10 +137,22 @@ func (n *NIC) offerRequest(c *initiator) (idle bool) {
 	return false
 }
 
+// windowAdmits tells whether the window of the reaction point has room for what a
+// request carries. It does not hold back a connection with nothing in flight, or
+// what is sent again.
+func (n *NIC) windowAdmits(c *initiator, verb command.Verb, part command.Part) bool {
+	s := &n.senders[c.sender]
+	window := s.cc.Window()
+	return window == 0 || s.inFlight == 0 || c.resend > 0 || !carries(verb) || s.inFlight+part.Bytes <= window
+}
+
+// carries tells whether the requests of a verb carry its data.
+func carries(v command.Verb) bool { return v == command.Put || v == command.Send }
+
 // requestLength gives the length of a request on the wire.
 func (n *NIC) requestLength(c *initiator, verb command.Verb, part command.Part) unit.Bytes {
 	p := frame.Packet{BTH: frame.BTH{Opcode: requestOpcode(verb, part)}}
-	if !verb.AsksForData() && !verb.Atomic() {
+	if carries(verb) {
 		p.Payload = padded(part.Bytes)
 		p.Timestamped = n.senders[c.sender].packet.Timestamped
 	}
@@ -172,9 +188,9 @@ func (e *engine) release(c *initiator) {
 	}
 }
 
-// repace renews the offer of the half whose pace has changed.
+// repace renews the offer of the half whose pace or window may have changed.
 func (n *NIC) repace(half int) {
-	if n.engine == nil || half < n.engine.firstHalf {
+	if half < n.engine.firstHalf {
 		return
 	}
 	k := int(n.engine.ofSender[half-n.engine.firstHalf])
@@ -202,8 +218,7 @@ func (n *NIC) sendCommand(now unit.Time, out *fabric.Out) bool {
 	}
 	length := f.Len()
 	f.Arrival = n.occupy(now, length)
-	n.sentHalf(now, e.connection(k).sender, length, out)
-	n.offer(k)
+	n.sentHalf(now, e.connection(k).sender, length, out) // its next packet is offered anew
 	return true
 }
 
