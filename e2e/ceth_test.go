@@ -17,7 +17,7 @@ func TestCETHOverNATSGivesTheSameRunAsMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := map[string]string{}
-	for _, source := range []string{"source: window", "source: int, words: 4", "source: ioam, form: resv7", "source: switch, form: resv6"} {
+	for _, source := range []string{"source: int, words: 4", "source: ioam, form: resv7", "source: switch, form: resv6"} {
 		file := filepath.Join(t.TempDir(), "ceth.yaml")
 		if err := os.WriteFile(file, []byte(strings.Replace(string(text), "{SOURCE", "{"+source, 1)), 0o600); err != nil {
 			t.Fatal(err)

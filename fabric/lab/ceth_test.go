@@ -102,6 +102,48 @@ func TestAggregationAgainstTheBaseline(t *testing.T) {
 	}
 }
 
+// marking runs the paper's rack under CETH with RED that marks all above 100 KB.
+func marking(t *testing.T, scheme string, set ...topology.Setting) *measure.Run {
+	t.Helper()
+	text, _ := topology.Builtin("pcn-16to2")
+	s, err := topology.ParseWith("pcn-16to2", text, append(set,
+		topology.Setting{Key: "duration", Value: "6ms"}, topology.Setting{Key: "scheme", Value: scheme},
+		topology.Setting{Key: "switch.kmin", Value: "100KB"}, topology.Setting{Key: "switch.kmax", Value: "100KB"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return measured(t, s)
+}
+
+// CETH-56: what the queue of the congested port still takes, as a budget of each
+// sender, spares the victim of the paper's rack; four rates for four degrees do not,
+// since they do not know how many share the port.
+func TestBudgetSparesTheVictim(t *testing.T) {
+	telemetry := topology.Setting{Key: "ceth.source", Value: "int"}
+	degree := marking(t, "ceth", telemetry)
+	budget := marking(t, "ceth", telemetry, topology.Setting{Key: "ceth.depth", Value: "budget"})
+	if degree.Tree < 2*unit.Millisecond || degree.Flows[0].BurstGoodput > 5*unit.GigabitPerSec {
+		t.Errorf("by degree: tree %v, F0 %v", degree.Tree, degree.Flows[0].BurstGoodput)
+	}
+	if budget.Tree != 0 || budget.Flows[0].BurstGoodput < 30*unit.GigabitPerSec || budget.Burst.Completed != 224 {
+		t.Errorf("by budget: tree %v, F0 %v, %d done", budget.Tree, budget.Flows[0].BurstGoodput, budget.Burst.Completed)
+	}
+}
+
+// CETH-9, CETH-63: a receiver that sends an ACK for every packet and no more loses
+// ACKs and CNPs where they go apart, and the burst waits for retransmission; where the
+// ACK tells, the limit does not show.
+func TestLimitedReceiverOnTheRack(t *testing.T) {
+	limit := topology.Setting{Key: "r0..r1.control_rate", Value: "4800000"}
+	free, together, apart := marking(t, "ceth"), marking(t, "ceth", limit), marking(t, "cnp", limit)
+	if together.Drops != 0 || together.Burst.P99 > free.Burst.P99+free.Burst.P99/100 || together.Burst.Completed != 224 {
+		t.Errorf("together: %d lost, %d done, p99 %v, %v without the limit", together.Drops, together.Burst.Completed, together.Burst.P99, free.Burst.P99)
+	}
+	if apart.Drops < 1000 || apart.Burst.Completed > 200 {
+		t.Errorf("apart: %d lost, %d done in 6 ms", apart.Drops, apart.Burst.Completed)
+	}
+}
+
 // With the timer and steps that DCQCN was published with the baseline takes
 // thousands of packets to recover, where the drawing has it at 10.
 func TestPublishedBaselineRecoversLate(t *testing.T) {
