@@ -22,6 +22,9 @@ func newEngine(ctx context.Context, s *topology.Scenario, f runFlags) (engine, e
 	if f.bus == "memory" {
 		return memoryEngine{}, nil
 	}
+	if f.controller != "" {
+		return newRemote(ctx, f.controller)
+	}
 	return newProcesses(ctx, s, f.natsURL)
 }
 

@@ -6,9 +6,9 @@ import "github.com/spf13/cobra"
 type experiment func(*cobra.Command, runFlags) error
 
 // experimentOf gives the experiment of that name, nil if there is none. One that
-// is also a scenario is run as such if scheme or bus are asked for.
+// is also a scenario is run as such if a scheme, a bus or a rack is asked for.
 func experimentOf(c *cobra.Command, name string) experiment {
-	plain := c.Flags().Changed("scheme") || c.Flags().Changed("bus")
+	plain := c.Flags().Changed("scheme") || c.Flags().Changed("bus") || c.Flags().Changed("controller")
 	switch {
 	case name == fig5:
 		return runFig5

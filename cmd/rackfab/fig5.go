@@ -58,8 +58,8 @@ func runFig5(c *cobra.Command, f runFlags) error {
 	if c.Flags().Changed("scheme") {
 		return errors.New("--scheme: fig5 is an experiment with fixed rates; it has no scheme")
 	}
-	if c.Flags().Changed("bus") && f.bus != "memory" || f.natsURL != "" {
-		return errors.New("--bus: fig5 is a grid of runs, which go on in memory")
+	if c.Flags().Changed("bus") && f.bus != "memory" || f.natsURL != "" || f.controller != "" {
+		return errors.New("--bus, --controller: fig5 is a grid of runs, which go on in memory")
 	}
 	dir := f.out
 	if dir == "" {

@@ -12,8 +12,15 @@ import (
 
 // processes runs scenarios with one process per node.
 type processes struct {
-	rack *launch.Rack
+	rack player
+	name string // begins the names of its runs on the bus; may be empty
 	runs int
+	end  func()
+}
+
+// player takes a rack through a run.
+type player interface {
+	Run(context.Context, controller.Request, func(controller.Progress)) (*controller.Report, error)
 }
 
 // newProcesses starts the processes of the rack of s, on the bus at url or, if
@@ -23,7 +30,7 @@ func newProcesses(ctx context.Context, s *topology.Scenario, url string) (engine
 	if err != nil {
 		return nil, err
 	}
-	return &processes{rack: rack}, nil
+	return &processes{rack: rack, end: rack.Close}, nil
 }
 
 func (p *processes) run(ctx context.Context, s *topology.Scenario, show func(advance)) (*measure.Run, error) {
@@ -32,7 +39,7 @@ func (p *processes) run(ctx context.Context, s *topology.Scenario, show func(adv
 		return nil, err
 	}
 	p.runs++
-	request := controller.Request{ID: fmt.Sprintf("%s-%d", s.Scheme, p.runs), Scenario: text, Quiet: true}
+	request := controller.Request{ID: fmt.Sprintf("%s%s-%d", p.name, s.Scheme, p.runs), Scenario: text, Quiet: true}
 	report, err := p.rack.Run(ctx, request, func(at controller.Progress) { show(advance{at.Time, at.FrameHops}) })
 	if err != nil {
 		return nil, err
@@ -50,4 +57,4 @@ func (p *processes) run(ctx context.Context, s *topology.Scenario, show func(adv
 // lanes is 1: the rack is one.
 func (p *processes) lanes() int { return 1 }
 
-func (p *processes) close() { p.rack.Close() }
+func (p *processes) close() { p.end() }

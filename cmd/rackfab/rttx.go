@@ -66,8 +66,8 @@ func runRTTXCompare(c *cobra.Command, f runFlags) error {
 	if c.Flags().Changed("scheme") {
 		return errors.New("--scheme: rttx-compare has senders of its own; run rttx-16to2 or rttx-wan under a scheme")
 	}
-	if c.Flags().Changed("bus") && f.bus != "memory" || f.natsURL != "" {
-		return errors.New("--bus: rttx-compare listens to every frame, in memory")
+	if c.Flags().Changed("bus") && f.bus != "memory" || f.natsURL != "" || f.controller != "" {
+		return errors.New("--bus, --controller: rttx-compare listens to every frame, in memory")
 	}
 	answers, err := study.RTTXCompare(studySettings(c, f))
 	if err != nil {

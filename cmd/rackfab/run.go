@@ -23,13 +23,14 @@ const defaultScenario = "pcn-16to2"
 
 // runFlags are the settings of `rackfab run`.
 type runFlags struct {
-	schemes  string
-	bus      string
-	natsURL  string
-	seed     uint64
-	duration string
-	out      string
-	json     bool
+	schemes    string
+	bus        string
+	natsURL    string
+	controller string
+	seed       uint64
+	duration   string
+	out        string
+	json       bool
 }
 
 func runCommand() *cobra.Command {
@@ -58,10 +59,13 @@ func runCommand() *cobra.Command {
 	flags.StringVar(&f.schemes, "scheme", "", "schemes to compare, separated by commas (default: what the scenario compares, or pfc,qcn,dcqcn,timely,pcn)")
 	flags.StringVar(&f.bus, "bus", "nats", "nats: one process per node; memory: the same machines in this process")
 	flags.StringVar(&f.natsURL, "nats-url", "", "an external NATS server instead of the embedded one")
+	flags.StringVar(&f.controller, "controller", "", "HOST:PORT of the controller of a rack that is up, to run on it")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: the scenario's)")
 	flags.StringVar(&f.duration, "duration", "", "fabric time to run, such as 8ms (default: the scenario's)")
 	flags.StringVar(&f.out, "out", "", "folder for the results (default: runs/<scenario>-<time>)")
 	flags.BoolVar(&f.json, "json", false, "print results.json instead of the table")
+	c.MarkFlagsMutuallyExclusive("controller", "bus")
+	c.MarkFlagsMutuallyExclusive("controller", "nats-url")
 	return c
 }
 

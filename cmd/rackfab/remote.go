@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/rackfab/rackfab/services/controller"
+	"github.com/rackfab/rackfab/services/health"
+)
+
+// answerLimit is how long a process may take to say whether it serves.
+const answerLimit = 5 * time.Second
+
+// remote is a rack that is up already, known by its controller.
+type remote struct {
+	*controller.Client
+	address string
+}
+
+// newRemote gives the rack whose controller listens at address.
+func newRemote(ctx context.Context, address string) (engine, error) {
+	if _, _, err := net.SplitHostPort(address); err != nil || strings.Contains(address, "/") {
+		return nil, fmt.Errorf("--controller %q: want HOST:PORT", address)
+	}
+	limit, cancel := context.WithTimeout(ctx, answerLimit)
+	defer cancel()
+	if err := health.Check(limit, address); err != nil {
+		return nil, fmt.Errorf("--controller: no controller answers: %w", err)
+	}
+	client, err := controller.Dial(address)
+	if err != nil {
+		return nil, fmt.Errorf("--controller %s: %w", address, err)
+	}
+	// Nothing is left to be said when the connection closes.
+	end := func() { _ = client.Close() }
+	return &processes{rack: remote{client, address}, name: clientName(), end: end}, nil
+}
+
+// clientName sets the runs of this process apart from those that others ask for.
+func clientName() string {
+	return fmt.Sprintf("%s-%d-", strconv.FormatInt(time.Now().UnixNano(), 36), os.Getpid())
+}
+
+// Run says in the words of its users what a rack's controller complains about.
+func (r remote) Run(ctx context.Context, q controller.Request, progress func(controller.Progress)) (*controller.Report, error) {
+	report, err := r.Client.Run(ctx, q, progress)
+	if err == nil {
+		return report, nil
+	}
+	s := status.Convert(err)
+	switch s.Code() {
+	case codes.FailedPrecondition:
+		return nil, fmt.Errorf("the rack of the controller at %s: %s", r.address, s.Message())
+	case codes.Unimplemented:
+		return nil, fmt.Errorf("at %s is no controller: %s", r.address, s.Message())
+	}
+	return nil, fmt.Errorf("controller at %s: %s", r.address, s.Message())
+}

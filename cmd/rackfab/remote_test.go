@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/services/controller"
+	"github.com/rackfab/rackfab/services/nic"
+	switchd "github.com/rackfab/rackfab/services/switch"
+)
+
+// background runs the main function of a process of a rack until the test's end
+// and gives its address once it answers.
+func background(t *testing.T, main func(context.Context, io.Writer) error) string {
+	t.Helper()
+	r, w := io.Pipe()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		err := main(ctx, w)
+		w.CloseWithError(err)
+		ended <- err
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	line, err := bufio.NewReader(r).ReadBytes('\n')
+	var ready struct{ Address string }
+	if err == nil {
+		err = json.Unmarshal(line, &ready)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ready.Address
+}
+
+// standingRack is a bus, a controller and the named NICs and the switch s0 as
+// they stand where nobody has launched them; it gives the controller's address.
+func standingRack(t *testing.T, nics ...string) string {
+	t.Helper()
+	t.Setenv("GOMAXPROCS", "2") // nodes leave this process's setting alone
+	t.Setenv("GOGC", "100")
+	server, err := bus.StartServer("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Shutdown)
+	for _, name := range nics {
+		background(t, func(ctx context.Context, w io.Writer) error {
+			return nic.Main(ctx, nic.Options{Name: name, Bus: server.URL(), Rack: "rack", Ready: w})
+		})
+	}
+	background(t, func(ctx context.Context, w io.Writer) error {
+		return switchd.Main(ctx, switchd.Options{Name: "s0", Bus: server.URL(), Rack: "rack", Ready: w})
+	})
+	return background(t, func(ctx context.Context, w io.Writer) error {
+		return controller.Main(ctx, controller.Options{Bus: server.URL(), Rack: "rack", NodeLimit: time.Second, Ready: w})
+	})
+}
+
+// star gives the scenario star-2, in short.
+func star(t *testing.T) *topology.Scenario {
+	t.Helper()
+	s, err := loadScenario("star-2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Scheme = "pcn"
+	return s
+}
+
+// on runs s on the engine that the flags ask for.
+func on(t *testing.T, s *topology.Scenario, f runFlags) (digest string, err error) {
+	t.Helper()
+	e, err := newEngine(t.Context(), s, f)
+	if err != nil {
+		return "", err
+	}
+	defer e.close()
+	out, err := e.run(t.Context(), s, func(advance) {})
+	if err != nil {
+		return "", err
+	}
+	return out.Digest, nil
+}
+
+func TestARackThatIsUpGivesTheRunOfMemory(t *testing.T) {
+	s := star(t)
+	want, err := on(t, s, runFlags{bus: "memory"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rack := runFlags{bus: "nats", controller: standingRack(t, "h0", "h1", "r0")}
+	for range 2 { // the rack stays up
+		if got, err := on(t, s, rack); got != want || err != nil {
+			t.Errorf("digest %s, %v, want %s", got, err, want)
+		}
+	}
+}
+
+func TestWhatIsWrongWithARackIsSaid(t *testing.T) {
+	incomplete := standingRack(t, "h0")
+	node := background(t, func(ctx context.Context, w io.Writer) error {
+		server, err := bus.StartServer("")
+		if err != nil {
+			return err
+		}
+		defer server.Shutdown()
+		return nic.Main(ctx, nic.Options{Name: "h0", Bus: server.URL(), Rack: "rack", Ready: w})
+	})
+	for _, tt := range []struct{ address, want string }{
+		{incomplete, "the rack of the controller at " + incomplete + ": nodes that did not come up: h1, r0 within 1s"},
+		{node, "at " + node + " is no controller"},
+		{"127.0.0.1:1", "--controller: no controller answers: 127.0.0.1:1: "},
+		{"nats://127.0.0.1:1", "--controller \"nats://127.0.0.1:1\": want HOST:PORT"},
+		{"here", "--controller \"here\": want HOST:PORT"},
+	} {
+		_, err := on(t, star(t), runFlags{bus: "nats", controller: tt.address})
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("got %v\nwant %s", err, tt.want)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+// Package health asks a process of a rack whether it serves: the bus by NATS,
+// every other process by the gRPC health service. It knows no other call.
+package health
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+
+	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/services/internal/serve"
+)
+
+// Check gives nil if the process at address serves. The address is "host:port"
+// of a gRPC server, or the URL of a bus, "nats://host:port".
+func Check(ctx context.Context, address string) error {
+	if strings.HasPrefix(address, "nats://") {
+		return checkBus(address)
+	}
+	conn, err := serve.Dial(address)
+	if err != nil {
+		return fmt.Errorf("%s: %w", address, err)
+	}
+	defer func() { _ = conn.Close() }() // the answer is in
+	answer, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{})
+	if err != nil {
+		return fmt.Errorf("%s: %s", address, status.Convert(err).Message())
+	}
+	if answer.GetStatus() != healthpb.HealthCheckResponse_SERVING {
+		return fmt.Errorf("%s: %s", address, answer.GetStatus())
+	}
+	return nil
+}
+
+// checkBus connects as a node does, within the limits that a node has.
+func checkBus(url string) error {
+	conn, err := bus.Dial(url, "health")
+	if err != nil {
+		return err
+	}
+	conn.Close()
+	return nil
+}

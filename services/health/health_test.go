@@ -1,0 +1,62 @@
+package health
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/services/internal/serve"
+)
+
+func TestCheck(t *testing.T) {
+	server, err := serve.Listen("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(ctx) }()
+	broker, err := bus.StartServer("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range []string{server.Address(), broker.URL()} {
+		if err := Check(t.Context(), address); err != nil {
+			t.Errorf("of what serves: %v", err)
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	broker.Shutdown()
+	for _, address := range []string{server.Address(), broker.URL()} {
+		if err := Check(t.Context(), address); err == nil || !strings.Contains(err.Error(), address) {
+			t.Errorf("of %s, which has ended: %v", address, err)
+		}
+	}
+}
+
+// What accepts connections and says nothing is not healthy, and the caller's
+// limit holds.
+func TestCheckOfASilentServerEnds(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- Check(ctx, l.Addr().String()) }()
+	conn, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	cancel()
+	if err := <-ended; err == nil {
+		t.Error("healthy")
+	}
+}
