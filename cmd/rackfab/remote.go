@@ -56,10 +56,7 @@ func (r remote) Run(ctx context.Context, q controller.Request, progress func(con
 		return report, nil
 	}
 	s := status.Convert(err)
-	switch s.Code() {
-	case codes.FailedPrecondition:
-		return nil, fmt.Errorf("the rack of the controller at %s: %s", r.address, s.Message())
-	case codes.Unimplemented:
+	if s.Code() == codes.Unimplemented {
 		return nil, fmt.Errorf("at %s is no controller: %s", r.address, s.Message())
 	}
 	return nil, fmt.Errorf("controller at %s: %s", r.address, s.Message())

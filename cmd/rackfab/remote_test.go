@@ -120,7 +120,7 @@ func TestWhatIsWrongWithARackIsSaid(t *testing.T) {
 		return nic.Main(ctx, nic.Options{Name: "h0", Bus: server.URL(), Rack: "rack", Ready: w})
 	})
 	for _, tt := range []struct{ address, want string }{
-		{incomplete, "the rack of the controller at " + incomplete + ": nodes that did not come up: h1, r0 within 1s"},
+		{incomplete, "controller at " + incomplete + ": nodes that did not come up: h1, r0 within 1s"},
 		{node, "at " + node + " is no controller"},
 		{"127.0.0.1:1", "--controller: no controller answers: 127.0.0.1:1: "},
 		{"nats://127.0.0.1:1", "--controller \"nats://127.0.0.1:1\": want HOST:PORT"},

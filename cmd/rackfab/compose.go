@@ -1,0 +1,42 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/compose"
+)
+
+func composeCommand() *cobra.Command {
+	image, output := "", ""
+	c := &cobra.Command{
+		Use:   "compose [SCENARIO|FILE]",
+		Short: "Write the Compose file of a rack, one container per process",
+		Long: "Write the Compose file of the scenario's rack: a container for the bus, for the controller and for every node.\n" +
+			"The rack is that of " + defaultScenario + " unless a scenario is named.",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			name := defaultScenario
+			if len(args) == 1 {
+				name = args[0]
+			}
+			s, err := loadScenario(name)
+			if err != nil {
+				return err
+			}
+			text, err := compose.File(s, image)
+			if err != nil {
+				return err
+			}
+			write := func(w io.Writer) error { _, err := w.Write(text); return err }
+			if output == "" {
+				return write(c.OutOrStdout())
+			}
+			return createFile(output, write)
+		},
+	}
+	c.Flags().StringVar(&image, "image", compose.Image, "image of the containers; the default is built from compose/Dockerfile")
+	c.Flags().StringVar(&output, "output", "", "file to write (default: standard output)")
+	return c
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/compose"
+	"github.com/rackfab/rackfab/services/health"
+)
+
+func healthCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "health [ADDRESS]",
+		Short: "Ask a process of a rack whether it serves",
+		Long: "Ask a process of a rack whether it serves, and fail if it does not.\n" +
+			"ADDRESS is HOST:PORT of a NIC, switch or controller, or the bus's URL, nats://HOST:PORT;\n" +
+			"by default it is where the node of this container listens in the rack that `rackfab compose` describes.",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			address, err := here(args)
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(c.Context(), answerLimit)
+			defer cancel()
+			if err := health.Check(ctx, address); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(c.OutOrStdout(), "serving")
+			return err
+		},
+	}
+}
+
+// here gives the address in args, or else that of this container's node.
+func here(args []string) (string, error) {
+	if len(args) == 1 {
+		return args[0], nil
+	}
+	host, err := os.Hostname()
+	return net.JoinHostPort(host, strconv.Itoa(compose.GRPCPort)), err
+}

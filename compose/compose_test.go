@@ -1,0 +1,185 @@
+package compose
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+)
+
+// service is what the tests read of a container.
+type service struct {
+	Image       string
+	Build       any
+	Hostname    string
+	Command     []string
+	Ports       []string
+	Networks    []string
+	ReadOnly    bool     `yaml:"read_only"`
+	CapDrop     []string `yaml:"cap_drop"`
+	SecurityOpt []string `yaml:"security_opt"`
+	Memory      string   `yaml:"mem_limit"`
+	CPUs        float64
+	PIDs        int                                   `yaml:"pids_limit"`
+	DependsOn   map[string]struct{ Condition string } `yaml:"depends_on"`
+	Healthcheck struct {
+		Test     []string
+		Interval string
+	}
+}
+
+type document struct {
+	Services map[string]service
+	Networks map[string]struct{ Internal bool }
+}
+
+// rack parses a scenario.
+func rack(t *testing.T, name string, text []byte) *topology.Scenario {
+	t.Helper()
+	s, err := topology.Parse(name, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// pair is two NICs of those names behind the switch s0.
+func pair(t *testing.T, a, b string) *topology.Scenario {
+	t.Helper()
+	const text = "name: pair\nduration: 1ms\nscheme: pfc\nnics: {%[1]q: , %[2]q: }\nswitches: {s0: }\n" +
+		"links: [{endpoints: [[%[1]q, %[2]q], s0], rate: 40Gbps, delay: 5us}]\nflows: [{name: F, from: %[1]q, to: %[2]q, size: 1KB}]\n"
+	return rack(t, "pair", fmt.Appendf(nil, text, a, b))
+}
+
+func parse(t *testing.T, text []byte) document {
+	t.Helper()
+	var d document
+	if err := yaml.Unmarshal(text, &d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func pcn16to2(t *testing.T) *topology.Scenario {
+	t.Helper()
+	text, _ := topology.Builtin("pcn-16to2")
+	return rack(t, "pcn-16to2", text)
+}
+
+// compose.yaml is what `rackfab compose` writes: make generate.
+func TestTheCommittedFileIsTheRackOfPCN(t *testing.T) {
+	want, err := File(pcn16to2(t), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, err := os.ReadFile("compose.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(have, want) {
+		t.Error("compose.yaml is not what its rack and template give: go generate ./compose")
+	}
+}
+
+func TestEveryProcessIsAContainerWithoutRights(t *testing.T) {
+	s := pcn16to2(t)
+	text, err := File(s, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := parse(t, text)
+	if len(d.Services) != len(s.Nodes)+2 {
+		t.Errorf("%d containers for %d nodes", len(d.Services), len(s.Nodes))
+	}
+	for name, c := range d.Services {
+		if !c.ReadOnly || !slices.Equal(c.CapDrop, []string{"ALL"}) || !slices.Equal(c.SecurityOpt, []string{"no-new-privileges:true"}) {
+			t.Errorf("%s may more than it needs: %+v", name, c)
+		}
+		if c.Memory == "" || c.CPUs == 0 || c.PIDs == 0 {
+			t.Errorf("%s has no limit: %+v", name, c)
+		}
+		if c.Hostname != name || len(c.Healthcheck.Test) != 4 || c.Healthcheck.Interval == "" {
+			t.Errorf("%s: %+v", name, c)
+		}
+		if first := c.DependsOn["bus"].Condition; (name == "bus") != (first == "") || name != "bus" && first != "service_healthy" {
+			t.Errorf("%s starts when the bus is %q", name, first)
+		}
+	}
+	for _, n := range s.Nodes {
+		want := fmt.Sprintf("%s --bus nats://bus:4222 --name %s --listen %[2]s:7000", n.Kind, n.Name)
+		if have := strings.Join(d.Services[n.Name].Command, " "); have != want {
+			t.Errorf("%s runs %q, want %q", n.Name, have, want)
+		}
+	}
+}
+
+// Only the controller is reached from outside, from this machine alone, and
+// nobody else reaches the outside.
+func TestOnlyTheControllerIsPublishedOnLoopback(t *testing.T) {
+	text, err := File(pcn16to2(t), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := parse(t, text)
+	if !d.Networks["rack"].Internal {
+		t.Error("the rack's network leads outside")
+	}
+	for name, c := range d.Services {
+		switch {
+		case name == "controller":
+			if len(c.Ports) != 1 || !strings.HasPrefix(c.Ports[0], "127.0.0.1:") {
+				t.Errorf("the controller is published at %v", c.Ports)
+			}
+		case len(c.Ports) > 0 || !slices.Equal(c.Networks, []string{"rack"}):
+			t.Errorf("%s is published at %v, on %v", name, c.Ports, c.Networks)
+		}
+	}
+}
+
+// An image by name is taken as it is; the one by default is built.
+func TestImage(t *testing.T) {
+	for image, built := range map[string]bool{"": true, "rackfab": true, "registry.example/rackfab:1": false} {
+		text, err := File(pair(t, "a", "b"), image)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := parse(t, text)
+		if c := d.Services["bus"]; (c.Build != nil) != built {
+			t.Errorf("image %q: build %v", image, c.Build)
+		}
+		if want := "${RACKFAB_IMAGE:-" + image + "}"; image != "" && d.Services["a"].Image != want {
+			t.Errorf("image %q, want %q", d.Services["a"].Image, want)
+		}
+	}
+}
+
+// YAML 1.1, which docker-compose reads, takes bare words such as on for a truth value.
+func TestNamesThatYAMLWouldTakeForSomethingElseAreQuoted(t *testing.T) {
+	text, err := File(pair(t, "on", "no"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"\n  \"on\":\n", "\n    hostname: \"no\"\n", "--name, \"on\", --listen"} {
+		if !bytes.Contains(text, []byte(line)) {
+			t.Errorf("no %q in\n%s", line, text)
+		}
+	}
+}
+
+func TestNamesThatMakeNoContainersAreRefused(t *testing.T) {
+	for _, tt := range []struct{ a, b, want string }{
+		{"a", "bus", "node bus: its container would have the name of the bus"},
+		{"Controller", "b", "node Controller: its container would have the name of the controller"},
+		{"h0", "H0", "node H0: its container would have the name of node h0"},
+	} {
+		if _, err := File(pair(t, tt.a, tt.b), ""); err == nil || err.Error() != tt.want {
+			t.Errorf("%s, %s: %v", tt.a, tt.b, err)
+		}
+	}
+}
