@@ -14,7 +14,7 @@ import (
 
 // role is what the flags of a process of the rack set.
 type role struct {
-	bus, rack, name, listen string
+	bus, rack, name, listen, journal string
 }
 
 // roleCommands are the processes of a rack. `run` starts them; by hand they make
@@ -25,7 +25,7 @@ func roleCommands() []*cobra.Command {
 		return broker.Main(ctx, broker.Options{Listen: r.listen, Ready: c.OutOrStdout()})
 	})
 	control := roleCommand("controller", "Be the controller of a rack", func(c *cobra.Command, ctx context.Context) error {
-		return controller.Main(ctx, controller.Options{Bus: r.bus, Rack: r.rack, Listen: r.listen, Ready: c.OutOrStdout()})
+		return controller.Main(ctx, controller.Options{Bus: r.bus, Rack: r.rack, Listen: r.listen, Journal: r.journal, Ready: c.OutOrStdout()})
 	})
 	card := roleCommand("nic", "Be one NIC of a rack", func(c *cobra.Command, ctx context.Context) error {
 		return nic.Main(ctx, nic.Options{Name: r.name, Bus: r.bus, Rack: r.rack, Listen: r.listen, Ready: c.OutOrStdout()})
@@ -37,6 +37,7 @@ func roleCommands() []*cobra.Command {
 	for _, c := range all {
 		c.Flags().StringVar(&r.listen, "listen", "", "address to listen on (default: a free loopback port)")
 	}
+	control.Flags().StringVar(&r.journal, "journal", "", "file that holds the journal of a live run at every moment")
 	for _, c := range all[1:] {
 		c.Flags().StringVar(&r.bus, "bus", "", "URL of the bus, nats://127.0.0.1:4222")
 		c.Flags().StringVar(&r.rack, "rack", "rack", "name of the rack on the bus")

@@ -9,8 +9,10 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/internal/changes"
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
@@ -32,6 +34,18 @@ func Dial(address string) (*Client, error) {
 
 // API gives every call of the contract.
 func (c *Client) API() rackfabv1.FabricServiceClient { return c.api }
+
+// Change makes a change of a live run, as early as possible, and gives its instant;
+// with at it takes effect at c.At.
+func (c *Client) Change(ctx context.Context, change topology.Change, at bool) (unit.Time, error) {
+	timed := changes.Write(&change)
+	q := &rackfabv1.ApplyRequest{Change: timed.GetChange()}
+	if at {
+		q.AtPs = &timed.AtPs
+	}
+	out, err := c.api.Apply(ctx, q)
+	return unit.Time(out.GetChange().GetAtPs()), err
+}
 
 // Close ends the connection and all calls on it.
 func (c *Client) Close() error { return c.conn.Close() }

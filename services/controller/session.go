@@ -26,6 +26,7 @@ const (
 
 // Fabric times of a live run.
 const (
+	grain       = 100 * unit.Nanosecond // instants that people read are round
 	leastGrant  = unit.Microsecond
 	mostGrant   = unit.Millisecond
 	defaultPace = unit.Millisecond // per second of wall time
@@ -230,6 +231,7 @@ func (c *clock) next(now time.Time, at unit.Time) (to unit.Time, wait time.Durat
 		return at + c.chunk, 0
 	}
 	due := c.fabric + c.paced(now.Sub(c.wall))
+	due -= due % grain
 	if due-at < c.paced(quantum) {
 		return at, quantum
 	}

@@ -31,9 +31,12 @@ import (
 type Options struct {
 	Nodes []topology.Node // their names and kinds
 	Bus   string          // URL of a NATS server, "" to start one
-	Path  string          // the program, "" is this one
-	Env   []string        // "key=value", on top of this process's environment
-	Log   io.Writer       // gets the processes' logs, line by line; may be nil
+	// Listen is the address of the controller, "" a free loopback port, and Journal
+	// the file for the journals of its live runs, "" for none.
+	Listen, Journal string
+	Path            string    // the program, "" is this one
+	Env             []string  // "key=value", on top of this process's environment
+	Log             io.Writer // gets the processes' logs, line by line; may be nil
 }
 
 // readyLimit is how long a process may take until it answers.
@@ -55,6 +58,7 @@ type Rack struct {
 	spawner  *spawner
 	journal  journal
 	client   *controller.Client
+	address  string // of the controller
 
 	// ctx ends when a process that matters has ended, with a ProcessError as the
 	// cause, or when the rack closes.
@@ -115,7 +119,7 @@ func (r *Rack) start(ctx context.Context, o Options) error {
 			return err
 		}
 	}
-	if err := r.spawnAll(o.Nodes); err != nil {
+	if err := r.spawnAll(o); err != nil {
 		return err
 	}
 	ready, err := r.controller.await(ctx)
@@ -127,19 +131,37 @@ func (r *Rack) start(ctx context.Context, o Options) error {
 			return err
 		}
 	}
+	r.address = ready.Address
 	r.client, err = controller.Dial(ready.Address)
 	return err
 }
 
+// Client talks to the controller.
+func (r *Rack) Client() *controller.Client { return r.client }
+
+// Address is where the controller listens.
+func (r *Rack) Address() string { return r.address }
+
+// Failed ends when a process that matters has ended, with a ProcessError as the
+// cause, or when the rack closes.
+func (r *Rack) Failed() context.Context { return r.ctx }
+
 // spawnAll starts the controller and the nodes and watches over them.
-func (r *Rack) spawnAll(nodes []topology.Node) (err error) {
+func (r *Rack) spawnAll(o Options) (err error) {
 	common := []string{"--bus", r.url, "--rack", r.name}
-	r.controller, err = r.spawn(child{name: controllerName}, append([]string{"controller"}, common...)...)
+	args := append([]string{"controller"}, common...)
+	if o.Listen != "" {
+		args = append(args, "--listen", o.Listen)
+	}
+	if o.Journal != "" {
+		args = append(args, "--journal", o.Journal)
+	}
+	r.controller, err = r.spawn(child{name: controllerName}, args...)
 	if err != nil {
 		return err
 	}
 	r.watchers.Go(func() { r.guard(r.controller) })
-	for _, n := range nodes {
+	for _, n := range o.Nodes {
 		args := append([]string{string(n.Kind)}, common...)
 		p, err := r.spawn(child{name: n.Name, node: true}, append(args, "--name", n.Name)...)
 		if err != nil {

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+)
+
+func statusCommand() *cobra.Command {
+	return remote("status", "Say how the running rack stands", cobra.NoArgs, func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
+		out, err := api.GetStatus(c.Context(), &rackfabv1.GetStatusRequest{})
+		return showStatus(c, out.GetStatus(), err)
+	})
+}
+
+// showStatus prints how a rack stands, unless the call failed.
+func showStatus(c *cobra.Command, s *rackfabv1.RackStatus, err error) error {
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(c.OutOrStdout(), statusText(s))
+	return err
+}
+
+func statusText(s *rackfabv1.RackStatus) string {
+	state := strings.ToLower(strings.TrimPrefix(s.GetState().String(), "RACK_STATE_"))
+	pace := free
+	if s.GetPacePsPerSecond() > 0 {
+		pace = unit.Time(s.GetPacePsPerSecond()).String() + "/s"
+	}
+	text := fmt.Sprintf("%s under %s: %s at %s, pace %s, %d nodes, %d changes, %d frame-hops, digest %016x",
+		s.GetScenario(), s.GetScheme(), state, unit.Time(s.GetAtPs()), pace, s.GetNodes(), s.GetChanges(), s.GetFrameHops(), s.GetDigest())
+	if s.GetFailedNode() != "" {
+		text += fmt.Sprintf("\nnode %s was lost: %s", s.GetFailedNode(), s.GetFailure())
+	}
+	return text
+}
+
+// formats are what `rackfab stats` can print.
+var formats = map[string]func(io.Writer, *rackfabv1.GetStatsResponse) error{
+	"table": statsTable, "json": statsJSON, "csv": statsCSV,
+}
+
+func statsCommand() *cobra.Command {
+	var format string
+	c := remote("stats [NODES]", "Print the counters of the running rack's ports and flows", cobra.MaximumNArgs(1),
+		func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {
+			write, ok := formats[format]
+			if !ok {
+				return fmt.Errorf("--format %q: want table, json or csv", format)
+			}
+			out, err := api.GetStats(c.Context(), &rackfabv1.GetStatsRequest{Nodes: strings.Join(args, ",")})
+			if err != nil {
+				return err
+			}
+			return write(c.OutOrStdout(), out)
+		})
+	c.Flags().StringVar(&format, "format", "table", "table, json or csv")
+	return c
+}
+
+func statsJSON(w io.Writer, s *rackfabv1.GetStatsResponse) error {
+	text, err := protojson.MarshalOptions{Multiline: true, EmitUnpopulated: true, UseProtoNames: true}.Marshal(s)
+	if err == nil {
+		_, err = fmt.Fprintln(w, string(text))
+	}
+	return err
+}
+
+// portColumns are the figures of a port, in the order of its cells.
+var portColumns = []string{
+	"node", "peer", "link", "paused", "queue_bytes", "sent_bytes", "received_bytes", "pauses_sent", "pauses_received", "marked_frames", "dropped_frames",
+}
+
+func portCells(n *rackfabv1.NodeStats, p *rackfabv1.PortStats) []string {
+	link := "up"
+	if p.GetDown() {
+		link = "down"
+	}
+	cells := []string{n.GetNode(), p.GetPeer(), link, strconv.FormatBool(p.GetPaused())}
+	for _, v := range []int64{
+		p.GetQueueBytes(), p.GetSentBytes(), p.GetReceivedBytes(), p.GetPausesSent(), p.GetPausesReceived(), p.GetMarkedFrames(), p.GetDroppedFrames(),
+	} {
+		cells = append(cells, strconv.FormatInt(v, 10))
+	}
+	return cells
+}
+
+func statsCSV(w io.Writer, s *rackfabv1.GetStatsResponse) error {
+	out := csv.NewWriter(w)
+	_ = out.Write(append([]string{"at_ps"}, portColumns...)) // Flush tells
+	for _, n := range s.GetNodes() {
+		for _, p := range n.GetPorts() {
+			_ = out.Write(append([]string{strconv.FormatInt(s.GetAtPs(), 10)}, portCells(n, p)...)) // Flush tells
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+func statsTable(w io.Writer, s *rackfabv1.GetStatsResponse) error {
+	if _, err := fmt.Fprintf(w, "at %s\n", unit.Time(s.GetAtPs())); err != nil {
+		return err
+	}
+	ports, flows := table.NewWriter(), table.NewWriter()
+	ports.SetStyle(narrow())
+	flows.SetStyle(narrow())
+	ports.AppendHeader(row(portColumns))
+	flows.AppendHeader(row([]string{"flow", "from", "rate", "sent_bytes", "acked_bytes"}))
+	for _, n := range s.GetNodes() {
+		for _, p := range n.GetPorts() {
+			ports.AppendRow(row(portCells(n, p)))
+		}
+		for _, f := range n.GetFlows() {
+			flows.AppendRow(table.Row{f.GetName(), n.GetNode(), unit.Rate(f.GetRateBps()), f.GetSentBytes(), f.GetAckedBytes()})
+		}
+	}
+	_, err := fmt.Fprintf(w, "%s\n\n%s\n", ports.Render(), flows.Render())
+	return err
+}
+
+func row(cells []string) table.Row {
+	r := make(table.Row, len(cells))
+	for i, c := range cells {
+		r[i] = c
+	}
+	return r
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/controller"
+)
+
+// defaultAddress is where `rackfab up` puts its controller, and where the commands
+// that act on a rack look for it.
+const defaultAddress = "127.0.0.1:7077"
+
+// addressVariable overrides defaultAddress.
+const addressVariable = "RACKFAB_ADDRESS"
+
+func addressFlag(c *cobra.Command, address *string) {
+	at := defaultAddress
+	if set := os.Getenv(addressVariable); set != "" {
+		at = set
+	}
+	c.Flags().StringVar(address, "address", at, "of the controller; "+addressVariable+" sets the default")
+}
+
+// plain is an error of a call as people read it.
+func plain(err error) error {
+	if s, ok := status.FromError(err); ok && err != nil {
+		return errors.New(s.Message())
+	}
+	return err
+}
+
+// call is what a command does with the controller.
+type call func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error
+
+// remote makes a command that makes calls.
+func remote(use, short string, args cobra.PositionalArgs, do call) *cobra.Command {
+	var address string
+	c := &cobra.Command{Use: use, Short: short, Args: args, RunE: func(c *cobra.Command, args []string) error {
+		client, err := controller.Dial(address)
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		err = do(c, client.API(), args)
+		if status.Code(err) == codes.Unavailable {
+			return fmt.Errorf("no controller at %s: %s (`rackfab up` starts one)", address, status.Convert(err).Message())
+		}
+		return plain(err)
+	}}
+	addressFlag(c, &address)
+	return c
+}
+
+// steerCommands act on a rack that runs.
+func steerCommands() []*cobra.Command {
+	link := &cobra.Command{Use: "link", Short: "Cut a link of the running rack, or make it whole"}
+	link.AddCommand(
+		change("down A--B", "Cut a link: what is on it is lost, routes lead round it", cobra.ExactArgs(1), func(args []string) (*rackfabv1.Change, error) {
+			return &rackfabv1.Change{Verb: &rackfabv1.Change_LinkDown{LinkDown: args[0]}}, nil
+		}),
+		change("up A--B", "Make a link whole again", cobra.ExactArgs(1), func(args []string) (*rackfabv1.Change, error) {
+			return &rackfabv1.Change{Verb: &rackfabv1.Change_LinkUp{LinkUp: args[0]}}, nil
+		}))
+	return []*cobra.Command{
+		upCommand(), statusCommand(), statsCommand(), journalCommand(), replayCommand(), burstCommand(), link,
+		change("stop-flow NAME", "End a flow, or all flows of a burst", cobra.ExactArgs(1), func(args []string) (*rackfabv1.Change, error) {
+			return &rackfabv1.Change{Verb: &rackfabv1.Change_StopFlow{StopFlow: args[0]}}, nil
+		}),
+		change("set NODE.KEY VALUE", "Change a setting: set s1.xoff 96KB", cobra.ExactArgs(2), func(args []string) (*rackfabv1.Change, error) {
+			return &rackfabv1.Change{Verb: &rackfabv1.Change_Set{Set: &rackfabv1.Setting{Key: args[0], Value: args[1]}}}, nil
+		}),
+		change("freeze NICS", "Stop NICs: they neither send nor take anything in", cobra.ExactArgs(1), func(args []string) (*rackfabv1.Change, error) {
+			return &rackfabv1.Change{Verb: &rackfabv1.Change_Freeze{Freeze: args[0]}}, nil
+		}),
+		change("thaw NICS", "Let NICs go on", cobra.ExactArgs(1), func(args []string) (*rackfabv1.Change, error) {
+			return &rackfabv1.Change{Verb: &rackfabv1.Change_Thaw{Thaw: args[0]}}, nil
+		}),
+		remote("pause", "Stop the clock", cobra.NoArgs, func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
+			out, err := api.Pause(c.Context(), &rackfabv1.PauseRequest{})
+			return showStatus(c, out.GetStatus(), err)
+		}),
+		remote("resume", "Let the clock run", cobra.NoArgs, func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
+			out, err := api.Resume(c.Context(), &rackfabv1.ResumeRequest{})
+			return showStatus(c, out.GetStatus(), err)
+		}),
+		remote("step SPAN", "Let a paused clock run for a span of fabric time: step 100us", cobra.ExactArgs(1), step),
+		remote("pace SPAN/s|free", "Set how fast the clock runs: pace 1ms/s", cobra.ExactArgs(1), pace),
+	}
+}
+
+func step(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {
+	span, err := unit.ParseTime(args[0])
+	if err != nil {
+		return err
+	}
+	out, err := api.Step(c.Context(), &rackfabv1.StepRequest{SpanPs: int64(span)})
+	return showStatus(c, out.GetStatus(), err)
+}
+
+func pace(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {
+	pace, err := parsePace(args[0])
+	if err != nil {
+		return err
+	}
+	out, err := api.SetPace(c.Context(), &rackfabv1.SetPaceRequest{PsPerSecond: int64(pace)})
+	return showStatus(c, out.GetStatus(), err)
+}
+
+// free is the pace of a clock that runs as fast as it can.
+const free = "free"
+
+// parsePace reads "1ms/s" or "free", which is 0.
+func parsePace(text string) (unit.Time, error) {
+	if text == free {
+		return 0, nil
+	}
+	span, ok := strings.CutSuffix(text, "/s")
+	if t, err := unit.ParseTime(span); ok && err == nil && t > 0 {
+		return t, nil
+	}
+	return 0, fmt.Errorf("pace %q: want fabric time per second of wall time, such as 1ms/s, or %s", text, free)
+}
+
+// change makes a command that makes a change and says at which instant.
+func change(use, short string, args cobra.PositionalArgs, read func([]string) (*rackfabv1.Change, error)) *cobra.Command {
+	var at string
+	c := remote(use, short, args, func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {
+		what, err := read(args)
+		if err != nil {
+			return err
+		}
+		return apply(c.Context(), c, api, what, at)
+	})
+	c.Flags().StringVar(&at, "at", "", "instant of fabric time, such as 12.5ms (default: as early as possible)")
+	return c
+}
+
+func apply(ctx context.Context, c *cobra.Command, api rackfabv1.FabricServiceClient, what *rackfabv1.Change, at string) error {
+	q := &rackfabv1.ApplyRequest{Change: what}
+	if at != "" {
+		t, err := unit.ParseTime(at)
+		if err != nil {
+			return fmt.Errorf("--at: %w", err)
+		}
+		ps := int64(t)
+		q.AtPs = &ps
+	}
+	out, err := api.Apply(ctx, q)
+	if err != nil {
+		return err
+	}
+	name := ""
+	if b := out.GetChange().GetChange().GetBurst(); b != nil {
+		name = b.GetName() + " "
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%sat %s\n", name, unit.Time(out.GetChange().GetAtPs()))
+	return err
+}
+
+func burstCommand() *cobra.Command {
+	var b rackfabv1.Burst
+	var size string
+	c := change("burst", "Start flows together: an incast", cobra.NoArgs, func([]string) (*rackfabv1.Change, error) {
+		if size == "endless" {
+			b.Volume = &rackfabv1.Burst_Endless{Endless: true}
+		} else {
+			n, err := unit.ParseBytes(size)
+			if err != nil {
+				return nil, fmt.Errorf("--size: %w", err)
+			}
+			b.Volume = &rackfabv1.Burst_SizeBytes{SizeBytes: int64(n)}
+		}
+		return &rackfabv1.Change{Verb: &rackfabv1.Change_Burst{Burst: &b}}, nil
+	})
+	flags := c.Flags()
+	flags.StringVar(&b.Name, "name", "", "name of the burst (default: burst and a number)")
+	flags.StringVar(&b.From, "from", "", "NICs that send: h2..h15")
+	flags.StringVar(&b.To, "to", "", "NIC that receives")
+	flags.Int32Var(&b.FlowsPerSender, "flows", 1, "flows of each sender")
+	flags.StringVar(&size, "size", "64KB", "size of each flow, or endless")
+	_ = c.MarkFlagRequired("from") // it exists
+	_ = c.MarkFlagRequired("to")   // it exists
+	return c
+}

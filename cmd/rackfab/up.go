@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/controller"
+	"github.com/rackfab/rackfab/services/launch"
+)
+
+// stopWait is how long a live run may take to end in order.
+const stopWait = 5 * time.Second
+
+// upFlags are the settings of `rackfab up`.
+type upFlags struct {
+	address, natsURL, scheme, pace, journal string
+	seed                                    uint64
+	paused                                  bool
+}
+
+func upCommand() *cobra.Command {
+	var f upFlags
+	c := &cobra.Command{
+		Use:   "up [SCENARIO|FILE]",
+		Short: "Start a rack that runs until Ctrl-C, for other commands to act on",
+		Long: "Start one process per node, a bus and a controller on this machine, and let the clock run.\n" +
+			"What is done to the rack is written to its journal, which `rackfab replay` repeats bit for bit.",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			name := defaultScenario
+			if len(args) == 1 {
+				name = args[0]
+			}
+			return up(c, name, f)
+		},
+	}
+	flags := c.Flags()
+	addressFlag(c, &f.address)
+	flags.StringVar(&f.natsURL, "nats-url", "", "an external NATS server instead of the embedded one")
+	flags.StringVar(&f.scheme, "scheme", "", "congestion control of every flow (default: the scenario's)")
+	flags.StringVar(&f.pace, "pace", "1ms/s", "fabric time per second of wall time, or free")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: the scenario's)")
+	flags.BoolVar(&f.paused, "paused", false, "do not start the clock")
+	flags.StringVar(&f.journal, "journal", "", "file of the journal (default: runs/live-<time>.yaml)")
+	return c
+}
+
+func up(c *cobra.Command, name string, f upFlags) error {
+	pace, err := parsePace(f.pace)
+	if err != nil {
+		return err
+	}
+	s, err := loadScenario(name)
+	if err != nil {
+		return err
+	}
+	o := topology.Overrides{Scheme: f.scheme}
+	if c.Flags().Changed("seed") {
+		o.Seed = &f.seed
+	}
+	if s, err = s.Override(o); err != nil {
+		return fmt.Errorf("with the flags given: %w", err)
+	}
+	text, err := topology.Marshal(s)
+	if err != nil {
+		return err
+	}
+	if f.journal, err = journalPath(f.journal); err != nil {
+		return err
+	}
+	rack, err := launch.Start(c.Context(), launch.Options{Nodes: s.Nodes, Bus: f.natsURL, Listen: f.address, Journal: f.journal})
+	if err != nil {
+		return err
+	}
+	defer rack.Close()
+	if err := begin(c.Context(), rack.Client(), text, pace, f.paused); err != nil {
+		return plain(err)
+	}
+	if _, err := fmt.Fprintf(c.OutOrStdout(), "%s under %s is up: %d nodes, controller at %s, journal %s\n",
+		s.Name, s.Scheme, len(s.Nodes), rack.Address(), f.journal); err != nil {
+		return err
+	}
+	return attend(c.Context(), rack, c.ErrOrStderr())
+}
+
+// journalPath gives the absolute path of the journal, whose folder is there.
+func journalPath(path string) (string, error) {
+	if path == "" {
+		path = filepath.Join("runs", "live-"+time.Now().Format("20060102-150405")+".yaml")
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	return path, os.MkdirAll(filepath.Dir(path), 0o755)
+}
+
+// begin takes the nodes into the live run and starts the clock.
+func begin(ctx context.Context, c *controller.Client, scenario []byte, pace unit.Time, paused bool) error {
+	if _, err := c.API().StartRack(ctx, &rackfabv1.StartRackRequest{RunId: "live", Scenario: scenario}); err != nil {
+		return err
+	}
+	if _, err := c.API().SetPace(ctx, &rackfabv1.SetPaceRequest{PsPerSecond: int64(pace)}); err != nil {
+		return err
+	}
+	if paused {
+		return nil
+	}
+	_, err := c.API().Resume(ctx, &rackfabv1.ResumeRequest{})
+	return err
+}
+
+// attend waits for the end. A node that is lost is told, and the rack stays for
+// its status and its journal; the loss of the controller ends it.
+func attend(ctx context.Context, rack *launch.Rack, log io.Writer) error {
+	failed := rack.Failed()
+	select {
+	case <-ctx.Done():
+	case <-failed.Done():
+		err := context.Cause(failed)
+		var p *launch.ProcessError
+		if !errors.As(err, &p) || !p.Node {
+			return err
+		}
+		_, _ = fmt.Fprintf(log, "rackfab: %v\nrackfab: the rack stands; its status and journal can still be asked for\n", err)
+		<-ctx.Done()
+	}
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWait)
+	defer cancel()
+	if _, err := rack.Client().API().StopRack(stopping, &rackfabv1.StopRackRequest{}); err != nil {
+		return plain(err)
+	}
+	return nil
+}

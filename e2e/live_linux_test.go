@@ -1,0 +1,255 @@
+package e2e
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/rackfab/rackfab/fabric/lab/steering"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/controller"
+)
+
+// rack is a `rackfab up` that is under way.
+type rack struct {
+	*exec.Cmd
+	address, journal string
+	client           *controller.Client
+	log              *bufio.Reader // standard error
+}
+
+var upLine = regexp.MustCompile(`controller at (\S+), journal (\S+)`)
+
+// up starts a rack and waits until it is there.
+func up(t *testing.T, args ...string) *rack {
+	t.Helper()
+	r := &rack{journal: filepath.Join(t.TempDir(), "journal.yaml")}
+	r.Cmd = exec.Command(program, append([]string{"up", "--address", "127.0.0.1:0", "--journal", r.journal}, args...)...)
+	out, err := r.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := r.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.log = bufio.NewReader(log)
+	if err := r.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Process.Kill() }) // has ended, if the test went well
+	line, err := bufio.NewReader(out).ReadString('\n')
+	found := upLine.FindStringSubmatch(line)
+	if err != nil || found == nil {
+		rest, _ := io.ReadAll(r.log)
+		t.Fatalf("not up: %q %v %s", line, err, rest)
+	}
+	r.address = found[1]
+	if r.client, err = controller.Dial(r.address); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.client.Close() })
+	return r
+}
+
+// do runs a command on the rack and gives what it prints.
+func (r *rack) do(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := r.try(args...)
+	if err != nil {
+		t.Fatalf("rackfab %v: %v\n%s", args, err, out)
+	}
+	return out
+}
+
+func (r *rack) try(args ...string) (string, error) {
+	c := exec.Command(program, args...)
+	c.Env = append(os.Environ(), "RACKFAB_ADDRESS="+r.address)
+	out, err := c.CombinedOutput()
+	return string(out), err
+}
+
+// interrupt ends the rack as Ctrl-C does.
+func (r *rack) interrupt(t *testing.T) {
+	t.Helper()
+	if err := r.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	log, _ := io.ReadAll(r.log)
+	if err := r.Wait(); err != nil {
+		t.Errorf("Ctrl-C: %v\n%s", err, log)
+	}
+}
+
+// fuzz makes at least n random changes while the clock runs.
+func (r *rack) fuzz(t *testing.T, seed uint64, n int) {
+	t.Helper()
+	text, _ := topology.Builtin("pcn-16to2")
+	s, err := topology.Parse("pcn-16to2", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, random := steering.New(s, seed), rand.New(rand.NewPCG(seed, 3))
+	for made := 0; made < n; {
+		c := source.Change(0)
+		later := random.IntN(4) == 0
+		if later {
+			out, err := r.client.API().GetStatus(t.Context(), &rackfabv1.GetStatusRequest{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.At = unit.Time(out.GetStatus().GetGrantedPs() + random.Int64N(int64(200*unit.Microsecond)))
+		}
+		switch _, err := r.client.Change(t.Context(), c, later); status.Code(err) {
+		case codes.OK:
+			made++
+		case codes.InvalidArgument, codes.FailedPrecondition: // it does not fit its instant, or comes too late
+		default:
+			t.Fatal(err)
+		}
+		if random.IntN(10) == 0 {
+			r.nudge(t, random)
+		}
+	}
+}
+
+// nudge pauses, steps, paces and resumes.
+func (r *rack) nudge(t *testing.T, random *rand.Rand) {
+	t.Helper()
+	ctx, api := t.Context(), r.client.API()
+	_, err1 := api.Pause(ctx, &rackfabv1.PauseRequest{})
+	_, err2 := api.Step(ctx, &rackfabv1.StepRequest{SpanPs: 1 + random.Int64N(int64(100*unit.Microsecond))})
+	_, err3 := api.SetPace(ctx, &rackfabv1.SetPaceRequest{PsPerSecond: int64(unit.Millisecond) * (1 + random.Int64N(5))})
+	_, err4 := api.Resume(ctx, &rackfabv1.ResumeRequest{})
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A live run with one process per node, under at least 200 random changes made
+// while the clock runs, has the digest of its journal in memory and over NATS.
+func TestAFuzzedLiveRunReplays(t *testing.T) {
+	for _, seed := range []uint64{1, 2} {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Logf("seed %d", seed)
+			r := up(t, "pcn-16to2", "--scheme", []string{"pcn", "dcqcn"}[seed%2], "--pace", "2ms/s")
+			r.fuzz(t, seed, 200)
+			r.do(t, "pause")
+			file := filepath.Join(t.TempDir(), "saved.yaml")
+			r.do(t, "journal", "save", file)
+			list := children(t, r.Process.Pid)
+			r.interrupt(t)
+			gone(t, list)
+			for _, journal := range []string{file, r.journal} {
+				out, err := exec.Command(program, "replay", journal, "--bus", "memory,nats").CombinedOutput()
+				if err != nil {
+					t.Fatalf("seed %d: %v\n%s", seed, err, out)
+				}
+				t.Logf("%s", out)
+			}
+		})
+	}
+}
+
+// Replay fails where the digests differ.
+func TestReplayTellsADifference(t *testing.T) {
+	r := up(t, "star-2", "--paused")
+	r.do(t, "step", "50us")
+	file := filepath.Join(t.TempDir(), "journal.yaml")
+	r.do(t, "journal", "save", file)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := strings.Replace(string(text), "duration: 50us", "duration: 49us", 1)
+	if err := os.WriteFile(file, []byte(other), 0o600); err != nil || other == string(text) {
+		t.Fatal(err)
+	}
+	if out, err := r.try("replay", file); err == nil || !strings.Contains(out, "the digest differs: memory") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	r.interrupt(t)
+}
+
+// A node that is killed stops the rack: status names it and the instant, nothing
+// goes on, and the journal until then is on disk and replays.
+func TestALiveRackStandsWhenANodeDies(t *testing.T) {
+	r := up(t, "pcn-16to2", "--scheme", "pfc", "--paused")
+	r.do(t, "step", "400us")
+	r.do(t, "burst", "--from", "h2..h15", "--to", "r1", "--size", "16KB", "--at", "450us")
+	r.do(t, "resume")
+	list := children(t, r.Process.Pid)
+	if err := syscall.Kill(find(t, list, "h5").pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := r.log.ReadString('\n'); err != nil || !strings.Contains(line, "node h5") || !strings.Contains(line, "killed") {
+		t.Errorf("up says %q, %v", line, err)
+	}
+	watch, err := r.client.API().Watch(t.Context(), &rackfabv1.WatchRequest{EveryMs: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s *rackfabv1.RackStatus
+	for s.GetState() != rackfabv1.RackState_RACK_STATE_FAILED {
+		event, err := watch.Recv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s = event.GetStatus()
+	}
+	said := r.do(t, "status")
+	if !strings.Contains(said, "failed at "+unit.Time(s.GetAtPs()).String()) || !strings.Contains(said, "node h5 was lost") {
+		t.Errorf("status: %s", said)
+	}
+	for _, refused := range [][]string{{"resume"}, {"step", "1us"}, {"thaw", "h0"}} {
+		if out, err := r.try(refused...); err == nil || !strings.Contains(out, "h5") {
+			t.Errorf("%v of a rack that has lost a node: %v %s", refused, err, out)
+		}
+	}
+	if again := r.do(t, "status"); again != said {
+		t.Errorf("the rack went on: %s then %s", said, again)
+	}
+	file := filepath.Join(t.TempDir(), "saved.yaml")
+	r.do(t, "journal", "save", file)
+	r.interrupt(t)
+	gone(t, list)
+	for _, journal := range []string{file, r.journal} {
+		if out, err := exec.Command(program, "replay", journal).CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	}
+}
+
+// A controller that is killed ends the rack, and leaves the journal so far.
+func TestTheJournalOutlivesTheController(t *testing.T) {
+	r := up(t, "star-2", "--paused")
+	r.do(t, "step", "50us")
+	r.do(t, "link", "down", "h0--s0")
+	list := children(t, r.Process.Pid)
+	if err := syscall.Kill(find(t, list, "controller").pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	log, _ := io.ReadAll(r.log)
+	if err := r.Wait(); err == nil || !strings.Contains(string(log), "controller") {
+		t.Errorf("ended with %v: %s", err, log)
+	}
+	gone(t, list)
+	out, err := exec.Command(program, "replay", r.journal).CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
