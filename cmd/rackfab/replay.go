@@ -16,7 +16,7 @@ import (
 
 func journalCommand() *cobra.Command {
 	c := &cobra.Command{Use: "journal", Short: "What replays the running rack"}
-	c.AddCommand(remote("save FILE", "Write the journal up to the present instant", cobra.ExactArgs(1),
+	c.AddCommand(calling("save FILE", "Write the journal up to the present instant", cobra.ExactArgs(1),
 		func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {
 			out, err := api.GetJournal(c.Context(), &rackfabv1.GetJournalRequest{})
 			if err != nil {

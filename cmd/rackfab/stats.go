@@ -16,7 +16,7 @@ import (
 )
 
 func statusCommand() *cobra.Command {
-	return remote("status", "Say how the running rack stands", cobra.NoArgs, func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
+	return calling("status", "Say how the running rack stands", cobra.NoArgs, func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
 		out, err := api.GetStatus(c.Context(), &rackfabv1.GetStatusRequest{})
 		return showStatus(c, out.GetStatus(), err)
 	})
@@ -52,7 +52,7 @@ var formats = map[string]func(io.Writer, *rackfabv1.GetStatsResponse) error{
 
 func statsCommand() *cobra.Command {
 	var format string
-	c := remote("stats [NODES]", "Print the counters of the running rack's ports and flows", cobra.MaximumNArgs(1),
+	c := calling("stats [NODES]", "Print the counters of the running rack's ports and flows", cobra.MaximumNArgs(1),
 		func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {
 			write, ok := formats[format]
 			if !ok {

@@ -18,7 +18,7 @@ import (
 
 // defaultAddress is where `rackfab up` puts its controller, and where the commands
 // that act on a rack look for it.
-const defaultAddress = "127.0.0.1:7077"
+const defaultAddress = "127.0.0.1:7000"
 
 // addressVariable overrides defaultAddress.
 const addressVariable = "RACKFAB_ADDRESS"
@@ -42,8 +42,8 @@ func plain(err error) error {
 // call is what a command does with the controller.
 type call func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error
 
-// remote makes a command that makes calls.
-func remote(use, short string, args cobra.PositionalArgs, do call) *cobra.Command {
+// calling makes a command that makes calls.
+func calling(use, short string, args cobra.PositionalArgs, do call) *cobra.Command {
 	var address string
 	c := &cobra.Command{Use: use, Short: short, Args: args, RunE: func(c *cobra.Command, args []string) error {
 		client, err := controller.Dial(address)
@@ -85,16 +85,16 @@ func steerCommands() []*cobra.Command {
 		change("thaw NICS", "Let NICs go on", cobra.ExactArgs(1), func(args []string) (*rackfabv1.Change, error) {
 			return &rackfabv1.Change{Verb: &rackfabv1.Change_Thaw{Thaw: args[0]}}, nil
 		}),
-		remote("pause", "Stop the clock", cobra.NoArgs, func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
+		calling("pause", "Stop the clock", cobra.NoArgs, func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
 			out, err := api.Pause(c.Context(), &rackfabv1.PauseRequest{})
 			return showStatus(c, out.GetStatus(), err)
 		}),
-		remote("resume", "Let the clock run", cobra.NoArgs, func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
+		calling("resume", "Let the clock run", cobra.NoArgs, func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
 			out, err := api.Resume(c.Context(), &rackfabv1.ResumeRequest{})
 			return showStatus(c, out.GetStatus(), err)
 		}),
-		remote("step SPAN", "Let a paused clock run for a span of fabric time: step 100us", cobra.ExactArgs(1), step),
-		remote("pace SPAN/s|free", "Set how fast the clock runs: pace 1ms/s", cobra.ExactArgs(1), pace),
+		calling("step SPAN", "Let a paused clock run for a span of fabric time: step 100us", cobra.ExactArgs(1), step),
+		calling("pace SPAN/s|free", "Set how fast the clock runs: pace 1ms/s", cobra.ExactArgs(1), pace),
 	}
 }
 
@@ -134,7 +134,7 @@ func parsePace(text string) (unit.Time, error) {
 // change makes a command that makes a change and says at which instant.
 func change(use, short string, args cobra.PositionalArgs, read func([]string) (*rackfabv1.Change, error)) *cobra.Command {
 	var at string
-	c := remote(use, short, args, func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {
+	c := calling(use, short, args, func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {
 		what, err := read(args)
 		if err != nil {
 			return err
