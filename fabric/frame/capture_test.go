@@ -56,6 +56,8 @@ func cethRows(psn string) (rows []captureRow) {
 		captureRow{built(followed), "17|" + psn + "|31||"},
 		captureRow{built(first), "17|" + psn + "|31||"},
 		captureRow{built(second), "17|" + psn + "|31||"},
+		captureRow{carried(CarrierINT, 2), "||||"}, // to a port that tshark does not know
+		captureRow{carried(CarrierIOAM, 2), "||||"},
 		captureRow{built(read), "12|" + psn + "|||"},
 		captureRow{built(cnp), "129|" + psn + "|||"})
 }

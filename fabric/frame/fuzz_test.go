@@ -145,6 +145,30 @@ func FuzzClass(f *testing.F) {
 	})
 }
 
+// Telemetry in any bytes is read, added to and taken out without harm, and what was
+// a packet of RoCEv2 stays one.
+func FuzzTelemetry(f *testing.F) {
+	seed(f)
+	f.Fuzz(func(t *testing.T, header []byte, payload uint32) {
+		fr, ok := frameOf(header, payload)
+		if !ok {
+			return
+		}
+		class := fr.Class()
+		readAll(fr)
+		before := fr.Hops()
+		for i := range before {
+			fr.Hop(i)
+		}
+		if fr.PushHop(hop(1), roomy) == Pushed && (fr.Hops() != before+1 || fr.Hop(0) != *hop(1)) {
+			t.Fatalf("%d hops, the latest %+v", fr.Hops(), fr.Hop(0))
+		}
+		if fr.StripTelemetry(); fr.Carrier() != CarrierNone || class == ClassRoCE && fr.Class() != ClassRoCE {
+			t.Fatalf("%v is left as %v", class, fr.Class())
+		}
+	})
+}
+
 func frameOf(header []byte, payload uint32) (*Frame, bool) {
 	f := &Frame{Payload: payload}
 	return f, f.SetHeader(header)
