@@ -1,0 +1,202 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The environment of the tests with containers.
+const (
+	wantContainers = "RACKFAB_CONTAINERS" // set: run them
+	wantAll        = "RACKFAB_CI"         // set: what cannot run fails instead of being skipped
+	projectName    = "RACKFAB_PROJECT"    // begins the names of all that they make
+)
+
+// composeFile is the rack that users start; rackSize is how many containers.
+const (
+	composeFile = "../compose/compose.yaml"
+	rackSize    = 22
+)
+
+// Limits of the steps: a step that hangs fails while there is time to clean up.
+const (
+	buildLimit = 8 * time.Minute
+	upLimit    = 2 * time.Minute
+	cleanLimit = time.Minute
+)
+
+// containers is a rack of containers, as users make it.
+type containers struct {
+	project, image, base string
+	env                  []string
+}
+
+// needContainers skips or fails a test where there is no Docker.
+func needContainers(t *testing.T) *containers {
+	t.Helper()
+	if os.Getenv(wantContainers) == "" {
+		t.Skipf("builds an image and starts %d containers: set %s=1", rackSize, wantContainers)
+	}
+	for _, command := range []string{"docker version", "docker-compose version"} {
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", command).CombinedOutput()
+		if err != nil && os.Getenv(wantAll) == "" {
+			t.Skipf("%s: %v %s", command, err, out)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v %s", command, err, out)
+		}
+	}
+	project := os.Getenv(projectName)
+	if project == "" {
+		project = fmt.Sprintf("rackfab-e2e-%d", os.Getpid())
+	}
+	c := &containers{project: project, image: project, base: project + "-go"}
+	c.env = append(os.Environ(), "RACKFAB_IMAGE="+c.image, "GO_IMAGE="+c.base, "RACKFAB_PORT=0", "DOCKER_BUILDKIT=0", "COMPOSE_DOCKER_CLI_BUILD=0")
+	t.Cleanup(func() { c.clean(t) })
+	return c
+}
+
+// clean removes what the test has made, whatever it has come to.
+func (c *containers) clean(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), cleanLimit)
+	defer cancel()
+	if t.Failed() {
+		logs, _ := c.compose(ctx, "logs", "--tail", "5", "--no-color").CombinedOutput()
+		t.Logf("%s", logs)
+	}
+	_ = c.compose(ctx, "down", "--volumes", "--remove-orphans", "--timeout", "5").Run() // is down already, if the test went well
+	stages := c.stages(ctx)
+	_ = c.command(ctx, "docker", append([]string{"image", "rm", "--force", c.image}, append(stages, c.base)...)...).Run()
+}
+
+// stages lists the images without a name that a build leaves on top of the base:
+// newest first, so that none stands on another that goes before it.
+func (c *containers) stages(ctx context.Context) []string {
+	const bottom = "{{index .RootFS.Layers 0}}"
+	base, err := c.command(ctx, "docker", "image", "inspect", "--format", bottom, c.base).Output()
+	if err != nil {
+		return nil // there is no base
+	}
+	later, _ := c.command(ctx, "docker", "image", "ls", "--all", "--quiet", "--filter", "since="+c.base).Output()
+	var mine []string
+	for _, id := range strings.Fields(string(later)) {
+		if layer, _ := c.command(ctx, "docker", "image", "inspect", "--format", bottom, id).Output(); bytes.Equal(layer, base) {
+			mine = append(mine, id)
+		}
+	}
+	return mine
+}
+
+func (c *containers) command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = c.env
+	return cmd
+}
+
+func (c *containers) compose(ctx context.Context, args ...string) *exec.Cmd {
+	return c.command(ctx, "docker-compose", append([]string{"--project-name", c.project, "--file", composeFile}, args...)...)
+}
+
+// must runs a command to its end and gives its output.
+func must(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	out, err := cmd.Output()
+	if err != nil {
+		var log []byte
+		if e, ok := err.(*exec.ExitError); ok { //nolint:errorlint // Output gives no other
+			log = e.Stderr
+		}
+		t.Fatalf("%s: %v\n%s%s", strings.Join(cmd.Args, " "), err, out, log)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// build makes the image from compose/Dockerfile, without a registry: GO_IMAGE is
+// the stand-in.
+func (c *containers) build(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), buildLimit)
+	defer cancel()
+	importGo(ctx, t, c.base)
+	must(t, c.compose(ctx, "build"))
+}
+
+// up starts the rack and waits until every container is healthy.
+func (c *containers) up(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), upLimit)
+	defer cancel()
+	events := exec.CommandContext(ctx, "docker", "events", "--filter", "event=health_status",
+		"--filter", c.label(), "--format", "{{.Actor.Attributes.name}} {{.Status}}")
+	out, err := events.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := events.Start(); err != nil {
+		t.Fatal(err)
+	}
+	must(t, c.compose(ctx, "up", "--detach", "--no-build"))
+	healthy := map[string]bool{}
+	for lines := bufio.NewScanner(out); len(healthy) < rackSize && lines.Scan(); {
+		if name, status, _ := strings.Cut(lines.Text(), " "); strings.HasSuffix(status, " healthy") {
+			healthy[name] = true
+		}
+	}
+	if len(healthy) < rackSize {
+		t.Fatalf("healthy within %v: %d of %d containers", upLimit, len(healthy), rackSize)
+	}
+	cancel()
+	_ = events.Wait() // was killed
+}
+
+// ids lists the containers.
+func (c *containers) ids(t *testing.T) []string {
+	t.Helper()
+	return strings.Fields(must(t, c.command(t.Context(), "docker", "container", "ls", "--all", "--quiet", "--filter", c.label())))
+}
+
+// label selects what belongs to the rack.
+func (c *containers) label() string { return "label=com.docker.compose.project=" + c.project }
+
+// The rack of compose/compose.yaml, built by compose/Dockerfile, gives the run
+// that memory gives; nothing is left of it when it is down.
+func TestContainersGiveTheSameRunAsMemory(t *testing.T) {
+	c := needContainers(t)
+	begin := time.Now()
+	c.build(t)
+	t.Logf("image built in %.1f s", time.Since(begin).Seconds())
+	begin = time.Now()
+	c.up(t)
+	t.Logf("%d containers healthy in %.1f s", rackSize, time.Since(begin).Seconds())
+
+	address := must(t, c.compose(t.Context(), "port", "controller", "7000"))
+	flags := []string{"--duration", short, "--scheme", "pfc,pcn"}
+	memory := digests(start(t, append(flags, "--bus", "memory")...).results(t))
+	begin = time.Now()
+	rack := start(t, append(flags, "--controller", address)...).results(t)
+	t.Logf("run in %.1f s", time.Since(begin).Seconds())
+	if diff := cmp.Diff(memory, digests(rack)); diff != "" {
+		t.Errorf("digests differ (-memory +containers):\n%s", diff)
+	}
+	t.Logf("memory:\n%s", must(t, c.command(t.Context(), "docker",
+		append([]string{"stats", "--no-stream", "--format", "{{.Name}} {{.MemUsage}}"}, c.ids(t)...)...)))
+
+	must(t, c.compose(t.Context(), "down", "--volumes"))
+	if left := c.ids(t); len(left) > 0 {
+		t.Errorf("containers left behind: %s", left)
+	}
+	for _, kind := range []string{"network", "volume"} {
+		if left := must(t, c.command(t.Context(), "docker", kind, "ls", "--quiet", "--filter", c.label())); left != "" {
+			t.Errorf("%s left behind: %s", kind, left)
+		}
+	}
+}
