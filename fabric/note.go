@@ -67,6 +67,8 @@ const (
 	Tuned          // a setting was changed; A its Key, B its value
 	Rerouted       // the routes of a switch were changed
 	Unfit          // a change that does not fit the machine; A its Verb
+	TokensSampled  // at the end of a sampling span, if it has changed; A what a NIC's head bucket holds in bytes, B the Direction
+	StallSampled   // at the end of a sampling span; A how long classes waited for nothing but tokens in it, in ps, summed over requests and responses, B the Direction
 	kindEnd
 )
 
@@ -90,6 +92,7 @@ var kindNames = [kindEnd]string{
 	FlowStopped: "flow-stopped", WentDown: "went-down", WentUp: "went-up", Froze: "froze", Thawed: "thawed",
 	Tuned: "tuned", Rerouted: "rerouted", Unfit: "unfit",
 	CNMSent: "cnm-sent", CNMIn: "cnm-in",
+	TokensSampled: "tokens-sampled", StallSampled: "stall-sampled",
 }
 
 // String names the kind, "pause-sent".
@@ -98,6 +101,24 @@ func (k Kind) String() string {
 		return kindNames[k]
 	}
 	return fmt.Sprintf("kind(%d)", uint8(k))
+}
+
+// Direction tells the tokens of a NIC apart; it is the B of TokensSampled and
+// StallSampled.
+type Direction int64
+
+// Directions.
+const (
+	DirectionOut Direction = iota // tokens for what the NIC sends
+	DirectionIn                   // tokens for the responses that it asks for
+)
+
+// String names the direction, "in".
+func (d Direction) String() string {
+	if d == DirectionIn {
+		return "in"
+	}
+	return "out"
 }
 
 // DropReason says why a frame was lost; it is the B of a Dropped note.

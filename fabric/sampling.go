@@ -3,7 +3,7 @@ package fabric
 import "github.com/rackfab/rackfab/fabric/unit"
 
 // Sampling says when a machine notes how things stand (QueueSampled,
-// SentSampled): at the end of each span of the run, counted from 0. The zero
+// SentSampled, TokensSampled): at the end of each span of the run, counted from 0. The zero
 // value is never.
 type Sampling struct {
 	Every unit.Time // length of a span

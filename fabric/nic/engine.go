@@ -41,6 +41,7 @@ type engine struct {
 	memory     memory
 	stirred    bool // something was freed that may let commands move on
 	flowsLast  bool // a flow went last, not a command
+	sampled    shaperSample
 	stats      EngineStats
 }
 
@@ -87,6 +88,7 @@ func (n *NIC) connect() error {
 	e.units = newUnits(e.Units, e.ResponseUnits)
 	e.pools = newPools(e)
 	e.timers = newAgenda(len(e.initiators) + 1)
+	e.sampled.out, e.sampled.in = e.shaper.Tokens(0)
 	n.engine = e
 	return n.loadSchedule()
 }

@@ -35,7 +35,7 @@ type NIC struct {
 	cnpReady unit.Time
 	now      unit.Time // of the latest call
 	// sampleAt is the end of the present sampling span, Never if no flow has sent
-	// in it.
+	// in it and no tokens change.
 	sampleAt unit.Time
 	plain    frame.Frame // the packet at hand without its telemetry
 	stats    Stats

@@ -3,6 +3,7 @@ package nic
 import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/credit"
+	"github.com/rackfab/rackfab/fabric/nic/shaper"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -41,4 +42,41 @@ func (n *NIC) sampleSent(now unit.Time, out *fabric.Out) {
 		s.sampled = sent
 	}
 	n.sampleCredit(now, out)
+	n.sampleShaper(now, out)
+}
+
+// shaperSample is how the shaper stood at the latest sample.
+type shaperSample struct {
+	out, in unit.Bytes // tokens
+	stall   shaper.Stall
+}
+
+// sampleShaper notes the head's tokens, and how long classes have waited for tokens
+// since the last sample. It goes on in the next span while time alone changes them.
+func (n *NIC) sampleShaper(now unit.Time, out *fabric.Out) {
+	e := n.engine
+	if e == nil {
+		return
+	}
+	is, was := shaperSample{stall: e.shaper.Stalled(now)}, e.sampled
+	is.out, is.in = e.shaper.Tokens(now)
+	note := func(kind fabric.Kind, value int64, way fabric.Direction) {
+		out.Note(fabric.Note{Kind: kind, At: now, Flow: fabric.NoFlow, A: value, B: int64(way)})
+	}
+	if is.in != was.in {
+		note(fabric.TokensSampled, int64(is.in), fabric.DirectionIn)
+	}
+	if is.out != was.out {
+		note(fabric.TokensSampled, int64(is.out), fabric.DirectionOut)
+	}
+	if d := is.stall.In - was.stall.In; d > 0 {
+		note(fabric.StallSampled, int64(d), fabric.DirectionIn)
+	}
+	if d := is.stall.Out - was.stall.Out; d > 0 {
+		note(fabric.StallSampled, int64(d), fabric.DirectionOut)
+	}
+	e.sampled = is
+	if e.shaper.Changing() {
+		n.sampleAt = n.cfg.Sampling.After(now + 1)
+	}
 }

@@ -204,6 +204,9 @@ func (n *NIC) sendCommand(now unit.Time, out *fabric.Out) bool {
 	e := n.engine
 	u, ok := e.shaper.Pick(now)
 	if !ok {
+		if n.sampleAt == unit.Never && e.shaper.Changing() {
+			n.sampleAt = n.cfg.Sampling.After(now)
+		}
 		return false
 	}
 	k := e.units[u].end

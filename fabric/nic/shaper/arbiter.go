@@ -227,6 +227,7 @@ func (s *Shaper) settle(now unit.Time) {
 		o := &s.units[u]
 		seen[o.Leaf][o.verdict] = true
 	}
+	s.waiting = false
 	for i := range s.leaves {
 		waits := noStall
 		switch {
@@ -237,6 +238,7 @@ func (s *Shaper) settle(now unit.Time) {
 			waits = forOut
 		}
 		s.leaves[i].settle(now, waits)
+		s.waiting = s.waiting || waits != noStall
 	}
 }
 

@@ -84,6 +84,7 @@ type Shaper struct {
 	offered set
 	paused  uint8 // bit per class
 	held    int   // the unit that tokens are kept for, else -1
+	waiting bool  // a leaf waits for tokens, by the latest Pick
 	virtual uint64
 	due     unit.Time
 }
@@ -175,7 +176,7 @@ func (s *Shaper) Arrived(n unit.Bytes) {
 // Due gives the instant from which on Pick may find a packet, as far as is known;
 // Never if no time alone brings one.
 func (s *Shaper) Due() unit.Time {
-	if s.offered.empty() {
+	if s.offered.empty() && !s.waiting {
 		return unit.Never
 	}
 	return s.due
@@ -290,6 +291,23 @@ func (s *Shaper) Tokens(now unit.Time) (out, in unit.Bytes) {
 
 // Open gives the response bytes that are asked for and not in.
 func (s *Shaper) Open() unit.Bytes { return s.limiter.open }
+
+// Changing tells whether time alone changes what Tokens or Stalled give: a bucket of
+// the head is not full, or a leaf waits for tokens.
+func (s *Shaper) Changing() bool {
+	return s.waiting || s.tree.head[outward].level < s.tree.head[outward].Depth || s.tree.head[inward].level < s.tree.head[inward].Depth
+}
+
+// Stalled gives the sum of Stalls.
+func (s *Shaper) Stalled(now unit.Time) (sum Stall) {
+	for i := range s.leaves {
+		l := s.leaves[i]
+		l.settle(now, noStall)
+		sum.Out += l.stall.Out
+		sum.In += l.stall.In
+	}
+	return sum
+}
 
 // Stalls gives, for each leaf, how long it had packets and waited for nothing but
 // tokens.

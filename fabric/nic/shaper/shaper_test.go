@@ -242,3 +242,30 @@ func BenchmarkPick(b *testing.B) {
 		s.Offer(u, get(2088))
 	}
 }
+
+// A packet that is taken back while it waits for tokens waits no longer: the stall
+// ends with it. The sum over the leaves is what Stalled gives.
+func TestAPacketThatIsTakenBackStallsNoMore(t *testing.T) {
+	s := mustNew(t, config(1, inLimit(8*gbps, 3000)))
+	s.Offer(0, get(2000))
+	if _, at := next(t, s, 0); at != 0 || !s.Changing() {
+		t.Fatalf("goes at %v, changing: %v", at, s.Changing())
+	}
+	s.Offer(0, get(2000))
+	s.Pick(0)
+	s.Withdraw(0)
+	if s.Due() != 0 {
+		t.Fatalf("due at %v, the stall has to be settled", s.Due())
+	}
+	s.Pick(500 * us / 1000)
+	if got := s.Due(); got != unit.Never {
+		t.Errorf("due at %v with nothing to send", got)
+	}
+	sum := s.Stalled(us)
+	if want := (Stall{In: 500 * us / 1000}); sum != want || s.Stalls(us)[0] != want {
+		t.Errorf("stalled %+v, by leaf %+v, want %+v", sum, s.Stalls(us), want)
+	}
+	if s.Tokens(3 * us); s.Changing() {
+		t.Error("changing with a full bucket and nothing that waits")
+	}
+}

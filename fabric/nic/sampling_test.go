@@ -1,0 +1,117 @@
+package nic
+
+import (
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/nic/shaper"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// paced is an exchange whose initiator asks for 1 Gbit/s and whose hosts send half of that.
+func paced(t testing.TB, change ...func(*Config)) *fabricBench {
+	t.Helper()
+	return newExchange(t, 1, append([]func(*Config){func(c *Config) {
+		c.Sampling = fabric.Sampling{Every: 10 * us, End: unit.Millisecond}
+		c.Engine.Pacing = shaper.PacingBucket
+		c.Engine.In = shaper.Limit{Rate: gbps, Depth: 3000}
+		c.Engine.Out = shaper.Limit{Rate: gbps / 2, Depth: 3000}
+	}}, change...)...)
+}
+
+// GET-61: what the NIC notes at the end of each span adds up to its counters, comes
+// at the last instant of a span, and only while something changes.
+func TestTokensAndStallsAreNotedWhileTheyChange(t *testing.T) {
+	b := paced(t)
+	b.post(0, get(0, 20_000))
+	b.run(unit.Millisecond)
+	for host, n := range b.nics {
+		var sum shaper.Stall
+		for _, note := range b.noted(host, fabric.StallSampled) {
+			if fabric.Direction(note.B) == fabric.DirectionIn {
+				sum.In += unit.Time(note.A)
+			} else {
+				sum.Out += unit.Time(note.A)
+			}
+			if (note.At+1)%(10*us) != 0 || note.A <= 0 {
+				t.Errorf("host %d: %+v", host, note)
+			}
+		}
+		k := n.Stats().Engine.Classes[0]
+		want := shaper.Stall{In: k.Requests.In + k.Responses.In, Out: k.Requests.Out + k.Responses.Out}
+		if sum != want {
+			t.Errorf("host %d: %+v noted, %+v counted", host, sum, want)
+		}
+		if (want.In > 0) != (host == 0) || (want.Out > 0) != (host == 1) {
+			t.Errorf("host %d stalled %+v", host, want)
+		}
+		level := map[int64]int64{0: 3000, 1: 3000}
+		for _, note := range b.noted(host, fabric.TokensSampled) {
+			if note.A == level[note.B] || note.A > 3000 || note.At > 400*us {
+				t.Errorf("host %d: %+v after %d", host, note, level[note.B])
+			}
+			level[note.B] = note.A
+		}
+		if level[0] != 3000 || level[1] != 3000 {
+			t.Errorf("host %d: the buckets end with %v", host, level)
+		}
+		if at, ok := n.Next(); ok {
+			t.Errorf("host %d is idle and wants a tick at %v", host, at)
+		}
+	}
+	if len(b.noted(0, fabric.TokensSampled)) < 10 || len(b.noted(1, fabric.TokensSampled)) < 10 {
+		t.Error("too few samples to tell anything")
+	}
+}
+
+// Where nothing limits there are no tokens to tell of.
+func TestANICWithoutLimitsIsSilent(t *testing.T) {
+	b := paced(t, func(c *Config) { c.Engine.Pacing, c.Engine.Out = shaper.PacingOff, shaper.Limit{Depth: 3000} })
+	b.post(0, get(0, 20_000))
+	b.run(unit.Millisecond)
+	for host := range b.nics {
+		if len(b.noted(host, fabric.TokensSampled)) != 0 || len(b.noted(host, fabric.StallSampled)) != 0 {
+			t.Errorf("host %d notes %v and %v", host, b.noted(host, fabric.TokensSampled), b.noted(host, fabric.StallSampled))
+		}
+	}
+	if len(b.done()) != 1 {
+		t.Error("nothing was done")
+	}
+}
+
+// A stall is noted although the head has no limit and nothing was sent in its span.
+func TestAStallBelowTheHeadIsNoted(t *testing.T) {
+	b := paced(t, func(c *Config) {
+		c.Engine.Pacing, c.Engine.Out = shaper.PacingOutstanding, shaper.Limit{}
+		c.Engine.Outstanding = shaper.Outstanding{PerPeriod: 1040, Period: 100 * us}
+	})
+	b.post(0, get(0, 3000))
+	b.run(unit.Millisecond)
+	sum, spans := unit.Time(0), 0
+	for _, note := range b.noted(0, fabric.StallSampled) {
+		sum += unit.Time(note.A)
+		spans++
+	}
+	if want := b.nics[0].Stats().Engine.Classes[0].Requests.In; sum != want || spans < 20 {
+		t.Errorf("%v in %d spans, counted %v", sum, spans, want)
+	}
+	if len(b.noted(0, fabric.TokensSampled)) != 0 {
+		t.Error("tokens of a bucket that takes no part")
+	}
+}
+
+// A sample allocates nothing.
+func TestASampleOfTokensAllocatesNothing(t *testing.T) {
+	b := paced(t)
+	b.post(0, get(0, 1_000_000))
+	b.run(100 * us)
+	n, now, out := b.nics[0], b.now, fabric.Out{Quiet: true}
+	got := testing.AllocsPerRun(100, func() {
+		out.Reset()
+		now += us
+		n.sampleSent(now, &out)
+	})
+	if got != 0 || len(out.Notes) == 0 {
+		t.Errorf("%v allocations, %d notes", got, len(out.Notes))
+	}
+}
