@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
@@ -126,5 +127,116 @@ func (w *twin) compare(t *testing.T, run *measure.Run) {
 	}
 	if len(run.Series.Sent) != 2 {
 		t.Errorf("%s: %d flows sampled, want F0 and F1", run.Scheme, len(run.Series.Sent))
+	}
+}
+
+// bucketTwin is a bucket in bits times picoseconds, from the notes of every request.
+type bucketTwin struct {
+	rate, depth, level int64
+	at                 unit.Time
+}
+
+func (b *bucketTwin) pass(now unit.Time) {
+	if span := int64(now - b.at); span > b.depth/b.rate {
+		b.level = b.depth
+	} else {
+		b.level = min(b.depth, b.level+span*b.rate)
+	}
+	b.at = now
+}
+
+// GET-61: the stalls in the series add up to the totals of results.json, and to the
+// NICs' own counters, which drop what is below a nanosecond. No bin holds more than
+// its length for each of requests and responses.
+func TestStallSeriesAddUp(t *testing.T) {
+	for _, c := range []struct{ scenario, key, value string }{
+		{"get-incast", "nic.pacing", "off"},
+		{"get-incast", "nic.pacing", "bucket"},
+		{"get-incast", "nic.pacing", "outstanding"},
+		{"get-mixed", "h0.out_rate", "100Gbps"},
+		{"get-mixed", "h0.out_rate", "0"},
+	} {
+		text, _ := topology.Builtin(c.scenario)
+		s, err := topology.ParseWith(c.scenario, text, []topology.Setting{{Key: c.key, Value: c.value}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := lab.New(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Run(s.Duration)
+		nodes := l.Results()
+		run, err := measure.Merge(s, nodes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sums := map[string]unit.Time{}
+		for _, series := range run.Series.Stalls {
+			for _, v := range series.Bins {
+				sums[series.Node+" "+series.Direction] += unit.Time(v)
+				if unit.Time(v) > 2*s.Bin {
+					t.Errorf("%s %s: a stall of %v in a bin", c.value, series.Node, unit.Time(v))
+				}
+			}
+		}
+		for _, i := range run.Initiators {
+			if i.StallIn != sums[i.Name+" in"] || i.StallOut != sums[i.Name+" out"] {
+				t.Errorf("%s %s: %+v, series %v", c.scenario, c.value, i, sums)
+			}
+		}
+		for _, n := range nodes {
+			in := unit.Time(n.Counters["stall_no_in_crd_req_prio3"]) * unit.Nanosecond
+			out := unit.Time(n.Counters["stall_no_out_crd_req_prio3"]+n.Counters["stall_no_out_crd_rsp_prio3"]) * unit.Nanosecond
+			if d := sums[n.Node+" in"] - in; d < 0 || d >= unit.Nanosecond {
+				t.Errorf("%s %s: %s stalled for IN %v, series %v", c.scenario, c.value, n.Node, in, sums)
+			}
+			if d := sums[n.Node+" out"] - out; d < 0 || d >= 2*unit.Nanosecond {
+				t.Errorf("%s %s: %s stalled for OUT %v, series %v", c.scenario, c.value, n.Node, out, sums)
+			}
+		}
+		if limited := c.value != "off"; (len(sums) > 0) != limited {
+			t.Errorf("%s %s: stalls %v", c.scenario, c.value, sums)
+		}
+	}
+}
+
+// GET-8, GET-58: the IN tokens at the end of each bin are those that the requests
+// of every frame leave of a bucket that fills at the rate that the host absorbs.
+func TestSampledTokensAreThoseOfEveryRequest(t *testing.T) {
+	s := getIncast(t, pacing("bucket"))
+	set := &s.Nodes[0].NIC.Engine
+	const scale = 8 * int64(unit.Second)
+	b := bucketTwin{rate: int64(set.Absorb), depth: int64(set.Burst) * scale, level: int64(set.Burst) * scale}
+	var want []int64
+	until := func(now unit.Time) { // closes the bins that end before now
+		for end := unit.Time(len(want)+1) * s.Bin; end <= now; end += s.Bin {
+			b.pass(end - 1)
+			want = append(want, b.level/scale)
+		}
+	}
+	l, err := lab.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.PerFrame = true
+	l.Listen = func(node int, notes []fabric.Note) {
+		for _, n := range notes {
+			if node == 0 && n.Kind == fabric.Requested {
+				until(n.At)
+				b.pass(n.At)
+				b.level -= n.A * scale
+			}
+		}
+	}
+	l.Run(s.Duration)
+	until(s.Duration)
+	run, err := l.Outcome()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]measure.ShaperSeries{{Node: "i0", Direction: "in", Bins: want}}, run.Series.Tokens,
+		cmpopts.IgnoreUnexported(measure.ShaperSeries{})); diff != "" {
+		t.Errorf("by every request (-) and sampled (+):\n%s", diff)
 	}
 }

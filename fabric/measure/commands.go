@@ -142,17 +142,23 @@ func initiators(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 		if peaks := nodes[last.Peer].Ports[last.PeerPort].QueuePeak; peaks != nil {
 			one.Queue = unit.Bytes(slices.Max(peaks))
 		}
-		one.StallIn, one.StallOut = stalls(n.Counters)
+		one.StallIn, one.StallOut = stalls(n.Stalls)
 		run.Initiators = append(run.Initiators, one)
 	}
 }
 
-// stalls sums the stalls of a NIC's classes.
-func stalls(counters map[string]uint64) (in, out unit.Time) {
-	for class := range fabric.Priorities {
-		suffix := "_prio" + string(rune('0'+class))
-		in += unit.Time(counters["stall_no_in_crd_req"+suffix]) * unit.Nanosecond
-		out += unit.Time(counters["stall_no_out_crd_req"+suffix]+counters["stall_no_out_crd_rsp"+suffix]) * unit.Nanosecond
+// stalls sums how long a NIC waited for tokens.
+func stalls(series []ShaperSeries) (in, out unit.Time) {
+	for _, s := range series {
+		sum := unit.Time(0)
+		for _, v := range s.Bins {
+			sum += unit.Time(v)
+		}
+		if s.Direction == fabric.DirectionIn.String() {
+			in += sum
+		} else {
+			out += sum
+		}
 	}
 	return in, out
 }

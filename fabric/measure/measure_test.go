@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -217,6 +218,35 @@ func TestSamplesFillTheirBins(t *testing.T) {
 		End:  []int64{0, 1000, 0, 0, 0, 0, 0, 0},
 	}}
 	if diff := cmp.Diff(queues, run.Series.Queues); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A bucket is full until the first note of it, and stays as it is until the next;
+// a NIC stalls for as long as its notes tell, each in its bin. Each direction is a
+// series of its own, and a NIC without notes has none.
+func TestTokensStayAndStallsAddUp(t *testing.T) {
+	s := rack()
+	s.Nodes[0].NIC.Engine = topology.EngineSettings{Burst: 8000, OutBurst: 500}
+	in, out := int64(fabric.DirectionIn), int64(fabric.DirectionOut)
+	run := merged(t, s, map[int][]fabric.Note{0: {
+		note(100*us-1, fabric.TokensSampled, fabric.NoFlow, 40, in),
+		note(100*us-1, fabric.StallSampled, fabric.NoFlow, 7, in),
+		note(150*us-1, fabric.StallSampled, fabric.NoFlow, 3, out),
+		note(200*us-1, fabric.TokensSampled, fabric.NoFlow, -9, in),
+		note(400*us-1, fabric.TokensSampled, fabric.NoFlow, 30, out),
+	}})
+	unseen := cmpopts.IgnoreUnexported(ShaperSeries{})
+	if diff := cmp.Diff([]ShaperSeries{
+		{Node: "h0", Direction: "in", Bins: []int64{8000, 40, 40, -9, -9, -9, -9, -9}},
+		{Node: "h0", Direction: "out", Bins: []int64{500, 500, 500, 500, 500, 500, 500, 30}},
+	}, run.Series.Tokens, unseen); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]ShaperSeries{
+		{Node: "h0", Direction: "in", Bins: []int64{0, 7, 0, 0, 0, 0, 0, 0}},
+		{Node: "h0", Direction: "out", Bins: []int64{0, 0, 3, 0, 0, 0, 0, 0}},
+	}, run.Series.Stalls, unseen); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -29,6 +29,8 @@ type NodeResult struct {
 	Sent        []Series       `json:"sent,omitempty"`      // what the same flows put on the link, overhead included
 	Granted     []Series       `json:"granted,omitempty"`   // credit per bin, by the receiver here to each sender
 	Wasted      []Series       `json:"wasted,omitempty"`    // credit per bin that the sender here could not spend
+	Tokens      []ShaperSeries `json:"tokens,omitempty"`    // in the head buckets of the NIC here, at the end of each bin
+	Stalls      []ShaperSeries `json:"stalls,omitempty"`    // how long its classes waited for tokens alone, per bin
 	Lost        unit.Bytes     `json:"lost,omitempty"`      // credit that the senders here lost
 	Indicated   int64          `json:"indicated,omitempty"` // data packets that came with the excess signal
 	Completed   []Completion   `json:"completed,omitempty"`
@@ -72,6 +74,7 @@ type Recorder struct {
 	s         *topology.Scenario
 	streams   []topology.Stream
 	result    NodeResult
+	node      int // index in the scenario
 	bins      int
 	delivered map[int]*Series // by flow index, or -1-burst
 	rates     map[fabric.FlowID]*RateSeries
@@ -81,7 +84,7 @@ type Recorder struct {
 // NewRecorder makes the recorder of the scenario's node with that index.
 func NewRecorder(s *topology.Scenario, node int) *Recorder {
 	bins := int((s.Duration + s.Bin - 1) / s.Bin)
-	r := &Recorder{s: s, streams: s.Streams(), bins: bins, delivered: map[int]*Series{}}
+	r := &Recorder{s: s, streams: s.Streams(), node: node, bins: bins, delivered: map[int]*Series{}}
 	r.rates, r.sent = map[fabric.FlowID]*RateSeries{}, map[fabric.FlowID]*Series{}
 	r.result.Node = s.Nodes[node].Name
 	r.result.Notices = map[string]int{}
@@ -122,6 +125,12 @@ func (r *Recorder) observe(n *fabric.Note) {
 		return
 	case fabric.CreditSampled:
 		r.credited(n)
+		return
+	case fabric.TokensSampled:
+		r.tokens(n)
+		return
+	case fabric.StallSampled:
+		r.stalled(n)
 		return
 	case fabric.CreditWasted:
 		r.pair(&r.result.Wasted, n)
@@ -246,6 +255,9 @@ func (r *Recorder) Result() *NodeResult {
 			r.result.Rates = append(r.result.Rates, *s)
 			r.result.Sent = append(r.result.Sent, *r.sent[id])
 		}
+	}
+	for i := range r.result.Tokens {
+		r.result.Tokens[i].fill(r.bins)
 	}
 	r.collectDelivered()
 	out := r.result

@@ -118,6 +118,8 @@ func Merge(s *topology.Scenario, nodes []*NodeResult) (*Run, error) {
 		run.Series.Goodput = append(run.Series.Goodput, n.Delivered...)
 		run.Series.Rates = append(run.Series.Rates, n.Rates...)
 		run.Series.Sent = append(run.Series.Sent, n.Sent...)
+		run.Series.Tokens = append(run.Series.Tokens, n.Tokens...)
+		run.Series.Stalls = append(run.Series.Stalls, n.Stalls...)
 	}
 	run.Digest = fmt.Sprintf("%016x", digest(nodes))
 	credits(nodes, run)

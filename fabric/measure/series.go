@@ -5,14 +5,16 @@ import "github.com/rackfab/rackfab/fabric/unit"
 // RunSeries holds the time series of a run: one value per bin, the first bin
 // from 0 on.
 type RunSeries struct {
-	Bin     unit.Time     `json:"bin_ps"`
-	Goodput []Series      `json:"delivered_bytes"`
-	Rates   []RateSeries  `json:"rate_bps"`
-	Sent    []Series      `json:"sent_bytes"`
-	Pauses  []PauseSeries `json:"pause_frames"`
-	Queues  []QueueSeries `json:"queue_bytes"`
-	Granted []Series      `json:"credit_granted_bytes,omitempty"` // "s->r": by r to s
-	Wasted  []Series      `json:"credit_wasted_bytes,omitempty"`
+	Bin     unit.Time      `json:"bin_ps"`
+	Goodput []Series       `json:"delivered_bytes"`
+	Rates   []RateSeries   `json:"rate_bps"`
+	Sent    []Series       `json:"sent_bytes"`
+	Pauses  []PauseSeries  `json:"pause_frames"`
+	Queues  []QueueSeries  `json:"queue_bytes"`
+	Granted []Series       `json:"credit_granted_bytes,omitempty"` // "s->r": by r to s
+	Wasted  []Series       `json:"credit_wasted_bytes,omitempty"`
+	Tokens  []ShaperSeries `json:"tokens_bytes,omitempty"` // at the end of each bin
+	Stalls  []ShaperSeries `json:"stall_ps,omitempty"`     // in each bin
 }
 
 // PauseSeries counts the PAUSE frames on a link per bin.
