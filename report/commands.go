@@ -27,11 +27,6 @@ func Commands(title, varied string, s *topology.Scenario, variants []Variant) Ta
 	count := func(of func(*measure.Initiator) int64) func(*measure.Run) string {
 		return func(r *measure.Run) string { return fmt.Sprint(sumOf(r, of)) }
 	}
-	span := func(of func(*measure.Initiator) unit.Time) func(*measure.Run) string {
-		return func(r *measure.Run) string {
-			return milli(unit.Time(sumOf(r, func(i *measure.Initiator) int64 { return int64(of(i)) })))
-		}
-	}
 	columns := []filled{
 		{Column{"last hop", "queue KB", false}, func(r *measure.Run) string { return fmt.Sprintf("%.1f", float64(peak(r))/1e3) }},
 		{Column{"last hop", "PAUSE", false}, count(func(i *measure.Initiator) int64 { return i.PAUSE })},
@@ -62,8 +57,8 @@ func Commands(title, varied string, s *topology.Scenario, variants []Variant) Ta
 		}
 	}
 	columns = append(columns,
-		filled{Column{"stall ms", "IN", false}, span(func(i *measure.Initiator) unit.Time { return i.StallIn })},
-		filled{Column{"stall ms", "OUT", false}, span(func(i *measure.Initiator) unit.Time { return i.StallOut })},
+		filled{Column{"stall ms", "IN", false}, func(r *measure.Run) string { in, _ := stallOf(r); return milli(in) }},
+		filled{Column{"stall ms", "OUT", false}, func(r *measure.Run) string { _, out := stallOf(r); return milli(out) }},
 		filled{Column{"", "skips", false}, count(func(i *measure.Initiator) int64 { return i.Skips })},
 		filled{Column{"", "drops", false}, func(r *measure.Run) string { return fmt.Sprint(r.Drops) }},
 		filled{Column{"", "digest", true}, func(r *measure.Run) string { return r.Digest }})
@@ -94,4 +89,13 @@ func sumOf(r *measure.Run, of func(*measure.Initiator) int64) (sum int64) {
 		sum += of(&r.Initiators[i])
 	}
 	return sum
+}
+
+// stallOf gives how long the NICs that post commands waited for tokens.
+func stallOf(r *measure.Run) (in, out unit.Time) {
+	for i := range r.Initiators {
+		in += r.Initiators[i].StallIn
+		out += r.Initiators[i].StallOut
+	}
+	return in, out
 }

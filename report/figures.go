@@ -24,36 +24,47 @@ type subject struct {
 	lines                      func(view) []chart.Line
 	aside                      func(*measure.Run) string // a figure of the table that the lines show
 	only                       func(*Folder) bool        // the folders that it has something to show of; nil for all
+	byName                     bool                      // a panel has some of the lines only: their styles go by all names of the figure
 }
 
 var subjects = []subject{
 	{
 		"pauses", "Rate of PAUSE frames per link", "frames/ms",
 		"PAUSE frames (XOFF) on the links that hold the long flows, averaged over some bins; x->y is sent by x and holds y. The paper's Fig. 2a.",
-		false, pauseLines, asideTree, nil,
+		false, pauseLines, asideTree, nil, false,
 	},
 	{
 		"goodput-burst", "Goodput of the long flows, around the burst", "Gbit/s",
-		"Payload delivered in order, in each bin. The paper's Fig. 2b.", false, goodputLines, asideGoodput, nil,
+		"Payload delivered in order, in each bin. The paper's Fig. 2b.", false, goodputLines, asideGoodput, nil, false,
 	},
 	{
 		"goodput", "Goodput of the long flows, whole run", "Gbit/s",
-		"The same over all of the run, with some bins to each point: how long it takes until nothing is lost any more.", true, goodputLines, asideLoss, nil,
+		"The same over all of the run, with some bins to each point: how long it takes until nothing is lost any more.", true, goodputLines, asideLoss, nil, false,
 	},
 	{
 		"rates-burst", "Regulated and actual rate of the long flows, around the burst", "Gbit/s",
 		"Regulated: what the scheme allows the flow at the end of each bin. Actual: what its NIC puts on the link in the bin, headers included; " +
-			"where it stays below the regulated rate, PAUSE holds the NIC. The paper's Fig. 3.", false, rateLines, nothing, nil,
+			"where it stays below the regulated rate, PAUSE holds the NIC. The paper's Fig. 3.", false, rateLines, nothing, nil, false,
 	},
-	{"rates", "Regulated and actual rate of the long flows, whole run", "Gbit/s", "The same over all of the run, with some bins to each point.", true, rateLines, nothing, nil},
+	{"rates", "Regulated and actual rate of the long flows, whole run", "Gbit/s", "The same over all of the run, with some bins to each point.", true, rateLines, nothing, nil, false},
 	{
 		"credit", "Credit granted and wasted", "Gbit/s",
 		"Granted: what a receiver grants to a sender, as a rate; s->r is by r to s. Wasted: what the sender did not spend within a base RTT, or lost.",
-		true, creditLines, nothing, grantsCredit,
+		true, creditLines, nothing, grantsCredit, false,
+	},
+	{
+		"tokens", "Tokens in the head buckets of the NICs", "KB",
+		"What the bucket of a NIC's shaper holds at the end of each point, in 1000 bytes; in between it falls and rises with every packet. " +
+			"IN: for the responses that it asks for. OUT: for what it sends. A bucket in debt counts as empty.", true, tokenLines, nothing, countsTokens, true,
+	},
+	{
+		"stalls", "Stalls for tokens", "% of the time",
+		"How long a NIC had packets that waited for nothing but tokens, as a share of the time. IN: requests for tokens for their responses. " +
+			"OUT: requests and responses for tokens to be sent; where both wait, both count.", true, stallLines, asideStall, hasStalls, true,
 	},
 	{
 		"queues", "Egress queues on the way of the long flows", "KB",
-		"The longest that the egress queue was in each bin, all classes together, in 1000 bytes; x->y is the port of x that leads to y.", false, queueLines, nothing, nil,
+		"The longest that the egress queue was in each bin, all classes together, in 1000 bytes; x->y is the port of x that leads to y.", false, queueLines, nothing, nil, false,
 	},
 }
 
@@ -86,14 +97,49 @@ func Figures(runs []*Folder) (figures []Figure) {
 			}
 			f.Rows = append(f.Rows, row)
 		}
+		if s.byName {
+			styleByName(f.Rows)
+		}
 		figures = append(figures, f)
 	}
 	return figures
 }
 
+// styleByName gives lines of one name one style in all panels, and lines of
+// different names different ones.
+func styleByName(rows [][]chart.Panel) {
+	var names []string
+	var lines []*chart.Line
+	for _, row := range rows {
+		for i := range row {
+			for k := range row[i].Lines {
+				l := &row[i].Lines[k]
+				lines = append(lines, l)
+				if !slices.Contains(names, l.Name) {
+					names = append(names, l.Name)
+				}
+			}
+		}
+	}
+	slices.Sort(names)
+	for _, l := range lines {
+		l.Style = style(slices.Index(names, l.Name), len(names))
+	}
+}
+
 // grantsCredit tells whether a run of the folder was by receiver credit.
 func grantsCredit(f *Folder) bool {
 	return slices.ContainsFunc(f.Results.Runs, func(r *measure.Run) bool { return r.Credit != nil })
+}
+
+// countsTokens tells whether a bucket was drawn from in a run of the folder.
+func countsTokens(f *Folder) bool {
+	return slices.ContainsFunc(f.Results.Runs, func(r *measure.Run) bool { return len(r.Series.Tokens) > 0 })
+}
+
+// hasStalls tells whether a NIC waited for tokens in a run of the folder.
+func hasStalls(f *Folder) bool {
+	return slices.ContainsFunc(f.Results.Runs, func(r *measure.Run) bool { return len(r.Series.Stalls) > 0 })
 }
 
 // panel draws one scheme of one folder.
@@ -109,6 +155,9 @@ func (s *subject) panel(f *Folder, scheme string, window chart.Band) chart.Panel
 	for _, l := range s.lines(view{f, run, step(window)}) {
 		p.Lines = append(p.Lines, within(l, window))
 	}
+	if s.only != nil && len(p.Lines) == 0 {
+		p.Note = "none"
+	}
 	return p
 }
 
@@ -121,6 +170,12 @@ func step(window chart.Band) unit.Time {
 func nothing(*measure.Run) string { return "" }
 
 func asideTree(r *measure.Run) string { return fmt.Sprintf("tree %s ms", milli(r.Tree)) }
+
+// asideStall gives the stalls of the NICs that post commands.
+func asideStall(r *measure.Run) string {
+	in, out := stallOf(r)
+	return fmt.Sprintf("IN %s ms, OUT %s ms", milli(in), milli(out))
+}
 
 func asideLoss(r *measure.Run) string {
 	return fmt.Sprintf("loss %s ms, recovery %s ms", lossOf(r), recoveryOf(r))

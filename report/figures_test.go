@@ -138,6 +138,56 @@ func TestCreditShowsWhereItIsGranted(t *testing.T) {
 	}
 }
 
+// GET-61: tokens and stalls show where a NIC's pacing shapes, each in its unit, and
+// nowhere else.
+func TestTokensAndStallsShowWhereThereAreSome(t *testing.T) {
+	plain, paced := sample(t, "out/off", "pfc"), sample(t, "out/bucket", "pfc")
+	for _, g := range Figures([]*Folder{plain}) {
+		if g.Name == "tokens" || g.Name == "stalls" {
+			t.Errorf("%s without tokens", g.Name)
+		}
+	}
+	run := paced.Results.Runs[0]
+	level := make([]int64, bins)
+	level[1], level[2] = 8444, -300
+	stall := make([]int64, bins)
+	stall[3] = int64(run.Series.Bin) / 4
+	run.Series.Tokens = []measure.ShaperSeries{{Node: "h2", Direction: "in", Bins: level}, {Node: "h0", Direction: "out", Bins: level}}
+	for _, g := range Figures([]*Folder{paced}) {
+		if g.Name == "stalls" {
+			t.Error("stalls where only tokens are")
+		}
+	}
+	run.Series.Stalls = []measure.ShaperSeries{{Node: "h2", Direction: "in", Bins: stall}}
+	run.Initiators = []measure.Initiator{{StallIn: 12 * ms, StallOut: 2 * ms}, {StallIn: 3 * ms}}
+
+	tokens := drawn(t, figure(t, "tokens", paced), 0, "h2 IN")
+	if diff := cmp.Diff([]float64{0, 8.444, 0, 0}, tokens.Y[:4], close); diff != "" || !cmp.Equal(tokens.X[1], 0.1, close) {
+		t.Errorf("tokens from %v on: %s", tokens.X[0], diff)
+	}
+	stalls := figure(t, "stalls", plain, paced)
+	row := stalls.Rows[0]
+	if len(row) != 2 || row[0].Note != "none" || row[1].Note != "" || row[1].Aside != "IN 15.00 ms, OUT 2.00 ms" {
+		t.Fatalf("panels %+v", row)
+	}
+	if diff := cmp.Diff([]float64{0, 0, 0, 25, 0}, row[1].Lines[0].Y[:5], close); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A line keeps its style where others are missing.
+func TestLinesOfOneNameHaveOneStyle(t *testing.T) {
+	few, all := sample(t, "few", "pfc"), sample(t, "all", "pfc")
+	a := measure.ShaperSeries{Node: "h0", Direction: "out", Bins: make([]int64, bins)}
+	b := measure.ShaperSeries{Node: "h2", Direction: "in", Bins: make([]int64, bins)}
+	few.Results.Runs[0].Series.Tokens = []measure.ShaperSeries{b}
+	all.Results.Runs[0].Series.Tokens = []measure.ShaperSeries{a, b}
+	row := figure(t, "tokens", few, all).Rows[0]
+	if one, both := row[0].Lines, row[1].Lines; one[0].Style != both[1].Style || both[0].Style.Colour == both[1].Style.Colour {
+		t.Errorf("styles %+v and %+v", one, both)
+	}
+}
+
 // Each series shows in its own figures and in no other.
 func TestAChangedSeriesChangesItsFigures(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -149,11 +199,16 @@ func TestAChangedSeriesChangesItsFigures(t *testing.T) {
 		"sent":    {func(s *measure.RunSeries) { s.Sent[0].Bins[12] += 90 }, []string{"rates-burst", "rates"}},
 		"pauses":  {func(s *measure.RunSeries) { s.Pauses[0].Bins[12] += 90 }, []string{"pauses"}},
 		"queue":   {func(s *measure.RunSeries) { s.Queues[1].Peak[12] += 90 }, []string{"queues"}},
+		"tokens":  {func(s *measure.RunSeries) { s.Tokens[0].Bins[12] += 90 }, []string{"tokens"}},
+		"stalls":  {func(s *measure.RunSeries) { s.Stalls[0].Bins[12] += 90 }, []string{"stalls"}},
 		"others":  {func(s *measure.RunSeries) { s.Pauses[1].Bins[12]++; s.Queues[2].Peak[12]++ }, nil},
 	} {
 		f, other := sample(t, "out", "pfc", "pcn"), sample(t, "out", "pfc", "pcn")
 		for _, g := range []*Folder{f, other} { // so that the window does not depend on the change
 			g.Results.Runs[0].Series.Pauses[0].Bins[bins-1] = 1
+			s := g.Results.Runs[1].Series
+			s.Tokens = []measure.ShaperSeries{{Node: "h0", Direction: "in", Bins: make([]int64, bins)}}
+			s.Stalls = []measure.ShaperSeries{{Node: "h0", Direction: "in", Bins: make([]int64, bins)}}
 		}
 		test.change(other.Results.Runs[1].Series)
 		var changed []string

@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -92,6 +93,28 @@ func creditLines(v view) (lines []chart.Line) {
 	}
 	for i, s := range v.Series.Wasted[:min(len(v.Series.Wasted), mostLines)] {
 		lines = append(lines, line(s.Name+" wasted", chart.Style{Colour: i, Dash: 2}, v, s.Bins, mean, v.gigabits()))
+	}
+	return lines
+}
+
+// tokenLines are thousands of bytes in the buckets.
+func tokenLines(v view) []chart.Line {
+	return shaperLines(v, v.Series.Tokens, last, 1e-3)
+}
+
+// stallLines are per cent of the time.
+func stallLines(v view) []chart.Line {
+	return shaperLines(v, v.Series.Stalls, mean, 100/float64(v.Series.Bin))
+}
+
+// shaperLines has a line per NIC and direction, none below 0.
+func shaperLines(v view, all []measure.ShaperSeries, how summary, factor float64) (lines []chart.Line) {
+	for _, s := range all[:min(len(all), mostLines)] {
+		l := line(s.Node+" "+strings.ToUpper(s.Direction), chart.Style{}, v, s.Bins, how, factor)
+		for k := range l.Y {
+			l.Y[k] = max(0, l.Y[k])
+		}
+		lines = append(lines, l)
 	}
 	return lines
 }

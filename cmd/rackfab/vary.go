@@ -71,7 +71,7 @@ func runVaried(c *cobra.Command, name string, base *topology.Scenario, f runFlag
 		return writeJSON(c.OutOrStdout(), v)
 	}
 	v.print(c.OutOrStdout())
-	_, err = fmt.Fprintf(c.OutOrStdout(), "\none folder per value, and variants.json: %s\n", dir)
+	_, err = fmt.Fprintf(c.OutOrStdout(), "\none folder per value, and variants.json: %s\nreport: %s\n", dir, filepath.Join(dir, report.PageName))
 	return err
 }
 
@@ -93,13 +93,20 @@ func (v *varied) run(ctx context.Context, all []*topology.Scenario, f runFlags) 
 	return nil
 }
 
-// write writes the folder of each variant, which repeats it, and variants.json.
+// write writes the folder of each variant, which repeats it, variants.json, and a
+// report with the variants side by side.
 func (v *varied) write(dir string) error {
+	var folders []*report.Folder
 	for _, one := range v.Variants {
 		r := &measure.Results{Schema: measure.Schema, Scenario: v.Scenario, Seed: v.Seed, Bus: v.Bus, Runs: one.Runs}
-		if err := report.New(filepath.Join(dir, folderName(one.Value)), one.scenario, r, version()).Write(); err != nil {
+		f := report.New(filepath.Join(dir, folderName(one.Value)), one.scenario, r, version())
+		if err := f.Write(); err != nil {
 			return err
 		}
+		folders = append(folders, f)
+	}
+	if _, err := report.Write(dir, folders); err != nil {
+		return err
 	}
 	return createFile(filepath.Join(dir, "variants.json"), func(w io.Writer) error { return writeJSON(w, v) })
 }
