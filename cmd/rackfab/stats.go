@@ -18,7 +18,15 @@ import (
 func statusCommand() *cobra.Command {
 	return calling("status", "Say how the running rack stands", cobra.NoArgs, func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
 		out, err := api.GetStatus(c.Context(), &rackfabv1.GetStatusRequest{})
-		return showStatus(c, out.GetStatus(), err)
+		if err != nil {
+			return err
+		}
+		stats, err := api.GetStats(c.Context(), &rackfabv1.GetStatsRequest{})
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprint(c.OutOrStdout(), view(nil, &rackfabv1.WatchResponse{Status: out.GetStatus(), Nodes: stats.GetNodes()}, watchRows))
+		return err
 	})
 }
 

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+)
+
+// standing is a rack of two nodes at an instant, with so many bytes sent.
+func standing(at, sent int64) *rackfabv1.WatchResponse {
+	return &rackfabv1.WatchResponse{
+		Status: &rackfabv1.RackStatus{Scenario: "x", Scheme: "pfc", State: rackfabv1.RackState_RACK_STATE_RUNNING, AtPs: at},
+		Nodes: []*rackfabv1.NodeStats{
+			{
+				Node: "h0", Ports: []*rackfabv1.PortStats{{Peer: "s0", SentBytes: sent}}, FlowsStarted: 3, FlowsEnded: 1,
+				Flows:   []*rackfabv1.FlowStats{{Name: "b/h0/0", RateBps: 1e9}, {Name: "F0", RateBps: 40e9, AckedBytes: 5000}},
+				Notices: map[string]int64{"paused": 2},
+			},
+			{Node: "s0", Ports: []*rackfabv1.PortStats{{Peer: "h0", Down: true}, {Peer: "h1", QueueBytes: 64000, PausesSent: 7}}, Notices: map[string]int64{"paused": 1}},
+		},
+	}
+}
+
+// The busiest link of those that are well comes first, links in trouble before
+// all; a load is that since the last event.
+func TestView(t *testing.T) {
+	text := view(standing(1e9, 5000), standing(2e9, 10_000), 40)
+	var lines []string
+	for _, line := range strings.Split(text, "\n") {
+		lines = append(lines, strings.Join(strings.Fields(line), " "))
+	}
+	text = strings.Join(lines, "\n")
+	for _, want := range []string{
+		"x under pfc: running at 2ms",
+		"s0->h0 0bps 0B down 0\nh0->s0 40Mbps 0B 0\ns0->h1 0bps 64KB 7",
+		"2 flows run, 1 have ended",
+		"F0 h0 40Gbps 5KB\nb/h0/0 h0 1Gbps 0B",
+		"notices: paused 3",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+// The screen takes events as they come, and a key ends it.
+func TestScreen(t *testing.T) {
+	s := &screen{height: 40}
+	if got := s.View().Content; got != "waiting for the rack" {
+		t.Errorf("without an event: %q", got)
+	}
+	for _, at := range []int64{1e9, 2e9, 2e9} { // the last one of a paused clock
+		s.Update(standing(at, at/1e5))
+	}
+	if got := s.View().Content; !strings.Contains(got, "80Mbps") {
+		t.Errorf("the load since the last instant is not there:\n%s", got)
+	}
+	s.Update(complaint{errReported})
+	if got := s.View().Content; !strings.Contains(got, "reported") {
+		t.Error("a refused call is not told")
+	}
+	if _, quit := s.Update(tea.KeyPressMsg{Code: 'q', Text: "q"}); quit == nil || !s.left {
+		t.Error("q does not quit")
+	}
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+)
+
+// watchRows is how many rows of links, flows and notices are shown where the
+// height of the terminal is not known.
+const watchRows = 40
+
+func watchCommand() *cobra.Command {
+	return calling("watch", "Show the running rack: loads, queues, pauses, rates, notices", cobra.NoArgs,
+		func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
+			ctx, cancel := context.WithCancel(c.Context())
+			defer cancel()
+			events, err := api.Watch(ctx, &rackfabv1.WatchRequest{})
+			if err != nil {
+				return err
+			}
+			if !term.IsTerminal(int(os.Stdout.Fd())) {
+				return watchLines(c, events)
+			}
+			p := tea.NewProgram(&screen{api: api, height: watchRows}, tea.WithContext(ctx))
+			var ended error
+			go func() {
+				for {
+					event, err := events.Recv()
+					if err != nil {
+						ended = err
+						p.Quit()
+						return
+					}
+					p.Send(event)
+				}
+			}()
+			model, err := p.Run()
+			if s, ok := model.(*screen); ok && s.left {
+				return nil
+			}
+			return errors.Join(err, ended)
+		})
+}
+
+// watchLines prints the state of the clock again and again, for those who are no
+// terminal.
+func watchLines(c *cobra.Command, events rackfabv1.FabricService_WatchClient) error {
+	for {
+		event, err := events.Recv()
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(c.OutOrStdout(), statusText(event.GetStatus())); err != nil {
+			return err
+		}
+	}
+}
+
+// screen is the view of a rack in a terminal.
+type screen struct {
+	api       rackfabv1.FabricServiceClient
+	was, is   *rackfabv1.WatchResponse
+	height    int
+	complaint string
+	left      bool // by the user
+}
+
+// complaint is the error of a call that a key has made.
+type complaint struct{ error }
+
+// Init asks for nothing: events come from the stream.
+func (s *screen) Init() tea.Cmd { return nil }
+
+// Update takes an event of the rack, a key, or the size of the terminal.
+func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
+	switch m := m.(type) {
+	case *rackfabv1.WatchResponse:
+		s.take(m)
+	case tea.WindowSizeMsg:
+		s.height = m.Height
+	case complaint:
+		s.complaint = m.Error()
+	case tea.KeyPressMsg:
+		switch m.String() {
+		case "q", "esc", "ctrl+c":
+			s.left = true
+			return s, tea.Quit
+		case "space", "p":
+			return s, s.toggle()
+		}
+	}
+	return s, nil
+}
+
+// take keeps the event, and the one before it at an earlier instant.
+func (s *screen) take(m *rackfabv1.WatchResponse) {
+	if s.is != nil && s.is.GetStatus().GetAtPs() < m.GetStatus().GetAtPs() {
+		s.was = s.is
+	}
+	s.is = m
+}
+
+// toggle pauses a clock that runs, and lets one run that is paused.
+func (s *screen) toggle() tea.Cmd {
+	running := s.is.GetStatus().GetState() == rackfabv1.RackState_RACK_STATE_RUNNING
+	return func() tea.Msg {
+		var err error
+		if running {
+			_, err = s.api.Pause(context.Background(), &rackfabv1.PauseRequest{})
+		} else {
+			_, err = s.api.Resume(context.Background(), &rackfabv1.ResumeRequest{})
+		}
+		if err != nil {
+			return complaint{plain(err)}
+		}
+		return nil
+	}
+}
+
+// View draws the rack.
+func (s *screen) View() tea.View {
+	v := tea.NewView("waiting for the rack")
+	if s.is != nil {
+		v.SetContent(view(s.was, s.is, s.height-2) + "\nq quits, space pauses and resumes  " + s.complaint)
+	}
+	v.AltScreen = true
+	return v
+}
