@@ -85,15 +85,20 @@ func TestAStallBelowTheHeadIsNoted(t *testing.T) {
 		c.Engine.Pacing, c.Engine.Out = shaper.PacingOutstanding, shaper.Limit{}
 		c.Engine.Outstanding = shaper.Outstanding{PerPeriod: 1040, Period: 100 * us}
 	})
-	b.post(0, get(0, 3000))
+	b.post(0, get(0, 1000))
+	b.run(55 * us)
+	if at, ok := b.nics[0].Next(); ok {
+		t.Fatalf("idle, and wants a tick at %v", at)
+	}
+	b.post(0, get(1, 2000))
 	b.run(unit.Millisecond)
 	sum, spans := unit.Time(0), 0
 	for _, note := range b.noted(0, fabric.StallSampled) {
 		sum += unit.Time(note.A)
 		spans++
 	}
-	if want := b.nics[0].Stats().Engine.Classes[0].Requests.In; sum != want || spans < 20 {
-		t.Errorf("%v in %d spans, counted %v", sum, spans, want)
+	if want := b.nics[0].Stats().Engine.Classes[0].Requests.In; sum != want || spans < 15 || b.noted(0, fabric.StallSampled)[0].At != 60*us-1 {
+		t.Errorf("%v in %d spans, counted %v: %v", sum, spans, want, b.noted(0, fabric.StallSampled))
 	}
 	if len(b.noted(0, fabric.TokensSampled)) != 0 {
 		t.Error("tokens of a bucket that takes no part")
