@@ -15,10 +15,10 @@ import (
 
 // direction is a link in one direction, as its sending end knows it.
 type direction struct {
-	name                  string
-	load                  unit.Rate
-	queue, paused, pauses int64
-	state                 string
+	name          string
+	load          unit.Rate
+	queue, pauses int64
+	state         string
 }
 
 // view draws how a rack stands in about so many rows: the busiest links, the flows

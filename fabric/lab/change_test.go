@@ -193,3 +193,40 @@ func (w *wire) listen(node int, notes []fabric.Note) {
 		}
 	}
 }
+
+// What is built for a run that may go on for long, and is left early, is what is
+// built for its journal: digests are equal at the instant at which it is left.
+func TestAJournalIsBuiltAsItsLiveRun(t *testing.T) {
+	const end = 400 * unit.Microsecond
+	for _, name := range []string{"pcn-16to2", "get-incast", "cbrc-waste", "rttx-example", "star-3"} {
+		text, ok := topology.Builtin(name)
+		if !ok {
+			t.Fatalf("no scenario %s", name)
+		}
+		s, err := topology.Parse(name, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Live = true
+		if s, err = s.Override(topology.Overrides{Duration: 40 * unit.Millisecond}); err != nil {
+			t.Fatal(err)
+		}
+		s = steering.New(s, 5).Extend(s, 0, 2*end, 20)
+		journal, err := s.Journal(end, s.Bin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		short, err := topology.Parse("journal.yaml", journal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		long, batch := newLab(t, s), newLab(t, short)
+		long.Run(end)
+		batch.Run(end)
+		for i, want := range batch.Results() {
+			if got := long.Results()[i]; got.Digest != want.Digest {
+				t.Errorf("%s: node %s has digest %016x live, %016x by its journal", name, got.Node, got.Digest, want.Digest)
+			}
+		}
+	}
+}

@@ -188,12 +188,14 @@ func (e *engine) release(c *initiator) {
 	}
 }
 
-// repace renews the offer of the half whose pace or window may have changed.
+// repace renews the offer of the half whose pace or window may have changed. Flows
+// are before the halves, and those of changes after them.
 func (n *NIC) repace(half int) {
-	if half < n.engine.firstHalf {
+	half -= n.engine.firstHalf
+	if half < 0 || half >= len(n.engine.ofSender) {
 		return
 	}
-	k := int(n.engine.ofSender[half-n.engine.firstHalf])
+	k := int(n.engine.ofSender[half])
 	if n.engine.connection(k).unit >= 0 {
 		n.offer(k)
 	}
