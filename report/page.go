@@ -72,7 +72,7 @@ func Page(w io.Writer, runs []*Folder, figures []Figure) error {
 
 func newPageRun(f *Folder) pageRun {
 	r := f.Results
-	t := Compare(f.Scenario, r)
+	t := TableOf(f.Scenario, r)
 	return pageRun{
 		Folder: f, Compared: t, Heads: heads(t), Held: held(f), Cost: cost(r),
 		FabricTime: r.Runs[0].FabricTime.String(), BinTime: r.Runs[0].Series.Bin.String(),

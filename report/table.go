@@ -42,6 +42,18 @@ type column struct {
 	value func(*measure.Run) string
 }
 
+// TableOf is the table of a run: of its commands, if it has any, else Compare.
+func TableOf(s *topology.Scenario, r *measure.Results) Table {
+	if len(s.Commands) == 0 {
+		return Compare(s, r)
+	}
+	rows := make([]Variant, len(r.Runs))
+	for i, run := range r.Runs {
+		rows[i] = Variant{Value: run.Scheme, Run: run}
+	}
+	return Commands(fmt.Sprintf("%s, seed %d, bus %s", r.Scenario, r.Seed, r.Bus), "scheme", s, rows)
+}
+
 // Compare gives one row per scheme: how long the congestion tree and the loss
 // lasted and the recovery took, the PAUSE frames on the links that hold the long flows and on all
 // others, what the long flows got during the burst, and how the burst fared.

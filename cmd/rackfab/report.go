@@ -36,7 +36,7 @@ func reportCommand() *cobra.Command {
 				}
 			}
 			for _, f := range runs {
-				printTable(c.OutOrStdout(), tableOf(f.Scenario, f.Results))
+				printTable(c.OutOrStdout(), report.TableOf(f.Scenario, f.Results))
 			}
 			page, err := report.Write(dir, runs)
 			if err != nil {
@@ -75,23 +75,11 @@ func finish(w io.Writer, dir string, s *topology.Scenario, r *measure.Results, a
 	if asJSON {
 		return writeJSON(w, r)
 	}
-	printTable(w, tableOf(s, r))
+	printTable(w, report.TableOf(s, r))
 	_, _ = fmt.Fprintln(w)
 	printSpeed(w, r)
 	_, err = fmt.Fprintf(w, "\nresults, series and manifest: %s\nreport: %s\n", dir, page)
 	return err
-}
-
-// tableOf is the table of a run: of its commands, if it has any.
-func tableOf(s *topology.Scenario, r *measure.Results) report.Table {
-	if len(s.Commands) == 0 {
-		return report.Compare(s, r)
-	}
-	rows := make([]report.Variant, len(r.Runs))
-	for i, run := range r.Runs {
-		rows[i] = report.Variant{Value: run.Scheme, Run: run}
-	}
-	return report.Commands(fmt.Sprintf("%s, seed %d, bus %s", r.Scenario, r.Seed, r.Bus), "scheme", s, rows)
 }
 
 func writeJSON(w io.Writer, v any) error {
