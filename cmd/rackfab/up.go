@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -23,9 +25,9 @@ const stopWait = 5 * time.Second
 
 // upFlags are the settings of `rackfab up`.
 type upFlags struct {
-	address, natsURL, scheme, pace, journal string
-	seed                                    uint64
-	paused                                  bool
+	address, controller, natsURL, scheme, pace, journal string
+	seed                                                uint64
+	paused                                              bool
 }
 
 func upCommand() *cobra.Command {
@@ -46,6 +48,7 @@ func upCommand() *cobra.Command {
 	}
 	flags := c.Flags()
 	addressFlag(c, &f.address)
+	flags.StringVar(&f.controller, "controller", "", "steer the rack that stands behind this controller, HOST:PORT, instead of starting one; `rackfab down` ends it")
 	flags.StringVar(&f.natsURL, "nats-url", "", "an external NATS server instead of the embedded one")
 	flags.StringVar(&f.scheme, "scheme", "", "congestion control of every flow (default: the scenario's)")
 	flags.StringVar(&f.pace, "pace", "1ms/s", "fabric time per second of wall time, or free")
@@ -75,6 +78,9 @@ func up(c *cobra.Command, name string, f upFlags) error {
 	if err != nil {
 		return err
 	}
+	if f.controller != "" {
+		return upThere(c, s, text, pace, f)
+	}
 	if f.journal, err = journalPath(f.journal); err != nil {
 		return err
 	}
@@ -91,6 +97,36 @@ func up(c *cobra.Command, name string, f upFlags) error {
 		return err
 	}
 	return attend(c.Context(), rack, c.ErrOrStderr())
+}
+
+// upThere begins a live run on a rack that stands already.
+func upThere(c *cobra.Command, s *topology.Scenario, text []byte, pace unit.Time, f upFlags) error {
+	if f.journal != "" || f.natsURL != "" {
+		return errors.New("--journal and --nats-url are for a rack that is started here: leave them out with --controller")
+	}
+	client, err := controller.Dial(f.controller)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if err := begin(c.Context(), client, text, pace, f.paused); err != nil {
+		return plain(err)
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%s under %s is up: %d nodes, controller at %s\n", s.Name, s.Scheme, len(s.Nodes), f.controller)
+	return err
+}
+
+// downCommand ends a live run, wherever it was begun.
+func downCommand() *cobra.Command {
+	return calling("down", "End the live run where it stands; its processes stay", cobra.NoArgs,
+		func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
+			out, err := api.StopRack(c.Context(), &rackfabv1.StopRackRequest{})
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "ended at %s, digest %016x\n", unit.Time(out.GetJournal().GetAtPs()), out.GetJournal().GetDigest())
+			return err
+		})
 }
 
 // journalPath gives the absolute path of the journal, whose folder is there.
@@ -137,8 +173,9 @@ func attend(ctx context.Context, rack *launch.Rack, log io.Writer) error {
 	}
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWait)
 	defer cancel()
-	if _, err := rack.Client().API().StopRack(stopping, &rackfabv1.StopRackRequest{}); err != nil {
-		return plain(err)
+	_, err := rack.Client().API().StopRack(stopping, &rackfabv1.StopRackRequest{})
+	if status.Code(err) == codes.FailedPrecondition {
+		return nil // it has been ended by `rackfab down`
 	}
-	return nil
+	return plain(err)
 }
