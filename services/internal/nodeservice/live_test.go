@@ -1,0 +1,102 @@
+package nodeservice
+
+import (
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+)
+
+func live(name string) *rackfabv1.RunRequest {
+	c := config(name, "live", pair)
+	c.GetConfig().Live = true
+	return c
+}
+
+func granted(until unit.Time, list ...*rackfabv1.TimedChange) *rackfabv1.RunRequest {
+	return &rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Grant{Grant: &rackfabv1.RunGrant{UntilPs: int64(until), Changes: list}}}
+}
+
+func frozen(at unit.Time, nics string) *rackfabv1.TimedChange {
+	return &rackfabv1.TimedChange{AtPs: int64(at), Change: &rackfabv1.Change{Verb: &rackfabv1.Change_Freeze{Freeze: nics}}}
+}
+
+// reached reads up to the answer to a grant.
+func reached(t *testing.T, stream rackfabv1.NodeService_RunClient) *rackfabv1.RunReached {
+	t.Helper()
+	for {
+		if r := recv(t, stream).GetReached(); r != nil {
+			return r
+		}
+	}
+}
+
+// Nodes go as far as they are granted, with the changes that come with a grant,
+// and say how they stand there.
+func TestGrants(t *testing.T) {
+	m := bus.NewMemory()
+	var streams []rackfabv1.NodeService_RunClient
+	for _, name := range []string{"h0", "h1", "s0"} {
+		kind := topology.NIC
+		if name == "s0" {
+			kind = topology.Switch
+		}
+		stream := start(t, name, kind, m.Dial()).open(t, live(name), goAhead())
+		if recv(t, stream).GetReady() == nil {
+			t.Fatal("not ready")
+		}
+		streams = append(streams, stream)
+	}
+	grant := func(step *rackfabv1.RunRequest) (all []*rackfabv1.RunReached) {
+		for _, s := range streams {
+			if err := s.Send(step); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, s := range streams {
+			all = append(all, reached(t, s))
+		}
+		return all
+	}
+	first := grant(granted(2 * unit.Microsecond))
+	if h0 := first[0].GetStats(); h0.GetFlowsStarted() != 1 || h0.GetPorts()[0].GetSentBytes() == 0 || len(h0.GetFlows()) != 1 || h0.GetFrozen() {
+		t.Errorf("h0 at 2us: %v", h0)
+	}
+	second := grant(granted(200*unit.Microsecond, frozen(3*unit.Microsecond, "h1")))
+	if h1 := second[1].GetStats(); !h1.GetFrozen() || h1.GetDeliveredBytes() != 0 || h1.GetPorts()[0].GetDroppedFrames() == 0 {
+		t.Errorf("h1, frozen before the first frame came in: %v", h1)
+	}
+	if s0 := second[2].GetStats(); len(s0.GetPorts()) != 2 || s0.GetPorts()[0].GetCounters()["SAI_PORT_STAT_IF_IN_OCTETS"] == 0 {
+		t.Errorf("s0: %v", s0)
+	}
+	if second[1].GetUntilPs() != int64(200*unit.Microsecond) || second[1].GetDigest() == first[1].GetDigest() {
+		t.Errorf("h1 at 200us: %v", second[1])
+	}
+}
+
+// A grant that goes back, or brings a change that does not fit, ends the run.
+func TestBadGrants(t *testing.T) {
+	for name, test := range map[string]struct {
+		step *rackfabv1.RunRequest
+		code codes.Code
+	}{
+		"back":            {granted(5), codes.FailedPrecondition},
+		"change too late": {granted(100, frozen(5, "h0")), codes.FailedPrecondition},
+		"unknown node":    {granted(100, frozen(50, "h9")), codes.InvalidArgument},
+		"no verb":         {granted(100, &rackfabv1.TimedChange{AtPs: 50}), codes.InvalidArgument},
+	} {
+		n := start(t, "h0", topology.NIC, bus.NewMemory().Dial())
+		if err := end(n.open(t, live("h0"), goAhead(), granted(10), test.step)); status.Code(err) != test.code {
+			t.Errorf("%s: got %v, want %v", name, err, test.code)
+		}
+	}
+	n := start(t, "h0", topology.NIC, bus.NewMemory().Dial())
+	if err := end(n.open(t, config("h0", "batch", pair), goAhead(), granted(10))); status.Code(err) != codes.FailedPrecondition {
+		t.Errorf("a grant in a batch run: %v", err)
+	}
+}
