@@ -16,7 +16,8 @@ import (
 	"github.com/rackfab/rackfab/services/health"
 )
 
-// answerLimit is how long a process may take to say whether it serves.
+// answerLimit is how long a process may take to say whether it serves; for a
+// controller, that includes its start.
 const answerLimit = 5 * time.Second
 
 // remote is a rack that is up already, known by its controller.
@@ -32,7 +33,7 @@ func newRemote(ctx context.Context, address string) (engine, error) {
 	}
 	limit, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
-	if err := health.Check(limit, address); err != nil {
+	if err := health.Await(limit, address); err != nil {
 		return nil, fmt.Errorf("--controller: no controller answers: %w", err)
 	}
 	client, err := controller.Dial(address)

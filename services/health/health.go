@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"google.golang.org/grpc"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
@@ -20,12 +21,22 @@ func Check(ctx context.Context, address string) error {
 	if strings.HasPrefix(address, "nats://") {
 		return checkBus(address)
 	}
+	return check(ctx, address, grpc.WaitForReady(false))
+}
+
+// Await is Check of a gRPC server that may be about to start: until ctx ends, it
+// waits for one that does not answer.
+func Await(ctx context.Context, address string) error {
+	return check(ctx, address, grpc.WaitForReady(true))
+}
+
+func check(ctx context.Context, address string, option grpc.CallOption) error {
 	conn, err := serve.Dial(address)
 	if err != nil {
 		return fmt.Errorf("%s: %w", address, err)
 	}
 	defer func() { _ = conn.Close() }() // the answer is in
-	answer, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{})
+	answer, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{}, option)
 	if err != nil {
 		return fmt.Errorf("%s: %s", address, status.Convert(err).Message())
 	}

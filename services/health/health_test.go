@@ -60,3 +60,34 @@ func TestCheckOfASilentServerEnds(t *testing.T) {
 		t.Error("healthy")
 	}
 }
+
+// A server that starts while somebody waits for it is found.
+func TestAwaitOfAServerThatIsAboutToStart(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	found := make(chan error, 1)
+	go func() { found <- Await(t.Context(), address) }()
+	conn, err := l.Accept() // it is asked for
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+	l.Close()
+	server, err := serve.Listen(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(ctx) }()
+	if err := <-found; err != nil {
+		t.Error(err)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
