@@ -26,6 +26,9 @@ const (
 	GRPCPort = 7000 // controller, NICs and switches
 )
 
+// Journal is where the controller keeps the journal of a live run, in its container.
+const Journal = "/journal/live.yaml"
+
 // Names of the services that are no nodes.
 const (
 	bus        = "bus"
@@ -55,7 +58,7 @@ func File(s *topology.Scenario, image string) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	err := file.Execute(&b, map[string]any{
-		"Rack": s.Name, "Image": image, "Build": image == Image, "BusPort": BusPort, "GRPCPort": GRPCPort, "Nodes": s.Nodes,
+		"Rack": s.Name, "Image": image, "Build": image == Image, "BusPort": BusPort, "GRPCPort": GRPCPort, "Journal": Journal, "Nodes": s.Nodes,
 	})
 	return b.Bytes(), err
 }

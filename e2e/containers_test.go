@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rackfab/rackfab/compose"
 )
 
 // The environment of the tests with containers.
@@ -70,10 +73,10 @@ func (c *containers) clean(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanLimit)
 	defer cancel()
 	if t.Failed() {
-		logs, _ := c.compose(ctx, "logs", "--tail", "5", "--no-color").CombinedOutput()
+		logs, _ := c.rack(ctx, "logs", "--tail", "5", "--no-color").CombinedOutput()
 		t.Logf("%s", logs)
 	}
-	_ = c.compose(ctx, "down", "--volumes", "--remove-orphans", "--timeout", "5").Run() // is down already, if the test went well
+	_ = c.rack(ctx, "down", "--volumes", "--remove-orphans", "--timeout", "5").Run() // is down already, if the test went well
 	stages := c.stages(ctx)
 	_ = c.command(ctx, "docker", append([]string{"image", "rm", "--force", c.image}, append(stages, c.base)...)...).Run()
 }
@@ -102,7 +105,8 @@ func (c *containers) command(ctx context.Context, name string, args ...string) *
 	return cmd
 }
 
-func (c *containers) compose(ctx context.Context, args ...string) *exec.Cmd {
+// rack runs docker-compose on the rack.
+func (c *containers) rack(ctx context.Context, args ...string) *exec.Cmd {
 	return c.command(ctx, "docker-compose", append([]string{"--project-name", c.project, "--file", composeFile}, args...)...)
 }
 
@@ -127,7 +131,7 @@ func (c *containers) build(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), buildLimit)
 	defer cancel()
 	importGo(ctx, t, c.base)
-	must(t, c.compose(ctx, "build"))
+	must(t, c.rack(ctx, "build"))
 }
 
 // up starts the rack. healthy waits until every container is.
@@ -147,7 +151,7 @@ func (c *containers) up(t *testing.T) (healthy func()) {
 		cancel()
 		_ = events.Wait() // was killed
 	})
-	must(t, c.compose(ctx, "up", "--detach", "--no-build"))
+	must(t, c.rack(ctx, "up", "--detach", "--no-build"))
 	return func() {
 		t.Helper()
 		well := map[string]bool{}
@@ -161,6 +165,28 @@ func (c *containers) up(t *testing.T) (healthy func()) {
 		if len(well) < rackSize {
 			t.Fatalf("healthy within %v: %d of %d containers", upLimit, len(well), rackSize)
 		}
+	}
+}
+
+// live injects a burst into a running rack. Its journal, as the controller gives
+// it and as it lies in the controller's volume, replays in memory.
+func (c *containers) live(t *testing.T, address string) {
+	t.Helper()
+	say := func(args ...string) string {
+		cmd := c.command(t.Context(), program, args...)
+		cmd.Env = append(cmd.Env, "RACKFAB_ADDRESS="+address)
+		return must(t, cmd)
+	}
+	say("up", "pcn-16to2", "--scheme", "pcn", "--controller", address, "--paused")
+	say("burst", "--from", "h2..h15", "--to", "r1", "--flows", "2", "--size", "16KB")
+	say("step", "500us")
+	dir := t.TempDir()
+	saved, kept := filepath.Join(dir, "saved.yaml"), filepath.Join(dir, "kept.yaml")
+	say("journal", "save", saved)
+	say("down")
+	must(t, c.command(t.Context(), "docker", "cp", c.project+"_controller_1:"+compose.Journal, kept))
+	for _, file := range []string{saved, kept} {
+		t.Logf("replay of %s:\n%s", filepath.Base(file), say("replay", file)) // fails where the digests differ
 	}
 }
 
@@ -187,7 +213,7 @@ func TestContainersGiveTheSameRunAsMemory(t *testing.T) {
 	since := func(what string) { t.Logf("%.1f s after up: %s", time.Since(begin).Seconds(), what) }
 	healthy := c.up(t)
 	since("all containers have started")
-	address := must(t, c.compose(t.Context(), "port", "controller", "7000"))
+	address := must(t, c.rack(t.Context(), "port", "controller", "7000"))
 	for range 2 { // the rack stays up
 		rack := start(t, append(flags, "--controller", address)...).results(t)
 		since("a run of two schemes has ended")
@@ -195,12 +221,14 @@ func TestContainersGiveTheSameRunAsMemory(t *testing.T) {
 			t.Errorf("digests differ (-memory +containers):\n%s", diff)
 		}
 	}
+	c.live(t, address)
+	since("a live run has been steered, saved and replayed")
 	healthy()
 	since("all containers are healthy")
 	t.Logf("memory:\n%s", must(t, c.command(t.Context(), "docker",
 		append([]string{"stats", "--no-stream", "--format", "{{.Name}} {{.MemUsage}}"}, c.ids(t)...)...)))
 
-	must(t, c.compose(t.Context(), "down", "--volumes"))
+	must(t, c.rack(t.Context(), "down", "--volumes"))
 	if left := c.ids(t); len(left) > 0 {
 		t.Errorf("containers left behind: %s", left)
 	}
