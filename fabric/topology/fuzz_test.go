@@ -6,6 +6,7 @@ import "testing"
 // and read again as the same scenario.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(sample))
+	f.Add([]byte(changed))
 	f.Add([]byte(leafSpine))
 	for _, name := range []string{"pcn-16to2", "star-2", "dumbbell-2-2"} {
 		text, _ := Builtin(name)
