@@ -183,3 +183,29 @@ func FuzzReceive(f *testing.F) {
 		}
 	})
 }
+
+// A node is settled when its envelopes are confirmed and it waits for no answer.
+func TestSettled(t *testing.T) {
+	s, err := NewSync(1, []LinkConfig{{Name: "a:0->b:0", Lookahead: 10}}, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !s.Settled() {
+		t.Error("a node that may do nothing yet has something to look after")
+	}
+	s.Grant(100)
+	var sent []byte
+	s.Flush(unit.Never, func(_ int, data []byte) { sent = append(sent[:0], data...) })
+	if sent == nil || s.Settled() {
+		t.Fatal("it has asked its peer, and is settled")
+	}
+	e := Envelope{Epoch: 1, Seq: 1, Ack: 1, Promise: 200, Want: noWant}
+	b := make([]byte, envelopeHead)
+	e.putHead(b)
+	if err := s.Receive(0, b, nil); err != nil {
+		t.Fatal(err)
+	}
+	if !s.Settled() {
+		t.Error("it has its answer, and is not settled")
+	}
+}

@@ -28,6 +28,18 @@ func (s *Sync) Tick(emit func(link int, data []byte)) error {
 	return nil
 }
 
+// Settled tells whether no link has anything to look after: every envelope is
+// confirmed, and no answer is waited for. Until something is sent or comes in, Tick
+// has nothing to do, and may be called more rarely.
+func (s *Sync) Settled() bool {
+	for i := range s.links {
+		if l := &s.links[i]; len(l.out.kept) > 0 || l.asking() {
+			return false
+		}
+	}
+	return true
+}
+
 // Reconnected says that the bus may have lost messages: every peer is asked for
 // what it has received.
 func (s *Sync) Reconnected(emit func(link int, data []byte)) {

@@ -21,6 +21,10 @@ import (
 // missed after two of them.
 const tick = 50 * time.Millisecond
 
+// rest is the tick of a node that stands at its grant with nothing to look after:
+// a paused rack costs next to nothing.
+const rest = time.Second
+
 // progressTicks is the number of ticks between two calls of Config.Progress.
 const progressTicks = 2
 
@@ -38,6 +42,7 @@ type Runner struct {
 	grant   atomic.Int64 // unit.Time asked for by Grant
 	granted chan struct{}
 	plan    atomic.Pointer[[]fabric.Change]
+	resting bool
 	reached unit.Time // the last grant that was reported, 0 for none
 	ticks   int
 	wakeups int64
@@ -140,6 +145,7 @@ func (r *Runner) Run(ctx context.Context) (Result, error) {
 		if err := r.round(ctx); err != nil {
 			return r.result(), fmt.Errorf("node %s: %w", r.cfg.Node, err)
 		}
+		r.pace(clock)
 		select {
 		case <-r.inbox.wake:
 		case <-r.granted:
@@ -153,6 +159,19 @@ func (r *Runner) Run(ctx context.Context) (Result, error) {
 		case <-ctx.Done():
 			return r.result(), r.ended(ctx)
 		}
+	}
+}
+
+// pace makes the clock slow while the node stands still, and fast again.
+func (r *Runner) pace(clock *time.Ticker) {
+	resting := r.reached == r.sync.Granted() && r.sync.Settled()
+	if resting == r.resting {
+		return
+	}
+	if r.resting = resting; resting {
+		clock.Reset(rest)
+	} else {
+		clock.Reset(tick)
 	}
 }
 
