@@ -17,7 +17,7 @@ PROTOC_GEN_GO := $(CACHE)/protoc-gen-go-$(PROTOC_GEN_GO_VERSION)/protoc-gen-go
 PROTOC_GEN_GO_GRPC := $(CACHE)/protoc-gen-go-grpc-$(PROTOC_GEN_GO_GRPC_VERSION)/protoc-gen-go-grpc
 export PATH := $(dir $(PROTOC_GEN_GO)):$(dir $(PROTOC_GEN_GO_GRPC)):$(PATH)
 
-FUZZTIME ?= 3s
+FUZZTIME ?= 10000x
 
 .PHONY: build test race lint generate release verify fuzz tools ci
 
@@ -57,7 +57,7 @@ verify: $(BUF) ## the committed files are what the tools would write
 
 fuzz: ## FUZZTIME of every fuzz target
 	@grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sort | while IFS=: read -r file _ name; do \
-		go test -run '^$$' -fuzz "^$${name#func }$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" </dev/null; \
+		go test -run '^$$' -fuzz "^$${name#func }$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$(dirname "$$file")" </dev/null; \
 	done
 
 tools: $(GOLANGCI_LINT) $(BUF) $(PROTOC_GEN_GO) $(PROTOC_GEN_GO_GRPC) ## the pinned tools, into the user's cache
