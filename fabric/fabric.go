@@ -7,6 +7,7 @@
 //	splitmix   how flows spread: a hash
 //	frame      a byte offset
 //	cc         a Greek letter from a paper
+//	agenda     which of many instants comes first
 //	credit     what a receiver grants
 //	nic        a flow, a window, a retransmission
 //	nic/command   what a host asks for, and how it is cut

@@ -2,6 +2,7 @@ package nic
 
 import (
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/agenda"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -76,7 +77,7 @@ func (n *NIC) stop(now unit.Time, i int, out *fabric.Out) {
 	s.packets, s.acked, s.high, s.inFlight = s.next, s.next, s.next, 0
 	s.deadline = unit.Never
 	for _, timer := range []int{n.startTimer(i), n.ccTimer(i), n.resendTimer(i)} {
-		n.timers.set(timer, unit.Never)
+		n.timers.Set(timer, unit.Never)
 	}
 	if n.credits != nil {
 		n.planAsk(now, int(n.credits.ofSender[i]))
@@ -149,18 +150,18 @@ func (n *NIC) extend(flows []FlowConfig) bool {
 // timers keep their instants.
 func (n *NIC) grow(senders, receivers int) {
 	old := n.timers
-	n.timers = newAgenda(n.npTimer(len(n.receivers)))
+	n.timers = agenda.New(n.npTimer(len(n.receivers)))
 	for i := range senders {
-		n.timers.set(n.startTimer(i), old.at[i])
-		n.timers.set(n.ccTimer(i), old.at[senders+i])
-		n.timers.set(n.resendTimer(i), old.at[2*senders+i])
+		n.timers.Set(n.startTimer(i), old.At(i))
+		n.timers.Set(n.ccTimer(i), old.At(senders+i))
+		n.timers.Set(n.resendTimer(i), old.At(2*senders+i))
 	}
 	for i := range receivers {
-		n.timers.set(n.npTimer(i), old.at[3*senders+i])
+		n.timers.Set(n.npTimer(i), old.At(3*senders+i))
 	}
-	pace := newAgenda(len(n.senders))
+	pace := agenda.New(len(n.senders))
 	for i := range senders {
-		pace.set(i, n.pace.at[i])
+		pace.Set(i, n.pace.At(i))
 	}
 	n.pace = pace
 	ready := newFIFO[int32](len(n.senders))
@@ -172,6 +173,6 @@ func (n *NIC) grow(senders, receivers int) {
 		n.addCredits(n.credits, senders, receivers)
 	}
 	for i := senders; i < len(n.senders); i++ {
-		n.timers.set(n.startTimer(i), n.senders[i].Start)
+		n.timers.Set(n.startTimer(i), n.senders[i].Start)
 	}
 }

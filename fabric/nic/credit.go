@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/agenda"
 	"github.com/rackfab/rackfab/fabric/credit"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -23,7 +24,7 @@ type credits struct {
 	ofFlow    []int32            // by receiving flow: sender of the pacer
 	flowOf    []int32            // by sender of the pacer: a receiving flow of it
 	sampled   []credit.PeerStats // by sender of the pacer: up to the last sample
-	asks      agenda             // by account: when it asks for credit
+	asks      agenda.Agenda      // by account: when it asks for credit
 	retry     unit.Time
 	scope     credit.Scope
 	signal    uint32 // the excess signal
@@ -77,9 +78,9 @@ func (n *NIC) addCredits(c *credits, senders, receivers int) {
 		}
 		c.ofFlow = append(c.ofFlow, int32(peer))
 	}
-	asks := newAgenda(len(c.accounts))
-	for k := range min(len(c.accounts), len(c.asks.at)) {
-		asks.set(k, c.asks.at[k])
+	asks := agenda.New(len(c.accounts))
+	for k := range min(len(c.accounts), c.asks.Len()) {
+		asks.Set(k, c.asks.At(k))
 	}
 	c.asks = asks
 }
@@ -154,7 +155,7 @@ func (n *NIC) planAsk(now unit.Time, k int) {
 	if !a.MaySend() && n.backlog(a) > 0 {
 		at = now + a.wait
 	}
-	n.credits.asks.set(k, at)
+	n.credits.asks.Set(k, at)
 }
 
 // ask sends a request for credit on account k, and waits twice as long, up to 16
@@ -230,7 +231,7 @@ func (n *NIC) creditDue() unit.Time {
 	if n.credits == nil {
 		return unit.Never
 	}
-	_, due := n.credits.asks.first()
+	_, due := n.credits.asks.First()
 	if at, ok := n.credits.pacer.Next(); ok {
 		due = min(due, at)
 	}
@@ -244,7 +245,7 @@ func (n *NIC) creditTick(now unit.Time, out *fabric.Out) {
 	}
 	n.grant(now, out)
 	for {
-		k, at := n.credits.asks.first()
+		k, at := n.credits.asks.First()
 		if at > now {
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/agenda"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic/command"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
@@ -34,7 +35,7 @@ type engine struct {
 	units      []mcu
 	pools      [2]pool
 	shaper     *shaper.Shaper
-	timers     agenda // by initiator its retry timer, then the host's schedule
+	timers     agenda.Agenda // by initiator its retry timer, then the host's schedule
 	schedule   []scheduled
 	coming     []TargetConfig
 	lists      lists
@@ -87,7 +88,7 @@ func (n *NIC) connect() error {
 	e.index = newQPIndex(ids)
 	e.units = newUnits(e.Units, e.ResponseUnits)
 	e.pools = newPools(e)
-	e.timers = newAgenda(len(e.initiators) + 1)
+	e.timers = agenda.New(len(e.initiators) + 1)
 	e.sampled.out, e.sampled.in = e.shaper.Tokens(0)
 	n.engine = e
 	return n.loadSchedule()
@@ -178,7 +179,7 @@ func (n *NIC) exchange(now unit.Time, k int, toInitiator bool, f *frame.Frame, o
 func (n *NIC) engineTick(now unit.Time, out *fabric.Out) {
 	e := n.engine
 	for {
-		entry, at := e.timers.first()
+		entry, at := e.timers.First()
 		switch {
 		case at > now:
 			return

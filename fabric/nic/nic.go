@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/agenda"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -20,8 +21,8 @@ type NIC struct {
 	sending   qpIndex
 	receiving qpIndex
 
-	timers  agenda // entries: see startTimer and those after it
-	pace    agenda // by sender: the instant before which it may not send
+	timers  agenda.Agenda // entries: see startTimer and those after it
+	pace    agenda.Agenda // by sender: the instant before which it may not send
 	ready   fifo[int32]
 	control controlQueue
 	credits *credits // nil unless the scheme grants credit
@@ -63,15 +64,15 @@ func New(cfg Config) (*NIC, error) {
 		return nil, fmt.Errorf("nic %s: %w", cfg.Name, err)
 	}
 	s := len(n.senders)
-	n.timers = newAgenda(n.npTimer(len(n.receivers)))
-	n.pace = newAgenda(s)
+	n.timers = agenda.New(n.npTimer(len(n.receivers)))
+	n.pace = agenda.New(s)
 	n.ready = newFIFO[int32](s)
 	if cfg.Notification == cc.NotifyCredit {
 		n.credits = n.newCredits()
 	}
 	for i := range n.senders {
 		if !n.senders[i].started {
-			n.timers.set(n.startTimer(i), n.senders[i].Start)
+			n.timers.Set(n.startTimer(i), n.senders[i].Start)
 		}
 	}
 	return n, nil
@@ -187,7 +188,7 @@ func (n *NIC) Tick(now unit.Time, out *fabric.Out) {
 		n.absorb(now, out)
 	}
 	for {
-		entry, at := n.timers.first()
+		entry, at := n.timers.First()
 		if at > now {
 			break
 		}
@@ -210,7 +211,7 @@ func (n *NIC) timerDue(now unit.Time, entry int, out *fabric.Out) {
 	s := len(n.senders)
 	switch {
 	case entry < s:
-		n.timers.set(entry, unit.Never)
+		n.timers.Set(entry, unit.Never)
 		n.start(now, entry, out)
 	case entry < 2*s:
 		n.reactDue(now, entry-s, out)
@@ -227,13 +228,13 @@ func (n *NIC) Next() (unit.Time, bool) {
 	if n.frozen {
 		return 0, false
 	}
-	_, at := n.timers.first()
+	_, at := n.timers.First()
 	at = min(at, n.pause.next, n.creditDue(), n.sendDue(), n.sampleAt)
 	if n.intake != nil {
 		at = min(at, n.intake.due)
 	}
 	if n.engine != nil {
-		at = min(at, n.engine.timers.next())
+		at = min(at, n.engine.timers.Next())
 	}
 	if at == unit.Never {
 		return 0, false

@@ -49,7 +49,7 @@ func (n *NIC) setNPTimer(i int) {
 	if !running {
 		due = unit.Never
 	}
-	n.timers.set(n.npTimer(i), min(due, r.slot))
+	n.timers.Set(n.npTimer(i), min(due, r.slot))
 }
 
 // notifyDue ends a period of the notification point of flow i.
@@ -155,11 +155,11 @@ func (n *NIC) follow(now unit.Time, i int, out *fabric.Out) {
 	if !ok {
 		at = unit.Never
 	}
-	n.timers.set(n.ccTimer(i), at)
+	n.timers.Set(n.ccTimer(i), at)
 	if rate, was := s.cc.Rate(), s.pacer.rate; rate != was {
 		s.pacer.setRate(now, rate)
 		if s.place == pacing {
-			n.pace.set(i, s.pacer.next())
+			n.pace.Set(i, s.pacer.next())
 		}
 		out.Note(fabric.Note{
 			Kind: fabric.RateChanged, At: now, Flow: s.ID, Priority: n.dataClass,

@@ -69,7 +69,7 @@ func (n *NIC) planPosts() {
 			at = min(at, s.due())
 		}
 	}
-	n.engine.timers.set(len(n.engine.initiators), at)
+	n.engine.timers.Set(len(n.engine.initiators), at)
 }
 
 // postDue posts the commands whose instant has come, those of the target first.

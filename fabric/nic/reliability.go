@@ -96,12 +96,12 @@ func (n *NIC) restartTimer(now unit.Time, i int) {
 	}
 	if s.next == s.acked {
 		s.deadline = unit.Never
-		n.timers.set(entry, unit.Never)
+		n.timers.Set(entry, unit.Never)
 		return
 	}
 	s.deadline = now + n.cfg.Timeout
-	if n.timers.at[entry] > s.deadline {
-		n.timers.set(entry, s.deadline)
+	if n.timers.At(entry) > s.deadline {
+		n.timers.Set(entry, s.deadline)
 	}
 }
 
@@ -109,7 +109,7 @@ func (n *NIC) restartTimer(now unit.Time, i int) {
 func (n *NIC) resendDue(now unit.Time, i int, out *fabric.Out) {
 	s := &n.senders[i]
 	if s.deadline > now {
-		n.timers.set(n.resendTimer(i), s.deadline)
+		n.timers.Set(n.resendTimer(i), s.deadline)
 		return
 	}
 	n.stats.LocalAckTimeoutErr++

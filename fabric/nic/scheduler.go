@@ -16,18 +16,18 @@ func (n *NIC) wake(i int) {
 	s := &n.senders[i]
 	if s.place == parked && s.pending() && n.funded(i) {
 		s.place = pacing
-		n.pace.set(i, s.pacer.next())
+		n.pace.Set(i, s.pacer.next())
 	}
 }
 
 // admit queues the flows whose instant has come, in its order.
 func (n *NIC) admit(now unit.Time) {
 	for {
-		i, at := n.pace.first()
+		i, at := n.pace.First()
 		if at > now {
 			return
 		}
-		n.pace.set(i, unit.Never)
+		n.pace.Set(i, unit.Never)
 		n.senders[i].place = waiting
 		n.ready.push(int32(i))
 	}
@@ -51,6 +51,6 @@ func (n *NIC) dataDue() unit.Time {
 	if n.ready.count > 0 {
 		return 0
 	}
-	_, at := n.pace.first()
+	_, at := n.pace.First()
 	return at
 }

@@ -185,7 +185,7 @@ func (n *NIC) start(now unit.Time, i int, out *fabric.Out) {
 	out.Note(fabric.Note{Kind: fabric.FlowStarted, At: now, Flow: s.ID, Priority: n.dataClass, A: int64(s.Size)})
 	n.follow(now, i, out)
 	if !n.funded(i) {
-		n.credits.asks.set(int(n.credits.ofSender[i]), now)
+		n.credits.asks.Set(int(n.credits.ofSender[i]), now)
 	}
 }
 
@@ -193,7 +193,7 @@ func (n *NIC) start(now unit.Time, i int, out *fabric.Out) {
 func (n *NIC) complete(now unit.Time, i int, out *fabric.Out) {
 	s := &n.senders[i]
 	s.done = true
-	n.timers.set(n.ccTimer(i), unit.Never)
+	n.timers.Set(n.ccTimer(i), unit.Never)
 	out.Note(fabric.Note{
 		Kind: fabric.Completed, At: now, Flow: s.ID, Priority: n.dataClass,
 		A: int64(s.Size), B: int64(s.Start),

@@ -234,8 +234,8 @@ func (n *NIC) watch(c *initiator) {
 		}
 	}
 	entry := n.engine.ends[n.engine.find(c.ID)].index
-	if c.deadline == unit.Never || n.engine.timers.at[entry] > c.deadline {
-		n.engine.timers.set(entry, c.deadline)
+	if c.deadline == unit.Never || n.engine.timers.At(entry) > c.deadline {
+		n.engine.timers.Set(entry, c.deadline)
 	}
 }
 
@@ -244,7 +244,7 @@ func (n *NIC) watch(c *initiator) {
 func (n *NIC) overdue(now unit.Time, i int, out *fabric.Out) {
 	c := &n.engine.initiators[i]
 	if c.deadline > now {
-		n.engine.timers.set(i, c.deadline)
+		n.engine.timers.Set(i, c.deadline)
 		return
 	}
 	n.stats.LocalAckTimeoutErr++

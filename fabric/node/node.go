@@ -11,6 +11,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/agenda"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -29,7 +30,7 @@ const stuckAfter = 1 << 20
 type Node struct {
 	machine  fabric.Machine
 	inbox    []queue
-	order    tournament
+	order    agenda.Agenda
 	changes  []fabric.Change // to come, in the order of their instants
 	applied  int
 	now      unit.Time
@@ -47,7 +48,7 @@ func New(machine fabric.Machine, ports int) *Node {
 	return &Node{
 		machine: machine,
 		inbox:   make([]queue, ports),
-		order:   newTournament(ports),
+		order:   agenda.New(ports),
 		digest:  xxhash.New(),
 	}
 }
@@ -62,7 +63,7 @@ func (n *Node) Push(port fabric.Port, f *frame.Frame) {
 	}
 	q.push(f)
 	if q.len() == 1 {
-		n.order.set(int(port), f.Arrival)
+		n.order.Set(int(port), f.Arrival)
 	}
 }
 
@@ -104,7 +105,7 @@ func (n *Node) control(out *fabric.Out) {
 // Next is the instant of the earliest event that the node knows of: a change, an
 // arrival in an inbox or the machine's own. Never if there is none.
 func (n *Node) Next() unit.Time {
-	at, _ := n.order.min()
+	_, at := n.order.First()
 	at = min(at, n.change())
 	if own, ok := n.machine.Next(); ok && own < at {
 		return max(own, n.now)
@@ -118,7 +119,7 @@ func (n *Node) Next() unit.Time {
 func (n *Node) Run(bound unit.Time, out *fabric.Out) {
 	ticks := 0
 	for len(out.Sends) < SendLimit {
-		at, port := n.order.min()
+		port, at := n.order.First()
 		own, ticking := n.machine.Next()
 		if len(n.changes) > 0 {
 			if c := n.changes[0].At; c <= at && (!ticking || c <= max(own, n.now)) {
@@ -160,9 +161,9 @@ func (n *Node) arrive(at unit.Time, port int, out *fabric.Out) {
 	n.machine.Arrive(at, fabric.Port(port), f, out)
 	q.drop()
 	if q.len() == 0 {
-		n.order.set(port, unit.Never)
+		n.order.Set(port, unit.Never)
 	} else {
-		n.order.set(port, q.head().Arrival)
+		n.order.Set(port, q.head().Arrival)
 	}
 }
 

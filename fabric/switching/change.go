@@ -74,7 +74,7 @@ func (s *Switch) cable(now unit.Time, p *port, cut bool, out *fabric.Out) {
 		s.note(now, fabric.WentUp, p.id, out)
 		p.xoff.pending = p.xoff.set
 	}
-	s.agenda.set(int(p.id), p.due())
+	s.agenda.Set(int(p.id), p.due())
 }
 
 // forget drops what the two ends of a link have told one another: the peer's

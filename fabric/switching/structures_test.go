@@ -10,36 +10,6 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// The twin of the tournament looks at every port.
-func TestAgendaAgainstScan(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		ports := rapid.IntRange(1, 40).Draw(t, "ports")
-		a := newAgenda(ports)
-		twin := make([]unit.Time, ports)
-		for i := range twin {
-			twin[i] = unit.Never
-		}
-		for range 200 {
-			i := rapid.IntRange(0, ports-1).Draw(t, "port")
-			at := unit.Time(rapid.Int64Range(0, 20).Draw(t, "at"))
-			if at == 20 {
-				at = unit.Never
-			}
-			a.set(i, at)
-			twin[i] = at
-			want := 0
-			for j := range twin {
-				if twin[j] < twin[want] {
-					want = j
-				}
-			}
-			if port, due := a.first(); port != want || due != twin[want] {
-				t.Fatalf("first is port %d at %d, want %d at %d", port, due, want, twin[want])
-			}
-		}
-	})
-}
-
 // The twin of the queue is a slice.
 func TestQueueAgainstSlice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/agenda"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -23,7 +24,7 @@ type Switch struct {
 	cfg       Config
 	ports     []port
 	buffer    buffer
-	agenda    agenda
+	agenda    agenda.Agenda
 	marker    marker
 	jitter    rand.PCG    // of the intervals between the samples of QCN
 	cnm       frame.Frame // the CNM that is being sent
@@ -53,7 +54,7 @@ func New(cfg Config) (*Switch, error) {
 		cfg:    cfg,
 		ports:  make([]port, len(cfg.Ports)),
 		buffer: newBuffer(&cfg),
-		agenda: newAgenda(len(cfg.Ports)),
+		agenda: agenda.New(len(cfg.Ports)),
 		marker: newMarker(&cfg.Classes, *rand.NewPCG(cfg.Seed, streamRED)),
 		jitter: *rand.NewPCG(cfg.Seed, streamQCN),
 		ecmp:   newECMP(cfg.Seed, cfg.Routes),
@@ -162,7 +163,7 @@ func (s *Switch) discard(now unit.Time, at fabric.Port, f *frame.Frame, out *fab
 // same instant come in the order of their numbers; a sample comes last.
 func (s *Switch) Tick(now unit.Time, out *fabric.Out) {
 	for {
-		i, due := s.agenda.first()
+		i, due := s.agenda.First()
 		if due > now {
 			break
 		}
@@ -172,7 +173,7 @@ func (s *Switch) Tick(now unit.Time, out *fabric.Out) {
 		if p.freeAt <= now {
 			s.transmit(now, p, out)
 		}
-		s.agenda.set(i, p.due())
+		s.agenda.Set(i, p.due())
 	}
 	if s.sampler.at <= now {
 		s.sample(now, out)
@@ -182,7 +183,7 @@ func (s *Switch) Tick(now unit.Time, out *fabric.Out) {
 // Next names the earliest instant at which a port has something to do, or a
 // sample is due.
 func (s *Switch) Next() (unit.Time, bool) {
-	_, due := s.agenda.first()
+	_, due := s.agenda.First()
 	due = min(due, s.sampler.at)
 	return due, due != unit.Never
 }
@@ -191,10 +192,10 @@ func (s *Switch) Next() (unit.Time, bool) {
 // come due at this very instant is left to the tick, so that all the arrivals of
 // the instant take part in the choice.
 func (s *Switch) kick(now unit.Time, p *port, out *fabric.Out) {
-	if p.freeAt <= now && s.agenda.at[p.id] > now {
+	if p.freeAt <= now && s.agenda.At(int(p.id)) > now {
 		s.transmit(now, p, out)
 	}
-	s.agenda.set(int(p.id), p.due())
+	s.agenda.Set(int(p.id), p.due())
 }
 
 // flowOf gives the flow of a RoCEv2 or UET frame, or of the frame that a CNM was

@@ -1,4 +1,4 @@
-package nic
+package agenda
 
 import (
 	"testing"
@@ -12,7 +12,7 @@ import (
 func TestAgendaMatchesALinearSearch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		entries := rapid.IntRange(1, 40).Draw(t, "entries")
-		a := newAgenda(entries)
+		a := New(entries)
 		twin := make([]unit.Time, entries)
 		for i := range twin {
 			twin[i] = unit.Never
@@ -23,7 +23,7 @@ func TestAgendaMatchesALinearSearch(t *testing.T) {
 			if at == 9 {
 				at = unit.Never
 			}
-			a.set(i, at)
+			a.Set(i, at)
 			twin[i] = at
 			best := 0
 			for k := range twin {
@@ -31,7 +31,7 @@ func TestAgendaMatchesALinearSearch(t *testing.T) {
 					best = k
 				}
 			}
-			entry, due := a.first()
+			entry, due := a.First()
 			if due != twin[best] || due != unit.Never && entry != best {
 				t.Fatalf("first is %d at %v, want %d at %v", entry, due, best, twin[best])
 			}
@@ -40,26 +40,8 @@ func TestAgendaMatchesALinearSearch(t *testing.T) {
 }
 
 func TestAgendaWithoutEntries(t *testing.T) {
-	a := newAgenda(0)
-	if _, at := a.first(); at != unit.Never {
+	a := New(0)
+	if _, at := a.First(); at != unit.Never {
 		t.Errorf("due at %v", at)
 	}
-}
-
-func TestFIFOKeepsOrderAcrossItsEnd(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		q := newFIFO[int](rapid.IntRange(1, 8).Draw(t, "limit"))
-		var twin []int
-		for k := range 100 {
-			if !q.full() && (len(twin) == 0 || rapid.Bool().Draw(t, "push")) {
-				q.push(k)
-				twin = append(twin, k)
-				continue
-			}
-			if got := q.pop(); got != twin[0] {
-				t.Fatalf("popped %d, want %d", got, twin[0])
-			}
-			twin = twin[1:]
-		}
-	})
 }
