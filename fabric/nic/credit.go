@@ -123,13 +123,21 @@ func (n *NIC) target(i int) uint32 {
 
 // wanted gives the cumulative credit, in quanta, that an account asks for.
 func (n *NIC) wanted(a *account) int64 {
-	receivers := 0
-	for k := range n.credits.accounts {
-		if n.backlog(&n.credits.accounts[k]) > 0 {
-			receivers++
-		}
+	receivers := 1
+	if n.cfg.CC.Credit.Law == credit.LawShared {
+		receivers = n.waiting()
 	}
 	return a.Target(n.backlog(a), receivers)
+}
+
+// waiting counts the receivers that this host has something for.
+func (n *NIC) waiting() (count int) {
+	for k := range n.credits.accounts {
+		if n.backlog(&n.credits.accounts[k]) > 0 {
+			count++
+		}
+	}
+	return count
 }
 
 // funded tells whether sending flow i may spend credit.
