@@ -74,16 +74,8 @@ func (n *NIC) receiveSend(now unit.Time, t *target, f *frame.Frame, out *fabric.
 			out.Note(fabric.Note{Kind: fabric.Unexpected, At: now, Flow: t.ID, Priority: t.Class, Trace: f.Trace})
 		}
 	}
-	if !out.Quiet {
-		out.Note(fabric.Note{
-			Kind: fabric.Received, At: now, Flow: t.ID, Priority: t.Class, A: int64(f.Len()), B: int64(f.PSN()), Trace: f.Trace,
-		})
-	}
-	out.Note(fabric.Note{Kind: fabric.Delivered, At: now, Flow: t.ID, Priority: t.Class, A: int64(bytes), Trace: f.Trace})
-	r.stats.DeliveredBytes += bytes
+	n.deliver(now, r, t.Class, f, bytes, out)
 	r.expected = frame.NextPSN(r.expected, 1)
-	r.nakSent = false
-	r.unacked++
 	if last {
 		t.inSend = false
 		r.msn = frame.NextPSN(r.msn, 1)

@@ -13,19 +13,18 @@ import (
 // Invariant: remaining is 0 between messages, else what the message still lacks.
 type receiver struct {
 	FlowConfig
-	mode        cc.Notification
-	expected    uint32     // PSN of the next packet
-	uetExpected uint32     // the same under UET
-	msn         uint32     // messages completed, 24 bits
-	remaining   unit.Bytes // of the message that is coming in
-	unacked     int        // packets since the last ACK
-	nakSent     bool       // the gap before expected has been reported
-	pcn         cc.PCNNotifier
-	dcqcn       cc.DCQCNNotifier
-	slot        unit.Time    // at which its CNP may go (CNPGap); Never if none waits
-	ceth        ceth         // under CETH
-	packet      frame.Packet // what all control packets of the flow have in common
-	stats       ReceiverStats
+	mode      cc.Notification
+	expected  uint32     // PSN of the next packet: 24 bits, 32 under UET
+	msn       uint32     // messages completed, 24 bits
+	remaining unit.Bytes // of the message that is coming in
+	unacked   int        // packets since the last ACK
+	nakSent   bool       // the gap before expected has been reported
+	pcn       cc.PCNNotifier
+	dcqcn     cc.DCQCNNotifier
+	slot      unit.Time    // at which its CNP may go (CNPGap); Never if none waits
+	ceth      ceth         // under CETH
+	packet    frame.Packet // what all control packets of the flow have in common
+	stats     ReceiverStats
 }
 
 func (n *NIC) newReceiver(cfg FlowConfig) receiver {
@@ -84,23 +83,28 @@ func (n *NIC) inSequence(now unit.Time, i int, f *frame.Frame, out *fabric.Out) 
 		n.malformed(now, f, out)
 		return
 	}
-	if !out.Quiet {
-		out.Note(fabric.Note{
-			Kind: fabric.Received, At: now, Flow: r.ID, Priority: n.dataClass,
-			A: int64(f.Len()), B: int64(f.PSN()), Trace: f.Trace,
-		})
-	}
-	out.Note(fabric.Note{
-		Kind: fabric.Delivered, At: now, Flow: r.ID, Priority: n.dataClass,
-		A: int64(bytes), Trace: f.Trace,
-	})
-	r.stats.DeliveredBytes += bytes
+	n.deliver(now, r, n.dataClass, f, bytes, out)
 	r.expected = frame.NextPSN(r.expected, 1)
-	r.nakSent = false
-	r.unacked++
 	if r.ceth.urgent || r.remaining == 0 || f.AckReq() || r.unacked >= n.cfg.AckEvery {
 		n.ack(now, i, f, out)
 	}
+}
+
+// deliver counts the expected packet f, which carries so many bytes of payload, as
+// in.
+func (n *NIC) deliver(now unit.Time, r *receiver, class fabric.Priority, f *frame.Frame, bytes unit.Bytes, out *fabric.Out) {
+	if !out.Quiet {
+		out.Note(fabric.Note{
+			Kind: fabric.Received, At: now, Flow: r.ID, Priority: class,
+			A: int64(f.Len()), B: int64(r.expected), Trace: f.Trace,
+		})
+	}
+	out.Note(fabric.Note{
+		Kind: fabric.Delivered, At: now, Flow: r.ID, Priority: class, A: int64(bytes), Trace: f.Trace,
+	})
+	r.stats.DeliveredBytes += bytes
+	r.nakSent = false
+	r.unacked++
 }
 
 // take counts the packet towards its message and gives its payload bytes without
@@ -140,25 +144,31 @@ func (n *NIC) ack(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 }
 
 // outOfSequence discards a packet past a gap, and asks once for what is missing.
-// A request that found no room in the control queue is made again.
 func (n *NIC) outOfSequence(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	r := &n.receivers[i]
+	c := n.answer(now, controlNAK, i, f)
+	c.psn, c.msn = r.expected, r.msn
+	n.gap(now, f.PSN(), c, out)
+}
+
+// gap counts a packet with the PSN came past a gap, and sends nak, which asks for
+// the expected one, once. A NAK that found no room in the control queue is made
+// again.
+func (n *NIC) gap(now unit.Time, came uint32, nak controlPacket, out *fabric.Out) {
+	r := &n.receivers[nak.flow]
 	n.stats.OutOfSequence++
 	out.Note(fabric.Note{
 		Kind: fabric.OutOfSequence, At: now, Flow: r.ID, Priority: n.dataClass,
-		A: int64(f.PSN()), B: int64(r.expected), Trace: f.Trace,
+		A: int64(came), B: int64(r.expected), Trace: nak.trace,
 	})
 	if r.nakSent {
 		return
 	}
-	c := n.answer(now, controlNAK, i, f)
-	c.psn, c.msn = r.expected, r.msn
-	r.nakSent = n.confirm(now, c, out)
-	if r.nakSent {
+	if r.nakSent = n.confirm(now, nak, out); r.nakSent {
 		r.unacked = 0
 		out.Note(fabric.Note{
 			Kind: fabric.NakSent, At: now, Flow: r.ID, Priority: n.controlClass,
-			A: int64(r.expected), Trace: f.Trace,
+			A: int64(r.expected), Trace: nak.trace,
 		})
 	}
 }

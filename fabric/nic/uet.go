@@ -98,13 +98,15 @@ func (n *NIC) requested(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 		return
 	}
 	n.observe(now, i, f, out)
-	ahead := int32(f.UETPSN() - r.uetExpected)
+	ahead := int32(f.UETPSN() - r.expected)
 	if ahead == 0 || n.cfg.CC.Credit.Order == credit.OrderArrival {
 		c.pacer.Packet(now, peer, f.CreditTarget())
 	}
 	switch {
 	case ahead > 0:
-		n.uetGap(now, i, f, out)
+		n.gap(now, f.UETPSN(), controlPacket{
+			kind: controlUETNack, flow: int32(i), psn: r.expected, msn: f.UETPSN(), trace: f.Trace,
+		}, out)
 	case ahead < 0:
 		n.stats.DuplicateRequest++
 		n.uetAck(now, i, f, out)
@@ -126,19 +128,8 @@ func (n *NIC) uetInSequence(now unit.Time, i int, f *frame.Frame, out *fabric.Ou
 		return
 	}
 	r.remaining = left - bytes
-	if !out.Quiet {
-		out.Note(fabric.Note{
-			Kind: fabric.Received, At: now, Flow: r.ID, Priority: n.dataClass,
-			A: int64(f.Len()), B: int64(f.UETPSN()), Trace: f.Trace,
-		})
-	}
-	out.Note(fabric.Note{
-		Kind: fabric.Delivered, At: now, Flow: r.ID, Priority: n.dataClass, A: int64(bytes), Trace: f.Trace,
-	})
-	r.stats.DeliveredBytes += bytes
-	r.uetExpected++
-	r.nakSent = false
-	r.unacked++
+	n.deliver(now, r, n.dataClass, f, bytes, out)
+	r.expected++
 	if last || f.UETAckReq() || r.unacked >= n.cfg.AckEvery {
 		n.uetAck(now, i, f, out)
 	}
@@ -150,30 +141,8 @@ func (n *NIC) uetAck(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	r := &n.receivers[i]
 	r.unacked = 0
 	n.reply(now, controlPacket{
-		kind: controlUETAck, flow: int32(i), trace: f.Trace, psn: r.uetExpected - 1, congested: f.ECN() == frame.CE,
+		kind: controlUETAck, flow: int32(i), trace: f.Trace, psn: r.expected - 1, congested: f.ECN() == frame.CE,
 	}, out)
-}
-
-// uetGap discards a request past a gap, and asks once for what is missing.
-func (n *NIC) uetGap(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
-	r := &n.receivers[i]
-	n.stats.OutOfSequence++
-	out.Note(fabric.Note{
-		Kind: fabric.OutOfSequence, At: now, Flow: r.ID, Priority: n.dataClass,
-		A: int64(f.UETPSN()), B: int64(r.uetExpected), Trace: f.Trace,
-	})
-	if r.nakSent {
-		return
-	}
-	r.nakSent = n.reply(now, controlPacket{
-		kind: controlUETNack, flow: int32(i), psn: r.uetExpected, msn: f.UETPSN(), trace: f.Trace,
-	}, out)
-	if r.nakSent {
-		r.unacked = 0
-		out.Note(fabric.Note{
-			Kind: fabric.NakSent, At: now, Flow: r.ID, Priority: n.controlClass, A: int64(r.uetExpected), Trace: f.Trace,
-		})
-	}
 }
 
 // buildUETControl writes a packet that goes back, or asks for credit, into f.
