@@ -17,10 +17,7 @@ func composeCommand() *cobra.Command {
 			"The rack is that of " + defaultScenario + " unless a scenario is named.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			name := defaultScenario
-			if len(args) == 1 {
-				name = args[0]
-			}
+			name := scenarioName(args)
 			s, err := loadScenario(name)
 			if err != nil {
 				return err

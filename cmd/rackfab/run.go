@@ -21,6 +21,14 @@ import (
 // defaultScenario is the main job: the scenario of the PCN paper.
 const defaultScenario = "pcn-16to2"
 
+// scenarioName is the argument of a command that takes one scenario or none.
+func scenarioName(args []string) string {
+	if len(args) == 1 {
+		return args[0]
+	}
+	return defaultScenario
+}
+
 // runFlags are the settings of `rackfab run`.
 type runFlags struct {
 	schemes    string
@@ -45,10 +53,7 @@ func runCommand() *cobra.Command {
 			"with --scheme or --bus, rttx-example runs as any other scenario.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			name := defaultScenario
-			if len(args) == 1 {
-				name = args[0]
-			}
+			name := scenarioName(args)
 			if experiment := experimentOf(c, name); experiment != nil {
 				return experiment(c, f)
 			}

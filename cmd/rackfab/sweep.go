@@ -38,7 +38,7 @@ func sweepCommand() *cobra.Command {
 			"switch.xoff, s1.xoff, h2..h15.payload, s0--s1.delay, pcn.wmin, F0.initial_rate.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return runSweep(c, cmp.Or(strings.Join(args, ""), defaultScenario), f)
+			return runSweep(c, scenarioName(args), f)
 		},
 	}
 	flags := c.Flags()

@@ -39,11 +39,7 @@ func upCommand() *cobra.Command {
 			"What is done to the rack is written to its journal, which `rackfab replay` repeats bit for bit.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			name := defaultScenario
-			if len(args) == 1 {
-				name = args[0]
-			}
-			return up(c, name, f)
+			return up(c, scenarioName(args), f)
 		},
 	}
 	flags := c.Flags()
