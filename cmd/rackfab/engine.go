@@ -23,9 +23,9 @@ func newEngine(ctx context.Context, s *topology.Scenario, f runFlags) (engine, e
 		return memoryEngine{}, nil
 	}
 	if f.controller != "" {
-		return newRemote(ctx, f.controller)
+		return newRemote(ctx, f.controller, f.telemetry)
 	}
-	return newProcesses(ctx, s, f.natsURL)
+	return newProcesses(ctx, s, f.natsURL, f.telemetry)
 }
 
 // memoryEngine runs all machines in this process.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/controller"
 	"github.com/rackfab/rackfab/services/launch"
 )
@@ -13,7 +14,8 @@ import (
 // processes runs scenarios with one process per node.
 type processes struct {
 	rack player
-	name string // begins the names of its runs on the bus; may be empty
+	name string               // begins the names of its runs on the bus; may be empty
+	told *rackfabv1.Telemetry // to a collector; nil for nothing
 	runs int
 	end  func()
 }
@@ -25,12 +27,12 @@ type player interface {
 
 // newProcesses starts the processes of the rack of s, on the bus at url or, if
 // it is empty, on one of their own.
-func newProcesses(ctx context.Context, s *topology.Scenario, url string) (engine, error) {
-	rack, err := launch.Start(ctx, launch.Options{Nodes: s.Nodes, Bus: url})
+func newProcesses(ctx context.Context, s *topology.Scenario, url string, t telemetryFlags) (engine, error) {
+	rack, err := launch.Start(ctx, launch.Options{Nodes: s.Nodes, Bus: url, Collector: t.address})
 	if err != nil {
 		return nil, err
 	}
-	return &processes{rack: rack, end: rack.Close}, nil
+	return &processes{rack: rack, end: rack.Close, told: t.message()}, nil
 }
 
 func (p *processes) run(ctx context.Context, s *topology.Scenario, show func(advance)) (*measure.Run, error) {
@@ -39,7 +41,7 @@ func (p *processes) run(ctx context.Context, s *topology.Scenario, show func(adv
 		return nil, err
 	}
 	p.runs++
-	request := controller.Request{ID: fmt.Sprintf("%s%s-%d", p.name, s.Scheme, p.runs), Scenario: text, Quiet: true}
+	request := controller.Request{ID: fmt.Sprintf("%s%s-%d", p.name, s.Scheme, p.runs), Scenario: text, Quiet: true, Telemetry: named(p.told, s.Name, s.Scheme)}
 	report, err := p.rack.Run(ctx, request, func(at controller.Progress) { show(advance{at.Time, at.FrameHops}) })
 	if err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ type remote struct {
 }
 
 // newRemote gives the rack whose controller listens at address.
-func newRemote(ctx context.Context, address string) (engine, error) {
+func newRemote(ctx context.Context, address string, t telemetryFlags) (engine, error) {
 	if _, _, err := net.SplitHostPort(address); err != nil || strings.Contains(address, "/") {
 		return nil, fmt.Errorf("--controller %q: want HOST:PORT", address)
 	}
@@ -42,7 +42,7 @@ func newRemote(ctx context.Context, address string) (engine, error) {
 	}
 	// Nothing is left to be said when the connection closes.
 	end := func() { _ = client.Close() }
-	return &processes{rack: remote{client, address}, name: clientName(), end: end}, nil
+	return &processes{rack: remote{client, address}, name: clientName(), end: end, told: t.message()}, nil
 }
 
 // clientName sets the runs of this process apart from those that others ask for.

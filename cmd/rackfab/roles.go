@@ -14,7 +14,7 @@ import (
 
 // role is what the flags of a process of the rack set.
 type role struct {
-	bus, rack, name, listen, journal string
+	bus, rack, name, listen, journal, collector string
 }
 
 // roleCommands are the processes of a rack. `run` starts them; by hand they make
@@ -25,13 +25,13 @@ func roleCommands() []*cobra.Command {
 		return broker.Main(ctx, broker.Options{Listen: r.listen, Ready: c.OutOrStdout()})
 	})
 	control := roleCommand("controller", "Be the controller of a rack", func(c *cobra.Command, ctx context.Context) error {
-		return controller.Main(ctx, controller.Options{Bus: r.bus, Rack: r.rack, Listen: r.listen, Journal: r.journal, Ready: c.OutOrStdout()})
+		return controller.Main(ctx, controller.Options{Bus: r.bus, Rack: r.rack, Listen: r.listen, Journal: r.journal, Collector: r.collector, Ready: c.OutOrStdout()})
 	})
 	card := roleCommand("nic", "Be one NIC of a rack", func(c *cobra.Command, ctx context.Context) error {
-		return nic.Main(ctx, nic.Options{Name: r.name, Bus: r.bus, Rack: r.rack, Listen: r.listen, Ready: c.OutOrStdout()})
+		return nic.Main(ctx, nic.Options{Name: r.name, Bus: r.bus, Rack: r.rack, Listen: r.listen, Collector: r.collector, Ready: c.OutOrStdout()})
 	})
 	box := roleCommand("switch", "Be one switch of a rack", func(c *cobra.Command, ctx context.Context) error {
-		return switchd.Main(ctx, switchd.Options{Name: r.name, Bus: r.bus, Rack: r.rack, Listen: r.listen, Ready: c.OutOrStdout()})
+		return switchd.Main(ctx, switchd.Options{Name: r.name, Bus: r.bus, Rack: r.rack, Listen: r.listen, Collector: r.collector, Ready: c.OutOrStdout()})
 	})
 	all := []*cobra.Command{broke, control, card, box}
 	for _, c := range all {
@@ -41,6 +41,7 @@ func roleCommands() []*cobra.Command {
 	for _, c := range all[1:] {
 		c.Flags().StringVar(&r.bus, "bus", "", "URL of the bus, nats://127.0.0.1:4222")
 		c.Flags().StringVar(&r.rack, "rack", "rack", "name of the rack on the bus")
+		c.Flags().StringVar(&r.collector, "collector", "", "HOST:PORT of the collector, or of any receiver of OTLP over gRPC (default: none)")
 		_ = c.MarkFlagRequired("bus") // it exists
 	}
 	for _, c := range all[2:] {

@@ -39,6 +39,7 @@ type runFlags struct {
 	duration   string
 	out        string
 	json       bool
+	telemetry  telemetryFlags
 }
 
 func runCommand() *cobra.Command {
@@ -69,12 +70,16 @@ func runCommand() *cobra.Command {
 	flags.StringVar(&f.duration, "duration", "", "fabric time to run, such as 8ms (default: the scenario's)")
 	flags.StringVar(&f.out, "out", "", "folder for the results (default: runs/<scenario>-<time>)")
 	flags.BoolVar(&f.json, "json", false, "print results.json instead of the table")
+	f.telemetry.add(c)
 	c.MarkFlagsMutuallyExclusive("controller", "bus")
 	c.MarkFlagsMutuallyExclusive("controller", "nats-url")
 	return c
 }
 
 func run(c *cobra.Command, name string, f runFlags) error {
+	if err := f.telemetry.check(); err != nil {
+		return err
+	}
 	base, err := loadScenario(name)
 	if err != nil {
 		return err

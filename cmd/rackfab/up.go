@@ -28,6 +28,7 @@ type upFlags struct {
 	address, controller, natsURL, scheme, pace, journal string
 	seed                                                uint64
 	paused                                              bool
+	telemetry                                           telemetryFlags
 }
 
 func upCommand() *cobra.Command {
@@ -51,10 +52,14 @@ func upCommand() *cobra.Command {
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: the scenario's)")
 	flags.BoolVar(&f.paused, "paused", false, "do not start the clock")
 	flags.StringVar(&f.journal, "journal", "", "file of the journal (default: runs/live-<time>.yaml)")
+	f.telemetry.add(c)
 	return c
 }
 
 func up(c *cobra.Command, name string, f upFlags) error {
+	if err := f.telemetry.check(); err != nil {
+		return err
+	}
 	pace, err := parsePace(f.pace)
 	if err != nil {
 		return err
@@ -80,12 +85,12 @@ func up(c *cobra.Command, name string, f upFlags) error {
 	if f.journal, err = journalPath(f.journal); err != nil {
 		return err
 	}
-	rack, err := launch.Start(c.Context(), launch.Options{Nodes: s.Nodes, Bus: f.natsURL, Listen: f.address, Journal: f.journal})
+	rack, err := launch.Start(c.Context(), launch.Options{Nodes: s.Nodes, Bus: f.natsURL, Listen: f.address, Journal: f.journal, Collector: f.telemetry.address})
 	if err != nil {
 		return err
 	}
 	defer rack.Close()
-	if err := begin(c.Context(), rack.Client(), text, pace, f.paused); err != nil {
+	if err := begin(c.Context(), rack.Client(), f.start(s, text), pace, f.paused); err != nil {
 		return plain(err)
 	}
 	if _, err := fmt.Fprintf(c.OutOrStdout(), "%s under %s is up: %d nodes, controller at %s, journal %s\n",
@@ -105,7 +110,7 @@ func upThere(c *cobra.Command, s *topology.Scenario, text []byte, pace unit.Time
 		return err
 	}
 	defer client.Close()
-	if err := begin(c.Context(), client, text, pace, f.paused); err != nil {
+	if err := begin(c.Context(), client, f.start(s, text), pace, f.paused); err != nil {
 		return plain(err)
 	}
 	_, err = fmt.Fprintf(c.OutOrStdout(), "%s under %s is up: %d nodes, controller at %s\n", s.Name, s.Scheme, len(s.Nodes), f.controller)
@@ -137,9 +142,14 @@ func journalPath(path string) (string, error) {
 	return path, os.MkdirAll(filepath.Dir(path), 0o755)
 }
 
+// start asks for the live run of s.
+func (f *upFlags) start(s *topology.Scenario, text []byte) *rackfabv1.StartRackRequest {
+	return &rackfabv1.StartRackRequest{RunId: "live", Scenario: text, Telemetry: named(f.telemetry.message(), s.Name, s.Scheme, "live")}
+}
+
 // begin takes the nodes into the live run and starts the clock.
-func begin(ctx context.Context, c *controller.Client, scenario []byte, pace unit.Time, paused bool) error {
-	if _, err := c.API().StartRack(ctx, &rackfabv1.StartRackRequest{RunId: "live", Scenario: scenario}); err != nil {
+func begin(ctx context.Context, c *controller.Client, start *rackfabv1.StartRackRequest, pace unit.Time, paused bool) error {
+	if _, err := c.API().StartRack(ctx, start); err != nil {
 		return err
 	}
 	if _, err := c.API().SetPace(ctx, &rackfabv1.SetPaceRequest{PsPerSecond: int64(pace)}); err != nil {

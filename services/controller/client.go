@@ -55,6 +55,8 @@ type Request struct {
 	ID       string // 1 to 64 letters, digits, "-" and "_"
 	Scenario []byte // YAML, less than 4 MiB
 	Quiet    bool   // leave out the notes of every frame
+	// Telemetry is what nodes with a collector tell it; nil for nothing.
+	Telemetry *rackfabv1.Telemetry
 }
 
 // Progress says how far a run is.
@@ -94,7 +96,7 @@ func (r *Report) Results() []*measure.NodeResult {
 func (c *Client) Run(ctx context.Context, q Request, progress func(Progress)) (*Report, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := c.api.RunScenario(ctx, &rackfabv1.RunScenarioRequest{RunId: q.ID, Scenario: q.Scenario, Quiet: q.Quiet})
+	stream, err := c.api.RunScenario(ctx, &rackfabv1.RunScenarioRequest{RunId: q.ID, Scenario: q.Scenario, Quiet: q.Quiet, Telemetry: q.Telemetry})
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,7 @@ type Options struct {
 	NodeLimit time.Duration // 0 is NodeLimit
 	Silence   time.Duration // of a node in a run until the run ends; 0 is serve.BeatLimit
 	Journal   string        // file that holds the journal of a live run at every moment, "" for none
+	Collector string        // address of the collector, "host:port", "" for none
 	Ready     io.Writer     // gets one line of JSON once the controller answers; may be nil
 }
 

@@ -36,7 +36,7 @@ func (s *service) StartRack(ctx context.Context, q *rackfabv1.StartRackRequest) 
 	default:
 		return nil, status.Error(codes.FailedPrecondition, "a run goes on already: stop it first")
 	}
-	live, err := s.begin(ctx, scenario, fmt.Sprintf("%s-%s-%d", s.options.Rack, q.GetRunId(), count))
+	live, err := s.begin(ctx, scenario, fmt.Sprintf("%s-%s-%d", s.options.Rack, q.GetRunId(), count), q.GetTelemetry())
 	if err != nil {
 		s.turn <- count + 1
 		return nil, err
@@ -53,7 +53,7 @@ func (s *service) StartRack(ctx context.Context, q *rackfabv1.StartRackRequest) 
 }
 
 // begin makes a session and waits until its nodes are ready.
-func (s *service) begin(ctx context.Context, scenario *topology.Scenario, id string) (*session, error) {
+func (s *service) begin(ctx context.Context, scenario *topology.Scenario, id string, telemetry *rackfabv1.Telemetry) (*session, error) {
 	hellos, err := s.assemble(ctx, scenario)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,8 @@ func (s *service) begin(ctx context.Context, scenario *topology.Scenario, id str
 		return nil, serve.InvalidScenario(err)
 	}
 	live := &session{
-		scenario: scenario, options: s.options, config: rackfabv1.RunConfig{RunId: id, Scenario: text, Quiet: true, Live: true},
+		scenario: scenario, options: s.options,
+		config: rackfabv1.RunConfig{RunId: id, Scenario: text, Quiet: true, Live: true, Telemetry: telemetry},
 		events: make(chan event), calls: make(chan func()), ended: make(chan struct{}),
 		clock: clock{pace: defaultPace, chunk: leastGrant},
 	}

@@ -6,9 +6,9 @@
 // The processes are this program again, in other roles:
 //
 //	bus        --listen ADDRESS
-//	controller --bus URL --rack NAME
-//	nic        --bus URL --rack NAME --name NODE
-//	switch     --bus URL --rack NAME --name NODE
+//	controller --bus URL --rack NAME [--collector ADDRESS]
+//	nic        --bus URL --rack NAME [--collector ADDRESS] --name NODE
+//	switch     --bus URL --rack NAME [--collector ADDRESS] --name NODE
 //
 // Each writes one line of JSON to standard output once it answers (name,
 // address, pid), and ends when its standard input does (Child).
@@ -34,9 +34,11 @@ type Options struct {
 	// Listen is the address of the controller, "" a free loopback port, and Journal
 	// the file for the journals of its live runs, "" for none.
 	Listen, Journal string
-	Path            string    // the program, "" is this one
-	Env             []string  // "key=value", on top of this process's environment
-	Log             io.Writer // gets the processes' logs, line by line; may be nil
+	// Collector is the address of the collector, "host:port", "" for none.
+	Collector string
+	Path      string    // the program, "" is this one
+	Env       []string  // "key=value", on top of this process's environment
+	Log       io.Writer // gets the processes' logs, line by line; may be nil
 }
 
 // readyLimit is how long a process may take until it answers.
@@ -156,6 +158,9 @@ func (r *Rack) spawnAll(o Options) (err error) {
 	if o.Journal != "" {
 		args = append(args, "--journal", o.Journal)
 	}
+	if o.Collector != "" {
+		args = append(args, "--collector", o.Collector)
+	}
 	r.controller, err = r.spawn(child{name: controllerName}, args...)
 	if err != nil {
 		return err
@@ -163,6 +168,9 @@ func (r *Rack) spawnAll(o Options) (err error) {
 	r.watchers.Go(func() { r.guard(r.controller) })
 	for _, n := range o.Nodes {
 		args := append([]string{string(n.Kind)}, common...)
+		if o.Collector != "" {
+			args = append(args, "--collector", o.Collector)
+		}
 		p, err := r.spawn(child{name: n.Name, node: true}, append(args, "--name", n.Name)...)
 		if err != nil {
 			return err

@@ -377,7 +377,10 @@ type TimedChange struct {
 	// When it takes effect, in picoseconds: before everything else that happens then.
 	AtPs int64 `protobuf:"varint,1,opt,name=at_ps,json=atPs,proto3" json:"at_ps,omitempty"`
 	// What it is.
-	Change        *Change `protobuf:"bytes,2,opt,name=change,proto3" json:"change,omitempty"`
+	Change *Change `protobuf:"bytes,2,opt,name=change,proto3" json:"change,omitempty"`
+	// The span that it was asked for in (W3C trace context, version 00), "" if none.
+	// Messages of a burst are followed then, and link to it. No part of a journal.
+	Traceparent   string `protobuf:"bytes,3,opt,name=traceparent,proto3" json:"traceparent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -426,6 +429,13 @@ func (x *TimedChange) GetChange() *Change {
 	return nil
 }
 
+func (x *TimedChange) GetTraceparent() string {
+	if x != nil {
+		return x.Traceparent
+	}
+	return ""
+}
+
 var File_rackfab_v1_change_proto protoreflect.FileDescriptor
 
 const file_rackfab_v1_change_proto_rawDesc = "" +
@@ -452,10 +462,11 @@ const file_rackfab_v1_change_proto_rawDesc = "" +
 	"\x06volume\"1\n" +
 	"\aSetting\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"N\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"p\n" +
 	"\vTimedChange\x12\x13\n" +
 	"\x05at_ps\x18\x01 \x01(\x03R\x04atPs\x12*\n" +
-	"\x06change\x18\x02 \x01(\v2\x12.rackfab.v1.ChangeR\x06changeB7Z5github.com/rackfab/rackfab/proto/rackfab/v1;rackfabv1b\x06proto3"
+	"\x06change\x18\x02 \x01(\v2\x12.rackfab.v1.ChangeR\x06change\x12 \n" +
+	"\vtraceparent\x18\x03 \x01(\tR\vtraceparentB7Z5github.com/rackfab/rackfab/proto/rackfab/v1;rackfabv1b\x06proto3"
 
 var (
 	file_rackfab_v1_change_proto_rawDescOnce sync.Once

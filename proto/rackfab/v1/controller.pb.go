@@ -141,7 +141,9 @@ type StartRackRequest struct {
 	// Names the run on the bus; letters, digits, "-" and "_".
 	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	// The scenario, as YAML, at most 4 MiB with the rest of the message.
-	Scenario      []byte `protobuf:"bytes,2,opt,name=scenario,proto3" json:"scenario,omitempty"`
+	Scenario []byte `protobuf:"bytes,2,opt,name=scenario,proto3" json:"scenario,omitempty"`
+	// What nodes with a collector tell it; missing for nothing.
+	Telemetry     *Telemetry `protobuf:"bytes,3,opt,name=telemetry,proto3" json:"telemetry,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -186,6 +188,13 @@ func (x *StartRackRequest) GetRunId() string {
 func (x *StartRackRequest) GetScenario() []byte {
 	if x != nil {
 		return x.Scenario
+	}
+	return nil
+}
+
+func (x *StartRackRequest) GetTelemetry() *Telemetry {
+	if x != nil {
+		return x.Telemetry
 	}
 	return nil
 }
@@ -1364,7 +1373,9 @@ type RunScenarioRequest struct {
 	// The scenario, as YAML, at most 4 MiB with the rest of the message.
 	Scenario []byte `protobuf:"bytes,2,opt,name=scenario,proto3" json:"scenario,omitempty"`
 	// Leave out the notes that come for every frame.
-	Quiet         bool `protobuf:"varint,3,opt,name=quiet,proto3" json:"quiet,omitempty"`
+	Quiet bool `protobuf:"varint,3,opt,name=quiet,proto3" json:"quiet,omitempty"`
+	// What nodes with a collector tell it; missing for nothing.
+	Telemetry     *Telemetry `protobuf:"bytes,4,opt,name=telemetry,proto3" json:"telemetry,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1418,6 +1429,13 @@ func (x *RunScenarioRequest) GetQuiet() bool {
 		return x.Quiet
 	}
 	return false
+}
+
+func (x *RunScenarioRequest) GetTelemetry() *Telemetry {
+	if x != nil {
+		return x.Telemetry
+	}
+	return nil
 }
 
 // RunScenarioResponse is what happens in the run.
@@ -1868,10 +1886,11 @@ var File_rackfab_v1_controller_proto protoreflect.FileDescriptor
 const file_rackfab_v1_controller_proto_rawDesc = "" +
 	"\n" +
 	"\x1brackfab/v1/controller.proto\x12\n" +
-	"rackfab.v1\x1a\x17rackfab/v1/change.proto\x1a\x15rackfab/v1/node.proto\"E\n" +
+	"rackfab.v1\x1a\x17rackfab/v1/change.proto\x1a\x15rackfab/v1/node.proto\"z\n" +
 	"\x10StartRackRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
-	"\bscenario\x18\x02 \x01(\fR\bscenario\"C\n" +
+	"\bscenario\x18\x02 \x01(\fR\bscenario\x123\n" +
+	"\ttelemetry\x18\x03 \x01(\v2\x15.rackfab.v1.TelemetryR\ttelemetry\"C\n" +
 	"\x11StartRackResponse\x12.\n" +
 	"\x06status\x18\x01 \x01(\v2\x16.rackfab.v1.RackStatusR\x06status\"\x11\n" +
 	"\x0fStopRackRequest\"A\n" +
@@ -1935,11 +1954,12 @@ const file_rackfab_v1_controller_proto_rawDesc = "" +
 	" \x01(\tR\n" +
 	"failedNode\x12\x18\n" +
 	"\afailure\x18\v \x01(\tR\afailure\x12\x16\n" +
-	"\x06digest\x18\f \x01(\x06R\x06digest\"]\n" +
+	"\x06digest\x18\f \x01(\x06R\x06digest\"\x92\x01\n" +
 	"\x12RunScenarioRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bscenario\x18\x02 \x01(\fR\bscenario\x12\x14\n" +
-	"\x05quiet\x18\x03 \x01(\bR\x05quiet\"\xb7\x01\n" +
+	"\x05quiet\x18\x03 \x01(\bR\x05quiet\x123\n" +
+	"\ttelemetry\x18\x04 \x01(\v2\x15.rackfab.v1.TelemetryR\ttelemetry\"\xb7\x01\n" +
 	"\x13RunScenarioResponse\x128\n" +
 	"\bprogress\x18\x01 \x01(\v2\x1a.rackfab.v1.FabricProgressH\x00R\bprogress\x12,\n" +
 	"\x04node\x18\x02 \x01(\v2\x16.rackfab.v1.NodeReportH\x00R\x04node\x12/\n" +
@@ -2041,64 +2061,67 @@ var file_rackfab_v1_controller_proto_goTypes = []any{
 	(*ListNodesRequest)(nil),    // 31: rackfab.v1.ListNodesRequest
 	(*ListNodesResponse)(nil),   // 32: rackfab.v1.ListNodesResponse
 	(*NodeInfo)(nil),            // 33: rackfab.v1.NodeInfo
-	(*Change)(nil),              // 34: rackfab.v1.Change
-	(*TimedChange)(nil),         // 35: rackfab.v1.TimedChange
-	(*NodeStats)(nil),           // 36: rackfab.v1.NodeStats
-	(*RunFinished)(nil),         // 37: rackfab.v1.RunFinished
+	(*Telemetry)(nil),           // 34: rackfab.v1.Telemetry
+	(*Change)(nil),              // 35: rackfab.v1.Change
+	(*TimedChange)(nil),         // 36: rackfab.v1.TimedChange
+	(*NodeStats)(nil),           // 37: rackfab.v1.NodeStats
+	(*RunFinished)(nil),         // 38: rackfab.v1.RunFinished
 }
 var file_rackfab_v1_controller_proto_depIdxs = []int32{
-	25, // 0: rackfab.v1.StartRackResponse.status:type_name -> rackfab.v1.RackStatus
-	20, // 1: rackfab.v1.StopRackResponse.journal:type_name -> rackfab.v1.Journal
-	25, // 2: rackfab.v1.GetStatusResponse.status:type_name -> rackfab.v1.RackStatus
-	25, // 3: rackfab.v1.PauseResponse.status:type_name -> rackfab.v1.RackStatus
-	25, // 4: rackfab.v1.ResumeResponse.status:type_name -> rackfab.v1.RackStatus
-	25, // 5: rackfab.v1.StepResponse.status:type_name -> rackfab.v1.RackStatus
-	25, // 6: rackfab.v1.SetPaceResponse.status:type_name -> rackfab.v1.RackStatus
-	34, // 7: rackfab.v1.ApplyRequest.change:type_name -> rackfab.v1.Change
-	35, // 8: rackfab.v1.ApplyResponse.change:type_name -> rackfab.v1.TimedChange
-	20, // 9: rackfab.v1.GetJournalResponse.journal:type_name -> rackfab.v1.Journal
-	36, // 10: rackfab.v1.GetStatsResponse.nodes:type_name -> rackfab.v1.NodeStats
-	25, // 11: rackfab.v1.WatchResponse.status:type_name -> rackfab.v1.RackStatus
-	36, // 12: rackfab.v1.WatchResponse.nodes:type_name -> rackfab.v1.NodeStats
-	0,  // 13: rackfab.v1.RackStatus.state:type_name -> rackfab.v1.RackState
-	28, // 14: rackfab.v1.RunScenarioResponse.progress:type_name -> rackfab.v1.FabricProgress
-	29, // 15: rackfab.v1.RunScenarioResponse.node:type_name -> rackfab.v1.NodeReport
-	30, // 16: rackfab.v1.RunScenarioResponse.report:type_name -> rackfab.v1.RunReport
-	37, // 17: rackfab.v1.NodeReport.finished:type_name -> rackfab.v1.RunFinished
-	28, // 18: rackfab.v1.RunReport.progress:type_name -> rackfab.v1.FabricProgress
-	33, // 19: rackfab.v1.ListNodesResponse.nodes:type_name -> rackfab.v1.NodeInfo
-	1,  // 20: rackfab.v1.NodeInfo.kind:type_name -> rackfab.v1.NodeKind
-	26, // 21: rackfab.v1.FabricService.RunScenario:input_type -> rackfab.v1.RunScenarioRequest
-	31, // 22: rackfab.v1.FabricService.ListNodes:input_type -> rackfab.v1.ListNodesRequest
-	2,  // 23: rackfab.v1.FabricService.StartRack:input_type -> rackfab.v1.StartRackRequest
-	4,  // 24: rackfab.v1.FabricService.StopRack:input_type -> rackfab.v1.StopRackRequest
-	6,  // 25: rackfab.v1.FabricService.GetStatus:input_type -> rackfab.v1.GetStatusRequest
-	8,  // 26: rackfab.v1.FabricService.Pause:input_type -> rackfab.v1.PauseRequest
-	10, // 27: rackfab.v1.FabricService.Resume:input_type -> rackfab.v1.ResumeRequest
-	12, // 28: rackfab.v1.FabricService.Step:input_type -> rackfab.v1.StepRequest
-	14, // 29: rackfab.v1.FabricService.SetPace:input_type -> rackfab.v1.SetPaceRequest
-	16, // 30: rackfab.v1.FabricService.Apply:input_type -> rackfab.v1.ApplyRequest
-	18, // 31: rackfab.v1.FabricService.GetJournal:input_type -> rackfab.v1.GetJournalRequest
-	21, // 32: rackfab.v1.FabricService.GetStats:input_type -> rackfab.v1.GetStatsRequest
-	23, // 33: rackfab.v1.FabricService.Watch:input_type -> rackfab.v1.WatchRequest
-	27, // 34: rackfab.v1.FabricService.RunScenario:output_type -> rackfab.v1.RunScenarioResponse
-	32, // 35: rackfab.v1.FabricService.ListNodes:output_type -> rackfab.v1.ListNodesResponse
-	3,  // 36: rackfab.v1.FabricService.StartRack:output_type -> rackfab.v1.StartRackResponse
-	5,  // 37: rackfab.v1.FabricService.StopRack:output_type -> rackfab.v1.StopRackResponse
-	7,  // 38: rackfab.v1.FabricService.GetStatus:output_type -> rackfab.v1.GetStatusResponse
-	9,  // 39: rackfab.v1.FabricService.Pause:output_type -> rackfab.v1.PauseResponse
-	11, // 40: rackfab.v1.FabricService.Resume:output_type -> rackfab.v1.ResumeResponse
-	13, // 41: rackfab.v1.FabricService.Step:output_type -> rackfab.v1.StepResponse
-	15, // 42: rackfab.v1.FabricService.SetPace:output_type -> rackfab.v1.SetPaceResponse
-	17, // 43: rackfab.v1.FabricService.Apply:output_type -> rackfab.v1.ApplyResponse
-	19, // 44: rackfab.v1.FabricService.GetJournal:output_type -> rackfab.v1.GetJournalResponse
-	22, // 45: rackfab.v1.FabricService.GetStats:output_type -> rackfab.v1.GetStatsResponse
-	24, // 46: rackfab.v1.FabricService.Watch:output_type -> rackfab.v1.WatchResponse
-	34, // [34:47] is the sub-list for method output_type
-	21, // [21:34] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	34, // 0: rackfab.v1.StartRackRequest.telemetry:type_name -> rackfab.v1.Telemetry
+	25, // 1: rackfab.v1.StartRackResponse.status:type_name -> rackfab.v1.RackStatus
+	20, // 2: rackfab.v1.StopRackResponse.journal:type_name -> rackfab.v1.Journal
+	25, // 3: rackfab.v1.GetStatusResponse.status:type_name -> rackfab.v1.RackStatus
+	25, // 4: rackfab.v1.PauseResponse.status:type_name -> rackfab.v1.RackStatus
+	25, // 5: rackfab.v1.ResumeResponse.status:type_name -> rackfab.v1.RackStatus
+	25, // 6: rackfab.v1.StepResponse.status:type_name -> rackfab.v1.RackStatus
+	25, // 7: rackfab.v1.SetPaceResponse.status:type_name -> rackfab.v1.RackStatus
+	35, // 8: rackfab.v1.ApplyRequest.change:type_name -> rackfab.v1.Change
+	36, // 9: rackfab.v1.ApplyResponse.change:type_name -> rackfab.v1.TimedChange
+	20, // 10: rackfab.v1.GetJournalResponse.journal:type_name -> rackfab.v1.Journal
+	37, // 11: rackfab.v1.GetStatsResponse.nodes:type_name -> rackfab.v1.NodeStats
+	25, // 12: rackfab.v1.WatchResponse.status:type_name -> rackfab.v1.RackStatus
+	37, // 13: rackfab.v1.WatchResponse.nodes:type_name -> rackfab.v1.NodeStats
+	0,  // 14: rackfab.v1.RackStatus.state:type_name -> rackfab.v1.RackState
+	34, // 15: rackfab.v1.RunScenarioRequest.telemetry:type_name -> rackfab.v1.Telemetry
+	28, // 16: rackfab.v1.RunScenarioResponse.progress:type_name -> rackfab.v1.FabricProgress
+	29, // 17: rackfab.v1.RunScenarioResponse.node:type_name -> rackfab.v1.NodeReport
+	30, // 18: rackfab.v1.RunScenarioResponse.report:type_name -> rackfab.v1.RunReport
+	38, // 19: rackfab.v1.NodeReport.finished:type_name -> rackfab.v1.RunFinished
+	28, // 20: rackfab.v1.RunReport.progress:type_name -> rackfab.v1.FabricProgress
+	33, // 21: rackfab.v1.ListNodesResponse.nodes:type_name -> rackfab.v1.NodeInfo
+	1,  // 22: rackfab.v1.NodeInfo.kind:type_name -> rackfab.v1.NodeKind
+	26, // 23: rackfab.v1.FabricService.RunScenario:input_type -> rackfab.v1.RunScenarioRequest
+	31, // 24: rackfab.v1.FabricService.ListNodes:input_type -> rackfab.v1.ListNodesRequest
+	2,  // 25: rackfab.v1.FabricService.StartRack:input_type -> rackfab.v1.StartRackRequest
+	4,  // 26: rackfab.v1.FabricService.StopRack:input_type -> rackfab.v1.StopRackRequest
+	6,  // 27: rackfab.v1.FabricService.GetStatus:input_type -> rackfab.v1.GetStatusRequest
+	8,  // 28: rackfab.v1.FabricService.Pause:input_type -> rackfab.v1.PauseRequest
+	10, // 29: rackfab.v1.FabricService.Resume:input_type -> rackfab.v1.ResumeRequest
+	12, // 30: rackfab.v1.FabricService.Step:input_type -> rackfab.v1.StepRequest
+	14, // 31: rackfab.v1.FabricService.SetPace:input_type -> rackfab.v1.SetPaceRequest
+	16, // 32: rackfab.v1.FabricService.Apply:input_type -> rackfab.v1.ApplyRequest
+	18, // 33: rackfab.v1.FabricService.GetJournal:input_type -> rackfab.v1.GetJournalRequest
+	21, // 34: rackfab.v1.FabricService.GetStats:input_type -> rackfab.v1.GetStatsRequest
+	23, // 35: rackfab.v1.FabricService.Watch:input_type -> rackfab.v1.WatchRequest
+	27, // 36: rackfab.v1.FabricService.RunScenario:output_type -> rackfab.v1.RunScenarioResponse
+	32, // 37: rackfab.v1.FabricService.ListNodes:output_type -> rackfab.v1.ListNodesResponse
+	3,  // 38: rackfab.v1.FabricService.StartRack:output_type -> rackfab.v1.StartRackResponse
+	5,  // 39: rackfab.v1.FabricService.StopRack:output_type -> rackfab.v1.StopRackResponse
+	7,  // 40: rackfab.v1.FabricService.GetStatus:output_type -> rackfab.v1.GetStatusResponse
+	9,  // 41: rackfab.v1.FabricService.Pause:output_type -> rackfab.v1.PauseResponse
+	11, // 42: rackfab.v1.FabricService.Resume:output_type -> rackfab.v1.ResumeResponse
+	13, // 43: rackfab.v1.FabricService.Step:output_type -> rackfab.v1.StepResponse
+	15, // 44: rackfab.v1.FabricService.SetPace:output_type -> rackfab.v1.SetPaceResponse
+	17, // 45: rackfab.v1.FabricService.Apply:output_type -> rackfab.v1.ApplyResponse
+	19, // 46: rackfab.v1.FabricService.GetJournal:output_type -> rackfab.v1.GetJournalResponse
+	22, // 47: rackfab.v1.FabricService.GetStats:output_type -> rackfab.v1.GetStatsResponse
+	24, // 48: rackfab.v1.FabricService.Watch:output_type -> rackfab.v1.WatchResponse
+	36, // [36:49] is the sub-list for method output_type
+	23, // [23:36] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_rackfab_v1_controller_proto_init() }

@@ -154,7 +154,9 @@ type RunConfig struct {
 	// Leave out the notes that come for every frame.
 	Quiet bool `protobuf:"varint,4,opt,name=quiet,proto3" json:"quiet,omitempty"`
 	// The run is steered: it goes as far as grants say.
-	Live          bool `protobuf:"varint,5,opt,name=live,proto3" json:"live,omitempty"`
+	Live bool `protobuf:"varint,5,opt,name=live,proto3" json:"live,omitempty"`
+	// What the node tells its collector; missing for nothing.
+	Telemetry     *Telemetry `protobuf:"bytes,6,opt,name=telemetry,proto3" json:"telemetry,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -224,6 +226,162 @@ func (x *RunConfig) GetLive() bool {
 	return false
 }
 
+func (x *RunConfig) GetTelemetry() *Telemetry {
+	if x != nil {
+		return x.Telemetry
+	}
+	return nil
+}
+
+// Telemetry says what nodes tell their collector of a run.
+type Telemetry struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the run to the collector (resource attribute rackfab.run); "" is run_id.
+	Run string `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
+	// The share of messages that are followed, 0 to 1: the same ones at every node,
+	// by a hash of seed and message.
+	SampleRatio float64 `protobuf:"fixed64,2,opt,name=sample_ratio,json=sampleRatio,proto3" json:"sample_ratio,omitempty"`
+	// Flows and commands whose messages are all followed: names and patterns with *
+	// and ?, separated by commas.
+	SampleFlows string `protobuf:"bytes,3,opt,name=sample_flows,json=sampleFlows,proto3" json:"sample_flows,omitempty"`
+	// Where instant 0 of the run is put on the wall clock, in ns since 1970; 0 is
+	// 2020-01-01T00:00:00Z.
+	EpochUnixNano int64 `protobuf:"varint,4,opt,name=epoch_unix_nano,json=epochUnixNano,proto3" json:"epoch_unix_nano,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Telemetry) Reset() {
+	*x = Telemetry{}
+	mi := &file_rackfab_v1_node_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Telemetry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Telemetry) ProtoMessage() {}
+
+func (x *Telemetry) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_node_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Telemetry.ProtoReflect.Descriptor instead.
+func (*Telemetry) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Telemetry) GetRun() string {
+	if x != nil {
+		return x.Run
+	}
+	return ""
+}
+
+func (x *Telemetry) GetSampleRatio() float64 {
+	if x != nil {
+		return x.SampleRatio
+	}
+	return 0
+}
+
+func (x *Telemetry) GetSampleFlows() string {
+	if x != nil {
+		return x.SampleFlows
+	}
+	return ""
+}
+
+func (x *Telemetry) GetEpochUnixNano() int64 {
+	if x != nil {
+		return x.EpochUnixNano
+	}
+	return 0
+}
+
+// TelemetryCounts says what became of the spans that a node has made.
+type TelemetryCounts struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Spans that were finished. Each is sent, dropped, or waits.
+	Made int64 `protobuf:"varint,1,opt,name=made,proto3" json:"made,omitempty"`
+	// Spans that the collector has confirmed.
+	Sent int64 `protobuf:"varint,2,opt,name=sent,proto3" json:"sent,omitempty"`
+	// Spans that were lost, by reason: queue-full, rejected, unconfirmed.
+	Dropped map[string]int64 `protobuf:"bytes,3,rep,name=dropped,proto3" json:"dropped,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// Spans that were finished before their time: too many messages were under way.
+	Cut           int64 `protobuf:"varint,4,opt,name=cut,proto3" json:"cut,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TelemetryCounts) Reset() {
+	*x = TelemetryCounts{}
+	mi := &file_rackfab_v1_node_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TelemetryCounts) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TelemetryCounts) ProtoMessage() {}
+
+func (x *TelemetryCounts) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_node_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TelemetryCounts.ProtoReflect.Descriptor instead.
+func (*TelemetryCounts) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *TelemetryCounts) GetMade() int64 {
+	if x != nil {
+		return x.Made
+	}
+	return 0
+}
+
+func (x *TelemetryCounts) GetSent() int64 {
+	if x != nil {
+		return x.Sent
+	}
+	return 0
+}
+
+func (x *TelemetryCounts) GetDropped() map[string]int64 {
+	if x != nil {
+		return x.Dropped
+	}
+	return nil
+}
+
+func (x *TelemetryCounts) GetCut() int64 {
+	if x != nil {
+		return x.Cut
+	}
+	return 0
+}
+
 // RunStart sets the node going.
 type RunStart struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -233,7 +391,7 @@ type RunStart struct {
 
 func (x *RunStart) Reset() {
 	*x = RunStart{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[2]
+	mi := &file_rackfab_v1_node_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -245,7 +403,7 @@ func (x *RunStart) String() string {
 func (*RunStart) ProtoMessage() {}
 
 func (x *RunStart) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[2]
+	mi := &file_rackfab_v1_node_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -258,7 +416,7 @@ func (x *RunStart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunStart.ProtoReflect.Descriptor instead.
 func (*RunStart) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{2}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{4}
 }
 
 // RunGrant lets the node handle events before an instant.
@@ -275,7 +433,7 @@ type RunGrant struct {
 
 func (x *RunGrant) Reset() {
 	*x = RunGrant{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[3]
+	mi := &file_rackfab_v1_node_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -287,7 +445,7 @@ func (x *RunGrant) String() string {
 func (*RunGrant) ProtoMessage() {}
 
 func (x *RunGrant) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[3]
+	mi := &file_rackfab_v1_node_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -300,7 +458,7 @@ func (x *RunGrant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunGrant.ProtoReflect.Descriptor instead.
 func (*RunGrant) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{3}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *RunGrant) GetUntilPs() int64 {
@@ -326,7 +484,7 @@ type RunStop struct {
 
 func (x *RunStop) Reset() {
 	*x = RunStop{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[4]
+	mi := &file_rackfab_v1_node_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -338,7 +496,7 @@ func (x *RunStop) String() string {
 func (*RunStop) ProtoMessage() {}
 
 func (x *RunStop) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[4]
+	mi := &file_rackfab_v1_node_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -351,7 +509,7 @@ func (x *RunStop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunStop.ProtoReflect.Descriptor instead.
 func (*RunStop) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{4}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{6}
 }
 
 // RunResponse is what the node has to say.
@@ -372,7 +530,7 @@ type RunResponse struct {
 
 func (x *RunResponse) Reset() {
 	*x = RunResponse{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[5]
+	mi := &file_rackfab_v1_node_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -384,7 +542,7 @@ func (x *RunResponse) String() string {
 func (*RunResponse) ProtoMessage() {}
 
 func (x *RunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[5]
+	mi := &file_rackfab_v1_node_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -397,7 +555,7 @@ func (x *RunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunResponse.ProtoReflect.Descriptor instead.
 func (*RunResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{5}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RunResponse) GetEvent() isRunResponse_Event {
@@ -486,7 +644,7 @@ type RunReady struct {
 
 func (x *RunReady) Reset() {
 	*x = RunReady{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[6]
+	mi := &file_rackfab_v1_node_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -498,7 +656,7 @@ func (x *RunReady) String() string {
 func (*RunReady) ProtoMessage() {}
 
 func (x *RunReady) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[6]
+	mi := &file_rackfab_v1_node_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -511,7 +669,7 @@ func (x *RunReady) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReady.ProtoReflect.Descriptor instead.
 func (*RunReady) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{6}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RunReady) GetLinks() int32 {
@@ -537,7 +695,7 @@ type RunProgress struct {
 
 func (x *RunProgress) Reset() {
 	*x = RunProgress{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[7]
+	mi := &file_rackfab_v1_node_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -549,7 +707,7 @@ func (x *RunProgress) String() string {
 func (*RunProgress) ProtoMessage() {}
 
 func (x *RunProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[7]
+	mi := &file_rackfab_v1_node_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -562,7 +720,7 @@ func (x *RunProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunProgress.ProtoReflect.Descriptor instead.
 func (*RunProgress) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{7}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RunProgress) GetFabricTimePs() int64 {
@@ -603,7 +761,7 @@ type RunReached struct {
 
 func (x *RunReached) Reset() {
 	*x = RunReached{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[8]
+	mi := &file_rackfab_v1_node_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -615,7 +773,7 @@ func (x *RunReached) String() string {
 func (*RunReached) ProtoMessage() {}
 
 func (x *RunReached) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[8]
+	mi := &file_rackfab_v1_node_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -628,7 +786,7 @@ func (x *RunReached) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReached.ProtoReflect.Descriptor instead.
 func (*RunReached) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{8}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RunReached) GetUntilPs() int64 {
@@ -680,14 +838,16 @@ type NodeStats struct {
 	// How often each kind of notice was given: completed, dropped, pause-sent ...
 	Notices map[string]int64 `protobuf:"bytes,8,rep,name=notices,proto3" json:"notices,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	// Whether the NIC is frozen.
-	Frozen        bool `protobuf:"varint,9,opt,name=frozen,proto3" json:"frozen,omitempty"`
+	Frozen bool `protobuf:"varint,9,opt,name=frozen,proto3" json:"frozen,omitempty"`
+	// What became of the node's spans; missing without a collector.
+	Telemetry     *TelemetryCounts `protobuf:"bytes,10,opt,name=telemetry,proto3" json:"telemetry,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *NodeStats) Reset() {
 	*x = NodeStats{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[9]
+	mi := &file_rackfab_v1_node_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -699,7 +859,7 @@ func (x *NodeStats) String() string {
 func (*NodeStats) ProtoMessage() {}
 
 func (x *NodeStats) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[9]
+	mi := &file_rackfab_v1_node_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -712,7 +872,7 @@ func (x *NodeStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeStats.ProtoReflect.Descriptor instead.
 func (*NodeStats) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{9}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *NodeStats) GetNode() string {
@@ -778,6 +938,13 @@ func (x *NodeStats) GetFrozen() bool {
 	return false
 }
 
+func (x *NodeStats) GetTelemetry() *TelemetryCounts {
+	if x != nil {
+		return x.Telemetry
+	}
+	return nil
+}
+
 // PortStats is how a port stands.
 type PortStats struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -809,7 +976,7 @@ type PortStats struct {
 
 func (x *PortStats) Reset() {
 	*x = PortStats{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[10]
+	mi := &file_rackfab_v1_node_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -821,7 +988,7 @@ func (x *PortStats) String() string {
 func (*PortStats) ProtoMessage() {}
 
 func (x *PortStats) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[10]
+	mi := &file_rackfab_v1_node_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -834,7 +1001,7 @@ func (x *PortStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PortStats.ProtoReflect.Descriptor instead.
 func (*PortStats) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{10}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PortStats) GetPeer() string {
@@ -931,7 +1098,7 @@ type FlowStats struct {
 
 func (x *FlowStats) Reset() {
 	*x = FlowStats{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[11]
+	mi := &file_rackfab_v1_node_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -943,7 +1110,7 @@ func (x *FlowStats) String() string {
 func (*FlowStats) ProtoMessage() {}
 
 func (x *FlowStats) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[11]
+	mi := &file_rackfab_v1_node_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -956,7 +1123,7 @@ func (x *FlowStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FlowStats.ProtoReflect.Descriptor instead.
 func (*FlowStats) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{11}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *FlowStats) GetName() string {
@@ -1004,14 +1171,16 @@ type RunFinished struct {
 	MaxRssBytes int64 `protobuf:"varint,6,opt,name=max_rss_bytes,json=maxRssBytes,proto3" json:"max_rss_bytes,omitempty"`
 	// Of that, what maps the program's file, in bytes: one copy in memory serves
 	// all processes of the rack on a machine. 0 if unknown.
-	ProgramBytes  int64 `protobuf:"varint,7,opt,name=program_bytes,json=programBytes,proto3" json:"program_bytes,omitempty"`
+	ProgramBytes int64 `protobuf:"varint,7,opt,name=program_bytes,json=programBytes,proto3" json:"program_bytes,omitempty"`
+	// What became of the node's spans; missing without a collector.
+	Telemetry     *TelemetryCounts `protobuf:"bytes,8,opt,name=telemetry,proto3" json:"telemetry,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RunFinished) Reset() {
 	*x = RunFinished{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[12]
+	mi := &file_rackfab_v1_node_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1023,7 +1192,7 @@ func (x *RunFinished) String() string {
 func (*RunFinished) ProtoMessage() {}
 
 func (x *RunFinished) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[12]
+	mi := &file_rackfab_v1_node_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1036,7 +1205,7 @@ func (x *RunFinished) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunFinished.ProtoReflect.Descriptor instead.
 func (*RunFinished) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{12}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RunFinished) GetDigest() uint64 {
@@ -1088,6 +1257,13 @@ func (x *RunFinished) GetProgramBytes() int64 {
 	return 0
 }
 
+func (x *RunFinished) GetTelemetry() *TelemetryCounts {
+	if x != nil {
+		return x.Telemetry
+	}
+	return nil
+}
+
 var File_rackfab_v1_node_proto protoreflect.FileDescriptor
 
 const file_rackfab_v1_node_proto_rawDesc = "" +
@@ -1100,13 +1276,27 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\x05start\x18\x02 \x01(\v2\x14.rackfab.v1.RunStartH\x00R\x05start\x12)\n" +
 	"\x04stop\x18\x03 \x01(\v2\x13.rackfab.v1.RunStopH\x00R\x04stop\x12,\n" +
 	"\x05grant\x18\x04 \x01(\v2\x14.rackfab.v1.RunGrantH\x00R\x05grantB\x06\n" +
-	"\x04step\"|\n" +
+	"\x04step\"\xb1\x01\n" +
 	"\tRunConfig\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bscenario\x18\x02 \x01(\fR\bscenario\x12\x12\n" +
 	"\x04node\x18\x03 \x01(\tR\x04node\x12\x14\n" +
 	"\x05quiet\x18\x04 \x01(\bR\x05quiet\x12\x12\n" +
-	"\x04live\x18\x05 \x01(\bR\x04live\"\n" +
+	"\x04live\x18\x05 \x01(\bR\x04live\x123\n" +
+	"\ttelemetry\x18\x06 \x01(\v2\x15.rackfab.v1.TelemetryR\ttelemetry\"\x8b\x01\n" +
+	"\tTelemetry\x12\x10\n" +
+	"\x03run\x18\x01 \x01(\tR\x03run\x12!\n" +
+	"\fsample_ratio\x18\x02 \x01(\x01R\vsampleRatio\x12!\n" +
+	"\fsample_flows\x18\x03 \x01(\tR\vsampleFlows\x12&\n" +
+	"\x0fepoch_unix_nano\x18\x04 \x01(\x03R\repochUnixNano\"\xcb\x01\n" +
+	"\x0fTelemetryCounts\x12\x12\n" +
+	"\x04made\x18\x01 \x01(\x03R\x04made\x12\x12\n" +
+	"\x04sent\x18\x02 \x01(\x03R\x04sent\x12B\n" +
+	"\adropped\x18\x03 \x03(\v2(.rackfab.v1.TelemetryCounts.DroppedEntryR\adropped\x12\x10\n" +
+	"\x03cut\x18\x04 \x01(\x03R\x03cut\x1a:\n" +
+	"\fDroppedEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\n" +
 	"\n" +
 	"\bRunStart\"X\n" +
 	"\bRunGrant\x12\x19\n" +
@@ -1131,7 +1321,7 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\buntil_ps\x18\x01 \x01(\x03R\auntilPs\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\x06R\x06digest\x123\n" +
 	"\bprogress\x18\x03 \x01(\v2\x17.rackfab.v1.RunProgressR\bprogress\x12+\n" +
-	"\x05stats\x18\x04 \x01(\v2\x15.rackfab.v1.NodeStatsR\x05stats\"\xf8\x03\n" +
+	"\x05stats\x18\x04 \x01(\v2\x15.rackfab.v1.NodeStatsR\x05stats\"\xb3\x04\n" +
 	"\tNodeStats\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12+\n" +
 	"\x05ports\x18\x02 \x03(\v2\x15.rackfab.v1.PortStatsR\x05ports\x12+\n" +
@@ -1142,7 +1332,9 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\x0fdelivered_bytes\x18\x06 \x01(\x03R\x0edeliveredBytes\x12?\n" +
 	"\bcounters\x18\a \x03(\v2#.rackfab.v1.NodeStats.CountersEntryR\bcounters\x12<\n" +
 	"\anotices\x18\b \x03(\v2\".rackfab.v1.NodeStats.NoticesEntryR\anotices\x12\x16\n" +
-	"\x06frozen\x18\t \x01(\bR\x06frozen\x1a;\n" +
+	"\x06frozen\x18\t \x01(\bR\x06frozen\x129\n" +
+	"\ttelemetry\x18\n" +
+	" \x01(\v2\x1b.rackfab.v1.TelemetryCountsR\ttelemetry\x1a;\n" +
 	"\rCountersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\x1a:\n" +
@@ -1174,7 +1366,7 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\n" +
 	"sent_bytes\x18\x03 \x01(\x03R\tsentBytes\x12\x1f\n" +
 	"\vacked_bytes\x18\x04 \x01(\x03R\n" +
-	"ackedBytes\"\xff\x01\n" +
+	"ackedBytes\"\xba\x02\n" +
 	"\vRunFinished\x12\x16\n" +
 	"\x06digest\x18\x01 \x01(\x06R\x06digest\x12\x1f\n" +
 	"\vresult_json\x18\x02 \x01(\fR\n" +
@@ -1184,7 +1376,8 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\vcpu_seconds\x18\x05 \x01(\x01R\n" +
 	"cpuSeconds\x12\"\n" +
 	"\rmax_rss_bytes\x18\x06 \x01(\x03R\vmaxRssBytes\x12#\n" +
-	"\rprogram_bytes\x18\a \x01(\x03R\fprogramBytes2I\n" +
+	"\rprogram_bytes\x18\a \x01(\x03R\fprogramBytes\x129\n" +
+	"\ttelemetry\x18\b \x01(\v2\x1b.rackfab.v1.TelemetryCountsR\ttelemetry2I\n" +
 	"\vNodeService\x12:\n" +
 	"\x03Run\x12\x16.rackfab.v1.RunRequest\x1a\x17.rackfab.v1.RunResponse(\x010\x01B7Z5github.com/rackfab/rackfab/proto/rackfab/v1;rackfabv1b\x06proto3"
 
@@ -1200,51 +1393,58 @@ func file_rackfab_v1_node_proto_rawDescGZIP() []byte {
 	return file_rackfab_v1_node_proto_rawDescData
 }
 
-var file_rackfab_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_rackfab_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_rackfab_v1_node_proto_goTypes = []any{
-	(*RunRequest)(nil),  // 0: rackfab.v1.RunRequest
-	(*RunConfig)(nil),   // 1: rackfab.v1.RunConfig
-	(*RunStart)(nil),    // 2: rackfab.v1.RunStart
-	(*RunGrant)(nil),    // 3: rackfab.v1.RunGrant
-	(*RunStop)(nil),     // 4: rackfab.v1.RunStop
-	(*RunResponse)(nil), // 5: rackfab.v1.RunResponse
-	(*RunReady)(nil),    // 6: rackfab.v1.RunReady
-	(*RunProgress)(nil), // 7: rackfab.v1.RunProgress
-	(*RunReached)(nil),  // 8: rackfab.v1.RunReached
-	(*NodeStats)(nil),   // 9: rackfab.v1.NodeStats
-	(*PortStats)(nil),   // 10: rackfab.v1.PortStats
-	(*FlowStats)(nil),   // 11: rackfab.v1.FlowStats
-	(*RunFinished)(nil), // 12: rackfab.v1.RunFinished
-	nil,                 // 13: rackfab.v1.NodeStats.CountersEntry
-	nil,                 // 14: rackfab.v1.NodeStats.NoticesEntry
-	nil,                 // 15: rackfab.v1.PortStats.CountersEntry
-	(*TimedChange)(nil), // 16: rackfab.v1.TimedChange
+	(*RunRequest)(nil),      // 0: rackfab.v1.RunRequest
+	(*RunConfig)(nil),       // 1: rackfab.v1.RunConfig
+	(*Telemetry)(nil),       // 2: rackfab.v1.Telemetry
+	(*TelemetryCounts)(nil), // 3: rackfab.v1.TelemetryCounts
+	(*RunStart)(nil),        // 4: rackfab.v1.RunStart
+	(*RunGrant)(nil),        // 5: rackfab.v1.RunGrant
+	(*RunStop)(nil),         // 6: rackfab.v1.RunStop
+	(*RunResponse)(nil),     // 7: rackfab.v1.RunResponse
+	(*RunReady)(nil),        // 8: rackfab.v1.RunReady
+	(*RunProgress)(nil),     // 9: rackfab.v1.RunProgress
+	(*RunReached)(nil),      // 10: rackfab.v1.RunReached
+	(*NodeStats)(nil),       // 11: rackfab.v1.NodeStats
+	(*PortStats)(nil),       // 12: rackfab.v1.PortStats
+	(*FlowStats)(nil),       // 13: rackfab.v1.FlowStats
+	(*RunFinished)(nil),     // 14: rackfab.v1.RunFinished
+	nil,                     // 15: rackfab.v1.TelemetryCounts.DroppedEntry
+	nil,                     // 16: rackfab.v1.NodeStats.CountersEntry
+	nil,                     // 17: rackfab.v1.NodeStats.NoticesEntry
+	nil,                     // 18: rackfab.v1.PortStats.CountersEntry
+	(*TimedChange)(nil),     // 19: rackfab.v1.TimedChange
 }
 var file_rackfab_v1_node_proto_depIdxs = []int32{
 	1,  // 0: rackfab.v1.RunRequest.config:type_name -> rackfab.v1.RunConfig
-	2,  // 1: rackfab.v1.RunRequest.start:type_name -> rackfab.v1.RunStart
-	4,  // 2: rackfab.v1.RunRequest.stop:type_name -> rackfab.v1.RunStop
-	3,  // 3: rackfab.v1.RunRequest.grant:type_name -> rackfab.v1.RunGrant
-	16, // 4: rackfab.v1.RunGrant.changes:type_name -> rackfab.v1.TimedChange
-	6,  // 5: rackfab.v1.RunResponse.ready:type_name -> rackfab.v1.RunReady
-	7,  // 6: rackfab.v1.RunResponse.progress:type_name -> rackfab.v1.RunProgress
-	12, // 7: rackfab.v1.RunResponse.finished:type_name -> rackfab.v1.RunFinished
-	8,  // 8: rackfab.v1.RunResponse.reached:type_name -> rackfab.v1.RunReached
-	7,  // 9: rackfab.v1.RunReached.progress:type_name -> rackfab.v1.RunProgress
-	9,  // 10: rackfab.v1.RunReached.stats:type_name -> rackfab.v1.NodeStats
-	10, // 11: rackfab.v1.NodeStats.ports:type_name -> rackfab.v1.PortStats
-	11, // 12: rackfab.v1.NodeStats.flows:type_name -> rackfab.v1.FlowStats
-	13, // 13: rackfab.v1.NodeStats.counters:type_name -> rackfab.v1.NodeStats.CountersEntry
-	14, // 14: rackfab.v1.NodeStats.notices:type_name -> rackfab.v1.NodeStats.NoticesEntry
-	15, // 15: rackfab.v1.PortStats.counters:type_name -> rackfab.v1.PortStats.CountersEntry
-	7,  // 16: rackfab.v1.RunFinished.progress:type_name -> rackfab.v1.RunProgress
-	0,  // 17: rackfab.v1.NodeService.Run:input_type -> rackfab.v1.RunRequest
-	5,  // 18: rackfab.v1.NodeService.Run:output_type -> rackfab.v1.RunResponse
-	18, // [18:19] is the sub-list for method output_type
-	17, // [17:18] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	4,  // 1: rackfab.v1.RunRequest.start:type_name -> rackfab.v1.RunStart
+	6,  // 2: rackfab.v1.RunRequest.stop:type_name -> rackfab.v1.RunStop
+	5,  // 3: rackfab.v1.RunRequest.grant:type_name -> rackfab.v1.RunGrant
+	2,  // 4: rackfab.v1.RunConfig.telemetry:type_name -> rackfab.v1.Telemetry
+	15, // 5: rackfab.v1.TelemetryCounts.dropped:type_name -> rackfab.v1.TelemetryCounts.DroppedEntry
+	19, // 6: rackfab.v1.RunGrant.changes:type_name -> rackfab.v1.TimedChange
+	8,  // 7: rackfab.v1.RunResponse.ready:type_name -> rackfab.v1.RunReady
+	9,  // 8: rackfab.v1.RunResponse.progress:type_name -> rackfab.v1.RunProgress
+	14, // 9: rackfab.v1.RunResponse.finished:type_name -> rackfab.v1.RunFinished
+	10, // 10: rackfab.v1.RunResponse.reached:type_name -> rackfab.v1.RunReached
+	9,  // 11: rackfab.v1.RunReached.progress:type_name -> rackfab.v1.RunProgress
+	11, // 12: rackfab.v1.RunReached.stats:type_name -> rackfab.v1.NodeStats
+	12, // 13: rackfab.v1.NodeStats.ports:type_name -> rackfab.v1.PortStats
+	13, // 14: rackfab.v1.NodeStats.flows:type_name -> rackfab.v1.FlowStats
+	16, // 15: rackfab.v1.NodeStats.counters:type_name -> rackfab.v1.NodeStats.CountersEntry
+	17, // 16: rackfab.v1.NodeStats.notices:type_name -> rackfab.v1.NodeStats.NoticesEntry
+	3,  // 17: rackfab.v1.NodeStats.telemetry:type_name -> rackfab.v1.TelemetryCounts
+	18, // 18: rackfab.v1.PortStats.counters:type_name -> rackfab.v1.PortStats.CountersEntry
+	9,  // 19: rackfab.v1.RunFinished.progress:type_name -> rackfab.v1.RunProgress
+	3,  // 20: rackfab.v1.RunFinished.telemetry:type_name -> rackfab.v1.TelemetryCounts
+	0,  // 21: rackfab.v1.NodeService.Run:input_type -> rackfab.v1.RunRequest
+	7,  // 22: rackfab.v1.NodeService.Run:output_type -> rackfab.v1.RunResponse
+	22, // [22:23] is the sub-list for method output_type
+	21, // [21:22] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_rackfab_v1_node_proto_init() }
@@ -1259,7 +1459,7 @@ func file_rackfab_v1_node_proto_init() {
 		(*RunRequest_Stop)(nil),
 		(*RunRequest_Grant)(nil),
 	}
-	file_rackfab_v1_node_proto_msgTypes[5].OneofWrappers = []any{
+	file_rackfab_v1_node_proto_msgTypes[7].OneofWrappers = []any{
 		(*RunResponse_Ready)(nil),
 		(*RunResponse_Progress)(nil),
 		(*RunResponse_Finished)(nil),
@@ -1271,7 +1471,7 @@ func file_rackfab_v1_node_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rackfab_v1_node_proto_rawDesc), len(file_rackfab_v1_node_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

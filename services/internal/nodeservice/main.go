@@ -17,11 +17,13 @@ import (
 
 // Options say which node a process is and where it works.
 type Options struct {
-	Name   string    // of the node in its scenarios
-	Bus    string    // URL of the bus, "nats://127.0.0.1:4222"
-	Rack   string    // name of the rack on the bus
-	Listen string    // address of the gRPC server, "" a free loopback port
-	Ready  io.Writer // gets one line of JSON once the node answers; may be nil
+	Name   string // of the node in its scenarios
+	Bus    string // URL of the bus, "nats://127.0.0.1:4222"
+	Rack   string // name of the rack on the bus
+	Listen string // address of the gRPC server, "" a free loopback port
+	// Collector is the address of the collector, "host:port", "" for none.
+	Collector string
+	Ready     io.Writer // gets one line of JSON once the node answers; may be nil
 }
 
 // Settings of a node's process; the environment variables GOMAXPROCS and GOGC
