@@ -68,6 +68,7 @@ const (
 	Rerouted       // the routes of a switch were changed
 	Unfit          // a change that does not fit the machine; A its Verb
 	TokensSampled  // at the end of a sampling span, if it has changed; A what a NIC's head bucket holds in bytes, B the Direction
+	PortSampled    // at the end of a sampling span; A the bytes that the port sent in it, PFC frames of a switch not among them, B how many frames it marked
 	StallSampled   // at the end of a sampling span; A how long classes waited for nothing but tokens in it, in ps, summed over requests and responses, B the Direction
 	kindEnd
 )
@@ -93,6 +94,7 @@ var kindNames = [kindEnd]string{
 	Tuned: "tuned", Rerouted: "rerouted", Unfit: "unfit",
 	CNMSent: "cnm-sent", CNMIn: "cnm-in",
 	TokensSampled: "tokens-sampled", StallSampled: "stall-sampled",
+	PortSampled: "port-sampled",
 }
 
 // String names the kind, "pause-sent".

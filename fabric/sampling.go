@@ -2,7 +2,7 @@ package fabric
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// Sampling says when a machine notes how things stand (QueueSampled,
+// Sampling says when a machine notes how things stand (QueueSampled, PortSampled,
 // SentSampled, TokensSampled): at the end of each span of the run, counted from 0. The zero
 // value is never.
 type Sampling struct {

@@ -140,6 +140,8 @@ func (r *Recorder) observe(n *fabric.Note) {
 			s.Bins[r.bin(n.At)] += n.A
 		}
 		return
+	case fabric.PortSampled: // the counters at the end tell it
+		return
 	case fabric.PauseSent:
 		p := &r.result.Ports[n.Port]
 		p.XOFF++

@@ -35,11 +35,12 @@ type NIC struct {
 	// cnpReady is when the port may send a CNP of DCQCN that none has claimed yet.
 	cnpReady unit.Time
 	now      unit.Time // of the latest call
-	// sampleAt is the end of the present sampling span, Never if no flow has sent
-	// in it and no tokens change.
-	sampleAt unit.Time
-	plain    frame.Frame // the packet at hand without its telemetry
-	stats    Stats
+	// sampleAt is the end of the present sampling span, Never if nothing was sent in
+	// it and no tokens change.
+	sampleAt  unit.Time
+	sampledTx uint64      // bytes sent, up to the last sample
+	plain     frame.Frame // the packet at hand without its telemetry
+	stats     Stats
 }
 
 var _ fabric.Machine = (*NIC)(nil)
@@ -203,7 +204,7 @@ func (n *NIC) Tick(now unit.Time, out *fabric.Out) {
 		n.advance(now, out)
 	}
 	if n.sampleAt <= now {
-		n.sampleSent(now, out)
+		n.noteSample(now, out)
 	}
 }
 

@@ -57,6 +57,9 @@ func (n *NIC) sendFlow(now unit.Time, out *fabric.Out) bool {
 func (n *NIC) occupy(now unit.Time, length unit.Bytes) unit.Time {
 	n.stats.TxPackets++
 	n.stats.TxBytes += uint64(length)
+	if n.sampleAt == unit.Never {
+		n.sampleAt = n.cfg.Sampling.After(now)
+	}
 	n.freeAt = now + n.cfg.Rate.Serialise(length+n.cfg.Overhead)
 	return n.freeAt + n.cfg.Delay
 }

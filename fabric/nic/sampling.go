@@ -25,11 +25,15 @@ func (n *NIC) sampleCredit(now unit.Time, out *fabric.Out) {
 	}
 }
 
-// sampleSent notes what each flow has put on the link since the last sample, link
-// overhead included, as the pacer counts it. A frame counts where its
-// transmission starts.
-func (n *NIC) sampleSent(now unit.Time, out *fabric.Out) {
+// noteSample notes what the port has sent since the last sample, and what each flow has
+// put on the link, link overhead included, as the pacer counts it. A frame counts
+// where its transmission starts.
+func (n *NIC) noteSample(now unit.Time, out *fabric.Out) {
 	n.sampleAt = unit.Never
+	if n.stats.TxBytes > n.sampledTx {
+		out.Note(fabric.Note{Kind: fabric.PortSampled, At: now, Flow: fabric.NoFlow, A: int64(n.stats.TxBytes - n.sampledTx)})
+		n.sampledTx = n.stats.TxBytes
+	}
 	for i := range n.senders {
 		s := &n.senders[i]
 		sent := s.stats.SentBytes + unit.Bytes(s.stats.SentPackets)*n.cfg.Overhead

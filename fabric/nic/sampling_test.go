@@ -114,7 +114,7 @@ func TestASampleOfTokensAllocatesNothing(t *testing.T) {
 	got := testing.AllocsPerRun(100, func() {
 		out.Reset()
 		now += us
-		n.sampleSent(now, &out)
+		n.noteSample(now, &out)
 	})
 	if got != 0 || len(out.Notes) == 0 {
 		t.Errorf("%v allocations, %d notes", got, len(out.Notes))

@@ -144,9 +144,6 @@ func (n *NIC) send(now unit.Time, i int, f *frame.Frame, out *fabric.Out) unit.B
 	s.pacer.sent(now, length+n.cfg.Overhead, s.within(p.bytes))
 	s.stats.SentPackets++
 	s.stats.SentBytes += length
-	if n.sampleAt == unit.Never {
-		n.sampleAt = n.cfg.Sampling.After(now)
-	}
 	if !out.Quiet {
 		out.Note(fabric.Note{
 			Kind: fabric.Transmitted, At: now, Flow: s.ID, Priority: n.dataClass,

@@ -245,8 +245,5 @@ func (n *NIC) sentHalf(now unit.Time, half int, length unit.Bytes, out *fabric.O
 	s.pacer.sent(now, length+n.cfg.Overhead, false)
 	s.stats.SentPackets++
 	s.stats.SentBytes += length
-	if n.sampleAt == unit.Never {
-		n.sampleAt = n.cfg.Sampling.After(now)
-	}
 	n.signal(now, half, cc.Signal{Kind: cc.Sent, Bytes: length + n.cfg.Overhead}, out)
 }

@@ -22,6 +22,7 @@ type port struct {
 	npecn   [fabric.Priorities]npecn
 	qcn     [fabric.Priorities]qcn
 	stats   [fabric.Priorities]ClassStats
+	sampled counted // up to the last sample
 }
 
 func newPort(id fabric.Port, cfg *Config) port {

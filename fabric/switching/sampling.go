@@ -27,9 +27,24 @@ func (d *depth) push(length unit.Bytes) {
 	d.peak = max(d.peak, d.bytes)
 }
 
+// counted is what a port has sent and marked, all classes together.
+type counted struct {
+	sent   unit.Bytes
+	marked uint64
+}
+
+func (p *port) count() (c counted) {
+	for class := range p.stats {
+		c.sent += p.stats[class].SentBytes + p.stats[class].TelemetryBytes
+		c.marked += p.stats[class].MarkedFrames
+	}
+	return c
+}
+
 func (d *depth) pop(length unit.Bytes) { d.bytes -= length }
 
-// sample notes the queue of every port that has had one since the last sample.
+// sample notes the queue of every port that has had one since the last sample,
+// and what the port has sent: whatever it sends has been in its queue.
 func (s *Switch) sample(now unit.Time, out *fabric.Out) {
 	s.sampler.at = unit.Never
 	for i := range s.ports {
@@ -41,6 +56,12 @@ func (s *Switch) sample(now unit.Time, out *fabric.Out) {
 			Kind: fabric.QueueSampled, At: now, Port: p.id, Flow: fabric.NoFlow,
 			A: int64(p.depth.peak), B: int64(p.depth.bytes),
 		})
+		is := p.count()
+		out.Note(fabric.Note{
+			Kind: fabric.PortSampled, At: now, Port: p.id, Flow: fabric.NoFlow,
+			A: int64(is.sent - p.sampled.sent), B: int64(is.marked - p.sampled.marked),
+		})
+		p.sampled = is
 		if p.depth.peak = p.depth.bytes; p.depth.bytes > 0 {
 			s.sampler.at = s.sampler.After(now + 1)
 		}

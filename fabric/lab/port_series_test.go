@@ -1,0 +1,63 @@
+package lab_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// counted is what a port has sent and marked in one bin.
+type counted struct{ sent, marked int64 }
+
+// What ports send and mark in each bin is what the notes of every frame tell; what a
+// NIC sends adds up to its own counter.
+func TestSampledPortsAreThoseOfEveryFrame(t *testing.T) {
+	for _, scheme := range cc.Schemes {
+		s := paper(t, scheme.Name)
+		s.Bin, s.Duration = 37*unit.Microsecond, 1*unit.Millisecond
+		l, err := lab.New(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		every, sampled := map[place][]counted{}, map[place][]counted{}
+		sum := make([]uint64, len(s.Nodes))
+		at := func(series map[place][]counted, node int, n *fabric.Note) *counted {
+			p := place{node, n.Port}
+			if series[p] == nil {
+				series[p] = make([]counted, (s.Duration+s.Bin-1)/s.Bin)
+			}
+			return &series[p][n.At/s.Bin]
+		}
+		l.PerFrame = true
+		l.Listen = func(node int, notes []fabric.Note) {
+			host := s.Nodes[node].Host >= 0
+			for i := range notes {
+				switch n := &notes[i]; {
+				case n.Kind == fabric.Dequeued:
+					at(every, node, n).sent += n.A
+				case n.Kind == fabric.Marked:
+					at(every, node, n).marked++
+				case n.Kind == fabric.PortSampled && host:
+					sum[node] += uint64(n.A)
+				case n.Kind == fabric.PortSampled:
+					c := at(sampled, node, n)
+					c.sent, c.marked = c.sent+n.A, c.marked+n.B
+				}
+			}
+		}
+		l.Run(s.Duration)
+		if diff := cmp.Diff(every, sampled, cmp.AllowUnexported(place{}, counted{})); diff != "" || len(sampled) == 0 {
+			t.Errorf("%s: ports by every frame (-) and sampled (+):\n%s", scheme.Name, diff)
+		}
+		for i, r := range l.Results() {
+			if sum[i] != r.Counters["tx_bytes_phy"] {
+				t.Errorf("%s: %s sent %d bytes, sampled %d", scheme.Name, r.Node, r.Counters["tx_bytes_phy"], sum[i])
+			}
+		}
+	}
+}
