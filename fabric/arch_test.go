@@ -47,6 +47,8 @@ var rooms = []room{
 	{"fabric/measure", []string{"fabric", "fabric/node", "fabric/topology", "fabric/unit"}, none, "figures come from notes and digests alone, so that every kind of run yields the same table"},
 	{"fabric/rack", []string{"fabric", "fabric/cc", "fabric/frame", "fabric/nic/...", "fabric/node", "fabric/switching", "fabric/switching/rttx", "fabric/topology", "fabric/unit"}, none, "rack builds machines from a scenario; who drives them is the concern of lab and runner"},
 	{"fabric/lab", []string{"fabric/..."}, none, "the lab is the machine room's own test bench: no bus and no process takes part"},
+	{"fabric/tap", []string{"fabric", "fabric/frame", "fabric/node", "fabric/topology", "fabric/unit"}, none, "a recorder sees what passes a port, of any machine; who drives it is the concern of lab and runner"},
+	{"capture", []string{"fabric/..."}, nil, "a capture file is made of what a tap has recorded; where the tap was is told apart from that"},
 	{"bus", []string{"bus/...", "fabric/frame", "fabric/unit"}, nil, "the bus carries frames and knows no machine, so that any machine can stand behind it"},
 	{"proto", []string{"proto/..."}, nil, "a contract on the wire outlives the code on both sides of it"},
 	{"services", []string{"services/internal/...", "bus/...", "fabric/...", "proto/..."}, nil, "services only wire things together, and reach one another by gRPC alone"},

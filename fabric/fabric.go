@@ -16,6 +16,7 @@
 //	topology   who is cabled to whom
 //	rack       which machine is built for which node
 //	node       in which order a node takes what arrives, and its digest
+//	tap        which frames at which ports are looked at
 //	measure    what a figure in a table means
 //	lab        all machines driven in one process
 //

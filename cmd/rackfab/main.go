@@ -30,6 +30,7 @@ func root() *cobra.Command {
 		SilenceErrors: true,
 	}
 	c.AddCommand(runCommand(), sweepCommand(), reportCommand(), schemesCommand(), topologyCommand(), composeCommand(), healthCommand(), versionCommand())
+	c.AddCommand(captureCommand())
 	c.AddCommand(steerCommands()...)
 	c.AddCommand(roleCommands()...)
 	return c

@@ -134,6 +134,14 @@ func (l *Lab) deliver(i int) {
 	}
 }
 
+// Look puts a tap at the node of the scenario with that index, in the place of the
+// one before; nil is none.
+func (l *Lab) Look(index int, t *node.Tap) { l.nodes[index].Look(t) }
+
+// Machine gives the machine of the node of the scenario with that index, to be
+// looked at.
+func (l *Lab) Machine(index int) fabric.Machine { return l.nodes[index].Machine() }
+
 // Change makes a change from a present or later instant on; see
 // topology.Scenario.Extend. An instant before Now is refused.
 func (l *Lab) Change(c topology.Change) error {

@@ -138,3 +138,12 @@ func (s *Stats) Counters() iter.Seq2[string, uint64] {
 		}
 	}
 }
+
+// Depth gives the bytes that wait to be sent, none, for a NIC makes a frame when it
+// can send it; and those that its receive buffer holds.
+func (n *NIC) Depth(fabric.Port) (queued, held unit.Bytes) {
+	if n.intake != nil {
+		held = n.intake.total
+	}
+	return 0, held
+}

@@ -38,6 +38,7 @@ type Node struct {
 	digest   *xxhash.Digest
 	scratch  [digestPrefix + frame.HeaderRoom]byte
 	bytes    []byte // of a change
+	tap      *Tap   // nil if nobody looks on
 }
 
 // digestPrefix is time (8 bytes), port (4) and payload length (4).
@@ -99,7 +100,11 @@ func (n *Node) control(out *fabric.Out) {
 	n.applied++
 	n.bytes = c.Append(n.bytes[:0])
 	_, _ = n.digest.Write(n.bytes) // never fails
+	sends, notes := len(out.Sends), len(out.Notes)
 	n.machine.Control(c.At, c, out)
+	if n.tap != nil {
+		n.handled(sends, notes, out)
+	}
 }
 
 // Next is the instant of the earliest event that the node knows of: a change, an
@@ -141,7 +146,11 @@ func (n *Node) Run(bound unit.Time, out *fabric.Out) {
 				panic(fmt.Sprintf("node: %d ticks at %d ps and the machine still asks for one", ticks, own))
 			}
 			n.now = own
+			sends, notes := len(out.Sends), len(out.Notes)
 			n.machine.Tick(own, out)
+			if n.tap != nil {
+				n.handled(sends, notes, out)
+			}
 			continue
 		}
 		if at >= bound {
@@ -158,7 +167,14 @@ func (n *Node) arrive(at unit.Time, port int, out *fabric.Out) {
 	f := q.head()
 	n.arrivals++
 	n.sum(fabric.Port(port), f)
-	n.machine.Arrive(at, fabric.Port(port), f, out)
+	if n.tap == nil {
+		n.machine.Arrive(at, fabric.Port(port), f, out)
+	} else {
+		n.arriving(port, f)
+		sends, notes := len(out.Sends), len(out.Notes)
+		n.machine.Arrive(at, fabric.Port(port), f, out)
+		n.handled(sends, notes, out)
+	}
 	q.drop()
 	if q.len() == 0 {
 		n.order.Set(port, unit.Never)

@@ -98,3 +98,12 @@ func (s *Switch) classStats(at fabric.Port, class fabric.Priority) ClassStats {
 	c.Paused = p.holds.set&(1<<class) != 0
 	return c
 }
+
+// Depth gives the bytes that wait to be sent by a port, and the buffer that
+// frames hold which came in by it, all classes together.
+func (s *Switch) Depth(at fabric.Port) (queued, held unit.Bytes) {
+	for class := range fabric.Priority(fabric.Priorities) {
+		held += s.buffer.occupancy(at, class)
+	}
+	return s.ports[at].depth.bytes, held
+}

@@ -1,0 +1,195 @@
+// Package capture writes what a tap has recorded as a pcapng file that Wireshark
+// opens: one interface per port, fabric time, and a comment per packet. It does
+// not know where the packets come from.
+package capture
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
+	"github.com/gopacket/gopacket/pcapgo"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/node"
+	"github.com/rackfab/rackfab/fabric/tap"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// ErrFull says that a file has come to its limit: it holds what was written before.
+var ErrFull = errors.New("capture: the file has come to its limit")
+
+// Options say what a file is to hold.
+type Options struct {
+	Limit int64 // bytes of the file at most, 0 for no limit
+	// Headers leaves out payloads, which are zeros, and the ICRC behind them: the
+	// captured length is then less than the original one.
+	Headers bool
+}
+
+// Writer writes one file.
+type Writer struct {
+	options  Options
+	file     *pcapgo.NgWriter
+	index    map[place]int // of interfaces
+	received []uint64      // packets by interface
+	lost     []int64
+	size     int64
+	wire     []byte
+}
+
+// place is a port of a node.
+type place struct {
+	node int
+	port fabric.Port
+}
+
+// NewWriter begins a file of a run of s with an interface per point; there must be
+// one at least.
+func NewWriter(w io.Writer, s *topology.Scenario, points []tap.Point, o Options) (*Writer, error) {
+	c := &Writer{options: o, index: map[place]int{}, received: make([]uint64, len(points)), lost: make([]int64, len(points))}
+	about := pcapgo.NgWriterOptions{SectionInfo: pcapgo.NgSectionInfo{
+		Application: "rackfab",
+		Comment:     fmt.Sprintf("%s under %s, seed %d; time is fabric time from 0", s.Name, s.Scheme, s.Seed),
+	}}
+	counted := &counter{w: w}
+	for i, p := range points {
+		face := pcapgo.NgInterface{
+			Name: p.Name, Description: p.Name + " to " + p.Peer, LinkType: layers.LinkTypeEthernet, TimestampResolution: 9,
+		}
+		var err error
+		if i == 0 {
+			c.file, err = pcapgo.NewNgWriterInterface(counted, face, about)
+		} else {
+			_, err = c.file.AddInterface(face)
+		}
+		if err != nil {
+			return nil, err
+		}
+		c.index[place{p.Node, p.Port}] = i
+	}
+	err := c.file.Flush()
+	c.size = counted.n + int64(len(points)*statisticsSize)
+	return c, err
+}
+
+// counter counts what is written.
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+// Write passes on.
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// Write adds packets in the order given, which is that of time. ErrFull says that
+// not all of them have found room.
+func (c *Writer) Write(packets []tap.Packet) error {
+	for i := range packets {
+		if err := c.write(&packets[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Writer) write(p *tap.Packet) error {
+	face, ok := c.index[place{p.Node, p.Port}]
+	if !ok {
+		return fmt.Errorf("capture: a packet at port %d of node %d, which is no interface", p.Port, p.Node)
+	}
+	c.wire = c.bytes(c.wire[:0], &p.Frame)
+	comment := Comment(p)
+	size := packetSize(len(c.wire), len(comment))
+	if c.options.Limit > 0 && c.size+size > c.options.Limit {
+		return ErrFull
+	}
+	c.size += size
+	c.received[face]++
+	info := gopacket.CaptureInfo{
+		Timestamp: time.Unix(0, int64(p.At/unit.Nanosecond)), CaptureLength: len(c.wire),
+		Length: int(p.Frame.Len() - frame.FCSLen), InterfaceIndex: face,
+	}
+	return c.file.WritePacketWithOptions(info, c.wire, pcapgo.NgPacketOptions{
+		Comments: []string{comment}, Flags: &pcapgo.NgEpbFlags{Direction: direction(p.Way)},
+	})
+}
+
+// bytes appends what is captured of a frame, which has no FCS any more.
+func (c *Writer) bytes(dst []byte, f *frame.Frame) []byte {
+	if f.Payload > 0 && c.options.Headers {
+		return append(dst, f.Header()...)
+	}
+	return f.Materialise(dst)
+}
+
+func direction(w node.Way) pcapgo.NgEpbFlag {
+	if w == node.In {
+		return pcapgo.NgEpbFlagDirectionInbound
+	}
+	return pcapgo.NgEpbFlagDirectionOutbound
+}
+
+// Comment gives the words that stand beside a packet: its way, the exact instant,
+// its trace, and the queues of the port.
+func Comment(p *tap.Packet) string {
+	return fmt.Sprintf("dir=%s at_ps=%d trace=%016x queue_bytes=%d held_bytes=%d",
+		p.Way, int64(p.At), p.Frame.Trace, int64(p.Queued), int64(p.Held))
+}
+
+// Sizes of pcapng blocks and options in bytes.
+const (
+	packetBlock    = 32               // an enhanced packet block without packet and options
+	optionHead     = 4                // of each option; one more ends the list
+	flagsOption    = optionHead + 4   // epb_flags
+	statisticsSize = 24 + 2*(4+8) + 4 // an interface statistics block
+)
+
+// packetSize gives what a packet takes in the file.
+func packetSize(wire, comment int) int64 {
+	padded := func(n int) int { return (n + 3) &^ 3 }
+	return int64(packetBlock + padded(wire) + optionHead + padded(comment) + flagsOption + optionHead)
+}
+
+// Lose counts packets that were lost at the point with that index.
+func (c *Writer) Lose(point int, n int64) { c.lost[point] += n }
+
+// Lost gives how many packets were lost, at all points together.
+func (c *Writer) Lost() (sum int64) {
+	for _, n := range c.lost {
+		sum += n
+	}
+	return sum
+}
+
+// Packets gives how many packets the file holds.
+func (c *Writer) Packets() (sum uint64) {
+	for _, n := range c.received {
+		sum += n
+	}
+	return sum
+}
+
+// Close ends the file with the statistics of each interface: packets seen and
+// packets lost.
+func (c *Writer) Close() error {
+	for i, n := range c.received {
+		s := pcapgo.NgInterfaceStatistics{PacketsReceived: n + uint64(c.lost[i]), PacketsDropped: uint64(c.lost[i])}
+		if err := c.file.WriteInterfaceStats(i, s); err != nil {
+			return err
+		}
+	}
+	return c.file.Flush()
+}
+
+// Flush hands on all packets so far.
+func (c *Writer) Flush() error { return c.file.Flush() }

@@ -1,0 +1,127 @@
+package capture
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/gopacket/gopacket/pcapgo"
+
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/node"
+	"github.com/rackfab/rackfab/fabric/tap"
+	"github.com/rackfab/rackfab/fabric/topology"
+)
+
+var (
+	rack   = &topology.Scenario{Name: "rack", Scheme: "pfc", Seed: 3}
+	points = []tap.Point{{Node: 1, Port: 2, Name: "s1:p2", Peer: "h0"}, {Node: 4, Port: 0, Name: "h0:p0", Peer: "s1"}}
+)
+
+// packets are a data packet that comes in and a PAUSE that goes out.
+func packets() []tap.Packet {
+	list := []tap.Packet{
+		{At: 1_234_999, Node: 1, Port: 2, Queued: 7, Held: 2000},
+		{At: 1_235_000, Node: 4, Way: node.Out},
+	}
+	data := frame.Packet{TTL: 64, BTH: frame.BTH{Opcode: frame.WriteMiddle}, Payload: 1000}
+	data.Build(&list[0].Frame)
+	list[0].Frame.Trace = 0xbeef
+	(&frame.PFC{Enable: 8}).Build(&list[1].Frame)
+	return list
+}
+
+func written(t *testing.T, o Options) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := NewWriter(&b, rack, points, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write(packets()); err != nil {
+		t.Fatal(err)
+	}
+	w.Lose(1, 5)
+	if w.Packets() != 2 || w.Lost() != 5 {
+		t.Errorf("%d packets, %d lost", w.Packets(), w.Lost())
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if w.size != int64(b.Len()) {
+		t.Errorf("the file has %d bytes, counted %d", b.Len(), w.size)
+	}
+	return b.Bytes()
+}
+
+// What is read back: instants rounded down to nanoseconds, both lengths, the
+// interface, and the comment with the exact instant.
+func TestAFileIsReadBack(t *testing.T) {
+	for _, c := range []struct {
+		options Options
+		want    []string
+	}{
+		{Options{}, []string{
+			"1234 s1:p2 1058 of 1058 dir 1 [dir=in at_ps=1234999 trace=000000000000beef queue_bytes=7 held_bytes=2000]",
+			"1235 h0:p0 60 of 60 dir 2 [dir=out at_ps=1235000 trace=0000000000000000 queue_bytes=0 held_bytes=0]",
+		}},
+		{Options{Headers: true}, []string{
+			"1234 s1:p2 54 of 1058 dir 1 [dir=in at_ps=1234999 trace=000000000000beef queue_bytes=7 held_bytes=2000]",
+			"1235 h0:p0 60 of 60 dir 2 [dir=out at_ps=1235000 trace=0000000000000000 queue_bytes=0 held_bytes=0]",
+		}},
+	} {
+		r, err := pcapgo.NewNgReader(bytes.NewReader(written(t, c.options)), pcapgo.NgReaderOptions{WantMixedLinkType: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for range c.want {
+			data, info, about, err := r.ReadPacketDataWithOptions()
+			if err != nil {
+				t.Fatal(err)
+			}
+			face, err := r.Interface(info.InterfaceIndex)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, fmt.Sprintf("%d %s %d of %d dir %d %s",
+				info.Timestamp.UnixNano(), face.Name, len(data), info.Length, about.Flags.Direction, about.Comments))
+		}
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Error(d)
+		}
+	}
+}
+
+// The limit holds to the byte, and the file is whole.
+func TestTheLimitOfAFile(t *testing.T) {
+	whole := int64(len(written(t, Options{})))
+	for limit, want := range map[int64]uint64{whole: 2, whole - 1: 1, 300: 0} {
+		var b bytes.Buffer
+		w, err := NewWriter(&b, rack, points, Options{Limit: limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Write(packets()); errors.Is(err, ErrFull) != (want < 2) {
+			t.Errorf("limit %d: %v", limit, err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if w.Packets() != want || want > 0 && int64(b.Len()) > limit || w.size != int64(b.Len()) {
+			t.Errorf("limit %d: %d packets in %d bytes, counted %d", limit, w.Packets(), b.Len(), w.size)
+		}
+	}
+}
+
+func TestAPacketOfNoInterface(t *testing.T) {
+	w, err := NewWriter(&bytes.Buffer{}, rack, points, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write([]tap.Packet{{Node: 1, Port: 9}}); err == nil || errors.Is(err, ErrFull) {
+		t.Errorf("a packet at another port: %v", err)
+	}
+}

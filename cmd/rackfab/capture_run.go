@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/node"
+	"github.com/rackfab/rackfab/fabric/tap"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// captureStep is how much of a run in memory is held before it is written.
+const captureStep = 100 * unit.Microsecond
+
+// overridden loads a scenario or a journal, with what the flags change.
+func overridden(c *cobra.Command, name, scheme string, seed uint64) (*topology.Scenario, error) {
+	s, err := loadScenario(name)
+	if err != nil {
+		return nil, err
+	}
+	o := topology.Overrides{Scheme: scheme}
+	if c.Flags().Changed("seed") {
+		o.Seed = &seed
+	}
+	return s.Override(o)
+}
+
+// captureRun captures a run in memory.
+func captureRun(c *cobra.Command, name string, f captureFlags, o captureOptions) error {
+	s, err := overridden(c, name, f.scheme, f.seed)
+	if err != nil {
+		return err
+	}
+	points, err := tap.Points(s, f.at)
+	if err != nil {
+		return err
+	}
+	o.from(0)
+	if o.window.From >= s.Duration {
+		return fmt.Errorf("--from %s: the run ends at %s", o.window.From, s.Duration)
+	}
+	l, err := lab.New(s)
+	if err != nil {
+		return err
+	}
+	var recorders []*tap.Recorder
+	for i, ports := range tap.ByNode(points) {
+		r := tap.NewRecorder(i, l.Machine(i), ports, o.window, 0)
+		l.Look(i, &node.Tap{Frame: r.Frame})
+		recorders = append(recorders, r)
+	}
+	out, err := newCaptureFile(c, f.output, s, points, o.file)
+	if err != nil {
+		return err
+	}
+	end := min(o.window.To, s.Duration)
+	for l.Now() < end && !out.full && c.Context().Err() == nil {
+		l.Run(min(end, l.Now()+captureStep))
+		var packets []tap.Packet
+		for _, r := range recorders {
+			packets = append(packets, r.Take()...)
+		}
+		tap.Sort(packets)
+		if err := out.take(packets); err != nil {
+			return err
+		}
+	}
+	return out.end(c, l.Now())
+}
