@@ -1,0 +1,136 @@
+package telemetry
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// observe takes one note into the open span.
+func (m *Meter) observe(n *fabric.Note) {
+	switch n.Kind {
+	case fabric.Delivered:
+		m.add(m.delivers(n), n.A)
+	case fabric.QueueSampled:
+		m.set(m.port(PortQueueMax, n.Port), n.A)
+		m.set(m.port(PortQueue, n.Port), n.B)
+	case fabric.PortSampled:
+		m.add(m.port(PortSent, n.Port), n.A)
+		if n.B > 0 {
+			m.add(m.port(PortMarks, n.Port), n.B)
+		}
+	case fabric.PauseSent:
+		m.add(m.port(PortPauses, n.Port), 1)
+	case fabric.Paused:
+		p := &m.ports[n.Port]
+		if p.held++; p.held == 1 {
+			p.since = n.At
+		}
+	case fabric.Resumed:
+		m.paused(n.Port, n.At)
+		m.ports[n.Port].held--
+	case fabric.Dropped:
+		reason := fabric.DropReason(n.B).String()
+		m.add(m.series(Series{Metric: PortDrops, Port: int(n.Port), Peer: m.peer(n.Port), Reason: reason}), 1)
+	case fabric.SentSampled:
+		if n.Flow < topology.FirstConnection {
+			m.add(m.flow(FlowSent, n.Flow), n.A)
+		}
+	case fabric.FlowStarted, fabric.RateChanged, fabric.Completed, fabric.FlowStopped:
+		m.rate(n)
+	case fabric.CreditSampled:
+		m.add(m.credit(CreditGranted, n.Flow), n.A)
+	case fabric.CreditWasted:
+		m.add(m.credit(CreditWasted, n.Flow), n.A)
+	case fabric.TokensSampled:
+		m.tokens(n)
+	case fabric.StallSampled:
+		m.add(m.series(Series{Metric: TokensStalled, Port: -1, Direction: fabric.Direction(n.B).String()}), n.A)
+	default:
+	}
+}
+
+// paused counts how long a port has been held until now.
+func (m *Meter) paused(at fabric.Port, now unit.Time) {
+	p := &m.ports[at]
+	m.add(m.port(PortPaused, at), int64(now-p.since))
+	p.since = now
+}
+
+// flow gives the index of a series of a flow. A flow of a burst counts under its
+// burst.
+func (m *Meter) flow(metric MetricID, flow fabric.FlowID) int32 {
+	f := &m.scenario.Flows[flow]
+	name := f.Name
+	if f.Burst >= 0 {
+		name = m.scenario.Bursts[f.Burst].Name
+	}
+	return m.series(Series{Metric: metric, Port: -1, Flow: name})
+}
+
+// delivers gives the index of the series that a Delivered note counts in. What
+// commands move counts under their name.
+func (m *Meter) delivers(n *fabric.Note) int32 {
+	if n.Flow < topology.FirstConnection {
+		return m.flow(FlowDelivered, n.Flow)
+	}
+	command := topology.CommandOf(m.streams, uint32(n.Trace))
+	return m.series(Series{Metric: FlowDelivered, Port: -1, Flow: m.scenario.Commands[command].Name})
+}
+
+// rate follows what a flow is allowed, 0 before its start and after its end.
+func (m *Meter) rate(n *fabric.Note) {
+	if n.Flow >= topology.FirstConnection {
+		return
+	}
+	was, goes := m.rates[n.Flow]
+	is := unit.Rate(n.A)
+	switch n.Kind {
+	case fabric.FlowStarted:
+		f := &m.scenario.Flows[n.Flow]
+		if is = f.Initial; is == 0 {
+			is = m.scenario.Links[m.ends[0].Link].Rate
+		}
+		m.rates[n.Flow] = is
+	case fabric.RateChanged:
+		if !goes {
+			return
+		}
+		m.rates[n.Flow] = is
+	default:
+		if !goes {
+			return
+		}
+		delete(m.rates, n.Flow)
+		is = 0
+	}
+	i := m.flow(FlowRate, n.Flow)
+	m.sums[i] += int64(is - was)
+	m.set(i, m.sums[i])
+}
+
+// credit gives the index of a series of the pair of hosts that a flow joins.
+func (m *Meter) credit(metric MetricID, flow fabric.FlowID) int32 {
+	f := &m.scenario.Flows[flow]
+	peer := f.From
+	if peer == m.node {
+		peer = f.To
+	}
+	return m.series(Series{Metric: metric, Port: -1, Peer: m.scenario.Nodes[peer].Name})
+}
+
+// tokens takes what a bucket of the NIC's head holds. It began full.
+func (m *Meter) tokens(n *fabric.Note) {
+	s := Series{Metric: Tokens, Port: -1, Direction: fabric.Direction(n.B).String()}
+	_, known := m.index[s]
+	i := m.series(s)
+	if !known && n.At >= m.sampling.Every {
+		set := &m.scenario.Nodes[m.node].NIC.Engine
+		depth := set.OutBurst
+		if fabric.Direction(n.B) == fabric.DirectionIn {
+			depth = set.Burst
+		}
+		m.points = append(m.points, Point{At: m.sampling.Every - 1, Value: int64(depth), Series: i})
+	}
+	m.set(i, n.A)
+}
