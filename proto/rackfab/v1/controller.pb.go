@@ -1886,7 +1886,7 @@ var File_rackfab_v1_controller_proto protoreflect.FileDescriptor
 const file_rackfab_v1_controller_proto_rawDesc = "" +
 	"\n" +
 	"\x1brackfab/v1/controller.proto\x12\n" +
-	"rackfab.v1\x1a\x17rackfab/v1/change.proto\x1a\x15rackfab/v1/node.proto\"z\n" +
+	"rackfab.v1\x1a\x18rackfab/v1/capture.proto\x1a\x17rackfab/v1/change.proto\x1a\x15rackfab/v1/node.proto\"z\n" +
 	"\x10StartRackRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bscenario\x18\x02 \x01(\fR\bscenario\x123\n" +
@@ -1995,7 +1995,7 @@ const file_rackfab_v1_controller_proto_rawDesc = "" +
 	"\bNodeKind\x12\x19\n" +
 	"\x15NODE_KIND_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rNODE_KIND_NIC\x10\x01\x12\x14\n" +
-	"\x10NODE_KIND_SWITCH\x10\x022\x96\a\n" +
+	"\x10NODE_KIND_SWITCH\x10\x022\xdc\a\n" +
 	"\rFabricService\x12P\n" +
 	"\vRunScenario\x12\x1e.rackfab.v1.RunScenarioRequest\x1a\x1f.rackfab.v1.RunScenarioResponse0\x01\x12H\n" +
 	"\tListNodes\x12\x1c.rackfab.v1.ListNodesRequest\x1a\x1d.rackfab.v1.ListNodesResponse\x12H\n" +
@@ -2010,7 +2010,8 @@ const file_rackfab_v1_controller_proto_rawDesc = "" +
 	"\n" +
 	"GetJournal\x12\x1d.rackfab.v1.GetJournalRequest\x1a\x1e.rackfab.v1.GetJournalResponse\x12E\n" +
 	"\bGetStats\x12\x1b.rackfab.v1.GetStatsRequest\x1a\x1c.rackfab.v1.GetStatsResponse\x12>\n" +
-	"\x05Watch\x12\x18.rackfab.v1.WatchRequest\x1a\x19.rackfab.v1.WatchResponse0\x01B7Z5github.com/rackfab/rackfab/proto/rackfab/v1;rackfabv1b\x06proto3"
+	"\x05Watch\x12\x18.rackfab.v1.WatchRequest\x1a\x19.rackfab.v1.WatchResponse0\x01\x12D\n" +
+	"\aCapture\x12\x1a.rackfab.v1.CaptureRequest\x1a\x1b.rackfab.v1.CaptureResponse0\x01B7Z5github.com/rackfab/rackfab/proto/rackfab/v1;rackfabv1b\x06proto3"
 
 var (
 	file_rackfab_v1_controller_proto_rawDescOnce sync.Once
@@ -2066,6 +2067,8 @@ var file_rackfab_v1_controller_proto_goTypes = []any{
 	(*TimedChange)(nil),         // 36: rackfab.v1.TimedChange
 	(*NodeStats)(nil),           // 37: rackfab.v1.NodeStats
 	(*RunFinished)(nil),         // 38: rackfab.v1.RunFinished
+	(*CaptureRequest)(nil),      // 39: rackfab.v1.CaptureRequest
+	(*CaptureResponse)(nil),     // 40: rackfab.v1.CaptureResponse
 }
 var file_rackfab_v1_controller_proto_depIdxs = []int32{
 	34, // 0: rackfab.v1.StartRackRequest.telemetry:type_name -> rackfab.v1.Telemetry
@@ -2104,21 +2107,23 @@ var file_rackfab_v1_controller_proto_depIdxs = []int32{
 	18, // 33: rackfab.v1.FabricService.GetJournal:input_type -> rackfab.v1.GetJournalRequest
 	21, // 34: rackfab.v1.FabricService.GetStats:input_type -> rackfab.v1.GetStatsRequest
 	23, // 35: rackfab.v1.FabricService.Watch:input_type -> rackfab.v1.WatchRequest
-	27, // 36: rackfab.v1.FabricService.RunScenario:output_type -> rackfab.v1.RunScenarioResponse
-	32, // 37: rackfab.v1.FabricService.ListNodes:output_type -> rackfab.v1.ListNodesResponse
-	3,  // 38: rackfab.v1.FabricService.StartRack:output_type -> rackfab.v1.StartRackResponse
-	5,  // 39: rackfab.v1.FabricService.StopRack:output_type -> rackfab.v1.StopRackResponse
-	7,  // 40: rackfab.v1.FabricService.GetStatus:output_type -> rackfab.v1.GetStatusResponse
-	9,  // 41: rackfab.v1.FabricService.Pause:output_type -> rackfab.v1.PauseResponse
-	11, // 42: rackfab.v1.FabricService.Resume:output_type -> rackfab.v1.ResumeResponse
-	13, // 43: rackfab.v1.FabricService.Step:output_type -> rackfab.v1.StepResponse
-	15, // 44: rackfab.v1.FabricService.SetPace:output_type -> rackfab.v1.SetPaceResponse
-	17, // 45: rackfab.v1.FabricService.Apply:output_type -> rackfab.v1.ApplyResponse
-	19, // 46: rackfab.v1.FabricService.GetJournal:output_type -> rackfab.v1.GetJournalResponse
-	22, // 47: rackfab.v1.FabricService.GetStats:output_type -> rackfab.v1.GetStatsResponse
-	24, // 48: rackfab.v1.FabricService.Watch:output_type -> rackfab.v1.WatchResponse
-	36, // [36:49] is the sub-list for method output_type
-	23, // [23:36] is the sub-list for method input_type
+	39, // 36: rackfab.v1.FabricService.Capture:input_type -> rackfab.v1.CaptureRequest
+	27, // 37: rackfab.v1.FabricService.RunScenario:output_type -> rackfab.v1.RunScenarioResponse
+	32, // 38: rackfab.v1.FabricService.ListNodes:output_type -> rackfab.v1.ListNodesResponse
+	3,  // 39: rackfab.v1.FabricService.StartRack:output_type -> rackfab.v1.StartRackResponse
+	5,  // 40: rackfab.v1.FabricService.StopRack:output_type -> rackfab.v1.StopRackResponse
+	7,  // 41: rackfab.v1.FabricService.GetStatus:output_type -> rackfab.v1.GetStatusResponse
+	9,  // 42: rackfab.v1.FabricService.Pause:output_type -> rackfab.v1.PauseResponse
+	11, // 43: rackfab.v1.FabricService.Resume:output_type -> rackfab.v1.ResumeResponse
+	13, // 44: rackfab.v1.FabricService.Step:output_type -> rackfab.v1.StepResponse
+	15, // 45: rackfab.v1.FabricService.SetPace:output_type -> rackfab.v1.SetPaceResponse
+	17, // 46: rackfab.v1.FabricService.Apply:output_type -> rackfab.v1.ApplyResponse
+	19, // 47: rackfab.v1.FabricService.GetJournal:output_type -> rackfab.v1.GetJournalResponse
+	22, // 48: rackfab.v1.FabricService.GetStats:output_type -> rackfab.v1.GetStatsResponse
+	24, // 49: rackfab.v1.FabricService.Watch:output_type -> rackfab.v1.WatchResponse
+	40, // 50: rackfab.v1.FabricService.Capture:output_type -> rackfab.v1.CaptureResponse
+	37, // [37:51] is the sub-list for method output_type
+	23, // [23:37] is the sub-list for method input_type
 	23, // [23:23] is the sub-list for extension type_name
 	23, // [23:23] is the sub-list for extension extendee
 	0,  // [0:23] is the sub-list for field type_name
@@ -2129,6 +2134,7 @@ func file_rackfab_v1_controller_proto_init() {
 	if File_rackfab_v1_controller_proto != nil {
 		return
 	}
+	file_rackfab_v1_capture_proto_init()
 	file_rackfab_v1_change_proto_init()
 	file_rackfab_v1_node_proto_init()
 	file_rackfab_v1_controller_proto_msgTypes[14].OneofWrappers = []any{}

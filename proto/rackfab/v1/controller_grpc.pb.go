@@ -32,6 +32,7 @@ const (
 	FabricService_GetJournal_FullMethodName  = "/rackfab.v1.FabricService/GetJournal"
 	FabricService_GetStats_FullMethodName    = "/rackfab.v1.FabricService/GetStats"
 	FabricService_Watch_FullMethodName       = "/rackfab.v1.FabricService/Watch"
+	FabricService_Capture_FullMethodName     = "/rackfab.v1.FabricService/Capture"
 )
 
 // FabricServiceClient is the client API for FabricService service.
@@ -77,6 +78,13 @@ type FabricServiceClient interface {
 	GetStats(ctx context.Context, in *GetStatsRequest, opts ...grpc.CallOption) (*GetStatsResponse, error)
 	// Watch says again and again how rack and nodes stand.
 	Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResponse], error)
+	// Capture gives the frames that pass some ports, until its window ends, the live
+	// run ends, or the client has enough. Packets that find no room on the way are
+	// lost, and counted. INVALID_ARGUMENT names the fields of a request that does not
+	// fit; FAILED_PRECONDITION with google.rpc.ErrorInfo INSTANT_PASSED gives
+	// earliest_ps if the first instant has been granted already; RESOURCE_EXHAUSTED
+	// says that too many captures go on.
+	Capture(ctx context.Context, in *CaptureRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CaptureResponse], error)
 }
 
 type fabricServiceClient struct {
@@ -235,6 +243,25 @@ func (c *fabricServiceClient) Watch(ctx context.Context, in *WatchRequest, opts 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type FabricService_WatchClient = grpc.ServerStreamingClient[WatchResponse]
 
+func (c *fabricServiceClient) Capture(ctx context.Context, in *CaptureRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CaptureResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &FabricService_ServiceDesc.Streams[2], FabricService_Capture_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[CaptureRequest, CaptureResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type FabricService_CaptureClient = grpc.ServerStreamingClient[CaptureResponse]
+
 // FabricServiceServer is the server API for FabricService service.
 // All implementations must embed UnimplementedFabricServiceServer
 // for forward compatibility.
@@ -278,6 +305,13 @@ type FabricServiceServer interface {
 	GetStats(context.Context, *GetStatsRequest) (*GetStatsResponse, error)
 	// Watch says again and again how rack and nodes stand.
 	Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error
+	// Capture gives the frames that pass some ports, until its window ends, the live
+	// run ends, or the client has enough. Packets that find no room on the way are
+	// lost, and counted. INVALID_ARGUMENT names the fields of a request that does not
+	// fit; FAILED_PRECONDITION with google.rpc.ErrorInfo INSTANT_PASSED gives
+	// earliest_ps if the first instant has been granted already; RESOURCE_EXHAUSTED
+	// says that too many captures go on.
+	Capture(*CaptureRequest, grpc.ServerStreamingServer[CaptureResponse]) error
 	mustEmbedUnimplementedFabricServiceServer()
 }
 
@@ -326,6 +360,9 @@ func (UnimplementedFabricServiceServer) GetStats(context.Context, *GetStatsReque
 }
 func (UnimplementedFabricServiceServer) Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error {
 	return status.Error(codes.Unimplemented, "method Watch not implemented")
+}
+func (UnimplementedFabricServiceServer) Capture(*CaptureRequest, grpc.ServerStreamingServer[CaptureResponse]) error {
+	return status.Error(codes.Unimplemented, "method Capture not implemented")
 }
 func (UnimplementedFabricServiceServer) mustEmbedUnimplementedFabricServiceServer() {}
 func (UnimplementedFabricServiceServer) testEmbeddedByValue()                       {}
@@ -568,6 +605,17 @@ func _FabricService_Watch_Handler(srv interface{}, stream grpc.ServerStream) err
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type FabricService_WatchServer = grpc.ServerStreamingServer[WatchResponse]
 
+func _FabricService_Capture_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(CaptureRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(FabricServiceServer).Capture(m, &grpc.GenericServerStream[CaptureRequest, CaptureResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type FabricService_CaptureServer = grpc.ServerStreamingServer[CaptureResponse]
+
 // FabricService_ServiceDesc is the grpc.ServiceDesc for FabricService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -629,6 +677,11 @@ var FabricService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "Watch",
 			Handler:       _FabricService_Watch_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "Capture",
+			Handler:       _FabricService_Capture_Handler,
 			ServerStreams: true,
 		},
 	},

@@ -426,7 +426,10 @@ type RunGrant struct {
 	UntilPs int64 `protobuf:"varint,1,opt,name=until_ps,json=untilPs,proto3" json:"until_ps,omitempty"`
 	// What is changed, in the order in which it was asked for; no instant lies before
 	// the grant before this one.
-	Changes       []*TimedChange `protobuf:"bytes,2,rep,name=changes,proto3" json:"changes,omitempty"`
+	Changes []*TimedChange `protobuf:"bytes,2,rep,name=changes,proto3" json:"changes,omitempty"`
+	// What the node records from here on, in the place of what it did; missing for
+	// the same as before.
+	Captures      *NodeCaptures `protobuf:"bytes,10,opt,name=captures,proto3" json:"captures,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -471,6 +474,13 @@ func (x *RunGrant) GetUntilPs() int64 {
 func (x *RunGrant) GetChanges() []*TimedChange {
 	if x != nil {
 		return x.Changes
+	}
+	return nil
+}
+
+func (x *RunGrant) GetCaptures() *NodeCaptures {
+	if x != nil {
+		return x.Captures
 	}
 	return nil
 }
@@ -523,6 +533,7 @@ type RunResponse struct {
 	//	*RunResponse_Progress
 	//	*RunResponse_Finished
 	//	*RunResponse_Reached
+	//	*RunResponse_Captured
 	Event         isRunResponse_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -601,6 +612,15 @@ func (x *RunResponse) GetReached() *RunReached {
 	return nil
 }
 
+func (x *RunResponse) GetCaptured() *NodeCaptured {
+	if x != nil {
+		if x, ok := x.Event.(*RunResponse_Captured); ok {
+			return x.Captured
+		}
+	}
+	return nil
+}
+
 type isRunResponse_Event interface {
 	isRunResponse_Event()
 }
@@ -625,6 +645,11 @@ type RunResponse_Reached struct {
 	Reached *RunReached `protobuf:"bytes,4,opt,name=reached,proto3,oneof"`
 }
 
+type RunResponse_Captured struct {
+	// What was recorded up to a grant; it comes before the answer to the grant.
+	Captured *NodeCaptured `protobuf:"bytes,10,opt,name=captured,proto3,oneof"`
+}
+
 func (*RunResponse_Ready) isRunResponse_Event() {}
 
 func (*RunResponse_Progress) isRunResponse_Event() {}
@@ -632,6 +657,8 @@ func (*RunResponse_Progress) isRunResponse_Event() {}
 func (*RunResponse_Finished) isRunResponse_Event() {}
 
 func (*RunResponse_Reached) isRunResponse_Event() {}
+
+func (*RunResponse_Captured) isRunResponse_Event() {}
 
 // RunReady says that the node listens on all of its links.
 type RunReady struct {
@@ -1269,7 +1296,7 @@ var File_rackfab_v1_node_proto protoreflect.FileDescriptor
 const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\n" +
 	"\x15rackfab/v1/node.proto\x12\n" +
-	"rackfab.v1\x1a\x17rackfab/v1/change.proto\"\xcc\x01\n" +
+	"rackfab.v1\x1a\x18rackfab/v1/capture.proto\x1a\x17rackfab/v1/change.proto\"\xcc\x01\n" +
 	"\n" +
 	"RunRequest\x12/\n" +
 	"\x06config\x18\x01 \x01(\v2\x15.rackfab.v1.RunConfigH\x00R\x06config\x12,\n" +
@@ -1298,16 +1325,20 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\n" +
 	"\n" +
-	"\bRunStart\"X\n" +
+	"\bRunStart\"\x8e\x01\n" +
 	"\bRunGrant\x12\x19\n" +
 	"\buntil_ps\x18\x01 \x01(\x03R\auntilPs\x121\n" +
-	"\achanges\x18\x02 \x03(\v2\x17.rackfab.v1.TimedChangeR\achanges\"\t\n" +
-	"\aRunStop\"\xe6\x01\n" +
+	"\achanges\x18\x02 \x03(\v2\x17.rackfab.v1.TimedChangeR\achanges\x124\n" +
+	"\bcaptures\x18\n" +
+	" \x01(\v2\x18.rackfab.v1.NodeCapturesR\bcaptures\"\t\n" +
+	"\aRunStop\"\x9e\x02\n" +
 	"\vRunResponse\x12,\n" +
 	"\x05ready\x18\x01 \x01(\v2\x14.rackfab.v1.RunReadyH\x00R\x05ready\x125\n" +
 	"\bprogress\x18\x02 \x01(\v2\x17.rackfab.v1.RunProgressH\x00R\bprogress\x125\n" +
 	"\bfinished\x18\x03 \x01(\v2\x17.rackfab.v1.RunFinishedH\x00R\bfinished\x122\n" +
-	"\areached\x18\x04 \x01(\v2\x16.rackfab.v1.RunReachedH\x00R\areachedB\a\n" +
+	"\areached\x18\x04 \x01(\v2\x16.rackfab.v1.RunReachedH\x00R\areached\x126\n" +
+	"\bcaptured\x18\n" +
+	" \x01(\v2\x18.rackfab.v1.NodeCapturedH\x00R\bcapturedB\a\n" +
 	"\x05event\" \n" +
 	"\bRunReady\x12\x14\n" +
 	"\x05links\x18\x01 \x01(\x05R\x05links\"p\n" +
@@ -1415,6 +1446,8 @@ var file_rackfab_v1_node_proto_goTypes = []any{
 	nil,                     // 17: rackfab.v1.NodeStats.NoticesEntry
 	nil,                     // 18: rackfab.v1.PortStats.CountersEntry
 	(*TimedChange)(nil),     // 19: rackfab.v1.TimedChange
+	(*NodeCaptures)(nil),    // 20: rackfab.v1.NodeCaptures
+	(*NodeCaptured)(nil),    // 21: rackfab.v1.NodeCaptured
 }
 var file_rackfab_v1_node_proto_depIdxs = []int32{
 	1,  // 0: rackfab.v1.RunRequest.config:type_name -> rackfab.v1.RunConfig
@@ -1424,27 +1457,29 @@ var file_rackfab_v1_node_proto_depIdxs = []int32{
 	2,  // 4: rackfab.v1.RunConfig.telemetry:type_name -> rackfab.v1.Telemetry
 	15, // 5: rackfab.v1.TelemetryCounts.dropped:type_name -> rackfab.v1.TelemetryCounts.DroppedEntry
 	19, // 6: rackfab.v1.RunGrant.changes:type_name -> rackfab.v1.TimedChange
-	8,  // 7: rackfab.v1.RunResponse.ready:type_name -> rackfab.v1.RunReady
-	9,  // 8: rackfab.v1.RunResponse.progress:type_name -> rackfab.v1.RunProgress
-	14, // 9: rackfab.v1.RunResponse.finished:type_name -> rackfab.v1.RunFinished
-	10, // 10: rackfab.v1.RunResponse.reached:type_name -> rackfab.v1.RunReached
-	9,  // 11: rackfab.v1.RunReached.progress:type_name -> rackfab.v1.RunProgress
-	11, // 12: rackfab.v1.RunReached.stats:type_name -> rackfab.v1.NodeStats
-	12, // 13: rackfab.v1.NodeStats.ports:type_name -> rackfab.v1.PortStats
-	13, // 14: rackfab.v1.NodeStats.flows:type_name -> rackfab.v1.FlowStats
-	16, // 15: rackfab.v1.NodeStats.counters:type_name -> rackfab.v1.NodeStats.CountersEntry
-	17, // 16: rackfab.v1.NodeStats.notices:type_name -> rackfab.v1.NodeStats.NoticesEntry
-	3,  // 17: rackfab.v1.NodeStats.telemetry:type_name -> rackfab.v1.TelemetryCounts
-	18, // 18: rackfab.v1.PortStats.counters:type_name -> rackfab.v1.PortStats.CountersEntry
-	9,  // 19: rackfab.v1.RunFinished.progress:type_name -> rackfab.v1.RunProgress
-	3,  // 20: rackfab.v1.RunFinished.telemetry:type_name -> rackfab.v1.TelemetryCounts
-	0,  // 21: rackfab.v1.NodeService.Run:input_type -> rackfab.v1.RunRequest
-	7,  // 22: rackfab.v1.NodeService.Run:output_type -> rackfab.v1.RunResponse
-	22, // [22:23] is the sub-list for method output_type
-	21, // [21:22] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	20, // 7: rackfab.v1.RunGrant.captures:type_name -> rackfab.v1.NodeCaptures
+	8,  // 8: rackfab.v1.RunResponse.ready:type_name -> rackfab.v1.RunReady
+	9,  // 9: rackfab.v1.RunResponse.progress:type_name -> rackfab.v1.RunProgress
+	14, // 10: rackfab.v1.RunResponse.finished:type_name -> rackfab.v1.RunFinished
+	10, // 11: rackfab.v1.RunResponse.reached:type_name -> rackfab.v1.RunReached
+	21, // 12: rackfab.v1.RunResponse.captured:type_name -> rackfab.v1.NodeCaptured
+	9,  // 13: rackfab.v1.RunReached.progress:type_name -> rackfab.v1.RunProgress
+	11, // 14: rackfab.v1.RunReached.stats:type_name -> rackfab.v1.NodeStats
+	12, // 15: rackfab.v1.NodeStats.ports:type_name -> rackfab.v1.PortStats
+	13, // 16: rackfab.v1.NodeStats.flows:type_name -> rackfab.v1.FlowStats
+	16, // 17: rackfab.v1.NodeStats.counters:type_name -> rackfab.v1.NodeStats.CountersEntry
+	17, // 18: rackfab.v1.NodeStats.notices:type_name -> rackfab.v1.NodeStats.NoticesEntry
+	3,  // 19: rackfab.v1.NodeStats.telemetry:type_name -> rackfab.v1.TelemetryCounts
+	18, // 20: rackfab.v1.PortStats.counters:type_name -> rackfab.v1.PortStats.CountersEntry
+	9,  // 21: rackfab.v1.RunFinished.progress:type_name -> rackfab.v1.RunProgress
+	3,  // 22: rackfab.v1.RunFinished.telemetry:type_name -> rackfab.v1.TelemetryCounts
+	0,  // 23: rackfab.v1.NodeService.Run:input_type -> rackfab.v1.RunRequest
+	7,  // 24: rackfab.v1.NodeService.Run:output_type -> rackfab.v1.RunResponse
+	24, // [24:25] is the sub-list for method output_type
+	23, // [23:24] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_rackfab_v1_node_proto_init() }
@@ -1452,6 +1487,7 @@ func file_rackfab_v1_node_proto_init() {
 	if File_rackfab_v1_node_proto != nil {
 		return
 	}
+	file_rackfab_v1_capture_proto_init()
 	file_rackfab_v1_change_proto_init()
 	file_rackfab_v1_node_proto_msgTypes[0].OneofWrappers = []any{
 		(*RunRequest_Config)(nil),
@@ -1464,6 +1500,7 @@ func file_rackfab_v1_node_proto_init() {
 		(*RunResponse_Progress)(nil),
 		(*RunResponse_Finished)(nil),
 		(*RunResponse_Reached)(nil),
+		(*RunResponse_Captured)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
