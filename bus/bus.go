@@ -18,7 +18,8 @@ type Conn interface {
 	// block; data is its to keep.
 	Subscribe(pattern string, handle func(subject string, data []byte)) (unsubscribe func(), err error)
 	// Flush waits until the bus has taken all that was published and knows all
-	// that was subscribed.
+	// that was subscribed. ErrRefused tells that something of it was not allowed,
+	// now or earlier.
 	Flush() error
 	// Reconnected gives a channel that receives after a lost connection to the
 	// bus is back. Messages may have been lost in between.

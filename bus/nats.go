@@ -1,8 +1,12 @@
 package bus
 
 import (
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -22,12 +26,85 @@ type natsConn struct {
 	back chan struct{}
 }
 
-// Dial connects to the NATS server at url under a name that the server shows.
-// A lost connection is taken up again for as long as the Conn is open; what is
-// published meanwhile is refused, not kept, because Sync sends it again.
-func Dial(url, name string) (Conn, error) {
+// ErrRefused is the error of a bus that is there and does not let one in, or does
+// not let one do what was asked for.
+var ErrRefused = errors.New("the bus refuses")
+
+// Access is what a connection shows to be let in; the zero Access shows nothing.
+type Access struct {
+	Key   Key
+	Login Login
+	TLS   *tls.Config // nil is plain TCP
+}
+
+// Login is a user with a password, or a token, of a bus that is not ours.
+// Printed, it shows nothing.
+type Login struct{ User, Password string } // a token is a User alone
+
+// String hides the login, in whatever way it is printed.
+func (Login) String() string { return "[login]" }
+
+// GoString hides the login from %#v.
+func (Login) GoString() string { return "bus.Login{}" }
+
+// SplitLogin takes the login out of a URL, or of several with commas between
+// them, so that the rest can be shown. A URL that cannot be read is left as it is.
+func SplitLogin(urls string) (clean string, login Login) {
+	parts := strings.Split(urls, ",")
+	for i, part := range parts {
+		u, err := url.Parse(strings.TrimSpace(part))
+		if err != nil || u.User == nil {
+			continue
+		}
+		password, _ := u.User.Password()
+		login = Login{u.User.Username(), password}
+		u.User = nil
+		parts[i] = u.String()
+	}
+	return strings.Join(parts, ","), login
+}
+
+// options are those of a connection with the access.
+func (a Access) options() ([]nats.Option, error) {
+	var list []nats.Option
+	if !a.Key.IsZero() {
+		public, err := a.Key.Public()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, nats.Nkey(public, a.Key.sign))
+	}
+	switch {
+	case a.Login.Password != "":
+		list = append(list, nats.UserInfo(a.Login.User, a.Login.Password))
+	case a.Login.User != "":
+		list = append(list, nats.Token(a.Login.User))
+	}
+	if a.TLS != nil {
+		list = append(list, nats.Secure(a.TLS))
+	}
+	return list, nil
+}
+
+// Dial is DialAs with nothing to show but a login in the URL.
+func Dial(url, name string) (Conn, error) { return DialAs(url, name, Access{}) }
+
+// DialAs connects to the NATS server at url under a name that the server shows,
+// with an access. A lost connection is taken up again for as long as the Conn is
+// open; what is published meanwhile is refused, not kept, because Sync sends it
+// again. A server that does not let the connection in is ErrRefused; no error
+// shows a login.
+func DialAs(url, name string, a Access) (Conn, error) {
+	url, login := SplitLogin(url)
+	if login != (Login{}) {
+		a.Login = login
+	}
+	options, err := a.options()
+	if err != nil {
+		return nil, fmt.Errorf("connect to bus %s: %w", url, err)
+	}
 	c := &natsConn{back: make(chan struct{}, 1)}
-	nc, err := nats.Connect(url,
+	options = append(options,
 		nats.Name(name),
 		nats.Timeout(dialTimeout),
 		nats.SetCustomDialer(dialer{}),
@@ -44,8 +121,9 @@ func Dial(url, name string) (Conn, error) {
 			}
 		}),
 	)
+	nc, err := nats.Connect(url, options...)
 	if err != nil {
-		return nil, fmt.Errorf("connect to bus %s: %w", url, err)
+		return nil, fmt.Errorf("connect to bus %s: %w", url, refusal(err))
 	}
 	if nc.MaxPayload() < MaxEnvelope {
 		nc.Close()
@@ -53,6 +131,14 @@ func Dial(url, name string) (Conn, error) {
 	}
 	c.nc = nc
 	return c, nil
+}
+
+// refusal says of an error that the bus refuses, if that is what it means.
+func refusal(err error) error {
+	if errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrPermissionViolation) || errors.Is(err, nats.ErrNkeysNotSupported) {
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return err
 }
 
 // dialer opens the socket to a server.
@@ -88,6 +174,9 @@ func (c *natsConn) Subscribe(pattern string, handle func(string, []byte)) (func(
 func (c *natsConn) Flush() error {
 	if err := c.nc.FlushTimeout(flushTimeout); err != nil {
 		return fmt.Errorf("flush bus: %w", err)
+	}
+	if err := c.nc.LastError(); errors.Is(err, nats.ErrPermissionViolation) {
+		return refusal(err) // the server says so before it answers the flush
 	}
 	return nil
 }

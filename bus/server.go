@@ -1,6 +1,8 @@
 package bus
 
 import (
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -18,10 +20,28 @@ type Server struct {
 	addr string
 }
 
-// StartServer starts a NATS server at addr, "host:port". An empty addr is a
+// Guard is who a server lets in: its users alone, and with TLS those alone who
+// have a certificate. The zero Guard lets everybody do everything.
+type Guard struct {
+	Users []User
+	TLS   *tls.Config // asks for certificates; nil is plain TCP
+}
+
+// StartServer is StartGuarded without a guard.
+func StartServer(addr string) (*Server, error) { return start(addr, Guard{}) }
+
+// StartGuarded starts a NATS server at addr, "host:port". An empty addr is a
 // loopback port that the server chooses; so is port 0 on the host given. It
-// installs no signal handlers, logs nothing and keeps nothing.
-func StartServer(addr string) (*Server, error) {
+// installs no signal handlers, logs nothing and keeps nothing. A guard without
+// users is an error.
+func StartGuarded(addr string, g Guard) (*Server, error) {
+	if len(g.Users) == 0 {
+		return nil, errors.New("bus: no users, nobody could come in")
+	}
+	return start(addr, g)
+}
+
+func start(addr string, g Guard) (*Server, error) {
 	host, port, err := splitAddr(addr)
 	if err != nil {
 		return nil, fmt.Errorf("bus address %q: %w", addr, err)
@@ -35,6 +55,11 @@ func StartServer(addr string) (*Server, error) {
 		MaxPayload:    MaxPayload,
 		MaxPending:    512 << 20,
 		WriteDeadline: 30 * time.Second,
+		Nkeys:         nkeyUsers(g.Users),
+		TLS:           g.TLS != nil,
+		TLSVerify:     g.TLS != nil,
+		TLSConfig:     g.TLS,
+		TLSTimeout:    startTimeout.Seconds(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("bus server: %w", err)

@@ -30,6 +30,23 @@ func NodePattern(run, node string) string {
 	return fmt.Sprintf("%s.%s.link.*.*.%s.*", subjectRoot, run, node)
 }
 
+// outPattern fits the subjects of every link that leads away from node in a run.
+func outPattern(run, node string) string {
+	return fmt.Sprintf("%s.%s.link.%s.*.*.*", subjectRoot, run, node)
+}
+
+// HelloSubject is where a node of a rack says where it is:
+// rackfab.rack.<rack>.hello.<node>.
+func HelloSubject(rack, node string) string {
+	return fmt.Sprintf("%s.rack.%s.hello.%s", subjectRoot, rack, node)
+}
+
+// HelloPattern fits the hello subjects of all nodes of a rack.
+func HelloPattern(rack string) string { return HelloSubject(rack, "*") }
+
+// WhoSubject is where all nodes of a rack are asked to say hello.
+func WhoSubject(rack string) string { return fmt.Sprintf("%s.rack.%s.who", subjectRoot, rack) }
+
 // CheckToken tells why name cannot be a token of a subject, nil if it can: it
 // is not empty and has no dot, wildcard, space or control character.
 func CheckToken(name string) error {

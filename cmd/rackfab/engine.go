@@ -25,7 +25,7 @@ func newEngine(ctx context.Context, s *topology.Scenario, f runFlags) (engine, e
 	if f.controller != "" {
 		return newRemote(ctx, f.controller, f.telemetry)
 	}
-	return newProcesses(ctx, s, f.natsURL, f.telemetry)
+	return newProcesses(ctx, s, f)
 }
 
 // memoryEngine runs all machines in this process.

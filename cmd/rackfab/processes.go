@@ -25,14 +25,18 @@ type player interface {
 	Run(context.Context, controller.Request, func(controller.Progress)) (*controller.Report, error)
 }
 
-// newProcesses starts the processes of the rack of s, on the bus at url or, if
-// it is empty, on one of their own.
-func newProcesses(ctx context.Context, s *topology.Scenario, url string, t telemetryFlags) (engine, error) {
-	rack, err := launch.Start(ctx, launch.Options{Nodes: s.Nodes, Bus: url, Collector: t.address})
+// newProcesses starts the processes of the rack of s, on the bus that the flags
+// name or, if they name none, on one of their own.
+func newProcesses(ctx context.Context, s *topology.Scenario, f runFlags) (engine, error) {
+	access, err := natsAccess(f.natsURL, f.natsKey)
 	if err != nil {
 		return nil, err
 	}
-	return &processes{rack: rack, end: rack.Close, told: t.message()}, nil
+	rack, err := launch.Start(ctx, launch.Options{Nodes: s.Nodes, Bus: f.natsURL, Access: access, Collector: f.telemetry.address})
+	if err != nil {
+		return nil, err
+	}
+	return &processes{rack: rack, end: rack.Close, told: f.telemetry.message()}, nil
 }
 
 func (p *processes) run(ctx context.Context, s *topology.Scenario, show func(advance)) (*measure.Run, error) {

@@ -43,7 +43,7 @@ func replayCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&f.bus, "bus", "memory", "memory, nats, or both as memory,nats")
-	c.Flags().StringVar(&f.natsURL, "nats-url", "", "an external NATS server instead of the embedded one")
+	natsFlags(c, &f.natsURL, &f.natsKey)
 	return c
 }
 
@@ -66,7 +66,7 @@ func replay(c *cobra.Command, path string, f runFlags) error {
 	}
 	var differ []string
 	for _, bus := range strings.Split(f.bus, ",") {
-		got, err := replayOn(c.Context(), s, bus, f.natsURL)
+		got, err := replayOn(c.Context(), s, bus, f)
 		if err != nil {
 			return err
 		}
@@ -84,11 +84,12 @@ func replay(c *cobra.Command, path string, f runFlags) error {
 }
 
 // replayOn runs the journal on a bus and gives the digest.
-func replayOn(ctx context.Context, s *topology.Scenario, bus, url string) (string, error) {
+func replayOn(ctx context.Context, s *topology.Scenario, bus string, f runFlags) (string, error) {
 	if bus != "memory" && bus != "nats" {
 		return "", fmt.Errorf("--bus %q: want memory or nats", bus)
 	}
-	engine, err := newEngine(ctx, s, runFlags{bus: bus, natsURL: url})
+	f.bus = bus
+	engine, err := newEngine(ctx, s, f)
 	if err != nil {
 		return "", err
 	}

@@ -2,9 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/identity"
 	"github.com/rackfab/rackfab/services/broker"
 	"github.com/rackfab/rackfab/services/controller"
 	"github.com/rackfab/rackfab/services/launch"
@@ -15,33 +19,46 @@ import (
 // role is what the flags of a process of the rack set.
 type role struct {
 	bus, rack, name, listen, journal, collector string
+
+	nkey, keys string
+	make, open bool
+	given      launch.Inheritance // by a launcher
 }
 
 // roleCommands are the processes of a rack. `run` starts them; by hand they make
 // a rack over several machines.
 func roleCommands() []*cobra.Command {
 	var r role
-	broke := roleCommand("bus", "Be the bus: an embedded NATS server", func(c *cobra.Command, ctx context.Context) error {
-		return broker.Main(ctx, broker.Options{Listen: r.listen, Ready: c.OutOrStdout()})
+	broke := roleCommand(&r, "bus", "Be the bus: an embedded NATS server", func(c *cobra.Command, ctx context.Context) error {
+		users, err := r.users()
+		if err != nil {
+			return err
+		}
+		return broker.Main(ctx, broker.Options{Listen: r.listen, Users: users, Open: r.open, Ready: c.OutOrStdout()})
 	})
-	control := roleCommand("controller", "Be the controller of a rack", func(c *cobra.Command, ctx context.Context) error {
-		return controller.Main(ctx, controller.Options{Bus: r.bus, Rack: r.rack, Listen: r.listen, Journal: r.journal, Collector: r.collector, Ready: c.OutOrStdout()})
+	control := roleCommand(&r, "controller", "Be the controller of a rack", func(c *cobra.Command, ctx context.Context) error {
+		return controller.Main(ctx, controller.Options{Bus: r.bus, Access: r.given.Access, Rack: r.rack, Listen: r.listen, Journal: r.journal, Collector: r.collector, Ready: c.OutOrStdout()})
 	})
-	card := roleCommand("nic", "Be one NIC of a rack", func(c *cobra.Command, ctx context.Context) error {
-		return nic.Main(ctx, nic.Options{Name: r.name, Bus: r.bus, Rack: r.rack, Listen: r.listen, Collector: r.collector, Ready: c.OutOrStdout()})
+	card := roleCommand(&r, "nic", "Be one NIC of a rack", func(c *cobra.Command, ctx context.Context) error {
+		return nic.Main(ctx, nic.Options{Name: r.name, Bus: r.bus, Access: r.given.Access, Rack: r.rack, Listen: r.listen, Collector: r.collector, Ready: c.OutOrStdout()})
 	})
-	box := roleCommand("switch", "Be one switch of a rack", func(c *cobra.Command, ctx context.Context) error {
-		return switchd.Main(ctx, switchd.Options{Name: r.name, Bus: r.bus, Rack: r.rack, Listen: r.listen, Collector: r.collector, Ready: c.OutOrStdout()})
+	box := roleCommand(&r, "switch", "Be one switch of a rack", func(c *cobra.Command, ctx context.Context) error {
+		return switchd.Main(ctx, switchd.Options{Name: r.name, Bus: r.bus, Access: r.given.Access, Rack: r.rack, Listen: r.listen, Collector: r.collector, Ready: c.OutOrStdout()})
 	})
 	all := []*cobra.Command{broke, control, card, box}
 	for _, c := range all {
 		c.Flags().StringVar(&r.listen, "listen", "", "address to listen on (default: a free loopback port)")
+		c.Flags().StringVar(&r.rack, "rack", "rack", "name of the rack on the bus")
 	}
+	broke.Flags().StringVar(&r.keys, "keys", "", "folder with the keys of the rack's members, which alone are let in: DIR/<member>/nkey")
+	broke.Flags().BoolVar(&r.make, "make", false, "make the keys that the members' folders lack")
+	broke.Flags().BoolVar(&r.open, "open", false, "let everybody do everything, without keys")
+	broke.MarkFlagsMutuallyExclusive("keys", "open")
 	control.Flags().StringVar(&r.journal, "journal", "", "file that holds the journal of a live run at every moment")
 	for _, c := range all[1:] {
 		c.Flags().StringVar(&r.bus, "bus", "", "URL of the bus, nats://127.0.0.1:4222")
-		c.Flags().StringVar(&r.rack, "rack", "rack", "name of the rack on the bus")
 		c.Flags().StringVar(&r.collector, "collector", "", "HOST:PORT of the collector, or of any receiver of OTLP over gRPC (default: none)")
+		c.Flags().StringVar(&r.nkey, "nkey", "", "file with the seed of its nkey on the bus")
 		_ = c.MarkFlagRequired("bus") // it exists
 	}
 	for _, c := range all[2:] {
@@ -51,14 +68,56 @@ func roleCommands() []*cobra.Command {
 	return all
 }
 
+// users are whom the bus lets in: those that the launcher has named, or those whose
+// keys are in a folder.
+func (r *role) users() ([]bus.User, error) {
+	switch {
+	case r.open:
+		return nil, nil
+	case r.given.Users != nil:
+		return r.given.Users, nil
+	case r.keys == "":
+		return nil, errors.New("whom is the bus to let in? --keys DIR names a folder of keys (`rackfab certs` makes one), --open lets everybody in")
+	}
+	if r.make {
+		if err := identity.MakeKeys(r.keys); err != nil {
+			return nil, fmt.Errorf("--keys: %w", err)
+		}
+	}
+	users, err := identity.Users(r.keys, r.rack)
+	if err != nil {
+		return nil, fmt.Errorf("--keys: %w", err)
+	}
+	return users, nil
+}
+
+// inherit takes over what a launcher gives, or reads what the flags name.
+func (r *role) inherit(given launch.Inheritance) (err error) {
+	r.given = given
+	if r.nkey == "" {
+		return nil
+	}
+	if r.given.Access.Key, err = identity.ReadKey(r.nkey); err != nil {
+		return fmt.Errorf("--nkey: %w", err)
+	}
+	return nil
+}
+
 // roleCommand makes the command of a process that ends with its launcher.
-func roleCommand(name, short string, main func(*cobra.Command, context.Context) error) *cobra.Command {
+func roleCommand(r *role, name, short string, main func(*cobra.Command, context.Context) error) *cobra.Command {
 	return &cobra.Command{
 		Use:   name,
 		Short: short,
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return main(c, launch.Child(c.Context()))
+			ctx, given, err := launch.Child(c.Context())
+			if err != nil {
+				return err
+			}
+			if err := r.inherit(given); err != nil {
+				return err
+			}
+			return main(c, ctx)
 		},
 	}
 }

@@ -34,6 +34,7 @@ type runFlags struct {
 	schemes    string
 	bus        string
 	natsURL    string
+	natsKey    string
 	controller string
 	seed       uint64
 	duration   string
@@ -64,7 +65,7 @@ func runCommand() *cobra.Command {
 	flags := c.Flags()
 	flags.StringVar(&f.schemes, "scheme", "", "schemes to compare, separated by commas (default: what the scenario compares, or pfc,qcn,dcqcn,timely,pcn)")
 	flags.StringVar(&f.bus, "bus", "nats", "nats: one process per node; memory: the same machines in this process")
-	flags.StringVar(&f.natsURL, "nats-url", "", "an external NATS server instead of the embedded one")
+	natsFlags(c, &f.natsURL, &f.natsKey)
 	flags.StringVar(&f.controller, "controller", "", "HOST:PORT of the controller of a rack that is up, to run on it")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: the scenario's)")
 	flags.StringVar(&f.duration, "duration", "", "fabric time to run, such as 8ms (default: the scenario's)")

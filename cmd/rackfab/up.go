@@ -25,10 +25,11 @@ const stopWait = 5 * time.Second
 
 // upFlags are the settings of `rackfab up`.
 type upFlags struct {
-	address, controller, natsURL, scheme, pace, journal string
-	seed                                                uint64
-	paused                                              bool
-	telemetry                                           telemetryFlags
+	address, controller, natsURL, natsKey, scheme, pace, journal string
+
+	seed      uint64
+	paused    bool
+	telemetry telemetryFlags
 }
 
 func upCommand() *cobra.Command {
@@ -46,7 +47,7 @@ func upCommand() *cobra.Command {
 	flags := c.Flags()
 	addressFlag(c, &f.address)
 	flags.StringVar(&f.controller, "controller", "", "steer the rack that stands behind this controller, HOST:PORT, instead of starting one; `rackfab down` ends it")
-	flags.StringVar(&f.natsURL, "nats-url", "", "an external NATS server instead of the embedded one")
+	natsFlags(c, &f.natsURL, &f.natsKey)
 	flags.StringVar(&f.scheme, "scheme", "", "congestion control of every flow (default: the scenario's)")
 	flags.StringVar(&f.pace, "pace", "1ms/s", "fabric time per second of wall time, or free")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: the scenario's)")
@@ -85,7 +86,11 @@ func up(c *cobra.Command, name string, f upFlags) error {
 	if f.journal, err = journalPath(f.journal); err != nil {
 		return err
 	}
-	rack, err := launch.Start(c.Context(), launch.Options{Nodes: s.Nodes, Bus: f.natsURL, Listen: f.address, Journal: f.journal, Collector: f.telemetry.address})
+	access, err := natsAccess(f.natsURL, f.natsKey)
+	if err != nil {
+		return err
+	}
+	rack, err := launch.Start(c.Context(), launch.Options{Nodes: s.Nodes, Bus: f.natsURL, Access: access, Listen: f.address, Journal: f.journal, Collector: f.telemetry.address})
 	if err != nil {
 		return err
 	}
@@ -102,8 +107,8 @@ func up(c *cobra.Command, name string, f upFlags) error {
 
 // upThere begins a live run on a rack that stands already.
 func upThere(c *cobra.Command, s *topology.Scenario, text []byte, pace unit.Time, f upFlags) error {
-	if f.journal != "" || f.natsURL != "" {
-		return errors.New("--journal and --nats-url are for a rack that is started here: leave them out with --controller")
+	if f.journal != "" || f.natsURL != "" || f.natsKey != "" {
+		return errors.New("--journal, --nats-url and --nats-nkey are for a rack that is started here: leave them out with --controller")
 	}
 	client, err := controller.Dial(f.controller)
 	if err != nil {

@@ -13,10 +13,12 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// Options say where the bus listens.
+// Options say where the bus listens, and whom it lets in.
 type Options struct {
-	Listen string    // "host:port"; "" or port 0 is a free loopback port
-	Ready  io.Writer // gets one line of JSON once the bus answers; may be nil
+	Listen string     // "host:port"; "" or port 0 is a free loopback port
+	Users  []bus.User // whom it lets in
+	Open   bool       // it lets everybody in, and Users are none
+	Ready  io.Writer  // gets one line of JSON once the bus answers; may be nil
 }
 
 // share is how many processors of the machine there are for each that the bus
@@ -30,7 +32,7 @@ func Main(ctx context.Context, o Options) error {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)/share))
 	}
-	server, err := bus.StartServer(o.Listen)
+	server, err := start(o)
 	if err != nil {
 		return err
 	}
@@ -40,4 +42,11 @@ func Main(ctx context.Context, o Options) error {
 	}
 	<-ctx.Done()
 	return nil
+}
+
+func start(o Options) (*bus.Server, error) {
+	if o.Open {
+		return bus.StartServer(o.Listen)
+	}
+	return bus.StartGuarded(o.Listen, bus.Guard{Users: o.Users})
 }

@@ -23,6 +23,7 @@ const NodeLimit = 30 * time.Second
 // Options say where a controller works.
 type Options struct {
 	Bus       string        // URL of the bus, "nats://127.0.0.1:4222"
+	Access    bus.Access    // to the bus
 	Rack      string        // name of the rack on the bus
 	Listen    string        // address of the gRPC server, "" a free loopback port
 	NodeLimit time.Duration // 0 is NodeLimit
@@ -34,7 +35,7 @@ type Options struct {
 
 // Main runs a controller process until ctx ends.
 func Main(ctx context.Context, o Options) error {
-	conn, err := bus.Dial(o.Bus, "controller")
+	conn, err := bus.DialAs(o.Bus, "controller", o.Access)
 	if err != nil {
 		return err
 	}

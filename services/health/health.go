@@ -4,6 +4,7 @@ package health
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -46,9 +47,13 @@ func check(ctx context.Context, address string, option grpc.CallOption) error {
 	return nil
 }
 
-// checkBus connects as a node does, within the limits that a node has.
+// checkBus connects as a node does, within the limits that a node has. It has no
+// key: a bus that refuses it answers, and does what it should.
 func checkBus(url string) error {
 	conn, err := bus.Dial(url, "health")
+	if errors.Is(err, bus.ErrRefused) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -5,15 +5,20 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/rackfab/rackfab/fabric/topology"
 )
 
 // busRestarts is how often in a row a bus may end before it answers until the
 // launcher gives up.
 const busRestarts = 5
 
-// startBus starts the bus at a port that it chooses, and keeps one running at
-// that port until Close.
-func (r *Rack) startBus(ctx context.Context) error {
+// startBus starts the bus at a port that it chooses, with fresh keys for the
+// controller and the nodes, and keeps one running at that port until Close.
+func (r *Rack) startBus(ctx context.Context, nodes []topology.Node) (err error) {
+	if r.keys, err = newKeys(nodes); err != nil {
+		return err
+	}
 	p, err := r.spawnBus("127.0.0.1:0")
 	if err != nil {
 		return err
@@ -35,7 +40,9 @@ func (r *Rack) spawnBus(address string) (*process, error) {
 	if r.closing {
 		return nil, errClosed
 	}
-	p, err := r.spawn(child{name: busName, env: busEnv(append(os.Environ(), r.env...))}, "bus", "--listen", address)
+	p, err := r.spawn(child{
+		name: busName, env: busEnv(append(os.Environ(), r.env...)), Inheritance: Inheritance{Users: r.keys.users(r.name)},
+	}, r.args("bus", "--listen", address)...)
 	if err == nil {
 		r.bus = p
 	}

@@ -10,8 +10,9 @@
 //	nic        --bus URL --rack NAME [--collector ADDRESS] --name NODE
 //	switch     --bus URL --rack NAME [--collector ADDRESS] --name NODE
 //
-// Each writes one line of JSON to standard output once it answers (name,
-// address, pid), and ends when its standard input does (Child).
+// and with --tls DIR where that is given. Each writes one line of JSON to standard
+// output once it answers (name, address, pid), gets its key by its standard input,
+// and ends when that does (Child).
 package launch
 
 import (
@@ -23,6 +24,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/services/controller"
 )
@@ -30,7 +32,11 @@ import (
 // Options say which rack to start.
 type Options struct {
 	Nodes []topology.Node // their names and kinds
-	Bus   string          // URL of a NATS server, "" to start one
+	// Bus is the URL of a NATS server, and Access what lets all processes in there;
+	// "" is a server of the rack's own, with fresh keys, one per process.
+	Bus    string
+	Access bus.Access
+	TLS    string // folder of certificates, "" for plain TCP
 	// Listen is the address of the controller, "" a free loopback port, and Journal
 	// the file for the journals of its live runs, "" for none.
 	Listen, Journal string
@@ -56,6 +62,9 @@ type Rack struct {
 	env      []string
 	name     string        // on the bus
 	url      string        // of the bus
+	tls      string        // folder of certificates, or ""
+	keys     *keys         // of its own bus; nil if the bus is not ours
+	access   bus.Access    // to a bus that is not ours
 	patience time.Duration // with a process that was told to stop
 	spawner  *spawner
 	journal  journal
@@ -115,11 +124,13 @@ func newRack(o Options) (*Rack, error) {
 
 // start brings up the bus, then everything else side by side.
 func (r *Rack) start(ctx context.Context, o Options) error {
-	r.url = o.Bus
-	if r.url == "" {
-		if err := r.startBus(ctx); err != nil {
+	r.tls = o.TLS
+	if o.Bus == "" {
+		if err := r.startBus(ctx, o.Nodes); err != nil {
 			return err
 		}
+	} else {
+		r.join(o)
 	}
 	if err := r.spawnAll(o); err != nil {
 		return err
@@ -151,7 +162,7 @@ func (r *Rack) Failed() context.Context { return r.ctx }
 // spawnAll starts the controller and the nodes and watches over them.
 func (r *Rack) spawnAll(o Options) (err error) {
 	common := []string{"--bus", r.url, "--rack", r.name}
-	args := append([]string{"controller"}, common...)
+	args := r.args("controller", common...)
 	if o.Listen != "" {
 		args = append(args, "--listen", o.Listen)
 	}
@@ -161,17 +172,17 @@ func (r *Rack) spawnAll(o Options) (err error) {
 	if o.Collector != "" {
 		args = append(args, "--collector", o.Collector)
 	}
-	r.controller, err = r.spawn(child{name: controllerName}, args...)
+	r.controller, err = r.spawn(child{name: controllerName, Inheritance: r.inheritance("")}, args...)
 	if err != nil {
 		return err
 	}
 	r.watchers.Go(func() { r.guard(r.controller) })
 	for _, n := range o.Nodes {
-		args := append([]string{string(n.Kind)}, common...)
+		args := append(r.args(string(n.Kind), common...), "--name", n.Name)
 		if o.Collector != "" {
 			args = append(args, "--collector", o.Collector)
 		}
-		p, err := r.spawn(child{name: n.Name, node: true}, append(args, "--name", n.Name)...)
+		p, err := r.spawn(child{name: n.Name, node: true, Inheritance: r.inheritance(n.Name)}, args...)
 		if err != nil {
 			return err
 		}
@@ -179,6 +190,15 @@ func (r *Rack) spawnAll(o Options) (err error) {
 		r.watchers.Go(func() { r.guard(p) })
 	}
 	return nil
+}
+
+// args is the command line of a role.
+func (r *Rack) args(role string, more ...string) []string {
+	args := append([]string{role}, more...)
+	if r.tls != "" {
+		args = append(args, "--tls", r.tls)
+	}
+	return args
 }
 
 // guard ends the rack's context when p ends before Close.

@@ -49,16 +49,16 @@ func start(t *testing.T, text string, log *bytes.Buffer) *Rack {
 const started = 50
 
 // underWay calls do once when the rack's next run is under way, which it tells by
-// its envelopes on the bus.
+// the envelopes that h1 gets: with the key of h1, nothing else is to be heard.
 func underWay(t *testing.T, r *Rack, do func()) {
 	t.Helper()
-	c, err := bus.Dial(r.url, t.Name())
+	c, err := bus.DialAs(r.url, t.Name(), r.inheritance("h1").Access)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
 	seen := 0
-	_, err = c.Subscribe("rackfab.*.link.*.*.*.*", func(string, []byte) {
+	_, err = c.Subscribe(bus.NodePattern("*", "h1"), func(string, []byte) {
 		if seen++; seen == started {
 			do()
 		}

@@ -49,20 +49,23 @@ func role(name string, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	ctx := Child(context.Background())
+	ctx, given, err := Child(context.Background())
+	if err != nil {
+		return err
+	}
 	switch name {
 	case "bus":
-		return broker.Main(ctx, broker.Options{Listen: *listen, Ready: os.Stdout})
+		return broker.Main(ctx, broker.Options{Listen: *listen, Users: given.Users, Ready: os.Stdout})
 	case "controller":
-		return controller.Main(ctx, controller.Options{Bus: *bus, Rack: *rack, Ready: os.Stdout})
+		return controller.Main(ctx, controller.Options{Bus: *bus, Access: given.Access, Rack: *rack, Ready: os.Stdout})
 	case "nic":
 		if *self == os.Getenv("LAUNCH_TEST_BROKEN") {
 			return fmt.Errorf("%s is out of order", *self)
 		}
 		fmt.Fprintln(os.Stderr, "here is", *self)
-		return nic.Main(ctx, nic.Options{Name: *self, Bus: *bus, Rack: *rack, Ready: os.Stdout})
+		return nic.Main(ctx, nic.Options{Name: *self, Bus: *bus, Access: given.Access, Rack: *rack, Ready: os.Stdout})
 	case "switch":
-		return switchd.Main(ctx, switchd.Options{Name: *self, Bus: *bus, Rack: *rack, Ready: os.Stdout})
+		return switchd.Main(ctx, switchd.Options{Name: *self, Bus: *bus, Access: given.Access, Rack: *rack, Ready: os.Stdout})
 	case "launcher":
 		return launcher(ctx)
 	case "wait":

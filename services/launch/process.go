@@ -57,6 +57,7 @@ type child struct {
 	name string
 	node bool     // whether it is a node
 	env  []string // on top of the rack's
+	Inheritance
 }
 
 // spawn starts args as that child.
@@ -83,6 +84,7 @@ func (r *Rack) spawn(as child, args ...string) (*process, error) {
 	if err := r.spawner.do(p.cmd.Start); err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
+	go func() { _ = as.write(input) }() // a child that does not take it in ends in error by itself
 	go p.watch(output, log, &r.journal)
 	return p, nil
 }

@@ -33,7 +33,7 @@ func Watch(conn bus.Conn, rack string) (*Directory, error) {
 		return nil, fmt.Errorf("rack: %w", err)
 	}
 	d := &Directory{conn: conn, rack: rack, nodes: map[string]Hello{}, news: make(chan struct{})}
-	stop, err := conn.Subscribe(rackSubject(rack, "hello"), func(_ string, data []byte) { d.take(data) })
+	stop, err := conn.Subscribe(bus.HelloPattern(rack), d.take)
 	if err != nil {
 		return nil, err
 	}
@@ -48,10 +48,11 @@ func Watch(conn bus.Conn, rack string) (*Directory, error) {
 // Close stops collecting.
 func (d *Directory) Close() { d.stop() }
 
-// take notes a hello; what is none is left alone.
-func (d *Directory) take(data []byte) {
+// take notes a hello; what is none is left alone, and so is what one node says in
+// the name of another.
+func (d *Directory) take(subject string, data []byte) {
 	var h Hello
-	if json.Unmarshal(data, &h) != nil || h.Name == "" {
+	if json.Unmarshal(data, &h) != nil || bus.CheckToken(h.Name) != nil || subject != bus.HelloSubject(d.rack, h.Name) {
 		return
 	}
 	d.mu.Lock()
@@ -99,7 +100,7 @@ func (d *Directory) Wait(ctx context.Context, names []string) ([]Hello, error) {
 		if len(missing) == 0 {
 			return found, nil
 		}
-		_ = d.conn.Publish(rackSubject(d.rack, "who"), nil) // asked again if it is lost
+		_ = d.conn.Publish(bus.WhoSubject(d.rack), nil) // asked again if it is lost
 		if !d.pause(ctx, news, ask.C, names) {
 			return nil, &MissingError{Names: missing}
 		}

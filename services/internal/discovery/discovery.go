@@ -11,7 +11,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// Hello is what a node says about itself, as JSON on the rack's hello subject.
+// Hello is what a node says about itself, as JSON on its hello subject.
 type Hello struct {
 	Name    string            `json:"name"`
 	Kind    topology.NodeKind `json:"kind"`
@@ -19,12 +19,9 @@ type Hello struct {
 	PID     int               `json:"pid"`     // on its own machine
 }
 
-// rackSubject names a subject of a rack, beside those of runs:
-// rackfab.rack.<rack>.<verb>.
-func rackSubject(rack, verb string) string { return "rackfab.rack." + rack + "." + verb }
-
 // Announce says hello to the rack, now and whenever a controller asks, until
-// stop is called. A rack or name that no subject can carry is an error.
+// stop is called. A rack or name that no subject can carry is an error, and so is
+// a bus on which this connection may not speak for the node.
 func Announce(conn bus.Conn, rack string, hello Hello) (stop func(), err error) {
 	for _, token := range []string{rack, hello.Name} {
 		if err := bus.CheckToken(token); err != nil {
@@ -35,19 +32,17 @@ func Announce(conn bus.Conn, rack string, hello Hello) (stop func(), err error) 
 	if err != nil {
 		return nil, fmt.Errorf("hello of %s: %w", hello.Name, err)
 	}
-	say := func() error { return conn.Publish(rackSubject(rack, "hello"), text) }
+	say := func() error { return conn.Publish(bus.HelloSubject(rack, hello.Name), text) }
 	// An answer that is lost is asked for again.
-	stop, err = conn.Subscribe(rackSubject(rack, "who"), func(string, []byte) { _ = say() })
+	stop, err = conn.Subscribe(bus.WhoSubject(rack), func(string, []byte) { _ = say() })
 	if err != nil {
 		return nil, err
 	}
-	if err := conn.Flush(); err != nil {
-		stop()
-		return nil, err
-	}
-	if err := say(); err != nil {
-		stop()
-		return nil, err
+	for _, step := range []func() error{conn.Flush, say, conn.Flush} {
+		if err := step(); err != nil {
+			stop()
+			return nil, err
+		}
 	}
 	return stop, nil
 }

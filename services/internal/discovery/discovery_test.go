@@ -109,10 +109,10 @@ func FuzzTake(f *testing.F) {
 	f.Add([]byte(`[]`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d := watch(t, bus.NewMemory().Dial())
-		d.take(data)
+		d.take(bus.HelloSubject("r", "h0"), data)
 		for _, h := range d.Nodes() {
-			if h.Name == "" {
-				t.Fatal("took a hello without a name")
+			if h.Name != "h0" {
+				t.Fatalf("took a hello of %q from h0", h.Name)
 			}
 		}
 	})

@@ -17,10 +17,11 @@ import (
 
 // Options say which node a process is and where it works.
 type Options struct {
-	Name   string // of the node in its scenarios
-	Bus    string // URL of the bus, "nats://127.0.0.1:4222"
-	Rack   string // name of the rack on the bus
-	Listen string // address of the gRPC server, "" a free loopback port
+	Name   string     // of the node in its scenarios
+	Bus    string     // URL of the bus, "nats://127.0.0.1:4222"
+	Access bus.Access // to the bus
+	Rack   string     // name of the rack on the bus
+	Listen string     // address of the gRPC server, "" a free loopback port
 	// Collector is the address of the collector, "host:port", "" for none.
 	Collector string
 	Ready     io.Writer // gets one line of JSON once the node answers; may be nil
@@ -42,7 +43,7 @@ func Main(ctx context.Context, kind topology.NodeKind, o Options) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	conn, err := bus.Dial(o.Bus, o.Name)
+	conn, err := bus.DialAs(o.Bus, o.Name, o.Access)
 	if err != nil {
 		return err
 	}
