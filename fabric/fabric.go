@@ -75,6 +75,8 @@ type Out struct {
 	Notes []Note
 	// Quiet leaves out the notes that come for every frame (Kind.PerFrame).
 	Quiet bool
+	// Follow says for which messages they are made all the same.
+	Follow *Selection
 }
 
 // Reset empties the collection and keeps its memory.
@@ -94,7 +96,8 @@ func (o *Out) Send(port Port) *frame.Frame {
 
 // Note records n unless it is a note of every frame and Quiet is set.
 func (o *Out) Note(n Note) {
-	if o.Quiet && n.Kind.PerFrame() {
+	n.Trace &^= Closing
+	if n.Kind.PerFrame() && !o.Wants(n.Trace) {
 		return
 	}
 	o.Notes = append(o.Notes, n)

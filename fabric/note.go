@@ -3,6 +3,7 @@ package fabric
 import (
 	"fmt"
 
+	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -25,6 +26,12 @@ const (
 	CreditGranted             // a receiver granted credit to the flow's host; A quanta of 256 bytes, B its coefficient in thousandths
 	Requested                 // a NIC put a data request on the wire; A the length of its response (RspPktLen), B its PSN
 	PassedOver                // a unit was not selected, as its response exceeds the IN tokens; A the response's length, B the head's IN tokens
+
+	// Notes of the frames of messages that are followed (Out.Follow), and of nothing else.
+	Arrived     // a frame came in; A its length, B the instant
+	Departed    // a frame began to leave; A when what it forwards or answers had come in, Never for nothing, B when it is in at the peer
+	Posted      // a message of a flow is the next that its sender turns to; A its bytes, B its packets
+	MessageDone // a message is complete at its initiator; A when the frame that completed it had come in, B the message beside that frame
 	perFrameEnd
 
 	Delivered      // payload came in, in order; A its bytes
@@ -91,6 +98,7 @@ var kindNames = [kindEnd]string{
 	CommandPosted: "command-posted", CommandDone: "command-done", CommandFailed: "command-failed",
 	CommandRefused: "command-refused", Unexpected: "unexpected", ListSearched: "list-searched",
 	FlowStopped: "flow-stopped", WentDown: "went-down", WentUp: "went-up", Froze: "froze", Thawed: "thawed",
+	Arrived: "arrived", Departed: "departed", Posted: "posted", MessageDone: "message-done",
 	Tuned: "tuned", Rerouted: "rerouted", Unfit: "unfit",
 	CNMSent: "cnm-sent", CNMIn: "cnm-in",
 	TokensSampled: "tokens-sampled", StallSampled: "stall-sampled",
@@ -166,5 +174,9 @@ type Note struct {
 	Flow     FlowID
 	Kind     Kind
 	Priority Priority
-	Port     Port
+	// Of Arrived and Departed: what the frame is, whether it goes back to the
+	// message's initiator, and whether the answer to it may complete the message.
+	Role         frame.Role
+	Back, Closes bool
+	Port         Port
 }

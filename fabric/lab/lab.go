@@ -33,6 +33,8 @@ type Lab struct {
 	// Notes of every frame are left out unless PerFrame is set.
 	Listen   func(node int, notes []fabric.Note)
 	PerFrame bool
+	// Follow says for which messages the notes of every frame are made all the same.
+	Follow *fabric.Selection
 }
 
 // New builds the rack of s. The error names the node that cannot be built.
@@ -112,7 +114,7 @@ func (l *Lab) window(bound unit.Time) {
 	for i, n := range l.nodes {
 		for n.Next() < bound {
 			l.out.Reset()
-			l.out.Quiet = !l.PerFrame
+			l.out.Quiet, l.out.Follow = !l.PerFrame, l.Follow
 			n.Run(bound, &l.out)
 			l.deliver(i)
 		}

@@ -100,7 +100,7 @@ func (n *NIC) tellAlone(now unit.Time, i int, out *fabric.Out) {
 		}
 		g = cc.Congestion{Known: cc.ItemDegree, Degree: cc.DegreeNone}
 	}
-	if n.reply(now, controlPacket{kind: controlCNP, flow: int32(i), congested: congested, path: g}, out) {
+	if n.reply(now, controlPacket{kind: controlCNP, flow: int32(i), congested: congested, path: g, trace: r.trace, in: now}, out) {
 		n.stats.NPCNPSent++
 		n.hasTold(now, i, indication{congested, g.Degree}, out)
 	}

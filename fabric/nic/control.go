@@ -23,6 +23,7 @@ const (
 // controlPacket is an ACK, NAK or CNP that waits to be sent.
 type controlPacket struct {
 	trace     uint64
+	in        unit.Time        // when what it answers had come in, or when it was made
 	stamps    frame.Timestamps // ACK, NAK, if stamped
 	flow      int32            // index of the receiver
 	psn       uint32           // ACK: acknowledged; NAK: expected
@@ -62,7 +63,7 @@ func (q *controlQueue) setRate(perSecond int64) {
 // answer: its trace, and with its timestamp the instant at which it was in. A
 // packet that waits in the control queue does not make the sample of T_r older.
 func (n *NIC) answer(now unit.Time, kind controlKind, i int, f *frame.Frame) controlPacket {
-	c := controlPacket{kind: kind, flow: int32(i), trace: f.Trace, stamped: f.Timestamped()}
+	c := controlPacket{kind: kind, flow: int32(i), trace: f.Trace, in: f.Arrival, stamped: f.Timestamped()}
 	if c.stamped {
 		c.stamps = frame.Timestamps{Sent: f.Timestamps().Sent, Received: n.stamp(now)}
 	}
@@ -94,12 +95,13 @@ func (n *NIC) flowOf(c *controlPacket) fabric.FlowID {
 	return n.receivers[c.flow].ID
 }
 
-// sendControl puts the oldest control packet on the wire, and gives its length.
-func (n *NIC) sendControl(now unit.Time, f *frame.Frame) unit.Bytes {
+// sendControl puts the oldest control packet on the wire.
+func (n *NIC) sendControl(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	c := n.control.pop()
 	n.control.ready = now + n.control.gap
 	n.buildControl(&c, f)
-	return f.Len()
+	f.Arrival = n.occupy(now, f.Len())
+	n.departed(now, c.in, f, out)
 }
 
 // buildControl writes the packet into f. A CNP says in the ECN field of its IP

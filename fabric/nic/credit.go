@@ -23,6 +23,7 @@ type credits struct {
 	pacer     credit.Pacer
 	ofFlow    []int32            // by receiving flow: sender of the pacer
 	flowOf    []int32            // by sender of the pacer: a receiving flow of it
+	heard     []uint64           // by sender of the pacer: the message beside its latest frame
 	sampled   []credit.PeerStats // by sender of the pacer: up to the last sample
 	asks      agenda.Agenda      // by account: when it asks for credit
 	retry     unit.Time
@@ -74,6 +75,7 @@ func (n *NIC) addCredits(c *credits, senders, receivers int) {
 			peer = len(c.flowOf)
 			c.flowOf = append(c.flowOf, int32(i))
 			c.sampled = append(c.sampled, credit.PeerStats{})
+			c.heard = append(c.heard, 0)
 			c.pacer.Add()
 		}
 		c.ofFlow = append(c.ofFlow, int32(peer))
@@ -173,9 +175,20 @@ func (n *NIC) ask(now unit.Time, k int, out *fabric.Out) {
 	a := &c.accounts[k]
 	n.reply(now, controlPacket{
 		kind: controlCreditRequest, flow: a.senders[0], credit: credit.ControlCounter.Truncate(n.wanted(a)),
+		trace: n.inNeed(a), in: now,
 	}, out)
 	a.wait = min(2*a.wait, 16*c.retry)
 	n.planAsk(now, k)
+}
+
+// inNeed names the message that is the first to be sent on an account, 0 for none.
+func (n *NIC) inNeed(a *account) uint64 {
+	for _, i := range a.senders {
+		if s := &n.senders[i]; s.started && s.next < s.packets {
+			return trace(s.ID, s.messages.piece(s.next).message)
+		}
+	}
+	return 0
 }
 
 // granted takes credit from the wire for the account of sending flow i.
@@ -224,7 +237,9 @@ func (n *NIC) grant(now unit.Time, out *fabric.Out) {
 			n.sampleAt = n.cfg.Sampling.After(now)
 		}
 		i := c.flowOf[g.Peer]
-		n.reply(now, controlPacket{kind: controlCredit, flow: i, credit: credit.ControlCounter.Truncate(g.Number)}, out)
+		n.reply(now, controlPacket{
+			kind: controlCredit, flow: i, credit: credit.ControlCounter.Truncate(g.Number), trace: c.heard[g.Peer], in: now,
+		}, out)
 		if !out.Quiet {
 			out.Note(fabric.Note{
 				Kind: fabric.CreditGranted, At: now, Flow: n.receivers[i].ID, Priority: n.controlClass,

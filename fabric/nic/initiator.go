@@ -204,10 +204,13 @@ func (n *NIC) sendRequest(now unit.Time, c *initiator, f *frame.Frame, out *fabr
 	n.senders[c.sender].ask(f)
 	p.Timestamped = stamped
 	f.Trace = trace(c.ID, int64(o.ID))
+	if r.Last || !fresh {
+		f.Trace |= fabric.Closing
+	}
 	if c.deadline == unit.Never {
 		n.watch(c)
 	}
-	if out.Quiet {
+	if !out.Wants(f.Trace) {
 		return
 	}
 	note := fabric.Note{Kind: fabric.Transmitted, At: now, Flow: c.ID, Priority: c.Class, A: int64(part.Bytes), B: int64(psn(packet)), Trace: f.Trace}

@@ -40,7 +40,10 @@ type NIC struct {
 	sampleAt  unit.Time
 	sampledTx uint64      // bytes sent, up to the last sample
 	plain     frame.Frame // the packet at hand without its telemetry
-	stats     Stats
+	// Of the packet at hand: when it had come in, and the message beside it.
+	arrival unit.Time
+	cause   uint64
+	stats   Stats
 }
 
 var _ fabric.Machine = (*NIC)(nil)
@@ -113,6 +116,9 @@ func (n *NIC) Arrive(now unit.Time, _ fabric.Port, f *frame.Frame, out *fabric.O
 	}
 	n.stats.RxPackets++
 	n.stats.RxBytes += uint64(f.Len())
+	if out.Follows(f.Trace) {
+		out.Arrived(now, 0, n.cfg.DSCP[f.DSCP()&63], f)
+	}
 	class := f.Class()
 	switch {
 	case class == frame.ClassPFC:
@@ -129,6 +135,7 @@ func (n *NIC) Arrive(now unit.Time, _ fabric.Port, f *frame.Frame, out *fabric.O
 
 // handle takes a frame that the host has taken in.
 func (n *NIC) handle(now unit.Time, class frame.Class, f *frame.Frame, out *fabric.Out) {
+	n.arrival, n.cause = f.Arrival, f.Trace
 	switch class {
 	case frame.ClassRoCE:
 		n.packet(now, f, out)

@@ -17,6 +17,7 @@ import (
 func (n *NIC) observe(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	r := &n.receivers[i]
 	length, marked := f.Len(), f.ECN() == frame.CE
+	r.trace = f.Trace
 	r.stats.ReceivedPackets++
 	r.stats.ReceivedBytes += length
 	if marked {
@@ -95,6 +96,7 @@ func (n *NIC) announce(now unit.Time, i int, out *fabric.Out) {
 
 // sendCNP queues a CNP, which announces congestion or the end of it.
 func (n *NIC) sendCNP(now unit.Time, c controlPacket, congested bool, out *fabric.Out) {
+	c.trace, c.in = n.receivers[c.flow].trace, now
 	if n.reply(now, c, out) {
 		n.stats.NPCNPSent++
 		out.Note(cnpNote(fabric.Notified, now, n.receivers[c.flow].ID, n.controlClass, congested, c.recRate))

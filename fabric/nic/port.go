@@ -2,6 +2,7 @@ package nic
 
 import (
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -18,8 +19,7 @@ func (n *NIC) transmit(now unit.Time, out *fabric.Out) {
 		return
 	}
 	if n.controlDue() <= now {
-		f := out.Send(0)
-		f.Arrival = n.occupy(now, n.sendControl(now, f))
+		n.sendControl(now, out.Send(0), out)
 		return
 	}
 	if n.engine == nil {
@@ -48,8 +48,17 @@ func (n *NIC) sendFlow(now unit.Time, out *fabric.Out) bool {
 	if ok {
 		f := out.Send(0)
 		f.Arrival = n.occupy(now, n.send(now, i, f, out))
+		n.departed(now, unit.Never, f, out)
 	}
 	return ok
+}
+
+// departed notes that a frame began to leave; what it answers had come in at the
+// instant in, Never if it answers nothing.
+func (n *NIC) departed(now, in unit.Time, f *frame.Frame, out *fabric.Out) {
+	if out.Follows(f.Trace) {
+		out.Departed(now, 0, n.cfg.DSCP[f.DSCP()&63], in, f)
+	}
 }
 
 // occupy makes the link busy with a frame from now on, and gives the instant at

@@ -170,6 +170,7 @@ func (n *NIC) completed(now unit.Time, c *initiator, done *command.Command, out 
 		Kind: fabric.CommandDone, At: now, Flow: c.ID, Priority: c.Class, A: int64(done.ID), B: int64(done.Posted),
 		Trace: trace(c.ID, int64(done.ID)),
 	})
+	n.done(now, c.ID, trace(c.ID, int64(done.ID)), out)
 }
 
 // advance moves commands on as far as there is room: from the command queues to

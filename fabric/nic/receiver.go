@@ -18,6 +18,7 @@ type receiver struct {
 	msn       uint32     // messages completed, 24 bits
 	remaining unit.Bytes // of the message that is coming in
 	unacked   int        // packets since the last ACK
+	trace     uint64     // the message beside the latest data packet
 	nakSent   bool       // the gap before expected has been reported
 	pcn       cc.PCNNotifier
 	dcqcn     cc.DCQCNNotifier
@@ -93,7 +94,7 @@ func (n *NIC) inSequence(now unit.Time, i int, f *frame.Frame, out *fabric.Out) 
 // deliver counts the expected packet f, which carries so many bytes of payload, as
 // in.
 func (n *NIC) deliver(now unit.Time, r *receiver, class fabric.Priority, f *frame.Frame, bytes unit.Bytes, out *fabric.Out) {
-	if !out.Quiet {
+	if out.Wants(f.Trace) {
 		out.Note(fabric.Note{
 			Kind: fabric.Received, At: now, Flow: r.ID, Priority: class,
 			A: int64(f.Len()), B: int64(r.expected), Trace: f.Trace,

@@ -19,7 +19,7 @@ func (n *NIC) acknowledge(now unit.Time, i int, f *frame.Frame, out *fabric.Out)
 	}
 	switch f.Syndrome() {
 	case frame.SyndromeACK:
-		if !out.Quiet {
+		if out.Wants(f.Trace) {
 			out.Note(ackedNote(now, s.ID, n.controlClass, f))
 		}
 		n.progress(now, i, s.packetOf(f.PSN())+1, n.sample(now, i, f, out), out)
@@ -62,6 +62,7 @@ func (n *NIC) progress(now unit.Time, i int, upTo int64, rtt unit.Time, out *fab
 	s.stats.AckedBytes = s.messages.before(s.acked)
 	s.inFlight = s.messages.before(s.next) - s.stats.AckedBytes
 	n.restartTimer(now, i)
+	n.finished(now, s, out)
 	n.signal(now, i, cc.Signal{Kind: cc.Ack, Bytes: s.stats.AckedBytes - was, RTT: rtt}, out)
 	if s.acked == s.packets {
 		n.complete(now, i, out)
@@ -73,7 +74,7 @@ func (n *NIC) goBack(now unit.Time, i int, out *fabric.Out) {
 	s := &n.senders[i]
 	out.Note(fabric.Note{
 		Kind: fabric.Retransmitted, At: now, Flow: s.ID, Priority: n.dataClass,
-		A: int64(psn(s.acked)), B: s.next - s.acked,
+		A: int64(psn(s.acked)), B: s.next - s.acked, Trace: trace(s.ID, s.oldest),
 	})
 	s.stats.RetransmittedPackets += uint64(s.next - s.acked)
 	s.next = s.acked
@@ -113,6 +114,6 @@ func (n *NIC) resendDue(now unit.Time, i int, out *fabric.Out) {
 		return
 	}
 	n.stats.LocalAckTimeoutErr++
-	out.Note(fabric.Note{Kind: fabric.TimedOut, At: now, Flow: s.ID, Priority: n.dataClass, A: int64(psn(s.acked))})
+	out.Note(fabric.Note{Kind: fabric.TimedOut, At: now, Flow: s.ID, Priority: n.dataClass, A: int64(psn(s.acked)), Trace: trace(s.ID, s.oldest)})
 	n.goBack(now, i, out)
 }

@@ -1,6 +1,8 @@
 package nic
 
 import (
+	"math"
+
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
@@ -36,6 +38,8 @@ type sender struct {
 	acked    int64
 	next     int64
 	high     int64
+	oldest   int64 // message that is not acknowledged as a whole
+	ends     int64 // packet after its last
 	inFlight unit.Bytes
 	ackEvery int64
 	burst    unit.Bytes // payload that leaves back to back, 0 for none
@@ -73,6 +77,7 @@ func (n *NIC) newSender(cfg FlowConfig) (sender, error) {
 		packet:     n.packetTo(cfg.To, cfg.Source),
 	}
 	s.packets = s.messages.count()
+	s.ends = min(s.messages.packets, s.packets)
 	s.carrier, s.hops = n.telemetry(s.mode)
 	s.packet.DSCP = n.cfg.DataDSCP
 	s.packet.ECN = frame.ECT0
@@ -98,6 +103,52 @@ func psn(packet int64) uint32 { return uint32(packet) & (1<<24 - 1) }
 // trace names a message of a flow; it is never 0.
 func trace(flow fabric.FlowID, message int64) uint64 {
 	return (uint64(flow)+1)<<32 | uint64(uint32(message))
+}
+
+// trace names the message of a packet that is built, and tells whether the answer to
+// it may complete the message: if it is the last one, or sent again.
+func (s *sender) trace(p *piece) uint64 {
+	t := trace(s.ID, p.message)
+	if p.last || s.next < s.high {
+		t |= fabric.Closing
+	}
+	return t
+}
+
+// posted notes that the flow turns to a message.
+func (n *NIC) posted(now unit.Time, s *sender, message int64, out *fabric.Out) {
+	t := trace(s.ID, message)
+	if !out.Follows(t) {
+		return
+	}
+	first := message * s.messages.packets
+	length := s.messages.piece(first).length
+	out.Note(fabric.Note{
+		Kind: fabric.Posted, At: now, Flow: s.ID, Priority: n.dataClass, Trace: t,
+		A: int64(length), B: int64((length + s.messages.payload - 1) / s.messages.payload),
+	})
+}
+
+// finished notes the messages of the flow that are acknowledged as a whole.
+func (n *NIC) finished(now unit.Time, s *sender, out *fabric.Out) {
+	for s.acked >= s.ends {
+		n.done(now, s.ID, trace(s.ID, s.oldest), out)
+		s.oldest++
+		if s.ends == s.packets {
+			s.ends = math.MaxInt64
+			return
+		}
+		s.ends = min(s.ends+s.messages.packets, s.packets)
+	}
+}
+
+// done notes that a message is complete.
+func (n *NIC) done(now unit.Time, flow fabric.FlowID, message uint64, out *fabric.Out) {
+	if out.Follows(message) {
+		out.Note(fabric.Note{
+			Kind: fabric.MessageDone, At: now, Flow: flow, Trace: message, A: int64(n.arrival), B: int64(n.cause &^ fabric.Closing),
+		})
+	}
 }
 
 // pending tells whether the flow has a packet that it may send once paced. A
@@ -127,7 +178,7 @@ func (s *sender) build(stamp frame.Stamp, f *frame.Frame) piece {
 	s.packet.Payload = uint32(p.bytes) + uint32(b.Pad)
 	s.packet.Build(f)
 	s.ask(f)
-	f.Trace = trace(s.ID, p.message)
+	f.Trace = s.trace(&p)
 	return p
 }
 
@@ -144,14 +195,18 @@ func (n *NIC) send(now unit.Time, i int, f *frame.Frame, out *fabric.Out) unit.B
 	s.pacer.sent(now, length+n.cfg.Overhead, s.within(p.bytes))
 	s.stats.SentPackets++
 	s.stats.SentBytes += length
-	if !out.Quiet {
+	if out.Wants(f.Trace) {
 		out.Note(fabric.Note{
 			Kind: fabric.Transmitted, At: now, Flow: s.ID, Priority: n.dataClass,
 			A: int64(p.bytes), B: int64(psn(s.next)), Trace: f.Trace,
 		})
 	}
 	s.next++
-	s.high = max(s.high, s.next)
+	if s.high < s.next {
+		if s.high = s.next; p.last && s.next < s.packets {
+			n.posted(now, s, p.message+1, out)
+		}
+	}
 	s.inFlight += p.bytes
 	if s.deadline == unit.Never {
 		n.restartTimer(now, i)
@@ -180,6 +235,7 @@ func (n *NIC) start(now unit.Time, i int, out *fabric.Out) {
 	s := &n.senders[i]
 	s.started = true
 	out.Note(fabric.Note{Kind: fabric.FlowStarted, At: now, Flow: s.ID, Priority: n.dataClass, A: int64(s.Size)})
+	n.posted(now, s, 0, out)
 	n.follow(now, i, out)
 	if !n.funded(i) {
 		n.credits.asks.Set(int(n.credits.ofSender[i]), now)

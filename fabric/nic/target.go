@@ -31,7 +31,8 @@ type job struct {
 	bytes    unit.Bytes
 	sent     unit.Bytes
 	trace    uint64
-	original uint64 // of an atomic
+	in       unit.Time // when the request had come in
+	original uint64    // of an atomic
 	msn      uint32
 	atomic   bool
 }
@@ -79,11 +80,13 @@ func answerable(op frame.Opcode) bool {
 func (n *NIC) repeat(now unit.Time, t *target, f *frame.Frame, out *fabric.Out) {
 	switch op := f.Opcode(); {
 	case op == frame.ReadRequest:
-		n.respond(now, t, job{psn: f.PSN(), bytes: unit.Bytes(f.DMALength()), trace: f.Trace, msn: n.receivers[t.receiver].msn}, out)
+		n.respond(now, t, job{psn: f.PSN(), bytes: unit.Bytes(f.DMALength()), trace: f.Trace, in: f.Arrival, msn: n.receivers[t.receiver].msn}, out)
 	case op.HasAtomic():
 		for i := t.found.first; i < t.found.end; i++ {
 			if j := t.found.at(i); j.psn == f.PSN() {
-				n.respond(now, t, *j, out)
+				again := *j
+				again.trace, again.in = f.Trace, f.Arrival
+				n.respond(now, t, again, out)
 			}
 		}
 	default:
@@ -133,7 +136,7 @@ func (n *NIC) read(now unit.Time, t *target, f *frame.Frame, out *fabric.Out) {
 	packets, _ := t.cutter.Answer(bytes)
 	first := r.expected
 	r.accept(packets)
-	n.respond(now, t, job{psn: first, bytes: bytes, trace: f.Trace, msn: r.msn}, out)
+	n.respond(now, t, job{psn: first, bytes: bytes, trace: f.Trace, in: f.Arrival, msn: r.msn}, out)
 }
 
 // atomic takes an atomic, and remembers what it found.
@@ -145,7 +148,7 @@ func (n *NIC) atomic(now unit.Time, t *target, f *frame.Frame, out *fabric.Out) 
 		n.refuseRequest(now, t, f, frame.SyndromeNAKAccess, out)
 		return
 	}
-	j := job{psn: r.expected, bytes: command.AtomicSize, trace: f.Trace, atomic: true, original: word}
+	j := job{psn: r.expected, bytes: command.AtomicSize, trace: f.Trace, in: f.Arrival, atomic: true, original: word}
 	r.accept(1)
 	j.msn = r.msn
 	if t.found.full() {
@@ -226,8 +229,9 @@ func (j *job) payload(most unit.Bytes) uint32 {
 	return padded(min(most, j.bytes-j.sent))
 }
 
-// sendResponse writes the next response packet of a target into f.
-func (n *NIC) sendResponse(now unit.Time, t *target, f *frame.Frame, out *fabric.Out) {
+// sendResponse writes the next response packet of a target into f, and gives the
+// instant at which the request had come in.
+func (n *NIC) sendResponse(now unit.Time, t *target, f *frame.Frame, out *fabric.Out) (in unit.Time) {
 	j := t.jobs.at(t.jobs.first)
 	p := &n.senders[t.sender].packet
 	bytes := min(t.Payload, j.bytes-j.sent)
@@ -244,13 +248,15 @@ func (n *NIC) sendResponse(now unit.Time, t *target, f *frame.Frame, out *fabric
 	p.Build(f)
 	n.senders[t.sender].ask(f)
 	p.Timestamped = stamped
-	f.Trace = j.trace
+	f.Trace, in = j.trace&^fabric.Closing, j.in
 	if j.sent += bytes; j.sent == j.bytes {
+		f.Trace = j.trace
 		t.jobs.drop()
 	}
-	if !out.Quiet {
+	if out.Wants(f.Trace) {
 		out.Note(fabric.Note{
 			Kind: fabric.Transmitted, At: now, Flow: t.ID, Priority: t.Class, A: int64(bytes), B: int64(packet), Trace: f.Trace,
 		})
 	}
+	return in
 }

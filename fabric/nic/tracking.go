@@ -52,7 +52,7 @@ func (n *NIC) confirmed(now unit.Time, c *initiator, f *frame.Frame, out *fabric
 	}
 	switch f.Syndrome() {
 	case frame.SyndromeACK:
-		if !out.Quiet {
+		if out.Wants(f.Trace) {
 			out.Note(ackedNote(now, c.ID, n.controlClass, f))
 		}
 		n.written(now, c, packet+1, n.sample(now, c.sender, f, out), out)
@@ -190,7 +190,7 @@ func (n *NIC) again(now unit.Time, c *initiator, r *request, out *fabric.Out) {
 	n.engine.stats.Retries++
 	out.Note(fabric.Note{
 		Kind: fabric.Retransmitted, At: now, Flow: c.ID, Priority: c.Class,
-		A: int64(psn(r.psn + int64(r.Packets-part.Packets))), B: 1,
+		A: int64(psn(r.psn + int64(r.Packets-part.Packets))), B: 1, Trace: trace(c.ID, int64(c.ops.at(r.op).ID)),
 	})
 }
 
@@ -250,6 +250,7 @@ func (n *NIC) overdue(now unit.Time, i int, out *fabric.Out) {
 	n.stats.LocalAckTimeoutErr++
 	out.Note(fabric.Note{
 		Kind: fabric.TimedOut, At: now, Flow: c.ID, Priority: c.Class, A: int64(psn(c.sent.at(c.sent.first).psn)),
+		Trace: trace(c.ID, int64(c.ops.at(c.sent.at(c.sent.first).op).ID)),
 	})
 	for k := c.sent.first; k < c.sent.end && !c.failed; k++ {
 		if r := c.sent.at(k); r.state == inFlight && r.at+n.cfg.Timeout <= now {

@@ -42,7 +42,7 @@ func (n *NIC) answered(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	s := &n.senders[i]
 	switch f.UETType() {
 	case frame.UETAck:
-		if !out.Quiet {
+		if out.Wants(f.Trace) {
 			out.Note(fabric.Note{
 				Kind: fabric.Acked, At: now, Flow: s.ID, Priority: n.controlClass, A: int64(f.UETPSN()), Trace: f.Trace,
 			})
@@ -81,7 +81,7 @@ func (n *NIC) buildUET(i int, f *frame.Frame) piece {
 	u.Header.ID = uint16(s.next)
 	u.Header.Payload = uint32(p.bytes)
 	u.Build(f)
-	f.Trace = trace(s.ID, p.message)
+	f.Trace = s.trace(&p)
 	return p
 }
 
@@ -90,6 +90,7 @@ func (n *NIC) requested(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	c := n.credits
 	r := &n.receivers[i]
 	peer := int(c.ofFlow[i])
+	c.heard[peer] = f.Trace
 	if f.UETType() == frame.UETControl {
 		c.pacer.Request(now, peer, credit.ControlCounter.Decode(f.ControlCredit(), c.pacer.Asked(peer)))
 		n.reply(now, controlPacket{
@@ -105,7 +106,7 @@ func (n *NIC) requested(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	switch {
 	case ahead > 0:
 		n.gap(now, f.UETPSN(), controlPacket{
-			kind: controlUETNack, flow: int32(i), psn: r.expected, msn: f.UETPSN(), trace: f.Trace,
+			kind: controlUETNack, flow: int32(i), psn: r.expected, msn: f.UETPSN(), trace: f.Trace, in: f.Arrival,
 		}, out)
 	case ahead < 0:
 		n.stats.DuplicateRequest++
@@ -141,7 +142,7 @@ func (n *NIC) uetAck(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	r := &n.receivers[i]
 	r.unacked = 0
 	n.reply(now, controlPacket{
-		kind: controlUETAck, flow: int32(i), trace: f.Trace, psn: r.expected - 1, congested: f.ECN() == frame.CE,
+		kind: controlUETAck, flow: int32(i), trace: f.Trace, in: f.Arrival, psn: r.expected - 1, congested: f.ECN() == frame.CE,
 	}, out)
 }
 

@@ -216,13 +216,15 @@ func (n *NIC) sendCommand(now unit.Time, out *fabric.Out) bool {
 		n.notePassedOver(now, out)
 	}
 	f := out.Send(0)
+	in := unit.Never
 	if e.ends[k].initiator {
 		n.sendRequest(now, &e.initiators[e.ends[k].index], f, out)
 	} else {
-		n.sendResponse(now, &e.targets[e.ends[k].index], f, out)
+		in = n.sendResponse(now, &e.targets[e.ends[k].index], f, out)
 	}
 	length := f.Len()
 	f.Arrival = n.occupy(now, length)
+	n.departed(now, in, f, out)
 	n.sentHalf(now, e.connection(k).sender, length, out) // its next packet is offered anew
 	return true
 }

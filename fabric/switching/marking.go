@@ -63,7 +63,7 @@ func (p *port) mark(now unit.Time, class fabric.Priority, f *frame.Frame, out *f
 	}
 	f.SetECN(frame.CE)
 	p.stats[class].MarkedFrames++
-	if !out.Quiet {
+	if out.Wants(f.Trace) {
 		out.Note(fabric.Note{
 			Kind: fabric.Marked, At: now, Port: p.id, Priority: class,
 			A: int64(p.queues[class].bytes), B: int64(f.PSN()), Flow: flowOf(f), Trace: f.Trace,

@@ -63,7 +63,10 @@ func (p *port) enqueue(now unit.Time, in incoming, out *fabric.Out) {
 	q.push(in.frame, in.length, in.at)
 	p.depth.push(in.length)
 	p.waiting |= 1 << in.class
-	if !out.Quiet {
+	if out.Wants(in.frame.Trace) {
+		if out.Follows(in.frame.Trace) {
+			out.Arrived(now, in.at, in.class, in.frame)
+		}
 		out.Note(fabric.Note{
 			Kind: fabric.Enqueued, At: now, Port: p.id, Priority: in.class,
 			A: int64(in.length), B: int64(q.bytes), Flow: flowOf(in.frame), Trace: in.frame.Trace,
@@ -107,7 +110,7 @@ func (s *Switch) transmit(now unit.Time, p *port, out *fabric.Out) {
 	f.Arrival = p.occupy(now, length+s.telemetry(p, from, class, arrived, f))
 	p.stats[class].SentFrames++
 	p.stats[class].SentBytes += length
-	if !out.Quiet {
+	if out.Wants(f.Trace) {
 		out.Note(fabric.Note{
 			Kind: fabric.Dequeued, At: now, Port: p.id, Priority: class,
 			A: int64(length), B: int64(q.bytes), Flow: flowOf(f), Trace: f.Trace,
@@ -119,6 +122,9 @@ func (s *Switch) transmit(now unit.Time, p *port, out *fabric.Out) {
 	}
 	if mark {
 		p.mark(now, class, f, out)
+	}
+	if out.Follows(f.Trace) {
+		out.Departed(now, p.id, class, arrived, f)
 	}
 	if s.marker.law[class] == lawQCNDeparture {
 		s.judge(now, p, incoming{frame: f, length: length, at: from, class: class}, out)
