@@ -145,13 +145,16 @@ func switchNumber(s *topology.Scenario, node int) (number uint32) {
 	return number
 }
 
+// switchSeed gives each switch a stream of its own.
+func switchSeed(s *topology.Scenario, node int) uint64 { return s.Seed + uint64(node)<<32 }
+
 func (r *Rack) switchConfig(node int) switching.Config {
 	s, scheme := r.s, r.scheme
 	n := s.Nodes[node]
 	set := n.Switch
 	c := switching.Config{
 		Indicate: indication(s),
-		Name:     n.Name, MAC: frame.SwitchMAC(node), Number: switchNumber(s, node), Seed: s.Seed + uint64(node)<<32,
+		Name:     n.Name, MAC: frame.SwitchMAC(node), Number: switchNumber(s, node), Seed: switchSeed(s, node),
 		Buffer: set.Buffer, Routes: r.routes[node], DSCP: DSCPMap(), Weights: set.Weights,
 		Sampling:    sampling(s),
 		Arbitration: switching.Arbitration(set.Arbitration),

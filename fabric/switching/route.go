@@ -47,6 +47,13 @@ func (e *ecmp) back(f *frame.Frame) (fabric.Port, bool) {
 	return pick(e.routes[host], e.tuple(f.DstIP(), f.SrcIP(), f)), true
 }
 
+// Spread gives which of the ports of equal cost, at least one, the frames of a flow
+// take at the switch with that Config.Seed; source is the flow's UDP source port.
+func Spread(seed uint64, ports []fabric.Port, from, to frame.IP, source uint16) fabric.Port {
+	e := newECMP(seed, nil)
+	return pick(ports, e.mix(from, to, source))
+}
+
 // hash mixes the 5-tuple; two of its five, the protocol and one of the ports, are
 // the same in every RoCEv2 frame. For a CNM it mixes what names the sampled flow.
 func (e *ecmp) hash(f *frame.Frame) uint64 {
@@ -59,6 +66,10 @@ func (e *ecmp) hash(f *frame.Frame) uint64 {
 
 // tuple mixes two addresses and the port that is not that of RoCEv2.
 func (e *ecmp) tuple(from, to frame.IP, f *frame.Frame) uint64 {
+	return e.mix(from, to, f.SrcPort()^f.DstPort()^frame.PortRoCE)
+}
+
+func (e *ecmp) mix(from, to frame.IP, port uint16) uint64 {
 	h := splitmix.Mix(e.seed ^ (uint64(from)<<32 | uint64(to)))
-	return splitmix.Mix(h ^ uint64(f.SrcPort()^f.DstPort()^frame.PortRoCE))
+	return splitmix.Mix(h ^ uint64(port))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/node"
 	"github.com/rackfab/rackfab/fabric/topology"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/internal/cabling"
 	"github.com/rackfab/rackfab/services/internal/discovery"
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
@@ -38,20 +39,10 @@ func (s *service) ListNodes(context.Context, *rackfabv1.ListNodesRequest) (*rack
 	list := &rackfabv1.ListNodesResponse{}
 	for _, h := range s.directory.Nodes() {
 		list.Nodes = append(list.Nodes, &rackfabv1.NodeInfo{
-			Name: h.Name, Kind: kind(h.Kind), Address: h.Address, Pid: int64(h.PID),
+			Name: h.Name, Kind: cabling.Kind(h.Kind), Address: h.Address, Pid: int64(h.PID),
 		})
 	}
 	return list, nil
-}
-
-func kind(k topology.NodeKind) rackfabv1.NodeKind {
-	switch k {
-	case topology.NIC:
-		return rackfabv1.NodeKind_NODE_KIND_NIC
-	case topology.Switch:
-		return rackfabv1.NodeKind_NODE_KIND_SWITCH
-	}
-	return rackfabv1.NodeKind_NODE_KIND_UNSPECIFIED
 }
 
 // RunScenario runs a scenario on the rack; see FabricService.

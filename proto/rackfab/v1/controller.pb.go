@@ -1122,7 +1122,7 @@ func (x *GetStatsResponse) GetNodes() []*NodeStats {
 // WatchRequest asks to be told again and again.
 type WatchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Wall time between two answers in milliseconds, 50 to 60000; 0 for 500.
+	// Wall time between two answers in milliseconds, 20 to 60000; 0 for 500.
 	EveryMs       int32 `protobuf:"varint,1,opt,name=every_ms,json=everyMs,proto3" json:"every_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1220,6 +1220,474 @@ func (x *WatchResponse) GetNodes() []*NodeStats {
 	return nil
 }
 
+// GetTopologyRequest asks how the rack is cabled.
+type GetTopologyRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetTopologyRequest) Reset() {
+	*x = GetTopologyRequest{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetTopologyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetTopologyRequest) ProtoMessage() {}
+
+func (x *GetTopologyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetTopologyRequest.ProtoReflect.Descriptor instead.
+func (*GetTopologyRequest) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{23}
+}
+
+// GetTopologyResponse says it.
+type GetTopologyResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The rack.
+	Topology      *Topology `protobuf:"bytes,1,opt,name=topology,proto3" json:"topology,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetTopologyResponse) Reset() {
+	*x = GetTopologyResponse{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetTopologyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetTopologyResponse) ProtoMessage() {}
+
+func (x *GetTopologyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetTopologyResponse.ProtoReflect.Descriptor instead.
+func (*GetTopologyResponse) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *GetTopologyResponse) GetTopology() *Topology {
+	if x != nil {
+		return x.Topology
+	}
+	return nil
+}
+
+// Topology is a rack as it is cabled and set, and what flows in it, at an instant.
+type Topology struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the scenario.
+	Scenario string `protobuf:"bytes,1,opt,name=scenario,proto3" json:"scenario,omitempty"`
+	// Congestion control of every flow.
+	Scheme string `protobuf:"bytes,2,opt,name=scheme,proto3" json:"scheme,omitempty"`
+	// Seed of everything random.
+	Seed uint64 `protobuf:"fixed64,3,opt,name=seed,proto3" json:"seed,omitempty"`
+	// How many changes of the journal it takes in, those that are still to come among them.
+	Changes int32 `protobuf:"varint,4,opt,name=changes,proto3" json:"changes,omitempty"`
+	// The nodes, in the order of the scenario.
+	Nodes []*TopologyNode `protobuf:"bytes,5,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	// The links, in the order of the scenario.
+	Links []*TopologyLink `protobuf:"bytes,6,rep,name=links,proto3" json:"links,omitempty"`
+	// The flows: those of the scenario first, then the bursts', at most 8192.
+	Flows []*TopologyFlow `protobuf:"bytes,7,rep,name=flows,proto3" json:"flows,omitempty"`
+	// Flows that are not listed because there are more than that: those of the earliest bursts.
+	FlowsLeftOut  int32 `protobuf:"varint,8,opt,name=flows_left_out,json=flowsLeftOut,proto3" json:"flows_left_out,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Topology) Reset() {
+	*x = Topology{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Topology) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Topology) ProtoMessage() {}
+
+func (x *Topology) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Topology.ProtoReflect.Descriptor instead.
+func (*Topology) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *Topology) GetScenario() string {
+	if x != nil {
+		return x.Scenario
+	}
+	return ""
+}
+
+func (x *Topology) GetScheme() string {
+	if x != nil {
+		return x.Scheme
+	}
+	return ""
+}
+
+func (x *Topology) GetSeed() uint64 {
+	if x != nil {
+		return x.Seed
+	}
+	return 0
+}
+
+func (x *Topology) GetChanges() int32 {
+	if x != nil {
+		return x.Changes
+	}
+	return 0
+}
+
+func (x *Topology) GetNodes() []*TopologyNode {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+func (x *Topology) GetLinks() []*TopologyLink {
+	if x != nil {
+		return x.Links
+	}
+	return nil
+}
+
+func (x *Topology) GetFlows() []*TopologyFlow {
+	if x != nil {
+		return x.Flows
+	}
+	return nil
+}
+
+func (x *Topology) GetFlowsLeftOut() int32 {
+	if x != nil {
+		return x.FlowsLeftOut
+	}
+	return 0
+}
+
+// TopologyNode is a NIC or a switch.
+type TopologyNode struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Its kind.
+	Kind NodeKind `protobuf:"varint,2,opt,name=kind,proto3,enum=rackfab.v1.NodeKind" json:"kind,omitempty"`
+	// How many links it is away from the nearest NIC: 0 for a NIC, 1 for a switch
+	// that NICs hang on.
+	Layer int32 `protobuf:"varint,3,opt,name=layer,proto3" json:"layer,omitempty"`
+	// The settings that change while the rack runs, with their values: the key is
+	// that of the node ("xoff"), not NODE.KEY.
+	Settings      []*Setting `protobuf:"bytes,4,rep,name=settings,proto3" json:"settings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TopologyNode) Reset() {
+	*x = TopologyNode{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TopologyNode) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TopologyNode) ProtoMessage() {}
+
+func (x *TopologyNode) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TopologyNode.ProtoReflect.Descriptor instead.
+func (*TopologyNode) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *TopologyNode) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *TopologyNode) GetKind() NodeKind {
+	if x != nil {
+		return x.Kind
+	}
+	return NodeKind_NODE_KIND_UNSPECIFIED
+}
+
+func (x *TopologyNode) GetLayer() int32 {
+	if x != nil {
+		return x.Layer
+	}
+	return 0
+}
+
+func (x *TopologyNode) GetSettings() []*Setting {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
+// TopologyLink joins two ports, both ways alike.
+type TopologyLink struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The nodes at its ends.
+	A string `protobuf:"bytes,1,opt,name=a,proto3" json:"a,omitempty"`
+	// See a.
+	B string `protobuf:"bytes,2,opt,name=b,proto3" json:"b,omitempty"`
+	// Their ports, from 0: the index into NodeStats.ports.
+	APort int32 `protobuf:"varint,3,opt,name=a_port,json=aPort,proto3" json:"a_port,omitempty"`
+	// See a_port.
+	BPort int32 `protobuf:"varint,4,opt,name=b_port,json=bPort,proto3" json:"b_port,omitempty"`
+	// Its rate in bit/s.
+	RateBps int64 `protobuf:"varint,5,opt,name=rate_bps,json=rateBps,proto3" json:"rate_bps,omitempty"`
+	// Its propagation delay in picoseconds.
+	DelayPs int64 `protobuf:"varint,6,opt,name=delay_ps,json=delayPs,proto3" json:"delay_ps,omitempty"`
+	// Whether it is cut.
+	Down          bool `protobuf:"varint,7,opt,name=down,proto3" json:"down,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TopologyLink) Reset() {
+	*x = TopologyLink{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TopologyLink) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TopologyLink) ProtoMessage() {}
+
+func (x *TopologyLink) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TopologyLink.ProtoReflect.Descriptor instead.
+func (*TopologyLink) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *TopologyLink) GetA() string {
+	if x != nil {
+		return x.A
+	}
+	return ""
+}
+
+func (x *TopologyLink) GetB() string {
+	if x != nil {
+		return x.B
+	}
+	return ""
+}
+
+func (x *TopologyLink) GetAPort() int32 {
+	if x != nil {
+		return x.APort
+	}
+	return 0
+}
+
+func (x *TopologyLink) GetBPort() int32 {
+	if x != nil {
+		return x.BPort
+	}
+	return 0
+}
+
+func (x *TopologyLink) GetRateBps() int64 {
+	if x != nil {
+		return x.RateBps
+	}
+	return 0
+}
+
+func (x *TopologyLink) GetDelayPs() int64 {
+	if x != nil {
+		return x.DelayPs
+	}
+	return 0
+}
+
+func (x *TopologyLink) GetDown() bool {
+	if x != nil {
+		return x.Down
+	}
+	return false
+}
+
+// TopologyFlow is what goes from one NIC to another.
+type TopologyFlow struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name; "burst/h2/0" is a flow of a burst.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The NIC that sends.
+	From string `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
+	// The NIC that receives.
+	To string `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
+	// The burst that it is part of, "" if it is a flow of its own.
+	Burst string `protobuf:"bytes,4,opt,name=burst,proto3" json:"burst,omitempty"`
+	// Its size in bytes, -1 for endless.
+	SizeBytes int64 `protobuf:"varint,5,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
+	// When it starts, in picoseconds.
+	StartPs int64 `protobuf:"varint,6,opt,name=start_ps,json=startPs,proto3" json:"start_ps,omitempty"`
+	// The nodes that its frames come through, both ends among them; none if no way
+	// leads there.
+	Path          []string `protobuf:"bytes,7,rep,name=path,proto3" json:"path,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TopologyFlow) Reset() {
+	*x = TopologyFlow{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TopologyFlow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TopologyFlow) ProtoMessage() {}
+
+func (x *TopologyFlow) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TopologyFlow.ProtoReflect.Descriptor instead.
+func (*TopologyFlow) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *TopologyFlow) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *TopologyFlow) GetFrom() string {
+	if x != nil {
+		return x.From
+	}
+	return ""
+}
+
+func (x *TopologyFlow) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
+
+func (x *TopologyFlow) GetBurst() string {
+	if x != nil {
+		return x.Burst
+	}
+	return ""
+}
+
+func (x *TopologyFlow) GetSizeBytes() int64 {
+	if x != nil {
+		return x.SizeBytes
+	}
+	return 0
+}
+
+func (x *TopologyFlow) GetStartPs() int64 {
+	if x != nil {
+		return x.StartPs
+	}
+	return 0
+}
+
+func (x *TopologyFlow) GetPath() []string {
+	if x != nil {
+		return x.Path
+	}
+	return nil
+}
+
 // RackStatus says how a live run stands.
 type RackStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1253,7 +1721,7 @@ type RackStatus struct {
 
 func (x *RackStatus) Reset() {
 	*x = RackStatus{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[23]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1265,7 +1733,7 @@ func (x *RackStatus) String() string {
 func (*RackStatus) ProtoMessage() {}
 
 func (x *RackStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[23]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1278,7 +1746,7 @@ func (x *RackStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RackStatus.ProtoReflect.Descriptor instead.
 func (*RackStatus) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{23}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *RackStatus) GetScenario() string {
@@ -1382,7 +1850,7 @@ type RunScenarioRequest struct {
 
 func (x *RunScenarioRequest) Reset() {
 	*x = RunScenarioRequest{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[24]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1394,7 +1862,7 @@ func (x *RunScenarioRequest) String() string {
 func (*RunScenarioRequest) ProtoMessage() {}
 
 func (x *RunScenarioRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[24]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1407,7 +1875,7 @@ func (x *RunScenarioRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunScenarioRequest.ProtoReflect.Descriptor instead.
 func (*RunScenarioRequest) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{24}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *RunScenarioRequest) GetRunId() string {
@@ -1455,7 +1923,7 @@ type RunScenarioResponse struct {
 
 func (x *RunScenarioResponse) Reset() {
 	*x = RunScenarioResponse{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[25]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1467,7 +1935,7 @@ func (x *RunScenarioResponse) String() string {
 func (*RunScenarioResponse) ProtoMessage() {}
 
 func (x *RunScenarioResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[25]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1480,7 +1948,7 @@ func (x *RunScenarioResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunScenarioResponse.ProtoReflect.Descriptor instead.
 func (*RunScenarioResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{25}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RunScenarioResponse) GetEvent() isRunScenarioResponse_Event {
@@ -1559,7 +2027,7 @@ type FabricProgress struct {
 
 func (x *FabricProgress) Reset() {
 	*x = FabricProgress{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[26]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1571,7 +2039,7 @@ func (x *FabricProgress) String() string {
 func (*FabricProgress) ProtoMessage() {}
 
 func (x *FabricProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[26]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1584,7 +2052,7 @@ func (x *FabricProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FabricProgress.ProtoReflect.Descriptor instead.
 func (*FabricProgress) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{26}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *FabricProgress) GetFabricTimePs() int64 {
@@ -1628,7 +2096,7 @@ type NodeReport struct {
 
 func (x *NodeReport) Reset() {
 	*x = NodeReport{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[27]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1640,7 +2108,7 @@ func (x *NodeReport) String() string {
 func (*NodeReport) ProtoMessage() {}
 
 func (x *NodeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[27]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1653,7 +2121,7 @@ func (x *NodeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeReport.ProtoReflect.Descriptor instead.
 func (*NodeReport) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{27}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *NodeReport) GetNode() string {
@@ -1683,7 +2151,7 @@ type RunReport struct {
 
 func (x *RunReport) Reset() {
 	*x = RunReport{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[28]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1695,7 +2163,7 @@ func (x *RunReport) String() string {
 func (*RunReport) ProtoMessage() {}
 
 func (x *RunReport) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[28]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1708,7 +2176,7 @@ func (x *RunReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReport.ProtoReflect.Descriptor instead.
 func (*RunReport) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{28}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *RunReport) GetDigest() uint64 {
@@ -1734,7 +2202,7 @@ type ListNodesRequest struct {
 
 func (x *ListNodesRequest) Reset() {
 	*x = ListNodesRequest{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[29]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1746,7 +2214,7 @@ func (x *ListNodesRequest) String() string {
 func (*ListNodesRequest) ProtoMessage() {}
 
 func (x *ListNodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[29]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1759,7 +2227,7 @@ func (x *ListNodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNodesRequest.ProtoReflect.Descriptor instead.
 func (*ListNodesRequest) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{29}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{35}
 }
 
 // ListNodesResponse lists them.
@@ -1773,7 +2241,7 @@ type ListNodesResponse struct {
 
 func (x *ListNodesResponse) Reset() {
 	*x = ListNodesResponse{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[30]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1785,7 +2253,7 @@ func (x *ListNodesResponse) String() string {
 func (*ListNodesResponse) ProtoMessage() {}
 
 func (x *ListNodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[30]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1798,7 +2266,7 @@ func (x *ListNodesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNodesResponse.ProtoReflect.Descriptor instead.
 func (*ListNodesResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{30}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ListNodesResponse) GetNodes() []*NodeInfo {
@@ -1825,7 +2293,7 @@ type NodeInfo struct {
 
 func (x *NodeInfo) Reset() {
 	*x = NodeInfo{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[31]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1837,7 +2305,7 @@ func (x *NodeInfo) String() string {
 func (*NodeInfo) ProtoMessage() {}
 
 func (x *NodeInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[31]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1850,7 +2318,7 @@ func (x *NodeInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeInfo.ProtoReflect.Descriptor instead.
 func (*NodeInfo) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{31}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *NodeInfo) GetName() string {
@@ -1936,7 +2404,41 @@ const file_rackfab_v1_controller_proto_rawDesc = "" +
 	"\bevery_ms\x18\x01 \x01(\x05R\aeveryMs\"l\n" +
 	"\rWatchResponse\x12.\n" +
 	"\x06status\x18\x01 \x01(\v2\x16.rackfab.v1.RackStatusR\x06status\x12+\n" +
-	"\x05nodes\x18\x02 \x03(\v2\x15.rackfab.v1.NodeStatsR\x05nodes\"\xf0\x02\n" +
+	"\x05nodes\x18\x02 \x03(\v2\x15.rackfab.v1.NodeStatsR\x05nodes\"\x14\n" +
+	"\x12GetTopologyRequest\"G\n" +
+	"\x13GetTopologyResponse\x120\n" +
+	"\btopology\x18\x01 \x01(\v2\x14.rackfab.v1.TopologyR\btopology\"\xa2\x02\n" +
+	"\bTopology\x12\x1a\n" +
+	"\bscenario\x18\x01 \x01(\tR\bscenario\x12\x16\n" +
+	"\x06scheme\x18\x02 \x01(\tR\x06scheme\x12\x12\n" +
+	"\x04seed\x18\x03 \x01(\x06R\x04seed\x12\x18\n" +
+	"\achanges\x18\x04 \x01(\x05R\achanges\x12.\n" +
+	"\x05nodes\x18\x05 \x03(\v2\x18.rackfab.v1.TopologyNodeR\x05nodes\x12.\n" +
+	"\x05links\x18\x06 \x03(\v2\x18.rackfab.v1.TopologyLinkR\x05links\x12.\n" +
+	"\x05flows\x18\a \x03(\v2\x18.rackfab.v1.TopologyFlowR\x05flows\x12$\n" +
+	"\x0eflows_left_out\x18\b \x01(\x05R\fflowsLeftOut\"\x93\x01\n" +
+	"\fTopologyNode\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12(\n" +
+	"\x04kind\x18\x02 \x01(\x0e2\x14.rackfab.v1.NodeKindR\x04kind\x12\x14\n" +
+	"\x05layer\x18\x03 \x01(\x05R\x05layer\x12/\n" +
+	"\bsettings\x18\x04 \x03(\v2\x13.rackfab.v1.SettingR\bsettings\"\xa2\x01\n" +
+	"\fTopologyLink\x12\f\n" +
+	"\x01a\x18\x01 \x01(\tR\x01a\x12\f\n" +
+	"\x01b\x18\x02 \x01(\tR\x01b\x12\x15\n" +
+	"\x06a_port\x18\x03 \x01(\x05R\x05aPort\x12\x15\n" +
+	"\x06b_port\x18\x04 \x01(\x05R\x05bPort\x12\x19\n" +
+	"\brate_bps\x18\x05 \x01(\x03R\arateBps\x12\x19\n" +
+	"\bdelay_ps\x18\x06 \x01(\x03R\adelayPs\x12\x12\n" +
+	"\x04down\x18\a \x01(\bR\x04down\"\xaa\x01\n" +
+	"\fTopologyFlow\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04from\x18\x02 \x01(\tR\x04from\x12\x0e\n" +
+	"\x02to\x18\x03 \x01(\tR\x02to\x12\x14\n" +
+	"\x05burst\x18\x04 \x01(\tR\x05burst\x12\x1d\n" +
+	"\n" +
+	"size_bytes\x18\x05 \x01(\x03R\tsizeBytes\x12\x19\n" +
+	"\bstart_ps\x18\x06 \x01(\x03R\astartPs\x12\x12\n" +
+	"\x04path\x18\a \x03(\tR\x04path\"\xf0\x02\n" +
 	"\n" +
 	"RackStatus\x12\x1a\n" +
 	"\bscenario\x18\x01 \x01(\tR\bscenario\x12\x16\n" +
@@ -1995,7 +2497,7 @@ const file_rackfab_v1_controller_proto_rawDesc = "" +
 	"\bNodeKind\x12\x19\n" +
 	"\x15NODE_KIND_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rNODE_KIND_NIC\x10\x01\x12\x14\n" +
-	"\x10NODE_KIND_SWITCH\x10\x022\xdc\a\n" +
+	"\x10NODE_KIND_SWITCH\x10\x022\xac\b\n" +
 	"\rFabricService\x12P\n" +
 	"\vRunScenario\x12\x1e.rackfab.v1.RunScenarioRequest\x1a\x1f.rackfab.v1.RunScenarioResponse0\x01\x12H\n" +
 	"\tListNodes\x12\x1c.rackfab.v1.ListNodesRequest\x1a\x1d.rackfab.v1.ListNodesResponse\x12H\n" +
@@ -2009,7 +2511,8 @@ const file_rackfab_v1_controller_proto_rawDesc = "" +
 	"\x05Apply\x12\x18.rackfab.v1.ApplyRequest\x1a\x19.rackfab.v1.ApplyResponse\x12K\n" +
 	"\n" +
 	"GetJournal\x12\x1d.rackfab.v1.GetJournalRequest\x1a\x1e.rackfab.v1.GetJournalResponse\x12E\n" +
-	"\bGetStats\x12\x1b.rackfab.v1.GetStatsRequest\x1a\x1c.rackfab.v1.GetStatsResponse\x12>\n" +
+	"\bGetStats\x12\x1b.rackfab.v1.GetStatsRequest\x1a\x1c.rackfab.v1.GetStatsResponse\x12N\n" +
+	"\vGetTopology\x12\x1e.rackfab.v1.GetTopologyRequest\x1a\x1f.rackfab.v1.GetTopologyResponse\x12>\n" +
 	"\x05Watch\x12\x18.rackfab.v1.WatchRequest\x1a\x19.rackfab.v1.WatchResponse0\x01\x12D\n" +
 	"\aCapture\x12\x1a.rackfab.v1.CaptureRequest\x1a\x1b.rackfab.v1.CaptureResponse0\x01B7Z5github.com/rackfab/rackfab/proto/rackfab/v1;rackfabv1b\x06proto3"
 
@@ -2026,7 +2529,7 @@ func file_rackfab_v1_controller_proto_rawDescGZIP() []byte {
 }
 
 var file_rackfab_v1_controller_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_rackfab_v1_controller_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_rackfab_v1_controller_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
 var file_rackfab_v1_controller_proto_goTypes = []any{
 	(RackState)(0),              // 0: rackfab.v1.RackState
 	(NodeKind)(0),               // 1: rackfab.v1.NodeKind
@@ -2053,80 +2556,95 @@ var file_rackfab_v1_controller_proto_goTypes = []any{
 	(*GetStatsResponse)(nil),    // 22: rackfab.v1.GetStatsResponse
 	(*WatchRequest)(nil),        // 23: rackfab.v1.WatchRequest
 	(*WatchResponse)(nil),       // 24: rackfab.v1.WatchResponse
-	(*RackStatus)(nil),          // 25: rackfab.v1.RackStatus
-	(*RunScenarioRequest)(nil),  // 26: rackfab.v1.RunScenarioRequest
-	(*RunScenarioResponse)(nil), // 27: rackfab.v1.RunScenarioResponse
-	(*FabricProgress)(nil),      // 28: rackfab.v1.FabricProgress
-	(*NodeReport)(nil),          // 29: rackfab.v1.NodeReport
-	(*RunReport)(nil),           // 30: rackfab.v1.RunReport
-	(*ListNodesRequest)(nil),    // 31: rackfab.v1.ListNodesRequest
-	(*ListNodesResponse)(nil),   // 32: rackfab.v1.ListNodesResponse
-	(*NodeInfo)(nil),            // 33: rackfab.v1.NodeInfo
-	(*Telemetry)(nil),           // 34: rackfab.v1.Telemetry
-	(*Change)(nil),              // 35: rackfab.v1.Change
-	(*TimedChange)(nil),         // 36: rackfab.v1.TimedChange
-	(*NodeStats)(nil),           // 37: rackfab.v1.NodeStats
-	(*RunFinished)(nil),         // 38: rackfab.v1.RunFinished
-	(*CaptureRequest)(nil),      // 39: rackfab.v1.CaptureRequest
-	(*CaptureResponse)(nil),     // 40: rackfab.v1.CaptureResponse
+	(*GetTopologyRequest)(nil),  // 25: rackfab.v1.GetTopologyRequest
+	(*GetTopologyResponse)(nil), // 26: rackfab.v1.GetTopologyResponse
+	(*Topology)(nil),            // 27: rackfab.v1.Topology
+	(*TopologyNode)(nil),        // 28: rackfab.v1.TopologyNode
+	(*TopologyLink)(nil),        // 29: rackfab.v1.TopologyLink
+	(*TopologyFlow)(nil),        // 30: rackfab.v1.TopologyFlow
+	(*RackStatus)(nil),          // 31: rackfab.v1.RackStatus
+	(*RunScenarioRequest)(nil),  // 32: rackfab.v1.RunScenarioRequest
+	(*RunScenarioResponse)(nil), // 33: rackfab.v1.RunScenarioResponse
+	(*FabricProgress)(nil),      // 34: rackfab.v1.FabricProgress
+	(*NodeReport)(nil),          // 35: rackfab.v1.NodeReport
+	(*RunReport)(nil),           // 36: rackfab.v1.RunReport
+	(*ListNodesRequest)(nil),    // 37: rackfab.v1.ListNodesRequest
+	(*ListNodesResponse)(nil),   // 38: rackfab.v1.ListNodesResponse
+	(*NodeInfo)(nil),            // 39: rackfab.v1.NodeInfo
+	(*Telemetry)(nil),           // 40: rackfab.v1.Telemetry
+	(*Change)(nil),              // 41: rackfab.v1.Change
+	(*TimedChange)(nil),         // 42: rackfab.v1.TimedChange
+	(*NodeStats)(nil),           // 43: rackfab.v1.NodeStats
+	(*Setting)(nil),             // 44: rackfab.v1.Setting
+	(*RunFinished)(nil),         // 45: rackfab.v1.RunFinished
+	(*CaptureRequest)(nil),      // 46: rackfab.v1.CaptureRequest
+	(*CaptureResponse)(nil),     // 47: rackfab.v1.CaptureResponse
 }
 var file_rackfab_v1_controller_proto_depIdxs = []int32{
-	34, // 0: rackfab.v1.StartRackRequest.telemetry:type_name -> rackfab.v1.Telemetry
-	25, // 1: rackfab.v1.StartRackResponse.status:type_name -> rackfab.v1.RackStatus
+	40, // 0: rackfab.v1.StartRackRequest.telemetry:type_name -> rackfab.v1.Telemetry
+	31, // 1: rackfab.v1.StartRackResponse.status:type_name -> rackfab.v1.RackStatus
 	20, // 2: rackfab.v1.StopRackResponse.journal:type_name -> rackfab.v1.Journal
-	25, // 3: rackfab.v1.GetStatusResponse.status:type_name -> rackfab.v1.RackStatus
-	25, // 4: rackfab.v1.PauseResponse.status:type_name -> rackfab.v1.RackStatus
-	25, // 5: rackfab.v1.ResumeResponse.status:type_name -> rackfab.v1.RackStatus
-	25, // 6: rackfab.v1.StepResponse.status:type_name -> rackfab.v1.RackStatus
-	25, // 7: rackfab.v1.SetPaceResponse.status:type_name -> rackfab.v1.RackStatus
-	35, // 8: rackfab.v1.ApplyRequest.change:type_name -> rackfab.v1.Change
-	36, // 9: rackfab.v1.ApplyResponse.change:type_name -> rackfab.v1.TimedChange
+	31, // 3: rackfab.v1.GetStatusResponse.status:type_name -> rackfab.v1.RackStatus
+	31, // 4: rackfab.v1.PauseResponse.status:type_name -> rackfab.v1.RackStatus
+	31, // 5: rackfab.v1.ResumeResponse.status:type_name -> rackfab.v1.RackStatus
+	31, // 6: rackfab.v1.StepResponse.status:type_name -> rackfab.v1.RackStatus
+	31, // 7: rackfab.v1.SetPaceResponse.status:type_name -> rackfab.v1.RackStatus
+	41, // 8: rackfab.v1.ApplyRequest.change:type_name -> rackfab.v1.Change
+	42, // 9: rackfab.v1.ApplyResponse.change:type_name -> rackfab.v1.TimedChange
 	20, // 10: rackfab.v1.GetJournalResponse.journal:type_name -> rackfab.v1.Journal
-	37, // 11: rackfab.v1.GetStatsResponse.nodes:type_name -> rackfab.v1.NodeStats
-	25, // 12: rackfab.v1.WatchResponse.status:type_name -> rackfab.v1.RackStatus
-	37, // 13: rackfab.v1.WatchResponse.nodes:type_name -> rackfab.v1.NodeStats
-	0,  // 14: rackfab.v1.RackStatus.state:type_name -> rackfab.v1.RackState
-	34, // 15: rackfab.v1.RunScenarioRequest.telemetry:type_name -> rackfab.v1.Telemetry
-	28, // 16: rackfab.v1.RunScenarioResponse.progress:type_name -> rackfab.v1.FabricProgress
-	29, // 17: rackfab.v1.RunScenarioResponse.node:type_name -> rackfab.v1.NodeReport
-	30, // 18: rackfab.v1.RunScenarioResponse.report:type_name -> rackfab.v1.RunReport
-	38, // 19: rackfab.v1.NodeReport.finished:type_name -> rackfab.v1.RunFinished
-	28, // 20: rackfab.v1.RunReport.progress:type_name -> rackfab.v1.FabricProgress
-	33, // 21: rackfab.v1.ListNodesResponse.nodes:type_name -> rackfab.v1.NodeInfo
-	1,  // 22: rackfab.v1.NodeInfo.kind:type_name -> rackfab.v1.NodeKind
-	26, // 23: rackfab.v1.FabricService.RunScenario:input_type -> rackfab.v1.RunScenarioRequest
-	31, // 24: rackfab.v1.FabricService.ListNodes:input_type -> rackfab.v1.ListNodesRequest
-	2,  // 25: rackfab.v1.FabricService.StartRack:input_type -> rackfab.v1.StartRackRequest
-	4,  // 26: rackfab.v1.FabricService.StopRack:input_type -> rackfab.v1.StopRackRequest
-	6,  // 27: rackfab.v1.FabricService.GetStatus:input_type -> rackfab.v1.GetStatusRequest
-	8,  // 28: rackfab.v1.FabricService.Pause:input_type -> rackfab.v1.PauseRequest
-	10, // 29: rackfab.v1.FabricService.Resume:input_type -> rackfab.v1.ResumeRequest
-	12, // 30: rackfab.v1.FabricService.Step:input_type -> rackfab.v1.StepRequest
-	14, // 31: rackfab.v1.FabricService.SetPace:input_type -> rackfab.v1.SetPaceRequest
-	16, // 32: rackfab.v1.FabricService.Apply:input_type -> rackfab.v1.ApplyRequest
-	18, // 33: rackfab.v1.FabricService.GetJournal:input_type -> rackfab.v1.GetJournalRequest
-	21, // 34: rackfab.v1.FabricService.GetStats:input_type -> rackfab.v1.GetStatsRequest
-	23, // 35: rackfab.v1.FabricService.Watch:input_type -> rackfab.v1.WatchRequest
-	39, // 36: rackfab.v1.FabricService.Capture:input_type -> rackfab.v1.CaptureRequest
-	27, // 37: rackfab.v1.FabricService.RunScenario:output_type -> rackfab.v1.RunScenarioResponse
-	32, // 38: rackfab.v1.FabricService.ListNodes:output_type -> rackfab.v1.ListNodesResponse
-	3,  // 39: rackfab.v1.FabricService.StartRack:output_type -> rackfab.v1.StartRackResponse
-	5,  // 40: rackfab.v1.FabricService.StopRack:output_type -> rackfab.v1.StopRackResponse
-	7,  // 41: rackfab.v1.FabricService.GetStatus:output_type -> rackfab.v1.GetStatusResponse
-	9,  // 42: rackfab.v1.FabricService.Pause:output_type -> rackfab.v1.PauseResponse
-	11, // 43: rackfab.v1.FabricService.Resume:output_type -> rackfab.v1.ResumeResponse
-	13, // 44: rackfab.v1.FabricService.Step:output_type -> rackfab.v1.StepResponse
-	15, // 45: rackfab.v1.FabricService.SetPace:output_type -> rackfab.v1.SetPaceResponse
-	17, // 46: rackfab.v1.FabricService.Apply:output_type -> rackfab.v1.ApplyResponse
-	19, // 47: rackfab.v1.FabricService.GetJournal:output_type -> rackfab.v1.GetJournalResponse
-	22, // 48: rackfab.v1.FabricService.GetStats:output_type -> rackfab.v1.GetStatsResponse
-	24, // 49: rackfab.v1.FabricService.Watch:output_type -> rackfab.v1.WatchResponse
-	40, // 50: rackfab.v1.FabricService.Capture:output_type -> rackfab.v1.CaptureResponse
-	37, // [37:51] is the sub-list for method output_type
-	23, // [23:37] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	43, // 11: rackfab.v1.GetStatsResponse.nodes:type_name -> rackfab.v1.NodeStats
+	31, // 12: rackfab.v1.WatchResponse.status:type_name -> rackfab.v1.RackStatus
+	43, // 13: rackfab.v1.WatchResponse.nodes:type_name -> rackfab.v1.NodeStats
+	27, // 14: rackfab.v1.GetTopologyResponse.topology:type_name -> rackfab.v1.Topology
+	28, // 15: rackfab.v1.Topology.nodes:type_name -> rackfab.v1.TopologyNode
+	29, // 16: rackfab.v1.Topology.links:type_name -> rackfab.v1.TopologyLink
+	30, // 17: rackfab.v1.Topology.flows:type_name -> rackfab.v1.TopologyFlow
+	1,  // 18: rackfab.v1.TopologyNode.kind:type_name -> rackfab.v1.NodeKind
+	44, // 19: rackfab.v1.TopologyNode.settings:type_name -> rackfab.v1.Setting
+	0,  // 20: rackfab.v1.RackStatus.state:type_name -> rackfab.v1.RackState
+	40, // 21: rackfab.v1.RunScenarioRequest.telemetry:type_name -> rackfab.v1.Telemetry
+	34, // 22: rackfab.v1.RunScenarioResponse.progress:type_name -> rackfab.v1.FabricProgress
+	35, // 23: rackfab.v1.RunScenarioResponse.node:type_name -> rackfab.v1.NodeReport
+	36, // 24: rackfab.v1.RunScenarioResponse.report:type_name -> rackfab.v1.RunReport
+	45, // 25: rackfab.v1.NodeReport.finished:type_name -> rackfab.v1.RunFinished
+	34, // 26: rackfab.v1.RunReport.progress:type_name -> rackfab.v1.FabricProgress
+	39, // 27: rackfab.v1.ListNodesResponse.nodes:type_name -> rackfab.v1.NodeInfo
+	1,  // 28: rackfab.v1.NodeInfo.kind:type_name -> rackfab.v1.NodeKind
+	32, // 29: rackfab.v1.FabricService.RunScenario:input_type -> rackfab.v1.RunScenarioRequest
+	37, // 30: rackfab.v1.FabricService.ListNodes:input_type -> rackfab.v1.ListNodesRequest
+	2,  // 31: rackfab.v1.FabricService.StartRack:input_type -> rackfab.v1.StartRackRequest
+	4,  // 32: rackfab.v1.FabricService.StopRack:input_type -> rackfab.v1.StopRackRequest
+	6,  // 33: rackfab.v1.FabricService.GetStatus:input_type -> rackfab.v1.GetStatusRequest
+	8,  // 34: rackfab.v1.FabricService.Pause:input_type -> rackfab.v1.PauseRequest
+	10, // 35: rackfab.v1.FabricService.Resume:input_type -> rackfab.v1.ResumeRequest
+	12, // 36: rackfab.v1.FabricService.Step:input_type -> rackfab.v1.StepRequest
+	14, // 37: rackfab.v1.FabricService.SetPace:input_type -> rackfab.v1.SetPaceRequest
+	16, // 38: rackfab.v1.FabricService.Apply:input_type -> rackfab.v1.ApplyRequest
+	18, // 39: rackfab.v1.FabricService.GetJournal:input_type -> rackfab.v1.GetJournalRequest
+	21, // 40: rackfab.v1.FabricService.GetStats:input_type -> rackfab.v1.GetStatsRequest
+	25, // 41: rackfab.v1.FabricService.GetTopology:input_type -> rackfab.v1.GetTopologyRequest
+	23, // 42: rackfab.v1.FabricService.Watch:input_type -> rackfab.v1.WatchRequest
+	46, // 43: rackfab.v1.FabricService.Capture:input_type -> rackfab.v1.CaptureRequest
+	33, // 44: rackfab.v1.FabricService.RunScenario:output_type -> rackfab.v1.RunScenarioResponse
+	38, // 45: rackfab.v1.FabricService.ListNodes:output_type -> rackfab.v1.ListNodesResponse
+	3,  // 46: rackfab.v1.FabricService.StartRack:output_type -> rackfab.v1.StartRackResponse
+	5,  // 47: rackfab.v1.FabricService.StopRack:output_type -> rackfab.v1.StopRackResponse
+	7,  // 48: rackfab.v1.FabricService.GetStatus:output_type -> rackfab.v1.GetStatusResponse
+	9,  // 49: rackfab.v1.FabricService.Pause:output_type -> rackfab.v1.PauseResponse
+	11, // 50: rackfab.v1.FabricService.Resume:output_type -> rackfab.v1.ResumeResponse
+	13, // 51: rackfab.v1.FabricService.Step:output_type -> rackfab.v1.StepResponse
+	15, // 52: rackfab.v1.FabricService.SetPace:output_type -> rackfab.v1.SetPaceResponse
+	17, // 53: rackfab.v1.FabricService.Apply:output_type -> rackfab.v1.ApplyResponse
+	19, // 54: rackfab.v1.FabricService.GetJournal:output_type -> rackfab.v1.GetJournalResponse
+	22, // 55: rackfab.v1.FabricService.GetStats:output_type -> rackfab.v1.GetStatsResponse
+	26, // 56: rackfab.v1.FabricService.GetTopology:output_type -> rackfab.v1.GetTopologyResponse
+	24, // 57: rackfab.v1.FabricService.Watch:output_type -> rackfab.v1.WatchResponse
+	47, // 58: rackfab.v1.FabricService.Capture:output_type -> rackfab.v1.CaptureResponse
+	44, // [44:59] is the sub-list for method output_type
+	29, // [29:44] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_rackfab_v1_controller_proto_init() }
@@ -2138,7 +2656,7 @@ func file_rackfab_v1_controller_proto_init() {
 	file_rackfab_v1_change_proto_init()
 	file_rackfab_v1_node_proto_init()
 	file_rackfab_v1_controller_proto_msgTypes[14].OneofWrappers = []any{}
-	file_rackfab_v1_controller_proto_msgTypes[25].OneofWrappers = []any{
+	file_rackfab_v1_controller_proto_msgTypes[31].OneofWrappers = []any{
 		(*RunScenarioResponse_Progress)(nil),
 		(*RunScenarioResponse_Node)(nil),
 		(*RunScenarioResponse_Report)(nil),
@@ -2149,7 +2667,7 @@ func file_rackfab_v1_controller_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rackfab_v1_controller_proto_rawDesc), len(file_rackfab_v1_controller_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   32,
+			NumMessages:   38,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -31,6 +31,7 @@ const (
 	FabricService_Apply_FullMethodName       = "/rackfab.v1.FabricService/Apply"
 	FabricService_GetJournal_FullMethodName  = "/rackfab.v1.FabricService/GetJournal"
 	FabricService_GetStats_FullMethodName    = "/rackfab.v1.FabricService/GetStats"
+	FabricService_GetTopology_FullMethodName = "/rackfab.v1.FabricService/GetTopology"
 	FabricService_Watch_FullMethodName       = "/rackfab.v1.FabricService/Watch"
 	FabricService_Capture_FullMethodName     = "/rackfab.v1.FabricService/Capture"
 )
@@ -76,6 +77,8 @@ type FabricServiceClient interface {
 	GetJournal(ctx context.Context, in *GetJournalRequest, opts ...grpc.CallOption) (*GetJournalResponse, error)
 	// GetStats says how the nodes stand.
 	GetStats(ctx context.Context, in *GetStatsRequest, opts ...grpc.CallOption) (*GetStatsResponse, error)
+	// GetTopology says how the rack is cabled and set, and what flows where.
+	GetTopology(ctx context.Context, in *GetTopologyRequest, opts ...grpc.CallOption) (*GetTopologyResponse, error)
 	// Watch says again and again how rack and nodes stand.
 	Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResponse], error)
 	// Capture gives the frames that pass some ports, until its window ends, the live
@@ -224,6 +227,16 @@ func (c *fabricServiceClient) GetStats(ctx context.Context, in *GetStatsRequest,
 	return out, nil
 }
 
+func (c *fabricServiceClient) GetTopology(ctx context.Context, in *GetTopologyRequest, opts ...grpc.CallOption) (*GetTopologyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetTopologyResponse)
+	err := c.cc.Invoke(ctx, FabricService_GetTopology_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *fabricServiceClient) Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &FabricService_ServiceDesc.Streams[1], FabricService_Watch_FullMethodName, cOpts...)
@@ -303,6 +316,8 @@ type FabricServiceServer interface {
 	GetJournal(context.Context, *GetJournalRequest) (*GetJournalResponse, error)
 	// GetStats says how the nodes stand.
 	GetStats(context.Context, *GetStatsRequest) (*GetStatsResponse, error)
+	// GetTopology says how the rack is cabled and set, and what flows where.
+	GetTopology(context.Context, *GetTopologyRequest) (*GetTopologyResponse, error)
 	// Watch says again and again how rack and nodes stand.
 	Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error
 	// Capture gives the frames that pass some ports, until its window ends, the live
@@ -357,6 +372,9 @@ func (UnimplementedFabricServiceServer) GetJournal(context.Context, *GetJournalR
 }
 func (UnimplementedFabricServiceServer) GetStats(context.Context, *GetStatsRequest) (*GetStatsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetStats not implemented")
+}
+func (UnimplementedFabricServiceServer) GetTopology(context.Context, *GetTopologyRequest) (*GetTopologyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetTopology not implemented")
 }
 func (UnimplementedFabricServiceServer) Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error {
 	return status.Error(codes.Unimplemented, "method Watch not implemented")
@@ -594,6 +612,24 @@ func _FabricService_GetStats_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _FabricService_GetTopology_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetTopologyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FabricServiceServer).GetTopology(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FabricService_GetTopology_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FabricServiceServer).GetTopology(ctx, req.(*GetTopologyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _FabricService_Watch_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(WatchRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -666,6 +702,10 @@ var FabricService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetStats",
 			Handler:    _FabricService_GetStats_Handler,
+		},
+		{
+			MethodName: "GetTopology",
+			Handler:    _FabricService_GetTopology_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -1,0 +1,81 @@
+package lab
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/rack"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// diamond has two ways from one side to the other.
+const diamond = `
+name: diamond
+duration: 100us
+scheme: pfc
+defaults: {link: {rate: 40Gbps, delay: 1us}}
+nics: {h0: , r0: }
+switches: {s0..s3: }
+links:
+  - endpoints: [h0, s0]
+  - endpoints: [s0, s1..s2]
+  - endpoints: [s1..s2, s3]
+  - endpoints: [r0, s3]
+flows:
+`
+
+// The way that a flow is said to go is the way that its frames go, round a cut too.
+func TestPathsAreThoseOfTheFrames(t *testing.T) {
+	text := strings.Builder{}
+	text.WriteString(diamond)
+	for i := range 12 {
+		fmt.Fprintf(&text, "  - {name: F%d, from: h0, to: r0, size: 8KB}\n", i)
+	}
+	for _, cut := range []string{"", "s0--s1", "s2--s3"} {
+		s, err := topology.Parse("diamond", []byte(text.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := New(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cut != "" {
+			if err := l.Change(topology.Change{Verb: topology.ChangeLinkDown, Link: cut}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ends := s.PortMap()
+		gone := map[fabric.FlowID]map[int]bool{} // where they went from s0
+		l.PerFrame = true
+		l.Listen = func(node int, notes []fabric.Note) {
+			for _, n := range notes {
+				if peer := ends[node][n.Port].Peer; n.Kind == fabric.Enqueued && s.Nodes[node].Name == "s0" && peer != s.Flows[0].From {
+					if gone[n.Flow] == nil {
+						gone[n.Flow] = map[int]bool{}
+					}
+					gone[n.Flow][peer] = true
+				}
+			}
+		}
+		l.Run(100 * unit.Microsecond)
+		paths := rack.NewPaths(l.Scenario(), l.Scenario().Cut(0))
+		ways := map[int]int{}
+		for i, f := range s.Flows {
+			path := paths.Of(f)
+			if len(path) != 5 {
+				t.Fatalf("cut %q: %s goes %v", cut, f.Name, path)
+			}
+			ways[path[2]]++
+			if seen := gone[fabric.FlowID(i)]; len(seen) != 1 || !seen[path[2]] {
+				t.Errorf("cut %q: %s goes %v, its frames went to %v", cut, f.Name, path, gone[fabric.FlowID(i)])
+			}
+		}
+		if want := 2; cut == "" && len(ways) != want || cut != "" && len(ways) != 1 {
+			t.Errorf("cut %q: ways %v", cut, ways)
+		}
+	}
+}

@@ -1,0 +1,39 @@
+package rack
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/switching"
+	"github.com/rackfab/rackfab/fabric/topology"
+)
+
+// Paths tells which way flows go, as the switches choose it.
+type Paths struct {
+	s      *topology.Scenario
+	ends   [][]topology.End
+	routes [][][]fabric.Port
+}
+
+// NewPaths gives the paths while some links, by their index, are down.
+func NewPaths(s *topology.Scenario, down map[int]bool) *Paths {
+	return &Paths{s: s, ends: s.PortMap(), routes: topology.RoutesWithout(s, down)}
+}
+
+// Of gives the nodes, by their index, that the frames of a flow come through, both
+// ends among them; nil if no way leads there.
+func (p *Paths) Of(f topology.Flow) (nodes []int) {
+	from, to := p.s.Nodes[f.From].Host, p.s.Nodes[f.To].Host
+	for at := f.From; at != f.To; {
+		nodes = append(nodes, at)
+		ports := p.routes[at][to]
+		if len(ports) == 0 {
+			return nil
+		}
+		port := ports[0]
+		if p.s.Nodes[at].Kind == topology.Switch {
+			port = switching.Spread(switchSeed(p.s, at), ports, frame.HostIP(from), frame.HostIP(to), f.Source)
+		}
+		at = p.ends[at][port].Peer
+	}
+	return append(nodes, f.To)
+}

@@ -1,0 +1,65 @@
+package controller
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+)
+
+// The rack is told as it is cabled and set now: layers, cuts, settings, and the way
+// of every flow round a cut.
+func TestTopologyFollowsTheChanges(t *testing.T) {
+	r := started(t, Options{NodeLimit: NodeLimit})
+	topology := func() *rackfabv1.Topology {
+		out, err := r.API().GetTopology(t.Context(), &rackfabv1.GetTopologyRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.GetTopology()
+	}
+	before := topology()
+	layers := map[string]int32{}
+	for _, n := range before.GetNodes() {
+		layers[n.GetName()] = n.GetLayer()
+	}
+	if layers["h0"] != 0 || layers["s0"] != 1 || layers["s1"] != 2 || layers["s3"] != 1 {
+		t.Errorf("layers %v", layers)
+	}
+	if l := before.GetLinks()[0]; l.GetA() != "h0" || l.GetB() != "s0" || l.GetRateBps() != 40e9 || l.GetDelayPs() != 1e6 || l.GetDown() {
+		t.Errorf("link %v", l)
+	}
+	way := before.GetFlows()[0].GetPath()
+	if len(way) != 5 || way[0] != "h0" || way[4] != "r0" {
+		t.Fatalf("F0 goes %v", way)
+	}
+	for _, c := range []*rackfabv1.Change{
+		{Verb: &rackfabv1.Change_LinkDown{LinkDown: "s0--" + way[2]}},
+		{Verb: &rackfabv1.Change_Set{Set: &rackfabv1.Setting{Key: "s3.xoff", Value: "50KB"}}},
+		{Verb: &rackfabv1.Change_Burst{Burst: &rackfabv1.Burst{
+			Name: "b", From: "h1..h2", To: "r0", FlowsPerSender: 2, Volume: &rackfabv1.Burst_SizeBytes{SizeBytes: 1000},
+		}}},
+	} {
+		if _, err := r.API().Apply(t.Context(), &rackfabv1.ApplyRequest{Change: c}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.step(t, unit.Microsecond)
+	after := topology()
+	if after.GetChanges() != 3 || len(after.GetFlows()) != 5 || after.GetFlows()[1].GetName() != "b/h1/0" || after.GetFlows()[1].GetBurst() != "b" {
+		t.Errorf("changes %d, flows %v", after.GetChanges(), after.GetFlows())
+	}
+	if round := after.GetFlows()[0].GetPath(); len(round) != 5 || round[2] == way[2] {
+		t.Errorf("F0 goes %v, and round the cut %v", way, round)
+	}
+	for _, l := range after.GetLinks() {
+		if want := l.GetA() == "s0" && l.GetB() == way[2]; l.GetDown() != want {
+			t.Errorf("link %v", l)
+		}
+	}
+	settings := after.GetNodes()[slices.IndexFunc(after.GetNodes(), func(n *rackfabv1.TopologyNode) bool { return n.GetName() == "s3" })].GetSettings()
+	if i := slices.IndexFunc(settings, func(s *rackfabv1.Setting) bool { return s.GetKey() == "xoff" }); i < 0 || settings[i].GetValue() != "50KB" {
+		t.Errorf("settings of s3: %v", settings)
+	}
+}
