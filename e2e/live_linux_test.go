@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -252,4 +253,41 @@ func TestTheJournalOutlivesTheController(t *testing.T) {
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
+}
+
+// A bus that loses, repeats and delays envelopes on purpose, in a live run and in one
+// go, is counted and shown, and changes no digest.
+func TestABadBusChangesNoDigest(t *testing.T) {
+	r := up(t, "pcn-16to2", "--scheme", "pcn", "--paused")
+	r.do(t, "step", "100us")
+	if said := r.do(t, "impair", "--lose", "2%", "--repeat", "0.05", "--delay", "5%", "--nodes", "h0..h3, s0, s1"); !strings.Contains(said, "for 6 nodes: h0") {
+		t.Errorf("impair: %s", said)
+	}
+	r.do(t, "burst", "--from", "h2..h15", "--to", "r1", "--size", "16KB")
+	r.do(t, "step", "100us")
+	said := r.do(t, "status")
+	var envelopes, lost, repeated, delayed int
+	_, counts, _ := strings.Cut(said, "bus: ")
+	if _, err := fmt.Sscanf(counts, "%d envelopes; on purpose %d lost, %d repeated, %d delayed", &envelopes, &lost, &repeated, &delayed); err != nil || lost*repeated*delayed == 0 {
+		t.Errorf("status: %v\n%s", err, said)
+	}
+	r.do(t, "impair", "off", "--nodes", "h0..h3")
+	r.do(t, "step", "50us")
+	file := filepath.Join(t.TempDir(), "saved.yaml")
+	r.do(t, "journal", "save", file)
+	t.Log(r.do(t, "replay", file))
+	r.do(t, "down")
+	flags := []string{"--duration", "500us", "--scheme", "pcn"}
+	memory := start(t, append(flags, "--bus", "memory")...).results(t)
+	nats := start(t, append(flags, "--controller", r.address)...).results(t)
+	if diff := cmp.Diff(digests(memory), digests(nats)); diff != "" {
+		t.Errorf("digests differ (-memory +bad bus):\n%s", diff)
+	}
+	if nats.Runs[0].Struck == 0 || memory.Runs[0].Struck != 0 {
+		t.Errorf("struck: %d on the bad bus, %d in memory", nats.Runs[0].Struck, memory.Runs[0].Struck)
+	}
+	if said := r.do(t, "impair", "off"); said != "the bus is left alone\n" {
+		t.Errorf("impair off: %s", said)
+	}
+	r.interrupt(t)
 }

@@ -31,7 +31,13 @@ func TestALiveRunOnARackThatIsUp(t *testing.T) {
 		if got := say(t, "burst", "--from", "h0..h1", "--to", "r0", "--size", "16KB", "--at", "20us"); got != "burst0 at 20us\n" {
 			t.Error(got)
 		}
+		if got := say(t, "impair", "--lose", "2%", "--delay", "0.02", "--nodes", "r0,s0"); got != "the bus is bad on purpose for 2 nodes: r0, s0\n" {
+			t.Error(got)
+		}
 		say(t, "step", "100us")
+		if got := say(t, "impair", "off"); got != "the bus is left alone\n" {
+			t.Error(got)
+		}
 		saved := say(t, "journal", "save", file)
 		digest := saved[strings.LastIndex(saved, " ")+1:]
 		if ended := say(t, "down"); !strings.HasSuffix(ended, digest) {
@@ -39,6 +45,20 @@ func TestALiveRunOnARackThatIsUp(t *testing.T) {
 		}
 		if got := say(t, "replay", file); strings.Count(got, strings.TrimSpace(digest)) != 2 {
 			t.Errorf("replay: %s", got)
+		}
+	}
+}
+
+// A share of envelopes is a percentage or a number.
+func TestShares(t *testing.T) {
+	for text, want := range map[string]float64{"5%": 0.05, "0.05": 0.05, "0": 0, "100%": 1} {
+		if got, err := parseShare(text); err != nil || got != want {
+			t.Errorf("%s: %g, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "%", "5 %", "-1%", "101%", "5", "NaN", "a"} {
+		if got, err := parseShare(text); err == nil {
+			t.Errorf("%q: %g", text, got)
 		}
 	}
 }

@@ -47,6 +47,9 @@ func statusText(s *rackfabv1.RackStatus) string {
 	}
 	text := fmt.Sprintf("%s under %s: %s at %s, pace %s, %d nodes, %d changes, %d frame-hops, digest %016x",
 		s.GetScenario(), s.GetScheme(), state, unit.Time(s.GetAtPs()), pace, s.GetNodes(), s.GetChanges(), s.GetFrameHops(), s.GetDigest())
+	if len(s.GetImpairedNodes()) > 0 {
+		text += "\n" + impairedText(s.GetImpairedNodes())
+	}
 	if s.GetFailedNode() != "" {
 		text += fmt.Sprintf("\nnode %s was lost: %s", s.GetFailedNode(), s.GetFailure())
 	}
@@ -132,7 +135,7 @@ func statsTable(w io.Writer, s *rackfabv1.GetStatsResponse) error {
 			flows.AppendRow(table.Row{f.GetName(), n.GetNode(), unit.Rate(f.GetRateBps()), f.GetSentBytes(), f.GetAckedBytes()})
 		}
 	}
-	_, err := fmt.Fprintf(w, "%s\n\n%s\n", ports.Render(), flows.Render())
+	_, err := fmt.Fprintf(w, "%s\n\n%s\n%s", ports.Render(), flows.Render(), busText(s.GetNodes()))
 	return err
 }
 

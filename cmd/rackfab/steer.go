@@ -72,7 +72,7 @@ func steerCommands() []*cobra.Command {
 			return &rackfabv1.Change{Verb: &rackfabv1.Change_LinkUp{LinkUp: args[0]}}, nil
 		}))
 	return []*cobra.Command{
-		upCommand(), downCommand(), statusCommand(), statsCommand(), watchCommand(), journalCommand(), replayCommand(), burstCommand(), link,
+		upCommand(), downCommand(), statusCommand(), statsCommand(), watchCommand(), journalCommand(), replayCommand(), burstCommand(), link, impairCommand(),
 		change("stop-flow NAME", "End a flow, or all flows of a burst", cobra.ExactArgs(1), func(args []string) (*rackfabv1.Change, error) {
 			return &rackfabv1.Change{Verb: &rackfabv1.Change_StopFlow{StopFlow: args[0]}}, nil
 		}),

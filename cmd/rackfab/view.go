@@ -40,8 +40,8 @@ func view(was, is *rackfabv1.WatchResponse, rows int) string {
 	for _, f := range atMost(longFirst(is), rows/4) {
 		flows.AppendRow(table.Row{f.flow.GetName(), f.node, unit.Rate(f.flow.GetRateBps()), unit.Bytes(f.flow.GetAckedBytes())})
 	}
-	return fmt.Sprintf("%s\n\n%s\n\n%d flows run, %d have ended\n%s\n\n%s\n",
-		statusText(is.GetStatus()), links.Render(), running, ended, flows.Render(), noticesText(is))
+	return fmt.Sprintf("%s\n\n%s\n\n%d flows run, %d have ended\n%s\n\n%s\n%s",
+		statusText(is.GetStatus()), links.Render(), running, ended, flows.Render(), noticesText(is), busText(is.GetNodes()))
 }
 
 func atMost[T any](list []T, n int) []T { return list[:min(len(list), max(n, 4))] }

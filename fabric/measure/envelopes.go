@@ -18,6 +18,7 @@ type EnvelopeFaults struct {
 	Oversized    int64 `json:"envelopes_oversized"`   // messages longer than an envelope may be
 	OtherVersion int64 `json:"envelopes_version"`     // of another version of the protocol
 	Foreign      int64 `json:"envelopes_foreign"`     // of another run, or on no link of the node
+	Struck       int64 `json:"envelopes_struck"`      // that the bus lost, repeated or delayed on purpose
 }
 
 // addFaults adds a node's counts to f.
@@ -31,6 +32,7 @@ func addFaults(f *EnvelopeFaults, o EnvelopeFaults) {
 	f.Oversized += o.Oversized
 	f.OtherVersion += o.OtherVersion
 	f.Foreign += o.Foreign
+	f.Struck += o.Struck
 }
 
 // FaultsInWords lists the counts that are not 0, "" if all are.
@@ -44,6 +46,7 @@ func FaultsInWords(f EnvelopeFaults) string {
 		{f.Oversized, "oversized"},
 		{f.OtherVersion, "of another version"},
 		{f.Foreign, "foreign"},
+		{f.Struck, "struck on purpose"},
 		{f.Missed, "missed"},
 		{f.Resent, "resent"},
 		{f.Unpublished, "not taken by the bus"},

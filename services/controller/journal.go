@@ -43,7 +43,7 @@ func (s *service) StopRack(ctx context.Context, _ *rackfabv1.StopRackRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	<-live.ended
+	<-live.left
 	return out, nil
 }
 

@@ -43,10 +43,14 @@ func (s *service) StartRack(ctx context.Context, q *rackfabv1.StartRackRequest) 
 	}
 	live.bin = bin
 	s.present.Store(live)
+	if len(s.bad.nodes()) > 0 {
+		live.do(live.impair)
+	}
 	go func() {
 		<-live.ended
 		s.present.Store(nil)
 		s.turn <- count + 1
+		close(live.left)
 	}()
 	out, err := s.stand(live)
 	return &rackfabv1.StartRackResponse{Status: out}, err
@@ -63,9 +67,9 @@ func (s *service) begin(ctx context.Context, scenario *topology.Scenario, id str
 		return nil, serve.InvalidScenario(err)
 	}
 	live := &session{
-		scenario: scenario, options: s.options,
+		scenario: scenario, options: s.options, bad: &s.bad,
 		config: rackfabv1.RunConfig{RunId: id, Scenario: text, Quiet: true, Live: true, Telemetry: telemetry},
-		events: make(chan event), calls: make(chan func()), ended: make(chan struct{}),
+		events: make(chan event), calls: make(chan func()), ended: make(chan struct{}), left: make(chan struct{}),
 		clock: clock{pace: defaultPace, chunk: leastGrant},
 	}
 	for _, h := range hellos {

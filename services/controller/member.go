@@ -2,6 +2,8 @@ package controller
 
 import (
 	"context"
+	"errors"
+	"io"
 
 	"google.golang.org/protobuf/proto"
 
@@ -59,5 +61,14 @@ func (m *member) open(ctx context.Context, node rackfabv1.NodeServiceClient, con
 	m.stream = stream
 	// An error of Send says only that the stream has ended; Recv tells why.
 	_ = stream.Send(&rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Config{Config: mine}})
+	return nil
+}
+
+// send sends a step. A stream that cannot take it has ended, and its error arrives as
+// an event; any other error names the node.
+func (m *member) send(step *rackfabv1.RunRequest) error {
+	if err := m.stream.Send(step); err != nil && !errors.Is(err, io.EOF) {
+		return serve.NodeFailed(m.name, err)
+	}
 	return nil
 }

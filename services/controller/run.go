@@ -35,6 +35,8 @@ type run struct {
 	stream   rackfabv1.FabricService_RunScenarioServer
 	members  []*member // in the order of the scenario
 	events   chan event
+	bad      *impairments
+	impaired chan struct{} // holds a token when bad has changed
 	began    time.Time
 	wall     time.Duration // once finished
 	reached  int64         // fabric time that was reported last, in picoseconds
@@ -49,8 +51,11 @@ type event struct {
 	err     error // io.EOF if the node ended the stream without complaint
 }
 
-func newRun(s *topology.Scenario, hellos []discovery.Hello, o Options, stream rackfabv1.FabricService_RunScenarioServer) *run {
-	r := &run{scenario: s, limit: o.NodeLimit, silence: o.Silence, stream: stream, events: make(chan event), began: time.Now()}
+func newRun(s *topology.Scenario, hellos []discovery.Hello, o Options, bad *impairments, stream rackfabv1.FabricService_RunScenarioServer) *run {
+	r := &run{
+		scenario: s, limit: o.NodeLimit, silence: o.Silence, stream: stream, events: make(chan event), began: time.Now(),
+		bad: bad, impaired: make(chan struct{}, 1),
+	}
 	for _, h := range hellos {
 		r.members = append(r.members, &member{name: h.Name, address: h.Address})
 	}
@@ -79,6 +84,13 @@ func (r *run) play(ctx context.Context) error {
 				limit.Reset(leaveLimit)
 			} else if r.ready == len(r.members) {
 				limit.Stop()
+			}
+		case <-r.impaired:
+			if r.ready < len(r.members) {
+				continue // start tells them
+			}
+			if err := r.impair(); err != nil {
+				return err
 			}
 		case <-tick.C:
 			if err := r.listen(); err != nil {
@@ -110,7 +122,7 @@ func (r *run) handle(e event) error {
 	case *rackfabv1.RunResponse_Ready:
 		e.ready = true
 		if r.ready++; r.ready == len(r.members) {
-			return r.tell(&rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Start{Start: &rackfabv1.RunStart{}}})
+			return r.start()
 		}
 	case *rackfabv1.RunResponse_Progress:
 		if e.finished == nil {
@@ -127,6 +139,17 @@ func (r *run) handle(e event) error {
 		}
 	}
 	return nil
+}
+
+// start sets all members going, on the bus as it is to be.
+func (r *run) start() error {
+	if err := r.tell(&rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Start{Start: &rackfabv1.RunStart{}}}); err != nil {
+		return err
+	}
+	if len(r.bad.nodes()) == 0 {
+		return nil
+	}
+	return r.impair()
 }
 
 // gone handles the end of a member's stream: the aim after stop, a failure
@@ -156,12 +179,11 @@ func (r *run) listen() error {
 	return nil
 }
 
-// tell sends a step to every member. A stream that cannot take it ends, and its
-// error arrives as an event.
+// tell sends a step to every member.
 func (r *run) tell(step *rackfabv1.RunRequest) error {
 	for _, m := range r.members {
-		if err := m.stream.Send(step); err != nil && !errors.Is(err, io.EOF) {
-			return serve.NodeFailed(m.name, err)
+		if err := m.send(step); err != nil {
+			return err
 		}
 	}
 	if r.finished == 0 {

@@ -26,6 +26,8 @@ type service struct {
 	directory *discovery.Directory
 	turn      chan int // holds how many runs there have been; taken by the run
 	present   atomic.Pointer[session]
+	playing   atomic.Pointer[run]
+	bad       impairments
 }
 
 func newService(ctx context.Context, d *discovery.Directory, o Options) *service {
@@ -68,7 +70,9 @@ func (s *service) RunScenario(q *rackfabv1.RunScenarioRequest, stream rackfabv1.
 	if err != nil {
 		return err
 	}
-	r := newRun(scenario, hellos, s.options, stream)
+	r := newRun(scenario, hellos, s.options, &s.bad, stream)
+	s.playing.Store(r)
+	defer s.playing.Store(nil)
 	// Rack and number keep runs of one id apart on the bus.
 	id := fmt.Sprintf("%s-%s-%d", s.options.Rack, q.GetRunId(), count)
 	r.config = rackfabv1.RunConfig{RunId: id, Scenario: q.GetScenario(), Quiet: q.GetQuiet(), Telemetry: q.GetTelemetry()}

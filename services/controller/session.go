@@ -42,10 +42,12 @@ type session struct {
 	bin      unit.Time          // of the scenario as it was given
 	config   rackfabv1.RunConfig
 	options  Options
+	bad      *impairments
 	members  []*member
 	events   chan event
 	calls    chan func()
 	ended    chan struct{} // closed when nothing is owned any more
+	left     chan struct{} // closed when the next run may begin
 	stop     bool
 
 	ready    int
@@ -174,13 +176,17 @@ func (s *session) fail(m *member, err error) {
 	s.release()
 }
 
-// tell sends a step to every member. A stream that cannot take it ends, and its
-// error arrives as an event.
+// tell sends a step to every member.
 func (s *session) tell(step *rackfabv1.RunRequest) {
 	for _, m := range s.members {
-		if err := m.stream.Send(step); err != nil && !errors.Is(err, io.EOF) {
-			s.fail(m, err)
-		}
+		s.send(m, step)
+	}
+}
+
+// send sends a step to a member.
+func (s *session) send(m *member, step *rackfabv1.RunRequest) {
+	if err := m.send(step); err != nil {
+		s.fail(m, err)
 	}
 }
 
@@ -316,7 +322,7 @@ func (s *session) status() *rackfabv1.RackStatus {
 		Scenario: s.scenario.Name, Scheme: s.scenario.Scheme, State: s.state(),
 		AtPs: int64(s.reached), GrantedPs: int64(s.granted), PacePsPerSecond: int64(s.pace),
 		Changes: int32(len(s.scenario.Changes)), Nodes: int32(len(s.members)),
-		FailedNode: s.failed, Failure: s.failure,
+		FailedNode: s.failed, Failure: s.failure, ImpairedNodes: s.bad.nodes(),
 	}
 	out.FrameHops, out.Digest = s.standing.GetStatus().GetFrameHops(), s.standing.GetStatus().GetDigest()
 	return out

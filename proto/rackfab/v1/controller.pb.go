@@ -135,6 +135,107 @@ func (NodeKind) EnumDescriptor() ([]byte, []int) {
 	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{1}
 }
 
+// ImpairBusRequest says what is to happen to envelopes.
+type ImpairBusRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names and ranges of the nodes that send them, "" for all.
+	Nodes string `protobuf:"bytes,1,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	// What happens; nothing mends the bus.
+	Impairment    *BusImpairment `protobuf:"bytes,2,opt,name=impairment,proto3" json:"impairment,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImpairBusRequest) Reset() {
+	*x = ImpairBusRequest{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImpairBusRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImpairBusRequest) ProtoMessage() {}
+
+func (x *ImpairBusRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImpairBusRequest.ProtoReflect.Descriptor instead.
+func (*ImpairBusRequest) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *ImpairBusRequest) GetNodes() string {
+	if x != nil {
+		return x.Nodes
+	}
+	return ""
+}
+
+func (x *ImpairBusRequest) GetImpairment() *BusImpairment {
+	if x != nil {
+		return x.Impairment
+	}
+	return nil
+}
+
+// ImpairBusResponse says where the bus is bad then.
+type ImpairBusResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The nodes whose envelopes it strikes, by name.
+	ImpairedNodes []string `protobuf:"bytes,1,rep,name=impaired_nodes,json=impairedNodes,proto3" json:"impaired_nodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImpairBusResponse) Reset() {
+	*x = ImpairBusResponse{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImpairBusResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImpairBusResponse) ProtoMessage() {}
+
+func (x *ImpairBusResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImpairBusResponse.ProtoReflect.Descriptor instead.
+func (*ImpairBusResponse) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ImpairBusResponse) GetImpairedNodes() []string {
+	if x != nil {
+		return x.ImpairedNodes
+	}
+	return nil
+}
+
 // StartRackRequest says which rack.
 type StartRackRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -150,7 +251,7 @@ type StartRackRequest struct {
 
 func (x *StartRackRequest) Reset() {
 	*x = StartRackRequest{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[0]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -162,7 +263,7 @@ func (x *StartRackRequest) String() string {
 func (*StartRackRequest) ProtoMessage() {}
 
 func (x *StartRackRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[0]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -175,7 +276,7 @@ func (x *StartRackRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartRackRequest.ProtoReflect.Descriptor instead.
 func (*StartRackRequest) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{0}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *StartRackRequest) GetRunId() string {
@@ -210,7 +311,7 @@ type StartRackResponse struct {
 
 func (x *StartRackResponse) Reset() {
 	*x = StartRackResponse{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[1]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -222,7 +323,7 @@ func (x *StartRackResponse) String() string {
 func (*StartRackResponse) ProtoMessage() {}
 
 func (x *StartRackResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[1]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -235,7 +336,7 @@ func (x *StartRackResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartRackResponse.ProtoReflect.Descriptor instead.
 func (*StartRackResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{1}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *StartRackResponse) GetStatus() *RackStatus {
@@ -254,7 +355,7 @@ type StopRackRequest struct {
 
 func (x *StopRackRequest) Reset() {
 	*x = StopRackRequest{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[2]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -266,7 +367,7 @@ func (x *StopRackRequest) String() string {
 func (*StopRackRequest) ProtoMessage() {}
 
 func (x *StopRackRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[2]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -279,7 +380,7 @@ func (x *StopRackRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopRackRequest.ProtoReflect.Descriptor instead.
 func (*StopRackRequest) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{2}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{4}
 }
 
 // StopRackResponse is what remains of it.
@@ -293,7 +394,7 @@ type StopRackResponse struct {
 
 func (x *StopRackResponse) Reset() {
 	*x = StopRackResponse{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[3]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -305,7 +406,7 @@ func (x *StopRackResponse) String() string {
 func (*StopRackResponse) ProtoMessage() {}
 
 func (x *StopRackResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[3]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -318,7 +419,7 @@ func (x *StopRackResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopRackResponse.ProtoReflect.Descriptor instead.
 func (*StopRackResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{3}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *StopRackResponse) GetJournal() *Journal {
@@ -337,7 +438,7 @@ type GetStatusRequest struct {
 
 func (x *GetStatusRequest) Reset() {
 	*x = GetStatusRequest{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[4]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -349,7 +450,7 @@ func (x *GetStatusRequest) String() string {
 func (*GetStatusRequest) ProtoMessage() {}
 
 func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[4]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -362,7 +463,7 @@ func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatusRequest.ProtoReflect.Descriptor instead.
 func (*GetStatusRequest) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{4}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{6}
 }
 
 // GetStatusResponse says it.
@@ -376,7 +477,7 @@ type GetStatusResponse struct {
 
 func (x *GetStatusResponse) Reset() {
 	*x = GetStatusResponse{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[5]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -388,7 +489,7 @@ func (x *GetStatusResponse) String() string {
 func (*GetStatusResponse) ProtoMessage() {}
 
 func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[5]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -401,7 +502,7 @@ func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatusResponse.ProtoReflect.Descriptor instead.
 func (*GetStatusResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{5}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *GetStatusResponse) GetStatus() *RackStatus {
@@ -420,7 +521,7 @@ type PauseRequest struct {
 
 func (x *PauseRequest) Reset() {
 	*x = PauseRequest{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[6]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -432,7 +533,7 @@ func (x *PauseRequest) String() string {
 func (*PauseRequest) ProtoMessage() {}
 
 func (x *PauseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[6]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -445,7 +546,7 @@ func (x *PauseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRequest.ProtoReflect.Descriptor instead.
 func (*PauseRequest) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{6}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{8}
 }
 
 // PauseResponse says where.
@@ -459,7 +560,7 @@ type PauseResponse struct {
 
 func (x *PauseResponse) Reset() {
 	*x = PauseResponse{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[7]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -471,7 +572,7 @@ func (x *PauseResponse) String() string {
 func (*PauseResponse) ProtoMessage() {}
 
 func (x *PauseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[7]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -484,7 +585,7 @@ func (x *PauseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseResponse.ProtoReflect.Descriptor instead.
 func (*PauseResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{7}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PauseResponse) GetStatus() *RackStatus {
@@ -503,7 +604,7 @@ type ResumeRequest struct {
 
 func (x *ResumeRequest) Reset() {
 	*x = ResumeRequest{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[8]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -515,7 +616,7 @@ func (x *ResumeRequest) String() string {
 func (*ResumeRequest) ProtoMessage() {}
 
 func (x *ResumeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[8]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -528,7 +629,7 @@ func (x *ResumeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRequest.ProtoReflect.Descriptor instead.
 func (*ResumeRequest) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{8}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{10}
 }
 
 // ResumeResponse says from where.
@@ -542,7 +643,7 @@ type ResumeResponse struct {
 
 func (x *ResumeResponse) Reset() {
 	*x = ResumeResponse{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[9]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -554,7 +655,7 @@ func (x *ResumeResponse) String() string {
 func (*ResumeResponse) ProtoMessage() {}
 
 func (x *ResumeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[9]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -567,7 +668,7 @@ func (x *ResumeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeResponse.ProtoReflect.Descriptor instead.
 func (*ResumeResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{9}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ResumeResponse) GetStatus() *RackStatus {
@@ -588,7 +689,7 @@ type StepRequest struct {
 
 func (x *StepRequest) Reset() {
 	*x = StepRequest{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[10]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -600,7 +701,7 @@ func (x *StepRequest) String() string {
 func (*StepRequest) ProtoMessage() {}
 
 func (x *StepRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[10]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -613,7 +714,7 @@ func (x *StepRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepRequest.ProtoReflect.Descriptor instead.
 func (*StepRequest) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{10}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *StepRequest) GetSpanPs() int64 {
@@ -634,7 +735,7 @@ type StepResponse struct {
 
 func (x *StepResponse) Reset() {
 	*x = StepResponse{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[11]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -646,7 +747,7 @@ func (x *StepResponse) String() string {
 func (*StepResponse) ProtoMessage() {}
 
 func (x *StepResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[11]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -659,7 +760,7 @@ func (x *StepResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepResponse.ProtoReflect.Descriptor instead.
 func (*StepResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{11}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *StepResponse) GetStatus() *RackStatus {
@@ -680,7 +781,7 @@ type SetPaceRequest struct {
 
 func (x *SetPaceRequest) Reset() {
 	*x = SetPaceRequest{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[12]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -692,7 +793,7 @@ func (x *SetPaceRequest) String() string {
 func (*SetPaceRequest) ProtoMessage() {}
 
 func (x *SetPaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[12]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -705,7 +806,7 @@ func (x *SetPaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPaceRequest.ProtoReflect.Descriptor instead.
 func (*SetPaceRequest) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{12}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SetPaceRequest) GetPsPerSecond() int64 {
@@ -726,7 +827,7 @@ type SetPaceResponse struct {
 
 func (x *SetPaceResponse) Reset() {
 	*x = SetPaceResponse{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[13]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -738,7 +839,7 @@ func (x *SetPaceResponse) String() string {
 func (*SetPaceResponse) ProtoMessage() {}
 
 func (x *SetPaceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[13]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -751,7 +852,7 @@ func (x *SetPaceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPaceResponse.ProtoReflect.Descriptor instead.
 func (*SetPaceResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{13}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SetPaceResponse) GetStatus() *RackStatus {
@@ -774,7 +875,7 @@ type ApplyRequest struct {
 
 func (x *ApplyRequest) Reset() {
 	*x = ApplyRequest{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[14]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -786,7 +887,7 @@ func (x *ApplyRequest) String() string {
 func (*ApplyRequest) ProtoMessage() {}
 
 func (x *ApplyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[14]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -799,7 +900,7 @@ func (x *ApplyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplyRequest.ProtoReflect.Descriptor instead.
 func (*ApplyRequest) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{14}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ApplyRequest) GetChange() *Change {
@@ -829,7 +930,7 @@ type ApplyResponse struct {
 
 func (x *ApplyResponse) Reset() {
 	*x = ApplyResponse{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[15]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -841,7 +942,7 @@ func (x *ApplyResponse) String() string {
 func (*ApplyResponse) ProtoMessage() {}
 
 func (x *ApplyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[15]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -854,7 +955,7 @@ func (x *ApplyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplyResponse.ProtoReflect.Descriptor instead.
 func (*ApplyResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{15}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ApplyResponse) GetChange() *TimedChange {
@@ -880,7 +981,7 @@ type GetJournalRequest struct {
 
 func (x *GetJournalRequest) Reset() {
 	*x = GetJournalRequest{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[16]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -892,7 +993,7 @@ func (x *GetJournalRequest) String() string {
 func (*GetJournalRequest) ProtoMessage() {}
 
 func (x *GetJournalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[16]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -905,7 +1006,7 @@ func (x *GetJournalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJournalRequest.ProtoReflect.Descriptor instead.
 func (*GetJournalRequest) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{16}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{18}
 }
 
 // GetJournalResponse has it.
@@ -919,7 +1020,7 @@ type GetJournalResponse struct {
 
 func (x *GetJournalResponse) Reset() {
 	*x = GetJournalResponse{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[17]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -931,7 +1032,7 @@ func (x *GetJournalResponse) String() string {
 func (*GetJournalResponse) ProtoMessage() {}
 
 func (x *GetJournalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[17]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -944,7 +1045,7 @@ func (x *GetJournalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJournalResponse.ProtoReflect.Descriptor instead.
 func (*GetJournalResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{17}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetJournalResponse) GetJournal() *Journal {
@@ -969,7 +1070,7 @@ type Journal struct {
 
 func (x *Journal) Reset() {
 	*x = Journal{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[18]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -981,7 +1082,7 @@ func (x *Journal) String() string {
 func (*Journal) ProtoMessage() {}
 
 func (x *Journal) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[18]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -994,7 +1095,7 @@ func (x *Journal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Journal.ProtoReflect.Descriptor instead.
 func (*Journal) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{18}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Journal) GetScenario() []byte {
@@ -1029,7 +1130,7 @@ type GetStatsRequest struct {
 
 func (x *GetStatsRequest) Reset() {
 	*x = GetStatsRequest{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[19]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1041,7 +1142,7 @@ func (x *GetStatsRequest) String() string {
 func (*GetStatsRequest) ProtoMessage() {}
 
 func (x *GetStatsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[19]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1054,7 +1155,7 @@ func (x *GetStatsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatsRequest.ProtoReflect.Descriptor instead.
 func (*GetStatsRequest) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{19}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GetStatsRequest) GetNodes() string {
@@ -1077,7 +1178,7 @@ type GetStatsResponse struct {
 
 func (x *GetStatsResponse) Reset() {
 	*x = GetStatsResponse{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[20]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1089,7 +1190,7 @@ func (x *GetStatsResponse) String() string {
 func (*GetStatsResponse) ProtoMessage() {}
 
 func (x *GetStatsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[20]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1102,7 +1203,7 @@ func (x *GetStatsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatsResponse.ProtoReflect.Descriptor instead.
 func (*GetStatsResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{20}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *GetStatsResponse) GetAtPs() int64 {
@@ -1130,7 +1231,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[21]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1142,7 +1243,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[21]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1155,7 +1256,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{21}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *WatchRequest) GetEveryMs() int32 {
@@ -1178,7 +1279,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[22]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1190,7 +1291,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[22]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1203,7 +1304,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{22}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *WatchResponse) GetStatus() *RackStatus {
@@ -1229,7 +1330,7 @@ type GetTopologyRequest struct {
 
 func (x *GetTopologyRequest) Reset() {
 	*x = GetTopologyRequest{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[23]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1241,7 +1342,7 @@ func (x *GetTopologyRequest) String() string {
 func (*GetTopologyRequest) ProtoMessage() {}
 
 func (x *GetTopologyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[23]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1254,7 +1355,7 @@ func (x *GetTopologyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTopologyRequest.ProtoReflect.Descriptor instead.
 func (*GetTopologyRequest) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{23}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{25}
 }
 
 // GetTopologyResponse says it.
@@ -1268,7 +1369,7 @@ type GetTopologyResponse struct {
 
 func (x *GetTopologyResponse) Reset() {
 	*x = GetTopologyResponse{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[24]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1280,7 +1381,7 @@ func (x *GetTopologyResponse) String() string {
 func (*GetTopologyResponse) ProtoMessage() {}
 
 func (x *GetTopologyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[24]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1293,7 +1394,7 @@ func (x *GetTopologyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTopologyResponse.ProtoReflect.Descriptor instead.
 func (*GetTopologyResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{24}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *GetTopologyResponse) GetTopology() *Topology {
@@ -1328,7 +1429,7 @@ type Topology struct {
 
 func (x *Topology) Reset() {
 	*x = Topology{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[25]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1340,7 +1441,7 @@ func (x *Topology) String() string {
 func (*Topology) ProtoMessage() {}
 
 func (x *Topology) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[25]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1353,7 +1454,7 @@ func (x *Topology) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Topology.ProtoReflect.Descriptor instead.
 func (*Topology) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{25}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Topology) GetScenario() string {
@@ -1431,7 +1532,7 @@ type TopologyNode struct {
 
 func (x *TopologyNode) Reset() {
 	*x = TopologyNode{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[26]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1443,7 +1544,7 @@ func (x *TopologyNode) String() string {
 func (*TopologyNode) ProtoMessage() {}
 
 func (x *TopologyNode) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[26]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1456,7 +1557,7 @@ func (x *TopologyNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopologyNode.ProtoReflect.Descriptor instead.
 func (*TopologyNode) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{26}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *TopologyNode) GetName() string {
@@ -1510,7 +1611,7 @@ type TopologyLink struct {
 
 func (x *TopologyLink) Reset() {
 	*x = TopologyLink{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[27]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1522,7 +1623,7 @@ func (x *TopologyLink) String() string {
 func (*TopologyLink) ProtoMessage() {}
 
 func (x *TopologyLink) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[27]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1535,7 +1636,7 @@ func (x *TopologyLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopologyLink.ProtoReflect.Descriptor instead.
 func (*TopologyLink) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{27}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *TopologyLink) GetA() string {
@@ -1611,7 +1712,7 @@ type TopologyFlow struct {
 
 func (x *TopologyFlow) Reset() {
 	*x = TopologyFlow{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[28]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1623,7 +1724,7 @@ func (x *TopologyFlow) String() string {
 func (*TopologyFlow) ProtoMessage() {}
 
 func (x *TopologyFlow) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[28]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1636,7 +1737,7 @@ func (x *TopologyFlow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopologyFlow.ProtoReflect.Descriptor instead.
 func (*TopologyFlow) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{28}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *TopologyFlow) GetName() string {
@@ -1714,14 +1815,16 @@ type RackStatus struct {
 	// What is known of its end.
 	Failure string `protobuf:"bytes,11,opt,name=failure,proto3" json:"failure,omitempty"`
 	// Hash over the nodes' digests at at_ps, in the order of their names.
-	Digest        uint64 `protobuf:"fixed64,12,opt,name=digest,proto3" json:"digest,omitempty"`
+	Digest uint64 `protobuf:"fixed64,12,opt,name=digest,proto3" json:"digest,omitempty"`
+	// Nodes whose envelopes the bus strikes on purpose, by name.
+	ImpairedNodes []string `protobuf:"bytes,13,rep,name=impaired_nodes,json=impairedNodes,proto3" json:"impaired_nodes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RackStatus) Reset() {
 	*x = RackStatus{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[29]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1733,7 +1836,7 @@ func (x *RackStatus) String() string {
 func (*RackStatus) ProtoMessage() {}
 
 func (x *RackStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[29]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1746,7 +1849,7 @@ func (x *RackStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RackStatus.ProtoReflect.Descriptor instead.
 func (*RackStatus) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{29}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RackStatus) GetScenario() string {
@@ -1833,6 +1936,13 @@ func (x *RackStatus) GetDigest() uint64 {
 	return 0
 }
 
+func (x *RackStatus) GetImpairedNodes() []string {
+	if x != nil {
+		return x.ImpairedNodes
+	}
+	return nil
+}
+
 // RunScenarioRequest says what to run.
 type RunScenarioRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1850,7 +1960,7 @@ type RunScenarioRequest struct {
 
 func (x *RunScenarioRequest) Reset() {
 	*x = RunScenarioRequest{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[30]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1862,7 +1972,7 @@ func (x *RunScenarioRequest) String() string {
 func (*RunScenarioRequest) ProtoMessage() {}
 
 func (x *RunScenarioRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[30]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1875,7 +1985,7 @@ func (x *RunScenarioRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunScenarioRequest.ProtoReflect.Descriptor instead.
 func (*RunScenarioRequest) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{30}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RunScenarioRequest) GetRunId() string {
@@ -1923,7 +2033,7 @@ type RunScenarioResponse struct {
 
 func (x *RunScenarioResponse) Reset() {
 	*x = RunScenarioResponse{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[31]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1935,7 +2045,7 @@ func (x *RunScenarioResponse) String() string {
 func (*RunScenarioResponse) ProtoMessage() {}
 
 func (x *RunScenarioResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[31]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1948,7 +2058,7 @@ func (x *RunScenarioResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunScenarioResponse.ProtoReflect.Descriptor instead.
 func (*RunScenarioResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{31}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RunScenarioResponse) GetEvent() isRunScenarioResponse_Event {
@@ -2027,7 +2137,7 @@ type FabricProgress struct {
 
 func (x *FabricProgress) Reset() {
 	*x = FabricProgress{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[32]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2039,7 +2149,7 @@ func (x *FabricProgress) String() string {
 func (*FabricProgress) ProtoMessage() {}
 
 func (x *FabricProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[32]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2052,7 +2162,7 @@ func (x *FabricProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FabricProgress.ProtoReflect.Descriptor instead.
 func (*FabricProgress) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{32}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *FabricProgress) GetFabricTimePs() int64 {
@@ -2096,7 +2206,7 @@ type NodeReport struct {
 
 func (x *NodeReport) Reset() {
 	*x = NodeReport{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[33]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2108,7 +2218,7 @@ func (x *NodeReport) String() string {
 func (*NodeReport) ProtoMessage() {}
 
 func (x *NodeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[33]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2121,7 +2231,7 @@ func (x *NodeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeReport.ProtoReflect.Descriptor instead.
 func (*NodeReport) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{33}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *NodeReport) GetNode() string {
@@ -2151,7 +2261,7 @@ type RunReport struct {
 
 func (x *RunReport) Reset() {
 	*x = RunReport{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[34]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2163,7 +2273,7 @@ func (x *RunReport) String() string {
 func (*RunReport) ProtoMessage() {}
 
 func (x *RunReport) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[34]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2176,7 +2286,7 @@ func (x *RunReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReport.ProtoReflect.Descriptor instead.
 func (*RunReport) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{34}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *RunReport) GetDigest() uint64 {
@@ -2202,7 +2312,7 @@ type ListNodesRequest struct {
 
 func (x *ListNodesRequest) Reset() {
 	*x = ListNodesRequest{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[35]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2214,7 +2324,7 @@ func (x *ListNodesRequest) String() string {
 func (*ListNodesRequest) ProtoMessage() {}
 
 func (x *ListNodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[35]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2227,7 +2337,7 @@ func (x *ListNodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNodesRequest.ProtoReflect.Descriptor instead.
 func (*ListNodesRequest) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{35}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{37}
 }
 
 // ListNodesResponse lists them.
@@ -2241,7 +2351,7 @@ type ListNodesResponse struct {
 
 func (x *ListNodesResponse) Reset() {
 	*x = ListNodesResponse{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[36]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2253,7 +2363,7 @@ func (x *ListNodesResponse) String() string {
 func (*ListNodesResponse) ProtoMessage() {}
 
 func (x *ListNodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[36]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2266,7 +2376,7 @@ func (x *ListNodesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNodesResponse.ProtoReflect.Descriptor instead.
 func (*ListNodesResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{36}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ListNodesResponse) GetNodes() []*NodeInfo {
@@ -2293,7 +2403,7 @@ type NodeInfo struct {
 
 func (x *NodeInfo) Reset() {
 	*x = NodeInfo{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[37]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2305,7 +2415,7 @@ func (x *NodeInfo) String() string {
 func (*NodeInfo) ProtoMessage() {}
 
 func (x *NodeInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[37]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2318,7 +2428,7 @@ func (x *NodeInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeInfo.ProtoReflect.Descriptor instead.
 func (*NodeInfo) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{37}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *NodeInfo) GetName() string {
@@ -2354,7 +2464,14 @@ var File_rackfab_v1_controller_proto protoreflect.FileDescriptor
 const file_rackfab_v1_controller_proto_rawDesc = "" +
 	"\n" +
 	"\x1brackfab/v1/controller.proto\x12\n" +
-	"rackfab.v1\x1a\x18rackfab/v1/capture.proto\x1a\x17rackfab/v1/change.proto\x1a\x15rackfab/v1/node.proto\"z\n" +
+	"rackfab.v1\x1a\x18rackfab/v1/capture.proto\x1a\x17rackfab/v1/change.proto\x1a\x15rackfab/v1/node.proto\"c\n" +
+	"\x10ImpairBusRequest\x12\x14\n" +
+	"\x05nodes\x18\x01 \x01(\tR\x05nodes\x129\n" +
+	"\n" +
+	"impairment\x18\x02 \x01(\v2\x19.rackfab.v1.BusImpairmentR\n" +
+	"impairment\":\n" +
+	"\x11ImpairBusResponse\x12%\n" +
+	"\x0eimpaired_nodes\x18\x01 \x03(\tR\rimpairedNodes\"z\n" +
 	"\x10StartRackRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bscenario\x18\x02 \x01(\fR\bscenario\x123\n" +
@@ -2438,7 +2555,7 @@ const file_rackfab_v1_controller_proto_rawDesc = "" +
 	"\n" +
 	"size_bytes\x18\x05 \x01(\x03R\tsizeBytes\x12\x19\n" +
 	"\bstart_ps\x18\x06 \x01(\x03R\astartPs\x12\x12\n" +
-	"\x04path\x18\a \x03(\tR\x04path\"\xf0\x02\n" +
+	"\x04path\x18\a \x03(\tR\x04path\"\x97\x03\n" +
 	"\n" +
 	"RackStatus\x12\x1a\n" +
 	"\bscenario\x18\x01 \x01(\tR\bscenario\x12\x16\n" +
@@ -2456,7 +2573,8 @@ const file_rackfab_v1_controller_proto_rawDesc = "" +
 	" \x01(\tR\n" +
 	"failedNode\x12\x18\n" +
 	"\afailure\x18\v \x01(\tR\afailure\x12\x16\n" +
-	"\x06digest\x18\f \x01(\x06R\x06digest\"\x92\x01\n" +
+	"\x06digest\x18\f \x01(\x06R\x06digest\x12%\n" +
+	"\x0eimpaired_nodes\x18\r \x03(\tR\rimpairedNodes\"\x92\x01\n" +
 	"\x12RunScenarioRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bscenario\x18\x02 \x01(\fR\bscenario\x12\x14\n" +
@@ -2497,7 +2615,7 @@ const file_rackfab_v1_controller_proto_rawDesc = "" +
 	"\bNodeKind\x12\x19\n" +
 	"\x15NODE_KIND_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rNODE_KIND_NIC\x10\x01\x12\x14\n" +
-	"\x10NODE_KIND_SWITCH\x10\x022\xac\b\n" +
+	"\x10NODE_KIND_SWITCH\x10\x022\xf6\b\n" +
 	"\rFabricService\x12P\n" +
 	"\vRunScenario\x12\x1e.rackfab.v1.RunScenarioRequest\x1a\x1f.rackfab.v1.RunScenarioResponse0\x01\x12H\n" +
 	"\tListNodes\x12\x1c.rackfab.v1.ListNodesRequest\x1a\x1d.rackfab.v1.ListNodesResponse\x12H\n" +
@@ -2514,7 +2632,8 @@ const file_rackfab_v1_controller_proto_rawDesc = "" +
 	"\bGetStats\x12\x1b.rackfab.v1.GetStatsRequest\x1a\x1c.rackfab.v1.GetStatsResponse\x12N\n" +
 	"\vGetTopology\x12\x1e.rackfab.v1.GetTopologyRequest\x1a\x1f.rackfab.v1.GetTopologyResponse\x12>\n" +
 	"\x05Watch\x12\x18.rackfab.v1.WatchRequest\x1a\x19.rackfab.v1.WatchResponse0\x01\x12D\n" +
-	"\aCapture\x12\x1a.rackfab.v1.CaptureRequest\x1a\x1b.rackfab.v1.CaptureResponse0\x01B7Z5github.com/rackfab/rackfab/proto/rackfab/v1;rackfabv1b\x06proto3"
+	"\aCapture\x12\x1a.rackfab.v1.CaptureRequest\x1a\x1b.rackfab.v1.CaptureResponse0\x01\x12H\n" +
+	"\tImpairBus\x12\x1c.rackfab.v1.ImpairBusRequest\x1a\x1d.rackfab.v1.ImpairBusResponseB7Z5github.com/rackfab/rackfab/proto/rackfab/v1;rackfabv1b\x06proto3"
 
 var (
 	file_rackfab_v1_controller_proto_rawDescOnce sync.Once
@@ -2529,122 +2648,128 @@ func file_rackfab_v1_controller_proto_rawDescGZIP() []byte {
 }
 
 var file_rackfab_v1_controller_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_rackfab_v1_controller_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
+var file_rackfab_v1_controller_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
 var file_rackfab_v1_controller_proto_goTypes = []any{
 	(RackState)(0),              // 0: rackfab.v1.RackState
 	(NodeKind)(0),               // 1: rackfab.v1.NodeKind
-	(*StartRackRequest)(nil),    // 2: rackfab.v1.StartRackRequest
-	(*StartRackResponse)(nil),   // 3: rackfab.v1.StartRackResponse
-	(*StopRackRequest)(nil),     // 4: rackfab.v1.StopRackRequest
-	(*StopRackResponse)(nil),    // 5: rackfab.v1.StopRackResponse
-	(*GetStatusRequest)(nil),    // 6: rackfab.v1.GetStatusRequest
-	(*GetStatusResponse)(nil),   // 7: rackfab.v1.GetStatusResponse
-	(*PauseRequest)(nil),        // 8: rackfab.v1.PauseRequest
-	(*PauseResponse)(nil),       // 9: rackfab.v1.PauseResponse
-	(*ResumeRequest)(nil),       // 10: rackfab.v1.ResumeRequest
-	(*ResumeResponse)(nil),      // 11: rackfab.v1.ResumeResponse
-	(*StepRequest)(nil),         // 12: rackfab.v1.StepRequest
-	(*StepResponse)(nil),        // 13: rackfab.v1.StepResponse
-	(*SetPaceRequest)(nil),      // 14: rackfab.v1.SetPaceRequest
-	(*SetPaceResponse)(nil),     // 15: rackfab.v1.SetPaceResponse
-	(*ApplyRequest)(nil),        // 16: rackfab.v1.ApplyRequest
-	(*ApplyResponse)(nil),       // 17: rackfab.v1.ApplyResponse
-	(*GetJournalRequest)(nil),   // 18: rackfab.v1.GetJournalRequest
-	(*GetJournalResponse)(nil),  // 19: rackfab.v1.GetJournalResponse
-	(*Journal)(nil),             // 20: rackfab.v1.Journal
-	(*GetStatsRequest)(nil),     // 21: rackfab.v1.GetStatsRequest
-	(*GetStatsResponse)(nil),    // 22: rackfab.v1.GetStatsResponse
-	(*WatchRequest)(nil),        // 23: rackfab.v1.WatchRequest
-	(*WatchResponse)(nil),       // 24: rackfab.v1.WatchResponse
-	(*GetTopologyRequest)(nil),  // 25: rackfab.v1.GetTopologyRequest
-	(*GetTopologyResponse)(nil), // 26: rackfab.v1.GetTopologyResponse
-	(*Topology)(nil),            // 27: rackfab.v1.Topology
-	(*TopologyNode)(nil),        // 28: rackfab.v1.TopologyNode
-	(*TopologyLink)(nil),        // 29: rackfab.v1.TopologyLink
-	(*TopologyFlow)(nil),        // 30: rackfab.v1.TopologyFlow
-	(*RackStatus)(nil),          // 31: rackfab.v1.RackStatus
-	(*RunScenarioRequest)(nil),  // 32: rackfab.v1.RunScenarioRequest
-	(*RunScenarioResponse)(nil), // 33: rackfab.v1.RunScenarioResponse
-	(*FabricProgress)(nil),      // 34: rackfab.v1.FabricProgress
-	(*NodeReport)(nil),          // 35: rackfab.v1.NodeReport
-	(*RunReport)(nil),           // 36: rackfab.v1.RunReport
-	(*ListNodesRequest)(nil),    // 37: rackfab.v1.ListNodesRequest
-	(*ListNodesResponse)(nil),   // 38: rackfab.v1.ListNodesResponse
-	(*NodeInfo)(nil),            // 39: rackfab.v1.NodeInfo
-	(*Telemetry)(nil),           // 40: rackfab.v1.Telemetry
-	(*Change)(nil),              // 41: rackfab.v1.Change
-	(*TimedChange)(nil),         // 42: rackfab.v1.TimedChange
-	(*NodeStats)(nil),           // 43: rackfab.v1.NodeStats
-	(*Setting)(nil),             // 44: rackfab.v1.Setting
-	(*RunFinished)(nil),         // 45: rackfab.v1.RunFinished
-	(*CaptureRequest)(nil),      // 46: rackfab.v1.CaptureRequest
-	(*CaptureResponse)(nil),     // 47: rackfab.v1.CaptureResponse
+	(*ImpairBusRequest)(nil),    // 2: rackfab.v1.ImpairBusRequest
+	(*ImpairBusResponse)(nil),   // 3: rackfab.v1.ImpairBusResponse
+	(*StartRackRequest)(nil),    // 4: rackfab.v1.StartRackRequest
+	(*StartRackResponse)(nil),   // 5: rackfab.v1.StartRackResponse
+	(*StopRackRequest)(nil),     // 6: rackfab.v1.StopRackRequest
+	(*StopRackResponse)(nil),    // 7: rackfab.v1.StopRackResponse
+	(*GetStatusRequest)(nil),    // 8: rackfab.v1.GetStatusRequest
+	(*GetStatusResponse)(nil),   // 9: rackfab.v1.GetStatusResponse
+	(*PauseRequest)(nil),        // 10: rackfab.v1.PauseRequest
+	(*PauseResponse)(nil),       // 11: rackfab.v1.PauseResponse
+	(*ResumeRequest)(nil),       // 12: rackfab.v1.ResumeRequest
+	(*ResumeResponse)(nil),      // 13: rackfab.v1.ResumeResponse
+	(*StepRequest)(nil),         // 14: rackfab.v1.StepRequest
+	(*StepResponse)(nil),        // 15: rackfab.v1.StepResponse
+	(*SetPaceRequest)(nil),      // 16: rackfab.v1.SetPaceRequest
+	(*SetPaceResponse)(nil),     // 17: rackfab.v1.SetPaceResponse
+	(*ApplyRequest)(nil),        // 18: rackfab.v1.ApplyRequest
+	(*ApplyResponse)(nil),       // 19: rackfab.v1.ApplyResponse
+	(*GetJournalRequest)(nil),   // 20: rackfab.v1.GetJournalRequest
+	(*GetJournalResponse)(nil),  // 21: rackfab.v1.GetJournalResponse
+	(*Journal)(nil),             // 22: rackfab.v1.Journal
+	(*GetStatsRequest)(nil),     // 23: rackfab.v1.GetStatsRequest
+	(*GetStatsResponse)(nil),    // 24: rackfab.v1.GetStatsResponse
+	(*WatchRequest)(nil),        // 25: rackfab.v1.WatchRequest
+	(*WatchResponse)(nil),       // 26: rackfab.v1.WatchResponse
+	(*GetTopologyRequest)(nil),  // 27: rackfab.v1.GetTopologyRequest
+	(*GetTopologyResponse)(nil), // 28: rackfab.v1.GetTopologyResponse
+	(*Topology)(nil),            // 29: rackfab.v1.Topology
+	(*TopologyNode)(nil),        // 30: rackfab.v1.TopologyNode
+	(*TopologyLink)(nil),        // 31: rackfab.v1.TopologyLink
+	(*TopologyFlow)(nil),        // 32: rackfab.v1.TopologyFlow
+	(*RackStatus)(nil),          // 33: rackfab.v1.RackStatus
+	(*RunScenarioRequest)(nil),  // 34: rackfab.v1.RunScenarioRequest
+	(*RunScenarioResponse)(nil), // 35: rackfab.v1.RunScenarioResponse
+	(*FabricProgress)(nil),      // 36: rackfab.v1.FabricProgress
+	(*NodeReport)(nil),          // 37: rackfab.v1.NodeReport
+	(*RunReport)(nil),           // 38: rackfab.v1.RunReport
+	(*ListNodesRequest)(nil),    // 39: rackfab.v1.ListNodesRequest
+	(*ListNodesResponse)(nil),   // 40: rackfab.v1.ListNodesResponse
+	(*NodeInfo)(nil),            // 41: rackfab.v1.NodeInfo
+	(*BusImpairment)(nil),       // 42: rackfab.v1.BusImpairment
+	(*Telemetry)(nil),           // 43: rackfab.v1.Telemetry
+	(*Change)(nil),              // 44: rackfab.v1.Change
+	(*TimedChange)(nil),         // 45: rackfab.v1.TimedChange
+	(*NodeStats)(nil),           // 46: rackfab.v1.NodeStats
+	(*Setting)(nil),             // 47: rackfab.v1.Setting
+	(*RunFinished)(nil),         // 48: rackfab.v1.RunFinished
+	(*CaptureRequest)(nil),      // 49: rackfab.v1.CaptureRequest
+	(*CaptureResponse)(nil),     // 50: rackfab.v1.CaptureResponse
 }
 var file_rackfab_v1_controller_proto_depIdxs = []int32{
-	40, // 0: rackfab.v1.StartRackRequest.telemetry:type_name -> rackfab.v1.Telemetry
-	31, // 1: rackfab.v1.StartRackResponse.status:type_name -> rackfab.v1.RackStatus
-	20, // 2: rackfab.v1.StopRackResponse.journal:type_name -> rackfab.v1.Journal
-	31, // 3: rackfab.v1.GetStatusResponse.status:type_name -> rackfab.v1.RackStatus
-	31, // 4: rackfab.v1.PauseResponse.status:type_name -> rackfab.v1.RackStatus
-	31, // 5: rackfab.v1.ResumeResponse.status:type_name -> rackfab.v1.RackStatus
-	31, // 6: rackfab.v1.StepResponse.status:type_name -> rackfab.v1.RackStatus
-	31, // 7: rackfab.v1.SetPaceResponse.status:type_name -> rackfab.v1.RackStatus
-	41, // 8: rackfab.v1.ApplyRequest.change:type_name -> rackfab.v1.Change
-	42, // 9: rackfab.v1.ApplyResponse.change:type_name -> rackfab.v1.TimedChange
-	20, // 10: rackfab.v1.GetJournalResponse.journal:type_name -> rackfab.v1.Journal
-	43, // 11: rackfab.v1.GetStatsResponse.nodes:type_name -> rackfab.v1.NodeStats
-	31, // 12: rackfab.v1.WatchResponse.status:type_name -> rackfab.v1.RackStatus
-	43, // 13: rackfab.v1.WatchResponse.nodes:type_name -> rackfab.v1.NodeStats
-	27, // 14: rackfab.v1.GetTopologyResponse.topology:type_name -> rackfab.v1.Topology
-	28, // 15: rackfab.v1.Topology.nodes:type_name -> rackfab.v1.TopologyNode
-	29, // 16: rackfab.v1.Topology.links:type_name -> rackfab.v1.TopologyLink
-	30, // 17: rackfab.v1.Topology.flows:type_name -> rackfab.v1.TopologyFlow
-	1,  // 18: rackfab.v1.TopologyNode.kind:type_name -> rackfab.v1.NodeKind
-	44, // 19: rackfab.v1.TopologyNode.settings:type_name -> rackfab.v1.Setting
-	0,  // 20: rackfab.v1.RackStatus.state:type_name -> rackfab.v1.RackState
-	40, // 21: rackfab.v1.RunScenarioRequest.telemetry:type_name -> rackfab.v1.Telemetry
-	34, // 22: rackfab.v1.RunScenarioResponse.progress:type_name -> rackfab.v1.FabricProgress
-	35, // 23: rackfab.v1.RunScenarioResponse.node:type_name -> rackfab.v1.NodeReport
-	36, // 24: rackfab.v1.RunScenarioResponse.report:type_name -> rackfab.v1.RunReport
-	45, // 25: rackfab.v1.NodeReport.finished:type_name -> rackfab.v1.RunFinished
-	34, // 26: rackfab.v1.RunReport.progress:type_name -> rackfab.v1.FabricProgress
-	39, // 27: rackfab.v1.ListNodesResponse.nodes:type_name -> rackfab.v1.NodeInfo
-	1,  // 28: rackfab.v1.NodeInfo.kind:type_name -> rackfab.v1.NodeKind
-	32, // 29: rackfab.v1.FabricService.RunScenario:input_type -> rackfab.v1.RunScenarioRequest
-	37, // 30: rackfab.v1.FabricService.ListNodes:input_type -> rackfab.v1.ListNodesRequest
-	2,  // 31: rackfab.v1.FabricService.StartRack:input_type -> rackfab.v1.StartRackRequest
-	4,  // 32: rackfab.v1.FabricService.StopRack:input_type -> rackfab.v1.StopRackRequest
-	6,  // 33: rackfab.v1.FabricService.GetStatus:input_type -> rackfab.v1.GetStatusRequest
-	8,  // 34: rackfab.v1.FabricService.Pause:input_type -> rackfab.v1.PauseRequest
-	10, // 35: rackfab.v1.FabricService.Resume:input_type -> rackfab.v1.ResumeRequest
-	12, // 36: rackfab.v1.FabricService.Step:input_type -> rackfab.v1.StepRequest
-	14, // 37: rackfab.v1.FabricService.SetPace:input_type -> rackfab.v1.SetPaceRequest
-	16, // 38: rackfab.v1.FabricService.Apply:input_type -> rackfab.v1.ApplyRequest
-	18, // 39: rackfab.v1.FabricService.GetJournal:input_type -> rackfab.v1.GetJournalRequest
-	21, // 40: rackfab.v1.FabricService.GetStats:input_type -> rackfab.v1.GetStatsRequest
-	25, // 41: rackfab.v1.FabricService.GetTopology:input_type -> rackfab.v1.GetTopologyRequest
-	23, // 42: rackfab.v1.FabricService.Watch:input_type -> rackfab.v1.WatchRequest
-	46, // 43: rackfab.v1.FabricService.Capture:input_type -> rackfab.v1.CaptureRequest
-	33, // 44: rackfab.v1.FabricService.RunScenario:output_type -> rackfab.v1.RunScenarioResponse
-	38, // 45: rackfab.v1.FabricService.ListNodes:output_type -> rackfab.v1.ListNodesResponse
-	3,  // 46: rackfab.v1.FabricService.StartRack:output_type -> rackfab.v1.StartRackResponse
-	5,  // 47: rackfab.v1.FabricService.StopRack:output_type -> rackfab.v1.StopRackResponse
-	7,  // 48: rackfab.v1.FabricService.GetStatus:output_type -> rackfab.v1.GetStatusResponse
-	9,  // 49: rackfab.v1.FabricService.Pause:output_type -> rackfab.v1.PauseResponse
-	11, // 50: rackfab.v1.FabricService.Resume:output_type -> rackfab.v1.ResumeResponse
-	13, // 51: rackfab.v1.FabricService.Step:output_type -> rackfab.v1.StepResponse
-	15, // 52: rackfab.v1.FabricService.SetPace:output_type -> rackfab.v1.SetPaceResponse
-	17, // 53: rackfab.v1.FabricService.Apply:output_type -> rackfab.v1.ApplyResponse
-	19, // 54: rackfab.v1.FabricService.GetJournal:output_type -> rackfab.v1.GetJournalResponse
-	22, // 55: rackfab.v1.FabricService.GetStats:output_type -> rackfab.v1.GetStatsResponse
-	26, // 56: rackfab.v1.FabricService.GetTopology:output_type -> rackfab.v1.GetTopologyResponse
-	24, // 57: rackfab.v1.FabricService.Watch:output_type -> rackfab.v1.WatchResponse
-	47, // 58: rackfab.v1.FabricService.Capture:output_type -> rackfab.v1.CaptureResponse
-	44, // [44:59] is the sub-list for method output_type
-	29, // [29:44] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	42, // 0: rackfab.v1.ImpairBusRequest.impairment:type_name -> rackfab.v1.BusImpairment
+	43, // 1: rackfab.v1.StartRackRequest.telemetry:type_name -> rackfab.v1.Telemetry
+	33, // 2: rackfab.v1.StartRackResponse.status:type_name -> rackfab.v1.RackStatus
+	22, // 3: rackfab.v1.StopRackResponse.journal:type_name -> rackfab.v1.Journal
+	33, // 4: rackfab.v1.GetStatusResponse.status:type_name -> rackfab.v1.RackStatus
+	33, // 5: rackfab.v1.PauseResponse.status:type_name -> rackfab.v1.RackStatus
+	33, // 6: rackfab.v1.ResumeResponse.status:type_name -> rackfab.v1.RackStatus
+	33, // 7: rackfab.v1.StepResponse.status:type_name -> rackfab.v1.RackStatus
+	33, // 8: rackfab.v1.SetPaceResponse.status:type_name -> rackfab.v1.RackStatus
+	44, // 9: rackfab.v1.ApplyRequest.change:type_name -> rackfab.v1.Change
+	45, // 10: rackfab.v1.ApplyResponse.change:type_name -> rackfab.v1.TimedChange
+	22, // 11: rackfab.v1.GetJournalResponse.journal:type_name -> rackfab.v1.Journal
+	46, // 12: rackfab.v1.GetStatsResponse.nodes:type_name -> rackfab.v1.NodeStats
+	33, // 13: rackfab.v1.WatchResponse.status:type_name -> rackfab.v1.RackStatus
+	46, // 14: rackfab.v1.WatchResponse.nodes:type_name -> rackfab.v1.NodeStats
+	29, // 15: rackfab.v1.GetTopologyResponse.topology:type_name -> rackfab.v1.Topology
+	30, // 16: rackfab.v1.Topology.nodes:type_name -> rackfab.v1.TopologyNode
+	31, // 17: rackfab.v1.Topology.links:type_name -> rackfab.v1.TopologyLink
+	32, // 18: rackfab.v1.Topology.flows:type_name -> rackfab.v1.TopologyFlow
+	1,  // 19: rackfab.v1.TopologyNode.kind:type_name -> rackfab.v1.NodeKind
+	47, // 20: rackfab.v1.TopologyNode.settings:type_name -> rackfab.v1.Setting
+	0,  // 21: rackfab.v1.RackStatus.state:type_name -> rackfab.v1.RackState
+	43, // 22: rackfab.v1.RunScenarioRequest.telemetry:type_name -> rackfab.v1.Telemetry
+	36, // 23: rackfab.v1.RunScenarioResponse.progress:type_name -> rackfab.v1.FabricProgress
+	37, // 24: rackfab.v1.RunScenarioResponse.node:type_name -> rackfab.v1.NodeReport
+	38, // 25: rackfab.v1.RunScenarioResponse.report:type_name -> rackfab.v1.RunReport
+	48, // 26: rackfab.v1.NodeReport.finished:type_name -> rackfab.v1.RunFinished
+	36, // 27: rackfab.v1.RunReport.progress:type_name -> rackfab.v1.FabricProgress
+	41, // 28: rackfab.v1.ListNodesResponse.nodes:type_name -> rackfab.v1.NodeInfo
+	1,  // 29: rackfab.v1.NodeInfo.kind:type_name -> rackfab.v1.NodeKind
+	34, // 30: rackfab.v1.FabricService.RunScenario:input_type -> rackfab.v1.RunScenarioRequest
+	39, // 31: rackfab.v1.FabricService.ListNodes:input_type -> rackfab.v1.ListNodesRequest
+	4,  // 32: rackfab.v1.FabricService.StartRack:input_type -> rackfab.v1.StartRackRequest
+	6,  // 33: rackfab.v1.FabricService.StopRack:input_type -> rackfab.v1.StopRackRequest
+	8,  // 34: rackfab.v1.FabricService.GetStatus:input_type -> rackfab.v1.GetStatusRequest
+	10, // 35: rackfab.v1.FabricService.Pause:input_type -> rackfab.v1.PauseRequest
+	12, // 36: rackfab.v1.FabricService.Resume:input_type -> rackfab.v1.ResumeRequest
+	14, // 37: rackfab.v1.FabricService.Step:input_type -> rackfab.v1.StepRequest
+	16, // 38: rackfab.v1.FabricService.SetPace:input_type -> rackfab.v1.SetPaceRequest
+	18, // 39: rackfab.v1.FabricService.Apply:input_type -> rackfab.v1.ApplyRequest
+	20, // 40: rackfab.v1.FabricService.GetJournal:input_type -> rackfab.v1.GetJournalRequest
+	23, // 41: rackfab.v1.FabricService.GetStats:input_type -> rackfab.v1.GetStatsRequest
+	27, // 42: rackfab.v1.FabricService.GetTopology:input_type -> rackfab.v1.GetTopologyRequest
+	25, // 43: rackfab.v1.FabricService.Watch:input_type -> rackfab.v1.WatchRequest
+	49, // 44: rackfab.v1.FabricService.Capture:input_type -> rackfab.v1.CaptureRequest
+	2,  // 45: rackfab.v1.FabricService.ImpairBus:input_type -> rackfab.v1.ImpairBusRequest
+	35, // 46: rackfab.v1.FabricService.RunScenario:output_type -> rackfab.v1.RunScenarioResponse
+	40, // 47: rackfab.v1.FabricService.ListNodes:output_type -> rackfab.v1.ListNodesResponse
+	5,  // 48: rackfab.v1.FabricService.StartRack:output_type -> rackfab.v1.StartRackResponse
+	7,  // 49: rackfab.v1.FabricService.StopRack:output_type -> rackfab.v1.StopRackResponse
+	9,  // 50: rackfab.v1.FabricService.GetStatus:output_type -> rackfab.v1.GetStatusResponse
+	11, // 51: rackfab.v1.FabricService.Pause:output_type -> rackfab.v1.PauseResponse
+	13, // 52: rackfab.v1.FabricService.Resume:output_type -> rackfab.v1.ResumeResponse
+	15, // 53: rackfab.v1.FabricService.Step:output_type -> rackfab.v1.StepResponse
+	17, // 54: rackfab.v1.FabricService.SetPace:output_type -> rackfab.v1.SetPaceResponse
+	19, // 55: rackfab.v1.FabricService.Apply:output_type -> rackfab.v1.ApplyResponse
+	21, // 56: rackfab.v1.FabricService.GetJournal:output_type -> rackfab.v1.GetJournalResponse
+	24, // 57: rackfab.v1.FabricService.GetStats:output_type -> rackfab.v1.GetStatsResponse
+	28, // 58: rackfab.v1.FabricService.GetTopology:output_type -> rackfab.v1.GetTopologyResponse
+	26, // 59: rackfab.v1.FabricService.Watch:output_type -> rackfab.v1.WatchResponse
+	50, // 60: rackfab.v1.FabricService.Capture:output_type -> rackfab.v1.CaptureResponse
+	3,  // 61: rackfab.v1.FabricService.ImpairBus:output_type -> rackfab.v1.ImpairBusResponse
+	46, // [46:62] is the sub-list for method output_type
+	30, // [30:46] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_rackfab_v1_controller_proto_init() }
@@ -2655,8 +2780,8 @@ func file_rackfab_v1_controller_proto_init() {
 	file_rackfab_v1_capture_proto_init()
 	file_rackfab_v1_change_proto_init()
 	file_rackfab_v1_node_proto_init()
-	file_rackfab_v1_controller_proto_msgTypes[14].OneofWrappers = []any{}
-	file_rackfab_v1_controller_proto_msgTypes[31].OneofWrappers = []any{
+	file_rackfab_v1_controller_proto_msgTypes[16].OneofWrappers = []any{}
+	file_rackfab_v1_controller_proto_msgTypes[33].OneofWrappers = []any{
 		(*RunScenarioResponse_Progress)(nil),
 		(*RunScenarioResponse_Node)(nil),
 		(*RunScenarioResponse_Report)(nil),
@@ -2667,7 +2792,7 @@ func file_rackfab_v1_controller_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rackfab_v1_controller_proto_rawDesc), len(file_rackfab_v1_controller_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   38,
+			NumMessages:   40,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

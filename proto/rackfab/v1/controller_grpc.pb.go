@@ -34,6 +34,7 @@ const (
 	FabricService_GetTopology_FullMethodName = "/rackfab.v1.FabricService/GetTopology"
 	FabricService_Watch_FullMethodName       = "/rackfab.v1.FabricService/Watch"
 	FabricService_Capture_FullMethodName     = "/rackfab.v1.FabricService/Capture"
+	FabricService_ImpairBus_FullMethodName   = "/rackfab.v1.FabricService/ImpairBus"
 )
 
 // FabricServiceClient is the client API for FabricService service.
@@ -88,6 +89,11 @@ type FabricServiceClient interface {
 	// earliest_ps if the first instant has been granted already; RESOURCE_EXHAUSTED
 	// says that too many captures go on.
 	Capture(ctx context.Context, in *CaptureRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CaptureResponse], error)
+	// ImpairBus makes the bus lose, repeat or delay envelopes that nodes send, in the
+	// run that goes on and in all that follow, until it is called again. It is no
+	// change of the fabric: it has no instant, stands in no journal and moves no digest.
+	// INVALID_ARGUMENT with google.rpc.BadRequest names the fields that do not fit.
+	ImpairBus(ctx context.Context, in *ImpairBusRequest, opts ...grpc.CallOption) (*ImpairBusResponse, error)
 }
 
 type fabricServiceClient struct {
@@ -275,6 +281,16 @@ func (c *fabricServiceClient) Capture(ctx context.Context, in *CaptureRequest, o
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type FabricService_CaptureClient = grpc.ServerStreamingClient[CaptureResponse]
 
+func (c *fabricServiceClient) ImpairBus(ctx context.Context, in *ImpairBusRequest, opts ...grpc.CallOption) (*ImpairBusResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ImpairBusResponse)
+	err := c.cc.Invoke(ctx, FabricService_ImpairBus_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // FabricServiceServer is the server API for FabricService service.
 // All implementations must embed UnimplementedFabricServiceServer
 // for forward compatibility.
@@ -327,6 +343,11 @@ type FabricServiceServer interface {
 	// earliest_ps if the first instant has been granted already; RESOURCE_EXHAUSTED
 	// says that too many captures go on.
 	Capture(*CaptureRequest, grpc.ServerStreamingServer[CaptureResponse]) error
+	// ImpairBus makes the bus lose, repeat or delay envelopes that nodes send, in the
+	// run that goes on and in all that follow, until it is called again. It is no
+	// change of the fabric: it has no instant, stands in no journal and moves no digest.
+	// INVALID_ARGUMENT with google.rpc.BadRequest names the fields that do not fit.
+	ImpairBus(context.Context, *ImpairBusRequest) (*ImpairBusResponse, error)
 	mustEmbedUnimplementedFabricServiceServer()
 }
 
@@ -381,6 +402,9 @@ func (UnimplementedFabricServiceServer) Watch(*WatchRequest, grpc.ServerStreamin
 }
 func (UnimplementedFabricServiceServer) Capture(*CaptureRequest, grpc.ServerStreamingServer[CaptureResponse]) error {
 	return status.Error(codes.Unimplemented, "method Capture not implemented")
+}
+func (UnimplementedFabricServiceServer) ImpairBus(context.Context, *ImpairBusRequest) (*ImpairBusResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ImpairBus not implemented")
 }
 func (UnimplementedFabricServiceServer) mustEmbedUnimplementedFabricServiceServer() {}
 func (UnimplementedFabricServiceServer) testEmbeddedByValue()                       {}
@@ -652,6 +676,24 @@ func _FabricService_Capture_Handler(srv interface{}, stream grpc.ServerStream) e
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type FabricService_CaptureServer = grpc.ServerStreamingServer[CaptureResponse]
 
+func _FabricService_ImpairBus_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ImpairBusRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FabricServiceServer).ImpairBus(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FabricService_ImpairBus_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FabricServiceServer).ImpairBus(ctx, req.(*ImpairBusRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // FabricService_ServiceDesc is the grpc.ServiceDesc for FabricService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -706,6 +748,10 @@ var FabricService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetTopology",
 			Handler:    _FabricService_GetTopology_Handler,
+		},
+		{
+			MethodName: "ImpairBus",
+			Handler:    _FabricService_ImpairBus_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

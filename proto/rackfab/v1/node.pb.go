@@ -32,6 +32,7 @@ type RunRequest struct {
 	//	*RunRequest_Start
 	//	*RunRequest_Stop
 	//	*RunRequest_Grant
+	//	*RunRequest_Impair
 	Step          isRunRequest_Step `protobuf_oneof:"step"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -110,6 +111,15 @@ func (x *RunRequest) GetGrant() *RunGrant {
 	return nil
 }
 
+func (x *RunRequest) GetImpair() *BusImpairment {
+	if x != nil {
+		if x, ok := x.Step.(*RunRequest_Impair); ok {
+			return x.Impair
+		}
+	}
+	return nil
+}
+
 type isRunRequest_Step interface {
 	isRunRequest_Step()
 }
@@ -134,6 +144,11 @@ type RunRequest_Grant struct {
 	Grant *RunGrant `protobuf:"bytes,4,opt,name=grant,proto3,oneof"`
 }
 
+type RunRequest_Impair struct {
+	// At any time after start: lose, repeat or delay what is sent from now on.
+	Impair *BusImpairment `protobuf:"bytes,5,opt,name=impair,proto3,oneof"`
+}
+
 func (*RunRequest_Config) isRunRequest_Step() {}
 
 func (*RunRequest_Start) isRunRequest_Step() {}
@@ -141,6 +156,8 @@ func (*RunRequest_Start) isRunRequest_Step() {}
 func (*RunRequest_Stop) isRunRequest_Step() {}
 
 func (*RunRequest_Grant) isRunRequest_Step() {}
+
+func (*RunRequest_Impair) isRunRequest_Step() {}
 
 // RunConfig says what to run.
 type RunConfig struct {
@@ -485,6 +502,81 @@ func (x *RunGrant) GetCaptures() *NodeCaptures {
 	return nil
 }
 
+// BusImpairment is what happens on purpose to the envelopes that a node sends, and
+// to nothing else. The shares are from 0 to 1 and sum to 0.9 at most; all 0 mends
+// the bus. It changes no digest.
+type BusImpairment struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Share of the envelopes that is lost.
+	Lose float64 `protobuf:"fixed64,1,opt,name=lose,proto3" json:"lose,omitempty"`
+	// Share that is sent twice.
+	Repeat float64 `protobuf:"fixed64,2,opt,name=repeat,proto3" json:"repeat,omitempty"`
+	// Share that is overtaken by up to 16 later envelopes of the node.
+	Delay float64 `protobuf:"fixed64,3,opt,name=delay,proto3" json:"delay,omitempty"`
+	// Of the draws.
+	Seed          uint64 `protobuf:"varint,4,opt,name=seed,proto3" json:"seed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BusImpairment) Reset() {
+	*x = BusImpairment{}
+	mi := &file_rackfab_v1_node_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BusImpairment) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BusImpairment) ProtoMessage() {}
+
+func (x *BusImpairment) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_node_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BusImpairment.ProtoReflect.Descriptor instead.
+func (*BusImpairment) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *BusImpairment) GetLose() float64 {
+	if x != nil {
+		return x.Lose
+	}
+	return 0
+}
+
+func (x *BusImpairment) GetRepeat() float64 {
+	if x != nil {
+		return x.Repeat
+	}
+	return 0
+}
+
+func (x *BusImpairment) GetDelay() float64 {
+	if x != nil {
+		return x.Delay
+	}
+	return 0
+}
+
+func (x *BusImpairment) GetSeed() uint64 {
+	if x != nil {
+		return x.Seed
+	}
+	return 0
+}
+
 // RunStop ends the node's part in the run.
 type RunStop struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -494,7 +586,7 @@ type RunStop struct {
 
 func (x *RunStop) Reset() {
 	*x = RunStop{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[6]
+	mi := &file_rackfab_v1_node_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -506,7 +598,7 @@ func (x *RunStop) String() string {
 func (*RunStop) ProtoMessage() {}
 
 func (x *RunStop) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[6]
+	mi := &file_rackfab_v1_node_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -519,7 +611,7 @@ func (x *RunStop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunStop.ProtoReflect.Descriptor instead.
 func (*RunStop) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{6}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{7}
 }
 
 // RunResponse is what the node has to say.
@@ -541,7 +633,7 @@ type RunResponse struct {
 
 func (x *RunResponse) Reset() {
 	*x = RunResponse{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[7]
+	mi := &file_rackfab_v1_node_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -553,7 +645,7 @@ func (x *RunResponse) String() string {
 func (*RunResponse) ProtoMessage() {}
 
 func (x *RunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[7]
+	mi := &file_rackfab_v1_node_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -566,7 +658,7 @@ func (x *RunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunResponse.ProtoReflect.Descriptor instead.
 func (*RunResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{7}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RunResponse) GetEvent() isRunResponse_Event {
@@ -671,7 +763,7 @@ type RunReady struct {
 
 func (x *RunReady) Reset() {
 	*x = RunReady{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[8]
+	mi := &file_rackfab_v1_node_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -683,7 +775,7 @@ func (x *RunReady) String() string {
 func (*RunReady) ProtoMessage() {}
 
 func (x *RunReady) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[8]
+	mi := &file_rackfab_v1_node_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -696,7 +788,7 @@ func (x *RunReady) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReady.ProtoReflect.Descriptor instead.
 func (*RunReady) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{8}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RunReady) GetLinks() int32 {
@@ -722,7 +814,7 @@ type RunProgress struct {
 
 func (x *RunProgress) Reset() {
 	*x = RunProgress{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[9]
+	mi := &file_rackfab_v1_node_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -734,7 +826,7 @@ func (x *RunProgress) String() string {
 func (*RunProgress) ProtoMessage() {}
 
 func (x *RunProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[9]
+	mi := &file_rackfab_v1_node_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -747,7 +839,7 @@ func (x *RunProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunProgress.ProtoReflect.Descriptor instead.
 func (*RunProgress) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{9}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RunProgress) GetFabricTimePs() int64 {
@@ -788,7 +880,7 @@ type RunReached struct {
 
 func (x *RunReached) Reset() {
 	*x = RunReached{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[10]
+	mi := &file_rackfab_v1_node_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -800,7 +892,7 @@ func (x *RunReached) String() string {
 func (*RunReached) ProtoMessage() {}
 
 func (x *RunReached) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[10]
+	mi := &file_rackfab_v1_node_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -813,7 +905,7 @@ func (x *RunReached) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReached.ProtoReflect.Descriptor instead.
 func (*RunReached) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{10}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RunReached) GetUntilPs() int64 {
@@ -867,14 +959,17 @@ type NodeStats struct {
 	// Whether the NIC is frozen.
 	Frozen bool `protobuf:"varint,9,opt,name=frozen,proto3" json:"frozen,omitempty"`
 	// What became of the node's spans; missing without a collector.
-	Telemetry     *TelemetryCounts `protobuf:"bytes,10,opt,name=telemetry,proto3" json:"telemetry,omitempty"`
+	Telemetry *TelemetryCounts `protobuf:"bytes,10,opt,name=telemetry,proto3" json:"telemetry,omitempty"`
+	// The node's envelopes. They depend on the machine and its load, not on fabric
+	// time alone.
+	Bus           *BusStats `protobuf:"bytes,11,opt,name=bus,proto3" json:"bus,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *NodeStats) Reset() {
 	*x = NodeStats{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[11]
+	mi := &file_rackfab_v1_node_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -886,7 +981,7 @@ func (x *NodeStats) String() string {
 func (*NodeStats) ProtoMessage() {}
 
 func (x *NodeStats) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[11]
+	mi := &file_rackfab_v1_node_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -899,7 +994,7 @@ func (x *NodeStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeStats.ProtoReflect.Descriptor instead.
 func (*NodeStats) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{11}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *NodeStats) GetNode() string {
@@ -972,6 +1067,122 @@ func (x *NodeStats) GetTelemetry() *TelemetryCounts {
 	return nil
 }
 
+func (x *NodeStats) GetBus() *BusStats {
+	if x != nil {
+		return x.Bus
+	}
+	return nil
+}
+
+// BusStats counts a node's envelopes. None of what goes wrong changes the run.
+type BusStats struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Sent, resends included.
+	Envelopes int64 `protobuf:"varint,1,opt,name=envelopes,proto3" json:"envelopes,omitempty"`
+	// Sent again.
+	Resent int64 `protobuf:"varint,2,opt,name=resent,proto3" json:"resent,omitempty"`
+	// Times that an envelope was missed and asked for.
+	Missed int64 `protobuf:"varint,3,opt,name=missed,proto3" json:"missed,omitempty"`
+	// That came in again.
+	Repeated int64 `protobuf:"varint,4,opt,name=repeated,proto3" json:"repeated,omitempty"`
+	// That came in before their turn and were left.
+	Early int64 `protobuf:"varint,5,opt,name=early,proto3" json:"early,omitempty"`
+	// Lost on purpose, see BusImpairment.
+	StruckLost int64 `protobuf:"varint,6,opt,name=struck_lost,json=struckLost,proto3" json:"struck_lost,omitempty"`
+	// Sent twice on purpose.
+	StruckRepeated int64 `protobuf:"varint,7,opt,name=struck_repeated,json=struckRepeated,proto3" json:"struck_repeated,omitempty"`
+	// Delayed on purpose.
+	StruckDelayed int64 `protobuf:"varint,8,opt,name=struck_delayed,json=struckDelayed,proto3" json:"struck_delayed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BusStats) Reset() {
+	*x = BusStats{}
+	mi := &file_rackfab_v1_node_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BusStats) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BusStats) ProtoMessage() {}
+
+func (x *BusStats) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_node_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BusStats.ProtoReflect.Descriptor instead.
+func (*BusStats) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *BusStats) GetEnvelopes() int64 {
+	if x != nil {
+		return x.Envelopes
+	}
+	return 0
+}
+
+func (x *BusStats) GetResent() int64 {
+	if x != nil {
+		return x.Resent
+	}
+	return 0
+}
+
+func (x *BusStats) GetMissed() int64 {
+	if x != nil {
+		return x.Missed
+	}
+	return 0
+}
+
+func (x *BusStats) GetRepeated() int64 {
+	if x != nil {
+		return x.Repeated
+	}
+	return 0
+}
+
+func (x *BusStats) GetEarly() int64 {
+	if x != nil {
+		return x.Early
+	}
+	return 0
+}
+
+func (x *BusStats) GetStruckLost() int64 {
+	if x != nil {
+		return x.StruckLost
+	}
+	return 0
+}
+
+func (x *BusStats) GetStruckRepeated() int64 {
+	if x != nil {
+		return x.StruckRepeated
+	}
+	return 0
+}
+
+func (x *BusStats) GetStruckDelayed() int64 {
+	if x != nil {
+		return x.StruckDelayed
+	}
+	return 0
+}
+
 // PortStats is how a port stands.
 type PortStats struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1003,7 +1214,7 @@ type PortStats struct {
 
 func (x *PortStats) Reset() {
 	*x = PortStats{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[12]
+	mi := &file_rackfab_v1_node_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1015,7 +1226,7 @@ func (x *PortStats) String() string {
 func (*PortStats) ProtoMessage() {}
 
 func (x *PortStats) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[12]
+	mi := &file_rackfab_v1_node_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1028,7 +1239,7 @@ func (x *PortStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PortStats.ProtoReflect.Descriptor instead.
 func (*PortStats) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{12}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PortStats) GetPeer() string {
@@ -1125,7 +1336,7 @@ type FlowStats struct {
 
 func (x *FlowStats) Reset() {
 	*x = FlowStats{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[13]
+	mi := &file_rackfab_v1_node_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1137,7 +1348,7 @@ func (x *FlowStats) String() string {
 func (*FlowStats) ProtoMessage() {}
 
 func (x *FlowStats) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[13]
+	mi := &file_rackfab_v1_node_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1150,7 +1361,7 @@ func (x *FlowStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FlowStats.ProtoReflect.Descriptor instead.
 func (*FlowStats) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{13}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *FlowStats) GetName() string {
@@ -1207,7 +1418,7 @@ type RunFinished struct {
 
 func (x *RunFinished) Reset() {
 	*x = RunFinished{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[14]
+	mi := &file_rackfab_v1_node_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1219,7 +1430,7 @@ func (x *RunFinished) String() string {
 func (*RunFinished) ProtoMessage() {}
 
 func (x *RunFinished) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[14]
+	mi := &file_rackfab_v1_node_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1232,7 +1443,7 @@ func (x *RunFinished) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunFinished.ProtoReflect.Descriptor instead.
 func (*RunFinished) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{14}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RunFinished) GetDigest() uint64 {
@@ -1296,13 +1507,14 @@ var File_rackfab_v1_node_proto protoreflect.FileDescriptor
 const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\n" +
 	"\x15rackfab/v1/node.proto\x12\n" +
-	"rackfab.v1\x1a\x18rackfab/v1/capture.proto\x1a\x17rackfab/v1/change.proto\"\xcc\x01\n" +
+	"rackfab.v1\x1a\x18rackfab/v1/capture.proto\x1a\x17rackfab/v1/change.proto\"\x81\x02\n" +
 	"\n" +
 	"RunRequest\x12/\n" +
 	"\x06config\x18\x01 \x01(\v2\x15.rackfab.v1.RunConfigH\x00R\x06config\x12,\n" +
 	"\x05start\x18\x02 \x01(\v2\x14.rackfab.v1.RunStartH\x00R\x05start\x12)\n" +
 	"\x04stop\x18\x03 \x01(\v2\x13.rackfab.v1.RunStopH\x00R\x04stop\x12,\n" +
-	"\x05grant\x18\x04 \x01(\v2\x14.rackfab.v1.RunGrantH\x00R\x05grantB\x06\n" +
+	"\x05grant\x18\x04 \x01(\v2\x14.rackfab.v1.RunGrantH\x00R\x05grant\x123\n" +
+	"\x06impair\x18\x05 \x01(\v2\x19.rackfab.v1.BusImpairmentH\x00R\x06impairB\x06\n" +
 	"\x04step\"\xb1\x01\n" +
 	"\tRunConfig\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
@@ -1330,7 +1542,12 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\buntil_ps\x18\x01 \x01(\x03R\auntilPs\x121\n" +
 	"\achanges\x18\x02 \x03(\v2\x17.rackfab.v1.TimedChangeR\achanges\x124\n" +
 	"\bcaptures\x18\n" +
-	" \x01(\v2\x18.rackfab.v1.NodeCapturesR\bcaptures\"\t\n" +
+	" \x01(\v2\x18.rackfab.v1.NodeCapturesR\bcaptures\"e\n" +
+	"\rBusImpairment\x12\x12\n" +
+	"\x04lose\x18\x01 \x01(\x01R\x04lose\x12\x16\n" +
+	"\x06repeat\x18\x02 \x01(\x01R\x06repeat\x12\x14\n" +
+	"\x05delay\x18\x03 \x01(\x01R\x05delay\x12\x12\n" +
+	"\x04seed\x18\x04 \x01(\x04R\x04seed\"\t\n" +
 	"\aRunStop\"\x9e\x02\n" +
 	"\vRunResponse\x12,\n" +
 	"\x05ready\x18\x01 \x01(\v2\x14.rackfab.v1.RunReadyH\x00R\x05ready\x125\n" +
@@ -1352,7 +1569,7 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\buntil_ps\x18\x01 \x01(\x03R\auntilPs\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\x06R\x06digest\x123\n" +
 	"\bprogress\x18\x03 \x01(\v2\x17.rackfab.v1.RunProgressR\bprogress\x12+\n" +
-	"\x05stats\x18\x04 \x01(\v2\x15.rackfab.v1.NodeStatsR\x05stats\"\xb3\x04\n" +
+	"\x05stats\x18\x04 \x01(\v2\x15.rackfab.v1.NodeStatsR\x05stats\"\xdb\x04\n" +
 	"\tNodeStats\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12+\n" +
 	"\x05ports\x18\x02 \x03(\v2\x15.rackfab.v1.PortStatsR\x05ports\x12+\n" +
@@ -1365,13 +1582,24 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\anotices\x18\b \x03(\v2\".rackfab.v1.NodeStats.NoticesEntryR\anotices\x12\x16\n" +
 	"\x06frozen\x18\t \x01(\bR\x06frozen\x129\n" +
 	"\ttelemetry\x18\n" +
-	" \x01(\v2\x1b.rackfab.v1.TelemetryCountsR\ttelemetry\x1a;\n" +
+	" \x01(\v2\x1b.rackfab.v1.TelemetryCountsR\ttelemetry\x12&\n" +
+	"\x03bus\x18\v \x01(\v2\x14.rackfab.v1.BusStatsR\x03bus\x1a;\n" +
 	"\rCountersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\x1a:\n" +
 	"\fNoticesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xc6\x03\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xfb\x01\n" +
+	"\bBusStats\x12\x1c\n" +
+	"\tenvelopes\x18\x01 \x01(\x03R\tenvelopes\x12\x16\n" +
+	"\x06resent\x18\x02 \x01(\x03R\x06resent\x12\x16\n" +
+	"\x06missed\x18\x03 \x01(\x03R\x06missed\x12\x1a\n" +
+	"\brepeated\x18\x04 \x01(\x03R\brepeated\x12\x14\n" +
+	"\x05early\x18\x05 \x01(\x03R\x05early\x12\x1f\n" +
+	"\vstruck_lost\x18\x06 \x01(\x03R\n" +
+	"struckLost\x12'\n" +
+	"\x0fstruck_repeated\x18\a \x01(\x03R\x0estruckRepeated\x12%\n" +
+	"\x0estruck_delayed\x18\b \x01(\x03R\rstruckDelayed\"\xc6\x03\n" +
 	"\tPortStats\x12\x12\n" +
 	"\x04peer\x18\x01 \x01(\tR\x04peer\x12\x12\n" +
 	"\x04down\x18\x02 \x01(\bR\x04down\x12\x1f\n" +
@@ -1424,7 +1652,7 @@ func file_rackfab_v1_node_proto_rawDescGZIP() []byte {
 	return file_rackfab_v1_node_proto_rawDescData
 }
 
-var file_rackfab_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_rackfab_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_rackfab_v1_node_proto_goTypes = []any{
 	(*RunRequest)(nil),      // 0: rackfab.v1.RunRequest
 	(*RunConfig)(nil),       // 1: rackfab.v1.RunConfig
@@ -1432,54 +1660,58 @@ var file_rackfab_v1_node_proto_goTypes = []any{
 	(*TelemetryCounts)(nil), // 3: rackfab.v1.TelemetryCounts
 	(*RunStart)(nil),        // 4: rackfab.v1.RunStart
 	(*RunGrant)(nil),        // 5: rackfab.v1.RunGrant
-	(*RunStop)(nil),         // 6: rackfab.v1.RunStop
-	(*RunResponse)(nil),     // 7: rackfab.v1.RunResponse
-	(*RunReady)(nil),        // 8: rackfab.v1.RunReady
-	(*RunProgress)(nil),     // 9: rackfab.v1.RunProgress
-	(*RunReached)(nil),      // 10: rackfab.v1.RunReached
-	(*NodeStats)(nil),       // 11: rackfab.v1.NodeStats
-	(*PortStats)(nil),       // 12: rackfab.v1.PortStats
-	(*FlowStats)(nil),       // 13: rackfab.v1.FlowStats
-	(*RunFinished)(nil),     // 14: rackfab.v1.RunFinished
-	nil,                     // 15: rackfab.v1.TelemetryCounts.DroppedEntry
-	nil,                     // 16: rackfab.v1.NodeStats.CountersEntry
-	nil,                     // 17: rackfab.v1.NodeStats.NoticesEntry
-	nil,                     // 18: rackfab.v1.PortStats.CountersEntry
-	(*TimedChange)(nil),     // 19: rackfab.v1.TimedChange
-	(*NodeCaptures)(nil),    // 20: rackfab.v1.NodeCaptures
-	(*NodeCaptured)(nil),    // 21: rackfab.v1.NodeCaptured
+	(*BusImpairment)(nil),   // 6: rackfab.v1.BusImpairment
+	(*RunStop)(nil),         // 7: rackfab.v1.RunStop
+	(*RunResponse)(nil),     // 8: rackfab.v1.RunResponse
+	(*RunReady)(nil),        // 9: rackfab.v1.RunReady
+	(*RunProgress)(nil),     // 10: rackfab.v1.RunProgress
+	(*RunReached)(nil),      // 11: rackfab.v1.RunReached
+	(*NodeStats)(nil),       // 12: rackfab.v1.NodeStats
+	(*BusStats)(nil),        // 13: rackfab.v1.BusStats
+	(*PortStats)(nil),       // 14: rackfab.v1.PortStats
+	(*FlowStats)(nil),       // 15: rackfab.v1.FlowStats
+	(*RunFinished)(nil),     // 16: rackfab.v1.RunFinished
+	nil,                     // 17: rackfab.v1.TelemetryCounts.DroppedEntry
+	nil,                     // 18: rackfab.v1.NodeStats.CountersEntry
+	nil,                     // 19: rackfab.v1.NodeStats.NoticesEntry
+	nil,                     // 20: rackfab.v1.PortStats.CountersEntry
+	(*TimedChange)(nil),     // 21: rackfab.v1.TimedChange
+	(*NodeCaptures)(nil),    // 22: rackfab.v1.NodeCaptures
+	(*NodeCaptured)(nil),    // 23: rackfab.v1.NodeCaptured
 }
 var file_rackfab_v1_node_proto_depIdxs = []int32{
 	1,  // 0: rackfab.v1.RunRequest.config:type_name -> rackfab.v1.RunConfig
 	4,  // 1: rackfab.v1.RunRequest.start:type_name -> rackfab.v1.RunStart
-	6,  // 2: rackfab.v1.RunRequest.stop:type_name -> rackfab.v1.RunStop
+	7,  // 2: rackfab.v1.RunRequest.stop:type_name -> rackfab.v1.RunStop
 	5,  // 3: rackfab.v1.RunRequest.grant:type_name -> rackfab.v1.RunGrant
-	2,  // 4: rackfab.v1.RunConfig.telemetry:type_name -> rackfab.v1.Telemetry
-	15, // 5: rackfab.v1.TelemetryCounts.dropped:type_name -> rackfab.v1.TelemetryCounts.DroppedEntry
-	19, // 6: rackfab.v1.RunGrant.changes:type_name -> rackfab.v1.TimedChange
-	20, // 7: rackfab.v1.RunGrant.captures:type_name -> rackfab.v1.NodeCaptures
-	8,  // 8: rackfab.v1.RunResponse.ready:type_name -> rackfab.v1.RunReady
-	9,  // 9: rackfab.v1.RunResponse.progress:type_name -> rackfab.v1.RunProgress
-	14, // 10: rackfab.v1.RunResponse.finished:type_name -> rackfab.v1.RunFinished
-	10, // 11: rackfab.v1.RunResponse.reached:type_name -> rackfab.v1.RunReached
-	21, // 12: rackfab.v1.RunResponse.captured:type_name -> rackfab.v1.NodeCaptured
-	9,  // 13: rackfab.v1.RunReached.progress:type_name -> rackfab.v1.RunProgress
-	11, // 14: rackfab.v1.RunReached.stats:type_name -> rackfab.v1.NodeStats
-	12, // 15: rackfab.v1.NodeStats.ports:type_name -> rackfab.v1.PortStats
-	13, // 16: rackfab.v1.NodeStats.flows:type_name -> rackfab.v1.FlowStats
-	16, // 17: rackfab.v1.NodeStats.counters:type_name -> rackfab.v1.NodeStats.CountersEntry
-	17, // 18: rackfab.v1.NodeStats.notices:type_name -> rackfab.v1.NodeStats.NoticesEntry
-	3,  // 19: rackfab.v1.NodeStats.telemetry:type_name -> rackfab.v1.TelemetryCounts
-	18, // 20: rackfab.v1.PortStats.counters:type_name -> rackfab.v1.PortStats.CountersEntry
-	9,  // 21: rackfab.v1.RunFinished.progress:type_name -> rackfab.v1.RunProgress
-	3,  // 22: rackfab.v1.RunFinished.telemetry:type_name -> rackfab.v1.TelemetryCounts
-	0,  // 23: rackfab.v1.NodeService.Run:input_type -> rackfab.v1.RunRequest
-	7,  // 24: rackfab.v1.NodeService.Run:output_type -> rackfab.v1.RunResponse
-	24, // [24:25] is the sub-list for method output_type
-	23, // [23:24] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	6,  // 4: rackfab.v1.RunRequest.impair:type_name -> rackfab.v1.BusImpairment
+	2,  // 5: rackfab.v1.RunConfig.telemetry:type_name -> rackfab.v1.Telemetry
+	17, // 6: rackfab.v1.TelemetryCounts.dropped:type_name -> rackfab.v1.TelemetryCounts.DroppedEntry
+	21, // 7: rackfab.v1.RunGrant.changes:type_name -> rackfab.v1.TimedChange
+	22, // 8: rackfab.v1.RunGrant.captures:type_name -> rackfab.v1.NodeCaptures
+	9,  // 9: rackfab.v1.RunResponse.ready:type_name -> rackfab.v1.RunReady
+	10, // 10: rackfab.v1.RunResponse.progress:type_name -> rackfab.v1.RunProgress
+	16, // 11: rackfab.v1.RunResponse.finished:type_name -> rackfab.v1.RunFinished
+	11, // 12: rackfab.v1.RunResponse.reached:type_name -> rackfab.v1.RunReached
+	23, // 13: rackfab.v1.RunResponse.captured:type_name -> rackfab.v1.NodeCaptured
+	10, // 14: rackfab.v1.RunReached.progress:type_name -> rackfab.v1.RunProgress
+	12, // 15: rackfab.v1.RunReached.stats:type_name -> rackfab.v1.NodeStats
+	14, // 16: rackfab.v1.NodeStats.ports:type_name -> rackfab.v1.PortStats
+	15, // 17: rackfab.v1.NodeStats.flows:type_name -> rackfab.v1.FlowStats
+	18, // 18: rackfab.v1.NodeStats.counters:type_name -> rackfab.v1.NodeStats.CountersEntry
+	19, // 19: rackfab.v1.NodeStats.notices:type_name -> rackfab.v1.NodeStats.NoticesEntry
+	3,  // 20: rackfab.v1.NodeStats.telemetry:type_name -> rackfab.v1.TelemetryCounts
+	13, // 21: rackfab.v1.NodeStats.bus:type_name -> rackfab.v1.BusStats
+	20, // 22: rackfab.v1.PortStats.counters:type_name -> rackfab.v1.PortStats.CountersEntry
+	10, // 23: rackfab.v1.RunFinished.progress:type_name -> rackfab.v1.RunProgress
+	3,  // 24: rackfab.v1.RunFinished.telemetry:type_name -> rackfab.v1.TelemetryCounts
+	0,  // 25: rackfab.v1.NodeService.Run:input_type -> rackfab.v1.RunRequest
+	8,  // 26: rackfab.v1.NodeService.Run:output_type -> rackfab.v1.RunResponse
+	26, // [26:27] is the sub-list for method output_type
+	25, // [25:26] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_rackfab_v1_node_proto_init() }
@@ -1494,8 +1726,9 @@ func file_rackfab_v1_node_proto_init() {
 		(*RunRequest_Start)(nil),
 		(*RunRequest_Stop)(nil),
 		(*RunRequest_Grant)(nil),
+		(*RunRequest_Impair)(nil),
 	}
-	file_rackfab_v1_node_proto_msgTypes[7].OneofWrappers = []any{
+	file_rackfab_v1_node_proto_msgTypes[8].OneofWrappers = []any{
 		(*RunResponse_Ready)(nil),
 		(*RunResponse_Progress)(nil),
 		(*RunResponse_Finished)(nil),
@@ -1508,7 +1741,7 @@ func file_rackfab_v1_node_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rackfab_v1_node_proto_rawDesc), len(file_rackfab_v1_node_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   19,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -59,7 +59,7 @@ func (p *part) count(notes []fabric.Note) {
 // it.
 func (p *part) stands(until unit.Time, r runner.Result) {
 	reached := &rackfabv1.RunReached{
-		UntilPs: int64(until), Digest: r.Digest, Stats: p.stats(),
+		UntilPs: int64(until), Digest: r.Digest, Stats: p.stats(&r),
 		Progress: &rackfabv1.RunProgress{FabricTimePs: int64(until), FrameHops: r.FrameHops, Envelopes: r.Envelopes},
 	}
 	select {
@@ -70,10 +70,10 @@ func (p *part) stands(until unit.Time, r runner.Result) {
 }
 
 // stats says how the node stands. The loop calls it.
-func (p *part) stats() *rackfabv1.NodeStats {
+func (p *part) stats(r *runner.Result) *rackfabv1.NodeStats {
 	s := p.scenario.Load()
 	out := &rackfabv1.NodeStats{
-		Node: s.Nodes[p.index].Name, Notices: map[string]int64{},
+		Node: s.Nodes[p.index].Name, Notices: map[string]int64{}, Bus: p.busStats(r),
 		FlowsStarted: p.notices[fabric.FlowStarted], FlowsEnded: p.notices[fabric.Completed] + p.notices[fabric.FlowStopped],
 	}
 	for kind, n := range p.notices {

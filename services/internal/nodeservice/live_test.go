@@ -79,6 +79,25 @@ func TestGrants(t *testing.T) {
 	}
 }
 
+// A node takes no impairment that cannot be, nor one before it has started.
+func TestBadImpairments(t *testing.T) {
+	impair := func(i *rackfabv1.BusImpairment) *rackfabv1.RunRequest {
+		return &rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Impair{Impair: i}}
+	}
+	for name, test := range map[string]struct {
+		steps []*rackfabv1.RunRequest
+		code  codes.Code
+	}{
+		"above 1":      {[]*rackfabv1.RunRequest{goAhead(), impair(&rackfabv1.BusImpairment{Lose: 2})}, codes.InvalidArgument},
+		"before start": {[]*rackfabv1.RunRequest{impair(&rackfabv1.BusImpairment{Lose: 0.5})}, codes.FailedPrecondition},
+	} {
+		n := start(t, "h0", topology.NIC, bus.NewMemory().Dial())
+		if err := end(n.open(t, append([]*rackfabv1.RunRequest{live("h0")}, test.steps...)...)); status.Code(err) != test.code {
+			t.Errorf("%s: got %v, want %v", name, err, test.code)
+		}
+	}
+}
+
 // A grant that goes back, or brings a change that does not fit, ends the run.
 func TestBadGrants(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -24,6 +24,7 @@ func (r *result) faults() measure.EnvelopeFaults {
 	return measure.EnvelopeFaults{
 		Missed: r.Missed, Resent: r.Resent, Unpublished: r.Unpublished, Repeated: r.Repeated, Early: r.Early,
 		Malformed: r.Malformed, Oversized: r.Oversized, OtherVersion: r.OtherVersion, Foreign: r.Foreign,
+		Struck: r.struck,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/bus/faulty"
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/rack"
@@ -22,6 +23,7 @@ import (
 // to leave.
 type part struct {
 	runner   *runner.Runner
+	bus      *faulty.Conn // of the links, and of nothing else
 	recorder *measure.Recorder
 	machine  fabric.Machine
 	links    int
@@ -41,6 +43,7 @@ type part struct {
 // result is what the node has done and measured at the end of the run.
 type result struct {
 	runner.Result
+	struck   int64 // envelopes, on purpose
 	measured *measure.NodeResult
 	end      unit.Time
 	used     usage
@@ -64,6 +67,7 @@ func (s *Service) join(c *rackfabv1.RunConfig) (*part, error) {
 		return nil, serve.Invalid("scenario", "node %s: %v", s.name, err)
 	}
 	p := &part{
+		bus:   faulty.Wrap(s.conn, faulty.Rates{}, 0),
 		index: index, live: c.GetLive(), arrived: make(chan *rackfabv1.RunResponse, 1), notices: map[fabric.Kind]int64{},
 		machine:  machine,
 		progress: make(chan runner.Progress, 1),
@@ -73,7 +77,7 @@ func (s *Service) join(c *rackfabv1.RunConfig) (*part, error) {
 	ports := ports(scenario, index)
 	p.links = len(ports)
 	p.scenario.Store(scenario)
-	config := runner.Config{Run: c.GetRunId(), Node: s.name, Machine: machine, Ports: ports, Conn: s.conn, Quiet: c.GetQuiet()}
+	config := runner.Config{Run: c.GetRunId(), Node: s.name, Machine: machine, Ports: ports, Conn: p.bus, Quiet: c.GetQuiet()}
 	if p.live {
 		config.Quiet, config.Observe, config.Reached = true, p.count, p.stands
 	} else {
@@ -166,5 +170,5 @@ func (p *part) reached(end unit.Time, r runner.Result) {
 	now := used()
 	now.cpu -= p.before.cpu
 	p.recorder.Count(p.machine)
-	p.finished <- result{Result: r, measured: p.recorder.Result(), end: end, used: now}
+	p.finished <- result{Result: r, struck: p.bus.Struck().Total(), measured: p.recorder.Result(), end: end, used: now}
 }

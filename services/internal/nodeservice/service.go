@@ -113,16 +113,10 @@ func play(ctx context.Context, p *part, stream rackfabv1.NodeService_RunServer, 
 		case err := <-ended:
 			return broken(err)
 		case step := <-steps:
-			if grant := step.GetGrant(); grant != nil && p.live {
-				if err := p.grant(grant); err != nil {
-					return err
-				}
-				continue
+			if last, err := p.step(step); err != nil || last {
+				return err
 			}
-			if step != nil && step.GetStop() == nil {
-				return status.Error(codes.FailedPrecondition, "want stop after start, or grants in a live run")
-			}
-			return nil
+			continue
 		}
 		if err != nil {
 			return status.Error(codes.Internal, err.Error())
@@ -131,6 +125,21 @@ func play(ctx context.Context, p *part, stream rackfabv1.NodeService_RunServer, 
 			return err
 		}
 	}
+}
+
+// step does what the controller says after start; last tells that the run is over
+// for the node.
+func (p *part) step(step *rackfabv1.RunRequest) (last bool, err error) {
+	if grant := step.GetGrant(); grant != nil && p.live {
+		return false, p.grant(grant)
+	}
+	if i := step.GetImpair(); i != nil {
+		return false, p.impair(i)
+	}
+	if step != nil && step.GetStop() == nil {
+		return true, status.Error(codes.FailedPrecondition, "want stop or impair after start, or grants in a live run")
+	}
+	return true, nil
 }
 
 // broken is the error of a run that ended before stop.

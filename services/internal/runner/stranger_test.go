@@ -45,7 +45,7 @@ func TestFaultyNATSGivesTheDigest(t *testing.T) {
 	same(t, o, want)
 	var struck int64
 	for _, c := range faults {
-		struck += c.Faults()
+		struck += c.Struck().Total()
 	}
 	if struck == 0 {
 		t.Error("no fault has struck")

@@ -1,0 +1,79 @@
+package faulty
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rackfab/rackfab/bus"
+)
+
+// listen gives a connection with faults, and what comes out of the bus behind it.
+func listen(t *testing.T, rates Rates) (*Conn, *[]string) {
+	t.Helper()
+	m, got := bus.NewMemory(), &[]string{}
+	if _, err := m.Dial().Subscribe("a", func(_ string, data []byte) { *got = append(*got, string(data)) }); err != nil {
+		t.Fatal(err)
+	}
+	return Wrap(m.Dial(), rates, 1), got
+}
+
+// publish publishes the numbers from from up to to.
+func publish(t *testing.T, c *Conn, from, to int) {
+	t.Helper()
+	for i := from; i < to; i++ {
+		data := []byte(fmt.Sprint(i))
+		if err := c.Publish("a", data); err != nil {
+			t.Fatal(err)
+		}
+		clear(data) // it is the caller's again
+	}
+}
+
+// Each fault does what it is called, and is counted.
+func TestFaults(t *testing.T) {
+	for name, test := range map[string]struct {
+		rates Rates
+		want  []string
+		count Struck
+	}{
+		"none":   {Rates{}, []string{"0", "1", "2", "3"}, Struck{}},
+		"drop":   {Rates{Drop: 1}, nil, Struck{Dropped: 4}},
+		"repeat": {Rates{Repeat: 1}, []string{"0", "0", "1", "1", "2", "2", "3", "3"}, Struck{Repeated: 4}},
+		"swap":   {Rates{Swap: 1}, []string{"0", "1", "2"}, Struck{Swapped: 4}},
+	} {
+		c, got := listen(t, test.rates)
+		publish(t, c, 0, 4)
+		if diff := cmp.Diff(test.want, append([]string(nil), *got...)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(test.count, c.Struck()); diff != "" {
+			t.Errorf("%s: counts (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// A connection that is mended lets go what it held, and strikes nothing more.
+func TestMending(t *testing.T) {
+	c, got := listen(t, Rates{Hold: 1})
+	publish(t, c, 0, 40)
+	if n := 40 - len(*got); n < 1 || n > HoldFor+1 {
+		t.Errorf("%d of 40 are held, want 1 to %d", n, HoldFor+1)
+	}
+	c.Impair(Rates{}, 0)
+	seen := map[string]bool{}
+	for _, s := range *got {
+		seen[s] = true
+	}
+	if len(*got) != 40 || len(seen) != 40 {
+		t.Errorf("%d messages, %d different ones, want 40", len(*got), len(seen))
+	}
+	publish(t, c, 40, 42)
+	if diff := cmp.Diff([]string{"40", "41"}, (*got)[40:]); diff != "" {
+		t.Error(diff)
+	}
+	if n := c.Struck().Total(); n != 40 {
+		t.Errorf("%d struck, want 40", n)
+	}
+}

@@ -1,0 +1,118 @@
+package controller
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/internal/changes"
+	"github.com/rackfab/rackfab/services/internal/serve"
+)
+
+// impairments says what happens on purpose to the envelopes of which nodes. It
+// outlives runs. Safe for concurrent use.
+type impairments struct {
+	mu sync.Mutex
+	of map[string]*rackfabv1.BusImpairment // by node, none that does nothing
+}
+
+// set replaces what happens to the envelopes of nodes.
+func (i *impairments) set(nodes []string, what *rackfabv1.BusImpairment) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.of == nil {
+		i.of = map[string]*rackfabv1.BusImpairment{}
+	}
+	for _, n := range nodes {
+		if what.GetLose()+what.GetRepeat()+what.GetDelay() == 0 {
+			delete(i.of, n)
+		} else {
+			i.of[n] = what
+		}
+	}
+}
+
+// get gives what happens to the envelopes of a node, never nil.
+func (i *impairments) get(node string) *rackfabv1.BusImpairment {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if what := i.of[node]; what != nil {
+		return what
+	}
+	return &rackfabv1.BusImpairment{}
+}
+
+// nodes lists the nodes whose envelopes are struck, by name.
+func (i *impairments) nodes() []string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return slices.Sorted(maps.Keys(i.of))
+}
+
+// step is what a node is told.
+func (i *impairments) step(node string) *rackfabv1.RunRequest {
+	return &rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Impair{Impair: i.get(node)}}
+}
+
+// ImpairBus makes the bus bad on purpose, or mends it; see FabricService.
+func (s *service) ImpairBus(_ context.Context, q *rackfabv1.ImpairBusRequest) (*rackfabv1.ImpairBusResponse, error) {
+	names, err := s.named(q.GetNodes())
+	if err != nil {
+		return nil, err
+	}
+	if err := changes.CheckImpairment("impairment", q.GetImpairment()); err != nil {
+		return nil, err
+	}
+	s.bad.set(names, q.GetImpairment())
+	if batch := s.playing.Load(); batch != nil {
+		select {
+		case batch.impaired <- struct{}{}:
+		default: // it has still to look at the one before
+		}
+	}
+	if live := s.present.Load(); live != nil {
+		live.do(live.impair)
+	}
+	return &rackfabv1.ImpairBusResponse{ImpairedNodes: s.bad.nodes()}, nil
+}
+
+// named gives the nodes of a list of names and ranges, all for "".
+func (s *service) named(list string) ([]string, error) {
+	var known []string
+	for _, h := range s.directory.Nodes() {
+		known = append(known, h.Name)
+	}
+	if list == "" {
+		return known, nil
+	}
+	names, err := topology.Names(list)
+	if err != nil {
+		return nil, serve.Invalid("nodes", "%v", err)
+	}
+	for _, n := range names {
+		if !slices.Contains(known, n) {
+			return nil, serve.Invalid("nodes", "no node is called %s", n)
+		}
+	}
+	return names, nil
+}
+
+// impair tells the nodes of a live run what happens to their envelopes.
+func (s *session) impair() {
+	for _, m := range s.members {
+		s.send(m, s.bad.step(m.name))
+	}
+}
+
+// impair tells the nodes of a run what happens to their envelopes.
+func (r *run) impair() error {
+	for _, m := range r.members {
+		if err := m.send(r.bad.step(m.name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

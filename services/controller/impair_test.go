@@ -1,0 +1,147 @@
+package controller
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/unit"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/internal/serve"
+)
+
+// bad is a bus that strikes every eighth envelope.
+var bad = &rackfabv1.BusImpairment{Lose: 0.025, Repeat: 0.05, Delay: 0.05, Seed: 7}
+
+// impair makes the bus bad, or mends it, and gives the nodes that are struck then.
+func (r *rig) impair(t *testing.T, nodes string, what *rackfabv1.BusImpairment) []string {
+	t.Helper()
+	out, err := r.API().ImpairBus(t.Context(), &rackfabv1.ImpairBusRequest{Nodes: nodes, Impairment: what})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.GetImpairedNodes()
+}
+
+// struck gives how many envelopes each node lost, repeated and delayed on purpose.
+func (r *rig) struck(t *testing.T) map[string][3]int64 {
+	t.Helper()
+	out, err := r.API().GetStats(t.Context(), &rackfabv1.GetStatsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string][3]int64{}
+	for _, n := range out.GetNodes() {
+		if b := n.GetBus(); b.GetStruckLost()+b.GetStruckRepeated()+b.GetStruckDelayed() > 0 {
+			all[n.GetNode()] = [3]int64{b.GetStruckLost(), b.GetStruckRepeated(), b.GetStruckDelayed()}
+		}
+	}
+	return all
+}
+
+// A bus that is made bad while a rack runs, for some nodes and for all, and mended,
+// changes no digest; what it struck is counted where it was struck.
+func TestABadBusChangesNothing(t *testing.T) {
+	r := started(t, Options{NodeLimit: NodeLimit})
+	if got := r.impair(t, "", nil); len(got) > 0 {
+		t.Errorf("nothing is impaired, but %s", got)
+	}
+	r.step(t, 100*unit.Microsecond)
+	if got := r.struck(t); len(got) > 0 {
+		t.Errorf("on a good bus: %v", got)
+	}
+	if diff := cmp.Diff([]string{"s0", "s3"}, r.impair(t, "s3, s0", bad)); diff != "" {
+		t.Error(diff)
+	}
+	at := r.step(t, 100*unit.Microsecond)
+	if diff := cmp.Diff([]string{"s0", "s3"}, at.GetImpairedNodes()); diff != "" {
+		t.Error(diff)
+	}
+	if got := r.struck(t); !slices.Equal(slices.Sorted(maps.Keys(got)), []string{"s0", "s3"}) || got["s0"][0]*got["s0"][1]*got["s0"][2] == 0 {
+		t.Errorf("bad for s0 and s3: %v", got)
+	}
+	if got := r.impair(t, "", bad); len(got) != 8 {
+		t.Errorf("bad for all: %v", got)
+	}
+	r.step(t, 50*unit.Microsecond)
+	r.impair(t, "", nil)
+	r.step(t, unit.Microsecond) // what the nodes say of the bus is as old as the last instant
+	before := r.struck(t)
+	r.step(t, 200*unit.Microsecond)
+	if diff := cmp.Diff(before, r.struck(t)); diff != "" {
+		t.Errorf("struck after it was mended:\n%s", diff)
+	}
+	j := r.journal(t)
+	replayed(t, j)
+	if s := parse(t, j.GetScenario()); len(s.Changes) > 0 {
+		t.Errorf("the journal holds %v", s.Changes)
+	}
+}
+
+// A bus that was bad before a batch run is bad in it, and its digest is the same.
+func TestABatchRunOnABadBus(t *testing.T) {
+	r := newRig(t, NodeLimit)
+	s := parse(t, []byte(pair))
+	r.nodes(t, s)
+	want, err := lab.Measure(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := Request{ID: "pair", Scenario: []byte(pair)}
+	if _, err := r.Run(t.Context(), request, nil); err != nil { // all nodes are known after it
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		what *rackfabv1.BusImpairment
+		bad  bool
+	}{{nil, false}, {bad, true}, {nil, false}} {
+		r.impair(t, "h0..h1, s0", test.what)
+		report, err := r.Run(t.Context(), request, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var struck int64
+		for _, n := range report.Results() {
+			struck += n.Struck
+		}
+		if struck > 0 != test.bad {
+			t.Errorf("%v: %d struck", test.what, struck)
+		}
+		if got := fmt.Sprintf("%016x", report.Digest); got != want.Digest {
+			t.Errorf("%v: digest %s, in memory %s", test.what, got, want.Digest)
+		}
+	}
+}
+
+// What cannot be is refused, every field by name, and nothing is impaired.
+func TestBadImpairments(t *testing.T) {
+	r := started(t, Options{NodeLimit: NodeLimit})
+	for name, test := range map[string]struct {
+		nodes string
+		what  *rackfabv1.BusImpairment
+		want  []string
+	}{
+		"unknown node":    {"h0, h9", bad, []string{"nodes"}},
+		"bad range":       {"h3..h1", bad, []string{"nodes"}},
+		"negative":        {"", &rackfabv1.BusImpairment{Lose: -0.1}, []string{"impairment.lose"}},
+		"no number":       {"", &rackfabv1.BusImpairment{Delay: math.NaN()}, []string{"impairment.delay"}},
+		"several":         {"", &rackfabv1.BusImpairment{Lose: 1, Repeat: 2}, []string{"impairment.lose", "impairment.repeat"}},
+		"too much in all": {"", &rackfabv1.BusImpairment{Lose: 0.5, Repeat: 0.3, Delay: 0.2}, []string{"impairment"}},
+	} {
+		_, err := r.API().ImpairBus(t.Context(), &rackfabv1.ImpairBusRequest{Nodes: test.nodes, Impairment: test.what})
+		got := slices.Sorted(maps.Keys(serve.Violations(err)))
+		if status.Code(err) != codes.InvalidArgument || !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v blames %s, want %s", name, err, got, test.want)
+		}
+	}
+	if got := r.step(t, unit.Microsecond).GetImpairedNodes(); len(got) > 0 {
+		t.Errorf("impaired: %s", got)
+	}
+}

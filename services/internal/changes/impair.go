@@ -1,0 +1,42 @@
+package changes
+
+import (
+	"fmt"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/internal/serve"
+)
+
+// MostImpaired is the largest share of envelopes that may be struck: a bus that
+// loses all of them is none.
+const MostImpaired = 0.9
+
+// CheckImpairment names everything that is wrong with an impairment, which stands in
+// field: INVALID_ARGUMENT with one violation per fault.
+func CheckImpairment(field string, i *rackfabv1.BusImpairment) error {
+	faults := &topology.Faults{File: "bus"}
+	add := func(key, format string, args ...any) {
+		faults.List = append(faults.List, topology.Fault{Key: key, What: fmt.Sprintf(format, args...)})
+	}
+	for _, share := range []struct {
+		key   string
+		value float64
+	}{{"lose", i.GetLose()}, {"repeat", i.GetRepeat()}, {"delay", i.GetDelay()}} {
+		if !(share.value >= 0 && share.value <= MostImpaired) { //nolint:staticcheck // NaN is refused too
+			add(share.key, "%g, want a share from 0 to %g", share.value, MostImpaired)
+		}
+	}
+	if sum := i.GetLose() + i.GetRepeat() + i.GetDelay(); len(faults.List) == 0 && sum > MostImpaired {
+		add("", "lose, repeat and delay sum to %g, want %g at most", sum, MostImpaired)
+	}
+	if len(faults.List) == 0 {
+		return nil
+	}
+	return serve.InvalidFaults(faults, field, func(key string) string {
+		if key == "" {
+			return field
+		}
+		return field + "." + key
+	})
+}
