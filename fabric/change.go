@@ -21,11 +21,12 @@ const (
 	Freeze                   // the NIC neither sends nor takes anything in
 	Thaw                     // it goes on
 	Tune                     // the setting Key becomes Value
+	Post                     // Connections begin or end here, the host posts Works
 )
 
 var verbNames = [...]string{
 	AddFlows: "add-flows", StopFlow: "stop-flow", LinkDown: "link-down", LinkUp: "link-up",
-	Reroute: "reroute", Freeze: "freeze", Thaw: "thaw", Tune: "tune",
+	Reroute: "reroute", Freeze: "freeze", Thaw: "thaw", Tune: "tune", Post: "post",
 }
 
 // String names the verb, "link-down".
@@ -68,6 +69,28 @@ type Flow struct {
 	Baseline bool
 }
 
+// Connection is a pair of queue pairs for commands: frame.SenderQP(ID) at the
+// initiator, frame.ReceiverQP(ID) at the target. Hosts are indices among the NICs.
+type Connection struct {
+	ID       FlowID
+	From, To int // initiator and target
+	Class    Priority
+	Payload  unit.Bytes // largest of a packet, the same at both ends
+	Source   uint16     // UDP source port
+	Baseline bool       // as in Flow
+}
+
+// Work is commands that a host posts to its NIC: Count of them, the first at the
+// instant of the change and each Every later than the one before.
+type Work struct {
+	Connection FlowID
+	ID         uint32 // of the first; they count up
+	Verb       uint8  // of package nic/command
+	Size       unit.Bytes
+	Every      unit.Time
+	Count      int
+}
+
 // Change is a control change of one machine at a named instant.
 type Change struct {
 	At     unit.Time
@@ -78,6 +101,9 @@ type Change struct {
 	Flow   FlowID   // of StopFlow
 	Verb   Verb
 	Key    Key // of Tune
+	// Connections and Works are of Post.
+	Connections []Connection
+	Works       []Work
 }
 
 // changeMark stands in the canonical bytes where those of an arrival have the
@@ -105,7 +131,41 @@ func (c *Change) Append(b []byte) []byte {
 			b = le.AppendUint32(b, uint32(p))
 		}
 	}
+	if c.Verb == Post {
+		b = c.appendPost(b)
+	}
 	return b
+}
+
+// appendPost writes what a Post has beyond every change.
+func (c *Change) appendPost(b []byte) []byte {
+	le := binary.LittleEndian
+	b = le.AppendUint32(b, uint32(len(c.Connections)))
+	for _, k := range c.Connections {
+		b = le.AppendUint32(b, uint32(k.ID))
+		b = le.AppendUint32(b, uint32(k.From))
+		b = le.AppendUint32(b, uint32(k.To))
+		b = append(b, byte(k.Class), truth(k.Baseline))
+		b = le.AppendUint64(b, uint64(k.Payload))
+		b = le.AppendUint16(b, k.Source)
+	}
+	b = le.AppendUint32(b, uint32(len(c.Works)))
+	for _, w := range c.Works {
+		b = le.AppendUint32(b, uint32(w.Connection))
+		b = le.AppendUint32(b, w.ID)
+		b = append(b, w.Verb)
+		b = le.AppendUint64(b, uint64(w.Size))
+		b = le.AppendUint64(b, uint64(w.Every))
+		b = le.AppendUint64(b, uint64(w.Count))
+	}
+	return b
+}
+
+func truth(is bool) byte {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 func (f *Flow) append(b []byte) []byte {
@@ -117,8 +177,5 @@ func (f *Flow) append(b []byte) []byte {
 	b = le.AppendUint64(b, uint64(f.Start))
 	b = le.AppendUint64(b, uint64(f.Initial))
 	b = le.AppendUint16(b, f.Source)
-	if f.Baseline {
-		return append(b, 1)
-	}
-	return append(b, 0)
+	return append(b, truth(f.Baseline))
 }

@@ -40,6 +40,7 @@ func looped(t testing.TB, scheme string) *topology.Scenario {
 	t.Helper()
 	s, err := topology.Parse("looped.yaml", []byte(`name: looped
 duration: 3ms
+live: true
 scheme: `+scheme+`
 defaults: {link: {rate: 40Gbps, delay: 1us}, nic: {timeout: 300us}, switch: {xoff: 60KB, headroom: 60KB, rttx_match: pairs}}
 nics: {h0..h3: , r0..r1: }

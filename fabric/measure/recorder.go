@@ -99,7 +99,7 @@ func NewRecorder(s *topology.Scenario, node int) *Recorder {
 }
 
 // Extend takes over a scenario that has more changes.
-func (r *Recorder) Extend(s *topology.Scenario) { r.s = s }
+func (r *Recorder) Extend(s *topology.Scenario) { r.s, r.streams = s, s.Streams() }
 
 // Observe takes notes in the order in which they happened.
 func (r *Recorder) Observe(notes []fabric.Note) {

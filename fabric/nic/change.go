@@ -36,6 +36,8 @@ func (n *NIC) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 		if fits = n.tune(c.Key, c.Value); fits {
 			out.Note(fabric.Note{Kind: fabric.Tuned, At: now, Flow: fabric.NoFlow, A: int64(c.Key), B: c.Value})
 		}
+	case fabric.Post:
+		fits = n.take(now, c)
 	case fabric.Reroute:
 		fits = false
 	}
@@ -173,6 +175,8 @@ func (n *NIC) grow(senders, receivers int) {
 		n.addCredits(n.credits, senders, receivers)
 	}
 	for i := senders; i < len(n.senders); i++ {
-		n.timers.Set(n.startTimer(i), n.senders[i].Start)
+		if !n.senders[i].started {
+			n.timers.Set(n.startTimer(i), n.senders[i].Start)
+		}
 	}
 }

@@ -19,9 +19,9 @@ const uetHeaders = frame.UETHeaders + frame.FCSLen
 // credits is what a NIC keeps for it; nil unless the scheme grants credit.
 type credits struct {
 	accounts  []account // by peer that flows from here go to
-	ofSender  []int32   // by sending flow: index into accounts
+	ofSender  []int32   // by sender: index into accounts, -1 for a half of a connection
 	pacer     credit.Pacer
-	ofFlow    []int32            // by receiving flow: sender of the pacer
+	ofFlow    []int32            // by receiver: sender of the pacer, -1 for a half of a connection
 	flowOf    []int32            // by sender of the pacer: a receiving flow of it
 	heard     []uint64           // by sender of the pacer: the message beside its latest frame
 	sampled   []credit.PeerStats // by sender of the pacer: up to the last sample
@@ -55,10 +55,15 @@ func (n *NIC) newCredits() *credits {
 	return c
 }
 
-// addCredits takes in the senders and receivers from those places on.
+// addCredits takes in the senders and receivers from those places on. Commands run
+// over RoCEv2 and need no credit.
 func (n *NIC) addCredits(c *credits, senders, receivers int) {
 	p := &n.cfg.CC.Credit
 	for i := senders; i < len(n.senders); i++ {
+		if n.isHalf(n.senders[i].ID) {
+			c.ofSender = append(c.ofSender, -1)
+			continue
+		}
 		to := n.senders[i].To
 		peer := slices.IndexFunc(c.accounts, func(a account) bool { return n.senders[a.senders[0]].To == to })
 		if peer < 0 {
@@ -69,6 +74,10 @@ func (n *NIC) addCredits(c *credits, senders, receivers int) {
 		c.ofSender = append(c.ofSender, int32(peer))
 	}
 	for i := receivers; i < len(n.receivers); i++ {
+		if n.isHalf(n.receivers[i].ID) {
+			c.ofFlow = append(c.ofFlow, -1)
+			continue
+		}
 		from := n.receivers[i].From
 		peer := slices.IndexFunc(c.flowOf, func(k int32) bool { return n.receivers[k].From == from })
 		if peer < 0 {

@@ -23,8 +23,7 @@ type engine struct {
 	EngineConfig
 	index      qpIndex // by flow: into connections
 	ends       []end
-	ofSender   []int32 // by sending half, less firstHalf: into ends
-	firstHalf  int
+	ofSender   []int32 // by sender: into ends, -1 for a flow
 	initiators []initiator
 	targets    []target
 	queues     []command.Queue[command.Command] // by class
@@ -68,30 +67,62 @@ func (n *NIC) connect() error {
 	if len(n.cfg.Connections) == 0 {
 		return nil
 	}
-	e := &engine{
-		EngineConfig: n.cfg.Engine, firstHalf: len(n.senders),
-		flows:     command.NewFlows(n.cfg.Engine.FlowQueues, n.cfg.Engine.FlowSlots),
-		triggered: command.NewTriggered(n.cfg.Engine.Counters, n.cfg.Engine.CommandSlots),
-		appends:   command.NewQueue[command.Target](n.cfg.Engine.CommandSlots),
-		shaper:    shaper.New(n.cfg.shaper()),
+	n.engine = newEngine(&n.cfg)
+	if err := n.addEnds(n.cfg.Connections); err != nil {
+		return err
 	}
-	var ids []fabric.FlowID
-	for _, c := range n.cfg.Connections {
-		if err := n.addEnd(e, c); err != nil {
-			return fmt.Errorf("connection %d: %w", c.ID, err)
-		}
-		ids = append(ids, c.ID)
+	return n.loadSchedule()
+}
+
+// newEngine makes an engine without connections.
+func newEngine(cfg *Config) *engine {
+	e := &engine{
+		EngineConfig: cfg.Engine,
+		flows:        command.NewFlows(cfg.Engine.FlowQueues, cfg.Engine.FlowSlots),
+		triggered:    command.NewTriggered(cfg.Engine.Counters, cfg.Engine.CommandSlots),
+		appends:      command.NewQueue[command.Target](cfg.Engine.CommandSlots),
+		shaper:       shaper.New(cfg.shaper()),
+		units:        newUnits(cfg.Engine.Units, cfg.Engine.ResponseUnits),
+		timers:       agenda.New(1),
 	}
 	for range e.Classes {
 		e.queues = append(e.queues, command.NewQueue[command.Command](e.CommandSlots))
 	}
-	e.index = newQPIndex(ids)
-	e.units = newUnits(e.Units, e.ResponseUnits)
 	e.pools = newPools(e)
-	e.timers = agenda.New(len(e.initiators) + 1)
 	e.sampled.out, e.sampled.in = e.shaper.Tokens(0)
-	n.engine = e
-	return n.loadSchedule()
+	return e
+}
+
+// addEnds adds this host's ends of connections.
+func (n *NIC) addEnds(list []ConnectionConfig) error {
+	e := n.engine
+	initiators := len(e.initiators)
+	for _, c := range list {
+		if err := n.addEnd(e, c); err != nil {
+			return fmt.Errorf("connection %d: %w", c.ID, err)
+		}
+		e.index.add(c.ID, len(e.ends)-1)
+	}
+	e.grow(initiators)
+	return nil
+}
+
+// grow makes room for initiators beyond the first so many, whose timers keep
+// their instants, and for all ends to wait for a unit.
+func (e *engine) grow(initiators int) {
+	old := e.timers
+	e.timers = agenda.New(len(e.initiators) + 1)
+	for i := range initiators {
+		e.timers.Set(i, old.At(i))
+	}
+	e.timers.Set(len(e.initiators), old.At(initiators))
+	for i := range e.pools {
+		waiting := newFIFO[int32](len(e.ends))
+		for p := &e.pools[i]; p.waiting.count > 0; {
+			waiting.push(p.waiting.pop())
+		}
+		e.pools[i].waiting = waiting
+	}
 }
 
 // addEnd adds this host's end of a connection.
@@ -112,10 +143,7 @@ func (n *NIC) addEnd(e *engine, cfg ConnectionConfig) error {
 	r := n.newReceiver(FlowConfig{ID: cfg.ID, From: peer, To: n.cfg.Host, Size: 1, Source: cfg.Source, Baseline: cfg.Baseline})
 	base := connection{
 		ConnectionConfig: cfg, class: class, sender: len(n.senders), receiver: len(n.receivers), unit: -1,
-		cutter: command.Cutter{Payload: cfg.Payload, SubRequest: e.SubRequest, Header: e.ResponseHeader},
-	}
-	if base.cutter.SubRequest == 0 {
-		base.cutter.SubRequest = cfg.Payload
+		cutter: e.cutter(cfg.Payload),
 	}
 	if mine {
 		r.packet.BTH.DestQP = s.packet.BTH.DestQP
@@ -125,6 +153,9 @@ func (n *NIC) addEnd(e *engine, cfg ConnectionConfig) error {
 		s.packet.BTH.DestQP = r.packet.BTH.DestQP
 		e.ends = append(e.ends, end{false, len(e.targets)})
 		e.targets = append(e.targets, target{connection: base, jobs: newTable[job](maxJobs), found: newTable[job](maxOutstanding + 1)})
+	}
+	for len(e.ofSender) < len(n.senders) {
+		e.ofSender = append(e.ofSender, -1)
 	}
 	e.ofSender = append(e.ofSender, int32(len(e.ends)-1))
 	n.senders, n.receivers = append(n.senders, s), append(n.receivers, r)

@@ -29,6 +29,9 @@ type EngineConfig struct {
 	ResponseHeader unit.Bytes
 	Retries        int // of one request before its connection fails; 0 is no limit
 	Counters       int // that count completed commands
+	// Largest is the payload of the connections that changes may bring, 0 if none
+	// do. Their classes are among Classes.
+	Largest unit.Bytes
 
 	Out, In     shaper.Limit // of the whole NIC
 	Pacing      shaper.Pacing
@@ -47,16 +50,8 @@ type ShapingClass struct {
 	Requests, Responses shaper.Leaf // Branch and Class are filled in
 }
 
-// ConnectionConfig is a pair of queue pairs for commands: frame.SenderQP(ID) at
-// the initiator, frame.ReceiverQP(ID) at the target.
-type ConnectionConfig struct {
-	ID       fabric.FlowID
-	From, To int // initiator and target
-	Class    fabric.Priority
-	Payload  unit.Bytes // largest of a packet, the same at both ends
-	Source   uint16     // UDP source port
-	Baseline bool       // as in FlowConfig
-}
+// ConnectionConfig is a pair of queue pairs for commands.
+type ConnectionConfig = fabric.Connection
 
 // maxOutstanding is the largest value of the hardware's limit registers, of 11
 // bits.
@@ -66,25 +61,45 @@ const maxOutstanding = 2047
 // header that one may have.
 func (c *Config) longestPacket() unit.Bytes {
 	const headers = 100 // Ethernet, IPv4, UDP, BTH, AtomicETH, timestamps, ICRC and FCS have 98
-	most := unit.Bytes(0)
-	for _, k := range c.Connections {
-		most = max(most, k.Payload+headers)
-	}
-	return most
+	return c.largestPayload() + headers
 }
 
 // longestResponse gives the largest RspPktLen of a request.
 func (c *Config) longestResponse() unit.Bytes {
 	most := unit.Bytes(0)
 	for _, k := range c.Connections {
-		cutter := command.Cutter{Payload: k.Payload, SubRequest: c.Engine.SubRequest, Header: c.Engine.ResponseHeader}
-		if cutter.SubRequest == 0 {
-			cutter.SubRequest = k.Payload
-		}
-		_, length := cutter.Answer(cutter.SubRequest)
-		most = max(most, length)
+		most = max(most, c.Engine.response(k.Payload))
+	}
+	if c.Engine.Largest > 0 {
+		most = max(most, c.Engine.response(c.Engine.Largest))
 	}
 	return most
+}
+
+// largestPayload bounds the payload of a packet of the connections that there are
+// and that may come.
+func (c *Config) largestPayload() unit.Bytes {
+	most := c.Engine.Largest
+	for _, k := range c.Connections {
+		most = max(most, k.Payload)
+	}
+	return most
+}
+
+// cutter cuts the commands of a connection with that payload.
+func (e *EngineConfig) cutter(payload unit.Bytes) command.Cutter {
+	c := command.Cutter{Payload: payload, SubRequest: e.SubRequest, Header: e.ResponseHeader}
+	if c.SubRequest == 0 {
+		c.SubRequest = payload
+	}
+	return c
+}
+
+// response gives the RspPktLen of the largest data request with that payload.
+func (e *EngineConfig) response(payload unit.Bytes) unit.Bytes {
+	c := e.cutter(payload)
+	_, length := c.Answer(c.SubRequest)
+	return length
 }
 
 // validate names everything that is wrong with the connections and the engine.

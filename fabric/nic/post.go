@@ -133,6 +133,9 @@ func (e *engine) find(id fabric.FlowID) int {
 	return -1
 }
 
+// isHalf tells whether a queue pair of that ID belongs to a connection.
+func (n *NIC) isHalf(id fabric.FlowID) bool { return n.engine != nil && n.engine.find(id) >= 0 }
+
 // queueOf gives the command queue of a command without fault: that of its class.
 func (n *NIC) queueOf(c *Command) *command.Queue[command.Command] {
 	e := n.engine

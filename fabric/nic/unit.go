@@ -188,14 +188,13 @@ func (e *engine) release(c *initiator) {
 	}
 }
 
-// repace renews the offer of the half whose pace or window may have changed. Flows
-// are before the halves, and those of changes after them.
-func (n *NIC) repace(half int) {
-	half -= n.engine.firstHalf
-	if half < 0 || half >= len(n.engine.ofSender) {
+// repace renews the offer of the half whose pace or window may have changed, if
+// sender i is one.
+func (n *NIC) repace(i int) {
+	if i >= len(n.engine.ofSender) || n.engine.ofSender[i] < 0 {
 		return
 	}
-	k := int(n.engine.ofSender[half])
+	k := int(n.engine.ofSender[i])
 	if n.engine.connection(k).unit >= 0 {
 		n.offer(k)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/nic/command"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -15,12 +16,25 @@ func Plan(s *topology.Scenario, since unit.Time) [][]fabric.Change {
 	for i, n := range s.Nodes {
 		p.index[n.Name] = i
 	}
+	p.connections, p.streams = s.Connections(), map[string][]topology.Stream{}
+	for _, st := range s.Streams() {
+		name := s.Commands[st.Command].Name
+		p.streams[name] = append(p.streams[name], st)
+	}
+	p.connected = make([]bool, len(p.connections))
+	founded, _ := s.Founded()
+	for k := range founded {
+		p.connected[k] = true
+	}
 	for _, c := range s.Timely() {
 		if c.Verb == topology.ChangeLinkDown || c.Verb == topology.ChangeLinkUp {
 			p.down[s.LinkNamed(c.Link)] = c.Verb == topology.ChangeLinkDown
 		}
-		if c.At >= since {
+		switch {
+		case c.At >= since:
 			p.add(&c)
+		case c.Verb == topology.ChangePost:
+			p.connect(&c)
 		}
 	}
 	return p.plan
@@ -32,6 +46,10 @@ type planner struct {
 	down  map[int]bool // links
 	index map[string]int
 	plan  [][]fabric.Change
+	// What the scenario's commands need, and which of these connections are there.
+	connections []topology.Connection
+	streams     map[string][]topology.Stream // by the name of the commands
+	connected   []bool
 }
 
 func (p *planner) put(node int, c fabric.Change) { p.plan[node] = append(p.plan[node], c) }
@@ -60,6 +78,42 @@ func (p *planner) add(c *topology.Change) {
 	case topology.ChangeSet:
 		for _, t := range p.s.Tuning(*c) {
 			p.put(t.Node, fabric.Change{At: c.At, Verb: fabric.Tune, Key: t.Key, Value: t.Value})
+		}
+	case topology.ChangePost:
+		p.post(c)
+	}
+}
+
+// connect gives the connections that a post is the first to need.
+func (p *planner) connect(c *topology.Change) (fresh []topology.Connection) {
+	for _, st := range p.streams[c.Post.Name] {
+		if !p.connected[st.Connection] {
+			p.connected[st.Connection] = true
+			fresh = append(fresh, p.connections[st.Connection])
+		}
+	}
+	return fresh
+}
+
+// post gives both ends of each connection that is new, and each host its commands.
+func (p *planner) post(c *topology.Change) {
+	verb, _ := command.ParseVerb(c.Post.Verb) // the scenario is valid
+	changes := make([]fabric.Change, len(p.s.Nodes))
+	for _, k := range p.connect(c) {
+		one := connection(p.s, &k)
+		changes[k.From].Connections = append(changes[k.From].Connections, one)
+		changes[k.To].Connections = append(changes[k.To].Connections, one)
+	}
+	for _, st := range p.streams[c.Post.Name] {
+		changes[st.From].Works = append(changes[st.From].Works, fabric.Work{
+			Connection: p.connections[st.Connection].ID, ID: st.First, Verb: uint8(verb),
+			Size: c.Post.Size, Every: c.Post.Every, Count: c.Post.Count,
+		})
+	}
+	for node, one := range changes {
+		if len(one.Connections)+len(one.Works) > 0 {
+			one.At, one.Verb = c.At, fabric.Post
+			p.put(node, one)
 		}
 	}
 }
@@ -120,8 +174,10 @@ func flow(s *topology.Scenario, i int) fabric.Flow {
 	}
 }
 
-// steered tells whether flows may come to a NIC after it is built.
-func steered(s *topology.Scenario) bool { return s.Live || s.Founding() < len(s.Flows) }
+// steered tells whether flows or commands may come to a NIC after it is built.
+func steered(s *topology.Scenario) bool {
+	return s.Live || s.Founding() < len(s.Flows) || s.FoundingCommands() < len(s.Commands)
+}
 
 // checkSteered checks what nic.New leaves alone where no flow starts yet.
 func (r *Rack) checkSteered() error {

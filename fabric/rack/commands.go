@@ -3,6 +3,7 @@ package rack
 import (
 	"slices"
 
+	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/nic"
 	"github.com/rackfab/rackfab/fabric/nic/command"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
@@ -23,20 +24,24 @@ func (r *Rack) addCommands(c *nic.Config, node int, link topology.Link) {
 		if k.From != node && k.To != node {
 			continue
 		}
-		c.Connections = append(c.Connections, nic.ConnectionConfig{
-			ID: k.ID, From: s.Nodes[k.From].Host, To: s.Nodes[k.To].Host, Class: k.Class, Source: k.Source,
-			Payload:  min(s.Nodes[k.From].NIC.Payload, s.Nodes[k.To].NIC.Payload),
-			Baseline: !s.Nodes[k.From].NIC.CETH || !s.Nodes[k.To].NIC.CETH,
-		})
+		c.Connections = append(c.Connections, connection(s, &k))
 	}
-	if len(c.Connections) == 0 {
+	if len(c.Connections) == 0 && !steered(s) {
 		return
 	}
-	c.Engine = engine(set, link, len(s.Commands))
+	c.Engine = engine(set, link, s.FoundingCommands())
+	var classes []fabric.Priority
 	for _, k := range c.Connections {
-		if !slices.ContainsFunc(c.Engine.Classes, func(one nic.ShapingClass) bool { return one.Class == k.Class }) {
+		classes = append(classes, k.Class)
+	}
+	if steered(s) {
+		classes = append(classes, DataPriority)
+		c.Engine.Largest = s.Nodes[node].NIC.Payload
+	}
+	for _, class := range classes {
+		if !slices.ContainsFunc(c.Engine.Classes, func(one nic.ShapingClass) bool { return one.Class == class }) {
 			def := topology.DefaultShaping()
-			def.Class = k.Class
+			def.Class = class
 			c.Engine.Classes = append(c.Engine.Classes, shapingClass(set, &def, link))
 		}
 	}
@@ -44,6 +49,15 @@ func (r *Rack) addCommands(c *nic.Config, node int, link topology.Link) {
 		if st.From == node {
 			r.addStream(c, st)
 		}
+	}
+}
+
+// connection gives a connection as a NIC takes it.
+func connection(s *topology.Scenario, k *topology.Connection) fabric.Connection {
+	from, to := &s.Nodes[k.From], &s.Nodes[k.To]
+	return fabric.Connection{
+		ID: k.ID, From: from.Host, To: to.Host, Class: k.Class, Source: k.Source,
+		Payload: min(from.NIC.Payload, to.NIC.Payload), Baseline: !from.NIC.CETH || !to.NIC.CETH,
 	}
 }
 

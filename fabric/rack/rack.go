@@ -63,7 +63,7 @@ func New(s *topology.Scenario) (*Rack, error) {
 		return nil, err
 	}
 	r := &Rack{s: s, scheme: scheme, ends: s.PortMap(), flows: make([][]int, len(s.Nodes))}
-	r.connections, r.streams = s.Connections(), s.Streams()
+	r.connections, r.streams = s.Founded()
 	for i, f := range s.Flows[:s.Founding()] {
 		r.flows[f.From] = append(r.flows[f.From], i)
 		if f.To != f.From {

@@ -40,6 +40,7 @@ type changeForm struct {
 	down, up     string
 	freeze, thaw []string
 	set          string
+	post         *yaml.Node
 }
 
 var changeFields = []field[changeForm]{
@@ -51,6 +52,7 @@ var changeFields = []field[changeForm]{
 	omitNone(namesField("freeze", "NICs that neither send nor take anything in", func(f *changeForm) *[]string { return &f.freeze }), func(f *changeForm) []string { return f.freeze }),
 	omitNone(namesField("thaw", "NICs that go on", func(f *changeForm) *[]string { return &f.thaw }), func(f *changeForm) []string { return f.thaw }),
 	textField("set", "setting NODE.KEY=VALUE, s1.xoff=96KB", func(f *changeForm) *string { return &f.set }),
+	sectionField("post", "commands that hosts post to their NICs", section(postFields, PostSpec{Verb: "put", Count: 1}), func(f *changeForm) **yaml.Node { return &f.post }),
 }
 
 var changeBurstFields = []field[BurstSpec]{
@@ -59,6 +61,19 @@ var changeBurstFields = []field[BurstSpec]{
 	need(nameField("to", "NIC that receives", func(f *BurstSpec) *string { return &f.To })),
 	integerField("flows_per_sender", "flows of each sender", 1, 1<<16, func(f *BurstSpec) *int { return &f.Flows }),
 	need(messageField("size", func(f *BurstSpec) *unit.Bytes { return &f.Size })),
+}
+
+// liveVerbs are what a change may post.
+var liveVerbs = []string{"put", "get", "send"}
+
+var postFields = []field[PostSpec]{
+	need(nameField("name", "name of the commands", func(p *PostSpec) *string { return &p.Name })),
+	choiceField("verb", "what they ask for: put writes, get reads, send is a message", liveVerbs, func(p *PostSpec) *string { return &p.Verb }),
+	need(namesField("from", "NICs whose hosts post them", func(p *PostSpec) *[]string { return &p.From })),
+	need(namesField("to", "NICs that they are for", func(p *PostSpec) *[]string { return &p.To })),
+	need(quantityField(sizes, "size", "bytes of each", 1, 1<<31, func(p *PostSpec) *unit.Bytes { return &p.Size })),
+	integerField("count", "how many from each NIC to each other", 1, 1<<20, func(p *PostSpec) *int { return &p.Count }),
+	quantityField(spans, "every", "how much later each further one is posted, 0 for all at once", 0, longest, func(p *PostSpec) *unit.Time { return &p.Every }),
 }
 
 // textField is text that another check reads.
@@ -111,6 +126,8 @@ func (c *Change) form() changeForm {
 		f.thaw = c.Nodes
 	case ChangeSet:
 		f.set = c.Set.Key + "=" + c.Set.Value
+	case ChangePost:
+		f.post = written(postFields, &c.Post)
 	}
 	return f
 }

@@ -24,6 +24,7 @@ const (
 	ChangeFreeze   ChangeVerb = "freeze"
 	ChangeThaw     ChangeVerb = "thaw"
 	ChangeSet      ChangeVerb = "set"
+	ChangePost     ChangeVerb = "post"
 )
 
 // Change is what is done to the rack while it runs, at a named instant: before
@@ -37,6 +38,7 @@ type Change struct {
 	Link  string    // of link_down and link_up: "A--B"
 	Nodes []string  // of freeze and thaw: NICs
 	Set   Setting   // of set: a key that Tunables lists
+	Post  PostSpec  // of post
 }
 
 // BurstSpec is a group of flows that a change starts together.
@@ -48,11 +50,31 @@ type BurstSpec struct {
 	Size  unit.Bytes
 }
 
+// PostSpec is commands that a change has hosts post to their NICs.
+type PostSpec struct {
+	Name     string
+	Verb     string   // "put", "get" or "send"
+	From, To []string // NICs; commands go from each of From to each of To
+	Size     unit.Bytes
+	Count    int // from each to each
+	Every    unit.Time
+}
+
 // Founding counts the flows that the rack is built with: all but those of
 // changes, which come last.
 func (s *Scenario) Founding() int {
 	n := len(s.Flows)
 	for n > 0 && s.Flows[n-1].Burst >= 0 && s.Bursts[s.Flows[n-1].Burst].Change {
+		n--
+	}
+	return n
+}
+
+// FoundingCommands counts the commands that the rack is built with: all but those
+// of changes, which come last.
+func (s *Scenario) FoundingCommands() int {
+	n := len(s.Commands)
+	for n > 0 && s.Commands[n-1].Change {
 		n--
 	}
 	return n
@@ -100,6 +122,7 @@ func resume(s *Scenario) *builder {
 	b := newBuilder()
 	b.s = *s
 	b.s.Flows, b.s.Bursts, b.s.Changes = slices.Clip(s.Flows), slices.Clip(s.Bursts), slices.Clip(s.Changes)
+	b.s.Commands = slices.Clip(s.Commands)
 	for i, n := range s.Nodes {
 		b.index[n.Name] = i
 	}

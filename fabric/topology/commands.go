@@ -27,6 +27,8 @@ type Command struct {
 	Expected  uint64
 	Urgency   int
 	After     string // commands that must be complete at the same NIC first
+	// Change says that a change posts them.
+	Change bool
 }
 
 // Verbs of the target.
@@ -54,8 +56,16 @@ type Stream struct {
 	First      uint32 // ID of the first of its commands; they count up
 }
 
-// Connections gives the connections that the commands need, in the order in which
-// they need them.
+// Founded gives the connections that the founding commands need, in the order in
+// which they need them, and these commands by pairs of NICs.
+func (s *Scenario) Founded() ([]Connection, []Stream) {
+	founding := *s
+	founding.Commands = s.Commands[:s.FoundingCommands()]
+	return founding.connect()
+}
+
+// Connections gives the connections that all commands need: those of Founded, then
+// those of changes.
 func (s *Scenario) Connections() []Connection {
 	list, _ := s.connect()
 	return list

@@ -1,9 +1,12 @@
 package topology
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // changeVerbs are the verbs in the order of the fields.
-var changeVerbs = []ChangeVerb{ChangeBurst, ChangeStopFlow, ChangeLinkDown, ChangeLinkUp, ChangeFreeze, ChangeThaw, ChangeSet}
+var changeVerbs = []ChangeVerb{ChangeBurst, ChangeStopFlow, ChangeLinkDown, ChangeLinkUp, ChangeFreeze, ChangeThaw, ChangeSet, ChangePost}
 
 // readChange reads one entry of changes.
 func (b *builder) readChange(it item) {
@@ -58,7 +61,47 @@ func (b *builder) detail(c *Change, f *changeForm, at place) {
 			return
 		}
 		c.Set = set
+	case ChangePost:
+		b.changePost(c, f, at)
 	}
+}
+
+// changePost adds the commands of a change.
+func (b *builder) changePost(c *Change, f *changeForm, at place) {
+	c.Post = PostSpec{Verb: liveVerbs[0], Count: 1}
+	src := newSource(at.key, at.line)
+	readSection(&b.collector, f.post, at.key, postFields, &c.Post, src)
+	spec := &c.Post
+	b.claim(spec.Name, src)
+	from, okFrom := b.findNICs(spec.From, src.of("from"))
+	to, okTo := b.findNICs(spec.To, src.of("to"))
+	if !okFrom || !okTo || !b.roomForCommands(len(from)*len(to)*spec.Count, src) {
+		return
+	}
+	for _, i := range slices.Concat(from, to) {
+		b.checkShaper(i, src)
+	}
+	for _, i := range from {
+		if slices.Contains(to, i) {
+			b.fault(src.of("to"), "%s would send to itself", b.s.Nodes[i].Name)
+		}
+	}
+	b.s.Commands = append(b.s.Commands, Command{
+		Name: spec.Name, Verb: spec.Verb, From: from, To: to, Size: spec.Size, At: c.At, Every: spec.Every,
+		Count: spec.Count, Class: dataClass, Change: true,
+	})
+	b.commands = append(b.commands, src)
+}
+
+// roomForCommands tells whether n more commands fit.
+func (b *builder) roomForCommands(n int, src *source) bool {
+	for _, c := range b.s.Commands {
+		n += len(c.From) * max(len(c.To), 1) * c.Count
+	}
+	if n > maxCommands {
+		b.fault(src.of("count"), "makes %d commands in all, want at most %d", n, maxCommands)
+	}
+	return n <= maxCommands
 }
 
 // changeBurst adds the flows of a change.

@@ -14,6 +14,9 @@ const longestHeaders unit.Bytes = 100
 // controlClass is the traffic class of what receivers send back.
 const controlClass = 6
 
+// dataClass is the traffic class of flows, and of the commands of changes.
+const dataClass = 3
+
 // maxCommands bounds the commands of a scenario, so that the events of one NIC fit
 // the message that its result travels in.
 const maxCommands = 500_000
@@ -109,9 +112,14 @@ func (b *builder) checkEngine(i int, l Link) {
 			b.fault(src.of("rx_buffer"), "%s does not hold what comes in up to and after PAUSE: want at least %dB", buffer, needed)
 		}
 	}
-	if len(b.s.Commands) == 0 {
-		return
+	if len(b.s.Commands) > 0 {
+		b.checkShaper(i, src)
 	}
+}
+
+// checkShaper checks that the buckets of a NIC let every packet of commands go.
+func (b *builder) checkShaper(i int, src *source) {
+	e := &b.s.Nodes[i].NIC.Engine
 	payload := b.s.Nodes[i].NIC.Payload
 	response := e.Response(payload)
 	longest := max(payload+longestHeaders, response)
@@ -169,14 +177,14 @@ func (e *EngineSettings) Intake(l Link) (buffer, xoff, xon unit.Bytes) {
 
 // commandForms writes the commands as entries of a file.
 func commandForms(s *Scenario) []commandForm {
-	forms := make([]commandForm, len(s.Commands))
+	forms := make([]commandForm, s.FoundingCommands())
 	names := func(nodes []int) (list []string) {
 		for _, i := range nodes {
 			list = append(list, s.Nodes[i].Name)
 		}
 		return list
 	}
-	for i, c := range s.Commands {
+	for i, c := range s.Commands[:len(forms)] {
 		forms[i] = commandForm{Command: c, from: names(c.From), to: names(c.To)}
 	}
 	return forms

@@ -16,7 +16,7 @@ type Source struct {
 	*rand.Rand
 	nics, switches, links []string
 	flows                 []string
-	bursts                int
+	made                  int // bursts and posts
 }
 
 // New makes the source of a seed.
@@ -44,7 +44,7 @@ func pick[T any](g *Source, list []T) T { return list[g.IntN(len(list))] }
 // its instant: a flow may be stopped before it begins.
 func (g *Source) Change(at unit.Time) topology.Change {
 	c := topology.Change{At: at}
-	switch k := g.IntN(20); {
+	switch k := g.IntN(24); {
 	case k < 7 || len(g.flows) == 0:
 		c.Verb, c.Burst = topology.ChangeBurst, g.burst()
 	case k < 9:
@@ -57,20 +57,36 @@ func (g *Source) Change(at unit.Time) topology.Change {
 		c.Verb, c.Nodes = topology.ChangeFreeze, []string{pick(g, g.nics)}
 	case k < 17:
 		c.Verb, c.Nodes = topology.ChangeThaw, []string{pick(g, g.nics)}
-	default:
+	case k < 20:
 		c.Verb, c.Set = topology.ChangeSet, g.set()
+	default:
+		c.Verb, c.Post = topology.ChangePost, g.post()
 	}
 	return c
+}
+
+// post draws commands from a few NICs to one or two others.
+func (g *Source) post() topology.PostSpec {
+	names := slices.Clone(g.nics)
+	g.Shuffle(len(names), func(i, k int) { names[i], names[k] = names[k], names[i] })
+	to := 1 + g.IntN(min(2, len(names)-1))
+	p := topology.PostSpec{
+		Name: fmt.Sprintf("p%d", g.made), Verb: pick(g, []string{"put", "get", "send"}), To: names[:to],
+		From: names[to : to+1+g.IntN(min(3, len(names)-to))], Size: unit.Bytes(1 + g.IntN(64<<10)),
+		Count: 1 + g.IntN(5), Every: unit.Time(g.IntN(20)) * unit.Microsecond,
+	}
+	g.made++
+	return p
 }
 
 func (g *Source) burst() topology.BurstSpec {
 	names := slices.Clone(g.nics)
 	g.Shuffle(len(names), func(i, k int) { names[i], names[k] = names[k], names[i] })
 	b := topology.BurstSpec{
-		Name: fmt.Sprintf("b%d", g.bursts), From: names[1 : 2+g.IntN(min(4, len(names)-1))], To: names[0],
+		Name: fmt.Sprintf("b%d", g.made), From: names[1 : 2+g.IntN(min(4, len(names)-1))], To: names[0],
 		Flows: 1 + g.IntN(3), Size: unit.Bytes(1 + g.IntN(64<<10)),
 	}
-	g.bursts++
+	g.made++
 	g.flows = append(g.flows, b.Name)
 	return b
 }
