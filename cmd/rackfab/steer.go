@@ -73,6 +73,9 @@ func steerCommands() []*cobra.Command {
 		}))
 	return []*cobra.Command{
 		upCommand(), downCommand(), statusCommand(), statsCommand(), watchCommand(), journalCommand(), replayCommand(), burstCommand(), link, impairCommand(),
+		postCommand("put", "Have hosts write to others: RDMA WRITE", rackfabv1.PostVerb_POST_VERB_WRITE),
+		postCommand("get", "Have hosts read from others: RDMA READ", rackfabv1.PostVerb_POST_VERB_READ),
+		postCommand("send", "Have hosts send messages to others", rackfabv1.PostVerb_POST_VERB_SEND),
 		change("stop-flow NAME", "End a flow, or all flows of a burst", cobra.ExactArgs(1), func(args []string) (*rackfabv1.Change, error) {
 			return &rackfabv1.Change{Verb: &rackfabv1.Change_StopFlow{StopFlow: args[0]}}, nil
 		}),
@@ -160,8 +163,11 @@ func apply(ctx context.Context, c *cobra.Command, api rackfabv1.FabricServiceCli
 		return err
 	}
 	name := ""
-	if b := out.GetChange().GetChange().GetBurst(); b != nil {
-		name = b.GetName() + " "
+	switch made := out.GetChange().GetChange(); {
+	case made.GetBurst() != nil:
+		name = made.GetBurst().GetName() + " "
+	case made.GetPost() != nil:
+		name = made.GetPost().GetName() + " "
 	}
 	_, err = fmt.Fprintf(c.OutOrStdout(), "%sat %s\n", name, unit.Time(out.GetChange().GetAtPs()))
 	return err

@@ -256,8 +256,11 @@ func passed(at, earliest unit.Time) error {
 
 // apply takes a change into the journal, then into the run.
 func (s *session) apply(c topology.Change) (*rackfabv1.TimedChange, error) {
-	if c.Verb == topology.ChangeBurst && c.Burst.Name == "" {
-		c.Burst.Name = s.burstName()
+	switch {
+	case c.Verb == topology.ChangeBurst && c.Burst.Name == "":
+		c.Burst.Name = s.freeName("burst")
+	case c.Verb == topology.ChangePost && c.Post.Name == "":
+		c.Post.Name = s.freeName(c.Post.Verb)
 	}
 	next, err := s.scenario.Extend(c)
 	if err != nil {
@@ -274,12 +277,14 @@ func (s *session) apply(c topology.Change) (*rackfabv1.TimedChange, error) {
 	return timed, nil
 }
 
-// burstName gives a name that no flow or burst has.
-func (s *session) burstName() string {
+// freeName gives a name that begins with kind, and that no flow, burst or command
+// has.
+func (s *session) freeName(kind string) string {
 	for i := len(s.scenario.Changes); ; i++ {
-		name := fmt.Sprintf("burst%d", i)
+		name := fmt.Sprintf("%s%d", kind, i)
 		taken := slices.ContainsFunc(s.scenario.Bursts, func(b topology.Burst) bool { return b.Name == name }) ||
-			slices.ContainsFunc(s.scenario.Flows, func(f topology.Flow) bool { return f.Name == name })
+			slices.ContainsFunc(s.scenario.Flows, func(f topology.Flow) bool { return f.Name == name }) ||
+			slices.ContainsFunc(s.scenario.Commands, func(c topology.Command) bool { return c.Name == name })
 		if !taken {
 			return name
 		}

@@ -21,6 +21,63 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// PostVerb is what a command asks for.
+type PostVerb int32
+
+const (
+	// Is refused.
+	PostVerb_POST_VERB_UNSPECIFIED PostVerb = 0
+	// RDMA WRITE: put.
+	PostVerb_POST_VERB_WRITE PostVerb = 1
+	// RDMA READ: get.
+	PostVerb_POST_VERB_READ PostVerb = 2
+	// A message.
+	PostVerb_POST_VERB_SEND PostVerb = 3
+)
+
+// Enum value maps for PostVerb.
+var (
+	PostVerb_name = map[int32]string{
+		0: "POST_VERB_UNSPECIFIED",
+		1: "POST_VERB_WRITE",
+		2: "POST_VERB_READ",
+		3: "POST_VERB_SEND",
+	}
+	PostVerb_value = map[string]int32{
+		"POST_VERB_UNSPECIFIED": 0,
+		"POST_VERB_WRITE":       1,
+		"POST_VERB_READ":        2,
+		"POST_VERB_SEND":        3,
+	}
+)
+
+func (x PostVerb) Enum() *PostVerb {
+	p := new(PostVerb)
+	*p = x
+	return p
+}
+
+func (x PostVerb) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (PostVerb) Descriptor() protoreflect.EnumDescriptor {
+	return file_rackfab_v1_change_proto_enumTypes[0].Descriptor()
+}
+
+func (PostVerb) Type() protoreflect.EnumType {
+	return &file_rackfab_v1_change_proto_enumTypes[0]
+}
+
+func (x PostVerb) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use PostVerb.Descriptor instead.
+func (PostVerb) EnumDescriptor() ([]byte, []int) {
+	return file_rackfab_v1_change_proto_rawDescGZIP(), []int{0}
+}
+
 // Change is what is done to a rack that runs.
 type Change struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -35,6 +92,8 @@ type Change struct {
 	//	*Change_Freeze
 	//	*Change_Thaw
 	//	*Change_Set
+	//	*Change_Post
+	//	*Change_Scheme
 	Verb          isChange_Verb `protobuf_oneof:"verb"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -140,6 +199,24 @@ func (x *Change) GetSet() *Setting {
 	return nil
 }
 
+func (x *Change) GetPost() *Post {
+	if x != nil {
+		if x, ok := x.Verb.(*Change_Post); ok {
+			return x.Post
+		}
+	}
+	return nil
+}
+
+func (x *Change) GetScheme() *SchemeChoice {
+	if x != nil {
+		if x, ok := x.Verb.(*Change_Scheme); ok {
+			return x.Scheme
+		}
+	}
+	return nil
+}
+
 type isChange_Verb interface {
 	isChange_Verb()
 }
@@ -179,6 +256,16 @@ type Change_Set struct {
 	Set *Setting `protobuf:"bytes,7,opt,name=set,proto3,oneof"`
 }
 
+type Change_Post struct {
+	// Has hosts post commands to their NICs.
+	Post *Post `protobuf:"bytes,8,opt,name=post,proto3,oneof"`
+}
+
+type Change_Scheme struct {
+	// Puts flows under another congestion control.
+	Scheme *SchemeChoice `protobuf:"bytes,9,opt,name=scheme,proto3,oneof"`
+}
+
 func (*Change_Burst) isChange_Verb() {}
 
 func (*Change_StopFlow) isChange_Verb() {}
@@ -192,6 +279,10 @@ func (*Change_Freeze) isChange_Verb() {}
 func (*Change_Thaw) isChange_Verb() {}
 
 func (*Change_Set) isChange_Verb() {}
+
+func (*Change_Post) isChange_Verb() {}
+
+func (*Change_Scheme) isChange_Verb() {}
 
 // Burst is a group of flows that start together: one WRITE each.
 type Burst struct {
@@ -371,6 +462,163 @@ func (x *Setting) GetValue() string {
 	return ""
 }
 
+// Post is commands that hosts post to their NICs, in the traffic class of data.
+type Post struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the commands; "" lets the controller choose a name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// What they ask for.
+	Verb PostVerb `protobuf:"varint,2,opt,name=verb,proto3,enum=rackfab.v1.PostVerb" json:"verb,omitempty"`
+	// NICs whose hosts post them: names and ranges.
+	From string `protobuf:"bytes,3,opt,name=from,proto3" json:"from,omitempty"`
+	// NICs that they are for: names and ranges.
+	To string `protobuf:"bytes,4,opt,name=to,proto3" json:"to,omitempty"`
+	// Bytes of each, 1 to 2^31.
+	SizeBytes int64 `protobuf:"varint,5,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
+	// How many from each NIC to each other, 0 for 1.
+	Count int32 `protobuf:"varint,6,opt,name=count,proto3" json:"count,omitempty"`
+	// How much later each further one is posted, in picoseconds.
+	EveryPs       int64 `protobuf:"varint,7,opt,name=every_ps,json=everyPs,proto3" json:"every_ps,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Post) Reset() {
+	*x = Post{}
+	mi := &file_rackfab_v1_change_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Post) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Post) ProtoMessage() {}
+
+func (x *Post) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_change_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Post.ProtoReflect.Descriptor instead.
+func (*Post) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_change_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Post) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Post) GetVerb() PostVerb {
+	if x != nil {
+		return x.Verb
+	}
+	return PostVerb_POST_VERB_UNSPECIFIED
+}
+
+func (x *Post) GetFrom() string {
+	if x != nil {
+		return x.From
+	}
+	return ""
+}
+
+func (x *Post) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
+
+func (x *Post) GetSizeBytes() int64 {
+	if x != nil {
+		return x.SizeBytes
+	}
+	return 0
+}
+
+func (x *Post) GetCount() int32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *Post) GetEveryPs() int64 {
+	if x != nil {
+		return x.EveryPs
+	}
+	return 0
+}
+
+// SchemeChoice puts what some NICs send to others under a congestion control:
+// flows and commands that run, and those to come.
+type SchemeChoice struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The scheme: pfc, qcn, dcqcn, timely, timely-ecn or pcn.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// FROM->TO: names, ranges, and patterns with * on both sides, "h*->r1";
+	// "" for everything.
+	Flows         string `protobuf:"bytes,2,opt,name=flows,proto3" json:"flows,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SchemeChoice) Reset() {
+	*x = SchemeChoice{}
+	mi := &file_rackfab_v1_change_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SchemeChoice) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SchemeChoice) ProtoMessage() {}
+
+func (x *SchemeChoice) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_change_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SchemeChoice.ProtoReflect.Descriptor instead.
+func (*SchemeChoice) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_change_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *SchemeChoice) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SchemeChoice) GetFlows() string {
+	if x != nil {
+		return x.Flows
+	}
+	return ""
+}
+
 // TimedChange is a change that has its instant.
 type TimedChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -387,7 +635,7 @@ type TimedChange struct {
 
 func (x *TimedChange) Reset() {
 	*x = TimedChange{}
-	mi := &file_rackfab_v1_change_proto_msgTypes[3]
+	mi := &file_rackfab_v1_change_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -399,7 +647,7 @@ func (x *TimedChange) String() string {
 func (*TimedChange) ProtoMessage() {}
 
 func (x *TimedChange) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_change_proto_msgTypes[3]
+	mi := &file_rackfab_v1_change_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -412,7 +660,7 @@ func (x *TimedChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimedChange.ProtoReflect.Descriptor instead.
 func (*TimedChange) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_change_proto_rawDescGZIP(), []int{3}
+	return file_rackfab_v1_change_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *TimedChange) GetAtPs() int64 {
@@ -441,7 +689,7 @@ var File_rackfab_v1_change_proto protoreflect.FileDescriptor
 const file_rackfab_v1_change_proto_rawDesc = "" +
 	"\n" +
 	"\x17rackfab/v1/change.proto\x12\n" +
-	"rackfab.v1\"\xed\x01\n" +
+	"rackfab.v1\"\xc9\x02\n" +
 	"\x06Change\x12)\n" +
 	"\x05burst\x18\x01 \x01(\v2\x11.rackfab.v1.BurstH\x00R\x05burst\x12\x1d\n" +
 	"\tstop_flow\x18\x02 \x01(\tH\x00R\bstopFlow\x12\x1d\n" +
@@ -449,7 +697,9 @@ const file_rackfab_v1_change_proto_rawDesc = "" +
 	"\alink_up\x18\x04 \x01(\tH\x00R\x06linkUp\x12\x18\n" +
 	"\x06freeze\x18\x05 \x01(\tH\x00R\x06freeze\x12\x14\n" +
 	"\x04thaw\x18\x06 \x01(\tH\x00R\x04thaw\x12'\n" +
-	"\x03set\x18\a \x01(\v2\x13.rackfab.v1.SettingH\x00R\x03setB\x06\n" +
+	"\x03set\x18\a \x01(\v2\x13.rackfab.v1.SettingH\x00R\x03set\x12&\n" +
+	"\x04post\x18\b \x01(\v2\x10.rackfab.v1.PostH\x00R\x04post\x122\n" +
+	"\x06scheme\x18\t \x01(\v2\x18.rackfab.v1.SchemeChoiceH\x00R\x06schemeB\x06\n" +
 	"\x04verb\"\xb0\x01\n" +
 	"\x05Burst\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
@@ -462,11 +712,28 @@ const file_rackfab_v1_change_proto_rawDesc = "" +
 	"\x06volume\"1\n" +
 	"\aSetting\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"p\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\xb8\x01\n" +
+	"\x04Post\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12(\n" +
+	"\x04verb\x18\x02 \x01(\x0e2\x14.rackfab.v1.PostVerbR\x04verb\x12\x12\n" +
+	"\x04from\x18\x03 \x01(\tR\x04from\x12\x0e\n" +
+	"\x02to\x18\x04 \x01(\tR\x02to\x12\x1d\n" +
+	"\n" +
+	"size_bytes\x18\x05 \x01(\x03R\tsizeBytes\x12\x14\n" +
+	"\x05count\x18\x06 \x01(\x05R\x05count\x12\x19\n" +
+	"\bevery_ps\x18\a \x01(\x03R\aeveryPs\"8\n" +
+	"\fSchemeChoice\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05flows\x18\x02 \x01(\tR\x05flows\"p\n" +
 	"\vTimedChange\x12\x13\n" +
 	"\x05at_ps\x18\x01 \x01(\x03R\x04atPs\x12*\n" +
 	"\x06change\x18\x02 \x01(\v2\x12.rackfab.v1.ChangeR\x06change\x12 \n" +
-	"\vtraceparent\x18\x03 \x01(\tR\vtraceparentB7Z5github.com/rackfab/rackfab/proto/rackfab/v1;rackfabv1b\x06proto3"
+	"\vtraceparent\x18\x03 \x01(\tR\vtraceparent*b\n" +
+	"\bPostVerb\x12\x19\n" +
+	"\x15POST_VERB_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fPOST_VERB_WRITE\x10\x01\x12\x12\n" +
+	"\x0ePOST_VERB_READ\x10\x02\x12\x12\n" +
+	"\x0ePOST_VERB_SEND\x10\x03B7Z5github.com/rackfab/rackfab/proto/rackfab/v1;rackfabv1b\x06proto3"
 
 var (
 	file_rackfab_v1_change_proto_rawDescOnce sync.Once
@@ -480,22 +747,29 @@ func file_rackfab_v1_change_proto_rawDescGZIP() []byte {
 	return file_rackfab_v1_change_proto_rawDescData
 }
 
-var file_rackfab_v1_change_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_rackfab_v1_change_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_rackfab_v1_change_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_rackfab_v1_change_proto_goTypes = []any{
-	(*Change)(nil),      // 0: rackfab.v1.Change
-	(*Burst)(nil),       // 1: rackfab.v1.Burst
-	(*Setting)(nil),     // 2: rackfab.v1.Setting
-	(*TimedChange)(nil), // 3: rackfab.v1.TimedChange
+	(PostVerb)(0),        // 0: rackfab.v1.PostVerb
+	(*Change)(nil),       // 1: rackfab.v1.Change
+	(*Burst)(nil),        // 2: rackfab.v1.Burst
+	(*Setting)(nil),      // 3: rackfab.v1.Setting
+	(*Post)(nil),         // 4: rackfab.v1.Post
+	(*SchemeChoice)(nil), // 5: rackfab.v1.SchemeChoice
+	(*TimedChange)(nil),  // 6: rackfab.v1.TimedChange
 }
 var file_rackfab_v1_change_proto_depIdxs = []int32{
-	1, // 0: rackfab.v1.Change.burst:type_name -> rackfab.v1.Burst
-	2, // 1: rackfab.v1.Change.set:type_name -> rackfab.v1.Setting
-	0, // 2: rackfab.v1.TimedChange.change:type_name -> rackfab.v1.Change
-	3, // [3:3] is the sub-list for method output_type
-	3, // [3:3] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	2, // 0: rackfab.v1.Change.burst:type_name -> rackfab.v1.Burst
+	3, // 1: rackfab.v1.Change.set:type_name -> rackfab.v1.Setting
+	4, // 2: rackfab.v1.Change.post:type_name -> rackfab.v1.Post
+	5, // 3: rackfab.v1.Change.scheme:type_name -> rackfab.v1.SchemeChoice
+	0, // 4: rackfab.v1.Post.verb:type_name -> rackfab.v1.PostVerb
+	1, // 5: rackfab.v1.TimedChange.change:type_name -> rackfab.v1.Change
+	6, // [6:6] is the sub-list for method output_type
+	6, // [6:6] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_rackfab_v1_change_proto_init() }
@@ -511,6 +785,8 @@ func file_rackfab_v1_change_proto_init() {
 		(*Change_Freeze)(nil),
 		(*Change_Thaw)(nil),
 		(*Change_Set)(nil),
+		(*Change_Post)(nil),
+		(*Change_Scheme)(nil),
 	}
 	file_rackfab_v1_change_proto_msgTypes[1].OneofWrappers = []any{
 		(*Burst_SizeBytes)(nil),
@@ -521,13 +797,14 @@ func file_rackfab_v1_change_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rackfab_v1_change_proto_rawDesc), len(file_rackfab_v1_change_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   4,
+			NumEnums:      1,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_rackfab_v1_change_proto_goTypes,
 		DependencyIndexes: file_rackfab_v1_change_proto_depIdxs,
+		EnumInfos:         file_rackfab_v1_change_proto_enumTypes,
 		MessageInfos:      file_rackfab_v1_change_proto_msgTypes,
 	}.Build()
 	File_rackfab_v1_change_proto = out.File

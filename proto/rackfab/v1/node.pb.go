@@ -962,7 +962,9 @@ type NodeStats struct {
 	Telemetry *TelemetryCounts `protobuf:"bytes,10,opt,name=telemetry,proto3" json:"telemetry,omitempty"`
 	// The node's envelopes. They depend on the machine and its load, not on fabric
 	// time alone.
-	Bus           *BusStats `protobuf:"bytes,11,opt,name=bus,proto3" json:"bus,omitempty"`
+	Bus *BusStats `protobuf:"bytes,11,opt,name=bus,proto3" json:"bus,omitempty"`
+	// Commands that the node's host was to post, by entry, the latest 64.
+	Commands      []*CommandStats `protobuf:"bytes,12,rep,name=commands,proto3" json:"commands,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1074,6 +1076,104 @@ func (x *NodeStats) GetBus() *BusStats {
 	return nil
 }
 
+func (x *NodeStats) GetCommands() []*CommandStats {
+	if x != nil {
+		return x.Commands
+	}
+	return nil
+}
+
+// CommandStats is how commands of one name stand at the NIC that posts them.
+type CommandStats struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Their name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// What they ask for: put, get, send ...
+	Verb string `protobuf:"bytes,2,opt,name=verb,proto3" json:"verb,omitempty"`
+	// Posted so far.
+	Posted int64 `protobuf:"varint,3,opt,name=posted,proto3" json:"posted,omitempty"`
+	// Complete.
+	Completed int64 `protobuf:"varint,4,opt,name=completed,proto3" json:"completed,omitempty"`
+	// Given up, or refused.
+	Failed int64 `protobuf:"varint,5,opt,name=failed,proto3" json:"failed,omitempty"`
+	// The longest time from the post to the completion, in picoseconds.
+	LongestPs     int64 `protobuf:"varint,6,opt,name=longest_ps,json=longestPs,proto3" json:"longest_ps,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CommandStats) Reset() {
+	*x = CommandStats{}
+	mi := &file_rackfab_v1_node_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CommandStats) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CommandStats) ProtoMessage() {}
+
+func (x *CommandStats) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_node_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CommandStats.ProtoReflect.Descriptor instead.
+func (*CommandStats) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *CommandStats) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CommandStats) GetVerb() string {
+	if x != nil {
+		return x.Verb
+	}
+	return ""
+}
+
+func (x *CommandStats) GetPosted() int64 {
+	if x != nil {
+		return x.Posted
+	}
+	return 0
+}
+
+func (x *CommandStats) GetCompleted() int64 {
+	if x != nil {
+		return x.Completed
+	}
+	return 0
+}
+
+func (x *CommandStats) GetFailed() int64 {
+	if x != nil {
+		return x.Failed
+	}
+	return 0
+}
+
+func (x *CommandStats) GetLongestPs() int64 {
+	if x != nil {
+		return x.LongestPs
+	}
+	return 0
+}
+
 // BusStats counts a node's envelopes. None of what goes wrong changes the run.
 type BusStats struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1099,7 +1199,7 @@ type BusStats struct {
 
 func (x *BusStats) Reset() {
 	*x = BusStats{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[13]
+	mi := &file_rackfab_v1_node_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1111,7 +1211,7 @@ func (x *BusStats) String() string {
 func (*BusStats) ProtoMessage() {}
 
 func (x *BusStats) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[13]
+	mi := &file_rackfab_v1_node_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1124,7 +1224,7 @@ func (x *BusStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BusStats.ProtoReflect.Descriptor instead.
 func (*BusStats) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{13}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *BusStats) GetEnvelopes() int64 {
@@ -1214,7 +1314,7 @@ type PortStats struct {
 
 func (x *PortStats) Reset() {
 	*x = PortStats{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[14]
+	mi := &file_rackfab_v1_node_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1226,7 +1326,7 @@ func (x *PortStats) String() string {
 func (*PortStats) ProtoMessage() {}
 
 func (x *PortStats) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[14]
+	mi := &file_rackfab_v1_node_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1239,7 +1339,7 @@ func (x *PortStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PortStats.ProtoReflect.Descriptor instead.
 func (*PortStats) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{14}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *PortStats) GetPeer() string {
@@ -1329,14 +1429,16 @@ type FlowStats struct {
 	// Bytes put on the link, headers included.
 	SentBytes int64 `protobuf:"varint,3,opt,name=sent_bytes,json=sentBytes,proto3" json:"sent_bytes,omitempty"`
 	// Payload that was acknowledged, in bytes.
-	AckedBytes    int64 `protobuf:"varint,4,opt,name=acked_bytes,json=ackedBytes,proto3" json:"acked_bytes,omitempty"`
+	AckedBytes int64 `protobuf:"varint,4,opt,name=acked_bytes,json=ackedBytes,proto3" json:"acked_bytes,omitempty"`
+	// Its congestion control.
+	Scheme        string `protobuf:"bytes,5,opt,name=scheme,proto3" json:"scheme,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *FlowStats) Reset() {
 	*x = FlowStats{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[15]
+	mi := &file_rackfab_v1_node_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1348,7 +1450,7 @@ func (x *FlowStats) String() string {
 func (*FlowStats) ProtoMessage() {}
 
 func (x *FlowStats) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[15]
+	mi := &file_rackfab_v1_node_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1361,7 +1463,7 @@ func (x *FlowStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FlowStats.ProtoReflect.Descriptor instead.
 func (*FlowStats) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{15}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *FlowStats) GetName() string {
@@ -1392,6 +1494,13 @@ func (x *FlowStats) GetAckedBytes() int64 {
 	return 0
 }
 
+func (x *FlowStats) GetScheme() string {
+	if x != nil {
+		return x.Scheme
+	}
+	return ""
+}
+
 // RunFinished is a node's result.
 type RunFinished struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1418,7 +1527,7 @@ type RunFinished struct {
 
 func (x *RunFinished) Reset() {
 	*x = RunFinished{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[16]
+	mi := &file_rackfab_v1_node_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1430,7 +1539,7 @@ func (x *RunFinished) String() string {
 func (*RunFinished) ProtoMessage() {}
 
 func (x *RunFinished) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[16]
+	mi := &file_rackfab_v1_node_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1443,7 +1552,7 @@ func (x *RunFinished) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunFinished.ProtoReflect.Descriptor instead.
 func (*RunFinished) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{16}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RunFinished) GetDigest() uint64 {
@@ -1569,7 +1678,7 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\buntil_ps\x18\x01 \x01(\x03R\auntilPs\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\x06R\x06digest\x123\n" +
 	"\bprogress\x18\x03 \x01(\v2\x17.rackfab.v1.RunProgressR\bprogress\x12+\n" +
-	"\x05stats\x18\x04 \x01(\v2\x15.rackfab.v1.NodeStatsR\x05stats\"\xdb\x04\n" +
+	"\x05stats\x18\x04 \x01(\v2\x15.rackfab.v1.NodeStatsR\x05stats\"\x91\x05\n" +
 	"\tNodeStats\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12+\n" +
 	"\x05ports\x18\x02 \x03(\v2\x15.rackfab.v1.PortStatsR\x05ports\x12+\n" +
@@ -1583,13 +1692,22 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\x06frozen\x18\t \x01(\bR\x06frozen\x129\n" +
 	"\ttelemetry\x18\n" +
 	" \x01(\v2\x1b.rackfab.v1.TelemetryCountsR\ttelemetry\x12&\n" +
-	"\x03bus\x18\v \x01(\v2\x14.rackfab.v1.BusStatsR\x03bus\x1a;\n" +
+	"\x03bus\x18\v \x01(\v2\x14.rackfab.v1.BusStatsR\x03bus\x124\n" +
+	"\bcommands\x18\f \x03(\v2\x18.rackfab.v1.CommandStatsR\bcommands\x1a;\n" +
 	"\rCountersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\x1a:\n" +
 	"\fNoticesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xfb\x01\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xa3\x01\n" +
+	"\fCommandStats\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04verb\x18\x02 \x01(\tR\x04verb\x12\x16\n" +
+	"\x06posted\x18\x03 \x01(\x03R\x06posted\x12\x1c\n" +
+	"\tcompleted\x18\x04 \x01(\x03R\tcompleted\x12\x16\n" +
+	"\x06failed\x18\x05 \x01(\x03R\x06failed\x12\x1d\n" +
+	"\n" +
+	"longest_ps\x18\x06 \x01(\x03R\tlongestPs\"\xfb\x01\n" +
 	"\bBusStats\x12\x1c\n" +
 	"\tenvelopes\x18\x01 \x01(\x03R\tenvelopes\x12\x16\n" +
 	"\x06resent\x18\x02 \x01(\x03R\x06resent\x12\x16\n" +
@@ -1618,14 +1736,15 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\bcounters\x18\v \x03(\v2#.rackfab.v1.PortStats.CountersEntryR\bcounters\x1a;\n" +
 	"\rCountersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"z\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\x92\x01\n" +
 	"\tFlowStats\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x19\n" +
 	"\brate_bps\x18\x02 \x01(\x03R\arateBps\x12\x1d\n" +
 	"\n" +
 	"sent_bytes\x18\x03 \x01(\x03R\tsentBytes\x12\x1f\n" +
 	"\vacked_bytes\x18\x04 \x01(\x03R\n" +
-	"ackedBytes\"\xba\x02\n" +
+	"ackedBytes\x12\x16\n" +
+	"\x06scheme\x18\x05 \x01(\tR\x06scheme\"\xba\x02\n" +
 	"\vRunFinished\x12\x16\n" +
 	"\x06digest\x18\x01 \x01(\x06R\x06digest\x12\x1f\n" +
 	"\vresult_json\x18\x02 \x01(\fR\n" +
@@ -1652,7 +1771,7 @@ func file_rackfab_v1_node_proto_rawDescGZIP() []byte {
 	return file_rackfab_v1_node_proto_rawDescData
 }
 
-var file_rackfab_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_rackfab_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_rackfab_v1_node_proto_goTypes = []any{
 	(*RunRequest)(nil),      // 0: rackfab.v1.RunRequest
 	(*RunConfig)(nil),       // 1: rackfab.v1.RunConfig
@@ -1667,17 +1786,18 @@ var file_rackfab_v1_node_proto_goTypes = []any{
 	(*RunProgress)(nil),     // 10: rackfab.v1.RunProgress
 	(*RunReached)(nil),      // 11: rackfab.v1.RunReached
 	(*NodeStats)(nil),       // 12: rackfab.v1.NodeStats
-	(*BusStats)(nil),        // 13: rackfab.v1.BusStats
-	(*PortStats)(nil),       // 14: rackfab.v1.PortStats
-	(*FlowStats)(nil),       // 15: rackfab.v1.FlowStats
-	(*RunFinished)(nil),     // 16: rackfab.v1.RunFinished
-	nil,                     // 17: rackfab.v1.TelemetryCounts.DroppedEntry
-	nil,                     // 18: rackfab.v1.NodeStats.CountersEntry
-	nil,                     // 19: rackfab.v1.NodeStats.NoticesEntry
-	nil,                     // 20: rackfab.v1.PortStats.CountersEntry
-	(*TimedChange)(nil),     // 21: rackfab.v1.TimedChange
-	(*NodeCaptures)(nil),    // 22: rackfab.v1.NodeCaptures
-	(*NodeCaptured)(nil),    // 23: rackfab.v1.NodeCaptured
+	(*CommandStats)(nil),    // 13: rackfab.v1.CommandStats
+	(*BusStats)(nil),        // 14: rackfab.v1.BusStats
+	(*PortStats)(nil),       // 15: rackfab.v1.PortStats
+	(*FlowStats)(nil),       // 16: rackfab.v1.FlowStats
+	(*RunFinished)(nil),     // 17: rackfab.v1.RunFinished
+	nil,                     // 18: rackfab.v1.TelemetryCounts.DroppedEntry
+	nil,                     // 19: rackfab.v1.NodeStats.CountersEntry
+	nil,                     // 20: rackfab.v1.NodeStats.NoticesEntry
+	nil,                     // 21: rackfab.v1.PortStats.CountersEntry
+	(*TimedChange)(nil),     // 22: rackfab.v1.TimedChange
+	(*NodeCaptures)(nil),    // 23: rackfab.v1.NodeCaptures
+	(*NodeCaptured)(nil),    // 24: rackfab.v1.NodeCaptured
 }
 var file_rackfab_v1_node_proto_depIdxs = []int32{
 	1,  // 0: rackfab.v1.RunRequest.config:type_name -> rackfab.v1.RunConfig
@@ -1686,32 +1806,33 @@ var file_rackfab_v1_node_proto_depIdxs = []int32{
 	5,  // 3: rackfab.v1.RunRequest.grant:type_name -> rackfab.v1.RunGrant
 	6,  // 4: rackfab.v1.RunRequest.impair:type_name -> rackfab.v1.BusImpairment
 	2,  // 5: rackfab.v1.RunConfig.telemetry:type_name -> rackfab.v1.Telemetry
-	17, // 6: rackfab.v1.TelemetryCounts.dropped:type_name -> rackfab.v1.TelemetryCounts.DroppedEntry
-	21, // 7: rackfab.v1.RunGrant.changes:type_name -> rackfab.v1.TimedChange
-	22, // 8: rackfab.v1.RunGrant.captures:type_name -> rackfab.v1.NodeCaptures
+	18, // 6: rackfab.v1.TelemetryCounts.dropped:type_name -> rackfab.v1.TelemetryCounts.DroppedEntry
+	22, // 7: rackfab.v1.RunGrant.changes:type_name -> rackfab.v1.TimedChange
+	23, // 8: rackfab.v1.RunGrant.captures:type_name -> rackfab.v1.NodeCaptures
 	9,  // 9: rackfab.v1.RunResponse.ready:type_name -> rackfab.v1.RunReady
 	10, // 10: rackfab.v1.RunResponse.progress:type_name -> rackfab.v1.RunProgress
-	16, // 11: rackfab.v1.RunResponse.finished:type_name -> rackfab.v1.RunFinished
+	17, // 11: rackfab.v1.RunResponse.finished:type_name -> rackfab.v1.RunFinished
 	11, // 12: rackfab.v1.RunResponse.reached:type_name -> rackfab.v1.RunReached
-	23, // 13: rackfab.v1.RunResponse.captured:type_name -> rackfab.v1.NodeCaptured
+	24, // 13: rackfab.v1.RunResponse.captured:type_name -> rackfab.v1.NodeCaptured
 	10, // 14: rackfab.v1.RunReached.progress:type_name -> rackfab.v1.RunProgress
 	12, // 15: rackfab.v1.RunReached.stats:type_name -> rackfab.v1.NodeStats
-	14, // 16: rackfab.v1.NodeStats.ports:type_name -> rackfab.v1.PortStats
-	15, // 17: rackfab.v1.NodeStats.flows:type_name -> rackfab.v1.FlowStats
-	18, // 18: rackfab.v1.NodeStats.counters:type_name -> rackfab.v1.NodeStats.CountersEntry
-	19, // 19: rackfab.v1.NodeStats.notices:type_name -> rackfab.v1.NodeStats.NoticesEntry
+	15, // 16: rackfab.v1.NodeStats.ports:type_name -> rackfab.v1.PortStats
+	16, // 17: rackfab.v1.NodeStats.flows:type_name -> rackfab.v1.FlowStats
+	19, // 18: rackfab.v1.NodeStats.counters:type_name -> rackfab.v1.NodeStats.CountersEntry
+	20, // 19: rackfab.v1.NodeStats.notices:type_name -> rackfab.v1.NodeStats.NoticesEntry
 	3,  // 20: rackfab.v1.NodeStats.telemetry:type_name -> rackfab.v1.TelemetryCounts
-	13, // 21: rackfab.v1.NodeStats.bus:type_name -> rackfab.v1.BusStats
-	20, // 22: rackfab.v1.PortStats.counters:type_name -> rackfab.v1.PortStats.CountersEntry
-	10, // 23: rackfab.v1.RunFinished.progress:type_name -> rackfab.v1.RunProgress
-	3,  // 24: rackfab.v1.RunFinished.telemetry:type_name -> rackfab.v1.TelemetryCounts
-	0,  // 25: rackfab.v1.NodeService.Run:input_type -> rackfab.v1.RunRequest
-	8,  // 26: rackfab.v1.NodeService.Run:output_type -> rackfab.v1.RunResponse
-	26, // [26:27] is the sub-list for method output_type
-	25, // [25:26] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	14, // 21: rackfab.v1.NodeStats.bus:type_name -> rackfab.v1.BusStats
+	13, // 22: rackfab.v1.NodeStats.commands:type_name -> rackfab.v1.CommandStats
+	21, // 23: rackfab.v1.PortStats.counters:type_name -> rackfab.v1.PortStats.CountersEntry
+	10, // 24: rackfab.v1.RunFinished.progress:type_name -> rackfab.v1.RunProgress
+	3,  // 25: rackfab.v1.RunFinished.telemetry:type_name -> rackfab.v1.TelemetryCounts
+	0,  // 26: rackfab.v1.NodeService.Run:input_type -> rackfab.v1.RunRequest
+	8,  // 27: rackfab.v1.NodeService.Run:output_type -> rackfab.v1.RunResponse
+	27, // [27:28] is the sub-list for method output_type
+	26, // [26:27] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_rackfab_v1_node_proto_init() }
@@ -1741,7 +1862,7 @@ func file_rackfab_v1_node_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rackfab_v1_node_proto_rawDesc), len(file_rackfab_v1_node_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   21,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -42,8 +42,11 @@ func Read(c *rackfabv1.Change, at unit.Time) (topology.Change, error) {
 			return out, serve.Invalid("change.set.key", "%q is no key, want NODE.KEY", out.Set.Key)
 		}
 		return out, given("change.set.key", out.Set.Key)
+	case *rackfabv1.Change_Post:
+		out.Verb = topology.ChangePost
+		return out, readPost(verb.Post, &out.Post)
 	}
-	return out, serve.Invalid("change", "does nothing, want burst, stop_flow, link_down, link_up, freeze, thaw or set")
+	return out, serve.Invalid("change", "does nothing, want burst, stop_flow, link_down, link_up, freeze, thaw, set, post or scheme")
 }
 
 func given(field, text string) error {
@@ -89,8 +92,10 @@ func Refused(err error) error {
 		switch key {
 		case "change.at":
 			return "at_ps"
-		case "change.burst.size":
-			return "change.burst.size_bytes"
+		case "change.burst.size", "change.post.size":
+			return key + "_bytes"
+		case "change.post.every":
+			return key + "_ps"
 		}
 		return key
 	})
@@ -121,6 +126,8 @@ func Write(c *topology.Change) *rackfabv1.TimedChange {
 		out.Verb = &rackfabv1.Change_Thaw{Thaw: strings.Join(c.Nodes, ",")}
 	case topology.ChangeSet:
 		out.Verb = &rackfabv1.Change_Set{Set: &rackfabv1.Setting{Key: c.Set.Key, Value: c.Set.Value}}
+	case topology.ChangePost:
+		out.Verb = &rackfabv1.Change_Post{Post: writePost(&c.Post)}
 	}
 	return &rackfabv1.TimedChange{AtPs: int64(c.At), Change: out}
 }
