@@ -122,8 +122,10 @@ func statsTable(w io.Writer, s *rackfabv1.GetStatsResponse) error {
 	if _, err := fmt.Fprintf(w, "at %s\n", unit.Time(s.GetAtPs())); err != nil {
 		return err
 	}
-	ports, flows := table.NewWriter(), table.NewWriter()
+	ports, flows, commands := table.NewWriter(), table.NewWriter(), table.NewWriter()
 	ports.SetStyle(narrow())
+	commands.SetStyle(narrow())
+	commands.AppendHeader(row([]string{"commands", "verb", "from", "posted", "completed", "failed", "longest"}))
 	flows.SetStyle(narrow())
 	ports.AppendHeader(row(portColumns))
 	flows.AppendHeader(row([]string{"flow", "from", "rate", "sent_bytes", "acked_bytes"}))
@@ -134,8 +136,21 @@ func statsTable(w io.Writer, s *rackfabv1.GetStatsResponse) error {
 		for _, f := range n.GetFlows() {
 			flows.AppendRow(table.Row{f.GetName(), n.GetNode(), unit.Rate(f.GetRateBps()), f.GetSentBytes(), f.GetAckedBytes()})
 		}
+		for _, k := range n.GetCommands() {
+			commands.AppendRow(table.Row{
+				k.GetName(), k.GetVerb(), n.GetNode(), k.GetPosted(), k.GetCompleted(), k.GetFailed(), unit.Time(k.GetLongestPs()),
+			})
+		}
 	}
-	_, err := fmt.Fprintf(w, "%s\n\n%s\n%s", ports.Render(), flows.Render(), busText(s.GetNodes()))
+	if _, err := fmt.Fprintf(w, "%s\n\n%s\n", ports.Render(), flows.Render()); err != nil {
+		return err
+	}
+	if commands.Length() > 0 {
+		if _, err := fmt.Fprintf(w, "\n%s\n", commands.Render()); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprint(w, busText(s.GetNodes()))
 	return err
 }
 

@@ -40,8 +40,22 @@ func view(was, is *rackfabv1.WatchResponse, rows int) string {
 	for _, f := range atMost(longFirst(is), rows/4) {
 		flows.AppendRow(table.Row{f.flow.GetName(), f.node, unit.Rate(f.flow.GetRateBps()), unit.Bytes(f.flow.GetAckedBytes())})
 	}
-	return fmt.Sprintf("%s\n\n%s\n\n%d flows run, %d have ended\n%s\n\n%s\n%s",
-		statusText(is.GetStatus()), links.Render(), running, ended, flows.Render(), noticesText(is), busText(is.GetNodes()))
+	return fmt.Sprintf("%s\n\n%s\n\n%d flows run, %d have ended\n%s\n%s\n%s\n%s",
+		statusText(is.GetStatus()), links.Render(), running, ended, flows.Render(), commandsText(is), noticesText(is), busText(is.GetNodes()))
+}
+
+// commandsText sums up the commands of all hosts, one line; empty if there are none.
+func commandsText(is *rackfabv1.WatchResponse) string {
+	var posted, completed, failed int64
+	for _, n := range is.GetNodes() {
+		for _, k := range n.GetCommands() {
+			posted, completed, failed = posted+k.GetPosted(), completed+k.GetCompleted(), failed+k.GetFailed()
+		}
+	}
+	if posted == 0 {
+		return ""
+	}
+	return fmt.Sprintf("commands: %d posted, %d completed, %d failed\n", posted, completed, failed)
 }
 
 func atMost[T any](list []T, n int) []T { return list[:min(len(list), max(n, 4))] }

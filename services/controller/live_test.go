@@ -184,6 +184,10 @@ func TestBadCallsOfALiveRun(t *testing.T) {
 	set := func(key, value string) *rackfabv1.Change {
 		return &rackfabv1.Change{Verb: &rackfabv1.Change_Set{Set: &rackfabv1.Setting{Key: key, Value: value}}}
 	}
+	post := func(verb rackfabv1.PostVerb, from, to string, size int64, count int32) *rackfabv1.Change {
+		return &rackfabv1.Change{Verb: &rackfabv1.Change_Post{Post: &rackfabv1.Post{Verb: verb, From: from, To: to, SizeBytes: size, Count: count}}}
+	}
+	write := rackfabv1.PostVerb_POST_VERB_WRITE
 	apply := func(c *rackfabv1.Change, at ...int64) func(context.Context) error {
 		return func(ctx context.Context) error {
 			q := &rackfabv1.ApplyRequest{Change: c}
@@ -223,6 +227,16 @@ func TestBadCallsOfALiveRun(t *testing.T) {
 		{"value without unit", apply(set("s0.xoff", "5")), codes.InvalidArgument, "change.set"},
 		{"no key", apply(set("", "5")), codes.InvalidArgument, "change.set.key"},
 		{"thresholds apart", apply(set("s0.xoff", "1KB")), codes.InvalidArgument, "change.set.xon_offset"},
+		{"no verb of RDMA", apply(post(0, "h1", "r0", 1, 1)), codes.InvalidArgument, "change.post.verb"},
+		{"an unknown verb of RDMA", apply(post(77, "h1", "r0", 1, 1)), codes.InvalidArgument, "change.post.verb"},
+		{"a post of nobody", apply(post(write, "", "r0", 1, 1)), codes.InvalidArgument, "change.post.from"},
+		{"a post by a switch", apply(post(write, "s0", "r0", 1, 1)), codes.InvalidArgument, "change.post.from"},
+		{"a post for nobody", apply(post(write, "h1", "h9", 1, 1)), codes.InvalidArgument, "change.post.to"},
+		{"a post to itself", apply(post(write, "h0..h1", "h1", 1, 1)), codes.InvalidArgument, "change.post.to"},
+		{"a post of nothing", apply(post(write, "h1", "r0", 0, 1)), codes.InvalidArgument, "change.post.size_bytes"},
+		{"a post above 2^31", apply(post(write, "h1", "r0", 1<<31+1, 1)), codes.InvalidArgument, "change.post.size_bytes"},
+		{"a post less than once", apply(post(write, "h1", "r0", 1, -1)), codes.InvalidArgument, "change.post.count"},
+		{"too many posts", apply(post(write, "h1", "r0", 1, 1<<19)), codes.InvalidArgument, "change.post.count"},
 		{"negative instant", apply(sized("h1", "r0", 1), -1), codes.InvalidArgument, "at_ps"},
 		{"instant after the end", apply(sized("h1", "r0", 1), 1<<62), codes.InvalidArgument, "at_ps"},
 		{"instant granted", apply(sized("h1", "r0", 1), 7), codes.FailedPrecondition, ""},

@@ -50,8 +50,10 @@ func (p *part) grant(g *rackfabv1.RunGrant) error {
 
 // count listens to the notes of a live run.
 func (p *part) count(notes []fabric.Note) {
+	s := p.scenario.Load()
 	for i := range notes {
 		p.notices[notes[i].Kind]++
+		p.commands.note(s, &notes[i])
 	}
 }
 
@@ -73,7 +75,7 @@ func (p *part) stands(until unit.Time, r runner.Result) {
 func (p *part) stats(r *runner.Result) *rackfabv1.NodeStats {
 	s := p.scenario.Load()
 	out := &rackfabv1.NodeStats{
-		Node: s.Nodes[p.index].Name, Notices: map[string]int64{}, Bus: p.busStats(r),
+		Node: s.Nodes[p.index].Name, Notices: map[string]int64{}, Bus: p.busStats(r), Commands: p.commands.list(),
 		FlowsStarted: p.notices[fabric.FlowStarted], FlowsEnded: p.notices[fabric.Completed] + p.notices[fabric.FlowStopped],
 	}
 	for kind, n := range p.notices {

@@ -33,6 +33,7 @@ type part struct {
 	granted  unit.Time                   // the latest grant of a live run
 	arrived  chan *rackfabv1.RunResponse // holds what became of it
 	notices  map[fabric.Kind]int64
+	commands tally
 	progress chan runner.Progress // holds the latest that was not sent yet
 	finished chan result          // gets one value
 	before   usage                // at the start
