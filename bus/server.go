@@ -32,10 +32,10 @@ func StartServer(addr string) (*Server, error) { return start(addr, Guard{}) }
 
 // StartGuarded starts a NATS server at addr, "host:port". An empty addr is a
 // loopback port that the server chooses; so is port 0 on the host given. It
-// installs no signal handlers, logs nothing and keeps nothing. A guard without
-// users is an error.
+// installs no signal handlers, logs nothing and keeps nothing. A guard with neither
+// users nor TLS is an error.
 func StartGuarded(addr string, g Guard) (*Server, error) {
-	if len(g.Users) == 0 {
+	if len(g.Users) == 0 && g.TLS == nil {
 		return nil, errors.New("bus: no users, nobody could come in")
 	}
 	return start(addr, g)

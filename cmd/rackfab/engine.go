@@ -23,7 +23,7 @@ func newEngine(ctx context.Context, s *topology.Scenario, f runFlags) (engine, e
 		return memoryEngine{}, nil
 	}
 	if f.controller != "" {
-		return newRemote(ctx, f.controller, f.telemetry)
+		return newRemote(ctx, f)
 	}
 	return newProcesses(ctx, s, f)
 }

@@ -14,7 +14,8 @@ import (
 )
 
 func healthCommand() *cobra.Command {
-	return &cobra.Command{
+	var tls string
+	c := &cobra.Command{
 		Use:   "health [ADDRESS]",
 		Short: "Ask a process of a rack whether it serves",
 		Long: "Ask a process of a rack whether it serves, and fail if it does not.\n" +
@@ -26,15 +27,21 @@ func healthCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			who, err := client(tls)
+			if err != nil {
+				return err
+			}
 			ctx, cancel := context.WithTimeout(c.Context(), answerLimit)
 			defer cancel()
-			if err := health.Check(ctx, address); err != nil {
+			if err := health.Check(ctx, address, who); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintln(c.OutOrStdout(), "serving")
 			return err
 		},
 	}
+	tlsFlag(c, &tls)
+	return c
 }
 
 // here gives the address in args, or else that of this container's node.

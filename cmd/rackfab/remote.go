@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/rackfab/rackfab/identity"
 	"github.com/rackfab/rackfab/services/controller"
 	"github.com/rackfab/rackfab/services/health"
 )
@@ -26,23 +27,28 @@ type remote struct {
 	address string
 }
 
-// newRemote gives the rack whose controller listens at address.
-func newRemote(ctx context.Context, address string, t telemetryFlags) (engine, error) {
+// newRemote gives the rack whose controller the flags name.
+func newRemote(ctx context.Context, f runFlags) (engine, error) {
+	address := f.controller
 	if _, _, err := net.SplitHostPort(address); err != nil || strings.Contains(address, "/") {
 		return nil, fmt.Errorf("--controller %q: want HOST:PORT", address)
 	}
+	who, err := client(f.tls)
+	if err != nil {
+		return nil, err
+	}
 	limit, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
-	if err := health.Await(limit, address); err != nil {
+	if err := health.Await(limit, address, who, identity.Controller); err != nil {
 		return nil, fmt.Errorf("--controller: no controller answers: %w", err)
 	}
-	client, err := controller.Dial(address)
+	there, err := controller.DialAs(address, who)
 	if err != nil {
 		return nil, fmt.Errorf("--controller %s: %w", address, err)
 	}
 	// Nothing is left to be said when the connection closes.
-	end := func() { _ = client.Close() }
-	return &processes{rack: remote{client, address}, name: clientName(), end: end, told: t.message()}, nil
+	end := func() { _ = there.Close() }
+	return &processes{rack: remote{there, address}, name: clientName(), end: end, told: f.telemetry.message()}, nil
 }
 
 // clientName sets the runs of this process apart from those that others ask for.

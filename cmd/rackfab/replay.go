@@ -44,6 +44,7 @@ func replayCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&f.bus, "bus", "memory", "memory, nats, or both as memory,nats")
 	natsFlags(c, &f.natsURL, &f.natsKey)
+	tlsFlag(c, &f.tls)
 	return c
 }
 

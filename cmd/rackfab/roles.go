@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,9 +21,10 @@ import (
 type role struct {
 	bus, rack, name, listen, journal, collector string
 
-	nkey, keys string
-	make, open bool
-	given      launch.Inheritance // by a launcher
+	nkey, keys, tls string
+	make, open      bool
+	given           launch.Inheritance // by a launcher
+	who             *identity.TLS
 }
 
 // roleCommands are the processes of a rack. `run` starts them; by hand they make
@@ -34,26 +36,28 @@ func roleCommands() []*cobra.Command {
 		if err != nil {
 			return err
 		}
-		return broker.Main(ctx, broker.Options{Listen: r.listen, Users: users, Open: r.open, Ready: c.OutOrStdout()})
+		return broker.Main(ctx, broker.Options{Listen: r.listen, Users: users, Open: r.open, TLS: r.who, Ready: c.OutOrStdout()})
 	})
 	control := roleCommand(&r, "controller", "Be the controller of a rack", func(c *cobra.Command, ctx context.Context) error {
-		return controller.Main(ctx, controller.Options{Bus: r.bus, Access: r.given.Access, Rack: r.rack, Listen: r.listen, Journal: r.journal, Collector: r.collector, Ready: c.OutOrStdout()})
+		return controller.Main(ctx, controller.Options{Bus: r.bus, Access: r.given.Access, TLS: r.who, Rack: r.rack, Listen: r.listen, Journal: r.journal, Collector: r.collector, Ready: c.OutOrStdout()})
 	})
 	card := roleCommand(&r, "nic", "Be one NIC of a rack", func(c *cobra.Command, ctx context.Context) error {
-		return nic.Main(ctx, nic.Options{Name: r.name, Bus: r.bus, Access: r.given.Access, Rack: r.rack, Listen: r.listen, Collector: r.collector, Ready: c.OutOrStdout()})
+		return nic.Main(ctx, nic.Options{Name: r.name, Bus: r.bus, Access: r.given.Access, TLS: r.who, Rack: r.rack, Listen: r.listen, Collector: r.collector, Ready: c.OutOrStdout()})
 	})
 	box := roleCommand(&r, "switch", "Be one switch of a rack", func(c *cobra.Command, ctx context.Context) error {
-		return switchd.Main(ctx, switchd.Options{Name: r.name, Bus: r.bus, Access: r.given.Access, Rack: r.rack, Listen: r.listen, Collector: r.collector, Ready: c.OutOrStdout()})
+		return switchd.Main(ctx, switchd.Options{Name: r.name, Bus: r.bus, Access: r.given.Access, TLS: r.who, Rack: r.rack, Listen: r.listen, Collector: r.collector, Ready: c.OutOrStdout()})
 	})
 	all := []*cobra.Command{broke, control, card, box}
 	for _, c := range all {
 		c.Flags().StringVar(&r.listen, "listen", "", "address to listen on (default: a free loopback port)")
 		c.Flags().StringVar(&r.rack, "rack", "rack", "name of the rack on the bus")
+		tlsFlag(c, &r.tls)
 	}
 	broke.Flags().StringVar(&r.keys, "keys", "", "folder with the keys of the rack's members, which alone are let in: DIR/<member>/nkey")
-	broke.Flags().BoolVar(&r.make, "make", false, "make the keys that the members' folders lack")
+	broke.Flags().BoolVar(&r.make, "make", false, "make the keys that the members' folders lack, and with --tls certificates, for the nodes whose folders are there")
 	broke.Flags().BoolVar(&r.open, "open", false, "let everybody do everything, without keys")
 	broke.MarkFlagsMutuallyExclusive("keys", "open")
+	broke.MarkFlagsMutuallyExclusive("make", "open")
 	control.Flags().StringVar(&r.journal, "journal", "", "file that holds the journal of a live run at every moment")
 	for _, c := range all[1:] {
 		c.Flags().StringVar(&r.bus, "bus", "", "URL of the bus, nats://127.0.0.1:4222")
@@ -79,11 +83,6 @@ func (r *role) users() ([]bus.User, error) {
 	case r.keys == "":
 		return nil, errors.New("whom is the bus to let in? --keys DIR names a folder of keys (`rackfab certs` makes one), --open lets everybody in")
 	}
-	if r.make {
-		if err := identity.MakeKeys(r.keys); err != nil {
-			return nil, fmt.Errorf("--keys: %w", err)
-		}
-	}
 	users, err := identity.Users(r.keys, r.rack)
 	if err != nil {
 		return nil, fmt.Errorf("--keys: %w", err)
@@ -91,9 +90,21 @@ func (r *role) users() ([]bus.User, error) {
 	return users, nil
 }
 
-// inherit takes over what a launcher gives, or reads what the flags name.
-func (r *role) inherit(given launch.Inheritance) (err error) {
+// enter takes over what a launcher gives, and reads what the flags name, for the
+// process of that role.
+func (r *role) enter(role string, given launch.Inheritance) (err error) {
 	r.given = given
+	if r.make {
+		if err := r.makeMissing(); err != nil {
+			return fmt.Errorf("--make: %w", err)
+		}
+	}
+	if r.name != "" {
+		role = r.name
+	}
+	if r.who, err = loadTLS(r.tls, role); err != nil {
+		return err
+	}
 	if r.nkey == "" {
 		return nil
 	}
@@ -101,6 +112,14 @@ func (r *role) inherit(given launch.Inheritance) (err error) {
 		return fmt.Errorf("--nkey: %w", err)
 	}
 	return nil
+}
+
+// makeMissing makes what the folders of the members lack.
+func (r *role) makeMissing() error {
+	if r.tls != "" {
+		return identity.MakeMissing(r.tls, time.Now())
+	}
+	return identity.MakeKeys(r.keys)
 }
 
 // roleCommand makes the command of a process that ends with its launcher.
@@ -114,7 +133,7 @@ func roleCommand(r *role, name, short string, main func(*cobra.Command, context.
 			if err != nil {
 				return err
 			}
-			if err := r.inherit(given); err != nil {
+			if err := r.enter(name, given); err != nil {
 				return err
 			}
 			return main(c, ctx)

@@ -35,6 +35,7 @@ type runFlags struct {
 	bus        string
 	natsURL    string
 	natsKey    string
+	tls        string
 	controller string
 	seed       uint64
 	duration   string
@@ -66,6 +67,7 @@ func runCommand() *cobra.Command {
 	flags.StringVar(&f.schemes, "scheme", "", "schemes to compare, separated by commas (default: what the scenario compares, or pfc,qcn,dcqcn,timely,pcn)")
 	flags.StringVar(&f.bus, "bus", "nats", "nats: one process per node; memory: the same machines in this process")
 	natsFlags(c, &f.natsURL, &f.natsKey)
+	tlsFlag(c, &f.tls)
 	flags.StringVar(&f.controller, "controller", "", "HOST:PORT of the controller of a rack that is up, to run on it")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: the scenario's)")
 	flags.StringVar(&f.duration, "duration", "", "fabric time to run, such as 8ms (default: the scenario's)")

@@ -44,20 +44,25 @@ type call func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []strin
 
 // calling makes a command that makes calls.
 func calling(use, short string, args cobra.PositionalArgs, do call) *cobra.Command {
-	var address string
+	var address, tls string
 	c := &cobra.Command{Use: use, Short: short, Args: args, RunE: func(c *cobra.Command, args []string) error {
-		client, err := controller.Dial(address)
+		who, err := client(tls)
 		if err != nil {
 			return err
 		}
-		defer client.Close()
-		err = do(c, client.API(), args)
+		rack, err := controller.DialAs(address, who)
+		if err != nil {
+			return err
+		}
+		defer rack.Close()
+		err = do(c, rack.API(), args)
 		if status.Code(err) == codes.Unavailable {
 			return fmt.Errorf("no controller at %s: %s (`rackfab up` starts one)", address, status.Convert(err).Message())
 		}
 		return plain(err)
 	}}
 	addressFlag(c, &address)
+	tlsFlag(c, &tls)
 	return c
 }
 

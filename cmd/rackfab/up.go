@@ -25,7 +25,7 @@ const stopWait = 5 * time.Second
 
 // upFlags are the settings of `rackfab up`.
 type upFlags struct {
-	address, controller, natsURL, natsKey, scheme, pace, journal string
+	address, controller, natsURL, natsKey, tls, scheme, pace, journal string
 
 	seed      uint64
 	paused    bool
@@ -48,6 +48,7 @@ func upCommand() *cobra.Command {
 	addressFlag(c, &f.address)
 	flags.StringVar(&f.controller, "controller", "", "steer the rack that stands behind this controller, HOST:PORT, instead of starting one; `rackfab down` ends it")
 	natsFlags(c, &f.natsURL, &f.natsKey)
+	tlsFlag(c, &f.tls)
 	flags.StringVar(&f.scheme, "scheme", "", "congestion control of every flow (default: the scenario's)")
 	flags.StringVar(&f.pace, "pace", "1ms/s", "fabric time per second of wall time, or free")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: the scenario's)")
@@ -90,7 +91,7 @@ func up(c *cobra.Command, name string, f upFlags) error {
 	if err != nil {
 		return err
 	}
-	rack, err := launch.Start(c.Context(), launch.Options{Nodes: s.Nodes, Bus: f.natsURL, Access: access, Listen: f.address, Journal: f.journal, Collector: f.telemetry.address})
+	rack, err := launch.Start(c.Context(), launch.Options{Nodes: s.Nodes, Bus: f.natsURL, Access: access, TLS: f.tls, Listen: f.address, Journal: f.journal, Collector: f.telemetry.address})
 	if err != nil {
 		return err
 	}
@@ -110,12 +111,16 @@ func upThere(c *cobra.Command, s *topology.Scenario, text []byte, pace unit.Time
 	if f.journal != "" || f.natsURL != "" || f.natsKey != "" {
 		return errors.New("--journal, --nats-url and --nats-nkey are for a rack that is started here: leave them out with --controller")
 	}
-	client, err := controller.Dial(f.controller)
+	who, err := client(f.tls)
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	if err := begin(c.Context(), client, f.start(s, text), pace, f.paused); err != nil {
+	there, err := controller.DialAs(f.controller, who)
+	if err != nil {
+		return err
+	}
+	defer there.Close()
+	if err := begin(c.Context(), there, f.start(s, text), pace, f.paused); err != nil {
 		return plain(err)
 	}
 	_, err = fmt.Fprintf(c.OutOrStdout(), "%s under %s is up: %d nodes, controller at %s\n", s.Name, s.Scheme, len(s.Nodes), f.controller)

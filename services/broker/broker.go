@@ -10,15 +10,17 @@ import (
 	"runtime"
 
 	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/identity"
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
 // Options say where the bus listens, and whom it lets in.
 type Options struct {
-	Listen string     // "host:port"; "" or port 0 is a free loopback port
-	Users  []bus.User // whom it lets in
-	Open   bool       // it lets everybody in, and Users are none
-	Ready  io.Writer  // gets one line of JSON once the bus answers; may be nil
+	Listen string        // "host:port"; "" or port 0 is a free loopback port
+	Users  []bus.User    // whom it lets in
+	Open   bool          // without Users: it lets everybody in, with TLS every member
+	TLS    *identity.TLS // of the bus; nil for plain TCP
+	Ready  io.Writer     // gets one line of JSON once the bus answers; may be nil
 }
 
 // share is how many processors of the machine there are for each that the bus
@@ -45,8 +47,8 @@ func Main(ctx context.Context, o Options) error {
 }
 
 func start(o Options) (*bus.Server, error) {
-	if o.Open {
+	if o.Open && o.TLS == nil {
 		return bus.StartServer(o.Listen)
 	}
-	return bus.StartGuarded(o.Listen, bus.Guard{Users: o.Users})
+	return bus.StartGuarded(o.Listen, bus.Guard{Users: o.Users, TLS: o.TLS.Server()})
 }

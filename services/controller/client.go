@@ -11,6 +11,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
+	"github.com/rackfab/rackfab/identity"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/internal/changes"
 	"github.com/rackfab/rackfab/services/internal/serve"
@@ -22,10 +23,13 @@ type Client struct {
 	api  rackfabv1.FabricServiceClient
 }
 
-// Dial gives a client of the controller at address, "host:port". The first call
-// finds out whether it is there.
-func Dial(address string) (*Client, error) {
-	conn, err := serve.Dial(address)
+// Dial is DialAs in plain TCP.
+func Dial(address string) (*Client, error) { return DialAs(address, nil) }
+
+// DialAs gives a client of the controller at address, "host:port", who is who says.
+// The first call finds out whether it is there.
+func DialAs(address string, who *identity.TLS) (*Client, error) {
+	conn, err := serve.DialAs(address, who, identity.Controller)
 	if err != nil {
 		return nil, err
 	}

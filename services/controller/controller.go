@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/identity"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/internal/discovery"
 	"github.com/rackfab/rackfab/services/internal/serve"
@@ -24,6 +25,7 @@ const NodeLimit = 30 * time.Second
 type Options struct {
 	Bus       string        // URL of the bus, "nats://127.0.0.1:4222"
 	Access    bus.Access    // to the bus
+	TLS       *identity.TLS // of the controller, on gRPC and bus; nil for plain TCP
 	Rack      string        // name of the rack on the bus
 	Listen    string        // address of the gRPC server, "" a free loopback port
 	NodeLimit time.Duration // 0 is NodeLimit
@@ -35,6 +37,7 @@ type Options struct {
 
 // Main runs a controller process until ctx ends.
 func Main(ctx context.Context, o Options) error {
+	o.Access.TLS = o.TLS.Client("")
 	conn, err := bus.DialAs(o.Bus, "controller", o.Access)
 	if err != nil {
 		return err
@@ -50,7 +53,7 @@ func Serve(ctx context.Context, conn bus.Conn, o Options) error {
 		return err
 	}
 	defer directory.Close()
-	server, err := serve.Listen(o.Listen)
+	server, err := serve.ListenAs(o.Listen, o.TLS)
 	if err != nil {
 		return err
 	}

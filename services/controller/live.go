@@ -73,7 +73,7 @@ func (s *service) begin(ctx context.Context, scenario *topology.Scenario, id str
 		clock: clock{pace: defaultPace, chunk: leastGrant},
 	}
 	for _, h := range hellos {
-		live.members = append(live.members, &member{name: h.Name, address: h.Address})
+		live.members = append(live.members, &member{name: h.Name, address: h.Address, who: s.options.TLS})
 	}
 	up := make(chan error, 1)
 	go live.live(s.ctx, up)

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/rackfab/rackfab/identity"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
@@ -15,6 +16,7 @@ import (
 // event, and by the run after it.
 type member struct {
 	name, address string
+	who           *identity.TLS // that calls the node
 	stream        rackfabv1.NodeService_RunClient
 	ready         bool
 	quiet         int // ticks since the node has said something
@@ -32,7 +34,7 @@ func (m *member) take(ctx context.Context, config *rackfabv1.RunConfig, events c
 		case <-ctx.Done():
 		}
 	}
-	conn, err := serve.Dial(m.address)
+	conn, err := serve.DialAs(m.address, m.who, m.name)
 	if err != nil {
 		hand(event{member: m, err: err})
 		return

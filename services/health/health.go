@@ -13,26 +13,28 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/identity"
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
 // Check gives nil if the process at address serves. The address is "host:port"
-// of a gRPC server, or the URL of a bus, "nats://host:port".
-func Check(ctx context.Context, address string) error {
+// of a gRPC server, or the URL of a bus, "nats://host:port"; who is the one who asks,
+// nil in plain TCP.
+func Check(ctx context.Context, address string, who *identity.TLS) error {
 	if strings.HasPrefix(address, "nats://") {
-		return checkBus(address)
+		return checkBus(address, who)
 	}
-	return check(ctx, address, grpc.WaitForReady(false))
+	return check(ctx, address, who, "", grpc.WaitForReady(false))
 }
 
 // Await is Check of a gRPC server that may be about to start: until ctx ends, it
-// waits for one that does not answer.
-func Await(ctx context.Context, address string) error {
-	return check(ctx, address, grpc.WaitForReady(true))
+// waits for one that does not answer. With TLS, it has to be the member.
+func Await(ctx context.Context, address string, who *identity.TLS, member string) error {
+	return check(ctx, address, who, member, grpc.WaitForReady(true))
 }
 
-func check(ctx context.Context, address string, option grpc.CallOption) error {
-	conn, err := serve.Dial(address)
+func check(ctx context.Context, address string, who *identity.TLS, member string, option grpc.CallOption) error {
+	conn, err := serve.DialAs(address, who, member)
 	if err != nil {
 		return fmt.Errorf("%s: %w", address, err)
 	}
@@ -49,8 +51,8 @@ func check(ctx context.Context, address string, option grpc.CallOption) error {
 
 // checkBus connects as a node does, within the limits that a node has. It has no
 // key: a bus that refuses it answers, and does what it should.
-func checkBus(url string) error {
-	conn, err := bus.Dial(url, "health")
+func checkBus(url string, who *identity.TLS) error {
+	conn, err := bus.DialAs(url, "health", bus.Access{TLS: who.Client("")})
 	if errors.Is(err, bus.ErrRefused) {
 		return nil
 	}

@@ -23,7 +23,7 @@ func TestCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, address := range []string{server.Address(), broker.URL()} {
-		if err := Check(t.Context(), address); err != nil {
+		if err := Check(t.Context(), address, nil); err != nil {
 			t.Errorf("of what serves: %v", err)
 		}
 	}
@@ -33,7 +33,7 @@ func TestCheck(t *testing.T) {
 	}
 	broker.Shutdown()
 	for _, address := range []string{server.Address(), broker.URL()} {
-		if err := Check(t.Context(), address); err == nil || !strings.Contains(err.Error(), address) {
+		if err := Check(t.Context(), address, nil); err == nil || !strings.Contains(err.Error(), address) {
 			t.Errorf("of %s, which has ended: %v", address, err)
 		}
 	}
@@ -49,7 +49,7 @@ func TestCheckOfASilentServerEnds(t *testing.T) {
 	defer l.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- Check(ctx, l.Addr().String()) }()
+	go func() { ended <- Check(ctx, l.Addr().String(), nil) }()
 	conn, err := l.Accept()
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestAwaitOfAServerThatIsAboutToStart(t *testing.T) {
 	}
 	address := l.Addr().String()
 	found := make(chan error, 1)
-	go func() { found <- Await(t.Context(), address) }()
+	go func() { found <- Await(t.Context(), address, nil, "") }()
 	conn, err := l.Accept() // it is asked for
 	if err != nil {
 		t.Fatal(err)

@@ -26,6 +26,7 @@ import (
 
 	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/identity"
 	"github.com/rackfab/rackfab/services/controller"
 )
 
@@ -124,6 +125,10 @@ func newRack(o Options) (*Rack, error) {
 
 // start brings up the bus, then everything else side by side.
 func (r *Rack) start(ctx context.Context, o Options) error {
+	who, err := identity.Load(o.TLS, identity.Client)
+	if err != nil {
+		return fmt.Errorf("--tls: %w", err)
+	}
 	r.tls = o.TLS
 	if o.Bus == "" {
 		if err := r.startBus(ctx, o.Nodes); err != nil {
@@ -145,7 +150,7 @@ func (r *Rack) start(ctx context.Context, o Options) error {
 		}
 	}
 	r.address = ready.Address
-	r.client, err = controller.Dial(ready.Address)
+	r.client, err = controller.DialAs(ready.Address, who)
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/identity"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/internal/discovery"
 	"github.com/rackfab/rackfab/services/internal/serve"
@@ -17,11 +18,12 @@ import (
 
 // Options say which node a process is and where it works.
 type Options struct {
-	Name   string     // of the node in its scenarios
-	Bus    string     // URL of the bus, "nats://127.0.0.1:4222"
-	Access bus.Access // to the bus
-	Rack   string     // name of the rack on the bus
-	Listen string     // address of the gRPC server, "" a free loopback port
+	Name   string        // of the node in its scenarios
+	Bus    string        // URL of the bus, "nats://127.0.0.1:4222"
+	Access bus.Access    // to the bus
+	TLS    *identity.TLS // of the node, on gRPC and bus; nil for plain TCP
+	Rack   string        // name of the rack on the bus
+	Listen string        // address of the gRPC server, "" a free loopback port
 	// Collector is the address of the collector, "host:port", "" for none.
 	Collector string
 	Ready     io.Writer // gets one line of JSON once the node answers; may be nil
@@ -43,6 +45,7 @@ func Main(ctx context.Context, kind topology.NodeKind, o Options) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
+	o.Access.TLS = o.TLS.Client("")
 	conn, err := bus.DialAs(o.Bus, o.Name, o.Access)
 	if err != nil {
 		return err
@@ -53,7 +56,7 @@ func Main(ctx context.Context, kind topology.NodeKind, o Options) error {
 
 // Serve is Main on a bus connection that the caller owns; o.Bus does not matter.
 func Serve(ctx context.Context, conn bus.Conn, kind topology.NodeKind, o Options) error {
-	server, err := serve.Listen(o.Listen)
+	server, err := serve.ListenAs(o.Listen, o.TLS)
 	if err != nil {
 		return err
 	}

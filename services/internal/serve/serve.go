@@ -12,13 +12,14 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/rackfab/rackfab/identity"
 )
 
 // Limits on which servers and clients agree.
@@ -45,7 +46,7 @@ const (
 )
 
 // Loopback is where servers listen unless told otherwise: a free port that only
-// this machine reaches. Calls are neither encrypted nor authenticated.
+// this machine reaches.
 const Loopback = "127.0.0.1:0"
 
 // Server is a gRPC server with health and reflection.
@@ -55,9 +56,12 @@ type Server struct {
 	listener net.Listener
 }
 
-// Listen opens a server at address; "" is Loopback. Register services, then
-// call Serve.
-func Listen(address string) (*Server, error) {
+// Listen is ListenAs in plain TCP.
+func Listen(address string) (*Server, error) { return ListenAs(address, nil) }
+
+// ListenAs opens a server at address, "" is Loopback, that meets its callers as
+// who says. Register services, then call Serve.
+func ListenAs(address string, who *identity.TLS) (*Server, error) {
 	if address == "" {
 		address = Loopback
 	}
@@ -67,8 +71,10 @@ func Listen(address string) (*Server, error) {
 	}
 	s := &Server{
 		Server: grpc.NewServer(
+			grpc.Creds(serverCredentials(who)),
 			grpc.MaxRecvMsgSize(MaxRequest),
-			grpc.UnaryInterceptor(refuseLarge),
+			grpc.ChainUnaryInterceptor(authorizeUnary, refuseLarge),
+			grpc.StreamInterceptor(authorizeStream),
 			grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingMinimum}),
 			grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingEvery, Timeout: pingTimeout}),
 		),
@@ -126,12 +132,16 @@ func (s *Server) stop() {
 	s.GracefulStop()
 }
 
-// Dial opens a client connection to the server at address. It does not wait for
-// the server; the first call does. Names are looked up for addresses alone: where
+// Dial is DialAs in plain TCP.
+func Dial(address string) (*grpc.ClientConn, error) { return DialAs(address, nil, "") }
+
+// DialAs opens a client connection to the server at address as who, nil for plain
+// TCP; the server has to be the member of that name, or, if it is "", of the name of
+// its host. It does not wait for the server; the first call does. Names are looked up for addresses alone: where
 // no name server answers, the look-up of a service config would take seconds.
-func Dial(address string) (*grpc.ClientConn, error) {
+func DialAs(address string, who *identity.TLS, member string) (*grpc.ClientConn, error) {
 	return grpc.NewClient(address,
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithTransportCredentials(clientCredentials(who, member)),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxResponse)),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingTimeout}),

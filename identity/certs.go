@@ -1,0 +1,190 @@
+package identity
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/rackfab/rackfab/bus"
+)
+
+// How long certificates hold, from an hour before they are made: clocks differ.
+const (
+	caLife   = 10 * 365 * 24 * time.Hour
+	leafLife = 365 * 24 * time.Hour
+	skew     = time.Hour
+)
+
+// Types of the blocks in the files.
+const (
+	certBlock = "CERTIFICATE"
+	keyBlock  = "PRIVATE KEY"
+)
+
+// authority is a CA.
+type authority struct {
+	cert *x509.Certificate
+	key  crypto.Signer
+	pem  []byte // of cert
+}
+
+// Make makes what every member of a rack with those nodes needs: keys for the bus
+// where there are none, and certificates, anew each time, of a CA that is made if the
+// folder has none. Certificates are for the member's name, for this machine and
+// for hosts, which are names and addresses, until a year from now.
+func Make(dir string, nodes, hosts []string, now time.Time) error {
+	if err := checkNames(nodes); err != nil {
+		return err
+	}
+	ca, err := openCA(dir, now)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Concat(Reserved, nodes) {
+		home := filepath.Join(dir, name)
+		if err := os.MkdirAll(home, 0o700); err != nil {
+			return err
+		}
+		leaf, err := ca.leaf(name, hosts, now)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(writeSecret(filepath.Join(home, leafFile), leaf), writeSecret(filepath.Join(home, caFile), ca.pem)); err != nil {
+			return err
+		}
+	}
+	return MakeKeys(dir)
+}
+
+// MakeMissing is Make for the nodes whose folders are in dir.
+func MakeMissing(dir string, now time.Time) error {
+	names, err := onBus(dir)
+	if err != nil {
+		return err
+	}
+	return Make(dir, slices.DeleteFunc(names, func(n string) bool { return n == Controller }), nil, now)
+}
+
+// checkNames tells every name that cannot be that of a node's folder.
+func checkNames(nodes []string) error {
+	var faults []error
+	for _, n := range nodes {
+		if err := bus.CheckToken(n); err != nil {
+			faults = append(faults, err)
+		} else if slices.Contains(Reserved, n) || filepath.Base(n) != n {
+			faults = append(faults, fmt.Errorf("node %q: its folder would be that of another", n))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// openCA reads the CA of a folder, or makes it.
+func openCA(dir string, now time.Time) (*authority, error) {
+	path := filepath.Join(dir, caKey)
+	text, err := readSecret(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return newCA(dir, now)
+	}
+	if err != nil {
+		return nil, err
+	}
+	cert, key, err := parsePair(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if !cert.IsCA || now.After(cert.NotAfter) {
+		return nil, fmt.Errorf("%s: no CA that holds now: remove it, and make all certificates anew", path)
+	}
+	return &authority{cert, key, encode(certBlock, cert.Raw)}, nil
+}
+
+func newCA(dir string, now time.Time) (*authority, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	t, err := template("rackfab CA", "ca", now, caLife)
+	if err != nil {
+		return nil, err
+	}
+	t.IsCA, t.BasicConstraintsValid, t.KeyUsage = true, true, x509.KeyUsageCertSign
+	der, err := x509.CreateCertificate(rand.Reader, t, t, key.Public(), key)
+	if err != nil {
+		return nil, err
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, err
+	}
+	both, err := encodePair(der, key)
+	if err != nil {
+		return nil, err
+	}
+	return &authority{cert, key, encode(certBlock, der)}, writeSecret(filepath.Join(dir, caKey), both)
+}
+
+// leaf makes the certificate of a member and its key, as PEM. A client serves
+// nobody, so its certificate is for no name.
+func (a *authority) leaf(name string, hosts []string, now time.Time) ([]byte, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	t, err := template(name, place(name), now, leafLife)
+	if err != nil {
+		return nil, err
+	}
+	t.KeyUsage, t.ExtKeyUsage = x509.KeyUsageDigitalSignature, []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	if name != Client {
+		t.ExtKeyUsage = append(t.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
+		for _, host := range slices.Concat([]string{name, "localhost", "127.0.0.1", "::1"}, hosts) {
+			if ip := net.ParseIP(host); ip != nil {
+				t.IPAddresses = append(t.IPAddresses, ip)
+			} else {
+				t.DNSNames = append(t.DNSNames, host)
+			}
+		}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, t, a.cert, key.Public(), a.key)
+	if err != nil {
+		return nil, fmt.Errorf("certificate of %s: %w", name, err)
+	}
+	return encodePair(der, key)
+}
+
+func template(name, place string, now time.Time, life time.Duration) (*x509.Certificate, error) {
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	return &x509.Certificate{
+		SerialNumber: serial,
+		Subject:      pkix.Name{CommonName: name, OrganizationalUnit: []string{place}, Organization: []string{"rackfab"}},
+		NotBefore:    now.Add(-skew),
+		NotAfter:     now.Add(life),
+	}, err
+}
+
+func encode(kind string, der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+}
+
+// encodePair writes a certificate and its key into one file, so that neither is
+// ever seen beside a stale other.
+func encodePair(der []byte, key *ecdsa.PrivateKey) ([]byte, error) {
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	return append(encode(certBlock, der), encode(keyBlock, secret)...), err
+}

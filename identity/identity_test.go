@@ -1,0 +1,249 @@
+package identity
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rackfab/rackfab/bus"
+)
+
+// folder makes an identity folder with the nodes h0 and s0.
+func folder(t *testing.T, now time.Time) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "certs")
+	if err := Make(dir, []string{"h0", "s0"}, []string{"rack.example", "192.0.2.1"}, now); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestWhatIsMadeIsItsOwnersAlone(t *testing.T) {
+	dir, files := folder(t, time.Now()), 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if want := map[bool]fs.FileMode{true: 0o700, false: 0o600}[d.IsDir()]; info.Mode().Perm() != want {
+			t.Errorf("%s has mode %04o, want %04o", path, info.Mode().Perm(), want)
+		}
+		if !d.IsDir() {
+			files++
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 1 + 2*6 + 3; files != want { // the CA; certificates of 6 members; keys of 3
+		t.Errorf("%d files, want %d", files, want)
+	}
+}
+
+func TestACertificateIsForItsMemberAndItsHosts(t *testing.T) {
+	dir := folder(t, time.Now())
+	for member, names := range map[string][]string{
+		"h0":       {"h0", "localhost", "127.0.0.1", "::1", "rack.example", "192.0.2.1"},
+		Controller: {Controller, "localhost", "127.0.0.1"},
+		Client:     nil,
+	} {
+		who, err := Load(dir, member)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaf := who.cert.Leaf
+		for _, name := range names {
+			if err := leaf.VerifyHostname(name); err != nil {
+				t.Errorf("%s: %v", member, err)
+			}
+		}
+		for _, other := range []string{"s0", "r9", "127.0.0.2"} {
+			if leaf.VerifyHostname(other) == nil {
+				t.Errorf("%s passes for %s", member, other)
+			}
+		}
+		if want := member != "h0"; MayCommand(leaf) != want {
+			t.Errorf("%s may command: %v", member, !want)
+		}
+	}
+}
+
+// Made again, the CA and the keys stay, and certificates of before go on working
+// with those of after.
+func TestMakeAgain(t *testing.T) {
+	dir := folder(t, time.Now())
+	before, err := Load(dir, "h0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := ReadKey(KeyPath(dir, "h0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := MakeMissing(dir, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	after, err := Load(dir, "h0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := ReadKey(KeyPath(dir, "h0")); err != nil || again != key {
+		t.Errorf("another key: %v", err)
+	}
+	if before.cert.Leaf.Equal(after.cert.Leaf) {
+		t.Error("the certificate is the old one")
+	}
+	if _, err := before.cert.Leaf.Verify(x509.VerifyOptions{Roots: after.roots}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNoFolderIsPlain(t *testing.T) {
+	who, err := Load("", "h0")
+	if who != nil || err != nil || who.Server() != nil || who.Client("x") != nil {
+		t.Errorf("%v, %v", who, err)
+	}
+}
+
+func TestTLSIsMutualAndOfVersion13(t *testing.T) {
+	who, err := Load(folder(t, time.Now()), "h0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := who.Server(); s.MinVersion != tls.VersionTLS13 || s.ClientAuth != tls.RequireAndVerifyClientCert {
+		t.Errorf("server: %x, %v", s.MinVersion, s.ClientAuth)
+	}
+	if c := who.Client("s0"); c.MinVersion != tls.VersionTLS13 || c.ServerName != "s0" || c.InsecureSkipVerify || len(c.Certificates) != 1 {
+		t.Errorf("client: %+v", c)
+	}
+}
+
+// Whatever is wrong with a certificate is one line that names the file.
+func TestLoadSaysWhatIsWrong(t *testing.T) {
+	remove := func(name string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) { check(t, os.Remove(filepath.Join(dir, name))) }
+	}
+	put := func(name, text string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) { check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)) }
+	}
+	swap := func(from, to string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) {
+			text, err := os.ReadFile(filepath.Join(dir, from))
+			check(t, err)
+			check(t, os.WriteFile(filepath.Join(dir, to), text, 0o600))
+		}
+	}
+	year := 366 * 24 * time.Hour
+	for _, tt := range []struct {
+		name, want string
+		made       time.Time
+		spoil      func(*testing.T, string)
+	}{
+		{"nobody's", "no certificate of h0 in ", time.Now(), func(t *testing.T, dir string) { check(t, os.RemoveAll(filepath.Join(dir, "h0"))) }},
+		{"no certificate", "h0/tls.pem: no such file", time.Now(), remove("h0/tls.pem")},
+		{"no CA", "h0/ca.pem: no such file", time.Now(), remove("h0/ca.pem")},
+		{"noise", "h0/tls.pem: no PEM in it", time.Now(), put("h0/tls.pem", "noise")},
+		{"no key", "h0/tls.pem: tls: ", time.Now(), swap("h0/ca.pem", "h0/tls.pem")},
+		{"CA is noise", "h0/ca.pem: no certificate in it", time.Now(), put("h0/ca.pem", "noise")},
+		{"another's", "h0/tls.pem is the certificate of s0, not of h0", time.Now(), swap("s0/tls.pem", "h0/tls.pem")},
+		{"expired", "h0/tls.pem: has expired on ", time.Now().Add(-year), func(*testing.T, string) {}},
+		{"not yet", "h0/tls.pem: holds from ", time.Now().Add(year), func(*testing.T, string) {}},
+		{"of another CA", "h0/tls.pem: not of the CA of ", time.Now(), func(t *testing.T, dir string) {
+			swap("../"+filepath.Base(other(t, dir))+"/h0/tls.pem", "h0/tls.pem")(t, dir)
+		}},
+		{"read by others", "h0/tls.pem: others may read it (mode 0644): chmod 600", time.Now(), func(t *testing.T, dir string) { check(t, os.Chmod(filepath.Join(dir, "h0/tls.pem"), 0o644)) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := folder(t, tt.made)
+			tt.spoil(t, dir)
+			_, err := Load(dir, "h0")
+			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %v, want %s", err, tt.want)
+			}
+		})
+	}
+}
+
+// other makes a second folder, of another CA, beside dir.
+func other(t *testing.T, dir string) string {
+	t.Helper()
+	path := dir + "-other"
+	check(t, Make(path, []string{"h0"}, nil, time.Now()))
+	return path
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A member's own folder is enough for it, and for a client beside it.
+func TestAMembersOwnFolder(t *testing.T) {
+	own := filepath.Join(folder(t, time.Now()), "h0")
+	for _, member := range []string{"h0", Client} {
+		if _, err := Load(own, member); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := Load(own, "s0"); err == nil || !strings.Contains(err.Error(), "is the certificate of h0, not of s0") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestUsersAreTheControllerAndTheNodes(t *testing.T) {
+	dir := folder(t, time.Now())
+	users, err := Users(dir, "r")
+	check(t, err)
+	var hellos []string
+	for _, u := range users {
+		hellos = append(hellos, u.Publish[len(u.Publish)-1])
+	}
+	want := []string{bus.WhoSubject("r"), bus.HelloSubject("r", "h0"), bus.HelloSubject("r", "s0")}
+	if strings.Join(hellos, " ") != strings.Join(want, " ") {
+		t.Errorf("users may publish on %v, want %v", hellos, want)
+	}
+	check(t, os.WriteFile(KeyPath(dir, "h0"), []byte("noise"), 0o600))
+	check(t, os.Chmod(KeyPath(dir, "s0"), 0o604))
+	_, err = Users(dir, "r")
+	for _, want := range []string{"h0/nkey: no nkey seed", "s0/nkey: others may read it"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	for _, empty := range []string{t.TempDir(), filepath.Join(dir, "missing")} {
+		if _, err := Users(empty, "r"); err == nil {
+			t.Errorf("%s has users", empty)
+		}
+	}
+}
+
+func TestNamesThatMakeNoFolderAreRefused(t *testing.T) {
+	for _, name := range []string{Bus, Controller, Collector, Client, "a/b", "..", "a b", ""} {
+		if err := Make(t.TempDir(), []string{"h0", name}, nil, time.Now()); err == nil {
+			t.Errorf("made a folder of %q", name)
+		}
+	}
+}
+
+func TestACAThatIsNoneIsAFault(t *testing.T) {
+	dir := folder(t, time.Now())
+	text, err := os.ReadFile(filepath.Join(dir, "h0", "tls.pem"))
+	check(t, err)
+	for _, bad := range []string{"noise", string(text)} {
+		check(t, os.WriteFile(filepath.Join(dir, "ca.key"), []byte(bad), 0o600))
+		if err := Make(dir, []string{"h0"}, nil, time.Now()); err == nil || !strings.Contains(err.Error(), "ca.key") {
+			t.Errorf("got %v", err)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package identity
+
+import (
+	"crypto"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// nodePlace is the place in a rack (the organizational unit of a certificate)
+// of every node; other members have their own names for it.
+const nodePlace = "node"
+
+func place(member string) string {
+	if slices.Contains(Reserved, member) {
+		return member
+	}
+	return nodePlace
+}
+
+// TLS is what a member of a rack shows and whom it trusts: mutual TLS 1.3. A nil
+// TLS is plain TCP, everywhere.
+type TLS struct {
+	cert  tls.Certificate
+	roots *x509.CertPool
+}
+
+// Load reads the certificate of a member from the folder of all, or from the
+// member's own; dir "" gives nil. Client may be any member. The error names the
+// file, and says what is wrong with it.
+func Load(dir, member string) (*TLS, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	home := filepath.Join(dir, member)
+	if _, err := os.Stat(home); err != nil {
+		if home = dir; !isFile(filepath.Join(dir, leafFile)) {
+			return nil, fmt.Errorf("no certificate of %s in %s: `rackfab certs --dir %[2]s` makes them", member, dir)
+		}
+	}
+	t, err := load(home, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	if name := t.cert.Leaf.Subject.CommonName; name != member && member != Client {
+		return nil, fmt.Errorf("%s is the certificate of %s, not of %s", filepath.Join(home, leafFile), name, member)
+	}
+	return t, nil
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// load reads a member's folder and checks that its certificate holds.
+func load(home string, now time.Time) (*TLS, error) {
+	leafPath, caPath := filepath.Join(home, leafFile), filepath.Join(home, caFile)
+	text, err := readSecret(leafPath)
+	if err != nil {
+		return nil, err
+	}
+	cert, key, err := parsePair(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", leafPath, err)
+	}
+	ca, err := os.ReadFile(caPath)
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(ca) {
+		return nil, fmt.Errorf("%s: no certificate in it", caPath)
+	}
+	switch {
+	case now.After(cert.NotAfter):
+		return nil, fmt.Errorf("%s: has expired on %s: `rackfab certs` makes it anew", leafPath, cert.NotAfter.Format(time.DateOnly))
+	case now.Before(cert.NotBefore):
+		return nil, fmt.Errorf("%s: holds from %s on, and this machine's clock says %s", leafPath, cert.NotBefore.Format(time.DateTime), now.Format(time.DateTime))
+	}
+	any := []x509.ExtKeyUsage{x509.ExtKeyUsageAny}
+	if _, err := cert.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: now, KeyUsages: any}); err != nil {
+		return nil, fmt.Errorf("%s: not of the CA of %s: %w", leafPath, caPath, err)
+	}
+	return &TLS{tls.Certificate{Certificate: [][]byte{cert.Raw}, PrivateKey: key, Leaf: cert}, roots}, nil
+}
+
+// parsePair reads a certificate and its key from one file.
+func parsePair(text []byte) (cert *x509.Certificate, key crypto.Signer, err error) {
+	pair, err := tls.X509KeyPair(text, text)
+	if err != nil {
+		block, _ := pem.Decode(text)
+		if block == nil {
+			err = errors.New("no PEM in it")
+		}
+		return nil, nil, err
+	}
+	key, ok := pair.PrivateKey.(crypto.Signer)
+	if !ok {
+		return nil, nil, errors.New("its key cannot sign")
+	}
+	return pair.Leaf, key, nil
+}
+
+// Server is how a server meets its callers: each has to show a certificate of the
+// rack's CA.
+func (t *TLS) Server() *tls.Config {
+	if t == nil {
+		return nil
+	}
+	return &tls.Config{
+		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{t.cert},
+		ClientCAs: t.roots, ClientAuth: tls.RequireAndVerifyClientCert,
+	}
+}
+
+// Client is how a caller meets a server: it has to be the member of that name, or,
+// if name is "", whatever is called by the host of its address.
+func (t *TLS) Client(name string) *tls.Config {
+	if t == nil {
+		return nil
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{t.cert}, RootCAs: t.roots, ServerName: name}
+}
+
+// MayCommand tells whether the owner of a certificate steers a rack: a client, or
+// the controller. All others serve and report.
+func MayCommand(cert *x509.Certificate) bool {
+	return slices.Contains(cert.Subject.OrganizationalUnit, Client) || slices.Contains(cert.Subject.OrganizationalUnit, Controller)
+}
