@@ -45,6 +45,7 @@ var rooms = []room{
 	{"fabric/topology", []string{"fabric", "fabric/cc", "fabric/credit", "fabric/frame", "fabric/nic/command", "fabric/nic/shaper", "fabric/switching/rttx", "fabric/splitmix", "fabric/unit"}, []string{"go.yaml.in/yaml/v3"}, "the scenario is data, the same for every machine; package rack turns it into machines"},
 	{"fabric/node", []string{"fabric", "fabric/agenda", "fabric/frame", "fabric/unit"}, []string{"github.com/cespare/xxhash/v2"}, "an inbox orders and digests frames for any Machine, so it knows none"},
 	{"fabric/measure", []string{"fabric", "fabric/node", "fabric/topology", "fabric/unit"}, none, "figures come from notes and digests alone, so that every kind of run yields the same table"},
+	{"fabric/tracing", []string{"fabric", "fabric/frame", "fabric/splitmix", "fabric/topology", "fabric/unit"}, none, "spans come from notes alone, so that every kind of run has the same ones; who sends them is told apart from that"},
 	{"fabric/rack", []string{"fabric", "fabric/cc", "fabric/frame", "fabric/nic/...", "fabric/node", "fabric/switching", "fabric/switching/rttx", "fabric/topology", "fabric/unit"}, none, "rack builds machines from a scenario; who drives them is the concern of lab and runner"},
 	{"fabric/lab", []string{"fabric/..."}, none, "the lab is the machine room's own test bench: no bus and no process takes part"},
 	{"fabric/tap", []string{"fabric", "fabric/frame", "fabric/node", "fabric/topology", "fabric/unit"}, none, "a recorder sees what passes a port, of any machine; who drives it is the concern of lab and runner"},
@@ -77,7 +78,7 @@ var doors = []struct{ module, dir, why string }{
 var pure = []string{
 	"bytes", "cmp", "embed", "encoding", "encoding/", "errors", "fmt", "hash", "hash/adler32", "hash/crc32",
 	"hash/crc64", "hash/fnv", "io", "iter", "maps", "math", "math/big", "math/bits", "math/cmplx", "math/rand/v2",
-	"net/netip", "reflect", "slices", "sort", "strconv", "strings", "text/", "unicode", "unicode/",
+	"net/netip", "path", "reflect", "slices", "sort", "strconv", "strings", "text/", "unicode", "unicode/",
 }
 
 // impure says what to use instead of the packages that one reaches for by habit.

@@ -17,6 +17,7 @@
 //	rack       which machine is built for which node
 //	node       in which order a node takes what arrives, and its digest
 //	tap        which frames at which ports are looked at
+//	tracing    what became of one message
 //	measure    what a figure in a table means
 //	lab        all machines driven in one process
 //

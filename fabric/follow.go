@@ -92,6 +92,14 @@ func (o *Out) Departed(now unit.Time, port Port, class Priority, in unit.Time, f
 	o.passage(Note{Kind: Departed, At: now, Port: port, Priority: class, A: int64(in), B: int64(f.Arrival)}, f)
 }
 
+// Lost notes that a frame was lost, and of a message that is followed what it was.
+func (o *Out) Lost(n Note, f *frame.Frame) {
+	if o.Follows(n.Trace) {
+		n.Role, n.Back = f.Role()
+	}
+	o.Note(n)
+}
+
 func (o *Out) passage(n Note, f *frame.Frame) {
 	n.Trace, n.Flow = f.Trace&^Closing, FlowID(f.Trace&^Closing>>32)-1
 	n.Role, n.Back = f.Role()

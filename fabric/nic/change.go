@@ -114,9 +114,9 @@ func (n *NIC) lost(now unit.Time, f *frame.Frame, out *fabric.Out) bool {
 		return false
 	}
 	n.stats.LostFrames++
-	out.Note(fabric.Note{
+	out.Lost(fabric.Note{
 		Kind: fabric.Dropped, At: now, Flow: fabric.NoFlow, A: int64(f.Len()), B: int64(reason), Trace: f.Trace,
-	})
+	}, f)
 	return true
 }
 

@@ -80,10 +80,10 @@ func (n *NIC) reply(now unit.Time, c controlPacket, out *fabric.Out) bool {
 	var lost frame.Frame
 	n.buildControl(&c, &lost)
 	n.stats.ControlQueueDrops++
-	out.Note(fabric.Note{
+	out.Lost(fabric.Note{
 		Kind: fabric.Dropped, At: now, Flow: n.flowOf(&c), Priority: n.controlClass,
 		A: int64(lost.Len()), B: int64(fabric.DropControlQueue), Trace: c.trace,
-	})
+	}, &lost)
 	return false
 }
 

@@ -63,10 +63,10 @@ func (n *NIC) takeIn(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	class, length := n.cfg.DSCP[f.DSCP()], f.Len()
 	if k.total+length > k.Buffer {
 		n.stats.IntakeDrops++
-		out.Note(fabric.Note{
+		out.Lost(fabric.Note{
 			Kind: fabric.Dropped, At: now, Flow: fabric.NoFlow, Priority: class,
 			A: int64(length), B: int64(fabric.DropHeadroom), Trace: f.Trace,
-		})
+		}, f)
 		return
 	}
 	if k.frames.count == 0 {

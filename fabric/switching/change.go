@@ -115,9 +115,9 @@ func (s *Switch) lost(now unit.Time, p *port, f *frame.Frame, out *fabric.Out) b
 	if f.Class() != frame.ClassPFC {
 		flow = flowOf(f)
 	}
-	out.Note(fabric.Note{
+	out.Lost(fabric.Note{
 		Kind: fabric.Dropped, At: now, Port: p.id, A: int64(f.Len()), B: int64(fabric.DropLinkDown), Flow: flow, Trace: f.Trace,
-	})
+	}, f)
 	return true
 }
 

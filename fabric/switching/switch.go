@@ -142,10 +142,10 @@ func (s *Switch) drop(now unit.Time, in incoming, reason fabric.DropReason, out 
 	account := &s.ports[in.at].stats[in.class]
 	account.DroppedFrames++
 	account.DroppedBytes += in.length
-	out.Note(fabric.Note{
+	out.Lost(fabric.Note{
 		Kind: fabric.Dropped, At: now, Port: in.at, Priority: in.class,
 		A: int64(in.length), B: int64(reason), Flow: flowOf(in.frame), Trace: in.frame.Trace,
-	})
+	}, in.frame)
 }
 
 // discard loses a frame that no rule fits: unknown, cut short, larger than the

@@ -1,0 +1,72 @@
+package tracing
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Leg is one part of a message's critical path.
+type Leg struct {
+	Name, Node string
+	Start, End unit.Time
+}
+
+// Errors of Critical for messages without a critical path of their own.
+var (
+	ErrOpen      = errors.New("the message is not complete")
+	ErrElsewhere = errors.New("the message was completed by a frame of another one")
+)
+
+// Critical gives the critical path of a message from all of its spans: the way of
+// the frame whose answer completed it, and of that answer. Each leg begins where the
+// one before ends; the first begins at the post, the last ends at the completion.
+func Critical(spans []Span) ([]Leg, error) {
+	at := slices.IndexFunc(spans, func(s Span) bool { return s.Part == Root })
+	if at < 0 {
+		return nil, errors.New("no root span")
+	}
+	root := &spans[at]
+	switch {
+	case root.Open || root.Cut || root.Failure != "":
+		return nil, ErrOpen
+	case root.By != root.Message:
+		return nil, ErrElsewhere
+	}
+	var legs []Leg
+	if root.In < root.End {
+		legs = append(legs, Leg{"intake", root.Node, root.In, root.End})
+	}
+	node, now := root.Node, root.In
+	for range spans {
+		wire := find(spans, func(s *Span) bool { return s.Part == Wire && s.Peer == node && s.End == now })
+		if wire == nil {
+			return nil, fmt.Errorf("no frame is known to come in at %s at %s", node, now)
+		}
+		stay := find(spans, func(s *Span) bool {
+			return (s.Part == Switch || s.Part == Target || s.Part == Sender) && s.In != unit.Never &&
+				s.Node == wire.Node && s.End == wire.Start && s.To == wire.To && s.Back == wire.Back
+		})
+		if stay == nil {
+			return nil, fmt.Errorf("no stay at %s ends at %s", wire.Node, wire.Start)
+		}
+		legs = append(legs, Leg{"wire", wire.Node + "->" + wire.Peer, wire.Start, wire.End}, Leg{stay.Name, stay.Node, stay.In, stay.End})
+		if stay.Part == Sender {
+			slices.Reverse(legs)
+			return legs, nil
+		}
+		node, now = stay.Node, stay.In
+	}
+	return nil, errors.New("the way of the frame has no beginning")
+}
+
+func find(spans []Span, fits func(*Span) bool) *Span {
+	for i := range spans {
+		if fits(&spans[i]) {
+			return &spans[i]
+		}
+	}
+	return nil
+}

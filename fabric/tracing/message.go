@@ -1,0 +1,133 @@
+package tracing
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// message is a message that began at this node and is not complete.
+type message struct {
+	span   Span
+	sender Span // the part that is being sent; no frames if nothing was since from
+	from   unit.Time
+	class  fabric.Priority
+	paused unit.Time // what the port had been held at the post
+	sent   bool      // as a whole, once at least
+}
+
+// ofMessage takes a note of a message at its initiator.
+func (t *Tracer) ofMessage(n *fabric.Note) {
+	if n.Kind == fabric.RateChanged || n.Kind == fabric.FlowStopped {
+		t.ofFlow(n)
+		return
+	}
+	if !t.followed.Picks(n.Trace) {
+		return
+	}
+	switch n.Kind {
+	case fabric.Posted:
+		t.open(n, unit.Bytes(n.A), n.B, n.Priority)
+	case fabric.CommandPosted:
+		t.open(n, unit.Bytes(n.B), 0, t.class(n.Trace))
+	default:
+		if m := t.messages.find(n.Trace); m != nil {
+			t.happened(m, n)
+		}
+	}
+}
+
+// happened takes a note of a message that is open.
+func (t *Tracer) happened(m *message, n *fabric.Note) {
+	switch n.Kind {
+	case fabric.MessageDone:
+		m.span.End, m.span.In, m.span.By = n.At, unit.Time(n.A), uint64(n.B)
+		t.close(m)
+	case fabric.CommandFailed, fabric.CommandRefused:
+		m.span.End, m.span.Failure = n.At, n.Kind.String()
+		t.close(m)
+	default:
+		m.span.event(n)
+	}
+}
+
+// ofFlow takes a note of a flow: it holds for all of its messages that are open.
+func (t *Tracer) ofFlow(n *fabric.Note) {
+	for e := t.messages.oldest(); e != nil; {
+		m := &e.value
+		e = e.next
+		switch {
+		case FlowOf(m.span.Message) != n.Flow:
+		case n.Kind == fabric.FlowStopped:
+			m.span.End, m.span.Failure = n.At, n.Kind.String()
+			t.close(m)
+		default:
+			m.span.event(n)
+		}
+	}
+}
+
+// open begins a message.
+func (t *Tracer) open(n *fabric.Note, bytes unit.Bytes, packets int64, class fabric.Priority) {
+	if t.messages.find(n.Trace) != nil {
+		return
+	}
+	if len(t.messages.index) == MaxOpen {
+		m := &t.messages.oldest().value
+		t.cut++
+		m.span.Cut, m.span.End = true, n.At
+		t.close(m)
+	}
+	h := &t.ports[0].held[class]
+	m := t.messages.add(n.Trace, message{from: n.At, class: class, paused: h.until(n.At)})
+	m.span = t.newSpan(n.Trace)
+	m.span.Part, m.span.Name = Root, t.verb(n.Trace)
+	m.span.Start, m.span.In, m.span.Bytes, m.span.Packets = n.At, unit.Never, bytes, packets
+	if h.on {
+		m.span.event(&fabric.Note{Kind: fabric.Paused, At: n.At})
+	}
+}
+
+// sent takes a frame of a message that left its initiator.
+func (t *Tracer) sent(n *fabric.Note) {
+	m := t.messages.find(n.Trace)
+	if m == nil {
+		return
+	}
+	s := &m.sender
+	if s.Frames == 0 {
+		*s = t.newSpan(n.Trace)
+		s.Part, s.Name, s.Start, s.In = Sender, t.sends(n.Trace), m.from, unit.Never
+	}
+	s.Frames++
+	m.span.Frames++
+	t.pass(s, n)
+	if !n.Closes {
+		return
+	}
+	if !m.sent {
+		m.sent = true
+		m.span.Paused = t.ports[0].held[m.class].until(n.At) - m.paused
+	}
+	s.In = m.span.Start
+	m.from = n.At
+	t.emit(s)
+	*s = Span{}
+	t.wire(n)
+}
+
+// close hands out a message that has ended, and what it had sent last.
+func (t *Tracer) close(m *message) {
+	if m.sender.Frames > 0 {
+		t.emit(&m.sender)
+	}
+	s := &m.span
+	if s.In < s.End {
+		taken := t.newSpan(s.Message)
+		taken.Part, taken.Name, taken.Start, taken.End, taken.In = Intake, "intake", s.In, s.End, s.In
+		taken.Role, taken.Back, taken.Frames = frame.RoleNone, true, 1
+		t.emit(&taken)
+	}
+	t.emit(s)
+	t.messages.remove(s.Message)
+}

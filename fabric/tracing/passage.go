@@ -1,0 +1,197 @@
+package tracing
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// passageKey tells the passages that are open at a node apart.
+type passageKey struct {
+	message uint64
+	group   group
+	back    bool
+}
+
+// passage is the frames of a message that pass a node one way: through a switch,
+// or at a NIC from what comes in to what goes out. It ends when a frame leaves
+// that closes it, or when nothing has come for Idle.
+type passage struct {
+	span    Span
+	class   fabric.Priority
+	waiting int       // frames in the egress queue
+	paused  unit.Time // what the egress had been held when the first of them came
+	last    unit.Time
+}
+
+// idle tells whether the passage has ended before now without a frame to close it.
+func (p *passage) idle(now unit.Time) bool { return p.waiting == 0 && now-p.last > Idle }
+
+// key gives the passage that a frame belongs to. At a NIC what comes in and what
+// answers it are one.
+func (t *Tracer) key(n *fabric.Note) passageKey {
+	k := passageKey{n.Trace, groupOf(n.Role), n.Back}
+	if !t.isSwitch && k.group == 0 {
+		k.back = !t.begins(n.Trace, t.node)
+	}
+	return k
+}
+
+// passage gives the open passage of a note's frame, a new one if there is none.
+func (t *Tracer) passage(n *fabric.Note) *passage {
+	k := t.key(n)
+	if p := t.passages.find(k); p != nil {
+		if !p.idle(n.At) {
+			return p
+		}
+		t.finish(k, p)
+	}
+	t.Advance(n.At)
+	if len(t.passages.index) == MaxOpen {
+		e := t.passages.oldest()
+		t.cut++
+		e.value.span.Cut = true
+		t.finish(e.key, &e.value)
+	}
+	p := t.passages.add(k, passage{last: n.At})
+	p.span = t.newSpan(n.Trace)
+	p.span.Start, p.span.End, p.span.In = n.At, n.At, unit.Never
+	p.span.Role, p.span.Back = n.Role, k.back
+	p.span.Part, p.span.Name = t.partOf(k)
+	return p
+}
+
+// partOf says what a passage is at this node.
+func (t *Tracer) partOf(k passageKey) (Part, string) {
+	switch {
+	case t.isSwitch:
+		return Switch, "switch"
+	case k.group != 0:
+		return Notify, "notify"
+	case !k.back:
+		return Sender, t.sends(k.message)
+	}
+	return Target, t.answers(k.message)
+}
+
+// newSpan makes a span of a message at this node.
+func (t *Tracer) newSpan(message uint64) Span {
+	return Span{Message: message, Node: t.name, Flow: t.flow(message), From: -1, To: -1}
+}
+
+// arrived takes a frame that has come in. At a NIC only what the target takes in
+// begins something.
+func (t *Tracer) arrived(n *fabric.Note) {
+	if !t.isSwitch && (n.Back || !n.Role.Main() || t.begins(n.Trace, t.node)) {
+		return
+	}
+	p := t.passage(n)
+	p.last = n.At
+	if p.span.From < 0 {
+		p.span.From = int(n.Port)
+	}
+	if !t.isSwitch {
+		p.span.Frames++
+		p.span.Bytes += unit.Bytes(n.A)
+	}
+}
+
+// enqueued takes a frame into an egress queue; the note of its arrival came just
+// before.
+func (t *Tracer) enqueued(n *fabric.Note) {
+	if t.passages.last == nil || t.passages.last.key.message != n.Trace {
+		return
+	}
+	p := &t.passages.last.value
+	p.class, p.span.To = n.Priority, int(n.Port)
+	p.span.QueueMax = max(p.span.QueueMax, unit.Bytes(n.B))
+	p.span.Frames++
+	p.span.Bytes += unit.Bytes(n.A)
+	h := &t.ports[n.Port].held[n.Priority]
+	if p.waiting++; p.waiting == 1 {
+		p.paused = h.until(n.At)
+		if h.on {
+			p.span.event(&fabric.Note{Kind: fabric.Paused, At: n.At})
+		}
+	}
+}
+
+// dropped takes a frame that was lost: at its initiator as an event of the message,
+// else of the passage that it was part of.
+func (t *Tracer) dropped(n *fabric.Note) {
+	if t.begins(n.Trace, t.node) {
+		if m := t.messages.find(n.Trace); m != nil {
+			m.span.event(n)
+		}
+		return
+	}
+	p := t.passage(n)
+	p.span.event(n)
+	p.span.End, p.last = max(p.span.End, n.At), n.At
+}
+
+// leave counts so many frames out of the egress queue.
+func (p *passage) leave(t *Tracer, now unit.Time, frames int) {
+	if p.waiting == 0 || p.span.To < 0 {
+		return
+	}
+	if p.waiting -= frames; p.waiting == 0 {
+		p.span.Paused += t.ports[p.span.To].held[p.class].until(now) - p.paused
+	}
+}
+
+// departed takes a frame that began to leave.
+func (t *Tracer) departed(n *fabric.Note) {
+	if !t.isSwitch && !n.Back && n.Role.Main() && t.begins(n.Trace, t.node) {
+		t.sent(n)
+		return
+	}
+	p := t.passage(n)
+	in := unit.Time(n.A)
+	if p.span.Part == Notify {
+		if p.span.Frames == 0 && in != unit.Never {
+			p.span.Start = in
+		}
+		p.span.Frames++
+	}
+	p.leave(t, n.At, 1)
+	p.last = n.At
+	t.pass(&p.span, n)
+	for i := range t.marks {
+		p.span.Marks++
+		p.span.event(&t.marks[i])
+	}
+	if in != unit.Never {
+		p.span.Queued += n.At - in
+	}
+	if n.Closes {
+		p.span.In = in
+		t.finish(t.key(n), p)
+		t.wire(n)
+	}
+}
+
+// pass takes what a frame is into the span that it leaves.
+func (t *Tracer) pass(s *Span, n *fabric.Note) {
+	s.To, s.End = int(n.Port), n.At
+	if s.Role != frame.RoleCETH { // once told, always worth telling
+		s.Role = n.Role
+	}
+	s.Back = n.Back
+}
+
+// finish hands out a passage.
+func (t *Tracer) finish(k passageKey, p *passage) {
+	t.emit(&p.span)
+	t.passages.remove(k)
+}
+
+// wire hands out the way of a frame to the peer.
+func (t *Tracer) wire(n *fabric.Note) {
+	s := t.newSpan(n.Trace)
+	port := &t.ports[n.Port]
+	s.Part, s.Name, s.Peer, s.Delay = Wire, "wire", port.peer, port.delay
+	s.Start, s.End, s.In = n.At, unit.Time(n.B), unit.Never
+	s.Role, s.Back, s.To, s.Frames = n.Role, n.Back, int(n.Port), 1
+	t.emit(&s)
+}

@@ -1,0 +1,177 @@
+package tracing
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Limits of what a Tracer keeps open. What comes beyond them ends what was touched
+// least recently before its time, which is counted.
+const (
+	// MaxOpen is how many messages a node begins, and how many passages, at a time.
+	MaxOpen = 4096
+	// Idle is how long a passage without a frame waits for one.
+	Idle = unit.Millisecond
+)
+
+// Tracer turns the notes of one node into finished spans. Equal notes make equal
+// spans, however they are cut into calls.
+type Tracer struct {
+	catalogue
+	node     int
+	name     string
+	isSwitch bool
+	followed *fabric.Selection
+	emit     func(*Span)
+	cut      int64
+
+	messages table[uint64, message]
+	passages table[passageKey, passage]
+	ports    []portState
+	marks    []fabric.Note // of the frame that is about to depart
+}
+
+// portState is what is known of one port: its link, and which classes the peer
+// holds.
+type portState struct {
+	peer  string
+	delay unit.Time
+	held  [fabric.Priorities]hold
+}
+
+// hold is how long a class of a port was held in all, and since when it is.
+type hold struct {
+	on    bool
+	since unit.Time
+	sum   unit.Time
+}
+
+// until gives how long the class was held until now.
+func (h *hold) until(now unit.Time) unit.Time {
+	if h.on {
+		return h.sum + now - h.since
+	}
+	return h.sum
+}
+
+// New makes the tracer of the scenario's node with that index, for the messages
+// that follow picks. Finished spans go to emit, which must not keep them.
+func New(s *topology.Scenario, node int, follow *fabric.Selection, emit func(*Span)) *Tracer {
+	t := &Tracer{
+		catalogue: newCatalogue(s), node: node, name: s.Nodes[node].Name, isSwitch: s.Nodes[node].Kind == topology.Switch,
+		followed: follow, emit: emit, messages: newTable[uint64, message](), passages: newTable[passageKey, passage](),
+	}
+	for _, end := range s.PortMap()[node] {
+		t.ports = append(t.ports, portState{peer: s.Nodes[end.Peer].Name, delay: s.Links[end.Link].Delay})
+	}
+	return t
+}
+
+// Extend takes over a scenario that has more flows, and what is followed of them.
+func (t *Tracer) Extend(s *topology.Scenario, follow *fabric.Selection) {
+	t.catalogue, t.followed = newCatalogue(s), follow
+}
+
+// Cut counts the spans that were ended before their time.
+func (t *Tracer) Cut() int64 { return t.cut }
+
+// Observe takes notes in the order in which they happened.
+func (t *Tracer) Observe(notes []fabric.Note) {
+	for i := range notes {
+		n := &notes[i]
+		switch n.Kind {
+		case fabric.Posted, fabric.CommandPosted, fabric.MessageDone, fabric.CommandFailed, fabric.CommandRefused,
+			fabric.Retransmitted, fabric.TimedOut, fabric.RateChanged, fabric.FlowStopped:
+			t.ofMessage(n)
+		case fabric.Arrived, fabric.Departed, fabric.Enqueued, fabric.Marked, fabric.Dropped:
+			if t.followed.Picks(n.Trace) {
+				t.ofFrame(n)
+			}
+		case fabric.Paused, fabric.Resumed, fabric.WentDown:
+			t.ofPort(n)
+		default:
+		}
+	}
+}
+
+// ofFrame takes a note of a frame of a message that is followed.
+func (t *Tracer) ofFrame(n *fabric.Note) {
+	switch n.Kind {
+	case fabric.Marked:
+		t.marks = append(t.marks, *n)
+	case fabric.Dropped:
+		t.dropped(n)
+	case fabric.Enqueued:
+		t.enqueued(n)
+	case fabric.Arrived:
+		t.arrived(n)
+	default:
+		t.departed(n)
+		t.marks = t.marks[:0]
+	}
+}
+
+// ofPort takes a note of a port: a class is held, is free again, or all that waits
+// is lost.
+func (t *Tracer) ofPort(n *fabric.Note) {
+	if n.Kind == fabric.WentDown {
+		for e := t.passages.first; e != nil; e = e.next {
+			if e.value.span.To == int(n.Port) {
+				e.value.leave(t, n.At, e.value.waiting)
+			}
+		}
+		return
+	}
+	h := &t.ports[n.Port].held[n.Priority]
+	if n.Kind == fabric.Paused {
+		h.on, h.since = true, n.At
+	} else {
+		h.sum, h.on = h.until(n.At), false
+	}
+	for e := t.messages.first; e != nil; e = e.next {
+		if m := &e.value; m.class == n.Priority && !m.sent {
+			m.span.event(n)
+		}
+	}
+	for e := t.passages.first; e != nil; e = e.next {
+		if p := &e.value; p.waiting > 0 && p.span.To == int(n.Port) && p.class == n.Priority {
+			p.span.event(n)
+		}
+	}
+}
+
+// Advance finishes what has been idle before now. It changes when a span is handed
+// out, not what is in it.
+func (t *Tracer) Advance(now unit.Time) {
+	for e := t.passages.oldest(); e != nil && e.value.idle(now); e = t.passages.oldest() {
+		t.finish(e.key, &e.value)
+	}
+}
+
+// Finish ends everything that is open at the end of the run.
+func (t *Tracer) Finish(end unit.Time) {
+	for e := t.passages.oldest(); e != nil; e = t.passages.oldest() {
+		if e.value.waiting > 0 {
+			e.value.leave(t, end, e.value.waiting)
+			e.value.span.Open, e.value.span.End = true, end
+		}
+		t.finish(e.key, &e.value)
+	}
+	for e := t.messages.oldest(); e != nil; e = t.messages.oldest() {
+		e.value.span.Open, e.value.span.End = true, end
+		t.close(&e.value)
+	}
+}
+
+// group tells passages of one message and direction apart: its main exchange, and
+// what steers it.
+type group uint8
+
+func groupOf(r frame.Role) group {
+	if r.Main() || r == frame.RoleNone {
+		return 0
+	}
+	return group(r)
+}
