@@ -160,8 +160,8 @@ func packetSize(wire, comment int) int64 {
 	return int64(packetBlock + padded(wire) + optionHead + padded(comment) + flagsOption + optionHead)
 }
 
-// Lose counts packets that were lost at the point with that index.
-func (c *Writer) Lose(point int, n int64) { c.lost[point] += n }
+// Lose says how many packets were lost so far at the point with that index.
+func (c *Writer) Lose(point int, n int64) { c.lost[point] = n }
 
 // Lost gives how many packets were lost, at all points together.
 func (c *Writer) Lost() (sum int64) {

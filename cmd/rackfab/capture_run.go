@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rackfab/rackfab/fabric/lab"
-	"github.com/rackfab/rackfab/fabric/node"
 	"github.com/rackfab/rackfab/fabric/tap"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -49,7 +48,7 @@ func captureRun(c *cobra.Command, name string, f captureFlags, o captureOptions)
 	var recorders []*tap.Recorder
 	for i, ports := range tap.ByNode(points) {
 		r := tap.NewRecorder(i, l.Machine(i), ports, o.window, 0)
-		l.Look(i, &node.Tap{Frame: r.Frame})
+		l.Look(i, tap.Of(r))
 		recorders = append(recorders, r)
 	}
 	out, err := newCaptureFile(c, f.output, s, points, o.file)

@@ -26,6 +26,9 @@ type Packet struct {
 	Queued, Held unit.Bytes
 }
 
+// Sent tells whether the frame went out.
+func (p *Packet) Sent() bool { return p.Way == node.Out }
+
 // Sort puts packets in the order of time, then of nodes. The packets of one node
 // must stand in the order of its events, and stay in it.
 func Sort(packets []Packet) {
@@ -72,8 +75,22 @@ func NewRecorder(index int, m fabric.Machine, ports []fabric.Port, w Window, lim
 	return r
 }
 
-// Frame is the Frame of a node.Tap.
-func (r *Recorder) Frame(at unit.Time, port fabric.Port, way node.Way, f *frame.Frame) {
+// Of gives the tap that lets recorders look on, nil if there is none of them.
+func Of(recorders ...*Recorder) *node.Tap {
+	switch len(recorders) {
+	case 0:
+		return nil
+	case 1:
+		return &node.Tap{Frame: recorders[0].frame}
+	}
+	return &node.Tap{Frame: func(at unit.Time, port fabric.Port, way node.Way, f *frame.Frame) {
+		for _, r := range recorders {
+			r.frame(at, port, way, f)
+		}
+	}}
+}
+
+func (r *Recorder) frame(at unit.Time, port fabric.Port, way node.Way, f *frame.Frame) {
 	if at < r.window.From || at >= r.window.To || int(port) >= len(r.ports) || !r.ports[port] || !r.window.Kinds.Has(f) {
 		return
 	}
@@ -89,7 +106,7 @@ func (r *Recorder) Frame(at unit.Time, port fabric.Port, way node.Way, f *frame.
 }
 
 // Take gives what was recorded since the last call. The slice is the recorder's
-// again at the next Frame.
+// again when the node goes on.
 func (r *Recorder) Take() []Packet {
 	packets := r.packets
 	r.packets = r.packets[:0]

@@ -109,6 +109,7 @@ func TestRecorder(t *testing.T) {
 	f := new(frame.Frame)
 	(&frame.PFC{Enable: 8}).Build(f)
 	r := NewRecorder(7, depths{}, []fabric.Port{1, 3}, Window{From: 10, To: 20, Kinds: PFC}, 3)
+	look := Of(r).Frame
 	show := func() (got []string) {
 		for _, p := range r.Take() {
 			got = append(got, fmt.Sprintf("%d n%d p%d %s %d/%d", p.At, p.Node, p.Port, p.Way, p.Queued, p.Held))
@@ -117,8 +118,8 @@ func TestRecorder(t *testing.T) {
 	}
 	for at := unit.Time(8); at < 22; at += 2 {
 		for port := range fabric.Port(5) {
-			r.Frame(at, port, node.Way(port&1), f)
-			r.Frame(at, port, node.In, new(frame.Frame)) // of another kind
+			look(at, port, node.Way(port&1), f)
+			look(at, port, node.In, new(frame.Frame)) // of another kind
 		}
 	}
 	want := []string{"10 n7 p1 out 1/10", "10 n7 p3 out 3/30", "12 n7 p1 out 1/10"}
@@ -128,9 +129,27 @@ func TestRecorder(t *testing.T) {
 	if d := cmp.Diff([]int64{0, 3, 0, 4}, r.Lost()); d != "" {
 		t.Errorf("lost by port: %s", d)
 	}
-	r.Frame(19, 3, node.In, f)
+	look(19, 3, node.In, f)
 	if d := cmp.Diff([]string{"19 n7 p3 in 3/30"}, show()); d != "" {
 		t.Error(d)
+	}
+}
+
+// Recorders at one node do not know of one another.
+func TestRecordersSideBySide(t *testing.T) {
+	if Of() != nil {
+		t.Error("a tap without recorders")
+	}
+	all := Window{To: unit.Never}
+	a, b := NewRecorder(0, depths{}, []fabric.Port{0}, all, 0), NewRecorder(0, depths{}, []fabric.Port{1}, all, 0)
+	look := Of(a, b).Frame
+	look(1, 0, node.In, new(frame.Frame))
+	look(2, 1, node.Out, new(frame.Frame))
+	if p := a.Take(); len(p) != 1 || p[0].At != 1 || p[0].Sent() {
+		t.Errorf("at port 0: %v", p)
+	}
+	if p := b.Take(); len(p) != 1 || p[0].At != 2 || !p[0].Sent() {
+		t.Errorf("at port 1: %v", p)
 	}
 }
 

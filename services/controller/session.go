@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc/status"
@@ -14,22 +15,6 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/internal/serve"
-)
-
-// Wall times of a live run.
-const (
-	quantum = 20 * time.Millisecond // between two grants of a paced clock
-	short   = 10 * time.Millisecond // a grant that takes less may be longer
-	long    = 40 * time.Millisecond // a grant that takes more should be shorter: changes wait for it
-	lag     = 250 * time.Millisecond
-)
-
-// Fabric times of a live run.
-const (
-	grain       = 100 * unit.Nanosecond // instants that people read are round
-	leastGrant  = unit.Microsecond
-	mostGrant   = unit.Millisecond
-	defaultPace = unit.Millisecond // per second of wall time
 )
 
 // session is a live run. One goroutine, that of live, owns it; calls come to it by
@@ -62,19 +47,12 @@ type session struct {
 
 	failed, failure string
 
+	captures  []*capturing
+	captured  int64 // how many captures there have been
+	recapture bool  // the nodes have not heard of the captures as they are
+
 	ticks int       // of listen
 	saved unit.Time // up to which the journal is in its file
-}
-
-// clock says how far a live run may go.
-type clock struct {
-	running bool
-	until   unit.Time // of a step, 0 for none
-	pace    unit.Time // per second, 0 for as fast as it can
-	wall    time.Time // at which the clock stood at fabric
-	fabric  unit.Time
-	chunk   unit.Time // the longest grant at present
-	given   time.Time // when the present grant was given
 }
 
 // waiter is a call that waits until an instant is reached, or the rack stands.
@@ -87,6 +65,7 @@ type waiter struct {
 // all are ready, or the error that keeps them from it.
 func (s *session) live(ctx context.Context, up chan<- error) {
 	defer close(s.ended)
+	defer s.endCaptures()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	for _, m := range s.members {
@@ -157,6 +136,8 @@ func (s *session) handle(e event) {
 		if s.ready++; s.ready == len(s.members) {
 			s.tell(&rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Start{Start: &rackfabv1.RunStart{}}})
 		}
+	case e.message.GetCaptured() != nil:
+		s.recorded(slices.Index(s.members, e.member), e.message.GetCaptured())
 	case e.message.GetReached() != nil:
 		e.reached = e.message.GetReached()
 		if s.answers++; s.answers == len(s.members) && s.failed == "" {
@@ -173,6 +154,7 @@ func (s *session) fail(m *member, err error) {
 	}
 	s.failed, s.failure = m.name, status.Convert(err).Message()
 	s.running, s.until = false, 0
+	s.endCaptures()
 	s.release()
 }
 
@@ -219,50 +201,14 @@ func (s *session) advance(now time.Time) time.Duration {
 		return wait
 	}
 	s.granted, s.answers, s.given = to, 0, now
-	s.tell(&rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Grant{
-		Grant: &rackfabv1.RunGrant{UntilPs: int64(to), Changes: s.unsent},
-	}})
+	grant := &rackfabv1.RunGrant{UntilPs: int64(to), Changes: s.unsent}
+	if s.recapture {
+		s.tellCaptures(grant)
+	} else {
+		s.tell(&rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Grant{Grant: grant}})
+	}
 	s.unsent = nil
 	return 0
-}
-
-// next gives how far the clock may go from at on.
-func (c *clock) next(now time.Time, at unit.Time) (to unit.Time, wait time.Duration) {
-	switch {
-	case c.until > at:
-		return min(c.until, at+c.chunk), 0
-	case !c.running:
-		return at, 0
-	case c.pace == 0:
-		return at + c.chunk, 0
-	}
-	due := c.fabric + c.paced(now.Sub(c.wall))
-	due -= due % grain
-	if due-at < c.paced(quantum) {
-		return at, quantum
-	}
-	if due-at > c.paced(lag)+c.chunk {
-		c.anchor(now, at+c.chunk) // what it cannot keep up with is given up
-	}
-	return min(due, at+c.chunk), 0
-}
-
-// paced is the fabric time that goes by in a span of wall time.
-func (c *clock) paced(span time.Duration) unit.Time {
-	return unit.Time(float64(c.pace) * span.Seconds())
-}
-
-// anchor makes the clock go on from an instant.
-func (c *clock) anchor(now time.Time, at unit.Time) { c.wall, c.fabric = now, at }
-
-// adapt makes the next grant longer or shorter by how long the last one took.
-func (c *clock) adapt(now time.Time) {
-	switch took := now.Sub(c.given); {
-	case took < short:
-		c.chunk = min(2*c.chunk, mostGrant)
-	case took > long:
-		c.chunk = max(c.chunk/2, leastGrant)
-	}
 }
 
 // arrive takes stock when every node has come to the grant.
@@ -270,6 +216,7 @@ func (s *session) arrive(now time.Time) {
 	s.reached = s.granted
 	s.adapt(now)
 	s.take()
+	s.handOn()
 	if s.reached == s.scenario.Duration {
 		s.running, s.until = false, 0
 	}

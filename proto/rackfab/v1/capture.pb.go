@@ -367,7 +367,11 @@ func (x *CapturePoint) GetPeer() string {
 type CapturedPackets struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The packets.
-	Packets       []*CapturedPacket `protobuf:"bytes,1,rep,name=packets,proto3" json:"packets,omitempty"`
+	Packets []*CapturedPacket `protobuf:"bytes,1,rep,name=packets,proto3" json:"packets,omitempty"`
+	// The instant that the capture has come to, in picoseconds.
+	AtPs int64 `protobuf:"varint,2,opt,name=at_ps,json=atPs,proto3" json:"at_ps,omitempty"`
+	// Packets lost so far, as in CaptureEnded.
+	Lost          []int64 `protobuf:"varint,3,rep,packed,name=lost,proto3" json:"lost,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -405,6 +409,20 @@ func (*CapturedPackets) Descriptor() ([]byte, []int) {
 func (x *CapturedPackets) GetPackets() []*CapturedPacket {
 	if x != nil {
 		return x.Packets
+	}
+	return nil
+}
+
+func (x *CapturedPackets) GetAtPs() int64 {
+	if x != nil {
+		return x.AtPs
+	}
+	return 0
+}
+
+func (x *CapturedPackets) GetLost() []int64 {
+	if x != nil {
+		return x.Lost
 	}
 	return nil
 }
@@ -804,9 +822,11 @@ const file_rackfab_v1_capture_proto_rawDesc = "" +
 	"\x04node\x18\x01 \x01(\x05R\x04node\x12\x12\n" +
 	"\x04port\x18\x02 \x01(\x05R\x04port\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x12\n" +
-	"\x04peer\x18\x04 \x01(\tR\x04peer\"G\n" +
+	"\x04peer\x18\x04 \x01(\tR\x04peer\"p\n" +
 	"\x0fCapturedPackets\x124\n" +
-	"\apackets\x18\x01 \x03(\v2\x1a.rackfab.v1.CapturedPacketR\apackets\"7\n" +
+	"\apackets\x18\x01 \x03(\v2\x1a.rackfab.v1.CapturedPacketR\apackets\x12\x13\n" +
+	"\x05at_ps\x18\x02 \x01(\x03R\x04atPs\x12\x12\n" +
+	"\x04lost\x18\x03 \x03(\x03R\x04lost\"7\n" +
 	"\fCaptureEnded\x12\x13\n" +
 	"\x05at_ps\x18\x01 \x01(\x03R\x04atPs\x12\x12\n" +
 	"\x04lost\x18\x02 \x03(\x03R\x04lost\"\xf4\x01\n" +

@@ -43,6 +43,11 @@ func (p *part) grant(g *rackfabv1.RunGrant) error {
 		p.scenario.Store(scenario)
 		p.runner.Plan(rack.Plan(scenario, p.granted)[p.index])
 	}
+	if g.GetCaptures() != nil {
+		if err := p.record(g.GetCaptures()); err != nil {
+			return err
+		}
+	}
 	p.granted = until
 	p.runner.Grant(until)
 	return nil
@@ -64,6 +69,7 @@ func (p *part) stands(until unit.Time, r runner.Result) {
 		UntilPs: int64(until), Digest: r.Digest, Stats: p.stats(&r),
 		Progress: &rackfabv1.RunProgress{FabricTimePs: int64(until), FrameHops: r.FrameHops, Envelopes: r.Envelopes},
 	}
+	p.collect()
 	select {
 	case <-p.arrived:
 	default:

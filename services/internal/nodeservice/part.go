@@ -22,23 +22,25 @@ import (
 // part is the node's part in one run. It listens on the node's links from join
 // to leave.
 type part struct {
-	runner   *runner.Runner
-	bus      *faulty.Conn // of the links, and of nothing else
-	recorder *measure.Recorder
-	machine  fabric.Machine
-	links    int
-	scenario atomic.Pointer[topology.Scenario]
-	index    int // of the node
-	live     bool
-	granted  unit.Time                   // the latest grant of a live run
-	arrived  chan *rackfabv1.RunResponse // holds what became of it
-	notices  map[fabric.Kind]int64
-	commands tally
-	progress chan runner.Progress // holds the latest that was not sent yet
-	finished chan result          // gets one value
-	before   usage                // at the start
-	cancel   context.CancelFunc   // ends the loop; nil before start
-	done     chan struct{}        // closed when the loop has ended
+	runner     *runner.Runner
+	bus        *faulty.Conn // of the links, and of nothing else
+	recorder   *measure.Recorder
+	machine    fabric.Machine
+	links      int
+	scenario   atomic.Pointer[topology.Scenario]
+	index      int // of the node
+	live       bool
+	granted    unit.Time                   // the latest grant of a live run
+	arrived    chan *rackfabv1.RunResponse // holds what became of it
+	notices    map[fabric.Kind]int64
+	commands   tally
+	recordings atomic.Pointer[[]*recording]
+	captured   chan []*rackfabv1.RunResponse // holds what was recorded up to a grant
+	progress   chan runner.Progress          // holds the latest that was not sent yet
+	finished   chan result                   // gets one value
+	before     usage                         // at the start
+	cancel     context.CancelFunc            // ends the loop; nil before start
+	done       chan struct{}                 // closed when the loop has ended
 }
 
 // result is what the node has done and measured at the end of the run.
@@ -71,12 +73,14 @@ func (s *Service) join(c *rackfabv1.RunConfig) (*part, error) {
 		bus:   faulty.Wrap(s.conn, faulty.Rates{}, 0),
 		index: index, live: c.GetLive(), arrived: make(chan *rackfabv1.RunResponse, 1), notices: map[fabric.Kind]int64{},
 		machine:  machine,
+		captured: make(chan []*rackfabv1.RunResponse, 1),
 		progress: make(chan runner.Progress, 1),
 		finished: make(chan result, 1),
 		done:     make(chan struct{}),
 	}
 	ports := ports(scenario, index)
 	p.links = len(ports)
+	p.recordings.Store(&[]*recording{})
 	p.scenario.Store(scenario)
 	config := runner.Config{Run: c.GetRunId(), Node: s.name, Machine: machine, Ports: ports, Conn: p.bus, Quiet: c.GetQuiet()}
 	if p.live {

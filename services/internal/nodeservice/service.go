@@ -107,6 +107,9 @@ func play(ctx context.Context, p *part, stream rackfabv1.NodeService_RunServer, 
 		case <-beat.C:
 			event = asProgress(latest)
 		case event = <-p.arrived:
+			if err := p.sendCaptured(stream); err != nil {
+				return err
+			}
 		case e := <-p.finished:
 			progress = nil // but for the beat, nothing comes after the end
 			event, err = e.message()

@@ -42,6 +42,7 @@ type Runner struct {
 	grant   atomic.Int64 // unit.Time asked for by Grant
 	granted chan struct{}
 	plan    atomic.Pointer[[]fabric.Change]
+	tap     atomic.Pointer[node.Tap]
 	resting bool
 	reached unit.Time // the last grant that was reported, 0 for none
 	ticks   int
@@ -123,12 +124,18 @@ func (r *Runner) Grant(t unit.Time) {
 // called from any goroutine.
 func (r *Runner) Plan(changes []fabric.Change) { r.plan.Store(&changes) }
 
-// steer takes over what Plan and Grant have left.
+// Look puts a tap at the node, in the place of the one before; nil is none. It holds
+// from Run or the next call of Grant on, and is called from the loop. Look may be
+// called from any goroutine.
+func (r *Runner) Look(t *node.Tap) { r.tap.Store(t) }
+
+// steer takes over what Plan, Look and Grant have left.
 func (r *Runner) steer() {
 	grant := unit.Time(r.grant.Load())
 	if p := r.plan.Swap(nil); p != nil {
 		r.node.Plan(*p)
 	}
+	r.node.Look(r.tap.Load())
 	r.sync.Grant(grant)
 }
 

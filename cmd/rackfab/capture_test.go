@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gopacket/gopacket/pcapgo"
+
+	"github.com/rackfab/rackfab/fabric/frame"
+)
+
+// Offsets in an ACK without telemetry: the IPv4 packet, the BTH with the queue
+// pair and the PSN, and what follows it up to the ICRC.
+const (
+	ackIP  = 14
+	ackBTH = 42
+	ackEnd = 4
+)
+
+// An ACK that a switch has rewritten, RTTX's timestamps, dissects in tshark and has
+// the ICRC of what it is now.
+func TestARewrittenACKDissects(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rttx.pcapng")
+	c := root()
+	c.SetOut(io.Discard)
+	c.SetArgs([]string{"capture", "rttx-16to2", "--scheme", "timely-rttx", "--at", "s0..s1", "--filter", "ack", "--to", "1ms", "-o", file})
+	if err := c.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := pcapgo.NewNgReader(bytes.NewReader(text), pcapgo.NgReaderOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	came, acks, rewritten := map[string]string{}, 0, 0
+	for {
+		data, info, about, err := r.ReadPacketDataWithOptions()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		acks++
+		sealed := len(data) - ackEnd
+		if got, want := binary.LittleEndian.Uint32(data[sealed:]), frame.ICRC(data[ackIP:sealed]); got != want {
+			t.Fatalf("ICRC %08x, want %08x", got, want)
+		}
+		face, err := r.Interface(info.InterfaceIndex)
+		if err != nil {
+			t.Fatal(err)
+		}
+		node, _, _ := strings.Cut(face.Name, ":")
+		key := fmt.Sprintf("%s %x", node, data[ackBTH+4:ackBTH+12]) // queue pair and PSN
+		if body := string(data[ackBTH:sealed]); about.Flags.Direction == pcapgo.NgEpbFlagDirectionInbound {
+			came[key] = body
+		} else if was, ok := came[key]; ok && was != body {
+			rewritten++
+		}
+	}
+	if acks < 1000 || rewritten < 100 {
+		t.Errorf("%d ACKs, %d of them rewritten: the test shows nothing", acks, rewritten)
+	}
+	dissectACKs(t, file, acks)
+}
+
+func dissectACKs(t *testing.T, file string, acks int) {
+	t.Helper()
+	tshark, err := exec.LookPath("tshark")
+	if err != nil {
+		if os.Getenv("RACKFAB_CI") == "1" {
+			t.Fatal("tshark is not in PATH")
+		}
+		t.Skip("tshark is not in PATH: the dissection of rewritten ACKs is not checked")
+	}
+	filter := "infiniband.bth.opcode == 17 && infiniband.aeth.syndrome.opcode == 0 && !_ws.malformed && ip.checksum.status == Good"
+	out, err := exec.Command(tshark, "-n", "-r", file, "-o", "ip.check_checksum:TRUE", "-Y", filter, "-T", "fields", "-e", "frame.number").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(out, []byte("\n")); n != acks {
+		t.Errorf("tshark finds %d of %d ACKs", n, acks)
+	}
+}
