@@ -55,6 +55,8 @@ var rooms = []room{
 	{"identity", []string{"bus"}, none, "who is who is files and names, the same for every process"},
 	{"services", []string{"services/internal/...", "bus/...", "fabric/...", "identity", "proto/..."}, nil, "services only wire things together, and reach one another by gRPC alone"},
 	{"services/launch", []string{"services/broker", "services/controller", "services/nic", "services/switch", "services/internal/...", "bus/...", "fabric/...", "identity", "proto/..."}, nil, "launch starts the other services as processes; it knows nothing that stands above them"},
+	{"services/collector", []string{"services/collector/...", "services/internal/...", "fabric/...", "identity", "proto/..."}, nil, "the collector learns of racks by what their nodes tell it, in OTLP alone"},
+	{"services/collector/store", []string{"proto/..."}, nil, "the store keeps and finds; who delivers and who asks is the collector's concern"},
 	{"report", []string{"report/...", "fabric/measure", "fabric/topology", "fabric/unit"}, nil, "a report is made from the files of runs alone, so that it can be made again anywhere"},
 	{"report/chart", none, nil, "a chart knows lines and labels, so that it can draw anything"},
 	{"study", []string{"fabric/...", "report/chart"}, nil, "a study runs scenarios in the lab and sets a document's claims beside them; how its rows are shown is told apart from that"},

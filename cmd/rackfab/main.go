@@ -33,5 +33,6 @@ func root() *cobra.Command {
 	c.AddCommand(captureCommand())
 	c.AddCommand(steerCommands()...)
 	c.AddCommand(roleCommands()...)
+	c.AddCommand(collectorCommands()...)
 	return c
 }

@@ -56,12 +56,28 @@ type Server struct {
 	listener net.Listener
 }
 
+// Option changes what a server accepts.
+type Option func(*limits)
+
+// limits are the largest messages, in bytes, that a server takes.
+type limits struct{ request, plain int }
+
+// LargestRequest sets the largest message, in bytes, of any kind that a server
+// takes, instead of MaxRequest and MaxPlain.
+func LargestRequest(bytes int) Option {
+	return func(l *limits) { l.request, l.plain = bytes, bytes }
+}
+
 // Listen is ListenAs in plain TCP.
 func Listen(address string) (*Server, error) { return ListenAs(address, nil) }
 
 // ListenAs opens a server at address, "" is Loopback, that meets its callers as
 // who says. Register services, then call Serve.
-func ListenAs(address string, who *identity.TLS) (*Server, error) {
+func ListenAs(address string, who *identity.TLS, options ...Option) (*Server, error) {
+	most := limits{request: MaxRequest, plain: MaxPlain}
+	for _, o := range options {
+		o(&most)
+	}
 	if address == "" {
 		address = Loopback
 	}
@@ -72,8 +88,8 @@ func ListenAs(address string, who *identity.TLS) (*Server, error) {
 	s := &Server{
 		Server: grpc.NewServer(
 			grpc.Creds(serverCredentials(who)),
-			grpc.MaxRecvMsgSize(MaxRequest),
-			grpc.ChainUnaryInterceptor(authorizeUnary, refuseLarge),
+			grpc.MaxRecvMsgSize(most.request),
+			grpc.ChainUnaryInterceptor(authorizeUnary, most.refuseLarge),
 			grpc.StreamInterceptor(authorizeStream),
 			grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingMinimum}),
 			grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingEvery, Timeout: pingTimeout}),
@@ -86,12 +102,12 @@ func ListenAs(address string, who *identity.TLS) (*Server, error) {
 	return s, nil
 }
 
-// refuseLarge refuses a request above MaxPlain that has no scenario.
-func refuseLarge(ctx context.Context, q any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+// refuseLarge refuses a request above the plain limit that has no scenario.
+func (l limits) refuseLarge(ctx context.Context, q any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 	_, scenario := q.(interface{ GetScenario() []byte })
 	if m, ok := q.(proto.Message); ok && !scenario {
-		if n := proto.Size(m); n > MaxPlain {
-			return nil, status.Errorf(codes.ResourceExhausted, "message of %d bytes, want at most %d", n, MaxPlain)
+		if n := proto.Size(m); n > l.plain {
+			return nil, status.Errorf(codes.ResourceExhausted, "message of %d bytes, want at most %d", n, l.plain)
 		}
 	}
 	return handle(ctx, q)

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+	"github.com/rackfab/rackfab/services/collector"
+)
+
+// collectorData is where a collector that is started by hand keeps what it gets.
+var collectorData = filepath.Join("runs", "collector")
+
+// collectorFlags are the settings of a collector as people write them.
+type collectorFlags struct {
+	listen, data, maxSize, keepSlowest, forward, http, controller string
+}
+
+func collectorCommand() *cobra.Command {
+	var f collectorFlags
+	var r role
+	c := roleCommand(&r, "collector", "Be the collector: take OTLP over gRPC, keep it, answer questions about it", func(c *cobra.Command, ctx context.Context) error {
+		o, err := f.options()
+		if err != nil {
+			return err
+		}
+		o.TLS, o.Ready = r.who, c.OutOrStdout()
+		return collector.Main(ctx, o)
+	})
+	tlsFlag(c, &r.tls)
+	flags := c.Flags()
+	flags.StringVar(&f.listen, "listen", collector.Listen, "address of the gRPC server: OTLP, CollectorService, health, reflection")
+	flags.StringVar(&f.data, "data", collectorData, "folder of the store")
+	flags.StringVar(&f.maxSize, "max-size", "2GB", "what the store may have on disk; the oldest run leaves first; 0 for no bound")
+	flags.StringVar(&f.keepSlowest, "keep-slowest", "100%", "share of a flow's traces whose details are kept when the run is over, the slowest: 1%")
+	flags.StringVar(&f.forward, "forward", "", "endpoint of OTLP that gets everything too: HOST:PORT, grpcs://HOST:PORT or http://HOST:PORT (default: none)")
+	flags.StringVar(&f.http, "http", "127.0.0.1:8080", "address of the page, or off")
+	flags.StringVar(&f.controller, "controller", defaultAddress, "HOST:PORT of the controller whose rack the page shows")
+	return c
+}
+
+// options reads the flags, and names everything that is wrong with them.
+func (f *collectorFlags) options() (collector.Options, error) {
+	o := collector.Options{Listen: f.listen, Data: f.data, Forward: f.forward, HTTP: f.http, Pages: f.pages}
+	var faults []error
+	size, err := unit.ParseBytes(f.maxSize)
+	if err != nil {
+		faults = append(faults, fmt.Errorf("--max-size: %w", err))
+	}
+	o.MaxSize = int64(size)
+	if o.KeepSlowest, err = parseShare(f.keepSlowest); err != nil {
+		faults = append(faults, fmt.Errorf("--keep-slowest %w", err))
+	}
+	if o.HTTP == off {
+		o.HTTP = ""
+	}
+	for _, a := range []struct{ flag, address string }{{"listen", o.Listen}, {"http", o.HTTP}, {"controller", f.controller}} {
+		if _, _, err := net.SplitHostPort(a.address); a.address != "" && err != nil {
+			faults = append(faults, fmt.Errorf("--%s %q: want HOST:PORT", a.flag, a.address))
+		}
+	}
+	return o, errors.Join(faults...)
+}
+
+// off is the address of what is not to be there.
+const off = "off"
+
+// pages gives what the collector serves over HTTP.
+func (f *collectorFlags) pages(address string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, "rackfab collector at %s, controller at %s\n", address, f.controller) // the reader is gone
+	})
+}
+
+// collectorCommands are the collector and the questions that are put to it.
+func collectorCommands() []*cobra.Command {
+	return []*cobra.Command{collectorCommand()}
+}

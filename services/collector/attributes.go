@@ -1,0 +1,108 @@
+package collector
+
+import (
+	"cmp"
+	"encoding/binary"
+	"encoding/hex"
+	"strings"
+
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/rackfab/rackfab/services/collector/store"
+)
+
+// spanID reads the id of a span; false if it is none.
+func spanID(b []byte) (uint64, bool) {
+	if len(b) != 8 {
+		return 0, false
+	}
+	id := binary.BigEndian.Uint64(b)
+	return id, id != 0
+}
+
+// failure says why a span failed, "" if it did not.
+func failure(s *tracepb.Status) string {
+	if s.GetCode() != tracepb.Status_STATUS_CODE_ERROR {
+		return ""
+	}
+	return cmp.Or(s.GetMessage(), "failed")
+}
+
+// columns takes the attributes that have a place of their own, and gives the others.
+func columns(out *store.Span, list []*commonpb.KeyValue) []*commonpb.KeyValue {
+	var more []*commonpb.KeyValue
+	for _, a := range list {
+		v := a.GetValue()
+		switch a.GetKey() {
+		case attrStart:
+			out.Start = v.GetIntValue()
+		case attrEnd:
+			out.End = v.GetIntValue()
+		case attrNode:
+			out.Node = v.GetStringValue()
+		case attrFlow:
+			out.Flow = v.GetStringValue()
+		default:
+			more = append(more, a)
+		}
+	}
+	return more
+}
+
+// rest is what a span of OTLP has beside attributes and events: its kind, and what
+// its maker left out.
+func rest(s *tracepb.Span) (more []*commonpb.KeyValue) {
+	if k := s.GetKind(); k > tracepb.Span_SPAN_KIND_INTERNAL {
+		more = append(more, textAttribute("span.kind", strings.ToLower(strings.TrimPrefix(k.String(), "SPAN_KIND_"))))
+	}
+	for _, d := range []struct {
+		key string
+		n   uint32
+	}{
+		{"otel.dropped_attributes_count", s.GetDroppedAttributesCount()},
+		{"otel.dropped_events_count", s.GetDroppedEventsCount()},
+		{"otel.dropped_links_count", s.GetDroppedLinksCount()},
+	} {
+		if d.n > 0 {
+			more = append(more, &commonpb.KeyValue{Key: d.key, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_IntValue{IntValue: int64(d.n)}}})
+		}
+	}
+	return more
+}
+
+// events gives a span's events with instants of fabric time, and its links as
+// events at its start. The request's own events stay as they are.
+func events(run *store.RunInfo, s *tracepb.Span) (out []*tracepb.Span_Event) {
+	for _, l := range s.GetLinks() {
+		out = append(out, &tracepb.Span_Event{Name: "link", TimeUnixNano: eventTime(run, s.GetStartTimeUnixNano()), Attributes: append([]*commonpb.KeyValue{
+			textAttribute("trace_id", hex.EncodeToString(l.GetTraceId())), textAttribute("span_id", hex.EncodeToString(l.GetSpanId())),
+		}, l.GetAttributes()...)})
+	}
+	for _, e := range s.GetEvents() {
+		e = proto.CloneOf(e)
+		e.TimeUnixNano = eventTime(run, e.GetTimeUnixNano())
+		var more []*commonpb.KeyValue
+		for _, a := range e.GetAttributes() {
+			if a.GetKey() == attrAt {
+				e.TimeUnixNano = uint64(a.GetValue().GetIntValue())
+				continue
+			}
+			more = append(more, a)
+		}
+		e.Attributes = more
+		out = append(out, e)
+	}
+	return out
+}
+
+// eventTime puts ns since 1970 on the clock of a run, as the store wants it.
+func eventTime(run *store.RunInfo, nano uint64) uint64 {
+	at, _ := instant(run, nano)
+	return uint64(at)
+}
+
+func textAttribute(key, value string) *commonpb.KeyValue {
+	return &commonpb.KeyValue{Key: key, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: value}}}
+}

@@ -1,0 +1,164 @@
+// Package collector is the process that keeps what the nodes of a rack tell: it
+// takes spans and points by OTLP over gRPC, stores them in package store, answers
+// CollectorService, and hands everything on to another endpoint if it is told to.
+// What it has acknowledged is on disk. It knows the messages of OTLP and the
+// attributes that nodes put on them; it runs no rack.
+package collector
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	metricspb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
+	tracespb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	_ "google.golang.org/grpc/encoding/gzip" // clients of OTLP may send gzip
+
+	"github.com/rackfab/rackfab/identity"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/collector/store"
+	"github.com/rackfab/rackfab/services/internal/serve"
+)
+
+// Defaults of a collector.
+const (
+	// Listen is the port that clients of OTLP over gRPC call by default.
+	Listen = "127.0.0.1:4317"
+	// MaxSize is how many bytes the store may have on disk.
+	MaxSize = 2_000_000_000
+	// MaxMessage is the largest request, in bytes, unpacked.
+	MaxMessage = 16 << 20
+)
+
+// idleLimit is how long nothing may come of a run until it counts as closed.
+const idleLimit = 30 * time.Second
+
+// Options say how a collector works.
+type Options struct {
+	Listen      string        // address of the gRPC server, "" is Listen
+	Data        string        // folder of the store
+	MaxSize     int64         // bytes on disk; 0 is no bound
+	KeepSlowest float64       // share of a flow's traces whose details are kept when a run closes; 0 keeps all
+	Forward     string        // endpoint of OTLP that gets everything too, "" for none
+	TLS         *identity.TLS // nil is plain TCP
+	// HTTP is the address at which Pages is served, "" for none. Pages gets the
+	// address of the gRPC server.
+	HTTP  string
+	Pages func(address string) http.Handler
+	Ready io.Writer // gets one line of JSON once the collector answers; may be nil
+}
+
+// Main runs a collector process until ctx ends.
+func Main(ctx context.Context, o Options) error {
+	forward, err := newForwarder(o.Forward)
+	if err != nil {
+		return err
+	}
+	kept, err := store.Open(o.Data, store.Options{MaxSize: o.MaxSize, KeepSlowest: o.KeepSlowest})
+	if err != nil {
+		return err
+	}
+	s, err := serve.ListenAs(cmp.Or(o.Listen, Listen), o.TLS, serve.LargestRequest(MaxMessage))
+	if err != nil {
+		return errors.Join(err, kept.Close())
+	}
+	c := newCollector(kept, forward, o.MaxSize)
+	tracespb.RegisterTraceServiceServer(s, traceReceiver{collector: c})
+	metricspb.RegisterMetricsServiceServer(s, metricsReceiver{collector: c})
+	rackfabv1.RegisterCollectorServiceServer(s, &service{store: kept, collector: c})
+	return errors.Join(c.run(ctx, s, o), kept.Close())
+}
+
+// run serves until ctx ends: first no more calls, then the queues empty.
+func (c *collector) run(ctx context.Context, s *serve.Server, o Options) error {
+	pages, err := servePages(o, s.Address())
+	if err != nil {
+		s.Close()
+		return err
+	}
+	defer func() { _ = pages.Close() }() // its calls may be cut off
+	if err := serve.Announce(o.Ready, "collector", s.Address()); err != nil {
+		s.Close()
+		return err
+	}
+	writing, forwarding := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(writing)
+		c.queue.work(c.write)
+	}()
+	go func() {
+		defer close(forwarding)
+		c.forward.work(ctx)
+	}()
+	stop := c.closeIdle()
+	err = s.Serve(ctx)
+	stop()
+	c.queue.close()
+	<-writing
+	c.forward.close()
+	<-forwarding
+	return err
+}
+
+// closeIdle closes runs of which nothing comes any more, until stop.
+func (c *collector) closeIdle() (stop func()) {
+	ticker, done, ended := time.NewTicker(time.Second), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case now := <-ticker.C:
+				if err := c.store.CloseIdle(now.Add(-idleLimit)); err != nil {
+					c.fail(err)
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		ticker.Stop()
+		close(done)
+		<-ended
+	}
+}
+
+// servePages serves the pages, if there are any.
+func servePages(o Options, address string) (*http.Server, error) {
+	server := &http.Server{ReadHeaderTimeout: 5 * time.Second}
+	if o.HTTP == "" || o.Pages == nil {
+		return server, nil
+	}
+	l, err := net.Listen("tcp", o.HTTP)
+	if err != nil {
+		return nil, fmt.Errorf("listen for HTTP at %s: %w", o.HTTP, err)
+	}
+	server.Handler = o.Pages(address)
+	go func() { _ = server.Serve(l) }() // ends with Close
+	return server, nil
+}
+
+// Stored serves the questions about a folder that no collector runs on, at a free
+// loopback port, until ctx ends. It gives the address.
+func Stored(ctx context.Context, data string) (string, error) {
+	kept, err := store.Open(data, store.Options{ReadOnly: true})
+	if err != nil {
+		return "", err
+	}
+	s, err := serve.Listen("")
+	if err != nil {
+		return "", errors.Join(err, kept.Close())
+	}
+	c := newCollector(kept, nil, 0)
+	rackfabv1.RegisterCollectorServiceServer(s, &service{store: kept, collector: c, readOnly: true})
+	go func() {
+		_ = s.Serve(ctx) // ends with ctx
+		_ = kept.Close() // nothing was written
+	}()
+	return s.Address(), nil
+}

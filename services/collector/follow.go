@@ -1,0 +1,121 @@
+package collector
+
+import (
+	"context"
+	"encoding/hex"
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/protobuf/proto"
+
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/collector/store"
+)
+
+// followQueue is how many answers wait for a slow follower.
+const followQueue = 64
+
+// hub hands what is stored to those who follow. Safe for concurrent use.
+type hub struct {
+	mu        sync.Mutex
+	followers map[*follower]bool
+	missed    atomic.Int64
+}
+
+// follower is one call of Follow.
+type follower struct {
+	q      *rackfabv1.FollowRequest
+	out    chan *rackfabv1.FollowResponse
+	missed int64 // under the hub's lock
+}
+
+func newHub() *hub { return &hub{followers: map[*follower]bool{}} }
+
+// shown is an answer for one follower.
+type shown struct {
+	to  *follower
+	out *rackfabv1.FollowResponse
+}
+
+// prepare makes the answers before the store takes the deliveries apart.
+func (h *hub) prepare(all []*store.Delivery) (out []shown) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for f := range h.followers {
+		for _, d := range all {
+			if r := f.answer(d); r != nil {
+				out = append(out, shown{f, r})
+			}
+		}
+	}
+	return out
+}
+
+// publish hands the answers over; a follower whose queue is full misses one.
+func (h *hub) publish(all []shown) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range all {
+		s.out.Missed = s.to.missed
+		select {
+		case s.to.out <- s.out:
+			s.to.missed = 0
+		default:
+			s.to.missed++
+			h.missed.Add(1)
+		}
+	}
+}
+
+// answer gives what of a delivery a follower asked for, nil if nothing.
+func (f *follower) answer(d *store.Delivery) *rackfabv1.FollowResponse {
+	sel := f.q.GetSelect()
+	if sel.GetRun() != "" && sel.GetRun() != d.Run.Run {
+		return nil
+	}
+	out := &rackfabv1.FollowResponse{Run: d.Run.Run}
+	for i := range d.Points {
+		p := &d.Points[i]
+		if (f.q.GetAllMetrics() || sel.GetMetric() != "") && store.Selected(sel, p.Series) {
+			s := proto.CloneOf(p.Series)
+			s.TimesPs, s.Values = p.Times, p.Values
+			out.Series = append(out.Series, s)
+		}
+	}
+	for i := range d.Spans {
+		s := &d.Spans[i]
+		if f.q.GetTraces() && s.Parent == 0 {
+			out.Traces = append(out.Traces, &rackfabv1.TraceSummary{
+				TraceId: hex.EncodeToString(s.Trace[:]), Run: d.Run.Run, Name: s.Name, Node: s.Node, Flow: s.Flow,
+				StartPs: s.Start, DurationPs: s.End - s.Start, Spans: 1, Attributes: store.Attributes(nil, s.Attributes),
+			})
+		}
+	}
+	if len(out.Series)+len(out.Traces) == 0 {
+		return nil
+	}
+	return out
+}
+
+// serve sends answers until ctx ends.
+func (h *hub) serve(ctx context.Context, q *rackfabv1.FollowRequest, send func(*rackfabv1.FollowResponse) error) error {
+	f := &follower{q: q, out: make(chan *rackfabv1.FollowResponse, followQueue)}
+	h.mu.Lock()
+	h.followers[f] = true
+	h.mu.Unlock()
+	defer func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.followers, f)
+	}()
+	for {
+		select {
+		case out := <-f.out:
+			if err := send(out); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,270 @@
+package collector
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	metricspb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
+	tracespb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+// Bounds of forwarding.
+const (
+	forwardRequests = 512              // requests that wait
+	forwardBytes    = 64 << 20         // bytes of requests that wait
+	forwardLimit    = 10 * time.Second // for one attempt
+	forwardPatience = time.Minute      // with one request
+	firstBackoff    = 100 * time.Millisecond
+	maxBackoff      = 5 * time.Second
+)
+
+// forwarder hands requests on to another endpoint of OTLP, in order. What does not
+// fit into its queue, or is refused for good, is dropped and counted. A nil
+// forwarder takes nothing.
+type forwarder struct {
+	send  func(context.Context, proto.Message) (rejected int64, err error)
+	queue chan proto.Message
+	bytes atomic.Int64
+
+	sent, dropped, droppedItems atomic.Int64
+}
+
+// newForwarder makes a forwarder to an endpoint: HOST:PORT and grpc://HOST:PORT are
+// OTLP over gRPC, grpcs:// the same with TLS, http:// and https:// OTLP over HTTP.
+// "" gives nil.
+func newForwarder(endpoint string) (*forwarder, error) {
+	if endpoint == "" {
+		return nil, nil
+	}
+	scheme, rest, ok := strings.Cut(endpoint, "://")
+	if !ok {
+		scheme, rest = "grpc", endpoint
+	}
+	f := &forwarder{queue: make(chan proto.Message, forwardRequests)}
+	switch scheme {
+	case "http", "https":
+		if u, err := url.Parse(endpoint); err != nil || u.Host == "" {
+			return nil, fmt.Errorf("--forward %q: want a URL", endpoint)
+		}
+		f.send = overHTTP(strings.TrimSuffix(endpoint, "/"))
+		return f, nil
+	case "grpc", "grpcs":
+		if _, _, err := net.SplitHostPort(rest); err != nil {
+			return nil, fmt.Errorf("--forward %q: want HOST:PORT", endpoint)
+		}
+		security := insecure.NewCredentials()
+		if scheme == "grpcs" {
+			security = credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12})
+		}
+		conn, err := grpc.NewClient(rest, grpc.WithTransportCredentials(security), grpc.WithDisableServiceConfig())
+		if err != nil {
+			return nil, fmt.Errorf("--forward %q: %w", endpoint, err)
+		}
+		f.send = overGRPC(conn)
+		return f, nil
+	}
+	return nil, fmt.Errorf("--forward %q: want HOST:PORT, grpc://, grpcs://, http:// or https://", endpoint)
+}
+
+// overGRPC sends by OTLP over gRPC.
+func overGRPC(conn *grpc.ClientConn) func(context.Context, proto.Message) (int64, error) {
+	traces, metrics := tracespb.NewTraceServiceClient(conn), metricspb.NewMetricsServiceClient(conn)
+	return func(ctx context.Context, m proto.Message) (int64, error) {
+		switch m := m.(type) {
+		case *tracespb.ExportTraceServiceRequest:
+			out, err := traces.Export(ctx, m)
+			return out.GetPartialSuccess().GetRejectedSpans(), err
+		case *metricspb.ExportMetricsServiceRequest:
+			out, err := metrics.Export(ctx, m)
+			return out.GetPartialSuccess().GetRejectedDataPoints(), err
+		}
+		return 0, nil
+	}
+}
+
+// overHTTP sends by OTLP over HTTP, protobuf.
+func overHTTP(base string) func(context.Context, proto.Message) (int64, error) {
+	client := &http.Client{}
+	return func(ctx context.Context, m proto.Message) (int64, error) {
+		path, answer := "/v1/traces", proto.Message(&tracespb.ExportTraceServiceResponse{})
+		if _, ok := m.(*metricspb.ExportMetricsServiceRequest); ok {
+			path, answer = "/v1/metrics", &metricspb.ExportMetricsServiceResponse{}
+		}
+		body, err := proto.Marshal(m)
+		if err != nil {
+			return 0, err
+		}
+		q, err := http.NewRequestWithContext(ctx, http.MethodPost, base+path, bytes.NewReader(body))
+		if err != nil {
+			return 0, err
+		}
+		q.Header.Set("Content-Type", "application/x-protobuf")
+		r, err := client.Do(q)
+		if err != nil {
+			return 0, status.Error(codes.Unavailable, err.Error())
+		}
+		defer func() { _ = r.Body.Close() }() // it has been read
+		text, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+		switch {
+		case err != nil:
+			return 0, status.Error(codes.Unavailable, err.Error())
+		case r.StatusCode == 429 || r.StatusCode >= 502 && r.StatusCode <= 504:
+			return 0, status.Error(codes.Unavailable, r.Status)
+		case r.StatusCode != http.StatusOK:
+			return 0, status.Error(codes.InvalidArgument, r.Status)
+		}
+		if err := proto.Unmarshal(text, answer); err != nil {
+			return 0, nil // an endpoint that answers in another form has taken all
+		}
+		return rejected(answer), nil
+	}
+}
+
+func rejected(answer proto.Message) int64 {
+	switch a := answer.(type) {
+	case *tracespb.ExportTraceServiceResponse:
+		return a.GetPartialSuccess().GetRejectedSpans()
+	case *metricspb.ExportMetricsServiceResponse:
+		return a.GetPartialSuccess().GetRejectedDataPoints()
+	}
+	return 0
+}
+
+// copy keeps a request for put: the store takes it apart.
+func (f *forwarder) copy(m proto.Message) proto.Message {
+	if f == nil {
+		return nil
+	}
+	return proto.Clone(m)
+}
+
+// put queues a request.
+func (f *forwarder) put(m proto.Message) {
+	if f == nil {
+		return
+	}
+	size := int64(proto.Size(m))
+	if f.bytes.Add(size) > forwardBytes {
+		f.drop(m, size)
+		return
+	}
+	select {
+	case f.queue <- m:
+	default:
+		f.drop(m, size)
+	}
+}
+
+func (f *forwarder) drop(m proto.Message, size int64) {
+	f.bytes.Add(-size)
+	f.dropped.Add(1)
+	f.droppedItems.Add(items(m))
+}
+
+// items gives how many spans or points a request has.
+func items(m proto.Message) (n int64) {
+	switch m := m.(type) {
+	case *tracespb.ExportTraceServiceRequest:
+		for _, r := range m.GetResourceSpans() {
+			for _, s := range r.GetScopeSpans() {
+				n += int64(len(s.GetSpans()))
+			}
+		}
+	case *metricspb.ExportMetricsServiceRequest:
+		for _, r := range m.GetResourceMetrics() {
+			for _, s := range r.GetScopeMetrics() {
+				for _, one := range s.GetMetrics() {
+					points, _, other := shape(one)
+					n += int64(len(points) + other)
+				}
+			}
+		}
+	}
+	return n
+}
+
+// close takes nothing more in; work ends soon after.
+func (f *forwarder) close() {
+	if f != nil {
+		close(f.queue)
+	}
+}
+
+// work sends what is put in until close. After the end of ctx each request has one
+// attempt left.
+func (f *forwarder) work(ctx context.Context) {
+	if f == nil {
+		return
+	}
+	for m := range f.queue {
+		size := int64(proto.Size(m))
+		lost, err := f.deliver(ctx, m)
+		if err != nil {
+			f.drop(m, size)
+			continue
+		}
+		f.bytes.Add(-size)
+		f.sent.Add(1)
+		f.droppedItems.Add(lost)
+	}
+}
+
+// deliver sends one request, again and again while that may help.
+func (f *forwarder) deliver(ctx context.Context, m proto.Message) (int64, error) {
+	patience, cancel := context.WithTimeout(ctx, forwardPatience)
+	defer cancel()
+	for wait := firstBackoff; ; wait = min(2*wait, maxBackoff) {
+		attempt, done := context.WithTimeout(context.WithoutCancel(ctx), forwardLimit)
+		lost, err := f.send(attempt, m)
+		done()
+		again, after := retryable(err)
+		if !again {
+			return lost, err
+		}
+		timer := time.NewTimer(cmp.Or(after, wait))
+		select {
+		case <-timer.C:
+		case <-patience.Done():
+			timer.Stop()
+			return 0, errors.Join(err, patience.Err())
+		}
+	}
+}
+
+// retryable tells whether the protocol allows another attempt, and when (OTLP 1.9,
+// "Failures").
+func retryable(err error) (bool, time.Duration) {
+	if err == nil {
+		return false, 0
+	}
+	s := status.Convert(err)
+	for _, d := range s.Details() {
+		if r, ok := d.(*errdetails.RetryInfo); ok {
+			return true, r.GetRetryDelay().AsDuration()
+		}
+	}
+	switch s.Code() {
+	case codes.Canceled, codes.DeadlineExceeded, codes.Aborted, codes.OutOfRange, codes.Unavailable, codes.DataLoss:
+		return true, 0
+	default:
+		return false, 0
+	}
+}

@@ -1,0 +1,190 @@
+package collector
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	metricspb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	metricpb "go.opentelemetry.io/proto/otlp/metrics/v1"
+
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/collector/store"
+)
+
+// noValue is the flag of a point that says that there is none.
+const noValue = uint32(metricpb.DataPointFlags_DATA_POINT_FLAGS_NO_RECORDED_VALUE_MASK)
+
+// points puts a request into deliveries.
+func (e *epochs) points(q *metricspb.ExportMetricsServiceRequest) (all []*store.Delivery, why *reasons) {
+	why = &reasons{}
+	for _, r := range q.GetResourceMetrics() {
+		var m *metrics
+		for _, scope := range r.GetScopeMetrics() {
+			for _, one := range scope.GetMetrics() {
+				points, kind, other := shape(one)
+				if m == nil && len(points) > 0 {
+					m = e.newMetrics(e.origin(r.GetResource(), points[0].GetTimeUnixNano()), why)
+				} else if m == nil {
+					m = e.newMetrics(e.origin(r.GetResource(), 0), why)
+				}
+				if other > 0 {
+					m.own.Rejected.Points += int64(other)
+					why.add(fmt.Sprintf("metric %s: want a gauge or a sum", one.GetName()))
+				}
+				m.add(one, kind, points)
+			}
+		}
+		if m != nil {
+			all = append(all, m.deliveries()...)
+		}
+	}
+	return all, why
+}
+
+// shape gives the points of a metric, or how many there are of a kind that is not kept.
+func shape(m *metricpb.Metric) (points []*metricpb.NumberDataPoint, kind rackfabv1.SeriesKind, other int) {
+	switch d := m.GetData().(type) {
+	case *metricpb.Metric_Gauge:
+		return d.Gauge.GetDataPoints(), rackfabv1.SeriesKind_SERIES_KIND_GAUGE, 0
+	case *metricpb.Metric_Sum:
+		kind = rackfabv1.SeriesKind_SERIES_KIND_CUMULATIVE
+		if d.Sum.GetAggregationTemporality() == metricpb.AggregationTemporality_AGGREGATION_TEMPORALITY_DELTA {
+			kind = rackfabv1.SeriesKind_SERIES_KIND_DELTA
+		}
+		return d.Sum.GetDataPoints(), kind, 0
+	case *metricpb.Metric_Histogram:
+		return nil, kind, len(d.Histogram.GetDataPoints())
+	case *metricpb.Metric_ExponentialHistogram:
+		return nil, kind, len(d.ExponentialHistogram.GetDataPoints())
+	case *metricpb.Metric_Summary:
+		return nil, kind, len(d.Summary.GetDataPoints())
+	}
+	return nil, kind, 0
+}
+
+// metrics gathers the points of a resource, series by series.
+type metrics struct {
+	epochs     *epochs
+	origin     origin
+	why        *reasons
+	own, other *store.Delivery // other is for times that are not the run's; nil if there are none
+	at         map[seriesKey]int
+}
+
+// seriesKey tells the series of a request apart.
+type seriesKey struct {
+	run, metric, node, peer, flow, direction string
+	port                                     int32
+	more                                     string
+}
+
+func (e *epochs) newMetrics(o origin, why *reasons) *metrics {
+	return &metrics{epochs: e, origin: o, why: why, own: &store.Delivery{Run: o.run}, at: map[seriesKey]int{}}
+}
+
+func (m *metrics) deliveries() []*store.Delivery {
+	if m.other == nil {
+		return []*store.Delivery{m.own}
+	}
+	return []*store.Delivery{m.own, m.other}
+}
+
+// add takes the points of a metric.
+func (m *metrics) add(one *metricpb.Metric, kind rackfabv1.SeriesKind, points []*metricpb.NumberDataPoint) {
+	for _, p := range points {
+		d, at, ok := m.place(p.GetTimeUnixNano())
+		switch {
+		case !ok:
+			m.reject(d, fmt.Sprintf("time_unix_nano: want an instant within 100 days of the epoch of run %s", d.Run.Run))
+			continue
+		case p.GetFlags()&noValue != 0 || p.GetValue() == nil:
+			m.reject(d, fmt.Sprintf("metric %s: want a value at every point", one.GetName()))
+			continue
+		case one.GetName() == "":
+			m.reject(d, "metric: want a name")
+			continue
+		}
+		key := m.key(d, one.GetName(), p)
+		i, ok := m.at[key]
+		if !ok {
+			i = len(d.Points)
+			m.at[key] = i
+			d.Points = append(d.Points, store.Points{Series: m.series(&key, one, kind, p)})
+		}
+		to := &d.Points[i]
+		to.Times, to.Values = append(to.Times, at), append(to.Values, value(p))
+	}
+}
+
+func (m *metrics) reject(d *store.Delivery, why string) {
+	d.Rejected.Points++
+	m.why.add(why)
+}
+
+// place gives the delivery whose run has the instant, and the instant in it.
+func (m *metrics) place(nano uint64) (*store.Delivery, int64, bool) {
+	if at, ok := instant(&m.own.Run, nano); ok || m.own.Run.Run == foreign {
+		return m.own, at, ok
+	}
+	if m.other == nil {
+		m.other = &store.Delivery{Run: m.epochs.foreign(nano)}
+	}
+	at, ok := instant(&m.other.Run, nano)
+	return m.other, at, ok
+}
+
+func value(p *metricpb.NumberDataPoint) float64 {
+	if v, ok := p.GetValue().(*metricpb.NumberDataPoint_AsInt); ok {
+		return float64(v.AsInt)
+	}
+	return p.GetAsDouble()
+}
+
+// noPort is the port of a series that has none.
+const noPort = -1
+
+// key reads the attributes of a point.
+func (m *metrics) key(d *store.Delivery, metric string, p *metricpb.NumberDataPoint) seriesKey {
+	k := seriesKey{run: d.Run.Run, metric: metric, node: m.origin.node, port: noPort}
+	for _, a := range p.GetAttributes() {
+		v := a.GetValue()
+		switch a.GetKey() {
+		case attrNode:
+			k.node = v.GetStringValue()
+		case attrPeer:
+			k.peer = v.GetStringValue()
+		case attrFlow:
+			k.flow = v.GetStringValue()
+		case attrDirection:
+			k.direction = v.GetStringValue()
+		case attrPort:
+			k.port = int32(v.GetIntValue())
+		default:
+			k.more += a.GetKey() + "=" + v.String() + "\n"
+		}
+	}
+	return k
+}
+
+// series makes the series of a point.
+func (m *metrics) series(k *seriesKey, one *metricpb.Metric, kind rackfabv1.SeriesKind, p *metricpb.NumberDataPoint) *rackfabv1.Series {
+	s := &rackfabv1.Series{
+		Metric: k.metric, Unit: one.GetUnit(), Kind: kind, Node: k.node, Peer: k.peer, Flow: k.flow, Direction: k.direction,
+	}
+	if k.port != noPort {
+		s.Port = &k.port
+	}
+	if k.more != "" {
+		var more []*commonpb.KeyValue
+		for _, a := range p.GetAttributes() {
+			if !slices.Contains([]string{attrNode, attrPeer, attrFlow, attrDirection, attrPort}, a.GetKey()) {
+				more = append(more, a)
+			}
+		}
+		slices.SortFunc(more, func(a, b *commonpb.KeyValue) int { return cmp.Compare(a.GetKey(), b.GetKey()) })
+		s.Attributes = store.Attributes(nil, more)
+	}
+	return s
+}

@@ -1,0 +1,146 @@
+package collector
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	metricspb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
+	tracespb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/rackfab/rackfab/services/collector/store"
+)
+
+// collector is what receivers and the service share.
+type collector struct {
+	store    *store.Store
+	queue    *queue
+	forward  *forwarder // nil for none
+	follow   *hub
+	epochs   *epochs
+	maxSize  int64
+	received atomic.Int64 // bytes
+}
+
+func newCollector(s *store.Store, f *forwarder, maxSize int64) *collector {
+	return &collector{store: s, queue: newQueue(), forward: f, follow: newHub(), epochs: newEpochs(s), maxSize: maxSize}
+}
+
+// write stores deliveries and shows them to whoever follows.
+func (c *collector) write(all []*store.Delivery) error {
+	shown := c.follow.prepare(all)
+	if err := c.store.Write(time.Now(), all); err != nil {
+		c.fail(err)
+		return fmt.Errorf("%w: %w", errDisk, err)
+	}
+	c.follow.publish(shown)
+	return nil
+}
+
+// fail tells of an error that no client is there to hear.
+func (c *collector) fail(err error) { slog.Error("collector", "error", err) }
+
+// take stores what a request has, and returns once it is on disk. The error is the
+// client's: one that it may try again after.
+func (c *collector) take(ctx context.Context, request proto.Message, all []*store.Delivery) error {
+	size := int64(proto.Size(request))
+	c.received.Add(size)
+	j := &job{deliveries: all, bytes: size, done: make(chan error, 1)}
+	forwarded := c.forward.copy(request)
+	if err := c.queue.put(j); err != nil {
+		return err
+	}
+	select {
+	case err := <-j.done:
+		if err != nil {
+			return status.Error(codes.Unavailable, err.Error())
+		}
+	case <-ctx.Done():
+		return status.FromContextError(ctx.Err()).Err()
+	}
+	c.forward.put(forwarded)
+	return nil
+}
+
+// traceReceiver is the TraceService of OTLP.
+type traceReceiver struct {
+	tracespb.UnimplementedTraceServiceServer
+	*collector
+}
+
+// Export stores spans. Spans that are not valid are told by partial_success.
+func (r traceReceiver) Export(ctx context.Context, q *tracespb.ExportTraceServiceRequest) (*tracespb.ExportTraceServiceResponse, error) {
+	all, why := r.epochs.spans(q)
+	if err := r.take(ctx, q, all); err != nil {
+		return nil, err
+	}
+	rejected := int64(0)
+	for _, d := range all {
+		rejected += d.Rejected.Spans
+		if d.Full {
+			rejected += int64(len(d.Spans))
+			why.add(store.ErrFull.Error())
+		}
+	}
+	out := &tracespb.ExportTraceServiceResponse{}
+	if rejected > 0 {
+		out.PartialSuccess = &tracespb.ExportTracePartialSuccess{RejectedSpans: rejected, ErrorMessage: why.String()}
+	}
+	return out, nil
+}
+
+// metricsReceiver is the MetricsService of OTLP.
+type metricsReceiver struct {
+	metricspb.UnimplementedMetricsServiceServer
+	*collector
+}
+
+// Export stores points of gauges and sums. Other points are told by partial_success.
+func (r metricsReceiver) Export(ctx context.Context, q *metricspb.ExportMetricsServiceRequest) (*metricspb.ExportMetricsServiceResponse, error) {
+	all, why := r.epochs.points(q)
+	if err := r.take(ctx, q, all); err != nil {
+		return nil, err
+	}
+	rejected := int64(0)
+	for _, d := range all {
+		rejected += d.Rejected.Points
+		if d.Full {
+			for i := range d.Points {
+				rejected += int64(len(d.Points[i].Times))
+			}
+			why.add(store.ErrFull.Error())
+		}
+	}
+	out := &metricspb.ExportMetricsServiceResponse{}
+	if rejected > 0 {
+		out.PartialSuccess = &metricspb.ExportMetricsPartialSuccess{RejectedDataPoints: rejected, ErrorMessage: why.String()}
+	}
+	return out, nil
+}
+
+// reasons says why items of a request are not valid, each reason once.
+type reasons struct {
+	list []string
+}
+
+// maxReasons is how many reasons are told.
+const maxReasons = 10
+
+func (r *reasons) add(text string) {
+	for _, have := range r.list {
+		if have == text {
+			return
+		}
+	}
+	if len(r.list) < maxReasons {
+		r.list = append(r.list, text)
+	}
+}
+
+func (r *reasons) String() string { return strings.Join(r.list, "; ") }

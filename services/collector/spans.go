@@ -1,0 +1,79 @@
+package collector
+
+import (
+	"fmt"
+
+	tracespb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/rackfab/rackfab/services/collector/store"
+)
+
+// spans puts a request into deliveries, one per resource and, if its times are not
+// its run's, one more.
+func (e *epochs) spans(q *tracespb.ExportTraceServiceRequest) (all []*store.Delivery, why *reasons) {
+	why = &reasons{}
+	for _, r := range q.GetResourceSpans() {
+		var own, other *store.Delivery
+		var o origin
+		for _, scope := range r.GetScopeSpans() {
+			for _, s := range scope.GetSpans() {
+				if own == nil {
+					o = e.origin(r.GetResource(), s.GetStartTimeUnixNano())
+					own = &store.Delivery{Run: o.run}
+					all = append(all, own)
+				}
+				d := own
+				if _, ok := instant(&d.Run, s.GetStartTimeUnixNano()); !ok && d.Run.Run != foreign {
+					if other == nil {
+						other = &store.Delivery{Run: e.foreign(s.GetStartTimeUnixNano())}
+						all = append(all, other)
+					}
+					d = other
+				}
+				one, fault := o.span(&d.Run, s)
+				if fault != "" {
+					d.Rejected.Spans++
+					why.add(fault)
+					continue
+				}
+				d.Spans = append(d.Spans, one)
+			}
+		}
+	}
+	return all, why
+}
+
+// span checks a span and puts it into the store's form. A fault says what is wrong
+// with it.
+func (o *origin) span(run *store.RunInfo, s *tracepb.Span) (out store.Span, fault string) {
+	id, okID := spanID(s.GetSpanId())
+	parent, okParent := spanID(s.GetParentSpanId())
+	switch {
+	case len(s.GetTraceId()) != 16 || [16]byte(s.GetTraceId()) == [16]byte{}:
+		return out, "trace_id: want 16 bytes, not all 0"
+	case !okID:
+		return out, "span_id: want 8 bytes, not all 0"
+	case len(s.GetParentSpanId()) > 0 && !okParent:
+		return out, "parent_span_id: want 8 bytes, not all 0, or none"
+	case s.GetEndTimeUnixNano() < s.GetStartTimeUnixNano():
+		return out, "end_time_unix_nano: want no instant before the start"
+	}
+	start, ok1 := instant(run, s.GetStartTimeUnixNano())
+	end, ok2 := instant(run, s.GetEndTimeUnixNano())
+	if !ok1 || !ok2 {
+		return out, fmt.Sprintf("start_time_unix_nano, end_time_unix_nano: want instants within 100 days of the epoch of run %s", run.Run)
+	}
+	out = store.Span{
+		Trace: [16]byte(s.GetTraceId()), ID: id, Parent: parent, Name: s.GetName(), Node: o.node, Service: o.service,
+		Start: start, End: end, Error: failure(s.GetStatus()),
+	}
+	out.Attributes = columns(&out, s.GetAttributes())
+	if out.End < out.Start {
+		return out, attrEnd + ": want no instant before " + attrStart
+	}
+	out.Attributes = append(out.Attributes, o.more...)
+	out.Attributes = append(out.Attributes, rest(s)...)
+	out.Events = events(run, s)
+	return out, ""
+}

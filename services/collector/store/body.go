@@ -1,0 +1,121 @@
+package store
+
+import (
+	"fmt"
+	"strconv"
+
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+)
+
+// unmarshalBody reads what a span has beside its columns.
+func unmarshalBody(body []byte) (*tracepb.Span, error) {
+	m := &tracepb.Span{}
+	if err := proto.Unmarshal(body, m); err != nil {
+		return nil, fmt.Errorf("span: %w", err)
+	}
+	return m, nil
+}
+
+// attributes gives the attributes in a span's body.
+func attributes(texts []string, body []byte) ([]*rackfabv1.Attribute, error) {
+	m, err := unmarshalBody(body)
+	if err != nil {
+		return nil, err
+	}
+	return Attributes(texts, m.GetAttributes()), nil
+}
+
+// Attributes puts attributes of OTLP into those of the contract; texts are the
+// names that are there by number.
+func Attributes(texts []string, list []*commonpb.KeyValue) []*rackfabv1.Attribute {
+	out := make([]*rackfabv1.Attribute, 0, len(list))
+	for _, kv := range list {
+		out = append(out, attribute(texts, kv))
+	}
+	return out
+}
+
+func attribute(texts []string, kv *commonpb.KeyValue) *rackfabv1.Attribute {
+	a := &rackfabv1.Attribute{Key: kv.GetKey()}
+	if a.Key == "" {
+		a.Key = text(texts, uint32(kv.GetKeyStrindex()))
+	}
+	switch v := kv.GetValue().GetValue().(type) {
+	case *commonpb.AnyValue_StringValue:
+		a.Value = &rackfabv1.Attribute_Text{Text: v.StringValue}
+	case *commonpb.AnyValue_StringValueStrindex:
+		a.Value = &rackfabv1.Attribute_Text{Text: text(texts, uint32(v.StringValueStrindex))}
+	case *commonpb.AnyValue_IntValue:
+		a.Value = &rackfabv1.Attribute_Number{Number: v.IntValue}
+	case *commonpb.AnyValue_DoubleValue:
+		a.Value = &rackfabv1.Attribute_Real{Real: v.DoubleValue}
+	case *commonpb.AnyValue_BoolValue:
+		a.Value = &rackfabv1.Attribute_Flag{Flag: v.BoolValue}
+	default:
+		json, err := protojson.Marshal(kv.GetValue())
+		if err != nil {
+			json = []byte(err.Error())
+		}
+		a.Value = &rackfabv1.Attribute_Text{Text: string(json)}
+	}
+	return a
+}
+
+// AttributeText gives the value of an attribute as text: "cnp", "42", "true".
+func AttributeText(a *rackfabv1.Attribute) string {
+	switch v := a.GetValue().(type) {
+	case *rackfabv1.Attribute_Text:
+		return v.Text
+	case *rackfabv1.Attribute_Number:
+		return strconv.FormatInt(v.Number, 10)
+	case *rackfabv1.Attribute_Real:
+		return strconv.FormatFloat(v.Real, 'g', -1, 64)
+	case *rackfabv1.Attribute_Flag:
+		return strconv.FormatBool(v.Flag)
+	}
+	return ""
+}
+
+// match marks those of wanted that the span in body has.
+func match(texts []string, body []byte, wanted []*rackfabv1.AttributeMatch, found []bool) error {
+	have, err := attributes(texts, body)
+	if err != nil {
+		return err
+	}
+	for i, w := range wanted {
+		for _, a := range have {
+			found[i] = found[i] || a.GetKey() == w.GetKey() && AttributeText(a) == w.GetValue()
+		}
+	}
+	return nil
+}
+
+// spanOf puts a stored span into the contract's form.
+func spanOf(texts []string, id uint64, value []byte) (*rackfabv1.Span, error) {
+	c, body, err := parseColumns(value)
+	if err != nil {
+		return nil, err
+	}
+	m, err := unmarshalBody(body)
+	if err != nil {
+		return nil, err
+	}
+	out := &rackfabv1.Span{
+		SpanId: fmt.Sprintf("%016x", id), Name: text(texts, c.name), Node: text(texts, c.node), Service: text(texts, c.service), Flow: text(texts, c.flow),
+		StartPs: c.start, EndPs: c.start + c.duration, Attributes: Attributes(texts, m.GetAttributes()), Error: m.GetStatus().GetMessage(),
+	}
+	if c.parent != 0 {
+		out.ParentSpanId = fmt.Sprintf("%016x", c.parent)
+	}
+	for _, e := range m.GetEvents() {
+		out.Events = append(out.Events, &rackfabv1.SpanEvent{
+			Name: e.GetName(), AtPs: int64(e.GetTimeUnixNano()), Attributes: Attributes(texts, e.GetAttributes()),
+		})
+	}
+	return out, nil
+}

@@ -1,0 +1,109 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+
+	"go.etcd.io/bbolt"
+
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+)
+
+// ErrAmbiguous says that several traces begin with an id.
+var ErrAmbiguous = errors.New("several traces begin with it")
+
+// GetTrace gives the spans of the trace whose id begins with id, in hexadecimal
+// digits: of the run, or of the latest run that has it.
+func (s *Store) GetTrace(runID, id string) (*rackfabv1.GetTraceResponse, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	runs := s.runs
+	if runID != "" {
+		r, err := s.find(runID)
+		if err != nil {
+			return nil, err
+		}
+		runs = []*run{r}
+	}
+	for _, r := range slices.Backward(runs) {
+		out, err := r.trace(id)
+		if err != nil {
+			return nil, fmt.Errorf("trace %s: %w", id, err)
+		}
+		if out != nil {
+			return out, nil
+		}
+	}
+	return nil, fmt.Errorf("trace %s: %w", id, ErrNotFound)
+}
+
+// trace gives a trace, nil if the run does not have it.
+func (r *run) trace(id string) (out *rackfabv1.GetTraceResponse, err error) {
+	texts := r.known()
+	err = r.db.View(func(tx *bbolt.Tx) error {
+		number, err := findTrace(tx, id)
+		if err != nil || number == 0 {
+			return err
+		}
+		t, err := parseRecord(tx.Bucket(bucketTraces).Get(key32(number)))
+		if err != nil {
+			return err
+		}
+		out = &rackfabv1.GetTraceResponse{Run: r.info.Run, TraceId: hex.EncodeToString(t.id[:]), DetailsDropped: t.dropped}
+		return eachSpan(tx, number, func(k, v []byte) error {
+			s, err := spanOf(texts, binary.BigEndian.Uint64(k[4:]), v)
+			out.Spans = append(out.Spans, s)
+			return err
+		})
+	})
+	if out != nil {
+		slices.SortFunc(out.Spans, inTime)
+	}
+	return out, err
+}
+
+// inTime orders spans by start, the longer first, then by id.
+func inTime(a, b *rackfabv1.Span) int {
+	return cmp.Or(cmp.Compare(a.GetStartPs(), b.GetStartPs()), cmp.Compare(b.GetEndPs(), a.GetEndPs()), cmp.Compare(a.GetSpanId(), b.GetSpanId()))
+}
+
+// findTrace gives the number of the trace whose id begins with id, 0 if there is none.
+func findTrace(tx *bbolt.Tx, id string) (uint32, error) {
+	whole, err := hex.DecodeString(id[:len(id)/2*2])
+	if err != nil {
+		return 0, err
+	}
+	number, found := uint32(0), 0
+	c := tx.Bucket(bucketIDs).Cursor()
+	for k, v := c.Seek(whole); k != nil && bytes.HasPrefix(k, whole) && found < 2; k, v = c.Next() {
+		if len(id)%2 == 1 && hex.EncodeToString(k)[:len(id)] != id {
+			continue
+		}
+		number, found = number32(v), found+1
+	}
+	if found > 1 {
+		return 0, ErrAmbiguous
+	}
+	return number, nil
+}
+
+// Runs lists the runs, the latest first.
+func (s *Store) Runs() ([]*rackfabv1.CollectedRun, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var out []*rackfabv1.CollectedRun
+	for _, r := range slices.Backward(s.runs) {
+		c := r.figures()
+		out = append(out, &rackfabv1.CollectedRun{
+			Run: r.info.Run, Scenario: r.info.Scenario, Scheme: r.info.Scheme, Seed: r.info.Seed, EpochUnixNano: r.info.Epoch,
+			FirstUnixNano: c.FirstNano, LastUnixNano: c.LastNano, Traces: c.Traces, Spans: c.Spans.Held, Points: c.Points.Held, Series: int64(c.NextSeries),
+			StartPs: c.StartPs, EndPs: c.EndPs, SpansSampledOut: c.Spans.SampledOut, Closed: c.Closed, Nodes: c.Nodes, Flows: c.Flows,
+		})
+	}
+	return out, nil
+}

@@ -1,0 +1,132 @@
+package store
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"go.etcd.io/bbolt"
+
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+)
+
+// group is what durations are put together by.
+type group struct{ run, scheme, flow, name string }
+
+func compareGroups(a, b group) int {
+	return cmp.Or(cmp.Compare(a.run, b.run), cmp.Compare(a.scheme, b.scheme), cmp.Compare(a.flow, b.flow), cmp.Compare(a.name, b.name))
+}
+
+// GetPercentiles gives percentiles of the durations of root spans.
+func (s *Store) GetPercentiles(q *rackfabv1.GetPercentilesRequest) (*rackfabv1.GetPercentilesResponse, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	runs, err := s.several(q.GetRuns())
+	if err != nil {
+		return nil, err
+	}
+	durations := map[group][]int64{}
+	for _, r := range runs {
+		if err := r.durations(q, durations); err != nil {
+			return nil, err
+		}
+	}
+	out := &rackfabv1.GetPercentilesResponse{}
+	for g, list := range durations {
+		slices.Sort(list)
+		out.Rows = append(out.Rows, percentiles(g, list))
+	}
+	slices.SortFunc(out.Rows, func(a, b *rackfabv1.Percentiles) int {
+		return compareGroups(group{a.Run, a.Scheme, a.Flow, a.Name}, group{b.Run, b.Scheme, b.Flow, b.Name})
+	})
+	return out, nil
+}
+
+// several gives the runs of those ids: none is the latest, "*" all.
+func (s *Store) several(ids []string) ([]*run, error) {
+	if slices.Equal(ids, []string{"*"}) {
+		return s.runs, nil
+	}
+	if len(ids) == 0 {
+		ids = []string{""}
+	}
+	var runs []*run
+	for _, id := range ids {
+		r, err := s.find(id)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, r)
+	}
+	return runs, nil
+}
+
+// durations adds the durations of a run to their groups. The index by flow has all
+// that is needed, unless the name of the span counts.
+func (r *run) durations(q *rackfabv1.GetPercentilesRequest, to map[group][]int64) error {
+	texts := r.known()
+	byName := q.GetName() != "" || q.GetGroup() == rackfabv1.PercentileGroup_PERCENTILE_GROUP_NAME
+	return r.db.View(func(tx *bbolt.Tx) error {
+		records := tx.Bucket(bucketTraces)
+		var list []int64 // of the group at hand, so that the map is asked once per group
+		var at group
+		flush := func() {
+			if len(list) > 0 {
+				to[at], list = append(to[at], list...), nil
+			}
+		}
+		err := tx.Bucket(bucketFlow).ForEach(func(k, _ []byte) error {
+			flow := text(texts, number32(k))
+			duration, number := ordered(k)
+			if q.GetFlow() != "" && flow != q.GetFlow() {
+				return nil
+			}
+			name := ""
+			if byName {
+				t, err := parseRecord(records.Get(key32(number)))
+				if err != nil {
+					return err
+				}
+				if name = text(texts, t.name); q.GetName() != "" && name != q.GetName() {
+					return nil
+				}
+			}
+			if g := r.group(q.GetGroup(), flow, name); g != at {
+				flush()
+				at = g
+			}
+			list = append(list, duration)
+			return nil
+		})
+		flush()
+		return err
+	})
+}
+
+// group gives the group of a root span.
+func (r *run) group(by rackfabv1.PercentileGroup, flow, name string) group {
+	switch by {
+	case rackfabv1.PercentileGroup_PERCENTILE_GROUP_SCHEME:
+		return group{scheme: r.info.Scheme}
+	case rackfabv1.PercentileGroup_PERCENTILE_GROUP_RUN:
+		return group{run: r.info.Run, scheme: r.info.Scheme}
+	case rackfabv1.PercentileGroup_PERCENTILE_GROUP_NAME:
+		return group{run: r.info.Run, scheme: r.info.Scheme, name: name}
+	default:
+		return group{run: r.info.Run, scheme: r.info.Scheme, flow: flow}
+	}
+}
+
+// percentiles of a sorted list that is not empty.
+func percentiles(g group, sorted []int64) *rackfabv1.Percentiles {
+	return &rackfabv1.Percentiles{
+		Run: g.run, Scheme: g.scheme, Flow: g.flow, Name: g.name, Count: int64(len(sorted)),
+		MinPs: sorted[0], P50Ps: nearest(sorted, 500), P90Ps: nearest(sorted, 900), P99Ps: nearest(sorted, 990), P999Ps: nearest(sorted, 999), MaxPs: sorted[len(sorted)-1],
+	}
+}
+
+// nearest gives the smallest value that at least perMille of all are not above.
+func nearest(sorted []int64, perMille int) int64 {
+	rank := int(math.Ceil(float64(perMille*len(sorted)) / 1000))
+	return sorted[max(rank, 1)-1]
+}

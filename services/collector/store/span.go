@@ -1,0 +1,159 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// Span is a part of a trace as it comes in.
+type Span struct {
+	Trace      [16]byte
+	ID, Parent uint64 // Parent is 0 for a root
+	Name       string
+	Node       string // where it was
+	Service    string // who told it
+	Flow       string
+	Start, End int64  // ps
+	Error      string // why it failed, "" if it did not
+	// Attributes and Events are everything else. Write changes them.
+	Attributes []*commonpb.KeyValue
+	Events     []*tracepb.Span_Event // their times are instants in ps, as unsigned numbers
+}
+
+// columns are what a span is found and listed by.
+type columns struct {
+	parent                    uint64
+	name, node, service, flow uint32
+	start, duration           int64
+}
+
+// appendTo writes the columns in front of a span's body.
+func (c *columns) appendTo(b []byte) []byte {
+	b = binary.BigEndian.AppendUint64(b, c.parent)
+	for _, n := range []uint32{c.name, c.node, c.service, c.flow} {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
+	b = binary.AppendVarint(b, c.start)
+	return binary.AppendVarint(b, c.duration)
+}
+
+var errDamaged = errors.New("a value on disk is cut short")
+
+// parseColumns reads what appendTo wrote and gives what follows it.
+func parseColumns(b []byte) (c columns, body []byte, err error) {
+	if len(b) < 8 {
+		return c, nil, errDamaged
+	}
+	c.parent, b = binary.BigEndian.Uint64(b), b[8:]
+	for _, to := range []*uint32{&c.name, &c.node, &c.service, &c.flow} {
+		v, n := binary.Uvarint(b)
+		if n <= 0 {
+			return c, nil, errDamaged
+		}
+		*to, b = uint32(v), b[n:]
+	}
+	for _, to := range []*int64{&c.start, &c.duration} {
+		v, n := binary.Varint(b)
+		if n <= 0 {
+			return c, nil, errDamaged
+		}
+		*to, b = v, b[n:]
+	}
+	return c, b, nil
+}
+
+// spanKey is the trace's number and the span's id.
+func spanKey(trace uint32, id uint64) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(make([]byte, 0, 12), trace), id)
+}
+
+// span stores a span and tells whether it is new.
+func (w *writer) span(s *Span) (bool, error) {
+	number, err := w.trace(s.Trace)
+	if err != nil {
+		return false, err
+	}
+	key := spanKey(number, s.ID)
+	if w.spans.Get(key) != nil {
+		return false, nil
+	}
+	c := columns{parent: s.Parent, start: s.Start, duration: s.End - s.Start}
+	for _, f := range []struct {
+		to   *uint32
+		text string
+	}{{&c.name, s.Name}, {&c.node, s.Node}, {&c.service, s.Service}, {&c.flow, s.Flow}} {
+		if *f.to, err = w.column(f.text); err != nil {
+			return false, err
+		}
+	}
+	body, err := w.body(s)
+	if err != nil {
+		return false, err
+	}
+	if err := w.spans.Put(key, append(c.appendTo(make([]byte, 0, 40+len(body))), body...)); err != nil {
+		return false, err
+	}
+	w.seen(s)
+	if s.Parent == 0 {
+		err = w.root(number, s, &c)
+	}
+	return true, err
+}
+
+// seen keeps the range, the nodes and the flows of the run.
+func (w *writer) seen(s *Span) {
+	c := &w.counts
+	if c.Spans.Held == 0 && c.StartPs == 0 && c.EndPs == 0 {
+		c.StartPs = s.Start
+	}
+	c.StartPs, c.EndPs = min(c.StartPs, s.Start), max(c.EndPs, s.End)
+	c.Nodes, c.Flows = note(c.Nodes, s.Node), note(c.Flows, s.Flow)
+}
+
+// body is a span's attributes, events and error, in the messages of OTLP with names
+// by number.
+func (w *writer) body(s *Span) ([]byte, error) {
+	m := tracepb.Span{Attributes: s.Attributes, Events: s.Events}
+	if s.Error != "" {
+		m.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: s.Error}
+	}
+	if err := w.intern(m.Attributes); err != nil {
+		return nil, err
+	}
+	for _, e := range m.Events {
+		if err := w.intern(e.Attributes); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	w.buffer, err = proto.MarshalOptions{}.MarshalAppend(w.buffer[:0], &m)
+	return w.buffer, err
+}
+
+// intern puts numbers in place of keys and texts.
+func (w *writer) intern(list []*commonpb.KeyValue) error {
+	for _, a := range list {
+		n, ok, err := w.name(a.GetKey())
+		if err != nil {
+			return err
+		}
+		if ok && n > 0 {
+			a.Key, a.KeyStrindex = "", int32(n)
+		}
+		t, isText := a.GetValue().GetValue().(*commonpb.AnyValue_StringValue)
+		if !isText {
+			continue
+		}
+		if n, ok, err = w.name(t.StringValue); err != nil {
+			return err
+		}
+		if ok {
+			a.Value.Value = &commonpb.AnyValue_StringValueStrindex{StringValueStrindex: int32(n)}
+		}
+	}
+	return nil
+}

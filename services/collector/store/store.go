@@ -1,0 +1,182 @@
+// Package store keeps on disk what the nodes of racks tell: the spans of their
+// messages and the points of their time series, and answers questions about them.
+// Each run has a file of its own (bbolt), so that the oldest run leaves by the
+// removal of a file. What Write has answered is on disk, and survives the end of
+// the process however it ends. It knows no network; what comes in is checked and
+// put into its types by package collector.
+//
+// A folder holds
+//
+//	totals.db      what left with runs that are gone; its lock is the folder's
+//	000017.db      the seventeenth run
+package store
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+// maxRuns is how many runs are held at most; each is an open file.
+const maxRuns = 500
+
+// lockLimit is how long Open waits for a folder that another process has open.
+const lockLimit = time.Second
+
+// ErrNotFound says that a run or a trace is not held.
+var ErrNotFound = errors.New("not held")
+
+// ErrFull says that the run alone fills the store.
+var ErrFull = errors.New("the run alone fills the store")
+
+// Options bound a store.
+type Options struct {
+	MaxSize     int64   // bytes of all files; 0 is no bound
+	KeepSlowest float64 // share of the traces of a flow whose details are kept when a run closes, 0 to 1; 0 or 1 keeps all
+	ReadOnly    bool    // for questions alone
+}
+
+// Store is a folder of runs. Write, CloseRun and CloseIdle may be called from
+// several goroutines; so may all questions at the same time.
+type Store struct {
+	dir     string
+	options Options
+	totals  *bbolt.DB
+
+	writing sync.Mutex // held by whoever changes files
+
+	mu   sync.RWMutex // of runs; held for reading while a file is read
+	runs []*run       // by number: the oldest first
+	gone Totals       // what left with runs that are gone
+}
+
+// Open opens the folder, and makes it unless it is to be read only. A folder that
+// another process has open is an error.
+func Open(dir string, o Options) (*Store, error) {
+	if !o.ReadOnly {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, fmt.Errorf("open store: %w", err)
+		}
+	}
+	path := filepath.Join(dir, "totals.db")
+	totals, err := bbolt.Open(path, 0o644, &bbolt.Options{ReadOnly: o.ReadOnly, Timeout: lockLimit})
+	switch {
+	case errors.Is(err, bbolt.ErrTimeout):
+		return nil, fmt.Errorf("open store: %s is open in another process: ask the collector that runs on it", dir)
+	case errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("open store: no collector has written to %s", dir)
+	case err != nil:
+		return nil, fmt.Errorf("open store %s: %w", path, err)
+	}
+	s := &Store{dir: dir, options: o, totals: totals}
+	if err := s.load(); err != nil {
+		_ = s.Close() // the first error tells more
+		return nil, fmt.Errorf("open store %s: %w", dir, err)
+	}
+	return s, nil
+}
+
+// load reads the totals and opens the runs; a run that has left already, but whose
+// file was still there when the process ended, is removed.
+func (s *Store) load() error {
+	var gone map[uint64]bool
+	var err error
+	if s.gone, gone, err = readTotals(s.totals); err != nil {
+		return err
+	}
+	files, err := filepath.Glob(filepath.Join(s.dir, "[0-9]*.db"))
+	if err != nil {
+		return err
+	}
+	for _, path := range files {
+		var number uint64
+		if _, err := fmt.Sscanf(filepath.Base(path), "%d.db", &number); err != nil {
+			continue
+		}
+		if gone[number] {
+			if !s.options.ReadOnly {
+				_ = os.Remove(path) // tried again at the next start
+			}
+			continue
+		}
+		r, err := openRun(path, number, s.options.ReadOnly)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if r.info.Run == "" { // the process ended while it made the file
+			if err := r.discard(s.options.ReadOnly); err != nil {
+				return err
+			}
+			continue
+		}
+		s.runs = append(s.runs, r)
+	}
+	slices.SortFunc(s.runs, func(a, b *run) int { return cmp.Compare(a.number, b.number) })
+	return nil
+}
+
+// Close closes the files.
+func (s *Store) Close() error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, r := range s.runs {
+		errs = append(errs, r.db.Close())
+	}
+	s.runs = nil
+	return errors.Join(append(errs, s.totals.Close())...)
+}
+
+// Size gives the bytes of all files.
+func (s *Store) Size() int64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.size()
+}
+
+func (s *Store) size() (n int64) {
+	for _, r := range s.runs {
+		n += r.size()
+	}
+	return n
+}
+
+// find gives the run of that id; "" is the latest. The lock is held.
+func (s *Store) find(id string) (*run, error) {
+	if id == "" {
+		if len(s.runs) == 0 {
+			return nil, fmt.Errorf("no run is held: %w", ErrNotFound)
+		}
+		return s.runs[len(s.runs)-1], nil
+	}
+	for _, r := range s.runs {
+		if r.info.Run == id {
+			return r, nil
+		}
+	}
+	return nil, fmt.Errorf("run %q: %w; held are %s", id, ErrNotFound, s.some())
+}
+
+// some names the latest runs, for a message.
+func (s *Store) some() string {
+	const most = 5
+	var names []string
+	for _, r := range slices.Backward(s.runs) {
+		if len(names) == most {
+			names = append(names, "...")
+			break
+		}
+		names = append(names, r.info.Run)
+	}
+	return cmp.Or(strings.Join(names, ", "), "none")
+}

@@ -1,0 +1,214 @@
+package store
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+// maxRecent is how many numbers of traces are kept at hand.
+const maxRecent = 1 << 16
+
+// Delivery is what one request has of one run.
+type Delivery struct {
+	Run      RunInfo
+	Spans    []Span
+	Points   []Points
+	Rejected struct{ Spans, Points int64 } // not valid; counted alone
+
+	// Write sets what became of it; what is missing in Stored was held already.
+	Stored struct{ Spans, Points int64 }
+	// Full says that nothing of it was stored, because the run alone fills the store.
+	Full bool
+}
+
+// size gives how many spans and points are to be stored.
+func (d *Delivery) size() (spans, points int64) {
+	for i := range d.Points {
+		points += int64(len(d.Points[i].Times))
+	}
+	return int64(len(d.Spans)), points
+}
+
+// Write stores deliveries, those of a run in one step. Once it returns without an
+// error all of them are on disk. After an error some runs' may be: to deliver them
+// again does no harm.
+func (s *Store) Write(now time.Time, all []*Delivery) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	byRun := map[string][]*Delivery{}
+	for _, d := range all {
+		byRun[d.Run.Run] = append(byRun[d.Run.Run], d)
+	}
+	for _, id := range slices.Sorted(maps.Keys(byRun)) {
+		r, err := s.open(byRun[id][0].Run)
+		if err != nil {
+			return err
+		}
+		if err := s.evict(r); err != nil {
+			return err
+		}
+		full := s.options.MaxSize > 0 && s.Size() > s.options.MaxSize
+		if err := r.write(now, byRun[id], full); err != nil {
+			return fmt.Errorf("store run %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// open gives the run, and begins it if it is new.
+func (s *Store) open(info RunInfo) (*run, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r, err := s.find(info.Run); err == nil && info.Run != "" {
+		return r, nil
+	}
+	number := uint64(1)
+	if n := len(s.runs); n > 0 {
+		number = s.runs[n-1].number + 1
+	}
+	r, err := newRun(filepath.Join(s.dir, fmt.Sprintf("%06d.db", number)), number, info)
+	if err == nil {
+		s.runs = append(s.runs, r)
+	}
+	return r, err
+}
+
+// write stores the deliveries in one step. After an error the file is as it was,
+// and so is what is kept of it in memory.
+func (r *run) write(now time.Time, all []*Delivery, full bool) error {
+	err := r.db.Update(func(tx *bbolt.Tx) error {
+		w := newWriter(r, tx)
+		for _, d := range all {
+			if err := w.delivery(d, full); err != nil {
+				return err
+			}
+		}
+		return w.finish(now)
+	})
+	if err == nil {
+		return nil
+	}
+	if again := r.load(); again != nil {
+		return fmt.Errorf("%w; and then: %w", err, again)
+	}
+	return err
+}
+
+// writer stores deliveries in one transaction.
+type writer struct {
+	*run
+	counts                                              counts
+	names, ids, traces, spans, slow, flow, late, points *bbolt.Bucket
+	seriesBucket                                        *bbolt.Bucket
+	buffer                                              []byte
+}
+
+func newWriter(r *run, tx *bbolt.Tx) *writer {
+	w := &writer{
+		run: r, counts: r.figures(),
+		names: tx.Bucket(bucketNames), ids: tx.Bucket(bucketIDs), traces: tx.Bucket(bucketTraces), spans: tx.Bucket(bucketSpans),
+		slow: tx.Bucket(bucketSlow), flow: tx.Bucket(bucketFlow), late: tx.Bucket(bucketLate),
+		points: tx.Bucket(bucketPoints), seriesBucket: tx.Bucket(bucketSeries),
+	}
+	for _, b := range []*bbolt.Bucket{w.names, w.traces, w.spans, w.seriesBucket} {
+		b.FillPercent = 0.95 // their keys grow
+	}
+	if len(r.recent) > maxRecent {
+		clear(r.recent)
+	}
+	return w
+}
+
+func (w *writer) delivery(d *Delivery, full bool) error {
+	spans, points := d.size()
+	d.Stored.Spans, d.Stored.Points, d.Full = 0, 0, full
+	if full {
+		w.count(&w.counts.Spans, 0, 0, d.Rejected.Spans+spans)
+		w.count(&w.counts.Points, 0, 0, d.Rejected.Points+points)
+		return nil
+	}
+	for i := range d.Spans {
+		fresh, err := w.span(&d.Spans[i])
+		if err != nil {
+			return err
+		}
+		if fresh {
+			d.Stored.Spans++
+		}
+	}
+	for i := range d.Points {
+		fresh, err := w.series(&d.Points[i])
+		if err != nil {
+			return err
+		}
+		d.Stored.Points += fresh
+	}
+	w.count(&w.counts.Spans, spans, d.Stored.Spans, d.Rejected.Spans)
+	w.count(&w.counts.Points, points, d.Stored.Points, d.Rejected.Points)
+	return nil
+}
+
+// count adds what became of valid and of rejected items.
+func (w *writer) count(c *Counts, valid, stored, rejected int64) {
+	c.Received += valid + rejected
+	c.Rejected += rejected
+	c.Stored += stored
+	c.Held += stored
+	c.Duplicates += valid - stored
+}
+
+// finish puts the figures beside the data, and shows them once they are there.
+func (w *writer) finish(now time.Time) error {
+	w.counts.LastNano = now.UnixNano()
+	if w.counts.FirstNano == 0 {
+		w.counts.FirstNano = w.counts.LastNano
+	}
+	w.counts.Closed = false
+	tx := w.ids.Tx()
+	tx.OnCommit(func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.run.counts = w.counts
+	})
+	return putJSON(tx, keyCounts, w.counts)
+}
+
+// name gives the number of a text, and a new one to a text that has none. It gives
+// false for a text that is too long, or when there are too many.
+func (w *writer) name(t string) (uint32, bool, error) {
+	if n, ok := w.run.names.numbers[t]; ok { // only the writer changes it
+		return n, true, nil
+	}
+	if len(t) > maxLength || len(w.run.names.texts) >= maxNames {
+		return 0, false, nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := uint32(len(w.run.names.texts))
+	w.run.names.numbers[t] = n
+	w.run.names.texts = append(w.run.names.texts, t)
+	return n, true, w.names.Put(key32(n), []byte(t))
+}
+
+// column is name for a text that has to have a number: beyond the bounds it is "".
+func (w *writer) column(t string) (uint32, error) {
+	if len(t) > maxLength {
+		t = t[:maxLength]
+	}
+	n, _, err := w.name(t)
+	return n, err
+}
+
+// note keeps a sorted list of names.
+func note(list []string, name string) []string {
+	at, ok := slices.BinarySearch(list, name)
+	if ok || name == "" {
+		return list
+	}
+	return slices.Insert(slices.Clone(list), at, name)
+}
