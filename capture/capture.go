@@ -18,6 +18,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/node"
 	"github.com/rackfab/rackfab/fabric/tap"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/tracing"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -35,6 +36,7 @@ type Options struct {
 // Writer writes one file.
 type Writer struct {
 	options  Options
+	seed     uint64
 	file     *pcapgo.NgWriter
 	index    map[place]int // of interfaces
 	received []uint64      // packets by interface
@@ -52,7 +54,7 @@ type place struct {
 // NewWriter begins a file of a run of s with an interface per point; there must be
 // one at least.
 func NewWriter(w io.Writer, s *topology.Scenario, points []tap.Point, o Options) (*Writer, error) {
-	c := &Writer{options: o, index: map[place]int{}, received: make([]uint64, len(points)), lost: make([]int64, len(points))}
+	c := &Writer{options: o, seed: s.Seed, index: map[place]int{}, received: make([]uint64, len(points)), lost: make([]int64, len(points))}
 	about := pcapgo.NgWriterOptions{SectionInfo: pcapgo.NgSectionInfo{
 		Application: "rackfab",
 		Comment:     fmt.Sprintf("%s under %s, seed %d; time is fabric time from 0", s.Name, s.Scheme, s.Seed),
@@ -108,7 +110,7 @@ func (c *Writer) write(p *tap.Packet) error {
 		return fmt.Errorf("capture: a packet at port %d of node %d, which is no interface", p.Port, p.Node)
 	}
 	c.wire = c.bytes(c.wire[:0], &p.Frame)
-	comment := Comment(p)
+	comment := Comment(p, c.seed)
 	size := packetSize(len(c.wire), len(comment))
 	if c.options.Limit > 0 && c.size+size > c.options.Limit {
 		return ErrFull
@@ -139,11 +141,15 @@ func direction(w node.Way) pcapgo.NgEpbFlag {
 	return pcapgo.NgEpbFlagDirectionOutbound
 }
 
-// Comment gives the words that stand beside a packet: its way, the exact instant,
-// its trace, and the queues of the port.
-func Comment(p *tap.Packet) string {
-	return fmt.Sprintf("dir=%s at_ps=%d trace=%016x queue_bytes=%d held_bytes=%d",
-		p.Way, int64(p.At), p.Frame.Trace, int64(p.Queued), int64(p.Held))
+// Comment gives the words that stand beside a packet of a run with that seed: its
+// way, the exact instant, the trace of its message, and the queues of the port.
+func Comment(p *tap.Packet, seed uint64) string {
+	trace := "none"
+	if message := p.Frame.Trace &^ fabric.Closing; message != 0 {
+		trace = fmt.Sprintf("%x", tracing.TraceID(seed, message))
+	}
+	return fmt.Sprintf("dir=%s at_ps=%d trace=%s queue_bytes=%d held_bytes=%d",
+		p.Way, int64(p.At), trace, int64(p.Queued), int64(p.Held))
 }
 
 // Sizes of pcapng blocks and options in bytes.

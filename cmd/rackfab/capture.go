@@ -21,7 +21,7 @@ type captureFlags struct {
 	from, to, span string
 	output, limit  string
 	scheme         string
-	address        string
+	address, tls   string
 	seed           uint64
 	headers        bool
 }
@@ -58,6 +58,7 @@ func captureCommand() *cobra.Command {
 	flags.StringVar(&f.scheme, "scheme", "", "congestion control of a run in memory (default: the scenario's)")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of a run in memory (default: the scenario's)")
 	addressFlag(c, &f.address)
+	tlsFlag(c, &f.tls)
 	_ = c.MarkFlagRequired("at")     // it exists
 	_ = c.MarkFlagRequired("output") // it exists
 	c.MarkFlagsMutuallyExclusive("to", "for")

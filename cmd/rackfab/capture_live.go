@@ -23,11 +23,15 @@ func captureLive(c *cobra.Command, f captureFlags, o captureOptions) error {
 	if f.scheme != "" || c.Flags().Changed("seed") {
 		return errors.New("--scheme and --seed are for a run in memory: name a scenario, or leave them out")
 	}
-	client, err := controller.Dial(f.address)
+	who, err := client(f.tls)
 	if err != nil {
 		return err
 	}
-	defer client.Close()
+	rack, err := controller.DialAs(f.address, who)
+	if err != nil {
+		return err
+	}
+	defer rack.Close()
 	q := &rackfabv1.CaptureRequest{At: f.at, Kinds: f.filter, SpanPs: int64(o.span)}
 	if from := int64(o.window.From); from >= 0 {
 		q.FromPs = &from
@@ -35,7 +39,7 @@ func captureLive(c *cobra.Command, f captureFlags, o captureOptions) error {
 	if o.window.To != unit.Never {
 		q.ToPs = int64(o.window.To)
 	}
-	stream, err := client.API().Capture(c.Context(), q)
+	stream, err := rack.API().Capture(c.Context(), q)
 	if err != nil {
 		return plain(err)
 	}
