@@ -1,0 +1,86 @@
+package page
+
+import (
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"io"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+)
+
+//go:embed assets
+var files embed.FS
+
+// asset is a file of the page, as it is and compressed.
+type asset struct {
+	plain, packed []byte
+	kind, tag     string
+}
+
+// assets serves the files of the page.
+func assets() http.Handler {
+	all := map[string]*asset{}
+	err := fs.WalkDir(files, "assets", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := files.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		sum := sha256.Sum256(data)
+		all[strings.TrimPrefix(name, "assets")] = &asset{data, pack(data), kindOf(name), `"` + hex.EncodeToString(sum[:8]) + `"`}
+		return nil
+	})
+	if err != nil {
+		panic(err) // the files are part of the binary
+	}
+	all["/"] = all["/index.html"]
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a := all[r.URL.Path]
+		if a == nil {
+			refuse(w, http.StatusNotFound, "nothing is called "+r.URL.Path)
+			return
+		}
+		a.serve(w, r)
+	})
+}
+
+func (a *asset) serve(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("ETag", a.tag)
+	h.Set("Cache-Control", "no-cache") // ask each time, so that a new binary shows a new page
+	h.Set("Vary", "Accept-Encoding")
+	if r.Header.Get("If-None-Match") == a.tag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	h.Set("Content-Type", a.kind)
+	body := a.plain
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		body = a.packed
+	}
+	_, _ = w.Write(body) // the client may have gone
+}
+
+// kindOf gives the media type of a file; what the machine says of .js differs.
+func kindOf(name string) string {
+	if path.Ext(name) == ".js" {
+		return "text/javascript; charset=utf-8"
+	}
+	return mime.TypeByExtension(path.Ext(name))
+}
+
+func pack(data []byte) []byte {
+	var b strings.Builder
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
+	_, _ = io.Copy(z, strings.NewReader(string(data)))    // memory takes everything
+	_ = z.Close()
+	return []byte(b.String())
+}

@@ -1,0 +1,106 @@
+// What the page does to a rack that runs: the calls that the command line makes.
+
+import { h, toast } from "./dom.js";
+import { call } from "./api.js";
+import * as format from "./format.js";
+
+// apply makes a change as early as possible and says when it takes effect.
+export async function apply(change, what) {
+  try {
+    const out = await call("Apply", { change });
+    const at = Number(out.change?.atPs ?? 0), name = out.change?.change?.burst?.name;
+    toast(`${name ?? what} at ${format.instant(at)}`);
+    return true;
+  } catch (e) {
+    toast(e.message, true);
+    return false;
+  }
+}
+
+const field = (label, input) => h("label", { class: "field" }, h("span", { text: label }), input);
+
+// schemes that a rack changes to while it runs.
+const schemes = ["pfc", "qcn", "dcqcn", "timely", "timely-ecn", "pcn"];
+
+export class Act {
+  constructor(box) {
+    this.box = box;
+    this.box.append(h("p", { class: "hint", text: "Waiting for a rack." }));
+  }
+
+  // show offers what can be done to a rack.
+  show(model, able) {
+    if (!able) {
+      this.box.replaceChildren(h("p", { class: "hint", text: "No controller behind this page, or a stored run is shown: there is nothing to act on." }));
+      return;
+    }
+    this.box.replaceChildren(this.burst(model), this.links(model), this.threshold(model), this.scheme(model));
+  }
+
+  burst(model) {
+    const guess = likely(model);
+    const from = h("input", { id: "burst-from", value: guess.from, size: 12, autocomplete: "off" });
+    const to = h("input", { id: "burst-to", value: guess.to, size: 5, autocomplete: "off", list: "nics" });
+    const flows = h("input", { id: "burst-flows", value: 16, type: "number", min: 1, max: 65536 });
+    const size = h("input", { id: "burst-size", value: "64KB", size: 6, autocomplete: "off" });
+    const nics = h("datalist", { id: "nics" }, model.nodes.filter((n) => n.nic).map((n) => h("option", { value: n.name })));
+    const send = (e) => {
+      e.preventDefault();
+      let volume;
+      try {
+        volume = size.value.trim() === "endless" ? { endless: true } : { sizeBytes: String(format.readBytes(size.value)) };
+      } catch (error) {
+        toast(`size: ${error.message}`, true);
+        return;
+      }
+      apply({ burst: { from: from.value, to: to.value, flowsPerSender: Number(flows.value), ...volume } }, "burst");
+    };
+    return h("form", { class: "act burst", onsubmit: send },
+      h("div", { class: "fields" }, field("From", from), field("To", to), field("Flows each", flows), field("Size", size)),
+      nics, h("button", { class: "main", id: "burst", text: "Inject burst" }));
+  }
+
+  links(model) {
+    const link = h("select", { id: "link" }, model.links.map((l) => h("option", { text: l.name })));
+    const trunk = model.links.find((l) => !model.nodes[l.a].nic && !model.nodes[l.b].nic);
+    if (trunk) link.value = trunk.name;
+    const go = (verb, what) => () => apply({ [verb]: link.value }, `${link.value} ${what}`);
+    return h("div", { class: "act row" }, field("Link", link),
+      h("button", { id: "link-down", onclick: go("linkDown", "down"), text: "Down" }), h("button", { id: "link-up", onclick: go("linkUp", "up"), text: "Up" }));
+  }
+
+  threshold(model) {
+    const switches = model.nodes.filter((n) => !n.nic);
+    const node = h("select", { id: "set-node" }, h("option", { text: "all switches", value: "switch" }), switches.map((n) => h("option", { text: n.name, value: n.name })));
+    const key = h("select", { id: "set-key" }, (switches[0]?.settings ?? []).map((v) => h("option", { text: v.key })));
+    const value = h("input", { id: "set-value", size: 7, autocomplete: "off" });
+    const present = () => {
+      const n = switches.find((v) => v.name === node.value) ?? switches[0];
+      value.value = n?.settings.find((v) => v.key === key.value)?.value ?? "";
+    };
+    node.addEventListener("change", present);
+    key.addEventListener("change", present);
+    present();
+    const set = () => apply({ set: { key: `${node.value}.${key.value}`, value: value.value } }, `${node.value}.${key.value} = ${value.value}`);
+    return h("div", { class: "act row" }, field("Threshold of", node), field("Key", key), field("Value", value), h("button", { id: "set", onclick: set, text: "Set" }));
+  }
+
+  scheme(model) {
+    const name = h("select", { id: "scheme" }, schemes.map((v) => h("option", { text: v })));
+    if (schemes.includes(model.scheme)) name.value = model.scheme;
+    return h("div", { class: "act row" }, field("Scheme of all flows", name),
+      h("button", { id: "switch-scheme", onclick: () => apply({ scheme: { name: name.value } }, `scheme ${name.value}`), text: "Switch" }));
+  }
+}
+
+// likely guesses an incast: from the NICs that no flow of its own begins or ends at,
+// to where the last of these ends.
+export function likely(model) {
+  const single = [...model.flows.values()].filter((f) => !f.burst);
+  const used = new Set(single.flatMap((f) => [f.from, f.to]));
+  const nics = model.nodes.filter((n) => n.nic);
+  const to = single.length ? model.nodes[single.at(-1).to] : nics.at(-1);
+  let from = nics.filter((n) => !used.has(n.index));
+  if (!from.length) from = nics.filter((n) => n !== to);
+  return { from: format.ranges(from.map((n) => n.name)), to: to?.name ?? "" };
+}

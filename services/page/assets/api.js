@@ -1,0 +1,38 @@
+// The bridge: calls, files and the stream of events.
+
+let session = { token: "", controller: false, collector: false, runs: false };
+
+async function answer(response) {
+  if (response.ok) return response.json();
+  const body = await response.json().catch(() => ({ message: response.statusText }));
+  const fields = Object.entries(body.fields ?? {}).map(([field, what]) => `${field}: ${what}`);
+  const error = new Error(fields.length ? fields.join("; ") : body.message);
+  error.code = body.code;
+  throw error;
+}
+
+export const get = async (path) => answer(await fetch(path));
+
+// open asks what there is behind the page.
+export async function open() {
+  session = await get("/api/session");
+  return session;
+}
+
+// call makes a gRPC call by its name. 64-bit numbers of the answer are text.
+export const call = async (method, message = {}) =>
+  answer(await fetch(`/api/call/${method}`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-Rackfab-Token": session.token },
+    body: JSON.stringify(message),
+  }));
+
+// listen hands on the events of the live rack; the browser connects again by itself.
+export function listen({ rack, frame, missed, lost }) {
+  const stream = new EventSource("/api/live");
+  stream.addEventListener("rack", (e) => rack(JSON.parse(e.data)));
+  stream.addEventListener("frame", (e) => frame(JSON.parse(e.data)));
+  stream.addEventListener("missed", (e) => missed(Number(e.data)));
+  stream.addEventListener("error", () => lost());
+  return stream;
+}

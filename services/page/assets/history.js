@@ -1,0 +1,50 @@
+// A run so far, in bounded memory: when it is full, every second frame of its older
+// half goes. Frames hold counters since the start, so any two can be compared.
+
+export class History {
+  constructor(cap = 900) {
+    this.cap = cap;
+    this.frames = [];
+  }
+
+  get length() { return this.frames.length; }
+
+  get last() { return this.frames.at(-1); }
+
+  clear() { this.frames.length = 0; }
+
+  // add takes a frame; one of the same instant replaces the last.
+  add(frame) {
+    const last = this.last;
+    if (last && frame.at < last.at) return;
+    if (last && frame.at === last.at) {
+      this.frames[this.frames.length - 1] = frame;
+      return;
+    }
+    if (this.frames.length >= this.cap) this.thin();
+    this.frames.push(frame);
+  }
+
+  // before puts earlier frames in front.
+  before(frames) {
+    const first = this.frames[0]?.at ?? Infinity;
+    this.frames = frames.filter((f) => f.at < first).concat(this.frames);
+    while (this.frames.length > this.cap) this.thin();
+  }
+
+  thin() {
+    const half = this.frames.length >> 1;
+    this.frames = this.frames.filter((_, i) => i >= half || i % 2 === 0);
+  }
+
+  // indexAt gives the last frame that is not after an instant, 0 at least.
+  indexAt(ps) {
+    let low = 0, high = this.frames.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.frames[middle].at <= ps) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+}

@@ -1,0 +1,182 @@
+// Where nodes and ports are drawn. Traffic runs along u, from senders to receivers,
+// and layers follow each other along it; v is across. On a wide page u goes right,
+// on a narrow one it goes down.
+//
+// NICs stand beside their switch: at the near side on the left half, at the far side
+// on the right half. Those that only send to their own switch's neighbours hang in a
+// band below it, as the papers draw it.
+
+const wideAt = 640;
+
+// place gives boxes of nodes and points of ports, in pixels.
+export function place(model, width, height) {
+  const flat = width >= wideAt;
+  const size = flat ? { u: width, v: height } : { u: height, v: width };
+  const cell = flat ? { u: 54, v: 19 } : { u: 22, v: 44 }; // room of a NIC
+  const plan = sides(model);
+  const at = new Array(model.nodes.length);
+  const middle = plan.band.length ? size.v * (flat ? 0.37 : 0.34) : size.v * 0.5;
+  placeSwitches(model, plan, size, cell, middle, at);
+  placeHosts(model, plan, size, cell, at);
+  const boxes = boxesOf(model, plan, at, flat, cell, size);
+  return { flat, width, height, boxes, ends: portsOf(model, boxes, flat), dense: densest(plan, size) < cell.v };
+}
+
+// sides tells which switches and NICs stand where.
+function sides(model) {
+  const leaves = model.nodes.filter((n) => !n.nic && n.lanes.some((l) => model.nodes[model.lanes[l].to].nic));
+  const spines = model.nodes.filter((n) => !n.nic && !leaves.includes(n));
+  const sends = new Set(), takes = new Set();
+  for (const f of model.flows.values()) {
+    sends.add(f.from);
+    takes.add(f.to);
+  }
+  const half = Math.ceil(leaves.length / 2);
+  const left = leaves.length === 1 ? leaves : leaves.slice(0, half);
+  const right = leaves.length === 1 ? [] : leaves.slice(half);
+  const near = new Map(), far = new Map();
+  let band = [];
+  for (const leaf of leaves) {
+    const hosts = leaf.lanes.map((l) => model.lanes[l].to).filter((n) => model.nodes[n].nic);
+    const receivers = hosts.filter((n) => takes.has(n) && !sends.has(n));
+    const others = hosts.filter((n) => !receivers.includes(n));
+    if (leaves.length === 1) {
+      const split = receivers.length ? [others, receivers] : [hosts.slice(0, Math.ceil(hosts.length / 2)), hosts.slice(Math.ceil(hosts.length / 2))];
+      near.set(leaf.index, split[0]);
+      far.set(leaf.index, split[1]);
+    } else if (left.includes(leaf)) near.set(leaf.index, hosts);
+    else if (right.length === 1 && receivers.length && others.length) {
+      far.set(leaf.index, receivers);
+      band = others;
+    } else far.set(leaf.index, hosts);
+  }
+  return { left, right, spines, near, far, band, bandLeaf: band.length ? right[0].index : -1 };
+}
+
+// densest gives the least room across that a NIC has.
+function densest(plan, size) {
+  let least = Infinity;
+  for (const [group, leaves] of [[plan.near, plan.left], [plan.far, plan.right.length ? plan.right : plan.left]]) {
+    const all = leaves.reduce((n, leaf) => n + (group.get(leaf.index)?.length ?? 0), 0);
+    if (all) least = Math.min(least, size.v / all);
+  }
+  return least;
+}
+
+function placeSwitches(model, plan, size, cell, middle, at) {
+  const spread = (list, u) => list.forEach((n, i) => {
+    const v = list.length === 1 ? middle : size.v * (i + 0.5) / list.length;
+    at[n.index] = { u, v };
+  });
+  const room = (group, leaves) => columns(leaves.reduce((n, l) => n + (group.get(l.index)?.length ?? 0), 0), size, cell) * cell.u;
+  const nearRoom = room(plan.near, plan.left), farRoom = room(plan.far, plan.right.length ? plan.right : plan.left);
+  const from = nearRoom, to = size.u - farRoom;
+  if (!plan.right.length) spread(plan.left, (from + to) / 2);
+  else {
+    spread(plan.left, from + (to - from) * 0.2);
+    spread(plan.right, from + (to - from) * (plan.band.length ? 0.74 : 0.8));
+  }
+  const layers = [...new Set(plan.spines.map((n) => n.layer))].sort((a, b) => a - b);
+  for (const layer of layers) {
+    const list = plan.spines.filter((n) => n.layer === layer);
+    spread(list, from + (to - from) * 0.5);
+  }
+}
+
+// columns tells in how many staggered columns NICs stand so that names keep apart.
+const columns = (n, size, cell) => Math.max(1, Math.ceil((n * cell.v) / (size.v - 16)));
+
+function placeHosts(model, plan, size, cell, at) {
+  const stack = (group, leaves, edge, step) => {
+    const all = leaves.reduce((n, l) => n + (group.get(l.index)?.length ?? 0), 0);
+    if (!all) return;
+    const k = columns(all, size, cell);
+    const most = leaves.length === 1 && plan.band.length ? size.v * 0.62 : size.v - 16;
+    const pitch = Math.min(most / all, cell.v * 2.2);
+    let i = 0;
+    const start = leaves.length === 1 ? at[leaves[0].index].v - (pitch * (all - 1)) / 2 : 8 + ((size.v - 16) - pitch * (all - 1)) / 2;
+    for (const leaf of leaves) {
+      for (const host of group.get(leaf.index) ?? []) {
+        at[host] = { u: edge + step * cell.u * (i % k), v: start + pitch * i };
+        i++;
+      }
+    }
+  };
+  stack(plan.near, plan.left, cell.u * 0.5 + 4, 1);
+  stack(plan.far, plan.right.length ? plan.right : plan.left, size.u - cell.u * 0.5 - 4, -1);
+  hang(plan, size, cell, at);
+}
+
+// hang puts the band below its switch.
+function hang(plan, size, cell, at) {
+  const n = plan.band.length;
+  if (!n) return;
+  const centre = at[plan.bandLeaf].u;
+  const rows = Math.max(1, Math.ceil((n * cell.u) / (size.u - 16)));
+  const pitch = Math.min((size.u - cell.u - 8) / Math.max(n - 1, 1), cell.u * 1.05);
+  const span = pitch * (n - 1);
+  const start = Math.max(cell.u * 0.5 + 4, Math.min(centre - span / 2, size.u - cell.u * 0.5 - 4 - span));
+  plan.band.forEach((host, i) => {
+    at[host] = { u: start + pitch * i, v: size.v - cell.v * 0.5 - 6 - (rows - 1 - (i % rows)) * cell.v * 1.2 };
+  });
+}
+
+const pitchOf = (n, room) => Math.min(13, Math.max(4, room / Math.max(n, 1)));
+
+function boxesOf(model, plan, at, flat, cell, size) {
+  return model.nodes.map((n) => {
+    const p = at[n.index] ?? { u: size.u / 2, v: size.v / 2 };
+    let du, dv;
+    if (n.nic) {
+      du = cell.u - 10;
+      dv = cell.v - 3;
+    } else {
+      const across = Math.max(plan.near.get(n.index)?.length ?? 0, plan.far.get(n.index)?.length ?? 0, 2);
+      const along = plan.bandLeaf === n.index ? plan.band.length : 0;
+      dv = Math.max(flat ? 84 : 88, across * pitchOf(across, size.v - 40) + 22);
+      du = Math.max(flat ? 92 : 64, along * pitchOf(along, size.u * 0.5) + 22);
+    }
+    const [w, h] = flat ? [du, dv] : [dv, du];
+    const [x, y] = flat ? [p.u, p.v] : [p.v, p.u];
+    return { x, y, w, h, nic: n.nic };
+  });
+}
+
+// portsOf gives where each lane begins: a point on the edge of its switch, and which
+// way is out; at a NIC its middle.
+function portsOf(model, boxes, flat) {
+  const ends = new Array(model.lanes.length);
+  for (const n of model.nodes) {
+    const box = boxes[n.index];
+    if (n.nic) {
+      for (const lane of n.lanes) ends[lane] = { x: box.x, y: box.y, side: "" };
+      continue;
+    }
+    const edges = { left: [], right: [], top: [], bottom: [] };
+    for (const lane of n.lanes) edges[sideOf(box, boxes[model.lanes[lane].to], flat)].push(lane);
+    for (const [side, lanes] of Object.entries(edges)) {
+      const upright = side === "left" || side === "right";
+      const across = upright ? "y" : "x";
+      lanes.sort((a, b) => boxes[model.lanes[a].to][across] - boxes[model.lanes[b].to][across]);
+      const room = (upright ? box.h : box.w) - 22;
+      const pitch = lanes.length > 1 ? Math.min(room / (lanes.length - 1), 26) : 0;
+      lanes.forEach((lane, i) => {
+        const offset = (i - (lanes.length - 1) / 2) * pitch;
+        ends[lane] = {
+          side, pitch: pitch || 20,
+          x: side === "left" ? box.x - box.w / 2 : side === "right" ? box.x + box.w / 2 : box.x + offset,
+          y: side === "top" ? box.y - box.h / 2 : side === "bottom" ? box.y + box.h / 2 : box.y + offset,
+        };
+      });
+    }
+  }
+  return ends;
+}
+
+function sideOf(box, other, flat) {
+  const dx = other.x - box.x, dy = other.y - box.y;
+  const out = flat ? Math.abs(dx) - box.w / 2 > 0 : Math.abs(dx) - box.w / 2 > Math.abs(dy) - box.h / 2;
+  const beside = flat ? (other.nic ? Math.abs(dy) < box.h / 2 + Math.abs(dx) * 1.1 && out : out) : out;
+  if (beside) return dx < 0 ? "left" : "right";
+  return dy < 0 ? "top" : "bottom";
+}

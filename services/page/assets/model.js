@@ -1,0 +1,97 @@
+// The rack as the page reads it: nodes, lanes (a link in one direction, known by its
+// sending end), and flows; and how a frame stands beside the one before.
+
+// build reads a Topology as protobuf's JSON has it: numbers of 64 bits are text, and
+// what is zero is missing.
+export function build(t) {
+  const nodes = (t.nodes ?? []).map((n, index) => ({
+    index, name: n.name, nic: n.kind !== "NODE_KIND_SWITCH", layer: n.layer ?? 0,
+    settings: n.settings ?? [], lanes: [],
+  }));
+  const byName = new Map(nodes.map((n) => [n.name, n.index]));
+  const lanes = [];
+  const links = (t.links ?? []).map((l, index) => {
+    const a = byName.get(l.a), b = byName.get(l.b);
+    const first = lanes.length;
+    const base = { link: index, rate: Number(l.rateBps ?? 0), delay: Number(l.delayPs ?? 0) };
+    lanes.push({ ...base, index: first, from: a, to: b, port: l.aPort ?? 0, peer: l.bPort ?? 0, back: first + 1, id: `${l.a}->${l.b}` });
+    lanes.push({ ...base, index: first + 1, from: b, to: a, port: l.bPort ?? 0, peer: l.aPort ?? 0, back: first, id: `${l.b}->${l.a}` });
+    nodes[a].lanes[l.aPort ?? 0] = first;
+    nodes[b].lanes[l.bPort ?? 0] = first + 1;
+    return { index, name: `${l.a}--${l.b}`, a, b, lane: first, rate: base.rate, delay: base.delay };
+  });
+  const model = {
+    scenario: t.scenario ?? "", scheme: t.scheme ?? "", seed: t.seed ?? "0", changes: t.changes ?? 0,
+    nodes, lanes, links, byName, laneById: new Map(lanes.map((l) => [l.id, l.index])),
+  };
+  model.flows = groups(t.flows ?? [], model);
+  return model;
+}
+
+// groups puts the flows of one sender in one burst together.
+function groups(flows, model) {
+  const map = new Map();
+  for (const f of flows) {
+    const cut = f.name.lastIndexOf("/");
+    const name = cut > 0 ? f.name.slice(0, cut) : f.name;
+    let g = map.get(name);
+    if (!g) {
+      g = { name, burst: f.burst ?? "", from: model.byName.get(f.from), to: model.byName.get(f.to), count: 0, paths: [], start: Number(f.startPs ?? 0), size: Number(f.sizeBytes ?? 0) };
+      map.set(name, g);
+    }
+    g.count++;
+    const path = lanesOf(f.path ?? [], model);
+    if (path.length && !g.paths.some((p) => p.join() === path.join())) g.paths.push(path);
+  }
+  return map;
+}
+
+function lanesOf(path, model) {
+  const lanes = [];
+  for (let i = 1; i < path.length; i++) {
+    const lane = model.laneById.get(`${path[i - 1]}->${path[i]}`);
+    if (lane === undefined) return [];
+    lanes.push(lane);
+  }
+  return lanes;
+}
+
+// Places in a port's numbers; see frame.go.
+export const QUEUE = 0, SENT = 1, RECEIVED = 2, PAUSES_SENT = 3, PAUSES_IN = 4, MARKED = 5, DROPPED = 6, FLAGS = 7;
+
+const none = [0, 0, 0, 0, 0, 0, 0, 0];
+
+const portOf = (frame, node, port) => frame?.nodes[node]?.p[port] ?? none;
+
+// laneAt tells how a lane stands: load of 0 to 1, queue in bytes, PAUSE frames and
+// frames per ms that hold it, whether it is held or down.
+export function laneAt(model, lane, frame, was) {
+  const l = model.lanes[lane];
+  const now = portOf(frame, l.from, l.port), before = portOf(was, l.from, l.port);
+  const head = portOf(frame, l.to, l.peer), headBefore = portOf(was, l.to, l.peer);
+  const span = was ? frame.at - was.at : 0;
+  const pauses = was ? Math.max(head[PAUSES_SENT] - headBefore[PAUSES_SENT], 0) : 0;
+  const bps = span > 0 ? Math.max(now[SENT] - before[SENT], 0) * 8e12 / span : 0;
+  return {
+    bps, load: l.rate ? Math.min(bps / l.rate, 1) : 0, queue: now[QUEUE], pauses, pauseRate: span > 0 ? pauses * 1e9 / span : 0,
+    held: (now[FLAGS] & 1) === 1 || pauses > 0, down: (now[FLAGS] & 2) === 2,
+    marked: now[MARKED] - (was ? before[MARKED] : 0), dropped: now[DROPPED], markRate: span > 0 ? Math.max(now[MARKED] - before[MARKED], 0) * 1e9 / span : 0,
+  };
+}
+
+// snapshot tells how everything stands in a frame, beside an earlier one.
+export function snapshot(model, frame, was) {
+  const lanes = model.lanes.map((l) => laneAt(model, l.index, frame, was));
+  const before = new Map();
+  for (const n of was?.nodes ?? []) for (const f of n.f ?? []) before.set(f[0], f);
+  const span = was ? frame.at - was.at : 0;
+  const flows = [];
+  frame.nodes.forEach((n, node) => {
+    for (const [name, count, rate, sent, acked] of n.f ?? []) {
+      const b = before.get(name);
+      const per = (v, i) => (b && b[1] === count && span > 0 ? Math.max(v - b[i], 0) * 8e12 / span : 0);
+      flows.push({ name, count, node, rate, goodput: per(acked, 4), sent: per(sent, 3) });
+    }
+  });
+  return { at: frame.at, span, frame, lanes, flows, frozen: frame.nodes.map((n) => n.x === 1) };
+}

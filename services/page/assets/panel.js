@@ -1,0 +1,239 @@
+// What is selected, with its series; and the flows.
+
+import { h, s, byId } from "./dom.js";
+import * as format from "./format.js";
+import { laneAt } from "./model.js";
+import { chart, key } from "./chart.js";
+import { apply } from "./act.js";
+import { saveCSV, saveSVG } from "./export.js";
+
+const title = (model, what) => {
+  if (what.kind === "lane") return `Link ${model.lanes[what.lane].id.replace("->", " → ")}`;
+  if (what.kind === "flow") return `Flow ${what.name}`;
+  const n = model.nodes[what.node];
+  return `${n.nic ? "NIC" : "Switch"} ${n.name}`;
+};
+
+// seriesOf gives the series of what is selected, over the frames of a run.
+export function seriesOf(model, frames, what) {
+  const over = (read) => {
+    const points = [];
+    for (let i = 1; i < frames.length; i++) {
+      const v = read(frames[i], frames[i - 1]);
+      if (v !== null) points.push([frames[i].at, v]);
+    }
+    return points;
+  };
+  if (what.kind === "lane") return ofLanes(model, over, [what.lane]);
+  if (what.kind === "node") return ofNode(model, over, what.node);
+  const flow = model.flows.get(what.name);
+  if (!flow) return [];
+  const entry = (f) => f?.nodes[flow.from]?.f?.find((e) => e[0] === what.name);
+  const grow = (at) => (f, was) => {
+    const now = entry(f), before = entry(was);
+    return now && before && now[1] === before[1] ? (Math.max(now[at] - before[at], 0) * 8e12) / (f.at - was.at) : 0;
+  };
+  return [
+    { name: "goodput and regulated rate", show: format.rate, lines: [
+      { name: "goodput", points: over(grow(4)), style: 2 },
+      { name: "regulated", points: over((f) => entry(f)?.[2] ?? 0), style: 0 }] },
+    { name: "on the link", show: format.rate, lines: [{ name: "sent", points: over(grow(3)), style: 5 }] },
+  ];
+}
+
+function ofLanes(model, over, lanes) {
+  const lines = (read) => lanes.map((lane, i) => ({ name: model.lanes[lane].id, style: i, points: over((f, was) => read(laneAt(model, lane, f, was))) }));
+  return [
+    { name: "rate", show: format.rate, lines: lines((l) => l.bps) },
+    { name: "queue", show: format.bytes, lines: lines((l) => l.queue) },
+    { name: "PAUSE frames per ms", show: format.count, lines: lines((l) => l.pauseRate) },
+    { name: "marked frames per ms", show: format.count, lines: lines((l) => l.markRate) },
+  ];
+}
+
+function ofNode(model, over, node) {
+  const n = model.nodes[node];
+  if (!n.nic) {
+    const busiest = n.lanes.map((lane) => [lane, Math.max(0, ...over((f) => laneAt(model, lane, f).queue).map((p) => p[1]))]);
+    const lanes = busiest.sort((a, b) => b[1] - a[1]).slice(0, 4).map((e) => e[0]);
+    return ofLanes(model, over, lanes).slice(0, 3);
+  }
+  const lane = n.lanes[0];
+  const delivered = over((f, was) => (Math.max(f.nodes[node].d - was.nodes[node].d, 0) * 8e12) / (f.at - was.at));
+  return [
+    { name: "sends and takes in", show: format.rate, lines: [
+      { name: "sends", style: 0, points: over((f, was) => laneAt(model, lane, f, was).bps) },
+      { name: "goodput in", style: 2, points: delivered }] },
+    { name: "PAUSE frames per ms that hold it", show: format.count, lines: [{ name: "PAUSE", style: 4, points: over((f, was) => laneAt(model, lane, f, was).pauseRate) }] },
+  ];
+}
+
+export class Panel {
+  constructor(box, app) {
+    this.box = box;
+    this.app = app;
+    this.charts = [];
+  }
+
+  // show builds the panel of a selection; draw fills in its charts.
+  show(what) {
+    this.what = what;
+    const { model } = this.app;
+    if (!what || !model) {
+      this.charts = [];
+      this.box.replaceChildren(h("p", { class: "hint", text: "Choose a link, a node or a flow: its series come here." }));
+      return;
+    }
+    this.facts = h("p", { class: "facts" });
+    this.body = h("div", { class: "charts" });
+    this.charts = [];
+    this.box.replaceChildren(
+      h("div", { class: "row-title" }, h("h3", { text: title(model, what) }),
+        h("button", { class: "quiet", onclick: () => this.saveCSV(), text: "CSV" }), h("button", { class: "quiet", onclick: () => this.saveSVG(), text: "SVG" })),
+      this.facts, this.actions(model, what), this.body, h("div", { id: "slow" }));
+    this.draw();
+  }
+
+  actions(model, what) {
+    const box = h("div", { class: "act row" });
+    if (this.app.session.collector) {
+      const q = what.kind === "flow" ? { flow: what.name } : what.kind === "node" ? { node: model.nodes[what.node].name } : { node: model.nodes[model.lanes[what.lane].from].name };
+      box.append(h("button", { id: "open-traces", onclick: () => this.app.traces(q), text: "Slowest messages" }));
+    }
+    if (!this.app.able()) return box;
+    if (what.kind === "lane") {
+      const name = model.links[model.lanes[what.lane].link].name;
+      box.append(h("button", { onclick: () => apply({ linkDown: name }, `${name} down`), text: "Link down" }), h("button", { onclick: () => apply({ linkUp: name }, `${name} up`), text: "Link up" }));
+    } else if (what.kind === "node") {
+      const n = model.nodes[what.node];
+      if (n.nic) box.append(h("button", { onclick: () => apply({ freeze: n.name }, `${n.name} frozen`), text: "Freeze" }), h("button", { onclick: () => apply({ thaw: n.name }, `${n.name} thawed`), text: "Thaw" }));
+      box.append(settings(n));
+    } else box.append(h("button", { onclick: () => apply({ stopFlow: model.flows.get(what.name)?.burst || what.name }, `${what.name} stopped`), text: "Stop" }));
+    return box;
+  }
+
+  draw() {
+    const { what, app } = this, { model, history, snap } = app;
+    if (!what || !model || !snap) return;
+    this.facts.textContent = facts(model, snap, what, app.victims);
+    const list = (app.far?.(what) ?? []).concat(seriesOf(model, history.frames, what));
+    const frames = history.frames, width = Math.max(this.body.clientWidth, 200);
+    while (this.charts.length < list.length) {
+      const one = { head: h("figcaption"), svg: s("svg", { class: "chart" }) };
+      this.body.append(h("figure", {}, one.head, one.svg));
+      this.charts.push(one);
+    }
+    list.forEach((c, i) => {
+      const one = this.charts[i], head = JSON.stringify([c.name, c.lines.map((l) => l.name)]);
+      if (one.said !== head) {
+        one.head.replaceChildren(c.name, c.lines.length > 1 ? h("span", { class: "keys" }, key(c.lines).map(([line, name]) => h("span", {}, line, name))) : "");
+        one.said = head;
+      }
+      chart(one.svg, c.lines, {
+        width, height: 96, from: frames[0]?.at ?? 0, to: history.last?.at ?? 1, show: c.show, cursor: snap.at, label: c.name,
+        onpick: (t) => app.slow(t, what),
+      });
+    });
+    this.list = list;
+  }
+
+  saveCSV() {
+    const rows = [["series", "line", "at_ps", "value"]];
+    for (const c of this.list ?? []) for (const l of c.lines) for (const [t, v] of l.points) rows.push([c.name, l.name, t, v]);
+    saveCSV(`rackfab-${title(this.app.model, this.what).replaceAll(/[^\w]+/g, "-")}`, rows);
+  }
+
+  saveSVG() {
+    this.charts.forEach((c, i) => saveSVG(`rackfab-${title(this.app.model, this.what).replaceAll(/[^\w]+/g, "-")}-${i + 1}`, c.svg));
+  }
+}
+
+function facts(model, snap, what, victims) {
+  if (what.kind === "lane") {
+    const l = snap.lanes[what.lane], m = model.lanes[what.lane];
+    return `${format.rate(m.rate)}, ${format.time(m.delay)} · load ${format.share(l.load)} · queue ${format.bytes(l.queue)}${l.down ? " · down" : l.held ? " · held by PAUSE" : ""}${l.dropped ? ` · ${l.dropped} lost` : ""}`;
+  }
+  if (what.kind === "node") {
+    const n = model.nodes[what.node];
+    const queue = n.lanes.reduce((sum, l) => sum + snap.lanes[l].queue, 0);
+    return `${n.lanes.length} ${n.lanes.length === 1 ? "port" : "ports"} · ${format.bytes(queue)} queued${snap.frozen[what.node] ? " · frozen" : ""}`;
+  }
+  const f = model.flows.get(what.name), now = snap.flows.find((v) => v.name === what.name);
+  const way = f ? `${model.nodes[f.from].name} → ${model.nodes[f.to].name}` : "";
+  return `${way}${now ? ` · ${format.rate(now.goodput)} of ${format.rate(now.rate)} allowed` : " · ended"}${victims.has(what.name) ? " · victim" : ""}`;
+}
+
+function settings(n) {
+  const rows = n.settings.map((set) => {
+    const value = h("input", { value: set.value, size: 8, "aria-label": `${n.name}.${set.key}`, autocomplete: "off" });
+    return h("form", { class: "setting", onsubmit: (e) => {
+      e.preventDefault();
+      apply({ set: { key: `${n.name}.${set.key}`, value: value.value } }, `${n.name}.${set.key} = ${value.value}`);
+    } }, h("span", { text: set.key }), value, h("button", { text: "Set" }));
+  });
+  return rows.length ? h("details", { class: "settings" }, h("summary", { text: "Settings" }), rows) : "";
+}
+
+const shown = 40; // flows
+
+// flows lists the flows that run: those of their own first, then the bursts'.
+export function flows(box, app) {
+  const { snap, model, victims, selected } = app;
+  const list = [...snap.flows].sort((a, b) => a.name.split("/").length - b.name.split("/").length);
+  const key = list.slice(0, shown).map((f) => f.name).join();
+  if (box.dataset.key !== key) {
+    box.dataset.key = key;
+    box.replaceChildren(list.length ? h("ul", { class: "flows" }, list.slice(0, shown).map((f) => h("li", {}, h("button", { class: "flow", "data-flow": f.name, onclick: () => app.choose({ kind: "flow", name: f.name }) },
+      h("span", { class: "flow-name" }), h("span", { class: "flow-bar" }, s("svg", { width: "100%", height: 6, preserveAspectRatio: "none", viewBox: "0 0 100 6" },
+        s("rect", { class: "allowed", height: 6 }), s("rect", { class: "got", height: 6 }))), h("span", { class: "flow-rate" }))))) : h("p", { class: "hint", text: "No flow runs." }),
+      list.length > shown ? h("p", { class: "hint", text: `and ${list.length - shown} more` }) : "");
+  }
+  const buttons = box.querySelectorAll(".flow");
+  list.slice(0, shown).forEach((f, i) => {
+    const b = buttons[i], victim = victims.has(f.name), path = model.flows.get(f.name);
+    const way = path ? ` ${model.nodes[path.from].name}→${model.nodes[path.to].name}` : "";
+    b.children[0].textContent = `${f.name}${f.count > 1 ? ` ×${f.count}` : ""}`;
+    b.children[0].dataset.way = way;
+    b.children[2].textContent = format.rate(f.count > 1 ? f.sent : f.goodput);
+    b.classList.toggle("is-victim", victim);
+    b.classList.toggle("chosen", selected?.kind === "flow" && selected.name === f.name);
+    const line = path ? model.lanes[model.nodes[path.from].lanes[0]].rate : 1;
+    const [allowed, got] = b.querySelectorAll("rect");
+    allowed.setAttribute("width", Math.min(100, (100 * f.rate) / line).toFixed(1));
+    got.setAttribute("width", Math.min(100, (100 * (f.count > 1 ? f.sent : f.goodput)) / line).toFixed(1));
+  });
+}
+
+// tiles tells in four numbers how the rack is.
+export function tiles(box, app) {
+  const { model, snap, trees, victims } = app;
+  let pauses = 0, queue = 0, where = "", held = 0;
+  snap.lanes.forEach((l, i) => {
+    pauses += l.pauseRate;
+    held += l.held ? 1 : 0;
+    if (l.queue > queue) [queue, where] = [l.queue, model.lanes[i].id.replace("->", " → ")];
+  });
+  const bystanders = [...victims.keys()];
+  const deepest = Math.max(0, ...trees.map((t) => t.depth));
+  const list = [
+    ["PAUSE", `${format.count(pauses)}/ms`, held ? `${held} ${held === 1 ? "link" : "links"} held` : "no link held", held > 0],
+    ["Congestion tree", deepest ? `${deepest} ${deepest === 1 ? "hop" : "hops"}` : "none", trees.length && trees[0].port >= 0 ? `from ${model.lanes[trees[0].port].id.replace("->", " → ")}` : trees.some((t) => t.cycle) ? "pauses in a circle" : "", deepest > 1],
+    ["Longest queue", format.bytes(queue), queue ? where : "", false],
+    ["Victims", bystanders.length ? bystanders.slice(0, 2).join(", ") + (bystanders.length > 2 ? ` +${bystanders.length - 2}` : "") : "none", bystanders.length ? "held, though not congested" : "", bystanders.length > 0],
+  ];
+  if (box.children.length !== list.length) box.replaceChildren(...list.map(([name]) => h("div", { class: "tile" }, h("dt", { text: name }), h("dd", {}), h("dd", { class: "sub" }))));
+  list.forEach(([, value, sub, loud], i) => {
+    const t = box.children[i];
+    if (t.children[1].textContent !== value) t.children[1].textContent = value;
+    if (t.children[2].textContent !== sub) t.children[2].textContent = sub;
+    t.classList.toggle("loud", Boolean(loud));
+  });
+}
+
+export const legend = () => byId("legend").replaceChildren(
+  h("li", {}, h("span", { class: "ramp" }, Array.from({ length: 6 }, (_, i) => h("i", { "data-q": i * 2 }))), "load"),
+  h("li", {}, h("span", { class: "l-thick" }), "rate"),
+  h("li", {}, h("span", { class: "l-queue" }), "queue"),
+  h("li", {}, s("svg", { width: 26, height: 10, "aria-hidden": "true" }, s("path", { class: "l-held", d: "M1 5h24" }), s("path", { class: "l-arrow", d: "M10 1.5L6 5l4 3.500M18 1.500L14 5l4 3.500" })), "PAUSE"),
+  h("li", {}, h("span", { class: "l-tree" }), "tree"),
+  h("li", {}, s("svg", { width: 26, height: 10, "aria-hidden": "true" }, s("path", { class: "victim", d: "M1 5h24" })), "victim"));

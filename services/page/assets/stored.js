@@ -1,0 +1,153 @@
+// Runs that are over: those that the collector holds, and the folders of finished
+// runs. Each gives series by metric; those of the collector also give frames, so that
+// they can be played.
+
+import { call, get } from "./api.js";
+import { History } from "./history.js";
+
+const most = 900; // frames of a run that is played
+
+// runs lists what there is: {id, label, scenario, scheme, frames}.
+export async function runs(session) {
+  const list = [];
+  if (session.collector) {
+    const out = await call("ListRuns");
+    for (const r of out.runs ?? []) {
+      list.push({ id: `collector:${r.run}`, label: `${r.scenario || r.run} · ${r.scheme ?? ""} · ${r.run}`, scenario: r.scenario, scheme: r.scheme ?? "", frames: true, run: r });
+    }
+  }
+  if (session.runs) {
+    for (const { name } of await get("/api/runs")) list.push({ id: `folder:${name}`, label: name, folder: name, frames: false });
+  }
+  return list;
+}
+
+// load gives a run of the collector as frames.
+export async function load(id, app) {
+  const known = await runs(app.session);
+  const source = known.find((r) => r.id === id);
+  if (!source?.run) throw new Error(`${id}: no such run`);
+  const run = source.run.run;
+  const ask = (metric, stepPs) => call("QuerySeries", { select: { run, metric }, stepPs: String(stepPs), limit: 1000000 });
+  const start = Number(source.run.startPs ?? 0);
+  let end = Number(source.run.endPs ?? 0);
+  const probe = await ask("rackfab.port.sent", 0);
+  for (const s of probe.series ?? []) end = Math.max(end, Number(s.timesPs?.at(-1) ?? 0));
+  const bin = binOf(probe) || 50e6;
+  const step = Math.max(1, Math.ceil((end - start) / most / bin)) * bin;
+  const names = ["rackfab.port.sent", "rackfab.port.queue", "rackfab.port.pauses", "rackfab.port.paused", "rackfab.port.marks", "rackfab.flow.rate", "rackfab.flow.sent", "rackfab.flow.delivered"];
+  const answers = await Promise.all(names.map((m) => ask(m, step).catch(() => ({ series: [] }))));
+  const topology = await cabled(source, app, probe.series ?? []);
+  const history = framesOf(topology, Object.fromEntries(names.map((n, i) => [n, answers[i].series ?? []])), step);
+  if (!history.length) throw new Error(`${id}: the collector holds no series of ports`);
+  return { source, topology, history, note: answers.some((a) => a.truncated) ? "Not every point fits: the run is shown coarsely." : "" };
+}
+
+function binOf(answer) {
+  const times = answer.series?.find((s) => (s.timesPs?.length ?? 0) > 2)?.timesPs;
+  return times ? Number(times[2]) - Number(times[1]) : 0;
+}
+
+// cabled finds the topology of a stored run: that of the live rack if it is the same
+// scenario, that of the scenario that comes with rackfab, or what its series tell.
+async function cabled(source, app, series) {
+  const nodes = new Set(series.map((s) => s.node));
+  const fits = (t) => t && (t.nodes ?? []).length >= nodes.size && [...nodes].every((n) => t.nodes.some((v) => v.name === n));
+  if (app.session.controller) {
+    const live = await call("GetTopology").catch(() => null);
+    if (live?.topology.scenario === source.scenario && fits(live.topology)) return live.topology;
+  }
+  const known = await get(`/api/scenarios/${encodeURIComponent(source.scenario || "-")}`).catch(() => null);
+  if (fits(known)) return known;
+  return inferred(source, series);
+}
+
+// inferred makes a topology of the ports that told something.
+function inferred(source, series) {
+  const ports = new Map();
+  for (const s of series) ports.set(`${s.node}/${s.peer}`, { node: s.node, peer: s.peer, port: s.port ?? 0 });
+  const names = [...new Set([...ports.values()].flatMap((p) => [p.node, p.peer]))];
+  const degree = (n) => [...ports.values()].filter((p) => p.node === n).length;
+  const nodes = names.map((name) => ({ name, kind: degree(name) > 1 ? "NODE_KIND_SWITCH" : "NODE_KIND_NIC", layer: degree(name) > 1 ? 1 : 0 }));
+  const links = [];
+  for (const p of ports.values()) {
+    const back = ports.get(`${p.peer}/${p.node}`);
+    if (back && p.node < p.peer) links.push({ a: p.node, b: p.peer, aPort: p.port, bPort: back.port, rateBps: "40000000000", delayPs: "0" });
+  }
+  return { scenario: source.scenario, scheme: source.scheme, nodes, links, flows: [] };
+}
+
+// framesOf lays series out as frames with counters since the start.
+function framesOf(topology, series, step) {
+  const times = new Set();
+  for (const list of Object.values(series)) for (const s of list) for (const t of s.timesPs ?? []) times.add(Number(t));
+  const order = [...times].sort((a, b) => a - b);
+  const index = new Map(order.map((t, i) => [t, i]));
+  const places = new Map(topology.nodes.map((n, i) => [n.name, i]));
+  const width = topology.nodes.map(() => 0);
+  for (const l of topology.links ?? []) {
+    for (const [name, port] of [[l.a, l.aPort ?? 0], [l.b, l.bPort ?? 0]]) width[places.get(name)] = Math.max(width[places.get(name)], port + 1);
+  }
+  const frames = order.map((t) => ({
+    at: t + step, state: "stored", nodes: topology.nodes.map((_, i) => ({ p: Array.from({ length: width[i] }, () => [0, 0, 0, 0, 0, 0, 0, 0]), f: [], d: 0 })),
+  }));
+  const fill = (metric, at, sum) => {
+    for (const s of series[metric]) {
+      const node = places.get(s.node), port = s.port ?? 0;
+      if (node === undefined || port >= width[node]) continue;
+      let total = 0, k = 0;
+      for (let i = 0; i < order.length; i++) {
+        let value = 0;
+        if (k < (s.timesPs?.length ?? 0) && index.get(Number(s.timesPs[k])) === i) value = s.values[k++];
+        total += value;
+        frames[i].nodes[node].p[port][at] = sum === "flag" ? (value > 0 ? 1 : 0) : sum ? total : value;
+      }
+    }
+  };
+  fill("rackfab.port.queue", 0, false);
+  fill("rackfab.port.sent", 1, true);
+  fill("rackfab.port.pauses", 3, true);
+  fill("rackfab.port.marks", 5, true);
+  fill("rackfab.port.paused", 7, "flag");
+  fillFlows(series, order, index, places, frames);
+  const history = new History(most + 1);
+  for (const f of frames) history.add(f);
+  return history;
+}
+
+// fillFlows adds what flows are allowed, send and deliver; the flows of one sender in
+// one burst are one.
+function fillFlows(series, order, index, places, frames) {
+  const entries = new Map();
+  const add = (metric, at, sum) => {
+    for (const s of series[metric]) {
+      if (!s.flow) continue;
+      const cut = s.flow.lastIndexOf("/"), name = cut > 0 ? s.flow.slice(0, cut) : s.flow;
+      const values = new Float64Array(order.length);
+      let total = 0, value = 0, k = 0;
+      for (let i = 0; i < order.length; i++) {
+        if (k < s.timesPs.length && index.get(Number(s.timesPs[k])) === i) value = s.values[k++];
+        else if (sum) value = 0;
+        total += value;
+        values[i] = sum ? total : value;
+      }
+      const e = entries.get(name) ?? { parts: [null, null, null], node: undefined, n: 0 };
+      entries.set(name, e);
+      if (at === 0) e.n++;
+      if (at < 2) e.node ??= places.get(s.node);
+      const sumOf = (e.parts[at] ??= new Float64Array(order.length));
+      for (let i = 0; i < order.length; i++) sumOf[i] += values[i];
+    }
+  };
+  add("rackfab.flow.rate", 0, false);
+  add("rackfab.flow.sent", 1, true);
+  add("rackfab.flow.delivered", 2, true);
+  for (const [name, e] of entries) {
+    if (e.node === undefined) continue;
+    const [rate, sent, got] = e.parts;
+    for (let i = 0; i < order.length; i++) {
+      const sends = i === 0 || (sent && sent[i] > sent[i - 1]) || (got && got[i] > got[i - 1]);
+      if (sends) frames[i].nodes[e.node].f.push([name, Math.max(e.n, 1), rate?.[i] ?? 0, sent?.[i] ?? 0, got?.[i] ?? 0]);
+    }
+  }
+}

@@ -1,0 +1,131 @@
+package page
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+)
+
+// Bounds of a call.
+const (
+	maxCall   = 1 << 20
+	callLimit = time.Minute
+)
+
+// call makes one gRPC call: JSON in, JSON out, by protobuf's mapping.
+type call func(ctx context.Context, in []byte) ([]byte, error)
+
+// addCalls lists what the page may call: everything that looks at a rack or steers
+// a live one, and what the collector answers.
+func (p *Page) addCalls() {
+	if f := p.options.Fabric; f != nil {
+		p.calls["GetTopology"] = unary(f.GetTopology)
+		p.calls["GetStatus"] = unary(f.GetStatus)
+		p.calls["GetStats"] = unary(f.GetStats)
+		p.calls["GetJournal"] = unary(f.GetJournal)
+		p.calls["Pause"] = unary(f.Pause)
+		p.calls["Resume"] = unary(f.Resume)
+		p.calls["Step"] = unary(f.Step)
+		p.calls["SetPace"] = unary(f.SetPace)
+		p.calls["Apply"] = unary(f.Apply)
+	}
+	if c := p.options.Collector; c != nil {
+		p.calls["ListRuns"] = unary(c.ListRuns)
+		p.calls["ListTraces"] = unary(c.ListTraces)
+		p.calls["GetTrace"] = unary(c.GetTrace)
+		p.calls["GetPercentiles"] = unary(c.GetPercentiles)
+		p.calls["ListSeries"] = unary(c.ListSeries)
+		p.calls["QuerySeries"] = unary(c.QuerySeries)
+		p.calls["GetCounters"] = unary(c.GetCounters)
+	}
+}
+
+// unary makes a call of a method that takes one message and gives one.
+func unary[Q, A proto.Message](method func(context.Context, Q, ...grpc.CallOption) (A, error)) call {
+	return func(ctx context.Context, in []byte) ([]byte, error) {
+		var none Q
+		q, _ := none.ProtoReflect().New().Interface().(Q) // a Q makes Qs
+		if err := protojson.Unmarshal(in, q); err != nil {
+			return nil, status.Error(codes.InvalidArgument, err.Error())
+		}
+		out, err := method(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		return protojson.Marshal(out)
+	}
+}
+
+// call makes the call that the path names.
+func (p *Page) call(w http.ResponseWriter, r *http.Request) {
+	made := p.calls[r.PathValue("method")]
+	if made == nil {
+		refuse(w, http.StatusNotFound, "no call "+r.PathValue("method")+": there is no controller or no collector behind this page, or no such call")
+		return
+	}
+	in, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCall))
+	if err != nil {
+		refuse(w, http.StatusRequestEntityTooLarge, "a call is at most 1 MiB")
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), callLimit)
+	defer cancel()
+	out, err := made(ctx, in)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write(out) // the client may have gone
+}
+
+// statuses are the HTTP statuses of gRPC's codes, as google.rpc.Code maps them.
+var statuses = map[codes.Code]int{
+	codes.InvalidArgument: 400, codes.FailedPrecondition: 400, codes.OutOfRange: 400, codes.Unauthenticated: 401, codes.PermissionDenied: 403,
+	codes.NotFound: 404, codes.AlreadyExists: 409, codes.Aborted: 409, codes.ResourceExhausted: 429, codes.Canceled: 499,
+	codes.Unimplemented: 501, codes.Unavailable: 503, codes.DeadlineExceeded: 504,
+}
+
+// fail answers with the error of a call: its code, its message, and the fields that
+// it blames.
+func fail(w http.ResponseWriter, err error) {
+	s := status.Convert(err)
+	code, known := statuses[s.Code()]
+	if !known {
+		code = http.StatusInternalServerError
+	}
+	fields := map[string]string{}
+	for _, d := range s.Details() {
+		if bad, ok := d.(*errdetails.BadRequest); ok {
+			for _, v := range bad.GetFieldViolations() {
+				fields[v.GetField()] = v.GetDescription()
+			}
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(code)
+	_, _ = w.Write(errorText(s, fields)) // the client may have gone
+}
+
+func errorText(s *status.Status, fields map[string]string) []byte {
+	b := text([]byte(`{"code":`), s.Code().String())
+	b = text(append(b, `,"message":`...), s.Message())
+	b = append(b, `,"fields":{`...)
+	i := 0
+	for field, what := range fields {
+		b = text(comma(b, i), field)
+		b = text(append(b, ':'), what)
+		i++
+	}
+	return append(b, "}}"...)
+}

@@ -1,0 +1,46 @@
+package page
+
+// Bounds of what is remembered of a run.
+const (
+	ringFrames = 900
+	ringBytes  = 24 << 20
+)
+
+// ring remembers a run in bounded memory: when it is full, every second frame of
+// its older half goes. So it reaches back to the start, and is finest near the end.
+type ring struct {
+	frames []frame
+	bytes  int
+}
+
+// add takes a frame that is later than all before.
+func (r *ring) add(f frame) {
+	if len(r.frames) == ringFrames {
+		r.thin()
+	}
+	r.frames = append(r.frames, f)
+	r.bytes += len(f.json)
+	for r.bytes > ringBytes && len(r.frames) > 2 {
+		r.thin()
+	}
+}
+
+func (r *ring) thin() {
+	half, kept := len(r.frames)/2, r.frames[:0]
+	for i, f := range r.frames {
+		if i < half && i%2 == 1 {
+			r.bytes -= len(f.json)
+			continue
+		}
+		kept = append(kept, f)
+	}
+	if len(kept) == len(r.frames) { // two or three long frames
+		r.bytes -= len(kept[0].json)
+		kept = append(kept[:0], kept[1:]...)
+	}
+	clear(r.frames[len(kept):])
+	r.frames = kept
+}
+
+// clear forgets everything.
+func (r *ring) clear() { *r = ring{} }
