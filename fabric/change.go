@@ -22,11 +22,13 @@ const (
 	Thaw                     // it goes on
 	Tune                     // the setting Key becomes Value
 	Post                     // Connections begin or end here, the host posts Works
+	Choose                   // the flows of Pairs are under the scheme Word
+	Mark                     // the Classes are marked by the law Word
 )
 
 var verbNames = [...]string{
 	AddFlows: "add-flows", StopFlow: "stop-flow", LinkDown: "link-down", LinkUp: "link-up",
-	Reroute: "reroute", Freeze: "freeze", Thaw: "thaw", Tune: "tune", Post: "post",
+	Reroute: "reroute", Freeze: "freeze", Thaw: "thaw", Tune: "tune", Post: "post", Choose: "choose", Mark: "mark",
 }
 
 // String names the verb, "link-down".
@@ -104,7 +106,13 @@ type Change struct {
 	// Connections and Works are of Post.
 	Connections []Connection
 	Works       []Work
+	Word        string // of Choose and Mark, a name of package cc
+	Pairs       []Pair // of Choose: those of which the NIC is one end
+	Classes     uint8  // of Mark: bit per class
 }
+
+// Pair is data from one host to another, by index among the NICs.
+type Pair struct{ From, To int }
 
 // changeMark stands in the canonical bytes where those of an arrival have the
 // port.
@@ -131,8 +139,25 @@ func (c *Change) Append(b []byte) []byte {
 			b = le.AppendUint32(b, uint32(p))
 		}
 	}
-	if c.Verb == Post {
+	switch c.Verb {
+	case Post:
 		b = c.appendPost(b)
+	case Choose, Mark:
+		b = c.appendChoice(b)
+	default:
+	}
+	return b
+}
+
+// appendChoice writes what a Choose and a Mark have beyond every change.
+func (c *Change) appendChoice(b []byte) []byte {
+	le := binary.LittleEndian
+	b = le.AppendUint32(b, uint32(len(c.Word)))
+	b = append(append(b, c.Word...), c.Classes)
+	b = le.AppendUint32(b, uint32(len(c.Pairs)))
+	for _, p := range c.Pairs {
+		b = le.AppendUint32(b, uint32(p.From))
+		b = le.AppendUint32(b, uint32(p.To))
 	}
 	return b
 }

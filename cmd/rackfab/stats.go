@@ -128,13 +128,13 @@ func statsTable(w io.Writer, s *rackfabv1.GetStatsResponse) error {
 	commands.AppendHeader(row([]string{"commands", "verb", "from", "posted", "completed", "failed", "longest"}))
 	flows.SetStyle(narrow())
 	ports.AppendHeader(row(portColumns))
-	flows.AppendHeader(row([]string{"flow", "from", "rate", "sent_bytes", "acked_bytes"}))
+	flows.AppendHeader(row([]string{"flow", "from", "scheme", "rate", "sent_bytes", "acked_bytes"}))
 	for _, n := range s.GetNodes() {
 		for _, p := range n.GetPorts() {
 			ports.AppendRow(row(portCells(n, p)))
 		}
 		for _, f := range n.GetFlows() {
-			flows.AppendRow(table.Row{f.GetName(), n.GetNode(), unit.Rate(f.GetRateBps()), f.GetSentBytes(), f.GetAckedBytes()})
+			flows.AppendRow(table.Row{f.GetName(), n.GetNode(), f.GetScheme(), unit.Rate(f.GetRateBps()), f.GetSentBytes(), f.GetAckedBytes()})
 		}
 		for _, k := range n.GetCommands() {
 			commands.AppendRow(table.Row{

@@ -78,13 +78,14 @@ func steerCommands() []*cobra.Command {
 		}))
 	return []*cobra.Command{
 		upCommand(), downCommand(), statusCommand(), statsCommand(), watchCommand(), pageCommand(), journalCommand(), replayCommand(), burstCommand(), link, impairCommand(),
+		schemeCommand(),
 		postCommand("put", "Have hosts write to others: RDMA WRITE", rackfabv1.PostVerb_POST_VERB_WRITE),
 		postCommand("get", "Have hosts read from others: RDMA READ", rackfabv1.PostVerb_POST_VERB_READ),
 		postCommand("send", "Have hosts send messages to others", rackfabv1.PostVerb_POST_VERB_SEND),
 		change("stop-flow NAME", "End a flow, or all flows of a burst", cobra.ExactArgs(1), func(args []string) (*rackfabv1.Change, error) {
 			return &rackfabv1.Change{Verb: &rackfabv1.Change_StopFlow{StopFlow: args[0]}}, nil
 		}),
-		change("set NODE.KEY VALUE", "Change a setting: set s1.xoff 96KB", cobra.ExactArgs(2), func(args []string) (*rackfabv1.Change, error) {
+		change("set NODE.KEY VALUE", "Change a setting: set s1.pfc.xoff 96KB", cobra.ExactArgs(2), func(args []string) (*rackfabv1.Change, error) {
 			return &rackfabv1.Change{Verb: &rackfabv1.Change_Set{Set: &rackfabv1.Setting{Key: args[0], Value: args[1]}}}, nil
 		}),
 		change("freeze NICS", "Stop NICs: they neither send nor take anything in", cobra.ExactArgs(1), func(args []string) (*rackfabv1.Change, error) {

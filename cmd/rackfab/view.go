@@ -32,13 +32,13 @@ func view(was, is *rackfabv1.WatchResponse, rows int) string {
 	for _, d := range atMost(directions(was, is), rows/2) {
 		links.AppendRow(table.Row{d.name, d.load, unit.Bytes(d.queue), d.state, d.pauses})
 	}
-	flows.AppendHeader(table.Row{"flow", "from", "rate", "acknowledged"})
+	flows.AppendHeader(table.Row{"flow", "from", "scheme", "rate", "acknowledged"})
 	running, ended := int64(0), int64(0)
 	for _, n := range is.GetNodes() {
 		running, ended = running+n.GetFlowsStarted()-n.GetFlowsEnded(), ended+n.GetFlowsEnded()
 	}
 	for _, f := range atMost(longFirst(is), rows/4) {
-		flows.AppendRow(table.Row{f.flow.GetName(), f.node, unit.Rate(f.flow.GetRateBps()), unit.Bytes(f.flow.GetAckedBytes())})
+		flows.AppendRow(table.Row{f.flow.GetName(), f.node, f.flow.GetScheme(), unit.Rate(f.flow.GetRateBps()), unit.Bytes(f.flow.GetAckedBytes())})
 	}
 	return fmt.Sprintf("%s\n\n%s\n\n%d flows run, %d have ended\n%s\n%s\n%s\n%s",
 		statusText(is.GetStatus()), links.Render(), running, ended, flows.Render(), commandsText(is), noticesText(is), busText(is.GetNodes()))

@@ -36,6 +36,10 @@ func (d indication) note(kind fabric.Kind, now unit.Time, flow fabric.FlowID, cl
 // mode is how the receiver of a flow notifies its sender. A flow whose ends do not
 // both speak CETH has ACK and CNP apart.
 func (n *NIC) mode(cfg FlowConfig) cc.Notification {
+	if name, ok := n.choices.of(n.cfg.Host, cfg.From, cfg.To); ok {
+		scheme, _ := cc.Find(name) // it has been checked
+		return scheme.Notification
+	}
 	if cfg.Baseline && n.cfg.Notification == cc.NotifyCETH {
 		return cc.NotifyDCQCN
 	}
@@ -44,6 +48,9 @@ func (n *NIC) mode(cfg FlowConfig) cc.Notification {
 
 // scheme is the scheme of a flow that starts here.
 func (n *NIC) scheme(cfg FlowConfig) string {
+	if name, ok := n.choices.of(n.cfg.Host, cfg.From, cfg.To); ok {
+		return name
+	}
 	if cfg.Baseline && n.cfg.Notification == cc.NotifyCETH {
 		return "dcqcn"
 	}

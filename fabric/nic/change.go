@@ -38,7 +38,9 @@ func (n *NIC) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 		}
 	case fabric.Post:
 		fits = n.take(now, c)
-	case fabric.Reroute:
+	case fabric.Choose:
+		fits = n.choose(now, c, out)
+	case fabric.Reroute, fabric.Mark:
 		fits = false
 	}
 	if !fits {

@@ -41,6 +41,9 @@ type Config struct {
 	// RTT, unless it is cc.RTTNone, puts timestamps on data packets that start
 	// here, and says how the ACKs to them are read.
 	RTT cc.RTT
+	// LaterRTT is the same for flows that a change puts under a scheme that needs
+	// samples.
+	LaterRTT cc.RTT
 	// Clock is how far the NIC's clock is ahead of the fabric's, in timestamps alone.
 	Clock unit.Time
 

@@ -30,6 +30,7 @@ type NIC struct {
 	intake  *intake  // nil if the host takes frames in at once
 	pause   pause
 	cable   fabric.Cable
+	choices choices
 	frozen  bool
 	freeAt  unit.Time // when the frame in transmission ends
 	// cnpReady is when the port may send a CNP of DCQCN that none has claimed yet.

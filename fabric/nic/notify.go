@@ -121,7 +121,7 @@ func cnpNote(kind fabric.Kind, now unit.Time, flow fabric.FlowID, class fabric.P
 // CE in the ECN field of its IP header (PCN §5.2), in DCQCN by being there.
 func (n *NIC) notified(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	s := &n.senders[i]
-	if !s.started || s.done {
+	if !s.started || s.done || s.moved && !s.heeds(f) {
 		n.stats.RPCNPIgnored++
 		return
 	}

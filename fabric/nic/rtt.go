@@ -16,11 +16,11 @@ func (n *NIC) stamp(now unit.Time) frame.Stamp { return frame.StampOf(now + n.cf
 // sample takes the round-trip time from an ACK or NAK for sending queue pair i, 0
 // if it has no timestamps or the NIC does not look at them.
 func (n *NIC) sample(now unit.Time, i int, f *frame.Frame, out *fabric.Out) (rtt unit.Time) {
-	if n.cfg.RTT == cc.RTTNone || !f.Timestamped() {
+	if n.rtt() == cc.RTTNone || !f.Timestamped() {
 		return 0
 	}
 	s, stamps := &n.senders[i], f.Timestamps()
-	switch n.cfg.RTT {
+	switch n.rtt() {
 	case cc.RTTReceiver:
 		rtt = stamps.Received.Since(stamps.Sent)
 	case cc.RTTOffset:

@@ -32,7 +32,9 @@ const (
 // bytes from acked to next.
 type sender struct {
 	FlowConfig
+	scheme   string
 	mode     cc.Notification
+	moved    bool // it was under another scheme before
 	messages messages
 	packets  int64 // of the whole flow
 	acked    int64
@@ -60,7 +62,8 @@ type sender struct {
 }
 
 func (n *NIC) newSender(cfg FlowConfig) (sender, error) {
-	algorithm, err := cc.New(n.scheme(cfg), n.cfg.CC, n.cfg.Rate, cfg.Initial)
+	scheme := n.scheme(cfg)
+	algorithm, err := cc.New(scheme, n.cfg.CC, n.cfg.Rate, cfg.Initial)
 	if err != nil {
 		return sender{}, err
 	}
@@ -69,8 +72,9 @@ func (n *NIC) newSender(cfg FlowConfig) (sender, error) {
 		mode:       n.mode(cfg),
 		messages:   newMessages(cfg.Size, n.cfg.Payload),
 		ackEvery:   int64(n.cfg.AckEvery),
-		burst:      n.cfg.Burst,
-		left:       n.cfg.Burst,
+		scheme:     scheme,
+		burst:      n.burst(scheme),
+		left:       n.burst(scheme),
 		pacer:      pacer{rate: algorithm.Rate(), due: cfg.Start},
 		cc:         algorithm,
 		deadline:   unit.Never,
@@ -83,7 +87,7 @@ func (n *NIC) newSender(cfg FlowConfig) (sender, error) {
 	s.packet.ECN = frame.ECT0
 	s.packet.BTH.DestQP = frame.ReceiverQP(uint32(cfg.ID))
 	s.packet.RETH.RKey = uint32(cfg.ID)
-	s.packet.Timestamped = n.cfg.RTT != cc.RTTNone
+	s.packet.Timestamped = n.stamps(scheme)
 	return s, nil
 }
 

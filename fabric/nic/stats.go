@@ -51,7 +51,8 @@ type SenderStats struct {
 	Flow                 fabric.FlowID
 	Started, Completed   bool
 	Rate                 unit.Rate // of the pacer
-	SentPackets          uint64    // resent ones among them
+	Scheme               string
+	SentPackets          uint64 // resent ones among them
 	SentBytes            unit.Bytes
 	RetransmittedPackets uint64     // that the sender went back by
 	AckedBytes           unit.Bytes // of payload
@@ -77,7 +78,7 @@ func (n *NIC) Stats() Stats {
 		s := &n.senders[i]
 		flow := s.stats
 		flow.Flow, flow.Started, flow.Completed = s.ID, s.started, s.done
-		flow.Rate, flow.InFlightBytes = s.pacer.rate, s.inFlight
+		flow.Rate, flow.InFlightBytes, flow.Scheme = s.pacer.rate, s.inFlight, s.scheme
 		snapshot.Senders = append(snapshot.Senders, flow)
 	}
 	for i := range n.receivers {

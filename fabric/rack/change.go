@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/nic/command"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -26,12 +27,17 @@ func Plan(s *topology.Scenario, since unit.Time) [][]fabric.Change {
 	for k := range founded {
 		p.connected[k] = true
 	}
+	p.regime = s.Regime()
 	for _, c := range s.Timely() {
 		if c.Verb == topology.ChangeLinkDown || c.Verb == topology.ChangeLinkUp {
 			p.down[s.LinkNamed(c.Link)] = c.Verb == topology.ChangeLinkDown
 		}
+		law, remarked := p.follow(&c)
 		switch {
 		case c.At >= since:
+			if remarked {
+				p.mark(c.At, law)
+			}
 			p.add(&c)
 		case c.Verb == topology.ChangePost:
 			p.connect(&c)
@@ -50,6 +56,7 @@ type planner struct {
 	connections []topology.Connection
 	streams     map[string][]topology.Stream // by the name of the commands
 	connected   []bool
+	regime      *topology.Regime // nil if no change chooses a scheme
 }
 
 func (p *planner) put(node int, c fabric.Change) { p.plan[node] = append(p.plan[node], c) }
@@ -81,6 +88,50 @@ func (p *planner) add(c *topology.Change) {
 		}
 	case topology.ChangePost:
 		p.post(c)
+	case topology.ChangeScheme:
+		p.choose(c)
+	}
+}
+
+// follow gives the marking law after a change, and whether it is another than before.
+func (p *planner) follow(c *topology.Change) (law cc.Marking, changed bool) {
+	if p.regime == nil {
+		return "", false
+	}
+	before := p.regime.Law
+	_ = p.regime.Apply(c) // the scenario is valid
+	return p.regime.Law, p.regime.Law != before
+}
+
+// mark gives every switch the law, for the lossless classes that the scenario gives
+// none of their own.
+func (p *planner) mark(at unit.Time, law cc.Marking) {
+	for node, n := range p.s.Nodes {
+		one := fabric.Change{At: at, Verb: fabric.Mark, Word: string(law)}
+		for _, class := range n.Switch.Lossless {
+			if n.Kind == topology.Switch && n.Switch.Marking[class] == "" {
+				one.Classes |= 1 << class
+			}
+		}
+		if one.Classes != 0 {
+			p.put(node, one)
+		}
+	}
+}
+
+// choose tells the two ends of each pair.
+func (p *planner) choose(c *topology.Change) {
+	pairs, _ := p.s.Pairs(c.Scheme.Flows) // the scenario is valid
+	byNode := make([][]fabric.Pair, len(p.s.Nodes))
+	for _, pair := range pairs {
+		one := fabric.Pair{From: p.s.Nodes[pair.From].Host, To: p.s.Nodes[pair.To].Host}
+		byNode[pair.From] = append(byNode[pair.From], one)
+		byNode[pair.To] = append(byNode[pair.To], one)
+	}
+	for node, list := range byNode {
+		if len(list) > 0 {
+			p.put(node, fabric.Change{At: c.At, Verb: fabric.Choose, Word: c.Scheme.Name, Pairs: list})
+		}
 	}
 }
 

@@ -114,6 +114,9 @@ func (r *Rack) nicConfig(node int) nic.Config {
 	if scheme.Timestamps {
 		c.RTT = n.NIC.RTT
 	}
+	if steered(s) {
+		c.LaterRTT = n.NIC.RTT
+	}
 	if s.Scheme == "ceth" && c.CC.CETH.Window == 0 {
 		if c.CC.CETH.Window = s.LongestBaseRTT(node); c.CC.CETH.Window == 0 && steered(s) {
 			c.CC.CETH.Window = s.FurthestBaseRTT(node)

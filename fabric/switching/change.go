@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/switching/rttx"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -31,7 +32,9 @@ func (s *Switch) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 			s.review(now, out)
 		}
 	case fabric.Reroute:
-	case fabric.StopFlow, fabric.Freeze, fabric.Thaw:
+	case fabric.Mark:
+		fits = s.remark(cc.Marking(c.Word), c.Classes)
+	case fabric.StopFlow, fabric.Freeze, fabric.Thaw, fabric.Post, fabric.Choose:
 		fits = false
 	}
 	if !fits {
@@ -154,6 +157,31 @@ func (s *Switch) tune(key fabric.Key, value int64) bool {
 			return false
 		}
 		s.buffer.classes[i], s.marker.red[i] = *k, k.RED
+	}
+	return true
+}
+
+// remark gives classes another marking law, and tells whether it fits them all. A
+// congestion point of QCN begins afresh, at the queue that is there.
+func (s *Switch) remark(law cc.Marking, classes uint8) bool {
+	changed := s.cfg.Classes
+	for i := range changed {
+		if classes>>i&1 == 0 {
+			continue
+		}
+		changed[i].Marking = law
+		if changed[i].validate(i) != nil {
+			return false
+		}
+	}
+	s.cfg.Classes = changed
+	s.marker.law = newMarker(&changed, s.marker.random).law
+	for i := range s.ports {
+		for class := range changed {
+			if classes>>class&1 != 0 {
+				s.ports[i].qcn[class] = qcn{old: s.ports[i].queues[class].bytes, left: changed[class].QCN.SampleBase}
+			}
+		}
 	}
 	return true
 }

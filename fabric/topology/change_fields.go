@@ -41,6 +41,7 @@ type changeForm struct {
 	freeze, thaw []string
 	set          string
 	post         *yaml.Node
+	scheme       *yaml.Node
 }
 
 var changeFields = []field[changeForm]{
@@ -53,6 +54,7 @@ var changeFields = []field[changeForm]{
 	omitNone(namesField("thaw", "NICs that go on", func(f *changeForm) *[]string { return &f.thaw }), func(f *changeForm) []string { return f.thaw }),
 	textField("set", "setting NODE.KEY=VALUE, s1.xoff=96KB", func(f *changeForm) *string { return &f.set }),
 	sectionField("post", "commands that hosts post to their NICs", section(postFields, PostSpec{Verb: "put", Count: 1}), func(f *changeForm) **yaml.Node { return &f.post }),
+	sectionField("scheme", "congestion control of what some NICs send to others", section(choiceFields, SchemeSpec{Flows: Everything}), func(f *changeForm) **yaml.Node { return &f.scheme }),
 }
 
 var changeBurstFields = []field[BurstSpec]{
@@ -74,6 +76,11 @@ var postFields = []field[PostSpec]{
 	need(quantityField(sizes, "size", "bytes of each", 1, 1<<31, func(p *PostSpec) *unit.Bytes { return &p.Size })),
 	integerField("count", "how many from each NIC to each other", 1, 1<<20, func(p *PostSpec) *int { return &p.Count }),
 	quantityField(spans, "every", "how much later each further one is posted, 0 for all at once", 0, longest, func(p *PostSpec) *unit.Time { return &p.Every }),
+}
+
+var choiceFields = []field[SchemeSpec]{
+	need(nameField("name", "the scheme", func(c *SchemeSpec) *string { return &c.Name })),
+	textField("flows", "whose flows: FROM->TO, each names, ranges, and patterns with *", func(c *SchemeSpec) *string { return &c.Flows }),
 }
 
 // textField is text that another check reads.
@@ -128,6 +135,8 @@ func (c *Change) form() changeForm {
 		f.set = c.Set.Key + "=" + c.Set.Value
 	case ChangePost:
 		f.post = written(postFields, &c.Post)
+	case ChangeScheme:
+		f.scheme = written(choiceFields, &c.Scheme)
 	}
 	return f
 }

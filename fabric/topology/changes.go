@@ -25,20 +25,22 @@ const (
 	ChangeThaw     ChangeVerb = "thaw"
 	ChangeSet      ChangeVerb = "set"
 	ChangePost     ChangeVerb = "post"
+	ChangeScheme   ChangeVerb = "scheme"
 )
 
 // Change is what is done to the rack while it runs, at a named instant: before
 // everything else that happens then. Changes of one instant take effect in the
 // order of Scenario.Changes.
 type Change struct {
-	At    unit.Time
-	Verb  ChangeVerb
-	Burst BurstSpec // of burst
-	Flow  string    // of stop_flow: a flow, or a burst for all of its flows
-	Link  string    // of link_down and link_up: "A--B"
-	Nodes []string  // of freeze and thaw: NICs
-	Set   Setting   // of set: a key that Tunables lists
-	Post  PostSpec  // of post
+	At     unit.Time
+	Verb   ChangeVerb
+	Burst  BurstSpec  // of burst
+	Flow   string     // of stop_flow: a flow, or a burst for all of its flows
+	Link   string     // of link_down and link_up: "A--B"
+	Nodes  []string   // of freeze and thaw: NICs
+	Set    Setting    // of set: a key that Tunables lists
+	Post   PostSpec   // of post
+	Scheme SchemeSpec // of scheme
 }
 
 // BurstSpec is a group of flows that a change starts together.
@@ -200,6 +202,7 @@ type tuned struct {
 // tunings reads a setting that changes while the rack runs.
 func (b *builder) tunings(set Setting, at place) (list []tuned) {
 	part, leaf := cut(set.Key)
+	part = b.ungroup(part, leaf, at)
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(set.Value), &doc); err != nil || len(doc.Content) != 1 || aliased(&doc) != nil {
 		b.fault(at, "%q is no value of a YAML file", set.Value)
@@ -227,6 +230,27 @@ func (b *builder) tunings(set Setting, at place) (list []tuned) {
 		list = append(list, t)
 	}
 	return list
+}
+
+// groups are the names under which settings may be asked for: s1.pfc.xoff is s1.xoff.
+var groups = map[string][]string{
+	"pfc": {"xoff", "xon_offset", "alpha_shift", "quanta"},
+	"ecn": {"kmin", "kmax", "pmax"},
+}
+
+// ungroup takes the group out of the part of a key. A group that does not have the
+// setting is a fault.
+func (b *builder) ungroup(part, leaf string, at place) string {
+	dot := strings.LastIndexByte(part, '.')
+	if dot <= 0 || part[dot-1] == '.' { // none, or that of a range
+		return part
+	}
+	node, group := part[:dot], part[dot+1:]
+	if !slices.Contains(groups[group], leaf) {
+		b.fault(at, "%s.%s is no setting, want pfc.%s or ecn.%s", group, leaf,
+			strings.Join(groups["pfc"], ", pfc."), strings.Join(groups["ecn"], ", ecn."))
+	}
+	return node
 }
 
 // tune reads value into v and gives it back as a machine takes it.

@@ -3,10 +3,12 @@ package topology
 import (
 	"fmt"
 	"slices"
+
+	"github.com/rackfab/rackfab/fabric/cc"
 )
 
 // changeVerbs are the verbs in the order of the fields.
-var changeVerbs = []ChangeVerb{ChangeBurst, ChangeStopFlow, ChangeLinkDown, ChangeLinkUp, ChangeFreeze, ChangeThaw, ChangeSet, ChangePost}
+var changeVerbs = []ChangeVerb{ChangeBurst, ChangeStopFlow, ChangeLinkDown, ChangeLinkUp, ChangeFreeze, ChangeThaw, ChangeSet, ChangePost, ChangeScheme}
 
 // readChange reads one entry of changes.
 func (b *builder) readChange(it item) {
@@ -63,6 +65,33 @@ func (b *builder) detail(c *Change, f *changeForm, at place) {
 		c.Set = set
 	case ChangePost:
 		b.changePost(c, f, at)
+	case ChangeScheme:
+		b.changeScheme(c, f, at)
+	}
+}
+
+// changeScheme checks a scheme that is chosen while the rack runs.
+func (b *builder) changeScheme(c *Change, f *changeForm, at place) {
+	c.Scheme = SchemeSpec{Flows: Everything}
+	src := newSource(at.key, at.line)
+	readSection(&b.collector, f.scheme, at.key, choiceFields, &c.Scheme, src)
+	scheme, err := cc.Find(c.Scheme.Name)
+	base, _ := cc.Find(b.s.Scheme)
+	switch {
+	case c.Scheme.Name == "": // a fault already
+	case err != nil:
+		b.fault(src.of("name"), "%v", err)
+	case scheme.Movable() != "":
+		b.fault(src.of("name"), "%s %s: no flow changes to it while the rack runs", scheme.Name, scheme.Movable())
+	case base.Movable() != "":
+		b.fault(src.of("name"), "the rack runs under %s, which %s: no flow changes from it", base.Name, base.Movable())
+	default:
+		if err := b.s.CC.Validate(scheme.Name); err != nil {
+			b.fault(src.of("name"), "%v", err)
+		}
+	}
+	if _, err := b.s.Pairs(c.Scheme.Flows); err != nil && !b.noNodes {
+		b.fault(src.of("flows"), "%v", err)
 	}
 }
 
@@ -152,8 +181,15 @@ func (b *builder) checkChanges() {
 	}
 	ends := b.s.PortMap()
 	now := map[int]SwitchSettings{}
+	regime := b.s.Regime()
 	for _, i := range b.s.timely() {
 		c, at := &b.s.Changes[i], b.changes[i]
+		if regime != nil {
+			if err := regime.Apply(c); err != nil {
+				b.fault(place{join(at.key, string(c.Verb)), at.line}, "%v", err)
+				return
+			}
+		}
 		if c.Verb != ChangeSet {
 			continue
 		}

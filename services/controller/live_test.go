@@ -188,6 +188,9 @@ func TestBadCallsOfALiveRun(t *testing.T) {
 		return &rackfabv1.Change{Verb: &rackfabv1.Change_Post{Post: &rackfabv1.Post{Verb: verb, From: from, To: to, SizeBytes: size, Count: count}}}
 	}
 	write := rackfabv1.PostVerb_POST_VERB_WRITE
+	scheme := func(name, flows string) *rackfabv1.Change {
+		return &rackfabv1.Change{Verb: &rackfabv1.Change_Scheme{Scheme: &rackfabv1.SchemeChoice{Name: name, Flows: flows}}}
+	}
 	apply := func(c *rackfabv1.Change, at ...int64) func(context.Context) error {
 		return func(ctx context.Context) error {
 			q := &rackfabv1.ApplyRequest{Change: c}
@@ -237,6 +240,14 @@ func TestBadCallsOfALiveRun(t *testing.T) {
 		{"a post above 2^31", apply(post(write, "h1", "r0", 1<<31+1, 1)), codes.InvalidArgument, "change.post.size_bytes"},
 		{"a post less than once", apply(post(write, "h1", "r0", 1, -1)), codes.InvalidArgument, "change.post.count"},
 		{"too many posts", apply(post(write, "h1", "r0", 1, 1<<19)), codes.InvalidArgument, "change.post.count"},
+		{"no scheme", apply(scheme("", "")), codes.InvalidArgument, "change.scheme.name"},
+		{"an unknown scheme", apply(scheme("bbr", "")), codes.InvalidArgument, "change.scheme.name"},
+		{"a scheme over another transport", apply(scheme("cbrc", "")), codes.InvalidArgument, "change.scheme.name"},
+		{"a scheme of tables", apply(scheme("timely-rttx", "")), codes.InvalidArgument, "change.scheme.name"},
+		{"flows of no pattern", apply(scheme("pfc", "h0")), codes.InvalidArgument, "change.scheme.flows"},
+		{"flows of nobody", apply(scheme("pfc", "x*->r0")), codes.InvalidArgument, "change.scheme.flows"},
+		{"flows to itself", apply(scheme("pfc", "h0->h0")), codes.InvalidArgument, "change.scheme.flows"},
+		{"an unknown group", apply(set("s0.qos.xoff", "96KB")), codes.InvalidArgument, "change.set"},
 		{"negative instant", apply(sized("h1", "r0", 1), -1), codes.InvalidArgument, "at_ps"},
 		{"instant after the end", apply(sized("h1", "r0", 1), 1<<62), codes.InvalidArgument, "at_ps"},
 		{"instant granted", apply(sized("h1", "r0", 1), 7), codes.FailedPrecondition, ""},

@@ -266,7 +266,7 @@ func (s *session) release() {
 // status says how the rack stands.
 func (s *session) status() *rackfabv1.RackStatus {
 	out := &rackfabv1.RackStatus{
-		Scenario: s.scenario.Name, Scheme: s.scenario.Scheme, State: s.state(),
+		Scenario: s.scenario.Name, Scheme: s.scenario.SchemeText(s.reached), State: s.state(),
 		AtPs: int64(s.reached), GrantedPs: int64(s.granted), PacePsPerSecond: int64(s.pace),
 		Changes: int32(len(s.scenario.Changes)), Nodes: int32(len(s.members)),
 		FailedNode: s.failed, Failure: s.failure, ImpairedNodes: s.bad.nodes(),

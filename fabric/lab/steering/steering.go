@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -44,7 +45,7 @@ func pick[T any](g *Source, list []T) T { return list[g.IntN(len(list))] }
 // its instant: a flow may be stopped before it begins.
 func (g *Source) Change(at unit.Time) topology.Change {
 	c := topology.Change{At: at}
-	switch k := g.IntN(24); {
+	switch k := g.IntN(26); {
 	case k < 7 || len(g.flows) == 0:
 		c.Verb, c.Burst = topology.ChangeBurst, g.burst()
 	case k < 9:
@@ -59,10 +60,21 @@ func (g *Source) Change(at unit.Time) topology.Change {
 		c.Verb, c.Nodes = topology.ChangeThaw, []string{pick(g, g.nics)}
 	case k < 20:
 		c.Verb, c.Set = topology.ChangeSet, g.set()
-	default:
+	case k < 24:
 		c.Verb, c.Post = topology.ChangePost, g.post()
+	default:
+		c.Verb, c.Scheme = topology.ChangeScheme, g.scheme()
 	}
 	return c
+}
+
+// scheme draws a scheme for everything, or for what one NIC receives.
+func (g *Source) scheme() topology.SchemeSpec {
+	spec := topology.SchemeSpec{Name: pick(g, cc.Schemes).Name, Flows: "*->*"}
+	if g.IntN(2) == 0 {
+		spec.Flows = "h*->" + pick(g, g.nics)
+	}
+	return spec
 }
 
 // post draws commands from a few NICs to one or two others.
@@ -95,7 +107,7 @@ func (g *Source) set() topology.Setting {
 	name := pick(g, g.switches)
 	switch g.IntN(6) {
 	case 0:
-		return topology.Setting{Key: name + ".xoff", Value: fmt.Sprintf("%dKB", 20+g.IntN(80))}
+		return topology.Setting{Key: name + ".pfc.xoff", Value: fmt.Sprintf("%dKB", 20+g.IntN(80))}
 	case 1:
 		return topology.Setting{Key: name + ".xon_offset", Value: fmt.Sprintf("%dKB", g.IntN(18))}
 	case 2:

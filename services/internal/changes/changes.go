@@ -45,6 +45,13 @@ func Read(c *rackfabv1.Change, at unit.Time) (topology.Change, error) {
 	case *rackfabv1.Change_Post:
 		out.Verb = topology.ChangePost
 		return out, readPost(verb.Post, &out.Post)
+	case *rackfabv1.Change_Scheme:
+		out.Verb = topology.ChangeScheme
+		out.Scheme = topology.SchemeSpec{Name: verb.Scheme.GetName(), Flows: verb.Scheme.GetFlows()}
+		if out.Scheme.Flows == "" {
+			out.Scheme.Flows = topology.Everything
+		}
+		return out, given("change.scheme.name", out.Scheme.Name)
 	}
 	return out, serve.Invalid("change", "does nothing, want burst, stop_flow, link_down, link_up, freeze, thaw, set, post or scheme")
 }
@@ -128,6 +135,8 @@ func Write(c *topology.Change) *rackfabv1.TimedChange {
 		out.Verb = &rackfabv1.Change_Set{Set: &rackfabv1.Setting{Key: c.Set.Key, Value: c.Set.Value}}
 	case topology.ChangePost:
 		out.Verb = &rackfabv1.Change_Post{Post: writePost(&c.Post)}
+	case topology.ChangeScheme:
+		out.Verb = &rackfabv1.Change_Scheme{Scheme: &rackfabv1.SchemeChoice{Name: c.Scheme.Name, Flows: c.Scheme.Flows}}
 	}
 	return &rackfabv1.TimedChange{AtPs: int64(c.At), Change: out}
 }

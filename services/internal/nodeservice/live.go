@@ -123,6 +123,7 @@ func nicStats(n nic.Stats, s *topology.Scenario, out *rackfabv1.NodeStats) {
 		if f.Started && !f.Completed && int(f.Flow) < len(s.Flows) && len(out.GetFlows()) < maxFlows {
 			out.Flows = append(out.Flows, &rackfabv1.FlowStats{
 				Name: s.Flows[f.Flow].Name, RateBps: int64(f.Rate), SentBytes: int64(f.SentBytes), AckedBytes: int64(f.AckedBytes),
+				Scheme: f.Scheme,
 			})
 		}
 	}

@@ -1,0 +1,19 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+)
+
+// schemeCommand makes the command that chooses the congestion control of flows.
+func schemeCommand() *cobra.Command {
+	var flows string
+	c := change("scheme NAME", "Put flows under another congestion control: pfc, qcn, dcqcn, timely, timely-ecn, pcn", cobra.ExactArgs(1),
+		func(args []string) (*rackfabv1.Change, error) {
+			choice := &rackfabv1.SchemeChoice{Name: args[0], Flows: flows}
+			return &rackfabv1.Change{Verb: &rackfabv1.Change_Scheme{Scheme: choice}}, nil
+		})
+	c.Flags().StringVar(&flows, "flows", "*->*", "whose flows, those to come too: FROM->TO with names, ranges and *, such as 'h*->r1'")
+	return c
+}

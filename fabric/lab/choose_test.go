@@ -1,0 +1,83 @@
+package lab_test
+
+import (
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// An incast that is put under another scheme: its signals begin at the instant, its
+// rates go on from where they are, and flows that come later are under it too.
+func TestFlowsChangeTheirScheme(t *testing.T) {
+	const at = 600 * unit.Microsecond
+	for _, c := range []struct{ from, to string }{
+		{"dcqcn", "pcn"}, {"pcn", "dcqcn"}, {"pfc", "pcn"}, {"pcn", "qcn"}, {"qcn", "timely"}, {"timely", "timely-ecn"}, {"timely-ecn", "pfc"},
+	} {
+		s, err := topology.Parse("incast.yaml", []byte(`name: incast
+duration: 2ms
+live: true
+scheme: `+c.from+`
+defaults: {link: {rate: 40Gbps, delay: 1us}, switch: {xoff: 20KB}}
+nics: {h0..h7: , r0: }
+switches: {s0: }
+links: [{endpoints: ["h0..h7, r0", s0]}]
+bursts: [{name: b, from: h0..h7, to: r0, size: endless, at: 0us}]
+changes:
+  - {at: 600us, scheme: {name: `+c.to+`, flows: h*->r0}}
+  - {at: 1ms, burst: {name: later, from: h0, to: r0, size: 100KB}}
+`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := newLab(t, s)
+		l.PerFrame = true
+		told := [2]map[string]int{{}, {}} // before and after, a round trip left out
+		unfit, done := 0, 0
+		l.Listen = func(_ int, notes []fabric.Note) {
+			for _, n := range notes {
+				half := 0
+				if n.At >= at {
+					half = 1
+				}
+				switch {
+				case n.Kind == fabric.Unfit:
+					unfit++
+				case n.Kind == fabric.Completed:
+					done++
+				case n.Kind == fabric.RateChanged && n.At == at:
+					told[1]["jump"]++
+				case n.At >= at && n.At < at+50*unit.Microsecond:
+				case n.Kind == fabric.Notified && n.B > 0:
+					told[half]["pcn"]++
+				case n.Kind == fabric.Notified:
+					told[half]["dcqcn"]++
+				case n.Kind == fabric.CNMIn:
+					told[half]["qcn"]++
+				case n.Kind == fabric.Measured:
+					told[half]["timely"]++
+				}
+			}
+		}
+		l.Run(s.Duration)
+		signals := map[string][]string{"pfc": nil, "pcn": {"pcn"}, "dcqcn": {"dcqcn"}, "qcn": {"qcn"}, "timely": {"timely"}, "timely-ecn": {"timely", "dcqcn"}}
+		for half, name := range []string{c.from, c.to} {
+			for _, signal := range []string{"pcn", "dcqcn", "qcn", "timely"} {
+				want := false
+				for _, one := range signals[name] {
+					want = want || one == signal
+				}
+				if got := told[half][signal] > 0; got != want {
+					t.Errorf("%s to %s: under %s %d signals of %s", c.from, c.to, name, told[half][signal], signal)
+				}
+			}
+		}
+		if jump := told[1]["jump"] > 0; unfit > 0 || jump != (c.to == "pfc") {
+			t.Errorf("%s to %s: %d changes unfit, %d rates jump", c.from, c.to, unfit, told[1]["jump"])
+		}
+		if done == 0 {
+			t.Errorf("%s to %s: the flow that came later has not ended", c.from, c.to)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package topology
+
+import (
+	"strings"
+	"testing"
+)
+
+// regimes is a rack with one long flow under dcqcn.
+const regimes = `name: regimes
+duration: 1ms
+live: true
+scheme: dcqcn
+nics: {h0..h2: , r0..r1: }
+switches: {s0: }
+links: [{endpoints: ["h0..h2, r0..r1", s0], rate: 40Gbps, delay: 1us}]
+flows: [{name: F0, from: h0, to: r0, size: endless}]
+changes:
+`
+
+// A class of a switch has one marking law: what is in use at one time has to need
+// the same, whatever the order in which it was asked for.
+func TestOneLawAtATime(t *testing.T) {
+	for name, c := range map[string]struct {
+		changes []string
+		fault   string
+	}{
+		"all flows":                 {[]string{"{at: 1us, scheme: {name: pcn}}"}, ""},
+		"the only flow":             {[]string{"{at: 1us, scheme: {name: pcn, flows: h0->r0}}"}, ""},
+		"beside the flow":           {[]string{"{at: 1us, scheme: {name: pcn, flows: h1->r*}}"}, ""},
+		"no marks beside":           {[]string{"{at: 1us, scheme: {name: timely, flows: h1->r1}}", "{at: 2us, burst: {name: b, from: h1, to: r1, size: 1KB}}"}, ""},
+		"another law beside":        {[]string{"{at: 1us, scheme: {name: pcn, flows: h1->r1}}", "{at: 2us, burst: {name: b, from: h1, to: r1, size: 1KB}}"}, "changes[1].burst"},
+		"asked for before":          {[]string{"{at: 2us, burst: {name: b, from: h1, to: r1, size: 1KB}}", "{at: 1us, scheme: {name: pcn, flows: h1->r1}}"}, "changes[0].burst"},
+		"after the other has ended": {[]string{"{at: 1us, scheme: {name: pcn, flows: h1->r1}}", "{at: 1us, stop_flow: F0}", "{at: 2us, burst: {name: b, from: h1, to: r1, size: 1KB}}"}, ""},
+		"a get brings data back":    {[]string{"{at: 1us, scheme: {name: pcn, flows: h1->r1}}", "{at: 2us, post: {name: g, verb: get, from: r1, to: h1, size: 1KB}}"}, "changes[1].post"},
+		"a put goes there":          {[]string{"{at: 1us, scheme: {name: pcn, flows: h1->r1}}", "{at: 2us, post: {name: g, from: r1, to: h1, size: 1KB}}"}, ""},
+		"qcn":                       {[]string{"{at: 1us, scheme: {name: qcn}}", "{at: 2us, scheme: {name: pcn, flows: h2->r1}}"}, ""},
+		"no such NIC":               {[]string{"{at: 1us, scheme: {name: pcn, flows: x->r1}}"}, "changes[0].scheme.flows"},
+		"a switch":                  {[]string{"{at: 1us, scheme: {name: pcn, flows: s0->r1}}"}, "changes[0].scheme.flows"},
+		"no arrow":                  {[]string{"{at: 1us, scheme: {name: pcn, flows: h0}}"}, "changes[0].scheme.flows"},
+		"credit":                    {[]string{"{at: 1us, scheme: {name: cbrc}}"}, "changes[0].scheme.name"},
+	} {
+		_, err := Parse("r.yaml", []byte(regimes+"  - "+strings.Join(c.changes, "\n  - ")+"\n"))
+		switch {
+		case c.fault == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case c.fault != "" && (err == nil || !strings.Contains(err.Error(), ": "+c.fault+":")):
+			t.Errorf("%s: %v, want a fault of %s", name, err, c.fault)
+		}
+	}
+}
+
+// Flows do not change from a scheme that is set up from the start.
+func TestSchemesThatStay(t *testing.T) {
+	for _, scheme := range []string{"ceth", "cnp", "cbrc", "cbrc-aimd", "timely-rttx"} {
+		text := strings.Replace(regimes, "dcqcn", scheme, 1) + "  - {at: 1us, scheme: {name: pfc}}\n"
+		if _, err := Parse("r.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), "runs under "+scheme) {
+			t.Errorf("%s: %v", scheme, err)
+		}
+	}
+}
+
+func TestGlob(t *testing.T) {
+	for pattern, names := range map[string][2][]string{
+		"*":    {{"h0", "r"}, nil},
+		"h*":   {{"h0", "h15", "h"}, {"r0", "xh"}},
+		"h*1":  {{"h1", "h11", "h0-1"}, {"h", "h10"}},
+		"h1":   {{"h1"}, {"h11"}},
+		"*a*":  {{"a", "bac"}, {"b"}},
+		"ab*b": {{"abb", "abcb"}, {"ab"}},
+	} {
+		for i, list := range names {
+			for _, name := range list {
+				if got := glob(pattern, name); got != (i == 0) {
+					t.Errorf("%s fits %s: %v", pattern, name, got)
+				}
+			}
+		}
+	}
+}
+
+// Settings go by their group too.
+func TestGroupsOfSettings(t *testing.T) {
+	s, err := Parse("r.yaml", []byte(regimes+"  - {at: 1us, set: s0.pfc.xoff=96KB}\n  - {at: 2us, set: s0.xoff=96KB}\n  - {at: 3us, set: switch.ecn.kmin=3KB}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := s.Tuning(s.Changes[0]), s.Tuning(s.Changes[1]); len(a) != 1 || a[0] != b[0] {
+		t.Errorf("%v and %v", a, b)
+	}
+	if text := s.SchemeText(1); text != "dcqcn" {
+		t.Error(text)
+	}
+}
