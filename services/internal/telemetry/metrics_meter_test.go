@@ -46,7 +46,7 @@ func (w told) bins(s telemetry.Series, bins int, hold bool) []int64 {
 }
 
 // scenario gives a built-in scenario with settings.
-func scenario(t *testing.T, name string, set ...topology.Setting) *topology.Scenario {
+func scenario(t testing.TB, name string, set ...topology.Setting) *topology.Scenario {
 	t.Helper()
 	text, ok := topology.Builtin(name)
 	if !ok {
