@@ -13,6 +13,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/switching"
 	"github.com/rackfab/rackfab/fabric/switching/rttx"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
 )
 
 // Code points and classes. Data on DSCP 26 in class 3 and congestion
@@ -48,6 +49,7 @@ func DSCP(class fabric.Priority) uint8 {
 type Rack struct {
 	s      *topology.Scenario
 	scheme cc.Scheme
+	sample fabric.Sampling
 	ends   [][]topology.End
 	routes [][][]fabric.Port // by node and host; nil until a switch is built
 	flows  [][]int           // indices of the flows that begin or end at a node
@@ -63,6 +65,7 @@ func New(s *topology.Scenario) (*Rack, error) {
 		return nil, err
 	}
 	r := &Rack{s: s, scheme: scheme, ends: s.PortMap(), flows: make([][]int, len(s.Nodes))}
+	r.sample = fabric.Sampling{Every: s.Bin, End: s.Duration}
 	r.connections, r.streams = s.Founded()
 	for i, f := range s.Flows[:s.Founding()] {
 		r.flows[f.From] = append(r.flows[f.From], i)
@@ -87,10 +90,13 @@ func (r *Rack) Machine(node int) (fabric.Machine, error) {
 	return switching.New(r.switchConfig(node))
 }
 
-// sampling samples once per bin of the recorded series.
-func sampling(s *topology.Scenario) fabric.Sampling {
-	return fabric.Sampling{Every: s.Bin, End: s.Duration}
-}
+// Sampling says when the machines sample: once per bin of the recorded series,
+// unless Sample says something else.
+func (r *Rack) Sampling() fabric.Sampling { return r.sample }
+
+// Sample has the machines that are built from now on sample once in every span of
+// that length, above 0. What they send does not depend on it.
+func (r *Rack) Sample(every unit.Time) { r.sample.Every = every }
 
 func (r *Rack) nicConfig(node int) nic.Config {
 	s, scheme := r.s, r.scheme
@@ -104,7 +110,7 @@ func (r *Rack) nicConfig(node int) nic.Config {
 		DataDSCP: DataDSCP, ControlDSCP: ControlDSCP, DSCP: DSCPMap(),
 		MirrorPorts: n.NIC.ACKPorts == "mirrored", Clock: n.NIC.Clock,
 		Notification: scheme.Notification, Scheme: s.Scheme, CC: s.CC, Burst: s.CC.Burst(s.Scheme),
-		Sampling: sampling(s),
+		Sampling: r.sample,
 	}
 	if s.Scheme == "cnp" {
 		c.CC.DCQCN.CNPInterval, c.CC.DCQCN.CNPGap = 0, 0
@@ -159,7 +165,7 @@ func (r *Rack) switchConfig(node int) switching.Config {
 		Indicate: indication(s),
 		Name:     n.Name, MAC: frame.SwitchMAC(node), Number: switchNumber(s, node), Seed: switchSeed(s, node),
 		Buffer: set.Buffer, Routes: r.routes[node], DSCP: DSCPMap(), Weights: set.Weights,
-		Sampling:    sampling(s),
+		Sampling:    r.sample,
 		Arbitration: switching.Arbitration(set.Arbitration),
 		CNMClass:    set.QCN.CNMClass,
 	}

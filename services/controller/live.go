@@ -36,6 +36,9 @@ func (s *service) StartRack(ctx context.Context, q *rackfabv1.StartRackRequest) 
 	default:
 		return nil, status.Error(codes.FailedPrecondition, "a run goes on already: stop it first")
 	}
+	if t := q.GetTelemetry(); t != nil && t.GetBinPs() == 0 {
+		t.BinPs = int64(bin)
+	}
 	live, err := s.begin(ctx, scenario, fmt.Sprintf("%s-%s-%d", s.options.Rack, q.GetRunId(), count), q.GetTelemetry())
 	if err != nil {
 		s.turn <- count + 1

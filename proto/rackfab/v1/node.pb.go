@@ -264,6 +264,9 @@ type Telemetry struct {
 	// Where instant 0 of the run is put on the wall clock, in ns since 1970; 0 is
 	// 2020-01-01T00:00:00Z.
 	EpochUnixNano int64 `protobuf:"varint,4,opt,name=epoch_unix_nano,json=epochUnixNano,proto3" json:"epoch_unix_nano,omitempty"`
+	// Length of the spans of fabric time that points of metrics are made for, in
+	// picoseconds, in a live run; 0 is 1 ms. A run in one go has the scenario's bin.
+	BinPs         int64 `protobuf:"varint,5,opt,name=bin_ps,json=binPs,proto3" json:"bin_ps,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -326,7 +329,14 @@ func (x *Telemetry) GetEpochUnixNano() int64 {
 	return 0
 }
 
-// TelemetryCounts says what became of the spans that a node has made.
+func (x *Telemetry) GetBinPs() int64 {
+	if x != nil {
+		return x.BinPs
+	}
+	return 0
+}
+
+// TelemetryCounts says what became of the spans and points that a node has made.
 type TelemetryCounts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Spans that were finished. Each is sent, dropped, or waits.
@@ -336,7 +346,13 @@ type TelemetryCounts struct {
 	// Spans that were lost, by reason: queue-full, rejected, unconfirmed.
 	Dropped map[string]int64 `protobuf:"bytes,3,rep,name=dropped,proto3" json:"dropped,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	// Spans that were finished before their time: too many messages were under way.
-	Cut           int64 `protobuf:"varint,4,opt,name=cut,proto3" json:"cut,omitempty"`
+	Cut int64 `protobuf:"varint,4,opt,name=cut,proto3" json:"cut,omitempty"`
+	// Points of metrics that were made. Each is sent, dropped, or waits.
+	PointsMade int64 `protobuf:"varint,5,opt,name=points_made,json=pointsMade,proto3" json:"points_made,omitempty"`
+	// Points that the collector has confirmed.
+	PointsSent int64 `protobuf:"varint,6,opt,name=points_sent,json=pointsSent,proto3" json:"points_sent,omitempty"`
+	// Points that were lost, by reason: queue, unreachable, refused, rejected.
+	PointsDropped map[string]int64 `protobuf:"bytes,7,rep,name=points_dropped,json=pointsDropped,proto3" json:"points_dropped,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -397,6 +413,27 @@ func (x *TelemetryCounts) GetCut() int64 {
 		return x.Cut
 	}
 	return 0
+}
+
+func (x *TelemetryCounts) GetPointsMade() int64 {
+	if x != nil {
+		return x.PointsMade
+	}
+	return 0
+}
+
+func (x *TelemetryCounts) GetPointsSent() int64 {
+	if x != nil {
+		return x.PointsSent
+	}
+	return 0
+}
+
+func (x *TelemetryCounts) GetPointsDropped() map[string]int64 {
+	if x != nil {
+		return x.PointsDropped
+	}
+	return nil
 }
 
 // RunStart sets the node going.
@@ -958,7 +995,7 @@ type NodeStats struct {
 	Notices map[string]int64 `protobuf:"bytes,8,rep,name=notices,proto3" json:"notices,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	// Whether the NIC is frozen.
 	Frozen bool `protobuf:"varint,9,opt,name=frozen,proto3" json:"frozen,omitempty"`
-	// What became of the node's spans; missing without a collector.
+	// What became of the node's spans and points; missing without a collector.
 	Telemetry *TelemetryCounts `protobuf:"bytes,10,opt,name=telemetry,proto3" json:"telemetry,omitempty"`
 	// The node's envelopes. They depend on the machine and its load, not on fabric
 	// time alone.
@@ -1519,7 +1556,7 @@ type RunFinished struct {
 	// Of that, what maps the program's file, in bytes: one copy in memory serves
 	// all processes of the rack on a machine. 0 if unknown.
 	ProgramBytes int64 `protobuf:"varint,7,opt,name=program_bytes,json=programBytes,proto3" json:"program_bytes,omitempty"`
-	// What became of the node's spans; missing without a collector.
+	// What became of the node's spans and points; missing without a collector.
 	Telemetry     *TelemetryCounts `protobuf:"bytes,8,opt,name=telemetry,proto3" json:"telemetry,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1631,18 +1668,27 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\x04node\x18\x03 \x01(\tR\x04node\x12\x14\n" +
 	"\x05quiet\x18\x04 \x01(\bR\x05quiet\x12\x12\n" +
 	"\x04live\x18\x05 \x01(\bR\x04live\x123\n" +
-	"\ttelemetry\x18\x06 \x01(\v2\x15.rackfab.v1.TelemetryR\ttelemetry\"\x8b\x01\n" +
+	"\ttelemetry\x18\x06 \x01(\v2\x15.rackfab.v1.TelemetryR\ttelemetry\"\xa2\x01\n" +
 	"\tTelemetry\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\x12!\n" +
 	"\fsample_ratio\x18\x02 \x01(\x01R\vsampleRatio\x12!\n" +
 	"\fsample_flows\x18\x03 \x01(\tR\vsampleFlows\x12&\n" +
-	"\x0fepoch_unix_nano\x18\x04 \x01(\x03R\repochUnixNano\"\xcb\x01\n" +
+	"\x0fepoch_unix_nano\x18\x04 \x01(\x03R\repochUnixNano\x12\x15\n" +
+	"\x06bin_ps\x18\x05 \x01(\x03R\x05binPs\"\xa6\x03\n" +
 	"\x0fTelemetryCounts\x12\x12\n" +
 	"\x04made\x18\x01 \x01(\x03R\x04made\x12\x12\n" +
 	"\x04sent\x18\x02 \x01(\x03R\x04sent\x12B\n" +
 	"\adropped\x18\x03 \x03(\v2(.rackfab.v1.TelemetryCounts.DroppedEntryR\adropped\x12\x10\n" +
-	"\x03cut\x18\x04 \x01(\x03R\x03cut\x1a:\n" +
+	"\x03cut\x18\x04 \x01(\x03R\x03cut\x12\x1f\n" +
+	"\vpoints_made\x18\x05 \x01(\x03R\n" +
+	"pointsMade\x12\x1f\n" +
+	"\vpoints_sent\x18\x06 \x01(\x03R\n" +
+	"pointsSent\x12U\n" +
+	"\x0epoints_dropped\x18\a \x03(\v2..rackfab.v1.TelemetryCounts.PointsDroppedEntryR\rpointsDropped\x1a:\n" +
 	"\fDroppedEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\x1a@\n" +
+	"\x12PointsDroppedEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\n" +
 	"\n" +
@@ -1771,7 +1817,7 @@ func file_rackfab_v1_node_proto_rawDescGZIP() []byte {
 	return file_rackfab_v1_node_proto_rawDescData
 }
 
-var file_rackfab_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_rackfab_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_rackfab_v1_node_proto_goTypes = []any{
 	(*RunRequest)(nil),      // 0: rackfab.v1.RunRequest
 	(*RunConfig)(nil),       // 1: rackfab.v1.RunConfig
@@ -1792,12 +1838,13 @@ var file_rackfab_v1_node_proto_goTypes = []any{
 	(*FlowStats)(nil),       // 16: rackfab.v1.FlowStats
 	(*RunFinished)(nil),     // 17: rackfab.v1.RunFinished
 	nil,                     // 18: rackfab.v1.TelemetryCounts.DroppedEntry
-	nil,                     // 19: rackfab.v1.NodeStats.CountersEntry
-	nil,                     // 20: rackfab.v1.NodeStats.NoticesEntry
-	nil,                     // 21: rackfab.v1.PortStats.CountersEntry
-	(*TimedChange)(nil),     // 22: rackfab.v1.TimedChange
-	(*NodeCaptures)(nil),    // 23: rackfab.v1.NodeCaptures
-	(*NodeCaptured)(nil),    // 24: rackfab.v1.NodeCaptured
+	nil,                     // 19: rackfab.v1.TelemetryCounts.PointsDroppedEntry
+	nil,                     // 20: rackfab.v1.NodeStats.CountersEntry
+	nil,                     // 21: rackfab.v1.NodeStats.NoticesEntry
+	nil,                     // 22: rackfab.v1.PortStats.CountersEntry
+	(*TimedChange)(nil),     // 23: rackfab.v1.TimedChange
+	(*NodeCaptures)(nil),    // 24: rackfab.v1.NodeCaptures
+	(*NodeCaptured)(nil),    // 25: rackfab.v1.NodeCaptured
 }
 var file_rackfab_v1_node_proto_depIdxs = []int32{
 	1,  // 0: rackfab.v1.RunRequest.config:type_name -> rackfab.v1.RunConfig
@@ -1807,32 +1854,33 @@ var file_rackfab_v1_node_proto_depIdxs = []int32{
 	6,  // 4: rackfab.v1.RunRequest.impair:type_name -> rackfab.v1.BusImpairment
 	2,  // 5: rackfab.v1.RunConfig.telemetry:type_name -> rackfab.v1.Telemetry
 	18, // 6: rackfab.v1.TelemetryCounts.dropped:type_name -> rackfab.v1.TelemetryCounts.DroppedEntry
-	22, // 7: rackfab.v1.RunGrant.changes:type_name -> rackfab.v1.TimedChange
-	23, // 8: rackfab.v1.RunGrant.captures:type_name -> rackfab.v1.NodeCaptures
-	9,  // 9: rackfab.v1.RunResponse.ready:type_name -> rackfab.v1.RunReady
-	10, // 10: rackfab.v1.RunResponse.progress:type_name -> rackfab.v1.RunProgress
-	17, // 11: rackfab.v1.RunResponse.finished:type_name -> rackfab.v1.RunFinished
-	11, // 12: rackfab.v1.RunResponse.reached:type_name -> rackfab.v1.RunReached
-	24, // 13: rackfab.v1.RunResponse.captured:type_name -> rackfab.v1.NodeCaptured
-	10, // 14: rackfab.v1.RunReached.progress:type_name -> rackfab.v1.RunProgress
-	12, // 15: rackfab.v1.RunReached.stats:type_name -> rackfab.v1.NodeStats
-	15, // 16: rackfab.v1.NodeStats.ports:type_name -> rackfab.v1.PortStats
-	16, // 17: rackfab.v1.NodeStats.flows:type_name -> rackfab.v1.FlowStats
-	19, // 18: rackfab.v1.NodeStats.counters:type_name -> rackfab.v1.NodeStats.CountersEntry
-	20, // 19: rackfab.v1.NodeStats.notices:type_name -> rackfab.v1.NodeStats.NoticesEntry
-	3,  // 20: rackfab.v1.NodeStats.telemetry:type_name -> rackfab.v1.TelemetryCounts
-	14, // 21: rackfab.v1.NodeStats.bus:type_name -> rackfab.v1.BusStats
-	13, // 22: rackfab.v1.NodeStats.commands:type_name -> rackfab.v1.CommandStats
-	21, // 23: rackfab.v1.PortStats.counters:type_name -> rackfab.v1.PortStats.CountersEntry
-	10, // 24: rackfab.v1.RunFinished.progress:type_name -> rackfab.v1.RunProgress
-	3,  // 25: rackfab.v1.RunFinished.telemetry:type_name -> rackfab.v1.TelemetryCounts
-	0,  // 26: rackfab.v1.NodeService.Run:input_type -> rackfab.v1.RunRequest
-	8,  // 27: rackfab.v1.NodeService.Run:output_type -> rackfab.v1.RunResponse
-	27, // [27:28] is the sub-list for method output_type
-	26, // [26:27] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	19, // 7: rackfab.v1.TelemetryCounts.points_dropped:type_name -> rackfab.v1.TelemetryCounts.PointsDroppedEntry
+	23, // 8: rackfab.v1.RunGrant.changes:type_name -> rackfab.v1.TimedChange
+	24, // 9: rackfab.v1.RunGrant.captures:type_name -> rackfab.v1.NodeCaptures
+	9,  // 10: rackfab.v1.RunResponse.ready:type_name -> rackfab.v1.RunReady
+	10, // 11: rackfab.v1.RunResponse.progress:type_name -> rackfab.v1.RunProgress
+	17, // 12: rackfab.v1.RunResponse.finished:type_name -> rackfab.v1.RunFinished
+	11, // 13: rackfab.v1.RunResponse.reached:type_name -> rackfab.v1.RunReached
+	25, // 14: rackfab.v1.RunResponse.captured:type_name -> rackfab.v1.NodeCaptured
+	10, // 15: rackfab.v1.RunReached.progress:type_name -> rackfab.v1.RunProgress
+	12, // 16: rackfab.v1.RunReached.stats:type_name -> rackfab.v1.NodeStats
+	15, // 17: rackfab.v1.NodeStats.ports:type_name -> rackfab.v1.PortStats
+	16, // 18: rackfab.v1.NodeStats.flows:type_name -> rackfab.v1.FlowStats
+	20, // 19: rackfab.v1.NodeStats.counters:type_name -> rackfab.v1.NodeStats.CountersEntry
+	21, // 20: rackfab.v1.NodeStats.notices:type_name -> rackfab.v1.NodeStats.NoticesEntry
+	3,  // 21: rackfab.v1.NodeStats.telemetry:type_name -> rackfab.v1.TelemetryCounts
+	14, // 22: rackfab.v1.NodeStats.bus:type_name -> rackfab.v1.BusStats
+	13, // 23: rackfab.v1.NodeStats.commands:type_name -> rackfab.v1.CommandStats
+	22, // 24: rackfab.v1.PortStats.counters:type_name -> rackfab.v1.PortStats.CountersEntry
+	10, // 25: rackfab.v1.RunFinished.progress:type_name -> rackfab.v1.RunProgress
+	3,  // 26: rackfab.v1.RunFinished.telemetry:type_name -> rackfab.v1.TelemetryCounts
+	0,  // 27: rackfab.v1.NodeService.Run:input_type -> rackfab.v1.RunRequest
+	8,  // 28: rackfab.v1.NodeService.Run:output_type -> rackfab.v1.RunResponse
+	28, // [28:29] is the sub-list for method output_type
+	27, // [27:28] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_rackfab_v1_node_proto_init() }
@@ -1862,7 +1910,7 @@ func file_rackfab_v1_node_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rackfab_v1_node_proto_rawDesc), len(file_rackfab_v1_node_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   22,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

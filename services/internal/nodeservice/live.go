@@ -60,11 +60,14 @@ func (p *part) count(notes []fabric.Note) {
 		p.notices[notes[i].Kind]++
 		p.commands.note(s, &notes[i])
 	}
+	p.tell.observe(s, notes)
 }
 
 // stands keeps what became of a grant for the stream; the loop does not wait for
 // it.
 func (p *part) stands(until unit.Time, r runner.Result) {
+	p.stood = until
+	p.tell.reach(until)
 	reached := &rackfabv1.RunReached{
 		UntilPs: int64(until), Digest: r.Digest, Stats: p.stats(&r),
 		Progress: &rackfabv1.RunProgress{FabricTimePs: int64(until), FrameHops: r.FrameHops, Envelopes: r.Envelopes},
@@ -81,7 +84,7 @@ func (p *part) stands(until unit.Time, r runner.Result) {
 func (p *part) stats(r *runner.Result) *rackfabv1.NodeStats {
 	s := p.scenario.Load()
 	out := &rackfabv1.NodeStats{
-		Node: s.Nodes[p.index].Name, Notices: map[string]int64{}, Bus: p.busStats(r), Commands: p.commands.list(),
+		Node: s.Nodes[p.index].Name, Notices: map[string]int64{}, Bus: p.busStats(r), Commands: p.commands.list(), Telemetry: p.tell.counts(),
 		FlowsStarted: p.notices[fabric.FlowStarted], FlowsEnded: p.notices[fabric.Completed] + p.notices[fabric.FlowStopped],
 	}
 	for kind, n := range p.notices {

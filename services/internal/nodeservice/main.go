@@ -14,6 +14,7 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/internal/discovery"
 	"github.com/rackfab/rackfab/services/internal/serve"
+	"github.com/rackfab/rackfab/services/internal/telemetry"
 )
 
 // Options say which node a process is and where it works.
@@ -60,7 +61,17 @@ func Serve(ctx context.Context, conn bus.Conn, kind topology.NodeKind, o Options
 	if err != nil {
 		return err
 	}
-	rackfabv1.RegisterNodeServiceServer(server, New(ctx, o.Name, kind, conn))
+	service := New(ctx, o.Name, kind, conn)
+	if o.Collector != "" {
+		collector, err := telemetry.Dial(o.Collector)
+		if err != nil {
+			server.Close()
+			return fmt.Errorf("collector: %w", err)
+		}
+		defer collector.Close()
+		service.Tell(collector)
+	}
+	rackfabv1.RegisterNodeServiceServer(server, service)
 	hello := discovery.Hello{Name: o.Name, Kind: kind, Address: server.Address(), PID: os.Getpid()}
 	stop, err := discovery.Announce(conn, o.Rack, hello)
 	if err != nil {

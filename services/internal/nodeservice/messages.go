@@ -29,7 +29,7 @@ func (r *result) faults() measure.EnvelopeFaults {
 }
 
 // message completes the measurement with what the loop counted, and wraps it up.
-func (r *result) message() (*rackfabv1.RunResponse, error) {
+func (r *result) message(told *rackfabv1.TelemetryCounts) (*rackfabv1.RunResponse, error) {
 	m := r.measured
 	m.Digest, m.FrameHops, m.Envelopes, m.CPU = r.Digest, r.FrameHops, r.Envelopes, r.used.cpu.Seconds()
 	m.EnvelopeFaults = r.faults()
@@ -47,6 +47,7 @@ func (r *result) message() (*rackfabv1.RunResponse, error) {
 		CpuSeconds:   m.CPU,
 		MaxRssBytes:  r.used.rss,
 		ProgramBytes: r.used.program,
+		Telemetry:    told,
 	}
 	return &rackfabv1.RunResponse{Event: &rackfabv1.RunResponse_Finished{Finished: finished}}, nil
 }

@@ -31,9 +31,11 @@ type part struct {
 	index      int // of the node
 	live       bool
 	granted    unit.Time                   // the latest grant of a live run
+	stood      unit.Time                   // up to which every event of a live run has been handled; the loop's
 	arrived    chan *rackfabv1.RunResponse // holds what became of it
 	notices    map[fabric.Kind]int64
 	commands   tally
+	tell       *teller
 	recordings atomic.Pointer[[]*recording]
 	captured   chan []*rackfabv1.RunResponse // holds what was recorded up to a grant
 	progress   chan runner.Progress          // holds the latest that was not sent yet
@@ -65,6 +67,9 @@ func (s *Service) join(c *rackfabv1.RunConfig) (*part, error) {
 	if err != nil {
 		return nil, serve.Invalid("scenario", "%v", err)
 	}
+	if every := c.GetTelemetry().GetBinPs(); every > 0 && c.GetLive() {
+		machines.Sample(unit.Time(every))
+	}
 	machine, err := machines.Machine(index)
 	if err != nil {
 		return nil, serve.Invalid("scenario", "node %s: %v", s.name, err)
@@ -87,13 +92,14 @@ func (s *Service) join(c *rackfabv1.RunConfig) (*part, error) {
 		config.Quiet, config.Observe, config.Reached = true, p.count, p.stands
 	} else {
 		p.recorder = measure.NewRecorder(scenario, index)
-		config.End, config.Observe, config.Progress, config.Reached = scenario.Duration, p.recorder.Observe, p.show, p.reached
+		config.End, config.Observe, config.Progress, config.Reached = scenario.Duration, p.observe, p.show, p.reached
 	}
 	p.runner, err = runner.New(config)
 	if err != nil {
 		return nil, status.Error(codes.Internal, err.Error())
 	}
 	p.runner.Plan(rack.Plan(scenario, 0)[index])
+	p.tell = newTeller(s.collector, c, scenario, index, machines.Sampling())
 	return p, nil
 }
 
@@ -154,14 +160,26 @@ func (p *part) leave() {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
 		_, _ = p.runner.Run(ctx) // a Run that has ended has unsubscribed
+		p.tell.close()
 		return
 	}
 	p.cancel()
 	<-p.done
+	if p.live {
+		p.tell.finish(p.stood)
+	}
+	p.tell.close()
+}
+
+// observe listens to the notes of a run in one go.
+func (p *part) observe(notes []fabric.Note) {
+	p.recorder.Observe(notes)
+	p.tell.observe(p.scenario.Load(), notes)
 }
 
 // show keeps the latest progress for the stream; the loop does not wait for it.
 func (p *part) show(latest runner.Progress) {
+	p.tell.show()
 	select {
 	case <-p.progress:
 	default:
@@ -175,5 +193,6 @@ func (p *part) reached(end unit.Time, r runner.Result) {
 	now := used()
 	now.cpu -= p.before.cpu
 	p.recorder.Count(p.machine)
+	p.tell.finish(end)
 	p.finished <- result{Result: r, struck: p.bus.Struck().Total(), measured: p.recorder.Result(), end: end, used: now}
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -28,6 +29,8 @@ type Service struct {
 	conn     bus.Conn
 	turn     chan struct{} // holds a token while a run goes on
 	patience time.Duration // how long a run waits for the one before to end
+	// collector is told of runs that ask for it; nil is nobody.
+	collector grpc.ClientConnInterface
 }
 
 // patience is for a controller that starts a run at the heels of one that
@@ -39,6 +42,9 @@ const patience = 5 * time.Second
 func New(ctx context.Context, name string, kind topology.NodeKind, conn bus.Conn) *Service {
 	return &Service{ctx: ctx, name: name, kind: kind, conn: conn, turn: make(chan struct{}, 1), patience: patience}
 }
+
+// Tell has runs that ask for it told to a collector. Call it before the first run.
+func (s *Service) Tell(collector grpc.ClientConnInterface) { s.collector = collector }
 
 // Run takes the node through one run; see NodeService.
 func (s *Service) Run(stream rackfabv1.NodeService_RunServer) error {
@@ -112,7 +118,8 @@ func play(ctx context.Context, p *part, stream rackfabv1.NodeService_RunServer, 
 			}
 		case e := <-p.finished:
 			progress = nil // but for the beat, nothing comes after the end
-			event, err = e.message()
+			p.tell.flush()
+			event, err = e.message(p.tell.counts())
 		case err := <-ended:
 			return broken(err)
 		case step := <-steps:

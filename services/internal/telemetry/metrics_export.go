@@ -28,6 +28,7 @@ const (
 	exportLimit  = 5 * time.Second
 	leastWait    = 50 * time.Millisecond // after a failure, doubled with each
 	mostWait     = time.Second
+	linger       = 200 * time.Millisecond // for more points, so that requests are few
 )
 
 // Counts says what became of points: Made = Sent + Queued + the sum of Dropped.
@@ -152,17 +153,36 @@ func (p *Points) drop(why string) {
 // run sends what waits until ctx ends.
 func (p *Points) run(ctx context.Context) {
 	defer close(p.done)
-	for {
-		request, n := p.take()
-		if n == 0 {
-			select {
-			case <-p.wake:
-				continue
-			case <-ctx.Done():
-				return
-			}
+	for p.await(ctx) {
+		if request, n := p.take(); n > 0 {
+			p.deliver(ctx, request, n)
 		}
-		p.deliver(ctx, request, n)
+	}
+}
+
+// await waits until there is something to send, and a while longer unless a request
+// is full or the run is over. It is false if ctx ends.
+func (p *Points) await(ctx context.Context) bool {
+	var late <-chan time.Time
+	for {
+		p.mu.Lock()
+		queued, ending := p.counts.Queued, p.ending
+		p.mu.Unlock()
+		if queued >= requestLimit || queued > 0 && ending {
+			return true
+		}
+		if queued > 0 && late == nil {
+			timer := time.NewTimer(linger)
+			defer timer.Stop()
+			late = timer.C
+		}
+		select {
+		case <-p.wake:
+		case <-late:
+			return true
+		case <-ctx.Done():
+			return false
+		}
 	}
 }
 

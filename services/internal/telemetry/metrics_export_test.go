@@ -163,7 +163,7 @@ func TestRequest(t *testing.T) {
 		b.Series = append(b.Series, telemetry.Series{Metric: telemetry.PortDrops, Port: 0, Peer: "h1", Reason: "buffer"})
 		b.Points = append(b.Points, telemetry.Point{From: 100 * unit.Microsecond, At: 150*unit.Microsecond - 1, Value: 4, Series: 1})
 		p.Hand(telemetry.NewSource(source), b)
-		synctest.Wait()
+		p.Flush(t.Context())
 		p.Close()
 		rm := f.requests[0].GetResourceMetrics()[0]
 		attributes := map[string]string{}

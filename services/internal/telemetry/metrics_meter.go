@@ -1,6 +1,8 @@
 package telemetry
 
 import (
+	"slices"
+
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -109,8 +111,8 @@ func (m *Meter) Flush() {
 	if len(m.points) == 0 {
 		return
 	}
-	m.hand(Batch{Points: m.points, Series: m.list[:len(m.list):len(m.list)]})
-	m.points = make([]Point, 0, BatchSize)
+	m.hand(Batch{Points: slices.Clone(m.points), Series: slices.Clip(m.list)})
+	m.points = m.points[:0]
 }
 
 // Finish closes the span that is open at t, the end of the run, and hands out
