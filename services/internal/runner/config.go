@@ -26,6 +26,8 @@ type Config struct {
 	End     unit.Time // no event at or after it is handled, until Grant moves it
 	Conn    bus.Conn
 	Quiet   bool // leaves out the notes of every frame
+	// Follow says for which messages they are made all the same.
+	Follow *fabric.Selection
 	// Observe is called from the loop with what has happened, in order; nil is
 	// no observer. The slice is reused.
 	Observe func(notes []fabric.Note)

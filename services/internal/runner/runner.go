@@ -43,6 +43,7 @@ type Runner struct {
 	granted chan struct{}
 	plan    atomic.Pointer[[]fabric.Change]
 	tap     atomic.Pointer[node.Tap]
+	follow  atomic.Pointer[fabric.Selection]
 	resting bool
 	reached unit.Time // the last grant that was reported, 0 for none
 	ticks   int
@@ -66,7 +67,7 @@ func New(cfg Config) (*Runner, error) {
 		inbox:   newInbox(),
 		granted: make(chan struct{}, 1),
 	}
-	r.out.Quiet = cfg.Quiet
+	r.out.Quiet, r.out.Follow = cfg.Quiet, cfg.Follow
 	r.publish = r.send
 	links, ins := make([]bus.LinkConfig, len(cfg.Ports)), make(map[string]int)
 	for i, p := range cfg.Ports {
@@ -129,13 +130,21 @@ func (r *Runner) Plan(changes []fabric.Change) { r.plan.Store(&changes) }
 // called from any goroutine.
 func (r *Runner) Look(t *node.Tap) { r.tap.Store(t) }
 
-// steer takes over what Plan, Look and Grant have left.
+// Follow says for which messages the notes of every frame are made; it takes the
+// place of Config.Follow from the next call of Grant on. It may be called from any
+// goroutine.
+func (r *Runner) Follow(s *fabric.Selection) { r.follow.Store(s) }
+
+// steer takes over what Plan, Look, Follow and Grant have left.
 func (r *Runner) steer() {
 	grant := unit.Time(r.grant.Load())
 	if p := r.plan.Swap(nil); p != nil {
 		r.node.Plan(*p)
 	}
 	r.node.Look(r.tap.Load())
+	if s := r.follow.Swap(nil); s != nil {
+		r.out.Follow = s
+	}
 	r.sync.Grant(grant)
 }
 

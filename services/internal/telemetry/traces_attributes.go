@@ -1,0 +1,114 @@
+package telemetry
+
+import (
+	"fmt"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/tracing"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// attributes spells the identity out, as resource does for points.
+func (i *Identity) attributes() []attribute.KeyValue {
+	return []attribute.KeyValue{
+		attribute.String("service.name", "rackfab-"+string(i.Kind)), attribute.String("service.instance.id", i.Node),
+		attribute.String("rackfab.run", i.Run), attribute.String("rackfab.scenario", i.Scenario), attribute.String("rackfab.scheme", i.Scheme),
+		attribute.Int64("rackfab.seed", int64(i.Seed)), attribute.String("rackfab.node", i.Node),
+		attribute.Int64("rackfab.epoch_unix_nano", i.Epoch),
+	}
+}
+
+// attributes spells out what is known of a span. What does not apply is left out.
+func attributes(s *tracing.Span) []attribute.KeyValue {
+	list := make([]attribute.KeyValue, 0, 20)
+	number := func(key string, v int64) { list = append(list, attribute.Int64(key, v)) }
+	nonzero := func(key string, v int64) {
+		if v != 0 {
+			number(key, v)
+		}
+	}
+	list = append(list, attribute.String("rackfab.node", s.Node), attribute.String("rackfab.flow", s.Flow))
+	number("rackfab.message", int64(tracing.NumberOf(s.Message)))
+	number("rackfab.start_ps", int64(s.Start))
+	number("rackfab.end_ps", int64(s.End))
+	if s.In != unit.Never {
+		number("rackfab.in_ps", int64(s.In))
+	}
+	if s.Part == tracing.Root {
+		number("rackfab.bytes", int64(s.Bytes))
+		nonzero("rackfab.packets", s.Packets)
+		if s.By != 0 && s.By != s.Message {
+			list = append(list, attribute.String("rackfab.completed_by", fmt.Sprintf("%016x", s.By)))
+		}
+	} else {
+		list = append(list, attribute.String("rackfab.direction", s.Direction()), attribute.String("rackfab.carries", s.Role.String()))
+		nonzero("rackfab.bytes", int64(s.Bytes))
+	}
+	nonzero("rackfab.frames", s.Frames)
+	if s.From >= 0 {
+		number("rackfab.port.in", int64(s.From))
+	}
+	if s.To >= 0 {
+		number("rackfab.port.out", int64(s.To))
+	}
+	switch s.Part {
+	case tracing.Wire:
+		list = append(list, attribute.String("rackfab.peer", s.Peer))
+		number("rackfab.serialisation_ps", int64(s.End-s.Start-s.Delay))
+		number("rackfab.propagation_ps", int64(s.Delay))
+	case tracing.Switch:
+		number("rackfab.queue_bytes.max", int64(s.QueueMax))
+		number("rackfab.queued_ps", int64(s.Queued))
+	case tracing.Target:
+		number("rackfab.queued_ps", int64(s.Queued))
+	default:
+	}
+	nonzero("rackfab.paused_ps", int64(s.Paused))
+	nonzero("rackfab.marks", s.Marks)
+	nonzero("rackfab.events.missing", int64(s.Missing))
+	if s.Open {
+		list = append(list, attribute.Bool("rackfab.open", true))
+	}
+	if s.Cut {
+		list = append(list, attribute.Bool("rackfab.cut", true))
+	}
+	return list
+}
+
+// event gives the name of an event and what is known of it.
+func event(e *tracing.Event) (name string, about []attribute.KeyValue) {
+	number := func(key string, v int64) { about = append(about, attribute.Int64(key, v)) }
+	number("rackfab.at_ps", int64(e.At))
+	switch e.Kind {
+	case fabric.Marked:
+		number("rackfab.queue_bytes", e.A)
+		number("rackfab.psn", e.B)
+		return "mark", about
+	case fabric.Paused:
+		return "pause", about
+	case fabric.Resumed:
+		number("rackfab.paused_ps", e.A)
+		return "resume", about
+	case fabric.RateChanged:
+		number("rackfab.rate.new", e.A)
+		number("rackfab.rate.old", e.B)
+		return "rate", about
+	case fabric.Retransmitted:
+		number("rackfab.psn", e.A)
+		number("rackfab.frames", e.B)
+		return "retransmit", about
+	case fabric.TimedOut:
+		number("rackfab.psn", e.A)
+		return "timeout", about
+	case fabric.Dropped:
+		number("rackfab.bytes", e.A)
+		about = append(about, attribute.String("rackfab.reason", fabric.DropReason(e.B).String()))
+		return "drop", about
+	default:
+		number("rackfab.a", e.A)
+		number("rackfab.b", e.B)
+		return e.Kind.String(), about
+	}
+}
