@@ -9,17 +9,21 @@ GOLANGCI_LINT_VERSION := v2.15.0
 BUF_VERSION := v1.50.0
 PROTOC_GEN_GO_VERSION := v1.36.12
 PROTOC_GEN_GO_GRPC_VERSION := v1.6.2
+GRPCURL_VERSION := v1.9.4
+DOCKER_COMPOSE_VERSION := v5.0.2
 
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/rackfab/$(shell go env GOVERSION)
 GOLANGCI_LINT := $(CACHE)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
 BUF := $(CACHE)/buf-$(BUF_VERSION)/buf
 PROTOC_GEN_GO := $(CACHE)/protoc-gen-go-$(PROTOC_GEN_GO_VERSION)/protoc-gen-go
 PROTOC_GEN_GO_GRPC := $(CACHE)/protoc-gen-go-grpc-$(PROTOC_GEN_GO_GRPC_VERSION)/protoc-gen-go-grpc
+GRPCURL := $(CACHE)/grpcurl-$(GRPCURL_VERSION)/grpcurl
+DOCKER_COMPOSE := $(CACHE)/docker-compose-$(DOCKER_COMPOSE_VERSION)/docker-compose
 export PATH := $(dir $(PROTOC_GEN_GO)):$(dir $(PROTOC_GEN_GO_GRPC)):$(PATH)
 
 FUZZTIME ?= 10000x
 
-.PHONY: build test race lint generate release verify fuzz tools ci
+.PHONY: build test race lint generate release verify fuzz tools grpcurl docker-compose ci
 
 build: ## bin/rackfab
 	CGO_ENABLED=0 go build -trimpath -o bin/rackfab ./cmd/rackfab
@@ -60,7 +64,13 @@ fuzz: ## FUZZTIME of every fuzz target
 		go test -run '^$$' -fuzz "^$${name#func }$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$(dirname "$$file")" </dev/null; \
 	done
 
-tools: $(GOLANGCI_LINT) $(BUF) $(PROTOC_GEN_GO) $(PROTOC_GEN_GO_GRPC) ## the pinned tools, into the user's cache
+tools: $(GOLANGCI_LINT) $(BUF) $(PROTOC_GEN_GO) $(PROTOC_GEN_GO_GRPC) $(GRPCURL) $(DOCKER_COMPOSE) ## the pinned tools, into the user's cache
+
+grpcurl: $(GRPCURL) ## says where grpcurl is: RACKFAB_GRPCURL=$$(make -s grpcurl) go test -run Grpcurl ./e2e
+	@echo $(GRPCURL)
+
+docker-compose: $(DOCKER_COMPOSE) ## says where the plugin of `docker compose` is
+	@echo $(DOCKER_COMPOSE)
 
 ci:
 	bash .ci/run
@@ -76,3 +86,10 @@ $(PROTOC_GEN_GO):
 
 $(PROTOC_GEN_GO_GRPC):
 	GOBIN=$(@D) go install google.golang.org/grpc/cmd/protoc-gen-go-grpc@$(PROTOC_GEN_GO_GRPC_VERSION)
+
+$(GRPCURL):
+	GOBIN=$(@D) go install github.com/fullstorydev/grpcurl/cmd/grpcurl@$(GRPCURL_VERSION)
+
+$(DOCKER_COMPOSE):
+	GOBIN=$(@D) go install github.com/docker/compose/v5/cmd@$(DOCKER_COMPOSE_VERSION)
+	mv $(@D)/cmd $@
