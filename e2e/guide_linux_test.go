@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -12,10 +13,14 @@ func TestTheGuideOfLiveRacks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(t.TempDir())
 	_, rest, _ := strings.Cut(string(text), "    rackfab up ")
 	block, _, _ := strings.Cut(rest, "\n\n")
 	lines := strings.Split(block, "\n")
+	more := beyond(t, "../docs/guide/live.md", lines)
+	if len(more) == 0 {
+		t.Error("the guide has no command but those of its first block")
+	}
+	t.Chdir(t.TempDir())
 	r := up(t, strings.Fields(lines[0])...)
 	var last string
 	for _, line := range lines[1:] {
@@ -28,7 +33,25 @@ func TestTheGuideOfLiveRacks(t *testing.T) {
 	if strings.Count(last, "\n") != 3 || len(digests) != 1 {
 		t.Errorf("replay printed\n%s", last)
 	}
+	r.do(t, "resume")
+	for _, line := range more {
+		r.do(t, strings.Fields(line)[1:]...)
+	}
 	list := children(t, r.Process.Pid)
 	r.interrupt(t)
 	gone(t, list)
+}
+
+// beyond lists the commands of a document that are not among those done.
+func beyond(t *testing.T, path string, done []string) (rest []string) {
+	t.Helper()
+	for _, line := range typed(t, path) {
+		known := slices.ContainsFunc(done, func(d string) bool {
+			return strings.HasSuffix(strings.TrimSpace(d), strings.TrimPrefix(line, "rackfab up "))
+		})
+		if !known {
+			rest = append(rest, line)
+		}
+	}
+	return rest
 }

@@ -1,0 +1,191 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// elsewhere are the README's commands that another step runs: the file that says so,
+// and the words in it.
+var elsewhere = map[string][2]string{
+	"go run ./cmd/rackfab run": {".ci/run", "go run ./cmd/rackfab run"},
+	"go test ./...":            {".ci/run", "go test ./..."},
+	"docker compose -f compose/compose.yaml up --detach && rackfab run --controller 127.0.0.1:7000": {
+		"e2e/containers_test.go", `composeFile = "../compose/compose.yaml"`,
+	},
+}
+
+// words are what the README's placeholders stand for here; alternatives are tried one
+// by one. Flags that stand for nothing need another rack: they have to exist.
+var words = map[string][]string{
+	"SCENARIO|FILE": {"rack.yaml"}, "SCENARIO|JOURNAL": {"journal.yaml"}, "FILE": {"rack.yaml"}, "DIR...": {"out", "out"},
+	"DIR": {"made"}, "ADDR": {"ADDR"}, "N": {"1"}, "T": {"100us"}, "H": {"localhost"}, "KEY=V1,V2...": {"switch.xoff=100KB,150KB"},
+	"pfc,pcn": {"pfc,pcn"}, "1,2": {"1,2"}, "nats|memory": {"memory"},
+	"--nats-url": nil, "--nats-nkey": nil, "--controller": nil,
+}
+
+// typed lists what a document's indented blocks have users type.
+func typed(t *testing.T, path string) (list []string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		command, indented := strings.CutPrefix(strings.TrimRight(line, "\n"), "    ")
+		first, _, _ := strings.Cut(command, " ")
+		drawn := strings.Contains(command, "──") // it is part of a picture
+		if indented && !drawn && slices.Contains([]string{"rackfab", "go", "docker", "docker-compose"}, first) {
+			command, _, _ = strings.Cut(command, " #")
+			list = append(list, strings.TrimSpace(command))
+		}
+	}
+	return list
+}
+
+var (
+	innermost = regexp.MustCompile(`\[([^][]*)\]`)
+	// placeholder stands for something of the reader's: "FILE", "A|B", "V1,V2..."
+	placeholder = regexp.MustCompile(`^[A-Z][A-Z0-9=|,.]*$`)
+	roles       = regexp.MustCompile(`^rackfab (\w+(\|\w+)+)$`)
+)
+
+// meanings gives the command lines that a line of the README stands for: without
+// what is in brackets, with all of it, and each of several commands.
+func meanings(t *testing.T, line string) (all [][]string) {
+	t.Helper()
+	if m := roles.FindStringSubmatch(line); m != nil {
+		for role := range strings.SplitSeq(m[1], "|") {
+			all = append(all, []string{role, "--help"})
+		}
+		return all
+	}
+	bare, full := line, line
+	for innermost.MatchString(bare) {
+		bare = innermost.ReplaceAllString(bare, "")
+	}
+	for innermost.MatchString(full) {
+		full = innermost.ReplaceAllStringFunc(full, func(group string) string {
+			flag, _, _ := strings.Cut(group[1:], " ")
+			if stands, known := words[flag]; known && stands == nil {
+				exists(t, line, flag)
+				return ""
+			}
+			return strings.Trim(group, "[]")
+		})
+	}
+	all = [][]string{filled(t, bare)}
+	if full != line {
+		all = append(all, filled(t, full))
+	}
+	return all
+}
+
+// exists tells whether the command of a line has the flag.
+func exists(t *testing.T, line, flag string) {
+	t.Helper()
+	if help := must(t, exec.Command(program, strings.Fields(line)[1], "--help")); !strings.Contains(help, flag+" ") {
+		t.Errorf("%s: there is no %s", line, flag)
+	}
+}
+
+// filled puts words in the place of what stands for them.
+func filled(t *testing.T, line string) (args []string) {
+	t.Helper()
+	for _, word := range strings.Fields(line)[1:] {
+		switch stands, known := words[word]; {
+		case known:
+			args = append(args, stands...)
+		case placeholder.MatchString(word):
+			t.Errorf("%s: this test does not know what %s stands for", line, word)
+		default:
+			args = append(args, word)
+		}
+	}
+	return bounded(args)
+}
+
+// bounded gives a command an end, or less fabric time, where the README leaves that to
+// its reader.
+func bounded(args []string) []string {
+	switch {
+	case args[0] == "run" && (len(args) == 1 || args[1] == "rack.yaml"):
+		return append(args, "--duration", "500us")
+	case args[0] == "sweep":
+		return append(args, "--set", "duration=500us")
+	case args[0] == "capture":
+		return append(args, "--for", "20us")
+	case args[0] == "replay":
+		return append(args[:1], "journal.yaml")
+	}
+	return args
+}
+
+// Every command of the README ends well, beside a rack that runs.
+func TestTheCommandsOfTheREADME(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs every experiment")
+	}
+	lines, scenario := typed(t, "../README.md"), sample(t)
+	if len(lines) < 20 {
+		t.Fatalf("%d commands", len(lines))
+	}
+	for line, where := range elsewhere {
+		text, err := os.ReadFile(filepath.Join("..", where[0]))
+		if err != nil || !strings.Contains(string(text), where[1]) || !slices.Contains(lines, line) {
+			t.Errorf("%q is not in the README, or %s does not run it (%v)", line, where[0], err)
+		}
+	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("rack.yaml", []byte(scenario), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := up(t, "pcn-16to2", "--scheme", "pcn", "--paused")
+	r.do(t, "step", "50us")
+	r.do(t, "journal", "save", "journal.yaml")
+	r.do(t, "resume")
+	r.do(t, "run", "rack.yaml", "--bus", "memory", "--out", "out")
+	for _, line := range lines {
+		if _, ok := elsewhere[line]; ok {
+			continue
+		}
+		for _, args := range meanings(t, line) {
+			t.Run(strings.Join(args, " "), func(t *testing.T) { r.types(t, args) })
+		}
+	}
+	r.interrupt(t)
+}
+
+// types runs a command; a rack that it starts is ended at once.
+func (r *rack) types(t *testing.T, args []string) {
+	t.Helper()
+	if args[0] == "up" && !slices.Contains(args, "--help") {
+		another := up(t, args[1:]...)
+		another.interrupt(t)
+		return
+	}
+	if args[0] == "health" {
+		args = []string{"health", r.address}
+	}
+	r.do(t, args...)
+}
+
+// sample is the scenario that the README shows.
+func sample(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "## Writing a scenario\n\n")
+	block, _, ok := strings.Cut(rest, "\n\n")
+	if !ok {
+		t.Fatal("the README shows no scenario")
+	}
+	return strings.ReplaceAll(block+"\n", "\n    ", "\n")[len("    "):]
+}
