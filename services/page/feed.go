@@ -74,13 +74,15 @@ var errOtherPace = errors.New("another pace is wanted")
 // watch takes in one stream. Its pace is that of who looks.
 func (f *feed) watch(ctx context.Context, api rackfabv1.FabricServiceClient) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	looked := f.looked()
 	every := int32(idleEvery)
 	if looked {
 		every = watchedEvery
 	}
-	go func() {
+	var attending sync.WaitGroup // so that it takes no token of the next stream
+	defer attending.Wait()
+	defer cancel(nil)
+	attending.Go(func() {
 		for {
 			select {
 			case <-f.wake:
@@ -92,7 +94,7 @@ func (f *feed) watch(ctx context.Context, api rackfabv1.FabricServiceClient) err
 				return
 			}
 		}
-	}()
+	})
 	stream, err := api.Watch(ctx, &rackfabv1.WatchRequest{EveryMs: every})
 	for err == nil {
 		var w *rackfabv1.WatchResponse

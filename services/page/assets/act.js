@@ -56,7 +56,7 @@ export class Act {
       apply({ burst: { from: from.value, to: to.value, flowsPerSender: Number(flows.value), ...volume } }, "burst");
     };
     return h("form", { class: "act burst", onsubmit: send },
-      h("div", { class: "fields" }, field("From", from), field("To", to), field("Flows each", flows), field("Size", size)),
+      h("div", { class: "fields" }, field("From", from), field("To", to), field("Flows", flows), field("Size", size)),
       nics, h("button", { class: "main", id: "burst", text: "Inject burst" }));
   }
 
@@ -82,7 +82,7 @@ export class Act {
     key.addEventListener("change", present);
     present();
     const set = () => apply({ set: { key: `${node.value}.${key.value}`, value: value.value } }, `${node.value}.${key.value} = ${value.value}`);
-    return h("div", { class: "act row" }, field("Threshold of", node), field("Key", key), field("Value", value), h("button", { id: "set", onclick: set, text: "Set" }));
+    return h("div", { class: "act row" }, field("Threshold", node), field("Key", key), field("Value", value), h("button", { id: "set", onclick: set, text: "Set" }));
   }
 
   scheme(model) {
@@ -101,6 +101,8 @@ export function likely(model) {
   const nics = model.nodes.filter((n) => n.nic);
   const to = single.length ? model.nodes[single.at(-1).to] : nics.at(-1);
   let from = nics.filter((n) => !used.has(n.index));
-  if (!from.length) from = nics.filter((n) => n !== to);
+  if (!from.length) from = nics.filter((n) => !single.some((f) => f.to === n.index));
+  if (!from.length) from = nics;
+  from = from.filter((n) => n !== to);
   return { from: format.ranges(from.map((n) => n.name)), to: to?.name ?? "" };
 }

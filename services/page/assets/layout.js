@@ -15,11 +15,11 @@ export function place(model, width, height) {
   const cell = flat ? { u: 54, v: 19 } : { u: 22, v: 44 }; // room of a NIC
   const plan = sides(model);
   const at = new Array(model.nodes.length);
-  const middle = plan.band.length ? size.v * (flat ? 0.37 : 0.34) : size.v * 0.5;
+  const middle = plan.band.length ? size.v * (flat ? 0.29 : 0.34) : size.v * 0.5;
   placeSwitches(model, plan, size, cell, middle, at);
   placeHosts(model, plan, size, cell, at);
   const boxes = boxesOf(model, plan, at, flat, cell, size);
-  return { flat, width, height, boxes, ends: portsOf(model, boxes, flat), dense: densest(plan, size) < cell.v };
+  return { flat, width, height, boxes, ends: portsOf(model, boxes, flat, new Set(plan.band)), dense: densest(plan, size) < cell.v };
 }
 
 // sides tells which switches and NICs stand where.
@@ -73,8 +73,9 @@ function placeSwitches(model, plan, size, cell, middle, at) {
   const from = nearRoom, to = size.u - farRoom;
   if (!plan.right.length) spread(plan.left, (from + to) / 2);
   else {
-    spread(plan.left, from + (to - from) * 0.2);
-    spread(plan.right, from + (to - from) * (plan.band.length ? 0.74 : 0.8));
+    const inward = nearRoom > 2 * cell.u ? 0.3 : 0.2;
+    spread(plan.left, from + (to - from) * inward);
+    spread(plan.right, from + (to - from) * (plan.band.length ? 0.74 : farRoom > 2 * cell.u ? 0.7 : 0.8));
   }
   const layers = [...new Set(plan.spines.map((n) => n.layer))].sort((a, b) => a - b);
   for (const layer of layers) {
@@ -144,7 +145,7 @@ function boxesOf(model, plan, at, flat, cell, size) {
 
 // portsOf gives where each lane begins: a point on the edge of its switch, and which
 // way is out; at a NIC its middle.
-function portsOf(model, boxes, flat) {
+function portsOf(model, boxes, flat, band) {
   const ends = new Array(model.lanes.length);
   for (const n of model.nodes) {
     const box = boxes[n.index];
@@ -153,7 +154,10 @@ function portsOf(model, boxes, flat) {
       continue;
     }
     const edges = { left: [], right: [], top: [], bottom: [] };
-    for (const lane of n.lanes) edges[sideOf(box, boxes[model.lanes[lane].to], flat)].push(lane);
+    for (const lane of n.lanes) {
+      const to = model.lanes[lane].to;
+      edges[band.has(to) ? (flat ? "bottom" : "right") : sideOf(box, boxes[to], flat)].push(lane);
+    }
     for (const [side, lanes] of Object.entries(edges)) {
       const upright = side === "left" || side === "right";
       const across = upright ? "y" : "x";
@@ -173,10 +177,11 @@ function portsOf(model, boxes, flat) {
   return ends;
 }
 
+// sideOf tells which edge of a switch leads to another node: along the traffic where
+// they are apart that way, across it otherwise.
 function sideOf(box, other, flat) {
   const dx = other.x - box.x, dy = other.y - box.y;
-  const out = flat ? Math.abs(dx) - box.w / 2 > 0 : Math.abs(dx) - box.w / 2 > Math.abs(dy) - box.h / 2;
-  const beside = flat ? (other.nic ? Math.abs(dy) < box.h / 2 + Math.abs(dx) * 1.1 && out : out) : out;
-  if (beside) return dx < 0 ? "left" : "right";
+  const apartX = Math.abs(dx) - box.w / 2, apartY = Math.abs(dy) - box.h / 2;
+  if (flat ? apartX > 8 : apartY <= 8) return dx < 0 ? "left" : "right";
   return dy < 0 ? "top" : "bottom";
 }

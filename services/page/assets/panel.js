@@ -191,7 +191,7 @@ export function flows(box, app) {
   const buttons = box.querySelectorAll(".flow");
   list.slice(0, shown).forEach((f, i) => {
     const b = buttons[i], victim = victims.has(f.name), path = model.flows.get(f.name);
-    const way = path ? ` ${model.nodes[path.from].name}→${model.nodes[path.to].name}` : "";
+    const way = path && !path.burst ? ` ${model.nodes[path.from].name}→${model.nodes[path.to].name}` : "";
     b.children[0].textContent = `${f.name}${f.count > 1 ? ` ×${f.count}` : ""}`;
     b.children[0].dataset.way = way;
     b.children[2].textContent = format.rate(f.count > 1 ? f.sent : f.goodput);
@@ -204,12 +204,15 @@ export function flows(box, app) {
   });
 }
 
+const calmly = 250e6; // ps over which the rate of PAUSE is taken
+
 // tiles tells in four numbers how the rack is.
 export function tiles(box, app) {
   const { model, snap, trees, victims } = app;
   let pauses = 0, queue = 0, where = "", held = 0;
+  const frames = app.history.frames, earlier = frames[Math.max(0, Math.min(app.history.indexAt(snap.at - calmly), app.index - 1))];
   snap.lanes.forEach((l, i) => {
-    pauses += l.pauseRate;
+    pauses += laneAt(model, i, snap.frame, earlier === snap.frame ? undefined : earlier).pauseRate;
     held += l.held ? 1 : 0;
     if (l.queue > queue) [queue, where] = [l.queue, model.lanes[i].id.replace("->", " → ")];
   });

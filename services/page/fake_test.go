@@ -1,0 +1,69 @@
+package page
+
+import (
+	"context"
+	"io"
+
+	"google.golang.org/grpc"
+
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+)
+
+// rack is a controller that answers as it is told.
+type rack struct {
+	rackfabv1.FabricServiceClient
+	applied []*rackfabv1.ApplyRequest
+	err     error
+	watched chan *rackfabv1.WatchRequest  // gets each request, if there is room
+	stands  chan *rackfabv1.WatchResponse // what streams give; closed for their end
+}
+
+func (r *rack) Apply(_ context.Context, q *rackfabv1.ApplyRequest, _ ...grpc.CallOption) (*rackfabv1.ApplyResponse, error) {
+	r.applied = append(r.applied, q)
+	return &rackfabv1.ApplyResponse{Change: &rackfabv1.TimedChange{AtPs: 7, Change: q.GetChange()}, Changes: 1}, r.err
+}
+
+func (r *rack) Watch(ctx context.Context, q *rackfabv1.WatchRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[rackfabv1.WatchResponse], error) {
+	select {
+	case r.watched <- q:
+	default:
+	}
+	return &stream{ctx: ctx, from: r.stands}, nil
+}
+
+// stream is a stream of Watch.
+type stream struct {
+	grpc.ClientStream
+	ctx  context.Context
+	from <-chan *rackfabv1.WatchResponse
+}
+
+func (s *stream) Recv() (*rackfabv1.WatchResponse, error) {
+	select {
+	case w, open := <-s.from:
+		if !open {
+			return nil, io.EOF
+		}
+		return w, nil
+	case <-s.ctx.Done():
+		return nil, s.ctx.Err()
+	}
+}
+
+// standing is a rack of one NIC and one switch at an instant.
+func standing(at int64) *rackfabv1.WatchResponse {
+	return &rackfabv1.WatchResponse{
+		Status: &rackfabv1.RackStatus{Scenario: "pair", Scheme: "pcn", State: rackfabv1.RackState_RACK_STATE_RUNNING, AtPs: at, GrantedPs: at, Digest: 0xab},
+		Nodes: []*rackfabv1.NodeStats{
+			{
+				Node: "h0", DeliveredBytes: 5, Frozen: true, Ports: []*rackfabv1.PortStats{{SentBytes: 10, Paused: true, PausesReceived: 2}},
+				Flows: []*rackfabv1.FlowStats{
+					{Name: "F0", RateBps: 1e9, SentBytes: 10, AckedBytes: 8},
+					{Name: "b/h0/0", RateBps: 2e9, SentBytes: 1, AckedBytes: 1},
+					{Name: "b/h0/1", RateBps: 3e9, SentBytes: 2, AckedBytes: 1},
+				},
+			},
+			{Node: "s0", Ports: []*rackfabv1.PortStats{{QueueBytes: 99, Down: true, PausesSent: 2}}},
+		},
+	}
+}

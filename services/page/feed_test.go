@@ -1,0 +1,177 @@
+package page
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+)
+
+// A frame is what the browser reads: ports, flows of a burst put together, flags.
+func TestFrameIsWhatTheBrowserReads(t *testing.T) {
+	f := newFrame(standing(42))
+	var got, want any
+	if err := json.Unmarshal(f.json, &got); err != nil {
+		t.Fatalf("%s: %v", f.json, err)
+	}
+	text := `{"at":42,"granted":42,"state":"running","pace":0,"changes":0,"hops":0,"scheme":"pcn","scenario":"pair","digest":"00000000000000ab","nodes":[
+		{"p":[[0,10,0,0,2,0,0,1]],"f":[["F0",1,1000000000,10,8],["b/h0",2,5000000000,3,2]],"d":5,"x":1},
+		{"p":[[99,0,0,2,0,0,0,2]],"d":0}]}`
+	if err := json.Unmarshal([]byte(text), &want); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := mustJSON(got), mustJSON(want); a != b {
+		t.Errorf("got  %s\nwant %s", a, b)
+	}
+}
+
+func mustJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// However long a run and its frames are, the ring keeps within its bounds, in order,
+// from the first frame to the last.
+func TestRingIsBounded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var r ring
+		n := rapid.IntRange(1, 5000).Draw(t, "frames")
+		long := rapid.IntRange(1, 200_000).Draw(t, "length")
+		text := make([]byte, long)
+		for i := range n {
+			r.add(frame{at: int64(i), json: text[:1+i*7919%long]})
+			bytes := 0
+			for _, f := range r.frames {
+				bytes += len(f.json)
+			}
+			if len(r.frames) > ringFrames || bytes != r.bytes || bytes > ringBytes {
+				t.Fatalf("%d frames, %d bytes, said to be %d", len(r.frames), bytes, r.bytes)
+			}
+		}
+		for i, f := range r.frames {
+			if i > 0 && f.at <= r.frames[i-1].at {
+				t.Fatalf("frame %d at %d after one at %d", i, f.at, r.frames[i-1].at)
+			}
+		}
+		if r.frames[0].at != 0 || r.frames[len(r.frames)-1].at != int64(n-1) {
+			t.Fatalf("from %d to %d of %d", r.frames[0].at, r.frames[len(r.frames)-1].at, n)
+		}
+	})
+}
+
+// A viewer that takes nothing costs one frame of memory, is told how many it missed,
+// and then gets the latest.
+func TestASlowViewerSkips(t *testing.T) {
+	f := newFeed()
+	v := f.join()
+	f.takeFor(v)
+	const n = 5000
+	for i := range n {
+		f.take(standing(int64(i)))
+	}
+	got := f.takeFor(v)
+	if got.missed != n-1 || got.frame == nil || got.frame.at != n-1 || len(v.ready) > 1 {
+		t.Errorf("missed %d, frame %+v", got.missed, got.frame)
+	}
+	if again := f.takeFor(v); again.frame != nil || again.missed != 0 {
+		t.Errorf("again: %+v", again)
+	}
+	if len(f.remembered()) > ringFrames {
+		t.Errorf("%d frames remembered", len(f.remembered()))
+	}
+}
+
+// More viewers than fit are refused; one that leaves makes room.
+func TestViewersAreBounded(t *testing.T) {
+	f := newFeed()
+	var all []*viewer
+	for range maxViewers {
+		all = append(all, f.join())
+	}
+	if f.join() != nil {
+		t.Fatal("one more than fit")
+	}
+	f.part(all[0])
+	if f.join() == nil {
+		t.Error("no room after one has left")
+	}
+}
+
+// The stream tells of the rack, its frames and its end, at the pace of who looks on;
+// what is the same as before is not told again.
+func TestLiveTellsTheRack(t *testing.T) {
+	r := &rack{watched: make(chan *rackfabv1.WatchRequest, 8), stands: make(chan *rackfabv1.WatchResponse)}
+	p := newPage(t, Options{Fabric: r})
+	server := httptest.NewServer(p)
+	defer server.Close()
+	if q := <-r.watched; q.GetEveryMs() != idleEvery {
+		t.Errorf("nobody looks, and it asks every %d ms", q.GetEveryMs())
+	}
+	q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/api/live", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := server.Client().Do(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Body.Close()
+	if q := <-r.watched; q.GetEveryMs() != watchedEvery {
+		t.Errorf("somebody looks, and it asks every %d ms", q.GetEveryMs())
+	}
+	lines := bufio.NewScanner(out.Body)
+	event := func() (text string) {
+		for lines.Scan() && lines.Text() != "" {
+			text += lines.Text() + "\n"
+		}
+		return text
+	}
+	if e := event(); !strings.HasPrefix(e, "event: rack\n") || !strings.Contains(e, `"absent":"no controller"`) {
+		t.Errorf("first: %s", e)
+	}
+	r.stands <- standing(1)
+	if e := event(); e != "event: rack\ndata: {\"run\":1,\"absent\":\"\"}\n" {
+		t.Errorf("rack: %s", e)
+	}
+	if e := event(); !strings.HasPrefix(e, "event: frame\ndata: {\"at\":1,") {
+		t.Errorf("frame: %s", e)
+	}
+	r.stands <- standing(1) // stands as before
+	r.stands <- standing(9)
+	if e := event(); !strings.HasPrefix(e, "event: frame\ndata: {\"at\":9,") {
+		t.Errorf("frame: %s", e)
+	}
+	r.stands <- standing(3) // an earlier instant: another run
+	if e := event(); e != "event: rack\ndata: {\"run\":2,\"absent\":\"\"}\n" {
+		t.Errorf("rack: %s", e)
+	}
+	event()
+	history := get(p, "/api/history", nil).Body.String()
+	var frames []struct{ At int64 }
+	if err := json.Unmarshal([]byte(history), &frames); err != nil || len(frames) != 1 || frames[0].At != 3 {
+		t.Errorf("history %s: %v", history, err)
+	}
+	close(r.stands)
+	if e := event(); !strings.HasPrefix(e, "event: rack\n") || strings.Contains(e, `"absent":""`) {
+		t.Errorf("after the end: %s", e)
+	}
+}
+
+func BenchmarkFrame(b *testing.B) {
+	w := standing(1)
+	for range 16 {
+		w.Nodes = append(w.Nodes, w.GetNodes()[0])
+	}
+	for b.Loop() {
+		newFrame(w)
+	}
+}
