@@ -63,7 +63,7 @@ func Serve(ctx context.Context, conn bus.Conn, kind topology.NodeKind, o Options
 	}
 	service := New(ctx, o.Name, kind, conn)
 	if o.Collector != "" {
-		collector, err := telemetry.Dial(o.Collector)
+		collector, err := telemetry.Dial(o.Collector, o.TLS)
 		if err != nil {
 			server.Close()
 			return fmt.Errorf("collector: %w", err)

@@ -135,7 +135,7 @@ func TestCollectorThatComesBack(t *testing.T) {
 					p.Hand(from, batch(20))
 					synctest.Wait()
 				}
-				time.Sleep(2 * time.Minute) // of the bubble: no time goes by outside it
+				<-time.After(2 * time.Minute) // of the bubble: no time goes by outside it
 				synctest.Wait()
 				want := telemetry.Counts{Made: 120, Sent: 100, Dropped: map[string]int64{"queue": 20}}
 				if diff := cmp.Diff(want, p.Counts()); diff != "" {
