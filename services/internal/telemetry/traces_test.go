@@ -153,7 +153,7 @@ func tell(t *testing.T, s *topology.Scenario, conn grpc.ClientConnInterface, lim
 
 func dial(t *testing.T, address string) grpc.ClientConnInterface {
 	t.Helper()
-	conn, err := telemetry.Dial(address)
+	conn, err := telemetry.Dial(address, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
