@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/identity"
 )
 
 //go:generate go run ../cmd/rackfab compose pcn-16to2 --output compose.yaml
@@ -28,6 +29,13 @@ const (
 
 // Journal is where the controller keeps the journal of a live run, in its container.
 const Journal = "/journal/live.yaml"
+
+// key is where a container has its own key and certificate, keys where the bus has
+// those of all members, each in a folder.
+const (
+	key  = "/key"
+	keys = "/keys"
+)
 
 // Names of the services that are no nodes.
 const (
@@ -48,8 +56,9 @@ func word(name string) (string, error) {
 
 // File gives the Compose file of the rack of s. Without an image, or with Image,
 // it says how the image is built; another image has to be there already, or in a
-// registry. A rack whose names make no containers is an error.
-func File(s *topology.Scenario, image string) ([]byte, error) {
+// registry. With secure, gRPC and bus are mutual TLS, with certificates that the bus
+// makes. A rack whose names make no containers is an error.
+func File(s *topology.Scenario, image string, secure bool) ([]byte, error) {
 	if err := check(s); err != nil {
 		return nil, err
 	}
@@ -58,7 +67,7 @@ func File(s *topology.Scenario, image string) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	err := file.Execute(&b, map[string]any{
-		"Rack": s.Name, "Image": image, "Build": image == Image, "BusPort": BusPort, "GRPCPort": GRPCPort, "Journal": Journal, "Nodes": s.Nodes,
+		"Rack": s.Name, "Image": image, "Build": image == Image, "BusPort": BusPort, "GRPCPort": GRPCPort, "Journal": Journal, "Key": key, "Keys": keys, "TLS": secure, "Nodes": s.Nodes,
 	})
 	return b.Bytes(), err
 }
@@ -66,11 +75,11 @@ func File(s *topology.Scenario, image string) ([]byte, error) {
 // check tells whether every node can have a container of its name. Names of
 // hosts are the same in upper and lower case.
 func check(s *topology.Scenario) error {
-	taken := map[string]string{bus: "the bus", controller: "the controller"}
+	taken := map[string]string{bus: "the bus", controller: "the controller", identity.Collector: "the collector", identity.Client: "a client", identity.CA: "the CA"}
 	for _, n := range s.Nodes {
 		name := strings.ToLower(n.Name)
 		if other, ok := taken[name]; ok {
-			return fmt.Errorf("node %s: its container would have the name of %s", n.Name, other)
+			return fmt.Errorf("node %s: its container and its keys would have the name of %s", n.Name, other)
 		}
 		taken[name] = "node " + n.Name
 	}

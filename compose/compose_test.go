@@ -21,6 +21,8 @@ type service struct {
 	Command     []string
 	Ports       []string
 	Networks    []string
+	Volumes     []string
+	Environment map[string]string
 	ReadOnly    bool     `yaml:"read_only"`
 	CapDrop     []string `yaml:"cap_drop"`
 	SecurityOpt []string `yaml:"security_opt"`
@@ -37,6 +39,9 @@ type service struct {
 type document struct {
 	Services map[string]service
 	Networks map[string]struct{ Internal bool }
+	Volumes  map[string]struct {
+		DriverOpts map[string]string `yaml:"driver_opts"`
+	}
 }
 
 // rack parses a scenario.
@@ -74,7 +79,7 @@ func pcn16to2(t *testing.T) *topology.Scenario {
 
 // compose.yaml is what `rackfab compose` writes: make generate.
 func TestTheCommittedFileIsTheRackOfPCN(t *testing.T) {
-	want, err := File(pcn16to2(t), "")
+	want, err := File(pcn16to2(t), "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +94,7 @@ func TestTheCommittedFileIsTheRackOfPCN(t *testing.T) {
 
 func TestEveryProcessIsAContainerWithoutRights(t *testing.T) {
 	s := pcn16to2(t)
-	text, err := File(s, "")
+	text, err := File(s, "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,9 +117,49 @@ func TestEveryProcessIsAContainerWithoutRights(t *testing.T) {
 		}
 	}
 	for _, n := range s.Nodes {
-		want := fmt.Sprintf("%s --bus nats://bus:4222 --name %s --listen %[2]s:7000", n.Kind, n.Name)
+		want := fmt.Sprintf("%s --bus nats://bus:4222 --nkey /key/nkey --name %s --listen %[2]s:7000", n.Kind, n.Name)
 		if have := strings.Join(d.Services[n.Name].Command, " "); have != want {
 			t.Errorf("%s runs %q, want %q", n.Name, have, want)
+		}
+	}
+}
+
+// The bus writes every member's key; the member alone reads it, and it lies in
+// memory. With TLS that goes for certificates too.
+func TestAContainerHasItsOwnKeyAlone(t *testing.T) {
+	for _, secure := range []bool{false, true} {
+		s := pcn16to2(t)
+		text, err := File(s, "", secure)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := parse(t, text)
+		members := []string{"controller"}
+		for _, n := range s.Nodes {
+			members = append(members, n.Name)
+		}
+		for _, name := range members {
+			var mounted []string
+			for _, v := range d.Services[name].Volumes {
+				if strings.HasPrefix(v, "key") {
+					mounted = append(mounted, v)
+				}
+			}
+			if want := []string{"key-" + name + ":/key:ro"}; !slices.Equal(mounted, want) {
+				t.Errorf("%s has %q, want %q", name, mounted, want)
+			}
+			if want := "key-" + name + ":/keys/" + name; !slices.Contains(d.Services["bus"].Volumes, want) {
+				t.Errorf("the bus does not write the key of %s", name)
+			}
+			if o := d.Volumes["key-"+name].DriverOpts; o["type"] != "tmpfs" || !strings.Contains(o["o"], "mode=0700,uid=65532") {
+				t.Errorf("the key of %s lies in %v", name, o)
+			}
+			if have := d.Services[name].Environment["RACKFAB_TLS"]; secure != (have == "/key") {
+				t.Errorf("%s has certificates in %q", name, have)
+			}
+		}
+		if command := strings.Join(d.Services["bus"].Command, " "); !strings.Contains(command, "--keys /keys --make") {
+			t.Errorf("the bus runs %q", command)
 		}
 	}
 }
@@ -122,7 +167,7 @@ func TestEveryProcessIsAContainerWithoutRights(t *testing.T) {
 // Only the controller is reached from outside, from this machine alone, and
 // nobody else reaches the outside.
 func TestOnlyTheControllerIsPublishedOnLoopback(t *testing.T) {
-	text, err := File(pcn16to2(t), "")
+	text, err := File(pcn16to2(t), "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +190,7 @@ func TestOnlyTheControllerIsPublishedOnLoopback(t *testing.T) {
 // An image by name is taken as it is; the one by default is built.
 func TestImage(t *testing.T) {
 	for image, built := range map[string]bool{"": true, "rackfab": true, "registry.example/rackfab:1": false} {
-		text, err := File(pair(t, "a", "b"), image)
+		text, err := File(pair(t, "a", "b"), image, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +206,7 @@ func TestImage(t *testing.T) {
 
 // YAML 1.1, which docker-compose reads, takes bare words such as on for a truth value.
 func TestNamesThatYAMLWouldTakeForSomethingElseAreQuoted(t *testing.T) {
-	text, err := File(pair(t, "on", "no"), "")
+	text, err := File(pair(t, "on", "no"), "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,11 +219,11 @@ func TestNamesThatYAMLWouldTakeForSomethingElseAreQuoted(t *testing.T) {
 
 func TestNamesThatMakeNoContainersAreRefused(t *testing.T) {
 	for _, tt := range []struct{ a, b, want string }{
-		{"a", "bus", "node bus: its container would have the name of the bus"},
-		{"Controller", "b", "node Controller: its container would have the name of the controller"},
-		{"h0", "H0", "node H0: its container would have the name of node h0"},
+		{"a", "bus", "node bus: its container and its keys would have the name of the bus"},
+		{"Controller", "b", "node Controller: its container and its keys would have the name of the controller"},
+		{"h0", "H0", "node H0: its container and its keys would have the name of node h0"},
 	} {
-		if _, err := File(pair(t, tt.a, tt.b), ""); err == nil || err.Error() != tt.want {
+		if _, err := File(pair(t, tt.a, tt.b), "", false); err == nil || err.Error() != tt.want {
 			t.Errorf("%s, %s: %v", tt.a, tt.b, err)
 		}
 	}

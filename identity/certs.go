@@ -53,7 +53,7 @@ func Make(dir string, nodes, hosts []string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range slices.Concat(Reserved, nodes) {
+	for _, name := range slices.Concat([]string{Bus, Controller, Collector, Client}, nodes) {
 		home := filepath.Join(dir, name)
 		if err := os.MkdirAll(home, 0o700); err != nil {
 			return err
@@ -93,7 +93,7 @@ func checkNames(nodes []string) error {
 
 // openCA reads the CA of a folder, or makes it.
 func openCA(dir string, now time.Time) (*authority, error) {
-	path := filepath.Join(dir, caKey)
+	path := filepath.Join(dir, CA, caKey)
 	text, err := readSecret(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return newCA(dir, now)
@@ -112,14 +112,14 @@ func openCA(dir string, now time.Time) (*authority, error) {
 }
 
 func newCA(dir string, now time.Time) (*authority, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, CA), 0o700); err != nil {
 		return nil, err
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
 	}
-	t, err := template("rackfab CA", "ca", now, caLife)
+	t, err := template("rackfab CA", CA, now, caLife)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func newCA(dir string, now time.Time) (*authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &authority{cert, key, encode(certBlock, der)}, writeSecret(filepath.Join(dir, caKey), both)
+	return &authority{cert, key, encode(certBlock, der)}, writeSecret(filepath.Join(dir, CA, caKey), both)
 }
 
 // leaf makes the certificate of a member and its key, as PEM. A client serves

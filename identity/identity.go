@@ -5,7 +5,7 @@
 //	DIR/<member>/nkey     the member's key for the bus
 //	DIR/<member>/tls.pem  its certificate and the key of that
 //	DIR/<member>/ca.pem   the certificate of the rack's CA
-//	DIR/ca.key            the key of the CA
+//	DIR/ca/ca.key         the key of the CA
 //
 // Members are the nodes and those that Reserved lists.
 package identity
@@ -21,16 +21,18 @@ import (
 	"github.com/rackfab/rackfab/bus"
 )
 
-// Members that are no nodes. Client is whoever calls the others from outside.
+// Members that are no nodes. Client is whoever calls the others from outside; CA
+// signs, and is no process.
 const (
 	Bus        = "bus"
 	Controller = "controller"
 	Collector  = "collector"
 	Client     = "client"
+	CA         = "ca"
 )
 
 // Reserved are the names that no node of a rack with an identity folder has.
-var Reserved = []string{Bus, Controller, Collector, Client}
+var Reserved = []string{Bus, Controller, Collector, Client, CA}
 
 // Names of a member's files.
 const (

@@ -229,7 +229,7 @@ func TestUsersAreTheControllerAndTheNodes(t *testing.T) {
 }
 
 func TestNamesThatMakeNoFolderAreRefused(t *testing.T) {
-	for _, name := range []string{Bus, Controller, Collector, Client, "a/b", "..", "a b", ""} {
+	for _, name := range []string{Bus, Controller, Collector, Client, CA, "a/b", "..", "a b", ""} {
 		if err := Make(t.TempDir(), []string{"h0", name}, nil, time.Now()); err == nil {
 			t.Errorf("made a folder of %q", name)
 		}
@@ -241,7 +241,7 @@ func TestACAThatIsNoneIsAFault(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(dir, "h0", "tls.pem"))
 	check(t, err)
 	for _, bad := range []string{"noise", string(text)} {
-		check(t, os.WriteFile(filepath.Join(dir, "ca.key"), []byte(bad), 0o600))
+		check(t, os.WriteFile(filepath.Join(dir, CA, "ca.key"), []byte(bad), 0o600))
 		if err := Make(dir, []string{"h0"}, nil, time.Now()); err == nil || !strings.Contains(err.Error(), "ca.key") {
 			t.Errorf("got %v", err)
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 func composeCommand() *cobra.Command {
-	image, output := "", ""
+	image, output, secure := "", "", false
 	c := &cobra.Command{
 		Use:   "compose [SCENARIO|FILE]",
 		Short: "Write the Compose file of a rack, one container per process",
@@ -22,7 +22,7 @@ func composeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			text, err := compose.File(s, image)
+			text, err := compose.File(s, image, secure)
 			if err != nil {
 				return err
 			}
@@ -34,6 +34,7 @@ func composeCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&image, "image", compose.Image, "image of the containers; the default is built from compose/Dockerfile")
+	c.Flags().BoolVar(&secure, "tls", false, "mutual TLS on gRPC and bus; the bus makes the certificates")
 	c.Flags().StringVar(&output, "output", "", "file to write (default: standard output)")
 	return c
 }
