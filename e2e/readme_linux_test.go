@@ -15,6 +15,7 @@ import (
 var elsewhere = map[string][2]string{
 	"go run ./cmd/rackfab run": {".ci/run", "go run ./cmd/rackfab run"},
 	"go test ./...":            {".ci/run", "go test ./..."},
+	"rackfab page":             {"e2e/page_linux_test.go", `[]string{"page", "--address"`},
 	"docker compose -f compose/compose.yaml up --detach && rackfab run --controller 127.0.0.1:7000": {
 		"e2e/containers_test.go", `composeFile = "../compose/compose.yaml"`,
 	},

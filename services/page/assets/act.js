@@ -71,7 +71,7 @@ export class Act {
 
   threshold(model) {
     const switches = model.nodes.filter((n) => !n.nic);
-    const node = h("select", { id: "set-node" }, h("option", { text: "all switches", value: "switch" }), switches.map((n) => h("option", { text: n.name, value: n.name })));
+    const node = h("select", { id: "set-node" }, h("option", { text: "switches", value: "switch" }), switches.map((n) => h("option", { text: n.name, value: n.name })));
     const key = h("select", { id: "set-key" }, (switches[0]?.settings ?? []).map((v) => h("option", { text: v.key })));
     const value = h("input", { id: "set-value", size: 7, autocomplete: "off" });
     const present = () => {

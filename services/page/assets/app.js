@@ -14,6 +14,7 @@ import { saveSVG } from "./export.js";
 import { runs, load } from "./stored.js";
 
 const slowly = 120; // ms between two drawings of charts
+const calmly = 250e6; // ps over which rates of PAUSE and of flows are taken
 
 const app = {
   session: {}, model: null, history: new History(), index: 0, live: true, status: null, snap: null,
@@ -95,7 +96,9 @@ function paint(now) {
   app.index = Math.min(app.index, frames.length - 1);
   const frame = frames[app.index];
   if (frame.nodes.length !== app.model.nodes.length) return; // of another rack
-  app.snap = snapshot(app.model, frame, frames[app.index - 1]);
+  app.since = frames[Math.max(0, Math.min(app.history.indexAt(frame.at - calmly), app.index - 1))];
+  if (app.since === frame) app.since = undefined;
+  app.snap = snapshot(app.model, frame, frames[app.index - 1], app.since);
   app.trees = trees(app.model, app.snap);
   app.victims = victims(app.model, app.snap, app.trees);
   if (!byId("view-rack").hidden) {

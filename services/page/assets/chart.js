@@ -56,7 +56,7 @@ export function chart(svg, lines, o) {
     const n = w > 320 ? 4 : 2;
     for (let i = 0; i <= n; i++) {
       const t = from + ((to - from) * i) / n;
-      parts.push(s("text", { class: "tick", x: x(t), y: height - 4, "text-anchor": i === 0 ? "start" : i === n ? "end" : "middle", text: format.time(t) }));
+      parts.push(s("text", { class: "tick", x: x(t), y: height - 4, "text-anchor": i === 0 ? "start" : i === n ? "end" : "middle", text: format.tick(t, to - from) }));
     }
   }
   lines.forEach((l, i) => {

@@ -77,11 +77,11 @@ async function list() {
 // pair guesses what is to be compared: pfc and pcn, or any two schemes, of one
 // finished run; or else whatever comes first.
 function pair() {
-  for (const folder of new Set(state.sources.map((v) => v.folder).filter(Boolean))) {
-    const own = state.sources.filter((v) => v.folder === folder);
-    if (own.length > 1) return [own.find((v) => v.scheme === "pfc") ?? own[0], own.find((v) => v.scheme === "pcn") ?? own[1]];
-  }
-  return [state.sources[0], state.sources[1] ?? state.sources[0]];
+  const folders = [...new Set(state.sources.map((v) => v.folder).filter(Boolean))].map((f) => state.sources.filter((v) => v.folder === f));
+  const scheme = (own, name) => own.find((v) => v.scheme === name);
+  const both = folders.find((own) => scheme(own, "pfc") && scheme(own, "pcn"));
+  if (both) return [scheme(both, "pfc"), scheme(both, "pcn")];
+  return folders.find((own) => own.length > 1) ?? [state.sources[0], state.sources[1] ?? state.sources[0]];
 }
 
 // read gives the series of a source: [{name, points}].
@@ -159,7 +159,8 @@ async function draw() {
   state.drawn = [];
   for (const m of chosen()) state.drawn.push(await both(m));
   const ends = state.drawn.flatMap((d) => d.sides.flat()).filter((l) => l.points.length);
-  const from = span(state.from) ?? Math.min(...ends.map((l) => l.points[0][0]), Infinity);
+  const first = Math.min(...ends.map((l) => l.points[0][0]), Infinity);
+  const from = span(state.from) ?? (first < 1e9 ? 0 : first);
   const to = span(state.to) ?? Math.max(...ends.map((l) => l.points.at(-1)[0]), 1);
   state.sides.forEach((side, i) => {
     side.panels.replaceChildren(...state.drawn.map((d) => panel(d, i, Number.isFinite(from) ? from : 0, to, side.panels.clientWidth)));

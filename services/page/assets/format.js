@@ -14,6 +14,13 @@ export const time = (ps) => scaled(ps, [[1e12, "s"], [1e9, "ms"], [1e6, "us"], [
 // instant keeps its width while time goes by.
 export const instant = (ps) => `${(ps / 1e9).toFixed(3)} ms`;
 
+// tick writes an instant with as many digits as a span needs to be told apart.
+export function tick(ps, span) {
+  const [size, unit] = ps + span >= 1e12 ? [1e12, "s"] : ps + span >= 1e9 ? [1e9, "ms"] : [1e6, "us"];
+  const part = span / size / 4;
+  return `${trim((ps / size).toFixed(part >= 1 ? 1 : Math.min(6, Math.ceil(-Math.log10(part || 1)) + 1)))} ${unit}`;
+}
+
 export const rate = (bps) => (bps ? scaled(bps, [[1e12, "Tbit/s"], [1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"], [1, "bit/s"]]) : "0");
 
 export const bytes = (n) => (n ? scaled(n, [[1e9, "GB"], [1e6, "MB"], [1e3, "KB"], [1, "B"]]) : "0");

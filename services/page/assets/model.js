@@ -79,12 +79,13 @@ export function laneAt(model, lane, frame, was) {
   };
 }
 
-// snapshot tells how everything stands in a frame, beside an earlier one.
-export function snapshot(model, frame, was) {
+// snapshot tells how everything stands in a frame, beside the one before; the rates of
+// flows are taken since a still earlier one, as frames come in bursts.
+export function snapshot(model, frame, was, since = was) {
   const lanes = model.lanes.map((l) => laneAt(model, l.index, frame, was));
   const before = new Map();
-  for (const n of was?.nodes ?? []) for (const f of n.f ?? []) before.set(f[0], f);
-  const span = was ? frame.at - was.at : 0;
+  for (const n of since?.nodes ?? []) for (const f of n.f ?? []) before.set(f[0], f);
+  const span = since ? frame.at - since.at : 0;
   const flows = [];
   frame.nodes.forEach((n, node) => {
     for (const [name, count, rate, sent, acked] of n.f ?? []) {
@@ -93,5 +94,5 @@ export function snapshot(model, frame, was) {
       flows.push({ name, count, node, rate, goodput: per(acked, 4), sent: per(sent, 3) });
     }
   });
-  return { at: frame.at, span, frame, lanes, flows, frozen: frame.nodes.map((n) => n.x === 1) };
+  return { at: frame.at, frame, lanes, flows, frozen: frame.nodes.map((n) => n.x === 1) };
 }

@@ -204,15 +204,12 @@ export function flows(box, app) {
   });
 }
 
-const calmly = 250e6; // ps over which the rate of PAUSE is taken
-
 // tiles tells in four numbers how the rack is.
 export function tiles(box, app) {
   const { model, snap, trees, victims } = app;
   let pauses = 0, queue = 0, where = "", held = 0;
-  const frames = app.history.frames, earlier = frames[Math.max(0, Math.min(app.history.indexAt(snap.at - calmly), app.index - 1))];
   snap.lanes.forEach((l, i) => {
-    pauses += laneAt(model, i, snap.frame, earlier === snap.frame ? undefined : earlier).pauseRate;
+    pauses += laneAt(model, i, snap.frame, app.since).pauseRate;
     held += l.held ? 1 : 0;
     if (l.queue > queue) [queue, where] = [l.queue, model.lanes[i].id.replace("->", " → ")];
   });

@@ -65,7 +65,7 @@ export class Rack {
     this.lines = this.model.lanes.map((l) => {
       const p = this.line(l.index), d = `M${p.x1.toFixed(1)} ${p.y1.toFixed(1)}L${p.x2.toFixed(1)} ${p.y2.toFixed(1)}`;
       const width = this.thickness(l.rate);
-      const path = s("path", { class: "lane", d, "stroke-width": width, "data-q": 0 });
+      const path = s("path", { class: "lane", d, "stroke-width": width, "data-q": 0, "data-lane": l.id });
       const halo = s("path", { class: "halo", d, "stroke-width": width + (this.layout.dense ? 4 : 12) });
       const arrows = s("g", { class: "arrows" });
       const one = { path, halo, arrows, p, d };
@@ -232,6 +232,7 @@ export class Rack {
       if (!flow?.paths.length) continue;
       const d = flow.paths[0].map((l) => this.lines[l].d).join("");
       const victim = wanted.includes(name);
+      if (victim) parts.push(s("path", { class: "victim-case", d }));
       parts.push(s("path", { class: victim ? "victim" : "way", d }));
       if (victim) parts.push(...this.tag(flow));
     }

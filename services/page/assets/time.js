@@ -106,7 +106,7 @@ export class Time {
     mark(this.toggle.querySelector("path"), "d", running ? "M4 3h3v10H4zM9 3h3v10H9z" : "M4 2.5l9 5.5-9 5.5z");
     this.pace.disabled = this.step.disabled = app.stored || !app.status;
     if (app.status && !app.stored && document.activeElement !== this.pace) this.showPace(app.status.pace);
-    put(byId("reach"), frames.length ? `${format.time(from)} to ${format.time(to)}` : "");
+    put(byId("reach"), frames.length ? `${format.tick(from, to - from)} to ${format.tick(to, to - from)}` : "");
   }
 
   showPace(ps) {

@@ -1,0 +1,252 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"image/png"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+)
+
+// screenshots is the folder that gets what the browser shows, "" for none.
+var screenshots = os.Getenv("RACKFAB_SCREENSHOTS")
+
+// browserLimit is how long a test may take in the browser.
+const browserLimit = 3 * time.Minute
+
+// browserPath finds a browser. Without one the test is skipped, and fails where all is
+// wanted.
+func browserPath(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	if os.Getenv(wantAll) == "1" {
+		t.Fatal("no browser: install chromium")
+	}
+	t.Skip("no browser here: chromium shows the page in this test")
+	return ""
+}
+
+// browser is a tab of a browser, and what its console says that is wrong.
+type browser struct {
+	context.Context //nolint:containedctx // the tab is its context
+	mu              sync.Mutex
+	wrong           []string
+}
+
+func newBrowser(t *testing.T, width, height int64) *browser {
+	t.Helper()
+	flags := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.NoSandbox, chromedp.ExecPath(browserPath(t)))
+	ctx, cancel := context.WithTimeout(t.Context(), browserLimit)
+	t.Cleanup(cancel)
+	ctx, end := chromedp.NewExecAllocator(ctx, flags...)
+	t.Cleanup(end)
+	ctx, end = chromedp.NewContext(ctx)
+	t.Cleanup(end)
+	b := &browser{Context: ctx}
+	if err := chromedp.Listen(ctx, b.hear); err != nil {
+		t.Fatal(err)
+	}
+	b.do(t, chromedp.EmulateViewport(width, height))
+	return b
+}
+
+// hear keeps what is wrong.
+func (b *browser) hear(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		b.wrong = append(b.wrong, fmt.Sprintf("%s %v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception))
+	case *runtime.EventConsoleAPICalled:
+		b.wrong = append(b.wrong, fmt.Sprintf("console.%s", e.Type))
+	case *log.EventEntryAdded:
+		b.wrong = append(b.wrong, fmt.Sprintf("%s %s %s", e.Entry.Level, e.Entry.Text, e.Entry.URL))
+	}
+}
+
+// quiet tells that nothing was wrong.
+func (b *browser) quiet(t *testing.T) {
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.wrong) > 0 {
+		t.Errorf("the browser's console:\n%s", strings.Join(b.wrong, "\n"))
+	}
+}
+
+func (b *browser) do(t *testing.T, steps ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	if err := chromedp.Do(b, steps...); err != nil {
+		b.quiet(t)
+		t.Fatal(err)
+	}
+}
+
+// until waits for a condition in JavaScript.
+func (b *browser) until(t *testing.T, condition string) {
+	t.Helper()
+	if _, err := chromedp.Run(b, chromedp.Poll[bool](condition, chromedp.WithPollingTimeout(browserLimit))); err != nil {
+		b.keep(t, "failed")
+		b.quiet(t)
+		t.Fatalf("%s: %v", condition, err)
+	}
+}
+
+// value evaluates JavaScript.
+func value[T any](t *testing.T, b *browser, expression string) T {
+	t.Helper()
+	v, err := chromedp.Run(b, chromedp.Evaluate[T](expression))
+	if err != nil {
+		t.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+// keep takes a screenshot, which is an image at least.
+func (b *browser) keep(t *testing.T, name string) {
+	t.Helper()
+	shot, err := chromedp.Run(b, chromedp.CaptureScreenshot())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := png.Decode(bytes.NewReader(shot)); err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+	if screenshots == "" {
+		return
+	}
+	if err := os.WriteFile(filepath.Join(screenshots, name+".png"), shot, 0o600); err != nil {
+		t.Error(err)
+	}
+}
+
+var pageLine = regexp.MustCompile(`http://\S+/`)
+
+// page serves the page of a rack and gives its address.
+func (r *rack) page(t *testing.T, args ...string) string {
+	t.Helper()
+	c := exec.Command(program, append([]string{"page", "--address", r.address, "--http", "127.0.0.1:0"}, args...)...)
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Process.Signal(os.Interrupt) // it ends in order, whatever it says
+		_ = c.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(line, err)
+	}
+	return pageLine.FindString(line)
+}
+
+// quietRack is the rack of the main job without its burst.
+func quietRack(t *testing.T) string {
+	t.Helper()
+	text, _ := topology.Builtin("pcn-16to2")
+	before, rest, ok := strings.Cut(string(text), "bursts:")
+	_, after, found := strings.Cut(rest, "\nschemes:")
+	if !ok || !found {
+		t.Fatal("pcn-16to2 has no bursts, or no schemes behind them")
+	}
+	path := filepath.Join(t.TempDir(), "rack.yaml")
+	if err := os.WriteFile(path, []byte(before+"\nschemes:"+after), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Expressions of what the page shows.
+const (
+	heldByPause = `rackfab.history.frames.some((f) => f.nodes[rackfab.model.byName.get(%q)].p.some((p) => p[4] > 0))`
+	burstSeen   = `rackfab.history.frames.some((f) => f.nodes.some((n) => (n.f ?? []).some((e) => e[0].startsWith("burst0/"))))`
+	burstOver   = burstSeen + ` && rackfab.snap.flows.length === 2`
+)
+
+// What a user does in a browser: opens the page of a rack that runs, injects a burst
+// by a click, sees the PAUSE reach h0 under PFC and not under PCN, stops, goes back in
+// time and on. Nothing is wrong in the console, and the journal has the burst.
+func TestThePageInABrowser(t *testing.T) {
+	browserPath(t)
+	for _, scheme := range []string{"pfc", "pcn"} {
+		t.Run(scheme, func(t *testing.T) {
+			r := up(t, quietRack(t), "--scheme", scheme)
+			b := newBrowser(t, 1366, 768)
+			b.do(t, chromedp.Navigate(r.page(t)))
+			b.until(t, `window.rackfab?.snap && rackfab.history.length > 3`)
+			b.do(t, chromedp.Click("#burst"))
+			b.until(t, burstSeen)
+			if scheme == "pfc" {
+				b.until(t, `document.querySelector('[data-lane="h0->s0"][data-state=held]') && rackfab.victims.has("F0")`)
+				b.keep(t, "page-rack")
+			}
+			b.until(t, burstOver)
+			for _, node := range []string{"h0", "h1", "s0"} {
+				if held := value[bool](t, b, fmt.Sprintf(heldByPause, node)); held != (scheme == "pfc") {
+					t.Errorf("a PAUSE held %s: %v", node, held)
+				}
+			}
+			b.do(t, chromedp.Click("#toggle"))
+			b.until(t, `rackfab.status.state === "paused"`)
+			back(t, b)
+			steps(t, b)
+			if text := value[string](t, b, `document.querySelector("#first").parentElement.textContent`); !strings.Contains(text, "ms") {
+				t.Errorf("the row of time says %q", text)
+			}
+			t.Logf("first contentful paint %.0f ms, frames missed %v", value[float64](t, b, `performance.getEntriesByName("first-contentful-paint")[0].startTime`), value[float64](t, b, `rackfab.missed`))
+			b.quiet(t)
+			r.do(t, "journal", "save", "--help")
+			journal := filepath.Join(t.TempDir(), "journal.yaml")
+			r.do(t, "journal", "save", journal)
+			if text, err := os.ReadFile(journal); err != nil || !strings.Contains(string(text), "burst0") {
+				t.Errorf("the journal has no burst0: %v\n%s", err, text)
+			}
+			r.interrupt(t)
+		})
+	}
+}
+
+// back drags time to the first third of the run.
+func back(t *testing.T, b *browser) {
+	t.Helper()
+	at := value[[]float64](t, b, `(() => { const r = document.querySelector("#at").getBoundingClientRect(); return [r.x + r.width, r.x + r.width / 3, r.y + r.height / 2] })()`)
+	b.do(t, chromedp.DragAndDropXY(at[0]-6, at[2], at[1], at[2]))
+	b.until(t, `!rackfab.live && rackfab.snap.at < (rackfab.history.frames[0].at + rackfab.history.last.at) / 2`)
+	shown := value[string](t, b, `document.querySelector("#instant").textContent + "|" + (rackfab.snap.at / 1e9).toFixed(3) + " ms"`)
+	if now, want, _ := strings.Cut(shown, "|"); now != want {
+		t.Errorf("the instant says %s at %s", now, want)
+	}
+}
+
+// steps goes back to now and lets the rack go on for a step.
+func steps(t *testing.T, b *browser) {
+	t.Helper()
+	b.do(t, chromedp.Click("#live"))
+	b.until(t, `rackfab.live && rackfab.index === rackfab.history.length - 1`)
+	before := value[float64](t, b, `rackfab.status.at`)
+	b.do(t, chromedp.Click("#next"))
+	b.until(t, fmt.Sprintf(`rackfab.status.at === %.0f`, before+50e6))
+}
