@@ -78,7 +78,7 @@ func steerCommands() []*cobra.Command {
 		}))
 	return []*cobra.Command{
 		upCommand(), downCommand(), statusCommand(), statsCommand(), watchCommand(), pageCommand(), journalCommand(), replayCommand(), burstCommand(), link, impairCommand(),
-		schemeCommand(),
+		schemeCommand(), settingsCommand(),
 		postCommand("put", "Have hosts write to others: RDMA WRITE", rackfabv1.PostVerb_POST_VERB_WRITE),
 		postCommand("get", "Have hosts read from others: RDMA READ", rackfabv1.PostVerb_POST_VERB_READ),
 		postCommand("send", "Have hosts send messages to others", rackfabv1.PostVerb_POST_VERB_SEND),

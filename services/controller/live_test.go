@@ -264,6 +264,10 @@ func TestBadCallsOfALiveRun(t *testing.T) {
 			_, err := api.GetStats(ctx, &rackfabv1.GetStatsRequest{Nodes: "h77"})
 			return err
 		}, codes.InvalidArgument, "nodes"},
+		{"settings of nobody", func(ctx context.Context) error {
+			_, err := api.GetSettings(ctx, &rackfabv1.GetSettingsRequest{Nodes: "h77"})
+			return err
+		}, codes.InvalidArgument, "nodes"},
 		{"a second rack", func(ctx context.Context) error {
 			_, err := api.StartRack(ctx, &rackfabv1.StartRackRequest{RunId: "b", Scenario: []byte(looped)})
 			return err

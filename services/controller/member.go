@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/rackfab/rackfab/identity"
@@ -12,11 +13,12 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// member is a node in a run. Its stream is written to by take before the first
+// member is a node in a run. Its conn is set and its stream is written to by take before the first
 // event, and by the run after it.
 type member struct {
 	name, address string
 	who           *identity.TLS // that calls the node
+	conn          *grpc.ClientConn
 	stream        rackfabv1.NodeService_RunClient
 	ready         bool
 	quiet         int // ticks since the node has said something
@@ -40,6 +42,7 @@ func (m *member) take(ctx context.Context, config *rackfabv1.RunConfig, events c
 		return
 	}
 	defer conn.Close()
+	m.conn = conn
 	if err := m.open(ctx, rackfabv1.NewNodeServiceClient(conn), config); err != nil {
 		hand(event{member: m, err: err})
 		return

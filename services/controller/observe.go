@@ -18,19 +18,14 @@ import (
 
 // GetStats says how the nodes stand.
 func (s *service) GetStats(_ context.Context, q *rackfabv1.GetStatsRequest) (*rackfabv1.GetStatsResponse, error) {
-	var names []string
-	if q.GetNodes() != "" {
-		var err error
-		if names, err = topology.Names(q.GetNodes()); err != nil {
-			return nil, serve.Invalid("nodes", "%v", err)
-		}
+	names, err := namedNodes(q.GetNodes())
+	if err != nil {
+		return nil, err
 	}
 	out := &rackfabv1.GetStatsResponse{}
-	err := s.call(func(l *session) error {
-		for _, name := range names {
-			if !slices.ContainsFunc(l.members, func(m *member) bool { return m.name == name }) {
-				return serve.Invalid("nodes", "no node is called %s", name)
-			}
+	err = s.call(func(l *session) error {
+		if err := l.knows(names); err != nil {
+			return err
 		}
 		out.AtPs = int64(l.reached)
 		for _, n := range l.standing.GetNodes() {

@@ -1220,6 +1220,98 @@ func (x *GetStatsResponse) GetNodes() []*NodeStats {
 	return nil
 }
 
+// GetSettingsRequest asks for the settings of nodes.
+type GetSettingsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names and ranges of nodes, "" for all.
+	Nodes         string `protobuf:"bytes,1,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetSettingsRequest) Reset() {
+	*x = GetSettingsRequest{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetSettingsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetSettingsRequest) ProtoMessage() {}
+
+func (x *GetSettingsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetSettingsRequest.ProtoReflect.Descriptor instead.
+func (*GetSettingsRequest) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *GetSettingsRequest) GetNodes() string {
+	if x != nil {
+		return x.Nodes
+	}
+	return ""
+}
+
+// GetSettingsResponse has them.
+type GetSettingsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The nodes, in the order of the scenario.
+	Nodes         []*NodeSettings `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetSettingsResponse) Reset() {
+	*x = GetSettingsResponse{}
+	mi := &file_rackfab_v1_controller_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetSettingsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetSettingsResponse) ProtoMessage() {}
+
+func (x *GetSettingsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_controller_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetSettingsResponse.ProtoReflect.Descriptor instead.
+func (*GetSettingsResponse) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *GetSettingsResponse) GetNodes() []*NodeSettings {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
 // WatchRequest asks to be told again and again.
 type WatchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1231,7 +1323,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[23]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1243,7 +1335,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[23]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1256,7 +1348,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{23}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *WatchRequest) GetEveryMs() int32 {
@@ -1279,7 +1371,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[24]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1291,7 +1383,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[24]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1304,7 +1396,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{24}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *WatchResponse) GetStatus() *RackStatus {
@@ -1330,7 +1422,7 @@ type GetTopologyRequest struct {
 
 func (x *GetTopologyRequest) Reset() {
 	*x = GetTopologyRequest{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[25]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1342,7 +1434,7 @@ func (x *GetTopologyRequest) String() string {
 func (*GetTopologyRequest) ProtoMessage() {}
 
 func (x *GetTopologyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[25]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1355,7 +1447,7 @@ func (x *GetTopologyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTopologyRequest.ProtoReflect.Descriptor instead.
 func (*GetTopologyRequest) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{25}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{27}
 }
 
 // GetTopologyResponse says it.
@@ -1369,7 +1461,7 @@ type GetTopologyResponse struct {
 
 func (x *GetTopologyResponse) Reset() {
 	*x = GetTopologyResponse{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[26]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1381,7 +1473,7 @@ func (x *GetTopologyResponse) String() string {
 func (*GetTopologyResponse) ProtoMessage() {}
 
 func (x *GetTopologyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[26]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1394,7 +1486,7 @@ func (x *GetTopologyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTopologyResponse.ProtoReflect.Descriptor instead.
 func (*GetTopologyResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{26}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *GetTopologyResponse) GetTopology() *Topology {
@@ -1429,7 +1521,7 @@ type Topology struct {
 
 func (x *Topology) Reset() {
 	*x = Topology{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[27]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1441,7 +1533,7 @@ func (x *Topology) String() string {
 func (*Topology) ProtoMessage() {}
 
 func (x *Topology) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[27]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1454,7 +1546,7 @@ func (x *Topology) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Topology.ProtoReflect.Descriptor instead.
 func (*Topology) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{27}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Topology) GetScenario() string {
@@ -1532,7 +1624,7 @@ type TopologyNode struct {
 
 func (x *TopologyNode) Reset() {
 	*x = TopologyNode{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[28]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1544,7 +1636,7 @@ func (x *TopologyNode) String() string {
 func (*TopologyNode) ProtoMessage() {}
 
 func (x *TopologyNode) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[28]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1557,7 +1649,7 @@ func (x *TopologyNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopologyNode.ProtoReflect.Descriptor instead.
 func (*TopologyNode) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{28}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *TopologyNode) GetName() string {
@@ -1611,7 +1703,7 @@ type TopologyLink struct {
 
 func (x *TopologyLink) Reset() {
 	*x = TopologyLink{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[29]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1623,7 +1715,7 @@ func (x *TopologyLink) String() string {
 func (*TopologyLink) ProtoMessage() {}
 
 func (x *TopologyLink) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[29]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1636,7 +1728,7 @@ func (x *TopologyLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopologyLink.ProtoReflect.Descriptor instead.
 func (*TopologyLink) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{29}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *TopologyLink) GetA() string {
@@ -1712,7 +1804,7 @@ type TopologyFlow struct {
 
 func (x *TopologyFlow) Reset() {
 	*x = TopologyFlow{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[30]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1724,7 +1816,7 @@ func (x *TopologyFlow) String() string {
 func (*TopologyFlow) ProtoMessage() {}
 
 func (x *TopologyFlow) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[30]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1737,7 +1829,7 @@ func (x *TopologyFlow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopologyFlow.ProtoReflect.Descriptor instead.
 func (*TopologyFlow) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{30}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *TopologyFlow) GetName() string {
@@ -1824,7 +1916,7 @@ type RackStatus struct {
 
 func (x *RackStatus) Reset() {
 	*x = RackStatus{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[31]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1836,7 +1928,7 @@ func (x *RackStatus) String() string {
 func (*RackStatus) ProtoMessage() {}
 
 func (x *RackStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[31]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1849,7 +1941,7 @@ func (x *RackStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RackStatus.ProtoReflect.Descriptor instead.
 func (*RackStatus) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{31}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RackStatus) GetScenario() string {
@@ -1960,7 +2052,7 @@ type RunScenarioRequest struct {
 
 func (x *RunScenarioRequest) Reset() {
 	*x = RunScenarioRequest{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[32]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1972,7 +2064,7 @@ func (x *RunScenarioRequest) String() string {
 func (*RunScenarioRequest) ProtoMessage() {}
 
 func (x *RunScenarioRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[32]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1985,7 +2077,7 @@ func (x *RunScenarioRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunScenarioRequest.ProtoReflect.Descriptor instead.
 func (*RunScenarioRequest) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{32}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *RunScenarioRequest) GetRunId() string {
@@ -2033,7 +2125,7 @@ type RunScenarioResponse struct {
 
 func (x *RunScenarioResponse) Reset() {
 	*x = RunScenarioResponse{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[33]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2045,7 +2137,7 @@ func (x *RunScenarioResponse) String() string {
 func (*RunScenarioResponse) ProtoMessage() {}
 
 func (x *RunScenarioResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[33]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2058,7 +2150,7 @@ func (x *RunScenarioResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunScenarioResponse.ProtoReflect.Descriptor instead.
 func (*RunScenarioResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{33}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *RunScenarioResponse) GetEvent() isRunScenarioResponse_Event {
@@ -2137,7 +2229,7 @@ type FabricProgress struct {
 
 func (x *FabricProgress) Reset() {
 	*x = FabricProgress{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[34]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2149,7 +2241,7 @@ func (x *FabricProgress) String() string {
 func (*FabricProgress) ProtoMessage() {}
 
 func (x *FabricProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[34]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2162,7 +2254,7 @@ func (x *FabricProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FabricProgress.ProtoReflect.Descriptor instead.
 func (*FabricProgress) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{34}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *FabricProgress) GetFabricTimePs() int64 {
@@ -2206,7 +2298,7 @@ type NodeReport struct {
 
 func (x *NodeReport) Reset() {
 	*x = NodeReport{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[35]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2218,7 +2310,7 @@ func (x *NodeReport) String() string {
 func (*NodeReport) ProtoMessage() {}
 
 func (x *NodeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[35]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2231,7 +2323,7 @@ func (x *NodeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeReport.ProtoReflect.Descriptor instead.
 func (*NodeReport) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{35}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *NodeReport) GetNode() string {
@@ -2261,7 +2353,7 @@ type RunReport struct {
 
 func (x *RunReport) Reset() {
 	*x = RunReport{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[36]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2273,7 +2365,7 @@ func (x *RunReport) String() string {
 func (*RunReport) ProtoMessage() {}
 
 func (x *RunReport) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[36]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2286,7 +2378,7 @@ func (x *RunReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReport.ProtoReflect.Descriptor instead.
 func (*RunReport) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{36}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *RunReport) GetDigest() uint64 {
@@ -2312,7 +2404,7 @@ type ListNodesRequest struct {
 
 func (x *ListNodesRequest) Reset() {
 	*x = ListNodesRequest{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[37]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2324,7 +2416,7 @@ func (x *ListNodesRequest) String() string {
 func (*ListNodesRequest) ProtoMessage() {}
 
 func (x *ListNodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[37]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2337,7 +2429,7 @@ func (x *ListNodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNodesRequest.ProtoReflect.Descriptor instead.
 func (*ListNodesRequest) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{37}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{39}
 }
 
 // ListNodesResponse lists them.
@@ -2351,7 +2443,7 @@ type ListNodesResponse struct {
 
 func (x *ListNodesResponse) Reset() {
 	*x = ListNodesResponse{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[38]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2363,7 +2455,7 @@ func (x *ListNodesResponse) String() string {
 func (*ListNodesResponse) ProtoMessage() {}
 
 func (x *ListNodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[38]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2376,7 +2468,7 @@ func (x *ListNodesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNodesResponse.ProtoReflect.Descriptor instead.
 func (*ListNodesResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{38}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ListNodesResponse) GetNodes() []*NodeInfo {
@@ -2403,7 +2495,7 @@ type NodeInfo struct {
 
 func (x *NodeInfo) Reset() {
 	*x = NodeInfo{}
-	mi := &file_rackfab_v1_controller_proto_msgTypes[39]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2415,7 +2507,7 @@ func (x *NodeInfo) String() string {
 func (*NodeInfo) ProtoMessage() {}
 
 func (x *NodeInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_controller_proto_msgTypes[39]
+	mi := &file_rackfab_v1_controller_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2428,7 +2520,7 @@ func (x *NodeInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeInfo.ProtoReflect.Descriptor instead.
 func (*NodeInfo) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{39}
+	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *NodeInfo) GetName() string {
@@ -2516,7 +2608,11 @@ const file_rackfab_v1_controller_proto_rawDesc = "" +
 	"\x05nodes\x18\x01 \x01(\tR\x05nodes\"T\n" +
 	"\x10GetStatsResponse\x12\x13\n" +
 	"\x05at_ps\x18\x01 \x01(\x03R\x04atPs\x12+\n" +
-	"\x05nodes\x18\x02 \x03(\v2\x15.rackfab.v1.NodeStatsR\x05nodes\")\n" +
+	"\x05nodes\x18\x02 \x03(\v2\x15.rackfab.v1.NodeStatsR\x05nodes\"*\n" +
+	"\x12GetSettingsRequest\x12\x14\n" +
+	"\x05nodes\x18\x01 \x01(\tR\x05nodes\"E\n" +
+	"\x13GetSettingsResponse\x12.\n" +
+	"\x05nodes\x18\x01 \x03(\v2\x18.rackfab.v1.NodeSettingsR\x05nodes\")\n" +
 	"\fWatchRequest\x12\x19\n" +
 	"\bevery_ms\x18\x01 \x01(\x05R\aeveryMs\"l\n" +
 	"\rWatchResponse\x12.\n" +
@@ -2615,7 +2711,7 @@ const file_rackfab_v1_controller_proto_rawDesc = "" +
 	"\bNodeKind\x12\x19\n" +
 	"\x15NODE_KIND_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rNODE_KIND_NIC\x10\x01\x12\x14\n" +
-	"\x10NODE_KIND_SWITCH\x10\x022\xf6\b\n" +
+	"\x10NODE_KIND_SWITCH\x10\x022\xc6\t\n" +
 	"\rFabricService\x12P\n" +
 	"\vRunScenario\x12\x1e.rackfab.v1.RunScenarioRequest\x1a\x1f.rackfab.v1.RunScenarioResponse0\x01\x12H\n" +
 	"\tListNodes\x12\x1c.rackfab.v1.ListNodesRequest\x1a\x1d.rackfab.v1.ListNodesResponse\x12H\n" +
@@ -2630,7 +2726,8 @@ const file_rackfab_v1_controller_proto_rawDesc = "" +
 	"\n" +
 	"GetJournal\x12\x1d.rackfab.v1.GetJournalRequest\x1a\x1e.rackfab.v1.GetJournalResponse\x12E\n" +
 	"\bGetStats\x12\x1b.rackfab.v1.GetStatsRequest\x1a\x1c.rackfab.v1.GetStatsResponse\x12N\n" +
-	"\vGetTopology\x12\x1e.rackfab.v1.GetTopologyRequest\x1a\x1f.rackfab.v1.GetTopologyResponse\x12>\n" +
+	"\vGetTopology\x12\x1e.rackfab.v1.GetTopologyRequest\x1a\x1f.rackfab.v1.GetTopologyResponse\x12N\n" +
+	"\vGetSettings\x12\x1e.rackfab.v1.GetSettingsRequest\x1a\x1f.rackfab.v1.GetSettingsResponse\x12>\n" +
 	"\x05Watch\x12\x18.rackfab.v1.WatchRequest\x1a\x19.rackfab.v1.WatchResponse0\x01\x12D\n" +
 	"\aCapture\x12\x1a.rackfab.v1.CaptureRequest\x1a\x1b.rackfab.v1.CaptureResponse0\x01\x12H\n" +
 	"\tImpairBus\x12\x1c.rackfab.v1.ImpairBusRequest\x1a\x1d.rackfab.v1.ImpairBusResponseB7Z5github.com/rackfab/rackfab/proto/rackfab/v1;rackfabv1b\x06proto3"
@@ -2648,7 +2745,7 @@ func file_rackfab_v1_controller_proto_rawDescGZIP() []byte {
 }
 
 var file_rackfab_v1_controller_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_rackfab_v1_controller_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
+var file_rackfab_v1_controller_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
 var file_rackfab_v1_controller_proto_goTypes = []any{
 	(RackState)(0),              // 0: rackfab.v1.RackState
 	(NodeKind)(0),               // 1: rackfab.v1.NodeKind
@@ -2675,101 +2772,107 @@ var file_rackfab_v1_controller_proto_goTypes = []any{
 	(*Journal)(nil),             // 22: rackfab.v1.Journal
 	(*GetStatsRequest)(nil),     // 23: rackfab.v1.GetStatsRequest
 	(*GetStatsResponse)(nil),    // 24: rackfab.v1.GetStatsResponse
-	(*WatchRequest)(nil),        // 25: rackfab.v1.WatchRequest
-	(*WatchResponse)(nil),       // 26: rackfab.v1.WatchResponse
-	(*GetTopologyRequest)(nil),  // 27: rackfab.v1.GetTopologyRequest
-	(*GetTopologyResponse)(nil), // 28: rackfab.v1.GetTopologyResponse
-	(*Topology)(nil),            // 29: rackfab.v1.Topology
-	(*TopologyNode)(nil),        // 30: rackfab.v1.TopologyNode
-	(*TopologyLink)(nil),        // 31: rackfab.v1.TopologyLink
-	(*TopologyFlow)(nil),        // 32: rackfab.v1.TopologyFlow
-	(*RackStatus)(nil),          // 33: rackfab.v1.RackStatus
-	(*RunScenarioRequest)(nil),  // 34: rackfab.v1.RunScenarioRequest
-	(*RunScenarioResponse)(nil), // 35: rackfab.v1.RunScenarioResponse
-	(*FabricProgress)(nil),      // 36: rackfab.v1.FabricProgress
-	(*NodeReport)(nil),          // 37: rackfab.v1.NodeReport
-	(*RunReport)(nil),           // 38: rackfab.v1.RunReport
-	(*ListNodesRequest)(nil),    // 39: rackfab.v1.ListNodesRequest
-	(*ListNodesResponse)(nil),   // 40: rackfab.v1.ListNodesResponse
-	(*NodeInfo)(nil),            // 41: rackfab.v1.NodeInfo
-	(*BusImpairment)(nil),       // 42: rackfab.v1.BusImpairment
-	(*Telemetry)(nil),           // 43: rackfab.v1.Telemetry
-	(*Change)(nil),              // 44: rackfab.v1.Change
-	(*TimedChange)(nil),         // 45: rackfab.v1.TimedChange
-	(*NodeStats)(nil),           // 46: rackfab.v1.NodeStats
-	(*Setting)(nil),             // 47: rackfab.v1.Setting
-	(*RunFinished)(nil),         // 48: rackfab.v1.RunFinished
-	(*CaptureRequest)(nil),      // 49: rackfab.v1.CaptureRequest
-	(*CaptureResponse)(nil),     // 50: rackfab.v1.CaptureResponse
+	(*GetSettingsRequest)(nil),  // 25: rackfab.v1.GetSettingsRequest
+	(*GetSettingsResponse)(nil), // 26: rackfab.v1.GetSettingsResponse
+	(*WatchRequest)(nil),        // 27: rackfab.v1.WatchRequest
+	(*WatchResponse)(nil),       // 28: rackfab.v1.WatchResponse
+	(*GetTopologyRequest)(nil),  // 29: rackfab.v1.GetTopologyRequest
+	(*GetTopologyResponse)(nil), // 30: rackfab.v1.GetTopologyResponse
+	(*Topology)(nil),            // 31: rackfab.v1.Topology
+	(*TopologyNode)(nil),        // 32: rackfab.v1.TopologyNode
+	(*TopologyLink)(nil),        // 33: rackfab.v1.TopologyLink
+	(*TopologyFlow)(nil),        // 34: rackfab.v1.TopologyFlow
+	(*RackStatus)(nil),          // 35: rackfab.v1.RackStatus
+	(*RunScenarioRequest)(nil),  // 36: rackfab.v1.RunScenarioRequest
+	(*RunScenarioResponse)(nil), // 37: rackfab.v1.RunScenarioResponse
+	(*FabricProgress)(nil),      // 38: rackfab.v1.FabricProgress
+	(*NodeReport)(nil),          // 39: rackfab.v1.NodeReport
+	(*RunReport)(nil),           // 40: rackfab.v1.RunReport
+	(*ListNodesRequest)(nil),    // 41: rackfab.v1.ListNodesRequest
+	(*ListNodesResponse)(nil),   // 42: rackfab.v1.ListNodesResponse
+	(*NodeInfo)(nil),            // 43: rackfab.v1.NodeInfo
+	(*BusImpairment)(nil),       // 44: rackfab.v1.BusImpairment
+	(*Telemetry)(nil),           // 45: rackfab.v1.Telemetry
+	(*Change)(nil),              // 46: rackfab.v1.Change
+	(*TimedChange)(nil),         // 47: rackfab.v1.TimedChange
+	(*NodeStats)(nil),           // 48: rackfab.v1.NodeStats
+	(*NodeSettings)(nil),        // 49: rackfab.v1.NodeSettings
+	(*Setting)(nil),             // 50: rackfab.v1.Setting
+	(*RunFinished)(nil),         // 51: rackfab.v1.RunFinished
+	(*CaptureRequest)(nil),      // 52: rackfab.v1.CaptureRequest
+	(*CaptureResponse)(nil),     // 53: rackfab.v1.CaptureResponse
 }
 var file_rackfab_v1_controller_proto_depIdxs = []int32{
-	42, // 0: rackfab.v1.ImpairBusRequest.impairment:type_name -> rackfab.v1.BusImpairment
-	43, // 1: rackfab.v1.StartRackRequest.telemetry:type_name -> rackfab.v1.Telemetry
-	33, // 2: rackfab.v1.StartRackResponse.status:type_name -> rackfab.v1.RackStatus
+	44, // 0: rackfab.v1.ImpairBusRequest.impairment:type_name -> rackfab.v1.BusImpairment
+	45, // 1: rackfab.v1.StartRackRequest.telemetry:type_name -> rackfab.v1.Telemetry
+	35, // 2: rackfab.v1.StartRackResponse.status:type_name -> rackfab.v1.RackStatus
 	22, // 3: rackfab.v1.StopRackResponse.journal:type_name -> rackfab.v1.Journal
-	33, // 4: rackfab.v1.GetStatusResponse.status:type_name -> rackfab.v1.RackStatus
-	33, // 5: rackfab.v1.PauseResponse.status:type_name -> rackfab.v1.RackStatus
-	33, // 6: rackfab.v1.ResumeResponse.status:type_name -> rackfab.v1.RackStatus
-	33, // 7: rackfab.v1.StepResponse.status:type_name -> rackfab.v1.RackStatus
-	33, // 8: rackfab.v1.SetPaceResponse.status:type_name -> rackfab.v1.RackStatus
-	44, // 9: rackfab.v1.ApplyRequest.change:type_name -> rackfab.v1.Change
-	45, // 10: rackfab.v1.ApplyResponse.change:type_name -> rackfab.v1.TimedChange
+	35, // 4: rackfab.v1.GetStatusResponse.status:type_name -> rackfab.v1.RackStatus
+	35, // 5: rackfab.v1.PauseResponse.status:type_name -> rackfab.v1.RackStatus
+	35, // 6: rackfab.v1.ResumeResponse.status:type_name -> rackfab.v1.RackStatus
+	35, // 7: rackfab.v1.StepResponse.status:type_name -> rackfab.v1.RackStatus
+	35, // 8: rackfab.v1.SetPaceResponse.status:type_name -> rackfab.v1.RackStatus
+	46, // 9: rackfab.v1.ApplyRequest.change:type_name -> rackfab.v1.Change
+	47, // 10: rackfab.v1.ApplyResponse.change:type_name -> rackfab.v1.TimedChange
 	22, // 11: rackfab.v1.GetJournalResponse.journal:type_name -> rackfab.v1.Journal
-	46, // 12: rackfab.v1.GetStatsResponse.nodes:type_name -> rackfab.v1.NodeStats
-	33, // 13: rackfab.v1.WatchResponse.status:type_name -> rackfab.v1.RackStatus
-	46, // 14: rackfab.v1.WatchResponse.nodes:type_name -> rackfab.v1.NodeStats
-	29, // 15: rackfab.v1.GetTopologyResponse.topology:type_name -> rackfab.v1.Topology
-	30, // 16: rackfab.v1.Topology.nodes:type_name -> rackfab.v1.TopologyNode
-	31, // 17: rackfab.v1.Topology.links:type_name -> rackfab.v1.TopologyLink
-	32, // 18: rackfab.v1.Topology.flows:type_name -> rackfab.v1.TopologyFlow
-	1,  // 19: rackfab.v1.TopologyNode.kind:type_name -> rackfab.v1.NodeKind
-	47, // 20: rackfab.v1.TopologyNode.settings:type_name -> rackfab.v1.Setting
-	0,  // 21: rackfab.v1.RackStatus.state:type_name -> rackfab.v1.RackState
-	43, // 22: rackfab.v1.RunScenarioRequest.telemetry:type_name -> rackfab.v1.Telemetry
-	36, // 23: rackfab.v1.RunScenarioResponse.progress:type_name -> rackfab.v1.FabricProgress
-	37, // 24: rackfab.v1.RunScenarioResponse.node:type_name -> rackfab.v1.NodeReport
-	38, // 25: rackfab.v1.RunScenarioResponse.report:type_name -> rackfab.v1.RunReport
-	48, // 26: rackfab.v1.NodeReport.finished:type_name -> rackfab.v1.RunFinished
-	36, // 27: rackfab.v1.RunReport.progress:type_name -> rackfab.v1.FabricProgress
-	41, // 28: rackfab.v1.ListNodesResponse.nodes:type_name -> rackfab.v1.NodeInfo
-	1,  // 29: rackfab.v1.NodeInfo.kind:type_name -> rackfab.v1.NodeKind
-	34, // 30: rackfab.v1.FabricService.RunScenario:input_type -> rackfab.v1.RunScenarioRequest
-	39, // 31: rackfab.v1.FabricService.ListNodes:input_type -> rackfab.v1.ListNodesRequest
-	4,  // 32: rackfab.v1.FabricService.StartRack:input_type -> rackfab.v1.StartRackRequest
-	6,  // 33: rackfab.v1.FabricService.StopRack:input_type -> rackfab.v1.StopRackRequest
-	8,  // 34: rackfab.v1.FabricService.GetStatus:input_type -> rackfab.v1.GetStatusRequest
-	10, // 35: rackfab.v1.FabricService.Pause:input_type -> rackfab.v1.PauseRequest
-	12, // 36: rackfab.v1.FabricService.Resume:input_type -> rackfab.v1.ResumeRequest
-	14, // 37: rackfab.v1.FabricService.Step:input_type -> rackfab.v1.StepRequest
-	16, // 38: rackfab.v1.FabricService.SetPace:input_type -> rackfab.v1.SetPaceRequest
-	18, // 39: rackfab.v1.FabricService.Apply:input_type -> rackfab.v1.ApplyRequest
-	20, // 40: rackfab.v1.FabricService.GetJournal:input_type -> rackfab.v1.GetJournalRequest
-	23, // 41: rackfab.v1.FabricService.GetStats:input_type -> rackfab.v1.GetStatsRequest
-	27, // 42: rackfab.v1.FabricService.GetTopology:input_type -> rackfab.v1.GetTopologyRequest
-	25, // 43: rackfab.v1.FabricService.Watch:input_type -> rackfab.v1.WatchRequest
-	49, // 44: rackfab.v1.FabricService.Capture:input_type -> rackfab.v1.CaptureRequest
-	2,  // 45: rackfab.v1.FabricService.ImpairBus:input_type -> rackfab.v1.ImpairBusRequest
-	35, // 46: rackfab.v1.FabricService.RunScenario:output_type -> rackfab.v1.RunScenarioResponse
-	40, // 47: rackfab.v1.FabricService.ListNodes:output_type -> rackfab.v1.ListNodesResponse
-	5,  // 48: rackfab.v1.FabricService.StartRack:output_type -> rackfab.v1.StartRackResponse
-	7,  // 49: rackfab.v1.FabricService.StopRack:output_type -> rackfab.v1.StopRackResponse
-	9,  // 50: rackfab.v1.FabricService.GetStatus:output_type -> rackfab.v1.GetStatusResponse
-	11, // 51: rackfab.v1.FabricService.Pause:output_type -> rackfab.v1.PauseResponse
-	13, // 52: rackfab.v1.FabricService.Resume:output_type -> rackfab.v1.ResumeResponse
-	15, // 53: rackfab.v1.FabricService.Step:output_type -> rackfab.v1.StepResponse
-	17, // 54: rackfab.v1.FabricService.SetPace:output_type -> rackfab.v1.SetPaceResponse
-	19, // 55: rackfab.v1.FabricService.Apply:output_type -> rackfab.v1.ApplyResponse
-	21, // 56: rackfab.v1.FabricService.GetJournal:output_type -> rackfab.v1.GetJournalResponse
-	24, // 57: rackfab.v1.FabricService.GetStats:output_type -> rackfab.v1.GetStatsResponse
-	28, // 58: rackfab.v1.FabricService.GetTopology:output_type -> rackfab.v1.GetTopologyResponse
-	26, // 59: rackfab.v1.FabricService.Watch:output_type -> rackfab.v1.WatchResponse
-	50, // 60: rackfab.v1.FabricService.Capture:output_type -> rackfab.v1.CaptureResponse
-	3,  // 61: rackfab.v1.FabricService.ImpairBus:output_type -> rackfab.v1.ImpairBusResponse
-	46, // [46:62] is the sub-list for method output_type
-	30, // [30:46] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	48, // 12: rackfab.v1.GetStatsResponse.nodes:type_name -> rackfab.v1.NodeStats
+	49, // 13: rackfab.v1.GetSettingsResponse.nodes:type_name -> rackfab.v1.NodeSettings
+	35, // 14: rackfab.v1.WatchResponse.status:type_name -> rackfab.v1.RackStatus
+	48, // 15: rackfab.v1.WatchResponse.nodes:type_name -> rackfab.v1.NodeStats
+	31, // 16: rackfab.v1.GetTopologyResponse.topology:type_name -> rackfab.v1.Topology
+	32, // 17: rackfab.v1.Topology.nodes:type_name -> rackfab.v1.TopologyNode
+	33, // 18: rackfab.v1.Topology.links:type_name -> rackfab.v1.TopologyLink
+	34, // 19: rackfab.v1.Topology.flows:type_name -> rackfab.v1.TopologyFlow
+	1,  // 20: rackfab.v1.TopologyNode.kind:type_name -> rackfab.v1.NodeKind
+	50, // 21: rackfab.v1.TopologyNode.settings:type_name -> rackfab.v1.Setting
+	0,  // 22: rackfab.v1.RackStatus.state:type_name -> rackfab.v1.RackState
+	45, // 23: rackfab.v1.RunScenarioRequest.telemetry:type_name -> rackfab.v1.Telemetry
+	38, // 24: rackfab.v1.RunScenarioResponse.progress:type_name -> rackfab.v1.FabricProgress
+	39, // 25: rackfab.v1.RunScenarioResponse.node:type_name -> rackfab.v1.NodeReport
+	40, // 26: rackfab.v1.RunScenarioResponse.report:type_name -> rackfab.v1.RunReport
+	51, // 27: rackfab.v1.NodeReport.finished:type_name -> rackfab.v1.RunFinished
+	38, // 28: rackfab.v1.RunReport.progress:type_name -> rackfab.v1.FabricProgress
+	43, // 29: rackfab.v1.ListNodesResponse.nodes:type_name -> rackfab.v1.NodeInfo
+	1,  // 30: rackfab.v1.NodeInfo.kind:type_name -> rackfab.v1.NodeKind
+	36, // 31: rackfab.v1.FabricService.RunScenario:input_type -> rackfab.v1.RunScenarioRequest
+	41, // 32: rackfab.v1.FabricService.ListNodes:input_type -> rackfab.v1.ListNodesRequest
+	4,  // 33: rackfab.v1.FabricService.StartRack:input_type -> rackfab.v1.StartRackRequest
+	6,  // 34: rackfab.v1.FabricService.StopRack:input_type -> rackfab.v1.StopRackRequest
+	8,  // 35: rackfab.v1.FabricService.GetStatus:input_type -> rackfab.v1.GetStatusRequest
+	10, // 36: rackfab.v1.FabricService.Pause:input_type -> rackfab.v1.PauseRequest
+	12, // 37: rackfab.v1.FabricService.Resume:input_type -> rackfab.v1.ResumeRequest
+	14, // 38: rackfab.v1.FabricService.Step:input_type -> rackfab.v1.StepRequest
+	16, // 39: rackfab.v1.FabricService.SetPace:input_type -> rackfab.v1.SetPaceRequest
+	18, // 40: rackfab.v1.FabricService.Apply:input_type -> rackfab.v1.ApplyRequest
+	20, // 41: rackfab.v1.FabricService.GetJournal:input_type -> rackfab.v1.GetJournalRequest
+	23, // 42: rackfab.v1.FabricService.GetStats:input_type -> rackfab.v1.GetStatsRequest
+	29, // 43: rackfab.v1.FabricService.GetTopology:input_type -> rackfab.v1.GetTopologyRequest
+	25, // 44: rackfab.v1.FabricService.GetSettings:input_type -> rackfab.v1.GetSettingsRequest
+	27, // 45: rackfab.v1.FabricService.Watch:input_type -> rackfab.v1.WatchRequest
+	52, // 46: rackfab.v1.FabricService.Capture:input_type -> rackfab.v1.CaptureRequest
+	2,  // 47: rackfab.v1.FabricService.ImpairBus:input_type -> rackfab.v1.ImpairBusRequest
+	37, // 48: rackfab.v1.FabricService.RunScenario:output_type -> rackfab.v1.RunScenarioResponse
+	42, // 49: rackfab.v1.FabricService.ListNodes:output_type -> rackfab.v1.ListNodesResponse
+	5,  // 50: rackfab.v1.FabricService.StartRack:output_type -> rackfab.v1.StartRackResponse
+	7,  // 51: rackfab.v1.FabricService.StopRack:output_type -> rackfab.v1.StopRackResponse
+	9,  // 52: rackfab.v1.FabricService.GetStatus:output_type -> rackfab.v1.GetStatusResponse
+	11, // 53: rackfab.v1.FabricService.Pause:output_type -> rackfab.v1.PauseResponse
+	13, // 54: rackfab.v1.FabricService.Resume:output_type -> rackfab.v1.ResumeResponse
+	15, // 55: rackfab.v1.FabricService.Step:output_type -> rackfab.v1.StepResponse
+	17, // 56: rackfab.v1.FabricService.SetPace:output_type -> rackfab.v1.SetPaceResponse
+	19, // 57: rackfab.v1.FabricService.Apply:output_type -> rackfab.v1.ApplyResponse
+	21, // 58: rackfab.v1.FabricService.GetJournal:output_type -> rackfab.v1.GetJournalResponse
+	24, // 59: rackfab.v1.FabricService.GetStats:output_type -> rackfab.v1.GetStatsResponse
+	30, // 60: rackfab.v1.FabricService.GetTopology:output_type -> rackfab.v1.GetTopologyResponse
+	26, // 61: rackfab.v1.FabricService.GetSettings:output_type -> rackfab.v1.GetSettingsResponse
+	28, // 62: rackfab.v1.FabricService.Watch:output_type -> rackfab.v1.WatchResponse
+	53, // 63: rackfab.v1.FabricService.Capture:output_type -> rackfab.v1.CaptureResponse
+	3,  // 64: rackfab.v1.FabricService.ImpairBus:output_type -> rackfab.v1.ImpairBusResponse
+	48, // [48:65] is the sub-list for method output_type
+	31, // [31:48] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_rackfab_v1_controller_proto_init() }
@@ -2781,7 +2884,7 @@ func file_rackfab_v1_controller_proto_init() {
 	file_rackfab_v1_change_proto_init()
 	file_rackfab_v1_node_proto_init()
 	file_rackfab_v1_controller_proto_msgTypes[16].OneofWrappers = []any{}
-	file_rackfab_v1_controller_proto_msgTypes[33].OneofWrappers = []any{
+	file_rackfab_v1_controller_proto_msgTypes[35].OneofWrappers = []any{
 		(*RunScenarioResponse_Progress)(nil),
 		(*RunScenarioResponse_Node)(nil),
 		(*RunScenarioResponse_Report)(nil),
@@ -2792,7 +2895,7 @@ func file_rackfab_v1_controller_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rackfab_v1_controller_proto_rawDesc), len(file_rackfab_v1_controller_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   40,
+			NumMessages:   42,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

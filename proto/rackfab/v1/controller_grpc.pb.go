@@ -32,6 +32,7 @@ const (
 	FabricService_GetJournal_FullMethodName  = "/rackfab.v1.FabricService/GetJournal"
 	FabricService_GetStats_FullMethodName    = "/rackfab.v1.FabricService/GetStats"
 	FabricService_GetTopology_FullMethodName = "/rackfab.v1.FabricService/GetTopology"
+	FabricService_GetSettings_FullMethodName = "/rackfab.v1.FabricService/GetSettings"
 	FabricService_Watch_FullMethodName       = "/rackfab.v1.FabricService/Watch"
 	FabricService_Capture_FullMethodName     = "/rackfab.v1.FabricService/Capture"
 	FabricService_ImpairBus_FullMethodName   = "/rackfab.v1.FabricService/ImpairBus"
@@ -80,6 +81,8 @@ type FabricServiceClient interface {
 	GetStats(ctx context.Context, in *GetStatsRequest, opts ...grpc.CallOption) (*GetStatsResponse, error)
 	// GetTopology says how the rack is cabled and set, and what flows where.
 	GetTopology(ctx context.Context, in *GetTopologyRequest, opts ...grpc.CallOption) (*GetTopologyResponse, error)
+	// GetSettings asks nodes for what is set now, each through its own service.
+	GetSettings(ctx context.Context, in *GetSettingsRequest, opts ...grpc.CallOption) (*GetSettingsResponse, error)
 	// Watch says again and again how rack and nodes stand.
 	Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResponse], error)
 	// Capture gives the frames that pass some ports, until its window ends, the live
@@ -243,6 +246,16 @@ func (c *fabricServiceClient) GetTopology(ctx context.Context, in *GetTopologyRe
 	return out, nil
 }
 
+func (c *fabricServiceClient) GetSettings(ctx context.Context, in *GetSettingsRequest, opts ...grpc.CallOption) (*GetSettingsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetSettingsResponse)
+	err := c.cc.Invoke(ctx, FabricService_GetSettings_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *fabricServiceClient) Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &FabricService_ServiceDesc.Streams[1], FabricService_Watch_FullMethodName, cOpts...)
@@ -334,6 +347,8 @@ type FabricServiceServer interface {
 	GetStats(context.Context, *GetStatsRequest) (*GetStatsResponse, error)
 	// GetTopology says how the rack is cabled and set, and what flows where.
 	GetTopology(context.Context, *GetTopologyRequest) (*GetTopologyResponse, error)
+	// GetSettings asks nodes for what is set now, each through its own service.
+	GetSettings(context.Context, *GetSettingsRequest) (*GetSettingsResponse, error)
 	// Watch says again and again how rack and nodes stand.
 	Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error
 	// Capture gives the frames that pass some ports, until its window ends, the live
@@ -396,6 +411,9 @@ func (UnimplementedFabricServiceServer) GetStats(context.Context, *GetStatsReque
 }
 func (UnimplementedFabricServiceServer) GetTopology(context.Context, *GetTopologyRequest) (*GetTopologyResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetTopology not implemented")
+}
+func (UnimplementedFabricServiceServer) GetSettings(context.Context, *GetSettingsRequest) (*GetSettingsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetSettings not implemented")
 }
 func (UnimplementedFabricServiceServer) Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error {
 	return status.Error(codes.Unimplemented, "method Watch not implemented")
@@ -654,6 +672,24 @@ func _FabricService_GetTopology_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
+func _FabricService_GetSettings_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetSettingsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FabricServiceServer).GetSettings(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FabricService_GetSettings_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FabricServiceServer).GetSettings(ctx, req.(*GetSettingsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _FabricService_Watch_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(WatchRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -748,6 +784,10 @@ var FabricService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetTopology",
 			Handler:    _FabricService_GetTopology_Handler,
+		},
+		{
+			MethodName: "GetSettings",
+			Handler:    _FabricService_GetSettings_Handler,
 		},
 		{
 			MethodName: "ImpairBus",

@@ -1320,6 +1320,134 @@ func (x *BusStats) GetStruckDelayed() int64 {
 	return 0
 }
 
+// NodeSettings is what is set at a node at an instant.
+type NodeSettings struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The node.
+	Node string `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// The instant, in picoseconds.
+	AtPs int64 `protobuf:"varint,2,opt,name=at_ps,json=atPs,proto3" json:"at_ps,omitempty"`
+	// The settings, in the order of the schema.
+	Settings      []*NodeSetting `protobuf:"bytes,3,rep,name=settings,proto3" json:"settings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeSettings) Reset() {
+	*x = NodeSettings{}
+	mi := &file_rackfab_v1_node_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeSettings) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeSettings) ProtoMessage() {}
+
+func (x *NodeSettings) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_node_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeSettings.ProtoReflect.Descriptor instead.
+func (*NodeSettings) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *NodeSettings) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *NodeSettings) GetAtPs() int64 {
+	if x != nil {
+		return x.AtPs
+	}
+	return 0
+}
+
+func (x *NodeSettings) GetSettings() []*NodeSetting {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
+// NodeSetting is one setting of a node.
+type NodeSetting struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its key in a scenario file.
+	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	// What is set, as a file would give it.
+	Value string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	// Whether a change may set it while the rack runs.
+	Live          bool `protobuf:"varint,3,opt,name=live,proto3" json:"live,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeSetting) Reset() {
+	*x = NodeSetting{}
+	mi := &file_rackfab_v1_node_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeSetting) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeSetting) ProtoMessage() {}
+
+func (x *NodeSetting) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_node_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeSetting.ProtoReflect.Descriptor instead.
+func (*NodeSetting) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *NodeSetting) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *NodeSetting) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *NodeSetting) GetLive() bool {
+	if x != nil {
+		return x.Live
+	}
+	return false
+}
+
 // PortStats is how a port stands.
 type PortStats struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1351,7 +1479,7 @@ type PortStats struct {
 
 func (x *PortStats) Reset() {
 	*x = PortStats{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[15]
+	mi := &file_rackfab_v1_node_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1363,7 +1491,7 @@ func (x *PortStats) String() string {
 func (*PortStats) ProtoMessage() {}
 
 func (x *PortStats) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[15]
+	mi := &file_rackfab_v1_node_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1376,7 +1504,7 @@ func (x *PortStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PortStats.ProtoReflect.Descriptor instead.
 func (*PortStats) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{15}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PortStats) GetPeer() string {
@@ -1475,7 +1603,7 @@ type FlowStats struct {
 
 func (x *FlowStats) Reset() {
 	*x = FlowStats{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[16]
+	mi := &file_rackfab_v1_node_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1487,7 +1615,7 @@ func (x *FlowStats) String() string {
 func (*FlowStats) ProtoMessage() {}
 
 func (x *FlowStats) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[16]
+	mi := &file_rackfab_v1_node_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1500,7 +1628,7 @@ func (x *FlowStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FlowStats.ProtoReflect.Descriptor instead.
 func (*FlowStats) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{16}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *FlowStats) GetName() string {
@@ -1564,7 +1692,7 @@ type RunFinished struct {
 
 func (x *RunFinished) Reset() {
 	*x = RunFinished{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[17]
+	mi := &file_rackfab_v1_node_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1576,7 +1704,7 @@ func (x *RunFinished) String() string {
 func (*RunFinished) ProtoMessage() {}
 
 func (x *RunFinished) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[17]
+	mi := &file_rackfab_v1_node_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1589,7 +1717,7 @@ func (x *RunFinished) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunFinished.ProtoReflect.Descriptor instead.
 func (*RunFinished) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{17}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RunFinished) GetDigest() uint64 {
@@ -1763,7 +1891,15 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\vstruck_lost\x18\x06 \x01(\x03R\n" +
 	"struckLost\x12'\n" +
 	"\x0fstruck_repeated\x18\a \x01(\x03R\x0estruckRepeated\x12%\n" +
-	"\x0estruck_delayed\x18\b \x01(\x03R\rstruckDelayed\"\xc6\x03\n" +
+	"\x0estruck_delayed\x18\b \x01(\x03R\rstruckDelayed\"l\n" +
+	"\fNodeSettings\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12\x13\n" +
+	"\x05at_ps\x18\x02 \x01(\x03R\x04atPs\x123\n" +
+	"\bsettings\x18\x03 \x03(\v2\x17.rackfab.v1.NodeSettingR\bsettings\"I\n" +
+	"\vNodeSetting\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\x12\x12\n" +
+	"\x04live\x18\x03 \x01(\bR\x04live\"\xc6\x03\n" +
 	"\tPortStats\x12\x12\n" +
 	"\x04peer\x18\x01 \x01(\tR\x04peer\x12\x12\n" +
 	"\x04down\x18\x02 \x01(\bR\x04down\x12\x1f\n" +
@@ -1817,7 +1953,7 @@ func file_rackfab_v1_node_proto_rawDescGZIP() []byte {
 	return file_rackfab_v1_node_proto_rawDescData
 }
 
-var file_rackfab_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_rackfab_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_rackfab_v1_node_proto_goTypes = []any{
 	(*RunRequest)(nil),      // 0: rackfab.v1.RunRequest
 	(*RunConfig)(nil),       // 1: rackfab.v1.RunConfig
@@ -1834,17 +1970,19 @@ var file_rackfab_v1_node_proto_goTypes = []any{
 	(*NodeStats)(nil),       // 12: rackfab.v1.NodeStats
 	(*CommandStats)(nil),    // 13: rackfab.v1.CommandStats
 	(*BusStats)(nil),        // 14: rackfab.v1.BusStats
-	(*PortStats)(nil),       // 15: rackfab.v1.PortStats
-	(*FlowStats)(nil),       // 16: rackfab.v1.FlowStats
-	(*RunFinished)(nil),     // 17: rackfab.v1.RunFinished
-	nil,                     // 18: rackfab.v1.TelemetryCounts.DroppedEntry
-	nil,                     // 19: rackfab.v1.TelemetryCounts.PointsDroppedEntry
-	nil,                     // 20: rackfab.v1.NodeStats.CountersEntry
-	nil,                     // 21: rackfab.v1.NodeStats.NoticesEntry
-	nil,                     // 22: rackfab.v1.PortStats.CountersEntry
-	(*TimedChange)(nil),     // 23: rackfab.v1.TimedChange
-	(*NodeCaptures)(nil),    // 24: rackfab.v1.NodeCaptures
-	(*NodeCaptured)(nil),    // 25: rackfab.v1.NodeCaptured
+	(*NodeSettings)(nil),    // 15: rackfab.v1.NodeSettings
+	(*NodeSetting)(nil),     // 16: rackfab.v1.NodeSetting
+	(*PortStats)(nil),       // 17: rackfab.v1.PortStats
+	(*FlowStats)(nil),       // 18: rackfab.v1.FlowStats
+	(*RunFinished)(nil),     // 19: rackfab.v1.RunFinished
+	nil,                     // 20: rackfab.v1.TelemetryCounts.DroppedEntry
+	nil,                     // 21: rackfab.v1.TelemetryCounts.PointsDroppedEntry
+	nil,                     // 22: rackfab.v1.NodeStats.CountersEntry
+	nil,                     // 23: rackfab.v1.NodeStats.NoticesEntry
+	nil,                     // 24: rackfab.v1.PortStats.CountersEntry
+	(*TimedChange)(nil),     // 25: rackfab.v1.TimedChange
+	(*NodeCaptures)(nil),    // 26: rackfab.v1.NodeCaptures
+	(*NodeCaptured)(nil),    // 27: rackfab.v1.NodeCaptured
 }
 var file_rackfab_v1_node_proto_depIdxs = []int32{
 	1,  // 0: rackfab.v1.RunRequest.config:type_name -> rackfab.v1.RunConfig
@@ -1853,34 +1991,35 @@ var file_rackfab_v1_node_proto_depIdxs = []int32{
 	5,  // 3: rackfab.v1.RunRequest.grant:type_name -> rackfab.v1.RunGrant
 	6,  // 4: rackfab.v1.RunRequest.impair:type_name -> rackfab.v1.BusImpairment
 	2,  // 5: rackfab.v1.RunConfig.telemetry:type_name -> rackfab.v1.Telemetry
-	18, // 6: rackfab.v1.TelemetryCounts.dropped:type_name -> rackfab.v1.TelemetryCounts.DroppedEntry
-	19, // 7: rackfab.v1.TelemetryCounts.points_dropped:type_name -> rackfab.v1.TelemetryCounts.PointsDroppedEntry
-	23, // 8: rackfab.v1.RunGrant.changes:type_name -> rackfab.v1.TimedChange
-	24, // 9: rackfab.v1.RunGrant.captures:type_name -> rackfab.v1.NodeCaptures
+	20, // 6: rackfab.v1.TelemetryCounts.dropped:type_name -> rackfab.v1.TelemetryCounts.DroppedEntry
+	21, // 7: rackfab.v1.TelemetryCounts.points_dropped:type_name -> rackfab.v1.TelemetryCounts.PointsDroppedEntry
+	25, // 8: rackfab.v1.RunGrant.changes:type_name -> rackfab.v1.TimedChange
+	26, // 9: rackfab.v1.RunGrant.captures:type_name -> rackfab.v1.NodeCaptures
 	9,  // 10: rackfab.v1.RunResponse.ready:type_name -> rackfab.v1.RunReady
 	10, // 11: rackfab.v1.RunResponse.progress:type_name -> rackfab.v1.RunProgress
-	17, // 12: rackfab.v1.RunResponse.finished:type_name -> rackfab.v1.RunFinished
+	19, // 12: rackfab.v1.RunResponse.finished:type_name -> rackfab.v1.RunFinished
 	11, // 13: rackfab.v1.RunResponse.reached:type_name -> rackfab.v1.RunReached
-	25, // 14: rackfab.v1.RunResponse.captured:type_name -> rackfab.v1.NodeCaptured
+	27, // 14: rackfab.v1.RunResponse.captured:type_name -> rackfab.v1.NodeCaptured
 	10, // 15: rackfab.v1.RunReached.progress:type_name -> rackfab.v1.RunProgress
 	12, // 16: rackfab.v1.RunReached.stats:type_name -> rackfab.v1.NodeStats
-	15, // 17: rackfab.v1.NodeStats.ports:type_name -> rackfab.v1.PortStats
-	16, // 18: rackfab.v1.NodeStats.flows:type_name -> rackfab.v1.FlowStats
-	20, // 19: rackfab.v1.NodeStats.counters:type_name -> rackfab.v1.NodeStats.CountersEntry
-	21, // 20: rackfab.v1.NodeStats.notices:type_name -> rackfab.v1.NodeStats.NoticesEntry
+	17, // 17: rackfab.v1.NodeStats.ports:type_name -> rackfab.v1.PortStats
+	18, // 18: rackfab.v1.NodeStats.flows:type_name -> rackfab.v1.FlowStats
+	22, // 19: rackfab.v1.NodeStats.counters:type_name -> rackfab.v1.NodeStats.CountersEntry
+	23, // 20: rackfab.v1.NodeStats.notices:type_name -> rackfab.v1.NodeStats.NoticesEntry
 	3,  // 21: rackfab.v1.NodeStats.telemetry:type_name -> rackfab.v1.TelemetryCounts
 	14, // 22: rackfab.v1.NodeStats.bus:type_name -> rackfab.v1.BusStats
 	13, // 23: rackfab.v1.NodeStats.commands:type_name -> rackfab.v1.CommandStats
-	22, // 24: rackfab.v1.PortStats.counters:type_name -> rackfab.v1.PortStats.CountersEntry
-	10, // 25: rackfab.v1.RunFinished.progress:type_name -> rackfab.v1.RunProgress
-	3,  // 26: rackfab.v1.RunFinished.telemetry:type_name -> rackfab.v1.TelemetryCounts
-	0,  // 27: rackfab.v1.NodeService.Run:input_type -> rackfab.v1.RunRequest
-	8,  // 28: rackfab.v1.NodeService.Run:output_type -> rackfab.v1.RunResponse
-	28, // [28:29] is the sub-list for method output_type
-	27, // [27:28] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	16, // 24: rackfab.v1.NodeSettings.settings:type_name -> rackfab.v1.NodeSetting
+	24, // 25: rackfab.v1.PortStats.counters:type_name -> rackfab.v1.PortStats.CountersEntry
+	10, // 26: rackfab.v1.RunFinished.progress:type_name -> rackfab.v1.RunProgress
+	3,  // 27: rackfab.v1.RunFinished.telemetry:type_name -> rackfab.v1.TelemetryCounts
+	0,  // 28: rackfab.v1.NodeService.Run:input_type -> rackfab.v1.RunRequest
+	8,  // 29: rackfab.v1.NodeService.Run:output_type -> rackfab.v1.RunResponse
+	29, // [29:30] is the sub-list for method output_type
+	28, // [28:29] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_rackfab_v1_node_proto_init() }
@@ -1910,7 +2049,7 @@ func file_rackfab_v1_node_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rackfab_v1_node_proto_rawDesc), len(file_rackfab_v1_node_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   23,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

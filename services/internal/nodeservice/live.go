@@ -69,7 +69,7 @@ func (p *part) stands(until unit.Time, r runner.Result) {
 	p.stood = until
 	p.tell.reach(until)
 	reached := &rackfabv1.RunReached{
-		UntilPs: int64(until), Digest: r.Digest, Stats: p.stats(&r),
+		UntilPs: int64(until), Digest: r.Digest, Stats: p.stats(until, &r),
 		Progress: &rackfabv1.RunProgress{FabricTimePs: int64(until), FrameHops: r.FrameHops, Envelopes: r.Envelopes},
 	}
 	p.collect()
@@ -81,10 +81,11 @@ func (p *part) stands(until unit.Time, r runner.Result) {
 }
 
 // stats says how the node stands. The loop calls it.
-func (p *part) stats(r *runner.Result) *rackfabv1.NodeStats {
-	s := p.scenario.Load()
+func (p *part) stats(at unit.Time, r *runner.Result) *rackfabv1.NodeStats {
+	kept := p.keep(at)
+	s := kept.scenario
 	out := &rackfabv1.NodeStats{
-		Node: s.Nodes[p.index].Name, Notices: map[string]int64{}, Bus: p.busStats(r), Commands: p.commands.list(), Telemetry: p.tell.counts(),
+		Node: s.Nodes[p.index].Name, Notices: map[string]int64{}, Bus: p.busStats(r), Commands: kept.commands, Telemetry: p.tell.counts(),
 		FlowsStarted: p.notices[fabric.FlowStarted], FlowsEnded: p.notices[fabric.Completed] + p.notices[fabric.FlowStopped],
 	}
 	for kind, n := range p.notices {
@@ -93,13 +94,11 @@ func (p *part) stats(r *runner.Result) *rackfabv1.NodeStats {
 	for _, end := range s.PortMap()[p.index] {
 		out.Ports = append(out.Ports, &rackfabv1.PortStats{Peer: s.Nodes[end.Peer].Name})
 	}
-	switch m := p.machine.(type) {
-	case *nic.NIC:
-		nicStats(m.Stats(), s, out)
-	case *switching.Switch:
-		for i, port := range m.Stats().Ports {
-			portStats(&port, out.GetPorts()[i])
-		}
+	if s.Nodes[p.index].Kind == topology.NIC {
+		nicStats(kept.nic, s, out)
+	}
+	for i := range kept.sw.Ports {
+		portStats(&kept.sw.Ports[i], out.GetPorts()[i])
 	}
 	return out
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/identity"
-	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/internal/discovery"
 	"github.com/rackfab/rackfab/services/internal/serve"
 	"github.com/rackfab/rackfab/services/internal/telemetry"
@@ -71,7 +70,7 @@ func Serve(ctx context.Context, conn bus.Conn, kind topology.NodeKind, o Options
 		defer collector.Close()
 		service.Tell(collector)
 	}
-	rackfabv1.RegisterNodeServiceServer(server, service)
+	service.Register(server)
 	hello := discovery.Hello{Name: o.Name, Kind: kind, Address: server.Address(), PID: os.Getpid()}
 	stop, err := discovery.Announce(conn, o.Rack, hello)
 	if err != nil {

@@ -36,6 +36,7 @@ type part struct {
 	notices    map[fabric.Kind]int64
 	commands   tally
 	tell       *teller
+	latest     atomic.Pointer[snapshot]
 	recordings atomic.Pointer[[]*recording]
 	captured   chan []*rackfabv1.RunResponse // holds what was recorded up to a grant
 	progress   chan runner.Progress          // holds the latest that was not sent yet
@@ -100,6 +101,7 @@ func (s *Service) join(c *rackfabv1.RunConfig) (*part, error) {
 	}
 	p.runner.Plan(rack.Plan(scenario, 0)[index])
 	p.tell = newTeller(s.collector, c, scenario, index, machines.Sampling())
+	p.keep(0)
 	return p, nil
 }
 
@@ -180,6 +182,7 @@ func (p *part) observe(notes []fabric.Note) {
 // show keeps the latest progress for the stream; the loop does not wait for it.
 func (p *part) show(latest runner.Progress) {
 	p.tell.show()
+	p.keep(latest.Next)
 	select {
 	case <-p.progress:
 	default:
@@ -194,5 +197,6 @@ func (p *part) reached(end unit.Time, r runner.Result) {
 	now.cpu -= p.before.cpu
 	p.recorder.Count(p.machine)
 	p.tell.finish(end)
+	p.keep(end)
 	p.finished <- result{Result: r, struck: p.bus.Struck().Total(), measured: p.recorder.Result(), end: end, used: now}
 }

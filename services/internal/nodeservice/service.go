@@ -7,6 +7,7 @@ package nodeservice
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -27,8 +28,9 @@ type Service struct {
 	name     string
 	kind     topology.NodeKind
 	conn     bus.Conn
-	turn     chan struct{} // holds a token while a run goes on
-	patience time.Duration // how long a run waits for the one before to end
+	turn     chan struct{}        // holds a token while a run goes on
+	part     atomic.Pointer[part] // of the run that goes on
+	patience time.Duration        // how long a run waits for the one before to end
 	// collector is told of runs that ask for it; nil is nobody.
 	collector grpc.ClientConnInterface
 }
@@ -45,6 +47,17 @@ func New(ctx context.Context, name string, kind topology.NodeKind, conn bus.Conn
 
 // Tell has runs that ask for it told to a collector. Call it before the first run.
 func (s *Service) Tell(collector grpc.ClientConnInterface) { s.collector = collector }
+
+// Register adds the node's services to its server: NodeService for its controller,
+// and its own for everybody.
+func (s *Service) Register(server grpc.ServiceRegistrar) {
+	rackfabv1.RegisterNodeServiceServer(server, s)
+	if s.kind == topology.NIC {
+		rackfabv1.RegisterNicServiceServer(server, &NIC{node: s})
+	} else {
+		rackfabv1.RegisterSwitchServiceServer(server, &Switch{node: s})
+	}
+}
 
 // Run takes the node through one run; see NodeService.
 func (s *Service) Run(stream rackfabv1.NodeService_RunServer) error {
@@ -65,6 +78,8 @@ func (s *Service) Run(stream rackfabv1.NodeService_RunServer) error {
 		return err
 	}
 	defer p.leave()
+	s.part.Store(p)
+	defer s.part.Store(nil)
 	if err := stream.Send(asReady(p.links)); err != nil {
 		return err
 	}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+)
+
+// settingsCommand prints what is set now at nodes, as the nodes say it.
+func settingsCommand() *cobra.Command {
+	return calling("settings [NODES]", "Print what is set now at nodes; a star marks what `set` and `scheme` change", cobra.MaximumNArgs(1),
+		func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {
+			out, err := api.GetSettings(c.Context(), &rackfabv1.GetSettingsRequest{Nodes: strings.Join(args, ",")})
+			if err != nil {
+				return err
+			}
+			t := table.NewWriter()
+			t.SetStyle(narrow())
+			t.AppendHeader(row([]string{"node", "key", "value", "live"}))
+			for _, n := range out.GetNodes() {
+				for _, s := range n.GetSettings() {
+					t.AppendRow(row([]string{n.GetNode(), s.GetKey(), s.GetValue(), live(s)}))
+				}
+			}
+			_, err = fmt.Fprintln(c.OutOrStdout(), t.Render())
+			return err
+		})
+}
+
+// live is a star for a setting that changes while the rack runs.
+func live(s *rackfabv1.NodeSetting) string {
+	if s.GetLive() {
+		return "*"
+	}
+	return ""
+}

@@ -1,0 +1,82 @@
+package topology
+
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// NodeSetting is one setting of a node, as a file would give it.
+type NodeSetting struct {
+	Key, Value string
+	Live       bool // a change may set it
+}
+
+// NodeSettings gives what is set at a node by the changes before an instant, in the
+// order of the schema; last, the congestion control of the rack, and at a switch the
+// marking law of the lossless classes that have none of their own.
+func (s *Scenario) NodeSettings(node int, before unit.Time) (list []NodeSetting) {
+	n := s.Nodes[node]
+	b := resume(s)
+	law := s.lawBefore(before)
+	for _, c := range s.Timely() {
+		if c.Verb != ChangeSet || c.At >= before {
+			continue
+		}
+		for _, t := range b.tunings(c.Set, place{}) {
+			switch {
+			case t.node != node:
+			case t.nic != nil:
+				t.nic(&n.NIC)
+			default:
+				t.sw(&n.Switch)
+			}
+		}
+	}
+	if n.Kind == NIC {
+		list = inForce(nicFields, nicTunables, &n.NIC)
+	} else {
+		list = inForce(switchFields, switchTunables, &n.Switch)
+		list = append(list, NodeSetting{Key: "law", Value: string(law), Live: true})
+	}
+	return append(list, NodeSetting{Key: "scheme", Value: s.SchemeText(before), Live: true})
+}
+
+// lawBefore gives the marking law that schemes need before an instant.
+func (s *Scenario) lawBefore(before unit.Time) cc.Marking {
+	base, _ := cc.Find(s.Scheme) // the scenario is valid
+	r := s.Regime()
+	if r == nil {
+		return base.Marking
+	}
+	for _, c := range s.Timely() {
+		if c.At < before {
+			_ = r.Apply(&c) // the scenario is valid
+		}
+	}
+	return r.Law
+}
+
+func inForce[T any](fields []field[T], tunables []tunable[T], t *T) (list []NodeSetting) {
+	for _, f := range fields {
+		value := f.write(t)
+		if value == nil {
+			continue
+		}
+		one := NodeSetting{Key: f.key, Value: value.Value}
+		if value.Kind != yaml.ScalarNode {
+			value.Style = yaml.FlowStyle
+			if text, err := yaml.Marshal(value); err == nil {
+				one.Value = strings.TrimSpace(string(text))
+			}
+		}
+		for _, k := range tunables {
+			one.Live = one.Live || k.name == f.key
+		}
+		list = append(list, one)
+	}
+	return list
+}

@@ -1,0 +1,99 @@
+package nodeservice
+
+import (
+	"context"
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric/frame"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/internal/serve"
+)
+
+// mostMetrics bounds the flows of one answer.
+const mostMetrics = 1024
+
+// NIC serves NicService for a node that is a NIC.
+type NIC struct {
+	rackfabv1.UnimplementedNicServiceServer
+	node *Service
+}
+
+// GetStats gives the NIC's counters, and those of its flows.
+func (n *NIC) GetStats(_ context.Context, q *rackfabv1.NicServiceGetStatsRequest) (*rackfabv1.NicServiceGetStatsResponse, error) {
+	now, err := n.node.present()
+	if err != nil {
+		return nil, err
+	}
+	out := &rackfabv1.NicServiceGetStatsResponse{Node: n.node.name, AtPs: int64(now.at), Counters: map[string]uint64{}}
+	for name, value := range now.nic.Counters() {
+		out.Counters[name] = value
+	}
+	all := now.metrics()
+	for _, name := range q.GetFlows() {
+		if !slices.ContainsFunc(all, func(m *rackfabv1.RoceFlowMetric) bool { return m.GetFlowName() == name }) {
+			return nil, serve.Invalid("flows", "no flow %q begins or ends at %s", name, n.node.name)
+		}
+	}
+	for _, m := range all {
+		if len(out.GetFlows()) < mostMetrics && (len(q.GetFlows()) == 0 || slices.Contains(q.GetFlows(), m.GetFlowName())) {
+			out.Flows = append(out.Flows, m)
+		}
+	}
+	return out, nil
+}
+
+// metrics gives the flows that begin here, then those that end here.
+func (s *snapshot) metrics() (list []*rackfabv1.RoceFlowMetric) {
+	for _, f := range s.nic.Senders {
+		if m := s.metric(int(f.Flow)); m != nil {
+			m.DataFramesTx, m.DataFramesRetransmitted, m.TxBytes = f.SentPackets, f.RetransmittedPackets, uint64(f.SentBytes)
+			m.DataTxRate, m.AckedBytes, m.Scheme = float64(f.Rate)/1e9, uint64(f.AckedBytes), f.Scheme
+			list = append(list, m)
+		}
+	}
+	for _, f := range s.nic.Receivers {
+		if m := s.metric(int(f.Flow)); m != nil {
+			m.DataFramesRx, m.RxBytes, m.DeliveredBytes = f.ReceivedPackets, uint64(f.ReceivedBytes), uint64(f.DeliveredBytes)
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// metric names a flow, nil for a half of a connection.
+func (s *snapshot) metric(flow int) *rackfabv1.RoceFlowMetric {
+	if flow >= len(s.scenario.Flows) {
+		return nil
+	}
+	f := &s.scenario.Flows[flow]
+	from, to := &s.scenario.Nodes[f.From], &s.scenario.Nodes[f.To]
+	return &rackfabv1.RoceFlowMetric{
+		FlowName: f.Name, PortTx: from.Name, PortRx: to.Name,
+		SrcQp: frame.SenderQP(uint32(flow)), DestQp: frame.ReceiverQP(uint32(flow)),
+		SrcIpv4: frame.HostIP(from.Host).String(), DestIpv4: frame.HostIP(to.Host).String(),
+	}
+}
+
+// GetSettings gives what is set now.
+func (n *NIC) GetSettings(_ context.Context, q *rackfabv1.NicServiceGetSettingsRequest) (*rackfabv1.NicServiceGetSettingsResponse, error) {
+	settings, err := n.node.settings(q.GetKeys())
+	return &rackfabv1.NicServiceGetSettingsResponse{Settings: settings}, err
+}
+
+// ListCommands says how the commands of the NIC's host stand.
+func (n *NIC) ListCommands(_ context.Context, q *rackfabv1.NicServiceListCommandsRequest) (*rackfabv1.NicServiceListCommandsResponse, error) {
+	now, err := n.node.present()
+	if err != nil {
+		return nil, err
+	}
+	out := &rackfabv1.NicServiceListCommandsResponse{AtPs: int64(now.at)}
+	for _, c := range now.commands {
+		if q.GetName() == "" || c.GetName() == q.GetName() {
+			out.Commands = append(out.Commands, c)
+		}
+	}
+	if q.GetName() != "" && len(out.GetCommands()) == 0 {
+		return nil, serve.Invalid("name", "%s has posted no %q", n.node.name, q.GetName())
+	}
+	return out, nil
+}

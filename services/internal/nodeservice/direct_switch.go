@@ -1,0 +1,85 @@
+package nodeservice
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/rackfab/rackfab/fabric/switching"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/internal/serve"
+)
+
+// Switch serves SwitchService for a node that is a switch.
+type Switch struct {
+	rackfabv1.UnimplementedSwitchServiceServer
+	node *Service
+}
+
+// GetStats gives the counters of the switch's ports and queues.
+func (w *Switch) GetStats(_ context.Context, q *rackfabv1.SwitchServiceGetStatsRequest) (*rackfabv1.SwitchServiceGetStatsResponse, error) {
+	now, err := w.node.present()
+	if err != nil {
+		return nil, err
+	}
+	out := &rackfabv1.SwitchServiceGetStatsResponse{Node: w.node.name, AtPs: int64(now.at), Buffer: map[string]uint64{
+		"SAI_BUFFER_POOL_STAT_CURR_OCCUPANCY_BYTES": uint64(now.sw.SharedUsed),
+	}}
+	var peers []string
+	for i, end := range now.scenario.PortMap()[now.index] {
+		peer := now.scenario.Nodes[end.Peer].Name
+		peers = append(peers, peer)
+		if len(q.GetPeers()) == 0 || slices.Contains(q.GetPeers(), peer) {
+			out.Ports = append(out.Ports, switchPort(i, peer, &now.sw.Ports[i]))
+		}
+	}
+	for _, peer := range q.GetPeers() {
+		if !slices.Contains(peers, peer) {
+			return nil, serve.Invalid("peers", "no port of %s leads to %q", w.node.name, peer)
+		}
+	}
+	return out, nil
+}
+
+func switchPort(number int, peer string, p *switching.PortStats) *rackfabv1.SwitchPortStats {
+	sum := &rackfabv1.PortStats{}
+	portStats(p, sum)
+	out := &rackfabv1.SwitchPortStats{Port: int32(number), Peer: peer, Counters: sum.GetCounters()}
+	for class := range p.Classes {
+		c := &p.Classes[class]
+		if *c != (switching.ClassStats{}) {
+			out.Classes = append(out.Classes, switchClass(class, c))
+		}
+	}
+	return out
+}
+
+func switchClass(class int, c *switching.ClassStats) *rackfabv1.SwitchClassStats {
+	out := &rackfabv1.SwitchClassStats{Class: int32(class), Paused: c.Paused, PeerIsPaused: c.PeerIsPaused, Counters: map[string]uint64{}}
+	pause := "SAI_PORT_STAT_PFC_" + strconv.Itoa(class)
+	for name, n := range map[string]uint64{
+		"SAI_QUEUE_STAT_PACKETS":                                         c.SentFrames,
+		"SAI_QUEUE_STAT_BYTES":                                           uint64(c.SentBytes + c.TelemetryBytes),
+		"SAI_QUEUE_STAT_CURR_OCCUPANCY_BYTES":                            uint64(c.QueueBytes),
+		"SAI_QUEUE_STAT_WATERMARK_BYTES":                                 uint64(c.QueuePeakBytes),
+		"SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS":                         c.MarkedFrames,
+		"SAI_INGRESS_PRIORITY_GROUP_STAT_PACKETS":                        c.ReceivedFrames,
+		"SAI_INGRESS_PRIORITY_GROUP_STAT_BYTES":                          uint64(c.ReceivedBytes),
+		"SAI_INGRESS_PRIORITY_GROUP_STAT_CURR_OCCUPANCY_BYTES":           uint64(c.OccupancyBytes),
+		"SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_CURR_OCCUPANCY_BYTES": uint64(c.HeadroomBytes),
+		"SAI_INGRESS_PRIORITY_GROUP_STAT_DROPPED_PACKETS":                c.DroppedFrames,
+		pause + "_TX_PKTS":                                               c.PausesSent + c.ResumesSent,
+		pause + "_RX_PKTS":                                               c.PausesReceived + c.ResumesReceived,
+	} {
+		if n > 0 {
+			out.Counters[name] = n
+		}
+	}
+	return out
+}
+
+// GetSettings gives what is set now.
+func (w *Switch) GetSettings(_ context.Context, q *rackfabv1.SwitchServiceGetSettingsRequest) (*rackfabv1.SwitchServiceGetSettingsResponse, error) {
+	settings, err := w.node.settings(q.GetKeys())
+	return &rackfabv1.SwitchServiceGetSettingsResponse{Settings: settings}, err
+}

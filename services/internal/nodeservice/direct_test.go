@@ -1,0 +1,28 @@
+package nodeservice
+
+import (
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/fabric/topology"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+)
+
+// A node in no run says so.
+func TestANodeInNoRun(t *testing.T) {
+	s := New(t.Context(), "h0", topology.NIC, bus.NewMemory().Dial())
+	n, w := &NIC{node: s}, &Switch{node: s}
+	_, err1 := n.GetStats(t.Context(), &rackfabv1.NicServiceGetStatsRequest{})
+	_, err2 := n.GetSettings(t.Context(), &rackfabv1.NicServiceGetSettingsRequest{})
+	_, err3 := n.ListCommands(t.Context(), &rackfabv1.NicServiceListCommandsRequest{})
+	_, err4 := w.GetStats(t.Context(), &rackfabv1.SwitchServiceGetStatsRequest{})
+	_, err5 := w.GetSettings(t.Context(), &rackfabv1.SwitchServiceGetSettingsRequest{})
+	for i, err := range []error{err1, err2, err3, err4, err5} {
+		if status.Code(err) != codes.FailedPrecondition {
+			t.Errorf("call %d: %v", i, err)
+		}
+	}
+}
