@@ -80,5 +80,5 @@ func (f *collectorFlags) pages(address string) http.Handler {
 
 // collectorCommands are the collector and the questions that are put to it.
 func collectorCommands() []*cobra.Command {
-	return []*cobra.Command{collectorCommand()}
+	return []*cobra.Command{collectorCommand(), runsCommand(), tracesCommand(), traceCommand(), queryCommand()}
 }

@@ -32,7 +32,7 @@ func newProcesses(ctx context.Context, s *topology.Scenario, f runFlags) (engine
 	if err != nil {
 		return nil, err
 	}
-	rack, err := launch.Start(ctx, launch.Options{Nodes: s.Nodes, Bus: f.natsURL, Access: access, TLS: f.tls, Collector: f.telemetry.address})
+	rack, err := launch.Start(ctx, launch.Options{Nodes: s.Nodes, Bus: f.natsURL, Access: access, TLS: f.tls, Collector: f.telemetry.there(), Collect: f.telemetry.collect()})
 	if err != nil {
 		return nil, err
 	}

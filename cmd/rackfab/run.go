@@ -87,6 +87,10 @@ func run(c *cobra.Command, name string, f runFlags) error {
 	if err != nil {
 		return err
 	}
+	if f.out == "" {
+		f.out = filepath.Join("runs", base.Name+"-"+time.Now().Format("20060102-150405"))
+	}
+	f.telemetry.folder = filepath.Join(f.out, "telemetry")
 	if base.Vary.Key != "" {
 		return runVaried(c, name, base, f)
 	}
@@ -103,11 +107,7 @@ func run(c *cobra.Command, name string, f runFlags) error {
 	if results.Runs, err = runAll(c.Context(), engine, scenarios); err != nil {
 		return err
 	}
-	dir := f.out
-	if dir == "" {
-		dir = filepath.Join("runs", results.Scenario+"-"+time.Now().Format("20060102-150405"))
-	}
-	return finish(c.OutOrStdout(), dir, scenarios[0], results, f.json)
+	return finish(c.OutOrStdout(), f.out, scenarios[0], results, f.json)
 }
 
 // prepare gives a copy of the scenario per scheme, with what the flags change.

@@ -12,26 +12,36 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/collector"
 )
 
-// defaultCollector is where a collector listens unless it is told otherwise.
-const defaultCollector = "127.0.0.1:4317"
+// own stands for a collector that is started with the rack.
+const own = "own"
 
 // defaultRatio is the share of messages that are followed by default.
 const defaultRatio = 0.01
 
 // telemetryFlags say what is told to a collector.
 type telemetryFlags struct {
-	address string // of the collector, "" for none
+	flag    string // what the address is called
+	address string // of the collector, "" or off for none, or own
 	ratio   float64
 	flows   string
+	folder  string // of the data of an own collector
 }
 
-// add adds the flags to a command.
+// add adds the flags of a command that tells nobody unless it is asked to.
 func (t *telemetryFlags) add(c *cobra.Command) {
-	flags := c.Flags()
-	flags.StringVar(&t.address, "telemetry", "", "tell a collector, or any receiver of OTLP over gRPC, at HOST:PORT")
-	flags.Lookup("telemetry").NoOptDefVal = defaultCollector
+	t.flag = "telemetry"
+	c.Flags().StringVar(&t.address, t.flag, "", "tell a collector of its own, with the data in the run's folder, or at HOST:PORT any receiver of OTLP over gRPC")
+	c.Flags().Lookup(t.flag).NoOptDefVal = own
+	t.addSampling(c)
+}
+
+// addOn adds the flags of a command that has a collector unless it is told otherwise.
+func (t *telemetryFlags) addOn(c *cobra.Command) {
+	t.flag = "collector"
+	c.Flags().StringVar(&t.address, t.flag, own, "own: start a collector; HOST:PORT: tell that one, or any receiver of OTLP over gRPC; off: tell nobody")
 	t.addSampling(c)
 }
 
@@ -44,9 +54,12 @@ func (t *telemetryFlags) addSampling(c *cobra.Command) {
 // check names everything that is wrong with the flags.
 func (t *telemetryFlags) check() error {
 	var faults []string
-	if t.address != "" {
+	if t.address == off {
+		t.address = ""
+	}
+	if t.address != "" && t.address != own {
 		if _, _, err := net.SplitHostPort(t.address); err != nil || strings.Contains(t.address, "/") {
-			faults = append(faults, fmt.Sprintf("--telemetry %q: want HOST:PORT", t.address))
+			faults = append(faults, fmt.Sprintf("--%s %q: want HOST:PORT, %s or %s", t.flag, t.address, own, off))
 		}
 	}
 	if math.IsNaN(t.ratio) || t.ratio < 0 || t.ratio > 1 {
@@ -61,6 +74,14 @@ func (t *telemetryFlags) check() error {
 		return fmt.Errorf("%s", strings.Join(faults, "; "))
 	}
 	return nil
+}
+
+// there is the address of a collector that is there already, "" for none.
+func (t *telemetryFlags) there() string {
+	if t.address == own {
+		return ""
+	}
+	return t.address
 }
 
 // message is what the flags ask of a run's nodes, nil for nothing.
@@ -79,4 +100,59 @@ func named(t *rackfabv1.Telemetry, parts ...string) *rackfabv1.Telemetry {
 	t = proto.CloneOf(t)
 	t.Run = strings.Join(append(parts, time.Now().Format("20060102-150405.000")), "-")
 	return t
+}
+
+// collect gives the flags of a collector that is started with a batch run, nil for
+// none: it serves questions as long as the run goes on, and no page.
+func (t *telemetryFlags) collect() []string {
+	if t.address != own {
+		return nil
+	}
+	return []string{"--data", t.folder, "--http", off}
+}
+
+// collect gives the flags of a collector that is started with a live rack, nil for
+// none, and what is to be said of its page.
+func (f *upFlags) collect() (flags []string, page string) {
+	if f.telemetry.address != own {
+		return nil, ""
+	}
+	f.http = freeOr(f.http)
+	if f.http != off {
+		page = ", page at http://" + f.http
+	}
+	flags = []string{"--data", f.telemetry.folder, "--http", f.http}
+	if _, port, err := net.SplitHostPort(f.address); err == nil && port != "0" {
+		flags = append(flags, "--controller", f.address)
+	}
+	return flags, page
+}
+
+// freeOr gives the address if nothing listens there, or else one of its host with a
+// free port.
+func freeOr(address string) string {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	for _, at := range []string{address, net.JoinHostPort(host, "0")} {
+		l, err := net.Listen("tcp", at)
+		if err != nil {
+			continue
+		}
+		free := l.Addr().String()
+		if l.Close() == nil {
+			return free
+		}
+	}
+	return address
+}
+
+// at is where the collector is, or where an own one is to listen: at the usual port,
+// where commands look for it, if that is free.
+func (f *upFlags) at() string {
+	if f.telemetry.address == own {
+		return freeOr(collector.Listen)
+	}
+	return f.telemetry.there()
 }

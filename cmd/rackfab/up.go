@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,7 +26,7 @@ const stopWait = 5 * time.Second
 
 // upFlags are the settings of `rackfab up`.
 type upFlags struct {
-	address, controller, natsURL, natsKey, tls, scheme, pace, journal string
+	address, controller, natsURL, natsKey, tls, scheme, pace, journal, http string
 
 	seed      uint64
 	paused    bool
@@ -54,7 +55,8 @@ func upCommand() *cobra.Command {
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: the scenario's)")
 	flags.BoolVar(&f.paused, "paused", false, "do not start the clock")
 	flags.StringVar(&f.journal, "journal", "", "file of the journal (default: runs/live-<time>.yaml)")
-	f.telemetry.add(c)
+	f.telemetry.addOn(c)
+	flags.StringVar(&f.http, "http", "127.0.0.1:8080", "address of the page that an own collector serves, or off")
 	return c
 }
 
@@ -91,7 +93,12 @@ func up(c *cobra.Command, name string, f upFlags) error {
 	if err != nil {
 		return err
 	}
-	rack, err := launch.Start(c.Context(), launch.Options{Nodes: s.Nodes, Bus: f.natsURL, Access: access, TLS: f.tls, Listen: f.address, Journal: f.journal, Collector: f.telemetry.address})
+	f.telemetry.folder = strings.TrimSuffix(f.journal, filepath.Ext(f.journal)) + ".telemetry"
+	collect, page := f.collect()
+	rack, err := launch.Start(c.Context(), launch.Options{
+		Nodes: s.Nodes, Bus: f.natsURL, Access: access, TLS: f.tls, Listen: f.address, Journal: f.journal,
+		Collector: f.at(), Collect: collect,
+	})
 	if err != nil {
 		return err
 	}
@@ -102,6 +109,11 @@ func up(c *cobra.Command, name string, f upFlags) error {
 	if _, err := fmt.Fprintf(c.OutOrStdout(), "%s under %s is up: %d nodes, controller at %s, journal %s\n",
 		s.Name, s.Scheme, len(s.Nodes), rack.Address(), f.journal); err != nil {
 		return err
+	}
+	if collect != nil {
+		if _, err := fmt.Fprintf(c.OutOrStdout(), "collector at %s, data in %s%s\n", rack.Collector(), f.telemetry.folder, page); err != nil {
+			return err
+		}
 	}
 	return attend(c.Context(), rack, c.ErrOrStderr())
 }

@@ -102,7 +102,7 @@ func (c *collector) run(ctx context.Context, s *serve.Server, o Options) error {
 	<-writing
 	c.forward.close()
 	<-forwarding
-	return err
+	return errors.Join(err, c.store.CloseIdle(time.Now()))
 }
 
 // closeIdle closes runs of which nothing comes any more, until stop.

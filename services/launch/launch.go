@@ -9,6 +9,7 @@
 //	controller --bus URL --rack NAME [--collector ADDRESS]
 //	nic        --bus URL --rack NAME [--collector ADDRESS] --name NODE
 //	switch     --bus URL --rack NAME [--collector ADDRESS] --name NODE
+//	collector  --listen ADDRESS ...
 //
 // and with --tls DIR where that is given. Each writes one line of JSON to standard
 // output once it answers (name, address, pid), gets its key by its standard input,
@@ -41,8 +42,11 @@ type Options struct {
 	// Listen is the address of the controller, "" a free loopback port, and Journal
 	// the file for the journals of its live runs, "" for none.
 	Listen, Journal string
-	// Collector is the address of the collector, "host:port", "" for none.
+	// Collector is the address of the collector, "host:port", "" for none. Collect,
+	// if not nil, are the flags of a collector of the rack's own, which listens there,
+	// or at a free loopback port.
 	Collector string
+	Collect   []string
 	Path      string    // the program, "" is this one
 	Env       []string  // "key=value", on top of this process's environment
 	Log       io.Writer // gets the processes' logs, line by line; may be nil
@@ -72,6 +76,8 @@ type Rack struct {
 	client   *controller.Client
 	address  string // of the controller
 
+	collectorAddress string // of its own collector
+
 	// ctx ends when a process that matters has ended, with a ProcessError as the
 	// cause, or when the rack closes.
 	ctx      context.Context
@@ -84,6 +90,8 @@ type Rack struct {
 	mu      sync.Mutex
 	bus     *process // the present one; nil if the bus is not ours
 	closing bool
+
+	collector *process // the present one; nil if it has none of its own
 }
 
 // errClosed is the cause of the end of a rack's context when nothing went wrong.
@@ -136,6 +144,12 @@ func (r *Rack) start(ctx context.Context, o Options) error {
 		}
 	} else {
 		r.join(o)
+	}
+	if o.Collect != nil {
+		if err := r.startCollector(ctx, o); err != nil {
+			return err
+		}
+		o.Collector = r.collectorAddress
 	}
 	if err := r.spawnAll(o); err != nil {
 		return err
@@ -221,7 +235,7 @@ func (r *Rack) isClosing() bool {
 }
 
 // Close ends all processes: the controller first, so that it ends no run in
-// error, then the nodes, then the bus. What does not end by itself is killed.
+// error, then the nodes, then the collector and the bus. What does not end by itself is killed.
 func (r *Rack) Close() {
 	r.mu.Lock()
 	again := r.closing
@@ -242,6 +256,7 @@ func (r *Rack) Close() {
 		all.Go(func() { p.stop(r.patience) })
 	}
 	all.Wait()
+	r.stopCollector()
 	if p := r.presentBus(); p != nil {
 		p.stop(r.patience)
 	}

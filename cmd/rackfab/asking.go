@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/collector"
+)
+
+// collectorVariable overrides where commands look for a collector.
+const collectorVariable = "RACKFAB_COLLECTOR"
+
+// ask is what a command does with a collector.
+type ask func(c *cobra.Command, api rackfabv1.CollectorServiceClient, args []string) error
+
+// asking makes a command that asks a collector, or a folder that none runs on.
+func asking(use, short string, args cobra.PositionalArgs, do ask) *cobra.Command {
+	var address, data, tls string
+	c := &cobra.Command{Use: use, Short: short, Args: args, RunE: func(c *cobra.Command, args []string) error {
+		ctx, cancel := context.WithCancel(c.Context())
+		defer cancel()
+		c.SetContext(ctx)
+		who, err := client(tls)
+		if err != nil {
+			return err
+		}
+		if data != "" {
+			if address, err = collector.Stored(ctx, data); err != nil {
+				return err
+			}
+			who = nil
+		}
+		there, err := collector.DialAs(address, who)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = there.Close() }() // all calls are over
+		err = do(c, there.API(), args)
+		if status.Code(err) == codes.Unavailable {
+			return fmt.Errorf("no collector at %s: %s (`rackfab up` starts one; --data DIR reads what one has left)", address, status.Convert(err).Message())
+		}
+		return plain(err)
+	}}
+	at := collector.Listen
+	if set := os.Getenv(collectorVariable); set != "" {
+		at = set
+	}
+	c.Flags().StringVar(&address, "collector", at, "HOST:PORT of the collector; "+collectorVariable+" sets the default")
+	c.Flags().StringVar(&data, "data", "", "read this folder, which no collector has open, instead of asking one")
+	tlsFlag(c, &tls)
+	c.MarkFlagsMutuallyExclusive("collector", "data")
+	return c
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+)
+
+// queryFlags say which points, as people write them.
+type queryFlags struct {
+	q                    rackfabv1.QuerySeriesRequest
+	port                 int32
+	from, to, step, fold string
+	format               string
+}
+
+func queryCommand() *cobra.Command {
+	f := queryFlags{q: rackfabv1.QuerySeriesRequest{Select: &rackfabv1.SeriesSelector{}}}
+	c := asking("query [METRIC]", "Print time series of ports and flows; without METRIC, which there are", cobra.MaximumNArgs(1),
+		func(c *cobra.Command, api rackfabv1.CollectorServiceClient, args []string) error {
+			if err := f.read(c); err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				out, err := api.ListSeries(c.Context(), &rackfabv1.ListSeriesRequest{Select: f.q.GetSelect()})
+				if err != nil {
+					return err
+				}
+				return f.showList(c.OutOrStdout(), out)
+			}
+			f.q.Select.Metric = args[0]
+			out, err := api.QuerySeries(c.Context(), &f.q)
+			if err != nil {
+				return err
+			}
+			return f.show(c.OutOrStdout(), c.ErrOrStderr(), out)
+		})
+	flags, s := c.Flags(), f.q.GetSelect()
+	flags.StringVar(&s.Run, "run", "", "the run (default: the latest)")
+	flags.StringVar(&s.Node, "node", "", "series of this node")
+	flags.Int32Var(&f.port, "port", 0, "series of this port")
+	flags.StringVar(&s.Peer, "peer", "", "series of the port to this node")
+	flags.StringVar(&s.Flow, "flow", "", "series of this flow")
+	flags.StringVar(&s.Direction, "direction", "", "in or out")
+	flags.StringVar(&f.from, "from", "", "from this instant: 1ms")
+	flags.StringVar(&f.to, "to", "", "up to this instant, without it: 2ms")
+	flags.StringVar(&f.step, "step", "", "one point per span of this length: 100us (default: every point)")
+	flags.StringVar(&f.fold, "fold", "", "how points become one: max, min, last, sum or mean (default: max of a gauge, sum of what is counted)")
+	flags.StringVar(&f.format, "format", "table", "table, csv or json")
+	return c
+}
+
+// read puts the flags into the request, and names everything that is wrong with them.
+func (f *queryFlags) read(c *cobra.Command) error {
+	faults := []error{
+		spanFlag("from", f.from, &f.q.FromPs), spanFlag("to", f.to, &f.q.ToPs), spanFlag("step", f.step, &f.q.StepPs), wantFormat(f.format, "table", "csv", "json"),
+	}
+	if c.Flags().Changed("port") {
+		f.q.Select.Port = &f.port
+	}
+	fold, ok := rackfabv1.Fold_value["FOLD_"+strings.ToUpper(f.fold)]
+	if f.fold != "" && (!ok || fold == 0) {
+		faults = append(faults, fmt.Errorf("--fold %q: want max, min, last, sum or mean", f.fold))
+	}
+	f.q.Fold = rackfabv1.Fold(fold)
+	return errors.Join(faults...)
+}
+
+// seriesColumns say which series a row is of.
+var seriesColumns = []string{"node", "port", "peer", "flow", "direction"}
+
+func seriesCells(s *rackfabv1.Series) []string {
+	port := ""
+	if s.Port != nil {
+		port = strconv.Itoa(int(s.GetPort()))
+	}
+	return []string{s.GetNode(), port, s.GetPeer(), s.GetFlow(), s.GetDirection()}
+}
+
+func (f *queryFlags) show(w, log io.Writer, out *rackfabv1.QuerySeriesResponse) error {
+	if out.GetTruncated() {
+		if _, err := fmt.Fprintln(log, "rackfab: there are more points than one answer has: ask for a shorter range or a longer --step"); err != nil {
+			return err
+		}
+	}
+	switch {
+	case f.format == "json":
+		return printJSON(w, out)
+	case len(out.GetSeries()) == 0:
+		_, err := fmt.Fprintf(log, "rackfab: run %s has no such points (`rackfab query` lists the series)\n", out.GetRun())
+		return err
+	case f.format == "csv":
+		return pointsCSV(w, out)
+	}
+	return pointsTable(w, out)
+}
+
+// pointsCSV writes a row per point; the header of the value has its unit.
+func pointsCSV(w io.Writer, out *rackfabv1.QuerySeriesResponse) error {
+	first := out.GetSeries()[0]
+	rows := csv.NewWriter(w)
+	_ = rows.Write(append([]string{"time_ps"}, append(seriesColumns, fmt.Sprintf("%s (%s)", first.GetMetric(), first.GetUnit()))...)) // Flush tells
+	for _, s := range out.GetSeries() {
+		for i, at := range s.GetTimesPs() {
+			_ = rows.Write(append([]string{strconv.FormatInt(at, 10)}, append(seriesCells(s), pointText(s.GetValues()[i]))...)) // Flush tells
+		}
+	}
+	rows.Flush()
+	return rows.Error()
+}
+
+func pointsTable(w io.Writer, out *rackfabv1.QuerySeriesResponse) error {
+	first := out.GetSeries()[0]
+	t := table.NewWriter()
+	t.SetStyle(narrow())
+	t.AppendHeader(row(append(append([]string{"at"}, seriesColumns...), first.GetUnit())))
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: 1, Align: text.AlignRight}, {Number: 7, Align: text.AlignRight}})
+	for _, s := range out.GetSeries() {
+		for i, at := range s.GetTimesPs() {
+			t.AppendRow(row(append(append([]string{unit.Time(at).String()}, seriesCells(s)...), pointText(s.GetValues()[i]))))
+		}
+	}
+	t.SuppressEmptyColumns()
+	_, err := fmt.Fprintf(w, "%s of run %s\n%s\n", first.GetMetric(), out.GetRun(), t.Render())
+	return err
+}
+
+func pointText(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// showList writes which series there are.
+func (f *queryFlags) showList(w io.Writer, out *rackfabv1.ListSeriesResponse) error {
+	switch f.format {
+	case "json":
+		return printJSON(w, out)
+	case "csv":
+		rows := csv.NewWriter(w)
+		_ = rows.Write(append([]string{"metric", "unit"}, seriesColumns...)) // Flush tells
+		for _, s := range out.GetSeries() {
+			_ = rows.Write(append([]string{s.GetMetric(), s.GetUnit()}, seriesCells(s)...)) // Flush tells
+		}
+		rows.Flush()
+		return rows.Error()
+	}
+	t := table.NewWriter()
+	t.SetStyle(narrow())
+	t.AppendHeader(row(append([]string{"metric", "unit"}, seriesColumns...)))
+	for _, s := range out.GetSeries() {
+		t.AppendRow(row(append([]string{s.GetMetric(), s.GetUnit()}, seriesCells(s)...)))
+	}
+	t.SuppressEmptyColumns()
+	_, err := fmt.Fprintf(w, "series of run %s\n%s\n", out.GetRun(), t.Render())
+	return err
+}

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+)
+
+// traceFlags say which traces, as people write them.
+type traceFlags struct {
+	q                  rackfabv1.ListTracesRequest
+	slowest, latest    int32
+	min, max, from, to string
+	attributes         []string
+	list, percentiles  bool
+	format             string
+}
+
+func tracesCommand() *cobra.Command {
+	var f traceFlags
+	c := asking("traces", "Show the slowest messages, each with what became of it on its way", cobra.NoArgs,
+		func(c *cobra.Command, api rackfabv1.CollectorServiceClient, _ []string) error {
+			if err := f.read(); err != nil {
+				return err
+			}
+			if f.percentiles {
+				return f.showPercentiles(c, api)
+			}
+			return f.showTraces(c, api)
+		})
+	flags := c.Flags()
+	flags.StringVar(&f.q.Run, "run", "", "the run (default: the latest)")
+	flags.StringVar(&f.q.Flow, "flow", "", "messages of this flow")
+	flags.StringVar(&f.q.Node, "node", "", "messages that were at this node")
+	flags.StringVar(&f.q.Name, "name", "", "messages of this kind: WRITE, SEND, GET")
+	flags.Int32Var(&f.slowest, "slowest", 0, "how many, the slowest first (default: 5)")
+	flags.Int32Var(&f.latest, "latest", 0, "how many, the latest first")
+	flags.StringVar(&f.min, "min", "", "messages that took at least this long: 100us")
+	flags.StringVar(&f.max, "max", "", "messages that took at most this long")
+	flags.StringVar(&f.from, "from", "", "messages that began at this instant or later: 1ms")
+	flags.StringVar(&f.to, "to", "", "messages that began before this instant")
+	flags.StringArrayVar(&f.attributes, "attribute", nil, "messages with a span that has KEY=VALUE: rackfab.carries=cnp")
+	flags.BoolVar(&f.list, "list", false, "one line per message, without its spans")
+	flags.BoolVar(&f.percentiles, "percentiles", false, "percentiles of the durations per flow, instead of messages")
+	flags.StringVar(&f.format, "format", "table", "table or json")
+	c.MarkFlagsMutuallyExclusive("slowest", "latest")
+	c.MarkFlagsMutuallyExclusive("list", "percentiles")
+	return c
+}
+
+// read puts the flags into the request, and names everything that is wrong with them.
+func (f *traceFlags) read() error {
+	faults := []error{
+		spanFlag("min", f.min, &f.q.MinDurationPs), spanFlag("max", f.max, &f.q.MaxDurationPs),
+		spanFlag("from", f.from, &f.q.FromPs), spanFlag("to", f.to, &f.q.ToPs), wantFormat(f.format, "table", "json"),
+	}
+	f.q.Order, f.q.Limit = rackfabv1.TraceOrder_TRACE_ORDER_SLOWEST, 5
+	switch {
+	case f.slowest < 0 || f.latest < 0:
+		faults = append(faults, errors.New("--slowest, --latest: want a number above 0"))
+	case f.slowest > 0:
+		f.q.Limit = f.slowest
+	case f.latest > 0:
+		f.q.Order, f.q.Limit = rackfabv1.TraceOrder_TRACE_ORDER_LATEST, f.latest
+	}
+	for _, a := range f.attributes {
+		key, value, ok := strings.Cut(a, "=")
+		if !ok || key == "" {
+			faults = append(faults, fmt.Errorf("--attribute %q: want KEY=VALUE", a))
+		}
+		f.q.Attributes = append(f.q.Attributes, &rackfabv1.AttributeMatch{Key: key, Value: value})
+	}
+	return errors.Join(faults...)
+}
+
+// spanFlag reads a flag that is a span of time or an instant, "" is 0.
+func spanFlag(flag, text string, to *int64) error {
+	*to = 0
+	if text == "" {
+		return nil
+	}
+	t, err := unit.ParseTime(text)
+	if err != nil {
+		return fmt.Errorf("--%s: %w", flag, err)
+	}
+	*to = int64(t)
+	return nil
+}
+
+func wantFormat(have string, want ...string) error {
+	for _, w := range want {
+		if have == w {
+			return nil
+		}
+	}
+	return fmt.Errorf("--format %q: want %s", have, strings.Join(want, ", "))
+}
+
+func (f *traceFlags) showTraces(c *cobra.Command, api rackfabv1.CollectorServiceClient) error {
+	list, err := api.ListTraces(c.Context(), &f.q)
+	if err != nil {
+		return err
+	}
+	w := c.OutOrStdout()
+	if f.format == "json" && f.list {
+		return printJSON(w, list)
+	}
+	if len(list.GetTraces()) == 0 {
+		_, err := fmt.Fprintf(w, "run %s has no such message\n", list.GetRun())
+		return err
+	}
+	if f.list {
+		return listTraces(w, list)
+	}
+	for i, t := range list.GetTraces() {
+		whole, err := api.GetTrace(c.Context(), &rackfabv1.GetTraceRequest{Run: t.GetRun(), TraceId: t.GetTraceId()})
+		if err != nil {
+			return err
+		}
+		if f.format == "json" {
+			if err := printJSON(w, whole); err != nil {
+				return err
+			}
+			continue
+		}
+		if i > 0 {
+			_, _ = fmt.Fprintln(w) // the next line tells
+		}
+		if err := waterfall(w, whole); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func listTraces(w io.Writer, list *rackfabv1.ListTracesResponse) error {
+	t := table.NewWriter()
+	t.SetStyle(narrow())
+	t.AppendHeader(table.Row{"trace", "message", "flow", "node", "start", "duration", "spans"})
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: 5, Align: text.AlignRight}, {Number: 6, Align: text.AlignRight}})
+	for _, r := range list.GetTraces() {
+		spans := strconv.Itoa(int(r.GetSpans()))
+		if r.GetDetailsDropped() {
+			spans = "root alone"
+		}
+		t.AppendRow(table.Row{r.GetTraceId(), r.GetName(), r.GetFlow(), r.GetNode(), unit.Time(r.GetStartPs()), unit.Time(r.GetDurationPs()), spans})
+	}
+	_, err := fmt.Fprintf(w, "run %s\n%s\n", list.GetRun(), t.Render())
+	if err == nil && list.GetMore() {
+		_, err = fmt.Fprintln(w, "there are more")
+	}
+	return err
+}
+
+func (f *traceFlags) showPercentiles(c *cobra.Command, api rackfabv1.CollectorServiceClient) error {
+	q := &rackfabv1.GetPercentilesRequest{Flow: f.q.Flow, Name: f.q.Name}
+	if f.q.Run != "" {
+		q.Runs = strings.Split(f.q.Run, ",")
+	}
+	out, err := api.GetPercentiles(c.Context(), q)
+	if err != nil {
+		return err
+	}
+	if f.format == "json" {
+		return printJSON(c.OutOrStdout(), out)
+	}
+	t := table.NewWriter()
+	t.SetStyle(narrow())
+	t.AppendHeader(table.Row{"run", "flow", "messages", "min", "p50", "p90", "p99", "p99.9", "max"})
+	var right []table.ColumnConfig
+	for i := 3; i <= 9; i++ {
+		right = append(right, table.ColumnConfig{Number: i, Align: text.AlignRight})
+	}
+	t.SetColumnConfigs(right)
+	for _, r := range out.GetRows() {
+		t.AppendRow(table.Row{
+			r.GetRun(), r.GetFlow(), r.GetCount(), unit.Time(r.GetMinPs()), unit.Time(r.GetP50Ps()), unit.Time(r.GetP90Ps()),
+			unit.Time(r.GetP99Ps()), unit.Time(r.GetP999Ps()), unit.Time(r.GetMaxPs()),
+		})
+	}
+	_, err = fmt.Fprintln(c.OutOrStdout(), t.Render())
+	return err
+}
+
+func traceCommand() *cobra.Command {
+	var run, format string
+	c := asking("trace ID", "Show one message with what became of it on its way; ID is a trace id or its first digits", cobra.ExactArgs(1),
+		func(c *cobra.Command, api rackfabv1.CollectorServiceClient, args []string) error {
+			if err := wantFormat(format, "table", "json"); err != nil {
+				return err
+			}
+			out, err := api.GetTrace(c.Context(), &rackfabv1.GetTraceRequest{Run: run, TraceId: args[0]})
+			if err != nil {
+				return err
+			}
+			if format == "json" {
+				return printJSON(c.OutOrStdout(), out)
+			}
+			return waterfall(c.OutOrStdout(), out)
+		})
+	c.Flags().StringVar(&run, "run", "", "the run (default: the latest that has it)")
+	c.Flags().StringVar(&format, "format", "table", "table or json")
+	return c
+}
+
+func runsCommand() *cobra.Command {
+	var format string
+	c := asking("runs", "List the runs that a collector holds, and what it received, stored and dropped", cobra.NoArgs,
+		func(c *cobra.Command, api rackfabv1.CollectorServiceClient, _ []string) error {
+			if err := wantFormat(format, "table", "json"); err != nil {
+				return err
+			}
+			out, err := api.ListRuns(c.Context(), &rackfabv1.ListRunsRequest{})
+			if err != nil {
+				return err
+			}
+			if format == "json" {
+				return printJSON(c.OutOrStdout(), out)
+			}
+			counts, err := api.GetCounters(c.Context(), &rackfabv1.GetCountersRequest{})
+			if err != nil {
+				return err
+			}
+			return showRuns(c.OutOrStdout(), out.GetRuns(), counts)
+		})
+	c.Flags().StringVar(&format, "format", "table", "table or json")
+	return c
+}
+
+func showRuns(w io.Writer, runs []*rackfabv1.CollectedRun, n *rackfabv1.GetCountersResponse) error {
+	t := table.NewWriter()
+	t.SetStyle(narrow())
+	t.AppendHeader(table.Row{"run", "scenario", "scheme", "seed", "until", "messages", "spans", "points", "series", "since"})
+	for _, r := range runs {
+		since := time.Unix(0, r.GetFirstUnixNano()).Format(time.DateTime)
+		t.AppendRow(table.Row{
+			r.GetRun(), r.GetScenario(), r.GetScheme(), r.GetSeed(), unit.Time(r.GetEndPs()), r.GetTraces(), r.GetSpans(), r.GetPoints(), r.GetSeries(), since,
+		})
+	}
+	_, err := fmt.Fprintf(w, "%s\n\n%s\n%s\n%d requests refused, %d waiting; %s on disk in %d runs, %d runs evicted; %d requests forwarded, %d dropped on the way\n",
+		t.Render(), countsText("spans", n.GetSpans()), countsText("points", n.GetPoints()), n.GetRefusedRequests(), n.GetQueuedRequests(),
+		unit.Bytes(n.GetStoredBytes()), len(runs), n.GetRunsEvicted(), n.GetForwardedRequests(), n.GetForwardDroppedRequests())
+	return err
+}
+
+func countsText(what string, c *rackfabv1.SignalCounters) string {
+	return fmt.Sprintf("%s: %d received = %d stored + %d repeated + %d rejected; stored = %d held + %d evicted + %d sampled out",
+		what, c.GetReceived(), c.GetStored(), c.GetDuplicates(), c.GetRejected(), c.GetHeld(), c.GetEvicted(), c.GetSampledOut())
+}
+
+// printJSON writes a message as its JSON.
+func printJSON(w io.Writer, m proto.Message) error {
+	text, err := protojson.MarshalOptions{Multiline: true, EmitUnpopulated: true, UseProtoNames: true}.Marshal(m)
+	if err == nil {
+		_, err = fmt.Fprintln(w, string(text))
+	}
+	return err
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/collector/store"
+)
+
+// barWidth is how many characters a whole trace has in a waterfall.
+const barWidth = 40
+
+// told are the attributes that a waterfall leaves out: its header or its columns
+// have them.
+var told = []string{"rackfab.wall_unix_nano", "rackfab.message"}
+
+// waterfall writes a trace: a row per span, below its parent, with a bar for when
+// it was.
+func waterfall(w io.Writer, t *rackfabv1.GetTraceResponse) error {
+	from, to := int64(math.MaxInt64), int64(math.MinInt64)
+	children := map[string][]*rackfabv1.Span{}
+	ids := map[string]bool{}
+	for _, s := range t.GetSpans() {
+		from, to = min(from, s.GetStartPs()), max(to, s.GetEndPs())
+		ids[s.GetSpanId()] = true
+	}
+	for _, s := range t.GetSpans() {
+		parent := s.GetParentSpanId()
+		if !ids[parent] {
+			parent = "" // it has not come, or left
+		}
+		children[parent] = append(children[parent], s)
+	}
+	out := table.NewWriter()
+	out.SetStyle(narrow())
+	out.AppendHeader(table.Row{"span", "node", "start", "took", strings.Repeat(" ", barWidth), "what is known"})
+	out.SetColumnConfigs([]table.ColumnConfig{{Number: 3, Align: text.AlignRight}, {Number: 4, Align: text.AlignRight}})
+	var walk func(parent string, depth int)
+	walk = func(parent string, depth int) {
+		for _, s := range children[parent] {
+			out.AppendRow(table.Row{
+				strings.Repeat("  ", depth) + s.GetName(), s.GetNode(), "+" + unit.Time(s.GetStartPs()-from).String(), unit.Time(s.GetEndPs() - s.GetStartPs()),
+				bar(s, from, to), known(s),
+			})
+			for _, e := range s.GetEvents() {
+				out.AppendRow(table.Row{
+					strings.Repeat("  ", depth) + "  · " + e.GetName(), "", "+" + unit.Time(e.GetAtPs()-from).String(), "", mark(e.GetAtPs(), from, to), attributesText(e.GetAttributes()),
+				})
+			}
+			walk(s.GetSpanId(), depth+1)
+		}
+	}
+	walk("", 0)
+	_, err := fmt.Fprintf(w, "%s\n%s\n", header(t, from, to), out.Render())
+	if err == nil && t.GetDetailsDropped() {
+		_, err = fmt.Fprintln(w, "the details left by --keep-slowest")
+	}
+	return err
+}
+
+// header names the message.
+func header(t *rackfabv1.GetTraceResponse, from, to int64) string {
+	parts := []string{"trace " + t.GetTraceId(), "run " + t.GetRun()}
+	if s := t.GetSpans(); len(s) > 0 {
+		if s[0].GetFlow() != "" {
+			parts = append(parts, "flow "+s[0].GetFlow())
+		}
+		for _, a := range s[0].GetAttributes() {
+			if a.GetKey() == "rackfab.message" {
+				parts = append(parts, "message "+store.AttributeText(a))
+			}
+		}
+	}
+	return strings.Join(append(parts, fmt.Sprintf("%s from %s", unit.Time(to-from), unit.Time(from))), ", ")
+}
+
+// bar shows when a span was within the trace.
+func bar(s *rackfabv1.Span, from, to int64) string {
+	begin := place(s.GetStartPs(), from, to)
+	return strings.Repeat(" ", begin) + strings.Repeat("█", max(1, place(s.GetEndPs(), from, to)-begin))
+}
+
+// mark shows when something happened.
+func mark(at, from, to int64) string { return strings.Repeat(" ", place(at, from, to)) + "│" }
+
+// place gives the column of an instant.
+func place(at, from, to int64) int {
+	if to <= from {
+		return 0
+	}
+	column := int(math.Round(float64(at-from) / float64(to-from) * barWidth))
+	return min(max(column, 0), barWidth-1)
+}
+
+// known says what is known of a span beside its columns.
+func known(s *rackfabv1.Span) string {
+	text := attributesText(s.GetAttributes())
+	if s.GetError() != "" {
+		text = strings.TrimSpace("failed: " + s.GetError() + " " + text)
+	}
+	return text
+}
+
+func attributesText(list []*rackfabv1.Attribute) string {
+	var parts []string
+	for _, a := range list {
+		if !slices.Contains(told, a.GetKey()) {
+			parts = append(parts, strings.TrimPrefix(a.GetKey(), "rackfab.")+"="+valueText(a))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// valueText spells spans of time as people read them.
+func valueText(a *rackfabv1.Attribute) string {
+	if strings.HasSuffix(a.GetKey(), "_ps") {
+		if v, ok := a.GetValue().(*rackfabv1.Attribute_Number); ok {
+			return unit.Time(v.Number).String()
+		}
+	}
+	return store.AttributeText(a)
+}
