@@ -54,7 +54,7 @@ func (c *containers) cut(t *testing.T, address string) {
 		t.Errorf("the controller's port: %v, %v", conn, err)
 	}
 	file := filepath.Join(t.TempDir(), "journal.yaml")
-	volume := must(t, c.command(t.Context(), "docker", "volume", "ls", "--quiet", "--filter", c.label()))
+	volume := must(t, c.command(t.Context(), "docker", "volume", "ls", "--quiet", "--filter", c.label(), "--filter", "label=com.docker.compose.volume=journal"))
 	id := must(t, c.command(t.Context(), "docker", "create", "--label", "com.docker.compose.project="+c.project,
 		"--volume", volume+":"+filepath.Dir(compose.Journal), c.image))
 	must(t, c.command(t.Context(), "docker", "cp", id+":"+compose.Journal, file))

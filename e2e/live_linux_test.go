@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -96,6 +97,19 @@ func (r *rack) interrupt(t *testing.T) {
 	}
 }
 
+// left fails the test where the rack's port is still open, or a file but its journal
+// is left beside that.
+func (r *rack) left(t *testing.T) {
+	t.Helper()
+	if conn, err := net.Dial("tcp", r.address); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("port of the controller: %v, %v", conn, err)
+	}
+	files, err := os.ReadDir(filepath.Dir(r.journal))
+	if err != nil || len(files) > 1 {
+		t.Errorf("left behind: %v, %v", files, err)
+	}
+}
+
 // fuzz makes at least n random changes while the clock runs.
 func (r *rack) fuzz(t *testing.T, seed uint64, n int) {
 	t.Helper()
@@ -155,6 +169,7 @@ func TestAFuzzedLiveRunReplays(t *testing.T) {
 			list := children(t, r.Process.Pid)
 			r.interrupt(t)
 			gone(t, list)
+			r.left(t)
 			for _, journal := range []string{file, r.journal} {
 				out, err := exec.Command(program, "replay", journal, "--bus", "memory,nats").CombinedOutput()
 				if err != nil {
@@ -249,6 +264,7 @@ func TestTheJournalOutlivesTheController(t *testing.T) {
 		t.Errorf("ended with %v: %s", err, log)
 	}
 	gone(t, list)
+	r.left(t)
 	out, err := exec.Command(program, "replay", r.journal).CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
