@@ -43,6 +43,9 @@ const (
 	controller = "controller"
 )
 
+// backends are the services of the profile otel; their settings lie beside the file.
+var backends = []string{"otel", "jaeger", "prometheus"}
+
 //go:embed compose.yaml.tmpl
 var text string
 
@@ -67,7 +70,7 @@ func File(s *topology.Scenario, image string, secure bool) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	err := file.Execute(&b, map[string]any{
-		"Rack": s.Name, "Image": image, "Build": image == Image, "BusPort": BusPort, "GRPCPort": GRPCPort, "Journal": Journal, "Key": key, "Keys": keys, "TLS": secure, "Nodes": s.Nodes,
+		"Rack": s.Name, "Image": image, "Build": image == Image, "BusPort": BusPort, "GRPCPort": GRPCPort, "Journal": Journal, "Key": key, "Keys": keys, "TLS": secure, "Backends": image == Image && !secure, "Nodes": s.Nodes,
 	})
 	return b.Bytes(), err
 }
@@ -76,6 +79,9 @@ func File(s *topology.Scenario, image string, secure bool) ([]byte, error) {
 // hosts are the same in upper and lower case.
 func check(s *topology.Scenario) error {
 	taken := map[string]string{bus: "the bus", controller: "the controller", identity.Collector: "the collector", identity.Client: "a client", identity.CA: "the CA"}
+	for _, name := range backends {
+		taken[name] = "a back end"
+	}
 	for _, n := range s.Nodes {
 		name := strings.ToLower(n.Name)
 		if other, ok := taken[name]; ok {

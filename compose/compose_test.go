@@ -3,6 +3,7 @@ package compose
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 // service is what the tests read of a container.
 type service struct {
 	Image       string
+	Profiles    []string
 	Build       any
 	Hostname    string
 	Command     []string
@@ -99,6 +101,7 @@ func TestEveryProcessIsAContainerWithoutRights(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := parse(t, text)
+	maps.DeleteFunc(d.Services, isBackend)
 	if len(d.Services) != len(s.Nodes)+2 {
 		t.Errorf("%d containers for %d nodes", len(d.Services), len(s.Nodes))
 	}
@@ -117,7 +120,7 @@ func TestEveryProcessIsAContainerWithoutRights(t *testing.T) {
 		}
 	}
 	for _, n := range s.Nodes {
-		want := fmt.Sprintf("%s --bus nats://bus:4222 --nkey /key/nkey --name %s --listen %[2]s:7000", n.Kind, n.Name)
+		want := fmt.Sprintf("%s --bus nats://bus:4222 --nkey /key/nkey --name %s --listen %[2]s:7000 --collector ${RACKFAB_COLLECTOR:-}", n.Kind, n.Name)
 		if have := strings.Join(d.Services[n.Name].Command, " "); have != want {
 			t.Errorf("%s runs %q, want %q", n.Name, have, want)
 		}
@@ -172,6 +175,7 @@ func TestOnlyTheControllerIsPublishedOnLoopback(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := parse(t, text)
+	maps.DeleteFunc(d.Services, isBackend)
 	if !d.Networks["rack"].Internal {
 		t.Error("the rack's network leads outside")
 	}
@@ -225,6 +229,48 @@ func TestNamesThatMakeNoContainersAreRefused(t *testing.T) {
 	} {
 		if _, err := File(pair(t, tt.a, tt.b), "", false); err == nil || err.Error() != tt.want {
 			t.Errorf("%s, %s: %v", tt.a, tt.b, err)
+		}
+	}
+}
+
+func isBackend(name string, _ service) bool { return slices.Contains(backends, name) }
+
+// Back ends start only if asked for, have limits, are seen from this machine alone, and
+// their settings lie beside the file; a rack with an image of its own, or with TLS, has
+// none.
+func TestBackendsAreAProfile(t *testing.T) {
+	for _, test := range []struct {
+		image  string
+		secure bool
+		want   int
+	}{{"", false, len(backends)}, {"", true, 0}, {"mine", false, 0}} {
+		text, err := File(pcn16to2(t), test.image, test.secure)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := 0
+		for name, c := range parse(t, text).Services {
+			if !isBackend(name, c) {
+				continue
+			}
+			found++
+			if !slices.Equal(c.Profiles, []string{"otel"}) || c.Memory == "" || c.CPUs == 0 || !slices.Equal(c.CapDrop, []string{"ALL"}) {
+				t.Errorf("%s: %+v", name, c)
+			}
+			for _, p := range c.Ports {
+				if !strings.HasPrefix(p, "127.0.0.1:") {
+					t.Errorf("%s is published at %s", name, p)
+				}
+			}
+		}
+		if found != test.want {
+			t.Errorf("%+v: %d back ends", test, found)
+		}
+	}
+	for _, settings := range []string{"otel.yaml", "prometheus.yaml"} {
+		text, err := os.ReadFile(settings)
+		if err != nil || yaml.Unmarshal(text, &map[string]any{}) != nil {
+			t.Errorf("%s: %v", settings, err)
 		}
 	}
 }
