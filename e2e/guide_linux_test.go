@@ -24,7 +24,7 @@ func TestTheGuideOfLiveRacks(t *testing.T) {
 	r := up(t, strings.Fields(lines[0])...)
 	var last string
 	for _, line := range lines[1:] {
-		last = r.do(t, words(line)[1:]...)
+		last = r.do(t, unquoted(line)[1:]...)
 	}
 	digests := map[string]bool{}
 	for _, line := range strings.Split(strings.TrimSpace(last), "\n") {
@@ -35,7 +35,7 @@ func TestTheGuideOfLiveRacks(t *testing.T) {
 	}
 	r.do(t, "resume")
 	for _, line := range more {
-		r.do(t, words(line)[1:]...)
+		r.do(t, unquoted(line)[1:]...)
 	}
 	list := children(t, r.Process.Pid)
 	r.interrupt(t)
@@ -56,6 +56,6 @@ func beyond(t *testing.T, path string, done []string) (rest []string) {
 	return rest
 }
 
-// words splits a line of the guide as a shell does; its quotes keep no spaces
+// unquoted splits a line of the guide as a shell does; its quotes keep no spaces
 // together.
-func words(line string) []string { return strings.Fields(strings.ReplaceAll(line, "'", "")) }
+func unquoted(line string) []string { return strings.Fields(strings.ReplaceAll(line, "'", "")) }
