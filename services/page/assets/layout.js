@@ -103,7 +103,8 @@ function placeHosts(model, plan, size, cell, at) {
       }
     }
   };
-  stack(plan.near, plan.left, cell.u * 0.5 + 4, 1);
+  const tags = cell.u < cell.v ? 20 : 0; // a victim's tag stands above its sender on a narrow page
+  stack(plan.near, plan.left, cell.u * 0.5 + 4 + tags, 1);
   stack(plan.far, plan.right.length ? plan.right : plan.left, size.u - cell.u * 0.5 - 4, -1);
   hang(plan, size, cell, at);
 }

@@ -219,7 +219,7 @@ export function tiles(box, app) {
     ["PAUSE", `${format.count(pauses)}/ms`, held ? `${held} ${held === 1 ? "link" : "links"} held` : "no link held", held > 0],
     ["Congestion tree", deepest ? `${deepest} ${deepest === 1 ? "hop" : "hops"}` : "none", trees.length && trees[0].port >= 0 ? `from ${model.lanes[trees[0].port].id.replace("->", " → ")}` : trees.some((t) => t.cycle) ? "pauses in a circle" : "", deepest > 1],
     ["Longest queue", format.bytes(queue), queue ? where : "", false],
-    ["Victims", bystanders.length ? bystanders.slice(0, 2).join(", ") + (bystanders.length > 2 ? ` +${bystanders.length - 2}` : "") : "none", bystanders.length ? "held, though not congested" : "", bystanders.length > 0],
+    ["Victims", bystanders.length ? bystanders.slice(0, 2).join(", ") + (bystanders.length > 2 ? ` +${bystanders.length - 2}` : "") : "none", bystanders.length ? "held without congestion" : "", bystanders.length > 0],
   ];
   if (box.children.length !== list.length) box.replaceChildren(...list.map(([name]) => h("div", { class: "tile" }, h("dt", { text: name }), h("dd", {}), h("dd", { class: "sub" }))));
   list.forEach(([, value, sub, loud], i) => {

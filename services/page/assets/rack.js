@@ -78,7 +78,8 @@ export class Rack {
       const name = link.name;
       const hit = s("path", {
         class: "hit", d: `M${p.x1} ${p.y1}L${p.x2} ${p.y2}`, "stroke-width": this.layout.dense ? 5 : 16, tabindex: -1, role: "button",
-        "data-key": `link:${name}`, onclick: (e) => this.chooseLane(link, e),
+        "data-key": `link:${name}`, "aria-label": `link ${name}`, onclick: () => this.chooseLane(link),
+        onpointerenter: () => this.describe(link), onfocus: () => this.describe(link),
       }, s("title", { text: "" }));
       this.layers.hits.append(hit);
       this.lines[link.lane].hit = hit;
@@ -154,6 +155,20 @@ export class Rack {
       }
     });
     this.drawPaths();
+    this.chase(snap.lanes.some((l) => l.held));
+  }
+
+  // chase lights the arrows one after the other, upstream, four times a second; a style
+  // animation would do it with every frame of the screen.
+  chase(on) {
+    const wanted = on && !calm();
+    if (wanted === Boolean(this.chasing)) return;
+    clearInterval(this.chasing);
+    this.chasing = 0;
+    mark(this.svg, "data-phase", null);
+    if (!wanted) return;
+    let phase = 0;
+    this.chasing = setInterval(() => mark(this.svg, "data-phase", (phase = (phase + 1) % 4)), 250);
   }
 
   updateLane(i, l, inTree, later) {
@@ -165,10 +180,12 @@ export class Rack {
     if (state === "held" && !line.arrows.firstChild) this.drawArrows(line);
     line.arrows.classList.toggle("shown", state === "held");
     if (l.pauses > 0 && later) this.pulse(line);
-    if (line.hit && !(this.tick = ((this.tick ?? 0) + 1) % 7)) this.describe(line.hit, i);
   }
 
-  describe(hit, lane) {
+  // describe tells by words how a link stands, when somebody comes to it.
+  describe(link) {
+    if (!this.snap) return;
+    const { lane } = link, { hit } = this.lines[lane];
     const one = (i) => {
       const l = this.snap.lanes[i];
       const state = l.down ? ", down" : l.held ? ", held by PAUSE" : "";
@@ -194,7 +211,7 @@ export class Rack {
 
   // pulse sends a PAUSE frame up the lane.
   pulse(line) {
-    if (calm() || this.pulses.length >= maxPulses || line.pulse) return;
+    if (calm() || this.pulses.length >= (this.layout.dense ? maxPulses / 2 : maxPulses) || line.pulse) return;
     const dot = s("circle", { class: "pause", r: this.layout.dense ? 2.6 : 4.5 });
     this.layers.pulses.append(dot);
     line.pulse = true;
