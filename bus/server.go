@@ -60,6 +60,7 @@ func start(addr string, g Guard) (*Server, error) {
 		TLSVerify:     g.TLS != nil,
 		TLSConfig:     g.TLS,
 		TLSTimeout:    startTimeout.Seconds(),
+		AuthTimeout:   2 * startTimeout.Seconds(), // the members of a rack all come at once
 	})
 	if err != nil {
 		return nil, fmt.Errorf("bus server: %w", err)
