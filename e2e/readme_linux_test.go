@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bufio"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,9 +22,9 @@ var elsewhere = map[string][2]string{
 	},
 }
 
-// words are what the README's placeholders stand for here; alternatives are tried one
+// placeholders are what the README's placeholders stand for here; alternatives are tried one
 // by one. Flags that stand for nothing need another rack: they have to exist.
-var words = map[string][]string{
+var placeholders = map[string][]string{
 	"SCENARIO|FILE": {"rack.yaml"}, "SCENARIO|JOURNAL": {"journal.yaml"}, "FILE": {"rack.yaml"}, "DIR...": {"out", "out"},
 	"DIR": {"made"}, "ADDR": {"ADDR"}, "N": {"1"}, "T": {"100us"}, "H": {"localhost"}, "KEY=V1,V2...": {"switch.xoff=100KB,150KB"},
 	"pfc,pcn": {"pfc,pcn"}, "1,2": {"1,2"}, "nats|memory": {"memory"},
@@ -73,7 +74,7 @@ func meanings(t *testing.T, line string) (all [][]string) {
 	for innermost.MatchString(full) {
 		full = innermost.ReplaceAllStringFunc(full, func(group string) string {
 			flag, _, _ := strings.Cut(group[1:], " ")
-			if stands, known := words[flag]; known && stands == nil {
+			if stands, known := placeholders[flag]; known && stands == nil {
 				exists(t, line, flag)
 				return ""
 			}
@@ -99,7 +100,7 @@ func exists(t *testing.T, line, flag string) {
 func filled(t *testing.T, line string) (args []string) {
 	t.Helper()
 	for _, word := range strings.Fields(line)[1:] {
-		switch stands, known := words[word]; {
+		switch stands, known := placeholders[word]; {
 		case known:
 			args = append(args, stands...)
 		case placeholder.MatchString(word):
@@ -170,10 +171,37 @@ func (r *rack) types(t *testing.T, args []string) {
 		another.interrupt(t)
 		return
 	}
+	if args[0] == "page" {
+		r.serves(t, append(args, "--http", "127.0.0.1:0"))
+		return
+	}
 	if args[0] == "health" {
 		args = []string{"health", r.address}
 	}
 	r.do(t, args...)
+}
+
+// serves runs a command that serves until Ctrl-C, up to its first line.
+func (r *rack) serves(t *testing.T, args []string) {
+	t.Helper()
+	c := exec.Command(program, args...)
+	c.Env = append(os.Environ(), "RACKFAB_ADDRESS="+r.address)
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Process.Kill() }) // has ended, if the test went well
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil || !strings.Contains(line, "http://127.0.0.1:") {
+		t.Errorf("rackfab %v says %q, %v", args, line, err)
+	}
+	_ = c.Process.Signal(os.Interrupt) // Wait tells
+	if err := c.Wait(); err != nil && c.ProcessState.ExitCode() != 130 {
+		t.Error(err)
+	}
 }
 
 // sample is the scenario that the README shows.
