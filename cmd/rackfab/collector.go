@@ -19,7 +19,9 @@ var collectorData = filepath.Join("runs", "collector")
 
 // collectorFlags are the settings of a collector as people write them.
 type collectorFlags struct {
-	listen, data, maxSize, keepSlowest, forward, http, controller string
+	listen, data, maxSize, keepSlowest, forward, http, controller, tls string
+
+	hosts []string // of the page
 }
 
 func collectorCommand() *cobra.Command {
@@ -30,6 +32,7 @@ func collectorCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		f.tls = r.tls
 		o.TLS, o.Ready = r.who, c.OutOrStdout()
 		return collector.Main(ctx, o)
 	})
@@ -42,6 +45,7 @@ func collectorCommand() *cobra.Command {
 	flags.StringVar(&f.forward, "forward", "", "endpoint of OTLP that gets everything too: HOST:PORT, grpcs://HOST:PORT or http://HOST:PORT (default: none)")
 	flags.StringVar(&f.http, "http", "127.0.0.1:8080", "address of the page, or off")
 	flags.StringVar(&f.controller, "controller", defaultAddress, "HOST:PORT of the controller whose rack the page shows")
+	flags.StringSliceVar(&f.hosts, "host", nil, "name that browsers may call the page by, beside those of loopback")
 	return c
 }
 
@@ -71,11 +75,15 @@ func (f *collectorFlags) options() (collector.Options, error) {
 // off is the address of what is not to be there.
 const off = "off"
 
-// pages gives what the collector serves over HTTP.
+// pages gives what the collector serves over HTTP: the page of its rack.
 func (f *collectorFlags) pages(address string) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = fmt.Fprintf(w, "rackfab collector at %s, controller at %s\n", address, f.controller) // the reader is gone
-	})
+	p, err := newPage(pageFlags{controller: f.controller, collector: address, tls: f.tls, runs: "runs", hosts: f.hosts})
+	if err != nil {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		})
+	}
+	return p
 }
 
 // collectorCommands are the collector and the questions that are put to it.

@@ -6,38 +6,70 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/collector"
+	"github.com/rackfab/rackfab/services/controller"
 	"github.com/rackfab/rackfab/services/page"
 )
 
 // pageFlags say what the page shows and where.
 type pageFlags struct {
-	listen, runs string
-	hosts        []string
+	controller, collector, tls, runs, listen string
+
+	hosts []string
 }
 
 func pageCommand() *cobra.Command {
 	var f pageFlags
-	c := calling("page", "Show the running rack on a page of the web, and steer it from there", cobra.NoArgs,
-		func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
-			return servePage(c, page.Options{Fabric: api, Runs: f.runs, Hosts: f.hosts}, f.listen)
-		})
+	c := &cobra.Command{
+		Use:   "page",
+		Short: "Show a rack on a page of the web, and steer it from there, as its collector does",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			p, err := newPage(f)
+			if err != nil {
+				return err
+			}
+			return servePage(c, p, f.listen)
+		},
+	}
+	addressFlag(c, &f.controller)
+	c.Flags().StringVar(&f.collector, "collector", os.Getenv(collectorVariable), "HOST:PORT of the collector; "+collectorVariable+" sets the default (default: none)")
+	tlsFlag(c, &f.tls)
 	c.Flags().StringVar(&f.listen, "http", "127.0.0.1:8080", "address of the page")
 	c.Flags().StringVar(&f.runs, "runs", "runs", "folder of finished runs")
 	c.Flags().StringSliceVar(&f.hosts, "host", nil, "name that browsers may call the page by, beside those of loopback")
 	return c
 }
 
-// servePage serves the page until the command is interrupted.
-func servePage(c *cobra.Command, o page.Options, address string) error {
-	p, err := page.New(o)
+// newPage makes the page of a rack. It calls as a client of the rack, whoever serves
+// it.
+func newPage(f pageFlags) (*page.Page, error) {
+	who, err := client(f.tls)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	rack, err := controller.DialAs(f.controller, who)
+	if err != nil {
+		return nil, err
+	}
+	o := page.Options{Fabric: rack.API(), Runs: f.runs, Hosts: f.hosts}
+	if f.collector != "" {
+		told, err := collector.DialAs(f.collector, who)
+		if err != nil {
+			return nil, err
+		}
+		o.Collector = told.API()
+	}
+	return page.New(o)
+}
+
+// servePage serves the page until the command is interrupted.
+func servePage(c *cobra.Command, p *page.Page, address string) error {
 	listener, err := new(net.ListenConfig).Listen(c.Context(), "tcp", address)
 	if err != nil {
 		p.Close()

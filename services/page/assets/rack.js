@@ -212,7 +212,7 @@ export class Rack {
   // pulse sends a PAUSE frame up the lane.
   pulse(line) {
     if (calm() || this.pulses.length >= (this.layout.dense ? maxPulses / 2 : maxPulses) || line.pulse) return;
-    const dot = s("circle", { class: "pause", r: this.layout.dense ? 2.6 : 4.5 });
+    const dot = s("circle", { class: "pause", cx: line.p.x2, cy: line.p.y2, r: this.layout.dense ? 2.6 : 4.5 });
     this.layers.pulses.append(dot);
     line.pulse = true;
     this.pulses.push({ line, dot, from: performance.now() });
