@@ -48,6 +48,7 @@ var rooms = []room{
 	{"fabric/tracing", []string{"fabric", "fabric/frame", "fabric/splitmix", "fabric/topology", "fabric/unit"}, none, "spans come from notes alone, so that every kind of run has the same ones; who sends them is told apart from that"},
 	{"fabric/rack", []string{"fabric", "fabric/cc", "fabric/frame", "fabric/nic/...", "fabric/node", "fabric/switching", "fabric/switching/rttx", "fabric/topology", "fabric/unit"}, none, "rack builds machines from a scenario; who drives them is the concern of lab and runner"},
 	{"fabric/lab", []string{"fabric/..."}, none, "the lab is the machine room's own test bench: no bus and no process takes part"},
+	{"fabric/explain", []string{"fabric/..."}, none, "an answer comes from a run in the lab and what its machines show; how it looks beyond text is told apart from that"},
 	{"fabric/tap", []string{"fabric", "fabric/frame", "fabric/node", "fabric/topology", "fabric/unit"}, none, "a recorder sees what passes a port, of any machine; who drives it is the concern of lab and runner"},
 	{"capture", []string{"fabric/..."}, nil, "a capture file is made of what a tap has recorded; where the tap was is told apart from that"},
 	{"bus", []string{"bus/...", "fabric/frame", "fabric/unit"}, nil, "the bus carries frames and knows no machine, so that any machine can stand behind it"},

@@ -20,6 +20,7 @@
 //	tracing    what became of one message
 //	measure    what a figure in a table means
 //	lab        all machines driven in one process
+//	explain    why there was a pause, or none
 //
 // Nothing in the room knows a clock, goroutine, lock, logger, network, map order
 // or global randomness.

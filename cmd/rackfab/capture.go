@@ -126,7 +126,7 @@ type captureFile struct {
 // newCaptureFile begins a file of a run of s, or standard output.
 func newCaptureFile(c *cobra.Command, name string, s *topology.Scenario, points []tap.Point, o capture.Options) (*captureFile, error) {
 	f := &captureFile{name: name, points: points}
-	var w io.Writer = c.OutOrStdout()
+	w := c.OutOrStdout()
 	if name != "-" {
 		file, err := os.Create(name)
 		if err != nil {

@@ -30,7 +30,7 @@ func root() *cobra.Command {
 		SilenceErrors: true,
 	}
 	c.AddCommand(runCommand(), sweepCommand(), reportCommand(), schemesCommand(), topologyCommand(), composeCommand(), healthCommand(), certsCommand(), versionCommand())
-	c.AddCommand(captureCommand())
+	c.AddCommand(captureCommand(), explainCommand())
 	c.AddCommand(steerCommands()...)
 	c.AddCommand(roleCommands()...)
 	c.AddCommand(collectorCommands()...)

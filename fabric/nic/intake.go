@@ -135,3 +135,13 @@ func (n *NIC) sendPFC(now unit.Time, f *frame.Frame, out *fabric.Out) unit.Bytes
 	pfc.Build(f)
 	return f.Len()
 }
+
+// Intake looks at the receive buffer: the bytes that it holds of a class, and the
+// bounds above which PAUSE is sent, and at or below which RESUME is. ok is false if
+// the host takes frames in at once: such a NIC never sends PAUSE.
+func (n *NIC) Intake(class fabric.Priority) (bytes, xoff, xon unit.Bytes, ok bool) {
+	if n.intake == nil {
+		return 0, 0, 0, false
+	}
+	return n.intake.bytes[class], n.intake.XOFF, n.intake.XON, true
+}

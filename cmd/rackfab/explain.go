@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/explain"
+	"github.com/rackfab/rackfab/fabric/rack"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/controller"
+)
+
+// explainFlags are the settings of `rackfab explain pause`.
+type explainFlags struct {
+	link, from, to, scheme string
+	address, tls           string
+	class                  int
+	seed                   uint64
+	json                   bool
+}
+
+func explainCommand() *cobra.Command {
+	c := &cobra.Command{Use: "explain", Short: "Why something happened in a run, or did not"}
+	c.AddCommand(explainPauseCommand())
+	return c
+}
+
+func explainPauseCommand() *cobra.Command {
+	var f explainFlags
+	c := &cobra.Command{
+		Use:   "pause --link X->Y [SCENARIO|JOURNAL]",
+		Short: "Why X sent PAUSE to Y, or none: occupancy, thresholds, who filled the buffer, victims, chain",
+		Long: "Runs a scenario or a journal in memory, up to the end of the range, and says why X sent PAUSE to hold Y, or why not.\n" +
+			"Without either it is the running rack's journal so far.",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := f.scenario(c, args)
+			if err != nil {
+				return err
+			}
+			q, err := f.question(s)
+			if err != nil {
+				return err
+			}
+			r, err := explain.Ask(s, q, func() bool { return c.Context().Err() == nil })
+			if err == nil && r == nil {
+				err = context.Cause(c.Context())
+			}
+			if err != nil {
+				return err
+			}
+			if f.json {
+				return writeJSON(c.OutOrStdout(), r)
+			}
+			return r.Text(c.OutOrStdout())
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.link, "link", "", "the link, X->Y: X is who sends PAUSE, Y who is held")
+	flags.StringVar(&f.from, "from", "0s", "begin of the range, in fabric time")
+	flags.StringVar(&f.to, "to", "", "end of the range (default: the end of the run)")
+	flags.IntVar(&f.class, "class", int(rack.DataPriority), "traffic class, 0 to 7")
+	flags.StringVar(&f.scheme, "scheme", "", "congestion control (default: the scenario's)")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed (default: the scenario's)")
+	flags.BoolVar(&f.json, "json", false, "print JSON; a key's ending is its unit")
+	addressFlag(c, &f.address)
+	tlsFlag(c, &f.tls)
+	_ = c.MarkFlagRequired("link") // it exists
+	return c
+}
+
+// scenario gives what is to be run.
+func (f *explainFlags) scenario(c *cobra.Command, args []string) (*topology.Scenario, error) {
+	if len(args) == 1 {
+		return overridden(c, args[0], f.scheme, f.seed)
+	}
+	if f.scheme != "" || c.Flags().Changed("seed") {
+		return nil, errors.New("--scheme and --seed are for a scenario: name one, or leave them out for the running rack")
+	}
+	who, err := client(f.tls)
+	if err != nil {
+		return nil, err
+	}
+	there, err := controller.DialAs(f.address, who)
+	if err != nil {
+		return nil, err
+	}
+	defer there.Close()
+	out, err := there.API().GetJournal(c.Context(), &rackfabv1.GetJournalRequest{})
+	if err != nil {
+		return nil, fmt.Errorf("the running rack at %s: %w (name a scenario for a run in memory)", f.address, plain(err))
+	}
+	return topology.Parse("journal", out.GetJournal().GetScenario())
+}
+
+// question reads the flags, or says all that is wrong with them.
+func (f *explainFlags) question(s *topology.Scenario) (q explain.Question, err error) {
+	var faults []error
+	fault := func(flag string, err error) {
+		if err != nil {
+			faults = append(faults, fmt.Errorf("--%s: %w", flag, err))
+		}
+	}
+	q.X, q.Y, err = explain.Link(s, f.link)
+	fault("link", err)
+	q.From, err = unit.ParseTime(f.from)
+	fault("from", err)
+	if q.To = s.Duration; f.to != "" {
+		q.To, err = unit.ParseTime(f.to)
+		fault("to", err)
+	}
+	if f.class < 0 || f.class >= fabric.Priorities {
+		fault("class", fmt.Errorf("%d, want 0 to %d", f.class, fabric.Priorities-1))
+	}
+	q.Class = fabric.Priority(f.class)
+	return q, errors.Join(faults...)
+}

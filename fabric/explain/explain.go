@@ -1,0 +1,208 @@
+// Package explain says why there was, or was no, PAUSE on a link: it runs a
+// scenario in the lab and looks at buffers, thresholds and holds while it runs. It
+// changes nothing of what it looks at, and does not know how its report is shown
+// beyond plain text.
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Question asks about PAUSE of a class on the link x->y, sent by x to hold y, from
+// an instant on and before another.
+type Question struct {
+	X, Y     int // nodes, indices in the scenario
+	Class    fabric.Priority
+	From, To unit.Time
+}
+
+// Link finds the nodes of "x->y", which must be neighbours.
+func Link(s *topology.Scenario, text string) (x, y int, err error) {
+	a, b, ok := strings.Cut(text, "->")
+	index := func(name string) int {
+		return slices.IndexFunc(s.Nodes, func(n topology.Node) bool { return n.Name == strings.TrimSpace(name) })
+	}
+	if x, y = index(a), index(b); !ok || x < 0 || y < 0 {
+		return 0, 0, fmt.Errorf("link %q: want X->Y with the names of two nodes: X sends PAUSE to hold Y", text)
+	}
+	for _, end := range s.PortMap()[x] {
+		if end.Peer == y {
+			return x, y, nil
+		}
+	}
+	return 0, 0, fmt.Errorf("link %q: %s and %s are no neighbours", text, s.Nodes[x].Name, s.Nodes[y].Name)
+}
+
+// Report is the answer. Spans and instants are in picoseconds of fabric time.
+type Report struct {
+	Scenario string    `json:"scenario"`
+	Scheme   string    `json:"scheme"`
+	Link     string    `json:"link"` // "x->y"
+	Class    int       `json:"class"`
+	From     unit.Time `json:"from_ps"`
+	To       unit.Time `json:"to_ps"`
+	// Verdict is the answer in one sentence.
+	Verdict string `json:"verdict"`
+	// Frames counts the PAUSE frames that x sent in the range, refreshes among them;
+	// Held is how long they held y in it.
+	Frames   int       `json:"pause_frames"`
+	Held     unit.Time `json:"held_ps"`
+	Limits   Limits    `json:"limits"`
+	Peak     State     `json:"peak"`    // at the highest occupancy
+	Closest  State     `json:"closest"` // of the least margin
+	Timeline []Bin     `json:"timeline"`
+	Pauses   []Pause   `json:"pauses"`
+	// Victims are flows that waited behind the hold and do not go where x is
+	// congested.
+	Victims []Victim `json:"victims"`
+	// Chain leads from this link to where the congestion is; the first step is this
+	// link. Spread are the links on which y sent PAUSE meanwhile.
+	Chain  []Step   `json:"chain"`
+	Spread []Spread `json:"spread"`
+	// Rates are those that the scheme allowed the flows that came over the link.
+	Rates []Rate `json:"rates"`
+}
+
+// Limits are what PAUSE is decided by at x, for frames that come in from y.
+type Limits struct {
+	Lossless   bool       `json:"lossless"`
+	Dynamic    bool       `json:"dynamic"`         // the threshold is what alpha makes of the free pool
+	Alpha      float64    `json:"alpha,omitempty"` // of a dynamic threshold
+	Threshold  unit.Bytes `json:"threshold_bytes"` // static, or the largest that a dynamic one can be
+	XON        unit.Bytes `json:"xon_bytes"`       // how far below it RESUME is sent
+	Reserve    unit.Bytes `json:"reserve_bytes"`
+	Headroom   unit.Bytes `json:"headroom_bytes"`
+	Pool       unit.Bytes `json:"pool_bytes"` // shared by all ports
+	NeverPause bool       `json:"never_pauses"`
+}
+
+// State is how the account of y at x stood at an instant.
+type State struct {
+	At        unit.Time  `json:"at_ps"`
+	Occupancy unit.Bytes `json:"occupancy_bytes"` // reserve, shared part and headroom
+	Shared    unit.Bytes `json:"shared_bytes"`
+	Threshold unit.Bytes `json:"threshold_bytes"` // for the shared part, then
+	Headroom  unit.Bytes `json:"headroom_bytes"`
+	PoolUsed  unit.Bytes `json:"pool_used_bytes"`
+	Flows     []Holding  `json:"flows"` // who holds the buffer, most first
+}
+
+// Margin is how far the account was from PAUSE: what its shared part had left below
+// the threshold. It is below 0 by what was held beyond, in the headroom or, where a
+// dynamic threshold has fallen, in the shared part.
+func (s *State) Margin() unit.Bytes {
+	if s.Headroom > 0 {
+		return min(0, s.Threshold-s.Shared) - s.Headroom
+	}
+	return s.Threshold - s.Shared
+}
+
+// Holding is the buffer that a flow's frames hold which leave x by one port.
+type Holding struct {
+	Flow   string     `json:"flow"`
+	Egress string     `json:"egress"` // the node that they go to next
+	Bytes  unit.Bytes `json:"bytes"`
+}
+
+// Bin is a span of the range.
+type Bin struct {
+	From      unit.Time  `json:"from_ps"`
+	Occupancy unit.Bytes `json:"occupancy_bytes"` // the most in it
+	Shared    unit.Bytes `json:"shared_bytes"`    // the most in it
+	Threshold unit.Bytes `json:"threshold_bytes"` // the least in it
+	Headroom  unit.Bytes `json:"headroom_bytes"`  // the most in it
+	Held      unit.Time  `json:"held_ps"`         // how long y was held in it
+}
+
+// Pause is one PAUSE of x, with its refreshes, until its RESUME.
+type Pause struct {
+	State
+	Until  unit.Time `json:"until_ps"` // of the RESUME; -1 if there was none in the run so far
+	Frames int       `json:"frames"`
+	Cause  Cause     `json:"cause"`
+}
+
+// Cause is why the account was full: the egress port of x that most of what it
+// held was waiting for.
+type Cause struct {
+	Kind   Kind       `json:"kind"`
+	Egress string     `json:"egress"`      // the node behind the port
+	Bytes  unit.Bytes `json:"bytes"`       // of the account, that waited for it
+	Queue  unit.Bytes `json:"queue_bytes"` // all that waited for it
+	Ports  int        `json:"ports"`       // how many ports that had come in by
+	Load   unit.Rate  `json:"load_bps"`    // what came for it since the account began to fill
+	Rate   unit.Rate  `json:"rate_bps"`    // of its link
+	// Held is the share of that time in which the node behind it held the port, 0 to 1.
+	Held float64 `json:"held_share"`
+	peer int     // index of the node behind the port
+}
+
+// Kind says what kept an egress port from sending what came for it.
+type Kind string
+
+// Kinds of causes.
+const (
+	Overload Kind = "overload" // more came than its link carries
+	Held     Kind = "held"     // the node behind it held it by PAUSE
+	SlowHost Kind = "slow-host"
+)
+
+// Victim is a flow that waited behind a hold though its way was free.
+type Victim struct {
+	Flow  string     `json:"flow"`
+	To    string     `json:"to"`            // the NIC that it goes to
+	Bytes unit.Bytes `json:"waiting_bytes"` // the most that waited at y; 0 at a NIC, which makes frames when it may send
+	Times int        `json:"times"`         // holds that it waited behind
+}
+
+// Step is a link of the chain.
+type Step struct {
+	Link   string `json:"link"`
+	Frames int    `json:"pause_frames"`
+	Cause  Cause  `json:"cause"` // of most of its PAUSEs
+	x      int    // who sent it
+}
+
+// Spread is a link on which the held node sent PAUSE itself.
+type Spread struct {
+	Link   string `json:"link"`
+	Frames int    `json:"pause_frames"`
+}
+
+// Rate is what congestion control allowed a flow in the range.
+type Rate struct {
+	Flow  string    `json:"flow"`
+	First unit.Rate `json:"first_bps"`
+	Least unit.Rate `json:"least_bps"`
+	Last  unit.Rate `json:"last_bps"`
+}
+
+// Ask runs the scenario up to the end of the range and answers. keep is asked now
+// and then whether to go on; nil is always.
+func Ask(s *topology.Scenario, q Question, keep func() bool) (*Report, error) {
+	if q.From < 0 || q.To <= q.From || q.From >= s.Duration {
+		return nil, fmt.Errorf("the range from %s to %s: want one that begins before the end of the run at %s", q.From, q.To, s.Duration)
+	}
+	q.To = min(q.To, s.Duration)
+	l, err := lab.New(s)
+	if err != nil {
+		return nil, err
+	}
+	o := observe(l, s, q)
+	const steps = 100
+	for at := range steps {
+		if keep != nil && !keep() {
+			return nil, nil
+		}
+		l.Run(q.To / steps * unit.Time(at+1))
+	}
+	l.Run(q.To)
+	return o.report(), nil
+}

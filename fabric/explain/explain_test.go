@@ -1,0 +1,234 @@
+package explain
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/rack"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// paper is the 16-to-2 rack, run for 2 ms.
+func paper(t *testing.T, scheme string) *topology.Scenario {
+	t.Helper()
+	text, _ := topology.Builtin("pcn-16to2")
+	return parse(t, string(text), topology.Setting{Key: "scheme", Value: scheme}, topology.Setting{Key: "duration", Value: "2ms"})
+}
+
+func parse(t *testing.T, text string, set ...topology.Setting) *topology.Scenario {
+	t.Helper()
+	s, err := topology.ParseWith("test", []byte(text), set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// ask answers for the data class over the whole run, and holds the answer against
+// itself.
+func ask(t *testing.T, s *topology.Scenario, link string) *Report {
+	t.Helper()
+	q := Question{Class: rack.DataPriority, To: s.Duration}
+	var err error
+	if q.X, q.Y, err = Link(s, link); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Ask(s, q, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held unit.Time
+	var most unit.Bytes
+	for _, b := range r.Timeline {
+		held, most = held+b.Held, max(most, b.Occupancy)
+	}
+	if len(r.Timeline) > 0 && (held != r.Held || most != r.Peak.Occupancy) {
+		t.Errorf("%s: held %s, in the bins %s; peak %s, in the bins %s", link, r.Held, held, r.Peak.Occupancy, most)
+	}
+	var named unit.Bytes
+	for _, h := range r.Peak.Flows {
+		named += h.Bytes
+	}
+	if len(r.Timeline) > 0 && (named > r.Peak.Occupancy || named*100 < r.Peak.Occupancy*98) {
+		t.Errorf("%s: the flows at the peak hold %s of %s", link, named, r.Peak.Occupancy)
+	}
+	frames := 0
+	for _, p := range r.Pauses {
+		frames += p.Frames
+	}
+	if len(r.Timeline) > 0 && frames != r.Frames {
+		t.Errorf("%s: %d frames, in the pauses %d", link, r.Frames, frames)
+	}
+	return r
+}
+
+// measured are PAUSE frames and hold of a link as the results of a run have them.
+func measured(t *testing.T, s *topology.Scenario, link string) (int, unit.Time) {
+	t.Helper()
+	run, err := lab.Measure(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range run.Pauses {
+		if p.Link == link {
+			return int(p.XOFF), p.Paused
+		}
+	}
+	return 0, 0
+}
+
+// With PFC alone the congestion of r1 reaches s0 by F1's frames in the buffer of
+// s1, and h0 by those of F0 in that of s0: F0 is the victim.
+func TestTheStoryOfPFC(t *testing.T) {
+	s := paper(t, "pfc")
+	for _, c := range []struct {
+		link, chain, victims, spread, filled string
+	}{
+		{"s1->s0", "s1->s0 overload r1", "F0", "s0->h0 s0->h1", "F1>r1"},
+		{"s0->h0", "s0->h0 held s1, s1->s0 overload r1", "F0", "", "F0>s1"},
+		{"s0->h1", "s0->h1 held s1, s1->s0 overload r1", "", "", "F1>s1"},
+	} {
+		r := ask(t, s, c.link)
+		var chain, victims, spread []string
+		for _, step := range r.Chain {
+			chain = append(chain, step.Link+" "+string(step.Cause.Kind)+" "+step.Cause.Egress)
+		}
+		for _, v := range r.Victims {
+			victims = append(victims, v.Flow)
+		}
+		for _, l := range r.Spread {
+			spread = append(spread, l.Link)
+		}
+		got := []string{strings.Join(chain, ", "), strings.Join(victims, " "), strings.Join(spread, " "), r.Pauses[0].Flows[0].Flow + ">" + r.Pauses[0].Flows[0].Egress}
+		if d := cmp.Diff([]string{c.chain, c.victims, c.spread, c.filled}, got); d != "" {
+			t.Errorf("%s: %s", c.link, d)
+		}
+		if frames, held := measured(t, s, c.link); frames != r.Frames || held != r.Held || frames == 0 {
+			t.Errorf("%s: %d frames and %s held, the run has %d and %s", c.link, r.Frames, r.Held, frames, held)
+		}
+		if first := r.Pauses[0]; first.Margin() >= 0 || r.Limits.Threshold != 200*unit.Kilobyte || r.Limits.Dynamic || first.Cause.Load < first.Cause.Rate && first.Cause.Kind == Overload {
+			t.Errorf("%s: limits %+v, first PAUSE %+v", c.link, r.Limits, first)
+		}
+	}
+}
+
+// PCN holds F1 back before its frames come to the threshold: no PAUSE, and by how
+// much.
+func TestTheStoryOfPCN(t *testing.T) {
+	s := paper(t, "pcn")
+	r := ask(t, s, "s1->s0")
+	if r.Frames != 0 || r.Held != 0 || len(r.Chain) != 0 || r.Closest.Margin() <= 0 || r.Peak.Flows[0].Flow != "F1" {
+		t.Errorf("%+v", r)
+	}
+	if want := "no PAUSE: what came from s0 held at most " + r.Peak.Occupancy.String(); !strings.HasPrefix(r.Verdict, want) {
+		t.Errorf("%q", r.Verdict)
+	}
+	if len(r.Rates) != 2 || r.Rates[1].Flow != "F1" || r.Rates[1].Least > 3*unit.GigabitPerSec || r.Rates[1].First < 19*unit.GigabitPerSec {
+		t.Errorf("rates %+v", r.Rates)
+	}
+}
+
+// A range sees what lies in it alone.
+func TestARangeCutsThePauses(t *testing.T) {
+	s := paper(t, "pfc")
+	x, y, err := Link(s, "s1->s0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames, held := 0, unit.Time(0)
+	for _, cut := range [][2]unit.Time{{0, unit.Millisecond}, {unit.Millisecond, 1200 * unit.Microsecond}, {1200 * unit.Microsecond, 2 * unit.Millisecond}} {
+		r, err := Ask(s, Question{X: x, Y: y, Class: rack.DataPriority, From: cut[0], To: cut[1]}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		frames, held = frames+r.Frames, held+r.Held
+	}
+	if all := ask(t, s, "s1->s0"); frames != all.Frames || held != all.Held {
+		t.Errorf("%d frames and %s in parts, %d and %s in all", frames, held, all.Frames, all.Held)
+	}
+}
+
+const slow = `
+name: slow
+duration: 500us
+scheme: pfc
+defaults: {link: {rate: 40Gbps, delay: 1us}, switch: {xoff: 0KB, buffer: 600KB, headroom: 30KB}}
+nics: {h0: , h1: , r0: {absorb: 10Gbps}}
+switches: {s0: }
+links: [{endpoints: ["h0..h1, r0", s0]}]
+commands: [{name: W, verb: put, from: h0, to: r0, size: 64KB, count: 20}]
+`
+
+// A host that takes in slowly is where a chain ends; a dynamic threshold is told
+// as such.
+func TestASlowHost(t *testing.T) {
+	s := parse(t, slow)
+	r := ask(t, s, "s0->h0")
+	if len(r.Chain) != 2 || r.Chain[0].Cause.Kind != Held || r.Chain[1].Link != "r0->s0" || r.Chain[1].Cause.Kind != SlowHost || r.Chain[1].Frames == 0 {
+		t.Errorf("chain %+v", r.Chain)
+	}
+	if !r.Limits.Dynamic || r.Limits.Alpha <= 0 || r.Limits.Threshold <= 0 || r.Peak.Flows[0].Flow != "h0=>r0" {
+		t.Errorf("limits %+v, peak %+v", r.Limits, r.Peak)
+	}
+	host := ask(t, s, "r0->s0")
+	if host.Frames == 0 || host.Limits.Threshold == 0 || host.Peak.Occupancy <= host.Limits.Threshold || !strings.Contains(host.Verdict, "r0 takes frames in more slowly") {
+		t.Errorf("%+v", host)
+	}
+}
+
+// Where there can be no PAUSE the answer says so.
+func TestNeverPause(t *testing.T) {
+	s := paper(t, "pfc")
+	if r := ask(t, s, "r1->s1"); !strings.Contains(r.Verdict, "never sends PAUSE") {
+		t.Errorf("%q", r.Verdict)
+	}
+	x, y, _ := Link(s, "s1->s0")
+	r, err := Ask(s, Question{X: x, Y: y, Class: rack.ControlPriority, To: unit.Millisecond}, nil)
+	if err != nil || !strings.Contains(r.Verdict, "class 6 is not lossless at s1") {
+		t.Errorf("%v %v", r, err)
+	}
+	var text strings.Builder
+	if err := r.Text(&text); err != nil || strings.Contains(text.String(), "threshold  ") {
+		t.Errorf("%s %v", text.String(), err)
+	}
+}
+
+func TestQuestionsThatAreRefused(t *testing.T) {
+	s := paper(t, "pfc")
+	for link, want := range map[string]string{
+		"s1-s0": "want X->Y", "s1->x": "want X->Y", "s1->h0": "s1 and h0 are no neighbours",
+	} {
+		if _, _, err := Link(s, link); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", link, err)
+		}
+	}
+	for _, q := range []Question{{From: 2, To: 1}, {From: -1, To: 1}, {From: s.Duration, To: s.Duration + 1}} {
+		if _, err := Ask(s, q, nil); err == nil || !strings.Contains(err.Error(), "the end of the run at 2ms") {
+			t.Errorf("%v: %v", q, err)
+		}
+	}
+	if r, err := Ask(s, Question{X: 19, Y: 18, To: s.Duration}, func() bool { return false }); r != nil || err != nil {
+		t.Errorf("stopped: %v %v", r, err)
+	}
+}
+
+// The text has the answer, the bounds, the bins and the chain.
+func TestText(t *testing.T) {
+	var b strings.Builder
+	if err := ask(t, paper(t, "pfc"), "s0->h0").Text(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"PAUSE on s0->h0, class 3, from 0ps to 2ms, of pcn-16to2 under pfc\n\ns0 sent ", "threshold  200KB (static)", "shared, | is the threshold",
+		"who filled the buffer, at each PAUSE\n", "  s0->h0: s0 may not send to s1, which holds it", "  s1->s0: the port of s1 to r1 is overloaded: ",
+		"victims: held, though they do not go to r1\n  F0 to r0: ",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+}

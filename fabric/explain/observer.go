@@ -1,0 +1,170 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/nic"
+	"github.com/rackfab/rackfab/fabric/node"
+	"github.com/rackfab/rackfab/fabric/rack"
+	"github.com/rackfab/rackfab/fabric/switching"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// observer looks on at every node of a run.
+type observer struct {
+	Question
+	s        *topology.Scenario
+	l        *lab.Lab
+	dscp     [64]fabric.Priority
+	switches []*watcher // by node, nil for a NIC
+	hosts    []*host    // by node, nil for a switch
+	asked    *asked     // nil if x is a NIC
+	waited   map[fabric.FlowID]*Victim
+	rates    map[fabric.FlowID]*Rate
+}
+
+// host is what is seen of a NIC.
+type host struct {
+	machine *nic.NIC
+	hold    hold
+	sent    []unit.Time // of PAUSE frames
+	most    unit.Bytes  // that its receive buffer held of the class
+	mostAt  unit.Time
+}
+
+func observe(l *lab.Lab, s *topology.Scenario, q Question) *observer {
+	o := &observer{
+		Question: q, s: s, l: l, dscp: rack.DSCPMap(), switches: make([]*watcher, len(s.Nodes)), hosts: make([]*host, len(s.Nodes)),
+		waited: map[fabric.FlowID]*Victim{}, rates: map[fabric.FlowID]*Rate{},
+	}
+	ends := s.PortMap()
+	for i := range s.Nodes {
+		switch m := l.Machine(i).(type) {
+		case *switching.Switch:
+			w := newWatcher(o, i, m, ends[i])
+			if i == q.X {
+				o.asked = newAsked(q, port(ends[i], q.Y))
+				w.asked, o.asked.last = o.asked, w.state(0, o.asked.port)
+			}
+			o.switches[i] = w
+			l.Look(i, w.tap())
+		case *nic.NIC:
+			h := &host{machine: m}
+			o.hosts[i] = h
+			l.Look(i, &node.Tap{Event: func(at unit.Time, notes []fabric.Note) { o.atHost(i, h, at, notes) }})
+		}
+	}
+	return o
+}
+
+// port gives the port that leads to a neighbour.
+func port(ends []topology.End, peer int) fabric.Port {
+	return fabric.Port(slices.IndexFunc(ends, func(e topology.End) bool { return e.Peer == peer }))
+}
+
+// classOf gives the traffic class of a frame; control frames have none.
+func (o *observer) classOf(f *frame.Frame) fabric.Priority {
+	if c := f.Class(); c != frame.ClassRoCE && c != frame.ClassUET {
+		return fabric.Priorities
+	}
+	return o.dscp[f.DSCP()&63]
+}
+
+// atHost takes what a NIC has noted at an instant.
+func (o *observer) atHost(index int, h *host, at unit.Time, notes []fabric.Note) {
+	if bytes, _, _, ok := h.machine.Intake(o.Class); ok && bytes > h.most && at >= o.From && at < o.To {
+		h.most, h.mostAt = bytes, at
+	}
+	for i := range notes {
+		n := &notes[i]
+		switch {
+		case n.Kind == fabric.RateChanged:
+			o.rate(n)
+		case n.Priority != o.Class:
+		case n.Kind == fabric.PauseSent:
+			h.sent = append(h.sent, at)
+		case n.Kind == fabric.Paused:
+			h.hold.begin(at)
+		case n.Kind == fabric.Resumed:
+			since := h.hold.since
+			h.hold.end(at)
+			o.released(index, 0, since, at)
+		}
+	}
+}
+
+// rate keeps what congestion control allows a flow: at the begin of the range, at
+// its end, and the least between.
+func (o *observer) rate(n *fabric.Note) {
+	r := o.rates[n.Flow]
+	if r == nil {
+		r = &Rate{Flow: o.name(n.Flow), First: unit.Rate(n.B), Least: unit.Rate(n.B), Last: unit.Rate(n.B)}
+		o.rates[n.Flow] = r
+	}
+	now := unit.Rate(n.A)
+	switch {
+	case n.At < o.From:
+		r.First, r.Least, r.Last = now, now, now
+	case n.At < o.To:
+		r.Last, r.Least = now, min(r.Least, now)
+	}
+}
+
+// released notes who waited at y behind a hold of x that has ended.
+func (o *observer) released(at int, p fabric.Port, from, to unit.Time) {
+	if at != o.Y || o.asked == nil || to <= o.From || from >= o.To {
+		return
+	}
+	waiting := map[fabric.FlowID]unit.Bytes{}
+	if w := o.switches[at]; w != nil {
+		if w.ends[p].Peer != o.X {
+			return
+		}
+		w.sw.Waiting(o.Class, func(_, out fabric.Port, flow fabric.FlowID, length unit.Bytes) {
+			if out == p {
+				waiting[flow] += length
+			}
+		})
+	} else {
+		for _, s := range o.hosts[at].machine.Stats().Senders {
+			if s.Started && !s.Completed {
+				waiting[s.Flow] = 0
+			}
+		}
+	}
+	for flow, n := range waiting {
+		v := o.waited[flow]
+		if v == nil {
+			v = &Victim{Flow: o.name(flow), To: o.target(flow)}
+			o.waited[flow] = v
+		}
+		v.Bytes = max(v.Bytes, n)
+		v.Times++
+	}
+}
+
+// target gives the NIC that a flow goes to, "" if that is not known.
+func (o *observer) target(flow fabric.FlowID) string {
+	if int(flow) < len(o.s.Flows) {
+		return o.s.Nodes[o.s.Flows[flow].To].Name
+	}
+	return ""
+}
+
+// name gives the name of a flow, or of the connection of commands.
+func (o *observer) name(flow fabric.FlowID) string {
+	if int(flow) < len(o.s.Flows) {
+		return o.s.Flows[flow].Name
+	}
+	if i := int(flow) - int(topology.FirstConnection); flow != fabric.NoFlow && i >= 0 {
+		if list := o.s.Connections(); i < len(list) {
+			return o.s.Nodes[list[i].From].Name + "=>" + o.s.Nodes[list[i].To].Name
+		}
+	}
+	return fmt.Sprintf("flow %d", flow)
+}

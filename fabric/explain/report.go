@@ -1,0 +1,191 @@
+package explain
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// report puts the answer together at the end of the range.
+func (o *observer) report() *Report {
+	r := &Report{
+		Scenario: o.s.Name, Scheme: o.s.Scheme, Link: o.link(o.X, o.Y), Class: int(o.Class), From: o.From, To: o.To,
+		Frames: o.frames(o.X, o.Y), Held: o.held(o.X, o.Y, o.From, o.To),
+		Pauses: []Pause{}, Victims: []Victim{}, Spread: []Spread{}, Rates: []Rate{},
+	}
+	if o.asked != nil {
+		o.buffer(r)
+	} else {
+		o.intake(r)
+	}
+	r.Chain = o.chain()
+	r.Victims = o.victims(r)
+	r.Spread = o.spread()
+	r.Verdict = o.verdict(r)
+	return r
+}
+
+func (o *observer) link(x, y int) string { return o.s.Nodes[x].Name + "->" + o.s.Nodes[y].Name }
+
+// frames counts the PAUSE frames that x sent to hold y in the range.
+func (o *observer) frames(x, y int) (n int) {
+	var sent []unit.Time
+	if w := o.switches[x]; w != nil {
+		sent = w.accounts[port(w.ends, y)].sent
+	} else {
+		sent = o.hosts[x].sent
+	}
+	for _, at := range sent {
+		if at >= o.From && at < o.To {
+			n++
+		}
+	}
+	return n
+}
+
+// held is how long x held y in a range.
+func (o *observer) held(x, y int, from, to unit.Time) unit.Time {
+	if w := o.switches[y]; w != nil {
+		return w.holds[port(w.ends, x)].within(from, to)
+	}
+	return o.hosts[y].hold.within(from, to)
+}
+
+// buffer reports what the account of y at the switch x did.
+func (o *observer) buffer(r *Report) {
+	w, a := o.switches[o.X], o.asked
+	a.look(State{At: o.To - 1, Occupancy: a.last.Occupancy, Shared: a.last.Shared, Threshold: a.last.Threshold, Headroom: a.last.Headroom, PoolUsed: a.last.PoolUsed},
+		func() []Holding { return w.holdings(a.port) })
+	now := w.sw.Account(a.port, o.Class)
+	r.Limits = Limits{
+		Lossless: now.Lossless, Dynamic: now.Dynamic, Threshold: now.Threshold, XON: now.Threshold - now.Resume,
+		Reserve: now.Reserve, Headroom: now.HeadroomSize, Pool: now.PoolSize, NeverPause: !now.Lossless,
+	}
+	if now.Dynamic {
+		r.Limits.Threshold, r.Limits.Alpha = now.PoolSize>>now.AlphaShift, 1/float64(int64(1)<<now.AlphaShift)
+	}
+	r.Peak, r.Closest, r.Timeline = a.peak.State, a.closest.State, a.timeline
+	for i := range r.Timeline {
+		r.Timeline[i].Held = o.held(o.X, o.Y, a.start(i), a.start(i+1))
+	}
+	for _, p := range w.accounts[a.port].pauses {
+		if o.overlaps(&p) {
+			r.Pauses = append(r.Pauses, p)
+		}
+	}
+	for flow, rate := range o.rates {
+		if a.through[flow] {
+			r.Rates = append(r.Rates, *rate)
+		}
+	}
+	slices.SortFunc(r.Rates, func(a, b Rate) int { return cmp.Compare(a.Flow, b.Flow) })
+}
+
+func (o *observer) overlaps(p *Pause) bool { return p.At < o.To && (p.Until < 0 || p.Until > o.From) }
+
+// intake reports what the receive buffer of the NIC x did.
+func (o *observer) intake(r *Report) {
+	h := o.hosts[o.X]
+	_, xoff, xon, ok := h.machine.Intake(o.Class)
+	r.Limits = Limits{Lossless: ok, Threshold: xoff, XON: xoff - xon, NeverPause: !ok}
+	r.Peak = State{At: h.mostAt, Occupancy: h.most, Shared: h.most, Threshold: xoff}
+	r.Closest = r.Peak
+}
+
+// chain leads from the asked link to where the congestion is.
+func (o *observer) chain() (steps []Step) {
+	x, y := o.X, o.Y
+	seen := map[[2]int]bool{}
+	for !seen[[2]int{x, y}] {
+		seen[[2]int{x, y}] = true
+		step := Step{Link: o.link(x, y), Frames: o.frames(x, y), x: x}
+		w := o.switches[x]
+		if w == nil {
+			step.Cause = Cause{Kind: SlowHost, Egress: o.s.Nodes[x].Name, Rate: o.s.Nodes[x].NIC.Engine.Absorb}
+			return append(steps, step)
+		}
+		main, ok := o.main(w, port(w.ends, y))
+		if !ok {
+			return steps
+		}
+		step.Cause = main
+		steps = append(steps, step)
+		if main.Kind != Held {
+			return steps
+		}
+		x, y = main.peer, x
+	}
+	return steps
+}
+
+// main gives the cause of most of the pauses of an account in the range: that of
+// the egress port that most bytes waited for, as it was when most did.
+func (o *observer) main(w *watcher, at fabric.Port) (main Cause, ok bool) {
+	sums, most := map[string]unit.Bytes{}, map[string]Cause{}
+	for _, p := range w.accounts[at].pauses {
+		if o.overlaps(&p) {
+			e := p.Cause.Egress
+			sums[e] += p.Cause.Bytes
+			if c, known := most[e]; !known || p.Cause.Bytes > c.Bytes {
+				most[e] = p.Cause
+			}
+		}
+	}
+	for _, e := range slices.Sorted(maps.Keys(sums)) {
+		if !ok || sums[e] > sums[main.Egress] {
+			main, ok = most[e], true
+		}
+	}
+	return main, ok
+}
+
+// passes tells whether a flow goes where the congestion is that ends a chain.
+func (o *observer) passes(flow fabric.FlowID, root *Step) bool {
+	w := o.switches[root.x]
+	if w == nil {
+		return int(flow) < len(o.s.Flows) && o.s.Flows[flow].To == root.x
+	}
+	to, known := w.egress[flow]
+	return known && w.ends[to].Peer == root.Cause.peer
+}
+
+// victims are those who waited at y behind a hold, and do not go where the
+// congestion is.
+func (o *observer) victims(r *Report) []Victim {
+	if o.asked == nil || len(r.Chain) == 0 {
+		return []Victim{}
+	}
+	if w := o.switches[o.Y]; w != nil {
+		if h := w.holds[port(w.ends, o.X)]; h.on {
+			o.released(o.Y, port(w.ends, o.X), h.since, o.To)
+		}
+	} else if h := o.hosts[o.Y].hold; h.on {
+		o.released(o.Y, 0, h.since, o.To)
+	}
+	list := []Victim{}
+	for flow, v := range o.waited {
+		if !o.passes(flow, &r.Chain[len(r.Chain)-1]) {
+			list = append(list, *v)
+		}
+	}
+	slices.SortFunc(list, func(a, b Victim) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Flow, b.Flow)) })
+	return list
+}
+
+// spread lists the links on which y sent PAUSE itself.
+func (o *observer) spread() []Spread {
+	list := []Spread{}
+	w := o.switches[o.Y]
+	if w == nil {
+		return list
+	}
+	for _, end := range w.ends {
+		if n := o.frames(o.Y, end.Peer); n > 0 && end.Peer != o.X {
+			list = append(list, Spread{o.link(o.Y, end.Peer), n})
+		}
+	}
+	return list
+}

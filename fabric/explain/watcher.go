@@ -1,0 +1,194 @@
+package explain
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/node"
+	"github.com/rackfab/rackfab/fabric/switching"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// watcher looks on at one switch.
+type watcher struct {
+	o        *observer
+	sw       *switching.Switch
+	index    int
+	ends     []topology.End
+	accounts []account                     // by ingress port
+	holds    []hold                        // by egress port
+	egress   map[fabric.FlowID]fabric.Port // where flows go, of the asked class
+	// asked is the account that the question is about, nil if it is at another node.
+	asked *asked
+}
+
+// account is what a watcher knows of an ingress port.
+type account struct {
+	since  unit.Time // when it began to fill
+	joined []unit.Bytes
+	held   []unit.Time // by egress port, as at since
+	pauses []Pause
+	sent   []unit.Time // of PAUSE frames, refreshes among them
+}
+
+// hold is how long an egress port has been held.
+type hold struct {
+	on    bool
+	since unit.Time
+	total unit.Time // of those that have ended
+	spans []span    // that have ended
+}
+
+type span struct{ from, to unit.Time }
+
+func (h *hold) begin(at unit.Time) { h.on, h.since = true, at }
+
+func (h *hold) end(at unit.Time) {
+	h.on, h.total, h.spans = false, h.total+at-h.since, append(h.spans, span{h.since, at})
+}
+
+func (h *hold) until(now unit.Time) unit.Time {
+	if h.on {
+		return h.total + now - h.since
+	}
+	return h.total
+}
+
+// within gives how long the port was held in a range that ends now or earlier.
+func (h *hold) within(from, to unit.Time) (sum unit.Time) {
+	for _, s := range h.spans {
+		sum += max(0, min(s.to, to)-max(s.from, from))
+	}
+	if h.on {
+		sum += max(0, to-max(h.since, from))
+	}
+	return sum
+}
+
+func newWatcher(o *observer, index int, sw *switching.Switch, ends []topology.End) *watcher {
+	w := &watcher{o: o, sw: sw, index: index, ends: ends, accounts: make([]account, len(ends)), holds: make([]hold, len(ends)), egress: map[fabric.FlowID]fabric.Port{}}
+	for i := range w.accounts {
+		w.accounts[i].joined, w.accounts[i].held = make([]unit.Bytes, len(ends)), make([]unit.Time, len(ends))
+	}
+	return w
+}
+
+// tap is what the watcher sees of its node.
+func (w *watcher) tap() *node.Tap { return &node.Tap{Frame: w.frame, Event: w.event} }
+
+// frame notices the moment at which an account begins to fill, and where flows go.
+func (w *watcher) frame(at unit.Time, port fabric.Port, way node.Way, f *frame.Frame) {
+	if way == node.In {
+		if w.asked != nil && port == w.asked.port && w.o.classOf(f) == w.o.Class {
+			w.asked.came(at, switching.FlowOf(f))
+		}
+		if w.sw.Account(port, w.o.Class).Occupancy == 0 {
+			w.begin(at, port)
+		}
+		return
+	}
+	if w.o.classOf(f) == w.o.Class {
+		w.egress[switching.FlowOf(f)] = port
+	}
+}
+
+// begin makes an instant the one at which an account begins to fill.
+func (w *watcher) begin(at unit.Time, port fabric.Port) {
+	a := &w.accounts[port]
+	a.since = at
+	for e := range w.ends {
+		a.joined[e], _, _ = w.sw.Joined(fabric.Port(e), w.o.Class)
+		a.held[e] = w.holds[e].until(at)
+	}
+}
+
+// event takes what the switch has noted at an instant.
+func (w *watcher) event(at unit.Time, notes []fabric.Note) {
+	for i := range notes {
+		n := &notes[i]
+		if n.Priority != w.o.Class {
+			continue
+		}
+		switch n.Kind {
+		case fabric.PauseSent:
+			w.pause(at, n.Port)
+		case fabric.ResumeSent:
+			w.resume(at, n.Port)
+		case fabric.Paused:
+			w.holds[n.Port].begin(at)
+		case fabric.Resumed:
+			h := &w.holds[n.Port]
+			h.end(at)
+			w.o.released(w.index, n.Port, h.since, at)
+		default:
+		}
+	}
+	if w.asked != nil {
+		w.asked.look(w.bare(at, w.asked.port), func() []Holding { return w.holdings(w.asked.port) })
+	}
+}
+
+// pause notes a PAUSE frame: the first of a pause, or a refresh.
+func (w *watcher) pause(at unit.Time, port fabric.Port) {
+	a := &w.accounts[port]
+	a.sent = append(a.sent, at)
+	if n := len(a.pauses); n > 0 && a.pauses[n-1].Until < 0 {
+		a.pauses[n-1].Frames++
+		return
+	}
+	a.pauses = append(a.pauses, Pause{State: w.state(at, port), Until: -1, Frames: 1, Cause: w.cause(at, port)})
+}
+
+func (w *watcher) resume(at unit.Time, port fabric.Port) {
+	a := &w.accounts[port]
+	if n := len(a.pauses); n > 0 && a.pauses[n-1].Until < 0 {
+		a.pauses[n-1].Until = at
+	}
+	w.begin(at, port)
+}
+
+// state is how an account stands now, with who holds it.
+func (w *watcher) state(at unit.Time, port fabric.Port) State {
+	s := w.bare(at, port)
+	s.Flows = w.holdings(port)
+	return s
+}
+
+// bare is how an account stands now.
+func (w *watcher) bare(at unit.Time, port fabric.Port) State {
+	a := w.sw.Account(port, w.o.Class)
+	return State{At: at, Occupancy: a.Occupancy, Shared: a.Shared, Threshold: a.Threshold, Headroom: a.Headroom, PoolUsed: a.PoolUsed}
+}
+
+// cause says which egress port the account waits for, and what is wrong there.
+func (w *watcher) cause(at unit.Time, port fabric.Port) Cause {
+	waits, ports := make([]unit.Bytes, len(w.ends)), make([]map[fabric.Port]bool, len(w.ends))
+	w.sw.Waiting(w.o.Class, func(from, to fabric.Port, _ fabric.FlowID, length unit.Bytes) {
+		if from == port {
+			waits[to] += length
+		}
+		if ports[to] == nil {
+			ports[to] = map[fabric.Port]bool{}
+		}
+		ports[to][from] = true
+	})
+	worst := 0
+	for e := range waits {
+		if waits[e] > waits[worst] {
+			worst = e
+		}
+	}
+	a, e := &w.accounts[port], fabric.Port(worst)
+	joined, queued, held := w.sw.Joined(e, w.o.Class)
+	c := Cause{
+		Kind: Overload, Egress: w.o.s.Nodes[w.ends[worst].Peer].Name, Bytes: waits[worst], Queue: queued, Ports: len(ports[worst]),
+		Load: unit.Over(joined-a.joined[worst], at-a.since), Rate: w.o.s.Links[w.ends[worst].Link].Rate, peer: w.ends[worst].Peer,
+	}
+	if at > a.since {
+		c.Held = float64(w.holds[worst].until(at)-a.held[worst]) / float64(at-a.since)
+	}
+	if held || c.Held >= 0.5 {
+		c.Kind = Held
+	}
+	return c
+}
