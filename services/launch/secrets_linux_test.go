@@ -1,0 +1,83 @@
+package launch
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/services/controller"
+)
+
+// No secret of a rack is in an argument or in the environment of a process, nor in
+// a log, nor in a file that the rack has written.
+func TestNoSecretIsShown(t *testing.T) {
+	var log bytes.Buffer
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	r, err := Start(t.Context(), Options{Nodes: parse(t, pair).Nodes, Env: childEnv, Log: &log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	if _, err := r.Run(t.Context(), controller.Request{ID: "a", Scenario: []byte(pair), Quiet: true}, nil); err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]string{"the rack, printed": fmt.Sprintf("%v %+v", r.keys, r.inheritance("h0"))}
+	for _, p := range r.all() {
+		for _, file := range []string{"cmdline", "environ"} {
+			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.cmd.Process.Pid, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown[p.name+" "+file] = string(text)
+		}
+	}
+	r.Close()
+	shown["log"] = log.String()
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown[file] = string(text)
+	}
+	secrets := []bus.Key{r.keys.controller}
+	for _, k := range r.keys.nodes {
+		secrets = append(secrets, k)
+	}
+	for place, text := range shown {
+		for _, k := range secrets {
+			if strings.Contains(text, k.Seed()) {
+				t.Errorf("a key is shown by %s", place)
+			}
+		}
+	}
+	if len(secrets) != 4 || len(shown) < 11 || !strings.Contains(shown["h0 cmdline"], "--name\x00h0") {
+		t.Errorf("looked for %d secrets in %d places", len(secrets), len(shown))
+	}
+}
+
+// The login of an external bus goes no other way than a key.
+func TestTheLoginOfAnExternalBusIsOnNoCommandLine(t *testing.T) {
+	r, err := newRack(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	r.join(Options{Bus: "nats://root:hunter2@127.0.0.1:4222"})
+	if r.url != "nats://127.0.0.1:4222" {
+		t.Errorf("the processes are told %s", r.url)
+	}
+	var handed bytes.Buffer
+	if err := r.inheritance("h0").write(&handed); err != nil || !strings.Contains(handed.String(), "hunter2") {
+		t.Errorf("handed over: %s, %v", &handed, err)
+	}
+}
