@@ -1,5 +1,5 @@
 // Package compose writes the Compose file of a rack: a container for the bus, for
-// the controller and for every node. It knows containers and their names; it
+// the controller, for the collector and for every node. It knows containers and their names; it
 // does not know what the processes in them do.
 package compose
 
@@ -25,10 +25,16 @@ const Image = "rackfab"
 const (
 	BusPort  = 4222 // NATS
 	GRPCPort = 7000 // controller, NICs and switches
+
+	CollectorPort = 4317 // OTLP, and questions about it
+	PagePort      = 8080 // the collector's page
 )
 
 // Journal is where the controller keeps the journal of a live run, in its container.
 const Journal = "/journal/live.yaml"
+
+// data is where the collector keeps what it gets, in its container.
+const data = "/telemetry"
 
 // key is where a container has its own key and certificate, keys where the bus has
 // those of all members, each in a folder.
@@ -70,7 +76,7 @@ func File(s *topology.Scenario, image string, secure bool) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	err := file.Execute(&b, map[string]any{
-		"Rack": s.Name, "Image": image, "Build": image == Image, "BusPort": BusPort, "GRPCPort": GRPCPort, "Journal": Journal, "Key": key, "Keys": keys, "TLS": secure, "Backends": image == Image && !secure, "Nodes": s.Nodes,
+		"Rack": s.Name, "Image": image, "Build": image == Image, "BusPort": BusPort, "GRPCPort": GRPCPort, "CollectorPort": CollectorPort, "PagePort": PagePort, "Data": data, "Journal": Journal, "Key": key, "Keys": keys, "TLS": secure, "Backends": image == Image && !secure, "Nodes": s.Nodes,
 	})
 	return b.Bytes(), err
 }

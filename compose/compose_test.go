@@ -102,7 +102,7 @@ func TestEveryProcessIsAContainerWithoutRights(t *testing.T) {
 	}
 	d := parse(t, text)
 	maps.DeleteFunc(d.Services, isBackend)
-	if len(d.Services) != len(s.Nodes)+2 {
+	if len(d.Services) != len(s.Nodes)+3 {
 		t.Errorf("%d containers for %d nodes", len(d.Services), len(s.Nodes))
 	}
 	for name, c := range d.Services {
@@ -120,7 +120,7 @@ func TestEveryProcessIsAContainerWithoutRights(t *testing.T) {
 		}
 	}
 	for _, n := range s.Nodes {
-		want := fmt.Sprintf("%s --bus nats://bus:4222 --nkey /key/nkey --name %s --listen %[2]s:7000 --collector ${RACKFAB_COLLECTOR:-}", n.Kind, n.Name)
+		want := fmt.Sprintf("%s --bus nats://bus:4222 --nkey /key/nkey --name %s --listen %[2]s:7000 --collector ${RACKFAB_COLLECTOR:-collector:4317}", n.Kind, n.Name)
 		if have := strings.Join(d.Services[n.Name].Command, " "); have != want {
 			t.Errorf("%s runs %q, want %q", n.Name, have, want)
 		}
@@ -138,6 +138,9 @@ func TestAContainerHasItsOwnKeyAlone(t *testing.T) {
 		}
 		d := parse(t, text)
 		members := []string{"controller"}
+		if secure {
+			members = append(members, "collector")
+		}
 		for _, n := range s.Nodes {
 			members = append(members, n.Name)
 		}
@@ -167,9 +170,9 @@ func TestAContainerHasItsOwnKeyAlone(t *testing.T) {
 	}
 }
 
-// Only the controller is reached from outside, from this machine alone, and
-// nobody else reaches the outside.
-func TestOnlyTheControllerIsPublishedOnLoopback(t *testing.T) {
+// Only the controller and the collector are reached from outside, from this machine
+// alone, and nobody else reaches the outside.
+func TestOnlyControllerAndCollectorArePublishedOnLoopback(t *testing.T) {
 	text, err := File(pcn16to2(t), "", false)
 	if err != nil {
 		t.Fatal(err)
@@ -179,11 +182,13 @@ func TestOnlyTheControllerIsPublishedOnLoopback(t *testing.T) {
 	if !d.Networks["rack"].Internal {
 		t.Error("the rack's network leads outside")
 	}
+	published := map[string]int{"controller": 1, "collector": 2}
 	for name, c := range d.Services {
+		outside := slices.ContainsFunc(c.Ports, func(p string) bool { return !strings.HasPrefix(p, "127.0.0.1:") })
 		switch {
-		case name == "controller":
-			if len(c.Ports) != 1 || !strings.HasPrefix(c.Ports[0], "127.0.0.1:") {
-				t.Errorf("the controller is published at %v", c.Ports)
+		case published[name] > 0:
+			if len(c.Ports) != published[name] || outside {
+				t.Errorf("%s is published at %v", name, c.Ports)
 			}
 		case len(c.Ports) > 0 || !slices.Equal(c.Networks, []string{"rack"}):
 			t.Errorf("%s is published at %v, on %v", name, c.Ports, c.Networks)
