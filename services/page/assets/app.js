@@ -11,20 +11,22 @@ import { Time } from "./time.js";
 import { Act } from "./act.js";
 import { Panel, flows, legend, tiles } from "./panel.js";
 import { saveSVG } from "./export.js";
-import { runs, load } from "./stored.js";
+import { runs, load, pacing } from "./stored.js";
 
 const slowly = 120; // ms between two drawings of charts
 const calmly = 250e6; // ps over which rates of PAUSE and of flows are taken
 
 const app = {
   session: {}, model: null, history: new History(), index: 0, live: true, status: null, snap: null,
-  trees: [], victims: new Map(), selected: null, stored: false, missed: 0, frames: 0,
+  trees: [], victims: new Map(), selected: null, stored: false, missed: 0, frames: 0, extra: [],
 
   // able tells whether there is a rack to act on.
   able: () => app.session.controller && app.status !== null && !app.stored,
 
   choose(what) {
     app.selected = what;
+    app.extra = [];
+    paced();
     panel.show(what);
     app.refresh();
   },
@@ -46,6 +48,9 @@ const app = {
   refresh() {
     if (!waiting) waiting = requestAnimationFrame(paint);
   },
+
+  // far gives the series of what is selected that the collector alone knows.
+  far: () => app.extra.map((c) => ({ name: c.name, show: c.rate ? format.rate : format.bytes, lines: c.lines })),
 
   traces(q) {
     view("traces");
@@ -135,6 +140,23 @@ function header() {
   put(state, app.stored ? "stored" : words[st?.state] ?? "no rack");
   mark(state, "data-state", app.stored ? "stored" : st?.state ?? "none");
   put(extra, st?.failed ? `${st.failed}: ${st.failure}` : st?.changes ? `${st.changes} in the journal` : "");
+}
+
+// paced asks the collector for credit and tokens of the NICs that are selected, again
+// every two seconds while the rack is live.
+let asking = 0;
+async function paced() {
+  clearTimeout(asking);
+  const what = app.selected;
+  if (!what || what.kind === "lane" || !app.session.collector) return;
+  const flow = what.kind === "flow" ? app.model.flows.get(what.name) : null;
+  const nics = (flow ? [flow.from] : [what.node]).filter((n) => app.model.nodes[n]?.nic).map((n) => app.model.nodes[n].name);
+  if (!nics.length) return;
+  const got = await pacing(app.stored ? app.source.run.run : "", nics);
+  if (app.selected !== what) return;
+  app.extra = got;
+  app.refresh();
+  if (!app.stored) asking = setTimeout(paced, 2000);
 }
 
 // describe fetches the topology and draws it; the place in time stays.

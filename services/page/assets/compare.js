@@ -5,7 +5,7 @@ import { call, get } from "./api.js";
 import * as format from "./format.js";
 import { chart, key, topOf } from "./chart.js";
 import { saveCSV, saveSVG } from "./export.js";
-import { runs } from "./stored.js";
+import { pairOf, runs } from "./stored.js";
 import { QUEUE, PAUSES_SENT } from "./model.js";
 
 const gbit = (v) => format.rate(v);
@@ -17,9 +17,9 @@ const metrics = [
   { id: "sent", name: "Sent per flow", show: gbit, metric: "rackfab.flow.sent", by: "flow", per: 8e12, file: (r) => r.sent_bytes, perBin: 8e12 },
   { id: "queue", name: "Queue per port", show: format.bytes, metric: "rackfab.port.queue", by: "port", file: (r) => r.queue_bytes?.map((v) => ({ name: v.port, bins: v.peak })) },
   { id: "pauses", name: "PAUSE frames per ms", show: format.count, metric: "rackfab.port.pauses", by: "port", per: 1e9, file: (r) => r.pause_frames?.map((v) => ({ name: v.link, bins: v.bins })), perBin: 1e9 },
-  { id: "credit", name: "Credit granted", show: gbit, metric: "rackfab.credit.granted", by: "flow", per: 8e12, file: (r) => r.credit_granted_bytes, perBin: 8e12 },
-  { id: "wasted", name: "Credit wasted", show: gbit, metric: "rackfab.credit.wasted", by: "flow", per: 8e12, file: (r) => r.credit_wasted_bytes, perBin: 8e12 },
-  { id: "tokens", name: "Tokens", show: format.bytes, metric: "rackfab.tokens", by: "node", file: (r) => r.tokens_bytes?.map((v) => ({ name: `${v.node} ${v.direction}`, bins: v.bins })) },
+  { id: "credit", name: "Credit granted", show: gbit, metric: "rackfab.credit.granted", by: "pair", per: 8e12, file: (r) => r.credit_granted_bytes, perBin: 8e12 },
+  { id: "wasted", name: "Credit wasted", show: gbit, metric: "rackfab.credit.wasted", by: "pair", per: 8e12, file: (r) => r.credit_wasted_bytes, perBin: 8e12 },
+  { id: "tokens", name: "Tokens", show: format.bytes, metric: "rackfab.tokens", by: "pair", file: (r) => r.tokens_bytes?.map((v) => ({ name: `${v.node} ${v.direction}`, bins: v.bins })) },
 ];
 
 const lines = 6; // of a panel: the largest
@@ -105,7 +105,7 @@ async function stored(source, m) {
   const sums = new Map();
   for (const v of out.series ?? []) {
     const cut = (v.flow ?? "").lastIndexOf("/"), flow = cut > 0 ? v.flow.split("/")[0] : v.flow;
-    const name = m.by === "flow" ? flow || `${v.node}` : m.by === "port" ? `${v.node}->${v.peer}` : `${v.node} ${v.direction ?? ""}`;
+    const name = m.by === "flow" ? flow || `${v.node}` : m.by === "port" ? `${v.node}->${v.peer}` : pairOf(m.metric, v);
     const sum = sums.get(name) ?? new Map();
     sums.set(name, sum);
     const times = (v.timesPs ?? []).map(Number), bin = times.length > 1 ? times[1] - times[0] : 50e6;

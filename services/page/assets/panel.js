@@ -116,8 +116,9 @@ export class Panel {
     const { what, app } = this, { model, history, snap } = app;
     if (!what || !model || !snap) return;
     this.facts.textContent = facts(model, snap, what, app.victims);
-    const list = (app.far?.(what) ?? []).concat(seriesOf(model, history.frames, what));
+    const list = seriesOf(model, history.frames, what).concat(app.far());
     const frames = history.frames, width = Math.max(this.body.clientWidth, 200);
+    while (this.charts.length > list.length) this.charts.pop().svg.parentElement.remove();
     while (this.charts.length < list.length) {
       const one = { head: h("figcaption"), svg: s("svg", { class: "chart" }) };
       this.body.append(h("figure", {}, one.head, one.svg));

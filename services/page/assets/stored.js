@@ -38,7 +38,7 @@ export async function load(id, app) {
   const names = ["rackfab.port.sent", "rackfab.port.queue", "rackfab.port.pauses", "rackfab.port.paused", "rackfab.port.marks", "rackfab.flow.rate", "rackfab.flow.sent", "rackfab.flow.delivered"];
   const answers = await Promise.all(names.map((m) => ask(m, step).catch(() => ({ series: [] }))));
   const topology = await cabled(source, app, probe.series ?? []);
-  const history = framesOf(topology, Object.fromEntries(names.map((n, i) => [n, answers[i].series ?? []])), step);
+  const history = framesOf(topology, Object.fromEntries(names.map((n, i) => [n, answers[i].series ?? []])), step - bin);
   if (!history.length) throw new Error(`${id}: the collector holds no series of ports`);
   return { source, topology, history, note: answers.some((a) => a.truncated) ? "Not every point fits: the run is shown coarsely." : "" };
 }
@@ -46,6 +46,30 @@ export async function load(id, app) {
 function binOf(answer) {
   const times = answer.series?.find((s) => (s.timesPs?.length ?? 0) > 2)?.timesPs;
   return times ? Number(times[2]) - Number(times[1]) : 0;
+}
+
+// pacing gives what the collector knows of credit and tokens at NICs: {name, lines:
+// [{name, points}], rate: whether it is so much per bin}. run "" is the latest.
+export async function pacing(run, nics) {
+  const kinds = [["rackfab.credit.granted", "credit granted"], ["rackfab.credit.wasted", "credit wasted"], ["rackfab.tokens", "tokens"]];
+  const answers = await Promise.all(kinds.map(([metric]) => call("QuerySeries", { select: { run, metric } }).catch(() => ({}))));
+  return kinds.map(([metric, name], i) => {
+    const rate = metric !== "rackfab.tokens";
+    const own = (answers[i].series ?? []).filter((v) => nics.includes(v.node) || nics.includes(v.peer));
+    return { name, rate, lines: own.slice(0, 6).map((v, style) => ({ name: pairOf(metric, v), style, points: pointsOf(v, rate) })) };
+  }).filter((c) => c.lines.length);
+}
+
+// pairOf names what a series of credit or tokens is of: from the sender to the receiver.
+export function pairOf(metric, v) {
+  if (metric === "rackfab.credit.granted") return `${v.peer}->${v.node}`;
+  if (metric === "rackfab.credit.wasted") return `${v.node}->${v.peer}`;
+  return `${v.node} ${v.direction ?? ""}`;
+}
+
+function pointsOf(v, rate) {
+  const times = (v.timesPs ?? []).map(Number), bin = binOf({ series: [v] }) || 50e6;
+  return times.map((t, i) => [t, rate ? (v.values[i] * 8e12) / bin : v.values[i]]);
 }
 
 // cabled finds the topology of a stored run: that of the live rack if it is the same
@@ -77,8 +101,9 @@ function inferred(source, series) {
   return { scenario: source.scenario, scheme: source.scheme, nodes, links, flows: [] };
 }
 
-// framesOf lays series out as frames with counters since the start.
-function framesOf(topology, series, step) {
+// framesOf lays series out as frames with counters since the start. A point stands at
+// the end of its bin, several at the start of their step: late is the difference.
+function framesOf(topology, series, late) {
   const times = new Set();
   for (const list of Object.values(series)) for (const s of list) for (const t of s.timesPs ?? []) times.add(Number(t));
   const order = [...times].sort((a, b) => a - b);
@@ -89,7 +114,7 @@ function framesOf(topology, series, step) {
     for (const [name, port] of [[l.a, l.aPort ?? 0], [l.b, l.bPort ?? 0]]) width[places.get(name)] = Math.max(width[places.get(name)], port + 1);
   }
   const frames = order.map((t) => ({
-    at: t + step, state: "stored", nodes: topology.nodes.map((_, i) => ({ p: Array.from({ length: width[i] }, () => [0, 0, 0, 0, 0, 0, 0, 0]), f: [], d: 0 })),
+    at: t + late, state: "stored", nodes: topology.nodes.map((_, i) => ({ p: Array.from({ length: width[i] }, () => [0, 0, 0, 0, 0, 0, 0, 0]), f: [], d: 0 })),
   }));
   const fill = (metric, at, sum) => {
     for (const s of series[metric]) {
@@ -145,9 +170,10 @@ function fillFlows(series, order, index, places, frames) {
   for (const [name, e] of entries) {
     if (e.node === undefined) continue;
     const [rate, sent, got] = e.parts;
-    for (let i = 0; i < order.length; i++) {
-      const sends = i === 0 || (sent && sent[i] > sent[i - 1]) || (got && got[i] > got[i - 1]);
-      if (sends) frames[i].nodes[e.node].f.push([name, Math.max(e.n, 1), rate?.[i] ?? 0, sent?.[i] ?? 0, got?.[i] ?? 0]);
-    }
+    const moves = (i) => [sent, got].some((v) => v && v[i] > (i ? v[i - 1] : 0));
+    let first = 0, last = order.length - 1;
+    while (first < last && !moves(first)) first++;
+    while (last > first && !moves(last)) last--;
+    for (let i = first; i <= last; i++) frames[i].nodes[e.node].f.push([name, Math.max(e.n, 1), rate?.[i] ?? 0, sent?.[i] ?? 0, got?.[i] ?? 0]);
   }
 }
