@@ -2,11 +2,16 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"io"
 	"runtime"
 
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/services/collector"
+	"github.com/rackfab/rackfab/services/memory"
 )
 
 // engine runs scenarios of one rack.
@@ -20,7 +25,7 @@ type engine interface {
 // newEngine gives the engine that the flags ask for. s is the rack.
 func newEngine(ctx context.Context, s *topology.Scenario, f runFlags) (engine, error) {
 	if f.bus == "memory" {
-		return memoryEngine{}, nil
+		return newMemoryEngine(ctx, f)
 	}
 	if f.controller != "" {
 		return newRemote(ctx, f)
@@ -29,18 +34,59 @@ func newEngine(ctx context.Context, s *topology.Scenario, f runFlags) (engine, e
 }
 
 // memoryEngine runs all machines in this process.
-type memoryEngine struct{}
+type memoryEngine struct {
+	telemetry telemetryFlags
+	address   string // of the collector, "" for none
+	tls       string // folder of certificates, to meet the collector with
+	end       func()
+}
+
+// newMemoryEngine gives the engine, with a collector in this process if the flags
+// ask for one of its own.
+func newMemoryEngine(ctx context.Context, f runFlags) (engine, error) {
+	m := memoryEngine{telemetry: f.telemetry, address: f.telemetry.there(), tls: f.tls, end: func() {}}
+	if f.telemetry.address != own {
+		return m, nil
+	}
+	m.tls = "" // it is of this process alone
+	ctx, cancel := context.WithCancel(ctx)
+	out, in := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := collector.Main(ctx, collector.Options{Listen: "127.0.0.1:0", Data: f.telemetry.folder, MaxSize: collector.MaxSize, Ready: in})
+		_ = in.CloseWithError(err)
+		ended <- err
+	}()
+	var ready struct {
+		Address string `json:"address"`
+	}
+	if err := json.NewDecoder(out).Decode(&ready); err != nil {
+		cancel()
+		return nil, fmt.Errorf("collector: %w", err)
+	}
+	m.address = ready.Address
+	m.end = func() {
+		cancel()
+		<-ended
+	}
+	return m, nil
+}
 
 // steps is how often a run in memory reports its progress.
 const steps = 200
 
-func (memoryEngine) run(ctx context.Context, s *topology.Scenario, show func(advance)) (*measure.Run, error) {
+func (m memoryEngine) run(ctx context.Context, s *topology.Scenario, show func(advance)) (*measure.Run, error) {
 	runtime.LockOSThread() // so that the thread's time is the run's
 	defer runtime.UnlockOSThread()
 	l, err := lab.New(s)
 	if err != nil {
 		return nil, err
 	}
+	told, err := m.tell(l)
+	if err != nil {
+		return nil, err
+	}
+	defer told.Close()
 	before := threadSeconds()
 	for now := range l.Steps(steps) {
 		if err := ctx.Err(); err != nil {
@@ -52,9 +98,24 @@ func (memoryEngine) run(ctx context.Context, s *topology.Scenario, show func(adv
 	if err == nil {
 		outcome.CPU = threadSeconds() - before
 	}
+	told.Finish(s.Duration)
+	m.telemetry.told.add(told.Counts())
 	return outcome, err
+}
+
+// tell has a collector told of the run, if the flags ask for it; else it gives nil.
+func (m memoryEngine) tell(l *lab.Lab) (*memory.Teller, error) {
+	asked := m.telemetry.named(l.Scenario().Name, l.Scenario().Scheme)
+	if asked == nil {
+		return nil, nil
+	}
+	who, err := client(m.tls)
+	if err != nil {
+		return nil, err
+	}
+	return memory.Attach(l, m.address, who, asked)
 }
 
 func (memoryEngine) lanes() int { return runtime.GOMAXPROCS(0) }
 
-func (memoryEngine) close() {}
+func (m memoryEngine) close() { m.end() }

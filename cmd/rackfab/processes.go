@@ -6,18 +6,17 @@ import (
 
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
-	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/controller"
 	"github.com/rackfab/rackfab/services/launch"
 )
 
 // processes runs scenarios with one process per node.
 type processes struct {
-	rack player
-	name string               // begins the names of its runs on the bus; may be empty
-	told *rackfabv1.Telemetry // to a collector; nil for nothing
-	runs int
-	end  func()
+	rack      player
+	name      string // begins the names of its runs on the bus; may be empty
+	telemetry telemetryFlags
+	runs      int
+	end       func()
 }
 
 // player takes a rack through a run.
@@ -36,7 +35,7 @@ func newProcesses(ctx context.Context, s *topology.Scenario, f runFlags) (engine
 	if err != nil {
 		return nil, err
 	}
-	return &processes{rack: rack, end: rack.Close, told: f.telemetry.message()}, nil
+	return &processes{rack: rack, end: rack.Close, telemetry: f.telemetry}, nil
 }
 
 func (p *processes) run(ctx context.Context, s *topology.Scenario, show func(advance)) (*measure.Run, error) {
@@ -45,7 +44,7 @@ func (p *processes) run(ctx context.Context, s *topology.Scenario, show func(adv
 		return nil, err
 	}
 	p.runs++
-	request := controller.Request{ID: fmt.Sprintf("%s%s-%d", p.name, s.Scheme, p.runs), Scenario: text, Quiet: true, Telemetry: named(p.told, s.Name, s.Scheme)}
+	request := controller.Request{ID: fmt.Sprintf("%s%s-%d", p.name, s.Scheme, p.runs), Scenario: text, Quiet: true, Telemetry: p.telemetry.named(s.Name, s.Scheme)}
 	report, err := p.rack.Run(ctx, request, func(at controller.Progress) { show(advance{at.Time, at.FrameHops}) })
 	if err != nil {
 		return nil, err
@@ -56,6 +55,7 @@ func (p *processes) run(ctx context.Context, s *topology.Scenario, show func(adv
 	}
 	for i, n := range report.Nodes {
 		outcome.Nodes[i].MaxRSS, outcome.Nodes[i].Program = n.MaxRSS, n.Program
+		p.telemetry.told.add(n.Telemetry)
 	}
 	return outcome, nil
 }

@@ -48,7 +48,7 @@ func newRemote(ctx context.Context, f runFlags) (engine, error) {
 	}
 	// Nothing is left to be said when the connection closes.
 	end := func() { _ = there.Close() }
-	return &processes{rack: remote{there, address}, name: clientName(), end: end, told: f.telemetry.message()}, nil
+	return &processes{rack: remote{there, address}, name: clientName(), end: end, telemetry: f.telemetry}, nil
 }
 
 // clientName sets the runs of this process apart from those that others ask for.

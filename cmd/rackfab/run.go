@@ -107,7 +107,18 @@ func run(c *cobra.Command, name string, f runFlags) error {
 	if results.Runs, err = runAll(c.Context(), engine, scenarios); err != nil {
 		return err
 	}
-	return finish(c.OutOrStdout(), f.out, scenarios[0], results, f.json)
+	if err := finish(c.OutOrStdout(), f.out, scenarios[0], results, f.json); err != nil {
+		return err
+	}
+	return f.tell(c)
+}
+
+// tell says what became of the telemetry, beside the JSON or below the table.
+func (f *runFlags) tell(c *cobra.Command) error {
+	if f.json {
+		return f.telemetry.say(c.ErrOrStderr())
+	}
+	return f.telemetry.say(c.OutOrStdout())
 }
 
 // prepare gives a copy of the scenario per scheme, with what the flags change.

@@ -150,7 +150,7 @@ func statsTable(w io.Writer, s *rackfabv1.GetStatsResponse) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprint(w, busText(s.GetNodes()))
+	_, err := fmt.Fprint(w, toldText(s.GetNodes()), busText(s.GetNodes()))
 	return err
 }
 

@@ -6,10 +6,8 @@ import (
 	"net"
 	"path"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/proto"
 
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/collector"
@@ -28,6 +26,7 @@ type telemetryFlags struct {
 	ratio   float64
 	flows   string
 	folder  string // of the data of an own collector
+	told    *ledger
 }
 
 // add adds the flags of a command that tells nobody unless it is asked to.
@@ -47,6 +46,7 @@ func (t *telemetryFlags) addOn(c *cobra.Command) {
 
 // addSampling adds the flags that say which messages are followed.
 func (t *telemetryFlags) addSampling(c *cobra.Command) {
+	t.told = &ledger{}
 	c.Flags().Float64Var(&t.ratio, "sample-ratio", defaultRatio, "share of messages whose way is told, 0 to 1, the same messages in equal runs")
 	c.Flags().StringVar(&t.flows, "sample-flows", "", "flows and commands whose messages are all told, 'F*,get'")
 }
@@ -90,16 +90,6 @@ func (t *telemetryFlags) message() *rackfabv1.Telemetry {
 		return nil
 	}
 	return &rackfabv1.Telemetry{SampleRatio: t.ratio, SampleFlows: t.flows}
-}
-
-// named gives what is told of one run: its name sets it apart from all others.
-func named(t *rackfabv1.Telemetry, parts ...string) *rackfabv1.Telemetry {
-	if t == nil {
-		return nil
-	}
-	t = proto.CloneOf(t)
-	t.Run = strings.Join(append(parts, time.Now().Format("20060102-150405.000")), "-")
-	return t
 }
 
 // collect gives the flags of a collector that is started with a batch run, nil for

@@ -166,7 +166,7 @@ func journalPath(path string) (string, error) {
 
 // start asks for the live run of s.
 func (f *upFlags) start(s *topology.Scenario, text []byte) *rackfabv1.StartRackRequest {
-	return &rackfabv1.StartRackRequest{RunId: "live", Scenario: text, Telemetry: named(f.telemetry.message(), s.Name, s.Scheme, "live")}
+	return &rackfabv1.StartRackRequest{RunId: "live", Scenario: text, Telemetry: f.telemetry.named(s.Name, s.Scheme, "live")}
 }
 
 // begin takes the nodes into the live run and starts the clock.

@@ -68,11 +68,16 @@ func runVaried(c *cobra.Command, name string, base *topology.Scenario, f runFlag
 		return err
 	}
 	if f.json {
-		return writeJSON(c.OutOrStdout(), v)
+		if err := writeJSON(c.OutOrStdout(), v); err != nil {
+			return err
+		}
+		return f.tell(c)
 	}
 	v.print(c.OutOrStdout())
-	_, err = fmt.Fprintf(c.OutOrStdout(), "\none folder per value, and variants.json: %s\nreport: %s\n", dir, filepath.Join(dir, report.PageName))
-	return err
+	if _, err := fmt.Fprintf(c.OutOrStdout(), "\none folder per value, and variants.json: %s\nreport: %s\n", dir, filepath.Join(dir, report.PageName)); err != nil {
+		return err
+	}
+	return f.tell(c)
 }
 
 // run runs the scenarios of all variants.

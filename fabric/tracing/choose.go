@@ -53,11 +53,33 @@ func messages(flow fabric.FlowID, first, end uint64) fabric.Message {
 }
 
 // Follow gives the selection of a run: a share of all messages by a hash with the
-// scenario's seed, and those that the patterns choose.
-func Follow(s *topology.Scenario, share float64, patterns string) (*fabric.Selection, error) {
+// scenario's seed, those that the patterns choose, and some more.
+func Follow(s *topology.Scenario, share float64, patterns string, more []fabric.Message) (*fabric.Selection, error) {
 	chosen, _, err := Choose(s, patterns)
 	if err != nil {
 		return nil, err
 	}
-	return fabric.NewSelection(s.Seed, share, chosen), nil
+	return fabric.NewSelection(s.Seed, share, append(chosen, more...)), nil
+}
+
+// OfChange gives the messages that a change begins: those of its burst or of the
+// commands that it posts.
+func OfChange(s *topology.Scenario, c *topology.Change) (chosen []fabric.Message) {
+	switch c.Verb {
+	case topology.ChangeBurst:
+		for i, f := range s.Flows {
+			if f.Burst >= 0 && s.Bursts[f.Burst].Name == c.Burst.Name {
+				chosen = append(chosen, messages(fabric.FlowID(i), 0, 1<<32))
+			}
+		}
+	case topology.ChangePost:
+		connections := s.Connections()
+		for _, st := range s.Streams() {
+			if s.Commands[st.Command].Name == c.Post.Name && st.Connection >= 0 {
+				chosen = append(chosen, messages(connections[st.Connection].ID, uint64(st.First), uint64(st.First)+uint64(s.Commands[st.Command].Count)))
+			}
+		}
+	default:
+	}
+	return chosen
 }

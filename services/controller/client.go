@@ -83,6 +83,8 @@ type NodeReport struct {
 	Result  *measure.NodeResult
 	MaxRSS  int64 // largest resident set of the process in bytes, 0 if unknown
 	Program int64 // of that, what maps the program's file, shared by all processes
+	// Telemetry says what became of what the node told; nil without a collector.
+	Telemetry *rackfabv1.TelemetryCounts
 }
 
 // Results gives the nodes' measurements, for measure.Merge.
@@ -152,7 +154,7 @@ func nodeReport(n *rackfabv1.NodeReport) (NodeReport, error) {
 	if err := json.Unmarshal(f.GetResultJson(), result); err != nil {
 		return NodeReport{}, fmt.Errorf("result of node %s: %w", n.GetNode(), err)
 	}
-	return NodeReport{Result: result, MaxRSS: f.GetMaxRssBytes(), Program: f.GetProgramBytes()}, nil
+	return NodeReport{Result: result, MaxRSS: f.GetMaxRssBytes(), Program: f.GetProgramBytes(), Telemetry: f.GetTelemetry()}, nil
 }
 
 func fromProto(p *rackfabv1.FabricProgress) Progress {

@@ -42,6 +42,9 @@ func (p *part) grant(g *rackfabv1.RunGrant) error {
 	if len(g.GetChanges()) > 0 {
 		p.scenario.Store(scenario)
 		p.runner.Plan(rack.Plan(scenario, p.granted)[p.index])
+		if follow := p.tell.follow(scenario, g.GetChanges()); follow != nil {
+			p.runner.Follow(follow)
+		}
 	}
 	if g.GetCaptures() != nil {
 		if err := p.record(g.GetCaptures()); err != nil {

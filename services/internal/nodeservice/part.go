@@ -95,12 +95,16 @@ func (s *Service) join(c *rackfabv1.RunConfig) (*part, error) {
 		p.recorder = measure.NewRecorder(scenario, index)
 		config.End, config.Observe, config.Progress, config.Reached = scenario.Duration, p.observe, p.show, p.reached
 	}
+	if p.tell, err = newTeller(s.collector, c, scenario, index, machines.Sampling()); err != nil {
+		return nil, err
+	}
+	config.Follow = p.tell.followed()
 	p.runner, err = runner.New(config)
 	if err != nil {
+		p.tell.close()
 		return nil, status.Error(codes.Internal, err.Error())
 	}
 	p.runner.Plan(rack.Plan(scenario, 0)[index])
-	p.tell = newTeller(s.collector, c, scenario, index, machines.Sampling())
 	p.keep(0)
 	return p, nil
 }

@@ -2,14 +2,19 @@ package nodeservice
 
 import (
 	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/tracing"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/internal/serve"
 	"github.com/rackfab/rackfab/services/internal/telemetry"
 )
 
@@ -22,14 +27,31 @@ const flushLimit = 2 * time.Second
 type teller struct {
 	meter  *telemetry.Meter
 	points *telemetry.Points
+	traces *telemetry.Traces
+	spans  *telemetry.Spans
+	asked  *rackfabv1.Telemetry
+	called []telemetry.Caller // who has asked for changes so far
+	wanted atomic.Pointer[following]
+	have   *following // the loop's
+}
+
+// following is which messages of a scenario are told.
+type following struct {
+	scenario  *topology.Scenario
+	selection *fabric.Selection
+	callers   []telemetry.Caller
 }
 
 // newTeller makes the teller of the scenario's node with that index. It is nil if
-// nothing is to be told, or there is nobody to tell.
-func newTeller(conn grpc.ClientConnInterface, c *rackfabv1.RunConfig, s *topology.Scenario, node int, sampling fabric.Sampling) *teller {
+// nothing is to be told, or there is nobody to tell. The error is INVALID_ARGUMENT.
+func newTeller(conn grpc.ClientConnInterface, c *rackfabv1.RunConfig, s *topology.Scenario, node int, sampling fabric.Sampling) (*teller, error) {
 	t := c.GetTelemetry()
 	if t == nil || conn == nil {
-		return nil
+		return nil, nil
+	}
+	selection, err := tracing.Follow(s, t.GetSampleRatio(), t.GetSampleFlows(), nil)
+	if err != nil {
+		return nil, serve.Invalid("telemetry.sample_flows", "%v", err)
 	}
 	run := t.GetRun()
 	if run == "" {
@@ -41,7 +63,44 @@ func newTeller(conn grpc.ClientConnInterface, c *rackfabv1.RunConfig, s *topolog
 	}
 	source, points := telemetry.NewSource(id), telemetry.NewPoints(conn, telemetry.DefaultQueue)
 	meter := telemetry.NewMeter(s, node, sampling, func(b telemetry.Batch) { points.Hand(source, b) })
-	return &teller{meter, points}
+	out := &teller{meter: meter, points: points, spans: telemetry.NewSpans(conn, telemetry.DefaultSpans), asked: t}
+	out.traces = telemetry.NewTraces(out.spans, id, s, node, selection)
+	out.have = &following{scenario: s, selection: selection}
+	out.wanted.Store(out.have)
+	return out, nil
+}
+
+// follow gives the messages that are told when s takes the place of the scenario
+// before. changes are what is new in it: what somebody asked for within a span is
+// told whatever the ratio. It is not the loop that calls it.
+func (t *teller) follow(s *topology.Scenario, changes []*rackfabv1.TimedChange) *fabric.Selection {
+	if t == nil {
+		return nil
+	}
+	for i, c := range changes {
+		change := &s.Changes[len(s.Changes)-len(changes)+i]
+		if caller, ok := telemetry.CallerOf(s, change, c.GetTraceparent()); ok {
+			t.called = append(t.called, caller)
+		}
+	}
+	var messages []fabric.Message
+	for _, c := range t.called {
+		messages = append(messages, c.Messages...)
+	}
+	selection, err := tracing.Follow(s, t.asked.GetSampleRatio(), t.asked.GetSampleFlows(), messages)
+	if err != nil {
+		return nil // the patterns were sound at the start
+	}
+	t.wanted.Store(&following{s, selection, slices.Clone(t.called)})
+	return selection
+}
+
+// followed is what is followed at the start; nil for nothing.
+func (t *teller) followed() *fabric.Selection {
+	if t == nil {
+		return nil
+	}
+	return t.have.selection
 }
 
 // observe takes notes of a run of s.
@@ -51,6 +110,11 @@ func (t *teller) observe(s *topology.Scenario, notes []fabric.Note) {
 	}
 	t.meter.Extend(s)
 	t.meter.Observe(notes)
+	if w := t.wanted.Load(); w != t.have {
+		t.have = w
+		t.traces.Extend(w.scenario, w.selection, w.callers)
+	}
+	t.traces.Observe(notes)
 }
 
 // reach says that every event before now has been handled.
@@ -60,6 +124,7 @@ func (t *teller) reach(now unit.Time) {
 	}
 	t.meter.Reach(now)
 	t.meter.Flush()
+	t.traces.Reach(now)
 }
 
 // show hands out what is there.
@@ -73,18 +138,22 @@ func (t *teller) show() {
 func (t *teller) finish(end unit.Time) {
 	if t != nil {
 		t.meter.Finish(end)
+		t.traces.Finish(end)
 	}
 }
 
-// flush waits until the collector has everything, flushLimit at most. Any goroutine
-// may call it.
+// flush waits until the collector has everything, flushLimit at most, and gives up
+// the rest. Nothing may come after it. Any goroutine may call it.
 func (t *teller) flush() {
 	if t == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), flushLimit)
 	defer cancel()
-	t.points.Flush(ctx)
+	var both sync.WaitGroup
+	both.Go(func() { t.points.Flush(ctx) })
+	both.Go(func() { t.spans.Finish(ctx) })
+	both.Wait()
 }
 
 // close ends the telling.
@@ -100,6 +169,9 @@ func (t *teller) counts() *rackfabv1.TelemetryCounts {
 	if t == nil {
 		return nil
 	}
-	c := t.points.Counts()
-	return &rackfabv1.TelemetryCounts{PointsMade: c.Made, PointsSent: c.Sent, PointsDropped: c.Dropped}
+	p, s := t.points.Counts(), t.spans.Counts()
+	return &rackfabv1.TelemetryCounts{
+		Made: s.Made, Sent: s.Sent, Dropped: s.Dropped, Cut: t.traces.Cut(),
+		PointsMade: p.Made, PointsSent: p.Sent, PointsDropped: p.Dropped,
+	}
 }

@@ -26,14 +26,15 @@ const (
 )
 
 // Traces tells what became of messages at one node in one run: the node's notes
-// become spans of the SDK. One goroutine uses it, but for Link.
+// become spans of the SDK. One goroutine uses it, but for Cut.
 type Traces struct {
 	tracer   *tracing.Tracer
 	provider *sdk.TracerProvider
 	sdk      trace.Tracer
 	ids      *derived
 	id       Identity
-	links    atomic.Pointer[map[fabric.FlowID]trace.SpanContext]
+	cut      atomic.Int64
+	callers  []Caller
 }
 
 // NewTraces makes the traces of the scenario's node with that index, of the messages
@@ -58,8 +59,12 @@ func NewTraces(out *Spans, id Identity, s *topology.Scenario, node int, follow *
 // Observe takes notes in the order in which they happened.
 func (t *Traces) Observe(notes []fabric.Note) { t.tracer.Observe(notes) }
 
-// Extend takes over a scenario that has more flows, and what is followed of them.
-func (t *Traces) Extend(s *topology.Scenario, follow *fabric.Selection) { t.tracer.Extend(s, follow) }
+// Extend takes over a scenario that has more flows, what is followed of them, and
+// who has asked for changes so far.
+func (t *Traces) Extend(s *topology.Scenario, follow *fabric.Selection, callers []Caller) {
+	t.tracer.Extend(s, follow)
+	t.callers = callers
+}
 
 // Reach says that every event before now has been handled.
 func (t *Traces) Reach(now unit.Time) { t.tracer.Advance(now) }
@@ -68,7 +73,7 @@ func (t *Traces) Reach(now unit.Time) { t.tracer.Advance(now) }
 func (t *Traces) Finish(end unit.Time) { t.tracer.Finish(end) }
 
 // Cut counts the spans that were ended before their time.
-func (t *Traces) Cut() int64 { return t.tracer.Cut() }
+func (t *Traces) Cut() int64 { return t.cut.Load() }
 
 // derived gives the ids that are set, one pair at a time.
 type derived struct {
@@ -84,17 +89,15 @@ func (d *derived) NewSpanID(context.Context, trace.TraceID) trace.SpanID { retur
 
 // span makes a span of the SDK of one of the fabric.
 func (t *Traces) span(s *tracing.Span) {
+	if s.Cut {
+		t.cut.Add(1)
+	}
 	t.ids.trace = tracing.TraceID(t.id.Seed, s.Message)
 	t.ids.span = tracing.SpanID(t.ids.trace, s)
 	ctx := context.Background()
 	options := []trace.SpanStartOption{trace.WithTimestamp(t.time(s.Start)), trace.WithSpanKind(kindOf(s.Part)), trace.WithAttributes(attributes(s)...)}
 	if s.Part == tracing.Root {
-		options = append(options, trace.WithNewRoot())
-		if links := t.links.Load(); links != nil {
-			if caller, ok := (*links)[tracing.FlowOf(s.Message)]; ok {
-				options = append(options, trace.WithLinks(trace.Link{SpanContext: caller}))
-			}
-		}
+		options = append(options, trace.WithNewRoot(), trace.WithLinks(callersOf(t.callers, s.Message)...))
 	} else {
 		ctx = trace.ContextWithRemoteSpanContext(ctx, trace.NewSpanContext(trace.SpanContextConfig{
 			TraceID: t.ids.trace, SpanID: tracing.RootID(t.ids.trace), TraceFlags: trace.FlagsSampled, Remote: true,

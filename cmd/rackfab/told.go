@@ -1,0 +1,139 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+)
+
+// ledger sums up what became of what was told. Any goroutine may use it.
+type ledger struct {
+	mu   sync.Mutex
+	runs []string
+	sum  rackfabv1.TelemetryCounts
+}
+
+// add counts what became of a run's spans and points at some nodes.
+func (l *ledger) add(c *rackfabv1.TelemetryCounts) {
+	if c == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sum.Made += c.GetMade()
+	l.sum.Sent += c.GetSent()
+	l.sum.Cut += c.GetCut()
+	l.sum.PointsMade += c.GetPointsMade()
+	l.sum.PointsSent += c.GetPointsSent()
+	l.sum.Dropped = addCounts(l.sum.GetDropped(), c.GetDropped())
+	l.sum.PointsDropped = addCounts(l.sum.GetPointsDropped(), c.GetPointsDropped())
+}
+
+func addCounts(sum, more map[string]int64) map[string]int64 {
+	if sum == nil {
+		sum = map[string]int64{}
+	}
+	for why, n := range more {
+		sum[why] += n
+	}
+	return sum
+}
+
+// say writes what became of everything: a line, and one for each kind of loss.
+func (t *telemetryFlags) say(w io.Writer) error {
+	if t.address == "" {
+		return nil
+	}
+	t.told.mu.Lock()
+	defer t.told.mu.Unlock()
+	c := &t.told.sum
+	_, err := fmt.Fprintf(w, "telemetry: %d spans and %d points to %s, runs %s\n%s%s%s", c.GetSent(), c.GetPointsSent(), t.where(),
+		strings.Join(t.told.runs, " "), lossText("spans", c.GetMade(), c.GetDropped()), lossText("points", c.GetPointsMade(), c.GetPointsDropped()), cutText(c.GetCut()))
+	return err
+}
+
+// where names the collector: its address, or the folder of its data.
+func (t *telemetryFlags) where() string {
+	if t.address == own {
+		return t.folder
+	}
+	return t.address
+}
+
+// lossText says what was lost of so many, "" if nothing was.
+func lossText(what string, made int64, by map[string]int64) string {
+	sum := int64(0)
+	for _, n := range by {
+		sum += n
+	}
+	if sum == 0 {
+		return ""
+	}
+	return fmt.Sprintf("telemetry: %d of %d %s were dropped: %s\n", sum, made, what, lost(by))
+}
+
+func cutText(cut int64) string {
+	if cut == 0 {
+		return ""
+	}
+	return fmt.Sprintf("telemetry: %d spans were ended before their time: too many messages were under way\n", cut)
+}
+
+// named gives what is told of one run: its name sets it apart from all others.
+func (t *telemetryFlags) named(parts ...string) *rackfabv1.Telemetry {
+	out := t.message()
+	if out == nil {
+		return nil
+	}
+	t.told.mu.Lock()
+	defer t.told.mu.Unlock()
+	parts = append(parts, time.Now().Format("20060102-150405.000"))
+	if n := len(t.told.runs); n > 0 {
+		parts = append(parts, strconv.Itoa(n+1))
+	}
+	out.Run = strings.Join(parts, "-")
+	t.told.runs = append(t.told.runs, out.GetRun())
+	return out
+}
+
+// toldText says what became of what the nodes of a live run have told, "" if they
+// have no collector.
+func toldText(nodes []*rackfabv1.NodeStats) string {
+	out := table.NewWriter()
+	out.SetStyle(narrow())
+	out.AppendHeader(row([]string{"telemetry", "spans", "sent", "dropped", "cut", "points", "sent", "dropped"}))
+	for _, n := range nodes {
+		c := n.GetTelemetry()
+		if c == nil {
+			continue
+		}
+		out.AppendRow(table.Row{
+			n.GetNode(), c.GetMade(), c.GetSent(), lost(c.GetDropped()), c.GetCut(), c.GetPointsMade(), c.GetPointsSent(), lost(c.GetPointsDropped()),
+		})
+	}
+	if out.Length() == 0 {
+		return ""
+	}
+	return "\n" + out.Render() + "\n"
+}
+
+// lost spells out losses by reason, "0" if there are none.
+func lost(by map[string]int64) string {
+	var words []string
+	for _, why := range slices.Sorted(maps.Keys(by)) {
+		words = append(words, fmt.Sprintf("%s %d", why, by[why]))
+	}
+	if len(words) == 0 {
+		return "0"
+	}
+	return strings.Join(words, ", ")
+}
