@@ -14,7 +14,7 @@ import (
 
 // Wall-clock settings of a NATS connection.
 const (
-	dialTimeout   = 5 * time.Second
+	dialTimeout   = 10 * time.Second
 	reconnectWait = 50 * time.Millisecond
 	flushTimeout  = 10 * time.Second
 	writeBuffer   = 256 << 10 // bytes gathered before a write
