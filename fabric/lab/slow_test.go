@@ -17,6 +17,7 @@ type slowLab struct {
 	ends     [][]topology.End
 	machines []fabric.Machine
 	flying   [][][]frame.Frame // by node and port that it comes to, in order of arrival
+	plan     [][]fabric.Change // to come, of each node
 	now      unit.Time
 	out      fabric.Out
 	notes    [][]fabric.Note // of each node
@@ -24,7 +25,7 @@ type slowLab struct {
 
 func newSlowLab(t testing.TB, s *topology.Scenario) *slowLab {
 	t.Helper()
-	w := &slowLab{s: s, ends: s.PortMap(), notes: make([][]fabric.Note, len(s.Nodes))}
+	w := &slowLab{s: s, ends: s.PortMap(), plan: rack.Plan(s, 0), notes: make([][]fabric.Note, len(s.Nodes))}
 	machines, err := rack.New(s)
 	if err != nil {
 		t.Fatal(err)
@@ -40,32 +41,42 @@ func newSlowLab(t testing.TB, s *topology.Scenario) *slowLab {
 	return w
 }
 
-// event is what a node has to do next: take the first frame at a port, or tick.
+// event is what a node has to do next: take a change, take the first frame at a
+// port, or tick.
 type event struct {
 	at   unit.Time
 	node int
-	port int // -1 is the tick
+	port int // or one of the two below
 }
 
-// earliest gives the next event of the rack: at one instant arrivals by port,
-// then the tick.
+// What an event is, if no arrival.
+const (
+	ticks   = -1
+	changes = -2
+)
+
+// earliest gives the next event of the rack: at one instant of a node changes, then
+// arrivals by port, then the tick.
 func (w *slowLab) earliest() event {
 	first := event{at: unit.Never}
 	for node, m := range w.machines {
+		if plan := w.plan[node]; len(plan) > 0 && plan[0].At < first.at {
+			first = event{plan[0].At, node, changes}
+		}
 		for port, frames := range w.flying[node] {
 			if len(frames) > 0 && frames[0].Arrival < first.at {
 				first = event{frames[0].Arrival, node, port}
 			}
 		}
 		if own, ok := m.Next(); ok && max(own, w.now) < first.at {
-			first = event{max(own, w.now), node, -1}
+			first = event{max(own, w.now), node, ticks}
 		}
 	}
 	return first
 }
 
 // step handles the earliest event before end and gives what it put out, false if
-// there is none. frame is the one that arrived, nil for a tick.
+// there is none. frame is the one that arrived, nil for a tick or a change.
 func (w *slowLab) step(end unit.Time) (e event, arrived *frame.Frame, ok bool) {
 	e = w.earliest()
 	if e.at >= end {
@@ -73,9 +84,14 @@ func (w *slowLab) step(end unit.Time) (e event, arrived *frame.Frame, ok bool) {
 	}
 	w.now = e.at
 	w.out.Reset()
-	if e.port < 0 {
+	switch e.port {
+	case ticks:
 		w.machines[e.node].Tick(e.at, &w.out)
-	} else {
+	case changes:
+		c := w.plan[e.node][0]
+		w.plan[e.node] = w.plan[e.node][1:]
+		w.machines[e.node].Control(e.at, &c, &w.out)
+	default:
 		queue := &w.flying[e.node][e.port]
 		f := (*queue)[0]
 		*queue = (*queue)[1:]
