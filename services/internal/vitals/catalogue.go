@@ -1,0 +1,82 @@
+// Package vitals is how a process of a rack fares, on wall time, for Prometheus: a
+// catalogue of what may be told, and the endpoint that tells it. It knows no
+// service; what a service counts comes in as a Source. Nothing is made, and nothing
+// costs memory, unless a process serves.
+package vitals
+
+// ID names one of Catalogue.
+type ID int
+
+// What a process may tell.
+const (
+	Runs ID = iota
+	Grants
+	FabricTime
+	FrameHops
+	Wakeups
+	EnvelopesSent
+	EnvelopesResent
+	EnvelopesMissed
+	EnvelopesStray
+	BusReconnects
+	Calls
+	TelemetryQueued
+	TelemetrySent
+	TelemetryDropped
+	BusConnections
+	BusMessages
+	BusBytes
+	BusSlowConsumers
+	CollectorReceived
+	CollectorStored
+	CollectorRejected
+	CollectorQueued
+	CollectorRefused
+	CollectorForwardDropped
+	CollectorDisk
+	catalogueEnd
+)
+
+// Entry is a metric by the rules of Prometheus: base units, and _total on what only
+// grows.
+type Entry struct {
+	Name    string
+	Counter bool // else a gauge
+	Labels  []string
+	Who     string // the processes that have it
+	Help    string
+}
+
+// Catalogue lists every metric by its ID. Counters count from the start of the
+// process.
+var Catalogue = [catalogueEnd]Entry{
+	Runs:                    {"rackfab_runs_total", true, nil, "node, controller", "Runs that the process has taken part in."},
+	Grants:                  {"rackfab_grants_total", true, nil, "node, controller", "Grants of live runs."},
+	FabricTime:              {"rackfab_fabric_time_seconds", false, nil, "node, controller", "Fabric time that the present or latest run has reached."},
+	FrameHops:               {"rackfab_frame_hops_total", true, nil, "node", "Frames taken from links."},
+	Wakeups:                 {"rackfab_wakeups_total", true, nil, "node", "Rounds of the node's loop."},
+	EnvelopesSent:           {"rackfab_envelopes_sent_total", true, nil, "node", "Envelopes sent on the bus, resends included."},
+	EnvelopesResent:         {"rackfab_envelopes_resent_total", true, nil, "node", "Envelopes sent again because a peer missed them."},
+	EnvelopesMissed:         {"rackfab_envelopes_missed_total", true, nil, "node", "Times that an envelope was missed and asked for."},
+	EnvelopesStray:          {"rackfab_envelopes_stray_total", true, nil, "node", "Messages on the node's subjects that belong to no link or to another run."},
+	BusReconnects:           {"rackfab_bus_reconnects_total", true, nil, "node, controller", "Times that a lost connection to the bus was taken up again."},
+	Calls:                   {"rackfab_grpc_calls_total", true, []string{"method", "code"}, "node, controller, collector", "Calls that the gRPC server has answered."},
+	TelemetryQueued:         {"rackfab_telemetry_queue_items", false, []string{"signal"}, "node", "Spans or points that wait for the collector."},
+	TelemetrySent:           {"rackfab_telemetry_sent_total", true, []string{"signal"}, "node", "Spans or points that the collector has confirmed."},
+	TelemetryDropped:        {"rackfab_telemetry_dropped_total", true, []string{"signal", "reason"}, "node", "Spans or points that were lost."},
+	BusConnections:          {"rackfab_bus_connections", false, nil, "bus", "Connections to the bus."},
+	BusMessages:             {"rackfab_bus_messages_total", true, []string{"direction"}, "bus", "Messages that came in to the bus and went out."},
+	BusBytes:                {"rackfab_bus_bytes_total", true, []string{"direction"}, "bus", "Bytes of messages that came in to the bus and went out."},
+	BusSlowConsumers:        {"rackfab_bus_slow_consumers_total", true, nil, "bus", "Connections that the bus cut off because they were slow."},
+	CollectorReceived:       {"rackfab_collector_received_total", true, []string{"signal"}, "collector", "Spans or points that came in, since the store was made."},
+	CollectorStored:         {"rackfab_collector_stored_total", true, []string{"signal"}, "collector", "Spans or points that were stored, since the store was made."},
+	CollectorRejected:       {"rackfab_collector_rejected_total", true, []string{"signal"}, "collector", "Spans or points that were refused one by one, since the store was made."},
+	CollectorQueued:         {"rackfab_collector_queue_requests", false, nil, "collector", "Requests that wait to be stored."},
+	CollectorRefused:        {"rackfab_collector_refused_requests_total", true, nil, "collector", "Requests that were refused because the queue was full."},
+	CollectorForwardDropped: {"rackfab_collector_forward_dropped_requests_total", true, nil, "collector", "Requests that were not forwarded."},
+	CollectorDisk:           {"rackfab_collector_disk_bytes", false, nil, "collector", "Bytes that the store has on disk."},
+}
+
+// Source tells values by put, with the values of the entry's labels in their order.
+// It is asked from goroutines of the server.
+type Source func(put func(id ID, value float64, labels ...string))

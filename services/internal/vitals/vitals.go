@@ -1,0 +1,75 @@
+package vitals
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// readLimit bounds how long a client may take to ask.
+const readLimit = 5 * time.Second
+
+// Serve tells what sources say, and how process and Go runtime fare, at
+// http://address/metrics until ctx ends; "" is nowhere. It gives the address.
+func Serve(ctx context.Context, address string, sources ...Source) (string, error) {
+	if address == "" {
+		return "", nil
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return "", fmt.Errorf("listen for metrics at %s: %w", address, err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", Handler(sources...))
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: readLimit}
+	context.AfterFunc(ctx, func() { _ = server.Close() }) // questions may be cut off
+	go func() { _ = server.Serve(l) }()                   // ends with Close
+	return l.Addr().String(), nil
+}
+
+// Handler answers a scrape.
+func Handler(sources ...Source) http.Handler {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newReader(sources))
+	return promhttp.HandlerFor(r, promhttp.HandlerOpts{MaxRequestsInFlight: 2})
+}
+
+// reader asks the sources anew for each scrape.
+type reader struct {
+	sources []Source
+	entries [catalogueEnd]*prometheus.Desc
+}
+
+func newReader(sources []Source) *reader {
+	r := &reader{sources: sources}
+	for id, e := range Catalogue {
+		r.entries[id] = prometheus.NewDesc(e.Name, e.Help, e.Labels, nil)
+	}
+	return r
+}
+
+// Describe lists the catalogue.
+func (r *reader) Describe(out chan<- *prometheus.Desc) {
+	for _, e := range r.entries {
+		out <- e
+	}
+}
+
+// Collect asks the sources.
+func (r *reader) Collect(out chan<- prometheus.Metric) {
+	for _, s := range r.sources {
+		s(func(id ID, value float64, labels ...string) {
+			kind := prometheus.GaugeValue
+			if Catalogue[id].Counter {
+				kind = prometheus.CounterValue
+			}
+			out <- prometheus.MustNewConstMetric(r.entries[id], kind, value, labels...)
+		})
+	}
+}

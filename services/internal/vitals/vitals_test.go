@@ -1,0 +1,111 @@
+package vitals_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"github.com/rackfab/rackfab/services/internal/vitals"
+)
+
+// everything tells every entry of the catalogue.
+func everything(put func(id vitals.ID, value float64, labels ...string)) {
+	for id, e := range vitals.Catalogue {
+		labels := make([]string, len(e.Labels))
+		for i := range labels {
+			labels[i] = "x"
+		}
+		put(vitals.ID(id), 1, labels...)
+	}
+}
+
+// scrape asks the endpoint of a process that tells everything.
+func scrape(t *testing.T) string {
+	t.Helper()
+	address, err := vitals.Serve(t.Context(), "127.0.0.1:0", everything)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.Get("http://" + address + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatal(answer.Status, err)
+	}
+	return string(text)
+}
+
+// Names and units are by the rules of Prometheus, every entry comes with its value,
+// and so do the process and the Go runtime.
+func TestScrape(t *testing.T) {
+	text := scrape(t)
+	problems, err := promlint.New(strings.NewReader(text)).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+	for _, e := range vitals.Catalogue {
+		if !strings.Contains(text, "\n"+e.Name+" 1\n") && !strings.Contains(text, "\n"+e.Name+"{") {
+			t.Errorf("no %s", e.Name)
+		}
+		if e.Counter != strings.HasSuffix(e.Name, "_total") || !strings.HasPrefix(e.Name, "rackfab_") {
+			t.Errorf("%s: counters and only they end in _total", e.Name)
+		}
+	}
+	for _, name := range []string{"process_cpu_seconds_total", "process_resident_memory_bytes", "go_goroutines"} {
+		if !strings.Contains(text, "\n"+name+" ") {
+			t.Errorf("no %s", name)
+		}
+	}
+}
+
+// promtool, where it is installed, finds nothing wrong either.
+func TestPromtool(t *testing.T) {
+	tool, err := exec.LookPath("promtool")
+	if err != nil {
+		if os.Getenv("RACKFAB_CI") == "1" {
+			t.Fatal("promtool is not installed: apt-get install prometheus")
+		}
+		t.Skip("promtool is not installed")
+	}
+	check := exec.CommandContext(t.Context(), tool, "check", "metrics")
+	check.Stdin = strings.NewReader(scrape(t))
+	if out, err := check.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// An address that cannot be listened at is named; none is no endpoint. The endpoint
+// ends with its context.
+func TestServe(t *testing.T) {
+	if address, err := vitals.Serve(t.Context(), ""); address != "" || err != nil {
+		t.Error(address, err)
+	}
+	if _, err := vitals.Serve(t.Context(), "127.0.0.1:99999"); err == nil || !strings.Contains(err.Error(), "listen for metrics at 127.0.0.1:99999") {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	first, err := vitals.Serve(ctx, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	for {
+		answer, err := http.Get("http://" + first + "/metrics")
+		if err != nil {
+			return
+		}
+		_ = answer.Body.Close()
+	}
+}
