@@ -181,6 +181,9 @@ func (c *natsConn) Flush() error {
 	return nil
 }
 
+// Reconnects counts how often the connection was lost and taken up again.
+func (c *natsConn) Reconnects() int64 { return int64(c.nc.Stats().Reconnects) }
+
 func (c *natsConn) Reconnected() <-chan struct{} { return c.back }
 
 func (c *natsConn) Close() { c.nc.Close() }

@@ -97,6 +97,22 @@ func (s *Server) Addr() string { return s.addr }
 // URL is what Dial takes, "nats://127.0.0.1:4222".
 func (s *Server) URL() string { return "nats://" + s.Addr() }
 
+// ServerCounts is what a server has carried.
+type ServerCounts struct {
+	Connections                      int
+	InMessages, OutMessages          int64
+	InBytes, OutBytes, SlowConsumers int64
+}
+
+// Counts says what the server has carried so far.
+func (s *Server) Counts() (ServerCounts, error) {
+	v, err := s.s.Varz(nil)
+	if err != nil {
+		return ServerCounts{}, fmt.Errorf("bus server: %w", err)
+	}
+	return ServerCounts{v.Connections, v.InMsgs, v.OutMsgs, v.InBytes, v.OutBytes, v.SlowConsumers}, nil
+}
+
 // Shutdown ends the server and waits until it has let go of its port.
 func (s *Server) Shutdown() {
 	s.s.Shutdown()

@@ -19,7 +19,7 @@ import (
 
 // role is what the flags of a process of the rack set.
 type role struct {
-	bus, rack, name, listen, journal, collector string
+	bus, rack, name, listen, journal, collector, metrics string
 
 	nkey, keys, tls string
 	make, open      bool
@@ -36,22 +36,23 @@ func roleCommands() []*cobra.Command {
 		if err != nil {
 			return err
 		}
-		return broker.Main(ctx, broker.Options{Listen: r.listen, Users: users, Open: r.open, TLS: r.who, Ready: c.OutOrStdout()})
+		return broker.Main(ctx, broker.Options{Listen: r.listen, Users: users, Open: r.open, TLS: r.who, Metrics: r.metrics, Ready: c.OutOrStdout()})
 	})
 	control := roleCommand(&r, "controller", "Be the controller of a rack", func(c *cobra.Command, ctx context.Context) error {
-		return controller.Main(ctx, controller.Options{Bus: r.bus, Access: r.given.Access, TLS: r.who, Rack: r.rack, Listen: r.listen, Journal: r.journal, Collector: r.collector, Ready: c.OutOrStdout()})
+		return controller.Main(ctx, controller.Options{Bus: r.bus, Access: r.given.Access, TLS: r.who, Rack: r.rack, Listen: r.listen, Journal: r.journal, Collector: r.collector, Metrics: r.metrics, Ready: c.OutOrStdout()})
 	})
 	card := roleCommand(&r, "nic", "Be one NIC of a rack", func(c *cobra.Command, ctx context.Context) error {
-		return nic.Main(ctx, nic.Options{Name: r.name, Bus: r.bus, Access: r.given.Access, TLS: r.who, Rack: r.rack, Listen: r.listen, Collector: r.collector, Ready: c.OutOrStdout()})
+		return nic.Main(ctx, nic.Options{Name: r.name, Bus: r.bus, Access: r.given.Access, TLS: r.who, Rack: r.rack, Listen: r.listen, Collector: r.collector, Metrics: r.metrics, Ready: c.OutOrStdout()})
 	})
 	box := roleCommand(&r, "switch", "Be one switch of a rack", func(c *cobra.Command, ctx context.Context) error {
-		return switchd.Main(ctx, switchd.Options{Name: r.name, Bus: r.bus, Access: r.given.Access, TLS: r.who, Rack: r.rack, Listen: r.listen, Collector: r.collector, Ready: c.OutOrStdout()})
+		return switchd.Main(ctx, switchd.Options{Name: r.name, Bus: r.bus, Access: r.given.Access, TLS: r.who, Rack: r.rack, Listen: r.listen, Collector: r.collector, Metrics: r.metrics, Ready: c.OutOrStdout()})
 	})
 	all := []*cobra.Command{broke, control, card, box}
 	for _, c := range all {
 		c.Flags().StringVar(&r.listen, "listen", "", "address to listen on (default: a free loopback port)")
 		c.Flags().StringVar(&r.rack, "rack", "rack", "name of the rack on the bus")
 		tlsFlag(c, &r.tls)
+		metricsFlag(c, &r.metrics)
 	}
 	broke.Flags().StringVar(&r.keys, "keys", "", "folder with the keys of the rack's members, which alone are let in: DIR/<member>/nkey")
 	broke.Flags().BoolVar(&r.make, "make", false, "make the keys that the members' folders lack, and with --tls certificates, for the nodes whose folders are there")
@@ -70,6 +71,11 @@ func roleCommands() []*cobra.Command {
 		_ = c.MarkFlagRequired("name") // it exists
 	}
 	return all
+}
+
+// metricsFlag adds the flag of the endpoint for Prometheus.
+func metricsFlag(c *cobra.Command, address *string) {
+	c.Flags().StringVar(address, "metrics-listen", "", "HOST:PORT at which Prometheus asks how the process fares, /metrics (default: none)")
 }
 
 // users are whom the bus lets in: those that the launcher has named, or those whose

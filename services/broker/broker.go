@@ -12,15 +12,17 @@ import (
 	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/identity"
 	"github.com/rackfab/rackfab/services/internal/serve"
+	"github.com/rackfab/rackfab/services/internal/vitals"
 )
 
 // Options say where the bus listens, and whom it lets in.
 type Options struct {
-	Listen string        // "host:port"; "" or port 0 is a free loopback port
-	Users  []bus.User    // whom it lets in
-	Open   bool          // without Users: it lets everybody in, with TLS every member
-	TLS    *identity.TLS // of the bus; nil for plain TCP
-	Ready  io.Writer     // gets one line of JSON once the bus answers; may be nil
+	Listen  string        // "host:port"; "" or port 0 is a free loopback port
+	Users   []bus.User    // whom it lets in
+	Open    bool          // without Users: it lets everybody in, with TLS every member
+	TLS     *identity.TLS // of the bus; nil for plain TCP
+	Metrics string        // where Prometheus asks how the process fares, "host:port", "" for nowhere
+	Ready   io.Writer     // gets one line of JSON once the bus answers; may be nil
 }
 
 // share is how many processors of the machine there are for each that the bus
@@ -39,6 +41,9 @@ func Main(ctx context.Context, o Options) error {
 		return err
 	}
 	defer server.Shutdown()
+	if _, err := vitals.Serve(ctx, o.Metrics, carried(server)); err != nil {
+		return err
+	}
 	if err := serve.Announce(o.Ready, "bus", server.URL()); err != nil {
 		return fmt.Errorf("announce: %w", err)
 	}
@@ -51,4 +56,20 @@ func start(o Options) (*bus.Server, error) {
 		return bus.StartServer(o.Listen)
 	}
 	return bus.StartGuarded(o.Listen, bus.Guard{Users: o.Users, TLS: o.TLS.Server()})
+}
+
+// carried tells what the server has carried.
+func carried(server *bus.Server) vitals.Source {
+	return func(put func(id vitals.ID, value float64, labels ...string)) {
+		c, err := server.Counts()
+		if err != nil {
+			return // it is shutting down
+		}
+		put(vitals.BusConnections, float64(c.Connections))
+		put(vitals.BusMessages, float64(c.InMessages), "in")
+		put(vitals.BusMessages, float64(c.OutMessages), "out")
+		put(vitals.BusBytes, float64(c.InBytes), "in")
+		put(vitals.BusBytes, float64(c.OutBytes), "out")
+		put(vitals.BusSlowConsumers, float64(c.SlowConsumers))
+	}
 }

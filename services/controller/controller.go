@@ -15,6 +15,7 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/internal/discovery"
 	"github.com/rackfab/rackfab/services/internal/serve"
+	"github.com/rackfab/rackfab/services/internal/vitals"
 )
 
 // NodeLimit is how long the controller waits by default for its nodes to come
@@ -32,6 +33,7 @@ type Options struct {
 	Silence   time.Duration // of a node in a run until the run ends; 0 is serve.BeatLimit
 	Journal   string        // file that holds the journal of a live run at every moment, "" for none
 	Collector string        // address of the collector, "host:port", "" for none
+	Metrics   string        // where Prometheus asks how the process fares, "host:port", "" for nowhere
 	Ready     io.Writer     // gets one line of JSON once the controller answers; may be nil
 }
 
@@ -63,7 +65,12 @@ func Serve(ctx context.Context, conn bus.Conn, o Options) error {
 	if o.Silence == 0 {
 		o.Silence = serve.BeatLimit
 	}
-	rackfabv1.RegisterFabricServiceServer(server, newService(ctx, directory, o))
+	service := newService(ctx, directory, o)
+	rackfabv1.RegisterFabricServiceServer(server, service)
+	if _, err := vitals.Serve(ctx, o.Metrics, service.pulse.vitals, vitals.CallsOf(server.Calls), vitals.ReconnectsOf(conn)); err != nil {
+		server.Close()
+		return err
+	}
 	if err := serve.Announce(o.Ready, "controller", server.Address()); err != nil {
 		server.Close()
 		return fmt.Errorf("announce: %w", err)

@@ -70,7 +70,7 @@ func (s *service) begin(ctx context.Context, scenario *topology.Scenario, id str
 		return nil, serve.InvalidScenario(err)
 	}
 	live := &session{
-		scenario: scenario, options: s.options, bad: &s.bad,
+		scenario: scenario, options: s.options, bad: &s.bad, pulse: &s.pulse,
 		config: rackfabv1.RunConfig{RunId: id, Scenario: text, Quiet: true, Live: true, Telemetry: telemetry},
 		events: make(chan event), calls: make(chan func()), ended: make(chan struct{}), left: make(chan struct{}),
 		clock: clock{pace: defaultPace, chunk: leastGrant},
@@ -78,6 +78,7 @@ func (s *service) begin(ctx context.Context, scenario *topology.Scenario, id str
 	for _, h := range hellos {
 		live.members = append(live.members, &member{name: h.Name, address: h.Address, who: s.options.TLS})
 	}
+	live.pulse.begin()
 	up := make(chan error, 1)
 	go live.live(s.ctx, up)
 	select {

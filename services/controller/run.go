@@ -38,6 +38,7 @@ type run struct {
 	bad      *impairments
 	impaired chan struct{} // holds a token when bad has changed
 	began    time.Time
+	pulse    *pulse
 	wall     time.Duration // once finished
 	reached  int64         // fabric time that was reported last, in picoseconds
 
@@ -135,6 +136,7 @@ func (r *run) handle(e event) error {
 		e.finished, e.progress = event.Finished, event.Finished.GetProgress()
 		if r.finished++; r.finished == len(r.members) {
 			r.wall = time.Since(r.began)
+			r.pulse.reach(int64(r.scenario.Duration))
 			return r.tell(&rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Stop{Stop: &rackfabv1.RunStop{}}})
 		}
 	}
@@ -213,6 +215,7 @@ func (r *run) show() error {
 		r.reached = max(r.reached, now.GetFabricTimePs())
 	}
 	now.FabricTimePs = r.reached
+	r.pulse.reach(r.reached)
 	p := &rackfabv1.RunScenarioResponse_Progress{Progress: now}
 	if err := r.stream.Send(&rackfabv1.RunScenarioResponse{Event: p}); err != nil {
 		return fmt.Errorf("report progress: %w", err)

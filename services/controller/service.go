@@ -28,6 +28,7 @@ type service struct {
 	present   atomic.Pointer[session]
 	playing   atomic.Pointer[run]
 	bad       impairments
+	pulse     pulse
 }
 
 func newService(ctx context.Context, d *discovery.Directory, o Options) *service {
@@ -71,6 +72,8 @@ func (s *service) RunScenario(q *rackfabv1.RunScenarioRequest, stream rackfabv1.
 		return err
 	}
 	r := newRun(scenario, hellos, s.options, &s.bad, stream)
+	r.pulse = &s.pulse
+	r.pulse.begin()
 	s.playing.Store(r)
 	defer s.playing.Store(nil)
 	// Rack and number keep runs of one id apart on the bus.

@@ -26,6 +26,7 @@ type session struct {
 	scenario *topology.Scenario // with all changes so far
 	bin      unit.Time          // of the scenario as it was given
 	config   rackfabv1.RunConfig
+	pulse    *pulse
 	options  Options
 	bad      *impairments
 	members  []*member
@@ -201,6 +202,7 @@ func (s *session) advance(now time.Time) time.Duration {
 		return wait
 	}
 	s.granted, s.answers, s.given = to, 0, now
+	s.pulse.grant()
 	grant := &rackfabv1.RunGrant{UntilPs: int64(to), Changes: s.unsent}
 	if s.recapture {
 		s.tellCaptures(grant)
@@ -214,6 +216,7 @@ func (s *session) advance(now time.Time) time.Duration {
 // arrive takes stock when every node has come to the grant.
 func (s *session) arrive(now time.Time) {
 	s.reached = s.granted
+	s.pulse.reach(int64(s.reached))
 	s.adapt(now)
 	s.take()
 	s.handOn()

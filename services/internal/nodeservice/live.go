@@ -52,6 +52,7 @@ func (p *part) grant(g *rackfabv1.RunGrant) error {
 		}
 	}
 	p.granted = until
+	p.pulse.granted()
 	p.runner.Grant(until)
 	return nil
 }
@@ -70,6 +71,7 @@ func (p *part) count(notes []fabric.Note) {
 // it.
 func (p *part) stands(until unit.Time, r runner.Result) {
 	p.stood = until
+	p.pulse.beat(until, &r)
 	p.tell.reach(until)
 	reached := &rackfabv1.RunReached{
 		UntilPs: int64(until), Digest: r.Digest, Stats: p.stats(until, &r),

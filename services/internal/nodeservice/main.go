@@ -14,6 +14,7 @@ import (
 	"github.com/rackfab/rackfab/services/internal/discovery"
 	"github.com/rackfab/rackfab/services/internal/serve"
 	"github.com/rackfab/rackfab/services/internal/telemetry"
+	"github.com/rackfab/rackfab/services/internal/vitals"
 )
 
 // Options say which node a process is and where it works.
@@ -26,7 +27,9 @@ type Options struct {
 	Listen string        // address of the gRPC server, "" a free loopback port
 	// Collector is the address of the collector, "host:port", "" for none.
 	Collector string
-	Ready     io.Writer // gets one line of JSON once the node answers; may be nil
+	// Metrics is where Prometheus asks how the process fares, "host:port", "" for nowhere.
+	Metrics string
+	Ready   io.Writer // gets one line of JSON once the node answers; may be nil
 }
 
 // Settings of a node's process; the environment variables GOMAXPROCS and GOGC
@@ -71,6 +74,10 @@ func Serve(ctx context.Context, conn bus.Conn, kind topology.NodeKind, o Options
 		service.Tell(collector)
 	}
 	service.Register(server)
+	if _, err := vitals.Serve(ctx, o.Metrics, service.pulse.tellVitals, vitals.CallsOf(server.Calls), vitals.ReconnectsOf(conn)); err != nil {
+		server.Close()
+		return err
+	}
 	hello := discovery.Hello{Name: o.Name, Kind: kind, Address: server.Address(), PID: os.Getpid()}
 	stop, err := discovery.Announce(conn, o.Rack, hello)
 	if err != nil {

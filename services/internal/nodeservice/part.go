@@ -37,6 +37,7 @@ type part struct {
 	commands   tally
 	tell       *teller
 	latest     atomic.Pointer[snapshot]
+	pulse      *pulse
 	recordings atomic.Pointer[[]*recording]
 	captured   chan []*rackfabv1.RunResponse // holds what was recorded up to a grant
 	progress   chan runner.Progress          // holds the latest that was not sent yet
@@ -90,7 +91,7 @@ func (s *Service) join(c *rackfabv1.RunConfig) (*part, error) {
 	p.scenario.Store(scenario)
 	config := runner.Config{Run: c.GetRunId(), Node: s.name, Machine: machine, Ports: ports, Conn: p.bus, Quiet: c.GetQuiet()}
 	if p.live {
-		config.Quiet, config.Observe, config.Reached = true, p.count, p.stands
+		config.Quiet, config.Observe, config.Progress, config.Reached = true, p.count, p.pulsate, p.stands
 	} else {
 		p.recorder = measure.NewRecorder(scenario, index)
 		config.End, config.Observe, config.Progress, config.Reached = scenario.Duration, p.observe, p.show, p.reached
@@ -106,6 +107,8 @@ func (s *Service) join(c *rackfabv1.RunConfig) (*part, error) {
 	}
 	p.runner.Plan(rack.Plan(scenario, 0)[index])
 	p.keep(0)
+	p.pulse = &s.pulse
+	p.pulse.begin(p.tell)
 	return p, nil
 }
 
@@ -167,6 +170,7 @@ func (p *part) leave() {
 		cancel()
 		_, _ = p.runner.Run(ctx) // a Run that has ended has unsubscribed
 		p.tell.close()
+		p.pulse.end()
 		return
 	}
 	p.cancel()
@@ -175,6 +179,7 @@ func (p *part) leave() {
 		p.tell.finish(p.stood)
 	}
 	p.tell.close()
+	p.pulse.end()
 }
 
 // observe listens to the notes of a run in one go.
@@ -187,6 +192,7 @@ func (p *part) observe(notes []fabric.Note) {
 func (p *part) show(latest runner.Progress) {
 	p.tell.show()
 	p.keep(latest.Next)
+	p.pulsate(latest)
 	select {
 	case <-p.progress:
 	default:
@@ -194,12 +200,16 @@ func (p *part) show(latest runner.Progress) {
 	p.progress <- latest // only the loop puts in, so there is room
 }
 
+// pulsate says how far the run is.
+func (p *part) pulsate(latest runner.Progress) { p.pulse.beat(latest.Next, &latest.Result) }
+
 // reached takes the result when the run's last event has been handled. The loop
 // hands no more notes to the recorder after that.
 func (p *part) reached(end unit.Time, r runner.Result) {
 	now := used()
 	now.cpu -= p.before.cpu
 	p.recorder.Count(p.machine)
+	p.pulse.beat(end, &r)
 	p.tell.finish(end)
 	p.keep(end)
 	p.finished <- result{Result: r, struck: p.bus.Struck().Total(), measured: p.recorder.Result(), end: end, used: now}

@@ -33,6 +33,7 @@ type Service struct {
 	patience time.Duration        // how long a run waits for the one before to end
 	// collector is told of runs that ask for it; nil is nobody.
 	collector grpc.ClientConnInterface
+	pulse     pulse
 }
 
 // patience is for a controller that starts a run at the heels of one that

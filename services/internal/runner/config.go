@@ -62,6 +62,7 @@ type Progress struct {
 	Next      unit.Time // the earliest event that it knows of, at most the grant
 	FrameHops int64
 	Envelopes int64
+	Result    Result // so far
 }
 
 // Result is what a node has done so far.

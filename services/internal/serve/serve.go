@@ -54,6 +54,7 @@ type Server struct {
 	*grpc.Server
 	health   *health.Server
 	listener net.Listener
+	calls    *calls
 }
 
 // Option changes what a server accepts.
@@ -85,12 +86,14 @@ func ListenAs(address string, who *identity.TLS, options ...Option) (*Server, er
 	if err != nil {
 		return nil, fmt.Errorf("listen at %s: %w", address, err)
 	}
+	counted := &calls{}
 	s := &Server{
+		calls: counted,
 		Server: grpc.NewServer(
 			grpc.Creds(serverCredentials(who)),
 			grpc.MaxRecvMsgSize(most.request),
-			grpc.ChainUnaryInterceptor(authorizeUnary, most.refuseLarge),
-			grpc.StreamInterceptor(authorizeStream),
+			grpc.ChainUnaryInterceptor(counted.unary, authorizeUnary, most.refuseLarge),
+			grpc.ChainStreamInterceptor(counted.stream, authorizeStream),
 			grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingMinimum}),
 			grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingEvery, Timeout: pingTimeout}),
 		),

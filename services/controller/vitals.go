@@ -1,0 +1,42 @@
+package controller
+
+import (
+	"sync/atomic"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+	"github.com/rackfab/rackfab/services/internal/vitals"
+)
+
+// pulse is how the controller fares; a nil one counts nothing.
+type pulse struct {
+	runs, grants, reached atomic.Int64
+}
+
+// begin counts a run.
+func (p *pulse) begin() {
+	if p != nil {
+		p.runs.Add(1)
+		p.reached.Store(0)
+	}
+}
+
+// grant counts a grant.
+func (p *pulse) grant() {
+	if p != nil {
+		p.grants.Add(1)
+	}
+}
+
+// reach says how far the run is, in picoseconds.
+func (p *pulse) reach(at int64) {
+	if p != nil {
+		p.reached.Store(at)
+	}
+}
+
+// vitals is a vitals.Source.
+func (p *pulse) vitals(put func(id vitals.ID, value float64, labels ...string)) {
+	put(vitals.Runs, float64(p.runs.Load()))
+	put(vitals.Grants, float64(p.grants.Load()))
+	put(vitals.FabricTime, float64(p.reached.Load())/float64(unit.Second))
+}
