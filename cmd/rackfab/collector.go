@@ -33,10 +33,11 @@ func collectorCommand() *cobra.Command {
 			return err
 		}
 		f.tls = r.tls
-		o.TLS, o.Ready = r.who, c.OutOrStdout()
+		o.TLS, o.Metrics, o.Ready = r.who, r.metrics, c.OutOrStdout()
 		return collector.Main(ctx, o)
 	})
 	tlsFlag(c, &r.tls)
+	metricsFlag(c, &r.metrics)
 	flags := c.Flags()
 	flags.StringVar(&f.listen, "listen", collector.Listen, "address of the gRPC server: OTLP, CollectorService, health, reflection")
 	flags.StringVar(&f.data, "data", collectorData, "folder of the store")

@@ -23,6 +23,7 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/collector/store"
 	"github.com/rackfab/rackfab/services/internal/serve"
+	"github.com/rackfab/rackfab/services/internal/vitals"
 )
 
 // Defaults of a collector.
@@ -50,7 +51,9 @@ type Options struct {
 	// address of the gRPC server.
 	HTTP  string
 	Pages func(address string) http.Handler
-	Ready io.Writer // gets one line of JSON once the collector answers; may be nil
+	// Metrics is where Prometheus asks how the process fares, "" for nowhere.
+	Metrics string
+	Ready   io.Writer // gets one line of JSON once the collector answers; may be nil
 }
 
 // Main runs a collector process until ctx ends.
@@ -70,7 +73,12 @@ func Main(ctx context.Context, o Options) error {
 	c := newCollector(kept, forward, o.MaxSize)
 	tracespb.RegisterTraceServiceServer(s, traceReceiver{collector: c})
 	metricspb.RegisterMetricsServiceServer(s, metricsReceiver{collector: c})
-	rackfabv1.RegisterCollectorServiceServer(s, &service{store: kept, collector: c})
+	answers := &service{store: kept, collector: c}
+	rackfabv1.RegisterCollectorServiceServer(s, answers)
+	if _, err := vitals.Serve(ctx, o.Metrics, answers.vitals, vitals.CallsOf(s.Calls)); err != nil {
+		s.Close()
+		return errors.Join(err, kept.Close())
+	}
 	return errors.Join(c.run(ctx, s, o), kept.Close())
 }
 
