@@ -51,6 +51,7 @@ var rooms = []room{
 	{"fabric/explain", []string{"fabric/..."}, none, "an answer comes from a run in the lab and what its machines show; how it looks beyond text is told apart from that"},
 	{"fabric/tap", []string{"fabric", "fabric/frame", "fabric/node", "fabric/topology", "fabric/unit"}, none, "a recorder sees what passes a port, of any machine; who drives it is the concern of lab and runner"},
 	{"capture", []string{"fabric/..."}, nil, "a capture file is made of what a tap has recorded; where the tap was is told apart from that"},
+	{"export", []string{"fabric/...", "sweep"}, nil, "an export is made of a run's figures and of the same run once more; who asks, and for which folder, is told apart from that"},
 	{"bus", []string{"bus/...", "fabric/frame", "fabric/unit"}, nil, "the bus carries frames and knows no machine, so that any machine can stand behind it"},
 	{"proto", []string{"proto/..."}, nil, "a contract on the wire outlives the code on both sides of it"},
 	{"identity", []string{"bus"}, none, "who is who is files and names, the same for every process"},

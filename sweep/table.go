@@ -26,6 +26,7 @@ type Column struct {
 
 // Table is a sequence of rows, each as long as the list of columns.
 type Table struct {
+	Name    string // of a table in a Parquet file
 	Columns []Column
 	Rows    iter.Seq2[[]any, error]
 }
@@ -43,7 +44,7 @@ func (s *Sweep) Table() (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{Rows: func(yield func([]any, error) bool) {
+	t := &Table{Name: "sweep", Rows: func(yield func([]any, error) bool) {
 		for cell := range s.Cells() {
 			row, err := s.row(cell, columns)
 			if !yield(row, err) || err != nil {

@@ -48,7 +48,7 @@ func WriteParquet(w io.Writer, t *Table) error {
 		root.Group[c.Name] = leaf(c.Kind)
 	}
 	const groupRows = 10_000
-	out := parquet.NewWriter(w, parquet.NewSchema("sweep", root), parquet.MaxRowsPerRowGroup(groupRows))
+	out := parquet.NewWriter(w, parquet.NewSchema(t.Name, root), parquet.MaxRowsPerRowGroup(groupRows))
 	row := make(parquet.Row, len(t.Columns))
 	for values, err := range t.Rows {
 		if err != nil {

@@ -30,7 +30,7 @@ func root() *cobra.Command {
 		SilenceErrors: true,
 	}
 	c.AddCommand(runCommand(), sweepCommand(), reportCommand(), schemesCommand(), topologyCommand(), composeCommand(), healthCommand(), certsCommand(), versionCommand())
-	c.AddCommand(captureCommand(), explainCommand())
+	c.AddCommand(captureCommand(), explainCommand(), exportCommand())
 	c.AddCommand(steerCommands()...)
 	c.AddCommand(roleCommands()...)
 	c.AddCommand(collectorCommands()...)

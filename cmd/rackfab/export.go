@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/export"
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/report"
+	"github.com/rackfab/rackfab/sweep"
+)
+
+// exportFormats are what `rackfab export` can write.
+var exportFormats = []string{"csv", "parquet", "hpcc"}
+
+// exportFlags are the settings of `rackfab export`.
+type exportFlags struct {
+	formats, schemes []string
+	out              string
+}
+
+func exportCommand() *cobra.Command {
+	var f exportFlags
+	c := &cobra.Command{
+		Use:   "export DIR",
+		Short: "Write the figures of a finished run as CSV, Parquet and the files of the HPCC simulator",
+		Long: "Write tables of the run in DIR, the folder that `rackfab run` has left: series, completion times, PFC frames;\n" +
+			"with units in the names of columns, and as fct.txt, pfc.txt and qlen.txt of the HPCC simulator.\n" +
+			"What the folder does not hold comes from the same run once more, in memory.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return exportFolder(c, args[0], f) },
+	}
+	flags := c.Flags()
+	flags.StringSliceVar(&f.formats, "format", exportFormats, "formats to write")
+	flags.StringSliceVar(&f.schemes, "scheme", nil, "runs to write, by scheme (default: all)")
+	flags.StringVarP(&f.out, "output", "o", "", "folder to write to, one below it per scheme (default: DIR/export)")
+	return c
+}
+
+func exportFolder(c *cobra.Command, dir string, f exportFlags) error {
+	var faults []error
+	for _, format := range f.formats {
+		if !slices.Contains(exportFormats, format) {
+			faults = append(faults, fmt.Errorf("--format %q: want some of %s", format, strings.Join(exportFormats, ", ")))
+		}
+	}
+	folder, err := report.Read(dir)
+	if err != nil {
+		return errors.Join(append(faults, err)...)
+	}
+	for _, scheme := range f.schemes {
+		if !slices.Contains(folder.Manifest.Schemes, scheme) {
+			faults = append(faults, fmt.Errorf("--scheme %q: %s has %s", scheme, dir, strings.Join(folder.Manifest.Schemes, ", ")))
+		}
+	}
+	if faults != nil {
+		return errors.Join(faults...)
+	}
+	if f.out == "" {
+		f.out = filepath.Join(dir, "export")
+	}
+	for _, run := range folder.Results.Runs {
+		if len(f.schemes) > 0 && !slices.Contains(f.schemes, run.Scheme) {
+			continue
+		}
+		if err := exportRun(c, folder.Scenario, run, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exportRun writes the files of one scheme.
+func exportRun(c *cobra.Command, base *topology.Scenario, run *measure.Run, f exportFlags) error {
+	s := *base
+	s.Scheme = run.Scheme
+	events, err := export.Replay(&s, run.Digest, func() bool { return c.Context().Err() == nil })
+	if err == nil && events == nil {
+		err = context.Cause(c.Context())
+	}
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(f.out, run.Scheme)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	files := 0
+	write := func(name string, text func(io.Writer) error) error {
+		files++
+		return createFile(filepath.Join(dir, name), text)
+	}
+	for _, t := range append(export.Series(run), events.FCT(&s), events.Frames(&s), export.Nodes(&s)) {
+		if slices.Contains(f.formats, "csv") {
+			err = errors.Join(err, write(t.Name+".csv", func(w io.Writer) error { return sweep.WriteCSV(w, t) }))
+		}
+		if slices.Contains(f.formats, "parquet") {
+			err = errors.Join(err, write(t.Name+".parquet", func(w io.Writer) error { return sweep.WriteParquet(w, t) }))
+		}
+	}
+	if slices.Contains(f.formats, "hpcc") {
+		err = errors.Join(err,
+			write("fct.txt", func(w io.Writer) error { return events.WriteFCT(w, &s) }),
+			write("pfc.txt", func(w io.Writer) error { return events.WritePFC(w, &s) }),
+			write("qlen.txt", func(w io.Writer) error { return export.WriteQueues(w, &s, run.Series) }))
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%s: %d files, %d flows completed, %d PFC frames\n", dir, files, len(events.Flows), len(events.PFC))
+	return err
+}

@@ -1,0 +1,128 @@
+package export
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// The text files of the HPCC simulator (github.com/alibaba-edu/High-Precision-Congestion-Control,
+// simulation/scratch/third.cc). Nodes are numbered as in the scenario, interfaces
+// from 1 on, for 0 is the loopback there; times are whole nanoseconds, rounded down.
+
+// Destination ports by which its scripts (analysis/fct_analysis.py) tell flows from
+// those of an incast.
+const (
+	portNormal = 100
+	portIncast = 200
+)
+
+// qlenDump is how much time lies between two blocks of qlen.txt.
+const qlenDump = 100 * unit.Millisecond
+
+// sort puts events in the order of time; those of one instant in that of nodes and
+// ports, or flows.
+func (e *Events) sort() {
+	slices.SortStableFunc(e.PFC, func(a, b PFC) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Port, b.Port))
+	})
+	slices.SortStableFunc(e.Flows, func(a, b Completion) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Flow, b.Flow))
+	})
+}
+
+// address gives the IP address that the simulator has for a node with a number.
+func address(node int) uint32 {
+	return 0x0b000001 + uint32(node/256)<<16 + uint32(node%256)<<8
+}
+
+func nanoseconds(t unit.Time) int64 { return int64(t / unit.Nanosecond) }
+
+// WriteFCT writes fct.txt: a line per flow that has completed, with the addresses of
+// source and destination (8 hexadecimal digits), their ports, the size in bytes, the
+// start, the completion time, and what that is for the flow alone, in ns.
+func (e *Events) WriteFCT(w io.Writer, s *topology.Scenario) error {
+	out, alone := bufio.NewWriter(w), newStandalone(s)
+	for _, c := range e.Flows {
+		f := s.Flows[c.Flow]
+		port := portNormal
+		if f.Burst >= 0 {
+			port = portIncast
+		}
+		_, _ = fmt.Fprintf(out, "%08x %08x %d %d %d %d %d %d\n", address(f.From), address(f.To), f.Source, port,
+			int64(c.Size), nanoseconds(c.Start), nanoseconds(c.At-c.Start), nanoseconds(alone.fct(f, c.Size))) // Flush tells
+	}
+	return out.Flush()
+}
+
+// WritePFC writes pfc.txt: a line per PFC frame and class at the port that it came
+// in by, with the time in ns, node, kind of node (0 host, 1 switch), interface, and
+// 1 for PAUSE or 0 for RESUME.
+func (e *Events) WritePFC(w io.Writer, s *topology.Scenario) error {
+	out := bufio.NewWriter(w)
+	for _, p := range e.PFC {
+		kind, pause := 0, 0
+		if s.Nodes[p.Node].Kind == topology.Switch {
+			kind = 1
+		}
+		if p.Quanta > 0 {
+			pause = 1
+		}
+		_, _ = fmt.Fprintf(out, "%d %d %d %d %d\n", nanoseconds(p.At), p.Node, kind, p.Port+1, pause) // Flush tells
+	}
+	return out.Flush()
+}
+
+// WriteQueues writes qlen.txt: blocks of "time: T" in ns and a line per port of a
+// switch, with node, interface, and how often the queue was i KB (1000 bytes) long
+// so far, for i from 0 on. A sample is the queue at the end of a bin of the series.
+func WriteQueues(w io.Writer, s *topology.Scenario, series *measure.RunSeries) error {
+	out := bufio.NewWriter(w)
+	ends, byPort := s.PortMap(), map[string][]int64{}
+	for _, q := range series.Queues {
+		byPort[q.Port] = q.End
+	}
+	counts, samples := map[string][]int{}, int(s.Duration/series.Bin)
+	for i := range samples {
+		for port, list := range byPort {
+			counts[port] = count(counts[port], list[min(i, len(list)-1)])
+		}
+		at := unit.Time(i+1) * series.Bin
+		if at%qlenDump != 0 && i+1 < samples {
+			continue
+		}
+		_, _ = fmt.Fprintf(out, "time: %d\n", nanoseconds(at)) // Flush tells
+		for n, node := range s.Nodes {
+			if node.Kind != topology.Switch {
+				continue
+			}
+			for p, end := range ends[n] {
+				line := counts[node.Name+"->"+s.Nodes[end.Peer].Name]
+				if line == nil {
+					line = []int{i + 1} // a port that never queued a frame
+				}
+				_, _ = fmt.Fprintf(out, "%d %d", n, p+1)
+				for _, c := range line {
+					_, _ = fmt.Fprintf(out, " %d", c)
+				}
+				_, _ = fmt.Fprintln(out)
+			}
+		}
+	}
+	return out.Flush()
+}
+
+// count adds a sample to how often a queue had so many KB.
+func count(counts []int, bytes int64) []int {
+	for int64(len(counts)) <= bytes/1000 {
+		counts = append(counts, 0)
+	}
+	counts[bytes/1000]++
+	return counts
+}

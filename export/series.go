@@ -1,0 +1,102 @@
+package export
+
+import (
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+	"github.com/rackfab/rackfab/sweep"
+)
+
+// Series gives the time series of a run as tables, one row per bin and thing; those
+// without rows are left out. from_ps and to_ps bound the bin.
+func Series(run *measure.Run) (tables []*sweep.Table) {
+	s := run.Series
+	add := func(name, of string, columns []string, lists []list) {
+		if len(lists) > 0 {
+			tables = append(tables, binned(s.Bin, run.FabricTime, name, of, columns, lists))
+		}
+	}
+	var queues, pauses, rates []list
+	for _, q := range s.Queues {
+		queues = append(queues, list{q.Port, [][]int64{q.Peak, q.End}})
+	}
+	for _, p := range s.Pauses {
+		pauses = append(pauses, list{p.Link, [][]int64{p.Bins}})
+	}
+	for _, r := range s.Rates {
+		values := make([]int64, len(r.Bins))
+		for i, v := range r.Bins {
+			values[i] = int64(v)
+		}
+		rates = append(rates, list{r.Name, [][]int64{values}})
+	}
+	add("queues", "port", []string{"queue_peak_bytes", "queue_bytes"}, queues)
+	add("pauses", "link", []string{"pause_frames"}, pauses)
+	add("rates", "flow", []string{"rate_bps"}, rates)
+	add("delivered", "flow", []string{"delivered_bytes"}, plain(s.Goodput))
+	add("sent", "flow", []string{"sent_bytes"}, plain(s.Sent))
+	add("credit_granted", "pair", []string{"credit_granted_bytes"}, plain(s.Granted))
+	add("credit_wasted", "pair", []string{"credit_wasted_bytes"}, plain(s.Wasted))
+	add("tokens", "bucket", []string{"tokens_bytes"}, buckets(s.Tokens))
+	add("stalls", "bucket", []string{"stall_ps"}, buckets(s.Stalls))
+	return tables
+}
+
+// list is a thing with values per bin, one list per column.
+type list struct {
+	name   string
+	values [][]int64
+}
+
+func plain(series []measure.Series) (lists []list) {
+	for _, s := range series {
+		lists = append(lists, list{s.Name, [][]int64{s.Bins}})
+	}
+	return lists
+}
+
+// buckets are named "h0 in": the node and the direction of the tokens.
+func buckets(series []measure.ShaperSeries) (lists []list) {
+	for _, s := range series {
+		lists = append(lists, list{s.Node + " " + s.Direction, [][]int64{s.Bins}})
+	}
+	return lists
+}
+
+// binned makes a table of values per bin.
+func binned(bin, end unit.Time, name, of string, columns []string, lists []list) *sweep.Table {
+	t := &sweep.Table{Name: name, Columns: []sweep.Column{{Name: "from_ps", Kind: sweep.Integer}, {Name: "to_ps", Kind: sweep.Integer}, {Name: of}}}
+	for _, c := range columns {
+		t.Columns = append(t.Columns, sweep.Column{Name: c, Kind: sweep.Integer})
+	}
+	t.Rows = rows(func(yield func(...any) bool) {
+		for _, l := range lists {
+			for i := range l.values[0] {
+				from := unit.Time(i) * bin
+				row := []any{int64(from), int64(min(from+bin, end)), l.name}
+				for _, v := range l.values {
+					row = append(row, v[i])
+				}
+				if !yield(row...) {
+					return
+				}
+			}
+		}
+	})
+	return t
+}
+
+// Nodes gives the numbers that the files of the HPCC simulator have for nodes.
+func Nodes(s *topology.Scenario) *sweep.Table {
+	return &sweep.Table{
+		Name:    "nodes",
+		Columns: []sweep.Column{{Name: "id", Kind: sweep.Integer}, {Name: "name"}, {Name: "kind"}},
+		Rows: rows(func(yield func(...any) bool) {
+			for i, n := range s.Nodes {
+				if !yield(int64(i), n.Name, string(n.Kind)) {
+					return
+				}
+			}
+		}),
+	}
+}
