@@ -26,6 +26,14 @@ type traceFlags struct {
 	attributes         []string
 	list, percentiles  bool
 	format             string
+	events             int
+}
+
+// fewEvents is how many events of a span a waterfall shows unless told otherwise.
+const fewEvents = 6
+
+func eventsFlag(c *cobra.Command, events *int) {
+	c.Flags().IntVar(events, "events", fewEvents, "how many events of a span are shown, 0 for all")
 }
 
 func tracesCommand() *cobra.Command {
@@ -55,6 +63,7 @@ func tracesCommand() *cobra.Command {
 	flags.BoolVar(&f.list, "list", false, "one line per message, without its spans")
 	flags.BoolVar(&f.percentiles, "percentiles", false, "percentiles of the durations per flow, instead of messages")
 	flags.StringVar(&f.format, "format", "table", "table or json")
+	eventsFlag(c, &f.events)
 	c.MarkFlagsMutuallyExclusive("slowest", "latest")
 	c.MarkFlagsMutuallyExclusive("list", "percentiles")
 	return c
@@ -138,7 +147,7 @@ func (f *traceFlags) showTraces(c *cobra.Command, api rackfabv1.CollectorService
 		if i > 0 {
 			_, _ = fmt.Fprintln(w) // the next line tells
 		}
-		if err := waterfall(w, whole); err != nil {
+		if err := waterfall(w, whole, f.events); err != nil {
 			return err
 		}
 	}
@@ -196,6 +205,7 @@ func (f *traceFlags) showPercentiles(c *cobra.Command, api rackfabv1.CollectorSe
 
 func traceCommand() *cobra.Command {
 	var run, format string
+	var events int
 	c := asking("trace ID", "Show one message with what became of it on its way; ID is a trace id or its first digits", cobra.ExactArgs(1),
 		func(c *cobra.Command, api rackfabv1.CollectorServiceClient, args []string) error {
 			if err := wantFormat(format, "table", "json"); err != nil {
@@ -208,8 +218,9 @@ func traceCommand() *cobra.Command {
 			if format == "json" {
 				return printJSON(c.OutOrStdout(), out)
 			}
-			return waterfall(c.OutOrStdout(), out)
+			return waterfall(c.OutOrStdout(), out, events)
 		})
+	eventsFlag(c, &events)
 	c.Flags().StringVar(&run, "run", "", "the run (default: the latest that has it)")
 	c.Flags().StringVar(&format, "format", "table", "table or json")
 	return c

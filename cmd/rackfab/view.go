@@ -30,7 +30,7 @@ func view(was, is *rackfabv1.WatchResponse, rows int) string {
 	flows.SetStyle(narrow())
 	links.AppendHeader(table.Row{"link", "load", "queue", "state", "PAUSE sent"})
 	for _, d := range atMost(directions(was, is), rows/2) {
-		links.AppendRow(table.Row{d.name, d.load, unit.Bytes(d.queue), d.state, d.pauses})
+		links.AppendRow(table.Row{d.name, legible(d.load), unit.Bytes(d.queue), d.state, d.pauses})
 	}
 	flows.AppendHeader(table.Row{"flow", "from", "scheme", "rate", "acknowledged"})
 	running, ended := int64(0), int64(0)
@@ -38,7 +38,7 @@ func view(was, is *rackfabv1.WatchResponse, rows int) string {
 		running, ended = running+n.GetFlowsStarted()-n.GetFlowsEnded(), ended+n.GetFlowsEnded()
 	}
 	for _, f := range atMost(longFirst(is), rows/4) {
-		flows.AppendRow(table.Row{f.flow.GetName(), f.node, f.flow.GetScheme(), unit.Rate(f.flow.GetRateBps()), unit.Bytes(f.flow.GetAckedBytes())})
+		flows.AppendRow(table.Row{f.flow.GetName(), f.node, f.flow.GetScheme(), legible(unit.Rate(f.flow.GetRateBps())), unit.Bytes(f.flow.GetAckedBytes())})
 	}
 	return fmt.Sprintf("%s\n\n%s\n\n%d flows run, %d have ended\n%s\n%s\n%s\n%s",
 		statusText(is.GetStatus()), links.Render(), running, ended, flows.Render(), commandsText(is), noticesText(is), busText(is.GetNodes()))
@@ -56,6 +56,15 @@ func commandsText(is *rackfabv1.WatchResponse) string {
 		return ""
 	}
 	return fmt.Sprintf("commands: %d posted, %d completed, %d failed\n", posted, completed, failed)
+}
+
+// legible rounds a rate to three digits.
+func legible(r unit.Rate) unit.Rate {
+	step := unit.Rate(1)
+	for r/step >= 1000 {
+		step *= 10
+	}
+	return (r + step/2) / step * step
 }
 
 func atMost[T any](list []T, n int) []T { return list[:min(len(list), max(n, 4))] }

@@ -20,11 +20,11 @@ const barWidth = 40
 
 // told are the attributes that a waterfall leaves out: its header or its columns
 // have them.
-var told = []string{"rackfab.wall_unix_nano", "rackfab.message"}
+var told = []string{"rackfab.wall_unix_nano", "rackfab.message", "rackfab.direction", "rackfab.in_ps", "span.kind"}
 
 // waterfall writes a trace: a row per span, below its parent, with a bar for when
-// it was.
-func waterfall(w io.Writer, t *rackfabv1.GetTraceResponse) error {
+// it was, and a row for each of its first events, 0 for all.
+func waterfall(w io.Writer, t *rackfabv1.GetTraceResponse, events int) error {
 	from, to := int64(math.MaxInt64), int64(math.MinInt64)
 	children := map[string][]*rackfabv1.Span{}
 	ids := map[string]bool{}
@@ -50,7 +50,11 @@ func waterfall(w io.Writer, t *rackfabv1.GetTraceResponse) error {
 				strings.Repeat("  ", depth) + s.GetName(), s.GetNode(), "+" + unit.Time(s.GetStartPs()-from).String(), unit.Time(s.GetEndPs() - s.GetStartPs()),
 				bar(s, from, to), known(s),
 			})
-			for _, e := range s.GetEvents() {
+			for i, e := range s.GetEvents() {
+				if left := len(s.GetEvents()) - i; events > 0 && i == events {
+					out.AppendRow(table.Row{strings.Repeat("  ", depth) + fmt.Sprintf("  · %d more", left), "", "", "", "", "--events 0 shows them"})
+					break
+				}
 				out.AppendRow(table.Row{
 					strings.Repeat("  ", depth) + "  · " + e.GetName(), "", "+" + unit.Time(e.GetAtPs()-from).String(), "", mark(e.GetAtPs(), from, to), attributesText(e.GetAttributes()),
 				})
@@ -113,7 +117,8 @@ func attributesText(list []*rackfabv1.Attribute) string {
 	var parts []string
 	for _, a := range list {
 		if !slices.Contains(told, a.GetKey()) {
-			parts = append(parts, strings.TrimPrefix(a.GetKey(), "rackfab.")+"="+valueText(a))
+			key := strings.TrimSuffix(strings.TrimPrefix(a.GetKey(), "rackfab."), "_ps")
+			parts = append(parts, key+"="+valueText(a))
 		}
 	}
 	return strings.Join(parts, " ")
