@@ -28,7 +28,7 @@ const (
 	exportLimit  = 5 * time.Second
 	leastWait    = 50 * time.Millisecond // after a failure, doubled with each
 	mostWait     = time.Second
-	linger       = 200 * time.Millisecond // for more points, so that requests are few
+	linger       = time.Second // for more points, so that requests are few
 )
 
 // Counts says what became of points: Made = Sent + Queued + the sum of Dropped.

@@ -1,0 +1,30 @@
+package telemetry_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/rackfab/rackfab/services/internal/telemetry"
+)
+
+// The guide lists every metric as it is.
+func TestGuideListsMetrics(t *testing.T) {
+	rows := "| --- | --- | --- | --- | --- |\n"
+	for _, m := range telemetry.Metrics {
+		is := "how it stands at its end"
+		if m.Delta {
+			is = "how much in the span"
+		}
+		per := "`rackfab." + strings.ReplaceAll(m.Per, ", ", "`, `rackfab.") + "`"
+		rows += fmt.Sprintf("| `%s` | %s | %s | %s | %s |\n", m.Name, m.Unit, is, per, m.Meaning)
+	}
+	guide, err := os.ReadFile("../../../docs/guide/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(guide), rows+"\n") {
+		t.Errorf("docs/guide/metrics.md should have\n%s", rows)
+	}
+}
