@@ -10,6 +10,7 @@ BUF_VERSION := v1.50.0
 PROTOC_GEN_GO_VERSION := v1.36.12
 PROTOC_GEN_GO_GRPC_VERSION := v1.6.2
 GRPCURL_VERSION := v1.9.4
+TELEMETRYGEN_VERSION := v0.149.0
 DOCKER_COMPOSE_VERSION := v5.0.2
 
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/rackfab/$(shell go env GOVERSION)
@@ -18,12 +19,13 @@ BUF := $(CACHE)/buf-$(BUF_VERSION)/buf
 PROTOC_GEN_GO := $(CACHE)/protoc-gen-go-$(PROTOC_GEN_GO_VERSION)/protoc-gen-go
 PROTOC_GEN_GO_GRPC := $(CACHE)/protoc-gen-go-grpc-$(PROTOC_GEN_GO_GRPC_VERSION)/protoc-gen-go-grpc
 GRPCURL := $(CACHE)/grpcurl-$(GRPCURL_VERSION)/grpcurl
+TELEMETRYGEN := $(CACHE)/telemetrygen-$(TELEMETRYGEN_VERSION)/telemetrygen
 DOCKER_COMPOSE := $(CACHE)/docker-compose-$(DOCKER_COMPOSE_VERSION)/docker-compose
 export PATH := $(dir $(PROTOC_GEN_GO)):$(dir $(PROTOC_GEN_GO_GRPC)):$(PATH)
 
 FUZZTIME ?= 10000x
 
-.PHONY: build test race lint generate release verify fuzz tools grpcurl docker-compose ci
+.PHONY: build test race lint generate release verify fuzz tools grpcurl telemetrygen docker-compose ci
 
 build: ## bin/rackfab
 	CGO_ENABLED=0 go build -trimpath -o bin/rackfab ./cmd/rackfab
@@ -64,10 +66,13 @@ fuzz: ## FUZZTIME of every fuzz target
 		go test -run '^$$' -fuzz "^$${name#func }$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$(dirname "$$file")" </dev/null; \
 	done
 
-tools: $(GOLANGCI_LINT) $(BUF) $(PROTOC_GEN_GO) $(PROTOC_GEN_GO_GRPC) $(GRPCURL) $(DOCKER_COMPOSE) ## the pinned tools, into the user's cache
+tools: $(GOLANGCI_LINT) $(BUF) $(PROTOC_GEN_GO) $(PROTOC_GEN_GO_GRPC) $(GRPCURL) $(TELEMETRYGEN) $(DOCKER_COMPOSE) ## the pinned tools, into the user's cache
 
 grpcurl: $(GRPCURL) ## says where grpcurl is: RACKFAB_GRPCURL=$$(make -s grpcurl) go test -run Grpcurl ./e2e
 	@echo $(GRPCURL)
+
+telemetrygen: $(TELEMETRYGEN) ## says where telemetrygen is: RACKFAB_TELEMETRYGEN=$$(make -s telemetrygen) go test -run StockClient ./e2e
+	@echo $(TELEMETRYGEN)
 
 docker-compose: $(DOCKER_COMPOSE) ## says where the plugin of `docker compose` is
 	@echo $(DOCKER_COMPOSE)
@@ -86,6 +91,9 @@ $(PROTOC_GEN_GO):
 
 $(PROTOC_GEN_GO_GRPC):
 	GOBIN=$(@D) go install google.golang.org/grpc/cmd/protoc-gen-go-grpc@$(PROTOC_GEN_GO_GRPC_VERSION)
+
+$(TELEMETRYGEN):
+	GOBIN=$(@D) go install github.com/open-telemetry/opentelemetry-collector-contrib/cmd/telemetrygen@$(TELEMETRYGEN_VERSION)
 
 $(GRPCURL):
 	GOBIN=$(@D) go install github.com/fullstorydev/grpcurl/cmd/grpcurl@$(GRPCURL_VERSION)

@@ -115,7 +115,7 @@ func newWriter(r *run, tx *bbolt.Tx) *writer {
 		slow: tx.Bucket(bucketSlow), flow: tx.Bucket(bucketFlow), late: tx.Bucket(bucketLate),
 		points: tx.Bucket(bucketPoints), seriesBucket: tx.Bucket(bucketSeries),
 	}
-	for _, b := range []*bbolt.Bucket{w.names, w.traces, w.spans, w.seriesBucket} {
+	for _, b := range []*bbolt.Bucket{w.names, w.traces, w.seriesBucket} {
 		b.FillPercent = 0.95 // their keys grow
 	}
 	if len(r.recent) > maxRecent {
