@@ -15,8 +15,8 @@ import (
 	"github.com/rackfab/rackfab/export"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/report"
-	"github.com/rackfab/rackfab/sweep"
 )
 
 // exportFormats are what `rackfab export` can write.
@@ -30,40 +30,61 @@ type exportFlags struct {
 
 func exportCommand() *cobra.Command {
 	var f exportFlags
-	c := &cobra.Command{
-		Use:   "export DIR",
-		Short: "Write the figures of a finished run as CSV, Parquet and the files of the HPCC simulator",
-		Long: "Write tables of the run in DIR, the folder that `rackfab run` has left: series, completion times, PFC frames;\n" +
-			"with units in the names of columns, and as fct.txt, pfc.txt and qlen.txt of the HPCC simulator.\n" +
-			"What the folder does not hold comes from the same run once more, in memory.",
-		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return exportFolder(c, args[0], f) },
+	c := asking("export [DIR|RUN]", "Write the figures of a run as CSV, Parquet and the files of the HPCC simulator", cobra.MaximumNArgs(1),
+		func(c *cobra.Command, api rackfabv1.CollectorServiceClient, args []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			return exportTold(c, api, strings.Join(args, ""), f)
+		})
+	c.Long = "Write tables of the run in DIR, the folder that `rackfab run` has left: series, completion times, PFC frames;\n" +
+		"with units in the names of columns, and as fct.txt, pfc.txt and qlen.txt of the HPCC simulator.\n" +
+		"What the folder does not hold comes from the same run once more, in memory.\n" +
+		"RUN is a run that a collector holds, the latest if none is named: its series as CSV and Parquet."
+	told := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 1 && isFolder(args[0]) {
+			return exportFolder(c, args[0], f)
+		}
+		return told(c, args)
 	}
 	flags := c.Flags()
-	flags.StringSliceVar(&f.formats, "format", exportFormats, "formats to write")
-	flags.StringSliceVar(&f.schemes, "scheme", nil, "runs to write, by scheme (default: all)")
-	flags.StringVarP(&f.out, "output", "o", "", "folder to write to, one below it per scheme (default: DIR/export)")
+	flags.StringSliceVar(&f.formats, "format", exportFormats, "formats to write; of a collector's run csv and parquet")
+	flags.StringSliceVar(&f.schemes, "scheme", nil, "runs of a folder to write, by scheme (default: all)")
+	flags.StringVarP(&f.out, "output", "o", "", "folder to write to (default: DIR/export, or runs/RUN-export); a run of a folder has one below it")
 	return c
 }
 
-func exportFolder(c *cobra.Command, dir string, f exportFlags) error {
+// isFolder tells a folder from the id of a run, which has no slash.
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir() || strings.ContainsRune(name, filepath.Separator)
+}
+
+// check looks for formats that there are not.
+func (f *exportFlags) check() error {
 	var faults []error
 	for _, format := range f.formats {
 		if !slices.Contains(exportFormats, format) {
 			faults = append(faults, fmt.Errorf("--format %q: want some of %s", format, strings.Join(exportFormats, ", ")))
 		}
 	}
+	return errors.Join(faults...)
+}
+
+func exportFolder(c *cobra.Command, dir string, f exportFlags) error {
 	folder, err := report.Read(dir)
 	if err != nil {
-		return errors.Join(append(faults, err)...)
+		return errors.Join(f.check(), err)
 	}
+	faults := []error{f.check()}
 	for _, scheme := range f.schemes {
 		if !slices.Contains(folder.Manifest.Schemes, scheme) {
 			faults = append(faults, fmt.Errorf("--scheme %q: %s has %s", scheme, dir, strings.Join(folder.Manifest.Schemes, ", ")))
 		}
 	}
-	if faults != nil {
-		return errors.Join(faults...)
+	if err := errors.Join(faults...); err != nil {
+		return err
 	}
 	if f.out == "" {
 		f.out = filepath.Join(dir, "export")
@@ -100,12 +121,8 @@ func exportRun(c *cobra.Command, base *topology.Scenario, run *measure.Run, f ex
 		return createFile(filepath.Join(dir, name), text)
 	}
 	for _, t := range append(export.Series(run), events.FCT(&s), events.Frames(&s), export.Nodes(&s)) {
-		if slices.Contains(f.formats, "csv") {
-			err = errors.Join(err, write(t.Name+".csv", func(w io.Writer) error { return sweep.WriteCSV(w, t) }))
-		}
-		if slices.Contains(f.formats, "parquet") {
-			err = errors.Join(err, write(t.Name+".parquet", func(w io.Writer) error { return sweep.WriteParquet(w, t) }))
-		}
+		n, failed := writeTable(dir, t, f.formats)
+		files, err = files+n, errors.Join(err, failed)
 	}
 	if slices.Contains(f.formats, "hpcc") {
 		err = errors.Join(err,
