@@ -64,7 +64,7 @@ func needContainers(t *testing.T) *containers {
 		project = fmt.Sprintf("rackfab-e2e-%d", os.Getpid())
 	}
 	c := &containers{project: project, image: project, base: project + "-go"}
-	c.env = append(os.Environ(), "RACKFAB_IMAGE="+c.image, "GO_IMAGE="+c.base, "RACKFAB_PORT=0", "RACKFAB_COLLECTOR_PORT=0", "RACKFAB_PAGE_PORT=0", "RACKFAB_CHECK=5s", "DOCKER_BUILDKIT=0", "COMPOSE_DOCKER_CLI_BUILD=0")
+	c.env = append(os.Environ(), "RACKFAB_IMAGE="+c.image, "GO_IMAGE="+c.base, "RACKFAB_PORT=0", "RACKFAB_COLLECTOR_PORT=0", "RACKFAB_PAGE_PORT=0", "RACKFAB_CHECK=5s", "DOCKER_BUILDKIT=0", "COMPOSE_DOCKER_CLI_BUILD=0", "COMPOSE_HTTP_TIMEOUT=600")
 	t.Cleanup(func() { c.clean(t) })
 	return c
 }
