@@ -113,3 +113,36 @@ func TestARunOutlivesItsCollector(t *testing.T) {
 		t.Errorf("%v\n%s", err, said)
 	}
 }
+
+// A rack that is up tells its own collector, with the page beside it, and both end
+// with the rack.
+func TestALiveRackHasACollector(t *testing.T) {
+	r := up(t, "pcn-16to2", "--scheme", "pcn", "--paused", "--sample-ratio", "1", "--http", "off")
+	r.do(t, "step", "2ms")
+	list := children(t, r.Process.Pid)
+	find(t, list, "collector")
+	client := asking(t, r.collector)
+	for done := false; !done; { // points wait up to a second for company
+		n := counted(t, client)
+		done = n.GetPoints().GetStored() > 0 && n.GetSpans().GetStored() > 0
+		if t.Context().Err() != nil {
+			t.Fatal(n)
+		}
+	}
+	if said := r.do(t, "query", "rackfab.port.queue", "--node", "s1", "--format", "csv"); !strings.HasPrefix(said, "time_ps,node,port,peer,flow,direction,rackfab.port.queue (By)\n") {
+		t.Errorf("query: %.200s", said)
+	}
+	if said := r.do(t, "runs"); !strings.Contains(said, "pcn-16to2-pcn-live-") {
+		t.Errorf("runs: %s", said)
+	}
+	if said := r.do(t, "traces", "--slowest", "1"); !strings.HasPrefix(said, "trace ") || !strings.Contains(said, "\n  switch") {
+		t.Errorf("traces: %s", said)
+	}
+	r.interrupt(t)
+	gone(t, list)
+	data := strings.TrimSuffix(r.journal, ".yaml") + ".telemetry"
+	said, err := exec.Command(program, "traces", "--data", data, "--slowest", "1", "--list").CombinedOutput()
+	if err != nil || !strings.Contains(string(said), "WRITE") {
+		t.Errorf("afterwards: %v\n%s", err, said)
+	}
+}

@@ -31,11 +31,15 @@ import (
 type rack struct {
 	*exec.Cmd
 	address, journal string
+	collector        string // of its own
 	client           *controller.Client
 	log              *bufio.Reader // standard error
 }
 
-var upLine = regexp.MustCompile(`controller at (\S+), journal (\S+)`)
+var (
+	upLine        = regexp.MustCompile(`controller at (\S+), journal (\S+)`)
+	collectorLine = regexp.MustCompile(`^collector at ([^ ,]+), data in .*journal.telemetry`)
+)
 
 // up starts a rack and waits until it is there.
 func up(t *testing.T, args ...string) *rack {
@@ -55,13 +59,21 @@ func up(t *testing.T, args ...string) *rack {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.Process.Kill() }) // has ended, if the test went well
-	line, err := bufio.NewReader(out).ReadString('\n')
+	said := bufio.NewReader(out)
+	line, err := said.ReadString('\n')
 	found := upLine.FindStringSubmatch(line)
 	if err != nil || found == nil {
 		rest, _ := io.ReadAll(r.log)
 		t.Fatalf("not up: %q %v %s", line, err, rest)
 	}
 	r.address = found[1]
+	if !slices.Contains(args, "--collector") {
+		line, err := said.ReadString('\n')
+		if found = collectorLine.FindStringSubmatch(line); found == nil {
+			t.Fatalf("no collector: %q %v", line, err)
+		}
+		r.collector = found[1]
+	}
 	if r.client, err = controller.Dial(r.address); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +93,7 @@ func (r *rack) do(t *testing.T, args ...string) string {
 
 func (r *rack) try(args ...string) (string, error) {
 	c := exec.Command(program, args...)
-	c.Env = append(os.Environ(), "RACKFAB_ADDRESS="+r.address)
+	c.Env = append(os.Environ(), "RACKFAB_ADDRESS="+r.address, "RACKFAB_COLLECTOR="+r.collector)
 	out, err := c.CombinedOutput()
 	return string(out), err
 }
