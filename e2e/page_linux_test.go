@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"image/png"
 	"os"
@@ -193,9 +194,10 @@ func TestThePageInABrowser(t *testing.T) {
 	browserPath(t)
 	for _, scheme := range []string{"pfc", "pcn"} {
 		t.Run(scheme, func(t *testing.T) {
-			r := up(t, quietRack(t), "--scheme", scheme)
+			told := collects(t)
+			r := up(t, quietRack(t), "--scheme", scheme, "--collector", told, "--sample-ratio", "0.2")
 			b := newBrowser(t, 1366, 768)
-			b.do(t, chromedp.Navigate(r.page(t)))
+			b.do(t, chromedp.Navigate(r.page(t, "--collector", told)))
 			b.until(t, `window.rackfab?.snap && rackfab.history.length > 3`)
 			b.do(t, chromedp.Click("#burst"))
 			b.until(t, burstSeen)
@@ -217,8 +219,8 @@ func TestThePageInABrowser(t *testing.T) {
 				t.Errorf("the row of time says %q", text)
 			}
 			t.Logf("first contentful paint %.0f ms, frames missed %v", value[float64](t, b, `performance.getEntriesByName("first-contentful-paint")[0].startTime`), value[float64](t, b, `rackfab.missed`))
+			trace(t, b)
 			b.quiet(t)
-			r.do(t, "journal", "save", "--help")
 			journal := filepath.Join(t.TempDir(), "journal.yaml")
 			r.do(t, "journal", "save", journal)
 			if text, err := os.ReadFile(journal); err != nil || !strings.Contains(string(text), "burst0") {
@@ -227,6 +229,46 @@ func TestThePageInABrowser(t *testing.T) {
 			r.interrupt(t)
 		})
 	}
+}
+
+// collects starts a collector and gives its address.
+func collects(t *testing.T) string {
+	t.Helper()
+	c := exec.Command(program, "collector", "--listen", "127.0.0.1:0", "--http", "off", "--data", t.TempDir())
+	in, err := c.StdinPipe() // its end is the collector's
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = in.Close() // it ends by that
+		_ = c.Wait()
+	})
+	var ready struct{ Address string }
+	if err := json.NewDecoder(out).Decode(&ready); err != nil {
+		t.Fatal(err)
+	}
+	return ready.Address
+}
+
+// trace opens the waterfall of a message by clicks on its sender.
+func trace(t *testing.T, b *browser) {
+	t.Helper()
+	b.do(t, chromedp.Click(`[data-key="node:h2"]`), chromedp.Click("#open-traces"))
+	b.until(t, `document.querySelector(".trace-row")`)
+	b.do(t, chromedp.Click(".trace-row"))
+	b.until(t, `document.querySelectorAll("#waterfall .span").length > 5`)
+	b.do(t, chromedp.Click("#waterfall .span"))
+	if text := value[string](t, b, `document.querySelector(".detail").textContent`); !strings.Contains(text, "h2") {
+		t.Errorf("the span at h2 says %q", text)
+	}
+	b.keep(t, "page-trace")
 }
 
 // back drags time to the first third of the run.

@@ -86,8 +86,8 @@ export class Act {
   }
 
   scheme(model) {
-    const name = h("select", { id: "scheme" }, schemes.map((v) => h("option", { text: v })));
-    if (schemes.includes(model.scheme)) name.value = model.scheme;
+    const name = h("select", { id: "scheme" }, (schemes.includes(model.scheme) ? [] : [h("option", { text: model.scheme, disabled: true })]), schemes.map((v) => h("option", { text: v })));
+    name.value = model.scheme;
     return h("div", { class: "act row" }, field("Scheme of all flows", name),
       h("button", { id: "switch-scheme", onclick: () => apply({ scheme: { name: name.value } }, `scheme ${name.value}`), text: "Switch" }));
   }
