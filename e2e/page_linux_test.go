@@ -105,7 +105,7 @@ func (b *browser) do(t *testing.T, steps ...chromedp.Action[chromedp.Void]) {
 // until waits for a condition in JavaScript.
 func (b *browser) until(t *testing.T, condition string) {
 	t.Helper()
-	if _, err := chromedp.Run(b, chromedp.Poll[bool](condition, chromedp.WithPollingTimeout(browserLimit))); err != nil {
+	if _, err := chromedp.Run(b, chromedp.Poll[bool]("Boolean("+condition+")", chromedp.WithPollingTimeout(browserLimit))); err != nil {
 		b.keep(t, "failed")
 		b.quiet(t)
 		t.Fatalf("%s: %v", condition, err)

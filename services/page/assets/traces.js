@@ -1,7 +1,7 @@
 // Messages and their way through the rack: a list of traces, and the waterfall of
 // one.
 
-import { h, s, put, mark, toast } from "./dom.js";
+import { h, s, put, toast } from "./dom.js";
 import { call } from "./api.js";
 import * as format from "./format.js";
 import { saveJSON, saveSVG } from "./export.js";
@@ -39,10 +39,13 @@ export function open(app, q) {
 }
 
 export function shown(app) {
-  if (app.session.collector && !state.asked) list();
+  if (app.session.collector && (!state.asked || !state.traces.length)) list();
 }
 
+let again = 0; // the next look for messages, while there are none
+
 async function list() {
+  clearTimeout(again);
   state.asked = true;
   try {
     const runs = (await call("ListRuns")).runs ?? [];
@@ -66,13 +69,14 @@ async function list() {
     const out = await call("ListTraces", q);
     state.traces = (out.traces ?? []).filter((t) => !cut || (t.flow ?? "").startsWith(`${flow}/`));
     draw(out.more);
+    if (!state.traces.length) again = setTimeout(() => { if (!box.hidden) list(); }, 2000);
   } catch (e) {
     toast(e.message, true);
   }
 }
 
 function draw(more) {
-  put(state.note, state.traces.length ? "" : "No message was told here: only sampled messages are. rackfab up --sample-ratio 1 or --sample-flows tells more.");
+  put(state.note, state.traces.length ? "" : "No message that fits has been told yet: a sampled one is when it is complete (rackfab up --sample-ratio 1 samples all).");
   state.note.hidden = state.traces.length > 0;
   const most = Math.max(1, ...state.traces.map((t) => Number(t.durationPs ?? 0)));
   state.list.replaceChildren(...state.traces.map((t) => {
@@ -96,6 +100,7 @@ async function show(t) {
   const from = Math.min(...spans.map((v) => Number(v.startPs ?? 0))), to = Math.max(...spans.map((v) => Number(v.endPs ?? 0)), from + 1);
   const width = Math.max(box.clientWidth - 76, 300), label = Math.min(250, width * 0.38), shownSpans = spans.slice(0, most);
   const x = (ps) => label + ((ps - from) / (to - from)) * (width - label - 12), height = shownSpans.length * row + 26;
+  x.end = width;
   const svg = s("svg", { class: "waterfall", id: "waterfall", viewBox: `0 0 ${width} ${height}`, width, height });
   for (let i = 0; i <= 4; i++) {
     const at = from + ((to - from) * i) / 4;
@@ -137,10 +142,10 @@ function line(v, i, x, label, choose) {
     s("text", { class: "span-name", x: 6 + Math.min(v.depth, 6) * 12, y: y + row / 2 }, s("tspan", { class: "strong", text: v.name ?? "" }), s("tspan", { class: "soft", dx: 6, text: `${v.node ?? ""}${back(v) ? " ↩" : ""}` })),
     s("rect", { class: `bar k-${kinds[v.name] ?? "other"}`, x: a, y: y + 5, width: Math.max(b - a, 1.5), height: row - 10, rx: 2 }),
     (v.events ?? []).map((e) => s("path", { class: `event e-${e.name}`, d: `M${x(Number(e.atPs ?? 0)).toFixed(1)} ${y + 3}l4 ${row / 2 - 3}l-4 ${row / 2 - 3}l-4 ${-(row / 2 - 3)}z` }, s("title", { text: `${e.name} at ${format.instant(Number(e.atPs ?? 0))}` }))));
-  const took = format.time(Number(v.endPs ?? 0) - Number(v.startPs ?? 0)), room = b + 6 + took.length * 6.4;
-  g.append(s("text", { class: "span-took", x: room < x.end ? b + 6 : Math.max(a - 6, label), y: y + row / 2, "text-anchor": a > label + took.length * 7 && b > label * 2.4 ? "end" : "start", text: took }));
-  const text = g.lastChild;
-  mark(text, "x", a > label + took.length * 7 && b > label * 2.4 ? a - 6 : b + 6);
+  const took = format.time(Number(v.endPs ?? 0) - Number(v.startPs ?? 0)), wide = took.length * 6.6 + 12;
+  // Behind the bar, in it, or before it: where there is room.
+  const [at, anchor, inside] = b + wide < x.end ? [b + 6, "start", ""] : b - a > wide ? [b - 6, "end", " inside"] : [a - 6, "end", ""];
+  g.append(s("text", { class: `span-took${inside}`, x: at, y: y + row / 2, "text-anchor": anchor, text: took }));
   g.addEventListener("click", () => choose(g));
   g.addEventListener("keydown", (e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); choose(g); } });
   return g;
