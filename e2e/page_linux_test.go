@@ -195,7 +195,7 @@ func TestThePageInABrowser(t *testing.T) {
 	for _, scheme := range []string{"pfc", "pcn"} {
 		t.Run(scheme, func(t *testing.T) {
 			told := collects(t)
-			r := up(t, quietRack(t), "--scheme", scheme, "--collector", told, "--sample-ratio", "0.2")
+			r := up(t, quietRack(t), "--scheme", scheme, "--collector", told, "--sample-ratio", "1")
 			b := newBrowser(t, 1366, 768)
 			b.do(t, chromedp.Navigate(r.page(t, "--collector", told)))
 			b.until(t, `window.rackfab?.snap && rackfab.history.length > 3`)
