@@ -112,6 +112,13 @@ func (b *browser) until(t *testing.T, condition string) {
 	}
 }
 
+// click clicks into the middle of a shape of a drawing, which has no box of its own.
+func (b *browser) click(t *testing.T, selector string) {
+	t.Helper()
+	at := value[[]float64](t, b, fmt.Sprintf(`(() => { const r = document.querySelector(%q).getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })()`, selector))
+	b.do(t, chromedp.MouseClickXY(at[0], at[1]))
+}
+
 // value evaluates JavaScript.
 func value[T any](t *testing.T, b *browser, expression string) T {
 	t.Helper()
@@ -260,11 +267,12 @@ func collects(t *testing.T) string {
 // trace opens the waterfall of a message by clicks on its sender.
 func trace(t *testing.T, b *browser) {
 	t.Helper()
-	b.do(t, chromedp.Click(`[data-key="node:h2"]`), chromedp.Click("#open-traces"))
+	b.click(t, `[data-key="node:h2"]`)
+	b.do(t, chromedp.Click("#open-traces"))
 	b.until(t, `document.querySelector(".trace-row")`)
 	b.do(t, chromedp.Click(".trace-row"))
 	b.until(t, `document.querySelectorAll("#waterfall .span").length > 5`)
-	b.do(t, chromedp.Click("#waterfall .span"))
+	b.click(t, "#waterfall .span")
 	if text := value[string](t, b, `document.querySelector(".detail").textContent`); !strings.Contains(text, "h2") {
 		t.Errorf("the span at h2 says %q", text)
 	}

@@ -16,7 +16,7 @@ const metrics = [
   { id: "rate", name: "Regulated rate per flow", show: gbit, metric: "rackfab.flow.rate", by: "flow", file: (r) => r.rate_bps?.map((v) => ({ name: v.name, bins: v.bins_bps })) },
   { id: "sent", name: "Sent per flow", show: gbit, metric: "rackfab.flow.sent", by: "flow", per: 8e12, file: (r) => r.sent_bytes, perBin: 8e12 },
   { id: "queue", name: "Queue per port", show: format.bytes, metric: "rackfab.port.queue", by: "port", file: (r) => r.queue_bytes?.map((v) => ({ name: v.port, bins: v.peak })) },
-  { id: "pauses", name: "PAUSE frames per ms", show: format.count, metric: "rackfab.port.pauses", by: "port", per: 1e9, file: (r) => r.pause_frames?.map((v) => ({ name: v.link, bins: v.bins })), perBin: 1e9 },
+  { id: "pauses", name: "PAUSE frames per ms, mean over 250 us", show: format.count, metric: "rackfab.port.pauses", by: "port", per: 1e9, file: (r) => r.pause_frames?.map((v) => ({ name: v.link, bins: v.bins })), perBin: 1e9, mean: 250e6 },
   { id: "credit", name: "Credit granted", show: gbit, metric: "rackfab.credit.granted", by: "pair", per: 8e12, file: (r) => r.credit_granted_bytes, perBin: 8e12 },
   { id: "wasted", name: "Credit wasted", show: gbit, metric: "rackfab.credit.wasted", by: "pair", per: 8e12, file: (r) => r.credit_wasted_bytes, perBin: 8e12 },
   { id: "tokens", name: "Tokens", show: format.bytes, metric: "rackfab.tokens", by: "pair", file: (r) => r.tokens_bytes?.map((v) => ({ name: `${v.node} ${v.direction}`, bins: v.bins })) },
@@ -172,7 +172,8 @@ async function both(m) {
   const sides = await Promise.all(state.sides.map(async (side) => {
     const source = state.sources.find((v) => v.id === side.select.value);
     try {
-      return source ? await read(source, m) : [];
+      const list = source ? await read(source, m) : [];
+      return m.mean ? list.map((l) => ({ ...l, points: means(l.points, m.mean) })) : list;
     } catch (e) {
       toast(e.message, true);
       return [];
@@ -184,9 +185,20 @@ async function both(m) {
     const peak = l.points.reduce((most, p) => (p[0] >= from && p[0] <= to && p[1] > most ? p[1] : most), 0);
     size.set(l.name, Math.max(size.get(l.name) ?? 0, peak));
   }
-  const names = [...size].filter((e) => e[1] > 0).sort((a, b) => b[1] - a[1]).slice(0, lines).map((e) => e[0]).sort();
+  const least = 0.01 * Math.max(0, ...size.values());
+  const names = [...size].filter((e) => e[1] > least).sort((a, b) => b[1] - a[1]).slice(0, lines).map((e) => e[0]).sort();
   const drawn = sides.map((list) => names.map((name, i) => ({ name, style: i, points: (list.find((l) => l.name === name)?.points ?? []).filter((p) => p[0] >= from && p[0] <= to) })));
   return { m, sides: drawn, top: topOf(drawn.flat()) };
+}
+
+// means gives the mean over the span that ends at each point.
+function means(points, span) {
+  let first = 0, sum = 0;
+  return points.map(([t, v], i) => {
+    sum += v;
+    while (points[first][0] <= t - span) sum -= points[first++][1];
+    return [t, sum / (i - first + 1)];
+  });
 }
 
 function panel(d, i, from, to, width) {
