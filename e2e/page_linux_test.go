@@ -242,10 +242,6 @@ func TestThePageInABrowser(t *testing.T) {
 func collects(t *testing.T) string {
 	t.Helper()
 	c := exec.Command(program, "collector", "--listen", "127.0.0.1:0", "--http", "off", "--data", t.TempDir())
-	in, err := c.StdinPipe() // its end is the collector's
-	if err != nil {
-		t.Fatal(err)
-	}
 	out, err := c.StdoutPipe()
 	if err == nil {
 		err = c.Start()
@@ -254,7 +250,7 @@ func collects(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = in.Close() // it ends by that
+		_ = c.Process.Signal(os.Interrupt) // it ends in order, whatever it says
 		_ = c.Wait()
 	})
 	var ready struct{ Address string }
