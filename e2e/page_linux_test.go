@@ -202,11 +202,14 @@ func TestThePageInABrowser(t *testing.T) {
 	for _, scheme := range []string{"pfc", "pcn"} {
 		t.Run(scheme, func(t *testing.T) {
 			told := collects(t)
-			r := up(t, quietRack(t), "--scheme", scheme, "--collector", told, "--sample-ratio", "1")
+			r := up(t, quietRack(t), "--scheme", scheme, "--collector", told, "--sample-ratio", "1", "--paused")
+			r.do(t, "step", "300us") // where the main job has its burst
 			b := newBrowser(t, 1366, 768)
 			b.do(t, chromedp.Navigate(r.page(t, "--collector", told)))
-			b.until(t, `window.rackfab?.snap && rackfab.history.length > 3`)
+			b.until(t, `window.rackfab?.snap`)
 			b.do(t, chromedp.Click("#burst"))
+			b.until(t, `rackfab.status.changes === 1`)
+			b.do(t, chromedp.Click("#toggle"))
 			b.until(t, burstSeen)
 			if scheme == "pfc" {
 				b.until(t, `document.querySelector('[data-lane="h0->s0"][data-state=held]') && rackfab.victims.has("F0")`)
