@@ -102,8 +102,13 @@ func (e *Events) FCT(s *topology.Scenario) *sweep.Table {
 	return &sweep.Table{
 		Name: "fct",
 		Columns: []sweep.Column{
-			{Name: "flow"}, {Name: "from"}, {Name: "to"}, {Name: "size_bytes", Kind: sweep.Integer},
-			{Name: "start_ps", Kind: sweep.Integer}, {Name: "fct_ps", Kind: sweep.Integer}, {Name: "standalone_fct_ps", Kind: sweep.Integer},
+			{Name: "flow"},
+			{Name: "from"},
+			{Name: "to"},
+			{Name: "size_bytes", Kind: sweep.Integer},
+			{Name: "start_ps", Kind: sweep.Integer},
+			{Name: "fct_ps", Kind: sweep.Integer},
+			{Name: "standalone_fct_ps", Kind: sweep.Integer},
 		},
 		Rows: rows(func(yield func(...any) bool) {
 			for _, c := range e.Flows {
@@ -122,8 +127,12 @@ func (e *Events) Frames(s *topology.Scenario) *sweep.Table {
 	return &sweep.Table{
 		Name: "pfc",
 		Columns: []sweep.Column{
-			{Name: "at_ps", Kind: sweep.Integer}, {Name: "node"}, {Name: "port", Kind: sweep.Integer}, {Name: "sent_by"},
-			{Name: "class", Kind: sweep.Integer}, {Name: "quanta", Kind: sweep.Integer},
+			{Name: "at_ps", Kind: sweep.Integer},
+			{Name: "node"},
+			{Name: "port", Kind: sweep.Integer},
+			{Name: "sent_by"},
+			{Name: "class", Kind: sweep.Integer},
+			{Name: "quanta", Kind: sweep.Integer},
 		},
 		Rows: rows(func(yield func(...any) bool) {
 			for _, p := range e.PFC {
