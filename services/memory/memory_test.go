@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"net"
-	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
-	"time"
 
 	metrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	traces "go.opentelemetry.io/proto/otlp/collector/trace/v1"
@@ -134,51 +131,4 @@ func TestBadPatternIsRefused(t *testing.T) {
 	if _, err := memory.Attach(l, "127.0.0.1:1", nil, &rackfabv1.Telemetry{SampleFlows: "F["}); err == nil || !strings.Contains(err.Error(), `"F["`) {
 		t.Errorf("got %v", err)
 	}
-}
-
-// BenchmarkTelling runs the paper's rack in turn without telemetry, with the default
-// sampling and with every message followed; it reports the processor time that
-// telling adds in percent, that of the receiver in this process included, and
-// frame-hops per second of processor time.
-func BenchmarkTelling(b *testing.B) {
-	_, address := serve(b)
-	cases := []struct {
-		name string
-		told *rackfabv1.Telemetry
-	}{{"off", nil}, {"default", &rackfabv1.Telemetry{Run: "bench", SampleRatio: 0.01}}, {"all", &rackfabv1.Telemetry{Run: "bench", SampleRatio: 1}}}
-	took, hops := make([][]time.Duration, len(cases)), int64(0)
-	for b.Loop() {
-		for i, c := range cases {
-			l, err := lab.New(paper(b, "20ms", "pcn"))
-			if err != nil {
-				b.Fatal(err)
-			}
-			before := used(b)
-			var told *memory.Teller
-			if c.told != nil {
-				if told, err = memory.Attach(l, address, nil, c.told); err != nil {
-					b.Fatal(err)
-				}
-			}
-			l.Run(20 * unit.Millisecond)
-			told.Finish(20 * unit.Millisecond)
-			told.Close()
-			took[i], hops = append(took[i], used(b)-before), l.FrameHops()
-		}
-	}
-	least := slices.Min(took[0])
-	for i, c := range cases {
-		t := slices.Min(took[i])
-		b.ReportMetric(100*(float64(t)/float64(least)-1), "%-"+c.name)
-		b.ReportMetric(float64(hops)/t.Seconds()/1e6, "Mhops/s-"+c.name)
-	}
-}
-
-// used is the processor time of this process so far.
-func used(tb testing.TB) time.Duration {
-	var r syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		tb.Fatal(err)
-	}
-	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }

@@ -54,6 +54,7 @@ type Meter struct {
 	points  []Point
 
 	index map[Series]int32
+	flows []int32 // by flow: 1 + its series of FlowDelivered, 0 if it was not looked up
 	ports []portMeter
 	rates map[fabric.FlowID]unit.Rate // what flows that go on are allowed
 	sums  map[int32]int64             // the same, by series of FlowRate

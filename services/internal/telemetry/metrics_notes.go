@@ -72,7 +72,13 @@ func (m *Meter) flow(metric MetricID, flow fabric.FlowID) int32 {
 // commands move counts under their name.
 func (m *Meter) delivers(n *fabric.Note) int32 {
 	if n.Flow < topology.FirstConnection {
-		return m.flow(FlowDelivered, n.Flow)
+		if missing := int(n.Flow) + 1 - len(m.flows); missing > 0 {
+			m.flows = append(m.flows, make([]int32, missing)...)
+		}
+		if m.flows[n.Flow] == 0 {
+			m.flows[n.Flow] = m.flow(FlowDelivered, n.Flow) + 1
+		}
+		return m.flows[n.Flow] - 1
 	}
 	command := topology.CommandOf(m.streams, uint32(n.Trace))
 	return m.series(Series{Metric: FlowDelivered, Port: -1, Flow: m.scenario.Commands[command].Name})

@@ -1,0 +1,96 @@
+package memory_test
+
+import (
+	"net"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/mem"
+
+	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/unit"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/memory"
+)
+
+// unread is a codec that looks at no message: what a collector costs is not the
+// rack's.
+type unread struct{}
+
+func (unread) Name() string                         { return "unread" }
+func (unread) Marshal(any) (mem.BufferSlice, error) { return nil, nil }
+func (unread) Unmarshal(mem.BufferSlice, any) error { return nil }
+
+// BenchmarkTelling runs the paper's rack in turn without telemetry, with the default
+// sampling and with every message followed. It reports what telling adds in percent:
+// to the processor time of the loop that drives the rack, which bounds its frame-hops
+// per second where another processor is free, and to that of the whole process. The
+// least of all rounds counts.
+func BenchmarkTelling(b *testing.B) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	server := grpc.NewServer(grpc.ForceServerCodecV2(unread{}), grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+		if err := stream.RecvMsg(nil); err != nil {
+			return err
+		}
+		return stream.SendMsg(nil)
+	}))
+	go func() { _ = server.Serve(l) }()
+	defer server.Stop()
+	cases := []struct {
+		name string
+		told *rackfabv1.Telemetry
+	}{{"off", nil}, {"default", &rackfabv1.Telemetry{Run: "bench", SampleRatio: 0.01}}, {"all", &rackfabv1.Telemetry{Run: "bench", SampleRatio: 1}}}
+	loop, whole, hops := make([][]time.Duration, len(cases)), make([][]time.Duration, len(cases)), int64(0)
+	runtime.LockOSThread() // so that the thread's time is the loop's
+	defer runtime.UnlockOSThread()
+	for b.Loop() {
+		for i, c := range cases {
+			rack, err := lab.New(paper(b, "20ms", "pcn"))
+			if err != nil {
+				b.Fatal(err)
+			}
+			thread, process := used(b, unix.RUSAGE_THREAD), used(b, unix.RUSAGE_SELF)
+			var told *memory.Teller
+			if c.told != nil {
+				if told, err = memory.Attach(rack, l.Addr().String(), nil, c.told); err != nil {
+					b.Fatal(err)
+				}
+			}
+			rack.Run(20 * unit.Millisecond)
+			told.Finish(20 * unit.Millisecond)
+			if n := told.Counts(); n.GetMade() != n.GetSent() || n.GetPointsMade() != n.GetPointsSent() {
+				b.Errorf("not all was sent: %v", n)
+			}
+			told.Close()
+			loop[i] = append(loop[i], used(b, unix.RUSAGE_THREAD)-thread)
+			whole[i] = append(whole[i], used(b, unix.RUSAGE_SELF)-process)
+			hops = rack.FrameHops()
+		}
+	}
+	for i, c := range cases {
+		b.ReportMetric(percent(loop, i), "%loop-"+c.name)
+		b.ReportMetric(percent(whole, i), "%process-"+c.name)
+		b.ReportMetric(float64(hops)/slices.Min(loop[i]).Seconds()/1e6, "Mhops/s-"+c.name)
+	}
+}
+
+// percent is what a case takes beyond the first one.
+func percent(took [][]time.Duration, i int) float64 {
+	return 100 * (slices.Min(took[i]).Seconds()/slices.Min(took[0]).Seconds() - 1)
+}
+
+// used is the processor time so far, of this process or this thread.
+func used(tb testing.TB, whose int) time.Duration {
+	var r unix.Rusage
+	if err := unix.Getrusage(whose, &r); err != nil {
+		tb.Fatal(err)
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}
