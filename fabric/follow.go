@@ -49,7 +49,10 @@ func NewSelection(seed uint64, share float64, chosen []Message) *Selection {
 }
 
 // Picks tells whether a message is followed. trace is what rides beside its
-// frames; 0, which names none, is not.
+// frames; 0, which names none, is not. It is kept out of line so that Out.Follows
+// and Out.Wants are not, which is all that a rack pays that follows nothing.
+//
+//go:noinline
 func (s *Selection) Picks(trace uint64) bool {
 	message := trace &^ Closing
 	if s == nil || message == 0 {

@@ -10,11 +10,14 @@ import (
 	"io"
 	"time"
 
+	"google.golang.org/grpc"
+
 	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/identity"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/internal/discovery"
 	"github.com/rackfab/rackfab/services/internal/serve"
+	"github.com/rackfab/rackfab/services/internal/telemetry"
 	"github.com/rackfab/rackfab/services/internal/vitals"
 )
 
@@ -35,6 +38,8 @@ type Options struct {
 	Collector string        // address of the collector, "host:port", "" for none
 	Metrics   string        // where Prometheus asks how the process fares, "host:port", "" for nowhere
 	Ready     io.Writer     // gets one line of JSON once the controller answers; may be nil
+
+	calls *telemetry.Calls // that the process answers and makes
 }
 
 // Main runs a controller process until ctx ends.
@@ -55,7 +60,16 @@ func Serve(ctx context.Context, conn bus.Conn, o Options) error {
 		return err
 	}
 	defer directory.Close()
-	server, err := serve.ListenAs(o.Listen, o.TLS)
+	var collector *grpc.ClientConn
+	if o.Collector != "" {
+		if collector, err = telemetry.Dial(o.Collector, o.TLS); err != nil {
+			return fmt.Errorf("collector: %w", err)
+		}
+		defer collector.Close()
+	}
+	o.calls = telemetry.NewCalls(collector, "rackfab-controller", "controller")
+	defer o.calls.Close()
+	server, err := serve.ListenAs(o.Listen, o.TLS, serve.Watched(o.calls.Server()))
 	if err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func (s *service) begin(ctx context.Context, scenario *topology.Scenario, id str
 		clock: clock{pace: defaultPace, chunk: leastGrant},
 	}
 	for _, h := range hellos {
-		live.members = append(live.members, &member{name: h.Name, address: h.Address, who: s.options.TLS})
+		live.members = append(live.members, &member{name: h.Name, address: h.Address, who: s.options.TLS, calls: s.options.calls})
 	}
 	live.pulse.begin()
 	up := make(chan error, 1)
@@ -219,7 +219,7 @@ func (s *session) able() error {
 }
 
 // Apply makes a change.
-func (s *service) Apply(_ context.Context, q *rackfabv1.ApplyRequest) (*rackfabv1.ApplyResponse, error) {
+func (s *service) Apply(ctx context.Context, q *rackfabv1.ApplyRequest) (*rackfabv1.ApplyResponse, error) {
 	c, err := changes.Read(q.GetChange(), 0)
 	if err != nil {
 		return nil, err
@@ -240,6 +240,9 @@ func (s *service) Apply(_ context.Context, q *rackfabv1.ApplyRequest) (*rackfabv
 			return passed(c.At, l.granted)
 		}
 		timed, err := l.apply(c)
+		if err == nil {
+			timed.Traceparent = s.options.calls.Changed(ctx, l.scenario, &l.scenario.Changes[len(l.scenario.Changes)-1])
+		}
 		out = &rackfabv1.ApplyResponse{Change: timed, Changes: int32(len(l.scenario.Changes))}
 		return err
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/rackfab/rackfab/identity"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/internal/serve"
+	"github.com/rackfab/rackfab/services/internal/telemetry"
 )
 
 // member is a node in a run. Its conn is set and its stream is written to by take before the first
@@ -18,6 +19,7 @@ import (
 type member struct {
 	name, address string
 	who           *identity.TLS // that calls the node
+	calls         *telemetry.Calls
 	conn          *grpc.ClientConn
 	stream        rackfabv1.NodeService_RunClient
 	ready         bool
@@ -36,7 +38,7 @@ func (m *member) take(ctx context.Context, config *rackfabv1.RunConfig, events c
 		case <-ctx.Done():
 		}
 	}
-	conn, err := serve.DialAs(m.address, m.who, m.name)
+	conn, err := serve.DialAs(m.address, m.who, m.name, grpc.WithStatsHandler(m.calls.Client()))
 	if err != nil {
 		hand(event{member: m, err: err})
 		return

@@ -58,7 +58,7 @@ func newRun(s *topology.Scenario, hellos []discovery.Hello, o Options, bad *impa
 		bad: bad, impaired: make(chan struct{}, 1),
 	}
 	for _, h := range hellos {
-		r.members = append(r.members, &member{name: h.Name, address: h.Address, who: o.TLS})
+		r.members = append(r.members, &member{name: h.Name, address: h.Address, who: o.TLS, calls: o.calls})
 	}
 	return r
 }

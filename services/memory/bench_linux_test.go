@@ -1,15 +1,12 @@
 package memory_test
 
 import (
-	"net"
 	"runtime"
 	"slices"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/mem"
 
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -17,32 +14,13 @@ import (
 	"github.com/rackfab/rackfab/services/memory"
 )
 
-// unread is a codec that looks at no message: what a collector costs is not the
-// rack's.
-type unread struct{}
-
-func (unread) Name() string                         { return "unread" }
-func (unread) Marshal(any) (mem.BufferSlice, error) { return nil, nil }
-func (unread) Unmarshal(mem.BufferSlice, any) error { return nil }
-
 // BenchmarkTelling runs the paper's rack in turn without telemetry, with the default
 // sampling and with every message followed. It reports what telling adds in percent:
 // to the processor time of the loop that drives the rack, which bounds its frame-hops
 // per second where another processor is free, and to that of the whole process. The
 // least of all rounds counts.
 func BenchmarkTelling(b *testing.B) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	server := grpc.NewServer(grpc.ForceServerCodecV2(unread{}), grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
-		if err := stream.RecvMsg(nil); err != nil {
-			return err
-		}
-		return stream.SendMsg(nil)
-	}))
-	go func() { _ = server.Serve(l) }()
-	defer server.Stop()
+	address := serve(b)
 	cases := []struct {
 		name string
 		told *rackfabv1.Telemetry
@@ -59,7 +37,7 @@ func BenchmarkTelling(b *testing.B) {
 			thread, process := used(b, unix.RUSAGE_THREAD), used(b, unix.RUSAGE_SELF)
 			var told *memory.Teller
 			if c.told != nil {
-				if told, err = memory.Attach(rack, l.Addr().String(), nil, c.told); err != nil {
+				if told, err = memory.Attach(rack, address, nil, c.told); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"google.golang.org/grpc"
+
 	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/identity"
@@ -59,19 +61,21 @@ func Main(ctx context.Context, kind topology.NodeKind, o Options) error {
 
 // Serve is Main on a bus connection that the caller owns; o.Bus does not matter.
 func Serve(ctx context.Context, conn bus.Conn, kind topology.NodeKind, o Options) error {
-	server, err := serve.ListenAs(o.Listen, o.TLS)
-	if err != nil {
-		return err
-	}
 	service := New(ctx, o.Name, kind, conn)
+	var collector *grpc.ClientConn
 	if o.Collector != "" {
-		collector, err := telemetry.Dial(o.Collector, o.TLS)
-		if err != nil {
-			server.Close()
+		var err error
+		if collector, err = telemetry.Dial(o.Collector, o.TLS); err != nil {
 			return fmt.Errorf("collector: %w", err)
 		}
 		defer collector.Close()
 		service.Tell(collector)
+	}
+	calls := telemetry.NewCalls(collector, "rackfab-"+string(kind), o.Name)
+	defer calls.Close()
+	server, err := serve.ListenAs(o.Listen, o.TLS, serve.Watched(calls.Server()))
+	if err != nil {
+		return err
 	}
 	service.Register(server)
 	if _, err := vitals.Serve(ctx, o.Metrics, service.pulse.tellVitals, vitals.CallsOf(server.Calls), vitals.ReconnectsOf(conn)); err != nil {

@@ -16,6 +16,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -60,8 +61,15 @@ type Server struct {
 // Option changes what a server accepts.
 type Option func(*limits)
 
-// limits are the largest messages, in bytes, that a server takes.
-type limits struct{ request, plain int }
+// limits are the largest messages, in bytes, that a server takes, and who is told of
+// its calls.
+type limits struct {
+	request, plain int
+	watcher        stats.Handler // nil for nobody
+}
+
+// Watched has a handler told of every call of the server.
+func Watched(by stats.Handler) Option { return func(l *limits) { l.watcher = by } }
 
 // LargestRequest sets the largest message, in bytes, of any kind that a server
 // takes, instead of MaxRequest and MaxPlain.
@@ -87,16 +95,20 @@ func ListenAs(address string, who *identity.TLS, options ...Option) (*Server, er
 		return nil, fmt.Errorf("listen at %s: %w", address, err)
 	}
 	counted := &calls{}
+	var watched []grpc.ServerOption
+	if most.watcher != nil {
+		watched = append(watched, grpc.StatsHandler(most.watcher))
+	}
 	s := &Server{
 		calls: counted,
-		Server: grpc.NewServer(
+		Server: grpc.NewServer(append(watched,
 			grpc.Creds(serverCredentials(who)),
 			grpc.MaxRecvMsgSize(most.request),
 			grpc.ChainUnaryInterceptor(counted.unary, authorizeUnary, most.refuseLarge),
 			grpc.ChainStreamInterceptor(counted.stream, authorizeStream),
 			grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingMinimum}),
 			grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingEvery, Timeout: pingTimeout}),
-		),
+		)...),
 		health:   health.NewServer(),
 		listener: l,
 	}
@@ -158,11 +170,11 @@ func Dial(address string) (*grpc.ClientConn, error) { return DialAs(address, nil
 // TCP; the server has to be the member of that name, or, if it is "", of the name of
 // its host. It does not wait for the server; the first call does. Names are looked up for addresses alone: where
 // no name server answers, the look-up of a service config would take seconds.
-func DialAs(address string, who *identity.TLS, member string) (*grpc.ClientConn, error) {
-	return grpc.NewClient(address,
+func DialAs(address string, who *identity.TLS, member string, more ...grpc.DialOption) (*grpc.ClientConn, error) {
+	return grpc.NewClient(address, append(more,
 		grpc.WithTransportCredentials(clientCredentials(who, member)),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxResponse)),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingTimeout}),
-	)
+	)...)
 }

@@ -1,0 +1,104 @@
+package telemetry
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc/filters"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/stats"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/tracing"
+)
+
+// callsFlush is how long the end of a process may wait for the spans of its calls.
+const callsFlush = time.Second
+
+// Calls traces the gRPC calls of one process that are made within a sampled trace of
+// their caller, on wall time; other calls make no span, so that who watches a rack
+// does not fill the collector. Without a collector it only hands the trace on. Health
+// checks are left out.
+type Calls struct {
+	provider trace.TracerProvider
+	spans    *Spans
+}
+
+// NewCalls traces the calls of a process of that service (rackfab-controller) and
+// name to a collector on conn, which the caller owns; nil for none.
+func NewCalls(conn *grpc.ClientConn, service, name string) *Calls {
+	if conn == nil {
+		return &Calls{provider: noop.NewTracerProvider()}
+	}
+	c := &Calls{spans: NewSpans(conn, spanLimit)}
+	c.provider = sdk.NewTracerProvider(
+		sdk.WithResource(resource.NewSchemaless(
+			attribute.String("service.name", service), attribute.String("service.instance.id", name), attribute.String("rackfab.node", name))),
+		sdk.WithSampler(sdk.ParentBased(sdk.NeverSample())),
+		sdk.WithSpanProcessor(c.spans),
+	)
+	return c
+}
+
+// Close hands over what is left, a second at most.
+func (c *Calls) Close() {
+	if c.spans == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), callsFlush)
+	defer cancel()
+	c.spans.Finish(ctx)
+}
+
+func (c *Calls) options() []otelgrpc.Option {
+	return []otelgrpc.Option{
+		otelgrpc.WithTracerProvider(c.provider), otelgrpc.WithPropagators(propagation.TraceContext{}),
+		otelgrpc.WithFilter(filters.Not(filters.HealthCheck())),
+	}
+}
+
+// Server handles the calls that the process answers.
+func (c *Calls) Server() stats.Handler { return otelgrpc.NewServerHandler(c.options()...) }
+
+// Client handles the calls that the process makes.
+func (c *Calls) Client() stats.Handler { return otelgrpc.NewClientHandler(c.options()...) }
+
+// Changed puts a change of s that was asked for in a traced call into the caller's
+// trace: a span "burst NAME" with links to the roots of the messages that the change
+// begins, the first 128 of them. It gives what the messages link back to, "" if the
+// call is not traced.
+func (c *Calls) Changed(ctx context.Context, s *topology.Scenario, change *topology.Change) string {
+	messages := tracing.OfChange(s, change)
+	if len(messages) == 0 || !trace.SpanContextFromContext(ctx).IsSampled() {
+		return ""
+	}
+	name := change.Burst.Name
+	if change.Verb == topology.ChangePost {
+		name = change.Post.Name
+	}
+	var links []trace.Link
+	for _, m := range messages {
+		for message := m.First; message < m.End && len(links) < maxLinks; message++ {
+			id := tracing.TraceID(s.Seed, message)
+			links = append(links, trace.Link{SpanContext: trace.NewSpanContext(trace.SpanContextConfig{
+				TraceID: id, SpanID: tracing.RootID(id), TraceFlags: trace.FlagsSampled, Remote: true,
+			})})
+			if change.Verb == topology.ChangeBurst {
+				break // a flow of a burst is one message, unless it is endless
+			}
+		}
+	}
+	ctx, span := c.provider.Tracer(scope).Start(ctx, string(change.Verb)+" "+name, trace.WithLinks(links...), trace.WithAttributes(
+		attribute.Int64("rackfab.at_ps", int64(change.At)), attribute.String("rackfab.scenario", s.Name)))
+	span.End()
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, carrier)
+	return carrier[traceparentKey]
+}
