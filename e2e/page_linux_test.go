@@ -198,6 +198,9 @@ const (
 // by a click, sees the PAUSE reach h0 under PFC and not under PCN, stops, goes back in
 // time and on. Nothing is wrong in the console, and the journal has the burst.
 func TestThePageInABrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("clicks through a page for half a minute")
+	}
 	browserPath(t)
 	for _, scheme := range []string{"pfc", "pcn"} {
 		t.Run(scheme, func(t *testing.T) {
@@ -230,6 +233,7 @@ func TestThePageInABrowser(t *testing.T) {
 			}
 			t.Logf("first contentful paint %.0f ms, frames missed %v", value[float64](t, b, `performance.getEntriesByName("first-contentful-paint")[0].startTime`), value[float64](t, b, `rackfab.missed`))
 			trace(t, b)
+			views(t, b)
 			b.quiet(t)
 			journal := filepath.Join(t.TempDir(), "journal.yaml")
 			r.do(t, "journal", "save", journal)
@@ -276,6 +280,19 @@ func trace(t *testing.T, b *browser) {
 		t.Errorf("the span at h2 says %q", text)
 	}
 	b.keep(t, "page-trace")
+}
+
+// views looks at the other views, and plays the run as the collector has stored it.
+func views(t *testing.T, b *browser) {
+	t.Helper()
+	b.do(t, chromedp.Click("#tab-compare"))
+	b.until(t, `document.querySelectorAll("#view-compare path.line").length > 3`)
+	b.do(t, chromedp.Click("#tab-table"))
+	b.until(t, `document.querySelector("#view-table .hint")?.textContent.includes("rackfab run")`)
+	b.do(t, chromedp.Click("#tab-rack"), chromedp.Reload())
+	b.until(t, `window.rackfab?.snap && document.querySelectorAll("#source option").length > 1`)
+	value[bool](t, b, `(() => { const s = document.querySelector("#source"); s.selectedIndex = 1; return s.dispatchEvent(new Event("change")) })()`)
+	b.until(t, `rackfab.stored && rackfab.history.length > 50`)
 }
 
 // back drags time to the first third of the run.
