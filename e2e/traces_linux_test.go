@@ -1,0 +1,59 @@
+package e2e
+
+import (
+	"os/exec"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+)
+
+// stored gives every span of the latest run, sorted, without what may differ between
+// two equal runs: the run's name and the wall time.
+func stored(t *testing.T, c rackfabv1.CollectorServiceClient) (spans []string) {
+	t.Helper()
+	list, err := c.ListTraces(t.Context(), &rackfabv1.ListTracesRequest{Limit: 10_000})
+	if err != nil || list.GetMore() {
+		t.Fatal(err, list.GetMore())
+	}
+	for _, trace := range list.GetTraces() {
+		answer, err := c.GetTrace(t.Context(), &rackfabv1.GetTraceRequest{Run: list.GetRun(), TraceId: trace.GetTraceId()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range answer.GetSpans() {
+			s.Attributes = slices.DeleteFunc(s.GetAttributes(), func(a *rackfabv1.Attribute) bool { return a.GetKey() == "rackfab.wall_unix_nano" })
+			text, err := proto.MarshalOptions{Deterministic: true}.Marshal(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			spans = append(spans, trace.GetTraceId()+" "+string(text))
+		}
+	}
+	slices.Sort(spans)
+	return spans
+}
+
+// The same run gives the same traces over the bus and in memory: ids, names, parents,
+// times, attributes and events.
+func TestTracesAreTheSameOverTheBusAndInMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a rack")
+	}
+	var have [2][]string
+	for i, carried := range []string{"nats", "memory"} {
+		c, address := startCollector(t)
+		out, err := exec.Command(program, "run", "--scheme", "dcqcn", "--duration", "2ms", "--bus", carried,
+			"--telemetry="+address, "--sample-ratio", "0.2", "--sample-flows", "F*", "--out", t.TempDir()).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		have[i] = stored(t, c)
+	}
+	if diff := cmp.Diff(have[0], have[1]); diff != "" || len(have[0]) < 20 {
+		t.Errorf("%d spans; over the bus (-), in memory (+):\n%s", len(have[0]), diff)
+	}
+}
