@@ -109,10 +109,10 @@ func attr(key string, value any) *commonpb.KeyValue {
 	return &commonpb.KeyValue{Key: key, Value: v}
 }
 
-// node is the resource of a node of a rack.
-func node(run, name string) *resourcepb.Resource {
+// node is the resource of a node of a rack in run a.
+func node(name string) *resourcepb.Resource {
 	return &resourcepb.Resource{Attributes: []*commonpb.KeyValue{
-		attr("service.name", "rackfab-nic"), attr("service.instance.id", name), attr("rackfab.node", name), attr("rackfab.run", run),
+		attr("service.name", "rackfab-nic"), attr("service.instance.id", name), attr("rackfab.node", name), attr("rackfab.run", "a"),
 		attr("rackfab.scenario", "pair"), attr("rackfab.scheme", "pcn"), attr("rackfab.seed", 7), attr("rackfab.epoch_unix_nano", epoch),
 	}}
 }
@@ -145,7 +145,7 @@ func counters(t *testing.T, c clients) *rackfabv1.GetCountersResponse {
 func TestSpansComeInPlainAndPacked(t *testing.T) {
 	c, _, _ := start(t, Options{Data: t.TempDir()})
 	for i, option := range [][]grpc.CallOption{nil, {grpc.UseCompressor(gzip.Name)}} {
-		out, err := c.traces.Export(t.Context(), request(node("a", "h0"), write(uint64(i+1), 500*i)), option...)
+		out, err := c.traces.Export(t.Context(), request(node("h0"), write(uint64(i+1), 500*i)), option...)
 		if err != nil || out.GetPartialSuccess() != nil {
 			t.Fatal(out, err)
 		}
@@ -176,7 +176,7 @@ func TestSpansThatAreNotValid(t *testing.T) {
 		change(s)
 		return s
 	}
-	out, err := c.traces.Export(t.Context(), request(node("a", "h0"), write(1, 0),
+	out, err := c.traces.Export(t.Context(), request(node("h0"), write(1, 0),
 		bad(func(s *tracepb.Span) { s.TraceId = s.TraceId[:8] }),
 		bad(func(s *tracepb.Span) { s.TraceId = make([]byte, 16) }),
 		bad(func(s *tracepb.Span) { s.SpanId = nil }),
@@ -208,7 +208,7 @@ func TestForeignSpans(t *testing.T) {
 		Links: []*tracepb.Span_Link{{TraceId: fmt.Appendf(nil, "%016x", 6), SpanId: fmt.Appendf(nil, "%08x", 6)}},
 	}
 	stock := &resourcepb.Resource{Attributes: []*commonpb.KeyValue{attr("service.name", "stock"), attr("host.name", "box")}}
-	for _, q := range []*tracespb.ExportTraceServiceRequest{request(node("a", "h0"), write(1, 0), call), request(stock, call)} {
+	for _, q := range []*tracespb.ExportTraceServiceRequest{request(node("h0"), write(1, 0), call), request(stock, call)} {
 		if out, err := c.traces.Export(t.Context(), q); err != nil || out.GetPartialSuccess() != nil {
 			t.Fatal(out, err)
 		}
@@ -235,7 +235,7 @@ func TestPointsComeIn(t *testing.T) {
 	point := func(at uint64, v int64, port int) *metricpb.NumberDataPoint {
 		return &metricpb.NumberDataPoint{TimeUnixNano: epoch + at, Value: &metricpb.NumberDataPoint_AsInt{AsInt: v}, Attributes: []*commonpb.KeyValue{attr("rackfab.port", port)}}
 	}
-	q := &metricspb.ExportMetricsServiceRequest{ResourceMetrics: []*metricpb.ResourceMetrics{{Resource: node("a", "s0"), ScopeMetrics: []*metricpb.ScopeMetrics{{Metrics: []*metricpb.Metric{
+	q := &metricspb.ExportMetricsServiceRequest{ResourceMetrics: []*metricpb.ResourceMetrics{{Resource: node("s0"), ScopeMetrics: []*metricpb.ScopeMetrics{{Metrics: []*metricpb.Metric{
 		{Name: "rackfab.port.queue", Unit: "By", Data: &metricpb.Metric_Gauge{Gauge: &metricpb.Gauge{DataPoints: []*metricpb.NumberDataPoint{point(10, 5, 1), point(20, 6, 1), point(10, 7, 2), {TimeUnixNano: epoch}}}}},
 		{Name: "rackfab.port.sent", Unit: "By", Data: &metricpb.Metric_Sum{Sum: &metricpb.Sum{
 			AggregationTemporality: metricpb.AggregationTemporality_AGGREGATION_TEMPORALITY_DELTA, DataPoints: []*metricpb.NumberDataPoint{point(10, 100, 1)},
@@ -311,10 +311,10 @@ func TestRequestsThatMakeNoSense(t *testing.T) {
 	c, _, _ := start(t, Options{Data: t.TempDir()})
 	big := write(1, 0)
 	big.Name = strings.Repeat("x", MaxMessage)
-	if _, err := c.traces.Export(t.Context(), request(node("a", "h0"), big)); status.Code(err) != codes.ResourceExhausted {
+	if _, err := c.traces.Export(t.Context(), request(node("h0"), big)); status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("a message that is too large: %v", err)
 	}
-	if _, err := c.traces.Export(t.Context(), request(node("a", "h0"), write(1, 0))); err != nil {
+	if _, err := c.traces.Export(t.Context(), request(node("h0"), write(1, 0))); err != nil {
 		t.Fatal(err)
 	}
 	for field, call := range map[string]func() error{
@@ -380,7 +380,7 @@ func TestAcknowledgedSurvivesKill(t *testing.T) {
 				for k := range uint64(each) {
 					spans = append(spans, write(next+k+1, int(k)))
 				}
-				if out, err := c.traces.Export(t.Context(), request(node("a", "h0"), spans...)); err != nil || out.GetPartialSuccess() != nil {
+				if out, err := c.traces.Export(t.Context(), request(node("h0"), spans...)); err != nil || out.GetPartialSuccess() != nil {
 					return
 				}
 				mine = append(mine, next)
@@ -411,7 +411,7 @@ func TestAcknowledgedSurvivesKill(t *testing.T) {
 		for k := range uint64(each) {
 			spans = append(spans, write(next+k+1, int(k)))
 		}
-		if _, err := c.traces.Export(t.Context(), request(node("a", "h0"), spans...)); err != nil {
+		if _, err := c.traces.Export(t.Context(), request(node("h0"), spans...)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -430,7 +430,7 @@ func TestForward(t *testing.T) {
 	there, address, _ := start(t, Options{Data: t.TempDir()})
 	c, _, stop := start(t, Options{Data: t.TempDir(), Forward: address})
 	for i := range 20 {
-		if _, err := c.traces.Export(t.Context(), request(node("a", "h0"), write(uint64(i+1), i))); err != nil {
+		if _, err := c.traces.Export(t.Context(), request(node("h0"), write(uint64(i+1), i))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -472,7 +472,7 @@ func TestForwardOverHTTP(t *testing.T) {
 		defer close(ended)
 		f.work(t.Context())
 	}()
-	f.put(request(node("a", "h0"), write(1, 0)))
+	f.put(request(node("h0"), write(1, 0)))
 	f.put(&metricspb.ExportMetricsServiceRequest{})
 	f.close()
 	<-ended
@@ -488,7 +488,7 @@ func TestForwardIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range forwardRequests + 3 {
-		f.put(request(node("a", "h0"), write(1, 0), write(2, 0)))
+		f.put(request(node("h0"), write(1, 0), write(2, 0)))
 	}
 	if f.dropped.Load() != 3 || f.droppedItems.Load() != 6 {
 		t.Errorf("%d requests, %d spans dropped", f.dropped.Load(), f.droppedItems.Load())
@@ -511,7 +511,7 @@ func TestForwardIsBounded(t *testing.T) {
 func TestStored(t *testing.T) {
 	data := t.TempDir()
 	c, _, stop := start(t, Options{Data: data})
-	if _, err := c.traces.Export(t.Context(), request(node("a", "h0"), write(1, 0))); err != nil {
+	if _, err := c.traces.Export(t.Context(), request(node("h0"), write(1, 0))); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Stored(t.Context(), data); err == nil || !strings.Contains(err.Error(), "open in another process") {

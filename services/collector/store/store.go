@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 // maxRuns is how many runs are held at most; each is an open file.
@@ -69,7 +70,7 @@ func Open(dir string, o Options) (*Store, error) {
 	path := filepath.Join(dir, "totals.db")
 	totals, err := bbolt.Open(path, 0o644, &bbolt.Options{ReadOnly: o.ReadOnly, Timeout: lockLimit})
 	switch {
-	case errors.Is(err, bbolt.ErrTimeout):
+	case errors.Is(err, bolterrors.ErrTimeout):
 		return nil, fmt.Errorf("open store: %s is open in another process: ask the collector that runs on it", dir)
 	case errors.Is(err, os.ErrNotExist):
 		return nil, fmt.Errorf("open store: no collector has written to %s", dir)
