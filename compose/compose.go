@@ -28,6 +28,7 @@ const (
 
 	CollectorPort = 4317 // OTLP, and questions about it
 	PagePort      = 8080 // the collector's page
+	MetricsPort   = 9464 // how a process fares, for Prometheus; no other network sees it
 )
 
 // Journal is where the controller keeps the journal of a live run, in its container.
@@ -76,7 +77,7 @@ func File(s *topology.Scenario, image string, secure bool) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	err := file.Execute(&b, map[string]any{
-		"Rack": s.Name, "Image": image, "Build": image == Image, "BusPort": BusPort, "GRPCPort": GRPCPort, "CollectorPort": CollectorPort, "PagePort": PagePort, "Data": data, "Journal": Journal, "Key": key, "Keys": keys, "TLS": secure, "Backends": image == Image && !secure, "Nodes": s.Nodes,
+		"Rack": s.Name, "Image": image, "Build": image == Image, "BusPort": BusPort, "GRPCPort": GRPCPort, "CollectorPort": CollectorPort, "PagePort": PagePort, "MetricsPort": MetricsPort, "Data": data, "Journal": Journal, "Key": key, "Keys": keys, "TLS": secure, "Backends": image == Image && !secure, "Nodes": s.Nodes,
 	})
 	return b.Bytes(), err
 }

@@ -120,7 +120,7 @@ func TestEveryProcessIsAContainerWithoutRights(t *testing.T) {
 		}
 	}
 	for _, n := range s.Nodes {
-		want := fmt.Sprintf("%s --bus nats://bus:4222 --nkey /key/nkey --name %s --listen %[2]s:7000 --collector ${RACKFAB_COLLECTOR:-collector:4317}", n.Kind, n.Name)
+		want := fmt.Sprintf("%s --bus nats://bus:4222 --nkey /key/nkey --name %s --listen %[2]s:7000 --collector ${RACKFAB_COLLECTOR:-collector:4317} --metrics-listen %[2]s:9464", n.Kind, n.Name)
 		if have := strings.Join(d.Services[n.Name].Command, " "); have != want {
 			t.Errorf("%s runs %q, want %q", n.Name, have, want)
 		}
@@ -272,10 +272,50 @@ func TestBackendsAreAProfile(t *testing.T) {
 			t.Errorf("%+v: %d back ends", test, found)
 		}
 	}
+	checkTargets(t)
 	for _, settings := range []string{"otel.yaml", "prometheus.yaml"} {
 		text, err := os.ReadFile(settings)
 		if err != nil || yaml.Unmarshal(text, &map[string]any{}) != nil {
 			t.Errorf("%s: %v", settings, err)
 		}
+	}
+}
+
+// checkTargets holds that Prometheus asks every process of the rack, and that each of
+// them listens for it where no other network sees it.
+func checkTargets(t *testing.T) {
+	t.Helper()
+	text, err := File(pcn16to2(t), "", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for name, c := range parse(t, text).Services {
+		if isBackend(name, c) {
+			continue
+		}
+		want = append(want, fmt.Sprintf("%s:%d", name, MetricsPort))
+		at := strings.Join(c.Command, " ")
+		if !strings.Contains(at, "--metrics-listen") || strings.Contains(strings.Join(c.Ports, " "), "9464") {
+			t.Errorf("%s runs %q, published %v", name, at, c.Ports)
+		}
+	}
+	var settings struct {
+		Jobs []struct {
+			Name    string `yaml:"job_name"`
+			Configs []struct {
+				Targets []string `yaml:"targets"`
+			} `yaml:"static_configs"`
+		} `yaml:"scrape_configs"`
+	}
+	text, err = os.ReadFile("prometheus.yaml")
+	if err != nil || yaml.Unmarshal(text, &settings) != nil {
+		t.Fatal(err)
+	}
+	have := settings.Jobs[1].Configs[0].Targets
+	slices.Sort(want)
+	slices.Sort(have)
+	if !slices.Equal(have, want) {
+		t.Errorf("Prometheus asks %v, the processes are %v", have, want)
 	}
 }
