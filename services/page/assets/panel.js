@@ -1,6 +1,6 @@
 // What is selected, with its series; and the flows.
 
-import { h, s, byId } from "./dom.js";
+import { h, s, byId, mark, put } from "./dom.js";
 import * as format from "./format.js";
 import { laneAt } from "./model.js";
 import { chart, key } from "./chart.js";
@@ -193,15 +193,15 @@ export function flows(box, app) {
   list.slice(0, shown).forEach((f, i) => {
     const b = buttons[i], victim = victims.has(f.name), path = model.flows.get(f.name);
     const way = path && !path.burst ? ` ${model.nodes[path.from].name}→${model.nodes[path.to].name}` : "";
-    b.children[0].textContent = `${f.name}${f.count > 1 ? ` ×${f.count}` : ""}`;
-    b.children[0].dataset.way = way;
-    b.children[2].textContent = format.rate(f.count > 1 ? f.sent : f.goodput);
+    put(b.children[0], `${f.name}${f.count > 1 ? ` ×${f.count}` : ""}`);
+    mark(b.children[0], "data-way", way);
+    put(b.children[2], format.rate(f.count > 1 ? f.sent : f.goodput));
     b.classList.toggle("is-victim", victim);
     b.classList.toggle("chosen", selected?.kind === "flow" && selected.name === f.name);
     const line = path ? model.lanes[model.nodes[path.from].lanes[0]].rate : 1;
     const [allowed, got] = b.querySelectorAll("rect");
-    allowed.setAttribute("width", Math.min(100, (100 * f.rate) / line).toFixed(1));
-    got.setAttribute("width", Math.min(100, (100 * (f.count > 1 ? f.sent : f.goodput)) / line).toFixed(1));
+    mark(allowed, "width", Math.min(100, (100 * f.rate) / line).toFixed(1));
+    mark(got, "width", Math.min(100, (100 * (f.count > 1 ? f.sent : f.goodput)) / line).toFixed(1));
   });
 }
 
