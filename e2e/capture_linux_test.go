@@ -74,6 +74,9 @@ func TestACaptureOfALiveRunIsThatOfItsReplay(t *testing.T) {
 	journal, replay := filepath.Join(t.TempDir(), "journal.yaml"), filepath.Join(t.TempDir(), "replay.pcapng")
 	r.do(t, "journal", "save", journal)
 	r.interrupt(t)
+	if out, err := exec.Command(program, "replay", journal).CombinedOutput(); err != nil {
+		t.Errorf("the captures have changed the run: %v %s", err, out)
+	}
 	out, err := exec.Command(program, "capture", "--at", "s1", "--at", "h0", "--from", "100us", "--to", "1ms", "-o", replay, journal).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v %s", err, out)
