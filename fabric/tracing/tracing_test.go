@@ -17,7 +17,7 @@ import (
 
 // traced runs a scenario in the lab with every message followed, and gives the
 // spans by message.
-func traced(t rapid.TB, text string) (*topology.Scenario, map[uint64][]tracing.Span) {
+func traced(t rapid.TB, text string) map[uint64][]tracing.Span {
 	t.Helper()
 	s, err := topology.Parse("test.yaml", []byte(text))
 	if err != nil {
@@ -41,7 +41,7 @@ func traced(t rapid.TB, text string) (*topology.Scenario, map[uint64][]tracing.S
 			t.Fatalf("%d spans were cut", tr.Cut())
 		}
 	}
-	return s, spans
+	return spans
 }
 
 // whole checks that the legs of a critical path lie end to end from post to
@@ -88,7 +88,7 @@ commands:
 // The trace of one GET through NIC, two switches, target and back: every part, and
 // the sum of the critical path is the whole to the picosecond.
 func TestGETOverTwoSwitches(t *testing.T) {
-	_, spans := traced(t, get)
+	spans := traced(t, get)
 	if len(spans) != 1 {
 		t.Fatalf("%d messages, want 1", len(spans))
 	}
@@ -167,7 +167,7 @@ func random(t *rapid.T) string {
 func TestCriticalPathsAreWhole(t *testing.T) {
 	complete, elsewhere, open, again := 0, 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		_, spans := traced(t, random(t))
+		spans := traced(t, random(t))
 		for message, list := range spans {
 			for _, e := range rootOf(list).Events {
 				if e.Kind == fabric.Retransmitted {
