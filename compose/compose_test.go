@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -317,5 +318,29 @@ func checkTargets(t *testing.T) {
 	slices.Sort(have)
 	if !slices.Equal(have, want) {
 		t.Errorf("Prometheus asks %v, the processes are %v", have, want)
+	}
+}
+
+// Every room of the program is in what the image is built from.
+func TestTheImageHasEveryRoom(t *testing.T) {
+	ignore, err := os.ReadFile("../.dockerignore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := strings.Fields(string(ignore))
+	outside := []string{"docs", "e2e"} // no room of the program
+	rooms, err := filepath.Glob("../*/")
+	if err != nil || len(rooms) < 5 {
+		t.Fatal(rooms, err)
+	}
+	for _, room := range rooms {
+		name, code := filepath.Base(room), false
+		_ = filepath.WalkDir(room, func(path string, _ os.DirEntry, _ error) error {
+			code = code || strings.HasSuffix(path, ".go")
+			return nil
+		})
+		if code && !slices.Contains(taken, "!"+name) && !slices.Contains(outside, name) {
+			t.Errorf("%s is not in .dockerignore", name)
+		}
 	}
 }

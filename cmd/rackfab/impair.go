@@ -69,7 +69,7 @@ func parseShare(text string) (float64, error) {
 	if percent {
 		share /= 100
 	}
-	if err != nil || !(share >= 0 && share <= 1) { //nolint:staticcheck // NaN is refused too
+	if err != nil || !(share >= 0 && share <= 1) { // NaN too
 		return 0, fmt.Errorf("%q, want a share such as 5%% or 0.05", text)
 	}
 	return share, nil

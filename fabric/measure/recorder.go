@@ -108,40 +108,45 @@ func (r *Recorder) Observe(notes []fabric.Note) {
 	}
 }
 
-func (r *Recorder) observe(n *fabric.Note) {
+// sampled takes what goes into a series and nowhere else, and is false for the rest.
+func (r *Recorder) sampled(n *fabric.Note) bool {
 	switch n.Kind {
 	case fabric.Delivered:
 		s := r.delivers(n)
 		s.Bins[r.bin(n.At)] += n.A
+	case fabric.QueueSampled:
+		r.queue(n)
+	case fabric.CreditSampled:
+		r.credited(n)
+	case fabric.TokensSampled:
+		r.tokens(n)
+	case fabric.StallSampled:
+		r.stalled(n)
+	case fabric.SentSampled:
+		if s := r.sent[n.Flow]; s != nil {
+			s.Bins[r.bin(n.At)] += n.A
+		}
+	case fabric.PortSampled: // the counters at the end tell it
+	default:
+		return false
+	}
+	return true
+}
+
+func (r *Recorder) observe(n *fabric.Note) {
+	if r.sampled(n) {
 		return
+	}
+	switch n.Kind {
 	case fabric.CommandDone:
 		r.result.Done = append(r.result.Done, Done{uint32(n.A), unit.Time(n.B), n.At})
 	case fabric.ListSearched:
 		r.result.Done = append(r.result.Done, Done{uint32(n.A), n.At, n.At})
 	case fabric.CommandFailed:
 		r.result.Failed = append(r.result.Failed, uint32(n.A))
-	case fabric.QueueSampled:
-		r.queue(n)
-		return
-	case fabric.CreditSampled:
-		r.credited(n)
-		return
-	case fabric.TokensSampled:
-		r.tokens(n)
-		return
-	case fabric.StallSampled:
-		r.stalled(n)
-		return
 	case fabric.CreditWasted:
 		r.pair(&r.result.Wasted, n)
 		r.result.Lost += unit.Bytes(n.B)
-	case fabric.SentSampled:
-		if s := r.sent[n.Flow]; s != nil {
-			s.Bins[r.bin(n.At)] += n.A
-		}
-		return
-	case fabric.PortSampled: // the counters at the end tell it
-		return
 	case fabric.PauseSent:
 		p := &r.result.Ports[n.Port]
 		p.XOFF++

@@ -23,7 +23,7 @@ func CheckImpairment(field string, i *rackfabv1.BusImpairment) error {
 		key   string
 		value float64
 	}{{"lose", i.GetLose()}, {"repeat", i.GetRepeat()}, {"delay", i.GetDelay()}} {
-		if !(share.value >= 0 && share.value <= MostImpaired) { //nolint:staticcheck // NaN is refused too
+		if !(share.value >= 0 && share.value <= MostImpaired) { // NaN too
 			add(share.key, "%g, want a share from 0 to %g", share.value, MostImpaired)
 		}
 	}
