@@ -329,14 +329,14 @@ func TestTheImageHasEveryRoom(t *testing.T) {
 	}
 	taken := strings.Fields(string(ignore))
 	outside := []string{"docs", "e2e"} // no room of the program
-	rooms, err := filepath.Glob("../*/")
-	if err != nil || len(rooms) < 5 {
-		t.Fatal(rooms, err)
+	rooms, err := os.ReadDir("..")
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, room := range rooms {
-		name, code := filepath.Base(room), false
-		_ = filepath.WalkDir(room, func(path string, _ os.DirEntry, _ error) error {
-			code = code || strings.HasSuffix(path, ".go")
+		name, code := room.Name(), false
+		_ = filepath.WalkDir(filepath.Join("..", name), func(path string, _ os.DirEntry, _ error) error {
+			code = code || room.IsDir() && strings.HasSuffix(path, ".go")
 			return nil
 		})
 		if code && !slices.Contains(taken, "!"+name) && !slices.Contains(outside, name) {
