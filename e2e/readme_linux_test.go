@@ -26,7 +26,7 @@ var elsewhere = map[string][2]string{
 // by one. Flags that stand for nothing need another rack: they have to exist.
 var placeholders = map[string][]string{
 	"SCENARIO|FILE": {"rack.yaml"}, "SCENARIO|JOURNAL": {"journal.yaml"}, "FILE": {"rack.yaml"}, "DIR...": {"out", "out"},
-	"DIR": {"made"}, "ADDR": {"ADDR"}, "N": {"1"}, "T": {"100us"}, "H": {"localhost"}, "KEY=V1,V2...": {"switch.xoff=100KB,150KB"},
+	"DIR": {"made"}, "DIR|RUN": {"out"}, "F1": {"F1"}, "ADDR": {"ADDR"}, "N": {"1"}, "T": {"100us"}, "H": {"localhost"}, "KEY=V1,V2...": {"switch.xoff=100KB,150KB"},
 	"pfc,pcn": {"pfc,pcn"}, "1,2": {"1,2"}, "nats|memory": {"memory"},
 	"--nats-url": nil, "--nats-nkey": nil, "--controller": nil,
 }
