@@ -191,6 +191,19 @@ func (c *containers) live(t *testing.T, address string) {
 	}
 }
 
+// told compares the traces of a run that the rack's collector has with those of the same
+// run in memory.
+func (c *containers) told(t *testing.T, address string) {
+	t.Helper()
+	tell(t, "collector:4317", "--controller", address) // the nodes know it by this name
+	rack := stored(t, dialCollector(t, must(t, c.rack(t.Context(), "port", "collector", "4317"))))
+	collector, there := startCollector(t)
+	tell(t, there, "--bus", "memory")
+	if diff := cmp.Diff(rack, stored(t, collector)); diff != "" || len(rack) < 20 {
+		t.Errorf("%d spans; in containers (-), in memory (+):\n%s", len(rack), diff)
+	}
+}
+
 // ids lists the containers.
 func (c *containers) ids(t *testing.T) []string {
 	t.Helper()
@@ -224,6 +237,8 @@ func TestContainersGiveTheSameRunAsMemory(t *testing.T) {
 	}
 	c.live(t, address)
 	since("a live run has been steered, saved and replayed")
+	c.told(t, address)
+	since("the collector has been told what one in memory was told")
 	healthy()
 	since("all containers are healthy")
 	t.Logf("memory:\n%s", must(t, c.command(t.Context(), "docker",

@@ -37,6 +37,18 @@ func stored(t *testing.T, c rackfabv1.CollectorServiceClient) (spans []string) {
 	return spans
 }
 
+// tell runs a scenario of which a collector is told.
+func tell(t *testing.T, collector string, flags ...string) {
+	t.Helper()
+	args := append([]string{
+		"run", "--scheme", "dcqcn", "--duration", "2ms",
+		"--telemetry=" + collector, "--sample-ratio", "0.2", "--sample-flows", "F*", "--out", t.TempDir(),
+	}, flags...)
+	if out, err := exec.Command(program, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
 // The same run gives the same traces over the bus and in memory: ids, names, parents,
 // times, attributes and events.
 func TestTracesAreTheSameOverTheBusAndInMemory(t *testing.T) {
@@ -46,11 +58,7 @@ func TestTracesAreTheSameOverTheBusAndInMemory(t *testing.T) {
 	var have [2][]string
 	for i, carried := range []string{"nats", "memory"} {
 		c, address := startCollector(t)
-		out, err := exec.Command(program, "run", "--scheme", "dcqcn", "--duration", "2ms", "--bus", carried,
-			"--telemetry="+address, "--sample-ratio", "0.2", "--sample-flows", "F*", "--out", t.TempDir()).CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
+		tell(t, address, "--bus", carried)
 		have[i] = stored(t, c)
 	}
 	if diff := cmp.Diff(have[0], have[1]); diff != "" || len(have[0]) < 20 {

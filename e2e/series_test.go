@@ -38,12 +38,18 @@ func startCollector(t *testing.T) (rackfabv1.CollectorServiceClient, string) {
 	if err != nil || json.Unmarshal(line, &ready) != nil {
 		t.Fatalf("the collector says %q: %v", line, err)
 	}
-	conn, err := grpc.NewClient(ready.Address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	return dialCollector(t, ready.Address), ready.Address
+}
+
+// dialCollector gives a client of a collector that is there already.
+func dialCollector(t *testing.T, address string) rackfabv1.CollectorServiceClient {
+	t.Helper()
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	return rackfabv1.NewCollectorServiceClient(conn), ready.Address
+	return rackfabv1.NewCollectorServiceClient(conn)
 }
 
 // asked gives the latest run's series of a metric in steps of a bin, by "node->peer" or
