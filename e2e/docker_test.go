@@ -48,7 +48,7 @@ func (c *containers) cut(t *testing.T, address string) {
 	say("step", "300us")
 	say("burst", "--from", "h2..h15", "--to", "r1", "--size", "16KB")
 	say("resume")
-	must(t, c.rack(t.Context(), "down"))
+	c.down(t)
 	c.left(t, "container", "network")
 	if conn, err := net.Dial("tcp", address); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("the controller's port: %v, %v", conn, err)
@@ -60,7 +60,7 @@ func (c *containers) cut(t *testing.T, address string) {
 	must(t, c.command(t.Context(), "docker", "cp", id+":"+compose.Journal, file))
 	must(t, c.command(t.Context(), "docker", "rm", id))
 	t.Logf("replay of the journal that outlived the rack:\n%s", must(t, c.command(t.Context(), program, "replay", file)))
-	must(t, c.rack(t.Context(), "down", "--volumes"))
+	c.down(t, "--volumes")
 	c.left(t, "container", "network", "volume")
 }
 
