@@ -2,40 +2,17 @@ package telemetry
 
 import (
 	"context"
-	"maps"
-	"sync"
 	"time"
 
 	collector "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 )
 
-// Why points are dropped.
-const (
-	DropQueue       = "queue"       // they came faster than the collector took them
-	DropUnreachable = "unreachable" // the run was over and the collector did not answer
-	DropRefused     = "refused"     // the collector gave an error that another try does not mend
-	DropRejected    = "rejected"    // the collector took the request, but not these points (partial success)
-)
-
-// Limits of Points, in wall time and points.
+// Limits of Points.
 const (
 	DefaultQueue = 64 << 10 // points: 2 MiB
 	requestLimit = 4096     // points in one request: below 1 MiB
-	exportLimit  = 5 * time.Second
-	leastWait    = 50 * time.Millisecond // after a failure, doubled with each
-	mostWait     = time.Second
-	linger       = time.Second // for more points, so that requests are few
 )
-
-// Counts says what became of points: Made = Sent + Queued + the sum of Dropped.
-type Counts struct {
-	Made, Sent, Queued int64
-	Dropped            map[string]int64 // by reason
-}
 
 // Points sends points to a collector by OTLP, from a goroutine of its own. Its queue
 // is bounded: whoever hands in points never waits, and what finds no room is dropped
@@ -45,17 +22,13 @@ type Counts struct {
 // exporter tells of rejected points by a log alone. So requests are made of the
 // protocol's messages themselves: fabric time, and exact counts.
 type Points struct {
+	account
 	client collector.MetricsServiceClient
-	limit  int64
-	wake   chan struct{} // holds a token while batches may wait
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	mu      sync.Mutex
 	waiting []handed
-	counts  Counts
-	empty   chan struct{} // closed when nothing is queued; nil if nobody waits for that
-	ending  bool          // a failure is final
+	ending  bool // a failure is final
 }
 
 // handed is a batch and where it comes from.
@@ -69,10 +42,9 @@ type handed struct {
 func NewPoints(conn grpc.ClientConnInterface, limit int) *Points {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &Points{
-		client: collector.NewMetricsServiceClient(conn), limit: int64(limit),
-		wake: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{}),
+		account: newAccount(limit), client: collector.NewMetricsServiceClient(conn),
+		cancel: cancel, done: make(chan struct{}),
 	}
-	p.counts.Dropped = map[string]int64{}
 	go p.run(ctx)
 	return p
 }
@@ -80,49 +52,27 @@ func NewPoints(conn grpc.ClientConnInterface, limit int) *Points {
 // Hand takes a batch over. It never waits.
 func (p *Points) Hand(from *Source, b Batch) {
 	p.mu.Lock()
-	n := int64(len(b.Points))
-	p.counts.Made += n
-	if p.counts.Queued+n > p.limit {
-		p.counts.Dropped[DropQueue] += n
-		p.mu.Unlock()
-		return
+	room := p.admit(int64(len(b.Points)))
+	if room {
+		p.waiting = append(p.waiting, handed{from, b})
 	}
-	p.counts.Queued += n
-	p.waiting = append(p.waiting, handed{from, b})
 	p.mu.Unlock()
-	select {
-	case p.wake <- struct{}{}:
-	default:
+	if room {
+		p.stir()
 	}
-}
-
-// Counts says what became of all points so far.
-func (p *Points) Counts() Counts {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	c := p.counts
-	c.Dropped = maps.Clone(c.Dropped)
-	return c
 }
 
 // Flush waits until nothing is queued, or drops the rest: when ctx ends, or at the
 // first failure of the collector.
 func (p *Points) Flush(ctx context.Context) {
-	p.mu.Lock()
-	if p.counts.Queued == 0 {
-		p.mu.Unlock()
+	empty := p.empty()
+	if empty == nil {
 		return
 	}
+	p.mu.Lock()
 	p.ending = true
-	if p.empty == nil {
-		p.empty = make(chan struct{})
-	}
-	empty := p.empty
 	p.mu.Unlock()
-	select {
-	case p.wake <- struct{}{}:
-	default:
-	}
+	p.stir()
 	select {
 	case <-empty:
 	case <-ctx.Done():
@@ -144,8 +94,7 @@ func (p *Points) drop(why string) {
 	defer p.mu.Unlock()
 	p.ending = false
 	for _, h := range p.waiting {
-		p.counts.Dropped[why] += int64(len(h.Points))
-		p.counts.Queued -= int64(len(h.Points))
+		p.settle(int64(len(h.Points)), int64(len(h.Points)), why)
 	}
 	p.waiting = nil
 }
@@ -155,7 +104,7 @@ func (p *Points) run(ctx context.Context) {
 	defer close(p.done)
 	for p.await(ctx) {
 		if request, n := p.take(); n > 0 {
-			p.deliver(ctx, request, n)
+			p.send(ctx, request, n)
 		}
 	}
 }
@@ -214,27 +163,15 @@ func (p *Points) take() (request *collector.ExportMetricsServiceRequest, points 
 	return request, points
 }
 
-// deliver sends a request until the collector has taken it, has refused it, or a
-// failure is final.
-func (p *Points) deliver(ctx context.Context, request *collector.ExportMetricsServiceRequest, points int) {
-	for wait := leastWait; ; wait = min(2*wait, mostWait) {
-		limited, cancel := context.WithTimeout(ctx, exportLimit)
-		answer, err := p.client.Export(limited, request)
-		cancel()
-		if err == nil {
-			p.settle(int64(points), min(int64(points), max(0, answer.GetPartialSuccess().GetRejectedDataPoints())), DropRejected)
-			return
-		}
-		pause, again := retry(err)
-		if !again {
-			p.settle(int64(points), int64(points), DropRefused)
-			return
-		}
-		if !p.rest(ctx, max(wait, pause)) {
-			p.settle(int64(points), int64(points), DropUnreachable)
-			return
-		}
-	}
+// send sees to it that a request ends, and counts what came of it.
+func (p *Points) send(ctx context.Context, request *collector.ExportMetricsServiceRequest, points int) {
+	var rejected int64
+	lost, _ := deliver(ctx, func(ctx context.Context) error { // the reason is counted
+		answer, err := p.client.Export(ctx, request)
+		rejected = answer.GetPartialSuccess().GetRejectedDataPoints()
+		return err
+	}, p.rest)
+	p.conclude(int64(points), rejected, lost)
 }
 
 // rest waits before another try. It is false if there is to be none.
@@ -256,40 +193,5 @@ func (p *Points) rest(ctx context.Context, wait time.Duration) bool {
 		case <-ctx.Done():
 			return false
 		}
-	}
-}
-
-// settle counts a request that is over, and so many of its points as dropped.
-func (p *Points) settle(points, dropped int64, why string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.counts.Queued -= points
-	p.counts.Sent += points - dropped
-	if dropped > 0 {
-		p.counts.Dropped[why] += dropped
-	}
-	if p.counts.Queued == 0 && p.empty != nil {
-		close(p.empty)
-		p.empty = nil
-	}
-}
-
-// retry tells whether another try may mend an error, and after which pause, as the
-// specification of OTLP has it.
-func retry(err error) (pause time.Duration, again bool) {
-	s := status.Convert(err)
-	told := false
-	for _, d := range s.Details() {
-		if r, ok := d.(*errdetails.RetryInfo); ok {
-			pause, told = r.GetRetryDelay().AsDuration(), true
-		}
-	}
-	switch s.Code() {
-	case codes.Canceled, codes.DeadlineExceeded, codes.Aborted, codes.OutOfRange, codes.Unavailable, codes.DataLoss:
-		return pause, true
-	case codes.ResourceExhausted:
-		return pause, told
-	default:
-		return 0, false
 	}
 }

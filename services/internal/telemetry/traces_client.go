@@ -31,26 +31,14 @@ func (*traceClient) Stop(context.Context) error { return nil }
 // UploadTraces sends a request until the collector has taken it, has refused it, or
 // a failure is final.
 func (c *traceClient) UploadTraces(ctx context.Context, spans []*otlp.ResourceSpans) error {
-	c.rejected, c.lost = 0, ""
 	request := &collector.ExportTraceServiceRequest{ResourceSpans: spans}
-	for wait := leastWait; ; wait = min(2*wait, mostWait) {
-		limited, cancel := context.WithTimeout(ctx, exportLimit)
-		answer, err := c.client.Export(limited, request, grpc.UseCompressor(gzip.Name))
-		cancel()
-		if err == nil {
-			c.rejected = max(0, answer.GetPartialSuccess().GetRejectedSpans())
-			return nil
-		}
-		pause, again := retry(err)
-		switch {
-		case !again:
-			c.lost = DropRefused
-			return err
-		case !c.rest(ctx, max(wait, pause)):
-			c.lost = DropUnreachable
-			return err
-		}
-	}
+	var err error
+	c.lost, err = deliver(ctx, func(ctx context.Context) error {
+		answer, err := c.client.Export(ctx, request, grpc.UseCompressor(gzip.Name))
+		c.rejected = answer.GetPartialSuccess().GetRejectedSpans()
+		return err
+	}, c.rest)
+	return err
 }
 
 // rest waits before another try. It is false if there is to be none: after the end

@@ -2,7 +2,6 @@ package telemetry
 
 import (
 	"context"
-	"maps"
 	"sync"
 	"time"
 
@@ -20,29 +19,19 @@ const (
 	requestBytes = 1 << 20 // in one request, about: servers of gRPC take 4 MiB by default
 )
 
-// SpanCounts says what became of spans: Made = Sent + Queued + the sum of Dropped.
-type SpanCounts struct {
-	Made, Sent, Queued int64
-	Dropped            map[string]int64 // by reason
-}
-
 // Spans sends spans to a collector by OTLP, from a goroutine of its own. Its queue
 // is bounded: whoever hands in a span never waits, and what finds no room is dropped
 // and counted, which the SDK's own batch processor does not do.
 type Spans struct {
+	account
 	client   *traceClient
 	exporter *otlptrace.Exporter
-	limit    int64
-	wake     chan struct{} // holds a token while spans may wait
 	ending   chan struct{} // closed when a failure is final
 	end      sync.Once
 	cancel   context.CancelFunc
 	done     chan struct{}
 
-	mu      sync.Mutex
 	waiting []trace.ReadOnlySpan
-	counts  SpanCounts
-	idle    chan struct{} // closed when nothing is queued; nil if nobody waits for that
 }
 
 // NewSpans makes a sender on a connection that the caller owns, with room for so
@@ -52,10 +41,9 @@ func NewSpans(conn grpc.ClientConnInterface, limit int) *Spans {
 	ending := make(chan struct{})
 	client := &traceClient{client: collector.NewTraceServiceClient(conn), ending: ending}
 	s := &Spans{
-		client: client, exporter: otlptrace.NewUnstarted(client), limit: int64(limit),
-		wake: make(chan struct{}, 1), ending: ending, cancel: cancel, done: make(chan struct{}),
+		account: newAccount(limit), client: client, exporter: otlptrace.NewUnstarted(client),
+		ending: ending, cancel: cancel, done: make(chan struct{}),
 	}
-	s.counts.Dropped = map[string]int64{}
 	go s.run(ctx)
 	return s
 }
@@ -66,14 +54,9 @@ func (*Spans) OnStart(context.Context, trace.ReadWriteSpan) {}
 // OnEnd takes a span over. It never waits.
 func (s *Spans) OnEnd(span trace.ReadOnlySpan) {
 	s.mu.Lock()
-	s.counts.Made++
-	if s.counts.Queued == s.limit {
-		s.counts.Dropped[DropQueue]++
-		s.mu.Unlock()
-		return
+	if s.admit(1) {
+		s.waiting = append(s.waiting, span)
 	}
-	s.counts.Queued++
-	s.waiting = append(s.waiting, span)
 	full := len(s.waiting) >= spanLimit
 	s.mu.Unlock()
 	if full {
@@ -87,37 +70,15 @@ func (*Spans) Shutdown(context.Context) error { return nil }
 // ForceFlush does nothing: Flush does.
 func (*Spans) ForceFlush(context.Context) error { return nil }
 
-func (s *Spans) stir() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
-
-// Counts says what became of all spans so far.
-func (s *Spans) Counts() SpanCounts {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := s.counts
-	c.Dropped = maps.Clone(c.Dropped)
-	return c
-}
-
 // Flush waits until nothing is queued, or ctx ends.
 func (s *Spans) Flush(ctx context.Context) {
-	s.mu.Lock()
-	if s.counts.Queued == 0 {
-		s.mu.Unlock()
+	empty := s.empty()
+	if empty == nil {
 		return
 	}
-	if s.idle == nil {
-		s.idle = make(chan struct{})
-	}
-	idle := s.idle
-	s.mu.Unlock()
 	s.stir()
 	select {
-	case <-idle:
+	case <-empty:
 	case <-ctx.Done():
 	case <-s.done:
 	}
@@ -150,14 +111,7 @@ func (s *Spans) run(ctx context.Context) {
 		for batch := s.take(); len(batch) > 0; batch = s.take() {
 			// The client has counted what came of it.
 			_ = s.exporter.ExportSpans(ctx, batch)
-			n := int64(len(batch))
-			s.mu.Lock()
-			if s.client.lost != "" {
-				s.settle(n, n, s.client.lost)
-			} else {
-				s.settle(n, min(n, s.client.rejected), DropRejected)
-			}
-			s.mu.Unlock()
+			s.conclude(int64(len(batch)), s.client.rejected, s.client.lost)
 			if ctx.Err() != nil {
 				return
 			}
@@ -191,18 +145,4 @@ func (s *Spans) take() []trace.ReadOnlySpan {
 func sizeOf(s trace.ReadOnlySpan) int {
 	const base, attribute, event, link = 80, 40, 120, 60
 	return base + attribute*len(s.Attributes()) + event*len(s.Events()) + link*len(s.Links())
-}
-
-// settle counts spans that are no longer queued, and so many of them as dropped.
-// The caller holds the lock.
-func (s *Spans) settle(spans, dropped int64, why string) {
-	s.counts.Queued -= spans
-	s.counts.Sent += spans - dropped
-	if dropped > 0 {
-		s.counts.Dropped[why] += dropped
-	}
-	if s.counts.Queued == 0 && s.idle != nil {
-		close(s.idle)
-		s.idle = nil
-	}
 }

@@ -114,7 +114,7 @@ func spell(list []*common.KeyValue) string {
 
 // tell runs a scenario in the lab and tells it to a collector on conn; at gets the
 // sender in the middle of the run. It gives the digest and what became of the spans.
-func tell(t *testing.T, s *topology.Scenario, conn grpc.ClientConnInterface, limit int, at func(*telemetry.Spans)) (string, telemetry.SpanCounts) {
+func tell(t *testing.T, s *topology.Scenario, conn grpc.ClientConnInterface, limit int, at func(*telemetry.Spans)) (string, telemetry.Counts) {
 	t.Helper()
 	l, err := lab.New(s)
 	if err != nil {
