@@ -3,9 +3,7 @@
 package memory
 
 import (
-	"context"
 	"fmt"
-	"time"
 
 	"google.golang.org/grpc"
 
@@ -18,22 +16,11 @@ import (
 	"github.com/rackfab/rackfab/services/internal/telemetry"
 )
 
-// flushLimit is how long the end of a run may wait for a collector that is there and
-// slow.
-const flushLimit = 2 * time.Second
-
 // Teller tells of one run; a nil one tells nothing.
 type Teller struct {
 	conn   *grpc.ClientConn
-	spans  *telemetry.Spans
-	points *telemetry.Points
-	nodes  []node
-}
-
-// node is what tells of one node.
-type node struct {
-	traces *telemetry.Traces
-	meter  *telemetry.Meter
+	sender *telemetry.Sender
+	nodes  []*telemetry.Node
 }
 
 // Attach has the collector at address told, by who, nil for plain TCP, of a run that
@@ -49,27 +36,12 @@ func Attach(l *lab.Lab, address string, who *identity.TLS, asked *rackfabv1.Tele
 	if err != nil {
 		return nil, fmt.Errorf("collector: %w", err)
 	}
-	t := &Teller{
-		conn: conn, spans: telemetry.NewSpans(conn, telemetry.DefaultSpans*len(s.Nodes)),
-		points: telemetry.NewPoints(conn, telemetry.DefaultQueue*len(s.Nodes)),
-	}
-	sampling := fabric.Sampling{Every: s.Bin, End: s.Duration}
+	t := &Teller{conn: conn, sender: telemetry.NewSender(conn, len(s.Nodes))}
 	for i := range s.Nodes {
-		id := telemetry.IdentityOf(asked.GetRun(), s, i, s.Bin)
-		if asked.GetEpochUnixNano() != 0 {
-			id.Epoch = asked.GetEpochUnixNano()
-		}
-		source := telemetry.NewSource(id)
-		t.nodes = append(t.nodes, node{
-			telemetry.NewTraces(t.spans, id, s, i, follow),
-			telemetry.NewMeter(s, i, sampling, func(b telemetry.Batch) { t.points.Hand(source, b) }),
-		})
+		t.nodes = append(t.nodes, t.sender.Node(asked.GetRun(), asked, s, i, fabric.Sampling{Every: s.Bin, End: s.Duration}, follow))
 	}
 	l.Follow = follow
-	l.Listen = func(node int, notes []fabric.Note) {
-		t.nodes[node].traces.Observe(notes)
-		t.nodes[node].meter.Observe(notes)
-	}
+	l.Listen = func(node int, notes []fabric.Note) { t.nodes[node].Observe(notes) }
 	return t, nil
 }
 
@@ -80,13 +52,9 @@ func (t *Teller) Finish(end unit.Time) {
 		return
 	}
 	for _, n := range t.nodes {
-		n.traces.Finish(end)
-		n.meter.Finish(end)
+		n.Finish(end)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), flushLimit)
-	defer cancel()
-	t.points.Flush(ctx)
-	t.spans.Finish(ctx)
+	t.sender.Flush()
 }
 
 // Counts says what became of everything.
@@ -94,15 +62,7 @@ func (t *Teller) Counts() *rackfabv1.TelemetryCounts {
 	if t == nil {
 		return nil
 	}
-	p, s := t.points.Counts(), t.spans.Counts()
-	out := &rackfabv1.TelemetryCounts{
-		Made: s.Made, Sent: s.Sent, Dropped: s.Dropped,
-		PointsMade: p.Made, PointsSent: p.Sent, PointsDropped: p.Dropped,
-	}
-	for _, n := range t.nodes {
-		out.Cut += n.traces.Cut()
-	}
-	return out
+	return t.sender.Counts()
 }
 
 // Close ends the telling.
@@ -110,7 +70,6 @@ func (t *Teller) Close() {
 	if t == nil {
 		return
 	}
-	t.spans.Close()
-	t.points.Close()
+	t.sender.Close()
 	_ = t.conn.Close() // nothing is left to be said
 }

@@ -1,11 +1,8 @@
 package nodeservice
 
 import (
-	"context"
 	"slices"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"google.golang.org/grpc"
 
@@ -18,17 +15,11 @@ import (
 	"github.com/rackfab/rackfab/services/internal/telemetry"
 )
 
-// flushLimit is how long the end of a run may wait for a collector that is there and
-// slow.
-const flushLimit = 2 * time.Second
-
 // teller tells a collector what happens at the node in one run. The loop calls it; a
 // nil teller tells nothing.
 type teller struct {
-	meter  *telemetry.Meter
-	points *telemetry.Points
-	traces *telemetry.Traces
-	spans  *telemetry.Spans
+	sender *telemetry.Sender
+	node   *telemetry.Node
 	asked  *rackfabv1.Telemetry
 	called []telemetry.Caller // who has asked for changes so far
 	wanted atomic.Pointer[following]
@@ -57,14 +48,8 @@ func newTeller(conn grpc.ClientConnInterface, c *rackfabv1.RunConfig, s *topolog
 	if run == "" {
 		run = c.GetRunId()
 	}
-	id := telemetry.IdentityOf(run, s, node, sampling.Every)
-	if t.GetEpochUnixNano() != 0 {
-		id.Epoch = t.GetEpochUnixNano()
-	}
-	source, points := telemetry.NewSource(id), telemetry.NewPoints(conn, telemetry.DefaultQueue)
-	meter := telemetry.NewMeter(s, node, sampling, func(b telemetry.Batch) { points.Hand(source, b) })
-	out := &teller{meter: meter, points: points, spans: telemetry.NewSpans(conn, telemetry.DefaultSpans), asked: t}
-	out.traces = telemetry.NewTraces(out.spans, id, s, node, selection)
+	out := &teller{sender: telemetry.NewSender(conn, 1), asked: t}
+	out.node = out.sender.Node(run, t, s, node, sampling, selection)
 	out.have = &following{scenario: s, selection: selection}
 	out.wanted.Store(out.have)
 	return out, nil
@@ -108,13 +93,12 @@ func (t *teller) observe(s *topology.Scenario, notes []fabric.Note) {
 	if t == nil {
 		return
 	}
-	t.meter.Extend(s)
-	t.meter.Observe(notes)
+	t.node.Meter.Extend(s)
 	if w := t.wanted.Load(); w != t.have {
 		t.have = w
-		t.traces.Extend(w.scenario, w.selection, w.callers)
+		t.node.Traces.Extend(w.scenario, w.selection, w.callers)
 	}
-	t.traces.Observe(notes)
+	t.node.Observe(notes)
 }
 
 // reach says that every event before now has been handled.
@@ -122,45 +106,37 @@ func (t *teller) reach(now unit.Time) {
 	if t == nil {
 		return
 	}
-	t.meter.Reach(now)
-	t.meter.Flush()
-	t.traces.Reach(now)
+	t.node.Meter.Reach(now)
+	t.node.Meter.Flush()
+	t.node.Traces.Reach(now)
 }
 
 // show hands out what is there.
 func (t *teller) show() {
 	if t != nil {
-		t.meter.Flush()
+		t.node.Meter.Flush()
 	}
 }
 
 // finish closes what is open at the end of the run.
 func (t *teller) finish(end unit.Time) {
 	if t != nil {
-		t.meter.Finish(end)
-		t.traces.Finish(end)
+		t.node.Finish(end)
 	}
 }
 
-// flush waits until the collector has everything, flushLimit at most, and gives up
-// the rest. Nothing may come after it. Any goroutine may call it.
+// flush waits until the collector has everything, or gives up the rest. Nothing may
+// come after it. Any goroutine may call it.
 func (t *teller) flush() {
-	if t == nil {
-		return
+	if t != nil {
+		t.sender.Flush()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), flushLimit)
-	defer cancel()
-	var both sync.WaitGroup
-	both.Go(func() { t.points.Flush(ctx) })
-	both.Go(func() { t.spans.Finish(ctx) })
-	both.Wait()
 }
 
 // close ends the telling.
 func (t *teller) close() {
 	if t != nil {
-		t.flush()
-		t.points.Close()
+		t.sender.Close()
 	}
 }
 
@@ -169,9 +145,5 @@ func (t *teller) counts() *rackfabv1.TelemetryCounts {
 	if t == nil {
 		return nil
 	}
-	p, s := t.points.Counts(), t.spans.Counts()
-	return &rackfabv1.TelemetryCounts{
-		Made: s.Made, Sent: s.Sent, Dropped: s.Dropped, Cut: t.traces.Cut(),
-		PointsMade: p.Made, PointsSent: p.Sent, PointsDropped: p.Dropped,
-	}
+	return t.sender.Counts()
 }
