@@ -1,8 +1,10 @@
 package fabric
 
 import (
+	"cmp"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -32,12 +34,7 @@ func NewSelection(seed uint64, share float64, chosen []Message) *Selection {
 	if share > 0 && !s.all {
 		s.below = uint64(share * math.Exp2(64))
 	}
-	sorted := slices.SortedFunc(slices.Values(chosen), func(a, b Message) int {
-		if a.First < b.First {
-			return -1
-		}
-		return 1
-	})
+	sorted := slices.SortedFunc(slices.Values(chosen), func(a, b Message) int { return cmp.Compare(a.First, b.First) })
 	for _, m := range sorted {
 		if last := len(s.chosen) - 1; last >= 0 && m.First <= s.chosen[last].End {
 			s.chosen[last].End = max(s.chosen[last].End, m.End)
@@ -64,12 +61,8 @@ func (s *Selection) Picks(trace uint64) bool {
 	if h < s.below || s.all {
 		return true
 	}
-	for i := range s.chosen {
-		if m := &s.chosen[i]; message < m.End {
-			return message >= m.First
-		}
-	}
-	return false
+	i := sort.Search(len(s.chosen), func(i int) bool { return message < s.chosen[i].End })
+	return i < len(s.chosen) && message >= s.chosen[i].First
 }
 
 // Closing is the bit of what rides beside a frame that says: the answer to this

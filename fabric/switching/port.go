@@ -63,10 +63,11 @@ func (p *port) enqueue(now unit.Time, in incoming, out *fabric.Out) {
 	q.push(in.frame, in.length, in.at)
 	p.depth.push(in.length)
 	p.waiting |= 1 << in.class
-	if out.Wants(in.frame.Trace) {
-		if out.Follows(in.frame.Trace) {
-			out.Arrived(now, in.at, in.class, in.frame)
-		}
+	follows := out.Follows(in.frame.Trace)
+	if follows {
+		out.Arrived(now, in.at, in.class, in.frame)
+	}
+	if follows || !out.Quiet {
 		out.Note(fabric.Note{
 			Kind: fabric.Enqueued, At: now, Port: p.id, Priority: in.class,
 			A: int64(in.length), B: int64(q.bytes), Flow: flowOf(in.frame), Trace: in.frame.Trace,
@@ -110,7 +111,8 @@ func (s *Switch) transmit(now unit.Time, p *port, out *fabric.Out) {
 	f.Arrival = p.occupy(now, length+s.telemetry(p, from, class, arrived, f))
 	p.stats[class].SentFrames++
 	p.stats[class].SentBytes += length
-	if out.Wants(f.Trace) {
+	follows := out.Follows(f.Trace)
+	if follows || !out.Quiet {
 		out.Note(fabric.Note{
 			Kind: fabric.Dequeued, At: now, Port: p.id, Priority: class,
 			A: int64(length), B: int64(q.bytes), Flow: flowOf(f), Trace: f.Trace,
@@ -123,7 +125,7 @@ func (s *Switch) transmit(now unit.Time, p *port, out *fabric.Out) {
 	if mark {
 		p.mark(now, class, f, out)
 	}
-	if out.Follows(f.Trace) {
+	if follows {
 		out.Departed(now, p.id, class, arrived, f)
 	}
 	if s.marker.law[class] == lawQCNDeparture {
