@@ -97,7 +97,7 @@ func (c *collector) run(ctx context.Context, s *serve.Server, o Options) error {
 	writing, forwarding := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(writing)
-		c.queue.work(c.write)
+		c.queue.work(c.write, c.forward.put)
 	}()
 	go func() {
 		defer close(forwarding)

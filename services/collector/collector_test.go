@@ -34,6 +34,7 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/collector/store"
 	"github.com/rackfab/rackfab/services/internal/serve"
+	"github.com/rackfab/rackfab/services/internal/telemetry"
 )
 
 // dataVariable makes the test binary a collector on that folder.
@@ -244,9 +245,13 @@ func TestPointsComeIn(t *testing.T) {
 	}}}}}}
 	// The call of Follow may still be on its way: what is sent until it answers is new each time.
 	var first *rackfabv1.FollowResponse
-	answers := make(chan *rackfabv1.FollowResponse, 1)
+	answers, failed := make(chan *rackfabv1.FollowResponse, 1), make(chan error, 1)
 	go func() {
-		r, _ := follow.Recv()
+		r, err := follow.Recv()
+		if err != nil {
+			failed <- err
+			return
+		}
 		answers <- r
 	}()
 	for first == nil {
@@ -257,6 +262,8 @@ func TestPointsComeIn(t *testing.T) {
 		}
 		select {
 		case first = <-answers:
+		case err := <-failed:
+			t.Fatal(err)
 		default:
 		}
 	}
@@ -286,7 +293,7 @@ func TestAFullQueueRefuses(t *testing.T) {
 	}
 	for _, j := range []*job{{bytes: 1}, {bytes: queueBytes}} {
 		err := q.put(j)
-		again, after := retryable(err)
+		after, again := telemetry.Retry(err)
 		if status.Code(err) != codes.ResourceExhausted || !again || after != retryAfter {
 			t.Errorf("%v", err)
 		}
@@ -424,8 +431,7 @@ func TestAcknowledgedSurvivesKill(t *testing.T) {
 	}
 }
 
-// What is received goes to another collector too, over gRPC; an endpoint that is
-// not there loses it, counted.
+// What is received goes to another collector too, over gRPC, once it is stored.
 func TestForward(t *testing.T) {
 	there, address, _ := start(t, Options{Data: t.TempDir()})
 	c, _, stop := start(t, Options{Data: t.TempDir(), Forward: address})

@@ -17,13 +17,14 @@ import (
 
 	metricspb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	tracespb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/rackfab/rackfab/services/internal/telemetry"
 )
 
 // Bounds of forwarding.
@@ -91,10 +92,10 @@ func overGRPC(conn *grpc.ClientConn) func(context.Context, proto.Message) (int64
 		switch m := m.(type) {
 		case *tracespb.ExportTraceServiceRequest:
 			out, err := traces.Export(ctx, m)
-			return out.GetPartialSuccess().GetRejectedSpans(), err
+			return rejected(out), err
 		case *metricspb.ExportMetricsServiceRequest:
 			out, err := metrics.Export(ctx, m)
-			return out.GetPartialSuccess().GetRejectedDataPoints(), err
+			return rejected(out), err
 		}
 		return 0, nil
 	}
@@ -235,7 +236,10 @@ func (f *forwarder) deliver(ctx context.Context, m proto.Message) (int64, error)
 		attempt, done := context.WithTimeout(context.WithoutCancel(ctx), forwardLimit)
 		lost, err := f.send(attempt, m)
 		done()
-		again, after := retryable(err)
+		if err == nil {
+			return lost, nil
+		}
+		after, again := telemetry.Retry(err)
 		if !again {
 			return lost, err
 		}
@@ -246,25 +250,5 @@ func (f *forwarder) deliver(ctx context.Context, m proto.Message) (int64, error)
 			timer.Stop()
 			return 0, errors.Join(err, patience.Err())
 		}
-	}
-}
-
-// retryable tells whether the protocol allows another attempt, and when (OTLP 1.9,
-// "Failures").
-func retryable(err error) (bool, time.Duration) {
-	if err == nil {
-		return false, 0
-	}
-	s := status.Convert(err)
-	for _, d := range s.Details() {
-		if r, ok := d.(*errdetails.RetryInfo); ok {
-			return true, r.GetRetryDelay().AsDuration()
-		}
-	}
-	switch s.Code() {
-	case codes.Canceled, codes.DeadlineExceeded, codes.Aborted, codes.OutOfRange, codes.Unavailable, codes.DataLoss:
-		return true, 0
-	default:
-		return false, 0
 	}
 }

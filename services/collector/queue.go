@@ -9,6 +9,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/rackfab/rackfab/services/collector/store"
@@ -28,7 +29,8 @@ const retryAfter = 200 * time.Millisecond
 type job struct {
 	deliveries []*store.Delivery
 	bytes      int64
-	done       chan error // one value
+	forward    proto.Message // what is handed on once it is written; nil for nothing
+	done       chan error    // one value
 }
 
 // queue holds requests until they are written. It never makes a client wait to get
@@ -73,8 +75,9 @@ func (q *queue) refuse(j *job) error {
 	return with.Err()
 }
 
-// work writes what comes in until close, as many requests in one step as wait.
-func (q *queue) work(write func([]*store.Delivery) error) {
+// work writes what comes in until close, as many requests in one step as wait, and
+// forwards what is written.
+func (q *queue) work(write func([]*store.Delivery) error, forward func(proto.Message)) {
 	for first := range q.jobs {
 		batch := []*job{first}
 		for len(batch) < batchRequests && len(q.jobs) > 0 {
@@ -87,6 +90,9 @@ func (q *queue) work(write func([]*store.Delivery) error) {
 		err := write(all)
 		for _, j := range batch {
 			q.bytes.Add(-j.bytes)
+			if err == nil && j.forward != nil {
+				forward(j.forward)
+			}
 			j.done <- err
 		}
 	}

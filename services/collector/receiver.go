@@ -51,8 +51,7 @@ func (c *collector) fail(err error) { slog.Error("collector", "error", err) }
 func (c *collector) take(ctx context.Context, request proto.Message, all []*store.Delivery) error {
 	size := int64(proto.Size(request))
 	c.received.Add(size)
-	j := &job{deliveries: all, bytes: size, done: make(chan error, 1)}
-	forwarded := c.forward.copy(request)
+	j := &job{deliveries: all, bytes: size, forward: c.forward.copy(request), done: make(chan error, 1)}
 	if err := c.queue.put(j); err != nil {
 		return err
 	}
@@ -64,7 +63,6 @@ func (c *collector) take(ctx context.Context, request proto.Message, all []*stor
 	case <-ctx.Done():
 		return status.FromContextError(ctx.Err()).Err()
 	}
-	c.forward.put(forwarded)
 	return nil
 }
 

@@ -125,7 +125,7 @@ func deliver(ctx context.Context, send func(context.Context) error, rest func(co
 		if err == nil {
 			return "", nil
 		}
-		pause, again := retry(err)
+		pause, again := Retry(err)
 		switch {
 		case !again:
 			return DropRefused, err
@@ -135,9 +135,9 @@ func deliver(ctx context.Context, send func(context.Context) error, rest func(co
 	}
 }
 
-// retry tells whether another try may mend an error, and after which pause, as the
-// specification of OTLP has it.
-func retry(err error) (pause time.Duration, again bool) {
+// Retry tells whether another try may mend the error of a request of OTLP, and after
+// which pause: OTLP 1.9, "Failures".
+func Retry(err error) (pause time.Duration, again bool) {
 	s := status.Convert(err)
 	told := false
 	for _, d := range s.Details() {
