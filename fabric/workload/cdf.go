@@ -1,0 +1,88 @@
+// Package workload is traffic as measurements of data centers describe it: sizes
+// of flows from a cumulative distribution, and arrivals of a Poisson process. It
+// draws in whole numbers alone, so that a seed gives the same flows on every
+// machine. It knows no topology.
+package workload
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Share is a part of all flows in millionths of a percent, from 0 to All.
+type Share int64
+
+// All is the share of all flows.
+const All = 100 * 1_000_000 * Share(1)
+
+// Bounds of a distribution. They keep its mean within 63 bits.
+const (
+	Largest   = 10_000 * unit.Megabyte
+	MaxPoints = 1000
+)
+
+// Point says which share of all flows is no larger than a size.
+type Point struct {
+	Size  unit.Bytes
+	Share Share
+}
+
+// CDF is a cumulative distribution of flow sizes. Between two points it is linear.
+type CDF []Point
+
+// Validate errs unless the points are 2 to MaxPoints, go from a share of 0 to All,
+// and neither shares nor sizes fall. Sizes are 0 to Largest; the last is above 0.
+func (c CDF) Validate() error {
+	if len(c) < 2 || len(c) > MaxPoints {
+		return fmt.Errorf("has %d points, want 2 to %d", len(c), MaxPoints)
+	}
+	for i, p := range c {
+		switch {
+		case p.Size < 0 || p.Size > Largest:
+			return fmt.Errorf("point %d: a size of %s is out of range, want 0B to %s", i, p.Size, Largest)
+		case i > 0 && (p.Size < c[i-1].Size || p.Share < c[i-1].Share):
+			return fmt.Errorf("point %d falls below the point before it, want sizes and percents that rise", i)
+		}
+	}
+	last := c[len(c)-1]
+	switch {
+	case c[0].Share != 0:
+		return fmt.Errorf("begins at %v %%, want 0", c[0].Share.Percent())
+	case last.Share != All:
+		return fmt.Errorf("ends at %v %%, want 100", last.Share.Percent())
+	case last.Size == 0:
+		return fmt.Errorf("has no size above 0B")
+	}
+	return nil
+}
+
+// Percent gives the share as people write it, from 0 to 100.
+func (s Share) Percent() float64 { return float64(s) / float64(All/100) }
+
+// Mean gives the mean size, rounded to a whole byte and at least one.
+func (c CDF) Mean() unit.Bytes {
+	twice := int64(0)
+	for i := 1; i < len(c); i++ {
+		twice += int64(c[i-1].Size+c[i].Size) * int64(c[i].Share-c[i-1].Share)
+	}
+	return max(1, unit.Bytes((twice+int64(All))/(2*int64(All))))
+}
+
+// At gives the size below which the share r/2^64 of all flows is, rounded down and
+// at least one byte: a draw, if r is random.
+func (c CDF) At(r uint64) unit.Bytes {
+	whole, rest := bits.Mul64(r, uint64(All))
+	i, _ := slices.BinarySearchFunc(c, Share(whole), func(p Point, s Share) int {
+		if p.Share <= s {
+			return -1
+		}
+		return 1
+	})
+	a, b := c[i-1], c[i] // a.Share <= whole < b.Share
+	part, _ := bits.Div64(whole-uint64(a.Share), rest, uint64(b.Share-a.Share))
+	more, _ := bits.Mul64(part, uint64(b.Size-a.Size))
+	return max(1, a.Size+unit.Bytes(more))
+}
