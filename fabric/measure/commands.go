@@ -115,7 +115,7 @@ func commands(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 		if c.Completed = len(spans[i]); c.Completed < c.Commands {
 			c.End = s.Duration
 		}
-		c.P50, c.P99 = quantile(spans[i], 50), quantile(spans[i], 99)
+		c.P50, c.P99 = Quantile(spans[i], 500), Quantile(spans[i], 990)
 		c.Goodput = unit.Over(c.Bytes, c.End-c.Start)
 	}
 	initiators(s, nodes, run)

@@ -32,7 +32,7 @@ func flows(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 		burstEnd = s.Duration
 	}
 	slices.Sort(fct)
-	run.Burst.P50, run.Burst.P99 = quantile(fct, 50), quantile(fct, 99)
+	run.Burst.P50, run.Burst.P99 = Quantile(fct, 500), Quantile(fct, 990)
 	if start := burstStart(s); start != unit.Never {
 		run.Burst.Start, run.Burst.End = start, burstEnd
 	}
@@ -84,11 +84,12 @@ func burstStart(s *topology.Scenario) unit.Time {
 	return at
 }
 
-// quantile is the nearest-rank percentile of sorted values, 0 if there are none.
-func quantile(sorted []unit.Time, percent int) unit.Time {
+// Quantile gives the nearest-rank percentile of sorted values: the smallest that at
+// least perMille of all, 0 to 1000, are not above. It is 0 if there are none.
+func Quantile[T ~int64 | ~float64](sorted []T, perMille int) T {
 	if len(sorted) == 0 {
 		return 0
 	}
-	rank := (len(sorted)*percent + 99) / 100
+	rank := (len(sorted)*perMille + 999) / 1000
 	return sorted[max(rank, 1)-1]
 }

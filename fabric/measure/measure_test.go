@@ -285,12 +285,12 @@ func TestMergeRefusesAMissingNode(t *testing.T) {
 
 func TestQuantileIsTheNearestRank(t *testing.T) {
 	values := []unit.Time{10, 20, 30, 40}
-	for percent, want := range map[int]unit.Time{1: 10, 25: 10, 50: 20, 75: 30, 99: 40} {
-		if got := quantile(values, percent); got != want {
-			t.Errorf("p%d = %d, want %d", percent, got, want)
+	for perMille, want := range map[int]unit.Time{0: 10, 1: 10, 250: 10, 251: 20, 500: 20, 750: 30, 990: 40, 1000: 40} {
+		if got := Quantile(values, perMille); got != want {
+			t.Errorf("%d per mille = %d, want %d", perMille, got, want)
 		}
 	}
-	if quantile(nil, 50) != 0 {
+	if Quantile[unit.Time](nil, 500) != 0 {
 		t.Error("no values have no quantile")
 	}
 }
