@@ -1,13 +1,9 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -75,18 +71,8 @@ func servePage(c *cobra.Command, p *page.Page, address string) error {
 		p.Close()
 		return fmt.Errorf("--http: %w", err)
 	}
-	server := &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
 	if _, err := fmt.Fprintf(c.OutOrStdout(), "the page is at http://%s/\n", listener.Addr()); err != nil {
 		return err
 	}
-	select {
-	case err = <-ended:
-	case <-c.Context().Done():
-	}
-	p.Close() // ends the streams, which Shutdown waits for
-	limit, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), stopWait)
-	defer cancel()
-	return errors.Join(err, server.Shutdown(limit))
+	return page.Serve(c.Context(), listener, p)
 }

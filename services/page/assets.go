@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 )
 
 //go:embed assets
@@ -22,8 +23,11 @@ type asset struct {
 	kind, tag     string
 }
 
-// assets serves the files of the page.
-func assets() http.Handler {
+// assets gives what serves the files of the page. They are packed once, when they are
+// first needed.
+var assets = sync.OnceValue(packed)
+
+func packed() http.Handler {
 	all := map[string]*asset{}
 	err := fs.WalkDir(files, "assets", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

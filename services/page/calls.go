@@ -6,12 +6,13 @@ import (
 	"net/http"
 	"time"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
 // Bounds of a call.
@@ -103,29 +104,5 @@ func fail(w http.ResponseWriter, err error) {
 	if !known {
 		code = http.StatusInternalServerError
 	}
-	fields := map[string]string{}
-	for _, d := range s.Details() {
-		if bad, ok := d.(*errdetails.BadRequest); ok {
-			for _, v := range bad.GetFieldViolations() {
-				fields[v.GetField()] = v.GetDescription()
-			}
-		}
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(code)
-	_, _ = w.Write(errorText(s, fields)) // the client may have gone
-}
-
-func errorText(s *status.Status, fields map[string]string) []byte {
-	b := text([]byte(`{"code":`), s.Code().String())
-	b = text(append(b, `,"message":`...), s.Message())
-	b = append(b, `,"fields":{`...)
-	i := 0
-	for field, what := range fields {
-		b = text(comma(b, i), field)
-		b = text(append(b, ':'), what)
-		i++
-	}
-	return append(b, "}}"...)
+	send(w, code, map[string]any{"code": s.Code().String(), "message": s.Message(), "fields": serve.Violations(err)})
 }

@@ -79,14 +79,13 @@ func (p *Page) meant(r *http.Request) bool {
 
 // refuse answers in error, in the form of every error of the bridge.
 func refuse(w http.ResponseWriter, status int, message string) {
+	send(w, status, map[string]string{"message": message})
+}
+
+// send answers with JSON.
+func send(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"message": message}) // the client may have gone
-}
-
-func writeJSON(w http.ResponseWriter, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
 	_ = json.NewEncoder(w).Encode(v) // the client may have gone
 }

@@ -89,7 +89,7 @@ func (p *Page) routes() http.Handler {
 // session tells the page what there is. A page of another origin cannot read it,
 // and so does not learn the token.
 func (p *Page) session(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, map[string]any{
+	send(w, http.StatusOK, map[string]any{
 		"token": p.token, "controller": p.options.Fabric != nil, "collector": p.options.Collector != nil, "runs": p.runs != nil,
 	})
 }

@@ -39,7 +39,7 @@ func (p *Page) listRuns(w http.ResponseWriter, _ *http.Request) {
 			}
 		}
 	}
-	writeJSON(w, list)
+	send(w, http.StatusOK, list)
 }
 
 // runFile sends a file of a run's folder, or its topology.

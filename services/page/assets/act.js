@@ -19,9 +19,6 @@ export async function apply(change, what) {
 
 const field = (label, input) => h("label", { class: "field" }, h("span", { text: label }), input);
 
-// schemes that a rack changes to while it runs.
-const schemes = ["pfc", "qcn", "dcqcn", "timely", "timely-ecn", "pcn"];
-
 export class Act {
   constructor(box) {
     this.box = box;
@@ -86,7 +83,9 @@ export class Act {
   }
 
   scheme(model) {
-    const name = h("select", { id: "scheme" }, (schemes.includes(model.scheme) ? [] : [h("option", { text: model.scheme, disabled: true })]), schemes.map((v) => h("option", { text: v })));
+    if (!model.choices.length) return h("p", { class: "hint", text: `No flow changes from ${model.scheme} while the rack runs.` });
+    const other = model.choices.includes(model.scheme) ? [] : [h("option", { text: model.scheme, disabled: true })];
+    const name = h("select", { id: "scheme" }, other, model.choices.map((v) => h("option", { text: v })));
     name.value = model.scheme;
     return h("div", { class: "act row" }, field("Scheme of all flows", name),
       h("button", { id: "switch-scheme", onclick: () => apply({ scheme: { name: name.value } }, `scheme ${name.value}`), text: "Switch" }));
@@ -95,7 +94,7 @@ export class Act {
 
 // likely guesses an incast: from the NICs that no flow of its own begins or ends at,
 // to where the last of these ends.
-export function likely(model) {
+function likely(model) {
   const single = [...model.flows.values()].filter((f) => !f.burst);
   const used = new Set(single.flatMap((f) => [f.from, f.to]));
   const nics = model.nodes.filter((n) => n.nic);

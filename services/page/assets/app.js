@@ -18,7 +18,7 @@ const calmly = 250e6; // ps over which rates of PAUSE and of flows are taken
 
 const app = {
   session: {}, model: null, history: new History(), index: 0, live: true, status: null, snap: null,
-  trees: [], victims: new Map(), selected: null, stored: false, missed: 0, frames: 0, extra: [],
+  trees: [], victims: new Map(), selected: null, stored: false, missed: 0, extra: [],
 
   // able tells whether there is a rack to act on.
   able: () => app.session.controller && app.status !== null && !app.stored,
@@ -118,7 +118,6 @@ function paint(now) {
       time.draw();
     } else later();
   }
-  app.frames++;
 }
 
 // later draws the charts of the last frame, if no other one comes.

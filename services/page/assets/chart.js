@@ -5,7 +5,7 @@ import { s, mark } from "./dom.js";
 import * as format from "./format.js";
 
 // palette is that of Okabe and Ito; lines differ by dashes too.
-export const palette = ["c-blue", "c-orange", "c-green", "c-purple", "c-red", "c-sky", "c-yellow", "c-ink"];
+const palette = ["c-blue", "c-orange", "c-green", "c-purple", "c-red", "c-sky", "c-yellow", "c-ink"];
 const dashes = ["", "6 3", "2 2.5", "8 3 2 3"];
 
 const most = 360; // points of a line
@@ -27,7 +27,7 @@ export function thin(points, limit = most) {
 }
 
 // nice gives a round number that is not below v.
-export function nice(v) {
+function nice(v) {
   if (!(v > 0)) return 1;
   const base = 10 ** Math.floor(Math.log10(v));
   return [1, 1.5, 2, 3, 4, 5, 6, 8, 10].find((m) => m * base >= v * 0.999) * base;
@@ -36,9 +36,9 @@ export function nice(v) {
 export const topOf = (lines) => nice(Math.max(...lines.flatMap((l) => l.points.map((p) => p[1])), 0));
 
 // chart draws lines [{name, points: [[ps, value]]}] with options {width, height, from,
-// to, top, show (of values), cursor, label, onpick, steps}.
+// to, top, show (of values), cursor, label, onpick}.
 export function chart(svg, lines, o) {
-  const { width, height } = o, left = o.left ?? 52, right = 8, above = 6, below = o.axis === false ? 4 : 18;
+  const { width, height } = o, left = 52, right = 8, above = 6, below = 18;
   const w = Math.max(width - left - right, 10), hgt = height - above - below;
   const from = o.from, to = Math.max(o.to, from + 1), top = o.top ?? topOf(lines);
   const x = (t) => left + ((t - from) / (to - from)) * w, y = (v) => above + hgt - (Math.min(Math.max(v, 0), top) / top) * hgt;
@@ -52,12 +52,10 @@ export function chart(svg, lines, o) {
     parts.push(s("line", { class: v ? "grid" : "axis", x1: left, x2: left + w, y1: y(v), y2: y(v) }));
     parts.push(s("text", { class: "tick", x: left - 6, y: y(v), "text-anchor": "end", "dominant-baseline": v === top ? "hanging" : v ? "central" : "auto", text: o.show(v) }));
   }
-  if (o.axis !== false) {
-    const n = w > 320 ? 4 : 2;
-    for (let i = 0; i <= n; i++) {
-      const t = from + ((to - from) * i) / n;
-      parts.push(s("text", { class: "tick", x: x(t), y: height - 4, "text-anchor": i === 0 ? "start" : i === n ? "end" : "middle", text: format.tick(t, to - from) }));
-    }
+  const n = w > 320 ? 4 : 2;
+  for (let i = 0; i <= n; i++) {
+    const t = from + ((to - from) * i) / n;
+    parts.push(s("text", { class: "tick", x: x(t), y: height - 4, "text-anchor": i === 0 ? "start" : i === n ? "end" : "middle", text: format.tick(t, to - from) }));
   }
   lines.forEach((l, i) => {
     const points = thin(l.points.filter((p) => p[0] >= from && p[0] <= to));

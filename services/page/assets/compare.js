@@ -5,21 +5,22 @@ import { call, get } from "./api.js";
 import * as format from "./format.js";
 import { chart, key, topOf } from "./chart.js";
 import { saveCSV, saveSVG } from "./export.js";
-import { pairOf, runs } from "./stored.js";
-import { QUEUE, PAUSES_SENT } from "./model.js";
+import { binOf, sumOf } from "./bins.js";
+import { pairOf, results, runs } from "./stored.js";
+import { QUEUE, PAUSES_SENT, wholeOf } from "./model.js";
 
 const gbit = (v) => format.rate(v);
 
 // metrics: what is compared; where a run of the collector and a finished run keep it.
 const metrics = [
   { id: "goodput", name: "Goodput per flow", show: gbit, metric: "rackfab.flow.delivered", by: "flow", per: 8e12, file: (r) => r.delivered_bytes, perBin: 8e12 },
-  { id: "rate", name: "Regulated rate per flow", show: gbit, metric: "rackfab.flow.rate", by: "flow", file: (r) => r.rate_bps?.map((v) => ({ name: v.name, bins: v.bins_bps })) },
+  { id: "rate", name: "Regulated rate per flow", show: gbit, metric: "rackfab.flow.rate", by: "flow", level: true, file: (r) => r.rate_bps?.map((v) => ({ name: v.name, bins: v.bins_bps })) },
   { id: "sent", name: "Sent per flow", show: gbit, metric: "rackfab.flow.sent", by: "flow", per: 8e12, file: (r) => r.sent_bytes, perBin: 8e12 },
-  { id: "queue", name: "Queue per port", show: format.bytes, metric: "rackfab.port.queue", by: "port", file: (r) => r.queue_bytes?.map((v) => ({ name: v.port, bins: v.peak })) },
+  { id: "queue", name: "Queue per port", show: format.bytes, metric: "rackfab.port.queue.max", by: "port", file: (r) => r.queue_bytes?.map((v) => ({ name: v.port, bins: v.peak })) },
   { id: "pauses", name: "PAUSE frames per ms, mean over 250 us", show: format.count, metric: "rackfab.port.pauses", by: "port", per: 1e9, file: (r) => r.pause_frames?.map((v) => ({ name: v.link, bins: v.bins })), perBin: 1e9, mean: 250e6 },
   { id: "credit", name: "Credit granted", show: gbit, metric: "rackfab.credit.granted", by: "pair", per: 8e12, file: (r) => r.credit_granted_bytes, perBin: 8e12 },
   { id: "wasted", name: "Credit wasted", show: gbit, metric: "rackfab.credit.wasted", by: "pair", per: 8e12, file: (r) => r.credit_wasted_bytes, perBin: 8e12 },
-  { id: "tokens", name: "Tokens", show: format.bytes, metric: "rackfab.tokens", by: "pair", file: (r) => r.tokens_bytes?.map((v) => ({ name: `${v.node} ${v.direction}`, bins: v.bins })) },
+  { id: "tokens", name: "Tokens", show: format.bytes, metric: "rackfab.tokens", by: "pair", level: true, file: (r) => r.tokens_bytes?.map((v) => ({ name: `${v.node} ${v.direction}`, bins: v.bins })) },
 ];
 
 const lines = 6; // of a panel: the largest
@@ -59,8 +60,7 @@ async function list() {
   const folders = await Promise.all(known.map(async (r) => {
     if (!r.folder) return [{ id: r.id, label: r.label, run: r.run.run }];
     try {
-      const results = await get(`/api/runs/${encodeURIComponent(r.folder)}/results.json`);
-      return results.runs.map((one) => ({ id: `${r.id}:${one.scheme}`, label: `${one.scheme} · ${r.folder}`, folder: r.folder, scheme: one.scheme }));
+      return (await results(r.folder)).runs.map((one) => ({ id: `${r.id}:${one.scheme}`, label: `${one.scheme} · ${r.folder}`, folder: r.folder, scheme: one.scheme }));
     } catch {
       return []; // a folder that is being written
     }
@@ -102,44 +102,50 @@ async function finished(source, m) {
 
 async function stored(source, m) {
   const out = await call("QuerySeries", { select: { run: source.run, metric: m.metric }, limit: 1000000 });
-  const sums = new Map();
-  for (const v of out.series ?? []) {
-    const cut = (v.flow ?? "").lastIndexOf("/"), flow = cut > 0 ? v.flow.split("/")[0] : v.flow;
-    const name = m.by === "flow" ? flow || `${v.node}` : m.by === "port" ? `${v.node}->${v.peer}` : pairOf(m.metric, v);
-    const sum = sums.get(name) ?? new Map();
-    sums.set(name, sum);
-    const times = (v.timesPs ?? []).map(Number), bin = times.length > 1 ? times[1] - times[0] : 50e6;
-    times.forEach((t, i) => sum.set(t, (sum.get(t) ?? 0) + (m.per ? (v.values[i] * m.per) / bin : v.values[i])));
+  const series = out.series ?? [], bin = binOf(series) || 50e6, of = new Map();
+  for (const v of series) {
+    const name = m.by === "flow" ? wholeOf(v.flow ?? "") || `${v.node}` : m.by === "port" ? `${v.node}->${v.peer}` : pairOf(m.metric, v);
+    of.set(name, (of.get(name) ?? []).concat(v));
   }
-  return [...sums].map(([name, sum]) => ({ name, points: [...sum].sort((a, b) => a[0] - b[0]) }));
+  return [...of].map(([name, own]) => ({ name, points: sumOf(own, bin, m.level).map(([t, v]) => [t, m.per ? (v * m.per) / bin : v]) }));
+}
+
+// Sums adds up what has one name: the flows of a burst are one line, as in the files of
+// a finished run.
+class Sums {
+  constructor() { this.all = new Map(); }
+
+  add(name, t, v) {
+    if (!this.all.has(name)) this.all.set(name, new Map());
+    const one = this.all.get(name);
+    one.set(t, (one.get(t) ?? 0) + v);
+  }
+
+  lines() { return [...this.all].map(([name, sum]) => ({ name, points: [...sum].sort((a, b) => a[0] - b[0]) })); }
 }
 
 // live gives what the frames on the page tell.
 function live(m) {
-  const frames = app.history.frames, { model } = app, map = new Map();
-  const put = (name, t, v) => {
-    if (!map.has(name)) map.set(name, []);
-    map.get(name).push([t, v]);
-  };
+  const frames = app.history.frames, { model } = app, sums = new Sums();
   for (let i = 1; i < frames.length; i++) {
     const f = frames[i], was = frames[i - 1], span = f.at - was.at;
     f.nodes.forEach((n, node) => {
       if (m.by === "port") {
         for (const lane of model.nodes[node].lanes) {
           const p = n.p[model.lanes[lane].port], b = was.nodes[node].p[model.lanes[lane].port];
-          put(model.lanes[lane].id, f.at, m.id === "queue" ? p[QUEUE] : ((p[PAUSES_SENT] - b[PAUSES_SENT]) * 1e9) / span);
+          sums.add(model.lanes[lane].id, f.at, m.id === "queue" ? p[QUEUE] : ((p[PAUSES_SENT] - b[PAUSES_SENT]) * 1e9) / span);
         }
       } else if (m.by === "flow") {
         for (const e of n.f ?? []) {
           const b = was.nodes[node].f?.find((v) => v[0] === e[0]);
           const grown = (at) => (b && b[1] === e[1] ? (Math.max(e[at] - b[at], 0) * 8e12) / span : 0);
-          if (m.id === "rate") put(e[0], f.at, e[2]);
-          else if (m.id === "goodput" || m.id === "sent") put(e[0], f.at, grown(m.id === "goodput" ? 4 : 3));
+          if (m.id === "rate") sums.add(wholeOf(e[0]), f.at, e[2]);
+          else if (m.id === "goodput" || m.id === "sent") sums.add(wholeOf(e[0]), f.at, grown(m.id === "goodput" ? 4 : 3));
         }
       }
     });
   }
-  return [...map].map(([name, points]) => ({ name, points }));
+  return sums.lines();
 }
 
 const span = (input) => {

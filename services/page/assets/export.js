@@ -1,6 +1,6 @@
 // Downloads: CSV, JSON, SVG.
 
-export function download(name, type, text) {
+function download(name, type, text) {
   const url = URL.createObjectURL(new Blob([text], { type }));
   const link = document.createElement("a");
   link.href = url;
@@ -15,7 +15,7 @@ const cell = (value) => {
 };
 
 // csv writes rows, the first of which is the head.
-export const csv = (rows) => rows.map((row) => row.map(cell).join(",")).join("\n") + "\n";
+const csv = (rows) => rows.map((row) => row.map(cell).join(",")).join("\n") + "\n";
 
 export const saveCSV = (name, rows) => download(`${name}.csv`, "text/csv", csv(rows));
 

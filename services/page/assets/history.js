@@ -5,13 +5,17 @@ export class History {
   constructor(cap = 900) {
     this.cap = cap;
     this.frames = [];
+    this.edits = 0; // counts changes of frames that were there already
   }
 
   get length() { return this.frames.length; }
 
   get last() { return this.frames.at(-1); }
 
-  clear() { this.frames.length = 0; }
+  clear() {
+    this.frames.length = 0;
+    this.edits++;
+  }
 
   // add takes a frame; one of the same instant replaces the last.
   add(frame) {
@@ -19,6 +23,7 @@ export class History {
     if (last && frame.at < last.at) return;
     if (last && frame.at === last.at) {
       this.frames[this.frames.length - 1] = frame;
+      this.edits++;
       return;
     }
     if (this.frames.length >= this.cap) this.thin();
@@ -29,12 +34,14 @@ export class History {
   before(frames) {
     const first = this.frames[0]?.at ?? Infinity;
     this.frames = frames.filter((f) => f.at < first).concat(this.frames);
+    this.edits++;
     while (this.frames.length > this.cap) this.thin();
   }
 
   thin() {
     const half = this.frames.length >> 1;
     this.frames = this.frames.filter((_, i) => i >= half || i % 2 === 0);
+    this.edits++;
   }
 
   // indexAt gives the last frame that is not after an instant, 0 at least.

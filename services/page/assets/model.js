@@ -18,28 +18,33 @@ export function build(t) {
     lanes.push({ ...base, index: first + 1, from: b, to: a, port: l.bPort ?? 0, peer: l.aPort ?? 0, back: first, id: `${l.b}->${l.a}` });
     nodes[a].lanes[l.aPort ?? 0] = first;
     nodes[b].lanes[l.bPort ?? 0] = first + 1;
-    return { index, name: `${l.a}--${l.b}`, a, b, lane: first, rate: base.rate, delay: base.delay };
+    return { name: `${l.a}--${l.b}`, a, b, lane: first };
   });
   const model = {
-    scenario: t.scenario ?? "", scheme: t.scheme ?? "", seed: t.seed ?? "0", changes: t.changes ?? 0,
+    scenario: t.scenario ?? "", scheme: t.scheme ?? "", choices: t.choices ?? [],
     nodes, lanes, links, byName, laneById: new Map(lanes.map((l) => [l.id, l.index])),
   };
   model.flows = groups(t.flows ?? [], model);
   return model;
 }
 
+// partOf names all flows of one sender in one burst, "burst0/h2", by one of them,
+// "burst0/h2/7"; a flow of its own is its own part.
+export const partOf = (flow) => (flow.includes("/") ? flow.slice(0, flow.lastIndexOf("/")) : flow);
+
+// wholeOf names the burst of a flow, or of a part; a flow of its own is whole.
+export const wholeOf = (flow) => flow.split("/")[0];
+
 // groups puts the flows of one sender in one burst together.
 function groups(flows, model) {
   const map = new Map();
   for (const f of flows) {
-    const cut = f.name.lastIndexOf("/");
-    const name = cut > 0 ? f.name.slice(0, cut) : f.name;
+    const name = partOf(f.name);
     let g = map.get(name);
     if (!g) {
-      g = { name, burst: f.burst ?? "", from: model.byName.get(f.from), to: model.byName.get(f.to), count: 0, paths: [], start: Number(f.startPs ?? 0), size: Number(f.sizeBytes ?? 0) };
+      g = { name, burst: f.burst ?? "", from: model.byName.get(f.from), to: model.byName.get(f.to), paths: [] };
       map.set(name, g);
     }
-    g.count++;
     const path = lanesOf(f.path ?? [], model);
     if (path.length && !g.paths.some((p) => p.join() === path.join())) g.paths.push(path);
   }
@@ -75,7 +80,7 @@ export function laneAt(model, lane, frame, was) {
   return {
     bps, load: l.rate ? Math.min(bps / l.rate, 1) : 0, queue: now[QUEUE], pauses, pauseRate: span > 0 ? pauses * 1e9 / span : 0,
     held: (now[FLAGS] & 1) === 1 || pauses > 0, down: (now[FLAGS] & 2) === 2,
-    marked: now[MARKED] - (was ? before[MARKED] : 0), dropped: now[DROPPED], markRate: span > 0 ? Math.max(now[MARKED] - before[MARKED], 0) * 1e9 / span : 0,
+    dropped: now[DROPPED], markRate: span > 0 ? Math.max(now[MARKED] - before[MARKED], 0) * 1e9 / span : 0,
   };
 }
 
@@ -87,11 +92,11 @@ export function snapshot(model, frame, was, since = was) {
   for (const n of since?.nodes ?? []) for (const f of n.f ?? []) before.set(f[0], f);
   const span = since ? frame.at - since.at : 0;
   const flows = [];
-  frame.nodes.forEach((n, node) => {
+  frame.nodes.forEach((n) => {
     for (const [name, count, rate, sent, acked] of n.f ?? []) {
       const b = before.get(name);
       const per = (v, i) => (b && b[1] === count && span > 0 ? Math.max(v - b[i], 0) * 8e12 / span : 0);
-      flows.push({ name, count, node, rate, goodput: per(acked, 4), sent: per(sent, 3) });
+      flows.push({ name, count, rate, goodput: per(acked, 4), sent: per(sent, 3) });
     }
   });
   return { at: frame.at, frame, lanes, flows, frozen: frame.nodes.map((n) => n.x === 1) };

@@ -6,6 +6,7 @@ import { laneAt } from "./model.js";
 import { chart, key } from "./chart.js";
 import { apply } from "./act.js";
 import { saveCSV, saveSVG } from "./export.js";
+import { Series } from "./series.js";
 
 const title = (model, what) => {
   if (what.kind === "lane") return `Link ${model.lanes[what.lane].id.replace("->", " → ")}`;
@@ -13,60 +14,6 @@ const title = (model, what) => {
   const n = model.nodes[what.node];
   return `${n.nic ? "NIC" : "Switch"} ${n.name}`;
 };
-
-// seriesOf gives the series of what is selected, over the frames of a run.
-export function seriesOf(model, frames, what) {
-  const over = (read) => {
-    const points = [];
-    for (let i = 1; i < frames.length; i++) {
-      const v = read(frames[i], frames[i - 1]);
-      if (v !== null) points.push([frames[i].at, v]);
-    }
-    return points;
-  };
-  if (what.kind === "lane") return ofLanes(model, over, [what.lane]);
-  if (what.kind === "node") return ofNode(model, over, what.node);
-  const flow = model.flows.get(what.name);
-  if (!flow) return [];
-  const entry = (f) => f?.nodes[flow.from]?.f?.find((e) => e[0] === what.name);
-  const grow = (at) => (f, was) => {
-    const now = entry(f), before = entry(was);
-    return now && before && now[1] === before[1] ? (Math.max(now[at] - before[at], 0) * 8e12) / (f.at - was.at) : 0;
-  };
-  return [
-    { name: "goodput and regulated rate", show: format.rate, lines: [
-      { name: "goodput", points: over(grow(4)), style: 2 },
-      { name: "regulated", points: over((f) => entry(f)?.[2] ?? 0), style: 0 }] },
-    { name: "on the link", show: format.rate, lines: [{ name: "sent", points: over(grow(3)), style: 5 }] },
-  ];
-}
-
-function ofLanes(model, over, lanes) {
-  const lines = (read) => lanes.map((lane, i) => ({ name: model.lanes[lane].id, style: i, points: over((f, was) => read(laneAt(model, lane, f, was))) }));
-  return [
-    { name: "rate", show: format.rate, lines: lines((l) => l.bps) },
-    { name: "queue", show: format.bytes, lines: lines((l) => l.queue) },
-    { name: "PAUSE frames per ms", show: format.count, lines: lines((l) => l.pauseRate) },
-    { name: "marked frames per ms", show: format.count, lines: lines((l) => l.markRate) },
-  ];
-}
-
-function ofNode(model, over, node) {
-  const n = model.nodes[node];
-  if (!n.nic) {
-    const busiest = n.lanes.map((lane) => [lane, Math.max(0, ...over((f) => laneAt(model, lane, f).queue).map((p) => p[1]))]);
-    const lanes = busiest.sort((a, b) => b[1] - a[1]).slice(0, 4).map((e) => e[0]);
-    return ofLanes(model, over, lanes).slice(0, 3);
-  }
-  const lane = n.lanes[0];
-  const delivered = over((f, was) => (Math.max(f.nodes[node].d - was.nodes[node].d, 0) * 8e12) / (f.at - was.at));
-  return [
-    { name: "sends and takes in", show: format.rate, lines: [
-      { name: "sends", style: 0, points: over((f, was) => laneAt(model, lane, f, was).bps) },
-      { name: "goodput in", style: 2, points: delivered }] },
-    { name: "PAUSE frames per ms that hold it", show: format.count, lines: [{ name: "PAUSE", style: 4, points: over((f, was) => laneAt(model, lane, f, was).pauseRate) }] },
-  ];
-}
 
 export class Panel {
   constructor(box, app) {
@@ -79,7 +26,8 @@ export class Panel {
   show(what) {
     this.what = what;
     const { model } = this.app;
-    if (!what || !model) {
+    this.series = what && model ? new Series(model, what) : null;
+    if (!this.series) {
       this.charts = [];
       this.box.replaceChildren(h("p", { class: "hint", text: "Choose a link, a node or a flow: its series come here." }));
       return;
@@ -114,9 +62,9 @@ export class Panel {
 
   draw() {
     const { what, app } = this, { model, history, snap } = app;
-    if (!what || !model || !snap) return;
+    if (!this.series || !snap) return;
     this.facts.textContent = facts(model, snap, what, app.victims);
-    const list = seriesOf(model, history.frames, what).concat(app.far());
+    const list = this.series.over(history).concat(app.far());
     const frames = history.frames, width = Math.max(this.body.clientWidth, 200);
     while (this.charts.length > list.length) this.charts.pop().svg.parentElement.remove();
     while (this.charts.length < list.length) {

@@ -3,7 +3,9 @@
 // they can be played.
 
 import { call, get } from "./api.js";
+import { binOf, sumOf } from "./bins.js";
 import { History } from "./history.js";
+import { partOf } from "./model.js";
 
 const most = 900; // frames of a run that is played
 
@@ -22,6 +24,20 @@ export async function runs(session) {
   return list;
 }
 
+const read = new Map(); // folder -> the promise of its results
+
+// results gives results.json of a finished run. It is fetched once: what is finished
+// stays as it is.
+export function results(folder) {
+  if (!read.has(folder)) {
+    read.set(folder, get(`/api/runs/${encodeURIComponent(folder)}/results.json`).catch((e) => {
+      read.delete(folder); // it may be that it is being written
+      throw e;
+    }));
+  }
+  return read.get(folder);
+}
+
 // load gives a run of the collector as frames.
 export async function load(id, app) {
   const known = await runs(app.session);
@@ -33,19 +49,14 @@ export async function load(id, app) {
   let end = Number(source.run.endPs ?? 0);
   const probe = await ask("rackfab.port.sent", 0);
   for (const s of probe.series ?? []) end = Math.max(end, Number(s.timesPs?.at(-1) ?? 0));
-  const bin = binOf(probe) || 50e6;
+  const bin = binOf(probe.series ?? []) || 50e6;
   const step = Math.max(1, Math.ceil((end - start) / most / bin)) * bin;
-  const names = ["rackfab.port.sent", "rackfab.port.queue", "rackfab.port.pauses", "rackfab.port.paused", "rackfab.port.marks", "rackfab.flow.rate", "rackfab.flow.sent", "rackfab.flow.delivered"];
+  const names = ["rackfab.port.sent", "rackfab.port.queue.max", "rackfab.port.pauses", "rackfab.port.paused", "rackfab.port.marks", "rackfab.flow.rate", "rackfab.flow.sent", "rackfab.flow.delivered"];
   const answers = await Promise.all(names.map((m) => ask(m, step).catch(() => ({ series: [] }))));
   const topology = await cabled(source, app, probe.series ?? []);
   const history = framesOf(topology, Object.fromEntries(names.map((n, i) => [n, answers[i].series ?? []])), step - bin);
   if (!history.length) throw new Error(`${id}: the collector holds no series of ports`);
   return { source, topology, history, note: answers.some((a) => a.truncated) ? "Not every point fits: the run is shown coarsely." : "" };
-}
-
-function binOf(answer) {
-  const times = answer.series?.find((s) => (s.timesPs?.length ?? 0) > 2)?.timesPs;
-  return times ? Number(times[2]) - Number(times[1]) : 0;
 }
 
 // pacing gives what the collector knows of credit and tokens at NICs: {name, lines:
@@ -55,8 +66,10 @@ export async function pacing(run, nics) {
   const answers = await Promise.all(kinds.map(([metric]) => call("QuerySeries", { select: { run, metric } }).catch(() => ({}))));
   return kinds.map(([metric, name], i) => {
     const rate = metric !== "rackfab.tokens";
-    const own = (answers[i].series ?? []).filter((v) => nics.includes(v.node) || nics.includes(v.peer));
-    return { name, rate, lines: own.slice(0, 6).map((v, style) => ({ name: pairOf(metric, v), style, points: pointsOf(v, rate) })) };
+    const series = answers[i].series ?? [], bin = binOf(series) || 50e6;
+    const own = series.filter((v) => nics.includes(v.node) || nics.includes(v.peer));
+    const pointsOf = (v) => sumOf([v], bin, !rate).map(([t, n]) => [t, rate ? (n * 8e12) / bin : n]);
+    return { name, rate, lines: own.slice(0, 6).map((v, style) => ({ name: pairOf(metric, v), style, points: pointsOf(v) })) };
   }).filter((c) => c.lines.length);
 }
 
@@ -65,11 +78,6 @@ export function pairOf(metric, v) {
   if (metric === "rackfab.credit.granted") return `${v.peer}->${v.node}`;
   if (metric === "rackfab.credit.wasted") return `${v.node}->${v.peer}`;
   return `${v.node} ${v.direction ?? ""}`;
-}
-
-function pointsOf(v, rate) {
-  const times = (v.timesPs ?? []).map(Number), bin = binOf({ series: [v] }) || 50e6;
-  return times.map((t, i) => [t, rate ? (v.values[i] * 8e12) / bin : v.values[i]]);
 }
 
 // cabled finds the topology of a stored run: that of the live rack if it is the same
@@ -129,7 +137,7 @@ function framesOf(topology, series, late) {
       }
     }
   };
-  fill("rackfab.port.queue", 0, false);
+  fill("rackfab.port.queue.max", 0, false);
   fill("rackfab.port.sent", 1, true);
   fill("rackfab.port.pauses", 3, true);
   fill("rackfab.port.marks", 5, true);
@@ -147,7 +155,7 @@ function fillFlows(series, order, index, places, frames) {
   const add = (metric, at, sum) => {
     for (const s of series[metric]) {
       if (!s.flow) continue;
-      const cut = s.flow.lastIndexOf("/"), name = cut > 0 ? s.flow.slice(0, cut) : s.flow;
+      const name = partOf(s.flow);
       const values = new Float64Array(order.length);
       let total = 0, value = 0, k = 0;
       for (let i = 0; i < order.length; i++) {

@@ -4,6 +4,7 @@
 import { h, put, mark, toast } from "./dom.js";
 import { get } from "./api.js";
 import { saveCSV, saveJSON } from "./export.js";
+import { results } from "./stored.js";
 
 const ms = (ps) => (ps === undefined || ps === null || ps < 0 ? null : ps / 1e9);
 
@@ -49,8 +50,8 @@ async function read() {
   const folders = await get("/api/runs");
   const rows = await Promise.all(folders.map(async ({ name }) => {
     try {
-      const results = await get(`/api/runs/${encodeURIComponent(name)}/results.json`);
-      return (results.runs ?? []).map((run) => ({ folder: name, scenario: results.scenario, run }));
+      const { scenario, runs } = await results(name);
+      return (runs ?? []).map((run) => ({ folder: name, scenario, run }));
     } catch {
       return []; // a folder that is being written
     }

@@ -1,0 +1,81 @@
+// What is selected, as series over the frames of a run.
+
+import * as format from "./format.js";
+import { laneAt } from "./model.js";
+
+const busiest = 4; // ports of a switch
+
+export class Series {
+  constructor(model, what) { this.groups = groupsOf(model, what); }
+
+  // over gives the series as charts: {name, show, lines}. Only frames that have come
+  // since are read, unless the history has changed before them.
+  over(history) {
+    const { frames } = history, all = this.groups.flatMap((g) => g.lines);
+    if (this.history !== history || this.edits !== history.edits) {
+      Object.assign(this, { history, edits: history.edits, next: 1 });
+      for (const l of all) Object.assign(l, { points: [], peak: 0 });
+    }
+    for (; this.next < frames.length; this.next++) {
+      const frame = frames[this.next], was = frames[this.next - 1];
+      for (const l of all) {
+        const v = l.read(frame, was);
+        l.points.push([frame.at, v]);
+        l.peak = Math.max(l.peak, v);
+      }
+    }
+    return this.groups.map((g) => (g.of ? { ...g, lines: chosen(g) } : g));
+  }
+}
+
+// chosen gives the lines of a group that stand where those of another are highest.
+function chosen(group) {
+  const order = group.of.lines.map((l, i) => [l.peak, i]).sort((a, b) => b[0] - a[0]).slice(0, busiest);
+  return order.map(([, i], style) => ({ ...group.lines[i], style }));
+}
+
+function groupsOf(model, what) {
+  if (what.kind === "lane") return ofLanes(model, [what.lane]);
+  if (what.kind === "node") return ofNode(model, what.node);
+  const flow = model.flows.get(what.name);
+  return flow ? ofFlow(what.name, flow) : [];
+}
+
+function ofFlow(name, flow) {
+  const entry = (f) => f.nodes[flow.from]?.f?.find((e) => e[0] === name);
+  const grow = (at) => (f, was) => {
+    const now = entry(f), before = entry(was);
+    return now && before && now[1] === before[1] ? (Math.max(now[at] - before[at], 0) * 8e12) / (f.at - was.at) : 0;
+  };
+  return [
+    { name: "goodput and regulated rate", show: format.rate, lines: [
+      { name: "goodput", read: grow(4), style: 2 },
+      { name: "regulated", read: (f) => entry(f)?.[2] ?? 0, style: 0 }] },
+    { name: "on the link", show: format.rate, lines: [{ name: "sent", read: grow(3), style: 5 }] },
+  ];
+}
+
+function ofLanes(model, lanes) {
+  const lines = (of) => lanes.map((lane, style) => ({ name: model.lanes[lane].id, style, read: (f, was) => of(laneAt(model, lane, f, was)) }));
+  return [
+    { name: "rate", show: format.rate, lines: lines((l) => l.bps) },
+    { name: "queue", show: format.bytes, lines: lines((l) => l.queue) },
+    { name: "PAUSE frames per ms", show: format.count, lines: lines((l) => l.pauseRate) },
+    { name: "marked frames per ms", show: format.count, lines: lines((l) => l.markRate) },
+  ];
+}
+
+function ofNode(model, node) {
+  const n = model.nodes[node];
+  if (!n.nic) {
+    const [rate, queue, pauses] = ofLanes(model, n.lanes);
+    return [rate, queue, pauses].map((g) => ({ ...g, of: queue }));
+  }
+  const lane = (f, was) => laneAt(model, n.lanes[0], f, was);
+  return [
+    { name: "sends and takes in", show: format.rate, lines: [
+      { name: "sends", style: 0, read: (f, was) => lane(f, was).bps },
+      { name: "goodput in", style: 2, read: (f, was) => (Math.max(f.nodes[node].d - was.nodes[node].d, 0) * 8e12) / (f.at - was.at) }] },
+    { name: "PAUSE frames per ms that hold it", show: format.count, lines: [{ name: "PAUSE", style: 4, read: (f, was) => lane(f, was).pauseRate }] },
+  ];
+}

@@ -1,0 +1,39 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Limits of a page's server.
+const (
+	headerLimit = 10 * time.Second // for a request's header
+	idleLimit   = time.Minute      // of a connection between requests
+	stopLimit   = 2 * time.Second  // for open calls after the stop
+)
+
+// Serve serves a page, or what stands in for one, at l until ctx ends. It then closes
+// the page and gives open calls two seconds to end before it cuts them off. A stop by
+// ctx is no error.
+func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
+	server := &http.Server{Handler: h, ReadHeaderTimeout: headerLimit, IdleTimeout: idleLimit}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	var err error
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+	}
+	if p, ok := h.(*Page); ok {
+		p.Close() // ends the streams, which Shutdown waits for
+	}
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopLimit)
+	defer cancel()
+	if server.Shutdown(limit) != nil {
+		return errors.Join(err, server.Close())
+	}
+	return err
+}
