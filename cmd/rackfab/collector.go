@@ -12,6 +12,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric/unit"
 	"github.com/rackfab/rackfab/services/collector"
+	"github.com/rackfab/rackfab/services/page"
 )
 
 // collectorData is where a collector that is started by hand keeps what it gets.
@@ -52,7 +53,7 @@ func collectorCommand() *cobra.Command {
 
 // options reads the flags, and names everything that is wrong with them.
 func (f *collectorFlags) options() (collector.Options, error) {
-	o := collector.Options{Listen: f.listen, Data: f.data, Forward: f.forward, HTTP: f.http, Pages: f.pages}
+	o := collector.Options{Listen: f.listen, Data: f.data, Forward: f.forward, HTTP: f.http, Show: f.show}
 	var faults []error
 	size, err := unit.ParseBytes(f.maxSize)
 	if err != nil {
@@ -76,15 +77,15 @@ func (f *collectorFlags) options() (collector.Options, error) {
 // off is the address of what is not to be there.
 const off = "off"
 
-// pages gives what the collector serves over HTTP: the page of its rack.
-func (f *collectorFlags) pages(address string) http.Handler {
+// show serves the page of the collector's rack, or says why there is none.
+func (f *collectorFlags) show(ctx context.Context, l net.Listener, address string) error {
 	p, err := newPage(pageFlags{controller: f.controller, collector: address, tls: f.tls, runs: "runs", hosts: f.hosts})
 	if err != nil {
-		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		return page.Serve(ctx, l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
-		})
+		}))
 	}
-	return p
+	return page.Serve(ctx, l, p)
 }
 
 // collectorCommands are the collector and the questions that are put to it.

@@ -12,7 +12,8 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
+	"os"
+	"runtime/debug"
 	"time"
 
 	metricspb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
@@ -36,6 +37,14 @@ const (
 	MaxMessage = 16 << 20
 )
 
+// Settings of a process with a collector, where the environment variables GOGC and
+// GOMEMLIMIT say nothing: what it allocates are requests, which are gone once they
+// are stored, so that it collects garbage seldom while there is memory.
+const (
+	gcPercent   = 400
+	memoryLimit = 256 << 20 // bytes
+)
+
 // idleLimit is how long nothing may come of a run until it counts as closed.
 const idleLimit = 30 * time.Second
 
@@ -47,10 +56,10 @@ type Options struct {
 	KeepSlowest float64       // share of a flow's traces whose details are kept when a run closes; 0 keeps all
 	Forward     string        // endpoint of OTLP that gets everything too, "" for none
 	TLS         *identity.TLS // nil is plain TCP
-	// HTTP is the address at which Pages is served, "" for none. Pages gets the
-	// address of the gRPC server.
-	HTTP  string
-	Pages func(address string) http.Handler
+	// HTTP is the address at which Show serves HTTP until its context ends, "" for
+	// nowhere. Show gets the address of the gRPC server.
+	HTTP string
+	Show func(ctx context.Context, l net.Listener, address string) error
 	// Metrics is where Prometheus asks how the process fares, "" for nowhere.
 	Metrics string
 	Ready   io.Writer // gets one line of JSON once the collector answers; may be nil
@@ -58,17 +67,37 @@ type Options struct {
 
 // Main runs a collector process until ctx ends.
 func Main(ctx context.Context, o Options) error {
-	forward, err := newForwarder(o.Forward)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	address, wait, err := Start(ctx, o)
 	if err != nil {
 		return err
+	}
+	if err = serve.Announce(o.Ready, identity.Collector, address); err != nil {
+		cancel()
+	}
+	return errors.Join(err, wait())
+}
+
+// Start starts a collector in this process and gives its address. It works until ctx
+// ends; wait waits until it has put away what it holds. The process collects garbage
+// seldom from then on.
+func Start(ctx context.Context, o Options) (address string, wait func() error, err error) {
+	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetGCPercent(gcPercent)
+		debug.SetMemoryLimit(memoryLimit)
+	}
+	forward, err := newForwarder(o.Forward)
+	if err != nil {
+		return "", nil, err
 	}
 	kept, err := store.Open(o.Data, store.Options{MaxSize: o.MaxSize, KeepSlowest: o.KeepSlowest})
 	if err != nil {
-		return err
+		return "", nil, err
 	}
-	s, err := serve.ListenAs(cmp.Or(o.Listen, Listen), o.TLS, serve.LargestRequest(MaxMessage))
+	s, err := serve.ListenAs(cmp.Or(o.Listen, Listen), o.TLS, serve.LargestRequest(MaxMessage), serve.Watched(sizes{}))
 	if err != nil {
-		return errors.Join(err, kept.Close())
+		return "", nil, errors.Join(err, kept.Close())
 	}
 	c := newCollector(kept, forward, o.MaxSize)
 	tracespb.RegisterTraceServiceServer(s, traceReceiver{collector: c})
@@ -77,23 +106,20 @@ func Main(ctx context.Context, o Options) error {
 	rackfabv1.RegisterCollectorServiceServer(s, answers)
 	if _, err := vitals.Serve(ctx, o.Metrics, answers.vitals, vitals.CallsOf(s.Calls)); err != nil {
 		s.Close()
-		return errors.Join(err, kept.Close())
+		return "", nil, errors.Join(err, kept.Close())
 	}
-	return errors.Join(c.run(ctx, s, o), kept.Close())
+	hide, err := o.show(ctx, s.Address())
+	if err != nil {
+		s.Close()
+		return "", nil, errors.Join(err, kept.Close())
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- errors.Join(c.run(ctx, s), hide(), kept.Close()) }()
+	return s.Address(), func() error { return <-ended }, nil
 }
 
 // run serves until ctx ends: first no more calls, then the queues empty.
-func (c *collector) run(ctx context.Context, s *serve.Server, o Options) error {
-	pages, err := servePages(o, s.Address())
-	if err != nil {
-		s.Close()
-		return err
-	}
-	defer func() { _ = pages.Close() }() // its calls may be cut off
-	if err := serve.Announce(o.Ready, "collector", s.Address()); err != nil {
-		s.Close()
-		return err
-	}
+func (c *collector) run(ctx context.Context, s *serve.Server) error {
 	writing, forwarding := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(writing)
@@ -104,7 +130,7 @@ func (c *collector) run(ctx context.Context, s *serve.Server, o Options) error {
 		c.forward.work(ctx)
 	}()
 	stop := c.closeIdle()
-	err = s.Serve(ctx)
+	err := s.Serve(ctx)
 	stop()
 	c.queue.close()
 	<-writing
@@ -136,19 +162,23 @@ func (c *collector) closeIdle() (stop func()) {
 	}
 }
 
-// servePages serves the pages, if there are any.
-func servePages(o Options, address string) (*http.Server, error) {
-	server := &http.Server{ReadHeaderTimeout: 5 * time.Second}
-	if o.HTTP == "" || o.Pages == nil {
-		return server, nil
+// show has Show serve, if there is one, until ctx ends, or stop, which waits for the
+// end.
+func (o Options) show(ctx context.Context, address string) (stop func() error, err error) {
+	if o.HTTP == "" || o.Show == nil {
+		return func() error { return nil }, nil
 	}
 	l, err := net.Listen("tcp", o.HTTP)
 	if err != nil {
 		return nil, fmt.Errorf("listen for HTTP at %s: %w", o.HTTP, err)
 	}
-	server.Handler = o.Pages(address)
-	go func() { _ = server.Serve(l) }() // ends with Close
-	return server, nil
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- o.Show(ctx, l, address) }()
+	return func() error {
+		cancel()
+		return <-ended
+	}, nil
 }
 
 // Stored serves the questions about a folder that no collector runs on, at a free

@@ -42,10 +42,16 @@ const (
 // forwarder takes nothing.
 type forwarder struct {
 	send  func(context.Context, proto.Message) (rejected int64, err error)
-	queue chan proto.Message
+	queue chan parcel
 	bytes atomic.Int64
 
 	sent, dropped, droppedItems atomic.Int64
+}
+
+// parcel is a request that waits to be sent.
+type parcel struct {
+	request proto.Message
+	bytes   int64
 }
 
 // newForwarder makes a forwarder to an endpoint: HOST:PORT and grpc://HOST:PORT are
@@ -59,7 +65,7 @@ func newForwarder(endpoint string) (*forwarder, error) {
 	if !ok {
 		scheme, rest = "grpc", endpoint
 	}
-	f := &forwarder{queue: make(chan proto.Message, forwardRequests)}
+	f := &forwarder{queue: make(chan parcel, forwardRequests)}
 	switch scheme {
 	case "http", "https":
 		if u, err := url.Parse(endpoint); err != nil || u.Host == "" {
@@ -157,27 +163,27 @@ func (f *forwarder) copy(m proto.Message) proto.Message {
 	return proto.Clone(m)
 }
 
-// put queues a request.
-func (f *forwarder) put(m proto.Message) {
+// put queues a request of so many bytes.
+func (f *forwarder) put(m proto.Message, size int64) {
 	if f == nil {
 		return
 	}
-	size := int64(proto.Size(m))
+	p := parcel{m, size}
 	if f.bytes.Add(size) > forwardBytes {
-		f.drop(m, size)
+		f.drop(p)
 		return
 	}
 	select {
-	case f.queue <- m:
+	case f.queue <- p:
 	default:
-		f.drop(m, size)
+		f.drop(p)
 	}
 }
 
-func (f *forwarder) drop(m proto.Message, size int64) {
-	f.bytes.Add(-size)
+func (f *forwarder) drop(p parcel) {
+	f.bytes.Add(-p.bytes)
 	f.dropped.Add(1)
-	f.droppedItems.Add(items(m))
+	f.droppedItems.Add(items(p.request))
 }
 
 // items gives how many spans or points a request has.
@@ -215,14 +221,13 @@ func (f *forwarder) work(ctx context.Context) {
 	if f == nil {
 		return
 	}
-	for m := range f.queue {
-		size := int64(proto.Size(m))
-		lost, err := f.deliver(ctx, m)
+	for p := range f.queue {
+		lost, err := f.deliver(ctx, p.request)
 		if err != nil {
-			f.drop(m, size)
+			f.drop(p)
 			continue
 		}
-		f.bytes.Add(-size)
+		f.bytes.Add(-p.bytes)
 		f.sent.Add(1)
 		f.droppedItems.Add(lost)
 	}

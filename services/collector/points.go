@@ -25,9 +25,9 @@ func (e *epochs) points(q *metricspb.ExportMetricsServiceRequest) (all []*store.
 			for _, one := range scope.GetMetrics() {
 				points, kind, other := shape(one)
 				if m == nil && len(points) > 0 {
-					m = e.newMetrics(e.origin(r.GetResource(), points[0].GetTimeUnixNano()), why)
+					m = newMetrics(e.teller(r.GetResource(), points[0].GetTimeUnixNano()), why)
 				} else if m == nil {
-					m = e.newMetrics(e.origin(r.GetResource(), 0), why)
+					m = newMetrics(e.teller(r.GetResource(), 0), why)
 				}
 				if other > 0 {
 					m.own.Rejected.Points += int64(other)
@@ -66,11 +66,9 @@ func shape(m *metricpb.Metric) (points []*metricpb.NumberDataPoint, kind rackfab
 
 // metrics gathers the points of a resource, series by series.
 type metrics struct {
-	epochs     *epochs
-	origin     origin
-	why        *reasons
-	own, other *store.Delivery // other is for times that are not the run's; nil if there are none
-	at         map[seriesKey]int
+	*teller
+	why *reasons
+	at  map[seriesKey]int
 }
 
 // seriesKey tells the series of a request apart.
@@ -80,15 +78,8 @@ type seriesKey struct {
 	more                                     string
 }
 
-func (e *epochs) newMetrics(o origin, why *reasons) *metrics {
-	return &metrics{epochs: e, origin: o, why: why, own: &store.Delivery{Run: o.run}, at: map[seriesKey]int{}}
-}
-
-func (m *metrics) deliveries() []*store.Delivery {
-	if m.other == nil {
-		return []*store.Delivery{m.own}
-	}
-	return []*store.Delivery{m.own, m.other}
+func newMetrics(t *teller, why *reasons) *metrics {
+	return &metrics{teller: t, why: why, at: map[seriesKey]int{}}
 }
 
 // add takes the points of a metric.
@@ -121,18 +112,6 @@ func (m *metrics) add(one *metricpb.Metric, kind rackfabv1.SeriesKind, points []
 func (m *metrics) reject(d *store.Delivery, why string) {
 	d.Rejected.Points++
 	m.why.add(why)
-}
-
-// place gives the delivery whose run has the instant, and the instant in it.
-func (m *metrics) place(nano uint64) (*store.Delivery, int64, bool) {
-	if at, ok := instant(&m.own.Run, nano); ok || m.own.Run.Run == foreign {
-		return m.own, at, ok
-	}
-	if m.other == nil {
-		m.other = &store.Delivery{Run: m.epochs.foreign(nano)}
-	}
-	at, ok := instant(&m.other.Run, nano)
-	return m.other, at, ok
 }
 
 func value(p *metricpb.NumberDataPoint) float64 {

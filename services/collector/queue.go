@@ -77,7 +77,7 @@ func (q *queue) refuse(j *job) error {
 
 // work writes what comes in until close, as many requests in one step as wait, and
 // forwards what is written.
-func (q *queue) work(write func([]*store.Delivery) error, forward func(proto.Message)) {
+func (q *queue) work(write func([]*store.Delivery) error, forward func(m proto.Message, size int64)) {
 	for first := range q.jobs {
 		batch := []*job{first}
 		for len(batch) < batchRequests && len(q.jobs) > 0 {
@@ -90,8 +90,11 @@ func (q *queue) work(write func([]*store.Delivery) error, forward func(proto.Mes
 		err := write(all)
 		for _, j := range batch {
 			q.bytes.Add(-j.bytes)
-			if err == nil && j.forward != nil {
-				forward(j.forward)
+			switch {
+			case err != nil:
+				q.refused.Add(1)
+			case j.forward != nil:
+				forward(j.forward, j.bytes)
 			}
 			j.done <- err
 		}

@@ -26,6 +26,7 @@ type collector struct {
 	epochs   *epochs
 	maxSize  int64
 	received atomic.Int64 // bytes
+	failures int          // of the store in a row, known to the writer alone
 }
 
 func newCollector(s *store.Store, f *forwarder, maxSize int64) *collector {
@@ -35,12 +36,27 @@ func newCollector(s *store.Store, f *forwarder, maxSize int64) *collector {
 // write stores deliveries and shows them to whoever follows.
 func (c *collector) write(all []*store.Delivery) error {
 	shown := c.follow.prepare(all)
-	if err := c.store.Write(time.Now(), all); err != nil {
-		c.fail(err)
+	err := c.store.Write(time.Now(), all)
+	c.tell(err)
+	if err != nil {
 		return fmt.Errorf("%w: %w", errDisk, err)
 	}
 	c.follow.publish(shown)
 	return nil
+}
+
+// tell says once that the store cannot be written, and once that it can again: a
+// full disk fails every write.
+func (c *collector) tell(err error) {
+	switch {
+	case err != nil && c.failures == 0:
+		slog.Error("the store cannot be written, requests are refused", "error", err)
+	case err == nil && c.failures > 0:
+		slog.Info("the store is written again", "failures", c.failures)
+	}
+	if c.failures++; err == nil {
+		c.failures = 0
+	}
 }
 
 // fail tells of an error that no client is there to hear.
@@ -49,7 +65,7 @@ func (c *collector) fail(err error) { slog.Error("collector", "error", err) }
 // take stores what a request has, and returns once it is on disk. The error is the
 // client's: one that it may try again after.
 func (c *collector) take(ctx context.Context, request proto.Message, all []*store.Delivery) error {
-	size := int64(proto.Size(request))
+	size := sizeOf(ctx)
 	c.received.Add(size)
 	j := &job{deliveries: all, bytes: size, forward: c.forward.copy(request), done: make(chan error, 1)}
 	if err := c.queue.put(j); err != nil {

@@ -16,8 +16,11 @@ import (
 
 // Limits of answers, and what stands for none.
 const (
+	// MaxPoints is how many points one answer has at most.
+	MaxPoints   = 1_000_000
+	usualPoints = 200_000
+
 	maxTraces, usualTraces = 10_000, 20
-	maxPoints, usualPoints = 1_000_000, 200_000
 )
 
 // service is the CollectorService.
@@ -43,11 +46,7 @@ func told(err error) error {
 
 // ListRuns lists the runs that are held, the latest first.
 func (s *service) ListRuns(context.Context, *rackfabv1.ListRunsRequest) (*rackfabv1.ListRunsResponse, error) {
-	runs, err := s.store.Runs()
-	if err != nil {
-		return nil, told(err)
-	}
-	return &rackfabv1.ListRunsResponse{Runs: runs}, nil
+	return &rackfabv1.ListRunsResponse{Runs: s.store.Runs()}, nil
 }
 
 // CloseRun says that no more comes of a run.
@@ -119,8 +118,8 @@ func (s *service) QuerySeries(_ context.Context, q *rackfabv1.QuerySeriesRequest
 		return nil, serve.Invalid("step_ps", "%d: want 0 or more", q.GetStepPs())
 	case !known:
 		return nil, serve.Invalid("fold", "%d: want a Fold", q.GetFold())
-	case q.GetLimit() < 0 || q.GetLimit() > maxPoints:
-		return nil, serve.Invalid("limit", "%d: want 0 to %d", q.GetLimit(), maxPoints)
+	case q.GetLimit() < 0 || q.GetLimit() > MaxPoints:
+		return nil, serve.Invalid("limit", "%d: want 0 to %d", q.GetLimit(), MaxPoints)
 	}
 	if q.GetLimit() == 0 {
 		q.Limit = usualPoints

@@ -9,29 +9,18 @@ import (
 	"github.com/rackfab/rackfab/services/collector/store"
 )
 
-// spans puts a request into deliveries, one per resource and, if its times are not
-// its run's, one more.
+// spans puts a request into deliveries.
 func (e *epochs) spans(q *tracespb.ExportTraceServiceRequest) (all []*store.Delivery, why *reasons) {
 	why = &reasons{}
 	for _, r := range q.GetResourceSpans() {
-		var own, other *store.Delivery
-		var o origin
+		var t *teller
 		for _, scope := range r.GetScopeSpans() {
 			for _, s := range scope.GetSpans() {
-				if own == nil {
-					o = e.origin(r.GetResource(), s.GetStartTimeUnixNano())
-					own = &store.Delivery{Run: o.run}
-					all = append(all, own)
+				if t == nil {
+					t = e.teller(r.GetResource(), s.GetStartTimeUnixNano())
 				}
-				d := own
-				if _, ok := instant(&d.Run, s.GetStartTimeUnixNano()); !ok && d.Run.Run != foreign {
-					if other == nil {
-						other = &store.Delivery{Run: e.foreign(s.GetStartTimeUnixNano())}
-						all = append(all, other)
-					}
-					d = other
-				}
-				one, fault := o.span(&d.Run, s)
+				d, _, _ := t.place(s.GetStartTimeUnixNano()) // span says what is wrong
+				one, fault := t.origin.span(&d.Run, s)
 				if fault != "" {
 					d.Rejected.Spans++
 					why.add(fault)
@@ -39,6 +28,9 @@ func (e *epochs) spans(q *tracespb.ExportTraceServiceRequest) (all []*store.Deli
 				}
 				d.Spans = append(d.Spans, one)
 			}
+		}
+		if t != nil {
+			all = append(all, t.deliveries()...)
 		}
 	}
 	return all, why

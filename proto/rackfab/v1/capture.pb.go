@@ -213,7 +213,7 @@ type CaptureStarted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the scenario.
 	Scenario string `protobuf:"bytes,1,opt,name=scenario,proto3" json:"scenario,omitempty"`
-	// Congestion control of every flow.
+	// Congestion control of the flows at the first instant, "dcqcn, pcn for h*->r1".
 	Scheme string `protobuf:"bytes,2,opt,name=scheme,proto3" json:"scheme,omitempty"`
 	// Seed of everything random.
 	Seed uint64 `protobuf:"varint,3,opt,name=seed,proto3" json:"seed,omitempty"`

@@ -566,7 +566,7 @@ func (x *Post) GetEveryPs() int64 {
 // flows and commands that run, and those to come.
 type SchemeChoice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The scheme: pfc, qcn, dcqcn, timely, timely-ecn or pcn.
+	// The scheme: one of Topology.choices.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// FROM->TO: names, ranges, and patterns with * on both sides, "h*->r1";
 	// "" for everything.

@@ -297,7 +297,8 @@ func (*ListRunsRequest) Descriptor() ([]byte, []int) {
 // ListRunsResponse lists them.
 type ListRunsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The runs, the latest first.
+	// The runs, the latest first. "default" is the last one: it is the latest for those
+	// who name no run only if there is no other.
 	Runs          []*CollectedRun `protobuf:"bytes,1,rep,name=runs,proto3" json:"runs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -357,7 +358,7 @@ type CollectedRun struct {
 	FirstUnixNano int64 `protobuf:"varint,6,opt,name=first_unix_nano,json=firstUnixNano,proto3" json:"first_unix_nano,omitempty"`
 	// See first_unix_nano.
 	LastUnixNano int64 `protobuf:"varint,7,opt,name=last_unix_nano,json=lastUnixNano,proto3" json:"last_unix_nano,omitempty"`
-	// Traces with a root span, spans, points and time series that are held.
+	// Traces that can be listed, spans, points and time series that are held.
 	Traces int64 `protobuf:"varint,8,opt,name=traces,proto3" json:"traces,omitempty"`
 	// See traces.
 	Spans int64 `protobuf:"varint,9,opt,name=spans,proto3" json:"spans,omitempty"`
@@ -887,7 +888,7 @@ func (x *ListTracesResponse) GetMore() bool {
 	return false
 }
 
-// TraceSummary is a trace's root span.
+// TraceSummary is a trace's root span, or what stands for it.
 type TraceSummary struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the trace, 32 hexadecimal digits.
@@ -2404,8 +2405,9 @@ type GetCountersResponse struct {
 	Spans *SignalCounters `protobuf:"bytes,1,opt,name=spans,proto3" json:"spans,omitempty"`
 	// Of points of metrics.
 	Points *SignalCounters `protobuf:"bytes,2,opt,name=points,proto3" json:"points,omitempty"`
-	// Requests that were refused with RESOURCE_EXHAUSTED because the queue was full;
-	// what is in them was not received.
+	// Requests that were refused, with RESOURCE_EXHAUSTED because the queue was full or
+	// with UNAVAILABLE because the store could not be written; what is in them was not
+	// received.
 	RefusedRequests int64 `protobuf:"varint,3,opt,name=refused_requests,json=refusedRequests,proto3" json:"refused_requests,omitempty"`
 	// Requests in the queue, and how many fit.
 	QueuedRequests int64 `protobuf:"varint,4,opt,name=queued_requests,json=queuedRequests,proto3" json:"queued_requests,omitempty"`

@@ -42,12 +42,13 @@ const (
 // Every call gives INVALID_ARGUMENT with google.rpc.BadRequest for fields that
 // make no sense, and NOT_FOUND for a run or trace that is not held (any more).
 type CollectorServiceClient interface {
-	// ListRuns lists the runs that are held, the latest first.
+	// ListRuns lists the runs that are held, the latest first, and "default" at the end.
 	ListRuns(ctx context.Context, in *ListRunsRequest, opts ...grpc.CallOption) (*ListRunsResponse, error)
 	// CloseRun says that no more comes of a run: with --keep-slowest the details of
 	// all but the slowest traces leave now instead of after a while of silence.
 	CloseRun(ctx context.Context, in *CloseRunRequest, opts ...grpc.CallOption) (*CloseRunResponse, error)
-	// ListTraces lists traces by their root spans.
+	// ListTraces lists traces by their root spans. In the run "default" a trace without
+	// one, whose caller told somebody else, has the earliest span whose parent is not held.
 	ListTraces(ctx context.Context, in *ListTracesRequest, opts ...grpc.CallOption) (*ListTracesResponse, error)
 	// GetTrace gives every span of a trace.
 	GetTrace(ctx context.Context, in *GetTraceRequest, opts ...grpc.CallOption) (*GetTraceResponse, error)
@@ -182,12 +183,13 @@ func (c *collectorServiceClient) GetCounters(ctx context.Context, in *GetCounter
 // Every call gives INVALID_ARGUMENT with google.rpc.BadRequest for fields that
 // make no sense, and NOT_FOUND for a run or trace that is not held (any more).
 type CollectorServiceServer interface {
-	// ListRuns lists the runs that are held, the latest first.
+	// ListRuns lists the runs that are held, the latest first, and "default" at the end.
 	ListRuns(context.Context, *ListRunsRequest) (*ListRunsResponse, error)
 	// CloseRun says that no more comes of a run: with --keep-slowest the details of
 	// all but the slowest traces leave now instead of after a while of silence.
 	CloseRun(context.Context, *CloseRunRequest) (*CloseRunResponse, error)
-	// ListTraces lists traces by their root spans.
+	// ListTraces lists traces by their root spans. In the run "default" a trace without
+	// one, whose caller told somebody else, has the earliest span whose parent is not held.
 	ListTraces(context.Context, *ListTracesRequest) (*ListTracesResponse, error)
 	// GetTrace gives every span of a trace.
 	GetTrace(context.Context, *GetTraceRequest) (*GetTraceResponse, error)

@@ -1501,7 +1501,7 @@ type Topology struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the scenario.
 	Scenario string `protobuf:"bytes,1,opt,name=scenario,proto3" json:"scenario,omitempty"`
-	// Congestion control of every flow.
+	// Congestion control of the flows then, "dcqcn, pcn for h*->r1".
 	Scheme string `protobuf:"bytes,2,opt,name=scheme,proto3" json:"scheme,omitempty"`
 	// Seed of everything random.
 	Seed uint64 `protobuf:"fixed64,3,opt,name=seed,proto3" json:"seed,omitempty"`
@@ -1514,7 +1514,10 @@ type Topology struct {
 	// The flows: those of the scenario first, then the bursts', at most 8192.
 	Flows []*TopologyFlow `protobuf:"bytes,7,rep,name=flows,proto3" json:"flows,omitempty"`
 	// Flows that are not listed because there are more than that: those of the earliest bursts.
-	FlowsLeftOut  int32 `protobuf:"varint,8,opt,name=flows_left_out,json=flowsLeftOut,proto3" json:"flows_left_out,omitempty"`
+	FlowsLeftOut int32 `protobuf:"varint,8,opt,name=flows_left_out,json=flowsLeftOut,proto3" json:"flows_left_out,omitempty"`
+	// The schemes that flows can change to while the rack runs; none if its own lets
+	// no flow go.
+	Choices       []string `protobuf:"bytes,9,rep,name=choices,proto3" json:"choices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1603,6 +1606,13 @@ func (x *Topology) GetFlowsLeftOut() int32 {
 		return x.FlowsLeftOut
 	}
 	return 0
+}
+
+func (x *Topology) GetChoices() []string {
+	if x != nil {
+		return x.Choices
+	}
+	return nil
 }
 
 // TopologyNode is a NIC or a switch.
@@ -1886,7 +1896,7 @@ type RackStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the scenario.
 	Scenario string `protobuf:"bytes,1,opt,name=scenario,proto3" json:"scenario,omitempty"`
-	// Congestion control of every flow.
+	// Congestion control of the flows now, "dcqcn, pcn for h*->r1".
 	Scheme string `protobuf:"bytes,2,opt,name=scheme,proto3" json:"scheme,omitempty"`
 	// What the clock does.
 	State RackState `protobuf:"varint,3,opt,name=state,proto3,enum=rackfab.v1.RackState" json:"state,omitempty"`
@@ -2620,7 +2630,7 @@ const file_rackfab_v1_controller_proto_rawDesc = "" +
 	"\x05nodes\x18\x02 \x03(\v2\x15.rackfab.v1.NodeStatsR\x05nodes\"\x14\n" +
 	"\x12GetTopologyRequest\"G\n" +
 	"\x13GetTopologyResponse\x120\n" +
-	"\btopology\x18\x01 \x01(\v2\x14.rackfab.v1.TopologyR\btopology\"\xa2\x02\n" +
+	"\btopology\x18\x01 \x01(\v2\x14.rackfab.v1.TopologyR\btopology\"\xbc\x02\n" +
 	"\bTopology\x12\x1a\n" +
 	"\bscenario\x18\x01 \x01(\tR\bscenario\x12\x16\n" +
 	"\x06scheme\x18\x02 \x01(\tR\x06scheme\x12\x12\n" +
@@ -2629,7 +2639,8 @@ const file_rackfab_v1_controller_proto_rawDesc = "" +
 	"\x05nodes\x18\x05 \x03(\v2\x18.rackfab.v1.TopologyNodeR\x05nodes\x12.\n" +
 	"\x05links\x18\x06 \x03(\v2\x18.rackfab.v1.TopologyLinkR\x05links\x12.\n" +
 	"\x05flows\x18\a \x03(\v2\x18.rackfab.v1.TopologyFlowR\x05flows\x12$\n" +
-	"\x0eflows_left_out\x18\b \x01(\x05R\fflowsLeftOut\"\x93\x01\n" +
+	"\x0eflows_left_out\x18\b \x01(\x05R\fflowsLeftOut\x12\x18\n" +
+	"\achoices\x18\t \x03(\tR\achoices\"\x93\x01\n" +
 	"\fTopologyNode\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12(\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x14.rackfab.v1.NodeKindR\x04kind\x12\x14\n" +

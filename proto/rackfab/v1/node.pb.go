@@ -145,7 +145,7 @@ type RunRequest_Grant struct {
 }
 
 type RunRequest_Impair struct {
-	// At any time after start: lose, repeat or delay what is sent from now on.
+	// At any time once every node is ready: lose, repeat or delay what is sent from now on.
 	Impair *BusImpairment `protobuf:"bytes,5,opt,name=impair,proto3,oneof"`
 }
 

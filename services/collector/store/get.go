@@ -22,7 +22,7 @@ var ErrAmbiguous = errors.New("several traces begin with it")
 func (s *Store) GetTrace(runID, id string) (*rackfabv1.GetTraceResponse, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	runs := s.runs
+	runs := s.latest()
 	if runID != "" {
 		r, err := s.find(runID)
 		if err != nil {
@@ -30,7 +30,7 @@ func (s *Store) GetTrace(runID, id string) (*rackfabv1.GetTraceResponse, error) 
 		}
 		runs = []*run{r}
 	}
-	for _, r := range slices.Backward(runs) {
+	for _, r := range runs {
 		out, err := r.trace(id)
 		if err != nil {
 			return nil, fmt.Errorf("trace %s: %w", id, err)
@@ -92,12 +92,12 @@ func findTrace(tx *bbolt.Tx, id string) (uint32, error) {
 	return number, nil
 }
 
-// Runs lists the runs, the latest first.
-func (s *Store) Runs() ([]*rackfabv1.CollectedRun, error) {
+// Runs lists the runs, the latest first, and Foreign at the end.
+func (s *Store) Runs() []*rackfabv1.CollectedRun {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	var out []*rackfabv1.CollectedRun
-	for _, r := range slices.Backward(s.runs) {
+	for _, r := range s.latest() {
 		c := r.figures()
 		out = append(out, &rackfabv1.CollectedRun{
 			Run: r.info.Run, Scenario: r.info.Scenario, Scheme: r.info.Scheme, Seed: r.info.Seed, EpochUnixNano: r.info.Epoch,
@@ -105,5 +105,5 @@ func (s *Store) Runs() ([]*rackfabv1.CollectedRun, error) {
 			StartPs: c.StartPs, EndPs: c.EndPs, SpansSampledOut: c.Spans.SampledOut, Closed: c.Closed, Nodes: c.Nodes, Flows: c.Flows,
 		})
 	}
-	return out, nil
+	return out
 }

@@ -2,11 +2,11 @@ package store
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"go.etcd.io/bbolt"
 
+	"github.com/rackfab/rackfab/fabric/measure"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
@@ -121,12 +121,7 @@ func (r *run) group(by rackfabv1.PercentileGroup, flow, name string) group {
 func percentiles(g group, sorted []int64) *rackfabv1.Percentiles {
 	return &rackfabv1.Percentiles{
 		Run: g.run, Scheme: g.scheme, Flow: g.flow, Name: g.name, Count: int64(len(sorted)),
-		MinPs: sorted[0], P50Ps: nearest(sorted, 500), P90Ps: nearest(sorted, 900), P99Ps: nearest(sorted, 990), P999Ps: nearest(sorted, 999), MaxPs: sorted[len(sorted)-1],
+		MinPs: sorted[0], MaxPs: sorted[len(sorted)-1],
+		P50Ps: measure.Quantile(sorted, 500), P90Ps: measure.Quantile(sorted, 900), P99Ps: measure.Quantile(sorted, 990), P999Ps: measure.Quantile(sorted, 999),
 	}
-}
-
-// nearest gives the smallest value that at least perMille of all are not above.
-func nearest(sorted []int64, perMille int) int64 {
-	rank := int(math.Ceil(float64(perMille*len(sorted)) / 1000))
-	return sorted[max(rank, 1)-1]
 }

@@ -2,18 +2,15 @@ package store
 
 import (
 	"bytes"
-	"encoding/binary"
-	"math"
+	"cmp"
 	"slices"
+	"sort"
 
 	"go.etcd.io/bbolt"
 	"google.golang.org/protobuf/proto"
 
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
-
-// chunkPoints is how many points are stored together.
-const chunkPoints = 256
 
 // Points are points of one time series, as they come in.
 type Points struct {
@@ -48,10 +45,11 @@ func loadTail(tx *bbolt.Tx, number uint32) *tail {
 	if k == nil || number32(k) != number {
 		return t
 	}
-	t.first, t.chunk = unsortable(binary.BigEndian.Uint64(k[4:])), bytes.Clone(v)
-	times, _ := parseChunk(t.first, v)
-	t.points = len(times)
-	t.last = times[len(times)-1]
+	points := parseChunk(firstOf(k), v)
+	if len(points) == 0 { // damaged
+		return t
+	}
+	t.first, t.last, t.points, t.chunk = firstOf(k), points[len(points)-1].at, len(points), encodeChunk(points)
 	return t
 }
 
@@ -65,31 +63,19 @@ func lastBefore(c *bbolt.Cursor, limit []byte) (k, v []byte) {
 
 // series stores points and tells how many are new.
 func (w *writer) series(p *Points) (fresh int64, err error) {
-	id := identity(p.Series)
-	t := w.run.series[id]
-	if t == nil {
-		w.counts.NextSeries++
-		t = &tail{number: w.counts.NextSeries}
-		w.run.series[id] = t
-		if err := w.seriesBucket.Put(key32(t.number), []byte(id)); err != nil {
-			return 0, err
-		}
-		w.counts.Nodes, w.counts.Flows = note(w.counts.Nodes, p.Series.GetNode()), note(w.counts.Flows, p.Series.GetFlow())
+	t, err := w.tail(p.Series)
+	if err != nil {
+		return 0, err
 	}
+	var late []point
 	changed := false
 	for i, at := range p.Times {
 		switch {
 		case t.points > 0 && at <= t.last:
-			ok, err := w.insert(t, at, p.Values[i])
-			if err != nil {
-				return fresh, err
-			}
-			if ok {
-				fresh++
-			}
+			late = append(late, point{at, p.Values[i]})
 			continue
 		case t.points >= chunkPoints && changed:
-			if err := w.points.Put(pointsKey(t.number, t.first), bytes.Clone(t.chunk)); err != nil {
+			if err := w.put(t); err != nil {
 				return fresh, err
 			}
 			fallthrough
@@ -101,79 +87,81 @@ func (w *writer) series(p *Points) (fresh int64, err error) {
 		fresh++
 	}
 	if changed {
-		err = w.points.Put(pointsKey(t.number, t.first), bytes.Clone(t.chunk))
-	}
-	return fresh, err
-}
-
-// insert puts a point between others, and tells whether there was none at its instant.
-func (w *writer) insert(t *tail, at int64, value float64) (bool, error) {
-	// The last chunk in memory may be ahead of the one on disk.
-	if err := w.points.Put(pointsKey(t.number, t.first), bytes.Clone(t.chunk)); err != nil {
-		return false, err
-	}
-	k, v := lastBefore(w.points.Cursor(), pointsKey(t.number, at+1))
-	var times []int64
-	var values []float64
-	first := at
-	if k != nil && number32(k) == t.number {
-		first = unsortable(binary.BigEndian.Uint64(k[4:]))
-		times, values = parseChunk(first, v)
-	}
-	i, held := slices.BinarySearch(times, at)
-	if held {
-		return false, nil
-	}
-	times, values = slices.Insert(times, i, at), slices.Insert(values, i, value)
-	var chunk []byte
-	for j, before := 0, first; j < len(times); j++ {
-		chunk = appendPoint(chunk, times[j]-before, values[j])
-		before = times[j]
-	}
-	if first == t.first {
-		t.chunk, t.points = chunk, len(times)
-	}
-	return true, w.points.Put(pointsKey(t.number, first), bytes.Clone(chunk))
-}
-
-// pointsKey is the series' number and the instant of the first point.
-func pointsKey(series uint32, first int64) []byte {
-	return binary.BigEndian.AppendUint64(key32(series), sortable(first))
-}
-
-// appendPoint writes a point: the span since the point before, then the value as a
-// whole number if it is one.
-func appendPoint(b []byte, since int64, value float64) []byte {
-	b = binary.AppendUvarint(b, uint64(since))
-	const exact = 1 << 53
-	if whole := int64(value); value > -exact && value < exact && float64(whole) == value && !(whole == 0 && math.Signbit(value)) {
-		zigzag := uint64(whole)<<1 ^ uint64(whole>>63)
-		return binary.AppendUvarint(b, zigzag<<1)
-	}
-	return binary.LittleEndian.AppendUint64(binary.AppendUvarint(b, 1), math.Float64bits(value))
-}
-
-// parseChunk reads points. What is damaged is left out.
-func parseChunk(first int64, b []byte) (times []int64, values []float64) {
-	for at := first; len(b) > 0; {
-		since, n := binary.Uvarint(b)
-		if n <= 0 {
-			break
+		if err := w.put(t); err != nil {
+			return fresh, err
 		}
-		kind, m := binary.Uvarint(b[n:])
-		if m <= 0 {
-			break
-		}
-		b = b[n+m:]
-		value := float64(int64(kind>>2) ^ -int64(kind>>1&1))
-		if kind == 1 {
-			if len(b) < 8 {
-				break
+	}
+	inserted, err := w.insert(t, late)
+	return fresh + inserted, err
+}
+
+// tail gives the end of a series, and begins the series if it is new.
+func (w *writer) tail(s *rackfabv1.Series) (*tail, error) {
+	id := identity(s)
+	if t := w.run.series[id]; t != nil {
+		return t, nil
+	}
+	w.counts.NextSeries++
+	t := &tail{number: w.counts.NextSeries}
+	w.run.series[id] = t
+	w.counts.Nodes, w.counts.Flows = note(w.counts.Nodes, s.GetNode()), note(w.counts.Flows, s.GetFlow())
+	return t, w.seriesBucket.Put(key32(t.number), []byte(id))
+}
+
+// put writes the chunk of a tail.
+func (w *writer) put(t *tail) error {
+	return w.points.Put(pointsKey(t.number, t.first), bytes.Clone(t.chunk))
+}
+
+// insert puts points between those of a series, whose end is written, and tells at
+// how many instants there was none. A chunk that they fall into is read and written
+// once.
+func (w *writer) insert(t *tail, late []point) (fresh int64, err error) {
+	slices.SortStableFunc(late, func(a, b point) int { return cmp.Compare(a.at, b.at) })
+	for len(late) > 0 {
+		first, have, n := w.around(t.number, late)
+		all := slices.Concat(have, late[:n]) // what was there first comes first, and stays
+		slices.SortStableFunc(all, func(a, b point) int { return cmp.Compare(a.at, b.at) })
+		all = slices.CompactFunc(all, func(a, b point) bool { return a.at == b.at })
+		if len(all) > len(have) {
+			if err := w.replace(t, first, all); err != nil {
+				return fresh, err
 			}
-			value, b = math.Float64frombits(binary.LittleEndian.Uint64(b)), b[8:]
 		}
-		at += int64(since)
-		times, values = append(times, at), append(values, value)
+		fresh, late = fresh+int64(len(all)-len(have)), late[n:]
 	}
-	return times, values
+	return fresh, nil
+}
+
+// replace puts points, which are in order, in the place of the chunk of that first
+// instant.
+func (w *writer) replace(t *tail, first int64, points []point) error {
+	atEnd := first == t.first
+	for piece := range slices.Chunk(points, chunkPoints) {
+		one := &tail{t.number, piece[0].at, piece[len(piece)-1].at, len(piece), encodeChunk(piece)}
+		if err := w.put(one); err != nil {
+			return err
+		}
+		if atEnd {
+			*t = *one
+		}
+	}
+	return nil
+}
+
+// around gives the chunk that the first of some points in order falls into, which
+// is a new one before all others, and how many of the points do.
+func (w *writer) around(series uint32, late []point) (first int64, have []point, n int) {
+	c := w.points.Cursor()
+	after := pointsKey(series, late[0].at+1)
+	first, n = late[0].at, len(late)
+	if k, v := lastBefore(c, after); k != nil && number32(k) == series {
+		first = firstOf(k)
+		have = parseChunk(first, v)
+	}
+	if k, _ := c.Seek(after); k != nil && number32(k) == series {
+		next := firstOf(k)
+		n = sort.Search(n, func(i int) bool { return late[i].at >= next })
+	}
+	return first, have, n
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"go.etcd.io/bbolt"
 	"google.golang.org/protobuf/proto"
@@ -65,6 +66,7 @@ type run struct {
 	number uint64
 	db     *bbolt.DB
 	info   RunInfo
+	bytes  atomic.Int64 // of the file, as measured after the latest change
 
 	mu     sync.RWMutex
 	counts counts
@@ -89,6 +91,7 @@ func openRun(path string, number uint64, readOnly bool) (*run, error) {
 		_ = db.Close() // the first error tells more
 		return nil, err
 	}
+	r.measure()
 	return r, nil
 }
 
@@ -112,6 +115,7 @@ func newRun(path string, number uint64, info RunInfo) (*run, error) {
 		_ = os.Remove(r.path) // it holds nothing
 		return nil, err
 	}
+	r.measure()
 	return r, nil
 }
 
@@ -146,12 +150,11 @@ func (r *run) load() error {
 	})
 }
 
-func (r *run) size() int64 {
-	i, err := os.Stat(r.path)
-	if err != nil {
-		return 0
+// measure takes down how large the file is. Whoever has changed it calls it.
+func (r *run) measure() {
+	if i, err := os.Stat(r.path); err == nil {
+		r.bytes.Store(i.Size())
 	}
-	return i.Size()
 }
 
 func (r *run) figures() counts {

@@ -65,6 +65,7 @@ func (s *Store) close(r *run) (int64, error) {
 	r.mu.Lock()
 	r.counts = c
 	r.mu.Unlock()
+	r.measure()
 	if c.Spans.SampledOut > before {
 		err = s.compact(r)
 	}
@@ -166,5 +167,6 @@ func (s *Store) compact(r *run) error {
 		return err
 	}
 	r.db, r.series, r.recent = again.db, again.series, again.recent
+	r.measure()
 	return old.Close()
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"cmp"
-	"encoding/binary"
 	"math"
 	"slices"
 
@@ -111,14 +110,13 @@ func (f *folder) walk(tx *bbolt.Tx, number uint32) {
 		k, v = c.Seek(prefix)
 	}
 	for ; k != nil && bytes.HasPrefix(k, prefix) && !f.truncated; k, v = c.Next() {
-		first := unsortable(binary.BigEndian.Uint64(k[4:]))
+		first := firstOf(k)
 		if first >= to {
 			return
 		}
-		times, values := parseChunk(first, v)
-		for i, at := range times {
-			if at >= from && at < to {
-				f.add(at, values[i])
+		for _, p := range parseChunk(first, v) {
+			if p.at >= from && p.at < to {
+				f.add(p.at, p.value)
 			}
 		}
 	}

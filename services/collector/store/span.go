@@ -98,8 +98,11 @@ func (w *writer) span(s *Span) (bool, error) {
 		return false, err
 	}
 	w.seen(s)
-	if s.Parent == 0 {
+	switch {
+	case s.Parent == 0:
 		err = w.root(number, s, &c)
+	case w.info.Run == Foreign: // a node's trace has its root, sooner or later
+		w.rootless[number] = true
 	}
 	return true, err
 }

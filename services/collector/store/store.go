@@ -29,6 +29,10 @@ import (
 // maxRuns is how many runs are held at most; each is an open file.
 const maxRuns = 500
 
+// Foreign is the run of data that names none, or whose times are not its run's: of
+// clients that are no nodes, on wall time. It is the latest run if there is no other.
+const Foreign = "default"
+
 // lockLimit is how long Open waits for a folder that another process has open.
 const lockLimit = time.Second
 
@@ -56,6 +60,7 @@ type Store struct {
 
 	mu   sync.RWMutex // of runs; held for reading while a file is read
 	runs []*run       // by number: the oldest first
+	last uint64       // the largest number that a run has had, as far as files and totals tell
 	gone Totals       // what left with runs that are gone
 }
 
@@ -93,6 +98,9 @@ func (s *Store) load() error {
 	if s.gone, gone, err = readTotals(s.totals); err != nil {
 		return err
 	}
+	for number := range gone {
+		s.last = max(s.last, number)
+	}
 	files, err := filepath.Glob(filepath.Join(s.dir, "[0-9]*.db"))
 	if err != nil {
 		return err
@@ -102,6 +110,7 @@ func (s *Store) load() error {
 		if _, err := fmt.Sscanf(filepath.Base(path), "%d.db", &number); err != nil {
 			continue
 		}
+		s.last = max(s.last, number)
 		if gone[number] {
 			if !s.options.ReadOnly {
 				_ = os.Remove(path) // tried again at the next start
@@ -147,9 +156,21 @@ func (s *Store) Size() int64 {
 
 func (s *Store) size() (n int64) {
 	for _, r := range s.runs {
-		n += r.size()
+		n += r.bytes.Load()
 	}
 	return n
+}
+
+// latest gives the runs, the latest first, and Foreign at the end. The lock is held.
+func (s *Store) latest() []*run {
+	runs := slices.Clone(s.runs)
+	slices.Reverse(runs)
+	for i, r := range runs {
+		if r.info.Run == Foreign {
+			return append(slices.Delete(runs, i, i+1), r)
+		}
+	}
+	return runs
 }
 
 // find gives the run of that id; "" is the latest. The lock is held.
@@ -158,7 +179,7 @@ func (s *Store) find(id string) (*run, error) {
 		if len(s.runs) == 0 {
 			return nil, fmt.Errorf("no run is held: %w", ErrNotFound)
 		}
-		return s.runs[len(s.runs)-1], nil
+		return s.latest()[0], nil
 	}
 	for _, r := range s.runs {
 		if r.info.Run == id {
@@ -172,7 +193,7 @@ func (s *Store) find(id string) (*run, error) {
 func (s *Store) some() string {
 	const most = 5
 	var names []string
-	for _, r := range slices.Backward(s.runs) {
+	for _, r := range s.latest() {
 		if len(names) == most {
 			names = append(names, "...")
 			break

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -107,9 +108,9 @@ func TestATraceIsReadBack(t *testing.T) {
 		if diff := cmp.Diff(want, have, protocmp.Transform()); diff != "" {
 			t.Error(diff)
 		}
-		runs, err := s.Runs()
-		if err != nil || len(runs) != 1 {
-			t.Fatal(runs, err)
+		runs := s.Runs()
+		if len(runs) != 1 {
+			t.Fatal(runs)
 		}
 		wantRun := &rackfabv1.CollectedRun{
 			Run: "a", Scenario: "pair", Scheme: "pcn", Seed: 7, EpochUnixNano: 1e18, FirstUnixNano: noon.UnixNano(), LastUnixNano: noon.UnixNano(),
@@ -122,50 +123,6 @@ func TestATraceIsReadBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		s = open(t, dir, Options{ReadOnly: true})
-	}
-}
-
-func TestTracesAreListed(t *testing.T) {
-	s := open(t, t.TempDir(), Options{})
-	write(t, s, gets("a", 10))
-	tests := []struct {
-		name string
-		q    *rackfabv1.ListTracesRequest
-		want []int // the messages
-		more bool
-	}{
-		{"slowest", &rackfabv1.ListTracesRequest{Limit: 3}, []int{10, 9, 8}, true},
-		{"slowest of a flow", &rackfabv1.ListTracesRequest{Flow: "F0", Limit: 3}, []int{9, 7, 5}, true},
-		{"latest", &rackfabv1.ListTracesRequest{Order: rackfabv1.TraceOrder_TRACE_ORDER_LATEST, Limit: 2, Offset: 1}, []int{9, 8}, true},
-		{"duration range", &rackfabv1.ListTracesRequest{MinDurationPs: 4e6, MaxDurationPs: 6e6, Limit: 10}, []int{6, 5, 4}, false},
-		{"time range", &rackfabv1.ListTracesRequest{FromPs: 2e6, ToPs: 4e6, Limit: 10}, []int{4, 3}, false},
-		{"time range, latest, of a flow", &rackfabv1.ListTracesRequest{Order: rackfabv1.TraceOrder_TRACE_ORDER_LATEST, Flow: "F0", FromPs: 1e6, ToPs: 5e6, Limit: 10}, []int{5, 3}, false},
-		{"node of a child", &rackfabv1.ListTracesRequest{Node: "s0", Limit: 1}, []int{10}, true},
-		{"node that only sent", &rackfabv1.ListTracesRequest{Node: "h0", Flow: "F1", Limit: 1}, []int{10}, true},
-		{"unknown node", &rackfabv1.ListTracesRequest{Node: "s9", Limit: 1}, nil, false},
-		{"name", &rackfabv1.ListTracesRequest{Name: "switch", Limit: 1}, nil, false},
-		{"attributes of different spans", &rackfabv1.ListTracesRequest{Attributes: []*rackfabv1.AttributeMatch{
-			{Key: "rackfab.message", Value: "4"}, {Key: "rackfab.direction", Value: "forward"},
-		}, Limit: 5}, []int{4}, false},
-		{"attribute that no span has", &rackfabv1.ListTracesRequest{Attributes: []*rackfabv1.AttributeMatch{{Key: "rackfab.direction", Value: "back"}}, Limit: 5}, nil, false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			out, err := s.ListTraces(tt.q)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var have []int
-			for _, tr := range out.GetTraces() {
-				have = append(have, int(tr.GetAttributes()[0].GetNumber()))
-				if tr.GetSpans() != 3 || tr.GetDurationPs() != int64(have[len(have)-1])*1e6 {
-					t.Errorf("%+v", tr)
-				}
-			}
-			if !slices.Equal(have, tt.want) || out.GetMore() != tt.more {
-				t.Errorf("messages %v, more %v; want %v, %v", have, out.GetMore(), tt.want, tt.more)
-			}
-		})
 	}
 }
 
@@ -209,196 +166,32 @@ func TestTheRootMayComeLast(t *testing.T) {
 	}
 }
 
-func TestPercentiles(t *testing.T) {
-	s := open(t, t.TempDir(), Options{})
-	write(t, s, gets("a", 2000), gets("b", 1))
-	out, err := s.GetPercentiles(&rackfabv1.GetPercentilesRequest{Runs: []string{"a"}})
-	want := &rackfabv1.GetPercentilesResponse{Rows: []*rackfabv1.Percentiles{
-		{Run: "a", Scheme: "pcn", Flow: "F0", Count: 1000, MinPs: 1e6, P50Ps: 999e6, P90Ps: 1799e6, P99Ps: 1979e6, P999Ps: 1997e6, MaxPs: 1999e6},
-		{Run: "a", Scheme: "pcn", Flow: "F1", Count: 1000, MinPs: 2e6, P50Ps: 1000e6, P90Ps: 1800e6, P99Ps: 1980e6, P999Ps: 1998e6, MaxPs: 2000e6},
-	}}
-	if diff := cmp.Diff(want, out, protocmp.Transform()); err != nil || diff != "" {
-		t.Error(err, diff)
-	}
-	out, err = s.GetPercentiles(&rackfabv1.GetPercentilesRequest{Runs: []string{"*"}, Group: rackfabv1.PercentileGroup_PERCENTILE_GROUP_SCHEME})
-	if err != nil || len(out.GetRows()) != 1 || out.GetRows()[0].GetCount() != 2001 {
-		t.Error(out, err)
-	}
-	out, err = s.GetPercentiles(&rackfabv1.GetPercentilesRequest{Group: rackfabv1.PercentileGroup_PERCENTILE_GROUP_NAME, Name: "GET"})
-	if err != nil || len(out.GetRows()) != 1 || out.GetRows()[0].GetRun() != "b" || out.GetRows()[0].GetName() != "GET" {
-		t.Error(out, err)
-	}
-}
-
-func TestSeriesAreFolded(t *testing.T) {
-	s := open(t, t.TempDir(), Options{})
-	var times []int64
-	var values []float64
-	for i := range 1000 {
-		times, values = append(times, int64(i)*10), append(values, float64(i)-0.5)
-	}
-	write(t, s, &Delivery{Run: RunInfo{Run: "a"}, Points: []Points{
-		{Series: queue("s1", 2), Times: times, Values: values},
-		{Series: queue("s0", 1), Times: times[:3], Values: []float64{3, -7, 1 << 40}},
-	}})
-	ask := func(q *rackfabv1.QuerySeriesRequest) *rackfabv1.QuerySeriesResponse {
-		t.Helper()
-		if q.Select == nil {
-			q.Select = &rackfabv1.SeriesSelector{Metric: "rackfab.port.queue", Node: "s1"}
-		}
-		if q.Limit == 0 {
-			q.Limit = 1e6
-		}
-		out, err := s.QuerySeries(q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out
-	}
-	all := ask(&rackfabv1.QuerySeriesRequest{Select: &rackfabv1.SeriesSelector{}})
-	if len(all.Series) != 2 || all.Series[0].Node != "s0" || !slices.Equal(all.Series[0].Values, []float64{3, -7, 1 << 40}) || !slices.Equal(all.Series[1].Values, values) {
-		t.Errorf("%v", all)
-	}
-	for fold, want := range map[rackfabv1.Fold][]float64{
-		rackfabv1.Fold_FOLD_UNSPECIFIED: {598.5, 628.5}, // of a gauge the largest
-		rackfabv1.Fold_FOLD_MAX:         {598.5, 628.5},
-		rackfabv1.Fold_FOLD_LAST:        {598.5, 628.5},
-		rackfabv1.Fold_FOLD_MIN:         {569.5, 599.5},
-		rackfabv1.Fold_FOLD_SUM:         {(569.5 + 598.5) * 15, (599.5 + 628.5) * 15},
-		rackfabv1.Fold_FOLD_MEAN:        {584, 614},
-	} {
-		have := ask(&rackfabv1.QuerySeriesRequest{FromPs: 5700, ToPs: 6300, StepPs: 300, Fold: fold}).Series[0]
-		if !slices.Equal(have.TimesPs, []int64{5700, 6000}) || !slices.Equal(have.Values, want) {
-			t.Errorf("%v: %v %v, want %v", fold, have.TimesPs, have.Values, want)
-		}
-	}
-	if out := ask(&rackfabv1.QuerySeriesRequest{Limit: 10}); !out.Truncated || len(out.Series[0].Values) != 10 {
-		t.Errorf("%v", out)
-	}
-	if out := ask(&rackfabv1.QuerySeriesRequest{FromPs: 9990}); len(out.Series) != 1 || len(out.Series[0].Values) != 1 {
-		t.Errorf("%v", out)
-	}
-	list, err := s.ListSeries(&rackfabv1.SeriesSelector{Port: port(2)})
-	if diff := cmp.Diff([]*rackfabv1.Series{queue("s1", 2)}, list.GetSeries(), protocmp.Transform()); err != nil || diff != "" {
-		t.Error(err, diff)
-	}
-}
-
-// The oldest run leaves first, with its file, and stays in the counts.
-func TestTheOldestRunLeavesFirst(t *testing.T) {
-	dir := t.TempDir()
-	const limit = 8 << 20
-	s := open(t, dir, Options{MaxSize: limit})
-	for i := range 12 {
-		write(t, s, gets(fmt.Sprintf("run%02d", i), 2000))
-	}
-	check := func() {
-		t.Helper()
-		runs, err := s.Runs()
-		if err != nil || len(runs) < 2 || len(runs) == 12 || runs[0].GetRun() != "run11" {
-			t.Fatalf("%d runs, %v", len(runs), err)
-		}
-		held := int64(len(runs)) * 6000
-		c := s.Totals()
-		if want := (Counts{Received: 72000, Stored: 72000, Held: held, Evicted: 72000 - held}); c.Spans != want || c.Evicted != 12-int64(len(runs)) {
-			t.Errorf("%+v, want %+v", c, want)
-		}
-		if _, err := s.GetTrace("run00", "1"); !errors.Is(err, ErrNotFound) {
-			t.Errorf("the oldest run is held: %v", err)
-		}
-		files, err := filepath.Glob(filepath.Join(dir, "0*.db"))
-		if err != nil || len(files) != len(runs) {
-			t.Errorf("files %v, %v", files, err)
-		}
-	}
-	check()
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s = open(t, dir, Options{MaxSize: limit})
-	check()
-}
-
-// A run that alone fills the store takes nothing more, and says so.
-func TestARunThatFillsTheStore(t *testing.T) {
-	s := open(t, t.TempDir(), Options{MaxSize: 2 << 20})
-	write(t, s, gets("a", 3000))
-	d := gets("a", 3001)
-	d.Rejected.Spans = 2
-	write(t, s, d)
-	c := s.Totals().Spans
-	if !d.Full || c != (Counts{Received: 9000 + 9003 + 2, Stored: 9000, Held: 9000, Rejected: 9003 + 2}) {
-		t.Errorf("%v %+v", d.Full, c)
-	}
-}
-
-// The slowest traces of each flow keep their spans, the others their root alone.
-func TestTheSlowestAreKept(t *testing.T) {
-	dir := t.TempDir()
-	s := open(t, dir, Options{KeepSlowest: 0.01})
-	write(t, s, gets("a", 1000))
-	before, err := s.GetPercentiles(&rackfabv1.GetPercentilesRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.CloseIdle(noon.Add(-time.Second)); err != nil {
-		t.Fatal(err)
-	}
-	if c := s.Totals().Spans; c.SampledOut != 0 {
-		t.Errorf("a run that goes on was closed: %+v", c)
-	}
-	if n, err := s.CloseRun(""); err != nil || n != 990*2 {
-		t.Errorf("%d left, %v", n, err)
-	}
-	for range 2 {
-		if c := s.Totals().Spans; c != (Counts{Received: 3000, Stored: 3000, Held: 3000 - 1980, SampledOut: 1980}) {
-			t.Errorf("%+v", c)
-		}
-		out, err := s.ListTraces(&rackfabv1.ListTracesRequest{Flow: "F1", Limit: 500})
-		if err != nil || len(out.GetTraces()) != 500 {
-			t.Fatal(len(out.GetTraces()), err)
-		}
-		for i, tr := range out.GetTraces() {
-			whole := i < 5
-			if tr.GetDetailsDropped() == whole || (tr.GetSpans() == 3) != whole || len(tr.GetAttributes()) != 1 {
-				t.Fatalf("trace %d: %v", i, tr)
-			}
-		}
-		after, err := s.GetPercentiles(&rackfabv1.GetPercentilesRequest{})
-		if diff := cmp.Diff(before, after, protocmp.Transform()); err != nil || diff != "" {
-			t.Error(err, diff)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-		s = open(t, dir, Options{KeepSlowest: 0.01})
-	}
-	write(t, s, gets("a", 1001)) // what left is new again; what is new counts as such
-	if c := s.Totals().Spans; c.Stored != 3000+1980+3 || c.Received != c.Stored+c.Duplicates || c.Stored != c.Held+c.SampledOut {
-		t.Errorf("%+v", c)
-	}
-}
-
 func TestOpenSaysWhatIsWrong(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Open(filepath.Join(dir, "none"), Options{ReadOnly: true}); err == nil {
-		t.Error("opened a folder that is not there")
+	fails := func(dir string, o Options, want string) {
+		t.Helper()
+		if _, err := Open(dir, o); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
+	none := filepath.Join(dir, "none")
+	fails(none, Options{ReadOnly: true}, "open store: no collector has written to "+none)
 	s := open(t, dir, Options{})
-	if _, err := Open(dir, Options{}); err == nil {
-		t.Error("opened a folder twice")
-	}
+	fails(dir, Options{}, "open store: "+dir+" is open in another process: ask the collector that runs on it")
 	write(t, s, gets("a", 1))
-	if _, err := s.ListTraces(&rackfabv1.ListTracesRequest{Run: "b"}); !errors.Is(err, ErrNotFound) {
+	if _, err := s.ListTraces(&rackfabv1.ListTracesRequest{Run: "b"}); !errors.Is(err, ErrNotFound) || err.Error() != `run "b": not held; held are a` {
 		t.Error(err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "000002.db"), []byte("no database, but long enough to be looked at"), 0o644); err != nil {
+	damaged := filepath.Join(dir, "000002.db")
+	if err := os.WriteFile(damaged, []byte("no database, but long enough to be looked at"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(dir, Options{}); err == nil {
-		t.Error("opened a damaged file")
+	fails(dir, Options{}, "open store "+dir+": "+damaged+": ")
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o644); err != nil {
+		t.Fatal(err)
 	}
+	fails(filepath.Join(dir, "file"), Options{}, "open store: mkdir "+filepath.Join(dir, "file")+": not a directory")
 }

@@ -1,11 +1,16 @@
 package store
 
-import "encoding/binary"
+import (
+	"encoding/binary"
 
-// record is what is kept of a trace: its id and, once that has come, its root span.
+	"go.etcd.io/bbolt"
+)
+
+// record is what is kept of a trace: its id and, once that has come, its root span,
+// or what stands for it.
 type record struct {
 	id      [16]byte
-	root    uint64 // the root span's id; 0 if it has not come
+	root    uint64 // the root span's id; 0 if none has come
 	dropped bool   // whether the details left
 	columns
 }
@@ -64,23 +69,79 @@ func (w *writer) trace(id [16]byte) (uint32, error) {
 
 // root puts down the root span of a trace, unless it has one.
 func (w *writer) root(number uint32, s *Span, c *columns) error {
-	key := key32(number)
-	t, err := parseRecord(w.traces.Get(key))
-	if err != nil || t.root != 0 {
+	t, err := parseRecord(w.traces.Get(key32(number)))
+	if err != nil || t.root != 0 && t.parent == 0 {
 		return err
 	}
-	t.root, t.columns = s.ID, *c
-	if err := w.traces.Put(key, t.appendTo(nil)); err != nil {
+	return w.list(number, &t, s.ID, c)
+}
+
+// localRoots lists the traces that came without a root span, because their caller
+// tells somebody else or nobody, by the earliest span whose parent is not held. What
+// comes later may change that.
+func (w *writer) localRoots() error {
+	for number := range w.rootless {
+		t, err := parseRecord(w.traces.Get(key32(number)))
+		if err != nil {
+			return err
+		}
+		if t.root != 0 && t.parent == 0 {
+			continue
+		}
+		id, c, err := w.topmost(number)
+		if err != nil {
+			return err
+		}
+		if id == t.root {
+			continue
+		}
+		if err := w.list(number, &t, id, &c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// topmost gives the earliest span of a trace whose parent is not held, 0 if each is
+// the child of another.
+func (w *writer) topmost(number uint32) (id uint64, found columns, err error) {
+	err = eachSpan(w.ids.Tx(), number, func(k, v []byte) error {
+		c, _, err := parseColumns(v)
+		if err != nil || w.spans.Get(spanKey(number, c.parent)) != nil {
+			return err
+		}
+		if id == 0 || c.start < found.start {
+			id, found = binary.BigEndian.Uint64(k[4:]), c
+		}
+		return nil
+	})
+	return id, found, err
+}
+
+// list puts a trace into the indices by a span, and takes it out where it was by
+// another.
+func (w *writer) list(number uint32, t *record, root uint64, c *columns) error {
+	if t.root == 0 {
+		w.counts.Traces++
+	} else if err := w.eachIndex(number, &t.columns, (*bbolt.Bucket).Delete); err != nil {
 		return err
 	}
-	w.counts.Traces++
-	if err := w.slow.Put(slowKey(c.duration, number), nil); err != nil {
+	t.root, t.columns = root, *c
+	if err := w.traces.Put(key32(number), t.appendTo(nil)); err != nil {
 		return err
 	}
-	if err := w.flow.Put(append(key32(c.flow), slowKey(c.duration, number)...), nil); err != nil {
+	return w.eachIndex(number, c, func(b *bbolt.Bucket, key []byte) error { return b.Put(key, nil) })
+}
+
+// eachIndex calls do with each index of traces and the key that a trace has in it.
+func (w *writer) eachIndex(number uint32, c *columns, do func(b *bbolt.Bucket, key []byte) error) error {
+	if err := do(w.slow, slowKey(c.duration, number)); err != nil {
 		return err
 	}
-	return w.late.Put(slowKey(c.start, number), nil)
+	if err := do(w.flow, append(key32(c.flow), slowKey(c.duration, number)...)); err != nil {
+		return err
+	}
+	return do(w.late, slowKey(c.start, number))
 }
 
 // slowKey is a span of time or an instant, and the trace's number.

@@ -20,9 +20,8 @@ type Delivery struct {
 	Points   []Points
 	Rejected struct{ Spans, Points int64 } // not valid; counted alone
 
-	// Write sets what became of it; what is missing in Stored was held already.
-	Stored struct{ Spans, Points int64 }
 	// Full says that nothing of it was stored, because the run alone fills the store.
+	// Write sets it.
 	Full bool
 }
 
@@ -67,11 +66,8 @@ func (s *Store) open(info RunInfo) (*run, error) {
 	if r, err := s.find(info.Run); err == nil && info.Run != "" {
 		return r, nil
 	}
-	number := uint64(1)
-	if n := len(s.runs); n > 0 {
-		number = s.runs[n-1].number + 1
-	}
-	r, err := newRun(filepath.Join(s.dir, fmt.Sprintf("%06d.db", number)), number, info)
+	s.last++ // and never that of a run that is gone: its file would go at the next start
+	r, err := newRun(filepath.Join(s.dir, fmt.Sprintf("%06d.db", s.last)), s.last, info)
 	if err == nil {
 		s.runs = append(s.runs, r)
 	}
@@ -88,8 +84,12 @@ func (r *run) write(now time.Time, all []*Delivery, full bool) error {
 				return err
 			}
 		}
+		if err := w.localRoots(); err != nil {
+			return err
+		}
 		return w.finish(now)
 	})
+	r.measure()
 	if err == nil {
 		return nil
 	}
@@ -106,6 +106,7 @@ type writer struct {
 	names, ids, traces, spans, slow, flow, late, points *bbolt.Bucket
 	seriesBucket                                        *bbolt.Bucket
 	buffer                                              []byte
+	rootless                                            map[uint32]bool // traces that may have no root span
 }
 
 func newWriter(r *run, tx *bbolt.Tx) *writer {
@@ -113,7 +114,7 @@ func newWriter(r *run, tx *bbolt.Tx) *writer {
 		run: r, counts: r.figures(),
 		names: tx.Bucket(bucketNames), ids: tx.Bucket(bucketIDs), traces: tx.Bucket(bucketTraces), spans: tx.Bucket(bucketSpans),
 		slow: tx.Bucket(bucketSlow), flow: tx.Bucket(bucketFlow), late: tx.Bucket(bucketLate),
-		points: tx.Bucket(bucketPoints), seriesBucket: tx.Bucket(bucketSeries),
+		points: tx.Bucket(bucketPoints), seriesBucket: tx.Bucket(bucketSeries), rootless: map[uint32]bool{},
 	}
 	for _, b := range []*bbolt.Bucket{w.names, w.traces, w.seriesBucket} {
 		b.FillPercent = 0.95 // their keys grow
@@ -126,19 +127,19 @@ func newWriter(r *run, tx *bbolt.Tx) *writer {
 
 func (w *writer) delivery(d *Delivery, full bool) error {
 	spans, points := d.size()
-	d.Stored.Spans, d.Stored.Points, d.Full = 0, 0, full
-	if full {
+	if d.Full = full; full {
 		w.count(&w.counts.Spans, 0, 0, d.Rejected.Spans+spans)
 		w.count(&w.counts.Points, 0, 0, d.Rejected.Points+points)
 		return nil
 	}
+	var newSpans, newPoints int64 // what is missing was held already
 	for i := range d.Spans {
 		fresh, err := w.span(&d.Spans[i])
 		if err != nil {
 			return err
 		}
 		if fresh {
-			d.Stored.Spans++
+			newSpans++
 		}
 	}
 	for i := range d.Points {
@@ -146,10 +147,10 @@ func (w *writer) delivery(d *Delivery, full bool) error {
 		if err != nil {
 			return err
 		}
-		d.Stored.Points += fresh
+		newPoints += fresh
 	}
-	w.count(&w.counts.Spans, spans, d.Stored.Spans, d.Rejected.Spans)
-	w.count(&w.counts.Points, points, d.Stored.Points, d.Rejected.Points)
+	w.count(&w.counts.Spans, spans, newSpans, d.Rejected.Spans)
+	w.count(&w.counts.Points, points, newPoints, d.Rejected.Points)
 	return nil
 }
 

@@ -99,12 +99,16 @@ func ListenAs(address string, who *identity.TLS, options ...Option) (*Server, er
 	if most.watcher != nil {
 		watched = append(watched, grpc.StatsHandler(most.watcher))
 	}
+	unary := []grpc.UnaryServerInterceptor{counted.unary, authorizeUnary}
+	if most.plain < most.request {
+		unary = append(unary, most.refuseLarge)
+	}
 	s := &Server{
 		calls: counted,
 		Server: grpc.NewServer(append(watched,
 			grpc.Creds(serverCredentials(who)),
 			grpc.MaxRecvMsgSize(most.request),
-			grpc.ChainUnaryInterceptor(counted.unary, authorizeUnary, most.refuseLarge),
+			grpc.ChainUnaryInterceptor(unary...),
 			grpc.ChainStreamInterceptor(counted.stream, authorizeStream),
 			grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingMinimum}),
 			grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingEvery, Timeout: pingTimeout}),

@@ -1,0 +1,24 @@
+package collector
+
+import (
+	"testing"
+
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/collector/store"
+)
+
+// A follower that is slow misses answers, and is told how many.
+func TestASlowFollowerMisses(t *testing.T) {
+	h := newHub()
+	f := &follower{q: &rackfabv1.FollowRequest{Traces: true}, out: make(chan *rackfabv1.FollowResponse, 1)}
+	h.followers[f] = true
+	d := []*store.Delivery{{Run: store.RunInfo{Run: "a"}, Spans: []store.Span{{ID: 1}}}}
+	for range 3 {
+		h.publish(h.prepare(d))
+	}
+	<-f.out
+	h.publish(h.prepare(d))
+	if out := <-f.out; out.GetMissed() != 2 || h.missed.Load() != 2 {
+		t.Errorf("missed %d, in all %d", out.GetMissed(), h.missed.Load())
+	}
+}

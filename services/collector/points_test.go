@@ -1,0 +1,71 @@
+package collector
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metricspb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	metricpb "go.opentelemetry.io/proto/otlp/metrics/v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+)
+
+func TestPointsComeIn(t *testing.T) {
+	c, _, _ := start(t, Options{Data: t.TempDir()})
+	follow, err := c.asks.Follow(t.Context(), &rackfabv1.FollowRequest{AllMetrics: true, Traces: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	point := func(at uint64, v int64, port int) *metricpb.NumberDataPoint {
+		return &metricpb.NumberDataPoint{TimeUnixNano: epoch + at, Value: &metricpb.NumberDataPoint_AsInt{AsInt: v}, Attributes: []*commonpb.KeyValue{attr("rackfab.port", port)}}
+	}
+	q := &metricspb.ExportMetricsServiceRequest{ResourceMetrics: []*metricpb.ResourceMetrics{{Resource: node("s0"), ScopeMetrics: []*metricpb.ScopeMetrics{{Metrics: []*metricpb.Metric{
+		{Name: "rackfab.port.queue", Unit: "By", Data: &metricpb.Metric_Gauge{Gauge: &metricpb.Gauge{DataPoints: []*metricpb.NumberDataPoint{point(10, 5, 1), point(20, 6, 1), point(10, 7, 2), {TimeUnixNano: epoch}}}}},
+		{Name: "rackfab.port.sent", Unit: "By", Data: &metricpb.Metric_Sum{Sum: &metricpb.Sum{
+			AggregationTemporality: metricpb.AggregationTemporality_AGGREGATION_TEMPORALITY_DELTA, DataPoints: []*metricpb.NumberDataPoint{point(10, 100, 1)},
+		}}},
+		{Name: "rpc.duration", Data: &metricpb.Metric_Histogram{Histogram: &metricpb.Histogram{DataPoints: []*metricpb.HistogramDataPoint{{}}}}},
+	}}}}}}
+	// The call of Follow may still be on its way: what is sent until it answers is new each time.
+	var first *rackfabv1.FollowResponse
+	answers, failed := make(chan *rackfabv1.FollowResponse, 1), make(chan error, 1)
+	go func() {
+		r, err := follow.Recv()
+		if err != nil {
+			failed <- err
+			return
+		}
+		answers <- r
+	}()
+	for first == nil {
+		out, err := c.metrics.Export(t.Context(), q)
+		if err != nil || out.GetPartialSuccess().GetRejectedDataPoints() != 2 ||
+			out.GetPartialSuccess().GetErrorMessage() != "metric rackfab.port.queue: want a value at every point; metric rpc.duration: want a gauge or a sum" {
+			t.Fatal(out, err)
+		}
+		select {
+		case first = <-answers:
+		case err := <-failed:
+			t.Fatal(err)
+		default:
+		}
+	}
+	if len(first.GetSeries()) != 3 || !slices.Equal(first.GetSeries()[0].GetValues(), []float64{5, 6}) {
+		t.Errorf("%v", first)
+	}
+	out, err := c.asks.QuerySeries(t.Context(), &rackfabv1.QuerySeriesRequest{Select: &rackfabv1.SeriesSelector{Metric: "rackfab.port.queue", Node: "s0", Port: proto.Int32(1)}})
+	want := &rackfabv1.QuerySeriesResponse{Run: "a", Series: []*rackfabv1.Series{{
+		Metric: "rackfab.port.queue", Unit: "By", Kind: rackfabv1.SeriesKind_SERIES_KIND_GAUGE, Node: "s0", Port: proto.Int32(1),
+		TimesPs: []int64{10_000, 20_000}, Values: []float64{5, 6},
+	}}}
+	if diff := cmp.Diff(want, out, protocmp.Transform()); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	if p := counters(t, c).GetPoints(); p.GetStored() != 4 || p.GetReceived() != p.GetStored()+p.GetDuplicates()+p.GetRejected() {
+		t.Errorf("%v", p)
+	}
+}

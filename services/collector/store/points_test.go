@@ -1,0 +1,97 @@
+package store
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"go.etcd.io/bbolt"
+
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+)
+
+// Points that come in any order, and again, are read back in order, the first value
+// of each instant; so they are when more come after the store was opened again.
+func TestPointsComeInAnyOrder(t *testing.T) {
+	const all = 5000
+	dir, rnd := t.TempDir(), rand.New(rand.NewPCG(1, 1))
+	s := open(t, dir, Options{})
+	order := rnd.Perm(all)
+	want := map[int64]float64{}
+	for i := 0; i < all; {
+		p := Points{Series: queue("s0", 1)}
+		for range min(1+rnd.IntN(700), all-i) {
+			at, value := int64(order[i])*10, float64(i)
+			if rnd.IntN(10) == 0 {
+				at = int64(order[rnd.IntN(all)]) * 10 // it may come again, or early
+			}
+			if _, held := want[at]; !held {
+				want[at] = value
+			}
+			p.Times, p.Values = append(p.Times, at), append(p.Values, value)
+			i++
+		}
+		write(t, s, &Delivery{Run: RunInfo{Run: "a"}, Points: []Points{p}})
+		if rnd.IntN(4) == 0 {
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s = open(t, dir, Options{})
+		}
+	}
+	out, err := s.QuerySeries(&rackfabv1.QuerySeriesRequest{Limit: 2 * all})
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := out.GetSeries()[0]
+	if len(have.GetTimesPs()) != len(want) || !slices.IsSorted(have.GetTimesPs()) {
+		t.Fatalf("%d points, want %d in order", len(have.GetTimesPs()), len(want))
+	}
+	for i, at := range have.GetTimesPs() {
+		if have.GetValues()[i] != want[at] {
+			t.Fatalf("at %d: %v, want %v", at, have.GetValues()[i], want[at])
+		}
+	}
+	if c := s.Totals().Points; c.Received != all || c.Stored != int64(len(want)) {
+		t.Errorf("%+v, want %d stored", c, len(want))
+	}
+}
+
+// A chunk whose end is damaged costs what is damaged, and no more.
+func TestADamagedEndOfASeries(t *testing.T) {
+	for _, left := range []int{0, 5} { // bytes of the chunk: none, or the first point and a part
+		dir := t.TempDir()
+		s := open(t, dir, Options{})
+		write(t, s, points(10, 20))
+		err := s.runs[0].db.Update(func(tx *bbolt.Tx) error {
+			b := tx.Bucket(bucketPoints)
+			k, v := b.Cursor().First()
+			return b.Put(bytes.Clone(k), bytes.Clone(v[:min(left, len(v)-1)]))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s = open(t, dir, Options{})
+		write(t, s, points(30))
+		out, err := s.QuerySeries(&rackfabv1.QuerySeriesRequest{Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []int64{30}
+		if left > 0 {
+			want = []int64{10, 30}
+		}
+		if have := out.GetSeries()[0].GetTimesPs(); !slices.Equal(have, want) {
+			t.Errorf("%d bytes left: points at %v, want %v", left, have, want)
+		}
+	}
+}
+
+// points gives a series of a value at each of some instants.
+func points(times ...int64) *Delivery {
+	return &Delivery{Run: RunInfo{Run: "a"}, Points: []Points{{Series: queue("s0", 1), Times: times, Values: make([]float64, len(times))}}}
+}
