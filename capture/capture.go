@@ -31,6 +31,8 @@ type Options struct {
 	// Headers leaves out payloads, which are zeros, and the ICRC behind them: the
 	// captured length is then less than the original one.
 	Headers bool
+	// From is the first instant of the window, whose scheme the file names.
+	From unit.Time
 }
 
 // Writer writes one file.
@@ -57,7 +59,7 @@ func NewWriter(w io.Writer, s *topology.Scenario, points []tap.Point, o Options)
 	c := &Writer{options: o, seed: s.Seed, index: map[place]int{}, received: make([]uint64, len(points)), lost: make([]int64, len(points))}
 	about := pcapgo.NgWriterOptions{SectionInfo: pcapgo.NgSectionInfo{
 		Application: "rackfab",
-		Comment:     fmt.Sprintf("%s under %s, seed %d; time is fabric time from 0", s.Name, s.Scheme, s.Seed),
+		Comment:     fmt.Sprintf("%s under %s, seed %d; time is fabric time from 0", s.Name, s.SchemeText(o.From+1), s.Seed),
 	}}
 	counted := &counter{w: w}
 	for i, p := range points {
@@ -110,7 +112,7 @@ func (c *Writer) write(p *tap.Packet) error {
 		return fmt.Errorf("capture: a packet at port %d of node %d, which is no interface", p.Port, p.Node)
 	}
 	c.wire = c.bytes(c.wire[:0], &p.Frame)
-	comment := Comment(p, c.seed)
+	comment := commentOf(p, c.seed)
 	size := packetSize(len(c.wire), len(comment))
 	if c.options.Limit > 0 && c.size+size > c.options.Limit {
 		return ErrFull
@@ -141,11 +143,11 @@ func direction(w node.Way) pcapgo.NgEpbFlag {
 	return pcapgo.NgEpbFlagDirectionOutbound
 }
 
-// Comment gives the words that stand beside a packet of a run with that seed: its
+// commentOf gives the words that stand beside a packet of a run with that seed: its
 // way, the exact instant, the trace of its message, and the queues of the port.
-func Comment(p *tap.Packet, seed uint64) string {
+func commentOf(p *tap.Packet, seed uint64) string {
 	trace := "none"
-	if message := p.Frame.Trace &^ fabric.Closing; message != 0 {
+	if message := fabric.MessageOf(p.Frame.Trace); message != 0 {
 		trace = fmt.Sprintf("%x", tracing.TraceID(seed, message))
 	}
 	return fmt.Sprintf("dir=%s at_ps=%d trace=%s queue_bytes=%d held_bytes=%d",

@@ -16,6 +16,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/tap"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/tracing"
+	"github.com/rackfab/rackfab/fabric/unit"
 )
 
 var (
@@ -97,6 +98,28 @@ func TestAFileIsReadBack(t *testing.T) {
 		}
 		if d := cmp.Diff(c.want, got); d != "" {
 			t.Error(d)
+		}
+	}
+}
+
+// The file names the scheme of its first instant, however the run began.
+func TestAFileNamesItsScheme(t *testing.T) {
+	changed := *rack
+	changed.Changes = []topology.Change{{At: 5, Verb: topology.ChangeScheme, Scheme: topology.SchemeSpec{Name: "pcn", Flows: topology.Everything}}}
+	for from, want := range map[unit.Time]string{
+		4: "rack under pfc, seed 3; time is fabric time from 0",
+		5: "rack under pcn, seed 3; time is fabric time from 0",
+	} {
+		var b bytes.Buffer
+		if _, err := NewWriter(&b, &changed, points, Options{From: from}); err != nil {
+			t.Fatal(err)
+		}
+		r, err := pcapgo.NewNgReader(&b, pcapgo.DefaultNgReaderOptions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.SectionInfo().Comment; got != want {
+			t.Errorf("from %d: %q", from, got)
 		}
 	}
 }

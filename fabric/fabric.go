@@ -5,6 +5,7 @@
 //
 //	unit       a quantity: time, rate, size
 //	splitmix   how flows spread: a hash
+//	workload   which size the next flow has, and when it comes
 //	frame      a byte offset
 //	cc         a Greek letter from a paper
 //	agenda     which of many instants comes first
@@ -98,9 +99,9 @@ func (o *Out) Send(port Port) *frame.Frame {
 
 // Note records n unless it is a note of every frame and Quiet is set.
 func (o *Out) Note(n Note) {
-	n.Trace &^= Closing
 	if n.Kind.PerFrame() && !o.Wants(n.Trace) {
 		return
 	}
+	n.Trace = MessageOf(n.Trace)
 	o.Notes = append(o.Notes, n)
 }

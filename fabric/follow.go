@@ -46,12 +46,9 @@ func NewSelection(seed uint64, share float64, chosen []Message) *Selection {
 }
 
 // Picks tells whether a message is followed. trace is what rides beside its
-// frames; 0, which names none, is not. It is kept out of line so that Out.Follows
-// and Out.Wants are not, which is all that a rack pays that follows nothing.
-//
-//go:noinline
+// frames; 0, which names none, is not.
 func (s *Selection) Picks(trace uint64) bool {
-	message := trace &^ Closing
+	message := MessageOf(trace)
 	if s == nil || message == 0 {
 		return false
 	}
@@ -65,16 +62,33 @@ func (s *Selection) Picks(trace uint64) bool {
 	return i < len(s.chosen) && message >= s.chosen[i].First
 }
 
-// Closing is the bit of what rides beside a frame that says: the answer to this
-// frame may be the one that completes its message. The others are the message.
-const Closing uint64 = 1 << 63
+// What rides beside a frame is the message that it belongs to, and two bits.
+const (
+	// Closing says that the answer to the frame may be the one that completes its
+	// message.
+	Closing uint64 = 1 << 63
+	// Followed says that the message is followed: the node that sends its first frame
+	// has asked the Selection, and no other has to.
+	Followed uint64 = 1 << 62
+)
+
+// MessageOf gives the message that rides beside a frame.
+func MessageOf(trace uint64) uint64 { return trace &^ (Closing | Followed) }
+
+// Stamp gives what rides beside a frame of a message that this node begins.
+func (o *Out) Stamp(trace uint64) uint64 {
+	if o.Follow != nil && o.Follow.Picks(trace) {
+		return trace | Followed
+	}
+	return trace
+}
 
 // Follows tells whether the message that rides beside a frame is followed.
-func (o *Out) Follows(trace uint64) bool { return o.Follow != nil && o.Follow.Picks(trace) }
+func Follows(trace uint64) bool { return trace&Followed != 0 }
 
 // Wants tells whether the notes of every frame are wanted of the message that
 // rides beside a frame.
-func (o *Out) Wants(trace uint64) bool { return !o.Quiet || o.Follows(trace) }
+func (o *Out) Wants(trace uint64) bool { return !o.Quiet || Follows(trace) }
 
 // Arrived notes that a frame of a message that is followed has come in.
 func (o *Out) Arrived(now unit.Time, port Port, class Priority, f *frame.Frame) {
@@ -90,14 +104,15 @@ func (o *Out) Departed(now unit.Time, port Port, class Priority, in unit.Time, f
 
 // Lost notes that a frame was lost, and of a message that is followed what it was.
 func (o *Out) Lost(n Note, f *frame.Frame) {
-	if o.Follows(n.Trace) {
+	if Follows(n.Trace) {
 		n.Role, n.Back = f.Role()
 	}
 	o.Note(n)
 }
 
 func (o *Out) passage(n Note, f *frame.Frame) {
-	n.Trace, n.Flow = f.Trace&^Closing, FlowID(f.Trace&^Closing>>32)-1
+	n.Trace = MessageOf(f.Trace)
+	n.Flow = FlowID(n.Trace>>32) - 1
 	n.Role, n.Back = f.Role()
 	n.Closes = f.Trace&Closing != 0 && n.Role.Main()
 	o.Notes = append(o.Notes, n)

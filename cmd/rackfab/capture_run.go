@@ -51,6 +51,7 @@ func captureRun(c *cobra.Command, name string, f captureFlags, o captureOptions)
 		l.Look(i, tap.Of(r))
 		recorders = append(recorders, r)
 	}
+	o.file.From = o.window.From
 	out, err := newCaptureFile(c, f.output, s, points, o.file)
 	if err != nil {
 		return err
@@ -62,7 +63,7 @@ func captureRun(c *cobra.Command, name string, f captureFlags, o captureOptions)
 		for _, r := range recorders {
 			packets = append(packets, r.Take()...)
 		}
-		tap.Sort(packets)
+		tap.Sort(packets, func(p tap.Packet) (unit.Time, int) { return p.At, p.Node })
 		if err := out.take(packets); err != nil {
 			return err
 		}

@@ -79,7 +79,7 @@ func dissectACKs(t *testing.T, file string, acks int) {
 	t.Helper()
 	tshark, err := exec.LookPath("tshark")
 	if err != nil {
-		if os.Getenv("RACKFAB_CI") == "1" {
+		if os.Getenv("RACKFAB_CI") != "" {
 			t.Fatal("tshark is not in PATH")
 		}
 		t.Skip("tshark is not in PATH: the dissection of rewritten ACKs is not checked")

@@ -29,8 +29,15 @@ func Link(s *topology.Scenario, text string) (x, y int, err error) {
 	index := func(name string) int {
 		return slices.IndexFunc(s.Nodes, func(n topology.Node) bool { return n.Name == strings.TrimSpace(name) })
 	}
-	if x, y = index(a), index(b); !ok || x < 0 || y < 0 {
-		return 0, 0, fmt.Errorf("link %q: want X->Y with the names of two nodes: X sends PAUSE to hold Y", text)
+	if !ok {
+		return 0, 0, fmt.Errorf("link %q: want X->Y with the names of two nodes, in quotes for a shell: X sends PAUSE to hold Y", text)
+	}
+	if x, y = index(a), index(b); x < 0 || y < 0 {
+		unknown := a
+		if x >= 0 {
+			unknown = b
+		}
+		return 0, 0, fmt.Errorf("link %q: no node is called %q", text, strings.TrimSpace(unknown))
 	}
 	for _, end := range s.PortMap()[x] {
 		if end.Peer == y {
@@ -43,8 +50,8 @@ func Link(s *topology.Scenario, text string) (x, y int, err error) {
 // Report is the answer. Spans and instants are in picoseconds of fabric time.
 type Report struct {
 	Scenario string    `json:"scenario"`
-	Scheme   string    `json:"scheme"`
-	Link     string    `json:"link"` // "x->y"
+	Scheme   string    `json:"scheme"` // of the range, "dcqcn, then pcn" where it was changed
+	Link     string    `json:"link"`   // "x->y"
 	Class    int       `json:"class"`
 	From     unit.Time `json:"from_ps"`
 	To       unit.Time `json:"to_ps"`

@@ -197,10 +197,29 @@ func TestNeverPause(t *testing.T) {
 	}
 }
 
+// The answer names the scheme of its range, however the run began.
+func TestTheSchemeOfTheRange(t *testing.T) {
+	s := parse(t, slow+"live: true\nchanges: [{at: 100us, scheme: {name: pcn}}]\n")
+	x, y, err := Link(s, "s0->h0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const at = 100 * unit.Microsecond
+	for cut, want := range map[[2]unit.Time]string{{0, at}: "pfc", {0, at + 1}: "pfc, then pcn", {at, 2 * at}: "pcn", {2 * at, 3 * at}: "pcn"} {
+		r, err := Ask(s, Question{X: x, Y: y, Class: rack.DataPriority, From: cut[0], To: cut[1]}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Scheme != want {
+			t.Errorf("from %s to %s under %s, want %s", cut[0], cut[1], r.Scheme, want)
+		}
+	}
+}
+
 func TestQuestionsThatAreRefused(t *testing.T) {
 	s := paper(t, "pfc")
 	for link, want := range map[string]string{
-		"s1-s0": "want X->Y", "s1->x": "want X->Y", "s1->h0": "s1 and h0 are no neighbours",
+		"s1-s0": "want X->Y", "s1->x": `no node is called "x"`, "s1->h0": "s1 and h0 are no neighbours",
 	} {
 		if _, _, err := Link(s, link); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", link, err)

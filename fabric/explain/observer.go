@@ -20,6 +20,7 @@ type observer struct {
 	Question
 	s        *topology.Scenario
 	l        *lab.Lab
+	pairs    []topology.Connection // of commands
 	dscp     [64]fabric.Priority
 	switches []*watcher // by node, nil for a NIC
 	hosts    []*host    // by node, nil for a switch
@@ -39,7 +40,7 @@ type host struct {
 
 func observe(l *lab.Lab, s *topology.Scenario, q Question) *observer {
 	o := &observer{
-		Question: q, s: s, l: l, dscp: rack.DSCPMap(), switches: make([]*watcher, len(s.Nodes)), hosts: make([]*host, len(s.Nodes)),
+		Question: q, s: s, l: l, pairs: s.Connections(), dscp: rack.DSCPMap(), switches: make([]*watcher, len(s.Nodes)), hosts: make([]*host, len(s.Nodes)),
 		waited: map[fabric.FlowID]*Victim{}, rates: map[fabric.FlowID]*Rate{},
 	}
 	ends := s.PortMap()
@@ -161,10 +162,8 @@ func (o *observer) name(flow fabric.FlowID) string {
 	if int(flow) < len(o.s.Flows) {
 		return o.s.Flows[flow].Name
 	}
-	if i := int(flow) - int(topology.FirstConnection); flow != fabric.NoFlow && i >= 0 {
-		if list := o.s.Connections(); i < len(list) {
-			return o.s.Nodes[list[i].From].Name + "=>" + o.s.Nodes[list[i].To].Name
-		}
+	if i := int64(flow) - int64(topology.FirstConnection); i >= 0 && i < int64(len(o.pairs)) {
+		return o.s.Nodes[o.pairs[i].From].Name + "=>" + o.s.Nodes[o.pairs[i].To].Name
 	}
 	return fmt.Sprintf("flow %d", flow)
 }

@@ -12,7 +12,7 @@ import (
 // report puts the answer together at the end of the range.
 func (o *observer) report() *Report {
 	r := &Report{
-		Scenario: o.s.Name, Scheme: o.s.Scheme, Link: o.link(o.X, o.Y), Class: int(o.Class), From: o.From, To: o.To,
+		Scenario: o.s.Name, Scheme: o.scheme(), Link: o.link(o.X, o.Y), Class: int(o.Class), From: o.From, To: o.To,
 		Frames: o.frames(o.X, o.Y), Held: o.held(o.X, o.Y, o.From, o.To),
 		Pauses: []Pause{}, Victims: []Victim{}, Spread: []Spread{}, Rates: []Rate{},
 	}
@@ -26,6 +26,16 @@ func (o *observer) report() *Report {
 	r.Spread = o.spread()
 	r.Verdict = o.verdict(r)
 	return r
+}
+
+// scheme names the congestion control of the range, "dcqcn, then pcn" if another one
+// stood at its end than at its begin.
+func (o *observer) scheme() string {
+	first, last := o.s.SchemeText(o.From+1), o.s.SchemeText(o.To)
+	if first == last {
+		return first
+	}
+	return first + ", then " + last
 }
 
 func (o *observer) link(x, y int) string { return o.s.Nodes[x].Name + "->" + o.s.Nodes[y].Name }

@@ -77,18 +77,22 @@ func newWatcher(o *observer, index int, sw *switching.Switch, ends []topology.En
 func (w *watcher) tap() *node.Tap { return &node.Tap{Frame: w.frame, Event: w.event} }
 
 // frame notices the moment at which an account begins to fill, and where flows go.
+// Control frames count as filling: a CNM may be of the asked class.
 func (w *watcher) frame(at unit.Time, port fabric.Port, way node.Way, f *frame.Frame) {
-	if way == node.In {
-		if w.asked != nil && port == w.asked.port && w.o.classOf(f) == w.o.Class {
+	class := w.o.classOf(f)
+	asked := class == w.o.Class
+	switch {
+	case way == node.Out:
+		if asked {
+			w.egress[switching.FlowOf(f)] = port
+		}
+	case asked || class == fabric.Priorities:
+		if asked && w.asked != nil && port == w.asked.port {
 			w.asked.came(at, switching.FlowOf(f))
 		}
 		if w.sw.Account(port, w.o.Class).Occupancy == 0 {
 			w.begin(at, port)
 		}
-		return
-	}
-	if w.o.classOf(f) == w.o.Class {
-		w.egress[switching.FlowOf(f)] = port
 	}
 }
 

@@ -92,7 +92,7 @@ func tshark(t *testing.T, capture string, args ...string) []string {
 	t.Helper()
 	path, err := exec.LookPath("tshark")
 	if err != nil {
-		if os.Getenv("RACKFAB_CI") == "1" {
+		if os.Getenv("RACKFAB_CI") != "" {
 			t.Fatal("tshark is not in PATH")
 		}
 		t.Skip("tshark is not in PATH: dissection is not checked")

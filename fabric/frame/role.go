@@ -65,7 +65,7 @@ func (f *Frame) roleRoCE() Role {
 		return RoleACK
 	case op == ReadRequest || op.HasAtomic():
 		return RoleRequest
-	case op == AtomicAcknowledge || op.HasAETH():
+	case op.HasAETH() || op == ReadResponseMiddle:
 		return RoleResponse
 	case op.IsData():
 		return RoleData

@@ -184,7 +184,7 @@ func (n *NIC) ask(now unit.Time, k int, out *fabric.Out) {
 	a := &c.accounts[k]
 	n.reply(now, controlPacket{
 		kind: controlCreditRequest, flow: a.senders[0], credit: credit.ControlCounter.Truncate(n.wanted(a)),
-		trace: n.inNeed(a), in: now,
+		trace: out.Stamp(n.inNeed(a)), in: now,
 	}, out)
 	a.wait = min(2*a.wait, 16*c.retry)
 	n.planAsk(now, k)

@@ -203,7 +203,7 @@ func (n *NIC) sendRequest(now unit.Time, c *initiator, f *frame.Frame, out *fabr
 	p.Build(f)
 	n.senders[c.sender].ask(f)
 	p.Timestamped = stamped
-	f.Trace = trace(c.ID, int64(o.ID))
+	f.Trace = out.Stamp(trace(c.ID, int64(o.ID)))
 	if r.Last || !fresh {
 		f.Trace |= fabric.Closing
 	}

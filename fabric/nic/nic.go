@@ -117,7 +117,7 @@ func (n *NIC) Arrive(now unit.Time, _ fabric.Port, f *frame.Frame, out *fabric.O
 	}
 	n.stats.RxPackets++
 	n.stats.RxBytes += uint64(f.Len())
-	if out.Follows(f.Trace) {
+	if fabric.Follows(f.Trace) {
 		out.Arrived(now, 0, n.cfg.DSCP[f.DSCP()&63], f)
 	}
 	class := f.Class()

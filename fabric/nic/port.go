@@ -56,7 +56,7 @@ func (n *NIC) sendFlow(now unit.Time, out *fabric.Out) bool {
 // departed notes that a frame began to leave; what it answers had come in at the
 // instant in, Never if it answers nothing.
 func (n *NIC) departed(now, in unit.Time, f *frame.Frame, out *fabric.Out) {
-	if out.Follows(f.Trace) {
+	if fabric.Follows(f.Trace) {
 		out.Departed(now, 0, n.cfg.DSCP[f.DSCP()&63], in, f)
 	}
 }

@@ -22,69 +22,6 @@ func (b *fabricBench) lose(nth ...int) {
 	}
 }
 
-// CETH-7: the destination answers with an ACK that tells the source which
-// packets were delivered.
-func TestEveryPacketIsAcknowledged(t *testing.T) {
-	b := newBench(t, 2, []FlowConfig{flow(0, 5000)})
-	b.run(unit.Millisecond)
-	acks := b.from(1, isACK)
-	if want := []uint32{0, 1, 2, 3, 4}; !slices.Equal(psns(acks), want) {
-		t.Errorf("ACKs of %v, want %v", psns(acks), want)
-	}
-	last := acks[4]
-	if last.MSN() != 1 || acks[3].MSN() != 0 || last.DestQP() != frame.SenderQP(0) || last.DSCP() != ctrlDSCP || last.ECN() != frame.NotECT {
-		t.Errorf("MSN %d, QP %#x, DSCP %d", last.MSN(), last.DestQP(), last.DSCP())
-	}
-}
-
-// One ACK covers AckEvery packets; the last of a message is acknowledged at once.
-func TestACKsAreCoalesced(t *testing.T) {
-	b := newBench(t, 2, []FlowConfig{flow(0, 10_000)}, func(c *Config) { c.AckEvery = 4 })
-	b.run(unit.Millisecond)
-	if got, want := psns(b.from(1, isACK)), []uint32{3, 7, 9}; !slices.Equal(got, want) {
-		t.Errorf("ACKs of %v, want %v", got, want)
-	}
-	asked := b.from(0, func(f *frame.Frame) bool { return isData(f) && f.AckReq() })
-	if got, want := psns(asked), []uint32{3, 7, 9}; !slices.Equal(got, want) {
-		t.Errorf("ACKs asked for at %v, want %v", got, want)
-	}
-	if len(b.noted(0, fabric.Completed)) != 1 {
-		t.Error("not completed")
-	}
-}
-
-// A packet with AckReq is acknowledged at once, whatever AckEvery says.
-func TestAckReqIsAnsweredAtOnce(t *testing.T) {
-	n := mustNew(t, config(1, []FlowConfig{flow(0, Endless)}, func(c *Config) { c.AckEvery = 100 }))
-	var out fabric.Out
-	f := dataFrame(frame.WriteFirst, 0, 1_000_000, 1000)
-	n.Arrive(1, 0, &f, &out)
-	if n.control.count != 0 {
-		t.Fatal("acknowledged without being asked")
-	}
-	p := frame.Packet{}
-	if err := p.Parse(&f); err != nil {
-		t.Fatal(err)
-	}
-	p.BTH.Opcode, p.BTH.PSN, p.BTH.AckReq = frame.WriteMiddle, 1, true
-	p.Build(&f)
-	n.Arrive(2, 0, &f, &out)
-	if n.control.count != 1 {
-		t.Error("not acknowledged")
-	}
-}
-
-// The last packet of a message is acknowledged at once, also unasked.
-func TestLastOfAMessageIsAcknowledgedAtOnce(t *testing.T) {
-	n := mustNew(t, config(1, []FlowConfig{flow(0, 1000)}, func(c *Config) { c.AckEvery = 100 }))
-	var out fabric.Out
-	f := dataFrame(frame.WriteOnly, 0, 1000, 1000)
-	n.Arrive(1, 0, &f, &out)
-	if f.AckReq() || n.control.count != 1 {
-		t.Errorf("%d ACKs queued", n.control.count)
-	}
-}
-
 // A gap is reported by one NAK with the expected PSN, until it is filled.
 // The sender goes back to it and sends everything from there on again.
 func TestOneNAKPerGapAndGoBackN(t *testing.T) {
@@ -237,62 +174,6 @@ func TestUnacknowledgedPacketsStayBelowHalfOfThePSNSpace(t *testing.T) {
 	s.acked++
 	if !s.pending() {
 		t.Error("does not send on after an ACK")
-	}
-}
-
-// A duplicate is acknowledged again with the last in-order PSN, and not delivered
-// twice.
-func TestDuplicateIsAcknowledgedAgain(t *testing.T) {
-	b := newBench(t, 2, []FlowConfig{flow(0, 3000)}, func(c *Config) { c.Timeout = 100 * us })
-	b.tap = func(from int, f *frame.Frame) bool { return from == 0 || b.now > 50*us } // ACKs are lost at first
-	b.run(unit.Millisecond)
-	acks := b.from(1, isACK)
-	if got, want := psns(acks), []uint32{0, 1, 2, 2, 2, 2}; !slices.Equal(got, want) {
-		t.Errorf("ACKs of %v, want %v", got, want)
-	}
-	s := b.nics[1].Stats()
-	if s.Receivers[0].DeliveredBytes != 3000 || s.DuplicateRequest != 3 {
-		t.Errorf("%d bytes delivered, %d duplicates", s.Receivers[0].DeliveredBytes, s.DuplicateRequest)
-	}
-	if n := b.noted(0, fabric.Completed); len(n) != 1 || n[0].A != 3000 || n[0].B != 0 {
-		t.Errorf("Completed %+v", n)
-	}
-}
-
-// ACKs are cumulative: a lost one does no harm.
-func TestLostACKIsCoveredByTheNext(t *testing.T) {
-	b := newBench(t, 2, []FlowConfig{flow(0, 100_000)})
-	odd := 0
-	b.tap = func(from int, f *frame.Frame) bool { odd++; return from == 0 || odd%2 == 0 || f.PSN() == 99 }
-	b.run(unit.Millisecond)
-	if len(b.noted(0, fabric.Retransmitted)) != 0 || len(b.noted(0, fabric.Completed)) != 1 {
-		t.Error("not completed without a resend")
-	}
-}
-
-// An ACK for a packet that was never sent, and one from the past, change nothing.
-func TestGhostACK(t *testing.T) {
-	b := newBench(t, 2, []FlowConfig{flow(0, 10_000_000)})
-	b.run(50 * us)
-	s := &b.nics[0].senders[0]
-	acked := s.acked
-	for _, psn := range []uint32{uint32(s.high), uint32(s.high) + 1000, 0, 1<<24 - 5} {
-		for _, syndrome := range []uint8{frame.SyndromeACK, frame.SyndromeNAKSequence} {
-			p := frame.Packet{
-				Src: frame.HostIP(1), Dst: frame.HostIP(0), AETH: frame.AETH{Syndrome: syndrome},
-				BTH: frame.BTH{Opcode: frame.Acknowledge, DestQP: frame.SenderQP(0), PSN: psn},
-			}
-			var f frame.Frame
-			p.Build(&f)
-			var out fabric.Out
-			if syndrome == frame.SyndromeNAKSequence && psn == uint32(s.high) {
-				continue // says that everything sent has come
-			}
-			b.nics[0].Arrive(b.now, 0, &f, &out)
-			if s.acked != acked {
-				t.Fatalf("PSN %d, syndrome %#x: acknowledged up to %d, was %d", psn, syndrome, s.acked, acked)
-			}
-		}
 	}
 }
 

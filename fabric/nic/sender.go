@@ -121,8 +121,8 @@ func (s *sender) trace(p *piece) uint64 {
 
 // posted notes that the flow turns to a message.
 func (n *NIC) posted(now unit.Time, s *sender, message int64, out *fabric.Out) {
-	t := trace(s.ID, message)
-	if !out.Follows(t) {
+	t := out.Stamp(trace(s.ID, message))
+	if !fabric.Follows(t) {
 		return
 	}
 	first := message * s.messages.packets
@@ -148,9 +148,9 @@ func (n *NIC) finished(now unit.Time, s *sender, out *fabric.Out) {
 
 // done notes that a message is complete.
 func (n *NIC) done(now unit.Time, flow fabric.FlowID, message uint64, out *fabric.Out) {
-	if out.Follows(message) {
+	if t := out.Stamp(message); fabric.Follows(t) {
 		out.Note(fabric.Note{
-			Kind: fabric.MessageDone, At: now, Flow: flow, Trace: message, A: int64(n.arrival), B: int64(n.cause &^ fabric.Closing),
+			Kind: fabric.MessageDone, At: now, Flow: flow, Trace: t, A: int64(n.arrival), B: int64(fabric.MessageOf(n.cause)),
 		})
 	}
 }
@@ -195,6 +195,7 @@ func (n *NIC) send(now unit.Time, i int, f *frame.Frame, out *fabric.Out) unit.B
 	} else {
 		p = n.buildUET(i, f)
 	}
+	f.Trace = out.Stamp(f.Trace)
 	length := f.Len()
 	s.pacer.sent(now, length+n.cfg.Overhead, s.within(p.bytes))
 	s.stats.SentPackets++

@@ -2,7 +2,6 @@ package switching
 
 import (
 	"github.com/rackfab/rackfab/fabric"
-	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -23,7 +22,6 @@ type Account struct {
 	Reserve            unit.Bytes
 	HeadroomSize       unit.Bytes
 	PoolUsed, PoolSize unit.Bytes
-	PeerIsPaused       bool
 }
 
 // Account looks at the account of an ingress port and class.
@@ -34,7 +32,7 @@ func (s *Switch) Account(at fabric.Port, class fabric.Priority) Account {
 		Lossless: c.Lossless, Occupancy: s.buffer.occupancy(at, class), Shared: s.buffer.sharedPart(at, class),
 		Headroom: s.buffer.accounts[at][class].headroom, Threshold: threshold, Resume: threshold - c.XON,
 		Dynamic: c.XOFF == 0, AlphaShift: c.AlphaShift, Reserve: c.Reserve, HeadroomSize: c.Headroom,
-		PoolUsed: s.buffer.shared, PoolSize: s.buffer.pool, PeerIsPaused: s.ports[at].xoff.set&(1<<class) != 0,
+		PoolUsed: s.buffer.shared, PoolSize: s.buffer.pool,
 	}
 }
 
@@ -46,7 +44,7 @@ func (s *Switch) Waiting(class fabric.Priority, do func(from, to fabric.Port, fl
 		for _, lane := range s.ports[i].queues[class].lanes {
 			for j := range lane.count {
 				e := &lane.entries[(lane.head+j)&(len(lane.entries)-1)]
-				do(e.from, fabric.Port(i), flowOf(&e.frame), e.length)
+				do(e.from, fabric.Port(i), FlowOf(&e.frame), e.length)
 			}
 		}
 	}
@@ -60,6 +58,3 @@ func (s *Switch) Joined(at fabric.Port, class fabric.Priority) (joined, queued u
 	queued = p.queues[class].bytes
 	return p.stats[class].SentBytes + queued, queued, p.holds.set&(1<<class) != 0
 }
-
-// FlowOf gives the flow that a frame names, fabric.NoFlow if it names none.
-func FlowOf(f *frame.Frame) fabric.FlowID { return flowOf(f) }

@@ -116,7 +116,7 @@ func (s *Switch) lost(now unit.Time, p *port, f *frame.Frame, out *fabric.Out) b
 	s.lostFrames++
 	flow := fabric.NoFlow
 	if f.Class() != frame.ClassPFC {
-		flow = flowOf(f)
+		flow = FlowOf(f)
 	}
 	out.Lost(fabric.Note{
 		Kind: fabric.Dropped, At: now, Port: p.id, A: int64(f.Len()), B: int64(fabric.DropLinkDown), Flow: flow, Trace: f.Trace,

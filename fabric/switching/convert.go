@@ -101,7 +101,7 @@ func (s *Switch) count(now unit.Time, p *port, class fabric.Priority, f passing,
 	marked := f.ECN() == frame.CE
 	event := marked || f.mark || s.congested(now, p, class, f.arrived)
 	v := s.converter.Forward(now, fieldsOf(f.Frame), event)
-	note := fabric.Note{At: now, Port: p.id, Priority: class, Flow: flowOf(f.Frame), Trace: f.Trace}
+	note := fabric.Note{At: now, Port: p.id, Priority: class, Flow: FlowOf(f.Frame), Trace: f.Trace}
 	if !v.Counted {
 		note.Kind = fabric.Untracked
 		if v.Collided {
@@ -161,7 +161,7 @@ func (s *Switch) rewrite(now unit.Time, p *port, class fabric.Priority, f *frame
 	if !out.Quiet {
 		out.Note(fabric.Note{
 			Kind: fabric.Rewritten, At: now, Port: p.id, Priority: class,
-			A: int64(increment), B: int64(level), Flow: flowOf(f), Trace: f.Trace,
+			A: int64(increment), B: int64(level), Flow: FlowOf(f), Trace: f.Trace,
 		})
 	}
 }

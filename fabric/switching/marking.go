@@ -66,7 +66,7 @@ func (p *port) mark(now unit.Time, class fabric.Priority, f *frame.Frame, out *f
 	if out.Wants(f.Trace) {
 		out.Note(fabric.Note{
 			Kind: fabric.Marked, At: now, Port: p.id, Priority: class,
-			A: int64(p.queues[class].bytes), B: int64(f.PSN()), Flow: flowOf(f), Trace: f.Trace,
+			A: int64(p.queues[class].bytes), B: int64(f.PSN()), Flow: FlowOf(f), Trace: f.Trace,
 		})
 	}
 }

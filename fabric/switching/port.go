@@ -63,14 +63,14 @@ func (p *port) enqueue(now unit.Time, in incoming, out *fabric.Out) {
 	q.push(in.frame, in.length, in.at)
 	p.depth.push(in.length)
 	p.waiting |= 1 << in.class
-	follows := out.Follows(in.frame.Trace)
+	follows := fabric.Follows(in.frame.Trace)
 	if follows {
 		out.Arrived(now, in.at, in.class, in.frame)
 	}
 	if follows || !out.Quiet {
 		out.Note(fabric.Note{
 			Kind: fabric.Enqueued, At: now, Port: p.id, Priority: in.class,
-			A: int64(in.length), B: int64(q.bytes), Flow: flowOf(in.frame), Trace: in.frame.Trace,
+			A: int64(in.length), B: int64(q.bytes), Flow: FlowOf(in.frame), Trace: in.frame.Trace,
 		})
 	}
 }
@@ -111,11 +111,11 @@ func (s *Switch) transmit(now unit.Time, p *port, out *fabric.Out) {
 	f.Arrival = p.occupy(now, length+s.telemetry(p, from, class, arrived, f))
 	p.stats[class].SentFrames++
 	p.stats[class].SentBytes += length
-	follows := out.Follows(f.Trace)
+	follows := fabric.Follows(f.Trace)
 	if follows || !out.Quiet {
 		out.Note(fabric.Note{
 			Kind: fabric.Dequeued, At: now, Port: p.id, Priority: class,
-			A: int64(length), B: int64(q.bytes), Flow: flowOf(f), Trace: f.Trace,
+			A: int64(length), B: int64(q.bytes), Flow: FlowOf(f), Trace: f.Trace,
 		})
 	}
 	mark := s.marker.decide(p, class, late)

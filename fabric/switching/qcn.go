@@ -100,7 +100,7 @@ func (s *Switch) judge(now unit.Time, p *port, in incoming, out *fabric.Out) {
 	p.stats[in.class].CNMsSent++
 	out.Note(fabric.Note{
 		Kind: fabric.CNMSent, At: now, Port: p.id, Priority: in.class,
-		A: int64(feedback), B: int64(q), Flow: flowOf(in.frame), Trace: in.frame.Trace,
+		A: int64(feedback), B: int64(q), Flow: FlowOf(in.frame), Trace: in.frame.Trace,
 	})
 	s.originate(now, in, &message, out)
 }

@@ -144,7 +144,7 @@ func (s *Switch) drop(now unit.Time, in incoming, reason fabric.DropReason, out 
 	account.DroppedBytes += in.length
 	out.Lost(fabric.Note{
 		Kind: fabric.Dropped, At: now, Port: in.at, Priority: in.class,
-		A: int64(in.length), B: int64(reason), Flow: flowOf(in.frame), Trace: in.frame.Trace,
+		A: int64(in.length), B: int64(reason), Flow: FlowOf(in.frame), Trace: in.frame.Trace,
 	}, in.frame)
 }
 
@@ -198,9 +198,9 @@ func (s *Switch) kick(now unit.Time, p *port, out *fabric.Out) {
 	s.agenda.Set(int(p.id), p.due())
 }
 
-// flowOf gives the flow of a RoCEv2 or UET frame, or of the frame that a CNM was
+// FlowOf gives the flow of a RoCEv2 or UET frame, or of the frame that a CNM was
 // sent for; NoFlow if it names none.
-func flowOf(f *frame.Frame) fabric.FlowID {
+func FlowOf(f *frame.Frame) fabric.FlowID {
 	qp := f.DestQP()
 	switch f.Class() {
 	case frame.ClassUET:

@@ -40,51 +40,33 @@ func ParseKinds(names []string) (set Kinds, err error) {
 	return set, nil
 }
 
-// Names lists the kinds in the set, none for the empty set.
-func (k Kinds) Names() (names []string) {
-	for i, name := range kindNames {
-		if k&(1<<i) != 0 {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
 // Has tells whether a frame is of a kind in the set.
-func (k Kinds) Has(f *frame.Frame) bool { return k == 0 || k&KindOf(f) != 0 }
+func (k Kinds) Has(f *frame.Frame) bool { return k == 0 || k&kindOf(f) != 0 }
 
-// KindOf gives the one kind of a frame.
-func KindOf(f *frame.Frame) Kinds {
-	switch f.Class() {
-	case frame.ClassPFC:
-		return PFC
-	case frame.ClassCNM:
-		return CNM
-	case frame.ClassRoCE:
-		return roce(f.Opcode())
-	case frame.ClassUET:
-		switch f.UETType() {
-		case frame.UETRequest:
-			return Data
-		case frame.UETControl:
-			return Credit
-		default:
-			return ACK
-		}
-	default:
-		return Other
-	}
+// kinds gives the kind of each role.
+var kinds = [...]Kinds{
+	frame.RoleNone:          Other,
+	frame.RoleData:          Data,
+	frame.RoleRequest:       Request,
+	frame.RoleResponse:      Data,
+	frame.RoleACK:           ACK,
+	frame.RoleCETH:          ACK,
+	frame.RoleNAK:           ACK,
+	frame.RoleCNP:           CNP,
+	frame.RoleCNM:           CNM,
+	frame.RoleCredit:        Credit,
+	frame.RoleCreditRequest: Credit,
 }
 
-func roce(op frame.Opcode) Kinds {
+// kindOf gives the one kind of a frame. The answer to an atomic, which has no
+// payload, is an ACK.
+func kindOf(f *frame.Frame) Kinds {
+	role, _ := f.Role()
 	switch {
-	case op == frame.OpcodeCNP:
-		return CNP
-	case op.IsData():
-		return Data
-	case op.HasAETH():
+	case role == frame.RoleNone && f.Class() == frame.ClassPFC:
+		return PFC
+	case role == frame.RoleResponse && f.Opcode() == frame.AtomicAcknowledge:
 		return ACK
-	default:
-		return Request
 	}
+	return kinds[role]
 }

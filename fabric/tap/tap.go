@@ -29,11 +29,13 @@ type Packet struct {
 // Sent tells whether the frame went out.
 func (p *Packet) Sent() bool { return p.Way == node.Out }
 
-// Sort puts packets in the order of time, then of nodes. The packets of one node
-// must stand in the order of its events, and stay in it.
-func Sort(packets []Packet) {
-	slices.SortStableFunc(packets, func(a, b Packet) int {
-		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Node, b.Node))
+// Sort puts packets in the order of time, then of nodes, as key gives them. The
+// packets of one node must stand in the order of its events, and stay in it.
+func Sort[P any](packets []P, key func(P) (at unit.Time, node int)) {
+	slices.SortStableFunc(packets, func(a, b P) int {
+		at, node := key(a)
+		otherAt, otherNode := key(b)
+		return cmp.Or(cmp.Compare(at, otherAt), cmp.Compare(node, otherNode))
 	})
 }
 

@@ -73,6 +73,7 @@ func TestKinds(t *testing.T) {
 		want  Kinds
 	}{
 		{built(frame.WriteFirst), Data},
+		{built(frame.ReadResponseMiddle), Data},
 		{built(frame.ReadResponseLast), Data},
 		{built(frame.Acknowledge), ACK},
 		{built(frame.AtomicAcknowledge), ACK},
@@ -83,13 +84,13 @@ func TestKinds(t *testing.T) {
 		{uet, Credit},
 		{new(frame.Frame), Other},
 	} {
-		if got := KindOf(c.frame); got != c.want {
-			t.Errorf("%s is taken for %v, want %v", c.frame.Class(), got.Names(), c.want.Names())
+		if got := kindOf(c.frame); got != c.want {
+			t.Errorf("%s is taken for %08b, want %08b", c.frame.Class(), got, c.want)
 		}
 	}
 	set, err := ParseKinds([]string{"pfc", "cnp"})
 	if err != nil || set != PFC|CNP || !set.Has(pfc) || set.Has(uet) || !Kinds(0).Has(uet) {
-		t.Errorf("set %v, %v", set.Names(), err)
+		t.Errorf("set %08b, %v", set, err)
 	}
 	if _, err := ParseKinds([]string{"pfc", "PAUSE"}); err == nil || !strings.Contains(err.Error(), `"PAUSE": want some of data, ack,`) {
 		t.Errorf("an unknown kind: %v", err)
@@ -155,7 +156,7 @@ func TestRecordersSideBySide(t *testing.T) {
 
 func TestSortKeepsTheOrderOfANode(t *testing.T) {
 	packets := []Packet{{At: 2, Node: 1, Port: 4}, {At: 2, Node: 1, Port: 3}, {At: 1, Node: 5}, {At: 2, Node: 0}}
-	Sort(packets)
+	Sort(packets, func(p Packet) (unit.Time, int) { return p.At, p.Node })
 	var got []string
 	for _, p := range packets {
 		got = append(got, fmt.Sprintf("%d n%d p%d", p.At, p.Node, p.Port))

@@ -3,59 +3,18 @@ package tracing
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// Choose gives the messages of the flows, bursts and commands whose names match
-// one of the patterns, and the patterns that match none. Patterns are separated by
-// commas; * stands for any run of characters, ? for one, as in path.Match.
-func Choose(s *topology.Scenario, patterns string) (chosen []fabric.Message, idle []string, err error) {
-	streams, connections := s.Streams(), s.Connections()
-	for pattern := range strings.SplitSeq(patterns, ",") {
-		pattern = strings.TrimSpace(pattern)
-		if pattern == "" {
-			continue
-		}
-		if _, err := path.Match(pattern, ""); err != nil {
-			return nil, nil, fmt.Errorf("%q is no pattern: want names with * and ?", pattern)
-		}
-		matches := func(name string) bool {
-			ok, _ := path.Match(pattern, name) // the pattern is sound
-			return ok
-		}
-		before := len(chosen)
-		for i, f := range s.Flows {
-			if matches(f.Name) || f.Burst >= 0 && matches(s.Bursts[f.Burst].Name) {
-				chosen = append(chosen, messages(fabric.FlowID(i), 0, 1<<32))
-			}
-		}
-		for _, st := range streams {
-			if c := &s.Commands[st.Command]; st.Connection >= 0 && matches(c.Name) {
-				chosen = append(chosen, messages(connections[st.Connection].ID, uint64(st.First), uint64(st.First)+uint64(c.Count)))
-			}
-		}
-		if len(chosen) == before && !slices.ContainsFunc(s.Bursts, func(b topology.Burst) bool { return matches(b.Name) }) {
-			idle = append(idle, pattern)
-		}
-	}
-	return chosen, idle, nil
-}
-
-// messages gives the numbers of a flow's messages from first up to, but not
-// including, end.
-func messages(flow fabric.FlowID, first, end uint64) fabric.Message {
-	base := (uint64(flow) + 1) << 32
-	return fabric.Message{First: base + first, End: base + end}
-}
-
 // Follow gives the selection of a run: a share of all messages by a hash with the
-// scenario's seed, those that the patterns choose, and some more.
+// scenario's seed, those of the flows, bursts and commands whose names match one of
+// the patterns, and some more. Patterns are separated by commas; * stands for any run
+// of characters, ? for one, as in path.Match.
 func Follow(s *topology.Scenario, share float64, patterns string, more []fabric.Message) (*fabric.Selection, error) {
-	chosen, _, err := Choose(s, patterns)
+	chosen, err := choose(s, patterns)
 	if err != nil {
 		return nil, err
 	}
@@ -64,22 +23,56 @@ func Follow(s *topology.Scenario, share float64, patterns string, more []fabric.
 
 // OfChange gives the messages that a change begins: those of its burst or of the
 // commands that it posts.
-func OfChange(s *topology.Scenario, c *topology.Change) (chosen []fabric.Message) {
+func OfChange(s *topology.Scenario, c *topology.Change) []fabric.Message {
 	switch c.Verb {
 	case topology.ChangeBurst:
-		for i, f := range s.Flows {
-			if f.Burst >= 0 && s.Bursts[f.Burst].Name == c.Burst.Name {
-				chosen = append(chosen, messages(fabric.FlowID(i), 0, 1<<32))
-			}
-		}
+		return named(s, func(name string) bool { return name == c.Burst.Name })
 	case topology.ChangePost:
-		connections := s.Connections()
-		for _, st := range s.Streams() {
-			if s.Commands[st.Command].Name == c.Post.Name && st.Connection >= 0 {
-				chosen = append(chosen, messages(connections[st.Connection].ID, uint64(st.First), uint64(st.First)+uint64(s.Commands[st.Command].Count)))
-			}
-		}
+		return named(s, func(name string) bool { return name == c.Post.Name })
 	default:
+		return nil
+	}
+}
+
+// choose gives the messages of the flows, bursts and commands whose names match
+// one of the patterns.
+func choose(s *topology.Scenario, patterns string) (chosen []fabric.Message, err error) {
+	for pattern := range strings.SplitSeq(patterns, ",") {
+		pattern = strings.TrimSpace(pattern)
+		if pattern == "" {
+			continue
+		}
+		if _, err := path.Match(pattern, ""); err != nil {
+			return nil, fmt.Errorf("%q is no pattern: want names with * and ?", pattern)
+		}
+		chosen = append(chosen, named(s, func(name string) bool {
+			ok, _ := path.Match(pattern, name) // the pattern is sound
+			return ok
+		})...)
+	}
+	return chosen, nil
+}
+
+// named gives the messages of the flows, bursts and commands whose names match.
+func named(s *topology.Scenario, matches func(name string) bool) (chosen []fabric.Message) {
+	for i, f := range s.Flows {
+		if matches(f.Name) || f.Burst >= 0 && matches(s.Bursts[f.Burst].Name) {
+			chosen = append(chosen, messages(fabric.FlowID(i), 0, 1<<32))
+		}
+	}
+	connections := s.Connections()
+	for _, st := range s.Streams() {
+		if c := &s.Commands[st.Command]; st.Connection >= 0 && matches(c.Name) {
+			first := uint64(st.First)
+			chosen = append(chosen, messages(connections[st.Connection].ID, first, first+uint64(c.Count)))
+		}
 	}
 	return chosen
+}
+
+// messages gives the numbers of a flow's messages from first up to, but not
+// including, end.
+func messages(flow fabric.FlowID, first, end uint64) fabric.Message {
+	base := (uint64(flow) + 1) << 32
+	return fabric.Message{First: base + first, End: base + end}
 }

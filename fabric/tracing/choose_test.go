@@ -10,9 +10,9 @@ import (
 	"github.com/rackfab/rackfab/fabric/tracing"
 )
 
-// Names of flows, bursts and commands choose their messages; patterns that match
-// nothing are told, and bad ones refused.
-func TestChoose(t *testing.T) {
+// Names of flows, bursts and commands choose their messages; bad patterns are
+// refused.
+func TestFollow(t *testing.T) {
 	s, err := topology.Parse("test.yaml", []byte(get+`
 flows: [{name: F0, from: h0, to: r0, size: 1KB}, {name: G0, from: h0, to: r0, size: 1KB}]
 bursts: [{name: rush, from: h0, to: r0, flows_per_sender: 2, size: 1KB, at: 1us}]
@@ -20,17 +20,24 @@ bursts: [{name: rush, from: h0, to: r0, flows_per_sender: 2, size: 1KB, at: 1us}
 	if err != nil {
 		t.Fatal(err)
 	}
-	flow := func(id uint64) fabric.Message { return fabric.Message{First: (id + 1) << 32, End: (id + 2) << 32} }
-	first := (uint64(topology.FirstConnection) + 1) << 32
-	for patterns, want := range map[string][]fabric.Message{
-		"": nil, "F*": {flow(0)}, "?0": {flow(0), flow(1)}, "rush": {flow(2), flow(3)}, "fetch, G0": {{First: first, End: first + 1}, flow(1)},
+	first := func(id fabric.FlowID) uint64 { return (uint64(id) + 1) << 32 }
+	flows := []uint64{first(0), first(1), first(2), first(3), first(topology.FirstConnection)}
+	for patterns, want := range map[string][]int{
+		"": nil, "none": nil, "F*": {0}, "?0": {0, 1}, "rush": {2, 3}, "fetch, G0": {1, 4},
 	} {
-		if got, idle, err := tracing.Choose(s, patterns); err != nil || len(idle) > 0 || !slices.Equal(got, want) {
-			t.Errorf("%q: %v, %v, %v, want %v", patterns, got, idle, err, want)
+		follow, err := tracing.Follow(s, 0, patterns, nil)
+		if err != nil {
+			t.Errorf("%q: %v", patterns, err)
+			continue
 		}
-	}
-	if _, idle, err := tracing.Choose(s, "F0,none"); err != nil || !slices.Equal(idle, []string{"none"}) {
-		t.Errorf("idle %v, %v", idle, err)
+		for i, message := range flows {
+			if got := follow.Picks(message); got != slices.Contains(want, i) {
+				t.Errorf("%q: flow %d is followed: %t", patterns, i, got)
+			}
+		}
+		if next := flows[4] + 1; follow.Picks(next) {
+			t.Errorf("%q: %x is followed, there is one command", patterns, next)
+		}
 	}
 	if _, err := tracing.Follow(s, 1, "F[", nil); err == nil || !strings.Contains(err.Error(), `"F["`) {
 		t.Errorf("a bad pattern: %v", err)

@@ -12,7 +12,7 @@ import (
 // what rides beside the message's frames. It is never zero, and the same in equal
 // runs.
 func TraceID(seed, message uint64) (id [16]byte) {
-	hi := splitmix.Mix(seed ^ splitmix.Mix(message&^fabric.Closing))
+	hi := splitmix.Mix(seed ^ splitmix.Mix(fabric.MessageOf(message)))
 	binary.BigEndian.PutUint64(id[:8], hi)
 	binary.BigEndian.PutUint64(id[8:], splitmix.Mix(hi)|1)
 	return id

@@ -75,22 +75,16 @@ func (s *Span) event(n *fabric.Note) {
 	s.Events = append(s.Events, Event{n.At, n.Kind, n.A, n.B})
 }
 
-// Forward and back are the words for Span.Back.
-const (
-	Forward = "forward"
-	Back    = "back"
-)
-
-// Direction names the direction, "back".
+// Direction names the direction, "forward" or "back".
 func (s *Span) Direction() string {
 	if s.Back {
-		return Back
+		return "back"
 	}
-	return Forward
+	return "forward"
 }
 
 // FlowOf gives the flow of a message, fabric.NoFlow if it is 0.
-func FlowOf(message uint64) fabric.FlowID { return fabric.FlowID(message&^fabric.Closing>>32) - 1 }
+func FlowOf(message uint64) fabric.FlowID { return fabric.FlowID(fabric.MessageOf(message)>>32) - 1 }
 
 // NumberOf gives the number of a message in its flow, or the ID of a command.
 func NumberOf(message uint64) uint32 { return uint32(message) }

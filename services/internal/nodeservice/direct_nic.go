@@ -12,14 +12,14 @@ import (
 // mostMetrics bounds the flows of one answer.
 const mostMetrics = 1024
 
-// NIC serves NicService for a node that is a NIC.
-type NIC struct {
+// nicService serves NicService for a node that is a NIC.
+type nicService struct {
 	rackfabv1.UnimplementedNicServiceServer
 	node *Service
 }
 
 // GetStats gives the NIC's counters, and those of its flows.
-func (n *NIC) GetStats(_ context.Context, q *rackfabv1.NicServiceGetStatsRequest) (*rackfabv1.NicServiceGetStatsResponse, error) {
+func (n *nicService) GetStats(_ context.Context, q *rackfabv1.NicServiceGetStatsRequest) (*rackfabv1.NicServiceGetStatsResponse, error) {
 	now, err := n.node.present()
 	if err != nil {
 		return nil, err
@@ -75,13 +75,13 @@ func (s *snapshot) metric(flow int) *rackfabv1.RoceFlowMetric {
 }
 
 // GetSettings gives what is set now.
-func (n *NIC) GetSettings(_ context.Context, q *rackfabv1.NicServiceGetSettingsRequest) (*rackfabv1.NicServiceGetSettingsResponse, error) {
+func (n *nicService) GetSettings(_ context.Context, q *rackfabv1.NicServiceGetSettingsRequest) (*rackfabv1.NicServiceGetSettingsResponse, error) {
 	settings, err := n.node.settings(q.GetKeys())
 	return &rackfabv1.NicServiceGetSettingsResponse{Settings: settings}, err
 }
 
 // ListCommands says how the commands of the NIC's host stand.
-func (n *NIC) ListCommands(_ context.Context, q *rackfabv1.NicServiceListCommandsRequest) (*rackfabv1.NicServiceListCommandsResponse, error) {
+func (n *nicService) ListCommands(_ context.Context, q *rackfabv1.NicServiceListCommandsRequest) (*rackfabv1.NicServiceListCommandsResponse, error) {
 	now, err := n.node.present()
 	if err != nil {
 		return nil, err

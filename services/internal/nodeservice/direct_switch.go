@@ -10,14 +10,14 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// Switch serves SwitchService for a node that is a switch.
-type Switch struct {
+// switchService serves SwitchService for a node that is a switch.
+type switchService struct {
 	rackfabv1.UnimplementedSwitchServiceServer
 	node *Service
 }
 
 // GetStats gives the counters of the switch's ports and queues.
-func (w *Switch) GetStats(_ context.Context, q *rackfabv1.SwitchServiceGetStatsRequest) (*rackfabv1.SwitchServiceGetStatsResponse, error) {
+func (w *switchService) GetStats(_ context.Context, q *rackfabv1.SwitchServiceGetStatsRequest) (*rackfabv1.SwitchServiceGetStatsResponse, error) {
 	now, err := w.node.present()
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func switchClass(class int, c *switching.ClassStats) *rackfabv1.SwitchClassStats
 }
 
 // GetSettings gives what is set now.
-func (w *Switch) GetSettings(_ context.Context, q *rackfabv1.SwitchServiceGetSettingsRequest) (*rackfabv1.SwitchServiceGetSettingsResponse, error) {
+func (w *switchService) GetSettings(_ context.Context, q *rackfabv1.SwitchServiceGetSettingsRequest) (*rackfabv1.SwitchServiceGetSettingsResponse, error) {
 	settings, err := w.node.settings(q.GetKeys())
 	return &rackfabv1.SwitchServiceGetSettingsResponse{Settings: settings}, err
 }

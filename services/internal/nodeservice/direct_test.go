@@ -14,7 +14,7 @@ import (
 // A node in no run says so.
 func TestANodeInNoRun(t *testing.T) {
 	s := New(t.Context(), "h0", topology.NIC, bus.NewMemory().Dial())
-	n, w := &NIC{node: s}, &Switch{node: s}
+	n, w := &nicService{node: s}, &switchService{node: s}
 	_, err1 := n.GetStats(t.Context(), &rackfabv1.NicServiceGetStatsRequest{})
 	_, err2 := n.GetSettings(t.Context(), &rackfabv1.NicServiceGetSettingsRequest{})
 	_, err3 := n.ListCommands(t.Context(), &rackfabv1.NicServiceListCommandsRequest{})

@@ -79,7 +79,7 @@ func TestGrants(t *testing.T) {
 	}
 }
 
-// A node takes no impairment that cannot be, nor one before it has started.
+// A node takes no impairment that cannot be, before it has started or after.
 func TestBadImpairments(t *testing.T) {
 	impair := func(i *rackfabv1.BusImpairment) *rackfabv1.RunRequest {
 		return &rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Impair{Impair: i}}
@@ -89,7 +89,8 @@ func TestBadImpairments(t *testing.T) {
 		code  codes.Code
 	}{
 		"above 1":      {[]*rackfabv1.RunRequest{goAhead(), impair(&rackfabv1.BusImpairment{Lose: 2})}, codes.InvalidArgument},
-		"before start": {[]*rackfabv1.RunRequest{impair(&rackfabv1.BusImpairment{Lose: 0.5})}, codes.FailedPrecondition},
+		"before start": {[]*rackfabv1.RunRequest{impair(&rackfabv1.BusImpairment{Lose: 2})}, codes.InvalidArgument},
+		"no start":     {[]*rackfabv1.RunRequest{impair(&rackfabv1.BusImpairment{Lose: 0.5}), {}}, codes.FailedPrecondition},
 	} {
 		n := start(t, "h0", topology.NIC, bus.NewMemory().Dial())
 		if err := end(n.open(t, append([]*rackfabv1.RunRequest{live("h0")}, test.steps...)...)); status.Code(err) != test.code {

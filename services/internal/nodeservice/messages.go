@@ -15,7 +15,7 @@ func asReady(links int) *rackfabv1.RunResponse {
 }
 
 func asProgress(p runner.Progress) *rackfabv1.RunResponse {
-	progress := &rackfabv1.RunProgress{FabricTimePs: int64(p.Next), FrameHops: p.FrameHops, Envelopes: p.Envelopes}
+	progress := &rackfabv1.RunProgress{FabricTimePs: int64(p.Next), FrameHops: p.Result.FrameHops, Envelopes: p.Result.Envelopes}
 	return &rackfabv1.RunResponse{Event: &rackfabv1.RunResponse_Progress{Progress: progress}}
 }
 

@@ -54,9 +54,9 @@ func (s *Service) Tell(collector grpc.ClientConnInterface) { s.collector = colle
 func (s *Service) Register(server grpc.ServiceRegistrar) {
 	rackfabv1.RegisterNodeServiceServer(server, s)
 	if s.kind == topology.NIC {
-		rackfabv1.RegisterNicServiceServer(server, &NIC{node: s})
+		rackfabv1.RegisterNicServiceServer(server, &nicService{node: s})
 	} else {
-		rackfabv1.RegisterSwitchServiceServer(server, &Switch{node: s})
+		rackfabv1.RegisterSwitchServiceServer(server, &switchService{node: s})
 	}
 }
 
@@ -84,14 +84,31 @@ func (s *Service) Run(stream rackfabv1.NodeService_RunServer) error {
 	if err := stream.Send(asReady(p.links)); err != nil {
 		return err
 	}
-	step, err = next(ctx, steps)
-	if err != nil {
+	if err := p.await(ctx, steps); err != nil {
 		return err
 	}
-	if step.GetStart() == nil {
-		return status.Error(codes.FailedPrecondition, "want start after config")
-	}
 	return play(ctx, p, stream, steps)
+}
+
+// await waits for start. Until then the controller may have the bus made bad, so that
+// it is from the first envelope on.
+func (p *part) await(ctx context.Context, steps <-chan *rackfabv1.RunRequest) error {
+	for {
+		step, err := next(ctx, steps)
+		if err != nil {
+			return err
+		}
+		switch i := step.GetImpair(); {
+		case step.GetStart() != nil:
+			return nil
+		case i == nil:
+			return status.Error(codes.FailedPrecondition, "want start after config")
+		default:
+			if err := p.impair(i); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 // enter waits until no other run goes on.

@@ -59,10 +59,8 @@ func (p Port) lookahead() unit.Time {
 
 // Progress is how far a node has come.
 type Progress struct {
-	Next      unit.Time // the earliest event that it knows of, at most the grant
-	FrameHops int64
-	Envelopes int64
-	Result    Result // so far
+	Next   unit.Time // the earliest event that it knows of, at most the grant
+	Result Result    // so far
 }
 
 // Result is what a node has done so far.

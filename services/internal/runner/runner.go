@@ -252,7 +252,7 @@ func (r *Runner) tick() error {
 		return fmt.Errorf("%w of %s", err, r.cfg.Silence)
 	}
 	if r.ticks++; r.cfg.Progress != nil && r.ticks%progressTicks == 0 {
-		r.cfg.Progress(Progress{min(r.node.Next(), r.sync.Granted()), r.node.Arrivals(), r.sync.Counts().Envelopes, r.result()})
+		r.cfg.Progress(Progress{min(r.node.Next(), r.sync.Granted()), r.result()})
 	}
 	return nil
 }

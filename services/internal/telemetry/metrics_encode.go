@@ -75,7 +75,7 @@ func (s *Source) encode(batches []Batch) *otlp.ResourceMetrics {
 			points, values = points[1:], values[1:]
 			v.AsInt, d.Value, d.Attributes = p.Value, v, s.attributes[p.Series]
 			d.TimeUnixNano = s.nano(p.At)
-			if Metrics[metric].Delta {
+			if Metrics[metric].Kind == Count {
 				d.StartTimeUnixNano = s.nano(p.From)
 			}
 			by[metric] = append(by[metric], d)
@@ -96,7 +96,7 @@ func (s *Source) nano(t unit.Time) uint64 { return uint64(s.id.Epoch + int64(t/u
 // spell fills in the attributes of series that are new.
 func (s *Source) spell(series []Series) {
 	for _, one := range series[min(len(s.attributes), len(series)):] {
-		list := []*common.KeyValue{text("rackfab.node", s.id.Node)}
+		var list []*common.KeyValue
 		if one.Port >= 0 {
 			list = append(list, number("rackfab.port", int64(one.Port)))
 		}
@@ -114,7 +114,7 @@ func (s *Source) spell(series []Series) {
 // with gives the metric with points.
 func (m *Metric) with(points []*otlp.NumberDataPoint) *otlp.Metric {
 	out := &otlp.Metric{Name: m.Name, Unit: m.Unit, Description: m.Meaning}
-	if m.Delta {
+	if m.Kind == Count {
 		out.Data = &otlp.Metric_Sum{Sum: &otlp.Sum{
 			DataPoints: points, IsMonotonic: true,
 			AggregationTemporality: otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_DELTA,

@@ -193,8 +193,8 @@ func TestRequest(t *testing.T) {
 			}
 		}
 		if diff := cmp.Diff([]string{
-			"rackfab.port.queue By AGGREGATION_TEMPORALITY_UNSPECIFIED 0 1577836800000049999 0 rackfab.node=s00 rackfab.port=2 rackfab.peer=s10",
-			"rackfab.port.drops {frame} AGGREGATION_TEMPORALITY_DELTA 1577836800000100000 1577836800000149999 4 rackfab.node=s00 rackfab.port=0 rackfab.peer=h10 rackfab.reason=buffer0",
+			"rackfab.port.queue By AGGREGATION_TEMPORALITY_UNSPECIFIED 0 1577836800000049999 0 rackfab.port=2 rackfab.peer=s10",
+			"rackfab.port.drops {frame} AGGREGATION_TEMPORALITY_DELTA 1577836800000100000 1577836800000149999 4 rackfab.port=0 rackfab.peer=h10 rackfab.reason=buffer0",
 		}, got); diff != "" {
 			t.Error(diff)
 		}

@@ -13,10 +13,9 @@ import (
 func TestGuideListsMetrics(t *testing.T) {
 	rows := "| --- | --- | --- | --- | --- |\n"
 	for _, m := range telemetry.Metrics {
-		is := "how it stands at its end"
-		if m.Delta {
-			is = "how much in the span"
-		}
+		is := map[telemetry.MetricKind]string{
+			telemetry.Level: "how it stands at its end", telemetry.Peak: "the most in the span", telemetry.Count: "how much in the span",
+		}[m.Kind]
 		per := "`rackfab." + strings.ReplaceAll(m.Per, ", ", "`, `rackfab.") + "`"
 		rows += fmt.Sprintf("| `%s` | %s | %s | %s | %s |\n", m.Name, m.Unit, is, per, m.Meaning)
 	}

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"math"
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
@@ -32,6 +33,12 @@ type Batch struct {
 // BatchSize is how many points a Meter keeps before it hands them out.
 const BatchSize = 512
 
+// retold is how many spans a Level that stands as it did is not told, at most.
+const retold = 20
+
+// untold is told of a series of which nothing was.
+const untold = math.MinInt64
+
 // Meter listens to the notes of one node and makes points of them, for spans of
 // equal length counted from the start of the run. Points are handed out and
 // forgotten: its memory does not grow with the run, but with the flows and bursts
@@ -49,6 +56,7 @@ type Meter struct {
 	open    unit.Time // start of the span that is not closed
 	list    []Series
 	values  []int64 // by series, of the open span
+	told    []int64 // by series: the value of its last point, if it is a Level
 	fresh   []bool  // by series, whether the open span has a value
 	touched []int32 // the fresh ones, as they came
 	points  []Point
@@ -156,7 +164,8 @@ func (m *Meter) span(end unit.Time) {
 		}
 	}
 	for _, i := range m.touched {
-		if m.fresh[i] = false; m.values[i] == 0 && Metrics[m.list[i].Metric].Delta {
+		m.fresh[i] = false
+		if m.same(i) {
 			continue
 		}
 		m.points = append(m.points, Point{From: m.open, At: end - 1, Value: m.values[i], Series: i})
@@ -164,6 +173,18 @@ func (m *Meter) span(end unit.Time) {
 	if m.touched = m.touched[:0]; len(m.points) >= BatchSize {
 		m.Flush()
 	}
+}
+
+// same tells whether the value of a series in the open span is what having no point
+// means. If it is not, it is what is told last from now on. In every twentieth span a
+// Level is told even so: what a lost request leaves untold is soon put right.
+func (m *Meter) same(i int32) bool {
+	if Metrics[m.list[i].Metric].Kind != Level {
+		return m.values[i] == 0
+	}
+	was := m.told[i]
+	m.told[i] = m.values[i]
+	return was == m.values[i] && int64(m.open/m.sampling.Every)%retold != 0
 }
 
 // add counts into a delta.
@@ -194,7 +215,7 @@ func (m *Meter) series(s Series) int32 {
 	if !ok {
 		i = int32(len(m.list))
 		m.index[s] = i
-		m.list, m.values, m.fresh = append(m.list, s), append(m.values, 0), append(m.fresh, false)
+		m.list, m.values, m.fresh, m.told = append(m.list, s), append(m.values, 0), append(m.fresh, false), append(m.told, untold)
 	}
 	return i
 }

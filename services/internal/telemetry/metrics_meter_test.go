@@ -239,3 +239,32 @@ func TestCutsDoNotMatter(t *testing.T) {
 		}
 	}
 }
+
+// A level that stands as it did is told in every twentieth span alone, the most of a
+// span in each; a change is told at once.
+func TestALevelIsToldWhenItChanges(t *testing.T) {
+	s := scenario(t, "pcn-16to2")
+	var levels, peaks []int64 // spans that have a point
+	m := telemetry.NewMeter(s, len(s.Nodes)-1, fabric.Sampling{Every: s.Bin, End: s.Duration}, func(b telemetry.Batch) {
+		for _, p := range b.Points {
+			switch b.Series[p.Series].Metric {
+			case telemetry.PortQueue:
+				levels = append(levels, int64(p.At/s.Bin))
+			case telemetry.PortQueueMax:
+				peaks = append(peaks, int64(p.At/s.Bin))
+			default:
+			}
+		}
+	})
+	for span := range int64(50) {
+		level := int64(1000)
+		if span == 33 {
+			level = 2000
+		}
+		m.Observe([]fabric.Note{{Kind: fabric.QueueSampled, At: s.Bin*unit.Time(span+1) - 1, A: 3000, B: level}})
+	}
+	m.Finish(50 * s.Bin)
+	if want := []int64{0, 20, 33, 34, 40}; !slices.Equal(levels, want) || len(peaks) != 50 {
+		t.Errorf("levels in spans %v, want %v; %d peaks, want 50", levels, want, len(peaks))
+	}
+}

@@ -19,9 +19,10 @@ const flushLimit = 2 * time.Second
 
 // Sender tells a collector of one run of one or several nodes, in spans and points.
 type Sender struct {
-	spans  *Spans
-	points *Points
-	nodes  []*Node
+	spans   *Spans
+	points  *Points
+	nodes   []*Node
+	flushed sync.Once
 }
 
 // Node is what is told of a node. One goroutine uses it.
@@ -66,14 +67,17 @@ func (n *Node) Finish(end unit.Time) {
 }
 
 // Flush waits until the collector has everything, two seconds at most, and gives up
-// the rest. Nothing may come after it. Any goroutine may call it.
+// the rest. Nothing may come after it: to call it again waits no longer. Any goroutine
+// may call it.
 func (s *Sender) Flush() {
-	ctx, cancel := context.WithTimeout(context.Background(), flushLimit)
-	defer cancel()
-	var both sync.WaitGroup
-	both.Go(func() { s.points.Flush(ctx) })
-	both.Go(func() { s.spans.Finish(ctx) })
-	both.Wait()
+	s.flushed.Do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), flushLimit)
+		defer cancel()
+		var both sync.WaitGroup
+		both.Go(func() { s.points.Flush(ctx) })
+		both.Go(func() { s.spans.Finish(ctx) })
+		both.Wait()
+	})
 }
 
 // Close is Flush, and the end of the sending.

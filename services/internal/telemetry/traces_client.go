@@ -6,8 +6,6 @@ import (
 
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/encoding/gzip"
 )
 
 // traceClient carries what the SDK's exporter makes of spans to the collector. The
@@ -34,7 +32,7 @@ func (c *traceClient) UploadTraces(ctx context.Context, spans []*otlp.ResourceSp
 	request := &collector.ExportTraceServiceRequest{ResourceSpans: spans}
 	var err error
 	c.lost, err = deliver(ctx, func(ctx context.Context) error {
-		answer, err := c.client.Export(ctx, request, grpc.UseCompressor(gzip.Name))
+		answer, err := c.client.Export(ctx, request)
 		c.rejected = answer.GetPartialSuccess().GetRejectedSpans()
 		return err
 	}, c.rest)

@@ -72,7 +72,7 @@ var Catalogue = [catalogueEnd]Entry{
 	CollectorStored:         {"rackfab_collector_stored_total", true, []string{"signal"}, "collector", "Spans or points that were stored, since the store was made."},
 	CollectorRejected:       {"rackfab_collector_rejected_total", true, []string{"signal"}, "collector", "Spans or points that were refused one by one, since the store was made."},
 	CollectorQueued:         {"rackfab_collector_queue_requests", false, nil, "collector", "Requests that wait to be stored."},
-	CollectorRefused:        {"rackfab_collector_refused_requests_total", true, nil, "collector", "Requests that were refused because the queue was full."},
+	CollectorRefused:        {"rackfab_collector_refused_requests_total", true, nil, "collector", "Requests that were refused because the queue was full or the store could not be written."},
 	CollectorForwardDropped: {"rackfab_collector_forward_dropped_requests_total", true, nil, "collector", "Requests that were not forwarded."},
 	CollectorDisk:           {"rackfab_collector_disk_bytes", false, nil, "collector", "Bytes that the store has on disk."},
 }

@@ -26,15 +26,15 @@ func Serve(ctx context.Context, address string, sources ...Source) (string, erro
 		return "", fmt.Errorf("listen for metrics at %s: %w", address, err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", Handler(sources...))
+	mux.Handle("GET /metrics", handler(sources...))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: readLimit}
 	context.AfterFunc(ctx, func() { _ = server.Close() }) // questions may be cut off
 	go func() { _ = server.Serve(l) }()                   // ends with Close
 	return l.Addr().String(), nil
 }
 
-// Handler answers a scrape.
-func Handler(sources ...Source) http.Handler {
+// handler answers a scrape.
+func handler(sources ...Source) http.Handler {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newReader(sources))
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{MaxRequestsInFlight: 2})

@@ -74,7 +74,7 @@ func TestScrape(t *testing.T) {
 func TestPromtool(t *testing.T) {
 	tool, err := exec.LookPath("promtool")
 	if err != nil {
-		if os.Getenv("RACKFAB_CI") == "1" {
+		if os.Getenv("RACKFAB_CI") != "" {
 			t.Fatal("promtool is not installed: apt-get install prometheus")
 		}
 		t.Skip("promtool is not installed")

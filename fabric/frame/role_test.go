@@ -1,0 +1,18 @@
+package frame
+
+import "testing"
+
+// Every packet of an answer is one, also those in the middle of it, which have no
+// AETH.
+func TestRoleOfAnswers(t *testing.T) {
+	for op, want := range map[Opcode]Role{
+		SendMiddle: RoleData, WriteOnlyImm: RoleData,
+		ReadRequest: RoleRequest, CompareSwap: RoleRequest,
+		ReadResponseFirst: RoleResponse, ReadResponseMiddle: RoleResponse, ReadResponseLast: RoleResponse,
+		AtomicAcknowledge: RoleResponse, OpcodeCNP: RoleCNP,
+	} {
+		if got, _ := built(write(op)).Role(); got != want {
+			t.Errorf("%v is %v, want %v", op, got, want)
+		}
+	}
+}
