@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rackfab/rackfab/fabric/measure"
 )
 
 // short is enough fabric time for the burst, PAUSE and the first notifications.
@@ -58,6 +60,23 @@ func TestIdleNICsSendAHandfulOfEnvelopes(t *testing.T) {
 	for _, n := range out.Runs[0].Nodes {
 		if n.Name != "h0" && n.Name[0] == 'h' && n.Envelopes > 10 {
 			t.Errorf("%s has nothing to do and sent %d envelopes", n.Name, n.Envelopes)
+		}
+	}
+}
+
+// Flows that a workload draws are the same in every process, over a fabric with four
+// ways from leaf to leaf; what they took is too.
+func TestAWorkloadIsTheSameOverNATS(t *testing.T) {
+	run := func(bus string) *measure.Results {
+		return start(t, "leaf-spine", "--bus", bus, "--duration", "1ms", "--scheme", "pfc,pcn").results(t)
+	}
+	memory, nats := run("memory"), run("nats")
+	if diff := cmp.Diff(digests(memory), digests(nats)); diff != "" {
+		t.Fatalf("digests differ (-memory +nats):\n%s", diff)
+	}
+	for i, m := range memory.Runs {
+		if diff := cmp.Diff(m.Workloads, nats.Runs[i].Workloads); diff != "" || m.Workloads[0].All.Completed < 10 {
+			t.Errorf("%s: %+v\n%s", m.Scheme, m.Workloads[0].All, diff)
 		}
 	}
 }

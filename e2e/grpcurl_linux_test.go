@@ -2,33 +2,19 @@ package e2e
 
 import (
 	"encoding/json"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
 )
 
-// grpcurlPath is the variable that names grpcurl, where it is not on the PATH
-// (`make grpcurl` builds it and says where).
-const grpcurlPath = "RACKFAB_GRPCURL"
-
 // grpcurl gives a caller of a rack that knows no more of it than what reflection
 // tells.
 func (r *rack) grpcurl(t *testing.T) func(args ...string) string {
 	t.Helper()
-	tool := os.Getenv(grpcurlPath)
-	if tool == "" {
-		var err error
-		if tool, err = exec.LookPath("grpcurl"); err != nil {
-			if os.Getenv(wantAll) != "" {
-				t.Fatalf("no grpcurl: %v (`make grpcurl`, then set %s)", err, grpcurlPath)
-			}
-			t.Skipf("no grpcurl: %v (`make grpcurl`, then set %s)", err, grpcurlPath)
-		}
-	}
+	client := tool(t, "grpcurl", "RACKFAB_GRPCURL")
 	return func(args ...string) string {
 		t.Helper()
-		return must(t, exec.Command(tool, append([]string{"-plaintext"}, args...)...))
+		return must(t, exec.Command(client, append([]string{"-plaintext"}, args...)...))
 	}
 }
 

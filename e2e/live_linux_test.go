@@ -31,14 +31,14 @@ import (
 type rack struct {
 	*exec.Cmd
 	address, journal string
-	collector        string // of its own
+	collector, pages string // of its own
 	client           *controller.Client
 	log              *bufio.Reader // standard error
 }
 
 var (
 	upLine        = regexp.MustCompile(`controller at (\S+), journal (\S+)`)
-	collectorLine = regexp.MustCompile(`^collector at ([^ ,]+), data in .*journal.telemetry`)
+	collectorLine = regexp.MustCompile(`^collector at ([^ ,]+), data in .*journal.telemetry(?:, page at (\S+))?`)
 )
 
 // up starts a rack and waits until it is there.
@@ -72,9 +72,9 @@ func up(t *testing.T, args ...string) *rack {
 		if found = collectorLine.FindStringSubmatch(line); found == nil {
 			t.Fatalf("no collector: %q %v", line, err)
 		}
-		r.collector = found[1]
+		r.collector, r.pages = found[1], found[2]
 	}
-	if r.client, err = controller.Dial(r.address); err != nil {
+	if r.client, err = controller.DialAs(r.address, nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.client.Close() })

@@ -46,7 +46,7 @@ type run struct {
 }
 
 // start begins `rackfab run` with the flags given.
-func start(t *testing.T, flags ...string) *run {
+func start(t testing.TB, flags ...string) *run {
 	t.Helper()
 	r := &run{dir: t.TempDir()}
 	args := append([]string{"run", "--json", "--out", filepath.Join(r.dir, "out")}, flags...)
@@ -82,7 +82,7 @@ func (r *run) end() (string, error) {
 }
 
 // results waits for the end and reads results.json from standard output.
-func (r *run) results(t *testing.T) *measure.Results {
+func (r *run) results(t testing.TB) *measure.Results {
 	t.Helper()
 	if log, err := r.end(); err != nil {
 		t.Fatalf("%v\n%s", err, log)

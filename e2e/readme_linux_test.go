@@ -99,7 +99,7 @@ func exists(t *testing.T, line, flag string) {
 // filled puts words in the place of what stands for them.
 func filled(t *testing.T, line string) (args []string) {
 	t.Helper()
-	for _, word := range strings.Fields(line)[1:] {
+	for _, word := range unquoted(line)[1:] {
 		switch stands, known := placeholders[word]; {
 		case known:
 			args = append(args, stands...)
@@ -116,7 +116,7 @@ func filled(t *testing.T, line string) (args []string) {
 // its reader.
 func bounded(args []string) []string {
 	switch {
-	case args[0] == "run" && (len(args) == 1 || args[1] == "rack.yaml"):
+	case args[0] == "run" && (len(args) == 1 || args[1] == "rack.yaml" || args[1] == "leaf-spine"):
 		return append(args, "--duration", "500us")
 	case args[0] == "sweep":
 		return append(args, "--set", "duration=500us")

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bufio"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -10,47 +9,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/rackfab/rackfab/fabric/measure"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
-
-// startCollector starts a collector with a store of its own, and gives a client of it and
-// its address.
-func startCollector(t *testing.T) (rackfabv1.CollectorServiceClient, string) {
-	t.Helper()
-	c := exec.Command(program, "collector", "--listen", "127.0.0.1:0", "--http", "off", "--data", t.TempDir())
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = c.Process.Signal(os.Interrupt)
-		_ = c.Wait()
-	})
-	line, err := bufio.NewReader(out).ReadBytes('\n')
-	var ready struct{ Address string }
-	if err != nil || json.Unmarshal(line, &ready) != nil {
-		t.Fatalf("the collector says %q: %v", line, err)
-	}
-	return dialCollector(t, ready.Address), ready.Address
-}
-
-// dialCollector gives a client of a collector that is there already.
-func dialCollector(t *testing.T, address string) rackfabv1.CollectorServiceClient {
-	t.Helper()
-	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	return rackfabv1.NewCollectorServiceClient(conn)
-}
 
 // asked gives the latest run's series of a metric in steps of a bin, by "node->peer" or
 // by flow. What holds until the next point is filled in.

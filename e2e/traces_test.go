@@ -37,16 +37,18 @@ func stored(t *testing.T, c rackfabv1.CollectorServiceClient) (spans []string) {
 	return spans
 }
 
-// tell runs a scenario of which a collector is told.
-func tell(t *testing.T, collector string, flags ...string) {
+// tell runs a scenario of which a collector is told, and gives what it says.
+func tell(t *testing.T, collector string, flags ...string) string {
 	t.Helper()
 	args := append([]string{
 		"run", "--scheme", "dcqcn", "--duration", "2ms",
 		"--telemetry=" + collector, "--sample-ratio", "0.2", "--sample-flows", "F*", "--out", t.TempDir(),
 	}, flags...)
-	if out, err := exec.Command(program, args...).CombinedOutput(); err != nil {
+	out, err := exec.Command(program, args...).CombinedOutput()
+	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	return string(out)
 }
 
 // The same run gives the same traces over the bus and in memory: ids, names, parents,

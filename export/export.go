@@ -11,6 +11,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/node"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -98,7 +99,7 @@ func rows(yieldAll func(yield func(...any) bool)) iter.Seq2[[]any, error] {
 
 // FCT gives the completion times of flows as a table.
 func (e *Events) FCT(s *topology.Scenario) *sweep.Table {
-	alone := newStandalone(s)
+	alone := measure.NewStandalone(s)
 	return &sweep.Table{
 		Name: "fct",
 		Columns: []sweep.Column{
@@ -113,7 +114,7 @@ func (e *Events) FCT(s *topology.Scenario) *sweep.Table {
 		Rows: rows(func(yield func(...any) bool) {
 			for _, c := range e.Flows {
 				f := s.Flows[c.Flow]
-				if !yield(f.Name, s.Nodes[f.From].Name, s.Nodes[f.To].Name, int64(c.Size), int64(c.Start), int64(c.At-c.Start), int64(alone.fct(f, c.Size))) {
+				if !yield(f.Name, s.Nodes[f.From].Name, s.Nodes[f.To].Name, int64(c.Size), int64(c.Start), int64(c.At-c.Start), int64(alone.FCT(f, c.Size))) {
 					return
 				}
 			}

@@ -47,6 +47,42 @@ func run(t *testing.T) (*topology.Scenario, *measure.Run, *Events) {
 	return s, r, e
 }
 
+// Flows of a workload are no incast.
+func TestFlowsOfAWorkloadAreNormalFlows(t *testing.T) {
+	text := strings.Replace(small, "bursts: [{name: B, from: h0..h1, to: h2, flows_per_sender: 1, size: 64KB, at: 20us}]",
+		"workloads: [{name: w, sizes: hadoop, load: 0.5}]", 1)
+	s, err := topology.Parse("small", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := Replay(s, digestOf(t, s), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := e.WriteFCT(&b, s); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+	if len(lines) < 3 {
+		t.Fatalf("%d lines: %s", len(lines), b.String())
+	}
+	for _, line := range lines {
+		if f := strings.Fields(line); len(f) != 8 || f[3] != "100" {
+			t.Errorf("%s", line)
+		}
+	}
+}
+
+func digestOf(t *testing.T, s *topology.Scenario) string {
+	t.Helper()
+	r, err := lab.Measure(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Digest
+}
+
 // What fct.txt must have of F0, by hand: h0 is node 0, h2 node 2, so 0x0b000001 and
 // 0x0b000201; a flow of its own has port 100. Alone its 10 packets of 1000 bytes
 // take two propagations of 2 us, twice 200 ns for a payload on 40 Gbit/s, and

@@ -48,15 +48,15 @@ func nanoseconds(t unit.Time) int64 { return int64(t / unit.Nanosecond) }
 // source and destination (8 hexadecimal digits), their ports, the size in bytes, the
 // start, the completion time, and what that is for the flow alone, in ns.
 func (e *Events) WriteFCT(w io.Writer, s *topology.Scenario) error {
-	out, alone := bufio.NewWriter(w), newStandalone(s)
+	out, alone := bufio.NewWriter(w), measure.NewStandalone(s)
 	for _, c := range e.Flows {
 		f := s.Flows[c.Flow]
 		port := portNormal
-		if f.Burst >= 0 {
+		if s.Bursting(f) {
 			port = portIncast
 		}
 		_, _ = fmt.Fprintf(out, "%08x %08x %d %d %d %d %d %d\n", address(f.From), address(f.To), f.Source, port,
-			int64(c.Size), nanoseconds(c.Start), nanoseconds(c.At-c.Start), nanoseconds(alone.fct(f, c.Size))) // Flush tells
+			int64(c.Size), nanoseconds(c.Start), nanoseconds(c.At-c.Start), nanoseconds(alone.FCT(f, c.Size))) // Flush tells
 	}
 	return out.Flush()
 }

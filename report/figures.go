@@ -48,6 +48,14 @@ var subjects = []subject{
 	},
 	{"rates", "Regulated and actual rate of the long flows, whole run", "Gbit/s", "The same over all of the run, with some bins to each point.", true, rateLines, nothing, nil, false},
 	{
+		"workload-goodput", "Goodput of workloads", "Gbit/s",
+		"Payload of all flows of a workload, delivered in order, at all receivers together.", true, workloadLines, nothing, hasWorkloads, false,
+	},
+	{
+		"workload-pauses", "Rate of PAUSE frames, all links", "frames/ms",
+		"PAUSE frames (XOFF) on all links together, averaged over some bins.", true, allPauseLines, nothing, hasWorkloads, false,
+	},
+	{
 		"credit", "Credit granted and wasted", "Gbit/s",
 		"Granted: what a receiver grants to a sender, as a rate; s->r is by r to s. Wasted: what the sender did not spend within a base RTT, or lost.",
 		true, creditLines, nothing, grantsCredit, false,
@@ -76,6 +84,9 @@ func Figures(runs []*Folder) (figures []Figure) {
 	for _, s := range subjects {
 		if s.only != nil && !slices.ContainsFunc(runs, s.only) {
 			continue
+		}
+		if s.only == nil && !slices.ContainsFunc(runs, func(f *Folder) bool { return !workloadsAlone(f.Scenario) }) {
+			continue // it is of long flows
 		}
 		window := near
 		if s.whole {

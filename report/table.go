@@ -54,26 +54,50 @@ func TableOf(s *topology.Scenario, r *measure.Results) Table {
 	return Commands(fmt.Sprintf("%s, seed %d, bus %s", r.Scenario, r.Seed, r.Bus), "scheme", s, rows)
 }
 
+// VariantsOf is the table of runs under several values of what is varied: of their
+// commands, if there are any, else as Compare. No paper speaks of them.
+func VariantsOf(title, varied string, s *topology.Scenario, variants []Variant) Table {
+	if len(s.Commands) > 0 {
+		return Commands(title, varied, s, variants)
+	}
+	r := &measure.Results{}
+	for _, v := range variants {
+		r.Runs = append(r.Runs, v.Run)
+	}
+	t := Compare(s, r)
+	t.Title, t.Columns[0].Name = title, varied
+	for i, v := range variants {
+		t.Rows[i][0].Text = v.Value
+	}
+	return t
+}
+
 // Compare gives one row per scheme: how long the congestion tree and the loss
 // lasted and the recovery took, the PAUSE frames on the links that hold the long flows and on all
-// others, what the long flows got during the burst, and how the burst fared.
+// others, what the long flows got during the burst, and how bursts and workloads fared.
 func Compare(s *topology.Scenario, r *measure.Results) Table {
 	columns := []column{
 		{Column{"", "scheme", true}, "", func(r *measure.Run) string { return r.Scheme }},
-		{Column{"", "tree ms", false}, "tree", func(r *measure.Run) string { return milli(r.Tree) }},
-		{Column{"", "loss ms", false}, "", lossOf},
-		{Column{"", "recov. ms", false}, "recovery", recoveryOf},
+	}
+	if !workloadsAlone(s) {
+		columns = append(
+			columns,
+			column{Column{"", "tree ms", false}, "tree", func(r *measure.Run) string { return milli(r.Tree) }},
+			column{Column{"", "loss ms", false}, "", lossOf},
+			column{Column{"", "recov. ms", false}, "recovery", recoveryOf},
+		)
 	}
 	columns = append(columns, pauseColumns(s)...)
 	columns = append(columns, flowColumns(r.Runs[0])...)
-	if len(s.Bursts) > 0 {
+	if s.HasBursts() {
 		columns = append(
 			columns,
 			column{Column{"burst", "done", false}, "", func(r *measure.Run) string { return fmt.Sprintf("%d/%d", r.Burst.Completed, r.Burst.Flows) }},
-			column{Column{"burst", "p50 ms", false}, "", func(r *measure.Run) string { return milli(r.Burst.P50) }},
-			column{Column{"burst", "p99 ms", false}, "", func(r *measure.Run) string { return milli(r.Burst.P99) }},
+			column{Column{"burst", "p50 ms", false}, "", func(r *measure.Run) string { return completion(r, r.Burst.P50) }},
+			column{Column{"burst", "p99 ms", false}, "", func(r *measure.Run) string { return completion(r, r.Burst.P99) }},
 		)
 	}
+	columns = append(columns, workloadColumns(r)...)
 	columns = append(columns, creditColumns(r)...)
 	columns = append(
 		columns,
@@ -125,7 +149,11 @@ func pauseColumns(s *topology.Scenario) (columns []column) {
 			return fmt.Sprint(pauseOn(r, link).XOFF)
 		}})
 	}
-	return append(columns, column{Column{group, "others", false}, "", func(r *measure.Run) string {
+	rest := "others"
+	if len(links) == 0 {
+		rest = allLinks
+	}
+	return append(columns, column{Column{group, rest, false}, "", func(r *measure.Run) string {
 		return fmt.Sprint(pauseElsewhere(r, links).XOFF)
 	}})
 }
@@ -195,6 +223,15 @@ func recoveryOf(r *measure.Run) string {
 		return ">" + milli(r.Recovery)
 	}
 	return milli(r.Recovery)
+}
+
+// completion is a percentile of the burst's completion times, "-" while no flow has
+// completed.
+func completion(r *measure.Run, percentile unit.Time) string {
+	if r.Burst.Completed == 0 {
+		return "-"
+	}
+	return milli(percentile)
 }
 
 func milli(t unit.Time) string { return fmt.Sprintf("%.2f", t.Seconds()*1e3) }

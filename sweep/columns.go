@@ -81,6 +81,25 @@ var burstFigures = []column{
 	number("burst.fct_p99_ms", func(r *measure.Run) float64 { return milliseconds(r.Burst.P99) }),
 }
 
+// workloadColumns are the columns of workload i.
+func workloadColumns(i int, name string) []column {
+	list := []column{
+		count(name+".flows", func(r *measure.Run) int64 { return int64(r.Workloads[i].All.Flows) }),
+		count(name+".completed", func(r *measure.Run) int64 { return int64(r.Workloads[i].All.Completed) }),
+		number(name+".fct_mean_ms", func(r *measure.Run) float64 { return milliseconds(r.Workloads[i].All.Mean) }),
+		number(name+".slowdown_mean", func(r *measure.Run) float64 { return r.Workloads[i].All.SlowdownMean }),
+	}
+	for _, class := range measure.SizeClasses {
+		of := func(r *measure.Run) *measure.SizeClass { return class.Of(&r.Workloads[i]) }
+		key := name + "." + class.Name + ".slowdown_"
+		list = append(list,
+			number(key+"p50", func(r *measure.Run) float64 { return of(r).SlowdownP50 }),
+			number(key+"p95", func(r *measure.Run) float64 { return of(r).SlowdownP95 }),
+			number(key+"p99", func(r *measure.Run) float64 { return of(r).SlowdownP99 }))
+	}
+	return list
+}
+
 func flowColumns(name string) []column {
 	return []column{
 		number(name+".goodput_gbps", func(r *measure.Run) float64 { return gigabits(flow(r, name).Goodput) }),

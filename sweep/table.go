@@ -71,7 +71,7 @@ func (s *Sweep) row(cell int, columns []column) ([]any, error) {
 }
 
 // columns lists the axes, then the figures of every run, then those of the
-// single flows, the bursts, and the links on which a cell has paused.
+// single flows, workloads, commands and bursts, and the links on which a cell has paused.
 func (s *Sweep) columns() ([]column, error) {
 	scenario, err := s.Scenario(0)
 	if err != nil {
@@ -97,13 +97,16 @@ func figureColumns(s *topology.Scenario) []column {
 			list = append(list, flowColumns(f.Name)...)
 		}
 	}
+	for i, w := range s.Workloads {
+		list = append(list, workloadColumns(i, w.Name)...)
+	}
 	for i, c := range s.Commands {
 		list = append(list, commandColumns(i, c.Name)...)
 	}
 	if len(s.Commands) > 0 {
 		list = append(list, initiatorFigures...)
 	}
-	if len(s.Bursts) > 0 {
+	if s.HasBursts() {
 		list = append(list, burstFigures...)
 	}
 	return list

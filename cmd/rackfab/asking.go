@@ -6,8 +6,6 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/collector"
@@ -42,8 +40,8 @@ func asking(use, short string, args cobra.PositionalArgs, do ask) *cobra.Command
 		}
 		defer func() { _ = there.Close() }() // all calls are over
 		err = do(c, there.API(), args)
-		if status.Code(err) == codes.Unavailable {
-			return fmt.Errorf("no collector at %s: %s (`rackfab up` starts one; --data DIR reads what one has left)", address, status.Convert(err).Message())
+		if why := unreached(err); why != "" {
+			return fmt.Errorf("no collector at %s: %s (`rackfab up` starts one; one with certificates wants --tls; --data DIR reads what one has left)", address, why)
 		}
 		return plain(err)
 	}}

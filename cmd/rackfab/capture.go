@@ -145,11 +145,14 @@ func (f *captureFile) take(packets []tap.Packet) error {
 		return nil
 	}
 	err := f.Write(packets)
-	if errors.Is(err, capture.ErrFull) {
+	switch {
+	case errors.Is(err, capture.ErrFull):
 		f.full = true
 		return nil
+	case err != nil:
+		return err
 	}
-	return errors.Join(err, f.Flush())
+	return f.Flush()
 }
 
 // end closes the file and says what it holds.

@@ -6,8 +6,6 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/node"
@@ -15,7 +13,6 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
-	"github.com/rackfab/rackfab/services/controller"
 )
 
 // captureLive captures the running rack, until its window ends or Ctrl-C.
@@ -23,15 +20,6 @@ func captureLive(c *cobra.Command, f captureFlags, o captureOptions) error {
 	if f.scheme != "" || c.Flags().Changed("seed") {
 		return errors.New("--scheme and --seed are for a run in memory: name a scenario, or leave them out")
 	}
-	who, err := client(f.tls)
-	if err != nil {
-		return err
-	}
-	rack, err := controller.DialAs(f.address, who)
-	if err != nil {
-		return err
-	}
-	defer rack.Close()
 	q := &rackfabv1.CaptureRequest{At: f.at, Kinds: f.filter, SpanPs: int64(o.span)}
 	if from := int64(o.window.From); from >= 0 {
 		q.FromPs = &from
@@ -39,18 +27,17 @@ func captureLive(c *cobra.Command, f captureFlags, o captureOptions) error {
 	if o.window.To != unit.Never {
 		q.ToPs = int64(o.window.To)
 	}
-	stream, err := rack.API().Capture(c.Context(), q)
-	if err != nil {
-		return plain(err)
-	}
-	first, err := stream.Recv()
-	if status.Code(err) == codes.Unavailable {
-		return fmt.Errorf("no controller at %s: %s (`rackfab up` starts one)", f.address, status.Convert(err).Message())
-	}
-	if err != nil {
-		return plain(err)
-	}
-	return captureStream(c, stream, first.GetStarted(), f.output, o)
+	return withRack(f.address, f.tls, func(api rackfabv1.FabricServiceClient) error {
+		stream, err := api.Capture(c.Context(), q)
+		if err != nil {
+			return err
+		}
+		first, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		return captureStream(c, stream, first.GetStarted(), f.output, o)
+	})
 }
 
 // captureStream writes the packets of a capture that has begun. An end by Ctrl-C
@@ -71,9 +58,12 @@ func captureStream(
 		return err
 	}
 	at := unit.Time(started.GetFromPs())
-	if _, err := fmt.Fprintf(c.ErrOrStderr(), "capturing at %d ports from %s on\n", len(points), at); err != nil {
+	if _, err := fmt.Fprintf(c.ErrOrStderr(), "capturing at %d ports from %s on, until %s, at most %s\n",
+		len(points), at, o.end(at), unit.Bytes(o.file.Limit)); err != nil {
 		return err
 	}
+	bar := newTally()
+	defer bar.finish()
 	for !out.full {
 		event, err := stream.Recv()
 		if c.Context().Err() != nil || errors.Is(err, io.EOF) {
@@ -94,8 +84,21 @@ func captureStream(
 		if err := out.takeAll(event.GetPackets().GetPackets()); err != nil {
 			return err
 		}
+		bar.show(fmt.Sprintf("%d packets until %s", out.Packets(), at))
 	}
+	bar.finish()
 	return out.end(c, at)
+}
+
+// end says what ends a capture that begins at from, beside its limit.
+func (o *captureOptions) end(from unit.Time) string {
+	switch {
+	case o.span > 0:
+		return (from + o.span).String()
+	case o.window.To != unit.Never:
+		return o.window.To.String()
+	}
+	return "Ctrl-C"
 }
 
 // takeAll writes packets as they came from the controller.

@@ -1,15 +1,18 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
+	"github.com/rackfab/rackfab/fabric/cc"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
 // schemeCommand makes the command that chooses the congestion control of flows.
 func schemeCommand() *cobra.Command {
 	var flows string
-	c := change("scheme NAME", "Put flows under another congestion control: pfc, qcn, dcqcn, timely, timely-ecn, pcn", cobra.ExactArgs(1),
+	c := change("scheme NAME", "Put flows under another congestion control: "+strings.Join(cc.Choices(), ", "), cobra.ExactArgs(1),
 		func(args []string) (*rackfabv1.Change, error) {
 			choice := &rackfabv1.SchemeChoice{Name: args[0], Flows: flows}
 			return &rackfabv1.Change{Verb: &rackfabv1.Change_Scheme{Scheme: choice}}, nil

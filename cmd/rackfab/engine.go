@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"runtime"
 
 	"github.com/rackfab/rackfab/fabric/lab"
@@ -50,24 +48,15 @@ func newMemoryEngine(ctx context.Context, f runFlags) (engine, error) {
 	}
 	m.tls = "" // it is of this process alone
 	ctx, cancel := context.WithCancel(ctx)
-	out, in := io.Pipe()
-	ended := make(chan error, 1)
-	go func() {
-		err := collector.Main(ctx, collector.Options{Listen: "127.0.0.1:0", Data: f.telemetry.folder, MaxSize: collector.MaxSize, Ready: in})
-		_ = in.CloseWithError(err)
-		ended <- err
-	}()
-	var ready struct {
-		Address string `json:"address"`
-	}
-	if err := json.NewDecoder(out).Decode(&ready); err != nil {
+	address, wait, err := collector.Start(ctx, collector.Options{Listen: "127.0.0.1:0", Data: f.telemetry.folder, MaxSize: collector.MaxSize})
+	if err != nil {
 		cancel()
 		return nil, fmt.Errorf("collector: %w", err)
 	}
-	m.address = ready.Address
+	m.address = address
 	m.end = func() {
 		cancel()
-		<-ended
+		_ = wait() // the runs are over, and stand
 	}
 	return m, nil
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
-	"github.com/rackfab/rackfab/services/controller"
 )
 
 // explainFlags are the settings of `rackfab explain pause`.
@@ -34,7 +33,7 @@ func explainCommand() *cobra.Command {
 func explainPauseCommand() *cobra.Command {
 	var f explainFlags
 	c := &cobra.Command{
-		Use:   "pause --link X->Y [SCENARIO|JOURNAL]",
+		Use:   "pause --link 'X->Y' [SCENARIO|JOURNAL]",
 		Short: "Why X sent PAUSE to Y, or none: occupancy, thresholds, who filled the buffer, victims, chain",
 		Long: "Runs a scenario or a journal in memory, up to the end of the range, and says why X sent PAUSE to hold Y, or why not.\n" +
 			"Without either it is the running rack's journal so far.",
@@ -83,20 +82,15 @@ func (f *explainFlags) scenario(c *cobra.Command, args []string) (*topology.Scen
 	if f.scheme != "" || c.Flags().Changed("seed") {
 		return nil, errors.New("--scheme and --seed are for a scenario: name one, or leave them out for the running rack")
 	}
-	who, err := client(f.tls)
+	var journal *rackfabv1.GetJournalResponse
+	err := withRack(f.address, f.tls, func(api rackfabv1.FabricServiceClient) (err error) {
+		journal, err = api.GetJournal(c.Context(), &rackfabv1.GetJournalRequest{})
+		return err
+	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w; name a scenario for a run in memory", err)
 	}
-	there, err := controller.DialAs(f.address, who)
-	if err != nil {
-		return nil, err
-	}
-	defer there.Close()
-	out, err := there.API().GetJournal(c.Context(), &rackfabv1.GetJournalRequest{})
-	if err != nil {
-		return nil, fmt.Errorf("the running rack at %s: %w (name a scenario for a run in memory)", f.address, plain(err))
-	}
-	return topology.Parse("journal", out.GetJournal().GetScenario())
+	return topology.Parse("journal", journal.GetJournal().GetScenario())
 }
 
 // question reads the flags, or says all that is wrong with them.

@@ -121,17 +121,19 @@ func exportRun(c *cobra.Command, base *topology.Scenario, run *measure.Run, f ex
 		return createFile(filepath.Join(dir, name), text)
 	}
 	for _, t := range append(export.Series(run), events.FCT(&s), events.Frames(&s), export.Nodes(&s)) {
-		n, failed := writeTable(dir, t, f.formats)
-		files, err = files+n, errors.Join(err, failed)
+		n, err := writeTable(dir, t, f.formats)
+		if err != nil {
+			return err
+		}
+		files += n
 	}
 	if slices.Contains(f.formats, "hpcc") {
-		err = errors.Join(err,
+		if err := errors.Join(
 			write("fct.txt", func(w io.Writer) error { return events.WriteFCT(w, &s) }),
 			write("pfc.txt", func(w io.Writer) error { return events.WritePFC(w, &s) }),
-			write("qlen.txt", func(w io.Writer) error { return export.WriteQueues(w, &s, run.Series) }))
-	}
-	if err != nil {
-		return err
+			write("qlen.txt", func(w io.Writer) error { return export.WriteQueues(w, &s, run.Series) })); err != nil {
+			return err
+		}
 	}
 	_, err = fmt.Fprintf(c.OutOrStdout(), "%s: %d files, %d flows completed, %d PFC frames\n", dir, files, len(events.Flows), len(events.PFC))
 	return err

@@ -14,11 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/collector"
 	"github.com/rackfab/rackfab/sweep"
 )
-
-// mostPoints is the most that a collector gives in one answer.
-const mostPoints = 1_000_000
 
 // exportTold writes the time series that a collector holds of a run, a table per
 // metric.
@@ -77,13 +75,13 @@ func toldTable(c *cobra.Command, api rackfabv1.CollectorServiceClient, list *rac
 		}
 		asked = append(asked, s.GetNode())
 		out, err := api.QuerySeries(c.Context(), &rackfabv1.QuerySeriesRequest{
-			Select: &rackfabv1.SeriesSelector{Run: list.GetRun(), Metric: metric, Node: s.GetNode()}, Limit: mostPoints,
+			Select: &rackfabv1.SeriesSelector{Run: list.GetRun(), Metric: metric, Node: s.GetNode()}, Limit: collector.MaxPoints,
 		})
 		if err != nil {
 			return nil, err
 		}
 		if out.GetTruncated() {
-			return nil, fmt.Errorf("%s of node %s has more than %d points: `rackfab query` gives a range of them", metric, s.GetNode(), mostPoints)
+			return nil, fmt.Errorf("%s of node %s has more than %d points: `rackfab query` gives a range of them", metric, s.GetNode(), collector.MaxPoints)
 		}
 		series = append(series, out.GetSeries()...)
 	}
@@ -155,9 +153,11 @@ func writeTable(dir string, t *sweep.Table, formats []string) (files int, err er
 		write func(io.Writer, *sweep.Table) error
 	}{{"csv", sweep.WriteCSV}, {"parquet", sweep.WriteParquet}} {
 		if slices.Contains(formats, format.name) {
+			if err := createFile(filepath.Join(dir, t.Name+"."+format.name), func(w io.Writer) error { return format.write(w, t) }); err != nil {
+				return files, err
+			}
 			files++
-			err = errors.Join(err, createFile(filepath.Join(dir, t.Name+"."+format.name), func(w io.Writer) error { return format.write(w, t) }))
 		}
 	}
-	return files, err
+	return files, nil
 }

@@ -22,6 +22,9 @@ func fig5Grid(t *testing.T, axes ...sweep.Axis) sweep.Grid {
 // below, nothing pauses s0 and F0 gets its rate. Rates are payload: 20 Gbit/s on
 // the wire are 18.83.
 func TestPauseBeginsAtTheReceivingRate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a study of many runs")
+	}
 	r, err := searchFig5(t.Context(), t.TempDir(), fig5Grid(t))
 	if err != nil {
 		t.Fatal(err)
@@ -47,6 +50,9 @@ func TestPauseBeginsAtTheReceivingRate(t *testing.T) {
 // Served first come, first served, F1 gets less than a quarter of the port: the
 // hosts of the burst, one hop away, overshoot XOFF and hold more of the queue.
 func TestPauseBeginsEarlierFirstComeFirstServed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a study of many runs")
+	}
 	steps, err := fig5Round(t.Context(), t.TempDir(), fig5Grid(t, sweep.Axis{Key: "switch.arbitration", Values: []string{"fifo"}}), []int{9400, 8500})
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"net"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -60,5 +61,20 @@ func TestShares(t *testing.T) {
 		if got, err := parseShare(text); err == nil {
 			t.Errorf("%q: %g", text, got)
 		}
+	}
+}
+
+// A collector at which nobody answers is told when the rack comes up.
+func TestWhoToldACollectorThatIsAbsentHearsOfIt(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := reached(l.Addr().String())
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if gone := reached(l.Addr().String()); there != "" || !strings.Contains(gone, "nobody answers yet") {
+		t.Errorf("of one that is there %q, of one that is not %q", there, gone)
 	}
 }

@@ -34,5 +34,7 @@ func root() *cobra.Command {
 	c.AddCommand(steerCommands()...)
 	c.AddCommand(roleCommands()...)
 	c.AddCommand(collectorCommands()...)
+	guide(c)
+	completable(c)
 	return c
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -26,7 +27,7 @@ func newMeter(total unit.Time) *meter {
 	if term.IsTerminal(int(os.Stderr.Fd())) {
 		m.bar = progressbar.NewOptions64(int64(total/unit.Nanosecond),
 			progressbar.OptionSetWriter(os.Stderr),
-			progressbar.OptionSetWidth(30),
+			progressbar.OptionSetWidth(barWidth(terminalWidth(os.Stderr))),
 			progressbar.OptionSetPredictTime(true),
 			progressbar.OptionSetElapsedTime(true),
 			progressbar.OptionClearOnFinish())
@@ -34,11 +35,14 @@ func newMeter(total unit.Time) *meter {
 	return m
 }
 
+// barWidth leaves room for two runs side by side on a terminal of 80 columns.
+func barWidth(terminal int) int { return min(max(terminal-75, 5), 30) }
+
 // show says how much of the work is done, with how many frame-hops, and what is
 // going on.
 func (m *meter) show(done unit.Time, hops int64, what string) {
 	elapsed := time.Since(m.start)
-	text := fmt.Sprintf("%s  %5.2f M frame-hops/s", what, float64(hops)/elapsed.Seconds()/1e6)
+	text := strings.TrimSpace(fmt.Sprintf("%s  %.2f M frame-hops/s", what, float64(hops)/elapsed.Seconds()/1e6))
 	if m.bar != nil {
 		m.bar.Describe(text)
 		_ = m.bar.Set64(int64(done / unit.Nanosecond)) // a bar that cannot be drawn stops nothing
@@ -57,3 +61,23 @@ func (m *meter) finish() {
 		_ = m.bar.Finish() // as in show
 	}
 }
+
+// tally shows on standard error, where that is a terminal, how far work has come
+// whose end is not known.
+type tally struct{ bar *progressbar.ProgressBar }
+
+func newTally() tally {
+	return tally{progressbar.NewOptions(-1,
+		progressbar.OptionSetWriter(os.Stderr),
+		progressbar.OptionSetVisibility(term.IsTerminal(int(os.Stderr.Fd()))),
+		progressbar.OptionSetElapsedTime(false),
+		progressbar.OptionClearOnFinish())}
+}
+
+func (c tally) show(text string) {
+	c.bar.Describe(text)
+	_ = c.bar.Add(1) // a line that cannot be drawn stops nothing
+}
+
+// finish takes the line away.
+func (c tally) finish() { _ = c.bar.Finish() } // as in show

@@ -10,10 +10,10 @@ import (
 )
 
 // postCommand makes the command that has hosts post work requests of a verb.
-func postCommand(use, short string, verb rackfabv1.PostVerb) *cobra.Command {
+func postCommand(name, short string, verb rackfabv1.PostVerb) *cobra.Command {
 	p := rackfabv1.Post{Verb: verb}
 	var size, every string
-	c := change(use, short, cobra.NoArgs, func([]string) (*rackfabv1.Change, error) {
+	c := change(name+" --from NICS --to NICS", short, cobra.NoArgs, func([]string) (*rackfabv1.Change, error) {
 		bytes, err := unit.ParseBytes(size)
 		if err != nil {
 			return nil, fmt.Errorf("--size: %w", err)
@@ -26,7 +26,7 @@ func postCommand(use, short string, verb rackfabv1.PostVerb) *cobra.Command {
 		return &rackfabv1.Change{Verb: &rackfabv1.Change_Post{Post: &p}}, nil
 	})
 	flags := c.Flags()
-	flags.StringVar(&p.Name, "name", "", "name of the commands (default: "+use+" and a number)")
+	flags.StringVar(&p.Name, "name", "", "name of the commands (default: "+name+" and a number)")
 	flags.StringVar(&p.From, "from", "", "NICs whose hosts post them: h2..h15")
 	flags.StringVar(&p.To, "to", "", "NICs that they are for")
 	flags.StringVar(&size, "size", "64KB", "bytes of each")

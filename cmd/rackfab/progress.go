@@ -44,13 +44,29 @@ func (p *progress) show(run int, a advance) {
 	p.meter.show(done, hops, p.running())
 }
 
-// running lists how far the runs under way have come.
+// running lists how far the runs under way have come: "pfc 1.0, pcn 3.5 of 80.0 ms".
 func (p *progress) running() string {
-	var parts []string
+	var b strings.Builder
+	before := unit.Time(0) // the length of the run listed last, 0 for none
 	for i, a := range p.at {
-		if s := p.runs[i]; a.fabric > 0 && a.fabric < s.Duration {
-			parts = append(parts, fmt.Sprintf("%s %.3f of %.3f ms", s.Scheme, a.fabric.Seconds()*1e3, s.Duration.Seconds()*1e3))
+		s := p.runs[i]
+		if a.fabric == 0 || a.fabric >= s.Duration {
+			continue
 		}
+		switch before {
+		case 0:
+		case s.Duration:
+			b.WriteString(", ")
+		default:
+			fmt.Fprintf(&b, " of %.1f ms, ", milliseconds(before))
+		}
+		fmt.Fprintf(&b, "%s %.1f", s.Scheme, milliseconds(a.fabric))
+		before = s.Duration
 	}
-	return strings.Join(parts, ", ")
+	if before > 0 {
+		fmt.Fprintf(&b, " of %.1f ms", milliseconds(before))
+	}
+	return b.String()
 }
+
+func milliseconds(t unit.Time) float64 { return t.Seconds() * 1e3 }

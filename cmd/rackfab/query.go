@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,6 +45,11 @@ func queryCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if len(out.GetSeries()) == 0 {
+				if err := f.absent(c.Context(), api, out.GetRun()); err != nil {
+					return err
+				}
+			}
 			return f.show(c.OutOrStdout(), c.ErrOrStderr(), out)
 		})
 	flags, s := c.Flags(), f.q.GetSelect()
@@ -76,6 +83,24 @@ func (f *queryFlags) read(c *cobra.Command) error {
 	return errors.Join(faults...)
 }
 
+// absent says why a run has no series that was asked for. It has some, without points
+// in the range, if the error is nil.
+func (f *queryFlags) absent(ctx context.Context, api rackfabv1.CollectorServiceClient, run string) error {
+	all, err := api.ListSeries(ctx, &rackfabv1.ListSeriesRequest{Select: &rackfabv1.SeriesSelector{Run: run}})
+	if err != nil {
+		return err
+	}
+	metric := f.q.GetSelect().GetMetric()
+	if known := metrics(all.GetSeries()); !slices.Contains(known, metric) {
+		return fmt.Errorf("run %s has no metric %q, want one of %s", run, metric, strings.Join(known, ", "))
+	}
+	some, err := api.ListSeries(ctx, &rackfabv1.ListSeriesRequest{Select: f.q.GetSelect()})
+	if err == nil && len(some.GetSeries()) == 0 {
+		err = fmt.Errorf("no series of %s in run %s is such a one: `rackfab query` lists them", metric, run)
+	}
+	return err
+}
+
 // seriesColumns say which series a row is of.
 var seriesColumns = []string{"node", "port", "peer", "flow", "direction"}
 
@@ -97,7 +122,7 @@ func (f *queryFlags) show(w, log io.Writer, out *rackfabv1.QuerySeriesResponse) 
 	case f.format == "json":
 		return printJSON(w, out)
 	case len(out.GetSeries()) == 0:
-		_, err := fmt.Fprintf(log, "rackfab: run %s has no such points (`rackfab query` lists the series)\n", out.GetRun())
+		_, err := fmt.Fprintln(log, "rackfab: the series have no points in that range; a gauge is told when it changes")
 		return err
 	case f.format == "csv":
 		return pointsCSV(w, out)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -62,24 +64,46 @@ func readFolders(dirs []string) ([]*report.Folder, error) {
 	return runs, errors.Join(faults...)
 }
 
-// finish writes the folder of a run with its report, and prints the outcome.
+// finish prints the outcome of a run and writes its folder with the report. The
+// outcome comes first: a full disk takes the folder, not the figures.
 func finish(w io.Writer, dir string, s *topology.Scenario, r *measure.Results, asJSON bool) error {
+	if asJSON {
+		if err := writeJSON(w, r); err != nil {
+			return err
+		}
+	} else {
+		printTable(w, report.TableOf(s, r))
+		_, _ = fmt.Fprintln(w)
+		printSpeed(w, r)
+	}
 	f := report.New(dir, s, r, version())
 	if err := f.Write(); err != nil {
 		return err
 	}
 	page, err := report.Write(dir, []*report.Folder{f})
-	if err != nil {
+	if err != nil || asJSON {
 		return err
 	}
-	if asJSON {
-		return writeJSON(w, r)
-	}
-	printTable(w, report.TableOf(s, r))
-	_, _ = fmt.Fprintln(w)
-	printSpeed(w, r)
 	_, err = fmt.Fprintf(w, "\nresults, series and manifest: %s\nreport: %s\n", dir, page)
 	return err
+}
+
+// writable says why no file could be made in a folder that may not be there yet.
+// It leaves nothing behind.
+func writable(dir string) error {
+	there := dir
+	for there != filepath.Dir(there) {
+		if _, err := os.Stat(there); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		there = filepath.Dir(there)
+	}
+	probe, err := os.MkdirTemp(there, ".rackfab-")
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return fmt.Errorf("%s: %w", there, at.Err)
+	}
+	return errors.Join(err, os.Remove(probe))
 }
 
 func writeJSON(w io.Writer, v any) error {

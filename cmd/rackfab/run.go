@@ -64,7 +64,7 @@ func runCommand() *cobra.Command {
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.schemes, "scheme", "", "schemes to compare, separated by commas (default: what the scenario compares, or pfc,qcn,dcqcn,timely,pcn)")
+	flags.StringVar(&f.schemes, "scheme", "", "schemes to compare, separated by commas (default: what the scenario compares, or "+strings.Join(compared, ",")+")")
 	flags.StringVar(&f.bus, "bus", "nats", "nats: one process per node; memory: the same machines in this process")
 	natsFlags(c, &f.natsURL, &f.natsKey)
 	tlsFlag(c, &f.tls)
@@ -91,6 +91,9 @@ func run(c *cobra.Command, name string, f runFlags) error {
 		f.out = filepath.Join("runs", base.Name+"-"+time.Now().Format("20060102-150405"))
 	}
 	f.telemetry.folder = filepath.Join(f.out, "telemetry")
+	if err := writable(f.out); err != nil {
+		return fmt.Errorf("the results cannot be written: %w", err)
+	}
 	if base.Vary.Key != "" {
 		return runVaried(c, name, base, f)
 	}
@@ -212,6 +215,7 @@ func runAll(ctx context.Context, e engine, scenarios []*topology.Scenario) ([]*m
 			}
 			outcome.Wall = time.Since(start).Seconds()
 			runs[i] = outcome
+			bar.show(i, advance{s.Duration, outcome.FrameHops})
 			return nil
 		})
 	}

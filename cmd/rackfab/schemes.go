@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -25,39 +28,50 @@ type schemeInfo struct {
 func schemesCommand() *cobra.Command {
 	asJSON := false
 	c := &cobra.Command{
-		Use:   "schemes",
+		Use:   "schemes [SCHEME...]",
 		Short: "List the schemes, their parameters, and where each default comes from",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			schemes := schemeInfos()
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			schemes, err := schemeInfos(args)
+			if err != nil {
+				return err
+			}
 			if asJSON {
 				return writeJSON(c.OutOrStdout(), schemes)
 			}
-			printSchemes(c.OutOrStdout(), schemes)
-			printParams(c.OutOrStdout(), schemes)
-			return nil
+			if err := printSchemes(c.OutOrStdout(), schemes); err != nil {
+				return err
+			}
+			return printParams(c.OutOrStdout(), schemes)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON instead of the tables")
 	return c
 }
 
-func schemeInfos() (schemes []schemeInfo) {
+// schemeInfos gives the schemes of those names, all if there are none.
+func schemeInfos(names []string) (schemes []schemeInfo, err error) {
+	for _, name := range names {
+		_, unknown := cc.Find(name)
+		err = errors.Join(err, unknown)
+	}
 	for _, s := range cc.Schemes {
+		if len(names) > 0 && !slices.Contains(names, s.Name) {
+			continue
+		}
 		schemes = append(schemes, schemeInfo{s.Name, s.Title, s.Marking, s.Notification, topology.Params(s.Name), topology.SwitchParams(s.Name)})
 	}
-	return schemes
+	return schemes, err
 }
 
-func printSchemes(w io.Writer, schemes []schemeInfo) {
+func printSchemes(w io.Writer, schemes []schemeInfo) error {
 	t := table.NewWriter()
-	t.SetOutputMirror(w)
-	t.SetStyle(table.StyleLight)
+	t.SetStyle(narrow())
 	t.AppendHeader(table.Row{"scheme", "what it is", "marking", "notification"})
 	for _, s := range schemes {
 		t.AppendRow(table.Row{s.Name, s.Title, s.Marking, s.Notification})
 	}
-	t.Render()
+	return writeFolded(w, t.Render(), 1)
 }
 
 // defaults writes the default of a parameter, and below it what presets have
@@ -71,11 +85,10 @@ func defaults(p topology.Param) string {
 }
 
 // printParams writes one row per parameter, as `rackfab sweep --set` names it.
-func printParams(w io.Writer, schemes []schemeInfo) {
+func printParams(w io.Writer, schemes []schemeInfo) error {
 	const widest = 44 // of a column of prose
 	t := table.NewWriter()
-	t.SetOutputMirror(w)
-	t.SetStyle(table.StyleLight)
+	t.SetStyle(narrow())
 	t.AppendHeader(table.Row{"parameter", "default", "unit", "allowed", "what it is", "where the default comes from"})
 	wrap := func(column string) table.ColumnConfig {
 		return table.ColumnConfig{Name: column, WidthMax: widest, WidthMaxEnforcer: text.WrapSoft}
@@ -92,5 +105,9 @@ func printParams(w io.Writer, schemes []schemeInfo) {
 			t.AppendSeparator()
 		}
 	}
-	t.Render()
+	if t.Length() == 0 {
+		return nil
+	}
+	_, _ = fmt.Fprintln(w) // the table's own fault comes next
+	return writeFolded(w, t.Render(), 1)
 }

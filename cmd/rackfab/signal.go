@@ -22,6 +22,10 @@ func (i interruption) Error() string {
 // status is what a shell reports of a process that the signal has killed.
 func (i interruption) status() int { return 128 + int(i.signal) }
 
+// parting is what is worth saying even of a command that a signal has ended. The
+// other errors of such a command only say that it was ended.
+type parting struct{ error }
+
 // interruptible gives a context that the first SIGINT or SIGTERM ends, with an
 // interruption as its cause. The second one kills the process.
 func interruptible() context.Context {
@@ -40,9 +44,12 @@ func interruptible() context.Context {
 // and what is still to be said about it, "" if nothing.
 func outcome(ctx context.Context, err error) (status int, text string) {
 	var i interruption
+	var p parting
 	switch {
 	case err == nil:
 		return 0, ""
+	case errors.As(context.Cause(ctx), &i) && errors.As(err, &p):
+		return i.status(), i.Error() + ": " + p.Error()
 	case errors.As(context.Cause(ctx), &i):
 		return i.status(), i.Error()
 	case errors.Is(err, errReported):

@@ -27,6 +27,8 @@ func TestOutcome(t *testing.T) {
 		{"fault", t.Context(), fault, 1, "no such file"},
 		{"reported", t.Context(), fmt.Errorf("%w", errReported), 1, ""},
 		{"Ctrl-C", ended(syscall.SIGINT), context.Canceled, 130, "interrupted"},
+		{"Ctrl-C, with something to say", ended(syscall.SIGINT), fmt.Errorf("%w", parting{fault}), 130, "interrupted: no such file"},
+		{"parting without a signal", t.Context(), parting{fault}, 1, "no such file"},
 		{"kill", ended(syscall.SIGTERM), context.Canceled, 143, "terminated"},
 	} {
 		if status, text := outcome(tt.ctx, tt.err); status != tt.status || text != tt.text {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -9,7 +10,6 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
@@ -58,7 +58,8 @@ func statusText(s *rackfabv1.RackStatus) string {
 
 // formats are what `rackfab stats` can print.
 var formats = map[string]func(io.Writer, *rackfabv1.GetStatsResponse) error{
-	"table": statsTable, "json": statsJSON, "csv": statsCSV,
+	"table": statsTable, "csv": statsCSV,
+	"json": func(w io.Writer, s *rackfabv1.GetStatsResponse) error { return printJSON(w, s) },
 }
 
 func statsCommand() *cobra.Command {
@@ -77,14 +78,6 @@ func statsCommand() *cobra.Command {
 		})
 	c.Flags().StringVar(&format, "format", "table", "table, json or csv")
 	return c
-}
-
-func statsJSON(w io.Writer, s *rackfabv1.GetStatsResponse) error {
-	text, err := protojson.MarshalOptions{Multiline: true, EmitUnpopulated: true, UseProtoNames: true}.Marshal(s)
-	if err == nil {
-		_, err = fmt.Fprintln(w, string(text))
-	}
-	return err
 }
 
 // portColumns are the figures of a port, in the order of its cells.
@@ -142,7 +135,7 @@ func statsTable(w io.Writer, s *rackfabv1.GetStatsResponse) error {
 			})
 		}
 	}
-	if _, err := fmt.Fprintf(w, "%s\n\n%s\n", ports.Render(), flows.Render()); err != nil {
+	if err := errors.Join(writeFolded(w, ports.Render(), 2), writeFolded(w, "\n"+flows.Render(), 1)); err != nil {
 		return err
 	}
 	if commands.Length() > 0 {

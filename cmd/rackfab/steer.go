@@ -8,12 +8,14 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/controller"
+	"github.com/rackfab/rackfab/services/health"
 )
 
 // defaultAddress is where `rackfab up` puts its controller, and where the commands
@@ -31,12 +33,57 @@ func addressFlag(c *cobra.Command, address *string) {
 	c.Flags().StringVar(address, "address", at, "of the controller; "+addressVariable+" sets the default")
 }
 
-// plain is an error of a call as people read it.
+// plain is an error of a call as people read it: what is wrong with a change, by its
+// fields, or else its message.
 func plain(err error) error {
-	if s, ok := status.FromError(err); ok && err != nil {
-		return errors.New(s.Message())
+	s, ok := status.FromError(err)
+	if !ok || err == nil {
+		return err
 	}
-	return err
+	var faults []error
+	for _, detail := range s.Details() {
+		bad, _ := detail.(*errdetails.BadRequest)
+		for _, v := range bad.GetFieldViolations() {
+			if field, ok := strings.CutPrefix(v.GetField(), "change."); ok {
+				faults = append(faults, fmt.Errorf("%s: %s", field, v.GetDescription()))
+			}
+		}
+	}
+	if faults != nil {
+		return errors.Join(faults...)
+	}
+	return errors.New(s.Message())
+}
+
+// unreached says why a call has not come to any server, "" if it has: what a server
+// says of itself, such as a full disk, is no absence.
+func unreached(err error) string {
+	if status.Code(err) != codes.Unavailable {
+		return ""
+	}
+	text := status.Convert(err).Message()
+	if !strings.HasPrefix(text, "connection error: ") && !strings.HasPrefix(text, "error reading from server: ") {
+		return ""
+	}
+	return health.Reason(text)
+}
+
+// withRack calls do with the controller at an address. Its error is as people read it.
+func withRack(address, tls string, do func(rackfabv1.FabricServiceClient) error) error {
+	who, err := client(tls)
+	if err != nil {
+		return err
+	}
+	rack, err := controller.DialAs(address, who)
+	if err != nil {
+		return err
+	}
+	defer rack.Close()
+	err = do(rack.API())
+	if why := unreached(err); why != "" {
+		return fmt.Errorf("no controller at %s: %s (`rackfab up` starts one; one with certificates wants --tls)", address, why)
+	}
+	return plain(err)
 }
 
 // call is what a command does with the controller.
@@ -46,20 +93,7 @@ type call func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []strin
 func calling(use, short string, args cobra.PositionalArgs, do call) *cobra.Command {
 	var address, tls string
 	c := &cobra.Command{Use: use, Short: short, Args: args, RunE: func(c *cobra.Command, args []string) error {
-		who, err := client(tls)
-		if err != nil {
-			return err
-		}
-		rack, err := controller.DialAs(address, who)
-		if err != nil {
-			return err
-		}
-		defer rack.Close()
-		err = do(c, rack.API(), args)
-		if status.Code(err) == codes.Unavailable {
-			return fmt.Errorf("no controller at %s: %s (`rackfab up` starts one)", address, status.Convert(err).Message())
-		}
-		return plain(err)
+		return withRack(address, tls, func(api rackfabv1.FabricServiceClient) error { return do(c, api, args) })
 	}}
 	addressFlag(c, &address)
 	tlsFlag(c, &tls)
@@ -182,7 +216,7 @@ func apply(ctx context.Context, c *cobra.Command, api rackfabv1.FabricServiceCli
 func burstCommand() *cobra.Command {
 	var b rackfabv1.Burst
 	var size string
-	c := change("burst", "Start flows together: an incast", cobra.NoArgs, func([]string) (*rackfabv1.Change, error) {
+	c := change("burst --from NICS --to NIC", "Start flows together: an incast", cobra.NoArgs, func([]string) (*rackfabv1.Change, error) {
 		if size == "endless" {
 			b.Volume = &rackfabv1.Burst_Endless{Endless: true}
 		} else {

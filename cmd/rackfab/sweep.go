@@ -43,7 +43,7 @@ func sweepCommand() *cobra.Command {
 	}
 	flags := c.Flags()
 	flags.StringArrayVar(&f.sets, "set", nil, "a key and the values that it takes")
-	flags.StringVar(&f.schemes, "scheme", "", "schemes, separated by commas (default: those that `rackfab run` compares)")
+	flags.StringVar(&f.schemes, "scheme", "", "schemes, separated by commas (default: those that rackfab run compares)")
 	flags.StringVar(&f.seeds, "seed", "", "seeds, separated by commas (default: the scenario's)")
 	flags.StringVar(&f.plot, "plot", "", "column of the table to plot (default: tree_ms with a burst, pause_frames without)")
 	flags.StringVar(&f.out, "out", "", "folder for table, plot and finished cells (default: runs/sweep-<scenario>)")
@@ -56,7 +56,7 @@ func runSweep(c *cobra.Command, name string, f sweepFlags) error {
 		return err
 	}
 	metric := cmp.Or(f.plot, "pause_frames")
-	if f.plot == "" && len(base.Bursts) > 0 {
+	if f.plot == "" && base.HasBursts() {
 		metric = "tree_ms"
 	}
 	if err := grid.Validate(); err != nil {
@@ -129,7 +129,7 @@ func runGrid(ctx context.Context, grid sweep.Grid, dir string) (*sweep.Sweep, in
 	err = s.Run(ctx, lanes, bar.show)
 	bar.finish()
 	if errors.Is(err, context.Canceled) {
-		return nil, 0, fmt.Errorf("stopped with %d of %d cells finished; the same command goes on from there", bar.finished, bar.cells)
+		return nil, 0, parting{fmt.Errorf("%d of %d cells are finished; the same command with --out %s goes on from there", bar.finished, bar.cells, dir)}
 	}
 	return s, s.Missing(), err
 }

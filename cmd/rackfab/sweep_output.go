@@ -1,10 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -43,6 +47,9 @@ func createFile(path string, write func(io.Writer) error) error {
 	}
 	if err := write(f); err != nil {
 		_ = f.Close() // the first fault counts
+		if at := (*fs.PathError)(nil); errors.As(err, &at) {
+			return err // it names the file
+		}
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return f.Close()
@@ -62,8 +69,7 @@ func printSweep(w io.Writer, s *sweep.Sweep) error {
 		return !strings.Contains(name, "->") && name != "frame_hops" && name != "digest"
 	}
 	out := table.NewWriter()
-	out.SetOutputMirror(w)
-	out.SetStyle(table.StyleLight)
+	out.SetStyle(narrow())
 	header := table.Row{}
 	for i, c := range t.Columns {
 		if shown(i) {
@@ -78,7 +84,7 @@ func printSweep(w io.Writer, s *sweep.Sweep) error {
 		row := table.Row{}
 		for i, v := range values {
 			if x, ok := v.(float64); ok {
-				v = fmt.Sprintf("%.4g", x)
+				v = figure(x)
 			}
 			if shown(i) {
 				row = append(row, v)
@@ -86,6 +92,14 @@ func printSweep(w io.Writer, s *sweep.Sweep) error {
 		}
 		out.AppendRow(row)
 	}
-	out.Render()
-	return nil
+	return writeFolded(w, out.Render(), len(s.Axes))
+}
+
+// figure is a number of a table as people read it: four digits, more of a large
+// whole number, and no exponent there.
+func figure(x float64) string {
+	if math.Abs(x) >= 1e4 {
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	}
+	return fmt.Sprintf("%.4g", x)
 }

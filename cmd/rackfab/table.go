@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -12,38 +14,75 @@ import (
 )
 
 // printTable writes one row per scheme, and below it what the paper says, if it
-// says anything.
+// says anything. What several columns share stands above them.
 func printTable(w io.Writer, compared report.Table) {
 	t := table.NewWriter()
-	t.SetOutputMirror(w)
 	t.SetStyle(narrow())
-	groups, names := table.Row{}, table.Row{}
+	rows, widths := comparedRows(compared), make([]int, len(compared.Columns))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	above := groupLine(compared.Columns, widths)
 	var configs []table.ColumnConfig
+	var groups []string
 	for i, c := range compared.Columns {
-		groups, names = append(groups, c.Group), append(names, c.Name)
 		align := text.AlignRight
 		if c.Text {
 			align = text.AlignLeft
 		}
-		configs = append(configs, table.ColumnConfig{Number: i + 1, Align: align, AlignHeader: align})
+		configs = append(configs, table.ColumnConfig{Number: i + 1, Align: align, AlignHeader: align, WidthMin: widths[i]})
+		groups = append(groups, c.Group)
 	}
 	t.SetColumnConfigs(configs)
-	t.AppendHeader(groups, table.RowConfig{AutoMerge: true, AutoMergeAlign: text.AlignCenter})
-	t.AppendHeader(names)
-	for _, cells := range compared.Rows {
-		row, paper, speaks := table.Row{}, table.Row{"  paper"}, false
-		for i, c := range cells {
-			row = append(row, c.Text)
-			if i > 0 {
-				paper, speaks = append(paper, c.Paper), speaks || c.Paper != ""
-			}
-		}
-		if t.AppendRow(row); speaks {
-			t.AppendRow(paper)
-		}
+	t.AppendHeader(row(rows[0]))
+	for _, cells := range rows[1:] {
+		t.AppendRow(row(cells))
 	}
 	_, _ = fmt.Fprintln(w, compared.Title)
-	t.Render()
+	_ = writeFolded(w, above+"\n"+t.Render(), 1, groups...) // as above
+}
+
+// comparedRows are the cells of a comparison, the names of the columns first.
+func comparedRows(compared report.Table) [][]string {
+	var names []string
+	for _, c := range compared.Columns {
+		names = append(names, c.Name)
+	}
+	rows := [][]string{names}
+	for _, cells := range compared.Rows {
+		ours, paper, speaks := []string{}, []string{}, false
+		for i, c := range cells {
+			ours, paper = append(ours, c.Text), append(paper, c.Paper)
+			speaks = speaks || i > 0 && c.Paper != ""
+		}
+		rows = append(rows, ours)
+		if paper[0] = "  paper"; speaks {
+			rows = append(rows, paper)
+		}
+	}
+	return rows
+}
+
+// groupLine writes the name of each group in the middle above its columns, which it
+// widens if the name is longer.
+func groupLine(columns []report.Column, widths []int) string {
+	var line strings.Builder
+	for i := 0; i < len(columns); {
+		end, span := i+1, widths[i]
+		for ; end < len(columns) && columns[i].Group != "" && columns[end].Group == columns[i].Group; end++ {
+			span += gap + widths[end]
+		}
+		name := columns[i].Group
+		wider := max(utf8.RuneCountInString(name)-span, 0)
+		for k := range wider {
+			widths[i+k%(end-i)]++
+		}
+		line.WriteString(text.AlignCenter.Apply(name, span+wider) + strings.Repeat(" ", gap))
+		i = end
+	}
+	return line.String()
 }
 
 // narrow is a table without a frame, so that a comparison fits a terminal.

@@ -68,3 +68,17 @@ func TestThePaperSpeaksBelowTheScheme(t *testing.T) {
 		t.Errorf("our tree ends at %d, the paper's at %d:\n%s\n%s", ours, theirs, lines[5], lines[6])
 	}
 }
+
+// What columns share stands above them alone.
+func TestGroupsStandAboveTheirColumns(t *testing.T) {
+	lines := printed(comparison())
+	for group, ends := range map[string][2]string{
+		"PAUSE frames": {"recov. ms", "others"}, "Gbit/s in the burst": {"others", "F1"}, "burst  ": {"F1", "p99 ms"},
+	} {
+		at := strings.LastIndex(lines[1]+"  ", group)
+		from, to := strings.Index(lines[2], ends[0])+len(ends[0])+gap, strings.Index(lines[2], ends[1])+len(ends[1])
+		if at < from || at+len(strings.TrimSpace(group)) > to {
+			t.Errorf("%q is at %d, its columns at %d to %d:\n%s\n%s", group, at, from, to, lines[1], lines[2])
+		}
+	}
+}

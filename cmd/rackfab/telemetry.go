@@ -32,7 +32,7 @@ type telemetryFlags struct {
 // add adds the flags of a command that tells nobody unless it is asked to.
 func (t *telemetryFlags) add(c *cobra.Command) {
 	t.flag = "telemetry"
-	c.Flags().StringVar(&t.address, t.flag, "", "tell a collector of its own, with the data in the run's folder, or at HOST:PORT any receiver of OTLP over gRPC")
+	c.Flags().StringVar(&t.address, t.flag, "", "tell a collector of its own, with the data in the run's folder, or with --telemetry=HOST:PORT any receiver of OTLP over gRPC")
 	c.Flags().Lookup(t.flag).NoOptDefVal = own
 	t.addSampling(c)
 }

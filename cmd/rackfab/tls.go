@@ -15,7 +15,7 @@ const tlsVariable = "RACKFAB_TLS"
 // tlsFlag is the folder of certificates of a command that meets a rack.
 func tlsFlag(c *cobra.Command, dir *string) {
 	c.Flags().StringVar(dir, "tls", os.Getenv(tlsVariable),
-		"folder of `rackfab certs`, for mutual TLS with the rack (default: $"+tlsVariable+", or plain TCP)")
+		"`DIR` of rackfab certs, for mutual TLS with the rack (default: $"+tlsVariable+", or plain TCP)")
 }
 
 // client reads the certificate of whoever calls a rack.

@@ -260,8 +260,11 @@ func showRuns(w io.Writer, runs []*rackfabv1.CollectedRun, n *rackfabv1.GetCount
 			r.GetRun(), r.GetScenario(), r.GetScheme(), r.GetSeed(), unit.Time(r.GetEndPs()), r.GetTraces(), r.GetSpans(), r.GetPoints(), r.GetSeries(), since,
 		})
 	}
-	_, err := fmt.Fprintf(w, "%s\n\n%s\n%s\n%d requests refused, %d waiting; %s on disk in %d runs, %d runs evicted; %d requests forwarded, %d dropped on the way\n",
-		t.Render(), countsText("spans", n.GetSpans()), countsText("points", n.GetPoints()), n.GetRefusedRequests(), n.GetQueuedRequests(),
+	if err := writeFolded(w, t.Render(), 1); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n%s\n%d requests refused, %d waiting; %s on disk in %d runs, %d runs evicted; %d requests forwarded, %d dropped on the way\n",
+		countsText("spans", n.GetSpans()), countsText("points", n.GetPoints()), n.GetRefusedRequests(), n.GetQueuedRequests(),
 		unit.Bytes(n.GetStoredBytes()), len(runs), n.GetRunsEvicted(), n.GetForwardedRequests(), n.GetForwardDroppedRequests())
 	return err
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,7 +17,6 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
-	"github.com/rackfab/rackfab/services/controller"
 	"github.com/rackfab/rackfab/services/launch"
 )
 
@@ -47,7 +46,7 @@ func upCommand() *cobra.Command {
 	}
 	flags := c.Flags()
 	addressFlag(c, &f.address)
-	flags.StringVar(&f.controller, "controller", "", "steer the rack that stands behind this controller, HOST:PORT, instead of starting one; `rackfab down` ends it")
+	flags.StringVar(&f.controller, "controller", "", "steer the rack that stands behind this controller, HOST:PORT, instead of starting one; rackfab down ends it")
 	natsFlags(c, &f.natsURL, &f.natsKey)
 	tlsFlag(c, &f.tls)
 	flags.StringVar(&f.scheme, "scheme", "", "congestion control of every flow (default: the scenario's)")
@@ -93,29 +92,57 @@ func up(c *cobra.Command, name string, f upFlags) error {
 	if err != nil {
 		return err
 	}
+	if l, err := net.Listen("tcp", f.address); err != nil {
+		return fmt.Errorf("--address: %w: another rack may be up, `rackfab status` asks it; --address HOST:PORT puts this one elsewhere", err)
+	} else if err := l.Close(); err != nil {
+		return err
+	}
 	f.telemetry.folder = strings.TrimSuffix(f.journal, filepath.Ext(f.journal)) + ".telemetry"
 	collect, page := f.collect()
 	rack, err := launch.Start(c.Context(), launch.Options{
 		Nodes: s.Nodes, Bus: f.natsURL, Access: access, TLS: f.tls, Listen: f.address, Journal: f.journal,
-		Collector: f.at(), Collect: collect,
+		Collector: f.at(), Collect: collect, Log: c.ErrOrStderr(),
 	})
 	if err != nil {
 		return err
 	}
 	defer rack.Close()
-	if err := begin(c.Context(), rack.Client(), f.start(s, text), pace, f.paused); err != nil {
+	if err := begin(c.Context(), rack.Client().API(), f.start(s, text), pace, f.paused); err != nil {
 		return plain(err)
 	}
 	if _, err := fmt.Fprintf(c.OutOrStdout(), "%s under %s is up: %d nodes, controller at %s, journal %s\n",
 		s.Name, s.Scheme, len(s.Nodes), rack.Address(), f.journal); err != nil {
 		return err
 	}
-	if collect != nil {
-		if _, err := fmt.Fprintf(c.OutOrStdout(), "collector at %s, data in %s%s\n", rack.Collector(), f.telemetry.folder, page); err != nil {
-			return err
-		}
+	if _, err := fmt.Fprint(c.OutOrStdout(), f.tells(rack, page)); err != nil {
+		return err
 	}
-	return attend(c.Context(), rack, c.ErrOrStderr())
+	return attend(c, rack, f.journal)
+}
+
+// tells says which collector the nodes of a rack tell, "" for none.
+func (f *upFlags) tells(rack *launch.Rack, page string) string {
+	there := f.telemetry.there()
+	switch {
+	case f.telemetry.address == own:
+		return fmt.Sprintf("collector at %s, data in %s%s\n", rack.Collector(), f.telemetry.folder, page)
+	case there != "":
+		return "collector at " + there + reached(there) + "\n"
+	}
+	return ""
+}
+
+// reachedLimit is how long somebody at an address may take to be there.
+const reachedLimit = time.Second
+
+// reached says what comes of telling a collector that is not there, "" if one is.
+func reached(address string) string {
+	l, err := net.DialTimeout("tcp", address, reachedLimit)
+	if err != nil {
+		return ": nobody answers yet; what the nodes tell waits for it, and is dropped where it is too much (rackfab stats)"
+	}
+	_ = l.Close() // nothing was said
+	return ""
 }
 
 // upThere begins a live run on a rack that stands already.
@@ -123,33 +150,29 @@ func upThere(c *cobra.Command, s *topology.Scenario, text []byte, pace unit.Time
 	if f.journal != "" || f.natsURL != "" || f.natsKey != "" {
 		return errors.New("--journal, --nats-url and --nats-nkey are for a rack that is started here: leave them out with --controller")
 	}
-	who, err := client(f.tls)
-	if err != nil {
+	return withRack(f.controller, f.tls, func(api rackfabv1.FabricServiceClient) error {
+		if err := begin(c.Context(), api, f.start(s, text), pace, f.paused); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(c.OutOrStdout(), "%s under %s is up: %d nodes, controller at %s\n", s.Name, s.Scheme, len(s.Nodes), f.controller)
 		return err
-	}
-	there, err := controller.DialAs(f.controller, who)
-	if err != nil {
-		return err
-	}
-	defer there.Close()
-	if err := begin(c.Context(), there, f.start(s, text), pace, f.paused); err != nil {
-		return plain(err)
-	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "%s under %s is up: %d nodes, controller at %s\n", s.Name, s.Scheme, len(s.Nodes), f.controller)
-	return err
+	})
 }
 
 // downCommand ends a live run, wherever it was begun.
 func downCommand() *cobra.Command {
-	return calling("down", "End the live run where it stands; its processes stay", cobra.NoArgs,
+	c := calling("down", "End the live run where it stands; its processes stay", cobra.NoArgs,
 		func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
 			out, err := api.StopRack(c.Context(), &rackfabv1.StopRackRequest{})
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "ended at %s, digest %016x\n", unit.Time(out.GetJournal().GetAtPs()), out.GetJournal().GetDigest())
+			_, err = fmt.Fprintln(c.OutOrStdout(), ending(out.GetJournal()))
 			return err
 		})
+	c.Long = "End the live run where it stands. The processes stay: those of `rackfab up` end with Ctrl-C there.\n" +
+		"`rackfab up --controller HOST:PORT` begins the next live run on them."
+	return c
 }
 
 // journalPath gives the absolute path of the journal, whose folder is there.
@@ -170,24 +193,25 @@ func (f *upFlags) start(s *topology.Scenario, text []byte) *rackfabv1.StartRackR
 }
 
 // begin takes the nodes into the live run and starts the clock.
-func begin(ctx context.Context, c *controller.Client, start *rackfabv1.StartRackRequest, pace unit.Time, paused bool) error {
-	if _, err := c.API().StartRack(ctx, start); err != nil {
+func begin(ctx context.Context, api rackfabv1.FabricServiceClient, start *rackfabv1.StartRackRequest, pace unit.Time, paused bool) error {
+	if _, err := api.StartRack(ctx, start); err != nil {
 		return err
 	}
-	if _, err := c.API().SetPace(ctx, &rackfabv1.SetPaceRequest{PsPerSecond: int64(pace)}); err != nil {
+	if _, err := api.SetPace(ctx, &rackfabv1.SetPaceRequest{PsPerSecond: int64(pace)}); err != nil {
 		return err
 	}
 	if paused {
 		return nil
 	}
-	_, err := c.API().Resume(ctx, &rackfabv1.ResumeRequest{})
+	_, err := api.Resume(ctx, &rackfabv1.ResumeRequest{})
 	return err
 }
 
-// attend waits for the end. A node that is lost is told, and the rack stays for
-// its status and its journal; the loss of the controller ends it.
-func attend(ctx context.Context, rack *launch.Rack, log io.Writer) error {
-	failed := rack.Failed()
+// attend waits for the end, and says how the rack is repeated. A node that is lost
+// is told, and the rack stays for its status and its journal; the loss of the
+// controller ends it.
+func attend(c *cobra.Command, rack *launch.Rack, journal string) error {
+	ctx, failed := c.Context(), rack.Failed()
 	select {
 	case <-ctx.Done():
 	case <-failed.Done():
@@ -196,14 +220,26 @@ func attend(ctx context.Context, rack *launch.Rack, log io.Writer) error {
 		if !errors.As(err, &p) || !p.Node {
 			return err
 		}
-		_, _ = fmt.Fprintf(log, "rackfab: %v\nrackfab: the rack stands; its status and journal can still be asked for\n", err)
+		_, _ = fmt.Fprintf(c.ErrOrStderr(), "rackfab: %v\nrackfab: the rack stands; its status and journal can still be asked for\n", err)
 		<-ctx.Done()
 	}
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWait)
 	defer cancel()
-	_, err := rack.Client().API().StopRack(stopping, &rackfabv1.StopRackRequest{})
+	out, err := rack.Client().API().StopRack(stopping, &rackfabv1.StopRackRequest{})
 	if status.Code(err) == codes.FailedPrecondition {
 		return nil // it has been ended by `rackfab down`
 	}
-	return plain(err)
+	if err != nil {
+		return parting{fmt.Errorf("the live run did not end in order: %w", plain(err))}
+	}
+	if out.GetJournal() == nil {
+		return nil // nothing has run
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%s; to repeat it: rackfab replay %s\n", ending(out.GetJournal()), journal)
+	return err
+}
+
+// ending says where a live run has ended.
+func ending(j *rackfabv1.Journal) string {
+	return fmt.Sprintf("ended at %s, digest %016x", unit.Time(j.GetAtPs()), j.GetDigest())
 }

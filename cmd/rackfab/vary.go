@@ -139,7 +139,7 @@ func (v *varied) print(w io.Writer) {
 		}
 	}
 	title := fmt.Sprintf("%s, seed %d, bus %s", v.Scenario, v.Seed, v.Bus)
-	printTable(w, report.Commands(title, v.Key, v.Variants[0].scenario, rows))
+	printTable(w, report.VariantsOf(title, v.Key, v.Variants[0].scenario, rows))
 	_, _ = fmt.Fprintln(w)
 	printSpeed(w, &measure.Results{Runs: all})
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -43,6 +45,33 @@ func TestView(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
+	}
+}
+
+// On a small terminal long lines are wrapped, and what the keys do still has its row.
+func TestTheScreenFitsATerminal(t *testing.T) {
+	s := &screen{}
+	event := standing(1e9, 1e4)
+	event.Nodes[0].Notices = map[string]int64{}
+	for i := range 12 {
+		event.Nodes[0].Notices[fmt.Sprintf("kind-of-notice-%d", i)] = 1e9
+	}
+	for range 30 {
+		event.Nodes[0].Ports = append(event.Nodes[0].Ports, event.Nodes[0].Ports[0])
+	}
+	s.Update(event)
+	s.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	lines := strings.Split(s.View().Content, "\n")
+	if len(lines) > 24 || !strings.HasPrefix(lines[len(lines)-1], "q quits") {
+		t.Errorf("%d rows:\n%s", len(lines), strings.Join(lines, "\n"))
+	}
+	for _, line := range lines {
+		if n := utf8.RuneCountInString(line); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	if !strings.Contains(s.View().Content, "kind-of-notice-9 1000000000") {
+		t.Error("the last notice is cut off")
 	}
 }
 

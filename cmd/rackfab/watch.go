@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
@@ -69,6 +71,7 @@ type screen struct {
 	api       rackfabv1.FabricServiceClient
 	was, is   *rackfabv1.WatchResponse
 	height    int
+	width     int // 0 is not known
 	complaint string
 	left      bool // by the user
 }
@@ -85,7 +88,7 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 	case *rackfabv1.WatchResponse:
 		s.take(m)
 	case tea.WindowSizeMsg:
-		s.height = m.Height
+		s.height, s.width = m.Height, m.Width
 	case complaint:
 		s.complaint = m.Error()
 	case tea.KeyPressMsg:
@@ -129,8 +132,27 @@ func (s *screen) toggle() tea.Cmd {
 func (s *screen) View() tea.View {
 	v := tea.NewView("waiting for the rack")
 	if s.is != nil {
-		v.SetContent(view(s.was, s.is, s.height-2) + "\nq quits, space pauses and resumes  " + s.complaint)
+		v.SetContent(s.fitted() + "\nq quits, space pauses and resumes  " + s.complaint)
 	}
 	v.AltScreen = true
 	return v
+}
+
+// leastRows is how few rows a view is asked for, however small the terminal.
+const leastRows = 8
+
+// fitted is the view with its long lines wrapped, and with so few links and flows
+// that a row is left below it.
+func (s *screen) fitted() string {
+	for rows := s.height - 2; ; rows-- {
+		lines := strings.Split(strings.TrimRight(view(s.was, s.is, rows), "\n"), "\n")
+		for i, line := range lines {
+			if s.width > 0 {
+				lines[i] = text.WrapSoft(line, s.width)
+			}
+		}
+		if all := strings.Join(lines, "\n"); rows <= leastRows || strings.Count(all, "\n")+2 <= s.height {
+			return all
+		}
+	}
 }

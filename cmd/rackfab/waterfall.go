@@ -15,8 +15,19 @@ import (
 	"github.com/rackfab/rackfab/services/collector/store"
 )
 
-// barWidth is how many characters a whole trace has in a waterfall.
-const barWidth = 40
+// axis is the time of a trace, and how many characters it has in a waterfall.
+type axis struct {
+	from, to int64 // in ps
+	width    int
+}
+
+// axisOn gives a trace the width that a terminal leaves, 0 if it is no terminal.
+func axisOn(terminal int, from, to int64) axis {
+	if terminal > 0 && terminal < 100 {
+		return axis{from, to, 20}
+	}
+	return axis{from, to, 40}
+}
 
 // told are the attributes that a waterfall leaves out: its header or its columns
 // have them.
@@ -39,16 +50,17 @@ func waterfall(w io.Writer, t *rackfabv1.GetTraceResponse, events int) error {
 		}
 		children[parent] = append(children[parent], s)
 	}
+	x := axisOn(terminalWidth(w), from, to)
 	out := table.NewWriter()
 	out.SetStyle(narrow())
-	out.AppendHeader(table.Row{"span", "node", "start", "took", strings.Repeat(" ", barWidth), "what is known"})
+	out.AppendHeader(table.Row{"span", "node", "start", "took", strings.Repeat(" ", x.width), "what is known"})
 	out.SetColumnConfigs([]table.ColumnConfig{{Number: 3, Align: text.AlignRight}, {Number: 4, Align: text.AlignRight}})
 	var walk func(parent string, depth int)
 	walk = func(parent string, depth int) {
 		for _, s := range children[parent] {
 			out.AppendRow(table.Row{
 				strings.Repeat("  ", depth) + s.GetName(), s.GetNode(), "+" + unit.Time(s.GetStartPs()-from).String(), unit.Time(s.GetEndPs() - s.GetStartPs()),
-				bar(s, from, to), known(s),
+				x.bar(s), known(s),
 			})
 			for i, e := range s.GetEvents() {
 				if left := len(s.GetEvents()) - i; events > 0 && i == events {
@@ -56,14 +68,17 @@ func waterfall(w io.Writer, t *rackfabv1.GetTraceResponse, events int) error {
 					break
 				}
 				out.AppendRow(table.Row{
-					strings.Repeat("  ", depth) + "  · " + e.GetName(), "", "+" + unit.Time(e.GetAtPs()-from).String(), "", mark(e.GetAtPs(), from, to), attributesText(e.GetAttributes()),
+					strings.Repeat("  ", depth) + "  · " + e.GetName(), "", "+" + unit.Time(e.GetAtPs()-from).String(), "", x.mark(e.GetAtPs()), attributesText(e.GetAttributes()),
 				})
 			}
 			walk(s.GetSpanId(), depth+1)
 		}
 	}
 	walk("", 0)
-	_, err := fmt.Fprintf(w, "%s\n%s\n", header(t, from, to), out.Render())
+	_, err := fmt.Fprintln(w, header(t, from, to))
+	if err == nil {
+		err = writeFolded(w, out.Render(), 1)
+	}
 	if err == nil && t.GetDetailsDropped() {
 		_, err = fmt.Fprintln(w, "the details left by --keep-slowest")
 	}
@@ -87,21 +102,21 @@ func header(t *rackfabv1.GetTraceResponse, from, to int64) string {
 }
 
 // bar shows when a span was within the trace.
-func bar(s *rackfabv1.Span, from, to int64) string {
-	begin := place(s.GetStartPs(), from, to)
-	return strings.Repeat(" ", begin) + strings.Repeat("█", max(1, place(s.GetEndPs(), from, to)-begin))
+func (x axis) bar(s *rackfabv1.Span) string {
+	begin := x.place(s.GetStartPs())
+	return strings.Repeat(" ", begin) + strings.Repeat("█", max(1, x.place(s.GetEndPs())-begin))
 }
 
 // mark shows when something happened.
-func mark(at, from, to int64) string { return strings.Repeat(" ", place(at, from, to)) + "│" }
+func (x axis) mark(at int64) string { return strings.Repeat(" ", x.place(at)) + "│" }
 
 // place gives the column of an instant.
-func place(at, from, to int64) int {
-	if to <= from {
+func (x axis) place(at int64) int {
+	if x.to <= x.from {
 		return 0
 	}
-	column := int(math.Round(float64(at-from) / float64(to-from) * barWidth))
-	return min(max(column, 0), barWidth-1)
+	column := int(math.Round(float64(at-x.from) / float64(x.to-x.from) * float64(x.width)))
+	return min(max(column, 0), x.width-1)
 }
 
 // known says what is known of a span beside its columns.
@@ -124,12 +139,14 @@ func attributesText(list []*rackfabv1.Attribute) string {
 	return strings.Join(parts, " ")
 }
 
-// valueText spells spans of time as people read them.
+// valueText spells spans of time and rates as people read them.
 func valueText(a *rackfabv1.Attribute) string {
-	if strings.HasSuffix(a.GetKey(), "_ps") {
-		if v, ok := a.GetValue().(*rackfabv1.Attribute_Number); ok {
-			return unit.Time(v.Number).String()
-		}
+	v, ok := a.GetValue().(*rackfabv1.Attribute_Number)
+	switch {
+	case ok && strings.HasSuffix(a.GetKey(), "_ps"):
+		return unit.Time(v.Number).String()
+	case ok && strings.HasPrefix(a.GetKey(), "rackfab.rate."):
+		return unit.Rate(v.Number).String()
 	}
 	return store.AttributeText(a)
 }

@@ -1,6 +1,7 @@
 package cc
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -11,6 +12,26 @@ func TestEverySchemeOfTheTableCanBeMade(t *testing.T) {
 		if err != nil || a.Rate() != line {
 			t.Errorf("%s: %v, %v", s.Name, a, err)
 		}
+	}
+}
+
+// A row that forgets its settings takes any.
+func TestEverySchemeChecksItsSettings(t *testing.T) {
+	for _, s := range Schemes {
+		if err := Default().Validate(s.Name); err != nil {
+			t.Errorf("%s by default: %v", s.Name, err)
+		}
+		if err := (Params{}).Validate(s.Name); (err == nil) != (s.Name == "pfc") {
+			t.Errorf("%s with nothing set: %v", s.Name, err)
+		}
+	}
+}
+
+func TestChoicesAreTheSchemesThatAreNotBound(t *testing.T) {
+	bound := []string{"cnp", "ceth", "timely-rttx", "cbrc", "cbrc-aimd"}
+	want := slices.DeleteFunc(Names(), func(name string) bool { return slices.Contains(bound, name) })
+	if got := Choices(); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 

@@ -90,8 +90,11 @@ func (c *ConnectX) cut(now unit.Time) {
 		c.target = c.rate
 	}
 	c.rate = min(c.rate, max(c.rate*(1-c.alpha/2), c.floor))
-	c.stage, c.due = 0, now+c.p.Timer
+	c.restart(now)
 }
+
+// restart begins fast recovery after a cut at now.
+func (c *ConnectX) restart(now unit.Time) { c.stage, c.due = 0, now+c.p.Timer }
 
 func (c *ConnectX) increase() {
 	switch {

@@ -14,20 +14,32 @@ func TakeOver(now unit.Time, scheme string, p Params, line, initial, present uni
 	if present >= line {
 		return a, err
 	}
-	switch a := a.(type) {
-	case *DCQCN:
-		a.restart(now)
-	case *QCN:
-		a.restart(now)
-	case *ConnectX:
-		a.due = now + a.p.Timer
+	if timed, ok := a.(restarter); ok {
+		timed.restart(now)
 	}
 	return a, err
 }
 
-// Movable tells why flows cannot change to or from a scheme while they run, ""
-// if they can.
-func (s Scheme) Movable() string {
+// restarter is a reaction point whose increase rests until a cut.
+type restarter interface {
+	// restart begins the increase as after a cut at now.
+	restart(now unit.Time)
+}
+
+// Choices lists the schemes that flows can change to and from while they run, in
+// the order of the table.
+func Choices() (names []string) {
+	for _, s := range Schemes {
+		if s.Bound() == "" {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// Bound tells why flows cannot change to or from a scheme while they run, "" if
+// they can.
+func (s Scheme) Bound() string {
 	switch {
 	case s.Notification == NotifyCredit:
 		return "runs over another transport than RoCEv2"

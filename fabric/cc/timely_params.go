@@ -82,6 +82,14 @@ func DefaultTIMELYRTTX() TIMELYParams { return TIMELYPresets[len(TIMELYPresets)-
 // DefaultTIMELY gives the settings of the default preset.
 func DefaultTIMELY() TIMELYParams { return TIMELYPresets[0] }
 
+// burst gives the payload that leaves back to back, 0 if each packet is paced.
+func (p *TIMELYParams) burst() unit.Bytes {
+	if !p.Burst {
+		return 0
+	}
+	return p.Segment
+}
+
 // Validate names everything that TIMELY cannot work with, nil if there is nothing.
 func (p TIMELYParams) Validate() error {
 	var errs []error

@@ -7,7 +7,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// flows fills in the single flows and the bursts' completion times.
+// flows fills in the single flows, and the completion times of bursts and workloads.
 func flows(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 	ends := map[int]Completion{}
 	for _, n := range nodes {
@@ -19,7 +19,7 @@ func flows(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 	burstEnd := unit.Time(0)
 	for i, f := range s.Flows {
 		c, done := ends[i]
-		if f.Burst < 0 {
+		if !s.Bursting(f) {
 			continue
 		}
 		run.Burst.Flows++
@@ -31,6 +31,7 @@ func flows(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 	if run.Burst.Completed = len(fct); len(fct) < run.Burst.Flows {
 		burstEnd = s.Duration
 	}
+	workloads(s, ends, run)
 	slices.Sort(fct)
 	run.Burst.P50, run.Burst.P99 = Quantile(fct, 500), Quantile(fct, 990)
 	if start := burstStart(s); start != unit.Never {
@@ -79,7 +80,9 @@ func between(s *topology.Scenario, bins []int64, from, to unit.Time) unit.Rate {
 func burstStart(s *topology.Scenario) unit.Time {
 	at := unit.Never
 	for _, b := range s.Bursts {
-		at = min(at, b.At)
+		if !b.Workload {
+			at = min(at, b.At)
+		}
 	}
 	return at
 }

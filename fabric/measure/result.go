@@ -43,6 +43,7 @@ type Run struct {
 	Pauses      []Pause     `json:"pauses"`
 	Flows       []Flow      `json:"flows"`
 	Burst       Burst       `json:"burst"`
+	Workloads   []Workload  `json:"workloads,omitempty"`
 	Commands    []Commands  `json:"commands,omitempty"`
 	Initiators  []Initiator `json:"initiators,omitempty"`
 	// Series is written beside results.json, not into it.
@@ -179,7 +180,7 @@ func queues(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 }
 
 // tree is the span from the first to the last instant at which a PAUSE holds a
-// sender that is not part of a burst; 0 if none.
+// sender that is not part of a burst or workload; 0 if none.
 func tree(s *topology.Scenario, nodes []*NodeResult) unit.Time {
 	bursting, sending := map[int]bool{}, map[int]bool{}
 	for _, f := range s.Flows {

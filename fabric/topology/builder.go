@@ -29,7 +29,7 @@ type builder struct {
 	index  map[string]int   // of Nodes, by name
 	ports  []fabric.Port    // of each node, how many are in use
 	cabled map[[2]int]place // who is linked, the lower index first
-	named  map[string]place // flows and bursts
+	named  map[string]place // flows, bursts, workloads and commands
 
 	nic  settings[NICSettings]
 	sw   settings[SwitchSettings]
@@ -77,6 +77,9 @@ func (b *builder) build(root *yaml.Node) {
 	}
 	for _, it := range items(&b.collector, f.bursts, "bursts") {
 		b.readBurst(it)
+	}
+	for _, it := range items(&b.collector, f.workloads, "workloads") {
+		b.readWorkload(it)
 	}
 	for _, it := range items(&b.collector, f.commands, "commands") {
 		b.readCommand(it)

@@ -33,6 +33,7 @@ func Builtins() []string {
 //	pcn-16to2     the rack of PCN §3.1, with its burst
 //	fig5          the same rack for the experiment of PCN §4.2
 //	ceth-reaction one flow through an episode of congestion, figures 3 and 16 of CETH
+//	leaf-spine    32 hosts below 4 leaves and 4 spines, with web search
 //	cbrc-waste    a sender that cannot spend what three receivers grant (CBRC-38)
 //	star-8        8 senders, one receiver, one switch: an incast of long flows
 //	dumbbell-8-2  8 senders and 2 receivers, each side with a switch of its own

@@ -261,7 +261,11 @@ func tune[T any](b *builder, fields []field[T], tunables []tunable[T], v *T, lea
 		for _, t := range tunables {
 			names = append(names, t.name)
 		}
-		b.fault(at, "%q does not change while the rack runs, want one of %s", leaf, strings.Join(names, ", "))
+		fault := "does not change while the rack runs"
+		if find(fields, leaf) == nil {
+			fault = "is no setting"
+		}
+		b.fault(at, "%q %s, want one of %s", leaf, fault, strings.Join(names, ", "))
 		return 0, 0, false
 	}
 	if err := find(fields, leaf).read(v, value); err != nil {

@@ -3,6 +3,7 @@ package topology
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/rackfab/rackfab/fabric/cc"
 )
@@ -81,10 +82,11 @@ func (b *builder) changeScheme(c *Change, f *changeForm, at place) {
 	case c.Scheme.Name == "": // a fault already
 	case err != nil:
 		b.fault(src.of("name"), "%v", err)
-	case scheme.Movable() != "":
-		b.fault(src.of("name"), "%s %s: no flow changes to it while the rack runs", scheme.Name, scheme.Movable())
-	case base.Movable() != "":
-		b.fault(src.of("name"), "the rack runs under %s, which %s: no flow changes from it", base.Name, base.Movable())
+	case scheme.Bound() != "":
+		b.fault(src.of("name"), "%s %s: no flow changes to it while the rack runs, want one of %s",
+			scheme.Name, scheme.Bound(), strings.Join(cc.Choices(), ", "))
+	case base.Bound() != "":
+		b.fault(src.of("name"), "the rack runs under %s, which %s: no flow changes from it", base.Name, base.Bound())
 	default:
 		if err := b.s.CC.Validate(scheme.Name); err != nil {
 			b.fault(src.of("name"), "%v", err)

@@ -178,25 +178,35 @@ func (e *EngineSettings) Intake(l Link) (buffer, xoff, xon unit.Bytes) {
 // commandForms writes the commands as entries of a file.
 func commandForms(s *Scenario) []commandForm {
 	forms := make([]commandForm, s.FoundingCommands())
-	names := func(nodes []int) (list []string) {
-		for _, i := range nodes {
-			list = append(list, s.Nodes[i].Name)
-		}
-		return list
-	}
 	for i, c := range s.Commands[:len(forms)] {
-		forms[i] = commandForm{Command: c, from: names(c.From), to: names(c.To)}
+		forms[i] = commandForm{Command: c, from: s.namesOf(c.From), to: s.namesOf(c.To)}
 	}
 	return forms
+}
+
+// namesOf gives the names of nodes.
+func (s *Scenario) namesOf(nodes []int) (list []string) {
+	for _, i := range nodes {
+		list = append(list, s.Nodes[i].Name)
+	}
+	return list
 }
 
 // checkCommandIndices checks that commands name what there is.
 func (s *Scenario) checkCommandIndices() error {
 	for i, c := range s.Commands {
-		for _, n := range slices.Concat(c.From, c.To) {
-			if n < 0 || n >= len(s.Nodes) {
-				return fmt.Errorf("commands %d name node %d of %d", i, n, len(s.Nodes))
-			}
+		if err := s.checkMembers("commands", i, slices.Concat(c.From, c.To)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkMembers checks that entry i of a section names nodes that there are.
+func (s *Scenario) checkMembers(section string, i int, nodes []int) error {
+	for _, n := range nodes {
+		if n < 0 || n >= len(s.Nodes) {
+			return fmt.Errorf("%s %d name node %d of %d", section, i, n, len(s.Nodes))
 		}
 	}
 	return nil

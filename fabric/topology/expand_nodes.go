@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -99,9 +100,24 @@ func (b *builder) find(names []string, at place) ([]int, bool) {
 		found[i] = index
 	}
 	if len(unknown) > 0 && !b.noNodes {
-		b.fault(at, "no node is called %s, want one of nics and switches", strings.Join(unknown[:min(len(unknown), 5)], ", "))
+		b.fault(at, "no node is called %s, want one of %s", strings.Join(unknown[:min(len(unknown), 5)], ", "), b.nodeNames())
 	}
 	return found, len(unknown) == 0
+}
+
+// manyNodes is how many nodes a fault names.
+const manyNodes = 24
+
+// nodeNames lists the nodes, or as many as a line holds.
+func (b *builder) nodeNames() string {
+	var names []string
+	for i := range b.s.Nodes {
+		names = append(names, b.s.Nodes[i].Name)
+	}
+	if more := len(names) - manyNodes; more > 0 {
+		names = append(names[:manyNodes], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
 }
 
 // findNICs is find for NICs alone.

@@ -29,7 +29,7 @@ const LongestRun = 1000 * unit.Second
 // form is a scenario file: the settings at its top, and its sections.
 type form struct {
 	Scenario
-	defaults, nics, switches, links, flows, bursts, commands, schemes, changes *yaml.Node
+	defaults, nics, switches, links, flows, bursts, workloads, commands, schemes, changes *yaml.Node
 }
 
 // defaultsForm is the section defaults.
@@ -74,6 +74,7 @@ var topFields = []field[form]{
 	need(sectionField("links", "who is cabled to whom; a node's ports are numbered in this order", nil, func(f *form) **yaml.Node { return &f.links })),
 	sectionField("flows", "messages from one NIC to another", nil, func(f *form) **yaml.Node { return &f.flows }),
 	sectionField("bursts", "groups of flows that start together: an incast", nil, func(f *form) **yaml.Node { return &f.bursts }),
+	sectionField("workloads", "flows with sizes from a distribution, at random instants and between random NICs", nil, func(f *form) **yaml.Node { return &f.workloads }),
 	sectionField("commands", "what hosts ask of their NICs: PUT, GET, SEND and atomics", nil, func(f *form) **yaml.Node { return &f.commands }),
 	sectionField("changes", "what is done to the rack while it runs: each entry is an instant and one thing", nil, func(f *form) **yaml.Node { return &f.changes }),
 	omitZero(fixed(switchField("live", "whether this is the journal of a live run: flows and changes may lie after its end", func(f *form) *bool { return &f.Live })),
@@ -166,10 +167,7 @@ var burstFields = []field[burstForm]{
 
 // schemeField is the name of a scheme of package cc.
 func schemeField[T any](key, doc string, at func(*T) *string) field[T] {
-	names := make([]string, len(cc.Schemes))
-	for i, s := range cc.Schemes {
-		names[i] = s.Name
-	}
+	names := cc.Names()
 	return field[T]{
 		meta: meta{key: key, doc: doc}, schema: schema{"type": "string", "enum": names},
 		read: func(t *T, n *yaml.Node) error {

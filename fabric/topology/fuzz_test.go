@@ -8,6 +8,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(sample))
 	f.Add([]byte(changed))
 	f.Add([]byte(leafSpine))
+	f.Add([]byte(loaded))
 	for _, name := range []string{"pcn-16to2", "star-2", "dumbbell-2-2"} {
 		text, _ := Builtin(name)
 		f.Add(text)
@@ -32,14 +33,18 @@ func FuzzSetting(f *testing.F) {
 		{"dcqcn.preset", "connectx"},
 		{"burst.from", "[h1, h2]"},
 		{"switch.marking", "{3: red}"},
+		{"web.load", "0.7"},
+		{"workload.sizes", "[[0, 0], [1KB, 12.5], [1MB, 100]]"},
 		{"..", "*a"},
 		{"F0.", "- -"},
 	} {
 		f.Add(s.Key, s.Value)
 	}
 	f.Fuzz(func(t *testing.T, key, value string) {
-		if s, err := ParseWith("fuzz.yaml", []byte(sample), []Setting{{key, value}}); err == nil {
-			same(t, s)
+		for _, text := range []string{sample, loaded} {
+			if s, err := ParseWith("fuzz.yaml", []byte(text), []Setting{{key, value}}); err == nil {
+				same(t, s)
+			}
 		}
 	})
 }

@@ -1,12 +1,22 @@
 package topology
 
-import "github.com/rackfab/rackfab/fabric/unit"
+import (
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
 
 // Steered gives the scenario as a live run has it: until the end of fabric time.
 // The error is a *Faults without lines.
 func (s *Scenario) Steered() (*Scenario, error) {
 	live := *s
 	live.Live, live.Duration = true, LongestRun
+	live.Workloads = slices.Clone(s.Workloads)
+	for i := range live.Workloads { // their end is that of the run in one go
+		if w := &live.Workloads[i]; !s.Live && (w.Until == 0 || w.Until > s.Duration) {
+			w.Until = s.Duration
+		}
+	}
 	live.Bin = max(live.Bin, LongestRun/maxBins)
 	return live.renew()
 }

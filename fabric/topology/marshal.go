@@ -98,7 +98,7 @@ func (s *Scenario) renew() (*Scenario, error) {
 
 // encode writes the scenario without checking it.
 func encode(s *Scenario) ([]byte, error) {
-	if err := errors.Join(s.indices(), s.checkCommandIndices()); err != nil {
+	if err := errors.Join(s.indices(), s.checkCommandIndices(), s.checkWorkloadIndices()); err != nil {
 		return nil, err
 	}
 	f := form{Scenario: *s, nics: block(), switches: block(), links: list(), schemes: block()}
@@ -115,6 +115,12 @@ func encode(s *Scenario) ([]byte, error) {
 	}
 	if len(s.Flows) > 0 {
 		f.flows, f.bursts = flowNodes(s)
+	}
+	for _, one := range workloadForms(s) {
+		if f.workloads == nil {
+			f.workloads = list()
+		}
+		f.workloads.Content = append(f.workloads.Content, written(workloadFields, &one))
 	}
 	for _, one := range commandForms(s) {
 		if f.commands == nil {
@@ -165,6 +171,9 @@ func flowNodes(s *Scenario) (flows, bursts *yaml.Node) {
 	forms := make([]burstForm, len(s.Bursts))
 	for _, f := range s.Flows {
 		from, to := s.Nodes[f.From].Name, s.Nodes[f.To].Name
+		if f.Burst >= 0 && s.Bursts[f.Burst].Workload {
+			continue
+		}
 		if f.Burst < 0 {
 			one := flowForm{name: f.Name, from: from, to: to, size: f.Size, start: f.Start, initial: f.Initial}
 			flows.Content = append(flows.Content, written(flowFields, &one))
@@ -179,7 +188,7 @@ func flowNodes(s *Scenario) (flows, bursts *yaml.Node) {
 	for i, burst := range s.Bursts {
 		forms[i].name, forms[i].size, forms[i].at = burst.Name, burst.Size, burst.At
 		forms[i].flows = burst.Flows / max(len(forms[i].from), 1)
-		if burst.Change {
+		if burst.Change || burst.Workload {
 			continue
 		}
 		bursts.Content = append(bursts.Content, written(burstFields, &forms[i]))

@@ -57,13 +57,19 @@ func (s *Scenario) parts() []part {
 		}
 	}
 	for _, f := range s.Bursts {
-		bursts.names = append(bursts.names, f.Name)
+		if !f.Workload {
+			bursts.names = append(bursts.names, f.Name)
+		}
+	}
+	workloads := part{kind: "workload", metas: metas(workloadFields)}
+	for _, w := range s.Workloads {
+		workloads.names = append(workloads.names, w.Name)
 	}
 	commands := part{kind: "command", metas: metas(commandFields)}
 	for _, c := range s.Commands {
 		commands.names = append(commands.names, c.Name)
 	}
-	list := []part{{metas: metas(topFields)}, nics, switches, links, flows, bursts, commands}
+	list := []part{{metas: metas(topFields)}, nics, switches, links, flows, bursts, workloads, commands}
 	for _, section := range schemeSections {
 		list = append(list, part{kind: section.scheme, metas: metas(section.fields)})
 	}
@@ -86,7 +92,7 @@ func (s *Scenario) partNames() string {
 	for _, p := range s.parts()[1:] {
 		kinds = append(kinds, p.kind)
 	}
-	return strings.Join(kinds, ", ") + ", or the name of a node, link (A--B), flow, burst or command"
+	return strings.Join(kinds, ", ") + ", or the name of a node, link (A--B), flow, burst, workload or command"
 }
 
 // find gives what there is to say of the key of a setting, nil if the key is

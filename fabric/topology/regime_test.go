@@ -3,6 +3,8 @@ package topology
 import (
 	"strings"
 	"testing"
+
+	"github.com/rackfab/rackfab/fabric/cc"
 )
 
 // regimes is a rack with one long flow under dcqcn.
@@ -49,12 +51,21 @@ func TestOneLawAtATime(t *testing.T) {
 	}
 }
 
-// Flows do not change from a scheme that is set up from the start.
+// Flows change neither to nor from a scheme that is set up from the start, and the
+// refusal is one line that says why.
 func TestSchemesThatStay(t *testing.T) {
-	for _, scheme := range []string{"ceth", "cnp", "cbrc", "cbrc-aimd", "timely-rttx"} {
-		text := strings.Replace(regimes, "dcqcn", scheme, 1) + "  - {at: 1us, scheme: {name: pfc}}\n"
-		if _, err := Parse("r.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), "runs under "+scheme) {
-			t.Errorf("%s: %v", scheme, err)
+	for _, scheme := range cc.Schemes {
+		to, from := "{at: 1us, scheme: {name: "+scheme.Name+"}}", "{at: 1us, scheme: {name: pfc}}"
+		for why, text := range map[string]string{
+			scheme.Name + " " + scheme.Bound():                        regimes + "  - " + to + "\n",
+			"runs under " + scheme.Name + ", which " + scheme.Bound(): strings.Replace(regimes, "dcqcn", scheme.Name, 1) + "  - " + from + "\n",
+		} {
+			_, err := Parse("r.yaml", []byte(text))
+			if stays := scheme.Bound() != ""; stays != (err != nil) {
+				t.Errorf("%s: %v", why, err)
+			} else if stays && (strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), why)) {
+				t.Errorf("%v, want one line with %q", err, why)
+			}
 		}
 	}
 }

@@ -4,6 +4,8 @@
 package topology
 
 import (
+	"slices"
+
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/credit"
@@ -24,11 +26,14 @@ type Scenario struct {
 	CC       cc.Params
 	Nodes    []Node // in the order of the file; names are unique
 	Links    []Link
-	Flows    []Flow // FlowID is the index; bursts follow the single flows
+	Flows    []Flow // FlowID is the index; bursts follow the single flows, then workloads
 	Bursts   []Burst
-	Commands []Command
-	Changes  []Change // in the order in which they were asked for; their bursts come last
-	Live     bool     // the run is, or was, steered while it ran: it ends when it is stopped
+	// Workloads are drawn anew whenever the scenario is read: their flows are those of
+	// their bursts.
+	Workloads []Workload
+	Commands  []Command
+	Changes   []Change // in the order in which they were asked for; their bursts come last
+	Live      bool     // the run is, or was, steered while it ran: it ends when it is stopped
 }
 
 // Vary is a key of a Setting and the values that it is to have, one run each.
@@ -134,9 +139,20 @@ type Flow struct {
 // Burst is what made a group of flows.
 type Burst struct {
 	Name  string
-	Flows int // how many flows in all
-	Size  unit.Bytes
+	Flows int        // how many flows in all
+	Size  unit.Bytes // of each flow, 0 if they differ
 	At    unit.Time
 	// Change says that a change starts it.
 	Change bool
+	// Workload says that it is the flows of the workload of that name, which begin at
+	// any time from At on.
+	Workload bool
+}
+
+// Bursting tells whether the flow is part of a burst, of the file or of a change.
+func (s *Scenario) Bursting(f Flow) bool { return f.Burst >= 0 && !s.Bursts[f.Burst].Workload }
+
+// HasBursts tells whether there is a burst, of the file or of a change.
+func (s *Scenario) HasBursts() bool {
+	return slices.ContainsFunc(s.Bursts, func(b Burst) bool { return !b.Workload })
 }

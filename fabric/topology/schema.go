@@ -22,15 +22,16 @@ func Schema() ([]byte, error) {
 	top["title"] = "rackfab scenario, version 1"
 	properties := top["properties"].(schema)
 	sections := map[string]schema{
-		"defaults": orNull(section(defaultsFields, defaultsForm{})),
-		"nics":     orNull(byName("nic")),
-		"switches": orNull(byName("switch")),
-		"links":    listOf(section(linkFields, linkForm{Link: DefaultLink()})),
-		"flows":    listOf(section(flowFields, flowForm{})),
-		"changes":  listOf(section(changeFields, changeForm{})),
-		"bursts":   listOf(section(burstFields, burstForm{flows: 1})),
-		"commands": listOf(section(commandFields, newCommandForm())),
-		"schemes":  orNull(section(schemesFields, newSchemesForm())),
+		"defaults":  orNull(section(defaultsFields, defaultsForm{})),
+		"nics":      orNull(byName("nic")),
+		"switches":  orNull(byName("switch")),
+		"links":     listOf(section(linkFields, linkForm{Link: DefaultLink()})),
+		"flows":     listOf(section(flowFields, flowForm{})),
+		"changes":   listOf(section(changeFields, changeForm{})),
+		"bursts":    listOf(section(burstFields, burstForm{flows: 1})),
+		"workloads": listOf(section(workloadFields, workloadForm{})),
+		"commands":  listOf(section(commandFields, newCommandForm())),
+		"schemes":   orNull(section(schemesFields, newSchemesForm())),
 	}
 	for key, s := range sections {
 		s["description"] = properties[key].(schema)["description"]

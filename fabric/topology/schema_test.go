@@ -82,7 +82,7 @@ func jsonOf(n *yaml.Node) any {
 
 func TestTheSchemaAcceptsWhatTheParserAccepts(t *testing.T) {
 	s := compiled(t)
-	texts := []string{sample, leafSpine}
+	texts := []string{sample, leafSpine, loaded}
 	for _, name := range examples {
 		text, _ := Builtin(name)
 		manifest, err := Marshal(builtin(t, name))
@@ -191,8 +191,9 @@ func TestTheParserKnowsTheKeysOfThePublishedFileAndNoOthers(t *testing.T) {
 	check("links: [{%s: }]", file.Properties["links"].Items.Properties)
 	check("flows: [{%s: }]", file.Properties["flows"].Items.Properties)
 	check("bursts: [{%s: }]", file.Properties["bursts"].Items.Properties)
+	check("workloads: [{%s: }]", file.Properties["workloads"].Items.Properties)
 	if want := len(topFields) + len(defaultsFields) + len(schemesFields) + len(nicFields) + len(switchFields) + len(linkSettings) +
-		len(linkFields) + len(flowFields) + len(burstFields) + params + 9; checked != want {
+		len(linkFields) + len(flowFields) + len(burstFields) + len(workloadFields) + params + 10; checked != want {
 		t.Errorf("the file publishes %d keys, the parser reads %d", checked, want)
 	}
 }

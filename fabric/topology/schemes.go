@@ -87,13 +87,10 @@ type PresetValue struct {
 	Value  string `json:"value"`
 }
 
-// sectionOf names the section of a scheme that shares another's.
-var sectionOf = map[string]string{"cbrc-aimd": "cbrc", "cnp": "dcqcn"}
-
 // Section names the section under schemes that holds a scheme's parameters.
 func Section(scheme string) string {
-	if other, ok := sectionOf[scheme]; ok {
-		return other
+	if s, err := cc.Find(scheme); err == nil && s.Settings != "" {
+		return s.Settings
 	}
 	return scheme
 }

@@ -11,9 +11,9 @@ import (
 // of
 //
 //	duration, bin, seed, scheme    of the scenario itself
-//	PART.KEY                       PART nic, switch, link, flow, burst or command: all of them
+//	PART.KEY                       PART nic, switch, link, flow, burst, workload or command: all of them
 //	SCHEME.KEY                     a parameter of a scheme, "pcn.wmin"
-//	NAME.KEY                       a node, a range of nodes, a flow, a burst or commands: "s1.xoff", "h2..h15.payload"
+//	NAME.KEY                       a node, a range of nodes, a flow, a burst, a workload or commands: "s1.xoff", "h2..h15.payload"
 //	A--B.KEY                       the link between two nodes, "s0--s1.delay"
 //
 // and the value is what a file would give there.

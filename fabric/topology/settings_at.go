@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -19,23 +20,7 @@ type NodeSetting struct {
 // order of the schema; last, the congestion control of the rack, and at a switch the
 // marking law of the lossless classes that have none of their own.
 func (s *Scenario) NodeSettings(node int, before unit.Time) (list []NodeSetting) {
-	n := s.Nodes[node]
-	b := resume(s)
-	law := s.lawBefore(before)
-	for _, c := range s.Timely() {
-		if c.Verb != ChangeSet || c.At >= before {
-			continue
-		}
-		for _, t := range b.tunings(c.Set, place{}) {
-			switch {
-			case t.node != node:
-			case t.nic != nil:
-				t.nic(&n.NIC)
-			default:
-				t.sw(&n.Switch)
-			}
-		}
-	}
+	n, law := s.tuned(before)[node], s.lawBefore(before)
 	if n.Kind == NIC {
 		list = inForce(nicFields, nicTunables, &n.NIC)
 	} else {
@@ -73,9 +58,7 @@ func inForce[T any](fields []field[T], tunables []tunable[T], t *T) (list []Node
 				one.Value = strings.TrimSpace(string(text))
 			}
 		}
-		for _, k := range tunables {
-			one.Live = one.Live || k.name == f.key
-		}
+		one.Live = slices.ContainsFunc(tunables, func(k tunable[T]) bool { return k.name == f.key })
 		list = append(list, one)
 	}
 	return list

@@ -10,9 +10,23 @@ import (
 // they are at an instant. A key is that of the node ("xoff"), a value what a file
 // would give there; a setting that a file would leave out is not among them.
 func (s *Scenario) Standing(at unit.Time) [][]Setting {
+	nodes := s.tuned(at + 1)
+	list := make([][]Setting, len(nodes))
+	for i := range nodes {
+		if n := &nodes[i]; n.Kind == NIC {
+			list[i] = standing(nicFields, nicTunables, &n.NIC)
+		} else {
+			list[i] = standing(switchFields, switchTunables, &n.Switch)
+		}
+	}
+	return list
+}
+
+// tuned gives the nodes as they are set by the changes before an instant.
+func (s *Scenario) tuned(before unit.Time) []Node {
 	b, nodes := resume(s), slices.Clone(s.Nodes)
 	for _, c := range s.Timely() {
-		if c.Verb != ChangeSet || c.At > at {
+		if c.Verb != ChangeSet || c.At >= before {
 			continue
 		}
 		for _, t := range b.tunings(c.Set, place{}) {
@@ -23,15 +37,7 @@ func (s *Scenario) Standing(at unit.Time) [][]Setting {
 			}
 		}
 	}
-	list := make([][]Setting, len(nodes))
-	for i := range nodes {
-		if n := &nodes[i]; n.Kind == NIC {
-			list[i] = standing(nicFields, nicTunables, &n.NIC)
-		} else {
-			list[i] = standing(switchFields, switchTunables, &n.Switch)
-		}
-	}
-	return list
+	return nodes
 }
 
 // standing writes the settings of one node.

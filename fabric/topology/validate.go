@@ -23,6 +23,7 @@ func (b *builder) validate(ends [][]End) {
 	}
 	b.checkConverters()
 	b.checkCETH()
+	b.checkSections()
 	for i, f := range b.s.Flows {
 		b.checkFlow(f, b.flows[i], ends)
 	}
@@ -45,6 +46,21 @@ func (b *builder) checkSchemes() {
 	}
 	if p := b.s.CC.PCN; p.WMin > p.WMax {
 		b.fault(b.schemes["pcn"].of("wmin"), "%v is above wmax %v", p.WMin, p.WMax)
+	}
+}
+
+// checkSections checks the sections that are given as the schemes themselves do. It
+// says nothing where a fault is known by its key already.
+func (b *builder) checkSections() {
+	if len(b.list) > 0 {
+		return
+	}
+	for _, s := range schemeSections {
+		if src := b.schemes[s.scheme]; len(src.given) > 0 {
+			if err := b.s.CC.Validate(s.scheme); err != nil {
+				b.fault(src.place, "%v", err)
+			}
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"cmp"
 	"slices"
 
 	"google.golang.org/grpc/codes"
@@ -142,7 +141,7 @@ func (s *session) capture(q *rackfabv1.CaptureRequest) (*capturing, error) {
 }
 
 func (c *capturing) started(s *topology.Scenario) *rackfabv1.CaptureStarted {
-	out := &rackfabv1.CaptureStarted{Scenario: s.Name, Scheme: s.Scheme, Seed: s.Seed, FromPs: int64(c.from)}
+	out := &rackfabv1.CaptureStarted{Scenario: s.Name, Scheme: s.SchemeText(c.from + 1), Seed: s.Seed, FromPs: int64(c.from)}
 	for _, p := range c.points {
 		out.Points = append(out.Points, &rackfabv1.CapturePoint{Node: int32(p.Node), Port: int32(p.Port), Name: p.Name, Peer: p.Peer})
 	}
@@ -226,15 +225,13 @@ func (s *session) handOn() {
 	}
 }
 
-// merge puts the packets of the nodes in the order of tap.Sort.
+// merge puts the packets of the nodes in one order.
 func (c *capturing) merge() (all []*rackfabv1.CapturedPacket) {
 	for i, packets := range c.present {
 		all = append(all, packets...)
 		c.present[i] = nil
 	}
-	slices.SortStableFunc(all, func(a, b *rackfabv1.CapturedPacket) int {
-		return cmp.Or(cmp.Compare(a.GetAtPs(), b.GetAtPs()), cmp.Compare(a.GetNode(), b.GetNode()))
-	})
+	tap.Sort(all, func(p *rackfabv1.CapturedPacket) (unit.Time, int) { return unit.Time(p.GetAtPs()), int(p.GetNode()) })
 	return all
 }
 

@@ -83,6 +83,20 @@ func TestCapturesOfALiveRun(t *testing.T) {
 	}
 }
 
+// A capture names the scheme of its first instant, however the run began.
+func TestACaptureNamesItsScheme(t *testing.T) {
+	r := started(t, Options{NodeLimit: NodeLimit})
+	change, at := &rackfabv1.Change{Verb: &rackfabv1.Change_Scheme{Scheme: &rackfabv1.SchemeChoice{Name: "pcn", Flows: "h*->r0"}}}, int64(20*unit.Microsecond)
+	if _, err := r.API().Apply(t.Context(), &rackfabv1.ApplyRequest{Change: change, AtPs: &at}); err != nil {
+		t.Fatal(err)
+	}
+	for from, want := range map[int64]string{0: "dcqcn", at - 1: "dcqcn", at: "dcqcn, pcn for h*->r0", at + 1: "dcqcn, pcn for h*->r0"} {
+		if _, begun := r.captureOf(t, &rackfabv1.CaptureRequest{At: []string{"s0"}, FromPs: &from}); begun.GetScheme() != want {
+			t.Errorf("from %s under %s, want %s", unit.Time(from), begun.GetScheme(), want)
+		}
+	}
+}
+
 func TestCapturesThatAreRefused(t *testing.T) {
 	r := started(t, Options{NodeLimit: NodeLimit})
 	r.step(t, 10*unit.Microsecond)

@@ -23,11 +23,8 @@ type Client struct {
 	api  rackfabv1.FabricServiceClient
 }
 
-// Dial is DialAs in plain TCP.
-func Dial(address string) (*Client, error) { return DialAs(address, nil) }
-
-// DialAs gives a client of the controller at address, "host:port", who is who says.
-// The first call finds out whether it is there.
+// DialAs gives a client of the controller at address, "host:port", who is who says,
+// nil for plain TCP. The first call finds out whether it is there.
 func DialAs(address string, who *identity.TLS) (*Client, error) {
 	conn, err := serve.DialAs(address, who, identity.Controller)
 	if err != nil {

@@ -6,10 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/rackfab/rackfab/fabric/topology"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/internal/changes"
-	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
 // impairments says what happens on purpose to the envelopes of which nodes. It
@@ -59,7 +57,11 @@ func (i *impairments) step(node string) *rackfabv1.RunRequest {
 
 // ImpairBus makes the bus bad on purpose, or mends it; see FabricService.
 func (s *service) ImpairBus(_ context.Context, q *rackfabv1.ImpairBusRequest) (*rackfabv1.ImpairBusResponse, error) {
-	names, err := s.named(q.GetNodes())
+	var known []string
+	for _, n := range s.directory.Nodes() {
+		known = append(known, n.Name)
+	}
+	names, err := named(q.GetNodes(), known)
 	if err != nil {
 		return nil, err
 	}
@@ -77,27 +79,6 @@ func (s *service) ImpairBus(_ context.Context, q *rackfabv1.ImpairBusRequest) (*
 		live.do(live.impair)
 	}
 	return &rackfabv1.ImpairBusResponse{ImpairedNodes: s.bad.nodes()}, nil
-}
-
-// named gives the nodes of a list of names and ranges, all for "".
-func (s *service) named(list string) ([]string, error) {
-	var known []string
-	for _, h := range s.directory.Nodes() {
-		known = append(known, h.Name)
-	}
-	if list == "" {
-		return known, nil
-	}
-	names, err := topology.Names(list)
-	if err != nil {
-		return nil, serve.Invalid("nodes", "%v", err)
-	}
-	for _, n := range names {
-		if !slices.Contains(known, n) {
-			return nil, serve.Invalid("nodes", "no node is called %s", n)
-		}
-	}
-	return names, nil
 }
 
 // impair tells the nodes of a live run what happens to their envelopes.

@@ -96,7 +96,7 @@ func (s *service) begin(ctx context.Context, scenario *topology.Scenario, id str
 	return live, nil
 }
 
-var errNoRack = status.Error(codes.FailedPrecondition, "no live rack: start one first")
+var errNoRack = status.Error(codes.FailedPrecondition, "no live rack: StartRack starts one, as `rackfab up --controller` does")
 
 // call has the goroutine of the live run call f.
 func (s *service) call(f func(*session) error) (err error) {
@@ -277,7 +277,7 @@ func (s *session) apply(c topology.Change) (*rackfabv1.TimedChange, error) {
 	s.scenario = next
 	if err := s.save(); err != nil {
 		s.scenario = before
-		return nil, status.Errorf(codes.Unavailable, "journal: %v", err)
+		return nil, status.Errorf(codes.Unavailable, "the change is not made, for the journal cannot be written: %v", err)
 	}
 	timed := changes.Write(&next.Changes[len(next.Changes)-1])
 	s.unsent = append(s.unsent, timed)

@@ -18,18 +18,15 @@ import (
 
 // GetStats says how the nodes stand.
 func (s *service) GetStats(_ context.Context, q *rackfabv1.GetStatsRequest) (*rackfabv1.GetStatsResponse, error) {
-	names, err := namedNodes(q.GetNodes())
-	if err != nil {
-		return nil, err
-	}
 	out := &rackfabv1.GetStatsResponse{}
-	err = s.call(func(l *session) error {
-		if err := l.knows(names); err != nil {
+	err := s.call(func(l *session) error {
+		names, err := l.named(q.GetNodes())
+		if err != nil {
 			return err
 		}
 		out.AtPs = int64(l.reached)
 		for _, n := range l.standing.GetNodes() {
-			if len(names) == 0 || slices.Contains(names, n.GetNode()) {
+			if slices.Contains(names, n.GetNode()) {
 				out.Nodes = append(out.Nodes, n)
 			}
 		}

@@ -4,12 +4,13 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// The rack is told as it is cabled and set now: layers, cuts, settings, and the way
-// of every flow round a cut.
+// The rack is told as it is cabled and set now: layers, cuts, settings, scheme, and
+// the way of every flow round a cut.
 func TestTopologyFollowsTheChanges(t *testing.T) {
 	r := started(t, Options{NodeLimit: NodeLimit})
 	topology := func() *rackfabv1.Topology {
@@ -30,6 +31,9 @@ func TestTopologyFollowsTheChanges(t *testing.T) {
 	if l := before.GetLinks()[0]; l.GetA() != "h0" || l.GetB() != "s0" || l.GetRateBps() != 40e9 || l.GetDelayPs() != 1e6 || l.GetDown() {
 		t.Errorf("link %v", l)
 	}
+	if !slices.Equal(before.GetChoices(), cc.Choices()) {
+		t.Errorf("flows can change to %v, want %v", before.GetChoices(), cc.Choices())
+	}
 	way := before.GetFlows()[0].GetPath()
 	if len(way) != 5 || way[0] != "h0" || way[4] != "r0" {
 		t.Fatalf("F0 goes %v", way)
@@ -37,6 +41,7 @@ func TestTopologyFollowsTheChanges(t *testing.T) {
 	for _, c := range []*rackfabv1.Change{
 		{Verb: &rackfabv1.Change_LinkDown{LinkDown: "s0--" + way[2]}},
 		{Verb: &rackfabv1.Change_Set{Set: &rackfabv1.Setting{Key: "s3.xoff", Value: "50KB"}}},
+		{Verb: &rackfabv1.Change_Scheme{Scheme: &rackfabv1.SchemeChoice{Name: "pcn"}}},
 		{Verb: &rackfabv1.Change_Burst{Burst: &rackfabv1.Burst{
 			Name: "b", From: "h1..h2", To: "r0", FlowsPerSender: 2, Volume: &rackfabv1.Burst_SizeBytes{SizeBytes: 1000},
 		}}},
@@ -47,8 +52,11 @@ func TestTopologyFollowsTheChanges(t *testing.T) {
 	}
 	r.step(t, unit.Microsecond)
 	after := topology()
-	if after.GetChanges() != 3 || len(after.GetFlows()) != 5 || after.GetFlows()[1].GetName() != "b/h1/0" || after.GetFlows()[1].GetBurst() != "b" {
+	if after.GetChanges() != 4 || len(after.GetFlows()) != 5 || after.GetFlows()[1].GetName() != "b/h1/0" || after.GetFlows()[1].GetBurst() != "b" {
 		t.Errorf("changes %d, flows %v", after.GetChanges(), after.GetFlows())
+	}
+	if before.GetScheme() != "dcqcn" || after.GetScheme() != "pcn" {
+		t.Errorf("under %s, and then under %s", before.GetScheme(), after.GetScheme())
 	}
 	if round := after.GetFlows()[0].GetPath(); len(round) != 5 || round[2] == way[2] {
 		t.Errorf("F0 goes %v, and round the cut %v", way, round)

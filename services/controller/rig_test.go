@@ -51,7 +51,7 @@ func newRigWith(t *testing.T, o Options) *rig {
 		o.Rack, o.Ready = rackName, w
 		return Serve(ctx, m.Dial(), o)
 	})
-	client, err := Dial(ready.Address)
+	client, err := DialAs(ready.Address, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

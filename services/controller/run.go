@@ -87,8 +87,8 @@ func (r *run) play(ctx context.Context) error {
 				limit.Stop()
 			}
 		case <-r.impaired:
-			if r.ready < len(r.members) {
-				continue // start tells them
+			if r.ready < len(r.members) || r.finished == len(r.members) {
+				continue // start tells them, or they leave
 			}
 			if err := r.impair(); err != nil {
 				return err
@@ -145,13 +145,12 @@ func (r *run) handle(e event) error {
 
 // start sets all members going, on the bus as it is to be.
 func (r *run) start() error {
-	if err := r.tell(&rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Start{Start: &rackfabv1.RunStart{}}}); err != nil {
-		return err
+	if len(r.bad.nodes()) > 0 {
+		if err := r.impair(); err != nil {
+			return err
+		}
 	}
-	if len(r.bad.nodes()) == 0 {
-		return nil
-	}
-	return r.impair()
+	return r.tell(&rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Start{Start: &rackfabv1.RunStart{}}})
 }
 
 // gone handles the end of a member's stream: the aim after stop, a failure

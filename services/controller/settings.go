@@ -21,17 +21,14 @@ type asked struct {
 
 // GetSettings asks nodes for what is set now.
 func (s *service) GetSettings(ctx context.Context, q *rackfabv1.GetSettingsRequest) (*rackfabv1.GetSettingsResponse, error) {
-	names, err := namedNodes(q.GetNodes())
-	if err != nil {
-		return nil, err
-	}
 	var nodes []asked
-	err = s.call(func(l *session) error {
-		if err := l.knows(names); err != nil {
+	err := s.call(func(l *session) error {
+		names, err := l.named(q.GetNodes())
+		if err != nil {
 			return err
 		}
 		for i, m := range l.members {
-			if len(names) == 0 || slices.Contains(names, m.name) {
+			if slices.Contains(names, m.name) {
 				nodes = append(nodes, asked{m.name, l.scenario.Nodes[i].Kind, m.conn})
 			}
 		}
@@ -61,24 +58,29 @@ func (a *asked) settings(ctx context.Context) (*rackfabv1.NodeSettings, error) {
 	return out.GetSettings(), err
 }
 
-// namedNodes reads names and ranges of nodes, none for all.
-func namedNodes(list string) ([]string, error) {
+// named gives the nodes of a list of names and ranges, all those that are known for
+// "".
+func named(list string, known []string) ([]string, error) {
 	if list == "" {
-		return nil, nil
+		return known, nil
 	}
 	names, err := topology.Names(list)
 	if err != nil {
 		return nil, serve.Invalid("nodes", "%v", err)
 	}
+	for _, n := range names {
+		if !slices.Contains(known, n) {
+			return nil, serve.Invalid("nodes", "no node is called %s", n)
+		}
+	}
 	return names, nil
 }
 
-// knows tells whether the rack has all these nodes.
-func (s *session) knows(names []string) error {
-	for _, name := range names {
-		if !slices.ContainsFunc(s.members, func(m *member) bool { return m.name == name }) {
-			return serve.Invalid("nodes", "no node is called %s", name)
-		}
+// named gives the nodes of the run in a list of names and ranges, all for "".
+func (s *session) named(list string) ([]string, error) {
+	var known []string
+	for _, m := range s.members {
+		known = append(known, m.name)
 	}
-	return nil
+	return named(list, known)
 }

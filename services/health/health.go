@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"google.golang.org/grpc"
@@ -41,12 +42,28 @@ func check(ctx context.Context, address string, who *identity.TLS, member string
 	defer func() { _ = conn.Close() }() // the answer is in
 	answer, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{}, option)
 	if err != nil {
-		return fmt.Errorf("%s: %s", address, status.Convert(err).Message())
+		return fmt.Errorf("%s: %s", address, Reason(status.Convert(err).Message()))
 	}
 	if answer.GetStatus() != healthpb.HealthCheckResponse_SERVING {
 		return fmt.Errorf("%s: %s", address, answer.GetStatus())
 	}
 	return nil
+}
+
+// Reason is the core of what a client of gRPC says of a server that it has not
+// reached; any other message stays as it is.
+func Reason(message string) string {
+	_, text, ok := strings.Cut(message, "connection error: desc = ")
+	switch {
+	case !ok:
+		return message
+	case strings.Contains(text, "server preface"):
+		return "something else answers there"
+	}
+	if unquoted, err := strconv.Unquote(text); err == nil {
+		text = unquoted
+	}
+	return strings.TrimPrefix(text, "transport: Error while dialing: ")
 }
 
 // checkBus connects as a node does, within the limits that a node has. It has no

@@ -91,3 +91,18 @@ func TestAwaitOfAServerThatIsAboutToStart(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What is said of a server that was not reached has no layers of the client in it.
+func TestReason(t *testing.T) {
+	for message, want := range map[string]string{
+		`connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:1: refused"`:                        "dial tcp 127.0.0.1:1: refused",
+		`latest balancer error: connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:1: refused"`: "dial tcp 127.0.0.1:1: refused",
+		`connection error: desc = "error reading server preface: http2: frame too large"`:                                 "something else answers there",
+		`connection error: desc = "transport: authentication handshake failed: tls: bad"`:                                 "transport: authentication handshake failed: tls: bad",
+		"unknown service": "unknown service",
+	} {
+		if got := Reason(message); got != want {
+			t.Errorf("%s: %q, want %q", message, got, want)
+		}
+	}
+}

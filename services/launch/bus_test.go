@@ -3,6 +3,8 @@ package launch
 import (
 	"slices"
 	"testing"
+
+	"github.com/rackfab/rackfab/identity"
 )
 
 func TestBusEnv(t *testing.T) {
@@ -27,10 +29,10 @@ func TestBusEnv(t *testing.T) {
 // Only a node is called a node, whatever its name is.
 func TestProcessErrorSaysWhatTheProcessIs(t *testing.T) {
 	for want, e := range map[string]ProcessError{
-		"bus (process 7): exit status 1":      {Name: busName, PID: 7, State: "exit status 1"},
-		"node bus (process 7): exit status 1": {Name: busName, Node: true, PID: 7, State: "exit status 1"},
+		"bus (process 7): exit status 1":      {Name: identity.Bus, PID: 7, State: "exit status 1"},
+		"node bus (process 7): exit status 1": {Name: identity.Bus, Node: true, PID: 7, State: "exit status 1"},
 		"node bus (process 7): exit status 1\n  bus| why": {
-			Name: busName, Node: true, PID: 7, State: "exit status 1", Tail: []string{"why"},
+			Name: identity.Bus, Node: true, PID: 7, State: "exit status 1", Tail: []string{"why"},
 		},
 	} {
 		if got := e.Error(); got != want {

@@ -55,12 +55,6 @@ type Options struct {
 // readyLimit is how long a process may take until it answers.
 const readyLimit = 30 * time.Second
 
-// busName and controllerName are what processes that are no nodes are called.
-const (
-	busName        = "bus"
-	controllerName = "controller"
-)
-
 // Rack is the processes of a rack. Close ends them.
 type Rack struct {
 	path     string
@@ -76,22 +70,19 @@ type Rack struct {
 	client   *controller.Client
 	address  string // of the controller
 
-	collectorAddress string // of its own collector
-
 	// ctx ends when a process that matters has ended, with a ProcessError as the
 	// cause, or when the rack closes.
 	ctx      context.Context
 	fail     context.CancelCauseFunc
 	watchers sync.WaitGroup
 
+	bus        *kept // nil if the bus is not ours
+	collector  *kept // nil if it has none of its own
 	controller *process
 	nodes      map[string]*process
 
 	mu      sync.Mutex
-	bus     *process // the present one; nil if the bus is not ours
 	closing bool
-
-	collector *process // the present one; nil if it has none of its own
 }
 
 // errClosed is the cause of the end of a rack's context when nothing went wrong.
@@ -149,7 +140,7 @@ func (r *Rack) start(ctx context.Context, o Options) error {
 		if err := r.startCollector(ctx, o); err != nil {
 			return err
 		}
-		o.Collector = r.collectorAddress
+		o.Collector = r.collector.address
 	}
 	if err := r.spawnAll(o); err != nil {
 		return err
@@ -181,7 +172,7 @@ func (r *Rack) Failed() context.Context { return r.ctx }
 // spawnAll starts the controller and the nodes and watches over them.
 func (r *Rack) spawnAll(o Options) (err error) {
 	common := []string{"--bus", r.url, "--rack", r.name}
-	args := r.args("controller", common...)
+	args := r.args(identity.Controller, common...)
 	if o.Listen != "" {
 		args = append(args, "--listen", o.Listen)
 	}
@@ -191,7 +182,7 @@ func (r *Rack) spawnAll(o Options) (err error) {
 	if o.Collector != "" {
 		args = append(args, "--collector", o.Collector)
 	}
-	r.controller, err = r.spawn(child{name: controllerName, Inheritance: r.inheritance("")}, args...)
+	r.controller, err = r.spawn(child{name: identity.Controller, Inheritance: r.inheritance("")}, args...)
 	if err != nil {
 		return err
 	}
@@ -256,10 +247,8 @@ func (r *Rack) Close() {
 		all.Go(func() { p.stop(r.patience) })
 	}
 	all.Wait()
-	r.stopCollector()
-	if p := r.presentBus(); p != nil {
-		p.stop(r.patience)
-	}
+	r.collector.stop() // which puts away what it holds
+	r.bus.stop()
 	r.watchers.Wait()
 	r.spawner.close()
 }

@@ -141,13 +141,13 @@ func TestKilledNodeEndsTheRun(t *testing.T) {
 // the run ends with the lab's digest.
 func TestKilledBusComesBack(t *testing.T) {
 	r := start(t, busy, nil)
-	before := r.presentBus()
+	before := r.bus.now()
 	underWay(t, r, func() { _ = before.cmd.Process.Kill() })
 	report, err := r.Run(t.Context(), controller.Request{ID: "r", Scenario: []byte(busy), Quiet: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.presentBus() == before {
+	if r.bus.now() == before {
 		t.Fatal("the bus was not killed, or not started again")
 	}
 	if want := digest(t, busy); report.Digest != want {

@@ -105,7 +105,7 @@ func launcher(ctx context.Context) error {
 
 // all lists the processes of a rack that is up.
 func (r *Rack) all() []*process {
-	list := []*process{r.controller, r.presentBus()}
+	list := []*process{r.controller, r.bus.now()}
 	for _, p := range r.nodes {
 		list = append(list, p)
 	}

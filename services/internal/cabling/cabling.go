@@ -3,19 +3,23 @@
 package cabling
 
 import (
+	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/rack"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// MaxFlows bounds the flows that are listed.
-const MaxFlows = 8192
+// maxFlows bounds the flows that are listed.
+const maxFlows = 8192
 
 // Describe gives the rack of a scenario as it is at an instant.
 func Describe(s *topology.Scenario, at unit.Time) *rackfabv1.Topology {
 	down := s.Cut(at)
-	out := &rackfabv1.Topology{Scenario: s.Name, Scheme: s.Scheme, Seed: s.Seed, Changes: int32(len(s.Changes))}
+	out := &rackfabv1.Topology{Scenario: s.Name, Scheme: s.SchemeText(at + 1), Seed: s.Seed, Changes: int32(len(s.Changes))}
+	if own, err := cc.Find(s.Scheme); err == nil && own.Bound() == "" {
+		out.Choices = cc.Choices()
+	}
 	settings, layers := s.Standing(at), layersOf(s)
 	for i, n := range s.Nodes {
 		node := &rackfabv1.TopologyNode{Name: n.Name, Kind: Kind(n.Kind), Layer: layers[i]}
@@ -37,8 +41,8 @@ func Describe(s *topology.Scenario, at unit.Time) *rackfabv1.Topology {
 // addFlows lists the flows, and leaves out those of the earliest changes where
 // there are too many.
 func addFlows(s *topology.Scenario, paths *rack.Paths, out *rackfabv1.Topology) {
-	founding := min(s.Founding(), MaxFlows)
-	left := max(len(s.Flows)-MaxFlows, 0)
+	founding := min(s.Founding(), maxFlows)
+	left := max(len(s.Flows)-maxFlows, 0)
 	out.FlowsLeftOut = int32(left)
 	for i, f := range s.Flows {
 		if i >= founding && i < founding+left {

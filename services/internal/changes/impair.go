@@ -8,9 +8,9 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// MostImpaired is the largest share of envelopes that may be struck: a bus that
+// mostImpaired is the largest share of envelopes that may be struck: a bus that
 // loses all of them is none.
-const MostImpaired = 0.9
+const mostImpaired = 0.9
 
 // CheckImpairment names everything that is wrong with an impairment, which stands in
 // field: INVALID_ARGUMENT with one violation per fault.
@@ -23,12 +23,12 @@ func CheckImpairment(field string, i *rackfabv1.BusImpairment) error {
 		key   string
 		value float64
 	}{{"lose", i.GetLose()}, {"repeat", i.GetRepeat()}, {"delay", i.GetDelay()}} {
-		if !(share.value >= 0 && share.value <= MostImpaired) { // NaN too
-			add(share.key, "%g, want a share from 0 to %g", share.value, MostImpaired)
+		if !(share.value >= 0 && share.value <= mostImpaired) { // NaN too
+			add(share.key, "%g, want a share from 0 to %g", share.value, mostImpaired)
 		}
 	}
-	if sum := i.GetLose() + i.GetRepeat() + i.GetDelay(); len(faults.List) == 0 && sum > MostImpaired {
-		add("", "lose, repeat and delay sum to %g, want %g at most", sum, MostImpaired)
+	if sum := i.GetLose() + i.GetRepeat() + i.GetDelay(); len(faults.List) == 0 && sum > mostImpaired {
+		add("", "lose, repeat and delay sum to %.4g, want %g at most", sum, mostImpaired)
 	}
 	if len(faults.List) == 0 {
 		return nil

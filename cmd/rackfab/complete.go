@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/topology"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/collector"
+)
+
+// completionLimit is how long the tab key waits for a rack.
+const completionLimit = time.Second
+
+// completable gives every command below root what the tab key offers: names that
+// are always the same, and those of the rack that runs.
+func completable(root *cobra.Command) {
+	for _, c := range root.Commands() {
+		completable(c)
+		if offer, ok := argumentOffers[c.CommandPath()]; ok {
+			c.ValidArgsFunction = offer
+		} else if strings.Contains(c.Use, "[SCENARIO|") {
+			c.ValidArgsFunction = first(scenarioNames, cobra.ShellCompDirectiveDefault)
+		}
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if offer, ok := flagOffers[f.Name]; ok {
+				_ = c.RegisterFlagCompletionFunc(f.Name, offer) // the flag is there
+			}
+		})
+	}
+}
+
+// argumentOffers are what commands take as arguments, and flagOffers what flags take.
+var (
+	argumentOffers = map[string]cobra.CompletionFunc{
+		"rackfab scheme":         first(allSchemes, cobra.ShellCompDirectiveNoFileComp),
+		"rackfab schemes":        first(allSchemes, cobra.ShellCompDirectiveNoFileComp),
+		"rackfab query":          first(metricNames, cobra.ShellCompDirectiveNoFileComp),
+		"rackfab link down":      first(links, cobra.ShellCompDirectiveNoFileComp),
+		"rackfab link up":        first(links, cobra.ShellCompDirectiveNoFileComp),
+		"rackfab freeze":         first(nics, cobra.ShellCompDirectiveNoFileComp),
+		"rackfab thaw":           first(nics, cobra.ShellCompDirectiveNoFileComp),
+		"rackfab settings":       first(nodes, cobra.ShellCompDirectiveNoFileComp),
+		"rackfab stats":          first(nodes, cobra.ShellCompDirectiveNoFileComp),
+		"rackfab set":            first(settable, cobra.ShellCompDirectiveNoFileComp),
+		"rackfab topology check": first(scenarioNames, cobra.ShellCompDirectiveDefault),
+		"rackfab topology show":  first(scenarioNames, cobra.ShellCompDirectiveDefault),
+	}
+	flagOffers = map[string]cobra.CompletionFunc{
+		"scheme": listed(allSchemes),
+		"bus":    cobra.FixedCompletions([]string{"nats", "memory"}, cobra.ShellCompDirectiveNoFileComp),
+		"format": cobra.FixedCompletions([]string{"table", "csv", "json"}, cobra.ShellCompDirectiveNoFileComp),
+	}
+)
+
+// first offers names for the first argument alone.
+func first(names func(*cobra.Command) []string, files cobra.ShellCompDirective) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return names(c), files
+	}
+}
+
+// listed offers names after each comma.
+func listed(names func(*cobra.Command) []string) cobra.CompletionFunc {
+	return func(c *cobra.Command, _ []string, typed string) (offer []string, _ cobra.ShellCompDirective) {
+		before := typed[:strings.LastIndex(typed, ",")+1]
+		for _, name := range names(c) {
+			offer = append(offer, before+name)
+		}
+		return offer, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func scenarioNames(*cobra.Command) []string { return topology.Builtins() }
+
+func allSchemes(*cobra.Command) []string { return cc.Names() }
+
+// attempt calls do with the rack that runs. Without one nothing is offered.
+func attempt(c *cobra.Command, do func(context.Context, rackfabv1.FabricServiceClient) error) {
+	ctx, cancel := context.WithTimeout(context.Background(), completionLimit)
+	defer cancel()
+	_ = withRack(c.Flag("address").Value.String(), c.Flag("tls").Value.String(), func(api rackfabv1.FabricServiceClient) error {
+		return do(ctx, api)
+	})
+}
+
+// present is the rack that runs, empty if none does.
+func present(c *cobra.Command) (t *rackfabv1.Topology) {
+	attempt(c, func(ctx context.Context, api rackfabv1.FabricServiceClient) error {
+		out, err := api.GetTopology(ctx, &rackfabv1.GetTopologyRequest{})
+		t = out.GetTopology()
+		return err
+	})
+	return t
+}
+
+func nodes(c *cobra.Command) (names []string) {
+	for _, n := range present(c).GetNodes() {
+		names = append(names, n.GetName())
+	}
+	return names
+}
+
+func nics(c *cobra.Command) (names []string) {
+	for _, n := range present(c).GetNodes() {
+		if n.GetKind() == rackfabv1.NodeKind_NODE_KIND_NIC {
+			names = append(names, n.GetName())
+		}
+	}
+	return names
+}
+
+func links(c *cobra.Command) (names []string) {
+	for _, l := range present(c).GetLinks() {
+		names = append(names, l.GetA()+"--"+l.GetB())
+	}
+	return names
+}
+
+// settable are the settings that `rackfab set` may change, with their values.
+func settable(c *cobra.Command) (keys []string) {
+	attempt(c, func(ctx context.Context, api rackfabv1.FabricServiceClient) error {
+		out, err := api.GetSettings(ctx, &rackfabv1.GetSettingsRequest{})
+		for _, n := range out.GetNodes() {
+			for _, s := range n.GetSettings() {
+				if s.GetLive() && s.GetKey() != "law" && s.GetKey() != "scheme" {
+					keys = append(keys, cobra.CompletionWithDesc(n.GetNode()+"."+s.GetKey(), s.GetValue()))
+				}
+			}
+		}
+		return err
+	})
+	return keys
+}
+
+// metricNames are those of the latest run that the collector holds.
+func metricNames(c *cobra.Command) []string {
+	who, err := client(c.Flag("tls").Value.String())
+	if err != nil {
+		return nil
+	}
+	there, err := collector.DialAs(c.Flag("collector").Value.String(), who)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = there.Close() }() // the call is over
+	ctx, cancel := context.WithTimeout(context.Background(), completionLimit)
+	defer cancel()
+	out, err := there.API().ListSeries(ctx, &rackfabv1.ListSeriesRequest{Select: &rackfabv1.SeriesSelector{}})
+	if err != nil {
+		return nil
+	}
+	return metrics(out.GetSeries())
+}

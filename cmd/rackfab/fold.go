@@ -1,0 +1,105 @@
+package main
+
+import (
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// writeFolded writes a table in the style narrow, whose first columns name a row,
+// folded to the width of the terminal that w may be.
+func writeFolded(w io.Writer, table string, names int, groups ...string) error {
+	_, err := io.WriteString(w, fold(table, terminalWidth(w), names, groups))
+	return err
+}
+
+// terminalWidth gives the columns of the terminal that w is, 0 if it is none.
+func terminalWidth(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
+// gap is what lies at least between two columns.
+const gap = 2
+
+// fold cuts a table that is wider than width between columns, into tables below
+// each other that each begin with the columns that name a row. Columns of one group,
+// by the table's first line, stay together; nil is a table without groups. It gives
+// lines that end in "\n". A width of 0 folds nothing.
+func fold(table string, width, names int, groups []string) string {
+	lines := grid(table)
+	starts := append(columnStarts(lines, groups), len(lines[0])+gap)
+	if width <= 0 || len(lines[0]) <= width || len(starts) < names+3 {
+		return block(lines, 0, 0, len(lines[0]))
+	}
+	var parts []string
+	stub, from := starts[names], starts[names]
+	for i := names + 1; i < len(starts); i++ {
+		if next := starts[min(i+1, len(starts)-1)]; i == len(starts)-1 || stub+next-gap-from > width {
+			parts, from = append(parts, block(lines, stub, from, starts[i]-gap)), starts[i]
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// grid gives the lines of a text, all equally long.
+func grid(text string) (lines [][]rune) {
+	longest := 0
+	for line := range strings.Lines(text) {
+		lines = append(lines, []rune(strings.TrimRight(line, "\n")))
+		longest = max(longest, len(lines[len(lines)-1]))
+	}
+	for i, line := range lines {
+		lines[i] = append(line, []rune(strings.Repeat(" ", longest-len(line)))...)
+	}
+	return lines
+}
+
+// columnStarts gives where columns begin: at the left, and right of a gap that all
+// lines have, but not within a group.
+func columnStarts(lines [][]rune, groups []string) []int {
+	starts, empty, column := []int{0}, 0, 0
+	if groups != nil {
+		lines = lines[1:]
+	}
+	for at := range lines[0] {
+		blank := true
+		for _, line := range lines {
+			blank = blank && (line[at] == ' ' || line[at] == '─')
+		}
+		if blank {
+			empty++
+			continue
+		}
+		if empty >= gap && at > empty {
+			column++
+			if column >= len(groups) || groups[column] == "" || groups[column] != groups[column-1] {
+				starts = append(starts, at-empty+gap) // right-aligned text begins further right
+			}
+		}
+		empty = 0
+	}
+	return starts
+}
+
+// block writes the first stub cells of each line and those from and to some others.
+// A first line without text is left out.
+func block(lines [][]rune, stub, from, to int) string {
+	var b strings.Builder
+	for i, line := range lines {
+		text := strings.TrimRight(string(line[:stub])+string(line[from:to]), " ")
+		if i > 0 || text != "" {
+			b.WriteString(text + "\n")
+		}
+	}
+	return b.String()
+}

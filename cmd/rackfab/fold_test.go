@@ -1,0 +1,91 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+const wide = `
+               PAUSE frames
+scheme   tree  s1->s0  others  digest
+─────────────────────────────────────
+pfc       3.1      32     210  de4e
+  paper     3             200
+`
+
+var wideGroups = []string{"", "", "PAUSE frames", "PAUSE frames", ""}
+
+// A table that is too wide goes on below, with the names of its rows; it is cut
+// between columns, and within no group.
+func TestFold(t *testing.T) {
+	table := strings.TrimPrefix(wide, "\n")
+	for _, tt := range []struct {
+		width, names int
+		groups       []string
+		want         string
+	}{
+		{0, 1, wideGroups, wide},
+		{37, 1, wideGroups, wide},
+		{36, 1, wideGroups, `
+               PAUSE frames
+scheme   tree  s1->s0  others
+─────────────────────────────
+pfc       3.1      32     210
+  paper     3             200
+
+scheme   digest
+───────────────
+pfc      de4e
+  paper
+`},
+		{28, 1, wideGroups, `
+scheme   tree
+─────────────
+pfc       3.1
+  paper     3
+
+         PAUSE frames
+scheme   s1->s0  others
+───────────────────────
+pfc          32     210
+  paper             200
+
+scheme   digest
+───────────────
+pfc      de4e
+  paper
+`},
+		{29, 9, wideGroups, wide},
+	} {
+		if got := fold(table, tt.width, tt.names, tt.groups); got != strings.TrimPrefix(tt.want, "\n") {
+			t.Errorf("%d columns, %d names:\n%s", tt.width, tt.names, got)
+		}
+	}
+	plain := strings.SplitN(table, "\n", 2)[1]
+	if got := fold(plain, 29, 2, nil); !strings.Contains(got, "\nscheme   tree  digest\n") || strings.Count(got, "3.1") != 2 {
+		t.Errorf("two columns name a row:\n%s", got)
+	}
+}
+
+// The comparison of the paper's rack fits a terminal of 80 columns when folded, and
+// nothing of it is lost.
+func TestTheTableFoldsToATerminal(t *testing.T) {
+	compared := comparison()
+	table := strings.Join(printed(compared)[1:], "\n")
+	var groups []string
+	for _, c := range compared.Columns {
+		groups = append(groups, c.Group)
+	}
+	got := fold(table, 80, 1, groups)
+	for line := range strings.Lines(got) {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	for _, word := range strings.Fields(table) {
+		if !strings.Contains(word, "─") && strings.Count(got, word) < strings.Count(table, word) {
+			t.Errorf("%q is lost", word)
+		}
+	}
+}

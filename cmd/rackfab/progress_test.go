@@ -1,0 +1,32 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Only the runs under way are listed, and their length once if it is the same.
+func TestRunning(t *testing.T) {
+	const ms = unit.Millisecond
+	runs := []*topology.Scenario{{Scheme: "pfc", Duration: 80 * ms}, {Scheme: "qcn", Duration: 80 * ms}, {Scheme: "pcn", Duration: 8 * ms}}
+	for _, tt := range []struct {
+		at   [3]unit.Time
+		want string
+	}{
+		{[3]unit.Time{}, ""},
+		{[3]unit.Time{80 * ms, 40 * ms}, "qcn 40.0 of 80.0 ms"},
+		{[3]unit.Time{79 * ms, ms / 2, 0}, "pfc 79.0, qcn 0.5 of 80.0 ms"},
+		{[3]unit.Time{0, ms, 2 * ms}, "qcn 1.0 of 80.0 ms, pcn 2.0 of 8.0 ms"},
+		{[3]unit.Time{80 * ms, 80 * ms, 8 * ms}, ""},
+	} {
+		p := &progress{runs: runs, at: make([]advance, len(runs))}
+		for i, at := range tt.at {
+			p.at[i].fabric = at
+		}
+		if got := p.running(); got != tt.want {
+			t.Errorf("%v: %q, want %q", tt.at, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"strings"
+	"testing"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Only a call that has come to no server is one; what a server says of itself is
+// passed on as it is.
+func TestUnreached(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{nil, ""},
+		{errors.New("connection error: desc = of something else"), ""},
+		{status.Error(codes.Unavailable, "the journal cannot be written"), ""},
+		{status.Error(codes.Unavailable, "error reading from server: EOF"), "error reading from server: EOF"},
+		{status.Error(codes.Unavailable, `connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:1: refused"`), "dial tcp 127.0.0.1:1: refused"},
+		{status.Error(codes.Unavailable, `connection error: desc = "error reading server preface: http2: frame too large"`), "something else answers there"},
+	} {
+		if got := unreached(tt.err); got != tt.want {
+			t.Errorf("%v: %q, want %q", tt.err, got, tt.want)
+		}
+	}
+}
+
+// An occupied port ends `up` before any process is started, and says what to do.
+func TestUpAtAnOccupiedPort(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	t.Chdir(t.TempDir())
+	c := root()
+	c.SetArgs([]string{"up", "star-2", "--address", l.Addr().String()})
+	if err := c.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "address already in use") || !strings.Contains(err.Error(), "--address HOST:PORT") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A refused change is told by its fields, any other refusal by its message.
+func TestPlain(t *testing.T) {
+	bad := &errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{
+		{Field: "change.burst.from", Description: "no node is called h99"}, {Field: "change.burst.to", Description: "h2 would send to itself"},
+	}}
+	detailed, err := status.New(codes.InvalidArgument, "change: a and b").WithDetails(bad)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{detailed.Err(), "burst.from: no node is called h99\nburst.to: h2 would send to itself"},
+		{status.Error(codes.InvalidArgument, "every_ms: too often"), "every_ms: too often"},
+		{errors.New("no call at all"), "no call at all"},
+	} {
+		if got := plain(tt.err); got.Error() != tt.want {
+			t.Errorf("%v: %q, want %q", tt.err, got, tt.want)
+		}
+	}
+}

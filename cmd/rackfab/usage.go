@@ -1,0 +1,68 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// groups are the chapters of `rackfab --help`, in the order in which people meet
+// them, each with its commands.
+var groups = []struct {
+	title    string
+	commands []string
+}{
+	{"A scenario, run in one go:", []string{"run", "sweep", "report", "export", "topology", "schemes"}},
+	{"A rack that runs:", []string{"up", "down", "status", "watch", "page", "stats", "settings", "pause", "resume", "step", "pace"}},
+	{"What is done to it:", []string{"burst", "stop-flow", "put", "get", "send", "set", "scheme", "link", "freeze", "thaw", "impair", "journal", "replay"}},
+	{"Why it did what it did:", []string{"traces", "trace", "query", "runs", "capture", "explain"}},
+	{"Processes, containers, keys:", []string{"bus", "controller", "nic", "switch", "collector", "compose", "certs", "health"}},
+}
+
+// guide sets the commands below root into their groups, and has each answer a
+// wrong use with how it is used.
+func guide(root *cobra.Command) {
+	for _, g := range groups {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, c := range root.Commands() {
+			if slices.Contains(g.commands, c.Name()) {
+				c.GroupID = g.title
+			}
+		}
+	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		text := err.Error()
+		var number *strconv.NumError
+		if errors.As(err, &number) {
+			text = strings.Replace(text, number.Error(), number.Err.Error(), 1)
+		}
+		return fmt.Errorf("%s; `%s --help` lists the flags", text, c.CommandPath())
+	})
+	correct(root)
+}
+
+// correct has c and all below it name their usage where arguments or flags are
+// missing or too many.
+func correct(c *cobra.Command) {
+	for _, below := range c.Commands() {
+		correct(below)
+	}
+	check := c.Args
+	if check == nil {
+		return
+	}
+	c.Args = func(c *cobra.Command, args []string) error {
+		err := check(c, args)
+		if err == nil {
+			err = c.ValidateRequiredFlags()
+		}
+		if err != nil {
+			return fmt.Errorf("%w; usage: %s", err, c.UseLine())
+		}
+		return nil
+	}
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Every command stands in one chapter of the help, and every chapter has only
+// commands that there are.
+func TestEveryCommandIsInAGroup(t *testing.T) {
+	c := root()
+	var grouped, there []string
+	for _, g := range groups {
+		grouped = append(grouped, g.commands...)
+	}
+	for _, below := range c.Commands() {
+		if below.Name() != "version" {
+			there = append(there, below.Name())
+		}
+	}
+	slices.Sort(grouped)
+	slices.Sort(there)
+	if !slices.Equal(grouped, there) {
+		t.Errorf("in groups: %q\nthere are: %q", grouped, there)
+	}
+}
+
+// A wrong use is answered with the right one.
+func TestAWrongUseNamesTheUsage(t *testing.T) {
+	for line, want := range map[string]string{
+		"set":                  "usage: rackfab set NODE.KEY VALUE",
+		"run a b":              "usage: rackfab run [SCENARIO|FILE]",
+		"burst --from h0":      `required flag(s) "to" not set; usage: rackfab burst --from NICS --to NIC`,
+		"explain pause":        "usage: rackfab explain pause --link 'X->Y'",
+		"run --seed -1":        `invalid argument "-1" for "--seed" flag: invalid syntax; `,
+		"sweep --duration 4ms": "unknown flag: --duration; `rackfab sweep --help` lists the flags",
+	} {
+		c := root()
+		c.SetArgs(strings.Fields(line))
+		if err := c.Execute(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", line, err, want)
+		}
+	}
+}
+
+// The tab key offers scenarios, schemes after each comma, and without a rack
+// nothing of it.
+func TestCompletion(t *testing.T) {
+	for line, want := range map[string]string{
+		"__complete run |pcn":                                   "\npcn-16to2\n",
+		"__complete run --scheme |pfc,":                         "\npfc,dcqcn\n",
+		"__complete run --bus |":                                "nats\nmemory\n:4\n",
+		"__complete scheme |":                                   "pfc\nqcn\n",
+		"__complete freeze --address 127.0.0.1:1 |":             ":4\n",
+		"__complete query --collector 127.0.0.1:1 |":            ":4\n",
+		"__complete link down --address 127.0.0.1:1 s0--s1 |":   ":4\n",
+		"__complete set --address 127.0.0.1:1 --tls /nowhere |": ":4\n",
+	} {
+		c := root()
+		var out strings.Builder
+		c.SetOut(&out)
+		c.SetErr(&out)
+		before, last, _ := strings.Cut(line, "|")
+		c.SetArgs(append(strings.Fields(before), last))
+		if err := c.Execute(); err != nil || !strings.Contains("\n"+out.String(), want) {
+			t.Errorf("%s: %v\n%s", line, err, &out)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// wantAll is set where what cannot run fails instead of being skipped.
+const wantAll = "RACKFAB_CI"
+
+// lacking skips a test that cannot run here, or fails it where all is wanted.
+func lacking(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv(wantAll) != "" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+// installed gives the path of a program by the first of its names that is on the PATH;
+// the hint says how it comes there.
+func installed(t *testing.T, hint string, names ...string) string {
+	t.Helper()
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	lacking(t, "no %s on the PATH: %s", strings.Join(names, ", "), hint)
+	return ""
+}
+
+// tool gives the path of a program that `make name` builds: what the variable says, or
+// what is on the PATH.
+func tool(t *testing.T, name, variable string) string {
+	t.Helper()
+	if path := os.Getenv(variable); path != "" {
+		return path
+	}
+	return installed(t, "set "+variable+" to $(make -s "+name+")", name)
+}

@@ -1,0 +1,122 @@
+package cc
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// connectx makes ConnectX's reaction point of a flow that has the given rate.
+func connectx(rate unit.Rate) *ConnectX { return NewConnectX(dcqcnPreset("connectx"), line, rate) }
+
+// HPCC simulator, rdma-hw.cc: no cut at the CNP; the cut clock looks 4 us after the
+// first one, a nanosecond behind the alpha clock, which has looked four times.
+func TestConnectXCutsByItsClock(t *testing.T) {
+	c := connectx(20 * gbps)
+	c.Handle(100*us, marked)
+	rateIs(t, "at the CNP", c, 20e9)
+	at, ok := c.Next()
+	if want := 104*us + unit.Nanosecond; !ok || at != want {
+		t.Fatalf("looks at %s, want %s", at, want)
+	}
+	c.Tick(at)
+	// One look that saw the CNP, three that saw none: g = 5/1024.
+	const keep = 1019.0 / 1024
+	alpha := (1023.0/1024*keep + 5.0/1024) * keep * keep * keep
+	rateIs(t, "after the look", c, 20e9*(1-alpha/2))
+	within(t, "target", c.target, 20e9, 0)
+	if at, _ := c.Next(); at != 104*us+unit.Nanosecond+300*us {
+		t.Errorf("the timer ends at %s", at)
+	}
+}
+
+// However many CNPs come in a period, it has one cut; the next period has its own.
+func TestConnectXCutsOncePerPeriod(t *testing.T) {
+	c := connectx(20 * gbps)
+	for k := range 8 {
+		c.Handle(unit.Time(k)*us, marked)
+		tickTo(c, unit.Time(k)*us)
+	}
+	tickTo(c, 7*us)
+	after := c.rate
+	if after >= 20e9*0.51 || after <= 20e9*0.49 {
+		t.Errorf("one cut gives %v", after)
+	}
+	tickTo(c, 9*us)
+	within(t, "second cut", c.rate/after, 0.5, 0.01)
+	if at, ok := c.Next(); !ok || at < 300*us {
+		t.Errorf("a third look at %s with no CNP since", at)
+	}
+}
+
+// stage < F: the target stays; stage = F: R_AI; above: R_HAI, not multiplied.
+func TestConnectXIncrease(t *testing.T) {
+	c := connectx(20 * gbps)
+	c.rate, c.target, c.due = 10e9, 20e9, 300*us
+	for n, want := range []float64{15e9, 17.5025e9, 18.77875e9, 19.441875e9} {
+		c.Tick(unit.Time(n+1) * 300 * us)
+		rateIs(t, "rate", c, want)
+	}
+	within(t, "target", c.target, 20e9+5e6+50e6+50e6, 0)
+}
+
+// CLAMP_TGT_RATE off: a cut makes the rate the target if it has risen since the
+// latest cut, and else leaves the target.
+func TestConnectXClampsTheTargetAfterAnIncrease(t *testing.T) {
+	c := connectx(20 * gbps)
+	c.Handle(0, marked)
+	tickTo(c, 5*us)
+	c.Handle(6*us, marked)
+	tickTo(c, 9*us)
+	within(t, "target after two cuts in a row", c.target, 20e9, 0)
+	tickTo(c, 309*us)
+	risen := c.rate
+	c.Handle(310*us, marked)
+	tickTo(c, 314*us)
+	within(t, "target after an increase and a cut", c.target, risen, 0)
+	always := connectx(20 * gbps)
+	always.p.ClampTarget = true
+	always.Handle(0, marked)
+	tickTo(always, 5*us)
+	once := always.rate
+	always.Handle(6*us, marked)
+	tickTo(always, 9*us)
+	within(t, "target with the clamp", always.target, once, 0)
+}
+
+// The lazy alpha clock is the clock that looks every period.
+func TestConnectXAlphaClockTwin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := connectx(line)
+		first := unit.Time(rapid.Int64Range(0, int64(10*us)).Draw(t, "first"))
+		at, alpha, seen, tick := first, c.alpha, false, first+us
+		for range rapid.IntRange(1, 30).Draw(t, "CNPs") {
+			for ; tick < at; tick += us {
+				alpha *= 1019.0 / 1024
+				if seen {
+					alpha += 5.0 / 1024
+				}
+				seen = false
+			}
+			seen = true
+			c.Handle(at, marked)
+			if math.Abs(c.alpha-alpha) > 1e-12 || c.alphaAt != tick {
+				t.Fatalf("at %s: alpha %v, next look %s, want %v and %s", at, c.alpha, c.alphaAt, alpha, tick)
+			}
+			at += unit.Time(rapid.Int64Range(0, int64(20*us)).Draw(t, "gap"))
+		}
+	})
+}
+
+// The connectx preset is chosen by its cut period.
+func TestPresetChoosesTheReactionPoint(t *testing.T) {
+	p := Default()
+	p.DCQCN = dcqcnPreset("connectx")
+	a, _ := New("dcqcn", p, line, 0)
+	if _, ok := a.(*ConnectX); !ok {
+		t.Errorf("%T", a)
+	}
+}

@@ -1,0 +1,164 @@
+package cc
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Marking is the marking law that a scheme needs in the switches.
+type Marking string
+
+// Marking laws.
+const (
+	MarkNone  Marking = "none"  // no mark
+	MarkRED   Marking = "red"   // random early detection
+	MarkNPECN Marking = "npecn" // NP-ECN, PCN §5.1
+	MarkQCN   Marking = "qcn"   // no mark, but CNMs to the senders of sampled frames, IEEE 802.1Qau
+)
+
+// Notification is what a receiver sends back beside ACKs.
+type Notification string
+
+// Notification modes.
+const (
+	NotifyNone   Notification = "none"   // nothing
+	NotifyCredit Notification = "credit" // what it grants: the scheme runs over UET
+	NotifyCETH   Notification = "ceth"   // nothing: the ACKs tell of congestion
+	NotifyPCN    Notification = "pcn"    // a CNP every period, both ways, with RecRate (PCN §5.2)
+	NotifyDCQCN  Notification = "dcqcn"  // a CNP for marked packets (DCQCN §3.1)
+)
+
+// Rewrite is what a switch makes of the marks of a traffic class.
+type Rewrite string
+
+// Rewrites.
+const (
+	RewriteNone Rewrite = "none" // nothing: they reach the receiver
+	RewriteRTTX Rewrite = "rttx" // counted, cleared, and turned into RTT on the way back
+)
+
+// RTT is how a sender takes its samples of the round-trip time from the
+// timestamps of an ACK.
+type RTT string
+
+// Forms of the RTT.
+const (
+	RTTNone     RTT = ""         // no timestamps, no samples
+	RTTEcho     RTT = "echo"     // now less the echoed T_s: the sender's clock alone
+	RTTReceiver RTT = "receiver" // T_r less T_s: the way there, by the clocks of both
+	RTTOffset   RTT = "offset"   // T_r less T_s less the smallest of it so far: clocks may differ
+)
+
+// Scheme is a row of the table of schemes.
+type Scheme struct {
+	Name         string
+	Title        string
+	Marking      Marking
+	Notification Notification
+	Rewrite      Rewrite // empty is RewriteNone
+	Timestamps   bool    // the reaction point needs samples of the RTT
+	Settings     string  // the scheme whose settings it shares, "" if it has its own
+
+	// react makes the reaction point of a flow, nil if it keeps its rate.
+	react func(p *Params, line, initial unit.Rate) Algorithm
+	// validate names everything that the scheme cannot work with, nil if it has no
+	// settings.
+	validate func(p *Params) error
+	// burst gives what Params.Burst gives, nil if each packet is paced.
+	burst func(p *Params) unit.Bytes
+}
+
+// Schemes is the table of schemes, in the order in which they are compared.
+var Schemes = []Scheme{
+	{
+		Name: "pfc", Title: "priority flow control alone", Marking: MarkNone, Notification: NotifyNone,
+	},
+	{
+		Name: "qcn", Title: "quantized congestion notification (IEEE 802.1Qau)", Marking: MarkQCN, Notification: NotifyNone,
+		react:    func(p *Params, line, initial unit.Rate) Algorithm { return NewQCN(p.QCN, line, initial) },
+		validate: func(p *Params) error { return p.QCN.Validate() },
+	},
+	{
+		Name: "dcqcn", Title: "data center quantized congestion notification (SIGCOMM'15)", Marking: MarkRED, Notification: NotifyDCQCN,
+		react: reactDCQCN, validate: validateDCQCN,
+	},
+	{
+		Name: "timely", Title: "RTT-based congestion control (SIGCOMM'15)", Marking: MarkNone, Notification: NotifyNone, Timestamps: true,
+		react:    func(p *Params, line, initial unit.Rate) Algorithm { return NewTIMELY(p.TIMELY, line, initial) },
+		validate: func(p *Params) error { return p.TIMELY.Validate() },
+		burst:    burstTIMELY,
+	},
+	{
+		Name: "pcn", Title: "photonic congestion notification (NSDI'20)", Marking: MarkNPECN, Notification: NotifyPCN,
+		react:    func(p *Params, line, initial unit.Rate) Algorithm { return NewPCN(p.PCN, line, initial) },
+		validate: func(p *Params) error { return p.PCN.Validate() },
+	},
+	{
+		Name: "cnp", Title: "a CNP of its own for every marked packet, reaction point of DCQCN (what CETH compares with)", Marking: MarkRED, Notification: NotifyDCQCN,
+		Settings: "dcqcn", react: reactDCQCN, validate: validateDCQCN,
+	},
+	{
+		Name: "ceth", Title: "congestion information in the ACK (CETH)", Marking: MarkRED, Notification: NotifyCETH,
+		react:    func(p *Params, line, initial unit.Rate) Algorithm { return NewCETH(p.CETH, line, initial) },
+		validate: func(p *Params) error { return p.CETH.Validate() },
+	},
+	{
+		Name: "timely-ecn", Title: "TIMELY that CNPs cut too: both signals at one sender, for comparison", Marking: MarkRED, Notification: NotifyDCQCN, Timestamps: true,
+		react: func(p *Params, line, initial unit.Rate) Algorithm {
+			return NewTIMELYECN(p.TIMELYECN, p.TIMELY, p.DCQCN, line, initial)
+		},
+		validate: func(p *Params) error {
+			return errors.Join(p.TIMELYECN.Validate(), p.TIMELY.Validate(), p.DCQCN.Validate())
+		},
+		burst: burstTIMELY,
+	},
+	{
+		Name: "timely-rttx", Title: "TIMELY, with ECN turned into RTT by the switches (RTTX)", Marking: MarkRED, Notification: NotifyNone, Rewrite: RewriteRTTX, Timestamps: true,
+		react:    func(p *Params, line, initial unit.Rate) Algorithm { return NewTIMELY(p.TIMELYRTTX, line, initial) },
+		validate: func(p *Params) error { return p.TIMELYRTTX.Validate() },
+		burst:    func(p *Params) unit.Bytes { return p.TIMELYRTTX.burst() },
+	},
+	{
+		Name: "cbrc", Title: "receiver credits (UET RCCC, EQDS)", Marking: MarkNone, Notification: NotifyCredit,
+		validate: validateCredit,
+	},
+	{
+		Name: "cbrc-aimd", Title: "receiver credits with AIMD for senders that cannot spend them (CBRC)", Marking: MarkNone, Notification: NotifyCredit,
+		Settings: "cbrc", validate: validateCredit,
+	},
+}
+
+func reactDCQCN(p *Params, line, initial unit.Rate) Algorithm {
+	if p.DCQCN.CutPeriod > 0 {
+		return NewConnectX(p.DCQCN, line, initial)
+	}
+	return NewDCQCN(p.DCQCN, line, initial)
+}
+
+func validateDCQCN(p *Params) error { return p.DCQCN.Validate() }
+
+func validateCredit(p *Params) error { return p.Credit.Validate() }
+
+func burstTIMELY(p *Params) unit.Bytes { return p.TIMELY.burst() }
+
+// Find gives the scheme of that name, or an error that lists the names.
+func Find(name string) (Scheme, error) {
+	for i := range Schemes {
+		if Schemes[i].Name == name {
+			return Schemes[i], nil
+		}
+	}
+	return Scheme{}, fmt.Errorf("unknown scheme %q, want one of %s", name, strings.Join(Names(), ", "))
+}
+
+// Names lists the schemes, in the order of the table.
+func Names() []string {
+	names := make([]string, len(Schemes))
+	for i := range Schemes {
+		names[i] = Schemes[i].Name
+	}
+	return names
+}

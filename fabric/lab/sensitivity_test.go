@@ -1,0 +1,58 @@
+package lab_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// fills gives how long F1, which comes with half of the link s0-s1, takes to fill XOFF
+// at s1 while r1's link has 15 ingress ports to serve; and how long PCN may take to
+// tell F1: a period, and the base RTT.
+func fills(s *topology.Scenario) (xoff, told unit.Time) {
+	line := s.Links[0].Rate
+	excess := line/2 - line/15
+	sw := s.Nodes[len(s.Nodes)-1].Switch
+	return excess.Serialise(sw.XOFF), s.CC.PCN.Period + s.BaseRTT(s.Flows[1])
+}
+
+// PCN-61: the paper's analysis is not public. One changes at a time, by half and by
+// twice; what matters is whether F1 is told before it has filled XOFF. The weights,
+// the threshold of 95 %, the floor and the length of the burst do not matter.
+func TestPCNKeepsPausesAwayWhereItIsToldInTime(t *testing.T) {
+	trees := 0
+	for _, change := range []string{
+		"seed=1",
+		"pcn.wmin=0.00390625", "pcn.wmin=0.015625", "pcn.wmax=0.25", "pcn.wmax=0.9",
+		"pcn.threshold=0.5", "pcn.threshold=1", "pcn.min_rate=85Mbps", "pcn.min_rate=340Mbps",
+		"burst.flows_per_sender=8", "burst.flows_per_sender=32", "burst.size=32KB", "burst.size=128KB",
+		"pcn.period=25us", "pcn.period=100us", "switch.xoff=100KB", "switch.xoff=400KB",
+		"link.delay=2.5us", "link.delay=10us", "link.rate=20Gbps", "link.rate=100Gbps",
+	} {
+		key, value, _ := strings.Cut(change, "=")
+		text, _ := topology.Builtin("pcn-16to2")
+		s, err := topology.ParseWith("pcn-16to2", text, []topology.Setting{{Key: "duration", Value: "4ms"}, {Key: key, Value: value}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := measured(t, s)
+		xoff, told := fills(s)
+		if tree := run.Tree > 0; tree != (told > xoff) {
+			t.Errorf("%s: XOFF is full after %s, F1 told within %s, and the tree lasts %s", change, xoff, told, run.Tree)
+		}
+		if run.Tree > 0 {
+			trees++
+			continue
+		}
+		// PCN-57, PCN-58: then F0 has the free bandwidth, and the bottleneck is full again
+		// within 1.1 ms.
+		if run.Recovery > 1100*unit.Microsecond || run.Flows[0].BurstGoodput < s.Links[0].Rate/10*6 || run.Drops != 0 {
+			t.Errorf("%s: recovery %s, F0 has %s, %d drops", change, run.Recovery, run.Flows[0].BurstGoodput, run.Drops)
+		}
+	}
+	if trees != 4 {
+		t.Errorf("%d of 4 changes bring a tree", trees)
+	}
+}

@@ -1,0 +1,59 @@
+package measure
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Standalone computes how long a flow takes when nothing else is there, as the HPCC
+// simulator does: the propagation there and back, one payload's time on every link,
+// and then all bytes of the flow, headers included, at the rate of the slowest link.
+type Standalone struct {
+	s      *topology.Scenario
+	ends   [][]topology.End
+	routes [][][]fabric.Port
+	paths  map[[2]int]cost // by source and destination
+}
+
+// cost is what a way from one NIC to another costs.
+type cost struct {
+	delay    unit.Time // one way
+	transmit unit.Time // of one payload, on all links
+	slowest  unit.Rate
+	overhead unit.Bytes // of each frame on the link, beyond its length
+}
+
+// NewStandalone makes one for the flows of a scenario.
+func NewStandalone(s *topology.Scenario) *Standalone {
+	return &Standalone{s: s, ends: s.PortMap(), routes: topology.Routes(s), paths: map[[2]int]cost{}}
+}
+
+// FCT gives the completion time of size bytes of the flow alone.
+func (a *Standalone) FCT(f topology.Flow, size unit.Bytes) unit.Time {
+	p, payload := a.cost(f.From, f.To), a.s.Nodes[f.From].NIC.Payload
+	packets := (size + payload - 1) / payload
+	total := size + packets*(topology.DataFrame(payload)-payload+p.overhead)
+	return 2*p.delay + p.transmit + p.slowest.Serialise(total)
+}
+
+// cost follows the first of the shortest ways.
+func (a *Standalone) cost(from, to int) cost {
+	key := [2]int{from, to}
+	p, known := a.paths[key]
+	if known {
+		return p
+	}
+	for at := from; at != to; {
+		e := a.ends[at][a.routes[at][a.s.Nodes[to].Host][0]]
+		l := a.s.Links[e.Link]
+		p.delay += l.Delay
+		p.transmit += l.Rate.Serialise(a.s.Nodes[from].NIC.Payload)
+		if p.slowest == 0 || l.Rate < p.slowest {
+			p.slowest, p.overhead = l.Rate, l.Overhead
+		}
+		at = e.Peer
+	}
+	a.paths[key] = p
+	return p
+}

@@ -1,0 +1,52 @@
+package sweep
+
+import (
+	"encoding/csv"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Load and sizes of a workload are settings as others; its flows have columns of
+// their own.
+func TestAWorkloadIsSweptByLoadAndSizes(t *testing.T) {
+	const file = `name: w
+duration: 200us
+defaults: {link: {rate: 40Gbps, delay: 1us}}
+nics: {h0..h3: }
+switches: {s0: }
+links: [{endpoints: [h0..h3, s0]}]
+workloads: [{name: w, sizes: hadoop, load: 0.3, until: 100us}]
+`
+	g := Grid{File: "w", Data: []byte(file), Axes: []Axis{{"w.load", []string{"0.3", "0.9"}}, {"w.sizes", []string{"hadoop", "storage"}}}}
+	s, _ := swept(t, g, Store{Dir: t.TempDir()})
+	rows, err := csv.NewReader(strings.NewReader(text(t, s))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(row int, column string) float64 {
+		i := slices.Index(rows[0], column)
+		if i < 0 {
+			t.Fatalf("no column %s in %v", column, rows[0])
+		}
+		v, err := strconv.ParseFloat(rows[row][i], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	for row := range rows[1:] {
+		for _, column := range []string{
+			"w.completed", "w.fct_mean_ms", "w.slowdown_mean", "w.short.slowdown_p50", "w.short.slowdown_p95", "w.short.slowdown_p99",
+		} {
+			if at(row+1, column) <= 0 {
+				t.Errorf("row %d: no %s", row, column)
+			}
+		}
+	}
+	// hadoop and storage at 0.3, then both at 0.9.
+	if len(rows) != 5 || at(1, "w.flows") >= at(3, "w.flows") || at(1, "w.flows") == at(2, "w.flows") || slices.Contains(rows[0], "burst.flows") {
+		t.Errorf("%v", rows)
+	}
+}
