@@ -11,6 +11,7 @@ PROTOC_GEN_GO_VERSION := v1.36.12
 PROTOC_GEN_GO_GRPC_VERSION := v1.6.2
 GRPCURL_VERSION := v1.9.4
 TELEMETRYGEN_VERSION := v0.149.0
+OTELCOL_VERSION := $(TELEMETRYGEN_VERSION)
 DOCKER_COMPOSE_VERSION := v5.0.2
 
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/rackfab/$(shell go env GOVERSION)
@@ -20,12 +21,13 @@ PROTOC_GEN_GO := $(CACHE)/protoc-gen-go-$(PROTOC_GEN_GO_VERSION)/protoc-gen-go
 PROTOC_GEN_GO_GRPC := $(CACHE)/protoc-gen-go-grpc-$(PROTOC_GEN_GO_GRPC_VERSION)/protoc-gen-go-grpc
 GRPCURL := $(CACHE)/grpcurl-$(GRPCURL_VERSION)/grpcurl
 TELEMETRYGEN := $(CACHE)/telemetrygen-$(TELEMETRYGEN_VERSION)/telemetrygen
+OTELCOL := $(CACHE)/otelcol-$(OTELCOL_VERSION)/otelcol
 DOCKER_COMPOSE := $(CACHE)/docker-compose-$(DOCKER_COMPOSE_VERSION)/docker-compose
 export PATH := $(dir $(PROTOC_GEN_GO)):$(dir $(PROTOC_GEN_GO_GRPC)):$(PATH)
 
 FUZZTIME ?= 10000x
 
-.PHONY: build test race lint generate release verify fuzz tools grpcurl telemetrygen docker-compose ci
+.PHONY: build test race lint generate release verify fuzz tools grpcurl telemetrygen otelcol docker-compose ci
 
 build: ## bin/rackfab
 	CGO_ENABLED=0 go build -trimpath -o bin/rackfab ./cmd/rackfab
@@ -66,13 +68,16 @@ fuzz: ## FUZZTIME of every fuzz target
 		go test -run '^$$' -fuzz "^$${name#func }$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$(dirname "$$file")" </dev/null; \
 	done
 
-tools: $(GOLANGCI_LINT) $(BUF) $(PROTOC_GEN_GO) $(PROTOC_GEN_GO_GRPC) $(GRPCURL) $(TELEMETRYGEN) $(DOCKER_COMPOSE) ## the pinned tools, into the user's cache
+tools: $(GOLANGCI_LINT) $(BUF) $(PROTOC_GEN_GO) $(PROTOC_GEN_GO_GRPC) $(GRPCURL) $(TELEMETRYGEN) $(OTELCOL) $(DOCKER_COMPOSE) ## the pinned tools, into the user's cache
 
 grpcurl: $(GRPCURL) ## says where grpcurl is: RACKFAB_GRPCURL=$$(make -s grpcurl) go test -run Grpcurl ./e2e
 	@echo $(GRPCURL)
 
 telemetrygen: $(TELEMETRYGEN) ## says where telemetrygen is: RACKFAB_TELEMETRYGEN=$$(make -s telemetrygen) go test -run StockClient ./e2e
 	@echo $(TELEMETRYGEN)
+
+otelcol: $(OTELCOL) ## says where the OpenTelemetry Collector is: RACKFAB_OTELCOL=$$(make -s otelcol) go test -run StockCollector ./e2e
+	@echo $(OTELCOL)
 
 docker-compose: $(DOCKER_COMPOSE) ## says where the plugin of `docker compose` is
 	@echo $(DOCKER_COMPOSE)
@@ -94,6 +99,22 @@ $(PROTOC_GEN_GO_GRPC):
 
 $(TELEMETRYGEN):
 	GOBIN=$(@D) go install github.com/open-telemetry/opentelemetry-collector-contrib/cmd/telemetrygen@$(TELEMETRYGEN_VERSION)
+
+# The makers' own program for putting a collector together writes one of its OTLP receiver and two exporters.
+define OTELCOL_PARTS
+dist: {name: otelcol, output_path: $(dir $(OTELCOL))}
+receivers: [{gomod: go.opentelemetry.io/collector/receiver/otlpreceiver $(OTELCOL_VERSION)}]
+exporters:
+  - {gomod: go.opentelemetry.io/collector/exporter/debugexporter $(OTELCOL_VERSION)}
+  - {gomod: go.opentelemetry.io/collector/exporter/otlpexporter $(OTELCOL_VERSION)}
+endef
+export OTELCOL_PARTS
+
+$(OTELCOL):
+	mkdir -p $(@D)
+	echo "$$OTELCOL_PARTS" >$(@D)/parts.yaml
+	go run go.opentelemetry.io/collector/cmd/builder@$(OTELCOL_VERSION) --config $(@D)/parts.yaml --skip-compilation
+	go build -C $(@D) -o $@
 
 $(GRPCURL):
 	GOBIN=$(@D) go install github.com/fullstorydev/grpcurl/cmd/grpcurl@$(GRPCURL_VERSION)
