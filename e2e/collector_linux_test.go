@@ -1,12 +1,14 @@
 package e2e
 
 import (
+	"net"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -109,6 +111,33 @@ func TestARunOutlivesItsCollector(t *testing.T) {
 	if list, err := c.ListTraces(t.Context(), &rackfabv1.ListTracesRequest{Limit: 1}); err != nil || !strings.HasPrefix(list.GetRun(), "pcn-16to2-pcn-") || len(list.GetTraces()) != 1 {
 		t.Errorf("%v, %v", list, err)
 	}
+}
+
+// A rack takes another port for its page where the one asked for is occupied, and a
+// collector that was killed comes back at the addresses that the rack has told.
+func TestAPageComesBackAtItsAddress(t *testing.T) {
+	occupied, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = occupied.Close() })
+	r := up(t, "star-2", "--paused", "--sample-ratio", "1", "--http", occupied.Addr().String())
+	if r.pages == "http://"+occupied.Addr().String() || !strings.HasPrefix(r.pages, "http://127.0.0.1:") {
+		t.Fatalf("%s is occupied, and the page is at %s", occupied.Addr(), r.pages)
+	}
+	before := string(r.token(t))
+	if err := syscall.Kill(find(t, children(t, r.Process.Pid), "collector").pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := r.log.ReadString('\n'); err != nil || !strings.Contains(line, "collector ended (signal: killed), starting it again at "+r.collector) {
+		t.Errorf("up says %q, %v", line, err)
+	}
+	r.do(t, "step", "1ms")
+	hears(t, dialCollector(t, r.collector))
+	if after := string(r.token(t)); after == before {
+		t.Error("the page is that of the process that was killed")
+	}
+	r.interrupt(t)
 }
 
 // A rack that is up tells its own collector, with the page beside it, and both end

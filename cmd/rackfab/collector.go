@@ -22,7 +22,8 @@ var collectorData = filepath.Join("runs", "collector")
 type collectorFlags struct {
 	listen, data, maxSize, keepSlowest, forward, http, controller, tls string
 
-	hosts []string // of the page
+	hosts   []string // of the page
+	anyPort bool
 }
 
 func collectorCommand() *cobra.Command {
@@ -46,6 +47,7 @@ func collectorCommand() *cobra.Command {
 	flags.StringVar(&f.keepSlowest, "keep-slowest", "100%", "share of a flow's traces whose details are kept when the run is over, the slowest: 1%")
 	flags.StringVar(&f.forward, "forward", "", "endpoint of OTLP that gets everything too: HOST:PORT, grpcs://HOST:PORT or http://HOST:PORT (default: none)")
 	flags.StringVar(&f.http, "http", "127.0.0.1:8080", "address of the page, or off")
+	flags.BoolVar(&f.anyPort, "any-port", false, "where --listen or --http is occupied, take a free port of its host")
 	flags.StringVar(&f.controller, "controller", defaultAddress, "HOST:PORT of the controller whose rack the page shows")
 	flags.StringSliceVar(&f.hosts, "host", nil, "name that browsers may call the page by, beside those of loopback")
 	return c
@@ -53,7 +55,7 @@ func collectorCommand() *cobra.Command {
 
 // options reads the flags, and names everything that is wrong with them.
 func (f *collectorFlags) options() (collector.Options, error) {
-	o := collector.Options{Listen: f.listen, Data: f.data, Forward: f.forward, HTTP: f.http, Show: f.show}
+	o := collector.Options{Listen: f.listen, Data: f.data, Forward: f.forward, HTTP: f.http, AnyPort: f.anyPort, Show: f.show}
 	var faults []error
 	size, err := unit.ParseBytes(f.maxSize)
 	if err != nil {

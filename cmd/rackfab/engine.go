@@ -48,12 +48,12 @@ func newMemoryEngine(ctx context.Context, f runFlags) (engine, error) {
 	}
 	m.tls = "" // it is of this process alone
 	ctx, cancel := context.WithCancel(ctx)
-	address, wait, err := collector.Start(ctx, collector.Options{Listen: "127.0.0.1:0", Data: f.telemetry.folder, MaxSize: collector.MaxSize})
+	ready, wait, err := collector.Start(ctx, collector.Options{Listen: "127.0.0.1:0", Data: f.telemetry.folder, MaxSize: collector.MaxSize})
 	if err != nil {
 		cancel()
 		return nil, fmt.Errorf("collector: %w", err)
 	}
-	m.address = address
+	m.address = ready.Address
 	m.end = func() {
 		cancel()
 		_ = wait() // the runs are over, and stand

@@ -102,47 +102,23 @@ func (t *telemetryFlags) collect() []string {
 }
 
 // collect gives the flags of a collector that is started with a live rack, nil for
-// none, and what is to be said of its page.
-func (f *upFlags) collect() (flags []string, page string) {
+// none.
+func (f *upFlags) collect() []string {
 	if f.telemetry.address != own {
-		return nil, ""
+		return nil
 	}
-	f.http = freeOr(f.http)
-	if f.http != off {
-		page = ", page at http://" + f.http
-	}
-	flags = []string{"--data", f.telemetry.folder, "--http", f.http}
+	flags := []string{"--data", f.telemetry.folder, "--http", f.http}
 	if _, port, err := net.SplitHostPort(f.address); err == nil && port != "0" {
 		flags = append(flags, "--controller", f.address)
 	}
-	return flags, page
+	return flags
 }
 
-// freeOr gives the address if nothing listens there, or else one of its host with a
-// free port.
-func freeOr(address string) string {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return address
-	}
-	for _, at := range []string{address, net.JoinHostPort(host, "0")} {
-		l, err := net.Listen("tcp", at)
-		if err != nil {
-			continue
-		}
-		free := l.Addr().String()
-		if l.Close() == nil {
-			return free
-		}
-	}
-	return address
-}
-
-// at is where the collector is, or where an own one is to listen: at the usual port,
-// where commands look for it, if that is free.
+// at is where the collector is, or where an own one listens if that is free: at the
+// usual port, where commands look for it.
 func (f *upFlags) at() string {
 	if f.telemetry.address == own {
-		return freeOr(collector.Listen)
+		return collector.Listen
 	}
 	return f.telemetry.there()
 }

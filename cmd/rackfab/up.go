@@ -98,10 +98,9 @@ func up(c *cobra.Command, name string, f upFlags) error {
 		return err
 	}
 	f.telemetry.folder = strings.TrimSuffix(f.journal, filepath.Ext(f.journal)) + ".telemetry"
-	collect, page := f.collect()
 	rack, err := launch.Start(c.Context(), launch.Options{
 		Nodes: s.Nodes, Bus: f.natsURL, Access: access, TLS: f.tls, Listen: f.address, Journal: f.journal,
-		Collector: f.at(), Collect: collect, Log: c.ErrOrStderr(),
+		Collector: f.at(), Collect: f.collect(), Log: c.ErrOrStderr(),
 	})
 	if err != nil {
 		return err
@@ -114,17 +113,21 @@ func up(c *cobra.Command, name string, f upFlags) error {
 		s.Name, s.Scheme, len(s.Nodes), rack.Address(), f.journal); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprint(c.OutOrStdout(), f.tells(rack, page)); err != nil {
+	if _, err := fmt.Fprint(c.OutOrStdout(), f.tells(rack)); err != nil {
 		return err
 	}
 	return attend(c, rack, f.journal)
 }
 
 // tells says which collector the nodes of a rack tell, "" for none.
-func (f *upFlags) tells(rack *launch.Rack, page string) string {
+func (f *upFlags) tells(rack *launch.Rack) string {
 	there := f.telemetry.there()
 	switch {
 	case f.telemetry.address == own:
+		page := ""
+		if rack.Page() != "" {
+			page = ", page at http://" + rack.Page()
+		}
 		return fmt.Sprintf("collector at %s, data in %s%s\n", rack.Collector(), f.telemetry.folder, page)
 	case there != "":
 		return "collector at " + there + reached(there) + "\n"

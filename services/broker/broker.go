@@ -44,7 +44,7 @@ func Main(ctx context.Context, o Options) error {
 	if _, err := vitals.Serve(ctx, o.Metrics, carried(server)); err != nil {
 		return err
 	}
-	if err := serve.Announce(o.Ready, "bus", server.URL()); err != nil {
+	if err := serve.Announce(o.Ready, serve.Ready{Name: "bus", Address: server.URL()}); err != nil {
 		return fmt.Errorf("announce: %w", err)
 	}
 	<-ctx.Done()

@@ -60,6 +60,8 @@ type Options struct {
 	// nowhere. Show gets the address of the gRPC server.
 	HTTP string
 	Show func(ctx context.Context, l net.Listener, address string) error
+	// AnyPort says that where Listen or HTTP is occupied, a free port of its host does.
+	AnyPort bool
 	// Metrics is where Prometheus asks how the process fares, "" for nowhere.
 	Metrics string
 	Ready   io.Writer // gets one line of JSON once the collector answers; may be nil
@@ -69,35 +71,35 @@ type Options struct {
 func Main(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	address, wait, err := Start(ctx, o)
+	ready, wait, err := Start(ctx, o)
 	if err != nil {
 		return err
 	}
-	if err = serve.Announce(o.Ready, identity.Collector, address); err != nil {
+	if err = serve.Announce(o.Ready, ready); err != nil {
 		cancel()
 	}
 	return errors.Join(err, wait())
 }
 
-// Start starts a collector in this process and gives its address. It works until ctx
+// Start starts a collector in this process and says where it is. It works until ctx
 // ends; wait waits until it has put away what it holds. The process collects garbage
 // seldom from then on.
-func Start(ctx context.Context, o Options) (address string, wait func() error, err error) {
+func Start(ctx context.Context, o Options) (ready serve.Ready, wait func() error, err error) {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(gcPercent)
 		debug.SetMemoryLimit(memoryLimit)
 	}
 	forward, err := newForwarder(o.Forward)
 	if err != nil {
-		return "", nil, err
+		return serve.Ready{}, nil, err
 	}
 	kept, err := store.Open(o.Data, store.Options{MaxSize: o.MaxSize, KeepSlowest: o.KeepSlowest})
 	if err != nil {
-		return "", nil, err
+		return serve.Ready{}, nil, err
 	}
-	s, err := serve.ListenAs(cmp.Or(o.Listen, Listen), o.TLS, serve.LargestRequest(MaxMessage), serve.Watched(sizes{}))
+	s, err := serve.ListenAs(cmp.Or(o.Listen, Listen), o.TLS, serve.LargestRequest(MaxMessage), serve.Watched(sizes{}), serve.AnyPort(o.AnyPort))
 	if err != nil {
-		return "", nil, errors.Join(err, kept.Close())
+		return serve.Ready{}, nil, errors.Join(err, kept.Close())
 	}
 	c := newCollector(kept, forward, o.MaxSize)
 	tracespb.RegisterTraceServiceServer(s, traceReceiver{collector: c})
@@ -106,16 +108,16 @@ func Start(ctx context.Context, o Options) (address string, wait func() error, e
 	rackfabv1.RegisterCollectorServiceServer(s, answers)
 	if _, err := vitals.Serve(ctx, o.Metrics, answers.vitals, vitals.CallsOf(s.Calls)); err != nil {
 		s.Close()
-		return "", nil, errors.Join(err, kept.Close())
+		return serve.Ready{}, nil, errors.Join(err, kept.Close())
 	}
-	hide, err := o.show(ctx, s.Address())
+	page, hide, err := o.show(ctx, s.Address())
 	if err != nil {
 		s.Close()
-		return "", nil, errors.Join(err, kept.Close())
+		return serve.Ready{}, nil, errors.Join(err, kept.Close())
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- errors.Join(c.run(ctx, s), hide(), kept.Close()) }()
-	return s.Address(), func() error { return <-ended }, nil
+	return serve.Ready{Name: identity.Collector, Address: s.Address(), Page: page}, func() error { return <-ended }, nil
 }
 
 // run serves until ctx ends: first no more calls, then the queues empty.
@@ -162,20 +164,20 @@ func (c *collector) closeIdle() (stop func()) {
 	}
 }
 
-// show has Show serve, if there is one, until ctx ends, or stop, which waits for the
-// end.
-func (o Options) show(ctx context.Context, address string) (stop func() error, err error) {
+// show has Show serve at page, if there is one, until ctx ends, or stop, which waits
+// for the end.
+func (o Options) show(ctx context.Context, address string) (page string, stop func() error, err error) {
 	if o.HTTP == "" || o.Show == nil {
-		return func() error { return nil }, nil
+		return "", func() error { return nil }, nil
 	}
-	l, err := net.Listen("tcp", o.HTTP)
+	l, err := serve.Open(o.HTTP, o.AnyPort)
 	if err != nil {
-		return nil, fmt.Errorf("listen for HTTP at %s: %w", o.HTTP, err)
+		return "", nil, fmt.Errorf("listen for HTTP at %s: %w", o.HTTP, err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- o.Show(ctx, l, address) }()
-	return func() error {
+	return l.Addr().String(), func() error {
 		cancel()
 		return <-ended
 	}, nil

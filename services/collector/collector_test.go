@@ -62,7 +62,7 @@ func start(t *testing.T, o Options) (c clients, address string, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	o.Listen = serve.Loopback
-	address, wait, err := Start(ctx, o)
+	ready, wait, err := Start(ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func start(t *testing.T, o Options) (c clients, address string, stop func()) {
 		}
 	}
 	t.Cleanup(stop)
-	return dial(t, address), address, stop
+	return dial(t, ready.Address), ready.Address, stop
 }
 
 func attr(key string, value any) *commonpb.KeyValue {
@@ -233,16 +233,25 @@ func TestACollectorShows(t *testing.T) {
 		<-ctx.Done()
 		return fmt.Errorf("shown: %w", l.Close())
 	}
-	address, wait, err := Start(ctx, Options{Listen: serve.Loopback, Data: t.TempDir(), HTTP: serve.Loopback, Show: show})
+	ready, wait, err := Start(ctx, Options{Listen: serve.Loopback, Data: t.TempDir(), HTTP: serve.Loopback, Show: show})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if told := <-shown; told != address {
-		t.Errorf("told %s, answers at %s", told, address)
+	if told := <-shown; told != ready.Address {
+		t.Errorf("told %s, answers at %s", told, ready.Address)
+	}
+	second, waitSecond, err := Start(ctx, Options{Listen: ready.Address, Data: t.TempDir(), HTTP: ready.Page, AnyPort: true, Show: show})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if <-shown; second.Address == ready.Address || second.Page == ready.Page || second.Page == "" {
+		t.Errorf("two collectors are at %+v and %+v", ready, second)
 	}
 	cancel()
-	if err := wait(); err == nil || !strings.HasPrefix(err.Error(), "shown: ") {
-		t.Errorf("ended with %v", err)
+	for _, wait := range []func() error{wait, waitSecond} {
+		if err := wait(); err == nil || !strings.HasPrefix(err.Error(), "shown: ") {
+			t.Errorf("ended with %v", err)
+		}
 	}
 	_, _, err = Start(t.Context(), Options{Listen: serve.Loopback, Data: t.TempDir(), HTTP: "127.0.0.1:99999", Show: show})
 	if err == nil || !strings.HasPrefix(err.Error(), "listen for HTTP at 127.0.0.1:99999: ") {

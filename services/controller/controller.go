@@ -85,7 +85,7 @@ func Serve(ctx context.Context, conn bus.Conn, o Options) error {
 		server.Close()
 		return err
 	}
-	if err := serve.Announce(o.Ready, "controller", server.Address()); err != nil {
+	if err := serve.Announce(o.Ready, serve.Ready{Name: "controller", Address: server.Address()}); err != nil {
 		server.Close()
 		return fmt.Errorf("announce: %w", err)
 	}

@@ -16,7 +16,15 @@ func (r *Rack) startCollector(ctx context.Context, o Options) error {
 	r.collector = &kept{rack: r, as: child{name: identity.Collector}, more: o.Collect, lost: func(err error) {
 		r.journal.line("launch", fmt.Sprintf("the rack goes on without a collector: %v", err))
 	}}
-	return r.collector.start(ctx, cmp.Or(o.Collector, serve.Loopback))
+	return r.collector.start(ctx, cmp.Or(o.Collector, serve.Loopback), "--any-port")
+}
+
+// Page is where the rack's own collector shows its page, "" if it shows none.
+func (r *Rack) Page() string {
+	if r.collector == nil {
+		return ""
+	}
+	return r.collector.page
 }
 
 // Collector is where the rack's own collector listens, "" if it has none.

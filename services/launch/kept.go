@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -19,13 +20,14 @@ type kept struct {
 	more    []string    // arguments on top of --listen
 	lost    func(error) // told once, if it does not come back
 	address string      // where it listens
+	page    string      // where it shows something to browsers, "" for nowhere
 	present *process    // under the rack's mu
 }
 
-// start starts the process at listen and keeps one running at the address that it
-// then says it has, until the rack closes.
-func (k *kept) start(ctx context.Context, listen string) error {
-	p, err := k.spawn(listen)
+// start starts the process at listen, with some arguments for this first time, and
+// keeps one running at the addresses that it then says it has, until the rack closes.
+func (k *kept) start(ctx context.Context, listen string, first ...string) error {
+	p, err := k.spawn(listen, first...)
 	if err != nil {
 		return err
 	}
@@ -33,20 +35,22 @@ func (k *kept) start(ctx context.Context, listen string) error {
 	if err != nil {
 		return err
 	}
-	k.address = ready.Address
+	if k.address, k.page = ready.Address, ready.Page; k.page != "" {
+		k.more = append(slices.Clone(k.more), "--http", k.page)
+	}
 	k.rack.watchers.Go(func() { k.keep(p) })
 	return nil
 }
 
 // spawn starts a process and makes it the present one. It refuses with errClosed
 // once the rack is closing.
-func (k *kept) spawn(listen string) (*process, error) {
+func (k *kept) spawn(listen string, more ...string) (*process, error) {
 	k.rack.mu.Lock()
 	defer k.rack.mu.Unlock()
 	if k.rack.closing {
 		return nil, errClosed
 	}
-	p, err := k.rack.spawn(k.as, k.rack.args(k.as.name, append([]string{"--listen", listen}, k.more...)...)...)
+	p, err := k.rack.spawn(k.as, k.rack.args(k.as.name, slices.Concat([]string{"--listen", listen}, k.more, more)...)...)
 	if err == nil {
 		k.present = p
 	}

@@ -44,7 +44,7 @@ type Options struct {
 	Listen, Journal string
 	// Collector is the address of the collector, "host:port", "" for none. Collect,
 	// if not nil, are the flags of a collector of the rack's own, which listens there,
-	// or at a free loopback port.
+	// or where that is occupied or "", at a free port.
 	Collector string
 	Collect   []string
 	Path      string    // the program, "" is this one

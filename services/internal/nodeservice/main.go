@@ -89,7 +89,7 @@ func Serve(ctx context.Context, conn bus.Conn, kind topology.NodeKind, o Options
 		return fmt.Errorf("announce %s: %w", o.Name, err)
 	}
 	defer stop()
-	if err := serve.Announce(o.Ready, o.Name, server.Address()); err != nil {
+	if err := serve.Announce(o.Ready, serve.Ready{Name: o.Name, Address: server.Address()}); err != nil {
 		server.Close()
 		return fmt.Errorf("announce %s: %w", o.Name, err)
 	}

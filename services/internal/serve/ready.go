@@ -10,14 +10,16 @@ import (
 // answers at its address.
 type Ready struct {
 	Name    string `json:"name"`
-	Address string `json:"address"` // "host:port", of the bus its URL
+	Address string `json:"address"`        // "host:port", of the bus its URL
+	Page    string `json:"page,omitempty"` // "host:port" of what it shows to browsers
 	PID     int    `json:"pid"`
 }
 
-// Announce writes the line to w; a nil w takes nothing.
-func Announce(w io.Writer, name, address string) error {
+// Announce writes the line to w, with the PID of this process; a nil w takes nothing.
+func Announce(w io.Writer, r Ready) error {
 	if w == nil {
 		return nil
 	}
-	return json.NewEncoder(w).Encode(Ready{Name: name, Address: address, PID: os.Getpid()})
+	r.PID = os.Getpid()
+	return json.NewEncoder(w).Encode(r)
 }

@@ -6,8 +6,10 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"syscall"
 	"time"
 
 	"google.golang.org/grpc"
@@ -61,12 +63,17 @@ type Server struct {
 // Option changes what a server accepts.
 type Option func(*limits)
 
-// limits are the largest messages, in bytes, that a server takes, and who is told of
-// its calls.
+// limits are the largest messages, in bytes, that a server takes, who is told of its
+// calls, and whether another port does.
 type limits struct {
 	request, plain int
 	watcher        stats.Handler // nil for nobody
+	anyPort        bool
 }
+
+// AnyPort lets a server listen at a free port of its host where its address is
+// occupied, if that is so.
+func AnyPort(does bool) Option { return func(l *limits) { l.anyPort = does } }
 
 // Watched has a handler told of every call of the server.
 func Watched(by stats.Handler) Option { return func(l *limits) { l.watcher = by } }
@@ -90,7 +97,7 @@ func ListenAs(address string, who *identity.TLS, options ...Option) (*Server, er
 	if address == "" {
 		address = Loopback
 	}
-	l, err := net.Listen("tcp", address)
+	l, err := Open(address, most.anyPort)
 	if err != nil {
 		return nil, fmt.Errorf("listen at %s: %w", address, err)
 	}
@@ -119,6 +126,20 @@ func ListenAs(address string, who *identity.TLS, options ...Option) (*Server, er
 	healthpb.RegisterHealthServer(s, s.health)
 	reflection.Register(s)
 	return s, nil
+}
+
+// Open listens at a TCP address, or where it is occupied and any port does, at a free
+// port of its host.
+func Open(address string, anyPort bool) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if !anyPort || !errors.Is(err, syscall.EADDRINUSE) {
+		return l, err
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	return net.Listen("tcp", net.JoinHostPort(host, "0"))
 }
 
 // refuseLarge refuses a request above the plain limit that has no scenario.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"syscall"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -96,6 +98,30 @@ func TestStopWithOpenCall(t *testing.T) {
 func TestListenRefusesBadAddress(t *testing.T) {
 	if _, err := Listen("no such address"); err == nil {
 		t.Fatal("listened at nonsense")
+	}
+}
+
+// Where any port does, an occupied one is no fault, but an address that is none is.
+func TestAnyPortDoes(t *testing.T) {
+	first, err := Open(Loopback, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = first.Close() })
+	at := first.Addr().String()
+	if _, err := Open(at, false); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("an occupied address: %v", err)
+	}
+	second, err := ListenAs(at, nil, AnyPort(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(second.Close)
+	if second.Address() == at || !strings.HasPrefix(second.Address(), "127.0.0.1:") {
+		t.Errorf("beside %s at %s", at, second.Address())
+	}
+	if _, err := Open("nowhere", true); err == nil {
+		t.Error("listened at nonsense")
 	}
 }
 
