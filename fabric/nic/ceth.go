@@ -181,10 +181,11 @@ func header(path *cc.Congestion, words uint8, service frame.Service) frame.CETH 
 	return g.CETH(words)
 }
 
-// indicated hands the reaction point of flow i what an ACK or NAK says.
+// indicated hands the reaction point of flow i, which is not done, what an ACK or
+// NAK says.
 func (n *NIC) indicated(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	s := &n.senders[i]
-	if !s.started || s.done {
+	if !s.started {
 		return
 	}
 	var path cc.Congestion

@@ -58,7 +58,9 @@ func (n *NIC) tune(key fabric.Key, value int64) bool {
 	case fabric.KeyAckEvery:
 		n.cfg.AckEvery = int(value)
 		for i := range n.senders {
-			n.senders[i].ackEvery = value
+			if s := &n.senders[i]; !s.done {
+				s.ackEvery = value
+			}
 		}
 	case fabric.KeyTimeout:
 		n.cfg.Timeout = unit.Time(value)
@@ -77,7 +79,7 @@ func (n *NIC) stop(now unit.Time, i int, out *fabric.Out) {
 	if s.done {
 		return
 	}
-	s.started, s.done = true, true
+	s.started, s.done, s.sending = true, true, nil
 	s.packets, s.acked, s.high, s.inFlight = s.next, s.next, s.next, 0
 	s.deadline = unit.Never
 	for _, timer := range []int{n.startTimer(i), n.ccTimer(i), n.resendTimer(i)} {

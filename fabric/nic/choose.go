@@ -79,13 +79,10 @@ func (n *NIC) regulate(now unit.Time, i int, out *fabric.Out) {
 // own, if it had another.
 func (n *NIC) renotify(i int) {
 	r := &n.receivers[i]
-	mode := n.mode(r.FlowConfig)
-	if mode == r.mode {
-		return
+	if mode := n.mode(r.FlowConfig); mode != r.mode {
+		n.notifyBy(r, mode)
+		n.setNPTimer(i)
 	}
-	r.mode, r.slot = mode, unit.Never
-	r.pcn, r.dcqcn = cc.NewPCNNotifier(n.cfg.CC.PCN), cc.NewDCQCNNotifier(n.cfg.CC.DCQCN)
-	n.setNPTimer(i)
 }
 
 // heeds tells whether a CNP is of the sender's present scheme: one of the scheme

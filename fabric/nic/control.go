@@ -111,12 +111,12 @@ func (n *NIC) buildControl(c *controlPacket, f *frame.Frame) {
 		n.buildUETControl(c, f)
 		return
 	}
-	p := &n.receivers[c.flow].packet
+	p := n.packetBack(&n.receivers[c.flow])
 	p.ECN, p.BTH.Opcode, p.BTH.PSN = frame.NotECT, frame.Acknowledge, c.psn
 	p.AETH = frame.AETH{Syndrome: frame.SyndromeACK, MSN: c.msn}
 	p.Timestamped, p.Timestamps = c.stamped, c.stamps
 	if n.receivers[c.flow].mode == cc.NotifyCETH {
-		aggregate(&n.cfg.CC.CETH, c, p)
+		aggregate(&n.cfg.CC.CETH, c, &p)
 	}
 	switch c.kind {
 	default:
@@ -129,7 +129,7 @@ func (n *NIC) buildControl(c *controlPacket, f *frame.Frame) {
 		p.BTH.Opcode, p.ECN, p.RecRate = frame.OpcodeCNP, frame.ECT0, c.recRate
 		switch {
 		case n.receivers[c.flow].mode == cc.NotifyCETH:
-			enhance(&n.cfg.CC.CETH, c, p)
+			enhance(&n.cfg.CC.CETH, c, &p)
 		case c.congested:
 			p.ECN = frame.CE
 		}

@@ -146,11 +146,11 @@ func (n *NIC) addEnd(e *engine, cfg ConnectionConfig) error {
 		cutter: e.cutter(cfg.Payload),
 	}
 	if mine {
-		r.packet.BTH.DestQP = s.packet.BTH.DestQP
+		r.qp = s.packet.BTH.DestQP
 		e.ends = append(e.ends, end{true, len(e.initiators)})
 		e.initiators = append(e.initiators, newInitiator(base, &e.EngineConfig))
 	} else {
-		s.packet.BTH.DestQP = r.packet.BTH.DestQP
+		s.packet.BTH.DestQP = r.qp
 		e.ends = append(e.ends, end{false, len(e.targets)})
 		e.targets = append(e.targets, target{connection: base, jobs: newTable[job](maxJobs), found: newTable[job](maxOutstanding + 1)})
 	}

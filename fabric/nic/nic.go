@@ -168,11 +168,11 @@ func (n *NIC) packet(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	switch {
 	case !known || !ok || f.DstIP() != frame.HostIP(n.cfg.Host):
 		n.malformed(now, f, out)
-	case toSender && f.SrcIP() == n.senders[i].packet.Dst && op == frame.Acknowledge:
+	case toSender && f.SrcIP() == frame.HostIP(n.senders[i].To) && op == frame.Acknowledge:
 		n.acknowledge(now, i, f, out)
-	case toSender && f.SrcIP() == n.senders[i].packet.Dst && op == frame.OpcodeCNP:
+	case toSender && f.SrcIP() == frame.HostIP(n.senders[i].To) && op == frame.OpcodeCNP:
 		n.notified(now, i, f, out)
-	case !toSender && f.SrcIP() == n.receivers[i].packet.Dst && isWrite(op):
+	case !toSender && f.SrcIP() == frame.HostIP(n.receivers[i].From) && isWrite(op):
 		n.data(now, i, f, out)
 	default:
 		n.malformed(now, f, out)

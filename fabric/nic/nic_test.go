@@ -140,15 +140,16 @@ func (b *fabricBench) checkSenders(t *rapid.T) {
 	for _, n := range b.nics {
 		for i := range n.senders {
 			s := &n.senders[i]
+			messages := newMessages(s.Size, n.cfg.Payload)
 			var flying unit.Bytes
 			for p := s.acked; p < s.next; p++ {
-				flying += s.messages.piece(p).bytes
+				flying += messages.piece(p).bytes
 			}
 			if s.inFlight != flying || s.acked > s.next || s.next > s.high || s.high > s.packets {
 				t.Fatalf("%d in flight, want %d: acked %d, next %d, high %d of %d",
 					s.inFlight, flying, s.acked, s.next, s.high, s.packets)
 			}
-			if s.messages.before(s.acked)+s.inFlight != s.messages.before(s.next) {
+			if messages.before(s.acked)+s.inFlight != messages.before(s.next) {
 				t.Fatal("sent is not acknowledged + in flight")
 			}
 		}

@@ -39,8 +39,10 @@ func (n *NIC) observe(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 // setNPTimer sets the timer of the notification point of flow i.
 func (n *NIC) setNPTimer(i int) {
 	r := &n.receivers[i]
-	due, running := r.pcn.Next()
+	due, running := unit.Never, false
 	switch r.mode {
+	case cc.NotifyPCN:
+		due, running = r.pcn.Next()
 	case cc.NotifyDCQCN:
 		due, running = r.dcqcn.Next()
 	case cc.NotifyCETH:

@@ -20,30 +20,43 @@ type receiver struct {
 	unacked   int        // packets since the last ACK
 	trace     uint64     // the message beside the latest data packet
 	nakSent   bool       // the gap before expected has been reported
-	pcn       cc.PCNNotifier
-	dcqcn     cc.DCQCNNotifier
-	slot      unit.Time    // at which its CNP may go (CNPGap); Never if none waits
-	ceth      ceth         // under CETH
-	packet    frame.Packet // what all control packets of the flow have in common
-	stats     ReceiverStats
+	qp        uint32     // of the sender, in 24 bits
+	slot      unit.Time  // at which its CNP may go (CNPGap); Never if none waits
+	// The notification point of its mode; the others are nil.
+	pcn   *cc.PCNNotifier
+	dcqcn *cc.DCQCNNotifier
+	ceth  *ceth
+	stats ReceiverStats
 }
 
 func (n *NIC) newReceiver(cfg FlowConfig) receiver {
-	r := receiver{
-		FlowConfig: cfg,
-		mode:       n.mode(cfg),
-		pcn:        cc.NewPCNNotifier(n.cfg.CC.PCN),
-		dcqcn:      cc.NewDCQCNNotifier(n.cfg.CC.DCQCN),
-		slot:       unit.Never,
-		packet:     n.packetTo(cfg.From, cfg.Source),
-	}
-	if r.mode == cc.NotifyCETH {
-		r.ceth.point, r.ceth.due = cc.NewCETHNotifier(n.cfg.CC.CETH), unit.Never
-	}
-	r.packet.DSCP = n.cfg.ControlDSCP
-	r.packet.Mirrored = n.cfg.MirrorPorts
-	r.packet.BTH.DestQP = frame.SenderQP(uint32(cfg.ID))
+	r := receiver{FlowConfig: cfg, qp: frame.SenderQP(uint32(cfg.ID))}
+	n.notifyBy(&r, n.mode(cfg))
 	return r
+}
+
+// notifyBy gives the receiver a fresh notification point of the mode.
+func (n *NIC) notifyBy(r *receiver, mode cc.Notification) {
+	r.mode, r.slot = mode, unit.Never
+	r.pcn, r.dcqcn, r.ceth = nil, nil, nil
+	switch mode {
+	case cc.NotifyPCN:
+		point := cc.NewPCNNotifier(n.cfg.CC.PCN)
+		r.pcn = &point
+	case cc.NotifyDCQCN:
+		point := cc.NewDCQCNNotifier(n.cfg.CC.DCQCN)
+		r.dcqcn = &point
+	case cc.NotifyCETH:
+		r.ceth = &ceth{point: cc.NewCETHNotifier(n.cfg.CC.CETH), due: unit.Never}
+	case cc.NotifyNone, cc.NotifyCredit:
+	}
+}
+
+// packetBack gives what all control packets of the receiver have in common.
+func (n *NIC) packetBack(r *receiver) frame.Packet {
+	p := n.packetTo(r.From, r.Source)
+	p.DSCP, p.Mirrored, p.BTH.DestQP = n.cfg.ControlDSCP, n.cfg.MirrorPorts, r.qp
+	return p
 }
 
 // data takes a data packet for receiving queue pair i.
@@ -72,6 +85,9 @@ func (n *NIC) examine(now unit.Time, i int, f *frame.Frame, out *fabric.Out) *fr
 	return f
 }
 
+// urgent tells whether the packet at hand must be acknowledged at once.
+func (r *receiver) urgent() bool { return r.ceth != nil && r.ceth.urgent }
+
 func isWrite(o frame.Opcode) bool {
 	return o >= frame.WriteFirst && o <= frame.WriteOnly && o != frame.WriteLastImm
 }
@@ -86,7 +102,7 @@ func (n *NIC) inSequence(now unit.Time, i int, f *frame.Frame, out *fabric.Out) 
 	}
 	n.deliver(now, r, n.dataClass, f, bytes, out)
 	r.expected = frame.NextPSN(r.expected, 1)
-	if r.ceth.urgent || r.remaining == 0 || f.AckReq() || r.unacked >= n.cfg.AckEvery {
+	if r.urgent() || r.remaining == 0 || f.AckReq() || r.unacked >= n.cfg.AckEvery {
 		n.ack(now, i, f, out)
 	}
 }

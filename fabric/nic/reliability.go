@@ -14,7 +14,7 @@ import (
 // acknowledge takes an ACK or NAK for sending queue pair i.
 func (n *NIC) acknowledge(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	s := &n.senders[i]
-	if s.mode == cc.NotifyCETH {
+	if !s.done && s.mode == cc.NotifyCETH {
 		n.indicated(now, i, f, out)
 	}
 	switch f.Syndrome() {

@@ -33,32 +33,38 @@ const (
 type sender struct {
 	FlowConfig
 	scheme   string
-	mode     cc.Notification
-	moved    bool // it was under another scheme before
-	messages messages
 	packets  int64 // of the whole flow
 	acked    int64
 	next     int64
 	high     int64
-	oldest   int64 // message that is not acknowledged as a whole
-	ends     int64 // packet after its last
 	inFlight unit.Bytes
-	ackEvery int64
-	burst    unit.Bytes // payload that leaves back to back, 0 for none
-	left     unit.Bytes // of the burst that is open
 
 	started, done bool
 	place         place
 	pacer         pacer
-	cc            cc.Algorithm
-	deadline      unit.Time     // of the retransmission timer; Never if it stands
-	packet        frame.Packet  // what all packets of the flow have in common
-	carrier       frame.Carrier // of the telemetry that is asked for
-	hops          uint8         // that may write telemetry
-	heard         indication    // by the latest ACK, under CETH
-	offset        offset        // of the receiver's clock, under cc.RTTOffset
-	stats         SenderStats
+	deadline      unit.Time  // of the retransmission timer; Never if it stands
+	offset        offset     // of the receiver's clock, under cc.RTTOffset
 	sampled       unit.Bytes // on the link, up to the last sample
+	stats         SenderCounters
+	*sending
+}
+
+// sending is what a sender has until it is done, and nil from then on: an ACK that
+// comes late needs none of it.
+type sending struct {
+	mode     cc.Notification
+	moved    bool // it was under another scheme before
+	messages messages
+	oldest   int64 // message that is not acknowledged as a whole
+	ends     int64 // packet after its last
+	ackEvery int64
+	burst    unit.Bytes // payload that leaves back to back, 0 for none
+	left     unit.Bytes // of the burst that is open
+	cc       cc.Algorithm
+	packet   frame.Packet  // what all packets of the flow have in common
+	carrier  frame.Carrier // of the telemetry that is asked for
+	hops     uint8         // that may write telemetry
+	heard    indication    // by the latest ACK, under CETH
 }
 
 func (n *NIC) newSender(cfg FlowConfig) (sender, error) {
@@ -69,16 +75,18 @@ func (n *NIC) newSender(cfg FlowConfig) (sender, error) {
 	}
 	s := sender{
 		FlowConfig: cfg,
-		mode:       n.mode(cfg),
-		messages:   newMessages(cfg.Size, n.cfg.Payload),
-		ackEvery:   int64(n.cfg.AckEvery),
 		scheme:     scheme,
-		burst:      n.burst(scheme),
-		left:       n.burst(scheme),
 		pacer:      pacer{rate: algorithm.Rate(), due: cfg.Start},
-		cc:         algorithm,
 		deadline:   unit.Never,
-		packet:     n.packetTo(cfg.To, cfg.Source),
+		sending: &sending{
+			mode:     n.mode(cfg),
+			messages: newMessages(cfg.Size, n.cfg.Payload),
+			ackEvery: int64(n.cfg.AckEvery),
+			burst:    n.burst(scheme),
+			left:     n.burst(scheme),
+			cc:       algorithm,
+			packet:   n.packetTo(cfg.To, cfg.Source),
+		},
 	}
 	s.packets = s.messages.count()
 	s.ends = min(s.messages.packets, s.packets)
@@ -250,7 +258,7 @@ func (n *NIC) start(now unit.Time, i int, out *fabric.Out) {
 // complete ends a flow whose last byte has been acknowledged.
 func (n *NIC) complete(now unit.Time, i int, out *fabric.Out) {
 	s := &n.senders[i]
-	s.done = true
+	s.done, s.sending = true, nil
 	n.timers.Set(n.ccTimer(i), unit.Never)
 	out.Note(fabric.Note{
 		Kind: fabric.Completed, At: now, Flow: s.ID, Priority: n.dataClass,

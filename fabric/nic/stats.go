@@ -48,15 +48,20 @@ type PriorityStats struct {
 
 // SenderStats is a snapshot of a sending queue pair.
 type SenderStats struct {
-	Flow                 fabric.FlowID
-	Started, Completed   bool
-	Rate                 unit.Rate // of the pacer
-	Scheme               string
+	Flow               fabric.FlowID
+	Started, Completed bool
+	Rate               unit.Rate // of the pacer
+	Scheme             string
+	InFlightBytes      unit.Bytes // of payload, sent and not acknowledged
+	SenderCounters
+}
+
+// SenderCounters counts what a sending queue pair has sent.
+type SenderCounters struct {
 	SentPackets          uint64 // resent ones among them
 	SentBytes            unit.Bytes
 	RetransmittedPackets uint64     // that the sender went back by
 	AckedBytes           unit.Bytes // of payload
-	InFlightBytes        unit.Bytes // of payload, sent and not acknowledged
 }
 
 // ReceiverStats is a snapshot of a receiving queue pair.
@@ -74,17 +79,17 @@ func (n *NIC) Stats() Stats {
 	for class := range fabric.Priority(fabric.Priorities) {
 		snapshot.Priorities[class].Held = n.pause.holds(class)
 	}
+	snapshot.Senders, snapshot.Receivers = make([]SenderStats, len(n.senders)), make([]ReceiverStats, len(n.receivers))
 	for i := range n.senders {
 		s := &n.senders[i]
-		flow := s.stats
-		flow.Flow, flow.Started, flow.Completed = s.ID, s.started, s.done
-		flow.Rate, flow.InFlightBytes, flow.Scheme = s.pacer.rate, s.inFlight, s.scheme
-		snapshot.Senders = append(snapshot.Senders, flow)
+		snapshot.Senders[i] = SenderStats{
+			Flow: s.ID, Started: s.started, Completed: s.done,
+			Rate: s.pacer.rate, Scheme: s.scheme, InFlightBytes: s.inFlight, SenderCounters: s.stats,
+		}
 	}
 	for i := range n.receivers {
-		flow := n.receivers[i].stats
-		flow.Flow = n.receivers[i].ID
-		snapshot.Receivers = append(snapshot.Receivers, flow)
+		snapshot.Receivers[i] = n.receivers[i].stats
+		snapshot.Receivers[i].Flow = n.receivers[i].ID
 	}
 	if n.engine != nil {
 		snapshot.Engine = n.engine.snapshot(n.now)

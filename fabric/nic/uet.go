@@ -28,9 +28,9 @@ func (n *NIC) uet(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	switch {
 	case !ok:
 		n.malformed(now, f, out)
-	case toSender && f.SrcIP() == n.senders[i].packet.Dst:
+	case toSender && f.SrcIP() == frame.HostIP(n.senders[i].To):
 		n.answered(now, i, f, out)
-	case !toSender && f.SrcIP() == n.receivers[i].packet.Dst:
+	case !toSender && f.SrcIP() == frame.HostIP(n.receivers[i].From):
 		n.requested(now, i, f, out)
 	default:
 		n.malformed(now, f, out)
@@ -151,11 +151,11 @@ func (n *NIC) buildUETControl(c *controlPacket, f *frame.Frame) {
 	u := frame.UET{Type: frame.UETControl, Control: frame.UETCredit, Credit: c.credit}
 	if c.kind == controlCreditRequest {
 		s := &n.senders[c.flow]
-		u.Header, u.Flow, u.Control = s.packet, uint32(s.ID), frame.UETCreditRequest
+		u.Header, u.Flow, u.Control = n.packetTo(s.To, s.Source), uint32(s.ID), frame.UETCreditRequest
 		u.Header.DSCP = n.cfg.ControlDSCP
 	} else {
 		r := &n.receivers[c.flow]
-		u.Header, u.Flow = r.packet, uint32(r.ID)
+		u.Header, u.Flow = n.packetBack(r), uint32(r.ID)
 	}
 	u.Header.ECN, u.Header.Payload = frame.NotECT, 0
 	switch c.kind {

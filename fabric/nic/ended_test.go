@@ -1,0 +1,160 @@
+package nic
+
+import (
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// under sets the scheme as package rack does.
+func under(t testing.TB, scheme string) func(*Config) {
+	t.Helper()
+	s, err := cc.Find(scheme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(c *Config) {
+		c.Scheme, c.Notification, c.LaterRTT, c.Timeout = scheme, s.Notification, cc.RTTEcho, unit.Millisecond
+		if s.Timestamps {
+			c.RTT = cc.RTTEcho
+		}
+	}
+}
+
+// Whatever comes again after flow 0 has completed and flow 1 was stopped: the
+// receiver acknowledges data as it did, the sender is silent, and both stand changes.
+func TestLateFramesOfEndedFlows(t *testing.T) {
+	for _, scheme := range cc.Names() {
+		t.Run(scheme, func(t *testing.T) {
+			b := newBench(t, 2, []FlowConfig{flow(0, 3000), flow(1, Endless)}, under(t, scheme))
+			b.tap = func(from int, f *frame.Frame) bool {
+				if from == 0 && f.ECN() == frame.ECT0 {
+					f.SetECN(frame.CE)
+				}
+				return true
+			}
+			b.run(100 * us)
+			b.change(0, &fabric.Change{Verb: fabric.StopFlow, Flow: 1})
+			b.run(unit.Millisecond)
+			if len(b.noted(0, fabric.Completed)) != 1 || len(b.noted(0, fabric.FlowStopped)) != 1 {
+				t.Fatal("a flow goes on")
+			}
+			late, before := b.sent, b.nics[0].Stats()
+			received := b.nics[1].Stats().Receivers
+			b.sent = nil
+			again(b, late)
+			for _, f := range b.from(0, func(*frame.Frame) bool { return true }) {
+				t.Fatalf("the sender sends %s", f.Class())
+			}
+			data := 0
+			for i := range late {
+				if late[i].from == 0 && late[i].UETType() != frame.UETControl {
+					data++
+				}
+			}
+			if got := b.nics[1].Stats(); got.DuplicateRequest != uint64(data) || answers(b, scheme) != data ||
+				got.Receivers[0].DeliveredBytes != 3000 || got.Receivers[1].DeliveredBytes != received[1].DeliveredBytes {
+				t.Errorf("%d of %d late packets are answered: %+v", answers(b, scheme), data, got)
+			}
+			if got := b.nics[0].Stats().Senders; !slices.Equal(got, before.Senders) {
+				t.Errorf("senders were %+v, are %+v", before.Senders, got)
+			}
+		})
+	}
+}
+
+// again delivers the frames once more, one per microsecond, and then a CNM; between
+// them it changes what can be changed.
+func again(b *fabricBench, late []sentFrame) {
+	start := b.now + unit.Millisecond
+	for i, f := range late {
+		b.inject(1-f.from, start+unit.Time(i)*us, f.Frame)
+		if f.from == 0 && i < 4 {
+			c := frame.CNM{Dst: frame.HostMAC(0), Src: frame.SwitchMAC(0), Feedback: 63, Priority: dataPrio}
+			c.Take(&f.Frame)
+			var cnm frame.Frame
+			c.Build(&cnm)
+			b.inject(0, start+unit.Time(i)*us+1, cnm)
+		}
+	}
+	b.run(start + unit.Time(len(late)/2)*us)
+	for host := range b.nics {
+		b.change(host, &fabric.Change{Verb: fabric.Tune, Key: fabric.KeyAckEvery, Value: 7})
+		b.change(host, &fabric.Change{Verb: fabric.StopFlow, Flow: 0})
+		b.change(host, &fabric.Change{Verb: fabric.Choose, Word: "pcn", Pairs: []fabric.Pair{{From: 0, To: 1}}})
+		b.change(host, &fabric.Change{Verb: fabric.Choose, Word: "timely", Pairs: []fabric.Pair{{From: 0, To: 1}}})
+	}
+	b.run(b.now + unit.Millisecond)
+}
+
+// answers counts the ACKs of the receiver.
+func answers(b *fabricBench, scheme string) int {
+	acks := b.from(1, isACK)
+	if s, _ := cc.Find(scheme); s.Notification == cc.NotifyCredit {
+		acks = b.from(1, func(f *frame.Frame) bool { return f.UETType() == frame.UETAck })
+	}
+	return len(acks)
+}
+
+// change makes a change at a host now.
+func (b *fabricBench) change(host int, c *fabric.Change) {
+	var out fabric.Out
+	b.nics[host].Control(b.now, c, &out)
+	b.take(host, &out)
+}
+
+// What NICs keep of a flow that has ended, in bytes: docs/guide/live.md tells it.
+func TestWhatEndedFlowsTakeInMemory(t *testing.T) {
+	for scheme, most := range map[string]struct{ sender, receiver int64 }{
+		"pfc": {400, 300}, "dcqcn": {400, 320}, "timely": {400, 300}, "pcn": {400, 360}, "ceth": {400, 1200},
+	} {
+		sender, receiver := kept(t, scheme, 1<<13)
+		t.Logf("%s: %d bytes at the sender, %d at the receiver", scheme, sender, receiver)
+		if sender > most.sender || receiver > most.receiver {
+			t.Errorf("%s: %d bytes at the sender and %d at the receiver, want at most %+v", scheme, sender, receiver, most)
+		}
+	}
+}
+
+// kept gives the bytes per flow that a sender's NIC and a receiver's hold after so
+// many flows, which came in bursts and have ended.
+func kept(t testing.TB, scheme string, flows int) (sender, receiver int64) {
+	t.Helper()
+	b := newBench(t, 2, nil, under(t, scheme))
+	const burst = 256
+	for id := 0; id < flows; id += burst {
+		list := make([]fabric.Flow, burst)
+		for i := range list {
+			list[i] = fabric.Flow{ID: fabric.FlowID(id + i), From: 0, To: 1, Size: 1500, Start: b.now}
+		}
+		for host := range b.nics {
+			b.change(host, &fabric.Change{Verb: fabric.AddFlows, Flows: list})
+		}
+		b.run(b.now + unit.Millisecond)
+		if done := b.noted(0, fabric.Completed); len(done) != burst {
+			t.Fatalf("%s: %d of %d flows are done", scheme, len(done), burst)
+		}
+		b.sent, b.notes = nil, make([][]fabric.Note, 2)
+	}
+	b.inbox = nil
+	return held(&b.nics[0]) / int64(flows), held(&b.nics[1]) / int64(flows)
+}
+
+// held gives the bytes that a NIC holds, and lets go of it.
+func held(n **NIC) int64 {
+	before := heap()
+	*n = nil
+	return before - heap()
+}
+
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
