@@ -36,7 +36,8 @@ type origin struct {
 	more          []*commonpb.KeyValue // that a span does not have by itself
 }
 
-// origin reads a resource. first is an instant of what it tells, in ns since 1970.
+// origin reads a resource. first is an instant of what it tells, in ns since 1970, 0 if
+// nothing has one.
 func (e *epochs) origin(r *resourcepb.Resource, first uint64) origin {
 	var o origin
 	instance, epoch := "", int64(0)
@@ -77,7 +78,7 @@ func (e *epochs) origin(r *resourcepb.Resource, first uint64) origin {
 		if epoch != 0 {
 			return epoch
 		}
-		return int64(first) / 1e9 * 1e9
+		return wholeSecond(first)
 	})
 	return o
 }
@@ -90,7 +91,7 @@ type teller struct {
 	own, other *store.Delivery // other is nil if there is nothing of that kind
 }
 
-// teller begins with a resource. first is an instant of what it tells, in ns since 1970.
+// teller begins with a resource; first is as of origin.
 func (e *epochs) teller(r *resourcepb.Resource, first uint64) *teller {
 	o := e.origin(r, first)
 	return &teller{epochs: e, origin: o, own: &store.Delivery{Run: o.run}}

@@ -24,10 +24,8 @@ func (e *epochs) points(q *metricspb.ExportMetricsServiceRequest) (all []*store.
 		for _, scope := range r.GetScopeMetrics() {
 			for _, one := range scope.GetMetrics() {
 				points, kind, other := shape(one)
-				if m == nil && len(points) > 0 {
-					m = newMetrics(e.teller(r.GetResource(), points[0].GetTimeUnixNano()), why)
-				} else if m == nil {
-					m = newMetrics(e.teller(r.GetResource(), 0), why)
+				if m == nil {
+					m = newMetrics(e.teller(r.GetResource(), firstPoint(r)), why)
 				}
 				if other > 0 {
 					m.own.Rejected.Points += int64(other)
@@ -62,6 +60,21 @@ func shape(m *metricpb.Metric) (points []*metricpb.NumberDataPoint, kind rackfab
 		return nil, kind, len(d.Summary.GetDataPoints())
 	}
 	return nil, kind, 0
+}
+
+// firstPoint gives the first instant that a point of a resource has, 0 if none has one.
+func firstPoint(r *metricpb.ResourceMetrics) uint64 {
+	for _, scope := range r.GetScopeMetrics() {
+		for _, one := range scope.GetMetrics() {
+			points, _, _ := shape(one)
+			for _, p := range points {
+				if at := p.GetTimeUnixNano(); at != 0 {
+					return at
+				}
+			}
+		}
+	}
+	return 0
 }
 
 // metrics gathers the points of a resource, series by series.

@@ -17,7 +17,7 @@ func (e *epochs) spans(q *tracespb.ExportTraceServiceRequest) (all []*store.Deli
 		for _, scope := range r.GetScopeSpans() {
 			for _, s := range scope.GetSpans() {
 				if t == nil {
-					t = e.teller(r.GetResource(), s.GetStartTimeUnixNano())
+					t = e.teller(r.GetResource(), firstStart(r))
 				}
 				d, _, _ := t.place(s.GetStartTimeUnixNano()) // span says what is wrong
 				one, fault := t.origin.span(&d.Run, s)
@@ -34,6 +34,19 @@ func (e *epochs) spans(q *tracespb.ExportTraceServiceRequest) (all []*store.Deli
 		}
 	}
 	return all, why
+}
+
+// firstStart gives the first instant at which a span of a resource starts, 0 if none
+// has one.
+func firstStart(r *tracepb.ResourceSpans) uint64 {
+	for _, scope := range r.GetScopeSpans() {
+		for _, s := range scope.GetSpans() {
+			if at := s.GetStartTimeUnixNano(); at != 0 {
+				return at
+			}
+		}
+	}
+	return 0
 }
 
 // span checks a span and puts it into the store's form. A fault says what is wrong

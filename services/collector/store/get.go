@@ -92,6 +92,18 @@ func findTrace(tx *bbolt.Tx, id string) (uint32, error) {
 	return number, nil
 }
 
+// Epoch gives where instant 0 of a run is put, in ns since 1970; false if it is not
+// held.
+func (s *Store) Epoch(run string) (int64, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	r, err := s.find(run)
+	if run == "" || err != nil {
+		return 0, false
+	}
+	return r.info.Epoch, true
+}
+
 // Runs lists the runs, the latest first, and Foreign at the end.
 func (s *Store) Runs() []*rackfabv1.CollectedRun {
 	s.mu.RLock()
