@@ -55,6 +55,22 @@ func TestATraceWithARemoteParentIsListed(t *testing.T) {
 	}
 }
 
+// A trace that is listed already stays as it is when what comes closes a ring.
+func TestATraceThatBecomesARing(t *testing.T) {
+	s := open(t, t.TempDir(), Options{})
+	for _, span := range []Span{call(1, 2, "a", 10, 20), call(2, 1, "b", 10, 30), call(3, 9, "c", 15, 17)} {
+		write(t, s, foreign(span))
+		all := listed(t, s, &rackfabv1.ListTracesRequest{})
+		want := map[string]string{"a": "a", "b": "a", "c": "c"}[span.Name]
+		if len(all) != 1 || all[0].GetName() != want {
+			t.Errorf("after %s, listed %v", span.Name, all)
+		}
+		if n := s.Runs()[0].GetTraces(); n != 1 {
+			t.Errorf("after %s, %d traces", span.Name, n)
+		}
+	}
+}
+
 // Spans in a ring have no local root; those of a rack's run wait for their root.
 func TestATraceWithoutALocalRootIsNotListed(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})

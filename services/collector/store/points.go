@@ -37,19 +37,17 @@ type tail struct {
 	chunk  []byte
 }
 
-// loadTail reads the end of a series.
+// loadTail reads the end of a series: the last chunk that has points. A damaged one may
+// have none.
 func loadTail(tx *bbolt.Tx, number uint32) *tail {
 	t := &tail{number: number}
 	c := tx.Bucket(bucketPoints).Cursor()
-	k, v := lastBefore(c, key32(number+1))
-	if k == nil || number32(k) != number {
-		return t
+	for k, v := lastBefore(c, key32(number+1)); k != nil && number32(k) == number; k, v = c.Prev() {
+		if points := parseChunk(firstOf(k), v); len(points) > 0 {
+			t.first, t.last, t.points, t.chunk = firstOf(k), points[len(points)-1].at, len(points), encodeChunk(points)
+			return t
+		}
 	}
-	points := parseChunk(firstOf(k), v)
-	if len(points) == 0 { // damaged
-		return t
-	}
-	t.first, t.last, t.points, t.chunk = firstOf(k), points[len(points)-1].at, len(points), encodeChunk(points)
 	return t
 }
 

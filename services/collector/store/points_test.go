@@ -91,6 +91,36 @@ func TestADamagedEndOfASeries(t *testing.T) {
 	}
 }
 
+// Points that come after the last chunk of a series was lost fall into the ones before
+// it.
+func TestADamagedChunkAtTheEnd(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, Options{})
+	var times []int64
+	for i := range int64(chunkPoints + 10) {
+		times = append(times, 10*i)
+	}
+	write(t, s, points(times...))
+	last := times[chunkPoints]
+	err := s.runs[0].db.Update(func(tx *bbolt.Tx) error { return tx.Bucket(bucketPoints).Put(pointsKey(1, last), nil) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, dir, Options{})
+	write(t, s, points(0, 5, 20, last+5, last+15))
+	out, err := s.QuerySeries(&rackfabv1.QuerySeriesRequest{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := slices.Concat([]int64{0, 5}, times[1:chunkPoints], []int64{last + 5, last + 15})
+	if have := out.GetSeries()[0].GetTimesPs(); !slices.Equal(have, want) {
+		t.Errorf("%d points, want %d in order: %v", len(have), len(want), have)
+	}
+}
+
 // points gives a series of a value at each of some instants.
 func points(times ...int64) *Delivery {
 	return &Delivery{Run: RunInfo{Run: "a"}, Points: []Points{{Series: queue("s0", 1), Times: times, Values: make([]float64, len(times))}}}

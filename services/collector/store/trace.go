@@ -92,7 +92,7 @@ func (w *writer) localRoots() error {
 		if err != nil {
 			return err
 		}
-		if id == t.root {
+		if id == 0 || id == t.root { // a ring stays where it is listed
 			continue
 		}
 		if err := w.list(number, &t, id, &c); err != nil {
