@@ -3,6 +3,7 @@ package vitals
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -25,12 +26,20 @@ func Serve(ctx context.Context, address string, sources ...Source) (string, erro
 	if err != nil {
 		return "", fmt.Errorf("listen for metrics at %s: %w", address, err)
 	}
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", handler(sources...))
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: readLimit}
-	context.AfterFunc(ctx, func() { _ = server.Close() }) // questions may be cut off
-	go func() { _ = server.Serve(l) }()                   // ends with Close
+	go serve(ctx, l, handler(sources...))
 	return l.Addr().String(), nil
+}
+
+// serve answers scrapes until ctx ends. An end before that is told: the process goes on
+// without them.
+func serve(ctx context.Context, l net.Listener, scrape http.Handler) {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", scrape)
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: readLimit}
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })() // questions may be cut off
+	if err := server.Serve(l); ctx.Err() == nil {
+		slog.Error("metrics are no longer served", "address", l.Addr(), "error", err)
+	}
 }
 
 // handler answers a scrape.
