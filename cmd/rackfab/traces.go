@@ -263,9 +263,9 @@ func showRuns(w io.Writer, runs []*rackfabv1.CollectedRun, n *rackfabv1.GetCount
 	if err := writeFolded(w, t.Render(), 1); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n%s\n%d requests refused, %d waiting; %s on disk in %d runs, %d runs evicted; %d requests forwarded, %d dropped on the way\n",
+	_, err := fmt.Fprintf(w, "\n%s\n%s\n%d requests refused, %d waiting; %s on disk in %d runs, %d runs evicted, %d left out as damaged; %d requests forwarded, %d dropped on the way\n",
 		countsText("spans", n.GetSpans()), countsText("points", n.GetPoints()), n.GetRefusedRequests(), n.GetQueuedRequests(),
-		unit.Bytes(n.GetStoredBytes()), len(runs), n.GetRunsEvicted(), n.GetForwardedRequests(), n.GetForwardDroppedRequests())
+		unit.Bytes(n.GetStoredBytes()), len(runs), n.GetRunsEvicted(), n.GetRunsDamaged(), n.GetForwardedRequests(), n.GetForwardDroppedRequests())
 	return err
 }
 

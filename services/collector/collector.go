@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"runtime/debug"
@@ -93,30 +94,60 @@ func Start(ctx context.Context, o Options) (ready serve.Ready, wait func() error
 	if err != nil {
 		return serve.Ready{}, nil, err
 	}
-	kept, err := store.Open(o.Data, store.Options{MaxSize: o.MaxSize, KeepSlowest: o.KeepSlowest})
+	kept, err := openStore(o.Data, store.Options{MaxSize: o.MaxSize, KeepSlowest: o.KeepSlowest})
+	if err != nil {
+		forward.hangUp()
+		return serve.Ready{}, nil, err
+	}
+	ready, wait, err = o.serve(ctx, newCollector(kept, forward, o.MaxSize))
+	if err != nil {
+		forward.hangUp()
+		return serve.Ready{}, nil, errors.Join(err, kept.Close())
+	}
+	return ready, wait, nil
+}
+
+// openStore opens a store, and tells what of it is left out.
+func openStore(data string, o store.Options) (*store.Store, error) {
+	kept, err := store.Open(data, o)
+	if err != nil {
+		return nil, err
+	}
+	found, _ := kept.Damaged()
+	for _, d := range found {
+		slog.Error("a damaged run is left out", "file", d.File, "lost", d.Lost, "problem", d.Problem)
+	}
+	return kept, nil
+}
+
+// serve has a collector answer until ctx ends, as of Start. Its store stays open after
+// an error.
+func (o Options) serve(ctx context.Context, c *collector) (ready serve.Ready, wait func() error, err error) {
+	s, err := serve.ListenAs(cmp.Or(o.Listen, Listen), o.TLS, serve.LargestRequest(MaxMessage), serve.Watched(sizes{}), serve.AnyPort(o.AnyPort))
 	if err != nil {
 		return serve.Ready{}, nil, err
 	}
-	s, err := serve.ListenAs(cmp.Or(o.Listen, Listen), o.TLS, serve.LargestRequest(MaxMessage), serve.Watched(sizes{}), serve.AnyPort(o.AnyPort))
-	if err != nil {
-		return serve.Ready{}, nil, errors.Join(err, kept.Close())
-	}
-	c := newCollector(kept, forward, o.MaxSize)
 	tracespb.RegisterTraceServiceServer(s, traceReceiver{collector: c})
 	metricspb.RegisterMetricsServiceServer(s, metricsReceiver{collector: c})
-	answers := &service{store: kept, collector: c}
+	answers := &service{store: c.store, collector: c}
 	rackfabv1.RegisterCollectorServiceServer(s, answers)
-	if _, err := vitals.Serve(ctx, o.Metrics, answers.vitals, vitals.CallsOf(s.Calls)); err != nil {
+	ctx, cancel := context.WithCancel(ctx)
+	if _, err = vitals.Serve(ctx, o.Metrics, answers.vitals, vitals.CallsOf(s.Calls)); err != nil {
+		cancel()
 		s.Close()
-		return serve.Ready{}, nil, errors.Join(err, kept.Close())
+		return serve.Ready{}, nil, err
 	}
 	page, hide, err := o.show(ctx, s.Address())
 	if err != nil {
+		cancel()
 		s.Close()
-		return serve.Ready{}, nil, errors.Join(err, kept.Close())
+		return serve.Ready{}, nil, err
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- errors.Join(c.run(ctx, s), hide(), kept.Close()) }()
+	go func() {
+		defer cancel()
+		ended <- errors.Join(c.run(ctx, s), hide(), c.store.Close())
+	}()
 	return serve.Ready{Name: identity.Collector, Address: s.Address(), Page: page}, func() error { return <-ended }, nil
 }
 
@@ -146,12 +177,14 @@ func (c *collector) closeIdle() (stop func()) {
 	ticker, done, ended := time.NewTicker(time.Second), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		for {
+		for failing := false; ; {
 			select {
 			case now := <-ticker.C:
-				if err := c.store.CloseIdle(now.Add(-idleLimit)); err != nil {
-					c.fail(err)
+				err := c.store.CloseIdle(now.Add(-idleLimit))
+				if err != nil && !failing { // a full disk fails every second
+					slog.Error("runs that are over cannot be closed", "error", err)
 				}
+				failing = err != nil
 			case <-done:
 				return
 			}
@@ -165,7 +198,8 @@ func (c *collector) closeIdle() (stop func()) {
 }
 
 // show has Show serve at page, if there is one, until ctx ends, or stop, which waits
-// for the end.
+// for the end and gives its error. An end before that is told at once: what is received
+// goes on being stored.
 func (o Options) show(ctx context.Context, address string) (page string, stop func() error, err error) {
 	if o.HTTP == "" || o.Show == nil {
 		return "", func() error { return nil }, nil
@@ -176,7 +210,13 @@ func (o Options) show(ctx context.Context, address string) (page string, stop fu
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- o.Show(ctx, l, address) }()
+	go func() {
+		err := o.Show(ctx, l, address)
+		if ctx.Err() == nil {
+			slog.Error("the page is no longer served", "address", l.Addr(), "error", err)
+		}
+		ended <- err
+	}()
 	return l.Addr().String(), func() error {
 		cancel()
 		return <-ended
@@ -186,7 +226,7 @@ func (o Options) show(ctx context.Context, address string) (page string, stop fu
 // Stored serves the questions about a folder that no collector runs on, at a free
 // loopback port, until ctx ends. It gives the address.
 func Stored(ctx context.Context, data string) (string, error) {
-	kept, err := store.Open(data, store.Options{ReadOnly: true})
+	kept, err := openStore(data, store.Options{ReadOnly: true})
 	if err != nil {
 		return "", err
 	}

@@ -4,10 +4,13 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -127,7 +130,7 @@ func counters(t *testing.T, c clients) *rackfabv1.GetCountersResponse {
 // writing, and what is delivered again is not stored twice.
 func TestAcknowledgedSurvivesKill(t *testing.T) {
 	data := t.TempDir()
-	child := exec.Command(os.Args[0])
+	child := exec.CommandContext(t.Context(), os.Args[0]) // no longer than the test
 	child.Env = append(os.Environ(), dataVariable+"="+data)
 	child.Stderr = os.Stderr
 	out, err := child.StdoutPipe()
@@ -169,7 +172,8 @@ func TestAcknowledgedSurvivesKill(t *testing.T) {
 	for range clientCount {
 		requests = append(requests, <-sent...)
 	}
-	_ = child.Wait() // it was killed
+	_ = child.Process.Kill() // if the clients gave up before that
+	_ = child.Wait()         // it was killed
 	if len(requests) < enough {
 		t.Fatalf("%d requests acknowledged", len(requests))
 	}
@@ -220,6 +224,84 @@ func TestStored(t *testing.T) {
 	}
 	if _, err := stored.asks.CloseRun(t.Context(), &rackfabv1.CloseRunRequest{}); status.Code(err) != codes.FailedPrecondition {
 		t.Error(err)
+	}
+}
+
+// A damaged run is told in one line when the folder is opened, and counted; the
+// collector starts.
+func TestADamagedRunIsToldAndCounted(t *testing.T) {
+	told, data := toldOf(t), t.TempDir()
+	damaged := func(name string) string {
+		t.Helper()
+		path := filepath.Join(data, name)
+		if err := os.WriteFile(path, []byte("no database"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	says := func(c clients, n int64, file string) {
+		t.Helper()
+		want := fmt.Sprintf("level=ERROR msg=\"a damaged run is left out\" file=%s lost=\"a run whose name cannot be read\" problem=\"invalid database\"\n", file)
+		if line := <-told; !strings.HasSuffix(line, want) {
+			t.Errorf("told %q, want %q", line, want)
+		}
+		if have := counters(t, c).GetRunsDamaged(); have != n {
+			t.Errorf("%d damaged runs, want %d", have, n)
+		}
+	}
+	first := damaged("000001.db")
+	c, _, stop := start(t, Options{Data: data})
+	says(c, 1, first+".damaged")
+	if _, err := c.traces.Export(t.Context(), request(node("h0"), write(1, 0))); err != nil {
+		t.Error(err)
+	}
+	stop()
+	second := damaged("000003.db")
+	address, err := Stored(t.Context(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	says(dial(t, address), 2, second)
+}
+
+// toldOf gives what is logged from now on until the test's end, record by record.
+func toldOf(t *testing.T) <-chan string {
+	t.Helper()
+	told := make(chan string, 100)
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(writer(func(line []byte) { told <- string(line) }), nil)))
+	t.Cleanup(func() { slog.SetDefault(before) })
+	return told
+}
+
+// writer is a function as an io.Writer.
+type writer func([]byte)
+
+func (w writer) Write(b []byte) (int, error) {
+	w(b)
+	return len(b), nil
+}
+
+// A page that ends before its collector is told of at once; the collector goes on, and
+// ends in that error.
+func TestAPageThatDiesIsToldAtOnce(t *testing.T) {
+	told := toldOf(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	broken := errors.New("broken")
+	show := func(_ context.Context, l net.Listener, _ string) error { return errors.Join(broken, l.Close()) }
+	ready, wait, err := Start(ctx, Options{Listen: serve.Loopback, Data: t.TempDir(), HTTP: serve.Loopback, Show: show})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line := <-told; !strings.Contains(line, "the page is no longer served") || !strings.Contains(line, "error=broken") {
+		t.Error(line)
+	}
+	if out, err := dial(t, ready.Address).traces.Export(t.Context(), request(node("h0"), write(1, 0))); err != nil || out.GetPartialSuccess() != nil {
+		t.Error(out, err)
+	}
+	cancel()
+	if err := wait(); !errors.Is(err, broken) {
+		t.Errorf("ended with %v", err)
 	}
 }
 

@@ -42,6 +42,7 @@ const (
 // forwarder takes nothing.
 type forwarder struct {
 	send  func(context.Context, proto.Message) (rejected int64, err error)
+	end   func() // of the connections
 	queue chan parcel
 	bytes atomic.Int64
 
@@ -71,7 +72,8 @@ func newForwarder(endpoint string) (*forwarder, error) {
 		if u, err := url.Parse(endpoint); err != nil || u.Host == "" {
 			return nil, fmt.Errorf("--forward %q: want a URL", endpoint)
 		}
-		f.send = overHTTP(strings.TrimSuffix(endpoint, "/"))
+		client := &http.Client{}
+		f.send, f.end = overHTTP(client, strings.TrimSuffix(endpoint, "/")), client.CloseIdleConnections
 		return f, nil
 	case "grpc", "grpcs":
 		if _, _, err := net.SplitHostPort(rest); err != nil {
@@ -85,7 +87,7 @@ func newForwarder(endpoint string) (*forwarder, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--forward %q: %w", endpoint, err)
 		}
-		f.send = overGRPC(conn)
+		f.send, f.end = overGRPC(conn), func() { _ = conn.Close() } // all calls are over
 		return f, nil
 	}
 	return nil, fmt.Errorf("--forward %q: want HOST:PORT, grpc://, grpcs://, http:// or https://", endpoint)
@@ -108,8 +110,7 @@ func overGRPC(conn *grpc.ClientConn) func(context.Context, proto.Message) (int64
 }
 
 // overHTTP sends by OTLP over HTTP, protobuf.
-func overHTTP(base string) func(context.Context, proto.Message) (int64, error) {
-	client := &http.Client{}
+func overHTTP(client *http.Client, base string) func(context.Context, proto.Message) (int64, error) {
 	return func(ctx context.Context, m proto.Message) (int64, error) {
 		path, answer := "/v1/traces", proto.Message(&tracespb.ExportTraceServiceResponse{})
 		if _, ok := m.(*metricspb.ExportMetricsServiceRequest); ok {
@@ -208,6 +209,13 @@ func items(m proto.Message) (n int64) {
 	return n
 }
 
+// hangUp ends the connections of a forwarder that does not work.
+func (f *forwarder) hangUp() {
+	if f != nil {
+		f.end()
+	}
+}
+
 // close takes nothing more in; work ends soon after.
 func (f *forwarder) close() {
 	if f != nil {
@@ -215,12 +223,13 @@ func (f *forwarder) close() {
 	}
 }
 
-// work sends what is put in until close. After the end of ctx each request has one
-// attempt left.
+// work sends what is put in until close, and then ends the connections. After the end
+// of ctx each request has one attempt left.
 func (f *forwarder) work(ctx context.Context) {
 	if f == nil {
 		return
 	}
+	defer f.end()
 	for p := range f.queue {
 		lost, err := f.deliver(ctx, p.request)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	metricspb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	tracespb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/protobuf/proto"
 
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
@@ -34,6 +35,39 @@ func TestForward(t *testing.T) {
 	list, err := there.asks.ListTraces(t.Context(), &rackfabv1.ListTracesRequest{Flow: "F0", Limit: 1})
 	if err != nil || len(list.GetTraces()) != 1 || list.GetTraces()[0].GetAttributes()[0].GetKey() != "rackfab.bytes" {
 		t.Errorf("there: %v, %v", list, err)
+	}
+}
+
+// hangUps tells when a client has ended its connection.
+type hangUps struct {
+	sizes
+	ended chan struct{}
+}
+
+func (h hangUps) HandleConn(_ context.Context, s stats.ConnStats) {
+	if _, ok := s.(*stats.ConnEnd); ok {
+		h.ended <- struct{}{}
+	}
+}
+
+// A forwarder that has no more to do ends its connection.
+func TestForwardHangsUp(t *testing.T) {
+	h := hangUps{ended: make(chan struct{}, 1)}
+	s, err := serve.ListenAs(serve.Loopback, nil, serve.Watched(h))
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = s.Serve(t.Context()) }() // ends with the test
+	f, err := newForwarder(s.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.put(request(node("h0"), write(1, 0)), 100)
+	f.close()
+	f.work(t.Context())
+	<-h.ended
+	if f.dropped.Load() != 1 {
+		t.Errorf("%d dropped by a server without the service", f.dropped.Load())
 	}
 }
 

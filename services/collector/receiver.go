@@ -59,9 +59,6 @@ func (c *collector) tell(err error) {
 	}
 }
 
-// fail tells of an error that no client is there to hear.
-func (c *collector) fail(err error) { slog.Error("collector", "error", err) }
-
 // take stores what a request has, and returns once it is on disk. The error is the
 // client's: one that it may try again after.
 func (c *collector) take(ctx context.Context, request proto.Message, all []*store.Delivery) error {

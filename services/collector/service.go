@@ -139,8 +139,9 @@ func (s *service) Follow(q *rackfabv1.FollowRequest, stream grpc.ServerStreaming
 // GetCounters says what was received, stored, refused and dropped.
 func (s *service) GetCounters(context.Context, *rackfabv1.GetCountersRequest) (*rackfabv1.GetCountersResponse, error) {
 	c, t := s.collector, s.store.Totals()
+	_, damaged := s.store.Damaged()
 	out := &rackfabv1.GetCountersResponse{
-		Spans: signal(t.Spans), Points: signal(t.Points), RunsEvicted: t.Evicted,
+		Spans: signal(t.Spans), Points: signal(t.Points), RunsEvicted: t.Evicted, RunsDamaged: int64(damaged),
 		RefusedRequests: c.queue.refused.Load(), QueuedRequests: int64(len(c.queue.jobs)), QueueLimit: queueRequests,
 		ReceivedBytes: c.received.Load(), StoredBytes: s.store.Size(), MaxBytes: c.maxSize, FollowMissed: c.follow.missed.Load(),
 	}

@@ -22,4 +22,5 @@ func (s *service) vitals(put func(id vitals.ID, value float64, labels ...string)
 	put(vitals.CollectorRefused, float64(c.GetRefusedRequests()))
 	put(vitals.CollectorForwardDropped, float64(c.GetForwardDroppedRequests()))
 	put(vitals.CollectorDisk, float64(c.GetStoredBytes()))
+	put(vitals.CollectorDamaged, float64(c.GetRunsDamaged()))
 }

@@ -2429,7 +2429,9 @@ type GetCountersResponse struct {
 	// See forwarded_requests.
 	ForwardDroppedItems int64 `protobuf:"varint,12,opt,name=forward_dropped_items,json=forwardDroppedItems,proto3" json:"forward_dropped_items,omitempty"`
 	// Answers of Follow that were left out.
-	FollowMissed  int64 `protobuf:"varint,13,opt,name=follow_missed,json=followMissed,proto3" json:"follow_missed,omitempty"`
+	FollowMissed int64 `protobuf:"varint,13,opt,name=follow_missed,json=followMissed,proto3" json:"follow_missed,omitempty"`
+	// Runs in the folder that are left out because their files are damaged, as of the start.
+	RunsDamaged   int64 `protobuf:"varint,14,opt,name=runs_damaged,json=runsDamaged,proto3" json:"runs_damaged,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2551,6 +2553,13 @@ func (x *GetCountersResponse) GetForwardDroppedItems() int64 {
 func (x *GetCountersResponse) GetFollowMissed() int64 {
 	if x != nil {
 		return x.FollowMissed
+	}
+	return 0
+}
+
+func (x *GetCountersResponse) GetRunsDamaged() int64 {
+	if x != nil {
+		return x.RunsDamaged
 	}
 	return 0
 }
@@ -2832,7 +2841,7 @@ const file_rackfab_v1_collector_proto_rawDesc = "" +
 	"\x06series\x18\x02 \x03(\v2\x12.rackfab.v1.SeriesR\x06series\x120\n" +
 	"\x06traces\x18\x03 \x03(\v2\x18.rackfab.v1.TraceSummaryR\x06traces\x12\x16\n" +
 	"\x06missed\x18\x04 \x01(\x03R\x06missed\"\x14\n" +
-	"\x12GetCountersRequest\"\xbc\x04\n" +
+	"\x12GetCountersRequest\"\xdf\x04\n" +
 	"\x13GetCountersResponse\x120\n" +
 	"\x05spans\x18\x01 \x01(\v2\x1a.rackfab.v1.SignalCountersR\x05spans\x122\n" +
 	"\x06points\x18\x02 \x01(\v2\x1a.rackfab.v1.SignalCountersR\x06points\x12)\n" +
@@ -2848,7 +2857,8 @@ const file_rackfab_v1_collector_proto_rawDesc = "" +
 	" \x01(\x03R\x11forwardedRequests\x128\n" +
 	"\x18forward_dropped_requests\x18\v \x01(\x03R\x16forwardDroppedRequests\x122\n" +
 	"\x15forward_dropped_items\x18\f \x01(\x03R\x13forwardDroppedItems\x12#\n" +
-	"\rfollow_missed\x18\r \x01(\x03R\ffollowMissed\"\xcf\x01\n" +
+	"\rfollow_missed\x18\r \x01(\x03R\ffollowMissed\x12!\n" +
+	"\fruns_damaged\x18\x0e \x01(\x03R\vrunsDamaged\"\xcf\x01\n" +
 	"\x0eSignalCounters\x12\x1a\n" +
 	"\breceived\x18\x01 \x01(\x03R\breceived\x12\x16\n" +
 	"\x06stored\x18\x02 \x01(\x03R\x06stored\x12\x1e\n" +

@@ -163,14 +163,6 @@ func (r *run) figures() counts {
 	return r.counts
 }
 
-// discard closes the file of a run that holds nothing and, if it may, takes it away.
-func (r *run) discard(readOnly bool) error {
-	if readOnly {
-		return r.db.Close()
-	}
-	return r.remove()
-}
-
 // remove closes the file and takes it away.
 func (r *run) remove() error {
 	if err := r.db.Close(); err != nil {

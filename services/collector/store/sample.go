@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -25,21 +26,22 @@ func (s *Store) CloseRun(id string) (int64, error) {
 	return s.close(r)
 }
 
-// CloseIdle closes the runs of which nothing has come since then.
+// CloseIdle closes the runs of which nothing has come since then. One that cannot be
+// closed does not keep the others.
 func (s *Store) CloseIdle(since time.Time) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	s.mu.RLock()
 	runs := append([]*run(nil), s.runs...)
 	s.mu.RUnlock()
+	var errs []error
 	for _, r := range runs {
 		if c := r.figures(); !c.Closed && c.LastNano <= since.UnixNano() {
-			if _, err := s.close(r); err != nil {
-				return err
-			}
+			_, err := s.close(r)
+			errs = append(errs, err)
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // close samples a run and gives the room back to the disk. Whoever calls it holds
@@ -140,33 +142,37 @@ func dropDetails(tx *bbolt.Tx, number uint32) (int64, error) {
 // compactStep is how many bytes compaction moves in one transaction.
 const compactStep = 4 << 20
 
+// freshSuffix is what a file that is being written anew has behind its name.
+const freshSuffix = ".new"
+
 // compact writes the run's file anew, without room between, and puts it in the
-// place of the old one.
+// place of the old one. After an error the run goes on in the old one.
 func (s *Store) compact(r *run) error {
-	path := r.path + ".new"
-	_ = os.Remove(path) // left behind by a process that ended here
-	fresh, err := bbolt.Open(path, 0o644, &bbolt.Options{Timeout: lockLimit, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType})
+	path := r.path + freshSuffix
+	again, err := r.copyTo(path)
 	if err != nil {
-		return err
-	}
-	if err := bbolt.Compact(fresh, r.db, compactStep); err != nil {
-		_ = fresh.Close() // the first error tells more
-		return err
-	}
-	if err := fresh.Close(); err != nil {
+		_ = os.Remove(path) // the first error tells more
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := os.Rename(path, r.path); err != nil {
-		return err
+		return errors.Join(err, again.remove())
 	}
 	old := r.db
-	again, err := openRun(r.path, r.number, false)
-	if err != nil {
-		return err
-	}
 	r.db, r.series, r.recent = again.db, again.series, again.recent
 	r.measure()
 	return old.Close()
+}
+
+// copyTo writes the run into another file, without room between, and opens that.
+func (r *run) copyTo(path string) (*run, error) {
+	fresh, err := bbolt.Open(path, 0o644, &bbolt.Options{Timeout: lockLimit, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType})
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(bbolt.Compact(fresh, r.db, compactStep), fresh.Close()); err != nil {
+		return nil, err
+	}
+	return openRun(path, r.number, false)
 }

@@ -7,8 +7,9 @@
 //
 // A folder holds
 //
-//	totals.db      what left with runs that are gone; its lock is the folder's
-//	000017.db      the seventeenth run
+//	totals.db           what left with runs that are gone; its lock is the folder's
+//	000017.db           the seventeenth run
+//	000016.db.damaged   a run that could not be read, set aside
 package store
 
 import (
@@ -62,10 +63,14 @@ type Store struct {
 	runs []*run       // by number: the oldest first
 	last uint64       // the largest number that a run has had, as far as files and totals tell
 	gone Totals       // what left with runs that are gone
+
+	found   []Damage // when the store was opened
+	damaged int      // runs in the folder, those that were set aside earlier too
 }
 
-// Open opens the folder, and makes it unless it is to be read only. A folder that
-// another process has open is an error.
+// Open opens the folder, and makes it unless it is to be read only. A run that is
+// damaged is left out, and set aside unless the folder is to be read only (Damaged). A
+// folder that another process has open is an error.
 func Open(dir string, o Options) (*Store, error) {
 	if !o.ReadOnly {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -88,49 +93,6 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open store %s: %w", dir, err)
 	}
 	return s, nil
-}
-
-// load reads the totals and opens the runs; a run that has left already, but whose
-// file was still there when the process ended, is removed.
-func (s *Store) load() error {
-	var gone map[uint64]bool
-	var err error
-	if s.gone, gone, err = readTotals(s.totals); err != nil {
-		return err
-	}
-	for number := range gone {
-		s.last = max(s.last, number)
-	}
-	files, err := filepath.Glob(filepath.Join(s.dir, "[0-9]*.db"))
-	if err != nil {
-		return err
-	}
-	for _, path := range files {
-		var number uint64
-		if _, err := fmt.Sscanf(filepath.Base(path), "%d.db", &number); err != nil {
-			continue
-		}
-		s.last = max(s.last, number)
-		if gone[number] {
-			if !s.options.ReadOnly {
-				_ = os.Remove(path) // tried again at the next start
-			}
-			continue
-		}
-		r, err := openRun(path, number, s.options.ReadOnly)
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		if r.info.Run == "" { // the process ended while it made the file
-			if err := r.discard(s.options.ReadOnly); err != nil {
-				return err
-			}
-			continue
-		}
-		s.runs = append(s.runs, r)
-	}
-	slices.SortFunc(s.runs, func(a, b *run) int { return cmp.Compare(a.number, b.number) })
-	return nil
 }
 
 // Close closes the files.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.etcd.io/bbolt"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/testing/protocmp"
@@ -185,11 +186,18 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	damaged := filepath.Join(dir, "000002.db")
-	if err := os.WriteFile(damaged, []byte("no database, but long enough to be looked at"), 0o644); err != nil {
+	path := filepath.Join(dir, "000001.db")
+	held, err := bbolt.Open(path, 0o644, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	fails(dir, Options{}, "open store "+dir+": "+damaged+": ")
+	fails(dir, Options{}, "open store "+dir+": "+path+": timeout") // it is not damaged
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if runs := open(t, dir, Options{}).Runs(); len(runs) != 1 {
+		t.Error(runs)
+	}
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -34,6 +34,7 @@ const (
 	CollectorRefused
 	CollectorForwardDropped
 	CollectorDisk
+	CollectorDamaged
 	catalogueEnd
 )
 
@@ -75,6 +76,7 @@ var Catalogue = [catalogueEnd]Entry{
 	CollectorRefused:        {"rackfab_collector_refused_requests_total", true, nil, "collector", "Requests that were refused because the queue was full or the store could not be written."},
 	CollectorForwardDropped: {"rackfab_collector_forward_dropped_requests_total", true, nil, "collector", "Requests that were not forwarded."},
 	CollectorDisk:           {"rackfab_collector_disk_bytes", false, nil, "collector", "Bytes that the store has on disk."},
+	CollectorDamaged:        {"rackfab_collector_damaged_runs", false, nil, "collector", "Runs in the folder that are left out because their files are damaged, as of the start."},
 }
 
 // Source tells values by put, with the values of the entry's labels in their order.

@@ -1,0 +1,91 @@
+package store
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// fileName is the name of a run's file: its number, and a suffix if it is not its file now.
+var fileName = regexp.MustCompile(`^([0-9]+)\.db(.*)$`)
+
+// load reads the totals and opens the runs.
+func (s *Store) load() error {
+	var gone map[uint64]bool
+	var err error
+	if s.gone, gone, err = readTotals(s.totals); err != nil {
+		return err
+	}
+	for number := range gone {
+		s.last = max(s.last, number)
+	}
+	files, err := os.ReadDir(s.dir)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		m := fileName.FindStringSubmatch(f.Name())
+		if m == nil {
+			continue
+		}
+		number, err := strconv.ParseUint(m[1], 10, 64)
+		if err != nil {
+			continue
+		}
+		s.last = max(s.last, number)
+		path := filepath.Join(s.dir, f.Name())
+		switch suffix := m[2]; {
+		case suffix == "" && !gone[number]:
+			if err := s.take(path, number); err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+		case suffix == "" || suffix == freshSuffix:
+			s.sweep(path)
+		case strings.HasPrefix(suffix, asideSuffix):
+			s.damaged++
+		}
+	}
+	slices.SortFunc(s.runs, func(a, b *run) int { return cmp.Compare(a.number, b.number) })
+	return nil
+}
+
+// take opens the run in a file, or leaves it out if it is damaged.
+func (s *Store) take(path string, number uint64) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if info.Size() == 0 { // the process ended while it made the file
+		s.sweep(path)
+		return nil
+	}
+	d, err := inspect(path)
+	if err != nil {
+		return err
+	}
+	if d != nil {
+		return s.leaveOut(d)
+	}
+	r, err := openRun(path, number, s.options.ReadOnly)
+	if err != nil {
+		return err
+	}
+	if r.info.Run == "" { // the process ended while it made the file
+		defer s.sweep(path)
+		return r.db.Close()
+	}
+	s.runs = append(s.runs, r)
+	return nil
+}
+
+// sweep removes a file that is left over, if anything may be removed.
+func (s *Store) sweep(path string) {
+	if !s.options.ReadOnly {
+		_ = os.Remove(path) // tried again at the next start
+	}
+}
