@@ -43,6 +43,9 @@ func asking(use, short string, args cobra.PositionalArgs, do ask) *cobra.Command
 		if why := unreached(err); why != "" {
 			return fmt.Errorf("no collector at %s: %s (`rackfab up` starts one; one with certificates wants --tls; --data DIR reads what one has left)", address, why)
 		}
+		if why := cutOff(err); why != "" {
+			return fmt.Errorf("the connection to the collector at %s was lost: %s; what it has stored is still there", address, why)
+		}
 		return plain(err)
 	}}
 	at := collector.Listen

@@ -127,12 +127,15 @@ type captureFile struct {
 func newCaptureFile(c *cobra.Command, name string, s *topology.Scenario, points []tap.Point, o capture.Options) (*captureFile, error) {
 	f := &captureFile{name: name, points: points}
 	w := c.OutOrStdout()
-	if name != "-" {
+	switch {
+	case name != standardOutput:
 		file, err := os.Create(name)
 		if err != nil {
 			return nil, err
 		}
 		w, f.file = file, file
+	case terminalWidth(w) > 0:
+		return nil, errors.New("-o -: standard output is a terminal, which packets are not for: name a file, or let a program read them")
 	}
 	var err error
 	f.Writer, err = capture.NewWriter(w, s, points, o)
@@ -155,8 +158,12 @@ func (f *captureFile) take(packets []tap.Packet) error {
 	return f.Flush()
 }
 
-// end closes the file and says what it holds.
-func (f *captureFile) end(c *cobra.Command, until unit.Time) error {
+// limited says that a capture ended because its file was full.
+const limited = "ended by --limit"
+
+// end closes the file and says what it holds, and why no more, "" where nothing was
+// in its way.
+func (f *captureFile) end(c *cobra.Command, until unit.Time, why string) error {
 	err := f.Close()
 	if f.file != nil {
 		err = errors.Join(err, f.file.Close())
@@ -164,14 +171,10 @@ func (f *captureFile) end(c *cobra.Command, until unit.Time) error {
 	if err != nil {
 		return err
 	}
-	w := c.OutOrStdout()
-	if f.name == "-" {
-		w = c.ErrOrStderr()
-	}
 	text := fmt.Sprintf("%s: %d packets at %d ports until %s, %d lost", f.name, f.Packets(), len(f.points), until, f.Lost())
-	if f.full {
-		text += "; ended by --limit"
+	if why != "" {
+		text += "; " + why
 	}
-	_, err = fmt.Fprintln(w, text)
+	_, err = fmt.Fprintln(notes(c, f.name), text)
 	return err
 }

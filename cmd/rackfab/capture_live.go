@@ -40,8 +40,8 @@ func captureLive(c *cobra.Command, f captureFlags, o captureOptions) error {
 	})
 }
 
-// captureStream writes the packets of a capture that has begun. An end by Ctrl-C
-// is no error.
+// captureStream writes the packets of a capture that has begun. An end by Ctrl-C or
+// of the rack is no error.
 func captureStream(
 	c *cobra.Command, stream rackfabv1.FabricService_CaptureClient, started *rackfabv1.CaptureStarted, output string, o captureOptions,
 ) error {
@@ -58,47 +58,64 @@ func captureStream(
 		return err
 	}
 	at := unit.Time(started.GetFromPs())
+	o.from(at)
 	if _, err := fmt.Fprintf(c.ErrOrStderr(), "capturing at %d ports from %s on, until %s, at most %s\n",
-		len(points), at, o.end(at), unit.Bytes(o.file.Limit)); err != nil {
+		len(points), at, o.end(), unit.Bytes(o.file.Limit)); err != nil {
 		return err
 	}
+	at, err = out.follow(c, stream, at)
+	why := ""
+	switch {
+	case out.full:
+		why = limited
+	case err != nil:
+		why = "cut short"
+	case c.Context().Err() == nil && at < o.window.To:
+		why = "the rack has ended there"
+	}
+	if failed := out.end(c, at, why); failed != nil {
+		return errors.Join(plain(err), failed)
+	}
+	return err
+}
+
+// end says what ends a capture of a running rack, beside its limit.
+func (o *captureOptions) end() string {
+	if o.window.To == unit.Never {
+		return "Ctrl-C"
+	}
+	return o.window.To.String()
+}
+
+// follow writes packets as they come, until the capture ends, the file is full, or
+// Ctrl-C, and gives the instant up to which there are all, which is from at first.
+func (f *captureFile) follow(c *cobra.Command, stream rackfabv1.FabricService_CaptureClient, from unit.Time) (until unit.Time, err error) {
 	bar := newTally()
 	defer bar.finish()
-	for !out.full {
+	until = from
+	for !f.full {
 		event, err := stream.Recv()
 		if c.Context().Err() != nil || errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			return errors.Join(plain(err), out.end(c, at))
+			return until, err
 		}
 		lost := event.GetPackets().GetLost()
 		if end := event.GetEnded(); end != nil {
-			at, lost = unit.Time(end.GetAtPs()), end.GetLost()
+			until, lost = unit.Time(end.GetAtPs()), end.GetLost()
 		} else {
-			at = unit.Time(event.GetPackets().GetAtPs())
+			until = unit.Time(event.GetPackets().GetAtPs())
 		}
-		for i, n := range lost[:min(len(lost), len(points))] {
-			out.Lose(i, n)
+		for i, n := range lost[:min(len(lost), len(f.points))] {
+			f.Lose(i, n)
 		}
-		if err := out.takeAll(event.GetPackets().GetPackets()); err != nil {
-			return err
+		if err := f.takeAll(event.GetPackets().GetPackets()); err != nil {
+			return until, err
 		}
-		bar.show(fmt.Sprintf("%d packets until %s", out.Packets(), at))
+		bar.show(fmt.Sprintf("%d packets until %s", f.Packets(), until))
 	}
-	bar.finish()
-	return out.end(c, at)
-}
-
-// end says what ends a capture that begins at from, beside its limit.
-func (o *captureOptions) end(from unit.Time) string {
-	switch {
-	case o.span > 0:
-		return (from + o.span).String()
-	case o.window.To != unit.Never:
-		return o.window.To.String()
-	}
-	return "Ctrl-C"
+	return until, nil
 }
 
 // takeAll writes packets as they came from the controller.

@@ -68,5 +68,9 @@ func captureRun(c *cobra.Command, name string, f captureFlags, o captureOptions)
 			return err
 		}
 	}
-	return out.end(c, l.Now())
+	why := ""
+	if out.full {
+		why = limited
+	}
+	return out.end(c, l.Now(), why)
 }

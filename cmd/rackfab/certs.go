@@ -21,6 +21,9 @@ func certsCommand() *cobra.Command {
 			"The rack is that of " + defaultScenario + " unless a scenario is named.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := severalFiles("--dir", dir); err != nil {
+				return err
+			}
 			s, err := loadScenario(scenarioName(args))
 			if err != nil {
 				return err

@@ -26,15 +26,14 @@ func composeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			write := func(w io.Writer) error { _, err := w.Write(text); return err }
-			if output == "" {
-				return write(c.OutOrStdout())
-			}
-			return createFile(output, write)
+			return createOutput(c, output, func(w io.Writer) error {
+				_, err := w.Write(text)
+				return err
+			})
 		},
 	}
 	c.Flags().StringVar(&image, "image", compose.Image, "image of the containers; the default is built from compose/Dockerfile")
 	c.Flags().BoolVar(&secure, "tls", false, "mutual TLS on gRPC and bus; the bus makes the certificates")
-	c.Flags().StringVar(&output, "output", "", "file to write (default: standard output)")
+	c.Flags().StringVarP(&output, "output", "o", standardOutput, "file to write, - for standard output")
 	return c
 }

@@ -61,7 +61,7 @@ func isFolder(name string) bool {
 	return err == nil && info.IsDir() || strings.ContainsRune(name, filepath.Separator)
 }
 
-// check looks for formats that there are not.
+// check looks for formats that there are not, and no folder.
 func (f *exportFlags) check() error {
 	var faults []error
 	for _, format := range f.formats {
@@ -69,7 +69,7 @@ func (f *exportFlags) check() error {
 			faults = append(faults, fmt.Errorf("--format %q: want some of %s", format, strings.Join(exportFormats, ", ")))
 		}
 	}
-	return errors.Join(faults...)
+	return errors.Join(append(faults, severalFiles("--output", f.out))...)
 }
 
 func exportFolder(c *cobra.Command, dir string, f exportFlags) error {

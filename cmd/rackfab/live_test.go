@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -77,4 +78,35 @@ func TestWhoToldACollectorThatIsAbsentHearsOfIt(t *testing.T) {
 	if gone := reached(l.Addr().String()); there != "" || !strings.Contains(gone, "nobody answers yet") {
 		t.Errorf("of one that is there %q, of one that is not %q", there, gone)
 	}
+}
+
+// A journal goes to a file, to standard output as "-", and through a name that
+// stands for something else, which stays what it is.
+func TestWhereAJournalGoes(t *testing.T) {
+	address := standingRack(t, "h0", "h1", "r0")
+	t.Setenv(addressVariable, address)
+	t.Chdir(t.TempDir())
+	say(t, "up", "star-2", "--controller", address, "--paused")
+	say(t, "step", "20us")
+	if got := say(t, "journal", "save", "a.yaml"); !strings.HasPrefix(got, "a.yaml: until 20us, digest ") {
+		t.Error(got)
+	}
+	want, err := os.ReadFile("a.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := say(t, "journal", "save", "-"); got != string(want) {
+		t.Errorf("standard output has %q, the file %q", got, want)
+	}
+	if err := os.Symlink(os.DevNull, "null"); err != nil {
+		t.Fatal(err)
+	}
+	say(t, "journal", "save", "null")
+	if is, err := os.Stat("null"); err != nil || is.Mode().IsRegular() {
+		t.Errorf("what stood for %s is a file now: %v, %v", os.DevNull, is, err)
+	}
+	if _, err := os.Stat("-"); err == nil {
+		t.Error("there is a file called -")
+	}
+	say(t, "down")
 }

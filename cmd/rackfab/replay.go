@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -16,20 +17,29 @@ import (
 
 func journalCommand() *cobra.Command {
 	c := &cobra.Command{Use: "journal", Short: "What replays the running rack"}
-	c.AddCommand(calling("save FILE", "Write the journal up to the present instant", cobra.ExactArgs(1),
+	c.AddCommand(calling("save FILE", "Write the journal up to the present instant; FILE - is standard output", cobra.ExactArgs(1),
 		func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {
 			out, err := api.GetJournal(c.Context(), &rackfabv1.GetJournalRequest{})
 			if err != nil {
 				return err
 			}
 			j := out.GetJournal()
-			if err := controller.WriteJournal(args[0], j); err != nil {
+			if err := saveJournal(c, args[0], j); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "%s: until %s, digest %016x\n", args[0], unit.Time(j.GetAtPs()), j.GetDigest())
+			_, err = fmt.Fprintf(notes(c, args[0]), "%s: until %s, digest %016x\n", args[0], unit.Time(j.GetAtPs()), j.GetDigest())
 			return err
 		}))
 	return c
+}
+
+// saveJournal writes a journal to a file, or through a name that stands for something
+// else, such as a pipe.
+func saveJournal(c *cobra.Command, name string, j *rackfabv1.Journal) error {
+	if is, err := os.Stat(name); name != standardOutput && (err != nil || is.Mode().IsRegular()) {
+		return controller.WriteJournal(name, j)
+	}
+	return createOutput(c, name, func(w io.Writer) error { return controller.PrintJournal(w, j) })
 }
 
 func replayCommand() *cobra.Command {

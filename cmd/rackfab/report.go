@@ -26,6 +26,9 @@ func reportCommand() *cobra.Command {
 			"The page is one file and needs no network.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := severalFiles("--out", out); err != nil {
+				return err
+			}
 			runs, err := readFolders(args)
 			if err != nil {
 				return err

@@ -56,6 +56,9 @@ func runCommand() *cobra.Command {
 			"with --scheme or --bus, rttx-example runs as any other scenario.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := severalFiles("--out", f.out); err != nil {
+				return err
+			}
 			name := scenarioName(args)
 			if experiment := experimentOf(c, name); experiment != nil {
 				return experiment(c, f)

@@ -58,14 +58,19 @@ func plain(err error) error {
 // unreached says why a call has not come to any server, "" if it has: what a server
 // says of itself, such as a full disk, is no absence.
 func unreached(err error) string {
-	if status.Code(err) != codes.Unavailable {
-		return ""
+	if text := status.Convert(err).Message(); status.Code(err) == codes.Unavailable && strings.HasPrefix(text, "connection error: ") {
+		return health.Reason(text)
 	}
-	text := status.Convert(err).Message()
-	if !strings.HasPrefix(text, "connection error: ") && !strings.HasPrefix(text, "error reading from server: ") {
-		return ""
+	return ""
+}
+
+// cutOff says how the connection of a call has ended before its answer did, "" if it
+// has not.
+func cutOff(err error) string {
+	if why, ok := strings.CutPrefix(status.Convert(err).Message(), "error reading from server: "); ok && status.Code(err) == codes.Unavailable {
+		return why
 	}
-	return health.Reason(text)
+	return ""
 }
 
 // withRack calls do with the controller at an address. Its error is as people read it.
@@ -82,6 +87,9 @@ func withRack(address, tls string, do func(rackfabv1.FabricServiceClient) error)
 	err = do(rack.API())
 	if why := unreached(err); why != "" {
 		return fmt.Errorf("no controller at %s: %s (`rackfab up` starts one; one with certificates wants --tls)", address, why)
+	}
+	if why := cutOff(err); why != "" {
+		return fmt.Errorf("the connection to the controller at %s was lost: %s; the rack may have ended with it", address, why)
 	}
 	return plain(err)
 }

@@ -51,6 +51,9 @@ func sweepCommand() *cobra.Command {
 }
 
 func runSweep(c *cobra.Command, name string, f sweepFlags) error {
+	if err := severalFiles("--out", f.out); err != nil {
+		return err
+	}
 	base, grid, err := sweepGrid(name, f)
 	if err != nil {
 		return err

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -37,22 +34,6 @@ func writeSweep(dir string, s *sweep.Sweep, f *chart.Figure) error {
 		}
 	}
 	return nil
-}
-
-// createFile writes a file by write.
-func createFile(path string, write func(io.Writer) error) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	if err := write(f); err != nil {
-		_ = f.Close() // the first fault counts
-		if at := (*fs.PathError)(nil); errors.As(err, &at) {
-			return err // it names the file
-		}
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return f.Close()
 }
 
 // mostRows is how long a table may be to be printed as well.

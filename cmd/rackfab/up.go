@@ -180,7 +180,10 @@ func downCommand() *cobra.Command {
 
 // journalPath gives the absolute path of the journal, whose folder is there.
 func journalPath(path string) (string, error) {
-	if path == "" {
+	switch path {
+	case standardOutput:
+		return "", errors.New("--journal -: want a file: the journal is written anew with every change; `rackfab journal save -` prints it")
+	case "":
 		path = filepath.Join("runs", "live-"+time.Now().Format("20060102-150405")+".yaml")
 	}
 	path, err := filepath.Abs(path)

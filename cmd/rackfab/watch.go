@@ -2,16 +2,16 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
+	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
@@ -28,16 +28,16 @@ func watchCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if !term.IsTerminal(int(os.Stdout.Fd())) {
+			if terminalWidth(c.OutOrStdout()) == 0 {
 				return watchLines(c, events)
 			}
 			p := tea.NewProgram(&screen{api: api, height: watchRows}, tea.WithContext(ctx))
-			var ended error
+			ended := make(chan error, 1)
 			go func() {
 				for {
 					event, err := events.Recv()
 					if err != nil {
-						ended = err
+						ended <- err
 						p.Quit()
 						return
 					}
@@ -45,25 +45,44 @@ func watchCommand() *cobra.Command {
 				}
 			}()
 			model, err := p.Run()
-			if s, ok := model.(*screen); ok && s.left {
+			s, ok := model.(*screen)
+			switch {
+			case ok && s.left:
 				return nil
+			case err != nil || !ok:
+				return err
 			}
-			return errors.Join(err, ended)
+			return over(c, s.is.GetStatus(), <-ended)
 		})
 }
 
 // watchLines prints the state of the clock again and again, for those who are no
 // terminal.
 func watchLines(c *cobra.Command, events rackfabv1.FabricService_WatchClient) error {
+	var last *rackfabv1.RackStatus
 	for {
 		event, err := events.Recv()
 		if err != nil {
-			return err
+			return over(c, last, err)
 		}
-		if _, err := fmt.Fprintln(c.OutOrStdout(), statusText(event.GetStatus())); err != nil {
+		last = event.GetStatus()
+		if _, err := fmt.Fprintln(c.OutOrStdout(), statusText(last)); err != nil {
 			return err
 		}
 	}
+}
+
+// over says why the events of a rack have ended, which stood like last before, nil if
+// it never stood. That it was taken down is no error.
+func over(c *cobra.Command, last *rackfabv1.RackStatus, err error) error {
+	switch {
+	case last == nil:
+	case status.Code(err) == codes.FailedPrecondition:
+		_, err = fmt.Fprintf(c.OutOrStdout(), "%s was taken down, after %s\n", last.GetScenario(), unit.Time(last.GetAtPs()))
+	case cutOff(err) != "":
+		_, _ = fmt.Fprintf(c.OutOrStdout(), "%s last stood at %s\n", last.GetScenario(), unit.Time(last.GetAtPs())) // the error says more
+	}
+	return err
 }
 
 // screen is the view of a rack in a terminal.

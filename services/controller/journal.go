@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -76,14 +77,19 @@ func (s *session) save() error {
 	return WriteJournal(path, j)
 }
 
-// WriteJournal writes a journal to a file that holds it whole or not at all. Its
-// first line names the digest (ReadDigest).
+// PrintJournal writes a journal. Its first line names the digest (ReadDigest).
+func PrintJournal(w io.Writer, j *rackfabv1.Journal) error {
+	_, err := fmt.Fprintf(w, digestLine+"\n%s", j.GetDigest(), j.GetScenario())
+	return err
+}
+
+// WriteJournal writes a journal to a file that holds it whole or not at all.
 func WriteJournal(path string, j *rackfabv1.Journal) error {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(file, digestLine+"\n%s", j.GetDigest(), j.GetScenario())
+	err = PrintJournal(file, j)
 	if closing := file.Close(); err == nil {
 		err = closing
 	}
