@@ -33,7 +33,7 @@ type rack struct {
 	address, journal string
 	collector, pages string // of its own
 	client           *controller.Client
-	log              *bufio.Reader // standard error
+	said, log        *bufio.Reader // standard output, standard error
 }
 
 var (
@@ -59,8 +59,8 @@ func up(t *testing.T, args ...string) *rack {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.Process.Kill() }) // has ended, if the test went well
-	said := bufio.NewReader(out)
-	line, err := said.ReadString('\n')
+	r.said = bufio.NewReader(out)
+	line, err := r.said.ReadString('\n')
 	found := upLine.FindStringSubmatch(line)
 	if err != nil || found == nil {
 		rest, _ := io.ReadAll(r.log)
@@ -68,7 +68,7 @@ func up(t *testing.T, args ...string) *rack {
 	}
 	r.address = found[1]
 	if !slices.Contains(args, "--collector") {
-		line, err := said.ReadString('\n')
+		line, err := r.said.ReadString('\n')
 		if found = collectorLine.FindStringSubmatch(line); found == nil {
 			t.Fatalf("no collector: %q %v", line, err)
 		}
@@ -307,6 +307,9 @@ func TestABadBusChangesNoDigest(t *testing.T) {
 	r.do(t, "journal", "save", file)
 	t.Log(r.do(t, "replay", file))
 	r.do(t, "down")
+	if line, err := r.said.ReadString('\n'); line != "the rack was taken down; to repeat it: rackfab replay "+r.journal+"\n" {
+		t.Errorf("up says %q, %v", line, err)
+	}
 	flags := []string{"--duration", "500us", "--scheme", "pcn"}
 	memory := start(t, append(flags, "--bus", "memory")...).results(t)
 	nats := start(t, append(flags, "--controller", r.address)...).results(t)

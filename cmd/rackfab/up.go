@@ -11,17 +11,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/launch"
 )
-
-// stopWait is how long a live run may take to end in order.
-const stopWait = 5 * time.Second
 
 // upFlags are the settings of `rackfab up`.
 type upFlags struct {
@@ -211,41 +206,4 @@ func begin(ctx context.Context, api rackfabv1.FabricServiceClient, start *rackfa
 	}
 	_, err := api.Resume(ctx, &rackfabv1.ResumeRequest{})
 	return err
-}
-
-// attend waits for the end, and says how the rack is repeated. A node that is lost
-// is told, and the rack stays for its status and its journal; the loss of the
-// controller ends it.
-func attend(c *cobra.Command, rack *launch.Rack, journal string) error {
-	ctx, failed := c.Context(), rack.Failed()
-	select {
-	case <-ctx.Done():
-	case <-failed.Done():
-		err := context.Cause(failed)
-		var p *launch.ProcessError
-		if !errors.As(err, &p) || !p.Node {
-			return err
-		}
-		_, _ = fmt.Fprintf(c.ErrOrStderr(), "rackfab: %v\nrackfab: the rack stands; its status and journal can still be asked for\n", err)
-		<-ctx.Done()
-	}
-	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWait)
-	defer cancel()
-	out, err := rack.Client().API().StopRack(stopping, &rackfabv1.StopRackRequest{})
-	if status.Code(err) == codes.FailedPrecondition {
-		return nil // it has been ended by `rackfab down`
-	}
-	if err != nil {
-		return parting{fmt.Errorf("the live run did not end in order: %w", plain(err))}
-	}
-	if out.GetJournal() == nil {
-		return nil // nothing has run
-	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "%s; to repeat it: rackfab replay %s\n", ending(out.GetJournal()), journal)
-	return err
-}
-
-// ending says where a live run has ended.
-func ending(j *rackfabv1.Journal) string {
-	return fmt.Sprintf("ended at %s, digest %016x", unit.Time(j.GetAtPs()), j.GetDigest())
 }

@@ -55,7 +55,7 @@ const (
 	watchLeast, watchMost, watchDefault = 20, 60_000, 500
 )
 
-// Watch says again and again how rack and nodes stand.
+// Watch says again and again how rack and nodes stand, until the live run ends.
 func (s *service) Watch(q *rackfabv1.WatchRequest, stream rackfabv1.FabricService_WatchServer) error {
 	every := q.GetEveryMs()
 	if every == 0 {
@@ -68,7 +68,9 @@ func (s *service) Watch(q *rackfabv1.WatchRequest, stream rackfabv1.FabricServic
 	defer clock.Stop()
 	for {
 		out := &rackfabv1.WatchResponse{}
+		var live *session
 		err := s.call(func(l *session) error {
+			live = l
 			out.Status, out.Nodes = l.status(), l.standing.GetNodes()
 			return nil
 		})
@@ -82,7 +84,7 @@ func (s *service) Watch(q *rackfabv1.WatchRequest, stream rackfabv1.FabricServic
 		case <-clock.C:
 		case <-stream.Context().Done():
 			return status.FromContextError(stream.Context().Err()).Err()
-		case <-s.ctx.Done():
+		case <-live.ended:
 			return errNoRack
 		}
 	}

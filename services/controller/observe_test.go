@@ -4,10 +4,34 @@ import (
 	"slices"
 	"testing"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
+
+// A watch is of one live run: it ends with that, whatever begins afterwards.
+func TestAWatchEndsWithItsRun(t *testing.T) {
+	r := started(t, Options{NodeLimit: NodeLimit})
+	watch, err := r.API().Watch(t.Context(), &rackfabv1.WatchRequest{EveryMs: watchMost})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := watch.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.API().StopRack(t.Context(), &rackfabv1.StopRackRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.API().StartRack(t.Context(), &rackfabv1.StartRackRequest{RunId: "next", Scenario: []byte(looped)}); err != nil {
+		t.Fatal(err)
+	}
+	if event, err := watch.Recv(); status.Code(err) != codes.FailedPrecondition {
+		t.Errorf("after the end: %v, %v", event, err)
+	}
+}
 
 // The rack is told as it is cabled and set now: layers, cuts, settings, scheme, and
 // the way of every flow round a cut.
