@@ -3,15 +3,22 @@ package main
 import (
 	"io"
 	"os"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/term"
 )
 
 // writeFolded writes a table in the style narrow, whose first columns name a row,
 // folded to the width of the terminal that w may be.
 func writeFolded(w io.Writer, table string, names int, groups ...string) error {
-	_, err := io.WriteString(w, fold(table, terminalWidth(w), names, groups))
+	text := trimmed(table)
+	if width := terminalWidth(w); width > 0 {
+		text = fold(table, width, names, groups)
+	}
+	_, err := io.WriteString(w, text)
 	return err
 }
 
@@ -33,19 +40,23 @@ const gap = 2
 
 // fold cuts a table that is wider than width between columns, into tables below
 // each other that each begin with the columns that name a row. Columns of one group,
-// by the table's first line, stay together; nil is a table without groups. It gives
-// lines that end in "\n". A width of 0 folds nothing.
+// by the table's first line, stay together; nil is a table without groups, whose columns
+// are wrapped where one alone is too wide. It gives lines that end in "\n".
 func fold(table string, width, names int, groups []string) string {
 	lines := grid(table)
 	starts := append(columnStarts(lines, groups), len(lines[0])+gap)
-	if width <= 0 || len(lines[0]) <= width || len(starts) < names+3 {
-		return block(lines, 0, 0, len(lines[0]))
+	if len(lines[0]) <= width || len(starts) < names+2 {
+		return trimmed(table)
+	}
+	wrap := width
+	if groups != nil {
+		wrap = 0
 	}
 	var parts []string
 	stub, from := starts[names], starts[names]
 	for i := names + 1; i < len(starts); i++ {
 		if next := starts[min(i+1, len(starts)-1)]; i == len(starts)-1 || stub+next-gap-from > width {
-			parts, from = append(parts, block(lines, stub, from, starts[i]-gap)), starts[i]
+			parts, from = append(parts, block(lines, stub, from, starts[i]-gap, wrap)), starts[i]
 		}
 	}
 	return strings.Join(parts, "\n")
@@ -91,14 +102,44 @@ func columnStarts(lines [][]rune, groups []string) []int {
 	return starts
 }
 
-// block writes the first stub cells of each line and those from and to some others.
-// A first line without text is left out.
-func block(lines [][]rune, stub, from, to int) string {
+// trimmed gives a table without the blanks that end its lines, and without a first
+// line of nothing else.
+func trimmed(table string) string {
 	var b strings.Builder
-	for i, line := range lines {
-		text := strings.TrimRight(string(line[:stub])+string(line[from:to]), " ")
-		if i > 0 || text != "" {
-			b.WriteString(text + "\n")
+	for line := range strings.Lines(table) {
+		if line = strings.TrimRight(line, " \n"); line != "" || b.Len() > 0 {
+			b.WriteString(line + "\n")
+		}
+	}
+	return b.String()
+}
+
+// leastText is how few characters a column of text is wrapped to: a terminal that is
+// narrower breaks lines by itself.
+const leastText = 16
+
+// block writes the first stub cells of each line and those from and to some others,
+// which are wrapped to width, 0 for not at all. Lines without text are left out: what
+// made a row high stands in another block.
+func block(lines [][]rune, stub, from, to, width int) string {
+	var b strings.Builder
+	for from < to && !slices.ContainsFunc(lines, func(line []rune) bool { return line[from] != ' ' && line[from] != '─' }) {
+		from++ // right-aligned text begins further right
+	}
+	room := max(width-stub, leastText)
+	for _, line := range lines {
+		left, cells := string(line[:stub]), strings.TrimRight(string(line[from:to]), " ")
+		switch {
+		case strings.TrimSpace(left+cells) == "":
+			continue
+		case width > 0 && strings.Trim(cells, "─") == "":
+			cells = string([]rune(cells)[:min(room, utf8.RuneCountInString(cells))])
+		case width > 0 && utf8.RuneCountInString(cells) > room:
+			cells = text.WrapSoft(cells, room)
+		}
+		for part := range strings.SplitSeq(cells, "\n") {
+			b.WriteString(strings.TrimRight(left+part, " ") + "\n")
+			left = strings.Repeat(" ", stub)
 		}
 	}
 	return b.String()

@@ -25,7 +25,6 @@ func TestFold(t *testing.T) {
 		groups       []string
 		want         string
 	}{
-		{0, 1, wideGroups, wide},
 		{37, 1, wideGroups, wide},
 		{36, 1, wideGroups, `
                PAUSE frames
@@ -65,6 +64,34 @@ pfc      de4e
 	plain := strings.SplitN(table, "\n", 2)[1]
 	if got := fold(plain, 29, 2, nil); !strings.Contains(got, "\nscheme   tree  digest\n") || strings.Count(got, "3.1") != 2 {
 		t.Errorf("two columns name a row:\n%s", got)
+	}
+}
+
+// A column that is too wide by itself is wrapped below its head, and loses nothing.
+func TestFoldWrapsText(t *testing.T) {
+	const table = `span    took  what is known
+────────────────────────────────────────────────────────
+WRITE    6us  failed: flow-stopped bytes=64000 packets=16
+  rate        rate.new=170Mbps rate.old=40Gbps
+`
+	for width, want := range map[int]string{
+		30: `span    took
+────────────
+WRITE    6us
+  rate
+
+span    what is known
+──────────────────────────────
+WRITE   failed: flow-stopped
+        bytes=64000 packets=16
+  rate  rate.new=170Mbps
+        rate.old=40Gbps
+`,
+		60: table,
+	} {
+		if got := fold(table, width, 1, nil); got != want {
+			t.Errorf("%d columns:\n%s", width, got)
+		}
 	}
 }
 

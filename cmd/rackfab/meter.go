@@ -22,6 +22,9 @@ type meter struct {
 	tenths int64 // written
 }
 
+// redraw is how long a bar stands at least: a slow line carries no more.
+const redraw = 100 * time.Millisecond
+
 func newMeter(total unit.Time) *meter {
 	m := &meter{total: total, start: time.Now()}
 	if term.IsTerminal(int(os.Stderr.Fd())) {
@@ -30,6 +33,7 @@ func newMeter(total unit.Time) *meter {
 			progressbar.OptionSetWidth(barWidth(terminalWidth(os.Stderr))),
 			progressbar.OptionSetPredictTime(true),
 			progressbar.OptionSetElapsedTime(true),
+			progressbar.OptionThrottle(redraw),
 			progressbar.OptionClearOnFinish())
 	}
 	return m
@@ -71,6 +75,7 @@ func newTally() tally {
 		progressbar.OptionSetWriter(os.Stderr),
 		progressbar.OptionSetVisibility(term.IsTerminal(int(os.Stderr.Fd()))),
 		progressbar.OptionSetElapsedTime(false),
+		progressbar.OptionThrottle(redraw),
 		progressbar.OptionClearOnFinish())}
 }
 

@@ -156,8 +156,10 @@ func pointsTable(w io.Writer, out *rackfabv1.QuerySeriesResponse) error {
 		}
 	}
 	t.SuppressEmptyColumns()
-	_, err := fmt.Fprintf(w, "%s of run %s\n%s\n", first.GetMetric(), out.GetRun(), t.Render())
-	return err
+	if _, err := fmt.Fprintf(w, "%s of run %s\n", first.GetMetric(), out.GetRun()); err != nil {
+		return err
+	}
+	return writeFolded(w, t.Render(), 1)
 }
 
 func pointText(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
@@ -183,6 +185,8 @@ func (f *queryFlags) showList(w io.Writer, out *rackfabv1.ListSeriesResponse) er
 		t.AppendRow(row(append([]string{s.GetMetric(), s.GetUnit()}, seriesCells(s)...)))
 	}
 	t.SuppressEmptyColumns()
-	_, err := fmt.Fprintf(w, "series of run %s\n%s\n", out.GetRun(), t.Render())
-	return err
+	if _, err := fmt.Fprintf(w, "series of run %s\n", out.GetRun()); err != nil {
+		return err
+	}
+	return writeFolded(w, t.Render(), 1)
 }

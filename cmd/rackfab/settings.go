@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -26,8 +25,7 @@ func settingsCommand() *cobra.Command {
 					t.AppendRow(row([]string{n.GetNode(), s.GetKey(), s.GetValue(), live(s)}))
 				}
 			}
-			_, err = fmt.Fprintln(c.OutOrStdout(), t.Render())
-			return err
+			return writeFolded(c.OutOrStdout(), t.Render(), 2)
 		})
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -135,11 +134,17 @@ func statsTable(w io.Writer, s *rackfabv1.GetStatsResponse) error {
 			})
 		}
 	}
-	if err := errors.Join(writeFolded(w, ports.Render(), 2), writeFolded(w, "\n"+flows.Render(), 1)); err != nil {
+	if err := writeFolded(w, ports.Render(), 2); err != nil {
 		return err
 	}
-	if commands.Length() > 0 {
-		if _, err := fmt.Fprintf(w, "\n%s\n", commands.Render()); err != nil {
+	for _, t := range []table.Writer{flows, commands} {
+		if t.Length() == 0 {
+			continue
+		}
+		if _, err := fmt.Fprintln(w); err != nil {
+			return err
+		}
+		if err := writeFolded(w, t.Render(), 1); err != nil {
 			return err
 		}
 	}

@@ -166,7 +166,10 @@ func listTraces(w io.Writer, list *rackfabv1.ListTracesResponse) error {
 		}
 		t.AppendRow(table.Row{r.GetTraceId(), r.GetName(), r.GetFlow(), r.GetNode(), unit.Time(r.GetStartPs()), unit.Time(r.GetDurationPs()), spans})
 	}
-	_, err := fmt.Fprintf(w, "run %s\n%s\n", list.GetRun(), t.Render())
+	_, err := fmt.Fprintf(w, "run %s\n", list.GetRun())
+	if err == nil {
+		err = writeFolded(w, t.Render(), 1)
+	}
 	if err == nil && list.GetMore() {
 		_, err = fmt.Fprintln(w, "there are more")
 	}
@@ -199,8 +202,7 @@ func (f *traceFlags) showPercentiles(c *cobra.Command, api rackfabv1.CollectorSe
 			unit.Time(r.GetP99Ps()), unit.Time(r.GetP999Ps()), unit.Time(r.GetMaxPs()),
 		})
 	}
-	_, err = fmt.Fprintln(c.OutOrStdout(), t.Render())
-	return err
+	return writeFolded(c.OutOrStdout(), t.Render(), 2)
 }
 
 func traceCommand() *cobra.Command {

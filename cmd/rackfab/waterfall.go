@@ -21,7 +21,7 @@ type axis struct {
 	width    int
 }
 
-// axisOn gives a trace the width that a terminal leaves, 0 if it is no terminal.
+// axisOn gives a trace a width that suits a terminal of so many columns, 0 for none.
 func axisOn(terminal int, from, to int64) axis {
 	if terminal > 0 && terminal < 100 {
 		return axis{from, to, 20}
@@ -75,7 +75,11 @@ func waterfall(w io.Writer, t *rackfabv1.GetTraceResponse, events int) error {
 		}
 	}
 	walk("", 0)
-	_, err := fmt.Fprintln(w, header(t, from, to))
+	top := header(t, from, to)
+	if width := terminalWidth(w); width > 0 {
+		top = text.WrapSoft(top, width)
+	}
+	_, err := fmt.Fprintln(w, top)
 	if err == nil {
 		err = writeFolded(w, out.Render(), 1)
 	}

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+)
+
+// A line is left between the tables of ports, flows and commands, and one that is
+// empty is left out.
+func TestStatsTables(t *testing.T) {
+	n := &rackfabv1.NodeStats{
+		Node: "h0", Ports: []*rackfabv1.PortStats{{Peer: "s0"}}, Flows: []*rackfabv1.FlowStats{{Name: "F0", Scheme: "pcn"}},
+		Commands: []*rackfabv1.CommandStats{{Name: "put0"}},
+	}
+	print := func() string {
+		var out strings.Builder
+		if err := statsTable(&out, &rackfabv1.GetStatsResponse{Nodes: []*rackfabv1.NodeStats{n}}); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	all := print()
+	for _, want := range []string{"at 0ps\nnode ", "\n\nflow ", "\n\ncommands "} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %q in\n%s", want, all)
+		}
+	}
+	n.Flows = nil
+	if some := print(); strings.Contains(some, "flow ") || !strings.Contains(some, "\n\ncommands ") {
+		t.Errorf("without flows:\n%s", some)
+	}
+}
