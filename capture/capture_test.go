@@ -124,6 +124,27 @@ func TestAFileNamesItsScheme(t *testing.T) {
 	}
 }
 
+// A comment has at most 65535 bytes: thousands of changes do not break the file.
+func TestAFileOfManySchemes(t *testing.T) {
+	changed := *rack
+	for i := range 5000 {
+		changed.Changes = append(changed.Changes, topology.Change{
+			At: unit.Time(i), Verb: topology.ChangeScheme, Scheme: topology.SchemeSpec{Name: "pcn", Flows: fmt.Sprintf("h%d->r0", i)},
+		})
+	}
+	var b bytes.Buffer
+	if _, err := NewWriter(&b, &changed, points, Options{From: 5000}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := pcapgo.NewNgReader(&b, pcapgo.DefaultNgReaderOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.SectionInfo().Comment; !strings.HasPrefix(got, "rack under pfc, 4989 more, pcn for h4989->r0, ") || !strings.HasSuffix(got, "fabric time from 0") {
+		t.Errorf("%.300s", got)
+	}
+}
+
 // The limit holds to the byte, and the file is whole.
 func TestTheLimitOfAFile(t *testing.T) {
 	whole := int64(len(written(t, Options{})))

@@ -219,21 +219,33 @@ func (r *Regime) settle(otherwise cc.Marking) error {
 	return nil
 }
 
+// schemeTextLimit is how many bytes of changes a SchemeText lists.
+const schemeTextLimit = 200
+
 // SchemeText names the congestion control of the rack before an instant, "dcqcn, pcn
-// for h*->r1".
+// for h*->r1". Of many changes for some flows it lists the latest, and says how many
+// more there were: "dcqcn, 40 more, pcn for h*->r1".
 func (s *Scenario) SchemeText(before unit.Time) string {
-	text := s.Scheme
+	all, some := s.Scheme, []string(nil)
 	for _, c := range s.Timely() {
-		if c.Verb != ChangeScheme || c.At >= before {
-			continue
-		}
-		if c.Scheme.Flows == Everything {
-			text = c.Scheme.Name
-		} else {
-			text += ", " + c.Scheme.Name + " for " + c.Scheme.Flows
+		switch {
+		case c.Verb != ChangeScheme || c.At >= before:
+		case c.Scheme.Flows == Everything:
+			all, some = c.Scheme.Name, nil
+		default:
+			some = append(some, c.Scheme.Name+" for "+c.Scheme.Flows)
 		}
 	}
-	return text
+	more, size := len(some), 0
+	for more > 0 && size+len(some[more-1]) <= schemeTextLimit {
+		more--
+		size += len(some[more])
+	}
+	list := []string{all}
+	if more > 0 {
+		list = append(list, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(append(list, some[more:]...), ", ")
 }
 
 func (r *Regime) name(p Pair) string { return r.s.Nodes[p.From].Name + "->" + r.s.Nodes[p.To].Name }

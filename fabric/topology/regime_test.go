@@ -1,10 +1,12 @@
 package topology
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/unit"
 )
 
 // regimes is a rack with one long flow under dcqcn.
@@ -99,6 +101,30 @@ func TestGroupsOfSettings(t *testing.T) {
 		t.Errorf("%v and %v", a, b)
 	}
 	if text := s.SchemeText(1); text != "dcqcn" {
+		t.Error(text)
+	}
+}
+
+// However often flows change their scheme, the text that names it stays short: it has
+// the latest changes, and how many more there were.
+func TestSchemeTextIsBounded(t *testing.T) {
+	s := &Scenario{Scheme: "pfc"}
+	change := func(flows string) {
+		s.Changes = append(s.Changes, Change{At: unit.Time(len(s.Changes)), Verb: ChangeScheme, Scheme: SchemeSpec{Name: "pcn", Flows: flows}})
+	}
+	for i := range 3000 {
+		change(fmt.Sprintf("h%d->r", i))
+	}
+	text := s.SchemeText(unit.Never)
+	if len(text) > schemeTextLimit+100 || !strings.HasPrefix(text, "pfc, 2988 more, pcn for h2988->r, ") || !strings.HasSuffix(text, ", pcn for h2999->r") {
+		t.Error(text)
+	}
+	change(strings.Repeat("h0,", 1<<15) + "h1->r")
+	if text := s.SchemeText(unit.Never); text != "pfc, 3001 more" {
+		t.Errorf("%.300s", text)
+	}
+	change(Everything)
+	if text := s.SchemeText(unit.Never); text != "pcn" {
 		t.Error(text)
 	}
 }
