@@ -14,21 +14,21 @@ func TestStatsTables(t *testing.T) {
 		Node: "h0", Ports: []*rackfabv1.PortStats{{Peer: "s0"}}, Flows: []*rackfabv1.FlowStats{{Name: "F0", Scheme: "pcn"}},
 		Commands: []*rackfabv1.CommandStats{{Name: "put0"}},
 	}
-	print := func() string {
+	tables := func() string {
 		var out strings.Builder
 		if err := statsTable(&out, &rackfabv1.GetStatsResponse{Nodes: []*rackfabv1.NodeStats{n}}); err != nil {
 			t.Fatal(err)
 		}
 		return out.String()
 	}
-	all := print()
+	all := tables()
 	for _, want := range []string{"at 0ps\nnode ", "\n\nflow ", "\n\ncommands "} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q in\n%s", want, all)
 		}
 	}
 	n.Flows = nil
-	if some := print(); strings.Contains(some, "flow ") || !strings.Contains(some, "\n\ncommands ") {
+	if some := tables(); strings.Contains(some, "flow ") || !strings.Contains(some, "\n\ncommands ") {
 		t.Errorf("without flows:\n%s", some)
 	}
 }

@@ -19,11 +19,9 @@ import (
 
 // sweepFlags are the settings of `rackfab sweep`.
 type sweepFlags struct {
-	sets    []string
-	schemes string
-	seeds   string
-	plot    string
-	out     string
+	sets                            []string
+	schemes, seeds, durations, plot string
+	out                             string
 }
 
 func sweepCommand() *cobra.Command {
@@ -45,6 +43,7 @@ func sweepCommand() *cobra.Command {
 	flags.StringArrayVar(&f.sets, "set", nil, "a key and the values that it takes")
 	flags.StringVar(&f.schemes, "scheme", "", "schemes, separated by commas (default: those that rackfab run compares)")
 	flags.StringVar(&f.seeds, "seed", "", "seeds, separated by commas (default: the scenario's)")
+	flags.StringVar(&f.durations, "duration", "", "fabric time to run, such as 8ms; several are separated by commas (default: the scenario's)")
 	flags.StringVar(&f.plot, "plot", "", "column of the table to plot (default: tree_ms with a burst, pause_frames without)")
 	flags.StringVar(&f.out, "out", "", "folder for table, plot and finished cells (default: runs/sweep-<scenario>)")
 	return c
@@ -109,11 +108,26 @@ func sweepGrid(name string, f sweepFlags) (*topology.Scenario, sweep.Grid, error
 		a, err := sweep.ParseAxis(s)
 		add("--set", a, err)
 	}
+	if f.durations != "" {
+		a, err := durationAxis(f.durations)
+		add("--duration", a, err)
+	}
 	a, err := sweep.NewAxis("scheme", schemeNames(f.schemes, base.Compare))
 	add("--scheme", a, err)
 	a, err = sweep.NewAxis("seed", strings.Split(cmp.Or(f.seeds, fmt.Sprint(base.Seed)), ","))
 	add("--seed", a, err)
 	return base, grid, errors.Join(errs...)
+}
+
+// durationAxis reads spans, separated by commas.
+func durationAxis(list string) (sweep.Axis, error) {
+	values := strings.Split(list, ",")
+	for _, v := range values {
+		if span, err := unit.ParseTime(v); err != nil || span <= 0 {
+			return sweep.Axis{}, fmt.Errorf("%q: want a span above 0, such as 8ms", v)
+		}
+	}
+	return sweep.NewAxis("duration", values)
 }
 
 // runGrid runs what is missing of the grid, with its cells in a folder of dir,

@@ -29,12 +29,12 @@ func TestEveryCommandIsInAGroup(t *testing.T) {
 // A wrong use is answered with the right one.
 func TestAWrongUseNamesTheUsage(t *testing.T) {
 	for line, want := range map[string]string{
-		"set":                  "usage: rackfab set NODE.KEY VALUE",
-		"run a b":              "usage: rackfab run [SCENARIO|FILE]",
-		"burst --from h0":      `required flag(s) "to" not set; usage: rackfab burst --from NICS --to NIC`,
-		"explain pause":        "usage: rackfab explain pause --link 'X->Y'",
-		"run --seed -1":        `invalid argument "-1" for "--seed" flag: invalid syntax; `,
-		"sweep --duration 4ms": "unknown flag: --duration; `rackfab sweep --help` lists the flags",
+		"set":                "usage: rackfab set NODE.KEY VALUE",
+		"run a b":            "usage: rackfab run [SCENARIO|FILE]",
+		"burst --from h0":    `required flag(s) "to" not set; usage: rackfab burst --from NICS --to NIC`,
+		"explain pause":      "usage: rackfab explain pause --link 'X->Y'",
+		"run --seed -1":      `invalid argument "-1" for "--seed" flag: invalid syntax; `,
+		"sweep --length 4ms": "unknown flag: --length; `rackfab sweep --help` lists the flags",
 	} {
 		c := root()
 		c.SetArgs(strings.Fields(line))
