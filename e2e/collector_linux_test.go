@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	"google.golang.org/grpc"
 
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/collector"
@@ -20,7 +21,7 @@ import (
 
 func counted(t *testing.T, c rackfabv1.CollectorServiceClient) *rackfabv1.GetCountersResponse {
 	t.Helper()
-	out, err := c.GetCounters(t.Context(), &rackfabv1.GetCountersRequest{})
+	out, err := c.GetCounters(t.Context(), &rackfabv1.GetCountersRequest{}, grpc.WaitForReady(true))
 	if err != nil {
 		t.Fatal(err)
 	}
