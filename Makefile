@@ -26,6 +26,8 @@ DOCKER_COMPOSE := $(CACHE)/docker-compose-$(DOCKER_COMPOSE_VERSION)/docker-compo
 export PATH := $(dir $(PROTOC_GEN_GO)):$(dir $(PROTOC_GEN_GO_GRPC)):$(PATH)
 
 FUZZTIME ?= 10000x
+# Of a package's tests: those of e2e take minutes, and more where two cores do everything else too.
+TESTTIME := 40m
 
 .PHONY: build test race lint generate release verify fuzz tools grpcurl telemetrygen otelcol docker-compose ci
 
@@ -33,10 +35,10 @@ build: ## bin/rackfab
 	CGO_ENABLED=0 go build -trimpath -o bin/rackfab ./cmd/rackfab
 
 test:
-	go test ./...
+	go test ./... -timeout $(TESTTIME)
 
 race: ## what has goroutines; the machine room has none (fabric/arch_test.go), and a study only runs it
-	go test -race -short $$(go list ./... | grep -v -e /fabric -e /study)
+	go test -race -short -timeout $(TESTTIME) $$(go list ./... | grep -v -e /fabric -e /study)
 
 lint: $(GOLANGCI_LINT)
 	$(GOLANGCI_LINT) config verify
