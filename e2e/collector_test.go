@@ -1,10 +1,7 @@
 package e2e
 
 import (
-	"bufio"
 	"encoding/json"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -16,23 +13,9 @@ import (
 // its address.
 func startCollector(t *testing.T) (rackfabv1.CollectorServiceClient, string) {
 	t.Helper()
-	c := exec.Command(program, "collector", "--listen", "127.0.0.1:0", "--http", "off", "--data", filepath.Join(t.TempDir(), "data"))
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = c.Process.Signal(os.Interrupt) // Wait tells
-		if err := c.Wait(); err != nil {
-			t.Errorf("the collector ended with %v", err)
-		}
-	})
-	line, err := bufio.NewReader(out).ReadBytes('\n')
+	line := standing(t, "collector", "--listen", "127.0.0.1:0", "--http", "off", "--data", filepath.Join(t.TempDir(), "data"))
 	var ready struct{ Address string }
-	if err != nil || json.Unmarshal(line, &ready) != nil {
+	if err := json.Unmarshal([]byte(line), &ready); err != nil {
 		t.Fatalf("the collector says %q: %v", line, err)
 	}
 	return dialCollector(t, ready.Address), ready.Address

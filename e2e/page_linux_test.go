@@ -1,13 +1,11 @@
 package e2e
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
 	"image/png"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -27,7 +25,7 @@ import (
 var screenshots = os.Getenv("RACKFAB_SCREENSHOTS")
 
 // browserLimit is how long a test may take in the browser.
-const browserLimit = 3 * time.Minute
+const browserLimit = 8 * time.Minute
 
 // browserPath finds a browser.
 func browserPath(t *testing.T) string {
@@ -44,7 +42,7 @@ type browser struct {
 
 func newBrowser(t *testing.T, width, height int64) *browser {
 	t.Helper()
-	flags := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.NoSandbox, chromedp.ExecPath(browserPath(t)))
+	flags := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.NoSandbox, chromedp.ExecPath(browserPath(t)), chromedp.WSURLReadTimeout(time.Minute))
 	ctx, cancel := context.WithTimeout(t.Context(), browserLimit)
 	t.Cleanup(cancel)
 	ctx, end := chromedp.NewExecAllocator(ctx, flags...)
@@ -141,23 +139,7 @@ var pageLine = regexp.MustCompile(`http://\S+/`)
 // page serves the page of a rack and gives its address.
 func (r *rack) page(t *testing.T, args ...string) string {
 	t.Helper()
-	c := exec.Command(program, append([]string{"page", "--address", r.address, "--http", "127.0.0.1:0"}, args...)...)
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = c.Process.Signal(os.Interrupt) // it ends in order, whatever it says
-		_ = c.Wait()
-	})
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(line, err)
-	}
-	return pageLine.FindString(line)
+	return pageLine.FindString(standing(t, append([]string{"page", "--address", r.address, "--http", "127.0.0.1:0"}, args...)...))
 }
 
 // quietRack is the rack of the main job without its burst.

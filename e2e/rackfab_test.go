@@ -36,6 +36,31 @@ func withProgram(run func() int) int {
 	return run()
 }
 
+// standing starts the program in a role that serves until Ctrl-C, and gives the first
+// line that it prints. Ctrl-C comes at the test's end; the program has to end in order.
+func standing(t *testing.T, args ...string) string {
+	t.Helper()
+	c := exec.Command(program, args...)
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Process.Signal(os.Interrupt) // Wait tells
+		if err := c.Wait(); err != nil {
+			t.Errorf("rackfab %s ended with %v", args[0], err)
+		}
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("rackfab %v says %q: %v", args, line, err)
+	}
+	return line
+}
+
 // run is a `rackfab run` that is under way.
 type run struct {
 	*exec.Cmd

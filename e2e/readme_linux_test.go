@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bufio"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -171,37 +170,10 @@ func (r *rack) types(t *testing.T, args []string) {
 		another.interrupt(t)
 		return
 	}
-	if args[0] == "page" {
-		r.serves(t, append(args, "--http", "127.0.0.1:0"))
-		return
-	}
 	if args[0] == "health" {
 		args = []string{"health", r.address}
 	}
 	r.do(t, args...)
-}
-
-// serves runs a command that serves until Ctrl-C, up to its first line.
-func (r *rack) serves(t *testing.T, args []string) {
-	t.Helper()
-	c := exec.Command(program, args...)
-	c.Env = append(os.Environ(), "RACKFAB_ADDRESS="+r.address)
-	out, err := c.StdoutPipe()
-	if err == nil {
-		err = c.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Process.Kill() }) // has ended, if the test went well
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil || !strings.Contains(line, "http://127.0.0.1:") {
-		t.Errorf("rackfab %v says %q, %v", args, line, err)
-	}
-	_ = c.Process.Signal(os.Interrupt) // Wait tells
-	if err := c.Wait(); err != nil && c.ProcessState.ExitCode() != 130 {
-		t.Error(err)
-	}
 }
 
 // sample is the scenario that the README shows.
