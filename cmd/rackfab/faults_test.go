@@ -12,14 +12,14 @@ func TestFaultsOfEnvelopesAreUnderTheTable(t *testing.T) {
 	run := &measure.Run{Scheme: "pcn", Wall: 1}
 	show := func() string {
 		var b strings.Builder
-		printSpeed(&b, &measure.Results{Runs: []*measure.Run{run}})
+		printSpeed(&b, []string{"pcn"}, []*measure.Run{run})
 		return b.String()
 	}
 	if text := show(); strings.Count(text, "\n") != 1 {
 		t.Errorf("without a fault:\n%s", text)
 	}
 	run.EnvelopeFaults = measure.EnvelopeFaults{Oversized: 1, Resent: 2}
-	want := "pcn    envelopes with a fault, none of which changed the run: 1 oversized, 2 resent\n"
+	want := "pcn envelopes with a fault, none of which changed the run: 1 oversized, 2 resent\n"
 	if text := show(); !strings.HasSuffix(text, "\n"+want) {
 		t.Errorf("got:\n%s", text)
 	}

@@ -77,7 +77,7 @@ func finish(w io.Writer, dir string, s *topology.Scenario, r *measure.Results, a
 	} else {
 		printTable(w, report.TableOf(s, r))
 		_, _ = fmt.Fprintln(w)
-		printSpeed(w, r)
+		printSpeed(w, schemesOf(r.Runs), r.Runs)
 	}
 	f := report.New(dir, s, r, version())
 	if err := f.Write(); err != nil {

@@ -95,14 +95,26 @@ func narrow() table.Style {
 	return s
 }
 
-// printSpeed writes what the emulation cost.
-func printSpeed(w io.Writer, r *measure.Results) {
-	for _, run := range r.Runs {
-		_, _ = fmt.Fprintf(w, "%-6s %.3f ms of fabric time in %.2f s (%.2f s of CPU): %d frame-hops, %.2f M/s, %d envelopes\n",
-			run.Scheme, run.FabricTime.Seconds()*1e3, run.Wall, run.CPU, run.FrameHops,
+// printSpeed writes what the emulation cost, a line per run, by its name.
+func printSpeed(w io.Writer, names []string, runs []*measure.Run) {
+	widest := 0
+	for _, name := range names {
+		widest = max(widest, utf8.RuneCountInString(name))
+	}
+	for i, run := range runs {
+		_, _ = fmt.Fprintf(w, "%-*s %.3f ms of fabric time in %.2f s (%.2f s of CPU): %d frame-hops, %.2f M/s, %d envelopes\n",
+			widest, names[i], run.FabricTime.Seconds()*1e3, run.Wall, run.CPU, run.FrameHops,
 			float64(run.FrameHops)/run.Wall/1e6, run.Envelopes)
 		if faults := measure.FaultsInWords(run.EnvelopeFaults); faults != "" {
-			_, _ = fmt.Fprintf(w, "%-6s envelopes with a fault, none of which changed the run: %s\n", run.Scheme, faults)
+			_, _ = fmt.Fprintf(w, "%-*s envelopes with a fault, none of which changed the run: %s\n", widest, names[i], faults)
 		}
 	}
+}
+
+// schemesOf are the names of runs that differ in nothing else.
+func schemesOf(runs []*measure.Run) (names []string) {
+	for _, run := range runs {
+		names = append(names, run.Scheme)
+	}
+	return names
 }

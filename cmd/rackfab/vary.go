@@ -6,7 +6,6 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -60,24 +59,25 @@ func runVaried(c *cobra.Command, name string, base *topology.Scenario, f runFlag
 	if err := v.run(c.Context(), all, f); err != nil {
 		return err
 	}
-	dir := f.out
-	if dir == "" {
-		dir = filepath.Join("runs", v.Scenario+"-"+time.Now().Format("20060102-150405"))
-	}
-	if err := v.write(dir); err != nil {
-		return err
-	}
-	if f.json {
-		if err := writeJSON(c.OutOrStdout(), v); err != nil {
-			return err
-		}
-		return f.tell(c)
-	}
-	v.print(c.OutOrStdout())
-	if _, err := fmt.Fprintf(c.OutOrStdout(), "\none folder per value, and variants.json: %s\nreport: %s\n", dir, filepath.Join(dir, report.PageName)); err != nil {
+	if err := v.finish(c.OutOrStdout(), f.out, f.json); err != nil {
 		return err
 	}
 	return f.tell(c)
+}
+
+// finish prints the outcome and writes the folder. The outcome comes first: a full
+// disk takes the folder, not the figures.
+func (v *varied) finish(w io.Writer, dir string, asJSON bool) error {
+	if !asJSON {
+		v.print(w)
+	} else if err := writeJSON(w, v); err != nil {
+		return err
+	}
+	if err := v.write(dir); err != nil || asJSON {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\none folder per value, and variants.json: %s\nreport: %s\n", dir, filepath.Join(dir, report.PageName))
+	return err
 }
 
 // run runs the scenarios of all variants.
@@ -128,6 +128,7 @@ func folderName(value string) string {
 
 func (v *varied) print(w io.Writer) {
 	var rows []report.Variant
+	var names []string
 	var all []*measure.Run
 	for _, one := range v.Variants {
 		for _, run := range one.Runs {
@@ -135,11 +136,11 @@ func (v *varied) print(w io.Writer) {
 			if len(one.Runs) > 1 {
 				value += " " + run.Scheme
 			}
-			rows, all = append(rows, report.Variant{Value: value, Run: run}), append(all, run)
+			rows, names, all = append(rows, report.Variant{Value: value, Run: run}), append(names, value), append(all, run)
 		}
 	}
 	title := fmt.Sprintf("%s, seed %d, bus %s", v.Scenario, v.Seed, v.Bus)
 	printTable(w, report.VariantsOf(title, v.Key, v.Variants[0].scenario, rows))
 	_, _ = fmt.Fprintln(w)
-	printSpeed(w, &measure.Results{Runs: all})
+	printSpeed(w, names, all)
 }
