@@ -34,6 +34,9 @@ func asking(use, short string, args cobra.PositionalArgs, do ask) *cobra.Command
 			}
 			who = nil
 		}
+		if !hostPort(address) {
+			return fmt.Errorf("%q is no address of a collector: want HOST:PORT", address)
+		}
 		there, err := collector.DialAs(address, who)
 		if err != nil {
 			return err

@@ -38,7 +38,7 @@ func completable(root *cobra.Command) {
 // argumentOffers are what commands take as arguments, and flagOffers what flags take.
 var (
 	argumentOffers = map[string]cobra.CompletionFunc{
-		"rackfab scheme":         first(allSchemes, cobra.ShellCompDirectiveNoFileComp),
+		"rackfab scheme":         first(choices, cobra.ShellCompDirectiveNoFileComp),
 		"rackfab schemes":        first(allSchemes, cobra.ShellCompDirectiveNoFileComp),
 		"rackfab query":          first(metricNames, cobra.ShellCompDirectiveNoFileComp),
 		"rackfab link down":      first(links, cobra.ShellCompDirectiveNoFileComp),
@@ -54,7 +54,7 @@ var (
 	flagOffers = map[string]cobra.CompletionFunc{
 		"scheme": listed(allSchemes),
 		"bus":    cobra.FixedCompletions([]string{"nats", "memory"}, cobra.ShellCompDirectiveNoFileComp),
-		"format": cobra.FixedCompletions([]string{"table", "csv", "json"}, cobra.ShellCompDirectiveNoFileComp),
+		"format": listed(formatsOf),
 	}
 )
 
@@ -80,6 +80,20 @@ func listed(names func(*cobra.Command) []string) cobra.CompletionFunc {
 }
 
 func scenarioNames(*cobra.Command) []string { return topology.Builtins() }
+
+// choices are the schemes that flows can change to while the rack runs.
+func choices(*cobra.Command) []string { return cc.Choices() }
+
+// formatsOf are what a command can print or write.
+func formatsOf(c *cobra.Command) []string {
+	switch c.CommandPath() {
+	case "rackfab export":
+		return exportFormats
+	case "rackfab query", "rackfab stats":
+		return []string{"table", "csv", "json"}
+	}
+	return []string{"table", "json"}
+}
 
 func allSchemes(*cobra.Command) []string { return cc.Names() }
 

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -26,6 +27,9 @@ func healthCommand() *cobra.Command {
 			address, err := here(args)
 			if err != nil {
 				return err
+			}
+			if !hostPort(strings.TrimPrefix(address, "nats://")) {
+				return fmt.Errorf("%q is no address of a process: want HOST:PORT or nats://HOST:PORT", address)
 			}
 			who, err := client(tls)
 			if err != nil {

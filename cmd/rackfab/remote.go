@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -30,7 +28,7 @@ type remote struct {
 // newRemote gives the rack whose controller the flags name.
 func newRemote(ctx context.Context, f runFlags) (engine, error) {
 	address := f.controller
-	if _, _, err := net.SplitHostPort(address); err != nil || strings.Contains(address, "/") {
+	if !hostPort(address) {
 		return nil, fmt.Errorf("--controller %q: want HOST:PORT", address)
 	}
 	who, err := client(f.tls)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 
@@ -55,6 +56,12 @@ func plain(err error) error {
 	return errors.New(s.Message())
 }
 
+// hostPort tells whether an address is HOST:PORT.
+func hostPort(address string) bool {
+	_, _, err := net.SplitHostPort(address)
+	return err == nil && !strings.Contains(address, "/")
+}
+
 // unreached says why a call has not come to any server, "" if it has: what a server
 // says of itself, such as a full disk, is no absence.
 func unreached(err error) string {
@@ -75,6 +82,9 @@ func cutOff(err error) string {
 
 // withRack calls do with the controller at an address. Its error is as people read it.
 func withRack(address, tls string, do func(rackfabv1.FabricServiceClient) error) error {
+	if !hostPort(address) {
+		return fmt.Errorf("%q is no address of a controller: want HOST:PORT", address)
+	}
 	who, err := client(tls)
 	if err != nil {
 		return err

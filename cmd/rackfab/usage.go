@@ -51,6 +51,9 @@ func correct(c *cobra.Command) {
 	for _, below := range c.Commands() {
 		correct(below)
 	}
+	if c.HasParent() && !c.Runnable() {
+		c.RunE = oneOf
+	}
 	check := c.Args
 	if check == nil {
 		return
@@ -65,4 +68,16 @@ func correct(c *cobra.Command) {
 		}
 		return nil
 	}
+}
+
+// oneOf answers for a command that only has others below it.
+func oneOf(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return c.Help()
+	}
+	var names []string
+	for _, below := range c.Commands() {
+		names = append(names, below.Name())
+	}
+	return fmt.Errorf("%s: unknown command %q, want one of %s", c.CommandPath(), args[0], strings.Join(names, ", "))
 }

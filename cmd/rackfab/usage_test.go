@@ -29,12 +29,16 @@ func TestEveryCommandIsInAGroup(t *testing.T) {
 // A wrong use is answered with the right one.
 func TestAWrongUseNamesTheUsage(t *testing.T) {
 	for line, want := range map[string]string{
-		"set":                "usage: rackfab set NODE.KEY VALUE",
-		"run a b":            "usage: rackfab run [SCENARIO|FILE]",
-		"burst --from h0":    `required flag(s) "to" not set; usage: rackfab burst --from NICS --to NIC`,
-		"explain pause":      "usage: rackfab explain pause --link 'X->Y'",
-		"run --seed -1":      `invalid argument "-1" for "--seed" flag: invalid syntax; `,
-		"sweep --length 4ms": "unknown flag: --length; `rackfab sweep --help` lists the flags",
+		"set":                  "usage: rackfab set NODE.KEY VALUE",
+		"run a b":              "usage: rackfab run [SCENARIO|FILE]",
+		"burst --from h0":      `required flag(s) "to" not set; usage: rackfab burst --from NICS --to NIC`,
+		"explain pause":        "usage: rackfab explain pause --link 'X->Y'",
+		"link sideways":        `rackfab link: unknown command "sideways", want one of down, up`,
+		"status --address foo": `"foo" is no address of a controller: want HOST:PORT`,
+		"runs --collector foo": `"foo" is no address of a collector: want HOST:PORT`,
+		"health foo":           `"foo" is no address of a process: want HOST:PORT or nats://HOST:PORT`,
+		"run --seed -1":        `invalid argument "-1" for "--seed" flag: invalid syntax; `,
+		"sweep --length 4ms":   "unknown flag: --length; `rackfab sweep --help` lists the flags",
 	} {
 		c := root()
 		c.SetArgs(strings.Fields(line))
@@ -51,7 +55,10 @@ func TestCompletion(t *testing.T) {
 		"__complete run |pcn":                                   "\npcn-16to2\n",
 		"__complete run --scheme |pfc,":                         "\npfc,dcqcn\n",
 		"__complete run --bus |":                                "nats\nmemory\n:4\n",
-		"__complete scheme |":                                   "pfc\nqcn\n",
+		"__complete scheme |":                                   "pfc\nqcn\ndcqcn\ntimely\npcn\ntimely-ecn\n:4\n",
+		"__complete export --format |csv,":                      "\ncsv,csv\ncsv,parquet\ncsv,hpcc\n:4\n",
+		"__complete stats --format |":                           "table\ncsv\njson\n:4\n",
+		"__complete traces --format |":                          "table\njson\n:4\n",
 		"__complete freeze --address 127.0.0.1:1 |":             ":4\n",
 		"__complete query --collector 127.0.0.1:1 |":            ":4\n",
 		"__complete link down --address 127.0.0.1:1 s0--s1 |":   ":4\n",
