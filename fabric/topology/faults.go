@@ -83,7 +83,8 @@ type collector struct {
 }
 
 func (c *collector) fault(at place, format string, args ...any) {
-	f := Fault{at.line, at.key, fmt.Sprintf(format, args...)}
+	what := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ") // errors that are joined
+	f := Fault{at.line, at.key, what}
 	if c.seen[f] {
 		return
 	}

@@ -13,7 +13,7 @@ func (s *Scenario) Steered() (*Scenario, error) {
 	live.Live, live.Duration = true, LongestRun
 	live.Workloads = slices.Clone(s.Workloads)
 	for i := range live.Workloads { // their end is that of the run in one go
-		if w := &live.Workloads[i]; !s.Live && (w.Until == 0 || w.Until > s.Duration) {
+		if w := &live.Workloads[i]; w.Until == 0 || w.Until > s.Duration && !s.Live {
 			w.Until = s.Duration
 		}
 	}

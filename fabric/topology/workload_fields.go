@@ -117,21 +117,9 @@ func readPoints(n *yaml.Node) (workload.CDF, error) {
 		c = append(c, workload.Point{Size: p.size, Share: share})
 	}
 	if len(wrong) > 0 {
-		return nil, inOneLine(wrong)
+		return nil, errors.Join(wrong...)
 	}
 	return c, c.Validate()
-}
-
-// inOneLine joins errors as faults have them, one line each.
-func inOneLine(errs []error) error {
-	text := ""
-	for i, err := range errs {
-		if i > 0 {
-			text += "; "
-		}
-		text += err.Error()
-	}
-	return errors.New(text)
 }
 
 func writeSizes(w *workloadForm) *yaml.Node {

@@ -117,6 +117,18 @@ func TestALiveRunKeepsTheFlowsOfItsWorkloads(t *testing.T) {
 	}
 }
 
+// Nor has a journal that is steered once more, whoever wrote it.
+func TestASteeredJournalKeepsTheFlowsOfItsWorkloads(t *testing.T) {
+	s := parsed(t, loaded+"live: true\n")
+	live, err := s.Steered()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !cmp.Equal(s.Flows, live.Flows) {
+		t.Errorf("%d flows, %d steered", len(s.Flows), len(live.Flows))
+	}
+}
+
 func TestTheManifestOfAWorkloadGivesItBack(t *testing.T) {
 	same(t, parsed(t, loaded))
 	rapid.Check(t, func(t *rapid.T) {
@@ -166,6 +178,7 @@ func TestEachFaultOfAWorkloadNamesKeyAndWhatIsAllowed(t *testing.T) {
 		{"[10KB, 97.25]", "[10, 97.25]", `15: workloads[1].sizes: point 1: "10" has no unit, want a number and a unit, from 0B to 10GB`},
 		{"[10KB, 97.25]", "[10KB, 101]", `15: workloads[1].sizes: point 1: "101" is no number in [0, 100]`},
 		{"[10KB, 97.25]", "[10KB, 97.1234567]", `point 1: "97.1234567" has more than 6 decimals`},
+		{"[10KB, 97.25]", "[10, 101]", `point 1: "10" has no unit, want a number and a unit, from 0B to 10GB; "101" is no number in [0, 100]`},
 		{"[10KB, 97.25]", "10KB", "point 1: want a size and a percent, like [10KB, 80]"},
 		{"[0, 0], [10KB, 97.25]", "[0, 1%], [10KB]", `point 0: "1%" is no number in [0, 100]; point 1: want a size and a percent`},
 		{"[10KB, 97.25]", "[2MB, 97.25]", "point 2 falls below the point before it"},
