@@ -69,11 +69,13 @@ func (c *sizeClass) sum() SizeClass {
 	}
 	slices.Sort(c.times)
 	slices.Sort(c.slowdowns)
-	for i, t := range c.times {
-		out.Mean += t
+	n, rest := unit.Time(out.Completed), unit.Time(0)
+	for i, t := range c.times { // by quotients and rests: the sum may be beyond 63 bits
+		out.Mean += t / n
+		rest += t % n
 		out.SlowdownMean += c.slowdowns[i]
 	}
-	out.Mean /= unit.Time(out.Completed)
+	out.Mean += rest / n
 	out.SlowdownMean /= float64(out.Completed)
 	out.P50, out.P95, out.P99 = Quantile(c.times, 500), Quantile(c.times, 950), Quantile(c.times, 990)
 	out.SlowdownP50, out.SlowdownP95, out.SlowdownP99 = Quantile(c.slowdowns, 500), Quantile(c.slowdowns, 950), Quantile(c.slowdowns, 990)

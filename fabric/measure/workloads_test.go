@@ -36,6 +36,18 @@ func TestTheTimeOfAFlowAlone(t *testing.T) {
 	}
 }
 
+// The mean of many long times is exact, though their sum is beyond 63 bits.
+func TestTheMeanOfCompletionTimesDoesNotOverflow(t *testing.T) {
+	var c sizeClass
+	for i := range 20_000 {
+		c.add(1, topology.LongestRun+unit.Time(i%2), 1, true)
+	}
+	c.add(1, topology.LongestRun, 1, true)
+	if got := c.sum().Mean; got != topology.LongestRun {
+		t.Errorf("mean %s, want %s", got, topology.LongestRun)
+	}
+}
+
 func TestFlowsOfAWorkloadAreSummedUpBySize(t *testing.T) {
 	s := loaded()
 	alone := NewStandalone(s)
