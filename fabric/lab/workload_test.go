@@ -5,6 +5,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
 )
 
 // loaded is leaf-spine under a scheme with flows of those sizes for 4 ms, and 12 ms
@@ -62,6 +63,24 @@ func TestPCNOnPublishedWorkloads(t *testing.T) {
 			if b.Mean <= a.Mean || b.Mean > 3*a.Mean {
 				t.Errorf("%s: flows take %s on average under pcn, %s under %s", sizes, a.Mean, b.Mean, scheme)
 			}
+		}
+	}
+}
+
+// In an empty network a flow takes as long as measure.Standalone says, but for its
+// first payload, which that counts on the slowest link twice, and the way of the ACK.
+func TestAFlowAloneTakesWhatItTakesAlone(t *testing.T) {
+	for _, scheme := range []string{"pfc", "qcn", "dcqcn", "timely", "pcn", "ceth", "timely-rttx"} {
+		const file = "duration: 10ms\ndefaults: {link: {rate: 40Gbps, delay: 1us}}\nnics: {h0: , h1: }\nswitches: {s0: , s1: }\n" +
+			"links: [{endpoints: [h0, s0]}, {endpoints: [s0, s1], rate: 100Gbps}, {endpoints: [s1, h1]}]\nflows: [{name: F, from: h0, to: h1, size: 4MB}]\n"
+		s, err := topology.Parse("alone", []byte("name: alone\nscheme: "+scheme+"\n"+file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := measured(t, s).Flows[0]
+		took, alone := f.End-f.Start, measure.NewStandalone(s).FCT(s.Flows[0], f.Bytes)
+		if took > alone+unit.Microsecond || took < alone-unit.Microsecond {
+			t.Errorf("%s: alone %s, took %s", scheme, alone, took)
 		}
 	}
 }

@@ -10,10 +10,11 @@ import (
 // simulator does: the propagation there and back, one payload's time on every link,
 // and then all bytes of the flow, headers included, at the rate of the slowest link.
 type Standalone struct {
-	s      *topology.Scenario
-	ends   [][]topology.End
-	routes [][][]fabric.Port
-	paths  map[[2]int]cost // by source and destination
+	s           *topology.Scenario
+	ends        [][]topology.End
+	routes      [][][]fabric.Port
+	each, first unit.Bytes      // headers of every packet, and of the first one beside
+	paths       map[[2]int]cost // by source and destination
 }
 
 // cost is what a way from one NIC to another costs.
@@ -26,14 +27,16 @@ type cost struct {
 
 // NewStandalone makes one for the flows of a scenario.
 func NewStandalone(s *topology.Scenario) *Standalone {
-	return &Standalone{s: s, ends: s.PortMap(), routes: topology.Routes(s), paths: map[[2]int]cost{}}
+	a := &Standalone{s: s, ends: s.PortMap(), routes: topology.Routes(s), paths: map[[2]int]cost{}}
+	a.each, a.first = s.DataHeaders()
+	return a
 }
 
 // FCT gives the completion time of size bytes of the flow alone.
 func (a *Standalone) FCT(f topology.Flow, size unit.Bytes) unit.Time {
 	p, payload := a.cost(f.From, f.To), a.s.Nodes[f.From].NIC.Payload
 	packets := (size + payload - 1) / payload
-	total := size + packets*(topology.DataFrame(payload)-payload+p.overhead)
+	total := size + a.first + packets*(a.each+p.overhead)
 	return 2*p.delay + p.transmit + p.slowest.Serialise(total)
 }
 

@@ -25,13 +25,21 @@ func loaded() *topology.Scenario {
 }
 
 // The HPCC simulator's formula: 20 us there and back, a payload of 0.2 us on each
-// of two links, and the bytes with 86 of headers per packet at 40 Gbit/s.
+// of two links, and the bytes with the headers of their packets at 40 Gbit/s: 62 and
+// once a RETH of 16, 8 more with timestamps, 106 in UET.
 func TestTheTimeOfAFlowAlone(t *testing.T) {
-	s := loaded()
-	alone := NewStandalone(s)
-	for size, want := range map[unit.Bytes]unit.Time{1000: 20_617_200, 100_000: 42_120_000, 1: 20_417_400} {
-		if got := alone.FCT(s.Flows[1], size); got != want {
-			t.Errorf("%s: %s, want %s", size, got, want)
+	for scheme, want := range map[string]map[unit.Bytes]unit.Time{
+		"pfc":    {1000: 20_615_600, 100_000: 41_643_200, 1: 20_415_800},
+		"timely": {1000: 20_617_200, 100_000: 41_803_200, 1: 20_417_400},
+		"cbrc":   {1000: 20_621_200, 100_000: 42_520_000, 1: 20_421_400},
+	} {
+		s := loaded()
+		s.Scheme = scheme
+		alone := NewStandalone(s)
+		for size, want := range want {
+			if got := alone.FCT(s.Flows[1], size); got != want {
+				t.Errorf("%s, %s: %s, want %s", scheme, size, got, want)
+			}
 		}
 	}
 }

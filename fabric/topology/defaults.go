@@ -109,3 +109,19 @@ func DataFrame(payload unit.Bytes) unit.Bytes {
 	p.Build(&f)
 	return f.Len()
 }
+
+// DataHeaders gives what each data packet under the scenario's scheme has beside its
+// payload, and what the first one of a message has more, in bytes.
+func (s *Scenario) DataHeaders() (each, first unit.Bytes) {
+	scheme, _ := cc.Find(s.Scheme) // it has been checked
+	if scheme.Notification == cc.NotifyCredit {
+		return frame.UETHeaders + frame.FCSLen, 0
+	}
+	const payload = 1000 // so that it is no short frame
+	length := func(opcode frame.Opcode) unit.Bytes {
+		p := frame.Packet{BTH: frame.BTH{Opcode: opcode}, Timestamped: scheme.Timestamps, Payload: payload}
+		return p.Len()
+	}
+	each = length(frame.WriteMiddle) - payload
+	return each, length(frame.WriteFirst) - payload - each
+}
