@@ -33,7 +33,8 @@ type Batch struct {
 // BatchSize is how many points a Meter keeps before it hands them out.
 const BatchSize = 512
 
-// retold is how many spans a Level that stands as it did is not told, at most.
+// retold is in how many spans one is in which a Level that was set is told though it
+// stands as it did.
 const retold = 20
 
 // untold is told of a series of which nothing was.
