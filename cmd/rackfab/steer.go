@@ -65,7 +65,8 @@ func hostPort(address string) bool {
 // unreached says why a call has not come to any server, "" if it has: what a server
 // says of itself, such as a full disk, is no absence.
 func unreached(err error) string {
-	if text := status.Convert(err).Message(); status.Code(err) == codes.Unavailable && strings.HasPrefix(text, "connection error: ") {
+	text := status.Convert(err).Message()
+	if status.Code(err) == codes.Unavailable && (strings.HasPrefix(text, "connection error: ") || strings.HasPrefix(text, "name resolver error: ")) {
 		return health.Reason(text)
 	}
 	return ""

@@ -24,6 +24,7 @@ func TestUnreached(t *testing.T) {
 		{status.Error(codes.Unavailable, "error reading from server: EOF"), ""}, // it was reached
 		{status.Error(codes.Unavailable, `connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:1: refused"`), "dial tcp 127.0.0.1:1: refused"},
 		{status.Error(codes.Unavailable, `connection error: desc = "error reading server preface: http2: frame too large"`), "something else answers there"},
+		{status.Error(codes.Unavailable, "name resolver error: produced zero addresses"), "no such host"},
 	} {
 		if got := unreached(tt.err); got != tt.want {
 			t.Errorf("%v: %q, want %q", tt.err, got, tt.want)

@@ -53,6 +53,12 @@ func check(ctx context.Context, address string, who *identity.TLS, member string
 // Reason is the core of what a client of gRPC says of a server that it has not
 // reached; any other message stays as it is.
 func Reason(message string) string {
+	if _, text, ok := strings.Cut(message, "name resolver error: "); ok {
+		if text == "produced zero addresses" {
+			return "no such host"
+		}
+		return text
+	}
 	_, text, ok := strings.Cut(message, "connection error: desc = ")
 	switch {
 	case !ok:

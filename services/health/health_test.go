@@ -99,6 +99,8 @@ func TestReason(t *testing.T) {
 		`latest balancer error: connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:1: refused"`: "dial tcp 127.0.0.1:1: refused",
 		`connection error: desc = "error reading server preface: http2: frame too large"`:                                 "something else answers there",
 		`connection error: desc = "transport: authentication handshake failed: tls: bad"`:                                 "transport: authentication handshake failed: tls: bad",
+		"latest balancer error: name resolver error: produced zero addresses":                                             "no such host",
+		"name resolver error: dns: A record lookup error: lookup h: server misbehaving":                                   "dns: A record lookup error: lookup h: server misbehaving",
 		"unknown service": "unknown service",
 	} {
 		if got := Reason(message); got != want {
