@@ -101,9 +101,13 @@ func (d *Directory) Wait(ctx context.Context, names []string) ([]Hello, error) {
 			return found, nil
 		}
 		_ = d.conn.Publish(bus.WhoSubject(d.rack), nil) // asked again if it is lost
-		if !d.pause(ctx, news, ask.C, names) {
+		if d.pause(ctx, news, ask.C, names) {
+			continue
+		}
+		if found, missing, _ = d.find(names); len(missing) > 0 {
 			return nil, &MissingError{Names: missing}
 		}
+		return found, nil
 	}
 }
 

@@ -68,6 +68,29 @@ func TestWaitNamesMissingNodes(t *testing.T) {
 	}
 }
 
+// A node that says hello just before the limit is not called missing.
+func TestWaitKnowsWhoCameLast(t *testing.T) {
+	for range 50 { // what comes first, hello or limit, is a matter of luck
+		m := bus.NewMemory()
+		d := watch(t, m.Dial())
+		ctx, cancel := context.WithCancel(t.Context())
+		conn := m.Dial()
+		stop, err := conn.Subscribe(bus.WhoSubject("r"), func(string, []byte) {
+			announce(t, conn, "r", Hello{Name: "h1"})()
+			cancel()
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = d.Wait(ctx, []string{"h0", "h1"})
+		var missing *MissingError
+		if !errors.As(err, &missing) || !slices.Equal(missing.Names, []string{"h0"}) {
+			t.Fatalf("got %v", err)
+		}
+		stop()
+	}
+}
+
 func TestForgottenNodeIsAskedAgain(t *testing.T) {
 	m := bus.NewMemory()
 	d := watch(t, m.Dial())
