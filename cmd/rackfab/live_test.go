@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rackfab/rackfab/services/controller"
 )
 
 // say runs a command in this process and gives what it prints.
@@ -23,7 +25,7 @@ func say(t *testing.T, args ...string) string {
 
 // A rack that stands already is steered, and left standing for the next run.
 func TestALiveRunOnARackThatIsUp(t *testing.T) {
-	address := standingRack(t, "h0", "h1", "r0")
+	address := standingRack(t, controller.NodeLimit, "h0", "h1", "r0")
 	t.Setenv(addressVariable, address)
 	file := filepath.Join(t.TempDir(), "journal.yaml")
 	for range 2 {
@@ -83,7 +85,7 @@ func TestWhoToldACollectorThatIsAbsentHearsOfIt(t *testing.T) {
 // A journal goes to a file, to standard output as "-", and through a name that
 // stands for something else, which stays what it is.
 func TestWhereAJournalGoes(t *testing.T) {
-	address := standingRack(t, "h0", "h1", "r0")
+	address := standingRack(t, controller.NodeLimit, "h0", "h1", "r0")
 	t.Setenv(addressVariable, address)
 	t.Chdir(t.TempDir())
 	say(t, "up", "star-2", "--controller", address, "--paused")

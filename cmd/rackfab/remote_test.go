@@ -46,8 +46,9 @@ func background(t *testing.T, main func(context.Context, io.Writer) error) strin
 }
 
 // standingRack is a bus, a controller and the named NICs and the switch s0 as
-// they stand where nobody has launched them; it gives the controller's address.
-func standingRack(t *testing.T, nics ...string) string {
+// they stand where nobody has launched them, with a controller that waits for its nodes
+// for limit; it gives the controller's address.
+func standingRack(t *testing.T, limit time.Duration, nics ...string) string {
 	t.Helper()
 	t.Setenv("GOMAXPROCS", "2") // nodes leave this process's setting alone
 	t.Setenv("GOGC", "100")
@@ -65,7 +66,7 @@ func standingRack(t *testing.T, nics ...string) string {
 		return switchd.Main(ctx, switchd.Options{Name: "s0", Bus: server.URL(), Rack: "rack", Ready: w})
 	})
 	return background(t, func(ctx context.Context, w io.Writer) error {
-		return controller.Main(ctx, controller.Options{Bus: server.URL(), Rack: "rack", NodeLimit: time.Second, Ready: w})
+		return controller.Main(ctx, controller.Options{Bus: server.URL(), Rack: "rack", NodeLimit: limit, Ready: w})
 	})
 }
 
@@ -101,7 +102,7 @@ func TestARackThatIsUpGivesTheRunOfMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rack := runFlags{bus: "nats", controller: standingRack(t, "h0", "h1", "r0")}
+	rack := runFlags{bus: "nats", controller: standingRack(t, controller.NodeLimit, "h0", "h1", "r0")}
 	for range 2 { // the rack stays up
 		if got, err := on(t, s, rack); got != want || err != nil {
 			t.Errorf("digest %s, %v, want %s", got, err, want)
@@ -110,7 +111,7 @@ func TestARackThatIsUpGivesTheRunOfMemory(t *testing.T) {
 }
 
 func TestWhatIsWrongWithARackIsSaid(t *testing.T) {
-	incomplete := standingRack(t, "h0")
+	incomplete := standingRack(t, time.Second, "h0")
 	node := background(t, func(ctx context.Context, w io.Writer) error {
 		server, err := bus.StartServer("")
 		if err != nil {
