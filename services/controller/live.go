@@ -34,7 +34,7 @@ func (s *service) StartRack(ctx context.Context, q *rackfabv1.StartRackRequest) 
 	select {
 	case count = <-s.turn:
 	default:
-		return nil, status.Error(codes.FailedPrecondition, "a run goes on already: stop it first")
+		return nil, status.Error(codes.FailedPrecondition, "a run goes on already: stop it first, a live one as `rackfab down` does")
 	}
 	if t := q.GetTelemetry(); t != nil && t.GetBinPs() == 0 {
 		t.BinPs = int64(bin)

@@ -58,7 +58,7 @@ func (s *service) RunScenario(q *rackfabv1.RunScenarioRequest, stream rackfabv1.
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
 	if s.present.Load() != nil {
-		return status.Error(codes.FailedPrecondition, "a live run goes on: stop it first")
+		return status.Error(codes.FailedPrecondition, "a live run goes on: stop it first, as `rackfab down` does")
 	}
 	var count int
 	select {
