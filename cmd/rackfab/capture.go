@@ -134,7 +134,7 @@ func newCaptureFile(c *cobra.Command, name string, s *topology.Scenario, points 
 			return nil, err
 		}
 		w, f.file = file, file
-	case terminalWidth(w) > 0:
+	case isTerminal(w):
 		return nil, errors.New("-o -: standard output is a terminal, which packets are not for: name a file, or let a program read them")
 	}
 	var err error

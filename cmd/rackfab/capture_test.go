@@ -93,3 +93,18 @@ func dissectACKs(t *testing.T, file string, acks int) {
 		t.Errorf("tshark finds %d of %d ACKs", n, acks)
 	}
 }
+
+// Packets are kept from a terminal, even one that does not know its size.
+func TestACaptureIsNotForTheEyes(t *testing.T) {
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip("no pseudo-terminal here:", err)
+	}
+	defer terminal.Close()
+	c := root()
+	c.SetOut(terminal)
+	c.SetArgs(strings.Fields("capture --at s0 --to 10us -o - star-2"))
+	if err := c.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "standard output is a terminal") {
+		t.Errorf("got %v", err)
+	}
+}

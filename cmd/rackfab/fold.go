@@ -22,10 +22,17 @@ func writeFolded(w io.Writer, table string, names int, groups ...string) error {
 	return err
 }
 
-// terminalWidth gives the columns of the terminal that w is, 0 if it is none.
+// isTerminal tells whether w is a terminal.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// terminalWidth gives the columns of the terminal that w is, 0 if it is none, or one
+// that does not know its size.
 func terminalWidth(w io.Writer) int {
 	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	if !ok || !isTerminal(w) {
 		return 0
 	}
 	width, _, err := term.GetSize(int(f.Fd()))

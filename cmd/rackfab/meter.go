@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -27,7 +26,7 @@ const redraw = 100 * time.Millisecond
 
 func newMeter(total unit.Time) *meter {
 	m := &meter{total: total, start: time.Now()}
-	if term.IsTerminal(int(os.Stderr.Fd())) {
+	if isTerminal(os.Stderr) {
 		m.bar = progressbar.NewOptions64(int64(total/unit.Nanosecond),
 			progressbar.OptionSetWriter(os.Stderr),
 			progressbar.OptionSetWidth(barWidth(terminalWidth(os.Stderr))),
@@ -73,7 +72,7 @@ type tally struct{ bar *progressbar.ProgressBar }
 func newTally() tally {
 	return tally{progressbar.NewOptions(-1,
 		progressbar.OptionSetWriter(os.Stderr),
-		progressbar.OptionSetVisibility(term.IsTerminal(int(os.Stderr.Fd()))),
+		progressbar.OptionSetVisibility(isTerminal(os.Stderr)),
 		progressbar.OptionSetElapsedTime(false),
 		progressbar.OptionThrottle(redraw),
 		progressbar.OptionClearOnFinish())}

@@ -28,7 +28,7 @@ func watchCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if terminalWidth(c.OutOrStdout()) == 0 {
+			if !isTerminal(c.OutOrStdout()) {
 				return watchLines(c, events)
 			}
 			p := tea.NewProgram(&screen{api: api, height: watchRows}, tea.WithContext(ctx))
