@@ -74,7 +74,8 @@ type Grid struct {
 
 // Validate says what is wrong with the axes: a key twice, too many cells, a
 // value that the scenario refuses. All values that are wrong by themselves are
-// reported at once.
+// reported at once. Names of the scenario that two columns of the table would share
+// are wrong, too.
 func (g *Grid) Validate() error {
 	cells := 1
 	for i, a := range g.Axes {
@@ -95,7 +96,27 @@ func (g *Grid) Validate() error {
 			}
 		}
 	}
-	return distinct(errs)
+	if len(errs) > 0 {
+		return distinct(errs)
+	}
+	return g.checkColumns()
+}
+
+// checkColumns checks that the figures of the scenario have names of their own.
+func (g *Grid) checkColumns() error {
+	s, err := g.Scenario(0)
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, c := range figureColumns(s) {
+		if seen[c.Name] {
+			name, _, _ := strings.Cut(c.Name, ".")
+			return fmt.Errorf("%s: two columns of the table would be called %s, want another name than %s for the workload or the commands", g.File, c.Name, name)
+		}
+		seen[c.Name] = true
+	}
+	return nil
 }
 
 // settings gives the settings with value k on axis i, and the first one on all

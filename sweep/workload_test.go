@@ -50,3 +50,27 @@ workloads: [{name: w, sizes: hadoop, load: 0.3, until: 100us}]
 		t.Errorf("%v", rows)
 	}
 }
+
+// Columns of bursts begin with "burst" already. A table with two of one name has no
+// meaning, and Parquet cannot hold it.
+func TestAWorkloadThatTakesTheColumnsOfBurstsIsRefused(t *testing.T) {
+	const file = `name: w
+duration: 200us
+defaults: {link: {rate: 40Gbps, delay: 1us}}
+nics: {h0..h3: }
+switches: {s0: }
+links: [{endpoints: [h0..h3, s0]}]
+bursts: [{name: b, from: h0..h1, to: h2, size: 4KB, at: 1us}]
+workloads: [{name: burst, sizes: hadoop, load: 0.3, until: 100us}]
+`
+	g := Grid{File: "w", Data: []byte(file), Axes: []Axis{{"burst.load", []string{"0.3", "0.9"}}}}
+	const want = "w: two columns of the table would be called burst.flows, want another name than burst for the workload or the commands"
+	if err := g.Validate(); err == nil || err.Error() != want {
+		t.Errorf("%v", err)
+	}
+	g.Data = []byte(strings.Replace(file, "name: burst", "name: load", 1))
+	g.Axes[0].Key = "load.load"
+	if err := g.Validate(); err != nil {
+		t.Error(err)
+	}
+}
