@@ -52,7 +52,7 @@ func await(c *cobra.Command, rack *launch.Rack, journal string) error {
 			return nil
 		case <-down:
 			down = nil
-			_, _ = fmt.Fprintf(c.OutOrStdout(), "the rack was taken down; %s\nits processes stay: Ctrl-C ends them, `rackfab up --controller %s` begins the next live run, with the same journal\n",
+			_, _ = fmt.Fprintf(c.OutOrStdout(), "the rack was taken down; %s\nits processes stay: Ctrl-C ends them, `rackfab up --controller %s` begins the next live run, whose journal has that name then: this one gets a number behind it\n",
 				kept(journal), rack.Address())
 		case <-failed:
 			failed = nil

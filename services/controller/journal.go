@@ -2,10 +2,13 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -75,6 +78,26 @@ func (s *session) save() error {
 	}
 	s.saved = s.reached
 	return WriteJournal(path, j)
+}
+
+// keepEarlier gives a file that lies where a journal is to be another name: a.yaml
+// becomes a-1.yaml, or a-2.yaml if there is one already. What is no file, such as
+// /dev/null, stays.
+func keepEarlier(path string) error {
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+		return nil // nothing is there that could be lost
+	}
+	suffix := filepath.Ext(path)
+	for n := 1; ; n++ {
+		free := fmt.Sprintf("%s-%d%s", strings.TrimSuffix(path, suffix), n, suffix)
+		taken, err := os.OpenFile(free, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		switch {
+		case err == nil:
+			return errors.Join(taken.Close(), os.Rename(path, free))
+		case !errors.Is(err, fs.ErrExist):
+			return err
+		}
+	}
 }
 
 // PrintJournal writes a journal. Its first line names the digest (ReadDigest).

@@ -69,6 +69,9 @@ func (s *service) begin(ctx context.Context, scenario *topology.Scenario, id str
 	if err != nil {
 		return nil, serve.InvalidScenario(err)
 	}
+	if err := keepEarlier(s.options.Journal); err != nil {
+		return nil, status.Errorf(codes.FailedPrecondition, "the journal of an earlier run is in the way: %v", err)
+	}
 	live := &session{
 		scenario: scenario, options: s.options, bad: &s.bad, pulse: &s.pulse,
 		config: rackfabv1.RunConfig{RunId: id, Scenario: text, Quiet: true, Live: true, Telemetry: telemetry},

@@ -1,10 +1,13 @@
 package controller
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -161,6 +164,38 @@ func TestTheClockRuns(t *testing.T) {
 			t.Fatal(paused, err)
 		}
 		replayed(t, r.journal(t))
+	}
+}
+
+// A journal that lies where that of a new run is to be keeps its text under another
+// name, one after the other; what is no file stays what it is.
+func TestAnEarlierJournalIsKept(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.b.yaml")
+	if err := os.WriteFile(path, []byte("first"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := started(t, Options{NodeLimit: NodeLimit, Journal: path})
+	r.step(t, 100*unit.Microsecond)
+	stopped(t, r)
+	if _, err := r.API().StartRack(t.Context(), &rackfabv1.StartRackRequest{RunId: "live", Scenario: []byte(looped)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("before the first step there is a journal: %v", err)
+	}
+	r.step(t, 200*unit.Microsecond)
+	stopped(t, r)
+	for name, want := range map[string]string{"a.b-1.yaml": "first", "a.b-2.yaml": "duration: 100us\n", "a.b.yaml": "duration: 200us\n"} {
+		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s, want %q: %v\n%s", name, want, err, text)
+		}
+	}
+	if err := keepEarlier(os.DevNull); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() {
+		t.Error(info, err)
 	}
 }
 
