@@ -8,16 +8,19 @@ import (
 	"testing"
 )
 
-// Load and sizes of a workload are settings as others; its flows have columns of
-// their own.
-func TestAWorkloadIsSweptByLoadAndSizes(t *testing.T) {
-	const file = `name: w
+// star is four hosts at a switch, with no traffic.
+const star = `name: w
 duration: 200us
 defaults: {link: {rate: 40Gbps, delay: 1us}}
 nics: {h0..h3: }
 switches: {s0: }
 links: [{endpoints: [h0..h3, s0]}]
-workloads: [{name: w, sizes: hadoop, load: 0.3, until: 100us}]
+`
+
+// Load and sizes of a workload are settings as others; its flows have columns of
+// their own.
+func TestAWorkloadIsSweptByLoadAndSizes(t *testing.T) {
+	const file = star + `workloads: [{name: w, sizes: hadoop, load: 0.3, until: 100us}]
 `
 	g := Grid{File: "w", Data: []byte(file), Axes: []Axis{{"w.load", []string{"0.3", "0.9"}}, {"w.sizes", []string{"hadoop", "storage"}}}}
 	s, _ := swept(t, g, Store{Dir: t.TempDir()})
@@ -54,13 +57,7 @@ workloads: [{name: w, sizes: hadoop, load: 0.3, until: 100us}]
 // Columns of bursts begin with "burst" already. A table with two of one name has no
 // meaning, and Parquet cannot hold it.
 func TestAWorkloadThatTakesTheColumnsOfBurstsIsRefused(t *testing.T) {
-	const file = `name: w
-duration: 200us
-defaults: {link: {rate: 40Gbps, delay: 1us}}
-nics: {h0..h3: }
-switches: {s0: }
-links: [{endpoints: [h0..h3, s0]}]
-bursts: [{name: b, from: h0..h1, to: h2, size: 4KB, at: 1us}]
+	const file = star + `bursts: [{name: b, from: h0..h1, to: h2, size: 4KB, at: 1us}]
 workloads: [{name: burst, sizes: hadoop, load: 0.3, until: 100us}]
 `
 	g := Grid{File: "w", Data: []byte(file), Axes: []Axis{{"burst.load", []string{"0.3", "0.9"}}}}
