@@ -57,7 +57,17 @@ func (c citer) cites(text string) ([]string, error) {
 }
 
 // A test is a test function of a file, or a script, which has no function.
-type test struct{ file, name string }
+type test struct {
+	file, name string
+	source     string // of the function with its comments, or of the script
+}
+
+func (t test) String() string {
+	if t.name == "" {
+		return t.file
+	}
+	return t.file + ":" + t.name
+}
 
 // scan collects, for each ID, the tests below root that cite it, in the order of
 // files and then of functions.
@@ -94,7 +104,7 @@ func scan(root string, c citer) (map[string][]test, error) {
 			return err
 		}
 		if script {
-			add(test{file: name}, scriptComments(src))
+			add(test{file: name, source: string(src)}, scriptComments(src))
 			return nil
 		}
 		return testComments(name, src, add)
@@ -128,9 +138,11 @@ func testComments(name string, src []byte, add func(test, string)) error {
 		if f.Doc != nil {
 			from = f.Doc.Pos()
 		}
+		start := file.FileStart
+		t := test{name, f.Name.Name, string(src[from-start : f.End()-start])}
 		for _, comment := range file.Comments {
 			if comment.Pos() >= from && comment.End() <= f.End() {
-				add(test{name, f.Name.Name}, comment.Text())
+				add(t, comment.Text())
 			}
 		}
 	}

@@ -1,9 +1,12 @@
-// Command requirements writes docs/requirements.md: every requirement and the
-// tests that hold it. The requirements are the rows of docs/requirements.csv; a
-// test cites a row by its ID in a comment above or inside the test function.
+// Command requirements writes docs/requirements.md: every requirement, how much
+// of it holds, and the tests that show it. The requirements are the rows of
+// docs/requirements.csv; a test cites a row by its ID in a comment above or inside
+// the test function.
 //
 // Run it from the module's root. With -check it writes nothing and fails if the
-// page is not what it would write.
+// page is not what it would write. With -against FILE it compares the text of every
+// row with the tables of FILE, a Markdown page whose rows are
+// "| ID | requirement | source | basis |".
 package main
 
 import (
@@ -22,8 +25,15 @@ const (
 
 func main() {
 	check := flag.Bool("check", false, "fail if "+pageFile+" is stale, write nothing")
+	against := flag.String("against", "", "compare the rows with the tables of this Markdown `file`, write nothing")
 	flag.Parse()
-	if err := run(".", *check); err != nil {
+	err := error(nil)
+	if *against != "" {
+		err = compare(".", *against)
+	} else {
+		err = run(".", *check)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "requirements:", err)
 		os.Exit(1)
 	}
@@ -39,6 +49,9 @@ func run(root string, check bool) error {
 	}
 	cited, err := scan(root, newCiter(rows))
 	if err != nil {
+		return err
+	}
+	if err := prove(rows, cited); err != nil {
 		return err
 	}
 	page := render(rows, cited)

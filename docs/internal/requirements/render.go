@@ -15,38 +15,59 @@ var titles = map[string]string{
 	"RTTX": "conversion of ECN into RTT in the switch",
 }
 
-// tally counts rows by what is known of them.
-type tally struct{ held, open, other int }
+// columns are the statuses in the order of the table of totals.
+var columns = []status{held, partly, refuted, open, notBehavioural}
 
-func (t *tally) count(r row, tests []test) {
-	switch {
-	case len(tests) > 0:
-		t.held++
-	case r.reason != "":
-		t.other++
-	default:
-		t.open++
+// A tally counts rows by status.
+type tally map[status]int
+
+// statusOf is the row's status, as far as tests cite it.
+func statusOf(r row, tests []test) status {
+	if r.status == held && len(tests) == 0 {
+		return open
 	}
+	return r.status
 }
+
+const preface = `# Requirements and the tests that hold them
+
+Written by ` + "`go run ./docs/internal/requirements`" + ` from [requirements.csv](requirements.csv) and the
+comments of the tests; do not edit.
+
+| status | meaning |
+| --- | --- |
+| held | the tests hold the whole text |
+| partly | the tests hold a part; the note says what is missing |
+| measured, does not hold | the note starts with the figure that was measured; a test holds it |
+| open | no test cites the row; a note says what it waits for |
+| not behavioural | no test can hold the row; the note says why |
+
+The basis of a row: S, the source states it; A, the source is ambiguous, and the row gives the reading that is built; M, the
+source lacks it, and the row gives the filling; N, not behavioural. ` + "`uec_and_peers.md`" + `, which some rows name, is a collection of public
+facts that is not part of this repository.
+
+`
 
 // render writes the page: totals, then a table per section in the order of rows.
 func render(rows []row, cited map[string][]test) []byte {
 	var sections []string
-	tallies := map[string]*tally{}
-	total := &tally{}
+	tallies := map[string]tally{}
+	total := tally{}
 	for _, r := range rows {
 		s := r.section()
 		if tallies[s] == nil {
-			sections, tallies[s] = append(sections, s), &tally{}
+			sections, tallies[s] = append(sections, s), tally{}
 		}
-		tallies[s].count(r, cited[r.id])
-		total.count(r, cited[r.id])
+		status := statusOf(r, cited[r.id])
+		tallies[s][status]++
+		total[status]++
 	}
 	var b bytes.Buffer
-	b.WriteString("# Requirements and the tests that hold them\n\n" +
-		"Written by `go run ./docs/internal/requirements` from [requirements.csv](requirements.csv) and the\n" +
-		"comments of the tests; do not edit. A row is *open* until a test cites it.\n\n" +
-		"| section | rows | held by a test | open | not behavioural |\n| --- | --: | --: | --: | --: |\n")
+	b.WriteString(preface + "| section | rows |")
+	for _, c := range columns {
+		fmt.Fprintf(&b, " %s |", c)
+	}
+	b.WriteString("\n| --- | --: |" + strings.Repeat(" --: |", len(columns)) + "\n")
 	for _, s := range sections {
 		tallies[s].line(&b, fmt.Sprintf("[%s](#%s)", s, strings.ToLower(s)))
 	}
@@ -55,13 +76,22 @@ func render(rows []row, cited map[string][]test) []byte {
 		if i == 0 || rows[i-1].section() != r.section() {
 			heading(&b, r.section())
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", r.id, cell(r.title), proof(r, cited[r.id]))
+		fmt.Fprintf(&b, "| %s | %s | %s (%s) | %s | %s |\n", r.id, cell(r.title), cell(r.source), cell(r.basis),
+			verdict(r, cited[r.id]), links(cited[r.id]))
 	}
 	return b.Bytes()
 }
 
-func (t *tally) line(b *bytes.Buffer, name string) {
-	fmt.Fprintf(b, "| %s | %d | %d | %d | %d |\n", name, t.held+t.open+t.other, t.held, t.open, t.other)
+func (t tally) line(b *bytes.Buffer, name string) {
+	rows := 0
+	for _, c := range columns {
+		rows += t[c]
+	}
+	fmt.Fprintf(b, "| %s | %d |", name, rows)
+	for _, c := range columns {
+		fmt.Fprintf(b, " %d |", t[c])
+	}
+	b.WriteByte('\n')
 }
 
 func heading(b *bytes.Buffer, section string) {
@@ -69,26 +99,25 @@ func heading(b *bytes.Buffer, section string) {
 	if title := titles[section]; title != "" {
 		fmt.Fprintf(b, "%s.\n\n", strings.ToUpper(title[:1])+title[1:])
 	}
-	b.WriteString("| ID | requirement | test |\n| --- | --- | --- |\n")
+	b.WriteString("| ID | requirement | source (basis) | status | tests |\n| --- | --- | --- | --- | --- |\n")
 }
 
 // cell makes text safe inside a table.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
-func proof(r row, tests []test) string {
-	switch {
-	case len(tests) > 0:
-		links := make([]string, len(tests))
-		for i, t := range tests {
-			name := t.file
-			if t.name != "" {
-				name += ":" + t.name
-			}
-			links[i] = fmt.Sprintf("[%s](../%s)", name, t.file)
-		}
-		return strings.Join(links, "<br>")
-	case r.reason != "":
-		return "*not behavioural*: " + cell(r.reason)
+// verdict is the row's status with its note.
+func verdict(r row, tests []test) string {
+	s := statusOf(r, tests)
+	if r.note == "" {
+		return string(s)
 	}
-	return "*open*"
+	return fmt.Sprintf("**%s**: %s", s, cell(r.note))
+}
+
+func links(tests []test) string {
+	links := make([]string, len(tests))
+	for i, t := range tests {
+		links[i] = fmt.Sprintf("[%s](../%s)", t, t.file)
+	}
+	return strings.Join(links, "<br>")
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,12 +14,16 @@ import (
 
 // The section of these rows is not one of the project's, so that this file
 // cites nothing.
-const someRows = `id,behavioural,requirement,reason
-TRY-1,yes,First,
-TRY-2,yes,"Second | third",
-TRY-3,no,Box,hardware
-TRY-4,yes,Fourth,
+const someRows = someHeader + `TRY-1,First,§1,S,held,
+TRY-2,"Second | third",§2,A,held,
+TRY-3,Box,claim 1,N,not behavioural,hardware
+TRY-4,Fourth,fig. 4,S,held,
+TRY-5,Fifth,—,M,partly,no sixth
+TRY-6,Takes 2 ms,§6,S,"measured, does not hold","F0 takes 1.02 ms, not 2"
+TRY-7,Seventh,§7,S,open,waits for the eighth
 `
+
+const someHeader = "id,requirement,source,basis,status,note\n"
 
 const someTest = `package p
 
@@ -30,6 +36,11 @@ func TestTwo(t *testing.T) {
 	// TRY-1, and once more TRY-1; RFC-1624 is no row.
 	x := "TRY-4" // in a string it is no citation
 	/* a range: TRY-1..2 */
+}
+
+func TestPart(t *testing.T) {
+	// TRY-5, TRY-6
+	check(1.02)
 }
 
 // TRY-4
@@ -79,11 +90,14 @@ func TestPageNamesTheTestsOfEachRow(t *testing.T) {
 		}
 	}
 	want := []string{
-		"| all | 4 | 2 | 1 | 1 |",
-		"| TRY-1 | First | [p/p_test.go:TestOne](../p/p_test.go)<br>[p/p_test.go:TestTwo](../p/p_test.go) |",
-		`| TRY-2 | Second \| third | [p/p_test.go:TestTwo](../p/p_test.go)<br>[p/testdata/story.txt](../p/testdata/story.txt) |`,
-		"| TRY-3 | Box | *not behavioural*: hardware |",
-		"| TRY-4 | Fourth | *open* |",
+		"| all | 7 | 2 | 1 | 1 | 2 | 1 |",
+		"| TRY-1 | First | §1 (S) | held | [p/p_test.go:TestOne](../p/p_test.go)<br>[p/p_test.go:TestTwo](../p/p_test.go) |",
+		`| TRY-2 | Second \| third | §2 (A) | held | [p/p_test.go:TestTwo](../p/p_test.go)<br>[p/testdata/story.txt](../p/testdata/story.txt) |`,
+		"| TRY-3 | Box | claim 1 (N) | **not behavioural**: hardware |  |",
+		"| TRY-4 | Fourth | fig. 4 (S) | open |  |",
+		"| TRY-5 | Fifth | — (M) | **partly**: no sixth | [p/p_test.go:TestPart](../p/p_test.go) |",
+		"| TRY-6 | Takes 2 ms | §6 (S) | **measured, does not hold**: F0 takes 1.02 ms, not 2 | [p/p_test.go:TestPart](../p/p_test.go) |",
+		"| TRY-7 | Seventh | §7 (S) | **open**: waits for the eighth |  |",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("page (-want +got):\n%s", d)
@@ -91,7 +105,7 @@ func TestPageNamesTheTestsOfEachRow(t *testing.T) {
 }
 
 func TestCheckFailsOnAStalePage(t *testing.T) {
-	root := module(t, map[string]string{rowsFile: someRows})
+	root := module(t, map[string]string{rowsFile: someHeader + "TRY-1,First,§1,S,held,\n"})
 	if err := run(root, true); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("without a page: %v", err)
 	}
@@ -111,21 +125,29 @@ func TestCheckFailsOnAStalePage(t *testing.T) {
 }
 
 func TestFaultsAreNamed(t *testing.T) {
-	const head = "id,behavioural,requirement,reason\n"
+	const one = someHeader + "TRY-1,a,b,S,held,\n"
 	tests := []struct{ name, rows, comment, want string }{
-		{"unknown ID", someRows, "TRY-9", "TRY-9 stands in no row"},
-		{"range past the end", someRows, "TRY-3..5", "TRY-5 stands in no row"},
-		{"range backwards", someRows, "TRY-3..2", "no range"},
-		{"number past any row", someRows, "TRY-99999999999999999999", "no range"},
-		{"no header", "TRY-1,yes,First,\n", "", "first line"},
+		{"unknown ID", one, "TRY-9", "TRY-9 stands in no row"},
+		{"range past the end", one, "TRY-1..2", "TRY-2 stands in no row"},
+		{"range backwards", one, "TRY-1..0", "no range"},
+		{"number past any row", one, "TRY-99999999999999999999", "no range"},
+		{"no header", "TRY-1,a,b,S,held,\n", "", "first line"},
 		{"empty", "", "", "first line"},
-		{"twice", head + "TRY-1,yes,a,\nTRY-1,yes,b,\n", "", "stands twice"},
-		{"no ID", head + "x,yes,a,\n", "", "is no ID"},
-		{"no text", head + "TRY-1,yes,,\n", "", "no text"},
-		{"no reason", head + "TRY-1,no,a,\n", "", "say why"},
-		{"needless reason", head + "TRY-1,yes,a,b\n", "", "needs no reason"},
-		{"neither", head + "TRY-1,maybe,a,\n", "", "want yes or no"},
-		{"missing field", head + "TRY-1,yes\n", "", "wrong number of fields"},
+		{"twice", one + "TRY-1,b,b,S,held,\n", "", "stands twice"},
+		{"no ID", someHeader + "x,a,b,S,held,\n", "", "is no ID"},
+		{"no text", someHeader + "TRY-1,,b,S,held,\n", "", "needs a text"},
+		{"no source", someHeader + "TRY-1,a,,S,held,\n", "", "needs a text, a source"},
+		{"unknown status", someHeader + "TRY-1,a,b,S,maybe,\n", "", `status is "maybe", want one of ["held" "partly"`},
+		{"needless note", someHeader + "TRY-1,a,b,S,held,c\n", "", "needs no note"},
+		{"nothing missing", someHeader + "TRY-1,a,b,S,partly,\n", "TRY-1", "say what is missing"},
+		{"part of nothing", someHeader + "TRY-1,a,b,S,partly,c\n", "", "(partly): no test cites it"},
+		{"no figure", someHeader + "TRY-1,a,b,S,\"measured, does not hold\",slow\n", "TRY-1", "start the note with the figure"},
+		{"no test", someHeader + "TRY-1,a,b,S,\"measured, does not hold\",7 ms\n", "", "no test that cites it has the figure 7"},
+		{"another figure", someHeader + "TRY-1,a,b,S,\"measured, does not hold\",7 ms\n", "TRY-1: 7.5 ms, 17 and 71", "has the figure 7"},
+		{"open and cited", someHeader + "TRY-1,a,b,S,open,c\n", "TRY-1", "p_test.go:TestX cites it"},
+		{"no reason", someHeader + "TRY-1,a,b,N,not behavioural,\n", "", "say why"},
+		{"not behavioural and cited", someHeader + "TRY-1,a,b,N,not behavioural,c\n", "TRY-1", "p_test.go:TestX cites it"},
+		{"missing field", someHeader + "TRY-1,a\n", "", "wrong number of fields"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -140,15 +162,36 @@ func TestFaultsAreNamed(t *testing.T) {
 	}
 }
 
-// TestEveryRowIsThere holds the number of rows per source document, so that no
-// requirement is lost.
+func TestRowsAreComparedWithTheirSource(t *testing.T) {
+	const page = "# Rows\n\n| ID | Requirement | Where | St. |\n| --- | --- | --- | --- |\n"
+	root := module(t, map[string]string{
+		rowsFile:  someHeader + "TRY-1,The whole text,§1,S,held,\nTRY-2,b,§2,A,held,\n",
+		"same.md": page + "| TRY-1 | The whole text | §1 | S |\n\n## More\n\n| TRY-2 | b | §2 | A |\n",
+		"long.md": page + "| TRY-1 | The whole text, and more | §1 | S |\n| TRY-3 | c | §3 | S |\n",
+	})
+	if err := compare(root, filepath.Join(root, "same.md")); err != nil {
+		t.Errorf("the same rows: %v", err)
+	}
+	err := compare(root, filepath.Join(root, "long.md"))
+	for _, want := range []string{"TRY-1: docs/requirements.csv has", "and more", "TRY-2: not in", "TRY-3: not in"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+// TestEveryRowIsThere checks the number of rows per source document and the digest
+// of their texts, so that no requirement is lost or shortened. Change the digest
+// only after `go run ./docs/internal/requirements -against FILE`.
 func TestEveryRowIsThere(t *testing.T) {
 	rows, err := readRows(filepath.Join("..", "..", "..", filepath.FromSlash(rowsFile)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]int{}
+	texts := sha256.New()
 	for _, r := range rows {
+		fmt.Fprintln(texts, r.id, r.title, r.source, r.basis)
 		got[r.section()]++
 		if titles[r.section()] == "" {
 			t.Errorf("%s: its section has no title", r.id)
@@ -157,5 +200,9 @@ func TestEveryRowIsThere(t *testing.T) {
 	want := map[string]int{"CETH": 66, "CBRC": 43, "PCN": 62, "GET": 61, "RTTX": 67}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("rows per section (-want +got):\n%s", d)
+	}
+	const digest = "7d370731fcc3c97d"
+	if sum := fmt.Sprintf("%x", texts.Sum(nil)[:8]); sum != digest {
+		t.Errorf("digest of the texts is %s, want %s", sum, digest)
 	}
 }

@@ -12,10 +12,36 @@ import (
 // A row is one requirement.
 type row struct {
 	id    string // "PCN-21"
-	title string
-	// reason says why no test can hold the row, "" if one can.
-	reason string
+	title string // the whole text
+	// source is the place in the source document, "§5.1" or "[0047]".
+	source string
+	// basis says what the text rests on: S, A or M (see render).
+	basis  string
+	status status
+	// note says what is missing, gives the figure, or the reason; "" if the row
+	// is held.
+	note string
 }
+
+// A status says how much of a row holds.
+type status string
+
+const (
+	// held is a row whose citing tests hold the whole text. While no test cites
+	// it, it is open.
+	held status = "held"
+	// partly is a row whose citing tests hold a part; the note says what is missing.
+	partly status = "partly"
+	// refuted is a row that was measured and does not hold; the note starts with
+	// the figure, which a citing test holds.
+	refuted status = "measured, does not hold"
+	// open is a row that no test cites; the note, if any, says what it waits for.
+	open status = "open"
+	// notBehavioural is a row that no test can hold; the note says why.
+	notBehavioural status = "not behavioural"
+)
+
+var statuses = []status{held, partly, refuted, open, notBehavioural}
 
 // section is the part of the ID before the number.
 func (r row) section() string {
@@ -23,10 +49,9 @@ func (r row) section() string {
 	return s
 }
 
-var header = []string{"id", "behavioural", "requirement", "reason"}
+var header = []string{"id", "requirement", "source", "basis", "status", "note"}
 
-// readRows reads the requirements. A row that is not behavioural must give its
-// reason, and one that is must not.
+// readRows reads the requirements and reports every malformed row.
 func readRows(file string) ([]row, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -44,8 +69,8 @@ func readRows(file string) ([]row, error) {
 	var faults []error
 	seen := map[string]bool{}
 	for i, rec := range records[1:] {
-		r := row{rec[0], rec[2], rec[3]}
-		if fault := faultOf(r, rec[1]); fault != "" {
+		r := row{rec[0], rec[1], rec[2], rec[3], status(rec[4]), rec[5]}
+		if fault := faultOf(r); fault != "" {
 			faults = append(faults, fmt.Errorf("%s: record %d: %s", file, i+2, fault))
 		}
 		if seen[r.id] {
@@ -57,18 +82,22 @@ func readRows(file string) ([]row, error) {
 	return rows, errors.Join(faults...)
 }
 
-func faultOf(r row, behavioural string) string {
+func faultOf(r row) string {
 	switch {
 	case idPattern.FindString(r.id) != r.id || r.id == "":
 		return fmt.Sprintf("%q is no ID, want letters, a dash and a number", r.id)
-	case r.title == "":
-		return r.id + " has no text"
-	case behavioural == "yes" && r.reason != "":
-		return r.id + " is behavioural, so it needs no reason"
-	case behavioural == "no" && r.reason == "":
+	case r.title == "" || r.source == "" || r.basis == "":
+		return r.id + " needs a text, a source and a basis"
+	case !slices.Contains(statuses, r.status):
+		return fmt.Sprintf("%s: status is %q, want one of %q", r.id, r.status, statuses)
+	case r.status == held && r.note != "":
+		return r.id + " is held, so it needs no note"
+	case r.status == partly && r.note == "":
+		return r.id + " is held partly: say what is missing"
+	case r.status == refuted && figure(r.note) == "":
+		return r.id + " does not hold: start the note with the figure that was measured"
+	case r.status == notBehavioural && r.note == "":
 		return r.id + " is not behavioural: say why"
-	case behavioural != "yes" && behavioural != "no":
-		return fmt.Sprintf("%s: behavioural is %q, want yes or no", r.id, behavioural)
 	}
 	return ""
 }

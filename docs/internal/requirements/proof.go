@@ -1,0 +1,54 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+)
+
+// figurePattern finds a number that is no part of a name: not the 0 of F0.
+var figurePattern = regexp.MustCompile(`(?:^|[^A-Za-z0-9.])([0-9]+(?:\.[0-9]+)?)`)
+
+// figure is the first number in text, "" if there is none.
+func figure(text string) string {
+	if m := figurePattern.FindStringSubmatch(text); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// hasFigure reports whether the number stands in text, not as a part of another.
+func hasFigure(text, number string) bool {
+	return regexp.MustCompile(`(?:^|[^0-9.])` + regexp.QuoteMeta(number) + `(?:[^0-9.]|\.[^0-9]|\.?$)`).MatchString(text)
+}
+
+// prove compares the status of each row with the tests that cite it: a row that
+// is held partly needs a test, a row that does not hold needs one whose source
+// has the figure, and a row that is open or not behavioural must have none.
+func prove(rows []row, cited map[string][]test) error {
+	var faults []error
+	fault := func(r row, text string) {
+		faults = append(faults, fmt.Errorf("%s: %s (%s): %s", rowsFile, r.id, r.status, text))
+	}
+	for _, r := range rows {
+		tests := cited[r.id]
+		switch {
+		case r.status == partly && len(tests) == 0:
+			fault(r, "no test cites it")
+		case r.status == refuted && !measured(tests, figure(r.note)):
+			fault(r, "no test that cites it has the figure "+figure(r.note))
+		case (r.status == open || r.status == notBehavioural) && len(tests) > 0:
+			fault(r, tests[0].String()+" cites it: give it another status")
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func measured(tests []test, number string) bool {
+	for _, t := range tests {
+		if hasFigure(t.source, number) {
+			return true
+		}
+	}
+	return false
+}
