@@ -24,13 +24,16 @@ func TestPaperComparison(t *testing.T) {
 	tree := func(scheme string) unit.Time { return runs[scheme].Tree }
 	loss := func(scheme string) unit.Time { return runs[scheme].Recovery }
 	// PCN-6: a tree of 0.5 ms under QCN and 1.4 ms under TIMELY, both within a factor
-	// of two; DCQCN's 1.8 ms is not reached. The order is that of the paper but for
-	// DCQCN and TIMELY.
+	// of two (0.62 and 1.28 ms). DCQCN's 1.8 ms does not hold: it is 0.89 ms. The order
+	// is that of the paper except for DCQCN and TIMELY.
 	inOrder(t, "tree", tree, "pcn", "qcn", "dcqcn", "pfc")
 	inOrder(t, "tree", tree, "pcn", "qcn", "timely", "pfc")
 	nearPaper(t, "tree", tree, map[string]unit.Time{
 		"pfc": 3100 * unit.Microsecond, "qcn": 500 * unit.Microsecond, "timely": 1400 * unit.Microsecond,
 	})
+	if got := tree("dcqcn"); got < 850*unit.Microsecond || got > 930*unit.Microsecond {
+		t.Errorf("tree: %s under dcqcn, measured before: 0.89 ms", got)
+	}
 	// PCN-7: after the burst the long flows take 12.5 ms under QCN, 25 ms under DCQCN
 	// and 60 ms under TIMELY to come back, all longer than under PFC alone.
 	// PCN-56: under PCN they are back within a millisecond.

@@ -45,22 +45,23 @@ func TestPCNOnPublishedWorkloads(t *testing.T) {
 			}
 		}
 		pcn := runs["pcn"]
-		// PCN-59: of the three claims one holds in kind: most pauses of TIMELY are gone.
-		// DCQCN has about as many, not twice as many. QCN, whose switches tell senders
-		// within a round trip, has fewer.
-		if p, q := pauseFrames(pcn), pauseFrames(runs["timely"]); p > q/4 {
+		// PCN-59: of the three claims one holds, that against TIMELY. PCN, QCN, DCQCN and
+		// TIMELY have 105, 0, 85 and 1002 PAUSE frames on web search, 145, 4, 371 and 2861
+		// on Hadoop.
+		if p, q := pauseFrames(pcn), pauseFrames(runs["timely"]); p*100 < q*4 || p*100 > q*12 {
 			t.Errorf("%s: %d PAUSE frames under pcn, %d under timely", sizes, p, q)
 		}
-		if p, q := pauseFrames(pcn), pauseFrames(runs["qcn"]); p <= q {
+		if p, q := pauseFrames(pcn), pauseFrames(runs["qcn"]); p <= 10*q {
 			t.Errorf("%s: %d PAUSE frames under pcn, %d under qcn", sizes, p, q)
 		}
-		if p, q := pauseFrames(pcn), pauseFrames(runs["dcqcn"]); p > 3*q || q > 3*p {
+		if p, q := pauseFrames(pcn), pauseFrames(runs["dcqcn"]); 2*p > 3*q || q > 3*p {
 			t.Errorf("%s: %d PAUSE frames under pcn, %d under dcqcn", sizes, p, q)
 		}
-		// PCN-60: the order of completion times holds, the factors of ten do not.
+		// PCN-60: the order of mean completion times holds, the factors of ten do not:
+		// they are 1.15 to 1.45.
 		for _, scheme := range []string{"qcn", "dcqcn", "timely"} {
 			a, b := pcn.Workloads[0].All, runs[scheme].Workloads[0].All
-			if b.Mean <= a.Mean || b.Mean > 3*a.Mean {
+			if factor := float64(b.Mean) / float64(a.Mean); factor < 1.1 || factor > 1.5 {
 				t.Errorf("%s: flows take %s on average under pcn, %s under %s", sizes, a.Mean, b.Mean, scheme)
 			}
 		}
