@@ -12,7 +12,8 @@ type SignalKind uint8
 const (
 	// CNP is a congestion notification packet: Marked and RecRate are set.
 	CNP SignalKind = iota + 1
-	// Ack acknowledges Bytes of payload; RTT is the sample, 0 if none.
+	// Ack acknowledges Bytes of payload and leaves InFlight unacknowledged; RTT is
+	// the sample, 0 if none.
 	Ack
 	// CNM is a congestion notification message of IEEE 802.1Qau: Feedback is set.
 	CNM
@@ -32,6 +33,7 @@ type Signal struct {
 	RecRate  unit.Rate  // CNP: rate at which the receiver gets the flow, on-wire bytes
 	Bytes    unit.Bytes // Ack, Sent
 	RTT      unit.Time  // Ack
+	InFlight unit.Bytes // Ack: payload sent and not yet acknowledged, this ACK counted
 	Payload  unit.Bytes // Sent
 	Path     Congestion // Indication
 }

@@ -29,7 +29,9 @@ type TIMELY struct {
 	rtt     unit.Time  // the latest
 	diff    float64    // ps
 	falling int        // increases in a row that count towards hyper increase
-	next    unit.Time  // before which no sample is taken
+
+	// Of payload, since the flow began: acknowledged, and sent at the latest sample.
+	acked, sent unit.Bytes
 }
 
 // NewTIMELY makes the reaction point of a flow on a link of rate line that begins
@@ -46,27 +48,35 @@ func NewTIMELY(p TIMELYParams, line, initial unit.Rate) *TIMELY {
 }
 
 // Handle reacts to ACKs with a sample of the RTT and ignores every other signal.
-func (c *TIMELY) Handle(now unit.Time, s Signal) {
-	if s.Kind != Ack || s.RTT == 0 || !c.completes(now, s) {
+func (c *TIMELY) Handle(_ unit.Time, s Signal) {
+	if s.Kind != Ack {
+		return
+	}
+	c.acked += s.Bytes
+	if s.RTT == 0 || !c.completes(s) {
 		return
 	}
 	rtt := max(s.RTT, 1)
-	if c.samples {
+	first := !c.samples
+	if !first {
 		news := float64(rtt - c.rtt)
 		c.diff = float64((1-c.p.EWMA)*c.diff) + float64(c.p.EWMA*news)
 	}
 	c.samples, c.rtt = true, rtt
+	if first && c.p.OncePerRTT {
+		return
+	}
 	c.update(rtt)
 }
 
-// completes tells whether the ACK completes a segment, or under OncePerRTT whether
-// an RTT has gone by since the latest sample.
-func (c *TIMELY) completes(now unit.Time, s Signal) bool {
+// completes reports whether the ACK completes a segment or, under OncePerRTT,
+// whether it acknowledges a packet sent after the latest sample.
+func (c *TIMELY) completes(s Signal) bool {
 	if c.p.OncePerRTT {
-		if now < c.next {
+		if c.acked <= c.sent {
 			return false
 		}
-		c.next = now + s.RTT
+		c.sent = c.acked + s.InFlight
 		return true
 	}
 	if c.left -= s.Bytes; c.left > 0 {

@@ -60,12 +60,13 @@ func NewTIMELYECN(p TIMELYECNParams, t TIMELYParams, d DCQCNParams, line, initia
 
 // Handle takes a CNP, or an ACK unless a CNP takes precedence.
 func (c *TIMELYECN) Handle(now unit.Time, s Signal) {
-	switch {
-	case s.Kind == CNP && s.Marked:
+	if s.Kind == CNP && s.Marked {
 		c.rate = min(c.rate, max(c.rate*(1-c.cut(now)), c.floor))
 		c.until = now + c.hold
-	case c.order == OrderECNFirst && now < c.until:
-	default:
-		c.TIMELY.Handle(now, s)
+		return
 	}
+	if c.order == OrderECNFirst && now < c.until {
+		s.RTT = 0 // what the ACK acknowledges counts all the same
+	}
+	c.TIMELY.Handle(now, s)
 }

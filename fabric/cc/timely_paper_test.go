@@ -51,7 +51,7 @@ func TestTIMELYPublishedConstants(t *testing.T) {
 	if a.EWMA != 0.02 || a.THigh != unit.Millisecond || a.HyperAfter != 5 || a.HyperFactor != 5 || a.Segment != 64*unit.Kilobyte {
 		t.Errorf("authors: %+v", a)
 	}
-	if s.EWMA != 0.875 || s.DeltaPer != 10*gbps || !s.OncePerRTT || s.Burst || s.HyperFactor != 5 {
+	if s.EWMA != 0.875 || s.DeltaPer != 10*gbps || !s.OncePerRTT || s.Burst || s.HyperFactor != 5 || s.MinRate != gbps {
 		t.Errorf("scaled: %+v", s)
 	}
 }
@@ -147,10 +147,8 @@ func TestTIMELYHyperIncreaseBelowTLow(t *testing.T) {
 	rateIs(t, "algorithm 1", c, 10e9+100e6)
 	p := timelyPreset("scaled")
 	s := NewTIMELY(p, 10*gbps, gbps)
-	now := unit.Time(0)
-	for range 7 {
-		s.Handle(now, Signal{Kind: Ack, Bytes: 1000, RTT: 30 * us})
-		now += 30 * us
+	for range 8 { // the first sample moves nothing
+		s.Handle(0, Signal{Kind: Ack, Bytes: 1000, RTT: 30 * us})
 	}
 	rateIs(t, "scaled", s, 1e9+5*10e6+2*50e6)
 }
@@ -180,14 +178,55 @@ func TestTIMELYSamplesOncePerSegment(t *testing.T) {
 	rateIs(t, "no sample in it", c, 10e9+5*10e6)
 }
 
-// HPCC simulator: once in an RTT, whatever the segment.
+// HPCC simulator, UpdateRateTimely: the next sample is that of the ACK of a packet
+// that was sent after the latest one (ack_seq > lastUpdateSeq, which is then
+// snd_nxt), however long that takes, and the first sample moves nothing.
 func TestTIMELYOncePerRTT(t *testing.T) {
 	c := NewTIMELY(timelyPreset("scaled"), 10*gbps, gbps)
-	for now := unit.Time(0); now < 300*us; now += us {
-		c.Handle(now, Signal{Kind: Ack, Bytes: 1000, RTT: 40 * us})
+	samples := 0
+	for ack := 1; ack <= 34; ack++ {
+		was := c.rate
+		// 10 packets are in flight behind every ACK, in whatever time they come.
+		c.Handle(unit.Time(ack*ack)*us, Signal{Kind: Ack, Bytes: 1000, InFlight: 10_000, RTT: 40 * us})
+		if c.rate == was {
+			continue
+		}
+		samples++
+		if (ack-1)%11 != 0 || ack == 1 {
+			t.Errorf("ACK %d moves the rate", ack)
+		}
 	}
-	// At 0, 40, ..., 280 us: 5 by delta, 3 by five times as much.
-	rateIs(t, "rate", c, 1e9+5*10e6+3*50e6)
+	if samples != 3 {
+		t.Errorf("%d samples of 34 ACKs move the rate, want those of ACKs 12, 23 and 34", samples)
+	}
+	// An ACK that says nothing of the RTT counts as far as it acknowledges.
+	c.Handle(0, Signal{Kind: Ack, Bytes: 10_000, InFlight: 1000})
+	was := c.rate
+	c.Handle(0, Signal{Kind: Ack, Bytes: 1000, RTT: 40 * us})
+	rateIs(t, "after them", c, was+10e6)
+}
+
+// A queue that triples the RTT from round to round is sampled once in a round: a
+// sample taken when the latest RTT has gone by would come several times, each time
+// from a packet that was sent before the latest reaction to the same queue.
+func TestTIMELYSamplesOncePerGrowingRTT(t *testing.T) {
+	c := NewTIMELY(timelyPreset("scaled"), line, line)
+	now, rtt, samples := unit.Time(0), 60*us, 0
+	for range 5 { // rounds of 20 packets
+		next := 3 * rtt
+		for n := range unit.Time(20) {
+			now += next / 20
+			was := c.rtt
+			c.Handle(now, Signal{Kind: Ack, Bytes: 1000, InFlight: 19_000, RTT: rtt + (next-rtt)*n/20})
+			if c.rtt != was {
+				samples++
+			}
+		}
+		rtt = next
+	}
+	if samples != 5 {
+		t.Errorf("%d samples in 5 rounds", samples)
+	}
 }
 
 // PCN-12: the step is a constant that must be retuned per link; the preset scaled
@@ -195,6 +234,7 @@ func TestTIMELYOncePerRTT(t *testing.T) {
 func TestTIMELYDeltaScales(t *testing.T) {
 	for name, want := range map[string]float64{"ns3-rdma": 10e6, "authors": 10e6, "scaled": 40e6} {
 		a := NewTIMELY(timelyPreset(name), line, gbps)
+		a.samples, a.rtt = true, 30*us
 		a.Handle(0, Signal{Kind: Ack, Bytes: unit.Megabyte, RTT: 30 * us})
 		rateIs(t, name, a, 1e9+want)
 	}

@@ -28,7 +28,8 @@ type TIMELYParams struct {
 	HyperAfter, HyperFactor int
 	HyperAlways             bool
 	// Segment is the payload whose completion is one sample of the RTT. Under
-	// OncePerRTT a sample is taken when an RTT has gone by instead.
+	// OncePerRTT a sample comes from the first ACK of a packet that was sent after
+	// the latest sample instead, and the first sample leaves the rate as it is.
 	Segment    unit.Bytes
 	OncePerRTT bool
 	// Burst makes the segment leave back to back, and the pace lie between segments;
@@ -42,7 +43,8 @@ type TIMELYParams struct {
 // authors is the code that TIMELY's authors published, with messages of 64 KB.
 // ns3-rdma is the simulation of Zhu, Ghobadi, Misra, Padhye, "ECN or Delay",
 // CoNEXT'16 (bobzhuyb/ns3-rdma, branch timely), for links of 10 Gbit/s, with segments
-// of 16 KB and no hyper increase. scaled is the HPCC simulator (rdma-hw.cc, run.py), whose steps grow with the link. rack is authors in
+// of 16 KB and no hyper increase. scaled is the HPCC simulator (rdma-hw.cc,
+// UpdateRateTimely, and run.py), whose steps grow with the link. rack is authors in
 // its form for paced packets, where T_low is 0 and every ACK a sample, with T_high
 // brought into a rack's reach (RTTX-55): below T_low the rate rises whatever a
 // switch adds to the RTT, and a T_high of 1 ms lies beyond every queue that PFC
@@ -65,7 +67,7 @@ var TIMELYPresets = []TIMELYParams{
 		TLow: 50 * unit.Microsecond, THigh: 500 * unit.Microsecond, MinRTT: 20 * unit.Microsecond,
 		Delta: 10 * unit.MegabitPerSec, DeltaPer: 10 * unit.GigabitPerSec,
 		HyperAfter: 6, HyperFactor: 5, HyperAlways: true, Segment: 1, OncePerRTT: true,
-		MinRate: 100 * unit.MegabitPerSec,
+		MinRate: 1 * unit.GigabitPerSec,
 	},
 	{
 		Preset: "rack", EWMA: 0.02, Beta: 0.8, MaxCut: 0.5,

@@ -1,9 +1,13 @@
 package lab_test
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -76,5 +80,41 @@ func nearPaper(t *testing.T, what string, figure func(string) unit.Time, paper m
 		if got := figure(scheme); got < want/2 || got > want*2 {
 			t.Errorf("%s: %s under %s, the paper has %s", what, got, scheme, want)
 		}
+	}
+}
+
+// instants are 20 instants of the burst, over a period of every timer that matters.
+func instants(t *testing.T, scheme string, settings ...topology.Setting) (runs []*measure.Run) {
+	t.Helper()
+	text, _ := topology.Builtin("pcn-16to2")
+	for at := 200; at < 400; at += 10 {
+		s, err := topology.ParseWith("pcn-16to2", text, append([]topology.Setting{
+			{Key: "scheme", Value: scheme}, {Key: "burst.at", Value: fmt.Sprintf("%dus", at)},
+		}, settings...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, measured(t, s))
+	}
+	return runs
+}
+
+// median gives the middle of a figure over runs.
+func median[V cmp.Ordered](runs []*measure.Run, figure func(*measure.Run) V) V {
+	values := make([]V, len(runs))
+	for i, r := range runs {
+		values[i] = figure(r)
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
+}
+
+// PCN-10: TIMELY as the HPCC simulator has it slows the victim too, at most instants
+// of the burst.
+func TestScaledTIMELYSlowsTheVictim(t *testing.T) {
+	runs := instants(t, "timely", topology.Setting{Key: "timely.preset", Value: "scaled"}, topology.Setting{Key: "duration", Value: "5ms"})
+	victim := func(r *measure.Run) unit.Rate { return r.Flows[0].BurstGoodput }
+	if got := median(runs, victim); got > 10*unit.GigabitPerSec {
+		t.Errorf("F0 gets %s in the burst", got)
 	}
 }

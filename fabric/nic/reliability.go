@@ -63,7 +63,7 @@ func (n *NIC) progress(now unit.Time, i int, upTo int64, rtt unit.Time, out *fab
 	s.inFlight = s.messages.before(s.next) - s.stats.AckedBytes
 	n.restartTimer(now, i)
 	n.finished(now, s, out)
-	n.signal(now, i, cc.Signal{Kind: cc.Ack, Bytes: s.stats.AckedBytes - was, RTT: rtt}, out)
+	n.signal(now, i, cc.Signal{Kind: cc.Ack, Bytes: s.stats.AckedBytes - was, InFlight: s.inFlight, RTT: rtt}, out)
 	if s.acked == s.packets {
 		n.complete(now, i, out)
 	}

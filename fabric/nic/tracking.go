@@ -86,9 +86,10 @@ func (n *NIC) written(now unit.Time, c *initiator, upTo int64, rtt unit.Time, ou
 		}
 	}
 	if acked > 0 {
-		n.senders[c.sender].stats.AckedBytes += acked
-		n.senders[c.sender].inFlight -= acked
-		n.signal(now, c.sender, cc.Signal{Kind: cc.Ack, Bytes: acked, RTT: rtt}, out)
+		s := &n.senders[c.sender]
+		s.stats.AckedBytes += acked
+		s.inFlight -= acked
+		n.signal(now, c.sender, cc.Signal{Kind: cc.Ack, Bytes: acked, InFlight: s.inFlight, RTT: rtt}, out)
 	}
 }
 

@@ -68,9 +68,9 @@ var timelyFields = []field[cc.TIMELYParams]{
 	cite("authors, rack: N = 5; scaled: RATE_HAI 50 to RATE_AI 10", integerField("hyper_factor", "how many times delta a step of hyper increase is", 0, maxCount, func(p *cc.TIMELYParams) *int { return &p.HyperFactor })),
 	cite("scaled: yes; ns3-rdma, authors, rack: the gradient's alone", switchField("hyper_always", "increases below t_low count towards hyper increase too", func(p *cc.TIMELYParams) *bool { return &p.HyperAlways })),
 	cite("ns3-rdma: 16 KB; authors: messages of 64 KB; rack: every ACK", quantityField(sizes, "segment", "payload whose completion is one sample of the RTT", 1, unit.Megabyte, func(p *cc.TIMELYParams) *unit.Bytes { return &p.Segment })),
-	cite("scaled: yes; ns3-rdma, authors, rack: a sample per segment", switchField("once_per_rtt", "take a sample when an RTT has gone by, whatever the segment", func(p *cc.TIMELYParams) *bool { return &p.OncePerRTT })),
+	cite("scaled: yes, UpdateRateTimely; ns3-rdma, authors, rack: a sample per segment", switchField("once_per_rtt", "take a sample from the first ACK of a packet sent after the latest sample, whatever the segment; the first sample does not move the rate", func(p *cc.TIMELYParams) *bool { return &p.OncePerRTT })),
 	cite("ns3-rdma, authors: yes; scaled, rack: no", switchField("burst", "send a segment back to back and pace between segments, instead of pacing each packet", func(p *cc.TIMELYParams) *bool { return &p.Burst })),
-	cite("ns3-rdma: 1 % of 10 Gbit/s; scaled: config.txt MIN_RATE 100Mb/s; authors, rack: as ns3-rdma", quantityField(rates, "min_rate", "floor below which a decrease does not push a flow, 0 for none", 0, fastest, func(p *cc.TIMELYParams) *unit.Rate { return &p.MinRate })),
+	cite("ns3-rdma: 1 % of 10 Gbit/s; scaled: run.py MIN_RATE 1000Mb/s; authors, rack: as ns3-rdma", quantityField(rates, "min_rate", "floor below which a decrease does not push a flow, 0 for none", 0, fastest, func(p *cc.TIMELYParams) *unit.Rate { return &p.MinRate })),
 }
 
 // Each field cites where its default comes from.
