@@ -74,11 +74,25 @@ func (c *ConnectX) look(now unit.Time) {
 
 // Tick lets the cut clock look, and ends a cycle of the timer.
 func (c *ConnectX) Tick(now unit.Time) {
+	if c.timerFirst() {
+		c.cycle(now)
+	}
 	if c.cutAt <= now {
 		c.look(now)
 		c.cutAt = unit.Never
 		c.cut(now)
 	}
+	c.cycle(now)
+}
+
+// timerFirst tells whether the timer goes before the cut clock: each was set one
+// period of its own before it is due.
+func (c *ConnectX) timerFirst() bool {
+	return c.p.Tie == TieEarlier && c.due <= c.cutAt && c.p.Timer > c.p.CutPeriod
+}
+
+// cycle ends a cycle of the timer that is due.
+func (c *ConnectX) cycle(now unit.Time) {
 	if c.due <= now {
 		c.due += c.p.Timer
 		c.increase()

@@ -111,6 +111,35 @@ func TestConnectXAlphaClockTwin(t *testing.T) {
 	})
 }
 
+// The timer's cycle is 75 periods of the cut clock, so that both are due at one
+// instant. HPCC simulator, rdma-hw.cc: events of one instant come in the order in which
+// they were set, so that the timer raises the rate and the cut then halves it; with the
+// cut first there is no increase.
+func TestConnectXOrderOfCutAndTimer(t *testing.T) {
+	after := func(tie Tie, timer unit.Time) (rate, target float64) {
+		c := connectx(20 * gbps)
+		c.p.Tie, c.p.Timer = tie, timer
+		c.Handle(0, marked)
+		tickTo(c, 5*us)
+		low := c.rate
+		c.Handle(timer+3*us, marked) // seen by the look at 4us + timer + 1ns
+		tickTo(c, timer+5*us)
+		return c.rate / low, c.target / low
+	}
+	const cut = 0.9 // the rate after a cut by its alpha is below this part of itself
+	rate, target := after(TieCut, 300*us)
+	if rate > cut || target < 1.9 {
+		t.Errorf("cut first: rate %.2f, target %.2f of the rate after the first cut", rate, target)
+	}
+	raised, clamped := after(TieEarlier, 300*us)
+	within(t, "the increase before the cut", raised/rate, 1.5, 0.01)
+	within(t, "target, which is the risen rate", clamped, 1.5, 0.01)
+	// The cut clock was set earlier if its period is not the shorter one.
+	same, _ := after(TieEarlier, 4*us)
+	first, _ := after(TieCut, 4*us)
+	within(t, "a timer as long as the cut period", same, first, 0)
+}
+
 // The connectx preset is chosen by its cut period.
 func TestPresetChoosesTheReactionPoint(t *testing.T) {
 	p := Default()

@@ -7,6 +7,15 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
+// Tie says which of two clocks that are due at one instant goes first.
+type Tie string
+
+// Orders of ConnectX's cut clock and timer.
+const (
+	TieCut     Tie = "cut"     // the cut clock, so that a cut puts the timer off
+	TieEarlier Tie = "earlier" // the clock that was set earlier, as events do in ns-3: the longer one
+)
+
 // DCQCNParams holds the settings of DCQCN's two end points. Its congestion point
 // is RED in the switches.
 type DCQCNParams struct {
@@ -25,6 +34,9 @@ type DCQCNParams struct {
 	// ClampTarget makes every cut of ConnectX take the rate as the target; else
 	// only the first cut after an increase does. The paper's always does.
 	ClampTarget bool
+	// Tie says which goes first when ConnectX's cut clock and timer are due at one
+	// instant.
+	Tie Tie
 	// Timer and ByteCounter are the cycles of the increase; ByteCounter 0 is none.
 	// ConnectX has none.
 	Timer       unit.Time
@@ -51,19 +63,19 @@ type DCQCNParams struct {
 // simulations of PCN are built on it.
 var DCQCNPresets = []DCQCNParams{
 	{
-		Preset: "paper", G: 1.0 / 256, Alpha: 1,
+		Preset: "paper", Tie: TieCut, G: 1.0 / 256, Alpha: 1,
 		AlphaTimer: 55 * unit.Microsecond, Timer: 55 * unit.Microsecond, ByteCounter: 10 * unit.Megabyte,
 		Threshold: 5, AI: 40 * unit.MegabitPerSec, HAI: 200 * unit.MegabitPerSec,
 		MinRate: 100 * unit.MegabitPerSec, CNPInterval: 50 * unit.Microsecond,
 	},
 	{
-		Preset: "connectx", G: 5.0 / 1024, Alpha: 1023.0 / 1024,
+		Preset: "connectx", Tie: TieCut, G: 5.0 / 1024, Alpha: 1023.0 / 1024,
 		AlphaTimer: 1 * unit.Microsecond, CutPeriod: 4 * unit.Microsecond, Timer: 300 * unit.Microsecond,
 		Threshold: 1, AI: 5 * unit.MegabitPerSec, HAI: 50 * unit.MegabitPerSec,
 		MinRate: 1 * unit.MegabitPerSec, CNPInterval: 4 * unit.Microsecond,
 	},
 	{
-		Preset: "ns3-rdma", G: 1.0 / 256, Alpha: 0.5,
+		Preset: "ns3-rdma", Tie: TieCut, G: 1.0 / 256, Alpha: 0.5,
 		AlphaTimer: 55 * unit.Microsecond, Timer: 60 * unit.Microsecond, ByteCounter: 300 * unit.Megabyte,
 		Threshold: 5, AI: 40 * unit.MegabitPerSec, HAI: 200 * unit.MegabitPerSec,
 		MinRate: 100 * unit.MegabitPerSec, CNPInterval: 50 * unit.Microsecond, CNPClocked: true,
@@ -85,6 +97,7 @@ func (p DCQCNParams) Validate() error {
 	want(0 <= p.Alpha && p.Alpha <= 1, "alpha %v, want 0 to 1", p.Alpha)
 	want(p.AlphaTimer > 0 && p.Timer > 0, "timers %s and %s, want more than 0", p.AlphaTimer, p.Timer)
 	want(p.CutPeriod >= 0 && p.CNPInterval >= 0 && p.CNPGap >= 0, "a period is below 0")
+	want(p.Tie == TieCut || p.Tie == TieEarlier, "tie %q, want %s or %s", p.Tie, TieCut, TieEarlier)
 	want(p.ByteCounter >= 0, "byte counter %s is below 0", p.ByteCounter)
 	want(p.Threshold > 0, "threshold %d, want at least 1", p.Threshold)
 	want(p.AI >= 0 && p.HAI >= 0 && p.MinRate >= 0, "a rate is below 0")
