@@ -23,6 +23,9 @@ type Config struct {
 	// AckEvery is how many data packets one ACK covers; the last packet of a
 	// message, and every one with AckReq set, is acknowledged at once.
 	AckEvery int
+	// PaceByGap makes a flow that was held up wait a whole frame time after the
+	// frame that it sends then; else it may send one more at once.
+	PaceByGap bool
 	// Timeout is the retransmission timer, 0 for none.
 	Timeout unit.Time
 	// ControlRate limits the receiver's control packets (ACK, NAK, CNP), in

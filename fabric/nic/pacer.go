@@ -6,7 +6,9 @@ import "github.com/rackfab/rackfab/fabric/unit"
 // of the next by its length over the rate, exactly. A flow that was held up (by
 // the link or by PAUSE) may make up for one frame and no more. It is the virtual
 // scheduling form of the generic cell rate algorithm (ITU-T I.371) with one
-// frame of tolerance, and equals a token bucket.
+// frame of tolerance, and equals a token bucket. With gap the tolerance is 0: the
+// next frame is due a whole frame time after the start of this one, as in the HPCC
+// simulator (rdma-hw.cc, UpdateNextAvail).
 //
 // The frames of a burst follow one another at once, and the frame after it waits
 // for them all.
@@ -18,6 +20,7 @@ type pacer struct {
 	due  unit.Time
 	frac uint64
 	open bool // the next frame belongs to the burst of the latest one
+	gap  bool // a flow that was held up makes up for nothing
 }
 
 // next gives the first whole picosecond at which the flow may send, 0 within a
@@ -40,6 +43,9 @@ func (p *pacer) paid() unit.Time {
 // sent counts a frame of n bytes, at most 2 MB, whose transmission starts at now,
 // not before next. open keeps the burst open for the frame after it.
 func (p *pacer) sent(now unit.Time, n unit.Bytes, open bool) {
+	if p.gap && !p.open && p.paid() < now {
+		p.due, p.frac = now, 0
+	}
 	p.open = open
 	rate := uint64(p.rate)
 	span := uint64(n) * 8 * uint64(unit.Second)

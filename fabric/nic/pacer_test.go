@@ -192,6 +192,52 @@ func TestNoCatchUpBurstAfterPause(t *testing.T) {
 	}
 }
 
+// With gap the flow makes up for nothing: from the end of the pause on, every frame
+// starts a whole frame time at its rate after the one before.
+func TestGapPacerAfterPause(t *testing.T) {
+	f := flow(0, Endless)
+	f.Initial = 10 * gbps
+	b := newBench(t, 2, []FlowConfig{f}, func(c *Config) { c.PaceByGap = true })
+	b.inject(0, 10*us, pfc(dataPrio, 0xffff))
+	b.inject(0, 100*us, pfc(dataPrio, 0))
+	b.run(150 * us)
+	next := 100 * us
+	for _, f := range b.from(0, isData) {
+		if f.start < 100*us {
+			continue
+		}
+		if f.start != next {
+			t.Fatalf("a frame after the pause starts at %v, want %v", f.start, next)
+		}
+		next += (10 * gbps).Serialise(f.Len())
+	}
+	if next == 100*us {
+		t.Error("no frame came after the pause")
+	}
+}
+
+// With gap the next frame, or the frame after a burst, is due when the frames since
+// the start of the burst are paid for, whatever was due before.
+func TestGapPacerStartsAnew(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rate := unit.Rate(rapid.Int64Range(1e6, 400e9).Draw(t, "rate"))
+		p := pacer{rate: rate, gap: true}
+		for range rapid.IntRange(1, 20).Draw(t, "bursts") {
+			now := p.next() + unit.Time(rapid.Int64Range(1, int64(unit.Millisecond)).Draw(t, "late"))
+			sum := unit.Bytes(0)
+			frames := rapid.IntRange(1, 5).Draw(t, "frames")
+			for i := range frames {
+				n := unit.Bytes(rapid.Int64Range(64, 9000).Draw(t, "length"))
+				p.sent(now, n, i < frames-1)
+				sum += n
+			}
+			if late := p.next() - now - rate.Serialise(sum); late < -1 || late > 1 {
+				t.Fatalf("due at %d, want %d", p.next(), now+rate.Serialise(sum))
+			}
+		}
+	})
+}
+
 // Flows whose instant has come take turns, whatever they had before.
 func TestRoundRobin(t *testing.T) {
 	flows := []FlowConfig{flow(0, Endless), flow(1, Endless), flow(2, Endless)}

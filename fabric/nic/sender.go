@@ -76,7 +76,7 @@ func (n *NIC) newSender(cfg FlowConfig) (sender, error) {
 	s := sender{
 		FlowConfig: cfg,
 		scheme:     scheme,
-		pacer:      pacer{rate: algorithm.Rate(), due: cfg.Start},
+		pacer:      pacer{rate: algorithm.Rate(), due: cfg.Start, gap: n.cfg.PaceByGap},
 		deadline:   unit.Never,
 		sending: &sending{
 			mode:     n.mode(cfg),

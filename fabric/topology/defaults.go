@@ -24,6 +24,7 @@ func DefaultNIC() NICSettings {
 	return NICSettings{
 		Payload:  1000 * unit.Byte, // HPCC simulator, config.txt
 		AckEvery: 1,                // HPCC simulator, L2_ACK_INTERVAL
+		Pacer:    "catch-up",       // a token bucket with room for one frame
 		// IBTA local ACK timeouts are 4.096 us x 2^n; n = 12 here. The frames of
 		// two full 12 MB buffers pass a 40 Gbit/s port in 4.8 ms, so that a
 		// pause alone does not make the timer fire.

@@ -93,6 +93,9 @@ var nicFields = append(cardFields, lift(unlessDefault(engineFields), func(n *NIC
 var cardFields = []field[NICSettings]{
 	quantityField(sizes, "payload", "largest payload of a data packet", 1, bigFrame, func(n *NICSettings) *unit.Bytes { return &n.Payload }),
 	integerField("ack_every", "data packets that one ACK covers", 1, 1<<16, func(n *NICSettings) *int { return &n.AckEvery }),
+	cite("own: a token bucket of one frame; gap: HPCC simulator, rdma-hw.cc UpdateNextAvail, nextAvail = now + frame time",
+		choiceField("pacer", "how a flow that PAUSE or a busy link held up goes on: catch-up sends one frame more at once, gap waits a whole frame time after each frame's start",
+			[]string{"catch-up", "gap"}, func(n *NICSettings) *string { return &n.Pacer })),
 	quantityField(spans, "timeout", "retransmission timer, 0 for none", 0, longest, func(n *NICSettings) *unit.Time { return &n.Timeout }),
 	choiceField("rtt", "how a sender that needs the round-trip time takes it from an ACK's timestamps: echo is now less the echoed T_s, receiver is T_r less T_s, offset is that less the smallest of it so far",
 		[]cc.RTT{cc.RTTEcho, cc.RTTReceiver, cc.RTTOffset}, func(n *NICSettings) *cc.RTT { return &n.RTT }),

@@ -65,6 +65,7 @@ type Node struct {
 type NICSettings struct {
 	Payload      unit.Bytes // of a data packet
 	AckEvery     int
+	Pacer        string        // "catch-up" or "gap"
 	Timeout      unit.Time     // retransmission timer
 	RTT          cc.RTT        // how the sender takes its samples
 	Clock        unit.Time     // of timestamps, ahead of the fabric's
