@@ -26,7 +26,7 @@ func (c *Config) Validate() error {
 		want(0 <= c.Host && c.Host < frame.MaxHosts, "host %d, want 0 to %d", c.Host, frame.MaxHosts-1),
 		want(0 < c.Rate && c.Rate <= maxRate, "rate %v, want more than 0 and at most %v", c.Rate, maxRate),
 		want(c.Delay >= 0, "delay %v is below 0", c.Delay),
-		want(0 <= c.Overhead && c.Overhead <= unit.Kilobyte, "overhead %v, want 0 to 1 KB", c.Overhead),
+		want(-frame.MinLen < c.Overhead && c.Overhead <= unit.Kilobyte, "overhead %v, want above -%d bytes and at most 1 KB", c.Overhead, frame.MinLen),
 		want(0 < c.Payload && c.Payload <= frame.MaxPayload && c.Payload%4 == 0,
 			"payload %v, want a multiple of 4 bytes up to %d", c.Payload, frame.MaxPayload),
 		want(c.AckEvery > 0, "an ACK covers %d packets, want at least 1", c.AckEvery),

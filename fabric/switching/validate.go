@@ -64,8 +64,8 @@ func (p *PortConfig) validate(i int) error {
 		return fmt.Errorf("port %d: rate %v, want more than 0", i, p.Rate)
 	case p.Delay < 0:
 		return fmt.Errorf("port %d: delay %v is below 0", i, p.Delay)
-	case p.Overhead < 0:
-		return fmt.Errorf("port %d: overhead %v is below 0", i, p.Overhead)
+	case p.Overhead <= -frame.MinLen:
+		return fmt.Errorf("port %d: overhead %v leaves nothing of a frame of %d bytes", i, p.Overhead, frame.MinLen)
 	case p.MTU < frame.MinLen:
 		return fmt.Errorf("port %d: MTU %v, want at least %d bytes", i, p.MTU, frame.MinLen)
 	}

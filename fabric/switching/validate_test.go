@@ -7,6 +7,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -18,7 +19,7 @@ func TestValidate(t *testing.T) {
 		{"0 ports", func(c *Config) { c.Ports, c.Routes = nil, nil }},
 		{"port 1: rate", func(c *Config) { c.Ports[1].Rate = 0 }},
 		{"port 1: delay", func(c *Config) { c.Ports[1].Delay = -1 }},
-		{"port 0: overhead", func(c *Config) { c.Ports[0].Overhead = -1 }},
+		{"port 0: overhead", func(c *Config) { c.Ports[0].Overhead = -frame.MinLen }},
 		{"port 0: MTU", func(c *Config) { c.Ports[0].MTU = 63 }},
 		{`arbitration "lottery", want fifo or ingress`, func(c *Config) { c.Arbitration = "lottery" }},
 		{"buffer of 0B", func(c *Config) { c.Buffer = 0 }},

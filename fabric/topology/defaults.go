@@ -93,9 +93,14 @@ func DefaultHeadroom(links []Link) unit.Bytes {
 // from the frame on that passes the threshold: that frame itself; one frame
 // that PAUSE waits behind, and PAUSE; both propagations; and the frame that the
 // peer has just begun (the worst case of IEEE 802.1Q annex N, without the
-// response times of transceivers).
+// response times of transceivers). An overhead below 0 lets more bytes of frames come
+// in than the rate says, most of all if they are short.
 func NeededHeadroom(l Link) unit.Bytes {
-	return l.Rate.In(2*l.Delay) + 1 + 3*l.MTU + frame.MinLen
+	flying := l.Rate.In(2*l.Delay) + 1
+	if l.Overhead < 0 {
+		flying = flying*frame.MinLen/(frame.MinLen+l.Overhead) + 1
+	}
+	return flying + 3*l.MTU + frame.MinLen
 }
 
 // DataFrame gives the length in bytes of the largest data frame with so much

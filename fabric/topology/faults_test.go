@@ -49,6 +49,8 @@ func TestEachFaultNamesPlaceKeyAndWhatIsAllowed(t *testing.T) {
 		// links
 		{"[s0, s1], rate: 100Gbps", "[s0, s1], delay: 0us", "15: links[1].delay: 0us is out of range, want 1ns to 1s"},
 		{"[s0, s1], rate: 100Gbps", "[s0, s1], rate: 0Gbps", "15: links[1].rate: 0Gbps is out of range, want 1Kbps to 10Tbps"},
+		{"[s0, s1], rate: 100Gbps", "[s0, s1], overhead: -49B", "15: links[1].overhead: -49B is out of range, want -48B to 1KB"},
+		{"[s0, s1], rate: 100Gbps", "[s0, s1], overhead: --1B", `15: links[1].overhead: size "-1B": want a number and a unit`},
 		{"[s0, s1], rate: 100Gbps", "[s0, s9]", "15: links[1].endpoints: no node is called s9"},
 		{"[s0, s1], rate: 100Gbps", "[s0, s0]", "15: links[1].endpoints: joins s0 to itself"},
 		{"[s0, s1], rate: 100Gbps", "[s0]", "15: links[1].endpoints: want a list of two ends"},
@@ -86,7 +88,7 @@ func TestEachFaultNamesPlaceKeyAndWhatIsAllowed(t *testing.T) {
 		{"buffer: 12MB", "rttx_stamp: tr", `12: switches.s0..s1.rttx_stamp: tr changes nothing that h0 sees, whose rtt is echo: want ts here, or rtt receiver there`},
 		// flows
 		{"size: 1MB", "size: 0B", "18: flows[0].size: 0B is out of range, want 1B to 1TB"},
-		{"size: 1MB", "size: -1B", `18: flows[0].size: size "-1B"`},
+		{"size: 1MB", "size: -1B", "18: flows[0].size: -1B is out of range, want 1B to 1TB"},
 		{"size: 1MB", "size: 2TB", "18: flows[0].size: 2TB is out of range"},
 		{"size: 1MB", "size: forever", `18: flows[0].size: size "forever"`},
 		{"size: 1MB, ", "", `18: flows[0].size: is missing: size of the message, from 1B to 1TB, or "endless"`},

@@ -114,9 +114,18 @@ type spelling[V any] struct {
 
 var (
 	spans = spelling[unit.Time]{unit.ParseTime, `ps|ns|us|µs|ms|s`, "us"}
-	sizes = spelling[unit.Bytes]{unit.ParseBytes, `B|KB|MB|GB|TB|kB|KiB|MiB|GiB`, "bytes"}
+	sizes = spelling[unit.Bytes]{parseSize, `B|KB|MB|GB|TB|kB|KiB|MiB|GiB`, "bytes"}
 	rates = spelling[unit.Rate]{unit.ParseRate, `bps|Kbps|kbps|Mbps|Gbps|Tbps`, "Gbit/s"}
 )
+
+// parseSize reads a size, which some fields allow to be below 0.
+func parseSize(s string) (unit.Bytes, error) {
+	if less, ok := strings.CutPrefix(s, "-"); ok {
+		v, err := unit.ParseBytes(less)
+		return -v, err
+	}
+	return unit.ParseBytes(s)
+}
 
 type quantity interface {
 	~int64
@@ -127,7 +136,7 @@ type quantity interface {
 func quantityField[T any, V quantity](m spelling[V], key, doc string, lo, hi V, at func(*T) *V) field[T] {
 	return field[T]{
 		meta:   meta{key: key, doc: doc, limits: fmt.Sprintf("from %s to %s", lo, hi), unit: m.unit},
-		schema: quantitySchema(m.units, lo == 0),
+		schema: quantitySchema(m.units, lo <= 0, lo < 0),
 		read: func(t *T, n *yaml.Node) error {
 			if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" && n.Value != "0" {
 				return fmt.Errorf("%s has no unit, want a number and a unit, from %s to %s", shown(n), lo, hi)

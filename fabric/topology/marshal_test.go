@@ -47,7 +47,7 @@ func parsedRandom(t *rapid.T) *Scenario {
 		rapid.Uint64().Draw(t, "seed"), pick("duration", "1ms", "10us", "1.5s", "123456789ps"), pick("scheme", "pfc", "dcqcn", "timely", "pcn"))
 	fmt.Fprintf(&b, "bin: %s\n", pick("bin", "50us", "2us", "1.000001ms"))
 	fmt.Fprintf(&b, "defaults: {link: {rate: %s, delay: %s, overhead: %s}}\n", pick("rate", "40Gbps", "2.5Gbps", "400Gbps"),
-		pick("delay", "1ns", "5us", "300ns"), pick("overhead", "0", "20B"))
+		pick("delay", "1ns", "5us", "300ns"), pick("overhead", "0", "20B", "-14B"))
 	fmt.Fprintf(&b, "nics: {h0..h%d: {timeout: %s, rtt: %s, control_rate: %s}, h1: {ack_every: %s}}\n", n-1, pick("timeout", "0", "4ms"), pick("rtt", "echo", "receiver"),
 		pick("control_rate", "0", "2000000"), pick("ack_every", "1", "64"))
 	fmt.Fprintf(&b, "switches: {s0: {buffer: 64MB, xoff: %s, lossless: %s, marking: %s, pmax: %s, weights: %s}}\n", pick("xoff", "0", "150KB"),

@@ -112,16 +112,18 @@ func TestNeededHeadroomHoldsTheWorstCase(t *testing.T) {
 		{Rate: 40 * unit.GigabitPerSec, Delay: 5 * unit.Microsecond, MTU: 1518},
 		{Rate: 100 * unit.GigabitPerSec, Delay: unit.Microsecond, MTU: 9216},
 		{Rate: unit.GigabitPerSec, Delay: unit.Nanosecond, MTU: 128},
+		{Rate: 40 * unit.GigabitPerSec, Delay: 5 * unit.Microsecond, MTU: 64, Overhead: -14},
 	} {
-		one := l.Rate.Serialise(l.MTU)
+		one := l.Rate.Serialise(l.MTU + l.Overhead)
 		// At 0 a frame has come in that passes the threshold; PAUSE waits for a
 		// frame that has just begun, then goes out.
-		heard := one + l.Rate.Serialise(64) + l.Delay
+		heard := one + l.Rate.Serialise(64+l.Overhead) + l.Delay
 		taken := l.MTU
 		for begun := -l.Delay; begun < heard; begun += one {
 			taken += l.MTU
 		}
-		if needed := NeededHeadroom(l); taken > needed+l.MTU || taken < needed-l.MTU {
+		const rounding = 2 // bytes
+		if needed := NeededHeadroom(l); taken > needed+l.MTU || taken < needed-l.MTU-rounding {
 			t.Errorf("%v: the peer sends %d, the headroom is %d", l, taken, needed)
 		}
 		if got := NeededHeadroom(l); taken > got {

@@ -125,7 +125,7 @@ func Amount(measure, value string) (float64, bool) {
 		t, err := unit.ParseTime(value)
 		return float64(t) / float64(unit.Microsecond), err == nil
 	case sizes.unit:
-		n, err := unit.ParseBytes(value)
+		n, err := parseSize(value)
 		return float64(n), err == nil
 	case rates.unit:
 		r, err := unit.ParseRate(value)

@@ -142,10 +142,14 @@ func byName(def string) schema {
 	return schema{"propertyNames": schema{"pattern": namesPattern}, "additionalProperties": reference(def)}
 }
 
-// quantitySchema fits a decimal number with one of the units, and a bare 0 if
-// zero is in range.
-func quantitySchema(units string, zero bool) schema {
-	s := schema{"type": "string", "pattern": fmt.Sprintf(`^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*(%s)\s*$`, units)}
+// quantitySchema fits a decimal number with one of the units, a bare 0 if zero is
+// in range, and a minus sign if numbers below it are.
+func quantitySchema(units string, zero, below bool) schema {
+	sign := ""
+	if below {
+		sign = "-?"
+	}
+	s := schema{"type": "string", "pattern": fmt.Sprintf(`^\s*%s([0-9]+\.?[0-9]*|\.[0-9]+)\s*(%s)\s*$`, sign, units)}
 	if !zero {
 		return s
 	}

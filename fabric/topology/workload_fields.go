@@ -55,7 +55,7 @@ func sizesField() field[workloadForm] {
 		names[i] = p.Name
 	}
 	point := schema{"type": "array", "minItems": 2, "maxItems": 2, "items": false, "prefixItems": []schema{
-		quantitySchema(sizes.units, true), intervalSchema(percents),
+		quantitySchema(sizes.units, true, false), intervalSchema(percents),
 	}}
 	points := schema{"type": "array", "minItems": 2, "maxItems": workload.MaxPoints, "items": point}
 	return field[workloadForm]{

@@ -96,7 +96,7 @@ func (c *Config) validate() error {
 	for i, p := range c.Ports {
 		token(fmt.Sprintf("port %d: peer", i), p.Peer)
 		check(p.Delay > 0, "port %d: propagation %s, must be above 0", i, p.Delay)
-		check(p.Rate > 0 && p.Overhead >= 0, "port %d: rate %s, overhead %s", i, p.Rate, p.Overhead)
+		check(p.Rate > 0 && p.Overhead > -frame.MinLen, "port %d: rate %s, overhead %s", i, p.Rate, p.Overhead)
 	}
 	return errors.Join(faults...)
 }
