@@ -57,7 +57,7 @@ func TestDocumentsShowWhatIsPrinted(t *testing.T) {
 		path, first string
 		lines       []string
 	}{
-		{"../README.md", strings.Repeat(" ", 40), printed(t, "run", "--bus", "memory", "--out", filepath.Join(dir, "run"))[1:]},
+		{"../README.md", strings.Repeat(" ", 20), printed(t, "run", "--bus", "memory", "--out", filepath.Join(dir, "run"))[1:]},
 		{"../README.md", "span       node", trace},
 		{"../docs/guide/traces.md", "span       node", trace},
 	} {

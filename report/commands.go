@@ -33,7 +33,8 @@ func Commands(title, varied string, s *topology.Scenario, variants []Variant) Ta
 		{Column{"", "PAUSE else", false}, func(r *measure.Run) string {
 			return fmt.Sprint(pauseElsewhere(r, nil).XOFF - sumOf(r, func(i *measure.Initiator) int64 { return i.PAUSE }))
 		}},
-		{Column{"", "tree ms", false}, func(r *measure.Run) string { return milli(r.Tree) }},
+		{Column{"ms", "tree", false}, func(r *measure.Run) string { return milli(r.Tree) }},
+		{Column{"ms", "paused", false}, func(r *measure.Run) string { return milli(r.PausedOutside) }},
 	}
 	for i, c := range s.Commands[:min(len(s.Commands), mostColumns)] {
 		if c.OfTarget() {

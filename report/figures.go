@@ -180,7 +180,9 @@ func step(window chart.Band) unit.Time {
 
 func nothing(*measure.Run) string { return "" }
 
-func asideTree(r *measure.Run) string { return fmt.Sprintf("tree %s ms", milli(r.Tree)) }
+func asideTree(r *measure.Run) string {
+	return fmt.Sprintf("tree %s ms, paused %s ms", milli(r.Tree), milli(r.PausedOutside))
+}
 
 // asideStall gives the stalls of the NICs that post commands.
 func asideStall(r *measure.Run) string {

@@ -72,8 +72,8 @@ func VariantsOf(title, varied string, s *topology.Scenario, variants []Variant) 
 	return t
 }
 
-// Compare gives one row per scheme: how long the congestion tree and the loss
-// lasted and the recovery took, the PAUSE frames on the links that hold the long flows and on all
+// Compare gives one row per scheme: how long the congestion tree lasted, for how much of it
+// senders were paused, how long the loss lasted and the recovery took, the PAUSE frames on the links that hold the long flows and on all
 // others, what the long flows got during the burst, and how bursts and workloads fared.
 func Compare(s *topology.Scenario, r *measure.Results) Table {
 	columns := []column{
@@ -82,9 +82,10 @@ func Compare(s *topology.Scenario, r *measure.Results) Table {
 	if !workloadsAlone(s) {
 		columns = append(
 			columns,
-			column{Column{"", "tree ms", false}, "tree", func(r *measure.Run) string { return milli(r.Tree) }},
-			column{Column{"", "loss ms", false}, "", lossOf},
-			column{Column{"", "recov. ms", false}, "recovery", recoveryOf},
+			column{Column{"ms", "tree", false}, "tree", func(r *measure.Run) string { return milli(r.Tree) }},
+			column{Column{"ms", "paused", false}, "", func(r *measure.Run) string { return milli(r.PausedOutside) }},
+			column{Column{"ms", "loss", false}, "", lossOf},
+			column{Column{"ms", "recov.", false}, "recovery", recoveryOf},
 		)
 	}
 	columns = append(columns, pauseColumns(s)...)
@@ -161,7 +162,7 @@ func pauseColumns(s *topology.Scenario) (columns []column) {
 // flowColumns give the goodput of the first long flows during the burst, or over
 // all of the run if there is no burst.
 func flowColumns(run *measure.Run) (columns []column) {
-	group := "Gbit/s in the burst"
+	group := "Gbit/s in burst"
 	if run.Burst.Flows == 0 {
 		group = "Gbit/s"
 	}

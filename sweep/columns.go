@@ -64,6 +64,7 @@ func number(name string, of func(*measure.Run) float64) column {
 // processor time, is left out: the same sweep gives the same table.
 var figures = []column{
 	number("tree_ms", func(r *measure.Run) float64 { return milliseconds(r.Tree) }),
+	number("paused_outside_ms", func(r *measure.Run) float64 { return milliseconds(r.PausedOutside) }),
 	number("loss_ms", func(r *measure.Run) float64 { return milliseconds(r.Loss) }),
 	number("recovery_ms", func(r *measure.Run) float64 { return milliseconds(r.Recovery) }),
 	count("pause_frames", func(r *measure.Run) int64 { return pauses(r, "").XOFF }),

@@ -282,7 +282,7 @@ func TestAFigureOfOneCellAndOfTexts(t *testing.T) {
 	if f, err = s.Figure("tree_ms"); err != nil || f.XLabel != "F0.size: 1 endless, 2 30KB" || !cmp.Equal(f.Rows[0][0].Lines[0].X, []float64{1, 2}) {
 		t.Fatalf("%+v, %v", f, err)
 	}
-	if err := s.Drawable("digest"); err == nil || !strings.Contains(err.Error(), "want one of tree_ms, loss_ms") {
+	if err := s.Drawable("digest"); err == nil || !strings.Contains(err.Error(), "want one of tree_ms, paused_outside_ms") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -18,15 +18,16 @@ func comparison() report.Table {
 		text               bool
 	}{
 		{"", "scheme", "timely", true},
-		{"", "tree ms", "12.34", false},
-		{"", "loss ms", ">123.45", false},
-		{"", "recov. ms", ">123.45", false},
+		{"ms", "tree", "12.34", false},
+		{"ms", "paused", "12.34", false},
+		{"ms", "loss", ">123.45", false},
+		{"ms", "recov.", ">123.45", false},
 		{"PAUSE frames", "s1->s0", "1234", false},
 		{"PAUSE frames", "s0->h0", "1234", false},
 		{"PAUSE frames", "s0->h1", "1234", false},
 		{"PAUSE frames", "others", "12345", false},
-		{"Gbit/s in the burst", "F0", "37.53", false},
-		{"Gbit/s in the burst", "F1", "12.53", false},
+		{"Gbit/s in burst", "F0", "37.53", false},
+		{"Gbit/s in burst", "F1", "12.53", false},
 		{"burst", "done", "224/224", false},
 		{"burst", "p50 ms", "12.34", false},
 		{"burst", "p99 ms", "12.34", false},
@@ -73,7 +74,7 @@ func TestThePaperSpeaksBelowTheScheme(t *testing.T) {
 func TestGroupsStandAboveTheirColumns(t *testing.T) {
 	lines := printed(comparison())
 	for group, ends := range map[string][2]string{
-		"PAUSE frames": {"recov. ms", "others"}, "Gbit/s in the burst": {"others", "F1"}, "burst  ": {"F1", "p99 ms"},
+		" ms ": {"scheme", "recov."}, "PAUSE frames": {"recov.", "others"}, "Gbit/s in burst": {"others", "F1"}, "burst  ": {"F1", "p99 ms"},
 	} {
 		at := strings.LastIndex(lines[1]+"  ", group)
 		from, to := strings.Index(lines[2], ends[0])+len(ends[0])+gap, strings.Index(lines[2], ends[1])+len(ends[1])

@@ -9,12 +9,7 @@ import (
 
 // flows fills in the single flows, and the completion times of bursts and workloads.
 func flows(s *topology.Scenario, nodes []*NodeResult, run *Run) {
-	ends := map[int]Completion{}
-	for _, n := range nodes {
-		for _, c := range n.Completed {
-			ends[int(c.Flow)] = c
-		}
-	}
+	ends := completions(nodes)
 	var fct []unit.Time
 	burstEnd := unit.Time(0)
 	for i, f := range s.Flows {
@@ -42,6 +37,17 @@ func flows(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 			run.Flows = append(run.Flows, flow(s, i, ends, run.Series.Goodput, burstEnd))
 		}
 	}
+}
+
+// completions gives the flows that have completed, by index.
+func completions(nodes []*NodeResult) map[int]Completion {
+	ends := map[int]Completion{}
+	for _, n := range nodes {
+		for _, c := range n.Completed {
+			ends[int(c.Flow)] = c
+		}
+	}
+	return ends
 }
 
 func flow(s *topology.Scenario, i int, ends map[int]Completion, delivered []Series, burstEnd unit.Time) Flow {

@@ -44,12 +44,21 @@ func loss(s *topology.Scenario, shares []float64) unit.Time {
 	return 0
 }
 
-// recovery is the beginning of the first bin after one below lossShare that is
-// not below it, and from which the mean over a steady time is not either,
-// counted from the first burst; 0 if no bin is below. It is the end of the run if the flows do not
-// recover in it. Unlike loss it does not count what a scheme's own oscillation
-// costs later.
+// recovery is the time from the first burst until the single flows have recovered
+// from it, to the end of the run if they do not; 0 if no bin is below lossShare.
+// Unlike loss it does not count what a scheme's own oscillation costs later.
 func recovery(s *topology.Scenario, shares []float64) unit.Time {
+	if len(shares) == 0 {
+		return 0
+	}
+	start := burstStart(s)
+	return recoveredAt(s, start, shares) - start
+}
+
+// recovered gives the index of the first bin after the dip that is at or above
+// lossShare and whose following steady time averages at or above it. It is 0 if no
+// bin is below lossShare, and -1 if the single flows do not recover.
+func recovered(s *topology.Scenario, shares []float64) int {
 	first := 0
 	for first < len(shares) && shares[first] >= lossShare {
 		first++
@@ -64,10 +73,10 @@ func recovery(s *topology.Scenario, shares []float64) unit.Time {
 			sum += share
 		}
 		if shares[i] >= lossShare && sum >= lossShare*float64(span) {
-			return after(s, i)
+			return i
 		}
 	}
-	return s.Duration - burstStart(s)
+	return -1
 }
 
 // after is the time from the first burst to the beginning of the i-th bin after

@@ -155,26 +155,6 @@ func TestRecoveryIsTheBeginningOfASteadyMillisecond(t *testing.T) {
 	}
 }
 
-func TestTreeSpansThePausesOfBystandersOnly(t *testing.T) {
-	s := rack()
-	held := func(from, to unit.Time) []fabric.Note {
-		return []fabric.Note{note(from, fabric.Paused, fabric.NoFlow, 0, 0), note(to, fabric.Resumed, fabric.NoFlow, int64(to-from), 0)}
-	}
-	// b0 sends the burst: its pauses are no tree.
-	if run := merged(t, s, map[int][]fabric.Note{1: held(10*us, 390*us)}); run.Tree != 0 {
-		t.Errorf("a pause of the burst's sender makes a tree of %s", run.Tree)
-	}
-	twice := append(held(120*us, 130*us), held(200*us, 260*us)...)
-	run := merged(t, s, map[int][]fabric.Note{0: twice, 3: {note(119*us, fabric.PauseSent, fabric.NoFlow, 65535, 0), note(199*us, fabric.PauseSent, fabric.NoFlow, 65535, 0)}})
-	if run.Tree != 140*us {
-		t.Errorf("tree %s, want 140us", run.Tree)
-	}
-	want := []Pause{{Link: "s0->h0", XOFF: 2, Paused: 70 * us}}
-	if diff := cmp.Diff(want, run.Pauses); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestAPauseThatNeverEndsCountsToTheEndOfTheRun(t *testing.T) {
 	s := rack()
 	run := merged(t, s, map[int][]fabric.Note{0: {note(390*us, fabric.Paused, fabric.NoFlow, 0, 0)}, 3: {note(389*us, fabric.PauseSent, fabric.NoFlow, 0, 0)}})

@@ -36,7 +36,7 @@ type NodeResult struct {
 	Completed   []Completion   `json:"completed,omitempty"`
 	Done        []Done         `json:"done,omitempty"`   // commands posted here that are complete
 	Failed      []uint32       `json:"failed,omitempty"` // IDs of commands that were given up
-	Held        *Span          `json:"held,omitempty"`   // first to last instant at which a PAUSE held this NIC
+	Held        []Span         `json:"held,omitempty"`   // when PAUSE held a class of this NIC, in order; none of a switch
 	Notices     map[string]int `json:"notices,omitempty"`
 	// Counters are the machine's own at the end of the run, those that are not 0.
 	Counters map[string]uint64 `json:"counters,omitempty"`
@@ -76,6 +76,7 @@ type Recorder struct {
 	result    NodeResult
 	node      int // index in the scenario
 	bins      int
+	holds     int             // ports and classes of this NIC that PAUSE holds
 	delivered map[int]*Series // by flow index, or -1-burst
 	rates     map[fabric.FlowID]*RateSeries
 	sent      map[fabric.FlowID]*Series
@@ -199,8 +200,8 @@ func (r *Recorder) paused(n *fabric.Note) {
 	if p.held++; p.held == 1 {
 		p.since = n.At
 	}
-	if r.result.Held == nil {
-		r.result.Held = &Span{From: n.At, To: n.At}
+	if r.holds++; r.holds == 1 && r.s.Nodes[r.node].Kind == topology.NIC {
+		r.result.Held = append(r.result.Held, Span{From: n.At, To: r.s.Duration}) // until a Resumed ends it
 	}
 }
 
@@ -208,7 +209,9 @@ func (r *Recorder) resumed(n *fabric.Note) {
 	p := &r.result.Ports[n.Port]
 	if p.held--; p.held == 0 {
 		p.Paused += n.At - p.since
-		r.result.Held.To = n.At
+	}
+	if r.holds--; r.holds == 0 && r.s.Nodes[r.node].Kind == topology.NIC {
+		r.result.Held[len(r.result.Held)-1].To = n.At
 	}
 }
 
@@ -252,7 +255,7 @@ func (r *Recorder) Result() *NodeResult {
 	for i := range r.result.Ports {
 		if p := &r.result.Ports[i]; p.held > 0 {
 			p.Paused += end - p.since
-			p.held, r.result.Held.To = 0, end
+			p.held = 0
 		}
 	}
 	for i := range r.s.Flows {

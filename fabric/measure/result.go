@@ -32,20 +32,23 @@ type Run struct {
 	FrameHops  int64     `json:"frame_hops"`
 	Envelopes  int64     `json:"envelopes"`
 	EnvelopeFaults
-	Drops       int64       `json:"drops"`
-	Malformed   int64       `json:"malformed"`
-	Retransmits int64       `json:"retransmits"`
-	Untracked   int64       `json:"untracked,omitempty"` // frames that found no room in a converter's flow table
-	Tree        unit.Time   `json:"tree_ps"`
-	Loss        unit.Time   `json:"loss_ps"`
-	Recovery    unit.Time   `json:"recovery_ps"`
-	Credit      *Credit     `json:"credit,omitempty"` // of schemes that grant credit
-	Pauses      []Pause     `json:"pauses"`
-	Flows       []Flow      `json:"flows"`
-	Burst       Burst       `json:"burst"`
-	Workloads   []Workload  `json:"workloads,omitempty"`
-	Commands    []Commands  `json:"commands,omitempty"`
-	Initiators  []Initiator `json:"initiators,omitempty"`
+	Drops       int64 `json:"drops"`
+	Malformed   int64 `json:"malformed"`
+	Retransmits int64 `json:"retransmits"`
+	Untracked   int64 `json:"untracked,omitempty"` // frames that found no room in a converter's flow table
+	// Tree is how long the congestion trees of the bursts lasted, and PausedOutside for
+	// how much of that PAUSE held a sender outside them; see trees.
+	Tree          unit.Time   `json:"tree_ps"`
+	PausedOutside unit.Time   `json:"paused_outside_ps"`
+	Loss          unit.Time   `json:"loss_ps"`
+	Recovery      unit.Time   `json:"recovery_ps"`
+	Credit        *Credit     `json:"credit,omitempty"` // of schemes that grant credit
+	Pauses        []Pause     `json:"pauses"`
+	Flows         []Flow      `json:"flows"`
+	Burst         Burst       `json:"burst"`
+	Workloads     []Workload  `json:"workloads,omitempty"`
+	Commands      []Commands  `json:"commands,omitempty"`
+	Initiators    []Initiator `json:"initiators,omitempty"`
 	// Series is written beside results.json, not into it.
 	Series *RunSeries `json:"-"`
 	Nodes  []Node     `json:"nodes"`
@@ -126,11 +129,11 @@ func Merge(s *topology.Scenario, nodes []*NodeResult) (*Run, error) {
 	credits(nodes, run)
 	pauses(s, nodes, run)
 	queues(s, nodes, run)
-	run.Tree = tree(s, nodes)
 	flows(s, nodes, run)
 	commands(s, nodes, run)
 	shares := used(s, run.Series.Goodput)
 	run.Loss, run.Recovery = loss(s, shares), recovery(s, shares)
+	run.Tree, run.PausedOutside = trees(outside(s, nodes), intervals(s, nodes, shares))
 	return run, nil
 }
 
@@ -177,32 +180,4 @@ func queues(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 			run.Series.Queues = append(run.Series.Queues, QueueSeries{d.name, d.from.QueuePeak, d.from.QueueEnd})
 		}
 	}
-}
-
-// tree is the span from the first to the last instant at which a PAUSE holds a
-// sender that is not part of a burst or workload; 0 if none.
-func tree(s *topology.Scenario, nodes []*NodeResult) unit.Time {
-	bursting, sending := map[int]bool{}, map[int]bool{}
-	for _, f := range s.Flows {
-		sending[f.From] = true
-		if f.Burst >= 0 {
-			bursting[f.From] = true
-		}
-	}
-	for _, c := range s.Commands {
-		data := c.From
-		if c.Verb == "get" {
-			data = c.To
-		}
-		for _, i := range data {
-			sending[i] = true
-		}
-	}
-	from, to := unit.Never, unit.Time(0)
-	for i, n := range nodes {
-		if sending[i] && !bursting[i] && n.Held != nil {
-			from, to = min(from, n.Held.From), max(to, n.Held.To)
-		}
-	}
-	return max(0, to-min(from, to))
 }

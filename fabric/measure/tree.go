@@ -1,0 +1,113 @@
+package measure
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// trees gives the duration of the congestion trees, and the time for which PAUSE held
+// a sender outside the bursts. Each interval has one tree: from the first to the last
+// instant in it at which PAUSE holds such a sender. Trees are summed over the intervals.
+// The paused time is the time in the intervals in which at least one sender is held, so
+// it never exceeds the trees. Both lists are in order and free of overlaps.
+func trees(held, intervals []Span) (tree, paused unit.Time) {
+	for _, i := range intervals {
+		first, last := unit.Never, unit.Time(0)
+		for _, h := range held {
+			from, to := max(h.From, i.From), min(h.To, i.To)
+			if from < to {
+				first, last = min(first, from), max(last, to)
+				paused += to - from
+			}
+		}
+		tree += max(0, last-min(first, last))
+	}
+	return tree, paused
+}
+
+// intervals gives the interval of each burst: from its instant until all its flows have
+// completed and the single flows have recovered from it. It extends to the end of the run
+// if a flow does not complete or the single flows do not recover. Without single flows
+// the completion alone ends it. Overlapping intervals are merged. Without a burst the
+// only interval is the whole run.
+func intervals(s *topology.Scenario, nodes []*NodeResult, shares []float64) (list []Span) {
+	ends := completions(nodes)
+	for b, burst := range s.Bursts {
+		if burst.Workload {
+			continue
+		}
+		one := Span{burst.At, burst.At}
+		for i, f := range s.Flows {
+			if c, done := ends[i]; f.Burst == b && done {
+				one.To = max(one.To, c.End)
+			} else if f.Burst == b {
+				one.To = s.Duration
+			}
+		}
+		if skip := int(burst.At/s.Bin - burstStart(s)/s.Bin); skip < len(shares) {
+			one.To = max(one.To, recoveredAt(s, burst.At, shares[skip:]))
+		}
+		list = append(list, one)
+	}
+	if list == nil {
+		return []Span{{0, s.Duration}}
+	}
+	return union(list)
+}
+
+// recoveredAt gives the instant at which the single flows have recovered from a burst,
+// whose instant lies in the first of the bins. It is the burst's own instant if nothing
+// was lost, and the end of the run if they do not recover.
+func recoveredAt(s *topology.Scenario, burst unit.Time, shares []float64) unit.Time {
+	switch i := recovered(s, shares); {
+	case i < 0:
+		return s.Duration
+	case i == 0:
+		return burst
+	default:
+		return (burst/s.Bin + unit.Time(i)) * s.Bin
+	}
+}
+
+// outside gives when PAUSE held at least one sender that is not part of a burst or
+// workload.
+func outside(s *topology.Scenario, nodes []*NodeResult) (held []Span) {
+	bursting, sending := map[int]bool{}, map[int]bool{}
+	for _, f := range s.Flows {
+		sending[f.From] = true
+		if f.Burst >= 0 {
+			bursting[f.From] = true
+		}
+	}
+	for _, c := range s.Commands {
+		data := c.From
+		if c.Verb == "get" {
+			data = c.To
+		}
+		for _, i := range data {
+			sending[i] = true
+		}
+	}
+	for i, n := range nodes {
+		if sending[i] && !bursting[i] {
+			held = append(held, n.Held...)
+		}
+	}
+	return union(held)
+}
+
+// union sorts spans and merges those that overlap or touch.
+func union(spans []Span) (joined []Span) {
+	slices.SortFunc(spans, func(a, b Span) int { return cmp.Compare(a.From, b.From) })
+	for _, s := range spans {
+		if k := len(joined) - 1; k >= 0 && s.From <= joined[k].To {
+			joined[k].To = max(joined[k].To, s.To)
+		} else {
+			joined = append(joined, s)
+		}
+	}
+	return joined
+}
