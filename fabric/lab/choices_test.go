@@ -31,6 +31,7 @@ func chosen(t *testing.T, scheme string, settings ...string) (*topology.Scenario
 func TestModelChoicesReachTheMachines(t *testing.T) {
 	for _, c := range []struct{ scheme, is, other string }{
 		{"pcn", "nic.pacer=catch-up", "nic.pacer=gap"},
+		{"timely", "nic.ack_class=control", "nic.ack_class=data"},
 		{"pcn", "link.overhead=0", "link.overhead=-14B"},
 		{"pfc", "switch.arbitration=ingress", "switch.arbitration=fifo"},
 	} {

@@ -129,7 +129,7 @@ func (n *NIC) confirm(now unit.Time, c controlPacket, out *fabric.Out) bool {
 	r.ceth.point.Acked()
 	if told := (indication{c.congested, c.path.Degree}); told != r.ceth.told {
 		r.ceth.told = told
-		out.Note(told.note(fabric.Indicated, now, r.ID, n.controlClass))
+		out.Note(told.note(fabric.Indicated, now, r.ID, n.ackClass(&c)))
 	}
 	return true
 }
@@ -195,7 +195,7 @@ func (n *NIC) indicated(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	}
 	if heard := (indication{congested, path.Degree}); heard != s.heard {
 		s.heard = heard
-		out.Note(heard.note(fabric.IndicationIn, now, s.ID, n.controlClass))
+		out.Note(heard.note(fabric.IndicationIn, now, s.ID, n.classOf(f)))
 	}
 	n.signal(now, i, cc.Signal{Kind: cc.Indication, Marked: congested, Path: path}, out)
 }

@@ -13,6 +13,10 @@ func (n *NIC) sampled(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	qp, whole := f.SampledQP()
 	flow, toSender, known := frame.FlowOfQP(qp)
 	i, ok := n.sendingHalf(fabric.FlowID(flow), toSender)
+	if _, acked := n.receiving.find(fabric.FlowID(flow)); whole && known && toSender && acked {
+		n.stats.CNMIgnored++ // a sampled ACK: it has no rate
+		return
+	}
 	if !whole || !known || !ok || f.DstMAC() != frame.HostMAC(n.cfg.Host) {
 		n.malformed(now, f, out)
 		return

@@ -31,24 +31,65 @@ type controlPacket struct {
 	recRate   uint32 // CNP, Mbit/s
 	credit    uint32 // controlCredit, controlCreditRequest: cumulative, in quanta
 	kind      controlKind
+	dscp      uint8
 	congested bool          // CNP of PCN; ACK and NAK under CETH
 	stamped   bool          // ACK, NAK: answers a packet with timestamps
 	path      cc.Congestion // ACK, NAK under CETH
 	syndrome  uint8         // NAK: what is wrong; 0 is the sequence
 }
 
-// controlQueue holds the receiver's packets, all flows in one: when traffic is
-// heavy, ACKs and CNPs delay one another (CETH-9).
-type controlQueue struct {
-	fifo[controlPacket]
-	gap   unit.Time // at least between two starts of transmission
-	ready unit.Time // when the next may start
+// acknowledges tells whether the packet is an ACK or NAK.
+func (k controlKind) acknowledges() bool {
+	return k == controlACK || k == controlNAK || k == controlUETAck || k == controlUETNack
 }
 
-func newControlQueue(limit int, perSecond int64) controlQueue {
-	q := controlQueue{fifo: newFIFO[controlPacket](limit)}
+// controlQueue holds the receiver's packets, all flows in one: when traffic is
+// heavy, ACKs and CNPs delay one another (CETH-9). Those of different traffic classes
+// do not hold each other up when one is paused; they have a lane each, in the order in
+// which the classes first came.
+//
+// Invariant: count is the sum over the lanes, and at most limit.
+type controlQueue struct {
+	lanes        []controlLane
+	limit, count int
+	gap          unit.Time // at least between two starts of transmission
+	ready        unit.Time // when the next may start
+}
+
+// controlLane holds what is sent in one traffic class.
+type controlLane struct {
+	fifo[controlPacket]
+	class fabric.Priority
+}
+
+// newControlQueue makes a queue with a lane of the class.
+func newControlQueue(limit int, perSecond int64, class fabric.Priority) controlQueue {
+	q := controlQueue{limit: limit}
+	q.lane(class)
 	q.setRate(perSecond)
 	return q
+}
+
+// lane gives the lane of a class, which it makes for the class's first packet.
+func (q *controlQueue) lane(class fabric.Priority) *controlLane {
+	for i := range q.lanes {
+		if q.lanes[i].class == class {
+			return &q.lanes[i]
+		}
+	}
+	q.lanes = append(q.lanes, controlLane{newFIFO[controlPacket](q.limit), class})
+	return &q.lanes[len(q.lanes)-1]
+}
+
+// open gives the first lane with a packet whose class is not paused, nil if there is
+// none.
+func (q *controlQueue) open(p *pause) *controlLane {
+	for i := range q.lanes {
+		if l := &q.lanes[i]; l.count > 0 && !p.holds(l.class) {
+			return l
+		}
+	}
+	return nil
 }
 
 // setRate limits the queue to so many packets per second; 0 is no limit.
@@ -63,7 +104,7 @@ func (q *controlQueue) setRate(perSecond int64) {
 // answer: its trace, and with its timestamp the instant at which it was in. A
 // packet that waits in the control queue does not make the sample of T_r older.
 func (n *NIC) answer(now unit.Time, kind controlKind, i int, f *frame.Frame) controlPacket {
-	c := controlPacket{kind: kind, flow: int32(i), trace: f.Trace, in: f.Arrival, stamped: f.Timestamped()}
+	c := controlPacket{kind: kind, flow: int32(i), trace: f.Trace, in: f.Arrival, dscp: f.DSCP(), stamped: f.Timestamped()}
 	if c.stamped {
 		c.stamps = frame.Timestamps{Sent: f.Timestamps().Sent, Received: n.stamp(now)}
 	}
@@ -73,18 +114,34 @@ func (n *NIC) answer(now unit.Time, kind controlKind, i int, f *frame.Frame) con
 // reply queues a control packet. It is false if there was no room and the packet
 // is lost.
 func (n *NIC) reply(now unit.Time, c controlPacket, out *fabric.Out) bool {
-	if !n.control.full() {
-		n.control.push(c)
+	class := n.controlClass
+	if c.kind.acknowledges() {
+		class = n.ackClass(&c)
+	}
+	if class == n.controlClass {
+		c.dscp = n.cfg.ControlDSCP
+	}
+	if n.control.count < n.control.limit {
+		n.control.count++
+		n.control.lane(class).push(c)
 		return true
 	}
 	var lost frame.Frame
 	n.buildControl(&c, &lost)
 	n.stats.ControlQueueDrops++
 	out.Lost(fabric.Note{
-		Kind: fabric.Dropped, At: now, Flow: n.flowOf(&c), Priority: n.controlClass,
+		Kind: fabric.Dropped, At: now, Flow: n.flowOf(&c), Priority: class,
 		A: int64(lost.Len()), B: int64(fabric.DropControlQueue), Trace: c.trace,
 	}, &lost)
 	return false
+}
+
+// ackClass gives the traffic class of an ACK or NAK.
+func (n *NIC) ackClass(c *controlPacket) fabric.Priority {
+	if n.cfg.AckWithData {
+		return n.cfg.DSCP[c.dscp&63]
+	}
+	return n.controlClass
 }
 
 // flowOf names the flow of a control packet.
@@ -95,9 +152,10 @@ func (n *NIC) flowOf(c *controlPacket) fabric.FlowID {
 	return n.receivers[c.flow].ID
 }
 
-// sendControl puts the oldest control packet on the wire.
+// sendControl puts the oldest control packet that may go on the wire.
 func (n *NIC) sendControl(now unit.Time, f *frame.Frame, out *fabric.Out) {
-	c := n.control.pop()
+	c := n.control.open(&n.pause).pop()
+	n.control.count--
 	n.control.ready = now + n.control.gap
 	n.buildControl(&c, f)
 	f.Arrival = n.occupy(now, f.Len())
@@ -112,7 +170,7 @@ func (n *NIC) buildControl(c *controlPacket, f *frame.Frame) {
 		return
 	}
 	p := n.packetBack(&n.receivers[c.flow])
-	p.ECN, p.BTH.Opcode, p.BTH.PSN = frame.NotECT, frame.Acknowledge, c.psn
+	p.DSCP, p.ECN, p.BTH.Opcode, p.BTH.PSN = c.dscp, frame.NotECT, frame.Acknowledge, c.psn
 	p.AETH = frame.AETH{Syndrome: frame.SyndromeACK, MSN: c.msn}
 	p.Timestamped, p.Timestamps = c.stamped, c.stamps
 	if n.receivers[c.flow].mode == cc.NotifyCETH {

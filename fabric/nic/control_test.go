@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -63,6 +64,62 @@ func TestControlQueueLimit(t *testing.T) {
 	}
 	if len(b.noted(0, fabric.Completed)) != 1 {
 		t.Error("not completed")
+	}
+}
+
+// ACKs may travel in the class of the data that they answer. A PAUSE of that class
+// holds them back, and a CNP, which is in the control class, goes past them. The other
+// way round the CNP waits.
+func TestACKsInTheClassOfData(t *testing.T) {
+	for _, withData := range []bool{false, true} {
+		for _, held := range []fabric.Priority{dataPrio, ctrlPrio} {
+			b := newBench(t, 2, []FlowConfig{flow(0, 100_000)}, func(c *Config) {
+				c.AckWithData, c.Notification, c.CC.DCQCN.CNPInterval = withData, cc.NotifyDCQCN, 0
+			})
+			b.tap = func(from int, f *frame.Frame) bool {
+				if from == 0 && isData(f) {
+					f.SetECN(frame.CE)
+				}
+				return true
+			}
+			b.inject(1, us, pfc(held, 0xffff))
+			b.inject(1, 200*us, pfc(held, 0))
+			b.run(300 * us)
+			acks, cnps := b.from(1, isACK), b.from(1, isCNP)
+			if len(acks) != 100 || len(cnps) == 0 {
+				t.Fatalf("%d ACKs, %d CNPs", len(acks), len(cnps))
+			}
+			class := fabric.Priority(ctrlPrio)
+			if withData {
+				class = dataPrio
+			}
+			if got := b.nics[0].classOf(&acks[0].Frame); got != class {
+				t.Errorf("with data %v: ACKs in class %d, want %d", withData, got, class)
+			}
+			if got := b.nics[0].classOf(&cnps[0].Frame); got != ctrlPrio {
+				t.Errorf("with data %v: CNPs in class %d", withData, got)
+			}
+			if late := acks[0].start >= 200*us; late != (class == held) {
+				t.Errorf("with data %v, class %d paused: the first ACK starts at %s", withData, held, acks[0].start)
+			}
+			if late := cnps[0].start >= 200*us; late != (held == ctrlPrio) {
+				t.Errorf("with data %v, class %d paused: the first CNP starts at %s", withData, held, cnps[0].start)
+			}
+		}
+	}
+}
+
+// The room of the control queue is shared by its classes.
+func TestControlQueueLimitOverClasses(t *testing.T) {
+	n := mustNew(t, config(1, []FlowConfig{flow(0, 5000)}, func(c *Config) { c.AckWithData, c.ControlQueue = true, 2 }))
+	var out fabric.Out
+	for i, c := range []controlPacket{{kind: controlACK, dscp: dataDSCP}, {kind: controlCNP}, {kind: controlACK, dscp: dataDSCP}} {
+		if room := n.reply(0, c, &out); room != (i < 2) {
+			t.Errorf("packet %d: room %v", i, room)
+		}
+	}
+	if d := out.Notes[len(out.Notes)-1]; d.Kind != fabric.Dropped || d.Priority != dataPrio {
+		t.Errorf("%+v", d)
 	}
 }
 

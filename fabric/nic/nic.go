@@ -59,7 +59,7 @@ func New(cfg Config) (*NIC, error) {
 		cfg:          cfg,
 		dataClass:    cfg.DSCP[cfg.DataDSCP],
 		controlClass: cfg.DSCP[cfg.ControlDSCP],
-		control:      newControlQueue(cfg.ControlQueue, cfg.ControlRate),
+		control:      newControlQueue(cfg.ControlQueue, cfg.ControlRate, cfg.DSCP[cfg.ControlDSCP]),
 		pause:        pause{next: unit.Never},
 		sampleAt:     unit.Never,
 		intake:       newIntake(cfg.Intake),

@@ -150,3 +150,20 @@ func TestCNMThatFitsNoFlow(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// A congestion point may sample an ACK that travels with data. The CNM goes to the host
+// that sent the ACK, which has no rate to cut: it is counted and ignored.
+func TestCNMForAnACK(t *testing.T) {
+	b := newBench(t, 2, []FlowConfig{flow(0, Endless)}, func(c *Config) { c.Scheme, c.AckWithData = "qcn", true })
+	b.run(50 * us)
+	ack := b.from(1, isACK)[0].Frame
+	m := frame.CNM{Src: frame.SwitchMAC(0), Feedback: 32}
+	m.Take(&ack)
+	var f frame.Frame
+	m.Build(&f)
+	b.inject(1, 60*us, f)
+	b.run(100 * us)
+	if s := b.nics[1].Stats(); s.CNMIgnored != 1 || s.Malformed != 0 {
+		t.Errorf("%d ignored, %d malformed", s.CNMIgnored, s.Malformed)
+	}
+}

@@ -53,11 +53,14 @@ func (n *NIC) sendFlow(now unit.Time, out *fabric.Out) bool {
 	return ok
 }
 
+// classOf gives the traffic class of a frame.
+func (n *NIC) classOf(f *frame.Frame) fabric.Priority { return n.cfg.DSCP[f.DSCP()&63] }
+
 // departed notes that a frame began to leave; what it answers had come in at the
 // instant in, Never if it answers nothing.
 func (n *NIC) departed(now, in unit.Time, f *frame.Frame, out *fabric.Out) {
 	if fabric.Follows(f.Trace) {
-		out.Departed(now, 0, n.cfg.DSCP[f.DSCP()&63], in, f)
+		out.Departed(now, 0, n.classOf(f), in, f)
 	}
 }
 
@@ -74,9 +77,9 @@ func (n *NIC) occupy(now unit.Time, length unit.Bytes) unit.Time {
 }
 
 // controlDue gives the instant from which on a control packet may go; Never if
-// none waits or its class is paused.
+// none waits or their classes are paused.
 func (n *NIC) controlDue() unit.Time {
-	if n.control.count == 0 || n.pause.holds(n.controlClass) {
+	if n.control.count == 0 || n.control.open(&n.pause) == nil {
 		return unit.Never
 	}
 	return n.control.ready

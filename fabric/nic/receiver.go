@@ -55,7 +55,7 @@ func (n *NIC) notifyBy(r *receiver, mode cc.Notification) {
 // packetBack gives what all control packets of the receiver have in common.
 func (n *NIC) packetBack(r *receiver) frame.Packet {
 	p := n.packetTo(r.From, r.Source)
-	p.DSCP, p.Mirrored, p.BTH.DestQP = n.cfg.ControlDSCP, n.cfg.MirrorPorts, r.qp
+	p.Mirrored, p.BTH.DestQP = n.cfg.MirrorPorts, r.qp
 	return p
 }
 
@@ -184,7 +184,7 @@ func (n *NIC) gap(now unit.Time, came uint32, nak controlPacket, out *fabric.Out
 	if r.nakSent = n.confirm(now, nak, out); r.nakSent {
 		r.unacked = 0
 		out.Note(fabric.Note{
-			Kind: fabric.NakSent, At: now, Flow: r.ID, Priority: n.controlClass,
+			Kind: fabric.NakSent, At: now, Flow: r.ID, Priority: n.ackClass(&nak),
 			A: int64(r.expected), Trace: nak.trace,
 		})
 	}

@@ -20,7 +20,7 @@ func (n *NIC) acknowledge(now unit.Time, i int, f *frame.Frame, out *fabric.Out)
 	switch f.Syndrome() {
 	case frame.SyndromeACK:
 		if out.Wants(f.Trace) {
-			out.Note(ackedNote(now, s.ID, n.controlClass, f))
+			out.Note(ackedNote(now, s.ID, n.classOf(f), f))
 		}
 		n.progress(now, i, s.packetOf(f.PSN())+1, n.sample(now, i, f, out), out)
 	case frame.SyndromeNAKSequence:

@@ -30,7 +30,7 @@ func (n *NIC) sample(now unit.Time, i int, f *frame.Frame, out *fabric.Out) (rtt
 	}
 	if !out.Quiet {
 		out.Note(fabric.Note{
-			Kind: fabric.Measured, At: now, Flow: s.ID, Priority: n.controlClass, A: int64(rtt), Trace: f.Trace,
+			Kind: fabric.Measured, At: now, Flow: s.ID, Priority: n.classOf(f), A: int64(rtt), Trace: f.Trace,
 		})
 	}
 	return rtt

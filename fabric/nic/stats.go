@@ -23,7 +23,7 @@ type Stats struct {
 	RPCNPHandled           uint64
 	RPCNPIgnored           uint64 // CNPs for flows that are not sending
 	CNMHandled             uint64
-	CNMIgnored             uint64 // CNMs for flows that are not sending
+	CNMIgnored             uint64 // CNMs for flows that are not sending, and for ACKs
 	OutOfSequence          uint64 // data packets past a gap
 	DuplicateRequest       uint64 // data packets that had come before
 	PacketSeqErr           uint64 // NAKs received

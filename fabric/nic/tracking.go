@@ -53,7 +53,7 @@ func (n *NIC) confirmed(now unit.Time, c *initiator, f *frame.Frame, out *fabric
 	switch f.Syndrome() {
 	case frame.SyndromeACK:
 		if out.Wants(f.Trace) {
-			out.Note(ackedNote(now, c.ID, n.controlClass, f))
+			out.Note(ackedNote(now, c.ID, n.classOf(f), f))
 		}
 		n.written(now, c, packet+1, n.sample(now, c.sender, f, out), out)
 	case frame.SyndromeNAKSequence:

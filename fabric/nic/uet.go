@@ -44,7 +44,7 @@ func (n *NIC) answered(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	case frame.UETAck:
 		if out.Wants(f.Trace) {
 			out.Note(fabric.Note{
-				Kind: fabric.Acked, At: now, Flow: s.ID, Priority: n.controlClass, A: int64(f.UETPSN()), Trace: f.Trace,
+				Kind: fabric.Acked, At: now, Flow: s.ID, Priority: n.classOf(f), A: int64(f.UETPSN()), Trace: f.Trace,
 			})
 		}
 		n.granted(now, i, credit.UETCounter, f.AckCredit(), out)
@@ -106,7 +106,7 @@ func (n *NIC) requested(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	switch {
 	case ahead > 0:
 		n.gap(now, f.UETPSN(), controlPacket{
-			kind: controlUETNack, flow: int32(i), psn: r.expected, msn: f.UETPSN(), trace: f.Trace, in: f.Arrival,
+			kind: controlUETNack, flow: int32(i), psn: r.expected, msn: f.UETPSN(), trace: f.Trace, in: f.Arrival, dscp: f.DSCP(),
 		}, out)
 	case ahead < 0:
 		n.stats.DuplicateRequest++
@@ -142,7 +142,7 @@ func (n *NIC) uetAck(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	r := &n.receivers[i]
 	r.unacked = 0
 	n.reply(now, controlPacket{
-		kind: controlUETAck, flow: int32(i), trace: f.Trace, in: f.Arrival, psn: r.expected - 1, congested: f.ECN() == frame.CE,
+		kind: controlUETAck, flow: int32(i), trace: f.Trace, in: f.Arrival, dscp: f.DSCP(), psn: r.expected - 1, congested: f.ECN() == frame.CE,
 	}, out)
 }
 
@@ -152,12 +152,11 @@ func (n *NIC) buildUETControl(c *controlPacket, f *frame.Frame) {
 	if c.kind == controlCreditRequest {
 		s := &n.senders[c.flow]
 		u.Header, u.Flow, u.Control = n.packetTo(s.To, s.Source), uint32(s.ID), frame.UETCreditRequest
-		u.Header.DSCP = n.cfg.ControlDSCP
 	} else {
 		r := &n.receivers[c.flow]
 		u.Header, u.Flow = n.packetBack(r), uint32(r.ID)
 	}
-	u.Header.ECN, u.Header.Payload = frame.NotECT, 0
+	u.Header.DSCP, u.Header.ECN, u.Header.Payload = c.dscp, frame.NotECT, 0
 	switch c.kind {
 	case controlUETAck:
 		u.Type, u.PSN, u.Marked = frame.UETAck, c.psn, c.congested

@@ -109,6 +109,7 @@ func (r *Rack) nicConfig(node int) nic.Config {
 		ControlRate: n.NIC.ControlRate, ControlQueue: n.NIC.ControlQueue,
 		DataDSCP: DataDSCP, ControlDSCP: ControlDSCP, DSCP: DSCPMap(),
 		MirrorPorts: n.NIC.ACKPorts == "mirrored", Clock: n.NIC.Clock,
+		AckWithData:  n.NIC.ACKClass == "data",
 		PaceByGap:    n.NIC.Pacer == "gap",
 		Notification: scheme.Notification, Scheme: s.Scheme, CC: s.CC, Burst: s.CC.Burst(s.Scheme),
 		Sampling: r.sample,

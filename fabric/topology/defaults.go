@@ -32,6 +32,7 @@ func DefaultNIC() NICSettings {
 		Credit:       credit.PolicyScheme,
 		RTT:          cc.RTTEcho, // needs no clock in common (RTTX-15)
 		ACKPorts:     "plain",
+		ACKClass:     "control",
 		CETH:         true,
 		ControlRate:  0,
 		ControlQueue: 4096,

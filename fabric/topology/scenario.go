@@ -66,6 +66,7 @@ type NICSettings struct {
 	Payload      unit.Bytes // of a data packet
 	AckEvery     int
 	Pacer        string        // "catch-up" or "gap"
+	ACKClass     string        // "control" or "data"
 	Timeout      unit.Time     // retransmission timer
 	RTT          cc.RTT        // how the sender takes its samples
 	Clock        unit.Time     // of timestamps, ahead of the fabric's
