@@ -20,7 +20,7 @@ const (
 	Transmitted               // a NIC put a data frame of the flow on the wire; A its payload bytes, B its PSN
 	Received                  // an in-order data frame came in at its receiver; A its length, B its PSN
 	Acked                     // an ACK came in at the sender; A the PSN that it acknowledges, B 1 if it indicates congestion
-	EventCounted              // a converter counted a frame that met congestion; A the queue's bytes
+	EventCounted              // a converter counted a frame that met congestion; A the bytes of the queue that it found
 	Rewritten                 // a converter rewrote a timestamp; A the increment in ps, B the flow's level
 	Measured                  // a sender took a sample of the RTT from an ACK or NAK; A the RTT in ps
 	CreditGranted             // a receiver granted credit to the flow's host; A quanta of 256 bytes, B its coefficient in thousandths

@@ -68,12 +68,12 @@ func follow(set []topology.Setting) (example, error) {
 	return e, err
 }
 
-// take goes on with the story. ACKs leave the switch, and come in, in the order of
-// their PSNs.
+// take goes on with the story: a packet counts when it comes in at the switch. ACKs
+// leave it, and come in, in the order of their PSNs.
 func (e *example) take(n heard, atSwitch bool) {
 	acks := int64(len(e.arrivals))
 	switch {
-	case n.Kind == fabric.Dequeued && atSwitch && e.closed == unit.Never && n.A > smallest:
+	case n.Kind == fabric.Enqueued && atSwitch && e.closed == unit.Never && n.A > smallest:
 		e.packets++
 	case n.Kind == fabric.EventCounted && e.closed == unit.Never:
 		e.marked++

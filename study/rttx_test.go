@@ -21,7 +21,7 @@ func TestRTTXExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"P = 8, P_e = 5", "level 3, was 0", "T_r + 1us", "1.888us, without conversion 888ns: 1us more", "-3.84 %, without conversion -0.34 %"}
+	want := []string{"P = 8, P_e = 5", "level 3, was 0", "T_r + 1us", "1.545us, without conversion 545ns: 1us more", "-3.84 %, without conversion -0.34 %"}
 	for i, s := range steps {
 		if s.Here != want[i] || s.At == unit.Never {
 			t.Errorf("%s: %s at %s, want %s", s.What, s.Here, s.At, want[i])
@@ -70,32 +70,36 @@ func reaction(t *testing.T, a Answer) float64 {
 	return r
 }
 
-// RTTX-59: the fixed increment is on its way back with the next ACK, and the sender
-// is slower after the time from the switch to it alone, a third of the base RTT of
-// the 16-to-2 rack and below the half that a closed loop takes at least. By table 1
-// the first window must be over, and TIMELY's own RTT is not later.
+// RTTX-59: feedback takes less than the half of an RTT that a closed loop takes at
+// least. The fixed increment is on its way back with the next ACK, and the sender is
+// slower after the time from the switch to it alone, a third of the base RTT of the
+// 16-to-2 rack. By table 1 the eight packets of a window have to come in first, which
+// takes 3.5 us at 20 Gbit/s.
 func TestReactionOnTheRack(t *testing.T) {
 	by := compared(t, "rttx-16to2")
 	if r := reaction(t, by["conversion, fixed D"]); r < 1.0/3 || r > 0.36 {
 		t.Errorf("fixed D: %.3f RTT, want little more than the 10us from s1 to h1", r)
 	}
-	for _, sender := range []string{"TIMELY", "TIMELY + CNP", "DCQCN", "conversion, table 1"} {
+	window := float64(8*1086*unit.Byte) * 8e3 / 20 // ps, of 8 packets at 20 Gbit/s
+	fixed, table := by["conversion, fixed D"], by["conversion, table 1"]
+	most := reaction(t, fixed) + window/float64(table.BaseRTT)
+	if r := reaction(t, table); r < 1.0/3 || r > most {
+		t.Errorf("table 1: %.3f RTT, want at most a window more than the fixed D, %.3f", r, most)
+	}
+	for _, sender := range []string{"TIMELY", "TIMELY + CNP", "DCQCN"} {
 		if r := reaction(t, by[sender]); r < 0.5 || r > 1 {
 			t.Errorf("%s: %.3f RTT, want it between 1/2 and 1", sender, r)
 		}
 	}
-	if table, plain := reaction(t, by["conversion, table 1"]), reaction(t, by["TIMELY"]); table != plain {
-		t.Errorf("table 1: %.3f RTT, TIMELY alone %.3f: the guide says that they are the same", table, plain)
-	}
 }
 
 // RTTX-62, RTTX-67: over a wide area that does not mark, a converter at the data
-// centre's edge answers within a hundredth of the RTT; what has to go round takes
-// all of it.
+// centre's edge answers within 3 us, three thousandths of the RTT; what has to go
+// round takes all of it.
 func TestReactionOverAWideArea(t *testing.T) {
 	by := compared(t, "rttx-wan")
 	for _, sender := range []string{"conversion, table 1", "conversion, fixed D"} {
-		if r := reaction(t, by[sender]); r > 0.01 {
+		if r := reaction(t, by[sender]); r > 0.003 {
 			t.Errorf("%s: %.3f RTT", sender, r)
 		}
 	}

@@ -97,6 +97,9 @@ func (s *Switch) flush(now unit.Time, p *port, out *fabric.Out) {
 		for q.count > 0 {
 			e := q.front()
 			in := incoming{frame: &e.frame, length: e.length, at: e.from, class: class}
+			if e.counted {
+				s.converter.Left(now, fieldsOf(&e.frame))
+			}
 			s.drop(now, in, fabric.DropLinkDown, out)
 			q.pop()
 			p.depth.pop(in.length)

@@ -10,10 +10,11 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// The converter turns ECN into RTT (package rttx). It sees every RoCEv2 frame at
-// the start of its transmission, when the marking law has spoken:
+// The converter turns ECN into RTT (package rttx). It counts a forward packet when
+// the packet is received ([0047], [0049]), before the packet waits in its queue, and
+// rewrites a return packet when its transmission starts, by the newest level:
 //
-//	data, in a class that is rewritten      counted; CE cleared
+//	data, in a class that is rewritten      on arrival: counted; CE cleared
 //	ACK or NAK with timestamps, any class   T_r or T_s rewritten while the flow is congested
 //	anything else                           left as it is
 //
@@ -73,69 +74,56 @@ func (s *Switch) setIncrement(d unit.Time) bool {
 	return true
 }
 
-// passing is a frame whose transmission starts.
-type passing struct {
-	*frame.Frame
-	arrived unit.Time // when it was in
-	mark    bool      // the marking law wants it marked
-}
-
-// convert shows the converter a frame of the class. It gives whether the frame is
-// still to be marked: the mark of a frame that was counted is its count.
-func (s *Switch) convert(now unit.Time, p *port, class fabric.Priority, f passing, out *fabric.Out) bool {
-	if f.Class() != frame.ClassRoCE {
-		return f.mark
+// count takes a forward packet that has just joined its queue: P, P_e and the level
+// of its flow, and no CE any more. The packet of a flow that is not in the table
+// stays as it is.
+func (s *Switch) count(now unit.Time, p *port, class fabric.Priority, e *entry, out *fabric.Out) {
+	f := &e.frame
+	if s.converter.classes&(1<<class) == 0 || f.Class() != frame.ClassRoCE || !forward(f.Opcode()) {
+		return
 	}
-	switch op := f.Opcode(); {
-	case op == frame.Acknowledge && f.Timestamped():
-		s.rewrite(now, p, class, f.Frame, out)
-	case s.converter.classes&(1<<class) != 0 && (op.IsData() || op == frame.ReadRequest):
-		return s.count(now, p, class, f, out)
-	}
-	return f.mark
-}
-
-// count takes a forward packet: P, P_e and the level of its flow, and no CE any
-// more. The packet of a flow that is not in the table stays as it is.
-func (s *Switch) count(now unit.Time, p *port, class fabric.Priority, f passing, out *fabric.Out) bool {
-	marked := f.ECN() == frame.CE
-	event := marked || f.mark || s.congested(now, p, class, f.arrived)
-	v := s.converter.Forward(now, fieldsOf(f.Frame), event)
-	note := fabric.Note{At: now, Port: p.id, Priority: class, Flow: FlowOf(f.Frame), Trace: f.Trace}
-	if !v.Counted {
+	marked, found := f.ECN() == frame.CE, p.queues[class].bytes-e.length
+	event := marked || s.marker.decideOnArrival(p, class, found) || s.congested(now, p, class, e)
+	v := s.converter.Forward(now, fieldsOf(f), event)
+	note := fabric.Note{At: now, Port: p.id, Priority: class, Flow: FlowOf(f), Trace: f.Trace}
+	if e.counted = v.Counted; !v.Counted {
 		note.Kind = fabric.Untracked
 		if v.Collided {
 			note.A = 1
 		}
 		out.Note(note)
-		return f.mark
+		return
 	}
 	if marked {
 		f.SetECN(clears[s.converter.cfg.Clear])
 	}
 	if event && !out.Quiet {
-		note.Kind, note.A = fabric.EventCounted, int64(p.queues[class].bytes)
+		note.Kind, note.A = fabric.EventCounted, int64(found)
 		out.Note(note)
 	}
 	if v.Level != v.Was {
 		note.Kind, note.A, note.B = fabric.LevelChanged, int64(v.Level), int64(v.Was)
 		out.Note(note)
 	}
-	return false
 }
+
+// forward tells whether a packet is one of its flow's way there: data or a request
+// ([0026]).
+func forward(op frame.Opcode) bool { return op.IsData() || op == frame.ReadRequest }
 
 // clears gives what stands in the place of CE.
 var clears = map[rttx.Clear]frame.ECN{rttx.ClearNotECT: frame.NotECT, rttx.ClearECT0: frame.ECT0}
 
-// congested is the switch's own judgement of a packet that leaves: the queue that
-// it leaves behind, its time in the switch, or the shared buffer in use.
-func (s *Switch) congested(now unit.Time, p *port, class fabric.Priority, arrived unit.Time) bool {
-	cfg := &s.converter.cfg
+// congested is the switch's own judgement of a packet that has just come in: the
+// queue that it found, the delay that lies in front of it, or the shared buffer in
+// use ([0045]).
+func (s *Switch) congested(now unit.Time, p *port, class fabric.Priority, e *entry) bool {
+	cfg, q := &s.converter.cfg, &p.queues[class]
 	switch cfg.Judge {
 	case rttx.JudgeQueue:
-		return p.queues[class].bytes >= cfg.Queue
+		return q.bytes-e.length >= cfg.Queue
 	case rttx.JudgeDelay:
-		return now-arrived >= cfg.Delay
+		return p.wait(now, q.bytes-e.length, q.count-1) >= cfg.Delay
 	case rttx.JudgeOccupancy:
 		return s.buffer.shared >= cfg.Occupancy
 	default:
@@ -143,10 +131,20 @@ func (s *Switch) congested(now unit.Time, p *port, class fabric.Priority, arrive
 	}
 }
 
-// rewrite gives a return packet the increment of its flow: T_r put forward, or T_s
-// put back, modulo 2^32 ns. The ICRC that covers them is made where the frame
-// leaves the fabric; no other checksum does.
+// wait gives how long a frame has to wait at the port for the rest of the frame in
+// transmission and so many bytes in so many frames. Pauses and other classes come on
+// top of that.
+func (p *port) wait(now unit.Time, bytes unit.Bytes, frames int) unit.Time {
+	return max(p.freeAt-now, 0) + p.Rate.Serialise(bytes+unit.Bytes(frames)*p.Overhead)
+}
+
+// rewrite gives a return packet that measures an RTT the increment of its flow: T_r
+// put forward, or T_s put back, modulo 2^32 ns. The ICRC that covers them is made
+// where the frame leaves the fabric; no other checksum does.
 func (s *Switch) rewrite(now unit.Time, p *port, class fabric.Priority, f *frame.Frame, out *fabric.Out) {
+	if f.Class() != frame.ClassRoCE || f.Opcode() != frame.Acknowledge || !f.Timestamped() {
+		return
+	}
 	level, increment := s.converter.Return(now, fieldsOf(f))
 	if level == 0 {
 		return

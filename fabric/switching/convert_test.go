@@ -117,9 +117,8 @@ func TestSwitchJudgesByItself(t *testing.T) {
 				t.Errorf("%s: packet %d leaves with ECN %d", name, i, f.ECN())
 			}
 		}
-		// Queue behind the departing packets: 0 for the first, which found the port
-		// free, then 6, 5, 4, 3, 2, 1, 0. Delay: 0, 1, 2, ... 7 slots. Buffer: 1, then
-		// 7, 6, 5, ... frames.
+		// The first finds the port free, the others find queues of 0, 1, ... 6, delays of
+		// 1, 2, ... 7 slots, and buffers of 1, 2, ... 7 frames, their own included.
 		want := map[string]uint64{"queue": 3, "delay": 4, "occupancy": 3, "marking law": 3}[name]
 		if s := r.Stats().Converter; s.Events != want {
 			t.Errorf("%s: %d events, want %d", name, s.Events, want)

@@ -23,7 +23,7 @@ const (
 var laws = map[cc.Marking]law{"": lawNone, cc.MarkNone: lawNone, cc.MarkRED: lawRED, cc.MarkNPECN: lawNPECN, cc.MarkQCN: lawQCN}
 
 // marker decides, at the start of each transmission, whether the frame gets
-// congestion experienced.
+// congestion experienced; for the converter it decides on arrival.
 type marker struct {
 	law    [fabric.Priorities]law
 	red    [fabric.Priorities]REDConfig
@@ -49,6 +49,22 @@ func (m *marker) decide(p *port, class fabric.Priority, late bool) bool {
 		return m.red[class].mark(p.queues[class].bytes, &m.random)
 	case lawNPECN:
 		return p.npecn[class].depart(late)
+	default:
+		return false
+	}
+}
+
+// decideOnArrival asks the law of the class about a frame that has just come in and found
+// so many bytes in its queue, before it has waited. It is the verdict of decide by
+// what is known on arrival: RED looks at the queue in front of the frame instead of
+// the one behind it (so does the text of DCQCN, §3.1), and NP-ECN spares what a
+// pause piles up while it lasts.
+func (m *marker) decideOnArrival(p *port, class fabric.Priority, found unit.Bytes) bool {
+	switch m.law[class] {
+	case lawRED:
+		return m.red[class].mark(found, &m.random)
+	case lawNPECN:
+		return found > 0 && p.holds.set&(1<<class) == 0
 	default:
 		return false
 	}

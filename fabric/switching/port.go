@@ -57,10 +57,10 @@ func (p *port) due() unit.Time {
 	return due
 }
 
-// enqueue puts a frame into the queue of its class.
-func (p *port) enqueue(now unit.Time, in incoming, out *fabric.Out) {
+// enqueue puts a frame into the queue of its class, and returns its entry there.
+func (p *port) enqueue(now unit.Time, in incoming, out *fabric.Out) *entry {
 	q := &p.queues[in.class]
-	q.push(in.frame, in.length, in.at)
+	e := q.push(in.frame, in.length, in.at)
 	p.depth.push(in.length)
 	p.waiting |= 1 << in.class
 	follows := fabric.Follows(in.frame.Trace)
@@ -73,6 +73,7 @@ func (p *port) enqueue(now unit.Time, in incoming, out *fabric.Out) {
 			A: int64(in.length), B: int64(q.bytes), Flow: FlowOf(in.frame), Trace: in.frame.Trace,
 		})
 	}
+	return e
 }
 
 // occupy makes the port busy with length bytes from now on, and gives the
@@ -99,7 +100,7 @@ func (s *Switch) transmit(now unit.Time, p *port, out *fabric.Out) {
 	class := p.drr.pick(ready, &p.queues)
 	q := &p.queues[class]
 	e := q.front()
-	length, from, late, arrived := e.length, e.from, e.late, e.frame.Arrival
+	length, from, late, counted, arrived := e.length, e.from, e.late, e.counted, e.frame.Arrival
 	f := out.Send(p.id)
 	*f = e.frame
 	q.pop()
@@ -118,12 +119,13 @@ func (s *Switch) transmit(now unit.Time, p *port, out *fabric.Out) {
 			A: int64(length), B: int64(q.bytes), Flow: FlowOf(f), Trace: f.Trace,
 		})
 	}
-	mark := s.marker.decide(p, class, late)
-	if s.converter != nil {
-		mark = s.convert(now, p, class, passing{f, arrived, mark}, out)
-	}
-	if mark {
+	if s.marker.decide(p, class, late) && !counted {
 		p.mark(now, class, f, out)
+	}
+	if counted {
+		s.converter.Left(now, fieldsOf(f))
+	} else if s.converter != nil {
+		s.rewrite(now, p, class, f, out)
 	}
 	if follows {
 		out.Departed(now, p.id, class, arrived, f)

@@ -28,8 +28,9 @@ func newQueue(a Arbitration, ports int) queue {
 	return queue{lanes: make([]ring, 1)}
 }
 
-// push copies the frame in behind the others of its lane.
-func (q *queue) push(f *frame.Frame, length unit.Bytes, from fabric.Port) {
+// push copies the frame in behind the others of its lane, and returns its entry,
+// which is valid until the next push.
+func (q *queue) push(f *frame.Frame, length unit.Bytes, from fabric.Port) *entry {
 	lane := 0
 	if q.arbiter != nil {
 		lane = int(from)
@@ -39,10 +40,11 @@ func (q *queue) push(f *frame.Frame, length unit.Bytes, from fabric.Port) {
 	e.frame = *f
 	e.length = length
 	e.from = from
-	e.late = q.count > 0
+	e.late, e.counted = q.count > 0, false
 	q.count++
 	q.bytes += length
 	q.peak = max(q.peak, q.bytes)
+	return e
 }
 
 // turn gives the lane whose first frame is the first of the queue.

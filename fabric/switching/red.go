@@ -7,7 +7,8 @@ import (
 )
 
 // mark is the law of DCQCN's congestion point (Zhu et al., SIGCOMM 2015, §3.1
-// and fig. 5), on the egress queue after the frame has left it:
+// and fig. 5), on the egress queue after the frame has left it, or, for the
+// converter, before the frame has joined it:
 //
 //	q <= Kmin          never
 //	Kmin < q <= Kmax   with probability Pmax * (q - Kmin) / (Kmax - Kmin)

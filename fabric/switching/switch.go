@@ -19,7 +19,8 @@ import (
 //
 // A frame holds its place in the shared buffer, on the account of the port that
 // it came in by, until its transmission starts. Both the release and the marking
-// happen at that instant, as in the switch of the HPCC simulator.
+// happen at that instant, as in the switch of the HPCC simulator. The converter
+// counts a frame when it arrives.
 type Switch struct {
 	cfg       Config
 	ports     []port
@@ -125,7 +126,10 @@ func (s *Switch) place(now unit.Time, in incoming, to fabric.Port, ok bool, out 
 		s.drop(now, in, reason, out)
 	} else {
 		p := &s.ports[to]
-		p.enqueue(now, in, out)
+		e := p.enqueue(now, in, out)
+		if s.converter != nil {
+			s.count(now, p, in.class, e, out)
+		}
 		if s.sampler.at == unit.Never {
 			s.sampler.at = s.sampler.After(now)
 		}

@@ -18,7 +18,7 @@ var rttxFields = []field[rttx.Params]{
 		[]rttx.Match{rttx.MatchPairs, rttx.MatchMirror}, func(p *rttx.Params) *rttx.Match { return &p.Match })),
 	cite("own", integerField("table", "flows that the flow table holds; any other flow passes untouched", 1, rttx.MaxTable, func(p *rttx.Params) *int { return &p.Table })),
 	cite("own: two base RTTs", quantityField(spans, "age", "silence after which a flow counts as not congested, 0 for twice the longest base RTT of the flows", 0, longest, func(p *rttx.Params) *unit.Time { return &p.Age })),
-	cite("[0044]", choiceField("judge", "what is a congestion event beside CE and the class's own marking law: nothing, the queue that a packet leaves, its time in the switch, or the shared buffer in use",
+	cite("[0044]", choiceField("judge", "what is a congestion event beside CE and the class's own marking law, when a packet comes in: nothing, the queue that it finds, the delay of that queue at line rate, or the shared buffer in use",
 		[]rttx.Judge{rttx.JudgeCE, rttx.JudgeQueue, rttx.JudgeDelay, rttx.JudgeOccupancy}, func(p *rttx.Params) *rttx.Judge { return &p.Judge })),
 	cite("K_min of DCQCN, SIGCOMM'15", quantityField(sizes, "queue", "judge queue: an event from here on", 0, largest, func(p *rttx.Params) *unit.Bytes { return &p.Queue })),
 	cite("own: K_min of DCQCN at 40 Gbit/s", quantityField(spans, "delay", "judge delay: an event from here on", 0, longest, func(p *rttx.Params) *unit.Time { return &p.Delay })),

@@ -9,7 +9,8 @@ type flow struct {
 	counters
 	key        FlowKey
 	fields     Fields
-	seen       unit.Time // its last forward packet
+	seen       unit.Time // when a forward packet of it last came in or left
+	waiting    int       // its forward packets in the switch
 	at         int32     // its own index
 	prev, next int32     // in the order of seen
 }
@@ -89,9 +90,12 @@ func grade(marked, packets uint8) (level uint8) {
 	return level
 }
 
+// silent tells that no packet of the flow is in the switch, nor has been for so long.
+func (f *flow) silent(now, limit unit.Time) bool { return f.waiting == 0 && now-f.seen >= limit }
+
 // age forgets what is known of a flow that has been silent for so long.
 func (f *flow) age(now, limit unit.Time) {
-	if now-f.seen >= limit {
+	if f.silent(now, limit) {
 		f.counters = counters{}
 	}
 }

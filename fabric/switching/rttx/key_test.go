@@ -2,6 +2,7 @@ package rttx
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -82,7 +83,10 @@ func TestFullTable(t *testing.T) {
 		f.QP += uint32(i)
 		return f
 	}
-	counted := func(now unit.Time, i int) bool { return c.Forward(now, flow(i), true).Counted }
+	counted := func(now unit.Time, i int) bool {
+		defer c.Left(now, flow(i))
+		return c.Forward(now, flow(i), true).Counted
+	}
 	if !counted(0, 0) || !counted(10*us, 1) {
 		t.Fatal("the table takes no two flows")
 	}
@@ -148,9 +152,18 @@ func TestConverterAgainstTwin(t *testing.T) {
 			i := rapid.IntRange(0, flows-1).Draw(t, "flow")
 			if rapid.Bool().Draw(t, "forward") {
 				event := rapid.Bool().Draw(t, "event")
-				if got, want := c.Forward(now, pairs[i].Forward, event).Counted, twin.forward(now, i, event); got != want {
+				want := twin.forward(now, i, event)
+				if got := c.Forward(now, pairs[i].Forward, event).Counted; got != want {
 					t.Fatalf("flow %d counted: %v, want %v", i, got, want)
 				}
+				if want && rapid.Bool().Draw(t, "waits") {
+					twin.see(now, i, 1)
+				} else if want {
+					c.Left(now, pairs[i].Forward)
+				}
+			} else if twin.waits(i) && rapid.Bool().Draw(t, "leaves") {
+				c.Left(now, pairs[i].Forward)
+				twin.see(now, i, -1)
 			}
 			returning := back
 			returning.QP += uint32(i)
@@ -166,9 +179,13 @@ func TestConverterAgainstTwin(t *testing.T) {
 }
 
 type twinFlow struct {
-	id     int
-	seen   unit.Time
-	events []bool // since it was silent
+	id, waiting int
+	seen        unit.Time
+	events      []bool // since it was silent
+}
+
+func (f *twinFlow) silent(now unit.Time, p *Params) bool {
+	return f.waiting == 0 && now-f.seen >= p.Age
 }
 
 type twin struct {
@@ -188,12 +205,12 @@ func (w *twin) forward(now unit.Time, id int, event bool) bool {
 	case at >= 0:
 		w.flows = append(w.flows[:at:at], w.flows[at+1:]...)
 	case len(w.flows) < w.params.Table:
-	case now-w.flows[0].seen >= w.params.Age:
+	case w.flows[0].silent(now, &w.params):
 		w.flows = w.flows[1:]
 	default:
 		return false
 	}
-	if now-next.seen >= w.params.Age {
+	if next.silent(now, &w.params) {
 		next.events = nil
 	}
 	next.seen = now
@@ -202,9 +219,22 @@ func (w *twin) forward(now unit.Time, id int, event bool) bool {
 	return true
 }
 
+// waits tells whether a packet of the flow is in the switch.
+func (w *twin) waits(id int) bool {
+	return slices.ContainsFunc(w.flows, func(f twinFlow) bool { return f.id == id && f.waiting > 0 })
+}
+
+// see makes a flow the newest, with so many packets more in the switch.
+func (w *twin) see(now unit.Time, id, more int) {
+	i := slices.IndexFunc(w.flows, func(f twinFlow) bool { return f.id == id })
+	f := w.flows[i]
+	f.seen, f.waiting = now, f.waiting+more
+	w.flows = append(slices.Delete(w.flows, i, i+1), f)
+}
+
 func (w *twin) level(now unit.Time, id int) int {
 	for _, f := range w.flows {
-		if f.id != id || now-f.seen >= w.params.Age {
+		if f.id != id || f.silent(now, &w.params) {
 			continue
 		}
 		if w.params.Way == WayTable {

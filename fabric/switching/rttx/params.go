@@ -34,12 +34,12 @@ type Judge string
 
 // Judges. A packet that carries CE, or that the switch's own marking law would
 // mark, is an event for each ([0044], [0027]); all but JudgeCE also hold a figure
-// of the switch against a threshold ([0045]).
+// of the switch against a threshold ([0045]). All is judged when the packet comes in.
 const (
 	JudgeCE        Judge = "ce"
-	JudgeQueue     Judge = "queue"     // length of the egress queue
-	JudgeDelay     Judge = "delay"     // the packet's time in the switch
-	JudgeOccupancy Judge = "occupancy" // shared buffer in use
+	JudgeQueue     Judge = "queue"     // length of the egress queue that it finds
+	JudgeDelay     Judge = "delay"     // how long it has to wait for that queue at line rate
+	JudgeOccupancy Judge = "occupancy" // shared buffer in use, its own place included
 )
 
 // Way says how the increment follows from a flow's marks.

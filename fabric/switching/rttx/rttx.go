@@ -58,8 +58,8 @@ type Verdict struct {
 	Level, Was int  // of the flow, after the packet and before it
 }
 
-// Forward counts a forward packet at now. congested tells that it met
-// congestion ([0047]).
+// Forward counts a forward packet that came in at now. congested tells that it met
+// congestion ([0047]). Left has to follow for each that is counted.
 func (c *Converter) Forward(now unit.Time, fields Fields, congested bool) Verdict {
 	f, collided := c.register(now, fields)
 	if f == nil {
@@ -70,8 +70,18 @@ func (c *Converter) Forward(now unit.Time, fields Fields, congested bool) Verdic
 		c.stats.Events++
 	}
 	was := int(f.level)
+	f.waiting++
 	f.count(congested, &c.params)
 	return Verdict{Counted: true, Level: int(f.level), Was: was}
+}
+
+// Left takes a forward packet that was counted out of the switch, sent or dropped.
+// Until then its flow is not silent.
+func (c *Converter) Left(now unit.Time, fields Fields) {
+	if f := c.find(fields); f != nil {
+		f.waiting--
+		c.sight(now, f)
+	}
 }
 
 // Return gives the level of the flow that a return packet belongs to, and the

@@ -44,10 +44,11 @@ func converter(t *testing.T, p Params) *Converter {
 }
 
 // feed sends packets of the flow, M for one that met congestion, and gives the
-// levels after each.
+// levels after each. None of them waits.
 func feed(c *Converter, packets string) (levels []int) {
 	for _, p := range packets {
 		levels = append(levels, c.Forward(0, there, p == 'M').Level)
+		c.Left(0, there)
 	}
 	return levels
 }
@@ -257,5 +258,18 @@ func TestAgeing(t *testing.T) {
 	}
 	if got := c.flows.oldest().counters; got != (counters{packets: 1, marked: 1}) {
 		t.Errorf("and with %+v of its old window", got)
+	}
+	// It is not silent while a packet of it waits: that one here, for a millisecond.
+	feed(c, "MMMMMMM")
+	for _, row := range []struct {
+		now  unit.Time
+		want int
+	}{{500 * us, 4}, {unit.Millisecond + 60*us - 1, 4}, {unit.Millisecond + 60*us, 0}} {
+		if row.now >= unit.Millisecond && c.flows.oldest().waiting > 0 {
+			c.Left(unit.Millisecond, there)
+		}
+		if level, _ := c.Return(row.now, back); level != row.want {
+			t.Errorf("%s, a packet left after 1ms: level %d, want %d", row.now, level, row.want)
+		}
 	}
 }

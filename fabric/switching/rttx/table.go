@@ -2,8 +2,8 @@ package rttx
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// table is the flow table: a bounded number of flows by FlowKey, in the order of
-// their last forward packets.
+// table is the flow table: a bounded number of flows by FlowKey, in the order in
+// which their forward packets were last seen.
 //
 //	oldest <-> ... <-> newest      flows, linked by index; flows[0] joins the ends
 //
@@ -81,12 +81,10 @@ func (c *Converter) register(now unit.Time, fields Fields) (f *flow, collided bo
 		c.stats.Collided++
 		return nil, true
 	case f != nil:
-		f.age(now, c.params.Age)
-		c.flows.touch(f)
 	case !c.flows.full():
 		f = c.flows.insert(key, fields)
 		c.stats.Registered++
-	case now-c.flows.oldest().seen >= c.params.Age:
+	case c.flows.oldest().silent(now, c.params.Age):
 		f = c.flows.insert(key, fields)
 		c.stats.Registered++
 		c.stats.Replaced++
@@ -94,8 +92,24 @@ func (c *Converter) register(now unit.Time, fields Fields) (f *flow, collided bo
 		c.stats.Overflowed++
 		return nil, false
 	}
-	f.seen = now
+	f.age(now, c.params.Age)
+	c.sight(now, f)
 	return f, false
+}
+
+// sight takes note of a forward packet of the flow, which came in or left.
+func (c *Converter) sight(now unit.Time, f *flow) {
+	c.flows.touch(f)
+	f.seen = now
+}
+
+// find gives the flow with these forward fields, nil if the table has none.
+func (c *Converter) find(forward Fields) *flow {
+	f := c.flows.find(c.params.flowKey(forward))
+	if f == nil || !c.params.Key.same(f.fields, forward) {
+		return nil
+	}
+	return f
 }
 
 // returning gives the flow that a return packet belongs to, nil if the table has
@@ -105,10 +119,9 @@ func (c *Converter) returning(now unit.Time, fields Fields) *flow {
 	if !ok {
 		return nil
 	}
-	f := c.flows.find(c.params.flowKey(forward))
-	if f == nil || !c.params.Key.same(f.fields, forward) {
-		return nil
+	f := c.find(forward)
+	if f != nil {
+		f.age(now, c.params.Age)
 	}
-	f.age(now, c.params.Age)
 	return f
 }
