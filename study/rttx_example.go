@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/switching/rttx"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -109,7 +110,7 @@ func (e *example) steps(plain *example) []Step {
 	grown := unit.Time(e.samples[e.psn] - plain.samples[e.psn])
 	return []Step{
 		{e.closed, "window 1 of the flow at the switch", "P = 8, P_e = 5", fmt.Sprintf("P = %d, P_e = %d", e.packets, e.marked)},
-		{e.closed, "table 1: e in [0.6, 0.8)", "level 3", fmt.Sprintf("level %d, was %d", e.level, e.was)},
+		{e.closed, "table 1: e in [0.6, 0.8)", "level 3", fmt.Sprintf("level %d (%s), was %d", e.level, rttx.StateOf(int(e.level), rttx.TableLevels), e.was)},
 		{e.rewritten.At, "the next ACK at the switch", "T_r + 1 us", fmt.Sprintf("T_r + %s", unit.Time(e.rewritten.A))},
 		{at, fmt.Sprintf("the RTT that the sender takes from it (PSN %d)", e.psn), "about 1 us more", fmt.Sprintf("%s, without conversion %s: %s more",
 			unit.Time(e.samples[e.psn]), unit.Time(plain.samples[e.psn]), grown)},

@@ -21,7 +21,7 @@ func TestRTTXExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"P = 8, P_e = 5", "level 3, was 0", "T_r + 1us", "1.545us, without conversion 545ns: 1us more", "-3.84 %, without conversion -0.34 %"}
+	want := []string{"P = 8, P_e = 5", "level 3 (severe), was 0", "T_r + 1us", "1.545us, without conversion 545ns: 1us more", "-3.84 %, without conversion -0.34 %"}
 	for i, s := range steps {
 		if s.Here != want[i] || s.At == unit.Never {
 			t.Errorf("%s: %s at %s, want %s", s.What, s.Here, s.At, want[i])

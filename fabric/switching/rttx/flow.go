@@ -31,7 +31,10 @@ const (
 	NotCongested State = iota
 	Slight
 	Severe
+	states int = iota
 )
+
+func (s State) String() string { return [states]string{"not congested", "slight", "severe"}[s] }
 
 // StateOf gives the state that a level of 0 to levels stands for: the lower half
 // of the levels above 0 is slight. Of five levels, 1 and 2 are slight, 3 and 4

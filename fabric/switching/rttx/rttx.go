@@ -32,11 +32,13 @@ type Stats struct {
 	Replaced   uint64    // aged flows that made room for another
 	Forward    uint64    // forward packets counted
 	Events     uint64    // of which met congestion
-	Overflowed uint64    // forward packets of flows that found the table full
-	Collided   uint64    // forward packets whose FlowKey is another flow's
-	Returned   uint64    // return packets that measure an RTT
-	Unknown    uint64    // of which belong to no flow in the table
-	Rewritten  uint64    // of which got an increment
+	// States counts the forward packets by the state in which they left their flow.
+	States     [states]uint64
+	Overflowed uint64 // forward packets of flows that found the table full
+	Collided   uint64 // forward packets whose FlowKey is another flow's
+	Returned   uint64 // return packets that measure an RTT
+	Unknown    uint64 // of which belong to no flow in the table
+	Rewritten  uint64 // of which got an increment
 }
 
 // New makes a converter with an empty flow table. pairs are the queue pairs
@@ -56,6 +58,7 @@ type Verdict struct {
 	Counted    bool
 	Collided   bool // not counted, because another flow has its FlowKey
 	Level, Was int  // of the flow, after the packet and before it
+	State      State
 }
 
 // Forward counts a forward packet that came in at now. congested tells that it met
@@ -69,10 +72,13 @@ func (c *Converter) Forward(now unit.Time, fields Fields, congested bool) Verdic
 	if congested {
 		c.stats.Events++
 	}
-	was := int(f.level)
+	v := Verdict{Counted: true, Was: int(f.level)}
 	f.waiting++
 	f.count(congested, &c.params)
-	return Verdict{Counted: true, Level: int(f.level), Was: was}
+	v.Level = int(f.level)
+	v.State = StateOf(v.Level, c.params.Levels)
+	c.stats.States[v.State]++
+	return v
 }
 
 // Left takes a forward packet that was counted out of the switch, sent or dropped.
@@ -94,7 +100,7 @@ func (c *Converter) Return(now unit.Time, fields Fields) (level int, increment u
 		c.stats.Unknown++
 		return 0, 0
 	}
-	if f.level == 0 {
+	if !f.congested() {
 		return 0, 0
 	}
 	c.stats.Rewritten++

@@ -1,6 +1,7 @@
 package rttx
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -97,12 +98,21 @@ func TestStateOfAFlow(t *testing.T) {
 	}
 	feed(c, "MMMM----MM-")
 	f := c.flows.oldest()
-	if f.counters != (counters{packets: 3, marked: 2, level: 2}) || !f.congested() {
+	if f.counters != (counters{packets: 3, marked: 2, level: 2}) {
 		t.Errorf("after 11 packets: %+v", f.counters)
 	}
+	wantIncrement(t, c, 2, 500*ns)
+	// RTTX-10: the flag is what lets a return packet pass or not: it is set at level 1,
+	// and not at level 0.
 	feed(c, "-----")
-	if feed(c, "--------"); f.congested() || f.level != 0 {
-		t.Errorf("after a window without an event: %+v", f.counters)
+	wantIncrement(t, c, 1, 250*ns)
+	if s := c.Stats(); s.Rewritten != 2 || s.Returned != 2 {
+		t.Errorf("%d of %d return packets rewritten at levels 2 and 1", s.Rewritten, s.Returned)
+	}
+	feed(c, "--------")
+	wantIncrement(t, c, 0, 0)
+	if s := c.Stats(); s.Rewritten != 2 || s.Returned != 3 {
+		t.Errorf("%d of %d return packets rewritten, want the one at level 0 left alone", s.Rewritten, s.Returned)
 	}
 }
 
@@ -141,11 +151,40 @@ func TestCounting(t *testing.T) {
 	}
 }
 
-// RTTX-20, RTTX-21: not congested is level 0, slight 1 and 2, severe 3 and 4.
+// RTTX-20, RTTX-21: each forward packet brings the flow's state up to date: level 0
+// is not congested, 1 and 2 slight, 3 and 4 severe.
 func TestThreeStatesOfFiveLevels(t *testing.T) {
-	for level, want := range []State{NotCongested, Slight, Slight, Severe, Severe} {
-		if got := StateOf(level, 4); got != want {
-			t.Errorf("level %d: state %d, want %d", level, got, want)
+	c := converter(t, settings(func(p *Params) { p.Way = WayGraded }))
+	var got []State
+	for _, p := range "-MMMMM----" {
+		got = append(got, c.Forward(0, there, p == 'M').State)
+	}
+	want := []State{NotCongested, Slight, Slight, Severe, Severe, Severe, Severe, Slight, Slight, NotCongested}
+	if !slices.Equal(got, want) {
+		t.Errorf("way 2: %v, want %v", got, want)
+	}
+	if s := c.Stats().States; s != [states]uint64{2, 4, 4} {
+		t.Errorf("packets by state: %v, want 2, 4, 4", s)
+	}
+	// Way 4 moves it at the end of a window.
+	c = converter(t, settings(nil))
+	for window, want := range map[string]State{"M-------": NotCongested, "MMM-----": Slight, "MMMM----": Slight, "MMMMM---": Severe, "MMMMMMMM": Severe} {
+		before := c.Forward(0, there, false).State
+		for range 6 {
+			if got := c.Forward(0, there, false).State; got != before {
+				t.Errorf("%s within a window after %s", got, before)
+			}
+		}
+		c.Forward(0, there, false)
+		feed(c, window[:7])
+		if got := c.Forward(0, there, window[7] == 'M').State; got != want {
+			t.Errorf("%s: %s, want %s", window, got, want)
+		}
+	}
+	// The lower half of any number of levels is slight.
+	for level, want := range []State{NotCongested, Slight, Slight, Severe, Severe, Severe} {
+		if got := StateOf(level, 5); got != want {
+			t.Errorf("N = 5, level %d: %s, want %s", level, got, want)
 		}
 	}
 }
