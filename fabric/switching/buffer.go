@@ -20,7 +20,7 @@ import (
 // Invariant: shared is the sum over the accounts of their shared parts, and
 // 0 <= shared <= pool.
 type buffer struct {
-	classes  [fabric.Priorities]ClassConfig
+	classes  *[fabric.Priorities]ClassConfig // of the switch's Config
 	pool     unit.Bytes // the shared part of the whole buffer
 	shared   unit.Bytes // how much of the pool is in use
 	accounts [][fabric.Priorities]account
@@ -32,9 +32,10 @@ type account struct {
 	headroom unit.Bytes
 }
 
+// newBuffer makes an empty buffer that follows cfg.Classes as they change.
 func newBuffer(cfg *Config) buffer {
 	return buffer{
-		classes:  cfg.Classes,
+		classes:  &cfg.Classes,
 		pool:     cfg.Buffer - cfg.set(),
 		accounts: make([][fabric.Priorities]account, len(cfg.Ports)),
 	}

@@ -159,7 +159,6 @@ func (s *Switch) tune(key fabric.Key, value int64) bool {
 		default:
 			return false
 		}
-		s.buffer.classes[i], s.marker.red[i] = *k, k.RED
 	}
 	return true
 }
@@ -178,7 +177,7 @@ func (s *Switch) remark(law cc.Marking, classes uint8) bool {
 		}
 	}
 	s.cfg.Classes = changed
-	s.marker.law = newMarker(&changed, s.marker.random).law
+	s.marker.relaw()
 	for i := range s.ports {
 		for class := range changed {
 			if classes>>class&1 != 0 {

@@ -39,11 +39,11 @@ func TestTunedThresholds(t *testing.T) {
 	} {
 		s.Control(5, &fabric.Change{Verb: fabric.Tune, Key: key, Value: value}, &out)
 	}
-	k := s.buffer.classes[3]
-	if k.XOFF != 7000 || k.XON != 500 || k.AlphaShift != 2 || k.Quanta != 9 || s.marker.red[3].Kmin != 11 || s.marker.red[0].Kmax != 12 {
-		t.Errorf("class 3 has %+v, RED %+v", k, s.marker.red)
+	k := s.cfg.Classes[3]
+	if k.XOFF != 7000 || k.XON != 500 || k.AlphaShift != 2 || k.Quanta != 9 || s.cfg.Classes[3].RED.Kmin != 11 || s.cfg.Classes[0].RED.Kmax != 12 {
+		t.Errorf("class 3 has %+v", k)
 	}
-	if s.buffer.threshold(3) != 7000 || s.buffer.classes[0].XOFF != 0 {
-		t.Errorf("threshold %d; a lossy class has XOFF %d", s.buffer.threshold(3), s.buffer.classes[0].XOFF)
+	if s.buffer.threshold(3) != 7000 || s.cfg.Classes[0].XOFF != 0 {
+		t.Errorf("threshold %d; a lossy class has XOFF %d", s.buffer.threshold(3), s.cfg.Classes[0].XOFF)
 	}
 }

@@ -38,7 +38,7 @@ func (s *Switch) indicate(p *port, class fabric.Priority, f *frame.Frame) {
 func (s *Switch) deepest(p *port) (depth, most unit.Bytes) {
 	for class := range p.queues {
 		if s.marker.law[class] == lawRED && p.queues[class].bytes >= depth {
-			depth, most = p.queues[class].bytes, s.marker.red[class].Kmin
+			depth, most = p.queues[class].bytes, s.cfg.Classes[class].RED.Kmin
 		}
 	}
 	return depth, most

@@ -25,20 +25,26 @@ var laws = map[cc.Marking]law{"": lawNone, cc.MarkNone: lawNone, cc.MarkRED: law
 // marker decides, at the start of each transmission, whether the frame gets
 // congestion experienced; for the converter it decides on arrival.
 type marker struct {
-	law    [fabric.Priorities]law
-	red    [fabric.Priorities]REDConfig
-	random rand.PCG
+	classes *[fabric.Priorities]ClassConfig // of the switch's Config
+	law     [fabric.Priorities]law          // what relaw makes of their Marking
+	random  rand.PCG
 }
 
+// newMarker makes the marker that follows the thresholds of classes as they change.
 func newMarker(classes *[fabric.Priorities]ClassConfig, random rand.PCG) marker {
-	m := marker{random: random}
-	for i := range classes {
-		m.law[i], m.red[i] = laws[classes[i].Marking], classes[i].RED
-		if m.law[i] == lawQCN && classes[i].QCN.AtDeparture {
+	m := marker{classes: classes, random: random}
+	m.relaw()
+	return m
+}
+
+// relaw takes over the marking laws of the classes.
+func (m *marker) relaw() {
+	for i := range m.classes {
+		m.law[i] = laws[m.classes[i].Marking]
+		if m.law[i] == lawQCN && m.classes[i].QCN.AtDeparture {
 			m.law[i] = lawQCNDeparture
 		}
 	}
-	return m
 }
 
 // decide asks the law of the class about a frame that has just left its queue.
@@ -46,7 +52,7 @@ func newMarker(classes *[fabric.Priorities]ClassConfig, random rand.PCG) marker 
 func (m *marker) decide(p *port, class fabric.Priority, late bool) bool {
 	switch m.law[class] {
 	case lawRED:
-		return m.red[class].mark(p.queues[class].bytes, &m.random)
+		return m.classes[class].RED.mark(p.queues[class].bytes, &m.random)
 	case lawNPECN:
 		return p.npecn[class].depart(late)
 	default:

@@ -54,15 +54,16 @@ func New(cfg Config) (*Switch, error) {
 	s := &Switch{
 		cfg:    cfg,
 		ports:  make([]port, len(cfg.Ports)),
-		buffer: newBuffer(&cfg),
 		agenda: agenda.New(len(cfg.Ports)),
-		marker: newMarker(&cfg.Classes, *rand.NewPCG(cfg.Seed, streamRED)),
 		jitter: *rand.NewPCG(cfg.Seed, streamQCN),
 		ecmp:   newECMP(cfg.Seed, cfg.Routes),
 
 		sampler:   newSampler(cfg.Sampling),
 		converter: newConverter(&cfg),
 	}
+	// The settings of the classes have one owner, s.cfg, which changes.
+	s.buffer = newBuffer(&s.cfg)
+	s.marker = newMarker(&s.cfg.Classes, *rand.NewPCG(cfg.Seed, streamRED))
 	for i := range s.ports {
 		s.ports[i] = newPort(fabric.Port(i), &cfg)
 	}
