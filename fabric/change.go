@@ -43,11 +43,13 @@ func (v Verb) String() string {
 type Key uint8
 
 // Keys, with the unit of their value. Those of a switch hold for all of its
-// ports; XOFF to Quanta for its lossless classes, RED's for all classes.
+// ports. A change that names classes gives them a value of their own; one that names
+// none concerns, from XOFF to Quanta, the lossless classes, and with RED's keys all
+// classes, that have no value of their own.
 const (
 	KeyXOFF         Key = iota + 1 // bytes, 0 for the dynamic threshold
 	KeyXON                         // bytes
-	KeyAlphaShift                  // power of 2
+	KeyAlphaShift                  // power of 2; of a class of its own, in the place of a static threshold
 	KeyQuanta                      // 512 bit times
 	KeyKmin                        // bytes
 	KeyKmax                        // bytes
@@ -108,7 +110,7 @@ type Change struct {
 	Works       []Work
 	Word        string // of Choose and Mark, a name of package cc
 	Pairs       []Pair // of Choose: those of which the NIC is one end
-	Classes     uint8  // of Mark: bit per class
+	Classes     uint8  // of Mark, and of Tune unless it is 0: bit per class
 }
 
 // Pair is data from one host to another, by index among the NICs.
@@ -144,6 +146,10 @@ func (c *Change) Append(b []byte) []byte {
 		b = c.appendPost(b)
 	case Choose, Mark:
 		b = c.appendChoice(b)
+	case Tune:
+		if c.Classes != 0 { // without them the bytes are those of earlier journals
+			b = append(b, c.Classes)
+		}
 	default:
 	}
 	return b

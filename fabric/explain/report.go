@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
@@ -75,7 +76,7 @@ func (o *observer) buffer(r *Report) {
 		Reserve: now.Reserve, Headroom: now.HeadroomSize, Pool: now.PoolSize, NeverPause: !now.Lossless,
 	}
 	if now.Dynamic {
-		r.Limits.Threshold, r.Limits.Alpha = now.PoolSize>>now.AlphaShift, 1/float64(int64(1)<<now.AlphaShift)
+		r.Limits.Threshold, r.Limits.Alpha = now.Highest, math.Ldexp(1, -now.AlphaShift)
 	}
 	r.Peak, r.Closest, r.Timeline = a.peak.State, a.closest.State, a.timeline
 	for i := range r.Timeline {

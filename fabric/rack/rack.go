@@ -176,28 +176,43 @@ func (r *Rack) switchConfig(node int) switching.Config {
 		c.Ports = append(c.Ports, switching.PortConfig{Rate: l.Rate, Delay: l.Delay, Overhead: l.Overhead, MTU: l.MTU})
 	}
 	for p := range c.Classes {
-		c.Classes[p] = switching.ClassConfig{
-			Marking: orElse(set.Marking[p], cc.MarkNone), Rewrite: orElse(set.Rewrite[p], cc.RewriteNone),
-			RED: switching.REDConfig{Kmin: set.Kmin, Kmax: set.Kmax, Pmax: set.Pmax},
-			QCN: switching.QCNConfig{
-				SetPoint: set.QCN.SetPoint, Weight: set.QCN.Weight, SampleBase: set.QCN.SampleBase, Jitter: set.QCN.Jitter,
-				AtDeparture: set.QCN.Sampling == "departure",
-			},
-		}
-	}
-	for _, p := range set.Lossless {
-		k := &c.Classes[p]
-		k.Lossless, k.Reserve, k.Headroom, k.Quanta = true, set.Reserve, set.Headroom, set.Quanta
-		k.XOFF, k.XON, k.AlphaShift = set.XOFF, set.XON, set.AlphaShift
-		k.Marking, k.Rewrite = orElse(set.Marking[p], scheme.Marking), orElse(set.Rewrite[p], scheme.Rewrite)
+		c.Classes[p] = classConfig(&set, fabric.Priority(p), scheme)
 	}
 	for p := range c.Classes {
 		if c.Classes[p].Rewrite == cc.RewriteRTTX {
 			c.RTTX = converter(s, &set)
+			c.RTTX.PMax = c.Classes[p].RED.Pmax
 			break
 		}
 	}
 	return c
+}
+
+// classConfig gives how a switch treats a class under the rack's scheme.
+func classConfig(set *topology.SwitchSettings, class fabric.Priority, scheme cc.Scheme) switching.ClassConfig {
+	p := set.Profile(class)
+	k := switching.ClassConfig{
+		Reserve: p.Reserve, XOFF: p.Threshold, AlphaShift: p.AlphaShift, Own: ownKeys(&p.Own),
+		Marking: orElse(set.Marking[class], cc.MarkNone), Rewrite: orElse(set.Rewrite[class], cc.RewriteNone),
+		RED: switching.REDConfig{Kmin: p.Kmin, Kmax: p.Kmax, Pmax: p.Pmax},
+		QCN: switching.QCNConfig{
+			SetPoint: set.QCN.SetPoint, Weight: set.QCN.Weight, SampleBase: set.QCN.SampleBase, Jitter: set.QCN.Jitter,
+			AtDeparture: set.QCN.Sampling == "departure",
+		},
+	}
+	if p.Lossless {
+		k.Lossless, k.XON, k.Headroom, k.Quanta = true, p.XON, p.Headroom, set.Quanta
+		k.Marking, k.Rewrite = orElse(set.Marking[class], scheme.Marking), orElse(set.Rewrite[class], scheme.Rewrite)
+	}
+	return k
+}
+
+// ownKeys gives the keys of which a class has a value of its own.
+func ownKeys(own *topology.ClassSettings) (set switching.KeySet) {
+	for key := fabric.KeyXOFF; key <= fabric.KeyPmax; key++ {
+		set.Add(key, own.Has(key))
+	}
+	return set
 }
 
 // orElse gives what the scenario sets, or what the scheme needs.
@@ -212,7 +227,6 @@ func orElse[V ~string](set, scheme V) V {
 // of every flow: the control plane tells all switches.
 func converter(s *topology.Scenario, set *topology.SwitchSettings) switching.RTTXConfig {
 	c := switching.RTTXConfig{Params: set.RTTX}
-	c.PMax = set.Pmax
 	for i, f := range s.Flows[:s.Founding()] {
 		c.Pairs = append(c.Pairs, rttx.Pair{
 			Forward: rttx.Fields{

@@ -16,9 +16,10 @@ type Account struct {
 	Headroom  unit.Bytes // what it holds of its headroom
 	Threshold unit.Bytes // static, or what alpha makes of the free pool now
 	Resume    unit.Bytes // may be below 0: then an empty shared part resumes
+	Highest   unit.Bytes // what Threshold is while the pool is empty
 	// The settings, and the pool that a dynamic threshold depends on.
 	Dynamic            bool
-	AlphaShift         uint
+	AlphaShift         int // alpha is 2^-AlphaShift
 	Reserve            unit.Bytes
 	HeadroomSize       unit.Bytes
 	PoolUsed, PoolSize unit.Bytes
@@ -32,7 +33,7 @@ func (s *Switch) Account(at fabric.Port, class fabric.Priority) Account {
 		Lossless: c.Lossless, Occupancy: s.buffer.occupancy(at, class), Shared: s.buffer.sharedPart(at, class),
 		Headroom: s.buffer.accounts[at][class].headroom, Threshold: threshold, Resume: threshold - c.XON,
 		Dynamic: c.XOFF == 0, AlphaShift: c.AlphaShift, Reserve: c.Reserve, HeadroomSize: c.Headroom,
-		PoolUsed: s.buffer.shared, PoolSize: s.buffer.pool,
+		PoolUsed: s.buffer.shared, PoolSize: s.buffer.pool, Highest: c.threshold(s.buffer.pool),
 	}
 }
 

@@ -21,8 +21,8 @@ import (
 // 0 <= shared <= pool.
 type buffer struct {
 	classes  *[fabric.Priorities]ClassConfig // of the switch's Config
-	pool     unit.Bytes // the shared part of the whole buffer
-	shared   unit.Bytes // how much of the pool is in use
+	pool     unit.Bytes                      // the shared part of the whole buffer
+	shared   unit.Bytes                      // how much of the pool is in use
 	accounts [][fabric.Priorities]account
 }
 
@@ -95,14 +95,22 @@ func (b *buffer) occupancy(at fabric.Port, class fabric.Priority) unit.Bytes {
 	return a.used + a.headroom
 }
 
-// threshold bounds the shared part of each account of the class: static, or a
-// share of what is free in the pool (Choudhury and Hahne, ToN 1998), with
-// alpha = 2^-AlphaShift.
+// threshold bounds the shared part of each account of the class.
 func (b *buffer) threshold(class fabric.Priority) unit.Bytes {
-	if c := &b.classes[class]; c.XOFF == 0 {
-		return (b.pool - b.shared) >> c.AlphaShift
+	return b.classes[class].threshold(b.pool - b.shared)
+}
+
+// threshold gives the static threshold, or a share of what is free in the pool
+// (Choudhury and Hahne, ToN 1998), with alpha = 2^-AlphaShift.
+func (c *ClassConfig) threshold(free unit.Bytes) unit.Bytes {
+	switch {
+	case c.XOFF != 0:
+		return c.XOFF
+	case c.AlphaShift < 0:
+		return free << -c.AlphaShift
+	default:
+		return free >> c.AlphaShift
 	}
-	return b.classes[class].XOFF
 }
 
 // congested tells that the peer must be paused: the shared part is above the

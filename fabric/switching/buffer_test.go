@@ -100,6 +100,46 @@ func TestDynamicThreshold(t *testing.T) {
 	t.Error("no PAUSE")
 }
 
+// An alpha above 1 lets an account have more than what is free: half of the pool is
+// the most that an alpha of 1 gives, 8/9 what one of 8 does.
+func TestAlphaAboveOne(t *testing.T) {
+	for _, c := range []struct {
+		shift int
+		want  unit.Bytes
+	}{{1, 30}, {0, 45}, {-3, 80}, {-6, 89}} {
+		cfg := rackConfig(3)
+		cfg.Classes[lossy] = ClassConfig{AlphaShift: c.shift}
+		cfg.Buffer = cfg.set() + 90*size
+		r := newRig(t, cfg)
+		for range 100 { // one is sent
+			r.arrive(0, 1, data(0, 1, lossy))
+		}
+		if got := r.Stats().Ports[1].Classes[lossy]; got.OccupancyBytes != c.want*size || got.DroppedFrames != uint64(99-c.want) {
+			t.Errorf("shift %d: holds %d and lost %d, want %d", c.shift, got.OccupancyBytes, got.DroppedFrames, c.want)
+		}
+	}
+}
+
+// A lossy class with a reserve holds that beyond its threshold, whatever the others
+// have taken of the pool.
+func TestReserveOfALossyClass(t *testing.T) {
+	cfg := rackConfig(4)
+	cfg.Classes[lossy] = ClassConfig{Reserve: 2 * size, XOFF: 3 * size}
+	cfg.Buffer = cfg.set() + 3*size
+	r := newRig(t, cfg)
+	for range 9 { // one is sent, two are in the reserve, three in the pool
+		r.arrive(0, 1, data(0, 1, lossy))
+	}
+	for range 9 { // the pool is full
+		r.arrive(0, 2, data(0, 2, lossy))
+	}
+	for port, want := range map[int]unit.Bytes{1: 5 * size, 2: 2 * size} {
+		if got := r.Stats().Ports[port].Classes[lossy].OccupancyBytes; got != want {
+			t.Errorf("port %d holds %d, want %d", port, got, want)
+		}
+	}
+}
+
 // The buffer is given back at the start of transmission, headroom first.
 func TestReleaseOrder(t *testing.T) {
 	cfg := rackConfig(3)

@@ -27,7 +27,7 @@ func (s *Switch) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 			s.cable(now, &s.ports[c.Port], c.Verb == fabric.LinkDown, out)
 		}
 	case fabric.Tune:
-		if fits = s.tune(c.Key, c.Value); fits {
+		if fits = s.tune(c.Key, c.Value, c.Classes); fits {
 			out.Note(fabric.Note{Kind: fabric.Tuned, At: now, Flow: fabric.NoFlow, A: int64(c.Key), B: c.Value})
 			s.review(now, out)
 		}
@@ -127,38 +127,60 @@ func (s *Switch) lost(now unit.Time, p *port, f *frame.Frame, out *fabric.Out) b
 	return true
 }
 
-// tune sets a setting, and tells whether the switch has it.
-func (s *Switch) tune(key fabric.Key, value int64) bool {
+// tune sets a setting of the classes, bit per class, or, if they are 0, of those that
+// have no value of their own. It tells whether the switch has the setting.
+func (s *Switch) tune(key fabric.Key, value int64, classes uint8) bool {
 	if key == fabric.KeyRTTIncrement {
 		return s.setIncrement(unit.Time(value))
 	}
 	for i := range s.cfg.Classes {
 		k := &s.cfg.Classes[i]
 		red := key == fabric.KeyKmin || key == fabric.KeyKmax || key == fabric.KeyPmax
-		if !red && !k.Lossless {
+		switch {
+		case classes == 0 && (k.Own.has(key) || !red && !k.Lossless), classes != 0 && classes>>i&1 == 0:
 			continue
+		case classes != 0:
+			k.own(key)
 		}
-		switch key {
-		case fabric.KeyXOFF:
-			k.XOFF = unit.Bytes(value)
-		case fabric.KeyXON:
-			k.XON = unit.Bytes(value)
-		case fabric.KeyAlphaShift:
-			k.AlphaShift = uint(value)
-		case fabric.KeyQuanta:
-			k.Quanta = uint16(value)
-		case fabric.KeyKmin:
-			k.RED.Kmin = unit.Bytes(value)
-		case fabric.KeyKmax:
-			k.RED.Kmax = unit.Bytes(value)
-		case fabric.KeyPmax:
-			k.RED.Pmax = math.Float64frombits(uint64(value))
-			if s.converter != nil {
-				s.converter.SetPMax(k.RED.Pmax)
-			}
-		default:
+		if !k.tune(key, value) {
 			return false
 		}
+		if key == fabric.KeyPmax && s.converter != nil && s.converter.classes&(1<<i) != 0 {
+			s.converter.SetPMax(k.RED.Pmax)
+		}
+	}
+	return true
+}
+
+// own notes that the class has a value of its own for the key. An alpha of its own
+// takes the place of a static threshold.
+func (c *ClassConfig) own(key fabric.Key) {
+	c.Own.Add(key, true)
+	if key == fabric.KeyAlphaShift {
+		c.Own.Add(fabric.KeyXOFF, true)
+		c.XOFF = 0
+	}
+}
+
+// tune sets a setting, and tells whether a class has it.
+func (c *ClassConfig) tune(key fabric.Key, value int64) bool {
+	switch key {
+	case fabric.KeyXOFF:
+		c.XOFF = unit.Bytes(value)
+	case fabric.KeyXON:
+		c.XON = unit.Bytes(value)
+	case fabric.KeyAlphaShift:
+		c.AlphaShift = int(value)
+	case fabric.KeyQuanta:
+		c.Quanta = uint16(value)
+	case fabric.KeyKmin:
+		c.RED.Kmin = unit.Bytes(value)
+	case fabric.KeyKmax:
+		c.RED.Kmax = unit.Bytes(value)
+	case fabric.KeyPmax:
+		c.RED.Pmax = math.Float64frombits(uint64(value))
+	default:
+		return false
 	}
 	return true
 }

@@ -69,12 +69,13 @@ type ClassConfig struct {
 	// Reserve is guaranteed to each (ingress port, class), in bytes.
 	Reserve unit.Bytes
 	// XOFF is the static threshold on the shared part of an ingress's occupancy
-	// above which PAUSE is sent; 0 asks for the dynamic threshold Alpha.
+	// above which PAUSE is sent, or a frame of a lossy class dropped; 0 asks for the
+	// dynamic threshold Alpha.
 	XOFF unit.Bytes
 	// XON is how far below the threshold the occupancy must fall for RESUME.
 	XON unit.Bytes
-	// AlphaShift sets the dynamic threshold: free shared buffer >> AlphaShift.
-	AlphaShift uint
+	// AlphaShift sets the dynamic threshold: alpha is 2^-AlphaShift, -16 to 62.
+	AlphaShift int
 	// Headroom takes what is in flight after PAUSE, per (ingress port, class), in
 	// bytes. A lossy class has none.
 	Headroom unit.Bytes
@@ -86,7 +87,23 @@ type ClassConfig struct {
 	RED     REDConfig
 	QCN     QCNConfig
 	Rewrite cc.Rewrite // empty is cc.RewriteNone
+
+	// Own are the keys of which the class has a value of its own: a change that
+	// names no class leaves it alone.
+	Own KeySet
 }
+
+// KeySet is a set of keys of settings.
+type KeySet uint32
+
+// Add takes the key in if in is set.
+func (k *KeySet) Add(key fabric.Key, in bool) {
+	if in {
+		*k |= 1 << key
+	}
+}
+
+func (k KeySet) has(key fabric.Key) bool { return k>>key&1 != 0 }
 
 // REDConfig holds the marking thresholds of the RED law (bytes of the egress
 // queue) and the probability at Kmax, 0 to 1.

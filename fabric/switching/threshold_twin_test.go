@@ -57,6 +57,9 @@ func (w *thresholds) threshold(class fabric.Priority) unit.Bytes {
 	if c.XOFF > 0 {
 		return c.XOFF
 	}
+	if c.AlphaShift < 0 {
+		return w.free() * (1 << -c.AlphaShift)
+	}
 	return w.free() / (1 << c.AlphaShift)
 }
 

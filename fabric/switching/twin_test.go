@@ -63,6 +63,11 @@ func crowdedConfig(t *rapid.T) Config {
 		RED:     REDConfig{Kmin: 1000, Kmax: 6000, Pmax: 0.5},
 		QCN:     QCNConfig{SetPoint: 1500, Weight: 2, SampleBase: 2000, Jitter: 0.15, AtDeparture: rapid.Bool().Draw(t, "departure")},
 	}
+	cfg.Classes[lossy] = ClassConfig{
+		Reserve:    unit.Bytes(rapid.SampledFrom([]int{0, 700, 2500}).Draw(t, "lossy reserve")),
+		XOFF:       unit.Bytes(rapid.SampledFrom([]int{0, 0, 1, 2000}).Draw(t, "limit")),
+		AlphaShift: rapid.IntRange(-3, 3).Draw(t, "alpha"),
+	}
 	cfg.CNMClass = control
 	cfg.Weights[lossless] = 3
 	cfg.Arbitration = rapid.SampledFrom([]Arbitration{ArbitrateFIFO, ArbitrateIngress}).Draw(t, "arbitration")

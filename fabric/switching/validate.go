@@ -77,8 +77,8 @@ func (c *ClassConfig) validate(i int) error {
 	switch {
 	case c.Reserve < 0 || c.XOFF < 0 || c.XON < 0 || c.Headroom < 0:
 		return fmt.Errorf("class %d: a size is below 0", i)
-	case c.AlphaShift > 62:
-		return fmt.Errorf("class %d: alpha shift %d, want 0 to 62", i, c.AlphaShift)
+	case c.AlphaShift < -16 || c.AlphaShift > 62:
+		return fmt.Errorf("class %d: alpha shift %d, want -16 to 62", i, c.AlphaShift)
 	case c.Lossless && c.Quanta == 0:
 		return fmt.Errorf("class %d: lossless with a pause of 0 quanta", i)
 	case !slices.Contains(rewrites, c.Rewrite):

@@ -3,6 +3,7 @@ package topology
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -15,21 +16,44 @@ import (
 const maxChanges = 1 << 16
 
 // switchTunables and nicTunables are what changes while the rack runs.
-var switchTunables = []tunable[SwitchSettings]{
-	{"xoff", fabric.KeyXOFF, func(s *SwitchSettings) int64 { return int64(s.XOFF) }},
-	{"xon_offset", fabric.KeyXON, func(s *SwitchSettings) int64 { return int64(s.XON) }},
-	{"alpha_shift", fabric.KeyAlphaShift, func(s *SwitchSettings) int64 { return int64(s.AlphaShift) }},
-	{"quanta", fabric.KeyQuanta, func(s *SwitchSettings) int64 { return int64(s.Quanta) }},
-	{"kmin", fabric.KeyKmin, func(s *SwitchSettings) int64 { return int64(s.Kmin) }},
-	{"kmax", fabric.KeyKmax, func(s *SwitchSettings) int64 { return int64(s.Kmax) }},
-	{"rttx_d", fabric.KeyRTTIncrement, func(s *SwitchSettings) int64 { return int64(s.RTTX.D) }},
-	{"pmax", fabric.KeyPmax, func(s *SwitchSettings) int64 { return int64(math.Float64bits(s.Pmax)) }},
+var switchTunables = slices.Concat([]tunable[SwitchSettings]{
+	{name: "xoff", key: fabric.KeyXOFF, value: func(s *SwitchSettings) int64 { return int64(s.XOFF) }},
+	{name: "xon_offset", key: fabric.KeyXON, value: func(s *SwitchSettings) int64 { return int64(s.XON) }},
+	{name: "alpha_shift", key: fabric.KeyAlphaShift, value: func(s *SwitchSettings) int64 { return int64(s.AlphaShift) }},
+	{name: "quanta", key: fabric.KeyQuanta, value: func(s *SwitchSettings) int64 { return int64(s.Quanta) }},
+	{name: "kmin", key: fabric.KeyKmin, value: func(s *SwitchSettings) int64 { return int64(s.Kmin) }},
+	{name: "kmax", key: fabric.KeyKmax, value: func(s *SwitchSettings) int64 { return int64(s.Kmax) }},
+	{name: "rttx_d", key: fabric.KeyRTTIncrement, value: func(s *SwitchSettings) int64 { return int64(s.RTTX.D) }},
+	{name: "pmax", key: fabric.KeyPmax, value: func(s *SwitchSettings) int64 { return int64(math.Float64bits(s.Pmax)) }},
+}, classTunables())
+
+// classTunables are what changes of a single class. An alpha takes the place of the
+// class's static threshold, and the other way round.
+func classTunables() (list []tunable[SwitchSettings]) {
+	own := []tunable[ClassSettings]{
+		{name: "alpha", key: fabric.KeyAlphaShift, value: func(c *ClassSettings) int64 { return int64(-*c.Alpha) }},
+		{name: "limit", key: fabric.KeyXOFF, value: func(c *ClassSettings) int64 { return int64(*c.Limit) }},
+		{name: "xoff", key: fabric.KeyXOFF, value: func(c *ClassSettings) int64 { return int64(*c.XOFF) }},
+		{name: "xon_offset", key: fabric.KeyXON, value: func(c *ClassSettings) int64 { return int64(*c.XON) }},
+		{name: "kmin", key: fabric.KeyKmin, value: func(c *ClassSettings) int64 { return int64(*c.Kmin) }},
+		{name: "kmax", key: fabric.KeyKmax, value: func(c *ClassSettings) int64 { return int64(*c.Kmax) }},
+		{name: "pmax", key: fabric.KeyPmax, value: func(c *ClassSettings) int64 { return int64(math.Float64bits(*c.Pmax)) }},
+	}
+	for class := range fabric.Priority(fabric.Priorities) {
+		for _, t := range own {
+			list = append(list, tunable[SwitchSettings]{
+				name: join(classKey(class), t.name), key: t.key, classes: 1 << class,
+				value: func(s *SwitchSettings) int64 { return t.value(&s.Classes[class]) },
+			})
+		}
+	}
+	return list
 }
 
 var nicTunables = []tunable[NICSettings]{
-	{"ack_every", fabric.KeyAckEvery, func(n *NICSettings) int64 { return int64(n.AckEvery) }},
-	{"timeout", fabric.KeyTimeout, func(n *NICSettings) int64 { return int64(n.Timeout) }},
-	{"control_rate", fabric.KeyControlRate, func(n *NICSettings) int64 { return n.ControlRate }},
+	{name: "ack_every", key: fabric.KeyAckEvery, value: func(n *NICSettings) int64 { return int64(n.AckEvery) }},
+	{name: "timeout", key: fabric.KeyTimeout, value: func(n *NICSettings) int64 { return int64(n.Timeout) }},
+	{name: "control_rate", key: fabric.KeyControlRate, value: func(n *NICSettings) int64 { return n.ControlRate }},
 }
 
 // changeForm is one entry of changes.

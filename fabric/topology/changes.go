@@ -168,16 +168,18 @@ func (s *Scenario) LinkNamed(name string) int {
 
 // tunable is a setting that changes while the rack runs.
 type tunable[T any] struct {
-	name  string
-	key   fabric.Key
-	value func(*T) int64
+	name    string
+	key     fabric.Key
+	value   func(*T) int64
+	classes uint8 // whose it is, bit per class; 0 for those that have none of their own
 }
 
 // Tuning is a setting that has been changed: its new value at one node.
 type Tuning struct {
-	Node  int
-	Key   fabric.Key
-	Value int64
+	Node    int
+	Key     fabric.Key
+	Value   int64
+	Classes uint8 // whose setting it is, bit per class; 0 for those that have none of their own
 }
 
 // Tuning gives what a change of verb set means.
@@ -185,18 +187,16 @@ func (s *Scenario) Tuning(c Change) []Tuning {
 	b := resume(s)
 	var list []Tuning
 	for _, t := range b.tunings(c.Set, place{}) {
-		list = append(list, Tuning{t.node, t.key, t.value})
+		list = append(list, t.Tuning)
 	}
 	return list
 }
 
 // tuned is a setting of one node on its way.
 type tuned struct {
-	node  int
-	key   fabric.Key
-	value int64
-	nic   func(*NICSettings)
-	sw    func(*SwitchSettings)
+	Tuning
+	nic func(*NICSettings)
+	sw  func(*SwitchSettings)
 }
 
 // tunings reads a setting that changes while the rack runs.
@@ -214,19 +214,20 @@ func (b *builder) tunings(set Setting, at place) (list []tuned) {
 		return nil
 	}
 	for _, i := range nodes {
-		t := tuned{node: i}
+		var t tuned
 		if n := b.s.Nodes[i]; n.Kind == NIC {
 			v := n.NIC
-			t.key, t.value, ok = tune(b, nicFields, nicTunables, &v, leaf, value, at)
+			t.Tuning, ok = tune(b, nicFields, nicTunables, &v, leaf, value, at)
 			t.nic = func(s *NICSettings) { _ = find(nicFields, leaf).read(s, value) } // it has been read
 		} else {
 			v := n.Switch
-			t.key, t.value, ok = tune(b, switchFields, switchTunables, &v, leaf, value, at)
+			t.Tuning, ok = tune(b, switchFields, switchTunables, &v, leaf, value, at)
 			t.sw = func(s *SwitchSettings) { _ = find(switchFields, leaf).read(s, value) } // it has been read
 		}
 		if !ok {
 			return nil
 		}
+		t.Node = i
 		list = append(list, t)
 	}
 	return list
@@ -254,25 +255,27 @@ func (b *builder) ungroup(part, leaf string, at place) string {
 }
 
 // tune reads value into v and gives it back as a machine takes it.
-func tune[T any](b *builder, fields []field[T], tunables []tunable[T], v *T, leaf string, value *yaml.Node, at place) (fabric.Key, int64, bool) {
+func tune[T any](b *builder, fields []field[T], tunables []tunable[T], v *T, leaf string, value *yaml.Node, at place) (Tuning, bool) {
 	i := slices.IndexFunc(tunables, func(t tunable[T]) bool { return t.name == leaf })
 	if i < 0 {
 		var names []string
 		for _, t := range tunables {
-			names = append(names, t.name)
+			if t.classes <= 1 { // the same for every class
+				names = append(names, strings.Replace(t.name, classKey(0), "classN", 1))
+			}
 		}
 		fault := "does not change while the rack runs"
 		if find(fields, leaf) == nil {
 			fault = "is no setting"
 		}
 		b.fault(at, "%q %s, want one of %s", leaf, fault, strings.Join(names, ", "))
-		return 0, 0, false
+		return Tuning{}, false
 	}
 	if err := find(fields, leaf).read(v, value); err != nil {
 		b.fault(at, "%v", err)
-		return 0, 0, false
+		return Tuning{}, false
 	}
-	return tunables[i].key, tunables[i].value(v), true
+	return Tuning{Key: tunables[i].key, Value: tunables[i].value(v), Classes: tunables[i].classes}, true
 }
 
 // tunedNodes gives the nodes that the part of a setting's key names.

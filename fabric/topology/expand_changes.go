@@ -200,13 +200,17 @@ func (b *builder) checkChanges() {
 			if t.sw == nil {
 				continue
 			}
-			v, ok := now[t.node]
+			v, ok := now[t.Node]
 			if !ok {
-				v = b.s.Nodes[t.node].Switch
+				v = b.s.Nodes[t.Node].Switch
+			}
+			if t.Classes == 0 && v.idle(t.Key) {
+				part, leaf := cut(c.Set.Key)
+				b.fault(src.place, "every class that %s is for has its own, want %s.classN.%s", leaf, part, leaf)
 			}
 			t.sw(&v)
-			now[t.node] = v
-			b.checkSwitch(v, src, b.linksAt(ends[t.node]))
+			now[t.Node] = v
+			b.checkSwitch(v, src, b.linksAt(ends[t.Node]))
 		}
 	}
 }

@@ -21,6 +21,9 @@ type field[T any] struct {
 	read func(*T, *yaml.Node) error
 	// write gives the value back, nil to leave the key out.
 	write func(*T) *yaml.Node
+	// inner are the fields of a section within the section; read is nil then, and
+	// settings name the inner fields, "class3.alpha".
+	inner []field[T]
 }
 
 // meta is what there is to say of a field.
@@ -34,13 +37,29 @@ type meta struct {
 	fixed    bool     // no Setting changes it
 	first    bool     // it is read before the others of its section
 	words    []string // to choose from
+	excludes []string // keys of the same section that may not stand beside it
 }
 
 // metas gives what there is to say of each field.
 func metas[T any](fields []field[T]) []meta {
-	list := make([]meta, len(fields))
-	for i, f := range fields {
-		list[i] = f.meta
+	var list []meta
+	for _, f := range leaves(fields) {
+		list = append(list, f.meta)
+	}
+	return list
+}
+
+// leaves gives the fields without sections among them: the inner fields by their
+// whole keys.
+func leaves[T any](fields []field[T]) (list []field[T]) {
+	for _, f := range fields {
+		if f.inner == nil {
+			list = append(list, f)
+		}
+		for _, in := range f.inner {
+			in.key = join(f.key, in.key)
+			list = append(list, in)
+		}
 	}
 	return list
 }
@@ -92,6 +111,9 @@ func lift[T, Part any](fields []field[Part], at func(*T) *Part) []field[T] {
 			meta: f.meta, schema: f.schema,
 			read:  func(t *T, n *yaml.Node) error { return f.read(at(t), n) },
 			write: func(t *T) *yaml.Node { return f.write(at(t)) },
+		}
+		if f.inner != nil {
+			lifted[i].inner = lift(f.inner, at)
 		}
 	}
 	return lifted
@@ -264,6 +286,20 @@ func sectionField[T any](key, doc string, s schema, at func(*T) **yaml.Node) fie
 		meta: meta{key: key, doc: doc, fixed: true}, schema: s,
 		read:  func(t *T, n *yaml.Node) error { *at(t) = n; return nil },
 		write: func(t *T) *yaml.Node { return *at(t) },
+	}
+}
+
+// inner is a section within the section, left out where it would be empty.
+func inner[T any](key, doc string, s schema, fields []field[T]) field[T] {
+	return field[T]{
+		meta: meta{key: key, doc: doc, fixed: true}, schema: s, inner: fields,
+		write: func(t *T) *yaml.Node {
+			n := written(fields, t)
+			if len(n.Content) == 0 {
+				return nil
+			}
+			return n
+		},
 	}
 }
 

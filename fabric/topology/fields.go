@@ -2,6 +2,7 @@ package topology
 
 import (
 	"fmt"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 
@@ -114,7 +115,7 @@ var cardFields = []field[NICSettings]{
 	integerField("control_queue", "room for ACK, NAK and CNP in packets", 1, 1<<24, func(n *NICSettings) *int { return &n.ControlQueue }),
 }
 
-var switchFields = append(queueFields, converterFields...)
+var switchFields = slices.Concat(queueFields, classSections(), converterFields)
 
 var queueFields = []field[SwitchSettings]{
 	quantityField(sizes, "buffer", "shared buffer", 1, largest, func(s *SwitchSettings) *unit.Bytes { return &s.Buffer }),

@@ -77,11 +77,15 @@ func readSection[T any](c *collector, n *yaml.Node, key string, fields []field[T
 	for k, v := range entries(c, n, place{key, n.Line}) {
 		at := place{join(key, k.Value), k.Line}
 		f := find(fields, k.Value)
-		if f == nil {
+		if f == nil || strings.Contains(k.Value, ".") {
 			c.fault(at, "unknown key, want one of %s", keys(fields))
 			continue
 		}
 		src.given[f.key] = at
+		if f.inner != nil {
+			readInner(c, v, f.inner, t, src, at)
+			continue
+		}
 		read := func() {
 			if err := f.read(t, v); err != nil {
 				c.fault(at, "%v", err)
@@ -99,6 +103,23 @@ func readSection[T any](c *collector, n *yaml.Node, key string, fields []field[T
 	for _, f := range fields {
 		if f.required && !src.has(f.key) {
 			c.fault(place{join(key, f.key), n.Line}, "is missing: %s", f.description())
+		}
+	}
+}
+
+// readInner reads a section within a section that stands at a place.
+func readInner[T any](c *collector, n *yaml.Node, fields []field[T], t *T, src *source, at place) {
+	in := newSource(at.key, at.line)
+	readSection(c, n, at.key, fields, t, in)
+	outer := at.key[strings.LastIndexByte(at.key, '.')+1:]
+	for _, f := range fields {
+		if in.has(f.key) {
+			src.given[join(outer, f.key)] = in.of(f.key)
+		}
+		for _, other := range f.excludes {
+			if in.has(f.key) && in.has(other) {
+				c.fault(in.of(f.key), "stands beside %s, want one of them", other)
+			}
 		}
 	}
 }
@@ -158,9 +179,16 @@ type item struct {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
+// find gives the field of a key, an inner one by "class3.alpha"; nil if there is
+// none.
 func find[T any](fields []field[T], key string) *field[T] {
+	section, leaf, nested := strings.Cut(key, ".")
 	for i := range fields {
-		if fields[i].key == key {
+		switch {
+		case fields[i].key != section:
+		case nested:
+			return find(fields[i].inner, leaf)
+		default:
 			return &fields[i]
 		}
 	}

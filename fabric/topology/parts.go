@@ -28,8 +28,15 @@ func (p *part) find(leaf string) *meta {
 func (p *part) keys(name string) string {
 	var list []string
 	for _, m := range p.metas {
+		key := m.key
+		if class, leaf, ok := strings.Cut(key, "."); ok && isClassKey(class) {
+			if class != classKey(0) {
+				continue // the same for every class
+			}
+			key = join("classN", leaf)
+		}
 		if !m.fixed {
-			list = append(list, join(name, m.key))
+			list = append(list, join(name, key))
 		}
 	}
 	return strings.Join(list, ", ")

@@ -101,6 +101,8 @@ type SwitchSettings struct {
 	QCN        QCNSettings
 	// Arbitration is the order within an egress queue: "fifo" or "ingress".
 	Arbitration string
+	// Classes holds what single traffic classes have of their own.
+	Classes [fabric.Priorities]ClassSettings
 }
 
 // QCNSettings are the settings of a switch's congestion points of QCN.

@@ -41,6 +41,7 @@ func Schema() ([]byte, error) {
 		"nic":    orNull(nicSchema()),
 		"switch": orNull(section(switchFields, DefaultSwitch())),
 		"link":   orNull(section(linkSettings, DefaultLink())),
+		"class":  orNull(section(classFields, ClassSettings{})),
 		"names":  namesSchema(),
 	}
 	for _, s := range schemeSections {

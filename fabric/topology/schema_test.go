@@ -123,6 +123,13 @@ func TestTheSchemaRefusesWhatTheParserRefusesOfOneKey(t *testing.T) {
 		{"payload: 1000B", "ack_every: 0"},
 		{"buffer: 12MB", "pmax: 1.5"},
 		{"buffer: 12MB", "lossless: [8]"},
+		{"buffer: 12MB", "class8: {reserve: 1KB}"},
+		{"buffer: 12MB", "class1: {alpha: 1/3}"},
+		{"buffer: 12MB", "class1: {alpha: 0.3}"},
+		{"buffer: 12MB", "class1: {limit: 1}"},
+		{"buffer: 12MB", "class1: {quota: 1KB}"},
+		{"buffer: 12MB", "class1.limit: 1KB"},
+		{"buffer: 12MB", "class1: 1KB"},
 		{"buffer: 12MB", "lossless: [3, 3]"},
 		{"buffer: 12MB", "marking: {3: blue}"},
 		{"buffer: 12MB", "marking: {9: red}"},
@@ -182,6 +189,7 @@ func TestTheParserKnowsTheKeysOfThePublishedFileAndNoOthers(t *testing.T) {
 	check("schemes: {%s: }", file.Properties["schemes"].Properties)
 	check("nics: {h0: {%s: }}", file.Defs["nic"].Properties)
 	check("switches: {s0: {%s: }}", file.Defs["switch"].Properties)
+	check("switches: {s0: {class5: {%s: }}}", file.Defs["class"].Properties)
 	check("defaults: {link: {%s: }}", file.Defs["link"].Properties)
 	params := 0
 	for _, s := range schemeSections {
@@ -193,7 +201,7 @@ func TestTheParserKnowsTheKeysOfThePublishedFileAndNoOthers(t *testing.T) {
 	check("bursts: [{%s: }]", file.Properties["bursts"].Items.Properties)
 	check("workloads: [{%s: }]", file.Properties["workloads"].Items.Properties)
 	if want := len(topFields) + len(defaultsFields) + len(schemesFields) + len(nicFields) + len(switchFields) + len(linkSettings) +
-		len(linkFields) + len(flowFields) + len(burstFields) + len(workloadFields) + params + 10; checked != want {
+		len(classFields) + len(linkFields) + len(flowFields) + len(burstFields) + len(workloadFields) + params + 11; checked != want {
 		t.Errorf("the file publishes %d keys, the parser reads %d", checked, want)
 	}
 }

@@ -14,6 +14,7 @@ import (
 //	PART.KEY                       PART nic, switch, link, flow, burst, workload or command: all of them
 //	SCHEME.KEY                     a parameter of a scheme, "pcn.wmin"
 //	NAME.KEY                       a node, a range of nodes, a flow, a burst, a workload or commands: "s1.xoff", "h2..h15.payload"
+//	NAME.classN.KEY                of a switch, or switch: a setting of one traffic class, "s1.class3.alpha"
 //	A--B.KEY                       the link between two nodes, "s0--s1.delay"
 //
 // and the value is what a file would give there.
@@ -63,9 +64,12 @@ func (b *builder) assign(s Setting) {
 }
 
 // cut splits the key of a setting at its last dot; the part of "duration" is
-// empty.
+// empty, and the leaf of "s1.class3.alpha" is "class3.alpha".
 func cut(key string) (part, leaf string) {
 	dot := strings.LastIndexByte(key, '.')
+	if before := strings.LastIndexByte(key[:max(dot, 0)], '.'); before > 0 && isClassKey(key[before+1:dot]) {
+		dot = before
+	}
 	return key[:max(dot, 0)], key[dot+1:]
 }
 
@@ -81,7 +85,7 @@ func set[T any](b *builder, fields []field[T], t *T, src *source, names ...strin
 				continue
 			}
 			a.used[i] = true
-			src.given[f.key] = a.place
+			src.given[a.leaf] = a.place
 			if err := f.read(t, a.value); err != nil {
 				b.fault(a.place, "%v", err)
 			}

@@ -46,7 +46,7 @@ func (s *Scenario) lawBefore(before unit.Time) cc.Marking {
 }
 
 func inForce[T any](fields []field[T], tunables []tunable[T], t *T) (list []NodeSetting) {
-	for _, f := range fields {
+	for _, f := range leaves(fields) {
 		value := f.write(t)
 		if value == nil {
 			continue

@@ -30,7 +30,7 @@ func (s *Scenario) tuned(before unit.Time) []Node {
 			continue
 		}
 		for _, t := range b.tunings(c.Set, place{}) {
-			if n := &nodes[t.node]; n.Kind == NIC {
+			if n := &nodes[t.Node]; n.Kind == NIC {
 				t.nic(&n.NIC)
 			} else {
 				t.sw(&n.Switch)

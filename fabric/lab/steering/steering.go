@@ -105,7 +105,7 @@ func (g *Source) burst() topology.BurstSpec {
 
 func (g *Source) set() topology.Setting {
 	name := pick(g, g.switches)
-	switch g.IntN(6) {
+	switch g.IntN(8) {
 	case 0:
 		return topology.Setting{Key: name + ".pfc.xoff", Value: fmt.Sprintf("%dKB", 20+g.IntN(80))}
 	case 1:
@@ -116,6 +116,10 @@ func (g *Source) set() topology.Setting {
 		return topology.Setting{Key: name + ".kmin", Value: fmt.Sprintf("%dKB", g.IntN(100))}
 	case 4:
 		return topology.Setting{Key: pick(g, g.nics) + ".timeout", Value: fmt.Sprintf("%dus", 100+g.IntN(1000))}
+	case 5:
+		return topology.Setting{Key: name + ".class1.limit", Value: fmt.Sprintf("%dKB", 20+g.IntN(80))}
+	case 6:
+		return topology.Setting{Key: "switch.class3.alpha", Value: pick(g, []string{"1/16", "1/4", "2"})}
 	default:
 		return topology.Setting{Key: "nic.ack_every", Value: fmt.Sprint(1 + g.IntN(4))}
 	}
