@@ -125,11 +125,18 @@ func TestTriggered(t *testing.T) {
 // GET-35, GET-36: RspPktLen is computed from the data asked for: the payload and
 // a header of 40 bytes for each packet that answers.
 func TestRspPktLen(t *testing.T) {
-	c := Cutter{Payload: 2048, SubRequest: 2048, Header: 40}
-	for size, want := range map[unit.Bytes]unit.Bytes{2048: 2088, 1: 41, 2047: 2087} {
+	c := Cutter{Payload: 2048, SubRequest: 6000, Header: 40}
+	for size, want := range map[unit.Bytes]unit.Bytes{
+		1: 41, 2047: 2087, 2048: 2088,
+		2049: 2049 + 2*40, 4096: 4096 + 2*40, 4097: 4097 + 3*40, 6000: 6000 + 3*40,
+		6001: 6000 + 3*40, // the rest is a second request's
+	} {
 		if got := c.Part(&Command{Verb: Get, Size: size}, 0).Response; got != want {
 			t.Errorf("GET of %d bytes: RspPktLen %d, want %d", size, got, want)
 		}
+	}
+	if got := c.Part(&Command{Verb: Get, Size: 6001}, 6000).Response; got != 41 {
+		t.Errorf("the second request for 1 byte: RspPktLen %d, want 41", got)
 	}
 	// GET-7: other commands ask for no response of a length that counts.
 	for _, verb := range []Verb{Put, Send, FetchAdd, CompareSwap} {
