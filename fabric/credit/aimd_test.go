@@ -51,7 +51,7 @@ func TestActiveCoefficientReturnsAtOnce(t *testing.T) {
 	}
 }
 
-// CBRC-14, CBRC-16, CBRC-17, CBRC-18: k = 4 halves to 4, 2, 1, 0 on the idle list.
+// CBRC-14, CBRC-16, CBRC-18: k = 4 halves to 4, 2, 1, 0 on the idle list.
 func TestIdleCoefficientHalvesRoundedDown(t *testing.T) {
 	p := Default()
 	for n, want := range []int{4, 2, 1, 0, 0} {
@@ -99,5 +99,21 @@ func TestIndicatedPacketsAreCountedConsecutively(t *testing.T) {
 	}
 	if c := after(indicated(1000)...); c.n != most {
 		t.Errorf("n = %d after 1000 indicated packets, want %d", c.n, most)
+	}
+}
+
+// CBRC-17: k is 4 and m is 1 unless set: after two indicated packets the idle
+// coefficient rises from 1 by 1 per firing to 4.
+func TestPublishedCoefficients(t *testing.T) {
+	p := Default()
+	if p.Idle != 4 || p.Rise != 1 {
+		t.Errorf("k = %d, m = %d, want 4 and 1", p.Idle, p.Rise)
+	}
+	c := after(true, true, false)
+	for j, want := range []int{1, 2, 3, 4, 4} {
+		if got := c.idle(&p); got != want {
+			t.Errorf("after %d firings: %d, want %d", j, got, want)
+		}
+		c.fired()
 	}
 }

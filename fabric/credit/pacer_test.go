@@ -62,26 +62,73 @@ func TestOriginalCreditIsShared(t *testing.T) {
 	}
 }
 
-// CBRC-42: credit leaves only when the timer fires, and the timer's next firing is
-// as far away as the credit takes to come in at 0.99 of the link: 16 quanta of
-// 256 bytes at 40 Gbit/s, 827.5 ns.
-func TestTimerWaitsForWhatItGranted(t *testing.T) {
+// CBRC-42: credit leaves only when the timer fires: nothing that arrives issues any,
+// whatever it says and however late.
+func TestOnlyTheTimerIssuesCredit(t *testing.T) {
 	p := published()
-	r := NewPacer(&p, line, 1)
+	p.AIMD = true
+	r := NewPacer(&p, line, 2)
 	if _, ok := r.Next(); ok {
 		t.Fatal("the timer runs without a sender")
 	}
 	ask(&r, 0, 0, 1000)
-	g, ok := r.Tick(0)
-	if !ok || g.Quanta != 16 || g.Number != 16 {
-		t.Fatalf("first grant %+v, want 16 quanta: an MTU of 4160 bytes", g)
+	if _, ok := r.Tick(0); !ok {
+		t.Fatal("the timer does not fire for the first demand")
 	}
-	if _, ok := r.Tick(0); ok {
-		t.Error("a second grant at the same instant")
+	due, _ := r.Next()
+	for _, now := range []unit.Time{0, due / 2, due - 1} {
+		ask(&r, now, 0, 2000)
+		ask(&r, now, 1, 1000)
+		signal(&r, now, 0)
+		r.Request(now, 1, 3000)
+		if g, ok := r.Tick(now); ok || r.Latest(0) != 16 || r.Latest(1) != 0 {
+			t.Errorf("at %v, before the timer is due at %v: %+v, numbers %d and %d", now, due, g, r.Latest(0), r.Latest(1))
+		}
+		if again, _ := r.Next(); again != due {
+			t.Errorf("an arrival at %v moves the timer from %v to %v", now, due, again)
+		}
 	}
-	at, _ := r.Next()
-	if ns := float64(at) / 1000; ns < 827 || ns > 828 {
-		t.Errorf("next firing after %.1f ns, want 827.5", ns)
+	// It is sender 0's turn again, at a coefficient of 1/2.
+	if g, ok := r.Tick(due); !ok || g != (Grant{Peer: 0, Number: 24, Quanta: 8}) {
+		t.Errorf("when it is due the timer grants %+v", g)
+	}
+}
+
+// CBRC-42, CBRC-31: the timer's next firing is as far from this one as the credit
+// just granted takes to arrive at 0.99 of the link: 16 quanta of 256 bytes at 40
+// Gbit/s, 827.5 ns, half of it for half as much, and 1024 bytes' time for nothing.
+func TestTimerWaitsForWhatItGranted(t *testing.T) {
+	const firing = 5 * unit.Microsecond
+	for _, tt := range []struct {
+		indicated int
+		demand    int64
+		quanta    int64
+		ns        float64
+	}{
+		{0, 1000, 16, 827.5},
+		{1, 1000, 8, 413.7},
+		{2, 1000, 4, 206.9},
+		{0, 5, 5, 258.6},
+		{9, 1000, 0, 206.9},
+	} {
+		p := published()
+		p.AIMD = true
+		r := NewPacer(&p, line, 1)
+		ask(&r, 0, 0, tt.demand)
+		for range tt.indicated {
+			signal(&r, 0, 0)
+		}
+		g, ok := r.Tick(firing) // late
+		if ok != (tt.quanta > 0) || g.Quanta != tt.quanta || g.Number != tt.quanta {
+			t.Fatalf("%d indicated packets, demand %d: %+v, want %d quanta", tt.indicated, tt.demand, g, tt.quanta)
+		}
+		if _, ok := r.Tick(firing); ok {
+			t.Error("a second grant at the same instant")
+		}
+		at, _ := r.Next()
+		if ns := float64(at-firing) / 1000; ns < tt.ns-0.1 || ns > tt.ns+0.1 {
+			t.Errorf("%d quanta: next firing after %.1f ns, want %.1f", tt.quanta, ns, tt.ns)
+		}
 	}
 }
 
@@ -105,19 +152,37 @@ func TestFreedShareGoesToTheOthers(t *testing.T) {
 	}
 }
 
-// CBRC-36: original CBRC does not heed the signal.
-func TestOriginalCreditIgnoresTheSignal(t *testing.T) {
-	p := published()
-	p.AIMD, p.Policy = true, PolicyOriginal
-	r := NewPacer(&p, line, 2)
-	ask(&r, 0, 0, 1_000_000)
-	ask(&r, 0, 1, 1_000_000)
-	for range 10 {
-		signal(&r, 0, 0)
-	}
-	got := run(&r, unit.Millisecond)
-	if d := got[0] - got[1]; d < -16 || d > 16 {
-		t.Errorf("%d and %d quanta, want equal shares", got[0], got[1])
+// CBRC-36: the policy of a receiver decides whether it gives less to a sender that
+// signals excess; the policy scheme leaves that to the scheme.
+func TestPolicyDecidesWhetherTheSignalCounts(t *testing.T) {
+	for _, tt := range []struct {
+		aimd   bool // of the scheme
+		policy Policy
+		heeded bool
+	}{
+		{false, PolicyScheme, false},
+		{true, PolicyScheme, true},
+		{false, PolicyOriginal, false},
+		{true, PolicyOriginal, false},
+		{false, PolicyAIMD, true},
+		{true, PolicyAIMD, true},
+	} {
+		p := published()
+		p.AIMD, p.Policy = tt.aimd, tt.policy
+		r := NewPacer(&p, line, 2)
+		ask(&r, 0, 0, 1_000_000)
+		ask(&r, 0, 1, 1_000_000)
+		for range 2 {
+			signal(&r, 0, 0)
+		}
+		got := run(&r, unit.Millisecond)
+		want := 1.0
+		if tt.heeded {
+			want = 4 // at a coefficient of 1/4
+		}
+		if ratio := float64(got[1]) / float64(got[0]); ratio < 0.98*want || ratio > 1.02*want {
+			t.Errorf("AIMD %v, policy %s: the other sender gets %.2f times as much, want %g", tt.aimd, tt.policy, ratio, want)
+		}
 	}
 }
 
