@@ -43,6 +43,30 @@ func TestBuildCETH(t *testing.T) {
 	}
 }
 
+// CETH-37: the codes of degree, type and scenario, which are this project's: byte 1 of
+// the CETH is 2 bits of ratio, the type, 4 bits of scenario and a 0.
+func TestCETHCodePoints(t *testing.T) {
+	for _, tt := range []struct {
+		c    Congestion
+		want byte
+	}{
+		{Congestion{Ratio: RatioNone, Service: ServiceUnknown}, 0b00_0_0000_0},
+		{Congestion{Ratio: RatioLight, Service: ServiceWrite}, 0b01_0_0001_0},
+		{Congestion{Ratio: RatioMedium, Service: ServiceReadResponse}, 0b10_0_0010_0},
+		{Congestion{Ratio: RatioHeavy, Service: ServiceUD}, 0b11_0_0011_0},
+		{Congestion{Enhanced: true}, 0b00_1_0000_0},
+	} {
+		h := tt.c.CETH(1)
+		if h.Vendor[0] != tt.want {
+			t.Errorf("%+v: byte 1 is %08b, want %08b", tt.c, h.Vendor[0], tt.want)
+		}
+		got, _ := h.Congestion()
+		if got.Ratio != tt.c.Ratio || got.Service != tt.c.Service || got.Enhanced != tt.c.Enhanced {
+			t.Errorf("%+v is read as %+v", tt.c, got)
+		}
+	}
+}
+
 // CETH-14, CETH-15: BECN is the indication; an ACK without it has no CETH, and a
 // CETH sets it.
 func TestCETHGoesWithTheIndication(t *testing.T) {
