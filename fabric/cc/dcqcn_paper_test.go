@@ -86,6 +86,7 @@ func TestDCQCNBeginsAtLineRate(t *testing.T) {
 	}
 }
 
+// PCN-11: the cut is at most half of the rate.
 // Equation 1: target := rate, rate := rate·(1 - alpha/2), alpha := (1-g)·alpha + g.
 // With alpha 1 the first CNP halves the rate, and alpha stays 1 under CNPs that
 // come within K.
@@ -213,6 +214,33 @@ func TestDCQCNComesToRestAtLineRate(t *testing.T) {
 	c.Handle(unit.Second, marked)
 	if _, timer := c.Next(); !timer {
 		t.Error("no timer after another CNP")
+	}
+}
+
+// PCN-11: a flow of tiny throughput has periods of 50 us without a packet, and so
+// without a CNP, in which its rate rises although every packet of it is marked. At 10
+// Mbit/s a packet of 1000 bytes is 800 us after the one before; the timer of 55 us
+// raises the rate in between to more than it was before the cut. At 1 Gbit/s no
+// period is without a packet, and the rate only falls.
+func TestDCQCNRaisesATinyFlowWithoutPackets(t *testing.T) {
+	for rate, rises := range map[unit.Rate]bool{10 * unit.MegabitPerSec: true, gbps: false} {
+		p := DefaultDCQCN()
+		p.MinRate = 0
+		c, n := NewDCQCN(p, line, rate), NewDCQCNNotifier(p)
+		for now := unit.Time(0); now < 2*unit.Millisecond; now += rate.Serialise(1000) {
+			if at, ok := n.Next(); ok && at <= now && n.Tick(at) {
+				tickTo(c, at)
+				c.Handle(at, marked)
+			}
+			tickTo(c, now)
+			if n.Packet(now, true) {
+				c.Handle(now, marked)
+			}
+		}
+		tickTo(c, 2400*us)
+		if got := c.Rate(); (got > rate) != rises {
+			t.Errorf("a flow of %s, all of it marked, is at %s after 2.4 ms; want a rise: %v", rate, got, rises)
+		}
 	}
 }
 

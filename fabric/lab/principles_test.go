@@ -79,3 +79,65 @@ func TestMiceAreBeyondControl(t *testing.T) {
 		t.Errorf("the elephant takes %d round trips, done at %s", trips, done[2])
 	}
 }
+
+// updates gives, for the two long flows under a scheme, the smallest rate after a
+// decrease as a share of the rate before, and the shortest times between two
+// decreases and between two changes of one flow, in the first 4 ms of the paper's
+// scenario.
+func updates(t *testing.T, scheme string) (share float64, betweenDecreases, betweenChanges unit.Time) {
+	t.Helper()
+	s := wholePaper(t, scheme)
+	l, err := lab.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type flow struct {
+		rate              int64
+		decreased, change unit.Time
+	}
+	var flows [2]flow
+	for i := range flows {
+		flows[i] = flow{int64(s.Flows[i].Initial), -unit.Second, -unit.Second}
+	}
+	share, betweenDecreases, betweenChanges = 1, unit.Never, unit.Never
+	l.Listen = func(_ int, notes []fabric.Note) {
+		for _, n := range notes {
+			if n.Kind != fabric.RateChanged || int(n.Flow) >= len(flows) {
+				continue
+			}
+			f := &flows[n.Flow]
+			if n.A < f.rate {
+				share = min(share, float64(n.A)/float64(f.rate))
+				betweenDecreases, f.decreased = min(betweenDecreases, n.At-f.decreased), n.At
+			}
+			betweenChanges, f.change = min(betweenChanges, n.At-f.change), n.At
+			f.rate = n.A
+		}
+	}
+	l.Run(4 * unit.Millisecond)
+	return share, betweenDecreases, betweenChanges
+}
+
+// PCN-11: an update takes at most half of the rate. DCQCN decreases no more than once
+// in 50 us, TIMELY updates once per segment of 64 KB, 12.8 us at 40 Gbit/s, and here
+// at most 20. QCN's 100 packets are 150 KB without congestion, 30 us at 40 Gbit/s, and
+// 18.5 KB, 3.7 us, at its worst; the jitter is 15 %.
+func TestDecreasesAreBounded(t *testing.T) {
+	for _, tt := range []struct {
+		scheme            string
+		decreases, change unit.Time
+	}{
+		{"qcn", 3 * unit.Microsecond, 0},
+		{"dcqcn", 49900 * unit.Nanosecond, 0},
+		{"timely", 12800 * unit.Nanosecond, 12800 * unit.Nanosecond},
+	} {
+		share, decreases, change := updates(t, tt.scheme)
+		t.Logf("%s: at least %.3f of the rate is left, decreases %s apart, changes %s", tt.scheme, share, decreases, change)
+		if share < 0.499 || share > 0.99 {
+			t.Errorf("%s: a decrease leaves %.3f of the rate", tt.scheme, share)
+		}
+		if decreases < tt.decreases || change < tt.change || decreases == unit.Never {
+			t.Errorf("%s: decreases %s apart, changes %s", tt.scheme, decreases, change)
+		}
+	}
+}
