@@ -68,7 +68,7 @@ func (m *marker) decide(p *port, class fabric.Priority, late bool) bool {
 func (m *marker) decideOnArrival(p *port, class fabric.Priority, found unit.Bytes) bool {
 	switch m.law[class] {
 	case lawRED:
-		return m.red[class].mark(found, &m.random)
+		return m.classes[class].RED.mark(found, &m.random)
 	case lawNPECN:
 		return found > 0 && p.holds.set&(1<<class) == 0
 	default:
