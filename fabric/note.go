@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -111,6 +112,12 @@ func (k Kind) String() string {
 		return kindNames[k]
 	}
 	return fmt.Sprintf("kind(%d)", uint8(k))
+}
+
+// ParseKind returns the kind that String names so, and whether there is one.
+func ParseKind(name string) (Kind, bool) {
+	k := slices.Index(kindNames[:], name)
+	return Kind(max(k, 0)), k >= 0 && name != ""
 }
 
 // Direction tells the tokens of a NIC apart; it is the B of TokensSampled and

@@ -8,12 +8,14 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	"github.com/rackfab/rackfab/identity"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/internal/changes"
+	"github.com/rackfab/rackfab/services/internal/notes"
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
@@ -58,6 +60,8 @@ type Request struct {
 	Quiet    bool   // leave out the notes of every frame
 	// Telemetry is what nodes with a collector tell it; nil for nothing.
 	Telemetry *rackfabv1.Telemetry
+	// Notes are the kinds of notes that the nodes report, whatever Quiet says.
+	Notes []fabric.Kind
 }
 
 // Progress says how far a run is.
@@ -82,6 +86,7 @@ type NodeReport struct {
 	Program int64 // of that, what maps the program's file, shared by all processes
 	// Telemetry says what became of what the node told; nil without a collector.
 	Telemetry *rackfabv1.TelemetryCounts
+	Notes     []fabric.Note // of the kinds asked for, in order of time
 }
 
 // Results gives the nodes' measurements, for measure.Merge.
@@ -99,11 +104,12 @@ func (r *Report) Results() []*measure.NodeResult {
 func (c *Client) Run(ctx context.Context, q Request, progress func(Progress)) (*Report, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := c.api.RunScenario(ctx, &rackfabv1.RunScenarioRequest{RunId: q.ID, Scenario: q.Scenario, Quiet: q.Quiet, Telemetry: q.Telemetry})
+	stream, err := c.api.RunScenario(ctx, q.proto())
 	if err != nil {
 		return nil, err
 	}
 	var nodes []NodeReport
+	noted := map[string][]fabric.Note{}
 	for {
 		message, err := stream.Recv()
 		if err != nil {
@@ -114,16 +120,31 @@ func (c *Client) Run(ctx context.Context, q Request, progress func(Progress)) (*
 			if progress != nil {
 				progress(fromProto(event.Progress))
 			}
+		case *rackfabv1.RunScenarioResponse_Notes:
+			part, err := notes.Read(event.Notes)
+			if err != nil {
+				return nil, err
+			}
+			noted[event.Notes.GetNode()] = append(noted[event.Notes.GetNode()], part...)
 		case *rackfabv1.RunScenarioResponse_Node:
 			n, err := nodeReport(event.Node)
 			if err != nil {
 				return nil, err
 			}
+			n.Notes = noted[event.Node.GetNode()]
 			nodes = append(nodes, n)
 		case *rackfabv1.RunScenarioResponse_Report:
 			return &Report{Digest: event.Report.GetDigest(), Progress: fromProto(event.Report.GetProgress()), Nodes: nodes}, nil
 		}
 	}
+}
+
+func (q *Request) proto() *rackfabv1.RunScenarioRequest {
+	p := &rackfabv1.RunScenarioRequest{RunId: q.ID, Scenario: q.Scenario, Quiet: q.Quiet, Telemetry: q.Telemetry}
+	for _, kind := range q.Notes {
+		p.NoteKinds = append(p.NoteKinds, kind.String())
+	}
+	return p
 }
 
 // Nodes lists the nodes that the controller has heard of, by name.

@@ -125,6 +125,8 @@ func (r *run) handle(e event) error {
 		if r.ready++; r.ready == len(r.members) {
 			return r.start()
 		}
+	case *rackfabv1.RunResponse_Notes:
+		return r.stream.Send(&rackfabv1.RunScenarioResponse{Event: &rackfabv1.RunScenarioResponse_Notes{Notes: event.Notes}})
 	case *rackfabv1.RunResponse_Progress:
 		if e.finished == nil {
 			e.progress = event.Progress

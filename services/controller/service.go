@@ -78,7 +78,7 @@ func (s *service) RunScenario(q *rackfabv1.RunScenarioRequest, stream rackfabv1.
 	defer s.playing.Store(nil)
 	// Rack and number keep runs of one id apart on the bus.
 	id := fmt.Sprintf("%s-%s-%d", s.options.Rack, q.GetRunId(), count)
-	r.config = rackfabv1.RunConfig{RunId: id, Scenario: q.GetScenario(), Quiet: q.GetQuiet(), Telemetry: q.GetTelemetry()}
+	r.config = rackfabv1.RunConfig{RunId: id, Scenario: q.GetScenario(), Quiet: q.GetQuiet(), Telemetry: q.GetTelemetry(), NoteKinds: q.GetNoteKinds()}
 	if err := r.play(ctx); err != nil {
 		s.directory.Forget(serve.FailedNode(err))
 		return err

@@ -2055,7 +2055,10 @@ type RunScenarioRequest struct {
 	// Leave out the notes that come for every frame.
 	Quiet bool `protobuf:"varint,3,opt,name=quiet,proto3" json:"quiet,omitempty"`
 	// What nodes with a collector tell it; missing for nothing.
-	Telemetry     *Telemetry `protobuf:"bytes,4,opt,name=telemetry,proto3" json:"telemetry,omitempty"`
+	Telemetry *Telemetry `protobuf:"bytes,4,opt,name=telemetry,proto3" json:"telemetry,omitempty"`
+	// Names of kinds of notes, such as "rate-changed", that every node sends; see
+	// RunConfig.
+	NoteKinds     []string `protobuf:"bytes,5,rep,name=note_kinds,json=noteKinds,proto3" json:"note_kinds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2118,6 +2121,13 @@ func (x *RunScenarioRequest) GetTelemetry() *Telemetry {
 	return nil
 }
 
+func (x *RunScenarioRequest) GetNoteKinds() []string {
+	if x != nil {
+		return x.NoteKinds
+	}
+	return nil
+}
+
 // RunScenarioResponse is what happens in the run.
 type RunScenarioResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2128,6 +2138,7 @@ type RunScenarioResponse struct {
 	//	*RunScenarioResponse_Progress
 	//	*RunScenarioResponse_Node
 	//	*RunScenarioResponse_Report
+	//	*RunScenarioResponse_Notes
 	Event         isRunScenarioResponse_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2197,6 +2208,15 @@ func (x *RunScenarioResponse) GetReport() *RunReport {
 	return nil
 }
 
+func (x *RunScenarioResponse) GetNotes() *NodeNotes {
+	if x != nil {
+		if x, ok := x.Event.(*RunScenarioResponse_Notes); ok {
+			return x.Notes
+		}
+	}
+	return nil
+}
+
 type isRunScenarioResponse_Event interface {
 	isRunScenarioResponse_Event()
 }
@@ -2216,11 +2236,18 @@ type RunScenarioResponse_Report struct {
 	Report *RunReport `protobuf:"bytes,3,opt,name=report,proto3,oneof"`
 }
 
+type RunScenarioResponse_Notes struct {
+	// Notes of a node, which come before any result; those of one node in order of time.
+	Notes *NodeNotes `protobuf:"bytes,4,opt,name=notes,proto3,oneof"`
+}
+
 func (*RunScenarioResponse_Progress) isRunScenarioResponse_Event() {}
 
 func (*RunScenarioResponse_Node) isRunScenarioResponse_Event() {}
 
 func (*RunScenarioResponse_Report) isRunScenarioResponse_Event() {}
+
+func (*RunScenarioResponse_Notes) isRunScenarioResponse_Event() {}
 
 // FabricProgress says how far the rack is.
 type FabricProgress struct {
@@ -2681,16 +2708,19 @@ const file_rackfab_v1_controller_proto_rawDesc = "" +
 	"failedNode\x12\x18\n" +
 	"\afailure\x18\v \x01(\tR\afailure\x12\x16\n" +
 	"\x06digest\x18\f \x01(\x06R\x06digest\x12%\n" +
-	"\x0eimpaired_nodes\x18\r \x03(\tR\rimpairedNodes\"\x92\x01\n" +
+	"\x0eimpaired_nodes\x18\r \x03(\tR\rimpairedNodes\"\xb1\x01\n" +
 	"\x12RunScenarioRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bscenario\x18\x02 \x01(\fR\bscenario\x12\x14\n" +
 	"\x05quiet\x18\x03 \x01(\bR\x05quiet\x123\n" +
-	"\ttelemetry\x18\x04 \x01(\v2\x15.rackfab.v1.TelemetryR\ttelemetry\"\xb7\x01\n" +
+	"\ttelemetry\x18\x04 \x01(\v2\x15.rackfab.v1.TelemetryR\ttelemetry\x12\x1d\n" +
+	"\n" +
+	"note_kinds\x18\x05 \x03(\tR\tnoteKinds\"\xe6\x01\n" +
 	"\x13RunScenarioResponse\x128\n" +
 	"\bprogress\x18\x01 \x01(\v2\x1a.rackfab.v1.FabricProgressH\x00R\bprogress\x12,\n" +
 	"\x04node\x18\x02 \x01(\v2\x16.rackfab.v1.NodeReportH\x00R\x04node\x12/\n" +
-	"\x06report\x18\x03 \x01(\v2\x15.rackfab.v1.RunReportH\x00R\x06reportB\a\n" +
+	"\x06report\x18\x03 \x01(\v2\x15.rackfab.v1.RunReportH\x00R\x06report\x12-\n" +
+	"\x05notes\x18\x04 \x01(\v2\x15.rackfab.v1.NodeNotesH\x00R\x05notesB\a\n" +
 	"\x05event\"\x8d\x01\n" +
 	"\x0eFabricProgress\x12$\n" +
 	"\x0efabric_time_ps\x18\x01 \x01(\x03R\ffabricTimePs\x12\x1d\n" +
@@ -2809,9 +2839,10 @@ var file_rackfab_v1_controller_proto_goTypes = []any{
 	(*NodeStats)(nil),           // 48: rackfab.v1.NodeStats
 	(*NodeSettings)(nil),        // 49: rackfab.v1.NodeSettings
 	(*Setting)(nil),             // 50: rackfab.v1.Setting
-	(*RunFinished)(nil),         // 51: rackfab.v1.RunFinished
-	(*CaptureRequest)(nil),      // 52: rackfab.v1.CaptureRequest
-	(*CaptureResponse)(nil),     // 53: rackfab.v1.CaptureResponse
+	(*NodeNotes)(nil),           // 51: rackfab.v1.NodeNotes
+	(*RunFinished)(nil),         // 52: rackfab.v1.RunFinished
+	(*CaptureRequest)(nil),      // 53: rackfab.v1.CaptureRequest
+	(*CaptureResponse)(nil),     // 54: rackfab.v1.CaptureResponse
 }
 var file_rackfab_v1_controller_proto_depIdxs = []int32{
 	44, // 0: rackfab.v1.ImpairBusRequest.impairment:type_name -> rackfab.v1.BusImpairment
@@ -2841,49 +2872,50 @@ var file_rackfab_v1_controller_proto_depIdxs = []int32{
 	38, // 24: rackfab.v1.RunScenarioResponse.progress:type_name -> rackfab.v1.FabricProgress
 	39, // 25: rackfab.v1.RunScenarioResponse.node:type_name -> rackfab.v1.NodeReport
 	40, // 26: rackfab.v1.RunScenarioResponse.report:type_name -> rackfab.v1.RunReport
-	51, // 27: rackfab.v1.NodeReport.finished:type_name -> rackfab.v1.RunFinished
-	38, // 28: rackfab.v1.RunReport.progress:type_name -> rackfab.v1.FabricProgress
-	43, // 29: rackfab.v1.ListNodesResponse.nodes:type_name -> rackfab.v1.NodeInfo
-	1,  // 30: rackfab.v1.NodeInfo.kind:type_name -> rackfab.v1.NodeKind
-	36, // 31: rackfab.v1.FabricService.RunScenario:input_type -> rackfab.v1.RunScenarioRequest
-	41, // 32: rackfab.v1.FabricService.ListNodes:input_type -> rackfab.v1.ListNodesRequest
-	4,  // 33: rackfab.v1.FabricService.StartRack:input_type -> rackfab.v1.StartRackRequest
-	6,  // 34: rackfab.v1.FabricService.StopRack:input_type -> rackfab.v1.StopRackRequest
-	8,  // 35: rackfab.v1.FabricService.GetStatus:input_type -> rackfab.v1.GetStatusRequest
-	10, // 36: rackfab.v1.FabricService.Pause:input_type -> rackfab.v1.PauseRequest
-	12, // 37: rackfab.v1.FabricService.Resume:input_type -> rackfab.v1.ResumeRequest
-	14, // 38: rackfab.v1.FabricService.Step:input_type -> rackfab.v1.StepRequest
-	16, // 39: rackfab.v1.FabricService.SetPace:input_type -> rackfab.v1.SetPaceRequest
-	18, // 40: rackfab.v1.FabricService.Apply:input_type -> rackfab.v1.ApplyRequest
-	20, // 41: rackfab.v1.FabricService.GetJournal:input_type -> rackfab.v1.GetJournalRequest
-	23, // 42: rackfab.v1.FabricService.GetStats:input_type -> rackfab.v1.GetStatsRequest
-	29, // 43: rackfab.v1.FabricService.GetTopology:input_type -> rackfab.v1.GetTopologyRequest
-	25, // 44: rackfab.v1.FabricService.GetSettings:input_type -> rackfab.v1.GetSettingsRequest
-	27, // 45: rackfab.v1.FabricService.Watch:input_type -> rackfab.v1.WatchRequest
-	52, // 46: rackfab.v1.FabricService.Capture:input_type -> rackfab.v1.CaptureRequest
-	2,  // 47: rackfab.v1.FabricService.ImpairBus:input_type -> rackfab.v1.ImpairBusRequest
-	37, // 48: rackfab.v1.FabricService.RunScenario:output_type -> rackfab.v1.RunScenarioResponse
-	42, // 49: rackfab.v1.FabricService.ListNodes:output_type -> rackfab.v1.ListNodesResponse
-	5,  // 50: rackfab.v1.FabricService.StartRack:output_type -> rackfab.v1.StartRackResponse
-	7,  // 51: rackfab.v1.FabricService.StopRack:output_type -> rackfab.v1.StopRackResponse
-	9,  // 52: rackfab.v1.FabricService.GetStatus:output_type -> rackfab.v1.GetStatusResponse
-	11, // 53: rackfab.v1.FabricService.Pause:output_type -> rackfab.v1.PauseResponse
-	13, // 54: rackfab.v1.FabricService.Resume:output_type -> rackfab.v1.ResumeResponse
-	15, // 55: rackfab.v1.FabricService.Step:output_type -> rackfab.v1.StepResponse
-	17, // 56: rackfab.v1.FabricService.SetPace:output_type -> rackfab.v1.SetPaceResponse
-	19, // 57: rackfab.v1.FabricService.Apply:output_type -> rackfab.v1.ApplyResponse
-	21, // 58: rackfab.v1.FabricService.GetJournal:output_type -> rackfab.v1.GetJournalResponse
-	24, // 59: rackfab.v1.FabricService.GetStats:output_type -> rackfab.v1.GetStatsResponse
-	30, // 60: rackfab.v1.FabricService.GetTopology:output_type -> rackfab.v1.GetTopologyResponse
-	26, // 61: rackfab.v1.FabricService.GetSettings:output_type -> rackfab.v1.GetSettingsResponse
-	28, // 62: rackfab.v1.FabricService.Watch:output_type -> rackfab.v1.WatchResponse
-	53, // 63: rackfab.v1.FabricService.Capture:output_type -> rackfab.v1.CaptureResponse
-	3,  // 64: rackfab.v1.FabricService.ImpairBus:output_type -> rackfab.v1.ImpairBusResponse
-	48, // [48:65] is the sub-list for method output_type
-	31, // [31:48] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	51, // 27: rackfab.v1.RunScenarioResponse.notes:type_name -> rackfab.v1.NodeNotes
+	52, // 28: rackfab.v1.NodeReport.finished:type_name -> rackfab.v1.RunFinished
+	38, // 29: rackfab.v1.RunReport.progress:type_name -> rackfab.v1.FabricProgress
+	43, // 30: rackfab.v1.ListNodesResponse.nodes:type_name -> rackfab.v1.NodeInfo
+	1,  // 31: rackfab.v1.NodeInfo.kind:type_name -> rackfab.v1.NodeKind
+	36, // 32: rackfab.v1.FabricService.RunScenario:input_type -> rackfab.v1.RunScenarioRequest
+	41, // 33: rackfab.v1.FabricService.ListNodes:input_type -> rackfab.v1.ListNodesRequest
+	4,  // 34: rackfab.v1.FabricService.StartRack:input_type -> rackfab.v1.StartRackRequest
+	6,  // 35: rackfab.v1.FabricService.StopRack:input_type -> rackfab.v1.StopRackRequest
+	8,  // 36: rackfab.v1.FabricService.GetStatus:input_type -> rackfab.v1.GetStatusRequest
+	10, // 37: rackfab.v1.FabricService.Pause:input_type -> rackfab.v1.PauseRequest
+	12, // 38: rackfab.v1.FabricService.Resume:input_type -> rackfab.v1.ResumeRequest
+	14, // 39: rackfab.v1.FabricService.Step:input_type -> rackfab.v1.StepRequest
+	16, // 40: rackfab.v1.FabricService.SetPace:input_type -> rackfab.v1.SetPaceRequest
+	18, // 41: rackfab.v1.FabricService.Apply:input_type -> rackfab.v1.ApplyRequest
+	20, // 42: rackfab.v1.FabricService.GetJournal:input_type -> rackfab.v1.GetJournalRequest
+	23, // 43: rackfab.v1.FabricService.GetStats:input_type -> rackfab.v1.GetStatsRequest
+	29, // 44: rackfab.v1.FabricService.GetTopology:input_type -> rackfab.v1.GetTopologyRequest
+	25, // 45: rackfab.v1.FabricService.GetSettings:input_type -> rackfab.v1.GetSettingsRequest
+	27, // 46: rackfab.v1.FabricService.Watch:input_type -> rackfab.v1.WatchRequest
+	53, // 47: rackfab.v1.FabricService.Capture:input_type -> rackfab.v1.CaptureRequest
+	2,  // 48: rackfab.v1.FabricService.ImpairBus:input_type -> rackfab.v1.ImpairBusRequest
+	37, // 49: rackfab.v1.FabricService.RunScenario:output_type -> rackfab.v1.RunScenarioResponse
+	42, // 50: rackfab.v1.FabricService.ListNodes:output_type -> rackfab.v1.ListNodesResponse
+	5,  // 51: rackfab.v1.FabricService.StartRack:output_type -> rackfab.v1.StartRackResponse
+	7,  // 52: rackfab.v1.FabricService.StopRack:output_type -> rackfab.v1.StopRackResponse
+	9,  // 53: rackfab.v1.FabricService.GetStatus:output_type -> rackfab.v1.GetStatusResponse
+	11, // 54: rackfab.v1.FabricService.Pause:output_type -> rackfab.v1.PauseResponse
+	13, // 55: rackfab.v1.FabricService.Resume:output_type -> rackfab.v1.ResumeResponse
+	15, // 56: rackfab.v1.FabricService.Step:output_type -> rackfab.v1.StepResponse
+	17, // 57: rackfab.v1.FabricService.SetPace:output_type -> rackfab.v1.SetPaceResponse
+	19, // 58: rackfab.v1.FabricService.Apply:output_type -> rackfab.v1.ApplyResponse
+	21, // 59: rackfab.v1.FabricService.GetJournal:output_type -> rackfab.v1.GetJournalResponse
+	24, // 60: rackfab.v1.FabricService.GetStats:output_type -> rackfab.v1.GetStatsResponse
+	30, // 61: rackfab.v1.FabricService.GetTopology:output_type -> rackfab.v1.GetTopologyResponse
+	26, // 62: rackfab.v1.FabricService.GetSettings:output_type -> rackfab.v1.GetSettingsResponse
+	28, // 63: rackfab.v1.FabricService.Watch:output_type -> rackfab.v1.WatchResponse
+	54, // 64: rackfab.v1.FabricService.Capture:output_type -> rackfab.v1.CaptureResponse
+	3,  // 65: rackfab.v1.FabricService.ImpairBus:output_type -> rackfab.v1.ImpairBusResponse
+	49, // [49:66] is the sub-list for method output_type
+	32, // [32:49] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_rackfab_v1_controller_proto_init() }
@@ -2899,6 +2931,7 @@ func file_rackfab_v1_controller_proto_init() {
 		(*RunScenarioResponse_Progress)(nil),
 		(*RunScenarioResponse_Node)(nil),
 		(*RunScenarioResponse_Report)(nil),
+		(*RunScenarioResponse_Notes)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

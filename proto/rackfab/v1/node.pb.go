@@ -173,7 +173,12 @@ type RunConfig struct {
 	// The run is steered: it goes as far as grants say.
 	Live bool `protobuf:"varint,5,opt,name=live,proto3" json:"live,omitempty"`
 	// What the node tells its collector; missing for nothing.
-	Telemetry     *Telemetry `protobuf:"bytes,6,opt,name=telemetry,proto3" json:"telemetry,omitempty"`
+	Telemetry *Telemetry `protobuf:"bytes,6,opt,name=telemetry,proto3" json:"telemetry,omitempty"`
+	// Names of kinds of notes, such as "rate-changed", that the node sends before
+	// finished; empty for none. At most 2^20 notes per node: one more ends the run with
+	// RESOURCE_EXHAUSTED. Kinds of every frame are made in spite of quiet. Not in a live
+	// run.
+	NoteKinds     []string `protobuf:"bytes,7,rep,name=note_kinds,json=noteKinds,proto3" json:"note_kinds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -250,6 +255,168 @@ func (x *RunConfig) GetTelemetry() *Telemetry {
 	return nil
 }
 
+func (x *RunConfig) GetNoteKinds() []string {
+	if x != nil {
+		return x.NoteKinds
+	}
+	return nil
+}
+
+// NodeNotes is a part of what happened at a node, in order of time.
+type NodeNotes struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The node.
+	Node string `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// The notes.
+	Notes         []*Note `protobuf:"bytes,2,rep,name=notes,proto3" json:"notes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeNotes) Reset() {
+	*x = NodeNotes{}
+	mi := &file_rackfab_v1_node_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeNotes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeNotes) ProtoMessage() {}
+
+func (x *NodeNotes) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_node_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeNotes.ProtoReflect.Descriptor instead.
+func (*NodeNotes) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *NodeNotes) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *NodeNotes) GetNotes() []*Note {
+	if x != nil {
+		return x.Notes
+	}
+	return nil
+}
+
+// Note is one thing that happened at a node.
+type Note struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its kind, such as "rate-changed".
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The instant, in picoseconds.
+	AtPs int64 `protobuf:"varint,2,opt,name=at_ps,json=atPs,proto3" json:"at_ps,omitempty"`
+	// What the kind says of it; see fabric/note.go.
+	A int64 `protobuf:"varint,3,opt,name=a,proto3" json:"a,omitempty"`
+	// What the kind says of it; see fabric/note.go.
+	B int64 `protobuf:"varint,4,opt,name=b,proto3" json:"b,omitempty"`
+	// Index of the flow in the scenario with its bursts expanded; missing for no single flow.
+	Flow *uint32 `protobuf:"varint,5,opt,name=flow,proto3,oneof" json:"flow,omitempty"`
+	// The port of the node.
+	Port int32 `protobuf:"varint,6,opt,name=port,proto3" json:"port,omitempty"`
+	// The class, 0 to 7.
+	Priority      uint32 `protobuf:"varint,7,opt,name=priority,proto3" json:"priority,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Note) Reset() {
+	*x = Note{}
+	mi := &file_rackfab_v1_node_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Note) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Note) ProtoMessage() {}
+
+func (x *Note) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_node_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Note.ProtoReflect.Descriptor instead.
+func (*Note) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Note) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Note) GetAtPs() int64 {
+	if x != nil {
+		return x.AtPs
+	}
+	return 0
+}
+
+func (x *Note) GetA() int64 {
+	if x != nil {
+		return x.A
+	}
+	return 0
+}
+
+func (x *Note) GetB() int64 {
+	if x != nil {
+		return x.B
+	}
+	return 0
+}
+
+func (x *Note) GetFlow() uint32 {
+	if x != nil && x.Flow != nil {
+		return *x.Flow
+	}
+	return 0
+}
+
+func (x *Note) GetPort() int32 {
+	if x != nil {
+		return x.Port
+	}
+	return 0
+}
+
+func (x *Note) GetPriority() uint32 {
+	if x != nil {
+		return x.Priority
+	}
+	return 0
+}
+
 // Telemetry says what nodes tell their collector of a run.
 type Telemetry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -273,7 +440,7 @@ type Telemetry struct {
 
 func (x *Telemetry) Reset() {
 	*x = Telemetry{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[2]
+	mi := &file_rackfab_v1_node_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -285,7 +452,7 @@ func (x *Telemetry) String() string {
 func (*Telemetry) ProtoMessage() {}
 
 func (x *Telemetry) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[2]
+	mi := &file_rackfab_v1_node_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -298,7 +465,7 @@ func (x *Telemetry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Telemetry.ProtoReflect.Descriptor instead.
 func (*Telemetry) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{2}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Telemetry) GetRun() string {
@@ -359,7 +526,7 @@ type TelemetryCounts struct {
 
 func (x *TelemetryCounts) Reset() {
 	*x = TelemetryCounts{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[3]
+	mi := &file_rackfab_v1_node_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -371,7 +538,7 @@ func (x *TelemetryCounts) String() string {
 func (*TelemetryCounts) ProtoMessage() {}
 
 func (x *TelemetryCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[3]
+	mi := &file_rackfab_v1_node_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -384,7 +551,7 @@ func (x *TelemetryCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TelemetryCounts.ProtoReflect.Descriptor instead.
 func (*TelemetryCounts) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{3}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *TelemetryCounts) GetMade() int64 {
@@ -445,7 +612,7 @@ type RunStart struct {
 
 func (x *RunStart) Reset() {
 	*x = RunStart{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[4]
+	mi := &file_rackfab_v1_node_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -457,7 +624,7 @@ func (x *RunStart) String() string {
 func (*RunStart) ProtoMessage() {}
 
 func (x *RunStart) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[4]
+	mi := &file_rackfab_v1_node_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -470,7 +637,7 @@ func (x *RunStart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunStart.ProtoReflect.Descriptor instead.
 func (*RunStart) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{4}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{6}
 }
 
 // RunGrant lets the node handle events before an instant.
@@ -490,7 +657,7 @@ type RunGrant struct {
 
 func (x *RunGrant) Reset() {
 	*x = RunGrant{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[5]
+	mi := &file_rackfab_v1_node_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -502,7 +669,7 @@ func (x *RunGrant) String() string {
 func (*RunGrant) ProtoMessage() {}
 
 func (x *RunGrant) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[5]
+	mi := &file_rackfab_v1_node_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -515,7 +682,7 @@ func (x *RunGrant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunGrant.ProtoReflect.Descriptor instead.
 func (*RunGrant) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{5}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RunGrant) GetUntilPs() int64 {
@@ -558,7 +725,7 @@ type BusImpairment struct {
 
 func (x *BusImpairment) Reset() {
 	*x = BusImpairment{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[6]
+	mi := &file_rackfab_v1_node_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -570,7 +737,7 @@ func (x *BusImpairment) String() string {
 func (*BusImpairment) ProtoMessage() {}
 
 func (x *BusImpairment) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[6]
+	mi := &file_rackfab_v1_node_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -583,7 +750,7 @@ func (x *BusImpairment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BusImpairment.ProtoReflect.Descriptor instead.
 func (*BusImpairment) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{6}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *BusImpairment) GetLose() float64 {
@@ -623,7 +790,7 @@ type RunStop struct {
 
 func (x *RunStop) Reset() {
 	*x = RunStop{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[7]
+	mi := &file_rackfab_v1_node_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -635,7 +802,7 @@ func (x *RunStop) String() string {
 func (*RunStop) ProtoMessage() {}
 
 func (x *RunStop) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[7]
+	mi := &file_rackfab_v1_node_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -648,7 +815,7 @@ func (x *RunStop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunStop.ProtoReflect.Descriptor instead.
 func (*RunStop) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{7}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{9}
 }
 
 // RunResponse is what the node has to say.
@@ -662,6 +829,7 @@ type RunResponse struct {
 	//	*RunResponse_Progress
 	//	*RunResponse_Finished
 	//	*RunResponse_Reached
+	//	*RunResponse_Notes
 	//	*RunResponse_Captured
 	Event         isRunResponse_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
@@ -670,7 +838,7 @@ type RunResponse struct {
 
 func (x *RunResponse) Reset() {
 	*x = RunResponse{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[8]
+	mi := &file_rackfab_v1_node_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -682,7 +850,7 @@ func (x *RunResponse) String() string {
 func (*RunResponse) ProtoMessage() {}
 
 func (x *RunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[8]
+	mi := &file_rackfab_v1_node_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -695,7 +863,7 @@ func (x *RunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunResponse.ProtoReflect.Descriptor instead.
 func (*RunResponse) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{8}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RunResponse) GetEvent() isRunResponse_Event {
@@ -741,6 +909,15 @@ func (x *RunResponse) GetReached() *RunReached {
 	return nil
 }
 
+func (x *RunResponse) GetNotes() *NodeNotes {
+	if x != nil {
+		if x, ok := x.Event.(*RunResponse_Notes); ok {
+			return x.Notes
+		}
+	}
+	return nil
+}
+
 func (x *RunResponse) GetCaptured() *NodeCaptured {
 	if x != nil {
 		if x, ok := x.Event.(*RunResponse_Captured); ok {
@@ -774,6 +951,11 @@ type RunResponse_Reached struct {
 	Reached *RunReached `protobuf:"bytes,4,opt,name=reached,proto3,oneof"`
 }
 
+type RunResponse_Notes struct {
+	// Notes that config asked for; all of them come before finished.
+	Notes *NodeNotes `protobuf:"bytes,5,opt,name=notes,proto3,oneof"`
+}
+
 type RunResponse_Captured struct {
 	// What was recorded up to a grant; it comes before the answer to the grant.
 	Captured *NodeCaptured `protobuf:"bytes,10,opt,name=captured,proto3,oneof"`
@@ -786,6 +968,8 @@ func (*RunResponse_Progress) isRunResponse_Event() {}
 func (*RunResponse_Finished) isRunResponse_Event() {}
 
 func (*RunResponse_Reached) isRunResponse_Event() {}
+
+func (*RunResponse_Notes) isRunResponse_Event() {}
 
 func (*RunResponse_Captured) isRunResponse_Event() {}
 
@@ -800,7 +984,7 @@ type RunReady struct {
 
 func (x *RunReady) Reset() {
 	*x = RunReady{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[9]
+	mi := &file_rackfab_v1_node_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -812,7 +996,7 @@ func (x *RunReady) String() string {
 func (*RunReady) ProtoMessage() {}
 
 func (x *RunReady) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[9]
+	mi := &file_rackfab_v1_node_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -825,7 +1009,7 @@ func (x *RunReady) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReady.ProtoReflect.Descriptor instead.
 func (*RunReady) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{9}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RunReady) GetLinks() int32 {
@@ -851,7 +1035,7 @@ type RunProgress struct {
 
 func (x *RunProgress) Reset() {
 	*x = RunProgress{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[10]
+	mi := &file_rackfab_v1_node_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -863,7 +1047,7 @@ func (x *RunProgress) String() string {
 func (*RunProgress) ProtoMessage() {}
 
 func (x *RunProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[10]
+	mi := &file_rackfab_v1_node_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -876,7 +1060,7 @@ func (x *RunProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunProgress.ProtoReflect.Descriptor instead.
 func (*RunProgress) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{10}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RunProgress) GetFabricTimePs() int64 {
@@ -917,7 +1101,7 @@ type RunReached struct {
 
 func (x *RunReached) Reset() {
 	*x = RunReached{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[11]
+	mi := &file_rackfab_v1_node_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -929,7 +1113,7 @@ func (x *RunReached) String() string {
 func (*RunReached) ProtoMessage() {}
 
 func (x *RunReached) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[11]
+	mi := &file_rackfab_v1_node_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -942,7 +1126,7 @@ func (x *RunReached) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReached.ProtoReflect.Descriptor instead.
 func (*RunReached) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{11}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RunReached) GetUntilPs() int64 {
@@ -1008,7 +1192,7 @@ type NodeStats struct {
 
 func (x *NodeStats) Reset() {
 	*x = NodeStats{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[12]
+	mi := &file_rackfab_v1_node_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1020,7 +1204,7 @@ func (x *NodeStats) String() string {
 func (*NodeStats) ProtoMessage() {}
 
 func (x *NodeStats) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[12]
+	mi := &file_rackfab_v1_node_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1033,7 +1217,7 @@ func (x *NodeStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeStats.ProtoReflect.Descriptor instead.
 func (*NodeStats) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{12}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *NodeStats) GetNode() string {
@@ -1141,7 +1325,7 @@ type CommandStats struct {
 
 func (x *CommandStats) Reset() {
 	*x = CommandStats{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[13]
+	mi := &file_rackfab_v1_node_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1153,7 +1337,7 @@ func (x *CommandStats) String() string {
 func (*CommandStats) ProtoMessage() {}
 
 func (x *CommandStats) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[13]
+	mi := &file_rackfab_v1_node_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1166,7 +1350,7 @@ func (x *CommandStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommandStats.ProtoReflect.Descriptor instead.
 func (*CommandStats) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{13}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CommandStats) GetName() string {
@@ -1236,7 +1420,7 @@ type BusStats struct {
 
 func (x *BusStats) Reset() {
 	*x = BusStats{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[14]
+	mi := &file_rackfab_v1_node_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1248,7 +1432,7 @@ func (x *BusStats) String() string {
 func (*BusStats) ProtoMessage() {}
 
 func (x *BusStats) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[14]
+	mi := &file_rackfab_v1_node_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1261,7 +1445,7 @@ func (x *BusStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BusStats.ProtoReflect.Descriptor instead.
 func (*BusStats) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{14}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *BusStats) GetEnvelopes() int64 {
@@ -1335,7 +1519,7 @@ type NodeSettings struct {
 
 func (x *NodeSettings) Reset() {
 	*x = NodeSettings{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[15]
+	mi := &file_rackfab_v1_node_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1347,7 +1531,7 @@ func (x *NodeSettings) String() string {
 func (*NodeSettings) ProtoMessage() {}
 
 func (x *NodeSettings) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[15]
+	mi := &file_rackfab_v1_node_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1360,7 +1544,7 @@ func (x *NodeSettings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeSettings.ProtoReflect.Descriptor instead.
 func (*NodeSettings) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{15}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *NodeSettings) GetNode() string {
@@ -1399,7 +1583,7 @@ type NodeSetting struct {
 
 func (x *NodeSetting) Reset() {
 	*x = NodeSetting{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[16]
+	mi := &file_rackfab_v1_node_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1411,7 +1595,7 @@ func (x *NodeSetting) String() string {
 func (*NodeSetting) ProtoMessage() {}
 
 func (x *NodeSetting) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[16]
+	mi := &file_rackfab_v1_node_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1424,7 +1608,7 @@ func (x *NodeSetting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeSetting.ProtoReflect.Descriptor instead.
 func (*NodeSetting) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{16}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *NodeSetting) GetKey() string {
@@ -1479,7 +1663,7 @@ type PortStats struct {
 
 func (x *PortStats) Reset() {
 	*x = PortStats{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[17]
+	mi := &file_rackfab_v1_node_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1491,7 +1675,7 @@ func (x *PortStats) String() string {
 func (*PortStats) ProtoMessage() {}
 
 func (x *PortStats) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[17]
+	mi := &file_rackfab_v1_node_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1504,7 +1688,7 @@ func (x *PortStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PortStats.ProtoReflect.Descriptor instead.
 func (*PortStats) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{17}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *PortStats) GetPeer() string {
@@ -1603,7 +1787,7 @@ type FlowStats struct {
 
 func (x *FlowStats) Reset() {
 	*x = FlowStats{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[18]
+	mi := &file_rackfab_v1_node_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1615,7 +1799,7 @@ func (x *FlowStats) String() string {
 func (*FlowStats) ProtoMessage() {}
 
 func (x *FlowStats) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[18]
+	mi := &file_rackfab_v1_node_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1628,7 +1812,7 @@ func (x *FlowStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FlowStats.ProtoReflect.Descriptor instead.
 func (*FlowStats) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{18}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *FlowStats) GetName() string {
@@ -1692,7 +1876,7 @@ type RunFinished struct {
 
 func (x *RunFinished) Reset() {
 	*x = RunFinished{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[19]
+	mi := &file_rackfab_v1_node_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1704,7 +1888,7 @@ func (x *RunFinished) String() string {
 func (*RunFinished) ProtoMessage() {}
 
 func (x *RunFinished) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[19]
+	mi := &file_rackfab_v1_node_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1717,7 +1901,7 @@ func (x *RunFinished) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunFinished.ProtoReflect.Descriptor instead.
 func (*RunFinished) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{19}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RunFinished) GetDigest() uint64 {
@@ -1789,14 +1973,28 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\x04stop\x18\x03 \x01(\v2\x13.rackfab.v1.RunStopH\x00R\x04stop\x12,\n" +
 	"\x05grant\x18\x04 \x01(\v2\x14.rackfab.v1.RunGrantH\x00R\x05grant\x123\n" +
 	"\x06impair\x18\x05 \x01(\v2\x19.rackfab.v1.BusImpairmentH\x00R\x06impairB\x06\n" +
-	"\x04step\"\xb1\x01\n" +
+	"\x04step\"\xd0\x01\n" +
 	"\tRunConfig\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bscenario\x18\x02 \x01(\fR\bscenario\x12\x12\n" +
 	"\x04node\x18\x03 \x01(\tR\x04node\x12\x14\n" +
 	"\x05quiet\x18\x04 \x01(\bR\x05quiet\x12\x12\n" +
 	"\x04live\x18\x05 \x01(\bR\x04live\x123\n" +
-	"\ttelemetry\x18\x06 \x01(\v2\x15.rackfab.v1.TelemetryR\ttelemetry\"\xa2\x01\n" +
+	"\ttelemetry\x18\x06 \x01(\v2\x15.rackfab.v1.TelemetryR\ttelemetry\x12\x1d\n" +
+	"\n" +
+	"note_kinds\x18\a \x03(\tR\tnoteKinds\"G\n" +
+	"\tNodeNotes\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12&\n" +
+	"\x05notes\x18\x02 \x03(\v2\x10.rackfab.v1.NoteR\x05notes\"\x9d\x01\n" +
+	"\x04Note\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x13\n" +
+	"\x05at_ps\x18\x02 \x01(\x03R\x04atPs\x12\f\n" +
+	"\x01a\x18\x03 \x01(\x03R\x01a\x12\f\n" +
+	"\x01b\x18\x04 \x01(\x03R\x01b\x12\x17\n" +
+	"\x04flow\x18\x05 \x01(\rH\x00R\x04flow\x88\x01\x01\x12\x12\n" +
+	"\x04port\x18\x06 \x01(\x05R\x04port\x12\x1a\n" +
+	"\bpriority\x18\a \x01(\rR\bpriorityB\a\n" +
+	"\x05_flow\"\xa2\x01\n" +
 	"\tTelemetry\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\x12!\n" +
 	"\fsample_ratio\x18\x02 \x01(\x01R\vsampleRatio\x12!\n" +
@@ -1831,12 +2029,13 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\x06repeat\x18\x02 \x01(\x01R\x06repeat\x12\x14\n" +
 	"\x05delay\x18\x03 \x01(\x01R\x05delay\x12\x12\n" +
 	"\x04seed\x18\x04 \x01(\x04R\x04seed\"\t\n" +
-	"\aRunStop\"\x9e\x02\n" +
+	"\aRunStop\"\xcd\x02\n" +
 	"\vRunResponse\x12,\n" +
 	"\x05ready\x18\x01 \x01(\v2\x14.rackfab.v1.RunReadyH\x00R\x05ready\x125\n" +
 	"\bprogress\x18\x02 \x01(\v2\x17.rackfab.v1.RunProgressH\x00R\bprogress\x125\n" +
 	"\bfinished\x18\x03 \x01(\v2\x17.rackfab.v1.RunFinishedH\x00R\bfinished\x122\n" +
-	"\areached\x18\x04 \x01(\v2\x16.rackfab.v1.RunReachedH\x00R\areached\x126\n" +
+	"\areached\x18\x04 \x01(\v2\x16.rackfab.v1.RunReachedH\x00R\areached\x12-\n" +
+	"\x05notes\x18\x05 \x01(\v2\x15.rackfab.v1.NodeNotesH\x00R\x05notes\x126\n" +
 	"\bcaptured\x18\n" +
 	" \x01(\v2\x18.rackfab.v1.NodeCapturedH\x00R\bcapturedB\a\n" +
 	"\x05event\" \n" +
@@ -1953,73 +2152,77 @@ func file_rackfab_v1_node_proto_rawDescGZIP() []byte {
 	return file_rackfab_v1_node_proto_rawDescData
 }
 
-var file_rackfab_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_rackfab_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_rackfab_v1_node_proto_goTypes = []any{
 	(*RunRequest)(nil),      // 0: rackfab.v1.RunRequest
 	(*RunConfig)(nil),       // 1: rackfab.v1.RunConfig
-	(*Telemetry)(nil),       // 2: rackfab.v1.Telemetry
-	(*TelemetryCounts)(nil), // 3: rackfab.v1.TelemetryCounts
-	(*RunStart)(nil),        // 4: rackfab.v1.RunStart
-	(*RunGrant)(nil),        // 5: rackfab.v1.RunGrant
-	(*BusImpairment)(nil),   // 6: rackfab.v1.BusImpairment
-	(*RunStop)(nil),         // 7: rackfab.v1.RunStop
-	(*RunResponse)(nil),     // 8: rackfab.v1.RunResponse
-	(*RunReady)(nil),        // 9: rackfab.v1.RunReady
-	(*RunProgress)(nil),     // 10: rackfab.v1.RunProgress
-	(*RunReached)(nil),      // 11: rackfab.v1.RunReached
-	(*NodeStats)(nil),       // 12: rackfab.v1.NodeStats
-	(*CommandStats)(nil),    // 13: rackfab.v1.CommandStats
-	(*BusStats)(nil),        // 14: rackfab.v1.BusStats
-	(*NodeSettings)(nil),    // 15: rackfab.v1.NodeSettings
-	(*NodeSetting)(nil),     // 16: rackfab.v1.NodeSetting
-	(*PortStats)(nil),       // 17: rackfab.v1.PortStats
-	(*FlowStats)(nil),       // 18: rackfab.v1.FlowStats
-	(*RunFinished)(nil),     // 19: rackfab.v1.RunFinished
-	nil,                     // 20: rackfab.v1.TelemetryCounts.DroppedEntry
-	nil,                     // 21: rackfab.v1.TelemetryCounts.PointsDroppedEntry
-	nil,                     // 22: rackfab.v1.NodeStats.CountersEntry
-	nil,                     // 23: rackfab.v1.NodeStats.NoticesEntry
-	nil,                     // 24: rackfab.v1.PortStats.CountersEntry
-	(*TimedChange)(nil),     // 25: rackfab.v1.TimedChange
-	(*NodeCaptures)(nil),    // 26: rackfab.v1.NodeCaptures
-	(*NodeCaptured)(nil),    // 27: rackfab.v1.NodeCaptured
+	(*NodeNotes)(nil),       // 2: rackfab.v1.NodeNotes
+	(*Note)(nil),            // 3: rackfab.v1.Note
+	(*Telemetry)(nil),       // 4: rackfab.v1.Telemetry
+	(*TelemetryCounts)(nil), // 5: rackfab.v1.TelemetryCounts
+	(*RunStart)(nil),        // 6: rackfab.v1.RunStart
+	(*RunGrant)(nil),        // 7: rackfab.v1.RunGrant
+	(*BusImpairment)(nil),   // 8: rackfab.v1.BusImpairment
+	(*RunStop)(nil),         // 9: rackfab.v1.RunStop
+	(*RunResponse)(nil),     // 10: rackfab.v1.RunResponse
+	(*RunReady)(nil),        // 11: rackfab.v1.RunReady
+	(*RunProgress)(nil),     // 12: rackfab.v1.RunProgress
+	(*RunReached)(nil),      // 13: rackfab.v1.RunReached
+	(*NodeStats)(nil),       // 14: rackfab.v1.NodeStats
+	(*CommandStats)(nil),    // 15: rackfab.v1.CommandStats
+	(*BusStats)(nil),        // 16: rackfab.v1.BusStats
+	(*NodeSettings)(nil),    // 17: rackfab.v1.NodeSettings
+	(*NodeSetting)(nil),     // 18: rackfab.v1.NodeSetting
+	(*PortStats)(nil),       // 19: rackfab.v1.PortStats
+	(*FlowStats)(nil),       // 20: rackfab.v1.FlowStats
+	(*RunFinished)(nil),     // 21: rackfab.v1.RunFinished
+	nil,                     // 22: rackfab.v1.TelemetryCounts.DroppedEntry
+	nil,                     // 23: rackfab.v1.TelemetryCounts.PointsDroppedEntry
+	nil,                     // 24: rackfab.v1.NodeStats.CountersEntry
+	nil,                     // 25: rackfab.v1.NodeStats.NoticesEntry
+	nil,                     // 26: rackfab.v1.PortStats.CountersEntry
+	(*TimedChange)(nil),     // 27: rackfab.v1.TimedChange
+	(*NodeCaptures)(nil),    // 28: rackfab.v1.NodeCaptures
+	(*NodeCaptured)(nil),    // 29: rackfab.v1.NodeCaptured
 }
 var file_rackfab_v1_node_proto_depIdxs = []int32{
 	1,  // 0: rackfab.v1.RunRequest.config:type_name -> rackfab.v1.RunConfig
-	4,  // 1: rackfab.v1.RunRequest.start:type_name -> rackfab.v1.RunStart
-	7,  // 2: rackfab.v1.RunRequest.stop:type_name -> rackfab.v1.RunStop
-	5,  // 3: rackfab.v1.RunRequest.grant:type_name -> rackfab.v1.RunGrant
-	6,  // 4: rackfab.v1.RunRequest.impair:type_name -> rackfab.v1.BusImpairment
-	2,  // 5: rackfab.v1.RunConfig.telemetry:type_name -> rackfab.v1.Telemetry
-	20, // 6: rackfab.v1.TelemetryCounts.dropped:type_name -> rackfab.v1.TelemetryCounts.DroppedEntry
-	21, // 7: rackfab.v1.TelemetryCounts.points_dropped:type_name -> rackfab.v1.TelemetryCounts.PointsDroppedEntry
-	25, // 8: rackfab.v1.RunGrant.changes:type_name -> rackfab.v1.TimedChange
-	26, // 9: rackfab.v1.RunGrant.captures:type_name -> rackfab.v1.NodeCaptures
-	9,  // 10: rackfab.v1.RunResponse.ready:type_name -> rackfab.v1.RunReady
-	10, // 11: rackfab.v1.RunResponse.progress:type_name -> rackfab.v1.RunProgress
-	19, // 12: rackfab.v1.RunResponse.finished:type_name -> rackfab.v1.RunFinished
-	11, // 13: rackfab.v1.RunResponse.reached:type_name -> rackfab.v1.RunReached
-	27, // 14: rackfab.v1.RunResponse.captured:type_name -> rackfab.v1.NodeCaptured
-	10, // 15: rackfab.v1.RunReached.progress:type_name -> rackfab.v1.RunProgress
-	12, // 16: rackfab.v1.RunReached.stats:type_name -> rackfab.v1.NodeStats
-	17, // 17: rackfab.v1.NodeStats.ports:type_name -> rackfab.v1.PortStats
-	18, // 18: rackfab.v1.NodeStats.flows:type_name -> rackfab.v1.FlowStats
-	22, // 19: rackfab.v1.NodeStats.counters:type_name -> rackfab.v1.NodeStats.CountersEntry
-	23, // 20: rackfab.v1.NodeStats.notices:type_name -> rackfab.v1.NodeStats.NoticesEntry
-	3,  // 21: rackfab.v1.NodeStats.telemetry:type_name -> rackfab.v1.TelemetryCounts
-	14, // 22: rackfab.v1.NodeStats.bus:type_name -> rackfab.v1.BusStats
-	13, // 23: rackfab.v1.NodeStats.commands:type_name -> rackfab.v1.CommandStats
-	16, // 24: rackfab.v1.NodeSettings.settings:type_name -> rackfab.v1.NodeSetting
-	24, // 25: rackfab.v1.PortStats.counters:type_name -> rackfab.v1.PortStats.CountersEntry
-	10, // 26: rackfab.v1.RunFinished.progress:type_name -> rackfab.v1.RunProgress
-	3,  // 27: rackfab.v1.RunFinished.telemetry:type_name -> rackfab.v1.TelemetryCounts
-	0,  // 28: rackfab.v1.NodeService.Run:input_type -> rackfab.v1.RunRequest
-	8,  // 29: rackfab.v1.NodeService.Run:output_type -> rackfab.v1.RunResponse
-	29, // [29:30] is the sub-list for method output_type
-	28, // [28:29] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	6,  // 1: rackfab.v1.RunRequest.start:type_name -> rackfab.v1.RunStart
+	9,  // 2: rackfab.v1.RunRequest.stop:type_name -> rackfab.v1.RunStop
+	7,  // 3: rackfab.v1.RunRequest.grant:type_name -> rackfab.v1.RunGrant
+	8,  // 4: rackfab.v1.RunRequest.impair:type_name -> rackfab.v1.BusImpairment
+	4,  // 5: rackfab.v1.RunConfig.telemetry:type_name -> rackfab.v1.Telemetry
+	3,  // 6: rackfab.v1.NodeNotes.notes:type_name -> rackfab.v1.Note
+	22, // 7: rackfab.v1.TelemetryCounts.dropped:type_name -> rackfab.v1.TelemetryCounts.DroppedEntry
+	23, // 8: rackfab.v1.TelemetryCounts.points_dropped:type_name -> rackfab.v1.TelemetryCounts.PointsDroppedEntry
+	27, // 9: rackfab.v1.RunGrant.changes:type_name -> rackfab.v1.TimedChange
+	28, // 10: rackfab.v1.RunGrant.captures:type_name -> rackfab.v1.NodeCaptures
+	11, // 11: rackfab.v1.RunResponse.ready:type_name -> rackfab.v1.RunReady
+	12, // 12: rackfab.v1.RunResponse.progress:type_name -> rackfab.v1.RunProgress
+	21, // 13: rackfab.v1.RunResponse.finished:type_name -> rackfab.v1.RunFinished
+	13, // 14: rackfab.v1.RunResponse.reached:type_name -> rackfab.v1.RunReached
+	2,  // 15: rackfab.v1.RunResponse.notes:type_name -> rackfab.v1.NodeNotes
+	29, // 16: rackfab.v1.RunResponse.captured:type_name -> rackfab.v1.NodeCaptured
+	12, // 17: rackfab.v1.RunReached.progress:type_name -> rackfab.v1.RunProgress
+	14, // 18: rackfab.v1.RunReached.stats:type_name -> rackfab.v1.NodeStats
+	19, // 19: rackfab.v1.NodeStats.ports:type_name -> rackfab.v1.PortStats
+	20, // 20: rackfab.v1.NodeStats.flows:type_name -> rackfab.v1.FlowStats
+	24, // 21: rackfab.v1.NodeStats.counters:type_name -> rackfab.v1.NodeStats.CountersEntry
+	25, // 22: rackfab.v1.NodeStats.notices:type_name -> rackfab.v1.NodeStats.NoticesEntry
+	5,  // 23: rackfab.v1.NodeStats.telemetry:type_name -> rackfab.v1.TelemetryCounts
+	16, // 24: rackfab.v1.NodeStats.bus:type_name -> rackfab.v1.BusStats
+	15, // 25: rackfab.v1.NodeStats.commands:type_name -> rackfab.v1.CommandStats
+	18, // 26: rackfab.v1.NodeSettings.settings:type_name -> rackfab.v1.NodeSetting
+	26, // 27: rackfab.v1.PortStats.counters:type_name -> rackfab.v1.PortStats.CountersEntry
+	12, // 28: rackfab.v1.RunFinished.progress:type_name -> rackfab.v1.RunProgress
+	5,  // 29: rackfab.v1.RunFinished.telemetry:type_name -> rackfab.v1.TelemetryCounts
+	0,  // 30: rackfab.v1.NodeService.Run:input_type -> rackfab.v1.RunRequest
+	10, // 31: rackfab.v1.NodeService.Run:output_type -> rackfab.v1.RunResponse
+	31, // [31:32] is the sub-list for method output_type
+	30, // [30:31] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_rackfab_v1_node_proto_init() }
@@ -2036,11 +2239,13 @@ func file_rackfab_v1_node_proto_init() {
 		(*RunRequest_Grant)(nil),
 		(*RunRequest_Impair)(nil),
 	}
-	file_rackfab_v1_node_proto_msgTypes[8].OneofWrappers = []any{
+	file_rackfab_v1_node_proto_msgTypes[3].OneofWrappers = []any{}
+	file_rackfab_v1_node_proto_msgTypes[10].OneofWrappers = []any{
 		(*RunResponse_Ready)(nil),
 		(*RunResponse_Progress)(nil),
 		(*RunResponse_Finished)(nil),
 		(*RunResponse_Reached)(nil),
+		(*RunResponse_Notes)(nil),
 		(*RunResponse_Captured)(nil),
 	}
 	type x struct{}
@@ -2049,7 +2254,7 @@ func file_rackfab_v1_node_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rackfab_v1_node_proto_rawDesc), len(file_rackfab_v1_node_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   25,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/rackfab/rackfab/fabric/measure"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/internal/runner"
@@ -17,6 +20,20 @@ func asReady(links int) *rackfabv1.RunResponse {
 func asProgress(p runner.Progress) *rackfabv1.RunResponse {
 	progress := &rackfabv1.RunProgress{FabricTimePs: int64(p.Next), FrameHops: p.Result.FrameHops, Envelopes: p.Result.Envelopes}
 	return &rackfabv1.RunResponse{Event: &rackfabv1.RunResponse_Progress{Progress: progress}}
+}
+
+// sendNotes sends the notes that the config asked for.
+func (p *part) sendNotes(stream rackfabv1.NodeService_RunServer, node string) error {
+	messages, err := p.excerpt.Messages(node)
+	if err != nil {
+		return status.Error(codes.ResourceExhausted, err.Error())
+	}
+	for _, m := range messages {
+		if err := stream.Send(&rackfabv1.RunResponse{Event: &rackfabv1.RunResponse_Notes{Notes: m}}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // faults is what the loop and the link protocol have to say about the bus.

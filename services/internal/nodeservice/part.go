@@ -15,6 +15,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/internal/notes"
 	"github.com/rackfab/rackfab/services/internal/runner"
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
@@ -25,6 +26,7 @@ type part struct {
 	runner     *runner.Runner
 	bus        *faulty.Conn // of the links, and of nothing else
 	recorder   *measure.Recorder
+	excerpt    *notes.Excerpt // for whoever started the run
 	machine    fabric.Machine
 	links      int
 	scenario   atomic.Pointer[topology.Scenario]
@@ -87,9 +89,12 @@ func (s *Service) join(c *rackfabv1.RunConfig) (*part, error) {
 	}
 	ports := ports(scenario, index)
 	p.links = len(ports)
+	if p.excerpt, err = notes.New(c.GetNoteKinds()); err != nil {
+		return nil, serve.Invalid("note_kinds", "%v", err)
+	}
 	p.recordings.Store(&[]*recording{})
 	p.scenario.Store(scenario)
-	config := runner.Config{Run: c.GetRunId(), Node: s.name, Machine: machine, Ports: ports, Conn: p.bus, Quiet: c.GetQuiet()}
+	config := runner.Config{Run: c.GetRunId(), Node: s.name, Machine: machine, Ports: ports, Conn: p.bus, Quiet: c.GetQuiet() && !p.excerpt.PerFrame()}
 	if p.live {
 		config.Quiet, config.Observe, config.Progress, config.Reached = true, p.count, p.pulsate, p.stands
 	} else {
@@ -185,6 +190,7 @@ func (p *part) leave() {
 // observe listens to the notes of a run in one go.
 func (p *part) observe(notes []fabric.Note) {
 	p.recorder.Observe(notes)
+	p.excerpt.Observe(notes)
 	p.tell.observe(p.scenario.Load(), notes)
 }
 

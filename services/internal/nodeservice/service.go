@@ -152,6 +152,9 @@ func play(ctx context.Context, p *part, stream rackfabv1.NodeService_RunServer, 
 		case e := <-p.finished:
 			progress = nil // but for the beat, nothing comes after the end
 			p.tell.flush()
+			if err := p.sendNotes(stream, e.measured.Node); err != nil {
+				return err
+			}
 			event, err = e.message(p.tell.counts())
 		case err := <-ended:
 			return broken(err)

@@ -101,6 +101,12 @@ func config(name, run, scenario string) *rackfabv1.RunRequest {
 	}}}
 }
 
+// noting is a config that asks for notes of a kind.
+func noting(q *rackfabv1.RunRequest, kind string) *rackfabv1.RunRequest {
+	q.GetConfig().NoteKinds = []string{kind}
+	return q
+}
+
 func goAhead() *rackfabv1.RunRequest {
 	return &rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Start{Start: &rackfabv1.RunStart{}}}
 }
@@ -127,6 +133,7 @@ func TestRefusesConfig(t *testing.T) {
 		{"wrong kind", s0, config("s0", "r", pair), "node", `"s0" is a nic here, and a switch in the scenario`},
 		{"run id", h0, config("h0", "a.b", pair), "run_id", "which a subject cannot carry"},
 		{"no scenario", h0, config("h0", "r", ""), "scenario", "the file is empty"},
+		{"unknown kind of note", h0, noting(config("h0", "r", pair), "lots"), "note_kinds", `unknown kind of note "lots"`},
 		{"bad scenario", h0, config("h0", "r", strings.Replace(pair, "16KB", "lots", 1)), "scenario.flows[0].size", "lots"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -1,0 +1,105 @@
+package notes
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rackfab/rackfab/fabric"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+)
+
+// kept passes all notes through an Excerpt and its messages.
+func kept(t *testing.T, e *Excerpt, all []fabric.Note) (list []fabric.Note, messages int) {
+	t.Helper()
+	for i := range all {
+		e.Observe(all[i : i+1])
+	}
+	parts, err := e.Messages("h0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range parts {
+		part, err := Read(m)
+		if err != nil || m.GetNode() != "h0" {
+			t.Fatal(m.GetNode(), err)
+		}
+		list = append(list, part...)
+	}
+	return list, len(parts)
+}
+
+func TestExcerptKeepsTheKindsAskedForInOrder(t *testing.T) {
+	e, err := New([]string{"rate-changed", "paused"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []fabric.Note{
+		{Kind: fabric.RateChanged, At: 5, A: 1 << 40, B: -7, Flow: 0, Port: 3, Priority: 6},
+		{Kind: fabric.Resumed, At: 6},
+		{Kind: fabric.Paused, At: 6, Flow: fabric.NoFlow},
+		{Kind: fabric.RateChanged, At: 9, Flow: 12},
+	}
+	got, _ := kept(t, e, all)
+	if diff := cmp.Diff([]fabric.Note{all[0], all[2], all[3]}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestMessagesAreSmall(t *testing.T) {
+	e, _ := New([]string{"dropped"})
+	all := make([]fabric.Note, 2*chunk+1)
+	for i := range all {
+		all[i] = fabric.Note{Kind: fabric.Dropped, A: int64(i)}
+	}
+	got, messages := kept(t, e, all)
+	if diff := cmp.Diff(all, got); diff != "" || messages != 3 {
+		t.Errorf("%d messages\n%s", messages, diff)
+	}
+}
+
+// One note more than the limit is an error, not a gap.
+func TestExcerptRefusesToLose(t *testing.T) {
+	e, _ := New([]string{"dropped"})
+	e.limit = 2
+	e.Observe([]fabric.Note{{Kind: fabric.Dropped}, {Kind: fabric.Dropped}, {Kind: fabric.Paused}})
+	if list, err := e.Messages("h0"); err != nil || len(list[0].GetNotes()) != 2 {
+		t.Fatal(list, err)
+	}
+	e.Observe([]fabric.Note{{Kind: fabric.Dropped}})
+	if _, err := e.Messages("h0"); err == nil || !strings.Contains(err.Error(), "node h0 has more than 2 notes") {
+		t.Error(err)
+	}
+}
+
+func TestUnknownKinds(t *testing.T) {
+	for _, name := range []string{"", "rate_changed", "kind(3)"} {
+		if _, err := New([]string{"paused", name}); err == nil || !strings.Contains(err.Error(), `"`+name+`"`) {
+			t.Errorf("%q: %v", name, err)
+		}
+		if _, err := Read(&rackfabv1.NodeNotes{Node: "h0", Notes: []*rackfabv1.Note{{Kind: name}}}); err == nil {
+			t.Errorf("read %q", name)
+		}
+	}
+}
+
+// A nil Excerpt is that of a run that asks for nothing.
+func TestNothingAskedFor(t *testing.T) {
+	e, err := New(nil)
+	if e != nil || err != nil || e.PerFrame() {
+		t.Fatal(e, err)
+	}
+	e.Observe([]fabric.Note{{Kind: fabric.Dropped}})
+	if list, err := e.Messages("h0"); list != nil || err != nil {
+		t.Error(list, err)
+	}
+}
+
+func TestPerFrame(t *testing.T) {
+	for name, want := range map[string]bool{"marked": true, "passed-over": true, "delivered": false, "rate-changed": false} {
+		if e, _ := New([]string{name}); e.PerFrame() != want {
+			t.Errorf("%s: %v", name, !want)
+		}
+	}
+}
