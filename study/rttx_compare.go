@@ -57,6 +57,7 @@ type Answer struct {
 	// means nothing of a sender that has one.
 	Conflicts measure.FlowSignals
 	Run       *measure.Run
+	Without   *measure.Run // the same without the burst
 	// Initial is the rate that the flow begins at, Steps what it becomes, Calm the
 	// same without the burst.
 	Initial     unit.Rate
@@ -73,10 +74,10 @@ func (a *Answer) Reaction() (float64, bool) {
 }
 
 // RTTXCompare runs every sender on every path, changed by the settings given.
-func RTTXCompare(set []topology.Setting) (answers []Answer, err error) {
+func RTTXCompare(bench Bench, set []topology.Setting) (answers []Answer, err error) {
 	for _, path := range RTTXPaths {
 		for _, sender := range RTTXSenders {
-			a, err := answer(path, append(slices.Clone(sender.Set), set...))
+			a, err := answer(bench, path, append(slices.Clone(sender.Set), set...))
 			if err != nil {
 				return nil, err
 			}
@@ -88,16 +89,16 @@ func RTTXCompare(set []topology.Setting) (answers []Answer, err error) {
 }
 
 // answer runs a scenario with its bursts and without them.
-func answer(path string, set []topology.Setting) (Answer, error) {
+func answer(bench Bench, path string, set []topology.Setting) (Answer, error) {
 	s, err := parse(path, set)
 	if err != nil {
 		return Answer{}, err
 	}
-	run, flows, err := signals(s)
+	run, flows, err := signals(bench, s)
 	if err != nil {
 		return Answer{}, err
 	}
-	_, calm, err := signals(withoutBursts(s))
+	quiet, calm, err := signals(bench, withoutBursts(s))
 	if err != nil {
 		return Answer{}, err
 	}
@@ -109,7 +110,7 @@ func answer(path string, set []topology.Setting) (Answer, error) {
 	}
 	f := &flows[first]
 	a := Answer{
-		Flow: f.Flow, BaseRTT: f.BaseRTT, Event: f.Event, Run: run, Initial: s.Flows[first].Initial,
+		Flow: f.Flow, BaseRTT: f.BaseRTT, Event: f.Event, Run: run, Without: quiet, Initial: s.Flows[first].Initial,
 		Slower: measure.FirstBelow(f.Steps, calm[first].Steps), Steps: f.Steps, Calm: calm[first].Steps,
 	}
 	for i := range flows {
@@ -118,9 +119,9 @@ func answer(path string, set []topology.Setting) (Answer, error) {
 	return a, nil
 }
 
-func signals(s *topology.Scenario) (*measure.Run, []measure.FlowSignals, error) {
+func signals(bench Bench, s *topology.Scenario) (*measure.Run, []measure.FlowSignals, error) {
 	m := measure.NewSignals(s)
-	run, err := observed(s, func(_ int, notes []fabric.Note) { m.Observe(notes) })
+	run, err := bench(s, measure.SignalKinds, func(_ int, notes []fabric.Note) { m.Observe(notes) })
 	return run, m.Result(), err
 }
 

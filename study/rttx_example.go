@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/switching/rttx"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -18,23 +19,32 @@ type Step struct {
 	Here     string    `json:"here"`     // what the fabric did
 }
 
+// Example is the outcome of RTTXExample.
+type Example struct {
+	Scenario *topology.Scenario // with conversion
+	Steps    []Step
+	Runs     []*measure.Run // with conversion, and without
+}
+
 // RTTXExample runs the worked example of the conversion of ECN into RTT
 // (RTTX-57), and once more without conversion, packet for packet the same until
 // the first rewritten ACK is in.
-func RTTXExample(set []topology.Setting) ([]Step, error) {
-	with, err := follow(set)
+func RTTXExample(bench Bench, set []topology.Setting) (*Example, error) {
+	with, err := follow(bench, set)
 	if err != nil {
 		return nil, err
 	}
-	without, err := follow(append(slices.Clone(set), topology.Setting{Key: "s0.rewrite", Value: "{3: none}"}))
+	without, err := follow(bench, append(slices.Clone(set), topology.Setting{Key: "s0.rewrite", Value: "{3: none}"}))
 	if err != nil {
 		return nil, err
 	}
-	return with.steps(&without), nil
+	return &Example{with.scenario, with.steps(&without), []*measure.Run{with.run, without.run}}, nil
 }
 
 // example is what happened to flow F.
 type example struct {
+	scenario        *topology.Scenario
+	run             *measure.Run
 	packets, marked int       // of the first window, at s0
 	closed          unit.Time // the end of the window
 	level, was      int64
@@ -45,21 +55,27 @@ type example struct {
 	arrivals               map[int64]unit.Time
 }
 
-func follow(set []topology.Setting) (example, error) {
+// exampleKinds are what the example is told from.
+var exampleKinds = []fabric.Kind{
+	fabric.Enqueued, fabric.EventCounted, fabric.LevelChanged, fabric.Rewritten, fabric.Acked, fabric.Measured, fabric.RateChanged,
+}
+
+func follow(bench Bench, set []topology.Setting) (example, error) {
 	s, err := parse("rttx-example", set)
 	if err != nil {
 		return example{}, err
 	}
 	var all []heard
-	_, err = observed(s, func(node int, notes []fabric.Note) {
+	run, err := bench(s, exampleKinds, func(node int, notes []fabric.Note) {
 		for _, n := range notes {
 			if n.Flow == 0 {
 				all = append(all, heard{node, n})
 			}
 		}
 	})
-	slices.SortStableFunc(all, func(a, b heard) int { return int(min(max(a.At-b.At, -1), 1)) })
+	inOrder(all)
 	e := example{
+		scenario: s, run: run,
 		closed: unit.Never, rewritten: heard{Note: fabric.Note{At: unit.Never}}, psn: -1,
 		samples: map[int64]unit.Rate{}, rates: map[int64]unit.Rate{}, before: map[int64]unit.Rate{}, arrivals: map[int64]unit.Time{},
 	}

@@ -17,27 +17,27 @@ var update = flag.Bool("update", false, "write docs/figures anew")
 // RTTX-57: the worked example on the wire: P = 8, P_e = 5, level 3, T_r + 1 us, an RTT
 // that is 1 us longer than without conversion, and a lower rate.
 func TestRTTXExample(t *testing.T) {
-	steps, err := RTTXExample(nil)
+	e, err := RTTXExample(InMemory, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"P = 8, P_e = 5", "level 3 (severe), was 0", "T_r + 1us", "1.545us, without conversion 545ns: 1us more", "-3.84 %, without conversion -0.34 %"}
-	for i, s := range steps {
+	for i, s := range e.Steps {
 		if s.Here != want[i] || s.At == unit.Never {
 			t.Errorf("%s: %s at %s, want %s", s.What, s.Here, s.At, want[i])
 		}
 	}
-	if len(steps) != len(want) {
-		t.Errorf("%d steps", len(steps))
+	if len(e.Steps) != len(want) {
+		t.Errorf("%d steps", len(e.Steps))
 	}
 	// With another D it is another increment: nothing here is written down.
-	steps, err = RTTXExample(settings("s0.rttx_d", "8us"))
-	if err != nil || steps[2].Here != "T_r + 4us" || !strings.HasSuffix(steps[3].Here, ": 4us more") {
-		t.Errorf("D = 8us: %+v, %v", steps, err)
+	e, err = RTTXExample(InMemory, settings("s0.rttx_d", "8us"))
+	if err != nil || e.Steps[2].Here != "T_r + 4us" || !strings.HasSuffix(e.Steps[3].Here, ": 4us more") {
+		t.Errorf("D = 8us: %+v, %v", e, err)
 	}
 }
 
-var compare = sync.OnceValues(func() ([]Answer, error) { return RTTXCompare(nil) })
+var compare = sync.OnceValues(func() ([]Answer, error) { return RTTXCompare(InMemory, nil) })
 
 // compared gives the answers of a path by sender.
 func compared(t *testing.T, path string) map[string]Answer {

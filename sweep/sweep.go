@@ -64,28 +64,33 @@ type Advance struct {
 	Done   bool // it was the cell's last step
 }
 
+// Cell runs the scenario of a cell, and calls show after each step of it.
+type Cell func(ctx context.Context, s *topology.Scenario, show func(Advance)) (*measure.Run, error)
+
 // Run runs the missing cells, as many at once as lanes says, and keeps each as
 // it ends. show is called after each step of a cell, by several goroutines. A
 // cancelled sweep leaves the cells that are finished.
-func (s *Sweep) Run(ctx context.Context, lanes int, show func(Advance)) error {
+func (s *Sweep) Run(ctx context.Context, lanes int, run Cell, show func(Advance)) error {
 	return each(ctx, len(s.missing), lanes, func(ctx context.Context, i int) error {
 		cell := s.missing[i]
 		scenario, err := s.Scenario(cell)
 		if err != nil {
 			return err
 		}
-		run, err := runCell(ctx, scenario, show)
+		outcome, err := run(ctx, scenario, show)
 		if err != nil {
 			return err
 		}
-		return s.store.put(s.keys[cell], run)
+		outcome.Series, outcome.Nodes = nil, nil // a cell is its figures
+		return s.store.put(s.keys[cell], outcome)
 	})
 }
 
 // steps is how often a cell reports its progress.
 const steps = 20
 
-func runCell(ctx context.Context, s *topology.Scenario, show func(Advance)) (*measure.Run, error) {
+// InMemory is the Cell that runs in this process.
+func InMemory(ctx context.Context, s *topology.Scenario, show func(Advance)) (*measure.Run, error) {
 	l, err := lab.New(s)
 	if err != nil {
 		return nil, err
@@ -98,11 +103,7 @@ func runCell(ctx context.Context, s *topology.Scenario, show func(Advance)) (*me
 		show(Advance{now - before, l.FrameHops() - hops, now == s.Duration})
 		before, hops = now, l.FrameHops()
 	}
-	run, err := l.Outcome()
-	if err == nil {
-		run.Series, run.Nodes = nil, nil // a cell is its figures
-	}
-	return run, err
+	return l.Outcome()
 }
 
 // Outcome gives what a finished cell has shown; series and nodes are left out.

@@ -34,7 +34,7 @@ func swept(t testing.TB, g Grid, store Store) (*Sweep, int) {
 	t.Helper()
 	s := planned(t, g, store)
 	var done atomic.Int64
-	err := s.Run(t.Context(), 2, func(a Advance) {
+	err := s.Run(t.Context(), 2, InMemory, func(a Advance) {
 		if a.Done {
 			done.Add(1)
 		}
@@ -115,7 +115,7 @@ func TestAKilledSweepGoesOn(t *testing.T) {
 	s := planned(t, g, store)
 	ctx, stop := context.WithCancel(t.Context())
 	var done atomic.Int64
-	err := s.Run(ctx, 1, func(a Advance) {
+	err := s.Run(ctx, 1, InMemory, func(a Advance) {
 		if a.Done && done.Add(1) == 3 {
 			stop()
 		}

@@ -158,7 +158,7 @@ func (r *reactions) print(w io.Writer, dir string) error {
 	for i := range r.Published {
 		t.AppendRow(r.Published[i].row(", DCQCN as published"))
 	}
-	_, _ = fmt.Fprintf(w, "%s, seed %d: %s meets congestion; its packets are counted from the first that was marked\n", r.Scenario, r.Seed, r.Flow)
+	_, _ = fmt.Fprintf(w, "%s, seed %d, bus %s: %s meets congestion; its packets are counted from the first that was marked\n", r.Scenario, r.Seed, r.Bus, r.Flow)
 	t.Render()
 	for i := range r.Runs {
 		_, _ = fmt.Fprintf(w, "digest %s %s\n", r.Runs[i].Scheme, r.Runs[i].Digest)

@@ -1,14 +1,10 @@
 package main
 
 import (
-	"path/filepath"
-	"time"
-
 	"github.com/spf13/cobra"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
-	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -31,6 +27,7 @@ type reaction struct {
 // reactions is reaction.json.
 type reactions struct {
 	Scenario string     `json:"scenario"`
+	Bus      string     `json:"bus"`
 	Seed     uint64     `json:"seed"`
 	Flow     string     `json:"flow"`
 	Runs     []reaction `json:"runs"`
@@ -40,8 +37,8 @@ type reactions struct {
 	duration  unit.Time
 }
 
-// runReaction runs the scenario in memory, which alone shows every packet.
-func runReaction(c *cobra.Command, f runFlags) error {
+// runReaction follows the flow under each scheme, and under DCQCN as published.
+func runReaction(c *cobra.Command, b *bench, f runFlags) error {
 	base, err := loadScenario(cethReaction)
 	if err != nil {
 		return err
@@ -51,37 +48,36 @@ func runReaction(c *cobra.Command, f runFlags) error {
 		return err
 	}
 	s := scenarios[0]
-	all := reactions{Scenario: s.Name, Seed: s.Seed, Flow: s.Flows[0].Name, duration: s.Duration}
-	if all.Runs, err = reactAll(scenarios); err != nil {
+	all := reactions{Scenario: s.Name, Bus: f.bus, Seed: s.Seed, Flow: s.Flows[0].Name, duration: s.Duration}
+	if all.Runs, err = reactAll(b, scenarios); err != nil {
 		return err
 	}
-	if all.Published, err = reactAll(published(s)); err != nil {
+	if all.Published, err = reactAll(b, published(s, f)); err != nil {
 		return err
 	}
 	for i := range all.Published {
 		all.Published[i].Packets, all.Published[i].Rates = nil, nil
 	}
-	dir := f.out
-	if dir == "" {
-		dir = filepath.Join("runs", cethReaction+"-"+time.Now().Format("20060102-150405"))
-	}
-	if err := all.write(dir, s); err != nil {
+	if err := all.write(f.out, s); err != nil {
 		return err
 	}
 	if f.json {
 		return writeJSON(c.OutOrStdout(), all)
 	}
-	return all.print(c.OutOrStdout(), dir)
+	return all.print(c.OutOrStdout(), f.out)
 }
 
 // published gives the baselines with the settings that DCQCN was published with.
 // The scenario's own are scaled to the document's drawing; these take so long to
-// recover that the run has to last publishedDuration.
-func published(s *topology.Scenario) []*topology.Scenario {
+// recover that the run has to last publishedDuration, unless the flags say how long.
+func published(s *topology.Scenario, f runFlags) []*topology.Scenario {
 	var scenarios []*topology.Scenario
 	for _, scheme := range []string{"cnp", "dcqcn"} {
 		c := *s
-		c.Scheme, c.CC.DCQCN, c.Duration, c.Bin = scheme, cc.DefaultDCQCN(), publishedDuration, unit.Millisecond
+		c.Scheme, c.CC.DCQCN = scheme, cc.DefaultDCQCN()
+		if f.duration == "" {
+			c.Duration, c.Bin = publishedDuration, unit.Millisecond
+		}
 		scenarios = append(scenarios, &c)
 	}
 	return scenarios
@@ -89,9 +85,9 @@ func published(s *topology.Scenario) []*topology.Scenario {
 
 const publishedDuration = 40 * unit.Millisecond
 
-func reactAll(scenarios []*topology.Scenario) (runs []reaction, err error) {
+func reactAll(b *bench, scenarios []*topology.Scenario) (runs []reaction, err error) {
 	for _, s := range scenarios {
-		r, err := react(s)
+		r, err := react(b, s)
 		if err != nil {
 			return nil, err
 		}
@@ -101,15 +97,11 @@ func reactAll(scenarios []*topology.Scenario) (runs []reaction, err error) {
 }
 
 // react runs the scenario and follows its first flow.
-func react(s *topology.Scenario) (*reaction, error) {
-	l, err := lab.New(s)
-	if err != nil {
-		return nil, err
-	}
+func react(b *bench, s *topology.Scenario) (*reaction, error) {
 	r := reaction{Scheme: s.Scheme}
 	followed := measure.NewReaction(s, 0)
-	l.PerFrame = true
-	l.Listen = func(_ int, notes []fabric.Note) {
+	kinds := append([]fabric.Kind{fabric.Acked, fabric.Notified}, measure.ReactionKinds...)
+	run, err := b.run(s, kinds, func(_ int, notes []fabric.Note) {
 		followed.Observe(notes)
 		for i := range notes {
 			switch notes[i].Kind {
@@ -120,9 +112,7 @@ func react(s *topology.Scenario) (*reaction, error) {
 			default:
 			}
 		}
-	}
-	l.Run(s.Duration)
-	run, err := measure.Merge(s, l.Results())
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 
+	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -12,12 +13,19 @@ import (
 	"github.com/rackfab/rackfab/services/memory"
 )
 
-// engine runs scenarios of one rack.
+// engine runs scenarios of one rack. A run passes what the listener asks for to it; nil
+// asks for nothing.
 type engine interface {
-	run(ctx context.Context, s *topology.Scenario, show func(advance)) (*measure.Run, error)
+	run(ctx context.Context, s *topology.Scenario, show func(advance), l *listener) (*measure.Run, error)
 	// lanes is how many runs may go on at the same time.
 	lanes() int
 	close()
+}
+
+// listener takes the notes of some kinds, a node's in order of time.
+type listener struct {
+	kinds []fabric.Kind
+	hear  func(node int, notes []fabric.Note)
 }
 
 // newEngine gives the engine that the flags ask for. s is the rack.
@@ -64,7 +72,7 @@ func newMemoryEngine(ctx context.Context, f runFlags) (engine, error) {
 // steps is how often a run in memory reports its progress.
 const steps = 200
 
-func (m memoryEngine) run(ctx context.Context, s *topology.Scenario, show func(advance)) (*measure.Run, error) {
+func (m memoryEngine) run(ctx context.Context, s *topology.Scenario, show func(advance), ear *listener) (*measure.Run, error) {
 	runtime.LockOSThread() // so that the thread's time is the run's
 	defer runtime.UnlockOSThread()
 	l, err := lab.New(s)
@@ -76,6 +84,9 @@ func (m memoryEngine) run(ctx context.Context, s *topology.Scenario, show func(a
 		return nil, err
 	}
 	defer told.Close()
+	if ear != nil {
+		l.Hear(ear.kinds, ear.hear)
+	}
 	before := threadSeconds()
 	for now := range l.Steps(steps) {
 		if err := ctx.Err(); err != nil {

@@ -1,23 +1,169 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
 
-// experiment is a run with a table of its own.
-type experiment func(*cobra.Command, runFlags) error
+	"github.com/spf13/cobra"
 
-// experimentOf gives the experiment of that name, nil if there is none. One that
-// is also a scenario is run as such if a scheme, a bus or a rack is asked for.
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/study"
+	"github.com/rackfab/rackfab/sweep"
+)
+
+// experiment is a run with a table of its own. It writes its files to f.out.
+type experiment func(*cobra.Command, *bench, runFlags) error
+
+// experimentOf returns the experiment with that name, nil if there is none. One that
+// is also a scenario is run as such with --scheme.
 func experimentOf(c *cobra.Command, name string) experiment {
-	plain := c.Flags().Changed("scheme") || c.Flags().Changed("bus") || c.Flags().Changed("controller")
 	switch {
 	case name == fig5:
 		return runFig5
-	case name == "rttx-compare":
+	case name == rttxCompare:
 		return runRTTXCompare
-	case name == cethReaction && !plain:
+	case name == cethReaction && !c.Flags().Changed("scheme"):
 		return runReaction
-	case name == "rttx-example" && !plain:
+	case name == rttxExample && !c.Flags().Changed("scheme"):
 		return runRTTXExample
 	}
 	return nil
+}
+
+// runExperiment runs an experiment on the bus that the flags name.
+func runExperiment(c *cobra.Command, name string, e experiment, f runFlags) error {
+	if err := checkRun(&f, name); err != nil {
+		return err
+	}
+	b := &bench{ctx: c.Context(), flags: f, progress: newTally()}
+	err := e(c, b, f)
+	b.close()
+	if err != nil {
+		return err
+	}
+	return f.tell(c)
+}
+
+// checkRun checks the flags that do not depend on the scenario, and gives the results a
+// folder named after the run if the flags name none.
+func checkRun(f *runFlags, name string) error {
+	if err := f.telemetry.check(); err != nil {
+		return err
+	}
+	if f.bus != "nats" && f.bus != "memory" {
+		return fmt.Errorf("--bus %q: want nats or memory", f.bus)
+	}
+	if f.out == "" {
+		f.out = filepath.Join("runs", name+"-"+time.Now().Format("20060102-150405"))
+	}
+	f.telemetry.folder = filepath.Join(f.out, "telemetry")
+	if err := writable(f.out); err != nil {
+		return fmt.Errorf("the results cannot be written: %w", err)
+	}
+	return nil
+}
+
+// bench runs the scenarios of an experiment. Those of one rack share an engine; a
+// scenario of another rack takes its place.
+type bench struct {
+	ctx      context.Context
+	flags    runFlags
+	progress tally
+	runs     int
+
+	mu     sync.Mutex // guards what is below
+	engine engine
+	nodes  []topology.Node // of the engine
+}
+
+// run is a study.Bench.
+func (b *bench) run(s *topology.Scenario, kinds []fabric.Kind, hear func(node int, notes []fabric.Note)) (*measure.Run, error) {
+	b.runs++
+	b.progress.show(fmt.Sprintf("run %d: %s under %s", b.runs, s.Name, s.Scheme))
+	return b.runOn(b.ctx, s, func(advance) {}, &listener{kinds, hear})
+}
+
+// runOn runs a scenario on an engine of its rack.
+func (b *bench) runOn(ctx context.Context, s *topology.Scenario, show func(advance), l *listener) (*measure.Run, error) {
+	e, err := b.engineOf(s)
+	if err != nil {
+		return nil, err
+	}
+	run, err := e.run(ctx, s, show, l)
+	if err != nil {
+		return nil, fmt.Errorf("%s under %s: %w", s.Name, s.Scheme, err)
+	}
+	return run, nil
+}
+
+// engineOf returns an engine of the scenario's rack.
+func (b *bench) engineOf(s *topology.Scenario) (engine, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.engine != nil && slices.EqualFunc(b.nodes, s.Nodes, sameNode) {
+		return b.engine, nil
+	}
+	b.end()
+	e, err := newEngine(b.ctx, s, b.flags)
+	if err != nil {
+		return nil, err
+	}
+	b.engine, b.nodes = e, s.Nodes
+	return e, nil
+}
+
+// sameNode reports whether one process can be either node.
+func sameNode(a, b topology.Node) bool { return a.Name == b.Name && a.Kind == b.Kind }
+
+func (b *bench) end() {
+	if b.engine != nil {
+		b.engine.close()
+	}
+	b.engine = nil
+}
+
+func (b *bench) close() {
+	b.end()
+	b.progress.finish()
+}
+
+// lanes is how many runs may go on at the same time.
+func (b *bench) lanes() int {
+	if b.flags.bus == "memory" {
+		return runtime.GOMAXPROCS(0)
+	}
+	return 1 // the rack is one
+}
+
+// cell is a sweep.Cell.
+func (b *bench) cell(ctx context.Context, s *topology.Scenario, show func(sweep.Advance)) (*measure.Run, error) {
+	var before advance
+	step := func(now advance) {
+		show(sweep.Advance{Fabric: now.fabric - before.fabric, Hops: now.hops - before.hops})
+		before = now
+	}
+	run, err := b.runOn(ctx, s, step, nil)
+	if err == nil {
+		step(advance{s.Duration, run.FrameHops})
+		show(sweep.Advance{Done: true})
+	}
+	return run, err
+}
+
+// printDigest prints where the runs of an experiment went on, and their digest.
+func (b *bench) printDigest(w io.Writer, runs []*measure.Run) error {
+	digest, err := study.Digest(runs)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "\nbus %s, %d runs, digest %s\n", b.flags.bus, len(runs), digest)
+	return err
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -43,10 +41,13 @@ type fig5Step struct {
 	Pauses  int64   `json:"pause_frames"` // on s1->s0
 	PerMs   float64 `json:"pause_frames_per_ms"`
 	Held    float64 `json:"paused_share"` // of the time, in 0 to 1
+	Digest  string  `json:"digest"`
+	run     *measure.Run
 }
 
 // fig5Result is the outcome of the experiment.
 type fig5Result struct {
+	Bus string `json:"bus"`
 	// The highest rate of F1 without PAUSE on s1->s0, in Gbit/s; above it PAUSE
 	// begins. 0 if every rate brings PAUSE.
 	Payload float64    `json:"threshold_payload_gbps"`
@@ -54,16 +55,9 @@ type fig5Result struct {
 	Steps   []fig5Step `json:"steps"` // from the highest rate down
 }
 
-func runFig5(c *cobra.Command, f runFlags) error {
+func runFig5(c *cobra.Command, b *bench, f runFlags) error {
 	if c.Flags().Changed("scheme") {
 		return errors.New("--scheme: fig5 is an experiment with fixed rates; it has no scheme")
-	}
-	if c.Flags().Changed("bus") && f.bus != "memory" || f.natsURL != "" || f.controller != "" {
-		return errors.New("--bus, --controller: fig5 is a grid of runs, which go on in memory")
-	}
-	dir := f.out
-	if dir == "" {
-		dir = filepath.Join("runs", fig5+"-"+time.Now().Format("20060102-150405"))
 	}
 	data, err := scenarioFile(fig5)
 	if err != nil {
@@ -76,29 +70,40 @@ func runFig5(c *cobra.Command, f runFlags) error {
 	if c.Flags().Changed("seed") {
 		fixed = append(fixed, sweep.Axis{Key: "seed", Values: []string{fmt.Sprint(f.seed)}})
 	}
-	result, err := searchFig5(c.Context(), dir, sweep.Grid{File: fig5, Data: data, Axes: fixed})
+	result, err := searchFig5(c.Context(), b, f.out, sweep.Grid{File: fig5, Data: data, Axes: fixed})
 	if err != nil {
 		return err
 	}
-	if err := writeFig5(dir, result); err != nil {
+	if err := writeFig5(f.out, result); err != nil {
 		return err
 	}
 	if f.json {
 		return writeJSON(c.OutOrStdout(), result)
 	}
-	return printFig5(c.OutOrStdout(), result, dir)
+	if err := printFig5(c.OutOrStdout(), result); err != nil {
+		return err
+	}
+	var runs []*measure.Run
+	for i := range result.Steps {
+		runs = append(runs, result.Steps[i].run)
+	}
+	if err := b.printDigest(c.OutOrStdout(), runs); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "table and plots: %s\n", f.out)
+	return err
 }
 
 // searchFig5 steps F1 down, then again in smaller steps where PAUSE begins.
-func searchFig5(ctx context.Context, dir string, grid sweep.Grid) (*fig5Result, error) {
-	result := &fig5Result{}
+func searchFig5(ctx context.Context, b *bench, dir string, grid sweep.Grid) (*fig5Result, error) {
+	result := &fig5Result{Bus: b.flags.bus}
 	quiet, next := 0, fig5First+fig5Steps[0] // the highest rate without PAUSE, and the next one tried
 	for _, by := range fig5Steps {
 		rates := between(quiet, next, by)
 		if len(rates) == 0 {
 			break
 		}
-		steps, err := fig5Round(ctx, dir, grid, rates)
+		steps, err := fig5Round(ctx, b, dir, grid, rates)
 		if err != nil {
 			return nil, err
 		}
@@ -129,7 +134,7 @@ func between(quiet, next, by int) (rates []int) {
 }
 
 // fig5Round runs the scenario with F1 at each of the rates, in Mbit/s.
-func fig5Round(ctx context.Context, dir string, grid sweep.Grid, rates []int) ([]fig5Step, error) {
+func fig5Round(ctx context.Context, b *bench, dir string, grid sweep.Grid, rates []int) ([]fig5Step, error) {
 	values := make([]string, len(rates))
 	for i, rate := range rates {
 		values[i] = (unit.Rate(rate) * unit.MegabitPerSec).String()
@@ -138,7 +143,7 @@ func fig5Round(ctx context.Context, dir string, grid sweep.Grid, rates []int) ([
 	if err := grid.Validate(); err != nil {
 		return nil, err
 	}
-	s, _, err := runGrid(ctx, grid, dir)
+	s, _, err := runGrid(ctx, grid, dir, b.lanes(), b.cell)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +163,7 @@ func fig5Round(ctx context.Context, dir string, grid sweep.Grid, rates []int) ([
 }
 
 func newFig5Step(s *topology.Scenario, run *measure.Run) fig5Step {
-	var step fig5Step
+	step := fig5Step{Digest: run.Digest, run: run}
 	for i, f := range run.Flows {
 		switch f.Name {
 		case fig5Victim:

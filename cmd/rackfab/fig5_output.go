@@ -81,7 +81,7 @@ func (r *fig5Result) line(name string, style int, y func(*fig5Step) float64) cha
 	return l
 }
 
-func printFig5(w io.Writer, r *fig5Result, dir string) error {
+func printFig5(w io.Writer, r *fig5Result) error {
 	t := table.NewWriter()
 	t.SetOutputMirror(w)
 	t.SetStyle(table.StyleLight)
@@ -94,7 +94,7 @@ func printFig5(w io.Writer, r *fig5Result, dir string) error {
 		})
 	}
 	t.Render()
-	_, err := fmt.Fprintf(w, "\n%s\ntable and plots: %s\n", r.verdict(), dir)
+	_, err := fmt.Fprintf(w, "\n%s\n", r.verdict())
 	return err
 }
 

@@ -7,6 +7,13 @@ import (
 	"github.com/rackfab/rackfab/sweep"
 )
 
+// inMemory is a bench of this process.
+func inMemory(t *testing.T) *bench {
+	b := &bench{ctx: t.Context(), flags: runFlags{bus: "memory", telemetry: telemetryFlags{told: &ledger{}}}, progress: newTally()}
+	t.Cleanup(b.close)
+	return b
+}
+
 // fig5Grid is the experiment, cut short, with the settings given.
 func fig5Grid(t *testing.T, axes ...sweep.Axis) sweep.Grid {
 	t.Helper()
@@ -25,7 +32,7 @@ func TestPauseBeginsAtTheReceivingRate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a study of many runs")
 	}
-	r, err := searchFig5(t.Context(), t.TempDir(), fig5Grid(t))
+	r, err := searchFig5(t.Context(), inMemory(t), t.TempDir(), fig5Grid(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +60,7 @@ func TestPauseBeginsEarlierFirstComeFirstServed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a study of many runs")
 	}
-	steps, err := fig5Round(t.Context(), t.TempDir(), fig5Grid(t, sweep.Axis{Key: "switch.arbitration", Values: []string{"fifo"}}), []int{9400, 8500})
+	steps, err := fig5Round(t.Context(), inMemory(t), t.TempDir(), fig5Grid(t, sweep.Axis{Key: "switch.arbitration", Values: []string{"fifo"}}), []int{9400, 8500})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,13 +38,17 @@ func newProcesses(ctx context.Context, s *topology.Scenario, f runFlags) (engine
 	return &processes{rack: rack, end: rack.Close, telemetry: f.telemetry}, nil
 }
 
-func (p *processes) run(ctx context.Context, s *topology.Scenario, show func(advance)) (*measure.Run, error) {
+// run passes the notes on at the end of the run, the nodes in the order of the scenario.
+func (p *processes) run(ctx context.Context, s *topology.Scenario, show func(advance), l *listener) (*measure.Run, error) {
 	text, err := topology.Marshal(s)
 	if err != nil {
 		return nil, err
 	}
 	p.runs++
 	request := controller.Request{ID: fmt.Sprintf("%s%s-%d", p.name, s.Scheme, p.runs), Scenario: text, Quiet: true, Telemetry: p.telemetry.named(s.Name, s.Scheme)}
+	if l != nil {
+		request.Notes = l.kinds
+	}
 	report, err := p.rack.Run(ctx, request, func(at controller.Progress) { show(advance{at.Time, at.FrameHops}) })
 	if err != nil {
 		return nil, err
@@ -56,6 +60,9 @@ func (p *processes) run(ctx context.Context, s *topology.Scenario, show func(adv
 	for i, n := range report.Nodes {
 		outcome.Nodes[i].MaxRSS, outcome.Nodes[i].Program = n.MaxRSS, n.Program
 		p.telemetry.told.add(n.Telemetry)
+		if l != nil {
+			l.hear(i, n.Notes)
+		}
 	}
 	return outcome, nil
 }

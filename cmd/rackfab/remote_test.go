@@ -89,7 +89,7 @@ func on(t *testing.T, s *topology.Scenario, f runFlags) (digest string, err erro
 		return "", err
 	}
 	defer e.close()
-	out, err := e.run(t.Context(), s, func(advance) {})
+	out, err := e.run(t.Context(), s, func(advance) {}, nil)
 	if err != nil {
 		return "", err
 	}

@@ -105,7 +105,7 @@ func replayOn(ctx context.Context, s *topology.Scenario, bus string, f runFlags)
 		return "", err
 	}
 	defer engine.close()
-	run, err := engine.run(ctx, s, func(advance) {})
+	run, err := engine.run(ctx, s, func(advance) {}, nil)
 	if err != nil {
 		return "", err
 	}

@@ -7,29 +7,47 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
+	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	"github.com/rackfab/rackfab/study"
 )
 
-// runRTTXExample prints the worked example of the document step by step.
-func runRTTXExample(c *cobra.Command, f runFlags) error {
-	steps, err := study.RTTXExample(studySettings(c, f))
+// Experiments on turning ECN into RTT.
+const (
+	rttxExample = "rttx-example"
+	rttxCompare = "rttx-compare"
+)
+
+// exampleResult is rttx-example.json.
+type exampleResult struct {
+	Bus     string       `json:"bus"`
+	Digests []string     `json:"digests"` // with conversion, and without
+	Steps   []study.Step `json:"steps"`
+}
+
+// runRTTXExample prints the worked example of the document step by step, and writes it
+// with its scenario.
+func runRTTXExample(c *cobra.Command, b *bench, f runFlags) error {
+	e, err := study.RTTXExample(b.run, studySettings(c, f))
 	if err != nil {
 		return err
 	}
+	result := exampleResult{Bus: f.bus, Digests: digestsOf(e.Runs), Steps: e.Steps}
+	if err := writeExample(f.out, e.Scenario, &result); err != nil {
+		return err
+	}
 	if f.json {
-		return writeJSON(c.OutOrStdout(), steps)
+		return writeJSON(c.OutOrStdout(), result)
 	}
 	t := studyTable(c.OutOrStdout())
 	t.AppendHeader(table.Row{"at", "what", "the document", "here"})
-	for _, s := range steps {
+	for _, s := range e.Steps {
 		at := "never"
 		if s.At != unit.Never {
 			at = s.At.String()
@@ -37,7 +55,33 @@ func runRTTXExample(c *cobra.Command, f runFlags) error {
 		t.AppendRow(table.Row{at, s.What, s.Document, s.Here})
 	}
 	t.Render()
-	return nil
+	if err := b.printDigest(c.OutOrStdout(), e.Runs); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "steps and scenario: %s\n", f.out)
+	return err
+}
+
+func digestsOf(runs []*measure.Run) (list []string) {
+	for _, run := range runs {
+		list = append(list, run.Digest)
+	}
+	return list
+}
+
+// writeExample writes the steps and the scenario.
+func writeExample(dir string, s *topology.Scenario, result *exampleResult) error {
+	scenario, err := topology.Marshal(s)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return errors.Join(
+		createFile(filepath.Join(dir, "scenario.yaml"), func(w io.Writer) error { _, err := w.Write(scenario); return err }),
+		createFile(filepath.Join(dir, rttxExample+".json"), func(w io.Writer) error { return writeJSON(w, result) }),
+	)
 }
 
 // answerRow is one row of rttx-compare. Spans are in the unit of the name; a
@@ -59,33 +103,36 @@ type answerRow struct {
 	P50     float64 `json:"burst_p50_ms"`
 	P99     float64 `json:"burst_p99_ms"`
 	Pauses  int64   `json:"pause_frames"`
+	Bus     string  `json:"bus"`
+	Digest  string  `json:"digest"`
+	Without string  `json:"digest_without_burst"`
 }
 
 // runRTTXCompare compares senders and writes the figures.
-func runRTTXCompare(c *cobra.Command, f runFlags) error {
+func runRTTXCompare(c *cobra.Command, b *bench, f runFlags) error {
 	if c.Flags().Changed("scheme") {
 		return errors.New("--scheme: rttx-compare has senders of its own; run rttx-16to2 or rttx-wan under a scheme")
 	}
-	if c.Flags().Changed("bus") && f.bus != "memory" || f.natsURL != "" || f.controller != "" {
-		return errors.New("--bus, --controller: rttx-compare listens to every frame, in memory")
-	}
-	answers, err := study.RTTXCompare(studySettings(c, f))
+	answers, err := study.RTTXCompare(b.run, studySettings(c, f))
 	if err != nil {
 		return err
 	}
-	dir := f.out
-	if dir == "" {
-		dir = filepath.Join("runs", "rttx-compare-"+time.Now().Format("20060102-150405"))
-	}
-	rows := answerRows(answers)
-	if err := writeRTTX(dir, rows, study.RTTXFigures(answers)); err != nil {
+	rows := answerRows(answers, f.bus)
+	if err := writeRTTX(f.out, rows, study.RTTXFigures(answers)); err != nil {
 		return err
 	}
 	if f.json {
 		return writeJSON(c.OutOrStdout(), rows)
 	}
 	printAnswers(c.OutOrStdout(), rows)
-	_, err = fmt.Fprintf(c.OutOrStdout(), "\ntable and plots: %s\n", dir)
+	var runs []*measure.Run
+	for i := range answers {
+		runs = append(runs, answers[i].Run, answers[i].Without)
+	}
+	if err := b.printDigest(c.OutOrStdout(), runs); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "table and plots: %s\n", f.out)
 	return err
 }
 
@@ -100,12 +147,13 @@ func studySettings(c *cobra.Command, f runFlags) (set []topology.Setting) {
 	return set
 }
 
-func answerRows(answers []study.Answer) (rows []answerRow) {
+func answerRows(answers []study.Answer, bus string) (rows []answerRow) {
 	for i := range answers {
 		a := &answers[i]
 		r := answerRow{
 			Path: a.Path, Sender: a.Sender.Name, Flow: a.Flow, BaseRTT: in(a.BaseRTT, unit.Microsecond),
 			CNPCuts: a.Conflicts.CNPCuts, RTTCuts: a.Conflicts.RTTCuts,
+			Bus: bus, Digest: a.Run.Digest, Without: a.Without.Digest,
 			Tree: in(a.Run.Tree, unit.Millisecond), P50: in(a.Run.Burst.P50, unit.Millisecond), P99: in(a.Run.Burst.P99, unit.Millisecond),
 		}
 		if a.Sender.Both {
@@ -176,7 +224,7 @@ func writeRTTX(dir string, rows []answerRow, figures []study.Figure) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	err := createFile(filepath.Join(dir, "rttx-compare.json"), func(w io.Writer) error { return writeJSON(w, rows) })
+	err := createFile(filepath.Join(dir, rttxCompare+".json"), func(w io.Writer) error { return writeJSON(w, rows) })
 	for i := range figures {
 		f := &figures[i]
 		name := filepath.Join(dir, f.Name)

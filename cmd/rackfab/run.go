@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -51,17 +50,17 @@ func runCommand() *cobra.Command {
 		Short: "Run a scenario once per scheme and compare the outcomes",
 		Long: "Run a scenario once per scheme, print one row per scheme, and write a folder that reproduces it.\n" +
 			"SCENARIO is one of " + strings.Join(topology.Builtins(), ", ") + " (N and M are numbers) or a YAML file.\n" +
-			"fig5 is the experiment of PCN §4.2: a grid over the rate of F1, in memory, until PAUSE on s1->s0 begins.\n" +
-			"rttx-example and rttx-compare set what is claimed of ECN turned into RTT beside what the fabric does, in memory;\n" +
-			"with --scheme or --bus, rttx-example runs as any other scenario.",
+			"fig5 is the experiment of PCN §4.2: it searches for the rate of F1 at which PAUSE on s1->s0 begins.\n" +
+			"ceth-reaction, rttx-example and rttx-compare compare the claims of their documents with what the fabric does;\n" +
+			"with --scheme, ceth-reaction and rttx-example run as any other scenario.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := severalFiles("--out", f.out); err != nil {
 				return err
 			}
 			name := scenarioName(args)
-			if experiment := experimentOf(c, name); experiment != nil {
-				return experiment(c, f)
+			if e := experimentOf(c, name); e != nil {
+				return runExperiment(c, name, e, f)
 			}
 			return run(c, name, f)
 		},
@@ -83,19 +82,12 @@ func runCommand() *cobra.Command {
 }
 
 func run(c *cobra.Command, name string, f runFlags) error {
-	if err := f.telemetry.check(); err != nil {
-		return err
-	}
 	base, err := loadScenario(name)
 	if err != nil {
 		return err
 	}
-	if f.out == "" {
-		f.out = filepath.Join("runs", base.Name+"-"+time.Now().Format("20060102-150405"))
-	}
-	f.telemetry.folder = filepath.Join(f.out, "telemetry")
-	if err := writable(f.out); err != nil {
-		return fmt.Errorf("the results cannot be written: %w", err)
+	if err := checkRun(&f, base.Name); err != nil {
+		return err
 	}
 	if base.Vary.Key != "" {
 		return runVaried(c, name, base, f)
@@ -141,9 +133,6 @@ func prepare(c *cobra.Command, base *topology.Scenario, f runFlags) ([]*topology
 	}
 	if base, err = base.Override(o); err != nil {
 		return nil, fmt.Errorf("with the flags given: %w", err)
-	}
-	if f.bus != "nats" && f.bus != "memory" {
-		return nil, fmt.Errorf("--bus %q: want nats or memory", f.bus)
 	}
 	var scenarios []*topology.Scenario
 	for _, scheme := range schemeNames(f.schemes, base.Compare) {
@@ -212,7 +201,7 @@ func runAll(ctx context.Context, e engine, scenarios []*topology.Scenario) ([]*m
 				return err
 			}
 			start := time.Now()
-			outcome, err := e.run(ctx, s, func(a advance) { bar.show(i, a) })
+			outcome, err := e.run(ctx, s, func(a advance) { bar.show(i, a) }, nil)
 			if err != nil {
 				return fmt.Errorf("%s under %s: %w", s.Name, s.Scheme, err)
 			}

@@ -13,7 +13,7 @@ import (
 // meeting is an engine whose runs each wait for the other one to have begun.
 type meeting struct{ here chan struct{} }
 
-func (m meeting) run(ctx context.Context, s *topology.Scenario, show func(advance)) (*measure.Run, error) {
+func (m meeting) run(ctx context.Context, s *topology.Scenario, show func(advance), l *listener) (*measure.Run, error) {
 	show(advance{s.Duration / 2, 1})
 	select {
 	case m.here <- struct{}{}:
@@ -41,11 +41,11 @@ func TestRunsGoOnAtTheSameTimeAndComeOutInOrder(t *testing.T) {
 // broken is an engine that cannot run scheme "bad".
 type broken struct{ meeting }
 
-func (b broken) run(ctx context.Context, s *topology.Scenario, show func(advance)) (*measure.Run, error) {
+func (b broken) run(ctx context.Context, s *topology.Scenario, show func(advance), l *listener) (*measure.Run, error) {
 	if s.Scheme == "bad" {
 		return nil, errors.New("no such luck")
 	}
-	return b.meeting.run(ctx, s, show)
+	return b.meeting.run(ctx, s, show, l)
 }
 
 func TestTheFirstFaultEndsTheOtherRuns(t *testing.T) {

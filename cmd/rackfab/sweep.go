@@ -68,7 +68,7 @@ func runSweep(c *cobra.Command, name string, f sweepFlags) error {
 		return fmt.Errorf("--plot: %w", err)
 	}
 	dir := cmp.Or(f.out, filepath.Join("runs", "sweep-"+base.Name))
-	s, ran, err := runGrid(c.Context(), grid, dir)
+	s, ran, err := runGrid(c.Context(), grid, dir, runtime.GOMAXPROCS(0), sweep.InMemory)
 	if err != nil {
 		return err
 	}
@@ -130,20 +130,19 @@ func durationAxis(list string) (sweep.Axis, error) {
 	return sweep.NewAxis("duration", values)
 }
 
-// runGrid runs what is missing of the grid, with its cells in a folder of dir,
-// and says how many cells it was.
-func runGrid(ctx context.Context, grid sweep.Grid, dir string) (*sweep.Sweep, int, error) {
+// runGrid runs what is missing of the grid, with its cells in a folder of dir and
+// as many at once as lanes says, and returns how many cells it was.
+func runGrid(ctx context.Context, grid sweep.Grid, dir string, lanes int, run sweep.Cell) (*sweep.Sweep, int, error) {
 	build, err := build()
 	if err != nil {
 		return nil, 0, err
 	}
-	lanes := runtime.GOMAXPROCS(0)
 	s, err := sweep.Plan(ctx, grid, sweep.Store{Dir: filepath.Join(dir, "cells"), Version: build}, lanes)
 	if err != nil || s.Missing() == 0 {
 		return s, 0, err
 	}
 	bar := &cellProgress{meter: newMeter(s.Left()), cells: s.Cells(), finished: s.Cells() - s.Missing()}
-	err = s.Run(ctx, lanes, bar.show)
+	err = s.Run(ctx, lanes, run, bar.show)
 	bar.finish()
 	if errors.Is(err, context.Canceled) {
 		return nil, 0, parting{fmt.Errorf("%d of %d cells are finished; the same command with --out %s goes on from there", bar.finished, bar.cells, dir)}

@@ -6,6 +6,7 @@ package lab
 import (
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
@@ -30,7 +31,8 @@ type Lab struct {
 	now       unit.Time
 	out       fabric.Out
 	// Listen, if set, gets the notes of a node, in order of time within a call.
-	// Notes of every frame are left out unless PerFrame is set.
+	// Notes of every frame are left out unless PerFrame is set. See Hear for several
+	// listeners.
 	Listen   func(node int, notes []fabric.Note)
 	PerFrame bool
 	// Follow says for which messages the notes of every frame are made all the same.
@@ -133,6 +135,25 @@ func (l *Lab) deliver(i int) {
 	l.recorders[i].Observe(l.out.Notes)
 	if l.Listen != nil {
 		l.Listen(i, l.out.Notes)
+	}
+}
+
+// Hear passes the notes of some kinds to hear, beside what Listen does already: a
+// node's in order of time, the nodes in no order. Call it before the run.
+func (l *Lab) Hear(kinds []fabric.Kind, hear func(node int, notes []fabric.Note)) {
+	l.PerFrame = l.PerFrame || slices.ContainsFunc(kinds, fabric.Kind.PerFrame)
+	before, chosen := l.Listen, []fabric.Note(nil)
+	l.Listen = func(node int, notes []fabric.Note) {
+		if before != nil {
+			before(node, notes)
+		}
+		chosen = chosen[:0]
+		for i := range notes {
+			if slices.Contains(kinds, notes[i].Kind) {
+				chosen = append(chosen, notes[i])
+			}
+		}
+		hear(node, chosen)
 	}
 }
 

@@ -56,6 +56,11 @@ type ReactionResult struct {
 // recovered.
 const Recovery = 0.95
 
+// ReactionKinds are the notes that Reaction takes.
+var ReactionKinds = []fabric.Kind{
+	fabric.Transmitted, fabric.Marked, fabric.Received, fabric.RateChanged, fabric.NotificationIn, fabric.IndicationIn,
+}
+
 // NewReaction follows the flow with that index.
 func NewReaction(s *topology.Scenario, flow int) *Reaction {
 	f := s.Flows[flow]

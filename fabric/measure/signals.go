@@ -112,6 +112,9 @@ const (
 // longAgo is before anything that happens, by more than any RTT.
 const longAgo = -unit.Never / 2
 
+// SignalKinds are the notes that Signals takes.
+var SignalKinds = []fabric.Kind{fabric.Marked, fabric.EventCounted, fabric.NotificationIn, fabric.RateChanged}
+
 // NewSignals makes a listener for a run of the scenario.
 func NewSignals(s *topology.Scenario) *Signals {
 	m := &Signals{s: s, flows: make([]FlowSignals, len(s.Flows)), state: make([]signalState, len(s.Flows))}
