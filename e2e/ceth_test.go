@@ -33,12 +33,3 @@ func TestCETHOverNATSGivesTheSameRunAsMemory(t *testing.T) {
 		all[memory["ceth"]] = source
 	}
 }
-
-// The example of the document, over processes.
-func TestCETHReactionOverNATSGivesTheSameRunAsMemory(t *testing.T) {
-	memory := digests(start(t, "ceth-reaction", "--bus", "memory").results(t))
-	nats := digests(start(t, "ceth-reaction", "--bus", "nats").results(t))
-	if diff := cmp.Diff(memory, nats); diff != "" || len(memory) != 2 {
-		t.Errorf("%v; digests differ (-memory +nats):\n%s", memory, diff)
-	}
-}

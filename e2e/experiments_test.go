@@ -1,0 +1,69 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The experiments of the source documents give the same tables and digests over NATS as
+// in memory, down to the byte.
+func TestExperimentsOverNATSAreThoseInMemory(t *testing.T) {
+	for name, e := range map[string]struct {
+		flags []string
+		file  string
+	}{
+		"fig5":          {[]string{"--duration", "200us"}, "fig5.json"},
+		"ceth-reaction": {[]string{"--duration", "36us"}, "reaction.json"},
+		"rttx-example":  {nil, "rttx-example.json"},
+		"rttx-compare":  {[]string{"--duration", "5100us"}, "rttx-compare.json"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			memory := experiment(t, name, e.file, append(e.flags, "--bus", "memory")...)
+			nats := experiment(t, name, e.file, e.flags...) // NATS is the default
+			if diff := cmp.Diff(memory["memory"], nats["nats"]); diff != "" || memory["memory"] == "" {
+				t.Errorf("(-memory +nats) %d bytes:\n%s", len(memory["memory"]), diff)
+			}
+		})
+	}
+}
+
+var (
+	busLine = regexp.MustCompile(`"bus": "([a-z]+)"`)
+	digest  = regexp.MustCompile(`"digest[a-z_]*": ("[0-9a-f]{16}"|\[)`)
+)
+
+// experiment runs one and returns the file that it writes by the bus that it names; the
+// bus is left out of the text.
+func experiment(t *testing.T, name, file string, flags ...string) map[string]string {
+	t.Helper()
+	r := start(t, append([]string{name}, flags...)...)
+	if log, err := r.end(); err != nil {
+		t.Fatal(log, err)
+	}
+	text, err := os.ReadFile(filepath.Join(r.dir, "out", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !digest.Match(text) {
+		t.Errorf("%s has no digest", file)
+	}
+	bus := busLine.FindSubmatch(text)
+	if bus == nil {
+		t.Fatalf("%s names no bus", file)
+	}
+	return map[string]string{string(bus[1]): busLine.ReplaceAllString(string(text), "")}
+}
+
+// Receiver credit, and credit with AIMD, over processes.
+func TestCreditOverNATSIsThatInMemory(t *testing.T) {
+	flags := []string{"cbrc-waste", "--scheme", "cbrc,cbrc-aimd", "--duration", "1ms"}
+	memory := digests(start(t, append(flags, "--bus", "memory")...).results(t))
+	nats := digests(start(t, append(flags, "--bus", "nats")...).results(t))
+	if diff := cmp.Diff(memory, nats); diff != "" || len(memory) != 2 || memory["cbrc"] == memory["cbrc-aimd"] {
+		t.Errorf("%v; digests differ (-memory +nats):\n%s", memory, diff)
+	}
+}
