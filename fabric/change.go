@@ -71,6 +71,9 @@ type Flow struct {
 	Source   uint16    // UDP source port, the flow's entropy
 	// Baseline says that one of the ends does not speak CETH.
 	Baseline bool
+	// Excess says that the receiver wants to be told of credit that the sender cannot
+	// spend, whatever the scheme (CBRC-36, mode B of one receiver).
+	Excess bool
 }
 
 // Connection is a pair of queue pairs for commands: frame.SenderQP(ID) at the

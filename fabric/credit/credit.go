@@ -67,12 +67,12 @@ type Policy string
 const (
 	PolicyScheme   Policy = "scheme"   // as the scheme says
 	PolicyOriginal Policy = "original" // it does not heed it: mode A
-	PolicyAIMD     Policy = "aimd"     // it gives less: mode B
+	PolicyAIMD     Policy = "aimd"     // it gives less, and senders signal to it under any scheme: mode B
 )
 
 // Params are the settings of receiver credit. Sizes are in bytes on the wire.
 type Params struct {
-	AIMD   bool   // senders signal excess, and a receiver gives them less (CBRC-36, mode B)
+	AIMD   bool   // senders signal excess, and a receiver that has no policy of its own gives them less (CBRC-36, mode B)
 	Policy Policy // of this receiver
 
 	RateShare float64    // of the link's rate that is credited

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/credit"
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -100,6 +101,43 @@ func TestAIMDTurnsWastedCreditIntoThroughput(t *testing.T) {
 	}
 	if original.Credit.Indicated != 0 || aimd.Credit.Indicated == 0 {
 		t.Errorf("indicated %d and %d packets", original.Credit.Indicated, aimd.Credit.Indicated)
+	}
+}
+
+// CBRC-36: the modes are selectable per receiver. Under cbrc r1 alone has mode B: the
+// sender signals to it alone, and B1, which shares r1 with it, gets what it cannot
+// spend. Under cbrc-aimd r1 alone has mode A: B1 alone gets nothing more than before.
+func TestReceiversOfOneRackHaveModesOfTheirOwn(t *testing.T) {
+	goodput := func(run *measure.Run) map[string]float64 {
+		rates := map[string]float64{}
+		for _, f := range run.Flows {
+			rates[f.Name] = float64(f.Goodput) / 1e9
+		}
+		return rates
+	}
+	for _, c := range []struct {
+		scheme string
+		policy credit.Policy
+		other  string // the scheme under which all receivers do as r1 does
+	}{
+		{"cbrc", credit.PolicyAIMD, "cbrc-aimd"}, {"cbrc-aimd", credit.PolicyOriginal, "cbrc"},
+	} {
+		s := waste(t, c.scheme)
+		r1 := slices.IndexFunc(s.Nodes, func(n topology.Node) bool { return n.Name == "r1" })
+		s.Nodes[r1].NIC.Credit = c.policy
+		run := measured(t, s)
+		mixed, uniform, all := goodput(run), goodput(measured(t, waste(t, c.scheme))), goodput(measured(t, waste(t, c.other)))
+		t.Logf("%s, r1 %s: B1 %.2f B2 %.2f B3 %.2f; without %.2f %.2f, all %.2f", c.scheme, c.policy,
+			mixed["B1"], mixed["B2"], mixed["B3"], uniform["B1"], uniform["B2"], all["B1"])
+		if change, full := mixed["B1"]-uniform["B1"], all["B1"]-uniform["B1"]; change/full < 0.5 {
+			t.Errorf("%s, r1 %s: B1 has %.2f Gbit/s more, and %.2f where all receivers do so", c.scheme, c.policy, change, full)
+		}
+		if gap := mixed["B1"] - mixed["B2"]; (gap > 1) != (c.policy == credit.PolicyAIMD) || gap > -1 && gap < 1 {
+			t.Errorf("%s, r1 %s: B1 has %.2f Gbit/s, B2 %.2f", c.scheme, c.policy, mixed["B1"], mixed["B2"])
+		}
+		if run.Credit.Indicated == 0 || run.Drops != 0 {
+			t.Errorf("%s, r1 %s: %d packets indicated, %d drops", c.scheme, c.policy, run.Credit.Indicated, run.Drops)
+		}
 	}
 }
 

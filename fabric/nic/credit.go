@@ -68,7 +68,9 @@ func (n *NIC) addCredits(c *credits, senders, receivers int) {
 		peer := slices.IndexFunc(c.accounts, func(a account) bool { return n.senders[a.senders[0]].To == to })
 		if peer < 0 {
 			peer = len(c.accounts)
-			c.accounts = append(c.accounts, account{Account: credit.NewAccount(p, n.cfg.Rate), wait: p.Retry})
+			own := *p
+			own.AIMD = p.AIMD || n.senders[i].Excess
+			c.accounts = append(c.accounts, account{Account: credit.NewAccount(&own, n.cfg.Rate), wait: p.Retry})
 		}
 		c.accounts[peer].senders = append(c.accounts[peer].senders, int32(i))
 		c.ofSender = append(c.ofSender, int32(peer))

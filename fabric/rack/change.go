@@ -222,6 +222,7 @@ func flow(s *topology.Scenario, i int) fabric.Flow {
 		ID: fabric.FlowID(i), From: s.Nodes[f.From].Host, To: s.Nodes[f.To].Host,
 		Size: f.Size, Start: f.Start, Initial: f.Initial, Source: f.Source,
 		Baseline: !s.Nodes[f.From].NIC.CETH || !s.Nodes[f.To].NIC.CETH,
+		Excess:   s.Nodes[f.To].NIC.HeedsExcess(),
 	}
 }
 

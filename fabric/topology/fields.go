@@ -108,7 +108,7 @@ var cardFields = []field[NICSettings]{
 	cite("own: above data, so that no queue of data delays them; data: HPCC simulator unless ACK_HIGH_PRIO, and IBTA volume 1 §9.7.5; ns3-rdma has a class of their own for ACKs",
 		choiceField("ack_class", "traffic class of ACK and NAK: the control class, with CNPs, or that of the data that they answer",
 			[]string{"control", "data"}, func(n *NICSettings) *string { return &n.ACKClass })),
-	choiceField("credit", "how the receiver takes the excess signal of cbrc-aimd",
+	choiceField("credit", "what the receiver does about senders that cannot spend its credit, under cbrc and cbrc-aimd: as the scheme does, original grants them as much as others, aimd has them signal and grants them less",
 		[]credit.Policy{credit.PolicyScheme, credit.PolicyOriginal, credit.PolicyAIMD}, func(n *NICSettings) *credit.Policy { return &n.Credit }),
 	switchField("ceth", "whether the NIC speaks CETH; flows at one that does not have CNPs under the scheme ceth", func(n *NICSettings) *bool { return &n.CETH }),
 	integerField("control_rate", "limit of ACK, NAK and CNP in packets per second, 0 for none", 0, 1e12, func(n *NICSettings) *int64 { return &n.ControlRate }),

@@ -74,9 +74,13 @@ type NICSettings struct {
 	CETH         bool          // speaks CETH
 	ControlRate  int64         // control packets per second, 0 is no limit
 	ControlQueue int           // packets
-	Credit       credit.Policy // how its receiver takes the excess signal
+	Credit       credit.Policy // what its receiver does about senders that cannot spend their credit
 	Engine       EngineSettings
 }
+
+// HeedsExcess reports whether the receiver gives less credit to senders that cannot
+// spend it, under any scheme that grants credit.
+func (n *NICSettings) HeedsExcess() bool { return n.Credit == credit.PolicyAIMD }
 
 // SwitchSettings are the settings of one switch.
 type SwitchSettings struct {
