@@ -107,10 +107,9 @@ func NeededHeadroom(l Link) unit.Bytes {
 // DataFrame gives the length in bytes of the largest data frame with so much
 // payload: a WRITE that carries its RETH and, as under some schemes, timestamps.
 func DataFrame(payload unit.Bytes) unit.Bytes {
-	const pad = 4 // IBTA pads payloads to words of 4 bytes
 	p := frame.Packet{
 		BTH: frame.BTH{Opcode: frame.WriteOnly}, Timestamped: true,
-		Payload: uint32((payload + pad - 1) / pad * pad),
+		Payload: uint32((payload + word - 1) / word * word),
 	}
 	var f frame.Frame
 	p.Build(&f)

@@ -39,7 +39,9 @@ func TestEachFaultNamesPlaceKeyAndWhatIsAllowed(t *testing.T) {
 		{"h0..h3: {", "h00..h3: {", "without leading zeros"},
 		{"h0..h3: {", "h0..h99999: {", `want at most 4096 names`},
 		{"h0..h3: {", "\"h0, h1, h1\": {", `names h1 twice`},
-		{"payload: 1000B", "payload: 0B", "9: nics.h0..h3.payload: 0B is out of range, want 1B to 65.536KB"},
+		{"payload: 1000B", "payload: 0B", "9: nics.h0..h3.payload: 0B is out of range, want 4B to 65.336KB"},
+		{"payload: 1000B", "payload: 1001B", "9: nics.h0..h3.payload: 1001B is no multiple of 4B, which all packets of a message but the last must be: want 1000B or 1004B"},
+		{"payload: 1000B", "payload: 1.0015KB", `9: nics.h0..h3.payload: size "1.0015KB"`},
 		{"payload: 1000B", "payload: 1500B", "9: nics.h0..h3.payload: a payload of 1500B makes frames of 1586B, above the mtu of 1518B of link h0-s0: want a payload of at most 1432B"},
 		{"payload: 1000B", "ack_every: 0", `nics.h0..h3.ack_every: "0" is no whole number from 1 to 65536`},
 		{"payload: 1000B", "rtt: sundial", `9: nics.h0..h3.rtt: "sundial" is unknown, want one of echo, receiver, offset`},
@@ -150,6 +152,18 @@ func TestATooSmallMTUIsBlamedWhereThePayloadIsTheDefault(t *testing.T) {
 	text := strings.NewReplacer(": {payload: 1000B}", ":", "rate: 100Gbps", "mtu: 500B").Replace(sample)
 	_, err := Parse("f", []byte(text))
 	want := "f:15: links[1].mtu: a payload of 1000B makes frames of 1086B, above the mtu of 500B of link s0-s1: want a payload of at most 412B"
+	if fmt.Sprint(err) != want {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAPayloadThatUETDoesNotCarryIsBlamed(t *testing.T) {
+	text := strings.NewReplacer("payload: 1000B", "payload: 20000B", "delay: 5us}", "delay: 5us, mtu: 65536B}").Replace(sample)
+	if _, err := Parse("f", []byte(text)); err != nil {
+		t.Errorf("under pcn: %v", err)
+	}
+	_, err := Parse("f", []byte(strings.Replace(text, "scheme: pcn", "scheme: cbrc", 1)))
+	want := "f:9: nics.h0..h3.payload: 20000B is more than a request of UET carries under the scheme cbrc, want at most 16380B"
 	if fmt.Sprint(err) != want {
 		t.Errorf("got %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/credit"
+	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -24,6 +25,13 @@ const (
 	bigFrame = 65536 * unit.Byte
 	// leastOverhead leaves 16 bytes of the shortest frame.
 	leastOverhead = -48 * unit.Byte
+)
+
+// word is what IBTA pads payloads to, and mostPayload the most whole words that a NIC
+// sends in one packet, in bytes.
+const (
+	word        = 4
+	mostPayload = frame.MaxPayload / word * word
 )
 
 // LongestRun bounds fabric time.
@@ -94,7 +102,7 @@ var defaultsFields = []field[defaultsForm]{
 var nicFields = append(cardFields, lift(unlessDefault(engineFields), func(n *NICSettings) *EngineSettings { return &n.Engine })...)
 
 var cardFields = []field[NICSettings]{
-	quantityField(sizes, "payload", "largest payload of a data packet", 1, bigFrame, func(n *NICSettings) *unit.Bytes { return &n.Payload }),
+	payloadField(),
 	integerField("ack_every", "data packets that one ACK covers", 1, 1<<16, func(n *NICSettings) *int { return &n.AckEvery }),
 	cite("own: a token bucket of one frame; gap: HPCC simulator, rdma-hw.cc UpdateNextAvail, nextAvail = now + frame time",
 		choiceField("pacer", "how a flow that PAUSE or a busy link held up goes on: catch-up sends one frame more at once, gap waits a whole frame time after each frame's start",
@@ -193,6 +201,28 @@ func schemeField[T any](key, doc string, at func(*T) *string) field[T] {
 		},
 		write: func(t *T) *yaml.Node { return text(*at(t)) },
 	}
+}
+
+// payloadField is the payload of a data packet. The pad count of the BTH fills words
+// of 4 bytes in the last packet of a message alone (IBTA volume 1 chapter 9): the packets
+// before it are of whole words.
+func payloadField() field[NICSettings] {
+	f := quantityField(sizes, "payload", "largest payload of a data packet, a multiple of 4B", word, mostPayload,
+		func(n *NICSettings) *unit.Bytes { return &n.Payload })
+	read := f.read
+	f.read = func(s *NICSettings, n *yaml.Node) error {
+		set := *s
+		if err := read(&set, n); err != nil {
+			return err
+		}
+		if rest := set.Payload % word; rest != 0 {
+			return fmt.Errorf("%s is no multiple of %dB, which all packets of a message but the last must be: want %dB or %dB",
+				n.Value, word, max(set.Payload-rest, word), set.Payload-rest+word)
+		}
+		*s = set
+		return nil
+	}
+	return f
 }
 
 // messageField is the size of a message, or "endless".

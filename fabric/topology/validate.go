@@ -3,6 +3,8 @@ package topology
 import (
 	"fmt"
 
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -16,6 +18,7 @@ func (b *builder) validate(ends [][]End) {
 	b.checkSchemes()
 	b.checkCabling(ends)
 	b.checkPayloads()
+	b.checkUETPayloads()
 	for i, n := range b.s.Nodes {
 		if n.Kind == Switch {
 			b.checkSwitch(n.Switch, b.nodes[i], b.linksAt(ends[i]))
@@ -109,7 +112,21 @@ func (b *builder) checkPayloads() {
 			at = b.nodes[i].of("payload")
 		}
 		b.fault(at, "a payload of %dB makes frames of %dB, above the mtu of %dB of link %s: want a payload of at most %dB",
-			n.NIC.Payload, DataFrame(n.NIC.Payload), mtu, b.linkName(b.s.Links[narrow]), (mtu-DataFrame(0))/4*4)
+			n.NIC.Payload, DataFrame(n.NIC.Payload), mtu, b.linkName(b.s.Links[narrow]), (mtu-DataFrame(0))/word*word)
+	}
+}
+
+// checkUETPayloads checks that requests of UET can carry the payloads, if the scheme
+// runs over it: their length has 14 bits.
+func (b *builder) checkUETPayloads() {
+	if scheme, err := cc.Find(b.s.Scheme); err != nil || scheme.Notification != cc.NotifyCredit {
+		return
+	}
+	const most = frame.MaxUETPayload / word * word
+	for i, n := range b.s.Nodes {
+		if n.Kind == NIC && n.NIC.Payload > most {
+			b.fault(b.nodes[i].of("payload"), "%dB is more than a request of UET carries under the scheme %s, want at most %dB", n.NIC.Payload, b.s.Scheme, most)
+		}
 	}
 }
 
