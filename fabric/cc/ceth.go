@@ -16,9 +16,8 @@ import "github.com/rackfab/rackfab/fabric/unit"
 //
 // Invariant: floor <= rate <= line, unless the flow began below the floor.
 type CETH struct {
-	p             CETHParams
-	table         [degrees]unit.Rate
-	preset, floor unit.Rate
+	p                   CETHParams
+	line, preset, floor unit.Rate
 
 	rate   unit.Rate
 	budget unit.Bytes // of payload, 0 for none
@@ -42,11 +41,7 @@ func NewCETH(p CETHParams, line, initial unit.Rate) *CETH {
 	if p.Target == 0 {
 		p.Target = p.Window / 2
 	}
-	c := &CETH{p: p, rate: initial, floor: max(lowest, min(p.MinRate, line)), preset: share(line, p.Preset)}
-	for d := range c.table {
-		c.table[d] = share(line, p.Rates[d])
-	}
-	return c
+	return &CETH{p: p, rate: initial, line: line, floor: max(lowest, min(p.MinRate, line)), preset: share(line, p.Preset)}
 }
 
 // share is a part of a rate, at least 1 bit/s.
@@ -100,8 +95,15 @@ func (c *CETH) clear() unit.Rate {
 // known that is in use, the rate is cut, as a plain CNP does.
 func (c *CETH) congested(g Congestion) (unit.Rate, unit.Bytes) {
 	rate, budget := unit.Rate(0), unit.Bytes(0)
-	if g.Known&ItemDegree != 0 && c.p.Degree == CETHRate {
-		rate = least(rate, c.table[min(g.Degree, DegreeHeavy)])
+	if g.Known&ItemDegree != 0 {
+		left := c.p.Rates[min(g.Degree, DegreeHeavy)]
+		switch c.p.Degree {
+		case CETHShare:
+			rate = least(rate, share(c.rate, left))
+		case CETHTable:
+			rate = least(rate, share(c.line, left))
+		default:
+		}
 	}
 	if g.Known&(ItemDepth|ItemLocation) != 0 && c.p.Depth == CETHBudget {
 		budget = least(budget, c.packets(c.p.Room-c.depth(g)))
@@ -118,11 +120,11 @@ func (c *CETH) congested(g Congestion) (unit.Rate, unit.Bytes) {
 	}
 	switch {
 	case rate == 0 && budget == 0:
-		return max(share(c.rate, 1-c.p.Cut), min(c.rate, c.floor)), c.budget
+		rate, budget = share(c.rate, 1-c.p.Cut), c.budget
 	case rate == 0:
-		return c.rate, budget
+		rate = c.rate
 	}
-	return max(rate, c.floor), budget
+	return max(rate, min(c.rate, c.floor)), budget
 }
 
 // least is the smaller of two limits, of which 0 is none.

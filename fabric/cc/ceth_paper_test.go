@@ -50,13 +50,15 @@ func TestIndicationAloneLowersTheRate(t *testing.T) {
 	}
 }
 
+func table(p *CETHParams) { p.Degree = CETHTable }
+
 // CETH-55: ¶198: each degree has its rate, which the first notice sets in one step.
 // CETH-61: ¶118: a quantitative change.
 func TestDegreeSetsTheRateInOneStep(t *testing.T) {
 	for d, want := range map[Degree]unit.Rate{
 		DegreeNone: line, DegreeLight: line * 3 / 4, DegreeMedium: line / 2, DegreeHeavy: line / 4,
 	} {
-		c := cethFrom()
+		c := cethFrom(table)
 		c.Handle(0, indicated(degree(d)))
 		if c.Rate() != want {
 			t.Errorf("%s: %s, want %s", d, c.Rate(), want)
@@ -65,6 +67,37 @@ func TestDegreeSetsTheRateInOneStep(t *testing.T) {
 		c.Handle(2*rtt, indicated(degree(d)))
 		if c.Rate() != want || c.Window() != 0 {
 			t.Errorf("%s again: %s, window %s", d, c.Rate(), c.Window())
+		}
+	}
+}
+
+// By default each degree leaves its share of the current rate, again in each window
+// in which it is told, down to the floor: ¶15 has a rate for each degree, and the
+// rate of which it is a share is this project's choice.
+func TestDegreeLeavesAShareOfTheRate(t *testing.T) {
+	for d, divided := range map[Degree][2]unit.Rate{
+		DegreeNone: {1, 1}, DegreeLight: {3, 4}, DegreeMedium: {1, 2}, DegreeHeavy: {1, 4},
+	} {
+		c, want := cethFrom(), line
+		for n := range unit.Time(8) {
+			c.Handle(n*rtt, indicated(degree(d)))
+			if want = max(want*divided[0]/divided[1], 100*unit.MegabitPerSec); c.Rate() != want || c.Window() != 0 {
+				t.Errorf("%s in window %d: %s and budget %s, want %s", d, n+1, c.Rate(), c.Window(), want)
+			}
+		}
+	}
+}
+
+// A table may lift a rate that other items have brought below it; a share never
+// does.
+func TestShareNeverLiftsACongestedRate(t *testing.T) {
+	for use, want := range map[CETHUse]unit.Rate{CETHShare: line / 16, CETHTable: line / 4} {
+		c := cethFrom(func(p *CETHParams) { p.Degree = use })
+		c.Handle(0, indicated(Congestion{}))
+		c.Handle(rtt, indicated(Congestion{}))
+		c.Handle(2*rtt, indicated(degree(DegreeHeavy)))
+		if c.Rate() != want {
+			t.Errorf("%s: %s, want %s", use, c.Rate(), want)
 		}
 	}
 }
@@ -128,13 +161,13 @@ func TestMethodsTogether(t *testing.T) {
 		Known: ItemDegree | ItemLocation | ItemDepth | ItemDelay, Degree: DegreeLight,
 		Depth: 200_000 - 20*1062, Delay: rtt,
 	}
-	c := cethFrom(only(CETHRate, CETHBudget, CETHRate))
+	c := cethFrom(only(CETHTable, CETHBudget, CETHRate))
 	c.Handle(0, indicated(path))
 	if c.Rate() != line/2 || c.Window() != 20_000 {
 		t.Errorf("%s and %s, want the rate of the delay, 20Gbps, and 20 packets", c.Rate(), c.Window())
 	}
 	path.Degree = DegreeHeavy
-	c = cethFrom(only(CETHRate, CETHBudget, CETHBudget))
+	c = cethFrom(only(CETHTable, CETHBudget, CETHBudget))
 	c.Handle(0, indicated(path))
 	if c.Rate() != line/4 || c.Window() != 20_000 {
 		t.Errorf("%s and %s, want the rate of the degree, 10Gbps, and 20 packets", c.Rate(), c.Window())
@@ -173,7 +206,7 @@ func TestClearPath(t *testing.T) {
 // CETH-62: the window is one base RTT: the rate changes at most once in it, and
 // what came last in it counts at its end.
 func TestOneChangeInAWindow(t *testing.T) {
-	c := cethFrom()
+	c := cethFrom(table)
 	c.Handle(0, indicated(degree(DegreeLight)))
 	c.Handle(10*unit.Microsecond, indicated(degree(DegreeHeavy)))
 	c.Handle(20*unit.Microsecond, indicated(degree(DegreeMedium)))
@@ -219,6 +252,7 @@ func TestCETHStaysWithinBounds(t *testing.T) {
 		uses := []CETHUse{CETHIgnore, CETHRate, CETHBudget}
 		c := cethFrom(func(p *CETHParams) {
 			p.Delay = rapid.SampledFrom(uses).Draw(t, "delay")
+			p.Degree = rapid.SampledFrom([]CETHUse{CETHIgnore, CETHShare, CETHTable}).Draw(t, "degree")
 			p.Depth = rapid.SampledFrom([]CETHUse{CETHIgnore, CETHBudget}).Draw(t, "depth")
 			p.Clear = rapid.SampledFrom([]CETHClear{CETHKeep, CETHPreset}).Draw(t, "clear")
 		})

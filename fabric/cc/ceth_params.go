@@ -46,6 +46,8 @@ type CETHUse string
 // Uses.
 const (
 	CETHIgnore CETHUse = "ignore"
+	CETHShare  CETHUse = "share"  // it leaves a share of the current rate
+	CETHTable  CETHUse = "table"  // it sets the rate, to a share of line rate
 	CETHRate   CETHUse = "rate"   // it sets the rate
 	CETHBudget CETHUse = "budget" // it sets how many packets may be sent
 )
@@ -85,8 +87,11 @@ type CETHParams struct {
 
 	// Sender.
 
-	Degree, Depth, Delay CETHUse // degree: rate; depth or location: budget; delay: either
-	// Rates are the shares of line rate for the classes none to heavy, in (0, 1].
+	// Degree: share or table; Depth, which is depth or location: budget; Delay: rate
+	// or budget; or ignore.
+	Degree, Depth, Delay CETHUse
+	// Rates are what the classes none to heavy leave, in (0, 1]: of the current rate
+	// in each window under CETHShare, of line rate under CETHTable.
 	Rates [4]float64
 	Clear CETHClear
 	// Preset is the share of line rate of the preset rate, in (0, 1].
@@ -109,7 +114,7 @@ func DefaultCETH() CETHParams {
 		WindowPackets: 32, WindowTime: 50 * unit.Microsecond,
 		Light: 1.0 / 3, Medium: 2.0 / 3,
 		Room: 200 * unit.Kilobyte, Hops: 5, Interval: 50 * unit.Microsecond,
-		Degree: CETHRate, Depth: CETHIgnore, Delay: CETHIgnore,
+		Degree: CETHShare, Depth: CETHIgnore, Delay: CETHIgnore,
 		Rates: [4]float64{1, 0.75, 0.5, 0.25},
 		Clear: CETHPreset, Preset: 1,
 		Cut: 0.5, // what DCQCN cuts first: half of alpha = 1
@@ -152,12 +157,12 @@ func (p CETHParams) validateSender() error {
 			errs = append(errs, fmt.Errorf("ceth: "+format, args...))
 		}
 	}
-	check(oneOf(p.Degree, CETHIgnore, CETHRate), "degree is used for %q, want ignore or rate", p.Degree)
+	check(oneOf(p.Degree, CETHIgnore, CETHShare, CETHTable), "degree is used for %q, want ignore, share or table", p.Degree)
 	check(oneOf(p.Depth, CETHIgnore, CETHBudget), "depth is used for %q, want ignore or budget", p.Depth)
 	check(oneOf(p.Delay, CETHIgnore, CETHRate, CETHBudget), "delay is used for %q, want ignore, rate or budget", p.Delay)
 	check(oneOf(p.Clear, CETHKeep, CETHPreset), "on a clear path %q, want keep or preset", p.Clear)
 	for d, share := range p.Rates {
-		check(0 < share && share <= 1, "rate of degree %s is %v of line rate, want more than 0 and at most 1", Degree(d), share)
+		check(0 < share && share <= 1, "rate of degree %s is a share of %v, want more than 0 and at most 1", Degree(d), share)
 	}
 	check(0 < p.Preset && p.Preset <= 1, "preset is %v of line rate, want more than 0 and at most 1", p.Preset)
 	check(p.Window >= 0 && p.Target >= 0, "window %s and target %s, want 0 or more", p.Window, p.Target)

@@ -23,8 +23,8 @@ var cethFields = []field[cc.CETHParams]{
 	cite("own: K_max of DCQCN, SIGCOMM'15", quantityField(sizes, "room", "what the queue of a port takes", 1, largest, func(p *cc.CETHParams) *unit.Bytes { return &p.Room })),
 	cite("own: what fits a frame", integerField("hops", "switches that may write INT or IOAM", 1, frame.MaxHops, func(p *cc.CETHParams) *int { return &p.Hops })),
 	cite("own: the CNP interval of DCQCN", quantityField(spans, "interval", "how long a requester waits for a READ request that tells of marked responses, before it sends a CNP", shortest, longest, func(p *cc.CETHParams) *unit.Time { return &p.Interval })),
-	cite("¶198", choiceField("degree", "what the sender makes of the degree: the rate of its class, or nothing",
-		[]cc.CETHUse{cc.CETHIgnore, cc.CETHRate}, func(p *cc.CETHParams) *cc.CETHUse { return &p.Degree })),
+	cite("¶198 for a rate per class; own: of which rate it is a share", choiceField("degree", "what the sender makes of the degree: in each window a share of the current rate, or a share of line rate, by a table of classes; or nothing",
+		[]cc.CETHUse{cc.CETHIgnore, cc.CETHShare, cc.CETHTable}, func(p *cc.CETHParams) *cc.CETHUse { return &p.Degree })),
 	cite("¶199: one of the methods, alone or with others", choiceField("depth", "what the sender makes of location and depth: a budget of packets, or nothing",
 		[]cc.CETHUse{cc.CETHIgnore, cc.CETHBudget}, func(p *cc.CETHParams) *cc.CETHUse { return &p.Depth })),
 	cite("¶200: one of the methods, alone or with others", choiceField("delay", "what the sender makes of the delay: a rate, a budget of packets, or nothing",
@@ -41,7 +41,7 @@ var cethFields = []field[cc.CETHParams]{
 }
 
 func classRate(key string, d cc.Degree) field[cc.CETHParams] {
-	return cite("own: 100, 75, 50, 25 %", numberField(key, "rate at degree "+d.String()+", as a share of line rate", interval{0, 1, true, false},
+	return cite("own: 100, 75, 50, 25 %", numberField(key, "rate at degree "+d.String()+", as a share of the current rate (degree: share) or of line rate (degree: table)", interval{0, 1, true, false},
 		func(p *cc.CETHParams) *float64 { return &p.Rates[d] }))
 }
 
