@@ -1,7 +1,7 @@
 package measure
 
 import (
-	"iter"
+	"cmp"
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
@@ -22,6 +22,19 @@ type Commands struct {
 	Goodput   unit.Rate  `json:"goodput_bps"`
 	P50       unit.Time  `json:"p50_ps"` // from the post to the event
 	P99       unit.Time  `json:"p99_ps"`
+	// Failures are the first MostFailures of those that failed.
+	Failures []Failure `json:"failures,omitempty"`
+}
+
+// MostFailures bounds the failures that are listed one by one.
+const MostFailures = 100
+
+// Failure is a command that failed: its retries were used up, or it was refused.
+type Failure struct {
+	ID      uint32    `json:"id"`
+	Node    string    `json:"node"` // that posted it
+	At      unit.Time `json:"at_ps"`
+	Refused bool      `json:"refused,omitempty"` // no rule fits it, or its queue was full
 }
 
 // Initiator is a NIC that posts commands, and the last hop to it.
@@ -40,26 +53,6 @@ type Done struct {
 	ID     uint32    `json:"id"`
 	Posted unit.Time `json:"posted_ps"`
 	End    unit.Time `json:"end_ps"`
-}
-
-// counting is a machine that keeps counters beside its notes.
-type counting interface {
-	Counters() iter.Seq2[string, uint64]
-}
-
-// Count takes over the counters of the node's machine at the end of the run; those
-// that are 0 are left out.
-func (r *Recorder) Count(m fabric.Machine) {
-	c, ok := m.(counting)
-	if !ok {
-		return
-	}
-	r.result.Counters = map[string]uint64{}
-	for name, value := range c.Counters() {
-		if value > 0 {
-			r.result.Counters[name] = value
-		}
-	}
 }
 
 // entry gives the index of the commands that a note of a connection belongs to:
@@ -98,8 +91,10 @@ func commands(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 			spans[i] = append(spans[i], d.End-d.Posted)
 			run.Commands[i].End = max(run.Commands[i].End, d.End)
 		}
-		for _, id := range n.Failed {
-			run.Commands[topology.CommandOf(streams, id)].Failed++
+		for _, f := range n.Failed {
+			c := &run.Commands[topology.CommandOf(streams, f.ID)]
+			c.Failed++
+			c.Failures = append(c.Failures, f)
 		}
 		for _, d := range n.Delivered {
 			if i := d.Flow - int(topology.FirstConnection); i >= 0 {
@@ -115,6 +110,8 @@ func commands(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 		if c.Completed = len(spans[i]); c.Completed < c.Commands {
 			c.End = s.Duration
 		}
+		slices.SortStableFunc(c.Failures, func(a, b Failure) int { return cmp.Compare(a.At, b.At) })
+		c.Failures = c.Failures[:min(len(c.Failures), MostFailures)]
 		c.P50, c.P99 = Quantile(spans[i], 500), Quantile(spans[i], 990)
 		c.Goodput = unit.Over(c.Bytes, c.End-c.Start)
 	}

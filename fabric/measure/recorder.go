@@ -35,14 +35,14 @@ type NodeResult struct {
 	Indicated   int64          `json:"indicated,omitempty"` // data packets that came with the excess signal
 	Completed   []Completion   `json:"completed,omitempty"`
 	Done        []Done         `json:"done,omitempty"`   // commands posted here that are complete
-	Failed      []uint32       `json:"failed,omitempty"` // IDs of commands that were given up
+	Failed      []Failure      `json:"failed,omitempty"` // commands posted here that were given up, or refused
 	Held        []Span         `json:"held,omitempty"`   // when PAUSE held a class of this NIC, in order; none of a switch
 	Notices     map[string]int `json:"notices,omitempty"`
 	// Counters are the machine's own at the end of the run, those that are not 0.
 	Counters map[string]uint64 `json:"counters,omitempty"`
 }
 
-// PortResult counts the pauses at one port.
+// PortResult is what was measured at one port.
 type PortResult struct {
 	XOFF   int64     `json:"xoff"`         // PAUSE frames sent to the peer
 	XON    int64     `json:"xon"`          // RESUME frames sent to the peer
@@ -52,6 +52,7 @@ type PortResult struct {
 	// and at its end. They are empty if nothing was ever queued.
 	QueuePeak []int64 `json:"queue_peak,omitempty"`
 	QueueEnd  []int64 `json:"queue_end,omitempty"`
+	Classes   []Class `json:"classes,omitempty"` // those in which anything has happened
 	since     unit.Time
 	held      int
 }
@@ -143,8 +144,8 @@ func (r *Recorder) observe(n *fabric.Note) {
 		r.result.Done = append(r.result.Done, Done{uint32(n.A), unit.Time(n.B), n.At})
 	case fabric.ListSearched:
 		r.result.Done = append(r.result.Done, Done{uint32(n.A), n.At, n.At})
-	case fabric.CommandFailed:
-		r.result.Failed = append(r.result.Failed, uint32(n.A))
+	case fabric.CommandFailed, fabric.CommandRefused:
+		r.result.Failed = append(r.result.Failed, Failure{uint32(n.A), r.result.Node, n.At, n.Kind == fabric.CommandRefused})
 	case fabric.CreditWasted:
 		r.pair(&r.result.Wasted, n)
 		r.result.Lost += unit.Bytes(n.B)

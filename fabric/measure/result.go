@@ -63,6 +63,10 @@ type Node struct {
 	EnvelopeFaults
 	MaxRSS  int64 `json:"max_rss_bytes"` // largest resident set of its process, 0 if it has none
 	Program int64 `json:"program_bytes"` // of that, pages of the program's file, which all processes share
+	// Counters are those of the node at the end of the run that are not 0: of a NIC by
+	// the names of the mlx5 driver.
+	Counters map[string]uint64 `json:"counters,omitempty"`
+	Ports    []Port            `json:"ports"`
 }
 
 // Pause tells how x paused y on link x->y. Links without a pause are left out.
@@ -106,7 +110,8 @@ func Merge(s *topology.Scenario, nodes []*NodeResult) (*Run, error) {
 		Scheme: s.Scheme, FabricTime: s.Duration, Series: &RunSeries{Bin: s.Bin},
 		Pauses: []Pause{}, Flows: []Flow{},
 	}
-	for _, n := range nodes {
+	ends := s.PortMap()
+	for i, n := range nodes {
 		run.FrameHops += n.FrameHops
 		run.Envelopes += n.Envelopes
 		addFaults(&run.EnvelopeFaults, n.EnvelopeFaults)
@@ -118,6 +123,7 @@ func Merge(s *topology.Scenario, nodes []*NodeResult) (*Run, error) {
 		run.Nodes = append(run.Nodes, Node{
 			Name: n.Node, Digest: fmt.Sprintf("%016x", n.Digest), FrameHops: n.FrameHops,
 			Envelopes: n.Envelopes, EnvelopeFaults: n.EnvelopeFaults,
+			Counters: n.Counters, Ports: counted(s, ends[i], n),
 		})
 		run.Series.Goodput = append(run.Series.Goodput, n.Delivered...)
 		run.Series.Rates = append(run.Series.Rates, n.Rates...)

@@ -158,8 +158,16 @@ func (n *NIC) sendControl(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	n.control.count--
 	n.control.ready = now + n.control.gap
 	n.buildControl(&c, f)
-	f.Arrival = n.occupy(now, f.Len())
-	n.departed(now, c.in, f, out)
+	switch c.kind {
+	case controlACK, controlUETAck:
+		n.stats.TxACKs++
+	case controlNAK, controlUETNack:
+		n.stats.TxNAKs++
+	case controlCNP, controlCredit, controlCreditRequest:
+	}
+	length := f.Len()
+	f.Arrival = n.occupy(now, length)
+	n.departed(now, c.in, length, f, out)
 }
 
 // buildControl writes the packet into f. A CNP says in the ECN field of its IP

@@ -63,6 +63,7 @@ func (n *NIC) takeIn(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	class, length := n.cfg.DSCP[f.DSCP()], f.Len()
 	if k.total+length > k.Buffer {
 		n.stats.IntakeDrops++
+		n.stats.Priorities[class].RxDiscards++
 		out.Lost(fabric.Note{
 			Kind: fabric.Dropped, At: now, Flow: fabric.NoFlow, Priority: class,
 			A: int64(length), B: int64(fabric.DropHeadroom), Trace: f.Trace,
@@ -127,6 +128,7 @@ func (n *NIC) sendPFC(now unit.Time, f *frame.Frame, out *fabric.Out) unit.Bytes
 			pfc.Quanta[class] = k.Quanta
 			k.refresh = now + n.cfg.Rate.Serialise(unit.Bytes(k.Quanta)*quantumBytes)/2
 			n.stats.Priorities[class].TxPause++
+			fabric.First(&n.stats.Priorities[class].PauseSent, now)
 		}
 		out.Note(note)
 	}

@@ -116,15 +116,21 @@ func (n *NIC) Arrive(now unit.Time, _ fabric.Port, f *frame.Frame, out *fabric.O
 		return
 	}
 	n.stats.RxPackets++
-	n.stats.RxBytes += uint64(f.Len())
+	length := uint64(f.Len())
+	n.stats.RxBytes += length
+	class, prio := f.Class(), n.classOf(f)
 	if fabric.Follows(f.Trace) {
-		out.Arrived(now, 0, n.cfg.DSCP[f.DSCP()&63], f)
+		out.Arrived(now, 0, prio, f)
 	}
-	class := f.Class()
+	routed := class == frame.ClassRoCE || class == frame.ClassUET
+	if routed {
+		n.stats.Priorities[prio].RxPackets++
+		n.stats.Priorities[prio].RxBytes += length
+	}
 	switch {
 	case class == frame.ClassPFC:
 		n.paused(now, f, out)
-	case n.intake != nil && (class == frame.ClassRoCE || class == frame.ClassUET) && n.cfg.DSCP[f.DSCP()] != n.controlClass:
+	case n.intake != nil && routed && prio != n.controlClass:
 		n.takeIn(now, f, out)
 	default:
 		n.handle(now, class, f, out)

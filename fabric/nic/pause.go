@@ -56,6 +56,7 @@ func (n *NIC) paused(now unit.Time, f *frame.Frame, out *fabric.Out) {
 		if pfc.Quanta[class] == 0 {
 			n.resume(now, class, out)
 		} else {
+			fabric.First(&n.stats.Priorities[class].PauseReceived, now)
 			n.hold(now, class, pfc.Quanta[class], out)
 		}
 	}

@@ -47,8 +47,9 @@ func (n *NIC) sendFlow(now unit.Time, out *fabric.Out) bool {
 	i, ok := n.pick()
 	if ok {
 		f := out.Send(0)
-		f.Arrival = n.occupy(now, n.send(now, i, f, out))
-		n.departed(now, unit.Never, f, out)
+		length := n.send(now, i, f, out)
+		f.Arrival = n.occupy(now, length)
+		n.departed(now, unit.Never, length, f, out)
 	}
 	return ok
 }
@@ -56,11 +57,14 @@ func (n *NIC) sendFlow(now unit.Time, out *fabric.Out) bool {
 // classOf gives the traffic class of a frame.
 func (n *NIC) classOf(f *frame.Frame) fabric.Priority { return n.cfg.DSCP[f.DSCP()&63] }
 
-// departed notes that a frame began to leave; what it answers had come in at the
-// instant in, Never if it answers nothing.
-func (n *NIC) departed(now, in unit.Time, f *frame.Frame, out *fabric.Out) {
+// departed counts, and notes, that a frame began to leave; what it answers had come
+// in at the instant in, Never if it answers nothing.
+func (n *NIC) departed(now, in unit.Time, length unit.Bytes, f *frame.Frame, out *fabric.Out) {
+	prio := n.classOf(f)
+	n.stats.Priorities[prio].TxPackets++
+	n.stats.Priorities[prio].TxBytes += uint64(length)
 	if fabric.Follows(f.Trace) {
-		out.Departed(now, 0, n.classOf(f), in, f)
+		out.Departed(now, 0, prio, in, f)
 	}
 }
 

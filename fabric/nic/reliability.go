@@ -19,6 +19,7 @@ func (n *NIC) acknowledge(now unit.Time, i int, f *frame.Frame, out *fabric.Out)
 	}
 	switch f.Syndrome() {
 	case frame.SyndromeACK:
+		n.stats.RxACKs++
 		if out.Wants(f.Trace) {
 			out.Note(ackedNote(now, s.ID, n.classOf(f), f))
 		}

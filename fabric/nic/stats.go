@@ -16,6 +16,8 @@ type Stats struct {
 	LostFrames             uint64 // that came over a link that was cut, or to a frozen NIC
 	Malformed              uint64 // frames discarded because no rule fits them
 	ControlQueueDrops      uint64
+	TxACKs, RxACKs         uint64 // on the wire, those of UET among them
+	TxNAKs                 uint64
 	IntakeDrops            uint64     // frames that found no room in the receive buffer
 	IntakePeak             unit.Bytes // the most that it held
 	NPCNPSent              uint64     // CNPs made by the notification points
@@ -37,13 +39,18 @@ type Stats struct {
 	Engine    EngineStats // zero without connections
 }
 
-// PriorityStats counts the pauses of one traffic class.
+// PriorityStats counts the packets and pauses of one traffic class. Frames without a
+// DSCP, PFC and CNMs, are not among its packets.
 type PriorityStats struct {
-	TxPause           uint64    // PAUSE frames sent that named the class
-	RxPause           uint64    // PFC frames that named the class, XON among them
-	RxPauseTransition uint64    // times that the class went from sending to held
-	RxPauseDuration   unit.Time // sum of the holds that have ended
-	Held              bool
+	TxPackets, TxBytes uint64
+	RxPackets, RxBytes uint64
+	RxDiscards         uint64    // packets that found no room in the receive buffer
+	TxPause            uint64    // PAUSE frames sent that named the class
+	RxPause            uint64    // PFC frames that named the class, XON among them
+	RxPauseTransition  uint64    // times that the class went from sending to held
+	RxPauseDuration    unit.Time // sum of the holds that have ended
+	Held               bool
+	fabric.Onset
 }
 
 // SenderStats is a snapshot of a sending queue pair.
@@ -103,8 +110,51 @@ func (n *NIC) Counters() iter.Seq2[string, uint64] {
 	return s.Counters()
 }
 
+// retransmitted sums the packets that the senders went back by.
+func (s *Stats) retransmitted() (sum uint64) {
+	for i := range s.Senders {
+		sum += s.Senders[i].RetransmittedPackets
+	}
+	return sum
+}
+
+// counters gives the counters of a class, by their names in the mlx5 driver.
+func (p *PriorityStats) counters(class int, yield func(string, uint64) bool) bool {
+	rx, tx := "rx_prio"+strconv.Itoa(class), "tx_prio"+strconv.Itoa(class)
+	return yield(tx+"_packets", p.TxPackets) && yield(tx+"_bytes", p.TxBytes) &&
+		yield(rx+"_packets", p.RxPackets) && yield(rx+"_bytes", p.RxBytes) && yield(rx+"_discards", p.RxDiscards) &&
+		yield(tx+"_pause", p.TxPause) && yield(rx+"_pause", p.RxPause) &&
+		yield(rx+"_pause_duration", uint64(p.RxPauseDuration/unit.Microsecond)) &&
+		yield(rx+"_pause_transition", p.RxPauseTransition)
+}
+
+// ClassCounters gives the present onsets, see Stats.ClassCounters.
+func (n *NIC) ClassCounters() iter.Seq2[fabric.Port, fabric.ClassCounters] {
+	s := n.Stats()
+	return s.ClassCounters()
+}
+
+// ClassCounters says of each class of the port in which there was PAUSE when that
+// began; its counters are among those of the NIC.
+func (s *Stats) ClassCounters() iter.Seq2[fabric.Port, fabric.ClassCounters] {
+	return func(yield func(fabric.Port, fabric.ClassCounters) bool) {
+		for class := range s.Priorities {
+			onset := s.Priorities[class].Onset
+			if onset != (fabric.Onset{}) && !yield(0, fabric.ClassCounters{Class: fabric.Priority(class), Onset: onset, Counters: none}) {
+				return
+			}
+		}
+	}
+}
+
+// none is no counter.
+func none(func(string, uint64) bool) {}
+
 // Counters gives the counters by the names that the mlx5 driver has for them, and
-// in its units (a pause duration is in microseconds), always in the same order.
+// in its units (a pause duration is in microseconds), always in the same order. The
+// driver has no counters of ACKs, of NAKs sent, of packets sent again, of malformed
+// frames, and of frames lost with the link, at a frozen NIC, or for want of room in the
+// control queue; these, and the peak of the receive buffer, have names of rackfab.
 func (s *Stats) Counters() iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
 		for _, c := range []struct {
@@ -116,6 +166,14 @@ func (s *Stats) Counters() iter.Seq2[string, uint64] {
 			{"rx_packets_phy", s.RxPackets},
 			{"rx_bytes_phy", s.RxBytes},
 			{"rx_discards_phy", s.IntakeDrops},
+			{"rx_buffer_peak_bytes", uint64(s.IntakePeak)},
+			{"lost_frames", s.LostFrames},
+			{"malformed_frames", s.Malformed},
+			{"control_queue_drops", s.ControlQueueDrops},
+			{"tx_acks", s.TxACKs},
+			{"rx_acks", s.RxACKs},
+			{"tx_naks", s.TxNAKs},
+			{"retransmitted_packets", s.retransmitted()},
 			{"np_cnp_sent", s.NPCNPSent},
 			{"np_ecn_marked_roce_packets", s.NPECNMarkedRoCEPackets},
 			{"rp_cnp_handled", s.RPCNPHandled},
@@ -129,11 +187,8 @@ func (s *Stats) Counters() iter.Seq2[string, uint64] {
 				return
 			}
 		}
-		for class, p := range s.Priorities {
-			prefix := "rx_prio" + strconv.Itoa(class) + "_pause"
-			if !yield("tx_prio"+strconv.Itoa(class)+"_pause", p.TxPause) || !yield(prefix, p.RxPause) ||
-				!yield(prefix+"_duration", uint64(p.RxPauseDuration/unit.Microsecond)) ||
-				!yield(prefix+"_transition", p.RxPauseTransition) {
+		for class := range s.Priorities {
+			if !s.Priorities[class].counters(class, yield) {
 				return
 			}
 		}

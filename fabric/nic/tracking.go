@@ -52,6 +52,7 @@ func (n *NIC) confirmed(now unit.Time, c *initiator, f *frame.Frame, out *fabric
 	}
 	switch f.Syndrome() {
 	case frame.SyndromeACK:
+		n.stats.RxACKs++
 		if out.Wants(f.Trace) {
 			out.Note(ackedNote(now, c.ID, n.classOf(f), f))
 		}

@@ -42,6 +42,7 @@ func (n *NIC) answered(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	s := &n.senders[i]
 	switch f.UETType() {
 	case frame.UETAck:
+		n.stats.RxACKs++
 		if out.Wants(f.Trace) {
 			out.Note(fabric.Note{
 				Kind: fabric.Acked, At: now, Flow: s.ID, Priority: n.classOf(f), A: int64(f.UETPSN()), Trace: f.Trace,

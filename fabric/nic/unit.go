@@ -223,7 +223,7 @@ func (n *NIC) sendCommand(now unit.Time, out *fabric.Out) bool {
 	}
 	length := f.Len()
 	f.Arrival = n.occupy(now, length)
-	n.departed(now, in, f, out)
+	n.departed(now, in, length, f, out)
 	n.sentHalf(now, e.connection(k).sender, length, out) // its next packet is offered anew
 	return true
 }

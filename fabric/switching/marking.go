@@ -85,6 +85,7 @@ func (p *port) mark(now unit.Time, class fabric.Priority, f *frame.Frame, out *f
 	}
 	f.SetECN(frame.CE)
 	p.stats[class].MarkedFrames++
+	fabric.First(&p.stats[class].CE, now)
 	if out.Wants(f.Trace) {
 		out.Note(fabric.Note{
 			Kind: fabric.Marked, At: now, Port: p.id, Priority: class,

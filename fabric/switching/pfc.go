@@ -101,6 +101,7 @@ func (s *Switch) obey(now unit.Time, p *port, f *frame.Frame, out *fabric.Out) {
 			s.endPause(now, p, class, out)
 		default:
 			p.stats[class].PausesReceived++
+			fabric.First(&p.stats[class].PauseReceived, now)
 			p.hold(now, class, quanta, out)
 		}
 	})
@@ -219,6 +220,7 @@ func (s *Switch) sendPFC(now unit.Time, p *port, out *fabric.Out) {
 			note.Kind, note.A = fabric.PauseSent, int64(quanta)
 			p.xoff.schedule(class, now+p.pauseTime(quanta)/2)
 			p.stats[class].PausesSent++
+			fabric.First(&p.stats[class].PauseSent, now)
 		} else {
 			p.stats[class].ResumesSent++
 		}

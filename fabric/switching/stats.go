@@ -63,6 +63,8 @@ type ClassStats struct {
 	QueuePeakBytes   unit.Bytes
 	Paused           bool      // the peer holds the class
 	PausedFor        unit.Time // sum of the pauses that have ended
+
+	fabric.Onset
 }
 
 // Stats gives a snapshot that shares no memory with the switch.

@@ -113,16 +113,17 @@ func TestMalformedFramesAreNotedAndDiscarded(t *testing.T) {
 
 func TestStats(t *testing.T) {
 	r := newRig(t, rackConfig(3))
-	r.arrive(0, 0, pause(lossless, 65535))
+	r.arrive(1, 0, pause(lossless, 65535))
 	for range 3 {
-		r.arrive(0, 1, data(0, 1, lossless))
+		r.arrive(1, 1, data(0, 1, lossless))
 	}
 	r.arrive(us, 0, pause(lossless, 0))
 	r.arrive(us+slot+1, 0, pause(lossless, 65535)) // one frame is left
 	s := r.Stats()
 	wantEgress := ClassStats{
 		SentFrames: 2, SentBytes: 2 * size, QueueFrames: 1, QueueBytes: size,
-		QueuePeakBytes: 3 * size, Paused: true, PausedFor: us, PausesReceived: 2, ResumesReceived: 1,
+		QueuePeakBytes: 3 * size, Paused: true, PausedFor: us - 1, PausesReceived: 2, ResumesReceived: 1,
+		Onset: fabric.Onset{PauseReceived: 1},
 	}
 	wantIngress := ClassStats{ReceivedFrames: 3, ReceivedBytes: 3 * size, OccupancyBytes: size}
 	if diff := cmp.Diff(wantEgress, s.Ports[0].Classes[lossless]); diff != "" {

@@ -1656,7 +1656,9 @@ type PortStats struct {
 	// Frames that came in here and were dropped.
 	DroppedFrames int64 `protobuf:"varint,10,opt,name=dropped_frames,json=droppedFrames,proto3" json:"dropped_frames,omitempty"`
 	// Counters of a switch's port by the names of SONiC, those that are not 0.
-	Counters      map[string]uint64 `protobuf:"bytes,11,rep,name=counters,proto3" json:"counters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	Counters map[string]uint64 `protobuf:"bytes,11,rep,name=counters,proto3" json:"counters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// The traffic classes in which anything has happened.
+	Classes       []*ClassStats `protobuf:"bytes,12,rep,name=classes,proto3" json:"classes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1768,6 +1770,98 @@ func (x *PortStats) GetCounters() map[string]uint64 {
 	return nil
 }
 
+func (x *PortStats) GetClasses() []*ClassStats {
+	if x != nil {
+		return x.Classes
+	}
+	return nil
+}
+
+// ClassStats is how a traffic class of a port stands. An instant is 0 as long as it
+// has not come.
+type ClassStats struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The class, 0 to 7.
+	Class int32 `protobuf:"varint,1,opt,name=class,proto3" json:"class,omitempty"`
+	// Counters of a switch's egress queue, ingress priority group and PFC, by the names
+	// of SONiC, those that are not 0. Those of a NIC are among the node's.
+	Counters map[string]uint64 `protobuf:"bytes,2,rep,name=counters,proto3" json:"counters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// When the egress queue first marked a frame with congestion experienced, in
+	// picoseconds.
+	FirstCePs int64 `protobuf:"varint,3,opt,name=first_ce_ps,json=firstCePs,proto3" json:"first_ce_ps,omitempty"`
+	// When the first PAUSE was sent to the peer, in picoseconds.
+	FirstPauseSentPs int64 `protobuf:"varint,4,opt,name=first_pause_sent_ps,json=firstPauseSentPs,proto3" json:"first_pause_sent_ps,omitempty"`
+	// When the first PAUSE came from the peer, in picoseconds.
+	FirstPauseReceivedPs int64 `protobuf:"varint,5,opt,name=first_pause_received_ps,json=firstPauseReceivedPs,proto3" json:"first_pause_received_ps,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
+}
+
+func (x *ClassStats) Reset() {
+	*x = ClassStats{}
+	mi := &file_rackfab_v1_node_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClassStats) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClassStats) ProtoMessage() {}
+
+func (x *ClassStats) ProtoReflect() protoreflect.Message {
+	mi := &file_rackfab_v1_node_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClassStats.ProtoReflect.Descriptor instead.
+func (*ClassStats) Descriptor() ([]byte, []int) {
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ClassStats) GetClass() int32 {
+	if x != nil {
+		return x.Class
+	}
+	return 0
+}
+
+func (x *ClassStats) GetCounters() map[string]uint64 {
+	if x != nil {
+		return x.Counters
+	}
+	return nil
+}
+
+func (x *ClassStats) GetFirstCePs() int64 {
+	if x != nil {
+		return x.FirstCePs
+	}
+	return 0
+}
+
+func (x *ClassStats) GetFirstPauseSentPs() int64 {
+	if x != nil {
+		return x.FirstPauseSentPs
+	}
+	return 0
+}
+
+func (x *ClassStats) GetFirstPauseReceivedPs() int64 {
+	if x != nil {
+		return x.FirstPauseReceivedPs
+	}
+	return 0
+}
+
 // FlowStats is how a flow stands at its sender.
 type FlowStats struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1787,7 +1881,7 @@ type FlowStats struct {
 
 func (x *FlowStats) Reset() {
 	*x = FlowStats{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[20]
+	mi := &file_rackfab_v1_node_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1799,7 +1893,7 @@ func (x *FlowStats) String() string {
 func (*FlowStats) ProtoMessage() {}
 
 func (x *FlowStats) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[20]
+	mi := &file_rackfab_v1_node_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1812,7 +1906,7 @@ func (x *FlowStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FlowStats.ProtoReflect.Descriptor instead.
 func (*FlowStats) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{20}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *FlowStats) GetName() string {
@@ -1876,7 +1970,7 @@ type RunFinished struct {
 
 func (x *RunFinished) Reset() {
 	*x = RunFinished{}
-	mi := &file_rackfab_v1_node_proto_msgTypes[21]
+	mi := &file_rackfab_v1_node_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1888,7 +1982,7 @@ func (x *RunFinished) String() string {
 func (*RunFinished) ProtoMessage() {}
 
 func (x *RunFinished) ProtoReflect() protoreflect.Message {
-	mi := &file_rackfab_v1_node_proto_msgTypes[21]
+	mi := &file_rackfab_v1_node_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1901,7 +1995,7 @@ func (x *RunFinished) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunFinished.ProtoReflect.Descriptor instead.
 func (*RunFinished) Descriptor() ([]byte, []int) {
-	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{21}
+	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *RunFinished) GetDigest() uint64 {
@@ -2098,7 +2192,7 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\vNodeSetting\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x12\n" +
-	"\x04live\x18\x03 \x01(\bR\x04live\"\xc6\x03\n" +
+	"\x04live\x18\x03 \x01(\bR\x04live\"\xf8\x03\n" +
 	"\tPortStats\x12\x12\n" +
 	"\x04peer\x18\x01 \x01(\tR\x04peer\x12\x12\n" +
 	"\x04down\x18\x02 \x01(\bR\x04down\x12\x1f\n" +
@@ -2114,7 +2208,18 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\rmarked_frames\x18\t \x01(\x03R\fmarkedFrames\x12%\n" +
 	"\x0edropped_frames\x18\n" +
 	" \x01(\x03R\rdroppedFrames\x12?\n" +
-	"\bcounters\x18\v \x03(\v2#.rackfab.v1.PortStats.CountersEntryR\bcounters\x1a;\n" +
+	"\bcounters\x18\v \x03(\v2#.rackfab.v1.PortStats.CountersEntryR\bcounters\x120\n" +
+	"\aclasses\x18\f \x03(\v2\x16.rackfab.v1.ClassStatsR\aclasses\x1a;\n" +
+	"\rCountersEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\xa7\x02\n" +
+	"\n" +
+	"ClassStats\x12\x14\n" +
+	"\x05class\x18\x01 \x01(\x05R\x05class\x12@\n" +
+	"\bcounters\x18\x02 \x03(\v2$.rackfab.v1.ClassStats.CountersEntryR\bcounters\x12\x1e\n" +
+	"\vfirst_ce_ps\x18\x03 \x01(\x03R\tfirstCePs\x12-\n" +
+	"\x13first_pause_sent_ps\x18\x04 \x01(\x03R\x10firstPauseSentPs\x125\n" +
+	"\x17first_pause_received_ps\x18\x05 \x01(\x03R\x14firstPauseReceivedPs\x1a;\n" +
 	"\rCountersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\x92\x01\n" +
@@ -2152,7 +2257,7 @@ func file_rackfab_v1_node_proto_rawDescGZIP() []byte {
 	return file_rackfab_v1_node_proto_rawDescData
 }
 
-var file_rackfab_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_rackfab_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_rackfab_v1_node_proto_goTypes = []any{
 	(*RunRequest)(nil),      // 0: rackfab.v1.RunRequest
 	(*RunConfig)(nil),       // 1: rackfab.v1.RunConfig
@@ -2174,16 +2279,18 @@ var file_rackfab_v1_node_proto_goTypes = []any{
 	(*NodeSettings)(nil),    // 17: rackfab.v1.NodeSettings
 	(*NodeSetting)(nil),     // 18: rackfab.v1.NodeSetting
 	(*PortStats)(nil),       // 19: rackfab.v1.PortStats
-	(*FlowStats)(nil),       // 20: rackfab.v1.FlowStats
-	(*RunFinished)(nil),     // 21: rackfab.v1.RunFinished
-	nil,                     // 22: rackfab.v1.TelemetryCounts.DroppedEntry
-	nil,                     // 23: rackfab.v1.TelemetryCounts.PointsDroppedEntry
-	nil,                     // 24: rackfab.v1.NodeStats.CountersEntry
-	nil,                     // 25: rackfab.v1.NodeStats.NoticesEntry
-	nil,                     // 26: rackfab.v1.PortStats.CountersEntry
-	(*TimedChange)(nil),     // 27: rackfab.v1.TimedChange
-	(*NodeCaptures)(nil),    // 28: rackfab.v1.NodeCaptures
-	(*NodeCaptured)(nil),    // 29: rackfab.v1.NodeCaptured
+	(*ClassStats)(nil),      // 20: rackfab.v1.ClassStats
+	(*FlowStats)(nil),       // 21: rackfab.v1.FlowStats
+	(*RunFinished)(nil),     // 22: rackfab.v1.RunFinished
+	nil,                     // 23: rackfab.v1.TelemetryCounts.DroppedEntry
+	nil,                     // 24: rackfab.v1.TelemetryCounts.PointsDroppedEntry
+	nil,                     // 25: rackfab.v1.NodeStats.CountersEntry
+	nil,                     // 26: rackfab.v1.NodeStats.NoticesEntry
+	nil,                     // 27: rackfab.v1.PortStats.CountersEntry
+	nil,                     // 28: rackfab.v1.ClassStats.CountersEntry
+	(*TimedChange)(nil),     // 29: rackfab.v1.TimedChange
+	(*NodeCaptures)(nil),    // 30: rackfab.v1.NodeCaptures
+	(*NodeCaptured)(nil),    // 31: rackfab.v1.NodeCaptured
 }
 var file_rackfab_v1_node_proto_depIdxs = []int32{
 	1,  // 0: rackfab.v1.RunRequest.config:type_name -> rackfab.v1.RunConfig
@@ -2193,36 +2300,38 @@ var file_rackfab_v1_node_proto_depIdxs = []int32{
 	8,  // 4: rackfab.v1.RunRequest.impair:type_name -> rackfab.v1.BusImpairment
 	4,  // 5: rackfab.v1.RunConfig.telemetry:type_name -> rackfab.v1.Telemetry
 	3,  // 6: rackfab.v1.NodeNotes.notes:type_name -> rackfab.v1.Note
-	22, // 7: rackfab.v1.TelemetryCounts.dropped:type_name -> rackfab.v1.TelemetryCounts.DroppedEntry
-	23, // 8: rackfab.v1.TelemetryCounts.points_dropped:type_name -> rackfab.v1.TelemetryCounts.PointsDroppedEntry
-	27, // 9: rackfab.v1.RunGrant.changes:type_name -> rackfab.v1.TimedChange
-	28, // 10: rackfab.v1.RunGrant.captures:type_name -> rackfab.v1.NodeCaptures
+	23, // 7: rackfab.v1.TelemetryCounts.dropped:type_name -> rackfab.v1.TelemetryCounts.DroppedEntry
+	24, // 8: rackfab.v1.TelemetryCounts.points_dropped:type_name -> rackfab.v1.TelemetryCounts.PointsDroppedEntry
+	29, // 9: rackfab.v1.RunGrant.changes:type_name -> rackfab.v1.TimedChange
+	30, // 10: rackfab.v1.RunGrant.captures:type_name -> rackfab.v1.NodeCaptures
 	11, // 11: rackfab.v1.RunResponse.ready:type_name -> rackfab.v1.RunReady
 	12, // 12: rackfab.v1.RunResponse.progress:type_name -> rackfab.v1.RunProgress
-	21, // 13: rackfab.v1.RunResponse.finished:type_name -> rackfab.v1.RunFinished
+	22, // 13: rackfab.v1.RunResponse.finished:type_name -> rackfab.v1.RunFinished
 	13, // 14: rackfab.v1.RunResponse.reached:type_name -> rackfab.v1.RunReached
 	2,  // 15: rackfab.v1.RunResponse.notes:type_name -> rackfab.v1.NodeNotes
-	29, // 16: rackfab.v1.RunResponse.captured:type_name -> rackfab.v1.NodeCaptured
+	31, // 16: rackfab.v1.RunResponse.captured:type_name -> rackfab.v1.NodeCaptured
 	12, // 17: rackfab.v1.RunReached.progress:type_name -> rackfab.v1.RunProgress
 	14, // 18: rackfab.v1.RunReached.stats:type_name -> rackfab.v1.NodeStats
 	19, // 19: rackfab.v1.NodeStats.ports:type_name -> rackfab.v1.PortStats
-	20, // 20: rackfab.v1.NodeStats.flows:type_name -> rackfab.v1.FlowStats
-	24, // 21: rackfab.v1.NodeStats.counters:type_name -> rackfab.v1.NodeStats.CountersEntry
-	25, // 22: rackfab.v1.NodeStats.notices:type_name -> rackfab.v1.NodeStats.NoticesEntry
+	21, // 20: rackfab.v1.NodeStats.flows:type_name -> rackfab.v1.FlowStats
+	25, // 21: rackfab.v1.NodeStats.counters:type_name -> rackfab.v1.NodeStats.CountersEntry
+	26, // 22: rackfab.v1.NodeStats.notices:type_name -> rackfab.v1.NodeStats.NoticesEntry
 	5,  // 23: rackfab.v1.NodeStats.telemetry:type_name -> rackfab.v1.TelemetryCounts
 	16, // 24: rackfab.v1.NodeStats.bus:type_name -> rackfab.v1.BusStats
 	15, // 25: rackfab.v1.NodeStats.commands:type_name -> rackfab.v1.CommandStats
 	18, // 26: rackfab.v1.NodeSettings.settings:type_name -> rackfab.v1.NodeSetting
-	26, // 27: rackfab.v1.PortStats.counters:type_name -> rackfab.v1.PortStats.CountersEntry
-	12, // 28: rackfab.v1.RunFinished.progress:type_name -> rackfab.v1.RunProgress
-	5,  // 29: rackfab.v1.RunFinished.telemetry:type_name -> rackfab.v1.TelemetryCounts
-	0,  // 30: rackfab.v1.NodeService.Run:input_type -> rackfab.v1.RunRequest
-	10, // 31: rackfab.v1.NodeService.Run:output_type -> rackfab.v1.RunResponse
-	31, // [31:32] is the sub-list for method output_type
-	30, // [30:31] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	27, // 27: rackfab.v1.PortStats.counters:type_name -> rackfab.v1.PortStats.CountersEntry
+	20, // 28: rackfab.v1.PortStats.classes:type_name -> rackfab.v1.ClassStats
+	28, // 29: rackfab.v1.ClassStats.counters:type_name -> rackfab.v1.ClassStats.CountersEntry
+	12, // 30: rackfab.v1.RunFinished.progress:type_name -> rackfab.v1.RunProgress
+	5,  // 31: rackfab.v1.RunFinished.telemetry:type_name -> rackfab.v1.TelemetryCounts
+	0,  // 32: rackfab.v1.NodeService.Run:input_type -> rackfab.v1.RunRequest
+	10, // 33: rackfab.v1.NodeService.Run:output_type -> rackfab.v1.RunResponse
+	33, // [33:34] is the sub-list for method output_type
+	32, // [32:33] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_rackfab_v1_node_proto_init() }
@@ -2254,7 +2363,7 @@ func file_rackfab_v1_node_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rackfab_v1_node_proto_rawDesc), len(file_rackfab_v1_node_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   27,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -3,8 +3,8 @@ package nodeservice
 import (
 	"context"
 	"slices"
-	"strconv"
 
+	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/switching"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/internal/serve"
@@ -55,27 +55,9 @@ func switchPort(number int, peer string, p *switching.PortStats) *rackfabv1.Swit
 }
 
 func switchClass(class int, c *switching.ClassStats) *rackfabv1.SwitchClassStats {
-	out := &rackfabv1.SwitchClassStats{Class: int32(class), Paused: c.Paused, PeerIsPaused: c.PeerIsPaused, Counters: map[string]uint64{}}
-	pause := "SAI_PORT_STAT_PFC_" + strconv.Itoa(class)
-	for name, n := range map[string]uint64{
-		"SAI_QUEUE_STAT_PACKETS":                                         c.SentFrames,
-		"SAI_QUEUE_STAT_BYTES":                                           uint64(c.SentBytes + c.TelemetryBytes),
-		"SAI_QUEUE_STAT_CURR_OCCUPANCY_BYTES":                            uint64(c.QueueBytes),
-		"SAI_QUEUE_STAT_WATERMARK_BYTES":                                 uint64(c.QueuePeakBytes),
-		"SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS":                         c.MarkedFrames,
-		"SAI_INGRESS_PRIORITY_GROUP_STAT_PACKETS":                        c.ReceivedFrames,
-		"SAI_INGRESS_PRIORITY_GROUP_STAT_BYTES":                          uint64(c.ReceivedBytes),
-		"SAI_INGRESS_PRIORITY_GROUP_STAT_CURR_OCCUPANCY_BYTES":           uint64(c.OccupancyBytes),
-		"SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_CURR_OCCUPANCY_BYTES": uint64(c.HeadroomBytes),
-		"SAI_INGRESS_PRIORITY_GROUP_STAT_DROPPED_PACKETS":                c.DroppedFrames,
-		pause + "_TX_PKTS":                                               c.PausesSent + c.ResumesSent,
-		pause + "_RX_PKTS":                                               c.PausesReceived + c.ResumesReceived,
-	} {
-		if n > 0 {
-			out.Counters[name] = n
-		}
+	return &rackfabv1.SwitchClassStats{
+		Class: int32(class), Paused: c.Paused, PeerIsPaused: c.PeerIsPaused, Counters: fabric.NonZero(c.Counters(fabric.Priority(class))),
 	}
-	return out
 }
 
 // GetSettings gives what is set now.

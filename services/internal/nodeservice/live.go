@@ -1,8 +1,6 @@
 package nodeservice
 
 import (
-	"strconv"
-
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -117,12 +115,10 @@ func nicStats(n nic.Stats, s *topology.Scenario, out *rackfabv1.NodeStats) {
 		port.PausesSent += int64(class.TxPause)
 		port.PausesReceived += int64(class.RxPause)
 	}
-	out.Frozen, out.Counters = n.Frozen, map[string]uint64{}
-	for name, value := range n.Counters() {
-		if value > 0 {
-			out.Counters[name] = value
-		}
+	for _, c := range n.ClassCounters() {
+		port.Classes = append(port.Classes, classStats(&c))
 	}
+	out.Frozen, out.Counters = n.Frozen, fabric.NonZero(n.Counters())
 	for _, r := range n.Receivers {
 		out.DeliveredBytes += int64(r.DeliveredBytes)
 	}
@@ -136,16 +132,10 @@ func nicStats(n nic.Stats, s *topology.Scenario, out *rackfabv1.NodeStats) {
 	}
 }
 
-// portStats fills in a switch's port. The names of counters are SONiC's, which are
-// those of the Switch Abstraction Interface (saiport.h).
+// portStats fills in a switch's port.
 func portStats(p *switching.PortStats, out *rackfabv1.PortStats) {
-	out.Down, out.Counters = p.LinkDown, map[string]uint64{}
-	count := func(name string, n uint64) {
-		if n > 0 {
-			out.Counters[name] += n
-		}
-	}
-	for class, c := range p.Classes {
+	out.Down, out.Counters = p.LinkDown, fabric.NonZero(p.Counters())
+	for _, c := range p.Classes {
 		out.QueueBytes += int64(c.QueueBytes)
 		out.Paused = out.GetPaused() || c.Paused
 		out.SentBytes += int64(c.SentBytes + c.TelemetryBytes)
@@ -154,12 +144,16 @@ func portStats(p *switching.PortStats, out *rackfabv1.PortStats) {
 		out.PausesReceived += int64(c.PausesReceived)
 		out.MarkedFrames += int64(c.MarkedFrames)
 		out.DroppedFrames += int64(c.DroppedFrames)
-		pfc := "SAI_PORT_STAT_PFC_" + strconv.Itoa(class)
-		count(pfc+"_TX_PKTS", c.PausesSent+c.ResumesSent)
-		count(pfc+"_RX_PKTS", c.PausesReceived+c.ResumesReceived)
 	}
-	count("SAI_PORT_STAT_IF_IN_OCTETS", uint64(out.GetReceivedBytes()))
-	count("SAI_PORT_STAT_IF_OUT_OCTETS", uint64(out.GetSentBytes()))
-	count("SAI_PORT_STAT_IF_IN_DISCARDS", uint64(out.GetDroppedFrames()))
-	count("SAI_PORT_STAT_ECN_MARKED_PACKETS", uint64(out.GetMarkedFrames()))
+	for c := range p.ClassCounters() {
+		out.Classes = append(out.Classes, classStats(&c))
+	}
+}
+
+// classStats is a traffic class of a port.
+func classStats(c *fabric.ClassCounters) *rackfabv1.ClassStats {
+	return &rackfabv1.ClassStats{
+		Class: int32(c.Class), Counters: fabric.NonZero(c.Counters),
+		FirstCePs: int64(c.CE), FirstPauseSentPs: int64(c.PauseSent), FirstPauseReceivedPs: int64(c.PauseReceived),
+	}
 }

@@ -3,10 +3,13 @@ package nodeservice
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/rackfab/rackfab/bus"
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/switching"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
@@ -118,5 +121,29 @@ func TestBadGrants(t *testing.T) {
 	n := start(t, "h0", topology.NIC, bus.NewMemory().Dial())
 	if err := end(n.open(t, config("h0", "batch", pair), goAhead(), granted(10))); status.Code(err) != codes.FailedPrecondition {
 		t.Errorf("a grant in a batch run: %v", err)
+	}
+}
+
+// A port of a running switch tells of each traffic class by itself: how many frames
+// its queue marked, what PFC there was, and when that began.
+func TestAPortTellsOfItsClasses(t *testing.T) {
+	var p switching.PortStats
+	p.Classes[3] = switching.ClassStats{SentFrames: 9, MarkedFrames: 4, PausesSent: 2, ResumesSent: 1, Onset: fabric.Onset{CE: 7, PauseSent: 8}}
+	p.Classes[6] = switching.ClassStats{SentFrames: 5}
+	var out rackfabv1.PortStats
+	portStats(&p, &out)
+	if len(out.GetClasses()) != 2 || out.GetMarkedFrames() != 4 {
+		t.Fatalf("%v", &out)
+	}
+	data, control := out.GetClasses()[0], out.GetClasses()[1]
+	want := map[string]uint64{"SAI_QUEUE_STAT_PACKETS": 9, "SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS": 4, "SAI_PORT_STAT_PFC_3_TX_PKTS": 3}
+	if diff := cmp.Diff(want, data.GetCounters()); diff != "" || data.GetClass() != 3 {
+		t.Errorf("class %d: %s", data.GetClass(), diff)
+	}
+	if data.GetFirstCePs() != 7 || data.GetFirstPauseSentPs() != 8 || data.GetFirstPauseReceivedPs() != 0 {
+		t.Errorf("onset: %v", data)
+	}
+	if control.GetClass() != 6 || control.GetCounters()["SAI_QUEUE_STAT_PACKETS"] != 5 || control.GetFirstCePs() != 0 {
+		t.Errorf("%v", control)
 	}
 }

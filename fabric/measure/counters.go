@@ -1,0 +1,53 @@
+package measure
+
+import (
+	"iter"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/topology"
+)
+
+// Port is one port of a node, with the traffic classes in which anything has
+// happened.
+type Port struct {
+	Port    int     `json:"port"` // its number
+	Peer    string  `json:"peer"` // the node at the other end
+	Classes []Class `json:"classes,omitempty"`
+}
+
+// Class is one traffic class of a port at the end of the run. Of a switch it has the
+// counters of the egress queue, of the ingress priority group, and of PFC, by the names
+// of the Switch Abstraction Interface. Those of a NIC are among the node's.
+type Class struct {
+	Class int `json:"class"`
+	fabric.Onset
+	Counters map[string]uint64 `json:"counters,omitempty"` // that are not 0
+}
+
+// counting is a machine that keeps counters beside its notes.
+type counting interface {
+	Counters() iter.Seq2[string, uint64]
+	ClassCounters() iter.Seq2[fabric.Port, fabric.ClassCounters]
+}
+
+// Count takes over the counters of the node's machine at the end of the run; those
+// that are 0 are left out.
+func (r *Recorder) Count(m fabric.Machine) {
+	c, ok := m.(counting)
+	if !ok {
+		return
+	}
+	r.result.Counters = fabric.NonZero(c.Counters())
+	for port, class := range c.ClassCounters() {
+		p := &r.result.Ports[port]
+		p.Classes = append(p.Classes, Class{int(class.Class), class.Onset, fabric.NonZero(class.Counters)})
+	}
+}
+
+// counted lists the ports of a node.
+func counted(s *topology.Scenario, ends []topology.End, n *NodeResult) (list []Port) {
+	for i, end := range ends {
+		list = append(list, Port{i, s.Nodes[end.Peer].Name, n.Ports[i].Classes})
+	}
+	return list
+}

@@ -1,0 +1,113 @@
+package switching
+
+import (
+	"iter"
+	"strconv"
+
+	"github.com/rackfab/rackfab/fabric"
+)
+
+// Names of counters are those of SONiC, which are the Switch Abstraction
+// Interface's (saiport.h, saiqueue.h, saibuffer.h). A counter of PFC counts frames,
+// PAUSE and RESUME alike.
+
+// Counters gives the counters of the switch as a whole, always in the same order.
+// The first is the interface's, the others have names of rackfab.
+func (s *Stats) Counters() iter.Seq2[string, uint64] {
+	return func(yield func(string, uint64) bool) {
+		_ = yield("SAI_BUFFER_POOL_STAT_CURR_OCCUPANCY_BYTES", uint64(s.SharedUsed)) &&
+			yield("malformed_frames", s.Malformed) && yield("lost_frames", s.LostFrames)
+	}
+}
+
+// Counters gives the counters of a port, summed over its classes, always in the same
+// order.
+func (p *PortStats) Counters() iter.Seq2[string, uint64] {
+	return func(yield func(string, uint64) bool) {
+		var sum ClassStats
+		for class := range p.Classes {
+			c := &p.Classes[class]
+			sum.ReceivedBytes += c.ReceivedBytes
+			sum.SentBytes += c.SentBytes + c.TelemetryBytes
+			sum.DroppedFrames += c.DroppedFrames
+			sum.MarkedFrames += c.MarkedFrames
+			if !c.pfc(fabric.Priority(class), yield) {
+				return
+			}
+		}
+		_ = yield("SAI_PORT_STAT_IF_IN_OCTETS", uint64(sum.ReceivedBytes)) &&
+			yield("SAI_PORT_STAT_IF_OUT_OCTETS", uint64(sum.SentBytes)) &&
+			yield("SAI_PORT_STAT_IF_IN_DISCARDS", sum.DroppedFrames) &&
+			yield("SAI_PORT_STAT_ECN_MARKED_PACKETS", sum.MarkedFrames)
+	}
+}
+
+// Counters gives the counters of a traffic class of a port, always in the same
+// order: those of its egress queue, of its ingress priority group, and of PFC.
+func (c *ClassStats) Counters(class fabric.Priority) iter.Seq2[string, uint64] {
+	return func(yield func(string, uint64) bool) {
+		for _, one := range []struct {
+			name  string
+			value uint64
+		}{
+			{"SAI_QUEUE_STAT_PACKETS", c.SentFrames},
+			{"SAI_QUEUE_STAT_BYTES", uint64(c.SentBytes + c.TelemetryBytes)},
+			{"SAI_QUEUE_STAT_CURR_OCCUPANCY_BYTES", uint64(c.QueueBytes)},
+			{"SAI_QUEUE_STAT_WATERMARK_BYTES", uint64(c.QueuePeakBytes)},
+			{"SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS", c.MarkedFrames},
+			{"SAI_INGRESS_PRIORITY_GROUP_STAT_PACKETS", c.ReceivedFrames},
+			{"SAI_INGRESS_PRIORITY_GROUP_STAT_BYTES", uint64(c.ReceivedBytes)},
+			{"SAI_INGRESS_PRIORITY_GROUP_STAT_CURR_OCCUPANCY_BYTES", uint64(c.OccupancyBytes)},
+			{"SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_CURR_OCCUPANCY_BYTES", uint64(c.HeadroomBytes)},
+			{"SAI_INGRESS_PRIORITY_GROUP_STAT_DROPPED_PACKETS", c.DroppedFrames},
+		} {
+			if !yield(one.name, one.value) {
+				return
+			}
+		}
+		c.pfc(class, yield)
+	}
+}
+
+// pfc gives the counters of PFC frames that name the class.
+func (c *ClassStats) pfc(class fabric.Priority, yield func(string, uint64) bool) bool {
+	name := "SAI_PORT_STAT_PFC_" + strconv.Itoa(int(class))
+	return yield(name+"_TX_PKTS", c.PausesSent+c.ResumesSent) && yield(name+"_RX_PKTS", c.PausesReceived+c.ResumesReceived)
+}
+
+// Counters gives the present counters of the switch as a whole, see Stats.Counters.
+func (s *Switch) Counters() iter.Seq2[string, uint64] {
+	now := s.Stats()
+	return now.Counters()
+}
+
+// ClassCounters gives the counters of each port and class in which anything has
+// happened, by port, then by class.
+func (s *Switch) ClassCounters() iter.Seq2[fabric.Port, fabric.ClassCounters] {
+	return func(yield func(fabric.Port, fabric.ClassCounters) bool) {
+		now := s.Stats()
+		for i := range now.Ports {
+			for c := range now.Ports[i].ClassCounters() {
+				if !yield(fabric.Port(i), c) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// ClassCounters gives the counters of each class of the port in which anything has
+// happened, by class.
+func (p *PortStats) ClassCounters() iter.Seq[fabric.ClassCounters] {
+	return func(yield func(fabric.ClassCounters) bool) {
+		for i := range p.Classes {
+			c, class := &p.Classes[i], fabric.Priority(i)
+			if *c == (ClassStats{}) {
+				continue
+			}
+			if !yield(fabric.ClassCounters{Class: class, Onset: c.Onset, Counters: c.Counters(class)}) {
+				return
+			}
+		}
+	}
+}
