@@ -29,6 +29,12 @@ func TestProcessesOverNATSGiveTheSameRunAsMemory(t *testing.T) {
 			if diff := cmp.Diff(m.Flows, n.Flows); diff != "" {
 				t.Error(diff)
 			}
+			for k := range m.Nodes {
+				diff := cmp.Diff(m.Nodes[k].Counters, n.Nodes[k].Counters) + cmp.Diff(m.Nodes[k].Ports, n.Nodes[k].Ports)
+				if diff != "" || len(m.Nodes[k].Counters) == 0 && m.Nodes[k].Ports[0].Classes == nil {
+					t.Errorf("%s: counters of %s:\n%s", m.Scheme, m.Nodes[k].Name, diff)
+				}
+			}
 		}
 	}
 }

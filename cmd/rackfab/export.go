@@ -78,21 +78,14 @@ func exportFolder(c *cobra.Command, dir string, f exportFlags) error {
 		return errors.Join(f.check(), err)
 	}
 	faults := []error{f.check()}
-	for _, scheme := range f.schemes {
-		if !slices.Contains(folder.Manifest.Schemes, scheme) {
-			faults = append(faults, fmt.Errorf("--scheme %q: %s has %s", scheme, dir, strings.Join(folder.Manifest.Schemes, ", ")))
-		}
-	}
-	if err := errors.Join(faults...); err != nil {
+	runs, err := ofSchemes(folder, f.schemes)
+	if err := errors.Join(append(faults, err)...); err != nil {
 		return err
 	}
 	if f.out == "" {
 		f.out = filepath.Join(dir, "export")
 	}
-	for _, run := range folder.Results.Runs {
-		if len(f.schemes) > 0 && !slices.Contains(f.schemes, run.Scheme) {
-			continue
-		}
+	for _, run := range runs {
 		if err := exportRun(c, folder.Scenario, run, f); err != nil {
 			return err
 		}
@@ -120,7 +113,7 @@ func exportRun(c *cobra.Command, base *topology.Scenario, run *measure.Run, f ex
 		files++
 		return createFile(filepath.Join(dir, name), text)
 	}
-	for _, t := range append(export.Series(run), events.FCT(&s), events.Frames(&s), export.Nodes(&s)) {
+	for _, t := range append(export.Series(run), events.FCT(&s), events.Frames(&s), export.Nodes(&s), export.Counters(run)) {
 		n, err := writeTable(dir, t, f.formats)
 		if err != nil {
 			return err

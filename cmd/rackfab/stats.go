@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -63,11 +64,12 @@ var formats = map[string]func(io.Writer, *rackfabv1.GetStatsResponse) error{
 
 func statsCommand() *cobra.Command {
 	var format string
-	c := calling("stats [NODES]", "Print the counters of the running rack's ports and flows", cobra.MaximumNArgs(1),
+	var schemes []string
+	c := calling("stats [DIR] [NODES]", "Print the counters of ports, queues, NICs and flows, of the running rack or a finished run", cobra.MaximumNArgs(2),
 		func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {
 			write, ok := formats[format]
 			if !ok {
-				return fmt.Errorf("--format %q: want table, json or csv", format)
+				return unknownFormat(format)
 			}
 			out, err := api.GetStats(c.Context(), &rackfabv1.GetStatsRequest{Nodes: strings.Join(args, ",")})
 			if err != nil {
@@ -75,8 +77,29 @@ func statsCommand() *cobra.Command {
 			}
 			return write(c.OutOrStdout(), out)
 		})
+	c.Long = "Print the counters of ports, queues, NICs and flows of the running rack, or those at the end of the run in DIR, the folder that `rackfab run`\n" +
+		"has left. NODES are names and ranges: s0..s1."
+	c.Example = "  rackfab stats s0..s1\n  rackfab stats runs/a s1 --scheme dcqcn"
+	live := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) > 0 && isFolder(args[0]) {
+			return statsOfFolder(c, args, schemes, format)
+		}
+		if len(args) > 1 {
+			return fmt.Errorf("%s: no such folder", args[0])
+		}
+		if len(schemes) > 0 {
+			return errors.New("--scheme is for a finished run: name its folder, or leave it out for the running rack")
+		}
+		return live(c, args)
+	}
 	c.Flags().StringVar(&format, "format", "table", "table, json or csv")
+	c.Flags().StringSliceVar(&schemes, "scheme", nil, "runs of a folder to print, by scheme (default: all)")
 	return c
+}
+
+func unknownFormat(format string) error {
+	return fmt.Errorf("--format %q: want table, json or csv", format)
 }
 
 // portColumns are the figures of a port, in the order of its cells.
@@ -121,7 +144,9 @@ func statsTable(w io.Writer, s *rackfabv1.GetStatsResponse) error {
 	flows.SetStyle(narrow())
 	ports.AppendHeader(row(portColumns))
 	flows.AppendHeader(row([]string{"flow", "from", "scheme", "rate", "sent_bytes", "acked_bytes"}))
+	counters := newCounterTables()
 	for _, n := range s.GetNodes() {
+		counters.add(n)
 		for _, p := range n.GetPorts() {
 			ports.AppendRow(row(portCells(n, p)))
 		}
@@ -134,21 +159,11 @@ func statsTable(w io.Writer, s *rackfabv1.GetStatsResponse) error {
 			})
 		}
 	}
-	if err := writeFolded(w, ports.Render(), 2); err != nil {
+	err := writeTables(w, namedRows{ports, 2}, namedRows{counters.queues, 3}, namedRows{counters.nics, 1}, namedRows{flows, 1}, namedRows{commands, 1})
+	if err != nil {
 		return err
 	}
-	for _, t := range []table.Writer{flows, commands} {
-		if t.Length() == 0 {
-			continue
-		}
-		if _, err := fmt.Fprintln(w); err != nil {
-			return err
-		}
-		if err := writeFolded(w, t.Render(), 1); err != nil {
-			return err
-		}
-	}
-	_, err := fmt.Fprint(w, toldText(s.GetNodes()), busText(s.GetNodes()))
+	_, err = fmt.Fprint(w, toldText(s.GetNodes()), busText(s.GetNodes()))
 	return err
 }
 

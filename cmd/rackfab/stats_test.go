@@ -27,6 +27,16 @@ func TestStatsTables(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, all)
 		}
 	}
+	n.Ports[0].Classes = []*rackfabv1.ClassStats{{Class: 3, FirstPauseReceivedPs: 2_000_000}}
+	n.Counters = map[string]uint64{"tx_packets_phy": 12, "tx_prio3_packets": 11, "rx_prio3_pause": 2, "np_cnp_sent": 5}
+	for _, want := range []string{
+		"\n\nnode  peer  class  sent_frames ", "\nh0    s0    3      11 ", " 2             -         -                 2us\n",
+		"\n\nnic  tx_acks ", "\nh0   0        0        0        0               5 ",
+	} {
+		if all := tables(); !strings.Contains(all, want) {
+			t.Errorf("no %q in\n%s", want, all)
+		}
+	}
 	n.Flows = nil
 	if some := tables(); strings.Contains(some, "flow ") || !strings.Contains(some, "\n\ncommands ") {
 		t.Errorf("without flows:\n%s", some)
