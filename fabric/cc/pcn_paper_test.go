@@ -109,7 +109,7 @@ func TestIncreaseIsTheWeightedMean(t *testing.T) {
 	within(t, "rate", float64(a.Rate()), 10e9*127/128+40e9/128, 1)
 }
 
-// PCN-49: w := w·(1 - w) + wmax·w after the rate. From rate 0 this gives the
+// PCN-19, PCN-49: w := w·(1 - w) + wmax·w after the rate. From rate 0 this gives the
 // paper's Fig. 10: at most 10 % of the line after 5 CNPs, 95 % after 15.
 func TestIncreaseFollowsFigure10(t *testing.T) {
 	a := from(lowest)

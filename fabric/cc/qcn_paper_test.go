@@ -83,6 +83,7 @@ func TestQCNTargetOfCNMsInARow(t *testing.T) {
 	within(t, "target after a cycle", c.target, 15.625e9, 0)
 }
 
+// PCN-12: halfway to the stored target first, and then by a constant.
 // Fast recovery takes half of the way to the target for each 150 KB; from the
 // fifth cycle on the target rises by 5 Mbit/s, and a cycle has 75 KB.
 func TestQCNFastRecoveryAndActiveIncrease(t *testing.T) {

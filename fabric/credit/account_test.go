@@ -137,6 +137,48 @@ func TestWasteIsDroppedOrStale(t *testing.T) {
 	}
 }
 
+// CBRC-34: credit becomes stale whether the next that happens is a grant, a packet or
+// the reading of the balance, and however many grants it came in: an account keeps 64
+// instants, and what comes after those is as old as the 64th.
+func TestCreditBecomesStaleWhateverComesNext(t *testing.T) {
+	p := settings()
+	p.Start, p.Window = StartAsked, 1000*Quantum
+	a := NewAccount(&p, line)
+	a.Grant(0, UETCounter, 10)
+	a.Grant(p.BaseRTT+1, UETCounter, 30)
+	a.Spend(2*p.BaseRTT+2, 5*Quantum)
+	if b := a.Balance(2*p.BaseRTT + 2); b.Stale != 30*Quantum || b.Held != 25*Quantum {
+		t.Errorf("%v stale, %v held, want 30 and 25 quanta", b.Stale, b.Held)
+	}
+	now := 3 * p.BaseRTT
+	for i := range uint32(70) {
+		a.Grant(now+unit.Time(i), UETCounter, 31+i)
+	}
+	if b := a.Balance(now + p.BaseRTT + 63); b.Stale != 30*Quantum+63*Quantum {
+		t.Errorf("%v stale, want 93 quanta: the 64th and later ones are not yet", b.Stale)
+	}
+	if b := a.Balance(now + p.BaseRTT + 64); b.Stale != 100*Quantum {
+		t.Errorf("%v stale, want all 100 quanta", b.Stale)
+	}
+}
+
+// A sender that speculates asks for a packet's credit at least, or for what it has.
+func TestSpeculatingSenderAsks(t *testing.T) {
+	p := settings()
+	p.Law = LawUnheld
+	a := NewAccount(&p, line)                                                                  // holds a window, so that its backlog is covered
+	for backlog, want := range map[unit.Bytes]int64{0: 0, 3 * Quantum: 3, 100 * Quantum: 17} { // an MTU of 4160 bytes is 16.25 quanta
+		if got := a.Target(backlog, 1); got != want {
+			t.Errorf("backlog %v: target %d, want %d", backlog, got, want)
+		}
+	}
+	a.Answered()
+	a.Grant(0, UETCounter, 64)
+	if got := a.Target(10*Quantum, 1); got != 64 {
+		t.Errorf("after the answer: target %d, want the 64 granted", got)
+	}
+}
+
 // Sums of granted, spent, dropped and held credit balance at every instant.
 func TestAccountBalances(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

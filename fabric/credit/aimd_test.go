@@ -18,7 +18,7 @@ func indicated(n int) []bool {
 	return p
 }
 
-// CBRC-9, CBRC-11: on the active list each consecutive indicated packet halves
+// CBRC-9, CBRC-11, CBRC-16: on the active list each consecutive indicated packet halves
 // the coefficient.
 func TestActiveCoefficientHalves(t *testing.T) {
 	p := Default()
@@ -67,7 +67,7 @@ func TestIdleCoefficientHalvesRoundedDown(t *testing.T) {
 	}
 }
 
-// CBRC-15: the idle coefficient rises by m at each firing from where it had
+// CBRC-9, CBRC-15: the idle coefficient rises by m at each firing from where it had
 // fallen to, never past k.
 func TestIdleCoefficientRisesByM(t *testing.T) {
 	for _, tt := range []struct {

@@ -239,6 +239,23 @@ func TestZeroGrantPassesTheTurnOn(t *testing.T) {
 	}
 }
 
+// CBRC-28: n counts data packets; a target that comes in a control packet leaves it.
+func TestOnlyDataPacketsCount(t *testing.T) {
+	p := published()
+	p.AIMD = true
+	r := NewPacer(&p, line, 1)
+	ask(&r, 0, 0, 500)
+	signal(&r, 0, 0)
+	signal(&r, 0, 0)
+	r.Request(0, 0, 600)
+	if r.Coefficient(0) != 0.25 || r.Asked(0) != 600 || r.Stats(0).Indicated != 2 {
+		t.Errorf("coefficient %v, target %d, %+v, want 1/4 as before the request", r.Coefficient(0), r.Asked(0), r.Stats(0))
+	}
+	if ask(&r, 0, 0, 601); r.Coefficient(0) != 1 {
+		t.Errorf("coefficient %v after a data packet without the signal", r.Coefficient(0))
+	}
+}
+
 // CBRC-22: an indicated packet carries no target; the last one stands.
 func TestSignalLeavesTheTarget(t *testing.T) {
 	p := published()

@@ -40,13 +40,12 @@ func TestPaperComparison(t *testing.T) {
 	}
 	// PCN-7: after the burst the long flows take 12.5 ms under QCN, 25 ms under DCQCN
 	// and 60 ms under TIMELY to come back, all longer than under PFC alone.
-	// PCN-56: under PCN they are back within a millisecond.
 	inOrder(t, "loss", loss, "pcn", "pfc", "qcn", "dcqcn", "timely")
 	nearPaper(t, "loss", loss, map[string]unit.Time{
 		"qcn": 12500 * unit.Microsecond, "dcqcn": 25 * unit.Millisecond, "timely": 60 * unit.Millisecond,
 	})
 	if loss("pcn") >= unit.Millisecond {
-		t.Errorf("pcn: loss %s", loss("pcn"))
+		t.Errorf("pcn: loss %s, measured before: 0.65 ms", loss("pcn"))
 	}
 	for scheme, run := range runs {
 		if run.Drops != 0 || run.Retransmits != 0 || run.Burst.Completed != 224 {

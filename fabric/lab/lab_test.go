@@ -117,6 +117,13 @@ func TestPaperRack(t *testing.T) {
 			t.Errorf("pcn: %d PAUSE frames on %s", p.XOFF, p.Link)
 		}
 	}
+	// PCN-54: PFC is the safety net of what no rate holds back: it pauses the mice.
+	for i := 2; i < 16; i++ {
+		link := fmt.Sprintf("s1->h%d", i)
+		if !slices.ContainsFunc(pcn.Pauses, func(p measure.Pause) bool { return p.Link == link && p.XOFF > 0 }) {
+			t.Errorf("pcn: no PAUSE on %s", link)
+		}
+	}
 	// PCN-58: F0 takes the free bandwidth in the burst.
 	if f0 := pcn.Flows[0]; f0.BurstGoodput < 31*unit.GigabitPerSec {
 		t.Errorf("pcn: F0 gets %s in the burst", f0.BurstGoodput)

@@ -141,3 +141,26 @@ func TestDecreasesAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// PCN-56: one turn of the control loop sets F1 to its fifteenth of r1's link, 2.67
+// Gbit/s on the wire. That turn is a period of 50 us and an RTT: it ends 80.9 us, 2.7
+// RTT, after the burst, not one RTT.
+func TestPCNRelievesInOneTurn(t *testing.T) {
+	s := wholePaper(t, "pcn")
+	l, err := lab.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	relieved := unit.Never
+	l.Listen = func(_ int, notes []fabric.Note) {
+		for _, n := range notes {
+			if n.Kind == fabric.RateChanged && n.Flow == 1 && n.A < int64(2720*unit.MegabitPerSec) {
+				relieved = min(relieved, n.At)
+			}
+		}
+	}
+	l.Run(s.Bursts[0].At + unit.Millisecond)
+	if took := relieved - s.Bursts[0].At; took < 80*unit.Microsecond || took > 82*unit.Microsecond {
+		t.Errorf("F1 is at its share %s after the burst, want 50 us and an RTT of 30.9", took)
+	}
+}

@@ -124,8 +124,8 @@ func TestCreditSurvivesLoss(t *testing.T) {
 	}
 }
 
-// CBRC-5, CBRC-21, CBRC-25, CBRC-28: a sender that holds more than the threshold
-// sets target_pull to all ones, or all zeros, on its data packets.
+// CBRC-5, CBRC-21, CBRC-24, CBRC-25, CBRC-28: a sender that holds more than the threshold
+// sets target_pull to all ones, 24 bits of them, or all zeros, on its data packets.
 func TestExcessIsSignalledInTheTarget(t *testing.T) {
 	for signal, want := range map[string]uint32{"ones": 0xFFFFFF, "zeros": 0} {
 		flows := []FlowConfig{to(0, 0, 1), to(1, 0, 2), to(2, 0, 3)}
