@@ -3,6 +3,7 @@ package sweep
 import (
 	"context"
 	"os"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -19,6 +20,8 @@ type Sweep struct {
 	keys    []string // of each cell
 	missing []int    // cells to run
 	left    unit.Time
+
+	warnings []topology.Fault
 }
 
 // Plan checks every cell of a valid grid and finds those that are finished. It
@@ -29,11 +32,13 @@ func Plan(ctx context.Context, g Grid, store Store, lanes int) (*Sweep, error) {
 	}
 	s := &Sweep{Grid: g, store: store, keys: make([]string, g.Cells())}
 	durations := make([]unit.Time, g.Cells()) // of the cells to run
+	warnings := make([][]topology.Fault, g.Cells())
 	err := each(ctx, g.Cells(), lanes, func(_ context.Context, cell int) error {
 		scenario, err := g.Scenario(cell)
 		if err != nil {
 			return err
 		}
+		warnings[cell] = scenario.Warnings()
 		if s.keys[cell], err = store.key(scenario); err != nil {
 			return err
 		}
@@ -48,8 +53,18 @@ func Plan(ctx context.Context, g Grid, store Store, lanes int) (*Sweep, error) {
 			s.left += d
 		}
 	}
+	seen := map[topology.Fault]bool{}
+	for _, w := range slices.Concat(warnings...) {
+		if !seen[w] {
+			seen[w] = true
+			s.warnings = append(s.warnings, w)
+		}
+	}
 	return s, err
 }
+
+// Warnings lists the warnings of all cells, each once, in the order of the cells.
+func (s *Sweep) Warnings() []topology.Fault { return s.warnings }
 
 // Missing is how many cells are still to be run.
 func (s *Sweep) Missing() int { return len(s.missing) }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -138,7 +139,10 @@ func runGrid(ctx context.Context, grid sweep.Grid, dir string, lanes int, run sw
 		return nil, 0, err
 	}
 	s, err := sweep.Plan(ctx, grid, sweep.Store{Dir: filepath.Join(dir, "cells"), Version: build}, lanes)
-	if err != nil || s.Missing() == 0 {
+	if err != nil {
+		return s, 0, err
+	}
+	if err := writeWarnings(os.Stderr, s.Warnings()); err != nil || s.Missing() == 0 {
 		return s, 0, err
 	}
 	bar := &cellProgress{meter: newMeter(s.Left()), cells: s.Cells(), finished: s.Cells() - s.Missing()}

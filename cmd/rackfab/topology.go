@@ -17,11 +17,14 @@ func topologyCommand() *cobra.Command {
 	c.AddCommand(
 		&cobra.Command{
 			Use:   "check FILE",
-			Short: "Report every fault of a scenario file",
+			Short: "Report every fault of a scenario file, and warn of what is hardly meant",
 			Args:  cobra.ExactArgs(1),
 			RunE: func(c *cobra.Command, args []string) error {
 				s, err := loadScenario(args[0])
 				if err != nil {
+					return err
+				}
+				if err := warn(c.ErrOrStderr(), underSchemes(s)...); err != nil {
 					return err
 				}
 				_, err = fmt.Fprintf(c.OutOrStdout(), "%s: sound: %d nodes, %d links, %d flows\n", args[0], len(s.Nodes), len(s.Links), len(s.Flows))

@@ -73,6 +73,9 @@ func up(c *cobra.Command, name string, f upFlags) error {
 	if s, err = s.Override(o); err != nil {
 		return fmt.Errorf("with the flags given: %w", err)
 	}
+	if err := warn(c.ErrOrStderr(), s); err != nil {
+		return err
+	}
 	text, err := topology.Marshal(s)
 	if err != nil {
 		return err

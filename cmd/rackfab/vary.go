@@ -16,10 +16,8 @@ import (
 
 // variant is one value of the key that a scenario varies, and what came of it.
 type variant struct {
-	Value string         `json:"value"`
-	Runs  []*measure.Run `json:"runs"` // one per scheme
-	// Repeats is what variants of this one have shown, if there are any.
-	Repeats  *measure.Repeats `json:"repeats,omitempty"`
+	Value    string         `json:"value"`
+	Runs     []*measure.Run `json:"runs"` // one per scheme
 	scenario *topology.Scenario
 }
 
@@ -58,6 +56,9 @@ func runVaried(c *cobra.Command, name string, base *topology.Scenario, f runFlag
 		v.Variants = append(v.Variants, &variant{Value: value, scenario: scenarios[0]})
 		all = append(all, scenarios...)
 	}
+	if err := warn(c.ErrOrStderr(), all...); err != nil {
+		return err
+	}
 	if err := v.run(c.Context(), all, f); err != nil {
 		return err
 	}
@@ -89,19 +90,13 @@ func (v *varied) run(ctx context.Context, all []*topology.Scenario, f runFlags) 
 		return err
 	}
 	defer engine.close()
-	runs, repeated, err := runRepeated(ctx, engine, all, f.repeat)
+	runs, err := runAll(ctx, engine, all)
 	if err != nil {
 		return err
 	}
 	each := len(runs) / len(v.Variants)
 	for i, one := range v.Variants {
 		one.Runs = runs[i*each : (i+1)*each]
-		if repeated == nil {
-			continue
-		}
-		if one.Repeats, err = measure.NewRepeats(one.scenario, f.repeat.most, repeated[i*each:(i+1)*each]); err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -111,7 +106,7 @@ func (v *varied) run(ctx context.Context, all []*topology.Scenario, f runFlags) 
 func (v *varied) write(dir string) error {
 	var folders []*report.Folder
 	for _, one := range v.Variants {
-		r := &measure.Results{Schema: measure.Schema, Scenario: v.Scenario, Seed: v.Seed, Bus: v.Bus, Runs: one.Runs, Repeats: one.Repeats}
+		r := &measure.Results{Schema: measure.Schema, Scenario: v.Scenario, Seed: v.Seed, Bus: v.Bus, Runs: one.Runs}
 		f := report.New(filepath.Join(dir, folderName(one.Value)), one.scenario, r, version())
 		if err := f.Write(); err != nil {
 			return err
@@ -137,26 +132,18 @@ func folderName(value string) string {
 func (v *varied) print(w io.Writer) {
 	var rows []report.Variant
 	var names []string
-	all, cost := &measure.Results{}, &measure.Repeats{}
+	var all []*measure.Run
 	for _, one := range v.Variants {
-		for i, run := range one.Runs {
+		for _, run := range one.Runs {
 			value := one.Value
 			if len(one.Runs) > 1 {
 				value += " " + run.Scheme
 			}
-			row := report.Variant{Value: value, Run: run}
-			if one.Repeats != nil {
-				row.Repeated = &one.Repeats.Schemes[i]
-				cost.Schemes = append(cost.Schemes, one.Repeats.Schemes[i])
-			}
-			rows, names, all.Runs = append(rows, row), append(names, value), append(all.Runs, run)
+			rows, names, all = append(rows, report.Variant{Value: value, Run: run}), append(names, value), append(all, run)
 		}
 	}
-	title := report.Title(&measure.Results{Scenario: v.Scenario, Seed: v.Seed, Bus: v.Bus, Repeats: v.Variants[0].Repeats})
+	title := fmt.Sprintf("%s, seed %d, bus %s", v.Scenario, v.Seed, v.Bus)
 	printTable(w, report.VariantsOf(title, v.Key, v.Variants[0].scenario, rows))
 	_, _ = fmt.Fprintln(w)
-	if cost.Schemes != nil {
-		all.Repeats = cost
-	}
-	printCost(w, names, all)
+	printSpeed(w, names, all)
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -70,6 +72,36 @@ func TestOverheadBelowZeroGivesTheShareOfOthersHeaders(t *testing.T) {
 		}
 		if best < want-0.004 || best > want+0.004 {
 			t.Errorf("overhead %s: the bottleneck carries %.4f of its rate as payload, want %.4f", overhead, best, want)
+		}
+	}
+}
+
+// A headroom below what comes in after PAUSE loses frames of a lossless class, each
+// noted as such, and counted; the formula's loses none. The warning says so beforehand.
+func TestAShortHeadroomLosesFrames(t *testing.T) {
+	for headroom, lossy := range map[string]bool{"30KB": true, "0": false} {
+		s, run := chosen(t, "pfc", "switch.headroom="+headroom)
+		l, err := lab.New(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		noted := int64(0)
+		l.Listen = func(_ int, notes []fabric.Note) {
+			for _, n := range notes {
+				if n.Kind != fabric.Dropped {
+					continue
+				}
+				if noted++; fabric.DropReason(n.B) != fabric.DropHeadroom || n.Priority != 3 {
+					t.Errorf("a frame of class %d is dropped for %v", n.Priority, fabric.DropReason(n.B))
+				}
+			}
+		}
+		l.Run(s.Duration)
+		if lossy != (run.Drops > 0) || noted != run.Drops {
+			t.Errorf("headroom %s: %d drops, %d noted", headroom, run.Drops, noted)
+		}
+		if warned := len(s.Warnings()) > 0; warned != lossy {
+			t.Errorf("headroom %s: warnings %v", headroom, s.Warnings())
 		}
 	}
 }

@@ -128,7 +128,7 @@ var switchFields = slices.Concat(queueFields, classSections(), converterFields)
 var queueFields = []field[SwitchSettings]{
 	quantityField(sizes, "buffer", "shared buffer", 1, largest, func(s *SwitchSettings) *unit.Bytes { return &s.Buffer }),
 	quantityField(sizes, "reserve", "buffer guaranteed to each ingress port and lossless class", 0, largest, func(s *SwitchSettings) *unit.Bytes { return &s.Reserve }),
-	quantityField(sizes, "headroom", "buffer of each ingress port and lossless class for what comes in after PAUSE, 0 to compute it from the links", 0, largest, func(s *SwitchSettings) *unit.Bytes { return &s.Headroom }),
+	quantityField(sizes, "headroom", "buffer of each ingress port and lossless class for what comes in after PAUSE, 0 to compute it from the links; with less than they need, frames are lost", 0, largest, func(s *SwitchSettings) *unit.Bytes { return &s.Headroom }),
 	quantityField(sizes, "xoff", "occupancy of an ingress port and class above which PAUSE is sent, 0 for the dynamic threshold", 0, largest, func(s *SwitchSettings) *unit.Bytes { return &s.XOFF }),
 	quantityField(sizes, "xon_offset", "how far the occupancy must fall below the threshold for RESUME", 0, largest, func(s *SwitchSettings) *unit.Bytes { return &s.XON }),
 	integerField("alpha_shift", "dynamic threshold: free shared buffer divided by 2 to this power", 0, 62, func(s *SwitchSettings) *uint { return &s.AlphaShift }),

@@ -26,7 +26,6 @@ func (b *builder) checkSwitch(s SwitchSettings, src *source, links []Link) {
 	if len(s.Lossless) == 0 && !own || len(links) == 0 {
 		return
 	}
-	b.checkHeadroom(s, src, links)
 	b.checkBuffer(s, src, links)
 }
 
@@ -61,28 +60,6 @@ func (b *builder) checkClass(s SwitchSettings, class fabric.Priority, src *sourc
 			key = "xoff"
 		}
 		b.fault(at(key), "class %d has xon_offset %s, not below xoff %s: the occupancy can never fall so far", class, p.XON, p.Threshold)
-	}
-}
-
-// checkHeadroom checks that every lossless class has room for what comes in after
-// PAUSE.
-func (b *builder) checkHeadroom(s SwitchSettings, src *source, links []Link) {
-	most := links[0]
-	for _, l := range links {
-		if NeededHeadroom(l) > NeededHeadroom(most) {
-			most = l
-		}
-	}
-	needed := NeededHeadroom(most)
-	for _, class := range s.Lossless {
-		key, headroom := "headroom", s.Profile(class).Headroom
-		if s.Classes[class].Headroom != nil {
-			key = join(classKey(class), key)
-		}
-		if headroom < needed { // the classes without one of their own share one fault
-			b.fault(src.of(key), "%s does not hold what comes in after PAUSE on link %s (%s, %s): want at least %dB",
-				headroom, b.linkName(most), most.Rate, most.Delay, needed)
-		}
 	}
 }
 

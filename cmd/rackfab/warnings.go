@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+)
+
+// warn writes the warnings of scenarios, each once. They are no fault: the command goes
+// on, and they belong on standard error, beside any JSON.
+func warn(w io.Writer, scenarios ...*topology.Scenario) error {
+	var list []topology.Fault
+	for _, s := range scenarios {
+		list = append(list, s.Warnings()...)
+	}
+	return writeWarnings(w, list)
+}
+
+func writeWarnings(w io.Writer, list []topology.Fault) error {
+	for i, f := range list {
+		if slices.Contains(list[:i], f) {
+			continue
+		}
+		if _, err := fmt.Fprintf(w, "rackfab: warning: %s: %s\n", f.Key, f.What); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// underSchemes gives the scenario under each scheme that `rackfab run` gives it.
+func underSchemes(s *topology.Scenario) (list []*topology.Scenario) {
+	for _, scheme := range append([]string{s.Scheme}, schemeNames("", s.Compare)...) {
+		one := *s
+		one.Scheme = scheme
+		list = append(list, &one)
+	}
+	return list
+}

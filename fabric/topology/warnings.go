@@ -1,0 +1,149 @@
+package topology
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Warnings lists settings that are allowed and that hardly anyone means, under the
+// scenario's scheme. Keys are those of a Setting; there are no lines. A value that
+// several nodes have is reported once, for the first of them.
+func (s *Scenario) Warnings() []Fault {
+	return slices.Concat(s.shortTimeouts(), s.shortHeadrooms(), s.smallSteps())
+}
+
+// shortTimeouts reports retransmission timers that fire before an ACK can come.
+func (s *Scenario) shortTimeouts() (list []Fault) {
+	type wait struct {
+		from, to int
+		rtt      unit.Time
+	}
+	paths, longest := newPaths(s, s.PortMap()), make([]wait, len(s.Nodes))
+	for _, p := range s.pairsInUse() {
+		if rtt := paths.baseRTT(p.From, p.To); rtt > longest[p.From].rtt {
+			longest[p.From] = wait{p.From, p.To, rtt}
+		}
+	}
+	short := func(w wait) bool { return 0 < s.Nodes[w.from].NIC.Timeout && s.Nodes[w.from].NIC.Timeout < w.rtt }
+	said := map[unit.Time]bool{}
+	for _, w := range longest {
+		timeout := s.Nodes[w.from].NIC.Timeout
+		if !short(w) || said[timeout] {
+			continue
+		}
+		said[timeout] = true
+		list = append(list, Fault{Key: s.Nodes[w.from].Name + ".timeout", What: fmt.Sprintf(
+			"%s is less than the base RTT of %s to %s, so that packets are sent again before their ACK can be in: want more than %s, or 0 for no timer",
+			timeout, w.rtt, s.Nodes[w.to].Name, w.rtt)})
+	}
+	return list
+}
+
+// pairsInUse gives the pairs of NICs between which flows or commands go, each once, in
+// the order in which they first come.
+func (s *Scenario) pairsInUse() (pairs []Pair) {
+	seen := map[Pair]bool{}
+	add := func(p Pair) {
+		if !seen[p] {
+			seen[p] = true
+			pairs = append(pairs, p)
+		}
+	}
+	for _, f := range s.Flows {
+		add(Pair{f.From, f.To})
+	}
+	for i := range s.Commands {
+		for _, from := range s.Commands[i].From {
+			for _, to := range s.Commands[i].To {
+				add(Pair{from, to})
+			}
+		}
+	}
+	return pairs
+}
+
+// shortHeadrooms reports headrooms that lossless traffic can overrun.
+func (s *Scenario) shortHeadrooms() (list []Fault) {
+	said := map[Fault]bool{}
+	ends := s.PortMap()
+	for i, n := range s.Nodes {
+		if n.Kind != Switch || len(ends[i]) == 0 {
+			continue
+		}
+		most := s.mostDemanding(ends[i])
+		needed := NeededHeadroom(most)
+		for _, class := range n.Switch.Lossless {
+			key, have := "headroom", n.Switch.Profile(class).Headroom
+			if n.Switch.Classes[class].Headroom != nil {
+				key = join(classKey(class), key)
+			}
+			f := Fault{Key: key, What: fmt.Sprintf("%dB does not hold what comes in after PAUSE at %s and %s, so that frames of a lossless class are dropped: want at least %dB",
+				have, most.Rate, most.Delay, needed)}
+			if have >= needed || said[f] {
+				continue
+			}
+			said[f] = true
+			f.Key = n.Name + "." + key
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// mostDemanding gives the link that needs the largest headroom.
+func (s *Scenario) mostDemanding(ends []End) Link {
+	most := s.Links[ends[0].Link]
+	for _, e := range ends[1:] {
+		if l := s.Links[e.Link]; NeededHeadroom(l) > NeededHeadroom(most) {
+			most = l
+		}
+	}
+	return most
+}
+
+// smallSteps reports a step of TIMELY with which a flow that was cut to the floor
+// does not come back to its link's rate within the run.
+func (s *Scenario) smallSteps() []Fault {
+	section, p := "timely", s.CC.TIMELY
+	switch s.Scheme {
+	case "timely-rttx":
+		section, p = "timely-rttx", s.CC.TIMELYRTTX
+	case "timely", "timely-ecn":
+	default:
+		return nil
+	}
+	line, payload := unit.Rate(0), unit.Bytes(0)
+	ends := s.PortMap()
+	for i, n := range s.Nodes {
+		if n.Kind == NIC && len(ends[i]) > 0 && s.Links[ends[i][0].Link].Rate > line {
+			line, payload = s.Links[ends[i][0].Link].Rate, n.NIC.Payload
+		}
+	}
+	back, ok := climb(&p, line, payload)
+	if !ok || back <= s.Duration {
+		return nil
+	}
+	return []Fault{{Key: section + ".delta", What: fmt.Sprintf(
+		"a step of %s is for links of 10Gbps: from min_rate %s to the %s of a link takes at least %s, and the run lasts %s; want a longer run, or delta_per: 10Gbps, as the preset scaled has it",
+		p.Delta, p.MinRate, line, back, s.Duration)}}
+}
+
+// climb gives how long TIMELY takes at least from its floor to a link's rate, if its
+// step does not grow with the link: one step, a hyper increase where there is one, for
+// each segment makes the rate grow exponentially.
+func climb(p *cc.TIMELYParams, line unit.Rate, payload unit.Bytes) (unit.Time, bool) {
+	if p.DeltaPer > 0 || p.OncePerRTT || p.Delta == 0 || p.MinRate == 0 || p.MinRate >= line {
+		return 0, false
+	}
+	step := float64(p.Delta)
+	if p.HyperAfter > 0 {
+		step *= float64(max(1, p.HyperFactor))
+	}
+	segment := float64(max(p.Segment, payload)) * 8
+	seconds := math.Log(float64(line)/float64(p.MinRate)) * segment / step
+	return unit.Time(seconds*1e3) * unit.Millisecond, true
+}

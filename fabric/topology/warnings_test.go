@@ -1,0 +1,72 @@
+package topology
+
+import (
+	"strings"
+	"testing"
+)
+
+// warned gives the warnings of the sample with settings, "KEY=VALUE", one per line.
+func warned(t *testing.T, settings ...string) string {
+	t.Helper()
+	var set []Setting
+	for _, one := range settings {
+		key, value, _ := strings.Cut(one, "=")
+		set = append(set, Setting{key, value})
+	}
+	s, err := ParseWith("sample.yaml", []byte(sample), set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return (&Faults{File: "f", List: s.Warnings()}).Error()
+}
+
+// What is allowed and hardly meant is said, once for all nodes that share a value.
+func TestWarnings(t *testing.T) {
+	for _, c := range []struct{ set, want string }{
+		{"", ""},
+		{"s0--s1.delay=10us", ""},
+		{"nic.timeout=1us", "f: h0.timeout: 1us is less than the base RTT of 30.5568us to r0, so that packets are sent again before their ACK can be in: want more than 30.5568us, or 0 for no timer"},
+		{"h2.timeout=30.5567us", "f: h2.timeout: 30.5567us is less than the base RTT of 30.5568us"},
+		{"h2.timeout=30.5568us", ""},
+		{"r0.timeout=1us", ""}, // it sends nothing
+		{"nic.timeout=0", ""},
+		{"switch.headroom=30KB", "f: s0.headroom: 30000B does not hold what comes in after PAUSE at 100Gbps and 5us, so that frames of a lossless class are dropped: want at least 129619B"},
+		{"s1.headroom=129618B", "f: s1.headroom: 129618B does not hold"},
+		{"s1.headroom=129619B", ""},
+		{"switch.lossless=[]", ""},
+		{"s1.class3.headroom=1KB", "f: s1.class3.headroom: 1000B does not hold"},
+		{"timely.preset=authors", ""}, // not the scheme
+	} {
+		var got string
+		if c.set == "" {
+			got = warned(t)
+		} else {
+			got = warned(t, c.set)
+		}
+		if (got == "") != (c.want == "") || !strings.HasPrefix(got, c.want) || strings.Contains(got, "\n") {
+			t.Errorf("%s:\n got %q\nwant %q", c.set, got, c.want)
+		}
+	}
+}
+
+// From 100 Mbit/s to 100 Gbit/s are ln 1000 times 64 KB over 50 Mbit/s: 70.7 ms. The
+// step counts where the scheme has it, the run is shorter and no setting makes it grow
+// with the link.
+func TestWarningOfTIMELYsStep(t *testing.T) {
+	want := "f: timely.delta: a step of 10Mbps is for links of 10Gbps: from min_rate 100Mbps to the 100Gbps of a link takes at least 70ms, and the run lasts 10ms"
+	fast := []string{"scheme=timely", "link.rate=100Gbps", "duration=10ms"}
+	if got := warned(t, fast...); !strings.HasPrefix(got, want) {
+		t.Errorf("got %q", got)
+	}
+	for _, change := range []string{
+		"duration=71ms", "timely.preset=scaled", "timely.preset=rack", "timely.delta_per=10Gbps", "timely.delta=100Mbps", "timely.segment=8KB",
+		"scheme=timely-rttx", "scheme=dcqcn",
+	} {
+		if got := warned(t, append(fast, change)...); got != "" {
+			t.Errorf("%s: %s", change, got)
+		}
+	}
+	if got := warned(t, append(fast, "scheme=timely-rttx", "timely-rttx.preset=authors")...); !strings.HasPrefix(got, "f: timely-rttx.delta: ") {
+		t.Errorf("got %q", got)
+	}
+}
