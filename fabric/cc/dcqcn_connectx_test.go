@@ -132,8 +132,9 @@ func TestConnectXOrderOfCutAndTimer(t *testing.T) {
 		t.Errorf("cut first: rate %.2f, target %.2f of the rate after the first cut", rate, target)
 	}
 	raised, clamped := after(TieEarlier, 300*us)
-	within(t, "the increase before the cut", raised/rate, 1.5, 0.01)
-	within(t, "target, which is the risen rate", clamped, 1.5, 0.01)
+	risen := (1 + target) / 2 // halfway to the target
+	within(t, "the increase before the cut", raised/rate, risen, 1e-9)
+	within(t, "target, which is the risen rate", clamped, risen, 1e-9)
 	// The cut clock was set earlier if its period is not the shorter one.
 	same, _ := after(TieEarlier, 4*us)
 	first, _ := after(TieCut, 4*us)
