@@ -25,10 +25,10 @@ type DCQCN struct {
 // NewDCQCN makes the reaction point of a flow on a link of rate line that begins at
 // initial, in (0, line]. p is valid and of the paper's kind: its CutPeriod is 0.
 func NewDCQCN(p DCQCNParams, line, initial unit.Rate) *DCQCN {
+	ai, hai := p.steps(line)
 	return &DCQCN{
 		increase: newIncrease(stages{
-			bytes: p.ByteCounter, timer: p.Timer, threshold: p.Threshold,
-			ai: float64(p.AI), hai: float64(p.HAI),
+			bytes: p.ByteCounter, timer: p.Timer, threshold: p.Threshold, ai: ai, hai: hai,
 		}, line, initial),
 		marks: newMarks(p), floor: float64(max(lowest, min(p.MinRate, line))),
 	}

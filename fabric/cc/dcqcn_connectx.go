@@ -20,6 +20,7 @@ import "github.com/rackfab/rackfab/fabric/unit"
 type ConnectX struct {
 	p            DCQCNParams
 	line, floor  float64
+	ai, hai      float64 // bits per second, for this link
 	rate, target float64 // bits per second
 	alpha        float64
 
@@ -34,8 +35,9 @@ type ConnectX struct {
 // NewConnectX makes the reaction point of a flow on a link of rate line that begins
 // at initial, in (0, line]. p is valid and its CutPeriod is above 0.
 func NewConnectX(p DCQCNParams, line, initial unit.Rate) *ConnectX {
+	ai, hai := p.steps(line)
 	return &ConnectX{
-		p: p, line: float64(line), floor: float64(max(lowest, min(p.MinRate, line))),
+		p: p, ai: ai, hai: hai, line: float64(line), floor: float64(max(lowest, min(p.MinRate, line))),
 		rate: float64(initial), target: float64(initial), alpha: p.Alpha,
 		first: unit.Never, cutAt: unit.Never, due: unit.Never,
 	}
@@ -113,9 +115,9 @@ func (c *ConnectX) restart(now unit.Time) { c.stage, c.due = 0, now+c.p.Timer }
 func (c *ConnectX) increase() {
 	switch {
 	case c.stage == c.p.Threshold:
-		c.target += float64(c.p.AI)
+		c.target += c.ai
 	case c.stage > c.p.Threshold:
-		c.target += float64(c.p.HAI)
+		c.target += c.hai
 	}
 	c.stage++
 	c.target = min(c.target, c.line)

@@ -150,3 +150,42 @@ func TestPresetChoosesTheReactionPoint(t *testing.T) {
 		t.Errorf("%T", a)
 	}
 }
+
+// HPCC simulator, run.py --cc dcqcn_paper: t_alpha 50, t_dec 50, t_inc 55, F 1, g 1/256,
+// steps of 5·bw/25 and 50·bw/25 Mb/s, a floor of 1000 Mb/s, and in rdma-hw.cc a mark in
+// every ACK and the clock that was set earlier first.
+func TestDCQCNPaperOfTheHPCCSimulator(t *testing.T) {
+	p := dcqcnPreset("dcqcn_paper")
+	if p.AlphaTimer != 50*us || p.CutPeriod != 50*us || p.Timer != 55*us || p.Threshold != 1 || p.G != 1.0/256 ||
+		p.Alpha != 1 || p.MinRate != gbps || p.CNPInterval != 0 || p.Tie != TieEarlier || p.ClampTarget {
+		t.Errorf("%+v", p)
+	}
+	c := NewConnectX(p, line, 20*gbps)
+	for now := unit.Time(0); now < 200*us; now += us {
+		tickTo(c, now)
+		c.Handle(now, marked)
+		// Alpha stays 1 while every look of its clock sees a mark.
+		rateIs(t, now.String(), c, 20e9/float64(int(1)<<((now-unit.Nanosecond)/(50*us))))
+	}
+}
+
+// The steps of the preset are for 25 Gbit/s and grow with the link; those of the others
+// do not.
+func TestDCQCNStepsGrowWithTheLink(t *testing.T) {
+	for preset, want := range map[string][2]float64{"dcqcn_paper": {8e6, 80e6}, "paper": {40e6, 200e6}, "connectx": {5e6, 50e6}} {
+		p := dcqcnPreset(preset)
+		if ai, hai := p.steps(line); ai != want[0] || hai != want[1] {
+			t.Errorf("%s at 40 Gbit/s: %v and %v, want %v", preset, ai, hai, want)
+		}
+	}
+	p := dcqcnPreset("dcqcn_paper")
+	c := NewConnectX(p, line, line)
+	c.target, c.rate, c.stage = 10e9, 10e9, 1
+	c.increase()
+	rateIs(t, "additive", c, 10e9+8e6/2)
+	p.CutPeriod = 0
+	d := NewDCQCN(p, line, line)
+	if d.ai != 8e6 || d.hai != 80e6 {
+		t.Errorf("the paper's reaction point: %v and %v", d.ai, d.hai)
+	}
+}

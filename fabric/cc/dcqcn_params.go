@@ -42,8 +42,10 @@ type DCQCNParams struct {
 	Timer       unit.Time
 	ByteCounter unit.Bytes
 	Threshold   int // F, the stage that ends fast recovery
-	AI, HAI     unit.Rate
-	MinRate     unit.Rate // floor of a cut, 0 is none
+	// AI and HAI are the steps of additive and hyper increase. If StepsPer is above 0,
+	// they are for a link of that rate and grow with the link.
+	AI, HAI, StepsPer unit.Rate
+	MinRate           unit.Rate // floor of a cut, 0 is none
 	// CNPInterval is the least time between CNPs for one flow, CNPGap between any
 	// two of a port; 0 is no limit.
 	CNPInterval, CNPGap unit.Time
@@ -60,7 +62,9 @@ type DCQCNParams struct {
 // dump, and NVIDIA's "DCQCN CC Parameters"); its increase is 5 and 50 Mbit/s
 // whatever the link. ns3-rdma is the authors' simulator (bobzhuyb/ns3-rdma): its
 // sample mix/config.txt, and what that leaves out by the class's own defaults. The
-// simulations of PCN are built on it.
+// simulations of PCN are built on it. dcqcn_paper is what the HPCC simulator takes for
+// the paper's DCQCN (run.py --cc dcqcn_paper): the reaction point of rdma-hw.cc, whose
+// cuts are as far apart as the paper's CNPs, and a CNP in each ACK of a marked packet.
 var DCQCNPresets = []DCQCNParams{
 	{
 		Preset: "paper", Tie: TieCut, G: 1.0 / 256, Alpha: 1,
@@ -80,6 +84,22 @@ var DCQCNPresets = []DCQCNParams{
 		Threshold: 5, AI: 40 * unit.MegabitPerSec, HAI: 200 * unit.MegabitPerSec,
 		MinRate: 100 * unit.MegabitPerSec, CNPInterval: 50 * unit.Microsecond, CNPClocked: true,
 	},
+	{
+		Preset: "dcqcn_paper", Tie: TieEarlier, G: 1.0 / 256, Alpha: 1,
+		AlphaTimer: 50 * unit.Microsecond, CutPeriod: 50 * unit.Microsecond, Timer: 55 * unit.Microsecond,
+		Threshold: 1, AI: 5 * unit.MegabitPerSec, HAI: 50 * unit.MegabitPerSec, StepsPer: 25 * unit.GigabitPerSec,
+		MinRate: 1 * unit.GigabitPerSec,
+	},
+}
+
+// steps gives the steps of additive and hyper increase on a link of rate line, in
+// bits per second.
+func (p *DCQCNParams) steps(line unit.Rate) (ai, hai float64) {
+	if p.StepsPer == 0 {
+		return float64(p.AI), float64(p.HAI)
+	}
+	grown := float64(line) / float64(p.StepsPer)
+	return float64(float64(p.AI) * grown), float64(float64(p.HAI) * grown)
 }
 
 // DefaultDCQCN gives the paper's settings.
@@ -100,6 +120,6 @@ func (p DCQCNParams) Validate() error {
 	want(p.Tie == TieCut || p.Tie == TieEarlier, "tie %q, want %s or %s", p.Tie, TieCut, TieEarlier)
 	want(p.ByteCounter >= 0, "byte counter %s is below 0", p.ByteCounter)
 	want(p.Threshold > 0, "threshold %d, want at least 1", p.Threshold)
-	want(p.AI >= 0 && p.HAI >= 0 && p.MinRate >= 0, "a rate is below 0")
+	want(p.AI >= 0 && p.HAI >= 0 && p.StepsPer >= 0 && p.MinRate >= 0, "a rate is below 0")
 	return errors.Join(errs...)
 }

@@ -82,11 +82,12 @@ func nearPaper(t *testing.T, what string, figure func(string) unit.Time, paper m
 	}
 }
 
-// instants are 20 instants of the burst, over a period of every timer that matters.
-func instants(t *testing.T, scheme string, settings ...topology.Setting) (runs []*measure.Run) {
+// instants runs pcn-16to2 with its burst at 200 us, every so many microseconds later, and
+// before 400 us.
+func instants(t *testing.T, every int, scheme string, settings ...topology.Setting) (runs []*measure.Run) {
 	t.Helper()
 	text, _ := topology.Builtin("pcn-16to2")
-	for at := 200; at < 400; at += 10 {
+	for at := 200; at < 400; at += every {
 		s, err := topology.ParseWith("pcn-16to2", text, append([]topology.Setting{
 			{Key: "scheme", Value: scheme}, {Key: "burst.at", Value: fmt.Sprintf("%dus", at)},
 		}, settings...))
@@ -111,9 +112,28 @@ func median[V cmp.Ordered](runs []*measure.Run, figure func(*measure.Run) V) V {
 // PCN-10: TIMELY as the HPCC simulator has it slows the victim too, at most instants
 // of the burst.
 func TestScaledTIMELYSlowsTheVictim(t *testing.T) {
-	runs := instants(t, "timely", topology.Setting{Key: "timely.preset", Value: "scaled"}, topology.Setting{Key: "duration", Value: "5ms"})
+	runs := instants(t, 10, "timely", topology.Setting{Key: "timely.preset", Value: "scaled"}, topology.Setting{Key: "duration", Value: "5ms"})
 	victim := func(r *measure.Run) unit.Rate { return r.Flows[0].BurstGoodput }
 	if got := median(runs, victim); got > 10*unit.GigabitPerSec {
 		t.Errorf("F0 gets %s in the burst", got)
+	}
+}
+
+// PCN-6: a tree of 1.8 ms and more under DCQCN takes one FIFO per egress port, and then
+// two published sets have it; with an arbiter between ingress ports none has.
+func TestFIFOBringsDCQCNTheTreeOfThePaper(t *testing.T) {
+	const paper = 1800 * unit.Microsecond
+	for _, preset := range []string{"paper", "ns3-rdma", "connectx", "dcqcn_paper"} {
+		tree := func(arbitration string) unit.Time {
+			return median(instants(t, 40, "dcqcn", topology.Setting{Key: "dcqcn.preset", Value: preset},
+				topology.Setting{Key: "duration", Value: "4ms"}, topology.Setting{Key: "switch.arbitration", Value: arbitration}),
+				func(r *measure.Run) unit.Time { return r.Tree })
+		}
+		if got := tree("ingress"); got >= paper/2 {
+			t.Errorf("%s, arbitration by ingress: %s", preset, got)
+		}
+		if got, want := tree("fifo"), preset == "connectx" || preset == "dcqcn_paper"; got >= paper != want {
+			t.Errorf("%s, one FIFO: %s", preset, got)
+		}
 	}
 }

@@ -58,7 +58,7 @@ func parsedRandom(t *rapid.T) *Scenario {
 	fmt.Fprintf(&b, "bursts: [{name: b0, from: h1..h%d, to: h0, size: %s, at: %s, flows_per_sender: %d}, {name: b1, from: h0, to: h1, size: 1B, at: 0}]\n",
 		n-1, pick("mouse", "64KB", "endless"), pick("at", "0", "9us"), rapid.IntRange(1, 3).Draw(t, "flows"))
 	fmt.Fprintf(&b, "schemes:\n  pcn: {wmin: %s, min_rate: %s}\n", pick("wmin", "0.0078125", "1e-9", "0.3333333333333333"), pick("min", "0", "170Mbps"))
-	fmt.Fprintf(&b, "  dcqcn: {g: %s, clamp_target: %s, preset: %s}\n", pick("g", "1", "0.00390625"), pick("clamp", "true", "false"), pick("dcqcn", "paper", "connectx", "ns3-rdma"))
+	fmt.Fprintf(&b, "  dcqcn: {g: %s, clamp_target: %s, preset: %s}\n", pick("g", "1", "0.00390625"), pick("clamp", "true", "false"), pick("dcqcn", "paper", "connectx", "ns3-rdma", "dcqcn_paper"))
 	fmt.Fprintf(&b, "  timely: {preset: %s, burst: %s, hyper_after: %s}\n", pick("timely", "ns3-rdma", "authors", "scaled"), pick("burst", "true", "false"), pick("hyper", "0", "5"))
 	s, err := Parse("random.yaml", []byte(b.String()))
 	if err != nil {

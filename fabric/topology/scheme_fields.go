@@ -37,7 +37,7 @@ var qcnFields = []field[cc.QCNParams]{
 }
 
 var dcqcnFields = []field[cc.DCQCNParams]{
-	cite("paper: DCQCN, SIGCOMM'15; connectx: an mlxconfig dump and the HPCC simulator's rdma-hw.cc; ns3-rdma: the authors' simulator, mix/config.txt", presetField(cc.DCQCNPresets, func(p *cc.DCQCNParams) *string { return &p.Preset })),
+	cite("paper: DCQCN, SIGCOMM'15; connectx: an mlxconfig dump and the HPCC simulator's rdma-hw.cc; ns3-rdma: the authors' simulator, mix/config.txt; dcqcn_paper: the HPCC simulator, rdma-hw.cc and run.py", presetField(cc.DCQCNPresets, func(p *cc.DCQCNParams) *string { return &p.Preset })),
 	cite("paper: 1/256; connectx: DCE_TCP_G 1019, (1024 - 1019)/1024", numberField("g", "weight of news in alpha", interval{0, 1, true, false}, func(p *cc.DCQCNParams) *float64 { return &p.G })),
 	cite("paper: 1, as in the HPCC simulator"+mlxconfig+"INITIAL_ALPHA_VALUE 1023/1024"+class+"0.5", numberField("alpha", "alpha at the start of a flow", interval{0, 1, false, false}, func(p *cc.DCQCNParams) *float64 { return &p.Alpha })),
 	cite("paper: 55 us, "+ns3+mlxconfig+"DCE_TCP_RTT", quantityField(spans, "alpha_timer", "time without a CNP after which alpha decays; with cut_period the period of the alpha clock", shortest, longest, func(p *cc.DCQCNParams) *unit.Time { return &p.AlphaTimer })),
@@ -51,6 +51,7 @@ var dcqcnFields = []field[cc.DCQCNParams]{
 	cite("paper: 5, "+ns3+mlxconfig+"RPG_THRESHOLD", integerField("threshold", "cycle that ends fast recovery, F", 1, maxCount, func(p *cc.DCQCNParams) *int { return &p.Threshold })),
 	cite("paper: 40 Mbit/s, "+ns3+mlxconfig+"RPG_AI_RATE", quantityField(rates, "ai_rate", "step of additive increase", 0, fastest, func(p *cc.DCQCNParams) *unit.Rate { return &p.AI })),
 	cite("paper: 200 Mbit/s, "+ns3+mlxconfig+"RPG_HAI_RATE", quantityField(rates, "hai_rate", "step of hyper increase", 0, fastest, func(p *cc.DCQCNParams) *unit.Rate { return &p.HAI })),
+	cite("dcqcn_paper: 25 Gbit/s, 5·bw/25 and 50·bw/25 Mb/s in run.py; the others: 0", quantityField(rates, "steps_per", "ai_rate and hai_rate are for a link of this rate and grow with the link, 0 if they do not", 0, fastest, func(p *cc.DCQCNParams) *unit.Rate { return &p.StepsPer })),
 	cite("paper: 100 Mbit/s, "+ns3+mlxconfig+"RPG_MIN_RATE", quantityField(rates, "min_rate", "floor below which a cut does not push a flow, 0 for none", 0, fastest, func(p *cc.DCQCNParams) *unit.Rate { return &p.MinRate })),
 	cite("paper: 50 us, "+ns3+mlxconfig+"MIN_TIME_BETWEEN_CNPS", quantityField(spans, "cnp_interval", "least time between CNPs for one flow", 0, longest, func(p *cc.DCQCNParams) *unit.Time { return &p.CNPInterval })),
 	cite("paper, connectx: no"+class+"CheckandSendQCN", switchField("cnp_clocked", "the interval runs on from the first packet, and a CNP waits for its end", func(p *cc.DCQCNParams) *bool { return &p.CNPClocked })),

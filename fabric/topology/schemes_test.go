@@ -83,7 +83,7 @@ func TestPresets(t *testing.T) {
 
 func TestParamsNameWhatPresetsHaveInstead(t *testing.T) {
 	for _, p := range Params("dcqcn") {
-		if want := []PresetValue{{"connectx", "5Mbps"}}; p.Key == "ai_rate" && !slices.Equal(p.Presets, want) {
+		if want := []PresetValue{{"connectx", "5Mbps"}, {"dcqcn_paper", "5Mbps"}}; p.Key == "ai_rate" && !slices.Equal(p.Presets, want) {
 			t.Errorf("ai_rate: %v, want %v", p.Presets, want)
 		}
 		if p.Key == "preset" && (p.Default != "paper" || p.Presets != nil) {
