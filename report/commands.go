@@ -12,6 +12,8 @@ import (
 type Variant struct {
 	Value string
 	Run   *measure.Run
+	// Repeated has the run's repetitions, nil without any.
+	Repeated *measure.Repeated
 }
 
 // Commands gives one row per variant of a scenario with commands: the queue at the
@@ -20,61 +22,47 @@ type Variant struct {
 // long requests and responses waited for tokens. varied names what the first
 // column is.
 func Commands(title, varied string, s *topology.Scenario, variants []Variant) Table {
-	type filled struct {
-		Column
-		value func(*measure.Run) string
-	}
 	count := func(of func(*measure.Initiator) int64) func(*measure.Run) string {
 		return func(r *measure.Run) string { return fmt.Sprint(sumOf(r, of)) }
 	}
-	columns := []filled{
-		{Column{"last hop", "queue KB", false}, func(r *measure.Run) string { return fmt.Sprintf("%.1f", float64(peak(r))/1e3) }},
-		{Column{"last hop", "PAUSE", false}, count(func(i *measure.Initiator) int64 { return i.PAUSE })},
-		{Column{"", "PAUSE else", false}, func(r *measure.Run) string {
+	columns := []column{
+		{Column{"", varied, true}, "", nil},
+		{Column{"last hop", "queue KB", false}, "", func(r *measure.Run) string { return fmt.Sprintf("%.1f", float64(peak(r))/1e3) }},
+		{Column{"last hop", "PAUSE", false}, "", count(func(i *measure.Initiator) int64 { return i.PAUSE })},
+		{Column{"", "PAUSE else", false}, "", func(r *measure.Run) string {
 			return fmt.Sprint(pauseElsewhere(r, nil).XOFF - sumOf(r, func(i *measure.Initiator) int64 { return i.PAUSE }))
 		}},
-		{Column{"ms", "tree", false}, func(r *measure.Run) string { return milli(r.Tree) }},
-		{Column{"ms", "paused", false}, func(r *measure.Run) string { return milli(r.PausedOutside) }},
+		{Column{"ms", "tree", false}, "", func(r *measure.Run) string { return milli(r.Tree) }},
+		{Column{"ms", "paused", false}, "", func(r *measure.Run) string { return milli(r.PausedOutside) }},
 	}
 	for i, c := range s.Commands[:min(len(s.Commands), mostColumns)] {
 		if c.OfTarget() {
 			continue
 		}
 		columns = append(columns,
-			filled{Column{c.Name, "Gbit/s", false}, func(r *measure.Run) string { return giga(r.Commands[i].Goodput) }},
-			filled{Column{c.Name, "done", false}, func(r *measure.Run) string {
+			column{Column{c.Name, "Gbit/s", false}, "", func(r *measure.Run) string { return giga(r.Commands[i].Goodput) }},
+			column{Column{c.Name, "done", false}, "", func(r *measure.Run) string {
 				return fmt.Sprintf("%d/%d", r.Commands[i].Completed, r.Commands[i].Commands)
 			}})
 		if len(s.Commands) > 2 {
 			continue
 		}
 		columns = append(columns,
-			filled{Column{c.Name, "p50 ms", false}, func(r *measure.Run) string { return fmt.Sprintf("%.3f", r.Commands[i].P50.Seconds()*1e3) }},
-			filled{Column{c.Name, "p99 ms", false}, func(r *measure.Run) string { return fmt.Sprintf("%.3f", r.Commands[i].P99.Seconds()*1e3) }})
+			column{Column{c.Name, "p50 ms", false}, "", func(r *measure.Run) string { return fmt.Sprintf("%.3f", r.Commands[i].P50.Seconds()*1e3) }},
+			column{Column{c.Name, "p99 ms", false}, "", func(r *measure.Run) string { return fmt.Sprintf("%.3f", r.Commands[i].P99.Seconds()*1e3) }})
 	}
 	for i, f := range s.Flows[:min(len(s.Flows), mostColumns)] {
 		if f.Burst < 0 {
-			columns = append(columns, filled{Column{f.Name, "Gbit/s", false}, func(r *measure.Run) string { return giga(r.Flows[i].Goodput) }})
+			columns = append(columns, column{Column{f.Name, "Gbit/s", false}, "", func(r *measure.Run) string { return giga(r.Flows[i].Goodput) }})
 		}
 	}
 	columns = append(columns,
-		filled{Column{"stall ms", "IN", false}, func(r *measure.Run) string { in, _ := stallOf(r); return milli(in) }},
-		filled{Column{"stall ms", "OUT", false}, func(r *measure.Run) string { _, out := stallOf(r); return milli(out) }},
-		filled{Column{"", "skips", false}, count(func(i *measure.Initiator) int64 { return i.Skips })},
-		filled{Column{"", "drops", false}, func(r *measure.Run) string { return fmt.Sprint(r.Drops) }},
-		filled{Column{"", "digest", true}, func(r *measure.Run) string { return r.Digest }})
-	t := Table{Title: title, Columns: []Column{{"", varied, true}}}
-	for _, c := range columns {
-		t.Columns = append(t.Columns, c.Column)
-	}
-	for _, v := range variants {
-		row := Row{{Text: v.Value}}
-		for _, c := range columns {
-			row = append(row, Cell{Text: c.value(v.Run)})
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
+		column{Column{"stall ms", "IN", false}, "", func(r *measure.Run) string { in, _ := stallOf(r); return milli(in) }},
+		column{Column{"stall ms", "OUT", false}, "", func(r *measure.Run) string { _, out := stallOf(r); return milli(out) }},
+		column{Column{"", "skips", false}, "", count(func(i *measure.Initiator) int64 { return i.Skips })},
+		column{Column{"", "drops", false}, "", func(r *measure.Run) string { return fmt.Sprint(r.Drops) }},
+		column{Column{"", "digest", true}, "", func(r *measure.Run) string { return r.Digest }})
+	return fill(title, columns, variants, "")
 }
 
 // peak is the longest queue at a last hop.

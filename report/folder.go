@@ -21,6 +21,7 @@ const (
 	seriesFile   = "series.json"
 	scenarioFile = "scenario.yaml"
 	manifestFile = "manifest.json"
+	repeatsFile  = "repeats.json" // with variants only
 )
 
 // Folder is what `rackfab run` leaves behind: one scenario, under each of some
@@ -42,6 +43,9 @@ type Manifest struct {
 	Rackfab  string            `json:"rackfab"` // version
 	Go       string            `json:"go"`      // version
 	Again    string            `json:"again"`   // the command that repeats the run
+	// Variant is the command that runs one of the variants alone, "" without any; K is
+	// its index.
+	Variant string `json:"variant,omitempty"`
 }
 
 // New gives the folder of a run that has just ended. version is that of rackfab.
@@ -52,6 +56,10 @@ func New(dir string, s *topology.Scenario, r *measure.Results, version string) *
 		m.Digests[run.Scheme] = run.Digest
 	}
 	m.Again = fmt.Sprintf("rackfab run %s --bus %s --scheme %s", filepath.Join(dir, scenarioFile), r.Bus, strings.Join(m.Schemes, ","))
+	if r.Repeats != nil {
+		m.Variant = fmt.Sprintf("%s --shift %s --variant K", m.Again, r.Repeats.Shift)
+		m.Again += fmt.Sprintf(" --shift %s --repeat %d", r.Repeats.Shift, len(r.Repeats.Variants))
+	}
 	return &Folder{dir, s, r, m}
 }
 
@@ -71,7 +79,16 @@ func (f *Folder) Write() error {
 	for _, run := range f.Results.Runs {
 		series[run.Scheme] = run.Series
 	}
+	var repeats error
+	if f.Results.Repeats != nil {
+		all := map[string][]*measure.Run{}
+		for _, one := range f.Results.Repeats.Schemes {
+			all[one.Scheme] = one.Runs
+		}
+		repeats = f.writeJSON(repeatsFile, all, "")
+	}
 	return errors.Join(
+		repeats,
 		f.writeJSON(resultsFile, f.Results, "  "),
 		f.writeJSON(seriesFile, series, ""),
 		f.writeJSON(manifestFile, f.Manifest, "  "))
@@ -115,7 +132,29 @@ func Read(dir string) (*Folder, error) {
 	if f.Scenario, err = topology.Parse(path, text); err != nil {
 		return nil, err
 	}
-	return f, f.readSeries()
+	return f, errors.Join(f.readSeries(), f.readRepeats())
+}
+
+// readRepeats gives each scheme the runs of its variants, if there are any.
+func (f *Folder) readRepeats() error {
+	r := f.Results.Repeats
+	if r == nil {
+		return nil
+	}
+	all := map[string][]*measure.Run{}
+	if err := f.readJSON(repeatsFile, &all); err != nil {
+		return err
+	}
+	for i := range r.Schemes {
+		one := &r.Schemes[i]
+		if one.Runs = all[one.Scheme]; len(one.Runs) != len(r.Variants) {
+			return fmt.Errorf("%s: %d runs of scheme %q, by %s there are %d variants", filepath.Join(f.Dir, repeatsFile), len(one.Runs), one.Scheme, resultsFile, len(r.Variants))
+		}
+	}
+	if len(r.Schemes) != len(f.Results.Runs) {
+		return fmt.Errorf("%s: repeats of %d schemes for runs of %d", filepath.Join(f.Dir, resultsFile), len(r.Schemes), len(f.Results.Runs))
+	}
+	return nil
 }
 
 // longFlows names the flows that are not part of a burst.

@@ -35,6 +35,8 @@ type pageRun struct {
 	Held, Cost          Table
 	FabricTime, BinTime string
 	HasPaper            bool
+	Repeats             int // variants, 0 for a run without
+	Moved               string
 }
 
 // head is a group of columns that share a heading.
@@ -73,11 +75,15 @@ func Page(w io.Writer, runs []*Folder, figures []Figure) error {
 func newPageRun(f *Folder) pageRun {
 	r := f.Results
 	t := TableOf(f.Scenario, r)
-	return pageRun{
+	p := pageRun{
 		Folder: f, Compared: t, Heads: heads(t), Held: held(f), Cost: cost(r),
 		FabricTime: r.Runs[0].FabricTime.String(), BinTime: r.Runs[0].Series.Bin.String(),
 		HasPaper: r.Scenario == paperScenario,
 	}
+	if r.Repeats != nil {
+		p.Repeats, p.Moved = len(r.Repeats.Variants), moved(r.Repeats)
+	}
+	return p
 }
 
 func heads(t Table) (all []head) {

@@ -39,7 +39,7 @@ func sample(t testing.TB, dir string, schemes ...string) *Folder {
 
 func sampleRun(s *topology.Scenario, scheme string, k int64) *measure.Run {
 	run := &measure.Run{
-		Scheme: scheme, Digest: fmt.Sprintf("%016x", k), FabricTime: s.Duration, Wall: 0.5, CPU: 0.25, FrameHops: 1000 * k, Envelopes: 70 + k,
+		Scheme: scheme, Digest: fmt.Sprintf("%016x", k), FabricTime: s.Duration, Bin: s.Bin, Wall: 0.5, CPU: 0.25, FrameHops: 1000 * k, Envelopes: 70 + k,
 		Tree: unit.Time(k) * ms / 4, PausedOutside: unit.Time(k) * ms / 8, Loss: unit.Time(k) * ms / 2, Recovery: unit.Time(k) * ms / 3, Drops: 5 + k,
 		Pauses: []measure.Pause{
 			{Link: "s0->h0", XOFF: 10 * k, Paused: 1100 * us},

@@ -30,6 +30,9 @@ type Row []Cell
 // Cell is a value, and what the paper says it is, "" if it says nothing.
 type Cell struct {
 	Text, Paper, Source string
+	// Least and Most are those of several runs, of which Text is the median; "" for one
+	// run.
+	Least, Most string
 }
 
 // mostColumns bounds the columns of links, and those of flows.
@@ -47,11 +50,19 @@ func TableOf(s *topology.Scenario, r *measure.Results) Table {
 	if len(s.Commands) == 0 {
 		return Compare(s, r)
 	}
+	return Commands(Title(r), "scheme", s, schemes(r))
+}
+
+// schemes gives a row per scheme.
+func schemes(r *measure.Results) []Variant {
 	rows := make([]Variant, len(r.Runs))
 	for i, run := range r.Runs {
 		rows[i] = Variant{Value: run.Scheme, Run: run}
+		if r.Repeats != nil {
+			rows[i].Repeated = &r.Repeats.Schemes[i]
+		}
 	}
-	return Commands(fmt.Sprintf("%s, seed %d, bus %s", r.Scenario, r.Seed, r.Bus), "scheme", s, rows)
+	return rows
 }
 
 // VariantsOf is the table of runs under several values of what is varied: of their
@@ -64,11 +75,8 @@ func VariantsOf(title, varied string, s *topology.Scenario, variants []Variant) 
 	for _, v := range variants {
 		r.Runs = append(r.Runs, v.Run)
 	}
-	t := Compare(s, r)
-	t.Title, t.Columns[0].Name = title, varied
-	for i, v := range variants {
-		t.Rows[i][0].Text = v.Value
-	}
+	t := fill(title, compared(s, r), variants, "")
+	t.Columns[0].Name = varied
 	return t
 }
 
@@ -76,6 +84,11 @@ func VariantsOf(title, varied string, s *topology.Scenario, variants []Variant) 
 // senders were paused, how long the loss lasted and the recovery took, the PAUSE frames on the links that hold the long flows and on all
 // others, what the long flows got during the burst, and how bursts and workloads fared.
 func Compare(s *topology.Scenario, r *measure.Results) Table {
+	return fill(Title(r), compared(s, r), schemes(r), r.Scenario)
+}
+
+// compared are the columns of Compare.
+func compared(s *topology.Scenario, r *measure.Results) []column {
 	columns := []column{
 		{Column{"", "scheme", true}, "", func(r *measure.Run) string { return r.Scheme }},
 	}
@@ -100,24 +113,11 @@ func Compare(s *topology.Scenario, r *measure.Results) Table {
 	}
 	columns = append(columns, workloadColumns(r)...)
 	columns = append(columns, creditColumns(r)...)
-	columns = append(
+	return append(
 		columns,
 		column{Column{"", "drops", false}, "", func(r *measure.Run) string { return fmt.Sprint(r.Drops) }},
 		column{Column{"", "digest", true}, "", func(r *measure.Run) string { return r.Digest }},
 	)
-	t := Table{Title: fmt.Sprintf("%s, seed %d, bus %s", r.Scenario, r.Seed, r.Bus)}
-	for _, c := range columns {
-		t.Columns = append(t.Columns, c.Column)
-	}
-	for _, run := range r.Runs {
-		var row Row
-		for _, c := range columns {
-			p := said(r.Scenario, run.Scheme, c.key)
-			row = append(row, Cell{c.value(run), p.value, p.source})
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
 }
 
 // creditColumns tell what became of the credit, if any run was by credit.
@@ -211,7 +211,7 @@ func pauseElsewhere(r *measure.Run, links []string) (sum measure.Pause) {
 // lossOf is the loss in milliseconds, ">" before it if the run ended before it
 // did.
 func lossOf(r *measure.Run) string {
-	if end := r.Burst.Start + r.Loss; r.Loss > 0 && end > r.FabricTime-r.Series.Bin {
+	if r.Losing() {
 		return ">" + milli(r.Loss)
 	}
 	return milli(r.Loss)
@@ -220,7 +220,7 @@ func lossOf(r *measure.Run) string {
 // recoveryOf is the recovery in milliseconds, ">" before it if the run ended
 // before it did.
 func recoveryOf(r *measure.Run) string {
-	if r.Recovery > 0 && r.Burst.Start+r.Recovery >= r.FabricTime {
+	if r.Unrecovered() {
 		return ">" + milli(r.Recovery)
 	}
 	return milli(r.Recovery)

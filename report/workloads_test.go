@@ -54,7 +54,7 @@ func TestAWorkloadIsToldByItsSlowdowns(t *testing.T) {
 func TestVariantsOfAWorkloadHaveItsColumns(t *testing.T) {
 	f := leafSpine(t)
 	run := f.Results.Runs[0]
-	table := VariantsOf("title", "traffic.load", f.Scenario, []Variant{{"0.3", run}, {"0.5", run}})
+	table := VariantsOf("title", "traffic.load", f.Scenario, []Variant{{Value: "0.3", Run: run}, {Value: "0.5", Run: run}})
 	if table.Title != "title" || table.Columns[0].Name != "traffic.load" || table.Columns[2].Group != "short flows: slowdown" ||
 		len(table.Rows) != 2 || table.Rows[1][0].Text != "0.5" || table.Rows[1][3].Text != "1.50" {
 		t.Errorf("%+v", table)

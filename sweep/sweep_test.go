@@ -265,7 +265,7 @@ func TestAFigureLaysOutTheAxes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sum += gigabits(run.Flows[0].Goodput)
+		sum += float64(run.Flows[0].Goodput) / 1e9
 	}
 	if got := f.Rows[1][0].Lines[1].Y[0]; got != sum/2 || got == 0 {
 		t.Errorf("pcn at 1us and 60KB: %v, the mean is %v", got, sum/2)

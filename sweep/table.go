@@ -2,7 +2,6 @@ package sweep
 
 import (
 	"iter"
-	"slices"
 
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -87,29 +86,6 @@ func (s *Sweep) columns() ([]column, error) {
 		list = append(list, pauseColumns(link)...)
 	}
 	return list, err
-}
-
-// figureColumns lists the figures that every outcome of the scenario has.
-func figureColumns(s *topology.Scenario) []column {
-	list := slices.Clone(figures)
-	for _, f := range s.Flows {
-		if f.Burst < 0 {
-			list = append(list, flowColumns(f.Name)...)
-		}
-	}
-	for i, w := range s.Workloads {
-		list = append(list, workloadColumns(i, w.Name)...)
-	}
-	for i, c := range s.Commands {
-		list = append(list, commandColumns(i, c.Name)...)
-	}
-	if len(s.Commands) > 0 {
-		list = append(list, initiatorFigures...)
-	}
-	if s.HasBursts() {
-		list = append(list, burstFigures...)
-	}
-	return list
 }
 
 // pausedLinks lists the links on which some cell has paused, in the order in

@@ -77,7 +77,7 @@ func finish(w io.Writer, dir string, s *topology.Scenario, r *measure.Results, a
 	} else {
 		printTable(w, report.TableOf(s, r))
 		_, _ = fmt.Fprintln(w)
-		printSpeed(w, schemesOf(r.Runs), r.Runs)
+		printCost(w, schemesOf(r.Runs), r)
 	}
 	f := report.New(dir, s, r, version())
 	if err := f.Write(); err != nil {
@@ -86,6 +86,9 @@ func finish(w io.Writer, dir string, s *topology.Scenario, r *measure.Results, a
 	page, err := report.Write(dir, []*report.Folder{f})
 	if err != nil || asJSON {
 		return err
+	}
+	if f.Manifest.Variant != "" {
+		_, _ = fmt.Fprintf(w, "variant K alone: %s\n", f.Manifest.Variant)
 	}
 	_, err = fmt.Fprintf(w, "\nresults, series and manifest: %s\nreport: %s\n", dir, page)
 	return err

@@ -40,6 +40,7 @@ type runFlags struct {
 	duration   string
 	out        string
 	json       bool
+	repeat     repeatFlags
 	telemetry  telemetryFlags
 }
 
@@ -49,6 +50,8 @@ func runCommand() *cobra.Command {
 		Use:   "run [SCENARIO|FILE]",
 		Short: "Run a scenario once per scheme and compare the outcomes",
 		Long: "Run a scenario once per scheme, print one row per scheme, and write a folder that reproduces it.\n" +
+			"With --repeat N, run N variants per scheme and print the median, the least and the most of every figure;\n" +
+			"they run in memory, as many at once as there are processors, unless --bus says nats.\n" +
 			"SCENARIO is one of " + strings.Join(topology.Builtins(), ", ") + " (N and M are numbers) or a YAML file.\n" +
 			"fig5 is the experiment of PCN §4.2: it searches for the rate of F1 at which PAUSE on s1->s0 begins.\n" +
 			"ceth-reaction, rttx-example and rttx-compare compare the claims of their documents with what the fabric does;\n" +
@@ -60,6 +63,9 @@ func runCommand() *cobra.Command {
 			}
 			name := scenarioName(args)
 			if e := experimentOf(c, name); e != nil {
+				if err := unrepeated(c, name); err != nil {
+					return err
+				}
 				return runExperiment(c, name, e, f)
 			}
 			return run(c, name, f)
@@ -75,13 +81,20 @@ func runCommand() *cobra.Command {
 	flags.StringVar(&f.duration, "duration", "", "fabric time to run, such as 8ms (default: the scenario's)")
 	flags.StringVar(&f.out, "out", "", "folder for the results (default: runs/<scenario>-<time>)")
 	flags.BoolVar(&f.json, "json", false, "print results.json instead of the table")
+	f.repeat.add(c)
 	f.telemetry.add(c)
+	c.MarkFlagsMutuallyExclusive("repeat", "variant")
+	c.MarkFlagsMutuallyExclusive("repeat", "telemetry")
 	c.MarkFlagsMutuallyExclusive("controller", "bus")
 	c.MarkFlagsMutuallyExclusive("controller", "nats-url")
 	return c
 }
 
 func run(c *cobra.Command, name string, f runFlags) error {
+	if err := f.repeat.check(); err != nil {
+		return err
+	}
+	f.inMemory(c)
 	base, err := loadScenario(name)
 	if err != nil {
 		return err
@@ -105,13 +118,26 @@ func run(c *cobra.Command, name string, f runFlags) error {
 	}
 	defer engine.close()
 	results := &measure.Results{Schema: measure.Schema, Scenario: scenarios[0].Name, Seed: scenarios[0].Seed, Bus: f.bus}
-	if results.Runs, err = runAll(c.Context(), engine, scenarios); err != nil {
+	if err := f.outcome(c.Context(), engine, scenarios, results); err != nil {
 		return err
 	}
 	if err := finish(c.OutOrStdout(), f.out, scenarios[0], results, f.json); err != nil {
 		return err
 	}
 	return f.tell(c)
+}
+
+// outcome fills in the runs of the scenarios, and of their variants.
+func (f *runFlags) outcome(ctx context.Context, e engine, scenarios []*topology.Scenario, r *measure.Results) error {
+	runs, all, err := runRepeated(ctx, e, scenarios, f.repeat)
+	if err != nil {
+		return err
+	}
+	r.Runs = runs
+	if all != nil {
+		r.Repeats, err = measure.NewRepeats(scenarios[0], f.repeat.most, all)
+	}
+	return err
 }
 
 // tell says what became of the telemetry, beside the JSON or below the table.
@@ -144,7 +170,11 @@ func prepare(c *cobra.Command, base *topology.Scenario, f runFlags) ([]*topology
 		}
 		s := *base
 		s.Scheme = scheme
-		scenarios = append(scenarios, &s)
+		one, err := s.Variant(f.repeat.only, f.repeat.most)
+		if err != nil {
+			return nil, fmt.Errorf("--variant %d: %w", f.repeat.only, err)
+		}
+		scenarios = append(scenarios, one)
 	}
 	return scenarios, nil
 }
@@ -191,8 +221,9 @@ func scenarioFile(name string) ([]byte, error) {
 }
 
 // runAll runs each scenario, as many at once as the engine can, and gives the
-// outcomes in their order.
-func runAll(ctx context.Context, e engine, scenarios []*topology.Scenario) ([]*measure.Run, error) {
+// outcomes in their order. keep takes from each what need not be kept; it is called by
+// several goroutines.
+func runAll(ctx context.Context, e engine, scenarios []*topology.Scenario, keep func(i int, r *measure.Run)) ([]*measure.Run, error) {
 	bar := newProgress(scenarios)
 	defer bar.finish()
 	runs := make([]*measure.Run, len(scenarios))
@@ -209,6 +240,7 @@ func runAll(ctx context.Context, e engine, scenarios []*topology.Scenario) ([]*m
 				return fmt.Errorf("%s under %s: %w", s.Name, s.Scheme, err)
 			}
 			outcome.Wall = time.Since(start).Seconds()
+			keep(i, outcome)
 			runs[i] = outcome
 			bar.show(i, advance{s.Duration, outcome.FrameHops})
 			return nil

@@ -29,7 +29,7 @@ func (meeting) close()     {}
 
 func TestRunsGoOnAtTheSameTimeAndComeOutInOrder(t *testing.T) {
 	scenarios := []*topology.Scenario{{Scheme: "b", Duration: 10}, {Scheme: "a", Duration: 20}}
-	runs, err := runAll(t.Context(), meeting{make(chan struct{})}, scenarios)
+	runs, err := runAll(t.Context(), meeting{make(chan struct{})}, scenarios, func(int, *measure.Run) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func (b broken) run(ctx context.Context, s *topology.Scenario, show func(advance
 
 func TestTheFirstFaultEndsTheOtherRuns(t *testing.T) {
 	scenarios := []*topology.Scenario{{Name: "x", Scheme: "good", Duration: 10}, {Name: "x", Scheme: "bad", Duration: 10}, {Name: "x", Scheme: "late", Duration: 10}}
-	_, err := runAll(t.Context(), broken{meeting{make(chan struct{})}}, scenarios)
+	_, err := runAll(t.Context(), broken{meeting{make(chan struct{})}}, scenarios, func(int, *measure.Run) {})
 	if err == nil || !strings.Contains(err.Error(), "x under bad: no such luck") {
 		t.Errorf("got %v", err)
 	}

@@ -52,14 +52,23 @@ func comparedRows(compared report.Table) [][]string {
 	}
 	rows := [][]string{names}
 	for _, cells := range compared.Rows {
-		ours, paper, speaks := []string{}, []string{}, false
-		for i, c := range cells {
-			ours, paper = append(ours, c.Text), append(paper, c.Paper)
-			speaks = speaks || i > 0 && c.Paper != ""
-		}
-		rows = append(rows, ours)
-		if paper[0] = "  paper"; speaks {
-			rows = append(rows, paper)
+		for _, line := range []struct {
+			name string
+			of   func(report.Cell) string
+		}{
+			{cells[0].Text, func(c report.Cell) string { return c.Text }},
+			{"  least", func(c report.Cell) string { return c.Least }},
+			{"  most", func(c report.Cell) string { return c.Most }},
+			{"  paper", func(c report.Cell) string { return c.Paper }},
+		} {
+			row, speaks := []string{line.name}, false
+			for _, c := range cells[1:] {
+				row = append(row, line.of(c))
+				speaks = speaks || line.of(c) != ""
+			}
+			if speaks {
+				rows = append(rows, row)
+			}
 		}
 	}
 	return rows

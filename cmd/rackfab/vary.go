@@ -16,8 +16,10 @@ import (
 
 // variant is one value of the key that a scenario varies, and what came of it.
 type variant struct {
-	Value    string         `json:"value"`
-	Runs     []*measure.Run `json:"runs"` // one per scheme
+	Value string         `json:"value"`
+	Runs  []*measure.Run `json:"runs"` // one per scheme
+	// Repeats is what variants of this one have shown, if there are any.
+	Repeats  *measure.Repeats `json:"repeats,omitempty"`
 	scenario *topology.Scenario
 }
 
@@ -90,13 +92,19 @@ func (v *varied) run(ctx context.Context, all []*topology.Scenario, f runFlags) 
 		return err
 	}
 	defer engine.close()
-	runs, err := runAll(ctx, engine, all)
+	runs, repeated, err := runRepeated(ctx, engine, all, f.repeat)
 	if err != nil {
 		return err
 	}
 	each := len(runs) / len(v.Variants)
 	for i, one := range v.Variants {
 		one.Runs = runs[i*each : (i+1)*each]
+		if repeated == nil {
+			continue
+		}
+		if one.Repeats, err = measure.NewRepeats(one.scenario, f.repeat.most, repeated[i*each:(i+1)*each]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -106,7 +114,7 @@ func (v *varied) run(ctx context.Context, all []*topology.Scenario, f runFlags) 
 func (v *varied) write(dir string) error {
 	var folders []*report.Folder
 	for _, one := range v.Variants {
-		r := &measure.Results{Schema: measure.Schema, Scenario: v.Scenario, Seed: v.Seed, Bus: v.Bus, Runs: one.Runs}
+		r := &measure.Results{Schema: measure.Schema, Scenario: v.Scenario, Seed: v.Seed, Bus: v.Bus, Runs: one.Runs, Repeats: one.Repeats}
 		f := report.New(filepath.Join(dir, folderName(one.Value)), one.scenario, r, version())
 		if err := f.Write(); err != nil {
 			return err
@@ -132,18 +140,26 @@ func folderName(value string) string {
 func (v *varied) print(w io.Writer) {
 	var rows []report.Variant
 	var names []string
-	var all []*measure.Run
+	all, cost := &measure.Results{}, &measure.Repeats{}
 	for _, one := range v.Variants {
-		for _, run := range one.Runs {
+		for i, run := range one.Runs {
 			value := one.Value
 			if len(one.Runs) > 1 {
 				value += " " + run.Scheme
 			}
-			rows, names, all = append(rows, report.Variant{Value: value, Run: run}), append(names, value), append(all, run)
+			row := report.Variant{Value: value, Run: run}
+			if one.Repeats != nil {
+				row.Repeated = &one.Repeats.Schemes[i]
+				cost.Schemes = append(cost.Schemes, one.Repeats.Schemes[i])
+			}
+			rows, names, all.Runs = append(rows, row), append(names, value), append(all.Runs, run)
 		}
 	}
-	title := fmt.Sprintf("%s, seed %d, bus %s", v.Scenario, v.Seed, v.Bus)
+	title := report.Title(&measure.Results{Scenario: v.Scenario, Seed: v.Seed, Bus: v.Bus, Repeats: v.Variants[0].Repeats})
 	printTable(w, report.VariantsOf(title, v.Key, v.Variants[0].scenario, rows))
 	_, _ = fmt.Fprintln(w)
-	printSpeed(w, names, all)
+	if cost.Schemes != nil {
+		all.Repeats = cost
+	}
+	printCost(w, names, all)
 }

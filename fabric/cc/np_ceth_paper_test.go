@@ -24,17 +24,17 @@ func cethNP(change ...func(*CETHParams)) CETHNotifier {
 func TestDegreeFromTheShareOfMarks(t *testing.T) {
 	for marked, want := range map[int]Degree{1: DegreeLight, 10: DegreeLight, 11: DegreeMedium, 21: DegreeMedium, 22: DegreeHeavy, 32: DegreeHeavy} {
 		n := cethNP()
-		for i := range 32 {
-			n.Packet(unit.Time(i)*unit.Microsecond, i >= 32-marked, Congestion{})
+		for i := range 42 { // the first ten are marked and out of the window
+			n.Packet(unit.Time(i)*unit.Microsecond, i < 10 || i >= 42-marked, Congestion{})
 		}
-		congested, g := n.Report(31 * unit.Microsecond)
+		congested, g := n.Report(41 * unit.Microsecond)
 		if !congested || g != (Congestion{Known: ItemDegree, Degree: want}) {
 			t.Errorf("%d of 32 marked: %v %+v, want %s", marked, congested, g, want)
 		}
 	}
 }
 
-// The window slides over packets and over time: it equals counting afresh.
+// CETH-48, CETH-49: the window slides over packets and over time: it equals counting afresh.
 func TestWindowTwin(t *testing.T) {
 	type packet struct {
 		at     unit.Time

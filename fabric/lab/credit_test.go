@@ -254,6 +254,58 @@ func TestGrantsFallByHalves(t *testing.T) {
 	}
 }
 
+// CBRC-32: with one set of settings a flow has its link at once, at 40, 800 and 1600
+// Gbit/s, and a second one takes half of it within four round trips, without a queue
+// above what the two send before the first credit.
+func TestCreditRampsToLineRate(t *testing.T) {
+	for _, link := range []unit.Rate{40 * unit.GigabitPerSec, 800 * unit.GigabitPerSec, 1600 * unit.GigabitPerSec} {
+		s, err := topology.Parse("ramp", fmt.Appendf(nil, `
+name: ramp
+duration: 200us
+bin: 20us
+scheme: cbrc
+defaults:
+  nic: {payload: 4096B}
+  link: {rate: %dGbps, delay: 1us, mtu: 4500B}
+  switch: {buffer: 64MB}
+nics: {h0..h1: , r0: }
+switches: {x: }
+links:
+  - endpoints: ["h0..h1, r0", x]
+schemes:
+  cbrc: {base_rtt: 5us}
+flows:
+  - {name: F0, from: h0, to: r0, size: endless}
+  - {name: F1, from: h1, to: r0, size: endless, start: 100us}
+`, link/unit.GigabitPerSec))
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := measured(t, s)
+		share := func(flow string, bin int) float64 {
+			for _, g := range run.Series.Goodput {
+				if g.Name == flow {
+					return float64(g.Bins[bin]) * (4096 + 106) / 4096 / float64(link.In(s.Bin))
+				}
+			}
+			return 0
+		}
+		if got := share("F0", 1); got < 0.97 {
+			t.Errorf("%s: alone F0 has %.3f of its link from 20 us on", link, got)
+		}
+		for _, flow := range []string{"F0", "F1"} {
+			if got := share(flow, 6); got < 0.47 || got > 0.52 {
+				t.Errorf("%s: %s has %.3f of the link 20 us after F1 began", link, flow, got)
+			}
+		}
+		for _, q := range run.Series.Queues {
+			if most := int64(2 * link.In(7500*unit.Nanosecond)); slices.Max(q.Peak) > most || run.Drops != 0 {
+				t.Errorf("%s: %d bytes queued, want at most %d; %d drops", link, slices.Max(q.Peak), most, run.Drops)
+			}
+		}
+	}
+}
+
 // CBRC-36: original CBRC and CBRC with AIMD at receivers of one rack: r1 grants a full
 // MTU at every turn, r2 and r3 give less to the sender that signals excess.
 func TestPolicyIsThatOfEachReceiver(t *testing.T) {

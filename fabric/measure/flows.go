@@ -99,6 +99,8 @@ func Quantile[T ~int64 | ~float64](sorted []T, perMille int) T {
 	if len(sorted) == 0 {
 		return 0
 	}
-	rank := (len(sorted)*perMille + 999) / 1000
-	return sorted[max(rank, 1)-1]
+	return sorted[rank(len(sorted), perMille)]
 }
+
+// rank is the index of the nearest-rank percentile among n sorted values.
+func rank(n, perMille int) int { return max((n*perMille+999)/1000, 1) - 1 }

@@ -20,6 +20,9 @@ type Results struct {
 	Seed     uint64 `json:"seed"`
 	Bus      string `json:"bus"`
 	Runs     []*Run `json:"runs"`
+	// Repeats is what variants of the scenario have shown, of which Runs are variant 0;
+	// nil without variants.
+	Repeats *Repeats `json:"repeats,omitempty"`
 }
 
 // Run is the outcome of one scheme.
@@ -27,6 +30,7 @@ type Run struct {
 	Scheme     string    `json:"scheme"`
 	Digest     string    `json:"digest"` // 16 hexadecimal digits
 	FabricTime unit.Time `json:"fabric_time_ps"`
+	Bin        unit.Time `json:"bin_ps"` // of the series
 	Wall       float64   `json:"wall_s"`
 	CPU        float64   `json:"cpu_s"`
 	FrameHops  int64     `json:"frame_hops"`
@@ -107,7 +111,7 @@ func Merge(s *topology.Scenario, nodes []*NodeResult) (*Run, error) {
 		return nil, fmt.Errorf("measure: %d results for %d nodes", len(nodes), len(s.Nodes))
 	}
 	run := &Run{
-		Scheme: s.Scheme, FabricTime: s.Duration, Series: &RunSeries{Bin: s.Bin},
+		Scheme: s.Scheme, FabricTime: s.Duration, Bin: s.Bin, Series: &RunSeries{Bin: s.Bin},
 		Pauses: []Pause{}, Flows: []Flow{},
 	}
 	ends := s.PortMap()

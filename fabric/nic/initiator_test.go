@@ -66,6 +66,21 @@ func TestReadResponseOfSeveralPackets(t *testing.T) {
 	}
 }
 
+// GET-1: the request for 2048 bytes is a packet of 78 bytes, its answer one of 2114.
+func TestAGetIsSmallAndItsResponseLarge(t *testing.T) {
+	b := newExchange(t, 1, func(c *Config) { c.Payload, c.Connections[0].Payload = 2048, 2048 })
+	b.post(0, get(0, 2048))
+	b.run(unit.Millisecond)
+	requests, responses := b.from(0, isReadRequest), b.from(1, isResponse)
+	if len(requests) != 1 || len(responses) != 1 {
+		t.Fatalf("%d requests, %d responses", len(requests), len(responses))
+	}
+	if request, response := requests[0].Len(), responses[0].Len(); request != 78 || response != 2048+66 {
+		t.Errorf("a request of %d bytes, a response of %d", request, response)
+	}
+}
+
+// CETH-2: the source's NIC pushes the data of a WRITE.
 // GET-30: the operations: GET above, PUT, SEND and atomics.
 func TestPutAndSend(t *testing.T) {
 	b := newExchange(t, 1)

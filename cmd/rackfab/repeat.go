@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// repeatFlags say how many variants of a scenario are run.
+type repeatFlags struct {
+	n     int
+	only  int // the one variant to run, if n is 1
+	shift string
+	most  unit.Time // shift, read
+}
+
+// mostRepeats bounds --repeat.
+const mostRepeats = 10_000
+
+func (f *repeatFlags) add(c *cobra.Command) {
+	c.Flags().IntVar(&f.n, "repeat", 1, "variants to run, each with bursts, commands and seed of its own, drawn from --seed; variant 0 is the scenario as written")
+	c.Flags().IntVar(&f.only, "variant", 0, "run this variant alone, as --repeat draws it")
+	c.Flags().StringVar(&f.shift, "shift", topology.DefaultShift.String(), "by how much variants move bursts and commands at most, to either side")
+}
+
+// check reads the flags.
+func (f *repeatFlags) check() (err error) {
+	if f.only < 0 {
+		return fmt.Errorf("--variant %d: want 0, which is the scenario as written, or above", f.only)
+	}
+	if f.n < 1 || f.n > mostRepeats {
+		return fmt.Errorf("--repeat %d: want 1 to %d", f.n, mostRepeats)
+	}
+	if f.most, err = unit.ParseTime(f.shift); err != nil || f.most < 0 {
+		return fmt.Errorf("--shift %q: want a span of at least 0, such as 100us", f.shift)
+	}
+	return nil
+}
+
+// runRepeated runs the variants of each scenario and gives the runs of those as they are
+// written, and all of them by scenario; without --repeat the latter are nil. Only the former
+// keep series and nodes.
+func runRepeated(ctx context.Context, e engine, scenarios []*topology.Scenario, f repeatFlags) (plain []*measure.Run, all [][]*measure.Run, err error) {
+	var variants []*topology.Scenario
+	for _, s := range scenarios {
+		for k := range f.n {
+			v, err := s.Variant(k, f.most)
+			if err != nil {
+				return nil, nil, fmt.Errorf("variant %d: %w", k, err)
+			}
+			variants = append(variants, v)
+		}
+	}
+	runs, err := runAll(ctx, e, variants, func(i int, r *measure.Run) {
+		if i%f.n != 0 {
+			r.Series, r.Nodes = nil, nil // so that memory does not grow with them
+		}
+	})
+	if err != nil || f.n == 1 {
+		return runs, nil, err
+	}
+	for i := range scenarios {
+		of := runs[i*f.n : (i+1)*f.n]
+		plain, all = append(plain, of[0]), append(all, of)
+	}
+	return plain, all, nil
+}
+
+// printCost writes what the emulation cost: a line per run, or one for all variants.
+func printCost(w io.Writer, names []string, r *measure.Results) {
+	if r.Repeats == nil {
+		printSpeed(w, names, r.Runs)
+		return
+	}
+	cpu, hops, runs := 0.0, int64(0), 0
+	for _, one := range r.Repeats.Schemes {
+		for _, run := range one.Runs {
+			cpu, hops, runs = cpu+run.CPU, hops+run.FrameHops, runs+1
+		}
+	}
+	_, _ = fmt.Fprintf(w, "%d runs, %.1f s of CPU: %d frame-hops, %.2f M/s and core\n", runs, cpu, hops, float64(hops)/max(cpu, 1e-9)/1e6)
+}
+
+// inMemory has variants run in memory, all processors at once, unless a bus or a rack
+// is asked for: over NATS they run one after the other.
+func (f *runFlags) inMemory(c *cobra.Command) {
+	asked := func(flag string) bool { return c.Flags().Changed(flag) }
+	if f.repeat.n > 1 && !asked("bus") && !asked("controller") && !asked("nats-url") {
+		f.bus = "memory"
+	}
+}
+
+// unrepeated refuses the flags of variants for an experiment that has none.
+func unrepeated(c *cobra.Command, name string) error {
+	for _, flag := range []string{"repeat", "shift", "variant"} {
+		if c.Flags().Changed(flag) {
+			return fmt.Errorf("--%s: %s is an experiment with a table of its own, want a scenario: one of %s or a file",
+				flag, name, strings.Join(topology.Builtins(), ", "))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
+)
+
+// repeatable is a rack in which the burst's instant and the seed both matter: RED draws.
+const repeatable = `name: repeatable
+duration: 300us
+scheme: dcqcn
+defaults:
+  switch: {xoff: 20KB, kmin: 2KB, kmax: 20KB, pmax: 1}
+  link: {rate: 40Gbps, delay: 1us}
+nics: {h0..h3: , r0: }
+switches: {s0: }
+links: [{endpoints: ["h0..h3, r0", s0]}]
+flows: [{name: F0, from: h0, to: r0, size: endless, initial_rate: 20Gbps}]
+bursts: [{name: burst, from: h1..h3, to: r0, size: 64KB, at: 100us}]
+`
+
+// narrowEngine runs in memory, so many at once.
+type narrowEngine struct {
+	memoryEngine
+	n int
+}
+
+func (e narrowEngine) lanes() int { return e.n }
+
+func repeatableUnder(t *testing.T, schemes ...string) (list []*topology.Scenario) {
+	t.Helper()
+	s, err := topology.Parse("repeatable.yaml", []byte(repeatable))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, scheme := range schemes {
+		one := *s
+		one.Scheme = scheme
+		list = append(list, &one)
+	}
+	return list
+}
+
+// The same variants give the same figures however many run at once, and each of them
+// gives the same run alone.
+func TestRepeatsDoNotDependOnTheProcessors(t *testing.T) {
+	scenarios := repeatableUnder(t, "dcqcn", "pfc")
+	repeats := func(lanes int) *measure.Repeats {
+		plain, all, err := runRepeated(t.Context(), narrowEngine{memoryEngine{}, lanes}, scenarios, repeatFlags{n: 5, most: topology.DefaultShift})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(plain) != 2 || plain[1] != all[1][0] || plain[1].Series == nil || all[1][1].Series != nil {
+			t.Fatalf("%d runs as written, with series %v", len(plain), plain[1].Series)
+		}
+		r, err := measure.NewRepeats(scenarios[0], topology.DefaultShift, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	one, two := repeats(1), repeats(2)
+	a, _ := json.Marshal(one)
+	b, _ := json.Marshal(two)
+	if diff := cmp.Diff(string(a), string(b)); diff != "" {
+		t.Error(diff)
+	}
+	digests := map[string]bool{}
+	for k := range 5 {
+		v, err := scenarios[0].Variant(k, topology.DefaultShift)
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone, err := memoryEngine{}.run(t.Context(), v, func(advance) {}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := one.Schemes[0].Runs[k].Digest; got != alone.Digest {
+			t.Errorf("variant %d: %s among others, %s alone", k, got, alone.Digest)
+		}
+		digests[alone.Digest] = true
+	}
+	if len(digests) != 5 {
+		t.Errorf("5 variants have %d digests", len(digests))
+	}
+}
+
+// The manifest's commands repeat the variants, all of them and each alone.
+func TestTheManifestRepeatsTheVariants(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "repeatable.yaml")
+	if err := os.WriteFile(file, []byte(repeatable), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	results := func(out string, args ...string) (r measure.Results) {
+		c := runCommand()
+		c.SetArgs(append(args, "--out", out, "--json"))
+		c.SetContext(t.Context())
+		c.SetOut(io.Discard)
+		if err := c.Execute(); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(filepath.Join(out, "results.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(data, &r); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	first := filepath.Join(dir, "first")
+	all := results(first, file, "--repeat", "4", "--shift", "50us", "--scheme", "dcqcn", "--seed", "9")
+	if all.Bus != "memory" {
+		t.Errorf("the variants ran on bus %s", all.Bus)
+	}
+	again := results(filepath.Join(dir, "again"), filepath.Join(first, "scenario.yaml"), "--repeat", "4", "--shift", "50us", "--scheme", "dcqcn")
+	if diff := cmp.Diff(all.Repeats, again.Repeats, cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Runs" }, cmp.Ignore())); diff != "" {
+		t.Error(diff)
+	}
+	third := results(filepath.Join(dir, "third"), filepath.Join(first, "scenario.yaml"), "--variant", "3", "--shift", "50us", "--scheme", "dcqcn", "--bus", "memory")
+	f, err := readFolders([]string{first})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := third.Runs[0].Digest, f[0].Results.Repeats.Schemes[0].Runs[3].Digest; got != want || third.Seed != all.Repeats.Variants[3].Seed {
+		t.Errorf("variant 3 alone: %s with seed %d, among the others %s with seed %d", got, third.Seed, want, all.Repeats.Variants[3].Seed)
+	}
+}

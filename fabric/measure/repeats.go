@@ -1,0 +1,124 @@
+package measure
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/rackfab/rackfab/fabric/node"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Repeats are the variants of a scenario under each of its schemes. Variant 0 is the
+// scenario as it is written.
+type Repeats struct {
+	Shift    unit.Time       `json:"most_shift_ps"` // to either side
+	Moved    []string        `json:"moved"`         // bursts and commands
+	Variants []topology.Draw `json:"variants"`
+	Schemes  []Repeated      `json:"schemes"` // in the order of Results.Runs
+}
+
+// Repeated is one scheme under all variants.
+type Repeated struct {
+	Scheme  string   `json:"scheme"`
+	Digest  string   `json:"digest"` // over the digests of the variants, in their order
+	Figures []Spread `json:"figures"`
+	// Runs has one run per variant, without series and nodes. It is written beside
+	// results.json, not into it.
+	Runs []*Run `json:"-"`
+}
+
+// Bound is a figure, or the least that it can be.
+type Bound struct {
+	Value   float64 `json:"value"`
+	AtLeast bool    `json:"at_least,omitempty"` // runs ended before the figure was reached
+}
+
+// Spread is a figure over several runs. The median is the value of one of the runs: of
+// an even number, the lower of the middle two.
+type Spread struct {
+	Name      string    `json:"name"`
+	Median    Bound     `json:"median"`
+	Least     Bound     `json:"least"`
+	Most      Bound     `json:"most"`
+	Unreached int       `json:"unreached,omitempty"` // runs that ended before the figure was reached
+	Values    []float64 `json:"values"`              // of each run; of those that ended before, what they had seen
+}
+
+// Spread gives the figure over the runs, of which there is at least one.
+func (f *Figure) Spread(runs []*Run) Spread {
+	s, beyond := Spread{Name: f.Name, Values: make([]float64, len(runs))}, make([]bool, len(runs))
+	for i, r := range runs {
+		s.Values[i] = f.Of(r)
+		if beyond[i] = f.Beyond != nil && f.Beyond(r); beyond[i] {
+			s.Unreached++
+		}
+	}
+	at := func(perMille int) Bound {
+		i, atLeast := Rank(s.Values, beyond, perMille)
+		return Bound{s.Values[i], atLeast}
+	}
+	s.Least, s.Median, s.Most = at(0), at(500), at(1000)
+	return s
+}
+
+// Rank gives the index of the nearest-rank percentile of values, 0 to 1000 per mille.
+// Of those that are beyond, only the least that they can be is known. If the
+// percentile depends on how much more they are, atLeast is true, and the index is that of the
+// least that it can be.
+func Rank(values []float64, beyond []bool, perMille int) (index int, atLeast bool) {
+	order := make([]int, len(values))
+	most := make([]float64, len(values))
+	for i, v := range values {
+		if order[i], most[i] = i, v; beyond[i] {
+			most[i] = math.Inf(1)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	slices.Sort(most)
+	index = order[rank(len(order), perMille)]
+	return index, Quantile(most, perMille) > values[index]
+}
+
+// NewRepeats puts together the runs of each scheme, one per variant.
+func NewRepeats(s *topology.Scenario, most unit.Time, bySchemes [][]*Run) (*Repeats, error) {
+	r := &Repeats{Shift: most, Moved: s.Moved()}
+	for k := range bySchemes[0] {
+		r.Variants = append(r.Variants, s.Draw(k, most))
+	}
+	var all []*Run
+	for _, runs := range bySchemes {
+		all = append(all, runs...)
+	}
+	figures := Figures(s)
+	for _, link := range PausedLinks(all) {
+		figures = append(figures, PauseFigures(link)...)
+	}
+	for _, runs := range bySchemes {
+		one := Repeated{Scheme: runs[0].Scheme, Runs: runs}
+		var err error
+		if one.Digest, err = Digests(runs); err != nil {
+			return nil, err
+		}
+		for i := range figures {
+			one.Figures = append(one.Figures, figures[i].Spread(runs))
+		}
+		r.Schemes = append(r.Schemes, one)
+	}
+	return r, nil
+}
+
+// Digests gives the hash over the digests of runs, in their order.
+func Digests(runs []*Run) (string, error) {
+	all := make([]uint64, len(runs))
+	for i, r := range runs {
+		var err error
+		if all[i], err = strconv.ParseUint(r.Digest, 16, 64); err != nil {
+			return "", fmt.Errorf("measure: digest %q of a run: %w", r.Digest, err)
+		}
+	}
+	return fmt.Sprintf("%016x", node.Combine(all)), nil
+}

@@ -1,0 +1,78 @@
+package topology
+
+import (
+	"github.com/rackfab/rackfab/fabric/splitmix"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// DefaultShift is by how much variants move bursts and commands at most, to either
+// side: more than the control periods of the schemes (50 us), so that a burst meets
+// them in any phase.
+const DefaultShift = 100 * unit.Microsecond
+
+// Draw is what a variant of a scenario changes.
+type Draw struct {
+	Seed  uint64    `json:"seed"`
+	Shift unit.Time `json:"shift_ps"` // of all bursts and commands of the file, together
+}
+
+// Draw gives what variant k changes, drawn from the scenario's seed alone: k's draw does
+// not depend on how many variants there are. Variant 0 is the scenario as it is
+// written. Bursts and commands move by a whole number of nanoseconds, uniform between
+// -most and most, within the run.
+func (s *Scenario) Draw(k int, most unit.Time) Draw {
+	if k == 0 {
+		return Draw{Seed: s.Seed}
+	}
+	x := splitmix.Mix(s.Seed ^ splitmix.Mix(uint64(k)))
+	least, limit := s.room(most)
+	steps := uint64((limit-least)/unit.Nanosecond) + 1
+	return Draw{
+		Seed:  splitmix.Mix(x) >> 32, // short enough to be typed
+		Shift: least + unit.Time(splitmix.Mix(x^1)%steps)*unit.Nanosecond,
+	}
+}
+
+// Moved names the bursts and commands that variants move: those of the file. Flows
+// begin when they did, and the flows of workloads follow the seed.
+func (s *Scenario) Moved() (names []string) {
+	s.movable(func(name string, _ *unit.Time) { names = append(names, name) })
+	return names
+}
+
+// Variant gives variant k of the scenario; see Draw.
+func (s *Scenario) Variant(k int, most unit.Time) (*Scenario, error) {
+	if k == 0 {
+		return s, nil
+	}
+	draw, changed := s.Draw(k, most), *s
+	changed.Seed = draw.Seed
+	changed.Bursts = append([]Burst(nil), s.Bursts...)
+	changed.Commands = append([]Command(nil), s.Commands...)
+	changed.movable(func(_ string, at *unit.Time) { *at += draw.Shift })
+	return changed.renew()
+}
+
+// movable calls do with the instant of each burst and command that a variant moves.
+func (s *Scenario) movable(do func(name string, at *unit.Time)) {
+	for i := range s.Bursts {
+		if b := &s.Bursts[i]; !b.Change && !b.Workload {
+			do(b.Name, &b.At)
+		}
+	}
+	for i := range s.Commands {
+		do(s.Commands[i].Name, &s.Commands[i].At)
+	}
+}
+
+// room gives between which shifts every burst and command stays within the run, at
+// most that much to either side.
+func (s *Scenario) room(most unit.Time) (least, limit unit.Time) {
+	least, limit = -most, most
+	s.movable(func(_ string, at *unit.Time) {
+		least = max(least, -*at)
+		limit = min(limit, s.Duration-1-*at)
+	})
+	limit = max(limit, 0)
+	return least / unit.Nanosecond * unit.Nanosecond, limit / unit.Nanosecond * unit.Nanosecond
+}

@@ -1,0 +1,87 @@
+package report
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// repeated is the folder of the sample with variants, whose trees last k ms and whose
+// recoveries these times.
+func repeated(t *testing.T, recoveries ...unit.Time) *Folder {
+	t.Helper()
+	f := sample(t, t.TempDir(), "pfc")
+	var runs []*measure.Run
+	for k, recovery := range recoveries {
+		r := *f.Results.Runs[0]
+		r.Tree, r.Recovery, r.Series, r.Nodes = unit.Time(k+1)*ms, recovery, nil, nil
+		runs = append(runs, &r)
+	}
+	all, err := measure.NewRepeats(f.Scenario, topology.DefaultShift, [][]*measure.Run{runs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Results.Repeats = all
+	return New(f.Dir, f.Scenario, f.Results, "v1.2.3")
+}
+
+// A cell is the median with its range, and says where runs ended too soon to know.
+func TestCellsAreMediansWithRanges(t *testing.T) {
+	const never = 1700 * us // to the end of the sample
+	for _, test := range []struct {
+		recoveries []unit.Time
+		want       [3]string // median, least, most
+	}{
+		{[]unit.Time{500 * us, 100 * us, 300 * us}, [3]string{"0.30", "0.10", "0.50"}},
+		{[]unit.Time{500 * us, 100 * us, never}, [3]string{"0.50", "0.10", ">1.70"}},
+		{[]unit.Time{never, 100 * us, never}, [3]string{">1.70", "0.10", ">1.70"}},
+	} {
+		f := repeated(t, test.recoveries...)
+		table := TableOf(f.Scenario, f.Results)
+		tree, recovery := table.Rows[0][1], table.Rows[0][4]
+		if tree.Text != "2.00" || tree.Least != "1.00" || tree.Most != "3.00" || tree.Paper != "3.1" {
+			t.Errorf("tree: %+v", tree)
+		}
+		if got := [3]string{recovery.Text, recovery.Least, recovery.Most}; got != test.want {
+			t.Errorf("recoveries %v: %v, want %v", test.recoveries, got, test.want)
+		}
+		digest := table.Rows[0][len(table.Columns)-1]
+		if digest.Text != f.Results.Repeats.Schemes[0].Digest || digest.Most != "" {
+			t.Errorf("digest: %+v", digest)
+		}
+		if want := "3 variants (burst moved by up to 100us, seed drawn): median, least, most"; !strings.HasSuffix(table.Title, want) {
+			t.Errorf("title %q", table.Title)
+		}
+	}
+}
+
+func TestRepeatsAreReadBack(t *testing.T) {
+	f := repeated(t, 500*us, 100*us, 300*us)
+	if err := f.Write(); err != nil {
+		t.Fatal(err)
+	}
+	back, err := Read(f.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(f.Results.Repeats, back.Results.Repeats, cmpopts.EquateEmpty()); diff != "" {
+		t.Error(diff)
+	}
+	if l := read(t, pageOf(t, f)); !strings.Contains(l.text, "1.00 to 3.00") || !strings.Contains(l.text, "median of 3 variants") {
+		t.Error("the page shows no range")
+	}
+	if err := os.WriteFile(filepath.Join(f.Dir, repeatsFile), []byte(`{"pfc": []}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(f.Dir); err == nil || !strings.Contains(err.Error(), `0 runs of scheme "pfc", by results.json there are 3 variants`) {
+		t.Errorf("got %v", err)
+	}
+}
