@@ -60,6 +60,10 @@ const (
 	KeyRTTIncrement                // base increment D of a converter, ps, 0 for the formula
 )
 
+// DataDSCP is the code point of flows whose class says no other: data on DSCP 26 is
+// the common RoCE deployment.
+const DataDSCP uint8 = 26
+
 // Flow is one flow: a queue pair that WRITEs one message. Hosts are indices
 // among the NICs.
 type Flow struct {
@@ -69,6 +73,7 @@ type Flow struct {
 	Start    unit.Time
 	Initial  unit.Rate // 0 is line rate
 	Source   uint16    // UDP source port, the flow's entropy
+	DSCP     uint8     // code point of its data, 0 to 63; its class follows
 	// Baseline says that one of the ends does not speak CETH.
 	Baseline bool
 	// Excess says that the receiver wants to be told of credit that the sender cannot
@@ -211,5 +216,5 @@ func (f *Flow) append(b []byte) []byte {
 	b = le.AppendUint64(b, uint64(f.Start))
 	b = le.AppendUint64(b, uint64(f.Initial))
 	b = le.AppendUint16(b, f.Source)
-	return append(b, truth(f.Baseline))
+	return append(b, truth(f.Baseline)|(f.DSCP^DataDSCP)<<1) // as before flows had a DSCP where it is the common one
 }

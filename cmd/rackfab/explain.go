@@ -9,7 +9,6 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/explain"
-	"github.com/rackfab/rackfab/fabric/rack"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
@@ -64,7 +63,7 @@ func explainPauseCommand() *cobra.Command {
 	flags.StringVar(&f.link, "link", "", "the link, X->Y: X is who sends PAUSE, Y who is held")
 	flags.StringVar(&f.from, "from", "0s", "begin of the range, in fabric time")
 	flags.StringVar(&f.to, "to", "", "end of the range (default: the end of the run)")
-	flags.IntVar(&f.class, "class", int(rack.DataPriority), "traffic class, 0 to 7")
+	flags.IntVar(&f.class, "class", int(topology.DataClass), "traffic class, 0 to 7")
 	flags.StringVar(&f.scheme, "scheme", "", "congestion control (default: the scenario's)")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed (default: the scenario's)")
 	flags.BoolVar(&f.json, "json", false, "print JSON; a key's ending is its unit")

@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rackfab/rackfab/fabric/lab"
-	"github.com/rackfab/rackfab/fabric/rack"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -32,7 +31,7 @@ func parse(t *testing.T, text string, set ...topology.Setting) *topology.Scenari
 // itself.
 func ask(t *testing.T, s *topology.Scenario, link string) *Report {
 	t.Helper()
-	q := Question{Class: rack.DataPriority, To: s.Duration}
+	q := Question{Class: topology.DataClass, To: s.Duration}
 	var err error
 	if q.X, q.Y, err = Link(s, link); err != nil {
 		t.Fatal(err)
@@ -141,7 +140,7 @@ func TestARangeCutsThePauses(t *testing.T) {
 	}
 	frames, held := 0, unit.Time(0)
 	for _, cut := range [][2]unit.Time{{0, unit.Millisecond}, {unit.Millisecond, 1200 * unit.Microsecond}, {1200 * unit.Microsecond, 2 * unit.Millisecond}} {
-		r, err := Ask(s, Question{X: x, Y: y, Class: rack.DataPriority, From: cut[0], To: cut[1]}, nil)
+		r, err := Ask(s, Question{X: x, Y: y, Class: topology.DataClass, From: cut[0], To: cut[1]}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +186,7 @@ func TestNeverPause(t *testing.T) {
 		t.Errorf("%q", r.Verdict)
 	}
 	x, y, _ := Link(s, "s1->s0")
-	r, err := Ask(s, Question{X: x, Y: y, Class: rack.ControlPriority, To: unit.Millisecond}, nil)
+	r, err := Ask(s, Question{X: x, Y: y, Class: topology.ControlClass, To: unit.Millisecond}, nil)
 	if err != nil || !strings.Contains(r.Verdict, "class 6 is not lossless at s1") {
 		t.Errorf("%v %v", r, err)
 	}
@@ -206,7 +205,7 @@ func TestTheSchemeOfTheRange(t *testing.T) {
 	}
 	const at = 100 * unit.Microsecond
 	for cut, want := range map[[2]unit.Time]string{{0, at}: "pfc", {0, at + 1}: "pfc, then pcn", {at, 2 * at}: "pcn", {2 * at, 3 * at}: "pcn"} {
-		r, err := Ask(s, Question{X: x, Y: y, Class: rack.DataPriority, From: cut[0], To: cut[1]}, nil)
+		r, err := Ask(s, Question{X: x, Y: y, Class: topology.DataClass, From: cut[0], To: cut[1]}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,11 +5,9 @@ import (
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
-	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/nic"
 	"github.com/rackfab/rackfab/fabric/node"
-	"github.com/rackfab/rackfab/fabric/rack"
 	"github.com/rackfab/rackfab/fabric/switching"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -21,10 +19,9 @@ type observer struct {
 	s        *topology.Scenario
 	l        *lab.Lab
 	pairs    []topology.Connection // of commands
-	dscp     [64]fabric.Priority
-	switches []*watcher // by node, nil for a NIC
-	hosts    []*host    // by node, nil for a switch
-	asked    *asked     // nil if x is a NIC
+	switches []*watcher            // by node, nil for a NIC
+	hosts    []*host               // by node, nil for a switch
+	asked    *asked                // nil if x is a NIC
 	waited   map[fabric.FlowID]*Victim
 	rates    map[fabric.FlowID]*Rate
 }
@@ -40,7 +37,7 @@ type host struct {
 
 func observe(l *lab.Lab, s *topology.Scenario, q Question) *observer {
 	o := &observer{
-		Question: q, s: s, l: l, pairs: s.Connections(), dscp: rack.DSCPMap(), switches: make([]*watcher, len(s.Nodes)), hosts: make([]*host, len(s.Nodes)),
+		Question: q, s: s, l: l, pairs: s.Connections(), switches: make([]*watcher, len(s.Nodes)), hosts: make([]*host, len(s.Nodes)),
 		waited: map[fabric.FlowID]*Victim{}, rates: map[fabric.FlowID]*Rate{},
 	}
 	ends := s.PortMap()
@@ -66,14 +63,6 @@ func observe(l *lab.Lab, s *topology.Scenario, q Question) *observer {
 // port gives the port that leads to a neighbour.
 func port(ends []topology.End, peer int) fabric.Port {
 	return fabric.Port(slices.IndexFunc(ends, func(e topology.End) bool { return e.Peer == peer }))
-}
-
-// classOf gives the traffic class of a frame; control frames have none.
-func (o *observer) classOf(f *frame.Frame) fabric.Priority {
-	if c := f.Class(); c != frame.ClassRoCE && c != frame.ClassUET {
-		return fabric.Priorities
-	}
-	return o.dscp[f.DSCP()&63]
 }
 
 // atHost takes what a NIC has noted at an instant.

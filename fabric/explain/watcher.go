@@ -20,6 +20,7 @@ type watcher struct {
 	egress   map[fabric.FlowID]fabric.Port // where flows go, of the asked class
 	// asked is the account that the question is about, nil if it is at another node.
 	asked *asked
+	dscp  [64]fabric.Priority // class of each code point
 }
 
 // account is what a watcher knows of an ingress port.
@@ -66,11 +67,19 @@ func (h *hold) within(from, to unit.Time) (sum unit.Time) {
 }
 
 func newWatcher(o *observer, index int, sw *switching.Switch, ends []topology.End) *watcher {
-	w := &watcher{o: o, sw: sw, index: index, ends: ends, accounts: make([]account, len(ends)), holds: make([]hold, len(ends)), egress: map[fabric.FlowID]fabric.Port{}}
+	w := &watcher{o: o, sw: sw, index: index, dscp: o.s.DSCPMapAt(index), ends: ends, accounts: make([]account, len(ends)), holds: make([]hold, len(ends)), egress: map[fabric.FlowID]fabric.Port{}}
 	for i := range w.accounts {
 		w.accounts[i].joined, w.accounts[i].held = make([]unit.Bytes, len(ends)), make([]unit.Time, len(ends))
 	}
 	return w
+}
+
+// classOf gives the traffic class of a frame; control frames have none.
+func (w *watcher) classOf(f *frame.Frame) fabric.Priority {
+	if c := f.Class(); c != frame.ClassRoCE && c != frame.ClassUET {
+		return fabric.Priorities
+	}
+	return w.dscp[f.DSCP()&63]
 }
 
 // tap is what the watcher sees of its node.
@@ -79,7 +88,7 @@ func (w *watcher) tap() *node.Tap { return &node.Tap{Frame: w.frame, Event: w.ev
 // frame notices the moment at which an account begins to fill, and where flows go.
 // Control frames count as filling: a CNM may be of the asked class.
 func (w *watcher) frame(at unit.Time, port fabric.Port, way node.Way, f *frame.Frame) {
-	class := w.o.classOf(f)
+	class := w.classOf(f)
 	asked := class == w.o.Class
 	switch {
 	case way == node.Out:

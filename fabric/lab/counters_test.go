@@ -14,7 +14,6 @@ import (
 	"github.com/rackfab/rackfab/fabric/lab/steering"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/node"
-	"github.com/rackfab/rackfab/fabric/rack"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -220,7 +219,7 @@ func clerks(t *testing.T, s *topology.Scenario) map[string]bool {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		k := &clerk{
-			booked: counters, first: first, name: n.Name, dscp: rack.DSCPMap(), sw: n.Kind == topology.Switch, cnm: n.Switch.QCN.CNMClass,
+			booked: counters, first: first, name: n.Name, dscp: s.DSCPMapAt(i), sw: n.Kind == topology.Switch, cnm: n.Switch.QCN.CNMClass,
 		}
 		l.Look(i, &node.Tap{Frame: k.frame, Event: k.event})
 	}

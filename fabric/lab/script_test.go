@@ -25,7 +25,7 @@ import (
 //	                                   the scenario, as YAML below or built in
 //	run until=T [show=KIND,...] [at=NODE,...] [flow=NAME,...] [first=N] [last=N]
 //	                                   go on, and print the notes chosen
-//	count until=T [show=KIND,...] [at=NODE,...] by=node|flow|port
+//	count until=T [show=KIND,...] [at=NODE,...] by=node|flow|port|class
 //	                                   go on, and count the notes chosen
 //	figures                            run to the end and print the measures
 func TestScripts(t *testing.T) {
@@ -259,6 +259,8 @@ func (b *bench) count(notes []heard, d *datadriven.TestData) string {
 			key = b.s.Nodes[h.node].Name + " " + key
 		case slices.Contains(by, "port"):
 			key = fmt.Sprintf("%s:p%d %s", b.s.Nodes[h.node].Name, h.Port, key)
+		case slices.Contains(by, "class"):
+			key = fmt.Sprintf("class %d %s", h.Priority, key)
 		case slices.Contains(by, "flow"):
 			key = b.flow(h.Flow) + " " + key
 		}

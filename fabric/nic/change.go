@@ -89,7 +89,7 @@ func (n *NIC) stop(now unit.Time, i int, out *fabric.Out) {
 		n.planAsk(now, int(n.credits.ofSender[i]))
 	}
 	out.Note(fabric.Note{
-		Kind: fabric.FlowStopped, At: now, Flow: s.ID, Priority: n.dataClass, A: int64(s.stats.AckedBytes),
+		Kind: fabric.FlowStopped, At: now, Flow: s.ID, Priority: s.class, A: int64(s.stats.AckedBytes),
 	})
 }
 
@@ -170,11 +170,7 @@ func (n *NIC) grow(senders, receivers int) {
 		pace.Set(i, n.pace.At(i))
 	}
 	n.pace = pace
-	ready := newFIFO[int32](len(n.senders))
-	for n.ready.count > 0 {
-		ready.push(n.ready.pop())
-	}
-	n.ready = ready
+	n.ready.grow(len(n.senders))
 	if n.credits != nil {
 		n.addCredits(n.credits, senders, receivers)
 	}

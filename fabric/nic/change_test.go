@@ -95,8 +95,8 @@ func changeable(t *testing.T) *NIC {
 	t.Helper()
 	n, err := New(Config{
 		Name: "h0", Rate: 40 * unit.GigabitPerSec, Delay: unit.Microsecond, Payload: 1000, AckEvery: 1, Timeout: unit.Millisecond,
-		ControlQueue: 16, DataDSCP: 26, ControlDSCP: 48, Scheme: "pfc", DSCP: [64]fabric.Priority{26: 3, 48: 6},
-		Flows: []FlowConfig{{ID: 0, From: 0, To: 1, Size: 10_000}},
+		ControlQueue: 16, ControlDSCP: 48, Scheme: "pfc", DSCP: [64]fabric.Priority{26: 3, 48: 6},
+		Flows: []FlowConfig{{ID: 0, From: 0, To: 1, Size: 10_000, DSCP: 26}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -33,10 +33,10 @@ type Config struct {
 	// queue in packets.
 	ControlRate  int64
 	ControlQueue int
-	// DataDSCP and ControlDSCP mark data, and ACK, NAK and CNP. AckWithData gives ACK
-	// and NAK the code point of the data that they answer.
-	DataDSCP, ControlDSCP uint8
-	AckWithData           bool
+	// ControlDSCP marks ACK, NAK and CNP; that of data is the flow's. AckWithData gives
+	// ACK and NAK the code point of the data that they answer.
+	ControlDSCP uint8
+	AckWithData bool
 	// MirrorPorts makes control packets swap the UDP ports of the data packets that
 	// they answer (RTTX-6).
 	MirrorPorts bool

@@ -225,8 +225,9 @@ func (n *NIC) tellWaste(now unit.Time, a *account, out *fabric.Out) {
 	if wasted == 0 {
 		return
 	}
+	first := &n.senders[a.senders[0]]
 	out.Note(fabric.Note{
-		Kind: fabric.CreditWasted, At: now, Flow: n.senders[a.senders[0]].ID, Priority: n.dataClass,
+		Kind: fabric.CreditWasted, At: now, Flow: first.ID, Priority: first.class,
 		A: int64(wasted), B: int64(is.Dropped - a.told.Dropped),
 	})
 	a.told = is

@@ -36,7 +36,7 @@ func (b *fabricBench) completed() (at []unit.Time) {
 }
 
 func to(id fabric.FlowID, from, host int) FlowConfig {
-	return FlowConfig{ID: id, From: from, To: host, Size: Endless, Source: 49152}
+	return FlowConfig{ID: id, From: from, To: host, Size: Endless, Source: 49152, DSCP: dataDSCP}
 }
 
 // CBRC-2: a flow alone starts at once and runs at 0.99 of its receiver's link.

@@ -130,7 +130,7 @@ func kept(t testing.TB, scheme string, flows int) (sender, receiver int64) {
 	for id := 0; id < flows; id += burst {
 		list := make([]fabric.Flow, burst)
 		for i := range list {
-			list[i] = fabric.Flow{ID: fabric.FlowID(id + i), From: 0, To: 1, Size: 1500, Start: b.now}
+			list[i] = fabric.Flow{ID: fabric.FlowID(id + i), From: 0, To: 1, Size: 1500, Start: b.now, DSCP: dataDSCP}
 		}
 		for host := range b.nics {
 			b.change(host, &fabric.Change{Verb: fabric.AddFlows, Flows: list})

@@ -133,14 +133,14 @@ func (n *NIC) addEnd(e *engine, cfg ConnectionConfig) error {
 	if mine {
 		peer = cfg.To
 	}
-	s, err := n.newSender(FlowConfig{ID: cfg.ID, From: n.cfg.Host, To: peer, Size: 1, Source: cfg.Source, Baseline: cfg.Baseline})
+	dscp := e.Classes[class].DSCP
+	s, err := n.newSender(FlowConfig{ID: cfg.ID, From: n.cfg.Host, To: peer, Size: 1, Source: cfg.Source, DSCP: dscp, Baseline: cfg.Baseline})
 	if err != nil {
 		return err
 	}
 	// A half has no message of its own: the engine builds its packets.
 	s.packets, s.started = 0, true
-	s.packet.DSCP = e.Classes[class].DSCP
-	r := n.newReceiver(FlowConfig{ID: cfg.ID, From: peer, To: n.cfg.Host, Size: 1, Source: cfg.Source, Baseline: cfg.Baseline})
+	r := n.newReceiver(FlowConfig{ID: cfg.ID, From: peer, To: n.cfg.Host, Size: 1, Source: cfg.Source, DSCP: dscp, Baseline: cfg.Baseline})
 	base := connection{
 		ConnectionConfig: cfg, class: class, sender: len(n.senders), receiver: len(n.receivers), unit: -1,
 		cutter: e.cutter(cfg.Payload),

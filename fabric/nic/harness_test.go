@@ -26,7 +26,7 @@ const (
 func config(host int, flows []FlowConfig, change ...func(*Config)) Config {
 	c := Config{
 		Name: "h", Host: host, Rate: testRate, Delay: testDelay, Payload: 1000, AckEvery: 1,
-		ControlQueue: 1024, DataDSCP: dataDSCP, ControlDSCP: ctrlDSCP,
+		ControlQueue: 1024, ControlDSCP: ctrlDSCP,
 		Notification: cc.NotifyNone, Scheme: "pfc", CC: cc.Default(),
 	}
 	c.DSCP[dataDSCP], c.DSCP[ctrlDSCP] = dataPrio, ctrlPrio
@@ -52,7 +52,7 @@ func mustNew(t testing.TB, c Config) *NIC {
 
 // flow is a flow from host 0 to host 1.
 func flow(id fabric.FlowID, size unit.Bytes) FlowConfig {
-	return FlowConfig{ID: id, From: 0, To: 1, Size: size, Source: 49152}
+	return FlowConfig{ID: id, From: 0, To: 1, Size: size, Source: 49152, DSCP: dataDSCP}
 }
 
 // sentFrame is a frame that a host put on the wire, with the start of its

@@ -13,8 +13,8 @@ import (
 // NIC is one network interface. It implements fabric.Machine with one port, 0,
 // and puts frames on the link only in Tick.
 type NIC struct {
-	cfg                     Config
-	dataClass, controlClass fabric.Priority
+	cfg          Config
+	controlClass fabric.Priority
 
 	senders   []sender
 	receivers []receiver
@@ -23,7 +23,7 @@ type NIC struct {
 
 	timers  agenda.Agenda // entries: see startTimer and those after it
 	pace    agenda.Agenda // by sender: the instant before which it may not send
-	ready   fifo[int32]
+	ready   readyQueue
 	control controlQueue
 	credits *credits // nil unless the scheme grants credit
 	engine  *engine  // nil without connections
@@ -57,7 +57,6 @@ func New(cfg Config) (*NIC, error) {
 	}
 	n := &NIC{
 		cfg:          cfg,
-		dataClass:    cfg.DSCP[cfg.DataDSCP],
 		controlClass: cfg.DSCP[cfg.ControlDSCP],
 		control:      newControlQueue(cfg.ControlQueue, cfg.ControlRate, cfg.DSCP[cfg.ControlDSCP]),
 		pause:        pause{next: unit.Never},
@@ -71,7 +70,7 @@ func New(cfg Config) (*NIC, error) {
 	s := len(n.senders)
 	n.timers = agenda.New(n.npTimer(len(n.receivers)))
 	n.pace = agenda.New(s)
-	n.ready = newFIFO[int32](s)
+	n.ready.grow(s)
 	if cfg.Notification == cc.NotifyCredit {
 		n.credits = n.newCredits()
 	}

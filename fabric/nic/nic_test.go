@@ -198,7 +198,7 @@ func TestQuietLeavesOutPerFrameNotes(t *testing.T) {
 // New names everything that is wrong at once.
 func TestNewRefuses(t *testing.T) {
 	c := config(0, []FlowConfig{flow(0, 0), flow(0, 1), {ID: 2, From: 5, To: 5, Size: 1}, {ID: 1 << 30, From: 0, To: 1, Size: 1, Start: -1}})
-	c.Rate, c.Payload, c.AckEvery, c.ControlQueue, c.DataDSCP = 0, 1001, 0, 0, 64
+	c.Rate, c.Payload, c.AckEvery, c.ControlQueue, c.ControlDSCP = 0, 1001, 0, 0, 64
 	c.Host, c.Delay, c.Overhead, c.Timeout, c.ControlRate = -1, -1, -frame.MinLen, -1, -1
 	c.DSCP[5] = 8
 	c.Notification = "smoke"

@@ -166,7 +166,7 @@ func (n *NIC) follow(now unit.Time, i int, out *fabric.Out) {
 			n.pace.Set(i, s.pacer.next())
 		}
 		out.Note(fabric.Note{
-			Kind: fabric.RateChanged, At: now, Flow: s.ID, Priority: n.dataClass,
+			Kind: fabric.RateChanged, At: now, Flow: s.ID, Priority: s.class,
 			A: int64(rate), B: int64(was),
 		})
 	}

@@ -40,7 +40,7 @@ func (n *NIC) transmit(now unit.Time, out *fabric.Out) {
 
 // sendFlow starts the transmission of a packet of a flow, if one may go.
 func (n *NIC) sendFlow(now unit.Time, out *fabric.Out) bool {
-	if n.pause.holds(n.dataClass) {
+	if n.ready.classes&^n.pause.held == 0 {
 		return false
 	}
 	n.admit(now)
@@ -97,9 +97,7 @@ func (n *NIC) sendDue() unit.Time {
 		return unit.Never
 	}
 	due := min(n.intake.pfcDue(), n.controlDue())
-	if !n.pause.holds(n.dataClass) {
-		due = min(due, n.dataDue())
-	}
+	due = min(due, n.dataDue())
 	if n.engine != nil {
 		due = min(due, n.engine.shaper.Due())
 	}

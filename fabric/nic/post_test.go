@@ -209,7 +209,7 @@ func TestSchedule(t *testing.T) {
 
 // Flows and commands share the link by turns.
 func TestFlowsAndCommandsShareTheLink(t *testing.T) {
-	flows := []FlowConfig{{ID: 7, From: 0, To: 1, Size: Endless, Source: 50000}}
+	flows := []FlowConfig{{ID: 7, From: 0, To: 1, Size: Endless, Source: 50000, DSCP: dataDSCP}}
 	b := newBench(t, 2, flows, func(c *Config) {
 		c.Engine = engineConfig()
 		c.Connections = []ConnectionConfig{{ID: 0, From: 0, To: 1, Class: dataPrio, Payload: 1000}}

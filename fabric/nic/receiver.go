@@ -100,7 +100,7 @@ func (n *NIC) inSequence(now unit.Time, i int, f *frame.Frame, out *fabric.Out) 
 		n.malformed(now, f, out)
 		return
 	}
-	n.deliver(now, r, n.dataClass, f, bytes, out)
+	n.deliver(now, r, n.cfg.DSCP[r.DSCP], f, bytes, out)
 	r.expected = frame.NextPSN(r.expected, 1)
 	if r.urgent() || r.remaining == 0 || f.AckReq() || r.unacked >= n.cfg.AckEvery {
 		n.ack(now, i, f, out)
@@ -175,7 +175,7 @@ func (n *NIC) gap(now unit.Time, came uint32, nak controlPacket, out *fabric.Out
 	r := &n.receivers[nak.flow]
 	n.stats.OutOfSequence++
 	out.Note(fabric.Note{
-		Kind: fabric.OutOfSequence, At: now, Flow: r.ID, Priority: n.dataClass,
+		Kind: fabric.OutOfSequence, At: now, Flow: r.ID, Priority: n.cfg.DSCP[r.DSCP],
 		A: int64(came), B: int64(r.expected), Trace: nak.trace,
 	})
 	if r.nakSent {

@@ -74,7 +74,7 @@ func (n *NIC) progress(now unit.Time, i int, upTo int64, rtt unit.Time, out *fab
 func (n *NIC) goBack(now unit.Time, i int, out *fabric.Out) {
 	s := &n.senders[i]
 	out.Note(fabric.Note{
-		Kind: fabric.Retransmitted, At: now, Flow: s.ID, Priority: n.dataClass,
+		Kind: fabric.Retransmitted, At: now, Flow: s.ID, Priority: s.class,
 		A: int64(psn(s.acked)), B: s.next - s.acked, Trace: trace(s.ID, s.oldest),
 	})
 	s.stats.RetransmittedPackets += uint64(s.next - s.acked)
@@ -115,6 +115,6 @@ func (n *NIC) resendDue(now unit.Time, i int, out *fabric.Out) {
 		return
 	}
 	n.stats.LocalAckTimeoutErr++
-	out.Note(fabric.Note{Kind: fabric.TimedOut, At: now, Flow: s.ID, Priority: n.dataClass, A: int64(psn(s.acked)), Trace: trace(s.ID, s.oldest)})
+	out.Note(fabric.Note{Kind: fabric.TimedOut, At: now, Flow: s.ID, Priority: s.class, A: int64(psn(s.acked)), Trace: trace(s.ID, s.oldest)})
 	n.goBack(now, i, out)
 }

@@ -41,7 +41,7 @@ func (n *NIC) noteSample(now unit.Time, out *fabric.Out) {
 			continue
 		}
 		out.Note(fabric.Note{
-			Kind: fabric.SentSampled, At: now, Flow: s.ID, Priority: n.dataClass, A: int64(sent - s.sampled),
+			Kind: fabric.SentSampled, At: now, Flow: s.ID, Priority: s.class, A: int64(sent - s.sampled),
 		})
 		s.sampled = sent
 	}

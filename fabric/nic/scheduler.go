@@ -1,6 +1,11 @@
 package nic
 
-import "github.com/rackfab/rackfab/fabric/unit"
+import (
+	"math/bits"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
 
 // The scheduler picks the flow that sends next. Flows take turns, one frame each,
 // once their pacer's instant has come:
@@ -10,12 +15,69 @@ import "github.com/rackfab/rackfab/fabric/unit"
 //	   ^                  (pace)                           (ready)
 //	   +---------------------------------------------------+
 //	                       pick: it is its turn
+//
+// A flow whose class is paused is passed over and keeps its turn.
+
+// readyQueue holds the flows that wait for the link, a lane per traffic class.
+//
+// Invariant: each lane is in the order of the turns, and has room for every flow.
+type readyQueue struct {
+	lanes   [fabric.Priorities]fifo[turn]
+	classes uint8 // bit per class whose flows have ever had something to send
+	flows   int
+	next    uint64
+}
+
+// turn is a flow and when its turn came.
+type turn struct {
+	number uint64
+	sender int32
+}
+
+// grow makes room for so many flows.
+func (q *readyQueue) grow(flows int) {
+	q.flows = flows
+	for set := q.classes; set != 0; set &= set - 1 {
+		lane := &q.lanes[bits.TrailingZeros8(set)]
+		larger := newFIFO[turn](flows)
+		for lane.count > 0 {
+			larger.push(lane.pop())
+		}
+		*lane = larger
+	}
+}
+
+// open makes the lane of a class, if it is not there.
+func (q *readyQueue) open(class fabric.Priority) {
+	if q.classes>>class&1 == 0 {
+		q.classes |= 1 << class
+		q.lanes[class] = newFIFO[turn](q.flows)
+	}
+}
+
+func (q *readyQueue) push(class fabric.Priority, sender int32) {
+	q.lanes[class].push(turn{q.next, sender})
+	q.next++
+}
+
+// first gives the lane of the flow whose turn came first among the classes that are
+// not held, nil if none waits.
+func (q *readyQueue) first(held uint8) (found *fifo[turn]) {
+	for set := q.classes &^ held; set != 0; set &= set - 1 {
+		lane := &q.lanes[bits.TrailingZeros8(set)]
+		if lane.count > 0 && (found == nil || lane.items[lane.head].number < found.items[found.head].number) {
+			found = lane
+		}
+	}
+	return found
+}
 
 // wake lets flow i compete again if it has something to send.
 func (n *NIC) wake(i int) {
 	s := &n.senders[i]
 	if s.place == parked && s.pending() && n.funded(i) {
 		s.place = pacing
+		n.ready.open(s.class)
 		n.pace.Set(i, s.pacer.next())
 	}
 }
@@ -28,15 +90,17 @@ func (n *NIC) admit(now unit.Time) {
 			return
 		}
 		n.pace.Set(i, unit.Never)
-		n.senders[i].place = waiting
-		n.ready.push(int32(i))
+		s := &n.senders[i]
+		s.place = waiting
+		n.ready.push(s.class, int32(i))
 	}
 }
 
-// pick takes out the flow whose turn it is, false if there is none.
+// pick takes out the flow whose turn it is among those of classes that are not
+// paused, false if there is none.
 func (n *NIC) pick() (int, bool) {
-	for n.ready.count > 0 {
-		i := int(n.ready.pop())
+	for lane := n.ready.first(n.pause.held); lane != nil; lane = n.ready.first(n.pause.held) {
+		i := int(lane.pop().sender)
 		n.senders[i].place = parked
 		if n.senders[i].pending() && n.funded(i) {
 			return i, true
@@ -45,10 +109,13 @@ func (n *NIC) pick() (int, bool) {
 	return 0, false
 }
 
-// dataDue gives the instant from which on a flow may send, if PAUSE and the link
-// let it; 0 if one waits already.
+// dataDue gives the instant from which on a flow may send, if the link lets it; 0 if
+// one waits already, Never if PAUSE holds all their classes.
 func (n *NIC) dataDue() unit.Time {
-	if n.ready.count > 0 {
+	switch {
+	case n.ready.classes&^n.pause.held == 0:
+		return unit.Never
+	case n.ready.first(n.pause.held) != nil:
 		return 0
 	}
 	_, at := n.pace.First()

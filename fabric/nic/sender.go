@@ -33,7 +33,8 @@ const (
 type sender struct {
 	FlowConfig
 	scheme   string
-	packets  int64 // of the whole flow
+	class    fabric.Priority // of its DSCP
+	packets  int64           // of the whole flow
 	acked    int64
 	next     int64
 	high     int64
@@ -76,6 +77,7 @@ func (n *NIC) newSender(cfg FlowConfig) (sender, error) {
 	s := sender{
 		FlowConfig: cfg,
 		scheme:     scheme,
+		class:      n.cfg.DSCP[cfg.DSCP],
 		pacer:      pacer{rate: algorithm.Rate(), due: cfg.Start, gap: n.cfg.PaceByGap},
 		deadline:   unit.Never,
 		sending: &sending{
@@ -91,7 +93,7 @@ func (n *NIC) newSender(cfg FlowConfig) (sender, error) {
 	s.packets = s.messages.count()
 	s.ends = min(s.messages.packets, s.packets)
 	s.carrier, s.hops = n.telemetry(s.mode)
-	s.packet.DSCP = n.cfg.DataDSCP
+	s.packet.DSCP = cfg.DSCP
 	s.packet.ECN = frame.ECT0
 	s.packet.BTH.DestQP = frame.ReceiverQP(uint32(cfg.ID))
 	s.packet.RETH.RKey = uint32(cfg.ID)
@@ -136,7 +138,7 @@ func (n *NIC) posted(now unit.Time, s *sender, message int64, out *fabric.Out) {
 	first := message * s.messages.packets
 	length := s.messages.piece(first).length
 	out.Note(fabric.Note{
-		Kind: fabric.Posted, At: now, Flow: s.ID, Priority: n.dataClass, Trace: t,
+		Kind: fabric.Posted, At: now, Flow: s.ID, Priority: s.class, Trace: t,
 		A: int64(length), B: int64((length + s.messages.payload - 1) / s.messages.payload),
 	})
 }
@@ -210,7 +212,7 @@ func (n *NIC) send(now unit.Time, i int, f *frame.Frame, out *fabric.Out) unit.B
 	s.stats.SentBytes += length
 	if out.Wants(f.Trace) {
 		out.Note(fabric.Note{
-			Kind: fabric.Transmitted, At: now, Flow: s.ID, Priority: n.dataClass,
+			Kind: fabric.Transmitted, At: now, Flow: s.ID, Priority: s.class,
 			A: int64(p.bytes), B: int64(psn(s.next)), Trace: f.Trace,
 		})
 	}
@@ -247,7 +249,7 @@ func (s *sender) within(payload unit.Bytes) bool {
 func (n *NIC) start(now unit.Time, i int, out *fabric.Out) {
 	s := &n.senders[i]
 	s.started = true
-	out.Note(fabric.Note{Kind: fabric.FlowStarted, At: now, Flow: s.ID, Priority: n.dataClass, A: int64(s.Size)})
+	out.Note(fabric.Note{Kind: fabric.FlowStarted, At: now, Flow: s.ID, Priority: s.class, A: int64(s.Size)})
 	n.posted(now, s, 0, out)
 	n.follow(now, i, out)
 	if !n.funded(i) {
@@ -261,7 +263,7 @@ func (n *NIC) complete(now unit.Time, i int, out *fabric.Out) {
 	s.done, s.sending = true, nil
 	n.timers.Set(n.ccTimer(i), unit.Never)
 	out.Note(fabric.Note{
-		Kind: fabric.Completed, At: now, Flow: s.ID, Priority: n.dataClass,
+		Kind: fabric.Completed, At: now, Flow: s.ID, Priority: s.class,
 		A: int64(s.Size), B: int64(s.Start),
 	})
 }

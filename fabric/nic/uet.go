@@ -130,7 +130,7 @@ func (n *NIC) uetInSequence(now unit.Time, i int, f *frame.Frame, out *fabric.Ou
 		return
 	}
 	r.remaining = left - bytes
-	n.deliver(now, r, n.dataClass, f, bytes, out)
+	n.deliver(now, r, n.cfg.DSCP[r.DSCP], f, bytes, out)
 	r.expected++
 	if last || f.UETAckReq() || r.unacked >= n.cfg.AckEvery {
 		n.uetAck(now, i, f, out)

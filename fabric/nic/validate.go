@@ -33,7 +33,7 @@ func (c *Config) Validate() error {
 		want(c.Timeout >= 0, "retransmission timer %v is below 0", c.Timeout),
 		want(c.ControlRate >= 0, "control rate %d is below 0", c.ControlRate),
 		want(c.ControlQueue > 0, "control queue of %d packets, want at least 1", c.ControlQueue),
-		want(c.DataDSCP < 64 && c.ControlDSCP < 64, "DSCP %d for data and %d for control, want 0 to 63", c.DataDSCP, c.ControlDSCP),
+		want(c.ControlDSCP < 64, "DSCP %d for control, want 0 to 63", c.ControlDSCP),
 		c.Intake.validate(),
 		c.validateRTT(),
 		want(0 <= c.Clock && c.Clock <= maxClock, "clock %v ahead, want 0 to %v", c.Clock, maxClock),
@@ -126,6 +126,7 @@ func validateFlow(f *FlowConfig, host int) error {
 		want(f.From != f.To, "begins and ends at host %d", f.From),
 		want(f.From == host || f.To == host, "neither begins nor ends at host %d", host),
 		want(f.Size > 0 || f.Size == Endless, "size %d, want at least 1 byte", f.Size),
+		want(f.DSCP < 64, "DSCP %d, want 0 to 63", f.DSCP),
 		want(f.Start >= 0, "start %d is below 0", f.Start),
 	)
 }

@@ -220,10 +220,16 @@ func flow(s *topology.Scenario, i int) fabric.Flow {
 	f := s.Flows[i]
 	return fabric.Flow{
 		ID: fabric.FlowID(i), From: s.Nodes[f.From].Host, To: s.Nodes[f.To].Host,
-		Size: f.Size, Start: f.Start, Initial: f.Initial, Source: f.Source,
+		Size: f.Size, Start: f.Start, Initial: f.Initial, Source: f.Source, DSCP: codePoint(s, f.Class),
 		Baseline: !s.Nodes[f.From].NIC.CETH || !s.Nodes[f.To].NIC.CETH,
 		Excess:   s.Nodes[f.To].NIC.HeedsExcess(),
 	}
+}
+
+// codePoint gives the DSCP of frames of a class.
+func codePoint(s *topology.Scenario, class fabric.Priority) uint8 {
+	dscp, _ := s.CodePoint(class) // the scenario is valid
+	return dscp
 }
 
 // steered tells whether flows or commands may come to a NIC after it is built.

@@ -29,20 +29,20 @@ func (r *Rack) addCommands(c *nic.Config, node int, link topology.Link) {
 	if len(c.Connections) == 0 && !steered(s) {
 		return
 	}
-	c.Engine = engine(set, link, s.FoundingCommands())
+	c.Engine = engine(s, set, link)
 	var classes []fabric.Priority
 	for _, k := range c.Connections {
 		classes = append(classes, k.Class)
 	}
 	if steered(s) {
-		classes = append(classes, DataPriority)
+		classes = append(classes, topology.DataClass)
 		c.Engine.Largest = s.Nodes[node].NIC.Payload
 	}
 	for _, class := range classes {
 		if !slices.ContainsFunc(c.Engine.Classes, func(one nic.ShapingClass) bool { return one.Class == class }) {
 			def := topology.DefaultShaping()
 			def.Class = class
-			c.Engine.Classes = append(c.Engine.Classes, shapingClass(set, &def, link))
+			c.Engine.Classes = append(c.Engine.Classes, shapingClass(s, set, &def, link))
 		}
 	}
 	for _, st := range r.streams {
@@ -62,17 +62,17 @@ func connection(s *topology.Scenario, k *topology.Connection) fabric.Connection 
 }
 
 // engine gives the settings of the engine, with the classes that have shares.
-func engine(set *topology.EngineSettings, link topology.Link, counters int) nic.EngineConfig {
+func engine(s *topology.Scenario, set *topology.EngineSettings, link topology.Link) nic.EngineConfig {
 	e := nic.EngineConfig{
 		CommandSlots: set.CommandSlots, FlowQueues: set.FlowQueues, FlowSlots: set.FlowSlots,
 		Units: set.Units, ResponseUnits: set.ResponseUnits, GetLimit: set.GetLimit, PutLimit: set.PutLimit,
-		SubRequest: set.SubRequest, ResponseHeader: set.Header, Retries: set.Retries, Counters: counters,
+		SubRequest: set.SubRequest, ResponseHeader: set.Header, Retries: set.Retries, Counters: s.FoundingCommands(),
 		Out: shaper.Limit{Rate: set.OutRate, Depth: set.OutBurst}, In: shaper.Limit{Rate: inward(set, link), Depth: set.Burst},
 		Pacing: set.Pacing, Gate: set.Gate, Policy: set.Policy,
 		Outstanding: shaper.Outstanding{Bytes: set.Outstanding, PerPeriod: set.PeriodBytes, Period: set.Period},
 	}
 	for i := range set.Shaping {
-		e.Classes = append(e.Classes, shapingClass(set, &set.Shaping[i], link))
+		e.Classes = append(e.Classes, shapingClass(s, set, &set.Shaping[i], link))
 	}
 	return e
 }
@@ -98,9 +98,9 @@ func outward(set *topology.EngineSettings, link topology.Link) unit.Rate {
 
 // shapingClass gives a branch of the shaper's tree: shares are limits of the
 // branch.
-func shapingClass(set *topology.EngineSettings, share *topology.ShapingSettings, link topology.Link) nic.ShapingClass {
+func shapingClass(s *topology.Scenario, set *topology.EngineSettings, share *topology.ShapingSettings, link topology.Link) nic.ShapingClass {
 	return nic.ShapingClass{
-		Class: share.Class, DSCP: DSCP(share.Class),
+		Class: share.Class, DSCP: codePoint(s, share.Class),
 		Branch: shaper.Level{
 			Out: pair(outward(set, link), share.OutShare, share.OutCeiling, set.OutBurst),
 			In:  pair(inward(set, link), share.InShare, share.InCeiling, set.Burst),

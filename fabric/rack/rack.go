@@ -16,34 +16,6 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Code points and classes. Data on DSCP 26 in class 3 and congestion
-// notification on DSCP 48 in class 6 is the common RoCE deployment.
-const (
-	DataDSCP        = 26
-	ControlDSCP     = 48
-	DataPriority    = fabric.Priority(3)
-	ControlPriority = fabric.Priority(6)
-)
-
-// DSCPMap gives the traffic class of each code point: data, control, the class
-// selectors, and class 0 for everything else.
-func DSCPMap() (m [64]fabric.Priority) {
-	m[DataDSCP], m[ControlDSCP] = DataPriority, ControlPriority
-	for class := range m[:fabric.Priorities] {
-		m[8*class] = fabric.Priority(class)
-	}
-	return m
-}
-
-// DSCP gives the code point of commands of a class: that of data for data's class,
-// else the class selector (RFC 2474 §4.2.2).
-func DSCP(class fabric.Priority) uint8 {
-	if class == DataPriority {
-		return DataDSCP
-	}
-	return 8 * uint8(class)
-}
-
 // Rack builds the machines of one scenario. What several machines need of it is
 // computed once.
 type Rack struct {
@@ -107,7 +79,7 @@ func (r *Rack) nicConfig(node int) nic.Config {
 		Rate: link.Rate, Delay: link.Delay, Overhead: link.Overhead,
 		Payload: n.NIC.Payload, AckEvery: n.NIC.AckEvery, Timeout: n.NIC.Timeout,
 		ControlRate: n.NIC.ControlRate, ControlQueue: n.NIC.ControlQueue,
-		DataDSCP: DataDSCP, ControlDSCP: ControlDSCP, DSCP: DSCPMap(),
+		ControlDSCP: codePoint(s, n.NIC.ControlClass), DSCP: s.DSCPMap(),
 		MirrorPorts: n.NIC.ACKPorts == "mirrored", Clock: n.NIC.Clock,
 		AckWithData:  n.NIC.ACKClass == "data",
 		PaceByGap:    n.NIC.Pacer == "gap",
@@ -166,7 +138,7 @@ func (r *Rack) switchConfig(node int) switching.Config {
 	c := switching.Config{
 		Indicate: indication(s),
 		Name:     n.Name, MAC: frame.SwitchMAC(node), Number: switchNumber(s, node), Seed: switchSeed(s, node),
-		Buffer: set.Buffer, Routes: r.routes[node], DSCP: DSCPMap(), Weights: set.Weights,
+		Buffer: set.Buffer, Routes: r.routes[node], DSCP: s.DSCPMapAt(node), Weights: set.Weights,
 		Sampling:    r.sample,
 		Arbitration: switching.Arbitration(set.Arbitration),
 		CNMClass:    set.QCN.CNMClass,

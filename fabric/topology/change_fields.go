@@ -70,7 +70,7 @@ type changeForm struct {
 
 var changeFields = []field[changeForm]{
 	need(quantityField(spans, "at", "when it takes effect, before everything else at that instant", 0, longest, func(f *changeForm) *unit.Time { return &f.at })),
-	sectionField("burst", "flows that start together", section(changeBurstFields, BurstSpec{Flows: 1}), func(f *changeForm) **yaml.Node { return &f.burst }),
+	sectionField("burst", "flows that start together", section(changeBurstFields, newBurstSpec()), func(f *changeForm) **yaml.Node { return &f.burst }),
 	textField("stop_flow", "flow, or burst for all of its flows, that sends nothing more", func(f *changeForm) *string { return &f.stop }),
 	textField("link_down", "link A--B that is cut", func(f *changeForm) *string { return &f.down }),
 	textField("link_up", "link A--B that is whole again", func(f *changeForm) *string { return &f.up }),
@@ -81,12 +81,15 @@ var changeFields = []field[changeForm]{
 	sectionField("scheme", "congestion control of what some NICs send to others", section(choiceFields, SchemeSpec{Flows: Everything}), func(f *changeForm) **yaml.Node { return &f.scheme }),
 }
 
+func newBurstSpec() BurstSpec { return BurstSpec{Flows: 1, Class: DataClass} }
+
 var changeBurstFields = []field[BurstSpec]{
 	need(nameField("name", "name of the burst; its flows are called name/sender/0, ...", func(f *BurstSpec) *string { return &f.Name })),
 	need(namesField("from", "NICs that send", func(f *BurstSpec) *[]string { return &f.From })),
 	need(nameField("to", "NIC that receives", func(f *BurstSpec) *string { return &f.To })),
 	integerField("flows_per_sender", "flows of each sender", 1, 1<<16, func(f *BurstSpec) *int { return &f.Flows }),
 	need(messageField("size", func(f *BurstSpec) *unit.Bytes { return &f.Size })),
+	classField("traffic class of the flows", func(f *BurstSpec) *fabric.Priority { return &f.Class }),
 }
 
 // liveVerbs are what a change may post.

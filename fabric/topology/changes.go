@@ -50,6 +50,7 @@ type BurstSpec struct {
 	To    string   // NIC that receives
 	Flows int      // of each sender
 	Size  unit.Bytes
+	Class fabric.Priority
 }
 
 // PostSpec is commands that a change has hosts post to their NICs.

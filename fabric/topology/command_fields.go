@@ -20,7 +20,7 @@ type commandForm struct {
 }
 
 func newCommandForm() commandForm {
-	return commandForm{Command: Command{Verb: "get", Count: 1, Class: 3, Size: 8}}
+	return commandForm{Command: Command{Verb: "get", Count: 1, Class: DataClass, Size: 8}}
 }
 
 var commandFields = []field[commandForm]{

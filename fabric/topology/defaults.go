@@ -33,6 +33,7 @@ func DefaultNIC() NICSettings {
 		RTT:          cc.RTTEcho, // needs no clock in common (RTTX-15)
 		ACKPorts:     "plain",
 		ACKClass:     "control",
+		ControlClass: ControlClass,
 		CETH:         true,
 		ControlRate:  0,
 		ControlQueue: 4096,

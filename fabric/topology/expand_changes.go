@@ -119,7 +119,7 @@ func (b *builder) changePost(c *Change, f *changeForm, at place) {
 	}
 	b.s.Commands = append(b.s.Commands, Command{
 		Name: spec.Name, Verb: spec.Verb, From: from, To: to, Size: spec.Size, At: c.At, Every: spec.Every,
-		Count: spec.Count, Class: dataClass, Change: true,
+		Count: spec.Count, Class: DataClass, Change: true,
 	})
 	b.commands = append(b.commands, src)
 }
@@ -137,7 +137,7 @@ func (b *builder) roomForCommands(n int, src *source) bool {
 
 // changeBurst adds the flows of a change.
 func (b *builder) changeBurst(c *Change, f *changeForm, at place) {
-	c.Burst.Flows = 1
+	c.Burst = newBurstSpec()
 	src := newSource(at.key, at.line)
 	readSection(&b.collector, f.burst, at.key, changeBurstFields, &c.Burst, src)
 	spec := &c.Burst
@@ -149,14 +149,15 @@ func (b *builder) changeBurst(c *Change, f *changeForm, at place) {
 		return
 	}
 	burst := len(b.s.Bursts)
-	b.s.Bursts = append(b.s.Bursts, Burst{Name: spec.Name, Flows: total, Size: spec.Size, At: c.At, Change: true})
+	b.s.Bursts = append(b.s.Bursts, Burst{Name: spec.Name, Flows: total, Size: spec.Size, Class: spec.Class, At: c.At, Change: true})
+	b.checkClassOf(spec.Class, src.of("class"), append(slices.Clip(from), to)...)
 	for i, sender := range from {
 		if sender == to {
 			b.fault(src.of("to"), "%s would send to itself", spec.To)
 		}
 		for k := range spec.Flows {
 			name := fmt.Sprintf("%s/%s/%d", spec.Name, spec.From[i], k)
-			b.addFlow(Flow{Name: name, From: sender, To: to, Size: spec.Size, Start: c.At, Burst: burst}, src)
+			b.addFlow(Flow{Name: name, From: sender, To: to, Size: spec.Size, Start: c.At, Class: spec.Class, Burst: burst}, src)
 		}
 	}
 }

@@ -11,12 +11,6 @@ import (
 // longestHeaders bounds what a packet of a command has beside its payload.
 const longestHeaders unit.Bytes = 100
 
-// controlClass is the traffic class of what receivers send back.
-const controlClass = 6
-
-// dataClass is the traffic class of flows, and of the commands of changes.
-const dataClass = 3
-
 // maxCommands bounds the commands of a scenario, so that the events of one NIC fit
 // the message that its result travels in.
 const maxCommands = 500_000
@@ -50,8 +44,6 @@ func (b *builder) checkCommand(f *commandForm, src *source) {
 		b.fault(src.of("to"), "%s is for the lists of the NIC itself, want no to", f.Verb)
 	case !f.OfTarget() && len(f.To) == 0:
 		b.fault(src.of("to"), "is missing: NICs that the commands are for")
-	case f.Class == controlClass:
-		b.fault(src.of("class"), "%d is the class of ACK, NAK and CNP, want another", f.Class)
 	case known && verb.Atomic() && f.Size != command.AtomicSize:
 		b.fault(src.of("size"), "an atomic has %s", command.AtomicSize)
 	case known && verb.Atomic() && f.Address%8 != 0:
@@ -59,6 +51,7 @@ func (b *builder) checkCommand(f *commandForm, src *source) {
 	case known && !verb.Atomic() && !src.has("size"):
 		b.fault(src.of("size"), "is missing: bytes of each %s", f.Verb)
 	}
+	b.checkClassOf(f.Class, src.of("class"), slices.Concat(f.From, f.To)...)
 	for _, from := range f.From {
 		if slices.Contains(f.To, from) {
 			b.fault(src.of("to"), "%s would send to itself", b.s.Nodes[from].Name)

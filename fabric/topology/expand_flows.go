@@ -2,13 +2,14 @@ package topology
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rackfab/rackfab/fabric"
 )
 
 func (b *builder) readFlow(it item) {
-	var f flowForm
+	f := newFlowForm()
 	src := newSource(it.key, it.node.Line)
 	readSection(&b.collector, it.node, it.key, flowFields, &f, src)
 	set(b, flowFields, &f, src, "flow", f.name)
@@ -17,7 +18,8 @@ func (b *builder) readFlow(it item) {
 	from, okFrom := b.end(f.from, src.of("from"))
 	to, okTo := b.end(f.to, src.of("to"))
 	if okFrom && okTo && b.room(1, src.place) {
-		b.addFlow(Flow{Name: f.name, From: from, To: to, Size: f.size, Start: f.start, Initial: f.initial, Burst: -1}, src)
+		b.addFlow(Flow{Name: f.name, From: from, To: to, Size: f.size, Start: f.start, Initial: f.initial, Class: f.class, Burst: -1}, src)
+		b.checkClassOf(f.class, src.of("class"), from, to)
 	}
 }
 
@@ -53,7 +55,7 @@ func (b *builder) room(n int, at place) bool {
 }
 
 func (b *builder) readBurst(it item) {
-	f := burstForm{flows: 1}
+	f := newBurstForm()
 	src := newSource(it.key, it.node.Line)
 	readSection(&b.collector, it.node, it.key, burstFields, &f, src)
 	set(b, burstFields, &f, src, "burst", f.name)
@@ -66,11 +68,12 @@ func (b *builder) readBurst(it item) {
 		return
 	}
 	burst := len(b.s.Bursts)
-	b.s.Bursts = append(b.s.Bursts, Burst{Name: f.name, Flows: total, Size: f.size, At: f.at})
+	b.s.Bursts = append(b.s.Bursts, Burst{Name: f.name, Flows: total, Size: f.size, Class: f.class, At: f.at})
+	b.checkClassOf(f.class, src.of("class"), append(slices.Clip(from), to)...)
 	for i, sender := range from {
 		for k := range f.flows {
 			name := fmt.Sprintf("%s/%s/%d", f.name, f.from[i], k)
-			b.addFlow(Flow{Name: name, From: sender, To: to, Size: f.size, Start: f.at, Burst: burst}, src)
+			b.addFlow(Flow{Name: name, From: sender, To: to, Size: f.size, Start: f.at, Class: f.class, Burst: burst}, src)
 		}
 	}
 }

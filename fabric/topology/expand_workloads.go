@@ -11,7 +11,7 @@ import (
 )
 
 func (b *builder) readWorkload(it item) {
-	var f workloadForm
+	f := newWorkloadForm()
 	src := newSource(it.key, it.node.Line)
 	before := len(b.list)
 	readSection(&b.collector, it.node, it.key, workloadFields, &f, src)
@@ -35,6 +35,7 @@ func (b *builder) readWorkload(it item) {
 	if len(b.list) > before {
 		return
 	}
+	b.checkClassOf(f.Class, src.of("class"), slices.Concat(f.From, f.To)...)
 	b.s.Workloads = append(b.s.Workloads, f.Workload)
 	b.draw(&f.Workload, src)
 }
@@ -72,7 +73,7 @@ func (b *builder) draw(w *Workload, src *source) {
 		return
 	}
 	burst := len(b.s.Bursts)
-	b.s.Bursts = append(b.s.Bursts, Burst{Name: w.Name, Flows: len(arrivals), At: w.Start, Workload: true})
+	b.s.Bursts = append(b.s.Bursts, Burst{Name: w.Name, Flows: len(arrivals), At: w.Start, Class: w.Class, Workload: true})
 	count, others := make([]int, len(w.From)), make([][]int, len(w.From))
 	for i, from := range w.From {
 		others[i] = w.others(from)
@@ -81,7 +82,7 @@ func (b *builder) draw(w *Workload, src *source) {
 		from := w.From[a.From]
 		name := fmt.Sprintf("%s/%s/%d", w.Name, b.s.Nodes[from].Name, count[a.From])
 		count[a.From]++
-		b.addFlow(Flow{Name: name, From: from, To: others[a.From][a.To], Size: a.Size, Start: a.At, Burst: burst}, src)
+		b.addFlow(Flow{Name: name, From: from, To: others[a.From][a.To], Size: a.Size, Start: a.At, Class: w.Class, Burst: burst}, src)
 	}
 }
 

@@ -59,7 +59,10 @@ type flowForm struct {
 	size           unit.Bytes
 	start          unit.Time
 	initial        unit.Rate
+	class          fabric.Priority
 }
+
+func newFlowForm() flowForm { return flowForm{class: DataClass} }
 
 // burstForm is one entry of bursts.
 type burstForm struct {
@@ -69,7 +72,10 @@ type burstForm struct {
 	flows int // of each sender
 	size  unit.Bytes
 	at    unit.Time
+	class fabric.Priority
 }
+
+func newBurstForm() burstForm { return burstForm{flows: 1, class: DataClass} }
 
 var topFields = []field[form]{
 	fixed(need(nameField("name", "name of the scenario", func(f *form) *string { return &f.Name }))),
@@ -79,6 +85,7 @@ var topFields = []field[form]{
 	schemesField("compare", "schemes that `run` compares unless it is told which", func(f *form) *[]string { return &f.Compare }),
 	varyField(),
 	schemeField("scheme", "congestion control of every flow", func(f *form) *string { return &f.Scheme }),
+	dscpField("traffic class of IP code points at NICs and switches, like {10: 1}; those not named keep theirs: 26 is in class 3, 8c in class c, any other in class 0", func(f *form) *[]CodePoint { return &f.DSCP }),
 	sectionField("defaults", "settings of all NICs, switches and links", nil, func(f *form) **yaml.Node { return &f.defaults }),
 	need(sectionField("nics", "NICs by name or range, each with its settings; a key whose names all stand above overrides their settings", nil, func(f *form) **yaml.Node { return &f.nics })),
 	sectionField("switches", "switches by name or range, as nics", nil, func(f *form) **yaml.Node { return &f.switches }),
@@ -116,6 +123,7 @@ var cardFields = []field[NICSettings]{
 	cite("own: above data, so that no queue of data delays them; data: HPCC simulator unless ACK_HIGH_PRIO, and IBTA volume 1 §9.7.5; ns3-rdma has a class of their own for ACKs",
 		choiceField("ack_class", "traffic class of ACK and NAK: the control class, with CNPs, or that of the data that they answer",
 			[]string{"control", "data"}, func(n *NICSettings) *string { return &n.ACKClass })),
+	integerField("control_class", "traffic class of CNP, and of ACK and NAK where ack_class is control; no class of data", 0, classes, func(n *NICSettings) *fabric.Priority { return &n.ControlClass }),
 	choiceField("credit", "what the receiver does about senders that cannot spend its credit, under cbrc and cbrc-aimd: as the scheme does, original grants them as much as others, aimd has them signal and grants them less",
 		[]credit.Policy{credit.PolicyScheme, credit.PolicyOriginal, credit.PolicyAIMD}, func(n *NICSettings) *credit.Policy { return &n.Credit }),
 	switchField("ceth", "whether the NIC speaks CETH; flows at one that does not have CNPs under the scheme ceth", func(n *NICSettings) *bool { return &n.CETH }),
@@ -149,6 +157,7 @@ var queueFields = []field[SwitchSettings]{
 	numberField("qcn_jitter", "QCN: how far the bytes between samples may be off, as a part of them", interval{0, 1, false, true}, func(s *SwitchSettings) *float64 { return &s.QCN.Jitter }),
 	integerField("qcn_class", "QCN: traffic class of CNMs", 0, classes, func(s *SwitchSettings) *fabric.Priority { return &s.QCN.CNMClass }),
 	weightsField(),
+	dscpField("traffic class of IP code points at the switch, where it is another than at the NICs", func(s *SwitchSettings) *[]CodePoint { return &s.DSCP }),
 	choiceField("arbitration", "order within the egress queue of a class: as the frames came, or in turns by ingress port", []string{"fifo", "ingress"},
 		func(s *SwitchSettings) *string { return &s.Arbitration }),
 }
@@ -173,6 +182,7 @@ var flowFields = []field[flowForm]{
 	quantityField(spans, "start", "when the flow is ready to send", 0, longest, func(f *flowForm) *unit.Time { return &f.start }),
 	omitZero(quantityField(rates, "initial_rate", "rate at which the flow begins, 0 for line rate", 0, fastest, func(f *flowForm) *unit.Rate { return &f.initial }),
 		func(f *flowForm) *unit.Rate { return &f.initial }),
+	classField("traffic class of the flow", func(f *flowForm) *fabric.Priority { return &f.class }),
 }
 
 var burstFields = []field[burstForm]{
@@ -182,6 +192,7 @@ var burstFields = []field[burstForm]{
 	integerField("flows_per_sender", "flows of each sender", 1, 1<<16, func(f *burstForm) *int { return &f.flows }),
 	need(messageField("size", func(f *burstForm) *unit.Bytes { return &f.size })),
 	need(quantityField(spans, "at", "when the flows are ready to send", 0, longest, func(f *burstForm) *unit.Time { return &f.at })),
+	classField("traffic class of the flows", func(f *burstForm) *fabric.Priority { return &f.class }),
 }
 
 // schemeField is the name of a scheme of package cc.

@@ -175,7 +175,7 @@ func flowNodes(s *Scenario) (flows, bursts *yaml.Node) {
 			continue
 		}
 		if f.Burst < 0 {
-			one := flowForm{name: f.Name, from: from, to: to, size: f.Size, start: f.Start, initial: f.Initial}
+			one := flowForm{name: f.Name, from: from, to: to, size: f.Size, start: f.Start, initial: f.Initial, class: f.Class}
 			flows.Content = append(flows.Content, written(flowFields, &one))
 			continue
 		}
@@ -187,6 +187,7 @@ func flowNodes(s *Scenario) (flows, bursts *yaml.Node) {
 	}
 	for i, burst := range s.Bursts {
 		forms[i].name, forms[i].size, forms[i].at = burst.Name, burst.Size, burst.At
+		forms[i].class = burst.Class
 		forms[i].flows = burst.Flows / max(len(forms[i].from), 1)
 		if burst.Change || burst.Workload {
 			continue

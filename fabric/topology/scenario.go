@@ -24,10 +24,13 @@ type Scenario struct {
 	Vary     Vary      // what to run side by side beside schemes; zero for nothing
 	Scheme   string    // the scheme of every flow
 	CC       cc.Params
-	Nodes    []Node // in the order of the file; names are unique
-	Links    []Link
-	Flows    []Flow // FlowID is the index; bursts follow the single flows, then workloads
-	Bursts   []Burst
+	// DSCP holds the code points whose class is another than in the default map, in
+	// their order.
+	DSCP   []CodePoint
+	Nodes  []Node // in the order of the file; names are unique
+	Links  []Link
+	Flows  []Flow // FlowID is the index; bursts follow the single flows, then workloads
+	Bursts []Burst
 	// Workloads are drawn anew whenever the scenario is read: their flows are those of
 	// their bursts.
 	Workloads []Workload
@@ -65,16 +68,17 @@ type Node struct {
 type NICSettings struct {
 	Payload      unit.Bytes // of a data packet
 	AckEvery     int
-	Pacer        string        // "catch-up" or "gap"
-	ACKClass     string        // "control" or "data"
-	Timeout      unit.Time     // retransmission timer
-	RTT          cc.RTT        // how the sender takes its samples
-	Clock        unit.Time     // of timestamps, ahead of the fabric's
-	ACKPorts     string        // "plain" or "mirrored"
-	CETH         bool          // speaks CETH
-	ControlRate  int64         // control packets per second, 0 is no limit
-	ControlQueue int           // packets
-	Credit       credit.Policy // what its receiver does about senders that cannot spend their credit
+	Pacer        string          // "catch-up" or "gap"
+	ACKClass     string          // "control" or "data"
+	ControlClass fabric.Priority // of CNP, and of ACK and NAK unless ACKClass is "data"
+	Timeout      unit.Time       // retransmission timer
+	RTT          cc.RTT          // how the sender takes its samples
+	Clock        unit.Time       // of timestamps, ahead of the fabric's
+	ACKPorts     string          // "plain" or "mirrored"
+	CETH         bool            // speaks CETH
+	ControlRate  int64           // control packets per second, 0 is no limit
+	ControlQueue int             // packets
+	Credit       credit.Policy   // what its receiver does about senders that cannot spend their credit
 	Engine       EngineSettings
 }
 
@@ -105,6 +109,8 @@ type SwitchSettings struct {
 	QCN        QCNSettings
 	// Arbitration is the order within an egress queue: "fifo" or "ingress".
 	Arbitration string
+	// DSCP holds the code points whose class is another than at the NICs, in their order.
+	DSCP []CodePoint
 	// Classes holds what single traffic classes have of their own.
 	Classes [fabric.Priorities]ClassSettings
 }
@@ -142,6 +148,7 @@ type Flow struct {
 	Initial  unit.Rate // 0 is line rate
 	Burst    int       // index into Bursts, -1 for a flow of its own
 	Source   uint16    // UDP source port, by a seeded hash of the flow
+	Class    fabric.Priority
 }
 
 // Burst is what made a group of flows.
@@ -149,6 +156,7 @@ type Burst struct {
 	Name  string
 	Flows int        // how many flows in all
 	Size  unit.Bytes // of each flow, 0 if they differ
+	Class fabric.Priority
 	At    unit.Time
 	// Change says that a change starts it.
 	Change bool

@@ -26,10 +26,10 @@ func Schema() ([]byte, error) {
 		"nics":      orNull(byName("nic")),
 		"switches":  orNull(byName("switch")),
 		"links":     listOf(section(linkFields, linkForm{Link: DefaultLink()})),
-		"flows":     listOf(section(flowFields, flowForm{})),
+		"flows":     listOf(section(flowFields, newFlowForm())),
 		"changes":   listOf(section(changeFields, changeForm{})),
-		"bursts":    listOf(section(burstFields, burstForm{flows: 1})),
-		"workloads": listOf(section(workloadFields, workloadForm{})),
+		"bursts":    listOf(section(burstFields, newBurstForm())),
+		"workloads": listOf(section(workloadFields, newWorkloadForm())),
 		"commands":  listOf(section(commandFields, newCommandForm())),
 		"schemes":   orNull(section(schemesFields, newSchemesForm())),
 	}

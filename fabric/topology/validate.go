@@ -19,6 +19,7 @@ func (b *builder) validate(ends [][]End) {
 	b.checkCabling(ends)
 	b.checkPayloads()
 	b.checkUETPayloads()
+	b.checkCodePoints()
 	for i, n := range b.s.Nodes {
 		if n.Kind == Switch {
 			b.checkSwitch(n.Switch, b.nodes[i], b.linksAt(ends[i]))

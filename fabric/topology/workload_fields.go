@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/unit"
 	"github.com/rackfab/rackfab/fabric/workload"
 )
@@ -21,6 +22,7 @@ type Workload struct {
 	From, To []int     // indices of NICs; each flow goes to any of To but its sender
 	Start    unit.Time // flows arrive from here on
 	Until    unit.Time // and before this, 0 for the end of the run
+	Class    fabric.Priority
 }
 
 // Sizes is a distribution of flow sizes, and its name if it is a published one.
@@ -35,6 +37,8 @@ type workloadForm struct {
 	from, to []string
 }
 
+func newWorkloadForm() workloadForm { return workloadForm{Workload: Workload{Class: DataClass}} }
+
 var workloadFields = []field[workloadForm]{
 	fixed(need(nameField("name", "name of the workload; its flows are called name/sender/0, ...", func(w *workloadForm) *string { return &w.Name }))),
 	need(sizesField()),
@@ -46,6 +50,7 @@ var workloadFields = []field[workloadForm]{
 		func(w *workloadForm) *[]string { return &w.to }),
 	quantityField(spans, "start", "from when on flows arrive", 0, longest, func(w *workloadForm) *unit.Time { return &w.Start }),
 	quantityField(spans, "until", "until when flows arrive, 0 for the end of the run", 0, longest, func(w *workloadForm) *unit.Time { return &w.Until }),
+	classField("traffic class of the flows", func(w *workloadForm) *fabric.Priority { return &w.Class }),
 }
 
 // sizesField is the name of a published distribution, or points [size, percent].

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -97,6 +98,7 @@ func (g *Source) burst() topology.BurstSpec {
 	b := topology.BurstSpec{
 		Name: fmt.Sprintf("b%d", g.made), From: names[1 : 2+g.IntN(min(4, len(names)-1))], To: names[0],
 		Flows: 1 + g.IntN(3), Size: unit.Bytes(1 + g.IntN(64<<10)),
+		Class: pick(g, []fabric.Priority{topology.DataClass, topology.DataClass, 1, 4}),
 	}
 	g.made++
 	g.flows = append(g.flows, b.Name)

@@ -81,7 +81,7 @@ func readBurst(b *rackfabv1.Burst, out *topology.BurstSpec) error {
 	if out.Flows < 0 {
 		return serve.Invalid("change.burst.flows_per_sender", "%d, want at least 1", out.Flows)
 	}
-	out.Flows = max(out.Flows, 1)
+	out.Flows, out.Class = max(out.Flows, 1), topology.DataClass
 	if b.GetEndless() {
 		out.Size = topology.Endless
 		return nil

@@ -1,0 +1,100 @@
+package nic
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Flows of two classes share the link frame by frame. PAUSE of one class holds its flows
+// alone, which go on in turns when it ends. The code point on the wire is that of each
+// flow's class, and ACKs that travel with data take it over.
+func TestPauseHoldsOneClassOfFlows(t *testing.T) {
+	const otherDSCP, otherPrio = 10, fabric.Priority(1)
+	second := flow(1, Endless)
+	second.DSCP = otherDSCP
+	b := newBench(t, 2, []FlowConfig{flow(0, Endless), second}, func(c *Config) {
+		c.DSCP[otherDSCP], c.AckWithData = otherPrio, true
+	})
+	b.inject(0, 20*us, pfc(dataPrio, 0xffff))
+	b.inject(0, 40*us, pfc(otherPrio, 0xffff))
+	b.inject(0, 60*us, pfc(dataPrio, 0))
+	b.inject(0, 80*us, pfc(otherPrio, 0))
+	b.run(100 * us)
+	of := func(dscp uint8) func(*frame.Frame) bool {
+		return func(f *frame.Frame) bool { return isData(f) && f.DSCP() == dscp }
+	}
+	// In a span of 20 us at 40 Gbit/s 94 frames of 1062 bytes begin.
+	for i, want := range [][2]int{{47, 47}, {0, 94}, {0, 0}, {94, 0}, {47, 47}} {
+		from := 20 * us * unit.Time(i)
+		first, other := b.startsWithin(from, from+20*us, of(dataDSCP)), b.startsWithin(from, from+20*us, of(otherDSCP))
+		if first < want[0]-1 || first > want[0]+1 || other < want[1]-1 || other > want[1]+1 {
+			t.Errorf("from %v: %d and %d frames, want about %v", from, first, other, want)
+		}
+	}
+	for _, f := range b.from(0, isData) {
+		if flow, _, _ := frame.FlowOfQP(f.DestQP()); f.DSCP() != []uint8{dataDSCP, otherDSCP}[flow] {
+			t.Fatalf("flow %d has DSCP %d", flow, f.DSCP())
+		}
+	}
+	seen := map[uint8]bool{}
+	for _, f := range b.from(1, isACK) {
+		seen[f.DSCP()] = true
+	}
+	if !seen[dataDSCP] || !seen[otherDSCP] || len(seen) != 2 {
+		t.Errorf("code points of ACKs: %v", seen)
+	}
+	for host, kind := range []fabric.Kind{fabric.FlowStarted, fabric.Delivered} {
+		for _, n := range b.noted(host, kind) {
+			if want := []fabric.Priority{dataPrio, otherPrio}[n.Flow]; n.Priority != want {
+				t.Fatalf("%v of flow %d in class %d", kind, n.Flow, n.Priority)
+			}
+		}
+	}
+}
+
+// The twin of the ready queue is one list of all that wait: the next is its first
+// whose class is not held.
+func TestReadyQueueAgainstOneList(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const flows = 6
+		var q readyQueue
+		q.grow(flows)
+		classes := rapid.SliceOfN(rapid.SampledFrom([]fabric.Priority{0, 3, 7}), 2*flows, 2*flows).Draw(t, "classes")
+		var twin []int32
+		room := flows
+		for range rapid.IntRange(1, 100).Draw(t, "steps") {
+			switch i := int32(rapid.IntRange(0, room-1).Draw(t, "flow")); rapid.IntRange(0, 9).Draw(t, "what") {
+			case 0:
+				room = 2 * flows
+				q.grow(room)
+			case 1, 2, 3, 4:
+				if slices.Contains(twin, i) {
+					continue
+				}
+				q.open(classes[i])
+				q.push(classes[i], i)
+				twin = append(twin, i)
+			default:
+				held := rapid.SampledFrom([]uint8{0, 1, 1 << 3, 1<<3 | 1<<7, 0xff}).Draw(t, "held")
+				k := slices.IndexFunc(twin, func(i int32) bool { return held>>classes[i]&1 == 0 })
+				lane := q.first(held)
+				if (lane == nil) != (k < 0) {
+					t.Fatalf("a lane: %v, want %v", lane != nil, k >= 0)
+				}
+				if k < 0 {
+					continue
+				}
+				if got := lane.pop().sender; got != twin[k] {
+					t.Fatalf("flow %d goes, want %d of %v", got, twin[k], twin)
+				}
+				twin = slices.Delete(twin, k, k+1)
+			}
+		}
+	})
+}
