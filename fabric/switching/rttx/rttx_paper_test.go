@@ -312,3 +312,17 @@ func TestAgeing(t *testing.T) {
 		}
 	}
 }
+
+// RTTX-4, RTTX-7: without other settings the key is that of the queue pair, found by
+// the table of pairs. RTTX-24: ECN is reset to Not-ECT. RTTX-33: T_r is rewritten.
+// RTTX-17: CE is the event. RTTX-42: the table decides on the amount. RTTX-41: P_max is
+// a floor.
+func TestDefaultsAreThoseOfTheDocument(t *testing.T) {
+	p := Default()
+	if p.Key != KeyQueuePair || p.Match != MatchPairs || p.Clear != ClearNotECT || p.Stamp != StampReceived {
+		t.Errorf("key %s, match %s, clear %s, stamp %s", p.Key, p.Match, p.Clear, p.Stamp)
+	}
+	if p.Judge != JudgeCE || p.Way != WayTable || p.Bound != BoundMax {
+		t.Errorf("judge %s, way %s, bound %s", p.Judge, p.Way, p.Bound)
+	}
+}
