@@ -333,24 +333,3 @@ func TestPolicyIsThatOfEachReceiver(t *testing.T) {
 		t.Errorf("least coefficients in thousandths %v, want 1000 at r1, and at most 500 at the others", least)
 	}
 }
-
-// CBRC-33: 15 senders to one receiver. Schemes that are driven by the switch's
-// queue need that queue, and delay everything behind it; credit does without one.
-func TestCreditDoesWithoutTheQueueThatSwitchDrivenSchemesNeed(t *testing.T) {
-	queued := map[string]int64{}
-	for _, scheme := range []string{"pfc", "dcqcn", "cbrc"} {
-		s := incast(t, 15, "asked")
-		s.Scheme = scheme
-		run := measured(t, s)
-		from := int(4 * unit.Millisecond / run.Series.Bin)
-		for _, q := range run.Series.Queues {
-			if q.Port == "x->r0" {
-				queued[scheme] = slices.Max(q.Peak[from:])
-			}
-		}
-	}
-	t.Logf("bytes queued at the last hop from 4 ms on: %v", queued)
-	if queued["cbrc"]*2 > queued["dcqcn"] || queued["dcqcn"] >= queued["pfc"] {
-		t.Errorf("bytes queued at the last hop %v, want cbrc far below dcqcn, and dcqcn below pfc", queued)
-	}
-}

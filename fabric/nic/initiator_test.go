@@ -97,7 +97,32 @@ func TestPutAndSend(t *testing.T) {
 	}
 }
 
-// Atomics change the target's memory, and bring back what it held.
+// GET-21: without translation, requests carry the addresses of the command, and the
+// target uses them as they come.
+func TestAddressesAreUsedAsTheyCome(t *testing.T) {
+	b := newExchange(t, 1)
+	read := get(0, 2500)
+	read.Address = 0x7000_0000_1000
+	b.post(0, read)
+	b.post(0, command.Command{ID: 1, Verb: command.FetchAdd, Size: 8, Address: 24, Operand: 5})
+	b.run(unit.Millisecond)
+	var asked []uint64
+	for _, f := range b.from(0, isReadRequest) {
+		var p frame.Packet
+		if err := p.Parse(&f.Frame); err != nil {
+			t.Fatal(err)
+		}
+		asked = append(asked, p.RETH.VA)
+	}
+	if want := []uint64{0x7000_0000_1000, 0x7000_0000_1000 + 1000, 0x7000_0000_1000 + 2000}; !slices.Equal(asked, want) {
+		t.Errorf("the sub-requests ask for %#x, want %#x", asked, want)
+	}
+	if got := b.nics[1].engine.memory.words[3]; got != 5 {
+		t.Errorf("the word at address 24 holds %d", got)
+	}
+}
+
+// GET-27, GET-30: atomics change the target's memory, and bring back what it held.
 func TestAtomics(t *testing.T) {
 	b := newExchange(t, 1)
 	add := command.Command{ID: 0, Verb: command.FetchAdd, Size: 8, Address: 16, Operand: 5}

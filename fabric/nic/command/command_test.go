@@ -117,6 +117,9 @@ func TestTriggered(t *testing.T) {
 		t.Fatal("a command is due before its threshold")
 	}
 	tr.Count(0)
+	if tr.Arm(first) {
+		t.Error("room for a third command while one waits and one is due")
+	}
 	if tr.Due().Len() != 1 || tr.Due().Take().ID != 1 || tr.Waiting() != 1 {
 		t.Error("the first command is not due at its threshold")
 	}
