@@ -13,7 +13,7 @@ func axisColumn(i int, a Axis, of string) column {
 	if suffix := suffixes[of]; suffix != "" && c.Kind != Text {
 		c.Name += "_" + suffix
 	}
-	c.of = func(settings []topology.Setting, _ *measure.Run) any {
+	c.of = func(settings []topology.Setting, _ []*measure.Run) any {
 		amount, _ := topology.Amount(of, settings[i].Value)
 		switch c.Kind {
 		case Integer:
@@ -51,26 +51,65 @@ func axisKind(a Axis, of string) Kind {
 }
 
 // figureColumns lists the figures that every outcome of the scenario has.
-func figureColumns(s *topology.Scenario) (list []column) {
+func (g *Grid) figureColumns(s *topology.Scenario) (list []column) {
 	for _, f := range measure.Figures(s) {
-		list = append(list, figureColumn(f))
+		list = append(list, g.figureColumn(f)...)
 		if f.Name == "frame_hops" { // the last of every run
-			list = append(list, column{Column{"digest", Text}, func(_ []topology.Setting, r *measure.Run) any { return r.Digest }})
+			list = append(list, column{Column{"digest", Text}, func(_ []topology.Setting, runs []*measure.Run) any {
+				if g.variants() == 1 {
+					return runs[0].Digest
+				}
+				digest, err := measure.Digests(runs)
+				if err != nil { // a file that is no outcome of ours
+					return ""
+				}
+				return digest
+			}})
 		}
 	}
 	return list
 }
 
-func figureColumn(f measure.Figure) column {
-	if f.Whole {
-		return column{Column{f.Name, Integer}, func(_ []topology.Setting, r *measure.Run) any { return int64(f.Of(r)) }}
+// figureColumn is the column of a figure: of several variants its median, and then
+// columns of the least, the most, and how many runs ended too early for it.
+func (g *Grid) figureColumn(f measure.Figure) []column {
+	of := func(suffix string, value func(*measure.Spread) measure.Bound) column {
+		return column{Column{f.Name + suffix, kindOf(f)}, func(_ []topology.Setting, runs []*measure.Run) any {
+			s := f.Spread(runs)
+			if v := value(&s); f.Whole {
+				return int64(v.Value)
+			} else if v.AtLeast && g.variants() > 1 {
+				return v
+			} else {
+				return v.Value
+			}
+		}}
 	}
-	return column{Column{f.Name, Real}, func(_ []topology.Setting, r *measure.Run) any { return f.Of(r) }}
+	list := []column{of("", func(s *measure.Spread) measure.Bound { return s.Median })}
+	if g.variants() == 1 {
+		return list
+	}
+	list = append(list,
+		of("_least", func(s *measure.Spread) measure.Bound { return s.Least }),
+		of("_most", func(s *measure.Spread) measure.Bound { return s.Most }))
+	if f.Beyond != nil {
+		list = append(list, column{Column{f.Name + "_unreached", Integer}, func(_ []topology.Setting, runs []*measure.Run) any {
+			return int64(f.Spread(runs).Unreached)
+		}})
+	}
+	return list
 }
 
-func pauseColumns(link string) (list []column) {
+func kindOf(f measure.Figure) Kind {
+	if f.Whole {
+		return Integer
+	}
+	return Real
+}
+
+func (g *Grid) pauseColumns(link string) (list []column) {
 	for _, f := range measure.PauseFigures(link) {
-		list = append(list, figureColumn(f))
+		list = append(list, g.figureColumn(f)...)
 	}
 	return list
 }

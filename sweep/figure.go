@@ -6,15 +6,29 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/report/chart"
 )
 
-// points collects the values of one line: per index on X, sum and count.
+// points collects the values of one line, per index on X.
 type points struct {
 	name string
-	sum  []float64
-	n    []int
+	at   []values
+}
+
+// values are those of one point of a line.
+type values struct {
+	list   []float64
+	beyond []bool // only the least that the value can be is known
+}
+
+func (v *values) mean() float64 {
+	sum := 0.0
+	for _, x := range v.list {
+		sum += x
+	}
+	return sum / float64(len(v.list))
 }
 
 // Drawable says whether Figure can draw the column of that name. The error lists
@@ -27,27 +41,24 @@ func (g *Grid) Drawable(name string) error {
 	return err
 }
 
-// drawable finds the column of numbers of that name among the figures and the
-// pauses on every link.
-func drawable(s *topology.Scenario, name string) (column, error) {
+// drawable finds the figure of that name, PAUSE on every link among them.
+func drawable(s *topology.Scenario, name string) (measure.Figure, error) {
 	var names []string
-	columns := figureColumns(s)
-	for _, c := range columns {
-		if c.Kind != Text {
-			names = append(names, c.Name)
-		}
+	figures := measure.Figures(s)
+	for _, f := range figures {
+		names = append(names, f.Name)
 	}
 	for _, l := range s.Links {
 		a, z := s.Nodes[l.A].Name, s.Nodes[l.B].Name
-		columns = append(columns, pauseColumns(a+"->"+z)...)
-		columns = append(columns, pauseColumns(z+"->"+a)...)
+		figures = append(figures, measure.PauseFigures(a+"->"+z)...)
+		figures = append(figures, measure.PauseFigures(z+"->"+a)...)
 	}
-	for _, c := range columns {
-		if c.Name == name && c.Kind != Text {
-			return c, nil
+	for _, f := range figures {
+		if f.Name == name {
+			return f, nil
 		}
 	}
-	return column{}, fmt.Errorf("no figure of %q, want one of %s, A->B.pause_frames, A->B.paused_ms", name, strings.Join(names, ", "))
+	return measure.Figure{}, fmt.Errorf("no figure of %q, want one of %s, A->B.pause_frames, A->B.paused_ms", name, strings.Join(names, ", "))
 }
 
 // Figure draws a column of the table over the axes of the grid.
@@ -72,7 +83,7 @@ func (s *Sweep) Figure(name string) (*chart.Figure, error) {
 	f := &chart.Figure{Title: fmt.Sprintf("%s: %s", scenario.Name, label(name)), YLabel: label(name), PanelHeight: 200}
 	xs := s.scale(f, l, units)
 	for i, lines := range panels {
-		f.Rows = append(f.Rows, []chart.Panel{{Title: s.panelTitle(l, i), Lines: drawn(lines, xs)}})
+		f.Rows = append(f.Rows, []chart.Panel{{Title: s.panelTitle(l, i), Lines: s.drawn(lines, xs)}})
 	}
 	return f, nil
 }
@@ -88,7 +99,7 @@ func label(name string) string {
 }
 
 // collect reads the cells: per panel the lines, in the order in which they come.
-func (s *Sweep) collect(l layout, y column) ([][]*points, error) {
+func (s *Sweep) collect(l layout, y measure.Figure) ([][]*points, error) {
 	panels := make([][]*points, 1)
 	if l.panels >= 0 {
 		panels = make([][]*points, len(s.Axes[l.panels].Values))
@@ -110,8 +121,8 @@ func (s *Sweep) collect(l layout, y column) ([][]*points, error) {
 			x = at[l.x]
 		}
 		line := lineOf(&panels[panel], s.lineName(l, at), width)
-		line.sum[x] += amountOf(y.of(s.Settings(cell), run))
-		line.n[x]++
+		v := &line.at[x]
+		v.list, v.beyond = append(v.list, y.Of(run)), append(v.beyond, y.Unreached(run))
 	}
 	return panels, nil
 }
@@ -122,16 +133,9 @@ func lineOf(lines *[]*points, name string, width int) *points {
 			return p
 		}
 	}
-	p := &points{name, make([]float64, width), make([]int, width)}
+	p := &points{name, make([]values, width)}
 	*lines = append(*lines, p)
 	return p
-}
-
-func amountOf(v any) float64 {
-	if n, ok := v.(int64); ok {
-		return float64(n)
-	}
-	return v.(float64)
 }
 
 // lineName names a line by its values; the only line bears the scheme's name.
@@ -157,8 +161,9 @@ func (s *Sweep) panelTitle(l layout, i int) string {
 	return a.Key + " " + a.Values[i]
 }
 
-// drawn gives the lines with their points from left to right.
-func drawn(lines []*points, xs []float64) (out []chart.Line) {
+// drawn gives the lines with their points from left to right: the mean over the seeds, or
+// the median over all variants with a bar from the least to the most.
+func (s *Sweep) drawn(lines []*points, xs []float64) (out []chart.Line) {
 	order := make([]int, len(xs))
 	for i := range order {
 		order[i] = i
@@ -168,7 +173,13 @@ func drawn(lines []*points, xs []float64) (out []chart.Line) {
 		line := chart.Line{Name: p.name, Style: chart.Style{Colour: i, Dash: i}, Dots: true}
 		for _, at := range order {
 			line.X = append(line.X, xs[at])
-			line.Y = append(line.Y, p.sum[at]/float64(p.n[at]))
+			if s.variants() == 1 {
+				line.Y = append(line.Y, p.at[at].mean())
+				continue
+			}
+			spread := measure.NewSpread(p.name, p.at[at].list, p.at[at].beyond)
+			line.Y = append(line.Y, spread.Median.Value)
+			line.Low, line.High = append(line.Low, spread.Least.Value), append(line.High, spread.Most.Value)
 		}
 		out = append(out, line)
 	}

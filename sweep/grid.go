@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
 )
 
 // Axis is one dimension of a grid: the values that one key takes.
@@ -70,14 +71,25 @@ type Grid struct {
 	File string // shown in faults
 	Data []byte // of the scenario file
 	Axes []Axis
+	// Repeat is how many variants of each point of the grid are cells, one after the
+	// other; 0 and 1 are the point as it is. Shift is by how much they move bursts and
+	// commands at most (topology.Scenario.Variant).
+	Repeat int
+	Shift  unit.Time
 }
+
+// variants is how many cells a point of the grid has.
+func (g *Grid) variants() int { return max(1, g.Repeat) }
+
+// Points is how many combinations of values there are.
+func (g *Grid) Points() int { return g.Cells() / g.variants() }
 
 // Validate says what is wrong with the axes: a key twice, too many cells, a
 // value that the scenario refuses. All values that are wrong by themselves are
 // reported at once. Names of the scenario that two columns of the table would share
 // are wrong, too.
 func (g *Grid) Validate() error {
-	cells := 1
+	cells := g.variants()
 	for i, a := range g.Axes {
 		for _, b := range g.Axes[:i] {
 			if a.Key == b.Key {
@@ -109,7 +121,7 @@ func (g *Grid) checkColumns() error {
 		return err
 	}
 	seen := map[string]bool{}
-	for _, c := range figureColumns(s) {
+	for _, c := range g.figureColumns(s) {
 		if seen[c.Name] {
 			name, _, _ := strings.Cut(c.Name, ".")
 			return fmt.Errorf("%s: two columns of the table would be called %s, want another name than %s for the workload or the commands", g.File, c.Name, name)
@@ -137,9 +149,9 @@ func distinct(errs []error) error {
 	})...)
 }
 
-// Cells is how many cells the grid has.
+// Cells is how many cells the grid has: runs, each of one variant.
 func (g *Grid) Cells() int {
-	cells := 1
+	cells := g.variants()
 	for _, a := range g.Axes {
 		cells *= len(a.Values)
 	}
@@ -158,6 +170,7 @@ func (g *Grid) Settings(cell int) []topology.Setting {
 // indices gives the index of the cell's value on each axis.
 func (g *Grid) indices(cell int) []int {
 	at := make([]int, len(g.Axes))
+	cell /= g.variants()
 	for i, a := range slices.Backward(g.Axes) {
 		at[i] = cell % len(a.Values)
 		cell /= len(a.Values)
@@ -167,5 +180,9 @@ func (g *Grid) indices(cell int) []int {
 
 // Scenario gives the scenario of a cell.
 func (g *Grid) Scenario(cell int) (*topology.Scenario, error) {
-	return topology.ParseWith(g.File, g.Data, g.Settings(cell))
+	s, err := topology.ParseWith(g.File, g.Data, g.Settings(cell))
+	if err != nil {
+		return nil, err
+	}
+	return s.Variant(cell%g.variants(), g.Shift)
 }

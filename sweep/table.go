@@ -14,7 +14,7 @@ type Kind int
 const (
 	Text    Kind = iota // string
 	Integer             // int64
-	Real                // float64
+	Real                // float64, or measure.Bound for the least that the value can be
 )
 
 // Column is one column of a table. Where values have a unit, it ends the name.
@@ -30,22 +30,23 @@ type Table struct {
 	Rows    iter.Seq2[[]any, error]
 }
 
-// column is a column with its value for a cell.
+// column is a column with its value for a point of the grid, whose runs are those of its
+// variants.
 type column struct {
 	Column
-	of func(settings []topology.Setting, run *measure.Run) any
+	of func(settings []topology.Setting, runs []*measure.Run) any
 }
 
-// Table gives a row per cell, in the order of the grid. Every cell must be
-// finished. No more than one outcome is held in memory.
+// Table gives a row per point of the grid, in its order. Every cell must be
+// finished. No more than the outcomes of one point are held in memory.
 func (s *Sweep) Table() (*Table, error) {
 	columns, err := s.columns()
 	if err != nil {
 		return nil, err
 	}
 	t := &Table{Name: "sweep", Rows: func(yield func([]any, error) bool) {
-		for cell := range s.Cells() {
-			row, err := s.row(cell, columns)
+		for point := range s.Points() {
+			row, err := s.row(point, columns)
 			if !yield(row, err) || err != nil {
 				return
 			}
@@ -57,14 +58,26 @@ func (s *Sweep) Table() (*Table, error) {
 	return t, nil
 }
 
-func (s *Sweep) row(cell int, columns []column) ([]any, error) {
-	run, err := s.Outcome(cell)
+// outcomes gives what the variants of a point have shown.
+func (s *Sweep) outcomes(point int) (runs []*measure.Run, err error) {
+	for k := range s.variants() {
+		run, err := s.Outcome(point*s.variants() + k)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, run)
+	}
+	return runs, nil
+}
+
+func (s *Sweep) row(point int, columns []column) ([]any, error) {
+	runs, err := s.outcomes(point)
 	if err != nil {
 		return nil, err
 	}
 	row := make([]any, len(columns))
 	for i, c := range columns {
-		row[i] = c.of(s.Settings(cell), run)
+		row[i] = c.of(s.Settings(point*s.variants()), runs)
 	}
 	return row, nil
 }
@@ -80,10 +93,10 @@ func (s *Sweep) columns() ([]column, error) {
 	for i, a := range s.Axes {
 		list = append(list, axisColumn(i, a, scenario.Unit(a.Key)))
 	}
-	list = append(list, figureColumns(scenario)...)
+	list = append(list, s.figureColumns(scenario)...)
 	links, err := s.pausedLinks()
 	for _, link := range links {
-		list = append(list, pauseColumns(link)...)
+		list = append(list, s.pauseColumns(link)...)
 	}
 	return list, err
 }

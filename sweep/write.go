@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/rackfab/rackfab/fabric/measure"
 )
 
 // WriteCSV writes the table as RFC 4180 text with a header. A real number is
@@ -33,10 +35,18 @@ func WriteCSV(w io.Writer, t *Table) error {
 }
 
 func spell(v any) string {
-	if x, ok := v.(float64); ok {
+	if x, ok := plain(v).(float64); ok {
 		return strconv.FormatFloat(x, 'g', -1, 64)
 	}
 	return fmt.Sprint(v)
+}
+
+// plain is a value without the mark that it is the least that it can be.
+func plain(v any) any {
+	if b, ok := v.(measure.Bound); ok {
+		return b.Value
+	}
+	return v
 }
 
 // WriteParquet writes the table as an Apache Parquet file, with the columns and
@@ -55,7 +65,7 @@ func WriteParquet(w io.Writer, t *Table) error {
 			return err
 		}
 		for i, v := range values {
-			row[i] = parquet.ValueOf(v).Level(0, 0, i)
+			row[i] = parquet.ValueOf(plain(v)).Level(0, 0, i)
 		}
 		if _, err := out.WriteRows([]parquet.Row{row}); err != nil {
 			return err

@@ -26,7 +26,6 @@ const mostRepeats = 10_000
 
 func (f *repeatFlags) add(c *cobra.Command) {
 	c.Flags().IntVar(&f.n, "repeat", 1, "variants to run, each with bursts, commands and seed of its own, drawn from --seed; variant 0 is the scenario as written")
-	c.Flags().IntVar(&f.only, "variant", 0, "run this variant alone, as --repeat draws it")
 	c.Flags().StringVar(&f.shift, "shift", topology.DefaultShift.String(), "by how much variants move bursts and commands at most, to either side")
 }
 

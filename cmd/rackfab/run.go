@@ -82,6 +82,7 @@ func runCommand() *cobra.Command {
 	flags.StringVar(&f.out, "out", "", "folder for the results (default: runs/<scenario>-<time>)")
 	flags.BoolVar(&f.json, "json", false, "print results.json instead of the table")
 	f.repeat.add(c)
+	flags.IntVar(&f.repeat.only, "variant", 0, "run this variant alone, as --repeat draws it")
 	f.telemetry.add(c)
 	c.MarkFlagsMutuallyExclusive("repeat", "variant")
 	c.MarkFlagsMutuallyExclusive("repeat", "telemetry")

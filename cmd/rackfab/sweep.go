@@ -23,6 +23,7 @@ type sweepFlags struct {
 	sets                            []string
 	schemes, seeds, durations, plot string
 	out                             string
+	repeat                          repeatFlags
 }
 
 func sweepCommand() *cobra.Command {
@@ -31,7 +32,8 @@ func sweepCommand() *cobra.Command {
 		Use:   "sweep [SCENARIO|FILE] --set KEY=VALUE,VALUE... [--set ...]",
 		Short: "Run a scenario over a grid of settings",
 		Long: "Run a scenario in memory for each combination of values, schemes and seeds, and write one table\n" +
-			"(CSV and Parquet) and one plot. Cells that are finished are not run again.\n\n" +
+			"(CSV and Parquet) and one plot. Cells that are finished are not run again. With --repeat N each\n" +
+			"combination has N variants, and the table has median, least and most of every figure.\n\n" +
 			"KEY is duration or bin; PART.KEY with nic, switch, link, flow or burst for all of them; SCHEME.KEY\n" +
 			"(see `rackfab schemes`); or NAME.KEY for one node, range, flow or burst, A--B.KEY for one link:\n" +
 			"switch.xoff, s1.xoff, h2..h15.payload, s0--s1.delay, pcn.wmin, F0.initial_rate.",
@@ -46,12 +48,16 @@ func sweepCommand() *cobra.Command {
 	flags.StringVar(&f.seeds, "seed", "", "seeds, separated by commas (default: the scenario's)")
 	flags.StringVar(&f.durations, "duration", "", "fabric time to run, such as 8ms; several are separated by commas (default: the scenario's)")
 	flags.StringVar(&f.plot, "plot", "", "column of the table to plot (default: tree_ms with a burst, pause_frames without)")
+	f.repeat.add(c)
 	flags.StringVar(&f.out, "out", "", "folder for table, plot and finished cells (default: runs/sweep-<scenario>)")
 	return c
 }
 
 func runSweep(c *cobra.Command, name string, f sweepFlags) error {
 	if err := severalFiles("--out", f.out); err != nil {
+		return err
+	}
+	if err := f.repeat.check(); err != nil {
 		return err
 	}
 	base, grid, err := sweepGrid(name, f)
@@ -97,7 +103,7 @@ func sweepGrid(name string, f sweepFlags) (*topology.Scenario, sweep.Grid, error
 	if err != nil {
 		return nil, sweep.Grid{}, err
 	}
-	grid := sweep.Grid{File: name, Data: data}
+	grid := sweep.Grid{File: name, Data: data, Repeat: f.repeat.n, Shift: f.repeat.most}
 	var errs []error
 	add := func(flag string, a sweep.Axis, err error) {
 		if err != nil {

@@ -5,11 +5,13 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/report/chart"
 	"github.com/rackfab/rackfab/sweep"
 )
@@ -42,12 +44,12 @@ const mostRows = 60
 // printSweep writes the columns that are not of one link alone.
 func printSweep(w io.Writer, s *sweep.Sweep) error {
 	t, err := s.Table()
-	if err != nil || s.Cells() > mostRows {
+	if err != nil || s.Points() > mostRows {
 		return err
 	}
 	shown := func(i int) bool {
 		name := t.Columns[i].Name
-		return !strings.Contains(name, "->") && name != "frame_hops" && name != "digest"
+		return !strings.Contains(name, "->") && name != "frame_hops" && name != "digest" && !rangeOf(t, i)
 	}
 	out := table.NewWriter()
 	out.SetStyle(narrow())
@@ -64,23 +66,45 @@ func printSweep(w io.Writer, s *sweep.Sweep) error {
 		}
 		row := table.Row{}
 		for i, v := range values {
-			if x, ok := v.(float64); ok {
-				v = figure(x)
+			if !shown(i) {
+				continue
 			}
-			if shown(i) {
-				row = append(row, v)
+			v = figure(v)
+			if i+2 < len(values) && rangeOf(t, i+1) {
+				v = fmt.Sprintf("%v [%v, %v]", v, figure(values[i+1]), figure(values[i+2]))
 			}
+			row = append(row, v)
 		}
 		out.AppendRow(row)
 	}
 	return writeFolded(w, out.Render(), len(s.Axes))
 }
 
-// figure is a number of a table as people read it: four digits, more of a large
-// whole number, and no exponent there.
-func figure(x float64) string {
-	if math.Abs(x) >= 1e4 {
-		return strconv.FormatFloat(x, 'f', 0, 64)
+// rangeOf tells whether a column is the end of the range of a figure, or the number of
+// runs that did not reach it: its median's column shows them.
+func rangeOf(t *sweep.Table, i int) bool {
+	for _, end := range []string{"_least", "_most", "_unreached"} {
+		of, ends := strings.CutSuffix(t.Columns[i].Name, end)
+		if ends && slices.ContainsFunc(t.Columns, func(c sweep.Column) bool { return c.Name == of }) {
+			return true
+		}
 	}
-	return fmt.Sprintf("%.4g", x)
+	return false
+}
+
+// figure is a value of a table as people read it: four digits of a real number, more of a large
+// whole one, and no exponent there; ">" before the least that it can be.
+func figure(v any) any {
+	if b, ok := v.(measure.Bound); ok {
+		return fmt.Sprint(">", figure(b.Value))
+	}
+	x, ok := v.(float64)
+	switch {
+	case !ok:
+		return v
+	case math.Abs(x) >= 1e4:
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	default:
+		return fmt.Sprintf("%.4g", x)
+	}
 }

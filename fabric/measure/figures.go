@@ -15,6 +15,9 @@ type Figure struct {
 	Beyond func(*Run) bool
 }
 
+// Unreached reports that the run ended before it reached the figure.
+func (f *Figure) Unreached(r *Run) bool { return f.Beyond != nil && f.Beyond(r) }
+
 // Figures lists the figures of every run of the scenario, but for PAUSE per link, which
 // is PauseFigures.
 func Figures(s *topology.Scenario) []Figure {

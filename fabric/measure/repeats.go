@@ -50,16 +50,25 @@ type Spread struct {
 
 // Spread gives the figure over the runs, of which there is at least one.
 func (f *Figure) Spread(runs []*Run) Spread {
-	s, beyond := Spread{Name: f.Name, Values: make([]float64, len(runs))}, make([]bool, len(runs))
+	values, beyond := make([]float64, len(runs)), make([]bool, len(runs))
 	for i, r := range runs {
-		s.Values[i] = f.Of(r)
-		if beyond[i] = f.Beyond != nil && f.Beyond(r); beyond[i] {
+		values[i], beyond[i] = f.Of(r), f.Unreached(r)
+	}
+	return NewSpread(f.Name, values, beyond)
+}
+
+// NewSpread gives the spread of values, of which there is at least one; of those that
+// are beyond only the least that they can be is known.
+func NewSpread(name string, values []float64, beyond []bool) Spread {
+	s := Spread{Name: name, Values: values}
+	for _, b := range beyond {
+		if b {
 			s.Unreached++
 		}
 	}
 	at := func(perMille int) Bound {
-		i, atLeast := Rank(s.Values, beyond, perMille)
-		return Bound{s.Values[i], atLeast}
+		i, atLeast := Rank(values, beyond, perMille)
+		return Bound{values[i], atLeast}
 	}
 	s.Least, s.Median, s.Most = at(0), at(500), at(1000)
 	return s

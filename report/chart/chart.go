@@ -45,6 +45,9 @@ type Line struct {
 	Style Style
 	X, Y  []float64
 	Dots  bool // a dot at each point, for values that were measured there alone
+	// Low and High, if set, are the ends of a bar through each point.
+	Low, High []float64
+	Apart     bool // the points are not joined
 }
 
 // pngDPI gives two pixels for each of the 72 points of an inch.

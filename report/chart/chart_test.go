@@ -168,6 +168,28 @@ func TestAChangedValueChangesThePicture(t *testing.T) {
 	}
 }
 
+// A bar reaches from the least to the most, which are within the scale.
+func TestBarsAreDrawnAndScaled(t *testing.T) {
+	line := Line{Name: "a", X: []float64{1}, Y: []float64{2}, Dots: true, Apart: true}
+	plain := &Figure{XMax: 2, Rows: [][]Panel{{{Lines: []Line{line}}}}}
+	line.Low, line.High = []float64{1}, []float64{30}
+	barred := &Figure{XMax: 2, Rows: [][]Panel{{{Lines: []Line{line}}}}}
+	if plain.top() >= 30 || barred.top() < 30 {
+		t.Errorf("scales to %v, and with the bar to %v", plain.top(), barred.top())
+	}
+	strokes := func(f *Figure) (n int) {
+		for _, p := range parse(t, f.Inline()).paths {
+			if strings.Contains(p.style, "stroke:"+blue) {
+				n++
+			}
+		}
+		return n
+	}
+	if a, b := strokes(plain), strokes(barred); b != a+3 {
+		t.Errorf("%d strokes, and with the bar %d", a, b)
+	}
+}
+
 func TestFigureIsLabelled(t *testing.T) {
 	d := parse(t, sample().Inline())
 	for text, times := range map[string]int{"Goodput": 1, "time (ms)": 1, "Gbit/s": 2, "pfc": 1, "pcn": 1, "F0": 1, "F1": 1, "40": 2, "4.0": 1} {

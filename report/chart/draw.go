@@ -16,6 +16,7 @@ const (
 	tickLength  = 4 * vg.Length(1)
 	tickGap     = 3 * vg.Length(1)   // from a tick to its label
 	dot         = 2.5 * vg.Length(1) // radius
+	barEnd      = 3 * vg.Length(1)   // half the width of a bar's end
 )
 
 // pane is a panel with its place in the image. The canvas is the area inside the
@@ -73,7 +74,10 @@ func (p *pane) draw() {
 		for i := range l.X {
 			points[i] = vg.Point{X: p.x(l.X[i]), Y: p.y(l.Y[i])}
 		}
-		p.StrokeLines(l.Style.line(), p.ClipLinesX(points)...)
+		if !l.Apart {
+			p.StrokeLines(l.Style.line(), p.ClipLinesX(points)...)
+		}
+		p.drawBars(&l)
 		for i := range points {
 			if l.Dots && l.X[i] >= p.xMin && l.X[i] <= p.xMax {
 				p.DrawGlyph(draw.GlyphStyle{Color: l.Style.line().Color, Radius: dot, Shape: draw.CircleGlyph{}}, points[i])
@@ -83,6 +87,18 @@ func (p *pane) draw() {
 	p.FillText(bold(labelSize), vg.Point{X: p.Min.X, Y: p.Max.Y + tickGap}, p.Title)
 	p.FillText(aligned(plain(tickSize), draw.XRight, draw.YBottom), vg.Point{X: p.Max.X, Y: p.Max.Y + tickGap}, p.Aside)
 	p.FillText(aligned(plain(labelSize), draw.XCenter, draw.YCenter), p.Center(), p.Note)
+}
+
+// drawBars draws the bars through the points of a line.
+func (p *pane) drawBars(l *Line) {
+	bar := draw.LineStyle{Color: l.Style.line().Color, Width: thin}
+	for i := range l.High {
+		if x, low, high := p.x(l.X[i]), p.y(l.Low[i]), p.y(l.High[i]); l.X[i] >= p.xMin && l.X[i] <= p.xMax {
+			p.StrokeLine2(bar, x, low, x, high)
+			p.StrokeLine2(bar, x-barEnd, low, x+barEnd, low)
+			p.StrokeLine2(bar, x-barEnd, high, x+barEnd, high)
+		}
+	}
 }
 
 // drawY draws the Y axis, and its label in the first column.

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"gonum.org/v1/plot/vg"
@@ -47,7 +48,7 @@ func (f *Figure) top() float64 {
 	for _, row := range f.Rows {
 		for _, p := range row {
 			for _, l := range p.Lines {
-				for _, y := range l.Y {
+				for _, y := range slices.Concat(l.Y, l.High) {
 					most = math.Max(most, y)
 				}
 			}
