@@ -76,11 +76,13 @@ var subjects = []subject{
 	},
 }
 
-// Figures draws every subject: a row of panels per scheme, a column per folder.
+// Figures draws the spreads of variants and every subject: a row of panels per scheme, a
+// column per folder.
 func Figures(runs []*Folder) (figures []Figure) {
 	schemes := allSchemes(runs)
 	near, whole := spans(runs)
 	names := labels(runs)
+	figures = spreadFigures(runs)
 	for _, s := range subjects {
 		if s.only != nil && !slices.ContainsFunc(runs, s.only) {
 			continue

@@ -63,6 +63,27 @@ func TestCellsAreMediansWithRanges(t *testing.T) {
 	}
 }
 
+// The report has bars from the least to the most, for the figures that the scenario has.
+func TestSpreadsAreDrawn(t *testing.T) {
+	f := repeated(t, 500*us, 100*us, 300*us)
+	var names []string
+	for _, figure := range Figures([]*Folder{f}) {
+		if strings.HasPrefix(figure.Name, "spread-") {
+			names = append(names, figure.Name)
+		}
+		if figure.Name != "spread-recovery" {
+			continue
+		}
+		l := figure.Rows[0][0].Lines[1]
+		if l.Name != "recovery_ms" || l.Y[0] != 0.3 || l.Low[0] != 0.1 || l.High[0] != 0.5 || figure.XLabel != "1 pfc" {
+			t.Errorf("%s: %+v", figure.XLabel, l)
+		}
+	}
+	if diff := cmp.Diff([]string{"spread-tree", "spread-recovery", "spread-goodput", "spread-fct"}, names); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestRepeatsAreReadBack(t *testing.T) {
 	f := repeated(t, 500*us, 100*us, 300*us)
 	if err := f.Write(); err != nil {

@@ -1,0 +1,85 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/report/chart"
+)
+
+// spreads are the figures of the median and the range of variants: for each, which
+// figures of a run it shows.
+var spreads = []struct {
+	name, title, unit string
+	names, suffixes   []string // of figures
+}{
+	{"spread-tree", "Congestion tree, and how long senders outside the burst were paused", "ms", []string{"tree_ms", "paused_outside_ms"}, nil},
+	{"spread-recovery", "Loss and recovery", "ms", []string{"loss_ms", "recovery_ms"}, nil},
+	{"spread-goodput", "Goodput of the long flows in the burst", "Gbit/s", nil, []string{".burst_goodput_gbps"}},
+	{"spread-fct", "Completion times of the burst's flows", "ms", []string{"burst.fct_p50_ms", "burst.fct_p99_ms"}, nil},
+	{"spread-slowdown", "Slowdown of the flows of workloads", "times", nil, []string{".slowdown_p50", ".slowdown_p99"}},
+	{"spread-commands", "Completion times of commands", "ms", nil, []string{".p50_ms", ".p99_ms"}},
+}
+
+const spreadCaption = "Median, least and most of the variants of each scheme. Where a run ended before the value was reached, it counts with what it had seen."
+
+// spreadFigures draws the spreads of the folders with variants, a panel per folder.
+func spreadFigures(runs []*Folder) (figures []Figure) {
+	schemes, names := allSchemes(runs), labels(runs)
+	numbered := make([]string, len(schemes))
+	for i, s := range schemes {
+		numbered[i] = fmt.Sprintf("%d %s", i+1, s)
+	}
+	for _, s := range spreads {
+		f := Figure{Name: s.name, Caption: spreadCaption, Figure: chart.Figure{
+			Title: s.title, YLabel: s.unit, XLabel: strings.Join(numbered, ", "), XMin: 0.5, XMax: float64(len(schemes)) + 0.5,
+			Rows: [][]chart.Panel{nil}, PanelHeight: 200,
+		}}
+		drawn := false
+		for i, folder := range runs {
+			p := chart.Panel{Lines: spreadLines(folder.Results.Repeats, schemes, func(figure string) bool {
+				return slices.Contains(s.names, figure) || slices.ContainsFunc(s.suffixes, func(end string) bool { return strings.HasSuffix(figure, end) })
+			})}
+			if len(runs) > 1 {
+				p.Title = names[i]
+			}
+			if p.Lines == nil {
+				p.Note = "none"
+			}
+			drawn = drawn || p.Lines != nil
+			f.Rows[0] = append(f.Rows[0], p)
+		}
+		if drawn {
+			figures = append(figures, f)
+		}
+	}
+	return figures
+}
+
+// spreadLines has for each figure that show picks a bar per scheme, those of one scheme
+// beside each other.
+func spreadLines(r *measure.Repeats, schemes []string, show func(figure string) bool) (lines []chart.Line) {
+	if r == nil {
+		return nil
+	}
+	for _, s := range r.Schemes[0].Figures {
+		if show(s.Name) && len(lines) < mostLines {
+			i := len(lines)
+			lines = append(lines, chart.Line{Name: s.Name, Style: chart.Style{Colour: i}, Dots: true, Apart: true})
+		}
+	}
+	const beside = 0.12
+	for i := range lines {
+		l := &lines[i]
+		for _, one := range r.Schemes {
+			at := slices.IndexFunc(one.Figures, func(s measure.Spread) bool { return s.Name == l.Name })
+			s := one.Figures[at]
+			x := float64(slices.Index(schemes, one.Scheme)+1) + beside*(float64(i)-float64(len(lines)-1)/2)
+			l.X, l.Y = append(l.X, x), append(l.Y, s.Median.Value)
+			l.Low, l.High = append(l.Low, s.Least.Value), append(l.High, s.Most.Value)
+		}
+	}
+	return lines
+}
