@@ -40,11 +40,14 @@ func requested(frames []sentFrame) (list []string) {
 	return list
 }
 
+// byTable sets the rate of each degree as a share of line rate.
+func byTable(p *cc.CETHParams) { p.Degree = cc.CETHTable }
+
 // CETH-47: the next READ request tells of marked responses, and of the end of marks.
 // The responder goes to the rates of the degrees, and back.
 // CETH-35: the scenario is that of READ responses.
 func TestReadRequestTellsOfResponses(t *testing.T) {
-	b := newExchange(t, 1, aggregated())
+	b := newExchange(t, 1, aggregated(byTable))
 	b.markResponses(40)
 	for id := range uint32(4) {
 		b.post(0, get(id, 20_000))
@@ -88,7 +91,7 @@ func TestReadRequestTellsOfResponses(t *testing.T) {
 // beginning and of the end.
 // CETH-34: its type is enhanced.
 func TestEnhancedCNPTellsAlone(t *testing.T) {
-	b := newExchange(t, 1, aggregated())
+	b := newExchange(t, 1, aggregated(byTable))
 	b.markResponses(100)
 	b.post(0, get(0, 200_000)) // 64 requests at a time: then responses alone come in
 	b.run(unit.Millisecond)
