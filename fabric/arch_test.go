@@ -37,7 +37,7 @@ var rooms = []room{
 	{"fabric/cc", []string{"fabric/credit", "fabric/unit"}, none, "an algorithm takes numbers and gives a rate, so that it can be held against its paper alone"},
 	{"fabric/credit", []string{"fabric/unit"}, none, "credit is counted in numbers; frames carry it and NICs act on it"},
 	{"fabric/agenda", []string{"fabric/unit"}, none, "instants in order; what they are for is the keeper's concern"},
-	{"fabric", []string{"fabric/frame", "fabric/unit"}, none, "the contract names frames and quantities; whoever keeps the contract imports it"},
+	{"fabric", []string{"fabric/frame", "fabric/splitmix", "fabric/unit"}, none, "the contract names frames and quantities, and draws what becomes of a frame on a link; whoever keeps the contract imports it"},
 	{"fabric/nic", []string{"fabric", "fabric/agenda", "fabric/cc", "fabric/credit", "fabric/frame", "fabric/unit"}, none, "a NIC knows no switch, no topology and no driver: it learns of them by frames and its Config"},
 	{"fabric/nic/command", []string{"fabric/splitmix", "fabric/unit"}, none, "what a host asks for is no wire and no token: package nic puts it on the wire, the shaper lets it go"},
 	{"fabric/nic/shaper", []string{"fabric/unit"}, none, "the shaper sees numbers alone, so that it can be held against its twin; package nic tells it what packets cost"},

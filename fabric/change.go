@@ -58,6 +58,8 @@ const (
 	KeyTimeout                     // ps, 0 for none
 	KeyControlRate                 // packets per second, 0 for no limit
 	KeyRTTIncrement                // base increment D of a converter, ps, 0 for the formula
+	KeyLoss                        // of the link at Port, towards the machine; math.Float64bits
+	KeyCorrupt                     // same
 )
 
 // DataDSCP is the code point of flows whose class says no other: data on DSCP 26 is
@@ -109,7 +111,7 @@ type Change struct {
 	Value  int64    // of Tune
 	Flows  []Flow   // of AddFlows
 	Routes [][]Port // by host, of Reroute, and of LinkDown and LinkUp at a switch
-	Port   Port     // of LinkDown and LinkUp
+	Port   Port     // of LinkDown and LinkUp, and of Tune for a setting of a link
 	Flow   FlowID   // of StopFlow
 	Verb   Verb
 	Key    Key // of Tune

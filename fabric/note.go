@@ -72,7 +72,7 @@ const (
 	WentUp         // the link at the port is whole again
 	Froze          // a NIC was frozen
 	Thawed         // a NIC goes on
-	Tuned          // a setting was changed; A its Key, B its value
+	Tuned          // a setting was changed; A its Key, B its value, at Port if it is of a link
 	Rerouted       // the routes of a switch were changed
 	Unfit          // a change that does not fit the machine; A its Verb
 	TokensSampled  // at the end of a sampling span, if it has changed; A what a NIC's head bucket holds in bytes, B the Direction
@@ -150,6 +150,8 @@ const (
 	DropResponseQueue                       // a NIC had too many responses to send
 	DropLinkDown                            // its link was down while it was under way or waited
 	DropFrozen                              // it came in at a frozen NIC
+	DropLinkLoss                            // its link lost it
+	DropBadFCS                              // its link damaged it
 )
 
 // String names the reason, "headroom".
@@ -169,6 +171,10 @@ func (r DropReason) String() string {
 		return "link-down"
 	case DropFrozen:
 		return "frozen"
+	case DropLinkLoss:
+		return "link-loss"
+	case DropBadFCS:
+		return "bad-fcs"
 	}
 	return fmt.Sprintf("reason(%d)", int64(r))
 }

@@ -91,6 +91,7 @@ func (w *watcher) frame(at unit.Time, port fabric.Port, way node.Way, f *frame.F
 	class := w.classOf(f)
 	asked := class == w.o.Class
 	switch {
+	case way == node.Damaged || way == node.Gone:
 	case way == node.Out:
 		if asked {
 			w.egress[switching.FlowOf(f)] = port

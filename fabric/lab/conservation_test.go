@@ -11,7 +11,6 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
-	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/switching"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -213,21 +212,8 @@ func TestNothingIsLostOrMadeUp(t *testing.T) {
 		if err := l.empty(); err != nil {
 			rt.Fatalf("under %s, at the end: %v", s.Scheme, err)
 		}
-		if diff := cmp.Diff(l.notes, notesOf(rt, s)); diff != "" {
+		if diff := cmp.Diff(l.notes, notesUntil(rt, s, s.Duration)); diff != "" {
 			rt.Fatalf("the lab differs from the slow one under %s:\n%s", s.Scheme, diff)
 		}
 	})
-}
-
-// notesOf runs the lab and gives the notes of each node.
-func notesOf(t *rapid.T, s *topology.Scenario) [][]fabric.Note {
-	l, err := lab.New(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	notes := make([][]fabric.Note, len(s.Nodes))
-	l.PerFrame = true
-	l.Listen = func(node int, some []fabric.Note) { notes[node] = append(notes[node], some...) }
-	l.Run(s.Duration)
-	return notes
 }

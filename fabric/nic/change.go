@@ -1,6 +1,8 @@
 package nic
 
 import (
+	"math"
+
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/agenda"
 	"github.com/rackfab/rackfab/fabric/frame"
@@ -66,6 +68,8 @@ func (n *NIC) tune(key fabric.Key, value int64) bool {
 		n.cfg.Timeout = unit.Time(value)
 	case fabric.KeyControlRate:
 		n.control.setRate(value)
+	case fabric.KeyLoss, fabric.KeyCorrupt:
+		return n.cable.Flaws.Set(key, math.Float64frombits(uint64(value)))
 	default:
 		return false
 	}
@@ -106,18 +110,25 @@ func (n *NIC) unplug(now unit.Time, out *fabric.Out) {
 	n.renewPause(now)
 }
 
+// Fate gives the fate on the link of a frame that arrives.
+func (n *NIC) Fate(now unit.Time, _ fabric.Port, f *frame.Frame) fabric.Fate {
+	return n.cable.Fate(now, f.Len())
+}
+
 // lost tells whether a frame that arrives is lost on the link, or on the
 // threshold of a frozen NIC.
 func (n *NIC) lost(now unit.Time, f *frame.Frame, out *fabric.Out) bool {
-	reason := fabric.DropLinkDown
+	fate := n.cable.Fate(now, f.Len())
+	reason := fate.Reason()
 	switch {
-	case n.cable.Loses(now, f.Len()):
+	case fate != fabric.Whole:
+		n.cable.Count(fate)
 	case n.frozen:
+		n.stats.FrozenDrops++
 		reason = fabric.DropFrozen
 	default:
 		return false
 	}
-	n.stats.LostFrames++
 	out.Lost(fabric.Note{
 		Kind: fabric.Dropped, At: now, Flow: fabric.NoFlow, A: int64(f.Len()), B: int64(reason), Trace: f.Trace,
 	}, f)

@@ -16,8 +16,9 @@ type Config struct {
 	Host     int // index of the host: frame.HostMAC(Host), frame.HostIP(Host)
 	Seed     uint64
 	Rate     unit.Rate
-	Delay    unit.Time  // propagation of the link
-	Overhead unit.Bytes // per frame on the link beyond frame.Len
+	Delay    unit.Time    // propagation of the link
+	Overhead unit.Bytes   // per frame on the link beyond frame.Len
+	Flaws    fabric.Flaws // of the link towards the NIC
 	// Payload is the largest payload of a data packet, in bytes.
 	Payload unit.Bytes
 	// AckEvery is how many data packets one ACK covers; the last packet of a

@@ -62,7 +62,7 @@ func New(cfg Config) (*NIC, error) {
 		pause:        pause{next: unit.Never},
 		sampleAt:     unit.Never,
 		intake:       newIntake(cfg.Intake),
-		cable:        fabric.Cable{Rate: cfg.Rate, Delay: cfg.Delay, Overhead: cfg.Overhead},
+		cable:        fabric.Cable{Rate: cfg.Rate, Delay: cfg.Delay, Overhead: cfg.Overhead, Flaws: cfg.Flaws},
 	}
 	if err := n.addFlows(); err != nil {
 		return nil, fmt.Errorf("nic %s: %w", cfg.Name, err)

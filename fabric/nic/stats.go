@@ -11,9 +11,13 @@ import (
 // Stats is a snapshot of a NIC. Counters count from the start of the run; those
 // that operators know from the mlx5 driver keep its meaning (see Counters).
 type Stats struct {
-	TxPackets, TxBytes     uint64 // bytes of frame.Len
-	RxPackets, RxBytes     uint64
-	LostFrames             uint64 // that came over a link that was cut, or to a frozen NIC
+	TxPackets, TxBytes uint64 // bytes of frame.Len
+	RxPackets, RxBytes uint64
+	// Frames that did not come in over the link, PFC frames among them: because it
+	// was cut, because it lost them, because it damaged them. RxPackets counts none.
+	CutFrames, LostFrames, DamagedFrames uint64
+
+	FrozenDrops            uint64 // frames that came in while the NIC was frozen
 	Malformed              uint64 // frames discarded because no rule fits them
 	ControlQueueDrops      uint64
 	TxACKs, RxACKs         uint64 // on the wire, those of UET among them
@@ -83,6 +87,7 @@ type ReceiverStats struct {
 func (n *NIC) Stats() Stats {
 	snapshot := n.stats
 	snapshot.Frozen, snapshot.LinkDown = n.frozen, n.cable.Down
+	snapshot.CutFrames, snapshot.LostFrames, snapshot.DamagedFrames = n.cable.Counted(fabric.CutOff), n.cable.Counted(fabric.Lost), n.cable.Counted(fabric.Damaged)
 	for class := range fabric.Priority(fabric.Priorities) {
 		snapshot.Priorities[class].Held = n.pause.holds(class)
 	}

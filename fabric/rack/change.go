@@ -84,7 +84,7 @@ func (p *planner) add(c *topology.Change) {
 		}
 	case topology.ChangeSet:
 		for _, t := range p.s.Tuning(*c) {
-			p.put(t.Node, fabric.Change{At: c.At, Verb: fabric.Tune, Key: t.Key, Value: t.Value, Classes: t.Classes})
+			p.put(t.Node, fabric.Change{At: c.At, Verb: fabric.Tune, Port: t.Port, Key: t.Key, Value: t.Value, Classes: t.Classes})
 		}
 	case topology.ChangePost:
 		p.post(c)

@@ -76,7 +76,7 @@ func (r *Rack) nicConfig(node int) nic.Config {
 	link := s.Links[r.ends[node][0].Link]
 	c := nic.Config{
 		Name: n.Name, Host: n.Host, Seed: s.Seed,
-		Rate: link.Rate, Delay: link.Delay, Overhead: link.Overhead,
+		Rate: link.Rate, Delay: link.Delay, Overhead: link.Overhead, Flaws: r.flaws(node, 0),
 		Payload: n.NIC.Payload, AckEvery: n.NIC.AckEvery, Timeout: n.NIC.Timeout,
 		ControlRate: n.NIC.ControlRate, ControlQueue: n.NIC.ControlQueue,
 		ControlDSCP: codePoint(s, n.NIC.ControlClass), DSCP: s.DSCPMap(),
@@ -107,6 +107,17 @@ func (r *Rack) nicConfig(node int) nic.Config {
 	}
 	r.addCommands(&c, node, link)
 	return c
+}
+
+// flaws gives those of the link behind a port, towards its node.
+func (r *Rack) flaws(node int, port fabric.Port) fabric.Flaws {
+	index := r.ends[node][port].Link
+	l := &r.s.Links[index]
+	way := topology.Forth
+	if node == l.A && port == l.APort {
+		way = topology.Back
+	}
+	return fabric.NewFlaws(r.s.Seed, index, way == topology.Back, l.Loss[way], l.Corrupt[way])
 }
 
 // indication says whether the switches tell of congestion in the ACKs that pass.
@@ -143,9 +154,11 @@ func (r *Rack) switchConfig(node int) switching.Config {
 		Arbitration: switching.Arbitration(set.Arbitration),
 		CNMClass:    set.QCN.CNMClass,
 	}
-	for _, end := range r.ends[node] {
+	for port, end := range r.ends[node] {
 		l := s.Links[end.Link]
-		c.Ports = append(c.Ports, switching.PortConfig{Rate: l.Rate, Delay: l.Delay, Overhead: l.Overhead, MTU: l.MTU})
+		c.Ports = append(c.Ports, switching.PortConfig{
+			Rate: l.Rate, Delay: l.Delay, Overhead: l.Overhead, MTU: l.MTU, Flaws: r.flaws(node, fabric.Port(port)),
+		})
 	}
 	for p := range c.Classes {
 		c.Classes[p] = classConfig(&set, fabric.Priority(p), scheme)

@@ -27,8 +27,8 @@ func (s *Switch) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 			s.cable(now, &s.ports[c.Port], c.Verb == fabric.LinkDown, out)
 		}
 	case fabric.Tune:
-		if fits = s.tune(c.Key, c.Value, c.Classes); fits {
-			out.Note(fabric.Note{Kind: fabric.Tuned, At: now, Flow: fabric.NoFlow, A: int64(c.Key), B: c.Value})
+		if fits = s.tune(c); fits {
+			out.Note(fabric.Note{Kind: fabric.Tuned, At: now, Port: c.Port, Flow: fabric.NoFlow, A: int64(c.Key), B: c.Value})
 			s.review(now, out)
 		}
 	case fabric.Reroute:
@@ -111,27 +111,37 @@ func (s *Switch) flush(now unit.Time, p *port, out *fabric.Out) {
 	p.waiting = 0
 }
 
-// lost tells whether a frame that arrives at a port is lost on its link.
-func (s *Switch) lost(now unit.Time, p *port, f *frame.Frame, out *fabric.Out) bool {
-	if !p.cable.Loses(now, f.Len()) {
-		return false
+// Fate gives the fate on its link of a frame that arrives at a port.
+func (s *Switch) Fate(now unit.Time, at fabric.Port, f *frame.Frame) fabric.Fate {
+	if uint(at) >= uint(len(s.ports)) {
+		return fabric.Whole
 	}
-	s.lostFrames++
+	return s.ports[at].cable.Fate(now, f.Len())
+}
+
+// lose drops a frame that did not come in whole.
+func (s *Switch) lose(now unit.Time, p *port, f *frame.Frame, fate fabric.Fate, out *fabric.Out) {
+	p.cable.Count(fate)
 	flow := fabric.NoFlow
 	if f.Class() != frame.ClassPFC {
 		flow = FlowOf(f)
 	}
 	out.Lost(fabric.Note{
-		Kind: fabric.Dropped, At: now, Port: p.id, A: int64(f.Len()), B: int64(fabric.DropLinkDown), Flow: flow, Trace: f.Trace,
+		Kind: fabric.Dropped, At: now, Port: p.id, A: int64(f.Len()), B: int64(fate.Reason()), Flow: flow, Trace: f.Trace,
 	}, f)
-	return true
 }
 
-// tune sets a setting of the classes, bit per class, or, if they are 0, of those that
-// have no value of their own. It tells whether the switch has the setting.
-func (s *Switch) tune(key fabric.Key, value int64, classes uint8) bool {
-	if key == fabric.KeyRTTIncrement {
+// tune sets a setting of the link at a port, or of the classes, bit per class; if
+// they are 0, of those that have no value of their own. It tells whether the switch
+// has the setting.
+func (s *Switch) tune(c *fabric.Change) bool {
+	key, value, classes := c.Key, c.Value, c.Classes
+	switch key {
+	case fabric.KeyRTTIncrement:
 		return s.setIncrement(unit.Time(value))
+	case fabric.KeyLoss, fabric.KeyCorrupt:
+		return uint(c.Port) < uint(len(s.ports)) && s.ports[c.Port].cable.Flaws.Set(key, math.Float64frombits(uint64(value)))
+	default:
 	}
 	for i := range s.cfg.Classes {
 		k := &s.cfg.Classes[i]

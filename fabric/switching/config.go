@@ -59,6 +59,7 @@ type PortConfig struct {
 	// Overhead is what each frame costs on the link beyond its own length
 	// (preamble and inter-frame gap), in bytes.
 	Overhead unit.Bytes
+	Flaws    fabric.Flaws // of the link towards the switch
 	// MTU is the largest frame, in bytes of frame.Len.
 	MTU unit.Bytes
 }

@@ -29,7 +29,7 @@ func newPort(id fabric.Port, cfg *Config) port {
 	p := port{
 		PortConfig: cfg.Ports[id],
 		id:         id,
-		cable:      fabric.Cable{Rate: cfg.Ports[id].Rate, Delay: cfg.Ports[id].Delay, Overhead: cfg.Ports[id].Overhead},
+		cable:      fabric.Cable{Rate: cfg.Ports[id].Rate, Delay: cfg.Ports[id].Delay, Overhead: cfg.Ports[id].Overhead, Flaws: cfg.Ports[id].Flaws},
 		drr:        newDRR(&cfg.Weights, cfg.Ports[id].MTU),
 		holds:      newHolds(),
 		xoff:       newXOFF(),

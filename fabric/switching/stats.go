@@ -13,8 +13,6 @@ type Stats struct {
 	SharedUsed, SharedSize unit.Bytes
 	// Malformed counts frames that were discarded because no rule fits them.
 	Malformed uint64
-	// LostFrames counts frames that came over a link that was cut.
-	LostFrames uint64
 	// Converter counts what was turned from ECN into RTT; zero if no class is
 	// rewritten.
 	Converter rttx.Stats
@@ -24,7 +22,11 @@ type Stats struct {
 // PortStats is a snapshot of one port.
 type PortStats struct {
 	LinkDown bool
-	Classes  [fabric.Priorities]ClassStats
+	// Frames that did not come in over the link, PFC frames among them: because it
+	// was cut, because it lost them, because it damaged them.
+	CutFrames, LostFrames, DamagedFrames uint64
+
+	Classes [fabric.Priorities]ClassStats
 }
 
 // ClassStats is a snapshot of one traffic class at one port. At every instant,
@@ -73,14 +75,14 @@ func (s *Switch) Stats() Stats {
 		SharedUsed: s.buffer.shared,
 		SharedSize: s.buffer.pool,
 		Malformed:  s.malformed,
-		LostFrames: s.lostFrames,
 		Ports:      make([]PortStats, len(s.ports)),
 	}
 	if s.converter != nil {
 		snapshot.Converter = s.converter.Stats()
 	}
 	for i := range s.ports {
-		snapshot.Ports[i].LinkDown = s.ports[i].cable.Down
+		p, c := &snapshot.Ports[i], &s.ports[i].cable
+		p.LinkDown, p.CutFrames, p.LostFrames, p.DamagedFrames = c.Down, c.Counted(fabric.CutOff), c.Counted(fabric.Lost), c.Counted(fabric.Damaged)
 		for class := range fabric.Priority(fabric.Priorities) {
 			snapshot.Ports[i].Classes[class] = s.classStats(fabric.Port(i), class)
 		}

@@ -33,8 +33,6 @@ type Switch struct {
 	ecmp      ecmp
 	sampler   sampler
 	malformed uint64
-	// lostFrames counts what was on a link when it was cut.
-	lostFrames uint64
 }
 
 var _ fabric.Machine = (*Switch)(nil)
@@ -78,7 +76,8 @@ func (s *Switch) Arrive(now unit.Time, at fabric.Port, f *frame.Frame, out *fabr
 		s.discard(now, at, f, out)
 		return
 	}
-	if s.lost(now, &s.ports[at], f, out) {
+	if fate := s.ports[at].cable.Fate(now, f.Len()); fate != fabric.Whole {
+		s.lose(now, &s.ports[at], f, fate, out)
 		return
 	}
 	switch f.Class() {

@@ -29,6 +29,9 @@ type Packet struct {
 // Sent tells whether the frame went out.
 func (p *Packet) Sent() bool { return p.Way == node.Out }
 
+// Damaged tells whether the frame came in with a bad frame check sequence.
+func (p *Packet) Damaged() bool { return p.Way == node.Damaged }
+
 // Sort puts packets in the order of time, then of nodes, as key gives them. The
 // packets of one node must stand in the order of its events, and stay in it.
 func Sort[P any](packets []P, key func(P) (at unit.Time, node int)) {
@@ -93,7 +96,7 @@ func Of(recorders ...*Recorder) *node.Tap {
 }
 
 func (r *Recorder) frame(at unit.Time, port fabric.Port, way node.Way, f *frame.Frame) {
-	if at < r.window.From || at >= r.window.To || int(port) >= len(r.ports) || !r.ports[port] || !r.window.Kinds.Has(f) {
+	if way == node.Gone || at < r.window.From || at >= r.window.To || int(port) >= len(r.ports) || !r.ports[port] || !r.window.Kinds.Has(f) {
 		return
 	}
 	if r.limit > 0 && len(r.packets) >= r.limit {

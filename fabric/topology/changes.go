@@ -175,9 +175,11 @@ type tunable[T any] struct {
 	classes uint8 // whose it is, bit per class; 0 for those that have none of their own
 }
 
-// Tuning is a setting that has been changed: its new value at one node.
+// Tuning is a setting that has been changed: its new value at one node. Port is that
+// of a setting of a link.
 type Tuning struct {
 	Node    int
+	Port    fabric.Port
 	Key     fabric.Key
 	Value   int64
 	Classes uint8 // whose setting it is, bit per class; 0 for those that have none of their own
@@ -196,20 +198,28 @@ func (s *Scenario) Tuning(c Change) []Tuning {
 // tuned is a setting of one node on its way.
 type tuned struct {
 	Tuning
-	nic func(*NICSettings)
-	sw  func(*SwitchSettings)
+	nic  func(*NICSettings)
+	sw   func(*SwitchSettings)
+	link func([]Link)
 }
 
 // tunings reads a setting that changes while the rack runs.
 func (b *builder) tunings(set Setting, at place) (list []tuned) {
 	part, leaf := cut(set.Key)
-	part = b.ungroup(part, leaf, at)
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(set.Value), &doc); err != nil || len(doc.Content) != 1 || aliased(&doc) != nil {
 		b.fault(at, "%q is no value of a YAML file", set.Value)
 		return nil
 	}
 	value := doc.Content[0]
+	if links := b.s.directions(part); len(links) > 0 {
+		return b.linkTunings(links, leaf, value, at)
+	}
+	if strings.Contains(part, "->") {
+		b.fault(at, "no link leads %s, want A->B or A--B with the names of two neighbours", part)
+		return nil
+	}
+	part = b.ungroup(part, leaf, at)
 	nodes, ok := b.tunedNodes(part, at)
 	if !ok {
 		return nil

@@ -155,15 +155,16 @@ func TestChangesOfClasses(t *testing.T) {
 		change int
 		want   []Tuning
 	}{
-		{0, []Tuning{{5, fabric.KeyAlphaShift, 2, 1 << 3}}},
-		{1, []Tuning{{5, fabric.KeyXOFF, int64(90 * kilobyte), 0}}},
-		{2, []Tuning{{5, fabric.KeyXOFF, int64(70 * kilobyte), 1 << 1}}},
+		{0, []Tuning{{Node: 5, Key: fabric.KeyAlphaShift, Value: 2, Classes: 1 << 3}}},
+		{1, []Tuning{{Node: 5, Key: fabric.KeyXOFF, Value: int64(90 * kilobyte)}}},
+		{2, []Tuning{{Node: 5, Key: fabric.KeyXOFF, Value: int64(70 * kilobyte), Classes: 1 << 1}}},
 	} {
 		if diff := cmp.Diff(c.want, s.Tuning(s.Changes[c.change])); diff != "" {
 			t.Error(diff)
 		}
 	}
-	at := s.tuned(unit.Millisecond)[5].Switch
+	nodes, _ := s.tuned(unit.Millisecond)
+	at := nodes[5].Switch
 	if p := at.Profile(3); p.Threshold != 0 || p.AlphaShift != 2 {
 		t.Errorf("class 3 at the end: %+v", p)
 	}

@@ -162,15 +162,6 @@ var queueFields = []field[SwitchSettings]{
 		func(s *SwitchSettings) *string { return &s.Arbitration }),
 }
 
-var linkSettings = []field[Link]{
-	quantityField(rates, "rate", "speed of both directions", slowest, fastest, func(l *Link) *unit.Rate { return &l.Rate }),
-	quantityField(spans, "delay", "propagation; it is the lookahead of the emulation and never 0", shortest, furthest, func(l *Link) *unit.Time { return &l.Delay }),
-	cite("own: 0, preamble and gap not counted, as in ns-3; 20B: IEEE 802.3; -14B: data packets with the 48B of headers of the HPCC simulator instead of 62B",
-		quantityField(sizes, "overhead", "what each frame costs on the link beyond its length; preamble and gap are 20B, and below 0 frames count as shorter than RoCEv2's",
-			leastOverhead, 1000, func(l *Link) *unit.Bytes { return &l.Overhead })),
-	quantityField(sizes, "mtu", "largest frame, from destination address to FCS", 128, bigFrame, func(l *Link) *unit.Bytes { return &l.MTU }),
-}
-
 var linkFields = append([]field[linkForm]{need(endpointsField())},
 	lift(linkSettings, func(l *linkForm) *Link { return &l.Link })...)
 

@@ -53,9 +53,12 @@ func (s *Scenario) parts() []part {
 		}
 	}
 	links := part{kind: "link", metas: metas(linkSettings)}
-	for _, l := range s.Links {
+	ways := part{metas: metas(flawFields(wayField(Forth)))}
+	for i, l := range s.Links {
 		a, z := s.Nodes[l.A].Name, s.Nodes[l.B].Name
 		links.names = append(links.names, a+"--"+z, z+"--"+a)
+		both := s.wayNames(i)
+		ways.names = append(ways.names, both[:]...)
 	}
 	flows, bursts := part{kind: "flow", metas: metas(flowFields)}, part{kind: "burst", metas: metas(burstFields)}
 	for _, f := range s.Flows {
@@ -76,7 +79,7 @@ func (s *Scenario) parts() []part {
 	for _, c := range s.Commands {
 		commands.names = append(commands.names, c.Name)
 	}
-	list := []part{{metas: metas(topFields)}, nics, switches, links, flows, bursts, workloads, commands}
+	list := []part{{metas: metas(topFields)}, nics, switches, links, ways, flows, bursts, workloads, commands}
 	for _, section := range schemeSections {
 		list = append(list, part{kind: section.scheme, metas: metas(section.fields)})
 	}
@@ -96,10 +99,12 @@ func (s *Scenario) part(name string) *part {
 
 func (s *Scenario) partNames() string {
 	var kinds []string
-	for _, p := range s.parts()[1:] {
-		kinds = append(kinds, p.kind)
+	for _, p := range s.parts() {
+		if p.kind != "" {
+			kinds = append(kinds, p.kind)
+		}
 	}
-	return strings.Join(kinds, ", ") + ", or the name of a node, link (A--B), flow, burst, workload or command"
+	return strings.Join(kinds, ", ") + ", or the name of a node, link (A--B, or A->B for one direction), flow, burst, workload or command"
 }
 
 // find gives what there is to say of the key of a setting, nil if the key is

@@ -125,8 +125,8 @@ type QCNSettings struct {
 	CNMClass   fabric.Priority
 }
 
-// Link joins port APort of node A to port BPort of node B, both ways alike. A
-// and B index Scenario.Nodes.
+// Link joins port APort of node A to port BPort of node B, both ways alike but for
+// its error rates. A and B index Scenario.Nodes.
 type Link struct {
 	A, B         int
 	APort, BPort fabric.Port
@@ -134,6 +134,9 @@ type Link struct {
 	Delay        unit.Time // propagation; never 0
 	Overhead     unit.Bytes
 	MTU          unit.Bytes
+	// Loss and Corrupt are probabilities per frame, whatever it is: that nothing of
+	// it comes in, and that it comes in with a bad FCS.
+	Loss, Corrupt Ways
 }
 
 // Endless is the size of a flow that sends until the run ends.

@@ -16,6 +16,7 @@ import (
 //	NAME.KEY                       a node, a range of nodes, a flow, a burst, a workload or commands: "s1.xoff", "h2..h15.payload"
 //	NAME.classN.KEY                of a switch, or switch: a setting of one traffic class, "s1.class3.alpha"
 //	A--B.KEY                       the link between two nodes, "s0--s1.delay"
+//	A->B.KEY                       one direction of a link, "s0->s1.loss"
 //
 // and the value is what a file would give there.
 type Setting struct{ Key, Value string }
@@ -104,11 +105,19 @@ func (b *builder) setNodes() {
 }
 
 func (b *builder) setLinks() {
-	for i := range b.s.Links {
-		l := &b.s.Links[i]
-		a, z := b.s.Nodes[l.A].Name, b.s.Nodes[l.B].Name
-		set(b, linkSettings, l, b.links[i], "link", a+"--"+z, z+"--"+a)
+	all := b.sets
+	for k := range all {
+		b.sets = all[k : k+1] // one after the other: a link's may follow a direction's
+		for i := range b.s.Links {
+			l := &b.s.Links[i]
+			a, z := b.s.Nodes[l.A].Name, b.s.Nodes[l.B].Name
+			set(b, linkSettings, l, b.links[i], "link", a+"--"+z, z+"--"+a)
+			for way, name := range b.s.wayNames(i) {
+				set(b, flawFields(wayField(way)), l, b.links[i], name)
+			}
+		}
 	}
+	b.sets = all
 }
 
 func (b *builder) setSchemes() {

@@ -17,16 +17,19 @@ type NodeSetting struct {
 }
 
 // NodeSettings gives what is set at a node by the changes before an instant, in the
-// order of the schema; last, the congestion control of the rack, and at a switch the
-// marking law of the lossless classes that have none of their own.
+// order of the schema. Behind them come, at a switch, the marking law of the lossless
+// classes that have none of their own; the error rates of links towards the node that
+// are not 0, with keys as a Setting has them; and the congestion control of the rack.
 func (s *Scenario) NodeSettings(node int, before unit.Time) (list []NodeSetting) {
-	n, law := s.tuned(before)[node], s.lawBefore(before)
+	nodes, links := s.tuned(before)
+	n, law := nodes[node], s.lawBefore(before)
 	if n.Kind == NIC {
 		list = inForce(nicFields, nicTunables, &n.NIC)
 	} else {
 		list = inForce(switchFields, switchTunables, &n.Switch)
 		list = append(list, NodeSetting{Key: "law", Value: string(law), Live: true})
 	}
+	list = append(list, s.flawsAt(links, node)...)
 	return append(list, NodeSetting{Key: "scheme", Value: s.SchemeText(before), Live: true})
 }
 

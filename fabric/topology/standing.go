@@ -10,7 +10,7 @@ import (
 // they are at an instant. A key is that of the node ("xoff"), a value what a file
 // would give there; a setting that a file would leave out is not among them.
 func (s *Scenario) Standing(at unit.Time) [][]Setting {
-	nodes := s.tuned(at + 1)
+	nodes, _ := s.tuned(at + 1)
 	list := make([][]Setting, len(nodes))
 	for i := range nodes {
 		if n := &nodes[i]; n.Kind == NIC {
@@ -22,22 +22,25 @@ func (s *Scenario) Standing(at unit.Time) [][]Setting {
 	return list
 }
 
-// tuned gives the nodes as they are set by the changes before an instant.
-func (s *Scenario) tuned(before unit.Time) []Node {
-	b, nodes := resume(s), slices.Clone(s.Nodes)
+// tuned gives the nodes and links as they are set by the changes before an instant.
+func (s *Scenario) tuned(before unit.Time) ([]Node, []Link) {
+	b, nodes, links := resume(s), slices.Clone(s.Nodes), slices.Clone(s.Links)
 	for _, c := range s.Timely() {
 		if c.Verb != ChangeSet || c.At >= before {
 			continue
 		}
 		for _, t := range b.tunings(c.Set, place{}) {
-			if n := &nodes[t.Node]; n.Kind == NIC {
-				t.nic(&n.NIC)
-			} else {
-				t.sw(&n.Switch)
+			switch {
+			case t.link != nil:
+				t.link(links)
+			case t.nic != nil:
+				t.nic(&nodes[t.Node].NIC)
+			default:
+				t.sw(&nodes[t.Node].Switch)
 			}
 		}
 	}
-	return nodes
+	return nodes, links
 }
 
 // standing writes the settings of one node.

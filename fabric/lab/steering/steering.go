@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
@@ -107,7 +108,7 @@ func (g *Source) burst() topology.BurstSpec {
 
 func (g *Source) set() topology.Setting {
 	name := pick(g, g.switches)
-	switch g.IntN(8) {
+	switch g.IntN(10) {
 	case 0:
 		return topology.Setting{Key: name + ".pfc.xoff", Value: fmt.Sprintf("%dKB", 20+g.IntN(80))}
 	case 1:
@@ -117,14 +118,24 @@ func (g *Source) set() topology.Setting {
 	case 3:
 		return topology.Setting{Key: name + ".kmin", Value: fmt.Sprintf("%dKB", g.IntN(100))}
 	case 4:
-		return topology.Setting{Key: pick(g, g.nics) + ".timeout", Value: fmt.Sprintf("%dus", 100+g.IntN(1000))}
+		return g.flaw(pick(g, g.links))
 	case 5:
-		return topology.Setting{Key: name + ".class1.limit", Value: fmt.Sprintf("%dKB", 20+g.IntN(80))}
+		a, z, _ := strings.Cut(pick(g, g.links), "--")
+		return g.flaw(z + "->" + a)
 	case 6:
+		return topology.Setting{Key: pick(g, g.nics) + ".timeout", Value: fmt.Sprintf("%dus", 100+g.IntN(1000))}
+	case 7:
+		return topology.Setting{Key: name + ".class1.limit", Value: fmt.Sprintf("%dKB", 20+g.IntN(80))}
+	case 8:
 		return topology.Setting{Key: "switch.class3.alpha", Value: pick(g, []string{"1/16", "1/4", "2"})}
 	default:
 		return topology.Setting{Key: "nic.ack_every", Value: fmt.Sprint(1 + g.IntN(4))}
 	}
+}
+
+// flaw draws an error rate of a link, or of one of its directions.
+func (g *Source) flaw(link string) topology.Setting {
+	return topology.Setting{Key: link + "." + pick(g, []string{"loss", "corrupt"}), Value: fmt.Sprintf("0.%02d", g.IntN(20))}
 }
 
 // Extend adds n changes within the span of time from from on, of equal chance

@@ -109,7 +109,7 @@ func (p *part) stats(at unit.Time, r *runner.Result) *rackfabv1.NodeStats {
 func nicStats(n nic.Stats, s *topology.Scenario, out *rackfabv1.NodeStats) {
 	port := out.GetPorts()[0]
 	port.Down, port.SentBytes, port.ReceivedBytes = n.LinkDown, int64(n.TxBytes), int64(n.RxBytes)
-	port.DroppedFrames = int64(n.LostFrames + n.IntakeDrops)
+	port.DroppedFrames = int64(n.CutFrames + n.FrozenDrops + n.IntakeDrops)
 	for _, class := range n.Priorities {
 		port.Paused = port.GetPaused() || class.Held
 		port.PausesSent += int64(class.TxPause)

@@ -1,0 +1,131 @@
+package lab_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/nic"
+	"github.com/rackfab/rackfab/fabric/switching"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// flawed gives a random rack whose links lose and damage frames, each direction at
+// its own rates, with time for its flows to finish.
+func flawed(t *rapid.T) *topology.Scenario {
+	s := randomRack(t)
+	rate := func(label string) float64 { return rapid.SampledFrom([]float64{0, 0.001, 0.01, 0.05}).Draw(t, label) }
+	for i := range s.Links {
+		l := &s.Links[i]
+		for way := range l.Loss {
+			l.Loss[way], l.Corrupt[way] = rate("loss"), rate("corrupt")
+		}
+	}
+	for i := range s.Nodes {
+		s.Nodes[i].NIC.Timeout = 200 * unit.Microsecond
+	}
+	s.Duration, s.Bin = unit.Second, unit.Second
+	if err := s.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// GET-26: a WRITE may change its target, so its connection detects errors and goes
+// back: on links that lose and damage frames of every kind - data, ACKs, CNPs, credit,
+// PAUSE and RESUME - every message of every scheme finishes. At every instant each
+// frame that was sent has come in, was lost, was damaged, was dropped, is on a link
+// or in a switch; machines count what their notes say; and the lab says note for
+// note what the slow one says.
+func TestEveryMessageFinishesOnLinksThatLoseFrames(t *testing.T) {
+	failed := map[fabric.DropReason]int{}
+	rapid.Check(t, func(rt *rapid.T) {
+		s := flawed(rt)
+		c := newCensus(t, s)
+		done := 0
+		follow := func(until unit.Time) bool {
+			e, arrived, ok := c.step(until)
+			if !ok {
+				return false
+			}
+			err := c.count(e, arrived)
+			if err == nil {
+				err = c.balance()
+			}
+			if err != nil {
+				rt.Fatalf("under %s, at %s, after an event at %s: %v", s.Scheme, e.at, s.Nodes[e.node].Name, err)
+			}
+			for _, n := range c.out.Notes {
+				if n.Kind == fabric.Completed {
+					done++
+				}
+			}
+			return true
+		}
+		for done < len(s.Flows) && follow(s.Duration) {
+		}
+		if done < len(s.Flows) {
+			rt.Fatalf("under %s: %d of %d flows done at %s", s.Scheme, done, len(s.Flows), c.now)
+		}
+		end := c.now + 1
+		for follow(end) {
+		}
+		if err := c.counted(); err != nil {
+			rt.Fatalf("under %s: %v", s.Scheme, err)
+		}
+		for reason, n := range c.failed {
+			failed[reason] += n
+		}
+		if diff := cmp.Diff(c.notes, notesUntil(rt, s, end)); diff != "" {
+			rt.Fatalf("the lab differs from the slow one under %s:\n%s", s.Scheme, diff)
+		}
+	})
+	if failed[fabric.DropLinkLoss] == 0 || failed[fabric.DropBadFCS] == 0 {
+		t.Errorf("links have failed %v frames: nothing was put to the test", failed)
+	}
+}
+
+// counted holds the counters of machines against the frames that came to nothing on
+// links, PFC frames among them.
+func (c *census) counted() error {
+	said := map[fabric.DropReason]int{}
+	for _, m := range c.machines {
+		switch m := m.(type) {
+		case *switching.Switch:
+			for _, p := range m.Stats().Ports {
+				said[fabric.DropLinkDown] += int(p.CutFrames)
+				said[fabric.DropLinkLoss] += int(p.LostFrames)
+				said[fabric.DropBadFCS] += int(p.DamagedFrames)
+			}
+		case *nic.NIC:
+			n := m.Stats()
+			said[fabric.DropLinkDown] += int(n.CutFrames)
+			said[fabric.DropLinkLoss] += int(n.LostFrames)
+			said[fabric.DropBadFCS] += int(n.DamagedFrames)
+		}
+	}
+	for reason, n := range said {
+		if n != c.failed[reason]+c.signals[reason] {
+			return fmt.Errorf("%s: machines count %d, %d and %d PFC frames were", reason, n, c.failed[reason], c.signals[reason])
+		}
+	}
+	return nil
+}
+
+// notesUntil runs the lab and gives the notes of each node.
+func notesUntil(t *rapid.T, s *topology.Scenario, end unit.Time) [][]fabric.Note {
+	l, err := lab.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := make([][]fabric.Note, len(s.Nodes))
+	l.PerFrame = true
+	l.Listen = func(node int, some []fabric.Note) { notes[node] = append(notes[node], some...) }
+	l.Run(end)
+	return notes
+}

@@ -1,0 +1,136 @@
+package topology
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+const flawed = `
+name: flawed
+duration: 1ms
+scheme: pfc
+defaults: {link: {rate: 40Gbps, delay: 1us, corrupt: 1e-6}}
+nics: {h0..h1: , r0: }
+switches: {s0..s1: }
+links:
+  - {endpoints: [h0..h1, s0], loss: 1e-5}
+  - {endpoints: [s0, s1], loss: [0.25, 0]}
+  - {endpoints: [r0, s1], corrupt: [0, 1]}
+`
+
+// A rate is of both directions, or a list of two; what a file says comes back.
+func TestErrorRatesOfLinks(t *testing.T) {
+	s := parsed(t, flawed)
+	same(t, s)
+	got := map[string][2]Ways{}
+	for i, l := range s.Links {
+		got[s.wayNames(i)[Forth]] = [2]Ways{l.Loss, l.Corrupt}
+	}
+	want := map[string][2]Ways{
+		"h0->s0": {{1e-5, 1e-5}, {1e-6, 1e-6}},
+		"h1->s0": {{1e-5, 1e-5}, {1e-6, 1e-6}},
+		"s0->s1": {{0.25, 0}, {1e-6, 1e-6}},
+		"r0->s1": {{}, {0, 1}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A setting of a command line changes a link, or one of its directions, in the order
+// in which the settings come.
+func TestSettingsOfDirections(t *testing.T) {
+	for _, c := range []struct {
+		set  string
+		want Ways // of the loss of s0--s1
+	}{
+		{"link.loss=0.5", Ways{0.5, 0.5}},
+		{"s1--s0.loss=0.5", Ways{0.5, 0.5}},
+		{"s0->s1.loss=0.5", Ways{0.5, 0}},
+		{"s1->s0.loss=0.5", Ways{0.25, 0.5}},
+		{"s0--s1.loss=[0.125, 0.5]", Ways{0.125, 0.5}},
+		{"s1->s0.loss=0.5 s0--s1.loss=0", Ways{}},
+		{"s0--s1.loss=0 s1->s0.loss=0.5", Ways{0, 0.5}},
+	} {
+		var list []Setting
+		for one := range strings.SplitSeq(strings.ReplaceAll(c.set, ", ", ","), " ") {
+			set, _ := setting(one)
+			list = append(list, set)
+		}
+		s, err := ParseWith("flawed.yaml", []byte(flawed), list)
+		if err != nil {
+			t.Errorf("%s: %v", c.set, err)
+		} else if got := s.Links[2].Loss; got != c.want {
+			t.Errorf("%s: %v, want %v", c.set, got, c.want)
+		}
+	}
+}
+
+// A rate that changes while the rack runs reaches the ends at which frames arrive,
+// and nothing else; what was set before stays.
+func TestErrorRatesChange(t *testing.T) {
+	s := parsed(t, flawed+"changes:\n  - {at: 1us, set: s0--s1.corrupt=0.5}\n  - {at: 2us, set: s0->s1.loss=1e-3}\n  - {at: 3us, set: link.loss=0}\n")
+	same(t, s)
+	bits := func(v float64) int64 { return int64(math.Float64bits(v)) }
+	want := []Tuning{{Node: 4, Port: 0, Key: fabric.KeyCorrupt, Value: bits(0.5)}, {Node: 3, Port: 2, Key: fabric.KeyCorrupt, Value: bits(0.5)}}
+	if diff := cmp.Diff(want, s.Tuning(s.Changes[0])); diff != "" {
+		t.Error(diff)
+	}
+	want = []Tuning{{Node: 4, Port: 0, Key: fabric.KeyLoss, Value: bits(1e-3)}}
+	if diff := cmp.Diff(want, s.Tuning(s.Changes[1])); diff != "" {
+		t.Error(diff)
+	}
+	if n := len(s.Tuning(s.Changes[2])); n != 2*len(s.Links) {
+		t.Errorf("link.loss changes %d directions of %d links", n, len(s.Links))
+	}
+	flaws := func(node int, before unit.Time) (text string) {
+		for _, one := range s.NodeSettings(node, before) {
+			if strings.Contains(one.Key, "->") {
+				text += one.Key + "=" + one.Value + " "
+			}
+		}
+		return text
+	}
+	for _, c := range []struct {
+		before unit.Time
+		want   string
+	}{
+		{0, "s0->s1.loss=0.25 s0->s1.corrupt=1e-06 "},
+		{2 * unit.Microsecond, "s0->s1.loss=0.25 s0->s1.corrupt=0.5 "},
+		{3 * unit.Microsecond, "s0->s1.loss=0.001 s0->s1.corrupt=0.5 "},
+		{unit.Millisecond, "s0->s1.corrupt=0.5 "},
+	} {
+		if got := flaws(4, c.before); got != c.want {
+			t.Errorf("settings at s1 before %s: %q, want %q", c.before, got, c.want)
+		}
+	}
+}
+
+// Bad rates are faults that name the file, the key and what is allowed.
+func TestFaultsOfErrorRates(t *testing.T) {
+	links := func(text string) string { return strings.Replace(flawed, "loss: [0.25, 0]", text, 1) }
+	change := func(set string) string { return flawed + "changes:\n  - {at: 1us, set: \"" + set + "\"}\n" }
+	for _, c := range []struct{ text, want string }{
+		{links("loss: 1.5"), `links[1].loss: "1.5" is no number in [0, 1]`},
+		{links("loss: -1e-5"), `links[1].loss: "-1e-5" is no number in [0, 1]`},
+		{links("corrupt: .nan"), `links[1].corrupt: ".nan" is no number in [0, 1]`},
+		{links("loss: 1%"), `links[1].loss: "1%" is no number in [0, 1]`},
+		{links("loss: [0.1]"), "links[1].loss: want a number in [0, 1], or a list of two: from the first end to the second, and back"},
+		{links("loss: [0.1, 2]"), `links[1].loss: "2" is no number in [0, 1]`},
+		{change("s0->s1.delay=1us"), `changes[0].set: "delay" is no setting, want one of loss, corrupt`},
+		{change("s0--s1.delay=1us"), `changes[0].set: "delay" does not change while the rack runs, want one of loss, corrupt`},
+		{change("s0->s1.loss=2"), `changes[0].set: "2" is no number in [0, 1]`},
+		{change("s0->h9.loss=0.1"), `changes[0].set: no link leads s0->h9, want A->B or A--B with the names of two neighbours`},
+	} {
+		_, err := Parse("flawed.yaml", []byte(c.text))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %s", err, c.want)
+		}
+	}
+}
