@@ -52,11 +52,15 @@ func (c *Cable) Mend(now unit.Time) { c.Down, c.since = false, now }
 // on the wire while the link was down, since the start of its transmission, is cut
 // off. The rates in force now decide on everything else.
 func (c *Cable) Fate(now unit.Time, length unit.Bytes) Fate {
+	if !c.Down && c.since == 0 && !c.Flaws.any {
+		return Whole
+	}
+	return c.fate(now, length)
+}
+
+func (c *Cable) fate(now unit.Time, length unit.Bytes) Fate {
 	if c.Down || c.since > 0 && now-c.Delay-c.Rate.Serialise(length+c.Overhead) < c.since {
 		return CutOff
-	}
-	if c.Flaws.loss|c.Flaws.corrupt == 0 {
-		return Whole
 	}
 	return c.Flaws.fate(now)
 }

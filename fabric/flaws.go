@@ -14,6 +14,7 @@ import (
 type Flaws struct {
 	stream        uint64
 	loss, corrupt uint64 // in parts of 2^shareBits
+	any           bool   // of the two is above 0
 }
 
 // shareBits leaves room for a rate of 1 in 64 bits.
@@ -48,6 +49,7 @@ func (f *Flaws) Set(key Key, rate float64) bool {
 	default:
 		return false
 	}
+	f.any = f.loss|f.corrupt > 0
 	return true
 }
 
