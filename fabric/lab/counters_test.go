@@ -161,6 +161,8 @@ func (k *clerk) event(at unit.Time, notes []fabric.Note) {
 func (k *clerk) dropped(n *fabric.Note) {
 	reason := fabric.DropReason(n.B)
 	switch {
+	case reason == fabric.DropLinkLoss || reason == fabric.DropBadFCS:
+		k.arrived = nil // the table of links has them
 	case (reason == fabric.DropLinkDown || reason == fabric.DropFrozen) && k.arrived != nil:
 		k.arrived = nil
 		k.add(1, "%s lost_frames", k.name)
@@ -176,7 +178,7 @@ func (k *clerk) dropped(n *fabric.Note) {
 // kept names the counters that a clerk keeps too; CNPs that came in are one sum.
 func kept(name string) bool {
 	return !slices.ContainsFunc([]string{
-		"CURR_OCCUPANCY_BYTES", "_phy", "_pause_duration", "_pause_transition", "np_ecn_marked_roce_packets", "duplicate_request",
+		"CURR_OCCUPANCY_BYTES", "_phy", "link_loss_frames", "_pause_duration", "_pause_transition", "np_ecn_marked_roce_packets", "duplicate_request",
 		"rx_buffer_peak_bytes", "commands_", "retries", "stale_responses", "response_drops", "unexpected_messages", "mcu_skips", "stall_no_",
 	}, func(part string) bool { return strings.Contains(name, part) })
 }

@@ -158,8 +158,8 @@ func none(func(string, uint64) bool) {}
 // Counters gives the counters by the names that the mlx5 driver has for them, and
 // in its units (a pause duration is in microseconds), always in the same order. The
 // driver has no counters of ACKs, of NAKs sent, of packets sent again, of malformed
-// frames, and of frames lost with the link, at a frozen NIC, or for want of room in the
-// control queue; these, and the peak of the receive buffer, have names of rackfab.
+// frames, and of frames that the link lost, that were lost with a cut link, at a frozen
+// NIC, or for want of room in the control queue; these, and the peak of the receive buffer, have names of rackfab.
 func (s *Stats) Counters() iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
 		for _, c := range []struct {
@@ -172,7 +172,9 @@ func (s *Stats) Counters() iter.Seq2[string, uint64] {
 			{"rx_bytes_phy", s.RxBytes},
 			{"rx_discards_phy", s.IntakeDrops},
 			{"rx_buffer_peak_bytes", uint64(s.IntakePeak)},
-			{"lost_frames", s.LostFrames},
+			{"rx_crc_errors_phy", s.DamagedFrames},
+			{"link_loss_frames", s.LostFrames},
+			{"lost_frames", s.CutFrames + s.FrozenDrops},
 			{"malformed_frames", s.Malformed},
 			{"control_queue_drops", s.ControlQueueDrops},
 			{"tx_acks", s.TxACKs},

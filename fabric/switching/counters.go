@@ -15,13 +15,17 @@ import (
 // The first is the interface's, the others have names of rackfab.
 func (s *Stats) Counters() iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
+		cut := uint64(0)
+		for i := range s.Ports {
+			cut += s.Ports[i].CutFrames
+		}
 		_ = yield("SAI_BUFFER_POOL_STAT_CURR_OCCUPANCY_BYTES", uint64(s.SharedUsed)) &&
-			yield("malformed_frames", s.Malformed) && yield("lost_frames", s.LostFrames)
+			yield("malformed_frames", s.Malformed) && yield("lost_frames", cut)
 	}
 }
 
 // Counters gives the counters of a port, summed over its classes, always in the same
-// order.
+// order. link_loss_frames, which no switch could count, is rackfab's.
 func (p *PortStats) Counters() iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
 		var sum ClassStats
@@ -38,6 +42,7 @@ func (p *PortStats) Counters() iter.Seq2[string, uint64] {
 		_ = yield("SAI_PORT_STAT_IF_IN_OCTETS", uint64(sum.ReceivedBytes)) &&
 			yield("SAI_PORT_STAT_IF_OUT_OCTETS", uint64(sum.SentBytes)) &&
 			yield("SAI_PORT_STAT_IF_IN_DISCARDS", sum.DroppedFrames) &&
+			yield("SAI_PORT_STAT_IF_IN_ERRORS", p.DamagedFrames) && yield("link_loss_frames", p.LostFrames) &&
 			yield("SAI_PORT_STAT_ECN_MARKED_PACKETS", sum.MarkedFrames)
 	}
 }
