@@ -4,8 +4,10 @@
 package capture
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"time"
 
@@ -113,6 +115,15 @@ func (c *Writer) write(p *tap.Packet) error {
 	}
 	c.wire = c.bytes(c.wire[:0], &p.Frame)
 	comment := commentOf(p, c.seed)
+	length := int(p.Frame.Len() - frame.FCSLen)
+	flags := &pcapgo.NgEpbFlags{Direction: direction(p.Way)}
+	if p.Damaged() {
+		flags.LinkLayerErr = pcapgo.NgEpbFlagLinkLayerDependentErrorCRC
+		if length == len(c.wire) {
+			c.wire = badFCS(c.wire)
+			length, flags.FCSLen = len(c.wire), pcapgo.NewNgEpbFlagFCSLength(uint8(frame.FCSLen))
+		}
+	}
 	size := packetSize(len(c.wire), len(comment))
 	if c.options.Limit > 0 && c.size+size > c.options.Limit {
 		return ErrFull
@@ -121,14 +132,18 @@ func (c *Writer) write(p *tap.Packet) error {
 	c.received[face]++
 	info := gopacket.CaptureInfo{
 		Timestamp: time.Unix(0, int64(p.At/unit.Nanosecond)), CaptureLength: len(c.wire),
-		Length: int(p.Frame.Len() - frame.FCSLen), InterfaceIndex: face,
+		Length: length, InterfaceIndex: face,
 	}
-	return c.file.WritePacketWithOptions(info, c.wire, pcapgo.NgPacketOptions{
-		Comments: []string{comment}, Flags: &pcapgo.NgEpbFlags{Direction: direction(p.Way)},
-	})
+	return c.file.WritePacketWithOptions(info, c.wire, pcapgo.NgPacketOptions{Comments: []string{comment}, Flags: flags})
 }
 
-// bytes appends what is captured of a frame, which has no FCS any more.
+// badFCS appends a frame check sequence that is wrong in every bit. The bits of a frame
+// that a link has damaged are not emulated: it is captured as it was sent.
+func badFCS(wire []byte) []byte {
+	return binary.LittleEndian.AppendUint32(wire, ^crc32.ChecksumIEEE(wire))
+}
+
+// bytes appends what is captured of a frame, without its FCS.
 func (c *Writer) bytes(dst []byte, f *frame.Frame) []byte {
 	if f.Payload > 0 && c.options.Headers {
 		return append(dst, f.Header()...)
@@ -137,21 +152,26 @@ func (c *Writer) bytes(dst []byte, f *frame.Frame) []byte {
 }
 
 func direction(w node.Way) pcapgo.NgEpbFlag {
-	if w == node.In {
-		return pcapgo.NgEpbFlagDirectionInbound
+	if w == node.Out {
+		return pcapgo.NgEpbFlagDirectionOutbound
 	}
-	return pcapgo.NgEpbFlagDirectionOutbound
+	return pcapgo.NgEpbFlagDirectionInbound
 }
 
 // commentOf gives the words that stand beside a packet of a run with that seed: its
-// way, the exact instant, the trace of its message, and the queues of the port.
+// way, the exact instant, the trace of its message, and the queues of the port. A damaged
+// packet has fcs=bad besides.
 func commentOf(p *tap.Packet, seed uint64) string {
 	trace := "none"
 	if message := fabric.MessageOf(p.Frame.Trace); message != 0 {
 		trace = fmt.Sprintf("%x", tracing.TraceID(seed, message))
 	}
+	way := p.Way.String()
+	if p.Damaged() {
+		way = node.In.String() + " fcs=bad"
+	}
 	return fmt.Sprintf("dir=%s at_ps=%d trace=%s queue_bytes=%d held_bytes=%d",
-		p.Way, int64(p.At), trace, int64(p.Queued), int64(p.Held))
+		way, int64(p.At), trace, int64(p.Queued), int64(p.Held))
 }
 
 // Sizes of pcapng blocks and options in bytes.

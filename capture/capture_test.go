@@ -2,8 +2,10 @@ package capture
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"strings"
 	"testing"
 
@@ -24,7 +26,8 @@ var (
 	points = []tap.Point{{Node: 1, Port: 2, Name: "s1:p2", Peer: "h0"}, {Node: 4, Port: 0, Name: "h0:p0", Peer: "s1"}}
 )
 
-// packets are a data packet that comes in and a PAUSE that goes out.
+// packets are a data packet that comes in, a PAUSE that goes out, and the same data
+// packet damaged.
 func packets() []tap.Packet {
 	list := []tap.Packet{
 		{At: 1_234_999, Node: 1, Port: 2, Queued: 7, Held: 2000},
@@ -34,7 +37,9 @@ func packets() []tap.Packet {
 	data.Build(&list[0].Frame)
 	list[0].Frame.Trace = 0xbeef | fabric.Closing
 	(&frame.PFC{Enable: 8}).Build(&list[1].Frame)
-	return list
+	damaged := list[0]
+	damaged.At, damaged.Way = 1_236_000, node.Damaged
+	return append(list, damaged)
 }
 
 func written(t *testing.T, o Options) []byte {
@@ -48,7 +53,7 @@ func written(t *testing.T, o Options) []byte {
 		t.Fatal(err)
 	}
 	w.Lose(1, 5)
-	if w.Packets() != 2 || w.Lost() != 5 {
+	if w.Packets() != 3 || w.Lost() != 5 {
 		t.Errorf("%d packets, %d lost", w.Packets(), w.Lost())
 	}
 	if err := w.Close(); err != nil {
@@ -70,10 +75,12 @@ func TestAFileIsReadBack(t *testing.T) {
 		{Options{}, []string{
 			"1234 s1:p2 1058 of 1058 dir 1 [dir=in at_ps=1234999 trace=@ queue_bytes=7 held_bytes=2000]",
 			"1235 h0:p0 60 of 60 dir 2 [dir=out at_ps=1235000 trace=none queue_bytes=0 held_bytes=0]",
+			"1236 s1:p2 1062 of 1062 dir 1 CRC error, FCS of 4 bytes is bad [dir=in fcs=bad at_ps=1236000 trace=@ queue_bytes=7 held_bytes=2000]",
 		}},
 		{Options{Headers: true}, []string{
 			"1234 s1:p2 54 of 1058 dir 1 [dir=in at_ps=1234999 trace=@ queue_bytes=7 held_bytes=2000]",
 			"1235 h0:p0 60 of 60 dir 2 [dir=out at_ps=1235000 trace=none queue_bytes=0 held_bytes=0]",
+			"1236 s1:p2 54 of 1058 dir 1 CRC error [dir=in fcs=bad at_ps=1236000 trace=@ queue_bytes=7 held_bytes=2000]",
 		}},
 	} {
 		r, err := pcapgo.NewNgReader(bytes.NewReader(written(t, c.options)), pcapgo.NgReaderOptions{WantMixedLinkType: true})
@@ -90,8 +97,8 @@ func TestAFileIsReadBack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got = append(got, fmt.Sprintf("%d %s %d of %d dir %d %s",
-				info.Timestamp.UnixNano(), face.Name, len(data), info.Length, about.Flags.Direction, about.Comments))
+			got = append(got, fmt.Sprintf("%d %s %d of %d dir %d%s %s",
+				info.Timestamp.UnixNano(), face.Name, len(data), info.Length, about.Flags.Direction, errorsOf(data, about.Flags), about.Comments))
 		}
 		for i := range c.want { // the trace is the one that a trace of the run has
 			c.want[i] = strings.Replace(c.want[i], "@", fmt.Sprintf("%x", tracing.TraceID(rack.Seed, 0xbeef)), 1)
@@ -100,6 +107,22 @@ func TestAFileIsReadBack(t *testing.T) {
 			t.Error(d)
 		}
 	}
+}
+
+// errorsOf says what the flags of a packet and its FCS, if it has one, tell of errors.
+func errorsOf(data []byte, flags *pcapgo.NgEpbFlags) (text string) {
+	if flags.LinkLayerErr == pcapgo.NgEpbFlagLinkLayerDependentErrorCRC {
+		text = " CRC error"
+	}
+	if n := int(flags.FCSLen >> 5); n > 0 {
+		at := len(data) - n
+		text += fmt.Sprintf(", FCS of %d bytes is", n)
+		if binary.LittleEndian.Uint32(data[at:]) == crc32.ChecksumIEEE(data[:at]) {
+			return text + " good"
+		}
+		return text + " bad"
+	}
+	return text
 }
 
 // The file names the scheme of its first instant, however the run began.
@@ -148,13 +171,13 @@ func TestAFileOfManySchemes(t *testing.T) {
 // The limit holds to the byte, and the file is whole.
 func TestTheLimitOfAFile(t *testing.T) {
 	whole := int64(len(written(t, Options{})))
-	for limit, want := range map[int64]uint64{whole: 2, whole - 1: 1, 300: 0} {
+	for limit, want := range map[int64]uint64{whole: 3, whole - 1: 2, 300: 0} {
 		var b bytes.Buffer
 		w, err := NewWriter(&b, rack, points, Options{Limit: limit})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Write(packets()); errors.Is(err, ErrFull) != (want < 2) {
+		if err := w.Write(packets()); errors.Is(err, ErrFull) != (want < 3) {
 			t.Errorf("limit %d: %v", limit, err)
 		}
 		if err := w.Close(); err != nil {

@@ -59,9 +59,9 @@ func Commands(title, varied string, s *topology.Scenario, variants []Variant) Ta
 	columns = append(columns,
 		column{Column{"stall ms", "IN", false}, "", func(r *measure.Run) string { in, _ := stallOf(r); return milli(in) }},
 		column{Column{"stall ms", "OUT", false}, "", func(r *measure.Run) string { _, out := stallOf(r); return milli(out) }},
-		column{Column{"", "skips", false}, "", count(func(i *measure.Initiator) int64 { return i.Skips })},
-		column{Column{"", "drops", false}, "", func(r *measure.Run) string { return fmt.Sprint(r.Drops) }},
-		column{Column{"", "digest", true}, "", func(r *measure.Run) string { return r.Digest }})
+		column{Column{"", "skips", false}, "", count(func(i *measure.Initiator) int64 { return i.Skips })})
+	columns = append(columns, dropColumns(runsOf(variants))...)
+	columns = append(columns, column{Column{"", "digest", true}, "", func(r *measure.Run) string { return r.Digest }})
 	return fill(title, columns, variants, "")
 }
 

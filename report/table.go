@@ -71,13 +71,17 @@ func VariantsOf(title, varied string, s *topology.Scenario, variants []Variant) 
 	if len(s.Commands) > 0 {
 		return Commands(title, varied, s, variants)
 	}
-	r := &measure.Results{}
-	for _, v := range variants {
-		r.Runs = append(r.Runs, v.Run)
-	}
-	t := fill(title, compared(s, r), variants, "")
+	t := fill(title, compared(s, &measure.Results{Runs: runsOf(variants)}), variants, "")
 	t.Columns[0].Name = varied
 	return t
+}
+
+// runsOf gives the runs of variants.
+func runsOf(variants []Variant) (runs []*measure.Run) {
+	for _, v := range variants {
+		runs = append(runs, v.Run)
+	}
+	return runs
 }
 
 // Compare gives one row per scheme: how long the congestion tree lasted, for how much of it
@@ -113,11 +117,22 @@ func compared(s *topology.Scenario, r *measure.Results) []column {
 	}
 	columns = append(columns, workloadColumns(r)...)
 	columns = append(columns, creditColumns(r)...)
-	return append(
-		columns,
-		column{Column{"", "drops", false}, "", func(r *measure.Run) string { return fmt.Sprint(r.Drops) }},
-		column{Column{"", "digest", true}, "", func(r *measure.Run) string { return r.Digest }},
-	)
+	columns = append(columns, dropColumns(r.Runs)...)
+	return append(columns, column{Column{"", "digest", true}, "", func(r *measure.Run) string { return r.Digest }})
+}
+
+// dropColumns count the frames that were dropped and, where links have any, those that
+// links lost and damaged.
+func dropColumns(runs []*measure.Run) []column {
+	columns := []column{{Column{"", "drops", false}, "", func(r *measure.Run) string { return fmt.Sprint(r.Drops) }}}
+	if slices.ContainsFunc(runs, func(r *measure.Run) bool { return r.Errors != nil }) {
+		columns = append(
+			columns,
+			column{Column{"on links", "lost", false}, "", func(r *measure.Run) string { return fmt.Sprint(r.LinkLost) }},
+			column{Column{"on links", "damaged", false}, "", func(r *measure.Run) string { return fmt.Sprint(r.LinkDamaged) }},
+		)
+	}
+	return columns
 }
 
 // creditColumns tell what became of the credit, if any run was by credit.

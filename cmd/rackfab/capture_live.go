@@ -125,8 +125,11 @@ func (f *captureFile) takeAll(list []*rackfabv1.CapturedPacket) error {
 		p := &packets[i]
 		p.At, p.Node, p.Port = unit.Time(m.GetAtPs()), int(m.GetNode()), fabric.Port(m.GetPort())
 		p.Queued, p.Held = unit.Bytes(m.GetQueueBytes()), unit.Bytes(m.GetHeldBytes())
-		if m.GetSent() {
+		switch {
+		case m.GetSent():
 			p.Way = node.Out
+		case m.GetDamaged():
+			p.Way = node.Damaged
 		}
 		if !p.Frame.SetHeader(m.GetHeader()) {
 			return fmt.Errorf("the controller sent a header of %d bytes", len(m.GetHeader()))

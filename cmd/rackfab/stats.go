@@ -105,6 +105,7 @@ func unknownFormat(format string) error {
 // portColumns are the figures of a port, in the order of its cells.
 var portColumns = []string{
 	"node", "peer", "link", "paused", "queue_bytes", "sent_bytes", "received_bytes", "pauses_sent", "pauses_received", "marked_frames", "dropped_frames",
+	"lost_frames", "damaged_frames",
 }
 
 func portCells(n *rackfabv1.NodeStats, p *rackfabv1.PortStats) []string {
@@ -115,6 +116,7 @@ func portCells(n *rackfabv1.NodeStats, p *rackfabv1.PortStats) []string {
 	cells := []string{n.GetNode(), p.GetPeer(), link, strconv.FormatBool(p.GetPaused())}
 	for _, v := range []int64{
 		p.GetQueueBytes(), p.GetSentBytes(), p.GetReceivedBytes(), p.GetPausesSent(), p.GetPausesReceived(), p.GetMarkedFrames(), p.GetDroppedFrames(),
+		p.GetLostFrames(), p.GetDamagedFrames(),
 	} {
 		cells = append(cells, strconv.FormatInt(v, 10))
 	}

@@ -90,6 +90,8 @@ var common = []Figure{
 	count("pause_frames", func(r *Run) int64 { return pausesOn(r, "").XOFF }),
 	number("paused_ms", func(r *Run) float64 { return milliseconds(pausesOn(r, "").Paused) }),
 	count("drops", func(r *Run) int64 { return r.Drops }),
+	count("link_lost", func(r *Run) int64 { return r.LinkLost }),
+	count("link_damaged", func(r *Run) int64 { return r.LinkDamaged }),
 	count("retransmits", func(r *Run) int64 { return r.Retransmits }),
 	count("frame_hops", func(r *Run) int64 { return r.FrameHops }),
 }

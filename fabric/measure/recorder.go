@@ -53,8 +53,11 @@ type PortResult struct {
 	QueuePeak []int64 `json:"queue_peak,omitempty"`
 	QueueEnd  []int64 `json:"queue_end,omitempty"`
 	Classes   []Class `json:"classes,omitempty"` // those in which anything has happened
-	since     unit.Time
-	held      int
+	// Lost and Damaged are frames that the link did not bring here whole.
+	Lost    int64 `json:"lost,omitempty"`
+	Damaged int64 `json:"damaged,omitempty"`
+	since   unit.Time
+	held    int
 }
 
 // Completion is a flow whose last byte was acknowledged.
@@ -164,7 +167,7 @@ func (r *Recorder) observe(n *fabric.Note) {
 	case fabric.RateChanged:
 		r.rate(n)
 	case fabric.Dropped:
-		r.result.Drops++
+		r.dropped(n)
 	case fabric.Malformed:
 		r.result.Malformed++
 	case fabric.Untracked:
@@ -177,6 +180,18 @@ func (r *Recorder) observe(n *fabric.Note) {
 	}
 	if !n.Kind.PerFrame() {
 		r.result.Notices[n.Kind.String()]++
+	}
+}
+
+// dropped counts a frame by what cost it.
+func (r *Recorder) dropped(n *fabric.Note) {
+	switch p := &r.result.Ports[n.Port]; fabric.DropReason(n.B) {
+	case fabric.DropLinkLoss:
+		p.Lost++
+	case fabric.DropBadFCS:
+		p.Damaged++
+	default:
+		r.result.Drops++
 	}
 }
 

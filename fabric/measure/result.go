@@ -36,23 +36,28 @@ type Run struct {
 	FrameHops  int64     `json:"frame_hops"`
 	Envelopes  int64     `json:"envelopes"`
 	EnvelopeFaults
+	// Drops counts the frames that switches and NICs dropped, or that were lost with a
+	// link that was cut; LinkLost and LinkDamaged those that the error rates of links cost.
 	Drops       int64 `json:"drops"`
+	LinkLost    int64 `json:"link_lost,omitempty"`
+	LinkDamaged int64 `json:"link_damaged,omitempty"`
 	Malformed   int64 `json:"malformed"`
 	Retransmits int64 `json:"retransmits"`
 	Untracked   int64 `json:"untracked,omitempty"` // frames that found no room in a converter's flow table
 	// Tree is how long the congestion trees of the bursts lasted, and PausedOutside for
 	// how much of that PAUSE held a sender outside them; see trees.
-	Tree          unit.Time   `json:"tree_ps"`
-	PausedOutside unit.Time   `json:"paused_outside_ps"`
-	Loss          unit.Time   `json:"loss_ps"`
-	Recovery      unit.Time   `json:"recovery_ps"`
-	Credit        *Credit     `json:"credit,omitempty"` // of schemes that grant credit
-	Pauses        []Pause     `json:"pauses"`
-	Flows         []Flow      `json:"flows"`
-	Burst         Burst       `json:"burst"`
-	Workloads     []Workload  `json:"workloads,omitempty"`
-	Commands      []Commands  `json:"commands,omitempty"`
-	Initiators    []Initiator `json:"initiators,omitempty"`
+	Tree          unit.Time    `json:"tree_ps"`
+	PausedOutside unit.Time    `json:"paused_outside_ps"`
+	Loss          unit.Time    `json:"loss_ps"`
+	Recovery      unit.Time    `json:"recovery_ps"`
+	Credit        *Credit      `json:"credit,omitempty"` // of schemes that grant credit
+	Pauses        []Pause      `json:"pauses"`
+	Errors        []LinkErrors `json:"link_errors,omitempty"`
+	Flows         []Flow       `json:"flows"`
+	Burst         Burst        `json:"burst"`
+	Workloads     []Workload   `json:"workloads,omitempty"`
+	Commands      []Commands   `json:"commands,omitempty"`
+	Initiators    []Initiator  `json:"initiators,omitempty"`
 	// Series is written beside results.json, not into it.
 	Series *RunSeries `json:"-"`
 	Nodes  []Node     `json:"nodes"`
@@ -78,6 +83,14 @@ type Pause struct {
 	Link   string    `json:"link"`
 	XOFF   int64     `json:"xoff"`      // PAUSE frames sent by x
 	Paused unit.Time `json:"paused_ps"` // how long y was held
+}
+
+// LinkErrors counts the frames that link x->y lost and damaged on their way to y, PFC
+// frames among them. Directions without an error are left out.
+type LinkErrors struct {
+	Link    string `json:"link"`
+	Lost    int64  `json:"lost"`
+	Damaged int64  `json:"damaged"`
 }
 
 // Flow is one flow that is not part of a burst.
@@ -138,6 +151,7 @@ func Merge(s *topology.Scenario, nodes []*NodeResult) (*Run, error) {
 	run.Digest = fmt.Sprintf("%016x", digest(nodes))
 	credits(nodes, run)
 	pauses(s, nodes, run)
+	linkErrors(s, nodes, run)
 	queues(s, nodes, run)
 	flows(s, nodes, run)
 	commands(s, nodes, run)
@@ -179,6 +193,18 @@ func pauses(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 		if d.from.XOFF > 0 {
 			run.Pauses = append(run.Pauses, Pause{d.name, d.from.XOFF, d.to.Paused})
 			run.Series.Pauses = append(run.Series.Pauses, PauseSeries{d.name, d.from.Bins})
+		}
+	}
+}
+
+// linkErrors lists the directions that have lost or damaged frames, in the order of the
+// scenario, and counts these frames.
+func linkErrors(s *topology.Scenario, nodes []*NodeResult, run *Run) {
+	for _, d := range bothWays(s, nodes) {
+		if d.to.Lost+d.to.Damaged > 0 {
+			run.Errors = append(run.Errors, LinkErrors{d.name, d.to.Lost, d.to.Damaged})
+			run.LinkLost += d.to.Lost
+			run.LinkDamaged += d.to.Damaged
 		}
 	}
 }

@@ -503,7 +503,9 @@ type CapturedPacket struct {
 	// What waits to be sent by the port, in bytes.
 	QueueBytes int64 `protobuf:"varint,8,opt,name=queue_bytes,json=queueBytes,proto3" json:"queue_bytes,omitempty"`
 	// The buffer that frames hold which came in by the port, in bytes.
-	HeldBytes     int64 `protobuf:"varint,9,opt,name=held_bytes,json=heldBytes,proto3" json:"held_bytes,omitempty"`
+	HeldBytes int64 `protobuf:"varint,9,opt,name=held_bytes,json=heldBytes,proto3" json:"held_bytes,omitempty"`
+	// Whether it came in with a bad FCS; the header bytes are those that were sent.
+	Damaged       bool `protobuf:"varint,10,opt,name=damaged,proto3" json:"damaged,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -599,6 +601,13 @@ func (x *CapturedPacket) GetHeldBytes() int64 {
 		return x.HeldBytes
 	}
 	return 0
+}
+
+func (x *CapturedPacket) GetDamaged() bool {
+	if x != nil {
+		return x.Damaged
+	}
+	return false
 }
 
 // NodeCaptures is all that a node is to record from a grant on.
@@ -829,7 +838,7 @@ const file_rackfab_v1_capture_proto_rawDesc = "" +
 	"\x04lost\x18\x03 \x03(\x03R\x04lost\"7\n" +
 	"\fCaptureEnded\x12\x13\n" +
 	"\x05at_ps\x18\x01 \x01(\x03R\x04atPs\x12\x12\n" +
-	"\x04lost\x18\x02 \x03(\x03R\x04lost\"\xf4\x01\n" +
+	"\x04lost\x18\x02 \x03(\x03R\x04lost\"\x8e\x02\n" +
 	"\x0eCapturedPacket\x12\x13\n" +
 	"\x05at_ps\x18\x01 \x01(\x03R\x04atPs\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\x05R\x04node\x12\x12\n" +
@@ -841,7 +850,9 @@ const file_rackfab_v1_capture_proto_rawDesc = "" +
 	"\vqueue_bytes\x18\b \x01(\x03R\n" +
 	"queueBytes\x12\x1d\n" +
 	"\n" +
-	"held_bytes\x18\t \x01(\x03R\theldBytes\"C\n" +
+	"held_bytes\x18\t \x01(\x03R\theldBytes\x12\x18\n" +
+	"\adamaged\x18\n" +
+	" \x01(\bR\adamaged\"C\n" +
 	"\fNodeCaptures\x123\n" +
 	"\bcaptures\x18\x01 \x03(\v2\x17.rackfab.v1.NodeCaptureR\bcaptures\"w\n" +
 	"\vNodeCapture\x12\x0e\n" +

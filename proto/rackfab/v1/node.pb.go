@@ -1653,12 +1653,18 @@ type PortStats struct {
 	PausesReceived int64 `protobuf:"varint,8,opt,name=pauses_received,json=pausesReceived,proto3" json:"pauses_received,omitempty"`
 	// Frames that were marked with congestion experienced here.
 	MarkedFrames int64 `protobuf:"varint,9,opt,name=marked_frames,json=markedFrames,proto3" json:"marked_frames,omitempty"`
-	// Frames that came in here and were dropped.
+	// Frames that came in here and were dropped, and those lost with a cut link.
 	DroppedFrames int64 `protobuf:"varint,10,opt,name=dropped_frames,json=droppedFrames,proto3" json:"dropped_frames,omitempty"`
 	// Counters of a switch's port by the names of SONiC, those that are not 0.
 	Counters map[string]uint64 `protobuf:"bytes,11,rep,name=counters,proto3" json:"counters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	// The traffic classes in which anything has happened.
-	Classes       []*ClassStats `protobuf:"bytes,12,rep,name=classes,proto3" json:"classes,omitempty"`
+	Classes []*ClassStats `protobuf:"bytes,12,rep,name=classes,proto3" json:"classes,omitempty"`
+	// Frames that the link to this port lost, PFC frames among them. They are not among
+	// dropped_frames.
+	LostFrames int64 `protobuf:"varint,13,opt,name=lost_frames,json=lostFrames,proto3" json:"lost_frames,omitempty"`
+	// Frames that came in with a bad FCS, PFC frames among them. They are not among
+	// dropped_frames.
+	DamagedFrames int64 `protobuf:"varint,14,opt,name=damaged_frames,json=damagedFrames,proto3" json:"damaged_frames,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1775,6 +1781,20 @@ func (x *PortStats) GetClasses() []*ClassStats {
 		return x.Classes
 	}
 	return nil
+}
+
+func (x *PortStats) GetLostFrames() int64 {
+	if x != nil {
+		return x.LostFrames
+	}
+	return 0
+}
+
+func (x *PortStats) GetDamagedFrames() int64 {
+	if x != nil {
+		return x.DamagedFrames
+	}
+	return 0
 }
 
 // ClassStats is how a traffic class of a port stands. An instant is 0 as long as it
@@ -2192,7 +2212,7 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\vNodeSetting\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x12\n" +
-	"\x04live\x18\x03 \x01(\bR\x04live\"\xf8\x03\n" +
+	"\x04live\x18\x03 \x01(\bR\x04live\"\xc0\x04\n" +
 	"\tPortStats\x12\x12\n" +
 	"\x04peer\x18\x01 \x01(\tR\x04peer\x12\x12\n" +
 	"\x04down\x18\x02 \x01(\bR\x04down\x12\x1f\n" +
@@ -2209,7 +2229,10 @@ const file_rackfab_v1_node_proto_rawDesc = "" +
 	"\x0edropped_frames\x18\n" +
 	" \x01(\x03R\rdroppedFrames\x12?\n" +
 	"\bcounters\x18\v \x03(\v2#.rackfab.v1.PortStats.CountersEntryR\bcounters\x120\n" +
-	"\aclasses\x18\f \x03(\v2\x16.rackfab.v1.ClassStatsR\aclasses\x1a;\n" +
+	"\aclasses\x18\f \x03(\v2\x16.rackfab.v1.ClassStatsR\aclasses\x12\x1f\n" +
+	"\vlost_frames\x18\r \x01(\x03R\n" +
+	"lostFrames\x12%\n" +
+	"\x0edamaged_frames\x18\x0e \x01(\x03R\rdamagedFrames\x1a;\n" +
 	"\rCountersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\xa7\x02\n" +

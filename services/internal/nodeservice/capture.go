@@ -94,7 +94,7 @@ func asPacket(p *tap.Packet) *rackfabv1.CapturedPacket {
 	return &rackfabv1.CapturedPacket{
 		AtPs: int64(p.At), Port: int32(p.Port), Sent: p.Sent(),
 		Header: slices.Clone(p.Frame.Header()), PayloadBytes: p.Frame.Payload, Trace: p.Frame.Trace,
-		QueueBytes: int64(p.Queued), HeldBytes: int64(p.Held),
+		QueueBytes: int64(p.Queued), HeldBytes: int64(p.Held), Damaged: p.Damaged(),
 	}
 }
 

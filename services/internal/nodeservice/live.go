@@ -110,6 +110,7 @@ func nicStats(n nic.Stats, s *topology.Scenario, out *rackfabv1.NodeStats) {
 	port := out.GetPorts()[0]
 	port.Down, port.SentBytes, port.ReceivedBytes = n.LinkDown, int64(n.TxBytes), int64(n.RxBytes)
 	port.DroppedFrames = int64(n.CutFrames + n.FrozenDrops + n.IntakeDrops)
+	port.LostFrames, port.DamagedFrames = int64(n.LostFrames), int64(n.DamagedFrames)
 	for _, class := range n.Priorities {
 		port.Paused = port.GetPaused() || class.Held
 		port.PausesSent += int64(class.TxPause)
@@ -135,6 +136,7 @@ func nicStats(n nic.Stats, s *topology.Scenario, out *rackfabv1.NodeStats) {
 // portStats fills in a switch's port.
 func portStats(p *switching.PortStats, out *rackfabv1.PortStats) {
 	out.Down, out.Counters = p.LinkDown, fabric.NonZero(p.Counters())
+	out.DroppedFrames, out.LostFrames, out.DamagedFrames = int64(p.CutFrames), int64(p.LostFrames), int64(p.DamagedFrames)
 	for _, c := range p.Classes {
 		out.QueueBytes += int64(c.QueueBytes)
 		out.Paused = out.GetPaused() || c.Paused

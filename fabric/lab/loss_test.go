@@ -1,0 +1,87 @@
+package lab_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/switching"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// lossy gives a flow of 20 Gbit/s over two links of 40 Gbit/s and 10us, the first of
+// which loses frames of one direction.
+func lossy(t *testing.T, rate string) *topology.Scenario {
+	t.Helper()
+	s, err := topology.ParseWith("lossy.yaml", []byte(`
+name: lossy
+duration: 150ms
+bin: 1ms
+scheme: pfc
+defaults: {link: {rate: 40Gbps, delay: 10us}, nic: {timeout: 500us}}
+nics: {h0: , r0: }
+switches: {s0: }
+links: [{endpoints: [h0, s0]}, {endpoints: [s0, r0], rate: 20Gbps}]
+flows: [{name: F, from: h0, to: r0, size: endless, initial_rate: 10Gbps}]
+`), []topology.Setting{{Key: "h0->s0.loss", Value: rate}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Go-back-N sends again all that was sent from a lost packet on until its NAK came: a
+// round-trip time's worth, N packets. Of a rate R it delivers R (1-p) / (1 - p + p N),
+// which a flow on a link with loss p has to the percent.
+func TestGoodputOfGoBackNUnderLoss(t *testing.T) {
+	for _, p := range []float64{1e-4, 1e-3, 5e-3} {
+		run, err := lab.Measure(lossy(t, fmt.Sprint(p)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		// 1062 B of frame carry 1000 B of payload. The packet behind the lost one makes
+		// the NAK; from the lost one's start on that is one gap, four propagations, and
+		// the serialisation of a frame and of a NAK twice each.
+		gap := unit.Rate(10e9).Serialise(1062)
+		turn := gap + 40*unit.Microsecond + unit.Rate(40e9).Serialise(1062+66) + unit.Rate(20e9).Serialise(1062+66)
+		n := float64(turn) / float64(gap)
+		want := 10e9 * 1000 / 1062 * (1 - p) / (1 - p + p*n)
+		got := float64(run.Flows[0].Goodput)
+		t.Logf("loss %g: %.3f Gbit/s, closed form %.3f, N %.1f, %d lost, %d sent again", p, got/1e9, want/1e9, n, run.LinkLost, run.Retransmits)
+		if math.Abs(got/want-1) > 0.02 {
+			t.Errorf("loss %g: %.3f Gbit/s, want %.3f", p, got/1e9, want/1e9)
+		}
+	}
+}
+
+// The results of a run name each direction that lost or damaged frames, count what the
+// machines at its end count, and keep these frames apart from drops.
+func TestResultsCountWhatLinksCost(t *testing.T) {
+	s := lossy(t, "0.01")
+	s.Links[1].Corrupt = topology.Ways{topology.Back: 0.02}
+	s.Duration = 2 * unit.Millisecond
+	l, err := lab.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Run(s.Duration)
+	run, err := l.Outcome()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ports := l.Machine(2).(*switching.Switch).Stats().Ports
+	want := []measure.LinkErrors{
+		{Link: "h0->s0", Lost: int64(ports[0].LostFrames)}, {Link: "r0->s0", Damaged: int64(ports[1].DamagedFrames)},
+	}
+	if ports[0].LostFrames == 0 || ports[1].DamagedFrames == 0 {
+		t.Fatalf("the links cost nothing: %+v", want)
+	}
+	if diff := cmp.Diff(want, run.Errors); diff != "" || run.LinkLost != want[0].Lost || run.LinkDamaged != want[1].Damaged || run.Drops != 0 {
+		t.Errorf("%d lost, %d damaged, %d dropped:\n%s", run.LinkLost, run.LinkDamaged, run.Drops, diff)
+	}
+}
