@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -126,13 +127,41 @@ func (f *traceFlags) showTraces(c *cobra.Command, api rackfabv1.CollectorService
 	if f.format == "json" && f.list {
 		return printJSON(w, list)
 	}
-	if len(list.GetTraces()) == 0 {
-		_, err := fmt.Fprintf(w, "run %s has no such message\n", list.GetRun())
+	sampled, err := sampledText(c.Context(), api, list.GetRun())
+	if err != nil {
 		return err
 	}
-	if f.list {
-		return listTraces(w, list)
+	switch {
+	case len(list.GetTraces()) == 0:
+		_, err = fmt.Fprintf(w, "run %s has no such message\n", list.GetRun())
+	case f.list:
+		err = listTraces(w, list)
+	default:
+		err = f.showEach(c, api, list)
 	}
+	if err == nil && sampled != "" && f.format != "json" {
+		_, err = fmt.Fprintf(w, "\nsampled: %s\n", sampled)
+	}
+	return err
+}
+
+// sampledText returns which messages of a run have traces, "" if the run does not say.
+func sampledText(ctx context.Context, api rackfabv1.CollectorServiceClient, run string) (string, error) {
+	out, err := api.ListRuns(ctx, &rackfabv1.ListRunsRequest{})
+	if err != nil {
+		return "", err
+	}
+	for _, r := range out.GetRuns() {
+		if r.GetRun() == run && r.GetSampled() != "" {
+			return r.GetSampled(), nil
+		}
+	}
+	return "", nil
+}
+
+// showEach shows every trace of a list with its spans.
+func (f *traceFlags) showEach(c *cobra.Command, api rackfabv1.CollectorServiceClient, list *rackfabv1.ListTracesResponse) error {
+	w := c.OutOrStdout()
 	for i, t := range list.GetTraces() {
 		whole, err := api.GetTrace(c.Context(), &rackfabv1.GetTraceRequest{Run: t.GetRun(), TraceId: t.GetTraceId()})
 		if err != nil {

@@ -9,16 +9,59 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
+// MaxLong is how many flows without end are followed by default.
+const MaxLong = 16
+
 // Follow gives the selection of a run: a share of all messages by a hash with the
 // scenario's seed, those of the flows, bursts and commands whose names match one of
 // the patterns, and some more. Patterns are separated by commas; * stands for any run
-// of characters, ? for one, as in path.Match.
+// of characters, ? for one, as in path.Match. Where there is a share and no pattern,
+// the flows without end are followed as well, the first MaxLong of them: the victim of a
+// congestion tree is one of these, and a share rarely has its worst message.
 func Follow(s *topology.Scenario, share float64, patterns string, more []fabric.Message) (*fabric.Selection, error) {
 	chosen, err := choose(s, patterns)
 	if err != nil {
 		return nil, err
 	}
+	if share > 0 && patterns == "" {
+		for _, i := range endless(s) {
+			chosen = append(chosen, messages(fabric.FlowID(i), 0, 1<<32))
+		}
+	}
 	return fabric.NewSelection(s.Seed, share, append(chosen, more...)), nil
+}
+
+// endless lists the flows without end that are followed by default.
+func endless(s *topology.Scenario) (list []int) {
+	for i, f := range s.Flows {
+		if f.Burst < 0 && f.Size < 0 && len(list) < MaxLong {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// Sampled says in words what Follow follows, "1 % of the messages, all of F0, F1".
+func Sampled(s *topology.Scenario, share float64, patterns string) string {
+	all := patterns
+	if patterns == "" && share > 0 {
+		var names []string
+		for _, i := range endless(s) {
+			names = append(names, s.Flows[i].Name)
+		}
+		all = strings.Join(names, ", ")
+	}
+	switch {
+	case share >= 1:
+		return "all messages"
+	case share > 0 && all != "":
+		return fmt.Sprintf("%.4g %% of the messages, all of %s", 100*share, all)
+	case share > 0:
+		return fmt.Sprintf("%.4g %% of the messages", 100*share)
+	case all != "":
+		return "all messages of " + all + ", no others"
+	}
+	return "no messages"
 }
 
 // OfChange gives the messages that a change begins: those of its burst or of the

@@ -44,6 +44,46 @@ bursts: [{name: rush, from: h0, to: r0, flows_per_sender: 2, size: 1KB, at: 1us}
 	}
 }
 
+// The flows without end are followed beside a share, unless names say otherwise; the
+// text says what is followed.
+func TestFlowsWithoutEndAreFollowedByDefault(t *testing.T) {
+	flows := "flows: [{name: short, from: h0, to: r0, size: 1KB}"
+	for range tracing.MaxLong + 1 {
+		flows += ", {name: L" + strings.Repeat("o", strings.Count(flows, "name")) + "ng, from: h0, to: r0, size: endless}"
+	}
+	s, err := topology.Parse("test.yaml", []byte(get+flows+"]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	message := func(flow uint64) uint64 { return (flow + 1) << 32 }
+	for _, test := range []struct {
+		share    float64
+		patterns string
+		text     string
+	}{
+		{1e-9, "", "1e-07 % of the messages, all of Long, Loong, "},
+		{0, "", "no messages"},
+		{1e-9, "short", "1e-07 % of the messages, all of short"},
+		{0, "short", "all messages of short, no others"},
+		{1, "", "all messages"},
+	} {
+		follow, err := tracing.Follow(s, test.share, test.patterns, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, f := range s.Flows {
+			long := f.Size < 0 && i <= tracing.MaxLong // the first flow is not
+			want := f.Name == test.patterns || test.share == 1 || long && test.share > 0 && test.patterns == ""
+			if got := follow.Picks(message(uint64(i)) + 7); got != want {
+				t.Errorf("%g %q: %s is followed: %t", test.share, test.patterns, f.Name, got)
+			}
+		}
+		if text := tracing.Sampled(s, test.share, test.patterns); !strings.HasPrefix(text, test.text) {
+			t.Errorf("%g %q: %s", test.share, test.patterns, text)
+		}
+	}
+}
+
 // A node that has too many messages under way ends the one touched least recently,
 // and counts it.
 func TestWhatIsOpenIsBounded(t *testing.T) {

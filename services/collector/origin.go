@@ -17,6 +17,7 @@ const (
 	attrScheme    = "rackfab.scheme"
 	attrSeed      = "rackfab.seed"
 	attrEpoch     = "rackfab.epoch_unix_nano"
+	attrSampled   = "rackfab.sampled"
 	attrNode      = "rackfab.node"
 	attrFlow      = "rackfab.flow"
 	attrPort      = "rackfab.port"
@@ -52,6 +53,8 @@ func (e *epochs) origin(r *resourcepb.Resource, first uint64) origin {
 			o.run.Scheme = v.GetStringValue()
 		case attrSeed:
 			o.run.Seed = v.GetIntValue()
+		case attrSampled:
+			o.run.Sampled = v.GetStringValue()
 		case attrEpoch:
 			epoch = v.GetIntValue()
 		case attrNode:

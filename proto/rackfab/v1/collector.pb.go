@@ -377,7 +377,9 @@ type CollectedRun struct {
 	// The nodes that told something, by name.
 	Nodes []string `protobuf:"bytes,16,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	// The flows with a trace or a series, by name.
-	Flows         []string `protobuf:"bytes,17,rep,name=flows,proto3" json:"flows,omitempty"`
+	Flows []string `protobuf:"bytes,17,rep,name=flows,proto3" json:"flows,omitempty"`
+	// Which messages have a trace, in words (rackfab.sampled); "" if nobody said.
+	Sampled       string `protobuf:"bytes,18,opt,name=sampled,proto3" json:"sampled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -529,6 +531,13 @@ func (x *CollectedRun) GetFlows() []string {
 		return x.Flows
 	}
 	return nil
+}
+
+func (x *CollectedRun) GetSampled() string {
+	if x != nil {
+		return x.Sampled
+	}
+	return ""
 }
 
 // CloseRunRequest says which run is over.
@@ -2672,7 +2681,7 @@ const file_rackfab_v1_collector_proto_rawDesc = "" +
 	"rackfab.v1\"\x11\n" +
 	"\x0fListRunsRequest\"@\n" +
 	"\x10ListRunsResponse\x12,\n" +
-	"\x04runs\x18\x01 \x03(\v2\x18.rackfab.v1.CollectedRunR\x04runs\"\xde\x03\n" +
+	"\x04runs\x18\x01 \x03(\v2\x18.rackfab.v1.CollectedRunR\x04runs\"\xf8\x03\n" +
 	"\fCollectedRun\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\x12\x1a\n" +
 	"\bscenario\x18\x02 \x01(\tR\bscenario\x12\x16\n" +
@@ -2691,7 +2700,8 @@ const file_rackfab_v1_collector_proto_rawDesc = "" +
 	"\x11spans_sampled_out\x18\x0e \x01(\x03R\x0fspansSampledOut\x12\x16\n" +
 	"\x06closed\x18\x0f \x01(\bR\x06closed\x12\x14\n" +
 	"\x05nodes\x18\x10 \x03(\tR\x05nodes\x12\x14\n" +
-	"\x05flows\x18\x11 \x03(\tR\x05flows\"#\n" +
+	"\x05flows\x18\x11 \x03(\tR\x05flows\x12\x18\n" +
+	"\asampled\x18\x12 \x01(\tR\asampled\"#\n" +
 	"\x0fCloseRunRequest\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\">\n" +
 	"\x10CloseRunResponse\x12*\n" +

@@ -46,7 +46,8 @@ type RunInfo struct {
 	Scenario string
 	Scheme   string
 	Seed     int64
-	Epoch    int64 // ns since 1970 at which instant 0 is put
+	Epoch    int64  // ns since 1970 at which instant 0 is put
+	Sampled  string // which messages have traces, in words
 }
 
 // counts are the figures of a run that change with every batch.

@@ -22,6 +22,7 @@ type Identity struct {
 	Kind     topology.NodeKind
 	Epoch    int64     // Unix instant of instant 0 in ns; 0 is Epoch
 	Bin      unit.Time // length of a sampling span
+	Sampled  string    // which messages have traces, in words
 }
 
 // IdentityOf gives the identity of the scenario's node with that index in a run.
@@ -37,6 +38,7 @@ func (i *Identity) resource() *resource.Resource {
 		text("rackfab.run", i.Run), text("rackfab.scenario", i.Scenario), text("rackfab.scheme", i.Scheme),
 		number("rackfab.seed", int64(i.Seed)), text("rackfab.node", i.Node),
 		number("rackfab.epoch_unix_nano", i.Epoch), number("rackfab.bin_ps", int64(i.Bin)),
+		text("rackfab.sampled", i.Sampled),
 	}}
 }
 

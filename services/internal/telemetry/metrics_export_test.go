@@ -70,7 +70,7 @@ func batch(points int) telemetry.Batch {
 	return b
 }
 
-var source = telemetry.Identity{Run: "r", Scenario: "pair", Scheme: "pcn", Seed: 7, Node: "s0", Kind: "switch", Epoch: telemetry.Epoch, Bin: 50 * unit.Microsecond}
+var source = telemetry.Identity{Run: "r", Scenario: "pair", Scheme: "pcn", Seed: 7, Node: "s0", Kind: "switch", Epoch: telemetry.Epoch, Bin: 50 * unit.Microsecond, Sampled: "all messages"}
 
 // Every point is sent, or dropped for a reason that is counted, whatever the
 // collector does; it never takes longer than the run is willing to wait.
@@ -173,7 +173,7 @@ func TestRequest(t *testing.T) {
 		want := map[string]string{
 			"service.name": "rackfab-switch0", "service.instance.id": "s00", "rackfab.run": "r0", "rackfab.scenario": "pair0",
 			"rackfab.scheme": "pcn0", "rackfab.seed": "7", "rackfab.node": "s00",
-			"rackfab.epoch_unix_nano": "1577836800000000000", "rackfab.bin_ps": "50000000",
+			"rackfab.epoch_unix_nano": "1577836800000000000", "rackfab.bin_ps": "50000000", "rackfab.sampled": "all messages0",
 		}
 		if diff := cmp.Diff(want, attributes); diff != "" {
 			t.Error(diff)

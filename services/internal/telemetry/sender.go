@@ -9,6 +9,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/tracing"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
@@ -45,6 +46,7 @@ func (s *Sender) Node(run string, asked *rackfabv1.Telemetry, scenario *topology
 	if asked.GetEpochUnixNano() != 0 {
 		id.Epoch = asked.GetEpochUnixNano()
 	}
+	id.Sampled = tracing.Sampled(scenario, asked.GetSampleRatio(), asked.GetSampleFlows())
 	source := NewSource(id)
 	n := &Node{
 		Traces: NewTraces(s.spans, id, scenario, index, follow),

@@ -16,7 +16,7 @@ func (i *Identity) attributes() []attribute.KeyValue {
 		attribute.String("service.name", "rackfab-"+string(i.Kind)), attribute.String("service.instance.id", i.Node),
 		attribute.String("rackfab.run", i.Run), attribute.String("rackfab.scenario", i.Scenario), attribute.String("rackfab.scheme", i.Scheme),
 		attribute.Int64("rackfab.seed", int64(i.Seed)), attribute.String("rackfab.node", i.Node),
-		attribute.Int64("rackfab.epoch_unix_nano", i.Epoch),
+		attribute.Int64("rackfab.epoch_unix_nano", i.Epoch), attribute.String("rackfab.sampled", i.Sampled),
 	}
 }
 
