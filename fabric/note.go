@@ -15,18 +15,21 @@ type Kind uint8
 // Kinds of notes, with the meaning of A and B.
 const (
 	// Notes of every frame; left out when Out.Quiet is set.
-	Enqueued      Kind = iota // a frame joined the egress queue; A its length, B the queue's bytes after it
-	Dequeued                  // a frame left the egress queue to be sent; A its length, B the queue's bytes after it
-	Marked                    // a frame got congestion experienced (CE); A the queue's bytes, B its PSN
-	Transmitted               // a NIC put a data frame of the flow on the wire; A its payload bytes, B its PSN
-	Received                  // an in-order data frame came in at its receiver; A its length, B its PSN
-	Acked                     // an ACK came in at the sender; A the PSN that it acknowledges, B 1 if it indicates congestion
-	EventCounted              // a converter counted a frame that met congestion; A the bytes of the queue that it found
-	Rewritten                 // a converter rewrote a timestamp; A the increment in ps, B the flow's level
-	Measured                  // a sender took a sample of the RTT from an ACK or NAK; A the RTT in ps
-	CreditGranted             // a receiver granted credit to the flow's host; A quanta of 256 bytes, B its coefficient in thousandths
-	Requested                 // a NIC put a data request on the wire; A the length of its response (RspPktLen), B its PSN
-	PassedOver                // a unit was not selected, as its response exceeds the IN tokens; A the response's length, B the head's IN tokens
+	Enqueued        Kind = iota // a frame joined the egress queue; A its length, B the queue's bytes after it
+	Dequeued                    // a frame left the egress queue to be sent; A its length, B the queue's bytes after it
+	Marked                      // a frame got congestion experienced (CE); A the queue's bytes, B its PSN
+	Transmitted                 // a NIC put a data frame of the flow on the wire; A its payload bytes, B its PSN
+	Received                    // an in-order data frame came in at its receiver; A its length, B its PSN
+	Acked                       // an ACK came in at the sender; A the PSN that it acknowledges, B 1 if it indicates congestion
+	EventCounted                // a converter counted a frame that met congestion; A the bytes of the queue that it found
+	Rewritten                   // a converter rewrote a timestamp; A the increment in ps, B the flow's level
+	Measured                    // a sender took a sample of the RTT from an ACK or NAK; A the RTT in ps
+	CreditGranted               // a receiver granted credit to the flow's host; A quanta of 256 bytes, B its coefficient in thousandths
+	Requested                   // a NIC put a data request on the wire; A the length of its response (RspPktLen), B its PSN
+	ExcessSignalled             // a sender put a data packet with the excess signal on the wire; A the bytes of credit that it holds, B its PSN
+	PathTold                    // congestion information came in at the reaction point; A and B as cc.Congestion.Words gives them
+	PassedOver                  // a unit was not selected, as its response exceeds the IN tokens; A the response's length, B the head's IN tokens
+	TokensAwaited               // no unit was selected, and the response of this one exceeds the IN tokens; A and B as in PassedOver
 
 	// Notes of the frames of messages that are followed (Out.Follow), and of nothing else.
 	Arrived     // a frame came in; A its length, B the instant
@@ -95,7 +98,7 @@ var kindNames = [kindEnd]string{
 	LevelChanged: "level-changed", Untracked: "untracked",
 	TimedOut: "timed-out", FlowStarted: "flow-started", Completed: "completed", Malformed: "malformed",
 	QueueSampled: "queue-sampled", SentSampled: "sent-sampled",
-	Requested: "requested", PassedOver: "passed-over",
+	Requested: "requested", PassedOver: "passed-over", TokensAwaited: "tokens-awaited", ExcessSignalled: "excess-signalled", PathTold: "path-told",
 	CommandPosted: "command-posted", CommandDone: "command-done", CommandFailed: "command-failed",
 	CommandRefused: "command-refused", Unexpected: "unexpected", ListSearched: "list-searched",
 	FlowStopped: "flow-stopped", WentDown: "went-down", WentUp: "went-up", Froze: "froze", Thawed: "thawed",

@@ -38,3 +38,17 @@ type Congestion struct {
 	Depth    unit.Bytes // ItemDepth: of the queue there
 	Delay    unit.Time  // ItemDelay: from the first switch to the receiver
 }
+
+// Words packs what is known into two words, for a note; FromWords reads them. The delay
+// is rounded down to nanoseconds.
+func (c Congestion) Words() (a, b int64) {
+	return int64(c.Known) | int64(c.Degree)<<8 | int64(c.Location)<<16, int64(c.Depth)<<32 | int64(c.Delay/unit.Nanosecond)
+}
+
+// FromWords returns what Words has packed.
+func FromWords(a, b int64) Congestion {
+	return Congestion{
+		Known: Item(a), Degree: Degree(a >> 8), Location: int(a >> 16),
+		Depth: unit.Bytes(b >> 32), Delay: unit.Time(uint32(b)) * unit.Nanosecond,
+	}
+}

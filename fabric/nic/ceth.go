@@ -129,7 +129,9 @@ func (n *NIC) confirm(now unit.Time, c controlPacket, out *fabric.Out) bool {
 	r.ceth.point.Acked()
 	if told := (indication{c.congested, c.path.Degree}); told != r.ceth.told {
 		r.ceth.told = told
-		out.Note(told.note(fabric.Indicated, now, r.ID, n.ackClass(&c)))
+		note := told.note(fabric.Indicated, now, r.ID, n.ackClass(&c))
+		note.Trace = c.trace
+		out.Note(note)
 	}
 	return true
 }
@@ -197,7 +199,18 @@ func (n *NIC) indicated(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 		s.heard = heard
 		out.Note(heard.note(fabric.IndicationIn, now, s.ID, n.classOf(f)))
 	}
+	n.pathTold(now, s, f, path, out)
 	n.signal(now, i, cc.Signal{Kind: cc.Indication, Marked: congested, Path: path}, out)
+}
+
+// pathTold notes the congestion information of a frame for a sender.
+func (n *NIC) pathTold(now unit.Time, s *sender, f *frame.Frame, path cc.Congestion, out *fabric.Out) {
+	if path.Known == 0 || !out.Wants(f.Trace) {
+		return
+	}
+	note := fabric.Note{Kind: fabric.PathTold, At: now, Flow: s.ID, Priority: n.classOf(f), Trace: f.Trace}
+	note.A, note.B = path.Words()
+	out.Note(note)
 }
 
 // read takes the information out of an ACK that indicates congestion. Where there

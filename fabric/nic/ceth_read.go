@@ -123,6 +123,7 @@ func (n *NIC) heardAlone(now unit.Time, i int, f *frame.Frame, out *fabric.Out) 
 		heard = indication{path.Degree != cc.DegreeNone, path.Degree}
 		signal = cc.Signal{Kind: cc.Indication, Marked: heard.congested, Path: path}
 	}
+	n.pathTold(now, &n.senders[i], f, path, out)
 	if s := &n.senders[i]; heard != s.heard {
 		s.heard = heard
 		out.Note(heard.note(fabric.IndicationIn, now, s.ID, n.controlClass))

@@ -134,6 +134,19 @@ func (n *NIC) target(i int) uint32 {
 	return c.counter.Encode(n.wanted(a))
 }
 
+// noteExcess notes that the next packet of sending flow i, which f is, carries the
+// excess signal.
+func (n *NIC) noteExcess(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
+	c, s := n.credits, &n.senders[i]
+	if c == nil || f.CreditTarget() != c.signal {
+		return
+	}
+	out.Note(fabric.Note{
+		Kind: fabric.ExcessSignalled, At: now, Flow: s.ID, Priority: s.class,
+		A: int64(c.accounts[c.ofSender[i]].Accumulated()), B: int64(psn(s.next)), Trace: f.Trace,
+	})
+}
+
 // wanted gives the cumulative credit, in quanta, that an account asks for.
 func (n *NIC) wanted(a *account) int64 {
 	receivers := 1
@@ -252,10 +265,10 @@ func (n *NIC) grant(now unit.Time, out *fabric.Out) {
 		n.reply(now, controlPacket{
 			kind: controlCredit, flow: i, credit: credit.ControlCounter.Truncate(g.Number), trace: c.heard[g.Peer], in: now,
 		}, out)
-		if !out.Quiet {
+		if out.Wants(c.heard[g.Peer]) {
 			out.Note(fabric.Note{
 				Kind: fabric.CreditGranted, At: now, Flow: n.receivers[i].ID, Priority: n.controlClass,
-				A: g.Quanta, B: int64(c.pacer.Coefficient(g.Peer) * 1000),
+				A: g.Quanta, B: int64(c.pacer.Coefficient(g.Peer) * 1000), Trace: c.heard[g.Peer],
 			})
 		}
 	}

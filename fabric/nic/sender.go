@@ -215,6 +215,7 @@ func (n *NIC) send(now unit.Time, i int, f *frame.Frame, out *fabric.Out) unit.B
 			Kind: fabric.Transmitted, At: now, Flow: s.ID, Priority: s.class,
 			A: int64(p.bytes), B: int64(psn(s.next)), Trace: f.Trace,
 		})
+		n.noteExcess(now, i, f, out)
 	}
 	s.next++
 	if s.high < s.next {

@@ -208,12 +208,11 @@ func (n *NIC) sendCommand(now unit.Time, out *fabric.Out) bool {
 		if n.sampleAt == unit.Never && e.shaper.Changing() {
 			n.sampleAt = n.cfg.Sampling.After(now)
 		}
+		n.noteTokens(now, fabric.TokensAwaited, out)
 		return false
 	}
 	k := e.units[u].end
-	if !out.Quiet {
-		n.notePassedOver(now, out)
-	}
+	n.noteTokens(now, fabric.PassedOver, out)
 	f := out.Send(0)
 	in := unit.Never
 	if e.ends[k].initiator {
@@ -228,14 +227,32 @@ func (n *NIC) sendCommand(now unit.Time, out *fabric.Out) bool {
 	return true
 }
 
-// notePassedOver notes the units whose responses exceed the IN tokens.
-func (n *NIC) notePassedOver(now unit.Time, out *fabric.Out) {
+// head names the message whose request a unit would send next, 0 for a unit that
+// responds.
+func (e *engine) head(end int) uint64 {
+	if !e.ends[end].initiator {
+		return 0
+	}
+	c := &e.initiators[e.ends[end].index]
+	op := c.cutting
+	if c.resend > 0 {
+		op = c.firstToResend().op
+	}
+	return trace(c.ID, int64(c.ops.at(op).ID))
+}
+
+// noteTokens notes the units whose responses exceed the IN tokens.
+func (n *NIC) noteTokens(now unit.Time, kind fabric.Kind, out *fabric.Out) {
+	if out.Quiet && out.Follow == nil {
+		return
+	}
 	e := n.engine
 	_, tokens := e.shaper.Tokens(now)
 	for u, p := range e.shaper.PassedOver() {
 		c := e.connection(e.units[u].end)
 		out.Note(fabric.Note{
-			Kind: fabric.PassedOver, At: now, Flow: c.ID, Priority: c.Class, A: int64(p.In), B: int64(tokens),
+			Kind: kind, At: now, Flow: c.ID, Priority: c.Class, A: int64(p.In), B: int64(tokens),
+			Trace: out.Stamp(e.head(e.units[u].end)),
 		})
 	}
 }

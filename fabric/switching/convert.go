@@ -97,7 +97,7 @@ func (s *Switch) count(now unit.Time, p *port, class fabric.Priority, e *entry, 
 	if marked {
 		f.SetECN(clears[s.converter.cfg.Clear])
 	}
-	if event && !out.Quiet {
+	if event && out.Wants(f.Trace) {
 		note.Kind, note.A = fabric.EventCounted, int64(found)
 		out.Note(note)
 	}
@@ -156,7 +156,7 @@ func (s *Switch) rewrite(now unit.Time, p *port, class fabric.Priority, f *frame
 		t.Received += frame.StampOf(increment)
 	}
 	f.SetTimestamps(t)
-	if !out.Quiet {
+	if out.Wants(f.Trace) {
 		out.Note(fabric.Note{
 			Kind: fabric.Rewritten, At: now, Port: p.id, Priority: class,
 			A: int64(increment), B: int64(level), Flow: FlowOf(f), Trace: f.Trace,

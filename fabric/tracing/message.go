@@ -18,7 +18,7 @@ type message struct {
 
 // ofMessage takes a note of a message at its initiator.
 func (t *Tracer) ofMessage(n *fabric.Note) {
-	if n.Kind == fabric.RateChanged || n.Kind == fabric.FlowStopped {
+	if n.Kind == fabric.RateChanged || n.Kind == fabric.FlowStopped || n.Kind == fabric.IndicationIn {
 		t.ofFlow(n)
 		return
 	}

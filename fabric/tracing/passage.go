@@ -116,6 +116,13 @@ func (t *Tracer) enqueued(n *fabric.Note) {
 	}
 }
 
+// counted takes what a converter made of the frame that has just been enqueued.
+func (t *Tracer) counted(n *fabric.Note) {
+	if t.passages.last != nil && t.passages.last.key.message == n.Trace {
+		t.passages.last.value.span.event(n)
+	}
+}
+
 // dropped takes a frame that was lost: at its initiator as an event of the message,
 // else of the passage that it was part of.
 func (t *Tracer) dropped(n *fabric.Note) {
@@ -158,7 +165,9 @@ func (t *Tracer) departed(n *fabric.Note) {
 	p.last = n.At
 	t.pass(&p.span, n)
 	for i := range t.marks {
-		p.span.Marks++
+		if t.marks[i].Kind == fabric.Marked {
+			p.span.Marks++
+		}
 		p.span.event(&t.marks[i])
 	}
 	if in != unit.Never {

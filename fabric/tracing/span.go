@@ -60,19 +60,41 @@ type Span struct {
 // MaxEvents is how many events a span keeps; more are counted in Missing.
 const MaxEvents = 128
 
-// Event is something that happened in a span. A and B are those of the note.
+// Event is something that happened in a span. A and B are those of the note. Of a kind
+// that may come with every frame, what repeats the event before it is counted there.
 type Event struct {
-	At   unit.Time
-	Kind fabric.Kind
-	A, B int64
+	At    unit.Time
+	Kind  fabric.Kind
+	A, B  int64
+	Times int64     // 1 or more
+	Last  unit.Time // the instant of the latest of them
+}
+
+// repeats reports whether a note says what an event says already.
+func (e *Event) repeats(n *fabric.Note) bool {
+	if e.Kind != n.Kind {
+		return false
+	}
+	switch n.Kind {
+	case fabric.EventCounted, fabric.PassedOver, fabric.TokensAwaited, fabric.ExcessSignalled:
+		return true // what differs is how full a queue or bucket is
+	case fabric.Rewritten, fabric.PathTold, fabric.CreditGranted:
+		return e.A == n.A && e.B == n.B
+	}
+	return false
 }
 
 func (s *Span) event(n *fabric.Note) {
+	if k := len(s.Events) - 1; k >= 0 && s.Events[k].repeats(n) {
+		s.Events[k].Times++
+		s.Events[k].Last = n.At
+		return
+	}
 	if len(s.Events) == MaxEvents {
 		s.Missing++
 		return
 	}
-	s.Events = append(s.Events, Event{n.At, n.Kind, n.A, n.B})
+	s.Events = append(s.Events, Event{At: n.At, Kind: n.Kind, A: n.A, B: n.B, Times: 1, Last: n.At})
 }
 
 // Direction names the direction, "forward" or "back".

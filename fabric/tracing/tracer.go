@@ -30,7 +30,7 @@ type Tracer struct {
 	messages table[uint64, message]
 	passages table[passageKey, passage]
 	ports    []portState
-	marks    []fabric.Note // of the frame that is about to depart
+	marks    []fabric.Note // of the frame that is about to depart: marks and rewritings
 }
 
 // portState is what is known of one port: its link, and which classes the peer
@@ -83,9 +83,11 @@ func (t *Tracer) Observe(notes []fabric.Note) {
 		n := &notes[i]
 		switch n.Kind {
 		case fabric.Posted, fabric.CommandPosted, fabric.MessageDone, fabric.CommandFailed, fabric.CommandRefused,
-			fabric.Retransmitted, fabric.TimedOut, fabric.RateChanged, fabric.FlowStopped:
+			fabric.Retransmitted, fabric.TimedOut, fabric.RateChanged, fabric.FlowStopped,
+			fabric.IndicationIn, fabric.PathTold, fabric.ExcessSignalled, fabric.PassedOver, fabric.TokensAwaited:
 			t.ofMessage(n)
-		case fabric.Arrived, fabric.Departed, fabric.Enqueued, fabric.Marked, fabric.Dropped:
+		case fabric.Arrived, fabric.Departed, fabric.Enqueued, fabric.Marked, fabric.Dropped,
+			fabric.EventCounted, fabric.LevelChanged, fabric.Rewritten, fabric.Indicated, fabric.CreditGranted:
 			if t.followed.Picks(n.Trace) {
 				t.ofFrame(n)
 			}
@@ -99,8 +101,17 @@ func (t *Tracer) Observe(notes []fabric.Note) {
 // ofFrame takes a note of a frame of a message that is followed.
 func (t *Tracer) ofFrame(n *fabric.Note) {
 	switch n.Kind {
-	case fabric.Marked:
+	case fabric.Marked, fabric.Rewritten:
 		t.marks = append(t.marks, *n)
+	case fabric.EventCounted, fabric.LevelChanged:
+		t.counted(n)
+	case fabric.Indicated:
+		if p := t.passages.find(passageKey{message: n.Trace, back: true}); p != nil {
+			p.span.event(n)
+		}
+	case fabric.CreditGranted:
+		n.Role, n.Back = frame.RoleCredit, true
+		t.passage(n).span.event(n)
 	case fabric.Dropped:
 		t.dropped(n)
 	case fabric.Enqueued:

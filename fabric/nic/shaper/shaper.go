@@ -266,9 +266,9 @@ func (s *Shaper) next() unit.Time {
 	return at
 }
 
-// PassedOver gives the units that were passed over by the latest Pick, because
-// their responses exceeded the IN tokens, with what they offer. It holds until the
-// next call of anything else.
+// PassedOver gives the units that were passed over by the latest Pick, or wait if it
+// selected none, because their responses exceeded the IN tokens, with what they offer. It
+// holds until the next call of anything else.
 func (s *Shaper) PassedOver() iter.Seq2[int, Packet] {
 	return func(yield func(int, Packet) bool) {
 		for u := s.offered.next(0); u >= 0; u = s.offered.next(u + 1) {

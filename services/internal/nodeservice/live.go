@@ -59,7 +59,9 @@ func (p *part) grant(g *rackfabv1.RunGrant) error {
 func (p *part) count(notes []fabric.Note) {
 	s := p.scenario.Load()
 	for i := range notes {
-		p.notices[notes[i].Kind]++
+		if !notes[i].Kind.PerFrame() { // those come for the messages that are followed alone
+			p.notices[notes[i].Kind]++
+		}
 		p.commands.note(s, &notes[i])
 	}
 	p.tell.observe(s, notes)

@@ -81,6 +81,13 @@ func attributes(s *tracing.Span) []attribute.KeyValue {
 func event(e *tracing.Event) (name string, about []attribute.KeyValue) {
 	number := func(key string, v int64) { about = append(about, attribute.Int64(key, v)) }
 	number("rackfab.at_ps", int64(e.At))
+	if e.Times > 1 {
+		number("rackfab.times", e.Times)
+		number("rackfab.last_ps", int64(e.Last))
+	}
+	if name, mechanism := mechanisms[e.Kind]; mechanism {
+		return name, append(about, mechanismAttributes(e)...)
+	}
 	switch e.Kind {
 	case fabric.Marked:
 		number("rackfab.queue_bytes", e.A)
