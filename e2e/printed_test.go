@@ -53,13 +53,16 @@ func TestDocumentsShowWhatIsPrinted(t *testing.T) {
 	get := filepath.Join(dir, "get")
 	printed(t, "run", scenario, "--bus", "memory", "--telemetry", "--sample-flows", "fetch", "--sample-ratio", "0", "--out", get)
 	trace := printed(t, "traces", "--data", filepath.Join(get, "telemetry"))[1:]
+	if last := trace[len(trace)-2]; last != "sampled: all messages of fetch, no others" {
+		t.Errorf("the last line is %q", last)
+	}
 	for _, tt := range []struct {
 		path, first string
 		lines       []string
 	}{
 		{"../README.md", strings.Repeat(" ", 20), printed(t, "run", "--bus", "memory", "--out", filepath.Join(dir, "run"))[1:]},
-		{"../README.md", "span       node", trace},
-		{"../docs/guide/traces.md", "span       node", trace},
+		{"../README.md", "on its critical path", trace},
+		{"../docs/guide/traces.md", "on its critical path", trace},
 	} {
 		for i, line := range block(t, tt.path, tt.first) {
 			if i >= len(tt.lines) || !strings.HasPrefix(tt.lines[i], line) {

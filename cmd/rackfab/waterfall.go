@@ -102,7 +102,11 @@ func header(t *rackfabv1.GetTraceResponse, from, to int64) string {
 			}
 		}
 	}
-	return strings.Join(append(parts, fmt.Sprintf("%s from %s", unit.Time(to-from), unit.Time(from))), ", ")
+	line := strings.Join(append(parts, fmt.Sprintf("%s from %s", unit.Time(to-from), unit.Time(from))), ", ")
+	if shares := sharesText(t.GetSpans()); shares != "" {
+		line += "\non its critical path: " + shares
+	}
+	return line
 }
 
 // bar shows when a span was within the trace.

@@ -10,8 +10,12 @@ import (
 
 // Leg is one part of a message's critical path.
 type Leg struct {
+	Part       Part
 	Name, Node string
 	Start, End unit.Time
+	// Paused is how much of it the port was paused, as far as the span's events tell: it
+	// keeps MaxEvents of them.
+	Paused unit.Time
 }
 
 // Errors of Critical for messages without a critical path of their own.
@@ -37,7 +41,7 @@ func Critical(spans []Span) ([]Leg, error) {
 	}
 	var legs []Leg
 	if root.In < root.End {
-		legs = append(legs, Leg{"intake", root.Node, root.In, root.End})
+		legs = append(legs, Leg{Part: Intake, Name: "intake", Node: root.Node, Start: root.In, End: root.End})
 	}
 	node, now := root.Node, root.In
 	for range spans {
@@ -52,7 +56,12 @@ func Critical(spans []Span) ([]Leg, error) {
 		if stay == nil {
 			return nil, fmt.Errorf("no stay at %s ends at %s", wire.Node, wire.Start)
 		}
-		legs = append(legs, Leg{"wire", wire.Node + "->" + wire.Peer, wire.Start, wire.End}, Leg{stay.Name, stay.Node, stay.In, stay.End})
+		pauses := stay.Events
+		if stay.Part == Sender {
+			pauses = root.Events
+		}
+		legs = append(legs, Leg{Part: Wire, Name: "wire", Node: wire.Node + "->" + wire.Peer, Start: wire.Start, End: wire.End},
+			Leg{Part: stay.Part, Name: stay.Name, Node: stay.Node, Start: stay.In, End: stay.End, Paused: paused(pauses, stay.In, stay.End)})
 		if stay.Part == Sender {
 			slices.Reverse(legs)
 			return legs, nil

@@ -46,13 +46,17 @@ func traced(t rapid.TB, text string) map[uint64][]tracing.Span {
 
 // whole checks that the legs of a critical path lie end to end from post to
 // completion.
-func whole(root *tracing.Span, legs []tracing.Leg) error {
+func whole(list []tracing.Span, legs []tracing.Leg) error {
+	root := rootOf(list)
 	at, sum := root.Start, unit.Time(0)
 	for _, l := range legs {
 		if l.Start != at || l.End < l.Start {
 			return fmt.Errorf("%s at %s runs from %d to %d, the one before ends at %d", l.Name, l.Node, l.Start, l.End, at)
 		}
 		at, sum = l.End, sum+l.End-l.Start
+	}
+	if shares, err := tracing.Divide(list); err != nil || shares.Sum() != sum || shares.Paused < 0 || shares.Queued < 0 || shares.Waited < 0 || shares.Target < 0 {
+		return fmt.Errorf("shares %+v of %d ps, %v", shares, sum, err)
 	}
 	if at != root.End || sum != root.End-root.Start {
 		return fmt.Errorf("%d ps in all, ends at %d; the message takes %d and ends at %d", sum, at, root.End-root.Start, root.End)
@@ -98,7 +102,7 @@ func TestGETOverTwoSwitches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := whole(root, legs); err != nil {
+		if err := whole(list, legs); err != nil {
 			t.Error(err)
 		}
 		var names []string
@@ -183,7 +187,7 @@ func TestCriticalPathsAreWhole(t *testing.T) {
 				elsewhere++
 				continue
 			case err == nil:
-				err = whole(rootOf(list), legs)
+				err = whole(list, legs)
 			}
 			if complete++; err != nil {
 				t.Fatalf("message %x: %v\n%s", message, err, dump(list))

@@ -1,0 +1,66 @@
+package tracing
+
+import (
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Shares divides the time of a message, from post to completion, by what the frame that
+// completed it, and the frame that this one answers, spent it on.
+type Shares struct {
+	Waited unit.Time // at the initiator until the frame left, not paused: pacing, window, credit, earlier frames
+	Paused unit.Time // at a port that PAUSE held
+	Queued unit.Time // in switches, not paused
+	Wire   unit.Time // serialisation and propagation
+	Target unit.Time // at the target until the answer left
+	Intake unit.Time // at the initiator, from the arrival of the answer to the completion
+}
+
+// Sum adds the shares up: it is the time of the message.
+func (s *Shares) Sum() unit.Time {
+	return s.Waited + s.Paused + s.Queued + s.Wire + s.Target + s.Intake
+}
+
+// Divide divides the critical path of a message, from all of its spans. The errors are
+// those of Critical.
+func Divide(spans []Span) (Shares, error) {
+	legs, err := Critical(spans)
+	var s Shares
+	for _, l := range legs {
+		took := l.End - l.Start
+		switch l.Part {
+		case Wire:
+			s.Wire += took
+		case Sender:
+			s.Waited += took - l.Paused
+		case Switch:
+			s.Queued += took - l.Paused
+		case Intake:
+			s.Intake += took
+		default:
+			s.Target += took - l.Paused
+		}
+		s.Paused += l.Paused
+	}
+	return s, err
+}
+
+// paused returns how long, between two instants, a port was paused by the events of a
+// span.
+func paused(events []Event, from, to unit.Time) (sum unit.Time) {
+	since := unit.Never // of a pause that has not ended
+	for _, e := range events {
+		switch e.Kind {
+		case fabric.Paused:
+			since = e.At
+		case fabric.Resumed:
+			sum += max(min(e.At, to)-max(e.At-unit.Time(e.A), from), 0)
+			since = unit.Never
+		default:
+		}
+	}
+	if since != unit.Never {
+		sum += max(to-max(since, from), 0)
+	}
+	return sum
+}
