@@ -23,6 +23,7 @@ type schemeInfo struct {
 	Notification cc.Notification  `json:"notification"`
 	Params       []topology.Param `json:"params"`
 	Switch       []topology.Param `json:"switch,omitempty"` // of every switch
+	Choices      []topology.Param `json:"choices"`          // of the model, the same for every scheme
 }
 
 func schemesCommand() *cobra.Command {
@@ -42,7 +43,10 @@ func schemesCommand() *cobra.Command {
 			if err := printSchemes(c.OutOrStdout(), schemes); err != nil {
 				return err
 			}
-			return printParams(c.OutOrStdout(), schemes)
+			if err := printParams(c.OutOrStdout(), schemes); err != nil || len(args) > 0 {
+				return err
+			}
+			return printChoices(c.OutOrStdout(), topology.Choices())
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON instead of the tables")
@@ -59,7 +63,7 @@ func schemeInfos(names []string) (schemes []schemeInfo, err error) {
 		if len(names) > 0 && !slices.Contains(names, s.Name) {
 			continue
 		}
-		schemes = append(schemes, schemeInfo{s.Name, s.Title, s.Marking, s.Notification, topology.Params(s.Name), topology.SwitchParams(s.Name)})
+		schemes = append(schemes, schemeInfo{s.Name, s.Title, s.Marking, s.Notification, topology.Params(s.Name), topology.SwitchParams(s.Name), topology.Choices()})
 	}
 	return schemes, err
 }
@@ -84,16 +88,32 @@ func defaults(p topology.Param) string {
 	return strings.Join(lines, "\n")
 }
 
-// printParams writes one row per parameter, as `rackfab sweep --set` names it.
-func printParams(w io.Writer, schemes []schemeInfo) error {
+// paramTable gives a table of parameters without rows.
+func paramTable(parameter, source string) table.Writer {
 	const widest = 44 // of a column of prose
 	t := table.NewWriter()
 	t.SetStyle(narrow())
-	t.AppendHeader(table.Row{"parameter", "default", "unit", "allowed", "what it is", "where the default comes from"})
+	t.AppendHeader(table.Row{parameter, "default", "unit", "allowed", "what it is", source})
 	wrap := func(column string) table.ColumnConfig {
 		return table.ColumnConfig{Name: column, WidthMax: widest, WidthMaxEnforcer: text.WrapSoft}
 	}
-	t.SetColumnConfigs([]table.ColumnConfig{wrap("what it is"), wrap("where the default comes from")})
+	t.SetColumnConfigs([]table.ColumnConfig{wrap("what it is"), wrap(source)})
+	return t
+}
+
+// printChoices writes one row per choice of the model.
+func printChoices(w io.Writer, choices []topology.Param) error {
+	t := paramTable("model choice", "who does what")
+	for _, p := range choices {
+		t.AppendRow(table.Row{p.Key, p.Default, p.Unit, p.Range, p.Doc, p.Source})
+	}
+	_, _ = fmt.Fprintln(w) // the table's own fault comes next
+	return writeFolded(w, t.Render(), 1)
+}
+
+// printParams writes one row per parameter, as `rackfab sweep --set` names it.
+func printParams(w io.Writer, schemes []schemeInfo) error {
+	t := paramTable("parameter", "where the default comes from")
 	for i, s := range schemes {
 		for _, p := range s.Params {
 			t.AppendRow(table.Row{s.Name + "." + p.Key, defaults(p), p.Unit, p.Range, p.Doc, p.Source})

@@ -1,6 +1,8 @@
 package topology
 
 import (
+	"slices"
+
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rackfab/rackfab/fabric/cc"
@@ -115,6 +117,18 @@ func SwitchParams(scheme string) []Param {
 		return nil
 	}
 	return params(converterFields, DefaultSwitch())
+}
+
+// Choices lists the settings of NICs, switches and links in which other simulators and
+// devices differ from each other, whatever the scheme. Keys are those of a Setting.
+func Choices() []Param {
+	return slices.Concat(choices("nic", nicFields, DefaultNIC()), choices("switch", queueFields, DefaultSwitch()), choices("link", linkSettings, DefaultLink()))
+}
+
+// choices lists the fields that cite who does what.
+func choices[T any](part string, fields []field[T], defaults T) []Param {
+	cited := slices.DeleteFunc(slices.Clone(fields), func(f field[T]) bool { return f.source == "" })
+	return params(prefixed(part+".", cited), defaults)
 }
 
 func params[T any](fields []field[T], defaults T) (list []Param) {
