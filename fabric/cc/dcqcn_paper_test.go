@@ -52,14 +52,17 @@ func TestDCQCNPublishedConstants(t *testing.T) {
 		p.Threshold != 5 || p.AI != 40*unit.MegabitPerSec || p.Alpha != 1 || p.CNPInterval != 50*us || p.CutPeriod != 0 {
 		t.Errorf("paper: %+v", p)
 	}
+	if p.HAI != 200*unit.MegabitPerSec || p.MinRate != 100*unit.MegabitPerSec {
+		t.Errorf("paper: %+v", p)
+	}
 	c := dcqcnPreset("connectx")
-	if c.Timer != 300*us || c.Threshold != 1 || c.AI != 5*unit.MegabitPerSec || c.HAI != 50*unit.MegabitPerSec ||
+	if c.G != 5.0/1024 || c.Alpha != 1023.0/1024 || c.CNPInterval != 4*us || c.Timer != 300*us || c.Threshold != 1 || c.AI != 5*unit.MegabitPerSec || c.HAI != 50*unit.MegabitPerSec ||
 		c.AlphaTimer != 1*us || c.CutPeriod != 4*us || c.MinRate != 1*unit.MegabitPerSec {
 		t.Errorf("connectx: %+v", c)
 	}
 	n := dcqcnPreset("ns3-rdma")
 	if n.G != 1.0/256 || n.Alpha != 0.5 || n.AlphaTimer != 55*us || n.Timer != 60*us || n.ByteCounter != 300*unit.Megabyte ||
-		n.AI != 40*unit.MegabitPerSec || n.HAI != 200*unit.MegabitPerSec || !n.CNPClocked {
+		n.Threshold != 5 || n.MinRate != 100*unit.MegabitPerSec || n.CNPInterval != 50*us || n.AI != 40*unit.MegabitPerSec || n.HAI != 200*unit.MegabitPerSec || !n.CNPClocked {
 		t.Errorf("ns3-rdma: %+v", n)
 	}
 	for _, p := range DCQCNPresets {
@@ -236,6 +239,18 @@ func TestDCQCNStepFitsOneLinkSpeed(t *testing.T) {
 			t.Errorf("a link of %s is taken back in %s, want about %s", link, at, want)
 		}
 	}
+}
+
+// A byte counter of 0 is off: the timer alone raises the rate.
+func TestDCQCNWithoutByteCounter(t *testing.T) {
+	p := DefaultDCQCN()
+	p.ByteCounter = 0
+	c := NewDCQCN(p, line, line)
+	c.Handle(0, marked)
+	c.Handle(1, Signal{Kind: Sent, Bytes: 1000 * unit.Megabyte})
+	rateIs(t, "after a gigabyte", c, 20e9)
+	tickTo(c, 55*us)
+	rateIs(t, "after a cycle of the timer", c, 30e9)
 }
 
 // PCN-11: a flow of tiny throughput has periods of 50 us without a packet, and so

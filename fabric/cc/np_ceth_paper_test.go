@@ -85,6 +85,31 @@ func TestIndicationCoversThePacketsOfTheACK(t *testing.T) {
 	}
 }
 
+// CETH-47: what nothing acknowledges is told while the latest packet was marked, and
+// once more after a mark that was not told yet.
+func TestPresentStateOfAFlow(t *testing.T) {
+	n := cethNP()
+	present := func() bool {
+		congested, _ := n.Present(10)
+		return congested
+	}
+	n.Packet(0, true, Congestion{})
+	if !present() {
+		t.Error("a marked packet is not told")
+	}
+	if n.Acked(); !present() {
+		t.Error("told once, and still the latest packet is marked")
+	}
+	n.Packet(1, true, Congestion{})
+	n.Packet(2, false, Congestion{})
+	if !present() {
+		t.Error("a mark that was not told is forgotten")
+	}
+	if n.Acked(); present() {
+		t.Error("the mark is told, and the latest packet has none")
+	}
+}
+
 // CETH-44: ¶166 to ¶178, fig. 13: the indication alone.
 // CETH-45: ¶179 to ¶201, fig. 14: with information.
 func TestCETHModes(t *testing.T) {

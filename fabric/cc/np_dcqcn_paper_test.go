@@ -95,6 +95,19 @@ func TestDCQCNNotifierClocked(t *testing.T) {
 	}
 }
 
+// The interval does not end before its time, whoever asks.
+func TestDCQCNNotifierWaitsForTheInterval(t *testing.T) {
+	n := NewDCQCNNotifier(DefaultDCQCN())
+	n.Packet(0, true)
+	n.Packet(10*us, true)
+	if n.Tick(49 * us) {
+		t.Error("a CNP before 50 us are over")
+	}
+	if !n.Tick(50 * us) {
+		t.Error("no CNP when 50 us are over")
+	}
+}
+
 // An unmarked packet makes no CNP and starts no timer.
 func TestDCQCNNotifierIsSilentWithoutMarks(t *testing.T) {
 	n := NewDCQCNNotifier(DefaultDCQCN())

@@ -27,7 +27,8 @@ func TestQCNPublishedConstants(t *testing.T) {
 		p.Threshold != 5 || p.AI != 5*unit.MegabitPerSec || p.HAI != 50*unit.MegabitPerSec || p.MinRate != 5*unit.MegabitPerSec {
 		t.Errorf("%+v", p)
 	}
-	if n := QCNPresets[1]; n.Timer != 1500*us || n.MinRate != 100*unit.MegabitPerSec || n.AI != p.AI || n.HAI != p.HAI || n.ByteCounter != p.ByteCounter {
+	if n := QCNPresets[1]; n.Timer != 1500*us || n.MinRate != 100*unit.MegabitPerSec || n.AI != p.AI || n.HAI != p.HAI ||
+		n.ByteCounter != p.ByteCounter || n.GD != p.GD || n.MaxCut != p.MaxCut || n.Threshold != p.Threshold {
 		t.Errorf("ns3-rdma: %+v", n)
 	}
 	for _, p := range QCNPresets {

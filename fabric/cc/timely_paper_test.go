@@ -45,13 +45,16 @@ func TestTIMELYPublishedConstants(t *testing.T) {
 		}
 	}
 	n, a, s := timelyPreset("ns3-rdma"), timelyPreset("authors"), timelyPreset("scaled")
+	if a.MaxCut != 0.5 || n.MaxCut != 0.5 || s.MaxCut != 1 || a.MinRate != 100*unit.MegabitPerSec || n.MinRate != a.MinRate || s.HyperAfter != 6 {
+		t.Errorf("authors: %+v, ns3-rdma: %+v, scaled: %+v", a, n, s)
+	}
 	if n.EWMA != 0.875 || n.THigh != 500*us || n.HyperAfter != 0 || n.Segment != 16*unit.Kilobyte || !n.Burst {
 		t.Errorf("ns3-rdma: %+v", n)
 	}
 	if a.EWMA != 0.02 || a.THigh != unit.Millisecond || a.HyperAfter != 5 || a.HyperFactor != 5 || a.Segment != 64*unit.Kilobyte {
 		t.Errorf("authors: %+v", a)
 	}
-	if s.EWMA != 0.875 || s.DeltaPer != 10*gbps || !s.OncePerRTT || s.Burst || s.HyperFactor != 5 || s.MinRate != gbps {
+	if s.EWMA != 0.875 || s.THigh != 500*us || s.DeltaPer != 10*gbps || !s.OncePerRTT || s.Burst || s.HyperFactor != 5 || s.MinRate != gbps {
 		t.Errorf("scaled: %+v", s)
 	}
 }
