@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -41,6 +42,11 @@ func printed(t *testing.T, args ...string) []string {
 	return strings.Split(string(out), "\n")
 }
 
+// following gives the lines from the one that begins with first on.
+func following(lines []string, first string) []string {
+	return lines[max(0, slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, first) })):]
+}
+
 // What documents show is what the program prints, apart from the first line, which
 // names a run; a line may be cut off.
 func TestDocumentsShowWhatIsPrinted(t *testing.T) {
@@ -56,6 +62,8 @@ func TestDocumentsShowWhatIsPrinted(t *testing.T) {
 	if last := trace[len(trace)-2]; last != "sampled: all messages of fetch, no others" {
 		t.Errorf("the last line is %q", last)
 	}
+	explained := []string{"explain", "pause", "pcn-16to2", "--scheme", "pfc", "--from", "300us", "--to", "900us", "--link"}
+	why, upstream := printed(t, append(explained, "s1->s0")...), printed(t, append(explained, "s0->h0")...)
 	for _, tt := range []struct {
 		path, first string
 		lines       []string
@@ -63,6 +71,12 @@ func TestDocumentsShowWhatIsPrinted(t *testing.T) {
 		{"../README.md", strings.Repeat(" ", 20), printed(t, "run", "--bus", "memory", "--out", filepath.Join(dir, "run"))[1:]},
 		{"../README.md", "on its critical path", trace},
 		{"../docs/guide/traces.md", "on its critical path", trace},
+		{"../docs/guide/explain.md", "1. What filled", following(why, "1. What filled")},
+		{"../docs/guide/explain.md", "2. How PAUSE came to s1", following(why, "2. How")},
+		{"../docs/guide/explain.md", "3. What kept s0", following(why, "3. What kept")},
+		{"../docs/guide/explain.md", "4. Victim flows", following(why, "4. Victim")},
+		{"../docs/guide/explain.md", "each PAUSE", following(why, "each PAUSE")},
+		{"../docs/guide/explain.md", "3. What kept h0", following(upstream, "3. What kept")},
 	} {
 		for i, line := range block(t, tt.path, tt.first) {
 			if i >= len(tt.lines) || !strings.HasPrefix(tt.lines[i], line) {

@@ -33,8 +33,8 @@ func explainPauseCommand() *cobra.Command {
 	var f explainFlags
 	c := &cobra.Command{
 		Use:   "pause --link 'X->Y' [SCENARIO|JOURNAL]",
-		Short: "Why X sent PAUSE to Y, or none: occupancy, thresholds, who filled the buffer, victims, chain",
-		Long: "Runs a scenario or a journal in memory, up to the end of the range, and says why X sent PAUSE to hold Y, or why not.\n" +
+		Short: "Why X sent PAUSE to Y, or none: first cause, what kept Y paused, victims, occupancy, thresholds",
+		Long: "Runs a scenario or a journal in memory, up to the end of the range, and says why X sent PAUSE to Y, or why not.\n" +
 			"Without either it is the running rack's journal so far.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -60,7 +60,7 @@ func explainPauseCommand() *cobra.Command {
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.link, "link", "", "the link, X->Y: X is who sends PAUSE, Y who is held")
+	flags.StringVar(&f.link, "link", "", "the link, X->Y: X sends PAUSE, Y is paused")
 	flags.StringVar(&f.from, "from", "0s", "begin of the range, in fabric time")
 	flags.StringVar(&f.to, "to", "", "end of the range (default: the end of the run)")
 	flags.IntVar(&f.class, "class", int(topology.DataClass), "traffic class, 0 to 7")

@@ -88,8 +88,8 @@ func TestTheStoryOfPFC(t *testing.T) {
 		link, chain, victims, spread, filled string
 	}{
 		{"s1->s0", "s1->s0 overload r1", "F0", "s0->h0 s0->h1", "F1>r1"},
-		{"s0->h0", "s0->h0 held s1, s1->s0 overload r1", "F0", "", "F0>s1"},
-		{"s0->h1", "s0->h1 held s1, s1->s0 overload r1", "", "", "F1>s1"},
+		{"s0->h0", "s0->h0 paused s1, s1->s0 overload r1", "F0", "", "F0>s1"},
+		{"s0->h1", "s0->h1 paused s1, s1->s0 overload r1", "", "", "F1>s1"},
 	} {
 		r := ask(t, s, c.link)
 		var chain, victims, spread []string
@@ -167,13 +167,19 @@ commands: [{name: W, verb: put, from: h0, to: r0, size: 64KB, count: 20}]
 func TestASlowHost(t *testing.T) {
 	s := parse(t, slow)
 	r := ask(t, s, "s0->h0")
-	if len(r.Chain) != 2 || r.Chain[0].Cause.Kind != Held || r.Chain[1].Link != "r0->s0" || r.Chain[1].Cause.Kind != SlowHost || r.Chain[1].Frames == 0 {
+	if len(r.Chain) != 2 || r.Chain[0].Cause.Kind != Downstream || r.Chain[1].Link != "r0->s0" || r.Chain[1].Cause.Kind != SlowHost || r.Chain[1].Frames == 0 {
 		t.Errorf("chain %+v", r.Chain)
 	}
 	if !r.Limits.Dynamic || r.Limits.Alpha <= 0 || r.Limits.Threshold <= 0 || r.Peak.Flows[0].Flow != "h0=>r0" {
 		t.Errorf("limits %+v, peak %+v", r.Limits, r.Peak)
 	}
 	host := ask(t, s, "r0->s0")
+	if len(r.Victims) > 0 {
+		t.Errorf("victims %+v, and all of it goes to r0", r.Victims)
+	}
+	if f := r.First; f.Node != "r0" || f.Egress != "" || f.Rate != 10*unit.GigabitPerSec || f.Arrived < 30*unit.GigabitPerSec || f.Sources[0].Name != "h0=>r0" {
+		t.Errorf("first cause %+v", f)
+	}
 	if host.Frames == 0 || host.Limits.Threshold == 0 || host.Peak.Occupancy <= host.Limits.Threshold || !strings.Contains(host.Verdict, "r0 takes frames in more slowly") {
 		t.Errorf("%+v", host)
 	}
@@ -241,9 +247,12 @@ func TestText(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"PAUSE on s0->h0, class 3, from 0ps to 2ms, of pcn-16to2 under pfc\n\ns0 sent ", "threshold  200KB (static)", "shared, | is the threshold",
-		"who filled the buffer, at each PAUSE\n", "  s0->h0: s0 may not send to s1, which holds it", "  s1->s0: the port of s1 to r1 is overloaded: ",
-		"victims: held, though they do not go to r1\n  F0 to r0: ",
+		"PAUSE on s0->h0, class 3, from 0ps to 2ms, of pcn-16to2 under pfc\n\ns0 sent ", ": the egress queue of s1 to r1 grew to ",
+		"1. What filled the egress queue of s1 to r1\n  From ", "   560.0 Gbit/s  burst, 224 flows from 14 NICs\n    20.1 Gbit/s  F1, from h1\n",
+		"2. How PAUSE came to s0->h0\n     399.8us  s1 paused s0: frames from s0 held 205KB of its buffer, all of it in the queue of 3.55MB to r1\n     486.5us  s0 paused h0: ",
+		" because of downstream PAUSE: s1 had paused s0\n", " because of a standing queue: ", "arrived at 5.1 Gbit/s and left at 2.5 Gbit/s\n",
+		"4. Victim flows: paused here, though they do not pass the egress queue of s1 to r1\n  F0 from h0 to r0: paused ",
+		"    goodput 2.", "threshold  200KB (static)", "shared, | is the threshold", "\neach PAUSE; ",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())

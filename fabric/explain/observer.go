@@ -31,7 +31,9 @@ type host struct {
 	machine *nic.NIC
 	hold    hold
 	sent    []unit.Time // of PAUSE frames
-	most    unit.Bytes  // that its receive buffer held of the class
+	pauses  []Pause
+	rise    rise       // of what its receive buffer holds of the class
+	most    unit.Bytes // that it has held
 	mostAt  unit.Time
 }
 
@@ -67,7 +69,11 @@ func port(ends []topology.End, peer int) fabric.Port {
 
 // atHost takes what a NIC has noted at an instant.
 func (o *observer) atHost(index int, h *host, at unit.Time, notes []fabric.Note) {
-	if bytes, _, _, ok := h.machine.Intake(o.Class); ok && bytes > h.most && at >= o.From && at < o.To {
+	bytes, xoff, _, ok := h.machine.Intake(o.Class)
+	if ok {
+		h.rise.set(at, bytes)
+	}
+	if ok && bytes > h.most && at >= o.From && at < o.To {
 		h.most, h.mostAt = bytes, at
 	}
 	for i := range notes {
@@ -78,6 +84,14 @@ func (o *observer) atHost(index int, h *host, at unit.Time, notes []fabric.Note)
 		case n.Priority != o.Class:
 		case n.Kind == fabric.PauseSent:
 			h.sent = append(h.sent, at)
+			h.pause(Pause{
+				State: State{At: at, Occupancy: bytes, Shared: bytes, Threshold: xoff}, Until: -1, Frames: 1,
+				Cause: Cause{Kind: SlowHost, Egress: o.s.Nodes[index].Name, Bytes: bytes, Queue: bytes, Rate: o.s.Nodes[index].NIC.Engine.Absorb, rise: h.rise.growth()},
+			})
+		case n.Kind == fabric.ResumeSent:
+			if k := len(h.pauses); k > 0 && h.pauses[k-1].Until < 0 {
+				h.pauses[k-1].Until = at
+			}
 		case n.Kind == fabric.Paused:
 			h.hold.begin(at)
 		case n.Kind == fabric.Resumed:
@@ -86,6 +100,15 @@ func (o *observer) atHost(index int, h *host, at unit.Time, notes []fabric.Note)
 			o.released(index, 0, since, at)
 		}
 	}
+}
+
+// pause takes a PAUSE frame: the first of a pause, or a refresh.
+func (h *host) pause(p Pause) {
+	if k := len(h.pauses); k > 0 && h.pauses[k-1].Until < 0 {
+		h.pauses[k-1].Frames++
+		return
+	}
+	h.pauses = append(h.pauses, p)
 }
 
 // rate keeps what congestion control allows a flow: at the begin of the range, at
@@ -130,20 +153,24 @@ func (o *observer) released(at int, p fabric.Port, from, to unit.Time) {
 	for flow, n := range waiting {
 		v := o.waited[flow]
 		if v == nil {
-			v = &Victim{Flow: o.name(flow), To: o.target(flow)}
+			v = &Victim{Flow: o.name(flow), id: flow}
+			v.From, v.To = o.path(flow)
 			o.waited[flow] = v
 		}
 		v.Bytes = max(v.Bytes, n)
 		v.Times++
+		v.Paused += min(to, o.To) - max(from, o.From)
 	}
 }
 
-// target gives the NIC that a flow goes to, "" if that is not known.
-func (o *observer) target(flow fabric.FlowID) string {
+// path gives the NICs at the ends of a flow, "" for those of a connection of commands,
+// which has frames in both directions.
+func (o *observer) path(flow fabric.FlowID) (from, to string) {
 	if int(flow) < len(o.s.Flows) {
-		return o.s.Nodes[o.s.Flows[flow].To].Name
+		f := o.s.Flows[flow]
+		return o.s.Nodes[f.From].Name, o.s.Nodes[f.To].Name
 	}
-	return ""
+	return "", ""
 }
 
 // name gives the name of a flow, or of the connection of commands.

@@ -2,11 +2,11 @@ package explain
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -22,7 +22,9 @@ func (o *observer) report() *Report {
 	} else {
 		o.intake(r)
 	}
-	r.Chain = o.chain()
+	if r.Chain = o.chain(); len(r.Chain) > 0 {
+		r.First = o.first(&r.Chain[len(r.Chain)-1])
+	}
 	r.Victims = o.victims(r)
 	r.Spread = o.spread()
 	r.Verdict = o.verdict(r)
@@ -104,59 +106,97 @@ func (o *observer) intake(r *Report) {
 	r.Limits = Limits{Lossless: ok, Threshold: xoff, XON: xoff - xon, NeverPause: !ok}
 	r.Peak = State{At: h.mostAt, Occupancy: h.most, Shared: h.most, Threshold: xoff}
 	r.Closest = r.Peak
+	for _, p := range h.pauses {
+		if o.overlaps(&p) {
+			r.Pauses = append(r.Pauses, p)
+		}
+	}
 }
 
-// chain leads from the asked link to where the congestion is.
+// pausesOf lists the pauses that x sent to y in the whole run, in order.
+func (o *observer) pausesOf(x, y int) []Pause {
+	if w := o.switches[x]; w != nil {
+		return w.accounts[port(w.ends, y)].pauses
+	}
+	return o.hosts[x].pauses
+}
+
+// chain leads from the first PAUSE of the range to where the congestion is: where a
+// PAUSE was sent because the node behind the egress port had paused it, the next step is
+// the latest PAUSE of that node before.
 func (o *observer) chain() (steps []Step) {
 	x, y := o.X, o.Y
-	seen := map[[2]int]bool{}
-	for !seen[[2]int{x, y}] {
+	first := slices.IndexFunc(o.pausesOf(x, y), func(p Pause) bool { return o.overlaps(&p) })
+	if first < 0 {
+		return nil
+	}
+	p := &o.pausesOf(x, y)[first]
+	for seen := map[[2]int]bool{}; !seen[[2]int{x, y}]; {
 		seen[[2]int{x, y}] = true
-		step := Step{Link: o.link(x, y), Frames: o.frames(x, y), x: x}
-		w := o.switches[x]
-		if w == nil {
-			step.Cause = Cause{Kind: SlowHost, Egress: o.s.Nodes[x].Name, Rate: o.s.Nodes[x].NIC.Engine.Absorb}
-			return append(steps, step)
+		step := Step{
+			Link: o.link(x, y), Frames: o.frames(x, y), Paused: o.held(x, y, o.From, o.To), At: p.At, Bytes: p.Occupancy, Cause: p.Cause, x: x, y: y,
 		}
-		main, ok := o.main(w, port(w.ends, y))
-		if !ok {
-			return steps
+		if o.switches[x] != nil {
+			step.Kept = o.kept(o.pausesOf(x, y))
 		}
-		step.Cause = main
 		steps = append(steps, step)
-		if main.Kind != Held {
-			return steps
+		if p.Cause.Kind != Downstream {
+			break
 		}
-		x, y = main.peer, x
+		x, y = p.Cause.peer, x
+		earlier := slices.IndexFunc(o.pausesOf(x, y), func(q Pause) bool { return q.At > p.At })
+		if earlier < 0 {
+			earlier = len(o.pausesOf(x, y))
+		}
+		if earlier == 0 {
+			break
+		}
+		p = &o.pausesOf(x, y)[earlier-1]
 	}
 	return steps
 }
 
-// main gives the cause of most of the pauses of an account in the range: that of
-// the egress port that most bytes waited for, as it was when most did.
-func (o *observer) main(w *watcher, at fabric.Port) (main Cause, ok bool) {
-	sums, most := map[string]unit.Bytes{}, map[string]Cause{}
-	for _, p := range w.accounts[at].pauses {
-		if o.overlaps(&p) {
-			e := p.Cause.Egress
-			sums[e] += p.Cause.Bytes
-			if c, known := most[e]; !known || p.Cause.Bytes > c.Bytes {
-				most[e] = p.Cause
-			}
+// kept sums up those of a link's pauses that overlap the range.
+func (o *observer) kept(pauses []Pause) *Kept {
+	k := &Kept{}
+	var arrived, left unit.Bytes
+	var span unit.Time
+	for i := range pauses {
+		p := &pauses[i]
+		if !o.overlaps(p) {
+			continue
+		}
+		k.Pauses++
+		switch p.Cause.Kind {
+		case Standing:
+			k.Standing++
+		case Downstream:
+			k.Held++
+		case Overload, SlowHost:
+			k.Overload++
+		}
+		if k.Pauses == 1 || p.Cause.Queue < k.Least {
+			k.Least = p.Cause.Queue
+		}
+		if p.Cause.Queue > k.Most {
+			k.Most, k.Drain = p.Cause.Queue, p.Cause.Rate.Serialise(p.Cause.Queue)
+		}
+		if k.Pauses > 1 {
+			open := p.At - p.Since
+			span, arrived, left = span+open, arrived+p.Arrived.In(open), left+p.Left.In(open)
 		}
 	}
-	for _, e := range slices.Sorted(maps.Keys(sums)) {
-		if !ok || sums[e] > sums[main.Egress] {
-			main, ok = most[e], true
-		}
-	}
-	return main, ok
+	k.Arrived, k.Left = unit.Over(arrived, span), unit.Over(left, span)
+	return k
 }
 
 // passes tells whether a flow goes where the congestion is that ends a chain.
 func (o *observer) passes(flow fabric.FlowID, root *Step) bool {
 	w := o.switches[root.x]
 	if w == nil {
+		if i := int64(flow) - int64(topology.FirstConnection); i >= 0 && i < int64(len(o.pairs)) {
+			return o.pairs[i].From == root.x || o.pairs[i].To == root.x
+		}
 		return int(flow) < len(o.s.Flows) && o.s.Flows[flow].To == root.x
 	}
 	to, known := w.egress[flow]

@@ -20,27 +20,11 @@ func (o *observer) verdict(r *Report) string {
 		return fmt.Sprintf("no PAUSE: what came from %s held at most %s of the buffer of %s; the shared part stayed %s below its threshold of %s",
 			y, r.Peak.Occupancy, x, r.Closest.Margin(), r.Closest.Threshold)
 	}
-	text := fmt.Sprintf("%s sent %d PAUSE frames and held %s for %s of %s", x, r.Frames, y, brief(r.Held), r.To-r.From)
-	if len(r.Chain) > 0 {
-		last := r.Chain[len(r.Chain)-1]
-		text += ": " + last.why()
+	text := fmt.Sprintf("%s sent %d PAUSE frames and paused %s for %s of %s", x, r.Frames, y, brief(r.Held), r.To-r.From)
+	if r.First != nil {
+		text += ": " + r.First.sentence(r.Chain[len(r.Chain)-1].Cause.Kind)
 	}
 	return text
-}
-
-// why says in words what a step of the chain is about.
-func (s *Step) why() string {
-	x, _, _ := strings.Cut(s.Link, "->")
-	c := &s.Cause
-	switch c.Kind {
-	case SlowHost:
-		return fmt.Sprintf("%s takes frames in more slowly than they come", x)
-	case Held:
-		return fmt.Sprintf("%s may not send to %s, which holds it (%.0f %% of the time in which the buffer filled)", x, c.Egress, 100*c.Held)
-	default:
-		return fmt.Sprintf("the port of %s to %s is overloaded: %s came for a link of %s, from %d ports",
-			x, c.Egress, gigabits(c.Load), gigabits(c.Rate), c.Ports)
-	}
 }
 
 func gigabits(r unit.Rate) string { return fmt.Sprintf("%.1f Gbit/s", float64(r)/1e9) }
@@ -63,10 +47,11 @@ func (r *Report) Text(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "PAUSE on %s, class %d, from %s to %s, of %s under %s\n\n%s\n", r.Link, r.Class, r.From, r.To, r.Scenario, r.Scheme, r.Verdict)
 	if !r.Limits.NeverPause {
+		r.story(&b)
 		r.limits(&b)
 		r.timeline(&b)
 		r.pauses(&b)
-		r.reasons(&b)
+		r.rates(&b)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -118,7 +103,7 @@ func (r *Report) timeline(b *strings.Builder) {
 	if len(r.Timeline) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n%10s %11s %11s %11s %10s  %s\n", "from", "shared", "threshold", "headroom", "held", "shared, | is the threshold")
+	fmt.Fprintf(b, "\n%10s %11s %11s %11s %10s  %s\n", "from", "shared", "threshold", "headroom", "paused", "shared, | is the threshold")
 	for i := range r.Timeline {
 		bin := &r.Timeline[i]
 		bar := []byte(strings.Repeat(" ", barWidth) + "|")
@@ -139,43 +124,27 @@ func (r *Report) timeline(b *strings.Builder) {
 const mostLines = 8
 
 func (r *Report) pauses(b *strings.Builder) {
-	if len(r.Pauses) == 0 {
+	if len(r.Pauses) == 0 || len(r.Timeline) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\nwho filled the buffer, at each PAUSE\n")
+	_, y, _ := strings.Cut(r.Link, "->")
+	fmt.Fprintf(b, "\neach PAUSE; what arrived from %s for the congested egress port, and left, since the RESUME before, or since the buffer was last empty\n", y)
+	fmt.Fprintf(b, "%10s %10s %13s %13s %11s  %-9s %s\n", "from", "until", "arrived", "left", "queue", "cause", "who held the buffer")
 	for i := range r.Pauses[:min(len(r.Pauses), mostLines)] {
 		p := &r.Pauses[i]
 		until := "the end"
 		if p.Until >= 0 {
 			until = brief(p.Until)
 		}
-		fmt.Fprintf(b, "  %s to %s: %s, headroom %s%s\n", brief(p.At), until, p.Occupancy, p.Headroom, filled(p.Flows))
+		fmt.Fprintf(b, "%10s %10s %13s %13s %11s  %-9s %s\n",
+			brief(p.At), until, gigabits(p.Arrived), gigabits(p.Left), size(p.Cause.Queue), p.Cause.Kind, strings.TrimPrefix(filled(p.Flows), "; "))
 	}
 	if more := len(r.Pauses) - mostLines; more > 0 {
 		fmt.Fprintf(b, "  and %d more\n", more)
 	}
 }
 
-func (r *Report) reasons(b *strings.Builder) {
-	if len(r.Chain) > 0 {
-		fmt.Fprintf(b, "\nwhy\n")
-	}
-	for i := range r.Chain {
-		fmt.Fprintf(b, "  %s: %s\n", r.Chain[i].Link, r.Chain[i].why())
-	}
-	if len(r.Victims) > 0 {
-		last := r.Chain[len(r.Chain)-1].Cause
-		fmt.Fprintf(b, "\nvictims: held, though they do not go to %s\n", last.Egress)
-		for _, v := range r.Victims[:min(len(r.Victims), mostLines)] {
-			fmt.Fprintf(b, "  %s to %s: behind %d holds, with up to %s waiting\n", v.Flow, v.To, v.Times, v.Bytes)
-		}
-	}
-	if len(r.Spread) > 0 {
-		fmt.Fprintf(b, "\nspread\n")
-	}
-	for _, s := range r.Spread {
-		fmt.Fprintf(b, "  %s: %d PAUSE frames\n", s.Link, s.Frames)
-	}
+func (r *Report) rates(b *strings.Builder) {
 	if len(r.Rates) > 0 {
 		fmt.Fprintf(b, "\nwhat %s allowed the flows that came over the link: first, least, last\n", r.Scheme)
 	}

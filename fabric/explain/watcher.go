@@ -17,6 +17,8 @@ type watcher struct {
 	ends     []topology.End
 	accounts []account                     // by ingress port
 	holds    []hold                        // by egress port
+	rises    []rise                        // by egress port
+	arriving fabric.Port                   // by which the frame of this event came in, -1 for none
 	egress   map[fabric.FlowID]fabric.Port // where flows go, of the asked class
 	// asked is the account that the question is about, nil if it is at another node.
 	asked *asked
@@ -25,11 +27,15 @@ type watcher struct {
 
 // account is what a watcher knows of an ingress port.
 type account struct {
-	since  unit.Time // when it began to fill
-	joined []unit.Bytes
-	held   []unit.Time // by egress port, as at since
-	pauses []Pause
-	sent   []unit.Time // of PAUSE frames, refreshes among them
+	since unit.Time // when it began to fill
+	// By egress port: what has come in since then, and what it held then.
+	came, before []unit.Bytes
+	// By egress port, as at since: what had joined its queue, what waited in it, and for
+	// how long it had been paused.
+	joined, queued []unit.Bytes
+	held           []unit.Time
+	pauses         []Pause
+	sent           []unit.Time // of PAUSE frames, refreshes among them
 }
 
 // hold is how long an egress port has been held.
@@ -67,19 +73,24 @@ func (h *hold) within(from, to unit.Time) (sum unit.Time) {
 }
 
 func newWatcher(o *observer, index int, sw *switching.Switch, ends []topology.End) *watcher {
-	w := &watcher{o: o, sw: sw, index: index, dscp: o.s.DSCPMapAt(index), ends: ends, accounts: make([]account, len(ends)), holds: make([]hold, len(ends)), egress: map[fabric.FlowID]fabric.Port{}}
+	w := &watcher{
+		o: o, sw: sw, index: index, dscp: o.s.DSCPMapAt(index), ends: ends, accounts: make([]account, len(ends)), holds: make([]hold, len(ends)),
+		rises: make([]rise, len(ends)), arriving: -1, egress: map[fabric.FlowID]fabric.Port{},
+	}
 	for i := range w.accounts {
 		w.accounts[i].joined, w.accounts[i].held = make([]unit.Bytes, len(ends)), make([]unit.Time, len(ends))
+		w.accounts[i].queued = make([]unit.Bytes, len(ends))
+		w.accounts[i].came, w.accounts[i].before = make([]unit.Bytes, len(ends)), make([]unit.Bytes, len(ends))
 	}
 	return w
 }
 
 // classOf gives the traffic class of a frame; control frames have none.
-func (w *watcher) classOf(f *frame.Frame) fabric.Priority {
+func classOf(f *frame.Frame, dscp *[64]fabric.Priority) fabric.Priority {
 	if c := f.Class(); c != frame.ClassRoCE && c != frame.ClassUET {
 		return fabric.Priorities
 	}
-	return w.dscp[f.DSCP()&63]
+	return dscp[f.DSCP()&63]
 }
 
 // tap is what the watcher sees of its node.
@@ -88,7 +99,7 @@ func (w *watcher) tap() *node.Tap { return &node.Tap{Frame: w.frame, Event: w.ev
 // frame notices the moment at which an account begins to fill, and where flows go.
 // Control frames count as filling: a CNM may be of the asked class.
 func (w *watcher) frame(at unit.Time, port fabric.Port, way node.Way, f *frame.Frame) {
-	class := w.classOf(f)
+	class := classOf(f, &w.dscp)
 	asked := class == w.o.Class
 	switch {
 	case way == node.Damaged || way == node.Gone:
@@ -103,6 +114,7 @@ func (w *watcher) frame(at unit.Time, port fabric.Port, way node.Way, f *frame.F
 		if w.sw.Account(port, w.o.Class).Occupancy == 0 {
 			w.begin(at, port)
 		}
+		w.arriving = port
 	}
 }
 
@@ -110,8 +122,17 @@ func (w *watcher) frame(at unit.Time, port fabric.Port, way node.Way, f *frame.F
 func (w *watcher) begin(at unit.Time, port fabric.Port) {
 	a := &w.accounts[port]
 	a.since = at
+	clear(a.came)
+	clear(a.before)
+	if w.sw.Account(port, w.o.Class).Occupancy > 0 {
+		w.sw.Waiting(w.o.Class, func(from, to fabric.Port, _ fabric.FlowID, length unit.Bytes) {
+			if from == port {
+				a.before[to] += length
+			}
+		})
+	}
 	for e := range w.ends {
-		a.joined[e], _, _ = w.sw.Joined(fabric.Port(e), w.o.Class)
+		a.joined[e], a.queued[e], _ = w.sw.Joined(fabric.Port(e), w.o.Class)
 		a.held[e] = w.holds[e].until(at)
 	}
 }
@@ -124,6 +145,13 @@ func (w *watcher) event(at unit.Time, notes []fabric.Note) {
 			continue
 		}
 		switch n.Kind {
+		case fabric.Enqueued:
+			if w.arriving >= 0 {
+				w.accounts[w.arriving].came[n.Port] += unit.Bytes(n.A)
+			}
+			w.rises[n.Port].set(at, unit.Bytes(n.B))
+		case fabric.Dequeued:
+			w.rises[n.Port].set(at, unit.Bytes(n.B))
 		case fabric.PauseSent:
 			w.pause(at, n.Port)
 		case fabric.ResumeSent:
@@ -137,6 +165,7 @@ func (w *watcher) event(at unit.Time, notes []fabric.Note) {
 		default:
 		}
 	}
+	w.arriving = -1
 	if w.asked != nil {
 		w.asked.look(w.bare(at, w.asked.port), func() []Holding { return w.holdings(w.asked.port) })
 	}
@@ -150,7 +179,11 @@ func (w *watcher) pause(at unit.Time, port fabric.Port) {
 		a.pauses[n-1].Frames++
 		return
 	}
-	a.pauses = append(a.pauses, Pause{State: w.state(at, port), Until: -1, Frames: 1, Cause: w.cause(at, port)})
+	p := Pause{State: w.state(at, port), Until: -1, Frames: 1, Since: a.since, Cause: w.cause(at, port)}
+	to := p.Cause.port
+	p.Arrived = unit.Over(a.came[to], at-a.since)
+	p.Left = unit.Over(a.came[to]+a.before[to]-p.Cause.Bytes, at-a.since)
+	a.pauses = append(a.pauses, p)
 }
 
 func (w *watcher) resume(at unit.Time, port fabric.Port) {
@@ -195,14 +228,18 @@ func (w *watcher) cause(at unit.Time, port fabric.Port) Cause {
 	a, e := &w.accounts[port], fabric.Port(worst)
 	joined, queued, held := w.sw.Joined(e, w.o.Class)
 	c := Cause{
-		Kind: Overload, Egress: w.o.s.Nodes[w.ends[worst].Peer].Name, Bytes: waits[worst], Queue: queued, Ports: len(ports[worst]),
+		Kind: Overload, Egress: w.o.s.Nodes[w.ends[worst].Peer].Name, Bytes: waits[worst], Queue: queued, Before: a.queued[worst], Ports: len(ports[worst]),
 		Load: unit.Over(joined-a.joined[worst], at-a.since), Rate: w.o.s.Links[w.ends[worst].Link].Rate, peer: w.ends[worst].Peer,
+		port: e, rise: w.rises[worst].growth(),
 	}
 	if at > a.since {
 		c.Held = float64(w.holds[worst].until(at)-a.held[worst]) / float64(at-a.since)
 	}
-	if held || c.Held >= 0.5 {
-		c.Kind = Held
+	switch {
+	case held || c.Held >= 0.5:
+		c.Kind = Downstream
+	case 2*c.Before >= c.Queue || c.Load <= c.Rate:
+		c.Kind = Standing
 	}
 	return c
 }

@@ -1,0 +1,189 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/node"
+	"github.com/rackfab/rackfab/fabric/switching"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// longestBefore bounds the span before the first PAUSE that a victim is compared with.
+const longestBefore = unit.Millisecond
+
+// second looks on at the same run once more, when it is known what to look for: whose
+// frames filled the queue of the first cause, and what was delivered of the victims.
+type second struct {
+	o       *observer
+	dscp    [64]fabric.Priority // class of each code point at a NIC
+	fill    span
+	arrived map[fabric.FlowID]unit.Bytes
+	total   unit.Bytes
+	victims map[fabric.FlowID]*delivery
+	paused  span // of the range: from the first instant at which y was paused to the last
+}
+
+// delivery is the payload of a victim that was delivered, before and while y was paused.
+type delivery struct {
+	before        span
+	bytes, during unit.Bytes
+}
+
+// first names the queue at the end of a chain, and when it grew.
+func (o *observer) first(root *Step) *Fill {
+	c := &root.Cause
+	f := &Fill{
+		Node: o.s.Nodes[root.x].Name, Egress: c.Egress, From: c.rise.since, To: c.rise.at, Before: c.rise.from, Most: c.rise.most,
+		Rate: c.Rate, Sources: []Source{},
+	}
+	if c.Kind == SlowHost {
+		f.Egress = ""
+	}
+	return f
+}
+
+// second makes the observer of the run once more.
+func (o *observer) second(l *lab.Lab, r *Report) *second {
+	root := &r.Chain[len(r.Chain)-1]
+	s := &second{o: o, dscp: o.s.DSCPMap(), fill: span{r.First.From, r.First.To}, arrived: map[fabric.FlowID]unit.Bytes{}, victims: map[fabric.FlowID]*delivery{}}
+	s.follow(r)
+	if root.Cause.Kind == SlowHost {
+		l.Look(root.x, &node.Tap{Frame: s.frame})
+	}
+	l.Listen = func(at int, notes []fabric.Note) {
+		for i := range notes {
+			n := &notes[i]
+			switch n.Kind {
+			case fabric.Enqueued:
+				if at == root.x && n.Port == root.Cause.port && n.Priority == o.Class {
+					s.arrives(n.At, n.Flow, unit.Bytes(n.A))
+				}
+			case fabric.Delivered:
+				s.delivered(n)
+			default:
+			}
+		}
+	}
+	return s
+}
+
+// follow prepares for the victims; there are none unless y was paused.
+func (s *second) follow(r *Report) {
+	first := unit.Never
+	for _, step := range r.Chain {
+		if spans := s.o.spans(step.x, step.y); len(spans) > 0 {
+			first = min(first, spans[0].from)
+		}
+	}
+	for _, p := range s.o.spans(s.o.X, s.o.Y) {
+		if p.to > s.o.From && p.from < s.o.To {
+			if s.paused.to == 0 {
+				s.paused.from = max(p.from, s.o.From)
+			}
+			s.paused.to = min(p.to, s.o.To)
+		}
+	}
+	for i := range r.Victims {
+		v := &r.Victims[i]
+		d, start := &delivery{before: span{0, first}}, unit.Time(0)
+		if int(v.id) < len(s.o.s.Flows) {
+			start = min(s.o.s.Flows[v.id].Start, first)
+		}
+		d.before.from = max(first-longestBefore, first-(first-start)/2)
+		s.victims[v.id] = d
+	}
+}
+
+// frame takes what passes the port of a slow host.
+func (s *second) frame(at unit.Time, _ fabric.Port, way node.Way, f *frame.Frame) {
+	if way == node.In && classOf(f, &s.dscp) == s.o.Class {
+		s.arrives(at, switching.FlowOf(f), f.Len())
+	}
+}
+
+func (s *second) arrives(at unit.Time, flow fabric.FlowID, length unit.Bytes) {
+	if at > s.fill.from && at <= s.fill.to {
+		s.arrived[flow] += length
+		s.total += length
+	}
+}
+
+func (s *second) delivered(n *fabric.Note) {
+	d := s.victims[n.Flow]
+	switch {
+	case d == nil:
+	case n.At > d.before.from && n.At <= d.before.to:
+		d.bytes += unit.Bytes(n.A)
+	case n.At > s.paused.from && n.At <= s.paused.to:
+		d.during += unit.Bytes(n.A)
+	}
+}
+
+// finish fills in what was seen.
+func (s *second) finish(r *Report) {
+	r.First.Arrived = unit.Over(s.total, s.fill.to-s.fill.from)
+	r.First.Sources = s.sources()
+	for i := range r.Victims {
+		v, d := &r.Victims[i], s.victims[r.Victims[i].id]
+		length := s.paused.to - s.paused.from
+		v.Goodput, v.Before = unit.Over(d.during, length), unit.Over(d.bytes, d.before.to-d.before.from)
+		v.Less = max(0, v.Before.In(length)-d.during)
+	}
+}
+
+// sources lists whose frames filled the queue, the flows of a burst or workload as one.
+func (s *second) sources() []Source {
+	type sum struct {
+		Source
+		bytes unit.Bytes
+		from  map[int]bool
+	}
+	sums := map[string]*sum{}
+	for flow, bytes := range s.arrived {
+		name, from := s.o.name(flow), -1
+		if int(flow) < len(s.o.s.Flows) {
+			f := s.o.s.Flows[flow]
+			if from = f.From; f.Burst >= 0 {
+				name = s.o.s.Bursts[f.Burst].Name
+			}
+		}
+		one := sums[name]
+		if one == nil {
+			one = &sum{Source: Source{Name: name, Senders: []string{}}, from: map[int]bool{}}
+			sums[name] = one
+		}
+		one.Flows++
+		one.bytes += bytes
+		one.from[from] = true
+	}
+	list := []Source{}
+	for _, one := range sums {
+		for i := range s.o.s.Nodes {
+			if one.from[i] {
+				one.Senders = append(one.Senders, s.o.s.Nodes[i].Name)
+			}
+		}
+		one.Arrived = unit.Over(one.bytes, s.fill.to-s.fill.from)
+		list = append(list, one.Source)
+	}
+	slices.SortFunc(list, func(a, b Source) int { return cmp.Or(cmp.Compare(b.Arrived, a.Arrived), cmp.Compare(a.Name, b.Name)) })
+	return list
+}
+
+// spans lists when x had paused y, in the whole run.
+func (o *observer) spans(x, y int) []span {
+	h := &hold{}
+	if w := o.switches[y]; w != nil {
+		h = &w.holds[port(w.ends, x)]
+	} else {
+		h = &o.hosts[y].hold
+	}
+	if h.on {
+		return append(slices.Clone(h.spans), span{h.since, o.To})
+	}
+	return h.spans
+}
