@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
@@ -33,7 +34,7 @@ func topologyCommand() *cobra.Command {
 		},
 		&cobra.Command{
 			Use:   "show FILE",
-			Short: "List nodes, links and routes",
+			Short: "List nodes, links, traffic classes and routes",
 			Args:  cobra.ExactArgs(1),
 			RunE: func(c *cobra.Command, args []string) error {
 				s, err := loadScenario(args[0])
@@ -67,6 +68,7 @@ func showTopology(w io.Writer, s *topology.Scenario) {
 		links.AppendRow(table.Row{s.Nodes[l.A].Name + "--" + s.Nodes[l.B].Name, fmt.Sprintf("%d--%d", l.APort, l.BPort), l.Rate, l.Delay, l.MTU})
 	}
 	links.Render()
+	showClasses(rows("traffic classes", table.Row{"switch", "class", "DSCP", "kind", "reserve", "threshold", "headroom", "marking"}), s)
 	routes := rows("routes", table.Row{"at", "to", "next hop"})
 	for i, byHost := range topology.Routes(s) {
 		if s.Nodes[i].Kind != topology.Switch {
@@ -77,6 +79,65 @@ func showTopology(w io.Writer, s *topology.Scenario) {
 		}
 	}
 	routes.Render()
+}
+
+// showClasses lists how each switch treats the traffic classes; those that it treats
+// alike share a row.
+func showClasses(t table.Writer, s *topology.Scenario) {
+	for i, n := range s.Nodes {
+		if n.Kind != topology.Switch {
+			continue
+		}
+		var order []string
+		classes, codes := map[string][]string{}, map[string][]string{}
+		m := s.DSCPMapAt(i)
+		for class := range fabric.Priority(fabric.Priorities) {
+			key := strings.Join(profileCells(s, &n.Switch, class), "\t")
+			if classes[key] == nil {
+				order = append(order, key)
+			}
+			classes[key] = append(classes[key], fmt.Sprint(class))
+			for dscp, c := range m {
+				if c == class && (class != 0 || dscp == 0) { // class 0 has the rest
+					codes[key] = append(codes[key], fmt.Sprint(dscp))
+				}
+			}
+		}
+		for _, key := range order {
+			row := table.Row{n.Name, strings.Join(classes[key], ","), strings.Join(codes[key], ",")}
+			for _, cell := range strings.Split(key, "\t") {
+				row = append(row, cell)
+			}
+			t.AppendRow(row)
+		}
+	}
+	t.Render()
+}
+
+// profileCells says how a switch treats a class.
+func profileCells(s *topology.Scenario, set *topology.SwitchSettings, class fabric.Priority) []string {
+	p := set.Profile(class)
+	scheme, _ := cc.Find(s.Scheme) // the scenario is valid
+	kind, headroom, marking := "lossy", "-", set.Marking[class]
+	if p.Lossless {
+		kind, headroom = "lossless", p.Headroom.String()
+		if marking == "" {
+			marking = scheme.Marking
+		}
+	}
+	threshold := p.Threshold.String()
+	if p.Threshold == 0 {
+		threshold = "alpha " + topology.AlphaText(-p.AlphaShift)
+	}
+	law := string(marking)
+	switch marking {
+	case "", cc.MarkNone:
+		law = "-"
+	case cc.MarkRED:
+		law = fmt.Sprintf("red %s..%s, %v", p.Kmin, p.Kmax, p.Pmax)
+	default:
+	}
+	return []string{kind, p.Reserve.String(), threshold, headroom, law}
 }
 
 func hostName(s *topology.Scenario, host int) string {

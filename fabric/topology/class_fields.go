@@ -83,18 +83,18 @@ func alphaField() field[int] {
 	texts, numbers := []string{}, []any{}
 	for e := leastAlpha; e <= mostAlpha; e++ {
 		if e < 0 {
-			texts = append(texts, alphaText(e))
+			texts = append(texts, AlphaText(e))
 		}
 		numbers = append(numbers, power(e))
 	}
-	limits := fmt.Sprintf("a power of 2 from %s to %s", alphaText(leastAlpha), alphaText(mostAlpha))
+	limits := fmt.Sprintf("a power of 2 from %s to %s", AlphaText(leastAlpha), AlphaText(mostAlpha))
 	return field[int]{
 		meta:   meta{key: "alpha", doc: "dynamic threshold: the free part of the shared buffer times this", limits: limits},
 		schema: schema{"anyOf": []schema{{"type": "string", "enum": texts}, {"enum": numbers}}},
 		read: func(v *int, n *yaml.Node) error {
 			for e := leastAlpha; e <= mostAlpha && n.Kind == yaml.ScalarNode; e++ {
 				number, err := strconv.ParseFloat(n.Value, 64)
-				if n.Value == alphaText(e) || err == nil && number == power(e) && n.ShortTag() != "!!str" {
+				if n.Value == AlphaText(e) || err == nil && number == power(e) && n.ShortTag() != "!!str" {
 					*v = e
 					return nil
 				}
@@ -103,9 +103,9 @@ func alphaField() field[int] {
 		},
 		write: func(v *int) *yaml.Node {
 			if *v < 0 {
-				return text(alphaText(*v))
+				return text(AlphaText(*v))
 			}
-			return plain(alphaText(*v))
+			return plain(AlphaText(*v))
 		},
 	}
 }
@@ -117,8 +117,8 @@ func power(exponent int) float64 {
 	return float64(int(1) << exponent)
 }
 
-// alphaText writes 2 to that power, "1/8" or "8".
-func alphaText(exponent int) string {
+// AlphaText writes an alpha, 2 to that power, "1/8" or "8".
+func AlphaText(exponent int) string {
 	if exponent < 0 {
 		return fmt.Sprintf("1/%d", 1<<-exponent)
 	}

@@ -116,7 +116,7 @@ func (b *builder) checkThreshold(s *SwitchSettings, class fabric.Priority, src *
 		b.fault(ownKey(true, "limit"), "%s and the reserve of %s hold less than one frame of %dB: class %d would lose every one", p.Threshold, p.Reserve, frame, class)
 	case own.Alpha != nil && p.AlphaShift > 0 && p.Reserve+shared>>p.AlphaShift < frame:
 		b.fault(ownKey(true, "alpha"), "%s leaves a threshold of %s at an empty buffer, less than one frame of %dB: want a larger alpha",
-			alphaText(*own.Alpha), shared>>p.AlphaShift, frame)
+			AlphaText(*own.Alpha), shared>>p.AlphaShift, frame)
 	case p.Lossless && own.Alpha == nil && p.Threshold == 0 && shared>>p.AlphaShift < frame:
 		b.fault(src.of("alpha_shift"), "%d leaves a threshold of %s at an empty buffer, less than one frame of %dB: want a smaller shift",
 			s.AlphaShift, shared>>s.AlphaShift, frame)

@@ -13,7 +13,7 @@ import (
 // scenario's scheme. Keys are those of a Setting; there are no lines. A value that
 // several nodes have is reported once, for the first of them.
 func (s *Scenario) Warnings() []Fault {
-	return slices.Concat(s.shortTimeouts(), s.shortHeadrooms(), s.smallSteps())
+	return slices.Concat(s.shortTimeouts(), s.shortHeadrooms(), s.smallSteps(), s.strayClasses())
 }
 
 // shortTimeouts reports retransmission timers that fire before an ACK can come.

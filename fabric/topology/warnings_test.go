@@ -33,7 +33,10 @@ func TestWarnings(t *testing.T) {
 		{"switch.headroom=30KB", "f: s0.headroom: 30000B does not hold what comes in after PAUSE at 100Gbps and 5us, so that frames of a lossless class are dropped: want at least 129619B"},
 		{"s1.headroom=129618B", "f: s1.headroom: 129618B does not hold"},
 		{"s1.headroom=129619B", ""},
-		{"switch.lossless=[]", ""},
+		{"switch.lossless=[]", "f: s0.marking: class 3 is lossy and has no marking law, so that pcn gets no marks from it: want {3: npecn}, or none to have it so"},
+		{"F0.class=1", "f: s0.marking: class 1 is lossy and has no marking law"},
+		{"switch.dscp={26: 4}", "f: s0.dscp: DSCP 26 is in class 4 here and in class 3 at the NICs, which a PAUSE of class 4 does not hold"},
+		{"s1.dscp={10: 4}", ""}, // nobody sends it
 		{"s1.class3.headroom=1KB", "f: s1.class3.headroom: 1000B does not hold"},
 		{"timely.preset=authors", ""}, // not the scheme
 	} {

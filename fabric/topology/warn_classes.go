@@ -1,0 +1,54 @@
+package topology
+
+import (
+	"fmt"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+)
+
+// strayClasses reports classes of data that a switch does not mark though the scheme
+// needs it, and those that it pauses under another class than the NICs send them in.
+func (s *Scenario) strayClasses() (list []Fault) {
+	scheme, _ := cc.Find(s.Scheme) // the scenario is valid
+	said := map[string]bool{}
+	add := func(node int, key, what string) {
+		if !said[what] {
+			said[what] = true
+			list = append(list, Fault{Key: s.Nodes[node].Name + "." + key, What: what})
+		}
+	}
+	used := s.classesInUse()
+	for i, n := range s.Nodes {
+		if n.Kind != Switch {
+			continue
+		}
+		m := s.DSCPMapAt(i)
+		for class := range fabric.Priority(fabric.Priorities) {
+			if !used[class] {
+				continue
+			}
+			dscp, _ := s.CodePoint(class) // the scenario is valid
+			if at := m[dscp]; at != class {
+				add(i, "dscp", fmt.Sprintf("DSCP %d is in class %d here and in class %d at the NICs, which a PAUSE of class %d does not hold", dscp, at, class, at))
+				continue
+			}
+			if scheme.Marking != cc.MarkNone && !n.Switch.IsLossless(class) && n.Switch.Marking[class] == "" {
+				add(i, "marking", fmt.Sprintf("class %d is lossy and has no marking law, so that %s gets no marks from it: want {%d: %s}, or none to have it so",
+					class, s.Scheme, class, scheme.Marking))
+			}
+		}
+	}
+	return list
+}
+
+// classesInUse tells which classes have data of flows or commands.
+func (s *Scenario) classesInUse() (used [fabric.Priorities]bool) {
+	for _, f := range s.Flows {
+		used[f.Class] = true
+	}
+	for i := range s.Commands {
+		used[s.Commands[i].Class] = true
+	}
+	return used
+}
