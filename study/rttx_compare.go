@@ -18,7 +18,8 @@ type Sender struct {
 
 // RTTXSenders are those that RTTXCompare sets side by side: the RTT alone, RTT and
 // CNPs in both orders ([0038], [0039]), CNPs alone, and the RTT with ECN turned
-// into it, by table 1 and by the fixed increment.
+// into it: by table 1 and by the fixed increment, with marks that grade e, and with
+// the D of the document's example.
 var RTTXSenders = []Sender{
 	{"TIMELY", false, settings("scheme", "timely")},
 	{"TIMELY + CNP", true, settings("scheme", "timely-ecn")},
@@ -26,6 +27,8 @@ var RTTXSenders = []Sender{
 	{"DCQCN", false, settings("scheme", "dcqcn")},
 	{"conversion, table 1", false, settings("scheme", "timely-rttx")},
 	{"conversion, fixed D", false, settings("scheme", "timely-rttx", "switch.rttx_way", "fixed")},
+	{"conversion, marks above 20 KB", false, settings("scheme", "timely-rttx", "switch.kmin", "20KB", "switch.kmax", "20KB")},
+	{"conversion, D 2 us", false, settings("scheme", "timely-rttx", "switch.rttx_d", "2us")},
 }
 
 // RTTXPaths are the scenarios of RTTXCompare.
@@ -46,8 +49,8 @@ type Answer struct {
 	// Flow is the long flow whose packets meet congestion first; BaseRTT is its.
 	Flow    string
 	BaseRTT unit.Time
-	// Event is the first instant at which one of its packets was, or was to be,
-	// marked; Never if none was.
+	// Event is the first instant, from the burst on, at which one of its packets was,
+	// or was to be, marked; Never if none was.
 	Event unit.Time
 	// Slower is the first instant at which the sender was slower than the same
 	// sender without the burst, Never if it never was: what it did about the burst,
@@ -121,6 +124,9 @@ func answer(bench Bench, path string, set []topology.Setting) (Answer, error) {
 
 func signals(bench Bench, s *topology.Scenario) (*measure.Run, []measure.FlowSignals, error) {
 	m := measure.NewSignals(s)
+	if len(s.Bursts) > 0 {
+		m.Since = s.Bursts[0].At
+	}
 	run, err := bench(s, measure.SignalKinds, func(_ int, notes []fabric.Note) { m.Observe(notes) })
 	return run, m.Result(), err
 }

@@ -3,6 +3,7 @@ package study
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/measure"
@@ -34,11 +35,17 @@ func RTTXExample(bench Bench, set []topology.Setting) (*Example, error) {
 	if err != nil {
 		return nil, err
 	}
-	without, err := follow(bench, append(slices.Clone(set), topology.Setting{Key: "s0.rewrite", Value: "{3: none}"}))
+	without, err := follow(bench, append(withoutD(set), topology.Setting{Key: "s0.rewrite", Value: "{3: none}"}))
 	if err != nil {
 		return nil, err
 	}
 	return &Example{with.scenario, with.steps(&without), []*measure.Run{with.run, without.run}}, nil
+}
+
+// withoutD gives the settings but for that of D, which nothing takes that does not
+// convert.
+func withoutD(set []topology.Setting) []topology.Setting {
+	return slices.DeleteFunc(slices.Clone(set), func(s topology.Setting) bool { return strings.HasSuffix(s.Key, ".rttx_d") })
 }
 
 // example is what happened to flow F.

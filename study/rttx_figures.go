@@ -95,8 +95,7 @@ func (a *Answer) line(name string, style chart.Style, steps []measure.RateStep) 
 	return l
 }
 
-// The figures of the effect take the RTT of the 16-to-2 rack, and D of the
-// document.
+// The figures of the effect take the RTT of the 16-to-2 rack, and D of [0060].
 const (
 	idleRTT = 31 * unit.Microsecond
 	settled = 1000 // samples after which the EWMA has come to rest
@@ -119,7 +118,8 @@ func cut(p cc.TIMELYParams, increment unit.Time) float64 {
 
 // increments are those of table 1.
 func increments(draw func(name string, style chart.Style, increment unit.Time) chart.Line) (lines []chart.Line) {
-	d := rttx.Default().D
+	p := cc.DefaultTIMELYRTTX()
+	d := rttx.EqualD(p.Beta, p.MinRTT)
 	for i, name := range []string{"D/8", "D/4", "D/2", "D"} {
 		increment := d >> (rttx.TableLevels - 1 - i)
 		lines = append(lines, draw(fmt.Sprintf("%s = %s", name, increment), chart.Style{Colour: i, Dash: i}, increment))

@@ -122,9 +122,12 @@ func TestConflicts(t *testing.T) {
 		if first.Twice >= both.Twice {
 			t.Errorf("%s: cut twice %d times with ECN first, %d without", path, first.Twice, both.Twice)
 		}
-		for _, sender := range []string{"conversion, table 1", "conversion, fixed D"} {
+		for sender, a := range by {
+			if !strings.HasPrefix(sender, "conversion") {
+				continue
+			}
 			// RTTX-61: no CNP reaches the sender.
-			if c := by[sender].Conflicts; c.CNPCuts != 0 || c.Against != 0 || c.Twice != 0 || c.RTTCuts == 0 {
+			if c := a.Conflicts; c.CNPCuts != 0 || c.Against != 0 || c.Twice != 0 || c.RTTCuts == 0 {
 				t.Errorf("%s, %s: %+v", path, sender, c)
 			}
 		}

@@ -95,9 +95,8 @@ func exportFolder(c *cobra.Command, dir string, f exportFlags) error {
 
 // exportRun writes the files of one scheme.
 func exportRun(c *cobra.Command, base *topology.Scenario, run *measure.Run, f exportFlags) error {
-	s := *base
-	s.Scheme = run.Scheme
-	events, err := export.Replay(&s, run.Digest, func() bool { return c.Context().Err() == nil })
+	s := base.Under(run.Scheme)
+	events, err := export.Replay(s, run.Digest, func() bool { return c.Context().Err() == nil })
 	if err == nil && events == nil {
 		err = context.Cause(c.Context())
 	}
@@ -113,7 +112,7 @@ func exportRun(c *cobra.Command, base *topology.Scenario, run *measure.Run, f ex
 		files++
 		return createFile(filepath.Join(dir, name), text)
 	}
-	for _, t := range append(export.Series(run), events.FCT(&s), events.Frames(&s), export.Nodes(&s), export.Counters(run)) {
+	for _, t := range append(export.Series(run), events.FCT(s), events.Frames(s), export.Nodes(s), export.Counters(run)) {
 		n, err := writeTable(dir, t, f.formats)
 		if err != nil {
 			return err
@@ -122,9 +121,9 @@ func exportRun(c *cobra.Command, base *topology.Scenario, run *measure.Run, f ex
 	}
 	if slices.Contains(f.formats, "hpcc") {
 		if err := errors.Join(
-			write("fct.txt", func(w io.Writer) error { return events.WriteFCT(w, &s) }),
-			write("pfc.txt", func(w io.Writer) error { return events.WritePFC(w, &s) }),
-			write("qlen.txt", func(w io.Writer) error { return export.WriteQueues(w, &s, run.Series) })); err != nil {
+			write("fct.txt", func(w io.Writer) error { return events.WriteFCT(w, s) }),
+			write("pfc.txt", func(w io.Writer) error { return events.WritePFC(w, s) }),
+			write("qlen.txt", func(w io.Writer) error { return export.WriteQueues(w, s, run.Series) })); err != nil {
 			return err
 		}
 	}

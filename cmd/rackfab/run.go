@@ -169,9 +169,7 @@ func prepare(c *cobra.Command, base *topology.Scenario, f runFlags) ([]*topology
 		if _, err := cc.Find(scheme); err != nil {
 			return nil, fmt.Errorf("--scheme: %w", err)
 		}
-		s := *base
-		s.Scheme = scheme
-		one, err := s.Variant(f.repeat.only, f.repeat.most)
+		one, err := base.Under(scheme).Variant(f.repeat.only, f.repeat.most)
 		if err != nil {
 			return nil, fmt.Errorf("--variant %d: %w", f.repeat.only, err)
 		}

@@ -33,9 +33,7 @@ func writeWarnings(w io.Writer, list []topology.Fault) error {
 // underSchemes gives the scenario under each scheme that `rackfab run` gives it.
 func underSchemes(s *topology.Scenario) (list []*topology.Scenario) {
 	for _, scheme := range append([]string{s.Scheme}, schemeNames("", s.Compare)...) {
-		one := *s
-		one.Scheme = scheme
-		list = append(list, &one)
+		list = append(list, s.Under(scheme))
 	}
 	return list
 }

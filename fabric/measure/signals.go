@@ -13,6 +13,9 @@ import (
 // whether two signals of congestion agree. It needs the notes of every frame
 // (RTTX-59, RTTX-60).
 type Signals struct {
+	// Since is the instant from which events count: what a burst is answered with has
+	// nothing to do with marks before it.
+	Since unit.Time
 	s     *topology.Scenario
 	flows []FlowSignals
 	state []signalState
@@ -23,7 +26,7 @@ type Signals struct {
 type FlowSignals struct {
 	Flow    string    `json:"flow"`
 	BaseRTT unit.Time `json:"base_rtt_ps"`
-	// Event is the first instant at which a switch marked a packet of the flow, or
+	// Event is the first instant, from Since on, at which a switch marked a packet of the flow, or
 	// counted it as one to be marked; Never if none was.
 	Event unit.Time `json:"event_ps"`
 	// Cut is the first instant from Event on at which the sender lowered its rate,
@@ -136,7 +139,9 @@ func (m *Signals) Observe(notes []fabric.Note) {
 		f, state := &m.flows[n.Flow], &m.state[n.Flow]
 		switch n.Kind {
 		case fabric.Marked, fabric.EventCounted:
-			f.Event = min(f.Event, n.At)
+			if n.At >= m.Since {
+				f.Event = min(f.Event, n.At)
+			}
 		case fabric.NotificationIn:
 			state.cnps = append(state.cnps, n.At)
 		case fabric.RateChanged:

@@ -39,6 +39,13 @@ func TestReaction(t *testing.T) {
 			t.Errorf("%s: reaction %s", name, f.Reaction())
 		}
 	}
+	// What was marked before Since was marked for another reason.
+	m := NewSignals(rack())
+	m.Since = 15 * us
+	m.Observe([]fabric.Note{event(10 * us), rate(12*us, 8, 9), event(15 * us), event(20 * us), rate(25*us, 7, 8)})
+	if f := m.Result()[0]; f.Event != 15*us || f.Reaction() != 10*us {
+		t.Errorf("since 15us: event %s, reaction %s", f.Event, f.Reaction())
+	}
 	// A mark on the wire is an event as one that was counted.
 	if f := signalled(t, fabric.Note{Kind: fabric.Marked, At: us}, rate(2*us, 1, 2)); f.Reaction() != us {
 		t.Errorf("reaction %s", f.Reaction())

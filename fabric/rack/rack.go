@@ -165,7 +165,7 @@ func (r *Rack) switchConfig(node int) switching.Config {
 	}
 	for p := range c.Classes {
 		if c.Classes[p].Rewrite == cc.RewriteRTTX {
-			c.RTTX = converter(s, &set)
+			c.RTTX = converter(s, node)
 			c.RTTX.PMax = c.Classes[p].RED.Pmax
 			break
 		}
@@ -210,8 +210,9 @@ func orElse[V ~string](set, scheme V) V {
 
 // converter gives the settings of a switch's converter. Its queue pairs are those
 // of every flow: the control plane tells all switches.
-func converter(s *topology.Scenario, set *topology.SwitchSettings) switching.RTTXConfig {
-	c := switching.RTTXConfig{Params: set.RTTX}
+func converter(s *topology.Scenario, node int) switching.RTTXConfig {
+	c := switching.RTTXConfig{Params: s.Nodes[node].Switch.RTTX}
+	c.D = s.Increment(node)
 	for i, f := range s.Flows[:s.Founding()] {
 		c.Pairs = append(c.Pairs, rttx.Pair{
 			Forward: rttx.Fields{

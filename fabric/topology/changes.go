@@ -238,10 +238,12 @@ func (b *builder) tunings(set Setting, at place) (list []tuned) {
 		if !ok {
 			return nil
 		}
-		t.Node = i
+		if t.Node = i; t.Key == fabric.KeyRTTIncrement && t.sw != nil {
+			t.Value = int64(b.s.increment(i, unit.Time(t.Value)))
+		}
 		list = append(list, t)
 	}
-	return list
+	return b.takers(list, at)
 }
 
 // groups are the names under which settings may be asked for: s1.pfc.xoff is s1.xoff.

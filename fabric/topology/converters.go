@@ -29,7 +29,7 @@ var rttxFields = []field[rttx.Params]{
 	cite("[0066]", integerField("levels", "N, the highest level; table 1 wants 4", 1, rttx.MaxLevels, func(p *rttx.Params) *int { return &p.Levels })),
 	cite("[0056]", choiceField("bound", "what P_max, the switch's pmax, is to the increment: max makes it a floor, min a cap",
 		[]rttx.Bound{rttx.BoundMax, rttx.BoundMin}, func(p *rttx.Params) *rttx.Bound { return &p.Bound })),
-	cite("[0065]", quantityField(spans, "d", "base increment D, 0 for buffer x 8 / (number of ports x port rate)", 0, rttx.MaxD, func(p *rttx.Params) *unit.Time { return &p.D })),
+	cite("[0065] at 100 Gbit/s, else [0060]", incrementField()),
 	cite("[0068] where the senders can see it", stampField()),
 	cite("[0050]", choiceField("clear", "what stands in the place of CE that was counted",
 		[]rttx.Clear{rttx.ClearNotECT, rttx.ClearECT0}, func(p *rttx.Params) *rttx.Clear { return &p.Clear })),
@@ -56,7 +56,7 @@ func stampField() field[rttx.Params] {
 // the rest of the scenario.
 func defaultRTTX() rttx.Params {
 	p := rttx.Default()
-	p.Stamp = ""
+	p.Stamp, p.D = "", openD
 	return p
 }
 
@@ -74,6 +74,7 @@ func (b *builder) completeConverters(ends [][]End) {
 			stamp = rttx.StampSent
 		}
 	}
+	b.checkIncrements()
 	for i := range b.s.Nodes {
 		p := &b.s.Nodes[i].Switch.RTTX
 		if b.s.Nodes[i].Kind != Switch {

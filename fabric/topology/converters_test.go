@@ -61,8 +61,8 @@ func TestRewritingIsSetPerSwitchAndClass(t *testing.T) {
 	if s0.Rewrite[3] != "" || s1.Rewrite[3] != cc.RewriteRTTX || s1.Rewrite[0] != cc.RewriteNone {
 		t.Errorf("s0 %v, s1 %v", s0.Rewrite, s1.Rewrite)
 	}
-	if s0.RTTX.D != 2*unit.Microsecond || s1.RTTX.D != 4*unit.Microsecond {
-		t.Errorf("D is %s and %s", s0.RTTX.D, s1.RTTX.D)
+	if s1.RTTX.D != 4*unit.Microsecond {
+		t.Errorf("D is %s", s1.RTTX.D)
 	}
 	same(t, s)
 }
@@ -73,7 +73,7 @@ func TestSettingsOfAConverter(t *testing.T) {
 	const all = "rttx_key: five-tuple, rttx_key_bits: 16, rttx_match: mirror, rttx_table: 7, rttx_age: 1ms, rttx_judge: delay, rttx_queue: 1KB, " +
 		"rttx_delay: 3us, rttx_occupancy: 9KB, rttx_window: 16, rttx_way: probabilistic, rttx_levels: 9, rttx_bound: min, rttx_d: 0, rttx_stamp: ts, rttx_clear: ect0"
 	text := spoilt(t, "buffer: 12MB", all)
-	s, err := ParseWith("sample.yaml", []byte(text), []Setting{{"nic.ack_ports", "mirrored"}})
+	s, err := ParseWith("sample.yaml", []byte(text), []Setting{{"nic.ack_ports", "mirrored"}, {"scheme", "timely-rttx"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestSwitchParams(t *testing.T) {
 		if p.Doc == "" || p.Source == "" || p.Range == "" {
 			t.Errorf("%+v leaves something open", p)
 		}
-		if p.Default == "" && p.Key != "rttx_stamp" {
+		if p.Default == "" && p.Key != "rttx_stamp" && p.Key != "rttx_d" {
 			t.Errorf("%s has no default", p.Key)
 		}
 		if p.Default != "" {

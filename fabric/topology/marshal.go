@@ -59,7 +59,7 @@ type Overrides struct {
 func (s *Scenario) Override(o Overrides) (*Scenario, error) {
 	changed := *s
 	if o.Scheme != "" {
-		changed.Scheme = o.Scheme
+		changed = *s.Under(o.Scheme)
 	}
 	if o.Seed != nil {
 		changed.Seed = *o.Seed

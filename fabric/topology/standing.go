@@ -40,6 +40,11 @@ func (s *Scenario) tuned(before unit.Time) ([]Node, []Link) {
 			}
 		}
 	}
+	for i := range nodes {
+		if n := &nodes[i]; n.Kind == Switch && s.converts(i) {
+			n.Switch.RTTX.D = s.increment(i, n.Switch.RTTX.D)
+		}
+	}
 	return nodes, links
 }
 

@@ -76,6 +76,7 @@ func TestBadCallsOfALiveRun(t *testing.T) {
 		{"fixed setting", apply(set("s0.buffer", "1MB")), codes.InvalidArgument, "change.set"},
 		{"value without unit", apply(set("s0.xoff", "5")), codes.InvalidArgument, "change.set"},
 		{"no key", apply(set("", "5")), codes.InvalidArgument, "change.set.key"},
+		{"a D that no switch takes", apply(set("s0.rttx_d", "4us")), codes.InvalidArgument, "change.set"},
 		{"thresholds apart", apply(set("s0.xoff", "1KB")), codes.InvalidArgument, "change.set.xon_offset"},
 		{"no verb of RDMA", apply(post(0, "h1", "r0", 1, 1)), codes.InvalidArgument, "change.post.verb"},
 		{"an unknown verb of RDMA", apply(post(77, "h1", "r0", 1, 1)), codes.InvalidArgument, "change.post.verb"},

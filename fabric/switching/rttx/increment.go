@@ -17,6 +17,13 @@ func FormulaD(buffer unit.Bytes, rates []unit.Rate) unit.Time {
 	return min(sum.Serialise(buffer), MaxD)
 }
 
+// EqualD gives the D with which the strongest increment weighs as much as a mark on
+// every packet ([0060]): TIMELY's decrease beta·D/minRTT is then ECN's cut of 1/2. beta
+// and minRTT, both above 0, are the settings of the senders. It is at most MaxD.
+func EqualD(beta float64, minRTT unit.Time) unit.Time {
+	return unit.Time(min(float64(minRTT)/(2*beta), float64(MaxD)))
+}
+
 // increment gives the delta RTT of a level, 0 at level 0.
 func (p *Params) increment(level int, d unit.Time) unit.Time {
 	if level == 0 {

@@ -126,6 +126,29 @@ func TestFormulaD(t *testing.T) {
 	}
 }
 
+// RTTX-54: with D = minRTT / (2 b), TIMELY's decrease b·D/minRTT is 1/2, as ECN's is
+// when every packet is marked.
+func TestEqualD(t *testing.T) {
+	for _, c := range []struct {
+		beta         float64
+		minRTT, want unit.Time
+	}{
+		{0.8, 20 * us, 12500 * ns},
+		{0.8, 500 * us, 312500 * ns},
+		{1, 20 * us, 10 * us},
+		{0.01, unit.Second, MaxD},
+		{1e-300, unit.Never, MaxD},
+	} {
+		got := EqualD(c.beta, c.minRTT)
+		if got != c.want {
+			t.Errorf("b %v, minRTT %s: %s, want %s", c.beta, c.minRTT, got, c.want)
+		}
+		if cut := c.beta * float64(got) / float64(c.minRTT); got < MaxD && cut != 0.5 {
+			t.Errorf("b %v, minRTT %s: the strongest increment weighs %v", c.beta, c.minRTT, cut)
+		}
+	}
+}
+
 // RTTX-50: the control plane sets D, also while the converter runs: the level
 // stays, its increment is of the new D from the next return packet on.
 func TestDChangesWhileRunning(t *testing.T) {

@@ -1,0 +1,164 @@
+package topology
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/switching/rttx"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Values of rttx.Params.D in a scenario that stand for others; see Increment.
+const (
+	autoD unit.Time = -1 // what [0060] asks of the path
+	openD unit.Time = -2 // nothing was set
+)
+
+// exampleRate is the rate of the ports for which the document gives D ([0065]).
+const exampleRate = 100 * unit.GigabitPerSec
+
+// incrementField is D: a span, or a word for what it follows from.
+func incrementField() field[rttx.Params] {
+	const auto = "auto"
+	f := quantityField(spans, "d", "base increment D, 0 for buffer x 8 / (number of ports x port rate), auto for min_rtt / (2 beta) of timely-rttx, which makes the strongest increment cut "+
+		"as ECN would; without it, 2us at a switch whose ports all have 100Gbps, else auto", 0, rttx.MaxD, func(p *rttx.Params) *unit.Time { return &p.D })
+	read, write := f.read, f.write
+	f.limits += `, or "auto"`
+	f.schema = schema{"anyOf": []schema{f.schema, {"const": auto}}}
+	f.read = func(p *rttx.Params, n *yaml.Node) error {
+		if isText(n) && n.Value == auto {
+			p.D = autoD
+			return nil
+		}
+		return read(p, n)
+	}
+	f.write = func(p *rttx.Params) *yaml.Node {
+		switch p.D {
+		case openD:
+			return nil
+		case autoD:
+			return text(auto)
+		}
+		return write(p)
+	}
+	return f
+}
+
+// Increment gives the base increment D of a switch, 0 for the formula of its buffer
+// and ports ([0058]).
+func (s *Scenario) Increment(node int) unit.Time {
+	return s.increment(node, s.Nodes[node].Switch.RTTX.D)
+}
+
+// increment says what a value of rttx_d means at a switch.
+func (s *Scenario) increment(node int, d unit.Time) unit.Time {
+	if d == openD && s.example(node) {
+		return rttx.Default().D
+	}
+	if d == openD || d == autoD {
+		return rttx.EqualD(s.CC.TIMELYRTTX.Beta, s.CC.TIMELYRTTX.MinRTT)
+	}
+	return d
+}
+
+// example tells whether all ports of a switch have the rate of the document's
+// example.
+func (s *Scenario) example(node int) bool {
+	return !slices.ContainsFunc(s.Links, func(l Link) bool { return (l.A == node || l.B == node) && l.Rate != exampleRate })
+}
+
+// converts tells whether a switch turns ECN into RTT in one of its classes, under a
+// scheme that the scenario runs under: its own, or one of those that it compares
+// unless it is a live run.
+func (s *Scenario) converts(node int) bool {
+	set := &s.Nodes[node].Switch
+	if slices.Contains(set.Rewrite[:], cc.RewriteRTTX) {
+		return true
+	}
+	open := slices.ContainsFunc(set.Lossless, func(c fabric.Priority) bool { return set.Rewrite[c] == "" })
+	schemes := []string{s.Scheme}
+	if !s.Live {
+		schemes = append(schemes, s.Compare...)
+	}
+	return open && slices.ContainsFunc(schemes, func(name string) bool {
+		scheme, err := cc.Find(name)
+		return err == nil && scheme.Rewrite == cc.RewriteRTTX
+	})
+}
+
+// checkIncrements refuses a D that none of the switches takes for which it was set. At
+// the others of them it is as if it had not been set.
+func (b *builder) checkIncrements() {
+	taken := map[place]bool{}
+	var idle []int
+	for i := range b.s.Nodes {
+		switch n := &b.s.Nodes[i]; {
+		case n.Kind != Switch || n.Switch.RTTX.D == openD:
+		case b.s.converts(i):
+			taken[b.nodes[i].of("rttx_d")] = true
+		default:
+			n.Switch.RTTX.D = openD
+			idle = append(idle, i)
+		}
+	}
+	for len(idle) > 0 {
+		at := b.nodes[idle[0]].of("rttx_d")
+		var names []string
+		idle = slices.DeleteFunc(idle, func(i int) bool {
+			here := b.nodes[i].of("rttx_d") == at
+			if here {
+				names = append(names, b.s.Nodes[i].Name)
+			}
+			return here
+		})
+		if !taken[at] {
+			b.fault(at, "%s", b.s.nothingConverts(names))
+		}
+	}
+}
+
+// nothingConverts says why D is refused at these switches.
+func (s *Scenario) nothingConverts(names []string) string {
+	return fmt.Sprintf("no class of %s turns ECN into RTT under %s, want scheme timely-rttx, or rewrite {3: rttx} there", strings.Join(names, ", "), s.Scheme)
+}
+
+// takers keeps the switches that take a D which is set while the rack runs.
+func (b *builder) takers(list []tuned, at place) []tuned {
+	var names []string
+	takers := slices.DeleteFunc(list, func(t tuned) bool {
+		idle := t.Key == fabric.KeyRTTIncrement && !b.s.converts(t.Node)
+		if idle {
+			names = append(names, b.s.Nodes[t.Node].Name)
+		}
+		return idle
+	})
+	if len(takers) == 0 && len(names) > 0 {
+		b.fault(at, "%s", b.s.nothingConverts(names))
+	}
+	return takers
+}
+
+// Under gives the scenario under another scheme, without what that scheme makes no
+// use of at all: a D where no switch takes one.
+func (s *Scenario) Under(scheme string) *Scenario {
+	c := *s
+	c.Scheme, c.Nodes = scheme, slices.Clone(s.Nodes)
+	for i := range c.Nodes {
+		if n := &c.Nodes[i]; n.Kind == Switch && !c.converts(i) {
+			n.Switch.RTTX.D = openD
+		}
+	}
+	b := resume(&c)
+	c.Changes = nil
+	for _, one := range s.Changes {
+		if _, leaf := cut(one.Set.Key); leaf != "rttx_d" || len(b.tunings(one.Set, place{})) > 0 {
+			c.Changes = append(c.Changes, one)
+		}
+	}
+	return &c
+}
