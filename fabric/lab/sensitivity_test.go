@@ -1,9 +1,12 @@
 package lab_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -54,5 +57,51 @@ func TestPCNKeepsPausesAwayWhereItIsToldInTime(t *testing.T) {
 	}
 	if trees != 4 {
 		t.Errorf("%d of 4 changes bring a tree", trees)
+	}
+}
+
+// yields gives how long after the burst F1 is set below a fifth of the link.
+func yields(t *testing.T, s *topology.Scenario) unit.Time {
+	t.Helper()
+	l, err := lab.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := unit.Never
+	l.Listen = func(_ int, notes []fabric.Note) {
+		for _, n := range notes {
+			if n.Kind == fabric.RateChanged && n.Flow == 1 && n.A < int64(s.Links[0].Rate/5) {
+				at = min(at, n.At-s.Bursts[0].At)
+			}
+		}
+	}
+	l.Run(s.Bursts[0].At + 200*unit.Microsecond)
+	return at
+}
+
+// PCN-57: a period of which the burst has only a part is below 95 % of marks, and tells
+// F1 to rise. So F1 is told between one and two periods after the burst, as their phase
+// has it, and where that is later than it takes to fill XOFF there is a tree, as long as
+// that of PFC at worst: 49 of the 200 instants at 400, 405, ... 1395 us have one.
+func TestPCNTreeDependsOnThePhaseOfThePeriod(t *testing.T) {
+	text, _ := topology.Builtin("pcn-16to2")
+	trees := 0
+	for at := 400; at < 550; at += 10 {
+		s, err := topology.ParseWith("pcn-16to2", text, []topology.Setting{
+			{Key: "duration", Value: "4ms"}, {Key: "scheme", Value: "pcn"}, {Key: "burst.at", Value: fmt.Sprintf("%dus", at)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, told := measured(t, s), yields(t, s)
+		if xoff, _ := fills(s); (run.Tree > 0) != (told > xoff-3*unit.Microsecond) {
+			t.Errorf("burst at %dus: XOFF is full after %s, F1 yields after %s, and the tree lasts %s", at, xoff, told, run.Tree)
+		}
+		if run.Tree > 0 {
+			trees++
+		}
+	}
+	if trees < 7 || trees > 13 {
+		t.Errorf("%d of 15 instants have a tree, want about ten", trees)
 	}
 }
