@@ -33,6 +33,17 @@ func TestConnectXCutsByItsClock(t *testing.T) {
 	}
 }
 
+// Only a CNP that says congestion starts the cut clock.
+func TestConnectXIgnoresOtherSignals(t *testing.T) {
+	c := connectx(20 * gbps)
+	for _, s := range []Signal{{Kind: CNP}, {Kind: Ack, Marked: true, RTT: us}, {Kind: Sent, Bytes: 1000}, {Kind: CNM, Feedback: 63}} {
+		c.Handle(100*us, s)
+		if at, ok := c.Next(); ok || c.Rate() != 20*gbps {
+			t.Errorf("%+v: rate %s, next look at %s", s, c.Rate(), at)
+		}
+	}
+}
+
 // However many CNPs come in a period, it has one cut; the next period has its own.
 func TestConnectXCutsOncePerPeriod(t *testing.T) {
 	c := connectx(20 * gbps)

@@ -34,7 +34,7 @@ func complete(c *TIMELY, rtts ...unit.Time) {
 	}
 }
 
-// PCN-2: the parameter sets.
+// PCN-2, RTTX-55: the parameter sets. That of a rack has T_low below its RTT.
 func TestTIMELYPublishedConstants(t *testing.T) {
 	for _, p := range TIMELYPresets {
 		if err := p.Validate(); err != nil || p.Beta != 0.8 || p.Delta != 10*unit.MegabitPerSec || p.MinRTT != 20*us {
@@ -43,6 +43,9 @@ func TestTIMELYPublishedConstants(t *testing.T) {
 		if published := p.Preset != "rack"; published != (p.TLow == 50*us) {
 			t.Errorf("%s: T_low %s", p.Preset, p.TLow)
 		}
+	}
+	if r := DefaultTIMELYRTTX(); r.Preset != "rack" || r.TLow != 0 || r.THigh != 100*us || r.Segment != 1 || DefaultTIMELY().Preset != "authors" {
+		t.Errorf("defaults %s and %+v", DefaultTIMELY().Preset, r)
 	}
 	n, a, s := timelyPreset("ns3-rdma"), timelyPreset("authors"), timelyPreset("scaled")
 	if a.MaxCut != 0.5 || n.MaxCut != 0.5 || s.MaxCut != 1 || a.MinRate != 100*unit.MegabitPerSec || n.MinRate != a.MinRate || s.HyperAfter != 6 {
