@@ -105,3 +105,49 @@ func TestAShortHeadroomLosesFrames(t *testing.T) {
 		}
 	}
 }
+
+// The class of ACKs matters where data go both ways. While a burst to h1 pauses the link
+// s1-s0, the ACKs of F0 wait there with the data, TIMELY takes the wait for congestion of
+// its own path, and F0 falls, though nothing on its way is congested.
+func TestACKsInTheClassOfDataMeetTheQueuesOfTheWayBack(t *testing.T) {
+	const reverse = `name: reverse
+duration: 3ms
+scheme: timely
+defaults: {switch: {xoff: 200KB}, link: {rate: 40Gbps, delay: 5us}}
+nics: {h0..h1: , r0..r4: }
+switches: {s0..s1: }
+links: [{endpoints: ["h0..h1", s0]}, {endpoints: [s0, s1]}, {endpoints: ["r0..r4", s1]}]
+flows:
+  - {name: F0, from: h0, to: r0, size: endless}
+  - {name: R, from: r0, to: h1, size: endless, initial_rate: 10Gbps}
+bursts: [{name: burst, from: r1..r4, to: h1, flows_per_sender: 4, size: 256KB, at: 300us}]
+`
+	rates := map[string]unit.Rate{}
+	for _, class := range []string{"control", "data"} {
+		s, err := topology.ParseWith("reverse.yaml", []byte(reverse), []topology.Setting{{Key: "nic.ack_class", Value: class}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := measured(t, s)
+		if run.Drops != 0 {
+			t.Errorf("%s: %d drops", class, run.Drops)
+		}
+		rates[class] = run.Flows[0].BurstGoodput
+	}
+	if rates["control"] < 30*unit.GigabitPerSec || rates["data"] > rates["control"]/2 {
+		t.Errorf("F0 in the burst: %v", rates)
+	}
+}
+
+// The order of DCQCN's cut clock and timer reaches the machines: under dcqcn_paper both
+// are due at one instant after the burst.
+func TestTheOrderOfCutAndTimerReachesTheMachines(t *testing.T) {
+	digests := map[string]string{}
+	for _, tie := range []string{"cut", "earlier"} {
+		_, run := chosen(t, "dcqcn", "duration=10ms", "dcqcn.preset=dcqcn_paper", "dcqcn.tie="+tie)
+		digests[tie] = run.Digest
+	}
+	if digests["cut"] == digests["earlier"] {
+		t.Errorf("digests %v", digests)
+	}
+}
