@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/controller"
@@ -235,6 +236,7 @@ func apply(ctx context.Context, c *cobra.Command, api rackfabv1.FabricServiceCli
 func burstCommand() *cobra.Command {
 	var b rackfabv1.Burst
 	var size string
+	var class uint32
 	c := change("burst --from NICS --to NIC", "Start flows together: an incast", cobra.NoArgs, func([]string) (*rackfabv1.Change, error) {
 		if size == "endless" {
 			b.Volume = &rackfabv1.Burst_Endless{Endless: true}
@@ -245,6 +247,7 @@ func burstCommand() *cobra.Command {
 			}
 			b.Volume = &rackfabv1.Burst_SizeBytes{SizeBytes: int64(n)}
 		}
+		b.TrafficClass = &class
 		return &rackfabv1.Change{Verb: &rackfabv1.Change_Burst{Burst: &b}}, nil
 	})
 	flags := c.Flags()
@@ -253,6 +256,7 @@ func burstCommand() *cobra.Command {
 	flags.StringVar(&b.To, "to", "", "NIC that receives")
 	flags.Int32Var(&b.FlowsPerSender, "flows", 1, "flows of each sender")
 	flags.StringVar(&size, "size", "64KB", "size of each flow, or endless")
+	flags.Uint32Var(&class, "class", uint32(topology.DataClass), "traffic class of the flows, 0 to 7")
 	_ = c.MarkFlagRequired("from") // it exists
 	_ = c.MarkFlagRequired("to")   // it exists
 	return c

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
@@ -66,6 +67,8 @@ func TestBadCallsOfALiveRun(t *testing.T) {
 		{"no size", apply(burst(&rackfabv1.Burst{From: "h1", To: "r0"})), codes.InvalidArgument, "change.burst.size_bytes"},
 		{"huge size", apply(sized("h1", "r0", 1<<62)), codes.InvalidArgument, "change.burst.size_bytes"},
 		{"negative flows", apply(burst(&rackfabv1.Burst{From: "h1", To: "r0", FlowsPerSender: -1})), codes.InvalidArgument, "change.burst.flows_per_sender"},
+		{"no such class", apply(burst(&rackfabv1.Burst{From: "h1", To: "r0", TrafficClass: proto.Uint32(8), Volume: &rackfabv1.Burst_Endless{Endless: true}})), codes.InvalidArgument, "change.burst.traffic_class"},
+		{"class of control", apply(burst(&rackfabv1.Burst{From: "h1", To: "r0", TrafficClass: proto.Uint32(6), Volume: &rackfabv1.Burst_Endless{Endless: true}})), codes.InvalidArgument, "change.burst.traffic_class"},
 		{"bad name", apply(burst(&rackfabv1.Burst{Name: "a/b", From: "h1", To: "r0", Volume: &rackfabv1.Burst_Endless{Endless: true}})), codes.InvalidArgument, "change.burst.name"},
 		{"name in use", apply(burst(&rackfabv1.Burst{Name: "F0", From: "h1", To: "r0", Volume: &rackfabv1.Burst_Endless{Endless: true}})), codes.InvalidArgument, "change.burst.name"},
 		{"unknown flow", apply(&rackfabv1.Change{Verb: &rackfabv1.Change_StopFlow{StopFlow: "F9"}}), codes.InvalidArgument, "change.stop_flow"},

@@ -301,7 +301,9 @@ type Burst struct {
 	//
 	//	*Burst_SizeBytes
 	//	*Burst_Endless
-	Volume        isBurst_Volume `protobuf_oneof:"volume"`
+	Volume isBurst_Volume `protobuf_oneof:"volume"`
+	// Traffic class of the flows, 0 to 7; without one the class of data, 3.
+	TrafficClass  *uint32 `protobuf:"varint,7,opt,name=traffic_class,json=trafficClass,proto3,oneof" json:"traffic_class,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -387,6 +389,13 @@ func (x *Burst) GetEndless() bool {
 		}
 	}
 	return false
+}
+
+func (x *Burst) GetTrafficClass() uint32 {
+	if x != nil && x.TrafficClass != nil {
+		return *x.TrafficClass
+	}
+	return 0
 }
 
 type isBurst_Volume interface {
@@ -700,7 +709,7 @@ const file_rackfab_v1_change_proto_rawDesc = "" +
 	"\x03set\x18\a \x01(\v2\x13.rackfab.v1.SettingH\x00R\x03set\x12&\n" +
 	"\x04post\x18\b \x01(\v2\x10.rackfab.v1.PostH\x00R\x04post\x122\n" +
 	"\x06scheme\x18\t \x01(\v2\x18.rackfab.v1.SchemeChoiceH\x00R\x06schemeB\x06\n" +
-	"\x04verb\"\xb0\x01\n" +
+	"\x04verb\"\xec\x01\n" +
 	"\x05Burst\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04from\x18\x02 \x01(\tR\x04from\x12\x0e\n" +
@@ -708,8 +717,10 @@ const file_rackfab_v1_change_proto_rawDesc = "" +
 	"\x10flows_per_sender\x18\x04 \x01(\x05R\x0eflowsPerSender\x12\x1f\n" +
 	"\n" +
 	"size_bytes\x18\x05 \x01(\x03H\x00R\tsizeBytes\x12\x1a\n" +
-	"\aendless\x18\x06 \x01(\bH\x00R\aendlessB\b\n" +
-	"\x06volume\"1\n" +
+	"\aendless\x18\x06 \x01(\bH\x00R\aendless\x12(\n" +
+	"\rtraffic_class\x18\a \x01(\rH\x01R\ftrafficClass\x88\x01\x01B\b\n" +
+	"\x06volumeB\x10\n" +
+	"\x0e_traffic_class\"1\n" +
 	"\aSetting\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\"\xb8\x01\n" +

@@ -6,6 +6,7 @@ package changes
 import (
 	"strings"
 
+	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
@@ -82,6 +83,12 @@ func readBurst(b *rackfabv1.Burst, out *topology.BurstSpec) error {
 		return serve.Invalid("change.burst.flows_per_sender", "%d, want at least 1", out.Flows)
 	}
 	out.Flows, out.Class = max(out.Flows, 1), topology.DataClass
+	if b.TrafficClass != nil {
+		if b.GetTrafficClass() >= fabric.Priorities {
+			return serve.Invalid("change.burst.traffic_class", "%d, want 0 to %d", b.GetTrafficClass(), fabric.Priorities-1)
+		}
+		out.Class = fabric.Priority(b.GetTrafficClass())
+	}
 	if b.GetEndless() {
 		out.Size = topology.Endless
 		return nil
@@ -103,6 +110,8 @@ func Refused(err error) error {
 			return key + "_bytes"
 		case "change.post.every":
 			return key + "_ps"
+		case "change.burst.class":
+			return "change.burst.traffic_class"
 		}
 		return key
 	})
@@ -119,6 +128,10 @@ func Write(c *topology.Change) *rackfabv1.TimedChange {
 		}
 		if c.Burst.Size == topology.Endless {
 			b.Volume = &rackfabv1.Burst_Endless{Endless: true}
+		}
+		if c.Burst.Class != topology.DataClass {
+			class := uint32(c.Burst.Class)
+			b.TrafficClass = &class
 		}
 		out.Verb = &rackfabv1.Change_Burst{Burst: b}
 	case topology.ChangeStopFlow:
