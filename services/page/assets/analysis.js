@@ -1,10 +1,11 @@
 // What a snapshot means: congestion trees and their victims.
 
 // trees gives the links under pause that lead to each other. Each tree grows from a
-// switch that holds others and is not held itself; port is the lane behind which its
+// switch that holds others and is not held itself, all of it lately: between RESUME and
+// the next PAUSE a tree is still there; port is the lane behind which its
 // longest queue waits, -1 if there is none. cycle marks pauses that hold each other.
 export function trees(model, snap) {
-  const held = new Set(snap.lanes.flatMap((l, i) => (l.held ? [i] : [])));
+  const held = new Set(snap.lanes.flatMap((l, i) => (l.lately ? [i] : [])));
   const into = new Map(); // node -> held lanes that end there
   for (const i of held) {
     const to = model.lanes[i].to;
@@ -39,7 +40,7 @@ function longest(model, snap, node) {
   let best = -1;
   for (const lane of model.nodes[node].lanes) {
     const l = snap.lanes[lane];
-    if (l && !l.held && l.queue > 0 && (best < 0 || l.queue > snap.lanes[best].queue)) best = lane;
+    if (l && !l.lately && l.queue > 0 && (best < 0 || l.queue > snap.lanes[best].queue)) best = lane;
   }
   return best;
 }

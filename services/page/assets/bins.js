@@ -11,6 +11,31 @@ export function binOf(series) {
   return Number.isFinite(bin) ? bin : 0;
 }
 
+// filled puts points of 0 where bins are missing, up to a span before and after each
+// point that there is, so that no line leads from one across the gap to the next.
+export function filled(points, bin, span) {
+  const out = [], slack = bin / 2;
+  for (const p of points) {
+    const last = out.at(-1)?.[0] ?? p[0];
+    for (let t = last + bin; t < p[0] - slack && t <= last + span + slack; t += bin) out.push([t, 0]);
+    const from = (out.at(-1)?.[0] ?? p[0]) + slack;
+    for (let k = Math.round(span / bin); k > 0; k--) if (p[0] - k * bin > from) out.push([p[0] - k * bin, 0]);
+    out.push(p);
+  }
+  return out;
+}
+
+// means gives the mean over the span that ends at each point; a bin that is missing
+// counts as 0.
+export function means(points, bin, span) {
+  let first = 0, sum = 0;
+  return filled(points, bin, span).map(([t, v], i, all) => {
+    sum += v;
+    while (all[first][0] <= t - span) sum -= all[first++][1];
+    return [t, sum / (i - first + 1)];
+  });
+}
+
 // sumOf adds series up, and gives the sum at each instant at which one has a point, and
 // a bin before and after where there is none: [[ps, value]].
 export function sumOf(series, bin, level) {

@@ -5,7 +5,7 @@ import { call, get } from "./api.js";
 import * as format from "./format.js";
 import { chart, key, topOf } from "./chart.js";
 import { saveCSV, saveSVG } from "./export.js";
-import { binOf, sumOf } from "./bins.js";
+import { binOf, means, sumOf } from "./bins.js";
 import { pairOf, results, runs } from "./stored.js";
 import { QUEUE, PAUSES_SENT, wholeOf } from "./model.js";
 
@@ -97,7 +97,7 @@ async function finished(source, m) {
   const key = `file|${source.folder}`;
   if (!state.cache.has(key)) state.cache.set(key, await get(`/api/runs/${encodeURIComponent(source.folder)}/series.json`));
   const run = state.cache.get(key)[source.scheme], bin = run.bin_ps;
-  return (m.file(run) ?? []).map((v) => ({ name: v.name, points: v.bins.map((n, i) => [(i + 1) * bin, m.perBin ? (n * m.perBin) / bin : n]) }));
+  return (m.file(run) ?? []).map((v) => ({ name: v.name, bin, points: v.bins.map((n, i) => [(i + 1) * bin, m.perBin ? (n * m.perBin) / bin : n]) }));
 }
 
 async function stored(source, m) {
@@ -107,7 +107,7 @@ async function stored(source, m) {
     const name = m.by === "flow" ? wholeOf(v.flow ?? "") || `${v.node}` : m.by === "port" ? `${v.node}->${v.peer}` : pairOf(m.metric, v);
     of.set(name, (of.get(name) ?? []).concat(v));
   }
-  return [...of].map(([name, own]) => ({ name, points: sumOf(own, bin, m.level).map(([t, v]) => [t, m.per ? (v * m.per) / bin : v]) }));
+  return [...of].map(([name, own]) => ({ name, bin, points: sumOf(own, bin, m.level).map(([t, v]) => [t, m.per ? (v * m.per) / bin : v]) }));
 }
 
 // Sums adds up what has one name: the flows of a burst are one line, as in the files of
@@ -179,7 +179,7 @@ async function both(m) {
     const source = state.sources.find((v) => v.id === side.select.value);
     try {
       const list = source ? await read(source, m) : [];
-      return m.mean ? list.map((l) => ({ ...l, points: means(l.points, m.mean) })) : list;
+      return m.mean ? list.map((l) => ({ ...l, points: means(l.points, l.bin ?? m.mean, m.mean) })) : list;
     } catch (e) {
       toast(e.message, true);
       return [];
@@ -195,16 +195,6 @@ async function both(m) {
   const names = [...size].filter((e) => e[1] > least).sort((a, b) => b[1] - a[1]).slice(0, lines).map((e) => e[0]).sort();
   const drawn = sides.map((list) => names.map((name, i) => ({ name, style: i, points: (list.find((l) => l.name === name)?.points ?? []).filter((p) => p[0] >= from && p[0] <= to) })));
   return { m, sides: drawn, top: topOf(drawn.flat()) };
-}
-
-// means gives the mean over the span that ends at each point.
-function means(points, span) {
-  let first = 0, sum = 0;
-  return points.map(([t, v], i) => {
-    sum += v;
-    while (points[first][0] <= t - span) sum -= points[first++][1];
-    return [t, sum / (i - first + 1)];
-  });
 }
 
 function panel(d, i, from, to, width) {

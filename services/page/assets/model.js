@@ -85,9 +85,10 @@ export function laneAt(model, lane, frame, was) {
 }
 
 // snapshot tells how everything stands in a frame, beside the one before; the rates of
-// flows are taken since a still earlier one, as frames come in bursts.
+// flows are taken since a still earlier one, as frames come in bursts, and so is whether a
+// lane has been held lately.
 export function snapshot(model, frame, was, since = was) {
-  const lanes = model.lanes.map((l) => laneAt(model, l.index, frame, was));
+  const lanes = model.lanes.map((l) => ({ ...laneAt(model, l.index, frame, was), lately: laneAt(model, l.index, frame, since).held }));
   const before = new Map();
   for (const n of since?.nodes ?? []) for (const f of n.f ?? []) before.set(f[0], f);
   const span = since ? frame.at - since.at : 0;

@@ -60,22 +60,34 @@ function ofLanes(model, lanes) {
   return [
     { name: "rate", show: format.rate, lines: lines((l) => l.bps) },
     { name: "queue", show: format.bytes, lines: lines((l) => l.queue) },
-    { name: "PAUSE frames per ms", show: format.count, lines: lines((l) => l.pauseRate) },
+    pausesSent(model, lanes),
+    pausesReceived(model, lanes),
     { name: "marked frames per ms", show: format.count, lines: lines((l) => l.markRate) },
   ];
 }
 
+// PAUSE on x->y is sent by x and holds y, on the page as in results.json: what holds a
+// lane is sent on the lane back.
+const pauses = (model, lanes, name) => ({
+  name, show: format.count, lines: lanes.map((lane, style) => ({ name: model.lanes[lane].id, style, read: (f, was) => laneAt(model, model.lanes[lane].back, f, was).pauseRate })),
+});
+
+const pausesSent = (model, lanes) => pauses(model, lanes, "PAUSE sent per ms");
+
+const pausesReceived = (model, lanes) => pauses(model, lanes.map((l) => model.lanes[l].back), "PAUSE received per ms");
+
 function ofNode(model, node) {
   const n = model.nodes[node];
   if (!n.nic) {
-    const [rate, queue, pauses] = ofLanes(model, n.lanes);
-    return [rate, queue, pauses].map((g) => ({ ...g, of: queue }));
+    const [rate, queue, sent, received] = ofLanes(model, n.lanes);
+    return [{ ...rate, of: queue }, { ...queue, of: queue }, { ...sent, of: sent }, { ...received, of: received }];
   }
   const lane = (f, was) => laneAt(model, n.lanes[0], f, was);
   return [
     { name: "sends and takes in", show: format.rate, lines: [
       { name: "sends", style: 0, read: (f, was) => lane(f, was).bps },
       { name: "goodput in", style: 2, read: (f, was) => (Math.max(f.nodes[node].d - was.nodes[node].d, 0) * 8e12) / (f.at - was.at) }] },
-    { name: "PAUSE frames per ms that hold it", show: format.count, lines: [{ name: "PAUSE", style: 4, read: (f, was) => lane(f, was).pauseRate }] },
+    { ...pausesReceived(model, n.lanes), name: "PAUSE received per ms" },
+    { ...pausesSent(model, n.lanes), name: "PAUSE sent per ms" },
   ];
 }

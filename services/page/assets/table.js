@@ -10,15 +10,28 @@ const ms = (ps) => (ps === undefined || ps === null || ps < 0 ? null : ps / 1e9)
 
 const sum = (list, read) => (list ?? []).reduce((n, v) => n + (read(v) ?? 0), 0);
 
-// columns: name, how a row gives its value, how many decimals, whether less is better.
-const columns = [
+// losing and unrecovered tell that the run ended before the loss did, or before the
+// recovery: what is there is the least that it can be.
+const burstAt = (run) => run.burst?.start_ps ?? 0;
+const losing = (run) => run.loss_ps > 0 && burstAt(run) + run.loss_ps > run.fabric_time_ps - (run.bin_ps ?? 0);
+const unrecovered = (run) => run.recovery_ps > 0 && burstAt(run) + run.recovery_ps >= run.fabric_time_ps;
+
+// textOf gives a cell as it is read: ">" stands before a value that the run's end cut off.
+export function textOf(c, r) {
+  const v = c.of(r);
+  if (v === null || v === undefined) return "–";
+  return c.text ? v : `${c.open?.(r) ? ">" : ""}${v.toFixed(c.digits)}`;
+}
+
+// columns: name, how a row gives its value, how many decimals, whether it was cut off.
+export const columns = [
   { name: "run", text: true, of: (r) => r.folder },
   { name: "scenario", text: true, of: (r) => r.scenario },
   { name: "scheme", text: true, of: (r) => r.run.scheme },
   { name: "tree ms", unit: "from the first to the last PAUSE of a sender outside the burst, from the burst to the recovery", digits: 2, of: (r) => ms(r.run.tree_ps) },
   { name: "paused ms", unit: "time in which at least one sender outside the burst is paused, from the burst to the recovery", digits: 2, of: (r) => ms(r.run.paused_outside_ps) },
-  { name: "loss ms", unit: "until the long flows have 95 % again for good", digits: 2, of: (r) => ms(r.run.loss_ps) },
-  { name: "recov. ms", unit: "until they first hold it for 1 ms", digits: 2, of: (r) => ms(r.run.recovery_ps) },
+  { name: "loss ms", unit: "until the long flows have 95 % again for good", digits: 2, of: (r) => ms(r.run.loss_ps), open: (r) => losing(r.run) },
+  { name: "recov. ms", unit: "until they first hold it for 1 ms", digits: 2, of: (r) => ms(r.run.recovery_ps), open: (r) => unrecovered(r.run) },
   { name: "PAUSE", unit: "frames, on all links", digits: 0, of: (r) => sum(r.run.pauses, (p) => p.xoff) },
   { name: "in the burst, Gbit/s", unit: "goodput of the long flows together", digits: 2, of: (r) => (r.run.flows?.length && r.run.burst?.flows ? sum(r.run.flows, (f) => f.burst_goodput_bps) / 1e9 : null) },
   { name: "overall, Gbit/s", unit: "goodput of the long flows together", digits: 2, of: (r) => (r.run.flows?.length ? sum(r.run.flows, (f) => f.goodput_bps) / 1e9 : null) },
@@ -90,7 +103,7 @@ function draw() {
   state.body.replaceChildren(...rows.map((r) => h("tr", {}, columns.map((c, i) => {
     const v = c.of(r);
     if (c.text) return h("td", { class: c.code ? "text code" : "text", text: v });
-    const cell = h("td", {}, h("span", { class: "number", text: v === null || v === undefined ? "–" : v.toFixed(c.digits) }));
+    const cell = h("td", {}, h("span", { class: "number", text: textOf(c, r) }));
     if (v > 0 && most[i] > 0) {
       const bar = h("span", { class: "cell-bar" });
       bar.style.width = `${(100 * v) / most[i]}%`;
