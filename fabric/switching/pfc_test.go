@@ -53,6 +53,24 @@ func TestPauseAboveXOFFAndResumeBelowXON(t *testing.T) {
 	}
 }
 
+// PCN-1: frames above the threshold are told once, and only of a class that PFC makes
+// lossless.
+func TestOnePauseAndNoneForALossyClass(t *testing.T) {
+	for class, want := range map[fabric.Priority]int{lossless: 1, lossy: 0} {
+		cfg := rackConfig(3)
+		cfg.Classes[class].XOFF, cfg.Classes[class].XON = 5*size, 2*size
+		r := newRig(t, cfg)
+		r.arrive(0, 0, pause(class, 65535))
+		for i := range 9 {
+			r.arrive(unit.Time(i)*us, 1, data(0, 1, class))
+		}
+		r.run(10 * us)
+		if got := r.pfc(1); len(got) != want {
+			t.Errorf("class %d: %d PFC frames, want %d", class, len(got), want)
+		}
+	}
+}
+
 // A PAUSE lasts quanta * 512 bit times from its arrival; the frame in
 // transmission is completed.
 func TestPauseRunsOut(t *testing.T) {
