@@ -10,16 +10,26 @@ import (
 )
 
 func TestREDProbability(t *testing.T) {
-	red := REDConfig{Kmin: 5000, Kmax: 200_000, Pmax: 0.01}
+	published, late := REDConfig{Kmin: 5000, Kmax: 200_000, Pmax: 0.01}, REDConfig{Kmin: 100_000, Kmax: 200_000, Pmax: 0.5}
 	random := rand.NewPCG(1, 2)
 	const draws = 200_000
 	for _, c := range []struct {
+		red  REDConfig
 		q    unit.Bytes
 		want float64
-	}{{0, 0}, {5000, 0}, {102_500, 0.005}, {200_000, 0.01}, {200_001, 1}} {
+	}{
+		{published, 0, 0},
+		{published, 5000, 0},
+		{published, 102_500, 0.005},
+		{published, 200_000, 0.01},
+		{published, 200_001, 1},
+		{late, 100_000, 0},
+		{late, 120_000, 0.1},
+		{late, 150_000, 0.25},
+	} {
 		marked := 0
 		for range draws {
-			if red.mark(c.q, random) {
+			if c.red.mark(c.q, random) {
 				marked++
 			}
 		}
