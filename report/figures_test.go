@@ -288,3 +288,25 @@ func TestFoldersStandSideBySide(t *testing.T) {
 		t.Errorf("folders of one name are called %q", got)
 	}
 }
+
+// PAUSE that follows the burst is not drawn before it: in bins of 25 us where these are
+// there.
+func TestPauseIsNotDrawnBeforeTheBurst(t *testing.T) {
+	f := sample(t, "out", "pfc")
+	run := f.Results.Runs[0]
+	run.Burst.Start = 330 * us
+	p := &run.Series.Pauses[0]
+	clear(p.Bins)
+	p.Fine = make([]int64, 2*len(p.Bins))
+	p.Bins[6], p.Fine[14] = 3, 3 // from 350 us on; bins of 50 us would begin at 300 us
+	lines := pauseLines(view{f, run, 0})
+	l := lines[slices.IndexFunc(lines, func(l chart.Line) bool { return l.Name == p.Link })]
+	for k, y := range l.Y {
+		if y > 0 && l.X[k] < 0.35-1e-9 {
+			t.Errorf("%v frames/ms at %v ms, before the burst at 0.33 ms", y, l.X[k])
+		}
+	}
+	if slices.Max(l.Y) != 3/0.025 {
+		t.Errorf("at most %v frames/ms, want %v", slices.Max(l.Y), 3/0.025)
+	}
+}

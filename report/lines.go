@@ -22,17 +22,13 @@ type view struct {
 // most points of a line in a figure; more would melt into a stain.
 const mostPoints = 200
 
-// pauseStep is the least that a point of the rate of PAUSE frames stands for: a
-// pause lasts longer than most bins, so that a bin holds one frame or none.
-const pauseStep = 250 * unit.Microsecond
-
 // group is how many bins a point stands for.
 func (v *view) group() int { return int(max(1, (v.step+v.Series.Bin-1)/v.Series.Bin)) }
 
 // pauseLines are PAUSE frames per millisecond on the links of the victims, in
 // steps.
 func pauseLines(v view) (lines []chart.Line) {
-	v.step = max(v.step, pauseStep)
+	v = v.finePauses()
 	width := milliseconds(unit.Time(v.group()) * v.Series.Bin)
 	links := first(measure.VictimLinks(v.Scenario))
 	for i, link := range links {
@@ -51,6 +47,22 @@ func pauseLines(v view) (lines []chart.Line) {
 		lines = append(lines, l)
 	}
 	return lines
+}
+
+// finePauses is the view with the PAUSE frames by measure.PauseBin, where they have been
+// counted so.
+func (v view) finePauses() view {
+	if !slices.ContainsFunc(v.Series.Pauses, func(p measure.PauseSeries) bool { return p.Fine != nil }) {
+		return v
+	}
+	run, series := *v.Run, *v.Series
+	series.Bin, series.Pauses = measure.PauseBin, nil
+	for _, p := range v.Series.Pauses {
+		series.Pauses = append(series.Pauses, measure.PauseSeries{Link: p.Link, Bins: p.Fine})
+	}
+	run.Series = &series
+	v.Run = &run
+	return v
 }
 
 // goodputLines are Gbit/s of payload.

@@ -115,6 +115,7 @@ func compared(s *topology.Scenario, r *measure.Results) []column {
 			column{Column{"burst", "p99 ms", false}, "", func(r *measure.Run) string { return completion(r, r.Burst.P99) }},
 		)
 	}
+	columns = append(columns, endlessColumns(r)...)
 	columns = append(columns, workloadColumns(r)...)
 	columns = append(columns, creditColumns(r)...)
 	columns = append(columns, dropColumns(r.Runs)...)
@@ -131,6 +132,22 @@ func dropColumns(runs []*measure.Run) []column {
 			column{Column{"on links", "lost", false}, "", func(r *measure.Run) string { return fmt.Sprint(r.LinkLost) }},
 			column{Column{"on links", "damaged", false}, "", func(r *measure.Run) string { return fmt.Sprint(r.LinkDamaged) }},
 		)
+	}
+	return columns
+}
+
+// endlessColumns compare the endless flows of bursts by their goodput, if there are any.
+func endlessColumns(r *measure.Results) (columns []column) {
+	if len(r.Runs[0].Endless) == 0 {
+		return nil
+	}
+	for _, q := range []struct {
+		name     string
+		perMille int
+	}{{"min", 0}, {"p50", 500}, {"max", 1000}} {
+		columns = append(columns, column{Column{"endless: Gbit/s", q.name, false}, "", func(r *measure.Run) string {
+			return giga(r.EndlessGoodput(q.perMille))
+		}})
 	}
 	return columns
 }

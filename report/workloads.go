@@ -51,7 +51,7 @@ func workloadLines(v view) (lines []chart.Line) {
 
 // allPauseLines are PAUSE frames per millisecond on all links together.
 func allPauseLines(v view) []chart.Line {
-	v.step = max(v.step, pauseStep)
+	v = v.finePauses()
 	bins := v.noBins()
 	for _, p := range v.Series.Pauses {
 		addBins(bins, p.Bins)

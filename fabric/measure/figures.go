@@ -36,6 +36,9 @@ func Figures(s *topology.Scenario) []Figure {
 	if len(s.Commands) > 0 {
 		list = append(list, initiatorFigures...)
 	}
+	if hasEndless(s) {
+		list = append(list, endlessFigures...)
+	}
 	if s.HasBursts() {
 		list = append(list, burstFigures...)
 	}

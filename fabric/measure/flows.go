@@ -26,6 +26,7 @@ func flows(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 	if run.Burst.Completed = len(fct); len(fct) < run.Burst.Flows {
 		burstEnd = s.Duration
 	}
+	run.Endless = endlessFlows(s, nodes, ends)
 	workloads(s, ends, run)
 	slices.Sort(fct)
 	run.Burst.P50, run.Burst.P99 = Quantile(fct, 500), Quantile(fct, 990)

@@ -34,9 +34,10 @@ type NodeResult struct {
 	Lost        unit.Bytes     `json:"lost,omitempty"`      // credit that the senders here lost
 	Indicated   int64          `json:"indicated,omitempty"` // data packets that came with the excess signal
 	Completed   []Completion   `json:"completed,omitempty"`
-	Done        []Done         `json:"done,omitempty"`   // commands posted here that are complete
-	Failed      []Failure      `json:"failed,omitempty"` // commands posted here that were given up, or refused
-	Held        []Span         `json:"held,omitempty"`   // when PAUSE held a class of this NIC, in order; none of a switch
+	Endless     []FlowBytes    `json:"endless,omitempty"` // payload delivered here, in order, of endless flows of bursts
+	Done        []Done         `json:"done,omitempty"`    // commands posted here that are complete
+	Failed      []Failure      `json:"failed,omitempty"`  // commands posted here that were given up, or refused
+	Held        []Span         `json:"held,omitempty"`    // when PAUSE held a class of this NIC, in order; none of a switch
 	Notices     map[string]int `json:"notices,omitempty"`
 	// Counters are the machine's own at the end of the run, those that are not 0.
 	Counters map[string]uint64 `json:"counters,omitempty"`
@@ -48,6 +49,8 @@ type PortResult struct {
 	XON    int64     `json:"xon"`          // RESUME frames sent to the peer
 	Paused unit.Time `json:"paused_ps"`    // how long the peer held this port
 	Bins   []int64   `json:"xoff_per_bin"` // PAUSE frames sent, per bin
+	// Fine has the same per PauseBin, empty if bins are not longer than that, or none was sent.
+	Fine []int64 `json:"xoff_fine,omitempty"`
 	// QueuePeak and QueueEnd are the egress queue in bytes: the most in each bin,
 	// and at its end. They are empty if nothing was ever queued.
 	QueuePeak []int64 `json:"queue_peak,omitempty"`
@@ -117,6 +120,7 @@ func (r *Recorder) Observe(notes []fabric.Note) {
 func (r *Recorder) sampled(n *fabric.Note) bool {
 	switch n.Kind {
 	case fabric.Delivered:
+		r.endless(n)
 		s := r.delivers(n)
 		s.Bins[r.bin(n.At)] += n.A
 	case fabric.QueueSampled:
@@ -156,6 +160,7 @@ func (r *Recorder) observe(n *fabric.Note) {
 		p := &r.result.Ports[n.Port]
 		p.XOFF++
 		p.Bins[r.bin(n.At)]++
+		r.fine(p, n.At)
 	case fabric.ResumeSent:
 		r.result.Ports[n.Port].XON++
 	case fabric.Paused:

@@ -54,10 +54,12 @@ type Run struct {
 	Pauses        []Pause      `json:"pauses"`
 	Errors        []LinkErrors `json:"link_errors,omitempty"`
 	Flows         []Flow       `json:"flows"`
-	Burst         Burst        `json:"burst"`
-	Workloads     []Workload   `json:"workloads,omitempty"`
-	Commands      []Commands   `json:"commands,omitempty"`
-	Initiators    []Initiator  `json:"initiators,omitempty"`
+	// Endless are the flows of bursts that send until the run ends or they are stopped.
+	Endless    []Flow      `json:"endless_flows,omitempty"`
+	Burst      Burst       `json:"burst"`
+	Workloads  []Workload  `json:"workloads,omitempty"`
+	Commands   []Commands  `json:"commands,omitempty"`
+	Initiators []Initiator `json:"initiators,omitempty"`
 	// Series is written beside results.json, not into it.
 	Series *RunSeries `json:"-"`
 	Nodes  []Node     `json:"nodes"`
@@ -192,7 +194,7 @@ func pauses(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 	for _, d := range bothWays(s, nodes) {
 		if d.from.XOFF > 0 {
 			run.Pauses = append(run.Pauses, Pause{d.name, d.from.XOFF, d.to.Paused})
-			run.Series.Pauses = append(run.Series.Pauses, PauseSeries{d.name, d.from.Bins})
+			run.Series.Pauses = append(run.Series.Pauses, PauseSeries{d.name, d.from.Bins, d.from.Fine})
 		}
 	}
 }

@@ -21,6 +21,22 @@ type RunSeries struct {
 type PauseSeries struct {
 	Link string  `json:"link"`
 	Bins []int64 `json:"bins"`
+	Fine []int64 `json:"bins_25us,omitempty"` // the same per PauseBin, if bins are longer than that
+}
+
+// PauseBin is what PAUSE frames are counted by for plots: short enough that those that a
+// burst causes are not drawn before it.
+const PauseBin = 25 * unit.Microsecond
+
+// fine counts a PAUSE frame by PauseBin.
+func (r *Recorder) fine(p *PortResult, at unit.Time) {
+	if r.s.Bin <= PauseBin {
+		return
+	}
+	if p.Fine == nil {
+		p.Fine = make([]int64, (r.s.Duration+PauseBin-1)/PauseBin)
+	}
+	p.Fine[min(int(at/PauseBin), len(p.Fine)-1)]++
 }
 
 // QueueSeries is the length of an egress port's queue in bytes, all classes

@@ -1,0 +1,76 @@
+package measure
+
+import (
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// FlowBytes is the payload of one flow.
+type FlowBytes struct {
+	Flow  fabric.FlowID `json:"flow"`
+	Bytes unit.Bytes    `json:"bytes"`
+}
+
+// endless counts the payload of an endless flow of a burst: it never completes, so its
+// goodput is what there is to compare.
+func (r *Recorder) endless(n *fabric.Note) {
+	if n.Flow >= topology.FirstConnection {
+		return
+	}
+	f := &r.s.Flows[n.Flow]
+	if f.Burst < 0 || f.Size != topology.Endless {
+		return
+	}
+	list := &r.result.Endless
+	at := slices.IndexFunc(*list, func(b FlowBytes) bool { return b.Flow == n.Flow })
+	if at < 0 {
+		at, *list = len(*list), append(*list, FlowBytes{Flow: n.Flow})
+	}
+	(*list)[at].Bytes += unit.Bytes(n.A)
+}
+
+// endlessFlows lists the endless flows of bursts, in the order of the scenario.
+func endlessFlows(s *topology.Scenario, nodes []*NodeResult, ends map[int]Completion) (list []Flow) {
+	bytes := map[fabric.FlowID]unit.Bytes{}
+	for _, n := range nodes {
+		for _, b := range n.Endless {
+			bytes[b.Flow] = b.Bytes
+		}
+	}
+	for i, f := range s.Flows {
+		if f.Burst < 0 || f.Size != topology.Endless {
+			continue
+		}
+		one := Flow{Name: f.Name, From: s.Nodes[f.From].Name, To: s.Nodes[f.To].Name, Bytes: bytes[fabric.FlowID(i)], Start: f.Start, End: s.Duration}
+		if c, stopped := ends[i]; stopped {
+			one.End = c.End
+		}
+		one.Goodput = unit.Over(one.Bytes, one.End-one.Start)
+		list = append(list, one)
+	}
+	return list
+}
+
+// EndlessGoodput gives the nearest-rank percentile, 0 to 1000 per mille, of the goodput of
+// the endless flows of bursts; 0 if there are none.
+func (r *Run) EndlessGoodput(perMille int) unit.Rate {
+	rates := make([]unit.Rate, len(r.Endless))
+	for i := range r.Endless {
+		rates[i] = r.Endless[i].Goodput
+	}
+	slices.Sort(rates)
+	return Quantile(rates, perMille)
+}
+
+func hasEndless(s *topology.Scenario) bool {
+	return slices.ContainsFunc(s.Flows, func(f topology.Flow) bool { return f.Burst >= 0 && f.Size == topology.Endless })
+}
+
+var endlessFigures = []Figure{
+	number("endless.goodput_min_gbps", func(r *Run) float64 { return gigabits(r.EndlessGoodput(0)) }),
+	number("endless.goodput_p50_gbps", func(r *Run) float64 { return gigabits(r.EndlessGoodput(500)) }),
+	number("endless.goodput_max_gbps", func(r *Run) float64 { return gigabits(r.EndlessGoodput(1000)) }),
+}
