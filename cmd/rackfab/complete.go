@@ -139,14 +139,22 @@ func links(c *cobra.Command) (names []string) {
 	return names
 }
 
-// settable are the settings that `rackfab set` may change, with their values.
+// settable are the settings that `rackfab set` may change, with their values; those of
+// links without, unless they are set.
 func settable(c *cobra.Command) (keys []string) {
+	for _, l := range links(c) {
+		keys = append(keys, l+".loss", l+".corrupt")
+	}
 	attempt(c, func(ctx context.Context, api rackfabv1.FabricServiceClient) error {
 		out, err := api.GetSettings(ctx, &rackfabv1.GetSettingsRequest{})
 		for _, n := range out.GetNodes() {
 			for _, s := range n.GetSettings() {
-				if s.GetLive() && s.GetKey() != "law" && s.GetKey() != "scheme" {
-					keys = append(keys, cobra.CompletionWithDesc(n.GetNode()+"."+s.GetKey(), s.GetValue()))
+				switch key := s.GetKey(); {
+				case !s.GetLive() || key == "law" || key == "scheme":
+				case strings.Contains(key, "->"): // it names its link
+					keys = append(keys, cobra.CompletionWithDesc(key, s.GetValue()))
+				default:
+					keys = append(keys, cobra.CompletionWithDesc(n.GetNode()+"."+key, s.GetValue()))
 				}
 			}
 		}

@@ -139,7 +139,7 @@ func steerCommands() []*cobra.Command {
 		change("stop-flow NAME", "End a flow, or all flows of a burst", cobra.ExactArgs(1), func(args []string) (*rackfabv1.Change, error) {
 			return &rackfabv1.Change{Verb: &rackfabv1.Change_StopFlow{StopFlow: args[0]}}, nil
 		}),
-		change("set NODE.KEY VALUE", "Change a setting: set s1.pfc.xoff 96KB", cobra.ExactArgs(2), func(args []string) (*rackfabv1.Change, error) {
+		change("set NODE.KEY|LINK.KEY VALUE", "Change a setting: set s1.pfc.xoff 96KB, set s0--s1.loss 1e-5", cobra.ExactArgs(2), func(args []string) (*rackfabv1.Change, error) {
 			return &rackfabv1.Change{Verb: &rackfabv1.Change_Set{Set: &rackfabv1.Setting{Key: args[0], Value: args[1]}}}, nil
 		}),
 		change("freeze NICS", "Stop NICs: they neither send nor take anything in", cobra.ExactArgs(1), func(args []string) (*rackfabv1.Change, error) {

@@ -63,9 +63,9 @@ func showTopology(w io.Writer, s *topology.Scenario) {
 		nodes.AppendRow(table.Row{n.Name, n.Kind, len(ends[i])})
 	}
 	nodes.Render()
-	links := rows("links", table.Row{"link", "ports", "rate", "delay", "mtu"})
+	links := rows("links", table.Row{"link", "ports", "rate", "delay", "mtu", "loss", "corrupt"})
 	for _, l := range s.Links {
-		links.AppendRow(table.Row{s.Nodes[l.A].Name + "--" + s.Nodes[l.B].Name, fmt.Sprintf("%d--%d", l.APort, l.BPort), l.Rate, l.Delay, l.MTU})
+		links.AppendRow(table.Row{s.Nodes[l.A].Name + "--" + s.Nodes[l.B].Name, fmt.Sprintf("%d--%d", l.APort, l.BPort), l.Rate, l.Delay, l.MTU, l.Loss, l.Corrupt})
 	}
 	links.Render()
 	showClasses(rows("traffic classes", table.Row{"switch", "class", "DSCP", "kind", "reserve", "threshold", "headroom", "marking"}), s)

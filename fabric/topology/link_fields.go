@@ -14,6 +14,14 @@ import (
 // Ways are the two directions of a link: one value from A to B, and one from B to A.
 type Ways [2]float64
 
+// String writes the value of both directions, "1e-05", or of each, "1e-05 ->, 0 <-".
+func (w Ways) String() string {
+	if w[Forth] == w[Back] {
+		return fmt.Sprint(w[Forth])
+	}
+	return fmt.Sprintf("%v ->, %v <-", w[Forth], w[Back])
+}
+
 // Directions of a link, which index Ways.
 const (
 	Forth = 0 // from A to B

@@ -1,0 +1,94 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric/measure"
+)
+
+// lossyFile writes the scenario of the guide into a folder of its own, and goes there.
+func lossyFile(t *testing.T) (commands []string) {
+	t.Helper()
+	const guide = "../docs/guide/links.md"
+	text, commands := strings.Join(block(t, guide, "name: lossy", 1), "\n"), typed(t, guide)
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("lossy.yaml", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return commands
+}
+
+// The guide's commands do what it says, in its order: those of files, then those of a
+// rack that runs, whose journal has the digest of the run. What a link does to frames
+// depends on no bus: its digest in memory is that over NATS.
+func TestTheGuideOfLinks(t *testing.T) {
+	var live []string
+	for _, line := range lossyFile(t) {
+		if strings.Contains(line, "lossy") || strings.Contains(line, "sweep") {
+			printed(t, unquoted(line)[1:]...)
+		} else {
+			live = append(live, line)
+		}
+	}
+	r := up(t, "lossy.yaml", "--paused")
+	for _, line := range live {
+		r.do(t, unquoted(line)[1:]...)
+		r.do(t, "step", "1ms")
+	}
+	if out := r.do(t, "stats", "s0..s1", "--format", "csv"); !above0(t, out, "lost_frames") || !above0(t, out, "damaged_frames") {
+		t.Errorf("no frame was lost, or none was damaged:\n%s", out)
+	}
+	file := filepath.Join(t.TempDir(), "journal.yaml")
+	r.do(t, "journal", "save", file)
+	list := children(t, r.Process.Pid)
+	r.interrupt(t)
+	gone(t, list)
+	out, err := exec.Command(program, "replay", file, "--bus", "memory,nats").CombinedOutput()
+	if err != nil {
+		t.Errorf("replay: %v\n%s", err, out)
+	}
+	journal, err := os.ReadFile(file)
+	if err != nil || !strings.Contains(string(journal), "s0--s1.loss=1e-3") {
+		t.Errorf("%v; the journal is\n%s", err, journal)
+	}
+}
+
+// above0 tells whether a column of CSV has a number above 0.
+func above0(t *testing.T, text, column string) (some bool) {
+	t.Helper()
+	rows := strings.Split(strings.TrimSpace(text), "\n")
+	for i, name := range strings.Split(rows[0], ",") {
+		for _, row := range rows[1:] {
+			if n, err := strconv.Atoi(strings.Split(row, ",")[i]); name == column && err == nil && n > 0 {
+				some = true
+			}
+		}
+	}
+	return some
+}
+
+// tshark finds as many damaged frames in a capture of every port as the run counts.
+func TestTsharkSeesDamagedFrames(t *testing.T) {
+	lossyFile(t)
+	tshark := installed(t, "apt-get install tshark", "tshark")
+	printed(t, "capture", "--at", "h0..h1,r0", "--at", "s0..s1", "--scheme", "dcqcn", "-o", "all.pcapng", "lossy.yaml")
+	var results measure.Results
+	out := strings.Join(printed(t, "run", "lossy.yaml", "--scheme", "dcqcn", "--bus", "memory", "--json", "--out", "run"), "\n")
+	if err := json.Unmarshal([]byte(out), &results); err != nil {
+		t.Fatal(err)
+	}
+	found, err := exec.Command(tshark, "-n", "-r", "all.pcapng", "-o", "eth.check_fcs:TRUE",
+		"-Y", "frame.packet_flags_crc_error == 1 && eth.fcs.status == 0", "-T", "fields", "-e", "frame.number").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := int64(strings.Count(string(found), "\n")); n == 0 || n != results.Runs[0].LinkDamaged {
+		t.Errorf("tshark finds %d damaged frames, the run counts %d", n, results.Runs[0].LinkDamaged)
+	}
+}
