@@ -76,6 +76,8 @@ type Report struct {
 	Spread []Spread `json:"spread"`
 	// Rates are those that the scheme allowed the flows that came over the link.
 	Rates []Rate `json:"rates"`
+	// Errors are frames that the link did not deliver whole, by direction.
+	Errors []Errors `json:"link_errors,omitempty"`
 }
 
 // Limits are what PAUSE is decided by at x, for frames that come in from y.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/nic"
 	"github.com/rackfab/rackfab/fabric/node"
@@ -24,6 +25,7 @@ type observer struct {
 	asked    *asked                // nil if x is a NIC
 	waited   map[fabric.FlowID]*Victim
 	rates    map[fabric.FlowID]*Rate
+	errors   [2]Errors // from x to y, and back
 }
 
 // host is what is seen of a NIC.
@@ -56,7 +58,12 @@ func observe(l *lab.Lab, s *topology.Scenario, q Question) *observer {
 		case *nic.NIC:
 			h := &host{machine: m}
 			o.hosts[i] = h
-			l.Look(i, &node.Tap{Event: func(at unit.Time, notes []fabric.Note) { o.atHost(i, h, at, notes) }})
+			l.Look(i, &node.Tap{
+				Frame: func(at unit.Time, _ fabric.Port, way node.Way, f *frame.Frame) {
+					o.arrival(ends[i][0].Peer, i, at, way, f)
+				},
+				Event: func(at unit.Time, notes []fabric.Note) { o.atHost(i, h, at, notes) },
+			})
 		}
 	}
 	return o

@@ -26,6 +26,7 @@ func (o *observer) report() *Report {
 		r.First = o.first(&r.Chain[len(r.Chain)-1])
 	}
 	r.Victims = o.victims(r)
+	r.Errors = o.failures()
 	r.Spread = o.spread()
 	r.Verdict = o.verdict(r)
 	return r

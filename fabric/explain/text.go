@@ -53,6 +53,7 @@ func (r *Report) Text(w io.Writer) error {
 		r.pauses(&b)
 		r.rates(&b)
 	}
+	r.failures(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -103,6 +103,7 @@ func (w *watcher) frame(at unit.Time, port fabric.Port, way node.Way, f *frame.F
 	asked := class == w.o.Class
 	switch {
 	case way == node.Damaged || way == node.Gone:
+		w.o.arrival(w.ends[port].Peer, w.index, at, way, f)
 	case way == node.Out:
 		if asked {
 			w.egress[switching.FlowOf(f)] = port

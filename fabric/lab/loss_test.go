@@ -7,8 +7,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/nic"
+	"github.com/rackfab/rackfab/fabric/node"
 	"github.com/rackfab/rackfab/fabric/switching"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -83,5 +87,65 @@ func TestResultsCountWhatLinksCost(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, run.Errors); diff != "" || run.LinkLost != want[0].Lost || run.LinkDamaged != want[1].Damaged || run.Drops != 0 {
 		t.Errorf("%d lost, %d damaged, %d dropped:\n%s", run.LinkLost, run.LinkDamaged, run.Drops, diff)
+	}
+}
+
+// GET-24, GET-25, GET-26: on links that lose and damage a fifth of all frames every
+// command is done. What has no answer within the time-out is asked for again; a read is
+// done again, and an atomic is not: each of the additions finds another value, and the
+// last of them the sum of all others.
+func TestCommandsAreDoneOnceOnLinksThatLoseFrames(t *testing.T) {
+	s, err := topology.Parse("commands.yaml", []byte(`
+name: commands
+duration: 30ms
+bin: 1ms
+defaults: {link: {rate: 40Gbps, delay: 1us, loss: 0.05, corrupt: 0.05}, nic: {timeout: 40us, retries: 100}}
+nics: {h0: , r0: }
+switches: {s0: }
+links: [{endpoints: ["h0, r0", s0]}]
+commands:
+  - {name: add, verb: fetch-add, from: h0, to: r0, size: 8B, operand: 1, count: 50}
+  - {name: get, verb: get, from: h0, to: r0, size: 10KB, count: 20}
+  - {name: put, verb: put, from: h0, to: r0, size: 10KB, count: 20}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := lab.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[uint64]int{}
+	executed := 0
+	l.Look(0, &node.Tap{Frame: func(_ unit.Time, _ fabric.Port, way node.Way, f *frame.Frame) {
+		if way == node.In && f.Class() == frame.ClassRoCE && f.Opcode() == frame.AtomicAcknowledge {
+			found[f.Original()]++
+		}
+	}})
+	l.Look(1, &node.Tap{Frame: func(_ unit.Time, _ fabric.Port, way node.Way, f *frame.Frame) {
+		if way == node.In && f.Class() == frame.ClassRoCE && f.Opcode() == frame.FetchAdd {
+			executed++
+		}
+	}})
+	l.Run(s.Duration)
+	run, err := l.Outcome()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range run.Commands {
+		if c.Completed != c.Commands {
+			t.Errorf("%s: %d of %d done", c.Name, c.Completed, c.Commands)
+		}
+	}
+	for original := range found {
+		if original >= 50 {
+			t.Errorf("an addition found %d: one of the others was executed twice", original)
+		}
+	}
+	if len(found) != 50 || executed <= 50 {
+		t.Errorf("%d values were found; %d additions came in, want some of the 50 to come twice", len(found), executed)
+	}
+	if n := l.Machine(0).(*nic.NIC).Stats().Engine.Retries; n == 0 || run.LinkLost == 0 || run.LinkDamaged == 0 {
+		t.Errorf("%d retries, %d lost, %d damaged: nothing was put to the test", n, run.LinkLost, run.LinkDamaged)
 	}
 }

@@ -1,0 +1,58 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/node"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Errors are the frames that one direction of the asked link did not deliver in the
+// range.
+type Errors struct {
+	Link    string `json:"link"` // "x->y": from x to y
+	Gone    int    `json:"lost_frames"`
+	Damaged int    `json:"damaged_frames"` // arrived with a bad FCS
+	PFC     int    `json:"pfc_frames"`     // PAUSE and RESUME among both
+}
+
+// arrival counts a frame that a node was to get from a peer, if it belongs to the asked
+// link and did not arrive whole.
+func (o *observer) arrival(from, to int, at unit.Time, way node.Way, f *frame.Frame) {
+	forth := from == o.X && to == o.Y
+	if way != node.Gone && way != node.Damaged || !forth && (from != o.Y || to != o.X) || at < o.From || at >= o.To {
+		return
+	}
+	e := &o.errors[0]
+	if !forth {
+		e = &o.errors[1]
+	}
+	e.Link = o.link(from, to)
+	if way == node.Gone {
+		e.Gone++
+	} else {
+		e.Damaged++
+	}
+	if f.Class() == frame.ClassPFC {
+		e.PFC++
+	}
+}
+
+// failures lists the directions of the asked link that failed frames.
+func (o *observer) failures() (list []Errors) {
+	for _, e := range o.errors {
+		if e.Link != "" {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// failures writes what the link did not deliver.
+func (r *Report) failures(b *strings.Builder) {
+	for _, e := range r.Errors {
+		fmt.Fprintf(b, "\nlink errors on %s: %d frames lost, %d damaged; %d of them PAUSE or RESUME\n", e.Link, e.Gone, e.Damaged, e.PFC)
+	}
+}
