@@ -38,10 +38,10 @@ func incrementField() field[rttx.Params] {
 		return read(p, n)
 	}
 	f.write = func(p *rttx.Params) *yaml.Node {
-		switch p.D {
-		case openD:
+		if p.D == openD {
 			return nil
-		case autoD:
+		}
+		if p.D == autoD {
 			return text(auto)
 		}
 		return write(p)
