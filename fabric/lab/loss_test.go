@@ -14,6 +14,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/nic"
 	"github.com/rackfab/rackfab/fabric/node"
 	"github.com/rackfab/rackfab/fabric/switching"
+	"github.com/rackfab/rackfab/fabric/tap"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -147,5 +148,37 @@ commands:
 	}
 	if n := l.Machine(0).(*nic.NIC).Stats().Engine.Retries; n == 0 || run.LinkLost == 0 || run.LinkDamaged == 0 {
 		t.Errorf("%d retries, %d lost, %d damaged: nothing was put to the test", n, run.LinkLost, run.LinkDamaged)
+	}
+}
+
+// A capture of the receiver's port has every frame but those that the link lost, and
+// marks those that it damaged; the sender's port has all of them.
+func TestCapturesShowWhatArrived(t *testing.T) {
+	s := lossy(t, "0.02")
+	s.Links[0].Corrupt = topology.Ways{topology.Forth: 0.02}
+	s.Duration = 2 * unit.Millisecond
+	l, err := lab.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorders := map[int]*tap.Recorder{}
+	for _, i := range []int{0, 2} {
+		recorders[i] = tap.NewRecorder(i, l.Machine(i), []fabric.Port{0}, tap.Window{To: unit.Never}, 0)
+		l.Look(i, tap.Of(recorders[i]))
+	}
+	l.Run(s.Duration)
+	ways := map[string]int{}
+	for i, r := range recorders {
+		for _, p := range r.Take() {
+			if i == 2 || p.Sent() {
+				ways[s.Nodes[i].Name+" "+p.Way.String()]++
+			}
+		}
+	}
+	port := l.Machine(2).(*switching.Switch).Stats().Ports[0]
+	arrived := ways["s0 in"] + ways["s0 damaged"]
+	// What is still on the link has left h0 alone.
+	if flying := ways["h0 out"] - arrived - int(port.LostFrames); ways["s0 damaged"] != int(port.DamagedFrames) || ways["s0 gone"] > 0 || flying < 0 || flying > 12 || port.LostFrames < 20 || port.DamagedFrames < 20 {
+		t.Errorf("captured %v, the switch counts %d lost and %d damaged", ways, port.LostFrames, port.DamagedFrames)
 	}
 }

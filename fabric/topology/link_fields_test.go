@@ -112,6 +112,32 @@ func TestErrorRatesChange(t *testing.T) {
 	}
 }
 
+// Links that lose frames want a retransmission timer.
+func TestLossWithoutATimer(t *testing.T) {
+	for _, c := range []struct {
+		set  []Setting
+		want int
+	}{
+		{[]Setting{{"r0.timeout", "0"}}, 1},
+		{[]Setting{{"r0.timeout", "0"}, {"link.loss", "0"}, {"link.corrupt", "0"}}, 0},
+		{nil, 0},
+	} {
+		s, err := ParseWith("flawed.yaml", []byte(flawed), c.set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, w := range s.Warnings() {
+			if w.Key == "r0.timeout" {
+				n++
+			}
+		}
+		if n != c.want {
+			t.Errorf("%v: %v", c.set, s.Warnings())
+		}
+	}
+}
+
 // Bad rates are faults that name the file, the key and what is allowed.
 func TestFaultsOfErrorRates(t *testing.T) {
 	links := func(text string) string { return strings.Replace(flawed, "loss: [0.25, 0]", text, 1) }

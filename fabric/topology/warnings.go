@@ -13,7 +13,17 @@ import (
 // scenario's scheme. Keys are those of a Setting; there are no lines. A value that
 // several nodes have is reported once, for the first of them.
 func (s *Scenario) Warnings() []Fault {
-	return slices.Concat(s.shortTimeouts(), s.shortHeadrooms(), s.smallSteps(), s.strayClasses())
+	return slices.Concat(s.shortTimeouts(), s.shortHeadrooms(), s.smallSteps(), s.strayClasses(), s.hopelessLosses())
+}
+
+// hopelessLosses reports a NIC without a retransmission timer where links lose frames.
+func (s *Scenario) hopelessLosses() []Fault {
+	fails := func(l Link) bool { return l.Loss != Ways{} || l.Corrupt != Ways{} }
+	i := slices.IndexFunc(s.Nodes, func(n Node) bool { return n.Kind == NIC && n.NIC.Timeout == 0 })
+	if i < 0 || !slices.ContainsFunc(s.Links, fails) {
+		return nil
+	}
+	return []Fault{{Key: s.Nodes[i].Name + ".timeout", What: "is 0 where links lose or damage frames: a message whose last packet is lost never completes; want a timer"}}
 }
 
 // shortTimeouts reports retransmission timers that fire before an ACK can come.
