@@ -49,7 +49,8 @@ func printSweep(w io.Writer, s *sweep.Sweep) error {
 	}
 	shown := func(i int) bool {
 		name := t.Columns[i].Name
-		return !strings.Contains(name, "->") && name != "frame_hops" && name != "digest" && !rangeOf(t, i)
+		ofLink := strings.Contains(name, "->") && strings.Contains(name, ".pause") // not a setting of one direction
+		return !ofLink && name != "frame_hops" && name != "digest" && !rangeOf(t, i)
 	}
 	out := table.NewWriter()
 	out.SetStyle(narrow())
