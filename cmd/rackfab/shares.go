@@ -28,8 +28,12 @@ func sharesText(spans []*rackfabv1.Span) string {
 		took unit.Time
 	}
 	shares := []share{
-		{"paused", s.Paused}, {"queued", s.Queued}, {"on the wire", s.Wire}, {"waiting to be sent", s.Waited},
-		{"at the target", s.Target}, {"taken in", s.Intake},
+		{"paused", s.Paused},
+		{"queued", s.Queued},
+		{"on the wire", s.Wire},
+		{"waiting to be sent", s.Waited},
+		{"at the target", s.Target},
+		{"taken in", s.Intake},
 	}
 	slices.SortStableFunc(shares, func(a, b share) int { return cmp.Compare(b.took, a.took) })
 	var parts []string

@@ -120,7 +120,8 @@ func TestAGETThatIsPassedOverSaysWhy(t *testing.T) {
 // What is known of a path survives the two words of a note.
 func TestWordsOfAPath(t *testing.T) {
 	for _, path := range []cc.Congestion{
-		{}, {Known: cc.ItemDegree, Degree: cc.DegreeHeavy},
+		{},
+		{Known: cc.ItemDegree, Degree: cc.DegreeHeavy},
 		{Known: 15, Degree: cc.DegreeLight, Location: 0xabcd, Depth: 12 * unit.Megabyte, Delay: 3 * unit.Millisecond},
 	} {
 		if got := cc.FromWords(path.Words()); got != path {

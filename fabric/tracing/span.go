@@ -80,8 +80,9 @@ func (e *Event) repeats(n *fabric.Note) bool {
 		return true // what differs is how full a queue or bucket is
 	case fabric.Rewritten, fabric.PathTold, fabric.CreditGranted:
 		return e.A == n.A && e.B == n.B
+	default:
+		return false
 	}
-	return false
 }
 
 func (s *Span) event(n *fabric.Note) {

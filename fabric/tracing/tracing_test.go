@@ -55,8 +55,12 @@ func whole(list []tracing.Span, legs []tracing.Leg) error {
 		}
 		at, sum = l.End, sum+l.End-l.Start
 	}
-	if shares, err := tracing.Divide(list); err != nil || shares.Sum() != sum || shares.Paused < 0 || shares.Queued < 0 || shares.Waited < 0 || shares.Target < 0 {
-		return fmt.Errorf("shares %+v of %d ps, %v", shares, sum, err)
+	shares, err := tracing.Divide(list)
+	if err != nil {
+		return err
+	}
+	if shares.Sum() != sum || shares.Paused < 0 || shares.Queued < 0 || shares.Waited < 0 || shares.Target < 0 {
+		return fmt.Errorf("shares %+v of %d ps", shares, sum)
 	}
 	if at != root.End || sum != root.End-root.Start {
 		return fmt.Errorf("%d ps in all, ends at %d; the message takes %d and ends at %d", sum, at, root.End-root.Start, root.End)
