@@ -20,10 +20,12 @@ import (
 
 // readyQueue holds the flows that wait for the link, a lane per traffic class.
 //
-// Invariant: each lane is in the order of the turns, and has room for every flow.
+// Invariant: each lane is in the order of the turns, and has room for every flow; a
+// class is in waiting if and only if its lane is not empty.
 type readyQueue struct {
 	lanes   [fabric.Priorities]fifo[turn]
 	classes uint8 // bit per class whose flows have ever had something to send
+	waiting uint8 // bit per class with a flow that waits
 	flows   int
 	next    uint64
 }
@@ -57,19 +59,25 @@ func (q *readyQueue) open(class fabric.Priority) {
 
 func (q *readyQueue) push(class fabric.Priority, sender int32) {
 	q.lanes[class].push(turn{q.next, sender})
+	q.waiting |= 1 << class
 	q.next++
 }
 
-// first gives the lane of the flow whose turn came first among the classes that are
-// not held, nil if none waits.
-func (q *readyQueue) first(held uint8) (found *fifo[turn]) {
-	for set := q.classes &^ held; set != 0; set &= set - 1 {
-		lane := &q.lanes[bits.TrailingZeros8(set)]
-		if lane.count > 0 && (found == nil || lane.items[lane.head].number < found.items[found.head].number) {
-			found = lane
+// pop takes out the flow whose turn came first among the classes that are not held,
+// one of which waits.
+func (q *readyQueue) pop(held uint8) int {
+	class := -1
+	for set := q.waiting &^ held; set != 0; set &= set - 1 {
+		k := bits.TrailingZeros8(set)
+		if class < 0 || q.lanes[k].items[q.lanes[k].head].number < q.lanes[class].items[q.lanes[class].head].number {
+			class = k
 		}
 	}
-	return found
+	lane := &q.lanes[class]
+	if lane.count == 1 {
+		q.waiting &^= 1 << class
+	}
+	return int(lane.pop().sender)
 }
 
 // wake lets flow i compete again if it has something to send.
@@ -99,8 +107,8 @@ func (n *NIC) admit(now unit.Time) {
 // pick takes out the flow whose turn it is among those of classes that are not
 // paused, false if there is none.
 func (n *NIC) pick() (int, bool) {
-	for lane := n.ready.first(n.pause.held); lane != nil; lane = n.ready.first(n.pause.held) {
-		i := int(lane.pop().sender)
+	for n.ready.waiting&^n.pause.held != 0 {
+		i := n.ready.pop(n.pause.held)
 		n.senders[i].place = parked
 		if n.senders[i].pending() && n.funded(i) {
 			return i, true
@@ -115,7 +123,7 @@ func (n *NIC) dataDue() unit.Time {
 	switch {
 	case n.ready.classes&^n.pause.held == 0:
 		return unit.Never
-	case n.ready.first(n.pause.held) != nil:
+	case n.ready.waiting&^n.pause.held != 0:
 		return 0
 	}
 	_, at := n.pace.First()
