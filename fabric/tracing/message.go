@@ -22,7 +22,7 @@ func (t *Tracer) ofMessage(n *fabric.Note) {
 		t.ofFlow(n)
 		return
 	}
-	if !t.followed.Picks(n.Trace) {
+	if !t.follows(n.Trace) {
 		return
 	}
 	switch n.Kind {

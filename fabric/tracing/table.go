@@ -19,14 +19,15 @@ func newTable[K comparable, V any]() table[K, V] { return table[K, V]{index: map
 // find gives the value under key and makes it the last touched, nil if there is
 // none.
 func (t *table[K, V]) find(key K) *V {
+	if t.last != nil && t.last.key == key { // frames of one message follow one another
+		return &t.last.value
+	}
 	e := t.index[key]
 	if e == nil {
 		return nil
 	}
-	if e != t.last {
-		t.unlink(e)
-		t.link(e)
-	}
+	t.unlink(e)
+	t.link(e)
 	return &e.value
 }
 

@@ -24,6 +24,8 @@ type Tracer struct {
 	name     string
 	isSwitch bool
 	followed *fabric.Selection
+	asked    uint64 // the message that follows was asked about last, 0 for none
+	picked   bool   // what it said
 	emit     func(*Span)
 	cut      int64
 
@@ -72,6 +74,7 @@ func New(s *topology.Scenario, node int, follow *fabric.Selection, emit func(*Sp
 // Extend takes over a scenario that has more flows, and what is followed of them.
 func (t *Tracer) Extend(s *topology.Scenario, follow *fabric.Selection) {
 	t.catalogue, t.followed = newCatalogue(s), follow
+	t.asked, t.picked = 0, false
 }
 
 // Cut counts the spans that were ended before their time.
@@ -88,7 +91,7 @@ func (t *Tracer) Observe(notes []fabric.Note) {
 			t.ofMessage(n)
 		case fabric.Arrived, fabric.Departed, fabric.Enqueued, fabric.Marked, fabric.Dropped,
 			fabric.EventCounted, fabric.LevelChanged, fabric.Rewritten, fabric.Indicated, fabric.CreditGranted:
-			if t.followed.Picks(n.Trace) {
+			if t.follows(n.Trace) {
 				t.ofFrame(n)
 			}
 		case fabric.Paused, fabric.Resumed, fabric.WentDown:
@@ -96,6 +99,14 @@ func (t *Tracer) Observe(notes []fabric.Note) {
 		default:
 		}
 	}
+}
+
+// follows reports whether a message is followed.
+func (t *Tracer) follows(trace uint64) bool {
+	if trace != t.asked {
+		t.asked, t.picked = trace, t.followed.Picks(trace)
+	}
+	return t.picked
 }
 
 // ofFrame takes a note of a frame of a message that is followed.
