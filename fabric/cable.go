@@ -65,8 +65,18 @@ func (c *Cable) fate(now unit.Time, length unit.Bytes) Fate {
 	return c.Flaws.fate(now)
 }
 
+// Losses counts the frames that did not come in whole over a link, PFC frames among
+// them, since the start of the run.
+type Losses struct {
+	CutFrames     uint64 // the link was cut
+	LostFrames    uint64 // the link lost them
+	DamagedFrames uint64 // the link damaged them
+}
+
 // Count counts a frame by its fate.
 func (c *Cable) Count(f Fate) { c.counts[f]++ }
 
-// Counted gives how many frames of a fate were counted.
-func (c *Cable) Counted(f Fate) uint64 { return c.counts[f] }
+// Losses gives what Count has counted.
+func (c *Cable) Losses() Losses {
+	return Losses{CutFrames: c.counts[CutOff], LostFrames: c.counts[Lost], DamagedFrames: c.counts[Damaged]}
+}

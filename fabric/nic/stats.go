@@ -13,9 +13,8 @@ import (
 type Stats struct {
 	TxPackets, TxBytes uint64 // bytes of frame.Len
 	RxPackets, RxBytes uint64
-	// Frames that did not come in over the link, PFC frames among them: because it
-	// was cut, because it lost them, because it damaged them. RxPackets counts none.
-	CutFrames, LostFrames, DamagedFrames uint64
+	// Losses are those of the link; RxPackets counts none of them.
+	fabric.Losses
 
 	FrozenDrops            uint64 // frames that came in while the NIC was frozen
 	Malformed              uint64 // frames discarded because no rule fits them
@@ -87,7 +86,7 @@ type ReceiverStats struct {
 func (n *NIC) Stats() Stats {
 	snapshot := n.stats
 	snapshot.Frozen, snapshot.LinkDown = n.frozen, n.cable.Down
-	snapshot.CutFrames, snapshot.LostFrames, snapshot.DamagedFrames = n.cable.Counted(fabric.CutOff), n.cable.Counted(fabric.Lost), n.cable.Counted(fabric.Damaged)
+	snapshot.Losses = n.cable.Losses()
 	for class := range fabric.Priority(fabric.Priorities) {
 		snapshot.Priorities[class].Held = n.pause.holds(class)
 	}

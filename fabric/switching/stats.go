@@ -22,10 +22,7 @@ type Stats struct {
 // PortStats is a snapshot of one port.
 type PortStats struct {
 	LinkDown bool
-	// Frames that did not come in over the link, PFC frames among them: because it
-	// was cut, because it lost them, because it damaged them.
-	CutFrames, LostFrames, DamagedFrames uint64
-
+	fabric.Losses
 	Classes [fabric.Priorities]ClassStats
 }
 
@@ -82,7 +79,7 @@ func (s *Switch) Stats() Stats {
 	}
 	for i := range s.ports {
 		p, c := &snapshot.Ports[i], &s.ports[i].cable
-		p.LinkDown, p.CutFrames, p.LostFrames, p.DamagedFrames = c.Down, c.Counted(fabric.CutOff), c.Counted(fabric.Lost), c.Counted(fabric.Damaged)
+		p.LinkDown, p.Losses = c.Down, c.Losses()
 		for class := range fabric.Priority(fabric.Priorities) {
 			snapshot.Ports[i].Classes[class] = s.classStats(fabric.Port(i), class)
 		}

@@ -1,6 +1,8 @@
 package topology
 
 import (
+	"slices"
+
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -98,12 +100,7 @@ func (s *SwitchSettings) idle(key fabric.Key) bool {
 
 // IsLossless reports whether the class is under priority flow control.
 func (s *SwitchSettings) IsLossless(class fabric.Priority) bool {
-	for _, c := range s.Lossless {
-		if c == class {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(s.Lossless, class)
 }
 
 // orOwn gives what the class has of its own, or else what the switch gives it.

@@ -34,7 +34,7 @@ func Follow(s *topology.Scenario, share float64, patterns string, more []fabric.
 // endless lists the flows without end that are followed by default.
 func endless(s *topology.Scenario) (list []int) {
 	for i, f := range s.Flows {
-		if f.Burst < 0 && f.Size < 0 && len(list) < MaxLong {
+		if f.Burst < 0 && f.Size == topology.Endless && len(list) < MaxLong {
 			list = append(list, i)
 		}
 	}
