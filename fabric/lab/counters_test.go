@@ -149,6 +149,12 @@ func (k *clerk) event(at unit.Time, notes []fabric.Note) {
 			k.add(1, "%s local_ack_timeout_err", k.name)
 		case fabric.Notified:
 			k.add(1, "%s np_cnp_sent", k.name)
+		case fabric.EventCounted:
+			k.add(1, "%s rttx_event_packets", k.name)
+		case fabric.Untracked:
+			k.add(1, "%s rttx_untracked_packets", k.name)
+		case fabric.Rewritten:
+			k.add(1, "%s rttx_rewritten_packets", k.name)
 		default:
 		}
 	}
@@ -180,6 +186,7 @@ func kept(name string) bool {
 	return !slices.ContainsFunc([]string{
 		"CURR_OCCUPANCY_BYTES", "_phy", "link_loss_frames", "_pause_duration", "_pause_transition", "np_ecn_marked_roce_packets", "duplicate_request",
 		"rx_buffer_peak_bytes", "commands_", "retries", "stale_responses", "response_drops", "unexpected_messages", "mcu_skips", "stall_no_",
+		"rttx_counted_packets", "rttx_slight_packets", "rttx_severe_packets",
 	}, func(part string) bool { return strings.Contains(name, part) })
 }
 
@@ -268,7 +275,7 @@ func TestCountersAreSumsOverFramesAndNotes(t *testing.T) {
 	take(s)
 	for _, want := range []string{
 		"first_ce", "first_pause_sent", "first_pause_received", "tx_acks", "rx_acks", "tx_naks", "packet_seq_err", "np_cnp_sent", "cnps",
-		"retransmitted_packets", "out_of_sequence", "local_ack_timeout_err", "lost_frames", "tx_prio3_pause", "rx_prio3_pause",
+		"retransmitted_packets", "out_of_sequence", "local_ack_timeout_err", "lost_frames", "rttx_event_packets", "rttx_rewritten_packets", "tx_prio3_pause", "rx_prio3_pause",
 		"SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS", "SAI_INGRESS_PRIORITY_GROUP_STAT_DROPPED_PACKETS", "SAI_PORT_STAT_PFC_3_TX_PKTS",
 	} {
 		if !seen[want] {

@@ -32,6 +32,31 @@ func TestPacketsCountOnArrival(t *testing.T) {
 	r.wantMarks("--------")
 }
 
+// The counters of a switch tell in which state the packets left their flow: of two
+// windows of 5 and 3 marks, the eighth packet ends each.
+func TestCountersOfTheConverter(t *testing.T) {
+	r := converting(t, nil)
+	now := r.window(5)
+	r.returned(now, answer())
+	for _, mark := range "MMM-----" {
+		ecn := frame.ECT0
+		if mark == 'M' {
+			ecn = frame.CE
+		}
+		now += slot
+		r.arrive(now, flowFrom, onward(0, ecn))
+	}
+	got := fabric.NonZero(r.Counters())
+	for name, want := range map[string]uint64{
+		"rttx_counted_packets": 16, "rttx_event_packets": 8, "rttx_severe_packets": 8, "rttx_slight_packets": 1,
+		"rttx_rewritten_packets": 1, "rttx_untracked_packets": 0,
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %d, want %d", name, got[name], want)
+		}
+	}
+}
+
 // slots gives when the notes were made, in slots from us on.
 func slots(notes []fabric.Note) (at []unit.Time) {
 	for _, n := range notes {

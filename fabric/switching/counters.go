@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/switching/rttx"
 )
 
 // Names of counters are those of SONiC, which are the Switch Abstraction
@@ -12,15 +13,20 @@ import (
 // PAUSE and RESUME alike.
 
 // Counters gives the counters of the switch as a whole, always in the same order.
-// The first is the interface's, the others have names of rackfab.
+// The first is the interface's, the others have names of rackfab. Those of the
+// converter are 0 where no class is rewritten.
 func (s *Stats) Counters() iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
 		cut := uint64(0)
 		for i := range s.Ports {
 			cut += s.Ports[i].CutFrames
 		}
+		c := &s.Converter
 		_ = yield("SAI_BUFFER_POOL_STAT_CURR_OCCUPANCY_BYTES", uint64(s.SharedUsed)) &&
-			yield("malformed_frames", s.Malformed) && yield("lost_frames", cut)
+			yield("malformed_frames", s.Malformed) && yield("lost_frames", cut) &&
+			yield("rttx_counted_packets", c.Forward) && yield("rttx_event_packets", c.Events) &&
+			yield("rttx_slight_packets", c.States[rttx.Slight]) && yield("rttx_severe_packets", c.States[rttx.Severe]) &&
+			yield("rttx_untracked_packets", c.Overflowed+c.Collided) && yield("rttx_rewritten_packets", c.Rewritten)
 	}
 }
 
