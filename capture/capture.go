@@ -160,7 +160,7 @@ func direction(w node.Way) pcapgo.NgEpbFlag {
 
 // commentOf gives the words that stand beside a packet of a run with that seed: its
 // way, the exact instant, the trace of its message, and the queues of the port. A damaged
-// packet has fcs=bad besides.
+// packet also has fcs=bad.
 func commentOf(p *tap.Packet, seed uint64) string {
 	trace := "none"
 	if message := fabric.MessageOf(p.Frame.Trace); message != 0 {

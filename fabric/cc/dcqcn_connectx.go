@@ -87,7 +87,7 @@ func (c *ConnectX) Tick(now unit.Time) {
 	c.cycle(now)
 }
 
-// timerFirst tells whether the timer goes before the cut clock: each was set one
+// timerFirst reports whether the timer goes before the cut clock: each was set one
 // period of its own before it is due.
 func (c *ConnectX) timerFirst() bool {
 	return c.p.Tie == TieEarlier && c.due <= c.cutAt && c.p.Timer > c.p.CutPeriod

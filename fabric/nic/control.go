@@ -38,7 +38,7 @@ type controlPacket struct {
 	syndrome  uint8         // NAK: what is wrong; 0 is the sequence
 }
 
-// acknowledges tells whether the packet is an ACK or NAK.
+// acknowledges reports whether the packet is an ACK or NAK.
 func (k controlKind) acknowledges() bool {
 	return k == controlACK || k == controlNAK || k == controlUETAck || k == controlUETNack
 }

@@ -155,10 +155,10 @@ func (s *Stats) ClassCounters() iter.Seq2[fabric.Port, fabric.ClassCounters] {
 func none(func(string, uint64) bool) {}
 
 // Counters gives the counters by the names that the mlx5 driver has for them, and
-// in its units (a pause duration is in microseconds), always in the same order. The
-// driver has no counters of ACKs, of NAKs sent, of packets sent again, of malformed
-// frames, and of frames that the link lost, that were lost with a cut link, at a frozen
-// NIC, or for want of room in the control queue; these, and the peak of the receive buffer, have names of rackfab.
+// in its units (a pause duration is in microseconds), always in the same order. What
+// the driver does not count has names of rackfab: ACKs, NAKs sent, packets sent again,
+// malformed frames, frames that were lost on the link, with a cut link, at a frozen NIC
+// or for want of room in the control queue, and the peak of the receive buffer.
 func (s *Stats) Counters() iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
 		for _, c := range []struct {

@@ -132,7 +132,7 @@ func (s *Switch) lose(now unit.Time, p *port, f *frame.Frame, fate fabric.Fate, 
 }
 
 // tune sets a setting of the link at a port, or of the classes, bit per class; if
-// they are 0, of those that have no value of their own. It tells whether the switch
+// they are 0, of those that have no value of their own. It reports whether the switch
 // has the setting.
 func (s *Switch) tune(c *fabric.Change) bool {
 	key, value, classes := c.Key, c.Value, c.Classes
@@ -172,7 +172,7 @@ func (c *ClassConfig) own(key fabric.Key) {
 	}
 }
 
-// tune sets a setting, and tells whether a class has it.
+// tune sets a setting, and reports whether a class has it.
 func (c *ClassConfig) tune(key fabric.Key, value int64) bool {
 	switch key {
 	case fabric.KeyXOFF:

@@ -107,7 +107,7 @@ func (s *Switch) count(now unit.Time, p *port, class fabric.Priority, e *entry, 
 	}
 }
 
-// forward tells whether a packet is one of its flow's way there: data or a request
+// forward reports whether a packet travels in its flow's direction: data or a request
 // ([0026]).
 func forward(op frame.Opcode) bool { return op.IsData() || op == frame.ReadRequest }
 

@@ -13,7 +13,7 @@ type entry struct {
 	from   fabric.Port // where it came in: its buffer is on that port's account
 	// late tells that the frame found frames waiting when it came (PCN-25).
 	late bool
-	// counted tells that the converter counted the frame: its mark is that count.
+	// counted says that the converter counted the frame, instead of a mark.
 	counted bool
 }
 

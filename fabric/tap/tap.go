@@ -29,7 +29,7 @@ type Packet struct {
 // Sent tells whether the frame went out.
 func (p *Packet) Sent() bool { return p.Way == node.Out }
 
-// Damaged tells whether the frame came in with a bad frame check sequence.
+// Damaged reports whether the frame came in with a bad frame check sequence.
 func (p *Packet) Damaged() bool { return p.Way == node.Damaged }
 
 // Sort puts packets in the order of time, then of nodes, as key gives them. The

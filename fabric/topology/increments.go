@@ -66,13 +66,13 @@ func (s *Scenario) increment(node int, d unit.Time) unit.Time {
 	return d
 }
 
-// example tells whether all ports of a switch have the rate of the document's
+// example reports whether all ports of a switch have the rate of the document's
 // example.
 func (s *Scenario) example(node int) bool {
 	return !slices.ContainsFunc(s.Links, func(l Link) bool { return (l.A == node || l.B == node) && l.Rate != exampleRate })
 }
 
-// converts tells whether a switch turns ECN into RTT in one of its classes, under a
+// converts reports whether a switch turns ECN into RTT in one of its classes, under a
 // scheme that the scenario runs under: its own, or one of those that it compares
 // unless it is a live run.
 func (s *Scenario) converts(node int) bool {

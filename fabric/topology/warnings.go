@@ -9,15 +9,15 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Warnings lists settings that are allowed and that hardly anyone means, under the
+// Warnings lists settings that are allowed and are likely to be mistakes under the
 // scenario's scheme. Keys are those of a Setting; there are no lines. A value that
 // several nodes have is reported once, for the first of them.
 func (s *Scenario) Warnings() []Fault {
-	return slices.Concat(s.shortTimeouts(), s.shortHeadrooms(), s.smallSteps(), s.strayClasses(), s.hopelessLosses())
+	return slices.Concat(s.shortTimeouts(), s.shortHeadrooms(), s.smallSteps(), s.strayClasses(), s.untimedLosses())
 }
 
-// hopelessLosses reports a NIC without a retransmission timer where links lose frames.
-func (s *Scenario) hopelessLosses() []Fault {
+// untimedLosses reports a NIC without a retransmission timer where links lose frames.
+func (s *Scenario) untimedLosses() []Fault {
 	fails := func(l Link) bool { return l.Loss != Ways{} || l.Corrupt != Ways{} }
 	i := slices.IndexFunc(s.Nodes, func(n Node) bool { return n.Kind == NIC && n.NIC.Timeout == 0 })
 	if i < 0 || !slices.ContainsFunc(s.Links, fails) {

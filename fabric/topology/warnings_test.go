@@ -20,7 +20,7 @@ func warned(t *testing.T, settings ...string) string {
 	return (&Faults{File: "f", List: s.Warnings()}).Error()
 }
 
-// What is allowed and hardly meant is said, once for all nodes that share a value.
+// Allowed settings that are likely to be mistakes are reported, once for all nodes that share a value.
 func TestWarnings(t *testing.T) {
 	for _, c := range []struct{ set, want string }{
 		{"", ""},

@@ -93,7 +93,7 @@ func grade(marked, packets uint8) (level uint8) {
 	return level
 }
 
-// silent tells that no packet of the flow is in the switch, nor has been for so long.
+// silent reports whether no packet of the flow is in the switch, nor has been for so long.
 func (f *flow) silent(now, limit unit.Time) bool { return f.waiting == 0 && now-f.seen >= limit }
 
 // age forgets what is known of a flow that has been silent for so long.
