@@ -29,7 +29,7 @@ func TestEveryCommandIsInAGroup(t *testing.T) {
 // A wrong use is answered with the right one.
 func TestAWrongUseNamesTheUsage(t *testing.T) {
 	for line, want := range map[string]string{
-		"set":                  "usage: rackfab set NODE.KEY VALUE",
+		"set":                  "usage: rackfab set NODE.KEY|LINK.KEY VALUE",
 		"run a b":              "usage: rackfab run [SCENARIO|FILE]",
 		"burst --from h0":      `required flag(s) "to" not set; usage: rackfab burst --from NICS --to NIC`,
 		"explain pause":        "usage: rackfab explain pause --link 'X->Y'",
