@@ -24,7 +24,7 @@ type explainFlags struct {
 }
 
 func explainCommand() *cobra.Command {
-	c := &cobra.Command{Use: "explain", Short: "Why something happened in a run, or did not"}
+	c := &cobra.Command{Use: "explain", Short: "Explain what happened in a run, or why it did not"}
 	c.AddCommand(explainPauseCommand())
 	return c
 }
@@ -33,9 +33,9 @@ func explainPauseCommand() *cobra.Command {
 	var f explainFlags
 	c := &cobra.Command{
 		Use:   "pause --link 'X->Y' [SCENARIO|JOURNAL]",
-		Short: "Why X sent PAUSE to Y, or none: first cause, what kept Y paused, victims, occupancy, thresholds",
-		Long: "Runs a scenario or a journal in memory, up to the end of the range, and says why X sent PAUSE to Y, or why not.\n" +
-			"Without either it is the running rack's journal so far.",
+		Short: "Explain why X sent PAUSE to Y, or none: first cause, what kept Y paused, victims, occupancy, thresholds",
+		Long: "Run a scenario or a journal in memory, up to the end of the range, and explain why X sent PAUSE to Y, or why it did not.\n" +
+			"Without an argument, take the journal of the running rack so far.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := f.scenario(c, args)
@@ -61,7 +61,7 @@ func explainPauseCommand() *cobra.Command {
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.link, "link", "", "the link, X->Y: X sends PAUSE, Y is paused")
-	flags.StringVar(&f.from, "from", "0s", "begin of the range, in fabric time")
+	flags.StringVar(&f.from, "from", "0s", "start of the range, in fabric time")
 	flags.StringVar(&f.to, "to", "", "end of the range (default: the end of the run)")
 	flags.IntVar(&f.class, "class", int(topology.DataClass), "traffic class, 0 to 7")
 	flags.StringVar(&f.scheme, "scheme", "", "congestion control (default: the scenario's)")

@@ -86,7 +86,7 @@ func printFig5(w io.Writer, r *fig5Result) error {
 	t.SetOutputMirror(w)
 	t.SetStyle(table.StyleLight)
 	t.SetTitle("fig5: F1 stepped down; Gbit/s")
-	t.AppendHeader(table.Row{"F1 sends, wire", "payload", "F1 gets", "F0 gets", "PAUSE on s1->s0", "per ms", "s0 held"})
+	t.AppendHeader(table.Row{"F1 sends, wire", "payload", "F1 gets", "F0 gets", "PAUSE on s1->s0", "per ms", "s0 paused"})
 	for _, s := range r.Steps {
 		t.AppendRow(table.Row{
 			fmt.Sprintf("%.2f", s.Wire), fmt.Sprintf("%.2f", s.Payload), fmt.Sprintf("%.2f", s.Flow), fmt.Sprintf("%.2f", s.Victim),

@@ -25,8 +25,8 @@ type repeatFlags struct {
 const mostRepeats = 10_000
 
 func (f *repeatFlags) add(c *cobra.Command) {
-	c.Flags().IntVar(&f.n, "repeat", 1, "variants to run, each with bursts, commands and seed of its own, drawn from --seed; variant 0 is the scenario as written")
-	c.Flags().StringVar(&f.shift, "shift", topology.DefaultShift.String(), "by how much variants move bursts and commands at most, to either side")
+	c.Flags().IntVar(&f.n, "repeat", 1, "variants to run, each with a seed and instants of bursts and commands drawn from --seed; variant 0 is the scenario as written")
+	c.Flags().StringVar(&f.shift, "shift", topology.DefaultShift.String(), "largest span by which variants move bursts and commands, to either side")
 }
 
 // check reads the flags.

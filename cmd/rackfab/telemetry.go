@@ -32,7 +32,7 @@ type telemetryFlags struct {
 // add adds the flags of a command that tells nobody unless it is asked to.
 func (t *telemetryFlags) add(c *cobra.Command) {
 	t.flag = "telemetry"
-	c.Flags().StringVar(&t.address, t.flag, "", "tell a collector of its own, with the data in the run's folder, or with --telemetry=HOST:PORT any receiver of OTLP over gRPC")
+	c.Flags().StringVar(&t.address, t.flag, "", "export to a collector of its own, with the data in the run's folder, or with --telemetry=HOST:PORT to any receiver of OTLP over gRPC")
 	c.Flags().Lookup(t.flag).NoOptDefVal = own
 	t.addSampling(c)
 }
@@ -40,15 +40,15 @@ func (t *telemetryFlags) add(c *cobra.Command) {
 // addOn adds the flags of a command that has a collector unless it is told otherwise.
 func (t *telemetryFlags) addOn(c *cobra.Command) {
 	t.flag = "collector"
-	c.Flags().StringVar(&t.address, t.flag, own, "own: start a collector; HOST:PORT: tell that one, or any receiver of OTLP over gRPC; off: tell nobody")
+	c.Flags().StringVar(&t.address, t.flag, own, "own: start a collector; HOST:PORT: export to that one, or to any receiver of OTLP over gRPC; off: export disabled")
 	t.addSampling(c)
 }
 
 // addSampling adds the flags that say which messages are followed.
 func (t *telemetryFlags) addSampling(c *cobra.Command) {
 	t.told = &ledger{}
-	c.Flags().Float64Var(&t.ratio, "sample-ratio", defaultRatio, "share of messages whose way is told, 0 to 1, the same messages in equal runs")
-	c.Flags().StringVar(&t.flows, "sample-flows", "", "flows and commands whose messages are all told, 'F*,get'")
+	c.Flags().Float64Var(&t.ratio, "sample-ratio", defaultRatio, "share of messages traced, 0 to 1, the same messages in equal runs")
+	c.Flags().StringVar(&t.flows, "sample-flows", "", "flows and commands whose messages are all traced, 'F*,get' (default: the flows without end)")
 }
 
 // check names everything that is wrong with the flags.

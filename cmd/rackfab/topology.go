@@ -18,7 +18,7 @@ func topologyCommand() *cobra.Command {
 	c.AddCommand(
 		&cobra.Command{
 			Use:   "check FILE",
-			Short: "Report every fault of a scenario file, and warn of what is hardly meant",
+			Short: "Report every fault of a scenario file, and warn of settings that are likely mistakes",
 			Args:  cobra.ExactArgs(1),
 			RunE: func(c *cobra.Command, args []string) error {
 				s, err := loadScenario(args[0])
@@ -28,7 +28,7 @@ func topologyCommand() *cobra.Command {
 				if err := warn(c.ErrOrStderr(), underSchemes(s)...); err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(c.OutOrStdout(), "%s: sound: %d nodes, %d links, %d flows\n", args[0], len(s.Nodes), len(s.Links), len(s.Flows))
+				_, err = fmt.Fprintf(c.OutOrStdout(), "%s: valid: %d nodes, %d links, %d flows\n", args[0], len(s.Nodes), len(s.Links), len(s.Flows))
 				return err
 			},
 		},
