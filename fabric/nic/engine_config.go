@@ -25,10 +25,10 @@ type EngineConfig struct {
 	// SubRequest is how much data one request asks for, at most; 0 is what one
 	// response packet carries.
 	SubRequest unit.Bytes
-	// ResponseHeader is the header of a response packet as RspPktLen counts it.
-	ResponseHeader unit.Bytes
-	Retries        int // of one request before its connection fails; 0 is no limit
-	Counters       int // that count completed commands
+	// Length is how RspPktLen counts a response packet.
+	Length   command.Length
+	Retries  int // of one request before its connection fails; 0 is no limit
+	Counters int // that count completed commands
 	// Largest is the payload of the connections that changes may bring, 0 if none
 	// do. Their classes are among Classes.
 	Largest unit.Bytes
@@ -88,7 +88,7 @@ func (c *Config) largestPayload() unit.Bytes {
 
 // cutter cuts the commands of a connection with that payload.
 func (e *EngineConfig) cutter(payload unit.Bytes) command.Cutter {
-	c := command.Cutter{Payload: payload, SubRequest: e.SubRequest, Header: e.ResponseHeader}
+	c := command.Cutter{Payload: payload, SubRequest: e.SubRequest, Length: e.Length}
 	if c.SubRequest == 0 {
 		c.SubRequest = payload
 	}
@@ -115,7 +115,9 @@ func (c *Config) validateEngine() error {
 		want(0 < e.GetLimit && e.GetLimit <= maxOutstanding && 0 < e.PutLimit && e.PutLimit <= maxOutstanding,
 			"limits of %d and %d outstanding packets, want 1 to %d", e.GetLimit, e.PutLimit, maxOutstanding),
 		want(0 <= e.SubRequest && e.SubRequest <= maxSubRequest, "sub-requests of %v, want at most %v", e.SubRequest, maxSubRequest),
-		want(e.ResponseHeader >= 0 && e.Retries >= 0 && e.Counters >= 0, "a header, retries or counters below 0"),
+		want(e.Length.Header >= 0 && e.Retries >= 0 && e.Counters >= 0, "a header, retries or counters below 0"),
+		want(0 < e.Length.Scale && e.Length.Scale <= command.MaxScale && 0 <= e.Length.Shift && e.Length.Shift <= command.MaxShift,
+			"payload scale %d and shift %d, want 1 to %d and 0 to %d", e.Length.Scale, e.Length.Shift, command.MaxScale, command.MaxShift),
 	}
 	for _, k := range e.Classes {
 		errs = append(errs, want(k.Class < fabric.Priorities && k.DSCP < 64 && c.DSCP[k.DSCP] == k.Class,

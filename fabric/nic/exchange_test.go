@@ -14,7 +14,7 @@ import (
 func engineConfig() EngineConfig {
 	return EngineConfig{
 		CommandSlots: 16, FlowQueues: 8, FlowSlots: 8, Units: 8, ResponseUnits: 4,
-		GetLimit: 64, PutLimit: 64, ResponseHeader: 40, Counters: 2,
+		GetLimit: 64, PutLimit: 64, Length: command.Length{Header: 40, Scale: 1}, Counters: 2,
 		Pacing: shaper.PacingOff, Gate: shaper.GateFull, Policy: shaper.RoundRobin,
 		Classes: []ShapingClass{{
 			Class: dataPrio, DSCP: dataDSCP, Requests: shaper.Leaf{Weight: 1}, Responses: shaper.Leaf{Weight: 1},

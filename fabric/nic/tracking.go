@@ -122,7 +122,7 @@ func (n *NIC) responded(now unit.Time, c *initiator, f *frame.Frame, out *fabric
 	r.got++
 	if r.verb.AsksForData() {
 		if r.state == inFlight {
-			n.engine.shaper.Arrived(bytes + c.cutter.Header)
+			n.engine.shaper.Arrived(c.cutter.Length.Of(bytes))
 		}
 		n.receivers[c.receiver].stats.DeliveredBytes += bytes
 		out.Note(fabric.Note{Kind: fabric.Delivered, At: now, Flow: c.ID, Priority: c.Class, A: int64(bytes), Trace: f.Trace})

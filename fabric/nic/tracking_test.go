@@ -114,21 +114,29 @@ func TestARetryIsChargedAgain(t *testing.T) {
 }
 
 // What is outstanding by the limiter is what was asked for and is neither in nor
-// given up.
+// given up. GET-36: it is counted as the register of the response length says.
 func TestOutstandingIsGivenBack(t *testing.T) {
-	b := newExchange(t, 1, timeout, func(c *Config) {
-		c.Engine.Pacing, c.Engine.Outstanding = shaper.PacingOutstanding, shaper.Outstanding{Bytes: 3 * 1040}
-	})
-	b.loseOnce(1, isResponse)
-	b.post(0, get(0, 20_000))
-	for at := us; at < 2*unit.Millisecond; at += us {
-		b.run(at)
-		if open := b.nics[0].Stats().Engine.OpenResponses; open > 3*1040 {
-			t.Fatalf("%d bytes outstanding at %v, want at most %d", open, at, 3*1040)
+	for response, length := range map[unit.Bytes]command.Length{
+		1040: {Header: 40, Scale: 1},
+		1540: {Header: 40, Scale: 3, Shift: 1},
+	} {
+		b := newExchange(t, 1, timeout, func(c *Config) {
+			c.Engine.Length = length
+			c.Engine.Pacing, c.Engine.Outstanding = shaper.PacingOutstanding, shaper.Outstanding{Bytes: 3 * response}
+		})
+		b.loseOnce(1, isResponse)
+		b.post(0, get(0, 20_001)) // the last response has an odd byte
+		peak := unit.Bytes(0)
+		for at := us; at < 2*unit.Millisecond; at += us {
+			b.run(at)
+			peak = max(peak, b.nics[0].Stats().Engine.OpenResponses)
 		}
-	}
-	if s := b.nics[0].Stats().Engine; s.OpenResponses != 0 || s.Retries != 1 || len(b.done()) != 1 {
-		t.Errorf("%d bytes outstanding at the end, %d retries, done %v", s.OpenResponses, s.Retries, b.done())
+		if peak != 3*response {
+			t.Errorf("%+v: at most %d bytes outstanding, want %d", length, peak, 3*response)
+		}
+		if s := b.nics[0].Stats().Engine; s.OpenResponses != 0 || s.Retries != 1 || len(b.done()) != 1 {
+			t.Errorf("%+v: %d bytes outstanding at the end, %d retries, done %v", length, s.OpenResponses, s.Retries, b.done())
+		}
 	}
 }
 

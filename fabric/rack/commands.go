@@ -66,7 +66,7 @@ func engine(s *topology.Scenario, set *topology.EngineSettings, link topology.Li
 	e := nic.EngineConfig{
 		CommandSlots: set.CommandSlots, FlowQueues: set.FlowQueues, FlowSlots: set.FlowSlots,
 		Units: set.Units, ResponseUnits: set.ResponseUnits, GetLimit: set.GetLimit, PutLimit: set.PutLimit,
-		SubRequest: set.SubRequest, ResponseHeader: set.Header, Retries: set.Retries, Counters: s.FoundingCommands(),
+		SubRequest: set.SubRequest, Length: set.Length, Retries: set.Retries, Counters: s.FoundingCommands(),
 		Out: shaper.Limit{Rate: set.OutRate, Depth: set.OutBurst}, In: shaper.Limit{Rate: inward(set, link), Depth: set.Burst},
 		Pacing: set.Pacing, Gate: set.Gate, Policy: set.Policy,
 		Outstanding: shaper.Outstanding{Bytes: set.Outstanding, PerPeriod: set.PeriodBytes, Period: set.Period},

@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/nic/command"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -85,7 +86,9 @@ var engineFields = []field[EngineSettings]{
 	quantityField(sizes, "pacing_burst", "depth of the IN buckets", 1, 64*unit.Megabyte, func(e *EngineSettings) *unit.Bytes { return &e.Burst }),
 	choiceField("pacing_gate", "when a response may be asked for: full is tokens for all of it, credit is any tokens",
 		[]shaper.Gate{shaper.GateFull, shaper.GateCredit}, func(e *EngineSettings) *shaper.Gate { return &e.Gate }),
-	quantityField(sizes, "pacing_header", "header of a response packet as its length is computed", 0, 1000, func(e *EngineSettings) *unit.Bytes { return &e.Header }),
+	quantityField(sizes, "pacing_header", "header of a response packet as its length is computed", 0, 1000, func(e *EngineSettings) *unit.Bytes { return &e.Length.Header }),
+	integerField("pacing_payload_scale", "how many times the payload of a response packet counts in its length", 1, command.MaxScale, func(e *EngineSettings) *int { return &e.Length.Scale }),
+	integerField("pacing_payload_shift", "power of 2 that divides the payload of a response packet in its length", 0, command.MaxShift, func(e *EngineSettings) *int { return &e.Length.Shift }),
 	quantityField(sizes, "pacing_outstanding", "pacing outstanding: responses that may be asked for and not in, 0 for any", 0, largest, func(e *EngineSettings) *unit.Bytes { return &e.Outstanding }),
 	quantityField(sizes, "pacing_period_bytes", "pacing outstanding: responses that may be asked for in a period, 0 for any", 0, largest, func(e *EngineSettings) *unit.Bytes { return &e.PeriodBytes }),
 	quantityField(spans, "pacing_period", "pacing outstanding: the period", 0, longest, func(e *EngineSettings) *unit.Time { return &e.Period }),

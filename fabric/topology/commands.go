@@ -134,7 +134,7 @@ type EngineSettings struct {
 	Rate          unit.Rate // 0: Absorb, or the rate of the link
 	Burst         unit.Bytes
 	Gate          shaper.Gate
-	Header        unit.Bytes
+	Length        command.Length
 	Outstanding   unit.Bytes
 	PeriodBytes   unit.Bytes
 	Period        unit.Time
@@ -181,7 +181,7 @@ func DefaultEngine() EngineSettings {
 		Burst: 4 * 2111, // of a leaf: four frames of the NIC's own protocol
 		// Of the head: eight Ethernet frames.
 		OutBurst: 8 * 9022,
-		Header:   40, // register of the response length
+		Length:   command.Length{Header: 40, Scale: 1}, // register of the response length
 		GetLimit: 64, PutLimit: 64,
 		Units: 48, ResponseUnits: 24, FlowQueues: 48,
 		FlowSlots: 16, CommandSlots: 1024,

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rackfab/rackfab/fabric/nic/command"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -79,7 +80,7 @@ func TestCommandsAreReadBack(t *testing.T) {
 // GET-13: PAUSE begins at what the link carries in a microsecond.
 func TestDefaultsAreTheHardwares(t *testing.T) {
 	e := DefaultEngine()
-	if e.GetLimit != 64 || e.PutLimit != 64 || e.Header != 40 || e.Units != 48 || e.ResponseUnits != 24 || e.Response(2048) != 2088 {
+	if e.GetLimit != 64 || e.PutLimit != 64 || e.Length != (command.Length{Header: 40, Scale: 1}) || e.Units != 48 || e.ResponseUnits != 24 || e.Response(2048) != 2088 {
 		t.Errorf("%+v", e)
 	}
 	for _, limit := range []string{"0", "2048"} {

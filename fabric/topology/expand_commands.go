@@ -147,7 +147,7 @@ func (b *builder) checkOutstanding(e *EngineSettings, src *source, response unit
 // as its shaper counts it.
 func (e *EngineSettings) Response(payload unit.Bytes) unit.Bytes {
 	payload = payload / 4 * 4
-	cutter := command.Cutter{Payload: max(payload, 1), SubRequest: e.SubRequest, Header: e.Header}
+	cutter := command.Cutter{Payload: max(payload, 1), SubRequest: e.SubRequest, Length: e.Length}
 	if cutter.SubRequest == 0 {
 		cutter.SubRequest = cutter.Payload
 	}

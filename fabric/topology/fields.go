@@ -154,7 +154,7 @@ var queueFields = []field[SwitchSettings]{
 	cite("public implementations of the standard: arrival; departure: PCN §3.2 (ADR 007)",
 		choiceField("qcn_sampling", "QCN: which frames are sampled, those that come in or those that leave", []string{"arrival", "departure"},
 			func(s *SwitchSettings) *string { return &s.QCN.Sampling })),
-	quantityField(sizes, "qcn_sample_base", "QCN: bytes from one sample to the next without congestion", 1, largest, func(s *SwitchSettings) *unit.Bytes { return &s.QCN.SampleBase }),
+	quantityField(sizes, "qcn_sample_base", "QCN: bytes from one sample to the next without congestion; 100KB is the 20us of PCN §3.2 at 40Gbps", 1, largest, func(s *SwitchSettings) *unit.Bytes { return &s.QCN.SampleBase }),
 	numberField("qcn_jitter", "QCN: how far the bytes between samples may be off, as a part of them", interval{0, 1, false, true}, func(s *SwitchSettings) *float64 { return &s.QCN.Jitter }),
 	integerField("qcn_class", "QCN: traffic class of CNMs", 0, classes, func(s *SwitchSettings) *fabric.Priority { return &s.QCN.CNMClass }),
 	weightsField(),

@@ -128,7 +128,7 @@ func TestTriggered(t *testing.T) {
 // GET-35, GET-36: RspPktLen is computed from the data asked for: the payload and
 // a header of 40 bytes for each packet that answers.
 func TestRspPktLen(t *testing.T) {
-	c := Cutter{Payload: 2048, SubRequest: 6000, Header: 40}
+	c := Cutter{Payload: 2048, SubRequest: 6000, Length: Length{Header: 40, Scale: 1}}
 	for size, want := range map[unit.Bytes]unit.Bytes{
 		1: 41, 2047: 2087, 2048: 2088,
 		2049: 2049 + 2*40, 4096: 4096 + 2*40, 4097: 4097 + 3*40, 6000: 6000 + 3*40,
@@ -149,13 +149,30 @@ func TestRspPktLen(t *testing.T) {
 	}
 }
 
+// GET-36: the register's scale and shift change what the payload counts, packet by
+// packet, and leave the header.
+func TestPayloadScaleAndShift(t *testing.T) {
+	for length, want := range map[Length]unit.Bytes{
+		{Header: 40, Scale: 1}:           2048 + 3 + 2*40,
+		{Header: 40, Scale: 3}:           6144 + 9 + 2*40,
+		{Header: 40, Scale: 1, Shift: 1}: 1024 + 1 + 2*40,
+		{Header: 66, Scale: 7, Shift: 3}: 1792 + 2 + 2*66,
+		{Scale: 1, Shift: 7}:             16,
+	} {
+		c := Cutter{Payload: 2048, SubRequest: 6000, Length: length}
+		if got := c.Part(&Command{Verb: Get, Size: 2051}, 0); got.Response != want || got.Packets != 2 {
+			t.Errorf("%+v: %d packets of RspPktLen %d, want 2 of %d", length, got.Packets, got.Response, want)
+		}
+	}
+}
+
 // GET-22, GET-37: messages are cut into packets of the MTU's payload, and a large
 // data request into a sequence of sub-requests. Whatever the sizes, the parts are
 // the whole, once and in order.
 func TestPartsAreTheWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		payload := unit.Bytes(rapid.IntRange(1, 1000).Draw(t, "payload"))
-		c := Cutter{Payload: payload, SubRequest: unit.Bytes(rapid.IntRange(1, 5000).Draw(t, "sub-request")), Header: 40}
+		c := Cutter{Payload: payload, SubRequest: unit.Bytes(rapid.IntRange(1, 5000).Draw(t, "sub-request")), Length: Length{Header: 40, Scale: rapid.IntRange(1, MaxScale).Draw(t, "scale"), Shift: rapid.IntRange(0, MaxShift).Draw(t, "shift")}}
 		cmd := Command{Verb: Verb(rapid.IntRange(0, 2).Draw(t, "verb")), Size: unit.Bytes(rapid.IntRange(1, 100_000).Draw(t, "size"))}
 		most := c.Payload
 		if cmd.Verb == Get {
@@ -170,7 +187,7 @@ func TestPartsAreTheWhole(t *testing.T) {
 			packets, length := int32(0), unit.Bytes(0)
 			for left := p.Bytes; left > 0; left -= min(left, payload) {
 				packets++
-				length += min(left, payload) + 40
+				length += min(left, payload)*unit.Bytes(c.Length.Scale)/(1<<c.Length.Shift) + 40
 			}
 			if cmd.Verb == Get && (p.Packets != packets || p.Response != length) || cmd.Verb != Get && p.Packets != 1 {
 				t.Fatalf("%+v is answered by %d packets of %d bytes", p, packets, length)

@@ -8,9 +8,29 @@ type Cutter struct {
 	// SubRequest is how much data one request asks for, at most. At Payload each
 	// request is answered by one packet.
 	SubRequest unit.Bytes
-	// Header is what a response packet has beside its payload, as RspPktLen counts
-	// it; the hardware's register says 40 bytes.
-	Header unit.Bytes
+	// Length is how RspPktLen counts a response packet.
+	Length Length
+}
+
+// Length is the hardware's register of the response length: a header of 40 bytes, a
+// payload scale of 1 and a payload shift of 0. What the hardware does with the latter
+// two is not published; here the payload counts Scale times, divided by 2 to the Shift
+// and rounded down.
+type Length struct {
+	Header unit.Bytes // of each packet, at least 0
+	Scale  int        // 1 to MaxScale
+	Shift  int        // 0 to MaxShift
+}
+
+// The scale has 3 bits in the register; the shift is bounded alike.
+const (
+	MaxScale = 7
+	MaxShift = 7
+)
+
+// Of gives the length of a response packet with that payload.
+func (l Length) Of(payload unit.Bytes) unit.Bytes {
+	return payload*unit.Bytes(l.Scale)>>l.Shift + l.Header
 }
 
 // Part is what one request packet has of a command.
@@ -44,8 +64,13 @@ func (c *Cutter) Part(cmd *Command, offset unit.Bytes) Part {
 }
 
 // Answer gives how many packets answer a request for so much data, and their
-// length: min(remaining, Payload) + Header each.
+// length: that of a packet of min(remaining, Payload) each.
 func (c *Cutter) Answer(bytes unit.Bytes) (packets int32, length unit.Bytes) {
-	packets = int32((bytes + c.Payload - 1) / c.Payload)
-	return packets, bytes + unit.Bytes(packets)*c.Header
+	packets = int32(bytes / c.Payload)
+	length = unit.Bytes(packets) * c.Length.Of(c.Payload)
+	if rest := bytes % c.Payload; rest > 0 {
+		packets++
+		length += c.Length.Of(rest)
+	}
+	return packets, length
 }
