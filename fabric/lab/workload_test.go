@@ -34,7 +34,7 @@ func pauseFrames(run *measure.Run) (sum int64) {
 
 // PCN-61: realistic workloads. PCN's own are in no public source; these are web search
 // and Hadoop.
-// docs/comparison.md has loads from 0.3 to 0.7 and three seeds.
+// docs/comparison.md has loads from 0.3 to 0.7 with three seeds, and 20 seeds at 0.5.
 func TestPCNOnPublishedWorkloads(t *testing.T) {
 	for _, sizes := range []string{"websearch", "hadoop"} {
 		runs := map[string]*measure.Run{}

@@ -1,0 +1,73 @@
+package nic
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/command"
+	"github.com/rackfab/rackfab/fabric/nic/shaper"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// contend has a NIC with so many IN tokens, and 1 more every microsecond, arbitrate by
+// urgency between an urgent command and a PUT of none. It gives when each leaves.
+func contend(t *testing.T, pacing shaper.Pacing, tokens unit.Bytes, urgent command.Command) (candidate, rival unit.Time) {
+	t.Helper()
+	b := newExchange(t, 3, func(c *Config) {
+		c.Engine.Policy, c.Engine.Pacing = shaper.ByPriority, pacing
+		c.Engine.In = shaper.Limit{Rate: 8 * unit.MegabitPerSec, Depth: 1040 + tokens}
+	})
+	b.post(0, get(0, 1000)) // takes 1040 tokens, and the link for 15.6 ns
+	b.run(unit.Nanosecond)
+	urgent.ID, urgent.Rank = 1, 7
+	b.post(1, put(2, 100)) // its unit is the next in turn
+	b.post(2, urgent)
+	b.run(unit.Millisecond)
+	if len(b.done()) != 3 {
+		t.Fatalf("done %v", b.done())
+	}
+	left := func(connection int) unit.Time {
+		return b.from(0, func(f *frame.Frame) bool { return f.DstIP().Host() == 1+connection })[0].start
+	}
+	return left(2), left(1)
+}
+
+// GET-55: pacing decides by a command's type and the length of its response alone, and
+// arbitration obeys it: a command that arbitration prefers goes first, unless it is a
+// data request whose response exceeds the tokens; then it goes when there are enough,
+// and the other before it.
+func TestPacingDecidesAndArbitrationObeys(t *testing.T) {
+	const tokens, header = 1000, 40
+	sized := func(v command.Verb, size unit.Bytes) command.Command {
+		return command.Command{Verb: v, Size: size}
+	}
+	for _, c := range []struct {
+		command command.Command
+		pacing  shaper.Pacing
+		paced   unit.Bytes // tokens that are missing, 0 for a command that is not paced
+	}{
+		{sized(command.Get, 1), shaper.PacingBucket, 0},
+		{sized(command.Get, tokens-header), shaper.PacingBucket, 0},
+		{sized(command.Get, tokens-header+1), shaper.PacingBucket, 1},
+		{sized(command.Get, tokens), shaper.PacingBucket, header},
+		{sized(command.Get, tokens), shaper.PacingOff, 0},
+		{sized(command.Put, tokens), shaper.PacingBucket, 0},
+		{sized(command.Send, tokens), shaper.PacingBucket, 0},
+		{sized(command.FetchAdd, command.AtomicSize), shaper.PacingBucket, 0},
+		{sized(command.CompareSwap, command.AtomicSize), shaper.PacingBucket, 0},
+	} {
+		t.Run(c.command.Verb.String()+strconv.Itoa(int(c.command.Size))+string(c.pacing), func(t *testing.T) {
+			candidate, rival := contend(t, c.pacing, tokens, c.command)
+			if due := unit.Time(c.paced) * us; (c.paced > 0) != (rival < candidate) || candidate < due || candidate > due+us/2 || rival > us/2 {
+				t.Errorf("the urgent command leaves at %v, the other at %v; %d tokens are missing", candidate, rival, c.paced)
+			}
+		})
+	}
+	for _, verb := range []command.Verb{command.Put, command.Send, command.FetchAdd, command.CompareSwap} {
+		// Nothing that asks for no data is paced, even without any tokens.
+		if candidate, rival := contend(t, shaper.PacingBucket, 0, sized(verb, command.AtomicSize)); candidate > rival {
+			t.Errorf("%v: leaves at %v, after %v, without tokens", verb, candidate, rival)
+		}
+	}
+}
