@@ -1,6 +1,8 @@
 package topology
 
 import (
+	"slices"
+
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rackfab/rackfab/fabric/cc"
@@ -73,6 +75,9 @@ func (b *builder) completeConverters(ends [][]End) {
 		if b.s.Nodes[f.From].NIC.RTT == cc.RTTEcho {
 			stamp = rttx.StampSent
 		}
+	}
+	if len(b.s.Flows) == 0 && slices.ContainsFunc(b.s.Nodes, func(n Node) bool { return n.Kind == NIC && n.NIC.RTT == cc.RTTEcho }) {
+		stamp = rttx.StampSent // with another seed, workloads may draw flows of these
 	}
 	b.checkIncrements()
 	for i := range b.s.Nodes {

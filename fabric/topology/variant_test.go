@@ -105,3 +105,24 @@ commands: [{name: G, verb: get, from: b, to: a, size: 1KB, at: 10us}]
 		}
 	}
 }
+
+// A workload that draws no flow with one seed may draw some with another: what follows
+// from the flows must fit those too.
+func TestVariantsOfAWorkloadWithoutFlows(t *testing.T) {
+	text, _ := Builtin("leaf-spine")
+	s, err := ParseWith("leaf-spine", text, []Setting{{"traffic.until", "20us"}, {"duration", "60us"}})
+	if err != nil || len(s.Flows) != 0 {
+		t.Fatalf("%d flows, %v", len(s.Flows), err)
+	}
+	flows := 0
+	for k := range 8 {
+		v, err := s.Variant(k, DefaultShift)
+		if err != nil {
+			t.Fatal(err)
+		}
+		flows += len(v.Flows)
+	}
+	if flows == 0 {
+		t.Error("no variant has flows")
+	}
+}
