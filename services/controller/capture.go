@@ -18,11 +18,11 @@ import (
 const (
 	mostCaptures = 8
 	batchPackets = 1 << 12 // in one message
-	mostBatches  = 64      // that wait for a client
+	mostBatches  = 64      // queued for a client
 )
 
-// capturing is a capture that goes on. The session's goroutine owns it; the call
-// reads batches, and the rest once they are closed.
+// capturing is an active capture. The session's goroutine owns it. The call reads
+// batches, and reads the other fields only after batches is closed.
 type capturing struct {
 	id      int64
 	request *rackfabv1.CaptureRequest
@@ -30,17 +30,17 @@ type capturing struct {
 	index   map[place]int // of points
 	from    unit.Time
 	to      unit.Time                     // unit.Never for no end
-	present [][]*rackfabv1.CapturedPacket // by node, in the present grant
+	present [][]*rackfabv1.CapturedPacket // by node, in the current grant
 	batches chan *rackfabv1.CapturedPackets
 	at      unit.Time
-	refused []int64 // by point: packets that found no room on their way to the client
-	missed  []int64 // by point: packets that found no room at their node
+	refused []int64 // by point: packets dropped because batches was full
+	missed  []int64 // by point: packets dropped at their node
 }
 
 // place is a port of a node.
 type place struct{ node, port int32 }
 
-// Capture gives the frames that pass some ports; see FabricService.
+// Capture streams the frames that pass the requested ports; see FabricService.
 func (s *service) Capture(q *rackfabv1.CaptureRequest, stream rackfabv1.FabricService_CaptureServer) error {
 	if err := checkCapture(q); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (s *service) Capture(q *rackfabv1.CaptureRequest, stream rackfabv1.FabricSe
 	}
 }
 
-// checkCapture looks for what is wrong with a request whatever the run.
+// checkCapture validates the parts of a request that do not depend on the run.
 func checkCapture(q *rackfabv1.CaptureRequest) error {
 	if _, err := tap.ParseKinds(q.GetKinds()); err != nil {
 		return serve.Invalid("kinds", "%v", err)
@@ -99,7 +99,7 @@ func checkCapture(q *rackfabv1.CaptureRequest) error {
 	return nil
 }
 
-// capture begins a capture from the next grant on.
+// capture begins a capture that takes effect from the next grant on.
 func (s *session) capture(q *rackfabv1.CaptureRequest) (*capturing, error) {
 	if err := s.able(); err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func (c *capturing) started(s *topology.Scenario) *rackfabv1.CaptureStarted {
 	return out
 }
 
-// forget ends a capture, if it goes on.
+// forget ends a capture; it does nothing if the capture has ended already.
 func (s *session) forget(c *capturing) {
 	if i := slices.Index(s.captures, c); i >= 0 {
 		s.captures, s.recapture = slices.Delete(s.captures, i, i+1), true
@@ -156,14 +156,15 @@ func (s *session) forget(c *capturing) {
 	}
 }
 
-// endCaptures ends all captures where they are.
+// endCaptures ends all captures immediately.
 func (s *session) endCaptures() {
 	for len(s.captures) > 0 {
 		s.forget(s.captures[0])
 	}
 }
 
-// tellCaptures gives a grant with what each node is to record from it on.
+// tellCaptures sends a grant to each node, with the captures that the node records
+// from that grant on.
 func (s *session) tellCaptures(grant *rackfabv1.RunGrant) {
 	for i, m := range s.members {
 		mine := proto.CloneOf(grant)
@@ -173,7 +174,7 @@ func (s *session) tellCaptures(grant *rackfabv1.RunGrant) {
 	s.recapture = false
 }
 
-// nodeCaptures says what a node is to record.
+// nodeCaptures returns the captures that a node records.
 func (s *session) nodeCaptures(node int) *rackfabv1.NodeCaptures {
 	list := &rackfabv1.NodeCaptures{}
 	for _, c := range s.captures {
@@ -193,7 +194,7 @@ func (s *session) nodeCaptures(node int) *rackfabv1.NodeCaptures {
 	return list
 }
 
-// recorded takes what a node has recorded in the present grant.
+// recorded adds the packets that a node has recorded in the current grant.
 func (s *session) recorded(node int, m *rackfabv1.NodeCaptured) {
 	i := slices.IndexFunc(s.captures, func(c *capturing) bool { return c.id == m.GetId() })
 	if i < 0 {
@@ -213,8 +214,8 @@ func (s *session) recorded(node int, m *rackfabv1.NodeCaptured) {
 	}
 }
 
-// handOn gives each capture what all nodes have recorded up to the grant that they
-// have reached, and ends those that are over.
+// handOn passes to each capture the packets that all nodes have recorded up to the
+// grant they have reached, and ends the captures that are complete.
 func (s *session) handOn() {
 	for _, c := range slices.Clone(s.captures) {
 		c.at = min(s.reached, c.to)
@@ -225,7 +226,7 @@ func (s *session) handOn() {
 	}
 }
 
-// merge puts the packets of the nodes in one order.
+// merge removes and returns the packets of all nodes, sorted by time, then node.
 func (c *capturing) merge() (all []*rackfabv1.CapturedPacket) {
 	for i, packets := range c.present {
 		all = append(all, packets...)
@@ -235,7 +236,8 @@ func (c *capturing) merge() (all []*rackfabv1.CapturedPacket) {
 	return all
 }
 
-// offer hands packets to the call, and counts those that it has no room for.
+// offer queues packets for the call, and counts those dropped because the queue is
+// full.
 func (c *capturing) offer(packets []*rackfabv1.CapturedPacket) {
 	for batch := range slices.Chunk(packets, batchPackets) {
 		select {
@@ -248,7 +250,7 @@ func (c *capturing) offer(packets []*rackfabv1.CapturedPacket) {
 	}
 }
 
-// lost gives how many packets were lost so far, by point.
+// lost returns the number of packets dropped so far, by point.
 func (c *capturing) lost() []int64 {
 	sum := slices.Clone(c.refused)
 	for i, n := range c.missed {

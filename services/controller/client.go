@@ -25,8 +25,9 @@ type Client struct {
 	api  rackfabv1.FabricServiceClient
 }
 
-// DialAs gives a client of the controller at address, "host:port", who is who says,
-// nil for plain TCP. The first call finds out whether it is there.
+// DialAs returns a client of the controller at address, "host:port". who is the
+// identity of the client, nil for plain TCP. DialAs does not connect: an
+// unreachable controller is an error of the first call.
 func DialAs(address string, who *identity.TLS) (*Client, error) {
 	conn, err := serve.DialAs(address, who, identity.Controller)
 	if err != nil {
@@ -35,11 +36,11 @@ func DialAs(address string, who *identity.TLS) (*Client, error) {
 	return &Client{conn: conn, api: rackfabv1.NewFabricServiceClient(conn)}, nil
 }
 
-// API gives every call of the contract.
+// API returns the generated client, with every call of the contract.
 func (c *Client) API() rackfabv1.FabricServiceClient { return c.api }
 
-// Change makes a change of a live run, as early as possible, and gives its instant;
-// with at it takes effect at c.At.
+// Change applies a change to a live run and returns the fabric time at which it
+// takes effect: the earliest possible, or change.At if at is true.
 func (c *Client) Change(ctx context.Context, change topology.Change, at bool) (unit.Time, error) {
 	timed := changes.Write(&change)
 	q := &rackfabv1.ApplyRequest{Change: timed.GetChange()}
@@ -53,20 +54,20 @@ func (c *Client) Change(ctx context.Context, change topology.Change, at bool) (u
 // Close ends the connection and all calls on it.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// Request says what to run.
+// Request describes a batch run.
 type Request struct {
 	ID       string // 1 to 64 letters, digits, "-" and "_"
 	Scenario []byte // YAML, less than 4 MiB
-	Quiet    bool   // leave out the notes of every frame
-	// Telemetry is what nodes with a collector tell it; nil for nothing.
+	Quiet    bool   // omit the notes of every frame
+	// Telemetry selects what nodes with a collector export; nil disables export.
 	Telemetry *rackfabv1.Telemetry
 	// Notes are the kinds of notes that the nodes report, whatever Quiet says.
 	Notes []fabric.Kind
 }
 
-// Progress says how far a run is.
+// Progress is the progress of a run.
 type Progress struct {
-	Time      unit.Time // the earliest event that any node knows of; it never goes back
+	Time      unit.Time // of the earliest pending event of any node; it never decreases
 	FrameHops int64     // frames taken from links
 	Envelopes int64     // messages sent on the bus
 	Seconds   float64   // wall time since the start
@@ -79,17 +80,17 @@ type Report struct {
 	Nodes []NodeReport // in the order of the scenario
 }
 
-// NodeReport is one node's part.
+// NodeReport is the result of one node.
 type NodeReport struct {
 	Result  *measure.NodeResult
 	MaxRSS  int64 // largest resident set of the process in bytes, 0 if unknown
-	Program int64 // of that, what maps the program's file, shared by all processes
-	// Telemetry says what became of what the node told; nil without a collector.
+	Program int64 // of that, mapped from the program's file, which all processes share
+	// Telemetry counts what the node exported and dropped; nil without a collector.
 	Telemetry *rackfabv1.TelemetryCounts
-	Notes     []fabric.Note // of the kinds asked for, in order of time
+	Notes     []fabric.Note // of the requested kinds, sorted by time
 }
 
-// Results gives the nodes' measurements, for measure.Merge.
+// Results returns the nodes' measurements, for measure.Merge.
 func (r *Report) Results() []*measure.NodeResult {
 	list := make([]*measure.NodeResult, len(r.Nodes))
 	for i, n := range r.Nodes {
@@ -98,9 +99,9 @@ func (r *Report) Results() []*measure.NodeResult {
 	return list
 }
 
-// Run runs a scenario on the controller's rack and gives its outcome; progress,
-// if not nil, is called a few times a second. FailedNode tells which node an
-// error blames.
+// Run runs a scenario on the controller's rack and returns its report. progress,
+// if not nil, is called a few times a second. FailedNode returns the node that an
+// error names.
 func (c *Client) Run(ctx context.Context, q Request, progress func(Progress)) (*Report, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -147,7 +148,8 @@ func (q *Request) proto() *rackfabv1.RunScenarioRequest {
 	return p
 }
 
-// Nodes lists the nodes that the controller has heard of, by name.
+// Nodes returns the nodes that have announced themselves to the controller, sorted
+// by name.
 func (c *Client) Nodes(ctx context.Context) ([]*rackfabv1.NodeInfo, error) {
 	list, err := c.api.ListNodes(ctx, &rackfabv1.ListNodesRequest{})
 	if err != nil {
@@ -156,7 +158,8 @@ func (c *Client) Nodes(ctx context.Context) ([]*rackfabv1.NodeInfo, error) {
 	return list.GetNodes(), nil
 }
 
-// FailedNode tells which node an error of Run blames, "" if none.
+// FailedNode returns the name of the node that an error of Run names, "" if it
+// names no node.
 func FailedNode(err error) string {
 	for ; err != nil; err = errors.Unwrap(err) {
 		if name := serve.FailedNode(err); name != "" {

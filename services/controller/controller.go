@@ -1,7 +1,7 @@
-// Package controller is the front door of a rack: the process that waits for the
-// nodes, takes them through a run together and gathers their results, and the
-// client that talks to it. It knows who takes part and in which step the run is;
-// it sees no frame.
+// Package controller implements the controller of a rack and its client. The
+// controller waits for the nodes, takes them through a run together and collects
+// their results. It knows the nodes of the run and the step the run is in; it sees
+// no frame.
 package controller
 
 import (
@@ -21,25 +21,25 @@ import (
 	"github.com/rackfab/rackfab/services/internal/vitals"
 )
 
-// NodeLimit is how long the controller waits by default for its nodes to come
-// up, and then to be ready.
+// NodeLimit is the default time that the controller waits for its nodes to
+// announce themselves, and then for them to be ready.
 const NodeLimit = 30 * time.Second
 
-// Options say where a controller works.
+// Options configure a controller process.
 type Options struct {
 	Bus       string        // URL of the bus, "nats://127.0.0.1:4222"
-	Access    bus.Access    // to the bus
+	Access    bus.Access    // credentials for the bus
 	TLS       *identity.TLS // of the controller, on gRPC and bus; nil for plain TCP
 	Rack      string        // name of the rack on the bus
-	Listen    string        // address of the gRPC server, "" a free loopback port
-	NodeLimit time.Duration // 0 is NodeLimit
-	Silence   time.Duration // of a node in a run until the run ends; 0 is serve.BeatLimit
-	Journal   string        // file that holds the journal of a live run at every moment, "" for none
+	Listen    string        // address of the gRPC server; "" for a free loopback port
+	NodeLimit time.Duration // 0 for NodeLimit
+	Silence   time.Duration // of a node in a run, after which the run fails; 0 for serve.BeatLimit
+	Journal   string        // file kept up to date with the journal of a live run, "" for none
 	Collector string        // address of the collector, "host:port", "" for none
-	Metrics   string        // where Prometheus asks how the process fares, "host:port", "" for nowhere
-	Ready     io.Writer     // gets one line of JSON once the controller answers; may be nil
+	Metrics   string        // address of the Prometheus endpoint, "host:port"; "" disables it
+	Ready     io.Writer     // receives one line of JSON once the controller serves; may be nil
 
-	calls *telemetry.Calls // that the process answers and makes
+	calls *telemetry.Calls // traces the calls that the process serves and makes
 }
 
 // Main runs a controller process until ctx ends.
@@ -53,7 +53,7 @@ func Main(ctx context.Context, o Options) error {
 	return Serve(ctx, conn, o)
 }
 
-// Serve is Main on a bus connection that the caller owns; o.Bus does not matter.
+// Serve is Main on a bus connection that the caller owns. It ignores o.Bus.
 func Serve(ctx context.Context, conn bus.Conn, o Options) error {
 	directory, err := discovery.Watch(conn, o.Rack)
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/rackfab/rackfab/services/internal/changes"
 )
 
-// impairments says what happens on purpose to the envelopes of which nodes. It
-// outlives runs. Safe for concurrent use.
+// impairments holds the impairment of the bus for each node. It persists across
+// runs and is safe for concurrent use.
 type impairments struct {
 	mu sync.Mutex
-	of map[string]*rackfabv1.BusImpairment // by node, none that does nothing
+	of map[string]*rackfabv1.BusImpairment // by node; nodes without impairment have no entry
 }
 
-// set replaces what happens to the envelopes of nodes.
+// set replaces the impairment of some nodes.
 func (i *impairments) set(nodes []string, what *rackfabv1.BusImpairment) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -33,7 +33,7 @@ func (i *impairments) set(nodes []string, what *rackfabv1.BusImpairment) {
 	}
 }
 
-// get gives what happens to the envelopes of a node, never nil.
+// get returns the impairment of a node, never nil.
 func (i *impairments) get(node string) *rackfabv1.BusImpairment {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -43,19 +43,19 @@ func (i *impairments) get(node string) *rackfabv1.BusImpairment {
 	return &rackfabv1.BusImpairment{}
 }
 
-// nodes lists the nodes whose envelopes are struck, by name.
+// nodes returns the names of the impaired nodes, sorted.
 func (i *impairments) nodes() []string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return slices.Sorted(maps.Keys(i.of))
 }
 
-// step is what a node is told.
+// step returns the step that sets the impairment of a node.
 func (i *impairments) step(node string) *rackfabv1.RunRequest {
 	return &rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Impair{Impair: i.get(node)}}
 }
 
-// ImpairBus makes the bus bad on purpose, or mends it; see FabricService.
+// ImpairBus sets or clears the impairment of the bus; see FabricService.
 func (s *service) ImpairBus(_ context.Context, q *rackfabv1.ImpairBusRequest) (*rackfabv1.ImpairBusResponse, error) {
 	var known []string
 	for _, n := range s.directory.Nodes() {
@@ -72,7 +72,7 @@ func (s *service) ImpairBus(_ context.Context, q *rackfabv1.ImpairBusRequest) (*
 	if batch := s.playing.Load(); batch != nil {
 		select {
 		case batch.impaired <- struct{}{}:
-		default: // it has still to look at the one before
+		default: // the token of an earlier change is still there
 		}
 	}
 	if live := s.present.Load(); live != nil {
@@ -81,14 +81,14 @@ func (s *service) ImpairBus(_ context.Context, q *rackfabv1.ImpairBusRequest) (*
 	return &rackfabv1.ImpairBusResponse{ImpairedNodes: s.bad.nodes()}, nil
 }
 
-// impair tells the nodes of a live run what happens to their envelopes.
+// impair sends the nodes of a live run their impairments.
 func (s *session) impair() {
 	for _, m := range s.members {
 		s.send(m, s.bad.step(m.name))
 	}
 }
 
-// impair tells the nodes of a run what happens to their envelopes.
+// impair sends the nodes of a batch run their impairments.
 func (r *run) impair() error {
 	for _, m := range r.members {
 		if err := m.send(r.bad.step(m.name)); err != nil {

@@ -16,7 +16,7 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// GetJournal gives what replays the live run.
+// GetJournal returns the journal of the live run, a scenario that replays it.
 func (s *service) GetJournal(context.Context, *rackfabv1.GetJournalRequest) (*rackfabv1.GetJournalResponse, error) {
 	var out *rackfabv1.Journal
 	err := s.call(func(l *session) (err error) {
@@ -26,7 +26,7 @@ func (s *service) GetJournal(context.Context, *rackfabv1.GetJournalRequest) (*ra
 	return &rackfabv1.GetJournalResponse{Journal: out}, err
 }
 
-// StopRack ends the live run where it stands.
+// StopRack ends the live run at the fabric time it has reached.
 func (s *service) StopRack(ctx context.Context, _ *rackfabv1.StopRackRequest) (*rackfabv1.StopRackResponse, error) {
 	if _, err := s.Pause(ctx, nil); err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (s *service) StopRack(ctx context.Context, _ *rackfabv1.StopRackRequest) (*
 	return out, nil
 }
 
-// journal gives the run so far as a scenario.
+// journal returns the run so far as a scenario.
 func (s *session) journal() (*rackfabv1.Journal, error) {
 	if s.reached == 0 {
 		return nil, status.Error(codes.FailedPrecondition, "nothing has run yet: there is no journal before the first step")
@@ -65,8 +65,8 @@ func (s *session) journal() (*rackfabv1.Journal, error) {
 	}, nil
 }
 
-// save writes the journal to its file, if it has one, so that the file is whole at
-// every moment.
+// save writes the journal to its file, if one is configured. It replaces the file
+// atomically.
 func (s *session) save() error {
 	path := s.options.Journal
 	if path == "" || s.reached == 0 {
@@ -80,12 +80,12 @@ func (s *session) save() error {
 	return WriteJournal(path, j)
 }
 
-// keepEarlier gives a file that lies where a journal is to be another name: a.yaml
-// becomes a-1.yaml, or a-2.yaml if there is one already. What is no file, such as
-// /dev/null, stays.
+// keepEarlier renames an existing file at the path of a journal: a.yaml becomes
+// a-1.yaml, or a-2.yaml if that exists, and so on. Non-regular files such as
+// /dev/null are left alone.
 func keepEarlier(path string) error {
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
-		return nil // nothing is there that could be lost
+		return nil // no file that could be overwritten
 	}
 	suffix := filepath.Ext(path)
 	for n := 1; ; n++ {
@@ -100,13 +100,14 @@ func keepEarlier(path string) error {
 	}
 }
 
-// PrintJournal writes a journal. Its first line names the digest (ReadDigest).
+// PrintJournal writes a journal to w. Its first line contains the digest
+// (ReadDigest).
 func PrintJournal(w io.Writer, j *rackfabv1.Journal) error {
 	_, err := fmt.Fprintf(w, digestLine+"\n%s", j.GetDigest(), j.GetScenario())
 	return err
 }
 
-// WriteJournal writes a journal to a file that holds it whole or not at all.
+// WriteJournal writes a journal to a file atomically.
 func WriteJournal(path string, j *rackfabv1.Journal) error {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
 	if err != nil {
@@ -120,7 +121,7 @@ func WriteJournal(path string, j *rackfabv1.Journal) error {
 		err = os.Rename(file.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(file.Name()) // it is of no use
+		_ = os.Remove(file.Name()) // the incomplete file is of no use
 	}
 	return err
 }
@@ -128,7 +129,8 @@ func WriteJournal(path string, j *rackfabv1.Journal) error {
 // digestLine is the first line of a journal.
 const digestLine = "# A journal of a live run, digest %016x"
 
-// ReadDigest gives the digest that a journal names, false if it names none.
+// ReadDigest returns the digest in the first line of a journal. ok is false if
+// there is none.
 func ReadDigest(journal []byte) (digest uint64, ok bool) {
 	_, err := fmt.Sscanf(string(journal[:min(len(journal), 200)]), digestLine, &digest)
 	return digest, err == nil

@@ -20,7 +20,7 @@ import (
 
 // The calls of a live run; see FabricService.
 
-// StartRack takes the nodes into a live run.
+// StartRack starts a live run.
 func (s *service) StartRack(ctx context.Context, q *rackfabv1.StartRackRequest) (*rackfabv1.StartRackResponse, error) {
 	scenario, err := check(&rackfabv1.RunScenarioRequest{RunId: q.GetRunId(), Scenario: q.GetScenario()})
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *service) StartRack(ctx context.Context, q *rackfabv1.StartRackRequest) 
 	return &rackfabv1.StartRackResponse{Status: out}, err
 }
 
-// begin makes a session and waits until its nodes are ready.
+// begin creates a session and waits until its nodes are ready.
 func (s *service) begin(ctx context.Context, scenario *topology.Scenario, id string, telemetry *rackfabv1.Telemetry) (*session, error) {
 	hellos, err := s.assemble(ctx, scenario)
 	if err != nil {
@@ -101,7 +101,7 @@ func (s *service) begin(ctx context.Context, scenario *topology.Scenario, id str
 
 var errNoRack = status.Error(codes.FailedPrecondition, "no live rack: StartRack starts one, as `rackfab up --controller` does")
 
-// call has the goroutine of the live run call f.
+// call runs f on the goroutine of the live run and returns its error.
 func (s *service) call(f func(*session) error) (err error) {
 	live := s.present.Load()
 	if live == nil || !live.do(func() { err = f(live) }) {
@@ -110,7 +110,7 @@ func (s *service) call(f func(*session) error) (err error) {
 	return err
 }
 
-// stand says how a session stands.
+// stand returns the status of a session.
 func (s *service) stand(live *session) (out *rackfabv1.RackStatus, err error) {
 	if !live.do(func() { out = live.status() }) {
 		err = errNoRack
@@ -118,7 +118,8 @@ func (s *service) stand(live *session) (out *rackfabv1.RackStatus, err error) {
 	return out, err
 }
 
-// steer calls f, waits for what it gives, and says how the rack stands then.
+// steer calls f, waits until the channel that f returns is closed, and returns the
+// status of the rack.
 func (s *service) steer(ctx context.Context, f func(*session) (<-chan struct{}, error)) (*rackfabv1.RackStatus, error) {
 	var done <-chan struct{}
 	var live *session
@@ -139,7 +140,7 @@ func (s *service) steer(ctx context.Context, f func(*session) (<-chan struct{}, 
 	return s.stand(live)
 }
 
-// GetStatus says how the live run stands.
+// GetStatus returns the status of the live run.
 func (s *service) GetStatus(context.Context, *rackfabv1.GetStatusRequest) (*rackfabv1.GetStatusResponse, error) {
 	var out *rackfabv1.RackStatus
 	err := s.call(func(l *session) error { out = l.status(); return nil })
@@ -155,7 +156,7 @@ func (s *service) Pause(ctx context.Context, _ *rackfabv1.PauseRequest) (*rackfa
 	return &rackfabv1.PauseResponse{Status: out}, err
 }
 
-// Resume lets the clock run.
+// Resume starts the clock.
 func (s *service) Resume(context.Context, *rackfabv1.ResumeRequest) (*rackfabv1.ResumeResponse, error) {
 	var out *rackfabv1.RackStatus
 	err := s.call(func(l *session) error {
@@ -172,7 +173,7 @@ func (s *service) Resume(context.Context, *rackfabv1.ResumeRequest) (*rackfabv1.
 	return &rackfabv1.ResumeResponse{Status: out}, err
 }
 
-// Step lets a paused rack run for a while.
+// Step advances a paused rack by a span of fabric time.
 func (s *service) Step(ctx context.Context, q *rackfabv1.StepRequest) (*rackfabv1.StepResponse, error) {
 	span := unit.Time(q.GetSpanPs())
 	if span <= 0 {
@@ -194,7 +195,7 @@ func (s *service) Step(ctx context.Context, q *rackfabv1.StepRequest) (*rackfabv
 	return &rackfabv1.StepResponse{Status: out}, err
 }
 
-// SetPace sets how fast the clock runs.
+// SetPace sets the pace of the clock: fabric time per second of wall time.
 func (s *service) SetPace(_ context.Context, q *rackfabv1.SetPaceRequest) (*rackfabv1.SetPaceResponse, error) {
 	pace := unit.Time(q.GetPsPerSecond())
 	if pace < 0 || pace > topology.LongestRun || pace > 0 && pace < unit.Microsecond {
@@ -210,7 +211,7 @@ func (s *service) SetPace(_ context.Context, q *rackfabv1.SetPaceRequest) (*rack
 	return &rackfabv1.SetPaceResponse{Status: out}, err
 }
 
-// able tells why the clock cannot run, nil if it can.
+// able returns an error that says why the clock cannot run, nil if it can.
 func (s *session) able() error {
 	switch {
 	case s.failed != "":
@@ -221,7 +222,7 @@ func (s *session) able() error {
 	return nil
 }
 
-// Apply makes a change.
+// Apply applies a change to the live run.
 func (s *service) Apply(ctx context.Context, q *rackfabv1.ApplyRequest) (*rackfabv1.ApplyResponse, error) {
 	c, err := changes.Read(q.GetChange(), 0)
 	if err != nil {
@@ -252,7 +253,7 @@ func (s *service) Apply(ctx context.Context, q *rackfabv1.ApplyRequest) (*rackfa
 	return out, err
 }
 
-// passed is the error of an instant that has been granted.
+// passed returns the error for an instant that has been granted already.
 func passed(at, earliest unit.Time) error {
 	text := fmt.Sprintf("%s has been granted already, the earliest possible instant is %s", at, earliest)
 	with, err := status.New(codes.FailedPrecondition, text).WithDetails(&errdetails.ErrorInfo{
@@ -264,7 +265,7 @@ func passed(at, earliest unit.Time) error {
 	return with.Err()
 }
 
-// apply takes a change into the journal, then into the run.
+// apply adds a change to the journal, then to the run.
 func (s *session) apply(c topology.Change) (*rackfabv1.TimedChange, error) {
 	switch {
 	case c.Verb == topology.ChangeBurst && c.Burst.Name == "":
@@ -287,8 +288,8 @@ func (s *session) apply(c topology.Change) (*rackfabv1.TimedChange, error) {
 	return timed, nil
 }
 
-// freeName gives a name that begins with kind, and that no flow, burst or command
-// has.
+// freeName returns a name that begins with kind and that no flow, burst or command
+// uses.
 func (s *session) freeName(kind string) string {
 	for i := len(s.scenario.Changes); ; i++ {
 		name := fmt.Sprintf("%s%d", kind, i)

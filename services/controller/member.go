@@ -14,23 +14,23 @@ import (
 	"github.com/rackfab/rackfab/services/internal/telemetry"
 )
 
-// member is a node in a run. Its conn is set and its stream is written to by take before the first
-// event, and by the run after it.
+// member is a node in a run. Before the first event, take sets conn and stream and
+// sends the config; after it, only the run sends on the stream.
 type member struct {
 	name, address string
-	who           *identity.TLS // that calls the node
+	who           *identity.TLS // of the controller, for calls to the node
 	calls         *telemetry.Calls
 	conn          *grpc.ClientConn
 	stream        rackfabv1.NodeService_RunClient
 	ready         bool
-	quiet         int // ticks since the node has said something
+	quiet         int // ticks since the node's last message
 	progress      *rackfabv1.RunProgress
 	finished      *rackfabv1.RunFinished
 	reached       *rackfabv1.RunReached // in a live run
 }
 
-// take opens the node's stream, sends the config and hands on what comes, the
-// error that ends the stream last, until ctx ends.
+// take opens the node's stream, sends the config and forwards all messages as
+// events until ctx ends. The last event is the error that ends the stream.
 func (m *member) take(ctx context.Context, config *rackfabv1.RunConfig, events chan<- event) {
 	hand := func(e event) {
 		select {
@@ -66,13 +66,13 @@ func (m *member) open(ctx context.Context, node rackfabv1.NodeServiceClient, con
 	mine := proto.CloneOf(config)
 	mine.Node = m.name
 	m.stream = stream
-	// An error of Send says only that the stream has ended; Recv tells why.
+	// An error of Send says only that the stream has ended; Recv returns the cause.
 	_ = stream.Send(&rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Config{Config: mine}})
 	return nil
 }
 
-// send sends a step. A stream that cannot take it has ended, and its error arrives as
-// an event; any other error names the node.
+// send sends a step. If the stream has ended, send returns nil, because the error
+// of the stream arrives as an event. Any other error names the node.
 func (m *member) send(step *rackfabv1.RunRequest) error {
 	if err := m.stream.Send(step); err != nil && !errors.Is(err, io.EOF) {
 		return serve.NodeFailed(m.name, err)

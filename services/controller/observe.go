@@ -14,9 +14,9 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// The calls that only look at a live run; see FabricService.
+// The read-only calls of a live run; see FabricService.
 
-// GetStats says how the nodes stand.
+// GetStats returns the statistics of nodes at the fabric time the run has reached.
 func (s *service) GetStats(_ context.Context, q *rackfabv1.GetStatsRequest) (*rackfabv1.GetStatsResponse, error) {
 	out := &rackfabv1.GetStatsResponse{}
 	err := s.call(func(l *session) error {
@@ -35,10 +35,10 @@ func (s *service) GetStats(_ context.Context, q *rackfabv1.GetStatsRequest) (*ra
 	return out, err
 }
 
-// GetTopology says how the rack is cabled, as it is at the earliest instant that a
-// change may still have.
+// GetTopology returns the cabling of the rack at the earliest instant at which a
+// change may still take effect.
 func (s *service) GetTopology(context.Context, *rackfabv1.GetTopologyRequest) (*rackfabv1.GetTopologyResponse, error) {
-	var scenario *topology.Scenario // is never changed, only replaced
+	var scenario *topology.Scenario // immutable; the session only replaces it
 	var at unit.Time
 	err := s.call(func(l *session) error {
 		scenario, at = l.scenario, l.granted
@@ -55,7 +55,8 @@ const (
 	watchLeast, watchMost, watchDefault = 20, 60_000, 500
 )
 
-// Watch says again and again how rack and nodes stand, until the live run ends.
+// Watch streams the status of the rack and its nodes periodically until the live
+// run ends.
 func (s *service) Watch(q *rackfabv1.WatchRequest, stream rackfabv1.FabricService_WatchServer) error {
 	every := q.GetEveryMs()
 	if every == 0 {

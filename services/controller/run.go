@@ -19,19 +19,19 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// reportEvery is the pause between two reports of progress, in wall time.
+// reportEvery is the interval between two reports of progress, in wall time.
 const reportEvery = 200 * time.Millisecond
 
-// leaveLimit is how long nodes may take to leave a run that has finished.
+// leaveLimit is the time that nodes have to leave a finished run.
 const leaveLimit = 3 * time.Second
 
-// run is one run of the rack. One goroutine, that of play, owns it; the members'
-// goroutines only hand it events.
+// run is one batch run of the rack. The goroutine of play owns it; the members'
+// goroutines only send it events.
 type run struct {
 	scenario *topology.Scenario
 	config   rackfabv1.RunConfig // without the node's name
 	limit    time.Duration       // for all nodes to be ready
-	silence  time.Duration       // of a node in the run
+	silence  time.Duration       // of a node, after which the run fails
 	stream   rackfabv1.FabricService_RunScenarioServer
 	members  []*member // in the order of the scenario
 	events   chan event
@@ -40,16 +40,16 @@ type run struct {
 	began    time.Time
 	pulse    *pulse
 	wall     time.Duration // once finished
-	reached  int64         // fabric time that was reported last, in picoseconds
+	reached  int64         // fabric time reported last, in picoseconds
 
-	ready, finished, left int // how many members are that far
+	ready, finished, left int // number of members that have come to each stage
 }
 
-// event is what a member has received, or the error that ended its stream.
+// event is a message received from a member, or the error that ended its stream.
 type event struct {
 	*member
 	message *rackfabv1.RunResponse
-	err     error // io.EOF if the node ended the stream without complaint
+	err     error // io.EOF if the node ended the stream without an error
 }
 
 func newRun(s *topology.Scenario, hellos []discovery.Hello, o Options, bad *impairments, stream rackfabv1.FabricService_RunScenarioServer) *run {
@@ -63,8 +63,8 @@ func newRun(s *topology.Scenario, hellos []discovery.Hello, o Options, bad *impa
 	return r
 }
 
-// play takes all nodes through the run. The first node that fails ends it: the
-// error names it, and the end of ctx takes all others out of the run.
+// play takes all nodes through the run. The first node that fails ends the run: the
+// error names that node, and cancelling ctx makes all others leave.
 func (r *run) play(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -88,7 +88,7 @@ func (r *run) play(ctx context.Context) error {
 			}
 		case <-r.impaired:
 			if r.ready < len(r.members) || r.finished == len(r.members) {
-				continue // start tells them, or they leave
+				continue // start sends the impairments, or the nodes are leaving
 			}
 			if err := r.impair(); err != nil {
 				return err
@@ -112,8 +112,8 @@ func (r *run) play(ctx context.Context) error {
 	return nil
 }
 
-// handle takes one step further: start when all are ready, stop when all have
-// finished.
+// handle processes one event: it starts the members once all are ready, and stops
+// them once all have finished.
 func (r *run) handle(e event) error {
 	e.quiet = 0
 	if e.err != nil {
@@ -145,7 +145,7 @@ func (r *run) handle(e event) error {
 	return nil
 }
 
-// start sets all members going, on the bus as it is to be.
+// start sends all members their impairments, if there are any, and starts them.
 func (r *run) start() error {
 	if len(r.bad.nodes()) > 0 {
 		if err := r.impair(); err != nil {
@@ -155,8 +155,7 @@ func (r *run) start() error {
 	return r.tell(&rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Start{Start: &rackfabv1.RunStart{}}})
 }
 
-// gone handles the end of a member's stream: the aim after stop, a failure
-// before.
+// gone handles the end of a member's stream: expected after stop, a failure before.
 func (r *run) gone(e event) error {
 	if r.finished == len(r.members) {
 		r.left++
@@ -168,8 +167,8 @@ func (r *run) gone(e event) error {
 	return serve.NodeFailed(e.name, e.err)
 }
 
-// listen ends a run with a node that is silent past the limit. It counts ticks,
-// not time: while this process is held up itself, none go by.
+// listen returns an error if a node has been silent past the limit. It counts ticks
+// instead of time, because no ticks pass while this process itself is suspended.
 func (r *run) listen() error {
 	if r.ready < len(r.members) || r.finished == len(r.members) {
 		return nil
@@ -195,7 +194,7 @@ func (r *run) tell(step *rackfabv1.RunRequest) error {
 	return nil
 }
 
-// late is the error of a run whose nodes are not ready in time.
+// late returns the error of a run whose nodes are not ready in time.
 func (r *run) late() error {
 	var names []string
 	for _, m := range r.members {
@@ -212,7 +211,7 @@ func (r *run) show() error {
 		return nil
 	}
 	now := r.progress()
-	if now.GetFabricTimePs() < int64(r.scenario.Duration) { // else all that is left is under way between nodes
+	if now.GetFabricTimePs() < int64(r.scenario.Duration) { // otherwise all remaining events are in flight between nodes
 		r.reached = max(r.reached, now.GetFabricTimePs())
 	}
 	now.FabricTimePs = r.reached
@@ -224,7 +223,8 @@ func (r *run) show() error {
 	return nil
 }
 
-// progress sums up the members': the least fabric time, all hops and envelopes.
+// progress returns the progress of the rack: the members' least fabric time, and the
+// sum of their hops and envelopes.
 func (r *run) progress() *rackfabv1.FabricProgress {
 	sum := &rackfabv1.FabricProgress{FabricTimePs: int64(r.scenario.Duration), Seconds: r.seconds()}
 	for _, m := range r.members {
@@ -235,7 +235,8 @@ func (r *run) progress() *rackfabv1.FabricProgress {
 	return sum
 }
 
-// seconds is the wall time from start to the last node's finish, or to now.
+// seconds returns the wall time from the start until the last node finished, or
+// until now.
 func (r *run) seconds() float64 {
 	if r.wall > 0 {
 		return r.wall.Seconds()
@@ -243,7 +244,7 @@ func (r *run) seconds() float64 {
 	return time.Since(r.began).Seconds()
 }
 
-// byName gives the values in the order of their keys.
+// byName returns the values in the order of their keys.
 func byName(m map[string]uint64) []uint64 {
 	list := make([]uint64, 0, len(m))
 	for _, name := range slices.Sorted(maps.Keys(m)) {

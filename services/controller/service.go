@@ -21,10 +21,10 @@ import (
 // service implements FabricService.
 type service struct {
 	rackfabv1.UnimplementedFabricServiceServer
-	ctx       context.Context // of the process: runs end with it
+	ctx       context.Context // of the process; its end ends all runs
 	options   Options
 	directory *discovery.Directory
-	turn      chan int // holds how many runs there have been; taken by the run
+	turn      chan int // holds the number of runs so far; a run takes it
 	present   atomic.Pointer[session]
 	playing   atomic.Pointer[run]
 	bad       impairments
@@ -76,7 +76,7 @@ func (s *service) RunScenario(q *rackfabv1.RunScenarioRequest, stream rackfabv1.
 	r.pulse.begin()
 	s.playing.Store(r)
 	defer s.playing.Store(nil)
-	// Rack and number keep runs of one id apart on the bus.
+	// Rack and number distinguish runs of the same ID on the bus.
 	id := fmt.Sprintf("%s-%s-%d", s.options.Rack, q.GetRunId(), count)
 	r.config = rackfabv1.RunConfig{RunId: id, Scenario: q.GetScenario(), Quiet: q.GetQuiet(), Telemetry: q.GetTelemetry(), NoteKinds: q.GetNoteKinds()}
 	if err := r.play(ctx); err != nil {
@@ -86,7 +86,7 @@ func (s *service) RunScenario(q *rackfabv1.RunScenarioRequest, stream rackfabv1.
 	return r.report()
 }
 
-// check parses the request.
+// check validates the request and parses its scenario.
 func check(q *rackfabv1.RunScenarioRequest) (*topology.Scenario, error) {
 	if !validID(q.GetRunId()) {
 		return nil, serve.Invalid("run_id", "want 1 to 64 letters, digits, %q and %q, got %q", "-", "_", q.GetRunId())
@@ -98,7 +98,7 @@ func check(q *rackfabv1.RunScenarioRequest) (*topology.Scenario, error) {
 	return scenario, nil
 }
 
-// validID tells whether id can be part of a subject.
+// validID reports whether id can be part of a subject.
 func validID(id string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 	return len(id) >= 1 && len(id) <= 64 && strings.Trim(id, letters) == ""
@@ -125,7 +125,7 @@ func (s *service) assemble(ctx context.Context, scenario *topology.Scenario) ([]
 	return nil, err
 }
 
-// report sends the results of a run that has been played.
+// report sends the results of a finished run.
 func (r *run) report() error {
 	digests := map[string]uint64{}
 	for i, n := range r.scenario.Nodes {

@@ -17,14 +17,14 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// session is a live run. One goroutine, that of live, owns it; calls come to it by
-// do, and the members' goroutines hand it events.
+// session is a live run. The goroutine of live owns it; calls reach it through do,
+// and the members' goroutines send it events.
 //
-// Invariant: reached <= granted, and no member has an answer to give if they are
-// equal. A grant is given when they are.
+// Invariant: reached <= granted. If they are equal, every member has answered the
+// last grant, and the session may give the next one.
 type session struct {
 	scenario *topology.Scenario // with all changes so far
-	bin      unit.Time          // of the scenario as it was given
+	bin      unit.Time          // of the original scenario
 	config   rackfabv1.RunConfig
 	pulse    *pulse
 	options  Options
@@ -32,16 +32,16 @@ type session struct {
 	members  []*member
 	events   chan event
 	calls    chan func()
-	ended    chan struct{} // closed when nothing is owned any more
+	ended    chan struct{} // closed when live returns
 	left     chan struct{} // closed when the next run may begin
 	stop     bool
 
 	ready    int
 	granted  unit.Time
 	reached  unit.Time
-	answers  int // to the present grant
+	answers  int // to the current grant
 	unsent   []*rackfabv1.TimedChange
-	standing *rackfabv1.WatchResponse // at reached, all but the state of the clock
+	standing *rackfabv1.WatchResponse // at reached, without the state of the clock
 
 	clock
 	waiters []waiter
@@ -49,21 +49,21 @@ type session struct {
 	failed, failure string
 
 	captures  []*capturing
-	captured  int64 // how many captures there have been
-	recapture bool  // the nodes have not heard of the captures as they are
+	captured  int64 // number of captures so far
+	recapture bool  // the captures have changed since the nodes received them
 
 	ticks int       // of listen
-	saved unit.Time // up to which the journal is in its file
+	saved unit.Time // fabric time up to which the journal file is written
 }
 
-// waiter is a call that waits until an instant is reached, or the rack stands.
+// waiter is a call that waits until the rack reaches an instant, pauses or fails.
 type waiter struct {
 	at   unit.Time
 	done chan<- struct{}
 }
 
-// live steers the nodes until ctx ends or the session is stopped. up gets nil when
-// all are ready, or the error that keeps them from it.
+// live drives the nodes until ctx ends or the session is stopped. It sends nil on up
+// when all nodes are ready, or the error that prevents that.
 func (s *session) live(ctx context.Context, up chan<- error) {
 	defer close(s.ended)
 	defer s.endCaptures()
@@ -112,7 +112,7 @@ func (s *session) live(ctx context.Context, up chan<- error) {
 	}
 }
 
-// do has the session's goroutine call f. It is false if there is none any more.
+// do runs f on the session's goroutine. It returns false if the session has ended.
 func (s *session) do(f func()) bool {
 	done := make(chan struct{})
 	select {
@@ -147,8 +147,7 @@ func (s *session) handle(e event) {
 	}
 }
 
-// fail stops the clock for good. What the nodes do after the first one was lost
-// does not count.
+// fail stops the clock permanently. Only the first failure of a node is recorded.
 func (s *session) fail(m *member, err error) {
 	if s.failed != "" {
 		return
@@ -176,7 +175,8 @@ func (s *session) send(m *member, step *rackfabv1.RunRequest) {
 // saveTicks is the number of ticks between two writes of the journal's file.
 const saveTicks = 10
 
-// listen loses a node that is silent past the limit, in ticks as run.listen.
+// listen fails the run if a node has been silent past the limit. It counts ticks, as
+// run.listen does.
 func (s *session) listen() {
 	if s.ready < len(s.members) {
 		return
@@ -187,12 +187,12 @@ func (s *session) listen() {
 		}
 	}
 	if s.ticks++; s.ticks%saveTicks == 0 && s.reached > s.saved {
-		_ = s.save() // a change finds out, and says so
+		_ = s.save() // the next change reports the error
 	}
 }
 
-// advance gives the next grant, if its time has come; else it says how long that
-// will take, 0 for an event or a call.
+// advance gives the next grant if it is due. Otherwise it returns the time until
+// then, 0 if an event or a call has to come first.
 func (s *session) advance(now time.Time) time.Duration {
 	if s.failed != "" || s.ready < len(s.members) || s.reached < s.granted {
 		return 0
@@ -213,7 +213,7 @@ func (s *session) advance(now time.Time) time.Duration {
 	return 0
 }
 
-// arrive takes stock when every node has come to the grant.
+// arrive updates the session when every node has reached the grant.
 func (s *session) arrive(now time.Time) {
 	s.reached = s.granted
 	s.pulse.reach(int64(s.reached))
@@ -243,8 +243,8 @@ func (s *session) take() {
 	s.standing = &rackfabv1.WatchResponse{Status: sum, Nodes: stats}
 }
 
-// wait gives a channel that is closed once the rack has come to an instant, or
-// stands before it.
+// wait returns a channel that is closed once the rack reaches an instant, or pauses
+// or fails before it.
 func (s *session) wait(at unit.Time) <-chan struct{} {
 	done := make(chan struct{})
 	s.waiters = append(s.waiters, waiter{at, done})
@@ -252,7 +252,7 @@ func (s *session) wait(at unit.Time) <-chan struct{} {
 	return done
 }
 
-// release answers the calls that need wait no longer.
+// release unblocks the calls that need not wait any longer.
 func (s *session) release() {
 	left := s.waiters[:0]
 	for _, w := range s.waiters {
@@ -266,7 +266,7 @@ func (s *session) release() {
 	s.waiters = left
 }
 
-// status says how the rack stands.
+// status returns the status of the rack.
 func (s *session) status() *rackfabv1.RackStatus {
 	out := &rackfabv1.RackStatus{
 		Scenario: s.scenario.Name, Scheme: s.scenario.SchemeText(s.reached), State: s.state(),

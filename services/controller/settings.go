@@ -12,14 +12,14 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// asked is a node that is asked something through its own service.
+// asked is a node that the controller queries through the node's own service.
 type asked struct {
 	name string
 	kind topology.NodeKind
 	conn *grpc.ClientConn
 }
 
-// GetSettings asks nodes for what is set now.
+// GetSettings returns the current settings of nodes.
 func (s *service) GetSettings(ctx context.Context, q *rackfabv1.GetSettingsRequest) (*rackfabv1.GetSettingsResponse, error) {
 	var nodes []asked
 	err := s.call(func(l *session) error {
@@ -48,7 +48,7 @@ func (s *service) GetSettings(ctx context.Context, q *rackfabv1.GetSettingsReque
 	return out, nil
 }
 
-// settings asks one node.
+// settings returns the current settings of one node.
 func (a *asked) settings(ctx context.Context) (*rackfabv1.NodeSettings, error) {
 	if a.kind == topology.NIC {
 		out, err := rackfabv1.NewNicServiceClient(a.conn).GetSettings(ctx, &rackfabv1.NicServiceGetSettingsRequest{})
@@ -58,8 +58,7 @@ func (a *asked) settings(ctx context.Context) (*rackfabv1.NodeSettings, error) {
 	return out.GetSettings(), err
 }
 
-// named gives the nodes of a list of names and ranges, all those that are known for
-// "".
+// named returns the nodes in a list of names and ranges, and all known nodes for "".
 func named(list string, known []string) ([]string, error) {
 	if list == "" {
 		return known, nil
@@ -76,7 +75,7 @@ func named(list string, known []string) ([]string, error) {
 	return names, nil
 }
 
-// named gives the nodes of the run in a list of names and ranges, all for "".
+// named returns the nodes of the run in a list of names and ranges, all for "".
 func (s *session) named(list string) ([]string, error) {
 	var known []string
 	for _, m := range s.members {

@@ -7,7 +7,7 @@ import (
 	"github.com/rackfab/rackfab/services/internal/vitals"
 )
 
-// pulse is how the controller fares; a nil one counts nothing.
+// pulse counts what the controller exports as vitals; a nil pulse counts nothing.
 type pulse struct {
 	runs, grants, reached atomic.Int64
 }
@@ -27,14 +27,14 @@ func (p *pulse) grant() {
 	}
 }
 
-// reach says how far the run is, in picoseconds.
+// reach sets the fabric time that the run has reached, in picoseconds.
 func (p *pulse) reach(at int64) {
 	if p != nil {
 		p.reached.Store(at)
 	}
 }
 
-// vitals is a vitals.Source.
+// vitals exports the counters; it is a vitals.Source.
 func (p *pulse) vitals(put func(id vitals.ID, value float64, labels ...string)) {
 	put(vitals.Runs, float64(p.runs.Load()))
 	put(vitals.Grants, float64(p.grants.Load()))
