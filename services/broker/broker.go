@@ -1,5 +1,5 @@
-// Package broker is the process of the bus: an embedded NATS server that lives
-// until its context ends.
+// Package broker implements the bus process: an embedded NATS server that runs
+// until its context ends. It does not know the messages that it carries.
 package broker
 
 import (
@@ -15,23 +15,23 @@ import (
 	"github.com/rackfab/rackfab/services/internal/vitals"
 )
 
-// Options say where the bus listens, and whom it lets in.
+// Options configure a bus process.
 type Options struct {
-	Listen  string        // "host:port"; "" or port 0 is a free loopback port
-	Users   []bus.User    // whom it lets in
-	Open    bool          // without Users: it lets everybody in, with TLS every member
+	Listen  string        // "host:port"; "" or port 0 for a free loopback port
+	Users   []bus.User    // users that may connect
+	Open    bool          // without Users, anybody may connect, with TLS every member
 	TLS     *identity.TLS // of the bus; nil for plain TCP
-	Metrics string        // where Prometheus asks how the process fares, "host:port", "" for nowhere
-	Ready   io.Writer     // gets one line of JSON once the bus answers; may be nil
+	Metrics string        // address of the Prometheus endpoint, "host:port"; "" disables it
+	Ready   io.Writer     // receives one line of JSON once the bus serves; may be nil
 }
 
-// share is how many processors of the machine there are for each that the bus
-// uses. An envelope goes through the server in some microseconds; to hand it to a
-// thread on another processor takes longer than that.
+// share is the number of the machine's processors for each one that the bus uses.
+// The server forwards an envelope in some microseconds; handing it to a thread on
+// another processor takes longer than that.
 const share = 4
 
-// Main runs a bus process until ctx ends. The environment variable GOMAXPROCS
-// takes precedence over its own choice of processors.
+// Main runs a bus process until ctx ends. It uses one in share of the machine's
+// processors, unless the environment variable GOMAXPROCS is set.
 func Main(ctx context.Context, o Options) error {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)/share))
@@ -58,7 +58,7 @@ func start(o Options) (*bus.Server, error) {
 	return bus.StartGuarded(o.Listen, bus.Guard{Users: o.Users, TLS: o.TLS.Server()})
 }
 
-// carried tells what the server has carried.
+// carried returns a source of the server's traffic counters.
 func carried(server *bus.Server) vitals.Source {
 	return func(put func(id vitals.ID, value float64, labels ...string)) {
 		c, err := server.Counts()
