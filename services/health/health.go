@@ -1,5 +1,5 @@
-// Package health asks a process of a rack whether it serves: the bus by NATS,
-// every other process by the gRPC health service. It knows no other call.
+// Package health checks whether a process of a rack serves: the bus over NATS,
+// every other process with the gRPC health service. It makes no other call.
 package health
 
 import (
@@ -18,9 +18,9 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// Check gives nil if the process at address serves. The address is "host:port"
-// of a gRPC server, or the URL of a bus, "nats://host:port"; who is the one who asks,
-// nil in plain TCP.
+// Check returns nil if the process at address serves. The address is "host:port"
+// of a gRPC server, or the URL of a bus, "nats://host:port". who is the identity of
+// the caller, nil for plain TCP.
 func Check(ctx context.Context, address string, who *identity.TLS) error {
 	if strings.HasPrefix(address, "nats://") {
 		return checkBus(address, who)
@@ -28,8 +28,8 @@ func Check(ctx context.Context, address string, who *identity.TLS) error {
 	return check(ctx, address, who, "", grpc.WaitForReady(false))
 }
 
-// Await is Check of a gRPC server that may be about to start: until ctx ends, it
-// waits for one that does not answer. With TLS, it has to be the member.
+// Await is Check for a gRPC server that may not have started yet: it waits until
+// the server answers or ctx ends. With TLS, the server must be the given member.
 func Await(ctx context.Context, address string, who *identity.TLS, member string) error {
 	return check(ctx, address, who, member, grpc.WaitForReady(true))
 }
@@ -39,7 +39,7 @@ func check(ctx context.Context, address string, who *identity.TLS, member string
 	if err != nil {
 		return fmt.Errorf("%s: %w", address, err)
 	}
-	defer func() { _ = conn.Close() }() // the answer is in
+	defer func() { _ = conn.Close() }() // the answer has been received
 	answer, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{}, option)
 	if err != nil {
 		return fmt.Errorf("%s: %s", address, Reason(status.Convert(err).Message()))
@@ -50,8 +50,8 @@ func check(ctx context.Context, address string, who *identity.TLS, member string
 	return nil
 }
 
-// Reason is the core of what a client of gRPC says of a server that it has not
-// reached; any other message stays as it is.
+// Reason returns the cause in a gRPC client's message about an unreachable server.
+// It returns any other message unchanged.
 func Reason(message string) string {
 	if _, text, ok := strings.Cut(message, "name resolver error: "); ok {
 		if text == "produced zero addresses" {
@@ -72,8 +72,8 @@ func Reason(message string) string {
 	return strings.TrimPrefix(text, "transport: Error while dialing: ")
 }
 
-// checkBus connects as a node does, within the limits that a node has. It has no
-// key: a bus that refuses it answers, and does what it should.
+// checkBus connects as a node does, with the same limits. It has no key: a bus that
+// refuses it is serving.
 func checkBus(url string, who *identity.TLS) error {
 	conn, err := bus.DialAs(url, "health", bus.Access{TLS: who.Client("")})
 	if errors.Is(err, bus.ErrRefused) {
