@@ -1,5 +1,5 @@
-// Package memory tells a collector of a rack that runs in one process: for each
-// node what the node's own process would tell. It drives nothing.
+// Package memory exports the telemetry of a rack that runs in one process: for each
+// node what the node's own process would export. It does not drive the run.
 package memory
 
 import (
@@ -16,16 +16,17 @@ import (
 	"github.com/rackfab/rackfab/services/internal/telemetry"
 )
 
-// Teller tells of one run; a nil one tells nothing.
+// Teller exports the telemetry of one run; a nil Teller exports nothing.
 type Teller struct {
 	conn   *grpc.ClientConn
 	sender *telemetry.Sender
 	nodes  []*telemetry.Node
 }
 
-// Attach has the collector at address told, by who, nil for plain TCP, of a run that
-// has not begun: it takes l.Listen and l.Follow. Close ends it. The error is about
-// the address or what is asked for.
+// Attach exports the telemetry of a run that has not begun to the collector at
+// address. who is the identity of the exporter, nil for plain TCP. Attach sets
+// l.Listen and l.Follow. Close ends the export. Attach returns an error if the
+// address or the requested sample is invalid.
 func Attach(l *lab.Lab, address string, who *identity.TLS, asked *rackfabv1.Telemetry) (*Teller, error) {
 	s := l.Scenario()
 	follow, err := tracing.Follow(s, asked.GetSampleRatio(), asked.GetSampleFlows(), nil)
@@ -45,8 +46,8 @@ func Attach(l *lab.Lab, address string, who *identity.TLS, asked *rackfabv1.Tele
 	return t, nil
 }
 
-// Finish ends everything at the end of the run and hands it to the collector, two
-// seconds at most; what it has not taken then is dropped.
+// Finish ends all series and spans at the end of the run and sends them to the
+// collector. It takes two seconds at most, and drops what is not sent by then.
 func (t *Teller) Finish(end unit.Time) {
 	if t == nil {
 		return
@@ -57,7 +58,7 @@ func (t *Teller) Finish(end unit.Time) {
 	t.sender.Flush()
 }
 
-// Counts says what became of everything.
+// Counts returns how much was exported and dropped; nil for a nil Teller.
 func (t *Teller) Counts() *rackfabv1.TelemetryCounts {
 	if t == nil {
 		return nil
@@ -65,11 +66,11 @@ func (t *Teller) Counts() *rackfabv1.TelemetryCounts {
 	return t.sender.Counts()
 }
 
-// Close ends the telling.
+// Close ends the export and closes the connection to the collector.
 func (t *Teller) Close() {
 	if t == nil {
 		return
 	}
 	t.sender.Close()
-	_ = t.conn.Close() // nothing is left to be said
+	_ = t.conn.Close() // there is nothing left to send
 }
