@@ -1,4 +1,5 @@
-// Package nic is the process of one network interface of a rack.
+// Package nic implements the process of one NIC of a rack. It knows only that its
+// node is a NIC; package nodeservice does the rest.
 package nic
 
 import (
@@ -8,7 +9,7 @@ import (
 	"github.com/rackfab/rackfab/services/internal/nodeservice"
 )
 
-// Options say which node the process is and where it works.
+// Options configure the process.
 type Options = nodeservice.Options
 
 // Main runs the process until ctx ends.
