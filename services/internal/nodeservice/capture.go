@@ -14,20 +14,20 @@ import (
 
 // Limits of captures, in packets.
 const (
-	recordLimit  = 1 << 17 // kept by a capture from one grant to the next
+	recordLimit  = 1 << 17 // buffered by a capture between two grants
 	messageLimit = 1 << 12 // in one message
 )
 
-// recording is a capture of a live run at this node. The stream's goroutine makes
-// it between two grants; then it is the loop's.
+// recording is a capture of a live run at this node. The stream's goroutine creates
+// it between two grants; from then on the loop owns it.
 type recording struct {
 	*tap.Recorder
 	id   int64
-	lost []int64 // as told last
+	lost []int64 // as last reported
 }
 
-// record makes the node record what the list says from the next grant on. A
-// capture that it records already goes on.
+// record replaces the node's captures by those in list from the next grant on. A
+// capture that is active already continues.
 func (p *part) record(list *rackfabv1.NodeCaptures) error {
 	old, next := *p.recordings.Load(), []*recording{}
 	for _, c := range list.GetCaptures() {
@@ -69,7 +69,8 @@ func (p *part) newRecording(c *rackfabv1.NodeCapture) (*recording, error) {
 	return &recording{Recorder: tap.NewRecorder(p.index, p.machine, ports, w, recordLimit), id: c.GetId()}, nil
 }
 
-// collect keeps what was recorded up to a grant for the stream. The loop calls it.
+// collect passes the packets recorded up to a grant to the stream. The loop calls
+// it.
 func (p *part) collect() {
 	var events []*rackfabv1.RunResponse
 	for _, r := range *p.recordings.Load() {
@@ -86,7 +87,7 @@ func (p *part) collect() {
 		}
 	}
 	if events != nil {
-		p.captured <- events // the stream takes it before the next grant comes
+		p.captured <- events // does not block: the stream takes it before the next grant
 	}
 }
 
@@ -98,7 +99,7 @@ func asPacket(p *tap.Packet) *rackfabv1.CapturedPacket {
 	}
 }
 
-// sendCaptured sends what was recorded, ahead of the answer to the grant.
+// sendCaptured sends the recorded packets, ahead of the answer to the grant.
 func (p *part) sendCaptured(stream rackfabv1.NodeService_RunServer) error {
 	select {
 	case events := <-p.captured:

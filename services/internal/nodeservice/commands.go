@@ -14,14 +14,14 @@ import (
 // maxCommands bounds the entries of commands that a node lists.
 const maxCommands = 64
 
-// tally counts the commands of a node's host by the entry that they belong to.
+// tally counts the commands of a node's host by their entry in the scenario.
 type tally struct {
 	s       *topology.Scenario
 	streams []topology.Stream
 	entries map[int]*rackfabv1.CommandStats // by index into the scenario's commands
 }
 
-// follow takes over a scenario that may have more commands.
+// follow switches to a scenario that may have more commands.
 func (t *tally) follow(s *topology.Scenario) {
 	if t.s == s {
 		return
@@ -29,7 +29,7 @@ func (t *tally) follow(s *topology.Scenario) {
 	t.s, t.streams = s, s.Streams()
 }
 
-// note counts a note, if it is about a command of the host.
+// note counts a note if it concerns a command of the host.
 func (t *tally) note(s *topology.Scenario, n *fabric.Note) {
 	switch n.Kind {
 	case fabric.CommandPosted, fabric.CommandDone, fabric.CommandFailed, fabric.CommandRefused:
@@ -61,7 +61,8 @@ func (t *tally) entry(i int) *rackfabv1.CommandStats {
 	return e
 }
 
-// list gives the latest entries, in the order of the scenario.
+// list returns the latest entries, at most maxCommands, in the order of the
+// scenario.
 func (t *tally) list() (list []*rackfabv1.CommandStats) {
 	if t.s == nil {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// snapshot is how the node's machine stood at an instant, for those who ask the
-// node itself. Nobody changes it.
+// snapshot is the state of the node's machine at an instant, for calls to the node
+// itself. It is immutable.
 type snapshot struct {
 	at       unit.Time
 	scenario *topology.Scenario
@@ -26,7 +26,8 @@ type snapshot struct {
 	commands []*rackfabv1.CommandStats
 }
 
-// keep takes a snapshot of the machine. The loop calls it, or nobody runs it yet.
+// keep takes and stores a snapshot of the machine. Only the loop may call it once
+// the loop runs.
 func (p *part) keep(at unit.Time) *snapshot {
 	s := &snapshot{at: at, scenario: p.scenario.Load(), index: p.index, commands: p.commands.list()}
 	switch m := p.machine.(type) {
@@ -39,7 +40,7 @@ func (p *part) keep(at unit.Time) *snapshot {
 	return s
 }
 
-// present gives the latest snapshot of the run that the node is in.
+// present returns the latest snapshot of the current run.
 func (s *Service) present() (*snapshot, error) {
 	p := s.part.Load()
 	if p == nil {
@@ -48,8 +49,8 @@ func (s *Service) present() (*snapshot, error) {
 	return p.latest.Load(), nil
 }
 
-// settings gives those settings of the node that keys name, all of them if there
-// are none.
+// settings returns the node's settings with the given keys, and all its settings if
+// keys is empty.
 func (s *Service) settings(keys []string) (*rackfabv1.NodeSettings, error) {
 	now, err := s.present()
 	if err != nil {

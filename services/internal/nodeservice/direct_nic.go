@@ -18,7 +18,7 @@ type nicService struct {
 	node *Service
 }
 
-// GetStats gives the NIC's counters, and those of its flows.
+// GetStats returns the counters of the NIC and of its flows.
 func (n *nicService) GetStats(_ context.Context, q *rackfabv1.NicServiceGetStatsRequest) (*rackfabv1.NicServiceGetStatsResponse, error) {
 	now, err := n.node.present()
 	if err != nil {
@@ -42,7 +42,7 @@ func (n *nicService) GetStats(_ context.Context, q *rackfabv1.NicServiceGetStats
 	return out, nil
 }
 
-// metrics gives the flows that begin here, then those that end here.
+// metrics returns the flows that begin at the NIC, then those that end at it.
 func (s *snapshot) metrics() (list []*rackfabv1.RoceFlowMetric) {
 	for _, f := range s.nic.Senders {
 		if m := s.metric(int(f.Flow)); m != nil {
@@ -60,7 +60,8 @@ func (s *snapshot) metrics() (list []*rackfabv1.RoceFlowMetric) {
 	return list
 }
 
-// metric names a flow, nil for a half of a connection.
+// metric returns the metric of a flow without counters. It returns nil if the flow is
+// one direction of a connection, which the scenario does not list.
 func (s *snapshot) metric(flow int) *rackfabv1.RoceFlowMetric {
 	if flow >= len(s.scenario.Flows) {
 		return nil
@@ -74,13 +75,13 @@ func (s *snapshot) metric(flow int) *rackfabv1.RoceFlowMetric {
 	}
 }
 
-// GetSettings gives what is set now.
+// GetSettings returns the current settings of the NIC.
 func (n *nicService) GetSettings(_ context.Context, q *rackfabv1.NicServiceGetSettingsRequest) (*rackfabv1.NicServiceGetSettingsResponse, error) {
 	settings, err := n.node.settings(q.GetKeys())
 	return &rackfabv1.NicServiceGetSettingsResponse{Settings: settings}, err
 }
 
-// ListCommands says how the commands of the NIC's host stand.
+// ListCommands returns the state of the commands of the NIC's host.
 func (n *nicService) ListCommands(_ context.Context, q *rackfabv1.NicServiceListCommandsRequest) (*rackfabv1.NicServiceListCommandsResponse, error) {
 	now, err := n.node.present()
 	if err != nil {

@@ -16,7 +16,7 @@ type switchService struct {
 	node *Service
 }
 
-// GetStats gives the counters of the switch's ports and queues.
+// GetStats returns the counters of the switch's ports and queues.
 func (w *switchService) GetStats(_ context.Context, q *rackfabv1.SwitchServiceGetStatsRequest) (*rackfabv1.SwitchServiceGetStatsResponse, error) {
 	now, err := w.node.present()
 	if err != nil {
@@ -60,7 +60,7 @@ func switchClass(class int, c *switching.ClassStats) *rackfabv1.SwitchClassStats
 	}
 }
 
-// GetSettings gives what is set now.
+// GetSettings returns the current settings of the switch.
 func (w *switchService) GetSettings(_ context.Context, q *rackfabv1.SwitchServiceGetSettingsRequest) (*rackfabv1.SwitchServiceGetSettingsResponse, error) {
 	settings, err := w.node.settings(q.GetKeys())
 	return &rackfabv1.SwitchServiceGetSettingsResponse{Settings: settings}, err

@@ -9,8 +9,8 @@ import (
 	"github.com/rackfab/rackfab/services/internal/runner"
 )
 
-// impair strikes what the node sends on its links from now on. Each node draws
-// faults of its own.
+// impair sets the impairment of the envelopes that the node sends from now on. The
+// nodes draw their faults independently of each other.
 func (p *part) impair(i *rackfabv1.BusImpairment) error {
 	if err := changes.CheckImpairment("impair", i); err != nil {
 		return err
@@ -20,7 +20,7 @@ func (p *part) impair(i *rackfabv1.BusImpairment) error {
 	return nil
 }
 
-// busStats counts the node's envelopes.
+// busStats returns the counters of the node's envelopes.
 func (p *part) busStats(r *runner.Result) *rackfabv1.BusStats {
 	struck := p.bus.Struck()
 	return &rackfabv1.BusStats{

@@ -15,10 +15,11 @@ import (
 	"github.com/rackfab/rackfab/services/internal/runner"
 )
 
-// maxFlows bounds the flows that a node lists one by one.
+// maxFlows bounds the flows that a node lists individually.
 const maxFlows = 64
 
-// grant lets the node go on, with what is changed from now on.
+// grant applies the changes and captures of a grant, and lets the node advance to
+// its end.
 func (p *part) grant(g *rackfabv1.RunGrant) error {
 	until, scenario := unit.Time(g.GetUntilPs()), p.scenario.Load()
 	if until <= p.granted {
@@ -55,11 +56,11 @@ func (p *part) grant(g *rackfabv1.RunGrant) error {
 	return nil
 }
 
-// count listens to the notes of a live run.
+// count processes the notes of a live run.
 func (p *part) count(notes []fabric.Note) {
 	s := p.scenario.Load()
 	for i := range notes {
-		if !notes[i].Kind.PerFrame() { // those come for the messages that are followed alone
+		if !notes[i].Kind.PerFrame() { // notes per frame exist only for sampled messages
 			p.notices[notes[i].Kind]++
 		}
 		p.commands.note(s, &notes[i])
@@ -67,8 +68,8 @@ func (p *part) count(notes []fabric.Note) {
 	p.tell.observe(s, notes)
 }
 
-// stands keeps what became of a grant for the stream; the loop does not wait for
-// it.
+// stands puts the answer to a grant where the stream takes it. The loop does not
+// wait for the stream.
 func (p *part) stands(until unit.Time, r runner.Result) {
 	p.stood = until
 	p.pulse.beat(until, &r)
@@ -82,10 +83,10 @@ func (p *part) stands(until unit.Time, r runner.Result) {
 	case <-p.arrived:
 	default:
 	}
-	p.arrived <- &rackfabv1.RunResponse{Event: &rackfabv1.RunResponse_Reached{Reached: reached}} // only the loop puts in
+	p.arrived <- &rackfabv1.RunResponse{Event: &rackfabv1.RunResponse_Reached{Reached: reached}} // does not block: only the loop sends here
 }
 
-// stats says how the node stands. The loop calls it.
+// stats returns the statistics of the node. The loop calls it.
 func (p *part) stats(at unit.Time, r *runner.Result) *rackfabv1.NodeStats {
 	kept := p.keep(at)
 	s := kept.scenario
@@ -135,7 +136,7 @@ func nicStats(n nic.Stats, s *topology.Scenario, out *rackfabv1.NodeStats) {
 	}
 }
 
-// portStats fills in a switch's port.
+// portStats fills in the statistics of a switch port.
 func portStats(p *switching.PortStats, out *rackfabv1.PortStats) {
 	out.Down, out.Counters = p.LinkDown, fabric.NonZero(p.Counters())
 	out.DroppedFrames, out.LostFrames, out.DamagedFrames = int64(p.CutFrames), int64(p.LostFrames), int64(p.DamagedFrames)
@@ -154,7 +155,7 @@ func portStats(p *switching.PortStats, out *rackfabv1.PortStats) {
 	}
 }
 
-// classStats is a traffic class of a port.
+// classStats converts the counters of a traffic class of a port.
 func classStats(c *fabric.ClassCounters) *rackfabv1.ClassStats {
 	return &rackfabv1.ClassStats{
 		Class: int32(c.Class), Counters: fabric.NonZero(c.Counters),

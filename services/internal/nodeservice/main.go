@@ -19,30 +19,30 @@ import (
 	"github.com/rackfab/rackfab/services/internal/vitals"
 )
 
-// Options say which node a process is and where it works.
+// Options configure the process of a node.
 type Options struct {
 	Name   string        // of the node in its scenarios
 	Bus    string        // URL of the bus, "nats://127.0.0.1:4222"
-	Access bus.Access    // to the bus
+	Access bus.Access    // credentials for the bus
 	TLS    *identity.TLS // of the node, on gRPC and bus; nil for plain TCP
 	Rack   string        // name of the rack on the bus
-	Listen string        // address of the gRPC server, "" a free loopback port
-	// Collector is the address of the collector, "host:port", "" for none.
+	Listen string        // address of the gRPC server; "" for a free loopback port
+	// Collector is the address of the collector, "host:port"; "" for none.
 	Collector string
-	// Metrics is where Prometheus asks how the process fares, "host:port", "" for nowhere.
+	// Metrics is the address of the Prometheus endpoint, "host:port"; "" disables it.
 	Metrics string
-	Ready   io.Writer // gets one line of JSON once the node answers; may be nil
+	Ready   io.Writer // receives one line of JSON once the node serves; may be nil
 }
 
-// Settings of a node's process; the environment variables GOMAXPROCS and GOGC
-// take precedence. A rack has more nodes than the machine has processors, and a
-// node is one loop: more than one processor buys only wake-ups.
+// Go runtime settings of a node's process. The environment variables GOMAXPROCS and
+// GOGC take precedence. A rack has more nodes than the machine has processors, and
+// a node is one loop: more processors would only cause more wake-ups.
 const (
 	processors = 1
 	gcPercent  = 100
 )
 
-// Main runs the process of a node of that kind until ctx ends.
+// Main runs the process of a node of the given kind until ctx ends.
 func Main(ctx context.Context, kind topology.NodeKind, o Options) error {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(processors)
@@ -59,7 +59,7 @@ func Main(ctx context.Context, kind topology.NodeKind, o Options) error {
 	return Serve(ctx, conn, kind, o)
 }
 
-// Serve is Main on a bus connection that the caller owns; o.Bus does not matter.
+// Serve is Main on a bus connection that the caller owns. It ignores o.Bus.
 func Serve(ctx context.Context, conn bus.Conn, kind topology.NodeKind, o Options) error {
 	service := New(ctx, o.Name, kind, conn)
 	var collector *grpc.ClientConn

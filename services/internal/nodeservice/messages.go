@@ -22,7 +22,7 @@ func asProgress(p runner.Progress) *rackfabv1.RunResponse {
 	return &rackfabv1.RunResponse{Event: &rackfabv1.RunResponse_Progress{Progress: progress}}
 }
 
-// sendNotes sends the notes that the config asked for.
+// sendNotes sends the notes of the kinds that the config requests.
 func (p *part) sendNotes(stream rackfabv1.NodeService_RunServer, node string) error {
 	messages, err := p.excerpt.Messages(node)
 	if err != nil {
@@ -36,7 +36,7 @@ func (p *part) sendNotes(stream rackfabv1.NodeService_RunServer, node string) er
 	return nil
 }
 
-// faults is what the loop and the link protocol have to say about the bus.
+// faults returns the envelope faults that the loop and the link protocol counted.
 func (r *result) faults() measure.EnvelopeFaults {
 	return measure.EnvelopeFaults{
 		Missed: r.Missed, Resent: r.Resent, Unpublished: r.Unpublished, Repeated: r.Repeated, Early: r.Early,
@@ -45,7 +45,8 @@ func (r *result) faults() measure.EnvelopeFaults {
 	}
 }
 
-// message completes the measurement with what the loop counted, and wraps it up.
+// message adds the counters of the loop to the measurement, and returns the message
+// that reports both.
 func (r *result) message(told *rackfabv1.TelemetryCounts) (*rackfabv1.RunResponse, error) {
 	m := r.measured
 	m.Digest, m.FrameHops, m.Envelopes, m.CPU = r.Digest, r.FrameHops, r.Envelopes, r.used.cpu.Seconds()

@@ -20,45 +20,46 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// part is the node's part in one run. It listens on the node's links from join
-// to leave.
+// part is the node's part in one run. It receives on the node's links from join to
+// leave.
 type part struct {
 	runner     *runner.Runner
-	bus        *faulty.Conn // of the links, and of nothing else
+	bus        *faulty.Conn // of the links only
 	recorder   *measure.Recorder
-	excerpt    *notes.Excerpt // for whoever started the run
+	excerpt    *notes.Excerpt // the notes that the config requests
 	machine    fabric.Machine
 	links      int
 	scenario   atomic.Pointer[topology.Scenario]
 	index      int // of the node
 	live       bool
-	granted    unit.Time                   // the latest grant of a live run
-	stood      unit.Time                   // up to which every event of a live run has been handled; the loop's
-	arrived    chan *rackfabv1.RunResponse // holds what became of it
+	granted    unit.Time                   // end of the latest grant of a live run
+	stood      unit.Time                   // fabric time that a live run has reached; owned by the loop
+	arrived    chan *rackfabv1.RunResponse // holds the answer to the latest grant
 	notices    map[fabric.Kind]int64
 	commands   tally
 	tell       *teller
 	latest     atomic.Pointer[snapshot]
 	pulse      *pulse
 	recordings atomic.Pointer[[]*recording]
-	captured   chan []*rackfabv1.RunResponse // holds what was recorded up to a grant
-	progress   chan runner.Progress          // holds the latest that was not sent yet
-	finished   chan result                   // gets one value
+	captured   chan []*rackfabv1.RunResponse // holds the packets recorded up to a grant
+	progress   chan runner.Progress          // holds the latest progress, until it is sent
+	finished   chan result                   // receives one value
 	before     usage                         // at the start
 	cancel     context.CancelFunc            // ends the loop; nil before start
 	done       chan struct{}                 // closed when the loop has ended
 }
 
-// result is what the node has done and measured at the end of the run.
+// result is the node's result at the end of a run.
 type result struct {
 	runner.Result
-	struck   int64 // envelopes, on purpose
+	struck   int64 // envelopes dropped, repeated or delayed by the impairment
 	measured *measure.NodeResult
 	end      unit.Time
 	used     usage
 }
 
-// join makes the node's machine, puts it behind its links, and listens on them.
+// join builds the node's machine, connects it to its links and starts to receive on
+// them.
 func (s *Service) join(c *rackfabv1.RunConfig) (*part, error) {
 	if c == nil {
 		return nil, status.Error(codes.FailedPrecondition, "want config first")
@@ -141,7 +142,7 @@ func (s *Service) find(c *rackfabv1.RunConfig) (*topology.Scenario, int, error) 
 	return nil, 0, serve.Invalid("node", "the scenario has no node %q", s.name)
 }
 
-// ports lists what is behind the node's ports.
+// ports returns the links and peers at the node's ports.
 func ports(s *topology.Scenario, node int) []runner.Port {
 	ends := s.PortMap()[node]
 	list := make([]runner.Port, len(ends))
@@ -154,8 +155,8 @@ func ports(s *topology.Scenario, node int) []runner.Port {
 	return list
 }
 
-// start sets the loop going until ctx ends or the node leaves. The channel gets
-// the error with which the loop ends.
+// start runs the loop until ctx ends or the node leaves. The channel receives the
+// error with which the loop ends.
 func (p *part) start(ctx context.Context) <-chan error {
 	ctx, p.cancel = context.WithCancel(ctx)
 	p.before = used()
@@ -168,12 +169,12 @@ func (p *part) start(ctx context.Context) <-chan error {
 	return ended
 }
 
-// leave stops listening and ends the loop.
+// leave ends the loop and unsubscribes from the links.
 func (p *part) leave() {
 	if p.cancel == nil {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		_, _ = p.runner.Run(ctx) // a Run that has ended has unsubscribed
+		_, _ = p.runner.Run(ctx) // Run unsubscribes when it returns
 		p.tell.close()
 		p.pulse.end()
 		return
@@ -187,14 +188,15 @@ func (p *part) leave() {
 	p.pulse.end()
 }
 
-// observe listens to the notes of a run in one go.
+// observe processes the notes of a batch run.
 func (p *part) observe(notes []fabric.Note) {
 	p.recorder.Observe(notes)
 	p.excerpt.Observe(notes)
 	p.tell.observe(p.scenario.Load(), notes)
 }
 
-// show keeps the latest progress for the stream; the loop does not wait for it.
+// show puts the latest progress where the stream takes it. The loop does not wait
+// for the stream.
 func (p *part) show(latest runner.Progress) {
 	p.tell.show()
 	p.keep(latest.Next)
@@ -203,14 +205,14 @@ func (p *part) show(latest runner.Progress) {
 	case <-p.progress:
 	default:
 	}
-	p.progress <- latest // only the loop puts in, so there is room
+	p.progress <- latest // does not block: only the loop sends here
 }
 
-// pulsate says how far the run is.
+// pulsate updates the pulse with the progress of the run.
 func (p *part) pulsate(latest runner.Progress) { p.pulse.beat(latest.Next, &latest.Result) }
 
-// reached takes the result when the run's last event has been handled. The loop
-// hands no more notes to the recorder after that.
+// reached stores the result once the run's last event has been handled. The loop
+// passes no notes to the recorder after that.
 func (p *part) reached(end unit.Time, r runner.Result) {
 	now := used()
 	now.cpu -= p.before.cpu

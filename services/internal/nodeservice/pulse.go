@@ -9,31 +9,31 @@ import (
 	"github.com/rackfab/rackfab/services/internal/vitals"
 )
 
-// pulse is how the node fares over all of its runs. The loop of a run writes it some
-// times a second, the metrics endpoint reads it.
+// pulse holds the node's counters over all of its runs. The loop of a run updates it
+// several times a second; the metrics endpoint reads it.
 type pulse struct {
 	mu      sync.Mutex
 	runs    int64
 	grants  int64
 	fabric  unit.Time
-	before  tallied // of runs that are over
+	before  tallied // of earlier runs
 	present tallied
-	tell    *teller // of the present run
+	tell    *teller // of the current run
 }
 
-// tallied is what a run, or several, have come to.
+// tallied holds the counters of one or several runs.
 type tallied struct {
 	hops, wakeups, sent, resent, missed, stray int64
 	told                                       map[string]signal
 }
 
-// signal is what became of spans or of points.
+// signal counts the spans, or the points, that were queued, sent and dropped.
 type signal struct {
 	queued, sent int64
 	dropped      map[string]int64
 }
 
-// begin takes a run up.
+// begin counts a run and makes it the current one.
 func (p *pulse) begin(tell *teller) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -41,7 +41,7 @@ func (p *pulse) begin(tell *teller) {
 	p.fabric, p.present, p.tell = 0, tallied{}, tell
 }
 
-// beat says how far the run is.
+// beat updates the counters of the current run.
 func (p *pulse) beat(at unit.Time, r *runner.Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,7 +59,7 @@ func (p *pulse) granted() {
 	p.grants++
 }
 
-// end adds the run to those that are over.
+// end adds the counters of the current run to those of earlier runs.
 func (p *pulse) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,7 +71,7 @@ func (p *pulse) end() {
 	p.present, p.tell = tallied{}, nil
 }
 
-// sum adds the present run to those before.
+// sum returns the counters of the current run and all earlier ones.
 func (p *pulse) sum() tallied {
 	a, b := p.before, p.present
 	total := tallied{
@@ -89,7 +89,7 @@ func (p *pulse) sum() tallied {
 	return total
 }
 
-// signals takes the counts of spans and of points apart.
+// signals returns the counters of spans and of points.
 func signals(c *rackfabv1.TelemetryCounts) map[string]signal {
 	one := func(made, sent int64, dropped map[string]int64) signal {
 		s := signal{queued: made - sent, sent: sent, dropped: map[string]int64{}}
@@ -105,7 +105,7 @@ func signals(c *rackfabv1.TelemetryCounts) map[string]signal {
 	}
 }
 
-// tellVitals is a vitals.Source.
+// tellVitals exports the counters; it is a vitals.Source.
 func (p *pulse) tellVitals(put func(id vitals.ID, value float64, labels ...string)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,7 +1,7 @@
-// Package nodeservice is the process of a node, NIC and switch alike: it serves
-// NodeService, tells the rack where it is, and takes its machine through runs.
-// It wires the machine to the loop; it knows neither algorithm nor link
-// protocol.
+// Package nodeservice implements the process of a node, NIC or switch: it serves
+// NodeService, announces its address to the rack, and takes its machine through
+// runs. It connects the machine to the loop; it knows neither the algorithms nor the
+// link protocol.
 package nodeservice
 
 import (
@@ -24,33 +24,34 @@ import (
 // Service implements NodeService for one node.
 type Service struct {
 	rackfabv1.UnimplementedNodeServiceServer
-	ctx      context.Context // of the process: runs end with it
+	ctx      context.Context // of the process; its end ends all runs
 	name     string
 	kind     topology.NodeKind
 	conn     bus.Conn
-	turn     chan struct{}        // holds a token while a run goes on
-	part     atomic.Pointer[part] // of the run that goes on
-	patience time.Duration        // how long a run waits for the one before to end
-	// collector is told of runs that ask for it; nil is nobody.
+	turn     chan struct{}        // holds a token during a run
+	part     atomic.Pointer[part] // of the current run
+	patience time.Duration        // how long a run waits for the previous one to end
+	// collector receives the telemetry of runs that request it; nil disables export.
 	collector grpc.ClientConnInterface
 	pulse     pulse
 }
 
-// patience is for a controller that starts a run at the heels of one that
-// failed, whose nodes may not have left it yet.
+// patience is how long a new run waits for the previous one to end. A controller may
+// start a run right after a failed one, before all nodes have left that.
 const patience = 5 * time.Second
 
-// New makes the service of the node with that name and kind, whose links are on
-// conn. Runs end when ctx does.
+// New returns the service of the node with the given name and kind, whose links are
+// on conn. Its runs end when ctx does.
 func New(ctx context.Context, name string, kind topology.NodeKind, conn bus.Conn) *Service {
 	return &Service{ctx: ctx, name: name, kind: kind, conn: conn, turn: make(chan struct{}, 1), patience: patience}
 }
 
-// Tell has runs that ask for it told to a collector. Call it before the first run.
+// Tell sets the collector to which runs that request it export telemetry. Call it
+// before the first run.
 func (s *Service) Tell(collector grpc.ClientConnInterface) { s.collector = collector }
 
-// Register adds the node's services to its server: NodeService for its controller,
-// and its own for everybody.
+// Register adds the node's services to its server: NodeService for the controller,
+// and NicService or SwitchService for all clients.
 func (s *Service) Register(server grpc.ServiceRegistrar) {
 	rackfabv1.RegisterNodeServiceServer(server, s)
 	if s.kind == topology.NIC {
@@ -90,8 +91,8 @@ func (s *Service) Run(stream rackfabv1.NodeService_RunServer) error {
 	return play(ctx, p, stream, steps)
 }
 
-// await waits for start. Until then the controller may have the bus made bad, so that
-// it is from the first envelope on.
+// await waits for start. Before start, the controller may impair the bus from the
+// first envelope on.
 func (p *part) await(ctx context.Context, steps <-chan *rackfabv1.RunRequest) error {
 	for {
 		step, err := next(ctx, steps)
@@ -111,7 +112,7 @@ func (p *part) await(ctx context.Context, steps <-chan *rackfabv1.RunRequest) er
 	}
 }
 
-// enter waits until no other run goes on.
+// enter waits until no other run is active.
 func (s *Service) enter(ctx context.Context) error {
 	select {
 	case s.turn <- struct{}{}:
@@ -130,8 +131,8 @@ func (s *Service) enter(ctx context.Context) error {
 	}
 }
 
-// play runs p until the controller says stop or leaves, and sends what p
-// reports.
+// play runs p until the controller sends stop or leaves, and sends the events of p
+// to it.
 func play(ctx context.Context, p *part, stream rackfabv1.NodeService_RunServer, steps <-chan *rackfabv1.RunRequest) error {
 	ended := p.start(ctx)
 	progress, latest := p.progress, runner.Progress{}
@@ -150,7 +151,7 @@ func play(ctx context.Context, p *part, stream rackfabv1.NodeService_RunServer, 
 				return err
 			}
 		case e := <-p.finished:
-			progress = nil // but for the beat, nothing comes after the end
+			progress = nil // only the beat follows the end
 			p.tell.flush()
 			if err := p.sendNotes(stream, e.measured.Node); err != nil {
 				return err
@@ -173,8 +174,8 @@ func play(ctx context.Context, p *part, stream rackfabv1.NodeService_RunServer, 
 	}
 }
 
-// step does what the controller says after start; last tells that the run is over
-// for the node.
+// step executes a step that the controller sends after start. last reports whether
+// it ends the run for the node.
 func (p *part) step(step *rackfabv1.RunRequest) (last bool, err error) {
 	if grant := step.GetGrant(); grant != nil && p.live {
 		return false, p.grant(grant)
@@ -188,7 +189,7 @@ func (p *part) step(step *rackfabv1.RunRequest) (last bool, err error) {
 	return true, nil
 }
 
-// broken is the error of a run that ended before stop.
+// broken returns the error of a run that ended before stop.
 func broken(err error) error {
 	switch {
 	case err == nil, errors.Is(err, context.Canceled):
@@ -198,7 +199,8 @@ func broken(err error) error {
 	}
 }
 
-// receive passes on the controller's steps; the channel closes when no more come.
+// receive forwards the controller's steps. It closes the channel when the stream
+// ends.
 func receive(ctx context.Context, stream rackfabv1.NodeService_RunServer) <-chan *rackfabv1.RunRequest {
 	steps := make(chan *rackfabv1.RunRequest)
 	go func() {
@@ -218,7 +220,7 @@ func receive(ctx context.Context, stream rackfabv1.NodeService_RunServer) <-chan
 	return steps
 }
 
-// next waits for a step.
+// next waits for a step and returns it.
 func next(ctx context.Context, steps <-chan *rackfabv1.RunRequest) (*rackfabv1.RunRequest, error) {
 	select {
 	case step, ok := <-steps:

@@ -15,26 +15,27 @@ import (
 	"github.com/rackfab/rackfab/services/internal/telemetry"
 )
 
-// teller tells a collector what happens at the node in one run. The loop calls it; a
-// nil teller tells nothing.
+// teller exports the telemetry of the node in one run to a collector. The loop calls
+// it. A nil teller exports nothing.
 type teller struct {
 	sender *telemetry.Sender
 	node   *telemetry.Node
 	asked  *rackfabv1.Telemetry
-	called []telemetry.Caller // who has asked for changes so far
+	called []telemetry.Caller // the spans that requested changes so far
 	wanted atomic.Pointer[following]
-	have   *following // the loop's
+	have   *following // owned by the loop
 }
 
-// following is which messages of a scenario are told.
+// following is the selection of sampled messages of a scenario.
 type following struct {
 	scenario  *topology.Scenario
 	selection *fabric.Selection
 	callers   []telemetry.Caller
 }
 
-// newTeller makes the teller of the scenario's node with that index. It is nil if
-// nothing is to be told, or there is nobody to tell. The error is INVALID_ARGUMENT.
+// newTeller returns the teller of the scenario's node with the given index. It is nil
+// if the run requests no telemetry or there is no collector. The error is
+// INVALID_ARGUMENT.
 func newTeller(conn grpc.ClientConnInterface, c *rackfabv1.RunConfig, s *topology.Scenario, node int, sampling fabric.Sampling) (*teller, error) {
 	t := c.GetTelemetry()
 	if t == nil || conn == nil {
@@ -55,9 +56,9 @@ func newTeller(conn grpc.ClientConnInterface, c *rackfabv1.RunConfig, s *topolog
 	return out, nil
 }
 
-// follow gives the messages that are told when s takes the place of the scenario
-// before. changes are what is new in it: what somebody asked for within a span is
-// told whatever the ratio. It is not the loop that calls it.
+// follow returns the sampled messages once s replaces the previous scenario. changes
+// are the last changes of s. Messages of a change that was requested within a span
+// are sampled whatever the ratio. The stream's goroutine calls follow, not the loop.
 func (t *teller) follow(s *topology.Scenario, changes []*rackfabv1.TimedChange) *fabric.Selection {
 	if t == nil {
 		return nil
@@ -74,13 +75,13 @@ func (t *teller) follow(s *topology.Scenario, changes []*rackfabv1.TimedChange) 
 	}
 	selection, err := tracing.Follow(s, t.asked.GetSampleRatio(), t.asked.GetSampleFlows(), messages)
 	if err != nil {
-		return nil // the patterns were sound at the start
+		return nil // the patterns were valid at the start
 	}
 	t.wanted.Store(&following{s, selection, slices.Clone(t.called)})
 	return selection
 }
 
-// followed is what is followed at the start; nil for nothing.
+// followed returns the selection at the start of the run, nil for none.
 func (t *teller) followed() *fabric.Selection {
 	if t == nil {
 		return nil
@@ -88,7 +89,7 @@ func (t *teller) followed() *fabric.Selection {
 	return t.have.selection
 }
 
-// observe takes notes of a run of s.
+// observe processes the notes of a run of s.
 func (t *teller) observe(s *topology.Scenario, notes []fabric.Note) {
 	if t == nil {
 		return
@@ -101,7 +102,7 @@ func (t *teller) observe(s *topology.Scenario, notes []fabric.Note) {
 	t.node.Observe(notes)
 }
 
-// reach says that every event before now has been handled.
+// reach exports up to now, before which every event has been handled.
 func (t *teller) reach(now unit.Time) {
 	if t == nil {
 		return
@@ -111,36 +112,36 @@ func (t *teller) reach(now unit.Time) {
 	t.node.Traces.Reach(now)
 }
 
-// show hands out what is there.
+// show exports the points collected so far.
 func (t *teller) show() {
 	if t != nil {
 		t.node.Meter.Flush()
 	}
 }
 
-// finish closes what is open at the end of the run.
+// finish ends open series and spans at the end of the run.
 func (t *teller) finish(end unit.Time) {
 	if t != nil {
 		t.node.Finish(end)
 	}
 }
 
-// flush waits until the collector has everything, or gives up the rest. Nothing may
-// come after it. Any goroutine may call it.
+// flush waits until the collector has received everything, or drops the rest. It
+// must be the last export of the run. Any goroutine may call it.
 func (t *teller) flush() {
 	if t != nil {
 		t.sender.Flush()
 	}
 }
 
-// close ends the telling.
+// close ends the export.
 func (t *teller) close() {
 	if t != nil {
 		t.sender.Close()
 	}
 }
 
-// counts says what became of everything; nil if nothing is told.
+// counts returns how much was exported and dropped; nil for a nil teller.
 func (t *teller) counts() *rackfabv1.TelemetryCounts {
 	if t == nil {
 		return nil

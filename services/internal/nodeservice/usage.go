@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// usage is what this process has used of its machine so far.
+// usage is the resource usage of this process so far.
 type usage struct {
 	cpu     time.Duration // user and system
 	rss     int64         // largest resident set in bytes, 0 if unknown
-	program int64         // of that, pages of files: the program, which all processes share
+	program int64         // of that, mapped from files: the program, which all processes share
 }
 
-// used asks the system. The resident set comes from /proc: getrusage(2) counts
-// the memory of the process that started this one in.
+// used returns the current usage. The resident set comes from /proc, because
+// getrusage(2) includes the memory of the process that started this one.
 func used() (u usage) {
 	var r syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) == nil {
