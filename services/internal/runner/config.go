@@ -13,32 +13,32 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// DefaultSilence is how long a peer may be silent while it is waited on.
+// DefaultSilence is the default of Config.Silence.
 const DefaultSilence = 30 * time.Second
 
-// Config is what a Runner is made from.
+// Config configures a Runner.
 type Config struct {
-	Run     string // names the run; a token of a subject
-	Node    string // names the node; a token of a subject
-	Epoch   uint32 // the same at all nodes of the run; 0 is a hash of Run
+	Run     string // name of the run; a token of a subject
+	Node    string // name of the node; a token of a subject
+	Epoch   uint32 // the same at all nodes of the run; 0 for a hash of Run
 	Machine fabric.Machine
 	Ports   []Port    // in the order of the node's ports
-	End     unit.Time // no event at or after it is handled, until Grant moves it
+	End     unit.Time // events at or after it are not handled until Grant moves it
 	Conn    bus.Conn
-	Quiet   bool // leaves out the notes of every frame
-	// Follow says for which messages they are made all the same.
+	Quiet   bool // omit the notes of every frame
+	// Follow selects the messages whose frames have notes even if Quiet is set.
 	Follow *fabric.Selection
-	// Observe is called from the loop with what has happened, in order; nil is
-	// no observer. The slice is reused.
+	// Observe, if not nil, is called from the loop with the notes of the events, in
+	// order. The slice is reused.
 	Observe func(notes []fabric.Note)
-	// Progress is called from the loop at most every 100 ms of wall time; nil is
-	// none.
+	// Progress, if not nil, is called from the loop at most every 100 ms of wall
+	// time.
 	Progress func(Progress)
-	// Reached is called from the loop each time every event before the grant has
-	// been handled; nil is none. The loop goes on serving the peers.
+	// Reached, if not nil, is called from the loop each time every event before the
+	// grant has been handled. The loop continues to serve the peers.
 	Reached func(grant unit.Time, r Result)
-	// Silence limits how long a peer may be silent while it is waited on, in
-	// wall time; 0 is DefaultSilence.
+	// Silence limits how long a peer may be silent while the node waits for it, in
+	// wall time; 0 for DefaultSilence.
 	Silence time.Duration
 }
 
@@ -51,30 +51,30 @@ type Port struct {
 	Overhead unit.Bytes
 }
 
-// lookahead is the least time from the start of a frame's transmission to its
+// lookahead returns the least time from the start of a frame's transmission to its
 // arrival.
 func (p Port) lookahead() unit.Time {
 	return p.Delay + p.Rate.Serialise(frame.MinLen+p.Overhead)
 }
 
-// Progress is how far a node has come.
+// Progress is the progress of a node.
 type Progress struct {
-	Next   unit.Time // the earliest event that it knows of, at most the grant
+	Next   unit.Time // the earliest pending event, at most the grant
 	Result Result    // so far
 }
 
-// Result is what a node has done so far.
+// Result holds the digest and counters of a node.
 type Result struct {
-	Digest    uint64 // over what arrived, see node.Node.Digest
+	Digest    uint64 // over all arrivals, see node.Node.Digest
 	FrameHops int64  // frames that arrived and were handled
 	bus.Counts
-	// Unpublished counts envelopes that the bus refused; they were sent again.
+	// Unpublished counts envelopes that the bus refused. They were resent.
 	Unpublished int64
 	// Wakeups counts the rounds of the loop.
 	Wakeups int64
 }
 
-// validate reports all faults at once.
+// validate returns all faults of the configuration, joined; nil if it is valid.
 func (c *Config) validate() error {
 	var faults []error
 	check := func(ok bool, format string, args ...any) {
@@ -101,7 +101,7 @@ func (c *Config) validate() error {
 	return errors.Join(faults...)
 }
 
-// epoch gives the number that keeps envelopes of another run out.
+// epoch returns the number by which a node rejects envelopes of other runs.
 func (c *Config) epoch() uint32 {
 	if c.Epoch != 0 {
 		return c.Epoch

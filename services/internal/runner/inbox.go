@@ -2,18 +2,18 @@ package runner
 
 import "sync"
 
-// message is what came in on a link.
+// message is an envelope received on a link.
 type message struct {
 	link int
 	data []byte
 }
 
-// inbox passes messages from the bus's goroutine to the loop, many at a wake-up.
+// inbox passes messages from the bus's goroutine to the loop, in batches.
 type inbox struct {
 	wake    chan struct{} // holds a token while messages may wait
 	mu      sync.Mutex
 	waiting []message
-	unknown int64 // messages to this node on no link of it
+	unknown int64 // messages to this node that belong to none of its links
 }
 
 func newInbox() *inbox { return &inbox{wake: make(chan struct{}, 1)} }
@@ -32,14 +32,14 @@ func (b *inbox) put(m message) {
 	}
 }
 
-// stray counts a message that is for no link.
+// stray counts a message that belongs to no link.
 func (b *inbox) stray() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.unknown++
 }
 
-// take gives everything that waits, in exchange for an empty slice to fill.
+// take returns all waiting messages. empty becomes the buffer for the next ones.
 func (b *inbox) take(empty []message) (taken []message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,7 +1,7 @@
-// Package runner is the loop around a machine, the only one: bus -> machine ->
-// bus, notes -> observer. It owns the wall clock and the goroutine of a node;
-// all that it decides is when to look. What may be handled when is decided by
-// bus.Sync, in which order by node.Node.
+// Package runner implements the loop around a machine: bus -> machine -> bus, notes
+// -> observer. It owns the goroutine and the wall clock of a node, and decides only
+// when the loop wakes up. bus.Sync decides which events may be handled, and node.Node
+// in which order.
 package runner
 
 import (
@@ -17,29 +17,29 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// tick is the wall time between two calls of bus.Sync.Tick: a lost envelope is
-// missed after two of them.
+// tick is the wall time between two calls of bus.Sync.Tick. After two ticks, the
+// receiver detects a lost envelope.
 const tick = 50 * time.Millisecond
 
-// rest is the tick of a node that stands at its grant with nothing to look after:
-// a paused rack costs next to nothing.
+// rest is the tick of a node that has reached its grant and whose envelopes are all
+// confirmed, so that a paused rack costs almost no CPU time.
 const rest = time.Second
 
 // progressTicks is the number of ticks between two calls of Config.Progress.
 const progressTicks = 2
 
-// Runner runs one node of a run. New, then Run once.
+// Runner runs one node of a run. Run may be called once.
 type Runner struct {
 	cfg      Config
 	node     *node.Node
 	sync     *bus.Sync
 	out      fabric.Out
-	subjects []string // of the links that lead away, by port
+	subjects []string // of the outgoing links, by port
 	inbox    *inbox
 	spare    []message
 	stop     func()
 
-	grant   atomic.Int64 // unit.Time asked for by Grant
+	grant   atomic.Int64 // the latest unit.Time passed to Grant
 	granted chan struct{}
 	plan    atomic.Pointer[[]fabric.Change]
 	tap     atomic.Pointer[node.Tap]
@@ -52,8 +52,8 @@ type Runner struct {
 	publish func(link int, data []byte)
 }
 
-// New checks the configuration and subscribes to the node's links; when it
-// returns, nothing that a peer sends is missed.
+// New checks the configuration and subscribes to the node's links. Once New has
+// returned, the Runner receives everything that a peer sends.
 func New(cfg Config) (*Runner, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("node %s: %w", cfg.Node, err)
@@ -102,8 +102,8 @@ func (r *Runner) subscribe(ins map[string]int) error {
 	return nil
 }
 
-// Grant lets the node handle events before t; it never takes a grant back. It
-// may be called from any goroutine.
+// Grant lets the node handle events before t. A t below an earlier grant has no
+// effect. Grant may be called from any goroutine.
 func (r *Runner) Grant(t unit.Time) {
 	for {
 		old := r.grant.Load()
@@ -120,22 +120,20 @@ func (r *Runner) Grant(t unit.Time) {
 	}
 }
 
-// Plan says which changes are to come, none before the present grant; it takes the
-// place of an earlier plan, and holds from Run or the next call of Grant on. It may be
-// called from any goroutine.
+// Plan sets the future changes, none of which may precede the current grant. It
+// replaces an earlier plan, and takes effect at Run or the next call of Grant. Plan
+// may be called from any goroutine.
 func (r *Runner) Plan(changes []fabric.Change) { r.plan.Store(&changes) }
 
-// Look puts a tap at the node, in the place of the one before; nil is none. It holds
-// from Run or the next call of Grant on, and is called from the loop. Look may be
-// called from any goroutine.
+// Look sets the tap of the node, which the loop calls; nil removes it. It takes
+// effect at Run or the next call of Grant. Look may be called from any goroutine.
 func (r *Runner) Look(t *node.Tap) { r.tap.Store(t) }
 
-// Follow says for which messages the notes of every frame are made; it takes the
-// place of Config.Follow from the next call of Grant on. It may be called from any
-// goroutine.
+// Follow selects the messages whose frames have notes. It replaces Config.Follow at
+// the next call of Grant. Follow may be called from any goroutine.
 func (r *Runner) Follow(s *fabric.Selection) { r.follow.Store(s) }
 
-// steer takes over what Plan, Look, Follow and Grant have left.
+// steer applies the latest values of Plan, Look, Follow and Grant.
 func (r *Runner) steer() {
 	grant := unit.Time(r.grant.Load())
 	if p := r.plan.Swap(nil); p != nil {
@@ -148,10 +146,10 @@ func (r *Runner) steer() {
 	r.sync.Grant(grant)
 }
 
-// Run handles events up to the grant and serves the peers until ctx ends, which
-// is what the caller does once all nodes of the run have reached its end. The
-// error names node and link if a peer is silent or breaks the protocol; it is
-// the context's cause if ctx ends before the grant is reached.
+// Run handles events up to the grant and serves the peers until ctx ends. The caller
+// ends ctx once all nodes of the run have reached its end. The error names node and
+// link if a peer is silent or violates the protocol. It wraps the context's cause if
+// ctx ends before the node has reached the grant.
 func (r *Runner) Run(ctx context.Context) (Result, error) {
 	defer r.stop()
 	clock := time.NewTicker(tick)
@@ -178,7 +176,7 @@ func (r *Runner) Run(ctx context.Context) (Result, error) {
 	}
 }
 
-// pace makes the clock slow while the node stands still, and fast again.
+// pace slows the clock down while the node rests at its grant.
 func (r *Runner) pace(clock *time.Ticker) {
 	resting := r.reached == r.sync.Granted() && r.sync.Settled()
 	if resting == r.resting {
@@ -191,7 +189,8 @@ func (r *Runner) pace(clock *time.Ticker) {
 	}
 }
 
-// round takes all that waits, does all that is safe and sends all that is due.
+// round receives all waiting messages, handles all safe events and sends all due
+// envelopes.
 func (r *Runner) round(ctx context.Context) error {
 	r.wakeups++
 	if err := r.take(); err != nil {
@@ -208,7 +207,8 @@ func (r *Runner) round(ctx context.Context) error {
 	return nil
 }
 
-// take moves what waits in the inbox into the node.
+// take passes the messages in the inbox to the link protocol, which delivers their
+// frames to the node.
 func (r *Runner) take() error {
 	taken := r.inbox.take(r.spare[:0])
 	for i, m := range taken {
@@ -221,7 +221,7 @@ func (r *Runner) take() error {
 	return nil
 }
 
-// Push takes a frame from the bus; it makes a Runner a bus.Inbox.
+// Push delivers a frame from the bus to the node; it implements bus.Inbox.
 func (r *Runner) Push(link int, f *frame.Frame) { r.node.Push(fabric.Port(link), f) }
 
 // work handles every event that is safe.
@@ -243,7 +243,8 @@ func (r *Runner) work(ctx context.Context) {
 	}
 }
 
-// tick looks after links that are slow to answer, and reports progress.
+// tick lets the link protocol repair losses and detect silent peers, and reports
+// progress.
 func (r *Runner) tick() error {
 	if err := r.take(); err != nil {
 		return err
@@ -257,8 +258,8 @@ func (r *Runner) tick() error {
 	return nil
 }
 
-// send publishes an envelope. One that the bus refuses is as one that the bus
-// loses: the peer misses it, and it is sent again.
+// send publishes an envelope. An envelope that the bus refuses is treated as lost:
+// the peer detects the loss, and the node resends it.
 func (r *Runner) send(link int, data []byte) {
 	if r.cfg.Conn.Publish(r.subjects[link], data) != nil {
 		r.lost++
