@@ -15,7 +15,7 @@ type call struct {
 	code   codes.Code
 }
 
-// calls counts what a server has answered.
+// calls counts the calls that a server has answered.
 type calls struct {
 	mu     sync.Mutex
 	counts map[call]int64
@@ -42,8 +42,8 @@ func (c *calls) stream(server any, stream grpc.ServerStream, info *grpc.StreamSe
 	return err
 }
 
-// Calls tells how often each method has ended in each way. It may be called at any
-// time.
+// Calls passes to tell, for each method and status code, the number of calls that
+// ended with it. It may be called at any time.
 func (s *Server) Calls(tell func(method, code string, count int64)) {
 	s.calls.mu.Lock()
 	defer s.calls.mu.Unlock()

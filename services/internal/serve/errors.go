@@ -12,11 +12,11 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// nodeResource is the resource type that names a node in an error.
+// nodeResource is the resource type of a node in an error's details.
 const nodeResource = "rackfab.node"
 
-// Invalid is the error of a request whose field is wrong: INVALID_ARGUMENT with
-// google.rpc.BadRequest.
+// Invalid returns the error for a request with an invalid field: INVALID_ARGUMENT
+// with google.rpc.BadRequest.
 func Invalid(field, format string, args ...any) error {
 	why := fmt.Sprintf(format, args...)
 	return detailed(status.New(codes.InvalidArgument, field+": "+why), &errdetails.BadRequest{
@@ -24,7 +24,7 @@ func Invalid(field, format string, args ...any) error {
 	})
 }
 
-// InvalidScenario is the error of a request whose field scenario
+// InvalidScenario returns the error for a request whose field scenario
 // topology.Parse has refused: INVALID_ARGUMENT with one violation per fault.
 func InvalidScenario(err error) error {
 	return InvalidFaults(err, "scenario", func(key string) string {
@@ -35,9 +35,9 @@ func InvalidScenario(err error) error {
 	})
 }
 
-// InvalidFaults is the error of a request in which package topology has found
-// faults: INVALID_ARGUMENT with one violation per fault. field names the field of
-// a fault's key; any other error is one of the field whole.
+// InvalidFaults returns the error for a request in which package topology has found
+// faults: INVALID_ARGUMENT with one violation per fault. field returns the field for
+// a fault's key. If err has no faults, it becomes a violation of the field whole.
 func InvalidFaults(err error, whole string, field func(key string) string) error {
 	var faults *topology.Faults
 	if !errors.As(err, &faults) {
@@ -52,7 +52,7 @@ func InvalidFaults(err error, whole string, field func(key string) string) error
 	return detailed(status.New(codes.InvalidArgument, err.Error()), bad)
 }
 
-// NodeFailed is the error of a run that node has ended: ABORTED with
+// NodeFailed returns the error for a run that ended because node failed: ABORTED with
 // google.rpc.ResourceInfo.
 func NodeFailed(node string, cause error) error {
 	why := status.Convert(cause).Message()
@@ -61,7 +61,7 @@ func NodeFailed(node string, cause error) error {
 	})
 }
 
-// FailedNode tells which node err blames, "" if none.
+// FailedNode returns the node that err names, "" if it names no node.
 func FailedNode(err error) string {
 	for _, d := range status.Convert(err).Details() {
 		if r, ok := d.(*errdetails.ResourceInfo); ok && r.GetResourceType() == nodeResource {
@@ -71,7 +71,7 @@ func FailedNode(err error) string {
 	return ""
 }
 
-// Violations gives the fields that err complains about, each with its reason.
+// Violations returns the invalid fields that err names, each with its description.
 func Violations(err error) map[string]string {
 	found := map[string]string{}
 	for _, d := range status.Convert(err).Details() {
@@ -86,7 +86,8 @@ func Violations(err error) map[string]string {
 	return found
 }
 
-// detailed attaches a detail; an error without it is better than none.
+// detailed returns the error of s with a detail, or without it if the detail cannot
+// be attached.
 func detailed(s *status.Status, detail protoadapt.MessageV1) error {
 	with, err := s.WithDetails(detail)
 	if err != nil {

@@ -6,16 +6,17 @@ import (
 	"os"
 )
 
-// Ready is what a process says about itself, as one line of JSON, once it
-// answers at its address.
+// Ready is the announcement that a process writes, as one line of JSON, once it
+// serves at its address.
 type Ready struct {
 	Name    string `json:"name"`
-	Address string `json:"address"`        // "host:port", of the bus its URL
-	Page    string `json:"page,omitempty"` // "host:port" of what it shows to browsers
+	Address string `json:"address"`        // "host:port"; for the bus, its URL
+	Page    string `json:"page,omitempty"` // "host:port" of its web page
 	PID     int    `json:"pid"`
 }
 
-// Announce writes the line to w, with the PID of this process; a nil w takes nothing.
+// Announce writes the line to w, with the PID of this process. If w is nil, it writes
+// nothing.
 func Announce(w io.Writer, r Ready) error {
 	if w == nil {
 		return nil

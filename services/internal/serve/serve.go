@@ -1,7 +1,6 @@
-// Package serve is the plumbing that every gRPC server and client of a rack
-// shares: health, reflection, message limits, keepalive on which both sides
-// agree, a stop that lets calls end, and the spelling of errors. It knows no
-// service.
+// Package serve implements what all gRPC servers and clients of a rack share:
+// health, reflection, message limits, matching keepalive parameters, graceful stop
+// and the form of errors. It knows no service.
 package serve
 
 import (
@@ -25,31 +24,31 @@ import (
 	"github.com/rackfab/rackfab/identity"
 )
 
-// Limits on which servers and clients agree.
+// Limits that servers and clients share.
 const (
-	// MaxRequest is the largest message, in bytes, that a server takes; a
-	// scenario has to fit in.
+	// MaxRequest is the largest message, in bytes, that a server accepts. A
+	// scenario has to fit into it.
 	MaxRequest = 4 << 20
-	// MaxPlain is the largest request, in bytes, that has no scenario.
+	// MaxPlain is the largest request without a scenario, in bytes.
 	MaxPlain = 1 << 20
-	// MaxResponse is the largest message, in bytes, that a client takes; one
-	// node's result has to fit in.
+	// MaxResponse is the largest message, in bytes, that a client accepts. The
+	// result of one node has to fit into it.
 	MaxResponse = 64 << 20
 
-	// BeatEvery is how often a node in a run says something, if only how far it
-	// is; one that has been silent for BeatLimit is frozen or cut off. gRPC's own
-	// pings, which may not come that often, are for connections without a run.
+	// BeatEvery is the interval at which a node in a run sends its progress. A node
+	// that has been silent for BeatLimit is frozen or disconnected. gRPC's own
+	// pings, which may not be that frequent, are for connections without a run.
 	BeatEvery = time.Second
 	BeatLimit = 5 * time.Second
 
 	pingEvery   = 20 * time.Second // client to server, while a call is open
-	pingTimeout = 10 * time.Second // a peer that answers no ping is gone
-	pingMinimum = 10 * time.Second // a server cuts off who pings faster
-	stopLimit   = 2 * time.Second  // for open calls after the stop
+	pingTimeout = 10 * time.Second // a peer that does not answer a ping within it is gone
+	pingMinimum = 10 * time.Second // a server disconnects clients that ping more often
+	stopLimit   = 2 * time.Second  // for open calls to end after the stop
 )
 
-// Loopback is where servers listen unless told otherwise: a free port that only
-// this machine reaches.
+// Loopback is the default address of servers: a free port that only this machine can
+// reach.
 const Loopback = "127.0.0.1:0"
 
 // Server is a gRPC server with health and reflection.
@@ -60,26 +59,26 @@ type Server struct {
 	calls    *calls
 }
 
-// Option changes what a server accepts.
+// Option changes the defaults of a server.
 type Option func(*limits)
 
-// limits are the largest messages, in bytes, that a server takes, who is told of its
-// calls, and whether another port does.
+// limits are the options of a server: the largest messages, in bytes, that it
+// accepts, the handler that watches its calls, and whether it may use another port.
 type limits struct {
 	request, plain int
-	watcher        stats.Handler // nil for nobody
+	watcher        stats.Handler // nil for none
 	anyPort        bool
 }
 
-// AnyPort lets a server listen at a free port of its host where its address is
-// occupied, if that is so.
+// AnyPort lets a server listen on a free port of its host when its address is in use,
+// if does is true.
 func AnyPort(does bool) Option { return func(l *limits) { l.anyPort = does } }
 
-// Watched has a handler told of every call of the server.
+// Watched attaches a handler that observes every call of the server.
 func Watched(by stats.Handler) Option { return func(l *limits) { l.watcher = by } }
 
-// LargestRequest sets the largest message, in bytes, of any kind that a server
-// takes, instead of MaxRequest and MaxPlain.
+// LargestRequest sets the largest message of any kind, in bytes, that a server
+// accepts, instead of MaxRequest and MaxPlain.
 func LargestRequest(bytes int) Option {
 	return func(l *limits) { l.request, l.plain = bytes, bytes }
 }
@@ -87,8 +86,8 @@ func LargestRequest(bytes int) Option {
 // Listen is ListenAs in plain TCP.
 func Listen(address string) (*Server, error) { return ListenAs(address, nil) }
 
-// ListenAs opens a server at address, "" is Loopback, that meets its callers as
-// who says. Register services, then call Serve.
+// ListenAs opens a server at address, "" for Loopback. who is the identity of the
+// server, nil for plain TCP. Register services, then call Serve.
 func ListenAs(address string, who *identity.TLS, options ...Option) (*Server, error) {
 	most := limits{request: MaxRequest, plain: MaxPlain}
 	for _, o := range options {
@@ -128,8 +127,8 @@ func ListenAs(address string, who *identity.TLS, options ...Option) (*Server, er
 	return s, nil
 }
 
-// Open listens at a TCP address, or where it is occupied and any port does, at a free
-// port of its host.
+// Open listens at a TCP address. If the address is in use and anyPort is true, it
+// listens on a free port of the same host.
 func Open(address string, anyPort bool) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if !anyPort || !errors.Is(err, syscall.EADDRINUSE) {
@@ -142,7 +141,7 @@ func Open(address string, anyPort bool) (net.Listener, error) {
 	return net.Listen("tcp", net.JoinHostPort(host, "0"))
 }
 
-// refuseLarge refuses a request above the plain limit that has no scenario.
+// refuseLarge refuses a request without a scenario that is above the plain limit.
 func (l limits) refuseLarge(ctx context.Context, q any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 	_, scenario := q.(interface{ GetScenario() []byte })
 	if m, ok := q.(proto.Message); ok && !scenario {
@@ -153,12 +152,12 @@ func (l limits) refuseLarge(ctx context.Context, q any, _ *grpc.UnaryServerInfo,
 	return handle(ctx, q)
 }
 
-// Address is where the server listens, "127.0.0.1:40123".
+// Address returns the address of the server, "127.0.0.1:40123".
 func (s *Server) Address() string { return s.listener.Addr().String() }
 
-// Serve answers calls until ctx ends. It then reports itself as not serving,
-// takes no new calls, and gives open ones two seconds to end before it cuts
-// them off. A stop by ctx is no error.
+// Serve answers calls until ctx ends. It then reports itself as not serving, accepts
+// no new calls, and cancels open calls that have not ended two seconds later. Serve
+// returns nil if ctx has ended.
 func (s *Server) Serve(ctx context.Context) error {
 	for name := range s.GetServiceInfo() {
 		s.health.SetServingStatus(name, healthpb.HealthCheckResponse_SERVING)
@@ -178,7 +177,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	return err
 }
 
-// Close frees the address of a server that is not going to Serve.
+// Close frees the address of a server whose Serve will not be called.
 func (s *Server) Close() { s.Stop(); _ = s.listener.Close() }
 
 func (s *Server) stop() {
@@ -192,9 +191,10 @@ func (s *Server) stop() {
 func Dial(address string) (*grpc.ClientConn, error) { return DialAs(address, nil, "") }
 
 // DialAs opens a client connection to the server at address as who, nil for plain
-// TCP; the server has to be the member of that name, or, if it is "", of the name of
-// its host. It does not wait for the server; the first call does. Names are looked up for addresses alone: where
-// no name server answers, the look-up of a service config would take seconds.
+// TCP. The server must be the given member or, if member is "", the member with the
+// name of its host. DialAs does not wait for the server; the first call does. The
+// resolver looks up addresses only: if no name server answers, the lookup of a
+// service config would take seconds.
 func DialAs(address string, who *identity.TLS, member string, more ...grpc.DialOption) (*grpc.ClientConn, error) {
 	return grpc.NewClient(address, append(more,
 		grpc.WithTransportCredentials(clientCredentials(who, member)),

@@ -28,13 +28,13 @@ func clientCredentials(who *identity.TLS, member string) credentials.TransportCr
 	return credentials.NewTLS(who.Client(member))
 }
 
-// forAll begins the names of the calls that every member of a rack may make:
-// whether a process serves, and telemetry.
+// forAll lists the prefixes of the methods that every member of a rack may call:
+// health and telemetry.
 var forAll = []string{"/grpc.health.v1.Health/", "/opentelemetry.proto.collector."}
 
-// authorize refuses a call by a member that may not make it: a node serves and
-// reports, it commands nobody. Who has no certificate at all has not come this
-// far; where there are none, in plain TCP, all is allowed.
+// authorize refuses a call that the calling member may not make: a node serves and
+// reports, but commands no other process. TLS has already rejected callers without a
+// certificate. In plain TCP, without certificates, all calls are allowed.
 func authorize(ctx context.Context, method string) error {
 	for _, free := range forAll {
 		if strings.HasPrefix(method, free) {
