@@ -12,11 +12,12 @@ import (
 	"github.com/rackfab/rackfab/bus"
 )
 
-// askEvery is the pause between two questions while nodes are missing.
+// askEvery is the interval between two queries while nodes are missing.
 const askEvery = 200 * time.Millisecond
 
-// Directory knows the nodes of a rack that have said hello. Of two hellos with
-// one name the later counts: the node was started anew. Safe for concurrent use.
+// Directory holds the announcements of a rack's nodes. A later announcement of the
+// same name replaces an earlier one: the node was restarted. A Directory is safe for
+// concurrent use.
 type Directory struct {
 	conn bus.Conn
 	rack string
@@ -24,10 +25,10 @@ type Directory struct {
 
 	mu    sync.Mutex
 	nodes map[string]Hello
-	news  chan struct{} // closed and replaced with every hello
+	news  chan struct{} // closed and replaced on every announcement
 }
 
-// Watch starts to collect the hellos of a rack until Close.
+// Watch returns a Directory that collects the announcements of a rack until Close.
 func Watch(conn bus.Conn, rack string) (*Directory, error) {
 	if err := bus.CheckToken(rack); err != nil {
 		return nil, fmt.Errorf("rack: %w", err)
@@ -48,8 +49,8 @@ func Watch(conn bus.Conn, rack string) (*Directory, error) {
 // Close stops collecting.
 func (d *Directory) Close() { d.stop() }
 
-// take notes a hello; what is none is left alone, and so is what one node says in
-// the name of another.
+// take stores an announcement. It ignores malformed announcements, and those that one
+// node makes in the name of another.
 func (d *Directory) take(subject string, data []byte) {
 	var h Hello
 	if json.Unmarshal(data, &h) != nil || bus.CheckToken(h.Name) != nil || subject != bus.HelloSubject(d.rack, h.Name) {
@@ -62,7 +63,7 @@ func (d *Directory) take(subject string, data []byte) {
 	d.news = make(chan struct{})
 }
 
-// Nodes lists the nodes known so far, by name.
+// Nodes returns the announcements so far, sorted by name.
 func (d *Directory) Nodes() []Hello {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -74,15 +75,15 @@ func (d *Directory) Nodes() []Hello {
 	return list
 }
 
-// Forget drops a node that turned out to be gone; it counts as missing until it
-// says hello again.
+// Forget removes a node that is gone. The node counts as missing until it announces
+// itself again.
 func (d *Directory) Forget(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.nodes, name)
 }
 
-// MissingError names nodes that have not said hello.
+// MissingError names nodes that have not announced themselves.
 type MissingError struct{ Names []string }
 
 // Error lists the names.
@@ -90,8 +91,9 @@ func (e *MissingError) Error() string {
 	return "nodes that did not come up: " + strings.Join(e.Names, ", ")
 }
 
-// Wait gives the hellos of the named nodes, in that order, and asks for those
-// that are missing. When ctx ends it gives a MissingError that wraps nothing.
+// Wait returns the announcements of the named nodes, in that order, and queries for
+// those that are missing. If ctx ends first, Wait returns a *MissingError, which
+// wraps no other error.
 func (d *Directory) Wait(ctx context.Context, names []string) ([]Hello, error) {
 	ask := time.NewTicker(askEvery)
 	defer ask.Stop()
@@ -100,7 +102,7 @@ func (d *Directory) Wait(ctx context.Context, names []string) ([]Hello, error) {
 		if len(missing) == 0 {
 			return found, nil
 		}
-		_ = d.conn.Publish(bus.WhoSubject(d.rack), nil) // asked again if it is lost
+		_ = d.conn.Publish(bus.WhoSubject(d.rack), nil) // repeated if it is lost
 		if d.pause(ctx, news, ask.C, names) {
 			continue
 		}
@@ -111,8 +113,8 @@ func (d *Directory) Wait(ctx context.Context, names []string) ([]Hello, error) {
 	}
 }
 
-// pause returns when it is time to ask again or when all names are there, false
-// when ctx has ended before that.
+// pause waits until the next query is due or all names are known, and returns true.
+// It returns false if ctx ends before that.
 func (d *Directory) pause(ctx context.Context, news <-chan struct{}, ask <-chan time.Time, names []string) bool {
 	for {
 		select {
@@ -129,7 +131,8 @@ func (d *Directory) pause(ctx context.Context, news <-chan struct{}, ask <-chan 
 	}
 }
 
-// find sorts names into hellos and missing ones; news closes when that changes.
+// find returns the announcements of the known names, and the missing names. news is
+// closed at the next announcement.
 func (d *Directory) find(names []string) (found []Hello, missing []string, news <-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

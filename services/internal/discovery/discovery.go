@@ -1,6 +1,6 @@
-// Package discovery is how a controller finds the nodes of its rack: it asks on
-// the bus who is there, and every node answers with its address. It knows
-// subjects and addresses; it does not know what is done with a node.
+// Package discovery lets a controller find the nodes of its rack: it publishes a
+// query on the bus, and every node answers with its address. It knows subjects and
+// addresses; it does not know what the controller does with a node.
 package discovery
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// Hello is what a node says about itself, as JSON on its hello subject.
+// Hello is a node's announcement, published as JSON on its hello subject.
 type Hello struct {
 	Name    string            `json:"name"`
 	Kind    topology.NodeKind `json:"kind"`
@@ -19,9 +19,9 @@ type Hello struct {
 	PID     int               `json:"pid"`     // on its own machine
 }
 
-// Announce says hello to the rack, now and whenever a controller asks, until
-// stop is called. A rack or name that no subject can carry is an error, and so is
-// a bus on which this connection may not speak for the node.
+// Announce publishes hello to the rack, now and whenever a controller asks, until
+// stop is called. It returns an error if the rack or the name cannot be part of a
+// subject, or if the bus does not permit this connection to publish for the node.
 func Announce(conn bus.Conn, rack string, hello Hello) (stop func(), err error) {
 	for _, token := range []string{rack, hello.Name} {
 		if err := bus.CheckToken(token); err != nil {
@@ -33,7 +33,7 @@ func Announce(conn bus.Conn, rack string, hello Hello) (stop func(), err error) 
 		return nil, fmt.Errorf("hello of %s: %w", hello.Name, err)
 	}
 	say := func() error { return conn.Publish(bus.HelloSubject(rack, hello.Name), text) }
-	// An answer that is lost is asked for again.
+	// The controller repeats its query if an answer is lost.
 	stop, err = conn.Subscribe(bus.WhoSubject(rack), func(string, []byte) { _ = say() })
 	if err != nil {
 		return nil, err
