@@ -1,5 +1,5 @@
-// Package cabling writes a rack as people draw it: its nodes by layers, its links,
-// and the way of every flow. It knows no run.
+// Package cabling describes a rack for display: its nodes by layer, its links, and
+// the path of every flow. It does not know the state of a run.
 package cabling
 
 import (
@@ -10,10 +10,10 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// maxFlows bounds the flows that are listed.
+// maxFlows bounds the number of flows listed.
 const maxFlows = 8192
 
-// Describe gives the rack of a scenario as it is at an instant.
+// Describe returns the topology of a scenario at an instant.
 func Describe(s *topology.Scenario, at unit.Time) *rackfabv1.Topology {
 	down := s.Cut(at)
 	out := &rackfabv1.Topology{Scenario: s.Name, Scheme: s.SchemeText(at + 1), Seed: s.Seed, Changes: int32(len(s.Changes))}
@@ -38,8 +38,8 @@ func Describe(s *topology.Scenario, at unit.Time) *rackfabv1.Topology {
 	return out
 }
 
-// addFlows lists the flows, and leaves out those of the earliest changes where
-// there are too many.
+// addFlows adds the flows. If there are more than maxFlows, it omits those of the
+// earliest changes.
 func addFlows(s *topology.Scenario, paths *rack.Paths, out *rackfabv1.Topology) {
 	founding := min(s.Founding(), maxFlows)
 	left := max(len(s.Flows)-maxFlows, 0)
@@ -61,7 +61,8 @@ func addFlows(s *topology.Scenario, paths *rack.Paths, out *rackfabv1.Topology) 
 	}
 }
 
-// layersOf says how many links each node is away from the nearest NIC.
+// layersOf returns the distance of each node from the nearest NIC, in links; -1 if
+// there is no path to a NIC.
 func layersOf(s *topology.Scenario) []int32 {
 	layers := make([]int32, len(s.Nodes))
 	next := []int{}
@@ -86,7 +87,7 @@ func layersOf(s *topology.Scenario) []int32 {
 	return layers
 }
 
-// Kind translates the kind of a node.
+// Kind converts the kind of a node to its wire form.
 func Kind(k topology.NodeKind) rackfabv1.NodeKind {
 	switch k {
 	case topology.NIC:
