@@ -1,6 +1,6 @@
-// Package changes translates changes between the contract on the wire and the
-// scenario. It checks what only the wire can get wrong; the rest is checked by
-// topology.
+// Package changes converts changes between their wire form and the scenario. It
+// checks only for faults that the wire form makes possible; package topology checks
+// everything else.
 package changes
 
 import (
@@ -13,8 +13,9 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// Read gives the change that a client asks for, at an instant that is checked
-// elsewhere. The error is INVALID_ARGUMENT and names the field.
+// Read returns the change that a client requests, to take effect at the given
+// instant, which the caller has checked. The error is INVALID_ARGUMENT and names the
+// field.
 func Read(c *rackfabv1.Change, at unit.Time) (topology.Change, error) {
 	out := topology.Change{At: at}
 	switch verb := c.GetVerb().(type) {
@@ -99,7 +100,7 @@ func readBurst(b *rackfabv1.Burst, out *topology.BurstSpec) error {
 	return nil
 }
 
-// Refused is the error of a change that topology.Extend refuses:
+// Refused returns the error for a change that topology.Extend refuses:
 // INVALID_ARGUMENT with one violation per fault.
 func Refused(err error) error {
 	return serve.InvalidFaults(err, "change", func(key string) string {
@@ -117,7 +118,7 @@ func Refused(err error) error {
 	})
 }
 
-// Write gives a change as it goes over the wire.
+// Write returns the wire form of a change.
 func Write(c *topology.Change) *rackfabv1.TimedChange {
 	out := &rackfabv1.Change{}
 	switch c.Verb {

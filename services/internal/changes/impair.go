@@ -8,12 +8,13 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// mostImpaired is the largest share of envelopes that may be struck: a bus that
-// loses all of them is none.
+// mostImpaired is the largest share of envelopes that may be impaired: a run cannot
+// complete on a bus that loses all of them.
 const mostImpaired = 0.9
 
-// CheckImpairment names everything that is wrong with an impairment, which stands in
-// field: INVALID_ARGUMENT with one violation per fault.
+// CheckImpairment returns nil if an impairment is valid, else INVALID_ARGUMENT with
+// one violation per fault. field is the name of the request's field that contains
+// the impairment.
 func CheckImpairment(field string, i *rackfabv1.BusImpairment) error {
 	faults := &topology.Faults{File: "bus"}
 	add := func(key, format string, args ...any) {

@@ -9,7 +9,7 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// postVerbs are the words of a scenario for the verbs of RDMA.
+// postVerbs maps the RDMA verbs to their names in a scenario.
 var postVerbs = map[rackfabv1.PostVerb]string{
 	rackfabv1.PostVerb_POST_VERB_WRITE: "put",
 	rackfabv1.PostVerb_POST_VERB_READ:  "get",
