@@ -1,5 +1,5 @@
-// Package notes carries notes of chosen kinds from the nodes of a run to whoever
-// started it. It does not know what a note means.
+// Package notes carries notes of selected kinds from the nodes of a run to the client
+// that started it. It does not know what a note means.
 package notes
 
 import (
@@ -26,8 +26,8 @@ type Excerpt struct {
 	over  bool
 }
 
-// New returns an Excerpt of the kinds with these names, nil if there are no names.
-// The error names an unknown kind.
+// New returns an Excerpt of the kinds with these names, nil if there are no names. It
+// returns an error that names the first unknown kind.
 func New(names []string) (*Excerpt, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -43,13 +43,13 @@ func New(names []string) (*Excerpt, error) {
 	return e, nil
 }
 
-// PerFrame reports whether a kind comes for every frame, so that the run must not
-// leave those notes out.
+// PerFrame reports whether a selected kind occurs for every frame. If so, the run
+// must not omit the notes of every frame.
 func (e *Excerpt) PerFrame() bool {
 	return e != nil && slices.ContainsFunc(e.kinds, fabric.Kind.PerFrame)
 }
 
-// Observe keeps what is asked for.
+// Observe keeps the notes of the selected kinds.
 func (e *Excerpt) Observe(all []fabric.Note) {
 	if e == nil {
 		return
@@ -66,8 +66,8 @@ func (e *Excerpt) Observe(all []fabric.Note) {
 	}
 }
 
-// Messages returns what was kept as messages of the node, in order. The error says
-// that there was more than the limit.
+// Messages returns the kept notes as messages of the node, in order. It returns an
+// error if there were more notes than the limit.
 func (e *Excerpt) Messages(node string) (list []*rackfabv1.NodeNotes, err error) {
 	if e == nil {
 		return nil, nil
@@ -96,7 +96,8 @@ func write(n *fabric.Note) *rackfabv1.Note {
 	return m
 }
 
-// Read returns the notes of a message. The error names an unknown kind.
+// Read returns the notes of a message. It returns an error that names the first
+// unknown kind.
 func Read(m *rackfabv1.NodeNotes) ([]fabric.Note, error) {
 	list := make([]fabric.Note, len(m.GetNotes()))
 	for i, n := range m.GetNotes() {
