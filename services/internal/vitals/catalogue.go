@@ -1,13 +1,13 @@
-// Package vitals is how a process of a rack fares, on wall time, for Prometheus: a
-// catalogue of what may be told, and the endpoint that tells it. It knows no
-// service; what a service counts comes in as a Source. Nothing is made, and nothing
-// costs memory, unless a process serves.
+// Package vitals exports the state of a process of a rack, in wall time, to
+// Prometheus: it has the catalogue of metrics and the endpoint. It knows no service;
+// a service provides its counters as a Source. A process that does not serve the
+// endpoint creates no metric and needs no memory for them.
 package vitals
 
-// ID names one of Catalogue.
+// ID is the index of a metric in Catalogue.
 type ID int
 
-// What a process may tell.
+// The metrics of a process.
 const (
 	Runs ID = iota
 	Grants
@@ -38,13 +38,13 @@ const (
 	catalogueEnd
 )
 
-// Entry is a metric by the rules of Prometheus: base units, and _total on what only
-// grows.
+// Entry describes a metric. Names follow the Prometheus conventions: base units, and
+// the suffix _total for counters.
 type Entry struct {
 	Name    string
 	Counter bool // else a gauge
 	Labels  []string
-	Who     string // the processes that have it
+	Who     string // the processes that export it
 	Help    string
 }
 
@@ -79,6 +79,6 @@ var Catalogue = [catalogueEnd]Entry{
 	CollectorDamaged:        {"rackfab_collector_damaged_runs", false, nil, "collector", "Runs in the folder that are left out because their files are damaged, as of the start."},
 }
 
-// Source tells values by put, with the values of the entry's labels in their order.
-// It is asked from goroutines of the server.
+// Source reports values by calling put, with the values of the entry's labels in
+// their order. The endpoint calls it from its own goroutines.
 type Source func(put func(id ID, value float64, labels ...string))

@@ -13,11 +13,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// readLimit bounds how long a client may take to ask.
+// readLimit bounds the time in which a client must send its request headers.
 const readLimit = 5 * time.Second
 
-// Serve tells what sources say, and how process and Go runtime fare, at
-// http://address/metrics until ctx ends; "" is nowhere. It gives the address.
+// Serve exports the values of sources, and metrics of the process and the Go runtime,
+// at http://address/metrics until ctx ends. An empty address disables the endpoint.
+// Serve returns the address at which it listens.
 func Serve(ctx context.Context, address string, sources ...Source) (string, error) {
 	if address == "" {
 		return "", nil
@@ -30,26 +31,26 @@ func Serve(ctx context.Context, address string, sources ...Source) (string, erro
 	return l.Addr().String(), nil
 }
 
-// serve answers scrapes until ctx ends. An end before that is told: the process goes on
-// without them.
+// serve answers scrapes until ctx ends. If the server fails before that, serve logs
+// the error; the process continues without the endpoint.
 func serve(ctx context.Context, l net.Listener, scrape http.Handler) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", scrape)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: readLimit}
-	defer context.AfterFunc(ctx, func() { _ = server.Close() })() // questions may be cut off
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })() // scrapes may be cut off
 	if err := server.Serve(l); ctx.Err() == nil {
 		slog.Error("metrics are no longer served", "address", l.Addr(), "error", err)
 	}
 }
 
-// handler answers a scrape.
+// handler returns the HTTP handler of the endpoint.
 func handler(sources ...Source) http.Handler {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newReader(sources))
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{MaxRequestsInFlight: 2})
 }
 
-// reader asks the sources anew for each scrape.
+// reader is a prometheus.Collector that queries the sources on each scrape.
 type reader struct {
 	sources []Source
 	entries [catalogueEnd]*prometheus.Desc
@@ -63,14 +64,14 @@ func newReader(sources []Source) *reader {
 	return r
 }
 
-// Describe lists the catalogue.
+// Describe sends the descriptions of all metrics in the catalogue.
 func (r *reader) Describe(out chan<- *prometheus.Desc) {
 	for _, e := range r.entries {
 		out <- e
 	}
 }
 
-// Collect asks the sources.
+// Collect sends the current values of all sources.
 func (r *reader) Collect(out chan<- prometheus.Metric) {
 	for _, s := range r.sources {
 		s(func(id ID, value float64, labels ...string) {
