@@ -5,6 +5,6 @@ package launch
 import "syscall"
 
 // attributes puts a child into a process group of its own, so that Ctrl-C at the
-// terminal reaches only the launcher. That the launcher is gone a child learns
-// from its standard input here (Child).
+// terminal reaches only the launcher. On these systems, a child detects the end of
+// the launcher by its standard input (Child).
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -10,9 +10,9 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// startBus starts the bus at a port that it chooses, with fresh keys for the
-// controller and the nodes, and keeps one running at that port until Close. The link
-// protocol repairs what was lost; only a bus that does not come back ends the rack.
+// startBus starts the bus on a free port, with new keys for the controller and the
+// nodes, and restarts it on that port whenever it ends, until Close. The link
+// protocol repairs the losses. The rack fails only if the bus cannot be restarted.
 func (r *Rack) startBus(ctx context.Context, nodes []topology.Node) (err error) {
 	if r.keys, err = newKeys(nodes); err != nil {
 		return err
@@ -26,15 +26,15 @@ func (r *Rack) startBus(ctx context.Context, nodes []topology.Node) (err error) 
 	return err
 }
 
-// sleepless is a setting of the Go runtime (GODEBUG) for a process that sleeps
-// between messages and makes system calls in between: with a trace due at some
-// time, here the latest that the setting can say, 24 days, the scheduler's monitor
-// thread naps by itself instead of being put to sleep and woken up around every
-// message.
+// sleepless is a setting of the Go runtime (GODEBUG) for a process that alternates
+// between sleep and system calls for every message. While a scheduler trace is
+// scheduled, here at the largest interval possible, 24 days, the scheduler's monitor
+// thread sleeps for short times on its own, instead of being stopped and woken up
+// around every message.
 const sleepless = "schedtrace=2147483647"
 
-// busEnv is what the bus gets on top of env: sleepless, unless env says
-// otherwise.
+// busEnv returns the environment of the bus in addition to env: sleepless, unless env
+// sets schedtrace already.
 func busEnv(env []string) []string {
 	const key = "GODEBUG="
 	debug := ""

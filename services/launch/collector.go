@@ -9,9 +9,9 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// startCollector starts the rack's own collector and keeps one running at its
-// address until Close. A rack does not need one: if it does not come back, that is
-// told, and no more.
+// startCollector starts the rack's own collector, and restarts it at its address
+// whenever it ends, until Close. If it cannot be restarted, the launcher logs that,
+// and the rack continues without it.
 func (r *Rack) startCollector(ctx context.Context, o Options) error {
 	r.collector = &kept{rack: r, as: child{name: identity.Collector}, more: o.Collect, lost: func(err error) {
 		r.journal.line("launch", fmt.Sprintf("the rack goes on without a collector: %v", err))
@@ -19,7 +19,8 @@ func (r *Rack) startCollector(ctx context.Context, o Options) error {
 	return r.collector.start(ctx, cmp.Or(o.Collector, serve.Loopback), "--any-port")
 }
 
-// Page is where the rack's own collector shows its page, "" if it shows none.
+// Page returns the address of the web page of the rack's own collector, "" if there
+// is none.
 func (r *Rack) Page() string {
 	if r.collector == nil {
 		return ""
@@ -27,7 +28,7 @@ func (r *Rack) Page() string {
 	return r.collector.page
 }
 
-// Collector is where the rack's own collector listens, "" if it has none.
+// Collector returns the address of the rack's own collector, "" if it has none.
 func (r *Rack) Collector() string {
 	if r.collector == nil {
 		return ""

@@ -8,24 +8,25 @@ import (
 	"strings"
 )
 
-// restarts is how often in a row a kept process may end before it answers until it
-// is given up.
+// restarts is the number of successive failed restarts after which a kept process is
+// given up.
 const restarts = 5
 
-// kept is a process that is started anew, at its address, whenever it has ended. Its
-// role on the command line is its name.
+// kept is a process that the launcher restarts, at the same address, whenever it
+// ends. Its role on the command line is its name.
 type kept struct {
 	rack    *Rack
 	as      child
-	more    []string    // arguments on top of --listen
-	lost    func(error) // told once, if it does not come back
+	more    []string    // arguments in addition to --listen
+	lost    func(error) // called once, if it cannot be restarted
 	address string      // where it listens
-	page    string      // where it shows something to browsers, "" for nowhere
-	present *process    // under the rack's mu
+	page    string      // address of its web page, "" for none
+	present *process    // guarded by the rack's mu
 }
 
-// start starts the process at listen, with some arguments for this first time, and
-// keeps one running at the addresses that it then says it has, until the rack closes.
+// start starts the process at listen; first are additional arguments for this first
+// start only. Until the rack closes, the process is restarted at the addresses that
+// it announced.
 func (k *kept) start(ctx context.Context, listen string, first ...string) error {
 	p, err := k.spawn(listen, first...)
 	if err != nil {
@@ -42,8 +43,8 @@ func (k *kept) start(ctx context.Context, listen string, first ...string) error 
 	return nil
 }
 
-// spawn starts a process and makes it the present one. It refuses with errClosed
-// once the rack is closing.
+// spawn starts a process and makes it the current one. It returns errClosed once the
+// rack is closing.
 func (k *kept) spawn(listen string, more ...string) (*process, error) {
 	k.rack.mu.Lock()
 	defer k.rack.mu.Unlock()
@@ -57,8 +58,8 @@ func (k *kept) spawn(listen string, more ...string) (*process, error) {
 	return p, err
 }
 
-// keep starts the process anew whenever it has ended, until the rack closes or the
-// process does not come back.
+// keep restarts the process whenever it ends, until the rack closes or the restarts
+// fail.
 func (k *kept) keep(p *process) {
 	for failures := 0; ; failures++ {
 		<-p.done
@@ -86,7 +87,7 @@ func (k *kept) keep(p *process) {
 	}
 }
 
-// now is the present process, nil if none was started.
+// now returns the current process, nil if none was started.
 func (k *kept) now() *process {
 	if k == nil {
 		return nil
@@ -96,7 +97,7 @@ func (k *kept) now() *process {
 	return k.present
 }
 
-// stop ends the present process, if there is one. The rack has to be closing.
+// stop ends the current process, if there is one. The rack must be closing.
 func (k *kept) stop() {
 	if p := k.now(); p != nil {
 		p.stop(k.rack.patience)

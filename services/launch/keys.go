@@ -5,8 +5,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// keys are those of one rack on its own bus. They are made when the rack starts,
-// and are nowhere but in the memory of the launcher and of the process that each
+// keys are the keys of a rack on its own bus. They are generated when the rack
+// starts, and exist only in the memory of the launcher and of the process that each
 // belongs to.
 type keys struct {
 	controller bus.Key
@@ -37,7 +37,7 @@ func (k *keys) add() (bus.Key, error) {
 	return key, err
 }
 
-// users are all whom the bus of the rack lets in.
+// users returns all users that may connect to the rack's bus.
 func (k *keys) users(rack string) []bus.User {
 	list := []bus.User{bus.ControllerUser(rack, k.public[k.controller])}
 	for name, key := range k.nodes {
@@ -46,7 +46,7 @@ func (k *keys) users(rack string) []bus.User {
 	return list
 }
 
-// join makes the rack one of the bus that o names. What lets it in stays off the
+// join makes the rack use the bus that o names. It keeps the credentials off the
 // command lines of the processes.
 func (r *Rack) join(o Options) {
 	r.access = o.Access
@@ -56,7 +56,7 @@ func (r *Rack) join(o Options) {
 	}
 }
 
-// inheritance is that of a node, or of the controller, which has no name.
+// inheritance returns the Inheritance of a node, or of the controller if node is "".
 func (r *Rack) inheritance(node string) Inheritance {
 	access := r.access
 	switch {

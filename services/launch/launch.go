@@ -1,9 +1,9 @@
 // Package launch starts and ends the processes of a rack on one machine, one
-// process per node, and talks to its controller. No process outlives the one
-// that started it, however that ends. It knows command lines and signals; it
-// does not know what the processes do.
+// process per node, and connects to its controller. No process outlives the launcher,
+// however the launcher ends. It knows command lines and signals; it does not know
+// what the processes do.
 //
-// The processes are this program again, in other roles:
+// The processes are instances of this program in other roles:
 //
 //	bus        --listen ADDRESS
 //	controller --bus URL --rack NAME [--collector ADDRESS]
@@ -11,9 +11,9 @@
 //	switch     --bus URL --rack NAME [--collector ADDRESS] --name NODE
 //	collector  --listen ADDRESS ...
 //
-// and with --tls DIR where that is given. Each writes one line of JSON to standard
-// output once it answers (name, address, pid), gets its key by its standard input,
-// and ends when that does (Child).
+// and --tls DIR if given. Each process writes one line of JSON to its standard output
+// once it serves (name, address, pid), reads its key from its standard input, and
+// ends when its standard input does (Child).
 package launch
 
 import (
@@ -31,53 +31,53 @@ import (
 	"github.com/rackfab/rackfab/services/controller"
 )
 
-// Options say which rack to start.
+// Options configure a rack.
 type Options struct {
 	Nodes []topology.Node // their names and kinds
-	// Bus is the URL of a NATS server, and Access what lets all processes in there;
-	// "" is a server of the rack's own, with fresh keys, one per process.
+	// Bus is the URL of a NATS server, and Access the credentials of all processes
+	// there. "" starts a server of the rack's own, with a new key per process.
 	Bus    string
 	Access bus.Access
 	TLS    string // folder of certificates, "" for plain TCP
-	// Listen is the address of the controller, "" a free loopback port, and Journal
-	// the file for the journals of its live runs, "" for none.
+	// Listen is the address of the controller, "" for a free loopback port. Journal
+	// is the file for the journals of its live runs, "" for none.
 	Listen, Journal string
 	// Collector is the address of the collector, "host:port", "" for none. Collect,
-	// if not nil, are the flags of a collector of the rack's own, which listens there,
-	// or where that is occupied or "", at a free port.
+	// if not nil, are the flags of a collector of the rack's own. It listens at
+	// Collector, or on a free port if that is in use or "".
 	Collector string
 	Collect   []string
-	Path      string    // the program, "" is this one
-	Env       []string  // "key=value", on top of this process's environment
-	Log       io.Writer // gets the processes' logs, line by line; may be nil
+	Path      string    // the program; "" for this one
+	Env       []string  // "key=value", in addition to this process's environment
+	Log       io.Writer // receives the processes' logs, line by line; may be nil
 }
 
-// readyLimit is how long a process may take until it answers.
+// readyLimit is the time within which all processes must be ready.
 const readyLimit = 30 * time.Second
 
-// Rack is the processes of a rack. Close ends them.
+// Rack is a running rack: the processes of all its roles. Close ends them.
 type Rack struct {
 	path     string
 	env      []string
 	name     string        // on the bus
 	url      string        // of the bus
 	tls      string        // folder of certificates, or ""
-	keys     *keys         // of its own bus; nil if the bus is not ours
-	access   bus.Access    // to a bus that is not ours
-	patience time.Duration // with a process that was told to stop
+	keys     *keys         // of the rack's own bus; nil with an external bus
+	access   bus.Access    // credentials for an external bus
+	patience time.Duration // time for a process to end when stopped
 	spawner  *spawner
 	journal  journal
 	client   *controller.Client
 	address  string // of the controller
 
-	// ctx ends when a process that matters has ended, with a ProcessError as the
+	// ctx ends when an essential process has ended, with a ProcessError as the
 	// cause, or when the rack closes.
 	ctx      context.Context
 	fail     context.CancelCauseFunc
 	watchers sync.WaitGroup
 
-	bus        *kept // nil if the bus is not ours
-	collector  *kept // nil if it has none of its own
+	bus        *kept // nil with an external bus
+	collector  *kept // nil if the rack has no collector of its own
 	controller *process
 	nodes      map[string]*process
 
@@ -88,9 +88,9 @@ type Rack struct {
 // errClosed is the cause of the end of a rack's context when nothing went wrong.
 var errClosed = errors.New("the rack is closed")
 
-// Start starts all processes and returns when they answer. If one does not, the
-// error names it and shows the end of its log, and none is left behind. The end
-// of ctx ends Start, not the rack.
+// Start starts all processes and returns when they are ready. If one does not become
+// ready, the error names it and shows the end of its log, and Start ends all others.
+// The end of ctx ends Start, not the rack.
 func Start(ctx context.Context, o Options) (*Rack, error) {
 	r, err := newRack(o)
 	if err != nil {
@@ -105,7 +105,7 @@ func Start(ctx context.Context, o Options) (*Rack, error) {
 	return r, nil
 }
 
-// newRack makes a rack without processes.
+// newRack returns a rack without processes.
 func newRack(o Options) (*Rack, error) {
 	path := o.Path
 	if path == "" {
@@ -122,7 +122,8 @@ func newRack(o Options) (*Rack, error) {
 	return r, nil
 }
 
-// start brings up the bus, then everything else side by side.
+// start starts the bus, then the collector, then the controller and all nodes
+// concurrently.
 func (r *Rack) start(ctx context.Context, o Options) error {
 	who, err := identity.Load(o.TLS, identity.Client)
 	if err != nil {
@@ -159,17 +160,17 @@ func (r *Rack) start(ctx context.Context, o Options) error {
 	return err
 }
 
-// Client talks to the controller.
+// Client returns the client of the rack's controller.
 func (r *Rack) Client() *controller.Client { return r.client }
 
-// Address is where the controller listens.
+// Address returns the address of the controller.
 func (r *Rack) Address() string { return r.address }
 
-// Failed ends when a process that matters has ended, with a ProcessError as the
-// cause, or when the rack closes.
+// Failed returns a context that ends when an essential process has ended, with a
+// ProcessError as the cause, or when the rack closes.
 func (r *Rack) Failed() context.Context { return r.ctx }
 
-// spawnAll starts the controller and the nodes and watches over them.
+// spawnAll starts and guards the controller and the nodes.
 func (r *Rack) spawnAll(o Options) (err error) {
 	common := []string{"--bus", r.url, "--rack", r.name}
 	args := r.args(identity.Controller, common...)
@@ -202,7 +203,7 @@ func (r *Rack) spawnAll(o Options) (err error) {
 	return nil
 }
 
-// args is the command line of a role.
+// args returns the command line of a role.
 func (r *Rack) args(role string, more ...string) []string {
 	args := append([]string{role}, more...)
 	if r.tls != "" {
@@ -211,7 +212,7 @@ func (r *Rack) args(role string, more ...string) []string {
 	return args
 }
 
-// guard ends the rack's context when p ends before Close.
+// guard ends the rack's context if p ends before Close.
 func (r *Rack) guard(p *process) {
 	<-p.done
 	if !r.isClosing() {
@@ -225,8 +226,9 @@ func (r *Rack) isClosing() bool {
 	return r.closing
 }
 
-// Close ends all processes: the controller first, so that it ends no run in
-// error, then the nodes, then the collector and the bus. What does not end by itself is killed.
+// Close ends all processes: the controller first, so that it does not report the end
+// of a node as a failure, then the nodes, then the collector and the bus. It kills
+// processes that do not end by themselves.
 func (r *Rack) Close() {
 	r.mu.Lock()
 	again := r.closing
@@ -247,7 +249,7 @@ func (r *Rack) Close() {
 		all.Go(func() { p.stop(r.patience) })
 	}
 	all.Wait()
-	r.collector.stop() // which puts away what it holds
+	r.collector.stop() // it stores what it has buffered
 	r.bus.stop()
 	r.watchers.Wait()
 	r.spawner.close()

@@ -16,36 +16,36 @@ import (
 // pipe from the launcher.
 const parentVariable = "RACKFAB_PARENT"
 
-// exitLimit is how long a child may take to end by itself when its launcher has
-// gone or has told it to stop.
+// exitLimit is the time that a child has to end by itself after its launcher has
+// ended or has stopped it.
 const exitLimit = 3 * time.Second
 
-// Inheritance is what a child gets from its launcher and nobody else sees. It
-// comes as the first line of the child's standard input, since whoever may look at
-// the machine's processes sees their arguments, and a file could outlive the rack.
+// Inheritance holds the secrets that a launcher passes to a child. They are the first
+// line of the child's standard input, because other users of the machine can see the
+// arguments of a process, and a file could outlive the rack.
 type Inheritance struct {
-	Access bus.Access // to the bus; without TLS, which is a matter of files
-	Users  []bus.User // of the bus, for the process that is the bus
+	Access bus.Access // credentials for the bus, without TLS, which is configured by files
+	Users  []bus.User // of the bus, for the bus process only
 }
 
-// handover is an Inheritance on its way.
+// handover is the JSON form of an Inheritance.
 type handover struct {
 	Seed, User, Password string     `json:",omitempty"`
 	Users                []bus.User `json:",omitempty"`
 }
 
-// write hands the inheritance to a child.
+// write writes the inheritance for a child to w.
 func (i Inheritance) write(w io.Writer) error {
 	login := i.Access.Login
 	return json.NewEncoder(w).Encode(handover{i.Access.Key.Seed(), login.User, login.Password, i.Users})
 }
 
-// inherit reads what write has written. An input that ends before is of a
-// launcher that is gone, and gives nothing.
+// inherit reads the line written by write. It returns an empty Inheritance if the
+// input ends before a full line, because the launcher has ended.
 func inherit(r *bufio.Reader) (i Inheritance, err error) {
 	line, err := r.ReadBytes('\n')
 	if err != nil {
-		return i, nil //nolint:nilerr // the end of the input is told by the context
+		return i, nil //nolint:nilerr // the context of Child reports the end of the input
 	}
 	var h handover
 	if json.Unmarshal(line, &h) != nil {
@@ -58,11 +58,12 @@ func inherit(r *bufio.Reader) (i Inheritance, err error) {
 	return i, err
 }
 
-// Child gives the context of a process that a launcher may have started, and what
-// that has given it. The context ends when ctx does, and when the launcher closes the
-// pipe at standard input, which is how the launcher says stop and what happens when
-// it dies. A process that has not ended three seconds later is ended. In a process
-// that no launcher started, Child gives ctx and nothing.
+// Child returns the context of a process that a launcher may have started, and the
+// Inheritance from the launcher. The context ends when ctx does, or when the pipe at
+// standard input is closed: the launcher closes it to stop the process, and the
+// kernel closes it when the launcher dies. Child exits the process if it has not
+// ended three seconds later. In a process without a launcher, Child returns ctx and
+// an empty Inheritance.
 func Child(ctx context.Context) (context.Context, Inheritance, error) {
 	if os.Getenv(parentVariable) == "" {
 		return ctx, Inheritance{}, nil
@@ -72,7 +73,7 @@ func Child(ctx context.Context) (context.Context, Inheritance, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		_, _ = io.Copy(io.Discard, input)
-		time.AfterFunc(exitLimit, func() { os.Exit(1) }) //nolint:forbidigo // main may be what hangs
+		time.AfterFunc(exitLimit, func() { os.Exit(1) }) //nolint:forbidigo // main itself may hang
 		cancel()
 	}()
 	return ctx, given, err

@@ -15,11 +15,11 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// stopLimit is how long a child has to end after it was told to stop; it is
-// killed then.
+// stopLimit is the time that a child has to end after it was stopped. Then the
+// launcher kills it.
 const stopLimit = exitLimit + time.Second
 
-// ProcessError says how a process of the rack ended that should not have.
+// ProcessError describes the unexpected end of a process of the rack.
 type ProcessError struct {
 	Name  string // the node's name, or "bus" or "controller"
 	Node  bool   // whether it is a node
@@ -46,21 +46,21 @@ type process struct {
 	name  string
 	node  bool
 	cmd   *exec.Cmd
-	input io.Closer // closed to say stop
+	input io.Closer // closed to stop the child
 	tail  tail
 	ready chan serve.Ready // one value, from the first line of standard output
-	done  chan struct{}    // closed when the child is gone and its log is in
+	done  chan struct{}    // closed when the child has ended and its log is read
 }
 
-// child is what a process is started as.
+// child describes a process to start.
 type child struct {
 	name string
 	node bool     // whether it is a node
-	env  []string // on top of the rack's
+	env  []string // in addition to the rack's
 	Inheritance
 }
 
-// spawn starts args as that child.
+// spawn starts the program with args as the given child.
 func (r *Rack) spawn(as child, args ...string) (*process, error) {
 	name := as.name
 	p := &process{
@@ -84,12 +84,12 @@ func (r *Rack) spawn(as child, args ...string) (*process, error) {
 	if err := r.spawner.do(p.cmd.Start); err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
-	go func() { _ = as.write(input) }() // a child that does not take it in ends in error by itself
+	go func() { _ = as.write(input) }() // a child that cannot read it ends with an error by itself
 	go p.watch(output, log, &r.journal)
 	return p, nil
 }
 
-// watch reads what the child says until it ends.
+// watch reads the child's output and log until the child ends.
 func (p *process) watch(output, log io.Reader, j *journal) {
 	defer close(p.done)
 	keep := func(line string) {
@@ -111,10 +111,10 @@ func (p *process) watch(output, log io.Reader, j *journal) {
 	})
 	both.Go(func() { eachLine(log, keep) })
 	both.Wait()
-	_ = p.cmd.Wait() // the state tells more
+	_ = p.cmd.Wait() // ProcessState has more detail than the error
 }
 
-// await gives what the child says about itself once it is ready.
+// await waits until the child is ready and returns its announcement.
 func (p *process) await(ctx context.Context) (serve.Ready, error) {
 	select {
 	case ready := <-p.ready:
@@ -126,8 +126,8 @@ func (p *process) await(ctx context.Context) (serve.Ready, error) {
 	}
 }
 
-// failure describes the process as the reason of a failure; state "" is how it
-// ended, and waits for the end.
+// failure returns an error that describes the process and its state. If state is "",
+// failure waits for the end of the process and uses its exit state.
 func (p *process) failure(state string) *ProcessError {
 	if state == "" {
 		<-p.done
@@ -136,7 +136,7 @@ func (p *process) failure(state string) *ProcessError {
 	return &ProcessError{Name: p.name, Node: p.node, PID: p.cmd.Process.Pid, State: state, Tail: p.tail.last()}
 }
 
-// stop tells the child to end, and kills it if it does not within limit.
+// stop stops the child, and kills it if it does not end within limit.
 func (p *process) stop(limit time.Duration) {
 	_ = p.input.Close()
 	hard := time.AfterFunc(limit, func() { _ = p.cmd.Process.Kill() })

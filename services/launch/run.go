@@ -8,14 +8,14 @@ import (
 	"github.com/rackfab/rackfab/services/controller"
 )
 
-// blameLimit is how long Run waits for the end of the process of a node that
-// the controller has lost, to say how it ended.
+// blameLimit is how long Run waits for the process of a failed node to end, so that
+// the error can say how it ended.
 const blameLimit = 2 * time.Second
 
-// Run runs a scenario on the rack and gives its outcome; progress, if not nil,
-// is called a few times a second. A node's or the controller's process that ends
-// in the run ends it with a ProcessError. Scenarios of one rack differ in
-// whatever they like, but not in their nodes.
+// Run runs a scenario on the rack and returns its report. progress, if not nil, is
+// called a few times a second. If the process of a node or of the controller ends
+// during the run, Run returns a ProcessError. All scenarios of one rack must have the
+// same nodes; everything else may differ.
 func (r *Rack) Run(ctx context.Context, q controller.Request, progress func(controller.Progress)) (*controller.Report, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -27,7 +27,8 @@ func (r *Rack) Run(ctx context.Context, q controller.Request, progress func(cont
 	return report, nil
 }
 
-// blame finds the process behind an error of a run; without one it is err.
+// blame returns the ProcessError of the process that caused err, or err if no process
+// has ended.
 func (r *Rack) blame(ctx context.Context, err error) error {
 	if p := r.nodes[controller.FailedNode(err)]; p != nil {
 		limit := time.NewTimer(blameLimit)

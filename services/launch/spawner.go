@@ -5,11 +5,10 @@ import (
 	"sync"
 )
 
-// spawner starts processes from one operating-system thread that lives until
-// close. Linux kills a child whose parent asked for it when the thread that
-// started the child ends (prctl(2), PR_SET_PDEATHSIG), so that thread must not
-// come and go with goroutines. It ends with the whole process at the latest,
-// however that dies.
+// spawner starts processes from one operating-system thread that exists until close.
+// With PR_SET_PDEATHSIG (prctl(2)), Linux kills a child when the thread that started
+// it ends, so that thread must not depend on the lifetime of goroutines. It ends with
+// the whole process at the latest, however the process ends.
 type spawner struct {
 	jobs chan func()
 	once sync.Once
@@ -26,12 +25,12 @@ func newSpawner() *spawner {
 	return s
 }
 
-// do runs start on the thread and gives its error.
+// do runs start on the thread and returns its error.
 func (s *spawner) do(start func() error) error {
 	result := make(chan error, 1)
 	s.jobs <- func() { result <- start() }
 	return <-result
 }
 
-// close ends the thread; on Linux, children that still live are killed.
+// close ends the thread. On Linux, this kills all remaining children.
 func (s *spawner) close() { s.once.Do(func() { close(s.jobs) }) }

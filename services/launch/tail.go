@@ -7,19 +7,19 @@ import (
 	"sync"
 )
 
-// Limits on what is kept of a child's log.
+// Limits of the kept part of a child's log.
 const (
 	tailLines  = 20
 	lineLength = 500 // bytes; the rest of a longer line is cut off
 )
 
-// tail keeps the last lines of a child's log. Safe for concurrent use.
+// tail keeps the last lines of a child's log. It is safe for concurrent use.
 type tail struct {
 	mu    sync.Mutex
 	lines []string
 }
 
-// add appends a line and forgets the oldest beyond tailLines.
+// add appends a line and drops the oldest one beyond tailLines.
 func (t *tail) add(line string) {
 	if len(line) > lineLength {
 		line = line[:lineLength] + "..."
@@ -31,14 +31,15 @@ func (t *tail) add(line string) {
 	}
 }
 
-// last gives a copy of the lines, oldest first.
+// last returns a copy of the lines, oldest first.
 func (t *tail) last() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return append([]string(nil), t.lines...)
 }
 
-// eachLine calls do with every line of r until r ends, however long the lines.
+// eachLine calls do with every line of r until r ends. It truncates lines longer than
+// its buffer.
 func eachLine(r io.Reader, do func(string)) {
 	lines := bufio.NewReaderSize(r, 4096)
 	for {
@@ -54,8 +55,8 @@ func eachLine(r io.Reader, do func(string)) {
 	}
 }
 
-// journal writes whole lines of many children to one writer. Safe for concurrent
-// use; a nil writer takes nothing.
+// journal writes whole lines of several children to one writer. It is safe for
+// concurrent use. With a nil writer, it discards the lines.
 type journal struct {
 	mu sync.Mutex
 	w  io.Writer
