@@ -1,4 +1,5 @@
-// Package switchd is the process of one switch of a rack.
+// Package switchd implements the process of one switch of a rack. It knows only that
+// its node is a switch; package nodeservice does the rest.
 package switchd
 
 import (
@@ -8,7 +9,7 @@ import (
 	"github.com/rackfab/rackfab/services/internal/nodeservice"
 )
 
-// Options say which node the process is and where it works.
+// Options configure the process.
 type Options = nodeservice.Options
 
 // Main runs the process until ctx ends.
