@@ -21,30 +21,32 @@ import (
 	"github.com/rackfab/rackfab/bus"
 )
 
-// How long certificates hold, from an hour before they are made: clocks differ.
+// Validity periods of certificates. Each begins an hour before the certificate is made,
+// because clocks differ.
 const (
 	caLife   = 10 * 365 * 24 * time.Hour
 	leafLife = 365 * 24 * time.Hour
 	skew     = time.Hour
 )
 
-// Types of the blocks in the files.
+// PEM block types in the files.
 const (
 	certBlock = "CERTIFICATE"
 	keyBlock  = "PRIVATE KEY"
 )
 
-// authority is a CA.
+// authority is a CA with its certificate and its private key.
 type authority struct {
 	cert *x509.Certificate
 	key  crypto.Signer
-	pem  []byte // of cert
+	pem  []byte // cert as PEM
 }
 
-// Make makes what every member of a rack with those nodes needs: keys for the bus
-// where there are none, and certificates, anew each time, of a CA that is made if the
-// folder has none. Certificates are for the member's name, for this machine and
-// for hosts, which are names and addresses, until a year from now.
+// Make creates the keys and certificates of every member of a rack with the given nodes.
+// It creates a bus key where a member has none. It issues every certificate anew, signed
+// by the folder's CA, and creates the CA if there is none. A certificate covers the
+// member's name, this machine and hosts (names and addresses), and is valid for one year
+// from now.
 func Make(dir string, nodes, hosts []string, now time.Time) error {
 	if err := checkNames(nodes); err != nil {
 		return err
@@ -69,7 +71,7 @@ func Make(dir string, nodes, hosts []string, now time.Time) error {
 	return MakeKeys(dir)
 }
 
-// MakeMissing is Make for the nodes whose folders are in dir.
+// MakeMissing calls Make for the nodes that have a folder in dir.
 func MakeMissing(dir string, now time.Time) error {
 	names, err := onBus(dir)
 	if err != nil {
@@ -78,7 +80,7 @@ func MakeMissing(dir string, now time.Time) error {
 	return Make(dir, slices.DeleteFunc(names, func(n string) bool { return n == Controller }), nil, now)
 }
 
-// checkNames tells every name that cannot be that of a node's folder.
+// checkNames reports every name that cannot name a node's folder.
 func checkNames(nodes []string) error {
 	var faults []error
 	for _, n := range nodes {
@@ -91,7 +93,7 @@ func checkNames(nodes []string) error {
 	return errors.Join(faults...)
 }
 
-// openCA reads the CA of a folder, or makes it.
+// openCA reads the CA of a folder, or creates it.
 func openCA(dir string, now time.Time) (*authority, error) {
 	path := filepath.Join(dir, CA, caKey)
 	text, err := readSecret(path)
@@ -139,8 +141,8 @@ func newCA(dir string, now time.Time) (*authority, error) {
 	return &authority{cert, key, encode(certBlock, der)}, writeSecret(filepath.Join(dir, CA, caKey), both)
 }
 
-// leaf makes the certificate of a member and its key, as PEM. A client serves
-// nobody, so its certificate is for no name.
+// leaf returns the certificate of a member and its private key, as PEM. A client runs no
+// server, so its certificate covers no host name.
 func (a *authority) leaf(name string, hosts []string, now time.Time) ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -182,8 +184,8 @@ func encode(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// encodePair writes a certificate and its key into one file, so that neither is
-// ever seen beside a stale other.
+// encodePair returns a certificate and its key as the content of one file, so that the
+// two can never be out of step.
 func encodePair(der []byte, key *ecdsa.PrivateKey) ([]byte, error) {
 	secret, err := x509.MarshalPKCS8PrivateKey(key)
 	return append(encode(certBlock, der), encode(keyBlock, secret)...), err

@@ -1,13 +1,13 @@
-// Package identity is who is who in a rack: the keys and certificates of its
-// members, in a folder with one folder per member, so that each can be given its
-// own alone. It knows files and names; it does not know what a member does.
+// Package identity keeps the keys and certificates of the members of a rack. They live
+// in a folder with one subfolder per member, so that each member can be given only its
+// own. The package knows files and names; it does not know what a member does.
 //
 //	DIR/<member>/nkey     the member's key for the bus
-//	DIR/<member>/tls.pem  its certificate and the key of that
+//	DIR/<member>/tls.pem  its certificate with the private key
 //	DIR/<member>/ca.pem   the certificate of the rack's CA
-//	DIR/ca/ca.key         the key of the CA
+//	DIR/ca/ca.key         the private key of the CA
 //
-// Members are the nodes and those that Reserved lists.
+// The members are the nodes and those listed in Reserved.
 package identity
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/rackfab/rackfab/bus"
 )
 
-// Members that are no nodes. Client is whoever calls the others from outside; CA
-// signs, and is no process.
+// Names of the members that are not nodes. Client is any caller from outside; CA signs
+// certificates and is not a process.
 const (
 	Bus        = "bus"
 	Controller = "controller"
@@ -31,10 +31,10 @@ const (
 	CA         = "ca"
 )
 
-// Reserved are the names that no node of a rack with an identity folder has.
+// Reserved lists the names that no node may have in a rack with an identity folder.
 var Reserved = []string{Bus, Controller, Collector, Client, CA}
 
-// Names of a member's files.
+// File names in a member's folder.
 const (
 	keyFile  = "nkey"
 	leafFile = "tls.pem"
@@ -42,11 +42,10 @@ const (
 	caKey    = "ca.key"
 )
 
-// KeyPath is the file of a member's key for the bus.
+// KeyPath returns the path of a member's key for the bus.
 func KeyPath(dir, member string) string { return filepath.Join(dir, member, keyFile) }
 
-// ReadKey reads a key for the bus. A file that others than its owner may read is
-// refused, as it is no secret.
+// ReadKey reads a bus key. It refuses a file that anyone but its owner may read.
 func ReadKey(path string) (bus.Key, error) {
 	text, err := readSecret(path)
 	if err != nil {
@@ -59,7 +58,7 @@ func ReadKey(path string) (bus.Key, error) {
 	return key, nil
 }
 
-// readSecret reads a file that is its owner's alone.
+// readSecret reads a file that only its owner may read.
 func readSecret(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -71,9 +70,10 @@ func readSecret(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// writeSecret writes a file that is its owner's alone, whole at every moment.
+// writeSecret writes a file that only its owner may read. It replaces the file
+// atomically.
 func writeSecret(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-") // has mode 0600
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-") // created with mode 0600
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func writeSecret(path string, text []byte) error {
 	return nil
 }
 
-// MakeKeys makes the key of every member of the bus whose folder has none.
+// MakeKeys creates a key for every member of the bus that has none.
 func MakeKeys(dir string) error {
 	names, err := onBus(dir)
 	if err != nil {
@@ -96,7 +96,7 @@ func MakeKeys(dir string) error {
 	for _, name := range names {
 		path := KeyPath(dir, name)
 		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-			continue // Users tells what is wrong with it
+			continue // Users reports an invalid key
 		}
 		key, err := bus.NewKey()
 		if err != nil {
@@ -109,8 +109,8 @@ func MakeKeys(dir string) error {
 	return nil
 }
 
-// Users are the members of the bus of a rack, as their folders say: the
-// controller and the nodes. Whatever is wrong is told at once.
+// Users returns the bus users of a rack from the folders in dir: the controller and the
+// nodes. The error joins all invalid keys.
 func Users(dir, rack string) ([]bus.User, error) {
 	names, err := onBus(dir)
 	if err != nil {
@@ -137,7 +137,7 @@ func Users(dir, rack string) ([]bus.User, error) {
 	return users, errors.Join(faults...)
 }
 
-// onBus lists the members of a folder that talk on the bus, by name.
+// onBus returns the names of the members in a folder that use the bus.
 func onBus(dir string) ([]string, error) {
 	list, err := os.ReadDir(dir)
 	if err != nil {

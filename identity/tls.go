@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// nodePlace is the place in a rack (the organizational unit of a certificate)
-// of every node; other members have their own names for it.
+// nodePlace is the organizational unit in the certificate of every node. The unit of any
+// other member is the member's own name.
 const nodePlace = "node"
 
 func place(member string) string {
@@ -24,16 +24,16 @@ func place(member string) string {
 	return nodePlace
 }
 
-// TLS is what a member of a rack shows and whom it trusts: mutual TLS 1.3. A nil
-// TLS is plain TCP, everywhere.
+// TLS holds the certificate of a member and the CA that it trusts, for mutual TLS 1.3. A
+// nil TLS means plain TCP everywhere.
 type TLS struct {
 	cert  tls.Certificate
 	roots *x509.CertPool
 }
 
-// Load reads the certificate of a member from the folder of all, or from the
-// member's own; dir "" gives nil. Client may be any member. The error names the
-// file, and says what is wrong with it.
+// Load reads the certificate of a member from the folder of the whole rack or from the
+// member's own folder. It returns nil if dir is empty. For Client, the certificate of
+// any member will do. The error names the file and says what is wrong with it.
 func Load(dir, member string) (*TLS, error) {
 	if dir == "" {
 		return nil, nil
@@ -59,7 +59,7 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// load reads a member's folder and checks that its certificate holds.
+// load reads a member's folder and verifies its certificate against the CA and the time.
 func load(home string, now time.Time) (*TLS, error) {
 	leafPath, caPath := filepath.Join(home, leafFile), filepath.Join(home, caFile)
 	text, err := readSecret(leafPath)
@@ -108,8 +108,8 @@ func parsePair(text []byte) (cert *x509.Certificate, key crypto.Signer, err erro
 	return pair.Leaf, key, nil
 }
 
-// Server is how a server meets its callers: each has to show a certificate of the
-// rack's CA.
+// Server returns the configuration of a server, which requires a client certificate
+// signed by the rack's CA.
 func (t *TLS) Server() *tls.Config {
 	if t == nil {
 		return nil
@@ -120,8 +120,9 @@ func (t *TLS) Server() *tls.Config {
 	}
 }
 
-// Client is how a caller meets a server: it has to be the member of that name, or,
-// if name is "", whatever is called by the host of its address.
+// Client returns the configuration of a client that expects the server to be the member
+// called name. If name is empty, the server's certificate must match the host that is
+// dialed.
 func (t *TLS) Client(name string) *tls.Config {
 	if t == nil {
 		return nil
@@ -129,8 +130,8 @@ func (t *TLS) Client(name string) *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{t.cert}, RootCAs: t.roots, ServerName: name}
 }
 
-// MayCommand tells whether the owner of a certificate steers a rack: a client, or
-// the controller. All others serve and report.
+// MayCommand reports whether the owner of a certificate may control a rack: only clients
+// and the controller may.
 func MayCommand(cert *x509.Certificate) bool {
 	return slices.Contains(cert.Subject.OrganizationalUnit, Client) || slices.Contains(cert.Subject.OrganizationalUnit, Controller)
 }
