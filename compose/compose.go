@@ -1,6 +1,6 @@
-// Package compose writes the Compose file of a rack: a container for the bus, for
-// the controller, for the collector and for every node. It knows containers and their names; it
-// does not know what the processes in them do.
+// Package compose writes the Compose file of a rack: one container each for the bus, the
+// controller, the collector and every node. It knows containers and their names; it does
+// not know what the processes in them do.
 package compose
 
 import (
@@ -18,39 +18,40 @@ import (
 
 //go:generate go run ../cmd/rackfab compose pcn-16to2 --output compose.yaml
 
-// Image is what the containers run by default: what Dockerfile makes.
+// Image is the default image of the containers, built from the Dockerfile.
 const Image = "rackfab"
 
-// Ports at which the processes of a rack listen, each in its own container.
+// Ports on which the processes of a rack listen, each in its own container.
 const (
 	BusPort  = 4222 // NATS
 	GRPCPort = 7000 // controller, NICs and switches
 
-	CollectorPort = 4317 // OTLP, and questions about it
-	PagePort      = 8080 // the collector's page
-	MetricsPort   = 9464 // how a process fares, for Prometheus; no other network sees it
+	CollectorPort = 4317 // OTLP and CollectorService
+	PagePort      = 8080 // the collector's web page
+	MetricsPort   = 9464 // a process's own metrics, for Prometheus; not reachable from other networks
 )
 
-// Journal is where the controller keeps the journal of a live run, in its container.
+// Journal is the path in the controller's container of the journal of a live run.
 const Journal = "/journal/live.yaml"
 
-// data is where the collector keeps what it gets, in its container.
+// data is the path in the collector's container of the store.
 const data = "/telemetry"
 
-// key is where a container has its own key and certificate, keys where the bus has
-// those of all members, each in a folder.
+// Paths of keys and certificates: key holds a container's own; keys, in the bus's
+// container, holds those of all members, each in a folder.
 const (
 	key  = "/key"
 	keys = "/keys"
 )
 
-// Names of the services that are no nodes.
+// Names of the services that are not nodes.
 const (
 	bus        = "bus"
 	controller = "controller"
 )
 
-// backends are the services of the profile otel; their settings lie beside the file.
+// backends are the services of the profile otel. Their configuration files lie beside
+// the Compose file.
 var backends = []string{"otel", "jaeger", "prometheus"}
 
 //go:embed compose.yaml.tmpl
@@ -58,16 +59,16 @@ var text string
 
 var file = template.Must(template.New("compose.yaml").Funcs(template.FuncMap{"word": word}).Parse(text))
 
-// word spells a name in YAML: one such as "on" or "no" needs quotes.
+// word returns a name as a YAML scalar: names such as "on" and "no" need quotes.
 func word(name string) (string, error) {
 	out, err := yaml.Marshal(name)
 	return string(bytes.TrimSpace(out)), err
 }
 
-// File gives the Compose file of the rack of s. Without an image, or with Image,
-// it says how the image is built; another image has to be there already, or in a
-// registry. With secure, gRPC and bus are mutual TLS, with certificates that the bus
-// makes. A rack whose names make no containers is an error.
+// File returns the Compose file of the rack of s. If image is empty or Image, the file
+// says how to build the image; any other image must exist locally or in a registry. If
+// secure, gRPC and the bus use mutual TLS with certificates that the bus creates. File
+// returns an error if the name of a node cannot name a container.
 func File(s *topology.Scenario, image string, secure bool) ([]byte, error) {
 	if err := check(s); err != nil {
 		return nil, err
@@ -82,8 +83,8 @@ func File(s *topology.Scenario, image string, secure bool) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// check tells whether every node can have a container of its name. Names of
-// hosts are the same in upper and lower case.
+// check returns an error unless every node can have a container of its name. Host names
+// are case-insensitive.
 func check(s *topology.Scenario) error {
 	taken := map[string]string{bus: "the bus", controller: "the controller", identity.Collector: "the collector", identity.Client: "a client", identity.CA: "the CA"}
 	for _, name := range backends {
