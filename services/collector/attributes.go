@@ -13,7 +13,7 @@ import (
 	"github.com/rackfab/rackfab/services/collector/store"
 )
 
-// spanID reads the id of a span; false if it is none.
+// spanID parses a span ID and reports whether it is valid.
 func spanID(b []byte) (uint64, bool) {
 	if len(b) != 8 {
 		return 0, false
@@ -22,7 +22,7 @@ func spanID(b []byte) (uint64, bool) {
 	return id, id != 0
 }
 
-// failure says why a span failed, "" if it did not.
+// failure returns the error message of a failed span, or "" if the span did not fail.
 func failure(s *tracepb.Status) string {
 	if s.GetCode() != tracepb.Status_STATUS_CODE_ERROR {
 		return ""
@@ -30,7 +30,8 @@ func failure(s *tracepb.Status) string {
 	return cmp.Or(s.GetMessage(), "failed")
 }
 
-// columns takes the attributes that have a place of their own, and gives the others.
+// columns stores the attributes for which out has a field in out, and returns the other
+// attributes.
 func columns(out *store.Span, list []*commonpb.KeyValue) []*commonpb.KeyValue {
 	var more []*commonpb.KeyValue
 	for _, a := range list {
@@ -51,8 +52,8 @@ func columns(out *store.Span, list []*commonpb.KeyValue) []*commonpb.KeyValue {
 	return more
 }
 
-// rest is what a span of OTLP has beside attributes and events: its kind, and what
-// its maker left out.
+// rest returns further properties of an OTLP span as attributes: its kind, and the
+// counts of attributes, events and links that its exporter dropped.
 func rest(s *tracepb.Span) (more []*commonpb.KeyValue) {
 	if k := s.GetKind(); k > tracepb.Span_SPAN_KIND_INTERNAL {
 		more = append(more, textAttribute("span.kind", strings.ToLower(strings.TrimPrefix(k.String(), "SPAN_KIND_"))))
@@ -72,8 +73,8 @@ func rest(s *tracepb.Span) (more []*commonpb.KeyValue) {
 	return more
 }
 
-// events gives a span's events with instants of fabric time, and its links as
-// events at its start. The request's own events stay as they are.
+// events returns the events of a span with their times in fabric time, and its links as
+// events at its start. It does not change the request's own events.
 func events(run *store.RunInfo, s *tracepb.Span) (out []*tracepb.Span_Event) {
 	for _, l := range s.GetLinks() {
 		out = append(out, &tracepb.Span_Event{Name: "link", TimeUnixNano: eventTime(run, s.GetStartTimeUnixNano()), Attributes: append([]*commonpb.KeyValue{
@@ -97,7 +98,7 @@ func events(run *store.RunInfo, s *tracepb.Span) (out []*tracepb.Span_Event) {
 	return out
 }
 
-// eventTime puts ns since 1970 on the clock of a run, as the store wants it.
+// eventTime converts ns since 1970 to the clock of a run, in the store's form.
 func eventTime(run *store.RunInfo, nano uint64) uint64 {
 	at, _ := instant(run, nano)
 	return uint64(at)

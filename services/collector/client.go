@@ -8,11 +8,11 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// Client talks to a collector.
+// Client is a client of a collector.
 type Client struct{ conn *grpc.ClientConn }
 
-// DialAs gives a client of the collector at address, as who says; nil is plain TCP.
-// The first call connects.
+// DialAs returns a client of the collector at address that authenticates as who; a nil
+// who means plain TCP. The connection is made by the first call.
 func DialAs(address string, who *identity.TLS) (*Client, error) {
 	conn, err := serve.DialAs(address, who, identity.Collector)
 	if err != nil {
@@ -21,10 +21,10 @@ func DialAs(address string, who *identity.TLS) (*Client, error) {
 	return &Client{conn}, nil
 }
 
-// API gives the calls.
+// API returns the client of CollectorService.
 func (c *Client) API() rackfabv1.CollectorServiceClient {
 	return rackfabv1.NewCollectorServiceClient(c.conn)
 }
 
-// Close ends the connection.
+// Close closes the connection.
 func (c *Client) Close() error { return c.conn.Close() }

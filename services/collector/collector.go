@@ -1,8 +1,8 @@
-// Package collector is the process that keeps what the nodes of a rack tell: it
-// takes spans and points by OTLP over gRPC, stores them in package store, answers
-// CollectorService, and hands everything on to another endpoint if it is told to.
-// What it has acknowledged is on disk. It knows the messages of OTLP and the
-// attributes that nodes put on them; it runs no rack.
+// Package collector runs the process that stores the telemetry of the nodes of a rack.
+// It receives spans and points by OTLP over gRPC, stores them with package store,
+// answers CollectorService, and forwards everything to another OTLP endpoint if one is
+// configured. Acknowledged data is on disk. The package knows the messages of OTLP and
+// the attributes that nodes set on them; it does not run a rack.
 package collector
 
 import (
@@ -30,42 +30,42 @@ import (
 
 // Defaults of a collector.
 const (
-	// Listen is the port that clients of OTLP over gRPC call by default.
+	// Listen is the default address for clients of OTLP over gRPC.
 	Listen = "127.0.0.1:4317"
-	// MaxSize is how many bytes the store may have on disk.
+	// MaxSize is the maximum size of the store on disk, in bytes.
 	MaxSize = 2_000_000_000
-	// MaxMessage is the largest request, in bytes, unpacked.
+	// MaxMessage is the maximum size of a request after decompression, in bytes.
 	MaxMessage = 16 << 20
 )
 
-// Settings of a process with a collector, where the environment variables GOGC and
-// GOMEMLIMIT say nothing: what it allocates are requests, which are gone once they
-// are stored, so that it collects garbage seldom while there is memory.
+// Settings of the garbage collector of a collector process, unless the environment sets
+// GOGC or GOMEMLIMIT. Nearly all allocations are requests, which become garbage once
+// they are stored, so that collecting seldom pays while there is memory.
 const (
 	gcPercent   = 400
 	memoryLimit = 256 << 20 // bytes
 )
 
-// idleLimit is how long nothing may come of a run until it counts as closed.
+// idleLimit is how long a run may receive no data before it is closed.
 const idleLimit = 30 * time.Second
 
-// Options say how a collector works.
+// Options configure a collector.
 type Options struct {
-	Listen      string        // address of the gRPC server, "" is Listen
+	Listen      string        // address of the gRPC server; "" means Listen
 	Data        string        // folder of the store
-	MaxSize     int64         // bytes on disk; 0 is no bound
-	KeepSlowest float64       // share of a flow's traces whose details are kept when a run closes; 0 keeps all
-	Forward     string        // endpoint of OTLP that gets everything too, "" for none
-	TLS         *identity.TLS // nil is plain TCP
-	// HTTP is the address at which Show serves HTTP until its context ends, "" for
-	// nowhere. Show gets the address of the gRPC server.
+	MaxSize     int64         // bytes on disk; 0 means unlimited
+	KeepSlowest float64       // fraction of a flow's traces whose details are kept when a run closes; 0 keeps all
+	Forward     string        // OTLP endpoint that everything is forwarded to; "" for none
+	TLS         *identity.TLS // nil means plain TCP
+	// HTTP is the address at which Show serves HTTP until its context ends; "" disables it.
+	// Show receives the address of the gRPC server.
 	HTTP string
 	Show func(ctx context.Context, l net.Listener, address string) error
-	// AnyPort says that where Listen or HTTP is occupied, a free port of its host does.
+	// AnyPort selects a free port of the host if the port in Listen or HTTP is in use.
 	AnyPort bool
-	// Metrics is where Prometheus asks how the process fares, "" for nowhere.
+	// Metrics is the address of the process's own metrics for Prometheus; "" disables them.
 	Metrics string
-	Ready   io.Writer // gets one line of JSON once the collector answers; may be nil
+	Ready   io.Writer // receives one line of JSON once the collector serves requests; may be nil
 }
 
 // Main runs a collector process until ctx ends.
@@ -82,9 +82,9 @@ func Main(ctx context.Context, o Options) error {
 	return errors.Join(err, wait())
 }
 
-// Start starts a collector in this process and says where it is. It works until ctx
-// ends; wait waits until it has put away what it holds. The process collects garbage
-// seldom from then on.
+// Start starts a collector in this process and returns its addresses. The collector runs
+// until ctx ends; wait blocks until all queued data is written. Start also makes the
+// process collect garbage less often.
 func Start(ctx context.Context, o Options) (ready serve.Ready, wait func() error, err error) {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(gcPercent)
@@ -107,7 +107,7 @@ func Start(ctx context.Context, o Options) (ready serve.Ready, wait func() error
 	return ready, wait, nil
 }
 
-// openStore opens a store, and tells what of it is left out.
+// openStore opens a store and logs every damaged run that is left out.
 func openStore(data string, o store.Options) (*store.Store, error) {
 	kept, err := store.Open(data, o)
 	if err != nil {
@@ -120,8 +120,8 @@ func openStore(data string, o store.Options) (*store.Store, error) {
 	return kept, nil
 }
 
-// serve has a collector answer until ctx ends, as of Start. Its store stays open after
-// an error.
+// serve runs a collector until ctx ends, as Start describes. After an error the store
+// stays open.
 func (o Options) serve(ctx context.Context, c *collector) (ready serve.Ready, wait func() error, err error) {
 	s, err := serve.ListenAs(cmp.Or(o.Listen, Listen), o.TLS, serve.LargestRequest(MaxMessage), serve.Watched(sizes{}), serve.AnyPort(o.AnyPort))
 	if err != nil {
@@ -151,7 +151,7 @@ func (o Options) serve(ctx context.Context, c *collector) (ready serve.Ready, wa
 	return serve.Ready{Name: identity.Collector, Address: s.Address(), Page: page}, func() error { return <-ended }, nil
 }
 
-// run serves until ctx ends: first no more calls, then the queues empty.
+// run serves until ctx ends. It then refuses further calls and drains the queues.
 func (c *collector) run(ctx context.Context, s *serve.Server) error {
 	writing, forwarding := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -172,7 +172,7 @@ func (c *collector) run(ctx context.Context, s *serve.Server) error {
 	return errors.Join(err, c.store.CloseIdle(time.Now()))
 }
 
-// closeIdle closes runs of which nothing comes any more, until stop.
+// closeIdle closes idle runs every second until stop is called.
 func (c *collector) closeIdle() (stop func()) {
 	ticker, done, ended := time.NewTicker(time.Second), make(chan struct{}), make(chan struct{})
 	go func() {
@@ -197,9 +197,9 @@ func (c *collector) closeIdle() (stop func()) {
 	}
 }
 
-// show has Show serve at page, if there is one, until ctx ends, or stop, which waits
-// for the end and gives its error. An end before that is told at once: what is received
-// goes on being stored.
+// show runs Show, if configured, until ctx ends or stop is called. stop waits for Show
+// and returns its error. If Show ends earlier, its error is logged at once, and the
+// collector goes on storing data.
 func (o Options) show(ctx context.Context, address string) (page string, stop func() error, err error) {
 	if o.HTTP == "" || o.Show == nil {
 		return "", func() error { return nil }, nil
@@ -223,8 +223,8 @@ func (o Options) show(ctx context.Context, address string) (page string, stop fu
 	}, nil
 }
 
-// Stored serves the questions about a folder that no collector runs on, at a free
-// loopback port, until ctx ends. It gives the address.
+// Stored serves CollectorService for a folder that no collector uses, on a free loopback
+// port, until ctx ends. It returns the address.
 func Stored(ctx context.Context, data string) (string, error) {
 	kept, err := openStore(data, store.Options{ReadOnly: true})
 	if err != nil {

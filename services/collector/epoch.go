@@ -8,26 +8,27 @@ import (
 	"github.com/rackfab/rackfab/services/collector/store"
 )
 
-// maxInstant is the largest distance from the epoch of a run, in ns: 100 days.
+// maxInstant is the maximum distance of an instant from the epoch of its run, in ns: 100
+// days.
 const maxInstant = 100 * 24 * 3600 * 1_000_000_000
 
-// maxEpochs bounds the runs of a generation whose epochs are kept at hand.
+// maxEpochs is the number of runs in one generation of cached epochs.
 const maxEpochs = 1024
 
-// epochs knows where instant 0 of a run is put on the wall clock: of the runs that
-// are held, and of at least the maxEpochs that were asked for last, which may still wait
-// for the disk. Safe for concurrent use.
+// epochs maps runs to their epochs: the wall-clock time of instant 0. It knows the runs
+// in the store, and at least the maxEpochs runs used most recently, which may not be on
+// disk yet. It is safe for concurrent use.
 type epochs struct {
-	held func(run string) (int64, bool) // what the store knows
+	held func(run string) (int64, bool) // returns the epoch of a stored run
 
 	mu          sync.Mutex
-	now, before map[string]int64 // two generations; the older one is forgotten when the younger one is full
+	now, before map[string]int64 // two generations; the older one is discarded when the newer one is full
 }
 
 func newEpochs(s *store.Store) *epochs { return &epochs{held: s.Epoch, now: map[string]int64{}} }
 
-// of gives the epoch of a run in ns since 1970. The first that asks says what it
-// is, unless it is known.
+// of returns the epoch of a run in ns since 1970. For an unknown run it calls epoch and
+// remembers the result.
 func (e *epochs) of(run string, epoch func() int64) int64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -47,13 +48,13 @@ func (e *epochs) of(run string, epoch func() int64) int64 {
 	return at
 }
 
-// foreign gives the run of what lies outside the times of its own run.
+// foreign returns the run for data whose time lies outside that of its own run.
 func (e *epochs) foreign(first uint64) store.RunInfo {
 	return store.RunInfo{Run: store.Foreign, Epoch: e.of(store.Foreign, func() int64 { return wholeSecond(first) })}
 }
 
-// wholeSecond gives the whole second that an instant lies in, both in ns since 1970;
-// for an instant that nobody can have meant, the present one.
+// wholeSecond rounds an instant down to a whole second, both in ns since 1970. It
+// returns the present second if nano is 0 or out of range.
 func wholeSecond(nano uint64) int64 {
 	if nano == 0 || nano > math.MaxInt64 {
 		return time.Now().Unix() * 1e9
@@ -61,7 +62,8 @@ func wholeSecond(nano uint64) int64 {
 	return int64(nano) / 1e9 * 1e9
 }
 
-// instant puts ns since 1970 on the clock of a run, in ps; false if it is out of range.
+// instant converts ns since 1970 to the clock of a run, in ps. It reports false if the
+// result is out of range.
 func instant(run *store.RunInfo, nano uint64) (int64, bool) {
 	if nano > math.MaxInt64 {
 		return 0, false

@@ -12,10 +12,10 @@ import (
 	"github.com/rackfab/rackfab/services/collector/store"
 )
 
-// followQueue is how many answers wait for a slow follower.
+// followQueue is the maximum number of responses that wait for a slow follower.
 const followQueue = 64
 
-// hub hands what is stored to those who follow. Safe for concurrent use.
+// hub sends stored data to followers. It is safe for concurrent use.
 type hub struct {
 	mu        sync.Mutex
 	followers map[*follower]bool
@@ -26,18 +26,18 @@ type hub struct {
 type follower struct {
 	q      *rackfabv1.FollowRequest
 	out    chan *rackfabv1.FollowResponse
-	missed int64 // under the hub's lock
+	missed int64 // guarded by hub.mu
 }
 
 func newHub() *hub { return &hub{followers: map[*follower]bool{}} }
 
-// shown is an answer for one follower.
+// shown is a response for one follower.
 type shown struct {
 	to  *follower
 	out *rackfabv1.FollowResponse
 }
 
-// prepare makes the answers before the store takes the deliveries apart.
+// prepare builds the responses. It must run before the store changes the deliveries.
 func (h *hub) prepare(all []*store.Delivery) (out []shown) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -51,7 +51,7 @@ func (h *hub) prepare(all []*store.Delivery) (out []shown) {
 	return out
 }
 
-// publish hands the answers over; a follower whose queue is full misses one.
+// publish queues the responses. A follower whose queue is full misses its response.
 func (h *hub) publish(all []shown) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -67,7 +67,8 @@ func (h *hub) publish(all []shown) {
 	}
 }
 
-// answer gives what of a delivery a follower asked for, nil if nothing.
+// answer returns the part of a delivery that the follower selected, or nil if there is
+// none.
 func (f *follower) answer(d *store.Delivery) *rackfabv1.FollowResponse {
 	sel := f.q.GetSelect()
 	if sel.GetRun() != "" && sel.GetRun() != d.Run.Run {
@@ -97,7 +98,7 @@ func (f *follower) answer(d *store.Delivery) *rackfabv1.FollowResponse {
 	return out
 }
 
-// serve sends answers until ctx ends.
+// serve sends responses to one follower until ctx ends.
 func (h *hub) serve(ctx context.Context, q *rackfabv1.FollowRequest, send func(*rackfabv1.FollowResponse) error) error {
 	f := &follower{q: q, out: make(chan *rackfabv1.FollowResponse, followQueue)}
 	h.mu.Lock()

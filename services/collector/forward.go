@@ -27,37 +27,37 @@ import (
 	"github.com/rackfab/rackfab/services/internal/telemetry"
 )
 
-// Bounds of forwarding.
+// Limits of forwarding.
 const (
-	forwardRequests = 512              // requests that wait
-	forwardBytes    = 64 << 20         // bytes of requests that wait
+	forwardRequests = 512              // requests in the queue
+	forwardBytes    = 64 << 20         // bytes of requests in the queue
 	forwardLimit    = 10 * time.Second // for one attempt
-	forwardPatience = time.Minute      // with one request
+	forwardPatience = time.Minute      // for all attempts of one request
 	firstBackoff    = 100 * time.Millisecond
 	maxBackoff      = 5 * time.Second
 )
 
-// forwarder hands requests on to another endpoint of OTLP, in order. What does not
-// fit into its queue, or is refused for good, is dropped and counted. A nil
-// forwarder takes nothing.
+// forwarder forwards requests to another OTLP endpoint, in order. It drops and counts
+// requests that do not fit into its queue or that the endpoint rejects permanently. A
+// nil forwarder ignores all requests.
 type forwarder struct {
 	send  func(context.Context, proto.Message) (rejected int64, err error)
-	end   func() // of the connections
+	end   func() // closes the connections
 	queue chan parcel
 	bytes atomic.Int64
 
 	sent, dropped, droppedItems atomic.Int64
 }
 
-// parcel is a request that waits to be sent.
+// parcel is a queued request.
 type parcel struct {
 	request proto.Message
 	bytes   int64
 }
 
-// newForwarder makes a forwarder to an endpoint: HOST:PORT and grpc://HOST:PORT are
-// OTLP over gRPC, grpcs:// the same with TLS, http:// and https:// OTLP over HTTP.
-// "" gives nil.
+// newForwarder returns a forwarder to an endpoint. HOST:PORT and grpc://HOST:PORT mean
+// OTLP over gRPC, grpcs:// the same with TLS, http:// and https:// OTLP over HTTP. It
+// returns nil if endpoint is empty.
 func newForwarder(endpoint string) (*forwarder, error) {
 	if endpoint == "" {
 		return nil, nil
@@ -93,7 +93,7 @@ func newForwarder(endpoint string) (*forwarder, error) {
 	return nil, fmt.Errorf("--forward %q: want HOST:PORT, grpc://, grpcs://, http:// or https://", endpoint)
 }
 
-// overGRPC sends by OTLP over gRPC.
+// overGRPC returns a function that sends OTLP over gRPC.
 func overGRPC(conn *grpc.ClientConn) func(context.Context, proto.Message) (int64, error) {
 	traces, metrics := tracespb.NewTraceServiceClient(conn), metricspb.NewMetricsServiceClient(conn)
 	return func(ctx context.Context, m proto.Message) (int64, error) {
@@ -109,7 +109,7 @@ func overGRPC(conn *grpc.ClientConn) func(context.Context, proto.Message) (int64
 	}
 }
 
-// overHTTP sends by OTLP over HTTP, protobuf.
+// overHTTP returns a function that sends OTLP over HTTP, in protobuf encoding.
 func overHTTP(client *http.Client, base string) func(context.Context, proto.Message) (int64, error) {
 	return func(ctx context.Context, m proto.Message) (int64, error) {
 		path, answer := "/v1/traces", proto.Message(&tracespb.ExportTraceServiceResponse{})
@@ -140,7 +140,7 @@ func overHTTP(client *http.Client, base string) func(context.Context, proto.Mess
 			return 0, status.Error(codes.InvalidArgument, r.Status)
 		}
 		if err := proto.Unmarshal(text, answer); err != nil {
-			return 0, nil // an endpoint that answers in another form has taken all
+			return 0, nil // an endpoint with another response format has accepted everything
 		}
 		return rejected(answer), nil
 	}
@@ -156,7 +156,7 @@ func rejected(answer proto.Message) int64 {
 	return 0
 }
 
-// copy keeps a request for put: the store takes it apart.
+// copy clones a request for put, because the store changes the original.
 func (f *forwarder) copy(m proto.Message) proto.Message {
 	if f == nil {
 		return nil
@@ -164,7 +164,7 @@ func (f *forwarder) copy(m proto.Message) proto.Message {
 	return proto.Clone(m)
 }
 
-// put queues a request of so many bytes.
+// put queues a request of size bytes, or drops it if the queue is full.
 func (f *forwarder) put(m proto.Message, size int64) {
 	if f == nil {
 		return
@@ -187,7 +187,7 @@ func (f *forwarder) drop(p parcel) {
 	f.droppedItems.Add(items(p.request))
 }
 
-// items gives how many spans or points a request has.
+// items returns the number of spans or points in a request.
 func items(m proto.Message) (n int64) {
 	switch m := m.(type) {
 	case *tracespb.ExportTraceServiceRequest:
@@ -209,22 +209,22 @@ func items(m proto.Message) (n int64) {
 	return n
 }
 
-// hangUp ends the connections of a forwarder that does not work.
+// hangUp closes the connections of a forwarder whose work was never called.
 func (f *forwarder) hangUp() {
 	if f != nil {
 		f.end()
 	}
 }
 
-// close takes nothing more in; work ends soon after.
+// close ends the queue; work returns once it is drained.
 func (f *forwarder) close() {
 	if f != nil {
 		close(f.queue)
 	}
 }
 
-// work sends what is put in until close, and then ends the connections. After the end
-// of ctx each request has one attempt left.
+// work sends queued requests until close, and then closes the connections. After ctx
+// ends, each request has one attempt left.
 func (f *forwarder) work(ctx context.Context) {
 	if f == nil {
 		return
@@ -242,7 +242,8 @@ func (f *forwarder) work(ctx context.Context) {
 	}
 }
 
-// deliver sends one request, again and again while that may help.
+// deliver sends one request and retries while the error is temporary. It returns the
+// number of items that the endpoint rejected.
 func (f *forwarder) deliver(ctx context.Context, m proto.Message) (int64, error) {
 	patience, cancel := context.WithTimeout(ctx, forwardPatience)
 	defer cancel()

@@ -9,7 +9,7 @@ import (
 	"github.com/rackfab/rackfab/services/collector/store"
 )
 
-// Attributes that nodes put on what they tell.
+// Attributes that nodes set on their telemetry.
 const (
 	prefix        = "rackfab."
 	attrRun       = "rackfab.run"
@@ -30,15 +30,15 @@ const (
 	attrInstance  = "service.instance.id"
 )
 
-// origin is who tells something: what the attributes of a resource say.
+// origin identifies the source of telemetry, from the attributes of its resource.
 type origin struct {
 	run           store.RunInfo
 	node, service string
-	more          []*commonpb.KeyValue // that a span does not have by itself
+	more          []*commonpb.KeyValue // other attributes of the resource, copied to every span
 }
 
-// origin reads a resource. first is an instant of what it tells, in ns since 1970, 0 if
-// nothing has one.
+// origin parses a resource. first is an instant of its telemetry in ns since 1970, or 0
+// if there is none.
 func (e *epochs) origin(r *resourcepb.Resource, first uint64) origin {
 	var o origin
 	instance, epoch := "", int64(0)
@@ -86,22 +86,22 @@ func (e *epochs) origin(r *resourcepb.Resource, first uint64) origin {
 	return o
 }
 
-// teller is a resource and what it tells of its run, and apart from that what lies outside the
-// times of the run.
+// teller collects the telemetry of a resource: what lies within the times of its run,
+// and separately the rest.
 type teller struct {
 	epochs     *epochs
 	origin     origin
-	own, other *store.Delivery // other is nil if there is nothing of that kind
+	own, other *store.Delivery // other is nil while it would be empty
 }
 
-// teller begins with a resource; first is as of origin.
+// teller returns a teller for a resource. first is as for origin.
 func (e *epochs) teller(r *resourcepb.Resource, first uint64) *teller {
 	o := e.origin(r, first)
 	return &teller{epochs: e, origin: o, own: &store.Delivery{Run: o.run}}
 }
 
-// place gives the delivery whose run has the instant, and the instant in it; false if
-// none has.
+// place returns the delivery whose run covers the instant, and the instant on that run's
+// clock. It reports false if no run covers it.
 func (t *teller) place(nano uint64) (*store.Delivery, int64, bool) {
 	if at, ok := instant(&t.own.Run, nano); ok || t.own.Run.Run == store.Foreign {
 		return t.own, at, ok

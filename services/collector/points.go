@@ -13,10 +13,10 @@ import (
 	"github.com/rackfab/rackfab/services/collector/store"
 )
 
-// noValue is the flag of a point that says that there is none.
+// noValue is the flag of a point without a value.
 const noValue = uint32(metricpb.DataPointFlags_DATA_POINT_FLAGS_NO_RECORDED_VALUE_MASK)
 
-// points puts a request into deliveries.
+// points converts a request to deliveries. why lists the reasons for rejected points.
 func (e *epochs) points(q *metricspb.ExportMetricsServiceRequest) (all []*store.Delivery, why *reasons) {
 	why = &reasons{}
 	for _, r := range q.GetResourceMetrics() {
@@ -41,7 +41,8 @@ func (e *epochs) points(q *metricspb.ExportMetricsServiceRequest) (all []*store.
 	return all, why
 }
 
-// shape gives the points of a metric, or how many there are of a kind that is not kept.
+// shape returns the points of a metric, or in other the number of its points if its kind
+// is not supported.
 func shape(m *metricpb.Metric) (points []*metricpb.NumberDataPoint, kind rackfabv1.SeriesKind, other int) {
 	switch d := m.GetData().(type) {
 	case *metricpb.Metric_Gauge:
@@ -62,7 +63,8 @@ func shape(m *metricpb.Metric) (points []*metricpb.NumberDataPoint, kind rackfab
 	return nil, kind, 0
 }
 
-// firstPoint gives the first instant that a point of a resource has, 0 if none has one.
+// firstPoint returns the first time in the points of a resource, or 0 if no point has
+// one.
 func firstPoint(r *metricpb.ResourceMetrics) uint64 {
 	for _, scope := range r.GetScopeMetrics() {
 		for _, one := range scope.GetMetrics() {
@@ -77,14 +79,14 @@ func firstPoint(r *metricpb.ResourceMetrics) uint64 {
 	return 0
 }
 
-// metrics gathers the points of a resource, series by series.
+// metrics groups the points of a resource by series.
 type metrics struct {
 	*teller
 	why *reasons
 	at  map[seriesKey]int
 }
 
-// seriesKey tells the series of a request apart.
+// seriesKey identifies a series within a request.
 type seriesKey struct {
 	run, metric, node, peer, flow, direction string
 	port                                     int32
@@ -95,7 +97,7 @@ func newMetrics(t *teller, why *reasons) *metrics {
 	return &metrics{teller: t, why: why, at: map[seriesKey]int{}}
 }
 
-// add takes the points of a metric.
+// add adds the points of a metric.
 func (m *metrics) add(one *metricpb.Metric, kind rackfabv1.SeriesKind, points []*metricpb.NumberDataPoint) {
 	for _, p := range points {
 		d, at, ok := m.place(p.GetTimeUnixNano())
@@ -134,10 +136,10 @@ func value(p *metricpb.NumberDataPoint) float64 {
 	return p.GetAsDouble()
 }
 
-// noPort is the port of a series that has none.
+// noPort marks a series without a port.
 const noPort = -1
 
-// key reads the attributes of a point.
+// key returns the series key of a point, from its attributes.
 func (m *metrics) key(d *store.Delivery, metric string, p *metricpb.NumberDataPoint) seriesKey {
 	k := seriesKey{run: d.Run.Run, metric: metric, node: m.origin.node, port: noPort}
 	for _, a := range p.GetAttributes() {
@@ -160,7 +162,7 @@ func (m *metrics) key(d *store.Delivery, metric string, p *metricpb.NumberDataPo
 	return k
 }
 
-// series makes the series of a point.
+// series returns the series that a point belongs to.
 func (m *metrics) series(k *seriesKey, one *metricpb.Metric, kind rackfabv1.SeriesKind, p *metricpb.NumberDataPoint) *rackfabv1.Series {
 	s := &rackfabv1.Series{
 		Metric: k.metric, Unit: one.GetUnit(), Kind: kind, Node: k.node, Peer: k.peer, Flow: k.flow, Direction: k.direction,

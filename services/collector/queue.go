@@ -15,38 +15,38 @@ import (
 	"github.com/rackfab/rackfab/services/collector/store"
 )
 
-// Bounds of the queue in front of the store.
+// Limits of the queue in front of the store.
 const (
 	queueRequests = 256      // requests
 	queueBytes    = 64 << 20 // bytes of requests
-	batchRequests = 64       // requests that are written in one step
+	batchRequests = 64       // requests written in one transaction
 )
 
-// retryAfter is when a client whose request was refused should try again.
+// retryAfter is the delay after which a client should retry a refused request.
 const retryAfter = 200 * time.Millisecond
 
-// job is a request that waits for the disk.
+// job is a request that waits to be written.
 type job struct {
 	deliveries []*store.Delivery
 	bytes      int64
-	forward    proto.Message // what is handed on once it is written; nil for nothing
-	done       chan error    // one value
+	forward    proto.Message // request to forward after the write; nil for none
+	done       chan error    // receives one value
 }
 
-// queue holds requests until they are written. It never makes a client wait to get
-// in: what does not fit is refused.
+// queue holds requests until they are written. A full queue refuses a request instead of
+// blocking the client.
 type queue struct {
 	jobs    chan *job
 	bytes   atomic.Int64
 	refused atomic.Int64
 
-	mu     sync.RWMutex // held for reading while something is put in
+	mu     sync.RWMutex // held for reading during put
 	closed bool
 }
 
 func newQueue() *queue { return &queue{jobs: make(chan *job, queueRequests)} }
 
-// put hands over a job, or gives RESOURCE_EXHAUSTED with google.rpc.RetryInfo.
+// put queues a job, or returns RESOURCE_EXHAUSTED with google.rpc.RetryInfo.
 func (q *queue) put(j *job) error {
 	q.mu.RLock()
 	defer q.mu.RUnlock()
@@ -75,8 +75,8 @@ func (q *queue) refuse(j *job) error {
 	return with.Err()
 }
 
-// work writes what comes in until close, as many requests in one step as wait, and
-// forwards what is written.
+// work writes queued jobs until close, as many waiting jobs at once as a batch allows,
+// and forwards the written ones.
 func (q *queue) work(write func([]*store.Delivery) error, forward func(m proto.Message, size int64)) {
 	for first := range q.jobs {
 		batch := []*job{first}
@@ -101,7 +101,7 @@ func (q *queue) work(write func([]*store.Delivery) error, forward func(m proto.M
 	}
 }
 
-// close takes nothing more in; work ends when the queue is empty.
+// close refuses further jobs; work returns once the queue is drained.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/rackfab/rackfab/services/collector/store"
 )
 
-// collector is what receivers and the service share.
+// collector is the state that the receivers and the service share.
 type collector struct {
 	store    *store.Store
 	queue    *queue
@@ -26,14 +26,14 @@ type collector struct {
 	epochs   *epochs
 	maxSize  int64
 	received atomic.Int64 // bytes
-	failures int          // of the store in a row, known to the writer alone
+	failures int          // consecutive failed writes; used by the writer only
 }
 
 func newCollector(s *store.Store, f *forwarder, maxSize int64) *collector {
 	return &collector{store: s, queue: newQueue(), forward: f, follow: newHub(), epochs: newEpochs(s), maxSize: maxSize}
 }
 
-// write stores deliveries and shows them to whoever follows.
+// write stores deliveries and sends them to the followers.
 func (c *collector) write(all []*store.Delivery) error {
 	shown := c.follow.prepare(all)
 	err := c.store.Write(time.Now(), all)
@@ -45,8 +45,8 @@ func (c *collector) write(all []*store.Delivery) error {
 	return nil
 }
 
-// tell says once that the store cannot be written, and once that it can again: a
-// full disk fails every write.
+// tell logs the first of consecutive failed writes and the recovery, because a full disk
+// fails every write.
 func (c *collector) tell(err error) {
 	switch {
 	case err != nil && c.failures == 0:
@@ -59,8 +59,8 @@ func (c *collector) tell(err error) {
 	}
 }
 
-// take stores what a request has, and returns once it is on disk. The error is the
-// client's: one that it may try again after.
+// take stores the deliveries of a request and returns once they are on disk. The error
+// is a gRPC status that lets the client retry.
 func (c *collector) take(ctx context.Context, request proto.Message, all []*store.Delivery) error {
 	size := sizeOf(ctx)
 	c.received.Add(size)
@@ -85,7 +85,7 @@ type traceReceiver struct {
 	*collector
 }
 
-// Export stores spans. Spans that are not valid are told by partial_success.
+// Export stores spans. It reports invalid spans in partial_success.
 func (r traceReceiver) Export(ctx context.Context, q *tracespb.ExportTraceServiceRequest) (*tracespb.ExportTraceServiceResponse, error) {
 	all, why := r.epochs.spans(q)
 	if err := r.take(ctx, q, all); err != nil {
@@ -112,7 +112,8 @@ type metricsReceiver struct {
 	*collector
 }
 
-// Export stores points of gauges and sums. Other points are told by partial_success.
+// Export stores the points of gauges and sums. It reports other and invalid points in
+// partial_success.
 func (r metricsReceiver) Export(ctx context.Context, q *metricspb.ExportMetricsServiceRequest) (*metricspb.ExportMetricsServiceResponse, error) {
 	all, why := r.epochs.points(q)
 	if err := r.take(ctx, q, all); err != nil {
@@ -135,12 +136,12 @@ func (r metricsReceiver) Export(ctx context.Context, q *metricspb.ExportMetricsS
 	return out, nil
 }
 
-// reasons says why items of a request are not valid, each reason once.
+// reasons lists why items of a request are invalid, each reason once.
 type reasons struct {
 	list []string
 }
 
-// maxReasons is how many reasons are told.
+// maxReasons is the maximum number of reasons in a response.
 const maxReasons = 10
 
 func (r *reasons) add(text string) {

@@ -14,16 +14,16 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// Limits of answers, and what stands for none.
+// Maximum and default sizes of responses.
 const (
-	// MaxPoints is how many points one answer has at most.
+	// MaxPoints is the maximum number of points in one response.
 	MaxPoints   = 1_000_000
 	usualPoints = 200_000
 
 	maxTraces, usualTraces = 10_000, 20
 )
 
-// service is the CollectorService.
+// service implements CollectorService.
 type service struct {
 	rackfabv1.UnimplementedCollectorServiceServer
 	store     *store.Store
@@ -31,7 +31,7 @@ type service struct {
 	readOnly  bool
 }
 
-// told puts an error of the store into one of gRPC.
+// told converts an error of the store to a gRPC status.
 func told(err error) error {
 	switch {
 	case err == nil:
@@ -44,12 +44,12 @@ func told(err error) error {
 	return status.Error(codes.Internal, err.Error())
 }
 
-// ListRuns lists the runs that are held, the latest first.
+// ListRuns lists the stored runs, the latest first.
 func (s *service) ListRuns(context.Context, *rackfabv1.ListRunsRequest) (*rackfabv1.ListRunsResponse, error) {
 	return &rackfabv1.ListRunsResponse{Runs: s.store.Runs()}, nil
 }
 
-// CloseRun says that no more comes of a run.
+// CloseRun closes a run that will receive no more data.
 func (s *service) CloseRun(_ context.Context, q *rackfabv1.CloseRunRequest) (*rackfabv1.CloseRunResponse, error) {
 	if s.readOnly {
 		return nil, status.Error(codes.FailedPrecondition, "no collector runs on this data")
@@ -83,7 +83,7 @@ func (s *service) ListTraces(_ context.Context, q *rackfabv1.ListTracesRequest) 
 	return out, told(err)
 }
 
-// GetTrace gives every span of a trace.
+// GetTrace returns every span of a trace.
 func (s *service) GetTrace(_ context.Context, q *rackfabv1.GetTraceRequest) (*rackfabv1.GetTraceResponse, error) {
 	id := strings.ToLower(q.GetTraceId())
 	if id == "" || len(id) > 32 || strings.Trim(id, "0123456789abcdef") != "" {
@@ -93,7 +93,7 @@ func (s *service) GetTrace(_ context.Context, q *rackfabv1.GetTraceRequest) (*ra
 	return out, told(err)
 }
 
-// GetPercentiles gives percentiles of the durations of root spans.
+// GetPercentiles returns percentiles of the durations of root spans.
 func (s *service) GetPercentiles(_ context.Context, q *rackfabv1.GetPercentilesRequest) (*rackfabv1.GetPercentilesResponse, error) {
 	if _, ok := rackfabv1.PercentileGroup_name[int32(q.GetGroup())]; !ok {
 		return nil, serve.Invalid("group", "%d: want a PercentileGroup", q.GetGroup())
@@ -108,7 +108,7 @@ func (s *service) ListSeries(_ context.Context, q *rackfabv1.ListSeriesRequest) 
 	return out, told(err)
 }
 
-// QuerySeries gives the points of series.
+// QuerySeries returns the points of series.
 func (s *service) QuerySeries(_ context.Context, q *rackfabv1.QuerySeriesRequest) (*rackfabv1.QuerySeriesResponse, error) {
 	_, known := rackfabv1.Fold_name[int32(q.GetFold())]
 	switch {
@@ -128,7 +128,7 @@ func (s *service) QuerySeries(_ context.Context, q *rackfabv1.QuerySeriesRequest
 	return out, told(err)
 }
 
-// Follow gives points and root spans as they are stored.
+// Follow streams points and root spans as they are stored.
 func (s *service) Follow(q *rackfabv1.FollowRequest, stream grpc.ServerStreamingServer[rackfabv1.FollowResponse]) error {
 	if s.readOnly {
 		return status.Error(codes.FailedPrecondition, "no collector runs on this data")
@@ -136,7 +136,7 @@ func (s *service) Follow(q *rackfabv1.FollowRequest, stream grpc.ServerStreaming
 	return s.collector.follow.serve(stream.Context(), q, stream.Send)
 }
 
-// GetCounters says what was received, stored, refused and dropped.
+// GetCounters returns the counts of received, stored, refused and dropped items.
 func (s *service) GetCounters(context.Context, *rackfabv1.GetCountersRequest) (*rackfabv1.GetCountersResponse, error) {
 	c, t := s.collector, s.store.Totals()
 	_, damaged := s.store.Damaged()

@@ -6,18 +6,19 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// sizes notes for every call how many bytes its request has, unpacked: gRPC knows,
-// and to count them once more takes a tenth as long as to store them.
+// sizes is a stats handler that records the decompressed size of the request of every
+// call. gRPC knows this size; computing it again takes a tenth as long as storing the
+// request.
 type sizes struct{}
 
 type sizeKey struct{}
 
-// TagRPC makes room for the size of a call's request.
+// TagRPC adds a place for the size of the request to the context of a call.
 func (sizes) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
 	return context.WithValue(ctx, sizeKey{}, new(int64))
 }
 
-// HandleRPC notes the size before the call is handled, in the same goroutine.
+// HandleRPC records the size. gRPC calls it before the handler, in the same goroutine.
 func (sizes) HandleRPC(ctx context.Context, s stats.RPCStats) {
 	if in, ok := s.(*stats.InPayload); ok {
 		*ctx.Value(sizeKey{}).(*int64) += int64(in.Length)
@@ -30,5 +31,5 @@ func (sizes) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context 
 // HandleConn does nothing.
 func (sizes) HandleConn(context.Context, stats.ConnStats) {}
 
-// sizeOf gives the bytes of the request of a call.
+// sizeOf returns the size of the request of a call, in bytes.
 func sizeOf(ctx context.Context) int64 { return *ctx.Value(sizeKey{}).(*int64) }

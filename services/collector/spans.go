@@ -9,7 +9,7 @@ import (
 	"github.com/rackfab/rackfab/services/collector/store"
 )
 
-// spans puts a request into deliveries.
+// spans converts a request to deliveries. why lists the reasons for rejected spans.
 func (e *epochs) spans(q *tracespb.ExportTraceServiceRequest) (all []*store.Delivery, why *reasons) {
 	why = &reasons{}
 	for _, r := range q.GetResourceSpans() {
@@ -19,7 +19,7 @@ func (e *epochs) spans(q *tracespb.ExportTraceServiceRequest) (all []*store.Deli
 				if t == nil {
 					t = e.teller(r.GetResource(), firstStart(r))
 				}
-				d, _, _ := t.place(s.GetStartTimeUnixNano()) // span says what is wrong
+				d, _, _ := t.place(s.GetStartTimeUnixNano()) // span reports what is wrong
 				one, fault := t.origin.span(&d.Run, s)
 				if fault != "" {
 					d.Rejected.Spans++
@@ -36,7 +36,7 @@ func (e *epochs) spans(q *tracespb.ExportTraceServiceRequest) (all []*store.Deli
 	return all, why
 }
 
-// firstStart gives the first instant at which a span of a resource starts, 0 if none
+// firstStart returns the first start time in the spans of a resource, or 0 if no span
 // has one.
 func firstStart(r *tracepb.ResourceSpans) uint64 {
 	for _, scope := range r.GetScopeSpans() {
@@ -49,8 +49,8 @@ func firstStart(r *tracepb.ResourceSpans) uint64 {
 	return 0
 }
 
-// span checks a span and puts it into the store's form. A fault says what is wrong
-// with it.
+// span validates a span and converts it to the store's form. fault says what is wrong
+// with an invalid span.
 func (o *origin) span(run *store.RunInfo, s *tracepb.Span) (out store.Span, fault string) {
 	id, okID := spanID(s.GetSpanId())
 	parent, okParent := spanID(s.GetParentSpanId())

@@ -7,7 +7,7 @@ import (
 	"github.com/rackfab/rackfab/services/internal/vitals"
 )
 
-// vitals is a vitals.Source: what GetCounters says.
+// vitals is a vitals.Source with the figures of GetCounters.
 func (s *service) vitals(put func(id vitals.ID, value float64, labels ...string)) {
 	c, err := s.GetCounters(context.Background(), &rackfabv1.GetCountersRequest{})
 	if err != nil {
