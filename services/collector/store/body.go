@@ -12,7 +12,7 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// unmarshalBody reads what a span has beside its columns.
+// unmarshalBody parses the body of a span: everything that is not in its columns.
 func unmarshalBody(body []byte) (*tracepb.Span, error) {
 	m := &tracepb.Span{}
 	if err := proto.Unmarshal(body, m); err != nil {
@@ -21,7 +21,7 @@ func unmarshalBody(body []byte) (*tracepb.Span, error) {
 	return m, nil
 }
 
-// attributes gives the attributes in a span's body.
+// attributes returns the attributes in a span's body.
 func attributes(texts []string, body []byte) ([]*rackfabv1.Attribute, error) {
 	m, err := unmarshalBody(body)
 	if err != nil {
@@ -30,8 +30,8 @@ func attributes(texts []string, body []byte) ([]*rackfabv1.Attribute, error) {
 	return Attributes(texts, m.GetAttributes()), nil
 }
 
-// Attributes puts attributes of OTLP into those of the contract; texts are the
-// names that are there by number.
+// Attributes converts OTLP attributes to those of the API. texts resolves the names that
+// are stored by number.
 func Attributes(texts []string, list []*commonpb.KeyValue) []*rackfabv1.Attribute {
 	out := make([]*rackfabv1.Attribute, 0, len(list))
 	for _, kv := range list {
@@ -66,7 +66,7 @@ func attribute(texts []string, kv *commonpb.KeyValue) *rackfabv1.Attribute {
 	return a
 }
 
-// AttributeText gives the value of an attribute as text: "cnp", "42", "true".
+// AttributeText returns the value of an attribute as text: "cnp", "42", "true".
 func AttributeText(a *rackfabv1.Attribute) string {
 	switch v := a.GetValue().(type) {
 	case *rackfabv1.Attribute_Text:
@@ -81,7 +81,7 @@ func AttributeText(a *rackfabv1.Attribute) string {
 	return ""
 }
 
-// match marks those of wanted that the span in body has.
+// match sets found[i] for each wanted[i] that the span in body has.
 func match(texts []string, body []byte, wanted []*rackfabv1.AttributeMatch, found []bool) error {
 	have, err := attributes(texts, body)
 	if err != nil {
@@ -95,7 +95,7 @@ func match(texts []string, body []byte, wanted []*rackfabv1.AttributeMatch, foun
 	return nil
 }
 
-// spanOf puts a stored span into the contract's form.
+// spanOf converts a stored span to the API's form.
 func spanOf(texts []string, id uint64, value []byte) (*rackfabv1.Span, error) {
 	c, body, err := parseColumns(value)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// chunkPoints is how many points are stored together.
+// chunkPoints is the maximum number of points in a chunk, the unit of storage.
 const chunkPoints = 256
 
 // point is one value of a series.
@@ -14,15 +14,16 @@ type point struct {
 	value float64
 }
 
-// pointsKey is the series' number and the instant of the first point.
+// pointsKey returns the key of a chunk: the number of its series and the time of its
+// first point.
 func pointsKey(series uint32, first int64) []byte {
 	return binary.BigEndian.AppendUint64(key32(series), sortable(first))
 }
 
-// firstOf gives the instant of the first point of the chunk with that key.
+// firstOf returns the time of the first point of the chunk with the given key.
 func firstOf(key []byte) int64 { return unsortable(binary.BigEndian.Uint64(key[4:])) }
 
-// encodeChunk writes points, which are in order.
+// encodeChunk encodes points, which must be in order of time.
 func encodeChunk(points []point) (b []byte) {
 	for i, p := range points {
 		b = appendPoint(b, p.at-points[max(i-1, 0)].at, p.value)
@@ -30,8 +31,8 @@ func encodeChunk(points []point) (b []byte) {
 	return b
 }
 
-// appendPoint writes a point: the span since the point before, then the value as a
-// whole number if it is one.
+// appendPoint encodes a point: the time since the previous point, then the value. A
+// whole number is encoded as a variable-length integer.
 func appendPoint(b []byte, since int64, value float64) []byte {
 	b = binary.AppendUvarint(b, uint64(since))
 	const exact = 1 << 53
@@ -42,7 +43,7 @@ func appendPoint(b []byte, since int64, value float64) []byte {
 	return binary.LittleEndian.AppendUint64(binary.AppendUvarint(b, 1), math.Float64bits(value))
 }
 
-// parseChunk reads points. What is damaged is left out.
+// parseChunk decodes points. It stops at damaged data.
 func parseChunk(first int64, b []byte) (points []point) {
 	for at := first; len(b) > 0; {
 		since, n := binary.Uvarint(b)

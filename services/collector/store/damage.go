@@ -12,22 +12,23 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// asideSuffix is what the file of a damaged run gets behind its name. It stays for
-// whoever wants to save something of it, and is not read again.
+// asideSuffix is appended to the name of a damaged run's file. The file stays for manual
+// recovery and is not read again.
 const asideSuffix = ".damaged"
 
-// Damage is a run that is left out because its file is damaged.
+// Damage describes a run that is left out because its file is damaged.
 type Damage struct {
-	File    string // where it lies now
-	Lost    string // what is left out, as far as that can be read: "run a, 9 spans and 0 points"
+	File    string // its present path
+	Lost    string // what is left out, if readable: "run a, 9 spans and 0 points"
 	Problem error  // what is wrong with the file
 }
 
-// Damaged gives the runs that were left out when the store was opened, and how many
-// damaged ones lie in the folder, with those that were set aside earlier.
+// Damaged returns the runs that were left out when the store was opened, and the number
+// of all damaged runs in the folder, including those set aside earlier.
 func (s *Store) Damaged() (found []Damage, all int) { return s.found, s.damaged }
 
-// leaveOut puts down that a run is damaged, and sets its file aside if it may.
+// leaveOut records that a run is damaged and, unless the store is read-only, sets its
+// file aside.
 func (s *Store) leaveOut(d *Damage) error {
 	if !s.options.ReadOnly {
 		to, err := setAside(d.File)
@@ -40,8 +41,8 @@ func (s *Store) leaveOut(d *Damage) error {
 	return nil
 }
 
-// setAside gives a file a name under which it is not read again and takes no other
-// file's place.
+// setAside renames a file so that it is not read again. It never overwrites another
+// file.
 func setAside(path string) (string, error) {
 	to := path + asideSuffix
 	for n := 2; ; n++ {
@@ -54,9 +55,10 @@ func setAside(path string) (string, error) {
 	}
 }
 
-// inspect gives what is damaged about a run's file, nil if nothing is. It looks at all
-// that bbolt reads when it opens a file to write to it: there, damage ends the process.
-// An error is one of the machine, and says nothing about the file.
+// inspect reports damage to a run's file, or nil if there is none. It reads everything
+// that bbolt reads when it opens a file for writing, because bbolt would crash the
+// process on damaged data. An error comes from the system and says nothing about the
+// file.
 func inspect(path string) (*Damage, error) {
 	r := &run{path: path}
 	problem := r.read()
@@ -71,7 +73,7 @@ func inspect(path string) (*Damage, error) {
 	return d, nil
 }
 
-// read reads everything but the values of spans and points.
+// read reads everything except the values of spans and points.
 func (r *run) read() error {
 	err := guarded(func() (err error) {
 		r.db, err = bbolt.Open(r.path, 0o644, &bbolt.Options{ReadOnly: true, Timeout: lockLimit})
@@ -90,8 +92,8 @@ func (r *run) read() error {
 	return guarded(r.walk)
 }
 
-// guarded makes an error of what a damaged file, which is read as memory, does to its
-// reader.
+// guarded runs do and turns its panics and page faults into errors: a damaged file,
+// which is mapped into memory, can cause both.
 func guarded(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -102,7 +104,7 @@ func guarded(do func() error) (err error) {
 	return do()
 }
 
-// whole tells whether the file has all its pages.
+// whole returns an error unless the file has all its pages.
 func (r *run) whole() error {
 	info, err := os.Stat(r.path)
 	if err != nil {
@@ -116,7 +118,7 @@ func (r *run) whole() error {
 	})
 }
 
-// walk reads every key, and tells whether they are in order.
+// walk reads every key and returns an error if keys are out of order.
 func (r *run) walk() error {
 	return r.db.View(func(tx *bbolt.Tx) error {
 		return tx.ForEach(func(name []byte, b *bbolt.Bucket) error {

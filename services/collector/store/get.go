@@ -14,11 +14,12 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// ErrAmbiguous says that several traces begin with an id.
+// ErrAmbiguous means that an ID prefix matches several traces.
 var ErrAmbiguous = errors.New("several traces begin with it")
 
-// GetTrace gives the spans of the trace whose id begins with id, in hexadecimal
-// digits: of the run, or of the latest run that has it.
+// GetTrace returns the spans of the trace whose ID begins with the hexadecimal digits
+// id. It searches the given run, or all runs from the latest if runID is empty. It
+// returns ErrNotFound or ErrAmbiguous unless exactly one trace of a run matches.
 func (s *Store) GetTrace(runID, id string) (*rackfabv1.GetTraceResponse, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -42,7 +43,7 @@ func (s *Store) GetTrace(runID, id string) (*rackfabv1.GetTraceResponse, error) 
 	return nil, fmt.Errorf("trace %s: %w", id, ErrNotFound)
 }
 
-// trace gives a trace, nil if the run does not have it.
+// trace returns a trace, or nil if the run does not have it.
 func (r *run) trace(id string) (out *rackfabv1.GetTraceResponse, err error) {
 	texts := r.known()
 	err = r.db.View(func(tx *bbolt.Tx) error {
@@ -67,12 +68,13 @@ func (r *run) trace(id string) (out *rackfabv1.GetTraceResponse, err error) {
 	return out, err
 }
 
-// inTime orders spans by start, the longer first, then by id.
+// inTime orders spans by start, then the longer first, then by ID.
 func inTime(a, b *rackfabv1.Span) int {
 	return cmp.Or(cmp.Compare(a.GetStartPs(), b.GetStartPs()), cmp.Compare(b.GetEndPs(), a.GetEndPs()), cmp.Compare(a.GetSpanId(), b.GetSpanId()))
 }
 
-// findTrace gives the number of the trace whose id begins with id, 0 if there is none.
+// findTrace returns the number of the trace whose ID begins with id, or 0 if there is
+// none.
 func findTrace(tx *bbolt.Tx, id string) (uint32, error) {
 	whole, err := hex.DecodeString(id[:len(id)/2*2])
 	if err != nil {
@@ -92,8 +94,8 @@ func findTrace(tx *bbolt.Tx, id string) (uint32, error) {
 	return number, nil
 }
 
-// Epoch gives where instant 0 of a run is put, in ns since 1970; false if it is not
-// held.
+// Epoch returns the wall-clock time of instant 0 of a run, in ns since 1970. It reports
+// false if the run is not stored.
 func (s *Store) Epoch(run string) (int64, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -104,7 +106,7 @@ func (s *Store) Epoch(run string) (int64, bool) {
 	return r.info.Epoch, true
 }
 
-// Runs lists the runs, the latest first, and Foreign at the end.
+// Runs returns the runs, the latest first and Foreign last.
 func (s *Store) Runs() []*rackfabv1.CollectedRun {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

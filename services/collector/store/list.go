@@ -10,7 +10,7 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// ListTraces lists traces by their root spans. The request's limit has to be set.
+// ListTraces lists traces by their root spans. The request's limit must be set.
 func (s *Store) ListTraces(q *rackfabv1.ListTracesRequest) (*rackfabv1.ListTracesResponse, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -27,7 +27,7 @@ func (s *Store) ListTraces(q *rackfabv1.ListTracesRequest) (*rackfabv1.ListTrace
 	return out, err
 }
 
-// listing is a question about traces, with names by number.
+// listing is a request for traces, with names resolved to numbers.
 type listing struct {
 	run              *run
 	q                *rackfabv1.ListTracesRequest
@@ -37,7 +37,7 @@ type listing struct {
 	skip             int32
 }
 
-// newListing gives nil if the run has not even heard of a name.
+// newListing returns nil if the run does not contain one of the requested names.
 func newListing(r *run, q *rackfabv1.ListTracesRequest) *listing {
 	l := &listing{run: r, q: q, texts: r.known(), maxDuration: orNever(q.GetMaxDurationPs()), to: orNever(q.GetToPs()), skip: q.GetOffset()}
 	for _, f := range []struct {
@@ -60,7 +60,8 @@ func orNever(v int64) int64 {
 	return v
 }
 
-// walk goes through the index that has the traces in the order asked for, from its end.
+// walk reads the index that has the traces in the requested order, backwards from its
+// end.
 func (l *listing) walk(tx *bbolt.Tx, out *rackfabv1.ListTracesResponse) error {
 	var prefix []byte
 	index, low, high := tx.Bucket(bucketSlow), l.q.GetMinDurationPs(), l.maxDuration
@@ -84,7 +85,7 @@ func (l *listing) walk(tx *bbolt.Tx, out *rackfabv1.ListTracesResponse) error {
 	return nil
 }
 
-// take adds a trace if it is one that was asked for, and tells whether there are enough.
+// take adds a trace if it matches, and reports whether the response is complete.
 func (l *listing) take(tx *bbolt.Tx, number uint32, out *rackfabv1.ListTracesResponse) (bool, error) {
 	t, err := parseRecord(tx.Bucket(bucketTraces).Get(key32(number)))
 	if err != nil || !l.fits(&t) {
@@ -115,14 +116,14 @@ func (l *listing) take(tx *bbolt.Tx, number uint32, out *rackfabv1.ListTracesRes
 	return false, nil
 }
 
-// fits holds the root span against the question.
+// fits reports whether the root span matches the request.
 func (l *listing) fits(t *record) bool {
 	return (l.flow == 0 || t.flow == l.flow) && (l.name == 0 || t.name == l.name) &&
 		t.duration >= l.q.GetMinDurationPs() && t.duration <= l.maxDuration && t.start >= l.q.GetFromPs() && t.start < l.to
 }
 
-// spans counts the spans of a trace, holds them against the question, and gives the
-// body of the root span.
+// spans counts the spans of a trace, reports whether they match the request, and returns
+// the body of the root span.
 func (l *listing) spans(tx *bbolt.Tx, number uint32, rootID uint64) (n int32, fits bool, root []byte, err error) {
 	atNode, wanted := l.node == 0, l.q.GetAttributes()
 	found := make([]bool, len(wanted))

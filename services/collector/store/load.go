@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// fileName is the name of a run's file: its number, and a suffix if it is not its file now.
+// fileName matches the name of a run's file: its number, and a suffix if the file is not
+// in use.
 var fileName = regexp.MustCompile(`^([0-9]+)\.db(.*)$`)
 
 // load reads the totals and opens the runs.
@@ -83,9 +84,9 @@ func (s *Store) take(path string, number uint64) error {
 	return nil
 }
 
-// sweep removes a file that is left over, if anything may be removed.
+// sweep removes a leftover file, unless the store is read-only.
 func (s *Store) sweep(path string) {
 	if !s.options.ReadOnly {
-		_ = os.Remove(path) // tried again at the next start
+		_ = os.Remove(path) // the next start tries again
 	}
 }

@@ -2,14 +2,14 @@ package store
 
 import "encoding/binary"
 
-// Bounds of the names of a run; a text beyond them is stored where it is used.
+// Limits of the names of a run. A text beyond them is stored in full where it is used.
 const (
 	maxNames  = 1 << 16
 	maxLength = 64 // bytes
 )
 
-// names numbers the texts that come again and again: names of nodes, of flows, of
-// attributes. Number 0 is "".
+// names assigns numbers to texts that recur: names of nodes, flows and attributes.
+// Number 0 is "".
 type names struct {
 	numbers map[string]uint32
 	texts   []string
@@ -19,14 +19,14 @@ func newNames() names {
 	return names{numbers: map[string]uint32{"": 0}, texts: []string{""}}
 }
 
-// load takes a name from its bucket. Names come in the order of their numbers.
+// load adds a name from its bucket. Names must be added in the order of their numbers.
 func (n *names) load(_, text []byte) error {
 	n.numbers[string(text)] = uint32(len(n.texts))
 	n.texts = append(n.texts, string(text))
 	return nil
 }
 
-// text gives the name of that number; "" for one that is not there.
+// text returns the name with the given number, or "" if there is none.
 func text(texts []string, number uint32) string {
 	if int(number) < len(texts) {
 		return texts[number]
@@ -34,14 +34,14 @@ func text(texts []string, number uint32) string {
 	return ""
 }
 
-// known gives the names so far. They may be read while more are added.
+// known returns the names so far. The slice may be read while names are added.
 func (r *run) known() []string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.names.texts
 }
 
-// number gives the number of a name, false if it has none.
+// numberOf returns the number of a name. It reports false if the name has none.
 func (r *run) numberOf(name string) (uint32, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -53,7 +53,7 @@ func key32(n uint32) []byte { return binary.BigEndian.AppendUint32(nil, n) }
 
 func number32(key []byte) uint32 { return binary.BigEndian.Uint32(key) }
 
-// sortable maps signed numbers to unsigned ones in the same order.
+// sortable maps signed numbers to unsigned ones of the same order.
 func sortable(v int64) uint64 { return uint64(v) ^ 1<<63 }
 
 func unsortable(v uint64) int64 { return int64(v ^ 1<<63) }

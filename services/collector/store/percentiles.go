@@ -10,14 +10,14 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// group is what durations are put together by.
+// group is the key by which durations are grouped.
 type group struct{ run, scheme, flow, name string }
 
 func compareGroups(a, b group) int {
 	return cmp.Or(cmp.Compare(a.run, b.run), cmp.Compare(a.scheme, b.scheme), cmp.Compare(a.flow, b.flow), cmp.Compare(a.name, b.name))
 }
 
-// GetPercentiles gives percentiles of the durations of root spans.
+// GetPercentiles returns percentiles of the durations of root spans.
 func (s *Store) GetPercentiles(q *rackfabv1.GetPercentilesRequest) (*rackfabv1.GetPercentilesResponse, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -42,7 +42,7 @@ func (s *Store) GetPercentiles(q *rackfabv1.GetPercentilesRequest) (*rackfabv1.G
 	return out, nil
 }
 
-// several gives the runs of those ids: none is the latest, "*" all.
+// several returns the runs with the given IDs. No ID means the latest run, "*" all runs.
 func (s *Store) several(ids []string) ([]*run, error) {
 	if slices.Equal(ids, []string{"*"}) {
 		return s.runs, nil
@@ -61,14 +61,14 @@ func (s *Store) several(ids []string) ([]*run, error) {
 	return runs, nil
 }
 
-// durations adds the durations of a run to their groups. The index by flow has all
-// that is needed, unless the name of the span counts.
+// durations adds the durations of a run to their groups. The index by flow suffices
+// unless the name of the span matters.
 func (r *run) durations(q *rackfabv1.GetPercentilesRequest, to map[group][]int64) error {
 	texts := r.known()
 	byName := q.GetName() != "" || q.GetGroup() == rackfabv1.PercentileGroup_PERCENTILE_GROUP_NAME
 	return r.db.View(func(tx *bbolt.Tx) error {
 		records := tx.Bucket(bucketTraces)
-		var list []int64 // of the group at hand, so that the map is asked once per group
+		var list []int64 // of the current group; saves a map access per trace
 		var at group
 		flush := func() {
 			if len(list) > 0 {
@@ -103,7 +103,7 @@ func (r *run) durations(q *rackfabv1.GetPercentilesRequest, to map[group][]int64
 	})
 }
 
-// group gives the group of a root span.
+// group returns the group of a root span.
 func (r *run) group(by rackfabv1.PercentileGroup, flow, name string) group {
 	switch by {
 	case rackfabv1.PercentileGroup_PERCENTILE_GROUP_SCHEME:
@@ -117,7 +117,7 @@ func (r *run) group(by rackfabv1.PercentileGroup, flow, name string) group {
 	}
 }
 
-// percentiles of a sorted list that is not empty.
+// percentiles computes the percentiles of a sorted list, which must not be empty.
 func percentiles(g group, sorted []int64) *rackfabv1.Percentiles {
 	return &rackfabv1.Percentiles{
 		Run: g.run, Scheme: g.scheme, Flow: g.flow, Name: g.name, Count: int64(len(sorted)),

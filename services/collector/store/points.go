@@ -12,14 +12,14 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// Points are points of one time series, as they come in.
+// Points are received points of one time series.
 type Points struct {
 	Series *rackfabv1.Series // without points
 	Times  []int64           // ps
 	Values []float64
 }
 
-// identity tells series apart.
+// identity returns a key that is unique to a series.
 func identity(s *rackfabv1.Series) string {
 	text, err := proto.MarshalOptions{Deterministic: true}.Marshal(s)
 	if err != nil {
@@ -28,7 +28,7 @@ func identity(s *rackfabv1.Series) string {
 	return string(text)
 }
 
-// tail is the end of a series.
+// tail describes the end of a series.
 type tail struct {
 	number uint32
 	first  int64 // instant of the first point of the last chunk
@@ -37,7 +37,7 @@ type tail struct {
 	chunk  []byte
 }
 
-// loadTail reads the end of a series: the last chunk that has points. A damaged one may
+// loadTail reads the end of a series: the last chunk with points. A damaged chunk may
 // have none.
 func loadTail(tx *bbolt.Tx, number uint32) *tail {
 	t := &tail{number: number}
@@ -59,7 +59,7 @@ func lastBefore(c *bbolt.Cursor, limit []byte) (k, v []byte) {
 	return c.Prev()
 }
 
-// series stores points and tells how many are new.
+// series stores points and returns the number of new ones.
 func (w *writer) series(p *Points) (fresh int64, err error) {
 	t, err := w.tail(p.Series)
 	if err != nil {
@@ -93,7 +93,7 @@ func (w *writer) series(p *Points) (fresh int64, err error) {
 	return fresh + inserted, err
 }
 
-// tail gives the end of a series, and begins the series if it is new.
+// tail returns the end of a series, and creates the series if it is new.
 func (w *writer) tail(s *rackfabv1.Series) (*tail, error) {
 	id := identity(s)
 	if t := w.run.series[id]; t != nil {
@@ -111,14 +111,14 @@ func (w *writer) put(t *tail) error {
 	return w.points.Put(pointsKey(t.number, t.first), bytes.Clone(t.chunk))
 }
 
-// insert puts points between those of a series, whose end is written, and tells at
-// how many instants there was none. A chunk that they fall into is read and written
+// insert stores points that precede the end of a series, which is already written. It
+// returns the number of points at new instants. Each affected chunk is read and written
 // once.
 func (w *writer) insert(t *tail, late []point) (fresh int64, err error) {
 	slices.SortStableFunc(late, func(a, b point) int { return cmp.Compare(a.at, b.at) })
 	for len(late) > 0 {
 		first, have, n := w.around(t.number, late)
-		all := slices.Concat(have, late[:n]) // what was there first comes first, and stays
+		all := slices.Concat(have, late[:n]) // stored points sort first, and win
 		slices.SortStableFunc(all, func(a, b point) int { return cmp.Compare(a.at, b.at) })
 		all = slices.CompactFunc(all, func(a, b point) bool { return a.at == b.at })
 		if len(all) > len(have) {
@@ -131,8 +131,7 @@ func (w *writer) insert(t *tail, late []point) (fresh int64, err error) {
 	return fresh, nil
 }
 
-// replace puts points, which are in order, in the place of the chunk of that first
-// instant.
+// replace writes points, which are in order, in place of the chunk that begins at first.
 func (w *writer) replace(t *tail, first int64, points []point) error {
 	atEnd := first == t.first
 	for piece := range slices.Chunk(points, chunkPoints) {
@@ -147,8 +146,8 @@ func (w *writer) replace(t *tail, first int64, points []point) error {
 	return nil
 }
 
-// around gives the chunk that the first of some points in order falls into, which
-// is a new one before all others, and how many of the points do.
+// around returns the chunk to which late[0] belongs, and how many of the points belong
+// to it. The points are in order. The chunk is new if late[0] precedes all chunks.
 func (w *writer) around(series uint32, late []point) (first int64, have []point, n int) {
 	c := w.points.Cursor()
 	after := pointsKey(series, late[0].at+1)

@@ -13,7 +13,7 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// Buckets of a run's file. Numbers in keys are big-endian, so that they sort.
+// Buckets of a run's file. Numbers in keys are big-endian, so that keys sort by number.
 var (
 	bucketMeta   = []byte("meta")   // "info", "counts" -> JSON
 	bucketNames  = []byte("names")  // number -> text
@@ -34,19 +34,19 @@ var buckets = [][]byte{
 // Keys in bucketMeta.
 var keyInfo, keyCounts = []byte("info"), []byte("counts")
 
-// Sizes of a file, in bytes.
+// File sizes in bytes.
 const (
-	growBy  = 1 << 20 // what a file grows by
-	mapSize = 1 << 30 // address space taken at once, so that a writer need not wait for readers to grow it
+	growBy  = 1 << 20 // increment of a file
+	mapSize = 1 << 30 // address space mapped at once, so that a writer need not wait for readers to remap it
 )
 
-// RunInfo says what a run is.
+// RunInfo describes a run.
 type RunInfo struct {
-	Run      string // its id
+	Run      string // its ID
 	Scenario string
 	Scheme   string
 	Seed     int64
-	Epoch    int64  // ns since 1970 at which instant 0 is put
+	Epoch    int64  // wall-clock time of instant 0, in ns since 1970
 	Sampled  string // which messages have traces, in words
 }
 
@@ -61,21 +61,21 @@ type counts struct {
 	NextTrace, NextSeries uint32
 }
 
-// run is a run's file and what is kept of it in memory.
+// run is a run's file and its state in memory.
 type run struct {
 	path   string
 	number uint64
 	db     *bbolt.DB
 	info   RunInfo
-	bytes  atomic.Int64 // of the file, as measured after the latest change
+	bytes  atomic.Int64 // size of the file after the latest change
 
 	mu     sync.RWMutex
 	counts counts
 	names  names
 
-	// What only the writer knows.
+	// Used by the writer only.
 	series map[string]*tail
-	recent map[[16]byte]uint32 // numbers of traces that came lately
+	recent map[[16]byte]uint32 // numbers of recently received traces
 }
 
 // openRun opens a run's file.
@@ -96,7 +96,7 @@ func openRun(path string, number uint64, readOnly bool) (*run, error) {
 	return r, nil
 }
 
-// newRun makes a run's file.
+// newRun creates a run's file.
 func newRun(path string, number uint64, info RunInfo) (*run, error) {
 	r, err := openRun(path, number, false)
 	if err != nil {
@@ -120,8 +120,8 @@ func newRun(path string, number uint64, info RunInfo) (*run, error) {
 	return r, nil
 }
 
-// load reads into memory what is kept there. A file that was made, but never
-// written to, has no buckets.
+// load reads the state kept in memory. A file that was created but never written has no
+// buckets.
 func (r *run) load() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -151,7 +151,7 @@ func (r *run) load() error {
 	})
 }
 
-// measure takes down how large the file is. Whoever has changed it calls it.
+// measure records the size of the file. It must be called after every change.
 func (r *run) measure() {
 	if i, err := os.Stat(r.path); err == nil {
 		r.bytes.Store(i.Size())
@@ -164,7 +164,7 @@ func (r *run) figures() counts {
 	return r.counts
 }
 
-// remove closes the file and takes it away.
+// remove closes and deletes the file.
 func (r *run) remove() error {
 	if err := r.db.Close(); err != nil {
 		return err
@@ -180,7 +180,7 @@ func putJSON(tx *bbolt.Tx, key []byte, v any) error {
 	return tx.Bucket(bucketMeta).Put(key, text)
 }
 
-// getJSON reads the value of a key into v; a key that is not there leaves v.
+// getJSON reads the value of a key into v. It leaves v unchanged if the key is missing.
 func getJSON(tx *bbolt.Tx, key []byte, v any) error {
 	text := tx.Bucket(bucketMeta).Get(key)
 	if text == nil {

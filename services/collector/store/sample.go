@@ -11,9 +11,9 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// CloseRun says that no more comes of a run, "" the latest: with KeepSlowest the
-// details of all but the slowest traces of each flow leave. It gives how many spans
-// left.
+// CloseRun closes a run that will receive no more data; "" means the latest run. With
+// KeepSlowest it deletes the details of all but the slowest traces of each flow. It
+// returns the number of deleted spans.
 func (s *Store) CloseRun(id string) (int64, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -26,8 +26,8 @@ func (s *Store) CloseRun(id string) (int64, error) {
 	return s.close(r)
 }
 
-// CloseIdle closes the runs of which nothing has come since then. One that cannot be
-// closed does not keep the others.
+// CloseIdle closes the runs that have received no data after since. It goes on after an
+// error and returns all errors.
 func (s *Store) CloseIdle(since time.Time) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -44,7 +44,7 @@ func (s *Store) CloseIdle(since time.Time) error {
 	return errors.Join(errs...)
 }
 
-// close samples a run and gives the room back to the disk. Whoever calls it holds
+// close samples a run and returns the freed space to the file system. The caller holds
 // writing.
 func (s *Store) close(r *run) (int64, error) {
 	c := r.figures()
@@ -74,8 +74,8 @@ func (s *Store) close(r *run) (int64, error) {
 	return c.Spans.SampledOut - before, err
 }
 
-// keepSlowest takes away the details of the faster traces, flow by flow; of each
-// flow at least one trace stays whole.
+// keepSlowest deletes the details of the faster traces of each flow. At least one trace
+// of each flow stays complete.
 func keepSlowest(tx *bbolt.Tx, share float64, c *counts) error {
 	var flow []byte
 	var numbers []uint32 // of the flow's traces, the fastest first
@@ -109,7 +109,7 @@ func keepSlowest(tx *bbolt.Tx, share float64, c *counts) error {
 	return drop()
 }
 
-// dropDetails takes away all spans of a trace but its root, and gives how many.
+// dropDetails deletes all spans of a trace but its root, and returns their number.
 func dropDetails(tx *bbolt.Tx, number uint32) (int64, error) {
 	records := tx.Bucket(bucketTraces)
 	t, err := parseRecord(records.Get(key32(number)))
@@ -139,14 +139,14 @@ func dropDetails(tx *bbolt.Tx, number uint32) (int64, error) {
 	return int64(len(keys)), records.Put(key32(number), t.appendTo(nil))
 }
 
-// compactStep is how many bytes compaction moves in one transaction.
+// compactStep is the number of bytes that compaction moves in one transaction.
 const compactStep = 4 << 20
 
-// freshSuffix is what a file that is being written anew has behind its name.
+// freshSuffix is appended to the name of a file while compaction writes it.
 const freshSuffix = ".new"
 
-// compact writes the run's file anew, without room between, and puts it in the
-// place of the old one. After an error the run goes on in the old one.
+// compact rewrites the run's file without free space and replaces the old file. After an
+// error the run continues in the old file.
 func (s *Store) compact(r *run) error {
 	path := r.path + freshSuffix
 	again, err := r.copyTo(path)
@@ -165,7 +165,7 @@ func (s *Store) compact(r *run) error {
 	return old.Close()
 }
 
-// copyTo writes the run into another file, without room between, and opens that.
+// copyTo writes the run into another file without free space, and opens that file.
 func (r *run) copyTo(path string) (*run, error) {
 	fresh, err := bbolt.Open(path, 0o644, &bbolt.Options{Timeout: lockLimit, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType})
 	if err != nil {

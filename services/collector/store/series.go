@@ -31,7 +31,7 @@ func (s *Store) ListSeries(q *rackfabv1.SeriesSelector) (*rackfabv1.ListSeriesRe
 	return out, err
 }
 
-// QuerySeries gives the points of series. The request's limit has to be set.
+// QuerySeries returns the points of series. The request's limit must be set.
 func (s *Store) QuerySeries(q *rackfabv1.QuerySeriesRequest) (*rackfabv1.QuerySeriesResponse, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -57,7 +57,7 @@ func (s *Store) QuerySeries(q *rackfabv1.QuerySeriesRequest) (*rackfabv1.QuerySe
 	return out, err
 }
 
-// eachSeries calls do with the series that fit.
+// eachSeries calls do with every series that matches the selector.
 func eachSeries(tx *bbolt.Tx, q *rackfabv1.SeriesSelector, do func(number uint32, s *rackfabv1.Series) error) error {
 	return tx.Bucket(bucketSeries).ForEach(func(k, v []byte) error {
 		one := &rackfabv1.Series{}
@@ -71,7 +71,7 @@ func eachSeries(tx *bbolt.Tx, q *rackfabv1.SeriesSelector, do func(number uint32
 	})
 }
 
-// Selected tells whether a series is one of those asked for; the run is not looked at.
+// Selected reports whether a series matches the selector. It ignores the selector's run.
 func Selected(q *rackfabv1.SeriesSelector, s *rackfabv1.Series) bool {
 	fits := func(want, have string) bool { return want == "" || want == have }
 	return fits(q.GetMetric(), s.GetMetric()) && fits(q.GetNode(), s.GetNode()) && fits(q.GetPeer(), s.GetPeer()) &&
@@ -86,21 +86,21 @@ func compareSeries(a, b *rackfabv1.Series) int {
 	)
 }
 
-// folder reads the points of one series and makes those of a step one.
+// folder reads the points of one series and folds those of one step into one point.
 type folder struct {
 	q         *rackfabv1.QuerySeriesRequest
 	to        *rackfabv1.Series
-	room      int // how many points may be added
+	room      int // number of points that may still be added
 	truncated bool
-	n         float64 // points in the present step
+	n         float64 // points in the current step
 }
 
-// walk goes through the chunks of the range.
+// walk reads the chunks in the requested range.
 func (f *folder) walk(tx *bbolt.Tx, number uint32) {
 	from, to := f.q.GetFromPs(), orNever(f.q.GetToPs())
 	prefix := key32(number)
 	c := tx.Bucket(bucketPoints).Cursor()
-	// The chunk that holds from may begin before it.
+	// The chunk that contains from may begin before it.
 	after := append(bytes.Clone(prefix), math.MaxUint8)
 	if from < math.MaxInt64 {
 		after = pointsKey(number, from+1)
@@ -122,7 +122,7 @@ func (f *folder) walk(tx *bbolt.Tx, number uint32) {
 	}
 }
 
-// add takes a point; they come in order.
+// add adds a point. Points come in order.
 func (f *folder) add(at int64, value float64) {
 	step := f.q.GetStepPs()
 	if step > 0 {
@@ -143,7 +143,7 @@ func (f *folder) add(at int64, value float64) {
 	s.Values[last] = fold(f.kind(), s.Values[last], value, f.n)
 }
 
-// kind is how points become one.
+// kind returns how the points of a step are folded.
 func (f *folder) kind() rackfabv1.Fold {
 	switch {
 	case f.q.GetFold() != rackfabv1.Fold_FOLD_UNSPECIFIED:
@@ -156,7 +156,7 @@ func (f *folder) kind() rackfabv1.Fold {
 	return rackfabv1.Fold_FOLD_MAX
 }
 
-// fold puts the n-th value of a step to what the ones before gave.
+// fold combines the n-th value of a step with the result of the previous ones.
 func fold(kind rackfabv1.Fold, have, value, n float64) float64 {
 	switch kind {
 	case rackfabv1.Fold_FOLD_LAST:

@@ -9,29 +9,29 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Span is a part of a trace as it comes in.
+// Span is a received span.
 type Span struct {
 	Trace      [16]byte
 	ID, Parent uint64 // Parent is 0 for a root
 	Name       string
-	Node       string // where it was
-	Service    string // who told it
+	Node       string // node to which the span refers
+	Service    string // exporter of the span
 	Flow       string
 	Start, End int64  // ps
-	Error      string // why it failed, "" if it did not
-	// Attributes and Events are everything else. Write changes them.
+	Error      string // error message, "" if the span did not fail
+	// Attributes and Events hold everything else. Write modifies them.
 	Attributes []*commonpb.KeyValue
 	Events     []*tracepb.Span_Event // their times are instants in ps, as unsigned numbers
 }
 
-// columns are what a span is found and listed by.
+// columns are the fields by which spans are found and listed.
 type columns struct {
 	parent                    uint64
 	name, node, service, flow uint32
 	start, duration           int64
 }
 
-// appendTo writes the columns in front of a span's body.
+// appendTo appends the encoded columns, which precede a span's body.
 func (c *columns) appendTo(b []byte) []byte {
 	b = binary.BigEndian.AppendUint64(b, c.parent)
 	for _, n := range []uint32{c.name, c.node, c.service, c.flow} {
@@ -43,7 +43,7 @@ func (c *columns) appendTo(b []byte) []byte {
 
 var errDamaged = errors.New("a value on disk is cut short")
 
-// parseColumns reads what appendTo wrote and gives what follows it.
+// parseColumns decodes columns and returns the bytes that follow them.
 func parseColumns(b []byte) (c columns, body []byte, err error) {
 	if len(b) < 8 {
 		return c, nil, errDamaged
@@ -66,12 +66,12 @@ func parseColumns(b []byte) (c columns, body []byte, err error) {
 	return c, b, nil
 }
 
-// spanKey is the trace's number and the span's id.
+// spanKey returns the key of a span: the trace's number and the span's ID.
 func spanKey(trace uint32, id uint64) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(make([]byte, 0, 12), trace), id)
 }
 
-// span stores a span and tells whether it is new.
+// span stores a span and reports whether it is new.
 func (w *writer) span(s *Span) (bool, error) {
 	number, err := w.trace(s.Trace)
 	if err != nil {
@@ -101,13 +101,13 @@ func (w *writer) span(s *Span) (bool, error) {
 	switch {
 	case s.Parent == 0:
 		err = w.root(number, s, &c)
-	case w.info.Run == Foreign: // a node's trace has its root, sooner or later
+	case w.info.Run == Foreign: // traces of nodes receive their root sooner or later
 		w.rootless[number] = true
 	}
 	return true, err
 }
 
-// seen keeps the range, the nodes and the flows of the run.
+// seen updates the time range, the nodes and the flows of the run.
 func (w *writer) seen(s *Span) {
 	c := &w.counts
 	if c.Spans.Held == 0 && c.StartPs == 0 && c.EndPs == 0 {
@@ -117,8 +117,8 @@ func (w *writer) seen(s *Span) {
 	c.Nodes, c.Flows = note(c.Nodes, s.Node), note(c.Flows, s.Flow)
 }
 
-// body is a span's attributes, events and error, in the messages of OTLP with names
-// by number.
+// body encodes a span's attributes, events and error as OTLP messages with names by
+// number.
 func (w *writer) body(s *Span) ([]byte, error) {
 	m := tracepb.Span{Attributes: s.Attributes, Events: s.Events}
 	if s.Error != "" {
@@ -137,7 +137,7 @@ func (w *writer) body(s *Span) ([]byte, error) {
 	return w.buffer, err
 }
 
-// intern puts numbers in place of keys and texts.
+// intern replaces keys and texts by their numbers.
 func (w *writer) intern(list []*commonpb.KeyValue) error {
 	for _, a := range list {
 		n, ok, err := w.name(a.GetKey())

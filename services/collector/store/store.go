@@ -1,13 +1,13 @@
-// Package store keeps on disk what the nodes of racks tell: the spans of their
-// messages and the points of their time series, and answers questions about them.
-// Each run has a file of its own (bbolt), so that the oldest run leaves by the
-// removal of a file. What Write has answered is on disk, and survives the end of
-// the process however it ends. It knows no network; what comes in is checked and
-// put into its types by package collector.
+// Package store keeps the telemetry of racks on disk, the spans of their messages and
+// the points of their time series, and answers queries about it. Each run has its own
+// file (bbolt), so that evicting the oldest run means deleting a file. Data is on disk
+// once Write has returned, and survives a crash of the process. The package knows no
+// network; package collector validates received data and converts it to the store's
+// types.
 //
-// A folder holds
+// A folder contains
 //
-//	totals.db           what left with runs that are gone; its lock is the folder's
+//	totals.db           counts of evicted runs; its lock is the folder's lock
 //	000017.db           the seventeenth run
 //	000016.db.damaged   a run that could not be read, set aside
 package store
@@ -27,50 +27,51 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// maxRuns is how many runs are held at most; each is an open file.
+// maxRuns is the maximum number of stored runs; each is an open file.
 const maxRuns = 500
 
-// Foreign is the run of data that names none, or whose times are not its run's: of
-// clients that are no nodes, on wall time. It is the latest run if there is no other.
+// Foreign is the run of data that names no run or whose times lie outside its run: of
+// clients that are not nodes, in wall-clock time. It counts as the latest run only if
+// there is no other.
 const Foreign = "default"
 
 // lockLimit is how long Open waits for a folder that another process has open.
 const lockLimit = time.Second
 
-// ErrNotFound says that a run or a trace is not held.
+// ErrNotFound means that a run or a trace is not stored.
 var ErrNotFound = errors.New("not held")
 
-// ErrFull says that the run alone fills the store.
+// ErrFull means that a run alone exceeds the size limit of the store.
 var ErrFull = errors.New("the run alone fills the store")
 
-// Options bound a store.
+// Options configure a store.
 type Options struct {
-	MaxSize     int64   // bytes of all files; 0 is no bound
-	KeepSlowest float64 // share of the traces of a flow whose details are kept when a run closes, 0 to 1; 0 or 1 keeps all
-	ReadOnly    bool    // for questions alone
+	MaxSize     int64   // maximum size of all files in bytes; 0 means unlimited
+	KeepSlowest float64 // fraction of the traces of a flow whose details are kept when a run closes, 0 to 1; 0 or 1 keeps all
+	ReadOnly    bool    // allow queries only
 }
 
-// Store is a folder of runs. Write, CloseRun and CloseIdle may be called from
-// several goroutines; so may all questions at the same time.
+// Store is a folder of runs. Write, CloseRun and CloseIdle may be called from several
+// goroutines, and so may all queries at the same time.
 type Store struct {
 	dir     string
 	options Options
 	totals  *bbolt.DB
 
-	writing sync.Mutex // held by whoever changes files
+	writing sync.Mutex // held while files change
 
-	mu   sync.RWMutex // of runs; held for reading while a file is read
-	runs []*run       // by number: the oldest first
-	last uint64       // the largest number that a run has had, as far as files and totals tell
-	gone Totals       // what left with runs that are gone
+	mu   sync.RWMutex // guards runs; held for reading while a file is read
+	runs []*run       // by number, the oldest first
+	last uint64       // largest run number found in files and totals
+	gone Totals       // counts of evicted runs
 
-	found   []Damage // when the store was opened
-	damaged int      // runs in the folder, those that were set aside earlier too
+	found   []Damage // found when the store was opened
+	damaged int      // damaged runs in the folder, including those set aside earlier
 }
 
-// Open opens the folder, and makes it unless it is to be read only. A run that is
-// damaged is left out, and set aside unless the folder is to be read only (Damaged). A
-// folder that another process has open is an error.
+// Open opens the folder, and creates it unless ReadOnly is set. It leaves out damaged
+// runs, and sets them aside unless ReadOnly is set (see Damaged). It returns an error if
+// another process has the folder open.
 func Open(dir string, o Options) (*Store, error) {
 	if !o.ReadOnly {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -109,7 +110,7 @@ func (s *Store) Close() error {
 	return errors.Join(append(errs, s.totals.Close())...)
 }
 
-// Size gives the bytes of all files.
+// Size returns the size of all files in bytes.
 func (s *Store) Size() int64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -123,7 +124,7 @@ func (s *Store) size() (n int64) {
 	return n
 }
 
-// latest gives the runs, the latest first, and Foreign at the end. The lock is held.
+// latest returns the runs, the latest first and Foreign last. The caller holds mu.
 func (s *Store) latest() []*run {
 	runs := slices.Clone(s.runs)
 	slices.Reverse(runs)
@@ -135,7 +136,7 @@ func (s *Store) latest() []*run {
 	return runs
 }
 
-// find gives the run of that id; "" is the latest. The lock is held.
+// find returns the run with the given ID; "" means the latest run. The caller holds mu.
 func (s *Store) find(id string) (*run, error) {
 	if id == "" {
 		if len(s.runs) == 0 {
@@ -151,7 +152,7 @@ func (s *Store) find(id string) (*run, error) {
 	return nil, fmt.Errorf("run %q: %w; held are %s", id, ErrNotFound, s.some())
 }
 
-// some names the latest runs, for a message.
+// some lists the latest runs for an error message.
 func (s *Store) some() string {
 	const most = 5
 	var names []string

@@ -6,15 +6,15 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Counts are the fates of spans or of points of a run.
+// Counts are counts of the spans or the points of a run.
 type Counts struct {
-	Received   int64 // in deliveries
+	Received   int64 // received in deliveries
 	Stored     int64 // new
-	Duplicates int64 // held already
-	Rejected   int64 // not valid, or the run alone fills the store
+	Duplicates int64 // already stored
+	Rejected   int64 // invalid, or the run alone fills the store
 	Held       int64 // on disk now
-	SampledOut int64 // left when the run closed
-	Evicted    int64 // left with their run
+	SampledOut int64 // deleted when the run closed
+	Evicted    int64 // deleted with their run
 }
 
 func (c *Counts) add(d Counts) {
@@ -27,8 +27,8 @@ func (c *Counts) add(d Counts) {
 	c.Evicted += d.Evicted
 }
 
-// Totals are the counts of all runs since the store was made:
-// received = stored + duplicates + rejected, stored = held + evicted + sampled out.
+// Totals are the counts of all runs since the store was created: received = stored +
+// duplicates + rejected, stored = held + evicted + sampled out.
 type Totals struct {
 	Spans, Points Counts
 	Evicted       int64 // runs
@@ -36,12 +36,12 @@ type Totals struct {
 
 var (
 	bucketTotals = []byte("totals")
-	keyGone      = []byte("gone")    // counts of runs that are gone
-	keyNumbers   = []byte("numbers") // of runs that are gone, but whose file may be there
+	keyGone      = []byte("gone")    // counts of evicted runs
+	keyNumbers   = []byte("numbers") // numbers of evicted runs whose file may still exist
 )
 
-// readTotals gives what left with runs, and the numbers of those whose file may
-// still be there.
+// readTotals returns the counts of evicted runs, and the numbers of those whose file may
+// still exist.
 func readTotals(db *bbolt.DB) (gone Totals, numbers map[uint64]bool, err error) {
 	err = db.View(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(bucketTotals)
@@ -61,8 +61,8 @@ func readTotals(db *bbolt.DB) (gone Totals, numbers map[uint64]bool, err error) 
 	return gone, numbers, err
 }
 
-// writeTotals puts down that the run of that number is gone, in one step with
-// what left with it.
+// writeTotals records in one transaction that a run is evicted and the new counts of
+// evicted runs.
 func writeTotals(db *bbolt.DB, gone Totals, number uint64) error {
 	counts, err := json.Marshal(gone)
 	if err != nil {
@@ -84,7 +84,7 @@ func writeTotals(db *bbolt.DB, gone Totals, number uint64) error {
 	})
 }
 
-// Totals gives the counts of all runs, present and gone.
+// Totals returns the counts of all runs, including evicted ones.
 func (s *Store) Totals() Totals {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -97,8 +97,8 @@ func (s *Store) Totals() Totals {
 	return t
 }
 
-// evict removes the oldest runs until the store is within its bounds; keep stays.
-// Whoever calls it holds writing.
+// evict deletes the oldest runs, except keep, until the store is within its limits. The
+// caller holds writing.
 func (s *Store) evict(keep *run) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +124,7 @@ func (s *Store) evict(keep *run) error {
 	return nil
 }
 
-// left is what a run's counts are once it is gone.
+// left returns the counts of a run after its eviction.
 func left(c Counts) Counts {
 	c.Evicted += c.Held
 	c.Held = 0

@@ -6,16 +6,16 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// record is what is kept of a trace: its id and, once that has come, its root span,
-// or what stands for it.
+// record is the stored record of a trace: its ID and, once received, its root span or a
+// substitute for it (see localRoots).
 type record struct {
 	id      [16]byte
-	root    uint64 // the root span's id; 0 if none has come
-	dropped bool   // whether the details left
+	root    uint64 // the root span's ID; 0 if none was received
+	dropped bool   // whether the details were deleted
 	columns
 }
 
-// appendTo writes the record.
+// appendTo appends the encoded record.
 func (t *record) appendTo(b []byte) []byte {
 	b = append(b, t.id[:]...)
 	if t.root == 0 {
@@ -29,7 +29,7 @@ func (t *record) appendTo(b []byte) []byte {
 	return t.columns.appendTo(append(b, flags))
 }
 
-// parseRecord reads what appendTo wrote.
+// parseRecord decodes a record.
 func parseRecord(b []byte) (t record, err error) {
 	if len(b) < 16 {
 		return t, errDamaged
@@ -46,9 +46,9 @@ func parseRecord(b []byte) (t record, err error) {
 	return t, err
 }
 
-// trace gives the number of a trace, and a new one to a trace that has none. They
-// count up, so that the spans of traces of the same time lie together on disk
-// though ids are random.
+// trace returns the number of a trace, and assigns one to a new trace. Numbers increase,
+// so that the spans of concurrent traces lie together on disk although trace IDs are
+// random.
 func (w *writer) trace(id [16]byte) (uint32, error) {
 	if n, ok := w.recent[id]; ok {
 		return n, nil
@@ -67,7 +67,7 @@ func (w *writer) trace(id [16]byte) (uint32, error) {
 	return n, w.traces.Put(key32(n), t.appendTo(nil))
 }
 
-// root puts down the root span of a trace, unless it has one.
+// root records the root span of a trace, unless the trace has one.
 func (w *writer) root(number uint32, s *Span, c *columns) error {
 	t, err := parseRecord(w.traces.Get(key32(number)))
 	if err != nil || t.root != 0 && t.parent == 0 {
@@ -76,9 +76,9 @@ func (w *writer) root(number uint32, s *Span, c *columns) error {
 	return w.list(number, &t, s.ID, c)
 }
 
-// localRoots lists the traces that came without a root span, because their caller
-// tells somebody else or nobody, by the earliest span whose parent is not held. What
-// comes later may change that.
+// localRoots indexes the traces that came without a root span, because their caller
+// exports elsewhere or not at all. The earliest span whose parent is not stored takes
+// the place of the root, until later data changes that.
 func (w *writer) localRoots() error {
 	for number := range w.rootless {
 		t, err := parseRecord(w.traces.Get(key32(number)))
@@ -92,7 +92,7 @@ func (w *writer) localRoots() error {
 		if err != nil {
 			return err
 		}
-		if id == 0 || id == t.root { // a ring stays where it is listed
+		if id == 0 || id == t.root { // unchanged, or a cycle of parents
 			continue
 		}
 		if err := w.list(number, &t, id, &c); err != nil {
@@ -102,8 +102,8 @@ func (w *writer) localRoots() error {
 	return nil
 }
 
-// topmost gives the earliest span of a trace whose parent is not held, 0 if each is
-// the child of another.
+// topmost returns the earliest span of a trace whose parent is not stored, or 0 if every
+// span has a stored parent.
 func (w *writer) topmost(number uint32) (id uint64, found columns, err error) {
 	err = eachSpan(w.ids.Tx(), number, func(k, v []byte) error {
 		c, _, err := parseColumns(v)
@@ -118,8 +118,7 @@ func (w *writer) topmost(number uint32) (id uint64, found columns, err error) {
 	return id, found, err
 }
 
-// list puts a trace into the indices by a span, and takes it out where it was by
-// another.
+// list indexes a trace by the span root, and removes its previous index entries.
 func (w *writer) list(number uint32, t *record, root uint64, c *columns) error {
 	if t.root == 0 {
 		w.counts.Traces++
@@ -133,7 +132,7 @@ func (w *writer) list(number uint32, t *record, root uint64, c *columns) error {
 	return w.eachIndex(number, c, func(b *bbolt.Bucket, key []byte) error { return b.Put(key, nil) })
 }
 
-// eachIndex calls do with each index of traces and the key that a trace has in it.
+// eachIndex calls do with each index of traces and the trace's key in it.
 func (w *writer) eachIndex(number uint32, c *columns, do func(b *bbolt.Bucket, key []byte) error) error {
 	if err := do(w.slow, slowKey(c.duration, number)); err != nil {
 		return err
@@ -144,12 +143,12 @@ func (w *writer) eachIndex(number uint32, c *columns, do func(b *bbolt.Bucket, k
 	return do(w.late, slowKey(c.start, number))
 }
 
-// slowKey is a span of time or an instant, and the trace's number.
+// slowKey returns an index key: a duration or an instant, then the trace's number.
 func slowKey(v int64, number uint32) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(make([]byte, 0, 16), sortable(v)), number)
 }
 
-// ordered reads the end of such a key.
+// ordered decodes the end of a key that slowKey made.
 func ordered(key []byte) (v int64, number uint32) {
 	key = key[len(key)-12:]
 	return unsortable(binary.BigEndian.Uint64(key)), number32(key[8:])

@@ -10,22 +10,22 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// maxRecent is how many numbers of traces are kept at hand.
+// maxRecent is the maximum number of cached trace numbers.
 const maxRecent = 1 << 16
 
-// Delivery is what one request has of one run.
+// Delivery is the data of one run in one request.
 type Delivery struct {
 	Run      RunInfo
 	Spans    []Span
 	Points   []Points
-	Rejected struct{ Spans, Points int64 } // not valid; counted alone
+	Rejected struct{ Spans, Points int64 } // invalid items; only counted
 
-	// Full says that nothing of it was stored, because the run alone fills the store.
-	// Write sets it.
+	// Full means that nothing was stored, because the run alone fills the store. Write sets
+	// it.
 	Full bool
 }
 
-// size gives how many spans and points are to be stored.
+// size returns the number of spans and points to be stored.
 func (d *Delivery) size() (spans, points int64) {
 	for i := range d.Points {
 		points += int64(len(d.Points[i].Times))
@@ -33,9 +33,9 @@ func (d *Delivery) size() (spans, points int64) {
 	return int64(len(d.Spans)), points
 }
 
-// Write stores deliveries, those of a run in one step. Once it returns without an
-// error all of them are on disk. After an error some runs' may be: to deliver them
-// again does no harm.
+// Write stores deliveries, all those of a run in one transaction. If it returns nil,
+// everything is on disk. After an error some runs may have been written; it is safe to
+// write the same deliveries again.
 func (s *Store) Write(now time.Time, all []*Delivery) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -59,14 +59,14 @@ func (s *Store) Write(now time.Time, all []*Delivery) error {
 	return nil
 }
 
-// open gives the run, and begins it if it is new.
+// open returns the run, and creates it if it is new.
 func (s *Store) open(info RunInfo) (*run, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r, err := s.find(info.Run); err == nil && info.Run != "" {
 		return r, nil
 	}
-	s.last++ // and never that of a run that is gone: its file would go at the next start
+	s.last++ // never reuses an evicted run's number, whose file the next start deletes
 	r, err := newRun(filepath.Join(s.dir, fmt.Sprintf("%06d.db", s.last)), s.last, info)
 	if err == nil {
 		s.runs = append(s.runs, r)
@@ -74,8 +74,8 @@ func (s *Store) open(info RunInfo) (*run, error) {
 	return r, err
 }
 
-// write stores the deliveries in one step. After an error the file is as it was,
-// and so is what is kept of it in memory.
+// write stores the deliveries in one transaction. After an error the file and its state
+// in memory are unchanged.
 func (r *run) write(now time.Time, all []*Delivery, full bool) error {
 	err := r.db.Update(func(tx *bbolt.Tx) error {
 		w := newWriter(r, tx)
@@ -106,7 +106,7 @@ type writer struct {
 	names, ids, traces, spans, slow, flow, late, points *bbolt.Bucket
 	seriesBucket                                        *bbolt.Bucket
 	buffer                                              []byte
-	rootless                                            map[uint32]bool // traces that may have no root span
+	rootless                                            map[uint32]bool // traces that may lack a root span
 }
 
 func newWriter(r *run, tx *bbolt.Tx) *writer {
@@ -117,7 +117,7 @@ func newWriter(r *run, tx *bbolt.Tx) *writer {
 		points: tx.Bucket(bucketPoints), seriesBucket: tx.Bucket(bucketSeries), rootless: map[uint32]bool{},
 	}
 	for _, b := range []*bbolt.Bucket{w.names, w.traces, w.seriesBucket} {
-		b.FillPercent = 0.95 // their keys grow
+		b.FillPercent = 0.95 // keys are appended in ascending order
 	}
 	if len(r.recent) > maxRecent {
 		clear(r.recent)
@@ -132,7 +132,7 @@ func (w *writer) delivery(d *Delivery, full bool) error {
 		w.count(&w.counts.Points, 0, 0, d.Rejected.Points+points)
 		return nil
 	}
-	var newSpans, newPoints int64 // what is missing was held already
+	var newSpans, newPoints int64 // the others were stored before
 	for i := range d.Spans {
 		fresh, err := w.span(&d.Spans[i])
 		if err != nil {
@@ -154,7 +154,7 @@ func (w *writer) delivery(d *Delivery, full bool) error {
 	return nil
 }
 
-// count adds what became of valid and of rejected items.
+// count adds the numbers of valid, stored and rejected items.
 func (w *writer) count(c *Counts, valid, stored, rejected int64) {
 	c.Received += valid + rejected
 	c.Rejected += rejected
@@ -163,7 +163,7 @@ func (w *writer) count(c *Counts, valid, stored, rejected int64) {
 	c.Duplicates += valid - stored
 }
 
-// finish puts the figures beside the data, and shows them once they are there.
+// finish writes the counts with the data, and publishes them once they are committed.
 func (w *writer) finish(now time.Time) error {
 	w.counts.LastNano = now.UnixNano()
 	if w.counts.FirstNano == 0 {
@@ -179,8 +179,8 @@ func (w *writer) finish(now time.Time) error {
 	return putJSON(tx, keyCounts, w.counts)
 }
 
-// name gives the number of a text, and a new one to a text that has none. It gives
-// false for a text that is too long, or when there are too many.
+// name returns the number of a text, and assigns one to a new text. It reports false if
+// the text is too long or there are too many names.
 func (w *writer) name(t string) (uint32, bool, error) {
 	if n, ok := w.run.names.numbers[t]; ok { // only the writer changes it
 		return n, true, nil
@@ -196,7 +196,8 @@ func (w *writer) name(t string) (uint32, bool, error) {
 	return n, true, w.names.Put(key32(n), []byte(t))
 }
 
-// column is name for a text that has to have a number: beyond the bounds it is "".
+// column is like name, for a text that must have a number. A text beyond the limits is
+// cut to maxLength or becomes "".
 func (w *writer) column(t string) (uint32, error) {
 	if len(t) > maxLength {
 		t = t[:maxLength]
@@ -205,7 +206,7 @@ func (w *writer) column(t string) (uint32, error) {
 	return n, err
 }
 
-// note keeps a sorted list of names.
+// note adds a name to a sorted list of names.
 func note(list []string, name string) []string {
 	at, ok := slices.BinarySearch(list, name)
 	if ok || name == "" {
