@@ -11,43 +11,42 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Why points and spans are dropped.
+// Reasons for dropping points and spans.
 const (
-	DropQueue       = "queue"       // they came faster than the collector took them
-	DropUnreachable = "unreachable" // the run was over and the collector did not answer
-	DropRefused     = "refused"     // the collector gave an error that another try does not mend
-	DropRejected    = "rejected"    // the collector took the request, but not these (partial success)
+	DropQueue       = "queue"       // produced faster than the collector accepted them
+	DropUnreachable = "unreachable" // the run was over and the collector did not respond
+	DropRefused     = "refused"     // the collector returned a permanent error
+	DropRejected    = "rejected"    // the collector rejected these items of a request (partial success)
 )
 
-// Limits of what is sent, in wall time.
+// Limits of exporting, in wall-clock time.
 const (
 	exportLimit = 5 * time.Second
-	leastWait   = 50 * time.Millisecond // after a failure, doubled with each
+	leastWait   = 50 * time.Millisecond // after the first failure; doubled with each further one
 	mostWait    = time.Second
-	linger      = time.Second // for more of the same, so that requests are few
+	linger      = time.Second // wait for more data, so that requests are few
 )
 
-// Counts says what became of points, or of spans: Made = Sent + Queued + the sum of
-// Dropped.
+// Counts are counts of points or of spans: Made = Sent + Queued + the sum of Dropped.
 type Counts struct {
 	Made, Sent, Queued int64
 	Dropped            map[string]int64 // by reason
 }
 
-// account counts what goes through a bounded queue, under the lock of the queue.
+// account counts the items of a bounded queue, under the lock of the queue.
 type account struct {
 	mu     sync.Mutex
 	limit  int64
 	counts Counts
-	idle   chan struct{} // closed when nothing is queued; nil if nobody waits for that
-	wake   chan struct{} // holds a token while something may wait
+	idle   chan struct{} // closed when the queue becomes empty; nil if nobody waits for that
+	wake   chan struct{} // holds a token while the queue may have items
 }
 
 func newAccount(limit int) account {
 	return account{limit: int64(limit), counts: Counts{Dropped: map[string]int64{}}, wake: make(chan struct{}, 1)}
 }
 
-// Counts says what became of everything so far.
+// Counts returns the counts so far.
 func (a *account) Counts() Counts {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -56,8 +55,8 @@ func (a *account) Counts() Counts {
 	return c
 }
 
-// admit counts n that are made, and tells whether there is room for them. The caller
-// holds the lock.
+// admit counts n new items and reports whether the queue has room for them. The caller
+// holds mu.
 func (a *account) admit(n int64) bool {
 	a.counts.Made += n
 	if a.counts.Queued+n > a.limit {
@@ -68,8 +67,8 @@ func (a *account) admit(n int64) bool {
 	return true
 }
 
-// settle counts n that are no longer queued, and so many of them as dropped. The
-// caller holds the lock.
+// settle counts n items that leave the queue, of which dropped are dropped for the
+// reason why. The caller holds mu.
 func (a *account) settle(n, dropped int64, why string) {
 	a.counts.Queued -= n
 	a.counts.Sent += n - dropped
@@ -82,8 +81,8 @@ func (a *account) settle(n, dropped int64, why string) {
 	}
 }
 
-// conclude counts a request of n that is over: lost as a whole, if lost says why, or
-// taken but for those rejected.
+// conclude counts a finished request of n items. If lost is not empty, all items were
+// dropped for that reason; otherwise all but the rejected ones were sent.
 func (a *account) conclude(n, rejected int64, lost string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -94,7 +93,8 @@ func (a *account) conclude(n, rejected int64, lost string) {
 	a.settle(n, min(n, max(0, rejected)), DropRejected)
 }
 
-// empty gives what is closed when nothing is queued, nil if nothing is.
+// empty returns a channel that is closed when the queue becomes empty, or nil if it is
+// empty.
 func (a *account) empty() <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -107,7 +107,7 @@ func (a *account) empty() <-chan struct{} {
 	return a.idle
 }
 
-// stir has the goroutine that sends look at the queue.
+// stir wakes the sending goroutine.
 func (a *account) stir() {
 	select {
 	case a.wake <- struct{}{}:
@@ -115,8 +115,8 @@ func (a *account) stir() {
 	}
 }
 
-// deliver sends a request until the collector has taken it, which is "", has refused
-// it, or rest says that there is to be no other try.
+// deliver sends a request until the collector accepts it, refuses it, or rest ends the
+// retries. It returns "" or the reason for the loss.
 func deliver(ctx context.Context, send func(context.Context) error, rest func(context.Context, time.Duration) bool) (lost string, err error) {
 	for wait := leastWait; ; wait = min(2*wait, mostWait) {
 		limited, cancel := context.WithTimeout(ctx, exportLimit)
@@ -135,7 +135,7 @@ func deliver(ctx context.Context, send func(context.Context) error, rest func(co
 	}
 }
 
-// Retry tells whether another try may mend the error of a request of OTLP, and after
+// Retry reports whether an OTLP request that failed with err may be retried, and after
 // which pause: OTLP 1.9, "Failures".
 func Retry(err error) (pause time.Duration, again bool) {
 	s := status.Convert(err)

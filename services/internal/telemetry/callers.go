@@ -11,19 +11,19 @@ import (
 	"github.com/rackfab/rackfab/fabric/tracing"
 )
 
-// Caller is the span in which somebody asked for a change, and the messages that the
-// change began.
+// Caller is the span of a client that requested a change, with the messages that the
+// change starts.
 type Caller struct {
 	Messages []fabric.Message
 	span     trace.SpanContext
 }
 
-// traceparentKey is the one header that says which span a call is made in (W3C trace
-// context, level 1).
+// traceparentKey is the header that carries the span of a call (W3C trace context, level
+// 1).
 const traceparentKey = "traceparent"
 
-// CallerOf gives the caller of a change of s. It is false if there is none whose
-// trace is sampled, or the change begins no message.
+// CallerOf returns the caller of a change of s. It reports false if traceparent holds no
+// sampled span, or if the change starts no message.
 func CallerOf(s *topology.Scenario, c *topology.Change, traceparent string) (Caller, bool) {
 	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{traceparentKey: traceparent})
 	span := trace.SpanContextFromContext(ctx)
@@ -34,7 +34,7 @@ func CallerOf(s *topology.Scenario, c *topology.Change, traceparent string) (Cal
 	return out, len(out.Messages) > 0
 }
 
-// callersOf gives links to the spans in which a message was asked for.
+// callersOf returns links to the spans that requested a message.
 func callersOf(callers []Caller, message uint64) (links []trace.Link) {
 	for _, c := range callers {
 		for _, m := range c.Messages {

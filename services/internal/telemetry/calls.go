@@ -19,20 +19,22 @@ import (
 	"github.com/rackfab/rackfab/fabric/tracing"
 )
 
-// callsFlush is how long the end of a process may wait for the spans of its calls.
+// callsFlush is how long the end of a process may wait for the spans of its calls to be
+// exported.
 const callsFlush = time.Second
 
-// Calls traces the gRPC calls of one process that are made within a sampled trace of
-// their caller, on wall time; other calls make no span, so that who watches a rack
-// does not fill the collector. Without a collector it only hands the trace on. Health
-// checks are left out.
+// Calls traces the gRPC calls of one process in wall-clock time. Only calls within a
+// sampled trace of their caller produce spans, so that watching a rack does not fill the
+// collector. Without a collector, Calls only propagates the trace context. Health checks
+// are never traced.
 type Calls struct {
 	provider trace.TracerProvider
 	spans    *Spans
 }
 
-// NewCalls traces the calls of a process of that service (rackfab-controller) and
-// name to a collector on conn, which the caller owns; nil for none.
+// NewCalls returns a Calls that exports to a collector on conn, which the caller owns;
+// nil means no collector. service (such as rackfab-controller) and name identify the
+// process.
 func NewCalls(conn *grpc.ClientConn, service, name string) *Calls {
 	if conn == nil {
 		return &Calls{provider: noop.NewTracerProvider()}
@@ -47,7 +49,7 @@ func NewCalls(conn *grpc.ClientConn, service, name string) *Calls {
 	return c
 }
 
-// Close hands over what is left, a second at most.
+// Close exports the remaining spans. It waits one second at most.
 func (c *Calls) Close() {
 	if c.spans == nil {
 		return
@@ -64,15 +66,15 @@ func (c *Calls) options() []otelgrpc.Option {
 	}
 }
 
-// Server handles the calls that the process answers.
+// Server returns the stats handler of the process's gRPC servers.
 func (c *Calls) Server() stats.Handler { return otelgrpc.NewServerHandler(c.options()...) }
 
-// Client handles the calls that the process makes.
+// Client returns the stats handler of the process's gRPC clients.
 func (c *Calls) Client() stats.Handler { return otelgrpc.NewClientHandler(c.options()...) }
 
-// Changed puts a change of s that was asked for in a traced call into the caller's
-// trace: a span "burst NAME" with links to the roots of the messages that the change
-// begins, the first 128 of them. It gives what the messages link back to, "" if the
+// Changed adds a change of s that a traced call requested to the caller's trace: a span
+// "burst NAME" with links to the roots of the messages that the change starts, the first
+// 128 of them. It returns the traceparent that the messages link back to, or "" if the
 // call is not traced.
 func (c *Calls) Changed(ctx context.Context, s *topology.Scenario, change *topology.Change) string {
 	messages := tracing.OfChange(s, change)

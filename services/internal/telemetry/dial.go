@@ -11,12 +11,13 @@ import (
 	"github.com/rackfab/rackfab/identity"
 )
 
-// reconnectLimit is the longest pause between two tries to reach a collector: one
-// that is started again soon hears of the run that goes on.
+// reconnectLimit is the maximum pause between connection attempts, so that a restarted
+// collector soon receives the data of a live run.
 const reconnectLimit = time.Second
 
-// Dial opens a connection to the collector at address, "host:port", as who, nil for
-// plain TCP. It does not wait for the collector: that may come, go and come again.
+// Dial returns a connection to the collector at address, "host:port", that authenticates
+// as who; a nil who means plain TCP. It does not wait for the collector, which may
+// start, stop and restart at any time.
 func Dial(address string, who *identity.TLS) (*grpc.ClientConn, error) {
 	secured := insecure.NewCredentials()
 	if who != nil {

@@ -1,8 +1,8 @@
-// Package telemetry turns the notes of a node into what the formats of OpenTelemetry
-// say, and hands it to a collector. It knows no machine.
+// Package telemetry converts the notes of a node to OpenTelemetry spans and points and
+// exports them to a collector. It does not know how a node works.
 package telemetry
 
-// MetricID names one of Metrics.
+// MetricID is an index into Metrics.
 type MetricID uint8
 
 // The metrics that a Meter makes from notes.
@@ -24,24 +24,24 @@ const (
 	metricsEnd
 )
 
-// Metric is what a time series tells.
+// Metric describes the time series of one kind.
 type Metric struct {
 	Name    string
 	Unit    string // UCUM, but "ps" for picoseconds and "bit/s"
 	Kind    MetricKind
-	Per     string // the attributes that tell its series apart, beside the resource's rackfab.node
+	Per     string // the attributes that distinguish its series, besides the resource's rackfab.node
 	Meaning string
 }
 
-// MetricKind says what a point tells of its span, and what it means that there is
-// none.
+// MetricKind says how a point relates to its sampling span, and what a missing point
+// means.
 type MetricKind uint8
 
 // Kinds of metrics.
 const (
-	Level MetricKind = iota // how it stood at the end; without a point it is as it was. A gauge
-	Peak                    // the most that there was; 0 without a point. A gauge
-	Count                   // how much there was; 0 without a point. A sum of deltas
+	Level MetricKind = iota // value at the end of the span; without a point it is unchanged. A gauge
+	Peak                    // maximum over the span; 0 without a point. A gauge
+	Count                   // amount during the span; 0 without a point. A sum of deltas
 )
 
 // Metrics lists every metric by its MetricID.
@@ -62,6 +62,6 @@ var Metrics = [metricsEnd]Metric{
 	TokensStalled: {"rackfab.tokens.stalled", "ps", Count, "direction", "how long classes waited for nothing but tokens, summed over requests and responses"},
 }
 
-// Epoch is the Unix instant at which instant 0 of every run is put, in ns:
+// Epoch is the wall-clock time of instant 0 of every run, in ns since 1970:
 // 2020-01-01T00:00:00Z. Equal runs have equal times.
 const Epoch int64 = 1577836800_000_000_000

@@ -9,29 +9,29 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// scope names what makes the telemetry.
+// scope is the name of the instrumentation scope.
 const scope = "github.com/rackfab/rackfab/services/internal/telemetry"
 
-// Identity says what a node's telemetry belongs to.
+// Identity identifies the source of telemetry: a node in a run.
 type Identity struct {
-	Run      string // names the run to the collector
+	Run      string // the run's ID in the collector
 	Scenario string
 	Scheme   string
 	Seed     uint64
 	Node     string
 	Kind     topology.NodeKind
-	Epoch    int64     // Unix instant of instant 0 in ns; 0 is Epoch
+	Epoch    int64     // wall-clock time of instant 0, in ns since 1970; 0 means Epoch
 	Bin      unit.Time // length of a sampling span
 	Sampled  string    // which messages have traces, in words
 }
 
-// IdentityOf gives the identity of the scenario's node with that index in a run.
+// IdentityOf returns the identity, in a run, of the scenario's node with index node.
 func IdentityOf(run string, s *topology.Scenario, node int, bin unit.Time) Identity {
 	n := &s.Nodes[node]
 	return Identity{Run: run, Scenario: s.Name, Scheme: s.Scheme, Seed: s.Seed, Node: n.Name, Kind: n.Kind, Epoch: Epoch, Bin: bin}
 }
 
-// resource spells the identity out.
+// resource returns the identity as an OTLP resource.
 func (i *Identity) resource() *resource.Resource {
 	return &resource.Resource{Attributes: []*common.KeyValue{
 		text("service.name", "rackfab-"+string(i.Kind)), text("service.instance.id", i.Node),
@@ -50,18 +50,18 @@ func number(key string, value int64) *common.KeyValue {
 	return &common.KeyValue{Key: key, Value: &common.AnyValue{Value: &common.AnyValue_IntValue{IntValue: value}}}
 }
 
-// Source is the node that batches come from. What its series have in common is
-// spelt out once; a Source belongs to one Points.
+// Source is the node that batches come from. It caches the encoded attributes of its
+// series. A Source belongs to one Points.
 type Source struct {
 	id         Identity
 	resource   *resource.Resource
 	attributes [][]*common.KeyValue // by series
 }
 
-// NewSource makes the source with that identity.
+// NewSource returns a source with the given identity.
 func NewSource(id Identity) *Source { return &Source{id: id, resource: id.resource()} }
 
-// encode writes points of the source as OTLP.
+// encode encodes points of the source as OTLP.
 func (s *Source) encode(batches []Batch) *otlp.ResourceMetrics {
 	count := 0
 	for _, b := range batches {
@@ -92,10 +92,10 @@ func (s *Source) encode(batches []Batch) *otlp.ResourceMetrics {
 	return &otlp.ResourceMetrics{Resource: s.resource, ScopeMetrics: []*otlp.ScopeMetrics{list}}
 }
 
-// nano puts an instant on the wall clock, rounded down to ns.
+// nano converts an instant to ns since 1970, rounded down.
 func (s *Source) nano(t unit.Time) uint64 { return uint64(s.id.Epoch + int64(t/unit.Nanosecond)) }
 
-// spell fills in the attributes of series that are new.
+// spell adds the attributes of new series.
 func (s *Source) spell(series []Series) {
 	for _, one := range series[min(len(s.attributes), len(series)):] {
 		var list []*common.KeyValue
@@ -113,7 +113,7 @@ func (s *Source) spell(series []Series) {
 	}
 }
 
-// with gives the metric with points.
+// with returns the OTLP metric with the given points.
 func (m *Metric) with(points []*otlp.NumberDataPoint) *otlp.Metric {
 	out := &otlp.Metric{Name: m.Name, Unit: m.Unit, Description: m.Meaning}
 	if m.Kind == Count {

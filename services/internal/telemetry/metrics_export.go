@@ -14,13 +14,12 @@ const (
 	requestLimit = 4096     // points in one request: below 1 MiB
 )
 
-// Points sends points to a collector by OTLP, from a goroutine of its own. Its queue
-// is bounded: whoever hands in points never waits, and what finds no room is dropped
-// and counted.
+// Points exports points to a collector by OTLP, from its own goroutine. Its queue is
+// bounded: Hand never blocks, and points that do not fit are dropped and counted.
 //
-// The metrics API of OpenTelemetry stamps points with the wall clock, and its SDK's
-// exporter tells of rejected points by a log alone. So requests are made of the
-// protocol's messages themselves: fabric time, and exact counts.
+// The metrics API of OpenTelemetry uses wall-clock timestamps, and its SDK's exporter
+// only logs rejected points. Points therefore builds the protocol's messages itself,
+// with fabric time and exact counts.
 type Points struct {
 	account
 	client collector.MetricsServiceClient
@@ -28,17 +27,17 @@ type Points struct {
 	done   chan struct{}
 
 	waiting []handed
-	ending  bool // a failure is final
+	ending  bool // the next failure is final
 }
 
-// handed is a batch and where it comes from.
+// handed is a batch and its source.
 type handed struct {
 	from *Source
 	Batch
 }
 
-// NewPoints makes a sender on a connection that the caller owns, with room for so
-// many points. Close ends it.
+// NewPoints returns an exporter on conn, which the caller owns, with a queue of limit
+// points. Close stops it.
 func NewPoints(conn grpc.ClientConnInterface, limit int) *Points {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &Points{
@@ -49,7 +48,7 @@ func NewPoints(conn grpc.ClientConnInterface, limit int) *Points {
 	return p
 }
 
-// Hand takes a batch over. It never waits.
+// Hand queues a batch. It never blocks.
 func (p *Points) Hand(from *Source, b Batch) {
 	p.mu.Lock()
 	room := p.admit(int64(len(b.Points)))
@@ -62,8 +61,8 @@ func (p *Points) Hand(from *Source, b Batch) {
 	}
 }
 
-// Flush waits until nothing is queued, or drops the rest: when ctx ends, or at the
-// first failure of the collector.
+// Flush waits until the queue is empty. It drops the rest when ctx ends or at the first
+// failure to export.
 func (p *Points) Flush(ctx context.Context) {
 	empty := p.empty()
 	if empty == nil {
@@ -81,14 +80,14 @@ func (p *Points) Flush(ctx context.Context) {
 	p.drop(DropUnreachable)
 }
 
-// Close ends the sending; what is queued is dropped.
+// Close stops the exporter and drops the points in the queue.
 func (p *Points) Close() {
 	p.cancel()
 	<-p.done
 	p.drop(DropUnreachable)
 }
 
-// drop gives up what waits. A request that is under way goes on.
+// drop drops the queue. It does not cancel a request in progress.
 func (p *Points) drop(why string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,7 +98,7 @@ func (p *Points) drop(why string) {
 	p.waiting = nil
 }
 
-// run sends what waits until ctx ends.
+// run exports queued points until ctx ends.
 func (p *Points) run(ctx context.Context) {
 	defer close(p.done)
 	for p.await(ctx) {
@@ -109,8 +108,8 @@ func (p *Points) run(ctx context.Context) {
 	}
 }
 
-// await waits until there is something to send, and a while longer unless a request
-// is full or the run is over. It is false if ctx ends.
+// await waits until there are points to export, and then up to linger longer unless a
+// request is full or the run is over. It reports false if ctx ends.
 func (p *Points) await(ctx context.Context) bool {
 	var late <-chan time.Time
 	for {
@@ -135,7 +134,7 @@ func (p *Points) await(ctx context.Context) bool {
 	}
 }
 
-// take makes a request of what waits, and gives the number of its points.
+// take removes points from the queue and returns them as a request, with their number.
 func (p *Points) take() (request *collector.ExportMetricsServiceRequest, points int) {
 	p.mu.Lock()
 	count := 0
@@ -163,7 +162,7 @@ func (p *Points) take() (request *collector.ExportMetricsServiceRequest, points 
 	return request, points
 }
 
-// send sees to it that a request ends, and counts what came of it.
+// send sends a request and counts its points.
 func (p *Points) send(ctx context.Context, request *collector.ExportMetricsServiceRequest, points int) {
 	var rejected int64
 	lost, _ := deliver(ctx, func(ctx context.Context) error { // the reason is counted
@@ -174,7 +173,7 @@ func (p *Points) send(ctx context.Context, request *collector.ExportMetricsServi
 	p.conclude(int64(points), rejected, lost)
 }
 
-// rest waits before another try. It is false if there is to be none.
+// rest waits before a retry. It reports false if there is to be no retry.
 func (p *Points) rest(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

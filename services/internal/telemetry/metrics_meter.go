@@ -9,75 +9,75 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Point is the value of a series in one span of fabric time.
+// Point is the value of a series in one sampling span of fabric time.
 type Point struct {
 	From, At unit.Time // the span's first and last picosecond
 	Value    int64
 	Series   int32 // index into the series of its Batch
 }
 
-// Series is a metric of one port, flow, pair of hosts or bucket of a node. What does
-// not apply is "", and the port -1.
+// Series is a metric of one port, flow, pair of hosts or token bucket of a node. Fields
+// that do not apply are "", and the port -1.
 type Series struct {
 	Metric                        MetricID
 	Port                          int
 	Peer, Flow, Direction, Reason string
 }
 
-// Batch is what a Meter hands out. It may be kept and read from any goroutine.
+// Batch is a set of points from a Meter. It is not modified later and may be read from
+// any goroutine.
 type Batch struct {
 	Points []Point
-	Series []Series // those of the node so far
+	Series []Series // all series of the node so far
 }
 
-// BatchSize is how many points a Meter keeps before it hands them out.
+// BatchSize is the number of points that a Meter collects before it hands them out.
 const BatchSize = 512
 
-// retold is in how many spans one is in which a Level that was set is told though it
-// stands as it did.
+// retold is the period, in spans, in which a Level that was set is exported even if it
+// has not changed.
 const retold = 20
 
-// untold is told of a series of which nothing was.
+// untold marks a series that was never exported.
 const untold = math.MinInt64
 
-// Meter listens to the notes of one node and makes points of them, for spans of
-// equal length counted from the start of the run. Points are handed out and
-// forgotten: its memory does not grow with the run, but with the flows and bursts
-// that the scenario has.
+// Meter converts the notes of one node to points, for spans of equal length counted from
+// the start of the run. It keeps no point after handing it out: its memory grows not
+// with the run but with the flows and bursts of the scenario.
 //
-// What it makes of equal notes is equal, however they are cut into calls.
+// Equal notes produce equal points, however they are divided among calls.
 type Meter struct {
 	scenario *topology.Scenario
 	streams  []topology.Stream
 	node     int
-	ends     []topology.End // behind the node's ports
+	ends     []topology.End // the peers of the node's ports
 	sampling fabric.Sampling
 	hand     func(Batch)
 
-	open    unit.Time // start of the span that is not closed
+	open    unit.Time // start of the open span
 	list    []Series
-	values  []int64 // by series, of the open span
-	told    []int64 // by series: the value of its last point, if it is a Level
-	fresh   []bool  // by series, whether the open span has a value
-	touched []int32 // the fresh ones, as they came
+	values  []int64 // by series, in the open span
+	told    []int64 // by series: the value of its last point, for a Level
+	fresh   []bool  // by series: whether the open span has a value
+	touched []int32 // the fresh series, in order of their first value
 	points  []Point
 
 	index map[Series]int32
-	flows []int32 // by flow: 1 + its series of FlowDelivered, 0 if it was not looked up
+	flows []int32 // by flow: 1 + its series of FlowDelivered, 0 if not looked up yet
 	ports []portMeter
-	rates map[fabric.FlowID]unit.Rate // what flows that go on are allowed
-	sums  map[int32]int64             // the same, by series of FlowRate
+	rates map[fabric.FlowID]unit.Rate // CC rate limits of the active flows
+	sums  map[int32]int64             // sums of rates, by series of FlowRate
 }
 
-// portMeter is what is known of one port.
+// portMeter is the state of one port.
 type portMeter struct {
-	series [PortMarks + 1]int32 // by metric, -1 for none yet
-	held   int                  // classes
-	since  unit.Time            // that time has not been told
+	series [PortMarks + 1]int32 // by metric; -1 for none yet
+	held   int                  // number of paused classes
+	since  unit.Time            // start of the paused time not counted yet
 }
 
-// NewMeter makes the meter of the scenario's node with that index. hand gets what it
-// makes, from within the calls.
+// NewMeter returns a meter of the scenario's node with index node. The meter calls hand
+// with its batches, from within its methods.
 func NewMeter(s *topology.Scenario, node int, sampling fabric.Sampling, hand func(Batch)) *Meter {
 	m := &Meter{
 		node: node, ends: s.PortMap()[node], sampling: sampling, hand: hand,
@@ -93,7 +93,8 @@ func NewMeter(s *topology.Scenario, node int, sampling fabric.Sampling, hand fun
 	return m
 }
 
-// Extend takes over a scenario that has more changes; at once if it is the same.
+// Extend replaces the scenario by one with more changes. It does nothing if the scenario
+// is the same.
 func (m *Meter) Extend(s *topology.Scenario) {
 	if m.scenario == s {
 		return
@@ -101,7 +102,7 @@ func (m *Meter) Extend(s *topology.Scenario) {
 	m.scenario, m.streams = s, s.Streams()
 }
 
-// Observe takes notes in the order in which they happened.
+// Observe processes notes, in the order in which they happened.
 func (m *Meter) Observe(notes []fabric.Note) {
 	for i := range notes {
 		n := &notes[i]
@@ -112,8 +113,7 @@ func (m *Meter) Observe(notes []fabric.Note) {
 	}
 }
 
-// Reach says that every event before t has been handled: spans that end by then are
-// closed.
+// Reach closes the spans that end by t. All events before t must have been observed.
 func (m *Meter) Reach(t unit.Time) { m.close(t) }
 
 // Flush hands out the points of all closed spans.
@@ -125,8 +125,7 @@ func (m *Meter) Flush() {
 	m.points = m.points[:0]
 }
 
-// Finish closes the span that is open at t, the end of the run, and hands out
-// everything.
+// Finish closes the open span at t, the end of the run, and hands out all points.
 func (m *Meter) Finish(t unit.Time) {
 	m.close(t)
 	if t > m.open {
@@ -147,7 +146,7 @@ func (m *Meter) close(t unit.Time) {
 	}
 }
 
-// idle tells whether spans without a note have no points.
+// idle reports whether spans without notes have no points.
 func (m *Meter) idle() bool {
 	for i := range m.ports {
 		if m.ports[i].held > 0 {
@@ -157,7 +156,7 @@ func (m *Meter) idle() bool {
 	return true
 }
 
-// span makes the points of the open span, which ends before end.
+// span produces the points of the open span, which ends before end.
 func (m *Meter) span(end unit.Time) {
 	for i := range m.ports {
 		if p := &m.ports[i]; p.held > 0 {
@@ -176,9 +175,9 @@ func (m *Meter) span(end unit.Time) {
 	}
 }
 
-// same tells whether the value of a series in the open span is what having no point
-// means. If it is not, it is what is told last from now on. In every twentieth span a
-// Level is told even so: what a lost request leaves untold is soon put right.
+// same reports whether omitting the point of a series in the open span is equivalent. It
+// records the value of a Level as the last one exported. In every twentieth span it
+// reports false for a Level, so that the loss of a request is soon repaired.
 func (m *Meter) same(i int32) bool {
 	if Metrics[m.list[i].Metric].Kind != Level {
 		return m.values[i] == 0
@@ -188,7 +187,7 @@ func (m *Meter) same(i int32) bool {
 	return was == m.values[i] && int64(m.open/m.sampling.Every)%retold != 0
 }
 
-// add counts into a delta.
+// add adds to the delta of a series in the open span.
 func (m *Meter) add(i int32, value int64) {
 	if !m.fresh[i] {
 		m.touch(i)
@@ -197,7 +196,7 @@ func (m *Meter) add(i int32, value int64) {
 	m.values[i] += value
 }
 
-// set sets a gauge.
+// set sets the gauge of a series in the open span.
 func (m *Meter) set(i int32, value int64) {
 	if !m.fresh[i] {
 		m.touch(i)
@@ -210,7 +209,7 @@ func (m *Meter) touch(i int32) {
 	m.touched = append(m.touched, i)
 }
 
-// series gives the index of a series, which begins now if it is new.
+// series returns the index of a series, and creates it if it is new.
 func (m *Meter) series(s Series) int32 {
 	i, ok := m.index[s]
 	if !ok {
@@ -221,7 +220,7 @@ func (m *Meter) series(s Series) int32 {
 	return i
 }
 
-// port gives the index of a series of a port.
+// port returns the index of a series of a port.
 func (m *Meter) port(metric MetricID, at fabric.Port) int32 {
 	i := &m.ports[at].series[metric]
 	if *i < 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// observe takes one note into the open span.
+// observe adds one note to the open span.
 func (m *Meter) observe(n *fabric.Note) {
 	switch n.Kind {
 	case fabric.Delivered:
@@ -50,15 +50,15 @@ func (m *Meter) observe(n *fabric.Note) {
 	}
 }
 
-// paused counts how long a port has been held until now.
+// paused counts how long a port has been paused until now.
 func (m *Meter) paused(at fabric.Port, now unit.Time) {
 	p := &m.ports[at]
 	m.add(m.port(PortPaused, at), int64(now-p.since))
 	p.since = now
 }
 
-// flow gives the index of a series of a flow. A flow of a burst counts under its
-// burst.
+// flow returns the index of a series of a flow. A flow of a burst counts in the series
+// of its burst.
 func (m *Meter) flow(metric MetricID, flow fabric.FlowID) int32 {
 	f := &m.scenario.Flows[flow]
 	name := f.Name
@@ -68,8 +68,8 @@ func (m *Meter) flow(metric MetricID, flow fabric.FlowID) int32 {
 	return m.series(Series{Metric: metric, Port: -1, Flow: name})
 }
 
-// delivers gives the index of the series that a Delivered note counts in. What
-// commands move counts under their name.
+// delivers returns the index of the series in which a Delivered note counts. Data moved
+// by a command counts under the command's name.
 func (m *Meter) delivers(n *fabric.Note) int32 {
 	if n.Flow < topology.FirstConnection {
 		if missing := int(n.Flow) + 1 - len(m.flows); missing > 0 {
@@ -84,7 +84,8 @@ func (m *Meter) delivers(n *fabric.Note) int32 {
 	return m.series(Series{Metric: FlowDelivered, Port: -1, Flow: m.scenario.Commands[command].Name})
 }
 
-// rate follows what a flow is allowed, 0 before its start and after its end.
+// rate tracks the CC rate limit of a flow, which is 0 before its start and after its
+// end.
 func (m *Meter) rate(n *fabric.Note) {
 	if n.Flow >= topology.FirstConnection {
 		return
@@ -115,7 +116,7 @@ func (m *Meter) rate(n *fabric.Note) {
 	m.set(i, m.sums[i])
 }
 
-// credit gives the index of a series of the pair of hosts that a flow joins.
+// credit returns the index of a series of the pair of hosts of a flow.
 func (m *Meter) credit(metric MetricID, flow fabric.FlowID) int32 {
 	f := &m.scenario.Flows[flow]
 	peer := f.From
@@ -125,7 +126,7 @@ func (m *Meter) credit(metric MetricID, flow fabric.FlowID) int32 {
 	return m.series(Series{Metric: metric, Port: -1, Peer: m.scenario.Nodes[peer].Name})
 }
 
-// tokens takes what a bucket of the NIC's head holds. It began full.
+// tokens records the level of a head bucket of the NIC. The bucket starts full.
 func (m *Meter) tokens(n *fabric.Note) {
 	s := Series{Metric: Tokens, Port: -1, Direction: fabric.Direction(n.B).String()}
 	_, known := m.index[s]

@@ -14,11 +14,10 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// flushLimit is how long the end of a run may wait for a collector that is there and
-// slow.
+// flushLimit is how long the end of a run may wait for a slow collector.
 const flushLimit = 2 * time.Second
 
-// Sender tells a collector of one run of one or several nodes, in spans and points.
+// Sender exports the spans and points of one or several nodes in one run.
 type Sender struct {
 	spans   *Spans
 	points  *Points
@@ -26,21 +25,21 @@ type Sender struct {
 	flushed sync.Once
 }
 
-// Node is what is told of a node. One goroutine uses it.
+// Node collects the telemetry of one node. It is not safe for concurrent use.
 type Node struct {
 	Traces *Traces
 	Meter  *Meter
 }
 
-// NewSender makes a sender, with room for what so many nodes have to tell, on a
-// connection that the caller owns. Close ends it.
+// NewSender returns a sender on conn, which the caller owns, with queues for the given
+// number of nodes. Close stops it.
 func NewSender(conn grpc.ClientConnInterface, nodes int) *Sender {
 	return &Sender{spans: NewSpans(conn, DefaultSpans*nodes), points: NewPoints(conn, DefaultQueue*nodes)}
 }
 
-// Node tells of the scenario's node with that index in a run: the messages that follow
-// picks, and points as they are sampled. asked may set another epoch. No call of Counts
-// may go on meanwhile.
+// Node adds the scenario's node with the given index in a run: the messages that follow
+// selects, and points as they are sampled. asked may set another epoch. Node must not
+// run concurrently with Counts.
 func (s *Sender) Node(run string, asked *rackfabv1.Telemetry, scenario *topology.Scenario, index int, sampling fabric.Sampling, follow *fabric.Selection) *Node {
 	id := IdentityOf(run, scenario, index, sampling.Every)
 	if asked.GetEpochUnixNano() != 0 {
@@ -56,21 +55,21 @@ func (s *Sender) Node(run string, asked *rackfabv1.Telemetry, scenario *topology
 	return n
 }
 
-// Observe takes notes in the order in which they happened.
+// Observe processes notes, in the order in which they happened.
 func (n *Node) Observe(notes []fabric.Note) {
 	n.Meter.Observe(notes)
 	n.Traces.Observe(notes)
 }
 
-// Finish closes what is open at the end of the run.
+// Finish ends open spans at the end of the run.
 func (n *Node) Finish(end unit.Time) {
 	n.Meter.Finish(end)
 	n.Traces.Finish(end)
 }
 
-// Flush waits until the collector has everything, two seconds at most, and gives up
-// the rest. Nothing may come after it: to call it again waits no longer. Any goroutine
-// may call it.
+// Flush waits until everything is exported, two seconds at most, and drops the rest. No
+// data may be added after it. A second call does nothing. Flush is safe for concurrent
+// use.
 func (s *Sender) Flush() {
 	s.flushed.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), flushLimit)
@@ -82,13 +81,13 @@ func (s *Sender) Flush() {
 	})
 }
 
-// Close is Flush, and the end of the sending.
+// Close flushes and stops the sender.
 func (s *Sender) Close() {
 	s.Flush()
 	s.points.Close()
 }
 
-// Counts says what became of everything. Any goroutine may call it.
+// Counts returns the counts of spans and points. It is safe for concurrent use.
 func (s *Sender) Counts() *rackfabv1.TelemetryCounts {
 	points, spans := s.points.Counts(), s.spans.Counts()
 	out := &rackfabv1.TelemetryCounts{

@@ -17,16 +17,16 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Limits of a span, of which the SDK drops what is beyond. A tracing.Tracer keeps
-// to the events' and counts what it leaves out (rackfab.events.missing); the others
-// are never reached.
+// Limits of a span; the SDK drops what exceeds them. A tracing.Tracer respects the limit
+// of events and counts those it omits (rackfab.events.missing). The other limits are
+// never reached.
 const (
 	maxAttributes = 64
 	maxLinks      = 128
 )
 
-// Traces tells what became of messages at one node in one run: the node's notes
-// become spans of the SDK. One goroutine uses it, but for Cut.
+// Traces converts the notes of one node in one run to spans of the SDK, for the sampled
+// messages. Only Cut is safe for concurrent use.
 type Traces struct {
 	tracer   *tracing.Tracer
 	provider *sdk.TracerProvider
@@ -37,13 +37,13 @@ type Traces struct {
 	callers  []Caller
 }
 
-// NewTraces makes the traces of the scenario's node with that index, of the messages
-// that follow picks. Finished spans go to out.
+// NewTraces returns the traces of the scenario's node with index node, for the messages
+// that follow selects. Finished spans go to out.
 func NewTraces(out *Spans, id Identity, s *topology.Scenario, node int, follow *fabric.Selection) *Traces {
 	t := &Traces{id: id, ids: &derived{}}
 	t.provider = sdk.NewTracerProvider(
 		sdk.WithResource(resource.NewSchemaless(id.attributes()...)),
-		sdk.WithSampler(sdk.AlwaysSample()), // what is not followed makes no span
+		sdk.WithSampler(sdk.AlwaysSample()), // messages that are not sampled produce no spans
 		sdk.WithIDGenerator(t.ids),
 		sdk.WithRawSpanLimits(sdk.SpanLimits{
 			AttributeValueLengthLimit: -1, AttributeCountLimit: maxAttributes, EventCountLimit: tracing.MaxEvents,
@@ -56,38 +56,38 @@ func NewTraces(out *Spans, id Identity, s *topology.Scenario, node int, follow *
 	return t
 }
 
-// Observe takes notes in the order in which they happened.
+// Observe processes notes, in the order in which they happened.
 func (t *Traces) Observe(notes []fabric.Note) { t.tracer.Observe(notes) }
 
-// Extend takes over a scenario that has more flows, what is followed of them, and
-// who has asked for changes so far.
+// Extend replaces the scenario by one with more flows, the selection of messages, and
+// the callers of changes so far.
 func (t *Traces) Extend(s *topology.Scenario, follow *fabric.Selection, callers []Caller) {
 	t.tracer.Extend(s, follow)
 	t.callers = callers
 }
 
-// Reach says that every event before now has been handled.
+// Reach reports to the tracer that all events before now have been observed.
 func (t *Traces) Reach(now unit.Time) { t.tracer.Advance(now) }
 
-// Finish ends what is open at the end of the run.
+// Finish ends open spans at the end of the run.
 func (t *Traces) Finish(end unit.Time) { t.tracer.Finish(end) }
 
-// Cut counts the spans that were ended before their time.
+// Cut returns the number of spans that were ended early.
 func (t *Traces) Cut() int64 { return t.cut.Load() }
 
-// derived gives the ids that are set, one pair at a time.
+// derived is an ID generator that returns preset IDs, one pair at a time.
 type derived struct {
 	trace trace.TraceID
 	span  trace.SpanID
 }
 
-// NewIDs gives the ids of a root.
+// NewIDs returns the IDs of a root span.
 func (d *derived) NewIDs(context.Context) (trace.TraceID, trace.SpanID) { return d.trace, d.span }
 
-// NewSpanID gives the id of a child.
+// NewSpanID returns the ID of a child span.
 func (d *derived) NewSpanID(context.Context, trace.TraceID) trace.SpanID { return d.span }
 
-// span makes a span of the SDK of one of the fabric.
+// span converts a span of the fabric to one of the SDK.
 func (t *Traces) span(s *tracing.Span) {
 	if s.Cut {
 		t.cut.Add(1)
@@ -115,12 +115,12 @@ func (t *Traces) span(s *tracing.Span) {
 	span.End(trace.WithTimestamp(t.time(s.End)))
 }
 
-// time puts an instant on the wall clock, rounded down to ns.
+// time converts an instant to wall-clock time, rounded down to ns.
 func (t *Traces) time(at unit.Time) time.Time {
 	return time.Unix(0, t.id.Epoch+int64(at/unit.Nanosecond))
 }
 
-// kindOf says who speaks: the initiator to the target.
+// kindOf returns the kind of a span: the initiator is the client, the target the server.
 func kindOf(p tracing.Part) trace.SpanKind {
 	switch p {
 	case tracing.Root:

@@ -10,7 +10,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// attributes spells the identity out, as resource does for points.
+// attributes returns the identity as resource attributes of spans, as resource does for
+// points.
 func (i *Identity) attributes() []attribute.KeyValue {
 	return []attribute.KeyValue{
 		attribute.String("service.name", "rackfab-"+string(i.Kind)), attribute.String("service.instance.id", i.Node),
@@ -20,7 +21,8 @@ func (i *Identity) attributes() []attribute.KeyValue {
 	}
 }
 
-// attributes spells out what is known of a span. What does not apply is left out.
+// attributes returns the attributes of a span. Attributes that do not apply are left
+// out.
 func attributes(s *tracing.Span) []attribute.KeyValue {
 	list := make([]attribute.KeyValue, 0, 20)
 	number := func(key string, v int64) { list = append(list, attribute.Int64(key, v)) }
@@ -77,7 +79,7 @@ func attributes(s *tracing.Span) []attribute.KeyValue {
 	return list
 }
 
-// event gives the name of an event and what is known of it.
+// event returns the name and the attributes of an event.
 func event(e *tracing.Event) (name string, about []attribute.KeyValue) {
 	number := func(key string, v int64) { about = append(about, attribute.Int64(key, v)) }
 	number("rackfab.at_ps", int64(e.At))

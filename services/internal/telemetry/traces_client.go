@@ -8,16 +8,16 @@ import (
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
-// traceClient carries what the SDK's exporter makes of spans to the collector. The
-// client that comes with the exporter tells of rejected spans by an error's text
-// alone; this one counts them. One goroutine uses it.
+// traceClient sends the requests of the SDK's exporter to the collector. The exporter's
+// own client reports rejected spans only in the text of an error; traceClient counts
+// them. It is not safe for concurrent use.
 type traceClient struct {
 	client collector.TraceServiceClient
-	ending <-chan struct{} // closed: a failure is final
+	ending <-chan struct{} // once closed, a failure is final
 
-	last     bool   // the last try of all has begun
-	rejected int64  // of the latest upload
-	lost     string // why the latest upload as a whole was lost, "" if it was not
+	last     bool   // the last attempt has begun
+	rejected int64  // rejected spans of the latest upload
+	lost     string // why the latest upload was lost as a whole, "" if it was not
 }
 
 // Start does nothing: the connection is the caller's.
@@ -26,8 +26,8 @@ func (*traceClient) Start(context.Context) error { return nil }
 // Stop does nothing.
 func (*traceClient) Stop(context.Context) error { return nil }
 
-// UploadTraces sends a request until the collector has taken it, has refused it, or
-// a failure is final.
+// UploadTraces sends a request until the collector accepts or refuses it, or a failure
+// is final.
 func (c *traceClient) UploadTraces(ctx context.Context, spans []*otlp.ResourceSpans) error {
 	request := &collector.ExportTraceServiceRequest{ResourceSpans: spans}
 	var err error
@@ -39,8 +39,8 @@ func (c *traceClient) UploadTraces(ctx context.Context, spans []*otlp.ResourceSp
 	return err
 }
 
-// rest waits before another try. It is false if there is to be none: after the end
-// each failure but the first is final.
+// rest waits before a retry. It reports false if there is to be no retry: once ending is
+// closed, every failure but the first is final.
 func (c *traceClient) rest(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

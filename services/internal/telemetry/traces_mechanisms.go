@@ -12,7 +12,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// mechanisms are the events of what steers a message beside marks, pauses and rates.
+// mechanisms maps the events of congestion control, credit and token mechanisms to their
+// names. Marks, pauses and rate changes are not among them.
 var mechanisms = map[fabric.Kind]string{
 	fabric.EventCounted:    "count",
 	fabric.LevelChanged:    "level",
@@ -26,7 +27,7 @@ var mechanisms = map[fabric.Kind]string{
 	fabric.TokensAwaited:   "tokens-awaited",
 }
 
-// mechanismAttributes spells out what is known of an event of a mechanism.
+// mechanismAttributes returns the attributes of an event of a mechanism.
 func mechanismAttributes(e *tracing.Event) []attribute.KeyValue {
 	switch e.Kind {
 	case fabric.EventCounted:
@@ -56,7 +57,7 @@ func mechanismAttributes(e *tracing.Event) []attribute.KeyValue {
 	}
 }
 
-// pathAttributes spells out the items of congestion information that are known.
+// pathAttributes returns the known items of congestion information as attributes.
 func pathAttributes(path cc.Congestion) (list []attribute.KeyValue) {
 	if path.Known&cc.ItemDegree != 0 {
 		list = append(list, attribute.String("rackfab.degree", path.Degree.String()))

@@ -13,15 +13,15 @@ import (
 
 // Limits of Spans.
 const (
-	// DefaultSpans is how many spans wait for the collector, at about 1 KiB each.
+	// DefaultSpans is the default queue limit in spans, of about 1 KiB each.
 	DefaultSpans = 8192
 	spanLimit    = 512     // in one request
 	requestBytes = 1 << 20 // in one request, about: servers of gRPC take 4 MiB by default
 )
 
-// Spans sends spans to a collector by OTLP, from a goroutine of its own. Its queue
-// is bounded: whoever hands in a span never waits, and what finds no room is dropped
-// and counted, which the SDK's own batch processor does not do.
+// Spans exports spans to a collector by OTLP, from its own goroutine. Its queue is
+// bounded: OnEnd never blocks, and spans that do not fit are dropped and counted, which
+// the SDK's own batch processor does not do.
 type Spans struct {
 	account
 	client   *traceClient
@@ -34,8 +34,8 @@ type Spans struct {
 	waiting []trace.ReadOnlySpan
 }
 
-// NewSpans makes a sender on a connection that the caller owns, with room for so
-// many spans. Close ends it.
+// NewSpans returns an exporter on conn, which the caller owns, with a queue of limit
+// spans. Close stops it.
 func NewSpans(conn grpc.ClientConnInterface, limit int) *Spans {
 	ctx, cancel := context.WithCancel(context.Background())
 	ending := make(chan struct{})
@@ -48,10 +48,10 @@ func NewSpans(conn grpc.ClientConnInterface, limit int) *Spans {
 	return s
 }
 
-// OnStart does nothing. It makes Spans a processor of spans.
+// OnStart does nothing. Spans implements the SDK's SpanProcessor.
 func (*Spans) OnStart(context.Context, trace.ReadWriteSpan) {}
 
-// OnEnd takes a span over. It never waits.
+// OnEnd queues a span. It never blocks.
 func (s *Spans) OnEnd(span trace.ReadOnlySpan) {
 	s.mu.Lock()
 	if s.admit(1) {
@@ -64,13 +64,13 @@ func (s *Spans) OnEnd(span trace.ReadOnlySpan) {
 	}
 }
 
-// Shutdown does nothing: Close does.
+// Shutdown does nothing; use Close.
 func (*Spans) Shutdown(context.Context) error { return nil }
 
-// ForceFlush does nothing: Flush does.
+// ForceFlush does nothing; use Flush.
 func (*Spans) ForceFlush(context.Context) error { return nil }
 
-// Flush waits until nothing is queued, or ctx ends.
+// Flush waits until the queue is empty or ctx ends.
 func (s *Spans) Flush(ctx context.Context) {
 	empty := s.empty()
 	if empty == nil {
@@ -84,15 +84,15 @@ func (s *Spans) Flush(ctx context.Context) {
 	}
 }
 
-// Finish is Flush at the end: what is not sent when ctx ends, or at the first
-// failure, is dropped. No span may be handed in any more.
+// Finish exports the remaining spans and closes the exporter. It drops the spans that
+// remain when ctx ends or at the first failure. No span may be added afterwards.
 func (s *Spans) Finish(ctx context.Context) {
 	s.end.Do(func() { close(s.ending) })
 	s.Flush(ctx)
 	s.Close()
 }
 
-// Close ends the sending; what is queued is dropped.
+// Close stops the exporter and drops the spans in the queue.
 func (s *Spans) Close() {
 	s.cancel()
 	<-s.done
@@ -102,14 +102,14 @@ func (s *Spans) Close() {
 	s.waiting = nil
 }
 
-// run sends what waits until ctx ends.
+// run exports queued spans until ctx ends.
 func (s *Spans) run(ctx context.Context) {
 	defer close(s.done)
 	clock := time.NewTicker(linger)
 	defer clock.Stop()
 	for {
 		for batch := s.take(); len(batch) > 0; batch = s.take() {
-			// The client has counted what came of it.
+			// The client has recorded the result.
 			_ = s.exporter.ExportSpans(ctx, batch)
 			s.conclude(int64(len(batch)), s.client.rejected, s.client.lost)
 			if ctx.Err() != nil {
@@ -125,7 +125,7 @@ func (s *Spans) run(ctx context.Context) {
 	}
 }
 
-// take gives the spans of the next request.
+// take removes the spans of the next request from the queue.
 func (s *Spans) take() []trace.ReadOnlySpan {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +141,7 @@ func (s *Spans) take() []trace.ReadOnlySpan {
 	return batch
 }
 
-// sizeOf estimates what a span takes in a request, in bytes.
+// sizeOf estimates the size of a span in a request, in bytes.
 func sizeOf(s trace.ReadOnlySpan) int {
 	const base, attribute, event, link = 80, 40, 120, 60
 	return base + attribute*len(s.Attributes()) + event*len(s.Events()) + link*len(s.Links())
