@@ -17,14 +17,13 @@ import (
 //go:embed assets
 var files embed.FS
 
-// asset is a file of the page, as it is and compressed.
+// asset is a file of the page, plain and compressed.
 type asset struct {
 	plain, packed []byte
 	kind, tag     string
 }
 
-// assets gives what serves the files of the page. They are packed once, when they are
-// first needed.
+// assets returns the handler of the page's files. The first call compresses them.
 var assets = sync.OnceValue(packed)
 
 func packed() http.Handler {
@@ -58,7 +57,7 @@ func packed() http.Handler {
 func (a *asset) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("ETag", a.tag)
-	h.Set("Cache-Control", "no-cache") // ask each time, so that a new binary shows a new page
+	h.Set("Cache-Control", "no-cache") // revalidate each time, so that a new binary shows a new page
 	h.Set("Vary", "Accept-Encoding")
 	if r.Header.Get("If-None-Match") == a.tag {
 		w.WriteHeader(http.StatusNotModified)
@@ -70,10 +69,11 @@ func (a *asset) serve(w http.ResponseWriter, r *http.Request) {
 		h.Set("Content-Encoding", "gzip")
 		body = a.packed
 	}
-	_, _ = w.Write(body) // the client may have gone
+	_, _ = w.Write(body) // the client may have disconnected
 }
 
-// kindOf gives the media type of a file; what the machine says of .js differs.
+// kindOf returns the media type of a file. It does not use the system's type for .js,
+// which varies.
 func kindOf(name string) string {
 	if path.Ext(name) == ".js" {
 		return "text/javascript; charset=utf-8"

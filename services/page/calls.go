@@ -15,17 +15,17 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// Bounds of a call.
+// Limits of a call: request size in bytes, and duration.
 const (
 	maxCall   = 1 << 20
 	callLimit = time.Minute
 )
 
-// call makes one gRPC call: JSON in, JSON out, by protobuf's mapping.
+// call performs one gRPC call with JSON input and output, in protobuf's JSON mapping.
 type call func(ctx context.Context, in []byte) ([]byte, error)
 
-// addCalls lists what the page may call: everything that looks at a rack or steers
-// a live one, and what the collector answers.
+// addCalls registers the calls open to the page: those that inspect a rack, those that
+// control a live rack, and those of the collector.
 func (p *Page) addCalls() {
 	if f := p.options.Fabric; f != nil {
 		p.calls["GetTopology"] = unary(f.GetTopology)
@@ -49,11 +49,11 @@ func (p *Page) addCalls() {
 	}
 }
 
-// unary makes a call of a method that takes one message and gives one.
+// unary returns a call of a unary gRPC method.
 func unary[Q, A proto.Message](method func(context.Context, Q, ...grpc.CallOption) (A, error)) call {
 	return func(ctx context.Context, in []byte) ([]byte, error) {
 		var none Q
-		q, _ := none.ProtoReflect().New().Interface().(Q) // a Q makes Qs
+		q, _ := none.ProtoReflect().New().Interface().(Q) // a message creates messages of its own type
 		if err := protojson.Unmarshal(in, q); err != nil {
 			return nil, status.Error(codes.InvalidArgument, err.Error())
 		}
@@ -65,7 +65,7 @@ func unary[Q, A proto.Message](method func(context.Context, Q, ...grpc.CallOptio
 	}
 }
 
-// call makes the call that the path names.
+// call performs the call named in the path.
 func (p *Page) call(w http.ResponseWriter, r *http.Request) {
 	made := p.calls[r.PathValue("method")]
 	if made == nil {
@@ -86,18 +86,17 @@ func (p *Page) call(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write(out) // the client may have gone
+	_, _ = w.Write(out) // the client may have disconnected
 }
 
-// statuses are the HTTP statuses of gRPC's codes, as google.rpc.Code maps them.
+// statuses maps gRPC codes to HTTP statuses, as google.rpc.Code does.
 var statuses = map[codes.Code]int{
 	codes.InvalidArgument: 400, codes.FailedPrecondition: 400, codes.OutOfRange: 400, codes.Unauthenticated: 401, codes.PermissionDenied: 403,
 	codes.NotFound: 404, codes.AlreadyExists: 409, codes.Aborted: 409, codes.ResourceExhausted: 429, codes.Canceled: 499,
 	codes.Unimplemented: 501, codes.Unavailable: 503, codes.DeadlineExceeded: 504,
 }
 
-// fail answers with the error of a call: its code, its message, and the fields that
-// it blames.
+// fail responds with the error of a call: its code, its message, and the invalid fields.
 func fail(w http.ResponseWriter, err error) {
 	s := status.Convert(err)
 	code, known := statuses[s.Code()]

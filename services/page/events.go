@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// writeLimit is how long a viewer may take no byte; then its stream ends.
+// writeLimit is how long a write to a viewer may block before its stream ends.
 const writeLimit = 30 * time.Second
 
-// beat is how long a stream may be silent: what stands between must not think it
-// dead, and a viewer that has gone is noticed.
+// beat is the maximum silence of a stream. It keeps proxies from closing the stream and
+// detects viewers that have disconnected.
 const beat = 15 * time.Second
 
-// live sends events (server-sent): "rack" says which run there is or why there is
-// none, "frame" how it stands, "missed" how many frames this viewer did not take in
-// time.
+// live sends server-sent events: "rack" identifies the run or says why there is none,
+// "frame" is the state of the rack, and "missed" is the number of frames that this
+// viewer was too slow to receive.
 func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 	v := p.feed.join()
 	if v == nil {
@@ -45,7 +45,7 @@ func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 		if len(text) == 0 {
 			continue
 		}
-		_ = out.SetWriteDeadline(time.Now().Add(writeLimit)) // where it cannot be set, the server's own holds
+		_ = out.SetWriteDeadline(time.Now().Add(writeLimit)) // if unsupported, the server's own limit applies
 		if _, err := w.Write(text); err != nil {
 			return
 		}
@@ -55,7 +55,7 @@ func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// event writes what a viewer takes.
+// event encodes a view as server-sent events.
 func (s view) event() (b []byte) {
 	if s.changed {
 		b = append(b, "event: rack\ndata: {\"run\":"...)
@@ -75,7 +75,7 @@ func (s view) event() (b []byte) {
 	return b
 }
 
-// history sends what is remembered of the run, an array of frames.
+// history sends the recorded frames of the run, as an array.
 func (p *Page) history(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
@@ -89,5 +89,5 @@ func (p *Page) history(w http.ResponseWriter, _ *http.Request) {
 			b = b[:0]
 		}
 	}
-	_, _ = w.Write(append(b, ']')) // the client may have gone
+	_, _ = w.Write(append(b, ']')) // the client may have disconnected
 }

@@ -11,19 +11,19 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// How often a rack is asked how it stands.
+// Polling intervals of a rack.
 const (
-	watchedEvery = 33  // ms, while somebody looks
-	idleEvery    = 250 // ms, while nobody does: for what is remembered
+	watchedEvery = 33  // ms, while a viewer is connected
+	idleEvery    = 250 // ms, without viewers: for the history
 	retryEvery   = time.Second
 )
 
-// maxViewers bounds the streams that go on at a time.
+// maxViewers is the maximum number of concurrent streams.
 const maxViewers = 64
 
-// feed follows a live rack and hands on how it stands. What a viewer has not taken
-// when the next frame comes is replaced by it: a slow viewer costs one frame of
-// memory and misses frames.
+// feed follows a live rack and sends its state to viewers. A new frame replaces one that
+// a viewer has not taken yet: a slow viewer costs the memory of one frame and misses
+// frames.
 type feed struct {
 	mu      sync.Mutex
 	ring    ring
@@ -31,18 +31,18 @@ type feed struct {
 	absent  string // why there is no rack, "" if there is one
 	epoch   int    // counts runs
 	viewers map[*viewer]struct{}
-	wake    chan struct{} // the first viewer has come, or the last one gone
+	wake    chan struct{} // signals that the first viewer has joined or the last one left
 	closed  bool
 }
 
 // viewer is one stream of events.
 type viewer struct {
-	ready chan struct{} // holds a token while there is something to take
-	// Of feed.mu:
-	next    *frame // nil if it has been taken
+	ready chan struct{} // holds a token while an event is ready
+	// Guarded by feed.mu:
+	next    *frame // nil if already taken
 	absent  string
 	epoch   int
-	changed bool // absent or epoch
+	changed bool // absent or epoch has changed
 	missed  int  // frames that were replaced
 }
 
@@ -50,7 +50,7 @@ func newFeed() *feed {
 	return &feed{absent: "no controller", viewers: map[*viewer]struct{}{}, wake: make(chan struct{}, 1)}
 }
 
-// follow watches the rack until ctx ends, again after each end of a stream.
+// follow watches the rack until ctx ends. It reconnects whenever a stream ends.
 func (f *feed) follow(ctx context.Context, api rackfabv1.FabricServiceClient) {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
@@ -68,10 +68,10 @@ func (f *feed) follow(ctx context.Context, api rackfabv1.FabricServiceClient) {
 	}
 }
 
-// errOtherPace says that a stream ended because another pace is wanted.
+// errOtherPace means that a stream ended because another polling interval is needed.
 var errOtherPace = errors.New("another pace is wanted")
 
-// watch takes in one stream. Its pace is that of who looks.
+// watch receives one stream. It polls faster while a viewer is connected.
 func (f *feed) watch(ctx context.Context, api rackfabv1.FabricServiceClient) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	looked := f.looked()
@@ -79,7 +79,7 @@ func (f *feed) watch(ctx context.Context, api rackfabv1.FabricServiceClient) err
 	if looked {
 		every = watchedEvery
 	}
-	var attending sync.WaitGroup // so that it takes no token of the next stream
+	var attending sync.WaitGroup // ends before the next stream, so that it takes none of its tokens
 	defer attending.Wait()
 	defer cancel(nil)
 	attending.Go(func() {
@@ -114,10 +114,10 @@ func (f *feed) looked() bool {
 	return len(f.viewers) > 0
 }
 
-// take hands on how the rack stands, unless it stands as before.
+// take sends the state of the rack to the viewers unless it is unchanged.
 func (f *feed) take(w *rackfabv1.WatchResponse) {
 	if len(w.GetNodes()) == 0 {
-		return // it has not come to its first grant
+		return // no time granted yet
 	}
 	next := newFrame(w)
 	f.mu.Lock()
@@ -140,7 +140,7 @@ func (f *feed) take(w *rackfabv1.WatchResponse) {
 	}
 }
 
-// leave says that there is no rack, and why.
+// leave records that there is no rack, and why.
 func (f *feed) leave(why string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -150,8 +150,7 @@ func (f *feed) leave(why string) {
 	}
 }
 
-// tellAll tells viewers whether there is a rack, and which run of it. The caller
-// holds mu.
+// tellAll notifies viewers whether there is a rack, and of its run. The caller holds mu.
 func (f *feed) tellAll() {
 	for v := range f.viewers {
 		v.absent, v.epoch, v.changed, v.next = f.absent, f.epoch, true, nil
@@ -159,7 +158,7 @@ func (f *feed) tellAll() {
 	}
 }
 
-// offer replaces what the viewer has not taken. The caller holds feed.mu.
+// offer replaces the frame that the viewer has not taken. The caller holds feed.mu.
 func (v *viewer) offer(next *frame) {
 	if v.next != nil {
 		v.missed++
@@ -175,7 +174,8 @@ func (v *viewer) signal() {
 	}
 }
 
-// join makes a viewer, nil if there are too many. It starts with how things stand.
+// join adds a viewer, which starts with the current state. It returns nil if there are
+// too many viewers.
 func (f *feed) join() *viewer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -189,7 +189,7 @@ func (f *feed) join() *viewer {
 	return v
 }
 
-// part ends a viewer.
+// part removes a viewer.
 func (f *feed) part(v *viewer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -204,12 +204,12 @@ func (f *feed) nudge() {
 	}
 }
 
-// view is what a viewer takes at a time.
+// view is the set of changes that a viewer takes at once.
 type view struct {
 	frame   *frame // nil for none
 	absent  string
 	epoch   int
-	changed bool // absent or epoch since the view before
+	changed bool // absent or epoch has changed since the previous view
 	missed  int
 }
 
@@ -221,7 +221,7 @@ func (f *feed) takeFor(v *viewer) view {
 	return out
 }
 
-// remembered gives the frames of the run so far.
+// remembered returns the recorded frames of the run.
 func (f *feed) remembered() []frame {
 	f.mu.Lock()
 	defer f.mu.Unlock()

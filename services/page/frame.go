@@ -8,28 +8,28 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// frame is how a rack stands at an instant, as the browser reads it: JSON with
-// counters since the start of the run, so that a frame may be left out. Its form is
+// frame is the state of a rack at an instant, for the browser: JSON with counters since
+// the start of the run, so that a frame may be skipped. Its form is
 //
 //	{"at": ps, "granted": ps, "state": "running", "pace": ps/s, "changes": n, "hops": n, "scheme": s, "scenario": s,
 //	 "digest": hex, "failed": node, "failure": text,
 //	 "nodes": [{"p": [[queue, sent, received, pauses sent, pauses received, marked, dropped, flags], ...],
 //	            "f": [[name, flows, rate, sent, acked], ...], "d": delivered, "x": 1 if frozen}, ...]}
 //
-// with nodes and ports in the order of the topology. Flags are 1 for held by the
-// peer and 2 for down. Flows of one sender in one burst are one entry.
+// with nodes and ports in the order of the topology. Flags are 1 for paused by the peer
+// and 2 for link down. The flows of one sender in one burst share one entry.
 type frame struct {
 	at   int64 // in picoseconds
 	json []byte
 }
 
-// states names the states of a clock.
+// states maps the states of a clock to their names.
 var states = map[rackfabv1.RackState]string{
 	rackfabv1.RackState_RACK_STATE_PAUSED: "paused", rackfabv1.RackState_RACK_STATE_RUNNING: "running",
 	rackfabv1.RackState_RACK_STATE_ENDED: "ended", rackfabv1.RackState_RACK_STATE_FAILED: "failed",
 }
 
-// newFrame writes how a rack stands.
+// newFrame encodes the state of a rack.
 func newFrame(w *rackfabv1.WatchResponse) frame {
 	s := w.GetStatus()
 	b := make([]byte, 0, 512+96*len(w.GetNodes()))
@@ -89,7 +89,7 @@ func appendNode(b []byte, n *rackfabv1.NodeStats) []byte {
 	return append(b, '}')
 }
 
-// group is the flows of one sender in one burst, or a flow of its own.
+// group is the sum of the flows of one sender in one burst, or a single flow.
 type group struct {
 	name                     string
 	count, rate, sent, acked int64
@@ -131,7 +131,7 @@ func comma(b []byte, i int) []byte {
 }
 
 func text(b []byte, s string) []byte {
-	quoted, _ := json.Marshal(s) // a string can always be written
+	quoted, _ := json.Marshal(s) // a string can always be encoded
 	return append(b, quoted...)
 }
 

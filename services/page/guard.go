@@ -12,16 +12,16 @@ import (
 	"strings"
 )
 
-// tokenHeader is where a call shows the page's token. A page of another origin
-// cannot set it without asking first, and is never allowed to.
+// tokenHeader is the header that carries the page's token. A page of another origin
+// cannot set it without a CORS preflight, which is never granted.
 const tokenHeader = "X-Rackfab-Token" //nolint:gosec // the name of a header, no secret
 
-// policy lets the page load what comes from itself alone, and nobody frame it.
+// policy lets the page load only its own resources and forbids framing it.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// guard keeps away what does not come from the page itself: other names for the
-// host (DNS rebinding), other sites (CSRF), and calls without the token.
+// guard rejects requests that do not come from the page itself: under other host names
+// (DNS rebinding), from other sites (CSRF), and calls without the token.
 func (p *Page) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -44,8 +44,8 @@ func (p *Page) guard(next http.Handler) http.Handler {
 	})
 }
 
-// named tells whether the page goes by a host: an address of loopback, localhost,
-// or a name that was given.
+// named reports whether the page may be reached under a host: a loopback address,
+// localhost, or a configured name.
 func (p *Page) named(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -57,8 +57,8 @@ func (p *Page) named(host string) bool {
 	return strings.EqualFold(host, "localhost") || slices.ContainsFunc(p.options.Hosts, func(h string) bool { return strings.EqualFold(h, host) })
 }
 
-// sameOrigin tells whether a browser says that the request comes from the page, or
-// no browser sent it.
+// sameOrigin reports whether the request comes from the page itself, according to the
+// browser, or was not sent by a browser.
 func sameOrigin(r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
 		return false
@@ -71,21 +71,22 @@ func sameOrigin(r *http.Request) bool {
 	return err == nil && u.Host == r.Host
 }
 
-// meant tells whether a call has what only the page can give it.
+// meant reports whether a call has the content type and the token that only the page can
+// set.
 func (p *Page) meant(r *http.Request) bool {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	return err == nil && kind == "application/json" && subtle.ConstantTimeCompare([]byte(r.Header.Get(tokenHeader)), []byte(p.token)) == 1
 }
 
-// refuse answers in error, in the form of every error of the bridge.
+// refuse responds with an error, in the form of all errors of the bridge.
 func refuse(w http.ResponseWriter, status int, message string) {
 	send(w, status, map[string]string{"message": message})
 }
 
-// send answers with JSON.
+// send responds with JSON.
 func send(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // the client may have gone
+	_ = json.NewEncoder(w).Encode(v) // the client may have disconnected
 }

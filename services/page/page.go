@@ -1,7 +1,7 @@
-// Package page shows a rack on one page of the web: the assets, which are part of
+// Package page serves a web page that shows a rack: the assets, which are embedded in
 // the binary, and the bridge between HTTP and the gRPC calls of controller and
-// collector. It draws nothing and decides nothing about a rack: the browser draws,
-// the controller decides.
+// collector. It does not draw or control a rack: the browser draws, the controller
+// decides.
 package page
 
 import (
@@ -14,20 +14,20 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// Options say what a page shows.
+// Options configure a page.
 type Options struct {
 	Fabric    rackfabv1.FabricServiceClient    // the controller; may be nil
 	Collector rackfabv1.CollectorServiceClient // may be nil
 	Runs      string                           // folder of finished runs, "" for none
-	// Hosts are names that browsers may call the page by beside those of loopback,
-	// without port: a page is reached under another name only if it was meant to be.
+	// Hosts are host names, without port, under which browsers may reach the page in
+	// addition to those of loopback.
 	Hosts []string
 }
 
-// Page is an http.Handler. Close ends what it does in the background.
+// Page is an http.Handler. Close stops its background work.
 type Page struct {
 	options Options
-	token   string // every call of the bridge shows it
+	token   string // required in every call of the bridge
 	feed    *feed
 	runs    *os.Root // nil for none
 	calls   map[string]call
@@ -36,8 +36,8 @@ type Page struct {
 	done    chan struct{}
 }
 
-// New makes a page. It errs if the folder of runs cannot be opened; one that is not
-// there yet is as good as empty.
+// New returns a page. It returns an error if the folder of runs cannot be opened; a
+// missing folder counts as empty.
 func New(o Options) (*Page, error) {
 	p := &Page{options: o, token: newToken(), feed: newFeed(), calls: map[string]call{}, done: make(chan struct{})}
 	if o.Runs != "" {
@@ -60,7 +60,7 @@ func New(o Options) (*Page, error) {
 	return p, nil
 }
 
-// Close ends the streams of the page's viewers and its own.
+// Close ends the streams of the page's viewers and its stream from the controller.
 func (p *Page) Close() {
 	p.cancel()
 	<-p.done
@@ -86,15 +86,15 @@ func (p *Page) routes() http.Handler {
 	return p.guard(mux)
 }
 
-// session tells the page what there is. A page of another origin cannot read it,
-// and so does not learn the token.
+// session sends the token and the list of what is available. A page of another origin
+// cannot read the response, and so does not learn the token.
 func (p *Page) session(w http.ResponseWriter, _ *http.Request) {
 	send(w, http.StatusOK, map[string]any{
 		"token": p.token, "controller": p.options.Fabric != nil, "collector": p.options.Collector != nil, "runs": p.runs != nil,
 	})
 }
 
-// newToken gives 256 random bits as text.
+// newToken returns 256 random bits as text.
 func newToken() string {
 	b := make([]byte, 32)
 	_, _ = rand.Read(b) // never fails

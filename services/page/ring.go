@@ -1,19 +1,19 @@
 package page
 
-// Bounds of what is remembered of a run.
+// Limits of the recorded frames of a run.
 const (
 	ringFrames = 900
 	ringBytes  = 24 << 20
 )
 
-// ring remembers a run in bounded memory: when it is full, every second frame of
-// its older half goes. So it reaches back to the start, and is finest near the end.
+// ring records a run in bounded memory: when it is full, it drops every second frame of
+// its older half. So it reaches back to the start and is finest near the end.
 type ring struct {
 	frames []frame
 	bytes  int
 }
 
-// add takes a frame that is later than all before.
+// add appends a frame that is later than all others.
 func (r *ring) add(f frame) {
 	if len(r.frames) == ringFrames {
 		r.thin()
@@ -42,5 +42,5 @@ func (r *ring) thin() {
 	r.frames = kept
 }
 
-// clear forgets everything.
+// clear removes all frames.
 func (r *ring) clear() { *r = ring{} }

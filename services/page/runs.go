@@ -13,13 +13,13 @@ import (
 	"github.com/rackfab/rackfab/services/internal/cabling"
 )
 
-// maxRuns bounds the folders that are listed: the latest by name.
+// maxRuns is the maximum number of folders listed: the latest by name.
 const maxRuns = 200
 
 // runFiles are the files of a run's folder that the page reads.
 var runFiles = []string{"results.json", "series.json"}
 
-// folder is the folder of a finished run, with what its manifest says.
+// folder is the folder of a finished run.
 type folder struct {
 	Name string `json:"name"`
 }
@@ -66,10 +66,10 @@ func (p *Page) runFile(w http.ResponseWriter, r *http.Request) {
 	defer in.Close()
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = io.Copy(w, in) // the client may have gone
+	_, _ = io.Copy(w, in) // the client may have disconnected
 }
 
-// builtin sends the topology of a scenario that comes with rackfab.
+// builtin sends the topology of a built-in scenario.
 func builtin(w http.ResponseWriter, r *http.Request) {
 	data, ok := topology.Builtin(r.PathValue("name"))
 	if !ok {
@@ -93,5 +93,5 @@ func describe(w http.ResponseWriter, data []byte) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write(out) // the client may have gone
+	_, _ = w.Write(out) // the client may have disconnected
 }

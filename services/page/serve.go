@@ -12,12 +12,12 @@ import (
 const (
 	headerLimit = 10 * time.Second // for a request's header
 	idleLimit   = time.Minute      // of a connection between requests
-	stopLimit   = 2 * time.Second  // for open calls after the stop
+	stopLimit   = 2 * time.Second  // for calls still open at the stop
 )
 
-// Serve serves a page, or what stands in for one, at l until ctx ends. It then closes
-// the page and gives open calls two seconds to end before it cuts them off. A stop by
-// ctx is no error.
+// Serve serves h, a Page or a substitute, at l until ctx ends. It then closes the page
+// and gives open calls two seconds to end before it cuts them off. It returns nil after
+// a stop by ctx.
 func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	server := &http.Server{Handler: h, ReadHeaderTimeout: headerLimit, IdleTimeout: idleLimit}
 	ended := make(chan error, 1)
