@@ -13,7 +13,7 @@ import (
 	"github.com/rackfab/rackfab/bus"
 )
 
-// folder makes an identity folder with the nodes h0 and s0.
+// folder creates an identity folder with the nodes h0 and s0.
 func folder(t *testing.T, now time.Time) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "certs")
@@ -77,8 +77,8 @@ func TestACertificateIsForItsMemberAndItsHosts(t *testing.T) {
 	}
 }
 
-// Made again, the CA and the keys stay, and certificates of before go on working
-// with those of after.
+// A second Make keeps the CA and the keys; older certificates go on working with newer
+// ones.
 func TestMakeAgain(t *testing.T) {
 	dir := folder(t, time.Now())
 	before, err := Load(dir, "h0")
@@ -127,7 +127,7 @@ func TestTLSIsMutualAndOfVersion13(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with a certificate is one line that names the file.
+// Every fault of a certificate is reported in one line that names the file.
 func TestLoadSaysWhatIsWrong(t *testing.T) {
 	remove := func(name string) func(*testing.T, string) {
 		return func(t *testing.T, dir string) { check(t, os.Remove(filepath.Join(dir, name))) }
@@ -173,7 +173,7 @@ func TestLoadSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// other makes a second folder, of another CA, beside dir.
+// other creates a second folder beside dir, with another CA.
 func other(t *testing.T, dir string) string {
 	t.Helper()
 	path := dir + "-other"
@@ -188,7 +188,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// A member's own folder is enough for it, and for a client beside it.
+// A member needs only its own folder, and so does a client that uses it.
 func TestAMembersOwnFolder(t *testing.T) {
 	own := filepath.Join(folder(t, time.Now()), "h0")
 	for _, member := range []string{"h0", Client} {
