@@ -15,7 +15,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// service is what the tests read of a container.
+// service holds the properties of a container that the tests check.
 type service struct {
 	Image       string
 	Profiles    []string
@@ -57,7 +57,7 @@ func rack(t *testing.T, name string, text []byte) *topology.Scenario {
 	return s
 }
 
-// pair is two NICs of those names behind the switch s0.
+// pair returns a scenario of two NICs with the given names behind the switch s0.
 func pair(t *testing.T, a, b string) *topology.Scenario {
 	t.Helper()
 	const text = "name: pair\nduration: 1ms\nscheme: pfc\nnics: {%[1]q: , %[2]q: }\nswitches: {s0: }\n" +
@@ -80,7 +80,7 @@ func pcn16to2(t *testing.T) *topology.Scenario {
 	return rack(t, "pcn-16to2", text)
 }
 
-// compose.yaml is what `rackfab compose` writes: make generate.
+// compose.yaml equals the output of `rackfab compose`; `make generate` writes it.
 func TestTheCommittedFileIsTheRackOfPCN(t *testing.T) {
 	want, err := File(pcn16to2(t), "", false)
 	if err != nil {
@@ -128,8 +128,8 @@ func TestEveryProcessIsAContainerWithoutRights(t *testing.T) {
 	}
 }
 
-// The bus writes every member's key; the member alone reads it, and it lies in
-// memory. With TLS that goes for certificates too.
+// The bus writes every member's key to a volume in memory that only the member reads.
+// With TLS the same holds for certificates.
 func TestAContainerHasItsOwnKeyAlone(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		s := pcn16to2(t)
@@ -171,8 +171,8 @@ func TestAContainerHasItsOwnKeyAlone(t *testing.T) {
 	}
 }
 
-// Only the controller and the collector are reached from outside, from this machine
-// alone, and nobody else reaches the outside.
+// Only the controller and the collector are reachable from outside, from this machine
+// only, and no other container can reach the outside.
 func TestOnlyControllerAndCollectorArePublishedOnLoopback(t *testing.T) {
 	text, err := File(pcn16to2(t), "", false)
 	if err != nil {
@@ -197,7 +197,7 @@ func TestOnlyControllerAndCollectorArePublishedOnLoopback(t *testing.T) {
 	}
 }
 
-// An image by name is taken as it is; the one by default is built.
+// A named image is used as it is; the default image is built.
 func TestImage(t *testing.T) {
 	for image, built := range map[string]bool{"": true, "rackfab": true, "registry.example/rackfab:1": false} {
 		text, err := File(pair(t, "a", "b"), image, false)
@@ -214,7 +214,7 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// YAML 1.1, which docker-compose reads, takes bare words such as on for a truth value.
+// YAML 1.1, which docker-compose reads, parses bare words such as on as booleans.
 func TestNamesThatYAMLWouldTakeForSomethingElseAreQuoted(t *testing.T) {
 	text, err := File(pair(t, "on", "no"), "", false)
 	if err != nil {
@@ -241,9 +241,9 @@ func TestNamesThatMakeNoContainersAreRefused(t *testing.T) {
 
 func isBackend(name string, _ service) bool { return slices.Contains(backends, name) }
 
-// Back ends start only if asked for, have limits, are seen from this machine alone, and
-// their settings lie beside the file; a rack with an image of its own, or with TLS, has
-// none.
+// Back ends start only on request, have resource limits and are reachable from this
+// machine only, and their configuration files lie beside the Compose file. A rack with
+// its own image or with TLS has no back ends.
 func TestBackendsAreAProfile(t *testing.T) {
 	for _, test := range []struct {
 		image  string
@@ -282,8 +282,8 @@ func TestBackendsAreAProfile(t *testing.T) {
 	}
 }
 
-// checkTargets holds that Prometheus asks every process of the rack, and that each of
-// them listens for it where no other network sees it.
+// checkTargets checks that Prometheus scrapes every process of the rack, and that each
+// process serves its metrics on a network without other access.
 func checkTargets(t *testing.T) {
 	t.Helper()
 	text, err := File(pcn16to2(t), "", false)
@@ -321,14 +321,14 @@ func checkTargets(t *testing.T) {
 	}
 }
 
-// Every room of the program is in what the image is built from.
+// Every package of the program is in the build context of the image.
 func TestTheImageHasEveryRoom(t *testing.T) {
 	ignore, err := os.ReadFile("../.dockerignore")
 	if err != nil {
 		t.Fatal(err)
 	}
 	taken := strings.Fields(string(ignore))
-	outside := []string{"docs", "e2e"} // no room of the program
+	outside := []string{"docs", "e2e"} // not part of the program
 	rooms, err := os.ReadDir("..")
 	if err != nil {
 		t.Fatal(err)
