@@ -27,7 +27,8 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// dataVariable makes the test binary a collector on that folder.
+// dataVariable is the environment variable that makes the test binary run a collector on
+// the given folder.
 const dataVariable = "COLLECTOR_TEST_DATA"
 
 func TestMain(m *testing.M) {
@@ -43,7 +44,7 @@ func TestMain(m *testing.M) {
 
 const epoch = 1_577_836_800_000_000_000 // 2020-01-01T00:00:00Z
 
-// clients are those of a collector.
+// clients are the clients of a collector.
 type clients struct {
 	traces  tracespb.TraceServiceClient
 	metrics metricspb.MetricsServiceClient
@@ -56,11 +57,11 @@ func dial(t *testing.T, address string) clients {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = conn.Close() }) // its server is gone
+	t.Cleanup(func() { _ = conn.Close() }) // its server has stopped
 	return clients{tracespb.NewTraceServiceClient(conn), metricspb.NewMetricsServiceClient(conn), rackfabv1.NewCollectorServiceClient(conn)}
 }
 
-// start runs a collector in this process until the test's end, or stop.
+// start runs a collector in this process until the end of the test or stop.
 func start(t *testing.T, o Options) (c clients, address string, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -93,7 +94,7 @@ func attr(key string, value any) *commonpb.KeyValue {
 	return &commonpb.KeyValue{Key: key, Value: v}
 }
 
-// node is the resource of a node of a rack in run a.
+// node returns the resource of a node in run a.
 func node(name string) *resourcepb.Resource {
 	return &resourcepb.Resource{Attributes: []*commonpb.KeyValue{
 		attr("service.name", "rackfab-nic"), attr("service.instance.id", name), attr("rackfab.node", name), attr("rackfab.run", "a"),
@@ -101,7 +102,7 @@ func node(name string) *resourcepb.Resource {
 	}}
 }
 
-// write is the span of a WRITE that begins at from ns and lasts a microsecond.
+// write returns the span of a WRITE that starts at from, in ns, and takes a microsecond.
 func write(id uint64, from int) *tracepb.Span {
 	return &tracepb.Span{
 		TraceId: fmt.Appendf(nil, "%016x", id), SpanId: fmt.Appendf(nil, "%08x", id), Name: "WRITE",
@@ -126,11 +127,11 @@ func counters(t *testing.T, c clients) *rackfabv1.GetCountersResponse {
 	return out
 }
 
-// What a collector has acknowledged is held after it was killed in the middle of
-// writing, and what is delivered again is not stored twice.
+// Acknowledged data survives a kill of the collector in the middle of writing, and
+// repeated deliveries are not stored twice.
 func TestAcknowledgedSurvivesKill(t *testing.T) {
 	data := t.TempDir()
-	child := exec.CommandContext(t.Context(), os.Args[0]) // no longer than the test
+	child := exec.CommandContext(t.Context(), os.Args[0]) // lives no longer than the test
 	child.Env = append(os.Environ(), dataVariable+"="+data)
 	child.Stderr = os.Stderr
 	out, err := child.StdoutPipe()
@@ -203,7 +204,7 @@ func TestAcknowledgedSurvivesKill(t *testing.T) {
 	}
 }
 
-// A folder is asked without a collector.
+// A folder can be queried without a collector.
 func TestStored(t *testing.T) {
 	data := t.TempDir()
 	c, _, stop := start(t, Options{Data: data})
@@ -227,7 +228,7 @@ func TestStored(t *testing.T) {
 	}
 }
 
-// A damaged run is told in one line when the folder is opened, and counted; the
+// A damaged run is logged in one line when the folder is opened, and counted; the
 // collector starts.
 func TestADamagedRunIsToldAndCounted(t *testing.T) {
 	told, data := toldOf(t), t.TempDir()
@@ -264,7 +265,7 @@ func TestADamagedRunIsToldAndCounted(t *testing.T) {
 	says(dial(t, address), 2, second)
 }
 
-// toldOf gives what is logged from now on until the test's end, record by record.
+// toldOf returns the log records from now on until the end of the test.
 func toldOf(t *testing.T) <-chan string {
 	t.Helper()
 	told := make(chan string, 100)
@@ -282,8 +283,8 @@ func (w writer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// A page that ends before its collector is told of at once; the collector goes on, and
-// ends in that error.
+// If the page stops before its collector, the error is logged at once; the collector
+// goes on and returns the error at its end.
 func TestAPageThatDiesIsToldAtOnce(t *testing.T) {
 	told := toldOf(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -305,8 +306,8 @@ func TestAPageThatDiesIsToldAtOnce(t *testing.T) {
 	}
 }
 
-// What is shown over HTTP is told where the collector answers, ends before the
-// collector does, and its error is the collector's.
+// Show receives the collector's address and ends before the collector does; the
+// collector returns its error.
 func TestACollectorShows(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	shown := make(chan string, 1)

@@ -11,8 +11,8 @@ import (
 	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
 )
 
-// However many runs are invented, epochs are bounded; that of a run that is held
-// stays, and so does that of a run that came lately.
+// The number of epochs is bounded however many runs clients invent. The epochs of stored
+// and of recently received runs stay.
 func TestEpochsAreBounded(t *testing.T) {
 	e := epochs{now: map[string]int64{}, held: func(run string) (int64, bool) { return 42, run == "held" }}
 	want := func(run string, epoch, want int64) {
@@ -31,8 +31,8 @@ func TestEpochsAreBounded(t *testing.T) {
 	}
 }
 
-// What has no instant does not say where the run of foreign data begins: what comes
-// after it is taken.
+// Data without a time does not set the epoch of the run of foreign data: later data is
+// accepted.
 func TestAnInstantThatIsMissingIsNoEpoch(t *testing.T) {
 	now := uint64(time.Now().UnixNano())
 	stock := &resourcepb.Resource{Attributes: []*commonpb.KeyValue{attr("service.name", "stock")}}
@@ -71,8 +71,8 @@ func TestAnInstantThatIsMissingIsNoEpoch(t *testing.T) {
 	}
 }
 
-// The first instant that there is says where foreign data begins, though a span
-// without one comes first.
+// The first valid time sets the epoch of the run of foreign data, even after a span
+// without a time.
 func TestTheFirstInstantThatThereIs(t *testing.T) {
 	c, _, _ := start(t, Options{Data: t.TempDir()})
 	bad, good := write(1, 0), write(2, 0)

@@ -7,7 +7,7 @@ import (
 	"github.com/rackfab/rackfab/services/collector/store"
 )
 
-// A follower that is slow misses answers, and is told how many.
+// A slow follower misses responses and learns how many.
 func TestASlowFollowerMisses(t *testing.T) {
 	h := newHub()
 	f := &follower{q: &rackfabv1.FollowRequest{Traces: true}, out: make(chan *rackfabv1.FollowResponse, 1)}

@@ -19,7 +19,7 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// What is received goes to another collector too, over gRPC, once it is stored.
+// Received data is forwarded to another collector over gRPC once it is stored.
 func TestForward(t *testing.T) {
 	there, address, _ := start(t, Options{Data: t.TempDir()})
 	c, _, stop := start(t, Options{Data: t.TempDir(), Forward: address})
@@ -28,7 +28,7 @@ func TestForward(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	stop() // sends what waits
+	stop() // sends the queued requests
 	if s := counters(t, there).GetSpans(); s.GetStored() != 20 {
 		t.Errorf("there: %v", s)
 	}
@@ -38,7 +38,7 @@ func TestForward(t *testing.T) {
 	}
 }
 
-// hangUps tells when a client has ended its connection.
+// hangUps reports when a client has closed its connection.
 type hangUps struct {
 	sizes
 	ended chan struct{}
@@ -50,7 +50,7 @@ func (h hangUps) HandleConn(_ context.Context, s stats.ConnStats) {
 	}
 }
 
-// A forwarder that has no more to do ends its connection.
+// A forwarder closes its connection after its last request.
 func TestForwardHangsUp(t *testing.T) {
 	h := hangUps{ended: make(chan struct{}, 1)}
 	s, err := serve.ListenAs(serve.Loopback, nil, serve.Watched(h))
@@ -81,7 +81,7 @@ func TestForwardOverHTTP(t *testing.T) {
 			return
 		}
 		if spans.Add(items(q)) == 1 {
-			w.WriteHeader(http.StatusServiceUnavailable) // again
+			w.WriteHeader(http.StatusServiceUnavailable) // retry
 		}
 	})}
 	l, err := net.Listen("tcp", serve.Loopback)
@@ -108,7 +108,7 @@ func TestForwardOverHTTP(t *testing.T) {
 	}
 }
 
-// A queue that is full, by requests or by bytes, drops, and counts what it drops.
+// A queue that is full, by requests or by bytes, drops requests and counts them.
 func TestForwardIsBounded(t *testing.T) {
 	f, err := newForwarder("127.0.0.1:1")
 	if err != nil {

@@ -30,7 +30,8 @@ func TestPointsComeIn(t *testing.T) {
 		}}},
 		{Name: "rpc.duration", Data: &metricpb.Metric_Histogram{Histogram: &metricpb.Histogram{DataPoints: []*metricpb.HistogramDataPoint{{}}}}},
 	}}}}}}
-	// The call of Follow may still be on its way: what is sent until it answers is new each time.
+	// The call of Follow may not have arrived yet: until it responds, each request sent is a
+	// new one.
 	var first *rackfabv1.FollowResponse
 	answers, failed := make(chan *rackfabv1.FollowResponse, 1), make(chan error, 1)
 	go func() {

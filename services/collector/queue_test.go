@@ -30,8 +30,7 @@ func TestAFailingStoreRefuses(t *testing.T) {
 	}
 }
 
-// However many writes fail in a row, that is told once, and once that they succeed
-// again.
+// Of consecutive failed writes only the first is logged, and then the recovery.
 func TestAFailingStoreIsToldOnce(t *testing.T) {
 	var log bytes.Buffer
 	before := slog.Default()
@@ -46,7 +45,7 @@ func TestAFailingStoreIsToldOnce(t *testing.T) {
 	}
 }
 
-// A request that does not fit into the queue is refused with RetryInfo, and counted.
+// A request that does not fit into the queue is refused with RetryInfo and counted.
 func TestAFullQueueRefuses(t *testing.T) {
 	q := newQueue()
 	for range queueRequests {

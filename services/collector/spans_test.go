@@ -42,7 +42,7 @@ func TestSpansComeInPlainAndPacked(t *testing.T) {
 	}
 }
 
-// What is not valid is told by partial_success, and the rest is stored.
+// Invalid spans are reported in partial_success, and the others are stored.
 func TestSpansThatAreNotValid(t *testing.T) {
 	c, _, _ := start(t, Options{Data: t.TempDir()})
 	bad := func(change func(*tracepb.Span)) *tracepb.Span {
@@ -71,8 +71,8 @@ func TestSpansThatAreNotValid(t *testing.T) {
 	}
 }
 
-// A client that is no node, on wall time, has a run of its own; so have spans of a
-// node that are not on fabric time.
+// Data in wall-clock time goes to a run of its own: from a client that is not a node,
+// and from spans of a node outside fabric time.
 func TestForeignSpans(t *testing.T) {
 	c, _, _ := start(t, Options{Data: t.TempDir()})
 	const now = 1_790_000_000_123_456_789

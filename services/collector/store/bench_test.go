@@ -12,11 +12,11 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// The load of the benchmark: GETs through two switches, ten spans each, that come
-// from twenty nodes in turn.
+// The load of the benchmark: GETs through two switches, ten spans each, received from
+// twenty nodes in turn.
 const (
 	benchTraces = 100_000
-	benchWindow = 512 // traces whose spans come in the same round of deliveries
+	benchWindow = 512 // traces whose spans arrive in the same round of deliveries
 	benchFlows  = 226
 	benchNodes  = 20
 )
@@ -25,7 +25,7 @@ func intValue(key string, value int64) *commonpb.KeyValue {
 	return &commonpb.KeyValue{Key: key, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_IntValue{IntValue: value}}}
 }
 
-// benchTrace gives the spans of a GET.
+// benchTrace returns the spans of a GET.
 func benchTrace(rnd *rand.Rand, n int) []Span {
 	var id [16]byte
 	for i := range id {
@@ -55,8 +55,8 @@ func benchTrace(rnd *rand.Rand, n int) []Span {
 	return spans
 }
 
-// benchLoad gives the deliveries, a round of all nodes at a time, as the queue hands
-// them over when all nodes deliver.
+// benchLoad returns the deliveries, one round of all nodes at a time, as the queue
+// passes them on when all nodes export.
 func benchLoad(yield func([]*Delivery)) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for first := 0; first < benchTraces; first += benchWindow {
@@ -74,8 +74,8 @@ func benchLoad(yield func([]*Delivery)) {
 	}
 }
 
-// BenchmarkMillionSpans stores a million spans and asks for them: spans a second,
-// bytes a span, and the time of each question at its median and its 99th percentile.
+// BenchmarkMillionSpans stores a million spans and queries them. It reports spans per
+// second, bytes per span, and the median and 99th percentile of the time of each query.
 //
 //	go test -run '^$' -bench MillionSpans -benchtime 1x ./services/collector/store
 func BenchmarkMillionSpans(b *testing.B) {

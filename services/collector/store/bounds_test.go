@@ -14,7 +14,7 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// The oldest run leaves first, with its file, and stays in the counts.
+// The oldest run is evicted first, with its file, and stays in the counts.
 func TestTheOldestRunLeavesFirst(t *testing.T) {
 	dir := t.TempDir()
 	const limit = 8 << 20
@@ -52,8 +52,8 @@ func TestTheOldestRunLeavesFirst(t *testing.T) {
 	check()
 }
 
-// A run that comes after the eviction of the latest one survives the end of the
-// process: it has a number that no run had.
+// A run received after the eviction of the latest run survives a restart of the process,
+// because its number is new.
 func TestARunAfterTheLatestHasLeft(t *testing.T) {
 	for _, restarted := range []bool{false, true} {
 		dir, limit := t.TempDir(), Options{MaxSize: 4 << 20}
@@ -66,7 +66,7 @@ func TestARunAfterTheLatestHasLeft(t *testing.T) {
 		}
 		write(t, s, gets("first", 10))
 		write(t, s, gets("second", 10))
-		for n := 2000; len(s.Runs()) > 1 && n < 64_000; n *= 2 { // what is written to stays
+		for n := 2000; len(s.Runs()) > 1 && n < 64_000; n *= 2 { // the run being written stays
 			write(t, s, gets("first", n))
 		}
 		if runs := s.Runs(); len(runs) != 1 || runs[0].GetRun() != "first" {
@@ -84,7 +84,7 @@ func TestARunAfterTheLatestHasLeft(t *testing.T) {
 	}
 }
 
-// onDisk gives the bytes of files.
+// onDisk returns the size of files in bytes.
 func onDisk(t *testing.T, files []string) (n int64) {
 	t.Helper()
 	for _, path := range files {
@@ -97,7 +97,7 @@ func onDisk(t *testing.T, files []string) (n int64) {
 	return n
 }
 
-// A run that alone fills the store takes nothing more, and says so.
+// A run that alone fills the store accepts no more data and reports that.
 func TestARunThatFillsTheStore(t *testing.T) {
 	s := open(t, t.TempDir(), Options{MaxSize: 2 << 20})
 	write(t, s, gets("a", 3000))
@@ -110,7 +110,7 @@ func TestARunThatFillsTheStore(t *testing.T) {
 	}
 }
 
-// The slowest traces of each flow keep their spans, the others their root alone.
+// The slowest traces of each flow keep their spans, the others only their roots.
 func TestTheSlowestAreKept(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, Options{KeepSlowest: 0.01})
@@ -154,7 +154,7 @@ func TestTheSlowestAreKept(t *testing.T) {
 		}
 		s = open(t, dir, Options{KeepSlowest: 0.01})
 	}
-	write(t, s, gets("a", 1001)) // what left is new again; what is new counts as such
+	write(t, s, gets("a", 1001)) // deleted spans count as new again
 	if c := s.Totals().Spans; c.Stored != 3000+1980+3 || c.Received != c.Stored+c.Duplicates || c.Stored != c.Held+c.SampledOut {
 		t.Errorf("%+v", c)
 	}

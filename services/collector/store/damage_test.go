@@ -12,7 +12,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// damagedIn gives a folder with the runs before, b and after, of which b is changed.
+// damagedIn returns a folder with the runs before, b and after, of which b is damaged.
 func damagedIn(t *testing.T, change func(path string) error) (dir, path string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -30,7 +30,7 @@ func damagedIn(t *testing.T, change func(path string) error) (dir, path string) 
 	return dir, path
 }
 
-// over writes bytes into a file.
+// over overwrites bytes of a file.
 func over(path string, at int64, data []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -40,7 +40,7 @@ func over(path string, at int64, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// meta changes what a run's file says of the run.
+// meta changes the description of the run in its file.
 func meta(path string, change func(*bbolt.Bucket) error) error {
 	db, err := bbolt.Open(path, 0o644, nil)
 	if err != nil {
@@ -49,8 +49,8 @@ func meta(path string, change func(*bbolt.Bucket) error) error {
 	return errors.Join(db.Update(func(tx *bbolt.Tx) error { return change(tx.Bucket(bucketMeta)) }), db.Close())
 }
 
-// pages gives how many bytes the pages of a run's file have, and where the last one of
-// them with keys and values is.
+// pages returns the size of the pages of a run's file in bytes, and the position of its
+// last page with keys and values.
 func pages(path string) (size, leaf int64, err error) {
 	db, err := bbolt.Open(path, 0o644, nil)
 	if err != nil {
@@ -70,8 +70,8 @@ func pages(path string) (size, leaf int64, err error) {
 	return size, leaf, errors.Join(err, db.Close())
 }
 
-// A run whose file is damaged is left out and its file set aside; the other runs are
-// there, and more come in.
+// A damaged run is left out and its file set aside; the other runs are available, and
+// the store accepts more data.
 func TestADamagedRunIsSetAside(t *testing.T) {
 	const known, unknown = "run b, 900 spans and 0 points", "a run whose name cannot be read"
 	for name, c := range map[string]struct {
@@ -114,7 +114,7 @@ func TestADamagedRunIsSetAside(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i, readOnly := range []bool{true, false, false} { // asked, then set aside, then gone from the collector's sight
+			for i, readOnly := range []bool{true, false, false} { // opened read-only, then set aside, then ignored
 				s := open(t, dir, Options{ReadOnly: readOnly})
 				found, all := s.Damaged()
 				if all != 1 || len(found) != 1-i/2 {
@@ -146,7 +146,7 @@ func TestADamagedRunIsSetAside(t *testing.T) {
 	}
 }
 
-// What is set aside takes no other file's place, and its number is not given again.
+// Setting a file aside overwrites no other file, and the run's number is not used again.
 func TestWhatIsSetAsideStays(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "000007.db")
@@ -173,7 +173,8 @@ func TestWhatIsSetAsideStays(t *testing.T) {
 	}
 }
 
-// What a process leaves behind that ends while it makes or copies a file is taken away.
+// Files are removed that a process left behind when it ended while creating or copying
+// them.
 func TestLeftOversGo(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a[1-2]*") // a name like any other
 	s := open(t, dir, Options{})

@@ -7,7 +7,7 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// call is a span of a call within the trace of a caller that tells nobody here, at 0.
+// call returns a span in the trace of a caller that exports to another collector.
 func call(id, parent uint64, name string, start, end int64) Span {
 	return Span{Trace: traceID(1), ID: id, Parent: parent, Name: name, Node: "controller", Start: start, End: end}
 }
@@ -24,8 +24,8 @@ func listed(t *testing.T, s *Store, q *rackfabv1.ListTracesRequest) []*rackfabv1
 	return out.GetTraces()
 }
 
-// A trace whose caller is somebody else is listed by the earliest of its spans whose
-// parent is not held, whatever comes first; by its root once there is one.
+// A trace whose root is not here is listed by the earliest span whose parent is not
+// stored, in any order of arrival, and by its root once that arrives.
 func TestATraceWithARemoteParentIsListed(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	steps := []struct {
@@ -55,7 +55,7 @@ func TestATraceWithARemoteParentIsListed(t *testing.T) {
 	}
 }
 
-// A trace that is listed already stays as it is when what comes closes a ring.
+// A listed trace keeps its entry when later spans close a cycle of parents.
 func TestATraceThatBecomesARing(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	for _, span := range []Span{call(1, 2, "a", 10, 20), call(2, 1, "b", 10, 30), call(3, 9, "c", 15, 17)} {
@@ -71,7 +71,7 @@ func TestATraceThatBecomesARing(t *testing.T) {
 	}
 }
 
-// Spans in a ring have no local root; those of a rack's run wait for their root.
+// A cycle of spans has no local root; spans of a rack's run wait for their root.
 func TestATraceWithoutALocalRootIsNotListed(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	write(t, s, foreign(call(1, 2, "a", 0, 1), call(2, 1, "b", 0, 1)))
@@ -83,7 +83,7 @@ func TestATraceWithoutALocalRootIsNotListed(t *testing.T) {
 	}
 }
 
-// The run of data that names none is the latest if there is no other.
+// The run of data that names no run is the latest only if there is no other.
 func TestTheLatestRunIsOneOfARack(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	latest := func(want ...string) {

@@ -11,8 +11,8 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// Points that come in any order, and again, are read back in order, the first value
-// of each instant; so they are when more come after the store was opened again.
+// Points that arrive in any order, some repeatedly, are read back in order with the
+// first value of each instant, also after the store was opened again.
 func TestPointsComeInAnyOrder(t *testing.T) {
 	const all = 5000
 	dir, rnd := t.TempDir(), rand.New(rand.NewPCG(1, 1))
@@ -24,7 +24,7 @@ func TestPointsComeInAnyOrder(t *testing.T) {
 		for range min(1+rnd.IntN(700), all-i) {
 			at, value := int64(order[i])*10, float64(i)
 			if rnd.IntN(10) == 0 {
-				at = int64(order[rnd.IntN(all)]) * 10 // it may come again, or early
+				at = int64(order[rnd.IntN(all)]) * 10 // it may be repeated or early
 			}
 			if _, held := want[at]; !held {
 				want[at] = value
@@ -58,7 +58,7 @@ func TestPointsComeInAnyOrder(t *testing.T) {
 	}
 }
 
-// A chunk whose end is damaged costs what is damaged, and no more.
+// A damaged end of a chunk costs only the damaged points.
 func TestADamagedEndOfASeries(t *testing.T) {
 	for _, left := range []int{0, 5} { // bytes of the chunk: none, or the first point and a part
 		dir := t.TempDir()
@@ -91,7 +91,7 @@ func TestADamagedEndOfASeries(t *testing.T) {
 	}
 }
 
-// Points that come after the last chunk of a series was lost fall into the ones before
+// Points that arrive after the last chunk of a series was lost go into the chunks before
 // it.
 func TestADamagedChunkAtTheEnd(t *testing.T) {
 	dir := t.TempDir()
@@ -121,7 +121,7 @@ func TestADamagedChunkAtTheEnd(t *testing.T) {
 	}
 }
 
-// points gives a series of a value at each of some instants.
+// points returns a series with one value at each of the given instants.
 func points(times ...int64) *Delivery {
 	return &Delivery{Run: RunInfo{Run: "a"}, Points: []Points{{Series: queue("s0", 1), Times: times, Values: make([]float64, len(times))}}}
 }

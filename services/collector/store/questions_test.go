@@ -105,7 +105,7 @@ func TestSeriesAreFolded(t *testing.T) {
 		t.Errorf("%v", all)
 	}
 	for fold, want := range map[rackfabv1.Fold][]float64{
-		rackfabv1.Fold_FOLD_UNSPECIFIED: {598.5, 628.5}, // of a gauge the largest
+		rackfabv1.Fold_FOLD_UNSPECIFIED: {598.5, 628.5}, // the maximum of a gauge
 		rackfabv1.Fold_FOLD_MAX:         {598.5, 628.5},
 		rackfabv1.Fold_FOLD_LAST:        {598.5, 628.5},
 		rackfabv1.Fold_FOLD_MIN:         {569.5, 599.5},

@@ -89,7 +89,7 @@ func openRun(path string, number uint64, readOnly bool) (*run, error) {
 	db.AllocSize = growBy
 	r := &run{path: path, number: number, db: db}
 	if err := r.load(); err != nil {
-		_ = db.Close() // the first error tells more
+		_ = db.Close() // the first error matters more
 		return nil, err
 	}
 	r.measure()
@@ -112,8 +112,8 @@ func newRun(path string, number uint64, info RunInfo) (*run, error) {
 		return putJSON(tx, keyInfo, info)
 	})
 	if err != nil {
-		_ = r.db.Close()      // the first error tells more
-		_ = os.Remove(r.path) // it holds nothing
+		_ = r.db.Close()      // the first error matters more
+		_ = os.Remove(r.path) // it is empty
 		return nil, err
 	}
 	r.measure()

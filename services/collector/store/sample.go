@@ -151,7 +151,7 @@ func (s *Store) compact(r *run) error {
 	path := r.path + freshSuffix
 	again, err := r.copyTo(path)
 	if err != nil {
-		_ = os.Remove(path) // the first error tells more
+		_ = os.Remove(path) // the first error matters more
 		return err
 	}
 	s.mu.Lock()

@@ -90,7 +90,7 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	s := &Store{dir: dir, options: o, totals: totals}
 	if err := s.load(); err != nil {
-		_ = s.Close() // the first error tells more
+		_ = s.Close() // the first error matters more
 		return nil, fmt.Errorf("open store %s: %w", dir, err)
 	}
 	return s, nil

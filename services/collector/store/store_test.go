@@ -49,7 +49,8 @@ func textValue(key, value string) *commonpb.KeyValue {
 	return &commonpb.KeyValue{Key: key, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: value}}}
 }
 
-// get is the trace of one GET: its root at h0, its stay in a switch, what r0 did.
+// get returns the trace of one GET: its root at h0, its span in a switch, and its span
+// at r0.
 func get(n int, flow string, start, duration int64) []Span {
 	id := traceID(n)
 	return []Span{
@@ -66,7 +67,8 @@ func get(n int, flow string, start, duration int64) []Span {
 	}
 }
 
-// gets is a delivery of a run with n GETs of alternating flows; the i-th lasts i+1 us.
+// gets returns a delivery of a run with n GETs of alternating flows; the i-th takes i+1
+// us.
 func gets(run string, n int) *Delivery {
 	d := &Delivery{Run: RunInfo{Run: run, Scenario: "pair", Scheme: "pcn", Seed: 7, Epoch: 1e18}}
 	for i := range n {
@@ -81,7 +83,7 @@ func queue(node string, p int32) *rackfabv1.Series {
 	return &rackfabv1.Series{Metric: "rackfab.port.queue", Unit: "By", Kind: rackfabv1.SeriesKind_SERIES_KIND_GAUGE, Node: node, Port: port(p)}
 }
 
-// All that was written is read back, before and after the store is opened again.
+// All written data is read back, before and after the store is opened again.
 func TestATraceIsReadBack(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, Options{})
@@ -127,7 +129,7 @@ func TestATraceIsReadBack(t *testing.T) {
 	}
 }
 
-// What is delivered again, whole or in part, is counted and not stored again.
+// Repeated deliveries, whole or in part, are counted and not stored again.
 func TestADeliveryThatComesAgainIsStoredOnce(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	points := func(times ...int64) *Delivery {
@@ -151,7 +153,7 @@ func TestADeliveryThatComesAgainIsStoredOnce(t *testing.T) {
 	}
 }
 
-// A span that comes before its root, and a trace whose root never comes.
+// A span may arrive before its root, and the root of a trace may never arrive.
 func TestTheRootMayComeLast(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	d, rest := gets("a", 2), gets("a", 2)
@@ -191,7 +193,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fails(dir, Options{}, "open store "+dir+": "+path+": timeout") // it is not damaged
+	fails(dir, Options{}, "open store "+dir+": "+path+": timeout") // a locked file is not damaged
 	if err := held.Close(); err != nil {
 		t.Fatal(err)
 	}
