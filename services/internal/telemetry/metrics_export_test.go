@@ -23,8 +23,8 @@ import (
 	"github.com/rackfab/rackfab/services/internal/telemetry"
 )
 
-// fake is a connection to a collector that answers as it is told, call by call; the
-// last answer stays.
+// fake is a connection to a collector that gives preset responses, call by call; the
+// last one repeats.
 type fake struct {
 	answers  []func(context.Context, *collector.ExportMetricsServiceResponse) error
 	requests []*collector.ExportMetricsServiceRequest
@@ -72,8 +72,8 @@ func batch(points int) telemetry.Batch {
 
 var source = telemetry.Identity{Run: "r", Scenario: "pair", Scheme: "pcn", Seed: 7, Node: "s0", Kind: "switch", Epoch: telemetry.Epoch, Bin: 50 * unit.Microsecond, Sampled: "all messages"}
 
-// Every point is sent, or dropped for a reason that is counted, whatever the
-// collector does; it never takes longer than the run is willing to wait.
+// Whatever the collector does, every point is sent or dropped for a counted reason, and
+// a flush never exceeds its time limit.
 func TestCollectorsThatFail(t *testing.T) {
 	type answers = []func(context.Context, *collector.ExportMetricsServiceResponse) error
 	for name, test := range map[string]struct {
@@ -121,7 +121,8 @@ func TestCollectorsThatFail(t *testing.T) {
 	}
 }
 
-// A collector that comes back, or asks for patience, gets everything that found room.
+// A collector that recovers, or asks for a pause, receives all points that fit into the
+// queue.
 func TestCollectorThatComesBack(t *testing.T) {
 	for name, bad := range map[string]func(context.Context, *collector.ExportMetricsServiceResponse) error{
 		"killed": fails(codes.Unavailable), "full": later, "slow": silent,
@@ -135,7 +136,7 @@ func TestCollectorThatComesBack(t *testing.T) {
 					p.Hand(from, batch(20))
 					synctest.Wait()
 				}
-				<-time.After(2 * time.Minute) // of the bubble: no time goes by outside it
+				<-time.After(2 * time.Minute) // in the synctest bubble, no real time passes
 				synctest.Wait()
 				want := telemetry.Counts{Made: 120, Sent: 100, Dropped: map[string]int64{"queue": 20}}
 				if diff := cmp.Diff(want, p.Counts()); diff != "" {
@@ -154,7 +155,7 @@ func sumOf(m map[string]int64) (sum int64) {
 	return sum
 }
 
-// A request has the resource and the points by metric, on fabric time.
+// A request contains the resource and the points by metric, in fabric time.
 func TestRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{answers: []func(context.Context, *collector.ExportMetricsServiceResponse) error{fine}}
@@ -201,7 +202,7 @@ func TestRequest(t *testing.T) {
 	})
 }
 
-// marshaller does what a connection does with a request, up to the wire.
+// marshaller encodes a request as a connection does.
 type marshaller struct{ fake }
 
 func (*marshaller) Invoke(_ context.Context, _ string, q, _ any, _ ...grpc.CallOption) error {
@@ -209,7 +210,7 @@ func (*marshaller) Invoke(_ context.Context, _ string, q, _ any, _ ...grpc.CallO
 	return err
 }
 
-// BenchmarkPoints measures what a point costs: from the note to the request.
+// BenchmarkPoints measures the cost of a point, from the note to the encoded request.
 func BenchmarkPoints(b *testing.B) {
 	p := telemetry.NewPoints(&marshaller{}, 1<<30)
 	defer p.Close()

@@ -9,7 +9,7 @@ import (
 	"github.com/rackfab/rackfab/services/internal/telemetry"
 )
 
-// The guide lists every metric as it is.
+// The guide lists every metric with its properties.
 func TestGuideListsMetrics(t *testing.T) {
 	rows := "| --- | --- | --- | --- | --- |\n"
 	for _, m := range telemetry.Metrics {

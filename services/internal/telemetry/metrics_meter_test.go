@@ -15,7 +15,7 @@ import (
 	"github.com/rackfab/rackfab/services/internal/telemetry"
 )
 
-// told is what a meter has told of one series, by span.
+// told holds the values that a meter exported for one series, by span.
 type told map[telemetry.Series]map[int64]int64
 
 func (w told) take(t *testing.T, bin unit.Time, b telemetry.Batch) {
@@ -32,7 +32,7 @@ func (w told) take(t *testing.T, bin unit.Time, b telemetry.Batch) {
 	}
 }
 
-// bins gives a series of deltas as a recorder has it, one of gauges with hold.
+// bins returns a series in the form of a recorder: of deltas, or with hold of gauges.
 func (w told) bins(s telemetry.Series, bins int, hold bool) []int64 {
 	list, at := make([]int64, bins), w[s]
 	for i := range list {
@@ -45,7 +45,7 @@ func (w told) bins(s telemetry.Series, bins int, hold bool) []int64 {
 	return list
 }
 
-// scenario gives a built-in scenario with settings.
+// scenario returns a built-in scenario with the given settings.
 func scenario(t testing.TB, name string, set ...topology.Setting) *topology.Scenario {
 	t.Helper()
 	text, ok := topology.Builtin(name)
@@ -59,7 +59,7 @@ func scenario(t testing.TB, name string, set ...topology.Setting) *topology.Scen
 	return s
 }
 
-// metered runs a scenario in the lab, with a meter at each node.
+// metered runs a scenario in the lab with a meter at each node.
 func metered(t *testing.T, s *topology.Scenario) (*lab.Lab, []told) {
 	t.Helper()
 	l, err := lab.New(s)
@@ -90,8 +90,8 @@ var cases = []struct {
 	{"get-incast", []topology.Setting{{Key: "nic.pacing", Value: "bucket"}}},
 }
 
-// The points of a run are the series of its series.json: queues, pauses, what was
-// sent and delivered, credit and tokens; sums agree with the nodes' results.
+// The points of a run equal the series of its series.json: queues, pauses, sent and
+// delivered bytes, credit and tokens. Their sums agree with the nodes' results.
 func TestPointsAreTheRecordedSeries(t *testing.T) {
 	for _, c := range cases {
 		s := scenario(t, c.name, c.set...)
@@ -127,7 +127,7 @@ func TestPointsAreTheRecordedSeries(t *testing.T) {
 				same(what+" queue peak", p.QueuePeak, nodes[i].bins(at, bins, false))
 			}
 		}
-		rack := told{} // all nodes together, where only one of them has a series
+		rack := told{} // all nodes together, for series of which only one node has points
 		for _, n := range nodes {
 			for k, v := range n {
 				if k.Metric == telemetry.FlowDelivered || k.Metric == telemetry.FlowSent {
@@ -179,8 +179,9 @@ func sum(list []int64) (total int64) {
 	return total
 }
 
-// A flow's rate is its line rate or initial rate from its start on, what its
-// reaction point says then, and 0 after its end; that of a burst is the sum.
+// A flow's rate is its initial rate, or else its line rate, from the start on, then the
+// rate of its reaction point, and 0 after its end. The rate of a burst is the sum over
+// its flows.
 func TestRates(t *testing.T) {
 	s := scenario(t, "pcn-16to2", topology.Setting{Key: "duration", Value: "7ms"}, topology.Setting{Key: "scheme", Value: "pfc"})
 	_, nodes := metered(t, s)
@@ -198,7 +199,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// However notes are cut into calls, the points are the same.
+// The points do not depend on how notes are divided among calls.
 func TestCutsDoNotMatter(t *testing.T) {
 	s := scenario(t, "pcn-16to2", topology.Setting{Key: "duration", Value: "2ms"}, topology.Setting{Key: "scheme", Value: "dcqcn"})
 	l, err := lab.New(s)
@@ -240,8 +241,8 @@ func TestCutsDoNotMatter(t *testing.T) {
 	}
 }
 
-// A level that stands as it did is told in every twentieth span alone, the most of a
-// span in each; a change is told at once.
+// An unchanged level is exported in every twentieth span only, a peak in each span; a
+// change is exported at once.
 func TestALevelIsToldWhenItChanges(t *testing.T) {
 	s := scenario(t, "pcn-16to2")
 	var levels, peaks []int64 // spans that have a point

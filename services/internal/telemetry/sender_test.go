@@ -10,8 +10,8 @@ import (
 	"github.com/rackfab/rackfab/services/internal/telemetry"
 )
 
-// The end of a run waits once for a collector that is silent, however it is told of
-// the end, and everything is counted.
+// Flush and Close together wait only once for a silent collector, and everything is
+// counted.
 func TestASilentCollectorIsWaitedForOnce(t *testing.T) {
 	s := scenario(t, "pcn-16to2")
 	synctest.Test(t, func(t *testing.T) {

@@ -25,8 +25,8 @@ import (
 	"github.com/rackfab/rackfab/services/internal/telemetry"
 )
 
-// sink is a receiver of OTLP that keeps what it takes; answer may refuse a request,
-// or reject some of its spans.
+// sink is an OTLP receiver that records requests; answer may refuse a request or reject
+// some of its spans.
 type sink struct {
 	collector.UnimplementedTraceServiceServer
 	answer func(request int, spans int64) (rejected int64, err error)
@@ -60,8 +60,8 @@ func (s *sink) Export(_ context.Context, q *collector.ExportTraceServiceRequest)
 	return out, nil
 }
 
-// serve puts the sink behind a server at address, "" for a free port, and gives the
-// address and what ends the server.
+// serve starts a server for the sink at address, "" for a free port. It returns the
+// server's address and a function that stops it.
 func (s *sink) serve(t *testing.T, address string) (string, func()) {
 	t.Helper()
 	if address == "" {
@@ -83,7 +83,7 @@ func (s *sink) serve(t *testing.T, address string) (string, func()) {
 	})
 }
 
-// lines writes down all spans, sorted, but for the wall time.
+// lines returns all spans as sorted lines, without wall-clock times.
 func (s *sink) lines() (list []string) {
 	for _, r := range s.taken {
 		where := spell(r.GetResource().GetAttributes())
@@ -112,8 +112,9 @@ func spell(list []*common.KeyValue) string {
 	return strings.Join(words, " ")
 }
 
-// tell runs a scenario in the lab and tells it to a collector on conn; at gets the
-// sender in the middle of the run. It gives the digest and what became of the spans.
+// tell runs a scenario in the lab and exports it to a collector on conn. It calls at
+// with the exporter in the middle of the run. It returns the digest and the counts of
+// spans.
 func tell(t *testing.T, s *topology.Scenario, conn grpc.ClientConnInterface, limit int, at func(*telemetry.Spans)) (string, telemetry.Counts) {
 	t.Helper()
 	l, err := lab.New(s)
@@ -161,12 +162,12 @@ func dial(t *testing.T, address string) grpc.ClientConnInterface {
 	return conn
 }
 
-// burst is the paper's rack with a small burst, over in a millisecond.
+// burst returns the paper's rack with a small burst that is over within a millisecond.
 func burst(t *testing.T) *topology.Scenario {
 	return scenario(t, "pcn-16to2", topology.Setting{Key: "duration", Value: "1ms"}, topology.Setting{Key: "scheme", Value: "dcqcn"})
 }
 
-// The same run gives the same traces: ids, names, times, attributes and events.
+// The same run produces the same traces: IDs, names, times, attributes and events.
 func TestEqualRunsGiveEqualTraces(t *testing.T) {
 	var have [2][]string
 	for i := range have {
@@ -184,8 +185,8 @@ func TestEqualRunsGiveEqualTraces(t *testing.T) {
 	}
 }
 
-// Every child has the root of its trace as its parent, and times are those of the
-// fabric from the epoch on.
+// Every child span has the root of its trace as its parent, and times are fabric times
+// from the epoch on.
 func TestSpansOnTheWire(t *testing.T) {
 	s := &sink{}
 	address, stop := s.serve(t, "")
@@ -264,8 +265,8 @@ func TestCollectorsThatMisbehave(t *testing.T) {
 	}
 }
 
-// A collector that ends in the middle of a run and is started again gets what comes
-// later; nothing is counted twice, and the digest is the same.
+// A collector that is restarted in the middle of a run receives the later data; nothing
+// is counted twice, and the digest is the same.
 func TestCollectorIsRestarted(t *testing.T) {
 	before, after := &sink{}, &sink{}
 	address, stop := before.serve(t, "")
