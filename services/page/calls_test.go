@@ -23,7 +23,7 @@ func post(p *Page, method, body string) *httptest.ResponseRecorder {
 	return w
 }
 
-// A call is the gRPC call of its name, in protobuf's JSON.
+// A call performs the gRPC call of its name, with protobuf's JSON mapping.
 func TestCallsAreThoseOfTheContract(t *testing.T) {
 	r := &rack{}
 	p := newPage(t, Options{Fabric: r})
@@ -39,7 +39,7 @@ func TestCallsAreThoseOfTheContract(t *testing.T) {
 	}
 }
 
-// An error keeps its code, its words and the fields that it blames.
+// An error keeps its code, its message and the invalid fields.
 func TestErrorsOfCalls(t *testing.T) {
 	bad, err := status.New(codes.InvalidArgument, "burst.from: no NIC is called x").WithDetails(&errdetails.BadRequest{
 		FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: "burst.from", Description: "no NIC is called x"}},
@@ -71,7 +71,7 @@ func TestErrorsOfCalls(t *testing.T) {
 	}
 }
 
-// The folder of runs is read, and nothing beside it.
+// Only files inside the folder of runs can be read.
 func TestRunsOfTheFolder(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -9,13 +9,13 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// rack is a controller that answers as it is told.
+// rack is a controller that gives preset responses.
 type rack struct {
 	rackfabv1.FabricServiceClient
 	applied []*rackfabv1.ApplyRequest
 	err     error
-	watched chan *rackfabv1.WatchRequest  // gets each request, if there is room
-	stands  chan *rackfabv1.WatchResponse // what streams give; closed for their end
+	watched chan *rackfabv1.WatchRequest  // receives each request, if there is room
+	stands  chan *rackfabv1.WatchResponse // responses of the streams; close it to end them
 }
 
 func (r *rack) Apply(_ context.Context, q *rackfabv1.ApplyRequest, _ ...grpc.CallOption) (*rackfabv1.ApplyResponse, error) {
@@ -31,7 +31,7 @@ func (r *rack) Watch(ctx context.Context, q *rackfabv1.WatchRequest, _ ...grpc.C
 	return &stream{ctx: ctx, from: r.stands}, nil
 }
 
-// stream is a stream of Watch.
+// stream is a stream of Watch responses.
 type stream struct {
 	grpc.ClientStream
 	ctx  context.Context
@@ -50,7 +50,7 @@ func (s *stream) Recv() (*rackfabv1.WatchResponse, error) {
 	}
 }
 
-// standing is a rack of one NIC and one switch at an instant.
+// standing returns the state of a rack of one NIC and one switch at an instant.
 func standing(at int64) *rackfabv1.WatchResponse {
 	return &rackfabv1.WatchResponse{
 		Status: &rackfabv1.RackStatus{Scenario: "pair", Scheme: "pcn", State: rackfabv1.RackState_RACK_STATE_RUNNING, AtPs: at, GrantedPs: at, Digest: 0xab},

@@ -13,7 +13,7 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// A frame is what the browser reads: ports, flows of a burst put together, flags.
+// A frame contains ports, the flows of a burst as one entry, and flags.
 func TestFrameIsWhatTheBrowserReads(t *testing.T) {
 	f := newFrame(standing(42))
 	var got, want any
@@ -39,8 +39,8 @@ func mustJSON(v any) string {
 	return string(b)
 }
 
-// However long a run and its frames are, the ring keeps within its bounds, in order,
-// from the first frame to the last.
+// For any length of run and frames, the ring stays within its limits and keeps frames in
+// order, from the first frame to the last.
 func TestRingIsBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r ring
@@ -68,8 +68,8 @@ func TestRingIsBounded(t *testing.T) {
 	})
 }
 
-// A viewer that takes nothing costs one frame of memory, is told how many it missed,
-// and then gets the latest.
+// A viewer that takes nothing costs the memory of one frame; it then receives the number
+// of missed frames and the latest frame.
 func TestASlowViewerSkips(t *testing.T) {
 	f := newFeed()
 	v := f.join()
@@ -90,7 +90,7 @@ func TestASlowViewerSkips(t *testing.T) {
 	}
 }
 
-// More viewers than fit are refused; one that leaves makes room.
+// Viewers beyond the maximum are refused until one leaves.
 func TestViewersAreBounded(t *testing.T) {
 	f := newFeed()
 	var all []*viewer
@@ -106,8 +106,8 @@ func TestViewersAreBounded(t *testing.T) {
 	}
 }
 
-// The stream tells of the rack, its frames and its end, at the pace of who looks on;
-// what is the same as before is not told again.
+// The stream reports the rack, its frames and its end, polls faster while a viewer is
+// connected, and omits unchanged frames.
 func TestLiveTellsTheRack(t *testing.T) {
 	r := &rack{watched: make(chan *rackfabv1.WatchRequest, 8), stands: make(chan *rackfabv1.WatchResponse)}
 	p := newPage(t, Options{Fabric: r})
@@ -145,7 +145,7 @@ func TestLiveTellsTheRack(t *testing.T) {
 	if e := event(); !strings.HasPrefix(e, "event: frame\ndata: {\"at\":1,") {
 		t.Errorf("frame: %s", e)
 	}
-	r.stands <- standing(1) // stands as before
+	r.stands <- standing(1) // unchanged
 	r.stands <- standing(9)
 	if e := event(); !strings.HasPrefix(e, "event: frame\ndata: {\"at\":9,") {
 		t.Errorf("frame: %s", e)

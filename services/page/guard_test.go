@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// newPage gives a page of a rack; nothing is behind it that was not given.
+// newPage returns a page with the given options only.
 func newPage(t *testing.T, o Options) *Page {
 	t.Helper()
 	p, err := New(o)
@@ -21,8 +21,8 @@ func newPage(t *testing.T, o Options) *Page {
 	return p
 }
 
-// Calls come from the page itself, under a name of its own, with its token; nothing
-// else reaches the rack.
+// Only calls from the page itself, under a permitted host name and with its token, reach
+// the rack.
 func TestOnlyThePageItselfCalls(t *testing.T) {
 	r := &rack{}
 	p := newPage(t, Options{Fabric: r, Hosts: []string{"rack.example"}})
@@ -72,7 +72,7 @@ func TestOnlyThePageItselfCalls(t *testing.T) {
 	}
 }
 
-// What is read is guarded too: the token is for the page alone.
+// Reads are guarded too: only the page learns the token.
 func TestAnotherSiteReadsNothing(t *testing.T) {
 	p := newPage(t, Options{})
 	for _, at := range []string{"/api/session", "/api/live", "/api/history", "/api/runs"} {
@@ -86,8 +86,8 @@ func TestAnotherSiteReadsNothing(t *testing.T) {
 	}
 }
 
-// Every file comes with its type and under a policy that lets nothing in from
-// elsewhere; none has code or style inside, none names another host.
+// Every file is served with its type and a policy that blocks other origins. No file
+// contains inline code or style, or refers to another host.
 func TestAssetsComeFromThePageAlone(t *testing.T) {
 	p := newPage(t, Options{})
 	inline := regexp.MustCompile(`(?i)<script>|<script [^>]*>[^<]|<style|\son[a-z]+="|\sstyle="|https?://[^w]`)
@@ -124,7 +124,7 @@ func TestAssetsComeFromThePageAlone(t *testing.T) {
 	}
 }
 
-// get asks the page for a path.
+// get requests a path from the page.
 func get(p *Page, at string, header http.Header) *httptest.ResponseRecorder {
 	q := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:8080"+at, http.NoBody)
 	for key, values := range header {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// serving serves h at a free port until stop, which gives what Serve gives.
+// serving serves h at a free port until stop, which returns the result of Serve.
 func serving(t *testing.T, h http.Handler) (url string, stop func() error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -26,7 +26,7 @@ func serving(t *testing.T, h http.Handler) (url string, stop func() error) {
 	}
 }
 
-// ask asks with GET.
+// ask sends a GET request.
 func ask(t *testing.T, url string) *http.Response {
 	t.Helper()
 	q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
@@ -41,7 +41,7 @@ func ask(t *testing.T, url string) *http.Response {
 	return out
 }
 
-// A page that stops ends the streams of its viewers in order: they are not cut off.
+// A page that stops ends its viewers' streams cleanly: they are not cut off.
 func TestServeEndsStreamsFirst(t *testing.T) {
 	url, stop := serving(t, newPage(t, Options{}))
 	out := ask(t, url+"/api/live")
@@ -56,7 +56,7 @@ func TestServeEndsStreamsFirst(t *testing.T) {
 	}
 }
 
-// What stands in for a page is served as well.
+// Serve also serves a handler that is not a Page.
 func TestServeStandIn(t *testing.T) {
 	url, stop := serving(t, http.NotFoundHandler())
 	if out := ask(t, url); out.StatusCode != http.StatusNotFound {
@@ -67,7 +67,7 @@ func TestServeStandIn(t *testing.T) {
 	}
 }
 
-// A listener that breaks ends the page with its error.
+// A failing listener ends the page with its error.
 func TestServeTellsOfItsListener(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
