@@ -1,20 +1,20 @@
-// Package agenda keeps the earliest of a fixed number of instants. It knows no
-// port, flow or timer: whoever keeps one says what an entry stands for.
+// Package agenda finds the earliest of a fixed number of instants. It knows no
+// port, flow or timer: the caller decides what an entry means.
 package agenda
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// Agenda holds an instant for each of a fixed number of entries and knows the
-// earliest. It is a tournament: a leaf per entry, and above each pair the entry
-// that is due first, the lower one at a tie.
+// Agenda holds one instant per entry and finds the earliest. It is a tournament
+// tree with one leaf per entry. Each inner node holds the entry below it that
+// is due first; the lower entry wins a tie.
 //
 // Invariant: winner[k] is the better of winner[2k] and winner[2k+1].
 type Agenda struct {
-	at     []unit.Time // by entry; Never for none, and for the leaves that pad
+	at     []unit.Time // by entry; Never if unset, and for padding leaves
 	winner []int32     // leaves from len(at) on, the root at 1
 }
 
-// New makes an agenda of so many entries, without an instant for any.
+// New returns an agenda with the given number of entries, all unset.
 func New(entries int) Agenda {
 	leaves := 2
 	for leaves < entries {
@@ -31,7 +31,7 @@ func New(entries int) Agenda {
 	return a
 }
 
-// Set gives the entry the instant at; Never takes it out.
+// Set sets the instant of the entry; Never removes it.
 func (a *Agenda) Set(entry int, at unit.Time) {
 	if a.at[entry] == at {
 		return
@@ -43,23 +43,25 @@ func (a *Agenda) Set(entry int, at unit.Time) {
 			best = other
 		}
 		if a.winner[k] == best && best != int32(entry) {
-			return // the entry neither won this match before nor does it now
+			return // the entry did not win this match before and does not win it now
 		}
 		a.winner[k] = best
 	}
 }
 
-// Next gives when the first entry is due, Never if there is none.
+// Next returns the earliest instant, or Never if no entry is set.
 func (a *Agenda) Next() unit.Time { return a.at[a.winner[1]] }
 
-// First gives the entry that is due first, and when; Never if there is none.
+// First returns the entry that is due first and its instant, which is Never if
+// no entry is set.
 func (a *Agenda) First() (entry int, at unit.Time) {
 	best := a.winner[1]
 	return int(best), a.at[best]
 }
 
-// At gives the instant of an entry, Never if it has none.
+// At returns the instant of the entry, or Never if it is not set.
 func (a *Agenda) At(entry int) unit.Time { return a.at[entry] }
 
-// Len gives how many entries there is room for, at least as many as asked for.
+// Len returns the capacity in entries, which is at least the number passed to
+// New.
 func (a *Agenda) Len() int { return len(a.at) }
