@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// Rate is a speed in bits per second.
+// Rate is a data rate in bits per second.
 type Rate int64
 
 // Speeds.
@@ -21,7 +21,7 @@ var rateUnits = []scale{
 	{"bps", 1}, {"Kbps", 1e3}, {"kbps", 1e3}, {"Mbps", 1e6}, {"Gbps", 1e9}, {"Tbps", 1e12},
 }
 
-// ParseRate reads a speed such as "40Gbps" or "2.5Gbps".
+// ParseRate parses a rate such as "40Gbps" or "2.5Gbps".
 func ParseRate(s string) (Rate, error) {
 	v, err := parseScaled(s, rateUnits)
 	if err != nil {
@@ -30,12 +30,12 @@ func ParseRate(s string) (Rate, error) {
 	return Rate(v), nil
 }
 
-// String writes the speed in the largest unit that keeps it exact, "2.5Gbps".
+// String formats the rate in the largest unit that keeps it exact, "2.5Gbps".
 func (r Rate) String() string { return formatScaled(int64(r), rateUnits) }
 
-// Serialise gives how long n bytes last at the rate, rounded up to a whole
-// picosecond. It is exact for every size (8*n*1e12 would overflow 63 bits above
-// 1.15 MB). A rate of zero or less never ends: Never.
+// Serialise returns the serialisation time of n bytes at the rate, rounded up
+// to a whole picosecond. It is exact for every size (8*n*1e12 would overflow 63
+// bits above 1.15 MB). It returns Never for a rate of zero or less.
 func (r Rate) Serialise(n Bytes) Time {
 	if r <= 0 {
 		return Never
@@ -54,8 +54,8 @@ func (r Rate) Serialise(n Bytes) Time {
 	return Time(quo)
 }
 
-// Over gives the rate at which n bytes in t arrive, 0 if t is not positive,
-// rounded down to a whole bit per second.
+// Over returns the rate at which n bytes arrive in t, rounded down to a whole
+// bit per second. It returns 0 if t is not positive.
 func Over(n Bytes, t Time) Rate {
 	if t <= 0 || n <= 0 {
 		return 0
@@ -71,8 +71,8 @@ func Over(n Bytes, t Time) Rate {
 	return Rate(quo)
 }
 
-// In gives how many whole bytes the rate carries in t, 0 if either is not
-// positive.
+// In returns the number of whole bytes that the rate carries in t, or 0 if
+// either is not positive.
 func (r Rate) In(t Time) Bytes {
 	if r <= 0 || t <= 0 {
 		return 0

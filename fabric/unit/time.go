@@ -1,7 +1,7 @@
-// Package unit holds the quantities of the fabric: time in picoseconds, rates
-// in bits per second and sizes in bytes, with exact arithmetic between them and
-// the spellings that people write ("5us", "40Gbps", "64KB"). It knows nothing
-// of frames, nodes or clocks.
+// Package unit defines the quantities of the fabric: time in picoseconds, rates
+// in bits per second and sizes in bytes. It converts between them exactly, and
+// parses and formats their text forms ("5us", "40Gbps", "64KB"). It knows
+// nothing of frames, nodes or clocks.
 package unit
 
 import (
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Time is an instant of fabric time, or a span of it, in picoseconds. Instants
+// Time is an instant or a duration of fabric time in picoseconds. Instants
 // count from the start of the run; the range is about 106 days.
 type Time int64
 
@@ -30,8 +30,8 @@ var timeUnits = []scale{
 	{"ps", 1}, {"ns", 1e3}, {"us", 1e6}, {"µs", 1e6}, {"ms", 1e9}, {"s", 1e12},
 }
 
-// ParseTime reads a span such as "5us", "1.5ms" or "0". It refuses negative
-// spans, unknown units and anything finer than a picosecond.
+// ParseTime parses a duration such as "5us", "1.5ms" or "0". It rejects
+// negative durations, unknown units and precision below a picosecond.
 func ParseTime(s string) (Time, error) {
 	v, err := parseScaled(s, timeUnits)
 	if err != nil {
@@ -40,7 +40,8 @@ func ParseTime(s string) (Time, error) {
 	return Time(v), nil
 }
 
-// String writes the span in the largest unit that keeps it exact, "12.8us".
+// String formats the duration in the largest unit that keeps it exact,
+// "12.8us".
 func (t Time) String() string {
 	if t == Never {
 		return "never"
@@ -48,7 +49,7 @@ func (t Time) String() string {
 	return formatScaled(int64(t), timeUnits)
 }
 
-// Seconds gives the span as a floating-point number of seconds.
+// Seconds returns the duration as a floating-point number of seconds.
 func (t Time) Seconds() float64 { return float64(t) / 1e12 }
 
 // scale is a unit's suffix and its size in the base unit.
@@ -57,7 +58,7 @@ type scale struct {
 	factor int64
 }
 
-// parseScaled reads a decimal number followed by one of the suffixes, exactly.
+// parseScaled parses a decimal number followed by one of the suffixes, exactly.
 func parseScaled(s string, scales []scale) (int64, error) {
 	s = strings.TrimSpace(s)
 	if s == "0" {
@@ -110,8 +111,8 @@ func suffixes(scales []scale) string {
 	return strings.Join(names, ", ")
 }
 
-// formatScaled writes v in the largest unit not above it, with as many decimals
-// as exactness needs.
+// formatScaled formats v in the largest unit not above it, with as many
+// decimals as exactness needs.
 func formatScaled(v int64, scales []scale) string {
 	if v == 0 {
 		return "0" + scales[0].suffix
