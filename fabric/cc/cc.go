@@ -1,54 +1,57 @@
-// Package cc holds congestion control at the end points: one file, and one
-// paper test, per scheme. An algorithm gets numbers and the instant, and gives a
-// rate or a window. It knows no frame, queue, node or clock.
+// Package cc implements congestion control at the end points, with one file and
+// one paper test per scheme. An algorithm receives signals as numbers, each
+// with its instant, and returns a rate or a window. It knows no frame, queue,
+// node or clock.
 package cc
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// SignalKind says what reached the reaction point of a flow.
+// SignalKind is the kind of a signal to the reaction point of a flow.
 type SignalKind uint8
 
 // Signals.
 const (
 	// CNP is a congestion notification packet: Marked and RecRate are set.
 	CNP SignalKind = iota + 1
-	// Ack acknowledges Bytes of payload and leaves InFlight unacknowledged; RTT is
-	// the sample, 0 if none.
+	// Ack acknowledges Bytes of payload and leaves InFlight unacknowledged. RTT
+	// is the sample, or 0 if there is none.
 	Ack
 	// CNM is a congestion notification message of IEEE 802.1Qau: Feedback is set.
 	CNM
-	// Sent says that a data frame of Bytes on the wire, Payload of them the
-	// application's, has left.
+	// Sent reports the transmission of a data frame of Bytes on the wire, of
+	// which Payload bytes belong to the application.
 	Sent
-	// Indication says in an ACK whether the path is congested: Marked and Path are
-	// set.
+	// Indication reports whether an ACK signals a congested path: Marked and
+	// Path are set.
 	Indication
 )
 
-// Signal is one input of an Algorithm; Kind says which fields count.
+// Signal is one input of an Algorithm. Kind determines which fields are set.
 type Signal struct {
 	Kind     SignalKind
 	Marked   bool       // CNP, Indication: the path is congested
 	Feedback uint8      // CNM: quantised, 1 to 63
-	RecRate  unit.Rate  // CNP: rate at which the receiver gets the flow, on-wire bytes
+	RecRate  unit.Rate  // CNP: receiving rate of the flow, in on-wire bytes
 	Bytes    unit.Bytes // Ack, Sent
 	RTT      unit.Time  // Ack
-	InFlight unit.Bytes // Ack: payload sent and not yet acknowledged, this ACK counted
+	InFlight unit.Bytes // Ack: payload sent and not yet acknowledged, after this ACK
 	Payload  unit.Bytes // Sent
 	Path     Congestion // Indication
 }
 
 // Algorithm is the reaction point of one flow.
 type Algorithm interface {
-	// Handle takes a signal at now.
+	// Handle processes signal s, received at now.
 	Handle(now unit.Time, s Signal)
-	// Tick says that the instant that Next named has come.
+	// Tick runs the timer at the instant that Next returned.
 	Tick(now unit.Time)
-	// Next names the instant of the algorithm's next timer, false if none runs.
+	// Next returns the instant of the algorithm's next timer, or false if no
+	// timer is running.
 	Next() (unit.Time, bool)
-	// Rate is the pace of the flow in bits on the wire per second, headers
-	// counted, in (0, line rate].
+	// Rate returns the sending rate of the flow in bits on the wire per second,
+	// headers included, in (0, line rate].
 	Rate() unit.Rate
-	// Window bounds the unacknowledged payload bytes; 0 is no bound.
+	// Window returns the limit on unacknowledged payload bytes; 0 means no
+	// limit.
 	Window() unit.Bytes
 }

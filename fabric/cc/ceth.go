@@ -2,16 +2,16 @@ package cc
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// CETH is the reaction point of one flow whose ACKs say whether the path is
-// congested (¶175, ¶197 to ¶201 of the document). A notice sets the rate in one
-// step, for the next time window; what comes in while a window runs waits for its
-// end, and the latest counts:
+// CETH is the reaction point of one flow whose ACKs carry congestion
+// notifications (¶175, ¶197 to ¶201 of the document). A notification sets the
+// rate in one step for the next time window. Notifications that arrive during a
+// window wait for its end, and only the latest one takes effect:
 //
-//	        notice that changes something
-//	+------+ ----------------------------> +--------+ --+ notice: remember it,
+//	        notification that changes something
+//	+------+ ----------------------------> +--------+ --+ notification: keep
 //	| FREE |                               | WINDOW |   | the latest only
 //	+------+ <---------------------------- +--------+ <-+
-//	        over, and the remembered notice
+//	        over, and the pending notification
 //	        changes nothing (else: a new window)
 //
 // Invariant: floor <= rate <= line, unless the flow began below the floor.
@@ -20,8 +20,9 @@ type CETH struct {
 	line, preset, floor unit.Rate
 
 	rate   unit.Rate
-	budget unit.Bytes // of payload, 0 for none
-	// The largest packet that was sent: what a packet of a budget is.
+	budget unit.Bytes // of payload, 0 for no limit
+	// The largest packet sent so far, on the wire and in payload. A budget
+	// counts packets of this size.
 	wire, payload unit.Bytes
 
 	until unit.Time // end of the window
@@ -29,14 +30,14 @@ type CETH struct {
 	holds bool
 }
 
-// notice is what one ACK or CNP says.
+// notice is the content of one ACK or CNP.
 type notice struct {
 	congested bool
 	path      Congestion
 }
 
-// NewCETH makes the reaction point of a flow on a link of rate line that begins at
-// initial, in (0, line]. p is valid.
+// NewCETH returns the reaction point of a flow on a link of rate line that
+// begins at initial, in (0, line]. p must be valid.
 func NewCETH(p CETHParams, line, initial unit.Rate) *CETH {
 	if p.Target == 0 {
 		p.Target = p.Window / 2
@@ -44,11 +45,12 @@ func NewCETH(p CETHParams, line, initial unit.Rate) *CETH {
 	return &CETH{p: p, rate: initial, line: line, floor: max(lowest, min(p.MinRate, line)), preset: share(line, p.Preset)}
 }
 
-// share is a part of a rate, at least 1 bit/s.
+// share returns the given part of a rate, at least 1 bit/s.
 func share(of unit.Rate, part float64) unit.Rate { return max(lowest, unit.Rate(float64(of)*part)) }
 
-// Handle takes a notice of congestion or its end, and measures what is sent. A CNP
-// announces congestion without information, whatever it says (¶144).
+// Handle processes a notification and records the size of sent packets. A CNP
+// announces congestion without further information, whatever its content
+// (¶144).
 func (c *CETH) Handle(now unit.Time, s Signal) {
 	switch s.Kind {
 	case Sent:
@@ -70,7 +72,8 @@ func (c *CETH) notice(now unit.Time, n notice) {
 	c.act(now, n)
 }
 
-// act follows a notice, and opens a window if that changes anything.
+// act applies a notification, and opens a window if the rate or the budget
+// changes.
 func (c *CETH) act(now unit.Time, n notice) {
 	rate, budget := c.clear(), unit.Bytes(0)
 	if n.congested {
@@ -82,7 +85,8 @@ func (c *CETH) act(now unit.Time, n notice) {
 	}
 }
 
-// clear gives the rate for a path without congestion; it has no budget.
+// clear returns the rate for a path without congestion, where no budget
+// applies.
 func (c *CETH) clear() unit.Rate {
 	if c.p.Clear == CETHKeep {
 		return c.rate
@@ -90,9 +94,9 @@ func (c *CETH) clear() unit.Rate {
 	return c.preset
 }
 
-// congested gives rate and budget for a congested path: the least of what the
-// items in use ask for. A rate that none of them asks for stays. Where nothing is
-// known that is in use, the rate is cut, as a plain CNP does.
+// congested returns the rate and the budget for a congested path: the minimum
+// over the items in use. If no item sets a rate, the rate does not change. If
+// no item in use is known, the rate is cut as after a plain CNP.
 func (c *CETH) congested(g Congestion) (unit.Rate, unit.Bytes) {
 	rate, budget := unit.Rate(0), unit.Bytes(0)
 	if g.Known&ItemDegree != 0 {
@@ -127,7 +131,7 @@ func (c *CETH) congested(g Congestion) (unit.Rate, unit.Bytes) {
 	return max(rate, min(c.rate, c.floor)), budget
 }
 
-// least is the smaller of two limits, of which 0 is none.
+// least returns the smaller of two limits, where 0 means no limit.
 func least[V unit.Rate | unit.Bytes](a, b V) V {
 	if a == 0 {
 		return b
@@ -135,8 +139,8 @@ func least[V unit.Rate | unit.Bytes](a, b V) V {
 	return min(a, b)
 }
 
-// depth is what waits at the congested port. Where only the port is known, it is
-// taken to be half full.
+// depth returns the queue depth at the congested port. If only the port is
+// known, the queue is assumed to be half full.
 func (c *CETH) depth(g Congestion) unit.Bytes {
 	if g.Known&ItemDepth == 0 {
 		return c.p.Room / 2
@@ -144,8 +148,9 @@ func (c *CETH) depth(g Congestion) unit.Bytes {
 	return g.Depth
 }
 
-// packets gives the payload of as many whole packets as fit into bytes on the
-// wire, of one at least (¶199). Before a packet was sent there is no budget.
+// packets returns the payload of as many whole packets as fit into bytes on the
+// wire, at least one (¶199). It returns 0, for no budget, before the first
+// packet was sent.
 func (c *CETH) packets(bytes unit.Bytes) unit.Bytes {
 	if c.wire == 0 {
 		return 0
@@ -153,8 +158,8 @@ func (c *CETH) packets(bytes unit.Bytes) unit.Bytes {
 	return max(1, bytes/c.wire) * c.payload
 }
 
-// slower is the share that a delay leaves: 1 up to the target, then in inverse
-// proportion.
+// slower returns the share of the rate that remains at a delay: 1 up to the
+// target, then in inverse proportion.
 func (c *CETH) slower(delay unit.Time) float64 {
 	if delay <= c.p.Target {
 		return 1
@@ -162,7 +167,7 @@ func (c *CETH) slower(delay unit.Time) float64 {
 	return float64(c.p.Target) / float64(delay)
 }
 
-// Tick ends the window.
+// Tick ends the window and applies the pending notification.
 func (c *CETH) Tick(now unit.Time) {
 	if c.holds && now >= c.until {
 		c.holds = false
@@ -170,12 +175,12 @@ func (c *CETH) Tick(now unit.Time) {
 	}
 }
 
-// Next names the end of the window, false if nothing waits for it.
+// Next returns the end of the window, or false if no notification is pending.
 func (c *CETH) Next() (unit.Time, bool) { return c.until, c.holds }
 
-// Rate gives the rate.
+// Rate returns the rate in bits per second.
 func (c *CETH) Rate() unit.Rate { return c.rate }
 
-// Window gives the budget: while no more than that is unacknowledged, no more
-// leaves in a base RTT.
+// Window returns the budget in payload bytes. With at most that much
+// unacknowledged, at most that much leaves per base RTT.
 func (c *CETH) Window() unit.Bytes { return c.budget }

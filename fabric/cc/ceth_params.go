@@ -8,16 +8,16 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// CETHMode says what an ACK tells of congestion.
+// CETHMode selects the content of the congestion notification in an ACK.
 type CETHMode string
 
 // Modes.
 const (
-	CETHIndication  CETHMode = "indication"  // that there is some (¶166 to ¶178, fig. 13)
-	CETHInformation CETHMode = "information" // and how much, where (¶179 to ¶201, fig. 14)
+	CETHIndication  CETHMode = "indication"  // only that the path is congested (¶166 to ¶178, fig. 13)
+	CETHInformation CETHMode = "information" // also how congested, and where (¶179 to ¶201, fig. 14)
 )
 
-// CETHForm is where the information stands in the ACK.
+// CETHForm selects the place of the information in the ACK.
 type CETHForm string
 
 // Forms.
@@ -25,11 +25,11 @@ const (
 	CETHHeader CETHForm = "header" // a header after the AETH (fig. 9)
 	CETHResv6  CETHForm = "resv6"  // the six reserved bits of the BTH, version and degree (fig. 10)
 	CETHResv7  CETHForm = "resv7"  // the seven reserved bits, version, degree and type (fig. 10)
-	CETHRatio6 CETHForm = "ratio6" // the six, the degree alone
-	CETHRatio7 CETHForm = "ratio7" // the seven, the degree alone
+	CETHRatio6 CETHForm = "ratio6" // the six reserved bits, degree only
+	CETHRatio7 CETHForm = "ratio7" // the seven reserved bits, degree only
 )
 
-// CETHSource is where the receiver has the information from.
+// CETHSource selects the source of the receiver's information.
 type CETHSource string
 
 // Sources.
@@ -37,77 +37,81 @@ const (
 	CETHWindow CETHSource = "window" // share of marked packets in a sliding window (¶185)
 	CETHINT    CETHSource = "int"    // in-band network telemetry (¶186)
 	CETHIOAM   CETHSource = "ioam"   // in-situ OAM (¶186)
-	CETHSwitch CETHSource = "switch" // nowhere: the switches write what the ACK tells (¶9)
+	CETHSwitch CETHSource = "switch" // none at the receiver: switches write the notification into the ACK (¶9)
 )
 
-// CETHUse is what the sender makes of an item.
+// CETHUse is the sender's use of an item.
 type CETHUse string
 
 // Uses.
 const (
 	CETHIgnore CETHUse = "ignore"
-	CETHShare  CETHUse = "share"  // it leaves a share of the current rate
-	CETHTable  CETHUse = "table"  // it sets the rate, to a share of line rate
-	CETHRate   CETHUse = "rate"   // it sets the rate
-	CETHBudget CETHUse = "budget" // it sets how many packets may be sent
+	CETHShare  CETHUse = "share"  // scales the current rate by a share
+	CETHTable  CETHUse = "table"  // sets the rate to a share of line rate
+	CETHRate   CETHUse = "rate"   // sets the rate
+	CETHBudget CETHUse = "budget" // limits the number of packets that may be sent
 )
 
-// CETHClear is what the sender does when the path is clear.
+// CETHClear is the sender's reaction to a path without congestion.
 type CETHClear string
 
 // Reactions to a clear path.
 const (
 	CETHKeep   CETHClear = "keep"   // keep the rate (¶30)
-	CETHPreset CETHClear = "preset" // set it to the preset rate (¶31)
+	CETHPreset CETHClear = "preset" // set the preset rate (¶31)
 )
 
-// CETHParams holds the settings of CETH: congestion information in the ACK. Source
-// is the Huawei document; it names no number, so all numbers are this project's.
+// CETHParams holds the settings of CETH: congestion information in the ACK.
+// Source is the Huawei document. It gives no values, so all values are this
+// project's.
 type CETHParams struct {
 	// Receiver.
 
 	Mode   CETHMode
 	Form   CETHForm
-	Words  int // length of the header, 1 to 4: location, depth, delay, nothing more
+	Words  int // length of the header, 1 to 4: up to location, depth, delay, padding
 	Source CETHSource
-	// WindowPackets and WindowTime bound the sliding window: the last so many
-	// packets of the flow, as far as they are no older than that.
+	// WindowPackets and WindowTime bound the sliding window: at most that many
+	// of the flow's latest packets, none older than that.
 	WindowPackets int
 	WindowTime    unit.Time
-	// Light and Medium bound the classes, 0 <= Light <= Medium <= 1: none is 0,
-	// light at most Light, medium at most Medium. They apply to the share of
-	// marked packets, or to the depth of the queue over Room.
+	// Light and Medium are the upper bounds of the classes light and medium, 0
+	// <= Light <= Medium <= 1; the class none is exactly 0. They apply to the
+	// share of marked packets, or to the queue depth divided by Room.
 	Light, Medium float64
-	// Room is how much the queue of a port takes before it pauses or drops.
+	// Room is the capacity of a port's queue before it pauses or drops.
 	Room unit.Bytes
-	Hops int // how many switches may write telemetry, 1 to 5
-	// Interval is how long a requester waits for a READ request that tells of the
-	// responses to it, before it sends a CNP of its own (above 0).
+	Hops int // maximum number of switches that write telemetry, 1 to 5
+	// Interval is how long a requester waits for a READ request that can carry
+	// the notification about the responses, before it sends a separate CNP
+	// (above 0).
 	Interval unit.Time
 
 	// Sender.
 
-	// Degree: share or table; Depth, which is depth or location: budget; Delay: rate
-	// or budget; or ignore.
+	// The use of each item, or ignore. Degree: share or table. Depth, which
+	// stands for depth or location: budget. Delay: rate or budget.
 	Degree, Depth, Delay CETHUse
-	// Rates are what the classes none to heavy leave, in (0, 1]: of the current rate
-	// in each window under CETHShare, of line rate under CETHTable.
+	// Rates are the shares that remain in the classes none to heavy, in (0, 1]:
+	// of the current rate in each window under CETHShare, of line rate under
+	// CETHTable.
 	Rates [4]float64
 	Clear CETHClear
-	// Preset is the share of line rate of the preset rate, in (0, 1].
+	// Preset is the preset rate as a share of line rate, in (0, 1].
 	Preset float64
-	// Window is the time window: the rate changes at most once in it. 0 asks the
-	// scenario for one base RTT.
+	// Window is the time window, in which the rate changes at most once. 0
+	// means one base RTT of the scenario.
 	Window unit.Time
-	// Target is the delay up to which nothing is slowed; 0 is half of Window.
+	// Target is the delay up to which the rate is not reduced; 0 means half of
+	// Window.
 	Target unit.Time
-	// Cut is the share by which the rate falls where congestion is told without
+	// Cut is the share by which the rate falls on congestion without
 	// information, in (0, 1).
 	Cut     float64
 	MinRate unit.Rate // floor of the rate
 }
 
-// DefaultCETH gives the project's settings.
+// DefaultCETH returns the project's settings.
 func DefaultCETH() CETHParams {
 	return CETHParams{
 		Mode: CETHInformation, Form: CETHHeader, Words: 3, Source: CETHWindow,
@@ -117,13 +121,13 @@ func DefaultCETH() CETHParams {
 		Degree: CETHShare, Depth: CETHIgnore, Delay: CETHIgnore,
 		Rates: [4]float64{1, 0.75, 0.5, 0.25},
 		Clear: CETHPreset, Preset: 1,
-		Cut: 0.5, // what DCQCN cuts first: half of alpha = 1
-		// NS3-RDMA's floor of DCQCN.
+		Cut: 0.5, // DCQCN's first cut: half of alpha = 1
+		// The floor of DCQCN in NS3-RDMA.
 		MinRate: 100 * unit.MegabitPerSec,
 	}
 }
 
-// Validate names everything that CETH cannot work with, nil if there is nothing.
+// Validate returns all invalid settings as one error, or nil.
 func (p CETHParams) Validate() error {
 	return errors.Join(p.validateReceiver(), p.validateSender())
 }
@@ -171,7 +175,7 @@ func (p CETHParams) validateSender() error {
 	return errors.Join(errs...)
 }
 
-// maxCETHWindow bounds the memory of a receiver.
+// maxCETHWindow limits the memory of a receiver.
 const maxCETHWindow = 1 << 16
 
 func oneOf[V comparable](v V, words ...V) bool { return slices.Contains(words, v) }

@@ -2,7 +2,7 @@ package cc
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// Degree is how congested a path is, in classes.
+// Degree is the class of a path's congestion.
 type Degree uint8
 
 // Degrees.
@@ -14,12 +14,12 @@ const (
 	degrees
 )
 
-// String names the degree, "light".
+// String returns the name of the degree, "light".
 func (d Degree) String() string {
 	return [...]string{"none", "light", "medium", "heavy"}[min(d, DegreeHeavy)]
 }
 
-// Item is one of the things that can be known of a congested path.
+// Item is one kind of information about a congested path.
 type Item uint8
 
 // Items, a set.
@@ -30,22 +30,23 @@ const (
 	ItemDelay
 )
 
-// Congestion is what is known of a congested path, beyond that it is congested.
+// Congestion is the information about a congested path, apart from the fact
+// that it is congested.
 type Congestion struct {
-	Known    Item       // the items below that count; 0: nothing
+	Known    Item       // the fields below that are valid; 0: no field
 	Degree   Degree     // ItemDegree
-	Location int        // ItemLocation: names the port with the deepest queue
-	Depth    unit.Bytes // ItemDepth: of the queue there
+	Location int        // ItemLocation: number of the port with the deepest queue
+	Depth    unit.Bytes // ItemDepth: of that queue
 	Delay    unit.Time  // ItemDelay: from the first switch to the receiver
 }
 
-// Words packs what is known into two words, for a note; FromWords reads them. The delay
-// is rounded down to nanoseconds.
+// Words packs the information into two words for a note; FromWords unpacks
+// them. The delay is rounded down to nanoseconds.
 func (c Congestion) Words() (a, b int64) {
 	return int64(c.Known) | int64(c.Degree)<<8 | int64(c.Location)<<16, int64(c.Depth)<<32 | int64(c.Delay/unit.Nanosecond)
 }
 
-// FromWords returns what Words has packed.
+// FromWords returns the Congestion that Words packed.
 func FromWords(a, b int64) Congestion {
 	return Congestion{
 		Known: Item(a), Degree: Degree(a >> 8), Location: int(a >> 16),

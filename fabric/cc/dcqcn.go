@@ -2,18 +2,19 @@ package cc
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// DCQCN is the reaction point of one flow: Zhu, Eran, Firestone, Guo, Lipshteyn,
-// Liron, Padhye, Raindel, Yahia, Zhang, "Congestion Control for Large-Scale RDMA
-// Deployments", SIGCOMM'15, §3.1:
+// DCQCN is the reaction point of one flow: Zhu, Eran, Firestone, Guo,
+// Lipshteyn, Liron, Padhye, Raindel, Yahia, Zhang, "Congestion Control for
+// Large-Scale RDMA Deployments", SIGCOMM'15, §3.1:
 //
 //	CNP               target := rate                        eq. 1
 //	                  rate := rate·(1 - alpha/2)
 //	                  alpha := (1 - g)·alpha + g
 //	K without a CNP   alpha := (1 - g)·alpha                eq. 2
 //
-// and up again as in increase (eq. 3 and 4). A flow begins at line rate, and the
-// counters rest until its first CNP. The sums and products are converted one by
-// one, so that they come out the same on every machine.
+// The rate increases again as described at increase (eq. 3 and 4). A flow
+// begins at line rate, and the counters do not run until its first CNP. Sums
+// and products are converted one by one, so that results are identical on every
+// machine.
 //
 // Invariant: 0 <= alpha <= 1.
 type DCQCN struct {
@@ -22,8 +23,9 @@ type DCQCN struct {
 	floor float64
 }
 
-// NewDCQCN makes the reaction point of a flow on a link of rate line that begins at
-// initial, in (0, line]. p is valid and of the paper's kind: its CutPeriod is 0.
+// NewDCQCN returns the reaction point of a flow on a link of rate line that
+// begins at initial, in (0, line]. p must be valid and of the paper's kind: its
+// CutPeriod is 0.
 func NewDCQCN(p DCQCNParams, line, initial unit.Rate) *DCQCN {
 	ai, hai := p.steps(line)
 	return &DCQCN{
@@ -34,7 +36,7 @@ func NewDCQCN(p DCQCNParams, line, initial unit.Rate) *DCQCN {
 	}
 }
 
-// Handle reacts to CNPs, and counts the bytes that leave.
+// Handle reacts to CNPs and counts the bytes sent.
 func (c *DCQCN) Handle(now unit.Time, s Signal) {
 	switch {
 	case s.Kind == CNP && s.Marked:
@@ -44,15 +46,16 @@ func (c *DCQCN) Handle(now unit.Time, s Signal) {
 	}
 }
 
-// cut is equation 1. The floor does not lift a rate that is already below it.
+// cut applies equation 1. The floor does not raise a rate that is already below
+// it.
 func (c *DCQCN) cut(now unit.Time) {
 	c.target = c.rate
 	c.rate = min(c.rate, max(c.rate*(1-c.marks.cut(now)), c.floor))
 	c.restart(now)
 }
 
-// Tick ends a cycle of the rate timer.
+// Tick ends a cycle of the rate timer if it is due.
 func (c *DCQCN) Tick(now unit.Time) { c.tick(now) }
 
-// Next names the end of the rate timer's cycle.
+// Next returns the end of the rate timer's cycle, or false while it is stopped.
 func (c *DCQCN) Next() (unit.Time, bool) { return c.due, c.due != unit.Never }

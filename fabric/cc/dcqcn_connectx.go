@@ -2,19 +2,20 @@ package cc
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// ConnectX is DCQCN as ConnectX-4 and newer NICs have it, after the model in the
-// HPCC simulator (rdma-hw.cc, "Mellanox's implementation on CX4 and newer,
-// slightly different from the paper"). From the flow's first CNP on two clocks run
-// that look whether a CNP has come since they last looked, and from the first cut
-// on a timer:
+// ConnectX is DCQCN as implemented in ConnectX-4 and newer NICs, after the
+// model in the HPCC simulator (rdma-hw.cc, "Mellanox's implementation on CX4
+// and newer, slightly different from the paper"). From the flow's first CNP on,
+// two clocks check periodically whether a CNP has arrived since their last
+// check. From the first cut on, a timer runs too:
 //
-//	alpha clock   it has: alpha := (1 - g)·alpha + g; it has not: alpha := (1 - g)·alpha
-//	cut clock     it has: target := rate, if the rate has risen since the latest cut;
-//	              rate := rate·(1 - alpha/2); stage := 0; the timer begins anew
+//	alpha clock   CNP: alpha := (1 - g)·alpha + g; no CNP: alpha := (1 - g)·alpha
+//	cut clock     CNP: target := rate, if the rate has risen since the latest cut;
+//	              rate := rate·(1 - alpha/2); stage := 0; the timer restarts
 //	timer         stage < F: target stays; stage = F: target += AI; later: target += HAI
 //	              then rate := (rate + target)/2; stage := stage + 1
 //
-// The alpha clock is a nanosecond ahead of the cut clock. There is no byte counter.
+// The alpha clock runs a nanosecond ahead of the cut clock. There is no byte
+// counter.
 //
 // Invariant: 0 < rate <= line, 0 <= alpha <= 1.
 type ConnectX struct {
@@ -24,16 +25,16 @@ type ConnectX struct {
 	rate, target float64 // bits per second
 	alpha        float64
 
-	first   unit.Time // CNP of the flow, Never before it
-	alphaAt unit.Time // the alpha clock looks next
-	marked  bool      // a CNP has come since it last looked
-	cutAt   unit.Time // the cut clock looks next; Never if it would find nothing
-	due     unit.Time // the timer comes round, Never while it rests
+	first   unit.Time // the flow's first CNP, Never before it
+	alphaAt unit.Time // next check of the alpha clock
+	marked  bool      // a CNP has arrived since the alpha clock's last check
+	cutAt   unit.Time // next check of the cut clock; Never if no CNP is pending
+	due     unit.Time // end of the timer's cycle, Never while it is stopped
 	stage   int
 }
 
-// NewConnectX makes the reaction point of a flow on a link of rate line that begins
-// at initial, in (0, line]. p is valid and its CutPeriod is above 0.
+// NewConnectX returns the reaction point of a flow on a link of rate line that
+// begins at initial, in (0, line]. p must be valid and its CutPeriod above 0.
 func NewConnectX(p DCQCNParams, line, initial unit.Rate) *ConnectX {
 	ai, hai := p.steps(line)
 	return &ConnectX{
@@ -43,7 +44,7 @@ func NewConnectX(p DCQCNParams, line, initial unit.Rate) *ConnectX {
 	}
 }
 
-// Handle takes note of a CNP and ignores every other signal.
+// Handle records a CNP and ignores every other signal.
 func (c *ConnectX) Handle(now unit.Time, s Signal) {
 	if s.Kind != CNP || !s.Marked {
 		return
@@ -60,8 +61,7 @@ func (c *ConnectX) Handle(now unit.Time, s Signal) {
 	}
 }
 
-// look lets the alpha clock look at every instant before now at which it should
-// have.
+// look performs the checks of the alpha clock that were due before now.
 func (c *ConnectX) look(now unit.Time) {
 	for ; c.alphaAt < now && (c.marked || c.alpha > negligible); c.alphaAt += c.p.AlphaTimer {
 		c.alpha = float64((1 - c.p.G) * c.alpha)
@@ -74,7 +74,8 @@ func (c *ConnectX) look(now unit.Time) {
 	}
 }
 
-// Tick lets the cut clock look, and ends a cycle of the timer.
+// Tick performs the cut clock's check and ends the timer's cycle, each if it is
+// due.
 func (c *ConnectX) Tick(now unit.Time) {
 	if c.timerFirst() {
 		c.cycle(now)
@@ -87,13 +88,13 @@ func (c *ConnectX) Tick(now unit.Time) {
 	c.cycle(now)
 }
 
-// timerFirst reports whether the timer goes before the cut clock: each was set one
-// period of its own before it is due.
+// timerFirst reports whether the timer runs before the cut clock at a tie. Each
+// was set one of its own periods before it is due.
 func (c *ConnectX) timerFirst() bool {
 	return c.p.Tie == TieEarlier && c.due <= c.cutAt && c.p.Timer > c.p.CutPeriod
 }
 
-// cycle ends a cycle of the timer that is due.
+// cycle ends the timer's cycle if it is due.
 func (c *ConnectX) cycle(now unit.Time) {
 	if c.due <= now {
 		c.due += c.p.Timer
@@ -127,15 +128,15 @@ func (c *ConnectX) increase() {
 	}
 }
 
-// Next names the next look of the cut clock or the end of the timer's cycle.
+// Next returns the earlier of the cut clock's next check and the end of the
+// timer's cycle, or false if neither is set.
 func (c *ConnectX) Next() (unit.Time, bool) {
 	at := min(c.cutAt, c.due)
 	return at, at != unit.Never
 }
 
-// Rate gives the rate in whole bits per second, rounded down but to no less than
-// 1.
+// Rate returns the rate in whole bits per second, rounded down, at least 1.
 func (c *ConnectX) Rate() unit.Rate { return max(lowest, unit.Rate(c.rate)) }
 
-// Window is 0: there is no bound.
+// Window returns 0: there is no limit.
 func (c *ConnectX) Window() unit.Bytes { return 0 }

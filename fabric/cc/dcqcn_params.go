@@ -7,64 +7,70 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Tie says which of two clocks that are due at one instant goes first.
+// Tie selects which of two clocks runs first if both are due at the same
+// instant.
 type Tie string
 
 // Orders of ConnectX's cut clock and timer.
 const (
-	TieCut     Tie = "cut"     // the cut clock, so that a cut puts the timer off
-	TieEarlier Tie = "earlier" // the clock that was set earlier, as events do in ns-3: the longer one
+	TieCut     Tie = "cut"     // the cut clock first, so that a cut postpones the timer
+	TieEarlier Tie = "earlier" // the clock that was set earlier, as ns-3 orders events: the one with the longer period
 )
 
-// DCQCNParams holds the settings of DCQCN's two end points. Its congestion point
-// is RED in the switches.
+// DCQCNParams holds the settings of DCQCN's reaction and notification points.
+// Its congestion point is RED in the switches.
 type DCQCNParams struct {
-	// Preset names the published settings that these were made from.
+	// Preset is the name of the published settings that these were derived
+	// from.
 	Preset string
-	// G is the weight of news in alpha, in (0, 1].
+	// G is the weight of a new observation in alpha, in (0, 1].
 	G float64
-	// Alpha is where alpha begins, in [0, 1].
+	// Alpha is the initial alpha, in [0, 1].
 	Alpha float64
-	// AlphaTimer is K: alpha decays after so long without a CNP. Under a CutPeriod
-	// it is the period of the alpha clock.
+	// AlphaTimer is K: alpha decays after this time without a CNP. With a
+	// CutPeriod above 0 it is the period of the alpha clock.
 	AlphaTimer unit.Time
-	// CutPeriod is 0 for the paper's reaction point, which cuts at every CNP; above
-	// 0 the flow has ConnectX's, whose cut clock has that period.
+	// CutPeriod selects the reaction point. 0 is the paper's, which cuts at
+	// every CNP. Above 0 it is ConnectX's, and CutPeriod is the period of its
+	// cut clock.
 	CutPeriod unit.Time
-	// ClampTarget makes every cut of ConnectX take the rate as the target; else
-	// only the first cut after an increase does. The paper's always does.
+	// ClampTarget makes every cut of ConnectX set the target to the rate;
+	// otherwise only the first cut after an increase does. The paper's cuts
+	// always do.
 	ClampTarget bool
-	// Tie says which goes first when ConnectX's cut clock and timer are due at one
-	// instant.
+	// Tie selects which runs first if ConnectX's cut clock and timer are due at
+	// the same instant.
 	Tie Tie
-	// Timer and ByteCounter are the cycles of the increase; ByteCounter 0 is none.
-	// ConnectX has none.
+	// Timer and ByteCounter are the cycles of the increase; a ByteCounter of 0
+	// disables it. ConnectX has no byte counter.
 	Timer       unit.Time
 	ByteCounter unit.Bytes
 	Threshold   int // F, the stage that ends fast recovery
-	// AI and HAI are the steps of additive and hyper increase. If StepsPer is above 0,
-	// they are for a link of that rate and grow with the link.
+	// AI and HAI are the steps of additive and hyper increase. If StepsPer is
+	// above 0, they apply to a link of that rate and scale with the link's
+	// rate.
 	AI, HAI, StepsPer unit.Rate
-	MinRate           unit.Rate // floor of a cut, 0 is none
-	// CNPInterval is the least time between CNPs for one flow, CNPGap between any
-	// two of a port; 0 is no limit.
+	MinRate           unit.Rate // floor of a cut, 0 for no floor
+	// CNPInterval is the minimum time between CNPs of one flow, CNPGap between
+	// any two CNPs of a port; 0 means no limit.
 	CNPInterval, CNPGap unit.Time
-	// CNPClocked lets the interval run on from the flow's first packet, and a CNP
-	// wait for its end; else a mark after an interval without one is answered at
-	// once.
+	// CNPClocked makes the interval run continuously from the flow's first
+	// packet on, and delays a CNP to its end. Otherwise a mark after an
+	// interval without marks triggers a CNP at once.
 	CNPClocked bool
 }
 
 // DCQCNPresets are the published settings by name, the default first.
 //
-// paper is that of SIGCOMM'15, which the comparisons in later papers mean when they
-// say DCQCN. connectx is what the firmware of ConnectX NICs comes with (an mlxconfig
-// dump, and NVIDIA's "DCQCN CC Parameters"); its increase is 5 and 50 Mbit/s
-// whatever the link. ns3-rdma is the authors' simulator (bobzhuyb/ns3-rdma): its
-// sample mix/config.txt, and what that leaves out by the class's own defaults. The
-// simulations of PCN are built on it. dcqcn_paper is what the HPCC simulator takes for
-// the paper's DCQCN (run.py --cc dcqcn_paper): the reaction point of rdma-hw.cc, whose
-// cuts are as far apart as the paper's CNPs, and a CNP in each ACK of a marked packet.
+// paper is that of SIGCOMM'15, which later papers mean when they compare with
+// DCQCN. connectx is the firmware default of ConnectX NICs (an mlxconfig dump,
+// and NVIDIA's "DCQCN CC Parameters"); its increase is 5 and 50 Mbit/s whatever
+// the link. ns3-rdma is the authors' simulator (bobzhuyb/ns3-rdma): its sample
+// mix/config.txt, completed by the defaults of its class. The simulations of
+// PCN are built on it. dcqcn_paper is the HPCC simulator's version of the
+// paper's DCQCN (run.py --cc dcqcn_paper). It uses the reaction point of
+// rdma-hw.cc with cuts as far apart as the paper's CNPs, and a CNP in each ACK
+// of a marked packet.
 var DCQCNPresets = []DCQCNParams{
 	{
 		Preset: "paper", Tie: TieCut, G: 1.0 / 256, Alpha: 1,
@@ -92,8 +98,8 @@ var DCQCNPresets = []DCQCNParams{
 	},
 }
 
-// steps gives the steps of additive and hyper increase on a link of rate line, in
-// bits per second.
+// steps returns the steps of additive and hyper increase on a link of rate
+// line, in bits per second.
 func (p *DCQCNParams) steps(line unit.Rate) (ai, hai float64) {
 	if p.StepsPer == 0 {
 		return float64(p.AI), float64(p.HAI)
@@ -102,10 +108,10 @@ func (p *DCQCNParams) steps(line unit.Rate) (ai, hai float64) {
 	return float64(float64(p.AI) * grown), float64(float64(p.HAI) * grown)
 }
 
-// DefaultDCQCN gives the paper's settings.
+// DefaultDCQCN returns the paper's settings.
 func DefaultDCQCN() DCQCNParams { return DCQCNPresets[0] }
 
-// Validate names everything that DCQCN cannot work with, nil if there is nothing.
+// Validate returns all invalid settings as one error, or nil.
 func (p DCQCNParams) Validate() error {
 	var errs []error
 	want := func(ok bool, format string, args ...any) {

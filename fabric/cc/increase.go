@@ -2,17 +2,17 @@ package cc
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// increase is the way back up that QCN and DCQCN share (IEEE 802.1Qau clause 32.15;
-// DCQCN, SIGCOMM'15, §3.1 and fig. 7). A byte counter and a timer run side by
-// side; each time that one of them comes round, its stage grows and the rate
-// takes a step:
+// increase is the rate increase that QCN and DCQCN share (IEEE 802.1Qau clause
+// 32.15; DCQCN, SIGCOMM'15, §3.1 and fig. 7). A byte counter and a timer run in
+// parallel. Each time one of them completes a cycle, its stage increments and
+// the rate takes a step:
 //
 //	both stages below F           fast recovery      target stays
 //	one of them at F or above     active increase    target += AI
 //	both at F or above            hyper increase     target += i·HAI, i = 1, 2, ...
 //
-// and then rate := (rate + target) / 2. It rests while the flow has the line rate
-// and has not been cut.
+// and then rate := (rate + target) / 2. It is stopped until the first cut, and
+// whenever the flow is back at line rate.
 //
 // Invariant: 0 < rate <= line, 0 < target <= line.
 type increase struct {
@@ -21,19 +21,19 @@ type increase struct {
 	line         float64
 
 	byteStage, timeStage int
-	left                 unit.Bytes // until the byte counter comes round
-	due                  unit.Time  // when the timer does, Never while it rests
+	left                 unit.Bytes // until the byte counter's cycle ends
+	due                  unit.Time  // end of the timer's cycle, Never while stopped
 }
 
-// stages are the settings of an increase.
+// stages holds the settings of an increase.
 type stages struct {
-	bytes     unit.Bytes // of a cycle of the byte counter, 0 for none
-	timer     unit.Time  // a cycle of the timer
+	bytes     unit.Bytes // cycle of the byte counter, 0 for no byte counter
+	timer     unit.Time  // cycle of the timer
 	threshold int        // F
 	ai, hai   float64    // bits per second
-	// halve makes the cycles that follow fast recovery half as long.
+	// halve makes the cycles after fast recovery half as long.
 	halve bool
-	// shrink divides a target of more than ten times the rate by eight in a first
+	// shrink divides a target above ten times the rate by eight in a first
 	// cycle, instead of adding to it.
 	shrink bool
 }
@@ -50,7 +50,7 @@ func (c *increase) restart(now unit.Time) {
 	c.left, c.due = c.bytes, now+c.timer
 }
 
-// sent counts bytes on the wire.
+// sent counts n bytes on the wire.
 func (c *increase) sent(n unit.Bytes) {
 	if c.due == unit.Never || c.bytes == 0 {
 		return
@@ -66,7 +66,7 @@ func (c *increase) sent(n unit.Bytes) {
 	c.step(c.byteStage)
 }
 
-// tick ends a cycle of the timer if it is over.
+// tick ends the timer's cycle if it is due.
 func (c *increase) tick(now unit.Time) {
 	if now < c.due {
 		return
@@ -79,7 +79,7 @@ func (c *increase) tick(now unit.Time) {
 	c.step(c.timeStage)
 }
 
-// step is a step of the counter that has come to the stage given.
+// step increases the rate after one of the counters reached the given stage.
 func (c *increase) step(stage int) {
 	low := min(c.byteStage, c.timeStage)
 	switch {
@@ -98,9 +98,8 @@ func (c *increase) step(stage int) {
 	}
 }
 
-// Rate gives the rate in whole bits per second, rounded down but to no less than
-// 1.
+// Rate returns the rate in whole bits per second, rounded down, at least 1.
 func (c *increase) Rate() unit.Rate { return max(lowest, unit.Rate(c.rate)) }
 
-// Window is 0: there is no bound.
+// Window returns 0: there is no limit.
 func (c *increase) Window() unit.Bytes { return 0 }

@@ -2,8 +2,8 @@ package cc
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// CETHNotifier is the notification point of one flow: it looks at each data packet
-// and says what the next ACK tells (¶181 to ¶195).
+// CETHNotifier is the notification point of one flow. It observes each data
+// packet and determines the notification in the next ACK (¶181 to ¶195).
 //
 // Invariant: marked is the number of marked samples in the window.
 type CETHNotifier struct {
@@ -15,7 +15,7 @@ type CETHNotifier struct {
 
 	state   bool       // the latest packet was marked
 	covered bool       // a packet was marked since the last ACK
-	path    Congestion // what telemetry says in the latest packet
+	path    Congestion // telemetry of the latest packet
 }
 
 type cethSample struct {
@@ -23,18 +23,18 @@ type cethSample struct {
 	marked bool
 }
 
-// NewCETHNotifier makes the notification point of a flow. p is valid.
+// NewCETHNotifier returns the notification point of a flow. p must be valid.
 func NewCETHNotifier(p CETHParams) CETHNotifier {
 	return CETHNotifier{p: p, samples: make([]cethSample, p.WindowPackets)}
 }
 
-// Marked tells whether the flow's latest packet was marked. A packet that differs
-// changes the flow's state: what came before is acknowledged without it, and it
-// without what comes after, so that the change is told at once.
+// Marked reports whether the flow's latest packet was marked. When this state
+// changes, an ACK must cover the earlier packets only, and the changed packet
+// needs an ACK of its own, so that the sender learns of the change at once.
 func (n *CETHNotifier) Marked() bool { return n.state }
 
-// Packet takes note of a data packet: whether it was marked (CE), and what
-// telemetry said of its path.
+// Packet records a data packet: whether it was marked (CE), and the telemetry
+// of its path.
 func (n *CETHNotifier) Packet(now unit.Time, marked bool, path Congestion) {
 	n.drop(now)
 	if n.count == len(n.samples) {
@@ -50,7 +50,7 @@ func (n *CETHNotifier) Packet(now unit.Time, marked bool, path Congestion) {
 	n.covered = n.covered || marked
 }
 
-// drop takes out the samples that are older than the window.
+// drop removes the samples that are older than the window.
 func (n *CETHNotifier) drop(now unit.Time) {
 	for n.count > 0 && now-n.samples[n.oldest].at > n.p.WindowTime {
 		n.pop()
@@ -65,23 +65,26 @@ func (n *CETHNotifier) pop() {
 	n.count--
 }
 
-// Acked says that an ACK goes that covers the packets so far.
+// Acked records that an ACK covers all packets so far.
 func (n *CETHNotifier) Acked() { n.covered = false }
 
-// Report says what an ACK at now tells: the indication over the packets that it
-// covers, and the information if there is congestion and the mode wants it.
+// Report returns the notification for an ACK at now: the indication for the
+// packets that the ACK covers, and the information if the path is congested and
+// the mode includes it.
 func (n *CETHNotifier) Report(now unit.Time) (congested bool, g Congestion) {
 	return n.covered, n.information(now, n.covered)
 }
 
-// Present says what is to be told of a flow that nothing acknowledges: the path is
-// congested while its latest packet was marked, told already or not.
+// Present returns the notification for a flow without ACKs. The path is
+// congested while the flow's latest packet was marked, whether or not that was
+// reported before.
 func (n *CETHNotifier) Present(now unit.Time) (congested bool, g Congestion) {
 	congested = n.covered || n.state
 	return congested, n.information(now, congested)
 }
 
-// information is what there is to tell of a congested path, nothing of another.
+// information returns the information about a congested path; it is empty for a
+// path without congestion.
 func (n *CETHNotifier) information(now unit.Time, congested bool) Congestion {
 	if !congested || n.p.Mode != CETHInformation {
 		return Congestion{}
@@ -98,7 +101,7 @@ func (n *CETHNotifier) information(now unit.Time, congested bool) Congestion {
 	return g
 }
 
-// Class gives the degree of part in whole.
+// Class returns the degree for the ratio of part to whole.
 func (p *CETHParams) Class(part, whole float64) Degree {
 	switch {
 	case part == 0:

@@ -8,26 +8,27 @@ import "github.com/rackfab/rackfab/fabric/unit"
 //	+-----+ ---------------------------> +---------+ --+ interval over, marked
 //	| OFF |                              | RUNNING |   | packets in it: CNP
 //	+-----+ <--------------------------- +---------+ <-+
-//	        interval over without one
+//	        interval over, no marked packet
 //
-// A clocked one (ns3-rdma) is in RUNNING from the flow's first packet on, which it
-// answers at once if it is marked, until an interval has had no packet at all.
+// A clocked notifier (ns3-rdma) enters RUNNING at the flow's first packet and
+// sends a CNP at once if that packet is marked. It stays there until an
+// interval passes without any packet.
 type DCQCNNotifier struct {
 	interval unit.Time
 	clocked  bool
 	due      unit.Time // end of the interval
 	running  bool
-	seen     bool // a packet in the interval
-	marked   bool // one of them was
+	seen     bool // a packet arrived in the interval
+	marked   bool // a marked packet arrived in the interval
 }
 
-// NewDCQCNNotifier makes the notification point of a flow. p is valid.
+// NewDCQCNNotifier returns the notification point of a flow. p must be valid.
 func NewDCQCNNotifier(p DCQCNParams) DCQCNNotifier {
 	return DCQCNNotifier{interval: p.CNPInterval, clocked: p.CNPClocked}
 }
 
-// Packet takes note of a data packet, marked if it has experienced congestion
-// (CE), and tells whether a CNP goes out for it at once.
+// Packet records a data packet, marked if it has experienced congestion (CE).
+// It reports whether a CNP must be sent at once.
 func (n *DCQCNNotifier) Packet(now unit.Time, marked bool) bool {
 	if n.running && (n.clocked || now < n.due) {
 		n.seen, n.marked = true, n.marked || marked
@@ -39,8 +40,7 @@ func (n *DCQCNNotifier) Packet(now unit.Time, marked bool) bool {
 	return marked
 }
 
-// Tick ends the interval and tells whether a CNP goes out; false if the interval
-// is not over.
+// Tick ends the interval if it is over, and reports whether a CNP must be sent.
 func (n *DCQCNNotifier) Tick(now unit.Time) bool {
 	if !n.running || now < n.due {
 		return false
@@ -51,5 +51,5 @@ func (n *DCQCNNotifier) Tick(now unit.Time) bool {
 	return send
 }
 
-// Next names the end of the interval, false while the timer is stopped.
+// Next returns the end of the interval, or false while the timer is stopped.
 func (n *DCQCNNotifier) Next() (unit.Time, bool) { return n.due, n.running }

@@ -2,14 +2,16 @@ package cc
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// PCNReport is what a notification point of PCN tells the sender of a flow.
+// PCNReport is the content of a CNP from PCN's notification point to the sender
+// of a flow.
 type PCNReport struct {
 	Congested bool
-	RecRate   unit.Rate // at which the flow is received
+	RecRate   unit.Rate // receiving rate of the flow
 }
 
-// PCNNotifier is the notification point of one flow (PCN §5.2). It judges the
-// flow once in a period T, free-running from the flow's first packet:
+// PCNNotifier is the notification point of one flow (PCN §5.2). It classifies
+// the flow once per period T, which runs freely from the flow's first packet
+// on:
 //
 //	        first packet: due := now + T
 //	+-----+ ---------------------------> +---------+ --+ T over: report, clear
@@ -17,7 +19,7 @@ type PCNReport struct {
 //	+-----+ <--------------------------- +---------+ <-+ due := due + T
 //	        T over without a packet
 //
-// A packet at the very end of a period belongs to the period that ends.
+// A packet that arrives exactly at the end of a period belongs to that period.
 type PCNNotifier struct {
 	period    unit.Time
 	threshold float64
@@ -32,12 +34,12 @@ type PCNNotifier struct {
 	seen    bool      // the flow has had a packet
 }
 
-// NewPCNNotifier makes the notification point of a flow. p is valid.
+// NewPCNNotifier returns the notification point of a flow. p must be valid.
 func NewPCNNotifier(p PCNParams) PCNNotifier {
 	return PCNNotifier{period: p.Period, threshold: p.Threshold}
 }
 
-// Packet takes note of a data packet of bytes on the wire. marked says that it
+// Packet records a data packet of bytes on the wire. marked reports whether it
 // has experienced congestion (CE).
 func (n *PCNNotifier) Packet(now unit.Time, bytes unit.Bytes, marked bool) {
 	if !n.running {
@@ -54,9 +56,9 @@ func (n *PCNNotifier) Packet(now unit.Time, bytes unit.Bytes, marked bool) {
 	}
 }
 
-// Tick ends the period. It is false when there is nothing to report: when the
-// period is not over, or had no packet, which also stops the timer until the
-// flow's next packet.
+// Tick ends the period and returns its report. It returns false if the period
+// is not over or had no packet. A period without packets also stops the timer
+// until the flow's next packet.
 func (n *PCNNotifier) Tick(now unit.Time) (PCNReport, bool) {
 	if !n.running || now < n.due {
 		return PCNReport{}, false
@@ -66,16 +68,17 @@ func (n *PCNNotifier) Tick(now unit.Time) (PCNReport, bool) {
 		n.running = false
 		return PCNReport{}, false
 	}
-	// A slow flow: the time between two packets counts if it exceeds T.
+	// If two packets of a slow flow are more than T apart, that gap counts
+	// instead of T.
 	r := PCNReport{Congested: n.congested(), RecRate: unit.Over(n.bytes, max(n.period, n.gap))}
 	n.packets, n.marked, n.bytes = 0, 0, 0
 	return r, true
 }
 
-// congested is the rule of 95 % (PCN §5.2), taken as "at least".
+// congested applies the 95 % rule (PCN §5.2), read as "at least".
 func (n *PCNNotifier) congested() bool {
 	return float64(n.marked) >= n.threshold*float64(n.packets)
 }
 
-// Next names the end of the period, false while the timer is stopped.
+// Next returns the end of the period, or false while the timer is stopped.
 func (n *PCNNotifier) Next() (unit.Time, bool) { return n.due, n.running }

@@ -7,18 +7,18 @@ import (
 
 // Params holds the settings of every scheme.
 type Params struct {
-	Credit credit.Params // cbrc and cbrc-aimd; AIMD is set by the scheme
+	Credit credit.Params // cbrc and cbrc-aimd; the scheme sets AIMD
 	QCN    QCNParams
 	DCQCN  DCQCNParams
 	TIMELY TIMELYParams
-	// TIMELYECN is what timely-ecn adds to TIMELY and DCQCN.
+	// TIMELYECN extends TIMELY and DCQCN for the scheme timely-ecn.
 	TIMELYECN  TIMELYECNParams
-	TIMELYRTTX TIMELYParams // TIMELY's under timely-rttx
+	TIMELYRTTX TIMELYParams // TIMELY's settings under timely-rttx
 	PCN        PCNParams
 	CETH       CETHParams
 }
 
-// Default gives the published settings of every scheme.
+// Default returns the published settings of every scheme.
 func Default() Params {
 	return Params{
 		Credit: credit.Default(), QCN: DefaultQCN(), DCQCN: DefaultDCQCN(),
@@ -26,8 +26,8 @@ func Default() Params {
 	}
 }
 
-// Validate names everything that the named scheme cannot work with, nil if there
-// is nothing.
+// Validate returns all invalid settings of the named scheme as one error, or
+// nil.
 func (p Params) Validate(scheme string) error {
 	s, err := Find(scheme)
 	if err != nil || s.validate == nil {
@@ -36,8 +36,8 @@ func (p Params) Validate(scheme string) error {
 	return s.validate(&p)
 }
 
-// Burst gives how much payload a flow under the named scheme sends back to back,
-// 0 if each packet is paced.
+// Burst returns the payload bytes that a flow sends back to back under the
+// named scheme, or 0 if each packet is paced.
 func (p Params) Burst(scheme string) unit.Bytes {
 	s, err := Find(scheme)
 	if err != nil || s.burst == nil {
@@ -46,9 +46,9 @@ func (p Params) Burst(scheme string) unit.Bytes {
 	return s.burst(&p)
 }
 
-// New makes the reaction point of a flow under the named scheme. line is the
-// rate of the NIC's link; initial is the rate at which the flow begins, line
-// rate if 0.
+// New returns the reaction point of a flow under the named scheme. line is the
+// rate of the NIC's link. initial is the initial rate of the flow; 0 means line
+// rate.
 func New(scheme string, p Params, line, initial unit.Rate) (Algorithm, error) {
 	s, err := Find(scheme)
 	if err != nil {

@@ -17,14 +17,14 @@ type PCNParams struct {
 	// Period is T, over which the receiver classifies a flow (§5.2).
 	Period unit.Time
 	// Threshold is the share of marked packets, in (0, 1], from which on the
-	// receiver calls a flow congested (§5.2).
+	// receiver classifies a flow as congested (§5.2).
 	Threshold float64
-	// MinRate is the floor below which a decrease does not push a flow; 0 is no
-	// floor. The paper names none.
+	// MinRate is the floor of a decrease; 0 means no floor. The paper specifies
+	// none.
 	MinRate unit.Rate
 }
 
-// DefaultPCN gives the published constants, and as floor one frame of 1000
+// DefaultPCN returns the published constants. Its floor is one frame of 1000
 // payload bytes per T, so that the receiver always has a packet to classify:
 // 1062 bytes from Ethernet header to FCS in 50 us are 169.92 Mbit/s.
 func DefaultPCN() PCNParams {
@@ -37,7 +37,7 @@ func DefaultPCN() PCNParams {
 	}
 }
 
-// Validate names everything that PCN cannot work with, nil if there is nothing.
+// Validate returns all invalid settings as one error, or nil.
 func (p PCNParams) Validate() error {
 	var errs []error
 	if !(0 < p.WMin && p.WMin <= p.WMax && p.WMax < 1) {
@@ -62,8 +62,9 @@ func (p PCNParams) Validate() error {
 //	CNP, not congested  sendRate := sendRate·(1 - w) + lineRate·w         line 10
 //	                    w := w·(1 - w) + wmax·w                           line 11
 //
-// The arithmetic is in float64, and each product is converted explicitly, which
-// forbids fusing it with the sum: the same on every machine.
+// The arithmetic uses float64. Each product is converted explicitly, which
+// forbids fusing it with the sum, so that results are identical on every
+// machine.
 //
 // Invariant: 0 < rate <= line and WMin <= w <= WMax.
 type PCN struct {
@@ -74,11 +75,12 @@ type PCN struct {
 	w     float64
 }
 
-// lowest keeps a flow alive when no floor is set, in bits per second.
+// lowest is the minimum rate in bits per second if no floor is set.
 const lowest = 1
 
-// NewPCN makes the reaction point of a flow on a link of rate line that begins
-// at initial, in (0, line]. The paper begins at line rate. p is valid.
+// NewPCN returns the reaction point of a flow on a link of rate line that
+// begins at initial, in (0, line]. The paper's flows begin at line rate. p must
+// be valid.
 func NewPCN(p PCNParams, line, initial unit.Rate) *PCN {
 	return &PCN{
 		p:     p,
@@ -100,15 +102,16 @@ func (c *PCN) Handle(_ unit.Time, s Signal) {
 	}
 }
 
-// decrease is line 6. The floor does not lift a rate that is already below it.
+// decrease applies line 6. The floor does not raise a rate that is already
+// below it.
 func (c *PCN) decrease(recRate float64) {
 	target := recRate * (1 - c.p.WMin)
 	c.rate = min(c.rate, max(target, c.floor))
 	c.w = c.p.WMin
 }
 
-// increase is lines 10 and 11: the rate first, then w. Rounding must not push
-// either past its bound.
+// increase applies lines 10 and 11: first the rate, then w. Rounding must not
+// push either past its bound.
 func (c *PCN) increase() {
 	mean := float64(c.rate*(1-c.w)) + float64(c.line*c.w)
 	c.rate = min(max(mean, c.rate), c.line)
@@ -118,12 +121,11 @@ func (c *PCN) increase() {
 // Tick does nothing.
 func (c *PCN) Tick(unit.Time) {}
 
-// Next is false: the reaction point has no timer, CNPs alone move it.
+// Next returns false: the reaction point has no timer and reacts to CNPs only.
 func (c *PCN) Next() (unit.Time, bool) { return 0, false }
 
-// Rate gives sendRate in whole bits per second, rounded down but to no less than
-// 1.
+// Rate returns sendRate in whole bits per second, rounded down, at least 1.
 func (c *PCN) Rate() unit.Rate { return max(lowest, unit.Rate(c.rate)) }
 
-// Window is 0: PCN is purely rate-based.
+// Window returns 0: PCN is purely rate-based.
 func (c *PCN) Window() unit.Bytes { return 0 }

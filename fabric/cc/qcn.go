@@ -7,29 +7,30 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// QCNParams holds the settings of QCN's reaction point, IEEE 802.1Qau (now 802.1Q
-// clauses 30 to 33). Its congestion point is in the switches.
+// QCNParams holds the settings of QCN's reaction point, IEEE 802.1Qau (now
+// 802.1Q clauses 30 to 33). Its congestion point is in the switches.
 type QCNParams struct {
-	Preset string // the published settings that these were made from
-	// GD times the quantised feedback, 1 to 63, is the share that a cut takes.
+	Preset string // name of the published settings that these were derived from
+	// GD times the quantised feedback, 1 to 63, is the share of the rate that
+	// is cut.
 	GD float64
 	// MaxCut bounds that share, in (0, 1).
 	MaxCut float64
-	// Timer and ByteCounter are the cycles of the increase, half as long after fast
-	// recovery.
+	// Timer and ByteCounter are the cycles of the increase. They are half as
+	// long after fast recovery.
 	Timer       unit.Time
 	ByteCounter unit.Bytes
-	Threshold   int // cycles of fast recovery and one
+	Threshold   int // first cycle after fast recovery
 	AI, HAI     unit.Rate
-	MinRate     unit.Rate // floor of a cut, 0 is none
+	MinRate     unit.Rate // floor of a cut, 0 for no floor
 }
 
 // QCNPresets are the published settings by name, the default first.
 //
-// 802.1Qau are the defaults of the standard's managed objects (IEEE8021-CN-MIB,
-// ieee8021CnRpgTable). ns3-rdma are those of the class in bobzhuyb/ns3-rdma that
-// DCQCN took over from QCN, on which the simulations of PCN are built: its timer is
-// ten times as fast.
+// 802.1Qau holds the defaults of the standard's managed objects
+// (IEEE8021-CN-MIB, ieee8021CnRpgTable). ns3-rdma holds those of the class in
+// bobzhuyb/ns3-rdma that DCQCN took over from QCN, on which the simulations of
+// PCN are built: its timer is ten times as fast.
 var QCNPresets = []QCNParams{
 	{
 		Preset:      "802.1Qau",
@@ -49,10 +50,10 @@ var QCNPresets = []QCNParams{
 	},
 }
 
-// DefaultQCN gives the standard's settings.
+// DefaultQCN returns the standard's settings.
 func DefaultQCN() QCNParams { return QCNPresets[0] }
 
-// Validate names everything that QCN cannot work with, nil if there is nothing.
+// Validate returns all invalid settings as one error, or nil.
 func (p QCNParams) Validate() error {
 	var errs []error
 	want := func(ok bool, format string, args ...any) {
@@ -75,15 +76,16 @@ func (p QCNParams) Validate() error {
 //	target := rate, unless no cycle has ended since the latest CNM
 //	rate := rate·(1 - Gd·Fb), cut by no more than MaxCut
 //
-// and up again as in increase. The counters rest until the flow's first CNM.
+// The rate increases again as described at increase. The counters do not run
+// until the flow's first CNM.
 type QCN struct {
 	increase
 	gd, maxCut float64
 	floor      float64
 }
 
-// NewQCN makes the reaction point of a flow on a link of rate line that begins at
-// initial, in (0, line]. p is valid.
+// NewQCN returns the reaction point of a flow on a link of rate line that
+// begins at initial, in (0, line]. p must be valid.
 func NewQCN(p QCNParams, line, initial unit.Rate) *QCN {
 	return &QCN{
 		increase: newIncrease(stages{
@@ -94,7 +96,7 @@ func NewQCN(p QCNParams, line, initial unit.Rate) *QCN {
 	}
 }
 
-// Handle reacts to CNMs, and counts the bytes that leave.
+// Handle reacts to CNMs and counts the bytes sent.
 func (c *QCN) Handle(now unit.Time, s Signal) {
 	switch s.Kind {
 	case CNM:
@@ -105,7 +107,7 @@ func (c *QCN) Handle(now unit.Time, s Signal) {
 	}
 }
 
-// cut takes feedback from 1 to 63; 0 asks for nothing. The floor does not lift a
+// cut applies feedback from 1 to 63 and ignores 0. The floor does not raise a
 // rate that is already below it.
 func (c *QCN) cut(now unit.Time, feedback uint8) {
 	if feedback == 0 {
@@ -119,8 +121,8 @@ func (c *QCN) cut(now unit.Time, feedback uint8) {
 	c.restart(now)
 }
 
-// Tick ends a cycle of the timer.
+// Tick ends the timer's cycle if it is due.
 func (c *QCN) Tick(now unit.Time) { c.tick(now) }
 
-// Next names the end of the timer's cycle.
+// Next returns the end of the timer's cycle, or false while it is stopped.
 func (c *QCN) Next() (unit.Time, bool) { return c.due, c.due != unit.Never }

@@ -13,43 +13,42 @@ type Marking string
 
 // Marking laws.
 const (
-	MarkNone  Marking = "none"  // no mark
+	MarkNone  Marking = "none"  // no marking
 	MarkRED   Marking = "red"   // random early detection
 	MarkNPECN Marking = "npecn" // NP-ECN, PCN §5.1
-	MarkQCN   Marking = "qcn"   // no mark, but CNMs to the senders of sampled frames, IEEE 802.1Qau
+	MarkQCN   Marking = "qcn"   // no marking; CNMs to the senders of sampled frames, IEEE 802.1Qau
 )
 
-// Notification is what a receiver sends back beside ACKs.
+// Notification is the kind of feedback that a receiver sends besides ACKs.
 type Notification string
 
 // Notification modes.
 const (
 	NotifyNone   Notification = "none"   // nothing
-	NotifyCredit Notification = "credit" // what it grants: the scheme runs over UET
-	NotifyCETH   Notification = "ceth"   // nothing: the ACKs tell of congestion
+	NotifyCredit Notification = "credit" // grants of credit: the scheme runs over UET
+	NotifyCETH   Notification = "ceth"   // nothing: the ACKs carry the congestion notification
 	NotifyPCN    Notification = "pcn"    // a CNP every period, both ways, with RecRate (PCN §5.2)
 	NotifyDCQCN  Notification = "dcqcn"  // a CNP for marked packets (DCQCN §3.1)
 )
 
-// Rewrite is what a switch makes of the marks of a traffic class.
+// Rewrite is a switch's treatment of ECN marks in a traffic class.
 type Rewrite string
 
 // Rewrites.
 const (
-	RewriteNone Rewrite = "none" // nothing: they reach the receiver
-	RewriteRTTX Rewrite = "rttx" // counted, cleared, and turned into RTT on the way back
+	RewriteNone Rewrite = "none" // left unchanged up to the receiver
+	RewriteRTTX Rewrite = "rttx" // counted, cleared, and converted into RTT on the way back
 )
 
-// RTT is how a sender takes its samples of the round-trip time from the
-// timestamps of an ACK.
+// RTT is how a sender computes RTT samples from the timestamps of an ACK.
 type RTT string
 
 // Forms of the RTT.
 const (
 	RTTNone     RTT = ""         // no timestamps, no samples
-	RTTEcho     RTT = "echo"     // now less the echoed T_s: the sender's clock alone
-	RTTReceiver RTT = "receiver" // T_r less T_s: the way there, by the clocks of both
-	RTTOffset   RTT = "offset"   // T_r less T_s less the smallest of it so far: clocks may differ
+	RTTEcho     RTT = "echo"     // now minus the echoed T_s: the sender's clock only
+	RTTReceiver RTT = "receiver" // T_r minus T_s: the forward path, by both clocks
+	RTTOffset   RTT = "offset"   // T_r minus T_s minus its minimum so far: the clocks may differ
 )
 
 // Scheme is a row of the table of schemes.
@@ -58,20 +57,20 @@ type Scheme struct {
 	Title        string
 	Marking      Marking
 	Notification Notification
-	Rewrite      Rewrite // empty is RewriteNone
-	Timestamps   bool    // the reaction point needs samples of the RTT
+	Rewrite      Rewrite // empty means RewriteNone
+	Timestamps   bool    // the reaction point needs RTT samples
 	Settings     string  // the scheme whose settings it shares, "" if it has its own
 
-	// react makes the reaction point of a flow, nil if it keeps its rate.
+	// react returns the reaction point of a flow; nil if the rate is fixed.
 	react func(p *Params, line, initial unit.Rate) Algorithm
-	// validate names everything that the scheme cannot work with, nil if it has no
-	// settings.
+	// validate returns all invalid settings as one error; nil if the scheme has
+	// no settings.
 	validate func(p *Params) error
-	// burst gives what Params.Burst gives, nil if each packet is paced.
+	// burst returns the result of Params.Burst; nil if each packet is paced.
 	burst func(p *Params) unit.Bytes
 }
 
-// Schemes is the table of schemes, in the order in which they are compared.
+// Schemes is the table of schemes, in the order of comparisons.
 var Schemes = []Scheme{
 	{
 		Name: "pfc", Title: "priority flow control alone", Marking: MarkNone, Notification: NotifyNone,
@@ -144,7 +143,7 @@ func validateCredit(p *Params) error { return p.Credit.Validate() }
 
 func burstTIMELY(p *Params) unit.Bytes { return p.TIMELY.burst() }
 
-// Find gives the scheme of that name, or an error that lists the names.
+// Find returns the scheme of that name, or an error that lists the valid names.
 func Find(name string) (Scheme, error) {
 	for i := range Schemes {
 		if Schemes[i].Name == name {
@@ -154,7 +153,7 @@ func Find(name string) (Scheme, error) {
 	return Scheme{}, fmt.Errorf("unknown scheme %q, want one of %s", name, strings.Join(Names(), ", "))
 }
 
-// Names lists the schemes, in the order of the table.
+// Names returns the names of the schemes in table order.
 func Names() []string {
 	names := make([]string, len(Schemes))
 	for i := range Schemes {

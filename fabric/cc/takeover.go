@@ -2,10 +2,11 @@ package cc
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// TakeOver makes the reaction point of a flow that changes to the named scheme at
-// now, at the present rate: fresh, but for increase timers that run from now on, as
-// after a cut to that rate, where the flow is below line rate. A scheme without a
-// reaction point has its initial rate again, line rate if 0.
+// TakeOver returns the reaction point of a flow that changes to the named
+// scheme at now, at the present rate. Its state is new. If the flow is below
+// line rate, the increase timers run from now on, as after a cut to that rate.
+// Under a scheme without a reaction point the flow returns to its initial rate;
+// 0 means line rate.
 func TakeOver(now unit.Time, scheme string, p Params, line, initial, present unit.Rate) (Algorithm, error) {
 	if scheme == "pfc" {
 		return New(scheme, p, line, initial)
@@ -20,14 +21,14 @@ func TakeOver(now unit.Time, scheme string, p Params, line, initial, present uni
 	return a, err
 }
 
-// restarter is a reaction point whose increase rests until a cut.
+// restarter is a reaction point whose increase does not run until a cut.
 type restarter interface {
 	// restart begins the increase as after a cut at now.
 	restart(now unit.Time)
 }
 
-// Choices lists the schemes that flows can change to and from while they run, in
-// the order of the table.
+// Choices returns the names of the schemes that flows can change to and from
+// while they run, in table order.
 func Choices() (names []string) {
 	for _, s := range Schemes {
 		if s.Bound() == "" {
@@ -37,8 +38,8 @@ func Choices() (names []string) {
 	return names
 }
 
-// Bound tells why flows cannot change to or from a scheme while they run, "" if
-// they can.
+// Bound returns why flows cannot change to or from the scheme while they run,
+// or "" if they can.
 func (s Scheme) Bound() string {
 	switch {
 	case s.Notification == NotifyCredit:

@@ -2,10 +2,10 @@ package cc
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// TIMELY is the reaction point of one flow: Mittal, Lam, Dukkipati, Blem, Wassel,
-// Ghobadi, Vahdat, Wang, Wetherall, Zats, "TIMELY: RTT-based Congestion Control for
-// the Datacenter", SIGCOMM'15, algorithm 1. Every completion of a segment is one
-// sample of the RTT:
+// TIMELY is the reaction point of one flow: Mittal, Lam, Dukkipati, Blem,
+// Wassel, Ghobadi, Vahdat, Wang, Wetherall, Zats, "TIMELY: RTT-based Congestion
+// Control for the Datacenter", SIGCOMM'15, algorithm 1. Every completion of a
+// segment is one sample of the RTT:
 //
 //	diff := (1 - a)·diff + a·(rtt - previous rtt); gradient := diff / minRTT
 //
@@ -14,7 +14,7 @@ import "github.com/rackfab/rackfab/fabric/unit"
 //	between, gradient <= 0     rate += N·delta; N is 5 from the fifth in a row on, else 1
 //	between, gradient > 0      rate *= 1 - b·gradient
 //
-// The sums and products are converted one by one, so that they come out the same on
+// Sums and products are converted one by one, so that results are identical on
 // every machine.
 //
 // Invariant: 0 < rate <= line.
@@ -24,18 +24,19 @@ type TIMELY struct {
 	delta       float64 // bits per second, for this link
 	rate        float64 // bits per second
 
-	left    unit.Bytes // of payload, until the segment is complete
-	samples bool       // there has been one
-	rtt     unit.Time  // the latest
+	left    unit.Bytes // payload bytes until the segment is complete
+	samples bool       // there has been a sample
+	rtt     unit.Time  // the latest sample
 	diff    float64    // ps
 	falling int        // increases in a row that count towards hyper increase
 
-	// Of payload, since the flow began: acknowledged, and sent at the latest sample.
+	// Payload bytes since the flow began: acknowledged, and sent at the latest
+	// sample.
 	acked, sent unit.Bytes
 }
 
-// NewTIMELY makes the reaction point of a flow on a link of rate line that begins
-// at initial, in (0, line]. p is valid.
+// NewTIMELY returns the reaction point of a flow on a link of rate line that
+// begins at initial, in (0, line]. p must be valid.
 func NewTIMELY(p TIMELYParams, line, initial unit.Rate) *TIMELY {
 	c := &TIMELY{
 		p: p, line: float64(line), floor: float64(max(lowest, min(p.MinRate, line))),
@@ -47,7 +48,7 @@ func NewTIMELY(p TIMELYParams, line, initial unit.Rate) *TIMELY {
 	return c
 }
 
-// Handle reacts to ACKs with a sample of the RTT and ignores every other signal.
+// Handle reacts to ACKs with an RTT sample and ignores every other signal.
 func (c *TIMELY) Handle(_ unit.Time, s Signal) {
 	if s.Kind != Ack {
 		return
@@ -100,8 +101,9 @@ func (c *TIMELY) update(rtt unit.Time) {
 	}
 }
 
-// rise adds delta, or HyperFactor times as much once HyperAfter increases that
-// count have come in a row, this one included.
+// rise adds delta, or HyperFactor times delta from the HyperAfter-th
+// consecutive increase on. counts reports whether this increase counts towards
+// that number.
 func (c *TIMELY) rise(counts bool) {
 	step := c.delta
 	if counts {
@@ -114,8 +116,8 @@ func (c *TIMELY) rise(counts bool) {
 	c.rate = min(c.rate+step, c.line)
 }
 
-// fall takes off beta times excess, by no more than MaxCut. The floor does not lift
-// a rate that is already below it.
+// fall reduces the rate by the share beta times excess, at most MaxCut. The
+// floor does not raise a rate that is already below it.
 func (c *TIMELY) fall(excess float64) {
 	c.falling = 0
 	share := min(float64(c.p.Beta*excess), c.p.MaxCut)
@@ -125,12 +127,11 @@ func (c *TIMELY) fall(excess float64) {
 // Tick does nothing.
 func (c *TIMELY) Tick(unit.Time) {}
 
-// Next is false: there is no timer, completions alone move the rate.
+// Next returns false: there is no timer; only completions change the rate.
 func (c *TIMELY) Next() (unit.Time, bool) { return 0, false }
 
-// Rate gives the rate in whole bits per second, rounded down but to no less than
-// 1.
+// Rate returns the rate in whole bits per second, rounded down, at least 1.
 func (c *TIMELY) Rate() unit.Rate { return max(lowest, unit.Rate(c.rate)) }
 
-// Window is 0: TIMELY is purely rate-based.
+// Window returns 0: TIMELY is purely rate-based.
 func (c *TIMELY) Window() unit.Bytes { return 0 }

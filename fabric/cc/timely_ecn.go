@@ -6,30 +6,30 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Order says what a sender with two signals of congestion does when both speak.
+// Order is how a sender with two congestion signals combines them.
 type Order string
 
 // Orders of the signals (CN application 202610735428.3, [0038] and [0039]).
 const (
-	OrderBoth     Order = "both"      // merged: each signal moves the rate as it comes
-	OrderECNFirst Order = "ecn-first" // static priority: after a CNP the RTT is not listened to
+	OrderBoth     Order = "both"      // merged: each signal changes the rate as it arrives
+	OrderECNFirst Order = "ecn-first" // static priority: RTT samples are ignored after a CNP
 )
 
-// TIMELYECNParams holds what the scheme timely-ecn adds to TIMELYParams and
-// DCQCNParams.
+// TIMELYECNParams holds the settings of the scheme timely-ecn in addition to
+// TIMELYParams and DCQCNParams.
 type TIMELYECNParams struct {
 	Order Order
-	// Hold is for how long a CNP takes precedence under OrderECNFirst.
+	// Hold is how long a CNP takes precedence under OrderECNFirst.
 	Hold unit.Time
 }
 
-// DefaultTIMELYECN merges the signals; a CNP would hold until the next can come.
+// DefaultTIMELYECN returns settings that merge the signals. Hold is the CNP
+// interval.
 func DefaultTIMELYECN() TIMELYECNParams {
 	return TIMELYECNParams{Order: OrderBoth, Hold: DefaultDCQCN().CNPInterval}
 }
 
-// Validate names everything that the scheme cannot work with, nil if there is
-// nothing.
+// Validate returns an error if a setting is invalid, or nil.
 func (p TIMELYECNParams) Validate() error {
 	if p.Order != OrderBoth && p.Order != OrderECNFirst || p.Hold < 0 {
 		return fmt.Errorf("timely-ecn: order %q and hold %s, want %s or %s, and at least 0", p.Order, p.Hold, OrderBoth, OrderECNFirst)
@@ -37,10 +37,10 @@ func (p TIMELYECNParams) Validate() error {
 	return nil
 }
 
-// TIMELYECN is a reaction point with two signals, such as RDMA senders have beside
-// one another ([0033]): TIMELY moves the rate with the RTT, and a CNP cuts it as
-// DCQCN does, by half of an alpha that follows how many come. It is what the
-// conversion of ECN into RTT is compared with.
+// TIMELYECN is a reaction point with two signals, as RDMA senders have them
+// side by side ([0033]). TIMELY changes the rate with the RTT. A CNP cuts it as
+// in DCQCN, by half of an alpha that follows the frequency of CNPs. The
+// conversion of ECN into RTT is compared with it.
 type TIMELYECN struct {
 	TIMELY
 	marks
@@ -49,8 +49,8 @@ type TIMELYECN struct {
 	until unit.Time // when the latest CNP's precedence ends
 }
 
-// NewTIMELYECN makes the reaction point of a flow on a link of rate line that
-// begins at initial, in (0, line]. The params are valid.
+// NewTIMELYECN returns the reaction point of a flow on a link of rate line that
+// begins at initial, in (0, line]. The params must be valid.
 func NewTIMELYECN(p TIMELYECNParams, t TIMELYParams, d DCQCNParams, line, initial unit.Rate) *TIMELYECN {
 	return &TIMELYECN{
 		TIMELY: *NewTIMELY(t, line, initial), marks: newMarks(d),
@@ -58,7 +58,7 @@ func NewTIMELYECN(p TIMELYECNParams, t TIMELYParams, d DCQCNParams, line, initia
 	}
 }
 
-// Handle takes a CNP, or an ACK unless a CNP takes precedence.
+// Handle reacts to a CNP, and to an ACK unless a CNP takes precedence.
 func (c *TIMELYECN) Handle(now unit.Time, s Signal) {
 	if s.Kind == CNP && s.Marked {
 		c.rate = min(c.rate, max(c.rate*(1-c.cut(now)), c.floor))
@@ -66,7 +66,7 @@ func (c *TIMELYECN) Handle(now unit.Time, s Signal) {
 		return
 	}
 	if c.order == OrderECNFirst && now < c.until {
-		s.RTT = 0 // what the ACK acknowledges counts all the same
+		s.RTT = 0 // the acknowledged bytes count nevertheless
 	}
 	c.TIMELY.Handle(now, s)
 }

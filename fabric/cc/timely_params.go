@@ -9,46 +9,50 @@ import (
 
 // TIMELYParams holds the settings of TIMELY.
 type TIMELYParams struct {
-	Preset string // the published settings that these were made from
-	// EWMA is a, the weight of news in the gradient, in (0, 1].
+	Preset string // name of the published settings that these were derived from
+	// EWMA is a, the weight of a new sample in the gradient, in (0, 1].
 	EWMA float64
 	// Beta is b, the weight of a decrease, in (0, 1].
 	Beta float64
-	// MaxCut bounds the share that a decrease takes, in (0, 1].
+	// MaxCut limits the share that a decrease takes, in (0, 1].
 	MaxCut float64
-	// TLow and THigh bound the RTTs that the gradient decides on.
+	// TLow and THigh bound the range of RTTs in which the gradient decides.
 	TLow, THigh unit.Time
-	// MinRTT is what the gradient is measured by.
+	// MinRTT is the RTT by which the gradient is normalised.
 	MinRTT unit.Time
-	// Delta is the step of an increase. If DeltaPer is above 0, Delta is for a link
-	// of that rate and grows with the link.
+	// Delta is the step of an increase. If DeltaPer is above 0, Delta applies
+	// to a link of that rate and scales with the link's rate.
 	Delta, DeltaPer unit.Rate
-	// HyperAfter is how many increases in a row make the next steps HyperFactor
-	// times Delta; 0 is never. Increases below TLow count under HyperAlways only.
+	// HyperAfter is the number of consecutive increases from which on a step is
+	// HyperFactor times Delta; 0 means never. Increases below TLow count only
+	// under HyperAlways.
 	HyperAfter, HyperFactor int
 	HyperAlways             bool
 	// Segment is the payload whose completion is one sample of the RTT. Under
-	// OncePerRTT a sample comes from the first ACK of a packet that was sent after
-	// the latest sample instead, and the first sample leaves the rate as it is.
+	// OncePerRTT a sample comes instead from the first ACK of a packet that was
+	// sent after the latest sample, and the first sample does not change the
+	// rate.
 	Segment    unit.Bytes
 	OncePerRTT bool
-	// Burst makes the segment leave back to back, and the pace lie between segments;
-	// else each packet is paced.
+	// Burst sends a segment back to back and paces between segments; otherwise
+	// each packet is paced.
 	Burst   bool
-	MinRate unit.Rate // floor of a decrease, 0 is none
+	MinRate unit.Rate // floor of a decrease, 0 for no floor
 }
 
 // TIMELYPresets are the published settings by name, the default first.
 //
 // authors is the code that TIMELY's authors published, with messages of 64 KB.
 // ns3-rdma is the simulation of Zhu, Ghobadi, Misra, Padhye, "ECN or Delay",
-// CoNEXT'16 (bobzhuyb/ns3-rdma, branch timely), for links of 10 Gbit/s, with segments
-// of 16 KB and no hyper increase. scaled is the HPCC simulator (rdma-hw.cc,
-// UpdateRateTimely, and run.py), whose steps grow with the link. rack is authors in
-// its form for paced packets, where T_low is 0 and every ACK a sample, with T_high
-// brought into a rack's reach (RTTX-55): below T_low the rate rises whatever a
-// switch adds to the RTT, and a T_high of 1 ms lies beyond every queue that PFC
-// allows.
+// CoNEXT'16 (bobzhuyb/ns3-rdma, branch timely), for links of 10 Gbit/s, with
+// segments of 16 KB and no hyper increase. scaled is the HPCC simulator
+// (rdma-hw.cc, UpdateRateTimely, and run.py), whose steps scale with the link's
+// rate.
+//
+// rack is authors in its form for paced packets, where T_low is 0 and every ACK
+// is a sample, with T_high within the range of RTTs in a rack (RTTX-55). Below
+// T_low the rate rises whatever a switch adds to the RTT, and a T_high of 1 ms
+// exceeds the delay of every queue that PFC allows.
 var TIMELYPresets = []TIMELYParams{
 	{
 		Preset: "authors", EWMA: 0.02, Beta: 0.8, MaxCut: 0.5,
@@ -77,14 +81,15 @@ var TIMELYPresets = []TIMELYParams{
 	},
 }
 
-// DefaultTIMELYRTTX gives the settings of TIMELY under the scheme timely-rttx: the
-// preset rack.
+// DefaultTIMELYRTTX returns the settings of TIMELY under the scheme
+// timely-rttx: the preset rack.
 func DefaultTIMELYRTTX() TIMELYParams { return TIMELYPresets[len(TIMELYPresets)-1] }
 
-// DefaultTIMELY gives the settings of the default preset.
+// DefaultTIMELY returns the settings of the default preset.
 func DefaultTIMELY() TIMELYParams { return TIMELYPresets[0] }
 
-// burst gives the payload that leaves back to back, 0 if each packet is paced.
+// burst returns the payload bytes sent back to back, or 0 if each packet is
+// paced.
 func (p *TIMELYParams) burst() unit.Bytes {
 	if !p.Burst {
 		return 0
@@ -92,7 +97,7 @@ func (p *TIMELYParams) burst() unit.Bytes {
 	return p.Segment
 }
 
-// Validate names everything that TIMELY cannot work with, nil if there is nothing.
+// Validate returns all invalid settings as one error, or nil.
 func (p TIMELYParams) Validate() error {
 	var errs []error
 	want := func(ok bool, format string, args ...any) {
