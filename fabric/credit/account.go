@@ -2,36 +2,36 @@ package credit
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// Balance is where the credit of an account went, in bytes. At every instant
+// Balance is the credit balance of an account, in bytes. At every instant
 // Granted + Speculative = Spent + Dropped + Held.
 type Balance struct {
-	Granted     unit.Bytes // came from the receiver
-	Speculative unit.Bytes // taken at the start, before any came
-	Spent       unit.Bytes // by packets
-	Dropped     unit.Bytes // beyond the window, or speculative and not used
+	Granted     unit.Bytes // received from the receiver
+	Speculative unit.Bytes // assumed at the start, before any grant
+	Spent       unit.Bytes // on packets
+	Dropped     unit.Bytes // above the window, or speculative and unused
 	Held        unit.Bytes // may be below 0 by less than a packet
-	// Stale is what was held for longer than the base RTT, whether spent later or
-	// not. With Dropped it is the credit wasted (CBRC-34).
+	// Stale is the credit held for longer than the base RTT, whether spent
+	// later or not. Stale plus Dropped is the credit wasted (CBRC-34).
 	Stale unit.Bytes
 }
 
-// Wasted gives the credit that was not spent in time or was lost (CBRC-34).
+// Wasted returns the credit that was lost or not spent in time (CBRC-34).
 func (b Balance) Wasted() unit.Bytes { return b.Stale + b.Dropped }
 
-// Account is what a sender knows of one receiver: the credit that it holds and
-// what it asks for (facts B2.2).
+// Account is a sender's state for one receiver: the credit held and the credit
+// requested (facts B2.2).
 type Account struct {
 	p           *Params
 	window      unit.Bytes
-	limit       unit.Bytes // the threshold
-	pull        int64      // highest cumulative credit that has come, in quanta
+	limit       unit.Bytes // threshold of the excess signal
+	pull        int64      // highest cumulative credit received, in quanta
 	speculating bool
 	balance     Balance
 	lots        lots
 }
 
-// NewAccount makes the account of a sender whose link runs at line. It holds a
-// full window at once if p says that starts are speculative.
+// NewAccount returns the account of a sender whose link runs at line. It holds
+// a full window at once if p selects the speculative start.
 func NewAccount(p *Params, line unit.Rate) Account {
 	a := Account{p: p, window: p.window(line), limit: p.threshold(line), lots: newLots(p.BaseRTT)}
 	if p.Start == StartSpeculative {
@@ -41,17 +41,17 @@ func NewAccount(p *Params, line unit.Rate) Account {
 	return a
 }
 
-// Balance tells where the credit went, up to now.
+// Balance returns the balance at now.
 func (a *Account) Balance(now unit.Time) Balance {
 	a.balance.Stale += a.lots.expire(now)
 	return a.balance
 }
 
-// Held gives the credit that may still be spent.
+// Held returns the credit that may still be spent, in bytes.
 func (a *Account) Held() unit.Bytes { return a.balance.Held }
 
-// Accumulated gives the credit that was received and not spent (CBRC-25); what a
-// speculative start takes has not been received.
+// Accumulated returns the credit received and not spent (CBRC-25). Speculative
+// credit does not count as received.
 func (a *Account) Accumulated() unit.Bytes {
 	if a.speculating {
 		return 0
@@ -59,14 +59,14 @@ func (a *Account) Accumulated() unit.Bytes {
 	return max(0, a.balance.Held)
 }
 
-// Speculating tells whether nothing has come back from the receiver yet.
+// Speculating reports whether the receiver has not answered yet.
 func (a *Account) Speculating() bool { return a.speculating }
 
-// MaySend tells whether a packet of any size may leave: a positive credit is
-// enough, the rest is owed (facts B2.2).
+// MaySend reports whether a packet of any size may leave. Any positive credit
+// is enough; the account goes into debt for the rest (facts B2.2).
 func (a *Account) MaySend() bool { return a.balance.Held > 0 }
 
-// Spend pays for a packet of n bytes on the wire.
+// Spend charges the account for a packet of n bytes on the wire.
 func (a *Account) Spend(now unit.Time, n unit.Bytes) {
 	a.balance.Stale += a.lots.expire(now)
 	a.lots.take(n)
@@ -74,8 +74,8 @@ func (a *Account) Spend(now unit.Time, n unit.Bytes) {
 	a.balance.Held -= n
 }
 
-// Answered says that the receiver has answered, by whatever packet: what is left
-// of the speculative credit is void.
+// Answered records that the receiver has answered, by any packet. The remaining
+// speculative credit becomes void.
 func (a *Account) Answered() {
 	if !a.speculating {
 		return
@@ -87,9 +87,9 @@ func (a *Account) Answered() {
 	}
 }
 
-// Grant takes a cumulative credit from the wire, in a field of width c. Old news
-// change nothing, so that a lost or repeated credit is harmless. What would pass
-// the window is lost.
+// Grant processes a cumulative credit from the wire, in a field of width c.
+// Older values are ignored, so that a lost or duplicated credit is harmless.
+// Credit above the window is dropped.
 func (a *Account) Grant(now unit.Time, c Counter, wire uint32) {
 	a.Answered()
 	number := c.Decode(wire, a.pull)
@@ -107,9 +107,10 @@ func (a *Account) Grant(now unit.Time, c Counter, wire uint32) {
 	a.balance.Dropped += got - kept
 }
 
-// Target gives the cumulative credit to ask for, in quanta: backlog is what the
-// sender still has for this receiver in bytes on the wire, receivers how many it
-// has something for (facts B2.2, CBRC-43).
+// Target returns the cumulative credit to request, in quanta. backlog is the
+// number of bytes on the wire that the sender has queued for this receiver.
+// receivers is the number of receivers for which it has data queued (facts
+// B2.2, CBRC-43).
 func (a *Account) Target(backlog unit.Bytes, receivers int) int64 {
 	want := backlog
 	if a.p.Law != LawBacklog {
@@ -121,12 +122,12 @@ func (a *Account) Target(backlog unit.Bytes, receivers int) int64 {
 	if a.speculating && backlog > 0 {
 		want = max(want, min(backlog, a.p.MTU))
 	}
-	// Half of the counter's range, less the same again for what is on its way.
+	// Half of the counter's range, halved again for credit in flight.
 	furthest := unit.Bytes(1) << (a.p.Counter - 2) * Quantum
 	want = min(max(0, want), furthest)
 	return a.pull + int64((want+Quantum-1)/Quantum)
 }
 
-// Exceeds tells whether a sender that has accumulated so much credit signals
-// excess: more than the threshold, not as much (CBRC-27).
+// Exceeds reports whether a sender signals excess at that accumulated credit:
+// only strictly above the threshold (CBRC-27).
 func (a *Account) Exceeds(accumulated unit.Bytes) bool { return a.p.AIMD && accumulated > a.limit }

@@ -2,12 +2,12 @@ package credit
 
 import "math"
 
-// most bounds n, the count of indicated packets, so that 2^n stays small
-// (CBRC-19). Any coefficient is 0 long before.
+// most limits n, the count of indicated packets, so that 2^n stays small
+// (CBRC-19). Every coefficient reaches 0 long before.
 const most = 15
 
-// coefficient is the AIMD state of one sender at a receiver: by how much of an
-// MTU its grants are scaled.
+// coefficient is the AIMD state of one sender at a receiver. It scales the
+// sender's grants, in multiples of an MTU.
 //
 //	                     indicated packet: n+1
 //	+----------+ ---------------------------------> +-----------+ --+
@@ -20,10 +20,11 @@ const most = 15
 type coefficient struct {
 	n       int // consecutive indicated packets (CBRC-11)
 	stopped int // n when the indication stopped: n* (CBRC-15)
-	firings int // of the timer for this sender since then: j (CBRC-15)
+	firings int // timer firings for this sender since then: j (CBRC-15)
 }
 
-// packet counts a data packet: indicated says that it carries the excess signal.
+// packet counts a data packet. indicated reports whether it carries the excess
+// signal.
 func (c *coefficient) packet(indicated bool) {
 	switch {
 	case indicated:
@@ -34,16 +35,17 @@ func (c *coefficient) packet(indicated bool) {
 	}
 }
 
-// fired counts a firing of the timer for this sender.
+// fired counts a timer firing for this sender.
 func (c *coefficient) fired() {
 	if c.n == 0 && c.stopped > 0 {
 		c.firings++
 	}
 }
 
-// active gives the coefficient on the active list: the original one, scaled by
-// 1/2^n or beta^n while packets are indicated, and back at once when one is not
-// (CBRC-11, 12, 13).
+// active returns the coefficient on the active list. While packets are
+// indicated, it is the original one scaled by 1/2^n or beta^n. It returns to
+// the original value at the first packet that is not indicated (CBRC-11, 12,
+// 13).
 func (c *coefficient) active(p *Params) float64 {
 	if p.Decrease == DecreaseBeta {
 		return float64(p.Active) * math.Pow(p.Beta, float64(c.n))
@@ -51,8 +53,9 @@ func (c *coefficient) active(p *Params) float64 {
 	return math.Ldexp(float64(p.Active), -c.n)
 }
 
-// idle gives the coefficient on the idle list: k/2^n rounded down while packets
-// are indicated (CBRC-14), then m more at each firing up to k (CBRC-15).
+// idle returns the coefficient on the idle list: k/2^n rounded down while
+// packets are indicated (CBRC-14), then m more at each firing up to k
+// (CBRC-15).
 func (c *coefficient) idle(p *Params) int {
 	if c.n > 0 {
 		return p.Idle >> c.n

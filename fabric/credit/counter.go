@@ -2,15 +2,15 @@ package credit
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// Quantum is the unit in which credit is counted on the wire: 256 bytes (UEC;
-// credit-nic-facts B2.1).
+// Quantum is the unit of credit on the wire: 256 bytes (UEC; credit-nic-facts
+// B2.1).
 const Quantum = 256 * unit.Byte
 
-// Quanta gives how many whole quanta n bytes make, rounded down.
+// Quanta returns the number of whole quanta in n bytes, rounded down.
 func Quanta(n unit.Bytes) int64 { return int64(n / Quantum) }
 
-// Counter is the width in bits of a cumulative count on the wire. In here counts
-// are 64 bits wide and never wrap; on the wire they do.
+// Counter is the width in bits of a cumulative count on the wire. This package
+// counts in 64 bits without wrapping; counts on the wire wrap.
 type Counter uint
 
 // Widths of the field target_pull. UET 1.0 carries 24 bits (facts B3), EQDS 16.
@@ -19,17 +19,17 @@ const (
 	EQDSCounter Counter = 16
 )
 
-// ControlCounter is the width of the credit in a control packet of UET.
+// ControlCounter is the width of the credit field in a control packet of UET.
 const ControlCounter Counter = 32
 
 func (c Counter) mask() uint32 { return 1<<c - 1 }
 
-// Truncate gives the bits of a credit: no value of it is reserved.
+// Truncate returns the bits of a credit. No value is reserved.
 func (c Counter) Truncate(count int64) uint32 { return uint32(count) & c.mask() }
 
-// Encode gives the bits of a target. All zeros and all ones are reserved for the
-// excess signal: a count that would fall on one of them is put one quantum
-// further in, up from zeros and down from ones (CBRC-23).
+// Encode returns the bits of a target. All zeros and all ones are reserved for
+// the excess signal. A count that would encode as one of them is moved by one
+// quantum: up from zeros, down from ones (CBRC-23).
 func (c Counter) Encode(count int64) uint32 {
 	switch v := uint32(count) & c.mask(); v {
 	case 0:
@@ -41,9 +41,9 @@ func (c Counter) Encode(count int64) uint32 {
 	}
 }
 
-// Decode gives the count nearest to near whose bits are wire: serial-number
-// arithmetic (RFC 1982). It is right while the count lies less than half of the
-// counter's range from near.
+// Decode returns the count nearest to near whose bits are wire, in
+// serial-number arithmetic (RFC 1982). The result is correct if the count is
+// less than half of the counter's range away from near.
 func (c Counter) Decode(wire uint32, near int64) int64 {
 	ahead := (wire - uint32(near)) & c.mask()
 	if ahead >= 1<<(c-1) {
@@ -52,8 +52,8 @@ func (c Counter) Decode(wire uint32, near int64) int64 {
 	return near + int64(ahead)
 }
 
-// Excess is how a sender says in the field target_pull that it holds more
-// credit than it can spend (CBRC-21).
+// Excess is the encoding of the excess signal in the field target_pull, by
+// which a sender reports that it holds more credit than it can spend (CBRC-21).
 type Excess string
 
 // Encodings of the excess signal.
@@ -62,7 +62,7 @@ const (
 	ExcessOnes  Excess = "ones"
 )
 
-// Signal gives the bits of the excess signal in a field of c's width.
+// Signal returns the bits of the excess signal in a field of c's width.
 func (e Excess) Signal(c Counter) uint32 {
 	if e == ExcessOnes {
 		return c.mask()
@@ -70,6 +70,6 @@ func (e Excess) Signal(c Counter) uint32 {
 	return 0
 }
 
-// IsExcess tells whether wire, in a field of c's width, is an excess signal. A
-// receiver understands both encodings, since neither is ever a target.
+// IsExcess reports whether wire, in a field of c's width, is an excess signal.
+// A receiver accepts both encodings, since neither is ever a target.
 func (c Counter) IsExcess(wire uint32) bool { return wire == 0 || wire == c.mask() }

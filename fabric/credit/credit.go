@@ -1,7 +1,8 @@
-// Package credit is receiver-governed sending as in UET's RCCC and EQDS: what a
-// sender does with credit (Account), how a receiver shares out its link (Pacer),
-// and how it gives less to who cannot spend it (the AIMD of CBRC). It gets
-// numbers and instants and gives numbers; it knows no frame, queue pair or clock.
+// Package credit implements receiver-credited transmission as in UET's RCCC and
+// EQDS: how a sender uses credit (Account), how a receiver shares its link
+// among senders (Pacer), and how it grants less to senders that cannot spend it
+// (the AIMD of CBRC). Its input and output are numbers and instants; it knows
+// no frame, queue pair or clock.
 //
 // Sources: the document CBRC and its rows CBRC-1 to CBRC-43; UEC 1.0 and EQDS
 // (NSDI'22) as collected in the facts, B2 and B3.
@@ -14,17 +15,17 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Law says which target a sender asks for (CBRC-43).
+// Law determines the target that a sender requests (CBRC-43).
 type Law string
 
 // Pull-target laws.
 const (
-	LawBacklog Law = "backlog"        // all that waits, whatever credit is held
-	LawUnheld  Law = "backlog-credit" // what the credit held does not cover
-	LawShared  Law = "shared"         // the same, divided by the receivers that the sender serves (UEC)
+	LawBacklog Law = "backlog"        // the whole backlog, regardless of the credit held
+	LawUnheld  Law = "backlog-credit" // the backlog minus the credit held
+	LawShared  Law = "shared"         // the same, divided by the number of receivers that the sender serves (UEC)
 )
 
-// Scope says whose credit is held against the threshold (CBRC-26).
+// Scope selects the credit that is compared with the threshold (CBRC-26).
 type Scope string
 
 // Scopes of the threshold.
@@ -33,61 +34,62 @@ const (
 	ScopeAll  Scope = "all"  // of one sender, over all its receivers
 )
 
-// Decrease is the law of the coefficient on the active list (CBRC-11, CBRC-12).
+// Decrease is the law by which the coefficient on the active list decreases
+// (CBRC-11, CBRC-12).
 type Decrease string
 
 // Laws of the decrease.
 const (
-	DecreaseHalf Decrease = "half" // the original coefficient divided by 2^n: 1/2^n, or k/2^n where it is k
+	DecreaseHalf Decrease = "half" // the original coefficient divided by 2^n: 1/2^n, or k/2^n if it is k
 	DecreaseBeta Decrease = "beta" // the original coefficient times beta^n
 )
 
-// Order says which indicated packets follow one another (CBRC-20).
+// Order determines which indicated packets are consecutive (CBRC-20).
 type Order string
 
 // Orders.
 const (
-	OrderArrival Order = "arrival" // as they come in
-	OrderPSN     Order = "psn"     // as they were sent: packets out of sequence do not count
+	OrderArrival Order = "arrival" // in order of arrival
+	OrderPSN     Order = "psn"     // in order of transmission: packets out of order do not count
 )
 
-// Start says how a sender begins.
+// Start determines the initial credit of a sender.
 type Start string
 
 // Starts.
 const (
-	StartSpeculative Start = "speculative" // with a full window, before any credit has come
-	StartAsked       Start = "asked"       // with nothing: it asks first
+	StartSpeculative Start = "speculative" // a full window, before any grant
+	StartAsked       Start = "asked"       // none: the sender requests credit first
 )
 
-// Policy says how a receiver takes the excess signal (CBRC-36).
+// Policy is a receiver's reaction to the excess signal (CBRC-36).
 type Policy string
 
 // Policies.
 const (
-	PolicyScheme   Policy = "scheme"   // as the scheme says
-	PolicyOriginal Policy = "original" // it does not heed it: mode A
-	PolicyAIMD     Policy = "aimd"     // it gives less, and senders signal to it under any scheme: mode B
+	PolicyScheme   Policy = "scheme"   // the scheme decides
+	PolicyOriginal Policy = "original" // the signal is ignored: mode A
+	PolicyAIMD     Policy = "aimd"     // smaller grants, and senders signal to it under any scheme: mode B
 )
 
 // Params are the settings of receiver credit. Sizes are in bytes on the wire.
 type Params struct {
-	AIMD   bool   // senders signal excess, and a receiver that has no policy of its own gives them less (CBRC-36, mode B)
+	AIMD   bool   // senders signal excess, and a receiver with PolicyScheme grants them less (CBRC-36, mode B)
 	Policy Policy // of this receiver
 
-	RateShare float64    // of the link's rate that is credited
-	MTU       unit.Bytes // what a coefficient of 1 grants; 0 is the NIC's largest data packet on the wire
+	RateShare float64    // share of the link's rate that is granted as credit
+	MTU       unit.Bytes // grant of a coefficient of 1; 0 is the NIC's largest data packet on the wire
 	Active    int        // original coefficient on the active list
 	Idle      int        // original coefficient on the idle list: k
 	Rise      int        // additive step of the idle list's recovery: m
 	Decrease  Decrease
 	Beta      float64
-	Guard     unit.Time // a sender with demand gets a quantum at least this often; 0 is never
+	Guard     unit.Time // a sender with demand is granted a quantum at least this often; 0 is never
 
-	Window    unit.Bytes // most credit that a pair may hold, and its speculative start; 0 is 1.5 bandwidth-delay products
+	Window    unit.Bytes // maximum credit that a pair may hold, and its speculative start; 0 is 1.5 bandwidth-delay products
 	Threshold unit.Bytes // credit above which a sender signals excess; 0 is one bandwidth-delay product
-	BaseRTT   unit.Time  // of the rack, for these two and for what counts as wasted
-	Retry     unit.Time  // without credit and without news a sender asks again after this, then after twice as long, up to 16 times
+	BaseRTT   unit.Time  // of the rack, for these two and for the age at which held credit is stale
+	Retry     unit.Time  // a sender without credit and without an answer repeats its request after this time, then after twice as long, up to 16 times
 	Scope     Scope
 	Law       Law
 	Excess    Excess
@@ -96,7 +98,7 @@ type Params struct {
 	Start     Start
 }
 
-// Default gives the published settings.
+// Default returns the published settings.
 func Default() Params {
 	return Params{
 		Policy:    PolicyScheme,
@@ -107,9 +109,9 @@ func Default() Params {
 		Decrease:  DecreaseHalf, // CBRC-11
 		Beta:      0.5,          // CBRC-12: beta of 1/2 is the same law
 		BaseRTT:   40 * unit.Microsecond,
-		Retry:     unit.Millisecond, // own: at 128 senders a turn comes every 107 us, and asking earlier only costs
+		Retry:     unit.Millisecond, // own choice: with 128 senders a turn comes every 107 us, and earlier requests only add load
 		Scope:     ScopePair,        // CBRC-26
-		Law:       LawBacklog,       // CBRC-43: the baseline that wastes
+		Law:       LawBacklog,       // CBRC-43: the baseline that wastes credit
 		Excess:    ExcessOnes,       // CBRC-21: either
 		Counter:   UETCounter,       // CBRC-24
 		Order:     OrderArrival,     // CBRC-20
@@ -117,7 +119,7 @@ func Default() Params {
 	}
 }
 
-// Validate names everything that is wrong with the settings.
+// Validate returns all invalid settings as one error, or nil.
 func (p Params) Validate() error {
 	var faults []error
 	bad := func(wrong bool, format string, args ...any) {
@@ -146,13 +148,13 @@ func (p Params) Validate() error {
 	return errors.Join(faults...)
 }
 
-// heeds tells whether the receiver gives less to senders that signal excess.
+// heeds reports whether the receiver grants less to senders that signal excess.
 func (p Params) heeds() bool {
 	return p.Policy == PolicyAIMD || p.Policy == PolicyScheme && p.AIMD
 }
 
-// window gives the most credit that a pair may hold at a link of rate line: 1.5
-// bandwidth-delay products unless set (facts B2.1).
+// window returns the maximum credit that a pair may hold at a link of rate
+// line: 1.5 bandwidth-delay products unless set (facts B2.1).
 func (p Params) window(line unit.Rate) unit.Bytes {
 	if p.Window > 0 {
 		return p.Window
@@ -161,7 +163,7 @@ func (p Params) window(line unit.Rate) unit.Bytes {
 	return bdp + bdp/2
 }
 
-// threshold gives the credit above which a sender signals excess: one
+// threshold returns the credit above which a sender signals excess: one
 // bandwidth-delay product unless set (CBRC-26).
 func (p Params) threshold(line unit.Rate) unit.Bytes {
 	if p.Threshold > 0 {

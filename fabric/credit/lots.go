@@ -2,17 +2,16 @@ package credit
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// lot is credit that came at one instant.
+// lot is an amount of credit with its time of receipt.
 type lot struct {
 	at    unit.Time
 	bytes unit.Bytes
 }
 
-// lots are the credits held that are not yet stale, the oldest first. There is
-// room for 64: when it is full, a new credit joins the youngest lot and counts as
-// that old.
+// lots holds the lots that are not yet stale, the oldest first, up to 64. If it
+// is full, new credit is added to the youngest lot and takes that lot's age.
 //
-// Invariant: stale is what is older than limit and still held.
+// Invariant: stale is the credit older than limit and still held.
 type lots struct {
 	limit unit.Time
 	ring  [64]lot
@@ -35,7 +34,7 @@ func (l *lots) add(now unit.Time, n unit.Bytes) {
 	l.count++
 }
 
-// expire gives the credit that has become stale since the last call.
+// expire returns the credit that has become stale since the last call.
 func (l *lots) expire(now unit.Time) (n unit.Bytes) {
 	for l.count > 0 && now-l.ring[l.first].at > l.limit {
 		n += l.ring[l.first].bytes
@@ -45,8 +44,8 @@ func (l *lots) expire(now unit.Time) (n unit.Bytes) {
 	return n
 }
 
-// take removes n bytes, the oldest first. What is not there is a debt that the
-// next credit pays before it becomes a lot.
+// take removes n bytes, the oldest first. A shortfall is a debt, which the next
+// credit repays before it becomes a lot.
 func (l *lots) take(n unit.Bytes) {
 	old := min(n, l.stale)
 	l.stale -= old

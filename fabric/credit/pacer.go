@@ -2,43 +2,43 @@ package credit
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// list says where a receiver keeps a sender.
+// list is the list on which a receiver keeps a sender.
 type list uint8
 
 const (
 	unlisted list = iota
-	active        // its demand is not met
-	idle          // its demand is met
+	active        // the sender has demand left
+	idle          // the sender's demand is met
 )
 
-// String names the list.
+// String returns the name of the list.
 func (l list) String() string { return [...]string{"none", "active", "idle"}[l] }
 
-// peer is what a receiver knows of one sender. Counts are cumulative, in quanta.
+// peer is a receiver's state for one sender. Counts are cumulative, in quanta.
 type peer struct {
-	target  int64 // highest that it asked for
+	target  int64 // highest requested
 	latest  int64 // granted
 	list    list
 	aimd    coefficient
-	guarded unit.Time // when it last had a grant above 0
+	guarded unit.Time // time of the last grant above 0
 	stats   PeerStats
 }
 
-// PeerStats tells how a receiver treats one sender (CBRC-35).
+// PeerStats holds a receiver's counters for one sender (CBRC-35).
 type PeerStats struct {
 	Indicated int64 // data packets with the excess signal
-	Firings   int64 // of the timer for this sender
+	Firings   int64 // timer firings for this sender
 	Quanta    int64 // granted
 }
 
-// demand gives what the sender asked for and has not been granted.
+// demand returns the quanta requested and not yet granted.
 func (p *peer) demand() int64 { return max(0, p.target-p.latest) }
 
-// slow gives what the sender was granted beyond what it asked for.
+// slow returns the quanta granted beyond the request.
 func (p *peer) slow() int64 { return max(0, p.latest-p.target) }
 
-// Grant is credit for one sender: its cumulative number in quanta, and how many
-// quanta more that is than before.
+// Grant is credit for one sender: its cumulative number in quanta, and the
+// increase since the previous grant.
 type Grant struct {
 	Peer   int
 	Number int64
@@ -46,23 +46,23 @@ type Grant struct {
 	Slow   bool // beyond the sender's demand
 }
 
-// Pacer shares the rate of one receiving link among its senders: whoever has
-// demand takes turns on the active list, whoever has none on the idle list when
-// nobody has demand. The next firing of the timer is as far away as what was
-// granted takes to come in, so that a smaller grant leaves time to the next
-// sender (facts B2.4, CBRC-31, CBRC-42).
+// Pacer shares the rate of one receiving link among its senders. Senders with
+// demand take turns on the active list. Senders without demand take turns on
+// the idle list while the active list is empty. The interval to the next firing
+// of the timer is the time that the granted bytes take to arrive, so that a
+// smaller grant leaves time to the next sender (facts B2.4, CBRC-31, CBRC-42).
 type Pacer struct {
 	p      *Params
-	rate   float64 // bytes per ps credited
-	window int64   // quanta of slow credit that an idle sender may have
+	rate   float64 // credited bytes per ps
+	window int64   // maximum slow credit of an idle sender, in quanta
 	peers  []peer
 	active ring
 	idle   ring
 	due    unit.Time
 }
 
-// NewPacer makes the pacer of a receiver whose link runs at line, for so many
-// senders.
+// NewPacer returns the pacer of a receiver whose link runs at line, for the
+// given number of senders.
 func NewPacer(p *Params, line unit.Rate, senders int) Pacer {
 	return Pacer{
 		p:      p,
@@ -74,16 +74,16 @@ func NewPacer(p *Params, line unit.Rate, senders int) Pacer {
 	}
 }
 
-// Add makes room for one more sender, whose index is the next.
+// Add adds a sender with the next index.
 func (r *Pacer) Add() {
 	r.peers = append(r.peers, peer{})
 	r.active.grow()
 	r.idle.grow()
 }
 
-// Packet takes the field target_pull of a data packet of the sender: a target,
-// or the excess signal, which leaves the last target as it is (CBRC-22) and
-// which original CBRC does not heed (CBRC-36).
+// Packet processes the field target_pull of a sender's data packet: a target or
+// the excess signal. The excess signal does not change the last target
+// (CBRC-22), and original CBRC ignores it (CBRC-36).
 func (r *Pacer) Packet(now unit.Time, sender int, wire uint32) {
 	p := &r.peers[sender]
 	excess := r.p.Counter.IsExcess(wire)
@@ -97,8 +97,8 @@ func (r *Pacer) Packet(now unit.Time, sender int, wire uint32) {
 	r.Request(now, sender, r.p.Counter.Decode(wire, p.target))
 }
 
-// Request takes a cumulative target, in quanta, that came outside of a data
-// packet. One that is not above the last changes nothing.
+// Request processes a cumulative target, in quanta, that arrived outside of a
+// data packet. A target that is not above the last one is ignored.
 func (r *Pacer) Request(now unit.Time, sender int, target int64) {
 	p := &r.peers[sender]
 	if target <= p.target {
@@ -117,16 +117,17 @@ func (r *Pacer) Request(now unit.Time, sender int, target int64) {
 	r.due = max(r.due, now)
 }
 
-// Asked gives the sender's latest target, the number near which the next lies.
+// Asked returns the sender's latest target, near which the next one is decoded.
 func (r *Pacer) Asked(sender int) int64 { return r.peers[sender].target }
 
-// Latest gives the sender's cumulative credit, for ACKs.
+// Latest returns the sender's cumulative credit, for ACKs.
 func (r *Pacer) Latest(sender int) int64 { return r.peers[sender].latest }
 
-// Stats tells how the sender was treated; Coefficient and List how it is.
+// Stats returns the sender's counters; Coefficient and List return its present
+// state.
 func (r *Pacer) Stats(sender int) PeerStats { return r.peers[sender].stats }
 
-// Coefficient gives what the sender's next grant is worth, in MTU.
+// Coefficient returns the size of the sender's next grant, in MTU.
 func (r *Pacer) Coefficient(sender int) float64 {
 	p := &r.peers[sender]
 	if p.list == active {
@@ -135,15 +136,16 @@ func (r *Pacer) Coefficient(sender int) float64 {
 	return float64(p.aimd.idle(r.p))
 }
 
-// List names the sender's list: active, idle or none.
+// List returns the name of the sender's list: active, idle or none.
 func (r *Pacer) List(sender int) string { return r.peers[sender].list.String() }
 
-// Next names the instant at which the timer fires, false if nobody is listed.
+// Next returns the instant at which the timer fires, or false if no sender is
+// listed.
 func (r *Pacer) Next() (unit.Time, bool) { return r.due, r.active.count+r.idle.count > 0 }
 
 // Tick fires the timer if it is due. It grants to the head of the active list,
-// or of the idle list if that is empty; a sender whose share is 0 is passed over
-// in favour of the next. It is false if nothing was granted.
+// or of the idle list if the active list is empty. A sender whose share is 0 is
+// skipped. Tick returns false if nothing was granted.
 func (r *Pacer) Tick(now unit.Time) (Grant, bool) {
 	if _, ok := r.Next(); !ok || now < r.due {
 		return Grant{}, false
@@ -156,11 +158,11 @@ func (r *Pacer) Tick(now unit.Time) (Grant, bool) {
 	return r.each(now, &r.idle, r.grantIdle)
 }
 
-// zeroQuanta is how long the timer waits, as quanta granted, when nobody gets
-// anything: 1024 bytes (facts B2.4).
+// zeroQuanta sets the timer's interval if no sender is granted anything, as the
+// number of quanta: 1024 bytes (facts B2.4).
 const zeroQuanta = 4
 
-// each tries the senders of a list in turn until one is granted something.
+// each tries the senders of a list in turn until one of them is granted credit.
 func (r *Pacer) each(now unit.Time, l *ring, grant func(unit.Time, int) Grant) (Grant, bool) {
 	for range l.count {
 		if g := grant(now, l.pop()); g.Quanta > 0 {
@@ -172,7 +174,7 @@ func (r *Pacer) each(now unit.Time, l *ring, grant func(unit.Time, int) Grant) (
 	return Grant{}, false
 }
 
-// span gives how long so many quanta take to come in, at least 1 ps.
+// span returns the time in which the quanta arrive, at least 1 ps.
 func (r *Pacer) span(quanta int64) unit.Time {
 	return unit.Time(float64(quanta*int64(Quantum))/r.rate) + 1
 }
@@ -205,7 +207,7 @@ func (r *Pacer) grantIdle(now unit.Time, sender int) Grant {
 	return g
 }
 
-// give counts a firing for the sender and what it is granted.
+// give counts a firing for the sender and the quanta granted to it.
 func (r *Pacer) give(now unit.Time, sender int, quanta int64) Grant {
 	p := &r.peers[sender]
 	p.aimd.fired()

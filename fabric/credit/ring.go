@@ -1,6 +1,6 @@
 package credit
 
-// ring is a queue of senders, each at most once.
+// ring is a queue of senders that contains each at most once.
 type ring struct {
 	slots []int
 	first int
@@ -29,7 +29,7 @@ func (r *ring) pop() int {
 	return sender
 }
 
-// remove takes the sender out, wherever it stands: the others go once round.
+// remove removes the sender from any position by rotating the queue once.
 func (r *ring) remove(sender int) {
 	for range r.count {
 		if s := r.pop(); s != sender {
