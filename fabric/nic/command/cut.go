@@ -2,20 +2,20 @@ package command
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// Cutter cuts commands into packets and sub-requests.
+// Cutter segments commands into packets and sub-requests.
 type Cutter struct {
-	Payload unit.Bytes // of a packet, at most
-	// SubRequest is how much data one request asks for, at most. At Payload each
-	// request is answered by one packet.
+	Payload unit.Bytes // maximum payload of a packet
+	// SubRequest is the maximum amount of data per request. If it equals
+	// Payload, one packet answers each request.
 	SubRequest unit.Bytes
 	// Length is how RspPktLen counts a response packet.
 	Length Length
 }
 
-// Length is the hardware's register of the response length: a header of 40 bytes, a
-// payload scale of 1 and a payload shift of 0. What the hardware does with the latter
-// two is not published; here the payload counts Scale times, divided by 2 to the Shift
-// and rounded down.
+// Length is the hardware's register of the response length: a header of 40
+// bytes, a payload scale of 1 and a payload shift of 0. The hardware's use of
+// scale and shift is not published. Here the payload is multiplied by Scale,
+// divided by 2 to the Shift and rounded down.
 type Length struct {
 	Header unit.Bytes // of each packet, at least 0
 	Scale  int        // 1 to MaxScale
@@ -28,25 +28,25 @@ const (
 	MaxShift = 7
 )
 
-// Of gives the length of a response packet with that payload.
+// Of returns the length of a response packet with that payload.
 func (l Length) Of(payload unit.Bytes) unit.Bytes {
 	return payload*unit.Bytes(l.Scale)>>l.Shift + l.Header
 }
 
-// Part is what one request packet has of a command.
+// Part is the part of a command that one request packet covers.
 type Part struct {
-	Offset, Bytes unit.Bytes // of the command's data: carried, or asked for
+	Offset, Bytes unit.Bytes // of the command's data: carried or requested
 	First, Last   bool       // of the command
-	// Packets is how many packet sequence numbers the part takes: one for each
-	// packet of its answer if it asks for data, else 1.
+	// Packets is the number of packet sequence numbers that the part takes: one
+	// per response packet if it requests data, else 1.
 	Packets int32
-	// Response is RspPktLen, the length of the packets that answer a data request;
-	// 0 for all other verbs.
+	// Response is RspPktLen, the length of the packets that answer a data
+	// request; 0 for all other verbs.
 	Response unit.Bytes
 }
 
-// Part gives the part of the command that begins at offset, which is below its
-// size.
+// Part returns the part of the command that begins at offset. offset must be
+// below the command's size.
 func (c *Cutter) Part(cmd *Command, offset unit.Bytes) Part {
 	most := c.Payload
 	switch {
@@ -63,8 +63,8 @@ func (c *Cutter) Part(cmd *Command, offset unit.Bytes) Part {
 	return p
 }
 
-// Answer gives how many packets answer a request for so much data, and their
-// length: that of a packet of min(remaining, Payload) each.
+// Answer returns the number of packets that answer a request for the given
+// bytes, and their total length. Each carries min(remaining, Payload).
 func (c *Cutter) Answer(bytes unit.Bytes) (packets int32, length unit.Bytes) {
 	packets = int32(bytes / c.Payload)
 	length = unit.Bytes(packets) * c.Length.Of(c.Payload)

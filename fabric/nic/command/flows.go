@@ -2,9 +2,9 @@ package command
 
 import "github.com/rackfab/rackfab/fabric/splitmix"
 
-// Flows is the flow queues: each holds the commands of one flow, in order. A flow
-// gets the queue that its hash points at, or the next free one, and keeps it until
-// it is released.
+// Flows holds the flow queues, each with the commands of one flow, in order. A
+// flow is assigned the queue at its hash, or the next free one, and keeps it
+// until it is released.
 type Flows struct {
 	queues []flowQueue
 }
@@ -15,7 +15,8 @@ type flowQueue struct {
 	owner int32
 }
 
-// NewFlows makes so many flow queues of so many commands each.
+// NewFlows returns the given number of flow queues, each with room for depth
+// commands.
 func NewFlows(queues, depth int) Flows {
 	f := Flows{queues: make([]flowQueue, queues)}
 	for i := range f.queues {
@@ -24,7 +25,8 @@ func NewFlows(queues, depth int) Flows {
 	return f
 }
 
-// Assign gives a flow that has no queue a free one. It is false if all are taken.
+// Assign assigns a free queue to a flow without one. It returns false if all
+// queues are taken.
 func (f *Flows) Assign(flow int32, hash uint64) (queue int, ok bool) {
 	n := uint64(len(f.queues))
 	for i := range n {
@@ -36,11 +38,11 @@ func (f *Flows) Assign(flow int32, hash uint64) (queue int, ok bool) {
 	return 0, false
 }
 
-// Release frees the queue, which is empty.
+// Release frees the queue, which must be empty.
 func (f *Flows) Release(queue int) { f.queues[queue].owner = -1 }
 
-// Queue gives the commands of a queue.
+// Queue returns the command queue with that index.
 func (f *Flows) Queue(queue int) *Queue[Command] { return &f.queues[queue].Queue }
 
-// Hash spreads a flow's number over the flow queues.
+// Hash returns the hash by which a flow is assigned to a flow queue.
 func Hash(flow uint64) uint64 { return splitmix.Mix(flow) }

@@ -2,8 +2,9 @@ package command
 
 import "slices"
 
-// Triggered holds the commands that wait for a counter, and dispatches them once
-// it has come to their threshold, in the order in which they were armed.
+// Triggered holds commands that wait for a counter. It releases each of them
+// when the counter reaches the command's threshold, in the order in which they
+// were armed.
 type Triggered struct {
 	counters []uint64
 	waiting  []Command
@@ -11,17 +12,19 @@ type Triggered struct {
 	limit    int
 }
 
-// NewTriggered makes so many counters at 0, and room for so many commands.
+// NewTriggered returns the given number of counters, all 0, with room for limit
+// commands.
 func NewTriggered(counters, limit int) Triggered {
 	return Triggered{counters: make([]uint64, counters), due: NewQueue[Command](limit), limit: limit}
 }
 
-// Met tells whether nothing holds the command back.
+// Met reports whether the command's trigger is met.
 func (t *Triggered) Met(c *Command) bool {
 	return c.After.Threshold == 0 || t.counters[c.After.Counter] >= c.After.Threshold
 }
 
-// Arm takes a command that is held back. It is false if there is no room.
+// Arm adds a command whose trigger is not met. It returns false if there is no
+// room.
 func (t *Triggered) Arm(c Command) bool {
 	if len(t.waiting)+t.due.Len() == t.limit {
 		return false
@@ -30,8 +33,8 @@ func (t *Triggered) Arm(c Command) bool {
 	return true
 }
 
-// Count adds one to a counter, and makes the commands due that waited for it. A
-// counter below 0 counts nothing.
+// Count increments a counter and makes the commands due whose thresholds it
+// reaches. A counter below 0 is ignored.
 func (t *Triggered) Count(counter int32) {
 	if counter < 0 {
 		return
@@ -42,8 +45,8 @@ func (t *Triggered) Count(counter int32) {
 	})
 }
 
-// Due gives the commands whose trigger has come.
+// Due returns the queue of commands whose triggers are met.
 func (t *Triggered) Due() *Queue[Command] { return &t.due }
 
-// Waiting is how many commands are held back.
+// Waiting returns the number of commands whose triggers are not met.
 func (t *Triggered) Waiting() int { return len(t.waiting) }
