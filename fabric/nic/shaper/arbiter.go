@@ -2,39 +2,39 @@ package shaper
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// Policy is how a leaf chooses among its units whose packets may go.
+// Policy selects the next unit of a leaf among the units whose packets may go.
 type Policy string
 
-// Policies. All but the first go by Packet.Rank, and by turns at a tie.
+// Policies. All but RoundRobin select by Packet.Rank, and take turns at a tie.
 const (
-	RoundRobin   Policy = "round-robin"  // deficit round robin: equal shares in bytes, each way
-	ByLoad       Policy = "load"         // the one with most waiting
-	ByPriority   Policy = "priority"     // the most urgent
-	Availability Policy = "availability" // the one with most room below its limit of outstanding packets
+	RoundRobin   Policy = "round-robin"  // deficit round robin: equal shares in bytes, per direction
+	ByLoad       Policy = "load"         // the unit with the largest backlog
+	ByPriority   Policy = "priority"     // the most urgent unit
+	Availability Policy = "availability" // the unit furthest below its limit of outstanding packets
 )
 
-// Policies lists the policies.
+// Policies lists the valid policies.
 var Policies = []Policy{RoundRobin, ByLoad, ByPriority, Availability}
 
-// maxLeaves bounds the leaves; the hardware has ten.
+// maxLeaves is the maximum number of leaves; the hardware has ten.
 const maxLeaves = 16
 
-// weightScale keeps the shares of leaves exact to a thousandth of a byte.
+// weightScale makes the shares of leaves exact to a thousandth of a byte.
 const weightScale = 1 << 10
 
-// verdict says whether an offer may go, and if not, why.
+// verdict reports whether an offer may go, and otherwise the reason.
 type verdict uint8
 
 const (
 	mayGo verdict = iota
-	early         // its instant has not come, or its class is paused
-	noOut         // OUT tokens alone are missing, or kept for another unit
-	noIn          // IN tokens are missing or kept, or too much is outstanding
+	early         // its instant lies in the future, or its class is paused
+	noOut         // only OUT tokens are missing, or reserved for another unit
+	noIn          // IN tokens are missing or reserved, or too much is outstanding
 )
 
-// judge gives each offer its verdict, and each leaf the offers that take part: if
-// any is within what it is assured of, those alone. One that waits for OUT tokens
-// takes part, see choose.
+// judge sets the verdict of each offer and the eligible offers of each leaf. If
+// any offer of a leaf is within the assured rate, only such offers are
+// eligible. An offer that waits for OUT tokens is eligible too, see choose.
 func (s *Shaper) judge(now unit.Time) {
 	for i := range s.leaves {
 		s.leaves[i].ready, s.leaves[i].assured = set{}, false
@@ -74,11 +74,12 @@ func (s *Shaper) verdictOf(now unit.Time, o *offer) verdict {
 	return mayGo
 }
 
-// lack is the buckets of a packet's path that do not suffice for it.
+// lack describes the buckets on a packet's path that hold too few tokens for
+// it.
 type lack struct {
 	some         bool
 	way          direction
-	all          bool // every packet takes of it: the head's bucket, or the limiter
+	all          bool // every packet is charged there: the head's bucket or the limiter
 	leaf, branch int  // -1 for none
 }
 
@@ -96,7 +97,8 @@ func (s *Shaper) lacks(o *offer, way direction) lack {
 	return k
 }
 
-// concerns tells whether a packet would take of what is lacking.
+// concerns reports whether a packet would be charged to one of the lacking
+// buckets.
 func (k *lack) concerns(s *Shaper, o *offer) bool {
 	if !k.some || k.way == inward && o.In == 0 {
 		return false
@@ -104,11 +106,11 @@ func (k *lack) concerns(s *Shaper, o *offer) bool {
 	return k.all || k.leaf == o.Leaf || k.branch == s.tree.branch[o.Leaf]
 }
 
-// choose gives the unit that goes, -1 if none may. A held unit goes as soon as it
-// may. Else the leaves take turns: those within what they are assured of before
-// others, then by priority, then the one that has had least for its weight. If
-// the packet whose turn it is waits for OUT tokens, whatever shares the buckets
-// that it waits for waits too, so that shares do not depend on lengths.
+// choose returns the unit that goes next, or -1 if none may. A held unit goes
+// as soon as it may. Otherwise the leaves take turns: leaves with assured
+// offers first, then by priority, then the leaf with the least service for its
+// weight. If the packet whose turn it is waits for OUT tokens, all packets that
+// share those buckets wait too, so that shares do not depend on packet lengths.
 func (s *Shaper) choose() int {
 	if s.held >= 0 && s.units[s.held].verdict == mayGo {
 		return s.held
@@ -131,8 +133,8 @@ func (s *Shaper) choose() int {
 	}
 }
 
-// giveWay takes unit u, which waits for OUT tokens, out of this choice, and with
-// it all that would take these tokens.
+// giveWay removes unit u, which waits for OUT tokens, from this choice,
+// together with all units that would spend the same tokens.
 func (s *Shaper) giveWay(u int) {
 	k := s.lacks(&s.units[u], outward)
 	for v := s.offered.next(0); v >= 0; v = s.offered.next(v + 1) {
@@ -147,8 +149,8 @@ func (s *Shaper) giveWay(u int) {
 	}
 }
 
-// highest gives the unit of the leaf with the highest rank, the next in turn at a
-// tie.
+// highest returns the leaf's unit with the highest rank, at a tie the next in
+// turn.
 func (s *Shaper) highest(l *leaf) int {
 	best := -1
 	for u := range l.ready.turn(l.last) {
@@ -159,9 +161,10 @@ func (s *Shaper) highest(l *leaf) int {
 	return best
 }
 
-// turn gives the unit of the leaf whose turn it is by the policy. Round robin: the
-// next that has credit left in this round; if none has, a new round begins for
-// all that offer. A unit that was passed over keeps its credit, and so its place.
+// turn returns the leaf's unit whose turn it is under the policy. For round
+// robin it is the next unit with credit left in this round. If there is none, a
+// new round begins for all units with an offer. A unit that is passed over
+// keeps its credit and thus its place.
 func (s *Shaper) turn(i int) int {
 	l := &s.leaves[i]
 	if s.cfg.Policy != RoundRobin {
@@ -183,23 +186,23 @@ func (s *Shaper) turn(i int) int {
 	}
 }
 
-// leaf is a shaping class at work.
+// leaf is the runtime state of a shaping class.
 type leaf struct {
 	Leaf
 	offers  int
-	ready   set // units that may go
+	ready   set // eligible units
 	assured bool
 	last    int    // the unit that went last
 	service uint64 // bytes granted by weight
 	waits   wait
-	since   unit.Time // of waits
+	since   unit.Time // start of waits
 	stall   Stall
 }
 
-// Stall is how long a leaf had packets to send and was stopped by tokens alone.
+// Stall is how long a leaf had packets to send and only lacked tokens.
 type Stall struct{ Out, In unit.Time }
 
-// wait is what a leaf waits for.
+// wait is the kind of token that a leaf waits for.
 type wait uint8
 
 const (
@@ -208,7 +211,7 @@ const (
 	forIn
 )
 
-// before tells whether the leaf goes before another.
+// before reports whether the leaf goes before another.
 func (l *leaf) before(other *leaf) bool {
 	switch {
 	case l.assured != other.assured:
@@ -219,8 +222,9 @@ func (l *leaf) before(other *leaf) bool {
 	return l.service < other.service
 }
 
-// settle counts, for each leaf, what it waited for, and notes by the verdicts what
-// it waits for now: tokens, if nothing of it may go and something lacks them.
+// settle adds each leaf's wait so far to its stall time and sets its present
+// wait. A leaf waits for tokens if none of its offers may go and at least one
+// lacks tokens.
 func (s *Shaper) settle(now unit.Time) {
 	var seen [maxLeaves][noIn + 1]bool
 	for u := s.offered.next(0); u >= 0; u = s.offered.next(u + 1) {
@@ -242,7 +246,7 @@ func (s *Shaper) settle(now unit.Time) {
 	}
 }
 
-// settle counts the wait so far and goes over to another.
+// settle adds the wait so far to the stall time and starts another.
 func (l *leaf) settle(now unit.Time, to wait) {
 	switch l.waits {
 	case forOut:

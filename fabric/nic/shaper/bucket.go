@@ -7,10 +7,11 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// perByte is one byte in the unit of frac: bits per second times picoseconds.
+// perByte is the value of one byte in the unit of frac: bits per second times
+// picoseconds.
 const perByte = 8 * uint64(unit.Second)
 
-// Limit is how a bucket fills: at Rate, up to Depth. A Rate of 0 is no limit.
+// Limit is the fill rate and the depth of a bucket. A Rate of 0 means no limit.
 type Limit struct {
 	Rate  unit.Rate
 	Depth unit.Bytes
@@ -18,8 +19,8 @@ type Limit struct {
 
 // bucket is a token bucket that is exact to the picosecond. It begins full.
 //
-// Invariant: level <= depth, 0 <= frac < perByte, and frac is 0 at the depth. The
-// level is below 0 only where the gate lets a response go on credit.
+// Invariant: level <= depth, 0 <= frac < perByte, and frac is 0 at the depth.
+// The level is below 0 only if the gate lets a response go on credit.
 type bucket struct {
 	Limit
 	level unit.Bytes
@@ -29,7 +30,7 @@ type bucket struct {
 
 func newBucket(l Limit) bucket { return bucket{Limit: l, level: l.Depth} }
 
-// refill adds what has come in since the last refill.
+// refill adds the tokens since the last refill.
 func (b *bucket) refill(now unit.Time) {
 	if b.Rate != 0 && b.level < b.Depth {
 		hi, lo := bits.Mul64(uint64(b.Rate), uint64(now-b.at))
@@ -39,7 +40,7 @@ func (b *bucket) refill(now unit.Time) {
 	b.at = now
 }
 
-// add puts in tokens, in the unit of frac and with frac counted in.
+// add adds tokens in the unit of frac; the sum includes the present frac.
 func (b *bucket) add(hi, lo uint64) {
 	room := uint64(b.Depth - b.level)
 	if hi < perByte {
@@ -52,7 +53,7 @@ func (b *bucket) add(hi, lo uint64) {
 	b.level, b.frac = b.Depth, 0
 }
 
-// holds tells whether there are tokens for n bytes.
+// holds reports whether there are tokens for n bytes.
 func (b *bucket) holds(n unit.Bytes) bool { return b.Rate == 0 || b.level >= n }
 
 // take spends n bytes.
@@ -62,8 +63,8 @@ func (b *bucket) take(n unit.Bytes) {
 	}
 }
 
-// ready gives the first instant from the last refill on at which there are tokens
-// for n bytes, Never if the bucket is not so deep.
+// ready returns the first instant since the last refill at which there are
+// tokens for n bytes, or Never if n exceeds the bucket's depth.
 func (b *bucket) ready(n unit.Bytes) unit.Time {
 	switch {
 	case b.holds(n):

@@ -2,23 +2,23 @@ package shaper
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// Outstanding bounds what is asked for and not yet in: at most Bytes at any time,
-// and at most PerPeriod newly asked for in each Period. A bound of 0 is none.
-// Source: US 11,750,522 claim 1 (Broadcom).
+// Outstanding limits the response bytes requested and not yet received: at most
+// Bytes at any time, and at most PerPeriod newly requested in each Period. 0
+// means no limit. Source: US 11,750,522 claim 1 (Broadcom).
 type Outstanding struct {
 	Bytes     unit.Bytes
 	PerPeriod unit.Bytes
 	Period    unit.Time
 }
 
-// limiter keeps the account of an Outstanding.
+// limiter enforces an Outstanding.
 //
-// Invariant: open is what was taken less what was released, and never below 0.
+// Invariant: open is the sum taken minus the sum released, and never below 0.
 type limiter struct {
 	Outstanding
 	open      unit.Bytes
 	solicited unit.Bytes // in the period
-	ends      unit.Time  // when the period ends
+	ends      unit.Time  // end of the period
 }
 
 // roll begins a new period if the present one is over.
@@ -35,14 +35,14 @@ func (l *limiter) tooMuchInPeriod(n unit.Bytes) bool {
 	return l.PerPeriod > 0 && l.solicited+n > l.PerPeriod
 }
 
-// admits tells whether a response of n bytes may be asked for. Nothing stops 0
-// bytes.
+// admits reports whether a response of n bytes may be requested. 0 bytes are
+// always admitted.
 func (l *limiter) admits(n unit.Bytes) bool {
 	return n == 0 || !l.tooMuchOpen(n) && !l.tooMuchInPeriod(n)
 }
 
-// ready gives the first instant at which time alone makes room for n bytes, Never
-// if responses must come in first.
+// ready returns the first instant at which time alone makes room for n bytes,
+// or Never if responses must arrive first.
 func (l *limiter) ready(n unit.Bytes) unit.Time {
 	switch {
 	case n == 0:

@@ -14,7 +14,7 @@ func (s *set) has(u int) bool { return s[u>>6]>>(u&63)&1 != 0 }
 
 func (s *set) empty() bool { return *s == set{} }
 
-// next gives the first unit of the set from u on, -1 if there is none.
+// next returns the first unit of the set from u on, or -1 if there is none.
 func (s *set) next(u int) int {
 	for w := u >> 6; w < len(s); w++ {
 		word := s[w]
@@ -28,7 +28,8 @@ func (s *set) next(u int) int {
 	return -1
 }
 
-// turn walks the set once around, beginning after unit last.
+// turn iterates over the set once, beginning after unit last and wrapping
+// around.
 func (s *set) turn(last int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for u := s.next(last + 1); u >= 0; u = s.next(u + 1) {

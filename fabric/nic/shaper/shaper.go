@@ -1,8 +1,9 @@
 // Package shaper decides which unit of a NIC sends next. Units offer one packet
-// each; a packet costs tokens for what it sends (OUT) and for the response that
-// it asks for (IN), at three levels of buckets, and a unit whose response would
-// exceed the IN tokens is passed over and served later. It sees numbers and
-// instants; it knows no frame, command, connection or link.
+// each. A packet costs tokens for its own transmission (OUT) and for the
+// response that it requests (IN), at three levels of buckets. A unit whose
+// response would exceed the IN tokens is passed over and served later. The
+// package works on numbers and instants; it knows no frame, command, connection
+// or link.
 //
 // Sources: CN 113692725 A / US 12,443,546 B2 (HPE), figures 3, 4A and 4B; the
 // register map of the Cassini NIC that HPE published with its driver.
@@ -15,26 +16,26 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// MaxUnits is the largest number of units of one Shaper.
+// MaxUnits is the maximum number of units of one Shaper.
 const MaxUnits = 128
 
-// Pacing says what bounds the responses that are asked for.
+// Pacing selects the limit on requested responses.
 type Pacing string
 
 // Ways of pacing.
 const (
-	PacingOff         Pacing = "off"         // nothing
+	PacingOff         Pacing = "off"         // no limit
 	PacingBucket      Pacing = "bucket"      // the IN buckets
-	PacingOutstanding Pacing = "outstanding" // an Outstanding, the IN buckets take no part
+	PacingOutstanding Pacing = "outstanding" // an Outstanding; the IN buckets are not used
 )
 
-// Gate says when an IN bucket lets a response be asked for.
+// Gate is the condition under which an IN bucket admits a response.
 type Gate string
 
 // Gates.
 const (
-	GateFull   Gate = "full"   // it holds the length of the response
-	GateCredit Gate = "credit" // it is not below 0; the response may take it there
+	GateFull   Gate = "full"   // it has tokens for the whole response
+	GateCredit Gate = "credit" // it is not below 0; the response may take it below 0
 )
 
 // Config describes a shaper. Limits with a Rate of 0 do not limit.
@@ -47,8 +48,8 @@ type Config struct {
 	Gate        Gate
 	Outstanding Outstanding
 	Policy      Policy
-	// Quantum is what a unit may spend in a round, each way, in bytes: at least the
-	// cost of the dearest packet.
+	// Quantum is a unit's budget per round and direction, in bytes. It must be
+	// at least the cost of the most expensive packet.
 	Quantum unit.Bytes
 }
 
@@ -56,25 +57,25 @@ type Config struct {
 type Leaf struct {
 	Level
 	Branch   int
-	Priority int   // a higher one goes first
+	Priority int   // higher priorities go first
 	Weight   int   // share among leaves of one priority, at least 1
-	Class    uint8 // the traffic class that pauses it, 0 to 7
+	Class    uint8 // the traffic class that can pause it, 0 to 7
 }
 
-// Packet is what a unit offers to send next.
+// Packet is a unit's offer of its next packet.
 type Packet struct {
 	Leaf int
 	Out  unit.Bytes // its own length
-	In   unit.Bytes // length of the response that it asks for, 0 if none
-	At   unit.Time  // it may not go before
-	Rank int64      // what the policy goes by; the higher one goes first
+	In   unit.Bytes // length of the requested response, 0 if none
+	At   unit.Time  // earliest transmission
+	Rank int64      // for the policy; higher ranks go first
 }
 
 // Shaper arbitrates between units.
 //
-// Invariant: offered is the set of the units with an offer, and due is no later
-// than the first instant at which one of them may go, as long as time alone
-// passes.
+// Invariant: offered is the set of units with an offer. due is no later than
+// the first instant at which one of them may go without any event other than
+// the passage of time.
 type Shaper struct {
 	cfg     Config
 	tree    tree
@@ -83,25 +84,26 @@ type Shaper struct {
 	leaves  []leaf
 	offered set
 	paused  uint8 // bit per class
-	held    int   // the unit that tokens are kept for, else -1
-	waiting bool  // a leaf waits for tokens, by the latest Pick
+	held    int   // the unit for which tokens are reserved, else -1
+	waiting bool  // a leaf waited for tokens at the latest Pick
 	virtual uint64
 	due     unit.Time
 }
 
-// offer is a unit's packet and the unit's standing.
+// offer is a unit's packet and the unit's arbitration state.
 type offer struct {
 	Packet
-	cost    [2]unit.Bytes // what the buckets are charged
-	credit  [2]unit.Bytes // what is left of the round's quantum
+	cost    [2]unit.Bytes // charge to the buckets
+	credit  [2]unit.Bytes // rest of the round's quantum
 	verdict verdict
-	outbid  bool       // the tokens that it could have are kept for another unit
-	assured bool       // the packet is within what its leaf and branch are assured of
-	passed  unit.Bytes // IN bytes granted to others while this one waited for tokens
+	outbid  bool       // the tokens that it could spend are reserved for another unit
+	assured bool       // the packet is within the assured limits of its leaf and branch
+	passed  unit.Bytes // IN bytes granted to other units while this one waited for tokens
 	skips   uint64
 }
 
-// New makes a shaper with full buckets and no offer. It relies on cfg.Validate.
+// New returns a shaper with full buckets and no offers. cfg must be valid, see
+// Config.Validate.
 func New(cfg Config) *Shaper {
 	s := &Shaper{
 		cfg: cfg, tree: newTree(&cfg), units: make([]offer, cfg.Units), leaves: make([]leaf, len(cfg.Leaves)),
@@ -116,7 +118,7 @@ func New(cfg Config) *Shaper {
 	return s
 }
 
-// Offer sets the packet that the unit wants to send next.
+// Offer sets the next packet of unit u.
 func (s *Shaper) Offer(u int, p Packet) {
 	o := &s.units[u]
 	if l := &s.leaves[p.Leaf]; !s.offered.has(u) || o.Leaf != p.Leaf {
@@ -135,7 +137,7 @@ func (s *Shaper) Offer(u int, p Packet) {
 	s.due = 0
 }
 
-// Withdraw takes the unit's packet back, if it offers one. Its round ends.
+// Withdraw removes the unit's offer, if any, and ends the unit's round.
 func (s *Shaper) Withdraw(u int) {
 	o := &s.units[u]
 	if !s.offered.has(u) {
@@ -150,7 +152,8 @@ func (s *Shaper) Withdraw(u int) {
 	s.due = 0
 }
 
-// Pause tells which traffic classes the link partner holds, a bit per class.
+// Pause sets the traffic classes that the link partner has paused, one bit per
+// class.
 func (s *Shaper) Pause(now unit.Time, classes uint8) {
 	if classes == s.paused {
 		return
@@ -166,15 +169,15 @@ func (s *Shaper) Pause(now unit.Time, classes uint8) {
 
 func (s *Shaper) holds(leaf int) bool { return s.paused>>s.leaves[leaf].Class&1 != 0 }
 
-// Arrived counts response bytes that came in, or will never come, out of what is
-// outstanding.
+// Arrived releases n outstanding response bytes, which have arrived or will
+// never arrive.
 func (s *Shaper) Arrived(n unit.Bytes) {
 	s.limiter.release(n)
 	s.due = 0
 }
 
-// Due gives the instant from which on Pick may find a packet, as far as is known;
-// Never if no time alone brings one.
+// Due returns the earliest instant at which Pick may return a packet, as far as
+// known, or Never if time alone is not enough.
 func (s *Shaper) Due() unit.Time {
 	if s.offered.empty() && !s.waiting {
 		return unit.Never
@@ -182,8 +185,8 @@ func (s *Shaper) Due() unit.Time {
 	return s.due
 }
 
-// Pick takes out the packet that goes now and charges it; the unit then offers no
-// more. It is false if none may go.
+// Pick removes the offer of the unit that goes now and charges its cost. It
+// returns false if no unit may go.
 func (s *Shaper) Pick(now unit.Time) (u int, ok bool) {
 	if now < s.Due() {
 		return 0, false
@@ -201,7 +204,7 @@ func (s *Shaper) Pick(now unit.Time) (u int, ok bool) {
 	return u, true
 }
 
-// grant charges the packet of the unit.
+// grant charges the unit's packet and removes its offer.
 func (s *Shaper) grant(u int) {
 	o := &s.units[u]
 	s.tree.take(o.Leaf, o.cost, o.assured)
@@ -224,7 +227,7 @@ func (s *Shaper) grant(u int) {
 	s.due = 0
 }
 
-// askers counts the units that ask for a response.
+// askers returns the number of units that request a response.
 func (s *Shaper) askers() (n unit.Bytes) {
 	for v := s.offered.next(0); v >= 0; v = s.offered.next(v + 1) {
 		if s.units[v].In > 0 {
@@ -234,10 +237,10 @@ func (s *Shaper) askers() (n unit.Bytes) {
 	return n
 }
 
-// passOver counts, for the units that wait for IN tokens while u goes, that they
-// were passed over. One whose rivals have been granted as many bytes each as it
-// waits for is the next to get tokens: the buckets are kept for it until they
-// suffice, so that short responses do not starve long ones.
+// passOver counts the units that are passed over because they wait for IN
+// tokens while u goes. If the rivals of such a unit have each been granted as
+// many bytes as it waits for, the unit is held: the buckets are reserved for it
+// until they suffice, so that short responses do not starve long ones.
 func (s *Shaper) passOver(u int, rivals unit.Bytes) {
 	for v := s.offered.next(0); v >= 0; v = s.offered.next(v + 1) {
 		o := &s.units[v]
@@ -252,7 +255,7 @@ func (s *Shaper) passOver(u int, rivals unit.Bytes) {
 	}
 }
 
-// next gives the first instant at which time alone lets one of the offers go.
+// next returns the first instant at which time alone lets one of the offers go.
 func (s *Shaper) next() unit.Time {
 	at := unit.Never
 	for u := s.offered.next(0); u >= 0; u = s.offered.next(u + 1) {
@@ -266,9 +269,10 @@ func (s *Shaper) next() unit.Time {
 	return at
 }
 
-// PassedOver gives the units that were passed over by the latest Pick, or wait if it
-// selected none, because their responses exceeded the IN tokens, with what they offer. It
-// holds until the next call of anything else.
+// PassedOver iterates over the units whose responses exceeded the IN tokens at
+// the latest Pick, with their offers. They were passed over, or they wait if
+// Pick selected no unit. The result is valid until the next call of any other
+// method.
 func (s *Shaper) PassedOver() iter.Seq2[int, Packet] {
 	return func(yield func(int, Packet) bool) {
 		for u := s.offered.next(0); u >= 0; u = s.offered.next(u + 1) {
@@ -279,26 +283,27 @@ func (s *Shaper) PassedOver() iter.Seq2[int, Packet] {
 	}
 }
 
-// Skips tells how often the unit was passed over because its response exceeded
-// the IN tokens.
+// Skips returns how often the unit was passed over because its response
+// exceeded the IN tokens.
 func (s *Shaper) Skips(u int) uint64 { return s.units[u].skips }
 
-// Tokens gives what the head's buckets hold, in bytes; 0 for one without a limit.
+// Tokens returns the fill levels of the head's buckets in bytes, 0 for a bucket
+// without a limit.
 func (s *Shaper) Tokens(now unit.Time) (out, in unit.Bytes) {
 	s.tree.refill(now)
 	return s.tree.head[outward].level, s.tree.head[inward].level
 }
 
-// Open gives the response bytes that are asked for and not in.
+// Open returns the response bytes requested and not yet received.
 func (s *Shaper) Open() unit.Bytes { return s.limiter.open }
 
-// Changing tells whether time alone changes what Tokens or Stalled give: a bucket of
-// the head is not full, or a leaf waits for tokens.
+// Changing reports whether time alone changes the results of Tokens or Stalled:
+// a bucket of the head is not full, or a leaf waits for tokens.
 func (s *Shaper) Changing() bool {
 	return s.waiting || s.tree.head[outward].level < s.tree.head[outward].Depth || s.tree.head[inward].level < s.tree.head[inward].Depth
 }
 
-// Stalled gives the sum of Stalls.
+// Stalled returns the sum of Stalls.
 func (s *Shaper) Stalled(now unit.Time) (sum Stall) {
 	for i := range s.leaves {
 		l := s.leaves[i]
@@ -309,8 +314,8 @@ func (s *Shaper) Stalled(now unit.Time) (sum Stall) {
 	return sum
 }
 
-// Stalls gives, for each leaf, how long it had packets and waited for nothing but
-// tokens.
+// Stalls returns, for each leaf, how long it had packets to send and only
+// lacked tokens.
 func (s *Shaper) Stalls(now unit.Time) []Stall {
 	stalls := make([]Stall, len(s.leaves))
 	for i := range s.leaves {

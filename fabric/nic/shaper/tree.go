@@ -2,16 +2,16 @@ package shaper
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// Pair is the two limits of a branch or leaf in one direction. What fits under
-// Assured goes before what does not; nothing goes above Ceiling.
+// Pair holds the two limits of a branch or leaf in one direction. Packets
+// within Assured go before others; no packet goes above Ceiling.
 type Pair struct{ Assured, Ceiling Limit }
 
-// Level is the limits of a branch or leaf: Out for what is sent, In for the
-// responses that are asked for.
+// Level holds the limits of a branch or leaf: Out for packets sent, In for
+// requested responses.
 type Level struct{ Out, In Pair }
 
-// The tree of buckets: every packet is charged at its leaf, at the leaf's branch
-// and at the head. The head has ceilings only.
+// tree is the tree of buckets. Every packet is charged at its leaf, at the
+// leaf's branch and at the head. The head has ceilings only.
 //
 //	head --+-- branch --+-- leaf    requests of a class
 //	       |            +-- leaf    responses of the class
@@ -24,7 +24,7 @@ type tree struct {
 	credit   bool  // GateCredit
 }
 
-// direction tells the two sides of a packet's cost apart.
+// direction is the direction of a packet's cost.
 type direction int
 
 const (
@@ -72,12 +72,13 @@ func (t *tree) refill(now unit.Time) {
 	}
 }
 
-// ceilings gives the buckets that may stop a packet of the leaf, from the leaf up.
+// ceilings returns the buckets that can block a packet of the leaf, from the
+// leaf up.
 func (t *tree) ceilings(leaf int, d direction) [3]*bucket {
 	return [3]*bucket{&t.leaves[leaf][d].ceiling, &t.branches[t.branch[leaf]][d].ceiling, &t.head[d]}
 }
 
-// need is what a bucket must hold for n bytes.
+// need returns the level that a bucket must have to admit n bytes.
 func (t *tree) need(d direction, n unit.Bytes) unit.Bytes {
 	if t.credit && d == inward {
 		return 0
@@ -85,7 +86,8 @@ func (t *tree) need(d direction, n unit.Bytes) unit.Bytes {
 	return n
 }
 
-// admits tells whether no ceiling stops n bytes. Nothing stops 0 bytes.
+// admits reports whether all ceilings admit n bytes. 0 bytes are always
+// admitted.
 func (t *tree) admits(leaf int, d direction, n unit.Bytes) bool {
 	if n == 0 {
 		return true
@@ -98,7 +100,7 @@ func (t *tree) admits(leaf int, d direction, n unit.Bytes) bool {
 	return true
 }
 
-// ready gives the first instant at which no ceiling stops n bytes.
+// ready returns the first instant at which all ceilings admit n bytes.
 func (t *tree) ready(leaf int, d direction, n unit.Bytes) unit.Time {
 	at := unit.Time(0)
 	if n == 0 {
@@ -110,8 +112,8 @@ func (t *tree) ready(leaf int, d direction, n unit.Bytes) unit.Time {
 	return at
 }
 
-// assured tells whether a packet of the leaf is within what its leaf and branch
-// are assured of. Where neither is assured of anything, none is.
+// assured reports whether a packet of the leaf is within the assured limits of
+// its leaf and branch. It returns false if neither has an assured limit.
 func (t *tree) assured(leaf int, cost [2]unit.Bytes) bool {
 	some := false
 	for d, n := range cost {
@@ -129,8 +131,8 @@ func (t *tree) assured(leaf int, cost [2]unit.Bytes) bool {
 	return some
 }
 
-// take charges a packet of the leaf. One that goes beyond what is assured leaves
-// that untouched.
+// take charges a packet of the leaf. A packet that is not assured is not
+// charged to the assured buckets.
 func (t *tree) take(leaf int, cost [2]unit.Bytes, assured bool) {
 	for d, n := range cost {
 		for _, b := range t.ceilings(leaf, direction(d)) {

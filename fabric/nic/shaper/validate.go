@@ -8,17 +8,16 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// MaxRate and MaxDepth keep the arithmetic of the buckets far from the end of 63
-// bits.
+// MaxRate and MaxDepth keep the arithmetic of the buckets far from overflowing
+// 63 bits.
 const (
 	MaxRate  = 100_000 * unit.GigabitPerSec
 	MaxDepth = 1000 * unit.Megabyte
 )
 
-// Validate names everything that a shaper cannot work with, nil if there is
-// nothing. longest and dearest are the longest packet and the longest response
-// that units will offer: a bucket that does not hold them would stop them for
-// ever.
+// Validate returns all invalid settings as one error, or nil. longest and
+// dearest are the longest packet and the longest response that units will
+// offer: a bucket too shallow for them would block them forever.
 func (c *Config) Validate(longest, dearest unit.Bytes) error {
 	errs := []error{
 		want(0 < c.Units && c.Units <= MaxUnits, "%d units, want 1 to %d", c.Units, MaxUnits),
@@ -74,7 +73,7 @@ func (l *Limit) validate(name string, least unit.Bytes) error {
 		want(0 <= l.Depth && l.Depth <= MaxDepth, "%s: depth %v, want 0 to %v", name, l.Depth, MaxDepth))
 }
 
-// want gives an error unless ok.
+// want returns an error unless ok.
 func want(ok bool, format string, args ...any) error {
 	if ok {
 		return nil
