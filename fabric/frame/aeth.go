@@ -16,16 +16,16 @@ const (
 	SyndromeNAKAccess   = 0x62 // NAK, remote access error
 )
 
-// AETH says what a responder makes of a request.
+// AETH is a responder's acknowledgement of a request.
 type AETH struct {
 	Syndrome uint8
-	MSN      uint32 // messages completed so far, 24 bits
+	MSN      uint32 // number of completed messages, 24 bits
 }
 
-// Syndrome gives the verdict, for an opcode with HasAETH.
+// Syndrome returns the syndrome, for an opcode with HasAETH.
 func (f *Frame) Syndrome() uint8 { return f.head[f.at(aethSyndrome)] }
 
-// MSN gives the message sequence number, 24 bits, for an opcode with HasAETH.
+// MSN returns the message sequence number, 24 bits, for an opcode with HasAETH.
 func (f *Frame) MSN() uint32 { return uint24(f.head[f.at(aethMSN):]) }
 
 func (a *AETH) build(f *Frame) {

@@ -4,7 +4,7 @@ import "encoding/binary"
 
 // Atomic extended transport header, IBTA volume 1 §9.3.4, which follows the BTH
 // of a request, and the atomic acknowledge header of §9.5.3, which follows the
-// AETH of its answer.
+// AETH of its response.
 const (
 	atomicVA      = bthEnd
 	atomicRKey    = bthEnd + 8
@@ -16,18 +16,19 @@ const (
 	atomicAckLen      = 8
 )
 
-// AtomicLen is the number of bytes that an atomic operation works on.
+// AtomicLen is the size in bytes of the operand of an atomic operation.
 const AtomicLen = 8
 
-// AtomicETH says which word of the peer's memory an atomic changes, and how.
+// AtomicETH identifies the word of the peer's memory that an atomic operation
+// changes, and holds its operands.
 type AtomicETH struct {
 	VA      uint64 // virtual address, a multiple of 8
 	RKey    uint32
-	Swap    uint64 // what is swapped in, or added
-	Compare uint64 // what the word must hold for a swap; no part in an addition
+	Swap    uint64 // new value, or addend
+	Compare uint64 // expected value for a swap; not used by an addition
 }
 
-// Atomic gives the header of a request, for an opcode with HasAtomic.
+// Atomic returns the header of a request, for an opcode with HasAtomic.
 func (f *Frame) Atomic() AtomicETH {
 	be, h := binary.BigEndian, f.head[f.shift:]
 	return AtomicETH{
@@ -36,7 +37,7 @@ func (f *Frame) Atomic() AtomicETH {
 	}
 }
 
-// Original gives what the word held before, for AtomicAcknowledge.
+// Original returns the previous value of the word, for AtomicAcknowledge.
 func (f *Frame) Original() uint64 { return binary.BigEndian.Uint64(f.head[f.at(atomicAckOriginal):]) }
 
 func (a *AtomicETH) build(f *Frame) {

@@ -22,8 +22,8 @@ const DefaultPKey = 0xffff
 // mask24 covers the fields of 24 bits: queue pair, PSN, MSN.
 const mask24 = 1<<24 - 1
 
-// BTH is the base transport header. Its transport header version follows from
-// the packet: 1 with a timestamp header, else 0.
+// BTH is the base transport header. Build derives the transport header version
+// from the packet: 1 with a timestamp header, else 0.
 type BTH struct {
 	Opcode    Opcode
 	Solicited bool
@@ -31,44 +31,45 @@ type BTH struct {
 	Pad       uint8 // pad bytes at the end of the payload, 0 to 3
 	PKey      uint16
 	FECN      bool
-	BECN      bool   // set in every CNP, whatever is asked for
-	Resv6     uint8  // six reserved bits beside FECN and BECN, 0 to 63
+	BECN      bool   // always set in a CNP
+	Resv6     uint8  // six reserved bits next to FECN and BECN, 0 to 63
 	DestQP    uint32 // 24 bits
 	AckReq    bool
-	Resv7     uint8  // seven reserved bits beside AckReq, 0 to 127
+	Resv7     uint8  // seven reserved bits next to AckReq, 0 to 127
 	PSN       uint32 // 24 bits
 }
 
-// PadCount gives how many pad bytes a payload of n bytes needs to end on a
-// multiple of four (IBTA volume 1 chapter 9).
+// PadCount returns the number of pad bytes after a payload of n bytes, which
+// extend it to a multiple of four (IBTA volume 1 chapter 9).
 func PadCount(n uint32) uint8 { return uint8(-n & 3) }
 
-// Opcode gives the BTH opcode.
+// Opcode returns the BTH opcode.
 func (f *Frame) Opcode() Opcode { return Opcode(f.head[f.at(bthOpcode)]) }
 
-// DestQP gives the destination queue pair, 24 bits.
+// DestQP returns the destination queue pair, 24 bits.
 func (f *Frame) DestQP() uint32 { return uint24(f.head[f.at(bthDestQP):]) }
 
-// PSN gives the packet sequence number, 24 bits.
+// PSN returns the packet sequence number, 24 bits.
 func (f *Frame) PSN() uint32 { return uint24(f.head[f.at(bthPSN):]) }
 
-// Pad gives how many pad bytes end the payload, 0 to 3.
+// Pad returns the number of pad bytes at the end of the payload, 0 to 3.
 func (f *Frame) Pad() uint8 { return f.head[bthFlags] >> 4 & 3 }
 
-// AckReq tells whether the sender asks for an acknowledgement.
+// AckReq reports whether the sender requests an acknowledgement.
 func (f *Frame) AckReq() bool { return f.head[f.at(bthAck)]&0x80 != 0 }
 
-// BECN tells whether the packet announces congestion backwards; CNPs do.
+// BECN reports whether the packet carries a backward congestion notification,
+// as CNPs do.
 func (f *Frame) BECN() bool { return f.head[f.at(bthECN)]&becn != 0 }
 
-// Resv6 gives the six reserved bits beside FECN and BECN.
+// Resv6 returns the six reserved bits next to FECN and BECN.
 func (f *Frame) Resv6() uint8 { return f.head[f.at(bthECN)] & 0x3f }
 
-// Resv7 gives the seven reserved bits beside AckReq.
+// Resv7 returns the seven reserved bits next to AckReq.
 func (f *Frame) Resv7() uint8 { return f.head[f.at(bthAck)] & 0x7f }
 
-// SetIndication rewrites BECN and the six reserved bits. The ICRC does not cover
-// them, so that a switch may do so in flight (IBTA A17.3.3).
+// SetIndication rewrites BECN and the six reserved bits. The ICRC does not
+// cover them, so that a switch may rewrite them in flight (IBTA A17.3.3).
 func (f *Frame) SetIndication(congested bool, resv6 uint8) {
 	b := &f.head[f.at(bthECN)]
 	*b = *b&0x80 | bit(congested, becn) | resv6&0x3f
@@ -82,7 +83,7 @@ func putUint24(b []byte, v uint32) {
 	b[0], b[1], b[2] = byte(v>>16), byte(v>>8), byte(v)
 }
 
-// bit gives mask if on, else 0.
+// bit returns mask if on, else 0.
 func bit(on bool, mask byte) byte {
 	if on {
 		return mask

@@ -2,42 +2,42 @@ package frame
 
 import "encoding/binary"
 
-// Congestion extended transport header (CETH): congestion information that rides
-// on an acknowledgement. It follows the AETH; in a CNP the reserved bytes, in a
-// READ request the RETH.
+// Congestion extended transport header (CETH): congestion information in an
+// acknowledgement. It follows the AETH of an ACK, the reserved bytes of a CNP or
+// the RETH of a READ request.
 //
 //	byte 0      version 4 bits, length 4 bits        the standard part
-//	bytes 1...  4*length - 1 bytes                   the vendor's part
+//	bytes 1...  4*length - 1 bytes                   the vendor part
 //
 // Source: the Huawei document on RoCE congestion control, ¶141 to ¶145 and
-// figures 8 and 9. What it leaves open is this project's choice.
+// figures 8 and 9. Details that it leaves open are this project's choice.
 const (
 	cethWord     = 4
 	cethMaxWords = 4 // ¶145: 1 to 4 words
-	// CETHMaxLen is the longest CETH in bytes.
+	// CETHMaxLen is the maximum length of a CETH in bytes.
 	CETHMaxLen = cethMaxWords * cethWord
 )
 
-// Versions of the CETH (¶144). The vendor's are 1 to 15, of which this package
-// knows the first.
+// Versions of the CETH (¶144). Versions 1 to 15 are the vendor's; this package
+// supports the first of them.
 const (
 	CETHPlain   = 0 // a standard CNP, no other information
-	CETHVersion = 1 // the vendor's part is a Congestion
+	CETHVersion = 1 // the vendor part is a Congestion
 )
 
-// CETH is the header with its vendor's part unread, so that one of an unknown
-// version can be skipped and passed on.
+// CETH is the header with an uninterpreted vendor part, so that a header of an
+// unknown version can be skipped and forwarded.
 type CETH struct {
 	Version uint8 // 0 to 15
-	Words   uint8 // length in words of 4 bytes, 1 to 4; 0: there is no header
-	// Vendor holds 4*Words - 1 bytes; those beyond are 0.
+	Words   uint8 // length in words of 4 bytes, 1 to 4; 0: no header
+	// Vendor holds 4*Words - 1 bytes; the remaining bytes are 0.
 	Vendor [CETHMaxLen - 1]byte
 }
 
-// len gives the length in bytes. More than 4 words count as 4.
+// len returns the length in bytes. More than 4 words count as 4.
 func (c *CETH) len() int { return int(min(c.Words, cethMaxWords)) * cethWord }
 
-// put writes the header to b, which has room for it.
+// put writes the header to b, which must be long enough.
 func (c *CETH) put(b []byte) {
 	if n := c.len(); n > 0 {
 		b[0] = c.Version<<4 | uint8(n/cethWord)
@@ -45,8 +45,8 @@ func (c *CETH) put(b []byte) {
 	}
 }
 
-// parseCETH reads the header at the start of b. It is false if b holds none, or
-// not all of it.
+// parseCETH parses the header at the start of b. It returns false if b does not
+// hold a complete header.
 func parseCETH(b []byte) (c CETH, ok bool) {
 	if len(b) == 0 {
 		return c, false
@@ -60,13 +60,13 @@ func parseCETH(b []byte) (c CETH, ok bool) {
 	return c, true
 }
 
-// carriesCETH tells whether a packet of the opcode may have a CETH: an
-// acknowledgement; or, for responses, which nothing acknowledges, a READ request or a
-// CNP.
+// carriesCETH reports whether a packet of the opcode may have a CETH. That is
+// an acknowledgement or, for responses, which are not acknowledged, a READ
+// request or a CNP.
 func (o Opcode) carriesCETH() bool { return o == Acknowledge || o == ReadRequest || o == OpcodeCNP }
 
-// beyond gives the header bytes between the opcode's last extension header and
-// the timestamps, if there are any: room for a CETH and what follows it.
+// beyond returns the header bytes between the opcode's last extension header
+// and the timestamps, if any: a CETH and the headers after it.
 func (f *Frame) beyond() []byte {
 	at, end := f.at(int(opcodeEnd[f.Opcode()])), int(f.n)
 	if f.Timestamped() {
@@ -78,8 +78,9 @@ func (f *Frame) beyond() []byte {
 	return f.head[at:end]
 }
 
-// CETH gives the congestion header of a frame of ClassRoCE, false if it has none
-// that is whole. What follows it does not matter, and its version may be unknown.
+// CETH returns the congestion header of a frame of ClassRoCE, or false if it
+// has no complete one. Headers after it are ignored, and its version may be
+// unknown.
 func (f *Frame) CETH() (CETH, bool) {
 	if !f.Opcode().carriesCETH() || !f.BECN() {
 		return CETH{}, false
@@ -90,24 +91,24 @@ func (f *Frame) CETH() (CETH, bool) {
 // Next is the code of the extension header after the CETH, 3 bits (¶164).
 type Next uint8
 
-// NextSACK is the one code that the document names.
+// NextSACK is the only code that the document names.
 const NextSACK Next = 0b010
 
-// SACK acknowledges single packets (¶164). The document gives the code alone: the
-// layout, 12 bytes, is this project's.
+// SACK acknowledges single packets (¶164). The document specifies the code
+// only; the layout, 12 bytes, is this project's.
 //
 //	3 bits   code, 010
 //	5 bits   0
 //	24 bits  base
 //	64 bits  bitmap
 type SACK struct {
-	Base   uint32 // PSN of the packet that the first bit stands for
-	Bitmap uint64 // the most significant bit first; 1: has come in
+	Base   uint32 // PSN of the first bit's packet
+	Bitmap uint64 // most significant bit first; 1: received
 }
 
 const sackLen = 12
 
-// cethLen gives the length of CETH and SACK in bytes.
+// cethLen returns the length of CETH and SACK in bytes.
 func (p *Packet) cethLen() uint8 {
 	n := uint8(p.CETH.len())
 	switch {
@@ -133,7 +134,7 @@ func (p *Packet) buildCETH(f *Frame) {
 	}
 }
 
-// parseCETH reads what is beyond the opcode's headers.
+// parseCETH parses the headers after the opcode's headers.
 func (p *Packet) parseCETH(f *Frame) error {
 	b := f.beyond()
 	if len(b) == 0 {

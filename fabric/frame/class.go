@@ -2,19 +2,19 @@ package frame
 
 import "encoding/binary"
 
-// Class says which kind of frame the header bytes hold.
+// Class is the kind of a frame, as determined from its header bytes.
 type Class uint8
 
 // Classes.
 const (
-	ClassMalformed Class = iota // none of the others
+	ClassMalformed Class = iota // none of the other classes
 	ClassRoCE                   // RoCEv2 over IPv4, its headers complete for the opcode
 	ClassPFC                    // priority flow control, IEEE 802.1Q
 	ClassUET                    // UET over UDP and IPv4, its headers complete for the type
 	ClassCNM                    // congestion notification message, IEEE 802.1Qau
 )
 
-// String names the class, "roce".
+// String returns the name of the class, "roce".
 func (c Class) String() string {
 	switch c {
 	case ClassRoCE:
@@ -30,8 +30,9 @@ func (c Class) String() string {
 	}
 }
 
-// Class looks at EtherType, opcode and lengths. It is safe on any bytes, and
-// what it accepts is long enough for the accessors. It checks no checksum.
+// Class classifies the frame by EtherType, opcode and lengths. It is safe on
+// any bytes, and a frame that it accepts is long enough for the accessors. It
+// verifies no checksum.
 func (f *Frame) Class() Class {
 	h := &f.head
 	if binary.BigEndian.Uint32(h[ethType:])>>8 != typeIPv4<<8|versionIHL {
@@ -49,8 +50,8 @@ func (f *Frame) Class() Class {
 	return f.classUET()
 }
 
-// extensionsEnd gives where the last extension header of a RoCEv2 packet ends,
-// beyond any frame if its opcode is unknown.
+// extensionsEnd returns the end of the last extension header of a RoCEv2
+// packet. The result is beyond any frame if the opcode is unknown.
 func (f *Frame) extensionsEnd() int {
 	end := f.at(int(opcodeEnd[f.Opcode()]))
 	if f.Timestamped() {
@@ -59,7 +60,7 @@ func (f *Frame) extensionsEnd() int {
 	return end
 }
 
-// classControl classes a frame that is not IPv4.
+// classControl classifies a frame that is not IPv4.
 func (f *Frame) classControl() Class {
 	h := &f.head
 	if f.n >= pfcEnd &&

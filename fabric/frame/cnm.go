@@ -18,19 +18,20 @@ const (
 	cnmQDelta   = ethEnd + 12 // two's complement
 	cnmPriority = ethEnd + 14 // of the sampled frame, in the upper three bits
 	cnmDst      = ethEnd + 16 // destination of the sampled frame
-	cnmLength   = ethEnd + 22 // of what follows
+	cnmLength   = ethEnd + 22 // of the rest of the message
 	cnmMSDU     = ethEnd + 24 // the sampled frame from its EtherType on
 
 	typeCNM = 0x22e7
 
-	// CNMMaxSample is the most of a sampled frame that a CNM brings back, in bytes.
+	// CNMMaxSample is the maximum number of bytes of the sampled frame in a
+	// CNM.
 	CNMMaxSample = 64
 	// CNMQueueUnit is the unit of QOffset and QDelta.
 	CNMQueueUnit = 64 * unit.Byte
 	// MaxFeedback is the largest quantised feedback.
 	MaxFeedback = 63
 
-	// Where the headers of a sampled RoCEv2 packet lie in the CNM.
+	// Offsets of the sampled RoCEv2 packet's headers in the CNM.
 	cnmShift   = cnmMSDU - ethType
 	cnmRoCEEnd = bthEnd - ethType
 )
@@ -43,10 +44,10 @@ var (
 // CNM is a congestion notification message.
 type CNM struct {
 	Dst, Src Addr   // the source of the sampled frame; the congestion point
-	Feedback uint8  // QntzFb, 0 to MaxFeedback: how congested
-	CPID     uint64 // names the congestion point
-	// QOffset is how far the queue is above its set point, QDelta how much it has
-	// grown since the sample before, both in CNMQueueUnit.
+	Feedback uint8  // QntzFb, 0 to MaxFeedback: degree of congestion
+	CPID     uint64 // identifies the congestion point
+	// QOffset is the queue length above its set point, QDelta its increase
+	// since the previous sample, both in CNMQueueUnit.
 	QOffset, QDelta int16
 	Priority        uint8 // class of the sampled frame, 0 to 7
 	SampledDst      Addr  // destination of the sampled frame
@@ -54,15 +55,15 @@ type CNM struct {
 	Sample          [CNMMaxSample]byte
 }
 
-// CNMQueue gives a number of bytes in CNMQueueUnit, rounded towards 0 and
+// CNMQueue converts a number of bytes to CNMQueueUnit, rounded towards 0 and
 // limited to 16 bits.
 func CNMQueue(b unit.Bytes) int16 {
 	const most = 1<<15 - 1
 	return int16(max(-most-1, min(most, b/CNMQueueUnit)))
 }
 
-// Take addresses the message to the sender of f, and takes as much of f's headers
-// as fits, telemetry left out.
+// Take addresses the message to the sender of f. It copies as much of f's
+// headers, without telemetry, as fits.
 func (c *CNM) Take(f *Frame) {
 	if f.shift != 0 {
 		plain := *f
@@ -77,8 +78,8 @@ func (c *CNM) Take(f *Frame) {
 	}
 }
 
-// Build writes the message into f, without payload; Arrival and Trace stay as
-// they are.
+// Build writes the message into f, without payload. It does not change Arrival
+// and Trace.
 func (c *CNM) Build(f *Frame) {
 	clear(f.head[:])
 	n := min(c.SampleLen, CNMMaxSample)
@@ -96,8 +97,8 @@ func (c *CNM) Build(f *Frame) {
 	copy(f.head[cnmMSDU:], c.Sample[:n])
 }
 
-// Parse takes f apart. It refuses, with an error that wraps ErrMalformed, what
-// Build would not write: then c is unchanged.
+// Parse parses f into c. It rejects frames that Build would not write, with an
+// error that wraps ErrMalformed, and leaves c unchanged then.
 func (c *CNM) Parse(f *Frame) error {
 	if f.Class() != ClassCNM {
 		return errNotCNM
@@ -115,25 +116,26 @@ func (c *CNM) Parse(f *Frame) error {
 	return nil
 }
 
-// isCNM tells whether a frame that is not IPv4 is a CNM, whole.
+// isCNM reports whether a frame that is not IPv4 is a complete CNM.
 func (f *Frame) isCNM() bool {
 	return f.n >= cnmMSDU && f.n <= cnmMSDU+CNMMaxSample && f.Payload == 0 &&
 		binary.BigEndian.Uint16(f.head[ethType:]) == typeCNM &&
 		binary.BigEndian.Uint16(f.head[cnmLength:]) == uint16(f.n-cnmMSDU)
 }
 
-// Feedback gives the quantised feedback of a CNM, 0 to MaxFeedback.
+// Feedback returns the quantised feedback of a CNM, 0 to MaxFeedback.
 func (f *Frame) Feedback() uint8 { return f.head[cnmFeedback+1] & MaxFeedback }
 
-// QOffset gives, in CNMQueueUnit, how far the queue was above its set point.
+// QOffset returns the queue length above its set point, in CNMQueueUnit.
 func (f *Frame) QOffset() int16 { return int16(binary.BigEndian.Uint16(f.head[cnmQOffset:])) }
 
-// QDelta gives, in CNMQueueUnit, how much the queue had grown since the sample
-// before.
+// QDelta returns the increase of the queue since the previous sample, in
+// CNMQueueUnit.
 func (f *Frame) QDelta() int16 { return int16(binary.BigEndian.Uint16(f.head[cnmQDelta:])) }
 
-// SampledQP gives the destination queue pair of the RoCEv2 packet that a CNM
-// brings back, which names the flow; ok is false if it brings none back.
+// SampledQP returns the destination queue pair of the RoCEv2 packet sampled in
+// a CNM, which identifies the flow. ok is false if the CNM contains no such
+// packet.
 func (f *Frame) SampledQP() (qp uint32, ok bool) {
 	if !f.sampledRoCE() {
 		return 0, false
@@ -141,8 +143,8 @@ func (f *Frame) SampledQP() (qp uint32, ok bool) {
 	return uint24(f.head[cnmShift+bthDestQP:]), true
 }
 
-// SampledSrcPort gives the UDP source port of the RoCEv2 packet that a CNM brings
-// back, 0 if it brings none back.
+// SampledSrcPort returns the UDP source port of the RoCEv2 packet sampled in a
+// CNM, or 0 if the CNM contains no such packet.
 func (f *Frame) SampledSrcPort() uint16 {
 	if !f.sampledRoCE() {
 		return 0
@@ -150,7 +152,8 @@ func (f *Frame) SampledSrcPort() uint16 {
 	return binary.BigEndian.Uint16(f.head[cnmShift+udpSrc:])
 }
 
-// sampledRoCE tells whether a CNM brings back a RoCEv2 packet up to its BTH.
+// sampledRoCE reports whether a CNM contains a RoCEv2 packet at least up to its
+// BTH.
 func (f *Frame) sampledRoCE() bool {
 	h := f.head[cnmShift:]
 	return f.isCNM() && f.n >= cnmMSDU+cnmRoCEEnd &&

@@ -2,7 +2,7 @@ package frame
 
 import "encoding/binary"
 
-// Ratio is the degree of congestion in classes, 2 bits (¶142).
+// Ratio is the class of congestion, 2 bits (¶142).
 type Ratio uint8
 
 // Classes of congestion.
@@ -25,7 +25,7 @@ const (
 	ServiceUD                   // UD, SEND
 )
 
-// Values that say that an item is not known.
+// Values of unknown items.
 const (
 	NoSwitch = 0xff
 	NoPort   = 0xff
@@ -33,9 +33,9 @@ const (
 	NoDelay  = 1<<32 - 1
 )
 
-// Congestion is the vendor's part of a CETH of version 1. The document names the
-// items and some widths (¶142, ¶143), its figure 8 is lost: the order is this
-// project's.
+// Congestion is the vendor part of a CETH of version 1. The document names the
+// items and some widths (¶142, ¶143), but its figure 8 is lost. The order is
+// this project's.
 //
 //	byte 1    ratio 2 bits, type 1, scenario 4, 0
 //	byte 2    switch     3  port           length 1 and more
@@ -46,13 +46,14 @@ type Congestion struct {
 	Ratio    Ratio
 	Enhanced bool // type: a notification with information, not an ordinary CNP
 	Service  Service
-	Switch   uint8  // location: number of the switch; NoSwitch: not known, or above 254
-	Port     uint8  // location: its egress port; NoPort: not known, or above 254
-	Depth    uint32 // of the queue there, in bytes; NoDepth: not known
-	Delay    uint32 // of the path, in nanoseconds; NoDelay: not known
+	Switch   uint8  // location: number of the switch; NoSwitch: unknown, or above 254
+	Port     uint8  // location: its egress port; NoPort: unknown, or above 254
+	Depth    uint32 // of the queue there, in bytes; NoDepth: unknown
+	Delay    uint32 // of the path, in nanoseconds; NoDelay: unknown
 }
 
-// CETH gives the header with as many items as fit so many words, 1 to 4.
+// CETH returns the header with as many items as fit into the given number of
+// words, 1 to 4.
 func (c *Congestion) CETH(words uint8) CETH {
 	h := CETH{Version: CETHVersion, Words: words}
 	var v [CETHMaxLen]byte
@@ -64,8 +65,8 @@ func (c *Congestion) CETH(words uint8) CETH {
 	return h
 }
 
-// Congestion reads the vendor's part, false if the version is not this package's.
-// Items that the length leaves out are not known.
+// Congestion parses the vendor part. It returns false if the version is not
+// this package's. Items beyond the header's length are unknown.
 func (c *CETH) Congestion() (Congestion, bool) {
 	if c.Version != CETHVersion {
 		return Congestion{}, false
@@ -90,26 +91,26 @@ func (c *CETH) Congestion() (Congestion, bool) {
 //	Reserved 6, the first CETH    version 4 bits, ratio 2
 //	Reserved 7, the second CETH   version 4 bits, ratio 2, type 1
 //
-// That order is this project's: it alone fills each field exactly. A profile of
-// the ratio alone leaves version and type 0.
+// The order is this project's: it is the only one that fills each field
+// exactly. A profile with the ratio only leaves version and type 0.
 type ShortCETH struct {
 	Version  uint8
 	Ratio    Ratio
 	Enhanced bool // in Reserved 7 only
 }
 
-// Resv6 gives the first CETH, 6 bits.
+// Resv6 returns the first CETH, 6 bits.
 func (s ShortCETH) Resv6() uint8 { return s.Version&0x0f<<2 | uint8(s.Ratio&3) }
 
-// Resv7 gives the second CETH, 7 bits.
+// Resv7 returns the second CETH, 7 bits.
 func (s ShortCETH) Resv7() uint8 { return s.Resv6()<<1 | bit(s.Enhanced, 1) }
 
-// ShortOfResv6 reads a first CETH.
+// ShortOfResv6 parses a first CETH.
 func ShortOfResv6(bits uint8) ShortCETH {
 	return ShortCETH{Version: bits >> 2 & 0x0f, Ratio: Ratio(bits & 3)}
 }
 
-// ShortOfResv7 reads a second CETH.
+// ShortOfResv7 parses a second CETH.
 func ShortOfResv7(bits uint8) ShortCETH {
 	s := ShortOfResv6(bits >> 1)
 	s.Enhanced = bits&1 != 0

@@ -12,8 +12,8 @@ const (
 	minCapture = MinLen - FCSLen
 )
 
-// SrcMAC gives the Ethernet source address.
+// SrcMAC returns the Ethernet source address.
 func (f *Frame) SrcMAC() Addr { return Addr(f.head[ethSrc:ethType]) }
 
-// DstMAC gives the Ethernet destination address.
+// DstMAC returns the Ethernet destination address.
 func (f *Frame) DstMAC() Addr { return Addr(f.head[ethDst:ethSrc]) }

@@ -1,7 +1,8 @@
-// Package frame is what is on the wire: the real header bytes of RoCEv2 over
-// Ethernet and of priority flow control, one file per header, with accessors
-// that read and rewrite the bytes in place. It knows offsets and checksums; it
-// does not know queues, flows or schemes.
+// Package frame implements frames as they are on the wire: the real header
+// bytes of RoCEv2 over Ethernet, UET, priority flow control and congestion
+// notification, with one file per header. Accessors read and rewrite the bytes
+// in place. The package knows offsets and checksums; it does not know queues,
+// flows or schemes.
 //
 // Sources: IEEE 802.3 and 802.1Q (Ethernet, PFC), RFC 791 (IPv4), RFC 768
 // (UDP), IBTA volume 1 with Annex A17 (BTH and its extensions, ICRC).
@@ -9,11 +10,11 @@ package frame
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// HeaderRoom is the largest header stack, in bytes, that a Frame can hold.
+// HeaderRoom is the maximum length of a Frame's headers in bytes.
 const HeaderRoom = 208
 
 // Trailer lengths in bytes. They count towards a frame's length; the bytes
-// themselves are written where a frame leaves the fabric (a capture).
+// themselves are written only if a frame leaves the fabric (a capture).
 const (
 	ICRCLen = 4 // invariant CRC of RoCEv2, IBTA A17.3.3
 	FCSLen  = 4 // Ethernet frame check sequence
@@ -24,26 +25,28 @@ const (
 // length of the payload, whose bytes are elided. A Frame is a value; copying it
 // copies the header, and == compares it.
 type Frame struct {
-	// Arrival is the instant at which the last bit is in at the receiving node:
-	// start of transmission + serialisation + propagation. The sender stamps it.
+	// Arrival is the instant at which the last bit has arrived at the receiving
+	// node: start of transmission + serialisation + propagation. The sender
+	// sets it.
 	Arrival unit.Time
-	// Trace rides beside the frame and names the message that it belongs to; 0
-	// is none. It is not on the wire and not in the digest.
+	// Trace is metadata that identifies the frame's message; 0 means no
+	// message. It is not on the wire and not in the digest.
 	Trace uint64
-	// Payload counts the elided payload bytes, pad included.
+	// Payload is the number of elided payload bytes, pad included.
 	Payload uint32
 	n       uint8
-	// shift counts the bytes of telemetry between UDP and BTH, 0 if there is none;
-	// the offsets of BTH and all after it count from there.
+	// shift is the number of telemetry bytes between UDP and BTH, 0 without
+	// telemetry. The offsets of the BTH and of all headers after it are
+	// relative to it.
 	shift uint8
 	head  [HeaderRoom]byte
 }
 
-// Header gives the header bytes themselves, not a copy.
+// Header returns the header bytes themselves, not a copy.
 func (f *Frame) Header() []byte { return f.head[:f.n] }
 
-// SetHeader copies b in as the header bytes. It reports false, and changes
-// nothing, if b is longer than HeaderRoom.
+// SetHeader copies b into the header bytes. It returns false, without any
+// change, if b is longer than HeaderRoom.
 func (f *Frame) SetHeader(b []byte) bool {
 	if len(b) > HeaderRoom {
 		return false
@@ -54,10 +57,10 @@ func (f *Frame) SetHeader(b []byte) bool {
 	return true
 }
 
-// at gives where the byte is that has the offset in a packet without telemetry.
+// at converts an offset in a packet without telemetry to an offset in f.
 func (f *Frame) at(offset int) int { return offset + int(f.shift) }
 
-// Len gives the frame's length on the wire in bytes, from destination address
+// Len returns the frame's length on the wire in bytes, from destination address
 // to FCS, padded to the Ethernet minimum of 64.
 func (f *Frame) Len() unit.Bytes {
 	n := unit.Bytes(f.n) + unit.Bytes(f.Payload) + FCSLen

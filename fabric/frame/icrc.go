@@ -6,11 +6,11 @@ import (
 	"hash/crc32"
 )
 
-// icrcSeed is the CRC-32 of eight bytes of ones, which stand for the local route
-// header that RoCEv2 does not have (IBTA A17.3.3).
+// icrcSeed is the CRC-32 of eight bytes of ones. They replace the local route
+// header, which RoCEv2 does not have (IBTA A17.3.3).
 const icrcSeed = 0x2144df1c
 
-// icrcMasked are the offsets in the IP packet that switches may rewrite, and
+// icrcMasked holds the offsets in the IP packet that switches may rewrite and
 // that count as ones: type of service, time to live, both checksums, and the
 // byte of FECN, BECN and Resv6.
 var icrcMasked = [...]int{
@@ -18,8 +18,9 @@ var icrcMasked = [...]int{
 	udpChecksum - ethEnd, udpChecksum + 1 - ethEnd, bthECN - ethEnd,
 }
 
-// ICRC gives the invariant CRC of a RoCEv2 packet, from the IPv4 header (without
-// options) to the end of the padded payload. On the wire it is little-endian.
+// ICRC returns the invariant CRC of a RoCEv2 packet, from the IPv4 header
+// (without options) to the end of the padded payload. On the wire it is
+// little-endian.
 func ICRC(ipPacket []byte) uint32 {
 	var head [bthEnd - ethEnd]byte
 	n := copy(head[:], ipPacket)
@@ -30,8 +31,8 @@ func ICRC(ipPacket []byte) uint32 {
 	return crc32.Update(crc, crc32.IEEETable, ipPacket[n:])
 }
 
-// icrc gives the invariant CRC of a frame of ClassRoCE, whose bytes on the wire
-// are wire: that of the packet without its telemetry.
+// icrc returns the invariant CRC of a frame of ClassRoCE, computed without its
+// telemetry. wire holds the frame's bytes on the wire.
 func (f *Frame) icrc(wire []byte) uint32 {
 	if f.shift == 0 {
 		return ICRC(wire[ethEnd:])
@@ -41,8 +42,9 @@ func (f *Frame) icrc(wire []byte) uint32 {
 	return ICRC(append(bytes.Clone(plain.Header()[ethEnd:]), wire[f.n:]...))
 }
 
-// Materialise appends to dst the frame as a capture shows it, without FCS: the
-// header, a payload of zeros, the ICRC if it is RoCE, and padding to 60 bytes.
+// Materialise appends the frame to dst in the form of a capture, without FCS:
+// the header, a payload of zeros, the ICRC of a RoCE frame, and padding to 60
+// bytes.
 func (f *Frame) Materialise(dst []byte) []byte {
 	start := len(dst)
 	dst = append(dst, f.Header()...)

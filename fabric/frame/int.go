@@ -20,23 +20,23 @@ const (
 	intKind = 1<<4 | 1<<2
 
 	intVersion  = 2 << 4
-	intExceeded = 0x04 // E, of byte 0
-	intTooLong  = 0x02 // M, of byte 0
-	// intInstructions asks for node id (bit 0), ports (1), queue id and occupancy
-	// (3), and ingress timestamp (4); bit 0 is the most significant.
+	intExceeded = 0x04 // E, in byte 0
+	intTooLong  = 0x02 // M, in byte 0
+	// intInstructions requests node id (bit 0), ports (1), queue id and
+	// occupancy (3), and ingress timestamp (4); bit 0 is the most significant.
 	intInstructions = 1<<15 | 1<<14 | 1<<12 | 1<<11
 
 	maxDepthINT = 1<<24 - 1
 )
 
-// intWellFormed tells whether b, which has room for shim and header, begins with
-// an INT header of this package's instructions.
+// intWellFormed reports whether b begins with an INT header that has this
+// package's instructions. b must be long enough for shim and header.
 func intWellFormed(b []byte) bool {
 	return b[0] == intKind && b[shimLen]&0xf0 == intVersion && b[shimLen+2]&0x1f == hopLen/4 &&
 		binary.BigEndian.Uint16(b[shimLen+4:]) == intInstructions
 }
 
-// carryINT is the INT source.
+// carryINT adds an empty INT header, as an INT source does.
 func (f *Frame) carryINT(hops uint8) {
 	f.announce(PortINT, intKind, intLen)
 	h := f.head[udpEnd+shimLen:]
@@ -44,7 +44,8 @@ func (f *Frame) carryINT(hops uint8) {
 	binary.BigEndian.PutUint16(h[4:], intInstructions)
 }
 
-// pushINT is the transit hop: it counts down the remaining hops only if it writes.
+// pushINT adds a hop, as an INT transit hop does. It decrements the remaining
+// hops only if it writes.
 func (f *Frame) pushINT(hop *Hop, mtu unit.Bytes) Push {
 	h := f.head[udpEnd+shimLen:]
 	switch {

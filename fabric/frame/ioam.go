@@ -6,8 +6,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// In-situ OAM, RFC 9197: the incremental trace option (§4.4). The shim in front of
-// it is laid out as that of INT; no standard puts IOAM behind UDP over IPv4.
+// In-situ OAM, RFC 9197: the incremental trace option (§4.4). The shim before it
+// has the layout of INT's; no standard defines IOAM after UDP over IPv4.
 //
 //	word 0   namespace 16, node length 5 in words, flags 4, remaining length 7 in words
 //	word 1   trace type 24, 0 8
@@ -16,18 +16,19 @@ const (
 	ioamKind = 1 // option type incremental trace
 
 	ioamOverflow = 0x04 // the first of the flags, in byte 2
-	// ioamTrace asks for hop limit and node id (bit 0), interfaces (1), seconds
+	// ioamTrace requests hop limit and node id (bit 0), interfaces (1), seconds
 	// (2) and fraction (3) of the timestamp, and queue depth (6).
 	ioamTrace = 1<<23 | 1<<22 | 1<<21 | 1<<20 | 1<<17
 )
 
-// ioamWellFormed tells whether b, which has room for shim and header, begins with
-// an IOAM trace of this package's type.
+// ioamWellFormed reports whether b begins with an IOAM trace of this package's
+// type. b must be long enough for shim and header.
 func ioamWellFormed(b []byte) bool {
 	return b[0] == ioamKind && b[shimLen+2]>>3 == hopLen/4 && uint24(b[shimLen+4:]) == ioamTrace
 }
 
-// carryIOAM is the encapsulating node, in the default namespace 0.
+// carryIOAM adds an empty trace in the default namespace 0, as an encapsulating
+// node does.
 func (f *Frame) carryIOAM(hops uint8) {
 	f.announce(PortIOAM, ioamKind, ioamLen)
 	h := f.head[udpEnd+shimLen:]
@@ -35,8 +36,8 @@ func (f *Frame) carryIOAM(hops uint8) {
 	putUint24(h[4:], ioamTrace)
 }
 
-// pushIOAM is the transit node. One flag, overflow, says that a node found no
-// room, be it of the remaining length or of the MTU.
+// pushIOAM adds a hop, as a transit node does. The overflow flag reports a lack
+// of room, in the remaining length or in the MTU.
 func (f *Frame) pushIOAM(hop *Hop, mtu unit.Bytes) Push {
 	h := f.head[udpEnd+shimLen:]
 	remaining := h[3] & 0x7f

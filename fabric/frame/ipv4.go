@@ -31,21 +31,20 @@ type ECN uint8
 
 // Code points of ECN.
 const (
-	NotECT ECN = 0 // the transport does not know ECN
+	NotECT ECN = 0 // the transport does not support ECN
 	ECT1   ECN = 1
 	ECT0   ECN = 2
 	CE     ECN = 3 // congestion experienced
 )
 
-// DSCP gives the differentiated services code point, 0 to 63.
+// DSCP returns the differentiated services code point, 0 to 63.
 func (f *Frame) DSCP() uint8 { return f.head[ipTOS] >> 2 }
 
-// ECN gives the congestion field.
+// ECN returns the ECN field.
 func (f *Frame) ECN() ECN { return ECN(f.head[ipTOS] & 3) }
 
-// SetECN rewrites the congestion field and brings the header checksum up to
-// date by RFC 1624 equation 3: HC' = ~(~HC + ~m + m'). A checksum that was
-// wrong stays wrong.
+// SetECN rewrites the ECN field and updates the header checksum by RFC 1624
+// equation 3: HC' = ~(~HC + ~m + m'). A wrong checksum remains wrong.
 func (f *Frame) SetECN(e ECN) {
 	was := uint32(f.head[ipTOS])
 	is := was&^3 | uint32(e&3)
@@ -55,10 +54,10 @@ func (f *Frame) SetECN(e ECN) {
 	f.putChecksum(sum)
 }
 
-// SrcIP gives the address of the sending host.
+// SrcIP returns the address of the sending host.
 func (f *Frame) SrcIP() IP { return IP(binary.BigEndian.Uint32(f.head[ipSrc:])) }
 
-// DstIP gives the address of the receiving host.
+// DstIP returns the address of the receiving host.
 func (f *Frame) DstIP() IP { return IP(binary.BigEndian.Uint32(f.head[ipDst:])) }
 
 // putChecksum folds a sum of 16-bit words and writes its complement (RFC 1071).
@@ -68,7 +67,8 @@ func (f *Frame) putChecksum(sum uint32) {
 	binary.BigEndian.PutUint16(f.head[ipChecksum:], ^uint16(sum))
 }
 
-// ipSum adds up the 16-bit words of the IP header, its checksum among them.
+// ipSum returns the sum of the 16-bit words of the IP header, its checksum
+// included.
 func (f *Frame) ipSum() uint32 {
 	var sum uint32
 	for i := ipVersion; i < ipEnd; i += 2 {
@@ -93,7 +93,7 @@ func (p *Packet) buildIP(f *Frame, length uint32) {
 	f.putChecksum(f.ipSum())
 }
 
-// parseIP reads the IP header of a frame of ClassRoCE.
+// parseIP parses the IP header of a frame of ClassRoCE.
 func (p *Packet) parseIP(f *Frame) error {
 	if binary.BigEndian.Uint16(f.head[ipFlags:]) != dontFragment {
 		return errFlags

@@ -7,7 +7,7 @@ type Opcode uint8
 
 // Opcodes of the reliable connection (IBTA volume 1 chapter 9), and of the
 // congestion notification packet (IBTA A17.9.3). Invalidations and other
-// transports are not emulated: their frames are malformed here.
+// transports are not emulated: their frames count as malformed.
 const (
 	SendFirst          Opcode = 0x00
 	SendMiddle         Opcode = 0x01
@@ -33,7 +33,7 @@ const (
 	OpcodeCNP          Opcode = 0x81
 )
 
-// traits says what follows the BTH.
+// traits is the set of headers and data that follow the BTH.
 type traits uint8
 
 const (
@@ -76,11 +76,11 @@ var opcodes = map[Opcode]opcodeRow{
 	OpcodeCNP:          {"cnp", hasCNP},
 }
 
-// noOpcode is the room that an unknown opcode needs: more than any frame has.
+// noOpcode is the header end of an unknown opcode: beyond the end of any frame.
 const noOpcode = 255
 
-// opcodeTraits and opcodeEnd are the table by opcode, for the hot path.
-// opcodeEnd is where the opcode's last extension header ends.
+// opcodeTraits and opcodeEnd index the table by opcode, for the hot path.
+// opcodeEnd is the end of the opcode's last extension header.
 var opcodeTraits, opcodeEnd = func() (t [256]traits, end [256]uint8) {
 	for i := range end {
 		row, ok := opcodes[Opcode(i)]
@@ -92,7 +92,7 @@ var opcodeTraits, opcodeEnd = func() (t [256]traits, end [256]uint8) {
 	return t, end
 }()
 
-// length gives the length of the extension headers in bytes.
+// length returns the length of the extension headers in bytes.
 func (t traits) length() uint8 {
 	var n uint8
 	if t&hasRETH != 0 {
@@ -116,25 +116,25 @@ func (t traits) length() uint8 {
 	return n
 }
 
-// Known tells whether the opcode is one of the constants of this package.
+// Known reports whether the opcode is one of the constants of this package.
 func (o Opcode) Known() bool { return opcodeEnd[o] != noOpcode }
 
-// IsData tells whether the packet carries a message's payload.
+// IsData reports whether the packet carries payload of a message.
 func (o Opcode) IsData() bool { return opcodeTraits[o]&hasData != 0 }
 
-// HasRETH tells whether an RDMA header follows the BTH.
+// HasRETH reports whether an RDMA header follows the BTH.
 func (o Opcode) HasRETH() bool { return opcodeTraits[o]&hasRETH != 0 }
 
-// HasAETH tells whether an acknowledgement header follows the BTH.
+// HasAETH reports whether an acknowledgement header follows the BTH.
 func (o Opcode) HasAETH() bool { return opcodeTraits[o]&hasAETH != 0 }
 
-// HasAtomic tells whether an atomic header follows the BTH.
+// HasAtomic reports whether an atomic header follows the BTH.
 func (o Opcode) HasAtomic() bool { return opcodeTraits[o]&hasAtomic != 0 }
 
-// HasImm tells whether immediate data is the last extension header.
+// HasImm reports whether immediate data is the last extension header.
 func (o Opcode) HasImm() bool { return opcodeTraits[o]&hasImm != 0 }
 
-// String names the opcode, "write-first".
+// String returns the name of the opcode, "write-first".
 func (o Opcode) String() string {
 	if row, ok := opcodes[o]; ok {
 		return row.name

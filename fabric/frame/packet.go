@@ -8,7 +8,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// ErrMalformed is what every error of a Parse wraps.
+// ErrMalformed is wrapped by every error of the Parse methods.
 var ErrMalformed = errors.New("frame: malformed")
 
 var (
@@ -27,45 +27,45 @@ var (
 
 func malformed(reason string) error { return fmt.Errorf("%w: %s", ErrMalformed, reason) }
 
-// MaxPayload is the largest payload in bytes that fits an IP packet whatever
-// the opcode.
+// MaxPayload is the maximum payload in bytes that fits into an IP packet with
+// any opcode.
 const MaxPayload = 65535 - (HeaderRoom - ethEnd) - ICRCLen
 
-// Packet is a RoCEv2 packet taken apart. The opcode says which of RETH, AETH,
-// Atomic, Original, Imm and RecRate are on the wire, Timestamped says whether
-// Timestamps are; CETH and SACK are on the wire of an ACK, READ request or CNP only. Fields
-// wider than on the wire are cut.
+// Packet is a parsed RoCEv2 packet. The opcode determines which of RETH, AETH,
+// Atomic, Original, Imm and RecRate are on the wire, and Timestamped determines
+// whether Timestamps are. CETH and SACK are on the wire of an ACK, READ request
+// or CNP only. Values wider than their fields on the wire are truncated.
 type Packet struct {
 	SrcMAC, DstMAC Addr
 	Src, Dst       IP
 	DSCP           uint8 // 0 to 63
-	ECN            ECN   // in a CNP of PCN: CE says congested
+	ECN            ECN   // in a CNP of PCN, CE means congested
 	TTL            uint8
 	ID             uint16
 	SrcPort        uint16 // the flow's entropy
-	Mirrored       bool   // SrcPort is the destination port, and PortRoCE the source port
+	Mirrored       bool   // SrcPort is the UDP destination port, and PortRoCE the source port
 	BTH            BTH
 	RETH           RETH
 	AETH           AETH
 	Atomic         AtomicETH
-	Original       uint64 // what an atomic found
+	Original       uint64 // previous value of an atomic's word
 	Imm            uint32 // immediate data
 	RecRate        uint32 // of a CNP, in Mbit/s
-	CETH           CETH   // none if its length is 0; one sets BECN
-	Selective      bool   // SACK follows the CETH, which is there
+	CETH           CETH   // no header if its length is 0; a header sets BECN
+	Selective      bool   // a SACK follows the CETH, which must be present
 	SACK           SACK
 	Timestamped    bool
 	Timestamps     Timestamps
 	Payload        uint32 // bytes, pad included, at most MaxPayload
 }
 
-// Len gives the length in bytes of the frame that Build makes of the packet, from
+// Len returns the length in bytes of the frame that Build writes, from
 // destination address to FCS.
 func (p *Packet) Len() unit.Bytes {
 	return max(unit.Bytes(p.end())+unit.Bytes(p.Payload)+ICRCLen+FCSLen, MinLen)
 }
 
-// end gives where the packet's last header ends.
+// end returns the end of the packet's last header.
 func (p *Packet) end() uint8 {
 	end := opcodeEnd[p.BTH.Opcode]
 	if end == noOpcode {
@@ -78,9 +78,9 @@ func (p *Packet) end() uint8 {
 	return end
 }
 
-// Build writes the packet's headers into f and sets f.Payload; Arrival and
-// Trace stay as they are. With an unknown opcode or a payload above MaxPayload
-// the result is malformed.
+// Build writes the packet's headers into f and sets f.Payload. It does not
+// change Arrival and Trace. With an unknown opcode or a payload above
+// MaxPayload the result is malformed.
 func (p *Packet) Build(f *Frame) {
 	end := p.end()
 	f.n, f.shift = end, 0
@@ -123,8 +123,8 @@ func (p *Packet) buildExtensions(f *Frame) {
 	}
 }
 
-// Parse takes f apart. It refuses, with an error that wraps ErrMalformed, what
-// Build would not write: then p is unchanged.
+// Parse parses f into p. It rejects frames that Build would not write, with an
+// error that wraps ErrMalformed, and leaves p unchanged then.
 func (p *Packet) Parse(f *Frame) error {
 	if f.Class() != ClassRoCE {
 		return errClass

@@ -5,14 +5,14 @@ import "encoding/binary"
 // Priority flow control, IEEE 802.1Q clause 36 and 802.3 annex 31D.
 const (
 	pfcOp     = ethEnd
-	pfcEnable = ethEnd + 2 // upper byte 0, bit n of the lower: quanta n counts
+	pfcEnable = ethEnd + 2 // upper byte 0; bit n of the lower byte: quanta n is valid
 	pfcQuanta = ethEnd + 4
 	pfcEnd    = pfcQuanta + 8*2
 	pfcOpcode = 0x0101
-	pfcBuilt  = minCapture // with the padding
+	pfcBuilt  = minCapture // with padding
 )
 
-// pfcAddr is the group address of MAC control, which no bridge forwards.
+// pfcAddr is the group address of MAC control, which bridges do not forward.
 var pfcAddr = Addr{0x01, 0x80, 0xc2, 0, 0, 1}
 
 var (
@@ -24,12 +24,12 @@ var (
 // PFC is a priority flow control frame.
 type PFC struct {
 	Source Addr
-	Enable uint8     // bit n: Quanta[n] counts
+	Enable uint8     // bit n: Quanta[n] is valid
 	Quanta [8]uint16 // pause per priority in 512 bit times; 0 resumes
 }
 
-// Build writes the frame into f, 60 header bytes and no payload; Arrival and
-// Trace stay as they are.
+// Build writes the frame into f, with 60 header bytes and no payload. It does
+// not change Arrival and Trace.
 func (p *PFC) Build(f *Frame) {
 	clear(f.head[:])
 	f.n, f.shift, f.Payload = pfcBuilt, 0, 0
@@ -43,8 +43,8 @@ func (p *PFC) Build(f *Frame) {
 	}
 }
 
-// Parse takes f apart. It refuses, with an error that wraps ErrMalformed, what
-// Build would not write: then p is unchanged.
+// Parse parses f into p. It rejects frames that Build would not write, with an
+// error that wraps ErrMalformed, and leaves p unchanged then.
 func (p *PFC) Parse(f *Frame) error {
 	if f.Class() != ClassPFC {
 		return errNotPFC

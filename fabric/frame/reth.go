@@ -10,15 +10,15 @@ const (
 	rethLen    = 16
 )
 
-// RETH says where in the peer's memory a WRITE or READ goes.
+// RETH locates the data of a WRITE or READ in the peer's memory.
 type RETH struct {
 	VA     uint64 // virtual address
 	RKey   uint32
 	Length uint32 // of the whole message, in bytes
 }
 
-// DMALength gives the length of the whole message in bytes, for an opcode with
-// HasRETH.
+// DMALength returns the length of the whole message in bytes, for an opcode
+// with HasRETH.
 func (f *Frame) DMALength() uint32 { return binary.BigEndian.Uint32(f.head[f.at(rethLength):]) }
 
 func (r *RETH) build(f *Frame) {

@@ -2,28 +2,28 @@ package frame
 
 import "fmt"
 
-// Role is what a frame is in the exchange of a message.
+// Role is a frame's role in the exchange of a message.
 type Role uint8
 
 // Roles.
 const (
-	RoleNone          Role = iota // of no message
+	RoleNone          Role = iota // belongs to no message
 	RoleData                      // carries the initiator's payload
-	RoleRequest                   // asks for data, or for an atomic
-	RoleResponse                  // answers that
+	RoleRequest                   // requests data or an atomic operation
+	RoleResponse                  // answers a request
 	RoleACK                       // acknowledges
-	RoleCETH                      // acknowledges, and tells of congestion in a CETH
-	RoleNAK                       // asks for a resend
-	RoleCNP                       // tells of congestion
-	RoleCNM                       // a switch tells of congestion
+	RoleCETH                      // acknowledges, with a congestion notification in a CETH
+	RoleNAK                       // requests a retransmission
+	RoleCNP                       // congestion notification of a NIC
+	RoleCNM                       // congestion notification of a switch
 	RoleCredit                    // grants credit
-	RoleCreditRequest             // asks for credit
+	RoleCreditRequest             // requests credit
 )
 
-// roleNames are the words of the field.
+// roleNames holds the names of the roles.
 var roleNames = [...]string{"none", "data", "request", "response", "ack", "ceth", "nak", "cnp", "cnm", "credit", "credit-request"}
 
-// String names the role, "ack".
+// String returns the name of the role, "ack".
 func (r Role) String() string {
 	if int(r) < len(roleNames) {
 		return roleNames[r]
@@ -31,12 +31,12 @@ func (r Role) String() string {
 	return fmt.Sprintf("role(%d)", uint8(r))
 }
 
-// Main tells whether a message is complete by frames of the role, and not merely
-// steered by them.
+// Main reports whether frames of the role complete a message, as opposed to
+// frames that only control its transmission.
 func (r Role) Main() bool { return r >= RoleData && r <= RoleCETH }
 
-// Role gives what a frame is, and whether it goes back, to the message's
-// initiator.
+// Role returns the frame's role, and whether the frame travels back to the
+// message's initiator.
 func (f *Frame) Role() (role Role, back bool) {
 	switch f.Class() {
 	case ClassRoCE:

@@ -6,17 +6,17 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// In-band telemetry: what switches write into a data packet on its way. It stands
-// between UDP and BTH, as INT v2.1 has it for RoCEv2 ("INT over TCP/UDP"): the
-// UDP destination port announces it, and a shim of 4 bytes keeps the port that
-// the packet had. No port has been assigned; these are of the dynamic range.
+// In-band telemetry: records that switches write into a data packet in flight. It
+// lies between UDP and BTH, as INT v2.1 defines it for RoCEv2 ("INT over
+// TCP/UDP"). The UDP destination port announces it, and a shim of 4 bytes keeps
+// the original port. No port has been assigned; these are from the dynamic range.
 //
 //	shim      kind 8, length 8 in words without the shim, PortRoCE 16
-//	header    of INT or IOAM: what each hop writes, and how many still may
+//	header    of INT or IOAM: contents of a hop, and number of hops still allowed
 //	hops      the latest first, hopLen bytes each
 //
-// The ICRC is that of the packet without telemetry: the NIC that takes it out
-// restores what its peer has sent.
+// The ICRC is that of the packet without telemetry: the NIC that removes the
+// telemetry restores the packet that its peer sent.
 const (
 	PortINT  = 65001
 	PortIOAM = 65002
@@ -24,18 +24,19 @@ const (
 	shimLen = 4
 	hopLen  = 20 // node, ports, queue and instant, with either carrier
 
-	// MaxHops is how many hops fit in a frame.
+	// MaxHops is the maximum number of hops in a frame.
 	MaxHops = 5
-	// telemetryRoom is the longest telemetry in bytes: shim, INT header, hops.
+	// telemetryRoom is the maximum length of telemetry in bytes: shim, INT
+	// header, hops.
 	telemetryRoom = shimLen + intLen + MaxHops*hopLen
-	// longest is where the longest headers end, telemetry and CETH left out.
+	// longest is the end of the longest headers, without telemetry and CETH.
 	longest = bthEnd + atomicLen + stampLen
 )
 
-// Every frame but one with a CETH has room for the longest telemetry.
+// Every frame without a CETH has room for the longest telemetry.
 const _ = uint(HeaderRoom - longest - telemetryRoom)
 
-// Carrier is the form that telemetry has in a packet.
+// Carrier is the format of the telemetry in a packet.
 type Carrier uint8
 
 // Carriers.
@@ -45,26 +46,26 @@ const (
 	CarrierIOAM         // in-situ OAM, RFC 9197, incremental trace option
 )
 
-// Hop is what one switch writes.
+// Hop is the record that one switch writes.
 type Hop struct {
 	Node    uint32    // number of the switch, 24 bits
 	In, Out uint16    // ports
-	Depth   uint32    // bytes in the egress queue behind the packet; INT has 24 bits
-	Entered unit.Time // when the packet was in at the switch, in whole nanoseconds
+	Depth   uint32    // bytes in the egress queue behind the packet; 24 bits in INT
+	Entered unit.Time // arrival of the packet's last bit at the switch, in whole nanoseconds
 }
 
-// Push says what became of a hop.
+// Push is the result of PushHop.
 type Push uint8
 
 // Outcomes of PushHop.
 const (
 	PushNone     Push = iota // the packet carries no telemetry
 	Pushed                   // written
-	PushExceeded             // not written: as many hops as were allowed have been
+	PushExceeded             // not written: the maximum number of hops is reached
 	PushTooLong              // not written: the frame would exceed the MTU
 )
 
-// Carrier tells which telemetry the packet carries.
+// Carrier returns the format of the packet's telemetry.
 func (f *Frame) Carrier() Carrier {
 	switch {
 	case f.shift == 0:
@@ -75,8 +76,9 @@ func (f *Frame) Carrier() Carrier {
 	return CarrierIOAM
 }
 
-// Carry makes a packet of ClassRoCE without telemetry and without CETH carry it,
-// for at most so many hops, 1 to MaxHops.
+// Carry adds empty telemetry for at most the given number of hops, 1 to
+// MaxHops. The packet must be of ClassRoCE and have neither telemetry nor a
+// CETH.
 func (f *Frame) Carry(c Carrier, hops uint8) {
 	switch c {
 	case CarrierINT:
@@ -87,9 +89,9 @@ func (f *Frame) Carry(c Carrier, hops uint8) {
 	}
 }
 
-// PushHop writes a hop in front of the earlier ones, if the packet carries
-// telemetry, a hop is still allowed, and the frame stays within mtu. Otherwise it
-// sets the flag that says so, and adds nothing.
+// PushHop writes a hop before the earlier ones if the packet carries telemetry,
+// another hop is allowed, and the frame stays within mtu. Otherwise it sets the
+// corresponding flag and adds nothing.
 func (f *Frame) PushHop(h *Hop, mtu unit.Bytes) Push {
 	switch f.Carrier() {
 	case CarrierINT:
@@ -101,7 +103,7 @@ func (f *Frame) PushHop(h *Hop, mtu unit.Bytes) Push {
 	}
 }
 
-// Hops tells how many hops have been written.
+// Hops returns the number of hops in the telemetry.
 func (f *Frame) Hops() int {
 	if f.shift == 0 {
 		return 0
@@ -109,7 +111,7 @@ func (f *Frame) Hops() int {
 	return (int(f.shift) - f.stack()) / hopLen
 }
 
-// Hop gives a hop, 0 the latest; i is below Hops.
+// Hop returns hop i, where 0 is the latest; i must be below Hops.
 func (f *Frame) Hop(i int) Hop {
 	b := f.head[udpEnd+f.stack()+i*hopLen:]
 	if f.Carrier() == CarrierINT {
@@ -118,7 +120,7 @@ func (f *Frame) Hop(i int) Hop {
 	return hopIOAM(b)
 }
 
-// stack is where the hops begin, counted from the shim.
+// stack returns the offset of the hops from the shim.
 func (f *Frame) stack() int {
 	if f.Carrier() == CarrierINT {
 		return shimLen + intLen
@@ -126,8 +128,8 @@ func (f *Frame) stack() int {
 	return shimLen + ioamLen
 }
 
-// StripTelemetry takes telemetry out, if there is any: the packet is as it was
-// before Carry, but for what else was rewritten.
+// StripTelemetry removes the telemetry, if any. It restores the packet as it
+// was before Carry, except for other fields rewritten since.
 func (f *Frame) StripTelemetry() {
 	if n := int(f.shift); n > 0 {
 		copy(f.head[udpEnd:], f.head[udpEnd+n:f.n])
@@ -137,7 +139,7 @@ func (f *Frame) StripTelemetry() {
 	}
 }
 
-// announce opens room for shim and header behind UDP, and writes the shim.
+// announce inserts shim and header after UDP, and writes the shim.
 func (f *Frame) announce(port uint16, kind byte, length int) {
 	f.open(udpEnd, shimLen+length)
 	binary.BigEndian.PutUint16(f.head[udpDst:], port)
@@ -145,7 +147,7 @@ func (f *Frame) announce(port uint16, kind byte, length int) {
 	binary.BigEndian.PutUint16(f.head[udpEnd+2:], PortRoCE)
 }
 
-// openHop opens room for a hop, and counts it in the shim.
+// openHop inserts a zero hop, counts it in the shim and returns its bytes.
 func (f *Frame) openHop() []byte {
 	at := udpEnd + f.stack()
 	f.open(at, hopLen)
@@ -153,15 +155,15 @@ func (f *Frame) openHop() []byte {
 	return f.head[at : at+hopLen]
 }
 
-// open makes room for n bytes at an offset behind UDP.
+// open inserts n zero bytes at an offset after UDP.
 func (f *Frame) open(at, n int) {
 	copy(f.head[at+n:int(f.n)+n], f.head[at:f.n])
 	clear(f.head[at : at+n])
 	f.resize(n)
 }
 
-// resize counts n bytes more, or fewer, of telemetry in all lengths, and keeps
-// the IP checksum right (RFC 1624 equation 3).
+// resize adds n, which may be negative, to all lengths that include telemetry,
+// and updates the IP checksum (RFC 1624 equation 3).
 func (f *Frame) resize(n int) {
 	f.n = uint8(int(f.n) + n)
 	f.shift = uint8(int(f.shift) + n)
@@ -174,8 +176,8 @@ func (f *Frame) resize(n int) {
 	binary.BigEndian.PutUint16(f.head[udpLength:], udp+uint16(n))
 }
 
-// telemetryLen gives the length in bytes of the telemetry in header bytes of any
-// kind, 0 if there is none that is well formed.
+// telemetryLen returns the length in bytes of the telemetry in arbitrary header
+// bytes, or 0 if they contain no well-formed telemetry.
 func (f *Frame) telemetryLen() uint8 {
 	h := &f.head
 	if f.n < udpEnd+shimLen || binary.BigEndian.Uint32(h[ethType:])>>8 != typeIPv4<<8|versionIHL ||

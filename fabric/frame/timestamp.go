@@ -6,12 +6,11 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Timestamp header: what a round-trip time is measured by. It is the last of the
-// extension headers, two instants of four bytes each, and the ICRC covers it. A
-// transport header version of 1 in the BTH announces it; no other header takes
-// part in that, and a receiver that knows version 0 alone discards the packet
-// (IBTA volume 1 §9.6, header validation). No standard gives RoCEv2 such a
-// header: the layout is this project's.
+// Timestamp header, for the measurement of round-trip times. It is the last of the
+// extension headers, two instants of four bytes each, and the ICRC covers it. Only
+// a transport header version of 1 in the BTH announces it. A receiver that supports
+// version 0 only discards the packet (IBTA volume 1 §9.6, header validation). No
+// standard defines such a header for RoCEv2: the layout is this project's.
 const (
 	stampSent     = -8 // from the end of the header bytes
 	stampReceived = -4
@@ -21,26 +20,26 @@ const (
 	stampedVersion = 1
 )
 
-// Stamp is an instant as it is on the wire, in nanoseconds modulo 2^32: it comes
-// round every 4.29 s.
+// Stamp is an instant as encoded on the wire, in nanoseconds modulo 2^32: it
+// wraps every 4.29 s.
 type Stamp uint32
 
-// StampOf cuts an instant to whole nanoseconds.
+// StampOf truncates an instant to whole nanoseconds.
 func StampOf(t unit.Time) Stamp { return Stamp(t / unit.Nanosecond) }
 
-// Since gives the span from earlier to s, from 0 to less than 4.29 s.
+// Since returns the duration from earlier to s, from 0 to less than 4.29 s.
 func (s Stamp) Since(earlier Stamp) unit.Time { return unit.Time(s-earlier) * unit.Nanosecond }
 
-// Timestamps are the two instants of the header.
+// Timestamps holds the two instants of the header.
 type Timestamps struct {
-	Sent     Stamp // T_s: the data packet began to leave its sender; an ACK echoes it
-	Received Stamp // T_r: the data packet was in at its receiver; 0 in a data packet
+	Sent     Stamp // T_s: start of the data packet's transmission; an ACK echoes it
+	Received Stamp // T_r: arrival of the data packet at its receiver; 0 in a data packet
 }
 
-// Timestamped tells whether the packet has a timestamp header.
+// Timestamped reports whether the packet has a timestamp header.
 func (f *Frame) Timestamped() bool { return f.head[f.at(bthFlags)]&0x0f == stampedVersion }
 
-// Timestamps gives the two instants of a timestamped frame of ClassRoCE.
+// Timestamps returns the two instants of a timestamped frame of ClassRoCE.
 func (f *Frame) Timestamps() Timestamps {
 	end := int(f.n)
 	return Timestamps{

@@ -2,7 +2,7 @@ package frame
 
 import "encoding/binary"
 
-// UDP header, RFC 768. The destination port says RoCEv2 (IBTA A17.3.2); the
+// UDP header, RFC 768. The destination port identifies RoCEv2 (IBTA A17.3.2); the
 // source port is the flow's entropy; the checksum is 0 (A17.3.2.4).
 const (
 	udpSrc      = ipEnd
@@ -15,15 +15,16 @@ const (
 	PortRoCE = 4791
 )
 
-// SrcPort gives the UDP source port.
+// SrcPort returns the UDP source port.
 func (f *Frame) SrcPort() uint16 { return binary.BigEndian.Uint16(f.head[udpSrc:]) }
 
-// DstPort gives the UDP destination port.
+// DstPort returns the UDP destination port.
 func (f *Frame) DstPort() uint16 { return binary.BigEndian.Uint16(f.head[udpDst:]) }
 
-// Mirrored tells whether the port that says RoCEv2 is the source port: the packet
-// answers one whose ports it has swapped, so that a switch relates the two by
-// their 5-tuples. RoCEv2 itself has no such packet.
+// Mirrored reports whether PortRoCE is the source port instead of the
+// destination port. Such a packet answers one whose ports it has swapped, so
+// that a switch can match the two by their 5-tuples. RoCEv2 itself has no such
+// packet.
 func (f *Frame) Mirrored() bool { return f.SrcPort() == PortRoCE && f.DstPort() != PortRoCE }
 
 // buildUDP writes the UDP header; length counts it and what follows, in bytes.
@@ -38,7 +39,7 @@ func (p *Packet) buildUDP(f *Frame, length uint32) {
 	binary.BigEndian.PutUint16(f.head[udpChecksum:], 0)
 }
 
-// parseUDP reads the UDP header of a frame of ClassRoCE.
+// parseUDP parses the UDP header of a frame of ClassRoCE.
 func (p *Packet) parseUDP(f *Frame) error {
 	if binary.BigEndian.Uint16(f.head[udpChecksum:]) != 0 {
 		return errUDPChecksum

@@ -5,15 +5,16 @@ import (
 )
 
 // UET packets over UDP: the packet delivery header (PDS) and, on requests, the
-// standard semantic header (SES). Layouts are those on which the public headers
-// of xdp2, uet-ref-prov and the Wireshark dissector of UET agree; what no scheme
-// here needs stays 0 (job, keys, tokens). There is no encryption and no trailer.
+// standard semantic header (SES). The public headers of
+// xdp2, uet-ref-prov and the Wireshark dissector of UET agree on these layouts.
+// Fields that no scheme here needs stay 0 (job, keys, tokens). There is no
+// encryption and no trailer.
 const (
 	pdsPrologue = udpEnd      // type 5, next header or control type 4, flags 7
 	pdsOffset   = udpEnd + 2  // request: clear PSN offset; ACK: PSN offset; control: probe; NACK: code
-	pdsPSN      = udpEnd + 4  // request: its own; ACK: cumulative; NACK: the one that came
+	pdsPSN      = udpEnd + 4  // request: its own; ACK: cumulative; NACK: of the packet that arrived
 	pdsSource   = udpEnd + 8  // packet delivery context at the source
-	pdsDest     = udpEnd + 10 // and at the destination
+	pdsDest     = udpEnd + 10 // packet delivery context at the destination
 	pdsEnd      = udpEnd + 12
 
 	uetContext = pdsEnd     // request: congestion control context 8, credit target 24
@@ -31,7 +32,7 @@ const (
 	uetAckEnd = pdsEnd + 20
 	uetCtlEnd = pdsEnd + 4
 
-	// UETHeaders is how long the headers of a request are, in bytes.
+	// UETHeaders is the length of a request's headers in bytes.
 	UETHeaders = uetDataEnd
 
 	// PortUET is the UDP destination port of UET (xdp2).
@@ -49,7 +50,7 @@ const (
 	UETRequest UETType = 14 // ROD_CC_REQ: data with a credit target, ordered delivery
 )
 
-// UETControlType says what a control packet of UET is.
+// UETControlType is the type of a UET control packet.
 type UETControlType uint8
 
 // Control types that are emulated.
@@ -73,21 +74,22 @@ const (
 	prologueNextBits = 7
 )
 
-// MaxUETPayload is the largest payload of a request in bytes: its length has 14
-// bits.
+// MaxUETPayload is the maximum payload of a request in bytes: its length field
+// has 14 bits.
 const MaxUETPayload = 1<<14 - 1
 
-// MaxUETFlows is how many flows have a packet delivery context of their own.
+// MaxUETFlows is the maximum number of flows, each with its own packet delivery
+// context.
 const MaxUETFlows = mostUETContext - 1
 
-// UET is a UET packet taken apart. Type says which fields are on the wire.
+// UET is a parsed UET packet. Type determines which fields are on the wire.
 type UET struct {
 	// Header holds addresses, DSCP, ECN, TTL, ID, SrcPort and Payload; its other
 	// fields are not used.
 	Header Packet
 	Type   UETType
 	Flow   uint32 // below MaxUETFlows; both contexts are the flow plus 1
-	PSN    uint32 // request: its own; ACK: cumulative; NACK: the one that came
+	PSN    uint32 // request: its own; ACK: cumulative; NACK: of the packet that arrived
 
 	Target  uint32 // request: 24 bits
 	Message uint16 // request
@@ -101,10 +103,10 @@ type UET struct {
 	Credit   uint32 // ACK: 24 bits; control: 32 bits, in quanta
 	Marked   bool   // ACK
 	Control  UETControlType
-	Expected uint32 // NACK: the PSN that is missing
+	Expected uint32 // NACK: the missing PSN
 }
 
-// uetEnd gives where the headers of a type end.
+// uetEnd returns the end of the headers of a type.
 func uetEnd(t UETType) uint8 {
 	switch t {
 	case UETRequest:
@@ -117,29 +119,30 @@ func uetEnd(t UETType) uint8 {
 	return noOpcode
 }
 
-// UETType gives the type of a frame of ClassUET.
+// UETType returns the type of a frame of ClassUET.
 func (f *Frame) UETType() UETType { return UETType(f.head[pdsPrologue] >> 3) }
 
-// UETFlow gives the flow whose context the packet names, false if none does.
+// UETFlow returns the flow of the packet's context, or false if the packet
+// names no context.
 func (f *Frame) UETFlow() (uint32, bool) {
 	context := binary.BigEndian.Uint16(f.head[pdsDest:])
 	return uint32(context) - 1, context != 0
 }
 
-// UETControl gives the control type of a UETControl packet.
+// UETControl returns the control type of a UETControl packet.
 func (f *Frame) UETControl() UETControlType {
 	return UETControlType(binary.BigEndian.Uint16(f.head[pdsPrologue:]) >> prologueNextBits & 15)
 }
 
-// UETPSN gives the PSN of a UET packet, 32 bits: a request's own, the last one
-// that an ACK acknowledges, or the one that a NACK answers.
+// UETPSN returns the PSN of a UET packet, 32 bits: a request's own, the last
+// one that an ACK acknowledges, or the one that a NACK answers.
 func (f *Frame) UETPSN() uint32 { return binary.BigEndian.Uint32(f.head[pdsPSN:]) }
 
-// UETAckReq tells whether a request is to be acknowledged at once.
+// UETAckReq reports whether a request must be acknowledged at once.
 func (f *Frame) UETAckReq() bool { return f.head[pdsPrologue+1]&pdsFlagAck != 0 }
 
-// UETSpan gives the message of a request: its length, where the payload lies in
-// it, and whether the request is its last; all in bytes.
+// UETSpan returns the length of a request's message and the offset of the
+// payload in it, both in bytes, and whether the request is the message's last.
 func (f *Frame) UETSpan() (length, offset uint32, last bool) {
 	if f.head[sesFlags]&sesFirst == 0 {
 		offset = binary.BigEndian.Uint32(f.head[sesOffset:])
@@ -147,20 +150,21 @@ func (f *Frame) UETSpan() (length, offset uint32, last bool) {
 	return binary.BigEndian.Uint32(f.head[sesRequest:]), offset, f.head[sesFlags]&sesLast != 0
 }
 
-// AckCredit gives the credit of an ACK, 24 bits.
+// AckCredit returns the credit of an ACK, 24 bits.
 func (f *Frame) AckCredit() uint32 { return uint24(f.head[ackCredit:]) }
 
-// ControlCredit gives the credit of a control packet, 32 bits.
+// ControlCredit returns the credit of a control packet, 32 bits.
 func (f *Frame) ControlCredit() uint32 { return binary.BigEndian.Uint32(f.head[uetPayload:]) }
 
-// Missing gives the PSN that a NACK asks for.
+// Missing returns the PSN that a NACK requests.
 func (f *Frame) Missing() uint32 { return binary.BigEndian.Uint32(f.head[uetPayload:]) }
 
-// CreditTarget gives the field target_pull of a request, 24 bits.
+// CreditTarget returns the field target_pull of a request, 24 bits.
 func (f *Frame) CreditTarget() uint32 { return uint24(f.head[uetContext+1:]) }
 
-// Build writes the packet's headers into f and sets f.Payload; Arrival and
-// Trace stay as they are. A payload above 16383 bytes is malformed.
+// Build writes the packet's headers into f and sets f.Payload. It does not
+// change Arrival and Trace. With a payload above 16383 bytes the result is
+// malformed.
 func (u *UET) Build(f *Frame) {
 	end := uetEnd(u.Type)
 	if end == noOpcode {
@@ -215,7 +219,7 @@ func (u *UET) buildRequest(f *Frame) {
 	binary.BigEndian.PutUint32(f.head[sesRequest:], u.Length)
 }
 
-// classUET classes an IPv4 frame to the port of UET.
+// classUET classifies an IPv4 frame to UET's port.
 func (f *Frame) classUET() Class {
 	h := &f.head
 	length := binary.BigEndian.Uint16(h[ipLength:])
@@ -230,8 +234,8 @@ func (f *Frame) classUET() Class {
 	return ClassMalformed
 }
 
-// Parse takes f apart. It refuses, with an error that wraps ErrMalformed, what
-// Build would not write: then u is unchanged.
+// Parse parses f into u. It rejects frames that Build would not write, with an
+// error that wraps ErrMalformed, and leaves u unchanged then.
 func (u *UET) Parse(f *Frame) error {
 	if f.Class() != ClassUET {
 		return errClass
@@ -259,7 +263,7 @@ func (u *UET) Parse(f *Frame) error {
 
 var errContext = malformed("no packet delivery context")
 
-// parseType reads the fields of the packet's type.
+// parseType parses the fields of the packet's type.
 func (u *UET) parseType(f *Frame) {
 	h := &f.head
 	prologue := binary.BigEndian.Uint16(h[pdsPrologue:])
