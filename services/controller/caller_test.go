@@ -10,9 +10,9 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// A burst that a client asks for within a sampled trace carries the trace to the
-// nodes; one without, or whose trace is not sampled, does not. The journal knows
-// nothing of it.
+// A burst that a client requests within a sampled trace carries the trace context to
+// the nodes. A burst without a trace, or with one that is not sampled, does not. The
+// journal never contains the trace context.
 func TestBurstCarriesItsCaller(t *testing.T) {
 	r := started(t, Options{NodeLimit: NodeLimit})
 	const trace = "0af7651916cd43dd8448eb211c80319c"

@@ -14,7 +14,7 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// captureOf begins a capture and waits until it listens.
+// captureOf begins a capture and waits until it is active.
 func (r *rig) captureOf(t *testing.T, q *rackfabv1.CaptureRequest) (rackfabv1.FabricService_CaptureClient, *rackfabv1.CaptureStarted) {
 	t.Helper()
 	stream, err := r.API().Capture(t.Context(), q)
@@ -47,8 +47,8 @@ func rest(t *testing.T, stream rackfabv1.FabricService_CaptureClient) (packets [
 	}
 }
 
-// A capture has what passes its ports in its window, in the order of time, and
-// ends with its window or with the run; captures do not disturb one another.
+// A capture contains the frames that pass its ports in its window, sorted by time,
+// and ends with its window or with the run. Captures do not affect each other.
 func TestCapturesOfALiveRun(t *testing.T) {
 	r := started(t, Options{NodeLimit: NodeLimit})
 	r.step(t, 30*unit.Microsecond)
@@ -132,8 +132,8 @@ func TestCapturesThatAreRefused(t *testing.T) {
 	}
 }
 
-// What a client is too slow for is lost, and counted at its point; so is what the
-// node has lost.
+// Packets that a slow client cannot receive are dropped and counted at their point,
+// and so are packets that the node has dropped.
 func TestPacketsThatFindNoRoomAreCounted(t *testing.T) {
 	c := &capturing{
 		points: []tap.Point{{Node: 3, Port: 1}, {Node: 4, Port: 0}}, index: map[place]int{{3, 1}: 0, {4, 0}: 1},
@@ -149,7 +149,7 @@ func TestPacketsThatFindNoRoomAreCounted(t *testing.T) {
 	}
 	s.recorded(3, &rackfabv1.NodeCaptured{Packets: packets(1, batchPackets), Lost: []int64{9, 2}})
 	s.recorded(4, &rackfabv1.NodeCaptured{Packets: packets(0, 5)})
-	s.recorded(4, &rackfabv1.NodeCaptured{Packets: packets(7, 5)}) // which nobody asked for
+	s.recorded(4, &rackfabv1.NodeCaptured{Packets: packets(7, 5)}) // no capture requests it
 	s.recorded(4, &rackfabv1.NodeCaptured{Id: 7, Packets: packets(0, 5)})
 	c.offer(c.merge())
 	if got := c.lost(); !slices.Equal(got, []int64{2, 5}) {

@@ -38,8 +38,8 @@ func builtin(t *testing.T, name string) ([]byte, *topology.Scenario) {
 	return text, parse(t, text)
 }
 
-// A run over gRPC and bus gives the digest and the figures of the lab; several
-// runs go over the same nodes.
+// A run over gRPC and bus has the same digest and figures as in the lab, and the same
+// nodes can take part in several runs.
 func TestRunsGiveTheOutcomeOfTheLab(t *testing.T) {
 	_, s := builtin(t, "star-3")
 	s.Duration = 300 * unit.Microsecond
@@ -101,7 +101,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// audience is a client that keeps the progress that it is told.
+// audience is a client that keeps the progress that it receives.
 type audience struct {
 	rackfabv1.FabricService_RunScenarioServer
 	times []int64
@@ -112,8 +112,8 @@ func (a *audience) Send(m *rackfabv1.RunScenarioResponse) error {
 	return nil
 }
 
-// What is shown never goes back, and never to the end before the end: nodes that
-// know of nothing may have a frame under way between them.
+// The reported progress never decreases, and reaches the end only at the end: nodes
+// without a pending event may have a frame in flight between them.
 func TestShownProgressOnlyGrows(t *testing.T) {
 	m, a := &member{}, &audience{}
 	r := &run{scenario: &topology.Scenario{Duration: 100}, stream: a, members: []*member{m}, ready: 1}
@@ -156,8 +156,8 @@ func TestClientSeesProgress(t *testing.T) {
 	}
 }
 
-// A node that dies or fails ends the run with an error that names it, and all
-// others are taken out of the run.
+// A node that dies or fails ends the run with an error that names it, and all other
+// nodes leave the run.
 func TestFailedNodeEndsTheRun(t *testing.T) {
 	for name, test := range map[string]struct {
 		play func(*fake, rackfabv1.NodeService_RunServer) error
@@ -250,7 +250,7 @@ func TestNamesNodesThatAreNotReady(t *testing.T) {
 	}
 }
 
-// A bad request is INVALID_ARGUMENT with every field that is wrong.
+// An invalid request is INVALID_ARGUMENT with every invalid field.
 func TestRefusesBadRequests(t *testing.T) {
 	r := newRig(t, NodeLimit)
 	twice := strings.ReplaceAll(strings.ReplaceAll(pair, "16KB", "lots"), "100us", "long")
@@ -277,7 +277,7 @@ func TestRefusesBadRequests(t *testing.T) {
 	}
 }
 
-// A scenario larger than the limit is refused, not cut.
+// A scenario larger than the limit is refused, not truncated.
 func TestRefusesHugeScenario(t *testing.T) {
 	r := newRig(t, NodeLimit)
 	huge := append([]byte(pair), bytes.Repeat([]byte("#\n"), serve.MaxRequest/2)...)
@@ -286,8 +286,8 @@ func TestRefusesHugeScenario(t *testing.T) {
 	}
 }
 
-// A node that falls silent in the run, as one whose process is frozen, ends the
-// run by its name; the others, who only say that they are there, do not.
+// A node that falls silent during the run, such as one whose process is frozen, ends
+// the run with an error that names it. Nodes that send only heartbeats do not.
 func TestASilentNodeEndsTheRun(t *testing.T) {
 	r := newRigWith(t, Options{Silence: 3 * reportEvery})
 	r.fake(t, "h0", waiting)

@@ -17,10 +17,10 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// bad is a bus that strikes every eighth envelope.
+// bad impairs every eighth envelope.
 var bad = &rackfabv1.BusImpairment{Lose: 0.025, Repeat: 0.05, Delay: 0.05, Seed: 7}
 
-// impair makes the bus bad, or mends it, and gives the nodes that are struck then.
+// impair sets or clears the impairment of nodes and returns all impaired nodes.
 func (r *rig) impair(t *testing.T, nodes string, what *rackfabv1.BusImpairment) []string {
 	t.Helper()
 	out, err := r.API().ImpairBus(t.Context(), &rackfabv1.ImpairBusRequest{Nodes: nodes, Impairment: what})
@@ -30,7 +30,8 @@ func (r *rig) impair(t *testing.T, nodes string, what *rackfabv1.BusImpairment) 
 	return out.GetImpairedNodes()
 }
 
-// struck gives how many envelopes each node lost, repeated and delayed on purpose.
+// struck returns the numbers of envelopes that the impairment of each node lost,
+// repeated and delayed.
 func (r *rig) struck(t *testing.T) map[string][3]int64 {
 	t.Helper()
 	out, err := r.API().GetStats(t.Context(), &rackfabv1.GetStatsRequest{})
@@ -46,8 +47,8 @@ func (r *rig) struck(t *testing.T) map[string][3]int64 {
 	return all
 }
 
-// A bus that is made bad while a rack runs, for some nodes and for all, and mended,
-// changes no digest; what it struck is counted where it was struck.
+// Impairing the bus during a live run, for some nodes or for all, and clearing the
+// impairment does not change the digest. Impaired envelopes are counted at their node.
 func TestABadBusChangesNothing(t *testing.T) {
 	r := started(t, Options{NodeLimit: NodeLimit})
 	if got := r.impair(t, "", nil); len(got) > 0 {
@@ -72,7 +73,7 @@ func TestABadBusChangesNothing(t *testing.T) {
 	}
 	r.step(t, 50*unit.Microsecond)
 	r.impair(t, "", nil)
-	r.step(t, unit.Microsecond) // what the nodes say of the bus is as old as the last instant
+	r.step(t, unit.Microsecond) // the nodes' bus counters are those of the last instant
 	before := r.struck(t)
 	r.step(t, 200*unit.Microsecond)
 	if diff := cmp.Diff(before, r.struck(t)); diff != "" {
@@ -85,7 +86,8 @@ func TestABadBusChangesNothing(t *testing.T) {
 	}
 }
 
-// A bus that was bad before a batch run is bad in it, and its digest is the same.
+// An impairment set before a batch run applies to that run and does not change its
+// digest.
 func TestABatchRunOnABadBus(t *testing.T) {
 	r := newRig(t, NodeLimit)
 	s := parse(t, []byte(pair))
@@ -96,7 +98,7 @@ func TestABatchRunOnABadBus(t *testing.T) {
 	}
 	request := Request{ID: "pair", Scenario: []byte(pair)}
 	worst := &rackfabv1.BusImpairment{Lose: 0.1, Repeat: 0.7, Delay: 0.1, Seed: 7} // the run has few envelopes
-	if _, err := r.Run(t.Context(), request, nil); err != nil {                    // all nodes are known after it
+	if _, err := r.Run(t.Context(), request, nil); err != nil {                    // afterwards, all nodes are known
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
@@ -121,7 +123,7 @@ func TestABatchRunOnABadBus(t *testing.T) {
 	}
 }
 
-// What cannot be is refused, every field by name, and nothing is impaired.
+// An invalid impairment is refused with every invalid field, and has no effect.
 func TestBadImpairments(t *testing.T) {
 	r := started(t, Options{NodeLimit: NodeLimit})
 	for name, test := range map[string]struct {

@@ -16,8 +16,7 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// Bad calls are refused with the right code and field, and the run is as if they
-// had not been made.
+// Invalid calls are refused with the right code and field, and do not affect the run.
 func TestBadCallsOfALiveRun(t *testing.T) {
 	r := started(t, Options{NodeLimit: NodeLimit})
 	r.step(t, 50*unit.Microsecond)
@@ -145,8 +144,8 @@ func TestBadCallsOfALiveRun(t *testing.T) {
 	replayed(t, r.journal(t))
 }
 
-// An instant that has been granted is refused with the earliest possible one,
-// which is taken.
+// An instant that has been granted already is refused with the earliest possible one,
+// and a change at that one is accepted.
 func TestTheEarliestInstant(t *testing.T) {
 	r := started(t, Options{NodeLimit: NodeLimit})
 	r.step(t, 10*unit.Microsecond)
@@ -167,7 +166,7 @@ func TestTheEarliestInstant(t *testing.T) {
 	}
 }
 
-// Without a live run every call of one says so.
+// Without a live run, every call that needs one returns the error that says so.
 func TestCallsWithoutARack(t *testing.T) {
 	r := newRig(t, NodeLimit)
 	if _, err := r.API().GetStatus(t.Context(), &rackfabv1.GetStatusRequest{}); status.Code(err) != codes.FailedPrecondition {

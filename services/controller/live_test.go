@@ -20,7 +20,7 @@ import (
 	"github.com/rackfab/rackfab/services/internal/changes"
 )
 
-// looped has two ways from one side to the other.
+// looped has two paths from one side to the other.
 const looped = `
 name: looped
 duration: 3ms
@@ -37,7 +37,7 @@ flows:
   - {name: F0, from: h0, to: r0, size: endless}
 `
 
-// started gives a rig whose nodes are real and in a live run.
+// started returns a rig with real nodes in a live run.
 func started(t *testing.T, o Options) *rig {
 	t.Helper()
 	r := newRigWith(t, o)
@@ -66,7 +66,7 @@ func (r *rig) journal(t *testing.T) *rackfabv1.Journal {
 	return out.GetJournal()
 }
 
-// replayed checks that the journal has its digest when it is run in one go.
+// replayed checks that the journal has its digest when it is replayed as a batch run.
 func replayed(t *testing.T, j *rackfabv1.Journal) {
 	t.Helper()
 	run, err := lab.Measure(parse(t, j.GetScenario()))
@@ -78,7 +78,7 @@ func replayed(t *testing.T, j *rackfabv1.Journal) {
 	}
 }
 
-// A live run under random changes, in steps of random length, replays to its
+// A live run with random changes, in steps of random length, replays to the same
 // digest at every instant. The seeds are fixed.
 func TestALiveRunReplays(t *testing.T) {
 	for seed := range uint64(3) {
@@ -131,7 +131,7 @@ func stopped(t *testing.T, r *rig) *rig {
 	return r
 }
 
-// The clock runs by itself until it is paused, paced or as fast as it can.
+// The clock runs by itself until it is paused, with a pace or without limit.
 func TestTheClockRuns(t *testing.T) {
 	r := started(t, Options{NodeLimit: NodeLimit})
 	for _, pace := range []int64{0, int64(5 * unit.Millisecond)} {
@@ -167,8 +167,8 @@ func TestTheClockRuns(t *testing.T) {
 	}
 }
 
-// A journal that lies where that of a new run is to be keeps its text under another
-// name, one after the other; what is no file stays what it is.
+// Existing journals at the path of a new run's journal are renamed, each to a new
+// name. Non-regular files are left alone.
 func TestAnEarlierJournalIsKept(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.b.yaml")
@@ -199,8 +199,8 @@ func TestAnEarlierJournalIsKept(t *testing.T) {
 	}
 }
 
-// The journal is on disk after every change, and names the digest of the instant
-// that it ends at.
+// The journal is on disk after every change, and contains the digest of the instant
+// at which it ends.
 func TestTheJournalIsOnDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.yaml")
 	r := started(t, Options{NodeLimit: NodeLimit, Journal: path})

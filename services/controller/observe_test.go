@@ -12,7 +12,7 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// A watch is of one live run: it ends with that, whatever begins afterwards.
+// A watch ends with its live run, even if another run begins afterwards.
 func TestAWatchEndsWithItsRun(t *testing.T) {
 	r := started(t, Options{NodeLimit: NodeLimit})
 	watch, err := r.API().Watch(t.Context(), &rackfabv1.WatchRequest{EveryMs: watchMost})
@@ -33,8 +33,8 @@ func TestAWatchEndsWithItsRun(t *testing.T) {
 	}
 }
 
-// The rack is told as it is cabled and set now: layers, cuts, settings, scheme, and
-// the way of every flow round a cut.
+// GetTopology returns the current cabling and settings: layers, cut links, settings,
+// scheme, and the path of every flow around a cut link.
 func TestTopologyFollowsTheChanges(t *testing.T) {
 	r := started(t, Options{NodeLimit: NodeLimit})
 	topology := func() *rackfabv1.Topology {

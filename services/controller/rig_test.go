@@ -59,8 +59,8 @@ func newRigWith(t *testing.T, o Options) *rig {
 	return &rig{client, m}
 }
 
-// background runs a process's main until the test's end and gives what it
-// announces.
+// background runs a process's main until the end of the test and returns its
+// announcement.
 func background(t *testing.T, main func(context.Context, io.Writer) error) (ready serve.Ready) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -97,12 +97,12 @@ func (r *rig) nodes(t *testing.T, s *topology.Scenario) {
 	}
 }
 
-// fake is a node that does as it is told.
+// fake is a node whose behaviour a test defines.
 type fake struct {
 	rackfabv1.UnimplementedNodeServiceServer
 	server *serve.Server
 	play   func(f *fake, stream rackfabv1.NodeService_RunServer) error
-	left   chan struct{} // gets a token when a run's call has ended
+	left   chan struct{} // receives a token when a run's call has ended
 }
 
 func (f *fake) Run(stream rackfabv1.NodeService_RunServer) error {
@@ -123,7 +123,7 @@ func (r *rig) fake(t *testing.T, name string, play func(*fake, rackfabv1.NodeSer
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.Serve(ctx) // ends in error when a test kills the node
+		_ = server.Serve(ctx) // returns an error when a test kills the node
 	}()
 	stop, err := discovery.Announce(r.bus.Dial(), rackName, discovery.Hello{Name: name, Address: server.Address()})
 	if err != nil {
@@ -137,7 +137,7 @@ func (r *rig) fake(t *testing.T, name string, play func(*fake, rackfabv1.NodeSer
 	return f
 }
 
-// good goes through a run without a fault, and reports the fabric times given.
+// good goes through a run without a fault and reports the given fabric times.
 func good(times ...int64) func(*fake, rackfabv1.NodeService_RunServer) error {
 	return func(_ *fake, s rackfabv1.NodeService_RunServer) error {
 		if err := begin(s); err != nil {

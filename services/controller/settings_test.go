@@ -11,7 +11,7 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// direct gives clients of two nodes' own services, found by ListNodes.
+// direct returns clients of two nodes' own services, found by ListNodes.
 func direct(t *testing.T, r *rig) (rackfabv1.NicServiceClient, rackfabv1.SwitchServiceClient) {
 	t.Helper()
 	nodes, err := r.Nodes(t.Context())
@@ -34,8 +34,8 @@ func direct(t *testing.T, r *rig) (rackfabv1.NicServiceClient, rackfabv1.SwitchS
 	return rackfabv1.NewNicServiceClient(nic), rackfabv1.NewSwitchServiceClient(sw)
 }
 
-// Nodes tell of themselves by the names that people know: what was posted, set and
-// chosen shows, at the instant that the node has reached.
+// The nodes' own services return posted commands, settings and schemes by the names
+// that users know, at the instant that the node has reached.
 func TestNodesTellOfThemselves(t *testing.T) {
 	r := started(t, Options{NodeLimit: NodeLimit})
 	for _, c := range []*rackfabv1.Change{
@@ -79,7 +79,7 @@ func TestNodesTellOfThemselves(t *testing.T) {
 	}
 }
 
-// A node refuses what names nothing.
+// A node refuses unknown names.
 func TestBadCallsOfANode(t *testing.T) {
 	r := started(t, Options{NodeLimit: NodeLimit})
 	nic, sw := direct(t, r)
