@@ -39,8 +39,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What accepts connections and says nothing is not healthy, and the caller's
-// limit holds.
+// A server that accepts connections but never answers is not healthy, and the caller's
+// deadline applies.
 func TestCheckOfASilentServerEnds(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -61,7 +61,7 @@ func TestCheckOfASilentServerEnds(t *testing.T) {
 	}
 }
 
-// A server that starts while somebody waits for it is found.
+// Await finds a server that starts while it waits.
 func TestAwaitOfAServerThatIsAboutToStart(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -70,7 +70,7 @@ func TestAwaitOfAServerThatIsAboutToStart(t *testing.T) {
 	address := l.Addr().String()
 	found := make(chan error, 1)
 	go func() { found <- Await(t.Context(), address, nil, "") }()
-	conn, err := l.Accept() // it is asked for
+	conn, err := l.Accept() // Await has connected
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestAwaitOfAServerThatIsAboutToStart(t *testing.T) {
 	}
 }
 
-// What is said of a server that was not reached has no layers of the client in it.
+// Reason removes the layers that the gRPC client adds to the message.
 func TestReason(t *testing.T) {
 	for message, want := range map[string]string{
 		`connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:1: refused"`:                        "dial tcp 127.0.0.1:1: refused",
