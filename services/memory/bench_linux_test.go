@@ -15,10 +15,10 @@ import (
 )
 
 // BenchmarkTelling runs the paper's rack in turn without telemetry, with the default
-// sampling and with every message followed. It reports what telling adds in percent:
-// to the processor time of the loop that drives the rack, which bounds its frame-hops
-// per second where another processor is free, and to that of the whole process. The
-// least of all rounds counts.
+// sampling and with every message sampled. It reports the overhead of export in
+// percent: of the CPU time of the loop that drives the rack, which bounds its
+// frame-hops per second if another processor is free, and of the CPU time of the whole
+// process. It uses the minimum of all rounds.
 func BenchmarkTelling(b *testing.B) {
 	address := serve(b)
 	cases := []struct {
@@ -26,7 +26,7 @@ func BenchmarkTelling(b *testing.B) {
 		told *rackfabv1.Telemetry
 	}{{"off", nil}, {"default", &rackfabv1.Telemetry{Run: "bench", SampleRatio: 0.01}}, {"all", &rackfabv1.Telemetry{Run: "bench", SampleRatio: 1}}}
 	loop, whole, hops := make([][]time.Duration, len(cases)), make([][]time.Duration, len(cases)), int64(0)
-	runtime.LockOSThread() // so that the thread's time is the loop's
+	runtime.LockOSThread() // so that the thread's CPU time is that of the loop
 	defer runtime.UnlockOSThread()
 	for b.Loop() {
 		for i, c := range cases {
@@ -59,12 +59,12 @@ func BenchmarkTelling(b *testing.B) {
 	}
 }
 
-// percent is what a case takes beyond the first one.
+// percent returns the CPU time of a case beyond that of the first one, in percent.
 func percent(took [][]time.Duration, i int) float64 {
 	return 100 * (slices.Min(took[i]).Seconds()/slices.Min(took[0]).Seconds() - 1)
 }
 
-// used is the processor time so far, of this process or this thread.
+// used returns the CPU time so far, of this process or this thread.
 func used(tb testing.TB, whose int) time.Duration {
 	var r unix.Rusage
 	if err := unix.Getrusage(whose, &r); err != nil {

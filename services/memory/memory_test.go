@@ -15,7 +15,7 @@ import (
 	"github.com/rackfab/rackfab/services/memory"
 )
 
-// unread is a codec that looks at no message: what a collector does is not tested
+// unread is a codec that does not decode messages, because the collector is not tested
 // here.
 type unread struct{}
 
@@ -23,7 +23,7 @@ func (unread) Name() string                         { return "unread" }
 func (unread) Marshal(any) (mem.BufferSlice, error) { return nil, nil }
 func (unread) Unmarshal(mem.BufferSlice, any) error { return nil }
 
-// serve starts a receiver that takes everything, and gives its address.
+// serve starts a receiver that accepts everything and returns its address.
 func serve(tb testing.TB) string {
 	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -57,8 +57,7 @@ func paper(tb testing.TB, duration, scheme string) *topology.Scenario {
 	return s
 }
 
-// A run in memory tells everything, and its digest is that of a run that tells
-// nothing.
+// A run in memory exports everything, and its digest is the same as without export.
 func TestEverythingIsTold(t *testing.T) {
 	address := serve(t)
 	var digests []string
