@@ -11,7 +11,7 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// A node in no run says so.
+// A node without a run returns the error that says so.
 func TestANodeInNoRun(t *testing.T) {
 	s := New(t.Context(), "h0", topology.NIC, bus.NewMemory().Dial())
 	n, w := &nicService{node: s}, &switchService{node: s}

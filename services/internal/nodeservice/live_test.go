@@ -39,8 +39,8 @@ func reached(t *testing.T, stream rackfabv1.NodeService_RunClient) *rackfabv1.Ru
 	}
 }
 
-// Nodes go as far as they are granted, with the changes that come with a grant,
-// and say how they stand there.
+// Nodes advance to the end of a grant, apply the changes of the grant, and report
+// their statistics there.
 func TestGrants(t *testing.T) {
 	m := bus.NewMemory()
 	var streams []rackfabv1.NodeService_RunClient
@@ -82,7 +82,7 @@ func TestGrants(t *testing.T) {
 	}
 }
 
-// A node takes no impairment that cannot be, before it has started or after.
+// A node refuses an invalid impairment, before and after its start.
 func TestBadImpairments(t *testing.T) {
 	impair := func(i *rackfabv1.BusImpairment) *rackfabv1.RunRequest {
 		return &rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Impair{Impair: i}}
@@ -102,7 +102,7 @@ func TestBadImpairments(t *testing.T) {
 	}
 }
 
-// A grant that goes back, or brings a change that does not fit, ends the run.
+// A grant that goes back in time, or contains an invalid change, ends the run.
 func TestBadGrants(t *testing.T) {
 	for name, test := range map[string]struct {
 		step *rackfabv1.RunRequest
@@ -124,8 +124,8 @@ func TestBadGrants(t *testing.T) {
 	}
 }
 
-// A port of a running switch tells of each traffic class by itself: how many frames
-// its queue marked, what PFC there was, and when that began.
+// A port of a running switch reports each traffic class separately: the frames that
+// its queue marked, the PFC frames, and the instants of the first ones.
 func TestAPortTellsOfItsClasses(t *testing.T) {
 	var p switching.PortStats
 	p.Classes[3] = switching.ClassStats{SentFrames: 9, MarkedFrames: 4, PausesSent: 2, ResumesSent: 1, Onset: fabric.Onset{CE: 7, PauseSent: 8}}

@@ -86,7 +86,7 @@ func recv(t *testing.T, stream rackfabv1.NodeService_RunClient) *rackfabv1.RunRe
 	return m
 }
 
-// end reads to the end of the stream and gives its error.
+// end reads to the end of the stream and returns its error.
 func end(stream rackfabv1.NodeService_RunClient) error {
 	for {
 		if _, err := stream.Recv(); err != nil {
@@ -101,7 +101,7 @@ func config(name, run, scenario string) *rackfabv1.RunRequest {
 	}}}
 }
 
-// noting is a config that asks for notes of a kind.
+// noting returns a config that requests the notes of a kind.
 func noting(q *rackfabv1.RunRequest, kind string) *rackfabv1.RunRequest {
 	q.GetConfig().NoteKinds = []string{kind}
 	return q
@@ -115,8 +115,8 @@ func stop() *rackfabv1.RunRequest {
 	return &rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Stop{Stop: &rackfabv1.RunStop{}}}
 }
 
-// A node answers a config that does not fit it with INVALID_ARGUMENT and the
-// field that is wrong.
+// A node answers a config that does not match it with INVALID_ARGUMENT and the invalid
+// field.
 func TestRefusesConfig(t *testing.T) {
 	h0 := start(t, "h0", topology.NIC, bus.NewMemory().Dial())
 	s0 := start(t, "s0", topology.NIC, bus.NewMemory().Dial())
@@ -148,7 +148,7 @@ func TestRefusesConfig(t *testing.T) {
 	}
 }
 
-// Steps come as config, start, stop.
+// Steps must come in the order config, start, stop.
 func TestRefusesStepsOutOfTurn(t *testing.T) {
 	h0 := start(t, "h0", topology.NIC, bus.NewMemory().Dial())
 	c := config("h0", "r", pair)
@@ -161,7 +161,7 @@ func TestRefusesStepsOutOfTurn(t *testing.T) {
 	}
 }
 
-// One run at a time; a node that has left a run takes the next.
+// A node takes part in one run at a time, and accepts the next after leaving a run.
 func TestOneRunAtATime(t *testing.T) {
 	h0 := start(t, "h0", topology.NIC, bus.NewMemory().Dial())
 	first := h0.open(t, config("h0", "a", pair))
@@ -180,8 +180,8 @@ func TestOneRunAtATime(t *testing.T) {
 	}
 }
 
-// A node that is stopped in a run ends the run's call, so that its controller
-// hears of it.
+// A node that is stopped during a run ends the run's call, so that its controller
+// learns of it.
 func TestStoppedNodeEndsItsRun(t *testing.T) {
 	for name, steps := range map[string][]*rackfabv1.RunRequest{
 		"before start": {config("h0", "r", pair)},
@@ -199,7 +199,7 @@ func TestStoppedNodeEndsItsRun(t *testing.T) {
 	}
 }
 
-// Three nodes finish a run, and go on serving and saying so until stop.
+// Three nodes finish a run, and continue to serve and to send heartbeats until stop.
 func TestRun(t *testing.T) {
 	m := bus.NewMemory()
 	var streams []rackfabv1.NodeService_RunClient

@@ -29,7 +29,7 @@ import (
 // points are the points of a metric.
 type points struct{ DataPoints []map[string]any }
 
-// exported is what matters of a request.
+// exported is the part of an export request that the tests check.
 type exported struct {
 	ResourceMetrics []struct {
 		ScopeMetrics []struct {
@@ -76,14 +76,14 @@ func (l *listener) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.
 	return nil, errors.ErrUnsupported
 }
 
-// sorted gives what was heard in an order of its own.
+// sorted returns the received points, sorted.
 func (l *listener) sorted() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Sorted(slices.Values(l.lines))
 }
 
-// inLab is what a run of the scenario in memory tells until end.
+// inLab returns the points that a run of the scenario in memory exports until end.
 func inLab(t *testing.T, text string, end unit.Time) []string {
 	t.Helper()
 	s, err := topology.Parse("scenario", []byte(text))
@@ -111,7 +111,7 @@ func inLab(t *testing.T, text string, end unit.Time) []string {
 	return heard.sorted()
 }
 
-// told is a config that asks for points of spans of 5 us.
+// told returns a config that requests points every 5 us.
 func told(name, scenario string, live bool) *rackfabv1.RunRequest {
 	c := config(name, "r", scenario)
 	c.GetConfig().Live, c.GetConfig().Telemetry = live, &rackfabv1.Telemetry{Run: "r", BinPs: int64(5 * unit.Microsecond)}
@@ -120,7 +120,7 @@ func told(name, scenario string, live bool) *rackfabv1.RunRequest {
 
 var sampled = strings.Replace(pair, "16KB", "300KB", 1) + "bin: 5us\n"
 
-// open starts the three nodes of pair with a collector, and gives their streams
+// open starts the three nodes of pair with a collector, and returns their streams
 // after ready.
 func openTold(t *testing.T, l *listener, live bool) (streams []rackfabv1.NodeService_RunClient) {
 	t.Helper()
@@ -143,9 +143,9 @@ func openTold(t *testing.T, l *listener, live bool) (streams []rackfabv1.NodeSer
 	return streams
 }
 
-// The points of a run are those of a run in memory, and every one of them is sent;
-// with a collector that is not there the digests are the same, and every point is
-// counted as dropped.
+// A run exports the same points as a run in memory, and sends all of them. Without a
+// reachable collector, the digests are the same, and every point is counted as
+// dropped.
 func TestToldAsInMemory(t *testing.T) {
 	digests := map[bool][]uint64{}
 	for _, dead := range []bool{false, true} {
@@ -180,8 +180,8 @@ func TestToldAsInMemory(t *testing.T) {
 	}
 }
 
-// However a live run is granted, its points are those of the same run in one go, and
-// those of spans that a grant closes come without waiting for the run's end.
+// A live run exports the same points as a batch run, whatever its grants. The points
+// of an interval that a grant completes are exported before the end of the run.
 func TestLiveRunIsTold(t *testing.T) {
 	l := &listener{}
 	streams := openTold(t, l, true)
