@@ -26,7 +26,7 @@ const (
 
 // benches are the fabrics that run with a process per node.
 var benches = map[string]func() *shape{
-	// 16-to-2 at 80 % of what the receivers' links carry.
+	// 16-to-2 at 80 % of the rate of the receivers' links.
 	"incast": func() *shape { return star(2, 16, 16, 5*us, 21*us/10, 10*unit.Millisecond) },
 	// Two flows near line rate, 14 idle senders.
 	"twoflows": func() *shape { return star(2, 16, 2, 5*us, us/4, 10*unit.Millisecond) },
@@ -82,13 +82,13 @@ func child(text string) error {
 	return err
 }
 
-// report is what a child prints: its result, and the processor time of its run.
+// report is the output of a child: its result, and the CPU time of its run.
 type report struct {
 	Result
 	CPU time.Duration
 }
 
-// processor is the processor time that this process has used.
+// processor returns the CPU time that this process has used.
 func processor() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
@@ -96,7 +96,7 @@ func processor() time.Duration {
 }
 
 // BenchmarkProcesses runs a process per node over one NATS server and reports
-// frame-hops a second of wall time.
+// frame-hops per second of wall time.
 func BenchmarkProcesses(b *testing.B) {
 	for name, make := range benches {
 		b.Run(name, func(b *testing.B) {
@@ -113,8 +113,8 @@ func BenchmarkProcesses(b *testing.B) {
 	}
 }
 
-// fork runs every node of a shape in a process of its own; the clock of b runs
-// from the start of the run to the last node's end.
+// fork runs every node of a shape in a process of its own. The timer of b runs from
+// the start of the run until the last node ends.
 func fork(b *testing.B, name string, s *shape) *outcome {
 	b.StopTimer()
 	server, err := bus.StartServer("")

@@ -10,7 +10,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// outcome is what a run of all nodes gave.
+// outcome is the outcome of a run of all nodes.
 type outcome struct {
 	results []Result
 	errs    []error
@@ -23,8 +23,8 @@ func (o *outcome) hops() (n int64) {
 	return n
 }
 
-// play runs every node of the shape in a goroutine of its own over the
-// connections that dial gives, until all have reached the end or one fails.
+// play runs every node of the shape in a goroutine of its own, over connections from
+// dial, until all have reached the end or one fails.
 func play(tb testing.TB, s *shape, dial func(i int) bus.Conn) *outcome {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -65,7 +65,7 @@ func play(tb testing.TB, s *shape, dial func(i int) bus.Conn) *outcome {
 	return o
 }
 
-// same fails the test unless every node has the digest that drive gives.
+// same fails the test unless every node has the digest that drive returns.
 func same(tb interface{ Errorf(string, ...any) }, o *outcome, want []uint64) {
 	for i, r := range o.results {
 		if o.errs[i] != nil {
@@ -121,7 +121,7 @@ func summary(o *outcome) string {
 	return fmt.Sprintf("%d hops, %d wake-ups, %+v", o.hops(), wakes, c)
 }
 
-// A node with nothing to do holds nobody's progress back: it knows of no event
+// An idle node does not delay the progress of other nodes: it reports no pending event
 // before the end of the run.
 func TestAnIdleNodeReportsTheEnd(t *testing.T) {
 	s := shapes["star, idle"]()

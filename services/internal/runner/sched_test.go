@@ -10,12 +10,12 @@ import (
 	"github.com/rackfab/rackfab/bus/faulty"
 )
 
-// ticksLimit is how many ticks a run may need, whatever its bus does.
+// ticksLimit is the number of ticks that a run may need, whatever its bus does.
 const ticksLimit = 20_000
 
-// schedule drives the rounds of all runners of a shape in one goroutine; pick
-// says which of those that have something to look at is next. When none has, a
-// tick goes by everywhere. It ends when all have reached the end of the run.
+// schedule drives the rounds of all runners of a shape in one goroutine. pick selects
+// the next of the runners with waiting messages. If there is none, all runners tick.
+// schedule returns when all have reached the end of the run.
 func schedule(t interface{ Fatal(...any) }, s *shape, dial func(i int) bus.Conn, pick func(ready []int) int) *outcome {
 	runners := make([]*Runner, len(s.toys))
 	for i, toy := range s.toys {
@@ -59,7 +59,7 @@ func schedule(t interface{ Fatal(...any) }, s *shape, dial func(i int) bus.Conn,
 	return o
 }
 
-// waiting lists the runners with something in their inboxes.
+// waiting returns the runners whose inboxes are not empty.
 func waiting(runners []*Runner) (ready []int) {
 	for i, r := range runners {
 		if len(r.inbox.waiting) > 0 {
@@ -81,8 +81,8 @@ func reached(runners []*Runner) bool {
 // small are the shapes that a test can run many times.
 var small = []string{"pair", "star, 2 act", "ring of 3", "ring of 8", "ring sparse"}
 
-// ARCH §3: a run is a pure function of its scenario. In whatever order the nodes
-// get to look, the digest is the same, and nobody ever waits for a tick.
+// ARCH §3: a run is a pure function of its scenario. The digest does not depend on the
+// order in which the nodes are scheduled, and no node ever waits for a tick.
 func TestAnyOrderOfRoundsGivesTheDigest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		make := shapes[rapid.SampledFrom(small).Draw(t, "shape")]
@@ -100,8 +100,8 @@ func TestAnyOrderOfRoundsGivesTheDigest(t *testing.T) {
 	})
 }
 
-// ARCH §3.4: a frame lost by the bus is a bug, never physics. Whatever the bus
-// loses, repeats, delays and reorders, the digest is the same.
+// ARCH §3.4: a frame lost by the bus is a bug, never physics. The digest does not
+// depend on the envelopes that the bus loses, repeats, delays and reorders.
 func TestNoFaultOfTheBusChangesTheDigest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		make := shapes[rapid.SampledFrom(small).Draw(t, "shape")]

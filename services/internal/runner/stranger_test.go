@@ -7,7 +7,7 @@ import (
 	"github.com/rackfab/rackfab/bus/faulty"
 )
 
-// natsBus starts a server and gives connections to it.
+// natsBus starts a server and returns a function that connects to it.
 func natsBus(t *testing.T) func(int) bus.Conn {
 	t.Helper()
 	server, err := bus.StartServer("")
@@ -32,7 +32,8 @@ func TestNATSGivesTheDigestOfDirectDrive(t *testing.T) {
 	t.Log(summary(o))
 }
 
-// ARCH §3.4: what a NATS server may lose, repeat and reorder is repaired.
+// ARCH §3.4: the link protocol repairs the losses, repetitions and reordering of a
+// NATS server.
 func TestFaultyNATSGivesTheDigest(t *testing.T) {
 	const name = "star, 2 act"
 	want, _ := drive(shapes[name]())
@@ -53,7 +54,7 @@ func TestFaultyNATSGivesTheDigest(t *testing.T) {
 	t.Log(struck, "faults;", summary(o))
 }
 
-// strange is what a stranger may send on a link: four that are no envelope, two
+// strange are messages that a stranger may send on a link: four malformed ones, two
 // of another version, one that is too long, one of another run.
 var strange = [][]byte{
 	nil,
@@ -66,16 +67,16 @@ var strange = [][]byte{
 	foreign,
 }
 
-// foreign is an empty envelope of run 1, which is not the test's.
+// foreign is an empty envelope of run 1, which is not the run of the test.
 var foreign = []byte{
 	0: 0xfa, 1: bus.Version, 7: 1, 15: 1,
 	40: 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 51: 0,
 }
 
-// stranger publishes on a link each time that its conn publishes there.
+// stranger publishes the strange messages on a link when its conn publishes there.
 type stranger struct {
 	bus.Conn
-	left int // how many times
+	left int // number of times left
 }
 
 func (s *stranger) Publish(subject string, data []byte) error {
@@ -93,8 +94,8 @@ func (s *stranger) Publish(subject string, data []byte) error {
 	return s.Conn.Publish(subject, data)
 }
 
-// What a stranger sends on a link that is running is counted by its kind and
-// left: no crash, and the same digest.
+// Messages of a stranger on a link are counted by kind and ignored: no crash, and the
+// same digest.
 func TestStrangersAreCountedAndLeft(t *testing.T) {
 	const times = 3
 	for name, dial := range map[string]func(int) bus.Conn{"memory": memory(), "nats": natsBus(t)} {

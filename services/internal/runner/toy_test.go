@@ -13,15 +13,15 @@ import (
 // A toy header: destination, source, kind, number, the instant it was made.
 const toyHeader = 62
 
-// toy is a node that sends data at an interval, answers data with an ACK, and
-// forwards what is for others; one frame at a time per port.
+// toy is a node that sends data at an interval, answers data with an ACK, and forwards
+// frames for other nodes, one frame at a time per port.
 type toy struct {
 	id     uint16
 	routes []int // port by destination
 	ports  []Port
 
 	target   uint16
-	interval unit.Time // of its own data, 0 sends none
+	interval unit.Time // of its own data, 0 to send none
 	start    unit.Time
 	sent     uint64
 	limit    uint64
@@ -62,7 +62,7 @@ func (t *toy) Arrive(now unit.Time, _ fabric.Port, f *frame.Frame, out *fabric.O
 	t.transmit(now, out)
 }
 
-// Control makes a frame to the node whose index is the change's value.
+// Control sends a frame to the node whose index is the change's value.
 func (t *toy) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 	t.make(now, uint16(c.Value), 0, 1000)
 	t.transmit(now, out)
@@ -76,7 +76,7 @@ func (t *toy) Tick(now unit.Time, out *fabric.Out) {
 	t.transmit(now, out)
 }
 
-// due is when the next data frame of its own is made.
+// due returns the time of the toy's next own data frame, false if there is none.
 func (t *toy) due() (unit.Time, bool) {
 	return t.start + unit.Time(t.sent)*t.interval, t.interval > 0 && t.sent < t.limit
 }
@@ -140,7 +140,7 @@ func (t *toy) plug(peer string, port int, delay unit.Time) {
 
 // star joins senders and receivers to node 0; every sender that is active sends
 // to the receivers in turn. Nodes 1 and up are the receivers, then the senders.
-func star(receivers, senders, active int, delay, interval, end unit.Time) *shape { //nolint:unparam // a shape says how long its links are
+func star(receivers, senders, active int, delay, interval, end unit.Time) *shape { //nolint:unparam // a shape states the delay of its links
 	s := newShape(1+receivers+senders, end)
 	for i := 1; i < len(s.toys); i++ {
 		s.cable(0, i, delay)
@@ -160,7 +160,7 @@ func ring(n int, delay, interval, end unit.Time, active ...int) *shape {
 		s.cable(i, (i+1)%n, delay+unit.Time(i)*311*unit.Nanosecond)
 	}
 	for i, t := range s.toys {
-		clockwise, counter := 1, 0 // node 0 was cabled the other way round
+		clockwise, counter := 1, 0 // node 0 is cabled in the opposite order
 		if i == 0 {
 			clockwise, counter = 0, 1
 		}
@@ -178,9 +178,9 @@ func ring(n int, delay, interval, end unit.Time, active ...int) *shape {
 	return s
 }
 
-// drive runs the shape in one process by the earliest event, and gives the
-// digest of every node and the number of frame-hops. It is the obvious twin of
-// everything else in this package.
+// drive runs the shape in one process, always with the earliest event next. It returns
+// the digest of every node and the number of frame-hops. It is the simple reference
+// for the rest of this package.
 func drive(s *shape) (digests []uint64, hops int64) {
 	nodes := make([]*node.Node, len(s.toys))
 	index := make(map[string]int)
