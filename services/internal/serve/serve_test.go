@@ -15,7 +15,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// start serves until the test's end and gives the server and how Serve ended.
+// start serves until the end of the test. It returns the server and the result of
+// Serve.
 func start(t *testing.T) (*Server, context.CancelFunc, <-chan error) {
 	t.Helper()
 	s, err := Listen("")
@@ -49,7 +50,7 @@ func TestHealthAndReflection(t *testing.T) {
 	}
 }
 
-// services lists what a server offers, by reflection.
+// services lists the services of a server, by reflection.
 func services(t *testing.T, client reflectionpb.ServerReflectionClient) []string {
 	t.Helper()
 	stream, err := client.ServerReflectionInfo(t.Context())
@@ -74,7 +75,7 @@ func services(t *testing.T, client reflectionpb.ServerReflectionClient) []string
 	return names
 }
 
-// An open call does not keep a stopping server from ending.
+// An open call does not prevent a stopping server from ending.
 func TestStopWithOpenCall(t *testing.T) {
 	s, cancel, ended := start(t)
 	conn, err := Dial(s.Address())
@@ -101,7 +102,7 @@ func TestListenRefusesBadAddress(t *testing.T) {
 	}
 }
 
-// Where any port does, an occupied one is no fault, but an address that is none is.
+// With AnyPort, an address in use is not an error, but an invalid address is.
 func TestAnyPortDoes(t *testing.T) {
 	first, err := Open(Loopback, true)
 	if err != nil {
