@@ -29,8 +29,8 @@ func announce(t *testing.T, conn bus.Conn, rack string, h Hello) func() {
 	return stop
 }
 
-// A node that started before the controller is asked; one that starts after it
-// says hello by itself.
+// A node that starts before the controller answers its query. A node that starts later
+// announces itself.
 func TestWaitFindsEarlyAndLateNodes(t *testing.T) {
 	m := bus.NewMemory()
 	early := Hello{Name: "h0", Kind: topology.NIC, Address: "127.0.0.1:1", PID: 11}
@@ -68,9 +68,9 @@ func TestWaitNamesMissingNodes(t *testing.T) {
 	}
 }
 
-// A node that says hello just before the limit is not called missing.
+// A node that announces itself just before the deadline is not reported as missing.
 func TestWaitKnowsWhoCameLast(t *testing.T) {
-	for range 50 { // what comes first, hello or limit, is a matter of luck
+	for range 50 { // the order of announcement and deadline is random
 		m := bus.NewMemory()
 		d := watch(t, m.Dial())
 		ctx, cancel := context.WithCancel(t.Context())
