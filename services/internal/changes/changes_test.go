@@ -9,7 +9,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// Whatever may be done to a rack is read as it was written; a burst keeps its class.
+// Read returns every kind of change as Write wrote it. A burst keeps its class.
 func TestChangesAreReadAsWritten(t *testing.T) {
 	text, _ := topology.Builtin("pcn-16to2")
 	s, err := topology.Parse("pcn-16to2", text)
