@@ -59,7 +59,7 @@ func TestMessagesAreSmall(t *testing.T) {
 	}
 }
 
-// One note more than the limit is an error, not a gap.
+// One note more than the limit is an error, not a silent gap.
 func TestExcerptRefusesToLose(t *testing.T) {
 	e, _ := New([]string{"dropped"})
 	e.limit = 2
@@ -84,7 +84,7 @@ func TestUnknownKinds(t *testing.T) {
 	}
 }
 
-// A nil Excerpt is that of a run that asks for nothing.
+// A run that requests no notes has a nil Excerpt.
 func TestNothingAskedFor(t *testing.T) {
 	e, err := New(nil)
 	if e != nil || err != nil || e.PerFrame() {
