@@ -9,7 +9,7 @@ import (
 	"github.com/rackfab/rackfab/services/internal/vitals"
 )
 
-// The guide lists every metric as it is.
+// The guide lists every metric as the catalogue defines it.
 func TestGuideListsMetrics(t *testing.T) {
 	rows := "| --- | --- | --- | --- |\n"
 	for _, e := range vitals.Catalogue {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// An endpoint that dies is told of at once.
+// The failure of an endpoint is logged immediately.
 func TestAnEndpointThatDiesIsTold(t *testing.T) {
 	var log bytes.Buffer
 	before := slog.Default()

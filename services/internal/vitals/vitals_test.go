@@ -14,7 +14,7 @@ import (
 	"github.com/rackfab/rackfab/services/internal/vitals"
 )
 
-// everything tells every entry of the catalogue.
+// everything is a source of every entry of the catalogue.
 func everything(put func(id vitals.ID, value float64, labels ...string)) {
 	for id, e := range vitals.Catalogue {
 		labels := make([]string, len(e.Labels))
@@ -25,7 +25,7 @@ func everything(put func(id vitals.ID, value float64, labels ...string)) {
 	}
 }
 
-// scrape asks the endpoint of a process that tells everything.
+// scrape queries the endpoint of a process that exports everything.
 func scrape(t *testing.T) string {
 	t.Helper()
 	address, err := vitals.Serve(t.Context(), "127.0.0.1:0", everything)
@@ -44,8 +44,8 @@ func scrape(t *testing.T) string {
 	return string(text)
 }
 
-// Names and units are by the rules of Prometheus, every entry comes with its value,
-// and so do the process and the Go runtime.
+// Names and units follow the Prometheus conventions. The endpoint exports the value of
+// every entry, and metrics of the process and the Go runtime.
 func TestScrape(t *testing.T) {
 	text := scrape(t)
 	problems, err := promlint.New(strings.NewReader(text)).Lint()
@@ -70,7 +70,7 @@ func TestScrape(t *testing.T) {
 	}
 }
 
-// promtool, where it is installed, finds nothing wrong either.
+// promtool, if it is installed, accepts the metrics as well.
 func TestPromtool(t *testing.T) {
 	tool, err := exec.LookPath("promtool")
 	if err != nil {
@@ -86,8 +86,8 @@ func TestPromtool(t *testing.T) {
 	}
 }
 
-// An address that cannot be listened at is named; none is no endpoint. The endpoint
-// ends with its context.
+// The error names an address at which the process cannot listen. An empty address
+// disables the endpoint. The endpoint ends with its context.
 func TestServe(t *testing.T) {
 	if address, err := vitals.Serve(t.Context(), ""); address != "" || err != nil {
 		t.Error(address, err)
