@@ -26,7 +26,7 @@ func TestBusEnv(t *testing.T) {
 	}
 }
 
-// Only a node is called a node, whatever its name is.
+// The error calls a process a node only if it is one, whatever its name.
 func TestProcessErrorSaysWhatTheProcessIs(t *testing.T) {
 	for want, e := range map[string]ProcessError{
 		"bus (process 7): exit status 1":      {Name: identity.Bus, PID: 7, State: "exit status 1"},

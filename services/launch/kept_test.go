@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// keeping gives a rack that is to keep a process which ends at once, the first of
-// those, and what it is told of the end.
+// keeping returns a kept process that ends immediately, its first instance, and the
+// errors passed to its lost function.
 func keeping(t *testing.T, log io.Writer) (k *kept, first *process, told *[]error) {
 	t.Helper()
 	r, err := newRack(Options{Env: childEnv, Log: log})
@@ -25,8 +25,8 @@ func keeping(t *testing.T, log io.Writer) (k *kept, first *process, told *[]erro
 	return k, first, told
 }
 
-// A process that does not come back is given up after some tries, and that is told
-// once, with how the last one ended.
+// A process that cannot be restarted is given up after some attempts. That is reported
+// once, with the state in which the last one ended.
 func TestKeptIsGivenUp(t *testing.T) {
 	var log bytes.Buffer
 	k, p, told := keeping(t, &log)
@@ -41,7 +41,7 @@ func TestKeptIsGivenUp(t *testing.T) {
 	}
 }
 
-// A process that ends with its rack is no loss.
+// A process that ends with its rack is not reported as lost.
 func TestKeptEndsWithItsRack(t *testing.T) {
 	k, p, told := keeping(t, nil)
 	k.rack.Close()

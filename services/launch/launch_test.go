@@ -17,7 +17,7 @@ import (
 	"github.com/rackfab/rackfab/services/controller"
 )
 
-// busy keeps a link full for as long as the run goes.
+// busy keeps a link fully loaded during the whole run.
 var busy = strings.NewReplacer("16KB", "endless", "100us", "20ms").Replace(pair)
 
 func parse(t *testing.T, text string) *topology.Scenario {
@@ -29,7 +29,7 @@ func parse(t *testing.T, text string) *topology.Scenario {
 	return s
 }
 
-// start starts the processes of the scenario out of this test's binary.
+// start starts the processes of the scenario from this test's binary.
 func start(t *testing.T, text string, log *bytes.Buffer) *Rack {
 	t.Helper()
 	o := Options{Nodes: parse(t, text).Nodes, Env: childEnv}
@@ -44,12 +44,12 @@ func start(t *testing.T, text string, log *bytes.Buffer) *Rack {
 	return r
 }
 
-// started is how many envelopes tell that a run is under way; busy has some
-// thousands.
+// started is the number of envelopes after which a run counts as started; busy has
+// some thousands.
 const started = 50
 
-// underWay calls do once when the rack's next run is under way, which it tells by
-// the envelopes that h1 gets: with the key of h1, nothing else is to be heard.
+// underWay calls do once when the rack's next run has started. It detects that by the
+// envelopes that h1 receives, because the key of h1 permits no other subscription.
 func underWay(t *testing.T, r *Rack, do func()) {
 	t.Helper()
 	c, err := bus.DialAs(r.url, t.Name(), r.inheritance("h1").Access)
@@ -71,7 +71,7 @@ func underWay(t *testing.T, r *Rack, do func()) {
 	}
 }
 
-// digest is what the lab gives for a scenario.
+// digest returns the digest of a scenario in the lab.
 func digest(t *testing.T, text string) uint64 {
 	t.Helper()
 	l, err := lab.New(parse(t, text))
@@ -83,8 +83,8 @@ func digest(t *testing.T, text string) uint64 {
 	return combine(l)
 }
 
-// Several runs go over the same processes, each with the lab's digest; Close
-// ends all of them in good order.
+// The same processes can take part in several runs, each with the digest of the lab.
+// Close ends all processes without an error.
 func TestRunAndClose(t *testing.T) {
 	var log bytes.Buffer
 	r := start(t, pair, &log)
@@ -103,7 +103,7 @@ func TestRunAndClose(t *testing.T) {
 	}
 	processes := r.all()
 	r.Close()
-	r.Close() // once more does no harm
+	r.Close() // a second Close does nothing
 	for _, p := range processes {
 		<-p.done
 		if state := p.cmd.ProcessState; !state.Success() {
@@ -118,8 +118,8 @@ func TestRunAndClose(t *testing.T) {
 	}
 }
 
-// A node that is killed ends the run with an error that names it, says how it
-// ended and shows the end of its log.
+// A node that is killed ends the run with an error that contains its name, its exit
+// state and the end of its log.
 func TestKilledNodeEndsTheRun(t *testing.T) {
 	r := start(t, busy, nil)
 	victim := r.nodes["h1"]
@@ -137,8 +137,8 @@ func TestKilledNodeEndsTheRun(t *testing.T) {
 	}
 }
 
-// A bus that is killed in the middle of a run comes back at its address, and
-// the run ends with the lab's digest.
+// A bus that is killed during a run is restarted at its address, and the run ends with
+// the digest of the lab.
 func TestKilledBusComesBack(t *testing.T) {
 	r := start(t, busy, nil)
 	before := r.bus.now()
@@ -155,7 +155,7 @@ func TestKilledBusComesBack(t *testing.T) {
 	}
 }
 
-// The end of the context ends the run, and the rack is good for another.
+// The end of the context ends the run, and the rack can run another one.
 func TestCancelledRun(t *testing.T) {
 	r := start(t, busy, nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -169,8 +169,8 @@ func TestCancelledRun(t *testing.T) {
 	}
 }
 
-// A node that does not come up is named with the end of its log, and nothing is
-// left behind.
+// If a node does not start, the error contains its name and the end of its log, and no
+// process is left behind.
 func TestStartNamesBrokenNode(t *testing.T) {
 	env := append([]string{"LAUNCH_TEST_BROKEN=h1"}, childEnv...)
 	_, err := Start(t.Context(), Options{Nodes: parse(t, pair).Nodes, Env: env})
@@ -183,7 +183,7 @@ func TestStartNamesBrokenNode(t *testing.T) {
 	}
 }
 
-// A child that does not heed stop is killed.
+// A child that ignores stop is killed.
 func TestStopKillsTheDeaf(t *testing.T) {
 	r, err := newRack(Options{Env: childEnv})
 	if err != nil {
@@ -222,8 +222,8 @@ func TestChildrenHaveTheirOwnProcessGroup(t *testing.T) {
 	}
 }
 
-// A child ends when its standard input does, which is what the death of its
-// launcher looks like where the kernel does not kill it.
+// A child ends when its standard input does. That is how it detects the death of its
+// launcher where the kernel does not kill it.
 func TestChildEndsWithItsInput(t *testing.T) {
 	child := exec.Command(os.Args[0], "wait")
 	child.Env = append(append(os.Environ(), childEnv...), parentVariable+"=stdin")

@@ -25,8 +25,8 @@ import (
 // roleVariable makes the test binary a process of a rack, or a launcher.
 const roleVariable = "LAUNCH_TEST_ROLE"
 
-// childEnv makes a child of the test binary. Under the race detector it would
-// linger for a second at its end.
+// childEnv makes the test binary a child. GORACE keeps a child under the race detector
+// from waiting for a second before it ends.
 var childEnv = []string{roleVariable + "=child", "GORACE=atexit_sleep_ms=0"}
 
 // TestMain runs the tests, or one role in a child process.
@@ -73,13 +73,13 @@ func role(name string, args []string) error {
 		return nil
 	case "deaf":
 		signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
-		<-make(chan struct{}) // hears no stop
+		<-make(chan struct{}) // ignores stop
 	}
 	return fmt.Errorf("no role %q", name)
 }
 
-// launcher starts a rack and a child that hears no stop, writes the numbers of
-// all processes as one line, and waits to be killed.
+// launcher starts a rack and a child that ignores stop, writes the PIDs of all
+// processes as one line, and waits to be killed.
 func launcher(ctx context.Context) error {
 	s, err := topology.Parse("pair", []byte(pair))
 	if err != nil {
@@ -103,7 +103,7 @@ func launcher(ctx context.Context) error {
 	return nil
 }
 
-// all lists the processes of a rack that is up.
+// all returns the processes of a running rack.
 func (r *Rack) all() []*process {
 	list := []*process{r.controller, r.bus.now()}
 	for _, p := range r.nodes {
@@ -124,7 +124,7 @@ links: [{endpoints: [h0..h1, s0], rate: 40Gbps, delay: 5us}]
 flows: [{name: F0, from: h0, to: h1, size: 16KB}]
 `
 
-// combine gives the digest of a run in the lab.
+// combine returns the digest of a run in the lab.
 func combine(l *lab.Lab) uint64 {
 	digests := map[string]uint64{}
 	for _, r := range l.Results() {

@@ -11,8 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A launcher that is killed takes all of its children along, also one that
-// hears nothing.
+// When a launcher is killed, all of its children end, even one that ignores stop.
 func TestKilledLauncherLeavesNoChild(t *testing.T) {
 	launcher := exec.Command(os.Args[0], "launcher")
 	launcher.Env = append(os.Environ(), childEnv...)
@@ -29,7 +28,7 @@ func TestKilledLauncherLeavesNoChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	children := watch(t, strings.Fields(line))
-	if len(children) != 6 { // bus, controller, three nodes, and the deaf one
+	if len(children) != 6 { // bus, controller, three nodes, and the one that ignores stop
 		t.Fatalf("launched %d processes", len(children))
 	}
 	if err := launcher.Process.Kill(); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/rackfab/rackfab/services/controller"
 )
 
-// No secret of a rack is in an argument or in the environment of a process, nor in
-// a log, nor in a file that the rack has written.
+// No secret of a rack is in the arguments or the environment of a process, in a log,
+// or in a file that the rack has written.
 func TestNoSecretIsShown(t *testing.T) {
 	var log bytes.Buffer
 	dir := t.TempDir()
@@ -65,7 +65,7 @@ func TestNoSecretIsShown(t *testing.T) {
 	}
 }
 
-// The login of an external bus goes no other way than a key.
+// The login of an external bus is passed in the same way as a key.
 func TestTheLoginOfAnExternalBusIsOnNoCommandLine(t *testing.T) {
 	r, err := newRack(Options{})
 	if err != nil {
