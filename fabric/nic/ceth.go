@@ -7,19 +7,19 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Congestion information aggregated into the ACK, both ends: the receiver looks at
-// each data packet and lets the ACK tell, and never sends a CNP; the sender hands
-// what it hears to its reaction point.
+// Congestion information aggregated into the ACK, both ends. The receiver inspects
+// each data packet and reports congestion in the ACK; it sends no CNP, except for READ
+// responses. The sender passes the report to its reaction point.
 
-// ceth is what a receiving queue pair keeps for it.
+// ceth is the CETH state of a receiving queue pair.
 type ceth struct {
 	point  cc.CETHNotifier
-	urgent bool       // the packet at hand changes the flow's state: its ACK must not wait
-	told   indication // by the latest ACK
-	due    unit.Time  // when a CNP tells of responses to READ; Never if none is due
+	urgent bool       // the current packet changes the flow's state: acknowledge it at once
+	told   indication // last indication sent
+	due    unit.Time  // when a CNP reports on READ responses; Never if none is due
 }
 
-// indication is what an ACK says, as notes give it.
+// indication is the content of an ACK's congestion report, as notes carry it.
 type indication struct {
 	congested bool
 	degree    cc.Degree
@@ -33,11 +33,11 @@ func (d indication) note(kind fabric.Kind, now unit.Time, flow fabric.FlowID, cl
 	return n
 }
 
-// mode is how the receiver of a flow notifies its sender. A flow whose ends do not
-// both speak CETH has ACK and CNP apart.
+// mode returns the notification mode of a flow's receiver. A flow whose ends do not
+// both support CETH uses separate ACKs and CNPs.
 func (n *NIC) mode(cfg FlowConfig) cc.Notification {
 	if name, ok := n.choices.of(n.cfg.Host, cfg.From, cfg.To); ok {
-		scheme, _ := cc.Find(name) // it has been checked
+		scheme, _ := cc.Find(name) // choose has validated the name
 		return scheme.Notification
 	}
 	if cfg.Baseline && n.cfg.Notification == cc.NotifyCETH {
@@ -46,7 +46,7 @@ func (n *NIC) mode(cfg FlowConfig) cc.Notification {
 	return n.cfg.Notification
 }
 
-// scheme is the scheme of a flow that starts here.
+// scheme returns the congestion control scheme of a flow that starts at this host.
 func (n *NIC) scheme(cfg FlowConfig) string {
 	if name, ok := n.choices.of(n.cfg.Host, cfg.From, cfg.To); ok {
 		return name
@@ -57,7 +57,8 @@ func (n *NIC) scheme(cfg FlowConfig) string {
 	return n.cfg.Scheme
 }
 
-// telemetry says what data packets of a flow in that mode ask of the switches.
+// telemetry returns the telemetry that data packets of a flow in the given mode
+// request from the switches, and the maximum number of hops that may write it.
 func (n *NIC) telemetry(mode cc.Notification) (frame.Carrier, uint8) {
 	if mode != cc.NotifyCETH {
 		return frame.CarrierNone, 0
@@ -73,9 +74,9 @@ func (n *NIC) telemetry(mode cc.Notification) (frame.Carrier, uint8) {
 	return frame.CarrierNone, 0
 }
 
-// sink takes telemetry out of a packet, and gives the packet without it and what
-// it said: the port with the deepest queue, and the time since the first switch
-// had the packet.
+// sink removes the telemetry from a packet. It returns the packet without telemetry
+// and the congestion of the path: the port with the deepest queue, and the time since
+// the packet entered the first switch.
 func (n *NIC) sink(now unit.Time, f *frame.Frame) (*frame.Frame, cc.Congestion) {
 	if f.Carrier() == frame.CarrierNone {
 		return f, cc.Congestion{}
@@ -94,14 +95,14 @@ func (n *NIC) sink(now unit.Time, f *frame.Frame) (*frame.Frame, cc.Congestion) 
 	return &n.plain, path
 }
 
-// location names an egress port as the CETH does: switch and port, 8 bits each.
+// location encodes an egress port as the CETH does: switch and port, 8 bits each.
 func location(h frame.Hop) int {
 	return int(min(h.Node, frame.NoSwitch))<<8 | int(min(h.Out, frame.NoPort))
 }
 
-// inspect looks at a data packet for receiving queue pair i. One that changes the
-// flow's state makes the packets before it be acknowledged first, if they wait for
-// it, so that each ACK covers packets of one state.
+// inspect passes a data packet to the notification point of receiving queue pair i.
+// If the packet changes the flow's state, inspect first acknowledges the packets
+// pending before it, so that each ACK covers packets of one state.
 func (n *NIC) inspect(now unit.Time, i int, f *frame.Frame, path cc.Congestion, out *fabric.Out) {
 	if n.cfg.CC.CETH.Source == cc.CETHSwitch {
 		return
@@ -115,8 +116,8 @@ func (n *NIC) inspect(now unit.Time, i int, f *frame.Frame, path cc.Congestion, 
 	r.ceth.point.Packet(now, marked, path)
 }
 
-// confirm queues an ACK or NAK, under CETH with what there is to tell. It is false
-// if there was no room.
+// confirm queues an ACK or NAK, under CETH with the congestion report. It returns
+// false if the control queue is full.
 func (n *NIC) confirm(now unit.Time, c controlPacket, out *fabric.Out) bool {
 	r := &n.receivers[c.flow]
 	if r.mode != cc.NotifyCETH {
@@ -136,8 +137,8 @@ func (n *NIC) confirm(now unit.Time, c controlPacket, out *fabric.Out) bool {
 	return true
 }
 
-// aggregate writes indication and information into an ACK or NAK. Where nothing is
-// known the version is 0, a plain notification (¶144 of the document).
+// aggregate writes the indication and the congestion information into an ACK or NAK.
+// Without information the version is 0, a plain notification (¶144 of the document).
 func aggregate(p *cc.CETHParams, c *controlPacket, ack *frame.Packet) {
 	ack.BTH.BECN, ack.BTH.Resv6, ack.BTH.Resv7, ack.CETH = c.congested, 0, 0, frame.CETH{}
 	if !c.congested || p.Mode != cc.CETHInformation {
@@ -161,8 +162,8 @@ func aggregate(p *cc.CETHParams, c *controlPacket, ack *frame.Packet) {
 	}
 }
 
-// header gives the header with what is known, in so many words; one word of version
-// 0 where nothing is.
+// header returns a CETH of the given number of words with the known items. If nothing
+// is known, it returns one word of version 0.
 func header(path *cc.Congestion, words uint8, service frame.Service) frame.CETH {
 	if path.Known == 0 {
 		return frame.CETH{Version: frame.CETHPlain, Words: 1}
@@ -183,8 +184,8 @@ func header(path *cc.Congestion, words uint8, service frame.Service) frame.CETH 
 	return g.CETH(words)
 }
 
-// indicated hands the reaction point of flow i, which is not done, what an ACK or
-// NAK says.
+// indicated passes the indication of an ACK or NAK to the reaction point of flow i,
+// which is not done.
 func (n *NIC) indicated(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	s := &n.senders[i]
 	if !s.started {
@@ -203,7 +204,7 @@ func (n *NIC) indicated(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	n.signal(now, i, cc.Signal{Kind: cc.Indication, Marked: congested, Path: path}, out)
 }
 
-// pathTold notes the congestion information of a frame for a sender.
+// pathTold notes the congestion information that a frame carries to a sender.
 func (n *NIC) pathTold(now unit.Time, s *sender, f *frame.Frame, path cc.Congestion, out *fabric.Out) {
 	if path.Known == 0 || !out.Wants(f.Trace) {
 		return
@@ -213,9 +214,10 @@ func (n *NIC) pathTold(now unit.Time, s *sender, f *frame.Frame, path cc.Congest
 	out.Note(note)
 }
 
-// read takes the information out of an ACK that indicates congestion. Where there
-// is none, or it is of version 0 or an unknown one, nothing is known: the ACK is a
-// plain notification. The degree alone has no version; there none says nothing.
+// read parses the congestion information of an ACK that indicates congestion. It
+// returns a Congestion with nothing known, a plain notification, if the information is
+// missing or of version 0 or an unknown version. The forms with the degree alone have
+// no version; there RatioNone means that nothing is known.
 func read(f *frame.Frame, form cc.CETHForm) cc.Congestion {
 	var short frame.ShortCETH
 	switch form {

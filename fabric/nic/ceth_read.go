@@ -8,25 +8,25 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Responses to READ are data that nothing acknowledges. Under CETH the requester
-// tells of them in its next READ request, and if none goes within the interval in a
-// CNP of its own, the enhanced one:
+// Responses to READ are data without acknowledgements. Under CETH the requester
+// reports their congestion in its next READ request. If it sends none within the
+// interval, it sends an enhanced CNP instead:
 //
-//	         response changes what is to be told
+//	              response changes the report
 //	+------+ -----------------------------------> +-----+
 //	| TOLD |                                      | DUE |
 //	+------+ <----------------------------------- +-----+
 //	         READ request, or the interval is over: CNP
 
-// ask makes a data packet carry the telemetry that the sender asks for.
+// ask adds the sender's telemetry request to a data packet.
 func (s *sender) ask(f *frame.Frame) {
 	if f.Opcode().IsData() {
 		f.Carry(s.carrier, s.hops)
 	}
 }
 
-// examineResponse shows the notification point of initiator c a response to READ,
-// and gives it without its telemetry.
+// examineResponse passes a READ response to the notification point of initiator c. It
+// returns the response without its telemetry.
 func (n *NIC) examineResponse(now unit.Time, c *initiator, f *frame.Frame, out *fabric.Out) *frame.Frame {
 	f, path := n.sink(now, f)
 	n.observe(now, c.receiver, f, out)
@@ -39,8 +39,8 @@ func (n *NIC) examineResponse(now unit.Time, c *initiator, f *frame.Frame, out *
 	return f
 }
 
-// planToTell has a CNP tell of receiving half i after the interval, if what there
-// is to tell is not what was told last.
+// planToTell schedules a CNP for receiving half i after the interval if the present
+// indication differs from the last one sent.
 func (n *NIC) planToTell(now unit.Time, i int) {
 	r := &n.receivers[i]
 	congested, g := r.ceth.point.Present(now)
@@ -53,8 +53,8 @@ func (n *NIC) planToTell(now unit.Time, i int) {
 	n.setNPTimer(i)
 }
 
-// tellByRequest writes what initiator c has to tell into its next packet, if that
-// is a READ request, and nothing into any other.
+// tellByRequest writes the indication of initiator c into its next packet if that is
+// a READ request. It clears the fields of any other packet.
 func (n *NIC) tellByRequest(now unit.Time, c *initiator, verb command.Verb, out *fabric.Out) {
 	r := &n.receivers[c.receiver]
 	if r.mode != cc.NotifyCETH {
@@ -72,7 +72,7 @@ func (n *NIC) tellByRequest(now unit.Time, c *initiator, verb command.Verb, out 
 	}
 }
 
-// hasTold takes note that the responses to receiving half i have been told of.
+// hasTold records the indication that receiving half i has sent.
 func (n *NIC) hasTold(now unit.Time, i int, told indication, out *fabric.Out) {
 	r := &n.receivers[i]
 	if told != r.ceth.told {
@@ -81,12 +81,12 @@ func (n *NIC) hasTold(now unit.Time, i int, told indication, out *fabric.Out) {
 	}
 	r.ceth.point.Acked()
 	r.ceth.due = unit.Never
-	n.planToTell(now, i) // the marks may be over already
+	n.planToTell(now, i) // the marks may have ended already
 }
 
-// tellAlone sends a CNP for receiving half i, whose interval is over. A CNP cannot
-// announce the end of congestion but by a degree of none: without information the
-// end waits for a READ request.
+// tellAlone sends a CNP for receiving half i when its interval ends. A CNP can signal
+// the end of congestion only by DegreeNone. Without information, the end of congestion
+// waits for a READ request.
 func (n *NIC) tellAlone(now unit.Time, i int, out *fabric.Out) {
 	r := &n.receivers[i]
 	if now < r.ceth.due {
@@ -106,15 +106,15 @@ func (n *NIC) tellAlone(now unit.Time, i int, out *fabric.Out) {
 	}
 }
 
-// enhance makes a CNP tell what there is to tell of responses to READ. Its ECN field
-// says nothing.
+// enhance writes the congestion information on READ responses into a CNP. The CNP's ECN
+// field carries no information.
 func enhance(p *cc.CETHParams, c *controlPacket, cnp *frame.Packet) {
 	cnp.ECN, cnp.BTH.Resv6, cnp.BTH.Resv7 = frame.NotECT, 0, 0
 	cnp.CETH = header(&c.path, uint8(p.Words), frame.ServiceReadResponse)
 }
 
-// heardAlone takes an enhanced CNP for sending half i. One without information is a
-// plain one.
+// heardAlone handles an enhanced CNP for sending half i. A CNP without information is
+// handled as a plain CNP.
 func (n *NIC) heardAlone(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	path := readHeader(f)
 	signal := cc.Signal{Kind: cc.CNP}

@@ -9,9 +9,9 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// What is changed in a NIC that runs.
+// Changes to a running NIC.
 
-// Control takes a change at its instant.
+// Control applies a change at now.
 func (n *NIC) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 	n.now = now
 	fits := true
@@ -54,7 +54,7 @@ func (n *NIC) tell(now unit.Time, kind fabric.Kind, out *fabric.Out) {
 	out.Note(fabric.Note{Kind: kind, At: now, Flow: fabric.NoFlow})
 }
 
-// tune sets a setting, and tells whether the NIC has it.
+// tune changes a setting and reports whether the NIC has that setting.
 func (n *NIC) tune(key fabric.Key, value int64) bool {
 	switch key {
 	case fabric.KeyAckEvery:
@@ -76,8 +76,8 @@ func (n *NIC) tune(key fabric.Key, value int64) bool {
 	return true
 }
 
-// stop makes flow i one that has nothing more to send and waits for no ACK: its
-// queue pair goes to the error state.
+// stop ends flow i: its queue pair enters the error state, sends nothing more and
+// ignores ACKs.
 func (n *NIC) stop(now unit.Time, i int, out *fabric.Out) {
 	s := &n.senders[i]
 	if s.done {
@@ -97,7 +97,8 @@ func (n *NIC) stop(now unit.Time, i int, out *fabric.Out) {
 	})
 }
 
-// unplug cuts the link. A pause ends with it: its peer forgets whom it paused.
+// unplug takes the link down. This ends all pauses, because the link partner loses its
+// PFC state too.
 func (n *NIC) unplug(now unit.Time, out *fabric.Out) {
 	if n.cable.Down {
 		return
@@ -110,13 +111,13 @@ func (n *NIC) unplug(now unit.Time, out *fabric.Out) {
 	n.renewPause(now)
 }
 
-// Fate gives the fate on the link of a frame that arrives.
+// Fate returns the fate of an arriving frame on the link.
 func (n *NIC) Fate(now unit.Time, _ fabric.Port, f *frame.Frame) fabric.Fate {
 	return n.cable.Fate(now, f.Len())
 }
 
-// lost tells whether a frame that arrives is lost on the link, or on the
-// threshold of a frozen NIC.
+// lost reports whether an arriving frame is lost on the link or dropped by a frozen
+// NIC. It counts and notes the drop.
 func (n *NIC) lost(now unit.Time, f *frame.Frame, out *fabric.Out) bool {
 	fate := n.cable.Fate(now, f.Len())
 	reason := fate.Reason()
@@ -135,7 +136,7 @@ func (n *NIC) lost(now unit.Time, f *frame.Frame, out *fabric.Out) bool {
 	return true
 }
 
-// extend adds flows, and tells whether all of them fit.
+// extend adds flows and reports whether all of them are valid and new.
 func (n *NIC) extend(flows []FlowConfig) bool {
 	for i := range flows {
 		f := &flows[i]
@@ -163,8 +164,8 @@ func (n *NIC) extend(flows []FlowConfig) bool {
 	return true
 }
 
-// grow makes room for senders and receivers beyond the first so many, whose
-// timers keep their instants.
+// grow makes room for new senders and receivers; senders and receivers are the previous
+// counts. Existing timers keep their instants.
 func (n *NIC) grow(senders, receivers int) {
 	old := n.timers
 	n.timers = agenda.New(n.npTimer(len(n.receivers)))

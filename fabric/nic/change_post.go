@@ -8,11 +8,11 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// What a NIC that runs is given to work off. An engine is made when the first
-// connection comes.
+// Connections and commands added to a running NIC. The first connection creates the
+// engine.
 
-// take adds connections, and commands that the host posts from now on. It tells
-// whether all of them fit; a connection that does not leaves the NIC as it was.
+// take adds connections, and commands that the host posts from now on. It reports
+// whether all of them are valid. An invalid connection leaves the NIC unchanged.
 func (n *NIC) take(now unit.Time, c *fabric.Change) bool {
 	if !n.admissible(c.Connections) || !n.join(now, c.Connections) {
 		return false
@@ -41,7 +41,7 @@ func (n *NIC) take(now unit.Time, c *fabric.Change) bool {
 	return fits
 }
 
-// admissible tells whether the connections are valid, and new here.
+// admissible reports whether the connections are valid and new to this NIC.
 func (n *NIC) admissible(list []ConnectionConfig) bool {
 	for i := range list {
 		known := n.engine != nil && n.engine.find(list[i].ID) >= 0
@@ -52,8 +52,8 @@ func (n *NIC) admissible(list []ConnectionConfig) bool {
 	return true
 }
 
-// join adds this host's ends of connections, and makes the engine if they are the
-// first.
+// join adds this host's ends of connections and reports whether all were added. The
+// first connections create the engine.
 func (n *NIC) join(now unit.Time, list []ConnectionConfig) bool {
 	if len(list) == 0 {
 		return true

@@ -7,15 +7,15 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Congestion control that is chosen while the NIC runs, by pairs of hosts: for
-// flows and connections that are there, and for those to come.
+// Congestion control schemes chosen at run time per pair of hosts. A choice applies to
+// existing and to future flows and connections.
 
-// choices holds the schemes that were chosen, by the other host; nil before the
-// first.
+// choices holds the chosen schemes by peer host. The maps are nil before the first
+// choice.
 type choices struct{ to, from map[int]string }
 
-// of gives the scheme that was chosen for data from one host to another, of which
-// one is here. It is false if the NIC's own holds.
+// of returns the scheme chosen for data between two hosts, one of which is here. It
+// returns false if the NIC's own scheme applies.
 func (c *choices) of(here, from, to int) (string, bool) {
 	if from == here {
 		name, ok := c.to[to]
@@ -25,7 +25,8 @@ func (c *choices) of(here, from, to int) (string, bool) {
 	return name, ok
 }
 
-// choose puts the pairs under a scheme, and tells whether they can be.
+// choose switches the pairs of hosts to a scheme. It reports whether the scheme is valid
+// and can be switched to.
 func (n *NIC) choose(now unit.Time, c *fabric.Change, out *fabric.Out) bool {
 	scheme, err := cc.Find(c.Word)
 	own, _ := cc.Find(n.cfg.Scheme)
@@ -52,8 +53,8 @@ func (n *NIC) choose(now unit.Time, c *fabric.Change, out *fabric.Out) bool {
 	return true
 }
 
-// regulate gives sender i the scheme that is now its own, if it had another: a fresh
-// reaction point at the present rate.
+// regulate switches sender i to its chosen scheme if that has changed. The new reaction
+// point starts at the present rate.
 func (n *NIC) regulate(now unit.Time, i int, out *fabric.Out) {
 	s := &n.senders[i]
 	name := n.scheme(s.FlowConfig)
@@ -66,7 +67,7 @@ func (n *NIC) regulate(now unit.Time, i int, out *fabric.Out) {
 	}
 	a, err := cc.TakeOver(now, name, n.cfg.CC, n.cfg.Rate, s.Initial, present)
 	if err != nil {
-		return // choose has found the scheme
+		return // unreachable: choose has validated the scheme
 	}
 	s.scheme, s.mode, s.moved, s.cc = name, n.mode(s.FlowConfig), true, a
 	s.burst = n.burst(name)
@@ -75,8 +76,8 @@ func (n *NIC) regulate(now unit.Time, i int, out *fabric.Out) {
 	n.follow(now, i, out)
 }
 
-// renotify gives receiver i the notification point of the scheme that is now its
-// own, if it had another.
+// renotify gives receiver i a new notification point if its notification mode has
+// changed.
 func (n *NIC) renotify(i int) {
 	r := &n.receivers[i]
 	if mode := n.mode(r.FlowConfig); mode != r.mode {
@@ -85,8 +86,8 @@ func (n *NIC) renotify(i int) {
 	}
 }
 
-// heeds tells whether a CNP is of the sender's present scheme: one of the scheme
-// before may be on its way still. RecRate is above 0 in PCN, and 0 in DCQCN.
+// heeds reports whether a CNP belongs to the sender's present scheme. A CNP of the
+// previous scheme may still be in flight. RecRate is above 0 in PCN, and 0 in DCQCN.
 func (s *sender) heeds(f *frame.Frame) bool {
 	switch s.mode {
 	case cc.NotifyPCN:
@@ -98,7 +99,7 @@ func (s *sender) heeds(f *frame.Frame) bool {
 	}
 }
 
-// rtt is how samples of the round-trip time are taken.
+// rtt returns the method of measuring the round-trip time.
 func (n *NIC) rtt() cc.RTT {
 	if n.cfg.RTT == cc.RTTNone && n.choices.to != nil {
 		return n.cfg.LaterRTT
@@ -106,7 +107,7 @@ func (n *NIC) rtt() cc.RTT {
 	return n.cfg.RTT
 }
 
-// stamps tells whether flows under a scheme have timestamps.
+// stamps reports whether flows under a scheme carry timestamps.
 func (n *NIC) stamps(name string) bool {
 	if n.choices.to == nil || name == n.cfg.Scheme {
 		return n.cfg.RTT != cc.RTTNone
@@ -115,7 +116,7 @@ func (n *NIC) stamps(name string) bool {
 	return scheme.Timestamps && n.rtt() != cc.RTTNone
 }
 
-// burst is how much payload a flow under a scheme sends back to back.
+// burst returns the payload that a flow under a scheme sends back to back, in bytes.
 func (n *NIC) burst(name string) unit.Bytes {
 	if n.choices.to == nil || name == n.cfg.Scheme {
 		return n.cfg.Burst

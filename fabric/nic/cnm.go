@@ -7,14 +7,14 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// sampled takes a congestion notification message of a switch (IEEE 802.1Qau). The
-// packet that it brings back names the flow: it went to the flow's receiver.
+// sampled handles a congestion notification message of a switch (IEEE 802.1Qau). The
+// sampled packet that it returns identifies the flow by its destination queue pair.
 func (n *NIC) sampled(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	qp, whole := f.SampledQP()
 	flow, toSender, known := frame.FlowOfQP(qp)
 	i, ok := n.sendingHalf(fabric.FlowID(flow), toSender)
 	if _, acked := n.receiving.find(fabric.FlowID(flow)); whole && known && toSender && acked {
-		n.stats.CNMIgnored++ // a sampled ACK: it has no rate
+		n.stats.CNMIgnored++ // a sampled ACK: ACKs have no rate to reduce
 		return
 	}
 	if !whole || !known || !ok || f.DstMAC() != frame.HostMAC(n.cfg.Host) {
@@ -33,8 +33,9 @@ func (n *NIC) sampled(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	n.signal(now, i, cc.Signal{Kind: cc.CNM, Feedback: f.Feedback()}, out)
 }
 
-// sendingHalf gives the sender of a packet of a flow or connection: what goes to a
-// flow's receiver, and what either end of a connection sends.
+// sendingHalf returns the index of the sender of a packet: of a flow's data packet, or
+// of a packet that this end of a connection sent. It returns false if this NIC did not
+// send the packet.
 func (n *NIC) sendingHalf(flow fabric.FlowID, toSender bool) (int, bool) {
 	if n.engine != nil {
 		if k := n.engine.find(flow); k >= 0 {

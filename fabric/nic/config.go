@@ -1,7 +1,6 @@
-// Package nic is an RDMA network interface: reliable-connection queue pairs that
-// send and receive RoCEv2, a pacer per flow driven by package cc, and the
-// notification point. It knows flows, windows and retransmissions; it does not
-// know switches.
+// Package nic emulates an RDMA network interface: reliable-connection queue pairs that
+// send and receive RoCEv2, a pacer per flow driven by package cc, and the notification
+// point. It knows flows, windows and retransmissions. It does not know switches.
 package nic
 
 import (
@@ -16,54 +15,55 @@ type Config struct {
 	Host     int // index of the host: frame.HostMAC(Host), frame.HostIP(Host)
 	Seed     uint64
 	Rate     unit.Rate
-	Delay    unit.Time    // propagation of the link
-	Overhead unit.Bytes   // per frame on the link beyond frame.Len
-	Flaws    fabric.Flaws // of the link towards the NIC
+	Delay    unit.Time    // propagation delay of the link
+	Overhead unit.Bytes   // per frame on the link, in addition to frame.Len
+	Flaws    fabric.Flaws // of the link, in the direction of the NIC
 	// Payload is the largest payload of a data packet, in bytes.
 	Payload unit.Bytes
-	// AckEvery is how many data packets one ACK covers; the last packet of a
-	// message, and every one with AckReq set, is acknowledged at once.
+	// AckEvery is the number of data packets that one ACK covers. The last packet of
+	// a message and every packet with AckReq set are acknowledged at once.
 	AckEvery int
-	// PaceByGap makes a flow that was held up wait a whole frame time after the
-	// frame that it sends then; else it may send one more at once.
+	// PaceByGap makes a flow that was delayed wait a whole frame time after its next
+	// frame. Otherwise the flow may send one more frame at once.
 	PaceByGap bool
-	// Timeout is the retransmission timer, 0 for none.
+	// Timeout is the retransmission timeout; 0 disables it.
 	Timeout unit.Time
-	// ControlRate limits the receiver's control packets (ACK, NAK, CNP), in
-	// packets per second; 0 is no limit (CETH-9). ControlQueue bounds their
+	// ControlRate limits the receiver's control packets (ACK, NAK, CNP), in packets
+	// per second; 0 means no limit (CETH-9). ControlQueue is the capacity of their
 	// queue in packets.
 	ControlRate  int64
 	ControlQueue int
-	// ControlDSCP marks ACK, NAK and CNP; that of data is the flow's. AckWithData gives
-	// ACK and NAK the code point of the data that they answer.
+	// ControlDSCP is the DSCP of ACK, NAK and CNP; data packets have the flow's DSCP.
+	// AckWithData gives ACK and NAK the DSCP of the data that they answer.
 	ControlDSCP uint8
 	AckWithData bool
-	// MirrorPorts makes control packets swap the UDP ports of the data packets that
-	// they answer (RTTX-6).
+	// MirrorPorts swaps the UDP ports in control packets, relative to the data packets
+	// that they answer (RTTX-6).
 	MirrorPorts bool
-	// DSCP maps code points to the classes that PAUSE frames name.
+	// DSCP maps code points to traffic classes, as PAUSE frames name them.
 	DSCP [64]fabric.Priority
 
-	// RTT, unless it is cc.RTTNone, puts timestamps on data packets that start
-	// here, and says how the ACKs to them are read.
+	// RTT selects how ACKs are used to measure the round-trip time. Unless it is
+	// cc.RTTNone, data packets sent here carry timestamps.
 	RTT cc.RTT
-	// LaterRTT is the same for flows that a change puts under a scheme that needs
-	// samples.
+	// LaterRTT replaces RTT for flows that a change switches to a scheme that needs
+	// RTT samples.
 	LaterRTT cc.RTT
-	// Clock is how far the NIC's clock is ahead of the fabric's, in timestamps alone.
+	// Clock is the offset of the NIC's clock ahead of the fabric's. It affects
+	// timestamps only.
 	Clock unit.Time
 
 	Notification cc.Notification
-	Scheme       string // of flows that start here
+	Scheme       string // of flows that start at this host
 	CC           cc.Params
-	// Burst is how much payload a flow sends back to back before its pace counts;
-	// 0 paces each packet.
+	// Burst is the payload that a flow sends back to back before pacing applies; 0
+	// paces each packet.
 	Burst unit.Bytes
 
 	Flows []FlowConfig // flows that start or end here
 
-	// Connections are for commands, and start or end here; Engine works off the
-	// commands. Posts and Appends are commands that the application posts by itself.
+	// Connections carry commands, and start or end here; Engine executes the commands.
+	// Posts and Appends are the commands that the application posts on its own schedule.
 	Connections []ConnectionConfig
 	Engine      EngineConfig
 	Posts       []PostConfig
@@ -71,7 +71,8 @@ type Config struct {
 
 	Intake IntakeConfig
 
-	// Sampling says when it is noted what the flows have sent (SentSampled).
+	// Sampling sets the instants at which the NIC notes the bytes sent by each flow
+	// (SentSampled).
 	Sampling fabric.Sampling
 }
 

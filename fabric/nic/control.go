@@ -7,7 +7,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// controlKind is what a receiver sends back.
+// controlKind is the kind of a control packet.
 type controlKind uint8
 
 const (
@@ -17,15 +17,15 @@ const (
 	controlUETAck
 	controlUETNack
 	controlCredit
-	controlCreditRequest // of a sender
+	controlCreditRequest // sent by a sender
 )
 
-// controlPacket is an ACK, NAK or CNP that waits to be sent.
+// controlPacket is a control packet waiting for transmission.
 type controlPacket struct {
 	trace     uint64
-	in        unit.Time        // when what it answers had come in, or when it was made
+	in        unit.Time        // arrival of the packet that it answers, or its creation
 	stamps    frame.Timestamps // ACK, NAK, if stamped
-	flow      int32            // index of the receiver
+	flow      int32            // index of the receiver; of the sender in a controlCreditRequest
 	psn       uint32           // ACK: acknowledged; NAK: expected
 	msn       uint32
 	recRate   uint32 // CNP, Mbit/s
@@ -35,7 +35,7 @@ type controlPacket struct {
 	congested bool          // CNP of PCN; ACK and NAK under CETH
 	stamped   bool          // ACK, NAK: answers a packet with timestamps
 	path      cc.Congestion // ACK, NAK under CETH
-	syndrome  uint8         // NAK: what is wrong; 0 is the sequence
+	syndrome  uint8         // NAK: syndrome; 0 means sequence error
 }
 
 // acknowledges reports whether the packet is an ACK or NAK.
@@ -43,26 +43,26 @@ func (k controlKind) acknowledges() bool {
 	return k == controlACK || k == controlNAK || k == controlUETAck || k == controlUETNack
 }
 
-// controlQueue holds the receiver's packets, all flows in one: when traffic is
-// heavy, ACKs and CNPs delay one another (CETH-9). Those of different traffic classes
-// do not hold each other up when one is paused; they have a lane each, in the order in
-// which the classes first came.
+// controlQueue holds the control packets of all flows. Under heavy traffic, ACKs and
+// CNPs delay one another (CETH-9). Each traffic class has its own lane, so that a paused
+// class does not block the others. Lanes are in the order in which classes were first
+// used.
 //
 // Invariant: count is the sum over the lanes, and at most limit.
 type controlQueue struct {
 	lanes        []controlLane
 	limit, count int
-	gap          unit.Time // at least between two starts of transmission
-	ready        unit.Time // when the next may start
+	gap          unit.Time // minimum time between two starts of transmission
+	ready        unit.Time // earliest start of the next transmission
 }
 
-// controlLane holds what is sent in one traffic class.
+// controlLane holds the control packets of one traffic class.
 type controlLane struct {
 	fifo[controlPacket]
 	class fabric.Priority
 }
 
-// newControlQueue makes a queue with a lane of the class.
+// newControlQueue returns a queue with one lane, for the given class.
 func newControlQueue(limit int, perSecond int64, class fabric.Priority) controlQueue {
 	q := controlQueue{limit: limit}
 	q.lane(class)
@@ -70,7 +70,7 @@ func newControlQueue(limit int, perSecond int64, class fabric.Priority) controlQ
 	return q
 }
 
-// lane gives the lane of a class, which it makes for the class's first packet.
+// lane returns the lane of a class and creates it on first use.
 func (q *controlQueue) lane(class fabric.Priority) *controlLane {
 	for i := range q.lanes {
 		if q.lanes[i].class == class {
@@ -81,8 +81,7 @@ func (q *controlQueue) lane(class fabric.Priority) *controlLane {
 	return &q.lanes[len(q.lanes)-1]
 }
 
-// open gives the first lane with a packet whose class is not paused, nil if there is
-// none.
+// open returns the first non-empty lane whose class is not paused, or nil.
 func (q *controlQueue) open(p *pause) *controlLane {
 	for i := range q.lanes {
 		if l := &q.lanes[i]; l.count > 0 && !p.holds(l.class) {
@@ -92,7 +91,7 @@ func (q *controlQueue) open(p *pause) *controlLane {
 	return nil
 }
 
-// setRate limits the queue to so many packets per second; 0 is no limit.
+// setRate limits the queue to a rate in packets per second; 0 means no limit.
 func (q *controlQueue) setRate(perSecond int64) {
 	q.gap = 0
 	if perSecond > 0 {
@@ -100,9 +99,9 @@ func (q *controlQueue) setRate(perSecond int64) {
 	}
 }
 
-// answer gives what an ACK and a NAK take over from the data packet that they
-// answer: its trace, and with its timestamp the instant at which it was in. A
-// packet that waits in the control queue does not make the sample of T_r older.
+// answer returns a control packet with the fields that an ACK or NAK copies from the
+// data packet f: trace, arrival, DSCP and timestamps. T_r is taken here, so that waiting
+// in the control queue does not change it.
 func (n *NIC) answer(now unit.Time, kind controlKind, i int, f *frame.Frame) controlPacket {
 	c := controlPacket{kind: kind, flow: int32(i), trace: f.Trace, in: f.Arrival, dscp: f.DSCP(), stamped: f.Timestamped()}
 	if c.stamped {
@@ -111,8 +110,8 @@ func (n *NIC) answer(now unit.Time, kind controlKind, i int, f *frame.Frame) con
 	return c
 }
 
-// reply queues a control packet. It is false if there was no room and the packet
-// is lost.
+// reply queues a control packet. It returns false if the queue is full; the packet is
+// then counted and noted as dropped.
 func (n *NIC) reply(now unit.Time, c controlPacket, out *fabric.Out) bool {
 	class := n.controlClass
 	if c.kind.acknowledges() {
@@ -136,7 +135,7 @@ func (n *NIC) reply(now unit.Time, c controlPacket, out *fabric.Out) bool {
 	return false
 }
 
-// ackClass gives the traffic class of an ACK or NAK.
+// ackClass returns the traffic class of an ACK or NAK.
 func (n *NIC) ackClass(c *controlPacket) fabric.Priority {
 	if n.cfg.AckWithData {
 		return n.cfg.DSCP[c.dscp&63]
@@ -144,7 +143,7 @@ func (n *NIC) ackClass(c *controlPacket) fabric.Priority {
 	return n.controlClass
 }
 
-// flowOf names the flow of a control packet.
+// flowOf returns the flow of a control packet.
 func (n *NIC) flowOf(c *controlPacket) fabric.FlowID {
 	if c.kind == controlCreditRequest {
 		return n.senders[c.flow].ID
@@ -152,7 +151,7 @@ func (n *NIC) flowOf(c *controlPacket) fabric.FlowID {
 	return n.receivers[c.flow].ID
 }
 
-// sendControl puts the oldest control packet that may go on the wire.
+// sendControl transmits the oldest packet of the first lane that is not paused.
 func (n *NIC) sendControl(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	c := n.control.open(&n.pause).pop()
 	n.control.count--
@@ -170,8 +169,8 @@ func (n *NIC) sendControl(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	n.departed(now, c.in, length, f, out)
 }
 
-// buildControl writes the packet into f. A CNP says in the ECN field of its IP
-// header whether the flow is congested (PCN §5.2); an ACK takes no part in ECN.
+// buildControl writes the packet into f. The ECN field of a CNP's IP header indicates
+// whether the flow is congested (PCN §5.2). An ACK is Not-ECT.
 func (n *NIC) buildControl(c *controlPacket, f *frame.Frame) {
 	if c.kind >= controlUETAck {
 		n.buildUETControl(c, f)

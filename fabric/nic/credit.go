@@ -10,22 +10,22 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Receiver credit, both ends. All flows between two hosts share one account at
-// the sender, and count as one sender at the receiver's pacer.
+// Receiver credit, both ends. All flows between two hosts share one account at the
+// sender, and are one peer of the receiver's pacer.
 
-// uetHeaders is what a request has beside its payload, in bytes.
+// uetHeaders is the length of a request without its payload, in bytes.
 const uetHeaders = frame.UETHeaders + frame.FCSLen
 
-// credits is what a NIC keeps for it; nil unless the scheme grants credit.
+// credits is the credit state of a NIC; nil unless the scheme grants credit.
 type credits struct {
-	accounts  []account // by peer that flows from here go to
+	accounts  []account // by destination host of the flows sent here
 	ofSender  []int32   // by sender: index into accounts, -1 for a half of a connection
 	pacer     credit.Pacer
-	ofFlow    []int32            // by receiver: sender of the pacer, -1 for a half of a connection
-	flowOf    []int32            // by sender of the pacer: a receiving flow of it
-	heard     []uint64           // by sender of the pacer: the message beside its latest frame
-	sampled   []credit.PeerStats // by sender of the pacer: up to the last sample
-	asks      agenda.Agenda      // by account: when it asks for credit
+	ofFlow    []int32            // by receiver: peer of the pacer, -1 for a half of a connection
+	flowOf    []int32            // by peer of the pacer: index of its first receiver
+	heard     []uint64           // by peer of the pacer: trace of its latest frame
+	sampled   []credit.PeerStats // by peer of the pacer: statistics at the last sample
+	asks      agenda.Agenda      // by account: when it requests credit
 	retry     unit.Time
 	scope     credit.Scope
 	signal    uint32 // the excess signal
@@ -37,11 +37,11 @@ type credits struct {
 type account struct {
 	credit.Account
 	senders []int32
-	wait    unit.Time      // before it asks again
-	told    credit.Balance // up to the latest note of waste
+	wait    unit.Time      // until the next credit request
+	told    credit.Balance // balance at the latest CreditWasted note
 }
 
-// newCredits groups the flows of the NIC by their peers.
+// newCredits returns the credit state for the flows of the NIC, grouped by peer.
 func (n *NIC) newCredits() *credits {
 	p := &n.cfg.CC.Credit
 	if p.MTU == 0 {
@@ -55,7 +55,7 @@ func (n *NIC) newCredits() *credits {
 	return c
 }
 
-// addCredits takes in the senders and receivers from those places on. Commands run
+// addCredits adds the senders and receivers from the given indices on. Commands run
 // over RoCEv2 and need no credit.
 func (n *NIC) addCredits(c *credits, senders, receivers int) {
 	p := &n.cfg.CC.Credit
@@ -98,8 +98,8 @@ func (n *NIC) addCredits(c *credits, senders, receivers int) {
 	c.asks = asks
 }
 
-// backlog gives what the flows of an account still have to send, in bytes on the
-// wire; resent packets count again.
+// backlog returns what the flows of an account still have to send, in bytes on the
+// wire. Packets to retransmit count again.
 func (n *NIC) backlog(a *account) (sum unit.Bytes) {
 	for _, i := range a.senders {
 		s := &n.senders[i]
@@ -115,8 +115,8 @@ func (n *NIC) backlog(a *account) (sum unit.Bytes) {
 	return sum
 }
 
-// target gives the bits of target_pull for the next packet of sending flow i,
-// which is part of the backlog: the excess signal, or what the account asks for.
+// target returns the bits of target_pull for the next packet of sending flow i, which
+// is part of the backlog: the excess signal, or the credit that the account requests.
 func (n *NIC) target(i int) uint32 {
 	c := n.credits
 	a := &c.accounts[c.ofSender[i]]
@@ -134,8 +134,7 @@ func (n *NIC) target(i int) uint32 {
 	return c.counter.Encode(n.wanted(a))
 }
 
-// noteExcess notes that the next packet of sending flow i, which f is, carries the
-// excess signal.
+// noteExcess notes that f, the next packet of sending flow i, carries the excess signal.
 func (n *NIC) noteExcess(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	c, s := n.credits, &n.senders[i]
 	if c == nil || f.CreditTarget() != c.signal {
@@ -147,7 +146,7 @@ func (n *NIC) noteExcess(now unit.Time, i int, f *frame.Frame, out *fabric.Out) 
 	})
 }
 
-// wanted gives the cumulative credit, in quanta, that an account asks for.
+// wanted returns the cumulative credit that an account requests, in quanta.
 func (n *NIC) wanted(a *account) int64 {
 	receivers := 1
 	if n.cfg.CC.Credit.Law == credit.LawShared {
@@ -156,7 +155,7 @@ func (n *NIC) wanted(a *account) int64 {
 	return a.Target(n.backlog(a), receivers)
 }
 
-// waiting counts the receivers that this host has something for.
+// waiting returns the number of receivers for which this host has a backlog.
 func (n *NIC) waiting() (count int) {
 	for k := range n.credits.accounts {
 		if n.backlog(&n.credits.accounts[k]) > 0 {
@@ -166,12 +165,12 @@ func (n *NIC) waiting() (count int) {
 	return count
 }
 
-// funded tells whether sending flow i may spend credit.
+// funded reports whether sending flow i may send under its credit.
 func (n *NIC) funded(i int) bool {
 	return n.credits == nil || n.credits.accounts[n.credits.ofSender[i]].MaySend()
 }
 
-// spend pays for a packet of sending flow i.
+// spend debits the account of sending flow i for a packet.
 func (n *NIC) spend(now unit.Time, i int, length unit.Bytes, out *fabric.Out) {
 	c := n.credits
 	k := c.ofSender[i]
@@ -181,8 +180,8 @@ func (n *NIC) spend(now unit.Time, i int, length unit.Bytes, out *fabric.Out) {
 	n.planAsk(now, int(k))
 }
 
-// planAsk sets the instant at which an account without credit asks for some, if
-// it has something to send and nothing comes until then.
+// planAsk schedules the next credit request of an account that has a backlog but no
+// credit. It cancels the request of any other account.
 func (n *NIC) planAsk(now unit.Time, k int) {
 	a := &n.credits.accounts[k]
 	at := unit.Never
@@ -192,8 +191,8 @@ func (n *NIC) planAsk(now unit.Time, k int) {
 	n.credits.asks.Set(k, at)
 }
 
-// ask sends a request for credit on account k, and waits twice as long, up to 16
-// times, for the next.
+// ask sends a credit request for account k and doubles the wait before the next one, up
+// to 16 times the retry time.
 func (n *NIC) ask(now unit.Time, k int, out *fabric.Out) {
 	c := n.credits
 	a := &c.accounts[k]
@@ -205,7 +204,7 @@ func (n *NIC) ask(now unit.Time, k int, out *fabric.Out) {
 	n.planAsk(now, k)
 }
 
-// inNeed names the message that is the first to be sent on an account, 0 for none.
+// inNeed returns the trace of the next message to send on an account, 0 if none waits.
 func (n *NIC) inNeed(a *account) uint64 {
 	for _, i := range a.senders {
 		if s := &n.senders[i]; s.started && s.next < s.packets {
@@ -215,7 +214,7 @@ func (n *NIC) inNeed(a *account) uint64 {
 	return 0
 }
 
-// granted takes credit from the wire for the account of sending flow i.
+// granted adds credit received from the wire to the account of sending flow i.
 func (n *NIC) granted(now unit.Time, i int, width credit.Counter, wire uint32, out *fabric.Out) {
 	c := n.credits
 	k := c.ofSender[i]
@@ -231,7 +230,7 @@ func (n *NIC) granted(now unit.Time, i int, width credit.Counter, wire uint32, o
 	}
 }
 
-// tellWaste notes credit that has become stale or was lost (CBRC-34).
+// tellWaste notes credit that became stale or was dropped (CBRC-34).
 func (n *NIC) tellWaste(now unit.Time, a *account, out *fabric.Out) {
 	is := a.Balance(now)
 	wasted := is.Wasted() - a.told.Wasted()
@@ -246,7 +245,7 @@ func (n *NIC) tellWaste(now unit.Time, a *account, out *fabric.Out) {
 	a.told = is
 }
 
-// grant fires the pacer's timer and sends what it gives.
+// grant runs the pacer's timer and sends the credit that it grants.
 func (n *NIC) grant(now unit.Time, out *fabric.Out) {
 	c := n.credits
 	for {
@@ -274,7 +273,7 @@ func (n *NIC) grant(now unit.Time, out *fabric.Out) {
 	}
 }
 
-// creditDue gives the instant at which credit has to be granted or asked for.
+// creditDue returns the next instant at which the NIC grants or requests credit.
 func (n *NIC) creditDue() unit.Time {
 	if n.credits == nil {
 		return unit.Never
@@ -286,7 +285,7 @@ func (n *NIC) creditDue() unit.Time {
 	return due
 }
 
-// creditTick does what creditDue announced.
+// creditTick grants and requests the credit that is due at now.
 func (n *NIC) creditTick(now unit.Time, out *fabric.Out) {
 	if n.credits == nil {
 		return

@@ -11,58 +11,57 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// engine works off the commands of a NIC, and answers those of others.
+// engine executes the commands of a NIC, and answers the requests of its peers.
 //
 //	host -> command queues -> flow queues -> units (MCU) -> shaper -> link
 //	                            by hash       cut, count     passes over
 //
-// What was sent stays in the connection's source table until it is answered;
-// requests without an answer come back through the retry state. Responses are
-// sent by units of their own, over the same shaper.
+// A sent request stays in the connection's source table until it is answered. Requests
+// without an answer enter the retry state. Responses have their own units and share the
+// shaper.
 type engine struct {
 	EngineConfig
-	index      qpIndex // by flow: into connections
+	index      qpIndex // by flow: index into ends
 	ends       []end
-	ofSender   []int32 // by sender: into ends, -1 for a flow
+	ofSender   []int32 // by sender: index into ends, -1 for a flow
 	initiators []initiator
 	targets    []target
 	queues     []command.Queue[command.Command] // by class
-	turn       int                              // of the initiator's scheduler
+	turn       int                              // next queue of the initiator's scheduler
 	appends    command.Queue[command.Target]
 	flows      command.Flows
 	triggered  command.Triggered
 	units      []mcu
 	pools      [2]pool
 	shaper     *shaper.Shaper
-	timers     agenda.Agenda // by initiator its retry timer, then the host's schedule
+	timers     agenda.Agenda // by initiator: its retry timer; last: the host's schedule
 	schedule   []scheduled
 	coming     []TargetConfig
 	lists      lists
 	memory     memory
-	stirred    bool // something was freed that may let commands move on
-	flowsLast  bool // a flow went last, not a command
+	stirred    bool // a queue or unit has changed, so that commands may advance
+	flowsLast  bool // the latest packet was a flow's, not a command's
 	sampled    shaperSample
 	stats      EngineStats
 }
 
-// end is one end of a connection: which of initiators or targets, and the halves
-// that its data and its notifications go by.
+// end is one end of a connection: an index into initiators or into targets.
 type end struct {
 	initiator bool
 	index     int
 }
 
-// connection is what both ends of a connection keep.
+// connection is the state common to both ends of a connection.
 type connection struct {
 	ConnectionConfig
 	class            int // index of its ShapingClass
-	sender, receiver int // halves: index into NIC.senders and NIC.receivers
-	unit             int // that serves it; -1 for none
+	sender, receiver int // halves: indices into NIC.senders and NIC.receivers
+	unit             int // unit that serves it; -1 for none
 	waiting          bool
 	cutter           command.Cutter
 }
 
-// connect makes the halves of the connections and the engine, if there are any.
+// connect creates the engine and the halves of the connections, if there are any.
 func (n *NIC) connect() error {
 	if len(n.cfg.Connections) == 0 {
 		return nil
@@ -74,7 +73,7 @@ func (n *NIC) connect() error {
 	return n.loadSchedule()
 }
 
-// newEngine makes an engine without connections.
+// newEngine returns an engine without connections.
 func newEngine(cfg *Config) *engine {
 	e := &engine{
 		EngineConfig: cfg.Engine,
@@ -107,8 +106,8 @@ func (n *NIC) addEnds(list []ConnectionConfig) error {
 	return nil
 }
 
-// grow makes room for initiators beyond the first so many, whose timers keep
-// their instants, and for all ends to wait for a unit.
+// grow makes room for new initiators, and for all ends to wait for a unit; initiators is
+// the previous count. Existing timers keep their instants.
 func (e *engine) grow(initiators int) {
 	old := e.timers
 	e.timers = agenda.New(len(e.initiators) + 1)
@@ -138,7 +137,7 @@ func (n *NIC) addEnd(e *engine, cfg ConnectionConfig) error {
 	if err != nil {
 		return err
 	}
-	// A half has no message of its own: the engine builds its packets.
+	// A half has no messages: the engine builds its packets.
 	s.packets, s.started = 0, true
 	r := n.newReceiver(FlowConfig{ID: cfg.ID, From: peer, To: n.cfg.Host, Size: 1, Source: cfg.Source, DSCP: dscp, Baseline: cfg.Baseline})
 	base := connection{
@@ -162,7 +161,7 @@ func (n *NIC) addEnd(e *engine, cfg ConnectionConfig) error {
 	return nil
 }
 
-// classOf gives the index of the shaping class, -1 if there is none.
+// classOf returns the index of a shaping class, or -1 if there is none.
 func (e *EngineConfig) classOf(class fabric.Priority) int {
 	for i := range e.Classes {
 		if e.Classes[i].Class == class {
@@ -172,8 +171,8 @@ func (e *EngineConfig) classOf(class fabric.Priority) int {
 	return -1
 }
 
-// shaper gives the tree: per class a branch with a leaf for requests and one for
-// responses.
+// shaper returns the configuration of the shaper's tree: per class a branch with a leaf
+// for requests and one for responses.
 func (c *Config) shaper() shaper.Config {
 	e := &c.Engine
 	s := shaper.Config{
@@ -191,8 +190,8 @@ func (c *Config) shaper() shaper.Config {
 	return s
 }
 
-// exchange hands a packet to the end of a connection. One from another host than
-// the peer, or for the other end, is discarded.
+// exchange passes a packet to the end of its connection. It discards packets from hosts
+// other than the peer, and packets for the other end.
 func (n *NIC) exchange(now unit.Time, k int, toInitiator bool, f *frame.Frame, out *fabric.Out) {
 	e := n.engine
 	peer := n.senders[e.connection(k).sender].packet.Dst
@@ -206,7 +205,7 @@ func (n *NIC) exchange(now unit.Time, k int, toInitiator bool, f *frame.Frame, o
 	}
 }
 
-// engineTick handles the retry timers and the host's schedule.
+// engineTick handles due retry timers and the host's schedule.
 func (n *NIC) engineTick(now unit.Time, out *fabric.Out) {
 	e := n.engine
 	for {

@@ -10,30 +10,30 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// EngineConfig is the part of a NIC that works off commands. The hardware's
-// numbers are those of Cassini, from the driver that HPE published.
+// EngineConfig configures the part of a NIC that executes commands. The figures for
+// hardware are those of Cassini, from the driver that HPE published.
 type EngineConfig struct {
-	CommandSlots int // of each command queue
+	CommandSlots int // capacity of each command queue
 	FlowQueues   int
-	FlowSlots    int // of each flow queue
-	// Units is how many chopping units (MCU) cut commands, ResponseUnits how many
-	// send responses; the hardware has 48 and 24.
+	FlowSlots    int // capacity of each flow queue
+	// Units is the number of chopping units (MCU) that cut commands, ResponseUnits the
+	// number that send responses. The hardware has 48 and 24.
 	Units, ResponseUnits int
-	// GetLimit and PutLimit bound the packets that a unit may have outstanding
-	// (OrdPktActive): for data requests, and for all else. 1 to 2047.
+	// GetLimit and PutLimit bound the outstanding packets of a unit (OrdPktActive),
+	// for data requests and for all other requests. 1 to 2047.
 	GetLimit, PutLimit int
-	// SubRequest is how much data one request asks for, at most; 0 is what one
-	// response packet carries.
+	// SubRequest is the maximum amount of data that one request asks for; 0 means the
+	// payload of one response packet.
 	SubRequest unit.Bytes
-	// Length is how RspPktLen counts a response packet.
+	// Length defines how RspPktLen counts a response packet.
 	Length   command.Length
-	Retries  int // of one request before its connection fails; 0 is no limit
-	Counters int // that count completed commands
-	// Largest is the payload of the connections that changes may bring, 0 if none
-	// do. Their classes are among Classes.
+	Retries  int // of one request before its connection fails; 0 means no limit
+	Counters int // number of counters of completed commands
+	// Largest is the largest payload of the connections that changes may add, 0 if
+	// changes add none. Their classes are among Classes.
 	Largest unit.Bytes
 
-	Out, In     shaper.Limit // of the whole NIC
+	Out, In     shaper.Limit // for the whole NIC
 	Pacing      shaper.Pacing
 	Gate        shaper.Gate
 	Policy      shaper.Policy
@@ -47,24 +47,23 @@ type ShapingClass struct {
 	Class               fabric.Priority
 	DSCP                uint8
 	Branch              shaper.Level
-	Requests, Responses shaper.Leaf // Branch and Class are filled in
+	Requests, Responses shaper.Leaf // the NIC fills in Branch and Class
 }
 
-// ConnectionConfig is a pair of queue pairs for commands.
+// ConnectionConfig is a connection for commands: a queue pair at each of its two hosts.
 type ConnectionConfig = fabric.Connection
 
-// maxOutstanding is the largest value of the hardware's limit registers, of 11
-// bits.
+// maxOutstanding is the largest value of the hardware's 11-bit limit registers.
 const maxOutstanding = 2047
 
-// longestPacket bounds the length of the packets that are sent: payload and every
-// header that one may have.
+// longestPacket returns an upper bound of the length of sent packets: the payload and
+// every header that a packet may have.
 func (c *Config) longestPacket() unit.Bytes {
 	const headers = 100 // Ethernet, IPv4, UDP, BTH, AtomicETH, timestamps, ICRC and FCS have 98
 	return c.largestPayload() + headers
 }
 
-// longestResponse gives the largest RspPktLen of a request.
+// longestResponse returns the largest RspPktLen of a request.
 func (c *Config) longestResponse() unit.Bytes {
 	most := unit.Bytes(0)
 	for _, k := range c.Connections {
@@ -76,8 +75,8 @@ func (c *Config) longestResponse() unit.Bytes {
 	return most
 }
 
-// largestPayload bounds the payload of a packet of the connections that there are
-// and that may come.
+// largestPayload returns the largest payload of a packet, over the present connections
+// and those that changes may add.
 func (c *Config) largestPayload() unit.Bytes {
 	most := c.Engine.Largest
 	for _, k := range c.Connections {
@@ -86,7 +85,7 @@ func (c *Config) largestPayload() unit.Bytes {
 	return most
 }
 
-// cutter cuts the commands of a connection with that payload.
+// cutter returns the cutter for the commands of a connection with the given payload.
 func (e *EngineConfig) cutter(payload unit.Bytes) command.Cutter {
 	c := command.Cutter{Payload: payload, SubRequest: e.SubRequest, Length: e.Length}
 	if c.SubRequest == 0 {
@@ -95,14 +94,14 @@ func (e *EngineConfig) cutter(payload unit.Bytes) command.Cutter {
 	return c
 }
 
-// response gives the RspPktLen of the largest data request with that payload.
+// response returns the RspPktLen of the largest data request with the given payload.
 func (e *EngineConfig) response(payload unit.Bytes) unit.Bytes {
 	c := e.cutter(payload)
 	_, length := c.Answer(c.SubRequest)
 	return length
 }
 
-// validate names everything that is wrong with the connections and the engine.
+// validateEngine returns all faults of the connections and the engine, or nil.
 func (c *Config) validateEngine() error {
 	if len(c.Connections) == 0 {
 		return want(len(c.Posts) == 0, "commands without a connection")
@@ -133,7 +132,7 @@ func (c *Config) validateEngine() error {
 	return s.Validate(c.longestPacket(), c.longestResponse())
 }
 
-// maxSubRequest keeps the packets of a sub-request far below the PSN space.
+// maxSubRequest keeps the number of packets of a sub-request far below the PSN space.
 const maxSubRequest = unit.Megabyte
 
 func (c *Config) validateConnection(k *ConnectionConfig) error {

@@ -9,30 +9,30 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// EngineStats is a snapshot of what works off the commands.
+// EngineStats is a snapshot of the command engine.
 type EngineStats struct {
 	Posted, Completed, Failed uint64 // commands
-	Retries                   uint64 // requests that went into the retry state
-	RetryBuffer               int    // requests that wait there
-	StaleResponses            uint64 // response packets that nobody waits for any more
-	ResponseDrops             uint64 // responses that found no room
-	Unexpected                uint64 // messages that came before their buffer
+	Retries                   uint64 // requests that entered the retry state
+	RetryBuffer               int    // requests in the retry state
+	StaleResponses            uint64 // response packets without a waiting request
+	ResponseDrops             uint64 // responses dropped because the queue was full
+	Unexpected                uint64 // messages that arrived before their buffer
 	Buffers                   int    // appended and not matched
-	Triggered                 int    // commands that wait for their trigger
+	Triggered                 int    // commands waiting for their trigger
 	OutTokens, InTokens       unit.Bytes
-	OpenResponses             unit.Bytes // asked for and not in
+	OpenResponses             unit.Bytes // requested and not received
 	Units                     []UnitStats
 	Classes                   []ClassStats
 }
 
 // UnitStats is a snapshot of a chopping unit.
 type UnitStats struct {
-	Flow         fabric.FlowID // that it serves, NoFlow for none
-	OrdPktActive int           // request packets outstanding
-	Skips        uint64        // times that it was passed over for IN tokens
+	Flow         fabric.FlowID // connection that it serves, NoFlow for none
+	OrdPktActive int           // outstanding request packets
+	Skips        uint64        // times that the shaper passed it over for lack of IN tokens
 }
 
-// ClassStats tells how long the leaves of a class waited for nothing but tokens.
+// ClassStats is the time that the leaves of a class waited for tokens alone.
 type ClassStats struct {
 	Class               fabric.Priority
 	Requests, Responses shaper.Stall
@@ -63,8 +63,8 @@ func (e *engine) snapshot(now unit.Time) EngineStats {
 	return s
 }
 
-// counters gives the counters of an engine, none if there is none. The stalls
-// have the hardware's names, without their prefix, and count nanoseconds.
+// counters returns the counters of an engine; without an engine the sequence is empty.
+// Stalls have the hardware's names without their prefix, and count nanoseconds.
 func (s *EngineStats) counters() iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
 		if s.Units == nil {

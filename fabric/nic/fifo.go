@@ -1,6 +1,6 @@
 package nic
 
-// fifo is a queue of bounded length that never allocates after newFIFO.
+// fifo is a queue of fixed capacity. It never allocates after newFIFO.
 //
 // Invariant: 0 <= count <= len(items), and the oldest item is items[head].
 type fifo[T any] struct {
@@ -22,7 +22,7 @@ func (q *fifo[T]) push(item T) {
 	q.count++
 }
 
-// pop takes the oldest item out of a queue that is not empty.
+// pop removes and returns the oldest item of a queue that is not empty.
 func (q *fifo[T]) pop() T {
 	item := q.items[q.head]
 	if q.head++; q.head == len(q.items) {

@@ -7,51 +7,51 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// initiator is the end of a connection that posts commands. Packet sequence
-// numbers are counted in 64 bits; a data request takes as many as its answer has
-// packets (IBTA volume 1 §9.7.2).
+// initiator is the end of a connection that posts commands. Packet sequence numbers
+// are counted in 64 bits. A data request uses one PSN per packet of its response (IBTA
+// volume 1 §9.7.2).
 //
-// Invariant: active (OrdPktActive) is how many requests of sent are not done, and
-// resend how many of these wait to be sent again.
+// Invariant: active (OrdPktActive) is the number of requests in sent that are not done,
+// and resend the number of these that wait for retransmission.
 type initiator struct {
 	connection
-	queue    int       // its flow queue, -1 for none
-	ops      table[op] // commands that are being worked off
-	cutting  uint64    // the op that is being cut; ops.end if all are
+	queue    int       // flow queue, -1 for none
+	ops      table[op] // commands in progress
+	cutting  uint64    // number of the op being cut; ops.end if all are cut
 	sent     table[request]
 	psn      int64 // of the next new request
 	active   int
 	resend   int
 	serial   uint64     // counts transmissions
-	backlog  unit.Bytes // of its commands, that no request was made for
-	deadline unit.Time  // when the oldest unanswered request is overdue
+	backlog  unit.Bytes // data of its commands without a request so far
+	deadline unit.Time  // timeout of the oldest unanswered request
 	failed   bool
 }
 
-// op is a command that is being worked off.
+// op is a command in progress.
 type op struct {
 	command.Command
-	cut  unit.Bytes // that requests were made for
+	cut  unit.Bytes // data already covered by requests
 	open int        // requests that are not done
 	done bool
 }
 
-// requestState is how far a request is.
+// requestState is the state of a request.
 type requestState uint8
 
 const (
 	inFlight requestState = iota
-	toResend              // no answer within the time, or known to be lost: the retry buffer
+	toResend              // timed out, or known to be lost: in the retry buffer
 	answered
 )
 
-// request is a row of the source table: one request packet, and what came back.
+// request is a row of the source table: one request packet and its response so far.
 type request struct {
 	command.Part
 	verb   command.Verb
 	op     uint64
 	psn    int64
-	got    int32 // response packets of a data request that came in
+	got    int32 // response packets received
 	tries  int32
 	state  requestState
 	at     unit.Time // of the latest transmission
@@ -65,7 +65,7 @@ func newInitiator(base connection, e *EngineConfig) initiator {
 	}
 }
 
-// rest gives what a data request still asks for.
+// rest returns the part of a request that is still unanswered.
 func (c *initiator) rest(r *request) command.Part {
 	part := r.Part
 	if r.verb.AsksForData() && r.got > 0 {
@@ -77,10 +77,10 @@ func (c *initiator) rest(r *request) command.Part {
 	return part
 }
 
-// nextPart gives the request that is to be sent next: one from the retry state
-// before a new one. It is false if there is none, or the limit of outstanding
-// packets is reached. A unit whose command is cut takes the next one from its flow
-// queue.
+// nextPart returns the next request to send. Requests in the retry state precede new
+// ones. nextPart returns false if there is no request, or if the limit of outstanding
+// packets is reached. Once a command is cut completely, nextPart takes the next one from
+// the flow queue.
 func (e *engine) nextPart(c *initiator) (verb command.Verb, part command.Part, ok bool) {
 	if c.failed {
 		return 0, part, false
@@ -120,7 +120,7 @@ func (c *initiator) firstToResend() *request {
 	panic("nic: a request is to be sent again, and none is")
 }
 
-// requestOpcode gives the opcode of a request packet (IBTA volume 1 §9.4).
+// requestOpcode returns the opcode of a request packet (IBTA volume 1 §9.4).
 func requestOpcode(verb command.Verb, part command.Part) frame.Opcode {
 	first, middle, last, only := frame.WriteFirst, frame.WriteMiddle, frame.WriteLast, frame.WriteOnly
 	switch verb {
@@ -145,8 +145,8 @@ func requestOpcode(verb command.Verb, part command.Part) frame.Opcode {
 	return middle
 }
 
-// take gives the row of the request that goes now: the oldest that is to be sent
-// again, or a new one.
+// take returns the row of the request to send now: the oldest one in the retry state,
+// or a new one.
 func (c *initiator) take() *request {
 	if c.resend > 0 {
 		r := c.firstToResend()
@@ -197,7 +197,7 @@ func (n *NIC) sendRequest(now unit.Time, c *initiator, f *frame.Frame, out *fabr
 		p.RETH = frame.RETH{VA: o.Address, RKey: uint32(c.ID), Length: uint32(o.Size)}
 		p.BTH.Pad, p.Payload = frame.PadCount(uint32(part.Bytes)), padded(part.Bytes)
 		p.Timestamps.Sent = n.stamp(now)
-		// As in a flow, the packets in between ask for an ACK from time to time.
+		// As in a flow, one in AckEvery packets requests an ACK.
 		p.BTH.AckReq = part.Last || (packet+1)%int64(n.cfg.AckEvery) == 0
 	}
 	p.Build(f)

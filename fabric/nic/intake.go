@@ -8,20 +8,20 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// IntakeConfig is how fast the host takes in what arrives, and the buffer that
-// frames wait in until it has. With an Absorb of 0 it takes them at once.
+// IntakeConfig is the rate at which the host absorbs arriving frames, and the receive
+// buffer in which they wait. With an Absorb of 0 the host absorbs frames at once.
 type IntakeConfig struct {
 	Absorb unit.Rate // of frames with payload, in bytes of frame.Len
 	Buffer unit.Bytes
-	// XOFF and XON bound the occupancy of a traffic class: PAUSE is sent above the
-	// one, RESUME at the other or below.
+	// XOFF and XON are thresholds of the occupancy of a traffic class. The NIC sends
+	// PAUSE above XOFF, and RESUME at or below XON.
 	XOFF, XON unit.Bytes
 	Quanta    uint16 // pause time of a PAUSE frame, in units of 512 bit times
 }
 
-// intake is the receive buffer of a NIC that absorbs more slowly than its link
-// delivers. Frames are taken in the order of their arrival; those of the control
-// class pass by, for they end in the NIC.
+// intake is the receive buffer of a NIC whose host absorbs frames more slowly than the
+// link delivers them. Frames are absorbed in order of arrival. Frames of the control
+// class bypass the buffer, because they end in the NIC.
 //
 // Invariant: total is the sum of bytes, and of the lengths of the frames.
 type intake struct {
@@ -29,15 +29,16 @@ type intake struct {
 	frames fifo[frame.Frame]
 	bytes  [fabric.Priorities]unit.Bytes
 	total  unit.Bytes
-	due    unit.Time // when the oldest frame is taken in; Never if there is none
+	due    unit.Time // when the oldest frame is absorbed; Never if the buffer is empty
 
-	// What the link partner is to hold, and what it was told to. A PFC frame is
-	// due when they differ, and to refresh a PAUSE at half of its time.
+	// want is the set of classes to pause, told the set last signalled to the link
+	// partner. A PFC frame is due when they differ, and when half of a PAUSE's time has
+	// passed, to refresh it.
 	want, told uint8 // bit per class
 	refresh    unit.Time
 }
 
-// newIntake gives nil if the host takes frames in at once.
+// newIntake returns an empty receive buffer, or nil if the host absorbs frames at once.
 func newIntake(c IntakeConfig) *intake {
 	if c.Absorb == 0 {
 		return nil
@@ -48,8 +49,8 @@ func newIntake(c IntakeConfig) *intake {
 	}
 }
 
-// cost is how long the host is busy with a frame; one without payload ends in the
-// NIC.
+// cost returns the time that the host needs to absorb a frame. It is 0 for a frame
+// without payload, which ends in the NIC.
 func (k *intake) cost(f *frame.Frame) unit.Time {
 	if f.Payload == 0 {
 		return 0
@@ -57,7 +58,7 @@ func (k *intake) cost(f *frame.Frame) unit.Time {
 	return k.Absorb.Serialise(f.Len())
 }
 
-// takeIn buffers a frame that has arrived, or loses it if there is no room.
+// takeIn buffers an arriving frame, or drops it if the buffer is full.
 func (n *NIC) takeIn(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	k := n.intake
 	class, length := n.cfg.DSCP[f.DSCP()], f.Len()
@@ -82,7 +83,7 @@ func (n *NIC) takeIn(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	}
 }
 
-// absorb hands on the frames that the host has taken in.
+// absorb handles the frames that the host has absorbed by now.
 func (n *NIC) absorb(now unit.Time, out *fabric.Out) {
 	k := n.intake
 	for k.due <= now {
@@ -102,7 +103,7 @@ func (n *NIC) absorb(now unit.Time, out *fabric.Out) {
 	}
 }
 
-// pfcDue gives the instant from which on a PFC frame is to be sent.
+// pfcDue returns the earliest instant to send a PFC frame.
 func (k *intake) pfcDue() unit.Time {
 	switch {
 	case k == nil:
@@ -113,7 +114,8 @@ func (k *intake) pfcDue() unit.Time {
 	return k.refresh
 }
 
-// sendPFC tells the link partner what to hold, and gives the frame's length.
+// sendPFC writes a PFC frame with the classes to pause and to resume into f. It returns
+// the frame's length.
 func (n *NIC) sendPFC(now unit.Time, f *frame.Frame, out *fabric.Out) unit.Bytes {
 	k := n.intake
 	pfc := frame.PFC{Source: frame.HostMAC(n.cfg.Host), Enable: k.want | k.told}
@@ -138,9 +140,9 @@ func (n *NIC) sendPFC(now unit.Time, f *frame.Frame, out *fabric.Out) unit.Bytes
 	return f.Len()
 }
 
-// Intake looks at the receive buffer: the bytes that it holds of a class, and the
-// bounds above which PAUSE is sent, and at or below which RESUME is. ok is false if
-// the host takes frames in at once: such a NIC never sends PAUSE.
+// Intake returns the bytes of a class in the receive buffer, and the thresholds: the NIC
+// sends PAUSE above xoff, and RESUME at or below xon. ok is false if the host absorbs
+// frames at once; such a NIC never sends PAUSE.
 func (n *NIC) Intake(class fabric.Priority) (bytes, xoff, xon unit.Bytes, ok bool) {
 	if n.intake == nil {
 		return 0, 0, 0, false

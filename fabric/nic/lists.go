@@ -7,15 +7,15 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// lists is list processing (LPE): the buffers that the host has appended for
-// messages to come, and the messages that came before their buffer.
+// lists is the state of list processing (LPE): the buffers that the host has appended
+// for future messages, and the messages that arrived before their buffer.
 type lists struct {
 	buffers    int // appended and not matched
-	unexpected int // came without a buffer, and were not matched since
+	unexpected int // arrived without a buffer and not matched since
 }
 
-// PostTarget is the host writing a command of the target. One that finds the queue
-// full is refused and noted (CommandRefused).
+// PostTarget queues a command of the target, written by the host. If the queue is full,
+// PostTarget refuses the command and notes it (CommandRefused).
 func (n *NIC) PostTarget(now unit.Time, c command.Target, out *fabric.Out) {
 	n.now = now
 	if n.engine == nil || !n.engine.appends.Put(c) {
@@ -25,8 +25,8 @@ func (n *NIC) PostTarget(now unit.Time, c command.Target, out *fabric.Out) {
 	n.listDue(now, out)
 }
 
-// listDue works off the commands of the target: its scheduler serves them in
-// order, apart from those of the initiator.
+// listDue executes the queued commands of the target in order. The target's scheduler is
+// independent of the initiator's.
 func (n *NIC) listDue(now unit.Time, out *fabric.Out) {
 	e := n.engine
 	for e.appends.Len() > 0 {
@@ -46,7 +46,7 @@ func (n *NIC) listDue(now unit.Time, out *fabric.Out) {
 	}
 }
 
-// match finds a buffer for a message that begins.
+// match takes a buffer for a new message and reports whether there was one.
 func (l *lists) match() bool {
 	if l.buffers == 0 {
 		l.unexpected++
@@ -56,7 +56,7 @@ func (l *lists) match() bool {
 	return true
 }
 
-// receiveSend takes the expected packet of a send.
+// receiveSend handles the expected packet of a send.
 func (n *NIC) receiveSend(now unit.Time, t *target, f *frame.Frame, out *fabric.Out) {
 	r := &n.receivers[t.receiver]
 	op := f.Opcode()
@@ -85,15 +85,15 @@ func (n *NIC) receiveSend(now unit.Time, t *target, f *frame.Frame, out *fabric.
 	}
 }
 
-// memoryWords is how many words of the host's memory atomics may change.
+// memoryWords is the number of words of host memory that atomics can access.
 const memoryWords = 1 << 16
 
-// memory is the words that atomics work on; others are not kept, as payload is
-// not.
+// memory is the part of host memory that atomics can access. The rest of host memory is
+// not emulated, as payload is not.
 type memory struct{ words []uint64 }
 
-// change does an atomic and gives what the word held. It is false if the address
-// is no word of the memory.
+// change executes an atomic and returns the previous value of the word. It returns false
+// if the address is misaligned or out of range.
 func (m *memory) change(op frame.Opcode, a *frame.AtomicETH) (was uint64, ok bool) {
 	if a.VA%frame.AtomicLen != 0 || a.VA/frame.AtomicLen >= memoryWords {
 		return 0, false

@@ -10,16 +10,16 @@ import (
 const (
 	// maxMessage is the longest RDMA message (IBTA volume 1 §9.3.3: 2^31 bytes).
 	maxMessage unit.Bytes = 1 << 31
-	// endlessMessage is the message of which an endless flow is a succession, so
-	// that it completes messages and its MSN advances.
+	// endlessMessage is the length of the messages of an endless flow, so that it
+	// completes messages and its MSN advances.
 	endlessMessage = unit.Megabyte
 )
 
-// messages chops a flow into WRITE messages, and these into packets. Packets
-// count from 0 over the whole flow; every message but the last has the length
+// messages divides a flow into WRITE messages, and these into packets. Packets are
+// numbered from 0 over the whole flow. Every message but the last has the length
 // message.
 type messages struct {
-	size    unit.Bytes // of the flow; the largest there is if it is endless
+	size    unit.Bytes // of the flow; math.MaxInt64 if it is endless
 	message unit.Bytes
 	payload unit.Bytes // of every packet but the last of a message
 	packets int64      // in a message of full length
@@ -39,11 +39,11 @@ type piece struct {
 	message int64      // index of the message
 	index   int64      // of the packet in its message
 	length  unit.Bytes // of the whole message
-	bytes   unit.Bytes // payload of the packet, pad not counted
-	last    bool       // of its message
+	bytes   unit.Bytes // payload of the packet, without pad
+	last    bool       // last packet of its message
 }
 
-// piece gives packet number n of the flow, which is below count.
+// piece returns packet number n of the flow; n must be below count.
 func (m *messages) piece(n int64) piece {
 	p := piece{message: n / m.packets, index: n % m.packets}
 	p.length = min(m.message, m.size-unit.Bytes(p.message)*m.message)
@@ -53,13 +53,13 @@ func (m *messages) piece(n int64) piece {
 	return p
 }
 
-// before gives how many payload bytes the packets below n carry.
+// before returns the payload of the packets below n, in bytes.
 func (m *messages) before(n int64) unit.Bytes {
 	inside := min(unit.Bytes(n%m.packets)*m.payload, m.message)
 	return min(unit.Bytes(n/m.packets)*m.message+inside, m.size)
 }
 
-// count gives the number of packets of the flow.
+// count returns the number of packets of the flow.
 func (m *messages) count() int64 {
 	if m.size == math.MaxInt64 {
 		return math.MaxInt64
@@ -68,7 +68,7 @@ func (m *messages) count() int64 {
 	return int64(full)*m.packets + int64((rest+m.payload-1)/m.payload)
 }
 
-// opcode gives the WRITE opcode of the piece (IBTA volume 1 §9.4.3).
+// opcode returns the WRITE opcode of the piece (IBTA volume 1 §9.4.3).
 func (p *piece) opcode() frame.Opcode {
 	switch {
 	case p.index == 0 && p.last:

@@ -10,8 +10,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// NIC is one network interface. It implements fabric.Machine with one port, 0,
-// and puts frames on the link only in Tick.
+// NIC is one network interface. It implements fabric.Machine with one port, 0. It
+// transmits frames only in Tick.
 type NIC struct {
 	cfg          Config
 	controlClass fabric.Priority
@@ -21,36 +21,35 @@ type NIC struct {
 	sending   qpIndex
 	receiving qpIndex
 
-	timers  agenda.Agenda // entries: see startTimer and those after it
-	pace    agenda.Agenda // by sender: the instant before which it may not send
+	timers  agenda.Agenda // entries: see startTimer, ccTimer, resendTimer and npTimer
+	pace    agenda.Agenda // by sender: earliest instant of its next frame
 	ready   readyQueue
 	control controlQueue
 	credits *credits // nil unless the scheme grants credit
 	engine  *engine  // nil without connections
-	intake  *intake  // nil if the host takes frames in at once
+	intake  *intake  // nil if the host absorbs frames at once
 	pause   pause
 	cable   fabric.Cable
 	choices choices
 	frozen  bool
 	freeAt  unit.Time // when the frame in transmission ends
-	// cnpReady is when the port may send a CNP of DCQCN that none has claimed yet.
+	// cnpReady is the next instant of the port for a CNP of DCQCN that no flow has
+	// reserved.
 	cnpReady unit.Time
 	now      unit.Time // of the latest call
-	// sampleAt is the end of the present sampling span, Never if nothing was sent in
-	// it and no tokens change.
+	// sampleAt is the end of the current sampling interval, Never if nothing was sent
+	// in it and no tokens change.
 	sampleAt  unit.Time
-	sampledTx uint64      // bytes sent, up to the last sample
-	plain     frame.Frame // the packet at hand without its telemetry
-	// Of the packet at hand: when it had come in, and the message beside it.
-	arrival unit.Time
-	cause   uint64
-	stats   Stats
+	sampledTx uint64      // bytes sent up to the last sample
+	plain     frame.Frame // the current packet without its telemetry
+	arrival   unit.Time   // of the current packet
+	cause     uint64      // trace of the current packet
+	stats     Stats
 }
 
 var _ fabric.Machine = (*NIC)(nil)
 
-// New makes a NIC. It fails, and names everything that is wrong, if cfg is not
-// valid.
+// New returns a NIC. If cfg is not valid, the error lists all faults.
 func New(cfg Config) (*NIC, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -82,7 +81,7 @@ func New(cfg Config) (*NIC, error) {
 	return n, nil
 }
 
-// addFlows makes the queue pairs.
+// addFlows creates the queue pairs.
 func (n *NIC) addFlows() error {
 	var from, to []fabric.FlowID
 	for _, cfg := range n.cfg.Flows {
@@ -102,13 +101,13 @@ func (n *NIC) addFlows() error {
 	return n.connect()
 }
 
-// Entries of timers, in the order in which they come at one instant.
+// Entries of timers, in the order in which they fire at one instant.
 func (n *NIC) startTimer(i int) int  { return i }
 func (n *NIC) ccTimer(i int) int     { return len(n.senders) + i }
 func (n *NIC) resendTimer(i int) int { return 2*len(n.senders) + i }
 func (n *NIC) npTimer(i int) int     { return 3*len(n.senders) + i }
 
-// Arrive takes a frame from the link.
+// Arrive handles a frame received from the link.
 func (n *NIC) Arrive(now unit.Time, _ fabric.Port, f *frame.Frame, out *fabric.Out) {
 	n.now = now
 	if n.lost(now, f, out) {
@@ -139,7 +138,7 @@ func (n *NIC) Arrive(now unit.Time, _ fabric.Port, f *frame.Frame, out *fabric.O
 	}
 }
 
-// handle takes a frame that the host has taken in.
+// handle processes a frame that has passed the receive buffer.
 func (n *NIC) handle(now unit.Time, class frame.Class, f *frame.Frame, out *fabric.Out) {
 	n.arrival, n.cause = f.Arrival, f.Trace
 	switch class {
@@ -154,8 +153,8 @@ func (n *NIC) handle(now unit.Time, class frame.Class, f *frame.Frame, out *fabr
 	}
 }
 
-// packet hands a RoCEv2 packet to its queue pair. One for a queue pair that is
-// not here, or from another host than the queue pair's peer, is discarded.
+// packet passes a RoCEv2 packet to its queue pair. It discards packets for queue pairs
+// that this NIC does not have, and packets from hosts other than the queue pair's peer.
 func (n *NIC) packet(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	flow, toSender, known := frame.FlowOfQP(f.DestQP())
 	if n.engine != nil && known {
@@ -184,14 +183,14 @@ func (n *NIC) packet(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	}
 }
 
-// malformed discards a frame that no rule fits.
+// malformed counts and notes a discarded frame that is malformed or unexpected.
 func (n *NIC) malformed(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	n.stats.Malformed++
 	out.Note(fabric.Note{Kind: fabric.Malformed, At: now, Flow: fabric.NoFlow, A: int64(f.Len()), Trace: f.Trace})
 }
 
-// Tick handles the timers that have come up, then starts a transmission if it
-// can. A sample comes last.
+// Tick handles due timers, then starts a transmission if possible, and takes a due
+// sample last.
 func (n *NIC) Tick(now unit.Time, out *fabric.Out) {
 	n.now = now
 	if n.frozen {
@@ -236,8 +235,8 @@ func (n *NIC) timerDue(now unit.Time, entry int, out *fabric.Out) {
 	}
 }
 
-// Next names the instant at which a timer comes up, a pause runs out, a
-// transmission can start, or a sample is due.
+// Next returns the next instant at which a timer fires, a pause expires, a transmission
+// can start, or a sample is due. It returns false if there is none.
 func (n *NIC) Next() (unit.Time, bool) {
 	if n.frozen {
 		return 0, false

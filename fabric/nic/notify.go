@@ -9,11 +9,11 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Congestion notification, both ends: what the receiver of a flow tells its
-// sender, and how the sender's reaction point takes it.
+// Congestion notification, both ends: the receiver of a flow notifies the sender, and
+// the sender passes notifications to its reaction point.
 
-// observe shows the notification point of flow i a data packet that came in,
-// in order or not. It counts bytes as the sender's pacer does.
+// observe passes a received data packet, in order or not, to the notification point of
+// flow i. It counts bytes as the sender's pacer does.
 func (n *NIC) observe(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	r := &n.receivers[i]
 	length, marked := f.Len(), f.ECN() == frame.CE
@@ -55,7 +55,7 @@ func (n *NIC) setNPTimer(i int) {
 	n.timers.Set(n.npTimer(i), min(due, r.slot))
 }
 
-// notifyDue ends a period of the notification point of flow i.
+// notifyDue handles the timer of the notification point of flow i.
 func (n *NIC) notifyDue(now unit.Time, i int, out *fabric.Out) {
 	r := &n.receivers[i]
 	switch r.mode {
@@ -79,9 +79,9 @@ func (n *NIC) notifyDue(now unit.Time, i int, out *fabric.Out) {
 	n.setNPTimer(i)
 }
 
-// announce sends a CNP of DCQCN for flow i, as soon as CNPGap lets it: the port's
-// free instants are given away in the order of asking. One that waits already will
-// do.
+// announce sends a CNP of DCQCN for flow i at the first free instant of the port, which
+// CNPGap spaces. Flows reserve instants in the order of their calls. A flow whose CNP
+// already waits gets no second one.
 func (n *NIC) announce(now unit.Time, i int, out *fabric.Out) {
 	r := &n.receivers[i]
 	if r.slot != unit.Never {
@@ -96,7 +96,7 @@ func (n *NIC) announce(now unit.Time, i int, out *fabric.Out) {
 	n.sendCNP(now, controlPacket{kind: controlCNP, flow: int32(i)}, true, out)
 }
 
-// sendCNP queues a CNP, which announces congestion or the end of it.
+// sendCNP queues a CNP that signals congestion or its end.
 func (n *NIC) sendCNP(now unit.Time, c controlPacket, congested bool, out *fabric.Out) {
 	c.trace, c.in = n.receivers[c.flow].trace, now
 	if n.reply(now, c, out) {
@@ -105,8 +105,8 @@ func (n *NIC) sendCNP(now unit.Time, c controlPacket, congested bool, out *fabri
 	}
 }
 
-// mbps rounds a rate to the unit of RecRate, 1 Mbit/s (PCN §5.2). A flow that is
-// received at all is received at 1 at least.
+// mbps rounds a rate to the unit of RecRate, 1 Mbit/s (PCN §5.2). The result is at
+// least 1.
 func mbps(r unit.Rate) uint32 {
 	return uint32(min(max(1, (r+unit.MegabitPerSec/2)/unit.MegabitPerSec), math.MaxUint32))
 }
@@ -119,8 +119,8 @@ func cnpNote(kind fabric.Kind, now unit.Time, flow fabric.FlowID, class fabric.P
 	return n
 }
 
-// notified takes a CNP for sending queue pair i. In PCN it announces congestion by
-// CE in the ECN field of its IP header (PCN §5.2), in DCQCN by being there.
+// notified handles a CNP for sending queue pair i. In PCN, CE in the ECN field of the
+// CNP's IP header signals congestion (PCN §5.2). In DCQCN every CNP signals congestion.
 func (n *NIC) notified(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	s := &n.senders[i]
 	if !s.started || s.done || s.moved && !s.heeds(f) {
@@ -139,20 +139,20 @@ func (n *NIC) notified(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	}, out)
 }
 
-// signal hands the reaction point of flow i a signal and follows its verdict.
+// signal passes a signal to the reaction point of flow i and applies the result.
 func (n *NIC) signal(now unit.Time, i int, signal cc.Signal, out *fabric.Out) {
 	n.senders[i].cc.Handle(now, signal)
 	n.follow(now, i, out)
 }
 
-// reactDue ticks the reaction point of flow i.
+// reactDue ticks the reaction point of flow i and applies the result.
 func (n *NIC) reactDue(now unit.Time, i int, out *fabric.Out) {
 	n.senders[i].cc.Tick(now)
 	n.follow(now, i, out)
 }
 
-// follow sets pacer and timer of flow i to what its reaction point wants, and
-// lets the flow compete if its window has room.
+// follow sets the pacer and the timer of flow i from its reaction point. It wakes the
+// flow if its window has room.
 func (n *NIC) follow(now unit.Time, i int, out *fabric.Out) {
 	s := &n.senders[i]
 	at, ok := s.cc.Next()

@@ -2,16 +2,15 @@ package nic
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// pacer spaces the frames of one flow at its rate: each frame moves the instant
-// of the next by its length over the rate, exactly. A flow that was held up (by
-// the link or by PAUSE) may make up for one frame and no more. It is the virtual
-// scheduling form of the generic cell rate algorithm (ITU-T I.371) with one
-// frame of tolerance, and equals a token bucket. With gap the tolerance is 0: the
-// next frame is due a whole frame time after the start of this one, as in the HPCC
-// simulator (rdma-hw.cc, UpdateNextAvail).
+// pacer spaces the frames of one flow at its rate. Each frame delays the next one by
+// exactly its length over the rate. A flow delayed by the link or by PAUSE may catch up
+// by one frame at most. The pacer is the virtual scheduling form of the generic cell rate
+// algorithm (ITU-T I.371) with one frame of tolerance, which is equivalent to a token
+// bucket. With gap the tolerance is 0: the next frame is due a whole frame time after the
+// start of this one, as in the HPCC simulator (rdma-hw.cc, UpdateNextAvail).
 //
-// The frames of a burst follow one another at once, and the frame after it waits
-// for them all.
+// The frames of a burst are sent back to back. The frame after the burst waits for the
+// frame times of the whole burst.
 //
 // Invariant: the next frame is due at due + frac/rate ps, 0 <= frac < rate, unless
 // a burst is open.
@@ -20,11 +19,10 @@ type pacer struct {
 	due  unit.Time
 	frac uint64
 	open bool // the next frame belongs to the burst of the latest one
-	gap  bool // a flow that was held up makes up for nothing
+	gap  bool // a delayed flow does not catch up
 }
 
-// next gives the first whole picosecond at which the flow may send, 0 within a
-// burst.
+// next returns the first whole picosecond at which the flow may send, 0 within a burst.
 func (p *pacer) next() unit.Time {
 	if p.open {
 		return 0
@@ -32,7 +30,7 @@ func (p *pacer) next() unit.Time {
 	return p.paid()
 }
 
-// paid gives the first whole picosecond at which the frames sent are paid for.
+// paid returns the first whole picosecond after the frame times of all sent frames.
 func (p *pacer) paid() unit.Time {
 	if p.frac != 0 {
 		return p.due + 1
@@ -40,8 +38,8 @@ func (p *pacer) paid() unit.Time {
 	return p.due
 }
 
-// sent counts a frame of n bytes, at most 2 MB, whose transmission starts at now,
-// not before next. open keeps the burst open for the frame after it.
+// sent accounts for a frame of n bytes, at most 2 MB, whose transmission starts at now.
+// now must not be before next. open keeps the burst open for the next frame.
 func (p *pacer) sent(now unit.Time, n unit.Bytes, open bool) {
 	if p.gap && !p.open && p.paid() < now {
 		p.due, p.frac = now, 0
@@ -59,8 +57,8 @@ func (p *pacer) sent(now unit.Time, n unit.Bytes, open bool) {
 	}
 }
 
-// setRate changes the rate, which is above 0. What the flow still owes for its
-// last frame or burst stays the same in bits.
+// setRate changes the rate; rate must be above 0. The debt for the last frame or burst
+// stays the same in bits.
 func (p *pacer) setRate(now unit.Time, rate unit.Rate) {
 	at := p.paid()
 	if at > now {

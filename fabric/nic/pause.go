@@ -10,10 +10,10 @@ import (
 // bytes on the wire.
 const quantumBytes unit.Bytes = 512 / 8
 
-// pause is which classes the peer holds. A hold ends at its expiry, or by XON
-// (quanta 0); a further PAUSE moves the expiry.
+// pause is the set of classes paused by the link partner. A pause ends when it expires,
+// or by XON (quanta 0). A further PAUSE moves the expiry.
 //
-// Invariant: next is the earliest expiry of the held classes, else Never.
+// Invariant: next is the earliest expiry of the paused classes, Never without any.
 type pause struct {
 	held  uint8 // bit per class
 	next  unit.Time
@@ -23,7 +23,7 @@ type pause struct {
 
 func (p *pause) holds(class fabric.Priority) bool { return p.held>>class&1 != 0 }
 
-// renewPause recomputes when the next pause ends, and tells the engine.
+// renewPause recomputes the next expiry, and updates the paused classes of the shaper.
 func (n *NIC) renewPause(now unit.Time) {
 	n.pause.renew()
 	if n.engine != nil {
@@ -41,7 +41,7 @@ func (p *pause) renew() {
 	}
 }
 
-// paused takes a PFC frame.
+// paused handles a PFC frame.
 func (n *NIC) paused(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	var pfc frame.PFC
 	if pfc.Parse(f) != nil {
@@ -63,7 +63,7 @@ func (n *NIC) paused(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	n.renewPause(now)
 }
 
-// hold pauses a class, or moves the end of its pause.
+// hold pauses a class, or moves the expiry of its pause.
 func (n *NIC) hold(now unit.Time, class fabric.Priority, quanta uint16, out *fabric.Out) {
 	p := &n.pause
 	p.until[class] = now + n.cfg.Rate.Serialise(unit.Bytes(quanta)*quantumBytes)
@@ -76,7 +76,7 @@ func (n *NIC) hold(now unit.Time, class fabric.Priority, quanta uint16, out *fab
 	out.Note(fabric.Note{Kind: fabric.Paused, At: now, Flow: fabric.NoFlow, Priority: class, A: int64(quanta)})
 }
 
-// resume ends the pause of a class, if it is held.
+// resume ends the pause of a class, if it is paused.
 func (n *NIC) resume(now unit.Time, class fabric.Priority, out *fabric.Out) {
 	p := &n.pause
 	if !p.holds(class) {
@@ -88,7 +88,7 @@ func (n *NIC) resume(now unit.Time, class fabric.Priority, out *fabric.Out) {
 	out.Note(fabric.Note{Kind: fabric.Resumed, At: now, Flow: fabric.NoFlow, Priority: class, A: int64(lasted)})
 }
 
-// expire ends the pauses that have run out.
+// expire ends the pauses that have expired.
 func (n *NIC) expire(now unit.Time, out *fabric.Out) {
 	if now < n.pause.next {
 		return

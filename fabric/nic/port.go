@@ -6,9 +6,9 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// transmit starts the next transmission if the link is free: PFC frames first,
-// then control before data, each unless its class is paused. A frame in transmission is completed
-// first, whatever comes.
+// transmit starts the next transmission if the link is free. PFC frames precede control
+// packets, and control packets precede data; paused classes wait. A transmission is never
+// interrupted.
 func (n *NIC) transmit(now unit.Time, out *fabric.Out) {
 	if now < n.freeAt || n.cable.Down {
 		return
@@ -26,7 +26,7 @@ func (n *NIC) transmit(now unit.Time, out *fabric.Out) {
 		n.sendFlow(now, out)
 		return
 	}
-	// Flows and commands take turns.
+	// Flows and commands alternate.
 	e := n.engine
 	switch {
 	case e.flowsLast && n.sendCommand(now, out):
@@ -38,7 +38,7 @@ func (n *NIC) transmit(now unit.Time, out *fabric.Out) {
 	}
 }
 
-// sendFlow starts the transmission of a packet of a flow, if one may go.
+// sendFlow starts the transmission of a flow's packet and reports whether one was ready.
 func (n *NIC) sendFlow(now unit.Time, out *fabric.Out) bool {
 	if n.ready.classes&^n.pause.held == 0 {
 		return false
@@ -54,11 +54,11 @@ func (n *NIC) sendFlow(now unit.Time, out *fabric.Out) bool {
 	return ok
 }
 
-// classOf gives the traffic class of a frame.
+// classOf returns the traffic class of a frame.
 func (n *NIC) classOf(f *frame.Frame) fabric.Priority { return n.cfg.DSCP[f.DSCP()&63] }
 
-// departed counts, and notes, that a frame began to leave; what it answers had come
-// in at the instant in, Never if it answers nothing.
+// departed counts and notes the start of a frame's transmission. in is the arrival of the
+// packet that the frame answers, Never if it answers none.
 func (n *NIC) departed(now, in unit.Time, length unit.Bytes, f *frame.Frame, out *fabric.Out) {
 	prio := n.classOf(f)
 	n.stats.Priorities[prio].TxPackets++
@@ -68,8 +68,8 @@ func (n *NIC) departed(now, in unit.Time, length unit.Bytes, f *frame.Frame, out
 	}
 }
 
-// occupy makes the link busy with a frame from now on, and gives the instant at
-// which its last bit is in at the peer.
+// occupy makes the link busy with a frame from now on. It returns the instant at which
+// the frame's last bit arrives at the peer.
 func (n *NIC) occupy(now unit.Time, length unit.Bytes) unit.Time {
 	n.stats.TxPackets++
 	n.stats.TxBytes += uint64(length)
@@ -80,8 +80,8 @@ func (n *NIC) occupy(now unit.Time, length unit.Bytes) unit.Time {
 	return n.freeAt + n.cfg.Delay
 }
 
-// controlDue gives the instant from which on a control packet may go; Never if
-// none waits or their classes are paused.
+// controlDue returns the earliest start of a control packet; Never if none waits or their
+// classes are paused.
 func (n *NIC) controlDue() unit.Time {
 	if n.control.count == 0 || n.control.open(&n.pause) == nil {
 		return unit.Never
@@ -89,9 +89,9 @@ func (n *NIC) controlDue() unit.Time {
 	return n.control.ready
 }
 
-// sendDue gives the instant at which the next transmission can start, as far as
-// is known now, Never while the link is down. While the link is busy or the class is paused no flow's instant
-// counts.
+// sendDue returns the earliest start of the next transmission, as far as it is known now;
+// Never while the link is down. It ignores paused classes, and is never before the end of
+// the current transmission.
 func (n *NIC) sendDue() unit.Time {
 	if n.cable.Down {
 		return unit.Never

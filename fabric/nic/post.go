@@ -9,32 +9,33 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Command is a command and the connection that it is for.
+// Command is a command and its connection.
 type Command struct {
 	Connection fabric.FlowID
 	command.Command
 }
 
-// PostConfig is commands that the application posts by itself: Count of them, ID
-// and up, the first at At and each Every later than the one before. One that finds
-// its command queue full is posted when there is room.
+// PostConfig is a series of commands that the application posts: Count commands with
+// ascending IDs from ID on, the first at At, one each Every. If the command queue is full,
+// the command is posted when there is room.
 type PostConfig struct {
 	Command
 	At, Every unit.Time
 	Count     int
 }
 
-// TargetConfig is commands of the target that the application posts by itself.
+// TargetConfig is a series of Count target commands that the application posts at At,
+// with ascending IDs from ID on.
 type TargetConfig struct {
 	command.Target
 	At    unit.Time
 	Count int
 }
 
-// scheduled is a PostConfig at work.
+// scheduled is a PostConfig in progress.
 type scheduled struct {
 	PostConfig
-	next int // how many were posted
+	next int // number of commands posted
 }
 
 func (s *scheduled) due() unit.Time {
@@ -44,7 +45,7 @@ func (s *scheduled) due() unit.Time {
 	return s.At + unit.Time(s.next)*s.Every
 }
 
-// loadSchedule takes over the commands of the configuration.
+// loadSchedule loads the schedule of commands from the configuration.
 func (n *NIC) loadSchedule() error {
 	n.engine.coming = slices.Clone(n.cfg.Appends)
 	for _, p := range n.cfg.Posts {
@@ -57,7 +58,7 @@ func (n *NIC) loadSchedule() error {
 	return nil
 }
 
-// planPosts sets the host's entry of the timers.
+// planPosts sets the timer of the host's schedule.
 func (n *NIC) planPosts() {
 	at := unit.Never
 	for _, c := range n.engine.coming {
@@ -72,7 +73,7 @@ func (n *NIC) planPosts() {
 	n.engine.timers.Set(len(n.engine.initiators), at)
 }
 
-// postDue posts the commands whose instant has come, those of the target first.
+// postDue posts the commands due by now, those of the target first.
 func (n *NIC) postDue(now unit.Time, out *fabric.Out) {
 	n.engine.coming = slices.DeleteFunc(n.engine.coming, func(c TargetConfig) bool {
 		for i := 0; c.At <= now && i < c.Count; i++ {
@@ -93,9 +94,8 @@ func (n *NIC) postDue(now unit.Time, out *fabric.Out) {
 	n.planPosts()
 }
 
-// Post is the host writing a command into its queue and moving the write pointer.
-// A command that no rule fits, or that finds the queue full, is refused and noted
-// (CommandRefused).
+// Post queues a command and advances the write pointer, as the host does. Post refuses
+// an invalid command, or one whose queue is full, and notes it (CommandRefused).
 func (n *NIC) Post(now unit.Time, c Command, out *fabric.Out) {
 	n.now = now
 	if n.engine == nil || n.fault(&c) != "" || n.queueOf(&c).Free() == 0 {
@@ -106,7 +106,7 @@ func (n *NIC) Post(now unit.Time, c Command, out *fabric.Out) {
 	n.advance(now, out)
 }
 
-// fault says what is wrong with a command, "" if nothing is.
+// fault describes the fault of a command; it returns "" for a valid command.
 func (n *NIC) fault(c *Command) string {
 	e := n.engine
 	k := e.find(c.Connection)
@@ -125,7 +125,7 @@ func (n *NIC) fault(c *Command) string {
 	return ""
 }
 
-// find gives the end of a connection, -1 if it has none here.
+// find returns the index of this host's end of a connection, or -1 if it has none.
 func (e *engine) find(id fabric.FlowID) int {
 	if k, ok := e.index.find(id); ok {
 		return k
@@ -133,16 +133,16 @@ func (e *engine) find(id fabric.FlowID) int {
 	return -1
 }
 
-// isHalf tells whether a queue pair of that ID belongs to a connection.
+// isHalf reports whether the queue pair of an ID belongs to a connection.
 func (n *NIC) isHalf(id fabric.FlowID) bool { return n.engine != nil && n.engine.find(id) >= 0 }
 
-// queueOf gives the command queue of a command without fault: that of its class.
+// queueOf returns the command queue of a valid command: that of its class.
 func (n *NIC) queueOf(c *Command) *command.Queue[command.Command] {
 	e := n.engine
 	return &e.queues[e.connection(e.find(c.Connection)).class]
 }
 
-// write puts a command into its queue, which has room.
+// write appends a command to its queue, which must have room.
 func (n *NIC) write(now unit.Time, c Command, out *fabric.Out) {
 	c.Flow = int32(n.engine.ends[n.engine.find(c.Connection)].index)
 	c.Posted = now
@@ -162,8 +162,8 @@ func (n *NIC) refuse(now unit.Time, kind fabric.Kind, connection fabric.FlowID, 
 	out.Note(fabric.Note{Kind: kind, At: now, Flow: connection, A: int64(id), Trace: trace(connection, int64(id))})
 }
 
-// completed is the event of a command that is done: a full event to the host, and
-// a counting event that may trigger others.
+// completed handles the completion of a command: a full event to the host, and a
+// counting event that may trigger other commands.
 func (n *NIC) completed(now unit.Time, c *initiator, done *command.Command, out *fabric.Out) {
 	e := n.engine
 	e.stats.Completed++
@@ -176,8 +176,8 @@ func (n *NIC) completed(now unit.Time, c *initiator, done *command.Command, out 
 	n.done(now, c.ID, trace(c.ID, int64(done.ID)), out)
 }
 
-// advance moves commands on as far as there is room: from the command queues to
-// the flow queues, or to where they wait for their trigger.
+// advance moves commands from the command queues to the flow queues, or to the commands
+// waiting for their trigger, as far as there is room.
 func (n *NIC) advance(now unit.Time, out *fabric.Out) {
 	e := n.engine
 	for e.stirred {
@@ -193,7 +193,7 @@ func (n *NIC) advance(now unit.Time, out *fabric.Out) {
 	}
 }
 
-// fetch takes the next command of a command queue, if its place is free.
+// fetch moves the next command of a command queue on and reports whether there was room.
 func (n *NIC) fetch(now unit.Time, q *command.Queue[command.Command], out *fabric.Out) bool {
 	if q.Len() == 0 {
 		return false
@@ -210,7 +210,7 @@ func (n *NIC) fetch(now unit.Time, q *command.Queue[command.Command], out *fabri
 	return true
 }
 
-// dispatchDue moves on a command whose trigger has come.
+// dispatchDue dispatches a triggered command and reports whether it did.
 func (n *NIC) dispatchDue(now unit.Time, out *fabric.Out) bool {
 	due := n.engine.triggered.Due()
 	if due.Len() == 0 || !n.dispatch(now, due.Head(), out) {
@@ -220,7 +220,7 @@ func (n *NIC) dispatchDue(now unit.Time, out *fabric.Out) bool {
 	return true
 }
 
-// dispatch puts a command into the flow queue of its connection. It is false if
+// dispatch appends a command to the flow queue of its connection. It returns false if
 // there is no room.
 func (n *NIC) dispatch(now unit.Time, cmd *command.Command, out *fabric.Out) bool {
 	e := n.engine

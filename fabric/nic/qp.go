@@ -9,10 +9,10 @@ import (
 // qpIndex finds a queue pair by its flow.
 type qpIndex struct {
 	base  fabric.FlowID
-	index []int32 // by flow less base; -1 for none
+	index []int32 // by flow minus base; -1 for none
 }
 
-// newQPIndex indexes the flows by their place in ids.
+// newQPIndex returns an index of the flows by their position in ids.
 func newQPIndex(ids []fabric.FlowID) qpIndex {
 	if len(ids) == 0 {
 		return qpIndex{}
@@ -28,7 +28,7 @@ func newQPIndex(ids []fabric.FlowID) qpIndex {
 	return x
 }
 
-// add indexes a further flow.
+// add adds a flow to the index.
 func (x *qpIndex) add(id fabric.FlowID, place int) {
 	if len(x.index) == 0 {
 		x.base = id
@@ -43,7 +43,7 @@ func (x *qpIndex) add(id fabric.FlowID, place int) {
 	x.index[id-x.base] = int32(place)
 }
 
-// find gives the place of the flow's queue pair, false if it has none here.
+// find returns the position of a flow's queue pair, false if there is none.
 func (x *qpIndex) find(flow fabric.FlowID) (int, bool) {
 	i := flow - x.base
 	if uint64(i) >= uint64(len(x.index)) || x.index[i] < 0 {

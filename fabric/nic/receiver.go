@@ -7,22 +7,22 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// receiver is the receiving queue pair of one flow. It takes packets in the order
-// of their PSNs only (IBTA volume 1 §9.7.5).
+// receiver is the receiving queue pair of one flow. It accepts packets only in the order
+// of their PSNs (IBTA volume 1 §9.7.5).
 //
-// Invariant: remaining is 0 between messages, else what the message still lacks.
+// Invariant: remaining is 0 between messages, else the missing bytes of the message.
 type receiver struct {
 	FlowConfig
 	mode      cc.Notification
 	expected  uint32     // PSN of the next packet: 24 bits, 32 under UET
 	msn       uint32     // messages completed, 24 bits
-	remaining unit.Bytes // of the message that is coming in
+	remaining unit.Bytes // of the current message
 	unacked   int        // packets since the last ACK
-	trace     uint64     // the message beside the latest data packet
-	nakSent   bool       // the gap before expected has been reported
-	qp        uint32     // of the sender, in 24 bits
-	slot      unit.Time  // at which its CNP may go (CNPGap); Never if none waits
-	// The notification point of its mode; the others are nil.
+	trace     uint64     // trace of the latest data packet
+	nakSent   bool       // a NAK for expected has been sent
+	qp        uint32     // queue pair of the sender, 24 bits
+	slot      unit.Time  // reserved instant of its CNP (CNPGap); Never if none waits
+	// The notification point of mode; the others are nil.
 	pcn   *cc.PCNNotifier
 	dcqcn *cc.DCQCNNotifier
 	ceth  *ceth
@@ -35,7 +35,7 @@ func (n *NIC) newReceiver(cfg FlowConfig) receiver {
 	return r
 }
 
-// notifyBy gives the receiver a fresh notification point of the mode.
+// notifyBy gives the receiver a new notification point for the mode.
 func (n *NIC) notifyBy(r *receiver, mode cc.Notification) {
 	r.mode, r.slot = mode, unit.Never
 	r.pcn, r.dcqcn, r.ceth = nil, nil, nil
@@ -52,14 +52,15 @@ func (n *NIC) notifyBy(r *receiver, mode cc.Notification) {
 	}
 }
 
-// packetBack gives what all control packets of the receiver have in common.
+// packetBack returns a packet with the fields common to all control packets of the
+// receiver.
 func (n *NIC) packetBack(r *receiver) frame.Packet {
 	p := n.packetTo(r.From, r.Source)
 	p.Mirrored, p.BTH.DestQP = n.cfg.MirrorPorts, r.qp
 	return p
 }
 
-// data takes a data packet for receiving queue pair i.
+// data handles a data packet for receiving queue pair i.
 func (n *NIC) data(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	r := &n.receivers[i]
 	f = n.examine(now, i, f, out)
@@ -74,8 +75,8 @@ func (n *NIC) data(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	}
 }
 
-// examine shows the notification point of flow i a data packet that came in, and
-// gives it without its telemetry.
+// examine passes a received data packet to the notification point of flow i. It returns
+// the packet without its telemetry.
 func (n *NIC) examine(now unit.Time, i int, f *frame.Frame, out *fabric.Out) *frame.Frame {
 	f, path := n.sink(now, f)
 	n.observe(now, i, f, out)
@@ -85,14 +86,14 @@ func (n *NIC) examine(now unit.Time, i int, f *frame.Frame, out *fabric.Out) *fr
 	return f
 }
 
-// urgent tells whether the packet at hand must be acknowledged at once.
+// urgent reports whether the current packet must be acknowledged at once.
 func (r *receiver) urgent() bool { return r.ceth != nil && r.ceth.urgent }
 
 func isWrite(o frame.Opcode) bool {
 	return o >= frame.WriteFirst && o <= frame.WriteOnly && o != frame.WriteLastImm
 }
 
-// inSequence takes the expected packet.
+// inSequence handles the expected packet.
 func (n *NIC) inSequence(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	r := &n.receivers[i]
 	bytes, ok := r.take(f)
@@ -107,8 +108,7 @@ func (n *NIC) inSequence(now unit.Time, i int, f *frame.Frame, out *fabric.Out) 
 	}
 }
 
-// deliver counts the expected packet f, which carries so many bytes of payload, as
-// in.
+// deliver counts and notes the expected packet f as delivered; bytes is its payload.
 func (n *NIC) deliver(now unit.Time, r *receiver, class fabric.Priority, f *frame.Frame, bytes unit.Bytes, out *fabric.Out) {
 	if out.Wants(f.Trace) {
 		out.Note(fabric.Note{
@@ -124,9 +124,9 @@ func (n *NIC) deliver(now unit.Time, r *receiver, class fabric.Priority, f *fram
 	r.unacked++
 }
 
-// take counts the packet towards its message and gives its payload bytes without
-// pad. It is false, and nothing changes, if the packet does not fit: a first one
-// within a message, another outside, or one with too much or too little payload.
+// take counts the packet towards its message and returns its payload bytes without pad.
+// It returns false and changes nothing if the packet does not fit: a first packet within
+// a message, any other packet outside one, or too much or too little payload.
 func (r *receiver) take(f *frame.Frame) (unit.Bytes, bool) {
 	op := f.Opcode()
 	left, payload := r.remaining, unit.Bytes(f.Payload)
@@ -151,7 +151,7 @@ func (r *receiver) take(f *frame.Frame) (unit.Bytes, bool) {
 	return payload, true
 }
 
-// ack acknowledges everything before the expected packet, in answer to f.
+// ack acknowledges all packets before the expected one, in answer to f.
 func (n *NIC) ack(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	r := &n.receivers[i]
 	r.unacked = 0
@@ -160,7 +160,7 @@ func (n *NIC) ack(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	n.confirm(now, c, out)
 }
 
-// outOfSequence discards a packet past a gap, and asks once for what is missing.
+// outOfSequence discards an out-of-order packet and requests the expected one by NAK.
 func (n *NIC) outOfSequence(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	r := &n.receivers[i]
 	c := n.answer(now, controlNAK, i, f)
@@ -168,9 +168,9 @@ func (n *NIC) outOfSequence(now unit.Time, i int, f *frame.Frame, out *fabric.Ou
 	n.gap(now, f.PSN(), c, out)
 }
 
-// gap counts a packet with the PSN came past a gap, and sends nak, which asks for
-// the expected one, once. A NAK that found no room in the control queue is made
-// again.
+// gap counts and notes an out-of-order packet with the PSN came. It sends nak once per
+// gap. If the control queue has no room for the NAK, the next out-of-order packet
+// triggers it again.
 func (n *NIC) gap(now unit.Time, came uint32, nak controlPacket, out *fabric.Out) {
 	r := &n.receivers[nak.flow]
 	n.stats.OutOfSequence++

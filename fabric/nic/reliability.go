@@ -7,11 +7,11 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Reliable delivery at the sender: go-back-N (IBTA volume 1 §9.7). ACKs are
-// cumulative; a NAK, or the timer, moves next back to the oldest packet that is
-// missing, and everything from there on is sent again.
+// Reliable delivery at the sender: go-back-N (IBTA volume 1 §9.7). ACKs are cumulative.
+// A NAK or a timeout moves next back to the oldest missing packet, and the sender
+// retransmits from there on.
 
-// acknowledge takes an ACK or NAK for sending queue pair i.
+// acknowledge handles an ACK or NAK for sending queue pair i.
 func (n *NIC) acknowledge(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	s := &n.senders[i]
 	if !s.done && s.mode == cc.NotifyCETH {
@@ -44,14 +44,14 @@ func ackedNote(now unit.Time, flow fabric.FlowID, class fabric.Priority, f *fram
 	return n
 }
 
-// packetOf gives the packet nearest to the oldest unacknowledged one that has the
-// PSN.
+// packetOf returns the packet with the PSN that is nearest to the oldest unacknowledged
+// packet.
 func (s *sender) packetOf(p uint32) int64 {
 	return s.acked + int64(frame.PSNDiff(p, psn(s.acked)))
 }
 
-// progress counts the packets below upTo as acknowledged, and restarts the timer.
-// Old news, and packets that were never sent, change nothing.
+// progress marks the packets below upTo as acknowledged, and restarts the timer. It
+// ignores packets that are acknowledged already and packets that were never sent.
 func (n *NIC) progress(now unit.Time, i int, upTo int64, rtt unit.Time, out *fabric.Out) {
 	s := &n.senders[i]
 	if upTo <= s.acked || upTo > s.high {
@@ -87,9 +87,9 @@ func (n *NIC) goBack(now unit.Time, i int, out *fabric.Out) {
 	}
 }
 
-// restartTimer gives the oldest packet in flight the whole time-out from now on,
-// or stops the timer if there is none. The timer's entry moves later only when it
-// comes up, which spares every ACK the move.
+// restartTimer sets the deadline of the oldest packet in flight to one timeout from now,
+// or stops the timer if no packet is in flight. The timer's entry moves later only when
+// it fires, so that ACKs need not reschedule it.
 func (n *NIC) restartTimer(now unit.Time, i int) {
 	s := &n.senders[i]
 	entry := n.resendTimer(i)
@@ -107,7 +107,7 @@ func (n *NIC) restartTimer(now unit.Time, i int) {
 	}
 }
 
-// resendDue handles the timer's entry that came up: it may be out of date.
+// resendDue handles the firing of the timer's entry, which may be out of date.
 func (n *NIC) resendDue(now unit.Time, i int, out *fabric.Out) {
 	s := &n.senders[i]
 	if s.deadline > now {

@@ -7,14 +7,14 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// The round-trip time, by timestamps: T_s of the sender, T_r of the receiver, each
-// by its own clock.
+// The round-trip time by timestamps: T_s of the sender and T_r of the receiver, each from
+// its own clock.
 
-// stamp gives what the NIC's clock shows at now.
+// stamp returns the reading of the NIC's clock at now.
 func (n *NIC) stamp(now unit.Time) frame.Stamp { return frame.StampOf(now + n.cfg.Clock) }
 
-// sample takes the round-trip time from an ACK or NAK for sending queue pair i, 0
-// if it has no timestamps or the NIC does not look at them.
+// sample returns the round-trip time from an ACK or NAK for sending queue pair i; 0 if the
+// packet has no timestamps or the NIC does not evaluate them.
 func (n *NIC) sample(now unit.Time, i int, f *frame.Frame, out *fabric.Out) (rtt unit.Time) {
 	if n.rtt() == cc.RTTNone || !f.Timestamped() {
 		return 0
@@ -36,16 +36,16 @@ func (n *NIC) sample(now unit.Time, i int, f *frame.Frame, out *fabric.Out) (rtt
 	return rtt
 }
 
-// offset is the smallest T_r - T_s of a flow so far: the shortest way there, and
-// whatever the two clocks differ by.
+// offset is the smallest T_r - T_s of a flow so far: the shortest one-way delay plus the
+// difference of the two clocks.
 type offset struct {
 	least frame.Stamp
 	known bool
 }
 
-// since gives by how much the difference exceeds the smallest, and 1 ns more: a
-// sample of 0 would be none. Differences within 2.1 s of each other are told apart
-// whatever the clocks show.
+// since returns the excess of the difference over the smallest one, plus 1 ns, because a
+// sample of 0 means no sample. The result is correct for differences within 2.1 s of each
+// other, whatever the clocks show.
 func (o *offset) since(difference frame.Stamp) unit.Time {
 	if !o.known || int32(difference-o.least) < 0 {
 		o.least, o.known = difference, true

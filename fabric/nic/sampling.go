@@ -7,7 +7,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// sampleCredit notes what each sender has been granted since the last sample.
+// sampleCredit notes the credit granted to each peer since the last sample.
 func (n *NIC) sampleCredit(now unit.Time, out *fabric.Out) {
 	if n.credits == nil {
 		return
@@ -25,9 +25,9 @@ func (n *NIC) sampleCredit(now unit.Time, out *fabric.Out) {
 	}
 }
 
-// noteSample notes what the port has sent since the last sample, and what each flow has
-// put on the link, link overhead included, as the pacer counts it. A frame counts
-// where its transmission starts.
+// noteSample notes the bytes that the port has sent since the last sample, and the bytes
+// of each flow on the link, including link overhead, as the pacer counts them. A frame
+// counts at the start of its transmission.
 func (n *NIC) noteSample(now unit.Time, out *fabric.Out) {
 	n.sampleAt = unit.Never
 	if n.stats.TxBytes > n.sampledTx {
@@ -49,14 +49,15 @@ func (n *NIC) noteSample(now unit.Time, out *fabric.Out) {
 	n.sampleShaper(now, out)
 }
 
-// shaperSample is how the shaper stood at the latest sample.
+// shaperSample is the state of the shaper at the latest sample.
 type shaperSample struct {
 	out, in unit.Bytes // tokens
 	stall   shaper.Stall
 }
 
-// sampleShaper notes the head's tokens, and how long classes have waited for tokens
-// since the last sample. It goes on in the next span while time alone changes them.
+// sampleShaper notes the tokens of the whole NIC, and the time that classes have waited
+// for tokens since the last sample. It samples the next interval too while tokens or
+// stalls change by time alone.
 func (n *NIC) sampleShaper(now unit.Time, out *fabric.Out) {
 	e := n.engine
 	if e == nil {

@@ -7,36 +7,36 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// The scheduler picks the flow that sends next. Flows take turns, one frame each,
-// once their pacer's instant has come:
+// The scheduler picks the flow that sends next. Flows take turns, one frame each, once
+// their pacer allows it:
 //
-//	           wake                admit: its instant has come
+//	           wake                admit: its pacer allows it
 //	PARKED ------------> PACING ------------------------> WAITING
 //	   ^                  (pace)                           (ready)
 //	   +---------------------------------------------------+
 //	                       pick: it is its turn
 //
-// A flow whose class is paused is passed over and keeps its turn.
+// The scheduler skips flows of paused classes; they keep their turn.
 
-// readyQueue holds the flows that wait for the link, a lane per traffic class.
+// readyQueue holds the flows that wait for the link, in one lane per traffic class.
 //
-// Invariant: each lane is in the order of the turns, and has room for every flow; a
-// class is in waiting if and only if its lane is not empty.
+// Invariant: each lane is in the order of the turns and has room for every flow. A class
+// is in waiting if and only if its lane is not empty.
 type readyQueue struct {
 	lanes   [fabric.Priorities]fifo[turn]
 	classes uint8 // bit per class whose flows have ever had something to send
-	waiting uint8 // bit per class with a flow that waits
+	waiting uint8 // bit per class with a waiting flow
 	flows   int
 	next    uint64
 }
 
-// turn is a flow and when its turn came.
+// turn is a flow and its place in the order of turns.
 type turn struct {
 	number uint64
 	sender int32
 }
 
-// grow makes room for so many flows.
+// grow makes room for the given number of flows.
 func (q *readyQueue) grow(flows int) {
 	q.flows = flows
 	for set := q.classes; set != 0; set &= set - 1 {
@@ -49,7 +49,7 @@ func (q *readyQueue) grow(flows int) {
 	}
 }
 
-// open makes the lane of a class, if it is not there.
+// open creates the lane of a class on first use.
 func (q *readyQueue) open(class fabric.Priority) {
 	if q.classes>>class&1 == 0 {
 		q.classes |= 1 << class
@@ -63,8 +63,8 @@ func (q *readyQueue) push(class fabric.Priority, sender int32) {
 	q.next++
 }
 
-// pop takes out the flow whose turn came first among the classes that are not held,
-// one of which waits.
+// pop removes and returns the flow with the earliest turn among the classes that are not
+// in held. At least one such flow must wait.
 func (q *readyQueue) pop(held uint8) int {
 	class := -1
 	for set := q.waiting &^ held; set != 0; set &= set - 1 {
@@ -80,7 +80,7 @@ func (q *readyQueue) pop(held uint8) int {
 	return int(lane.pop().sender)
 }
 
-// wake lets flow i compete again if it has something to send.
+// wake moves flow i from parked to pacing if it has something to send.
 func (n *NIC) wake(i int) {
 	s := &n.senders[i]
 	if s.place == parked && s.pending() && n.funded(i) {
@@ -90,7 +90,7 @@ func (n *NIC) wake(i int) {
 	}
 }
 
-// admit queues the flows whose instant has come, in its order.
+// admit queues the flows whose pacer allows them to send, in the order of their instants.
 func (n *NIC) admit(now unit.Time) {
 	for {
 		i, at := n.pace.First()
@@ -104,8 +104,8 @@ func (n *NIC) admit(now unit.Time) {
 	}
 }
 
-// pick takes out the flow whose turn it is among those of classes that are not
-// paused, false if there is none.
+// pick removes and returns the next flow to send, among the flows of classes that are not
+// paused. It returns false if there is none.
 func (n *NIC) pick() (int, bool) {
 	for n.ready.waiting&^n.pause.held != 0 {
 		i := n.ready.pop(n.pause.held)
@@ -117,8 +117,8 @@ func (n *NIC) pick() (int, bool) {
 	return 0, false
 }
 
-// dataDue gives the instant from which on a flow may send, if the link lets it; 0 if
-// one waits already, Never if PAUSE holds all their classes.
+// dataDue returns the earliest instant at which a flow may send if the link is free. It is
+// 0 if a flow waits already, and Never if all classes of the flows are paused.
 func (n *NIC) dataDue() unit.Time {
 	switch {
 	case n.ready.classes&^n.pause.held == 0:

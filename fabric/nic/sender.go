@@ -9,17 +9,17 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// maxUnacked is how many packets may be unacknowledged: half of the PSN space,
-// so that an acknowledged PSN names one packet only (IBTA volume 1 §9.7.2).
+// maxUnacked is the maximum number of unacknowledged packets: half of the PSN space, so
+// that an acknowledged PSN identifies one packet (IBTA volume 1 §9.7.2).
 const maxUnacked = 1<<23 - 1
 
-// place is where the scheduler keeps a flow.
+// place is the state of a flow in the scheduler.
 type place uint8
 
 const (
-	parked  place = iota // nothing that it may send
-	pacing               // waits for its instant
-	waiting              // its instant has come, it waits for the link
+	parked  place = iota // has nothing that it may send
+	pacing               // waits for its pacer
+	waiting              // waits for the link
 )
 
 // sender is the sending queue pair of one flow. Packets are counted in 64 bits
@@ -34,7 +34,7 @@ type sender struct {
 	FlowConfig
 	scheme   string
 	class    fabric.Priority // of its DSCP
-	packets  int64           // of the whole flow
+	packets  int64           // number of packets of the flow
 	acked    int64
 	next     int64
 	high     int64
@@ -43,29 +43,29 @@ type sender struct {
 	started, done bool
 	place         place
 	pacer         pacer
-	deadline      unit.Time  // of the retransmission timer; Never if it stands
+	deadline      unit.Time  // of the retransmission timer; Never if it is stopped
 	offset        offset     // of the receiver's clock, under cc.RTTOffset
-	sampled       unit.Bytes // on the link, up to the last sample
+	sampled       unit.Bytes // bytes on the link up to the last sample
 	stats         SenderCounters
 	*sending
 }
 
-// sending is what a sender has until it is done, and nil from then on: an ACK that
-// comes late needs none of it.
+// sending is the part of a sender's state that it needs until it is done. It is nil from
+// then on; a late ACK does not need it.
 type sending struct {
 	mode     cc.Notification
-	moved    bool // it was under another scheme before
+	moved    bool // the sender has been switched from another scheme
 	messages messages
-	oldest   int64 // message that is not acknowledged as a whole
-	ends     int64 // packet after its last
+	oldest   int64 // oldest message not acknowledged completely
+	ends     int64 // number of the packet after the last of the oldest message
 	ackEvery int64
-	burst    unit.Bytes // payload that leaves back to back, 0 for none
-	left     unit.Bytes // of the burst that is open
+	burst    unit.Bytes // payload sent back to back, 0 for none
+	left     unit.Bytes // remainder of the open burst
 	cc       cc.Algorithm
-	packet   frame.Packet  // what all packets of the flow have in common
-	carrier  frame.Carrier // of the telemetry that is asked for
-	hops     uint8         // that may write telemetry
-	heard    indication    // by the latest ACK, under CETH
+	packet   frame.Packet  // the fields common to all packets of the flow
+	carrier  frame.Carrier // of the requested telemetry
+	hops     uint8         // maximum number of hops that write telemetry
+	heard    indication    // latest indication received, under CETH
 }
 
 func (n *NIC) newSender(cfg FlowConfig) (sender, error) {
@@ -101,7 +101,8 @@ func (n *NIC) newSender(cfg FlowConfig) (sender, error) {
 	return s, nil
 }
 
-// packetTo fills in what every packet from this host to another has in common.
+// packetTo returns a packet with the fields common to all packets from this host to
+// another.
 func (n *NIC) packetTo(host int, source uint16) frame.Packet {
 	return frame.Packet{
 		SrcMAC: frame.HostMAC(n.cfg.Host), DstMAC: frame.HostMAC(host),
@@ -111,16 +112,16 @@ func (n *NIC) packetTo(host int, source uint16) frame.Packet {
 	}
 }
 
-// psn gives the PSN of a packet of the flow.
+// psn returns the PSN of a packet of the flow.
 func psn(packet int64) uint32 { return uint32(packet) & (1<<24 - 1) }
 
-// trace names a message of a flow; it is never 0.
+// trace returns the trace ID of a message of a flow; it is never 0.
 func trace(flow fabric.FlowID, message int64) uint64 {
 	return (uint64(flow)+1)<<32 | uint64(uint32(message))
 }
 
-// trace names the message of a packet that is built, and tells whether the answer to
-// it may complete the message: if it is the last one, or sent again.
+// trace returns the trace ID of a packet's message. It sets fabric.Closing if the answer
+// to the packet may complete the message: for the last packet, and for retransmissions.
 func (s *sender) trace(p *piece) uint64 {
 	t := trace(s.ID, p.message)
 	if p.last || s.next < s.high {
@@ -129,7 +130,7 @@ func (s *sender) trace(p *piece) uint64 {
 	return t
 }
 
-// posted notes that the flow turns to a message.
+// posted notes that the flow starts a message.
 func (n *NIC) posted(now unit.Time, s *sender, message int64, out *fabric.Out) {
 	t := out.Stamp(trace(s.ID, message))
 	if !fabric.Follows(t) {
@@ -143,7 +144,7 @@ func (n *NIC) posted(now unit.Time, s *sender, message int64, out *fabric.Out) {
 	})
 }
 
-// finished notes the messages of the flow that are acknowledged as a whole.
+// finished notes the newly completed messages: those acknowledged as a whole.
 func (n *NIC) finished(now unit.Time, s *sender, out *fabric.Out) {
 	for s.acked >= s.ends {
 		n.done(now, s.ID, trace(s.ID, s.oldest), out)
@@ -165,8 +166,8 @@ func (n *NIC) done(now unit.Time, flow fabric.FlowID, message uint64, out *fabri
 	}
 }
 
-// pending tells whether the flow has a packet that it may send once paced. A
-// window does not hold back a flow with nothing in flight.
+// pending reports whether the flow has a packet that it may send once the pacer allows
+// it. A flow with nothing in flight may send regardless of its window.
 func (s *sender) pending() bool {
 	if !s.started || s.next == s.packets || s.next-s.acked >= maxUnacked {
 		return false
@@ -175,7 +176,7 @@ func (s *sender) pending() bool {
 	return window == 0 || s.inFlight == 0 || s.inFlight+s.messages.piece(s.next).bytes <= window
 }
 
-// build writes the flow's next packet into f; its sender's clock shows stamp.
+// build writes the flow's next packet into f; stamp is the reading of the NIC's clock.
 func (s *sender) build(stamp frame.Stamp, f *frame.Frame) piece {
 	p := s.messages.piece(s.next)
 	b := &s.packet.BTH
@@ -196,7 +197,7 @@ func (s *sender) build(stamp frame.Stamp, f *frame.Frame) piece {
 	return p
 }
 
-// send puts the next packet of flow i on the wire, and gives its length.
+// send writes the next packet of flow i into f, accounts for it, and returns its length.
 func (n *NIC) send(now unit.Time, i int, f *frame.Frame, out *fabric.Out) unit.Bytes {
 	s := &n.senders[i]
 	var p piece
@@ -234,7 +235,7 @@ func (n *NIC) send(now unit.Time, i int, f *frame.Frame, out *fabric.Out) unit.B
 	return length
 }
 
-// within counts payload into the burst and tells whether more of it follows.
+// within counts payload towards the burst and reports whether the burst continues.
 func (s *sender) within(payload unit.Bytes) bool {
 	if s.burst == 0 {
 		return false

@@ -8,29 +8,29 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Stats is a snapshot of a NIC. Counters count from the start of the run; those
-// that operators know from the mlx5 driver keep its meaning (see Counters).
+// Stats is a snapshot of a NIC. Counters count from the start of the run. Counters with
+// the mlx5 driver's names have its meaning (see Counters).
 type Stats struct {
 	TxPackets, TxBytes uint64 // bytes of frame.Len
 	RxPackets, RxBytes uint64
-	// Losses are those of the link; RxPackets counts none of them.
+	// Losses are the losses of the link. RxPackets does not include them.
 	fabric.Losses
 
-	FrozenDrops            uint64 // frames that came in while the NIC was frozen
-	Malformed              uint64 // frames discarded because no rule fits them
+	FrozenDrops            uint64 // frames that arrived while the NIC was frozen
+	Malformed              uint64 // frames discarded as malformed or unexpected
 	ControlQueueDrops      uint64
-	TxACKs, RxACKs         uint64 // on the wire, those of UET among them
+	TxACKs, RxACKs         uint64 // on the wire, including those of UET
 	TxNAKs                 uint64
-	IntakeDrops            uint64     // frames that found no room in the receive buffer
-	IntakePeak             unit.Bytes // the most that it held
-	NPCNPSent              uint64     // CNPs made by the notification points
-	NPECNMarkedRoCEPackets uint64     // data packets that came in with CE
+	IntakeDrops            uint64     // frames dropped because the receive buffer was full
+	IntakePeak             unit.Bytes // peak occupancy of the receive buffer
+	NPCNPSent              uint64     // CNPs created by the notification points
+	NPECNMarkedRoCEPackets uint64     // data packets received with CE
 	RPCNPHandled           uint64
 	RPCNPIgnored           uint64 // CNPs for flows that are not sending
 	CNMHandled             uint64
 	CNMIgnored             uint64 // CNMs for flows that are not sending, and for ACKs
-	OutOfSequence          uint64 // data packets past a gap
-	DuplicateRequest       uint64 // data packets that had come before
+	OutOfSequence          uint64 // data packets received out of order
+	DuplicateRequest       uint64 // data packets received again
 	PacketSeqErr           uint64 // NAKs received
 	LocalAckTimeoutErr     uint64 // expiries of the retransmission timer
 	Priorities             [fabric.Priorities]PriorityStats
@@ -42,16 +42,16 @@ type Stats struct {
 	Engine    EngineStats // zero without connections
 }
 
-// PriorityStats counts the packets and pauses of one traffic class. Frames without a
-// DSCP, PFC and CNMs, are not among its packets.
+// PriorityStats counts the packets and pauses of one traffic class. Its packets exclude
+// frames without a DSCP (PFC and CNMs).
 type PriorityStats struct {
 	TxPackets, TxBytes uint64
 	RxPackets, RxBytes uint64
-	RxDiscards         uint64    // packets that found no room in the receive buffer
-	TxPause            uint64    // PAUSE frames sent that named the class
-	RxPause            uint64    // PFC frames that named the class, XON among them
-	RxPauseTransition  uint64    // times that the class went from sending to held
-	RxPauseDuration    unit.Time // sum of the holds that have ended
+	RxDiscards         uint64    // packets dropped because the receive buffer was full
+	TxPause            uint64    // PAUSE frames sent for the class
+	RxPause            uint64    // PFC frames received for the class, including XON
+	RxPauseTransition  uint64    // transitions of the class from not paused to paused
+	RxPauseDuration    unit.Time // total duration of the pauses that have ended
 	Held               bool
 	fabric.Onset
 }
@@ -62,16 +62,16 @@ type SenderStats struct {
 	Started, Completed bool
 	Rate               unit.Rate // of the pacer
 	Scheme             string
-	InFlightBytes      unit.Bytes // of payload, sent and not acknowledged
+	InFlightBytes      unit.Bytes // payload sent and not acknowledged
 	SenderCounters
 }
 
-// SenderCounters counts what a sending queue pair has sent.
+// SenderCounters counts the packets and bytes that a sending queue pair has sent.
 type SenderCounters struct {
-	SentPackets          uint64 // resent ones among them
+	SentPackets          uint64 // including retransmissions
 	SentBytes            unit.Bytes
-	RetransmittedPackets uint64     // that the sender went back by
-	AckedBytes           unit.Bytes // of payload
+	RetransmittedPackets uint64     // packets that the sender went back by
+	AckedBytes           unit.Bytes // payload
 }
 
 // ReceiverStats is a snapshot of a receiving queue pair.
@@ -79,10 +79,10 @@ type ReceiverStats struct {
 	Flow            fabric.FlowID
 	ReceivedPackets uint64 // in order or not
 	ReceivedBytes   unit.Bytes
-	DeliveredBytes  unit.Bytes // of payload, in order
+	DeliveredBytes  unit.Bytes // payload received in order
 }
 
-// Stats gives a snapshot that shares no memory with the NIC.
+// Stats returns a snapshot that shares no memory with the NIC.
 func (n *NIC) Stats() Stats {
 	snapshot := n.stats
 	snapshot.Frozen, snapshot.LinkDown = n.frozen, n.cable.Down
@@ -108,13 +108,13 @@ func (n *NIC) Stats() Stats {
 	return snapshot
 }
 
-// Counters gives the present counters, see Stats.Counters.
+// Counters returns the current counters, see Stats.Counters.
 func (n *NIC) Counters() iter.Seq2[string, uint64] {
 	s := n.Stats()
 	return s.Counters()
 }
 
-// retransmitted sums the packets that the senders went back by.
+// retransmitted returns the total of RetransmittedPackets over all senders.
 func (s *Stats) retransmitted() (sum uint64) {
 	for i := range s.Senders {
 		sum += s.Senders[i].RetransmittedPackets
@@ -122,7 +122,8 @@ func (s *Stats) retransmitted() (sum uint64) {
 	return sum
 }
 
-// counters gives the counters of a class, by their names in the mlx5 driver.
+// counters yields the counters of a class by their names in the mlx5 driver. It returns
+// false if yield did.
 func (p *PriorityStats) counters(class int, yield func(string, uint64) bool) bool {
 	rx, tx := "rx_prio"+strconv.Itoa(class), "tx_prio"+strconv.Itoa(class)
 	return yield(tx+"_packets", p.TxPackets) && yield(tx+"_bytes", p.TxBytes) &&
@@ -132,14 +133,14 @@ func (p *PriorityStats) counters(class int, yield func(string, uint64) bool) boo
 		yield(rx+"_pause_transition", p.RxPauseTransition)
 }
 
-// ClassCounters gives the present onsets, see Stats.ClassCounters.
+// ClassCounters returns the current onsets of PAUSE, see Stats.ClassCounters.
 func (n *NIC) ClassCounters() iter.Seq2[fabric.Port, fabric.ClassCounters] {
 	s := n.Stats()
 	return s.ClassCounters()
 }
 
-// ClassCounters says of each class of the port in which there was PAUSE when that
-// began; its counters are among those of the NIC.
+// ClassCounters returns the onset of PAUSE for each class of the port that was paused or
+// sent PAUSE. Their counters are among those of the NIC.
 func (s *Stats) ClassCounters() iter.Seq2[fabric.Port, fabric.ClassCounters] {
 	return func(yield func(fabric.Port, fabric.ClassCounters) bool) {
 		for class := range s.Priorities {
@@ -151,14 +152,14 @@ func (s *Stats) ClassCounters() iter.Seq2[fabric.Port, fabric.ClassCounters] {
 	}
 }
 
-// none is no counter.
+// none is an empty sequence of counters.
 func none(func(string, uint64) bool) {}
 
-// Counters gives the counters by the names that the mlx5 driver has for them, and
-// in its units (a pause duration is in microseconds), always in the same order. What
-// the driver does not count has names of rackfab: ACKs, NAKs sent, packets sent again,
-// malformed frames, frames that were lost on the link, with a cut link, at a frozen NIC
-// or for want of room in the control queue, and the peak of the receive buffer.
+// Counters returns the counters with the names and units of the mlx5 driver (pause
+// durations are in microseconds), always in the same order. Counters that the driver does
+// not have use names of rackfab: ACKs, NAKs sent, retransmitted packets, malformed frames,
+// the peak of the receive buffer, and frames lost on the link, at a link that is down, at
+// a frozen NIC or in a full control queue.
 func (s *Stats) Counters() iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
 		for _, c := range []struct {
@@ -206,8 +207,8 @@ func (s *Stats) Counters() iter.Seq2[string, uint64] {
 	}
 }
 
-// Depth gives the bytes that wait to be sent, none, for a NIC makes a frame when it
-// can send it; and those that its receive buffer holds.
+// Depth returns the bytes queued for transmission and the bytes in the receive buffer.
+// queued is always 0, because a NIC builds a frame only when it can send it.
 func (n *NIC) Depth(fabric.Port) (queued, held unit.Bytes) {
 	if n.intake != nil {
 		held = n.intake.total

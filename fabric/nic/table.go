@@ -1,9 +1,9 @@
 package nic
 
-// table keeps rows in the order in which they were added, under numbers that
-// never change. It grows up to its limit and does not shrink.
+// table stores rows in the order in which they were added. The number of a row never
+// changes. A table grows up to its limit and does not shrink.
 //
-// Invariant: the rows are first to end-1, and end-first <= limit.
+// Invariant: the rows are numbered first to end-1, and end-first <= limit.
 type table[T any] struct {
 	rows       []T
 	first, end uint64
@@ -15,7 +15,7 @@ func newTable[T any](limit int) table[T] { return table[T]{limit: limit} }
 func (t *table[T]) len() int   { return int(t.end - t.first) }
 func (t *table[T]) full() bool { return t.len() == t.limit }
 
-// at gives the row of that number, which is in the table.
+// at returns row i, which must be in the table.
 func (t *table[T]) at(i uint64) *T { return &t.rows[i%uint64(len(t.rows))] }
 
 // add appends a row to a table that is not full.
@@ -35,5 +35,5 @@ func (t *table[T]) grow() {
 	t.rows = rows
 }
 
-// drop takes out the oldest row; there must be one.
+// drop removes the oldest row of a table that is not empty.
 func (t *table[T]) drop() { t.first++ }

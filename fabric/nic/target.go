@@ -9,35 +9,35 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// maxJobs bounds the responses that a connection has to send: as many as an
-// initiator may ask for, twice.
+// maxJobs bounds the queued responses of a connection: twice the number that an initiator
+// may request.
 const maxJobs = 2 * (maxOutstanding + 1)
 
-// target is the end of a connection that answers. Its receiving half keeps the
-// expected PSN and what of a message has come in; this is what data requests and
-// atomics need beside it (the target table).
+// target is the end of a connection that answers. Its receiving half has the expected PSN
+// and the progress of the current message. target adds the state for data requests and
+// atomics (the target table).
 type target struct {
 	connection
 	jobs table[job]
-	// found is what the latest atomics found: one that comes again is answered from
-	// here and not done again (IBTA volume 1 §9.7.5.1.1).
+	// found holds the results of the latest atomics. A repeated atomic is answered from
+	// here and not executed again (IBTA volume 1 §9.7.5.1.1).
 	found  table[job]
-	inSend bool // a send is coming in
+	inSend bool // within the packets of a send
 }
 
-// job is a response that is to be sent.
+// job is a response to send.
 type job struct {
 	psn      uint32 // of its first packet
 	bytes    unit.Bytes
 	sent     unit.Bytes
 	trace    uint64
-	in       unit.Time // when the request had come in
-	original uint64    // of an atomic
+	in       unit.Time // arrival of the request
+	original uint64    // previous value of an atomic's word
 	msn      uint32
 	atomic   bool
 }
 
-// serve takes a packet of the initiator of target t.
+// serve handles a packet from the initiator for target t.
 func (n *NIC) serve(now unit.Time, t *target, f *frame.Frame, out *fabric.Out) {
 	op := f.Opcode()
 	switch {
@@ -69,14 +69,14 @@ func (n *NIC) serve(now unit.Time, t *target, f *frame.Frame, out *fabric.Out) {
 	}
 }
 
-// answerable tells whether a target takes the opcode; writes are data's.
+// answerable reports whether serve handles the opcode itself; data handles writes.
 func answerable(op frame.Opcode) bool {
 	return op <= frame.SendOnly && op != frame.SendLastImm || op == frame.ReadRequest || op.HasAtomic()
 }
 
-// repeat takes a request that has come before. A data request changes nothing at
-// the target: it is done again. A send is acknowledged again, an atomic answered
-// with what it found.
+// repeat handles a duplicate request. A data request is executed again, because it changes
+// nothing at the target. A send is acknowledged again. An atomic is answered with its
+// stored result.
 func (n *NIC) repeat(now unit.Time, t *target, f *frame.Frame, out *fabric.Out) {
 	switch op := f.Opcode(); {
 	case op == frame.ReadRequest:
@@ -94,7 +94,7 @@ func (n *NIC) repeat(now unit.Time, t *target, f *frame.Frame, out *fabric.Out) 
 	}
 }
 
-// execute takes the expected request.
+// execute handles the expected request.
 func (n *NIC) execute(now unit.Time, t *target, f *frame.Frame, out *fabric.Out) {
 	r := &n.receivers[t.receiver]
 	op := f.Opcode()
@@ -104,7 +104,7 @@ func (n *NIC) execute(now unit.Time, t *target, f *frame.Frame, out *fabric.Out)
 	}
 	switch {
 	case r.remaining != 0 || t.inSend:
-		n.malformed(now, f, out) // a message is not interrupted
+		n.malformed(now, f, out) // requests within a message are malformed
 		return
 	case t.jobs.full():
 		n.dropResponse(now, t, f.Trace, out)
@@ -117,15 +117,14 @@ func (n *NIC) execute(now unit.Time, t *target, f *frame.Frame, out *fabric.Out)
 	n.atomic(now, t, f, out)
 }
 
-// accept counts a request of so many PSNs as done.
+// accept counts a request that spans the given number of PSNs as done.
 func (r *receiver) accept(packets int32) {
 	r.expected = frame.NextPSN(r.expected, uint32(packets))
 	r.msn = frame.NextPSN(r.msn, 1)
 	r.nakSent = false
 }
 
-// read takes a data request: its response is the business of this NIC's own
-// sending side.
+// read handles a data request. The sending side of this NIC sends the response.
 func (n *NIC) read(now unit.Time, t *target, f *frame.Frame, out *fabric.Out) {
 	r := &n.receivers[t.receiver]
 	bytes := unit.Bytes(f.DMALength())
@@ -139,7 +138,7 @@ func (n *NIC) read(now unit.Time, t *target, f *frame.Frame, out *fabric.Out) {
 	n.respond(now, t, job{psn: first, bytes: bytes, trace: f.Trace, in: f.Arrival, msn: r.msn}, out)
 }
 
-// atomic takes an atomic, and remembers what it found.
+// atomic executes an atomic and stores its result.
 func (n *NIC) atomic(now unit.Time, t *target, f *frame.Frame, out *fabric.Out) {
 	r := &n.receivers[t.receiver]
 	a := f.Atomic()
@@ -158,14 +157,15 @@ func (n *NIC) atomic(now unit.Time, t *target, f *frame.Frame, out *fabric.Out) 
 	n.respond(now, t, j, out)
 }
 
-// refuseRequest answers a request that cannot be done.
+// refuseRequest answers an invalid request with a NAK of the given syndrome.
 func (n *NIC) refuseRequest(now unit.Time, t *target, f *frame.Frame, syndrome uint8, out *fabric.Out) {
 	c := n.answer(now, controlNAK, t.receiver, f)
 	c.psn, c.msn, c.syndrome = f.PSN(), n.receivers[t.receiver].msn, syndrome
 	n.confirm(now, c, out)
 }
 
-// respond queues a response. One that finds no room is lost, and asked for again.
+// respond queues a response. If the queue is full the response is dropped, and the
+// initiator has to request it again.
 func (n *NIC) respond(now unit.Time, t *target, j job, out *fabric.Out) {
 	if t.jobs.full() {
 		n.dropResponse(now, t, j.trace, out)
@@ -184,8 +184,8 @@ func (n *NIC) dropResponse(now unit.Time, t *target, trace uint64, out *fabric.O
 	})
 }
 
-// offerResponse offers the next response packet of a target. It tells whether
-// nothing is left to do.
+// offerResponse offers the next response packet of a target to the shaper. It reports
+// whether the target has no responses left.
 func (n *NIC) offerResponse(t *target) (idle bool) {
 	if t.unit < 0 {
 		return false
@@ -205,7 +205,7 @@ func (n *NIC) offerResponse(t *target) (idle bool) {
 	return false
 }
 
-// opcode gives the opcode of the next packet of the response.
+// opcode returns the opcode of the next packet of the response.
 func (j *job) opcode(payload unit.Bytes) frame.Opcode {
 	first, last := j.sent == 0, j.bytes-j.sent <= payload
 	switch {
@@ -221,7 +221,7 @@ func (j *job) opcode(payload unit.Bytes) frame.Opcode {
 	return frame.ReadResponseMiddle
 }
 
-// payload gives the payload of the next packet of the response, with pad.
+// payload returns the payload of the next packet of the response in bytes, with pad.
 func (j *job) payload(most unit.Bytes) uint32 {
 	if j.atomic {
 		return 0
@@ -229,8 +229,8 @@ func (j *job) payload(most unit.Bytes) uint32 {
 	return padded(min(most, j.bytes-j.sent))
 }
 
-// sendResponse writes the next response packet of a target into f, and gives the
-// instant at which the request had come in.
+// sendResponse writes the next response packet of a target into f. It returns the arrival
+// of the request.
 func (n *NIC) sendResponse(now unit.Time, t *target, f *frame.Frame, out *fabric.Out) (in unit.Time) {
 	j := t.jobs.at(t.jobs.first)
 	p := &n.senders[t.sender].packet
@@ -244,7 +244,7 @@ func (n *NIC) sendResponse(now unit.Time, t *target, f *frame.Frame, out *fabric
 	p.AETH = frame.AETH{Syndrome: frame.SyndromeACK, MSN: j.msn}
 	p.Original = j.original
 	stamped := p.Timestamped
-	p.Timestamped = false // nothing acknowledges a response
+	p.Timestamped = false // responses are not acknowledged
 	p.Build(f)
 	n.senders[t.sender].ask(f)
 	p.Timestamped = stamped

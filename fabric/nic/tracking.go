@@ -7,17 +7,16 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Packet and connection tracking (PCT) at the initiator: what comes back, matched
-// to the requests of the source table.
+// Packet and connection tracking (PCT) at the initiator: returned packets, matched to the
+// requests of the source table.
 //
-// Writes and sends are acknowledged by PSN. A data request and an atomic are
-// answered by their responses alone: ACKs travel in the control class and may
-// overtake responses, so that an ACK says nothing of them (IBTA volume 1 §9.7.5,
-// where both travel in one class, lets it say that they were lost). Responses
-// overtake nothing: one that answers a later transmission shows that the earlier
-// ones will not be answered.
+// Writes and sends are acknowledged by PSN. Data requests and atomics are answered by
+// their responses alone. ACKs travel in the control class and may overtake responses, so
+// an ACK does not show that a response was lost. (IBTA volume 1 §9.7.5 allows that
+// conclusion, because there both travel in one class.) Responses do not overtake: the
+// response to a later transmission shows that earlier ones will not be answered.
 
-// returned takes a packet that came back for initiator c.
+// returned handles a packet returned to initiator c.
 func (n *NIC) returned(now unit.Time, c *initiator, f *frame.Frame, out *fabric.Out) {
 	switch op := f.Opcode(); {
 	case op == frame.OpcodeCNP:
@@ -34,7 +33,7 @@ func (n *NIC) returned(now unit.Time, c *initiator, f *frame.Frame, out *fabric.
 	n.offer(n.engine.find(c.ID))
 }
 
-// psnOf gives the count of the packet with a PSN, nearest to the oldest of the
+// psnOf returns the 64-bit packet number of a PSN, nearest to the oldest request of the
 // source table.
 func (c *initiator) psnOf(p uint32) int64 {
 	oldest := c.psn
@@ -44,7 +43,7 @@ func (c *initiator) psnOf(p uint32) int64 {
 	return oldest + int64(frame.PSNDiff(p, psn(oldest)))
 }
 
-// confirmed takes an ACK or NAK.
+// confirmed handles an ACK or NAK.
 func (n *NIC) confirmed(now unit.Time, c *initiator, f *frame.Frame, out *fabric.Out) {
 	packet := c.psnOf(f.PSN())
 	if n.senders[c.sender].mode == cc.NotifyCETH {
@@ -73,7 +72,7 @@ func (n *NIC) confirmed(now unit.Time, c *initiator, f *frame.Frame, out *fabric
 	}
 }
 
-// written counts the writes and sends below a packet as done.
+// written marks the writes and sends below packet upTo as done.
 func (n *NIC) written(now unit.Time, c *initiator, upTo int64, rtt unit.Time, out *fabric.Out) {
 	acked := unit.Bytes(0)
 	for i := c.sent.first; i < c.sent.end; i++ {
@@ -94,7 +93,7 @@ func (n *NIC) written(now unit.Time, c *initiator, upTo int64, rtt unit.Time, ou
 	}
 }
 
-// responded takes a response packet, of a data request or an atomic.
+// responded handles a response packet of a data request or an atomic.
 func (n *NIC) responded(now unit.Time, c *initiator, f *frame.Frame, out *fabric.Out) {
 	if f.Opcode().IsData() {
 		f = n.examineResponse(now, c, f, out)
@@ -132,7 +131,7 @@ func (n *NIC) responded(now unit.Time, c *initiator, f *frame.Frame, out *fabric
 	}
 }
 
-// find gives the row of the request that a packet answers, nil if there is none.
+// find returns the row of the request that a packet answers, or nil.
 func (c *initiator) find(packet int64) *request {
 	lo, hi := c.sent.first, c.sent.end
 	for lo < hi {
@@ -149,8 +148,7 @@ func (c *initiator) find(packet int64) *request {
 	return c.sent.at(lo)
 }
 
-// fits tells whether the packet is of the kind and length that the request is
-// answered by.
+// fits reports whether the packet has the opcode and length of the request's response.
 func (c *initiator) fits(r *request, f *frame.Frame) bool {
 	if r.verb.Atomic() {
 		return f.Opcode() == frame.AtomicAcknowledge
@@ -160,8 +158,8 @@ func (c *initiator) fits(r *request, f *frame.Frame) bool {
 	return r.verb.AsksForData() && f.Opcode().IsData() && f.Payload == padded(bytes)
 }
 
-// missed puts the requests that were sent before r, and can only be answered by
-// responses, into the retry state: a response overtakes nothing.
+// missed moves the requests in flight that were sent before r into the retry state:
+// responses do not overtake, so these requests will not be answered.
 func (n *NIC) missed(now unit.Time, c *initiator, r *request, out *fabric.Out) {
 	for i := c.sent.first; i < c.sent.end; i++ {
 		other := c.sent.at(i)
@@ -174,8 +172,8 @@ func (n *NIC) missed(now unit.Time, c *initiator, r *request, out *fabric.Out) {
 	}
 }
 
-// again puts a request into the retry state. Its tokens are spent; what is
-// outstanding of its response is no more expected.
+// again moves a request into the retry state. Its tokens stay spent; the rest of its
+// response is no longer expected. If the retries are used up, the connection fails.
 func (n *NIC) again(now unit.Time, c *initiator, r *request, out *fabric.Out) {
 	if r.state != inFlight {
 		return
@@ -196,8 +194,8 @@ func (n *NIC) again(now unit.Time, c *initiator, r *request, out *fabric.Out) {
 	})
 }
 
-// finish takes a request out of the source table. With the last request of a
-// command the command is complete.
+// finish marks a request as answered. A command completes when all of it is cut and its
+// last request is answered.
 func (n *NIC) finish(now unit.Time, c *initiator, r *request, out *fabric.Out) {
 	if r.state == toResend {
 		c.resend--
@@ -211,7 +209,7 @@ func (n *NIC) finish(now unit.Time, c *initiator, r *request, out *fabric.Out) {
 	}
 }
 
-// settle drops what is done from the front of the tables.
+// settle drops completed rows from the front of the tables.
 func (c *initiator) settle() {
 	for c.sent.len() > 0 && c.sent.at(c.sent.first).state == answered {
 		c.sent.drop()
@@ -221,9 +219,8 @@ func (c *initiator) settle() {
 	}
 }
 
-// watch gives the oldest transmission without an answer the whole time-out, or
-// stops the timer if there is none. The timer's entry moves later only when it
-// comes up.
+// watch sets the deadline to one timeout after the oldest unanswered transmission, or
+// stops the timer if there is none. The timer's entry moves later only when it fires.
 func (n *NIC) watch(c *initiator) {
 	if n.cfg.Timeout == 0 {
 		return
@@ -232,7 +229,7 @@ func (n *NIC) watch(c *initiator) {
 	for i := c.sent.first; i < c.sent.end; i++ {
 		if r := c.sent.at(i); r.state == inFlight {
 			c.deadline = r.at + n.cfg.Timeout
-			break // the rows behind it were sent later, or wait a little longer
+			break // later rows were sent later, or may wait a little longer
 		}
 	}
 	entry := n.engine.ends[n.engine.find(c.ID)].index
@@ -241,8 +238,8 @@ func (n *NIC) watch(c *initiator) {
 	}
 }
 
-// overdue handles a retry timer that came up: it may be out of date. What has had
-// no answer within the time-out goes into the retry state.
+// overdue handles the firing of a retry timer, which may be out of date. Requests without
+// an answer within the timeout enter the retry state.
 func (n *NIC) overdue(now unit.Time, i int, out *fabric.Out) {
 	c := &n.engine.initiators[i]
 	if c.deadline > now {
@@ -263,7 +260,7 @@ func (n *NIC) overdue(now unit.Time, i int, out *fabric.Out) {
 	n.offer(n.engine.find(c.ID))
 }
 
-// fail gives up a connection: its commands fail, and those still to come.
+// fail marks a connection as failed: its present and future commands fail.
 func (n *NIC) fail(now unit.Time, c *initiator, out *fabric.Out) {
 	e := n.engine
 	c.failed = true

@@ -7,11 +7,11 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// UET on the wire, for schemes that grant credit: ordered delivery, so that the
-// queue pairs are those of RoCEv2 with a PSN of 32 bits.
+// UET on the wire, for schemes that grant credit. Delivery is ordered, so that the queue
+// pairs are those of RoCEv2 with a PSN of 32 bits.
 
-// uet hands a UET packet to the flow of its packet delivery context. One for a
-// flow that is not here, or from another host than its peer, is discarded.
+// uet passes a UET packet to the flow of its packet delivery context. It discards packets
+// for flows that this NIC does not have, and packets from hosts other than the peer.
 func (n *NIC) uet(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	id, ok := f.UETFlow()
 	toSender := f.UETType() != frame.UETRequest &&
@@ -37,7 +37,7 @@ func (n *NIC) uet(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	}
 }
 
-// answered takes what the receiver of sending flow i sends back.
+// answered handles an ACK, a NACK or credit from the receiver of sending flow i.
 func (n *NIC) answered(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	s := &n.senders[i]
 	switch f.UETType() {
@@ -63,8 +63,8 @@ func (n *NIC) answered(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	n.planAsk(now, int(n.credits.ofSender[i]))
 }
 
-// uetPacketOf gives the packet nearest to the oldest unacknowledged one that has
-// the PSN.
+// uetPacketOf returns the packet with the PSN that is nearest to the oldest
+// unacknowledged packet.
 func (s *sender) uetPacketOf(psn uint32) int64 { return s.acked + int64(int32(psn-uint32(s.acked))) }
 
 // buildUET writes the next packet of sending flow i into f.
@@ -86,7 +86,7 @@ func (n *NIC) buildUET(i int, f *frame.Frame) piece {
 	return p
 }
 
-// requested takes a request, or a plea for credit, for receiving flow i.
+// requested handles a request, or a credit request, for receiving flow i.
 func (n *NIC) requested(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	c := n.credits
 	r := &n.receivers[i]
@@ -117,7 +117,7 @@ func (n *NIC) requested(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	}
 }
 
-// uetInSequence takes the expected request.
+// uetInSequence handles the expected request.
 func (n *NIC) uetInSequence(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	r := &n.receivers[i]
 	length, offset, last := f.UETSpan()
@@ -137,8 +137,8 @@ func (n *NIC) uetInSequence(now unit.Time, i int, f *frame.Frame, out *fabric.Ou
 	}
 }
 
-// uetAck acknowledges everything before the expected request, and repeats the
-// credit that its sender has.
+// uetAck acknowledges all requests before the expected one. The ACK repeats the credit
+// granted so far.
 func (n *NIC) uetAck(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	r := &n.receivers[i]
 	r.unacked = 0
@@ -147,7 +147,7 @@ func (n *NIC) uetAck(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	}, out)
 }
 
-// buildUETControl writes a packet that goes back, or asks for credit, into f.
+// buildUETControl writes an ACK, a NACK, credit or a credit request into f.
 func (n *NIC) buildUETControl(c *controlPacket, f *frame.Frame) {
 	u := frame.UET{Type: frame.UETControl, Control: frame.UETCredit, Credit: c.credit}
 	if c.kind == controlCreditRequest {

@@ -9,11 +9,11 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// The units (MCU) and whom they serve. A unit serves one connection, which is to
-// say one flow queue or one queue of responses, until that has nothing left; then
-// it takes the next that waits for a unit.
+// The assignment of units (MCU) to connections. A unit serves one end of a connection,
+// that is one flow queue or one queue of responses, until that is empty. Then it serves
+// the next end that waits for a unit.
 
-// mcu is one unit: the connection that it serves, -1 for none.
+// mcu is one unit: the index of the end that it serves, -1 for none.
 type mcu struct {
 	end int
 }
@@ -26,9 +26,9 @@ func newUnits(initiator, response int) []mcu {
 	return units
 }
 
-// pool is the units of one kind, and the ends of connections that wait for one.
+// pool is the units of one kind, and the queue of ends that wait for one.
 type pool struct {
-	first, end int // units
+	first, end int // units first to end-1
 	waiting    fifo[int32]
 }
 
@@ -44,7 +44,7 @@ func newPools(e *engine) [2]pool {
 	}
 }
 
-// connection gives what both kinds of ends have in common.
+// connection returns the connection of end k.
 func (e *engine) connection(k int) *connection {
 	if e.ends[k].initiator {
 		return &e.initiators[e.ends[k].index].connection
@@ -59,7 +59,7 @@ func (e *engine) poolOf(k int) *pool {
 	return &e.pools[responsePool]
 }
 
-// employ gives end k a unit, or lets it wait for one.
+// employ assigns a unit to end k, or queues k until one is free.
 func (e *engine) employ(k int) {
 	c, p := e.connection(k), e.poolOf(k)
 	if c.unit >= 0 || c.waiting {
@@ -75,8 +75,8 @@ func (e *engine) employ(k int) {
 	p.waiting.push(int32(k))
 }
 
-// dismiss frees the unit of end k for the next that waits, and gives that one's
-// number, -1 if none does.
+// dismiss takes the unit from end k and assigns it to the next waiting end. It returns the
+// index of that end, or -1 if none waits.
 func (e *engine) dismiss(k int) int {
 	c, p := e.connection(k), e.poolOf(k)
 	u := c.unit
@@ -94,8 +94,8 @@ func (e *engine) dismiss(k int) int {
 	return next
 }
 
-// offer shows the shaper what end k wants to send next, and lets go of its unit
-// if it is through.
+// offer offers the next packet of end k to the shaper. If k has nothing left to send, it
+// frees the unit and goes on with the next waiting end.
 func (n *NIC) offer(k int) {
 	for e := n.engine; k >= 0; {
 		idle := false
@@ -114,8 +114,8 @@ func (n *NIC) offer(k int) {
 	}
 }
 
-// offerRequest offers the next request of an initiator. It tells whether nothing
-// is left to do.
+// offerRequest offers the next request of an initiator to the shaper. It reports whether
+// the initiator is idle: no commands are queued and no requests outstanding.
 func (n *NIC) offerRequest(c *initiator) (idle bool) {
 	e := n.engine
 	if c.unit < 0 {
@@ -137,19 +137,18 @@ func (n *NIC) offerRequest(c *initiator) (idle bool) {
 	return false
 }
 
-// windowAdmits tells whether the window of the reaction point has room for what a
-// request carries. It does not hold back a connection with nothing in flight, or
-// what is sent again.
+// windowAdmits reports whether the window of the reaction point has room for the data of a
+// request. A connection with nothing in flight, and retransmissions, are always admitted.
 func (n *NIC) windowAdmits(c *initiator, verb command.Verb, part command.Part) bool {
 	s := &n.senders[c.sender]
 	window := s.cc.Window()
 	return window == 0 || s.inFlight == 0 || c.resend > 0 || !carries(verb) || s.inFlight+part.Bytes <= window
 }
 
-// carries tells whether the requests of a verb carry its data.
+// carries reports whether the requests of a verb carry its data.
 func carries(v command.Verb) bool { return v == command.Put || v == command.Send }
 
-// requestLength gives the length of a request on the wire.
+// requestLength returns the length of a request packet, as frame.Len counts it.
 func (n *NIC) requestLength(c *initiator, verb command.Verb, part command.Part) unit.Bytes {
 	p := frame.Packet{BTH: frame.BTH{Opcode: requestOpcode(verb, part)}}
 	if carries(verb) {
@@ -159,11 +158,11 @@ func (n *NIC) requestLength(c *initiator, verb command.Verb, part command.Part) 
 	return p.Len()
 }
 
-// padded gives the bytes of a payload with its pad.
+// padded returns the length of a payload with its pad, in bytes.
 func padded(n unit.Bytes) uint32 { return uint32(n) + uint32(frame.PadCount(uint32(n))) }
 
-// rank gives what the policy goes by: the bytes that wait, the urgency of the
-// command, or the room below the limit.
+// rank returns the figure by which the policy orders initiators: the waiting bytes, the
+// rank of the command, or minus the outstanding requests.
 func (e *engine) rank(c *initiator) int64 {
 	switch e.Policy {
 	case shaper.ByLoad:
@@ -179,7 +178,7 @@ func (e *engine) rank(c *initiator) int64 {
 	return 0
 }
 
-// release gives back the flow queue of an initiator that is through.
+// release frees the flow queue of an idle initiator.
 func (e *engine) release(c *initiator) {
 	if c.queue >= 0 {
 		e.flows.Release(c.queue)
@@ -188,8 +187,8 @@ func (e *engine) release(c *initiator) {
 	}
 }
 
-// repace renews the offer of the half whose pace or window may have changed, if
-// sender i is one.
+// repace renews the offer of a connection whose pace or window may have changed, if
+// sender i is a half of one.
 func (n *NIC) repace(i int) {
 	if i >= len(n.engine.ofSender) || n.engine.ofSender[i] < 0 {
 		return
@@ -200,7 +199,8 @@ func (n *NIC) repace(i int) {
 	}
 }
 
-// sendCommand starts the transmission of a packet of the engine, if one may go.
+// sendCommand starts the transmission of a packet of the engine and reports whether the
+// shaper admitted one.
 func (n *NIC) sendCommand(now unit.Time, out *fabric.Out) bool {
 	e := n.engine
 	u, ok := e.shaper.Pick(now)
@@ -223,12 +223,12 @@ func (n *NIC) sendCommand(now unit.Time, out *fabric.Out) bool {
 	length := f.Len()
 	f.Arrival = n.occupy(now, length)
 	n.departed(now, in, length, f, out)
-	n.sentHalf(now, e.connection(k).sender, length, out) // its next packet is offered anew
+	n.sentHalf(now, e.connection(k).sender, length, out) // this also offers its next packet
 	return true
 }
 
-// head names the message whose request a unit would send next, 0 for a unit that
-// responds.
+// head returns the trace ID of the command whose request an end would send next, 0 for a
+// target.
 func (e *engine) head(end int) uint64 {
 	if !e.ends[end].initiator {
 		return 0
@@ -241,7 +241,7 @@ func (e *engine) head(end int) uint64 {
 	return trace(c.ID, int64(c.ops.at(op).ID))
 }
 
-// noteTokens notes the units whose responses exceed the IN tokens.
+// noteTokens notes the units whose requests ask for more than the IN tokens allow.
 func (n *NIC) noteTokens(now unit.Time, kind fabric.Kind, out *fabric.Out) {
 	if out.Quiet && out.Follow == nil {
 		return
@@ -257,7 +257,7 @@ func (n *NIC) noteTokens(now unit.Time, kind fabric.Kind, out *fabric.Out) {
 	}
 }
 
-// sentHalf counts a frame of a connection's half, and tells its reaction point.
+// sentHalf counts a frame of a connection's half, and signals its reaction point.
 func (n *NIC) sentHalf(now unit.Time, half int, length unit.Bytes, out *fabric.Out) {
 	s := &n.senders[half]
 	s.pacer.sent(now, length+n.cfg.Overhead, false)

@@ -16,11 +16,10 @@ const maxRate = 100_000 * unit.GigabitPerSec
 // maxIntake bounds the memory of the receive buffer.
 const maxIntake = 64 * unit.Megabyte
 
-// maxClock bounds how far a clock is ahead: by as much the stamps come round.
+// maxClock bounds the offset of a clock: timestamps wrap around after that time.
 const maxClock = unit.Time(1<<32-1) * unit.Nanosecond
 
-// Validate names everything in the configuration that a NIC cannot work with,
-// nil if there is nothing.
+// Validate returns all faults of the configuration, or nil.
 func (c *Config) Validate() error {
 	errs := []error{
 		want(0 <= c.Host && c.Host < frame.MaxHosts, "host %d, want 0 to %d", c.Host, frame.MaxHosts-1),
@@ -51,7 +50,7 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// want gives an error unless ok.
+// want returns an error unless ok.
 func want(ok bool, format string, args ...any) error {
 	if ok {
 		return nil
