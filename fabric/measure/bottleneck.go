@@ -5,14 +5,14 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// dataHeaders is what a WRITE packet without RETH adds to its payload on the
-// wire: Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4 bytes.
+// dataHeaders is the header overhead of a WRITE packet without RETH, in bytes: Ethernet
+// 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4.
 const dataHeaders = 62
 
-// Bottleneck gives the payload rate that the single flows together can reach
-// when nothing else flows: each link that they cross allows its payload rate,
-// each flow no more than its tightest link, and flows that share a link share
-// it. Paths follow the first of equal routes.
+// Bottleneck returns the payload rate that the single flows reach together without
+// other traffic. Each link allows its payload rate, and each flow reaches the rate of
+// its tightest link. Flows that share a link share its rate. Paths follow the first of
+// equal routes.
 func Bottleneck(s *topology.Scenario) unit.Rate {
 	allowed := map[hop]unit.Rate{}
 	routes, ports := topology.Routes(s), s.PortMap()
@@ -41,8 +41,8 @@ func payloadRate(s *topology.Scenario, l topology.Link, from int) unit.Rate {
 	return unit.Rate(float64(l.Rate) * PayloadShare(s, l, from))
 }
 
-// PayloadShare gives the share of payload in what the data packets of the node
-// put on the link.
+// PayloadShare returns the share of payload, 0 to 1, in the bytes that the data packets
+// of node from occupy on the link.
 func PayloadShare(s *topology.Scenario, l topology.Link, from int) float64 {
 	payload := s.Nodes[from].NIC.Payload
 	return float64(payload) / float64(payload+dataHeaders+l.Overhead)

@@ -9,57 +9,57 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Commands sums up one entry of the scenario's commands.
+// Commands summarizes one entry of the scenario's commands.
 type Commands struct {
 	Name      string     `json:"name"`
 	Verb      string     `json:"verb"`
-	Commands  int        `json:"commands"` // that were to be posted
+	Commands  int        `json:"commands"` // to be posted
 	Completed int        `json:"completed"`
 	Failed    int        `json:"failed"`
 	Bytes     unit.Bytes `json:"bytes"` // payload delivered
 	Start     unit.Time  `json:"start_ps"`
-	End       unit.Time  `json:"end_ps"` // of the last, or of the run if not all are complete
+	End       unit.Time  `json:"end_ps"` // completion of the last command, or end of the run if some are incomplete
 	Goodput   unit.Rate  `json:"goodput_bps"`
-	P50       unit.Time  `json:"p50_ps"` // from the post to the event
+	P50       unit.Time  `json:"p50_ps"` // from the post to the completion event
 	P99       unit.Time  `json:"p99_ps"`
-	// Failures are the first MostFailures of those that failed.
+	// Failures lists the first MostFailures failed commands.
 	Failures []Failure `json:"failures,omitempty"`
 }
 
-// MostFailures bounds the failures that are listed one by one.
+// MostFailures is the largest number of failures listed one by one.
 const MostFailures = 100
 
-// Failure is a command that failed: its retries were used up, or it was refused.
+// Failure is a command that exhausted its retries or was refused.
 type Failure struct {
 	ID      uint32    `json:"id"`
-	Node    string    `json:"node"` // that posted it
+	Node    string    `json:"node"` // the node that posted the command
 	At      unit.Time `json:"at_ps"`
-	Refused bool      `json:"refused,omitempty"` // no rule fits it, or its queue was full
+	Refused bool      `json:"refused,omitempty"` // no rule matched the command, or its queue was full
 }
 
-// Initiator is a NIC that posts commands, and the last hop to it.
+// Initiator is a NIC that posts commands, with the last hop to it.
 type Initiator struct {
 	Name     string     `json:"name"`
-	Queue    unit.Bytes `json:"queue_peak_bytes"` // of the switch's port to it
-	PAUSE    int64      `json:"pause_frames"`     // that it sent
-	StallIn  unit.Time  `json:"stall_in_ps"`      // its requests waited for IN tokens alone
+	Queue    unit.Bytes `json:"queue_peak_bytes"` // of the switch port that leads to the NIC
+	PAUSE    int64      `json:"pause_frames"`     // sent by the NIC
+	StallIn  unit.Time  `json:"stall_in_ps"`      // requests waited for IN tokens alone
 	StallOut unit.Time  `json:"stall_out_ps"`     // requests or responses waited for OUT tokens alone
-	Skips    int64      `json:"skips"`            // of its units, for IN tokens
+	Skips    int64      `json:"skips"`            // units skipped for lack of IN tokens
 	Retries  int64      `json:"retries"`
 }
 
-// Done is a command that is complete.
+// Done is a completed command.
 type Done struct {
 	ID     uint32    `json:"id"`
 	Posted unit.Time `json:"posted_ps"`
 	End    unit.Time `json:"end_ps"`
 }
 
-// entry gives the index of the commands that a note of a connection belongs to:
-// the lower half of its trace is the command's ID.
+// entry returns the index of the commands entry that a connection's note belongs to.
+// The lower half of the note's trace is the command's ID.
 func (r *Recorder) entry(n *fabric.Note) int { return topology.CommandOf(r.streams, uint32(n.Trace)) }
 
-// delivers gives the series that a Delivered note counts in.
+// delivers returns the series that counts a Delivered note.
 func (r *Recorder) delivers(n *fabric.Note) *Series {
 	if n.Flow < topology.FirstConnection {
 		return r.series(n.Flow)
@@ -74,7 +74,7 @@ func (r *Recorder) delivers(n *fabric.Note) *Series {
 	return s
 }
 
-// commands fills in the entries of commands and their initiators.
+// commands fills in the results of the commands and of their initiators.
 func commands(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 	if len(s.Commands) == 0 {
 		return
@@ -118,7 +118,7 @@ func commands(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 	initiators(s, nodes, run)
 }
 
-// initiators lists the NICs that post commands, in the order of the scenario.
+// initiators lists the NICs that post commands, in scenario order.
 func initiators(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 	posting := make([]bool, len(s.Nodes))
 	for _, c := range s.Commands {
@@ -144,7 +144,7 @@ func initiators(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 	}
 }
 
-// stalls sums how long a NIC waited for tokens.
+// stalls sums the time that a NIC waited for tokens, per direction.
 func stalls(series []ShaperSeries) (in, out unit.Time) {
 	for _, s := range series {
 		sum := unit.Time(0)

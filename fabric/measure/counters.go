@@ -7,31 +7,30 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// Port is one port of a node, with the traffic classes in which anything has
-// happened.
+// Port is one port of a node, with the traffic classes that were used.
 type Port struct {
-	Port    int     `json:"port"` // its number
-	Peer    string  `json:"peer"` // the node at the other end
+	Port    int     `json:"port"` // port number
+	Peer    string  `json:"peer"` // node at the other end
 	Classes []Class `json:"classes,omitempty"`
 }
 
-// Class is one traffic class of a port at the end of the run. Of a switch it has the
-// counters of the egress queue, of the ingress priority group, and of PFC, by the names
-// of the Switch Abstraction Interface. Those of a NIC are among the node's.
+// Class is one traffic class of a port at the end of the run. For a switch it holds the
+// counters of the egress queue, of the ingress priority group and of PFC, under their
+// names in the Switch Abstraction Interface. The counters of a NIC are among the
+// node's.
 type Class struct {
 	Class int `json:"class"`
 	fabric.Onset
-	Counters map[string]uint64 `json:"counters,omitempty"` // that are not 0
+	Counters map[string]uint64 `json:"counters,omitempty"` // nonzero counters
 }
 
-// counting is a machine that keeps counters beside its notes.
+// counting is implemented by machines that keep counters besides their notes.
 type counting interface {
 	Counters() iter.Seq2[string, uint64]
 	ClassCounters() iter.Seq2[fabric.Port, fabric.ClassCounters]
 }
 
-// Count takes over the counters of the node's machine at the end of the run; those
-// that are 0 are left out.
+// Count reads the nonzero counters of the node's machine at the end of the run.
 func (r *Recorder) Count(m fabric.Machine) {
 	c, ok := m.(counting)
 	if !ok {

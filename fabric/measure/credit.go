@@ -5,17 +5,17 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Credit sums up what the receivers of a run granted and what became of it.
+// Credit summarizes the credit that the receivers of a run granted, and its use.
 type Credit struct {
 	Granted unit.Bytes `json:"granted_bytes"`
-	// Wasted is what the senders did not spend within a base RTT, or lost because
-	// they held a window already (CBRC-34).
+	// Wasted is the credit that the senders did not spend within a base RTT, or lost
+	// because they already had a window (CBRC-34).
 	Wasted    unit.Bytes `json:"wasted_bytes"`
-	Lost      unit.Bytes `json:"lost_bytes"` // the part of Wasted that could never be spent
+	Lost      unit.Bytes `json:"lost_bytes"` // part of Wasted that could never be spent
 	Indicated int64      `json:"indicated"`  // data packets that signalled excess
 }
 
-// credited takes what a receiver granted to a sender in a bin.
+// credited records the credit that a receiver granted to a sender in a bin.
 func (r *Recorder) credited(n *fabric.Note) {
 	if n.A > 0 {
 		r.pair(&r.result.Granted, n)
@@ -23,7 +23,7 @@ func (r *Recorder) credited(n *fabric.Note) {
 	r.result.Indicated += n.B
 }
 
-// pair adds A of the note to the series of the pair of hosts that its flow joins.
+// pair adds the note's A to the series of the host pair of its flow.
 func (r *Recorder) pair(list *[]Series, n *fabric.Note) {
 	f := &r.s.Flows[n.Flow]
 	for i := range *list {
@@ -38,7 +38,7 @@ func (r *Recorder) pair(list *[]Series, n *fabric.Note) {
 	*list = append(*list, s)
 }
 
-// credits puts together what the nodes granted and wasted.
+// credits merges the credit that the nodes granted and wasted.
 func credits(nodes []*NodeResult, run *Run) {
 	c := Credit{}
 	for _, n := range nodes {

@@ -14,8 +14,8 @@ type FlowBytes struct {
 	Bytes unit.Bytes    `json:"bytes"`
 }
 
-// endless counts the payload of an endless flow of a burst: it never completes, so its
-// goodput is what there is to compare.
+// endless counts the payload of an endless flow of a burst. Such a flow never
+// completes, so only its goodput can be compared.
 func (r *Recorder) endless(n *fabric.Note) {
 	if n.Flow >= topology.FirstConnection {
 		return
@@ -32,7 +32,7 @@ func (r *Recorder) endless(n *fabric.Note) {
 	(*list)[at].Bytes += unit.Bytes(n.A)
 }
 
-// endlessFlows lists the endless flows of bursts, in the order of the scenario.
+// endlessFlows lists the endless flows of bursts, in scenario order.
 func endlessFlows(s *topology.Scenario, nodes []*NodeResult, ends map[int]Completion) (list []Flow) {
 	bytes := map[fabric.FlowID]unit.Bytes{}
 	for _, n := range nodes {
@@ -54,8 +54,8 @@ func endlessFlows(s *topology.Scenario, nodes []*NodeResult, ends map[int]Comple
 	return list
 }
 
-// EndlessGoodput gives the nearest-rank percentile, 0 to 1000 per mille, of the goodput of
-// the endless flows of bursts; 0 if there are none.
+// EndlessGoodput returns the nearest-rank percentile, 0 to 1000 per mille, of the
+// goodput of the endless flows of bursts. It returns 0 if there are no such flows.
 func (r *Run) EndlessGoodput(perMille int) unit.Rate {
 	rates := make([]unit.Rate, len(r.Endless))
 	for i := range r.Endless {

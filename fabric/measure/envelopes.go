@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// EnvelopeFaults counts what went wrong on the bus, by the nodes' own account.
-// None of it changes a run: what is lost is sent again, and what does not belong
-// to the run is left.
+// EnvelopeFaults counts the faults on the bus as the nodes report them. They do not
+// affect the results of a run: lost envelopes are resent, and envelopes of other runs
+// are ignored.
 type EnvelopeFaults struct {
-	Missed       int64 `json:"envelopes_missed"`      // times that an envelope was missed and asked for
-	Resent       int64 `json:"envelopes_resent"`      // sent again
-	Unpublished  int64 `json:"envelopes_unpublished"` // that the bus refused to take; they are among the resent
-	Repeated     int64 `json:"envelopes_repeated"`    // that came in again
-	Early        int64 `json:"envelopes_early"`       // that came in before their turn
-	Malformed    int64 `json:"envelopes_malformed"`   // messages that are no envelope, or break a rule of the link
-	Oversized    int64 `json:"envelopes_oversized"`   // messages longer than an envelope may be
-	OtherVersion int64 `json:"envelopes_version"`     // of another version of the protocol
-	Foreign      int64 `json:"envelopes_foreign"`     // of another run, or on no link of the node
-	Struck       int64 `json:"envelopes_struck"`      // that the bus lost, repeated or delayed on purpose
+	Missed       int64 `json:"envelopes_missed"`      // requests for a missing envelope
+	Resent       int64 `json:"envelopes_resent"`      // envelopes sent again
+	Unpublished  int64 `json:"envelopes_unpublished"` // envelopes that the bus refused; included in Resent
+	Repeated     int64 `json:"envelopes_repeated"`    // duplicates received
+	Early        int64 `json:"envelopes_early"`       // received ahead of their turn
+	Malformed    int64 `json:"envelopes_malformed"`   // messages that are not envelopes, or violate a rule of the link
+	Oversized    int64 `json:"envelopes_oversized"`   // messages longer than the largest envelope
+	OtherVersion int64 `json:"envelopes_version"`     // of another protocol version
+	Foreign      int64 `json:"envelopes_foreign"`     // of another run, or not of a link of the node
+	Struck       int64 `json:"envelopes_struck"`      // lost, duplicated or delayed by fault injection
 }
 
 // addFaults adds a node's counts to f.
@@ -35,7 +35,7 @@ func addFaults(f *EnvelopeFaults, o EnvelopeFaults) {
 	f.Struck += o.Struck
 }
 
-// FaultsInWords lists the counts that are not 0, "" if all are.
+// FaultsInWords lists the nonzero counts. It returns "" if all are 0.
 func FaultsInWords(f EnvelopeFaults) string {
 	var parts []string
 	for _, c := range []struct {

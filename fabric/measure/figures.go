@@ -5,21 +5,22 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Figure is one number that a run has shown.
+// Figure is one numeric result of a run.
 type Figure struct {
-	Name  string // ends with the unit, if there is one: "tree_ms"
-	Whole bool   // a count; at most 2^53
+	Name  string // ends with the unit, if any: "tree_ms"
+	Whole bool   // integer count of at most 2^53
 	Of    func(*Run) float64
-	// Beyond reports that the true value is at least that of the run, which ended
-	// before it was reached; nil for a figure that every run reaches.
+	// Beyond reports whether the run ended before it reached the figure, so that the
+	// true value is at least that of the run. It is nil for a figure that every run
+	// reaches.
 	Beyond func(*Run) bool
 }
 
-// Unreached reports that the run ended before it reached the figure.
+// Unreached reports whether the run ended before it reached the figure.
 func (f *Figure) Unreached(r *Run) bool { return f.Beyond != nil && f.Beyond(r) }
 
-// Figures lists the figures of every run of the scenario, but for PAUSE per link, which
-// is PauseFigures.
+// Figures lists the figures of every run of the scenario. The PAUSE figures of a link
+// are in PauseFigures.
 func Figures(s *topology.Scenario) []Figure {
 	list := append([]Figure(nil), common...)
 	for _, f := range s.Flows {
@@ -45,8 +46,8 @@ func Figures(s *topology.Scenario) []Figure {
 	return list
 }
 
-// PausedLinks lists the links "x->y" with a PAUSE in one of the runs, in the order in
-// which they come up.
+// PausedLinks lists the links "x->y" on which at least one run had a PAUSE, in order of
+// first occurrence.
 func PausedLinks(runs []*Run) (links []string) {
 	seen := map[string]bool{}
 	for _, r := range runs {
@@ -60,17 +61,18 @@ func PausedLinks(runs []*Run) (links []string) {
 	return links
 }
 
-// Losing reports that the run ended before the loss did: Loss is what was seen of it.
+// Losing reports whether the run ended during the throughput dip, so that Loss covers
+// only its observed part.
 func (r *Run) Losing() bool {
 	return r.Loss > 0 && r.Burst.Start+r.Loss > r.FabricTime-r.Bin
 }
 
-// Unrecovered reports that the run ended before the recovery.
+// Unrecovered reports whether the run ended before the recovery.
 func (r *Run) Unrecovered() bool {
 	return r.Recovery > 0 && r.Burst.Start+r.Recovery >= r.FabricTime
 }
 
-// incomplete reports that percentiles of completion times lack flows of the burst.
+// incomplete reports whether completion time percentiles lack flows of the burst.
 func incomplete(r *Run) bool { return r.Burst.Completed < r.Burst.Flows }
 
 func count(name string, of func(*Run) int64) Figure {
@@ -83,8 +85,8 @@ func bounded(name string, of func(*Run) float64, beyond func(*Run) bool) Figure 
 	return Figure{Name: name, Of: of, Beyond: beyond}
 }
 
-// common are the figures of every run. What depends on the machine, wall and
-// processor time, is left out: the same run gives the same figures.
+// common are the figures of every run. Wall time and CPU time are left out because they
+// depend on the machine: equal runs have equal figures.
 var common = []Figure{
 	number("tree_ms", func(r *Run) float64 { return milliseconds(r.Tree) }),
 	number("paused_outside_ms", func(r *Run) float64 { return milliseconds(r.PausedOutside) }),
@@ -106,7 +108,7 @@ var burstFigures = []Figure{
 	bounded("burst.fct_p99_ms", func(r *Run) float64 { return milliseconds(r.Burst.P99) }, incomplete),
 }
 
-// workloadFigures are the figures of workload i.
+// workloadFigures returns the figures of workload i.
 func workloadFigures(i int, name string) []Figure {
 	list := []Figure{
 		count(name+".flows", func(r *Run) int64 { return int64(r.Workloads[i].All.Flows) }),
@@ -169,7 +171,7 @@ var initiatorFigures = []Figure{
 	}),
 }
 
-// PauseFigures are the figures of the PAUSE that x sends on a link "x->y".
+// PauseFigures returns the figures of the PAUSE that x sends on a link "x->y".
 func PauseFigures(link string) []Figure {
 	return []Figure{
 		count(link+".pause_frames", func(r *Run) int64 { return pausesOn(r, link).XOFF }),
@@ -177,7 +179,7 @@ func PauseFigures(link string) []Figure {
 	}
 }
 
-// pausesOn sums the pauses on a link, or on all if it is empty.
+// pausesOn sums the pauses on a link, or on all links if link is empty.
 func pausesOn(r *Run, link string) (sum Pause) {
 	for _, p := range r.Pauses {
 		if link == "" || p.Link == link {

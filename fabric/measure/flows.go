@@ -7,7 +7,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// flows fills in the single flows, and the completion times of bursts and workloads.
+// flows fills in the single flows and the completion times of bursts and workloads.
 func flows(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 	ends := completions(nodes)
 	var fct []unit.Time
@@ -40,7 +40,7 @@ func flows(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 	}
 }
 
-// completions gives the flows that have completed, by index.
+// completions returns the completed flows by index.
 func completions(nodes []*NodeResult) map[int]Completion {
 	ends := map[int]Completion{}
 	for _, n := range nodes {
@@ -70,7 +70,7 @@ func flow(s *topology.Scenario, i int, ends map[int]Completion, delivered []Seri
 	return out
 }
 
-// between is the goodput in the whole bins of [from, to).
+// between returns the goodput in the whole bins of [from, to).
 func between(s *topology.Scenario, bins []int64, from, to unit.Time) unit.Rate {
 	first, last := int((from+s.Bin-1)/s.Bin), int(to/s.Bin)
 	if from == unit.Never || first >= last {
@@ -83,7 +83,7 @@ func between(s *topology.Scenario, bins []int64, from, to unit.Time) unit.Rate {
 	return unit.Over(unit.Bytes(sum), unit.Time(last-first)*s.Bin)
 }
 
-// burstStart is the instant of the first burst, Never if there is none.
+// burstStart returns the instant of the first burst, or Never without a burst.
 func burstStart(s *topology.Scenario) unit.Time {
 	at := unit.Never
 	for _, b := range s.Bursts {
@@ -94,8 +94,9 @@ func burstStart(s *topology.Scenario) unit.Time {
 	return at
 }
 
-// Quantile gives the nearest-rank percentile of sorted values: the smallest that at
-// least perMille of all, 0 to 1000, are not above. It is 0 if there are none.
+// Quantile returns the nearest-rank percentile, 0 to 1000 per mille, of sorted values:
+// the smallest value such that at least perMille of all values do not exceed it. It
+// returns 0 if there are no values.
 func Quantile[T ~int64 | ~float64](sorted []T, perMille int) T {
 	if len(sorted) == 0 {
 		return 0
@@ -103,5 +104,5 @@ func Quantile[T ~int64 | ~float64](sorted []T, perMille int) T {
 	return sorted[rank(len(sorted), perMille)]
 }
 
-// rank is the index of the nearest-rank percentile among n sorted values.
+// rank returns the index of the nearest-rank percentile among n sorted values.
 func rank(n, perMille int) int { return max((n*perMille+999)/1000, 1) - 1 }

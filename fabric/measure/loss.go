@@ -5,17 +5,16 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// lossShare is the share of the bottleneck's payload rate below which a bin
-// counts as loss.
+// lossShare is the share of the bottleneck's payload rate below which a bin belongs to
+// the throughput dip.
 const lossShare = 0.95
 
-// steady is for how long the single flows must have that share, on average, to
-// have recovered: some control loops of every scheme.
+// steady is how long the single flows must average lossShare to count as recovered. It
+// covers several control loops of every scheme.
 const steady = unit.Millisecond
 
-// used gives for each whole bin from the first burst on the share of the
-// bottleneck's payload rate that the single flows together get; none without a
-// burst.
+// used returns the share of the bottleneck's payload rate that the single flows reach
+// together, for each whole bin from the first burst on. It returns nil without a burst.
 func used(s *topology.Scenario, delivered []Series) (shares []float64) {
 	start, allowed := burstStart(s), float64(Bottleneck(s).In(s.Bin))
 	if start == unit.Never || allowed == 0 {
@@ -33,8 +32,8 @@ func used(s *topology.Scenario, delivered []Series) (shares []float64) {
 	return shares
 }
 
-// loss is the end of the last bin below lossShare, counted from the first burst;
-// 0 if there is none.
+// loss returns the time from the first burst to the end of the last bin below
+// lossShare. It returns 0 if no bin is below lossShare.
 func loss(s *topology.Scenario, shares []float64) unit.Time {
 	for i := len(shares) - 1; i >= 0; i-- {
 		if shares[i] < lossShare {
@@ -44,9 +43,9 @@ func loss(s *topology.Scenario, shares []float64) unit.Time {
 	return 0
 }
 
-// recovery is the time from the first burst until the single flows have recovered
-// from it, to the end of the run if they do not; 0 if no bin is below lossShare.
-// Unlike loss it does not count what a scheme's own oscillation costs later.
+// recovery returns the time from the first burst until the single flows have recovered,
+// or until the end of the run if they do not. It returns 0 if no bin is below
+// lossShare. Unlike loss it excludes dips that a scheme's own oscillation causes later.
 func recovery(s *topology.Scenario, shares []float64) unit.Time {
 	if len(shares) == 0 {
 		return 0
@@ -55,8 +54,8 @@ func recovery(s *topology.Scenario, shares []float64) unit.Time {
 	return recoveredAt(s, start, shares) - start
 }
 
-// recovered gives the index of the first bin after the dip that is at or above
-// lossShare and whose following steady time averages at or above it. It is 0 if no
+// recovered returns the index of the first bin after the dip that is at or above
+// lossShare and whose following steady time averages at or above it. It returns 0 if no
 // bin is below lossShare, and -1 if the single flows do not recover.
 func recovered(s *topology.Scenario, shares []float64) int {
 	first := 0
@@ -79,7 +78,7 @@ func recovered(s *topology.Scenario, shares []float64) int {
 	return -1
 }
 
-// after is the time from the first burst to the beginning of the i-th bin after
+// after returns the time from the first burst to the beginning of the i-th bin after
 // it.
 func after(s *topology.Scenario, i int) unit.Time {
 	start := burstStart(s)

@@ -7,14 +7,14 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// hop is one link of a path: out of port at node, to peer.
+// hop is one link of a path, from the port of node to peer.
 type hop struct {
 	node, peer int
 	port       fabric.Port
 	link       int
 }
 
-// path gives the links that a flow crosses, from its sender on. It follows the
+// path returns the links that a flow crosses, starting at its sender. It follows the
 // first of equal routes.
 func path(s *topology.Scenario, routes [][][]fabric.Port, ports [][]topology.End, f topology.Flow) (hops []hop) {
 	for at := f.From; at != f.To; {
@@ -26,25 +26,25 @@ func path(s *topology.Scenario, routes [][][]fabric.Port, ports [][]topology.End
 	return hops
 }
 
-// VictimLinks names the links "x->y" on which a PAUSE of switch x holds single
-// flows, those nearest to the flows' receivers first. In them a congestion tree
-// grows.
+// VictimLinks names the links "x->y" on which a PAUSE of switch x blocks single flows,
+// those nearest to the flows' receivers first. A congestion tree grows along these
+// links.
 func VictimLinks(s *topology.Scenario) []string {
 	return along(s, func(h hop) (string, bool) {
 		return linkName(s, h.peer, h.node), s.Nodes[h.peer].Kind == topology.Switch
 	})
 }
 
-// VictimPorts names the egress ports "x->y" of switches in which single flows
-// queue, those nearest to the flows' receivers first.
+// VictimPorts names the egress ports "x->y" of switches in which single flows queue,
+// those nearest to the flows' receivers first.
 func VictimPorts(s *topology.Scenario) []string {
 	return along(s, func(h hop) (string, bool) {
 		return linkName(s, h.node, h.peer), s.Nodes[h.node].Kind == topology.Switch
 	})
 }
 
-// along walks the paths of all single flows side by side, from the receivers
-// back, and gives each name that pick chooses once.
+// along walks the paths of all single flows in parallel, backward from the receivers,
+// and returns each name that pick chooses once.
 func along(s *topology.Scenario, pick func(hop) (string, bool)) (names []string) {
 	routes, ports := topology.Routes(s), s.PortMap()
 	var paths [][]hop

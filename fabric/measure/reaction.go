@@ -8,60 +8,62 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Reaction follows one flow through an episode of congestion, packet by packet:
-// which packet met it first, and with which ones the sender slows down, is at its
-// lowest rate and has recovered. It needs the notes of every frame.
+// Reaction follows one flow through an episode of congestion, packet by packet: the
+// first packet that was marked, and the packets at which the sender slows down, reaches
+// its lowest rate and has recovered. It needs the notes of every frame.
 type Reaction struct {
 	flow  fabric.FlowID
-	rate  unit.Rate // with which the flow begins
+	rate  unit.Rate // initial rate of the flow
 	notes []fabric.Note
 }
 
 // ReactionPacket is one data packet. Instants are in picoseconds.
 type ReactionPacket struct {
-	// Number counts from the first packet that was marked, which is 1; those before
-	// it have 0 and less.
+	// Number counts from the first marked packet, which is 1. Earlier packets have 0
+	// and less.
 	Number   int       `json:"number"`
 	PSN      uint32    `json:"psn"`
-	Sent     unit.Time `json:"sent_ps"`     // its transmission began
-	Received unit.Time `json:"received_ps"` // it was in at the receiver; Never if it was not
+	Sent     unit.Time `json:"sent_ps"`     // start of transmission
+	Received unit.Time `json:"received_ps"` // arrival at the receiver; Never if it did not arrive
 	Rate     unit.Rate `json:"rate_bps"`    // of the sender at Sent
 	Marked   bool      `json:"marked"`
 }
 
-// ReactionResult is the episode. A packet number of 0 says that the run holds no
+// ReactionResult describes the episode. A packet number of 0 means that the run has no
 // such packet.
 type ReactionResult struct {
 	Packets []ReactionPacket `json:"packets"`
-	Rates   []RateStep       `json:"rates"` // of the sender, from its first on
+	Rates   []RateStep       `json:"rates"` // of the sender, including its initial rate
 	// SlowDown is the first packet sent below the rate before the episode.
 	SlowDown int `json:"slow_down"`
 	// Lowest is the first packet at the lowest rate of the episode, LowestRate.
 	Lowest     int       `json:"lowest"`
 	LowestRate unit.Rate `json:"lowest_rate_bps"`
-	// Clear is the first packet without a mark after the last one with it.
+	// Clear is the first unmarked packet after the last marked one.
 	Clear int `json:"clear"`
-	// Recovered is the first packet after Lowest at Recovery of the rate before.
+	// Recovered is the first packet after Lowest at or above Recovery times the earlier
+	// rate.
 	Recovered int `json:"recovered"`
-	// Notice is from the arrival of packet 1 at the receiver until the sender
-	// hears of congestion, End from that of packet Clear until the sender hears or
-	// finds out that it may go faster; Never if it does not.
+	// Notice is the time from the arrival of packet 1 at the receiver until the sender
+	// learns of the congestion. End is the time from the arrival of packet Clear until
+	// the sender learns that it may speed up. Both are Never if the sender does not
+	// learn it.
 	Notice unit.Time `json:"notice_ps"`
 	End    unit.Time `json:"end_ps"`
-	// Cuts counts the times that the rate fell in the episode.
+	// Cuts counts the rate decreases in the episode.
 	Cuts int `json:"cuts"`
 }
 
-// Recovery is the share of the rate before the episode at which a sender counts as
+// Recovery is the share of the rate before the episode from which on a sender counts as
 // recovered.
 const Recovery = 0.95
 
-// ReactionKinds are the notes that Reaction takes.
+// ReactionKinds are the kinds of notes that Reaction needs.
 var ReactionKinds = []fabric.Kind{
 	fabric.Transmitted, fabric.Marked, fabric.Received, fabric.RateChanged, fabric.NotificationIn, fabric.IndicationIn,
 }
 
-// NewReaction follows the flow with that index.
+// NewReaction returns a Reaction for the flow with that index.
 func NewReaction(s *topology.Scenario, flow int) *Reaction {
 	f := s.Flows[flow]
 	r := &Reaction{flow: fabric.FlowID(flow), rate: f.Initial}
@@ -73,7 +75,7 @@ func NewReaction(s *topology.Scenario, flow int) *Reaction {
 	return r
 }
 
-// Observe takes the notes of a node, in their order. The nodes may come in any
+// Observe adds the notes of one node, which must be in order. The nodes may come in any
 // order.
 func (r *Reaction) Observe(notes []fabric.Note) {
 	for i := range notes {
@@ -83,7 +85,7 @@ func (r *Reaction) Observe(notes []fabric.Note) {
 	}
 }
 
-// Result closes the record.
+// Result completes the measurement and returns the episode.
 func (r *Reaction) Result() ReactionResult {
 	slices.SortStableFunc(r.notes, func(a, b fabric.Note) int {
 		switch {
@@ -105,7 +107,7 @@ func (r *Reaction) Result() ReactionResult {
 	return e.ReactionResult
 }
 
-// episode puts a ReactionResult together from notes in the order of time.
+// episode builds a ReactionResult from notes in time order.
 type episode struct {
 	ReactionResult
 	before, rate unit.Rate
@@ -128,8 +130,7 @@ func (e *episode) note(n *fabric.Note) {
 	}
 }
 
-// packet gives the latest packet with the PSN, one that counts for nothing if
-// there is none.
+// packet returns the latest packet with the PSN, or an unused packet if there is none.
 func (e *episode) packet(psn int64) *ReactionPacket {
 	if i, ok := e.at[uint32(psn)]; ok {
 		return &e.Packets[i]
@@ -137,7 +138,7 @@ func (e *episode) packet(psn int64) *ReactionPacket {
 	return new(ReactionPacket)
 }
 
-// number counts the packets from the first that was marked. Without one all stay 0.
+// number numbers the packets from the first marked one. Without one all numbers stay 0.
 func (e *episode) number() {
 	first := slices.IndexFunc(e.Packets, func(p ReactionPacket) bool { return p.Marked })
 	for i := range e.Packets {
@@ -174,7 +175,7 @@ func (e *episode) close(notes []fabric.Note) {
 	e.spans(notes)
 }
 
-// spans measures how long the notices were under way.
+// spans measures the delay of the congestion signals, and counts the cuts.
 func (e *episode) spans(notes []fabric.Note) {
 	begun, over := e.arrival(1), e.arrival(e.Clear)
 	for _, n := range notes {
@@ -191,7 +192,7 @@ func (e *episode) spans(notes []fabric.Note) {
 	}
 }
 
-// arrival gives when the packet of that number was in, Never if it was not.
+// arrival returns the arrival time of the packet with that number, or Never.
 func (e *episode) arrival(number int) unit.Time {
 	for _, p := range e.Packets {
 		if p.Number == number && number > 0 {

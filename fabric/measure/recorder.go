@@ -1,6 +1,6 @@
-// Package measure turns notes into the figures that people read: goodput,
-// pauses, the congestion tree, loss, completion times. A Recorder listens at one
-// node; Merge puts the nodes of a run together. It knows what a figure means,
+// Package measure turns notes into the figures of a report: goodput, pauses, the
+// congestion tree, the throughput dip, completion times. A Recorder observes one node;
+// Merge combines the nodes of a run. The package knows the meaning of each figure, but
 // not how the fabric works.
 package measure
 
@@ -10,7 +10,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// NodeResult is what was measured at one node. All instants and spans are in
+// NodeResult is the measurement of one node. All instants and durations are in
 // picoseconds, all sizes in bytes.
 type NodeResult struct {
 	Node      string `json:"node"`
@@ -21,42 +21,43 @@ type NodeResult struct {
 	Drops       int64          `json:"drops"`
 	Malformed   int64          `json:"malformed"`
 	Retransmits int64          `json:"retransmits"`
-	Untracked   int64          `json:"untracked,omitempty"` // frames that found no room in a converter's flow table
+	Untracked   int64          `json:"untracked,omitempty"` // frames without room in a converter's flow table
 	CPU         float64        `json:"cpu_s"`
 	Ports       []PortResult   `json:"ports"`
 	Delivered   []Series       `json:"delivered,omitempty"` // payload bytes per bin, in order, per flow or burst
-	Rates       []RateSeries   `json:"rates,omitempty"`     // regulated rate of the flows that start here
-	Sent        []Series       `json:"sent,omitempty"`      // what the same flows put on the link, overhead included
-	Granted     []Series       `json:"granted,omitempty"`   // credit per bin, by the receiver here to each sender
+	Rates       []RateSeries   `json:"rates,omitempty"`     // CC rate limit of the flows that start here
+	Sent        []Series       `json:"sent,omitempty"`      // bytes sent by the same flows on the link, overhead included
+	Granted     []Series       `json:"granted,omitempty"`   // credit per bin, from the receiver here to each sender
 	Wasted      []Series       `json:"wasted,omitempty"`    // credit per bin that the sender here could not spend
-	Tokens      []ShaperSeries `json:"tokens,omitempty"`    // in the head buckets of the NIC here, at the end of each bin
-	Stalls      []ShaperSeries `json:"stalls,omitempty"`    // how long its classes waited for tokens alone, per bin
+	Tokens      []ShaperSeries `json:"tokens,omitempty"`    // in the head buckets of the NIC, at the end of each bin
+	Stalls      []ShaperSeries `json:"stalls,omitempty"`    // time that the NIC's classes waited for tokens alone, per bin
 	Lost        unit.Bytes     `json:"lost,omitempty"`      // credit that the senders here lost
-	Indicated   int64          `json:"indicated,omitempty"` // data packets that came with the excess signal
+	Indicated   int64          `json:"indicated,omitempty"` // data packets received with the excess signal
 	Completed   []Completion   `json:"completed,omitempty"`
 	Endless     []FlowBytes    `json:"endless,omitempty"` // payload delivered here, in order, of endless flows of bursts
-	Done        []Done         `json:"done,omitempty"`    // commands posted here that are complete
-	Failed      []Failure      `json:"failed,omitempty"`  // commands posted here that were given up, or refused
-	Held        []Span         `json:"held,omitempty"`    // when PAUSE held a class of this NIC, in order; none of a switch
+	Done        []Done         `json:"done,omitempty"`    // completed commands of this node
+	Failed      []Failure      `json:"failed,omitempty"`  // failed and refused commands of this node
+	Held        []Span         `json:"held,omitempty"`    // times in which PAUSE blocked a class of this NIC, in order; empty for a switch
 	Notices     map[string]int `json:"notices,omitempty"`
-	// Counters are the machine's own at the end of the run, those that are not 0.
+	// Counters are the machine's nonzero counters at the end of the run.
 	Counters map[string]uint64 `json:"counters,omitempty"`
 }
 
-// PortResult is what was measured at one port.
+// PortResult is the measurement of one port.
 type PortResult struct {
 	XOFF   int64     `json:"xoff"`         // PAUSE frames sent to the peer
 	XON    int64     `json:"xon"`          // RESUME frames sent to the peer
-	Paused unit.Time `json:"paused_ps"`    // how long the peer held this port
+	Paused unit.Time `json:"paused_ps"`    // how long the peer paused this port
 	Bins   []int64   `json:"xoff_per_bin"` // PAUSE frames sent, per bin
-	// Fine has the same per PauseBin, empty if bins are not longer than that, or none was sent.
+	// Fine counts the same per PauseBin. It is empty if bins are no longer than
+	// PauseBin, or if no PAUSE frame was sent.
 	Fine []int64 `json:"xoff_fine,omitempty"`
-	// QueuePeak and QueueEnd are the egress queue in bytes: the most in each bin,
-	// and at its end. They are empty if nothing was ever queued.
+	// QueuePeak and QueueEnd are the egress queue length in bytes: the maximum in each
+	// bin, and the length at its end. They are empty if nothing was ever queued.
 	QueuePeak []int64 `json:"queue_peak,omitempty"`
 	QueueEnd  []int64 `json:"queue_end,omitempty"`
-	Classes   []Class `json:"classes,omitempty"` // those in which anything has happened
-	// Lost and Damaged are frames that the link did not bring here whole.
+	Classes   []Class `json:"classes,omitempty"` // classes that were used
+	// Lost and Damaged count the frames from the peer that the link lost or damaged.
 	Lost    int64 `json:"lost,omitempty"`
 	Damaged int64 `json:"damaged,omitempty"`
 	since   unit.Time
@@ -70,26 +71,26 @@ type Completion struct {
 	End   unit.Time     `json:"end_ps"`
 }
 
-// Span is a stretch of fabric time.
+// Span is an interval of fabric time.
 type Span struct {
 	From unit.Time `json:"from_ps"`
 	To   unit.Time `json:"to_ps"`
 }
 
-// Recorder listens to the notes of one node.
+// Recorder observes the notes of one node.
 type Recorder struct {
 	s         *topology.Scenario
 	streams   []topology.Stream
 	result    NodeResult
 	node      int // index in the scenario
 	bins      int
-	holds     int             // ports and classes of this NIC that PAUSE holds
+	holds     int             // paused port and class pairs of this NIC
 	delivered map[int]*Series // by flow index, or -1-burst
 	rates     map[fabric.FlowID]*RateSeries
 	sent      map[fabric.FlowID]*Series
 }
 
-// NewRecorder makes the recorder of the scenario's node with that index.
+// NewRecorder returns a recorder for the scenario's node with that index.
 func NewRecorder(s *topology.Scenario, node int) *Recorder {
 	bins := int((s.Duration + s.Bin - 1) / s.Bin)
 	r := &Recorder{s: s, streams: s.Streams(), node: node, bins: bins, delivered: map[int]*Series{}}
@@ -106,17 +107,18 @@ func NewRecorder(s *topology.Scenario, node int) *Recorder {
 	return r
 }
 
-// Extend takes over a scenario that has more changes.
+// Extend replaces the scenario by one with more changes.
 func (r *Recorder) Extend(s *topology.Scenario) { r.s, r.streams = s, s.Streams() }
 
-// Observe takes notes in the order in which they happened.
+// Observe adds notes, in the order of their occurrence.
 func (r *Recorder) Observe(notes []fabric.Note) {
 	for i := range notes {
 		r.observe(&notes[i])
 	}
 }
 
-// sampled takes what goes into a series and nowhere else, and is false for the rest.
+// sampled handles notes that feed only a time series. It reports whether n is such a
+// note.
 func (r *Recorder) sampled(n *fabric.Note) bool {
 	switch n.Kind {
 	case fabric.Delivered:
@@ -135,7 +137,7 @@ func (r *Recorder) sampled(n *fabric.Note) bool {
 		if s := r.sent[n.Flow]; s != nil {
 			s.Bins[r.bin(n.At)] += n.A
 		}
-	case fabric.PortSampled: // the counters at the end tell it
+	case fabric.PortSampled: // covered by the counters at the end of the run
 	default:
 		return false
 	}
@@ -188,7 +190,7 @@ func (r *Recorder) observe(n *fabric.Note) {
 	}
 }
 
-// dropped counts a frame by what cost it.
+// dropped counts a dropped frame by its drop reason.
 func (r *Recorder) dropped(n *fabric.Note) {
 	switch p := &r.result.Ports[n.Port]; fabric.DropReason(n.B) {
 	case fabric.DropLinkLoss:
@@ -200,7 +202,7 @@ func (r *Recorder) dropped(n *fabric.Note) {
 	}
 }
 
-// bin is the index of the bin that holds t, the last bin for later instants.
+// bin returns the index of the bin that contains t, or the last bin for later instants.
 func (r *Recorder) bin(t unit.Time) int { return min(int(t/r.s.Bin), r.bins-1) }
 
 func (r *Recorder) series(flow fabric.FlowID) *Series {
@@ -244,8 +246,7 @@ func (r *Recorder) queue(n *fabric.Note) {
 	p.QueuePeak[r.bin(n.At)], p.QueueEnd[r.bin(n.At)] = n.A, n.B
 }
 
-// started opens the series of what a single flow may send, and sends; until then
-// both are 0.
+// started opens the rate and TX series of a single flow. Both are 0 before.
 func (r *Recorder) started(n *fabric.Note) {
 	f := r.s.Flows[n.Flow]
 	if f.Burst >= 0 {
@@ -270,7 +271,7 @@ func (r *Recorder) rate(n *fabric.Note) {
 	}
 }
 
-// Result closes the record at the end of the run and gives it.
+// Result completes the measurement at the end of the run and returns it.
 func (r *Recorder) Result() *NodeResult {
 	end := r.s.Duration
 	for i := range r.result.Ports {
@@ -295,7 +296,7 @@ func (r *Recorder) Result() *NodeResult {
 	return &out
 }
 
-// collectDelivered lists the series in the order of the scenario.
+// collectDelivered lists the series in scenario order.
 func (r *Recorder) collectDelivered() {
 	for i := range r.s.Flows {
 		if s := r.delivered[i]; s != nil {

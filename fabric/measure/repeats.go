@@ -13,42 +13,43 @@ import (
 )
 
 // Repeats are the variants of a scenario under each of its schemes. Variant 0 is the
-// scenario as it is written.
+// scenario as written.
 type Repeats struct {
-	Shift    unit.Time       `json:"most_shift_ps"` // to either side
-	Moved    []string        `json:"moved"`         // bursts and commands
+	Shift    unit.Time       `json:"most_shift_ps"` // in either direction
+	Moved    []string        `json:"moved"`         // names of bursts and commands
 	Variants []topology.Draw `json:"variants"`
 	Schemes  []Repeated      `json:"schemes"` // in the order of Results.Runs
 }
 
-// Repeated is one scheme under all variants.
+// Repeated is one scheme over all variants.
 type Repeated struct {
 	Scheme  string   `json:"scheme"`
-	Digest  string   `json:"digest"` // over the digests of the variants, in their order
+	Digest  string   `json:"digest"` // over the digests of the variants, in order
 	Figures []Spread `json:"figures"`
-	// Runs has one run per variant, without series and nodes. It is written beside
-	// results.json, not into it.
+	// Runs has one run per variant, without series and nodes. It is not part of
+	// results.json; it is written to a file of its own.
 	Runs []*Run `json:"-"`
 }
 
-// Bound is a figure, or the least that it can be.
+// Bound is a figure, or a lower bound of it.
 type Bound struct {
 	Value   float64 `json:"value"`
 	AtLeast bool    `json:"at_least,omitempty"` // runs ended before the figure was reached
 }
 
-// Spread is a figure over several runs. The median is the value of one of the runs: of
-// an even number, the lower of the middle two.
+// Spread is a figure over several runs. The median is the value of one of the runs: for
+// an even number of runs, the lower of the two middle values.
 type Spread struct {
 	Name      string    `json:"name"`
 	Median    Bound     `json:"median"`
 	Least     Bound     `json:"least"`
 	Most      Bound     `json:"most"`
 	Unreached int       `json:"unreached,omitempty"` // runs that ended before the figure was reached
-	Values    []float64 `json:"values"`              // of each run; of those that ended before, what they had seen
+	Values    []float64 `json:"values"`              // of each run; a lower bound for runs that ended before the figure was reached
 }
 
-// Spread gives the figure over the runs, of which there is at least one.
+// Spread returns the spread of the figure over the runs, of which there must be at
+// least one.
 func (f *Figure) Spread(runs []*Run) Spread {
 	values, beyond := make([]float64, len(runs)), make([]bool, len(runs))
 	for i, r := range runs {
@@ -57,8 +58,8 @@ func (f *Figure) Spread(runs []*Run) Spread {
 	return NewSpread(f.Name, values, beyond)
 }
 
-// NewSpread gives the spread of values, of which there is at least one; of those that
-// are beyond only the least that they can be is known.
+// NewSpread returns the spread of values, of which there must be at least one. For
+// values with beyond set only a lower bound is known.
 func NewSpread(name string, values []float64, beyond []bool) Spread {
 	s := Spread{Name: name, Values: values}
 	for _, b := range beyond {
@@ -74,10 +75,9 @@ func NewSpread(name string, values []float64, beyond []bool) Spread {
 	return s
 }
 
-// Rank gives the index of the nearest-rank percentile of values, 0 to 1000 per mille.
-// Of those that are beyond, only the least that they can be is known. If the
-// percentile depends on how much more they are, atLeast is true, and the index is that of the
-// least that it can be.
+// Rank returns the index of the nearest-rank percentile of values, 0 to 1000 per mille.
+// For values with beyond set only a lower bound is known. If the percentile depends on
+// their true values, atLeast is true and index is that of the percentile's lower bound.
 func Rank(values []float64, beyond []bool, perMille int) (index int, atLeast bool) {
 	order := make([]int, len(values))
 	most := make([]float64, len(values))
@@ -92,7 +92,7 @@ func Rank(values []float64, beyond []bool, perMille int) (index int, atLeast boo
 	return index, Quantile(most, perMille) > values[index]
 }
 
-// NewRepeats puts together the runs of each scheme, one per variant.
+// NewRepeats combines the runs of each scheme, one per variant.
 func NewRepeats(s *topology.Scenario, most unit.Time, bySchemes [][]*Run) (*Repeats, error) {
 	r := &Repeats{Shift: most, Moved: s.Moved()}
 	for k := range bySchemes[0] {
@@ -120,7 +120,7 @@ func NewRepeats(s *topology.Scenario, most unit.Time, bySchemes [][]*Run) (*Repe
 	return r, nil
 }
 
-// Digests gives the hash over the digests of runs, in their order.
+// Digests returns the hash over the digests of runs, in their order.
 func Digests(runs []*Run) (string, error) {
 	all := make([]uint64, len(runs))
 	for i, r := range runs {

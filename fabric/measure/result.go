@@ -10,22 +10,22 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Schema names the form of results.json.
+// Schema identifies the format of results.json.
 const Schema = "rackfab/results/v1"
 
-// Results is results.json: one scenario, one run per scheme.
+// Results is the content of results.json: one scenario, one run per scheme.
 type Results struct {
 	Schema   string `json:"schema"`
 	Scenario string `json:"scenario"`
 	Seed     uint64 `json:"seed"`
 	Bus      string `json:"bus"`
 	Runs     []*Run `json:"runs"`
-	// Repeats is what variants of the scenario have shown, of which Runs are variant 0;
-	// nil without variants.
+	// Repeats are the results over the variants of the scenario; Runs are variant 0. It
+	// is nil without variants.
 	Repeats *Repeats `json:"repeats,omitempty"`
 }
 
-// Run is the outcome of one scheme.
+// Run is the result of one scheme.
 type Run struct {
 	Scheme     string    `json:"scheme"`
 	Digest     string    `json:"digest"` // 16 hexadecimal digits
@@ -36,21 +36,22 @@ type Run struct {
 	FrameHops  int64     `json:"frame_hops"`
 	Envelopes  int64     `json:"envelopes"`
 	EnvelopeFaults
-	// Drops counts the frames that switches and NICs dropped, or that were lost with a
-	// link that was cut; LinkLost and LinkDamaged those that the error rates of links cost.
+	// Drops counts the frames that switches and NICs dropped, and those lost with a
+	// link that was cut. LinkLost and LinkDamaged count the frames lost to the error
+	// rates of links.
 	Drops       int64 `json:"drops"`
 	LinkLost    int64 `json:"link_lost,omitempty"`
 	LinkDamaged int64 `json:"link_damaged,omitempty"`
 	Malformed   int64 `json:"malformed"`
 	Retransmits int64 `json:"retransmits"`
-	Untracked   int64 `json:"untracked,omitempty"` // frames that found no room in a converter's flow table
-	// Tree is how long the congestion trees of the bursts lasted, and PausedOutside for
-	// how much of that PAUSE held a sender outside them; see trees.
+	Untracked   int64 `json:"untracked,omitempty"` // frames without room in a converter's flow table
+	// Tree is the duration of the congestion trees of the bursts. PausedOutside is the
+	// part of it in which PAUSE blocked a sender outside the bursts; see trees.
 	Tree          unit.Time    `json:"tree_ps"`
 	PausedOutside unit.Time    `json:"paused_outside_ps"`
 	Loss          unit.Time    `json:"loss_ps"`
 	Recovery      unit.Time    `json:"recovery_ps"`
-	Credit        *Credit      `json:"credit,omitempty"` // of schemes that grant credit
+	Credit        *Credit      `json:"credit,omitempty"` // for schemes that grant credit
 	Pauses        []Pause      `json:"pauses"`
 	Errors        []LinkErrors `json:"link_errors,omitempty"`
 	Flows         []Flow       `json:"flows"`
@@ -60,35 +61,35 @@ type Run struct {
 	Workloads  []Workload  `json:"workloads,omitempty"`
 	Commands   []Commands  `json:"commands,omitempty"`
 	Initiators []Initiator `json:"initiators,omitempty"`
-	// Series is written beside results.json, not into it.
+	// Series is not part of results.json; it is written to a file of its own.
 	Series *RunSeries `json:"-"`
 	Nodes  []Node     `json:"nodes"`
 }
 
-// Node is the share of one node in a run.
+// Node is the part of one node in a run.
 type Node struct {
 	Name      string `json:"name"`
 	Digest    string `json:"digest"`
 	FrameHops int64  `json:"frame_hops"`
 	Envelopes int64  `json:"envelopes"`
 	EnvelopeFaults
-	MaxRSS  int64 `json:"max_rss_bytes"` // largest resident set of its process, 0 if it has none
-	Program int64 `json:"program_bytes"` // of that, pages of the program's file, which all processes share
-	// Counters are those of the node at the end of the run that are not 0: of a NIC by
-	// the names of the mlx5 driver.
+	MaxRSS  int64 `json:"max_rss_bytes"` // largest resident set of its process, 0 without a process of its own
+	Program int64 `json:"program_bytes"` // part of MaxRSS: pages of the program's file, which all processes share
+	// Counters are the node's nonzero counters at the end of the run; those of a NIC
+	// use the names of the mlx5 driver.
 	Counters map[string]uint64 `json:"counters,omitempty"`
 	Ports    []Port            `json:"ports"`
 }
 
-// Pause tells how x paused y on link x->y. Links without a pause are left out.
+// Pause describes how x paused y on link x->y. Links without a pause are left out.
 type Pause struct {
 	Link   string    `json:"link"`
 	XOFF   int64     `json:"xoff"`      // PAUSE frames sent by x
-	Paused unit.Time `json:"paused_ps"` // how long y was held
+	Paused unit.Time `json:"paused_ps"` // how long y was paused
 }
 
-// LinkErrors counts the frames that link x->y lost and damaged on their way to y, PFC
-// frames among them. Directions without an error are left out.
+// LinkErrors counts the frames, PFC frames included, that link x->y lost and damaged on
+// their way to y. Directions without errors are left out.
 type LinkErrors struct {
 	Link    string `json:"link"`
 	Lost    int64  `json:"lost"`
@@ -104,23 +105,22 @@ type Flow struct {
 	Start   unit.Time  `json:"start_ps"`
 	End     unit.Time  `json:"end_ps"` // completion, or the end of the run
 	Goodput unit.Rate  `json:"goodput_bps"`
-	// BurstGoodput is the goodput from the first burst's instant until the
-	// bursts' flows have completed, 0 without a burst.
+	// BurstGoodput is the goodput from the first burst's instant until the bursts'
+	// flows have completed, 0 without a burst.
 	BurstGoodput unit.Rate `json:"burst_goodput_bps"`
 }
 
-// Burst sums up the flows of all bursts.
+// Burst summarizes the flows of all bursts.
 type Burst struct {
 	Flows     int       `json:"flows"`
 	Completed int       `json:"completed"`
 	P50       unit.Time `json:"fct_p50_ps"` // flow completion time, post to last ACK
 	P99       unit.Time `json:"fct_p99_ps"`
 	Start     unit.Time `json:"start_ps"` // of the first burst
-	End       unit.Time `json:"end_ps"`   // when all flows have completed, or the end of the run
+	End       unit.Time `json:"end_ps"`   // completion of all flows, or end of the run
 }
 
-// Merge puts together what was measured at the nodes, given in the order of the
-// scenario.
+// Merge combines the results of the nodes, which are in scenario order.
 func Merge(s *topology.Scenario, nodes []*NodeResult) (*Run, error) {
 	if len(nodes) != len(s.Nodes) {
 		return nil, fmt.Errorf("measure: %d results for %d nodes", len(nodes), len(s.Nodes))
@@ -163,7 +163,7 @@ func Merge(s *topology.Scenario, nodes []*NodeResult) (*Run, error) {
 	return run, nil
 }
 
-// digest is the hash over the nodes' digests in the order of their names.
+// digest returns the hash over the nodes' digests, in the order of the nodes' names.
 func digest(nodes []*NodeResult) uint64 {
 	byName := slices.Clone(nodes)
 	slices.SortFunc(byName, func(a, b *NodeResult) int { return strings.Compare(a.Node, b.Node) })
@@ -180,7 +180,7 @@ type directed struct {
 	from, to *PortResult
 }
 
-// bothWays lists both directions of each link, in the order of the scenario.
+// bothWays lists both directions of each link, in scenario order.
 func bothWays(s *topology.Scenario, nodes []*NodeResult) (all []directed) {
 	for _, l := range s.Links {
 		a, b := &nodes[l.A].Ports[l.APort], &nodes[l.B].Ports[l.BPort]
@@ -189,7 +189,7 @@ func bothWays(s *topology.Scenario, nodes []*NodeResult) (all []directed) {
 	return all
 }
 
-// pauses lists the links with a pause, in the order of the scenario.
+// pauses lists the links with a pause, in scenario order.
 func pauses(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 	for _, d := range bothWays(s, nodes) {
 		if d.from.XOFF > 0 {
@@ -199,8 +199,8 @@ func pauses(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 	}
 }
 
-// linkErrors lists the directions that have lost or damaged frames, in the order of the
-// scenario, and counts these frames.
+// linkErrors lists the directions that lost or damaged frames, in scenario order, and
+// counts these frames.
 func linkErrors(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 	for _, d := range bothWays(s, nodes) {
 		if d.to.Lost+d.to.Damaged > 0 {
@@ -211,7 +211,7 @@ func linkErrors(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 	}
 }
 
-// queues lists the ports that have had a queue, in the order of the scenario.
+// queues lists the ports that queued frames, in scenario order.
 func queues(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 	for _, d := range bothWays(s, nodes) {
 		if d.from.QueuePeak != nil {

@@ -2,8 +2,7 @@ package measure
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// RunSeries holds the time series of a run: one value per bin, the first bin
-// from 0 on.
+// RunSeries holds the time series of a run: one value per bin, starting at instant 0.
 type RunSeries struct {
 	Bin     unit.Time      `json:"bin_ps"`
 	Goodput []Series       `json:"delivered_bytes"`
@@ -11,24 +10,24 @@ type RunSeries struct {
 	Sent    []Series       `json:"sent_bytes"`
 	Pauses  []PauseSeries  `json:"pause_frames"`
 	Queues  []QueueSeries  `json:"queue_bytes"`
-	Granted []Series       `json:"credit_granted_bytes,omitempty"` // "s->r": by r to s
+	Granted []Series       `json:"credit_granted_bytes,omitempty"` // "s->r": granted by r to s
 	Wasted  []Series       `json:"credit_wasted_bytes,omitempty"`
 	Tokens  []ShaperSeries `json:"tokens_bytes,omitempty"` // at the end of each bin
-	Stalls  []ShaperSeries `json:"stall_ps,omitempty"`     // in each bin
+	Stalls  []ShaperSeries `json:"stall_ps,omitempty"`     // per bin
 }
 
 // PauseSeries counts the PAUSE frames on a link per bin.
 type PauseSeries struct {
 	Link string  `json:"link"`
 	Bins []int64 `json:"bins"`
-	Fine []int64 `json:"bins_25us,omitempty"` // the same per PauseBin, if bins are longer than that
+	Fine []int64 `json:"bins_25us,omitempty"` // the same per PauseBin, if bins are longer
 }
 
-// PauseBin is what PAUSE frames are counted by for plots: short enough that those that a
-// burst causes are not drawn before it.
+// PauseBin is the bin width for PAUSE frames in plots. It is short enough that the
+// PAUSE frames caused by a burst are not drawn before the burst.
 const PauseBin = 25 * unit.Microsecond
 
-// fine counts a PAUSE frame by PauseBin.
+// fine counts a PAUSE frame in bins of PauseBin.
 func (r *Recorder) fine(p *PortResult, at unit.Time) {
 	if r.s.Bin <= PauseBin {
 		return
@@ -39,16 +38,16 @@ func (r *Recorder) fine(p *PortResult, at unit.Time) {
 	p.Fine[min(int(at/PauseBin), len(p.Fine)-1)]++
 }
 
-// QueueSeries is the length of an egress port's queue in bytes, all classes
-// together. Port is "x->y", the port of x that leads to y. A port that never
-// queued a frame has no series.
+// QueueSeries is the length of an egress queue in bytes, over all classes. Port is
+// "x->y", the port of x that leads to y. A port that never queued a frame has no
+// series.
 type QueueSeries struct {
 	Port string  `json:"port"`
-	Peak []int64 `json:"peak"` // the most in the bin
+	Peak []int64 `json:"peak"` // maximum in the bin
 	End  []int64 `json:"end"`  // at the end of the bin
 }
 
-// Series is a count of bytes per bin. A flow of a burst counts under its burst.
+// Series counts bytes per bin. A flow of a burst counts under its burst.
 type Series struct {
 	Name string  `json:"name"`
 	Bins []int64 `json:"bins"`
@@ -65,7 +64,7 @@ type RateSeries struct {
 	rate unit.Rate
 }
 
-// fill writes the present rate into every bin before the one at end.
+// fill writes the current rate into every bin before end.
 func (s *RateSeries) fill(end int) {
 	for ; s.upTo < end; s.upTo++ {
 		s.Bins[s.upTo] = s.rate

@@ -2,24 +2,24 @@ package measure
 
 import "github.com/rackfab/rackfab/fabric"
 
-// ShaperSeries is a value per bin of the tokens of one NIC.
+// ShaperSeries is a token level or stall time of one NIC, per bin.
 type ShaperSeries struct {
 	Node      string  `json:"node"`
-	Direction string  `json:"direction"` // "in": tokens for responses that are asked for; "out": for what is sent
+	Direction string  `json:"direction"` // "in": tokens for requested responses; "out": tokens for sent data
 	Bins      []int64 `json:"bins"`
-	upTo      int     // tokens: the first bin that is not filled
-	level     int64   // tokens: at present
+	upTo      int     // tokens: first bin not yet filled
+	level     int64   // tokens: current level
 }
 
-// fill writes the present level into every bin before the one at end.
+// fill writes the current level into every bin before end.
 func (s *ShaperSeries) fill(end int) {
 	for ; s.upTo < end; s.upTo++ {
 		s.Bins[s.upTo] = s.level
 	}
 }
 
-// ofShaper gives the series of the note's direction; it opens one that begins at
-// the level.
+// ofShaper returns the series of the note's direction. It opens a series at the given
+// level if there is none.
 func (r *Recorder) ofShaper(list *[]ShaperSeries, n *fabric.Note, level int64) *ShaperSeries {
 	way := fabric.Direction(n.B).String()
 	for i := range *list {
@@ -31,8 +31,8 @@ func (r *Recorder) ofShaper(list *[]ShaperSeries, n *fabric.Note, level int64) *
 	return &(*list)[len(*list)-1]
 }
 
-// tokens takes what a bucket of a NIC's head holds at the end of a bin. It began
-// full, and until the next note it stays as it is.
+// tokens records the level of a head bucket of a NIC at the end of a bin. A bucket
+// starts full, and its level holds until the next note.
 func (r *Recorder) tokens(n *fabric.Note) {
 	set := &r.s.Nodes[r.node].NIC.Engine
 	depth := set.OutBurst
@@ -44,7 +44,7 @@ func (r *Recorder) tokens(n *fabric.Note) {
 	s.level = n.A
 }
 
-// stalled takes how long a NIC waited for tokens in a bin.
+// stalled records the time that a NIC waited for tokens in a bin.
 func (r *Recorder) stalled(n *fabric.Note) {
 	s := r.ofShaper(&r.result.Stalls, n, 0)
 	s.Bins[r.bin(n.At)] += n.A

@@ -9,46 +9,44 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Signals measures how soon the senders of a run answer to congestion, and
-// whether two signals of congestion agree. It needs the notes of every frame
-// (RTTX-59, RTTX-60).
+// Signals measures how soon the senders of a run react to congestion, and whether two
+// congestion signals agree. It needs the notes of every frame (RTTX-59, RTTX-60).
 type Signals struct {
-	// Since is the instant from which events count: what a burst is answered with has
-	// nothing to do with marks before it.
+	// Since is the instant from which events count. Earlier marks do not belong to the
+	// reaction to a burst.
 	Since unit.Time
 	s     *topology.Scenario
 	flows []FlowSignals
 	state []signalState
 }
 
-// FlowSignals is how the sender of one flow took congestion. Instants and spans
-// are in picoseconds.
+// FlowSignals describes the reaction of one flow's sender to congestion. Instants and
+// durations are in picoseconds.
 type FlowSignals struct {
 	Flow    string    `json:"flow"`
 	BaseRTT unit.Time `json:"base_rtt_ps"`
-	// Event is the first instant, from Since on, at which a switch marked a packet of the flow, or
-	// counted it as one to be marked; Never if none was.
+	// Event is the first instant from Since on at which a switch marked a packet of the
+	// flow, or counted it as one to be marked. It is Never without such a packet.
 	Event unit.Time `json:"event_ps"`
-	// Cut is the first instant from Event on at which the sender lowered its rate,
-	// Never if it did not.
+	// Cut is the first instant from Event on at which the sender lowered its rate, or
+	// Never.
 	Cut unit.Time `json:"cut_ps"`
-	// CNPCuts and RTTCuts count the times that the rate was lowered: upon a CNP, and
-	// otherwise.
+	// CNPCuts and RTTCuts count the rate decreases: upon a CNP, and all others.
 	CNPCuts int `json:"cnp_cuts"`
 	RTTCuts int `json:"rtt_cuts"`
-	// Against counts the cuts upon a CNP within a base RTT after something else had
-	// raised the rate, and Alone the other cuts without a CNP that near. Of a sender
-	// with both signals that is the RTT.
+	// Against counts the cuts upon a CNP within a base RTT after another signal raised
+	// the rate. Alone counts the other cuts without a CNP within a base RTT. For a
+	// sender with both signals the other signal is the RTT.
 	Against int `json:"against"`
 	Alone   int `json:"alone"`
-	// Twice counts the cuts that follow one by the other signal within a base RTT:
-	// one phase of congestion, cut twice.
+	// Twice counts the cuts that follow a cut by the other signal within a base RTT:
+	// one congestion phase, cut twice.
 	Twice int `json:"twice"`
-	// Steps are the changes of the rate, in order.
+	// Steps are the rate changes, in order.
 	Steps []RateStep `json:"-"`
 }
 
-// Add counts the cuts and conflicts of another flow in.
+// Add adds the cuts and conflicts of another flow to f.
 func (f *FlowSignals) Add(other *FlowSignals) {
 	f.CNPCuts += other.CNPCuts
 	f.RTTCuts += other.RTTCuts
@@ -63,8 +61,8 @@ type RateStep struct {
 	Rate unit.Rate `json:"rate_bps"`
 }
 
-// FirstBelow gives the first instant at which a sender is slower than the other,
-// Never if it never is; both begin alike. Steps are in order.
+// FirstBelow returns the first instant at which a sender is slower than the other, or
+// Never. Both start at the same rate. Steps are in order.
 func FirstBelow(steps, other []RateStep) unit.Time {
 	var rate, against unit.Rate = math.MaxInt64, math.MaxInt64
 	for i, k := 0, 0; i < len(steps) || k < len(other); {
@@ -88,8 +86,8 @@ func FirstBelow(steps, other []RateStep) unit.Time {
 	return unit.Never
 }
 
-// Reaction is the time from the first event to the first cut, Never if there was
-// no such cut.
+// Reaction returns the time from the first event to the first cut, or Never without
+// such a cut.
 func (f *FlowSignals) Reaction() unit.Time {
 	if f.Cut == unit.Never {
 		return unit.Never
@@ -97,28 +95,28 @@ func (f *FlowSignals) Reaction() unit.Time {
 	return f.Cut - f.Event
 }
 
-// signalState is what is kept of a flow until the end.
+// signalState is the state of a flow until the end of the run.
 type signalState struct {
-	cuts   []unit.Time // all of them
+	cuts   []unit.Time // all cuts
 	alone  []unit.Time // cuts by the RTT
-	cnps   []unit.Time // that came in
-	raised unit.Time   // latest raise by the RTT
+	cnps   []unit.Time // received CNPs
+	raised unit.Time   // latest increase by the RTT
 	latest [2]unit.Time
 }
 
-// By which signal a rate was cut.
+// Signals that cut a rate.
 const (
 	byRTT = iota
 	byCNP
 )
 
-// longAgo is before anything that happens, by more than any RTT.
+// longAgo lies before the start of the run by more than any RTT.
 const longAgo = -unit.Never / 2
 
-// SignalKinds are the notes that Signals takes.
+// SignalKinds are the kinds of notes that Signals needs.
 var SignalKinds = []fabric.Kind{fabric.Marked, fabric.EventCounted, fabric.NotificationIn, fabric.RateChanged}
 
-// NewSignals makes a listener for a run of the scenario.
+// NewSignals returns a Signals for a run of the scenario.
 func NewSignals(s *topology.Scenario) *Signals {
 	m := &Signals{s: s, flows: make([]FlowSignals, len(s.Flows)), state: make([]signalState, len(s.Flows))}
 	for i, rtt := range s.BaseRTTs() {
@@ -128,7 +126,7 @@ func NewSignals(s *topology.Scenario) *Signals {
 	return m
 }
 
-// Observe takes the notes of a node, in their order. The nodes may come in any
+// Observe adds the notes of one node, which must be in order. The nodes may come in any
 // order.
 func (m *Signals) Observe(notes []fabric.Note) {
 	for i := range notes {
@@ -152,7 +150,7 @@ func (m *Signals) Observe(notes []fabric.Note) {
 	}
 }
 
-// moved takes a change of the rate. One at the instant of a CNP is the CNP's.
+// moved records a rate change. A change at the instant of a CNP is due to the CNP.
 func (f *FlowSignals) moved(state *signalState, at unit.Time, cut bool) {
 	by := byRTT
 	if k := len(state.cnps); k > 0 && state.cnps[k-1] == at {
@@ -177,11 +175,11 @@ func (f *FlowSignals) moved(state *signalState, at unit.Time, cut bool) {
 	state.latest[by] = at
 	if at-state.latest[1-by] <= f.BaseRTT {
 		f.Twice++
-		state.latest[1-by] = longAgo // each cut is the second of one phase at most
+		state.latest[1-by] = longAgo // each cut is at most once the second of a phase
 	}
 }
 
-// Result closes the measurement and gives one entry per flow.
+// Result completes the measurement and returns one entry per flow.
 func (m *Signals) Result() []FlowSignals {
 	for i := range m.flows {
 		f, state := &m.flows[i], &m.state[i]

@@ -6,33 +6,34 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Standalone computes how long a flow takes when nothing else is there, as the HPCC
-// simulator does: the propagation there and back, one payload's time on every link,
-// and then all bytes of the flow, headers included, at the rate of the slowest link.
+// Standalone computes the completion time of a flow without other traffic, as the HPCC
+// simulator does: the round-trip propagation delay, the transmission of one payload on
+// every link, and then all bytes of the flow, headers included, at the rate of the
+// slowest link.
 type Standalone struct {
 	s           *topology.Scenario
 	ends        [][]topology.End
 	routes      [][][]fabric.Port
-	each, first unit.Bytes      // headers of every packet, and of the first one beside
+	each, first unit.Bytes      // headers of every packet; additional headers of the first one
 	paths       map[[2]int]cost // by source and destination
 }
 
-// cost is what a way from one NIC to another costs.
+// cost is the cost of a path between two NICs.
 type cost struct {
 	delay    unit.Time // one way
-	transmit unit.Time // of one payload, on all links
+	transmit unit.Time // transmission of one payload on all links
 	slowest  unit.Rate
 	overhead unit.Bytes // of each frame on the link, beyond its length
 }
 
-// NewStandalone makes one for the flows of a scenario.
+// NewStandalone returns a Standalone for the flows of a scenario.
 func NewStandalone(s *topology.Scenario) *Standalone {
 	a := &Standalone{s: s, ends: s.PortMap(), routes: topology.Routes(s), paths: map[[2]int]cost{}}
 	a.each, a.first = s.DataHeaders()
 	return a
 }
 
-// FCT gives the completion time of size bytes of the flow alone.
+// FCT returns the completion time of size bytes of the flow without other traffic.
 func (a *Standalone) FCT(f topology.Flow, size unit.Bytes) unit.Time {
 	p, payload := a.cost(f.From, f.To), a.s.Nodes[f.From].NIC.Payload
 	packets := (size + payload - 1) / payload
@@ -40,7 +41,7 @@ func (a *Standalone) FCT(f topology.Flow, size unit.Bytes) unit.Time {
 	return 2*p.delay + p.transmit + p.slowest.Serialise(total)
 }
 
-// cost follows the first of the shortest ways.
+// cost follows the first of the shortest paths.
 func (a *Standalone) cost(from, to int) cost {
 	key := [2]int{from, to}
 	p, known := a.paths[key]

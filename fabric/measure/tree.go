@@ -8,11 +8,12 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// trees gives the duration of the congestion trees, and the time for which PAUSE held
-// a sender outside the bursts. Each interval has one tree: from the first to the last
-// instant in it at which PAUSE holds such a sender. Trees are summed over the intervals.
-// The paused time is the time in the intervals in which at least one sender is held, so
-// it never exceeds the trees. Both lists are in order and free of overlaps.
+// trees returns the duration of the congestion trees, and the time in which PAUSE
+// blocked a sender outside the bursts. Each interval has one tree: from the first to
+// the last instant in it at which PAUSE blocks such a sender. Trees are summed over the
+// intervals. The paused time is the time in the intervals in which at least one sender
+// is paused, so it never exceeds the trees. Both lists are in order and free of
+// overlaps.
 func trees(held, intervals []Span) (tree, paused unit.Time) {
 	for _, i := range intervals {
 		first, last := unit.Never, unit.Time(0)
@@ -28,11 +29,11 @@ func trees(held, intervals []Span) (tree, paused unit.Time) {
 	return tree, paused
 }
 
-// intervals gives the interval of each burst: from its instant until all its flows have
-// completed and the single flows have recovered from it. It extends to the end of the run
-// if a flow does not complete or the single flows do not recover. Without single flows
-// the completion alone ends it. Overlapping intervals are merged. Without a burst the
-// only interval is the whole run.
+// intervals returns the interval of each burst: from its instant until all its flows
+// have completed and the single flows have recovered from it. The interval extends to
+// the end of the run if a flow does not complete or the single flows do not recover.
+// Without single flows it ends with the completion of the burst's flows. Overlapping
+// intervals are merged. Without a burst the only interval is the whole run.
 func intervals(s *topology.Scenario, nodes []*NodeResult, shares []float64) (list []Span) {
 	ends := completions(nodes)
 	for b, burst := range s.Bursts {
@@ -58,9 +59,9 @@ func intervals(s *topology.Scenario, nodes []*NodeResult, shares []float64) (lis
 	return union(list)
 }
 
-// recoveredAt gives the instant at which the single flows have recovered from a burst,
-// whose instant lies in the first of the bins. It is the burst's own instant if nothing
-// was lost, and the end of the run if they do not recover.
+// recoveredAt returns the instant at which the single flows have recovered from a
+// burst, whose instant lies in the first of the bins. It returns the burst's own
+// instant without a throughput dip, and the end of the run if the flows do not recover.
 func recoveredAt(s *topology.Scenario, burst unit.Time, shares []float64) unit.Time {
 	switch i := recovered(s, shares); {
 	case i < 0:
@@ -72,8 +73,8 @@ func recoveredAt(s *topology.Scenario, burst unit.Time, shares []float64) unit.T
 	}
 }
 
-// outside gives when PAUSE held at least one sender that is not part of a burst or
-// workload.
+// outside returns the times in which PAUSE blocked at least one sender that is not part
+// of a burst or workload.
 func outside(s *topology.Scenario, nodes []*NodeResult) (held []Span) {
 	bursting, sending := map[int]bool{}, map[int]bool{}
 	for _, f := range s.Flows {

@@ -11,33 +11,34 @@ import (
 // (Alizadeh et al., SIGCOMM 2013).
 const Short = 100 * unit.Kilobyte
 
-// Workload sums up the flows of one workload.
+// Workload summarizes the flows of one workload.
 type Workload struct {
 	Name  string    `json:"name"`
 	All   SizeClass `json:"all"`
 	Short SizeClass `json:"short"` // flows up to Short
-	Long  SizeClass `json:"long"`  // larger ones
+	Long  SizeClass `json:"long"`  // larger flows
 }
 
-// SizeClass sums up flows of some sizes. Times and slowdowns are of those that
-// completed, 0 if none did.
+// SizeClass summarizes flows of a range of sizes. Times and slowdowns cover the
+// completed flows; they are 0 without one.
 type SizeClass struct {
 	Flows     int        `json:"flows"`
 	Completed int        `json:"completed"`
-	Bytes     unit.Bytes `json:"bytes"`       // of all of them
+	Bytes     unit.Bytes `json:"bytes"`       // of all flows
 	Mean      unit.Time  `json:"fct_mean_ps"` // flow completion time, post to last ACK
 	P50       unit.Time  `json:"fct_p50_ps"`
 	P95       unit.Time  `json:"fct_p95_ps"`
 	P99       unit.Time  `json:"fct_p99_ps"`
-	// The slowdown is the completion time over that of the flow alone (Standalone). A
-	// quotient below 1 counts as 1, as in the HPCC simulator's fct_analysis.py.
+	// The slowdown is the completion time divided by that of the flow alone
+	// (Standalone). A quotient below 1 counts as 1, as in the HPCC simulator's
+	// fct_analysis.py.
 	SlowdownMean float64 `json:"slowdown_mean"`
 	SlowdownP50  float64 `json:"slowdown_p50"`
 	SlowdownP95  float64 `json:"slowdown_p95"`
 	SlowdownP99  float64 `json:"slowdown_p99"`
 }
 
-// SizeClasses lists the classes that flows are divided into.
+// SizeClasses lists the size classes of flows.
 var SizeClasses = []struct {
 	Name string
 	Of   func(*Workload) *SizeClass
@@ -46,7 +47,7 @@ var SizeClasses = []struct {
 	{"long", func(w *Workload) *SizeClass { return &w.Long }},
 }
 
-// sizeClass gathers what a SizeClass is made of.
+// sizeClass collects the samples of a SizeClass.
 type sizeClass struct {
 	SizeClass
 	times     []unit.Time
@@ -70,7 +71,7 @@ func (c *sizeClass) sum() SizeClass {
 	slices.Sort(c.times)
 	slices.Sort(c.slowdowns)
 	n, rest := unit.Time(out.Completed), unit.Time(0)
-	for i, t := range c.times { // by quotients and rests: the sum may be beyond 63 bits
+	for i, t := range c.times { // by quotients and remainders: the sum may exceed 63 bits
 		out.Mean += t / n
 		rest += t % n
 		out.SlowdownMean += c.slowdowns[i]
@@ -82,7 +83,7 @@ func (c *sizeClass) sum() SizeClass {
 	return out
 }
 
-// workloads fills in the workloads, in the order of the scenario.
+// workloads fills in the workloads, in scenario order.
 func workloads(s *topology.Scenario, ends map[int]Completion, run *Run) {
 	if len(s.Workloads) == 0 {
 		return
