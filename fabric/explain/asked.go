@@ -5,10 +5,10 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// bins is how many spans the range is cut into.
+// bins is the number of bins in the timeline.
 const bins = 24
 
-// asked is what is seen at the account that the question is about.
+// asked is the observation of the account that the question is about.
 type asked struct {
 	port     fabric.Port
 	q        Question
@@ -16,14 +16,14 @@ type asked struct {
 	peak     extreme
 	closest  extreme
 	timeline []Bin
-	through  map[fabric.FlowID]bool // flows that came in by the port in the range
+	through  map[fabric.FlowID]bool // flows that entered through the port in the range
 }
 
 // extreme is the state with the largest measure so far.
 type extreme struct {
 	State
 	seen           bool
-	measure, named unit.Bytes // now, and when the flows were looked up
+	measure, named unit.Bytes // now, and at the latest lookup of the flows
 }
 
 func newAsked(q Question, port fabric.Port) *asked {
@@ -34,13 +34,15 @@ func newAsked(q Question, port fabric.Port) *asked {
 	return a
 }
 
-// start is the instant at which a bin begins, or the last one ends.
+// start returns the instant at which a bin begins. start(bins) is the end of the last
+// bin.
 func (a *asked) start(bin int) unit.Time {
 	width := a.q.To - a.q.From
 	return a.q.From + width/bins*unit.Time(bin) + width%bins*unit.Time(bin)/bins
 }
 
-// bin is the one that an instant lies in, the first or the last if it lies outside.
+// bin returns the index of the bin that contains at, or the nearest bin for instants
+// outside the range.
 func (a *asked) bin(at unit.Time) int {
 	i := min(max(int((at-a.q.From)/max((a.q.To-a.q.From)/bins, 1)), 0), bins-1)
 	for i > 0 && at < a.start(i) {
@@ -49,15 +51,15 @@ func (a *asked) bin(at unit.Time) int {
 	return i
 }
 
-// came notes that a frame of a flow has come in by the port.
+// came records that a frame of a flow entered through the port.
 func (a *asked) came(at unit.Time, flow fabric.FlowID) {
 	if at >= a.q.From && at < a.q.To && flow != fabric.NoFlow {
 		a.through[flow] = true
 	}
 }
 
-// look takes the state of the account after an event at an instant. flows says who
-// holds it.
+// look records the state of the account after an event. flows lists the flows that
+// occupy it.
 func (a *asked) look(now State, flows func() []Holding) {
 	if now.At >= a.q.To {
 		return
@@ -73,14 +75,14 @@ func (a *asked) look(now State, flows func() []Holding) {
 	a.cover(now.At)
 }
 
-// further takes a state that may be further out than any before.
+// further replaces the extremes that s exceeds.
 func (a *asked) further(s State, flows func() []Holding) {
 	a.peak.take(s, s.Occupancy, flows)
 	a.closest.take(s, -s.Margin(), flows)
 }
 
-// take replaces the state by one further out. Who holds the buffer is looked up
-// again once the measure has grown by a hundredth of what is held.
+// take replaces the state if measure is larger. It looks up the flows that occupy the
+// buffer again once the measure has grown by a hundredth of the occupancy.
 func (e *extreme) take(s State, measure unit.Bytes, flows func() []Holding) {
 	if e.seen && measure <= e.measure {
 		return
@@ -93,7 +95,7 @@ func (e *extreme) take(s State, measure unit.Bytes, flows func() []Holding) {
 	e.Flows = known
 }
 
-// cover takes the latest state, which holds until an instant, into the bins.
+// cover adds the latest state, which is valid until the given instant, to the bins.
 func (a *asked) cover(until unit.Time) {
 	s := a.last
 	if until < a.q.From {

@@ -9,7 +9,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Errors are the frames that one direction of the asked link did not deliver in the
+// Errors counts the frames that one direction of the asked link lost or damaged in the
 // range.
 type Errors struct {
 	Link    string `json:"link"` // "x->y": from x to y
@@ -18,8 +18,8 @@ type Errors struct {
 	PFC     int    `json:"pfc_frames"`     // PAUSE and RESUME among both
 }
 
-// arrival counts a frame that a node was to get from a peer, if it belongs to the asked
-// link and did not arrive whole.
+// arrival counts a frame from one node to another if it belongs to the asked link and
+// was lost or damaged.
 func (o *observer) arrival(from, to int, at unit.Time, way node.Way, f *frame.Frame) {
 	forth := from == o.X && to == o.Y
 	if way != node.Gone && way != node.Damaged || !forth && (from != o.Y || to != o.X) || at < o.From || at >= o.To {
@@ -40,7 +40,7 @@ func (o *observer) arrival(from, to int, at unit.Time, way node.Way, f *frame.Fr
 	}
 }
 
-// failures lists the directions of the asked link that failed frames.
+// failures lists the directions of the asked link that lost or damaged frames.
 func (o *observer) failures() (list []Errors) {
 	for _, e := range o.errors {
 		if e.Link != "" {
@@ -50,7 +50,7 @@ func (o *observer) failures() (list []Errors) {
 	return list
 }
 
-// failures writes what the link did not deliver.
+// failures writes the link errors.
 func (r *Report) failures(b *strings.Builder) {
 	for _, e := range r.Errors {
 		fmt.Fprintf(b, "\nlink errors on %s: %d frames lost, %d damaged; %d of them PAUSE or RESUME\n", e.Link, e.Gone, e.Damaged, e.PFC)

@@ -8,10 +8,11 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// mostHoldings is how many flows a list of holdings names; the rest is one entry.
+// mostHoldings is the largest number of entries in a list of holdings. The last entry
+// sums up the rest.
 const mostHoldings = 12
 
-// holdings lists who holds the account of a port, by flow and egress port.
+// holdings lists the flows that occupy the account of a port, by flow and egress port.
 func (w *watcher) holdings(port fabric.Port) []Holding {
 	type key struct {
 		flow fabric.FlowID
@@ -33,7 +34,7 @@ func (w *watcher) holdings(port fabric.Port) []Holding {
 	return shortened(list)
 }
 
-// shortened keeps the first holdings, and puts the others into one.
+// shortened keeps the first holdings and merges the others into one.
 func shortened(list []Holding) []Holding {
 	if len(list) <= mostHoldings {
 		return list
@@ -45,5 +46,5 @@ func shortened(list []Holding) []Holding {
 	return append(list[:mostHoldings-1], rest)
 }
 
-// others is the name of all flows that a list has no room for.
+// others names the merged entry of all flows beyond the length of a list.
 const others = "others"

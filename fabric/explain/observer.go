@@ -14,7 +14,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// observer looks on at every node of a run.
+// observer observes every node of a run.
 type observer struct {
 	Question
 	s        *topology.Scenario
@@ -28,14 +28,14 @@ type observer struct {
 	errors   [2]Errors // from x to y, and back
 }
 
-// host is what is seen of a NIC.
+// host is the observation of a NIC.
 type host struct {
 	machine *nic.NIC
 	hold    hold
 	sent    []unit.Time // of PAUSE frames
 	pauses  []Pause
-	rise    rise       // of what its receive buffer holds of the class
-	most    unit.Bytes // that it has held
+	rise    rise       // occupancy of its receive buffer, of the class
+	most    unit.Bytes // maximum occupancy
 	mostAt  unit.Time
 }
 
@@ -69,12 +69,12 @@ func observe(l *lab.Lab, s *topology.Scenario, q Question) *observer {
 	return o
 }
 
-// port gives the port that leads to a neighbour.
+// port returns the port that leads to a neighbour.
 func port(ends []topology.End, peer int) fabric.Port {
 	return fabric.Port(slices.IndexFunc(ends, func(e topology.End) bool { return e.Peer == peer }))
 }
 
-// atHost takes what a NIC has noted at an instant.
+// atHost handles the notes of a NIC at an instant.
 func (o *observer) atHost(index int, h *host, at unit.Time, notes []fabric.Note) {
 	bytes, xoff, _, ok := h.machine.Intake(o.Class)
 	if ok {
@@ -109,7 +109,7 @@ func (o *observer) atHost(index int, h *host, at unit.Time, notes []fabric.Note)
 	}
 }
 
-// pause takes a PAUSE frame: the first of a pause, or a refresh.
+// pause records a PAUSE frame: the first of a pause, or a refresh.
 func (h *host) pause(p Pause) {
 	if k := len(h.pauses); k > 0 && h.pauses[k-1].Until < 0 {
 		h.pauses[k-1].Frames++
@@ -118,8 +118,8 @@ func (h *host) pause(p Pause) {
 	h.pauses = append(h.pauses, p)
 }
 
-// rate keeps what congestion control allows a flow: at the begin of the range, at
-// its end, and the least between.
+// rate records the CC rate limit of a flow: at the start of the range, at its end, and
+// the minimum between.
 func (o *observer) rate(n *fabric.Note) {
 	r := o.rates[n.Flow]
 	if r == nil {
@@ -135,7 +135,7 @@ func (o *observer) rate(n *fabric.Note) {
 	}
 }
 
-// released notes who waited at y behind a hold of x that has ended.
+// released records the flows that waited at y during a pause by x that has ended.
 func (o *observer) released(at int, p fabric.Port, from, to unit.Time) {
 	if at != o.Y || o.asked == nil || to <= o.From || from >= o.To {
 		return
@@ -170,8 +170,8 @@ func (o *observer) released(at int, p fabric.Port, from, to unit.Time) {
 	}
 }
 
-// path gives the NICs at the ends of a flow, "" for those of a connection of commands,
-// which has frames in both directions.
+// path returns the NICs at the ends of a flow. It returns "" for a connection of
+// commands, which has frames in both directions.
 func (o *observer) path(flow fabric.FlowID) (from, to string) {
 	if int(flow) < len(o.s.Flows) {
 		f := o.s.Flows[flow]
@@ -180,7 +180,7 @@ func (o *observer) path(flow fabric.FlowID) (from, to string) {
 	return "", ""
 }
 
-// name gives the name of a flow, or of the connection of commands.
+// name returns the name of a flow or of a connection of commands.
 func (o *observer) name(flow fabric.FlowID) string {
 	if int(flow) < len(o.s.Flows) {
 		return o.s.Flows[flow].Name

@@ -10,7 +10,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// report puts the answer together at the end of the range.
+// report builds the report at the end of the range.
 func (o *observer) report() *Report {
 	r := &Report{
 		Scenario: o.s.Name, Scheme: o.scheme(), Link: o.link(o.X, o.Y), Class: int(o.Class), From: o.From, To: o.To,
@@ -32,8 +32,8 @@ func (o *observer) report() *Report {
 	return r
 }
 
-// scheme names the congestion control of the range, "dcqcn, then pcn" if another one
-// stood at its end than at its begin.
+// scheme names the congestion control of the range. It returns "dcqcn, then pcn" if the
+// scheme at the end differs from that at the start.
 func (o *observer) scheme() string {
 	first, last := o.s.SchemeText(o.From+1), o.s.SchemeText(o.To)
 	if first == last {
@@ -44,7 +44,7 @@ func (o *observer) scheme() string {
 
 func (o *observer) link(x, y int) string { return o.s.Nodes[x].Name + "->" + o.s.Nodes[y].Name }
 
-// frames counts the PAUSE frames that x sent to hold y in the range.
+// frames counts the PAUSE frames that x sent to y in the range.
 func (o *observer) frames(x, y int) (n int) {
 	var sent []unit.Time
 	if w := o.switches[x]; w != nil {
@@ -60,7 +60,7 @@ func (o *observer) frames(x, y int) (n int) {
 	return n
 }
 
-// held is how long x held y in a range.
+// held returns how long x paused y in a range.
 func (o *observer) held(x, y int, from, to unit.Time) unit.Time {
 	if w := o.switches[y]; w != nil {
 		return w.holds[port(w.ends, x)].within(from, to)
@@ -68,7 +68,7 @@ func (o *observer) held(x, y int, from, to unit.Time) unit.Time {
 	return o.hosts[y].hold.within(from, to)
 }
 
-// buffer reports what the account of y at the switch x did.
+// buffer reports on the account of y at switch x.
 func (o *observer) buffer(r *Report) {
 	w, a := o.switches[o.X], o.asked
 	a.look(State{At: o.To - 1, Occupancy: a.last.Occupancy, Shared: a.last.Shared, Threshold: a.last.Threshold, Headroom: a.last.Headroom, PoolUsed: a.last.PoolUsed},
@@ -100,7 +100,7 @@ func (o *observer) buffer(r *Report) {
 
 func (o *observer) overlaps(p *Pause) bool { return p.At < o.To && (p.Until < 0 || p.Until > o.From) }
 
-// intake reports what the receive buffer of the NIC x did.
+// intake reports on the receive buffer of NIC x.
 func (o *observer) intake(r *Report) {
 	h := o.hosts[o.X]
 	_, xoff, xon, ok := h.machine.Intake(o.Class)
@@ -122,9 +122,9 @@ func (o *observer) pausesOf(x, y int) []Pause {
 	return o.hosts[x].pauses
 }
 
-// chain leads from the first PAUSE of the range to where the congestion is: where a
-// PAUSE was sent because the node behind the egress port had paused it, the next step is
-// the latest PAUSE of that node before.
+// chain leads from the first PAUSE of the range to the congestion. If a PAUSE was sent
+// because the node behind the egress port had paused that port, the next step is the
+// latest earlier PAUSE of that node.
 func (o *observer) chain() (steps []Step) {
 	x, y := o.X, o.Y
 	first := slices.IndexFunc(o.pausesOf(x, y), func(p Pause) bool { return o.overlaps(&p) })
@@ -157,7 +157,7 @@ func (o *observer) chain() (steps []Step) {
 	return steps
 }
 
-// kept sums up those of a link's pauses that overlap the range.
+// kept summarizes the pauses of a link that overlap the range.
 func (o *observer) kept(pauses []Pause) *Kept {
 	k := &Kept{}
 	var arrived, left unit.Bytes
@@ -191,7 +191,7 @@ func (o *observer) kept(pauses []Pause) *Kept {
 	return k
 }
 
-// passes tells whether a flow goes where the congestion is that ends a chain.
+// passes reports whether a flow passes the congestion at the end of a chain.
 func (o *observer) passes(flow fabric.FlowID, root *Step) bool {
 	w := o.switches[root.x]
 	if w == nil {
@@ -204,8 +204,8 @@ func (o *observer) passes(flow fabric.FlowID, root *Step) bool {
 	return known && w.ends[to].Peer == root.Cause.peer
 }
 
-// victims are those who waited at y behind a hold, and do not go where the
-// congestion is.
+// victims lists the flows that waited at y while it was paused, and that do not pass
+// the congestion.
 func (o *observer) victims(r *Report) []Victim {
 	if o.asked == nil || len(r.Chain) == 0 {
 		return []Victim{}

@@ -6,21 +6,21 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// rise follows the length of a queue. For every power of two it knows since when the
-// queue has been at least so long, and the most that it has been since then.
+// rise tracks the length of a queue. For every power of two it stores the instant since
+// which the queue has been at least that long, and the maximum since then.
 type rise struct {
 	levels [64]level
-	above  int // levels that the queue has reached, from the lowest on
+	above  int // levels that the queue has reached, counted from the lowest
 }
 
 type level struct {
 	since unit.Time
 	from  unit.Bytes // the queue at that instant
 	most  unit.Bytes // within an eighth
-	at    unit.Time  // of most
+	at    unit.Time  // instant of most
 }
 
-// set takes the length of the queue from an instant on.
+// set records the length of the queue from an instant on.
 func (r *rise) set(at unit.Time, queue unit.Bytes) {
 	reached := bits.Len64(uint64(queue))
 	for i := r.above; i < reached; i++ {
@@ -34,7 +34,7 @@ func (r *rise) set(at unit.Time, queue unit.Bytes) {
 	r.above = reached
 }
 
-// growth tells how the queue came to its present length: from the last instant at
-// which it was below a small part of it, an eighth to a sixteenth, to the instant at
-// which it had its most since then, within an eighth.
+// growth describes how the queue grew to its present length. It starts at the last
+// instant at which the queue was below an eighth to a sixteenth of this length. It ends
+// at the instant of the maximum since then, within an eighth.
 func (r *rise) growth() level { return r.levels[max(r.above-4, 0)] }

@@ -12,11 +12,13 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// longestBefore bounds the span before the first PAUSE that a victim is compared with.
+// longestBefore bounds the time before the first PAUSE with which a victim's goodput is
+// compared.
 const longestBefore = unit.Millisecond
 
-// second looks on at the same run once more, when it is known what to look for: whose
-// frames filled the queue of the first cause, and what was delivered of the victims.
+// second observes the same run a second time, with the results of the first: it
+// collects the flows whose frames filled the queue of the first cause, and the payload
+// delivered of the victims.
 type second struct {
 	o       *observer
 	dscp    [64]fabric.Priority // class of each code point at a NIC
@@ -24,16 +26,16 @@ type second struct {
 	arrived map[fabric.FlowID]unit.Bytes
 	total   unit.Bytes
 	victims map[fabric.FlowID]*delivery
-	paused  span // of the range: from the first instant at which y was paused to the last
+	paused  span // from the first to the last instant of the range at which y was paused
 }
 
-// delivery is the payload of a victim that was delivered, before and while y was paused.
+// delivery is the delivered payload of a victim, before and while y was paused.
 type delivery struct {
 	before        span
 	bytes, during unit.Bytes
 }
 
-// first names the queue at the end of a chain, and when it grew.
+// first returns the queue at the end of a chain, and the time in which it grew.
 func (o *observer) first(root *Step) *Fill {
 	c := &root.Cause
 	f := &Fill{
@@ -46,7 +48,7 @@ func (o *observer) first(root *Step) *Fill {
 	return f
 }
 
-// second makes the observer of the run once more.
+// second returns the observer of the second run.
 func (o *observer) second(l *lab.Lab, r *Report) *second {
 	root := &r.Chain[len(r.Chain)-1]
 	s := &second{o: o, dscp: o.s.DSCPMap(), fill: span{r.First.From, r.First.To}, arrived: map[fabric.FlowID]unit.Bytes{}, victims: map[fabric.FlowID]*delivery{}}
@@ -71,7 +73,7 @@ func (o *observer) second(l *lab.Lab, r *Report) *second {
 	return s
 }
 
-// follow prepares for the victims; there are none unless y was paused.
+// follow prepares the observation of the victims. There are none unless y was paused.
 func (s *second) follow(r *Report) {
 	first := unit.Never
 	for _, step := range r.Chain {
@@ -98,7 +100,7 @@ func (s *second) follow(r *Report) {
 	}
 }
 
-// frame takes what passes the port of a slow host.
+// frame counts the frames that arrive at a slow host.
 func (s *second) frame(at unit.Time, _ fabric.Port, way node.Way, f *frame.Frame) {
 	if way == node.In && classOf(f, &s.dscp) == s.o.Class {
 		s.arrives(at, switching.FlowOf(f), f.Len())
@@ -123,7 +125,7 @@ func (s *second) delivered(n *fabric.Note) {
 	}
 }
 
-// finish fills in what was seen.
+// finish adds the observations to the report.
 func (s *second) finish(r *Report) {
 	r.First.Arrived = unit.Over(s.total, s.fill.to-s.fill.from)
 	r.First.Sources = s.sources()
@@ -135,7 +137,8 @@ func (s *second) finish(r *Report) {
 	}
 }
 
-// sources lists whose frames filled the queue, the flows of a burst or workload as one.
+// sources lists the flows whose frames filled the queue. The flows of a burst or
+// workload are one source.
 func (s *second) sources() []Source {
 	type sum struct {
 		Source
@@ -174,7 +177,7 @@ func (s *second) sources() []Source {
 	return list
 }
 
-// spans lists when x had paused y, in the whole run.
+// spans lists the intervals of the whole run in which x paused y.
 func (o *observer) spans(x, y int) []span {
 	h := &hold{}
 	if w := o.switches[y]; w != nil {

@@ -7,8 +7,9 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// The story of a PAUSE, in the order of causes: what filled the queue, how PAUSE came
-// to the link, what kept it there, and whom that cost what.
+// The text about a PAUSE follows the order of causes: how the queue was filled, how
+// PAUSE reached the link, what kept the link paused, and which victim flows lost
+// goodput.
 
 func (r *Report) story(b *strings.Builder) {
 	if r.First == nil {
@@ -27,7 +28,7 @@ func (r *Report) story(b *strings.Builder) {
 	}
 }
 
-// queue names the queue.
+// queue names the queue in the text.
 func (f *Fill) queue() string {
 	if f.Egress == "" {
 		return "the receive buffer of " + f.Node
@@ -35,7 +36,7 @@ func (f *Fill) queue() string {
 	return "the egress queue of " + f.Node + " to " + f.Egress
 }
 
-// sentence says in short what filled the queue.
+// sentence describes in one sentence how the queue was filled.
 func (f *Fill) sentence(kind Kind) string {
 	switch kind {
 	case SlowHost:
@@ -71,7 +72,7 @@ func (r *Report) firstCause(b *strings.Builder) {
 	}
 }
 
-// path leads from the first cause to the link, one PAUSE per line.
+// path writes the path from the first cause to the link, one PAUSE per line.
 func (r *Report) path(b *strings.Builder) {
 	fmt.Fprintf(b, "\n2. How PAUSE came to %s\n", r.Link)
 	for i := len(r.Chain) - 1; i >= 0; i-- {
@@ -90,8 +91,8 @@ func (r *Report) path(b *strings.Builder) {
 	}
 }
 
-// keeping says why the PAUSE lasted, or came again: at the link, and at those that the
-// chain leads to.
+// keeping writes why the PAUSE lasted or recurred, at the link and at the other links
+// of the chain.
 func (r *Report) keeping(b *strings.Builder) {
 	_, y, _ := strings.Cut(r.Link, "->")
 	fmt.Fprintf(b, "\n3. What kept %s paused: %s of %s, %d PAUSE frames\n", y, brief(r.Held), r.To-r.From, r.Frames)
@@ -154,7 +155,7 @@ func (v *Victim) ends() string {
 	return " from " + v.From + " to " + v.To
 }
 
-// share writes a part of something.
+// share formats a part of a total.
 func share(part, all unit.Bytes) string {
 	if size(part) == size(all) {
 		return "all of it"
@@ -162,7 +163,7 @@ func share(part, all unit.Bytes) string {
 	return size(part) + " of it"
 }
 
-// between writes a range of lengths.
+// between formats a range of lengths.
 func between(least, most unit.Bytes) string {
 	if size(least) == size(most) {
 		return size(most)
@@ -170,7 +171,7 @@ func between(least, most unit.Bytes) string {
 	return size(least) + " to " + size(most)
 }
 
-// size writes a length with as many digits as people read.
+// size formats a length with three significant digits.
 func size(n unit.Bytes) string {
 	switch {
 	case n >= unit.Megabyte:

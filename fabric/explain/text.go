@@ -8,7 +8,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// verdict is the answer in one sentence.
+// verdict returns the answer in one sentence.
 func (o *observer) verdict(r *Report) string {
 	x, y := o.s.Nodes[o.X].Name, o.s.Nodes[o.Y].Name
 	switch {
@@ -29,7 +29,7 @@ func (o *observer) verdict(r *Report) string {
 
 func gigabits(r unit.Rate) string { return fmt.Sprintf("%.1f Gbit/s", float64(r)/1e9) }
 
-// brief writes a span or an instant with as many digits as people read.
+// brief formats a duration or an instant with four significant digits.
 func brief(t unit.Time) string {
 	for _, u := range []struct {
 		name string
@@ -42,7 +42,7 @@ func brief(t unit.Time) string {
 	return fmt.Sprintf("%dps", int64(t))
 }
 
-// Text writes the report for people.
+// Text writes the report as plain text.
 func (r *Report) Text(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "PAUSE on %s, class %d, from %s to %s, of %s under %s\n\n%s\n", r.Link, r.Class, r.From, r.To, r.Scenario, r.Scheme, r.Verdict)
@@ -74,10 +74,10 @@ func (r *Report) limits(b *strings.Builder) {
 	}
 }
 
-// mostNamed is how many flows a line of the text names.
+// mostNamed is the largest number of flows that a line of the text names.
 const mostNamed = 4
 
-// filled lists who holds the buffer.
+// filled lists the flows that occupy the buffer.
 func filled(flows []Holding) string {
 	if len(flows) == 0 {
 		return ""
@@ -97,7 +97,7 @@ func filled(flows []Holding) string {
 	return "; " + strings.Join(list, ", ")
 }
 
-// barWidth is how many characters stand for the threshold.
+// barWidth is the number of characters from 0 to the threshold.
 const barWidth = 30
 
 func (r *Report) timeline(b *strings.Builder) {
@@ -121,7 +121,7 @@ func (r *Report) timeline(b *strings.Builder) {
 	}
 }
 
-// mostLines is how many entries a list of the text has.
+// mostLines is the largest number of entries in a list of the text.
 const mostLines = 8
 
 func (r *Report) pauses(b *strings.Builder) {

@@ -9,7 +9,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// watcher looks on at one switch.
+// watcher observes one switch.
 type watcher struct {
 	o        *observer
 	sw       *switching.Switch
@@ -18,32 +18,33 @@ type watcher struct {
 	accounts []account                     // by ingress port
 	holds    []hold                        // by egress port
 	rises    []rise                        // by egress port
-	arriving fabric.Port                   // by which the frame of this event came in, -1 for none
-	egress   map[fabric.FlowID]fabric.Port // where flows go, of the asked class
+	arriving fabric.Port                   // ingress port of this event's frame, -1 for none
+	egress   map[fabric.FlowID]fabric.Port // egress port of each flow of the asked class
 	// asked is the account that the question is about, nil if it is at another node.
 	asked *asked
 	dscp  [64]fabric.Priority // class of each code point
 }
 
-// account is what a watcher knows of an ingress port.
+// account is the observation of one ingress port.
 type account struct {
-	since unit.Time // when it began to fill
-	// By egress port: what has come in since then, and what it held then.
+	since unit.Time // instant at which it began to fill
+	// By egress port: the bytes that came in since then, and those that it held at
+	// since.
 	came, before []unit.Bytes
-	// By egress port, as at since: what had joined its queue, what waited in it, and for
-	// how long it had been paused.
+	// By egress port, at since: the bytes that had joined its queue, the bytes that
+	// waited in it, and how long it had been paused.
 	joined, queued []unit.Bytes
 	held           []unit.Time
 	pauses         []Pause
-	sent           []unit.Time // of PAUSE frames, refreshes among them
+	sent           []unit.Time // instants of PAUSE frames, refreshes included
 }
 
-// hold is how long an egress port has been held.
+// hold records how long an egress port has been paused.
 type hold struct {
 	on    bool
 	since unit.Time
-	total unit.Time // of those that have ended
-	spans []span    // that have ended
+	total unit.Time // of pauses that have ended
+	spans []span    // pauses that have ended
 }
 
 type span struct{ from, to unit.Time }
@@ -61,7 +62,7 @@ func (h *hold) until(now unit.Time) unit.Time {
 	return h.total
 }
 
-// within gives how long the port was held in a range that ends now or earlier.
+// within returns how long the port was paused in a range that ends now or earlier.
 func (h *hold) within(from, to unit.Time) (sum unit.Time) {
 	for _, s := range h.spans {
 		sum += max(0, min(s.to, to)-max(s.from, from))
@@ -85,7 +86,8 @@ func newWatcher(o *observer, index int, sw *switching.Switch, ends []topology.En
 	return w
 }
 
-// classOf gives the traffic class of a frame; control frames have none.
+// classOf returns the traffic class of a frame. It returns fabric.Priorities for
+// control frames, which have no class.
 func classOf(f *frame.Frame, dscp *[64]fabric.Priority) fabric.Priority {
 	if c := f.Class(); c != frame.ClassRoCE && c != frame.ClassUET {
 		return fabric.Priorities
@@ -93,11 +95,11 @@ func classOf(f *frame.Frame, dscp *[64]fabric.Priority) fabric.Priority {
 	return dscp[f.DSCP()&63]
 }
 
-// tap is what the watcher sees of its node.
+// tap returns the tap of the watcher's node.
 func (w *watcher) tap() *node.Tap { return &node.Tap{Frame: w.frame, Event: w.event} }
 
-// frame notices the moment at which an account begins to fill, and where flows go.
-// Control frames count as filling: a CNM may be of the asked class.
+// frame detects the start of the filling of an account, and the egress ports of flows.
+// Control frames count as filling because a CNM may be of the asked class.
 func (w *watcher) frame(at unit.Time, port fabric.Port, way node.Way, f *frame.Frame) {
 	class := classOf(f, &w.dscp)
 	asked := class == w.o.Class
@@ -119,7 +121,7 @@ func (w *watcher) frame(at unit.Time, port fabric.Port, way node.Way, f *frame.F
 	}
 }
 
-// begin makes an instant the one at which an account begins to fill.
+// begin sets the instant at which an account begins to fill.
 func (w *watcher) begin(at unit.Time, port fabric.Port) {
 	a := &w.accounts[port]
 	a.since = at
@@ -138,7 +140,7 @@ func (w *watcher) begin(at unit.Time, port fabric.Port) {
 	}
 }
 
-// event takes what the switch has noted at an instant.
+// event handles the notes of the switch at an instant.
 func (w *watcher) event(at unit.Time, notes []fabric.Note) {
 	for i := range notes {
 		n := &notes[i]
@@ -172,7 +174,7 @@ func (w *watcher) event(at unit.Time, notes []fabric.Note) {
 	}
 }
 
-// pause notes a PAUSE frame: the first of a pause, or a refresh.
+// pause records a PAUSE frame: the first of a pause, or a refresh.
 func (w *watcher) pause(at unit.Time, port fabric.Port) {
 	a := &w.accounts[port]
 	a.sent = append(a.sent, at)
@@ -195,20 +197,21 @@ func (w *watcher) resume(at unit.Time, port fabric.Port) {
 	w.begin(at, port)
 }
 
-// state is how an account stands now, with who holds it.
+// state returns the present state of an account, with the flows that occupy it.
 func (w *watcher) state(at unit.Time, port fabric.Port) State {
 	s := w.bare(at, port)
 	s.Flows = w.holdings(port)
 	return s
 }
 
-// bare is how an account stands now.
+// bare returns the present state of an account, without flows.
 func (w *watcher) bare(at unit.Time, port fabric.Port) State {
 	a := w.sw.Account(port, w.o.Class)
 	return State{At: at, Occupancy: a.Occupancy, Shared: a.Shared, Threshold: a.Threshold, Headroom: a.Headroom, PoolUsed: a.PoolUsed}
 }
 
-// cause says which egress port the account waits for, and what is wrong there.
+// cause returns the egress port that the account waits for, and why that port is
+// congested.
 func (w *watcher) cause(at unit.Time, port fabric.Port) Cause {
 	waits, ports := make([]unit.Bytes, len(w.ends)), make([]map[fabric.Port]bool, len(w.ends))
 	w.sw.Waiting(w.o.Class, func(from, to fabric.Port, _ fabric.FlowID, length unit.Bytes) {
