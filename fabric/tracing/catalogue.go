@@ -7,7 +7,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// catalogue knows what a message is by the scenario.
+// catalogue looks up the properties of a message in the scenario.
 type catalogue struct {
 	scenario    *topology.Scenario
 	connections []topology.Connection
@@ -18,7 +18,8 @@ func newCatalogue(s *topology.Scenario) catalogue {
 	return catalogue{s, s.Connections(), s.Streams()}
 }
 
-// connection gives the connection of a message, nil if it is of a flow.
+// connection returns the connection of a message, or nil if the message belongs to a
+// flow.
 func (c *catalogue) connection(message uint64) *topology.Connection {
 	i := int(FlowOf(message)) - int(topology.FirstConnection)
 	if i < 0 || i >= len(c.connections) {
@@ -27,7 +28,8 @@ func (c *catalogue) connection(message uint64) *topology.Connection {
 	return &c.connections[i]
 }
 
-// command gives the commands that a message is one of, nil if it is of a flow.
+// command returns the commands entry of a message, or nil if the message belongs to a
+// flow.
 func (c *catalogue) command(message uint64) *topology.Command {
 	if FlowOf(message) < topology.FirstConnection {
 		return nil
@@ -39,7 +41,7 @@ func (c *catalogue) command(message uint64) *topology.Command {
 	return &c.scenario.Commands[i]
 }
 
-// flow names the flow or the commands of a message.
+// flow returns the name of the flow or of the commands of a message.
 func (c *catalogue) flow(message uint64) string {
 	if cmd := c.command(message); cmd != nil {
 		return cmd.Name
@@ -50,7 +52,7 @@ func (c *catalogue) flow(message uint64) string {
 	return ""
 }
 
-// begins tells whether the message's initiator is the node.
+// begins reports whether the node is the message's initiator.
 func (c *catalogue) begins(message uint64, node int) bool {
 	if k := c.connection(message); k != nil {
 		return k.From == node
@@ -59,7 +61,7 @@ func (c *catalogue) begins(message uint64, node int) bool {
 	return int64(id) < int64(len(c.scenario.Flows)) && c.scenario.Flows[id].From == node
 }
 
-// class is the traffic class of a command.
+// class returns the traffic class of a command.
 func (c *catalogue) class(message uint64) fabric.Priority {
 	if k := c.connection(message); k != nil {
 		return k.Class
@@ -67,7 +69,7 @@ func (c *catalogue) class(message uint64) fabric.Priority {
 	return 0
 }
 
-// verb is what a message is called by the verbs of RDMA: a flow WRITEs.
+// verb returns the RDMA verb of a message. A flow uses WRITE.
 func (c *catalogue) verb(message uint64) string {
 	cmd := c.command(message)
 	if cmd == nil || cmd.Verb == "put" {
@@ -76,13 +78,13 @@ func (c *catalogue) verb(message uint64) string {
 	return strings.ToUpper(cmd.Verb)
 }
 
-// asks tells whether the target's answer is what the message is about.
+// asks reports whether the message requests data in the target's answer.
 func (c *catalogue) asks(message uint64) bool {
 	v := c.verb(message)
 	return v != "WRITE" && v != "SEND"
 }
 
-// sends is what the initiator does.
+// sends names the span of the initiator's frames.
 func (c *catalogue) sends(message uint64) string {
 	if c.asks(message) {
 		return "request"
@@ -90,7 +92,7 @@ func (c *catalogue) sends(message uint64) string {
 	return "data"
 }
 
-// answers is what the target does.
+// answers names the span at the target.
 func (c *catalogue) answers(message uint64) string {
 	if c.asks(message) {
 		return "respond"

@@ -9,15 +9,16 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// MaxLong is how many flows without end are followed by default.
+// MaxLong is the largest number of endless flows sampled by default.
 const MaxLong = 16
 
-// Follow gives the selection of a run: a share of all messages by a hash with the
-// scenario's seed, those of the flows, bursts and commands whose names match one of
-// the patterns, and some more. Patterns are separated by commas; * stands for any run
-// of characters, ? for one, as in path.Match. Where there is a share and no pattern,
-// the flows without end are followed as well, the first MaxLong of them: the victim of a
-// congestion tree is one of these, and a share rarely has its worst message.
+// Follow returns the selection of a run: a share of all messages, 0 to 1, by a hash
+// with the scenario's seed; the messages of the flows, bursts and commands whose names
+// match one of the patterns; and the messages in more. Patterns are separated by
+// commas; * matches any run of characters and ? one character, as in path.Match. With a
+// share and no pattern, the first MaxLong endless flows are sampled as well: a victim
+// of a congestion tree is one of these, and a share rarely includes its slowest
+// message.
 func Follow(s *topology.Scenario, share float64, patterns string, more []fabric.Message) (*fabric.Selection, error) {
 	chosen, err := choose(s, patterns)
 	if err != nil {
@@ -31,7 +32,7 @@ func Follow(s *topology.Scenario, share float64, patterns string, more []fabric.
 	return fabric.NewSelection(s.Seed, share, append(chosen, more...)), nil
 }
 
-// endless lists the flows without end that are followed by default.
+// endless lists the endless flows that are sampled by default.
 func endless(s *topology.Scenario) (list []int) {
 	for i, f := range s.Flows {
 		if f.Burst < 0 && f.Size == topology.Endless && len(list) < MaxLong {
@@ -41,7 +42,8 @@ func endless(s *topology.Scenario) (list []int) {
 	return list
 }
 
-// Sampled says in words what Follow follows, "1 % of the messages, all of F0, F1".
+// Sampled describes the selection of Follow in words: "1 % of the messages, all of F0,
+// F1".
 func Sampled(s *topology.Scenario, share float64, patterns string) string {
 	all := patterns
 	if patterns == "" && share > 0 {
@@ -64,7 +66,7 @@ func Sampled(s *topology.Scenario, share float64, patterns string) string {
 	return "no messages"
 }
 
-// OfChange gives the messages that a change begins: those of its burst or of the
+// OfChange returns the messages that a change starts: those of its burst or of the
 // commands that it posts.
 func OfChange(s *topology.Scenario, c *topology.Change) []fabric.Message {
 	switch c.Verb {
@@ -77,8 +79,8 @@ func OfChange(s *topology.Scenario, c *topology.Change) []fabric.Message {
 	}
 }
 
-// choose gives the messages of the flows, bursts and commands whose names match
-// one of the patterns.
+// choose returns the messages of the flows, bursts and commands whose names match one
+// of the patterns.
 func choose(s *topology.Scenario, patterns string) (chosen []fabric.Message, err error) {
 	for pattern := range strings.SplitSeq(patterns, ",") {
 		pattern = strings.TrimSpace(pattern)
@@ -89,14 +91,14 @@ func choose(s *topology.Scenario, patterns string) (chosen []fabric.Message, err
 			return nil, fmt.Errorf("%q is no pattern: want names with * and ?", pattern)
 		}
 		chosen = append(chosen, named(s, func(name string) bool {
-			ok, _ := path.Match(pattern, name) // the pattern is sound
+			ok, _ := path.Match(pattern, name) // the pattern is valid
 			return ok
 		})...)
 	}
 	return chosen, nil
 }
 
-// named gives the messages of the flows, bursts and commands whose names match.
+// named returns the messages of the flows, bursts and commands whose names match.
 func named(s *topology.Scenario, matches func(name string) bool) (chosen []fabric.Message) {
 	for i, f := range s.Flows {
 		if matches(f.Name) || f.Burst >= 0 && matches(s.Bursts[f.Burst].Name) {
@@ -113,8 +115,7 @@ func named(s *topology.Scenario, matches func(name string) bool) (chosen []fabri
 	return chosen
 }
 
-// messages gives the numbers of a flow's messages from first up to, but not
-// including, end.
+// messages returns the messages of a flow with numbers in [first, end).
 func messages(flow fabric.FlowID, first, end uint64) fabric.Message {
 	base := (uint64(flow) + 1) << 32
 	return fabric.Message{First: base + first, End: base + end}

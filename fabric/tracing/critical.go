@@ -8,13 +8,13 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Leg is one part of a message's critical path.
+// Leg is one segment of a message's critical path.
 type Leg struct {
 	Part       Part
 	Name, Node string
 	Start, End unit.Time
-	// Paused is how much of it the port was paused, as far as the span's events tell: it
-	// keeps MaxEvents of them.
+	// Paused is how long the port was paused during the leg, according to the span's
+	// events. A span keeps at most MaxEvents of them.
 	Paused unit.Time
 }
 
@@ -24,9 +24,10 @@ var (
 	ErrElsewhere = errors.New("the message was completed by a frame of another one")
 )
 
-// Critical gives the critical path of a message from all of its spans: the way of
-// the frame whose answer completed it, and of that answer. Each leg begins where the
-// one before ends; the first begins at the post, the last ends at the completion.
+// Critical returns the critical path of a message from all of its spans: the path of
+// the frame whose answer completed the message, and the path of that answer. Each leg
+// starts where the previous one ends. The first starts at the post, and the last ends
+// at the completion.
 func Critical(spans []Span) ([]Leg, error) {
 	at := slices.IndexFunc(spans, func(s Span) bool { return s.Part == Root })
 	if at < 0 {

@@ -8,9 +8,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/splitmix"
 )
 
-// TraceID names the trace of a message: a fixed hash of the scenario's seed and
-// what rides beside the message's frames. It is never zero, and the same in equal
-// runs.
+// TraceID returns the trace ID of a message: a fixed hash of the scenario's seed and
+// the message that its frames carry. It is never zero, and the same in equal runs.
 func TraceID(seed, message uint64) (id [16]byte) {
 	hi := splitmix.Mix(seed ^ splitmix.Mix(fabric.MessageOf(message)))
 	binary.BigEndian.PutUint64(id[:8], hi)
@@ -18,10 +17,11 @@ func TraceID(seed, message uint64) (id [16]byte) {
 	return id
 }
 
-// RootID names the root span of a trace: all others can tell their parent by it.
+// RootID returns the ID of a trace's root span. Any other span can compute it as its
+// parent.
 func RootID(trace [16]byte) [8]byte { return spanID(trace, 0, uint64(Root), 0) }
 
-// SpanID names a span of a trace by node, part, direction and start.
+// SpanID returns the ID of a span, from its trace, node, part, direction and start.
 func SpanID(trace [16]byte, s *Span) [8]byte {
 	if s.Part == Root {
 		return RootID(trace)

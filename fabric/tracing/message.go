@@ -6,17 +6,17 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// message is a message that began at this node and is not complete.
+// message is an incomplete message whose initiator is this node.
 type message struct {
 	span   Span
-	sender Span // the part that is being sent; no frames if nothing was since from
+	sender Span // frames sent since from; no frames if none was sent
 	from   unit.Time
 	class  fabric.Priority
-	paused unit.Time // what the port had been held at the post
-	sent   bool      // as a whole, once at least
+	paused unit.Time // total paused time of the port at the post
+	sent   bool      // completely, at least once
 }
 
-// ofMessage takes a note of a message at its initiator.
+// ofMessage handles a note of a message at its initiator.
 func (t *Tracer) ofMessage(n *fabric.Note) {
 	if n.Kind == fabric.RateChanged || n.Kind == fabric.FlowStopped || n.Kind == fabric.IndicationIn {
 		t.ofFlow(n)
@@ -37,7 +37,7 @@ func (t *Tracer) ofMessage(n *fabric.Note) {
 	}
 }
 
-// happened takes a note of a message that is open.
+// happened handles a note of an open message.
 func (t *Tracer) happened(m *message, n *fabric.Note) {
 	switch n.Kind {
 	case fabric.MessageDone:
@@ -51,7 +51,7 @@ func (t *Tracer) happened(m *message, n *fabric.Note) {
 	}
 }
 
-// ofFlow takes a note of a flow: it holds for all of its messages that are open.
+// ofFlow handles a note of a flow, which applies to all of its open messages.
 func (t *Tracer) ofFlow(n *fabric.Note) {
 	for e := t.messages.oldest(); e != nil; {
 		m := &e.value
@@ -67,7 +67,7 @@ func (t *Tracer) ofFlow(n *fabric.Note) {
 	}
 }
 
-// open begins a message.
+// open starts a message.
 func (t *Tracer) open(n *fabric.Note, bytes unit.Bytes, packets int64, class fabric.Priority) {
 	if t.messages.find(n.Trace) != nil {
 		return
@@ -88,7 +88,7 @@ func (t *Tracer) open(n *fabric.Note, bytes unit.Bytes, packets int64, class fab
 	}
 }
 
-// sent takes a frame of a message that left its initiator.
+// sent records a frame of a message that left its initiator.
 func (t *Tracer) sent(n *fabric.Note) {
 	m := t.messages.find(n.Trace)
 	if m == nil {
@@ -116,7 +116,7 @@ func (t *Tracer) sent(n *fabric.Note) {
 	t.wire(n)
 }
 
-// close hands out a message that has ended, and what it had sent last.
+// close emits a message that has ended, with its pending sender span.
 func (t *Tracer) close(m *message) {
 	if m.sender.Frames > 0 {
 		t.emit(&m.sender)

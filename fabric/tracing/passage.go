@@ -6,29 +6,29 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// passageKey tells the passages that are open at a node apart.
+// passageKey identifies an open passage of a node.
 type passageKey struct {
 	message uint64
 	group   group
 	back    bool
 }
 
-// passage is the frames of a message that pass a node one way: through a switch,
-// or at a NIC from what comes in to what goes out. It ends when a frame leaves
-// that closes it, or when nothing has come for Idle.
+// passage is the frames of a message that pass a node in one direction: through a
+// switch, or at a NIC from arrival to departure. It ends when its closing frame
+// departs, or after Idle without a frame.
 type passage struct {
 	span    Span
 	class   fabric.Priority
 	waiting int       // frames in the egress queue
-	paused  unit.Time // what the egress had been held when the first of them came
+	paused  unit.Time // total paused time of the egress port when the first waiting frame joined
 	last    unit.Time
 }
 
-// idle tells whether the passage has ended before now without a frame to close it.
+// idle reports whether the passage ended before now without a closing frame.
 func (p *passage) idle(now unit.Time) bool { return p.waiting == 0 && now-p.last > Idle }
 
-// key gives the passage that a frame belongs to. At a NIC what comes in and what
-// answers it are one.
+// key returns the key of a frame's passage. At a NIC, arriving frames and their answers
+// share a passage.
 func (t *Tracer) key(n *fabric.Note) passageKey {
 	k := passageKey{n.Trace, groupOf(n.Role), n.Back}
 	if !t.isSwitch && k.group == 0 {
@@ -37,7 +37,8 @@ func (t *Tracer) key(n *fabric.Note) passageKey {
 	return k
 }
 
-// passage gives the open passage of a note's frame, a new one if there is none.
+// passage returns the open passage of a note's frame. It opens a passage if there is
+// none.
 func (t *Tracer) passage(n *fabric.Note) *passage {
 	k := t.key(n)
 	if p := t.passages.find(k); p != nil {
@@ -61,7 +62,7 @@ func (t *Tracer) passage(n *fabric.Note) *passage {
 	return p
 }
 
-// partOf says what a passage is at this node.
+// partOf returns the part and the name of a passage at this node.
 func (t *Tracer) partOf(k passageKey) (Part, string) {
 	switch {
 	case t.isSwitch:
@@ -74,13 +75,13 @@ func (t *Tracer) partOf(k passageKey) (Part, string) {
 	return Target, t.answers(k.message)
 }
 
-// newSpan makes a span of a message at this node.
+// newSpan returns an empty span of a message at this node.
 func (t *Tracer) newSpan(message uint64) Span {
 	return Span{Message: message, Node: t.name, Flow: t.flow(message), From: -1, To: -1}
 }
 
-// arrived takes a frame that has come in. At a NIC only what the target takes in
-// begins something.
+// arrived records a frame that arrived. At a NIC, only frames to the target start a
+// passage.
 func (t *Tracer) arrived(n *fabric.Note) {
 	if !t.isSwitch && (n.Back || !n.Role.Main() || t.begins(n.Trace, t.node)) {
 		return
@@ -96,8 +97,8 @@ func (t *Tracer) arrived(n *fabric.Note) {
 	}
 }
 
-// enqueued takes a frame into an egress queue; the note of its arrival came just
-// before.
+// enqueued records a frame that joined an egress queue. The note of its arrival
+// immediately precedes this note.
 func (t *Tracer) enqueued(n *fabric.Note) {
 	if t.passages.last == nil || t.passages.last.key.message != n.Trace {
 		return
@@ -116,15 +117,15 @@ func (t *Tracer) enqueued(n *fabric.Note) {
 	}
 }
 
-// counted takes what a converter made of the frame that has just been enqueued.
+// counted records the converter's event for the frame that was enqueued last.
 func (t *Tracer) counted(n *fabric.Note) {
 	if t.passages.last != nil && t.passages.last.key.message == n.Trace {
 		t.passages.last.value.span.event(n)
 	}
 }
 
-// dropped takes a frame that was lost: at its initiator as an event of the message,
-// else of the passage that it was part of.
+// dropped records a lost frame. At its initiator it is an event of the message,
+// elsewhere of the frame's passage.
 func (t *Tracer) dropped(n *fabric.Note) {
 	if t.begins(n.Trace, t.node) {
 		if m := t.messages.find(n.Trace); m != nil {
@@ -137,7 +138,7 @@ func (t *Tracer) dropped(n *fabric.Note) {
 	p.span.End, p.last = max(p.span.End, n.At), n.At
 }
 
-// leave counts so many frames out of the egress queue.
+// leave removes frames from the egress queue.
 func (p *passage) leave(t *Tracer, now unit.Time, frames int) {
 	if p.waiting == 0 || p.span.To < 0 {
 		return
@@ -147,7 +148,7 @@ func (p *passage) leave(t *Tracer, now unit.Time, frames int) {
 	}
 }
 
-// departed takes a frame that began to leave.
+// departed records a frame that started to depart.
 func (t *Tracer) departed(n *fabric.Note) {
 	if !t.isSwitch && !n.Back && n.Role.Main() && t.begins(n.Trace, t.node) {
 		t.sent(n)
@@ -180,22 +181,22 @@ func (t *Tracer) departed(n *fabric.Note) {
 	}
 }
 
-// pass takes what a frame is into the span that it leaves.
+// pass copies the attributes of a frame to its span.
 func (t *Tracer) pass(s *Span, n *fabric.Note) {
 	s.To, s.End = int(n.Port), n.At
-	if s.Role != frame.RoleCETH { // once told, always worth telling
+	if s.Role != frame.RoleCETH { // RoleCETH, once seen, is kept
 		s.Role = n.Role
 	}
 	s.Back = n.Back
 }
 
-// finish hands out a passage.
+// finish emits a passage.
 func (t *Tracer) finish(k passageKey, p *passage) {
 	t.emit(&p.span)
 	t.passages.remove(k)
 }
 
-// wire hands out the way of a frame to the peer.
+// wire emits the span of a frame's transmission to the peer.
 func (t *Tracer) wire(n *fabric.Note) {
 	s := t.newSpan(n.Trace)
 	port := &t.ports[n.Port]

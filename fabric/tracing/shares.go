@@ -5,23 +5,23 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Shares divides the time of a message, from post to completion, by what the frame that
-// completed it, and the frame that this one answers, spent it on.
+// Shares divides the time of a message, from post to completion, by where the frame
+// that completed it, and the frame that this one answers, spent that time.
 type Shares struct {
 	Waited unit.Time // at the initiator until the frame left, not paused: pacing, window, credit, earlier frames
-	Paused unit.Time // at a port that PAUSE held
+	Paused unit.Time // at a paused port
 	Queued unit.Time // in switches, not paused
 	Wire   unit.Time // serialisation and propagation
 	Target unit.Time // at the target until the answer left
 	Intake unit.Time // at the initiator, from the arrival of the answer to the completion
 }
 
-// Sum adds the shares up: it is the time of the message.
+// Sum returns the sum of the shares, which is the time of the message.
 func (s *Shares) Sum() unit.Time {
 	return s.Waited + s.Paused + s.Queued + s.Wire + s.Target + s.Intake
 }
 
-// Divide divides the critical path of a message, from all of its spans. The errors are
+// Divide divides the critical path of a message, given all of its spans. The errors are
 // those of Critical.
 func Divide(spans []Span) (Shares, error) {
 	legs, err := Critical(spans)
@@ -45,10 +45,10 @@ func Divide(spans []Span) (Shares, error) {
 	return s, err
 }
 
-// paused returns how long, between two instants, a port was paused by the events of a
-// span.
+// paused returns how long a port was paused between two instants, according to the
+// events of a span.
 func paused(events []Event, from, to unit.Time) (sum unit.Time) {
-	since := unit.Never // of a pause that has not ended
+	since := unit.Never // start of a pause that has not ended
 	for _, e := range events {
 		switch e.Kind {
 		case fabric.Paused:

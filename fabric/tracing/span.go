@@ -1,6 +1,6 @@
-// Package tracing puts the notes of the frames of a message together: what became
-// of the message at one node, as spans of fabric time with what happened in them.
-// It knows what a span means; it does not know how one is stored or sent.
+// Package tracing turns notes of the frames of sampled messages into spans of fabric
+// time with events, node by node. It knows the meaning of a span, but not how spans are
+// stored or exported.
 package tracing
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Part says which part of a message's way a span is.
+// Part is the part of a message's path that a span covers.
 type Part uint8
 
 // Parts. A message has one root; all other spans are its children.
@@ -19,65 +19,67 @@ const (
 	Switch             // at a switch, one direction
 	Wire               // from the departure of such a frame to its arrival at the peer
 	Target             // at the target, from the first arrival to the departure of the answer
-	Notify             // at an end, of packets that steer the message: CNP, NAK, credit
+	Notify             // at either end, of control packets: CNP, NAK, credit
 	Intake             // at the initiator, from the arrival of the frame that completes the message to its completion
 )
 
-// Span is what became of one message in one part of its way. Instants are of the
-// fabric, sizes in bytes.
+// Span covers one message in one part of its path. Instants are in fabric time, sizes
+// in bytes.
 type Span struct {
-	Message    uint64 // what rides beside the frames: flow and number
+	Message    uint64 // message that the frames carry: flow and number
 	Part       Part
 	Name       string // WRITE, SEND, GET ... of a root; data, request, switch, wire, receive, respond, notify, intake
-	Node, Peer string // Peer is where a Wire leads to
+	Node, Peer string // Peer is the receiver of a Wire
 	Flow       string // name of the flow or of the commands
 	Start, End unit.Time
-	// In is when the frame that closes the span had come in at the node, unit.Never
-	// if no such frame went out. Of a root it is the frame that completed it.
+	// In is the instant at which the frame that closes the span arrived at the node,
+	// unit.Never if no such frame departed. For a root it is the arrival of the frame
+	// that completed the message.
 	In unit.Time
-	// By is the message that the frame rode with which completed a root.
+	// By is the message carried by the frame that completed a root.
 	By uint64
 
-	Role     frame.Role // of the frames; the latest of a message's main exchange
-	Back     bool       // to the initiator
+	Role     frame.Role // of the frames; for the main exchange, that of the latest frame
+	Back     bool       // toward the initiator
 	From, To int        // ports, -1 for none
 	Frames   int64
 	Bytes    unit.Bytes // Root: of the message, Wire: on the wire, else of the frames
-	Packets  int64      // Root: that the message is cut into
+	Packets  int64      // Root: number of packets of the message
 
-	QueueMax unit.Bytes // the most that the egress queue held after a frame joined it
-	Queued   unit.Time  // sum of the residences of the frames
-	Paused   unit.Time  // how long the port was held while one of the frames waited, or the message was not sent
+	QueueMax unit.Bytes // maximum of the egress queue after a frame joined it
+	Queued   unit.Time  // total residence time of the frames
+	Paused   unit.Time  // paused time of the port while a frame waited, or before the message was sent
 	Delay    unit.Time  // Wire: propagation
 	Marks    int64
 	Events   []Event
-	Missing  int    // events past MaxEvents
-	Failure  string // why a root failed, "" if it did not
+	Missing  int    // number of events beyond MaxEvents
+	Failure  string // why a root failed, "" if it did not fail
 	Open     bool   // the run ended before the span did
-	Cut      bool   // ended before its time: too many were open
+	Cut      bool   // ended early because too many were open
 }
 
-// MaxEvents is how many events a span keeps; more are counted in Missing.
+// MaxEvents is the largest number of events in a span. Further events are counted in
+// Missing.
 const MaxEvents = 128
 
-// Event is something that happened in a span. A and B are those of the note. Of a kind
-// that may come with every frame, what repeats the event before it is counted there.
+// Event is an event in a span. A and B are those of the note. Repetitions of an event
+// of a kind that may occur with every frame are counted in Times.
 type Event struct {
 	At    unit.Time
 	Kind  fabric.Kind
 	A, B  int64
 	Times int64     // 1 or more
-	Last  unit.Time // the instant of the latest of them
+	Last  unit.Time // instant of the latest repetition
 }
 
-// repeats reports whether a note says what an event says already.
+// repeats reports whether a note repeats an event.
 func (e *Event) repeats(n *fabric.Note) bool {
 	if e.Kind != n.Kind {
 		return false
 	}
 	switch n.Kind {
 	case fabric.EventCounted, fabric.PassedOver, fabric.TokensAwaited, fabric.ExcessSignalled:
-		return true // what differs is how full a queue or bucket is
+		return true // they differ only in the level of a queue or bucket
 	case fabric.Rewritten, fabric.PathTold, fabric.CreditGranted:
 		return e.A == n.A && e.B == n.B
 	default:
@@ -98,7 +100,7 @@ func (s *Span) event(n *fabric.Note) {
 	s.Events = append(s.Events, Event{At: n.At, Kind: n.Kind, A: n.A, B: n.B, Times: 1, Last: n.At})
 }
 
-// Direction names the direction, "forward" or "back".
+// Direction returns the direction, "forward" or "back".
 func (s *Span) Direction() string {
 	if s.Back {
 		return "back"
@@ -106,8 +108,8 @@ func (s *Span) Direction() string {
 	return "forward"
 }
 
-// FlowOf gives the flow of a message, fabric.NoFlow if it is 0.
+// FlowOf returns the flow of a message, or fabric.NoFlow for message 0.
 func FlowOf(message uint64) fabric.FlowID { return fabric.FlowID(fabric.MessageOf(message)>>32) - 1 }
 
-// NumberOf gives the number of a message in its flow, or the ID of a command.
+// NumberOf returns the number of a message in its flow, or the ID of a command.
 func NumberOf(message uint64) uint32 { return uint32(message) }

@@ -1,6 +1,6 @@
 package tracing
 
-// table holds what is open, in the order in which it was touched last.
+// table holds open entries, ordered from the least to the most recently used.
 //
 // Invariant: the list from first to last has the values of index, each once.
 type table[K comparable, V any] struct {
@@ -16,10 +16,10 @@ type entry[K comparable, V any] struct {
 
 func newTable[K comparable, V any]() table[K, V] { return table[K, V]{index: map[K]*entry[K, V]{}} }
 
-// find gives the value under key and makes it the last touched, nil if there is
-// none.
+// find returns the value under key and marks it as the most recently used. It returns
+// nil if there is none.
 func (t *table[K, V]) find(key K) *V {
-	if t.last != nil && t.last.key == key { // frames of one message follow one another
+	if t.last != nil && t.last.key == key { // consecutive frames often belong to one message
 		return &t.last.value
 	}
 	e := t.index[key]
@@ -31,7 +31,7 @@ func (t *table[K, V]) find(key K) *V {
 	return &e.value
 }
 
-// add puts in a value under a key that is new.
+// add adds a value under a new key.
 func (t *table[K, V]) add(key K, value V) *V {
 	e := &entry[K, V]{key: key, value: value}
 	t.index[key] = e
@@ -46,7 +46,7 @@ func (t *table[K, V]) remove(key K) {
 	}
 }
 
-// oldest gives what was touched least recently, nil if the table is empty.
+// oldest returns the least recently used entry, or nil if the table is empty.
 func (t *table[K, V]) oldest() *entry[K, V] { return t.first }
 
 func (t *table[K, V]) link(e *entry[K, V]) {

@@ -7,50 +7,49 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Limits of what a Tracer keeps open. What comes beyond them ends what was touched
-// least recently before its time, which is counted.
+// Limits on the open state of a Tracer. Beyond MaxOpen, the least recently used entry
+// is ended early and counted in Cut.
 const (
-	// MaxOpen is how many messages a node begins, and how many passages, at a time.
+	// MaxOpen is the largest number of open messages of a node, and of open passages.
 	MaxOpen = 4096
-	// Idle is how long a passage without a frame waits for one.
+	// Idle is how long a passage waits for its next frame.
 	Idle = unit.Millisecond
 )
 
-// Tracer turns the notes of one node into finished spans. Equal notes make equal
-// spans, however they are cut into calls.
+// Tracer turns the notes of one node into finished spans. Equal notes yield equal
+// spans, regardless of their division into calls.
 type Tracer struct {
 	catalogue
 	node     int
 	name     string
 	isSwitch bool
 	followed *fabric.Selection
-	asked    uint64 // the message that follows was asked about last, 0 for none
-	picked   bool   // what it said
+	asked    uint64 // latest message looked up by follows, 0 for none
+	picked   bool   // result of that lookup
 	emit     func(*Span)
 	cut      int64
 
 	messages table[uint64, message]
 	passages table[passageKey, passage]
 	ports    []portState
-	marks    []fabric.Note // of the frame that is about to depart: marks and rewritings
+	marks    []fabric.Note // mark and rewrite notes of the frame that departs next
 }
 
-// portState is what is known of one port: its link, and which classes the peer
-// holds.
+// portState is the state of one port: its link, and the classes paused by the peer.
 type portState struct {
 	peer  string
 	delay unit.Time
 	held  [fabric.Priorities]hold
 }
 
-// hold is how long a class of a port was held in all, and since when it is.
+// hold is the total paused time of a class of a port.
 type hold struct {
 	on    bool
 	since unit.Time
 	sum   unit.Time
 }
 
-// until gives how long the class was held until now.
+// until returns how long the class has been paused until now.
 func (h *hold) until(now unit.Time) unit.Time {
 	if h.on {
 		return h.sum + now - h.since
@@ -58,8 +57,8 @@ func (h *hold) until(now unit.Time) unit.Time {
 	return h.sum
 }
 
-// New makes the tracer of the scenario's node with that index, for the messages
-// that follow picks. Finished spans go to emit, which must not keep them.
+// New returns a tracer of the scenario's node with that index, for the messages that
+// follow picks. It passes finished spans to emit, which must not keep them.
 func New(s *topology.Scenario, node int, follow *fabric.Selection, emit func(*Span)) *Tracer {
 	t := &Tracer{
 		catalogue: newCatalogue(s), node: node, name: s.Nodes[node].Name, isSwitch: s.Nodes[node].Kind == topology.Switch,
@@ -71,16 +70,16 @@ func New(s *topology.Scenario, node int, follow *fabric.Selection, emit func(*Sp
 	return t
 }
 
-// Extend takes over a scenario that has more flows, and what is followed of them.
+// Extend replaces the scenario by one with more flows, and the selection of messages.
 func (t *Tracer) Extend(s *topology.Scenario, follow *fabric.Selection) {
 	t.catalogue, t.followed = newCatalogue(s), follow
 	t.asked, t.picked = 0, false
 }
 
-// Cut counts the spans that were ended before their time.
+// Cut returns the number of spans that were ended early.
 func (t *Tracer) Cut() int64 { return t.cut }
 
-// Observe takes notes in the order in which they happened.
+// Observe adds notes, in the order of their occurrence.
 func (t *Tracer) Observe(notes []fabric.Note) {
 	for i := range notes {
 		n := &notes[i]
@@ -109,7 +108,7 @@ func (t *Tracer) follows(trace uint64) bool {
 	return t.picked
 }
 
-// ofFrame takes a note of a frame of a message that is followed.
+// ofFrame handles a note of a frame of a sampled message.
 func (t *Tracer) ofFrame(n *fabric.Note) {
 	switch n.Kind {
 	case fabric.Marked, fabric.Rewritten:
@@ -135,8 +134,8 @@ func (t *Tracer) ofFrame(n *fabric.Note) {
 	}
 }
 
-// ofPort takes a note of a port: a class is held, is free again, or all that waits
-// is lost.
+// ofPort handles a note of a port: a class is paused or resumed, or the link is down
+// and all waiting frames are lost.
 func (t *Tracer) ofPort(n *fabric.Note) {
 	if n.Kind == fabric.WentDown {
 		for e := t.passages.first; e != nil; e = e.next {
@@ -164,15 +163,15 @@ func (t *Tracer) ofPort(n *fabric.Note) {
 	}
 }
 
-// Advance finishes what has been idle before now. It changes when a span is handed
-// out, not what is in it.
+// Advance finishes passages that were idle before now. It affects when a span is
+// emitted, not its contents.
 func (t *Tracer) Advance(now unit.Time) {
 	for e := t.passages.oldest(); e != nil && e.value.idle(now); e = t.passages.oldest() {
 		t.finish(e.key, &e.value)
 	}
 }
 
-// Finish ends everything that is open at the end of the run.
+// Finish ends all open spans at the end of the run.
 func (t *Tracer) Finish(end unit.Time) {
 	for e := t.passages.oldest(); e != nil; e = t.passages.oldest() {
 		if e.value.waiting > 0 {
@@ -187,8 +186,8 @@ func (t *Tracer) Finish(end unit.Time) {
 	}
 }
 
-// group tells passages of one message and direction apart: its main exchange, and
-// what steers it.
+// group separates the passages of one message and direction: the main exchange, and
+// each kind of control packet.
 type group uint8
 
 func groupOf(r frame.Role) group {
