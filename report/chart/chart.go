@@ -1,6 +1,6 @@
-// Package chart draws figures as small multiples: a grid of panels with the same
-// scales, one legend above them, as SVG and PNG. It knows lines and labels, and
-// nothing of what they mean.
+// Package chart draws figures as small multiples: a grid of panels with the same scales
+// and a common legend above them, as SVG and PNG. It knows lines and labels, but not
+// what they mean.
 package chart
 
 import (
@@ -14,43 +14,43 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Figure is a grid of panels. All panels have the same scale: X from XMin to
-// XMax, Y from 0 to the largest value in any of them.
+// Figure is a grid of panels with common scales: X from XMin to XMax, Y from 0 to the
+// largest value of all panels.
 type Figure struct {
 	Title          string
 	XLabel, YLabel string // with units
 	XMin, XMax     float64
-	Rows           [][]Panel // rows are equally long
-	PanelHeight    float64   // in points, with title; 0 is 112
+	Rows           [][]Panel // all rows have the same length
+	PanelHeight    float64   // in points, title included; 0 means 112
 }
 
 // Panel is one set of axes.
 type Panel struct {
 	Title string
-	Aside string // at the other end of the title's line
-	Lines []Line // later ones over earlier ones
+	Aside string // at the right end of the title line
+	Lines []Line // later lines are drawn over earlier ones
 	Band  Band   // shaded behind the lines
-	Note  string // in place of lines, "not run"
+	Note  string // replaces the lines, e.g. "not run"
 }
 
-// Band is a stretch of the X axis; nothing if To is not above From.
+// Band is an interval of the X axis. It is empty unless To is above From.
 type Band struct {
 	From, To float64
 }
 
-// Line joins the points (X[i], Y[i]). Lines of one name have one style in the
-// whole figure and one entry in its legend.
+// Line connects the points (X[i], Y[i]). Lines with the same name share one style in
+// the figure and one entry in the legend.
 type Line struct {
 	Name  string
 	Style Style
 	X, Y  []float64
-	Dots  bool // a dot at each point, for values that were measured there alone
+	Dots  bool // a dot at each point, for values measured only at the points
 	// Low and High, if set, are the ends of a bar through each point.
 	Low, High []float64
-	Apart     bool // the points are not joined
+	Apart     bool // the points are not connected
 }
 
-// pngDPI gives two pixels for each of the 72 points of an inch.
+// pngDPI is two pixels for each of the 72 points of an inch.
 const pngDPI = 144
 
 // PNG draws the figure as a bitmap with two pixels per point.
@@ -62,20 +62,20 @@ func (f *Figure) PNG(w io.Writer) error {
 	return err
 }
 
-// SVG draws the figure as an image that stands alone.
+// SVG draws the figure as a self-contained image.
 func (f *Figure) SVG(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n%s", f.Inline())
 	return err
 }
 
-// Inline gives the figure as an SVG element to be put into a page. It scales to
-// the width that it is given and brings its style along.
+// Inline returns the figure as an SVG element for a page. It scales to the available
+// width and includes its style.
 func (f *Figure) Inline() []byte {
 	width, height := f.size()
 	c := vgsvg.New(width, height)
 	f.draw(draw.New(c))
 	var b bytes.Buffer
-	_, _ = c.WriteTo(&b) // a buffer takes everything
+	_, _ = c.WriteTo(&b) // a bytes.Buffer does not fail
 	_, elements, _ := bytes.Cut(b.Bytes(), []byte("<svg"))
 	_, elements, _ = bytes.Cut(elements, []byte(">"))
 	head := fmt.Sprintf("<svg xmlns=%q role=\"img\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.5g %.5g\" font-family=%q>",
@@ -85,11 +85,11 @@ func (f *Figure) Inline() []byte {
 	return append([]byte(head), elements...)
 }
 
-// pxPerPoint is the size of a point in CSS pixels (CSS Values §6.2).
+// pxPerPoint is the length of a point in CSS pixels (CSS Values §6.2).
 const pxPerPoint = 96.0 / 72
 
-// family is the font that text is measured by; fallback are fonts of like width
-// for machines without it.
+// family is the font used to measure text. fallback lists fonts of similar width for
+// machines without it.
 const (
 	family   = "Liberation Sans"
 	fallback = "Liberation Sans, Arial, Helvetica, sans-serif"
@@ -97,8 +97,8 @@ const (
 
 // Sizes of a figure.
 const (
-	figureWidth  = 720 * vg.Length(1) // as wide as a column of text
-	panelWidth   = 340 * vg.Length(1) // at least
+	figureWidth  = 720 * vg.Length(1) // width of a text column
+	panelWidth   = 340 * vg.Length(1) // minimum
 	panelHeight  = 112 * vg.Length(1)
 	footerHeight = 30 * vg.Length(1)
 )

@@ -16,10 +16,10 @@ const (
 	tickLength  = 4 * vg.Length(1)
 	tickGap     = 3 * vg.Length(1)   // from a tick to its label
 	dot         = 2.5 * vg.Length(1) // radius
-	barEnd      = 3 * vg.Length(1)   // half the width of a bar's end
+	barEnd      = 3 * vg.Length(1)   // half the width of the bar's end
 )
 
-// pane is a panel with its place in the image. The canvas is the area inside the
+// pane is a panel with its position in the image. The canvas is the area inside the
 // axes.
 type pane struct {
 	draw.Canvas
@@ -40,9 +40,9 @@ func (f *Figure) draw(c draw.Canvas) {
 	}
 }
 
-// place gives the area inside the axes of a panel. All are equally large.
+// place returns the area inside the axes of a panel. All panels have the same size.
 func (f *Figure) place(c draw.Canvas, s scale, row, column int) vg.Rectangle {
-	label := labelSize + tickGap // of the Y axis, beside the first column
+	label := labelSize + tickGap // label of the Y axis, in the first column
 	ticks := s.yWidth() + tickGap + tickLength
 	columns := vg.Length(len(f.Rows[row]))
 	width := (c.Size().X - 2*margin - label - ticks*columns - columnGap*(columns-1)) / columns
@@ -60,7 +60,7 @@ func (p *pane) x(v float64) vg.Length {
 
 func (p *pane) y(v float64) vg.Length { return p.Min.Y + p.Size().Y*vg.Length(v/p.yMax) }
 
-// draw draws what is inside the axes, and the title above.
+// draw draws the contents inside the axes, and the title above them.
 func (p *pane) draw() {
 	if from, to := math.Max(p.Band.From, p.xMin), math.Min(p.Band.To, p.xMax); to > from {
 		left, right := p.x(from), p.x(to)
@@ -118,7 +118,7 @@ func (p *pane) drawY(first bool) {
 	}
 }
 
-// drawX draws the X axis; numbers and label stand below the last row alone.
+// drawX draws the X axis. Only the bottom row has numbers and a label.
 func (p *pane) drawX(bottom bool) {
 	axis := draw.LineStyle{Color: ink, Width: hair}
 	p.StrokeLine2(axis, p.Min.X, p.Min.Y, p.Max.X, p.Min.Y)

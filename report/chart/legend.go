@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// entries lists the lines of the legend: the first of each name.
+// entries lists the lines of the legend: the first line of each name.
 func (f *Figure) entries() (all []Line) {
 	for _, row := range f.Rows {
 		for _, p := range row {
@@ -28,17 +28,17 @@ const (
 	entryGap  = 18 * vg.Length(1)
 	rowHeight = 16 * vg.Length(1) // of the legend
 	titleLine = 20 * vg.Length(1)
-	baseline  = 1.2 * vg.Length(1) // lifts text beside a line: most letters have no descender
+	baseline  = 1.2 * vg.Length(1) // raises text beside a line, because most letters have no descender
 )
 
-// place is where an entry of the legend begins: the row, and the distance from
-// the left edge.
+// place is the position of a legend entry: its row, and its distance from the left
+// edge.
 type place struct {
 	row int
 	x   vg.Length
 }
 
-// layout puts the entries side by side in as many rows as they need.
+// layout arranges the entries in as many rows as they need.
 func (f *Figure) layout(width vg.Length) (places []place, rows int) {
 	at := place{0, margin}
 	for _, e := range f.entries() {
@@ -52,13 +52,13 @@ func (f *Figure) layout(width vg.Length) (places []place, rows int) {
 	return places, at.row + 1
 }
 
-// headerHeight is the height of title and legend.
+// headerHeight returns the height of the title and the legend.
 func (f *Figure) headerHeight(width vg.Length) vg.Length {
 	_, rows := f.layout(width)
 	return margin + titleLine + rowHeight*vg.Length(rows) + gap
 }
 
-// drawHeader writes title and legend above the panels, where they cover no data.
+// drawHeader draws the title and the legend above the panels, where they cover no data.
 func (f *Figure) drawHeader(c draw.Canvas) {
 	y := c.Max.Y - margin - titleSize
 	c.FillText(bold(titleSize), vg.Point{X: c.Min.X + margin, Y: y}, f.Title)

@@ -8,20 +8,20 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// scale is what all panels of a figure have in common.
+// scale is the common scale of all panels of a figure.
 type scale struct {
-	xMin, xMax, yMax float64 // Y begins at 0
+	xMin, xMax, yMax float64 // Y starts at 0
 	xTicks, yTicks   []tick
 	xLabel, yLabel   string
 }
 
-// tick is a mark at an axis.
+// tick is a mark on an axis.
 type tick struct {
 	value float64
 	label string
 }
 
-// About how many ticks an axis has.
+// Approximate number of ticks per axis.
 const (
 	xTicks = 10
 	yTicks = 4
@@ -41,8 +41,7 @@ func (f *Figure) scale() scale {
 	return s
 }
 
-// top is the upper end of the Y axes: a whole number of ticks, above every
-// value.
+// top returns the upper end of the Y axes: a whole number of ticks, above every value.
 func (f *Figure) top() float64 {
 	most := 0.0
 	for _, row := range f.Rows {
@@ -61,7 +60,7 @@ func (f *Figure) top() float64 {
 	return math.Ceil(most/s-1e-9) * s
 }
 
-// yWidth is the width of the widest number at the Y axis.
+// yWidth returns the width of the widest number on the Y axis.
 func (s *scale) yWidth() (width vg.Length) {
 	for _, t := range s.yTicks {
 		width = max(width, plain(tickSize).Width(t.label))
@@ -69,7 +68,7 @@ func (s *scale) yWidth() (width vg.Length) {
 	return width
 }
 
-// step gives the distance of about count ticks over a span above 0: 1, 2 or 5
+// step returns the distance between about count ticks over a positive span: 1, 2 or 5
 // times a power of ten.
 func step(span float64, count int) float64 {
 	least := span / float64(count)
@@ -82,11 +81,11 @@ func step(span float64, count int) float64 {
 	return 10 * power
 }
 
-// ticks gives the multiples of the step from low to high, with as many decimals
-// as the step has.
+// ticks returns the multiples of step from low to high, formatted with as many decimals
+// as step has.
 func ticks(low, high, step float64) (all []tick) {
 	decimals := int(max(0, -math.Floor(math.Log10(step)+1e-9)))
-	// Adding 0 makes the negative zero that Ceil can give a plain one.
+	// Adding 0 turns a negative zero from Ceil into a positive one.
 	for k := math.Ceil(low/step-1e-9) + 0; k*step <= high+step*1e-9; k++ {
 		all = append(all, tick{k * step, strconv.FormatFloat(k*step, 'f', decimals, 64)})
 	}

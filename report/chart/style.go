@@ -11,17 +11,17 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Style tells lines apart twice: by colour and by dashes. Both count from 0 and
-// start over after the last.
+// Style distinguishes lines both by colour and by dashes. Both count from 0 and wrap
+// around.
 type Style struct {
 	Colour, Dash int
-	// Over is how many lines may lie over this one. It is so much broader that it
+	// Over is the number of lines drawn over this one. The line is widened so that it
 	// shows on both sides of them.
 	Over int
 }
 
-// palette is that of Okabe and Ito, which people with any form of colour
-// blindness can tell apart; its yellow is left out, being too faint on white.
+// palette is the palette of Okabe and Ito, which people with any form of colour
+// blindness can distinguish. Its yellow is left out because it is too faint on white.
 var palette = []color.Color{
 	color.RGBA{0x00, 0x72, 0xb2, 0xff}, // blue
 	color.RGBA{0xd5, 0x5e, 0x00, 0xff}, // vermillion
@@ -45,7 +45,7 @@ var (
 	shade = color.RGBA{0xf0, 0xf0, 0xf0, 0xff}
 )
 
-// Widths of lines: the uppermost, what each line below it adds, and the most.
+// Widths of lines: the topmost line, the increment per line below it, and the maximum.
 const (
 	thin     = 1.4 * vg.Length(1)
 	thicker  = 0.9 * vg.Length(1)
@@ -67,11 +67,11 @@ const (
 	tickSize  = 10
 )
 
-// fonts reads the fonts when the first figure is drawn. Package plot would read
-// them in every process of a rack; so the axes are drawn here, on its canvas.
+// fonts reads the fonts when the first figure is drawn. Package plot would read them in
+// every process of a rack, so the axes are drawn here, on its canvas.
 var fonts = sync.OnceValue(func() *font.Cache { return font.NewCache(liberation.Collection()) })
 
-// plain and bold are text whose lower left corner is placed.
+// plain and bold return styles for text positioned by its lower left corner.
 func plain(size vg.Length) text.Style { return textStyle(font.Font{Size: size}) }
 
 func bold(size vg.Length) text.Style { return textStyle(font.Font{Size: size, Weight: boldWeight}) }
@@ -84,7 +84,7 @@ func textStyle(f font.Font) text.Style {
 	return text.Style{Color: ink, Font: f, XAlign: draw.XLeft, YAlign: draw.YBottom, Handler: text.Plain{Fonts: fonts()}}
 }
 
-// aligned is text of which another point is placed.
+// aligned returns a style for text positioned by another point.
 func aligned(s text.Style, x draw.XAlignment, y draw.YAlignment) text.Style {
 	s.XAlign, s.YAlign = x, y
 	return s
