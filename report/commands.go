@@ -8,19 +8,19 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Variant is a run of a scenario under one value of what is varied.
+// Variant is a run of a scenario with one value of the varied setting.
 type Variant struct {
 	Value string
 	Run   *measure.Run
-	// Repeated has the run's repetitions, nil without any.
+	// Repeated holds the repetitions of the run, or nil.
 	Repeated *measure.Repeated
 }
 
-// Commands gives one row per variant of a scenario with commands: the queue at the
-// last hop to the initiators and the PAUSE frames that they sent, all others, how
-// long the congestion tree lasted, what became of each kind of command, and how
-// long requests and responses waited for tokens. varied names what the first
-// column is.
+// Commands returns one row per variant of a scenario with commands: the queue at the
+// last hop to the initiators, the PAUSE frames that the initiators sent, and all
+// others; the duration of the congestion tree; the results of each kind of command; and
+// how long requests and responses waited for tokens. varied is the heading of the first
+// column.
 func Commands(title, varied string, s *topology.Scenario, variants []Variant) Table {
 	count := func(of func(*measure.Initiator) int64) func(*measure.Run) string {
 		return func(r *measure.Run) string { return fmt.Sprint(sumOf(r, of)) }
@@ -65,7 +65,7 @@ func Commands(title, varied string, s *topology.Scenario, variants []Variant) Ta
 	return fill(title, columns, variants, "")
 }
 
-// peak is the longest queue at a last hop.
+// peak returns the longest queue at a last hop.
 func peak(r *measure.Run) (most unit.Bytes) {
 	for i := range r.Initiators {
 		most = max(most, r.Initiators[i].Queue)
@@ -80,7 +80,7 @@ func sumOf(r *measure.Run, of func(*measure.Initiator) int64) (sum int64) {
 	return sum
 }
 
-// stallOf gives how long the NICs that post commands waited for tokens.
+// stallOf returns how long the NICs that post commands waited for tokens.
 func stallOf(r *measure.Run) (in, out unit.Time) {
 	for i := range r.Initiators {
 		in += r.Initiators[i].StallIn

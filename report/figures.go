@@ -11,20 +11,20 @@ import (
 	"github.com/rackfab/rackfab/report/chart"
 )
 
-// Figure is a chart with the name of its files and what it shows.
+// Figure is a chart with its file name and caption.
 type Figure struct {
 	Name, Caption string
 	chart.Figure
 }
 
-// subject is what a figure shows, and how a run's lines come from its series.
+// subject describes a figure and how its lines are computed from a run's series.
 type subject struct {
 	name, title, unit, caption string
-	whole                      bool // shows all of the run, not only the burst and what follows it
+	whole                      bool // covers the whole run, not only the burst and its consequences
 	lines                      func(view) []chart.Line
-	aside                      func(*measure.Run) string // a figure of the table that the lines show
-	only                       func(*Folder) bool        // the folders that it has something to show of; nil for all
-	byName                     bool                      // a panel has some of the lines only: their styles go by all names of the figure
+	aside                      func(*measure.Run) string // a value of the table that the lines illustrate
+	only                       func(*Folder) bool        // reports whether the figure applies to a folder; nil if it applies to all
+	byName                     bool                      // a panel has only some of the lines: styles are assigned over all names of the figure
 }
 
 var subjects = []subject{
@@ -76,8 +76,8 @@ var subjects = []subject{
 	},
 }
 
-// Figures draws the spreads of variants and every subject: a row of panels per scheme, a
-// column per folder.
+// Figures draws the spreads of variants and every subject, with a row of panels per
+// scheme and a column per folder.
 func Figures(runs []*Folder) (figures []Figure) {
 	schemes := allSchemes(runs)
 	near, whole := spans(runs)
@@ -88,12 +88,12 @@ func Figures(runs []*Folder) (figures []Figure) {
 			continue
 		}
 		if s.only == nil && !slices.ContainsFunc(runs, func(f *Folder) bool { return !workloadsAlone(f.Scenario) }) {
-			continue // it is of long flows
+			continue // it shows long flows only
 		}
 		window := near
 		if s.whole {
 			if window = whole; near == whole && s.only == nil {
-				continue // the subject of the same name around the burst shows it
+				continue // the subject of the same name around the burst covers it
 			}
 		}
 		f := Figure{Name: s.name, Caption: s.caption, Figure: chart.Figure{
@@ -118,8 +118,8 @@ func Figures(runs []*Folder) (figures []Figure) {
 	return figures
 }
 
-// styleByName gives lines of one name one style in all panels, and lines of
-// different names different ones.
+// styleByName gives lines with the same name the same style in all panels, and lines
+// with different names different styles.
 func styleByName(rows [][]chart.Panel) {
 	var names []string
 	var lines []*chart.Line
@@ -140,17 +140,17 @@ func styleByName(rows [][]chart.Panel) {
 	}
 }
 
-// grantsCredit tells whether a run of the folder was by receiver credit.
+// grantsCredit reports whether a run of the folder used receiver credit.
 func grantsCredit(f *Folder) bool {
 	return slices.ContainsFunc(f.Results.Runs, func(r *measure.Run) bool { return r.Credit != nil })
 }
 
-// countsTokens tells whether a bucket was drawn from in a run of the folder.
+// countsTokens reports whether tokens were used in a run of the folder.
 func countsTokens(f *Folder) bool {
 	return slices.ContainsFunc(f.Results.Runs, func(r *measure.Run) bool { return len(r.Series.Tokens) > 0 })
 }
 
-// hasStalls tells whether a NIC waited for tokens in a run of the folder.
+// hasStalls reports whether a NIC waited for tokens in a run of the folder.
 func hasStalls(f *Folder) bool {
 	return slices.ContainsFunc(f.Results.Runs, func(r *measure.Run) bool { return len(r.Series.Stalls) > 0 })
 }
@@ -174,8 +174,7 @@ func (s *subject) panel(f *Folder, scheme string, window chart.Band) chart.Panel
 	return p
 }
 
-// step is the time that a point of a line stands for in a window, unless bins
-// are longer.
+// step returns the time per point of a line in a window. Bins may be longer.
 func step(window chart.Band) unit.Time {
 	return unit.Time((window.To - window.From) / mostPoints * float64(unit.Millisecond))
 }
@@ -186,7 +185,7 @@ func asideTree(r *measure.Run) string {
 	return fmt.Sprintf("tree %s ms, paused %s ms", milli(r.Tree), milli(r.PausedOutside))
 }
 
-// asideStall gives the stalls of the NICs that post commands.
+// asideStall returns the stalls of the NICs that post commands.
 func asideStall(r *measure.Run) string {
 	in, out := stallOf(r)
 	return fmt.Sprintf("IN %s ms, OUT %s ms", milli(in), milli(out))
@@ -196,7 +195,7 @@ func asideLoss(r *measure.Run) string {
 	return fmt.Sprintf("loss %s ms, recovery %s ms", lossOf(r), recoveryOf(r))
 }
 
-// asideGoodput gives the means over the burst.
+// asideGoodput returns the mean goodputs over the burst.
 func asideGoodput(r *measure.Run) string {
 	if r.Burst.Flows == 0 {
 		return ""
@@ -208,8 +207,8 @@ func asideGoodput(r *measure.Run) string {
 	return strings.Join(parts, ", ") + " Gbit/s in the burst"
 }
 
-// labels gives the folders short names: the last parts of their paths, or the
-// whole paths if two of these are alike.
+// labels returns short names for the folders: the last elements of their paths, or the
+// whole paths if two of these are equal.
 func labels(runs []*Folder) []string {
 	short, long := make([]string, len(runs)), make([]string, len(runs))
 	for i, f := range runs {
@@ -221,7 +220,7 @@ func labels(runs []*Folder) []string {
 	return short
 }
 
-// allSchemes lists the schemes of all folders, each once.
+// allSchemes lists the schemes of all folders without duplicates.
 func allSchemes(runs []*Folder) (schemes []string) {
 	for _, f := range runs {
 		for _, run := range f.Results.Runs {
@@ -233,9 +232,9 @@ func allSchemes(runs []*Folder) (schemes []string) {
 	return schemes
 }
 
-// spans gives two windows of time in milliseconds: the bursts with what they
-// cause, from a tenth of it before to a quarter after, and the whole run. They
-// are the same without a burst.
+// spans returns two windows in milliseconds: the bursts with their consequences,
+// extended by a tenth before and a quarter after, and the whole run. Without a burst
+// both are the same.
 func spans(runs []*Folder) (near, whole chart.Band) {
 	from, to := unit.Never, unit.Time(0)
 	for _, f := range runs {
@@ -261,7 +260,7 @@ func spans(runs []*Folder) (near, whole chart.Band) {
 	return near, whole
 }
 
-// lastCount is the end of the last bin that is not empty, 0 if all are.
+// lastCount returns the end of the last bin that is not empty, or 0 if all are empty.
 func lastCount(bins []int64, bin unit.Time) unit.Time {
 	for i := len(bins) - 1; i >= 0; i-- {
 		if bins[i] != 0 {
@@ -271,8 +270,7 @@ func lastCount(bins []int64, bin unit.Time) unit.Time {
 	return 0
 }
 
-// within cuts a line to a stretch of its X axis, and leaves a point on either
-// side of it.
+// within clips a line to an interval of its X axis. It keeps one point on either side.
 func within(l chart.Line, window chart.Band) chart.Line {
 	first, _ := slices.BinarySearch(l.X, window.From)
 	last, _ := slices.BinarySearch(l.X, window.To)

@@ -9,7 +9,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/measure"
 )
 
-// Title says which runs a table is of.
+// Title returns a table's title, which identifies the runs.
 func Title(r *measure.Results) string {
 	title := fmt.Sprintf("%s, seed %d, bus %s", r.Scenario, r.Seed, r.Bus)
 	if r.Repeats == nil {
@@ -18,7 +18,7 @@ func Title(r *measure.Results) string {
 	return fmt.Sprintf("%s, %d variants (%s): median, least, most", title, len(r.Repeats.Variants), moved(r.Repeats))
 }
 
-// moved says what differs between variants.
+// moved describes the difference between variants.
 func moved(r *measure.Repeats) string {
 	if len(r.Moved) == 0 || r.Shift == 0 {
 		return "seed drawn"
@@ -26,8 +26,8 @@ func moved(r *measure.Repeats) string {
 	return fmt.Sprintf("%s moved by up to %s, seed drawn", strings.Join(r.Moved, ", "), r.Shift)
 }
 
-// fill makes a row per variant; its first column is the variant's value. The paper
-// speaks of the scenario of that name.
+// fill returns a table with a row per variant; the first column is the variant's value.
+// scenario is the name by which the paper's values are looked up.
 func fill(title string, columns []column, variants []Variant, scenario string) Table {
 	t := Table{Title: title}
 	for _, c := range columns {
@@ -45,7 +45,7 @@ func fill(title string, columns []column, variants []Variant, scenario string) T
 	return t
 }
 
-// cell gives the value of the run, or its spread over the repetitions.
+// cell returns the value of the run, or its spread over the repetitions.
 func (c *column) cell(v *Variant) Cell {
 	switch {
 	case v.Repeated == nil:
@@ -69,8 +69,8 @@ func (c *column) cell(v *Variant) Cell {
 	return Cell{Text: at(500), Least: at(0), Most: at(1000)}
 }
 
-// shown gives the number that a cell shows: of "223/224" the first one, of "-", which
-// stands for what never came, more than any.
+// shown returns the number in a cell's text: the first one of "223/224", and +Inf for
+// "-", a value that was never reached.
 func shown(text string) float64 {
 	part, _, _ := strings.Cut(text, "/")
 	v, err := strconv.ParseFloat(part, 64)

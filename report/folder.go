@@ -15,17 +15,16 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// Files of a run's folder.
+// Files in a run's folder.
 const (
 	resultsFile  = "results.json"
 	seriesFile   = "series.json"
 	scenarioFile = "scenario.yaml"
 	manifestFile = "manifest.json"
-	repeatsFile  = "repeats.json" // with variants only
+	repeatsFile  = "repeats.json" // only with variants
 )
 
-// Folder is what `rackfab run` leaves behind: one scenario, under each of some
-// schemes.
+// Folder is the output of `rackfab run`: one scenario under each of several schemes.
 type Folder struct {
 	Dir      string
 	Scenario *topology.Scenario
@@ -33,22 +32,22 @@ type Folder struct {
 	Manifest Manifest
 }
 
-// Manifest is manifest.json: with scenario.yaml beside it, it reproduces the
-// run.
+// Manifest is the content of manifest.json. Together with scenario.yaml beside it, it
+// reproduces the run.
 type Manifest struct {
-	Scenario string            `json:"scenario"` // the file beside this one
+	Scenario string            `json:"scenario"` // name of the scenario file in the same folder
 	Seed     uint64            `json:"seed"`
 	Schemes  []string          `json:"schemes"`
 	Digests  map[string]string `json:"digests"` // by scheme
 	Rackfab  string            `json:"rackfab"` // version
 	Go       string            `json:"go"`      // version
 	Again    string            `json:"again"`   // the command that repeats the run
-	// Variant is the command that runs one of the variants alone, "" without any; K is
-	// its index.
+	// Variant is the command that runs one variant alone, "" without variants; K is its
+	// index.
 	Variant string `json:"variant,omitempty"`
 }
 
-// New gives the folder of a run that has just ended. version is that of rackfab.
+// New returns the folder of a run that has just ended. version is rackfab's version.
 func New(dir string, s *topology.Scenario, r *measure.Results, version string) *Folder {
 	m := Manifest{Scenario: scenarioFile, Seed: r.Seed, Digests: map[string]string{}, Rackfab: version, Go: runtime.Version()}
 	for _, run := range r.Runs {
@@ -63,7 +62,7 @@ func New(dir string, s *topology.Scenario, r *measure.Results, version string) *
 	return &Folder{dir, s, r, m}
 }
 
-// Write writes results, series, scenario and manifest.
+// Write writes results, series, scenario and manifest to the folder.
 func (f *Folder) Write() error {
 	if err := os.MkdirAll(f.Dir, 0o755); err != nil {
 		return err
@@ -100,13 +99,12 @@ func (f *Folder) writeJSON(name string, v any, indent string) error {
 		return err
 	}
 	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false) // links are called x->y
+	e.SetEscapeHTML(false) // links are named x->y
 	e.SetIndent("", indent)
 	return errors.Join(e.Encode(v), w.Close())
 }
 
-// Read reads the folder of a run. The error names the file and what is wrong
-// with it.
+// Read reads the folder of a run. Errors name the file and the fault.
 func Read(dir string) (*Folder, error) {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -135,7 +133,7 @@ func Read(dir string) (*Folder, error) {
 	return f, errors.Join(f.readSeries(), f.readRepeats())
 }
 
-// readRepeats gives each scheme the runs of its variants, if there are any.
+// readRepeats attaches the runs of the variants, if any, to each scheme.
 func (f *Folder) readRepeats() error {
 	r := f.Results.Repeats
 	if r == nil {
@@ -157,7 +155,7 @@ func (f *Folder) readRepeats() error {
 	return nil
 }
 
-// longFlows names the flows that are not part of a burst.
+// longFlows returns the names of the flows that are not part of a burst.
 func (f *Folder) longFlows() (names []string) {
 	for _, flow := range f.Scenario.Flows {
 		if flow.Burst < 0 {
@@ -181,7 +179,7 @@ func (f *Folder) readResults() error {
 	return nil
 }
 
-// readSeries gives each run its series.
+// readSeries attaches the series to each run.
 func (f *Folder) readSeries() error {
 	series := map[string]*measure.RunSeries{}
 	if err := f.readJSON(seriesFile, &series); err != nil {
@@ -198,7 +196,7 @@ func (f *Folder) readSeries() error {
 	return nil
 }
 
-// check holds a run against the scenario beside it.
+// check checks a run against the scenario in the folder.
 func (f *Folder) check(run *measure.Run) error {
 	for _, c := range []struct {
 		file, key  string
@@ -215,7 +213,7 @@ func (f *Folder) check(run *measure.Run) error {
 	return nil
 }
 
-// readJSON reads one file, which holds one value.
+// readJSON reads a file that contains exactly one value.
 func (f *Folder) readJSON(name string, v any) error {
 	path := filepath.Join(f.Dir, name)
 	r, err := os.Open(path)
@@ -240,7 +238,7 @@ func (f *Folder) missing(name string, err error) error {
 	return err
 }
 
-// run gives the run under a scheme, nil if there is none.
+// run returns the run under a scheme, or nil if there is none.
 func (f *Folder) run(scheme string) *measure.Run {
 	for _, run := range f.Results.Runs {
 		if run.Scheme == scheme {

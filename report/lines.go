@@ -9,24 +9,24 @@ import (
 	"github.com/rackfab/rackfab/report/chart"
 )
 
-// mostLines bounds the links, ports or flows in a figure.
+// mostLines is the largest number of links, ports or flows in a figure.
 const mostLines = 6
 
-// view is a run as a figure sees it.
+// view is a run as shown in a figure.
 type view struct {
 	*Folder
 	*measure.Run
-	step unit.Time // what a point stands for; at least a bin
+	step unit.Time // time per point; at least a bin
 }
 
-// most points of a line in a figure; more would melt into a stain.
+// mostPoints is the largest number of points of a line. With more, the lines would
+// merge into an area.
 const mostPoints = 200
 
-// group is how many bins a point stands for.
+// group returns the number of bins per point.
 func (v *view) group() int { return int(max(1, (v.step+v.Series.Bin-1)/v.Series.Bin)) }
 
-// pauseLines are PAUSE frames per millisecond on the links of the victims, in
-// steps.
+// pauseLines returns step lines of PAUSE frames per millisecond on the victims' links.
 func pauseLines(v view) (lines []chart.Line) {
 	v = v.finePauses()
 	width := milliseconds(unit.Time(v.group()) * v.Series.Bin)
@@ -49,8 +49,8 @@ func pauseLines(v view) (lines []chart.Line) {
 	return lines
 }
 
-// finePauses is the view with the PAUSE frames by measure.PauseBin, where they have been
-// counted so.
+// finePauses returns the view with the PAUSE frames per measure.PauseBin, if they were
+// counted per PauseBin.
 func (v view) finePauses() view {
 	if !slices.ContainsFunc(v.Series.Pauses, func(p measure.PauseSeries) bool { return p.Fine != nil }) {
 		return v
@@ -65,7 +65,7 @@ func (v view) finePauses() view {
 	return v
 }
 
-// goodputLines are Gbit/s of payload.
+// goodputLines returns the payload rate in Gbit/s.
 func goodputLines(v view) (lines []chart.Line) {
 	names := first(v.longFlows())
 	for i, name := range names {
@@ -78,7 +78,8 @@ func goodputLines(v view) (lines []chart.Line) {
 	return lines
 }
 
-// rateLines are Gbit/s on the link: what each flow may send, and what it sends.
+// rateLines returns rates on the link in Gbit/s: the CC rate limit of each flow, and
+// its actual rate.
 func rateLines(v view) (lines []chart.Line) {
 	for i, name := range first(v.longFlows()) {
 		for _, s := range v.Series.Sent {
@@ -97,8 +98,8 @@ func rateLines(v view) (lines []chart.Line) {
 	return lines
 }
 
-// creditLines are Gbit/s of credit: what each pair of hosts is granted, and what
-// of it is wasted.
+// creditLines returns credit rates in Gbit/s: granted to each pair of hosts, and
+// wasted.
 func creditLines(v view) (lines []chart.Line) {
 	for i, s := range v.Series.Granted[:min(len(v.Series.Granted), mostLines)] {
 		lines = append(lines, line(s.Name+" granted", chart.Style{Colour: i, Over: 1}, v, s.Bins, mean, v.gigabits()))
@@ -109,17 +110,17 @@ func creditLines(v view) (lines []chart.Line) {
 	return lines
 }
 
-// tokenLines are thousands of bytes in the buckets.
+// tokenLines returns the bucket levels in units of 1000 bytes.
 func tokenLines(v view) []chart.Line {
 	return shaperLines(v, v.Series.Tokens, last, 1e-3)
 }
 
-// stallLines are per cent of the time.
+// stallLines returns the stalls as a percentage of time.
 func stallLines(v view) []chart.Line {
 	return shaperLines(v, v.Series.Stalls, mean, 100/float64(v.Series.Bin))
 }
 
-// shaperLines has a line per NIC and direction, none below 0.
+// shaperLines returns a line per NIC and direction. Negative values are shown as 0.
 func shaperLines(v view, all []measure.ShaperSeries, how summary, factor float64) (lines []chart.Line) {
 	for _, s := range all[:min(len(all), mostLines)] {
 		l := line(s.Node+" "+strings.ToUpper(s.Direction), chart.Style{}, v, s.Bins, how, factor)
@@ -131,7 +132,7 @@ func shaperLines(v view, all []measure.ShaperSeries, how summary, factor float64
 	return lines
 }
 
-// queueLines are thousands of bytes.
+// queueLines returns the queue lengths in units of 1000 bytes.
 func queueLines(v view) (lines []chart.Line) {
 	ports := first(measure.VictimPorts(v.Scenario))
 	for i, port := range ports {
@@ -144,21 +145,22 @@ func queueLines(v view) (lines []chart.Line) {
 	return lines
 }
 
-// style is that of line i of n, each over those before it.
+// style returns the style of line i of n, where each line is drawn over the previous
+// ones.
 func style(i, n int) chart.Style { return chart.Style{Colour: i, Dash: i, Over: n - 1 - i} }
 
-// summary is what a point says of the bins that it stands for.
+// summary says how a point summarizes its bins.
 type summary int
 
 const (
-	mean summary = iota // in their middle
-	most                // in their middle
+	mean summary = iota // at their middle
+	most                // at their middle
 	last                // at their end
 )
 
-// line makes a line of one point per group of bins, each value times factor. A
-// last group that the end of the run cuts short is left out: it would look like
-// a fall.
+// line returns a line with one point per group of bins, each value multiplied by
+// factor. A last group that is cut short by the end of the run is left out because it
+// would look like a drop.
 func line[V ~int64](name string, style chart.Style, v view, bins []V, how summary, factor float64) chart.Line {
 	l := chart.Line{Name: name, Style: style}
 	group, place := v.group(), 0.5
@@ -188,8 +190,8 @@ func summarise[V ~int64](bins []V, how summary) float64 {
 	}
 }
 
-// gigabits turns bytes per bin into Gbit/s.
+// gigabits returns the factor from bytes per bin to Gbit/s.
 func (v *view) gigabits() float64 { return 8e-9 * float64(unit.Second) / float64(v.Series.Bin) }
 
-// first gives as many names as a figure has lines.
+// first returns at most mostLines names.
 func first(names []string) []string { return names[:min(len(names), mostLines)] }

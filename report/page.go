@@ -15,31 +15,31 @@ import (
 //go:embed page.html
 var pageText string
 
-// pageTemplate is read when the first page is written: other roles of the binary
-// have no use for it.
+// pageTemplate is parsed when the first page is written, because other roles of the
+// binary do not use it.
 var pageTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(pageText)) })
 
-// page is what the template shows.
+// page is the data of the template.
 type page struct {
 	Title   string
 	Runs    []pageRun
 	Figures []pageFigure
 }
 
-// pageRun is one folder.
+// pageRun is the data of one folder.
 type pageRun struct {
 	*Folder
-	Label               string // "" if there is no other run on the page
+	Label               string // "" if the page has no other run
 	Compared            Table
-	Heads               []head // of the groups of columns
+	Heads               []head // of the column groups
 	Held, Cost          Table
 	FabricTime, BinTime string
 	HasPaper            bool
-	Repeats             int // variants, 0 for a run without
+	Repeats             int // number of variants, 0 for a run without variants
 	Moved               string
 }
 
-// head is a group of columns that share a heading.
+// head is a group of columns with a common heading.
 type head struct {
 	Text string
 	Span int
@@ -50,7 +50,7 @@ type pageFigure struct {
 	SVG                  template.HTML
 }
 
-// Page writes the page: one HTML file that needs nothing else.
+// Page writes the page as one self-contained HTML file.
 func Page(w io.Writer, runs []*Folder, figures []Figure) error {
 	p := page{}
 	var names []string
@@ -66,7 +66,7 @@ func Page(w io.Writer, runs []*Folder, figures []Figure) error {
 	p.Title = strings.Join(names, " and ")
 	for i := range figures {
 		f := &figures[i]
-		svg := template.HTML(f.Inline()) // package chart escapes every text
+		svg := template.HTML(f.Inline()) // package chart escapes all text
 		p.Figures = append(p.Figures, pageFigure{f.Name, f.Title, f.Caption, svg})
 	}
 	return pageTemplate().Execute(w, p)
@@ -97,7 +97,7 @@ func heads(t Table) (all []head) {
 	return all
 }
 
-// held tells for how long PAUSE held the peer on each link that matters.
+// held returns a table of how long PAUSE paused the peer on each link of interest.
 func held(f *Folder) Table {
 	links := victimLinks(f.Scenario)
 	t := Table{Columns: []Column{{"", "scheme", true}}}
@@ -115,7 +115,7 @@ func held(f *Folder) Table {
 	return t
 }
 
-// cost tells what the emulation took.
+// cost returns a table of the resources that the emulation used.
 func cost(r *measure.Results) Table {
 	t := Table{Columns: []Column{
 		{"", "scheme", true},

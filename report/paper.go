@@ -1,9 +1,9 @@
 package report
 
-// paperScenario is the scenario that the paper's values belong to.
+// paperScenario is the scenario to which the paper's values apply.
 const paperScenario = "pcn-16to2"
 
-// paperValue is what the paper says a column holds under a scheme.
+// paperValue is the paper's value of a column under a scheme.
 type paperValue struct {
 	scheme, column string
 	value          string
@@ -11,11 +11,10 @@ type paperValue struct {
 }
 
 // paper holds the values that "Re-architecting Congestion Management in Lossless
-// Ethernet" (PCN, NSDI'20) gives for its rack of 16 senders and 2 receivers.
-// Its throughput loss lasts until the flows are back, which is the recovery here.
-// Under PCN it gives the ideal of §3.2 for the flows' rates. Where it gives no
-// number there is no row: so for the loss under PFC alone ("the burst") and
-// under PCN.
+// Ethernet" (PCN, NSDI'20) reports for its rack of 16 senders and 2 receivers. Its
+// throughput loss lasts until the flows are back, which is the recovery here. For the
+// flows' rates under PCN it reports the ideal of §3.2. Values for which it reports no
+// number are left out, such as the loss under PFC alone ("the burst") and under PCN.
 var paper = []paperValue{
 	{"pfc", "tree", "3.1", "PCN §3.1: duration of the congestion tree, more than 100 RTT"},
 	{"qcn", "tree", "0.5", "PCN §3.1: about 17 RTT"},
@@ -32,7 +31,7 @@ var paper = []paperValue{
 	{"pcn", "burst F1", "2.5", "PCN §3.2: the ideal share of the receiver's link"},
 }
 
-// said gives what the paper says, the zero value if nothing.
+// said returns the paper's value, or the zero value if it reports none.
 func said(scenario, scheme, column string) paperValue {
 	for _, v := range paper {
 		if scenario == paperScenario && v.scheme == scheme && v.column == column {

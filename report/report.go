@@ -1,5 +1,5 @@
-// Package report turns the folders of runs into what people look at: a table, a
-// page and plots. It reads and writes files; it runs nothing.
+// Package report turns the folders of runs into tables, a page and plots. It reads and
+// writes files; it does not run scenarios.
 package report
 
 import (
@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// PageName is the file of the page in a report's folder.
+// PageName is the file name of the page in a report's folder.
 const PageName = "report.html"
 
-// Write writes the page and the plots of the runs into the folder dir, which it
-// makes. Several runs stand side by side. It returns the page's path.
+// Write creates the folder dir and writes the page and the plots of the runs into it.
+// The page shows several runs side by side. Write returns the page's path.
 func Write(dir string, runs []*Folder) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err

@@ -9,8 +9,8 @@ import (
 	"github.com/rackfab/rackfab/report/chart"
 )
 
-// spreads are the figures of the median and the range of variants: for each, which
-// figures of a run it shows.
+// spreads are the figures of the median and the range over variants, each with the
+// figures of a run that it shows.
 var spreads = []struct {
 	name, title, unit string
 	names, suffixes   []string // of figures
@@ -25,7 +25,7 @@ var spreads = []struct {
 
 const spreadCaption = "Median, least and most of the variants of each scheme. Where a run ended before the value was reached, it counts with what it had seen."
 
-// spreadFigures draws the spreads of the folders with variants, a panel per folder.
+// spreadFigures draws the spreads of the folders with variants, one panel per folder.
 func spreadFigures(runs []*Folder) (figures []Figure) {
 	schemes, names := allSchemes(runs), labels(runs)
 	numbered := make([]string, len(schemes))
@@ -58,8 +58,8 @@ func spreadFigures(runs []*Folder) (figures []Figure) {
 	return figures
 }
 
-// spreadLines has for each figure that show picks a bar per scheme, those of one scheme
-// beside each other.
+// spreadLines returns a bar per scheme for each figure that show picks. The bars of one
+// scheme are adjacent.
 func spreadLines(r *measure.Repeats, schemes []string, show func(figure string) bool) (lines []chart.Line) {
 	if r == nil {
 		return nil

@@ -16,36 +16,37 @@ type Table struct {
 	Rows    []Row
 }
 
-// Column is what stands at its head: what several columns share, or "", and its
-// own name.
+// Column is a column's heading: the group heading shared with other columns, or "", and
+// its own name.
 type Column struct {
 	Group, Name string
 	// Text is left-aligned; numbers are right-aligned.
 	Text bool
 }
 
-// Row is one scheme.
+// Row is the row of one scheme.
 type Row []Cell
 
-// Cell is a value, and what the paper says it is, "" if it says nothing.
+// Cell is a value with the paper's value and its source, "" if the paper reports none.
 type Cell struct {
 	Text, Paper, Source string
-	// Least and Most are those of several runs, of which Text is the median; "" for one
-	// run.
+	// Least and Most are the extremes of several runs, of which Text is the median; ""
+	// for a single run.
 	Least, Most string
 }
 
-// mostColumns bounds the columns of links, and those of flows.
+// mostColumns is the largest number of link columns, and of flow columns.
 const mostColumns = 4
 
-// column is a column of the comparison and how it is filled.
+// column is a column of the comparison with the function that fills it.
 type column struct {
 	Column
-	key   string // of the paper's value
+	key   string // key of the paper's value
 	value func(*measure.Run) string
 }
 
-// TableOf is the table of a run: of its commands, if it has any, else Compare.
+// TableOf returns the table of a run: Commands for a scenario with commands, otherwise
+// Compare.
 func TableOf(s *topology.Scenario, r *measure.Results) Table {
 	if len(s.Commands) == 0 {
 		return Compare(s, r)
@@ -53,7 +54,7 @@ func TableOf(s *topology.Scenario, r *measure.Results) Table {
 	return Commands(Title(r), "scheme", s, schemes(r))
 }
 
-// schemes gives a row per scheme.
+// schemes returns a row per scheme.
 func schemes(r *measure.Results) []Variant {
 	rows := make([]Variant, len(r.Runs))
 	for i, run := range r.Runs {
@@ -65,8 +66,9 @@ func schemes(r *measure.Results) []Variant {
 	return rows
 }
 
-// VariantsOf is the table of runs under several values of what is varied: of their
-// commands, if there are any, else as Compare. No paper speaks of them.
+// VariantsOf returns the table of runs with several values of the varied setting, with
+// the columns of Commands for a scenario with commands, otherwise of Compare. It has no
+// values of the paper.
 func VariantsOf(title, varied string, s *topology.Scenario, variants []Variant) Table {
 	if len(s.Commands) > 0 {
 		return Commands(title, varied, s, variants)
@@ -76,7 +78,7 @@ func VariantsOf(title, varied string, s *topology.Scenario, variants []Variant) 
 	return t
 }
 
-// runsOf gives the runs of variants.
+// runsOf returns the runs of variants.
 func runsOf(variants []Variant) (runs []*measure.Run) {
 	for _, v := range variants {
 		runs = append(runs, v.Run)
@@ -84,14 +86,15 @@ func runsOf(variants []Variant) (runs []*measure.Run) {
 	return runs
 }
 
-// Compare gives one row per scheme: how long the congestion tree lasted, for how much of it
-// senders were paused, how long the loss lasted and the recovery took, the PAUSE frames on the links that hold the long flows and on all
-// others, what the long flows got during the burst, and how bursts and workloads fared.
+// Compare returns one row per scheme: the duration of the congestion tree and the part
+// of it in which senders were paused; the throughput dip and the recovery; the PAUSE
+// frames on the links that pause the long flows, and on all others; the goodput of the
+// long flows during the burst; and the completion of bursts and workloads.
 func Compare(s *topology.Scenario, r *measure.Results) Table {
 	return fill(Title(r), compared(s, r), schemes(r), r.Scenario)
 }
 
-// compared are the columns of Compare.
+// compared returns the columns of Compare.
 func compared(s *topology.Scenario, r *measure.Results) []column {
 	columns := []column{
 		{Column{"", "scheme", true}, "", func(r *measure.Run) string { return r.Scheme }},
@@ -122,8 +125,8 @@ func compared(s *topology.Scenario, r *measure.Results) []column {
 	return append(columns, column{Column{"", "digest", true}, "", func(r *measure.Run) string { return r.Digest }})
 }
 
-// dropColumns count the frames that were dropped and, where links have any, those that
-// links lost and damaged.
+// dropColumns count the dropped frames and, if there are any, the frames lost and
+// damaged by links.
 func dropColumns(runs []*measure.Run) []column {
 	columns := []column{{Column{"", "drops", false}, "", func(r *measure.Run) string { return fmt.Sprint(r.Drops) }}}
 	if slices.ContainsFunc(runs, func(r *measure.Run) bool { return r.Errors != nil }) {
@@ -136,7 +139,7 @@ func dropColumns(runs []*measure.Run) []column {
 	return columns
 }
 
-// endlessColumns compare the endless flows of bursts by their goodput, if there are any.
+// endlessColumns compare the goodput of the endless flows of bursts, if there are any.
 func endlessColumns(r *measure.Results) (columns []column) {
 	if len(r.Runs[0].Endless) == 0 {
 		return nil
@@ -152,7 +155,7 @@ func endlessColumns(r *measure.Results) (columns []column) {
 	return columns
 }
 
-// creditColumns tell what became of the credit, if any run was by credit.
+// creditColumns show the use of credit, if any run granted credit.
 func creditColumns(r *measure.Results) []column {
 	if !slices.ContainsFunc(r.Runs, func(r *measure.Run) bool { return r.Credit != nil }) {
 		return nil
@@ -172,8 +175,7 @@ func creditColumns(r *measure.Results) []column {
 	}
 }
 
-// pauseColumns count PAUSE frames: on each link that matters, and on all others
-// together.
+// pauseColumns count PAUSE frames on each link of interest, and on all others together.
 func pauseColumns(s *topology.Scenario) (columns []column) {
 	const group = "PAUSE frames"
 	links := victimLinks(s)
@@ -191,8 +193,8 @@ func pauseColumns(s *topology.Scenario) (columns []column) {
 	}})
 }
 
-// flowColumns give the goodput of the first long flows during the burst, or over
-// all of the run if there is no burst.
+// flowColumns show the goodput of the first long flows during the burst, or over the
+// whole run without a burst.
 func flowColumns(run *measure.Run) (columns []column) {
 	group := "Gbit/s in burst"
 	if run.Burst.Flows == 0 {
@@ -209,14 +211,14 @@ func flowColumns(run *measure.Run) (columns []column) {
 	return columns
 }
 
-// victimLinks are the links on which a PAUSE holds long flows, as many as have a
-// column.
+// victimLinks returns the links on which a PAUSE blocks long flows, at most
+// mostColumns.
 func victimLinks(s *topology.Scenario) []string {
 	links := measure.VictimLinks(s)
 	return links[:min(len(links), mostColumns)]
 }
 
-// pauseOn gives the pauses on a link, none if it had none.
+// pauseOn returns the pauses on a link, or the zero value if it had none.
 func pauseOn(r *measure.Run, link string) measure.Pause {
 	for _, p := range r.Pauses {
 		if p.Link == link {
@@ -226,7 +228,7 @@ func pauseOn(r *measure.Run, link string) measure.Pause {
 	return measure.Pause{Link: link}
 }
 
-// pauseElsewhere sums the pauses on all links but those.
+// pauseElsewhere sums the pauses on all other links.
 func pauseElsewhere(r *measure.Run, links []string) (sum measure.Pause) {
 	for _, p := range r.Pauses {
 		sum.XOFF += p.XOFF
@@ -240,8 +242,8 @@ func pauseElsewhere(r *measure.Run, links []string) (sum measure.Pause) {
 	return sum
 }
 
-// lossOf is the loss in milliseconds, ">" before it if the run ended before it
-// did.
+// lossOf returns the throughput dip in milliseconds, with a leading ">" if the run
+// ended first.
 func lossOf(r *measure.Run) string {
 	if r.Losing() {
 		return ">" + milli(r.Loss)
@@ -249,8 +251,8 @@ func lossOf(r *measure.Run) string {
 	return milli(r.Loss)
 }
 
-// recoveryOf is the recovery in milliseconds, ">" before it if the run ended
-// before it did.
+// recoveryOf returns the recovery in milliseconds, with a leading ">" if the run ended
+// first.
 func recoveryOf(r *measure.Run) string {
 	if r.Unrecovered() {
 		return ">" + milli(r.Recovery)
@@ -258,8 +260,8 @@ func recoveryOf(r *measure.Run) string {
 	return milli(r.Recovery)
 }
 
-// completion is a percentile of the burst's completion times, "-" while no flow has
-// completed.
+// completion returns a percentile of the burst's completion times, or "-" if no flow
+// has completed.
 func completion(r *measure.Run, percentile unit.Time) string {
 	if r.Burst.Completed == 0 {
 		return "-"

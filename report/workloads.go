@@ -9,8 +9,8 @@ import (
 	"github.com/rackfab/rackfab/report/chart"
 )
 
-// workloadColumns tell how the short and the long flows of the first workload fared:
-// how many of them completed, and by what factor the fabric slowed them down.
+// workloadColumns show how many of the short and the long flows of the first workload
+// completed, and their slowdown.
 func workloadColumns(r *measure.Results) (columns []column) {
 	if len(r.Runs[0].Workloads) == 0 {
 		return nil
@@ -34,12 +34,12 @@ func workloadColumns(r *measure.Results) (columns []column) {
 	return columns
 }
 
-// workloadLines are Gbit/s of payload that all flows of a workload get together.
+// workloadLines returns the total payload rate of all flows of a workload, in Gbit/s.
 func workloadLines(v view) (lines []chart.Line) {
 	loads := v.Scenario.Workloads[:min(len(v.Scenario.Workloads), mostLines)]
 	for i, w := range loads {
 		bins := v.noBins()
-		for _, s := range v.Series.Goodput { // one of each receiver
+		for _, s := range v.Series.Goodput { // one series per receiver
 			if s.Name == w.Name {
 				addBins(bins, s.Bins)
 			}
@@ -49,7 +49,7 @@ func workloadLines(v view) (lines []chart.Line) {
 	return lines
 }
 
-// allPauseLines are PAUSE frames per millisecond on all links together.
+// allPauseLines returns PAUSE frames per millisecond on all links together.
 func allPauseLines(v view) []chart.Line {
 	v = v.finePauses()
 	bins := v.noBins()
@@ -59,7 +59,7 @@ func allPauseLines(v view) []chart.Line {
 	return []chart.Line{line(allLinks, style(0, 1), v, bins, mean, 1/milliseconds(v.Series.Bin))}
 }
 
-// noBins is a series of nothing.
+// noBins returns a series of zeros.
 func (v *view) noBins() []int64 { return make([]int64, int(v.FabricTime/v.Series.Bin)) }
 
 // addBins adds a series to another.
@@ -69,14 +69,14 @@ func addBins(sum, bins []int64) {
 	}
 }
 
-// allLinks stands for the links of a rack together.
+// allLinks names the sum over the links of a rack.
 const allLinks = "all links"
 
-// hasWorkloads tells whether the scenario of the folder has workloads.
+// hasWorkloads reports whether the folder's scenario has workloads.
 func hasWorkloads(f *Folder) bool { return len(f.Scenario.Workloads) > 0 }
 
-// workloadsAlone tells whether all flows are those of workloads: then there are no
-// long flows to tell of.
+// workloadsAlone reports whether all flows belong to workloads, so that there are no
+// long flows to report on.
 func workloadsAlone(s *topology.Scenario) bool {
 	return len(s.Workloads) > 0 && !slices.ContainsFunc(s.Flows, func(f topology.Flow) bool { return f.Burst < 0 || s.Bursting(f) })
 }
