@@ -9,17 +9,17 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Sender is a way in which a sender is told of congestion.
+// Sender is a way of signalling congestion to a sender.
 type Sender struct {
 	Name string
-	Both bool // it has two signals, which may be at odds
+	Both bool // the sender has two signals, which may conflict
 	Set  []topology.Setting
 }
 
-// RTTXSenders are those that RTTXCompare sets side by side: the RTT alone, RTT and
-// CNPs in both orders ([0038], [0039]), CNPs alone, and the RTT with ECN turned
-// into it: by table 1 and by the fixed increment, with marks that grade e, and with
-// the D of the document's example.
+// RTTXSenders are the senders that RTTXCompare compares: the RTT alone; RTT and CNPs in
+// both orders ([0038], [0039]); CNPs alone; and ECN converted into RTT: by table 1 and
+// by the fixed increment, with marks that grade e, and with the D of the document's
+// example.
 var RTTXSenders = []Sender{
 	{"TIMELY", false, settings("scheme", "timely")},
 	{"TIMELY + CNP", true, settings("scheme", "timely-ecn")},
@@ -31,10 +31,10 @@ var RTTXSenders = []Sender{
 	{"conversion, D 2 us", false, settings("scheme", "timely-rttx", "switch.rttx_d", "2us")},
 }
 
-// RTTXPaths are the scenarios of RTTXCompare.
+// RTTXPaths lists the scenarios of RTTXCompare.
 var RTTXPaths = []string{"rttx-16to2", "rttx-wan"}
 
-// settings makes settings of keys and values in turn.
+// settings returns settings from alternating keys and values.
 func settings(words ...string) (set []topology.Setting) {
 	for i := 0; i < len(words); i += 2 {
 		set = append(set, topology.Setting{Key: words[i], Value: words[i+1]})
@@ -42,33 +42,34 @@ func settings(words ...string) (set []topology.Setting) {
 	return set
 }
 
-// Answer is how one kind of sender takes the congestion of one path.
+// Answer describes the reaction of one kind of sender to the congestion of one path.
 type Answer struct {
 	Path   string
 	Sender Sender
-	// Flow is the long flow whose packets meet congestion first; BaseRTT is its.
+	// Flow is the long flow whose packets first meet congestion. BaseRTT is its base
+	// RTT.
 	Flow    string
 	BaseRTT unit.Time
-	// Event is the first instant, from the burst on, at which one of its packets was,
-	// or was to be, marked; Never if none was.
+	// Event is the first instant, from the burst on, at which one of its packets was
+	// marked or counted as one to be marked. It is Never without such a packet.
 	Event unit.Time
-	// Slower is the first instant at which the sender was slower than the same
-	// sender without the burst, Never if it never was: what it did about the burst,
-	// and not by itself.
+	// Slower is the first instant at which the sender was slower than the same sender
+	// without the burst, or Never. The comparison excludes rate changes that the burst
+	// did not cause.
 	Slower unit.Time
-	// Conflicts sums up the signals of all flows. What two signals do to each other
-	// means nothing of a sender that has one.
+	// Conflicts sums the signals of all flows. Its conflict counts are meaningless for
+	// a sender with only one signal.
 	Conflicts measure.FlowSignals
 	Run       *measure.Run
-	Without   *measure.Run // the same without the burst
-	// Initial is the rate that the flow begins at, Steps what it becomes, Calm the
-	// same without the burst.
+	Without   *measure.Run // the same run without the burst
+	// Initial is the initial rate of the flow, Steps are its rate changes, and Calm its
+	// rate changes without the burst.
 	Initial     unit.Rate
 	Steps, Calm []measure.RateStep
 }
 
-// Reaction is the time from the first event to the sender's answer, in units of the
-// base RTT (RTTX-59); false if there was none.
+// Reaction returns the time from the first event to the sender's reaction, in units of
+// the base RTT (RTTX-59). It returns false if there was no reaction.
 func (a *Answer) Reaction() (float64, bool) {
 	if a.Event == unit.Never || a.Slower == unit.Never {
 		return 0, false
@@ -76,7 +77,7 @@ func (a *Answer) Reaction() (float64, bool) {
 	return float64(a.Slower-a.Event) / float64(a.BaseRTT), true
 }
 
-// RTTXCompare runs every sender on every path, changed by the settings given.
+// RTTXCompare runs every sender on every path, with the given settings applied.
 func RTTXCompare(bench Bench, set []topology.Setting) (answers []Answer, err error) {
 	for _, path := range RTTXPaths {
 		for _, sender := range RTTXSenders {
@@ -91,7 +92,7 @@ func RTTXCompare(bench Bench, set []topology.Setting) (answers []Answer, err err
 	return answers, nil
 }
 
-// answer runs a scenario with its bursts and without them.
+// answer runs a scenario with and without its bursts.
 func answer(bench Bench, path string, set []topology.Setting) (Answer, error) {
 	s, err := parse(path, set)
 	if err != nil {
@@ -131,8 +132,8 @@ func signals(bench Bench, s *topology.Scenario) (*measure.Run, []measure.FlowSig
 	return run, m.Result(), err
 }
 
-// withoutBursts gives the scenario's single flows alone; they keep their indices
-// and source ports.
+// withoutBursts returns the scenario with its single flows only. They keep their
+// indices and source ports.
 func withoutBursts(s *topology.Scenario) *topology.Scenario {
 	calm := *s
 	single := func(f topology.Flow) bool { return f.Burst >= 0 }

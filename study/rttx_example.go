@@ -14,22 +14,22 @@ import (
 
 // Step is one step of the worked example of RTTX, [0071] to [0074].
 type Step struct {
-	At       unit.Time `json:"at"` // Never if the step was not seen
+	At       unit.Time `json:"at"` // Never if the step did not occur
 	What     string    `json:"what"`
-	Document string    `json:"document"` // what it says
-	Here     string    `json:"here"`     // what the fabric did
+	Document string    `json:"document"` // value in the document
+	Here     string    `json:"here"`     // value in the fabric
 }
 
-// Example is the outcome of RTTXExample.
+// Example is the result of RTTXExample.
 type Example struct {
 	Scenario *topology.Scenario // with conversion
 	Steps    []Step
 	Runs     []*measure.Run // with conversion, and without
 }
 
-// RTTXExample runs the worked example of the conversion of ECN into RTT
-// (RTTX-57), and once more without conversion, packet for packet the same until
-// the first rewritten ACK is in.
+// RTTXExample runs the worked example of the conversion of ECN into RTT (RTTX-57), with
+// and without conversion. Both runs are identical, packet for packet, until the first
+// rewritten ACK arrives.
 func RTTXExample(bench Bench, set []topology.Setting) (*Example, error) {
 	with, err := follow(bench, set)
 	if err != nil {
@@ -42,27 +42,27 @@ func RTTXExample(bench Bench, set []topology.Setting) (*Example, error) {
 	return &Example{with.scenario, with.steps(&without), []*measure.Run{with.run, without.run}}, nil
 }
 
-// withoutD gives the settings but for that of D, which nothing takes that does not
-// convert.
+// withoutD returns the settings without that of D, which only converting schemes
+// accept.
 func withoutD(set []topology.Setting) []topology.Setting {
 	return slices.DeleteFunc(slices.Clone(set), func(s topology.Setting) bool { return strings.HasSuffix(s.Key, ".rttx_d") })
 }
 
-// example is what happened to flow F.
+// example records the events of flow F.
 type example struct {
 	scenario        *topology.Scenario
 	run             *measure.Run
-	packets, marked int       // of the first window, at s0
-	closed          unit.Time // the end of the window
+	packets, marked int       // in the first window, at s0
+	closed          unit.Time // end of the window
 	level, was      int64
-	rewritten       heard // the first rewriting
-	psn             int64 // of the ACK that it changed
-	// By PSN of the ACK.
+	rewritten       heard // the first rewrite
+	psn             int64 // of the rewritten ACK
+	// Indexed by the PSN of the ACK.
 	samples, rates, before map[int64]unit.Rate
 	arrivals               map[int64]unit.Time
 }
 
-// exampleKinds are what the example is told from.
+// exampleKinds are the kinds of notes that the example needs.
 var exampleKinds = []fabric.Kind{
 	fabric.Enqueued, fabric.EventCounted, fabric.LevelChanged, fabric.Rewritten, fabric.Acked, fabric.Measured, fabric.RateChanged,
 }
@@ -92,8 +92,8 @@ func follow(bench Bench, set []topology.Setting) (example, error) {
 	return e, err
 }
 
-// take goes on with the story: a packet counts when it comes in at the switch. ACKs
-// leave it, and come in, in the order of their PSNs.
+// take records a note. A packet counts when it arrives at the switch. ACKs leave the
+// switch, and arrive, in the order of their PSNs.
 func (e *example) take(n heard, atSwitch bool) {
 	acks := int64(len(e.arrivals))
 	switch {
@@ -114,12 +114,12 @@ func (e *example) take(n heard, atSwitch bool) {
 	}
 }
 
-// smallest is a length that every data frame of the example exceeds and no ACK
-// does.
+// smallest is a frame length that every data frame of the example exceeds and no ACK
+// exceeds.
 const smallest = 200
 
-// steps puts the example beside the same without conversion. The ACK that was
-// rewritten first is the first whose sample differs.
+// steps compares the example with the same run without conversion. The first rewritten
+// ACK is the first whose sample differs.
 func (e *example) steps(plain *example) []Step {
 	for psn := int64(0); psn < int64(len(e.samples)) && e.psn < 0; psn++ {
 		if e.samples[psn] != plain.samples[psn] {
@@ -141,7 +141,7 @@ func (e *example) steps(plain *example) []Step {
 	}
 }
 
-// change writes a change of a rate, in per cent.
+// change formats a rate change in per cent.
 func change(from, to unit.Rate) string {
 	if from == 0 {
 		return "unchanged"

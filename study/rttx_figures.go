@@ -10,15 +10,15 @@ import (
 	"github.com/rackfab/rackfab/report/chart"
 )
 
-// Figure is a chart with the name of its files.
+// Figure is a chart with its file name.
 type Figure struct {
 	Name string
 	chart.Figure
 }
 
-// RTTXFigures draws what RTTXCompare gave: for each path the rate of the long flow
-// around its first event, and when and how far an increment of the RTT moves TIMELY
-// at all (RTTX-55).
+// RTTXFigures draws the results of RTTXCompare: for each path the rate of the long flow
+// around its first event, and when and by how much an increment of the RTT changes
+// TIMELY's rate (RTTX-55).
 func RTTXFigures(answers []Answer) []Figure {
 	var figures []Figure
 	for _, path := range RTTXPaths {
@@ -27,13 +27,13 @@ func RTTXFigures(answers []Answer) []Figure {
 	return append(figures, effectByTLow(), effectByMinRTT(), effectInTime())
 }
 
-// Window of the figures of reactions, in base RTTs from the first event.
+// Window of the reaction figures, in base RTTs from the first event.
 const (
 	before = -0.5
 	after  = 3.0
 )
 
-// reactions draws the rate of the long flow of a path, a panel for each sender.
+// reactions draws the rate of a path's long flow, with a panel per sender.
 func reactions(path string, answers []Answer) Figure {
 	f := Figure{Name: "reaction-" + path, Figure: chart.Figure{
 		Title:  fmt.Sprintf("%s: rate of the long flow around its first marked packet", path),
@@ -60,13 +60,13 @@ func reactions(path string, answers []Answer) Figure {
 	return f
 }
 
-// Steps of a rate that are smaller than both are drawn as one.
+// Rate steps that are smaller than both limits are merged into one.
 const (
 	narrow = 0.005 // base RTTs
 	low    = 250 * unit.MegabitPerSec
 )
 
-// line draws a rate as the steps that it takes.
+// line draws a rate as a step line.
 func (a *Answer) line(name string, style chart.Style, steps []measure.RateStep) chart.Line {
 	l := chart.Line{Name: name, Style: style}
 	at := func(t unit.Time) float64 { return float64(t-a.Event) / float64(a.BaseRTT) }
@@ -95,16 +95,16 @@ func (a *Answer) line(name string, style chart.Style, steps []measure.RateStep) 
 	return l
 }
 
-// The figures of the effect take the RTT of the 16-to-2 rack, and D of [0060].
+// The effect figures use the RTT of the 16-to-2 rack and the D of [0060].
 const (
 	idleRTT = 31 * unit.Microsecond
-	settled = 1000 // samples after which the EWMA has come to rest
+	settled = 1000 // samples after which the EWMA has settled
 )
 
-// cut gives the share of its rate, in per cent, that TIMELY takes off for an
-// increment that comes and stays.
+// cut returns the rate reduction of TIMELY for a permanent increment of the RTT, in per
+// cent of the rate.
 func cut(p cc.TIMELYParams, increment unit.Time) float64 {
-	p.Delta = 0 // what rises meanwhile is no part of it
+	p.Delta = 0 // excludes rate increases in the meantime
 	const line = 40 * unit.GigabitPerSec
 	c := cc.NewTIMELY(p, line, line)
 	sample := cc.Signal{Kind: cc.Ack, Bytes: unit.Kilobyte, RTT: idleRTT}
@@ -116,7 +116,7 @@ func cut(p cc.TIMELYParams, increment unit.Time) float64 {
 	return 100 * (1 - float64(c.Rate())/float64(line))
 }
 
-// increments are those of table 1.
+// increments draws the increments of table 1.
 func increments(draw func(name string, style chart.Style, increment unit.Time) chart.Line) (lines []chart.Line) {
 	p := cc.DefaultTIMELYRTTX()
 	d := rttx.EqualD(p.Beta, p.MinRTT)
@@ -161,12 +161,12 @@ func effectByMinRTT() Figure {
 	}}
 }
 
-// effectInTime holds the level from one ACK to another.
+// effectInTime keeps the level constant from one ACK to the next.
 func effectInTime() Figure {
 	const from, to, end = 100, 600, 1000
 	const line = 40 * unit.GigabitPerSec
 	p := cc.DefaultTIMELYRTTX()
-	p.Delta = 0 // what rises meanwhile is no part of it
+	p.Delta = 0 // excludes rate increases in the meantime
 	return Figure{Name: "effect-in-time", Figure: chart.Figure{
 		Title:  "A flow at a constant level: an increment cuts when it comes, and no more",
 		XLabel: "ACKs", YLabel: "cut, per cent", XMin: 0, XMax: end,

@@ -1,6 +1,6 @@
-// Package study sets what a document claims beside what the fabric did: it runs
-// scenarios on a bench, takes the notes that it needs, and gives rows and figures. It
-// knows the claims; it knows neither where a scenario runs nor how rows are shown.
+// Package study compares the claims of a document with the behaviour of the fabric. It
+// runs scenarios on a bench, reads the notes that it needs, and returns rows and
+// figures. It knows the claims, but not where a scenario runs or how rows are shown.
 package study
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// parse gives a scenario that comes with rackfab, changed by settings.
+// parse returns a built-in scenario with the settings applied.
 func parse(name string, set []topology.Setting) (*topology.Scenario, error) {
 	text, ok := topology.Builtin(name)
 	if !ok {
@@ -25,17 +25,18 @@ func parse(name string, set []topology.Setting) (*topology.Scenario, error) {
 	return topology.ParseWith(name, text, set)
 }
 
-// heard is a note and the node that it came from.
+// heard is a note and its node.
 type heard struct {
 	node int
 	fabric.Note
 }
 
-// Bench runs a scenario from start to end and passes the notes of some kinds to hear:
-// those of a node in order of time, those of several nodes in no order.
+// Bench runs a scenario from start to end and passes the notes of some kinds to hear.
+// The notes of one node are in time order; the notes of different nodes are not
+// ordered.
 type Bench func(s *topology.Scenario, kinds []fabric.Kind, hear func(node int, notes []fabric.Note)) (*measure.Run, error)
 
-// InMemory is the Bench of one process.
+// InMemory is a Bench that runs in this process.
 func InMemory(s *topology.Scenario, kinds []fabric.Kind, hear func(node int, notes []fabric.Note)) (*measure.Run, error) {
 	l, err := lab.New(s)
 	if err != nil {
@@ -58,7 +59,7 @@ func Digest(runs []*measure.Run) (string, error) {
 	return fmt.Sprintf("%016x", node.Combine(list)), nil
 }
 
-// inOrder sorts notes by instant, and those of one instant by node.
+// inOrder sorts notes by instant, and notes of the same instant by node.
 func inOrder(all []heard) {
 	slices.SortStableFunc(all, func(a, b heard) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.node, b.node)) })
 }
