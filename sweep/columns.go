@@ -7,7 +7,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// axisColumn is the column of axis i, whose values have that unit of topology.
+// axisColumn returns the column of axis i. of is the topology unit of its values.
 func axisColumn(i int, a Axis, of string) column {
 	c := column{Column: Column{a.Key, axisKind(a, of)}}
 	if suffix := suffixes[of]; suffix != "" && c.Kind != Text {
@@ -27,11 +27,11 @@ func axisColumn(i int, a Axis, of string) column {
 	return c
 }
 
-// suffixes spells the units of topology in the names of columns.
+// suffixes maps the units of topology to suffixes of column names.
 var suffixes = map[string]string{"us": "us", "bytes": "bytes", "Gbit/s": "gbps"}
 
-// axisKind is Text if a value is no number, or one with more digits than a
-// float64 keeps; spans and rates are Real, other whole numbers Integer.
+// axisKind returns Text if a value is not a number, or has more digits than a float64
+// keeps. It returns Real for durations and rates, and Integer for other whole numbers.
 func axisKind(a Axis, of string) Kind {
 	kind := Integer
 	if of == "us" || of == "Gbit/s" {
@@ -50,17 +50,17 @@ func axisKind(a Axis, of string) Kind {
 	return kind
 }
 
-// figureColumns lists the figures that every outcome of the scenario has.
+// figureColumns lists the figures that every result of the scenario has.
 func (g *Grid) figureColumns(s *topology.Scenario) (list []column) {
 	for _, f := range measure.Figures(s) {
 		list = append(list, g.figureColumn(f)...)
-		if f.Name == "frame_hops" { // the last of every run
+		if f.Name == "frame_hops" { // the last figure of every run
 			list = append(list, column{Column{"digest", Text}, func(_ []topology.Setting, runs []*measure.Run) any {
 				if g.variants() == 1 {
 					return runs[0].Digest
 				}
 				digest, err := measure.Digests(runs)
-				if err != nil { // a file that is no outcome of ours
+				if err != nil { // the file is not a valid result
 					return ""
 				}
 				return digest
@@ -70,8 +70,9 @@ func (g *Grid) figureColumns(s *topology.Scenario) (list []column) {
 	return list
 }
 
-// figureColumn is the column of a figure: of several variants its median, and then
-// columns of the least, the most, and how many runs ended too early for it.
+// figureColumn returns the column of a figure. With several variants it returns columns
+// of the median, the minimum, the maximum, and the number of runs that ended too early
+// for the figure.
 func (g *Grid) figureColumn(f measure.Figure) []column {
 	of := func(suffix string, value func(*measure.Spread) measure.Bound) column {
 		return column{Column{f.Name + suffix, kindOf(f)}, func(_ []topology.Setting, runs []*measure.Run) any {

@@ -11,16 +11,16 @@ import (
 	"github.com/rackfab/rackfab/report/chart"
 )
 
-// points collects the values of one line, per index on X.
+// points collects the values of one line, by index on the X axis.
 type points struct {
 	name string
 	at   []values
 }
 
-// values are those of one point of a line.
+// values are the values at one point of a line.
 type values struct {
 	list   []float64
-	beyond []bool // only the least that the value can be is known
+	beyond []bool // only a lower bound of the value is known
 }
 
 func (v *values) mean() float64 {
@@ -31,8 +31,8 @@ func (v *values) mean() float64 {
 	return sum / float64(len(v.list))
 }
 
-// Drawable says whether Figure can draw the column of that name. The error lists
-// the columns that can be drawn.
+// Drawable returns an error unless Figure can draw the column of that name. The error
+// lists the columns that can be drawn.
 func (g *Grid) Drawable(name string) error {
 	scenario, err := g.Scenario(0)
 	if err == nil {
@@ -41,7 +41,7 @@ func (g *Grid) Drawable(name string) error {
 	return err
 }
 
-// drawable finds the figure of that name, PAUSE on every link among them.
+// drawable returns the figure of that name, including PAUSE on every link.
 func drawable(s *topology.Scenario, name string) (measure.Figure, error) {
 	var names []string
 	figures := measure.Figures(s)
@@ -88,7 +88,7 @@ func (s *Sweep) Figure(name string) (*chart.Figure, error) {
 	return f, nil
 }
 
-// label writes the unit that ends a column's name apart, "tree [ms]".
+// label separates the unit at the end of a column name: "tree [ms]".
 func label(name string) string {
 	for _, u := range []struct{ suffix, unit string }{{"_ms", "ms"}, {"_gbps", "Gbit/s"}} {
 		if what, ok := strings.CutSuffix(name, u.suffix); ok {
@@ -98,7 +98,8 @@ func label(name string) string {
 	return name
 }
 
-// collect reads the cells: per panel the lines, in the order in which they come.
+// collect reads the cells and returns the lines of each panel, in order of first
+// occurrence.
 func (s *Sweep) collect(l layout, y measure.Figure) ([][]*points, error) {
 	panels := make([][]*points, 1)
 	if l.panels >= 0 {
@@ -138,7 +139,8 @@ func lineOf(lines *[]*points, name string, width int) *points {
 	return p
 }
 
-// lineName names a line by its values; the only line bears the scheme's name.
+// lineName names a line by its values. If there is only one line, it has the scheme's
+// name.
 func (s *Sweep) lineName(l layout, at []int) string {
 	var parts []string
 	for i, a := range s.Axes {
@@ -161,8 +163,8 @@ func (s *Sweep) panelTitle(l layout, i int) string {
 	return a.Key + " " + a.Values[i]
 }
 
-// drawn gives the lines with their points from left to right: the mean over the seeds, or
-// the median over all variants with a bar from the least to the most.
+// drawn returns the lines with their points from left to right: the mean over the
+// seeds, or the median over all variants with a bar from the minimum to the maximum.
 func (s *Sweep) drawn(lines []*points, xs []float64) (out []chart.Line) {
 	order := make([]int, len(xs))
 	for i := range order {

@@ -1,7 +1,7 @@
-// Package sweep runs a scenario over a grid of settings, in memory, as many
-// cells at once as it is allowed, and makes tables of the outcomes. A cell that
-// is finished is a file, and is not run again. The package does not know who asks
-// for the sweep, or how its progress is shown.
+// Package sweep runs a scenario over a grid of settings, in memory, with a limited
+// number of cells in parallel, and makes tables of the results. A finished cell is
+// stored in a file and is not run again. The package does not know who requested the
+// sweep or how its progress is shown.
 package sweep
 
 import (
@@ -14,14 +14,14 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Axis is one dimension of a grid: the values that one key takes.
+// Axis is one dimension of a grid: the values of one key.
 type Axis struct {
 	Key    string // of a topology.Setting
 	Values []string
 }
 
-// ParseAxis reads "KEY=V1,V2,...". Commas inside brackets and braces belong to
-// the value, as in "switch.lossless=[3],[3,4]". No value may come twice.
+// ParseAxis parses "KEY=V1,V2,...". Commas inside brackets and braces belong to the
+// value, as in "switch.lossless=[3],[3,4]". Values must not repeat.
 func ParseAxis(s string) (Axis, error) {
 	key, list, ok := strings.Cut(s, "=")
 	if !ok || key == "" || list == "" {
@@ -30,7 +30,7 @@ func ParseAxis(s string) (Axis, error) {
 	return NewAxis(key, splitValues(list))
 }
 
-// NewAxis gives the axis of a key. No value may come twice, or be empty.
+// NewAxis returns the axis of a key. Values must not repeat or be empty.
 func NewAxis(key string, values []string) (Axis, error) {
 	for i, v := range values {
 		if v == "" {
@@ -43,7 +43,7 @@ func NewAxis(key string, values []string) (Axis, error) {
 	return Axis{key, values}, nil
 }
 
-// splitValues cuts at the commas that stand in no bracket or brace.
+// splitValues splits a list at the commas outside brackets and braces.
 func splitValues(list string) (values []string) {
 	depth, start := 0, 0
 	for i, c := range list {
@@ -62,32 +62,31 @@ func splitValues(list string) (values []string) {
 	return append(values, strings.TrimSpace(list[start:]))
 }
 
-// MaxCells bounds a grid.
+// MaxCells is the largest number of cells of a grid.
 const MaxCells = 100_000
 
-// Grid is a scenario file and what is to be varied: a cell for each combination
-// of values, the last axis fastest.
+// Grid is a scenario file and the settings to vary. It has a cell for each combination
+// of values; the last axis varies fastest.
 type Grid struct {
-	File string // shown in faults
+	File string // shown in errors
 	Data []byte // of the scenario file
 	Axes []Axis
-	// Repeat is how many variants of each point of the grid are cells, one after the
-	// other; 0 and 1 are the point as it is. Shift is by how much they move bursts and
-	// commands at most (topology.Scenario.Variant).
+	// Repeat is the number of variants per point of the grid, in consecutive cells; 0
+	// and 1 mean the point as is. Shift is the maximum by which variants move bursts
+	// and commands (topology.Scenario.Variant).
 	Repeat int
 	Shift  unit.Time
 }
 
-// variants is how many cells a point of the grid has.
+// variants returns the number of cells per point of the grid.
 func (g *Grid) variants() int { return max(1, g.Repeat) }
 
-// Points is how many combinations of values there are.
+// Points returns the number of combinations of values.
 func (g *Grid) Points() int { return g.Cells() / g.variants() }
 
-// Validate says what is wrong with the axes: a key twice, too many cells, a
-// value that the scenario refuses. All values that are wrong by themselves are
-// reported at once. Names of the scenario that two columns of the table would share
-// are wrong, too.
+// Validate reports errors in the axes: a repeated key, too many cells, or a value that
+// the scenario rejects. All invalid values are reported together. It also rejects a
+// scenario whose names would give two table columns the same name.
 func (g *Grid) Validate() error {
 	cells := g.variants()
 	for i, a := range g.Axes {
@@ -114,7 +113,7 @@ func (g *Grid) Validate() error {
 	return g.checkColumns()
 }
 
-// checkColumns checks that the figures of the scenario have names of their own.
+// checkColumns checks that the scenario's figures have unique names.
 func (g *Grid) checkColumns() error {
 	s, err := g.Scenario(0)
 	if err != nil {
@@ -131,15 +130,15 @@ func (g *Grid) checkColumns() error {
 	return nil
 }
 
-// settings gives the settings with value k on axis i, and the first one on all
-// others.
+// settings returns the settings with value k on axis i, and the first value on all
+// other axes.
 func (g *Grid) settings(i, k int) []topology.Setting {
 	list := g.Settings(0)
 	list[i].Value = g.Axes[i].Values[k]
 	return list
 }
 
-// distinct joins errors that say different things.
+// distinct joins errors without duplicates.
 func distinct(errs []error) error {
 	var said []string
 	return errors.Join(slices.DeleteFunc(errs, func(err error) bool {
@@ -149,7 +148,7 @@ func distinct(errs []error) error {
 	})...)
 }
 
-// Cells is how many cells the grid has: runs, each of one variant.
+// Cells returns the number of cells of the grid. Each cell is a run of one variant.
 func (g *Grid) Cells() int {
 	cells := g.variants()
 	for _, a := range g.Axes {
@@ -158,7 +157,7 @@ func (g *Grid) Cells() int {
 	return cells
 }
 
-// Settings gives the settings of a cell, in the order of the axes.
+// Settings returns the settings of a cell, in the order of the axes.
 func (g *Grid) Settings(cell int) []topology.Setting {
 	list := make([]topology.Setting, len(g.Axes))
 	for i, at := range g.indices(cell) {
@@ -167,7 +166,7 @@ func (g *Grid) Settings(cell int) []topology.Setting {
 	return list
 }
 
-// indices gives the index of the cell's value on each axis.
+// indices returns the index of the cell's value on each axis.
 func (g *Grid) indices(cell int) []int {
 	at := make([]int, len(g.Axes))
 	cell /= g.variants()
@@ -178,7 +177,7 @@ func (g *Grid) indices(cell int) []int {
 	return at
 }
 
-// Scenario gives the scenario of a cell.
+// Scenario returns the scenario of a cell.
 func (g *Grid) Scenario(cell int) (*topology.Scenario, error) {
 	s, err := topology.ParseWith(g.File, g.Data, g.Settings(cell))
 	if err != nil {

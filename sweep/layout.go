@@ -10,22 +10,22 @@ import (
 	"github.com/rackfab/rackfab/report/chart"
 )
 
-// layout says which axis does what in a figure: one runs along X, one makes a
-// panel per value, the others a line per combination of their values. Seeds are
+// layout assigns axes to the parts of a figure: one axis is X, one has a panel per
+// value, and the others have a line per combination of their values. Seeds are
 // averaged.
 type layout struct {
 	x, panels int // indices of axes, -1 if none
 	lines     []int
 }
 
-// seedKey and schemeKey are the axes that a figure treats by what they mean.
+// seedKey and schemeKey are the axes that a figure treats specially.
 const (
 	seedKey   = "seed"
 	schemeKey = "scheme"
 )
 
-// layout gives X to the first axis of numbers that varies, and the panels to
-// the next setting that varies.
+// layout assigns X to the first numeric axis that varies, and the panels to the next
+// setting that varies.
 func (g *Grid) layout(units []string) layout {
 	l := layout{-1, -1, nil}
 	var varying []int
@@ -52,8 +52,8 @@ func (g *Grid) layout(units []string) layout {
 	return l
 }
 
-// scale sets the X axis of the figure and gives the place of each value on it:
-// numbers stand at their amount, texts side by side.
+// scale sets the X axis of the figure and returns the position of each value on it.
+// Numbers are placed by value, texts at equal distances.
 func (s *Sweep) scale(f *chart.Figure, l layout, units []string) []float64 {
 	if l.x < 0 {
 		f.XMax = 1
@@ -86,7 +86,7 @@ func (s *Sweep) scale(f *chart.Figure, l layout, units []string) []float64 {
 	return xs
 }
 
-// numberedLabel explains the numbers that stand for texts, "1 pfc, 2 pcn".
+// numberedLabel explains the numbers used for texts: "1 pfc, 2 pcn".
 func numberedLabel(a Axis) string {
 	parts := make([]string, len(a.Values))
 	for i, v := range a.Values {

@@ -12,15 +12,15 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// Store keeps the outcomes of cells, a file each.
+// Store stores the results of cells, one file each.
 type Store struct {
 	Dir string
-	// Version tells builds apart that may give different outcomes.
+	// Version distinguishes builds whose results may differ.
 	Version string
 }
 
-// key names what a cell is: the scenario with everything spelt out, the form of
-// the results, and the build.
+// key identifies a cell: the complete scenario with all defaults, the format of the
+// results, and the build.
 func (s *Store) key(scenario *topology.Scenario) (string, error) {
 	text, err := topology.Marshal(scenario)
 	if err != nil {
@@ -28,14 +28,14 @@ func (s *Store) key(scenario *topology.Scenario) (string, error) {
 	}
 	sum := sha256.New()
 	for _, part := range [][]byte{text, []byte(measure.Schema), []byte(s.Version)} {
-		_, _ = fmt.Fprintf(sum, "%d:%s", len(part), part) // a hash takes everything
+		_, _ = fmt.Fprintf(sum, "%d:%s", len(part), part) // a hash does not fail
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:16]), nil
 }
 
 func (s *Store) path(key string) string { return filepath.Join(s.Dir, key+".json") }
 
-// get gives the outcome of a cell; an error if there is none that is whole.
+// get returns the result of a cell. It returns an error if there is no complete result.
 func (s *Store) get(key string) (*measure.Run, error) {
 	data, err := os.ReadFile(s.path(key))
 	if err != nil {
@@ -48,8 +48,8 @@ func (s *Store) get(key string) (*measure.Run, error) {
 	return run, nil
 }
 
-// put keeps the outcome of a cell. The file is whole or not there, whenever the
-// process ends.
+// put stores the result of a cell. It is atomic: a crash leaves either the complete
+// file or none.
 func (s *Store) put(key string, run *measure.Run) error {
 	data, err := json.Marshal(run)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *Store) put(key string, run *measure.Run) error {
 		err = os.Rename(f.Name(), s.path(key))
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // the first fault counts
+		_ = os.Remove(f.Name()) // the first error is reported
 	}
 	return err
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Sweep is a grid and the cells of it that are finished.
+// Sweep is a grid with its finished cells.
 type Sweep struct {
 	Grid
 	store   Store
@@ -24,8 +24,8 @@ type Sweep struct {
 	warnings []topology.Fault
 }
 
-// Plan checks every cell of a valid grid and finds those that are finished. It
-// works on as many cells at once as lanes says.
+// Plan checks every cell of a valid grid and finds the finished ones. It processes up
+// to lanes cells in parallel.
 func Plan(ctx context.Context, g Grid, store Store, lanes int) (*Sweep, error) {
 	if err := os.MkdirAll(store.Dir, 0o755); err != nil {
 		return nil, err
@@ -63,28 +63,29 @@ func Plan(ctx context.Context, g Grid, store Store, lanes int) (*Sweep, error) {
 	return s, err
 }
 
-// Warnings lists the warnings of all cells, each once, in the order of the cells.
+// Warnings returns the warnings of all cells without duplicates, in the order of the
+// cells.
 func (s *Sweep) Warnings() []topology.Fault { return s.warnings }
 
-// Missing is how many cells are still to be run.
+// Missing returns the number of cells still to be run.
 func (s *Sweep) Missing() int { return len(s.missing) }
 
-// Left is the fabric time of the cells that are still to be run.
+// Left returns the fabric time of the cells still to be run.
 func (s *Sweep) Left() unit.Time { return s.left }
 
-// Advance is what a step of a cell has added.
+// Advance is the progress made by one step of a cell.
 type Advance struct {
 	Fabric unit.Time
 	Hops   int64
-	Done   bool // it was the cell's last step
+	Done   bool // this was the cell's last step
 }
 
-// Cell runs the scenario of a cell, and calls show after each step of it.
+// Cell runs the scenario of a cell and calls show after each step.
 type Cell func(ctx context.Context, s *topology.Scenario, show func(Advance)) (*measure.Run, error)
 
-// Run runs the missing cells, as many at once as lanes says, and keeps each as
-// it ends. show is called after each step of a cell, by several goroutines. A
-// cancelled sweep leaves the cells that are finished.
+// Run runs the missing cells, up to lanes in parallel, and stores each result as its
+// cell ends. Several goroutines call show, after each step of a cell. A cancelled sweep
+// keeps its finished cells.
 func (s *Sweep) Run(ctx context.Context, lanes int, run Cell, show func(Advance)) error {
 	return each(ctx, len(s.missing), lanes, func(ctx context.Context, i int) error {
 		cell := s.missing[i]
@@ -96,15 +97,15 @@ func (s *Sweep) Run(ctx context.Context, lanes int, run Cell, show func(Advance)
 		if err != nil {
 			return err
 		}
-		outcome.Series, outcome.Nodes = nil, nil // a cell is its figures
+		outcome.Series, outcome.Nodes = nil, nil // a cell stores figures only
 		return s.store.put(s.keys[cell], outcome)
 	})
 }
 
-// steps is how often a cell reports its progress.
+// steps is the number of progress reports per cell.
 const steps = 20
 
-// InMemory is the Cell that runs in this process.
+// InMemory is a Cell that runs in this process.
 func InMemory(ctx context.Context, s *topology.Scenario, show func(Advance)) (*measure.Run, error) {
 	l, err := lab.New(s)
 	if err != nil {
@@ -121,11 +122,11 @@ func InMemory(ctx context.Context, s *topology.Scenario, show func(Advance)) (*m
 	return l.Outcome()
 }
 
-// Outcome gives what a finished cell has shown; series and nodes are left out.
+// Outcome returns the result of a finished cell, without series and nodes.
 func (s *Sweep) Outcome(cell int) (*measure.Run, error) { return s.store.get(s.keys[cell]) }
 
-// each calls do for 0 to n-1, as many at once as lanes says, until one errs or
-// the context ends.
+// each calls do for 0 to n-1, up to lanes calls in parallel, until one returns an error
+// or the context ends.
 func each(ctx context.Context, n, lanes int, do func(ctx context.Context, i int) error) error {
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(lanes)

@@ -10,35 +10,35 @@ import (
 // Kind is the type of a column's values.
 type Kind int
 
-// Kinds of columns, and the type that values have in a row.
+// Kinds of columns, with the type of their values.
 const (
 	Text    Kind = iota // string
 	Integer             // int64
-	Real                // float64, or measure.Bound for the least that the value can be
+	Real                // float64, or measure.Bound for a lower bound
 )
 
-// Column is one column of a table. Where values have a unit, it ends the name.
+// Column is one column of a table. Its name ends with the unit of its values, if any.
 type Column struct {
 	Name string
 	Kind Kind
 }
 
-// Table is a sequence of rows, each as long as the list of columns.
+// Table is a sequence of rows, each with one value per column.
 type Table struct {
-	Name    string // of a table in a Parquet file
+	Name    string // table name in a Parquet file
 	Columns []Column
 	Rows    iter.Seq2[[]any, error]
 }
 
-// column is a column with its value for a point of the grid, whose runs are those of its
-// variants.
+// column is a column with the function that computes its value for a point of the grid.
+// The runs of a point are its variants.
 type column struct {
 	Column
 	of func(settings []topology.Setting, runs []*measure.Run) any
 }
 
-// Table gives a row per point of the grid, in its order. Every cell must be
-// finished. No more than the outcomes of one point are held in memory.
+// Table returns a table with one row per point of the grid, in grid order. Every cell
+// must be finished. At most the results of one point are in memory at a time.
 func (s *Sweep) Table() (*Table, error) {
 	columns, err := s.columns()
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *Sweep) Table() (*Table, error) {
 	return t, nil
 }
 
-// outcomes gives what the variants of a point have shown.
+// outcomes returns the results of a point's variants.
 func (s *Sweep) outcomes(point int) (runs []*measure.Run, err error) {
 	for k := range s.variants() {
 		run, err := s.Outcome(point*s.variants() + k)
@@ -82,8 +82,8 @@ func (s *Sweep) row(point int, columns []column) ([]any, error) {
 	return row, nil
 }
 
-// columns lists the axes, then the figures of every run, then those of the
-// single flows, workloads, commands and bursts, and the links on which a cell has paused.
+// columns lists the axes, then the figures of every run, then those of the single
+// flows, workloads, commands and bursts, and the links on which a cell had a PAUSE.
 func (s *Sweep) columns() ([]column, error) {
 	scenario, err := s.Scenario(0)
 	if err != nil {
@@ -101,8 +101,8 @@ func (s *Sweep) columns() ([]column, error) {
 	return list, err
 }
 
-// pausedLinks lists the links on which some cell has paused, in the order in
-// which they come up.
+// pausedLinks lists the links on which at least one cell had a PAUSE, in order of first
+// occurrence.
 func (s *Sweep) pausedLinks() (links []string, err error) {
 	seen := map[string]bool{}
 	for cell := range s.Cells() {

@@ -12,15 +12,15 @@ import (
 	"github.com/rackfab/rackfab/fabric/measure"
 )
 
-// WriteCSV writes the table as RFC 4180 text with a header. A real number is
-// written with the digits that give it back exactly.
+// WriteCSV writes the table as RFC 4180 text with a header. Real numbers are written
+// with enough digits to restore them exactly.
 func WriteCSV(w io.Writer, t *Table) error {
 	out := csv.NewWriter(w)
 	record := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
 		record[i] = c.Name
 	}
-	_ = out.Write(record) // out keeps the error
+	_ = out.Write(record) // out keeps its first error
 	for row, err := range t.Rows {
 		if err != nil {
 			return err
@@ -41,7 +41,7 @@ func spell(v any) string {
 	return fmt.Sprint(v)
 }
 
-// plain is a value without the mark that it is the least that it can be.
+// plain returns a value without its lower-bound mark.
 func plain(v any) any {
 	if b, ok := v.(measure.Bound); ok {
 		return b.Value
@@ -49,8 +49,8 @@ func plain(v any) any {
 	return v
 }
 
-// WriteParquet writes the table as an Apache Parquet file, with the columns and
-// names of WriteCSV. It holds one row group in memory.
+// WriteParquet writes the table as an Apache Parquet file, with the columns and names
+// of WriteCSV. It keeps one row group in memory.
 func WriteParquet(w io.Writer, t *Table) error {
 	root := ordered{Group: parquet.Group{}}
 	for _, c := range t.Columns {
@@ -85,8 +85,8 @@ func leaf(k Kind) parquet.Node {
 	}
 }
 
-// ordered is a group whose columns stand in the order of names, not of the
-// alphabet.
+// ordered is a group that keeps its columns in the order of names instead of
+// alphabetical order.
 type ordered struct {
 	parquet.Group
 	names []string
