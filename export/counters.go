@@ -10,8 +10,8 @@ import (
 	"github.com/rackfab/rackfab/sweep"
 )
 
-// Counters gives the counters of runs as a table, one row per counter that is not 0.
-// Those of a node as a whole have no port and no class.
+// Counters returns a table of the runs' counters, one row per nonzero counter. The
+// counters of a whole node have no port and no class.
 func Counters(runs ...*measure.Run) *sweep.Table {
 	return &sweep.Table{
 		Name: "counters",
@@ -59,7 +59,7 @@ func nodeCounters(scheme string, n *measure.Node, yield func(...any) bool) bool 
 	return true
 }
 
-// onset gives the instants that have come, as counters.
+// onset returns the instants that have occurred, as counters.
 func onset(o fabric.Onset) map[string]uint64 {
 	return fabric.NonZero(func(yield func(string, uint64) bool) {
 		_ = yield("first_ce_ps", uint64(o.CE)) && yield("first_pause_sent_ps", uint64(o.PauseSent)) &&

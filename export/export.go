@@ -1,7 +1,7 @@
-// Package export turns what a run has left behind into tables that other programs
-// read: CSV and Parquet with units in the names of columns, and the text files of
-// the HPCC simulator. It makes nothing up: what a folder does not hold comes from
-// the same run once more, in memory.
+// Package export turns the output of a run into tables for other programs: CSV and
+// Parquet with units in the column names, and the text files of the HPCC simulator. It
+// does not invent data: what a folder lacks comes from a repetition of the same run in
+// memory.
 package export
 
 import (
@@ -18,10 +18,10 @@ import (
 	"github.com/rackfab/rackfab/sweep"
 )
 
-// Events are what happened in a run at instants of its own.
+// Events are the events of a run that have exact instants.
 type Events struct {
-	Flows []Completion // in the order in which they completed
-	PFC   []PFC        // in the order of time, then of nodes
+	Flows []Completion // in order of completion
+	PFC   []PFC        // in time order, then by node
 }
 
 // Completion is a flow whose last byte was acknowledged at its sender.
@@ -32,18 +32,18 @@ type Completion struct {
 	Size  unit.Bytes
 }
 
-// PFC is a class of a PFC frame at the port that it came in by.
+// PFC is one class of a PFC frame at its ingress port.
 type PFC struct {
 	At     unit.Time
 	Node   int // index in the scenario
 	Port   fabric.Port
 	Class  fabric.Priority
-	Quanta uint16 // 0 is RESUME
+	Quanta uint16 // 0 means RESUME
 }
 
-// Replay runs a scenario once more and gives its events. The run must have that
-// digest: one of another version of rackfab is refused. keep is asked now and then
-// whether to go on; nil is always.
+// Replay repeats a run and returns its events. It returns an error unless the run has
+// the given digest; the digest of another version of rackfab may differ. Replay calls
+// keep now and then and stops if keep returns false; a nil keep always continues.
 func Replay(s *topology.Scenario, digest string, keep func() bool) (*Events, error) {
 	l, err := lab.New(s)
 	if err != nil {
@@ -77,7 +77,7 @@ func Replay(s *topology.Scenario, digest string, keep func() bool) (*Events, err
 	return e, err
 }
 
-// pfc takes a PFC frame apart.
+// pfc adds an event for each class of a PFC frame.
 func (e *Events) pfc(at unit.Time, index int, port fabric.Port, f *frame.Frame) {
 	var p frame.PFC
 	if p.Parse(f) != nil {
@@ -90,14 +90,14 @@ func (e *Events) pfc(at unit.Time, index int, port fabric.Port, f *frame.Frame) 
 	}
 }
 
-// rows makes the rows of a table of values that are there.
+// rows returns the rows of a table whose values are in memory.
 func rows(yieldAll func(yield func(...any) bool)) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
 		yieldAll(func(values ...any) bool { return yield(values, nil) })
 	}
 }
 
-// FCT gives the completion times of flows as a table.
+// FCT returns a table of the flows' completion times.
 func (e *Events) FCT(s *topology.Scenario) *sweep.Table {
 	alone := measure.NewStandalone(s)
 	return &sweep.Table{
@@ -122,7 +122,7 @@ func (e *Events) FCT(s *topology.Scenario) *sweep.Table {
 	}
 }
 
-// Frames gives the PFC frames as a table.
+// Frames returns a table of the PFC frames.
 func (e *Events) Frames(s *topology.Scenario) *sweep.Table {
 	ends := s.PortMap()
 	return &sweep.Table{

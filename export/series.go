@@ -7,8 +7,8 @@ import (
 	"github.com/rackfab/rackfab/sweep"
 )
 
-// Series gives the time series of a run as tables, one row per bin and thing; those
-// without rows are left out. from_ps and to_ps bound the bin.
+// Series returns the time series of a run as tables, one row per bin and item; empty
+// tables are left out. from_ps and to_ps bound the bin.
 func Series(run *measure.Run) (tables []*sweep.Table) {
 	s := run.Series
 	add := func(name, of string, columns []string, lists []list) {
@@ -42,7 +42,7 @@ func Series(run *measure.Run) (tables []*sweep.Table) {
 	return tables
 }
 
-// list is a thing with values per bin, one list per column.
+// list is an item with its values per bin, one slice per column.
 type list struct {
 	name   string
 	values [][]int64
@@ -55,7 +55,7 @@ func plain(series []measure.Series) (lists []list) {
 	return lists
 }
 
-// buckets are named "h0 in": the node and the direction of the tokens.
+// buckets names the series "h0 in": the node and the direction of the tokens.
 func buckets(series []measure.ShaperSeries) (lists []list) {
 	for _, s := range series {
 		lists = append(lists, list{s.Node + " " + s.Direction, [][]int64{s.Bins}})
@@ -63,7 +63,7 @@ func buckets(series []measure.ShaperSeries) (lists []list) {
 	return lists
 }
 
-// binned makes a table of values per bin.
+// binned returns a table of values per bin.
 func binned(bin, end unit.Time, name, of string, columns []string, lists []list) *sweep.Table {
 	t := &sweep.Table{Name: name, Columns: []sweep.Column{{Name: "from_ps", Kind: sweep.Integer}, {Name: "to_ps", Kind: sweep.Integer}, {Name: of}}}
 	for _, c := range columns {
@@ -86,7 +86,7 @@ func binned(bin, end unit.Time, name, of string, columns []string, lists []list)
 	return t
 }
 
-// Nodes gives the numbers that the files of the HPCC simulator have for nodes.
+// Nodes returns a table of the node numbers in the HPCC simulator's files.
 func Nodes(s *topology.Scenario) *sweep.Table {
 	return &sweep.Table{
 		Name:    "nodes",
