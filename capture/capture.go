@@ -1,6 +1,6 @@
-// Package capture writes what a tap has recorded as a pcapng file that Wireshark
-// opens: one interface per port, fabric time, and a comment per packet. It does
-// not know where the packets come from.
+// Package capture writes tapped packets as a pcapng file for Wireshark: one interface
+// per port, timestamps in fabric time, and a comment per packet. It does not know where
+// the packets come from.
 package capture
 
 import (
@@ -24,26 +24,27 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// ErrFull says that a file has come to its limit: it holds what was written before.
+// ErrFull means that a file has reached its limit. It keeps what was written before.
 var ErrFull = errors.New("capture: the file has come to its limit")
 
-// Options say what a file is to hold.
+// Options configure a capture file.
 type Options struct {
-	Limit int64 // bytes of the file at most, 0 for no limit
-	// Headers leaves out payloads, which are zeros, and the ICRC behind them: the
-	// captured length is then less than the original one.
+	Limit int64 // maximum size of the file in bytes, 0 for no limit
+	// Headers omits payloads, which are zeros, and the ICRC after them. The captured
+	// length is then less than the original one.
 	Headers bool
-	// From is the first instant of the window, whose scheme the file names.
+	// From is the first instant of the window. The file names the scheme at this
+	// instant.
 	From unit.Time
 }
 
-// Writer writes one file.
+// Writer writes one capture file.
 type Writer struct {
 	options  Options
 	seed     uint64
 	file     *pcapgo.NgWriter
-	index    map[place]int // of interfaces
-	received []uint64      // packets by interface
+	index    map[place]int // of the interfaces
+	received []uint64      // packets per interface
 	lost     []int64
 	size     int64
 	wire     []byte
@@ -55,8 +56,8 @@ type place struct {
 	port fabric.Port
 }
 
-// NewWriter begins a file of a run of s with an interface per point; there must be
-// one at least.
+// NewWriter starts a capture file of a run of s with one interface per point. There
+// must be at least one point.
 func NewWriter(w io.Writer, s *topology.Scenario, points []tap.Point, o Options) (*Writer, error) {
 	c := &Writer{options: o, seed: s.Seed, index: map[place]int{}, received: make([]uint64, len(points)), lost: make([]int64, len(points))}
 	about := pcapgo.NgWriterOptions{SectionInfo: pcapgo.NgSectionInfo{
@@ -84,21 +85,21 @@ func NewWriter(w io.Writer, s *topology.Scenario, points []tap.Point, o Options)
 	return c, err
 }
 
-// counter counts what is written.
+// counter counts the bytes written.
 type counter struct {
 	w io.Writer
 	n int64
 }
 
-// Write passes on.
+// Write writes b to the underlying writer.
 func (c *counter) Write(b []byte) (int, error) {
 	n, err := c.w.Write(b)
 	c.n += int64(n)
 	return n, err
 }
 
-// Write adds packets in the order given, which is that of time. ErrFull says that
-// not all of them have found room.
+// Write appends packets, which must be in time order. It returns ErrFull if not all of
+// them fit.
 func (c *Writer) Write(packets []tap.Packet) error {
 	for i := range packets {
 		if err := c.write(&packets[i]); err != nil {
@@ -137,13 +138,13 @@ func (c *Writer) write(p *tap.Packet) error {
 	return c.file.WritePacketWithOptions(info, c.wire, pcapgo.NgPacketOptions{Comments: []string{comment}, Flags: flags})
 }
 
-// badFCS appends a frame check sequence that is wrong in every bit. The bits of a frame
-// that a link has damaged are not emulated: it is captured as it was sent.
+// badFCS appends a frame check sequence that is wrong in every bit. The bit errors of a
+// damaged frame are not emulated: the frame is captured as it was sent.
 func badFCS(wire []byte) []byte {
 	return binary.LittleEndian.AppendUint32(wire, ^crc32.ChecksumIEEE(wire))
 }
 
-// bytes appends what is captured of a frame, without its FCS.
+// bytes appends the captured bytes of a frame, without its FCS.
 func (c *Writer) bytes(dst []byte, f *frame.Frame) []byte {
 	if f.Payload > 0 && c.options.Headers {
 		return append(dst, f.Header()...)
@@ -158,9 +159,9 @@ func direction(w node.Way) pcapgo.NgEpbFlag {
 	return pcapgo.NgEpbFlagDirectionInbound
 }
 
-// commentOf gives the words that stand beside a packet of a run with that seed: its
-// way, the exact instant, the trace of its message, and the queues of the port. A damaged
-// packet also has fcs=bad.
+// commentOf returns the comment on a packet of a run with that seed: its direction, the
+// exact instant, the trace of its message, and the queues of the port. The comment on a
+// damaged packet also contains fcs=bad.
 func commentOf(p *tap.Packet, seed uint64) string {
 	trace := "none"
 	if message := fabric.MessageOf(p.Frame.Trace); message != 0 {
@@ -176,22 +177,22 @@ func commentOf(p *tap.Packet, seed uint64) string {
 
 // Sizes of pcapng blocks and options in bytes.
 const (
-	packetBlock    = 32               // an enhanced packet block without packet and options
+	packetBlock    = 32               // an enhanced packet block without its packet and options
 	optionHead     = 4                // of each option; one more ends the list
 	flagsOption    = optionHead + 4   // epb_flags
 	statisticsSize = 24 + 2*(4+8) + 4 // an interface statistics block
 )
 
-// packetSize gives what a packet takes in the file.
+// packetSize returns the size of a packet in the file, in bytes.
 func packetSize(wire, comment int) int64 {
 	padded := func(n int) int { return (n + 3) &^ 3 }
 	return int64(packetBlock + padded(wire) + optionHead + padded(comment) + flagsOption + optionHead)
 }
 
-// Lose says how many packets were lost so far at the point with that index.
+// Lose sets the number of packets lost so far at the point with that index.
 func (c *Writer) Lose(point int, n int64) { c.lost[point] = n }
 
-// Lost gives how many packets were lost, at all points together.
+// Lost returns the number of packets lost at all points together.
 func (c *Writer) Lost() (sum int64) {
 	for _, n := range c.lost {
 		sum += n
@@ -199,7 +200,7 @@ func (c *Writer) Lost() (sum int64) {
 	return sum
 }
 
-// Packets gives how many packets the file holds.
+// Packets returns the number of packets in the file.
 func (c *Writer) Packets() (sum uint64) {
 	for _, n := range c.received {
 		sum += n
@@ -207,7 +208,7 @@ func (c *Writer) Packets() (sum uint64) {
 	return sum
 }
 
-// Close ends the file with the statistics of each interface: packets seen and
+// Close completes the file with the statistics of each interface: packets received and
 // packets lost.
 func (c *Writer) Close() error {
 	for i, n := range c.received {
@@ -219,5 +220,5 @@ func (c *Writer) Close() error {
 	return c.file.Flush()
 }
 
-// Flush hands on all packets so far.
+// Flush writes all buffered packets.
 func (c *Writer) Flush() error { return c.file.Flush() }
