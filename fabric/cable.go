@@ -6,15 +6,15 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Fate is what became of a frame on its link.
+// Fate is the outcome of a frame's transfer over a link.
 type Fate uint8
 
 // Fates.
 const (
-	Whole   Fate = iota // it came in as it was sent
-	CutOff              // the link was down
-	Lost                // nothing of it came in
-	Damaged             // it came in with a bad frame check sequence
+	Whole   Fate = iota // received as it was sent
+	CutOff              // dropped because the link was down
+	Lost                // lost on the link, nothing received
+	Damaged             // received with a bad frame check sequence
 )
 
 var fates = [...]struct {
@@ -22,7 +22,7 @@ var fates = [...]struct {
 	reason DropReason
 }{{"whole", 0}, {"cut-off", DropLinkDown}, {"lost", DropLinkLoss}, {"damaged", DropBadFCS}}
 
-// String names the fate, "damaged".
+// String returns the name of the fate, such as "damaged".
 func (f Fate) String() string {
 	if int(f) < len(fates) {
 		return fates[f].name
@@ -30,27 +30,27 @@ func (f Fate) String() string {
 	return fmt.Sprintf("fate(%d)", uint8(f))
 }
 
-// Reason gives the reason for the drop of a frame, 0 for a whole one.
+// Reason returns the drop reason of the fate, 0 for Whole.
 func (f Fate) Reason() DropReason { return fates[f].reason }
 
-// Cable is what the receiving end of a link knows of it. The zero value is a link
-// without length that has always been whole.
+// Cable is the state of a link at its receiving end. The zero value is a link
+// without length that was never down.
 type Cable struct {
 	Rate     unit.Rate
 	Delay    unit.Time  // propagation
 	Overhead unit.Bytes // per frame beyond its length
-	Flaws    Flaws      // of the direction to this end
+	Flaws    Flaws      // of the direction towards this end
 	Down     bool
-	since    unit.Time // that it is whole, after it was cut
+	since    unit.Time // when the link came up after it was down
 	counts   [Damaged + 1]uint64
 }
 
-// Mend makes the link whole from now on.
+// Mend brings the link up at now.
 func (c *Cable) Mend(now unit.Time) { c.Down, c.since = false, now }
 
-// Fate gives the fate of a frame of that length that arrives now. A frame that was
-// on the wire while the link was down, since the start of its transmission, is cut
-// off. The rates in force now decide on everything else.
+// Fate returns the fate of a frame of the given length that arrives now. A frame is
+// cut off if the link was down at any time since the start of its transmission. The
+// current error rates decide whether any other frame is lost or damaged.
 func (c *Cable) Fate(now unit.Time, length unit.Bytes) Fate {
 	if !c.Down && c.since == 0 && !c.Flaws.any {
 		return Whole
@@ -65,18 +65,18 @@ func (c *Cable) fate(now unit.Time, length unit.Bytes) Fate {
 	return c.Flaws.fate(now)
 }
 
-// Losses counts the frames that did not come in whole over a link, PFC frames among
-// them, since the start of the run.
+// Losses counts the frames, PFC frames included, that a link did not deliver whole
+// since the start of the run.
 type Losses struct {
-	CutFrames     uint64 // the link was cut
-	LostFrames    uint64 // the link lost them
-	DamagedFrames uint64 // the link damaged them
+	CutFrames     uint64 // the link was down
+	LostFrames    uint64 // lost by the link
+	DamagedFrames uint64 // damaged by the link
 }
 
 // Count counts a frame by its fate.
 func (c *Cable) Count(f Fate) { c.counts[f]++ }
 
-// Losses gives what Count has counted.
+// Losses returns the frames that Count has counted.
 func (c *Cable) Losses() Losses {
 	return Losses{CutFrames: c.counts[CutOff], LostFrames: c.counts[Lost], DamagedFrames: c.counts[Damaged]}
 }

@@ -7,23 +7,23 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Verb says what a Change does.
+// Verb is the kind of a Change.
 type Verb uint8
 
-// Verbs. A change that a machine has no use for, or that asks for what is so
-// already, changes nothing.
+// Verbs. A change that does not apply to a machine, or that requests the current
+// state, has no effect.
 const (
-	AddFlows Verb = iota + 1 // Flows begin or end here
-	StopFlow                 // the sender of Flow sends nothing more, not even again
-	LinkDown                 // the link at Port is cut; what is on the wire is lost
-	LinkUp                   // it is whole again
+	AddFlows Verb = iota + 1 // add Flows, of which the machine is one end
+	StopFlow                 // the sender of Flow stops, retransmissions included
+	LinkDown                 // the link at Port goes down and loses the frames in flight
+	LinkUp                   // the link at Port comes up again
 	Reroute                  // Routes take effect, as they do with LinkDown and LinkUp
-	Freeze                   // the NIC neither sends nor takes anything in
-	Thaw                     // it goes on
+	Freeze                   // the NIC neither sends nor receives
+	Thaw                     // the NIC resumes operation
 	Tune                     // the setting Key becomes Value
-	Post                     // Connections begin or end here, the host posts Works
-	Choose                   // the flows of Pairs are under the scheme Word
-	Mark                     // the Classes are marked by the law Word
+	Post                     // add Connections, of which the NIC is one end, and post Works
+	Choose                   // the flows of Pairs use the scheme Word
+	Mark                     // the Classes use the marking law Word
 )
 
 var verbNames = [...]string{
@@ -31,7 +31,7 @@ var verbNames = [...]string{
 	Reroute: "reroute", Freeze: "freeze", Thaw: "thaw", Tune: "tune", Post: "post", Choose: "choose", Mark: "mark",
 }
 
-// String names the verb, "link-down".
+// String returns the name of the verb, such as "link-down".
 func (v Verb) String() string {
 	if int(v) < len(verbNames) && verbNames[v] != "" {
 		return verbNames[v]
@@ -39,17 +39,17 @@ func (v Verb) String() string {
 	return fmt.Sprintf("verb(%d)", uint8(v))
 }
 
-// Key is a setting that changes while a machine runs.
+// Key is a setting that can change while a machine runs.
 type Key uint8
 
-// Keys, with the unit of their value. Those of a switch hold for all of its
-// ports. A change that names classes gives them a value of their own; one that names
-// none concerns, from XOFF to Quanta, the lossless classes, and with RED's keys all
-// classes, that have no value of their own.
+// Keys, with the unit of their value. The keys of a switch apply to all of its
+// ports. A change that names classes gives these classes a value of their own. A
+// change without classes applies to the classes without a value of their own: to
+// the lossless ones from KeyXOFF to KeyQuanta, to all of them with the keys of RED.
 const (
 	KeyXOFF         Key = iota + 1 // bytes, 0 for the dynamic threshold
 	KeyXON                         // bytes
-	KeyAlphaShift                  // power of 2; of a class of its own, in the place of a static threshold
+	KeyAlphaShift                  // power of 2; for a named class it replaces a static threshold
 	KeyQuanta                      // 512 bit times
 	KeyKmin                        // bytes
 	KeyKmax                        // bytes
@@ -58,12 +58,12 @@ const (
 	KeyTimeout                     // ps, 0 for none
 	KeyControlRate                 // packets per second, 0 for no limit
 	KeyRTTIncrement                // base increment D of a converter, ps, 0 for the formula
-	KeyLoss                        // of the link at Port, towards the machine; math.Float64bits
-	KeyCorrupt                     // same
+	KeyLoss                        // probability, of the link at Port towards the machine; math.Float64bits
+	KeyCorrupt                     // as KeyLoss
 )
 
-// DataDSCP is the code point of flows whose class says no other: data on DSCP 26 is
-// the common RoCE deployment.
+// DataDSCP is the DSCP of flows whose class sets no other. DSCP 26 for data is the
+// common RoCE deployment.
 const DataDSCP uint8 = 26
 
 // Flow is one flow: a queue pair that WRITEs one message. Hosts are indices
@@ -75,11 +75,11 @@ type Flow struct {
 	Start    unit.Time
 	Initial  unit.Rate // 0 is line rate
 	Source   uint16    // UDP source port, the flow's entropy
-	DSCP     uint8     // code point of its data, 0 to 63; its class follows
-	// Baseline says that one of the ends does not speak CETH.
+	DSCP     uint8     // DSCP of its data, 0 to 63; it determines the class
+	// Baseline says that one of the two ends does not support CETH.
 	Baseline bool
-	// Excess says that the receiver wants to be told of credit that the sender cannot
-	// spend, whatever the scheme (CBRC-36, mode B of one receiver).
+	// Excess says that the sender signals excess credit, which it cannot spend, to
+	// the receiver under any scheme (CBRC-36, mode B of one receiver).
 	Excess bool
 }
 
@@ -89,49 +89,49 @@ type Connection struct {
 	ID       FlowID
 	From, To int // initiator and target
 	Class    Priority
-	Payload  unit.Bytes // largest of a packet, the same at both ends
+	Payload  unit.Bytes // largest payload of a packet, the same at both ends
 	Source   uint16     // UDP source port
 	Baseline bool       // as in Flow
 }
 
-// Work is commands that a host posts to its NIC: Count of them, the first at the
-// instant of the change and each Every later than the one before.
+// Work is a series of commands that a host posts to its NIC: Count commands, the
+// first at the instant of the change, the others at intervals of Every.
 type Work struct {
 	Connection FlowID
-	ID         uint32 // of the first; they count up
-	Verb       uint8  // of package nic/command
+	ID         uint32 // ID of the first command; the others count up
+	Verb       uint8  // a verb of package nic/command
 	Size       unit.Bytes
 	Every      unit.Time
 	Count      int
 }
 
-// Change is a control change of one machine at a named instant.
+// Change is a change made to one machine at a given instant.
 type Change struct {
 	At     unit.Time
-	Value  int64    // of Tune
-	Flows  []Flow   // of AddFlows
-	Routes [][]Port // by host, of Reroute, and of LinkDown and LinkUp at a switch
-	Port   Port     // of LinkDown and LinkUp, and of Tune for a setting of a link
-	Flow   FlowID   // of StopFlow
+	Value  int64    // for Tune
+	Flows  []Flow   // for AddFlows
+	Routes [][]Port // by host; for Reroute, and for LinkDown and LinkUp at a switch
+	Port   Port     // for LinkDown and LinkUp, and for Tune of a link's setting
+	Flow   FlowID   // for StopFlow
 	Verb   Verb
-	Key    Key // of Tune
-	// Connections and Works are of Post.
+	Key    Key // for Tune
+	// Connections and Works are for Post.
 	Connections []Connection
 	Works       []Work
-	Word        string // of Choose and Mark, a name of package cc
-	Pairs       []Pair // of Choose: those of which the NIC is one end
-	Classes     uint8  // of Mark, and of Tune unless it is 0: bit per class
+	Word        string // for Choose and Mark: a name of package cc
+	Pairs       []Pair // for Choose: the pairs of which the NIC is one end
+	Classes     uint8  // for Mark, and for Tune unless it is 0: one bit per class
 }
 
-// Pair is data from one host to another, by index among the NICs.
+// Pair is the data from one host to another. Hosts are indices among the NICs.
 type Pair struct{ From, To int }
 
-// changeMark stands in the canonical bytes where those of an arrival have the
-// port.
+// changeMark takes the place that the port has in the canonical bytes of an
+// arrival.
 const changeMark = 1<<32 - 1
 
-// Append writes the change's canonical bytes behind b: its instant, then
-// everything else, the same on every machine.
+// Append appends the canonical bytes of the change to b: first its instant, then
+// all other fields. The bytes are the same on every machine.
 func (c *Change) Append(b []byte) []byte {
 	le := binary.LittleEndian
 	b = le.AppendUint64(b, uint64(c.At))
@@ -157,7 +157,7 @@ func (c *Change) Append(b []byte) []byte {
 	case Choose, Mark:
 		b = c.appendChoice(b)
 	case Tune:
-		if c.Classes != 0 { // without them the bytes are those of earlier journals
+		if c.Classes != 0 { // without classes the bytes are those of earlier journals
 			b = append(b, c.Classes)
 		}
 	default:
@@ -165,7 +165,7 @@ func (c *Change) Append(b []byte) []byte {
 	return b
 }
 
-// appendChoice writes what a Choose and a Mark have beyond every change.
+// appendChoice appends the fields that only Choose and Mark have.
 func (c *Change) appendChoice(b []byte) []byte {
 	le := binary.LittleEndian
 	b = le.AppendUint32(b, uint32(len(c.Word)))
@@ -178,7 +178,7 @@ func (c *Change) appendChoice(b []byte) []byte {
 	return b
 }
 
-// appendPost writes what a Post has beyond every change.
+// appendPost appends the fields that only Post has.
 func (c *Change) appendPost(b []byte) []byte {
 	le := binary.LittleEndian
 	b = le.AppendUint32(b, uint32(len(c.Connections)))
@@ -218,5 +218,5 @@ func (f *Flow) append(b []byte) []byte {
 	b = le.AppendUint64(b, uint64(f.Start))
 	b = le.AppendUint64(b, uint64(f.Initial))
 	b = le.AppendUint16(b, f.Source)
-	return append(b, truth(f.Baseline)|(f.DSCP^DataDSCP)<<1) // as before flows had a DSCP where it is the common one
+	return append(b, truth(f.Baseline)|(f.DSCP^DataDSCP)<<1) // DSCP 26 keeps the bytes of the format without a DSCP
 }

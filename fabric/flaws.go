@@ -8,21 +8,21 @@ import (
 )
 
 // Flaws are the error rates of one direction of a link. The fate of a frame is a
-// hash of the direction and of the instant at which the frame arrives. No two
-// frames of a direction arrive at one instant, so that the hash draws once per
-// frame, and no draw depends on another. The zero value has no flaws.
+// hash of the direction and of the frame's arrival instant. No two frames of a
+// direction arrive at the same instant. The hash therefore draws once per frame,
+// and no draw depends on another. The zero value has no errors.
 type Flaws struct {
 	stream        uint64
 	loss, corrupt uint64 // in parts of 2^shareBits
-	any           bool   // of the two is above 0
+	any           bool   // one of the rates is above 0
 }
 
 // shareBits leaves room for a rate of 1 in 64 bits.
 const shareBits = 63
 
-// NewFlaws gives the flaws of a direction: its link is counted from 0 in the
-// order of the scenario, and back tells the direction from the link's second end
-// to its first. loss and corrupt are probabilities per frame, from 0 to 1.
+// NewFlaws returns the error rates of one direction of a link. link is the index of
+// the link in the scenario. back selects the direction from the link's second end to
+// its first. loss and corrupt are probabilities per frame, from 0 to 1.
 func NewFlaws(seed uint64, link int, back bool, loss, corrupt float64) Flaws {
 	direction := 2 * uint64(link)
 	if back {
@@ -34,10 +34,10 @@ func NewFlaws(seed uint64, link int, back bool, loss, corrupt float64) Flaws {
 	return f
 }
 
-// Set sets the rate of KeyLoss or KeyCorrupt, and reports whether key is one of
-// them and the rate lies between 0 and 1.
+// Set sets the rate of KeyLoss or KeyCorrupt. It reports whether key is one of the
+// two and rate is between 0 and 1.
 func (f *Flaws) Set(key Key, rate float64) bool {
-	if !(rate >= 0 && rate <= 1) { // NaN too
+	if !(rate >= 0 && rate <= 1) { // false for NaN too
 		return false
 	}
 	share := uint64(math.Ldexp(rate, shareBits))
@@ -53,8 +53,8 @@ func (f *Flaws) Set(key Key, rate float64) bool {
 	return true
 }
 
-// fate draws twice: a frame is lost with the one probability, and else damaged
-// with the other, so that neither rate moves the draws of the other.
+// fate draws for loss first, then for corruption, from separate hashes. Changing one
+// rate thus leaves the draws of the other unchanged.
 func (f *Flaws) fate(now unit.Time) Fate {
 	switch at := 2 * uint64(now); {
 	case f.hits(at, f.loss):

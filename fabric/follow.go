@@ -10,22 +10,23 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Message is a run of messages by the numbers that ride beside their frames: from
-// First up to, but not including, End.
+// Message is a range of message numbers, as frames carry them in Trace: from First
+// up to, but not including, End.
 type Message struct{ First, End uint64 }
 
-// Selection says which messages are followed: the notes of their frames are made
-// although Out.Quiet is set. It is a pure function of seed and message, so that
-// every node follows the same ones. A nil Selection follows none.
+// Selection selects the messages to follow. The notes of their frames are recorded
+// even if Out.Quiet is set. Picks is a pure function of seed and message, so every
+// node follows the same messages. A nil Selection follows none.
 type Selection struct {
 	seed   uint64
 	below  uint64
 	all    bool
-	chosen []Message // sorted, apart
+	chosen []Message // sorted, without overlaps
 }
 
-// NewSelection follows a share of all messages, 0 to 1, picked by a hash of seed
-// and message, and besides all those that are chosen. It is nil if that is none.
+// NewSelection follows a share of all messages, from 0 to 1, sampled by a hash of
+// seed and message. It also follows all chosen messages. It returns nil if no
+// message can be followed.
 func NewSelection(seed uint64, share float64, chosen []Message) *Selection {
 	if !(share > 0) && len(chosen) == 0 {
 		return nil
@@ -45,14 +46,14 @@ func NewSelection(seed uint64, share float64, chosen []Message) *Selection {
 	return s
 }
 
-// Picks tells whether a message is followed. trace is what rides beside its
-// frames; 0, which names none, is not.
+// Picks reports whether a message is followed. trace is the Trace of one of its
+// frames. A trace of 0 belongs to no message and is never followed.
 func (s *Selection) Picks(trace uint64) bool {
 	message := MessageOf(trace)
 	if s == nil || message == 0 {
 		return false
 	}
-	// One round of a multiplicative hash does: the upper bits decide.
+	// One round of a multiplicative hash is enough: only the upper bits matter.
 	h := (message ^ s.seed) * 0x9e3779b97f4a7c15
 	h = (h ^ h>>32) * 0xd6e8feb86659fd93
 	if h < s.below || s.all {
@@ -62,20 +63,19 @@ func (s *Selection) Picks(trace uint64) bool {
 	return i < len(s.chosen) && message >= s.chosen[i].First
 }
 
-// What rides beside a frame is the message that it belongs to, and two bits.
+// The Trace of a frame is the number of its message and two flags.
 const (
-	// Closing says that the answer to the frame may be the one that completes its
-	// message.
+	// Closing says that the response to the frame may complete its message.
 	Closing uint64 = 1 << 63
-	// Followed says that the message is followed: the node that sends its first frame
-	// has asked the Selection, and no other has to.
+	// Followed says that the message is followed. The node that sends its first frame
+	// asks the Selection; the other nodes only read the flag.
 	Followed uint64 = 1 << 62
 )
 
-// MessageOf gives the message that rides beside a frame.
+// MessageOf returns the message number in the Trace of a frame.
 func MessageOf(trace uint64) uint64 { return trace &^ (Closing | Followed) }
 
-// Stamp gives what rides beside a frame of a message that this node begins.
+// Stamp returns the Trace for the frames of a message that starts at this node.
 func (o *Out) Stamp(trace uint64) uint64 {
 	if o.Follow != nil && o.Follow.Picks(trace) {
 		return trace | Followed
@@ -83,26 +83,26 @@ func (o *Out) Stamp(trace uint64) uint64 {
 	return trace
 }
 
-// Follows tells whether the message that rides beside a frame is followed.
+// Follows reports whether the message with this Trace is followed.
 func Follows(trace uint64) bool { return trace&Followed != 0 }
 
-// Wants tells whether the notes of every frame are wanted of the message that
-// rides beside a frame.
+// Wants reports whether per-frame notes are recorded for the message with this
+// Trace.
 func (o *Out) Wants(trace uint64) bool { return !o.Quiet || Follows(trace) }
 
-// Arrived notes that a frame of a message that is followed has come in.
+// Arrived records the arrival of a frame of a followed message.
 func (o *Out) Arrived(now unit.Time, port Port, class Priority, f *frame.Frame) {
 	o.passage(Note{Kind: Arrived, At: now, Port: port, Priority: class, A: int64(f.Len()), B: int64(f.Arrival)}, f)
 }
 
-// Departed notes that a frame of a message that is followed began to leave; what it
-// answers or forwards had come in at the instant in, Never if that is nothing. Its
-// own arrival is stamped.
+// Departed records that the transmission of a frame of a followed message began. in
+// is the arrival of the frame that this one forwards or answers, Never if there is
+// none. The Arrival of f is set.
 func (o *Out) Departed(now unit.Time, port Port, class Priority, in unit.Time, f *frame.Frame) {
 	o.passage(Note{Kind: Departed, At: now, Port: port, Priority: class, A: int64(in), B: int64(f.Arrival)}, f)
 }
 
-// Lost notes that a frame was lost, and of a message that is followed what it was.
+// Lost records the loss of a frame, with its role if its message is followed.
 func (o *Out) Lost(n Note, f *frame.Frame) {
 	if Follows(n.Trace) {
 		n.Role, n.Back = f.Role()

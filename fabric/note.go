@@ -8,83 +8,83 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Kind says what a Note reports. The words follow htsim's logger vocabulary and
-// IEEE 802.1Q.
+// Kind is the kind of event that a Note reports. The names follow htsim's logger
+// vocabulary and IEEE 802.1Q.
 type Kind uint8
 
 // Kinds of notes, with the meaning of A and B.
 const (
-	// Notes of every frame; left out when Out.Quiet is set.
-	Enqueued        Kind = iota // a frame joined the egress queue; A its length, B the queue's bytes after it
-	Dequeued                    // a frame left the egress queue to be sent; A its length, B the queue's bytes after it
-	Marked                      // a frame got congestion experienced (CE); A the queue's bytes, B its PSN
-	Transmitted                 // a NIC put a data frame of the flow on the wire; A its payload bytes, B its PSN
-	Received                    // an in-order data frame came in at its receiver; A its length, B its PSN
-	Acked                       // an ACK came in at the sender; A the PSN that it acknowledges, B 1 if it indicates congestion
-	EventCounted                // a converter counted a frame that met congestion; A the bytes of the queue that it found
+	// Notes of every frame, omitted when Out.Quiet is set.
+	Enqueued        Kind = iota // a frame joined the egress queue; A its length, B the bytes of the queue with it
+	Dequeued                    // a frame left the egress queue for transmission; A its length, B the remaining bytes of the queue
+	Marked                      // a frame was marked congestion experienced (CE); A the bytes of the queue, B its PSN
+	Transmitted                 // a NIC transmitted a data frame of the flow; A its payload bytes, B its PSN
+	Received                    // the receiver received a data frame in order; A its length, B its PSN
+	Acked                       // the sender received an ACK; A the acknowledged PSN, B 1 if it indicates congestion
+	EventCounted                // a converter counted a frame that met congestion; A the bytes of the queue on its arrival
 	Rewritten                   // a converter rewrote a timestamp; A the increment in ps, B the flow's level
-	Measured                    // a sender took a sample of the RTT from an ACK or NAK; A the RTT in ps
+	Measured                    // a sender took an RTT sample from an ACK or NAK; A the RTT in ps
 	CreditGranted               // a receiver granted credit to the flow's host; A quanta of 256 bytes, B its coefficient in thousandths
-	Requested                   // a NIC put a data request on the wire; A the length of its response (RspPktLen), B its PSN
-	ExcessSignalled             // a sender put a data packet with the excess signal on the wire; A the bytes of credit that it holds, B its PSN
-	PathTold                    // congestion information came in at the reaction point; A and B as cc.Congestion.Words gives them
-	PassedOver                  // a unit was not selected, as its response exceeds the IN tokens; A the response's length, B the head's IN tokens
+	Requested                   // a NIC transmitted a data request; A the length of its response (RspPktLen), B its PSN
+	ExcessSignalled             // a sender transmitted a data packet with the excess signal; A the credit that it holds in bytes, B its PSN
+	PathTold                    // the reaction point received congestion information; A and B as returned by cc.Congestion.Words
+	PassedOver                  // a unit was not selected because its response exceeds the IN tokens; A the response's length, B the head's IN tokens
 	TokensAwaited               // no unit was selected, and the response of this one exceeds the IN tokens; A and B as in PassedOver
 
-	// Notes of the frames of messages that are followed (Out.Follow), and of nothing else.
-	Arrived     // a frame came in; A its length, B the instant
-	Departed    // a frame began to leave; A when what it forwards or answers had come in, Never for nothing, B when it is in at the peer
-	Posted      // a message of a flow is the next that its sender turns to; A its bytes, B its packets
-	MessageDone // a message is complete at its initiator; A when the frame that completed it had come in, B the message beside that frame
+	// Notes of the frames of followed messages (Out.Follow) only.
+	Arrived     // a frame arrived; A its length, B the instant
+	Departed    // transmission of a frame began; A the arrival of the frame that it forwards or answers, Never without one, B its arrival at the peer
+	Posted      // a message of a flow became the sender's current one; A its bytes, B its packets
+	MessageDone // a message completed at its initiator; A the arrival of the completing frame, B the message of that frame
 	perFrameEnd
 
-	Delivered      // payload came in, in order; A its bytes
+	Delivered      // payload was received in order; A its bytes
 	Dropped        // a frame was lost; A its length, B the DropReason
 	PauseSent      // XOFF sent by this node on port; A quanta, B ingress occupancy in bytes
 	ResumeSent     // XON sent by this node on port; B ingress occupancy in bytes
-	Paused         // this node was told to hold port and priority
-	Resumed        // the hold ended, by XON or expiry; A how long it lasted in ps
-	RateChanged    // a reaction point moved; A the new rate in bit/s, B the old
+	Paused         // the peer paused this node's port and priority
+	Resumed        // a pause ended, by XON or expiry; A its duration in ps
+	RateChanged    // a reaction point changed its rate; A the new rate in bit/s, B the old
 	Notified       // a notification point sent a CNP; A 1 if it announces congestion, B RecRate in Mbit/s
-	NotificationIn // a CNP came in at the reaction point; A and B as in Notified
-	Indicated      // the ACKs of a receiver begin to indicate congestion (A 1) or a clear path (A 0); B the degree
-	IndicationIn   // what the ACKs indicate has changed at the reaction point; A and B as in Indicated
-	OutOfSequence  // a data frame past a gap came in; A its PSN, B the expected one
-	NakSent        // a receiver asked for a resend; A the expected PSN
-	Retransmitted  // a sender went back; A the PSN that it goes back to, B how many frames
+	NotificationIn // the reaction point received a CNP; A and B as in Notified
+	Indicated      // the ACKs of a receiver start to indicate congestion (A 1) or a clear path (A 0); B the degree
+	IndicationIn   // the indication of the received ACKs changed at the reaction point; A and B as in Indicated
+	OutOfSequence  // a data frame past a gap was received; A its PSN, B the expected one
+	NakSent        // a receiver requested a retransmission by NAK; A the expected PSN
+	Retransmitted  // a sender went back; A the PSN from which it resends, B how many frames
 	TimedOut       // the retransmission timer fired; A the oldest unacknowledged PSN
 	FlowStarted    // a flow became ready to send; A its size in bytes, -1 if endless
 	Completed      // a flow's last byte was acknowledged at the sender; A its bytes, B its start in ps
 	LevelChanged   // a converter moved a flow's congestion level; A the new level, B the old
-	Untracked      // a converter left a frame alone: no room for its flow, or if A is 1, another flow has its key
-	Malformed      // a frame that no rule fits was discarded; A its length
-	QueueSampled   // at the end of a sampling span; A the most bytes that the egress port queued in it, B what it queues now
-	SentSampled    // at the end of a sampling span; A the bytes that the flow put on the link in it, link overhead included
+	Untracked      // a converter ignored a frame: no room for its flow, or if A is 1, another flow has its key
+	Malformed      // a frame of no known form was discarded; A its length
+	QueueSampled   // at the end of a sampling span; A the peak bytes of the egress queue in the span, B the bytes queued now
+	SentSampled    // at the end of a sampling span; A the bytes that the flow sent on the link in the span, link overhead included
 	CNMSent        // a congestion point of QCN sent a CNM for a frame of the flow; A its quantised feedback, B the bytes of the egress queue
-	CNMIn          // a CNM came in at the reaction point; A its quantised feedback
-	CreditSampled  // at the end of a sampling span; A the bytes of credit granted to the flow's host in it, B its data packets that signalled excess
-	CreditWasted   // credit of the flow's host became stale or was lost; A its bytes, B how many of them were lost
+	CNMIn          // the reaction point received a CNM; A its quantised feedback
+	CreditSampled  // at the end of a sampling span; A the bytes of credit granted to the flow's host in the span, B its data packets that signalled excess
+	CreditWasted   // credit of the flow's host became stale or was lost; A its bytes, B the lost bytes among them
 	CommandPosted  // the host wrote a command and moved the pointer; A its ID, B its size
-	CommandDone    // the event of a command that is complete; A its ID, B when it was posted in ps
-	CommandFailed  // the event of a command that was given up; A its ID
-	CommandRefused // a command that no rule fits, or that found its queue full; A its ID
-	Unexpected     // a message came in that has no buffer
-	ListSearched   // a command of the target was worked off; A its ID, B 1 if a message had come before it
-	FlowStopped    // a sender was told to stop; A the payload bytes acknowledged until then
-	WentDown       // the link at the port was cut
-	WentUp         // the link at the port is whole again
+	CommandDone    // completion event of a command; A its ID, B when it was posted in ps
+	CommandFailed  // failure event of a command; A its ID
+	CommandRefused // an invalid command, or one that found its queue full; A its ID
+	Unexpected     // a message without a buffer was received
+	ListSearched   // a command of the target was processed; A its ID, B 1 if a message had arrived before it
+	FlowStopped    // a sender was stopped; A the payload bytes acknowledged until then
+	WentDown       // the link at the port went down
+	WentUp         // the link at the port came up again
 	Froze          // a NIC was frozen
-	Thawed         // a NIC goes on
-	Tuned          // a setting was changed; A its Key, B its value, at Port if it is of a link
+	Thawed         // a NIC resumed operation
+	Tuned          // a setting was changed; A its Key, B its value, at Port if it belongs to a link
 	Rerouted       // the routes of a switch were changed
-	Unfit          // a change that does not fit the machine; A its Verb
-	TokensSampled  // at the end of a sampling span, if it has changed; A what a NIC's head bucket holds in bytes, B the Direction
-	PortSampled    // at the end of a sampling span; A the bytes that the port sent in it, PFC frames of a switch not among them, B how many frames it marked
-	StallSampled   // at the end of a sampling span; A how long classes waited for nothing but tokens in it, in ps, summed over requests and responses, B the Direction
+	Unfit          // a change does not apply to the machine; A its Verb
+	TokensSampled  // at the end of a sampling span, if the value changed; A the bytes in a NIC's head bucket, B the Direction
+	PortSampled    // at the end of a sampling span; A the bytes that the port sent in the span, without the PFC frames of a switch, B the frames that it marked
+	StallSampled   // at the end of a sampling span; A how long classes waited only for tokens in the span, in ps, summed over requests and responses, B the Direction
 	kindEnd
 )
 
-// PerFrame tells whether a note of the kind comes for every frame.
+// PerFrame reports whether notes of the kind are made for every frame.
 func (k Kind) PerFrame() bool { return k < perFrameEnd }
 
 var kindNames = [kindEnd]string{
@@ -109,7 +109,7 @@ var kindNames = [kindEnd]string{
 	PortSampled: "port-sampled",
 }
 
-// String names the kind, "pause-sent".
+// String returns the name of the kind, such as "pause-sent".
 func (k Kind) String() string {
 	if int(k) < len(kindNames) && kindNames[k] != "" {
 		return kindNames[k]
@@ -117,23 +117,23 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind(%d)", uint8(k))
 }
 
-// ParseKind returns the kind that String names so, and whether there is one.
+// ParseKind returns the kind with the given name, and whether it exists.
 func ParseKind(name string) (Kind, bool) {
 	k := slices.Index(kindNames[:], name)
 	return Kind(max(k, 0)), k >= 0 && name != ""
 }
 
-// Direction tells the tokens of a NIC apart; it is the B of TokensSampled and
+// Direction distinguishes the tokens of a NIC. It is the B of TokensSampled and
 // StallSampled.
 type Direction int64
 
 // Directions.
 const (
-	DirectionOut Direction = iota // tokens for what the NIC sends
-	DirectionIn                   // tokens for the responses that it asks for
+	DirectionOut Direction = iota // tokens for the data that the NIC sends
+	DirectionIn                   // tokens for the responses that the NIC requests
 )
 
-// String names the direction, "in".
+// String returns the name of the direction, such as "in".
 func (d Direction) String() string {
 	if d == DirectionIn {
 		return "in"
@@ -141,23 +141,23 @@ func (d Direction) String() string {
 	return "out"
 }
 
-// DropReason says why a frame was lost; it is the B of a Dropped note.
+// DropReason is the cause of a frame's loss. It is the B of a Dropped note.
 type DropReason int64
 
-// Reasons for a loss. Nothing else in the fabric loses a frame.
+// Drop reasons. The fabric loses a frame for no other reason.
 const (
 	DropHeadroom      DropReason = iota + 1 // lossless class, headroom exhausted
-	DropBuffer                              // lossy class, no room under its threshold
+	DropBuffer                              // lossy class, no room below its threshold
 	DropNoRoute                             // no port leads to the destination
 	DropControlQueue                        // a NIC's control queue was full
-	DropResponseQueue                       // a NIC had too many responses to send
-	DropLinkDown                            // its link was down while it was under way or waited
-	DropFrozen                              // it came in at a frozen NIC
-	DropLinkLoss                            // its link lost it
-	DropBadFCS                              // its link damaged it
+	DropResponseQueue                       // a NIC had too many responses queued
+	DropLinkDown                            // its link was down while it was in flight or queued
+	DropFrozen                              // it arrived at a frozen NIC
+	DropLinkLoss                            // lost by its link
+	DropBadFCS                              // damaged by its link
 )
 
-// String names the reason, "headroom".
+// String returns the name of the reason, such as "headroom".
 func (r DropReason) String() string {
 	switch r {
 	case DropHeadroom:
@@ -182,7 +182,7 @@ func (r DropReason) String() string {
 	return fmt.Sprintf("reason(%d)", int64(r))
 }
 
-// Note is one thing that happened at a node.
+// Note is one event at a node.
 type Note struct {
 	At       unit.Time
 	A, B     int64
@@ -190,8 +190,8 @@ type Note struct {
 	Flow     FlowID
 	Kind     Kind
 	Priority Priority
-	// Of Arrived and Departed: what the frame is, whether it goes back to the
-	// message's initiator, and whether the answer to it may complete the message.
+	// For Arrived and Departed: the role of the frame, whether it travels back to the
+	// message's initiator, and whether its answer may complete the message.
 	Role         frame.Role
 	Back, Closes bool
 	Port         Port
