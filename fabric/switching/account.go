@@ -5,19 +5,18 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Account is what the frames of one ingress port and class hold of the buffer at
-// an instant, and the bounds that PAUSE is decided by: the peer is paused while
-// Shared is above Threshold or Headroom is in use, until Headroom is empty and
-// Shared is at or below Resume.
+// Account is the buffer use of one ingress port and class at an instant, with the
+// thresholds of PFC. The peer is paused while Shared is above Threshold or Headroom
+// is above 0. It is resumed when Headroom is 0 and Shared is at or below Resume.
 type Account struct {
 	Lossless  bool
 	Occupancy unit.Bytes // reserve, shared part and headroom in use
-	Shared    unit.Bytes // what it holds of the shared pool
-	Headroom  unit.Bytes // what it holds of its headroom
-	Threshold unit.Bytes // static, or what alpha makes of the free pool now
-	Resume    unit.Bytes // may be below 0: then an empty shared part resumes
-	Highest   unit.Bytes // what Threshold is while the pool is empty
-	// The settings, and the pool that a dynamic threshold depends on.
+	Shared    unit.Bytes // bytes of the shared pool in use
+	Headroom  unit.Bytes // bytes of the headroom in use
+	Threshold unit.Bytes // static, or alpha times the free pool
+	Resume    unit.Bytes // may be negative: then an empty shared part resumes
+	Highest   unit.Bytes // the Threshold with an empty pool
+	// Settings, and the pool that determines a dynamic threshold.
 	Dynamic            bool
 	AlphaShift         int // alpha is 2^-AlphaShift
 	Reserve            unit.Bytes
@@ -25,7 +24,7 @@ type Account struct {
 	PoolUsed, PoolSize unit.Bytes
 }
 
-// Account looks at the account of an ingress port and class.
+// Account returns the account of an ingress port and class.
 func (s *Switch) Account(at fabric.Port, class fabric.Priority) Account {
 	c := &s.cfg.Classes[class]
 	threshold := s.buffer.threshold(class)
@@ -37,9 +36,9 @@ func (s *Switch) Account(at fabric.Port, class fabric.Priority) Account {
 	}
 }
 
-// Waiting calls do for each frame of a class that waits to be sent: the port that
-// it came in by, the one that it leaves by, its flow and its length. Frames of one
-// egress port and one ingress port come in their order.
+// Waiting calls do for each queued frame of a class: its ingress port, its egress
+// port, its flow and its length. Frames with the same ingress and egress port come
+// in their order.
 func (s *Switch) Waiting(class fabric.Priority, do func(from, to fabric.Port, flow fabric.FlowID, length unit.Bytes)) {
 	for i := range s.ports {
 		for _, lane := range s.ports[i].queues[class].lanes {
@@ -51,9 +50,9 @@ func (s *Switch) Waiting(class fabric.Priority, do func(from, to fabric.Port, fl
 	}
 }
 
-// Joined gives the bytes of a class that have joined the egress queue of a port
-// since the start of the run, those that it holds now, and whether the peer holds
-// the class there.
+// Joined returns the bytes of a class that joined the egress queue of a port since
+// the start of the run, the bytes queued there now, and whether the peer pauses the
+// class.
 func (s *Switch) Joined(at fabric.Port, class fabric.Priority) (joined, queued unit.Bytes, held bool) {
 	p := &s.ports[at]
 	queued = p.queues[class].bytes

@@ -2,34 +2,35 @@ package switching
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// Arbitration is the order in which the frames of one egress queue leave it.
+// Arbitration is the order in which frames leave an egress queue.
 type Arbitration string
 
 // Arbitrations.
 const (
-	// ArbitrateFIFO sends the frames as they came: a shared output queue.
+	// ArbitrateFIFO sends frames in the order of arrival: a shared output queue.
 	ArbitrateFIFO Arbitration = "fifo"
 	// ArbitrateIngress divides the bytes of an egress queue evenly among the
-	// ingress ports that have frames in it, as chips do that queue at their
-	// ingress in virtual output queues. The frames of an ingress port stay in order.
+	// ingress ports with frames in it. Switch chips do the same with virtual output
+	// queues at the ingress. The frames of an ingress port stay in order.
 	ArbitrateIngress Arbitration = "ingress"
 )
 
 // arbiter divides an egress queue among ingress ports by start-time fair
-// queueing with equal weights (Goyal, Vin and Cheng, SIGCOMM 1996, §2): the
-// first frame of each port has a start tag in bytes, the smallest is sent, the
-// lower port first among equals, and the port's next frame starts where this
-// one ended. It is the round of a deficit round robin, a frame at a time.
+// queueing with equal weights (Goyal, Vin and Cheng, SIGCOMM 1996, §2). The
+// first frame of each port has a start tag in bytes. The port with the smallest
+// tag sends, the lower port number first among equals. The port's next frame
+// starts where this one ended. The order is that of deficit round robin with one
+// frame at a time.
 //
 // Invariant: the tags of the ports in the round differ by at most the largest
-// frame. So do, therefore, the bytes of ports that have had frames waiting
-// since they started together; deficit round robin would allow two.
+// frame. The same bound holds for the bytes sent by ports that have been waiting
+// since the same instant. Deficit round robin would allow twice as much.
 type arbiter struct {
-	// The round is a ring of the ports with frames, in their order, through one
-	// entry that is no port: the last.
+	// next and prev form a ring of the ports with frames, in the order of their
+	// tags. The last entry is the head of the ring and not a port.
 	next, prev []int32
-	waiting    []bool       // by port: it is in the round
-	tag        []unit.Bytes // by port: where its next frame starts at the earliest
+	waiting    []bool       // by port: whether it is in the round
+	tag        []unit.Bytes // by port: earliest start of its next frame
 	now        unit.Bytes   // the start tag of the frame sent last: virtual time
 	end        unit.Bytes   // the largest tag
 }
@@ -43,22 +44,22 @@ func newArbiter(ports int) *arbiter {
 	return a
 }
 
-// edge is the entry of the ring that is no port.
+// edge returns the entry of the ring that is its head and not a port.
 func (a *arbiter) edge() int32 { return int32(len(a.tag)) }
 
-// before tells which of two ports comes first.
+// before reports whether port p sends before port q.
 func (a *arbiter) before(p, q int32) bool {
 	return a.tag[p] < a.tag[q] || a.tag[p] == a.tag[q] && p < q
 }
 
-// insert puts a port into the ring in front of another.
+// insert puts a port into the ring in front of entry at.
 func (a *arbiter) insert(port, at int32) {
 	a.next[port], a.prev[port] = at, a.prev[at]
 	a.next[a.prev[at]], a.prev[at] = port, port
 }
 
-// join takes a port into the round if it is not in it. It has no claim to what
-// was sent while it was away, so its place is near the front.
+// join adds a port to the round unless it is already in it. The port has no claim
+// to bytes sent during its absence, so the search starts at the front.
 func (a *arbiter) join(port int32) {
 	if a.waiting[port] {
 		return
@@ -72,12 +73,12 @@ func (a *arbiter) join(port int32) {
 	a.insert(port, at)
 }
 
-// turn gives the port that sends next.
+// turn returns the port that sends next.
 func (a *arbiter) turn() int32 { return a.next[a.edge()] }
 
-// served charges the port whose turn it was. more tells that it has more frames;
-// then its place is near the end, at the end if all frames are of one length. An
-// empty queue forgets who is ahead.
+// served charges the port whose turn it was. more says that the port has more
+// frames. Its new place is near the end of the ring, or at the end if all frames
+// have the same length. An empty queue discards the differences between ports.
 func (a *arbiter) served(length unit.Bytes, more bool) {
 	port := a.turn()
 	a.now = a.tag[port]

@@ -12,27 +12,27 @@ import (
 //	account:  |-- reserve --|------ shared ------:--- headroom ---|
 //	                                             threshold
 //
-// A frame fills the reserve, then the shared part up to the threshold; a
-// lossless frame that would pass the threshold goes whole into the headroom.
+// A frame fills the reserve, then the shared part up to the threshold. A lossless
+// frame that would exceed the threshold goes whole into the headroom.
 // Frames leave in the opposite order, as in the buffer model of the HPCC
 // simulator (switch-mmu.cc).
 //
-// Invariant: shared is the sum over the accounts of their shared parts, and
+// Invariant: shared is the sum of the shared parts of all accounts, and
 // 0 <= shared <= pool.
 type buffer struct {
 	classes  *[fabric.Priorities]ClassConfig // of the switch's Config
-	pool     unit.Bytes                      // the shared part of the whole buffer
-	shared   unit.Bytes                      // how much of the pool is in use
+	pool     unit.Bytes                      // the buffer without reserves and headrooms
+	shared   unit.Bytes                      // bytes of the pool in use
 	accounts [][fabric.Priorities]account
 }
 
-// account is what the frames of one ingress port and class hold.
+// account is the buffer use of one ingress port and class.
 type account struct {
 	used     unit.Bytes // reserve and shared part
 	headroom unit.Bytes
 }
 
-// newBuffer makes an empty buffer that follows cfg.Classes as they change.
+// newBuffer returns an empty buffer that follows changes of cfg.Classes.
 func newBuffer(cfg *Config) buffer {
 	return buffer{
 		classes:  &cfg.Classes,
@@ -41,7 +41,7 @@ func newBuffer(cfg *Config) buffer {
 	}
 }
 
-// set gives the bytes that are set aside for reserves and headrooms.
+// set returns the bytes set aside for reserves and headrooms.
 func (c *Config) set() unit.Bytes {
 	var perPort unit.Bytes
 	for i := range c.Classes {
@@ -53,8 +53,8 @@ func (c *Config) set() unit.Bytes {
 	return perPort * unit.Bytes(len(c.Ports))
 }
 
-// admit makes room for a frame. It gives 0, or the reason why there is none, and
-// then changes nothing.
+// admit allocates buffer for a frame and returns 0. If there is no room, it changes
+// nothing and returns the reason.
 func (b *buffer) admit(at fabric.Port, class fabric.Priority, length unit.Bytes) fabric.DropReason {
 	a, c := &b.accounts[at][class], &b.classes[class]
 	before := max(a.used-c.Reserve, 0)
@@ -73,8 +73,8 @@ func (b *buffer) admit(at fabric.Port, class fabric.Priority, length unit.Bytes)
 	return 0
 }
 
-// release takes a frame out: of the headroom first, then of the shared part,
-// then of the reserve.
+// release frees the buffer of a frame: headroom first, then the shared part, then
+// the reserve.
 func (b *buffer) release(at fabric.Port, class fabric.Priority, length unit.Bytes) {
 	a := &b.accounts[at][class]
 	fromHeadroom := min(a.headroom, length)
@@ -84,23 +84,23 @@ func (b *buffer) release(at fabric.Port, class fabric.Priority, length unit.Byte
 	b.shared -= before - b.sharedPart(at, class)
 }
 
-// sharedPart is what an account holds of the pool.
+// sharedPart returns the bytes of the pool that an account uses.
 func (b *buffer) sharedPart(at fabric.Port, class fabric.Priority) unit.Bytes {
 	return max(b.accounts[at][class].used-b.classes[class].Reserve, 0)
 }
 
-// occupancy is all that an account holds.
+// occupancy returns all bytes that an account uses.
 func (b *buffer) occupancy(at fabric.Port, class fabric.Priority) unit.Bytes {
 	a := &b.accounts[at][class]
 	return a.used + a.headroom
 }
 
-// threshold bounds the shared part of each account of the class.
+// threshold returns the bound on the shared part of each account of the class.
 func (b *buffer) threshold(class fabric.Priority) unit.Bytes {
 	return b.classes[class].threshold(b.pool - b.shared)
 }
 
-// threshold gives the static threshold, or a share of what is free in the pool
+// threshold returns the static threshold, or else alpha times the free pool
 // (Choudhury and Hahne, ToN 1998), with alpha = 2^-AlphaShift.
 func (c *ClassConfig) threshold(free unit.Bytes) unit.Bytes {
 	switch {
@@ -113,15 +113,15 @@ func (c *ClassConfig) threshold(free unit.Bytes) unit.Bytes {
 	}
 }
 
-// congested tells that the peer must be paused: the shared part is above the
+// congested reports whether the peer must be paused: the shared part is above the
 // threshold, or the headroom is in use.
 func (b *buffer) congested(at fabric.Port, class fabric.Priority) bool {
 	return b.accounts[at][class].headroom > 0 || b.sharedPart(at, class) > b.threshold(class)
 }
 
-// relieved tells that a paused peer may send again: the headroom is empty, and
-// the shared part is XON below the threshold. An empty shared part is always
-// low enough, so that a small threshold cannot hold the peer for ever.
+// relieved reports whether a paused peer may be resumed: the headroom is empty, and
+// the shared part is at least XON below the threshold. An empty shared part always
+// resumes, so that a small threshold cannot pause the peer for ever.
 func (b *buffer) relieved(at fabric.Port, class fabric.Priority) bool {
 	if b.accounts[at][class].headroom > 0 {
 		return false

@@ -10,9 +10,9 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// What is changed in a switch that runs.
+// Changes to a running switch.
 
-// Control takes a change at its instant.
+// Control applies a change at its instant.
 func (s *Switch) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 	if c.Routes != nil {
 		s.ecmp.routes = c.Routes
@@ -46,7 +46,7 @@ func (s *Switch) note(now unit.Time, kind fabric.Kind, port fabric.Port, out *fa
 	out.Note(fabric.Note{Kind: kind, At: now, Port: port, Flow: fabric.NoFlow})
 }
 
-// learn tells the converter the queue pairs of new flows.
+// learn adds the queue pairs of new flows to the converter.
 func (s *Switch) learn(flows []fabric.Flow) {
 	if s.converter == nil {
 		return
@@ -62,7 +62,7 @@ func (s *Switch) learn(flows []fabric.Flow) {
 	}
 }
 
-// cable cuts the link at a port, or makes it whole.
+// cable takes the link at a port down, or brings it up.
 func (s *Switch) cable(now unit.Time, p *port, cut bool, out *fabric.Out) {
 	if p.cable.Down == cut {
 		return
@@ -80,9 +80,8 @@ func (s *Switch) cable(now unit.Time, p *port, cut bool, out *fabric.Out) {
 	s.agenda.Set(int(p.id), p.due())
 }
 
-// forget drops what the two ends of a link have told one another: the peer's
-// pauses end, and the peer is told anew of those of this end when the link is
-// whole again.
+// forget discards the PFC state of both ends of a link: the peer's pauses end. When
+// the link comes up again, this end sends its PAUSE frames anew.
 func (s *Switch) forget(now unit.Time, p *port, out *fabric.Out) {
 	p.holds.set.each(func(class fabric.Priority) { s.endPause(now, p, class, out) })
 	p.holds.next = unit.Never
@@ -90,7 +89,7 @@ func (s *Switch) forget(now unit.Time, p *port, out *fabric.Out) {
 	p.xoff.set.each(func(class fabric.Priority) { p.xoff.schedule(class, unit.Never) })
 }
 
-// flush loses everything that waits at a port.
+// flush drops all frames queued at a port.
 func (s *Switch) flush(now unit.Time, p *port, out *fabric.Out) {
 	for class := range fabric.Priority(fabric.Priorities) {
 		q := &p.queues[class]
@@ -111,7 +110,7 @@ func (s *Switch) flush(now unit.Time, p *port, out *fabric.Out) {
 	p.waiting = 0
 }
 
-// Fate gives the fate on its link of a frame that arrives at a port.
+// Fate returns the outcome of the transfer of a frame that arrives at a port.
 func (s *Switch) Fate(now unit.Time, at fabric.Port, f *frame.Frame) fabric.Fate {
 	if uint(at) >= uint(len(s.ports)) {
 		return fabric.Whole
@@ -119,7 +118,7 @@ func (s *Switch) Fate(now unit.Time, at fabric.Port, f *frame.Frame) fabric.Fate
 	return s.ports[at].cable.Fate(now, f.Len())
 }
 
-// lose drops a frame that did not come in whole.
+// lose drops a frame that the link lost, cut off or damaged.
 func (s *Switch) lose(now unit.Time, p *port, f *frame.Frame, fate fabric.Fate, out *fabric.Out) {
 	p.cable.Count(fate)
 	flow := fabric.NoFlow
@@ -131,9 +130,9 @@ func (s *Switch) lose(now unit.Time, p *port, f *frame.Frame, fate fabric.Fate, 
 	}, f)
 }
 
-// tune sets a setting of the link at a port, or of the classes, bit per class; if
-// they are 0, of those that have no value of their own. It reports whether the switch
-// has the setting.
+// tune changes a setting of the link at a port, or of the classes in c.Classes (bit
+// per class). With no class given, it changes the classes without a value of their
+// own. It reports whether the switch has the setting.
 func (s *Switch) tune(c *fabric.Change) bool {
 	key, value, classes := c.Key, c.Value, c.Classes
 	switch key {
@@ -162,8 +161,8 @@ func (s *Switch) tune(c *fabric.Change) bool {
 	return true
 }
 
-// own notes that the class has a value of its own for the key. An alpha of its own
-// takes the place of a static threshold.
+// own records that the class has a value of its own for the key. An alpha of its own
+// replaces a static threshold.
 func (c *ClassConfig) own(key fabric.Key) {
 	c.Own.Add(key, true)
 	if key == fabric.KeyAlphaShift {
@@ -172,7 +171,7 @@ func (c *ClassConfig) own(key fabric.Key) {
 	}
 }
 
-// tune sets a setting, and reports whether a class has it.
+// tune changes a setting of the class, and reports whether classes have it.
 func (c *ClassConfig) tune(key fabric.Key, value int64) bool {
 	switch key {
 	case fabric.KeyXOFF:
@@ -195,8 +194,8 @@ func (c *ClassConfig) tune(key fabric.Key, value int64) bool {
 	return true
 }
 
-// remark gives classes another marking law, and tells whether it fits them all. A
-// congestion point of QCN begins afresh, at the queue that is there.
+// remark sets the marking law of classes. It reports whether the law is valid for all
+// of them. A congestion point of QCN restarts with the current queue length.
 func (s *Switch) remark(law cc.Marking, classes uint8) bool {
 	changed := s.cfg.Classes
 	for i := range changed {
@@ -220,7 +219,7 @@ func (s *Switch) remark(law cc.Marking, classes uint8) bool {
 	return true
 }
 
-// review tells every peer what follows from thresholds that have changed.
+// review pauses and resumes peers after a change of thresholds.
 func (s *Switch) review(now unit.Time, out *fabric.Out) {
 	for i := range s.ports {
 		for class := range fabric.Priority(fabric.Priorities) {

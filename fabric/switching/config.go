@@ -1,7 +1,7 @@
-// Package switching is a shared-buffer switch: store and forward, eight traffic
-// classes per port, priority flow control, and marking. It knows queues,
-// thresholds and pauses; it does not know flows, schemes or who is cabled to
-// whom beyond its routes.
+// Package switching implements a shared-buffer switch: store and forward, eight
+// traffic classes per port, priority flow control, and marking. It knows queues,
+// thresholds and pauses. It knows neither flows nor schemes, and of the topology
+// only its routes.
 package switching
 
 import (
@@ -12,76 +12,77 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Config describes one switch.
+// Config is the configuration of one switch.
 type Config struct {
 	Name   string
 	MAC    frame.Addr
-	Number uint32 // names the switch in telemetry, 24 bits
-	// Indicate, if set, makes the switch tell of congestion in the ACKs that pass.
+	Number uint32 // identifies the switch in telemetry, 24 bits
+	// Indicate, if set, makes the switch indicate congestion in passing ACKs.
 	Indicate *Indication
-	Seed     uint64 // for ECMP, RED and QCN; each use draws from its own stream
+	Seed     uint64 // for ECMP, RED and QCN; each uses its own random stream
 	Ports    []PortConfig
-	Buffer   unit.Bytes // the shared buffer, every ingress counted
-	// Routes gives, for the host with address frame.HostIP(i), the ports of
-	// equal cost that lead to it. The flow hash picks one.
+	Buffer   unit.Bytes // the shared buffer of all ingress ports
+	// Routes lists, for the host with address frame.HostIP(i), the ports of equal
+	// cost that lead to it. The flow hash picks one of them.
 	Routes [][]fabric.Port
-	// Classes says how each traffic class is treated.
+	// Classes configures each traffic class.
 	Classes [fabric.Priorities]ClassConfig
-	// DSCP maps the IP header's code point to a traffic class.
+	// DSCP maps the DSCP of the IP header to a traffic class.
 	DSCP [64]fabric.Priority
-	// Weights are the deficit-round-robin weights of the classes; 0 makes a class
-	// strict: it is served before all weighted ones, higher priority first.
+	// Weights are the deficit-round-robin weights of the classes. Weight 0 makes a
+	// class strict: strict classes are served before weighted ones, higher priority
+	// first.
 	Weights [fabric.Priorities]int
-	// CNMClass is the class that CNMs travel in (cnGlobalCnmTransmitPriority of
+	// CNMClass is the traffic class of CNMs (cnGlobalCnmTransmitPriority of
 	// IEEE8021-CN-MIB).
 	CNMClass fabric.Priority
-	// RTTX serves all classes that are rewritten.
+	// RTTX configures the converter of all rewritten classes.
 	RTTX RTTXConfig
-	// Sampling says when the egress queues are noted (QueueSampled).
+	// Sampling sets when the egress queues are sampled (QueueSampled).
 	Sampling fabric.Sampling
 	// Arbitration is the order within the egress queue of a class.
 	Arbitration Arbitration
 }
 
-// RTTXConfig describes the converter of a switch with a class under
+// RTTXConfig is the configuration of the converter of a switch with a class under
 // cc.RewriteRTTX.
 type RTTXConfig struct {
 	rttx.Params
-	// Pairs are the connections whose packets may pass, as the control plane
-	// learns them when their queue pairs are made.
+	// Pairs are the connections whose packets may pass. The control plane learns them
+	// when the queue pairs are created.
 	Pairs []rttx.Pair
 }
 
-// PortConfig is one port and the link behind it.
+// PortConfig is the configuration of one port and its link.
 type PortConfig struct {
 	Rate  unit.Rate
 	Delay unit.Time // propagation
-	// Overhead is what each frame costs on the link beyond its own length
+	// Overhead is the cost of each frame on the link beyond its own length
 	// (preamble and inter-frame gap), in bytes.
 	Overhead unit.Bytes
-	Flaws    fabric.Flaws // of the link towards the switch
+	Flaws    fabric.Flaws // of the direction towards the switch
 	// MTU is the largest frame, in bytes of frame.Len.
 	MTU unit.Bytes
 }
 
-// ClassConfig is the treatment of one traffic class at every port of a switch.
+// ClassConfig is the configuration of one traffic class at every port of a switch.
 type ClassConfig struct {
-	Lossless bool // PFC is on; a lossy class drops at its threshold instead
+	Lossless bool // PFC is on; a lossy class drops frames at its threshold instead
 	// Reserve is guaranteed to each (ingress port, class), in bytes.
 	Reserve unit.Bytes
-	// XOFF is the static threshold on the shared part of an ingress's occupancy
-	// above which PAUSE is sent, or a frame of a lossy class dropped; 0 asks for the
-	// dynamic threshold Alpha.
+	// XOFF is the static threshold on the shared part of an ingress's occupancy. Above
+	// it, PAUSE is sent, or a frame of a lossy class is dropped. 0 selects the dynamic
+	// threshold of AlphaShift.
 	XOFF unit.Bytes
-	// XON is how far below the threshold the occupancy must fall for RESUME.
+	// XON is how far the occupancy must fall below the threshold for RESUME.
 	XON unit.Bytes
 	// AlphaShift sets the dynamic threshold: alpha is 2^-AlphaShift, -16 to 62.
 	AlphaShift int
-	// Headroom takes what is in flight after PAUSE, per (ingress port, class), in
-	// bytes. A lossy class has none.
+	// Headroom absorbs the data in flight after PAUSE, per (ingress port, class), in
+	// bytes. Lossy classes have none.
 	Headroom unit.Bytes
 	// Quanta is the pause time of a PAUSE frame, in units of 512 bit times of
-	// the port (IEEE 802.1Q). It is refreshed at half of its length until RESUME.
+	// the port (IEEE 802.1Q). PAUSE is refreshed at half of this time until RESUME.
 	Quanta uint16
 
 	Marking cc.Marking // empty is cc.MarkNone
@@ -89,15 +90,15 @@ type ClassConfig struct {
 	QCN     QCNConfig
 	Rewrite cc.Rewrite // empty is cc.RewriteNone
 
-	// Own are the keys of which the class has a value of its own: a change that
-	// names no class leaves it alone.
+	// Own is the set of keys for which the class has a value of its own. A change
+	// that names no class leaves these values alone.
 	Own KeySet
 }
 
-// KeySet is a set of keys of settings.
+// KeySet is a set of setting keys.
 type KeySet uint32
 
-// Add takes the key in if in is set.
+// Add adds the key if in is set.
 func (k *KeySet) Add(key fabric.Key, in bool) {
 	if in {
 		*k |= 1 << key
@@ -106,8 +107,8 @@ func (k *KeySet) Add(key fabric.Key, in bool) {
 
 func (k KeySet) has(key fabric.Key) bool { return k>>key&1 != 0 }
 
-// REDConfig holds the marking thresholds of the RED law (bytes of the egress
-// queue) and the probability at Kmax, 0 to 1.
+// REDConfig holds the thresholds of the RED law, in bytes of the egress queue, and
+// the marking probability at Kmax, 0 to 1.
 type REDConfig struct {
 	Kmin, Kmax unit.Bytes
 	Pmax       float64

@@ -10,27 +10,27 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// The converter turns ECN into RTT (package rttx). It counts a forward packet when
-// the packet is received ([0047], [0049]), before the packet waits in its queue, and
-// rewrites a return packet when its transmission starts, by the newest level:
+// The converter turns ECN into RTT (package rttx). It counts a forward packet on
+// reception ([0047], [0049]), before the packet waits in its queue. It rewrites a
+// return packet when its transmission starts, by the latest level:
 //
-//	data, in a class that is rewritten      on arrival: counted; CE cleared
+//	data, in a rewritten class              on arrival: counted; CE cleared
 //	ACK or NAK with timestamps, any class   T_r or T_s rewritten while the flow is congested
-//	anything else                           left as it is
+//	anything else                           unchanged
 //
-// A CNP is in no way touched: its ECN field may be a message of its own (PCN §5.2).
+// CNPs are never changed: their ECN field may carry a message of its own (PCN §5.2).
 
-// rewrites are the values of ClassConfig.Rewrite.
+// rewrites lists the valid values of ClassConfig.Rewrite.
 var rewrites = []cc.Rewrite{"", cc.RewriteNone, cc.RewriteRTTX}
 
-// converter is the switch's, one for all the classes that are rewritten.
+// converter is the one converter of a switch, for all rewritten classes.
 type converter struct {
 	*rttx.Converter
 	cfg     rttx.Params
 	classes classSet
 }
 
-// newConverter gives nil if no class is rewritten. cfg is valid.
+// newConverter returns nil if no class is rewritten. cfg is valid.
 func newConverter(cfg *Config) *converter {
 	c := converter{cfg: cfg.RTTX.Params, classes: cfg.rewritten()}
 	if c.classes == 0 {
@@ -44,7 +44,7 @@ func newConverter(cfg *Config) *converter {
 	return &c
 }
 
-// rewritten gives the classes whose marks are turned into RTT.
+// rewritten returns the classes whose marks are converted into RTT.
 func (c *Config) rewritten() (set classSet) {
 	for i := range c.Classes {
 		if c.Classes[i].Rewrite == cc.RewriteRTTX {
@@ -64,8 +64,8 @@ func (c *Config) validateRTTX() error {
 	return nil
 }
 
-// setIncrement sets the base increment D while the switch runs, and tells whether
-// it can: a class must be rewritten, and d in range.
+// setIncrement sets the base increment D of the running switch. It reports whether
+// it could: a class must be rewritten, and d must be in range.
 func (s *Switch) setIncrement(d unit.Time) bool {
 	if s.converter == nil || d < 0 || d > rttx.MaxD {
 		return false
@@ -74,9 +74,9 @@ func (s *Switch) setIncrement(d unit.Time) bool {
 	return true
 }
 
-// count takes a forward packet that has just joined its queue: P, P_e and the level
-// of its flow, and no CE any more. The packet of a flow that is not in the table
-// stays as it is.
+// count counts a forward packet that has just joined its queue: it updates P, P_e
+// and the level of the flow, and clears CE. The packet of a flow that is not in the
+// table is unchanged.
 func (s *Switch) count(now unit.Time, p *port, class fabric.Priority, e *entry, out *fabric.Out) {
 	f := &e.frame
 	if s.converter.classes&(1<<class) == 0 || f.Class() != frame.ClassRoCE || !forward(f.Opcode()) {
@@ -111,12 +111,12 @@ func (s *Switch) count(now unit.Time, p *port, class fabric.Priority, e *entry, 
 // ([0026]).
 func forward(op frame.Opcode) bool { return op.IsData() || op == frame.ReadRequest }
 
-// clears gives what stands in the place of CE.
+// clears maps each Clear to the ECN codepoint that replaces CE.
 var clears = map[rttx.Clear]frame.ECN{rttx.ClearNotECT: frame.NotECT, rttx.ClearECT0: frame.ECT0}
 
-// congested is the switch's own judgement of a packet that has just come in: the
-// queue that it found, the delay that lies in front of it, or the shared buffer in
-// use ([0045]).
+// congested reports whether the switch itself finds congestion for a packet that has
+// just arrived: by the queue in front of it, by its expected delay, or by the shared
+// buffer in use ([0045]).
 func (s *Switch) congested(now unit.Time, p *port, class fabric.Priority, e *entry) bool {
 	cfg, q := &s.converter.cfg, &p.queues[class]
 	switch cfg.Judge {
@@ -131,16 +131,16 @@ func (s *Switch) congested(now unit.Time, p *port, class fabric.Priority, e *ent
 	}
 }
 
-// wait gives how long a frame has to wait at the port for the rest of the frame in
-// transmission and so many bytes in so many frames. Pauses and other classes come on
-// top of that.
+// wait returns how long a frame waits at the port: for the rest of the frame in
+// transmission and for the given bytes in the given number of frames. Pauses and
+// other classes can add to it.
 func (p *port) wait(now unit.Time, bytes unit.Bytes, frames int) unit.Time {
 	return max(p.freeAt-now, 0) + p.Rate.Serialise(bytes+unit.Bytes(frames)*p.Overhead)
 }
 
-// rewrite gives a return packet that measures an RTT the increment of its flow: T_r
-// put forward, or T_s put back, modulo 2^32 ns. The ICRC that covers them is made
-// where the frame leaves the fabric; no other checksum does.
+// rewrite adds the flow's increment to a return packet that measures an RTT: it
+// advances T_r or sets back T_s, modulo 2^32 ns. The ICRC over them is computed where
+// the frame leaves the fabric. No other checksum covers them.
 func (s *Switch) rewrite(now unit.Time, p *port, class fabric.Priority, f *frame.Frame, out *fabric.Out) {
 	if f.Class() != frame.ClassRoCE || f.Opcode() != frame.Acknowledge || !f.Timestamped() {
 		return
@@ -164,8 +164,8 @@ func (s *Switch) rewrite(now unit.Time, p *port, class fabric.Priority, f *frame
 	}
 }
 
-// fieldsOf gives what tells the flow of a RoCEv2 frame. The port that announces
-// telemetry stands where the flow's own is.
+// fieldsOf returns the fields that identify the flow of a RoCEv2 frame. It replaces
+// the port number of telemetry by that of RoCEv2.
 func fieldsOf(f *frame.Frame) rttx.Fields {
 	fields := rttx.Fields{
 		Src: uint32(f.SrcIP()), Dst: uint32(f.DstIP()),

@@ -8,13 +8,13 @@ import (
 	"github.com/rackfab/rackfab/fabric/switching/rttx"
 )
 
-// Names of counters are those of SONiC, which are the Switch Abstraction
-// Interface's (saiport.h, saiqueue.h, saibuffer.h). A counter of PFC counts frames,
-// PAUSE and RESUME alike.
+// Counters have the names of SONiC, which are those of the Switch Abstraction
+// Interface (saiport.h, saiqueue.h, saibuffer.h). A PFC counter counts frames,
+// both PAUSE and RESUME.
 
-// Counters gives the counters of the switch as a whole, always in the same order.
-// The first is the interface's, the others have names of rackfab. Those of the
-// converter are 0 where no class is rewritten.
+// Counters returns the counters of the whole switch, always in the same order. The
+// first has its SAI name, the others are rackfab's own. The counters of the converter
+// are 0 if no class is rewritten.
 func (s *Stats) Counters() iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
 		cut := uint64(0)
@@ -30,8 +30,8 @@ func (s *Stats) Counters() iter.Seq2[string, uint64] {
 	}
 }
 
-// Counters gives the counters of a port, summed over its classes, always in the same
-// order. link_loss_frames, which no switch could count, is rackfab's.
+// Counters returns the counters of a port, summed over its classes, always in the
+// same order. link_loss_frames is rackfab's own: a real switch could not count it.
 func (p *PortStats) Counters() iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
 		var sum ClassStats
@@ -53,7 +53,7 @@ func (p *PortStats) Counters() iter.Seq2[string, uint64] {
 	}
 }
 
-// Counters gives the counters of a traffic class of a port, always in the same
+// Counters returns the counters of a traffic class of a port, always in the same
 // order: those of its egress queue, of its ingress priority group, and of PFC.
 func (c *ClassStats) Counters(class fabric.Priority) iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
@@ -80,20 +80,20 @@ func (c *ClassStats) Counters(class fabric.Priority) iter.Seq2[string, uint64] {
 	}
 }
 
-// pfc gives the counters of PFC frames that name the class.
+// pfc yields the counters of PFC frames for the class.
 func (c *ClassStats) pfc(class fabric.Priority, yield func(string, uint64) bool) bool {
 	name := "SAI_PORT_STAT_PFC_" + strconv.Itoa(int(class))
 	return yield(name+"_TX_PKTS", c.PausesSent+c.ResumesSent) && yield(name+"_RX_PKTS", c.PausesReceived+c.ResumesReceived)
 }
 
-// Counters gives the present counters of the switch as a whole, see Stats.Counters.
+// Counters returns the current counters of the whole switch, see Stats.Counters.
 func (s *Switch) Counters() iter.Seq2[string, uint64] {
 	now := s.Stats()
 	return now.Counters()
 }
 
-// ClassCounters gives the counters of each port and class in which anything has
-// happened, by port, then by class.
+// ClassCounters returns the counters of each port and class with any activity,
+// ordered by port, then by class.
 func (s *Switch) ClassCounters() iter.Seq2[fabric.Port, fabric.ClassCounters] {
 	return func(yield func(fabric.Port, fabric.ClassCounters) bool) {
 		now := s.Stats()
@@ -107,8 +107,8 @@ func (s *Switch) ClassCounters() iter.Seq2[fabric.Port, fabric.ClassCounters] {
 	}
 }
 
-// ClassCounters gives the counters of each class of the port in which anything has
-// happened, by class.
+// ClassCounters returns the counters of each class of the port with any activity,
+// ordered by class.
 func (p *PortStats) ClassCounters() iter.Seq[fabric.ClassCounters] {
 	return func(yield func(fabric.ClassCounters) bool) {
 		for i := range p.Classes {

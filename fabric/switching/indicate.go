@@ -7,11 +7,11 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// indicate is the switch as the end that tells of congestion (¶9 of the document on
-// CETH): it writes indication and degree into an ACK that passes, by its own queue of
-// the data that the ACK answers. That needs no state of the flow, and no new ICRC:
-// BECN and the reserved bits beside it are not in it. An ACK that tells of more
-// congestion elsewhere stays as it is. p and class are those that the ACK leaves by.
+// indicate makes the switch the indicating end (¶9 of the document on CETH). It
+// writes indication and degree into a passing ACK, by the queue of this switch for the
+// data that the ACK answers. This needs no flow state and no new ICRC, which does not
+// cover BECN and the reserved bits beside it. An ACK that already indicates the same
+// or more congestion is unchanged. p and class are the egress of the ACK.
 func (s *Switch) indicate(p *port, class fabric.Priority, f *frame.Frame) {
 	if f.Class() != frame.ClassRoCE || f.Opcode() != frame.Acknowledge {
 		return
@@ -33,8 +33,8 @@ func (s *Switch) indicate(p *port, class fabric.Priority, f *frame.Frame) {
 	f.SetIndication(true, s.cfg.Indicate.short(ratio))
 }
 
-// deepest gives the longest queue of the classes that the port marks by RED, and how
-// long it may be without a mark.
+// deepest returns the longest queue of the port's classes under RED, and the queue
+// length up to which that class is not marked.
 func (s *Switch) deepest(p *port) (depth, most unit.Bytes) {
 	for class := range p.queues {
 		if s.marker.law[class] == lawRED && p.queues[class].bytes >= depth {
@@ -44,11 +44,11 @@ func (s *Switch) deepest(p *port) (depth, most unit.Bytes) {
 	return depth, most
 }
 
-// Indication says how a switch tells of congestion in the ACKs that pass.
+// Indication configures how a switch indicates congestion in passing ACKs.
 type Indication struct{ cc.CETHParams }
 
-// short gives the first CETH that the form asks for, nothing in the mode of the
-// indication alone.
+// short returns the first CETH in the configured form, 0 in the mode without
+// information.
 func (i *Indication) short(ratio frame.Ratio) uint8 {
 	switch {
 	case i.Mode != cc.CETHInformation:

@@ -9,7 +9,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// law is a marking law in the form that the transmitter asks for.
+// law is a marking law in the form that the transmitter uses.
 type law uint8
 
 const (
@@ -17,27 +17,27 @@ const (
 	lawRED
 	lawNPECN
 	lawQCN          // marks nothing: see judge
-	lawQCNDeparture // the same, with QCNConfig.AtDeparture
+	lawQCNDeparture // as lawQCN, with QCNConfig.AtDeparture
 )
 
 var laws = map[cc.Marking]law{"": lawNone, cc.MarkNone: lawNone, cc.MarkRED: lawRED, cc.MarkNPECN: lawNPECN, cc.MarkQCN: lawQCN}
 
-// marker decides, at the start of each transmission, whether the frame gets
-// congestion experienced; for the converter it decides on arrival.
+// marker decides whether a frame is marked congestion experienced. It decides at the
+// start of the transmission, or for the converter on arrival.
 type marker struct {
 	classes *[fabric.Priorities]ClassConfig // of the switch's Config
-	law     [fabric.Priorities]law          // what relaw makes of their Marking
+	law     [fabric.Priorities]law          // derived by relaw from their Marking
 	random  rand.PCG
 }
 
-// newMarker makes the marker that follows the thresholds of classes as they change.
+// newMarker returns a marker that follows changes of classes' thresholds.
 func newMarker(classes *[fabric.Priorities]ClassConfig, random rand.PCG) marker {
 	m := marker{classes: classes, random: random}
 	m.relaw()
 	return m
 }
 
-// relaw takes over the marking laws of the classes.
+// relaw updates the laws from the configuration of the classes.
 func (m *marker) relaw() {
 	for i := range m.classes {
 		m.law[i] = laws[m.classes[i].Marking]
@@ -47,8 +47,8 @@ func (m *marker) relaw() {
 	}
 }
 
-// decide asks the law of the class about a frame that has just left its queue.
-// late tells that the frame had found others waiting when it came.
+// decide applies the law of the class to a frame that has just left its queue.
+// late says that the frame found other frames waiting on its arrival.
 func (m *marker) decide(p *port, class fabric.Priority, late bool) bool {
 	switch m.law[class] {
 	case lawRED:
@@ -60,11 +60,11 @@ func (m *marker) decide(p *port, class fabric.Priority, late bool) bool {
 	}
 }
 
-// decideOnArrival asks the law of the class about a frame that has just come in and found
-// so many bytes in its queue, before it has waited. It is the verdict of decide by
-// what is known on arrival: RED looks at the queue in front of the frame instead of
-// the one behind it (so does the text of DCQCN, §3.1), and NP-ECN spares what a
-// pause piles up while it lasts.
+// decideOnArrival applies the law of the class to a frame that has just arrived and
+// found that many bytes in its queue. It differs from decide in what is known on
+// arrival. RED uses the queue in front of the frame instead of the one behind it, as
+// does the text of DCQCN (§3.1). NP-ECN does not mark frames that arrive while their
+// class is paused.
 func (m *marker) decideOnArrival(p *port, class fabric.Priority, found unit.Bytes) bool {
 	switch m.law[class] {
 	case lawRED:
@@ -76,9 +76,9 @@ func (m *marker) decideOnArrival(p *port, class fabric.Priority, found unit.Byte
 	}
 }
 
-// mark writes congestion experienced into a frame whose transport is capable of
-// ECN (RFC 3168 §5). Any other frame stays as it is, a CNM too, whose bytes have
-// another meaning there.
+// mark sets congestion experienced in a frame with an ECN-capable transport
+// (RFC 3168 §5). Other frames are unchanged. So are CNMs, which have other data at
+// these bytes.
 func (p *port) mark(now unit.Time, class fabric.Priority, f *frame.Frame, out *fabric.Out) {
 	if ecn := f.ECN(); ecn != frame.ECT0 && ecn != frame.ECT1 || f.Class() == frame.ClassCNM {
 		return

@@ -1,8 +1,8 @@
 package switching
 
 // npecn is the congestion point of PCN for one egress queue (Cheng et al., NSDI
-// 2020, §5.1 and fig. 7): ECN that does not mark what a pause has piled up. It
-// is one counter, PN, of the frames that the last pause left waiting.
+// 2020, §5.1 and fig. 7): ECN that does not mark frames queued by a pause. Its one
+// counter, PN, holds the frames that the last pause left waiting.
 //
 //	                    +-----------------+
 //	     +------------> |      PAUSE      | <------------+
@@ -16,18 +16,18 @@ package switching
 //	| queue was there |                          |      PN--      |
 //	+-----------------+                          +----------------+
 //
-// A RESUME that finds nothing waiting leads to PN = 0 at once. A PAUSE while PN
-// is above 0 makes no difference: the next RESUME samples afresh.
+// A RESUME with no frame waiting leads to PN = 0 at once. A PAUSE while PN is above
+// 0 changes nothing: the next RESUME samples PN again.
 type npecn struct {
 	paused int // PN
 }
 
-// resume samples the frames that wait at RESUME. The frame in serialisation is
-// not one of them.
+// resume samples the frames that wait at RESUME, without the frame in
+// serialisation.
 func (n *npecn) resume(waiting int) { n.paused = waiting }
 
-// depart tells whether a departing frame is marked. late tells that the frame
-// found others waiting when it came, which is ECN with a threshold of zero.
+// depart reports whether a departing frame is marked. late says that the frame
+// found other frames waiting on its arrival: ECN with a threshold of zero.
 func (n *npecn) depart(late bool) bool {
 	if n.paused > 0 {
 		n.paused--

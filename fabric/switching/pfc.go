@@ -10,15 +10,15 @@ import (
 
 // Priority flow control (IEEE 802.1Q clause 36, formerly 802.1Qbb), both ends.
 //
-// The egress side obeys (holds), per class of a port:
+// The egress side obeys its peer (holds), per class of a port:
 //
 //	          PAUSE, quanta > 0
-//	  +------+ ---------------------> +------+ --+ PAUSE, quanta > 0:
-//	  | SEND |                        | HELD |   | expiry := now + quanta
-//	  +------+ <--------------------- +------+ <-+
+//	  +------+ -------------------> +--------+ --+ PAUSE, quanta > 0:
+//	  | SEND |                      | PAUSED |   | expiry := now + quanta
+//	  +------+ <------------------- +--------+ <-+
 //	           quanta 0, or expiry
 //
-// The ingress side tells its peer (xoff), per class of a port:
+// The ingress side pauses its peer (xoff), per class of a port:
 //
 //	            occupancy congested: PAUSE
 //	  +-----+ ----------------------------> +------+ --+ half of the quanta
@@ -26,20 +26,20 @@ import (
 //	  +-----+ <---------------------------- +------+ <-+ PAUSE again
 //	            occupancy relieved: quanta 0
 //
-// The PAUSE is refreshed until the account is relieved, also between the two
-// thresholds; otherwise it would run out there and XON would mean nothing.
+// PAUSE is refreshed until the account is relieved, also between the two
+// thresholds. Otherwise it would expire there and XON would have no effect.
 
 // quantumBytes is one pause quantum, 512 bit times, in bytes on the wire.
 const quantumBytes unit.Bytes = 512 / 8
 
-// pauseTime gives how long quanta last at the port's rate.
+// pauseTime returns the duration of quanta at the port's rate.
 func (p *port) pauseTime(quanta uint16) unit.Time {
 	return p.Rate.Serialise(unit.Bytes(quanta) * quantumBytes)
 }
 
-// holds is which egress classes of a port are paused by the peer.
+// holds is the set of egress classes of a port that the peer pauses.
 //
-// Invariant: next is the earliest expiry of the classes in set, else Never.
+// Invariant: next is the earliest expiry of the classes in set, or Never.
 type holds struct {
 	set    classSet
 	next   unit.Time
@@ -49,13 +49,13 @@ type holds struct {
 
 func newHolds() holds { return holds{next: unit.Never} }
 
-// xoff is what a port tells its peer to hold.
+// xoff is the set of classes for which a port pauses its peer.
 //
-// Invariant: next is the earliest refresh, else Never; told changes only when a
-// PFC frame leaves.
+// Invariant: next is the earliest refresh, or Never; told changes only when a
+// PFC frame is sent.
 type xoff struct {
 	set     classSet // the classes in XOFF
-	told    classSet // the classes that the peer was last told to hold
+	told    classSet // the classes in XOFF according to the last PFC frame sent
 	pending classSet // the classes that the next PFC frame must carry
 	next    unit.Time
 	refresh [fabric.Priorities]unit.Time
@@ -69,14 +69,14 @@ func newXOFF() xoff {
 	return x
 }
 
-// each calls do for the classes of the set, lowest first.
+// each calls do for each class of the set, lowest first.
 func (c classSet) each(do func(fabric.Priority)) {
 	for ; c != 0; c &= c - 1 {
 		do(fabric.Priority(bits.TrailingZeros8(uint8(c))))
 	}
 }
 
-// earliest gives the first instant among those of the classes in set.
+// earliest returns the earliest instant in at of the classes in the set.
 func (c classSet) earliest(at *[fabric.Priorities]unit.Time) unit.Time {
 	first := unit.Never
 	for ; c != 0; c &= c - 1 {
@@ -85,8 +85,8 @@ func (c classSet) earliest(at *[fabric.Priorities]unit.Time) unit.Time {
 	return first
 }
 
-// obey takes a PFC frame from the peer of p. Classes that are not lossless do
-// not take part in flow control; what a frame says of them is ignored.
+// obey handles a PFC frame from the peer of p. Lossy classes take no part in flow
+// control, so their fields in the frame are ignored.
 func (s *Switch) obey(now unit.Time, p *port, f *frame.Frame, out *fabric.Out) {
 	var pfc frame.PFC
 	if pfc.Parse(f) != nil {
@@ -109,8 +109,8 @@ func (s *Switch) obey(now unit.Time, p *port, f *frame.Frame, out *fabric.Out) {
 	s.kick(now, p, out)
 }
 
-// hold pauses a class, or prolongs its pause. The frame in transmission is
-// completed. The caller renews holds.next.
+// hold pauses a class or prolongs its pause. The frame in transmission completes.
+// The caller updates holds.next.
 func (p *port) hold(now unit.Time, class fabric.Priority, quanta uint16, out *fabric.Out) {
 	p.holds.expiry[class] = now + p.pauseTime(quanta)
 	if p.holds.set&(1<<class) != 0 {
@@ -122,7 +122,7 @@ func (p *port) hold(now unit.Time, class fabric.Priority, quanta uint16, out *fa
 	out.Note(fabric.Note{Kind: fabric.Paused, At: now, Port: p.id, Priority: class, Flow: fabric.NoFlow})
 }
 
-// endPause is RESUME of a class. The caller renews holds.next.
+// endPause resumes a class. The caller updates holds.next.
 func (s *Switch) endPause(now unit.Time, p *port, class fabric.Priority, out *fabric.Out) {
 	if p.holds.set&(1<<class) == 0 {
 		return
@@ -137,7 +137,7 @@ func (s *Switch) endPause(now unit.Time, p *port, class fabric.Priority, out *fa
 	})
 }
 
-// endPauses resumes the classes whose pause has run out.
+// endPauses resumes the classes whose pause has expired.
 func (s *Switch) endPauses(now unit.Time, p *port, out *fabric.Out) {
 	if p.holds.next > now {
 		return
@@ -150,7 +150,7 @@ func (s *Switch) endPauses(now unit.Time, p *port, out *fabric.Out) {
 	p.holds.next = p.holds.set.earliest(&p.holds.expiry)
 }
 
-// checkXOFF pauses the peer of p if the account of the class calls for it.
+// checkXOFF pauses the peer of p if the account of the class is congested.
 func (s *Switch) checkXOFF(now unit.Time, p *port, class fabric.Priority, out *fabric.Out) {
 	if !s.cfg.Classes[class].Lossless || p.xoff.set&(1<<class) != 0 || !s.buffer.congested(p.id, class) {
 		return
@@ -160,7 +160,7 @@ func (s *Switch) checkXOFF(now unit.Time, p *port, class fabric.Priority, out *f
 	s.kick(now, p, out)
 }
 
-// checkXON lets the peer of p send again if the account of the class is low.
+// checkXON resumes the peer of p if the account of the class is relieved.
 func (s *Switch) checkXON(now unit.Time, p *port, class fabric.Priority, out *fabric.Out) {
 	if p.xoff.set&(1<<class) == 0 || !s.buffer.relieved(p.id, class) {
 		return
@@ -169,8 +169,8 @@ func (s *Switch) checkXON(now unit.Time, p *port, class fabric.Priority, out *fa
 	s.kick(now, p, out)
 }
 
-// clear takes a class out of XOFF and stops its refresh. The peer hears of it if
-// it ever heard of the XOFF.
+// clear takes a class out of XOFF and stops its refresh. A RESUME becomes pending
+// only if the peer was sent the PAUSE.
 func (x *xoff) clear(class fabric.Priority) {
 	x.schedule(class, unit.Never)
 	x.set &^= 1 << class
@@ -184,8 +184,8 @@ func (x *xoff) schedule(class fabric.Priority, at unit.Time) {
 	x.next = x.set.earliest(&x.refresh)
 }
 
-// refresh repeats the PAUSE of the classes that are due, or ends it if the
-// account has become low through what other ports released.
+// refresh repeats the PAUSE of the classes that are due. It ends the pause instead if
+// the account was relieved meanwhile by buffer released at other ports.
 func (s *Switch) refresh(now unit.Time, p *port) {
 	if p.xoff.next > now {
 		return
@@ -203,7 +203,7 @@ func (s *Switch) refresh(now unit.Time, p *port) {
 	})
 }
 
-// sendPFC sends one frame that tells the peer all that is pending.
+// sendPFC sends one PFC frame with all pending classes.
 func (s *Switch) sendPFC(now unit.Time, p *port, out *fabric.Out) {
 	pfc := frame.PFC{Source: s.cfg.MAC, Enable: uint8(p.xoff.pending)}
 	pending := p.xoff.pending

@@ -5,24 +5,24 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// port is the transmitter of one port with its egress queues, and what the port
-// was told, and tells its peer, about pauses.
+// port is the transmitter of one port with its egress queues and its PFC state in
+// both directions.
 type port struct {
 	PortConfig
 	id     fabric.Port
 	cable  fabric.Cable
-	freeAt unit.Time // when the frame in transmission ends
+	freeAt unit.Time // end of the current transmission
 	queues [fabric.Priorities]queue
-	// waiting is the set of classes whose queue is not empty.
+	// waiting is the set of classes with a non-empty queue.
 	waiting classSet
-	depth   depth // of the queues together
+	depth   depth // of all queues together
 	drr     drr
 	holds   holds
 	xoff    xoff
 	npecn   [fabric.Priorities]npecn
 	qcn     [fabric.Priorities]qcn
 	stats   [fabric.Priorities]ClassStats
-	sampled counted // up to the last sample
+	sampled counted // state at the last sample
 }
 
 func newPort(id fabric.Port, cfg *Config) port {
@@ -41,11 +41,11 @@ func newPort(id fabric.Port, cfg *Config) port {
 	return p
 }
 
-// sendable is the set of classes that have a frame and may send it.
+// sendable returns the classes that have a frame and are not paused.
 func (p *port) sendable() classSet { return p.waiting &^ p.holds.set }
 
-// due is the earliest instant at which the port has something to do, Never while
-// its link is down.
+// due returns the earliest instant at which the port has work, Never while its link
+// is down.
 func (p *port) due() unit.Time {
 	if p.cable.Down {
 		return unit.Never
@@ -57,7 +57,7 @@ func (p *port) due() unit.Time {
 	return due
 }
 
-// enqueue puts a frame into the queue of its class, and returns its entry there.
+// enqueue adds a frame to the queue of its class and returns its entry.
 func (p *port) enqueue(now unit.Time, in incoming, out *fabric.Out) *entry {
 	q := &p.queues[in.class]
 	e := q.push(in.frame, in.length, in.at)
@@ -76,15 +76,15 @@ func (p *port) enqueue(now unit.Time, in incoming, out *fabric.Out) *entry {
 	return e
 }
 
-// occupy makes the port busy with length bytes from now on, and gives the
-// instant at which the last of them is in at the peer.
+// occupy makes the port busy with length bytes from now on. It returns the instant
+// at which the peer has received the last byte.
 func (p *port) occupy(now unit.Time, length unit.Bytes) unit.Time {
 	p.freeAt = now + p.Rate.Serialise(length+p.Overhead)
 	return p.freeAt + p.Delay
 }
 
-// transmit starts the next transmission of a free port, if it has one: the
-// port's own PFC frames first, then the frame that the scheduler picks.
+// transmit starts the next transmission of an idle port, if there is one. PFC frames
+// of the port come first, then the frame that the scheduler picks.
 func (s *Switch) transmit(now unit.Time, p *port, out *fabric.Out) {
 	if p.cable.Down {
 		return
@@ -139,8 +139,8 @@ func (s *Switch) transmit(now unit.Time, p *port, out *fabric.Out) {
 	s.release(now, from, class, length, out)
 }
 
-// release frees the buffer of a frame that has started to leave, and tells the
-// peer that sent it when there is room again.
+// release frees the buffer of a frame whose transmission has started, and resumes the
+// peer at its ingress port if there is room again.
 func (s *Switch) release(now unit.Time, from fabric.Port, class fabric.Priority, length unit.Bytes, out *fabric.Out) {
 	s.buffer.release(from, class, length)
 	s.checkXON(now, &s.ports[from], class, out)

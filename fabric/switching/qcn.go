@@ -13,62 +13,62 @@ import (
 // notification (IEEE 802.1Qau). The defaults of the standard are those of
 // IEEE8021-CN-MIB.
 type QCNConfig struct {
-	// SetPoint is Qeq, the queue that the congestion point aims at, in bytes
+	// SetPoint is Qeq, the target queue length of the congestion point, in bytes
 	// (cnCpQueueSizeSetPoint, 26000).
 	SetPoint unit.Bytes
-	// Weight is w, how much the growth of the queue counts beside its length
+	// Weight is w, the weight of the queue's growth relative to its length
 	// (2 to the power of cnCpFeedbackWeight, which is 1).
 	Weight int
-	// SampleBase is how many bytes pass from one sample to the next where there is
-	// no congestion (cnCpMinSampleBase, 150000).
+	// SampleBase is the number of bytes between two samples without congestion
+	// (cnCpMinSampleBase, 150000).
 	SampleBase unit.Bytes
-	// Jitter is how far the bytes between two samples may be off, as a part of them,
-	// either way, 0 to 1.
+	// Jitter is the largest deviation of the sampling interval in either direction,
+	// as a fraction of it, 0 to 1.
 	Jitter float64
-	// AtDeparture samples the frames that leave the queue instead of those that
-	// join it.
+	// AtDeparture samples frames as they leave the queue instead of as they join
+	// it.
 	AtDeparture bool
 }
 
-// qcn is the congestion point of QCN for one egress queue. When left bytes have
-// passed, the frame that passes is a sample:
+// qcn is the congestion point of QCN for one egress queue. After left bytes, the
+// next frame is sampled:
 //
 //	Fb = -(Qoff + w Qdelta)        Qoff   = Q - Qeq
 //	CNM to the frame's sender      Qdelta = Q - Q at the sample before
 //	  if the quantised |Fb| > 0    left  := interval of |Fb|, jittered
 //
-// A sample is taken as a frame joins the queue, Q counting that frame, or as one
-// leaves it, Q counting those behind it.
+// A frame is sampled as it joins the queue, with Q including the frame, or as it
+// leaves the queue, with Q excluding it.
 type qcn struct {
-	old  unit.Bytes // the queue at the sample before
-	left unit.Bytes // to pass until the next sample
+	old  unit.Bytes // queue length at the last sample
+	left unit.Bytes // bytes until the next sample
 }
 
-// pass counts a frame, and tells whether it is the one to sample.
+// pass counts a frame and reports whether it is to be sampled.
 func (c *qcn) pass(length unit.Bytes) bool {
 	c.left -= length
 	return c.left <= 0
 }
 
-// feedback gives Fb of a queue of q bytes, in bytes; below 0 is congestion.
+// feedback returns Fb for a queue of q bytes, in bytes. Below 0 is congestion.
 func (cfg *QCNConfig) feedback(q, old unit.Bytes) unit.Bytes {
 	return -((q - cfg.SetPoint) + unit.Bytes(cfg.Weight)*(q-old))
 }
 
-// quantise gives |Fb| in 6 bits: 0 for no congestion, 63 for Qeq(2w+1) and
-// beyond, and evenly in between.
+// quantise returns |Fb| in 6 bits: 0 without congestion, 63 for Qeq(2w+1) and above,
+// linear in between.
 func (cfg *QCNConfig) quantise(fb unit.Bytes) uint8 {
 	most := cfg.SetPoint * unit.Bytes(2*cfg.Weight+1)
 	return uint8(max(0, min(most, -fb)) * frame.MaxFeedback / most)
 }
 
-// sampleTable is the interval between two samples by the upper three bits of the
-// feedback, in 300ths of the base: 150, 75, 50, 37.5, 30, 25, 21.5 and 18.5 KB
-// where that is 150 KB. With frames of 1500 bytes that is 1 % to 8 % of them.
+// sampleTable lists the interval between two samples by the upper three bits of the
+// feedback, in 300ths of the base. With a base of 150 KB these are 150, 75, 50, 37.5,
+// 30, 25, 21.5 and 18.5 KB: 1 % to 8 % of frames of 1500 bytes.
 var sampleTable = [8]unit.Bytes{300, 150, 100, 75, 60, 50, 43, 37}
 
-// interval gives the bytes until the next sample, off by as much as Jitter
-// either way.
+// interval returns the bytes until the next sample, with a deviation of at most
+// Jitter in either direction.
 func (cfg *QCNConfig) interval(feedback uint8, random *rand.PCG) unit.Bytes {
 	bytes := cfg.SampleBase * sampleTable[feedback/8] / 300
 	span := unit.Bytes(float64(bytes) * cfg.Jitter)
@@ -76,9 +76,9 @@ func (cfg *QCNConfig) interval(feedback uint8, random *rand.PCG) unit.Bytes {
 	return bytes - span + unit.Bytes(off)
 }
 
-// judge shows the congestion point of p a frame that has joined its queue, or left
-// it, and sends a CNM if that is called for. CNMs themselves are counted, but not
-// answered.
+// judge passes a frame that joined or left its queue to the congestion point of p. It
+// sends a CNM if the feedback requires one. CNMs themselves count as bytes, but never
+// cause a CNM.
 func (s *Switch) judge(now unit.Time, p *port, in incoming, out *fabric.Out) {
 	point, cfg := &p.qcn[in.class], &s.cfg.Classes[in.class].QCN
 	if !point.pass(in.length) || in.frame.Class() == frame.ClassCNM {
@@ -105,8 +105,8 @@ func (s *Switch) judge(now unit.Time, p *port, in incoming, out *fabric.Out) {
 	s.originate(now, in, &message, out)
 }
 
-// originate sends a CNM the way of any frame, as if it had come in where the
-// sampled frame did: its buffer is on that port's account.
+// originate routes a CNM as if it had arrived where the sampled frame did. Its buffer
+// is charged to that ingress port.
 func (s *Switch) originate(now unit.Time, sampled incoming, message *frame.CNM, out *fabric.Out) {
 	f := &s.cnm
 	message.Build(f)
@@ -119,8 +119,8 @@ func (s *Switch) originate(now unit.Time, sampled incoming, message *frame.CNM, 
 	s.place(now, in, to, ok, out)
 }
 
-// cpid names the congestion point of a port and class: the switch's address, 13
-// bits of port, 3 of class.
+// cpid returns the ID of the congestion point of a port and class: the switch's MAC
+// address, 13 bits of port, 3 bits of class.
 func (s *Switch) cpid(id fabric.Port, class fabric.Priority) uint64 {
 	var n uint64
 	for _, b := range s.cfg.MAC {

@@ -6,21 +6,20 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// queue is the egress queue of a traffic class: one lane of frames, first in
-// first out, or a lane for each ingress port with an arbiter between them. What
-// is said of the queue, its length, its peak, and what a frame finds when it
-// comes, is said of all its lanes together.
+// queue is the egress queue of a traffic class: one FIFO lane, or one lane per
+// ingress port with an arbiter between them. Length, peak and the queue that a frame
+// finds on arrival refer to all lanes together.
 //
 // Invariant: count and bytes are the sums over the lanes.
 type queue struct {
 	lanes   []ring
-	arbiter *arbiter // nil with one lane
+	arbiter *arbiter // nil if there is one lane
 	count   int
 	bytes   unit.Bytes
-	peak    unit.Bytes // the largest that bytes has been
+	peak    unit.Bytes // maximum of bytes
 }
 
-// newQueue makes an empty queue of a switch with so many ports.
+// newQueue returns an empty queue of a switch with the given number of ports.
 func newQueue(a Arbitration, ports int) queue {
 	if a == ArbitrateIngress {
 		return queue{lanes: make([]ring, ports), arbiter: newArbiter(ports)}
@@ -28,8 +27,8 @@ func newQueue(a Arbitration, ports int) queue {
 	return queue{lanes: make([]ring, 1)}
 }
 
-// push copies the frame in behind the others of its lane, and returns its entry,
-// which is valid until the next push.
+// push appends a copy of the frame to its lane. It returns the entry, which is valid
+// until the next push.
 func (q *queue) push(f *frame.Frame, length unit.Bytes, from fabric.Port) *entry {
 	lane := 0
 	if q.arbiter != nil {
@@ -47,7 +46,7 @@ func (q *queue) push(f *frame.Frame, length unit.Bytes, from fabric.Port) *entry
 	return e
 }
 
-// turn gives the lane whose first frame is the first of the queue.
+// turn returns the lane whose first frame is sent next.
 func (q *queue) turn() int {
 	if q.arbiter == nil {
 		return 0
@@ -55,10 +54,10 @@ func (q *queue) turn() int {
 	return int(q.arbiter.turn())
 }
 
-// front gives the first frame, which stays. The queue must not be empty.
+// front returns the first frame without removing it. The queue must not be empty.
 func (q *queue) front() *entry { return q.lanes[q.turn()].front() }
 
-// pop removes the first frame. Its entry stays readable until the next push.
+// pop removes the first frame. Its entry remains readable until the next push.
 func (q *queue) pop() {
 	lane := &q.lanes[q.turn()]
 	length := lane.front().length

@@ -6,15 +6,15 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// mark is the law of DCQCN's congestion point (Zhu et al., SIGCOMM 2015, §3.1
-// and fig. 5), on the egress queue after the frame has left it, or, for the
+// mark is the marking law of DCQCN's congestion point (Zhu et al., SIGCOMM 2015, §3.1
+// and fig. 5). q is the egress queue after the frame has left it, or, for the
 // converter, before the frame has joined it:
 //
 //	q <= Kmin          never
 //	Kmin < q <= Kmax   with probability Pmax * (q - Kmin) / (Kmax - Kmin)
 //	Kmax < q           always
 //
-// It draws only between the thresholds.
+// It draws a random number only between the thresholds.
 func (r *REDConfig) mark(q unit.Bytes, random *rand.PCG) bool {
 	switch {
 	case q <= r.Kmin:
@@ -25,5 +25,5 @@ func (r *REDConfig) mark(q unit.Bytes, random *rand.PCG) bool {
 	return uniform(random) < r.Pmax*float64(q-r.Kmin)/float64(r.Kmax-r.Kmin)
 }
 
-// uniform draws from [0, 1) with 53 random bits.
+// uniform returns a random number in [0, 1) with 53 random bits.
 func uniform(random *rand.PCG) float64 { return float64(random.Uint64()>>11) / (1 << 53) }

@@ -6,19 +6,19 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// entry is a frame in a queue.
+// entry is a queued frame.
 type entry struct {
 	frame  frame.Frame
 	length unit.Bytes
-	from   fabric.Port // where it came in: its buffer is on that port's account
-	// late tells that the frame found frames waiting when it came (PCN-25).
+	from   fabric.Port // ingress port, which its buffer is charged to
+	// late says that the frame found other frames waiting on its arrival (PCN-25).
 	late bool
-	// counted says that the converter counted the frame, instead of a mark.
+	// counted says that the converter counted the frame instead of marking it.
 	counted bool
 }
 
-// ring holds frames first in, first out. It grows, and never shrinks, so that
-// one that has once been long allocates nothing any more.
+// ring is a FIFO of frames. It grows and never shrinks, so that it stops allocating
+// once it has reached its longest length.
 //
 // Invariant: len(entries) is 0 or a power of two.
 type ring struct {
@@ -26,10 +26,10 @@ type ring struct {
 	head, count int
 }
 
-// firstRing is the room, in frames, that a ring starts with.
+// firstRing is the initial capacity of a ring, in frames.
 const firstRing = 16
 
-// push gives the entry behind the others, to be filled in.
+// push appends an entry and returns it for the caller to fill.
 func (r *ring) push() *entry {
 	if r.count == len(r.entries) {
 		r.grow()
@@ -39,10 +39,10 @@ func (r *ring) push() *entry {
 	return e
 }
 
-// front gives the first entry. The ring must not be empty.
+// front returns the first entry. The ring must not be empty.
 func (r *ring) front() *entry { return &r.entries[r.head] }
 
-// pop removes the first entry, which stays readable until the next push.
+// pop removes the first entry, which remains readable until the next push.
 func (r *ring) pop() {
 	r.count--
 	r.head = (r.head + 1) & (len(r.entries) - 1)

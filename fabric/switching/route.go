@@ -8,7 +8,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/splitmix"
 )
 
-// ecmp routes by destination host, and spreads flows over ports of equal cost.
+// ecmp routes by destination host and spreads flows over ports of equal cost.
 type ecmp struct {
 	seed   uint64
 	routes [][]fabric.Port
@@ -18,7 +18,7 @@ func newECMP(seed uint64, routes [][]fabric.Port) ecmp {
 	return ecmp{seed: splitmix.Mix(seed + streamECMP), routes: routes}
 }
 
-// route gives the egress port of a frame to the host, false if none leads there.
+// route returns the egress port of a frame to the host, false if there is no route.
 // All frames of a flow to the host take the same port.
 func (e *ecmp) route(host int, f *frame.Frame) (fabric.Port, bool) {
 	if uint(host) >= uint(len(e.routes)) || len(e.routes[host]) == 0 {
@@ -31,14 +31,14 @@ func (e *ecmp) route(host int, f *frame.Frame) (fabric.Port, bool) {
 	return pick(ports, e.hash(f)), true
 }
 
-// pick gives one of several ports by a hash.
+// pick selects one of several ports by a hash.
 func pick(ports []fabric.Port, hash uint64) fabric.Port {
 	i, _ := bits.Mul64(hash, uint64(len(ports)))
 	return ports[i]
 }
 
-// back gives the port by which the data goes that a RoCEv2 packet answers, false if
-// none leads there.
+// back returns the egress port of the data that a RoCEv2 packet answers, false if
+// there is no route.
 func (e *ecmp) back(f *frame.Frame) (fabric.Port, bool) {
 	host := f.SrcIP().Host()
 	if uint(host) >= uint(len(e.routes)) || len(e.routes[host]) == 0 {
@@ -47,15 +47,16 @@ func (e *ecmp) back(f *frame.Frame) (fabric.Port, bool) {
 	return pick(e.routes[host], e.tuple(f.DstIP(), f.SrcIP(), f)), true
 }
 
-// Spread gives which of the ports of equal cost, at least one, the frames of a flow
-// take at the switch with that Config.Seed; source is the flow's UDP source port.
+// Spread returns the port that the frames of a flow take at the switch with that
+// Config.Seed, out of at least one port of equal cost. source is the flow's UDP
+// source port.
 func Spread(seed uint64, ports []fabric.Port, from, to frame.IP, source uint16) fabric.Port {
 	e := newECMP(seed, nil)
 	return pick(ports, e.mix(from, to, source))
 }
 
-// hash mixes the 5-tuple; two of its five, the protocol and one of the ports, are
-// the same in every RoCEv2 frame. For a CNM it mixes what names the sampled flow.
+// hash mixes the 5-tuple. The protocol and one of the ports are the same in every
+// RoCEv2 frame and left out. For a CNM it mixes the fields of the sampled flow.
 func (e *ecmp) hash(f *frame.Frame) uint64 {
 	if f.Class() == frame.ClassCNM {
 		qp, _ := f.SampledQP()
@@ -64,7 +65,7 @@ func (e *ecmp) hash(f *frame.Frame) uint64 {
 	return e.tuple(f.SrcIP(), f.DstIP(), f)
 }
 
-// tuple mixes two addresses and the port that is not that of RoCEv2.
+// tuple mixes two addresses and the port that is not RoCEv2's.
 func (e *ecmp) tuple(from, to frame.IP, f *frame.Frame) uint64 {
 	return e.mix(from, to, f.SrcPort()^f.DstPort()^frame.PortRoCE)
 }

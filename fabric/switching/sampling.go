@@ -5,10 +5,10 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// sampler is the end of the present sampling span.
+// sampler holds the end of the current sampling span.
 //
-// Invariant: if a frame has been queued since the last sample, at is not Never
-// (unless sampling is off).
+// Invariant: at is not Never if a frame was queued since the last sample, unless
+// sampling is off.
 type sampler struct {
 	fabric.Sampling
 	at unit.Time
@@ -16,8 +16,8 @@ type sampler struct {
 
 func newSampler(s fabric.Sampling) sampler { return sampler{s, unit.Never} }
 
-// depth is how many bytes wait at an egress port, all classes together, and the
-// most that it has been since the last sample.
+// depth is the number of bytes queued at an egress port over all classes, and its
+// maximum since the last sample.
 type depth struct {
 	bytes, peak unit.Bytes
 }
@@ -27,7 +27,7 @@ func (d *depth) push(length unit.Bytes) {
 	d.peak = max(d.peak, d.bytes)
 }
 
-// counted is what a port has sent and marked, all classes together.
+// counted is the traffic that a port has sent and marked, over all classes.
 type counted struct {
 	sent   unit.Bytes
 	marked uint64
@@ -43,8 +43,8 @@ func (p *port) count() (c counted) {
 
 func (d *depth) pop(length unit.Bytes) { d.bytes -= length }
 
-// sample notes the queue of every port that has had one since the last sample,
-// and what the port has sent: whatever it sends has been in its queue.
+// sample records the queue of every port that had a non-empty one since the last
+// sample, and the traffic of the port. Every frame that a port sends passes its queue.
 func (s *Switch) sample(now unit.Time, out *fabric.Out) {
 	s.sampler.at = unit.Never
 	for i := range s.ports {

@@ -11,23 +11,22 @@ import (
 // class-enable vector of a PFC frame.
 type classSet uint8
 
-// drr picks the class that sends next: strict classes first, the highest of
-// them before the others, then deficit round robin over the weighted ones
-// (Shreedhar and Varghese, SIGCOMM 1995, §3). Deficits are exact to the byte. A
-// class that has nothing to send, or is paused, leaves the round and loses its
-// deficit.
+// drr picks the class that sends next: the highest strict class first, then deficit
+// round robin over the weighted ones (Shreedhar and Varghese, SIGCOMM 1995, §3).
+// Deficits are exact to the byte. A class that is empty or paused leaves the round
+// and loses its deficit.
 //
-// Invariant: 0 <= deficit < quantum + largest frame; quantum >= largest frame,
-// so that a class sends at least one frame in each of its turns.
+// Invariant: 0 <= deficit < quantum + largest frame; quantum >= largest frame.
+// A class therefore sends at least one frame in each of its turns.
 type drr struct {
 	strict  classSet
-	turn    fabric.Priority // whose turn it is
-	granted bool            // the turn's quantum has been given
+	turn    fabric.Priority // the class whose turn it is
+	granted bool            // the class has received the quantum of this turn
 	quantum [fabric.Priorities]unit.Bytes
 	deficit [fabric.Priorities]unit.Bytes
 }
 
-// newDRR gives each class the quantum weight * mtu; weight 0 is strict.
+// newDRR sets the quantum of each class to weight * mtu. Weight 0 is strict.
 func newDRR(weights *[fabric.Priorities]int, mtu unit.Bytes) drr {
 	var d drr
 	for class, w := range weights {
@@ -39,8 +38,8 @@ func newDRR(weights *[fabric.Priorities]int, mtu unit.Bytes) drr {
 	return d
 }
 
-// pick chooses among the classes in ready, which must not be empty, and charges
-// the first frame of the queue chosen.
+// pick selects one of the classes in ready, which must not be empty, and charges it
+// for the first frame of its queue.
 func (d *drr) pick(ready classSet, queues *[fabric.Priorities]queue) fabric.Priority {
 	if strict := ready & d.strict; strict != 0 {
 		return fabric.Priority(bits.Len8(uint8(strict)) - 1)
@@ -60,7 +59,7 @@ func (d *drr) pick(ready classSet, queues *[fabric.Priorities]queue) fabric.Prio
 	}
 }
 
-// pass gives the turn to the next class in ready, round and round.
+// pass gives the turn to the next class in ready, in cyclic order.
 func (d *drr) pass(ready classSet) {
 	first := int(d.turn) + 1
 	ahead := bits.RotateLeft8(uint8(ready), -first)
@@ -68,5 +67,5 @@ func (d *drr) pass(ready classSet) {
 	d.granted = false
 }
 
-// leave takes a class that is empty or paused out of the round.
+// leave removes an empty or paused class from the round.
 func (d *drr) leave(class fabric.Priority) { d.deficit[class] = 0 }

@@ -6,14 +6,14 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Stats is a snapshot of a switch. Counters count from the start of the run.
+// Stats is a snapshot of a switch. Counters start at 0 with the run.
 type Stats struct {
-	// SharedUsed is how much of the shared pool is in use, of SharedSize: the
-	// buffer without reserves and headrooms.
+	// SharedUsed is the part of the shared pool in use. SharedSize is the size of the
+	// pool: the buffer without reserves and headrooms.
 	SharedUsed, SharedSize unit.Bytes
-	// Malformed counts frames that were discarded because no rule fits them.
+	// Malformed counts frames of no known form, which are discarded.
 	Malformed uint64
-	// Converter counts what was turned from ECN into RTT; zero if no class is
+	// Converter counts the conversions from ECN into RTT. It is zero if no class is
 	// rewritten.
 	Converter rttx.Stats
 	Ports     []PortStats // by port number
@@ -27,31 +27,31 @@ type PortStats struct {
 }
 
 // ClassStats is a snapshot of one traffic class at one port. At every instant,
-// summed over the ports, received + originated = sent + dropped + queued. PFC
-// frames are not in the frame and byte counts.
+// summed over the ports, received + originated = sent + dropped + queued. Frame and
+// byte counts exclude PFC frames.
 type ClassStats struct {
-	// The port as ingress.
+	// As ingress.
 	ReceivedFrames uint64
 	ReceivedBytes  unit.Bytes
-	// Originated are the CNMs that frames which came in here gave rise to, in the
-	// class of CNMs.
+	// Originated counts the CNMs caused by frames that arrived here, in the class of
+	// CNMs.
 	OriginatedFrames uint64
 	OriginatedBytes  unit.Bytes
 	DroppedFrames    uint64
 	DroppedBytes     unit.Bytes
-	OccupancyBytes   unit.Bytes // buffer held by frames that came in here, headroom included
-	HeadroomBytes    unit.Bytes // the part of it that is headroom
+	OccupancyBytes   unit.Bytes // buffer of frames that arrived here, headroom included
+	HeadroomBytes    unit.Bytes // the headroom in OccupancyBytes
 	PausesSent       uint64     // to the port's peer, refreshes included
 	ResumesSent      uint64
 	PeerIsPaused     bool // the class is in XOFF
 	PausesReceived   uint64
 	ResumesReceived  uint64
 
-	// The port as egress.
+	// As egress.
 	SentFrames     uint64
-	SentBytes      unit.Bytes // without the telemetry that this switch has written
+	SentBytes      unit.Bytes // without the telemetry written by this switch
 	TelemetryBytes unit.Bytes
-	// IndicatedFrames counts ACKs that this switch has made to tell of congestion.
+	// IndicatedFrames counts ACKs in which this switch indicated congestion.
 	IndicatedFrames uint64
 	// TelemetrySkipped counts frames that had no room for this switch's telemetry.
 	TelemetrySkipped uint64
@@ -60,13 +60,13 @@ type ClassStats struct {
 	QueueFrames      uint64
 	QueueBytes       unit.Bytes
 	QueuePeakBytes   unit.Bytes
-	Paused           bool      // the peer holds the class
-	PausedFor        unit.Time // sum of the pauses that have ended
+	Paused           bool      // the peer pauses the class
+	PausedFor        unit.Time // total duration of the pauses that have ended
 
 	fabric.Onset
 }
 
-// Stats gives a snapshot that shares no memory with the switch.
+// Stats returns a snapshot that shares no memory with the switch.
 func (s *Switch) Stats() Stats {
 	snapshot := Stats{
 		SharedUsed: s.buffer.shared,
@@ -100,8 +100,8 @@ func (s *Switch) classStats(at fabric.Port, class fabric.Priority) ClassStats {
 	return c
 }
 
-// Depth gives the bytes that wait to be sent by a port, and the buffer that
-// frames hold which came in by it, all classes together.
+// Depth returns the bytes queued at a port for transmission, and the buffer used by
+// frames that arrived at it, both over all classes.
 func (s *Switch) Depth(at fabric.Port) (queued, held unit.Bytes) {
 	for class := range fabric.Priority(fabric.Priorities) {
 		held += s.buffer.occupancy(at, class)

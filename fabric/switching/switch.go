@@ -9,27 +9,26 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Switch is a fabric.Machine. A frame takes this way through it:
+// Switch is a fabric.Machine. The path of a frame through it:
 //
 //	Arrive -> class (DSCP) -> route (ECMP) -> admission (shared buffer)
 //	       -> egress queue (port, class) -> transmitter -> Out
 //
-// A CNM has no DSCP: it has a class of its own, and goes by its destination
+// A CNM has no DSCP. It has a class of its own and is routed by its destination MAC
 // address.
 //
-// A frame holds its place in the shared buffer, on the account of the port that
-// it came in by, until its transmission starts. Both the release and the marking
-// happen at that instant, as in the switch of the HPCC simulator. The converter
-// counts a frame when it arrives.
+// A frame occupies the shared buffer, charged to its ingress port, until its
+// transmission starts. The buffer is released and the frame marked at that instant,
+// as in the switch of the HPCC simulator. The converter counts a frame on arrival.
 type Switch struct {
 	cfg       Config
 	ports     []port
 	buffer    buffer
 	agenda    agenda.Agenda
 	marker    marker
-	jitter    rand.PCG    // of the intervals between the samples of QCN
-	cnm       frame.Frame // the CNM that is being sent
-	converter *converter  // nil unless a class is rewritten
+	jitter    rand.PCG    // for the sampling intervals of QCN
+	cnm       frame.Frame // scratch frame for CNMs
+	converter *converter  // nil if no class is rewritten
 	ecmp      ecmp
 	sampler   sampler
 	malformed uint64
@@ -37,14 +36,14 @@ type Switch struct {
 
 var _ fabric.Machine = (*Switch)(nil)
 
-// Streams of randomness that a switch draws from its one seed.
+// Random streams derived from the one seed of a switch.
 const (
 	streamECMP = 1
 	streamRED  = 2
 	streamQCN  = 3
 )
 
-// New makes an idle switch. It fails if cfg.Validate does.
+// New returns an idle switch. It fails if cfg.Validate does.
 func New(cfg Config) (*Switch, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -59,7 +58,7 @@ func New(cfg Config) (*Switch, error) {
 		sampler:   newSampler(cfg.Sampling),
 		converter: newConverter(&cfg),
 	}
-	// The settings of the classes have one owner, s.cfg, which changes.
+	// s.cfg owns the settings of the classes and changes with Control.
 	s.buffer = newBuffer(&s.cfg)
 	s.marker = newMarker(&s.cfg.Classes, *rand.NewPCG(cfg.Seed, streamRED))
 	for i := range s.ports {
@@ -68,9 +67,9 @@ func New(cfg Config) (*Switch, error) {
 	return s, nil
 }
 
-// Arrive takes a frame that has come in whole at port at. A PAUSE takes effect
-// at once. A frame that finds its egress port idle and its class not paused is
-// sent at once.
+// Arrive handles a frame that was received whole at port at. A PAUSE takes effect at
+// once. A frame is sent at once if its egress port is idle and its class is not
+// paused.
 func (s *Switch) Arrive(now unit.Time, at fabric.Port, f *frame.Frame, out *fabric.Out) {
 	if uint(at) >= uint(len(s.ports)) {
 		s.discard(now, at, f, out)
@@ -98,11 +97,11 @@ func (s *Switch) Arrive(now unit.Time, at fabric.Port, f *frame.Frame, out *fabr
 type incoming struct {
 	frame  *frame.Frame
 	length unit.Bytes
-	at     fabric.Port // where it came in: its buffer is on that port's account
+	at     fabric.Port // ingress port, which its buffer is charged to
 	class  fabric.Priority
 }
 
-// forward counts a frame to the host, and takes it on its way.
+// forward counts a frame to the host and routes it.
 func (s *Switch) forward(now unit.Time, in incoming, host int, out *fabric.Out) {
 	to, ok := s.ecmp.route(host, in.frame)
 	if ok && in.length > s.ports[to].MTU {
@@ -115,8 +114,8 @@ func (s *Switch) forward(now unit.Time, in incoming, host int, out *fabric.Out) 
 	s.place(now, in, to, ok, out)
 }
 
-// place takes a frame to the queue of its egress port, or drops it. ok is false
-// if it has none.
+// place adds a frame to the queue of egress port to, or drops it. ok is false if
+// there is no route.
 func (s *Switch) place(now unit.Time, in incoming, to fabric.Port, ok bool, out *fabric.Out) {
 	reason := fabric.DropNoRoute
 	if ok {
@@ -141,7 +140,7 @@ func (s *Switch) place(now unit.Time, in incoming, to fabric.Port, ok bool, out 
 	s.checkXOFF(now, &s.ports[in.at], in.class, out)
 }
 
-// drop loses a frame that there is no room or no way for.
+// drop drops a frame without buffer or route.
 func (s *Switch) drop(now unit.Time, in incoming, reason fabric.DropReason, out *fabric.Out) {
 	account := &s.ports[in.at].stats[in.class]
 	account.DroppedFrames++
@@ -152,8 +151,8 @@ func (s *Switch) drop(now unit.Time, in incoming, reason fabric.DropReason, out 
 	}, in.frame)
 }
 
-// discard loses a frame that no rule fits: unknown, cut short, larger than the
-// MTU of its egress port, or at a port that the switch does not have.
+// discard drops an invalid frame: unknown, truncated, larger than the MTU of its
+// egress port, or at a port that the switch does not have.
 func (s *Switch) discard(now unit.Time, at fabric.Port, f *frame.Frame, out *fabric.Out) {
 	s.malformed++
 	out.Note(fabric.Note{
@@ -162,9 +161,9 @@ func (s *Switch) discard(now unit.Time, at fabric.Port, f *frame.Frame, out *fab
 	})
 }
 
-// Tick does everything that has come due by now: the ends of pauses, refreshed
-// PAUSE frames, and the next frame of each port that is free. Ports with the
-// same instant come in the order of their numbers; a sample comes last.
+// Tick handles everything due by now: pause expiries, PAUSE refreshes, and the next
+// frame of each idle port. Ports due at the same instant run in the order of their
+// numbers. The sample comes last.
 func (s *Switch) Tick(now unit.Time, out *fabric.Out) {
 	for {
 		i, due := s.agenda.First()
@@ -184,17 +183,16 @@ func (s *Switch) Tick(now unit.Time, out *fabric.Out) {
 	}
 }
 
-// Next names the earliest instant at which a port has something to do, or a
-// sample is due.
+// Next returns the earliest instant at which a port has work or a sample is due.
 func (s *Switch) Next() (unit.Time, bool) {
 	_, due := s.agenda.First()
 	due = min(due, s.sampler.at)
 	return due, due != unit.Never
 }
 
-// kick sends the next frame of a port that was idle until now. A port that has
-// come due at this very instant is left to the tick, so that all the arrivals of
-// the instant take part in the choice.
+// kick starts the next transmission of a port that was already idle. A port that
+// becomes idle at this very instant is left to the tick, so that all arrivals of the
+// instant compete.
 func (s *Switch) kick(now unit.Time, p *port, out *fabric.Out) {
 	if p.freeAt <= now && s.agenda.At(int(p.id)) > now {
 		s.transmit(now, p, out)
@@ -202,8 +200,8 @@ func (s *Switch) kick(now unit.Time, p *port, out *fabric.Out) {
 	s.agenda.Set(int(p.id), p.due())
 }
 
-// FlowOf gives the flow of a RoCEv2 or UET frame, or of the frame that a CNM was
-// sent for; NoFlow if it names none.
+// FlowOf returns the flow of a RoCEv2 or UET frame, or the flow that a CNM was sent
+// for. It returns NoFlow if the frame names none.
 func FlowOf(f *frame.Frame) fabric.FlowID {
 	qp := f.DestQP()
 	switch f.Class() {

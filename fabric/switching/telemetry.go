@@ -6,10 +6,10 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// telemetry writes this switch's hop into a frame that carries in-band telemetry
-// and has just left its queue. It came in by port from at the instant entered. It
-// gives the bytes by which the frame has grown; a frame with no hop left, or that
-// would exceed the MTU of the port, is only flagged.
+// telemetry appends this switch's hop to a frame with in-band telemetry that has just
+// left its queue. The frame arrived at port from at the instant entered. The result
+// is the growth of the frame in bytes. A frame with no hop left, or one that would
+// exceed the MTU of the port, is only flagged.
 func (s *Switch) telemetry(p *port, from fabric.Port, class fabric.Priority, entered unit.Time, f *frame.Frame) unit.Bytes {
 	if f.Carrier() == frame.CarrierNone {
 		return 0

@@ -10,8 +10,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/frame"
 )
 
-// Validate names everything in the configuration that a switch cannot work
-// with, nil if there is nothing.
+// Validate reports all errors of the configuration at once, nil if it is valid.
 func (c *Config) Validate() error {
 	var errs []error
 	if len(c.Ports) == 0 || len(c.Ports) > math.MaxInt16 {
