@@ -8,45 +8,46 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Key says which fields make the FlowKey.
+// Key selects the fields of the FlowKey.
 type Key string
 
-// Forms of the FlowKey, [0025] and [0048]. The PSN, which changes with every
-// packet, is in none.
+// Forms of the FlowKey, [0025] and [0048]. No form includes the PSN, which changes
+// with every packet.
 const (
 	KeyFiveTuple Key = "five-tuple" // addresses, ports, protocol
 	KeyQueuePair Key = "queue-pair" // addresses, UDP ports, QPN: preferred by [0048]
 )
 
-// Match says how a return packet finds the flow that it belongs to.
+// Match is the method of finding the flow of a return packet.
 type Match string
 
-// Matches. RoCEv2 has the same UDP destination port in both directions, and the
-// QPN of a return packet is the sender's, so that the rule of [0051] alone
+// Matches. RoCEv2 uses the same UDP destination port in both directions, and the
+// QPN of a return packet is the sender's. The rule of [0051] alone therefore
 // matches nothing.
 const (
 	MatchPairs  Match = "pairs"  // by the queue-pair table of the control plane
 	MatchMirror Match = "mirror" // by swapping addresses and ports ([0051])
 )
 
-// Judge says what is a congestion event.
+// Judge is the criterion for congestion events.
 type Judge string
 
-// Judges. A packet that carries CE, or that the switch's own marking law would
-// mark, is an event for each ([0044], [0027]); all but JudgeCE also hold a figure
-// of the switch against a threshold ([0045]). All is judged when the packet comes in.
+// Judges. For each of them, a packet is an event if it carries CE or if the marking
+// law of the switch would mark it ([0044], [0027]). All but JudgeCE also compare a
+// measurement of the switch with a threshold ([0045]). The switch judges a packet on
+// arrival.
 const (
 	JudgeCE        Judge = "ce"
-	JudgeQueue     Judge = "queue"     // length of the egress queue that it finds
-	JudgeDelay     Judge = "delay"     // how long it has to wait for that queue at line rate
-	JudgeOccupancy Judge = "occupancy" // shared buffer in use, its own place included
+	JudgeQueue     Judge = "queue"     // length of the egress queue on arrival
+	JudgeDelay     Judge = "delay"     // expected delay of that queue at line rate
+	JudgeOccupancy Judge = "occupancy" // shared buffer in use, including the packet
 )
 
-// Way says how the increment follows from a flow's marks.
+// Way is the method of deriving the increment from a flow's marks.
 type Way string
 
-// Ways, [0054] to [0057]. They have laws of the level of their own: the first
-// three step it with each packet, the fourth sets it at the end of a window.
+// Ways, [0054] to [0057]. They differ in the law of the level: the first three update
+// it with each packet, the fourth at the end of a window.
 const (
 	WayFixed         Way = "fixed"         // D
 	WayGraded        Way = "graded"        // f(level) D
@@ -54,57 +55,57 @@ const (
 	WayTable         Way = "table"         // T(P_e / P), table 1
 )
 
-// Bound says how P_max bounds the increment of WayProbabilistic.
+// Bound selects how P_max bounds the increment of WayProbabilistic.
 type Bound string
 
-// Bounds: a floor as [0056] writes it, or the cap that a maximum probability
-// would be.
+// Bounds: a floor as in [0056], or a cap as the name of a maximum probability
+// suggests.
 const (
 	BoundMax Bound = "max"
 	BoundMin Bound = "min"
 )
 
-// Stamp says which timestamp of a return packet is rewritten.
+// Stamp selects the timestamp of a return packet to rewrite.
 type Stamp string
 
-// Timestamps, [0067]: one is put forward, the other back.
+// Timestamps, [0067]: T_r is advanced, T_s is set back.
 const (
 	StampReceived Stamp = "tr" // T_r, preferred by [0068]
-	StampSent     Stamp = "ts" // T_s, for a sender that knows its own clock alone
+	StampSent     Stamp = "ts" // T_s, for a sender that knows only its own clock
 )
 
-// Clear says what becomes of CE when it has been counted.
+// Clear selects the ECN field of a packet after its CE has been counted.
 type Clear string
 
-// Clears. The field is "reset to 0" by [0050]: literally Not-ECT, which later
-// switches do not mark.
+// Clears. [0050] says "reset to 0": literally Not-ECT, which later switches do not
+// mark.
 const (
 	ClearNotECT Clear = "not-ect"
 	ClearECT0   Clear = "ect0"
 )
 
-// Limits of the parameters: the counters of a flow have a byte each.
+// Limits of the parameters: each counter of a flow has one byte.
 const (
 	MaxWindow = 255
 	MaxLevels = 255
-	// MaxTable bounds the flow table, in flows.
+	// MaxTable is the maximum size of the flow table, in flows.
 	MaxTable = 1 << 20
-	// TableLevels is N of WayTable: five levels, 0 among them ([0066]).
+	// TableLevels is N of WayTable: five levels including 0 ([0066]).
 	TableLevels = 4
 )
 
-// Params are the settings of a converter.
+// Params are the parameters of a converter.
 type Params struct {
 	Key     Key
 	KeyBits int // width of the FlowKey, 1 to 64
 	Match   Match
-	Table   int       // flows that the table holds
-	Age     unit.Time // silence after which a flow counts as not congested
+	Table   int       // capacity of the flow table
+	Age     unit.Time // silence after which a flow is taken as not congested
 
 	Judge     Judge
-	Queue     unit.Bytes // JudgeQueue: an event from here on
-	Delay     unit.Time  // JudgeDelay: the same
-	Occupancy unit.Bytes // JudgeOccupancy: the same
+	Queue     unit.Bytes // JudgeQueue: an event at this length and above
+	Delay     unit.Time  // JudgeDelay: an event at this delay and above
+	Occupancy unit.Bytes // JudgeOccupancy: an event at this occupancy and above
 
 	Window int // forward packets, 1 to MaxWindow
 	Way    Way
@@ -117,19 +118,20 @@ type Params struct {
 	Clear Clear
 }
 
-// Default gives the published settings. Age has none: it follows from the rack.
+// Default returns the published parameters. Age has no default: it depends on the
+// rack.
 func Default() Params {
 	return Params{
 		Key: KeyQueuePair, // [0048]
-		// As wide as the hash units of programmable switches are.
+		// The width of the hash units of programmable switches.
 		KeyBits: 32,
 		Match:   MatchPairs,
 		Table:   4096,
 
 		Judge:     JudgeCE,              // [0044]
 		Queue:     5 * unit.Kilobyte,    // K_min of DCQCN, SIGCOMM'15
-		Delay:     1 * unit.Microsecond, // the same queue at 40 Gbit/s
-		Occupancy: 100 * unit.Kilobyte,  // the same queue at each of 20 ports
+		Delay:     1 * unit.Microsecond, // that queue at 40 Gbit/s
+		Occupancy: 100 * unit.Kilobyte,  // that queue at each of 20 ports
 
 		Window: 8,        // [0049]
 		Way:    WayTable, // [0060]
@@ -142,8 +144,7 @@ func Default() Params {
 	}
 }
 
-// Validate names everything that a converter cannot work with, nil if there is
-// nothing.
+// Validate reports all errors of the parameters at once, nil if they are valid.
 func (p *Params) Validate() error {
 	return errors.Join(
 		oneOf("key", p.Key, KeyFiveTuple, KeyQueuePair),
@@ -167,7 +168,7 @@ func (p *Params) Validate() error {
 	)
 }
 
-// want gives an error unless ok.
+// want returns an error unless ok.
 func want(ok bool, format string, args ...any) error {
 	if ok {
 		return nil

@@ -1,9 +1,9 @@
-// Package rttx turns the ECN marks of a flow's packets into an addition to its
+// Package rttx converts the ECN marks of a flow's packets into an addition to its
 // round-trip time, as a programmable switch would ("network congestion signal
 // conversion method based on a programmable switch", CN application
 // 202610735428.3; [00nn] is its numbered paragraph). It keeps the flow table,
-// the queue-pair table and the laws by which a level and an increment follow
-// from counts. It is told numbers; it knows no frame, queue or port.
+// the queue-pair table and the laws that derive level and increment from counts.
+// Its inputs are numbers; it knows no frame, queue or port.
 //
 //	forward packet -> FlowKey -> P, P_e -> level --+
 //	                                               | index
@@ -12,7 +12,7 @@ package rttx
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// Converter is the converter of one switch. It allocates nothing after New.
+// Converter is the converter of one switch. It does not allocate after New.
 type Converter struct {
 	params  Params
 	formula unit.Time // D by the formula
@@ -23,46 +23,46 @@ type Converter struct {
 	stats   Stats
 }
 
-// Stats counts what a converter did since the start of the run, in packets but
-// where it says otherwise.
+// Stats counts the work of a converter since the start of the run, in packets unless
+// stated otherwise.
 type Stats struct {
 	D          unit.Time // base increment in force
 	Flows      int       // flows in the table now
-	Registered uint64    // flows that were taken in
-	Replaced   uint64    // aged flows that made room for another
+	Registered uint64    // flows added to the table
+	Replaced   uint64    // aged flows replaced by another
 	Forward    uint64    // forward packets counted
-	Events     uint64    // of which met congestion
-	// States counts the forward packets by the state in which they left their flow.
+	Events     uint64    // forward packets that met congestion
+	// States counts forward packets by the state of their flow after the packet.
 	States     [states]uint64
 	Overflowed uint64 // forward packets of flows that found the table full
 	Collided   uint64 // forward packets whose FlowKey is another flow's
 	Returned   uint64 // return packets that measure an RTT
-	Unknown    uint64 // of which belong to no flow in the table
-	Rewritten  uint64 // of which got an increment
+	Unknown    uint64 // return packets whose flow is not in the table
+	Rewritten  uint64 // return packets that got an increment
 }
 
-// New makes a converter with an empty flow table. pairs are the queue pairs
-// whose flows may pass; a return packet is matched by them unless p.Match is
-// MatchMirror. rates are the rates of the switch's ports, buffer its shared
-// buffer: D follows from them if p.D is 0. p is valid.
+// New returns a converter with an empty flow table. pairs are the connections whose
+// packets may pass. They match return packets to flows unless p.Match is MatchMirror.
+// rates are the rates of the switch's ports, buffer is its shared buffer: both
+// determine D if p.D is 0. p is valid.
 func New(p Params, pairs []Pair, buffer unit.Bytes, rates []unit.Rate) *Converter {
 	c := &Converter{params: p, flows: newTable(p.Table), pairs: newPairTable(pairs), formula: FormulaD(buffer, rates)}
 	c.SetD(p.D)
 	return c
 }
 
-// Verdict is what became of a forward packet.
+// Verdict is the result of counting a forward packet.
 type Verdict struct {
-	// Counted tells that the packet's flow is in the table. A packet that is not
-	// counted is to be left as it is.
+	// Counted says that the packet's flow is in the table. The caller must not change
+	// a packet that is not counted.
 	Counted    bool
 	Collided   bool // not counted, because another flow has its FlowKey
 	Level, Was int  // of the flow, after the packet and before it
 	State      State
 }
 
-// Forward counts a forward packet that came in at now. congested tells that it met
-// congestion ([0047]). Left has to follow for each that is counted.
+// Forward counts a forward packet that arrived at now. congested says that the packet
+// met congestion ([0047]). The caller must call Left for each counted packet.
 func (c *Converter) Forward(now unit.Time, fields Fields, congested bool) Verdict {
 	f, collided := c.register(now, fields)
 	if f == nil {
@@ -81,8 +81,8 @@ func (c *Converter) Forward(now unit.Time, fields Fields, congested bool) Verdic
 	return v
 }
 
-// Left takes a forward packet that was counted out of the switch, sent or dropped.
-// Until then its flow is not silent.
+// Left records that a counted forward packet left the switch, sent or dropped. The
+// flow is not silent before that.
 func (c *Converter) Left(now unit.Time, fields Fields) {
 	if f := c.find(fields); f != nil {
 		f.waiting--
@@ -90,9 +90,9 @@ func (c *Converter) Left(now unit.Time, fields Fields) {
 	}
 }
 
-// Return gives the level of the flow that a return packet belongs to, and the
-// increment that its timestamp is to show; 0 and 0 if the packet is to be left
-// as it is ([0052] to [0054]).
+// Return returns the level of a return packet's flow, and the increment for the
+// timestamp of the packet. It returns 0 and 0 if the packet must not be changed
+// ([0052] to [0054]).
 func (c *Converter) Return(now unit.Time, fields Fields) (level int, increment unit.Time) {
 	c.stats.Returned++
 	f := c.returning(now, fields)
@@ -107,8 +107,8 @@ func (c *Converter) Return(now unit.Time, fields Fields) (level int, increment u
 	return int(f.level), c.amounts[f.level]
 }
 
-// SetD sets the base increment, from 0 to MaxD; 0 asks for the formula. It holds
-// from the next return packet on, for every flow ([0065]).
+// SetD sets the base increment, from 0 to MaxD. 0 selects the formula. The increment
+// applies to every flow from the next return packet on ([0065]).
 func (c *Converter) SetD(d unit.Time) {
 	if d == 0 {
 		d = c.formula
@@ -123,14 +123,14 @@ func (c *Converter) SetPMax(p float64) {
 	c.tabulate()
 }
 
-// tabulate works the increments out, so that a packet costs a look-up.
+// tabulate precomputes the increments, so that a packet needs only a look-up.
 func (c *Converter) tabulate() {
 	for level := range c.params.Levels + 1 {
 		c.amounts[level] = c.params.increment(level, c.d)
 	}
 }
 
-// Stats gives a snapshot.
+// Stats returns a snapshot.
 func (c *Converter) Stats() Stats {
 	s := c.stats
 	s.D, s.Flows = c.d, len(c.flows.index)

@@ -7,19 +7,19 @@ import "github.com/rackfab/rackfab/fabric/unit"
 //
 //	oldest <-> ... <-> newest      flows, linked by index; flows[0] joins the ends
 //
-// Invariant: index holds exactly the keys of the flows in the list, and no more
-// than limit.
+// Invariant: index holds exactly the keys of the flows in the list, at most limit
+// of them.
 type table struct {
 	limit int
 	index map[FlowKey]int32
-	flows []flow // flows[0] is the ring's joint
+	flows []flow // flows[0] joins the ends of the ring
 }
 
 func newTable(limit int) table {
 	return table{limit: limit, index: make(map[FlowKey]int32, limit), flows: make([]flow, 1, limit+1)}
 }
 
-// find gives the flow with the key, nil if there is none.
+// find returns the flow with the key, nil if there is none.
 func (t *table) find(key FlowKey) *flow {
 	if i, ok := t.index[key]; ok {
 		return &t.flows[i]
@@ -27,14 +27,14 @@ func (t *table) find(key FlowKey) *flow {
 	return nil
 }
 
-// oldest gives the flow that has been silent longest; the table is not empty.
+// oldest returns the flow that has been silent longest. The table must not be empty.
 func (t *table) oldest() *flow { return &t.flows[t.flows[0].next] }
 
-// full tells that a new flow needs the place of an old one.
+// full reports whether a new flow must replace an old one.
 func (t *table) full() bool { return len(t.index) == t.limit }
 
-// insert takes in a flow under a new key, in the place of the oldest one if the
-// table is full.
+// insert adds a flow under a new key. It replaces the oldest flow if the table is
+// full.
 func (t *table) insert(key FlowKey, fields Fields) *flow {
 	var i int32
 	if t.full() {
@@ -71,8 +71,9 @@ func (t *table) append(i int32) {
 	t.flows[last].next, t.flows[0].prev = i, i
 }
 
-// register gives the flow of a forward packet, taken in if it is new ([0048],
-// [0049]); nil if the table is full, or another flow has the key: collided.
+// register returns the flow of a forward packet and adds it if it is new ([0048],
+// [0049]). It returns nil if the table is full, or if another flow has the key
+// (collided).
 func (c *Converter) register(now unit.Time, fields Fields) (f *flow, collided bool) {
 	key := c.params.flowKey(fields)
 	f = c.flows.find(key)
@@ -97,13 +98,13 @@ func (c *Converter) register(now unit.Time, fields Fields) (f *flow, collided bo
 	return f, false
 }
 
-// sight takes note of a forward packet of the flow, which came in or left.
+// sight records that a forward packet of the flow arrived or left.
 func (c *Converter) sight(now unit.Time, f *flow) {
 	c.flows.touch(f)
 	f.seen = now
 }
 
-// find gives the flow with these forward fields, nil if the table has none.
+// find returns the flow with these forward fields, nil if it is not in the table.
 func (c *Converter) find(forward Fields) *flow {
 	f := c.flows.find(c.params.flowKey(forward))
 	if f == nil || !c.params.Key.same(f.fields, forward) {
@@ -112,8 +113,7 @@ func (c *Converter) find(forward Fields) *flow {
 	return f
 }
 
-// returning gives the flow that a return packet belongs to, nil if the table has
-// none.
+// returning returns the flow of a return packet, nil if it is not in the table.
 func (c *Converter) returning(now unit.Time, fields Fields) *flow {
 	forward, ok := c.forward(fields)
 	if !ok {
