@@ -1,7 +1,7 @@
-// Package node puts a machine behind its in-links: it keeps what arrives in
-// order, hands it to the machine up to a bound, and keeps the digest of what
-// arrived. The lab and the processes drive the very same node. It does not know
-// what the machine is, or where frames come from.
+// Package node connects a machine to its incoming links. It keeps arriving frames in
+// order, passes them to the machine up to a bound, and computes the digest of all
+// arrivals. The lab and the node processes use the same code. It knows neither the
+// kind of machine nor the origin of the frames.
 package node
 
 import (
@@ -17,34 +17,34 @@ import (
 )
 
 // SendLimit is the number of sends after which Run returns before its bound, so
-// that a node far ahead of its peers hands out what it has.
+// that a node far ahead of its peers hands over its frames.
 const SendLimit = 2048
 
-// stuckAfter is how many ticks at one instant prove that a machine does not
-// advance.
+// stuckAfter is the number of ticks at one instant after which a machine counts as
+// stuck.
 const stuckAfter = 1 << 20
 
 // Node is a machine with an inbox per port.
 //
-// Invariant: now never goes back, and every event before now has been handled.
+// Invariant: now never decreases, and every event before now has been handled.
 type Node struct {
 	machine  fabric.Machine
 	inbox    []queue
 	order    agenda.Agenda
-	changes  []fabric.Change // to come, in the order of their instants
+	changes  []fabric.Change // future changes, in the order of their instants
 	applied  int
 	now      unit.Time
 	arrivals int64
 	digest   *xxhash.Digest
 	scratch  [digestPrefix + frame.HeaderRoom]byte
-	bytes    []byte // of a change
-	tap      *Tap   // nil if nobody looks on
+	bytes    []byte // scratch space for a change
+	tap      *Tap   // nil if nothing observes the node
 }
 
 // digestPrefix is time (8 bytes), port (4) and payload length (4).
 const digestPrefix = 16
 
-// New puts machine behind that many ports.
+// New returns a node with the given machine and number of ports.
 func New(machine fabric.Machine, ports int) *Node {
 	return &Node{
 		machine: machine,
@@ -54,9 +54,9 @@ func New(machine fabric.Machine, ports int) *Node {
 	}
 }
 
-// Push adds a frame that arrives at port. Frames of one port come in the order
-// of their arrivals, none before Now; anything else is a fault of the caller
-// and panics.
+// Push adds a frame that arrives at port. The frames of a port must come in the order
+// of their arrivals, none before Now. Push panics on any other order, a fault of the
+// caller.
 func (n *Node) Push(port fabric.Port, f *frame.Frame) {
 	q := &n.inbox[port]
 	if f.Arrival < n.now || q.len() > 0 && f.Arrival < q.last() {
@@ -68,8 +68,8 @@ func (n *Node) Push(port fabric.Port, f *frame.Frame) {
 	}
 }
 
-// Plan says which changes are to come, in order, none before Now; it takes the
-// place of an earlier plan. Anything else is a fault of the caller and panics.
+// Plan replaces the list of future changes. They must be in order, none before Now.
+// Plan panics on any other order, a fault of the caller.
 func (n *Node) Plan(changes []fabric.Change) {
 	last := n.now
 	for i := range changes {
@@ -81,10 +81,10 @@ func (n *Node) Plan(changes []fabric.Change) {
 	n.changes = changes
 }
 
-// Applied counts the changes handled.
+// Applied returns the number of changes handled.
 func (n *Node) Applied() int { return n.applied }
 
-// change is the instant of the next change, Never if none is to come.
+// change returns the instant of the next change, Never if there is none.
 func (n *Node) change() unit.Time {
 	if len(n.changes) == 0 {
 		return unit.Never
@@ -92,7 +92,7 @@ func (n *Node) change() unit.Time {
 	return n.changes[0].At
 }
 
-// control hands the next change to the machine and to the digest.
+// control passes the next change to the machine and adds it to the digest.
 func (n *Node) control(out *fabric.Out) {
 	c := &n.changes[0]
 	n.changes = n.changes[1:]
@@ -107,8 +107,8 @@ func (n *Node) control(out *fabric.Out) {
 	}
 }
 
-// Next is the instant of the earliest event that the node knows of: a change, an
-// arrival in an inbox or the machine's own. Never if there is none.
+// Next returns the instant of the earliest known event: a change, an arrival in an
+// inbox, or an event of the machine itself. It returns Never if there is none.
 func (n *Node) Next() unit.Time {
 	_, at := n.order.First()
 	at = min(at, n.change())
@@ -118,9 +118,10 @@ func (n *Node) Next() unit.Time {
 	return at
 }
 
-// Run handles every event strictly before bound, in order: by time, at one
-// instant changes as planned, arrivals by port, then the tick. Effects are appended to out. It
-// returns early, with Next() < bound, once out holds SendLimit sends.
+// Run handles every event strictly before bound in order of time. At one instant it
+// applies changes as planned, then arrivals by port, then the tick. It appends the
+// effects to out. It returns early, with Next() < bound, once out holds SendLimit
+// sends.
 func (n *Node) Run(bound unit.Time, out *fabric.Out) {
 	ticks := 0
 	for len(out.Sends) < SendLimit {
@@ -160,7 +161,8 @@ func (n *Node) Run(bound unit.Time, out *fabric.Out) {
 	}
 }
 
-// arrive hands the head of port's inbox to the machine and to the digest.
+// arrive passes the first frame of port's inbox to the machine and adds it to the
+// digest.
 func (n *Node) arrive(at unit.Time, port int, out *fabric.Out) {
 	n.now = at
 	q := &n.inbox[port]
@@ -192,20 +194,20 @@ func (n *Node) sum(port fabric.Port, f *frame.Frame) {
 	_, _ = n.digest.Write(n.scratch[:end]) // never fails
 }
 
-// Machine gives the machine behind the inboxes.
+// Machine returns the machine of the node.
 func (n *Node) Machine() fabric.Machine { return n.machine }
 
-// Digest is the hash over all arrivals so far.
+// Digest returns the hash of all arrivals so far.
 func (n *Node) Digest() uint64 { return n.digest.Sum64() }
 
-// Arrivals counts the frames handled: the node's frame-hops.
+// Arrivals returns the number of frames handled: the node's frame-hops.
 func (n *Node) Arrivals() int64 { return n.arrivals }
 
-// Now is the instant of the last event handled.
+// Now returns the instant of the last event handled.
 func (n *Node) Now() unit.Time { return n.now }
 
-// Combine gives the digest of a run from its nodes' digests in the order of
-// their names.
+// Combine returns the digest of a run. digests are those of its nodes, in the order
+// of the nodes' names.
 func Combine(digests []uint64) uint64 {
 	all := make([]byte, 0, 8*len(digests))
 	for _, d := range digests {

@@ -5,7 +5,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// queue is a ring of frames that grows and never shrinks; its length is a power
+// queue is a ring of frames. It grows and never shrinks. Its capacity is a power
 // of two.
 type queue struct {
 	ring        []frame.Frame

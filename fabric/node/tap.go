@@ -6,18 +6,18 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Way tells what comes in at a port from what goes out by it.
+// Way is the direction of a frame at a port, and how it arrived.
 type Way uint8
 
 // Ways.
 const (
 	In      Way = iota
-	Out         // handed to the link; what the link does to it shows at the other end
-	Damaged     // came in with a bad frame check sequence
-	Gone        // was to come in, and did not: its link lost it, or was down
+	Out         // handed to the link; the other end shows what happened to it there
+	Damaged     // arrived with a bad frame check sequence
+	Gone        // did not arrive: its link lost it or was down
 )
 
-// String names the way, "in".
+// String returns the name of the way, such as "in".
 func (w Way) String() string {
 	switch w {
 	case Out:
@@ -31,34 +31,34 @@ func (w Way) String() string {
 	}
 }
 
-// linked is a machine that knows what becomes of frames on the links to it.
+// linked is a machine that knows the fate of frames on its incoming links.
 type linked interface {
 	Fate(now unit.Time, port fabric.Port, f *frame.Frame) fabric.Fate
 }
 
-// Tap looks on at a node and changes nothing. Run calls it, in the order of
-// events; either function may be nil.
+// Tap observes a node without changing anything. Run calls it in the order of
+// events. Either function may be nil.
 type Tap struct {
-	// Frame gets each frame that comes in, when the last of it is there and before
-	// the machine has it, and each that goes out, when its transmission begins and
-	// the machine has let it go. The frame may be read until Frame returns; one that
-	// came in damaged is shown as it was sent.
+	// Frame is called for each incoming frame when its last bit has arrived, before
+	// the machine handles it. It is called for each outgoing frame when its
+	// transmission begins, after the machine has sent it. The frame may be read until
+	// Frame returns. A damaged frame is shown as it was sent.
 	Frame func(at unit.Time, port fabric.Port, way Way, f *frame.Frame)
-	// Event gets what the machine has noted at an event, once it has handled it.
+	// Event is called with the notes of an event after the machine has handled it.
 	Event func(at unit.Time, notes []fabric.Note)
 }
 
-// Look puts a tap at the node, in the place of the one before; nil is none.
+// Look sets the tap of the node and replaces the previous one; nil removes it.
 func (n *Node) Look(t *Tap) { n.tap = t }
 
-// arriving tells the tap of a frame that the machine gets next.
+// arriving calls the tap for the frame that the machine handles next.
 func (n *Node) arriving(port int, f *frame.Frame) {
 	if n.tap.Frame != nil {
 		n.tap.Frame(n.now, fabric.Port(port), n.wayIn(fabric.Port(port), f), f)
 	}
 }
 
-// wayIn gives the way of a frame that arrives now.
+// wayIn returns the way of a frame that arrives now.
 func (n *Node) wayIn(port fabric.Port, f *frame.Frame) Way {
 	m, ok := n.machine.(linked)
 	if !ok {
@@ -74,7 +74,7 @@ func (n *Node) wayIn(port fabric.Port, f *frame.Frame) Way {
 	}
 }
 
-// handled tells the tap what an event has put out, beyond what was out before it.
+// handled calls the tap for the sends and notes that an event has added to out.
 func (n *Node) handled(sends, notes int, out *fabric.Out) {
 	if n.tap.Frame != nil {
 		for i := sends; i < len(out.Sends); i++ {
