@@ -1,6 +1,6 @@
-// Package lab drives all machines of a scenario in one process, in virtual
-// time. It is the bench of the script tests and the engine of `--bus memory`.
-// It knows the order of events, and no algorithm.
+// Package lab runs all machines of a scenario in one process, in virtual time. The
+// script tests use it, and `--bus memory` runs on it. It knows the order of events,
+// and no algorithm.
 package lab
 
 import (
@@ -19,9 +19,9 @@ import (
 
 // Lab is a rack in one process.
 //
-// It advances in windows: every link delays by at least the lookahead, so all
-// nodes can handle what lies before the earliest event plus the lookahead, each
-// by itself, and nothing that they send falls into the same window.
+// It advances in windows. Every link delays frames by at least the lookahead. Each
+// node can therefore handle all events before the earliest event of the rack plus the
+// lookahead on its own: no frame sent in a window arrives in the same window.
 type Lab struct {
 	scenario  *topology.Scenario
 	nodes     []*node.Node
@@ -30,12 +30,12 @@ type Lab struct {
 	lookahead unit.Time
 	now       unit.Time
 	out       fabric.Out
-	// Listen, if set, gets the notes of a node, in order of time within a call.
-	// Notes of every frame are left out unless PerFrame is set. See Hear for several
+	// Listen, if set, is called with the notes of a node, in order of time within a
+	// call. Per-frame notes are omitted unless PerFrame is set. Use Hear for several
 	// listeners.
 	Listen   func(node int, notes []fabric.Note)
 	PerFrame bool
-	// Follow says for which messages the notes of every frame are made all the same.
+	// Follow selects the messages whose per-frame notes are recorded in any case.
 	Follow *fabric.Selection
 }
 
@@ -64,10 +64,10 @@ func New(s *topology.Scenario) (*Lab, error) {
 	return l, nil
 }
 
-// Now is the instant before which every event has been handled.
+// Now returns the instant before which every event has been handled.
 func (l *Lab) Now() unit.Time { return l.now }
 
-// Next is the instant of the earliest event of the rack, Never if there is none.
+// Next returns the instant of the earliest event of the rack, Never if there is none.
 func (l *Lab) Next() unit.Time {
 	at := unit.Never
 	for _, n := range l.nodes {
@@ -76,7 +76,7 @@ func (l *Lab) Next() unit.Time {
 	return at
 }
 
-// FrameHops counts the frames that have arrived at a node.
+// FrameHops returns the number of frame arrivals over all nodes.
 func (l *Lab) FrameHops() (hops int64) {
 	for _, n := range l.nodes {
 		hops += n.Arrivals()
@@ -84,7 +84,7 @@ func (l *Lab) FrameHops() (hops int64) {
 	return hops
 }
 
-// Run handles every event before end, which must not lie past the scenario's
+// Run handles every event before end, which must not exceed the scenario's
 // duration.
 func (l *Lab) Run(end unit.Time) {
 	for {
@@ -97,8 +97,8 @@ func (l *Lab) Run(end unit.Time) {
 	}
 }
 
-// Steps runs the scenario to its end in n equal steps of fabric time, and gives
-// the instant reached after each: for callers that show progress or may stop.
+// Steps runs the scenario to its end in n equal steps of fabric time. It yields the
+// instant reached after each step, for callers that show progress or may stop.
 func (l *Lab) Steps(n int) iter.Seq[unit.Time] {
 	return func(yield func(unit.Time) bool) {
 		end := l.scenario.Duration
@@ -111,7 +111,7 @@ func (l *Lab) Steps(n int) iter.Seq[unit.Time] {
 	}
 }
 
-// window lets every node handle what lies before bound.
+// window runs every node up to bound.
 func (l *Lab) window(bound unit.Time) {
 	for i, n := range l.nodes {
 		for n.Next() < bound {
@@ -124,7 +124,7 @@ func (l *Lab) window(bound unit.Time) {
 	l.now = bound
 }
 
-// deliver passes on what node i has put out.
+// deliver passes the sends and notes of node i to their receivers.
 func (l *Lab) deliver(i int) {
 	ends := l.ports[i]
 	for s := range l.out.Sends {
@@ -138,8 +138,9 @@ func (l *Lab) deliver(i int) {
 	}
 }
 
-// Hear passes the notes of some kinds to hear, beside what Listen does already: a
-// node's in order of time, the nodes in no order. Call it before the run.
+// Hear calls hear with the notes of the given kinds, in addition to the current
+// Listen. The notes of a node come in order of time; the order of the nodes is
+// undefined. Call Hear before the run.
 func (l *Lab) Hear(kinds []fabric.Kind, hear func(node int, notes []fabric.Note)) {
 	l.PerFrame = l.PerFrame || slices.ContainsFunc(kinds, fabric.Kind.PerFrame)
 	before, chosen := l.Listen, []fabric.Note(nil)
@@ -157,16 +158,16 @@ func (l *Lab) Hear(kinds []fabric.Kind, hear func(node int, notes []fabric.Note)
 	}
 }
 
-// Look puts a tap at the node of the scenario with that index, in the place of the
-// one before; nil is none.
+// Look sets the tap of the node with that index in the scenario and replaces the
+// previous one; nil removes it.
 func (l *Lab) Look(index int, t *node.Tap) { l.nodes[index].Look(t) }
 
-// Machine gives the machine of the node of the scenario with that index, to be
-// looked at.
+// Machine returns the machine of the node with that index in the scenario, for
+// inspection.
 func (l *Lab) Machine(index int) fabric.Machine { return l.nodes[index].Machine() }
 
-// Change makes a change from a present or later instant on; see
-// topology.Scenario.Extend. An instant before Now is refused.
+// Change schedules a change at the present or a later instant, see
+// topology.Scenario.Extend. An instant before Now is an error.
 func (l *Lab) Change(c topology.Change) error {
 	if c.At < l.now {
 		return fmt.Errorf("change at %s, but every event before %s has been handled", c.At, l.now)
@@ -183,10 +184,10 @@ func (l *Lab) Change(c topology.Change) error {
 	return nil
 }
 
-// Scenario is the scenario with all changes so far.
+// Scenario returns the scenario with all changes so far.
 func (l *Lab) Scenario() *topology.Scenario { return l.scenario }
 
-// Results closes the measurement and gives one result per node.
+// Results ends the measurement and returns one result per node.
 func (l *Lab) Results() []*measure.NodeResult {
 	results := make([]*measure.NodeResult, len(l.nodes))
 	for i, n := range l.nodes {
@@ -198,7 +199,7 @@ func (l *Lab) Results() []*measure.NodeResult {
 	return results
 }
 
-// Outcome closes the measurement and puts the nodes' results together.
+// Outcome ends the measurement and merges the results of the nodes.
 func (l *Lab) Outcome() (*measure.Run, error) { return measure.Merge(l.scenario, l.Results()) }
 
 // Measure runs the scenario from its start to its end.

@@ -1,5 +1,5 @@
-// Package steering makes up what people might do to a rack: random changes from a
-// seed, for tests. It knows what may be asked for, not what comes of it.
+// Package steering generates random changes to a rack from a seed, for tests. It
+// knows which changes are possible, and not their effects.
 package steering
 
 import (
@@ -14,15 +14,15 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Source draws changes that fit a scenario.
+// Source generates random changes for a scenario.
 type Source struct {
 	*rand.Rand
 	nics, switches, links []string
 	flows                 []string
-	made                  int // bursts and posts
+	made                  int // number of bursts and posts generated so far
 }
 
-// New makes the source of a seed.
+// New returns a source that draws from seed.
 func New(s *topology.Scenario, seed uint64) *Source {
 	g := &Source{Rand: rand.New(rand.NewPCG(seed, 0))}
 	for _, n := range s.Nodes {
@@ -43,8 +43,8 @@ func New(s *topology.Scenario, seed uint64) *Source {
 
 func pick[T any](g *Source, list []T) T { return list[g.IntN(len(list))] }
 
-// Change draws a change at that instant. It fits the scenario, but perhaps not
-// its instant: a flow may be stopped before it begins.
+// Change draws a change at the given instant. It is valid for the scenario, but
+// perhaps not at its instant: it may stop a flow before the flow starts.
 func (g *Source) Change(at unit.Time) topology.Change {
 	c := topology.Change{At: at}
 	switch k := g.IntN(26); {
@@ -70,7 +70,7 @@ func (g *Source) Change(at unit.Time) topology.Change {
 	return c
 }
 
-// scheme draws a scheme for everything, or for what one NIC receives.
+// scheme draws a scheme for all flows, or for the flows to one NIC.
 func (g *Source) scheme() topology.SchemeSpec {
 	spec := topology.SchemeSpec{Name: pick(g, cc.Schemes).Name, Flows: "*->*"}
 	if g.IntN(2) == 0 {
@@ -133,13 +133,13 @@ func (g *Source) set() topology.Setting {
 	}
 }
 
-// flaw draws an error rate of a link, or of one of its directions.
+// flaw draws an error rate for a link or for one of its directions.
 func (g *Source) flaw(link string) topology.Setting {
 	return topology.Setting{Key: link + "." + pick(g, []string{"loss", "corrupt"}), Value: fmt.Sprintf("0.%02d", g.IntN(20))}
 }
 
-// Extend adds n changes within the span of time from from on, of equal chance
-// everywhere, to the scenario. Those that do not fit are drawn again.
+// Extend adds n changes to the scenario, uniformly distributed over span from from on.
+// It draws invalid changes again.
 func (g *Source) Extend(s *topology.Scenario, from, span unit.Time, n int) *topology.Scenario {
 	for added := 0; added < n; {
 		if next, err := s.Extend(g.Change(from + unit.Time(g.Int64N(int64(span))))); err == nil {
