@@ -8,27 +8,27 @@ import (
 	"github.com/rackfab/rackfab/fabric/frame"
 )
 
-// Kinds is a set of kinds of frames; the empty one stands for all.
+// Kinds is a set of kinds of frames. The empty set selects all frames.
 type Kinds uint8
 
 // Kinds of frames.
 const (
 	Data    Kinds = 1 << iota // payload: WRITE, SEND, responses of READ, UET requests
-	ACK                       // acknowledgements, NAKs among them, with CETH or without
+	ACK                       // acknowledgements, NAKs included, with or without CETH
 	CNP                       // congestion notification packets
 	CNM                       // congestion notification messages of QCN
 	PFC                       // PAUSE and RESUME
 	Credit                    // credit of UET, and requests for it
 	Request                   // READ and atomic requests
-	Other                     // what no rule fits
+	Other                     // invalid frames
 )
 
 var kindNames = []string{"data", "ack", "cnp", "cnm", "pfc", "credit", "request", "other"}
 
-// KindNames lists the names of the kinds, as people write them.
+// KindNames returns the names of the kinds, in the form that ParseKinds accepts.
 func KindNames() []string { return slices.Clone(kindNames) }
 
-// ParseKinds reads names of kinds. The error names the one that there is not.
+// ParseKinds parses names of kinds. The error names the invalid one.
 func ParseKinds(names []string) (set Kinds, err error) {
 	for _, name := range names {
 		i := slices.Index(kindNames, name)
@@ -40,10 +40,10 @@ func ParseKinds(names []string) (set Kinds, err error) {
 	return set, nil
 }
 
-// Has tells whether a frame is of a kind in the set.
+// Has reports whether the frame is of a kind in the set.
 func (k Kinds) Has(f *frame.Frame) bool { return k == 0 || k&kindOf(f) != 0 }
 
-// kinds gives the kind of each role.
+// kinds maps each role to its kind.
 var kinds = [...]Kinds{
 	frame.RoleNone:          Other,
 	frame.RoleData:          Data,
@@ -58,8 +58,8 @@ var kinds = [...]Kinds{
 	frame.RoleCreditRequest: Credit,
 }
 
-// kindOf gives the one kind of a frame. The answer to an atomic, which has no
-// payload, is an ACK.
+// kindOf returns the kind of a frame. The response to an atomic has no payload and is
+// an ACK.
 func kindOf(f *frame.Frame) Kinds {
 	role, _ := f.Role()
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// Point is a port at which a capture listens.
+// Point is a port at which a capture records frames.
 type Point struct {
 	Node int // index in the scenario
 	Port fabric.Port
@@ -19,10 +19,10 @@ type Point struct {
 	Peer string // the node at the other end
 }
 
-// Points finds the ports that people name, in the order in which they are named,
-// none twice: NODES are all ports of nodes and ranges ("s1", "h0..h3"), NODE:pN is
-// the one with that number, NODE:PEER are those that lead to another node. The
-// error lists every name that fits nothing.
+// Points returns the ports that match names, in the order of names and without
+// duplicates. NODES selects all ports of nodes and ranges ("s1", "h0..h3"), NODE:pN the
+// port with that number, NODE:PEER the ports that lead to another node. The error
+// lists every name without a match.
 func Points(s *topology.Scenario, names []string) ([]Point, error) {
 	var points []Point
 	var faults []error
@@ -71,7 +71,7 @@ func find(s *topology.Scenario, ends [][]topology.End, name string) (points []Po
 	return points, nil
 }
 
-// ByNode gives the ports of the points at each node that has some.
+// ByNode returns the ports of the points, grouped by node.
 func ByNode(points []Point) map[int][]fabric.Port {
 	ports := map[int][]fabric.Port{}
 	for _, p := range points {

@@ -1,6 +1,6 @@
-// Package tap picks frames out of what passes the ports of nodes, with the depth
-// of the queues there and then: it is what a capture is made of. The lab and the
-// processes use the very same recorder. It does not know how a capture is stored.
+// Package tap records frames that pass the ports of nodes, with the queue depths at
+// that instant, for captures. The lab and the node processes use the same recorder.
+// It does not know how a capture is stored.
 package tap
 
 import (
@@ -13,27 +13,27 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Packet is one frame at one port.
+// Packet is one recorded frame at one port.
 type Packet struct {
-	At    unit.Time // when its last bit had come in, or its transmission began
+	At    unit.Time // when its last bit arrived, or its transmission began
 	Node  int       // index in the scenario
 	Port  fabric.Port
 	Way   node.Way
 	Frame frame.Frame
-	// Queued is what waits to be sent by the port, in bytes: before the machine has
-	// a frame that comes in, and without one that goes out. Held is the buffer that
-	// frames hold which came in by the port.
+	// Queued is the number of bytes queued at the port for transmission: before the
+	// machine handles an incoming frame, and without an outgoing frame. Held is the
+	// buffer used by frames that arrived at the port, in bytes.
 	Queued, Held unit.Bytes
 }
 
-// Sent tells whether the frame went out.
+// Sent reports whether the frame was transmitted.
 func (p *Packet) Sent() bool { return p.Way == node.Out }
 
-// Damaged reports whether the frame came in with a bad frame check sequence.
+// Damaged reports whether the frame arrived with a bad frame check sequence.
 func (p *Packet) Damaged() bool { return p.Way == node.Damaged }
 
-// Sort puts packets in the order of time, then of nodes, as key gives them. The
-// packets of one node must stand in the order of its events, and stay in it.
+// Sort sorts packets by time, then by node, both as returned by key. The packets of
+// one node must be in the order of its events, and keep this order.
 func Sort[P any](packets []P, key func(P) (at unit.Time, node int)) {
 	slices.SortStableFunc(packets, func(a, b P) int {
 		at, node := key(a)
@@ -42,19 +42,19 @@ func Sort[P any](packets []P, key func(P) (at unit.Time, node int)) {
 	})
 }
 
-// Window says which frames of the chosen ports are picked: those from an instant
-// on and before another, of some kinds.
+// Window selects frames at the chosen ports: from From on and before To, of the given
+// kinds.
 type Window struct {
 	From, To unit.Time // To is unit.Never for no end
 	Kinds    Kinds     // 0 for all
 }
 
-// gauge is a machine that knows how much it queues.
+// gauge is a machine that reports its queue depths.
 type gauge interface {
 	Depth(port fabric.Port) (queued, held unit.Bytes)
 }
 
-// Recorder keeps the packets of some ports of one node.
+// Recorder records the packets at some ports of one node.
 type Recorder struct {
 	window  Window
 	node    int
@@ -65,9 +65,9 @@ type Recorder struct {
 	lost    []int64 // by port
 }
 
-// NewRecorder makes a recorder for ports of the node with that index, whose
-// machine it asks for depths. Between two calls of Take it keeps limit packets at
-// most, and counts those beyond as lost; 0 is no limit.
+// NewRecorder returns a recorder for ports of the node with that index. It asks the
+// machine m for queue depths. It keeps at most limit packets between two calls of Take
+// and counts further ones as lost. A limit of 0 means no limit.
 func NewRecorder(index int, m fabric.Machine, ports []fabric.Port, w Window, limit int) *Recorder {
 	r := &Recorder{window: w, node: index, limit: limit}
 	r.machine, _ = m.(gauge)
@@ -80,7 +80,7 @@ func NewRecorder(index int, m fabric.Machine, ports []fabric.Port, w Window, lim
 	return r
 }
 
-// Of gives the tap that lets recorders look on, nil if there is none of them.
+// Of returns a tap that passes frames to all recorders, nil if there are none.
 func Of(recorders ...*Recorder) *node.Tap {
 	switch len(recorders) {
 	case 0:
@@ -110,13 +110,13 @@ func (r *Recorder) frame(at unit.Time, port fabric.Port, way node.Way, f *frame.
 	r.packets = append(r.packets, p)
 }
 
-// Take gives what was recorded since the last call. The slice is the recorder's
-// again when the node goes on.
+// Take returns the packets recorded since the last call. The slice is valid until the
+// node runs again.
 func (r *Recorder) Take() []Packet {
 	packets := r.packets
 	r.packets = r.packets[:0]
 	return packets
 }
 
-// Lost gives how many packets each port has lost so far.
+// Lost returns the number of packets lost so far, by port.
 func (r *Recorder) Lost() []int64 { return r.lost }
