@@ -1,6 +1,6 @@
-// Package faulty wraps a connection to a bus so that it loses, repeats, delays
-// and reorders messages, by a seed: what a real bus does on a bad day, whenever it
-// is asked to. It knows nothing of what the messages say.
+// Package faulty wraps a bus connection and loses, repeats, delays and reorders its
+// messages, drawn from a seed. It simulates an unreliable bus on demand. It knows
+// nothing about the contents of messages.
 package faulty
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/rackfab/rackfab/bus"
 )
 
-// Rates says how often each fault strikes a message, from 0 to 1 each. A
-// message meets at most one fault; the rates sum to at most 1.
+// Rates holds the probability of each fault per message, from 0 to 1. A message has at
+// most one fault. The sum of the rates must be at most 1.
 type Rates struct {
 	Drop   float64 // lost
 	Repeat float64 // delivered twice
@@ -20,19 +20,19 @@ type Rates struct {
 	Hold   float64 // delivered after up to HoldFor later messages of the connection
 }
 
-// HoldFor is how many later messages overtake a held one at most, and so the most
-// messages that are held.
+// HoldFor is the maximum number of later messages that overtake a delayed one. It is
+// therefore also the maximum number of delayed messages.
 const HoldFor = 16
 
-// Struck counts the messages that faults have struck.
+// Struck counts the messages with a fault.
 type Struck struct {
 	Dropped, Repeated, Swapped, Held int64
 }
 
-// Total is all of them.
+// Total returns the sum of the counts.
 func (s Struck) Total() int64 { return s.Dropped + s.Repeated + s.Swapped + s.Held }
 
-// Conn is a connection with faults in what it publishes.
+// Conn is a connection that applies faults to the messages it publishes.
 type Conn struct {
 	bus.Conn
 	bad atomic.Bool // whether a rate is above 0
@@ -47,38 +47,39 @@ type Conn struct {
 type message struct {
 	subject string
 	data    []byte
-	wait    int // messages of the connection still to pass
+	wait    int // further messages of the connection to wait for
 }
 
-// Wrap gives c faults at the rates, drawn from seed.
+// Wrap returns a connection that applies faults to c at the given rates, drawn from
+// seed.
 func Wrap(c bus.Conn, rates Rates, seed uint64) *Conn {
 	f := &Conn{Conn: c}
 	f.Impair(rates, seed)
 	return f
 }
 
-// Impair sets the rates anew, for the messages from now on, drawn from seed; the
-// zero Rates mend the connection. What is held goes out at once. It may be called
-// from any goroutine.
+// Impair sets new rates for all messages from now on, drawn from seed. The zero Rates
+// end all faults. Delayed messages are published at once. Impair may be called from any
+// goroutine.
 func (c *Conn) Impair(rates Rates, seed uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.rates, c.random = rates, rand.New(rand.NewPCG(seed, seed))
 	c.bad.Store(rates != Rates{})
 	for _, m := range c.held {
-		_ = c.Conn.Publish(m.subject, m.data) // refused is as good as lost, which a bus may do
+		_ = c.Conn.Publish(m.subject, m.data) // an error counts as a loss, which a bus may cause
 	}
 	c.held = nil
 }
 
-// Struck counts the messages that a fault has struck so far.
+// Struck returns the counts of messages with a fault so far.
 func (c *Conn) Struck() Struck {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.struck
 }
 
-// Publish publishes data, or does not, or does it twice, or later.
+// Publish publishes data, drops it, publishes it twice, or delays it.
 func (c *Conn) Publish(subject string, data []byte) error {
 	if !c.bad.Load() {
 		return c.Conn.Publish(subject, data)
@@ -92,7 +93,7 @@ func (c *Conn) Publish(subject string, data []byte) error {
 	return c.release(err)
 }
 
-// copies draws a fault and tells how many copies to publish now.
+// copies draws a fault and returns the number of copies to publish now.
 func (c *Conn) copies(subject string, data []byte) int {
 	draw := c.random.Float64()
 	if draw -= c.rates.Drop; draw < 0 {
@@ -120,7 +121,7 @@ func (c *Conn) hold(subject string, data []byte, wait int) {
 	c.held = append(c.held, message{subject, append([]byte(nil), data...), wait})
 }
 
-// release publishes every held message whose time has come.
+// release publishes every delayed message whose wait is over.
 func (c *Conn) release(err error) error {
 	kept := c.held[:0]
 	for _, m := range c.held {
