@@ -10,34 +10,33 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Sizes of an envelope in bytes. docs/wire.md shows it byte by byte.
+// Sizes of an envelope in bytes. docs/wire.md shows its layout.
 const (
-	// MaxEnvelope is the hard limit; a sender splits what is longer.
+	// MaxEnvelope is the hard limit. A sender splits longer data.
 	MaxEnvelope = 1 << 20
-	// envelopeHead is the length of the fixed part in front of the frames.
+	// envelopeHead is the length of the fixed header before the frames.
 	envelopeHead = 52
-	// maxFrameBytes is the most that one frame takes: arrival, payload, trace,
-	// header length, header.
+	// maxFrameBytes is the maximum encoded length of one frame: arrival, payload,
+	// trace, header length, header.
 	maxFrameBytes = binary.MaxVarintLen64 + binary.MaxVarintLen64 + 8 + 1 + frame.HeaderRoom
 )
 
 // The first two bytes of an envelope.
 const (
 	envelopeMagic = 0xfa
-	// Version is the version of the envelope that this package speaks. Another
-	// version is refused.
+	// Version is the envelope version of this package. It refuses other versions.
 	Version = 1
 )
 
 // Flags of an envelope.
 const (
-	flagBare   = 1 << iota // control only: takes no sequence number, has no state or frames
-	flagReport             // please answer with what you have received
-	flagGap                // something is missing after Ack: send it again
+	flagBare   = 1 << iota // control only: no sequence number, no state, no frames
+	flagReport             // asks for a report of the received envelopes
+	flagGap                // something is missing after Ack: asks for a resend
 	flagsKnown = flagBare | flagReport | flagGap
 )
 
-// noWant stands for "waits for nothing" in Envelope.Want.
+// noWant is the Envelope.Want of a sender that waits for nothing.
 const noWant unit.Time = -1
 
 // Errors of ParseEnvelope.
@@ -50,19 +49,19 @@ var (
 // Envelope is one message on a link.
 type Envelope struct {
 	Flags   uint8
-	Epoch   uint32    // names the run
-	Seq     uint64    // counts the link's envelopes from 1; on a bare one, the last that was sent
-	Ack     uint64    // every envelope of the other direction up to this one has come in
-	Taken   uint64    // how many of the receiver's frames the sender has taken
-	Promise unit.Time // the sender starts to send nothing before it, but for frames not yet taken
-	Want    unit.Time // the instant that the receiver's answer should let the sender pass; noWant
+	Epoch   uint32    // identifies the run
+	Seq     uint64    // number of the envelope on its link, from 1; in a bare one, the last number sent
+	Ack     uint64    // all envelopes of the other direction up to this one have arrived
+	Taken   uint64    // the receiver's frames that the sender has taken, since the start
+	Promise unit.Time // the sender starts no transmission before it, except in response to frames not yet taken
+	Want    unit.Time // the instant that the receiver's answer should let the sender pass; or noWant
 	Count   uint32    // frames
 
 	frames []byte
-	last   unit.Time // arrival of the frame before
+	last   unit.Time // arrival of the previous frame
 }
 
-// putHead writes the fixed part into b[:envelopeHead].
+// putHead writes the fixed header into b[:envelopeHead].
 func (e *Envelope) putHead(b []byte) {
 	_ = b[envelopeHead-1]
 	b[0], b[1], b[2], b[3] = envelopeMagic, Version, e.Flags, 0
@@ -75,9 +74,9 @@ func (e *Envelope) putHead(b []byte) {
 	binary.BigEndian.PutUint32(b[48:], e.Count)
 }
 
-// ParseEnvelope reads an envelope and checks all of it, so that reading its
-// frames cannot fail. The envelope refers to data. The error is ErrVersion,
-// ErrOversized or ErrMalformed.
+// ParseEnvelope parses an envelope and validates all of it, so that Next cannot fail
+// on its frames. The envelope refers to data. The error is ErrVersion, ErrOversized or
+// ErrMalformed.
 func ParseEnvelope(data []byte) (Envelope, error) {
 	var e Envelope
 	switch {
@@ -131,9 +130,9 @@ func (e *Envelope) check(reserved byte) error {
 	return nil
 }
 
-// frameSize gives the length of the encoded frame at the front of b and its
-// arrival's distance from the frame before, length 0 if b does not start with a
-// whole frame.
+// frameSize returns the length of the encoded frame at the start of b, and the time
+// from the previous arrival to this one. The length is 0 if b does not start with a
+// complete frame.
 func frameSize(b []byte) (size int, delta uint64) {
 	delta, n := binary.Uvarint(b)
 	if n <= 0 {
@@ -153,8 +152,8 @@ func frameSize(b []byte) (size int, delta uint64) {
 	return n + 1 + int(b[n]), delta
 }
 
-// appendFrame adds f to the frames of an envelope, after one that arrives at
-// last; last is 0 for the first.
+// appendFrame appends f to the frames of an envelope. last is the arrival of the
+// previous frame, 0 for the first.
 func appendFrame(b []byte, last unit.Time, f *frame.Frame) []byte {
 	b = binary.AppendUvarint(b, uint64(f.Arrival-last))
 	payload := uint64(f.Payload) << 1
@@ -169,13 +168,13 @@ func appendFrame(b []byte, last unit.Time, f *frame.Frame) []byte {
 	return append(b, head...)
 }
 
-// first gives the arrival of the next frame; there must be one.
+// first returns the arrival of the next frame. There must be one.
 func (e *Envelope) first() unit.Time {
 	delta, _ := binary.Uvarint(e.frames)
 	return e.last + unit.Time(delta)
 }
 
-// Next reads the next frame into f, false after the last one.
+// Next decodes the next frame into f. It returns false after the last one.
 func (e *Envelope) Next(f *frame.Frame) bool {
 	if len(e.frames) == 0 {
 		return false

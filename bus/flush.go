@@ -2,17 +2,17 @@ package bus
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// Flush hands every envelope that is due to emit, for a node that is out of
-// safe work and whose next event is at next. The data is valid during the call
-// of emit. Due is an envelope on a link
+// Flush passes every due envelope to emit. The caller is a node that has no more
+// events that it may handle, and whose next event is at next. The data is valid
+// during the call of emit. An envelope is due on a link
 //
 //   - whose peer waits for an instant that a new promise lets it pass (answer), or
-//   - that holds back this node, or the answer to another peer, while its peer
-//     does not know it (ask), or
-//   - with frames waiting, once the peer's bound has half a lookahead to gain
-//     from it (ripe).
+//   - that blocks this node, or its answer to another peer, while the peer of the
+//     link does not know it (ask), or
+//   - with frames waiting, once they can raise the peer's bound by half a lookahead
+//     (ripe).
 //
-// Frames whose peer neither waits nor is waited on stay until one is true.
+// Frames for a peer that neither waits nor is waited for stay until one of these holds.
 func (s *Sync) Flush(next unit.Time, emit func(link int, data []byte)) {
 	o := s.look(next)
 	s.needs(o)
@@ -30,12 +30,12 @@ func (s *Sync) Flush(next unit.Time, emit func(link int, data []byte)) {
 	}
 }
 
-// outlook is what a node that is out of safe work has ahead of it.
+// outlook is the time that lies ahead of a node without events that it may handle.
 type outlook struct {
 	next   unit.Time // its next event, at most the grant
 	grant  unit.Time
-	first  unit.Time // the lowest bound
-	at     int       // the link that has it
+	first  unit.Time // the lowest bound of a link
+	at     int       // the link with that bound
 	second unit.Time // the lowest of the other links' bounds
 }
 
@@ -52,7 +52,7 @@ func (s *Sync) look(next unit.Time) outlook {
 	return o
 }
 
-// others is the lowest bound of all links but i.
+// others returns the lowest bound of all links but i.
 func (o *outlook) others(i int) unit.Time {
 	if i == o.at {
 		return o.second
@@ -60,11 +60,11 @@ func (o *outlook) others(i int) unit.Time {
 	return o.first
 }
 
-// promise is the earliest instant at which the node may start to send to link
-// i's peer, but for frames of that peer that are still to be taken.
+// promise returns the earliest instant at which the node may start to send to the peer
+// of link i, except in response to frames of that peer not yet taken.
 func (o *outlook) promise(i int) unit.Time { return min(o.next, o.others(i)) }
 
-// needs collects the wants of peers that no promise answers now.
+// needs collects the wants of peers that no current promise answers.
 func (s *Sync) needs(o outlook) {
 	s.pending = s.pending[:0]
 	for i := range s.links {
@@ -76,20 +76,19 @@ func (s *Sync) needs(o outlook) {
 	}
 }
 
-// most is the highest want that link i's peer may be told, noWant if the link
-// holds back neither the node nor the answer to another peer.
+// most returns the highest want that may be sent to the peer of link i. It returns
+// noWant if the link blocks neither the node nor its answer to another peer.
 //
-// Of the links that hold something back only those count whose bound is within
-// half a lookahead of the lowest one: the peer of one further ahead is waiting
-// for this node itself, as a rule.
+// Only those blocking links count whose bound is within half a lookahead of the lowest
+// bound. The peer of a link further ahead usually waits for this node itself.
 //
-// No deadlock: let t be the earliest next event of the whole fabric, at node A,
-// and let all nodes wait with nothing in flight. A has asked its lowest link to
-// let its bound pass w < t + lookahead. The peer's own next event, t or later,
-// cannot stand against that answer: one of its bounds does, at or below
-// w - lookahead < t. So the peer has asked that link's peer, and so on; from one
-// link to the next the instant to pass sinks by half a lookahead at least. But a
-// bound is never negative.
+// Absence of deadlock: let t be the earliest next event of the whole fabric, at node A,
+// and let all nodes wait with nothing in flight. A has asked the peer of its lowest
+// link to let its bound pass w < t + lookahead. The peer's own next event, at t or
+// later, cannot prevent that answer. So one of the peer's bounds prevents it, at or
+// below w - lookahead < t. So the peer has asked the peer of that link, and so on. From
+// link to link the instant to pass decreases by at least half a lookahead. But a bound
+// is never negative.
 func (s *Sync) most(i int, o outlook) unit.Time {
 	l := &s.links[i]
 	bound, most := l.bound(), unit.Never
@@ -107,9 +106,9 @@ func (s *Sync) most(i int, o outlook) unit.Time {
 	return most
 }
 
-// want is what the peer of l is told in an envelope that is due: to let the node
-// pass its next event, and the bound by enough to be worth a message. It is told
-// before it is pressing, which saves the envelope that would ask for it.
+// want returns the Want of an envelope that is due on l. It lets the node pass its next
+// event and raises the bound by enough to justify a message. Sending it before it is
+// urgent saves a separate envelope that asks for it.
 func (o *outlook) want(l *link, most unit.Time) unit.Time {
 	bound := l.bound()
 	if bound >= o.grant {
@@ -122,7 +121,7 @@ func (o *outlook) want(l *link, most unit.Time) unit.Time {
 	return want
 }
 
-// emit hands what waits on link i to the bus, and a report if one is owed.
+// emit passes the waiting envelopes of link i to the bus, and a report if one is due.
 func (s *Sync) emit(i int, emit func(int, []byte)) {
 	l := &s.links[i]
 	for ; l.out.sent < len(l.out.kept); l.out.sent++ {

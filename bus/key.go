@@ -8,15 +8,15 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// Key is what a member of a rack proves to the bus that it is itself with: an
-// nkey, Ed25519. It stays in the process: the bus sees a signature. Printed, a Key
-// shows nothing; the zero Key is none.
+// Key is the key with which a member of a rack authenticates to the bus: an nkey,
+// Ed25519. It never leaves the process; the bus receives only a signature. Printing a
+// Key does not reveal it. The zero Key means no key.
 type Key struct{ secret *secret }
 
-// secret is behind a pointer, so that printing what holds a key shows an address.
+// secret is a pointer target, so that printing a struct with a key shows an address.
 type secret struct{ seed string }
 
-// NewKey makes a key.
+// NewKey generates a key.
 func NewKey() (Key, error) {
 	pair, err := nkeys.CreateUser()
 	if err != nil {
@@ -27,8 +27,8 @@ func NewKey() (Key, error) {
 	return Key{&secret{string(seed)}}, err
 }
 
-// ParseKey reads the seed of a user's nkey, "SU...", with space around it. The
-// error does not quote it.
+// ParseKey parses the seed of a user's nkey, "SU...". It ignores surrounding space. The
+// error does not quote the seed.
 func ParseKey(text string) (Key, error) {
 	k := Key{&secret{strings.TrimSpace(text)}}
 	if !strings.HasPrefix(k.Seed(), "SU") {
@@ -40,7 +40,7 @@ func ParseKey(text string) (Key, error) {
 	return k, nil
 }
 
-// Seed is the secret: what ParseKey reads.
+// Seed returns the secret seed, in the form that ParseKey accepts.
 func (k Key) Seed() string {
 	if k.secret == nil {
 		return ""
@@ -48,10 +48,10 @@ func (k Key) Seed() string {
 	return k.secret.seed
 }
 
-// IsZero tells whether there is no key.
+// IsZero reports whether the key is the zero Key.
 func (k Key) IsZero() bool { return k.Seed() == "" }
 
-// Public is the half that the bus knows, "U...".
+// Public returns the public key, "U...", which the bus knows.
 func (k Key) Public() (string, error) {
 	pair, err := nkeys.FromSeed([]byte(k.Seed()))
 	if err != nil {
@@ -61,7 +61,7 @@ func (k Key) Public() (string, error) {
 	return pair.PublicKey()
 }
 
-// sign answers what the bus asks a connection to sign.
+// sign signs the nonce of the bus.
 func (k Key) sign(nonce []byte) ([]byte, error) {
 	pair, err := nkeys.FromSeed([]byte(k.Seed()))
 	if err != nil {
@@ -71,7 +71,7 @@ func (k Key) sign(nonce []byte) ([]byte, error) {
 	return pair.Sign(nonce)
 }
 
-// String hides the seed, in whatever way the key is printed.
+// String hides the seed when the key is printed.
 func (Key) String() string { return "[key]" }
 
 // GoString hides the seed from %#v.

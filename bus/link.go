@@ -12,39 +12,39 @@ type link struct {
 	name  string    // "nic0:0->leaf:0", for errors
 	ahead unit.Time // lookahead: propagation + serialisation of the smallest frame
 
-	// What has come in.
+	// Received.
 	received uint64    // the last envelope in sequence
-	taken    uint64    // frames of the peer that this node has taken
+	taken    uint64    // frames of the peer that this node has received
 	last     unit.Time // arrival of the last of them
 	promise  unit.Time // the peer's
 	want     unit.Time // the peer's, noWant if it waits for nothing
-	refused  int       // envelopes in sequence that broke a rule, since the last good one
+	refused  int       // invalid envelopes in sequence since the last valid one
 
-	// What goes out.
+	// Sent.
 	out     window
-	untaken arrivals // of this node's frames, by the peer's account
-	took    uint64   // how many frames of this node the peer has taken
+	untaken arrivals // frames of this node that the peer has not yet taken
+	took    uint64   // frames of this node that the peer has taken
 	open    []byte   // the envelope being filled; nil if no frame waits
 	count   uint32   // frames in open
 	tail    unit.Time
 
-	// What the peer was told last.
+	// Last sent to the peer.
 	said     unit.Time // promise
 	saidTook uint64    // taken
 	since    unit.Time // arrival of the earliest frame taken after saidTook, else Never
 	asked    unit.Time // want
 
 	// Control.
-	report    bool // the peer is owed a report of what has come in
+	report    bool // a report of the received envelopes is due
 	gap       bool // the report must ask for a resend
 	gapAt     uint64
 	gapTick   int
-	heard     int // tick at which anything came in from the peer
+	heard     int // tick of the last message from the peer
 	probeTick int // tick of the last probe
 	probeWait int // ticks until the next one
 }
 
-// add saturates at Never.
+// add adds span to t and saturates at Never.
 func add(t, span unit.Time) unit.Time {
 	if t > unit.Never-span {
 		return unit.Never
@@ -52,14 +52,14 @@ func add(t, span unit.Time) unit.Time {
 	return t + span
 }
 
-// bound is the instant before which nothing more arrives on the link.
+// bound returns the instant before which nothing more arrives on the link.
 func (l *link) bound() unit.Time { return add(min(l.promise, l.untaken.first()), l.ahead) }
 
-// held is the bound that the peer has, by what it was told last.
+// held returns the peer's bound, according to the last envelope sent to it.
 func (l *link) held() unit.Time { return add(min(l.said, l.since), l.ahead) }
 
-// asking tells whether the peer, by the frames that it was sent, still owes an
-// answer to the want that it was told.
+// asking reports whether the peer, given the frames sent to it, has yet to answer the
+// last want sent.
 func (l *link) asking() bool {
 	reply := l.promise
 	if l.untaken.len() > l.waiting() {
@@ -68,7 +68,7 @@ func (l *link) asking() bool {
 	return l.asked != noWant && add(reply, l.ahead) <= l.asked
 }
 
-// waiting counts the frames in the open envelope.
+// waiting returns the number of frames in the open envelope.
 func (l *link) waiting() int {
 	if l.open == nil {
 		return 0
@@ -76,10 +76,10 @@ func (l *link) waiting() int {
 	return int(l.count)
 }
 
-// wanting tells whether the peer still waits for an answer.
+// wanting reports whether the peer still waits for an answer.
 func (l *link) wanting() bool { return l.want != noWant && l.held() <= l.want }
 
-// answers tells whether promise is what the peer wants.
+// answers reports whether promise satisfies the peer's want.
 func (l *link) answers(promise unit.Time) bool { return add(promise, l.ahead) > l.want }
 
 // put adds a frame to the open envelope.
@@ -94,11 +94,11 @@ func (l *link) put(f *frame.Frame) {
 	l.untaken.push(f.Arrival)
 }
 
-// full tells whether the open envelope may not hold another frame.
+// full reports whether the open envelope may have no room for another frame.
 func (l *link) full() bool { return len(l.open) > MaxEnvelope-maxFrameBytes }
 
-// seal finishes the open envelope with what the peer was told last, and keeps
-// it to be sent.
+// seal completes the open envelope, with the state last sent to the peer, and queues
+// it for sending.
 func (l *link) seal(epoch uint32, tick int) {
 	if l.open == nil {
 		l.open, l.count = l.out.buffer(), 0
@@ -116,7 +116,7 @@ func (l *link) seal(epoch uint32, tick int) {
 	l.report = l.gap
 }
 
-// tell seals the open envelope with a new promise and want.
+// tell seals the open envelope with a new promise and a new want.
 func (l *link) tell(promise, want unit.Time, epoch uint32, tick int) {
 	l.said, l.saidTook, l.since, l.asked = promise, l.taken, unit.Never, want
 	l.seal(epoch, tick)
@@ -128,8 +128,8 @@ func (l *link) bare(b []byte, flags uint8, epoch uint32) {
 	e.putHead(b)
 }
 
-// accept takes an envelope that is next in sequence, but for its frames. The
-// error says which rule of the protocol it breaks; then nothing has changed.
+// accept applies the next envelope in sequence, except its frames. The error names the
+// violated rule of the protocol; the link is then unchanged.
 func (l *link) accept(e *Envelope) error {
 	switch {
 	case e.Taken < l.took || e.Taken-l.took > uint64(l.untaken.len()):

@@ -9,18 +9,18 @@ import (
 // returns.
 type Memory struct {
 	mu   sync.RWMutex
-	subs []*memorySub // replaced, never changed in place
+	subs []*memorySub // replaced, never modified in place
 }
 
 type memorySub struct {
 	conn    *memoryConn
 	pattern string
 	handle  func(subject string, data []byte)
-	mu      sync.Mutex // one call of handle at a time
-	gone    bool       // under mu
+	mu      sync.Mutex // serialises the calls of handle
+	gone    bool       // guarded by mu
 }
 
-// NewMemory makes an empty bus.
+// NewMemory returns a bus without connections.
 func NewMemory() *Memory { return &Memory{} }
 
 // Dial connects to the bus.
@@ -69,7 +69,7 @@ func (s *memorySub) stop() {
 	s.gone = true
 }
 
-// memoryConn is one party's connection to a Memory bus.
+// memoryConn is one connection to a Memory bus.
 type memoryConn struct {
 	bus    *Memory
 	mu     sync.Mutex

@@ -17,7 +17,7 @@ const (
 	dialTimeout   = 10 * time.Second
 	reconnectWait = 50 * time.Millisecond
 	flushTimeout  = 10 * time.Second
-	writeBuffer   = 256 << 10 // bytes gathered before a write
+	writeBuffer   = 256 << 10 // bytes collected before a write
 )
 
 // natsConn is a connection to a NATS server.
@@ -26,29 +26,29 @@ type natsConn struct {
 	back chan struct{}
 }
 
-// ErrRefused is the error of a bus that is there and does not let one in, or does
-// not let one do what was asked for.
+// ErrRefused means that the bus is reachable, but refuses the connection or an
+// operation.
 var ErrRefused = errors.New("the bus refuses")
 
-// Access is what a connection shows to be let in; the zero Access shows nothing.
+// Access is the authentication of a connection. The zero Access has none.
 type Access struct {
 	Key   Key
 	Login Login
 	TLS   *tls.Config // nil is plain TCP
 }
 
-// Login is a user with a password, or a token, of a bus that is not ours.
-// Printed, it shows nothing.
-type Login struct{ User, Password string } // a token is a User alone
+// Login is a user with a password, or a token, for a bus that rackfab did not start.
+// Printing a Login does not reveal it.
+type Login struct{ User, Password string } // a token is a User without a Password
 
-// String hides the login, in whatever way it is printed.
+// String hides the login when it is printed.
 func (Login) String() string { return "[login]" }
 
 // GoString hides the login from %#v.
 func (Login) GoString() string { return "bus.Login{}" }
 
-// SplitLogin takes the login out of a URL, or of several with commas between
-// them, so that the rest can be shown. A URL that cannot be read is left as it is.
+// SplitLogin removes the login from a URL, or from several separated by commas, so that
+// the rest can be shown. It leaves an invalid URL unchanged.
 func SplitLogin(urls string) (clean string, login Login) {
 	parts := strings.Split(urls, ",")
 	for i, part := range parts {
@@ -64,7 +64,7 @@ func SplitLogin(urls string) (clean string, login Login) {
 	return strings.Join(parts, ","), login
 }
 
-// options are those of a connection with the access.
+// options returns the connection options of the access.
 func (a Access) options() ([]nats.Option, error) {
 	var list []nats.Option
 	if !a.Key.IsZero() {
@@ -86,14 +86,13 @@ func (a Access) options() ([]nats.Option, error) {
 	return list, nil
 }
 
-// Dial is DialAs with nothing to show but a login in the URL.
+// Dial is DialAs with no access but a login in the URL.
 func Dial(url, name string) (Conn, error) { return DialAs(url, name, Access{}) }
 
-// DialAs connects to the NATS server at url under a name that the server shows,
-// with an access. A lost connection is taken up again for as long as the Conn is
-// open; what is published meanwhile is refused, not kept, because Sync sends it
-// again. A server that does not let the connection in is ErrRefused; no error
-// shows a login.
+// DialAs connects to the NATS server at url. name identifies the connection at the
+// server. The Conn reconnects until it is closed. Meanwhile Publish fails instead of
+// queueing, because Sync sends again. The error is ErrRefused if the server refuses
+// the connection. No error contains a login.
 func DialAs(url, name string, a Access) (Conn, error) {
 	url, login := SplitLogin(url)
 	if login != (Login{}) {
@@ -133,7 +132,7 @@ func DialAs(url, name string, a Access) (Conn, error) {
 	return c, nil
 }
 
-// refusal says of an error that the bus refuses, if that is what it means.
+// refusal wraps err in ErrRefused if it means that the bus refuses.
 func refusal(err error) error {
 	if errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrPermissionViolation) || errors.Is(err, nats.ErrNkeysNotSupported) {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
@@ -176,12 +175,12 @@ func (c *natsConn) Flush() error {
 		return fmt.Errorf("flush bus: %w", err)
 	}
 	if err := c.nc.LastError(); errors.Is(err, nats.ErrPermissionViolation) {
-		return refusal(err) // the server says so before it answers the flush
+		return refusal(err) // the server sends it before it answers the flush
 	}
 	return nil
 }
 
-// Reconnects counts how often the connection was lost and taken up again.
+// Reconnects returns how often the connection was lost and restored.
 func (c *natsConn) Reconnects() int64 { return int64(c.nc.Stats().Reconnects) }
 
 func (c *natsConn) Reconnected() <-chan struct{} { return c.back }

@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// startTimeout bounds how long a server may take to listen, in wall time.
+// startTimeout is how long a server may take until it listens, in wall time.
 const startTimeout = 10 * time.Second
 
 // Server is a NATS server inside this process.
@@ -20,20 +20,20 @@ type Server struct {
 	addr string
 }
 
-// Guard is who a server lets in: its users alone, and with TLS those alone who
-// have a certificate. The zero Guard lets everybody do everything.
+// Guard restricts access to a server to its users, and with TLS to clients with a
+// certificate. The zero Guard allows everybody everything.
 type Guard struct {
 	Users []User
-	TLS   *tls.Config // asks for certificates; nil is plain TCP
+	TLS   *tls.Config // requires client certificates; nil is plain TCP
 }
 
-// StartServer is StartGuarded without a guard.
+// StartServer starts a server without a guard, see StartGuarded.
 func StartServer(addr string) (*Server, error) { return start(addr, Guard{}) }
 
-// StartGuarded starts a NATS server at addr, "host:port". An empty addr is a
-// loopback port that the server chooses; so is port 0 on the host given. It
-// installs no signal handlers, logs nothing and keeps nothing. A guard with neither
-// users nor TLS is an error.
+// StartGuarded starts a NATS server at addr, "host:port". With an empty addr the server
+// chooses a loopback port; with port 0 it chooses a port of the given host. It installs
+// no signal handlers, logs nothing and stores nothing. A guard with neither users nor
+// TLS is an error.
 func StartGuarded(addr string, g Guard) (*Server, error) {
 	if len(g.Users) == 0 && g.TLS == nil {
 		return nil, errors.New("bus: no users, nobody could come in")
@@ -60,7 +60,7 @@ func start(addr string, g Guard) (*Server, error) {
 		TLSVerify:     g.TLS != nil,
 		TLSConfig:     g.TLS,
 		TLSTimeout:    startTimeout.Seconds(),
-		AuthTimeout:   2 * startTimeout.Seconds(), // the members of a rack all come at once
+		AuthTimeout:   2 * startTimeout.Seconds(), // all members of a rack connect at once
 	})
 	if err != nil {
 		return nil, fmt.Errorf("bus server: %w", err)
@@ -91,20 +91,20 @@ func splitAddr(addr string) (host string, port int, err error) {
 	return host, port, nil
 }
 
-// Addr is where the server listens, or did until Shutdown, "127.0.0.1:4222".
+// Addr returns the address of the server, "127.0.0.1:4222", also after Shutdown.
 func (s *Server) Addr() string { return s.addr }
 
-// URL is what Dial takes, "nats://127.0.0.1:4222".
+// URL returns the URL for Dial, "nats://127.0.0.1:4222".
 func (s *Server) URL() string { return "nats://" + s.Addr() }
 
-// ServerCounts is what a server has carried.
+// ServerCounts holds the traffic counters of a server.
 type ServerCounts struct {
 	Connections                      int
 	InMessages, OutMessages          int64
 	InBytes, OutBytes, SlowConsumers int64
 }
 
-// Counts says what the server has carried so far.
+// Counts returns the traffic of the server so far.
 func (s *Server) Counts() (ServerCounts, error) {
 	v, err := s.s.Varz(nil)
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *Server) Counts() (ServerCounts, error) {
 	return ServerCounts{v.Connections, v.InMsgs, v.OutMsgs, v.InBytes, v.OutBytes, v.SlowConsumers}, nil
 }
 
-// Shutdown ends the server and waits until it has let go of its port.
+// Shutdown stops the server and waits until its port is free.
 func (s *Server) Shutdown() {
 	s.s.Shutdown()
 	s.s.WaitForShutdown()

@@ -4,5 +4,5 @@ package bus
 
 import "net"
 
-// newSocket gives c itself.
+// newSocket returns c itself.
 func newSocket(c net.Conn) net.Conn { return c }

@@ -10,10 +10,10 @@ import (
 	"unsafe"
 )
 
-// socket is a TCP connection whose reads and writes are raw system calls. They
-// never block, since the socket does not; the Go scheduler is not told of them,
-// so it need not wake its monitor thread each time. For a node that sleeps
-// between messages that is a third of what a message costs.
+// socket is a TCP connection that reads and writes by raw system calls. The calls
+// never block, because the socket is non-blocking. The Go scheduler does not see them
+// and need not wake its monitor thread each time. This saves a third of the cost of a
+// message for a node that sleeps between messages.
 type socket struct {
 	*net.TCPConn
 	in, out transfer
@@ -21,7 +21,7 @@ type socket struct {
 
 // transfer is one direction of a socket, used by one goroutine at a time.
 type transfer struct {
-	wait func(step func(fd uintptr) bool) error // until the socket is ready, then again
+	wait func(step func(fd uintptr) bool) error // waits until the socket is ready, then calls step
 	step func(fd uintptr) bool
 	call uintptr // SYS_READ or SYS_WRITE
 	buf  []byte
@@ -29,7 +29,7 @@ type transfer struct {
 	err  syscall.Errno
 }
 
-// newSocket wraps c, or gives c itself if it is no TCP connection.
+// newSocket wraps c, or returns c itself if it is not a TCP connection.
 func newSocket(c net.Conn) net.Conn {
 	t, ok := c.(*net.TCPConn)
 	if !ok {
@@ -46,7 +46,7 @@ func newSocket(c net.Conn) net.Conn {
 	return s
 }
 
-// try makes the call once; false means that the socket is not ready.
+// try makes the call once. It returns false if the socket is not ready.
 func (t *transfer) try(fd uintptr) bool {
 	for {
 		n, _, err := syscall.RawSyscall(t.call, fd, uintptr(unsafe.Pointer(&t.buf[0])), uintptr(len(t.buf)))
@@ -57,7 +57,7 @@ func (t *transfer) try(fd uintptr) bool {
 	}
 }
 
-// move makes one call with b, once the socket is ready.
+// move makes one call with b once the socket is ready.
 func (t *transfer) move(b []byte) (int, error) {
 	if len(b) == 0 {
 		return 0, nil
@@ -74,7 +74,7 @@ func (t *transfer) move(b []byte) (int, error) {
 	return t.n, nil
 }
 
-// Read reads what is there, at least one byte.
+// Read reads the available bytes, at least one.
 func (s *socket) Read(b []byte) (int, error) {
 	n, err := s.in.move(b)
 	if n == 0 && err == nil && len(b) > 0 {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// subjectRoot is the first token of every subject of rackfab.
+// subjectRoot is the first token of every rackfab subject.
 const subjectRoot = "rackfab"
 
 // End is one end of a link: a port of a node.
@@ -15,40 +15,41 @@ type End struct {
 	Port int
 }
 
-// String names the end, "leaf0:3".
+// String returns the end as "leaf0:3".
 func (e End) String() string { return e.Node + ":" + strconv.Itoa(e.Port) }
 
-// LinkSubject names the one-way link from one end to the other in a run:
-// rackfab.<run>.link.<node>.<port>.<node>.<port>. The ports keep parallel links
-// between two nodes apart.
+// LinkSubject returns the subject of the one-way link between two ends in a run:
+// rackfab.<run>.link.<node>.<port>.<node>.<port>. The ports distinguish parallel links
+// between two nodes.
 func LinkSubject(run string, from, to End) string {
 	return fmt.Sprintf("%s.%s.link.%s.%d.%s.%d", subjectRoot, run, from.Node, from.Port, to.Node, to.Port)
 }
 
-// NodePattern fits the subjects of every link that leads to node in a run.
+// NodePattern matches the subjects of all links to node in a run.
 func NodePattern(run, node string) string {
 	return fmt.Sprintf("%s.%s.link.*.*.%s.*", subjectRoot, run, node)
 }
 
-// outPattern fits the subjects of every link that leads away from node in a run.
+// outPattern matches the subjects of all links from node in a run.
 func outPattern(run, node string) string {
 	return fmt.Sprintf("%s.%s.link.%s.*.*.*", subjectRoot, run, node)
 }
 
-// HelloSubject is where a node of a rack says where it is:
+// HelloSubject returns the subject on which a node of a rack announces itself:
 // rackfab.rack.<rack>.hello.<node>.
 func HelloSubject(rack, node string) string {
 	return fmt.Sprintf("%s.rack.%s.hello.%s", subjectRoot, rack, node)
 }
 
-// HelloPattern fits the hello subjects of all nodes of a rack.
+// HelloPattern matches the hello subjects of all nodes of a rack.
 func HelloPattern(rack string) string { return HelloSubject(rack, "*") }
 
-// WhoSubject is where all nodes of a rack are asked to say hello.
+// WhoSubject returns the subject of the request that all nodes of a rack answer with a
+// hello.
 func WhoSubject(rack string) string { return fmt.Sprintf("%s.rack.%s.who", subjectRoot, rack) }
 
-// CheckToken tells why name cannot be a token of a subject, nil if it can: it
-// is not empty and has no dot, wildcard, space or control character.
+// CheckToken returns an error unless name is a valid token of a subject: not empty,
+// and without dots, wildcards, spaces and control characters.
 func CheckToken(name string) error {
 	if name == "" {
 		return fmt.Errorf("name is empty")
@@ -62,7 +63,7 @@ func CheckToken(name string) error {
 	return nil
 }
 
-// fits tells whether subject fits pattern, token by token.
+// fits reports whether subject matches pattern, token by token.
 func fits(pattern, subject string) bool {
 	for {
 		p, restP, moreP := strings.Cut(pattern, ".")

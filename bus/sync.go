@@ -11,46 +11,46 @@ import (
 // Limits of the protocol, in counts and ticks (calls of Sync.Tick).
 const (
 	reportAfter   = 32 // unconfirmed envelopes after which a sender asks for a report
-	refusedLimit  = 16 // envelopes in sequence that break a rule before the run ends
+	refusedLimit  = 16 // envelopes in sequence that violate the protocol before the run ends
 	probeFirst    = 2  // ticks until the first probe
 	probeLongest  = 16 // ticks between later probes, at most
-	keepaliveFrac = 3  // probes within the limit of silence while waiting
+	keepaliveFrac = 3  // probes within the silence limit while waiting
 )
 
-// LinkConfig describes one link to a Sync.
+// LinkConfig is the configuration of one link of a Sync.
 type LinkConfig struct {
 	// Name is for errors, "nic0:0->leaf:0".
 	Name string
-	// Lookahead is how long at least a frame takes from the start of its
-	// transmission to its arrival: propagation and the serialisation of the
-	// smallest frame. It is above 0.
+	// Lookahead is the minimum time from the start of a frame's transmission to its
+	// arrival: propagation and the serialisation of the smallest frame. It must be
+	// above 0.
 	Lookahead unit.Time
 }
 
-// Inbox takes the frames that come in on a link, in order of arrival. The frame
-// belongs to the caller again when Push returns.
+// Inbox receives the frames of a link, in order of arrival. The frame belongs to the
+// caller again when Push returns.
 type Inbox interface {
 	Push(link int, f *frame.Frame)
 }
 
-// Counts is what a Sync has seen and sent so far.
+// Counts are the counters of a Sync.
 type Counts struct {
 	Envelopes    int64 // sent, resends and control included
 	Bytes        int64 // of them
 	Frames       int64 // sent, each counted once
-	Received     int64 // envelopes that came in in sequence
+	Received     int64 // envelopes received in sequence
 	Control      int64 // bare envelopes among the sent ones
 	Resent       int64 // envelopes sent again
-	Missed       int64 // times that an envelope was missed and asked for
-	Repeated     int64 // envelopes that came in again
-	Early        int64 // envelopes that came in before their turn and were left
-	Malformed    int64 // messages that are no envelope, or break a rule
+	Missed       int64 // gaps detected, with a request to resend
+	Repeated     int64 // envelopes received again
+	Early        int64 // envelopes received before their turn and ignored
+	Malformed    int64 // messages that are not an envelope, or that violate a rule
 	Oversized    int64 // messages above MaxEnvelope
 	OtherVersion int64 // envelopes of another version
 	Foreign      int64 // envelopes of another run
 }
 
-// refuse counts a message by what ParseEnvelope says against it.
+// refuse counts a message by the error of ParseEnvelope.
 func (c *Counts) refuse(err error) {
 	switch {
 	case errors.Is(err, ErrOversized):
@@ -62,11 +62,11 @@ func (c *Counts) refuse(err error) {
 	}
 }
 
-// Sync is the link protocol of one node: conservative synchronisation over all
-// of its links. It tells up to which instant the node may handle events, and
-// makes and reads the envelopes. It is pure: no clock, no goroutine, no bus.
-// A node's order of calls: Receive for what has come in; Horizon, run, Send
-// until Horizon is not above the node's next event; Flush; wait.
+// Sync is the link protocol of one node: conservative synchronisation over all of its
+// links. It determines up to which instant the node may handle events, and builds and
+// parses the envelopes. It is pure: no clock, no goroutine, no bus. A node calls
+// Receive for each incoming message; then Horizon, run and Send until Horizon is not
+// above the node's next event; then Flush; then it waits.
 type Sync struct {
 	epoch   uint32
 	links   []link
@@ -80,16 +80,16 @@ type Sync struct {
 	pending []need
 }
 
-// need is a peer's want that cannot be answered yet, as the instant that this
-// node's bounds must pass for it.
+// need is a peer's want that cannot be answered yet. pass is the instant that this
+// node's bounds must pass for the answer.
 type need struct {
 	link int
 	pass unit.Time
 }
 
-// NewSync makes the protocol's state for a run's start. epoch names the run to
-// all of its nodes. No event at or after grant may be handled. A peer that is
-// silent for that many ticks while it is waited on ends the run.
+// NewSync returns the state of the protocol at the start of a run. epoch identifies the
+// run to all of its nodes. No event at or after grant may be handled. The run ends if a
+// peer is silent for that many ticks while this node waits for it.
 func NewSync(epoch uint32, links []LinkConfig, grant unit.Time, silence int) (*Sync, error) {
 	s := &Sync{epoch: epoch, grant: grant, nearest: unit.Never, silence: silence}
 	for _, c := range links {
@@ -105,17 +105,17 @@ func NewSync(epoch uint32, links []LinkConfig, grant unit.Time, silence int) (*S
 	return s, nil
 }
 
-// Counts gives what has been counted so far.
+// Counts returns the current counters.
 func (s *Sync) Counts() Counts { return s.counts }
 
-// Grant moves the instant at and after which no event may be handled. It never
-// goes back.
+// Grant raises the instant at and after which no event may be handled. It never
+// lowers it.
 func (s *Sync) Grant(t unit.Time) { s.grant = max(s.grant, t) }
 
-// Granted is the instant at and after which no event may be handled.
+// Granted returns the instant at and after which no event may be handled.
 func (s *Sync) Granted() unit.Time { return s.grant }
 
-// Bound is the instant before which nothing more comes in on any link.
+// Bound returns the instant before which nothing more arrives on any link.
 func (s *Sync) Bound() unit.Time {
 	b := unit.Never
 	for i := range s.links {
@@ -124,18 +124,18 @@ func (s *Sync) Bound() unit.Time {
 	return b
 }
 
-// Horizon is the bound to which a node whose next event is at next may run in
-// one go: what it sends at next comes back no earlier than two lookaheads later,
-// however long the peer's promise is.
+// Horizon returns the bound to which a node whose next event is at next may run at
+// once. An effect of that event returns no earlier than two lookaheads later, whatever
+// the peer has promised.
 func (s *Sync) Horizon(next unit.Time) unit.Time {
 	return min(s.Bound(), add(next, add(s.nearest, s.nearest)), s.grant)
 }
 
-// Reached tells whether a node whose next event is at next has handled every
-// event before the grant that will ever be.
+// Reached reports whether a node whose next event is at next has handled all events
+// before the grant, and no more can arrive.
 func (s *Sync) Reached(next unit.Time) bool { return next >= s.grant && s.Bound() >= s.grant }
 
-// Send puts a frame on a link. Frames of one link come in order of arrival.
+// Send sends a frame on a link. The frames of a link must be in order of arrival.
 func (s *Sync) Send(i int, f *frame.Frame) {
 	l := &s.links[i]
 	if l.full() {
@@ -145,9 +145,10 @@ func (s *Sync) Send(i int, f *frame.Frame) {
 	s.counts.Frames++
 }
 
-// Receive reads a message that came in on link i and pushes its frames into
-// inbox. Whatever is no envelope of this run is counted and left. An error means
-// that the peer keeps breaking the protocol; it names the link and ends the run.
+// Receive handles a message that arrived on link i and pushes its frames into inbox. It
+// counts and ignores messages that are not a valid envelope of this run. An error
+// means that the peer repeatedly violates the protocol. It names the link and ends the
+// run.
 func (s *Sync) Receive(i int, data []byte, inbox Inbox) error {
 	e, err := ParseEnvelope(data)
 	if err != nil {
@@ -192,7 +193,7 @@ func (s *Sync) Receive(i int, data []byte, inbox Inbox) error {
 	return nil
 }
 
-// hear takes the control part of any envelope.
+// hear applies the control fields of any envelope.
 func (s *Sync) hear(l *link, e *Envelope) {
 	l.heard, l.probeWait = s.tick, probeFirst
 	missing := e.Seq > l.received

@@ -2,11 +2,11 @@ package bus
 
 import "fmt"
 
-// Tick says that a period of wall time has gone by; the caller has first
-// received all that waited. A link whose peer has left an envelope unconfirmed
-// for a while, or is waited on in silence, is probed: the peer answers with what
-// it has received, and what is missing is sent again. The error names the first
-// link whose peer was silent past the limit.
+// Tick handles the end of a period of wall time. The caller must have received all
+// waiting messages first. Tick probes a link whose peer has left an envelope
+// unconfirmed for some time, or is silent while this node waits for it. The peer
+// answers with a report, and missing envelopes are sent again. The error names the
+// first link whose peer was silent past the limit.
 func (s *Sync) Tick(emit func(link int, data []byte)) error {
 	s.tick++
 	for i := range s.links {
@@ -28,9 +28,9 @@ func (s *Sync) Tick(emit func(link int, data []byte)) error {
 	return nil
 }
 
-// Settled tells whether no link has anything to look after: every envelope is
-// confirmed, and no answer is waited for. Until something is sent or comes in, Tick
-// has nothing to do, and may be called more rarely.
+// Settled reports whether every envelope is confirmed and no link waits for an answer.
+// Tick then has nothing to do until something is sent or received, and may be called
+// less often.
 func (s *Sync) Settled() bool {
 	for i := range s.links {
 		if l := &s.links[i]; len(l.out.kept) > 0 || l.asking() {
@@ -40,8 +40,8 @@ func (s *Sync) Settled() bool {
 	return true
 }
 
-// Reconnected says that the bus may have lost messages: every peer is asked for
-// what it has received.
+// Reconnected probes every peer for a report, because the bus may have lost
+// messages.
 func (s *Sync) Reconnected(emit func(link int, data []byte)) {
 	for i := range s.links {
 		s.probe(i, emit)

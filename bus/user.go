@@ -2,16 +2,17 @@ package bus
 
 import "github.com/nats-io/nats-server/v2/server"
 
-// User is a member of a rack as its bus knows it: who proves to have the key may
-// publish and subscribe on the subjects that fit a pattern, and on no other.
+// User is a member of a rack with its permissions on the bus. The holder of the key may
+// publish and subscribe on subjects that match the patterns, and on no others.
 type User struct {
-	Public             string // of Key
+	Public             string // public half of the member's Key
 	Publish, Subscribe []string
 }
 
-// NodeUser is a node: of every run it sends on its own links and hears the links
-// that lead to it, and of the rack it says hello under its own name when asked.
-// The run is left open, since one set of keys serves all runs of a rack.
+// NodeUser returns the user of a node. In every run, it publishes on its own links and
+// subscribes to the links that lead to it. In the rack, it answers requests with a
+// hello under its own name. The permissions cover all runs, because a rack has one set
+// of keys for all of them.
 func NodeUser(rack, node, public string) User {
 	return User{
 		Public:    public,
@@ -20,13 +21,13 @@ func NodeUser(rack, node, public string) User {
 	}
 }
 
-// ControllerUser is the controller: it asks who is there and hears the answers,
-// and no frame.
+// ControllerUser returns the user of the controller. It requests and receives hellos,
+// but no frames.
 func ControllerUser(rack, public string) User {
 	return User{Public: public, Publish: []string{WhoSubject(rack)}, Subscribe: []string{HelloPattern(rack)}}
 }
 
-// nkeyUsers are the users as the server takes them; none is a server for all.
+// nkeyUsers converts users for the server. Without users the server is open to all.
 func nkeyUsers(users []User) (list []*server.NkeyUser) {
 	for _, u := range users {
 		list = append(list, &server.NkeyUser{Nkey: u.Public, Permissions: &server.Permissions{
@@ -36,7 +37,7 @@ func nkeyUsers(users []User) (list []*server.NkeyUser) {
 	return list
 }
 
-// only allows patterns and nothing else; to the server, an empty list allows all.
+// only allows the patterns and nothing else. The server takes an empty list as all.
 func only(patterns []string) *server.SubjectPermission {
 	if len(patterns) == 0 {
 		return &server.SubjectPermission{Deny: []string{">"}}

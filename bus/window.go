@@ -2,32 +2,32 @@ package bus
 
 import "github.com/rackfab/rackfab/fabric/unit"
 
-// window holds the sequenced envelopes of one direction of a link that the
-// receiver has not confirmed, oldest first.
+// window holds the sequenced envelopes of one direction of a link that the receiver
+// has not confirmed, oldest first.
 //
-// Invariant: kept[0] is number seq-len(kept)+1; kept[:sent] has been handed to
-// the bus since the last rewind.
+// Invariant: kept[0] has number seq-len(kept)+1; kept[:sent] has been passed to the bus
+// since the last rewind.
 type window struct {
-	seq  uint64 // the last number given
+	seq  uint64 // the last number assigned
 	kept []sealed
 	sent int
-	free [][]byte // memory of confirmed envelopes, for reuse
+	free [][]byte // buffers of confirmed envelopes, for reuse
 }
 
-// sealed is a finished envelope and the tick at which it was sealed.
+// sealed is a complete envelope and the tick at which it was sealed.
 type sealed struct {
 	data []byte
 	tick int
 }
 
-// add keeps data as the next envelope, to be sent.
+// add appends data as the next envelope to send.
 func (w *window) add(data []byte, tick int) {
 	w.seq++
 	w.kept = append(w.kept, sealed{data, tick})
 }
 
-// confirm frees every envelope up to ack and tells whether ack names one that
-// was sealed at all.
+// confirm frees every envelope up to ack. It reports whether ack is the number of a
+// sealed envelope.
 func (w *window) confirm(ack uint64) bool {
 	if ack > w.seq {
 		return false
@@ -45,15 +45,15 @@ func (w *window) confirm(ack uint64) bool {
 	return true
 }
 
-// rewind marks every unconfirmed envelope to be sent again and gives how many
-// have been sent before.
+// rewind marks all unconfirmed envelopes to be sent again. It returns how many of them
+// had been sent.
 func (w *window) rewind() int {
 	n := w.sent
 	w.sent = 0
 	return n
 }
 
-// buffer gives memory for a new envelope, its fixed part included.
+// buffer returns memory for a new envelope, with the length of the fixed header.
 func (w *window) buffer() []byte {
 	if n := len(w.free); n > 0 {
 		b := w.free[n-1]
@@ -63,8 +63,8 @@ func (w *window) buffer() []byte {
 	return make([]byte, envelopeHead, 4<<10)
 }
 
-// arrivals holds the arrival instants of frames that were sent and not yet
-// taken, oldest first.
+// arrivals holds the arrivals of frames that were sent and not yet taken, oldest
+// first.
 type arrivals struct {
 	at   []unit.Time
 	head int
@@ -80,7 +80,7 @@ func (a *arrivals) push(t unit.Time) {
 	a.at = append(a.at, t)
 }
 
-// first gives the earliest, Never if there is none.
+// first returns the earliest arrival, Never if there is none.
 func (a *arrivals) first() unit.Time {
 	if a.len() == 0 {
 		return unit.Never
@@ -88,5 +88,5 @@ func (a *arrivals) first() unit.Time {
 	return a.at[a.head]
 }
 
-// drop forgets the n oldest; n is at most len.
+// drop removes the n oldest arrivals. n is at most len.
 func (a *arrivals) drop(n int) { a.head += n }
