@@ -8,7 +8,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// The twin looks at every entry.
+// The twin searches all entries.
 func TestAgendaMatchesALinearSearch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		entries := rapid.IntRange(1, 40).Draw(t, "entries")
