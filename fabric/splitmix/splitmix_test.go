@@ -23,7 +23,7 @@ func TestKnownNumbers(t *testing.T) {
 	}
 }
 
-// unmix takes Mix back, step by step.
+// unmix inverts Mix step by step.
 func unmix(x uint64) uint64 {
 	x ^= x>>31 ^ x>>62
 	x *= inverse(0x94d049bb133111eb)
@@ -33,7 +33,7 @@ func unmix(x uint64) uint64 {
 	return x - gamma
 }
 
-// inverse gives the inverse of an odd number modulo 2^64, by Newton's method.
+// inverse returns the inverse of an odd number modulo 2^64, by Newton's method.
 func inverse(a uint64) uint64 {
 	x := a
 	for range 6 {
