@@ -54,7 +54,7 @@ func TestSpellingsRoundTrip(t *testing.T) {
 	})
 }
 
-// The twin computes with big integers what the code computes in 128 bits.
+// The twin computes with big integers instead of 128 bits.
 func TestSerialiseAndOverMatchBigIntegers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int64Range(0, 1<<40).Draw(t, "bytes")
@@ -75,7 +75,7 @@ func TestSerialiseAndOverMatchBigIntegers(t *testing.T) {
 }
 
 func TestSerialiseOfAMouse(t *testing.T) {
-	// PCN-4: a flow of 64 KB lasts 12.8 us at 40 Gbit/s.
+	// PCN-4: a flow of 64 KB takes 12.8 us at 40 Gbit/s.
 	if got := (40 * GigabitPerSec).Serialise(64 * Kilobyte); got != 12_800_000 {
 		t.Fatalf("64 KB at 40 Gbit/s last %s", got)
 	}
