@@ -10,14 +10,14 @@ import (
 
 const line = 40 * unit.GigabitPerSec
 
-// settings gives a window of 64 quanta and a threshold of 32.
+// settings returns settings with a window of 64 quanta and a threshold of 32.
 func settings() Params {
 	p := published()
 	p.AIMD, p.Window, p.Threshold = true, 64*Quantum, 32*Quantum
 	return p
 }
 
-// A sender starts at once with a full window, and what is left of it is void with
+// A sender starts at once with a full window. The rest of it becomes void with
 // the first answer (facts B2.2).
 func TestSpeculationEndsWithTheFirstAnswer(t *testing.T) {
 	p := settings()
@@ -33,8 +33,8 @@ func TestSpeculationEndsWithTheFirstAnswer(t *testing.T) {
 	}
 }
 
-// CBRC-25, CBRC-27: the threshold is passed by more than itself, and by credit
-// that was received.
+// CBRC-25, CBRC-27: credit must be strictly above the threshold to signal
+// excess, and only received credit counts.
 func TestExcessIsStrictAndOfReceivedCredit(t *testing.T) {
 	p := settings()
 	a := NewAccount(&p, line)
@@ -67,16 +67,17 @@ func TestThresholdIsOneBandwidthDelayProduct(t *testing.T) {
 	}
 }
 
-// CBRC-43: the three laws of the target. 20 quanta are held, 100 wait.
+// CBRC-43: the three laws of the target, with 20 quanta held and a backlog of
+// 100.
 func TestTargetLaws(t *testing.T) {
 	for _, tt := range []struct {
 		law       Law
 		receivers int
-		want      int64 // quanta beyond the credit that has come
+		want      int64 // quanta beyond the credit received
 	}{
 		{LawBacklog, 1, 100},
 		{LawBacklog, 4, 100},
-		{LawUnheld, 1, 44}, // a window of 64, less 20
+		{LawUnheld, 1, 44}, // a window of 64 minus 20
 		{LawUnheld, 4, 44},
 		{LawShared, 1, 44},
 		{LawShared, 4, 11},
@@ -91,7 +92,8 @@ func TestTargetLaws(t *testing.T) {
 	}
 }
 
-// A backlog without end asks for no more than the counter can tell apart.
+// An unlimited backlog requests no more than the counter can represent
+// unambiguously.
 func TestTargetStaysWithinTheCounter(t *testing.T) {
 	p := settings()
 	a := NewAccount(&p, line)
@@ -101,7 +103,8 @@ func TestTargetStaysWithinTheCounter(t *testing.T) {
 	}
 }
 
-// A credit that comes again, late or past a lost one is harmless: it is cumulative.
+// A duplicated or late credit, or one after a lost one, is harmless because
+// credit is cumulative.
 func TestCumulativeCreditIsRepeatable(t *testing.T) {
 	p := settings()
 	p.Start = StartAsked
@@ -137,9 +140,9 @@ func TestWasteIsDroppedOrStale(t *testing.T) {
 	}
 }
 
-// CBRC-34: credit becomes stale whether the next that happens is a grant, a packet or
-// the reading of the balance, and however many grants it came in: an account keeps 64
-// instants, and what comes after those is as old as the 64th.
+// CBRC-34: credit becomes stale whether the next event is a grant, a packet or
+// a read of the balance, and whatever the number of grants. An account keeps 64
+// instants; later grants take the age of the 64th.
 func TestCreditBecomesStaleWhateverComesNext(t *testing.T) {
 	p := settings()
 	p.Start, p.Window = StartAsked, 1000*Quantum
@@ -162,7 +165,8 @@ func TestCreditBecomesStaleWhateverComesNext(t *testing.T) {
 	}
 }
 
-// A sender that speculates asks for a packet's credit at least, or for what it has.
+// A speculating sender requests credit for at least one packet, or for its
+// backlog if that is smaller.
 func TestSpeculatingSenderAsks(t *testing.T) {
 	p := settings()
 	p.Law = LawUnheld
@@ -179,7 +183,8 @@ func TestSpeculatingSenderAsks(t *testing.T) {
 	}
 }
 
-// Sums of granted, spent, dropped and held credit balance at every instant.
+// The balance of granted, spent, dropped and held credit is even at every
+// instant.
 func TestAccountBalances(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := settings()

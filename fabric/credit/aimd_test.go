@@ -29,7 +29,7 @@ func TestActiveCoefficientHalves(t *testing.T) {
 	}
 }
 
-// CBRC-12: k/2^n where the active list grants k too, and beta^n.
+// CBRC-12: k/2^n if the active list grants k too, and beta^n.
 func TestActiveCoefficientAlternatives(t *testing.T) {
 	p := Default()
 	p.Active = 4
@@ -42,7 +42,7 @@ func TestActiveCoefficientAlternatives(t *testing.T) {
 	}
 }
 
-// CBRC-13: the first packet without the signal brings the active coefficient back
+// CBRC-13: the first packet without the signal restores the active coefficient
 // at once, without an additive phase.
 func TestActiveCoefficientReturnsAtOnce(t *testing.T) {
 	p := Default()
@@ -67,8 +67,8 @@ func TestIdleCoefficientHalvesRoundedDown(t *testing.T) {
 	}
 }
 
-// CBRC-9, CBRC-15: the idle coefficient rises by m at each firing from where it had
-// fallen to, never past k.
+// CBRC-9, CBRC-15: the idle coefficient rises by m at each firing from its
+// lowest value, but never above k.
 func TestIdleCoefficientRisesByM(t *testing.T) {
 	for _, tt := range []struct {
 		k, m, n int
@@ -91,8 +91,8 @@ func TestIdleCoefficientRisesByM(t *testing.T) {
 	}
 }
 
-// CBRC-19: n counts packets, starts again after a packet without the signal, and
-// is bounded.
+// CBRC-19: n counts packets, restarts after a packet without the signal, and is
+// bounded.
 func TestIndicatedPacketsAreCountedConsecutively(t *testing.T) {
 	if c := after(true, true, false, true); c.n != 1 {
 		t.Errorf("n = %d after one indicated packet past a gap, want 1", c.n)

@@ -6,8 +6,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// CBRC-24: 24 bits on the wire, and other widths by configuration; the nearest
-// count is meant, so that the counter may wrap.
+// CBRC-24: 24 bits on the wire, and other widths by configuration. The nearest
+// count is decoded, so that the counter may wrap.
 func TestCounterComesBackWhateverWrapped(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := Counter(rapid.SampledFrom([]int{12, 16, 24, 32}).Draw(t, "width"))
@@ -29,7 +29,7 @@ func TestCounterComesBackWhateverWrapped(t *testing.T) {
 }
 
 // CBRC-21, CBRC-23: all zeros and all ones are the excess signal and never a
-// target; a target that would be one is moved by one quantum.
+// target. A target with such a value is moved by one quantum.
 func TestReservedValuesAreNeverTargets(t *testing.T) {
 	for _, c := range []Counter{UETCounter, EQDSCounter} {
 		for _, e := range []Excess{ExcessZeros, ExcessOnes} {

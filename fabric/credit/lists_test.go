@@ -8,9 +8,9 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// CBRC-10, CBRC-29: a sender whose demand is met goes to the idle list, is granted
-// there up to a window beyond its demand when nobody is active, and comes back
-// with new demand; n moves with it.
+// CBRC-10, CBRC-29: a sender whose demand is met moves to the idle list. There
+// it is granted up to a window beyond its demand while the active list is
+// empty. New demand moves it back, and n moves with it.
 func TestSenderMovesBetweenTheLists(t *testing.T) {
 	p := settings()
 	r := NewPacer(&p, line, 2)
@@ -41,7 +41,7 @@ func TestSenderMovesBetweenTheLists(t *testing.T) {
 	}
 }
 
-// CBRC-30: demand decides on the list, whatever is signalled.
+// CBRC-30: demand determines the list, whatever the sender signals.
 func TestSignallingSenderWithDemandIsActive(t *testing.T) {
 	p := settings()
 	r := NewPacer(&p, line, 2)
@@ -58,8 +58,9 @@ func TestSignallingSenderWithDemandIsActive(t *testing.T) {
 	}
 }
 
-// A list holds each sender at most once, whatever they ask for and signal; the
-// credit granted never passes 0.99 of the link by more than one grant.
+// A list contains each sender at most once, whatever the senders request and
+// signal. The credit granted never exceeds 0.99 of the link by more than one
+// grant.
 func TestPacerKeepsItsLists(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := settings()

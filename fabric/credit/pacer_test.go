@@ -6,7 +6,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// published gives the published settings with an MTU of 4096 bytes and 64 of
+// published returns the published settings with an MTU of 4096 bytes plus 64 of
 // headers (facts B2.1).
 func published() Params {
 	p := Default()
@@ -14,17 +14,17 @@ func published() Params {
 	return p
 }
 
-// ask makes the pacer take a data packet with that target, in quanta.
+// ask passes a data packet with that target, in quanta, to the pacer.
 func ask(r *Pacer, now unit.Time, sender int, target int64) {
 	r.Packet(now, sender, r.p.Counter.Encode(target))
 }
 
-// signal makes the pacer take a data packet with the excess signal.
+// signal passes a data packet with the excess signal to the pacer.
 func signal(r *Pacer, now unit.Time, sender int) {
 	r.Packet(now, sender, r.p.Excess.Signal(r.p.Counter))
 }
 
-// run fires the timer until end and sums up what each sender was granted.
+// run fires the timer until end and returns the sum of grants per sender.
 func run(r *Pacer, end unit.Time) map[int]int64 {
 	quanta := map[int]int64{}
 	for {
@@ -38,8 +38,8 @@ func run(r *Pacer, end unit.Time) map[int]int64 {
 	}
 }
 
-// CBRC-2, CBRC-6: without the signal every sender with demand gets an equal share
-// of 0.99 of the link, and no more than it asked for.
+// CBRC-2, CBRC-6: without the signal every sender with demand gets an equal
+// share of 0.99 of the link, and no more than it requested.
 func TestOriginalCreditIsShared(t *testing.T) {
 	p := published()
 	r := NewPacer(&p, line, 3)
@@ -60,8 +60,8 @@ func TestOriginalCreditIsShared(t *testing.T) {
 	}
 }
 
-// CBRC-42: credit leaves only when the timer fires: nothing that arrives issues any,
-// whatever it says and however late.
+// CBRC-42: only a firing of the timer issues credit. No arriving packet does,
+// whatever its content and time.
 func TestOnlyTheTimerIssuesCredit(t *testing.T) {
 	p := published()
 	p.AIMD = true
@@ -92,9 +92,10 @@ func TestOnlyTheTimerIssuesCredit(t *testing.T) {
 	}
 }
 
-// CBRC-42, CBRC-31: the timer's next firing is as far from this one as the credit
-// just granted takes to arrive at 0.99 of the link: 16 quanta of 256 bytes at 40
-// Gbit/s, 827.5 ns, half of it for half as much, and 1024 bytes' time for nothing.
+// CBRC-42, CBRC-31: the interval to the timer's next firing is the time that
+// the credit just granted takes to arrive at 0.99 of the link. For 16 quanta of
+// 256 bytes at 40 Gbit/s that is 827.5 ns, for half as much half of it, and
+// without a grant the time of 1024 bytes.
 func TestTimerWaitsForWhatItGranted(t *testing.T) {
 	const firing = 5 * unit.Microsecond
 	for _, tt := range []struct {
@@ -130,8 +131,8 @@ func TestTimerWaitsForWhatItGranted(t *testing.T) {
 	}
 }
 
-// CBRC-7, CBRC-31: a sender that signals excess gets less at each firing, and the
-// time that this frees goes to the others.
+// CBRC-7, CBRC-31: a sender that signals excess gets less at each firing, and
+// the other senders get the freed time.
 func TestFreedShareGoesToTheOthers(t *testing.T) {
 	p := published()
 	p.AIMD = true
@@ -150,8 +151,8 @@ func TestFreedShareGoesToTheOthers(t *testing.T) {
 	}
 }
 
-// CBRC-36: the policy of a receiver decides whether it gives less to a sender that
-// signals excess; the policy scheme leaves that to the scheme.
+// CBRC-36: a receiver's policy decides whether it grants less to a sender that
+// signals excess; the policy scheme leaves the decision to the scheme.
 func TestPolicyDecidesWhetherTheSignalCounts(t *testing.T) {
 	for _, tt := range []struct {
 		aimd   bool // of the scheme
@@ -184,8 +185,7 @@ func TestPolicyDecidesWhetherTheSignalCounts(t *testing.T) {
 	}
 }
 
-// CBRC-8, CBRC-13: with the first packet without the signal the shares are as
-// before.
+// CBRC-8, CBRC-13: the first packet without the signal restores the shares.
 func TestShareReturns(t *testing.T) {
 	p := published()
 	p.AIMD = true
@@ -203,8 +203,8 @@ func TestShareReturns(t *testing.T) {
 	}
 }
 
-// CBRC-18: a coefficient that makes the grant 0 passes the turn on, and the guard
-// keeps a sender from starving.
+// CBRC-18: a sender whose coefficient makes the grant 0 is skipped, and the
+// guard keeps it from starving.
 func TestZeroGrantPassesTheTurnOn(t *testing.T) {
 	for _, tt := range []struct {
 		guard    unit.Time
@@ -237,7 +237,8 @@ func TestZeroGrantPassesTheTurnOn(t *testing.T) {
 	}
 }
 
-// CBRC-28: n counts data packets; a target that comes in a control packet leaves it.
+// CBRC-28: n counts data packets; a target in a control packet does not change
+// it.
 func TestOnlyDataPacketsCount(t *testing.T) {
 	p := published()
 	p.AIMD = true
@@ -254,7 +255,7 @@ func TestOnlyDataPacketsCount(t *testing.T) {
 	}
 }
 
-// CBRC-22: an indicated packet carries no target; the last one stands.
+// CBRC-22: an indicated packet carries no target; the last one remains valid.
 func TestSignalLeavesTheTarget(t *testing.T) {
 	p := published()
 	p.AIMD = true
@@ -266,7 +267,7 @@ func TestSignalLeavesTheTarget(t *testing.T) {
 	}
 }
 
-// CBRC-35: what is done to a sender can be read.
+// CBRC-35: a receiver exposes its counters and state per sender.
 func TestStatsOfASender(t *testing.T) {
 	p := settings()
 	r := NewPacer(&p, line, 1)
