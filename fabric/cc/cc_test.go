@@ -15,7 +15,7 @@ func TestEverySchemeOfTheTableCanBeMade(t *testing.T) {
 	}
 }
 
-// A row that forgets its settings takes any.
+// A row without a validate function would accept any settings.
 func TestEverySchemeChecksItsSettings(t *testing.T) {
 	for _, s := range Schemes {
 		if err := Default().Validate(s.Name); err != nil {

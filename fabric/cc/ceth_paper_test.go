@@ -14,8 +14,8 @@ import (
 
 const rtt = 30 * unit.Microsecond
 
-// cethFrom is a reaction point at 40 Gbit/s with a window of 30 us that has sent
-// packets of 1062 bytes with 1000 of payload.
+// cethFrom returns a reaction point at 40 Gbit/s with a window of 30 us that
+// has sent packets of 1062 bytes with 1000 of payload.
 func cethFrom(change ...func(*CETHParams)) *CETH {
 	p := DefaultCETH()
 	p.Window = rtt
@@ -52,7 +52,8 @@ func TestIndicationAloneLowersTheRate(t *testing.T) {
 
 func table(p *CETHParams) { p.Degree = CETHTable }
 
-// CETH-55: ¶198: each degree has its rate, which the first notice sets in one step.
+// CETH-55: ¶198: each degree has its rate, which the first notification sets in
+// one step.
 // CETH-61: ¶118: a quantitative change.
 func TestDegreeSetsTheRateInOneStep(t *testing.T) {
 	for d, want := range map[Degree]unit.Rate{
@@ -63,7 +64,8 @@ func TestDegreeSetsTheRateInOneStep(t *testing.T) {
 		if c.Rate() != want {
 			t.Errorf("%s: %s, want %s", d, c.Rate(), want)
 		}
-		// The table is no walk: the same degree again changes nothing.
+		// The table sets the rate at once: the same degree again changes
+		// nothing.
 		c.Handle(2*rtt, indicated(degree(d)))
 		if c.Rate() != want || c.Window() != 0 {
 			t.Errorf("%s again: %s, window %s", d, c.Rate(), c.Window())
@@ -71,9 +73,9 @@ func TestDegreeSetsTheRateInOneStep(t *testing.T) {
 	}
 }
 
-// By default each degree leaves its share of the current rate, again in each window
-// in which it is told, down to the floor: ¶15 has a rate for each degree, and the
-// rate of which it is a share is this project's choice.
+// By default each degree scales the current rate by its share, again in each
+// window with a notification, down to the floor. ¶15 has a rate for each
+// degree; taking the share of the current rate is this project's choice.
 func TestDegreeLeavesAShareOfTheRate(t *testing.T) {
 	for d, divided := range map[Degree][2]unit.Rate{
 		DegreeNone: {1, 1}, DegreeLight: {3, 4}, DegreeMedium: {1, 2}, DegreeHeavy: {1, 4},
@@ -88,8 +90,8 @@ func TestDegreeLeavesAShareOfTheRate(t *testing.T) {
 	}
 }
 
-// A table may lift a rate that other items have brought below it; a share never
-// does.
+// A table may raise a rate that other items have lowered below it; a share
+// never does.
 func TestShareNeverLiftsACongestedRate(t *testing.T) {
 	for use, want := range map[CETHUse]unit.Rate{CETHShare: line / 16, CETHTable: line / 4} {
 		c := cethFrom(func(p *CETHParams) { p.Degree = use })
@@ -102,7 +104,8 @@ func TestShareNeverLiftsACongestedRate(t *testing.T) {
 	}
 }
 
-// CETH-56: ¶199: depth says how many packets the path still takes.
+// CETH-56: ¶199: depth determines the number of packets for which the path has
+// room.
 func TestDepthSetsThePacketBudget(t *testing.T) {
 	for _, g := range []struct {
 		depth unit.Bytes
@@ -122,8 +125,8 @@ func TestDepthSetsThePacketBudget(t *testing.T) {
 	}
 }
 
-// CETH-56: location alone says which queue it is, not how deep: half of it counts
-// as free.
+// CETH-56: location alone identifies the queue but not its depth: half of it
+// counts as free.
 func TestLocationAloneSetsABudget(t *testing.T) {
 	c := cethFrom(only(CETHIgnore, CETHBudget, CETHIgnore))
 	c.Handle(0, indicated(Congestion{Known: ItemLocation, Location: 3}))
@@ -155,7 +158,7 @@ func TestDelaySetsRateOrBudget(t *testing.T) {
 	}
 }
 
-// CETH-58: ¶197: alone or together: the strictest counts.
+// CETH-58: ¶197: alone or combined: the strictest limit applies.
 func TestMethodsTogether(t *testing.T) {
 	path := Congestion{
 		Known: ItemDegree | ItemLocation | ItemDepth | ItemDelay, Degree: DegreeLight,
@@ -174,8 +177,8 @@ func TestMethodsTogether(t *testing.T) {
 	}
 }
 
-// An item that is told and not in use does nothing; if none is left, congestion is
-// told without information.
+// A reported item that is not in use has no effect. Without any item in use,
+// the notification counts as one without information.
 func TestUnusedItemsDoNothing(t *testing.T) {
 	c := cethFrom(only(CETHIgnore, CETHBudget, CETHIgnore))
 	c.Handle(0, indicated(Congestion{Known: ItemDegree | ItemDelay, Degree: DegreeHeavy, Delay: rtt}))
@@ -184,9 +187,9 @@ func TestUnusedItemsDoNothing(t *testing.T) {
 	}
 }
 
-// CETH-59: ¶30: a clear path keeps the rate.
+// CETH-59: ¶30: a path without congestion keeps the rate.
 // CETH-60: ¶31: or sets it to the preset rate.
-// CETH-62: preset is line rate unless told otherwise.
+// CETH-62: preset is line rate by default.
 func TestClearPath(t *testing.T) {
 	for _, g := range []struct {
 		clear  CETHClear
@@ -204,7 +207,7 @@ func TestClearPath(t *testing.T) {
 }
 
 // CETH-62: the window is one base RTT: the rate changes at most once in it, and
-// what came last in it counts at its end.
+// the last notification in it takes effect at its end.
 func TestOneChangeInAWindow(t *testing.T) {
 	c := cethFrom(table)
 	c.Handle(0, indicated(degree(DegreeLight)))
@@ -223,7 +226,7 @@ func TestOneChangeInAWindow(t *testing.T) {
 	if _, ok := c.Next(); ok {
 		t.Error("a timer runs for nothing")
 	}
-	// The change began a window of its own.
+	// The change began another window.
 	c.Handle(rtt+1, clearPath)
 	if c.Rate() != line/2 {
 		t.Error("changed twice in a window")
@@ -234,7 +237,8 @@ func TestOneChangeInAWindow(t *testing.T) {
 	}
 }
 
-// CETH-39: ¶144: version 0 has no data: react as to a plain CNP. So does a CNP.
+// CETH-39: ¶144: version 0 has no data: the reaction is that to a plain CNP. A
+// CNP causes the same.
 func TestPlainNotificationCuts(t *testing.T) {
 	for _, s := range []Signal{indicated(Congestion{}), {Kind: CNP}, {Kind: CNP, Marked: true}} {
 		c := cethFrom()
@@ -245,8 +249,8 @@ func TestPlainNotificationCuts(t *testing.T) {
 	}
 }
 
-// Neither line rate is exceeded nor the floor passed, whatever comes, and no
-// timer lies in the past.
+// For any input the rate stays between the floor and line rate, and no timer
+// lies in the past.
 func TestCETHStaysWithinBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		uses := []CETHUse{CETHIgnore, CETHRate, CETHBudget}

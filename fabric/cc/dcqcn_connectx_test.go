@@ -9,11 +9,12 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// connectx makes ConnectX's reaction point of a flow that has the given rate.
+// connectx returns ConnectX's reaction point of a flow at the given rate.
 func connectx(rate unit.Rate) *ConnectX { return NewConnectX(dcqcnPreset("connectx"), line, rate) }
 
-// HPCC simulator, rdma-hw.cc: no cut at the CNP; the cut clock looks 4 us after the
-// first one, a nanosecond behind the alpha clock, which has looked four times.
+// HPCC simulator, rdma-hw.cc: no cut at the CNP. The cut clock checks 4 us
+// after the first CNP, a nanosecond after the alpha clock, which has checked
+// four times.
 func TestConnectXCutsByItsClock(t *testing.T) {
 	c := connectx(20 * gbps)
 	c.Handle(100*us, marked)
@@ -23,7 +24,7 @@ func TestConnectXCutsByItsClock(t *testing.T) {
 		t.Fatalf("looks at %s, want %s", at, want)
 	}
 	c.Tick(at)
-	// One look that saw the CNP, three that saw none: g = 5/1024.
+	// One check with a CNP, three without: g = 5/1024.
 	const keep = 1019.0 / 1024
 	alpha := (1023.0/1024*keep + 5.0/1024) * keep * keep * keep
 	rateIs(t, "after the look", c, 20e9*(1-alpha/2))
@@ -33,7 +34,7 @@ func TestConnectXCutsByItsClock(t *testing.T) {
 	}
 }
 
-// Only a CNP that says congestion starts the cut clock.
+// Only a CNP that reports congestion starts the cut clock.
 func TestConnectXIgnoresOtherSignals(t *testing.T) {
 	c := connectx(20 * gbps)
 	for _, s := range []Signal{{Kind: CNP}, {Kind: Ack, Marked: true, RTT: us}, {Kind: Sent, Bytes: 1000}, {Kind: CNM, Feedback: 63}} {
@@ -44,7 +45,8 @@ func TestConnectXIgnoresOtherSignals(t *testing.T) {
 	}
 }
 
-// However many CNPs come in a period, it has one cut; the next period has its own.
+// A period has one cut, whatever the number of CNPs in it; the next period has
+// its own.
 func TestConnectXCutsOncePerPeriod(t *testing.T) {
 	c := connectx(20 * gbps)
 	for k := range 8 {
@@ -74,8 +76,8 @@ func TestConnectXIncrease(t *testing.T) {
 	within(t, "target", c.target, 20e9+5e6+50e6+50e6, 0)
 }
 
-// CLAMP_TGT_RATE off: a cut makes the rate the target if it has risen since the
-// latest cut, and else leaves the target.
+// CLAMP_TGT_RATE off: a cut sets the target to the rate if the rate has risen
+// since the latest cut, and otherwise leaves the target unchanged.
 func TestConnectXClampsTheTargetAfterAnIncrease(t *testing.T) {
 	c := connectx(20 * gbps)
 	c.Handle(0, marked)
@@ -98,7 +100,7 @@ func TestConnectXClampsTheTargetAfterAnIncrease(t *testing.T) {
 	within(t, "target with the clamp", always.target, once, 0)
 }
 
-// The lazy alpha clock is the clock that looks every period.
+// The lazy alpha clock matches a clock that checks every period.
 func TestConnectXAlphaClockTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := connectx(line)
@@ -122,10 +124,10 @@ func TestConnectXAlphaClockTwin(t *testing.T) {
 	})
 }
 
-// The timer's cycle is 75 periods of the cut clock, so that both are due at one
-// instant. HPCC simulator, rdma-hw.cc: events of one instant come in the order in which
-// they were set, so that the timer raises the rate and the cut then halves it; with the
-// cut first there is no increase.
+// The timer's cycle is 75 periods of the cut clock, so that both are due at the
+// same instant. HPCC simulator, rdma-hw.cc: simultaneous events run in the
+// order in which they were set, so that the timer raises the rate and the cut
+// then halves it. With the cut first there is no increase.
 func TestConnectXOrderOfCutAndTimer(t *testing.T) {
 	after := func(tie Tie, timer unit.Time) (rate, target float64) {
 		c := connectx(20 * gbps)
@@ -133,7 +135,7 @@ func TestConnectXOrderOfCutAndTimer(t *testing.T) {
 		c.Handle(0, marked)
 		tickTo(c, 5*us)
 		low := c.rate
-		c.Handle(timer+3*us, marked) // seen by the look at 4us + timer + 1ns
+		c.Handle(timer+3*us, marked) // seen by the check at 4us + timer + 1ns
 		tickTo(c, timer+5*us)
 		return c.rate / low, c.target / low
 	}
@@ -152,7 +154,7 @@ func TestConnectXOrderOfCutAndTimer(t *testing.T) {
 	within(t, "a timer as long as the cut period", same, first, 0)
 }
 
-// The connectx preset is chosen by its cut period.
+// The cut period of the connectx preset selects its reaction point.
 func TestPresetChoosesTheReactionPoint(t *testing.T) {
 	p := Default()
 	p.DCQCN = dcqcnPreset("connectx")
@@ -162,9 +164,10 @@ func TestPresetChoosesTheReactionPoint(t *testing.T) {
 	}
 }
 
-// HPCC simulator, run.py --cc dcqcn_paper: t_alpha 50, t_dec 50, t_inc 55, F 1, g 1/256,
-// steps of 5·bw/25 and 50·bw/25 Mb/s, a floor of 1000 Mb/s, and in rdma-hw.cc a mark in
-// every ACK and the clock that was set earlier first.
+// HPCC simulator, run.py --cc dcqcn_paper: t_alpha 50, t_dec 50, t_inc 55, F 1,
+// g 1/256, steps of 5·bw/25 and 50·bw/25 Mb/s, a floor of 1000 Mb/s. In
+// rdma-hw.cc, every ACK carries a mark, and the clock that was set earlier runs
+// first.
 func TestDCQCNPaperOfTheHPCCSimulator(t *testing.T) {
 	p := dcqcnPreset("dcqcn_paper")
 	if p.AlphaTimer != 50*us || p.CutPeriod != 50*us || p.Timer != 55*us || p.Threshold != 1 || p.G != 1.0/256 ||
@@ -175,13 +178,13 @@ func TestDCQCNPaperOfTheHPCCSimulator(t *testing.T) {
 	for now := unit.Time(0); now < 200*us; now += us {
 		tickTo(c, now)
 		c.Handle(now, marked)
-		// Alpha stays 1 while every look of its clock sees a mark.
+		// Alpha stays 1 while every check of its clock sees a mark.
 		rateIs(t, now.String(), c, 20e9/float64(int(1)<<((now-unit.Nanosecond)/(50*us))))
 	}
 }
 
-// The steps of the preset are for 25 Gbit/s and grow with the link; those of the others
-// do not.
+// The steps of the preset are for 25 Gbit/s and scale with the link's rate;
+// those of the other presets do not.
 func TestDCQCNStepsGrowWithTheLink(t *testing.T) {
 	for preset, want := range map[string][2]float64{"dcqcn_paper": {8e6, 80e6}, "paper": {40e6, 200e6}, "connectx": {5e6, 50e6}} {
 		p := dcqcnPreset(preset)

@@ -17,13 +17,13 @@ const (
 
 var marked = Signal{Kind: CNP, Marked: true}
 
-// dcqcnPreset gives the published settings of that name.
+// dcqcnPreset returns the published settings of that name.
 func dcqcnPreset(name string) DCQCNParams {
 	i := slices.IndexFunc(DCQCNPresets, func(p DCQCNParams) bool { return p.Preset == name })
 	return DCQCNPresets[i]
 }
 
-// dcqcn makes the paper's reaction point of a flow that has the given rate, on a
+// dcqcn returns the paper's reaction point of a flow at the given rate, on a
 // line of 40 Gbit/s and without a floor.
 func dcqcn(rate unit.Rate) *DCQCN {
 	p := DefaultDCQCN()
@@ -31,7 +31,7 @@ func dcqcn(rate unit.Rate) *DCQCN {
 	return NewDCQCN(p, line, rate)
 }
 
-// tickTo lets the timers that are due by the instant come round.
+// tickTo runs the timers that are due by end.
 func tickTo(a Algorithm, end unit.Time) {
 	for at, ok := a.Next(); ok && at <= end; at, ok = a.Next() {
 		a.Tick(at)
@@ -72,7 +72,7 @@ func TestDCQCNPublishedConstants(t *testing.T) {
 	}
 }
 
-// §3.1: the sender begins at line rate, and nothing but CNPs cuts it.
+// §3.1: the sender begins at line rate, and only CNPs cut it.
 func TestDCQCNBeginsAtLineRate(t *testing.T) {
 	a, err := New("dcqcn", Default(), line, 0)
 	if err != nil || a.Rate() != line || a.Window() != 0 {
@@ -153,8 +153,8 @@ func TestDCQCNFastRecoveryAndAdditiveIncrease(t *testing.T) {
 	within(t, "target", c.target, 20.12e9, 0)
 }
 
-// Fig. 7: the byte counter takes the same steps as the timer, one for every 10 MB
-// on the wire.
+// Fig. 7: the byte counter takes the same steps as the timer, one per 10 MB on
+// the wire.
 func TestDCQCNByteCounter(t *testing.T) {
 	c := dcqcn(20 * gbps)
 	c.Handle(0, marked)
@@ -195,7 +195,7 @@ func TestDCQCNHyperIncrease(t *testing.T) {
 	}
 }
 
-// Fig. 7: a CNP puts both counters back, and the timer begins anew.
+// Fig. 7: a CNP resets both counters and restarts the timer.
 func TestDCQCNCNPRestartsTheCounters(t *testing.T) {
 	c := dcqcn(20 * gbps)
 	c.Handle(0, marked)
@@ -207,7 +207,7 @@ func TestDCQCNCNPRestartsTheCounters(t *testing.T) {
 	}
 }
 
-// The rate comes back to the line's and stays there; the timer rests.
+// The rate returns to line rate and stays there; the timer stops.
 func TestDCQCNComesToRestAtLineRate(t *testing.T) {
 	c := dcqcn(line)
 	c.Handle(0, marked)
@@ -227,7 +227,7 @@ func TestDCQCNComesToRestAtLineRate(t *testing.T) {
 func TestDCQCNStepFitsOneLinkSpeed(t *testing.T) {
 	for link, want := range map[unit.Rate]unit.Time{gbps: 1595 * us, 40 * gbps: 49500 * us, 100 * gbps: 124 * unit.Millisecond} {
 		p := DefaultDCQCN()
-		p.ByteCounter = 0 // the timer alone
+		p.ByteCounter = 0 // the timer only
 		c := NewDCQCN(p, link, link/20)
 		c.Handle(0, marked)
 		c.target = c.rate
@@ -241,7 +241,7 @@ func TestDCQCNStepFitsOneLinkSpeed(t *testing.T) {
 	}
 }
 
-// A byte counter of 0 is off: the timer alone raises the rate.
+// A byte counter of 0 is disabled: only the timer raises the rate.
 func TestDCQCNWithoutByteCounter(t *testing.T) {
 	p := DefaultDCQCN()
 	p.ByteCounter = 0
@@ -280,7 +280,7 @@ func TestDCQCNRaisesATinyFlowWithoutPackets(t *testing.T) {
 	}
 }
 
-// A cut stops at the floor, and the floor lifts nothing.
+// A cut stops at the floor, and the floor raises no rate.
 func TestDCQCNFloor(t *testing.T) {
 	c := NewDCQCN(DefaultDCQCN(), line, line)
 	for k := range 100 {
@@ -292,7 +292,7 @@ func TestDCQCNFloor(t *testing.T) {
 	rateIs(t, "below the floor", c, 50e6)
 }
 
-// Whatever comes, the rate stays in (0, line] and follows the equations in exact
+// For any input the rate stays in (0, line] and follows the equations in exact
 // fractions.
 func TestDCQCNFollowsTheEquations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

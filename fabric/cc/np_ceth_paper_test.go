@@ -34,7 +34,8 @@ func TestDegreeFromTheShareOfMarks(t *testing.T) {
 	}
 }
 
-// CETH-48, CETH-49: the window slides over packets and over time: it equals counting afresh.
+// CETH-48, CETH-49: the window slides over packets and over time: its counts
+// equal a recount.
 func TestWindowTwin(t *testing.T) {
 	type packet struct {
 		at     unit.Time
@@ -85,8 +86,8 @@ func TestIndicationCoversThePacketsOfTheACK(t *testing.T) {
 	}
 }
 
-// CETH-47: what nothing acknowledges is told while the latest packet was marked, and
-// once more after a mark that was not told yet.
+// CETH-47: congestion of a flow without ACKs is reported while the latest
+// packet was marked, and once more after a mark that was not reported yet.
 func TestPresentStateOfAFlow(t *testing.T) {
 	n := cethNP()
 	present := func() bool {
@@ -122,8 +123,8 @@ func TestCETHModes(t *testing.T) {
 	}
 }
 
-// CETH-50, CETH-51: ¶186: telemetry gives location, depth and delay, and the queue's
-// occupancy the degree.
+// CETH-50, CETH-51: ¶186: telemetry contains location, depth and delay, and the
+// queue's occupancy determines the degree.
 func TestDegreeFromTelemetry(t *testing.T) {
 	for depth, want := range map[unit.Bytes]Degree{0: DegreeNone, 66_666: DegreeLight, 66_667: DegreeMedium, 133_334: DegreeHeavy, 900_000: DegreeHeavy} {
 		for _, source := range []CETHSource{CETHINT, CETHIOAM} {
@@ -139,7 +140,8 @@ func TestDegreeFromTelemetry(t *testing.T) {
 	}
 }
 
-// CETH-42: ¶193: a path without marks is told clear, without information.
+// CETH-42: ¶193: a path without marks is reported as clear, without
+// information.
 func TestClearPathIsToldWithoutInformation(t *testing.T) {
 	n := cethNP(func(p *CETHParams) { p.Source = CETHINT })
 	n.Packet(0, false, Congestion{Known: ItemDepth, Depth: 100_000})

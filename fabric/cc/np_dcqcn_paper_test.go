@@ -9,8 +9,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// cnps shows a notification point marked packets at the instants given and gives
-// the instants of its CNPs.
+// cnps passes marked packets at the given instants to a notification point and
+// returns the instants of its CNPs.
 func cnps(n *DCQCNNotifier, packets []unit.Time) (sent []unit.Time) {
 	tick := func(end unit.Time) {
 		for at, ok := n.Next(); ok && at < end; at, ok = n.Next() {
@@ -29,9 +29,9 @@ func cnps(n *DCQCNNotifier, packets []unit.Time) (sent []unit.Time) {
 	return sent
 }
 
-// DCQCN §3.1: a marked packet makes a CNP at once if none was sent for the flow in
-// the last 50 us; after that at most one every 50 us, if a packet in that time was
-// marked.
+// DCQCN §3.1: a marked packet triggers a CNP at once if none was sent for the
+// flow in the last 50 us; after that at most one every 50 us, if a packet in
+// that time was marked.
 func TestDCQCNNotifier(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -54,9 +54,9 @@ func TestDCQCNNotifier(t *testing.T) {
 	}
 }
 
-// ns3-rdma, CheckandSendQCN: the flow's first packet is answered at once if it is
-// marked; then a check every 50 us from that packet on sends a CNP if a packet since
-// the check before was marked, until there has been none at all.
+// ns3-rdma, CheckandSendQCN: a marked first packet of a flow triggers a CNP at
+// once. From that packet on, a check every 50 us sends a CNP if a packet since
+// the previous check was marked, until a check finds no packet at all.
 func TestDCQCNNotifierClocked(t *testing.T) {
 	n := NewDCQCNNotifier(dcqcnPreset("ns3-rdma"))
 	type packet struct {
@@ -95,7 +95,7 @@ func TestDCQCNNotifierClocked(t *testing.T) {
 	}
 }
 
-// The interval does not end before its time, whoever asks.
+// An early Tick does not end the interval.
 func TestDCQCNNotifierWaitsForTheInterval(t *testing.T) {
 	n := NewDCQCNNotifier(DefaultDCQCN())
 	n.Packet(0, true)
@@ -108,7 +108,7 @@ func TestDCQCNNotifierWaitsForTheInterval(t *testing.T) {
 	}
 }
 
-// An unmarked packet makes no CNP and starts no timer.
+// An unmarked packet triggers no CNP and starts no timer.
 func TestDCQCNNotifierIsSilentWithoutMarks(t *testing.T) {
 	n := NewDCQCNNotifier(DefaultDCQCN())
 	if n.Packet(0, false) {
@@ -119,8 +119,8 @@ func TestDCQCNNotifierIsSilentWithoutMarks(t *testing.T) {
 	}
 }
 
-// Never two CNPs within an interval; and a CNP within an interval of every marked
-// packet.
+// Two CNPs are never less than an interval apart, and every marked packet is
+// followed by a CNP within an interval.
 func TestDCQCNNotifierSpacing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		packets := rapid.SliceOfN(rapid.Int64Range(0, int64(unit.Millisecond)), 1, 50).Draw(t, "packets")

@@ -15,7 +15,8 @@ func notifier() *PCNNotifier {
 	return &n
 }
 
-// period feeds the packets, evenly spread over T from start on, and ends it.
+// period passes the packets, evenly spread over T from start on, and ends the
+// period.
 func period(n *PCNNotifier, start unit.Time, total, marked int) (PCNReport, bool) {
 	for i := range total {
 		n.Packet(start+unit.Time(i)*us/10, 1062, i < marked)
@@ -29,7 +30,7 @@ func TestClassificationThreshold(t *testing.T) {
 		total, marked int
 		want          bool
 	}{
-		{20, 19, true}, // exactly 95 %: at least, not more than
+		{20, 19, true}, // exactly 95 %: "at least", not "more than"
 		{20, 18, false},
 		{20, 20, true},
 		{1, 1, true},
@@ -93,7 +94,7 @@ func TestSlowFlowIsMeasuredByInterArrivalTime(t *testing.T) {
 	}
 }
 
-// PCN-37: a report comes for a congested and for an uncongested period.
+// PCN-37: both a congested and an uncongested period are reported.
 func TestReportBothWays(t *testing.T) {
 	n := notifier()
 	if r, ok := period(n, 0, 10, 10); !ok || !r.Congested {
@@ -142,8 +143,8 @@ func TestPeriodsRunFreelyFromTheFirstPacket(t *testing.T) {
 	}
 }
 
-// Nothing is lost or counted twice: over any arrivals the reported bytes are the
-// bytes that came.
+// No byte is lost or counted twice: for any arrivals the reported bytes equal
+// the received bytes.
 func TestReportsAddUpToWhatCame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := notifier()

@@ -12,7 +12,7 @@ import (
 
 const line = 40 * unit.GigabitPerSec
 
-// from makes a reaction point without a floor whose flow has the given rate.
+// from returns a reaction point without a floor for a flow at the given rate.
 func from(rate unit.Rate) *PCN {
 	p := DefaultPCN()
 	p.MinRate = 0
@@ -128,8 +128,8 @@ func TestIncreaseFollowsFigure10(t *testing.T) {
 	}
 }
 
-// PCN-50: the same constants serve 1 to 400 Gbit/s: the course is the same share
-// of the line.
+// PCN-50: the same constants work from 1 to 400 Gbit/s: the rate as a share of
+// the line follows the same course.
 func TestCourseDoesNotDependOnTheLinkSpeed(t *testing.T) {
 	p := DefaultPCN()
 	p.MinRate = 0
@@ -196,7 +196,8 @@ func TestFloor(t *testing.T) {
 	}
 }
 
-// PCN-54: PCN is rate-based: no window, no timer, and CNPs alone move it.
+// PCN-54: PCN is rate-based: no window, no timer, and only CNPs change the
+// rate.
 func TestOnlyCNPsMoveTheRate(t *testing.T) {
 	a := from(10 * unit.GigabitPerSec)
 	a.Handle(0, Signal{Kind: Ack, Bytes: 1000, RTT: 1})
@@ -226,7 +227,7 @@ func TestValidateNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// The scheme pfc keeps its rate whatever comes.
+// The scheme pfc keeps its rate for any input.
 func TestFixedKeepsItsRate(t *testing.T) {
 	a, err := New("pfc", Default(), line, 20*unit.GigabitPerSec)
 	if err != nil {

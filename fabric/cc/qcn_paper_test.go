@@ -9,7 +9,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// qcn makes the reaction point of a flow that has the given rate, without a floor.
+// qcn returns the reaction point of a flow at the given rate, without a floor.
 func qcn(rate unit.Rate) *QCN {
 	p := DefaultQCN()
 	p.MinRate = 0
@@ -61,7 +61,8 @@ func TestQCNCutsByTheFeedback(t *testing.T) {
 	}
 }
 
-// PCN-11: at most half in one go (rpgMinDecFac 50 %), which a larger Gd meets.
+// PCN-11: at most half in one step (rpgMinDecFac 50 %), which a larger Gd
+// reaches.
 func TestQCNCutsAtMostHalf(t *testing.T) {
 	p := DefaultQCN()
 	p.GD = 1.0 / 64
@@ -70,7 +71,8 @@ func TestQCNCutsAtMostHalf(t *testing.T) {
 	rateIs(t, "rate", c, 10e9)
 }
 
-// A CNM in a first cycle leaves the target; one after it makes the rate the target.
+// A CNM in a first cycle leaves the target unchanged; one after it sets the
+// target to the rate.
 func TestQCNTargetOfCNMsInARow(t *testing.T) {
 	c := qcn(20 * gbps)
 	c.Handle(0, cnm(32))
@@ -118,8 +120,8 @@ func TestQCNTimer(t *testing.T) {
 	}
 }
 
-// Hyper-active increase when both counters have come to the fifth cycle: target +=
-// i·50 Mbit/s.
+// Hyper-active increase after both counters have reached the fifth cycle:
+// target += i·50 Mbit/s.
 func TestQCNHyperActiveIncrease(t *testing.T) {
 	c := qcn(20 * gbps)
 	c.Handle(0, cnm(32))
@@ -132,8 +134,8 @@ func TestQCNHyperActiveIncrease(t *testing.T) {
 	rateIs(t, "both at 6: i = 2", c, 20.13125e9)
 }
 
-// A first cycle that finds a target above ten times the rate takes it down to an
-// eighth, before the mean.
+// A first cycle with a target above ten times the rate divides the target by
+// eight, before the mean.
 func TestQCNShrinksAFarTarget(t *testing.T) {
 	c := qcn(32 * gbps)
 	for range 6 {
@@ -157,7 +159,7 @@ func TestQCNFloor(t *testing.T) {
 	rateIs(t, "floor", c, 5e6)
 }
 
-// Whatever comes, the rate stays in (0, line], no CNM raises it, and no cycle
+// For any input the rate stays in (0, line], no CNM raises it, and no cycle
 // lowers it.
 func TestQCNStaysInBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

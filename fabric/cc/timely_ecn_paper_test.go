@@ -6,8 +6,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// both makes a reaction point with two signals, of a flow of 10 Gbit/s; its RTT
-// rules by the preset rack.
+// both returns a reaction point with two signals for a flow of 10 Gbit/s, with
+// the RTT rules of the preset rack.
 func both(t *testing.T, order Order) *TIMELYECN {
 	t.Helper()
 	p := Default()
@@ -35,8 +35,8 @@ func TestCNPCutsBesideTIMELY(t *testing.T) {
 	rateIs(t, "a CNP without congestion", c, 2.5e9*(1-(1-g)*(1-g)/2))
 }
 
-// RTTX-60: the conflicts of two signals. ECN marks while the RTT falls: one slows,
-// the other raises. RTT and CNP in one phase: the cuts add up.
+// RTTX-60: the conflicts of two signals. ECN marks while the RTT falls: one
+// signal slows, the other raises. RTT and CNP in one phase: the cuts add up.
 func TestTwoSignalsConflict(t *testing.T) {
 	c := both(t, OrderBoth)
 	feed(c, 1, 40*us)
@@ -54,8 +54,8 @@ func TestTwoSignalsConflict(t *testing.T) {
 	}
 }
 
-// RTTX-63: static priority, ECN first: for a while after a CNP the RTT is not
-// listened to, whatever it says.
+// RTTX-63: static priority, ECN first: for a while after a CNP all RTT samples
+// are ignored.
 func TestECNFirst(t *testing.T) {
 	c := both(t, OrderECNFirst)
 	feed(c, 1, 30*us)
@@ -71,8 +71,9 @@ func TestECNFirst(t *testing.T) {
 	}
 }
 
-// RTTX-63: both kinds of merged logic keep all of both: the state of TIMELY and of
-// DCQCN's alpha; where the switches convert, the sender has TIMELY's alone.
+// RTTX-63: both kinds of merged logic keep the state of both: TIMELY's and that
+// of DCQCN's alpha. With conversion in the switches, the sender keeps TIMELY's
+// state only.
 func TestTwoSignalsNeedTwoLogics(t *testing.T) {
 	s, err := Find("timely-ecn")
 	if err != nil || s.Notification != NotifyDCQCN || !s.Timestamps || s.Rewrite != "" {

@@ -10,14 +10,15 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// timelyPreset gives the published settings of that name.
+// timelyPreset returns the published settings of that name.
 func timelyPreset(name string) TIMELYParams {
 	i := slices.IndexFunc(TIMELYPresets, func(p TIMELYParams) bool { return p.Preset == name })
 	return TIMELYPresets[i]
 }
 
-// timely makes the reaction point of a flow of 10 Gbit/s under Thigh 500 us, Tlow
-// 50 us, minRTT 20 us, a 0.875, b 0.8, delta 10 Mbit/s; change edits that.
+// timely returns the reaction point of a flow of 10 Gbit/s under Thigh 500 us,
+// Tlow 50 us, minRTT 20 us, a 0.875, b 0.8, delta 10 Mbit/s; change edits these
+// settings.
 func timely(change ...func(*TIMELYParams)) *TIMELY {
 	p := timelyPreset("ns3-rdma")
 	p.MinRate = 0
@@ -27,7 +28,7 @@ func timely(change ...func(*TIMELYParams)) *TIMELY {
 	return NewTIMELY(p, line, 10*gbps)
 }
 
-// complete lets a segment of 16 KB come back after each RTT given.
+// complete completes a segment of 16 KB after each of the given RTTs.
 func complete(c *TIMELY, rtts ...unit.Time) {
 	for _, rtt := range rtts {
 		c.Handle(0, Signal{Kind: Ack, Bytes: c.p.Segment, RTT: rtt})
@@ -109,8 +110,8 @@ func TestTIMELYGradientNotPositive(t *testing.T) {
 	rateIs(t, "falling", c, 10e9+30e6)
 }
 
-// The gradient is smoothed: one that has been positive stays so for a sample of a
-// steady RTT.
+// The gradient is smoothed: a positive gradient remains positive for one sample
+// of a steady RTT.
 func TestTIMELYGradientIsSmoothed(t *testing.T) {
 	c := timely()
 	c.samples, c.rtt = true, 100*us
@@ -170,7 +171,7 @@ func TestTIMELYCutsAtMostHalf(t *testing.T) {
 	rateIs(t, "rate", c, 1.25e9)
 }
 
-// The completion of a segment is one sample: ACKs within it are none.
+// The completion of a segment is one sample: ACKs within it are not samples.
 func TestTIMELYSamplesOncePerSegment(t *testing.T) {
 	c := timely()
 	for n := 1; n <= 64; n++ {
@@ -205,16 +206,17 @@ func TestTIMELYOncePerRTT(t *testing.T) {
 	if samples != 3 {
 		t.Errorf("%d samples of 34 ACKs move the rate, want those of ACKs 12, 23 and 34", samples)
 	}
-	// An ACK that says nothing of the RTT counts as far as it acknowledges.
+	// An ACK without an RTT still counts its acknowledged bytes.
 	c.Handle(0, Signal{Kind: Ack, Bytes: 10_000, InFlight: 1000})
 	was := c.rate
 	c.Handle(0, Signal{Kind: Ack, Bytes: 1000, RTT: 40 * us})
 	rateIs(t, "after them", c, was+10e6)
 }
 
-// A queue that triples the RTT from round to round is sampled once in a round: a
-// sample taken when the latest RTT has gone by would come several times, each time
-// from a packet that was sent before the latest reaction to the same queue.
+// A queue that triples the RTT from round to round is sampled once per round.
+// Sampling whenever the latest RTT has elapsed would yield several samples,
+// each from a packet that was sent before the latest reaction to the same
+// queue.
 func TestTIMELYSamplesOncePerGrowingRTT(t *testing.T) {
 	c := NewTIMELY(timelyPreset("scaled"), line, line)
 	now, rtt, samples := unit.Time(0), 60*us, 0
@@ -246,7 +248,7 @@ func TestTIMELYDeltaScales(t *testing.T) {
 	}
 }
 
-// TIMELY is rate-based, has no timer, and looks at nothing but samples.
+// TIMELY is rate-based, has no timer, and reacts to samples only.
 func TestOnlySamplesMoveTIMELY(t *testing.T) {
 	c := timely()
 	c.Handle(0, marked)
@@ -258,7 +260,7 @@ func TestOnlySamplesMoveTIMELY(t *testing.T) {
 	}
 }
 
-// Whatever the RTTs, the rate stays between the floor and the line.
+// For any RTTs the rate stays between the floor and the line.
 func TestTIMELYStaysInBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := TIMELYPresets[rapid.IntRange(0, 2).Draw(t, "preset")]

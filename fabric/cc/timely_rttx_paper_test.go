@@ -6,11 +6,11 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// rttx makes the reaction point of a flow of 10 Gbit/s under timely-rttx.
+// rttx returns the reaction point of a flow of 10 Gbit/s under timely-rttx.
 func rttx(t *testing.T, change func(*TIMELYParams)) *TIMELY {
 	t.Helper()
 	p := Default()
-	p.TIMELYRTTX.Delta = 0 // so that cuts alone move the rate
+	p.TIMELYRTTX.Delta = 0 // so that only cuts change the rate
 	if change != nil {
 		change(&p.TIMELYRTTX)
 	}
@@ -21,15 +21,15 @@ func rttx(t *testing.T, change func(*TIMELYParams)) *TIMELY {
 	return a.(*TIMELY)
 }
 
-// feed gives n samples of the RTT, one per ACK.
+// feed passes n samples of the RTT, one per ACK.
 func feed(c Algorithm, n int, rtt unit.Time) {
 	for range n {
 		c.Handle(0, Signal{Kind: Ack, Bytes: 1000, RTT: rtt})
 	}
 }
 
-// RTTX-1, RTTX-61: the sender runs TIMELY alone, unchanged; the switches mark and
-// rewrite, the receiver sends nothing but ACKs with timestamps.
+// RTTX-1, RTTX-61: the sender runs unmodified TIMELY only; the switches mark
+// and rewrite, and the receiver sends only ACKs with timestamps.
 func TestRTTXSender(t *testing.T) {
 	s, err := Find("timely-rttx")
 	if err != nil || s.Marking != MarkRED || s.Rewrite != RewriteRTTX || s.Notification != NotifyNone || !s.Timestamps {
@@ -38,7 +38,7 @@ func TestRTTXSender(t *testing.T) {
 	if c := rttx(t, nil); c.p.EWMA != 0.02 || c.p.Beta != 0.8 {
 		t.Errorf("%+v", c.p)
 	}
-	// The rack's settings are the authors', but for thresholds and sampling.
+	// The rack's settings are the authors' except for thresholds and sampling.
 	rack, authors := DefaultTIMELYRTTX(), timelyPreset("authors")
 	authors.Preset, authors.TLow, authors.THigh = rack.Preset, rack.TLow, rack.THigh
 	authors.Segment, authors.Burst = rack.Segment, rack.Burst
@@ -47,8 +47,8 @@ func TestRTTXSender(t *testing.T) {
 	}
 }
 
-// RTTX-56: a larger RTT lowers the rate, or keeps it from rising; a CNP does
-// nothing.
+// RTTX-56: a larger RTT lowers the rate or keeps it from rising; a CNP has no
+// effect.
 func TestRTTXSenderKnowsTheRTTAlone(t *testing.T) {
 	c := rttx(t, nil)
 	feed(c, 3, 30*us)
@@ -60,7 +60,7 @@ func TestRTTXSenderKnowsTheRTTAlone(t *testing.T) {
 	if c.Rate() >= 10*gbps {
 		t.Errorf("rate %s after a longer RTT", c.Rate())
 	}
-	// With an increase to suppress: what would rise by delta does not.
+	// With an increase to suppress: a rate that would rise by delta does not.
 	rises, held := rttx(t, func(p *TIMELYParams) { p.Delta = 10 * unit.MegabitPerSec }), rttx(t, nil)
 	feed(rises, 2, 30*us)
 	feed(held, 2, 30*us)
@@ -70,8 +70,8 @@ func TestRTTXSenderKnowsTheRTTAlone(t *testing.T) {
 	}
 }
 
-// RTTX-55: below T_low an increment has no effect at all: with the published 50 us
-// an RTT of 31 us may grow by D at no cost. From T_low = 0 on it has.
+// RTTX-55: below T_low an increment has no effect at all: with the published 50
+// us an RTT of 31 us may grow by D at no cost. With T_low = 0 it has an effect.
 func TestIncrementBelowTLowHasNoEffect(t *testing.T) {
 	for tLow, want := range map[unit.Time]bool{50 * us: false, 0: true} {
 		c := rttx(t, func(p *TIMELYParams) { p.TLow = tLow })
@@ -83,9 +83,9 @@ func TestIncrementBelowTLowHasNoEffect(t *testing.T) {
 	}
 }
 
-// RTTX-55: a constant increment lowers the rate only when it comes; a step of 1 us
-// costs b/minRTT = 4 % in all, spread by the EWMA over some 50 samples (0.875 gives
-// 3.5 % at once: see TestTIMELYPositiveGradient).
+// RTTX-55: a constant increment lowers the rate only at its onset. A step of 1
+// us costs b/minRTT = 4 % in all, spread by the EWMA over some 50 samples
+// (0.875 cuts 3.5 % at once: see TestTIMELYPositiveGradient).
 func TestConstantIncrementCutsOnce(t *testing.T) {
 	c := rttx(t, nil)
 	feed(c, 1, 30*us)
@@ -96,15 +96,16 @@ func TestConstantIncrementCutsOnce(t *testing.T) {
 	settled := c.rate
 	feed(c, 500, 31*us)
 	within(t, "500 more", c.rate/settled, 1, 1e-5)
-	// It lets go when the increment goes: the gradient is negative, nothing is cut.
+	// When the increment ends, the gradient is negative and nothing is cut.
 	feed(c, 500, 30*us)
 	within(t, "without it", c.rate/settled, 1, 1e-5)
 }
 
-// RTTX-54: the increment stands for a cut by ECN of like strength. The cut grows
-// with e as DCQCN's in steady state does, by e/2, but table 1 doubles where that is
-// linear: with D for equality at e = 1, b·D/minRTT = 1/2, the lower levels cut
-// less: 6, 12, 22 and 39 % against 15, 25, 35 and 45 % in the middle of each class.
+// RTTX-54: the increment replaces a cut by ECN of similar strength. DCQCN's cut
+// in steady state grows with e, by e/2, but table 1 doubles where that is
+// linear. With D set for equality at e = 1, b·D/minRTT = 1/2, the lower levels
+// cut less: 6, 12, 22 and 39 % against 15, 25, 35 and 45 % in the middle of
+// each class.
 func TestIncrementAgainstACutByECN(t *testing.T) {
 	const d = 12500 * unit.Nanosecond
 	for _, row := range []struct {
@@ -122,9 +123,9 @@ func TestIncrementAgainstACutByECN(t *testing.T) {
 	}
 }
 
-// RTTX-16: without a clock in common an offset that never changes is in every
-// sample; what moves the rate are the differences of samples, so it does not show,
-// as long as no sample is outside T_low to T_high.
+// RTTX-16: without a common clock every sample contains a constant offset.
+// Differences of samples change the rate, so the offset has no effect as long
+// as all samples are within T_low to T_high.
 func TestConstantOffsetOfClocksDoesNotShow(t *testing.T) {
 	synchronised, skewed := rttx(t, nil), rttx(t, nil)
 	for _, rtt := range []unit.Time{30, 31, 33, 33, 32, 30, 35, 30} {
