@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The bytes of an atomic request and of its answer from the BTH on, written out
-// by hand from the layouts.
+// The bytes of an atomic request and its response from the BTH on, written by
+// hand from the layouts.
 func TestBuildAtomics(t *testing.T) {
 	request := write(CompareSwap)
 	request.Atomic = AtomicETH{VA: 0x1122334455667788, RKey: 0x99aabbcc, Swap: 0x0102030405060708, Compare: 0x1112131415161718}
@@ -28,7 +28,7 @@ func TestBuildAtomics(t *testing.T) {
 	}
 }
 
-// Len foretells the length of what Build makes.
+// Len returns the length of the frame that Build writes.
 func TestLenOfPacket(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPacket(t)
@@ -38,8 +38,8 @@ func TestLenOfPacket(t *testing.T) {
 	})
 }
 
-// A tool that knows nothing of this package reads lengths, addresses and operands
-// of READ and atomics.
+// An independent tool reads lengths, addresses and operands of READ and
+// atomics.
 func TestReadAndAtomicsDissected(t *testing.T) {
 	read, swap, ack := write(ReadRequest), write(CompareSwap), write(AtomicAcknowledge)
 	read.RETH = RETH{VA: 4096, RKey: 7, Length: 2048}

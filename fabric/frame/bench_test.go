@@ -41,7 +41,7 @@ func BenchmarkSetECN(b *testing.B) {
 	}
 }
 
-// What a node does for every frame must not allocate.
+// The operations that a node performs for every frame must not allocate.
 func TestNoAllocation(t *testing.T) {
 	packets := map[Opcode]Packet{}
 	for _, op := range knownOpcodes() {

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// captureRow is a frame and what tshark must say of it: BTH opcode, PSN, AETH
-// syndrome, PFC opcode, quanta of priority 3.
+// captureRow is a frame and the fields that tshark must print of it: BTH
+// opcode, PSN, AETH syndrome, PFC opcode, quanta of priority 3.
 type captureRow struct {
 	frame *Frame
 	want  string
@@ -87,7 +87,7 @@ func writeCapture(t *testing.T, rows []captureRow) string {
 	return name
 }
 
-// tshark gives the lines that tshark prints of the capture.
+// tshark returns the lines that tshark prints for the capture.
 func tshark(t *testing.T, capture string, args ...string) []string {
 	t.Helper()
 	path, err := exec.LookPath("tshark")
@@ -107,7 +107,7 @@ func tshark(t *testing.T, capture string, args ...string) []string {
 	return strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' })
 }
 
-// An independent dissector reads what the package writes.
+// An independent dissector reads the frames that this package writes.
 func TestDissected(t *testing.T) {
 	rows := captureRows()
 	capture := writeCapture(t, rows)
@@ -126,8 +126,8 @@ func TestDissected(t *testing.T) {
 	}
 }
 
-// A dissector finds a CNM by its EtherType, addressed to the sender of the sampled
-// frame, and as long as it says.
+// A dissector identifies a CNM by its EtherType. The CNM is addressed to the
+// sender of the sampled frame, and its length field is correct.
 func TestCNMDissected(t *testing.T) {
 	f := new(Frame)
 	c := sampledCNM(built(write(WriteMiddle)))

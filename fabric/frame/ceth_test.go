@@ -89,8 +89,8 @@ func TestCETHGoesWithTheIndication(t *testing.T) {
 	}
 }
 
-// CETH-16: layouts a and c: an ACK with a CETH is the ACK without it, but for the
-// lengths and the IP checksum, which every header moves, and BECN.
+// CETH-16: layouts a and c: an ACK with a CETH equals the ACK without it,
+// except for BECN, the lengths and the IP checksum, which every header changes.
 func TestCETHLeavesTheOtherHeaders(t *testing.T) {
 	with, without := aggregated(3), aggregated(0)
 	a, b := built(with).Header()[:58], built(without).Header()
@@ -143,8 +143,8 @@ func TestCETHVersions(t *testing.T) {
 	}
 }
 
-// CETH-33, CETH-34, CETH-35, CETH-36: ratio, type, scenario, and location, depth
-// and delay as the length allows; what is left out is not known.
+// CETH-33, CETH-34, CETH-35, CETH-36: ratio, type, scenario, and location,
+// depth and delay as the length permits; omitted items are unknown.
 func TestCongestionItems(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := Congestion{
@@ -171,9 +171,10 @@ func TestCongestionItems(t *testing.T) {
 	})
 }
 
-// CETH-17, CETH-19, CETH-20: the forms inside Reserved 6 and Reserved 7 make the
-// ACK no longer, and leave FECN, BECN and AckReq alone.
-// CETH-21: version 4 bits, ratio 2, and in Reserved 7 type 1; or the ratio alone.
+// CETH-17, CETH-19, CETH-20: the forms inside Reserved 6 and Reserved 7 do not
+// make the ACK longer, and do not change FECN, BECN and AckReq.
+// CETH-21: version 4 bits, ratio 2, and in Reserved 7 type 1; or the ratio
+// only.
 func TestShortCETH(t *testing.T) {
 	plain := built(aggregated(0))
 	for version := range uint8(16) {
@@ -251,7 +252,7 @@ func TestSACKFollowsCETH(t *testing.T) {
 	}
 }
 
-// A CETH that is cut short or of a length that there is not is none.
+// A CETH that is truncated or has an invalid length is rejected.
 func TestCETHRefused(t *testing.T) {
 	for name, head := range map[string]byte{"no words": 0x10, "5 words": 0x15, "cut short": 0x14} {
 		p := aggregated(3)

@@ -58,8 +58,8 @@ func putLengths(f *Frame, ip uint16) {
 	binary.BigEndian.PutUint16(f.head[udpLength:], ip-20)
 }
 
-// slowClass reads one header after the other and leaves at the first that does
-// not fit.
+// slowClass reads one header after the other and stops at the first invalid
+// one.
 func slowClass(h []byte, payload uint32) Class {
 	if len(h) < 14 {
 		return ClassMalformed
@@ -86,7 +86,7 @@ func slowClass(h []byte, payload uint32) Class {
 	return ClassMalformed
 }
 
-// slowStrip takes out telemetry, hop by hop, if that is what follows UDP.
+// slowStrip removes telemetry hop by hop, if it follows UDP.
 func slowStrip(b []byte) []byte {
 	if len(b) < 8+4+8+12 || binary.BigEndian.Uint16(b) == 4791 || binary.BigEndian.Uint16(b[10:]) != 4791 {
 		return b
@@ -157,8 +157,8 @@ func slowUDP(b []byte, payload uint32) bool {
 	return false
 }
 
-// Class agrees with its slow twin on frames with bytes changed or cut, and on any
-// bytes.
+// Class agrees with its slow twin on frames with changed or missing bytes, and
+// on any bytes.
 func TestClassTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawSpoilt(t)

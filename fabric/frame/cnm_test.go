@@ -10,15 +10,15 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// sampledCNM is a CNM for the frame, from a congestion point 320 bytes above its
-// set point, whose queue has shrunk by 64.
+// sampledCNM returns a CNM for the frame, from a congestion point 320 bytes
+// above its set point, whose queue has shrunk by 64.
 func sampledCNM(f *Frame) CNM {
 	c := CNM{Src: SwitchMAC(1), Feedback: 0x2a, CPID: 0x0201000000010013, QOffset: 5, QDelta: -1, Priority: 3}
 	c.Take(f)
 	return c
 }
 
-// The bytes of a CNM, written out by hand from the layout.
+// The bytes of a CNM, written by hand from the layout.
 func TestBuildCNM(t *testing.T) {
 	p := write(WriteMiddle)
 	p.BTH.DestQP = 0x800017
@@ -38,7 +38,8 @@ func TestBuildCNM(t *testing.T) {
 	}
 }
 
-// A CNM tells its sender what, how much, and of which flow.
+// A CNM identifies its congestion point, the degree of congestion, and the
+// flow.
 func TestCNMAccessors(t *testing.T) {
 	var f Frame
 	c := sampledCNM(built(stamped(write(WriteFirst))))
@@ -54,7 +55,7 @@ func TestCNMAccessors(t *testing.T) {
 	}
 }
 
-// What is no RoCEv2 packet names no flow.
+// A sample that is not a RoCEv2 packet identifies no flow.
 func TestCNMOfAnotherFrame(t *testing.T) {
 	uet, cut, pause, empty := new(Frame), new(Frame), new(Frame), new(Frame)
 	samples := uetSamples()

@@ -6,7 +6,7 @@ import (
 )
 
 // PCN-39: a CNP of PCN has the format of a RoCEv2 CNP; one code point of ECN in
-// the IP header says congested, and the receiving rate is 32 bits in Mbit/s.
+// the IP header means congested, and the receiving rate is 32 bits in Mbit/s.
 func TestCNPFormat(t *testing.T) {
 	for _, ecn := range []ECN{CE, ECT0} {
 		f := built(Packet{ECN: ecn, BTH: BTH{Opcode: OpcodeCNP, PKey: DefaultPKey}, RecRate: 38000})

@@ -37,7 +37,7 @@ func seed(f *testing.F) {
 	}
 }
 
-// What Parse takes, Build gives back byte for byte.
+// Build reproduces byte for byte every frame that Parse accepts.
 func FuzzParse(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, header []byte, payload uint32) {
@@ -58,7 +58,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// What PFC.Parse takes, Build gives back byte for byte.
+// Build reproduces byte for byte every frame that PFC.Parse accepts.
 func FuzzPFC(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, header []byte, payload uint32) {
@@ -80,7 +80,7 @@ func FuzzPFC(f *testing.F) {
 	})
 }
 
-// What UET.Parse takes, Build gives back byte for byte.
+// Build reproduces byte for byte every frame that UET.Parse accepts.
 func FuzzUET(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, header []byte, payload uint32) {
@@ -102,8 +102,8 @@ func FuzzUET(f *testing.F) {
 	})
 }
 
-// What CNM.Parse takes, Build gives back byte for byte, and its accessors read
-// any CNM.
+// Build reproduces byte for byte every frame that CNM.Parse accepts, and its
+// accessors are safe on any CNM.
 func FuzzCNM(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, header []byte, payload uint32) {
@@ -145,8 +145,8 @@ func FuzzClass(f *testing.F) {
 	})
 }
 
-// Telemetry in any bytes is read, added to and taken out without harm, and what was
-// a packet of RoCEv2 stays one.
+// Telemetry in arbitrary bytes is read, extended and removed safely, and a
+// RoCEv2 packet remains one.
 func FuzzTelemetry(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, header []byte, payload uint32) {

@@ -27,7 +27,7 @@ func TestICRCVectors(t *testing.T) {
 	}
 }
 
-// The captured CNP is read and built again as it was.
+// The captured CNP is parsed and rebuilt unchanged.
 func TestCapturedCNP(t *testing.T) {
 	var f, again Frame
 	f.SetHeader(unhex(t, cnpVector))
@@ -48,9 +48,9 @@ func TestCapturedCNP(t *testing.T) {
 	}
 }
 
-// CETH-27: the byte of FECN, BECN and Resv6 may be rewritten in flight, the byte
-// of AckReq and Resv7 may not. Every other bit that a switch may not touch
-// counts too.
+// CETH-27: the byte of FECN, BECN and Resv6 may be rewritten in flight, the
+// byte of AckReq and Resv7 may not. Every other bit that a switch must not
+// change is covered too.
 func TestICRCCoverage(t *testing.T) {
 	packet := built(write(WriteFirst)).Materialise(nil)[14:]
 	packet = packet[:len(packet)-ICRCLen]
@@ -67,8 +67,8 @@ func TestICRCCoverage(t *testing.T) {
 	}
 }
 
-// slowICRC goes bit by bit over a copy of the packet, with eight bytes of ones
-// before it and ones in the masked fields.
+// slowICRC computes the CRC bit by bit over a copy of the packet, with eight
+// bytes of ones before it and ones in the masked fields.
 func slowICRC(packet []byte) uint32 {
 	b := append([]byte("\xff\xff\xff\xff\xff\xff\xff\xff"), packet...)
 	for _, i := range []int{1, 8, 10, 11, 26, 27, 32} {

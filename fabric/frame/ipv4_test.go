@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// SetECN gives the frame that Build would have written with that code point.
+// SetECN yields the frame that Build would write with that code point.
 func TestSetECN(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPacket(t)
@@ -22,8 +22,8 @@ func TestSetECN(t *testing.T) {
 	})
 }
 
-// Every checksum that there is, whatever sum leads to it, with the code point
-// going up and down.
+// Every possible checksum, from any sum, with the code point increasing and
+// decreasing.
 func TestSetECNEveryChecksum(t *testing.T) {
 	p := write(WriteOnly)
 	for id := range 1 << 16 {
@@ -38,7 +38,7 @@ func TestSetECNEveryChecksum(t *testing.T) {
 	}
 }
 
-// An incremental update keeps an error visible.
+// An incremental update preserves a checksum error.
 func TestSetECNKeepsError(t *testing.T) {
 	f := built(write(WriteOnly))
 	f.head[ipChecksum] ^= 0x10

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The bytes of a WRITE first, written out by hand from the layouts.
+// The bytes of a WRITE first, written by hand from the layouts.
 func TestBuildWriteFirst(t *testing.T) {
 	p := write(WriteFirst)
 	p.RETH = RETH{VA: 0x1122334455667788, RKey: 0x99aabbcc, Length: 64000}
@@ -52,7 +52,7 @@ func TestBuildParse(t *testing.T) {
 	})
 }
 
-// A frame that was in use is as good as a new one.
+// Build overwrites all state of a reused frame.
 func TestBuildForgets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first, second := drawPacket(t), drawPacket(t)
@@ -98,7 +98,8 @@ func TestAccessors(t *testing.T) {
 	})
 }
 
-// Fields wider than on the wire are cut and do not spill over.
+// Values wider than their fields on the wire are truncated and do not spill
+// over.
 func TestBuildCuts(t *testing.T) {
 	wide := write(Acknowledge)
 	wide.DSCP, wide.ECN = 0xff, 0xff
@@ -150,7 +151,8 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// lengthen moves four bytes of payload into the header, lengths kept right.
+// lengthen moves four bytes of payload into the header and keeps the lengths
+// consistent.
 func lengthen(f *Frame) {
 	f.SetHeader(append(f.Header(), 0, 0, 0, 0))
 	n := uint16(f.n) - ethEnd + ICRCLen

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The bytes of a PAUSE of priority 3, written out by hand from the layout.
+// The bytes of a PAUSE of priority 3, written by hand from the layout.
 func TestBuildPause(t *testing.T) {
 	p := PFC{Source: SwitchMAC(1), Enable: 1 << 3, Quanta: [8]uint16{3: 0xffff}}
 	want := unhex(t, "0180c2000001"+"020100000001"+"8808"+"0101"+"0008"+

@@ -2,8 +2,8 @@ package frame
 
 import "testing"
 
-// Every packet of an answer is one, also those in the middle of it, which have no
-// AETH.
+// Every packet of a response has the role response, including middle packets,
+// which have no AETH.
 func TestRoleOfAnswers(t *testing.T) {
 	for op, want := range map[Opcode]Role{
 		SendMiddle: RoleData, WriteOnlyImm: RoleData,

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// write is a packet with every field set.
+// write returns a packet with every field set.
 func write(op Opcode) Packet {
 	return Packet{
 		SrcMAC: HostMAC(1), DstMAC: HostMAC(2), Src: HostIP(1), Dst: HostIP(2),
@@ -20,7 +20,7 @@ func write(op Opcode) Packet {
 	}
 }
 
-// stamped is the same packet with a timestamp header.
+// stamped returns the same packet with a timestamp header.
 func stamped(p Packet) Packet {
 	p.Timestamped, p.Timestamps = true, Timestamps{0x01020304, 0x05060708}
 	return p
@@ -48,7 +48,7 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// knownOpcodes lists the opcodes in rising order.
+// knownOpcodes returns the known opcodes in ascending order.
 func knownOpcodes() []Opcode {
 	var ops []Opcode
 	for i := range 256 {
@@ -67,8 +67,8 @@ func uintBelow(t *rapid.T, limit uint32, label string) uint32 {
 	return rapid.Uint32Range(0, limit-1).Draw(t, label)
 }
 
-// drawPacket draws any packet that Build writes in full: what the opcode leaves
-// out stays zero.
+// drawPacket draws any packet that Build writes completely: fields that the
+// opcode omits are zero.
 func drawPacket(t *rapid.T) Packet {
 	op := rapid.SampledFrom(knownOpcodes()).Draw(t, "opcode")
 	p := Packet{
@@ -127,7 +127,7 @@ func drawExtensions(t *rapid.T, p *Packet) {
 }
 
 // drawCETH draws no CETH, or one of any version and length, with or without a
-// SACK behind it.
+// SACK after it.
 func drawCETH(t *rapid.T, p *Packet) {
 	words := rapid.Uint8Range(0, 4).Draw(t, "words")
 	if words == 0 {
@@ -141,7 +141,8 @@ func drawCETH(t *rapid.T, p *Packet) {
 	}
 }
 
-// aggregated is an ACK that indicates congestion, with a CETH of so many words.
+// aggregated returns an ACK that indicates congestion, with a CETH of the given
+// number of words.
 func aggregated(words uint8) Packet {
 	p := write(Acknowledge)
 	p.AETH = AETH{SyndromeACK, 1}

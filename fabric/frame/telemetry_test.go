@@ -11,7 +11,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-const roomy = 9000 // an MTU that stops nothing
+const roomy = 9000 // an MTU above every frame's length
 
 func hop(i int) *Hop {
 	return &Hop{
@@ -20,7 +20,8 @@ func hop(i int) *Hop {
 	}
 }
 
-// carried is a data packet with the telemetry of so many hops, 3 being allowed.
+// carried returns a data packet with telemetry of the given number of hops;
+// Carry allows 3.
 func carried(c Carrier, hops int) *Frame {
 	f := built(write(WriteFirst))
 	f.Carry(c, 3)
@@ -78,8 +79,8 @@ func TestIOAMLayout(t *testing.T) {
 	}
 }
 
-// Telemetry changes nothing that a switch or a receiver reads beside it, keeps
-// the checksum right, and taken out leaves the packet as it was.
+// Telemetry does not change the other fields that a switch or a receiver reads,
+// and keeps the checksum valid. Its removal restores the packet.
 func TestTelemetryTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawCarried(t)
@@ -111,7 +112,8 @@ func TestTelemetryTwin(t *testing.T) {
 	})
 }
 
-// Each hop that found room can be read back; the flag says that one did not.
+// Each hop that was written can be read back; a flag reports a hop that was
+// not.
 func TestPushHop(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := rapid.SampledFrom([]Carrier{CarrierINT, CarrierIOAM}).Draw(t, "carrier")
@@ -155,7 +157,7 @@ func TestPushHop(t *testing.T) {
 	})
 }
 
-// A queue above what 24 bits hold is given as the most that they do.
+// A queue depth above 24 bits is reported as the maximum of 24 bits.
 func TestINTDepthSaturates(t *testing.T) {
 	f := built(write(WriteOnly))
 	f.Carry(CarrierINT, 1)
@@ -191,7 +193,7 @@ func TestPushHopOnAPacketWithoutTelemetry(t *testing.T) {
 	}
 }
 
-// What a CNM brings back of a packet with telemetry is the packet without it.
+// A CNM for a packet with telemetry contains the packet without it.
 func TestCNMLeavesTelemetryOut(t *testing.T) {
 	var with, without CNM
 	with.Take(carried(CarrierINT, 2))

@@ -10,7 +10,7 @@ import (
 )
 
 // RTTX-13, RTTX-14: an ACK, and the data packet that it answers, carry T_s and
-// T_r after all other headers: RETH and AETH stay where they were.
+// T_r after all other headers: the offsets of RETH and AETH do not change.
 func TestTimestampHeaderIsTheLast(t *testing.T) {
 	for op, ext := range map[Opcode]int{WriteFirst: 16, WriteMiddle: 0, WriteOnlyImm: 20, Acknowledge: 4} {
 		p := stamped(write(op))
@@ -34,8 +34,8 @@ func TestTimestampHeaderIsTheLast(t *testing.T) {
 	}
 }
 
-// RTTX-36: the ICRC covers the timestamps, so that rewriting them needs a new one;
-// it is made where a frame leaves the fabric.
+// RTTX-36: the ICRC covers the timestamps, so that it must be recomputed when
+// they are rewritten; it is computed when a frame leaves the fabric.
 func TestICRCCoversTheTimestamps(t *testing.T) {
 	f := built(stamped(write(Acknowledge)))
 	before := f.Materialise(nil)
@@ -50,7 +50,8 @@ func TestICRCCoversTheTimestamps(t *testing.T) {
 	}
 }
 
-// RTTX-34: instants are counted modulo 2^32 ns, a span across the turn included.
+// RTTX-34: instants are counted modulo 2^32 ns; spans across the wrap are
+// correct.
 func TestStampsComeRound(t *testing.T) {
 	const turn = unit.Time(1<<32) * unit.Nanosecond
 	for _, c := range []struct{ from, to, want unit.Time }{
@@ -63,7 +64,7 @@ func TestStampsComeRound(t *testing.T) {
 			t.Errorf("from %d ps to %d ps: %d ps, want %d", c.from, c.to, got, c.want)
 		}
 	}
-	// An ACK's T_s that a switch took back below 0 still gives the span.
+	// A span is correct even if a switch moved an ACK's T_s below 0.
 	early := StampOf(1000 * unit.Nanosecond)
 	early -= StampOf(2 * unit.Microsecond)
 	if got := StampOf(unit.Microsecond).Since(early); got != 2*unit.Microsecond {
@@ -71,7 +72,8 @@ func TestStampsComeRound(t *testing.T) {
 	}
 }
 
-// What was rewritten in place is what Parse reads, and nothing else has changed.
+// Parse reads the values that were rewritten in place, and nothing else has
+// changed.
 func TestSetTimestamps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPacket(t)
@@ -85,8 +87,8 @@ func TestSetTimestamps(t *testing.T) {
 	})
 }
 
-// RTTX-6: an answer may swap the ports of what it answers: it is RoCEv2 by its
-// source port, of the same 5-tuple turned round.
+// RTTX-6: an answer may swap the ports of the packet that it answers: it is
+// RoCEv2 by its source port and has the same 5-tuple reversed.
 func TestMirroredPorts(t *testing.T) {
 	p := write(Acknowledge)
 	plain := built(p)

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// uetSamples is a packet of each kind, with every field set.
+// uetSamples returns a packet of each type, with every field set.
 func uetSamples() []UET {
 	h := write(WriteOnly)
 	h = Packet{
