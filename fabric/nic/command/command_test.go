@@ -9,8 +9,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// GET-16: the NIC sees what the host wrote when the host moves the write pointer,
-// not before.
+// GET-16: the NIC sees the commands that the host wrote when the host moves the
+// write pointer, not before.
 func TestTheWritePointerTellsTheNIC(t *testing.T) {
 	q := NewQueue[Command](4)
 	for id := range uint32(2) {
@@ -25,8 +25,8 @@ func TestTheWritePointerTellsTheNIC(t *testing.T) {
 	}
 }
 
-// GET-15: the queue is circular: it holds as many commands as it has slots, and a
-// slot that the NIC has read is written again. The twin is a slice.
+// GET-15: the queue is circular: it holds as many commands as it has slots, and
+// a slot that the NIC has read is reused. The twin is a slice.
 func TestQueueTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		slots := rapid.IntRange(1, 5).Draw(t, "slots")
@@ -60,8 +60,7 @@ func TestQueueTwin(t *testing.T) {
 	})
 }
 
-// GET-18: a flow is sorted into a flow queue by its hash, and the queue is its
-// alone.
+// GET-18: the hash of a flow selects its flow queue, which no other flow uses.
 func TestAFlowHasAQueueOfItsOwn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 8).Draw(t, "queues")
@@ -102,8 +101,8 @@ func keys(m map[int]int32) func(func(int) bool) {
 	}
 }
 
-// GET-19: a triggered command is held back until its counter has come to the
-// threshold, and dispatched then.
+// GET-19: a triggered command waits until its counter reaches the threshold and
+// is dispatched then.
 func TestTriggered(t *testing.T) {
 	tr := NewTriggered(2, 2)
 	first := Command{ID: 1, After: Trigger{Counter: 0, Threshold: 2}}
@@ -125,14 +124,14 @@ func TestTriggered(t *testing.T) {
 	}
 }
 
-// GET-35, GET-36: RspPktLen is computed from the data asked for: the payload and
-// a header of 40 bytes for each packet that answers.
+// GET-35, GET-36: RspPktLen is computed from the amount of data requested: the
+// payload plus a header of 40 bytes for each response packet.
 func TestRspPktLen(t *testing.T) {
 	c := Cutter{Payload: 2048, SubRequest: 6000, Length: Length{Header: 40, Scale: 1}}
 	for size, want := range map[unit.Bytes]unit.Bytes{
 		1: 41, 2047: 2087, 2048: 2088,
 		2049: 2049 + 2*40, 4096: 4096 + 2*40, 4097: 4097 + 3*40, 6000: 6000 + 3*40,
-		6001: 6000 + 3*40, // the rest is a second request's
+		6001: 6000 + 3*40, // the rest belongs to a second request
 	} {
 		if got := c.Part(&Command{Verb: Get, Size: size}, 0).Response; got != want {
 			t.Errorf("GET of %d bytes: RspPktLen %d, want %d", size, got, want)
@@ -141,7 +140,7 @@ func TestRspPktLen(t *testing.T) {
 	if got := c.Part(&Command{Verb: Get, Size: 6001}, 6000).Response; got != 41 {
 		t.Errorf("the second request for 1 byte: RspPktLen %d, want 41", got)
 	}
-	// GET-7: other commands ask for no response of a length that counts.
+	// GET-7: other commands request no response whose length counts.
 	for _, verb := range []Verb{Put, Send, FetchAdd, CompareSwap} {
 		if got := c.Part(&Command{Verb: verb, Size: 8}, 0).Response; got != 0 {
 			t.Errorf("%v: RspPktLen %d, want 0", verb, got)
@@ -149,8 +148,8 @@ func TestRspPktLen(t *testing.T) {
 	}
 }
 
-// GET-36: the register's scale and shift change what the payload counts, packet by
-// packet, and leave the header.
+// GET-36: the register's scale and shift change the counted payload of each
+// packet and leave the header unchanged.
 func TestPayloadScaleAndShift(t *testing.T) {
 	for length, want := range map[Length]unit.Bytes{
 		{Header: 40, Scale: 1}:           2048 + 3 + 2*40,
@@ -166,9 +165,9 @@ func TestPayloadScaleAndShift(t *testing.T) {
 	}
 }
 
-// GET-22, GET-37: messages are cut into packets of the MTU's payload, and a large
-// data request into a sequence of sub-requests. Whatever the sizes, the parts are
-// the whole, once and in order.
+// GET-22, GET-37: messages are segmented into packets of the MTU's payload, and
+// a large data request into a sequence of sub-requests. Whatever the sizes, the
+// parts cover the command once and in order.
 func TestPartsAreTheWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		payload := unit.Bytes(rapid.IntRange(1, 1000).Draw(t, "payload"))
