@@ -7,7 +7,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// GET-40 (i): the link partner's priority flow control stops a class.
+// GET-40 (i): the link partner's priority flow control pauses a class.
 func TestAPausedClassTakesNoPart(t *testing.T) {
 	s := mustNew(t, config(2, func(c *Config) { c.Leaves[1].Class = 5 }))
 	s.Offer(0, put(1062))
@@ -28,8 +28,8 @@ func TestAPausedClassTakesNoPart(t *testing.T) {
 	}
 }
 
-// GET-40 (ii): classes share by weight, by priority, and by what they are assured
-// of.
+// GET-40 (ii): classes share by weight, by priority, and by their assured
+// rates.
 func TestClassesShareTheBandwidth(t *testing.T) {
 	half := Pair{Assured: Limit{20 * gbps, 8444}}
 	for name, c := range map[string]struct {
@@ -99,7 +99,7 @@ func TestPolicies(t *testing.T) {
 }
 
 // GET-52: a unit with long responses is served among units with short ones, and
-// gets its share of the bytes; what it waits for is bounded by a round.
+// gets its share of the bytes; its waiting time is bounded by a round.
 func TestALongResponseIsNotStarved(t *testing.T) {
 	for _, policy := range []Policy{RoundRobin, ByLoad, Availability} {
 		s := mustNew(t, config(9, inLimit(10*gbps, maxFrame), func(c *Config) { c.Policy = policy }))

@@ -14,7 +14,7 @@ const (
 	gbps = unit.GigabitPerSec
 )
 
-// exact is the slow twin of a bucket: the level as a fraction of any size.
+// exact is the slow twin of a bucket, whose level is an exact fraction.
 type exact struct {
 	Limit
 	level *big.Rat
@@ -25,7 +25,7 @@ func newExact(l Limit) *exact {
 	return &exact{Limit: l, level: new(big.Rat).SetInt64(int64(l.Depth))}
 }
 
-// bytesIn gives rate times span as an exact number of bytes.
+// bytesIn returns rate times span as an exact number of bytes.
 func bytesIn(r unit.Rate, span unit.Time) *big.Rat {
 	product := new(big.Int).Mul(big.NewInt(int64(r)), big.NewInt(int64(span)))
 	return new(big.Rat).SetFrac(product, big.NewInt(8e12))
@@ -39,7 +39,7 @@ func (e *exact) refill(now unit.Time) {
 	e.at = now
 }
 
-// holdsAt looks ahead without changing anything.
+// holdsAt evaluates a future instant without changing anything.
 func (e *exact) holdsAt(at unit.Time, n unit.Bytes) bool {
 	later := exact{e.Limit, new(big.Rat).Set(e.level), e.at}
 	later.refill(at)
@@ -63,8 +63,8 @@ func drawLimit(t *rapid.T, label string) Limit {
 	}
 }
 
-// A bucket does exactly what its twin does, never holds more than its depth, and
-// is ready at the first picosecond at which the twin is.
+// A bucket behaves exactly as its twin, never holds more than its depth, and is
+// ready at the same picosecond as the twin.
 func TestBucketTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := drawLimit(t, "bucket")
@@ -97,7 +97,8 @@ func TestBucketTwin(t *testing.T) {
 	})
 }
 
-// Over any stretch of time a bucket gives no more than its rate and its depth.
+// Over any interval a bucket grants no more than its rate times the interval
+// plus its depth.
 func TestBucketNeverExceedsRateAndDepth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := Limit{unit.Rate(rapid.Int64Range(1e6, int64(MaxRate)).Draw(t, "rate")), unit.Bytes(rapid.Int64Range(1, 1<<20).Draw(t, "depth"))}

@@ -8,7 +8,8 @@ import (
 
 const maxFrame = 2111 // of the hardware's own protocol, as in its driver
 
-// config is a shaper of one class with a leaf for requests and one for responses.
+// config returns the configuration of a shaper with one class, which has a leaf
+// for requests and one for responses.
 func config(units int, change ...func(*Config)) Config {
 	c := Config{
 		Units: units, Branches: make([]Level, 1),
@@ -24,7 +25,7 @@ func config(units int, change ...func(*Config)) Config {
 	return c
 }
 
-// inLimit bounds the responses at the head.
+// inLimit limits the responses at the head.
 func inLimit(rate unit.Rate, depth unit.Bytes) func(*Config) {
 	return func(c *Config) { c.In = Limit{rate, depth} }
 }
@@ -37,13 +38,13 @@ func mustNew(t testing.TB, c Config) *Shaper {
 	return New(c)
 }
 
-// get is a request of 78 bytes for a response of n.
+// get returns a request of 78 bytes for a response of n.
 func get(n unit.Bytes) Packet { return Packet{Out: 78, In: n} }
 
-// put is a packet of n bytes that asks for no response.
+// put returns a packet of n bytes that requests no response.
 func put(n unit.Bytes) Packet { return Packet{Out: n} }
 
-// source offers its packet again each time that it went.
+// source offers its packet again after each transmission.
 type source struct {
 	Packet
 	sent     int
@@ -51,8 +52,8 @@ type source struct {
 	lastSent unit.Time
 }
 
-// saturate offers what the sources have over a link of the given rate, until end,
-// and gives who went in which order.
+// saturate offers the sources' packets over a link of the given rate until end,
+// and returns the order in which the units went.
 func saturate(t testing.TB, s *Shaper, link unit.Rate, sources []source, end unit.Time) (order []int) {
 	t.Helper()
 	for u := range sources {
@@ -81,7 +82,7 @@ func saturate(t testing.TB, s *Shaper, link unit.Rate, sources []source, end uni
 	return order
 }
 
-// next picks until a packet goes, and gives who and when.
+// next picks until a packet goes, and returns its unit and instant.
 func next(t testing.TB, s *Shaper, now unit.Time) (int, unit.Time) {
 	t.Helper()
 	for range 100 {

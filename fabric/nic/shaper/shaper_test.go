@@ -8,13 +8,15 @@ import (
 )
 
 // Figure 3. The units 302, 304 and 306 offer the requests 312, 314 and 316. The
-// response of 314 would exceed the tokens; it is passed over, and goes when they
-// have come in.
+// response of 314 would exceed the tokens, so that 314 is passed over until the
+// tokens suffice.
 func TestFigure3(t *testing.T) {
 	// GET-42: 312 is selected, 314 is skipped, 316 is selected, 314 is selected
-	// later. GET-45: each request is its own unit's.
-	// GET-6, GET-48, GET-49: a response within the threshold goes on, one beyond it
-	// is paced. GET-51: the paced unit is avoided and the next one arbitrated.
+	// later.
+	// GET-45: each request belongs to its own unit.
+	// GET-6, GET-48, GET-49: a response within the threshold proceeds, one
+	// beyond it is paced.
+	// GET-51: the paced unit is avoided and the next one arbitrated.
 	s := mustNew(t, config(3, inLimit(8*gbps, 3000)))
 	const mcu302, mcu304, mcu306 = 0, 1, 2
 	s.Offer(mcu302, get(1000))
@@ -27,7 +29,7 @@ func TestFigure3(t *testing.T) {
 	}{
 		{mcu302, 0, 0},
 		{mcu306, 0, 1},               // 2000 left, 2111 wanted
-		{mcu304, 611 * us / 1000, 1}, // 1500 left; the other 611 come in at 1 byte a nanosecond
+		{mcu304, 611 * us / 1000, 1}, // 1500 left; the other 611 arrive at 1 byte a nanosecond
 	} {
 		u, at := next(t, s, 0)
 		if u != want.unit || at != want.at || s.Skips(mcu304) != want.skips {
@@ -36,8 +38,8 @@ func TestFigure3(t *testing.T) {
 	}
 }
 
-// GET-8: a request is eligible if the bucket holds the response's length, or, by
-// the other reading, if it is not in debt.
+// GET-8: a request is eligible if the bucket holds the response's length or, in
+// the other reading, if the bucket is not in debt.
 func TestGates(t *testing.T) {
 	for gate, want := range map[Gate][]unit.Time{
 		GateFull:   {0, 1000 * us / 1000, 3000 * us / 1000},
@@ -57,9 +59,10 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// GET-4, GET-5: responses are asked for at the rate of the threshold, whatever
+// GET-4, GET-5: responses are requested at the rate of the threshold, whatever
 // the link could carry.
-// GET-44: so the shaper governs what comes in, and what goes out beside it.
+// GET-44: thus the shaper controls the incoming traffic together with the
+// outgoing.
 func TestRequestsGoAtTheRateAtWhichResponsesAreAbsorbed(t *testing.T) {
 	s := mustNew(t, config(2, inLimit(100*gbps, 8444)))
 	sources := []source{{Packet: get(2088)}, {Packet: get(2088)}}
@@ -70,7 +73,7 @@ func TestRequestsGoAtTheRateAtWhichResponsesAreAbsorbed(t *testing.T) {
 	}
 }
 
-// GET-59: with pacing off nothing but the link holds requests back.
+// GET-59: with pacing off only the link limits requests.
 func TestPacingOff(t *testing.T) {
 	s := mustNew(t, config(1, inLimit(gbps, 2111), func(c *Config) { c.Pacing = PacingOff }))
 	sources := []source{{Packet: get(2088)}}
@@ -80,8 +83,8 @@ func TestPacingOff(t *testing.T) {
 	}
 }
 
-// GET-7: what asks for no response needs no IN tokens.
-// GET-50: it goes on its way without the check.
+// GET-7: a packet that requests no response needs no IN tokens.
+// GET-50: it is sent without the check.
 func TestAPutNeedsNoInTokens(t *testing.T) {
 	s := mustNew(t, config(2, inLimit(gbps, 2111)))
 	s.Offer(0, get(2111))
@@ -93,8 +96,8 @@ func TestAPutNeedsNoInTokens(t *testing.T) {
 	}
 }
 
-// GET-46: PUT requests and GET responses are charged to the same OUT tokens: their
-// sum keeps the branch's limit.
+// GET-46: PUT requests and GET responses are charged to the same OUT tokens:
+// their sum stays within the branch's limit.
 func TestPutsAndResponsesShareTheOutTokens(t *testing.T) {
 	for name, sources := range map[string][]source{
 		"puts":      {{Packet: put(1062)}},
@@ -117,8 +120,8 @@ func TestPutsAndResponsesShareTheOutTokens(t *testing.T) {
 	}
 }
 
-// The second mode: responses outstanding, and solicited in a period, are bounded
-// (US 11,750,522 claim 1).
+// The second mode limits the responses outstanding, and those solicited in a
+// period (US 11,750,522 claim 1).
 func TestOutstanding(t *testing.T) {
 	s := mustNew(t, config(1, func(c *Config) {
 		c.Pacing, c.Outstanding = PacingOutstanding, Outstanding{Bytes: 5000, PerPeriod: 6000, Period: 10 * us}
@@ -186,13 +189,13 @@ func TestAnOfferIsNotBeforeItsInstant(t *testing.T) {
 	}
 }
 
-// What is withdrawn does not go, and tokens are no longer kept for it.
+// A withdrawn packet does not go, and no tokens are reserved for it any more.
 func TestWithdraw(t *testing.T) {
 	s := mustNew(t, config(2, inLimit(8*gbps, 2111)))
 	s.Offer(0, get(100))
 	next(t, s, 0)
 	s.Offer(0, get(2111))
-	for range 40 { // others are granted more than a round's worth
+	for range 40 { // other units are granted more than a round's worth
 		s.Offer(1, get(60))
 		next(t, s, 0)
 	}
@@ -243,8 +246,8 @@ func BenchmarkPick(b *testing.B) {
 	}
 }
 
-// A packet that is taken back while it waits for tokens waits no longer: the stall
-// ends with it. The sum over the leaves is what Stalled gives.
+// The stall of a packet ends when the packet is withdrawn. The sum over the
+// leaves equals Stalled.
 func TestAPacketThatIsTakenBackStallsNoMore(t *testing.T) {
 	s := mustNew(t, config(1, inLimit(8*gbps, 3000)))
 	s.Offer(0, get(2000))

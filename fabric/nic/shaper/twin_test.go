@@ -8,8 +8,9 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// slow is the obvious shaper: exact fractions for tokens, and every rule checked
-// for every packet by itself. It does not choose; it says who may be chosen.
+// slow is the straightforward shaper: exact fractions for tokens, and every
+// rule checked for every packet separately. It does not choose; it determines
+// the eligible units.
 type slow struct {
 	cfg      Config
 	head     [2]*exact
@@ -41,7 +42,7 @@ func (w *slow) path(leaf, d int) []*exact {
 	return []*exact{w.leaves[leaf][d], w.branches[w.cfg.Leaves[leaf].Branch][d], w.head[d]}
 }
 
-// mayGo tells whether the packet may go at now, if nobody else wants to.
+// mayGo reports whether the packet may go at now if it has no competitors.
 func (w *slow) mayGo(now unit.Time, p Packet) bool {
 	if p.At > now || w.paused>>w.cfg.Leaves[p.Leaf].Class&1 != 0 {
 		return false
@@ -131,9 +132,10 @@ func drawPacket(t *rapid.T, leaves int, now unit.Time) Packet {
 	return p
 }
 
-// Whatever is offered, paused and come in: who goes may go by the twin; where
-// nobody goes, the twin lets nobody go either, but for those whose tokens are kept
-// for another, and will not before the instant that Due names.
+// Whatever is offered, paused and received, a unit that goes is eligible in the
+// twin. If no unit goes, the twin has no eligible unit either, except for units
+// whose tokens are reserved for another, and none becomes eligible before the
+// instant that Due returns.
 func TestShaperTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := drawShaper(t)
@@ -164,7 +166,7 @@ func TestShaperTwin(t *testing.T) {
 	})
 }
 
-// pick compares one choice, and tells whether one was made.
+// pick compares one choice, and reports whether a unit was chosen.
 func pick(t *rapid.T, s *Shaper, twin *slow, now unit.Time) bool {
 	if u, ok := s.Pick(now); ok {
 		p := s.units[u].Packet
@@ -193,7 +195,7 @@ func pick(t *rapid.T, s *Shaper, twin *slow, now unit.Time) bool {
 	return false
 }
 
-// someWaits tells whether an offer waits for tokens of its own.
+// someWaits reports whether an offer waits for tokens on its own account.
 func someWaits(s *Shaper) bool {
 	for u := s.offered.next(0); u >= 0; u = s.offered.next(u + 1) {
 		if o := &s.units[u]; !o.outbid && o.verdict >= noOut {
