@@ -11,13 +11,15 @@ import (
 	"github.com/rackfab/rackfab/services/collector"
 )
 
-// collectorVariable overrides where commands look for a collector.
+// collectorVariable is the environment variable with the default address of the
+// collector.
 const collectorVariable = "RACKFAB_COLLECTOR"
 
-// ask is what a command does with a collector.
+// ask is the body of a command that queries a collector.
 type ask func(c *cobra.Command, api rackfabv1.CollectorServiceClient, args []string) error
 
-// asking makes a command that asks a collector, or a folder that none runs on.
+// asking returns a command that queries a running collector, or a data folder that no
+// collector has open.
 func asking(use, short string, args cobra.PositionalArgs, do ask) *cobra.Command {
 	var address, data, tls string
 	c := &cobra.Command{Use: use, Short: short, Args: args, RunE: func(c *cobra.Command, args []string) error {

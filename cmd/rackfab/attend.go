@@ -16,10 +16,10 @@ import (
 	"github.com/rackfab/rackfab/services/launch"
 )
 
-// stopWait is how long a live run may take to end in order.
+// stopWait bounds the orderly end of a live run.
 const stopWait = 5 * time.Second
 
-// attend waits for the end, and says how the rack is repeated.
+// attend waits for the end of the live run and prints how to repeat it.
 func attend(c *cobra.Command, rack *launch.Rack, journal string) error {
 	ctx := c.Context()
 	if err := await(c, rack, journal); err != nil {
@@ -29,7 +29,7 @@ func attend(c *cobra.Command, rack *launch.Rack, journal string) error {
 	defer cancel()
 	out, err := rack.Client().API().StopRack(stopping, &rackfabv1.StopRackRequest{})
 	if status.Code(err) == codes.FailedPrecondition {
-		return nil // it has been taken down
+		return nil // another client has ended the live run
 	}
 	if err != nil {
 		return parting{fmt.Errorf("the live run did not end in order: %w", plain(err))}
@@ -41,9 +41,9 @@ func attend(c *cobra.Command, rack *launch.Rack, journal string) error {
 	return err
 }
 
-// await waits for Ctrl-C. That somebody takes the live run down is told, and so is a
-// node that is lost: the processes stay, for status and journal or for the next live
-// run. The loss of the controller is the error.
+// await waits for Ctrl-C. It prints a message if another client takes the rack down or
+// a node is lost. The processes keep running then, so that status and journal still
+// answer and another live run can begin. Only the loss of the controller is an error.
 func await(c *cobra.Command, rack *launch.Rack, journal string) error {
 	down, failed := takenDown(c.Context(), rack.Client().API()), rack.Failed().Done()
 	for {
@@ -66,9 +66,9 @@ func await(c *cobra.Command, rack *launch.Rack, journal string) error {
 	}
 }
 
-// takenDown gives a channel that is closed when somebody ends the live run.
+// takenDown returns a channel that is closed when a client ends the live run.
 func takenDown(ctx context.Context, api rackfabv1.FabricServiceClient) <-chan struct{} {
-	const seldom = 60_000 // ms between events, which nobody reads
+	const seldom = 60_000 // ms between events, which are discarded
 	down := make(chan struct{})
 	go func() {
 		events, err := api.Watch(ctx, &rackfabv1.WatchRequest{EveryMs: seldom})
@@ -82,7 +82,7 @@ func takenDown(ctx context.Context, api rackfabv1.FabricServiceClient) <-chan st
 	return down
 }
 
-// kept says how a live run that has ended is repeated by its journal, if it has one.
+// kept returns how to repeat an ended live run from its journal, if there is one.
 func kept(journal string) string {
 	if _, err := os.Stat(journal); err != nil {
 		return "nothing had run"
@@ -90,7 +90,7 @@ func kept(journal string) string {
 	return "to repeat it: rackfab replay " + journal
 }
 
-// ending says where a live run has ended.
+// ending returns the instant at which a live run ended, and its digest.
 func ending(j *rackfabv1.Journal) string {
 	return fmt.Sprintf("ended at %s, digest %016x", unit.Time(j.GetAtPs()), j.GetDigest())
 }

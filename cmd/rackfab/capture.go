@@ -65,14 +65,14 @@ func captureCommand() *cobra.Command {
 	return c
 }
 
-// captureOptions are the flags as values.
+// captureOptions are the parsed flags.
 type captureOptions struct {
-	window tap.Window // From is -1 if it is open; To is unit.Never
+	window tap.Window // From is -1 while it is open; To is unit.Never
 	span   unit.Time  // 0 for none
 	file   capture.Options
 }
 
-// read gives the flags as values, or all that is wrong with them.
+// read parses the flags. The error joins all faults.
 func (f *captureFlags) read() (o captureOptions, err error) {
 	var faults []error
 	instant := func(flag, text string, unset unit.Time) unit.Time {
@@ -104,7 +104,7 @@ func (f *captureFlags) read() (o captureOptions, err error) {
 	return o, errors.Join(faults...)
 }
 
-// from sets the window's open ends, now that the first possible instant is known.
+// from fills in the open ends of the window from the earliest possible instant.
 func (o *captureOptions) from(earliest unit.Time) {
 	if o.window.From < 0 {
 		o.window.From = earliest
@@ -114,7 +114,7 @@ func (o *captureOptions) from(earliest unit.Time) {
 	}
 }
 
-// captureFile is the file of a capture under way.
+// captureFile is the file of a capture in progress.
 type captureFile struct {
 	*capture.Writer
 	name   string
@@ -123,7 +123,7 @@ type captureFile struct {
 	full   bool
 }
 
-// newCaptureFile begins a file of a run of s, or standard output.
+// newCaptureFile creates the file of a run of s, or writes to standard output.
 func newCaptureFile(c *cobra.Command, name string, s *topology.Scenario, points []tap.Point, o capture.Options) (*captureFile, error) {
 	f := &captureFile{name: name, points: points}
 	w := c.OutOrStdout()
@@ -158,11 +158,11 @@ func (f *captureFile) take(packets []tap.Packet) error {
 	return f.Flush()
 }
 
-// limited says that a capture ended because its file was full.
+// limited is the reason of a capture that ended because its file was full.
 const limited = "ended by --limit"
 
-// end closes the file and says what it holds, and why no more, "" where nothing was
-// in its way.
+// end closes the file and prints how many packets it holds. why is the reason of an
+// early end, or "".
 func (f *captureFile) end(c *cobra.Command, until unit.Time, why string) error {
 	err := f.Close()
 	if f.file != nil {

@@ -15,7 +15,8 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// captureLive captures the running rack, until its window ends or Ctrl-C.
+// captureLive captures from the running rack until the window ends or the user presses
+// Ctrl-C.
 func captureLive(c *cobra.Command, f captureFlags, o captureOptions) error {
 	if f.scheme != "" || c.Flags().Changed("seed") {
 		return errors.New("--scheme and --seed are for a run in memory: name a scenario, or leave them out")
@@ -40,8 +41,8 @@ func captureLive(c *cobra.Command, f captureFlags, o captureOptions) error {
 	})
 }
 
-// captureStream writes the packets of a capture that has begun. An end by Ctrl-C or
-// of the rack is no error.
+// captureStream writes the packets of a started capture. The end of the rack, or
+// Ctrl-C, is not an error.
 func captureStream(
 	c *cobra.Command, stream rackfabv1.FabricService_CaptureClient, started *rackfabv1.CaptureStarted, output string, o captureOptions,
 ) error {
@@ -79,7 +80,7 @@ func captureStream(
 	return err
 }
 
-// end says what ends a capture of a running rack, beside its limit.
+// end returns what ends a capture of a running rack, other than its size limit.
 func (o *captureOptions) end() string {
 	if o.window.To == unit.Never {
 		return "Ctrl-C"
@@ -87,8 +88,9 @@ func (o *captureOptions) end() string {
 	return o.window.To.String()
 }
 
-// follow writes packets as they come, until the capture ends, the file is full, or
-// Ctrl-C, and gives the instant up to which there are all, which is from at first.
+// follow writes packets as they arrive until the capture ends, the file is full, or the
+// user presses Ctrl-C. It returns the instant up to which the capture is complete,
+// initially from.
 func (f *captureFile) follow(c *cobra.Command, stream rackfabv1.FabricService_CaptureClient, from unit.Time) (until unit.Time, err error) {
 	bar := newTally()
 	defer bar.finish()
@@ -118,7 +120,7 @@ func (f *captureFile) follow(c *cobra.Command, stream rackfabv1.FabricService_Ca
 	return until, nil
 }
 
-// takeAll writes packets as they came from the controller.
+// takeAll converts packets from the controller and writes them.
 func (f *captureFile) takeAll(list []*rackfabv1.CapturedPacket) error {
 	packets := make([]tap.Packet, len(list))
 	for i, m := range list {

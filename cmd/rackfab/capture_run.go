@@ -11,10 +11,10 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// captureStep is how much of a run in memory is held before it is written.
+// captureStep is how much fabric time a run in memory buffers between writes.
 const captureStep = 100 * unit.Microsecond
 
-// overridden loads a scenario or a journal, with what the flags change.
+// overridden loads a scenario or a journal and applies the flags.
 func overridden(c *cobra.Command, name, scheme string, seed uint64) (*topology.Scenario, error) {
 	s, err := loadScenario(name)
 	if err != nil {
@@ -27,7 +27,7 @@ func overridden(c *cobra.Command, name, scheme string, seed uint64) (*topology.S
 	return s.Override(o)
 }
 
-// captureRun captures a run in memory.
+// captureRun captures from a run in memory.
 func captureRun(c *cobra.Command, name string, f captureFlags, o captureOptions) error {
 	s, err := overridden(c, name, f.scheme, f.seed)
 	if err != nil {

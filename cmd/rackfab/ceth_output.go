@@ -15,19 +15,20 @@ import (
 	"github.com/rackfab/rackfab/sweep"
 )
 
-// drawn is what the document draws, by scheme (¶112, ¶205, ¶206).
+// drawn holds the packet numbers in the document's figures, by scheme (¶112, ¶205,
+// ¶206).
 var drawn = map[string]table.Row{
 	"cnp":  {"  figure 3", "", 5, 7, 10},
 	"ceth": {"  figure 16", "", 4, 4, 8},
 }
 
-// reactionColumns are the table of the packets; units end the names.
+// reactionColumns are the columns of the packet table. Names end with their units.
 var reactionColumns = []sweep.Column{
 	{Name: "scheme", Kind: sweep.Text},
 	{Name: "packet", Kind: sweep.Integer},
 	{Name: "psn", Kind: sweep.Integer},
 	{Name: "sent_us", Kind: sweep.Real},
-	{Name: "received_us", Kind: sweep.Real}, // -1: not within the run
+	{Name: "received_us", Kind: sweep.Real}, // -1: not received during the run
 	{Name: "rate_gbps", Kind: sweep.Real},
 	{Name: "marked", Kind: sweep.Integer},
 }
@@ -83,7 +84,7 @@ func (r *reactions) write(dir string, s *topology.Scenario) error {
 	return nil
 }
 
-// figure is one panel per scheme, from a little before packet 1 on.
+// figure returns a figure with one panel per scheme, starting shortly before packet 1.
 func (r *reactions) figure(title, y string, lines func(*reaction) []chart.Line) *chart.Figure {
 	f := &chart.Figure{Title: title, XLabel: "time [us]", YLabel: y, XMax: micros(r.duration), PanelHeight: 220, Rows: [][]chart.Panel{nil}}
 	for i := range r.Runs {
@@ -102,7 +103,7 @@ func (r *reaction) aside() string {
 	return fmt.Sprintf("slows down at %d, lowest at %d, recovered at %d", r.SlowDown, r.Lowest, r.Recovered)
 }
 
-// packetFigure shows packets against time, those with a mark over all.
+// packetFigure plots packets over time. Marked packets are drawn on top.
 func (r *reactions) packetFigure() *chart.Figure {
 	return r.figure("Packets of "+r.Flow+", counted from the first that was marked", "packet", func(run *reaction) []chart.Line {
 		sent := chart.Line{Name: "sent", Dots: true, Style: chart.Style{Over: 1}}
@@ -120,10 +121,10 @@ func (r *reactions) packetFigure() *chart.Figure {
 	})
 }
 
-// lastDrawn is the last packet in the figure: the document draws 10.
+// lastDrawn is the last packet in the figure. The document draws 10.
 const lastDrawn = 14
 
-// rateFigure shows the rate that the sender keeps against time, as steps.
+// rateFigure plots the sender's rate over time, as steps.
 func (r *reactions) rateFigure() *chart.Figure {
 	return r.figure("Rate of "+r.Flow, "rate [Gbit/s]", func(run *reaction) []chart.Line {
 		rate := chart.Line{Name: "rate"}
@@ -183,7 +184,7 @@ func (r *reaction) marks() (n int) {
 	return n
 }
 
-// number writes the number of a packet, a dash if there is none.
+// number formats a packet number, with a dash for 0.
 func number(n int) string {
 	if n == 0 {
 		return "-"

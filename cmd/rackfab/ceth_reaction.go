@@ -10,34 +10,35 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// cethReaction follows one flow through an episode of congestion, packet by packet:
-// figures 3 and 16 of the document on CETH.
+// cethReaction is an experiment that follows one flow through an episode of congestion,
+// packet by packet. It reproduces figures 3 and 16 of the document on CETH.
 const cethReaction = "ceth-reaction"
 
-// reaction is the outcome of one scheme.
+// reaction is the outcome under one scheme.
 type reaction struct {
 	Scheme string `json:"scheme"`
 	Digest string `json:"digest"`
 	measure.ReactionResult
 	Marks int   `json:"marked"` // packets of the flow
-	ACKs  int64 `json:"acks"`   // that came in at the senders, of all flows
-	CNPs  int64 `json:"cnps"`   // that the receiver sent
+	ACKs  int64 `json:"acks"`   // received by the senders, of all flows
+	CNPs  int64 `json:"cnps"`   // sent by the receiver
 }
 
-// reactions is reaction.json.
+// reactions is the content of reaction.json.
 type reactions struct {
 	Scenario string     `json:"scenario"`
 	Bus      string     `json:"bus"`
 	Seed     uint64     `json:"seed"`
 	Flow     string     `json:"flow"`
 	Runs     []reaction `json:"runs"`
-	// Published are baselines with DCQCN's published settings; their packets are left
-	// out.
+	// Published are the baselines with DCQCN's published settings, without their
+	// packets.
 	Published []reaction `json:"published"`
 	duration  unit.Time
 }
 
-// runReaction follows the flow under each scheme, and under DCQCN as published.
+// runReaction follows the flow under each scheme, and under DCQCN with its published
+// settings.
 func runReaction(c *cobra.Command, b *bench, f runFlags) error {
 	base, err := loadScenario(cethReaction)
 	if err != nil {
@@ -67,9 +68,9 @@ func runReaction(c *cobra.Command, b *bench, f runFlags) error {
 	return all.print(c.OutOrStdout(), f.out)
 }
 
-// published gives the baselines with the settings that DCQCN was published with.
-// The scenario's own are scaled to the document's drawing; these take so long to
-// recover that the run has to last publishedDuration, unless the flags say how long.
+// published returns the baselines with DCQCN's published settings. The scenario's own
+// settings are scaled to the document's drawing. With the published ones recovery takes
+// so long that the run lasts publishedDuration, unless a flag sets the duration.
 func published(s *topology.Scenario, f runFlags) []*topology.Scenario {
 	var scenarios []*topology.Scenario
 	for _, scheme := range []string{"cnp", "dcqcn"} {

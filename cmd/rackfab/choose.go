@@ -9,7 +9,7 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// schemeCommand makes the command that chooses the congestion control of flows.
+// schemeCommand returns the command that changes the congestion control of flows.
 func schemeCommand() *cobra.Command {
 	var flows string
 	c := change("scheme NAME", "Put flows under another congestion control: "+strings.Join(cc.Choices(), ", "), cobra.ExactArgs(1),

@@ -15,10 +15,10 @@ import (
 	"github.com/rackfab/rackfab/services/page"
 )
 
-// collectorData is where a collector that is started by hand keeps what it gets.
+// collectorData is the default data folder of a collector that is started by hand.
 var collectorData = filepath.Join("runs", "collector")
 
-// collectorFlags are the settings of a collector as people write them.
+// collectorFlags are the unparsed settings of a collector.
 type collectorFlags struct {
 	listen, data, maxSize, keepSlowest, forward, http, controller, tls string
 
@@ -53,7 +53,7 @@ func collectorCommand() *cobra.Command {
 	return c
 }
 
-// options reads the flags, and names everything that is wrong with them.
+// options parses the flags. The error joins all faults.
 func (f *collectorFlags) options() (collector.Options, error) {
 	o := collector.Options{Listen: f.listen, Data: f.data, Forward: f.forward, HTTP: f.http, AnyPort: f.anyPort, Show: f.show}
 	var faults []error
@@ -76,10 +76,11 @@ func (f *collectorFlags) options() (collector.Options, error) {
 	return o, errors.Join(faults...)
 }
 
-// off is the address of what is not to be there.
+// off is the address that disables a listener.
 const off = "off"
 
-// show serves the page of the collector's rack, or says why there is none.
+// show serves the page of the collector's rack. If the page cannot be made, every
+// request gets the error.
 func (f *collectorFlags) show(ctx context.Context, l net.Listener, address string) error {
 	p, err := newPage(pageFlags{controller: f.controller, collector: address, tls: f.tls, runs: "runs", hosts: f.hosts})
 	if err != nil {
@@ -90,7 +91,7 @@ func (f *collectorFlags) show(ctx context.Context, l net.Listener, address strin
 	return page.Serve(ctx, l, p)
 }
 
-// collectorCommands are the collector and the questions that are put to it.
+// collectorCommands returns the commands that run a collector and query it.
 func collectorCommands() []*cobra.Command {
 	return []*cobra.Command{collectorCommand(), runsCommand(), tracesCommand(), traceCommand(), queryCommand()}
 }

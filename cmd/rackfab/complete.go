@@ -14,11 +14,11 @@ import (
 	"github.com/rackfab/rackfab/services/collector"
 )
 
-// completionLimit is how long the tab key waits for a rack.
+// completionLimit bounds how long completion waits for a rack.
 const completionLimit = time.Second
 
-// completable gives every command below root what the tab key offers: names that
-// are always the same, and those of the rack that runs.
+// completable adds completion to every command below root: fixed names, and names from
+// the running rack.
 func completable(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		completable(c)
@@ -35,7 +35,8 @@ func completable(root *cobra.Command) {
 	}
 }
 
-// argumentOffers are what commands take as arguments, and flagOffers what flags take.
+// argumentOffers completes arguments by command path; flagOffers completes flags by
+// name.
 var (
 	argumentOffers = map[string]cobra.CompletionFunc{
 		"rackfab scheme":         first(choices, cobra.ShellCompDirectiveNoFileComp),
@@ -58,7 +59,7 @@ var (
 	}
 )
 
-// first offers names for the first argument alone.
+// first completes only the first argument.
 func first(names func(*cobra.Command) []string, files cobra.ShellCompDirective) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -68,7 +69,7 @@ func first(names func(*cobra.Command) []string, files cobra.ShellCompDirective) 
 	}
 }
 
-// listed offers names after each comma.
+// listed completes the element after the last comma.
 func listed(names func(*cobra.Command) []string) cobra.CompletionFunc {
 	return func(c *cobra.Command, _ []string, typed string) (offer []string, _ cobra.ShellCompDirective) {
 		before := typed[:strings.LastIndex(typed, ",")+1]
@@ -81,10 +82,10 @@ func listed(names func(*cobra.Command) []string) cobra.CompletionFunc {
 
 func scenarioNames(*cobra.Command) []string { return topology.Builtins() }
 
-// choices are the schemes that flows can change to while the rack runs.
+// choices returns the schemes that flows can switch to while the rack runs.
 func choices(*cobra.Command) []string { return cc.Choices() }
 
-// formatsOf are what a command can print or write.
+// formatsOf returns the output formats of a command.
 func formatsOf(c *cobra.Command) []string {
 	switch c.CommandPath() {
 	case "rackfab export":
@@ -97,7 +98,8 @@ func formatsOf(c *cobra.Command) []string {
 
 func allSchemes(*cobra.Command) []string { return cc.Names() }
 
-// attempt calls do with the rack that runs. Without one nothing is offered.
+// attempt calls do with the running rack. Errors are ignored: without a rack,
+// completion offers nothing.
 func attempt(c *cobra.Command, do func(context.Context, rackfabv1.FabricServiceClient) error) {
 	ctx, cancel := context.WithTimeout(context.Background(), completionLimit)
 	defer cancel()
@@ -106,7 +108,7 @@ func attempt(c *cobra.Command, do func(context.Context, rackfabv1.FabricServiceC
 	})
 }
 
-// present is the rack that runs, empty if none does.
+// present returns the topology of the running rack, or nil if none runs.
 func present(c *cobra.Command) (t *rackfabv1.Topology) {
 	attempt(c, func(ctx context.Context, api rackfabv1.FabricServiceClient) error {
 		out, err := api.GetTopology(ctx, &rackfabv1.GetTopologyRequest{})
@@ -139,8 +141,8 @@ func links(c *cobra.Command) (names []string) {
 	return names
 }
 
-// settable are the settings that `rackfab set` may change, with their values; those of
-// links without, unless they are set.
+// settable returns the keys that `rackfab set` can change, with their values. Loss and
+// corruption of links have no value unless they are set.
 func settable(c *cobra.Command) (keys []string) {
 	for _, l := range links(c) {
 		keys = append(keys, l+".loss", l+".corrupt")
@@ -151,7 +153,7 @@ func settable(c *cobra.Command) (keys []string) {
 			for _, s := range n.GetSettings() {
 				switch key := s.GetKey(); {
 				case !s.GetLive() || key == "law" || key == "scheme":
-				case strings.Contains(key, "->"): // it names its link
+				case strings.Contains(key, "->"): // the key names its link
 					keys = append(keys, cobra.CompletionWithDesc(key, s.GetValue()))
 				default:
 					keys = append(keys, cobra.CompletionWithDesc(n.GetNode()+"."+key, s.GetValue()))
@@ -163,7 +165,7 @@ func settable(c *cobra.Command) (keys []string) {
 	return keys
 }
 
-// metricNames are those of the latest run that the collector holds.
+// metricNames returns the metrics of the collector's latest run.
 func metricNames(c *cobra.Command) []string {
 	who, err := client(c.Flag("tls").Value.String())
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threadSeconds is the processor time that the calling thread has used.
+// threadSeconds returns the CPU time of the calling thread in seconds.
 func threadSeconds() float64 {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_THREAD, &u); err != nil {

@@ -2,5 +2,5 @@
 
 package main
 
-// threadSeconds is 0: the system does not tell the time of a thread.
+// threadSeconds returns 0: this system does not report the CPU time of a thread.
 func threadSeconds() float64 { return 0 }

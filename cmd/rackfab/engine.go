@@ -13,22 +13,22 @@ import (
 	"github.com/rackfab/rackfab/services/memory"
 )
 
-// engine runs scenarios of one rack. A run passes what the listener asks for to it; nil
-// asks for nothing.
+// engine runs scenarios of one rack. A run passes the listener the kinds of notes that
+// it requests. A nil listener requests none.
 type engine interface {
 	run(ctx context.Context, s *topology.Scenario, show func(advance), l *listener) (*measure.Run, error)
-	// lanes is how many runs may go on at the same time.
+	// lanes returns how many runs the engine can execute concurrently.
 	lanes() int
 	close()
 }
 
-// listener takes the notes of some kinds, a node's in order of time.
+// listener receives notes of some kinds. Notes of one node arrive in time order.
 type listener struct {
 	kinds []fabric.Kind
 	hear  func(node int, notes []fabric.Note)
 }
 
-// newEngine gives the engine that the flags ask for. s is the rack.
+// newEngine returns the engine that the flags select. s is the rack.
 func newEngine(ctx context.Context, s *topology.Scenario, f runFlags) (engine, error) {
 	if f.bus == "memory" {
 		return newMemoryEngine(ctx, f)
@@ -39,22 +39,22 @@ func newEngine(ctx context.Context, s *topology.Scenario, f runFlags) (engine, e
 	return newProcesses(ctx, s, f)
 }
 
-// memoryEngine runs all machines in this process.
+// memoryEngine runs all nodes in this process.
 type memoryEngine struct {
 	telemetry telemetryFlags
 	address   string // of the collector, "" for none
-	tls       string // folder of certificates, to meet the collector with
+	tls       string // folder of certificates for the connection to the collector
 	end       func()
 }
 
-// newMemoryEngine gives the engine, with a collector in this process if the flags
-// ask for one of its own.
+// newMemoryEngine returns the engine. It starts a collector in this process if the
+// flags request one.
 func newMemoryEngine(ctx context.Context, f runFlags) (engine, error) {
 	m := memoryEngine{telemetry: f.telemetry, address: f.telemetry.there(), tls: f.tls, end: func() {}}
 	if f.telemetry.address != own {
 		return m, nil
 	}
-	m.tls = "" // it is of this process alone
+	m.tls = "" // only this process uses the collector
 	ctx, cancel := context.WithCancel(ctx)
 	ready, wait, err := collector.Start(ctx, collector.Options{Listen: "127.0.0.1:0", Data: f.telemetry.folder, MaxSize: collector.MaxSize})
 	if err != nil {
@@ -64,16 +64,16 @@ func newMemoryEngine(ctx context.Context, f runFlags) (engine, error) {
 	m.address = ready.Address
 	m.end = func() {
 		cancel()
-		_ = wait() // the runs are over, and stand
+		_ = wait() // the runs are over and stored
 	}
 	return m, nil
 }
 
-// steps is how often a run in memory reports its progress.
+// steps is the number of progress reports of a run in memory.
 const steps = 200
 
 func (m memoryEngine) run(ctx context.Context, s *topology.Scenario, show func(advance), ear *listener) (*measure.Run, error) {
-	runtime.LockOSThread() // so that the thread's time is the run's
+	runtime.LockOSThread() // so that the thread's CPU time is that of the run
 	defer runtime.UnlockOSThread()
 	l, err := lab.New(s)
 	if err != nil {
@@ -103,7 +103,8 @@ func (m memoryEngine) run(ctx context.Context, s *topology.Scenario, show func(a
 	return outcome, err
 }
 
-// tell has a collector told of the run, if the flags ask for it; else it gives nil.
+// tell starts to export the run's telemetry to the collector. It returns nil if the
+// flags do not request that.
 func (m memoryEngine) tell(l *lab.Lab) (*memory.Teller, error) {
 	asked := m.telemetry.named(l.Scenario().Name, l.Scenario().Scheme)
 	if asked == nil {

@@ -19,11 +19,11 @@ import (
 	"github.com/rackfab/rackfab/sweep"
 )
 
-// experiment is a run with a table of its own. It writes its files to f.out.
+// experiment is a run that prints its own table. It writes its files to f.out.
 type experiment func(*cobra.Command, *bench, runFlags) error
 
-// experimentOf returns the experiment with that name, nil if there is none. One that
-// is also a scenario is run as such with --scheme.
+// experimentOf returns the experiment with that name, or nil if there is none. With
+// --scheme, a name that is also a scenario denotes the scenario.
 func experimentOf(c *cobra.Command, name string) experiment {
 	switch {
 	case name == fig5:
@@ -38,7 +38,7 @@ func experimentOf(c *cobra.Command, name string) experiment {
 	return nil
 }
 
-// runExperiment runs an experiment on the bus that the flags name.
+// runExperiment runs an experiment on the bus that the flags select.
 func runExperiment(c *cobra.Command, name string, e experiment, f runFlags) error {
 	if err := checkRun(&f, name); err != nil {
 		return err
@@ -52,8 +52,8 @@ func runExperiment(c *cobra.Command, name string, e experiment, f runFlags) erro
 	return f.tell(c)
 }
 
-// checkRun checks the flags that do not depend on the scenario, and gives the results a
-// folder named after the run if the flags name none.
+// checkRun checks the flags that do not depend on the scenario. It sets a default
+// results folder, named after the run.
 func checkRun(f *runFlags, name string) error {
 	if err := f.telemetry.check(); err != nil {
 		return err
@@ -71,27 +71,27 @@ func checkRun(f *runFlags, name string) error {
 	return nil
 }
 
-// bench runs the scenarios of an experiment. Those of one rack share an engine; a
-// scenario of another rack takes its place.
+// bench runs the scenarios of an experiment. Consecutive scenarios of one rack share an
+// engine.
 type bench struct {
 	ctx      context.Context
 	flags    runFlags
 	progress tally
 	runs     int
 
-	mu     sync.Mutex // guards what is below
+	mu     sync.Mutex // guards the fields below
 	engine engine
-	nodes  []topology.Node // of the engine
+	nodes  []topology.Node // nodes of the engine's rack
 }
 
-// run is a study.Bench.
+// run implements study.Bench.
 func (b *bench) run(s *topology.Scenario, kinds []fabric.Kind, hear func(node int, notes []fabric.Note)) (*measure.Run, error) {
 	b.runs++
 	b.progress.show(fmt.Sprintf("run %d: %s under %s", b.runs, s.Name, s.Scheme))
 	return b.runOn(b.ctx, s, func(advance) {}, &listener{kinds, hear})
 }
 
-// runOn runs a scenario on an engine of its rack.
+// runOn runs a scenario on an engine for its rack.
 func (b *bench) runOn(ctx context.Context, s *topology.Scenario, show func(advance), l *listener) (*measure.Run, error) {
 	e, err := b.engineOf(s)
 	if err != nil {
@@ -104,7 +104,7 @@ func (b *bench) runOn(ctx context.Context, s *topology.Scenario, show func(advan
 	return run, nil
 }
 
-// engineOf returns an engine of the scenario's rack.
+// engineOf returns an engine for the scenario's rack.
 func (b *bench) engineOf(s *topology.Scenario) (engine, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -120,7 +120,7 @@ func (b *bench) engineOf(s *topology.Scenario) (engine, error) {
 	return e, nil
 }
 
-// sameNode reports whether one process can be either node.
+// sameNode reports whether one process can run either node.
 func sameNode(a, b topology.Node) bool { return a.Name == b.Name && a.Kind == b.Kind }
 
 func (b *bench) end() {
@@ -135,15 +135,15 @@ func (b *bench) close() {
 	b.progress.finish()
 }
 
-// lanes is how many runs may go on at the same time.
+// lanes returns how many runs can execute concurrently.
 func (b *bench) lanes() int {
 	if b.flags.bus == "memory" {
 		return runtime.GOMAXPROCS(0)
 	}
-	return 1 // the rack is one
+	return 1 // there is only one rack
 }
 
-// cell is a sweep.Cell.
+// cell implements sweep.Cell.
 func (b *bench) cell(ctx context.Context, s *topology.Scenario, show func(sweep.Advance)) (*measure.Run, error) {
 	var before advance
 	step := func(now advance) {
@@ -158,7 +158,7 @@ func (b *bench) cell(ctx context.Context, s *topology.Scenario, show func(sweep.
 	return run, err
 }
 
-// printDigest prints where the runs of an experiment went on, and their digest.
+// printDigest prints the bus, the number of runs, and their digest.
 func (b *bench) printDigest(w io.Writer, runs []*measure.Run) error {
 	digest, err := study.Digest(runs)
 	if err != nil {

@@ -73,7 +73,7 @@ func explainPauseCommand() *cobra.Command {
 	return c
 }
 
-// scenario gives what is to be run.
+// scenario returns the scenario to run.
 func (f *explainFlags) scenario(c *cobra.Command, args []string) (*topology.Scenario, error) {
 	if len(args) == 1 {
 		return overridden(c, args[0], f.scheme, f.seed)
@@ -92,7 +92,7 @@ func (f *explainFlags) scenario(c *cobra.Command, args []string) (*topology.Scen
 	return topology.Parse("journal", journal.GetJournal().GetScenario())
 }
 
-// question reads the flags, or says all that is wrong with them.
+// question parses the flags. The error joins all faults.
 func (f *explainFlags) question(s *topology.Scenario) (q explain.Question, err error) {
 	var faults []error
 	fault := func(flag string, err error) {

@@ -19,7 +19,7 @@ import (
 	"github.com/rackfab/rackfab/report"
 )
 
-// exportFormats are what `rackfab export` can write.
+// exportFormats are the formats that `rackfab export` writes.
 var exportFormats = []string{"csv", "parquet", "hpcc"}
 
 // exportFlags are the settings of `rackfab export`.
@@ -55,13 +55,13 @@ func exportCommand() *cobra.Command {
 	return c
 }
 
-// isFolder tells a folder from the id of a run, which has no slash.
+// isFolder reports whether name is a folder rather than a run ID, which has no slash.
 func isFolder(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.IsDir() || strings.ContainsRune(name, filepath.Separator)
 }
 
-// check looks for formats that there are not, and no folder.
+// check rejects unknown formats and standard output as the folder.
 func (f *exportFlags) check() error {
 	var faults []error
 	for _, format := range f.formats {

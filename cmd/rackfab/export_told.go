@@ -18,8 +18,7 @@ import (
 	"github.com/rackfab/rackfab/sweep"
 )
 
-// exportTold writes the time series that a collector holds of a run, a table per
-// metric.
+// exportTold writes the time series of a run from a collector, one table per metric.
 func exportTold(c *cobra.Command, api rackfabv1.CollectorServiceClient, run string, f exportFlags) error {
 	formats := f.formats
 	if !c.Flags().Changed("format") {
@@ -55,7 +54,7 @@ func exportTold(c *cobra.Command, api rackfabv1.CollectorServiceClient, run stri
 	return err
 }
 
-// metrics lists the names of the metrics, each once, in their order.
+// metrics returns the distinct metric names in order of appearance.
 func metrics(series []*rackfabv1.Series) (names []string) {
 	for _, s := range series {
 		if !slices.Contains(names, s.GetMetric()) {
@@ -65,7 +64,7 @@ func metrics(series []*rackfabv1.Series) (names []string) {
 	return names
 }
 
-// toldTable asks for all points of a metric, node by node.
+// toldTable fetches all points of a metric, node by node.
 func toldTable(c *cobra.Command, api rackfabv1.CollectorServiceClient, list *rackfabv1.ListSeriesResponse, metric string) (*sweep.Table, error) {
 	var series []*rackfabv1.Series
 	var asked []string
@@ -88,11 +87,11 @@ func toldTable(c *cobra.Command, api rackfabv1.CollectorServiceClient, list *rac
 	return seriesTable(metric, series), nil
 }
 
-// unitEndings spell the units of metrics in the names of columns.
+// unitEndings maps units of metrics to suffixes of column names.
 var unitEndings = map[string]string{"By": "_bytes", "bit/s": "_bps", "ps": "_ps"}
 
-// seriesTable makes a table of the points of one metric: rackfab.port.queue becomes
-// port_queue, with the column queue_bytes.
+// seriesTable returns a table of the points of one metric. For example,
+// rackfab.port.queue becomes the table port_queue with the column queue_bytes.
 func seriesTable(metric string, series []*rackfabv1.Series) *sweep.Table {
 	name := strings.ReplaceAll(strings.TrimPrefix(metric, "rackfab."), ".", "_")
 	_, value, ok := strings.Cut(name, "_")
@@ -112,7 +111,7 @@ func seriesTable(metric string, series []*rackfabv1.Series) *sweep.Table {
 	return t
 }
 
-// kindOf is Integer where all values are whole.
+// kindOf returns Integer if all values are whole numbers, otherwise Real.
 func kindOf(series []*rackfabv1.Series) sweep.Kind {
 	for _, s := range series {
 		for _, v := range s.GetValues() {
@@ -124,7 +123,7 @@ func kindOf(series []*rackfabv1.Series) sweep.Kind {
 	return sweep.Integer
 }
 
-// pointRows gives a row per point.
+// pointRows yields one row per point.
 func pointRows(series []*rackfabv1.Series, kind sweep.Kind) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
 		for _, s := range series {
@@ -145,8 +144,8 @@ func pointRows(series []*rackfabv1.Series, kind sweep.Kind) iter.Seq2[[]any, err
 	}
 }
 
-// writeTable writes a table in each of the formats, and gives how many files that
-// made.
+// writeTable writes a table in each of the formats. It returns the number of files
+// written.
 func writeTable(dir string, t *sweep.Table, formats []string) (files int, err error) {
 	for _, format := range []struct {
 		name  string

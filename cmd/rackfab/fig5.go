@@ -14,33 +14,33 @@ import (
 	"github.com/rackfab/rackfab/sweep"
 )
 
-// fig5 is the experiment of PCN §4.2 and fig. 5: at which rate of F1 does s1
-// begin to pause s0?
+// fig5 is the experiment of PCN §4.2 and fig. 5. It searches for the rate of F1 at
+// which s1 begins to pause s0.
 const fig5 = "fig5"
 
-// Names of the scenario fig5.
+// Names in the scenario fig5.
 const (
 	fig5Victim = "F0"
 	fig5Flow   = "F1"
 	fig5Link   = "s1->s0"
 )
 
-// fig5Steps are the distances of the rates in Mbit/s: first over the whole range
-// of the paper, from 20 Gbit/s down, then between the highest rate without PAUSE
-// and the next.
+// fig5Steps are the step sizes of the search in Mbit/s. The first round covers the
+// paper's whole range, from 20 Gbit/s down. Later rounds search between the highest
+// rate without PAUSE and the next rate tried.
 var fig5Steps = []int{1000, 100, 20}
 
 const fig5First = 20_000 // Mbit/s
 
-// fig5Step is the outcome of one rate of F1. Rates are in Gbit/s.
+// fig5Step is the outcome at one rate of F1. Rates are in Gbit/s.
 type fig5Step struct {
-	Wire    float64 `json:"f1_wire_gbps"`    // what F1 sends, headers counted
-	Payload float64 `json:"f1_payload_gbps"` // what F1 sends, payload alone
+	Wire    float64 `json:"f1_wire_gbps"`    // TX rate of F1, with headers
+	Payload float64 `json:"f1_payload_gbps"` // TX rate of F1, payload only
 	Flow    float64 `json:"f1_goodput_gbps"`
 	Victim  float64 `json:"f0_goodput_gbps"`
 	Pauses  int64   `json:"pause_frames"` // on s1->s0
 	PerMs   float64 `json:"pause_frames_per_ms"`
-	Held    float64 `json:"paused_share"` // of the time, in 0 to 1
+	Held    float64 `json:"paused_share"` // of the run, 0 to 1
 	Digest  string  `json:"digest"`
 	run     *measure.Run
 }
@@ -48,8 +48,8 @@ type fig5Step struct {
 // fig5Result is the outcome of the experiment.
 type fig5Result struct {
 	Bus string `json:"bus"`
-	// The highest rate of F1 without PAUSE on s1->s0, in Gbit/s; above it PAUSE
-	// begins. 0 if every rate brings PAUSE.
+	// Payload and Wire are the highest rate of F1 without PAUSE on s1->s0, in Gbit/s.
+	// Both are 0 if every rate causes PAUSE.
 	Payload float64    `json:"threshold_payload_gbps"`
 	Wire    float64    `json:"threshold_wire_gbps"`
 	Steps   []fig5Step `json:"steps"` // from the highest rate down
@@ -94,7 +94,8 @@ func runFig5(c *cobra.Command, b *bench, f runFlags) error {
 	return err
 }
 
-// searchFig5 steps F1 down, then again in smaller steps where PAUSE begins.
+// searchFig5 steps F1 down, then searches in smaller steps around the rate at which
+// PAUSE begins.
 func searchFig5(ctx context.Context, b *bench, dir string, grid sweep.Grid) (*fig5Result, error) {
 	result := &fig5Result{Bus: b.flags.bus}
 	quiet, next := 0, fig5First+fig5Steps[0] // the highest rate without PAUSE, and the next one tried
@@ -108,7 +109,7 @@ func searchFig5(ctx context.Context, b *bench, dir string, grid sweep.Grid) (*fi
 			return nil, err
 		}
 		result.Steps = append(result.Steps, steps...)
-		for i, rate := range rates { // from the highest down
+		for i, rate := range rates { // from the highest rate down
 			if steps[i].Pauses == 0 {
 				quiet, result.Wire, result.Payload = rate, steps[i].Wire, steps[i].Payload
 				break
@@ -125,7 +126,7 @@ func searchFig5(ctx context.Context, b *bench, dir string, grid sweep.Grid) (*fi
 	return result, nil
 }
 
-// between gives the rates from below next down to above quiet.
+// between returns the rates between quiet and next, both excluded, in descending order.
 func between(quiet, next, by int) (rates []int) {
 	for rate := next - by; rate > quiet; rate -= by {
 		rates = append(rates, rate)
@@ -133,7 +134,7 @@ func between(quiet, next, by int) (rates []int) {
 	return rates
 }
 
-// fig5Round runs the scenario with F1 at each of the rates, in Mbit/s.
+// fig5Round runs the scenario once per rate of F1, in Mbit/s.
 func fig5Round(ctx context.Context, b *bench, dir string, grid sweep.Grid, rates []int) ([]fig5Step, error) {
 	values := make([]string, len(rates))
 	for i, rate := range rates {

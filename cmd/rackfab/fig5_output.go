@@ -12,7 +12,7 @@ import (
 	"github.com/rackfab/rackfab/sweep"
 )
 
-// fig5Columns are the table of the steps; units end the names.
+// fig5Columns are the columns of the step table. Names end with their units.
 var fig5Columns = []sweep.Column{
 	{Name: "F1.sent_wire_gbps", Kind: sweep.Real},
 	{Name: "F1.sent_payload_gbps", Kind: sweep.Real},
@@ -37,8 +37,8 @@ func (r *fig5Result) table() *sweep.Table {
 	}}
 }
 
-// writeFig5 writes the steps as a table, and two figures over what F1 sends: the
-// pause rate on s1->s0, and what F0 and F1 get.
+// writeFig5 writes the steps as a table, and two figures over the TX rate of F1: the
+// PAUSE rate on s1->s0, and the goodput of F0 and F1.
 func writeFig5(dir string, r *fig5Result) error {
 	pauses := r.figure("Fig. 5: PAUSE on s1->s0", "PAUSE frames per ms",
 		r.line("s1->s0", 0, func(s *fig5Step) float64 { return s.PerMs }))
@@ -98,8 +98,8 @@ func printFig5(w io.Writer, r *fig5Result) error {
 	return err
 }
 
-// verdict says where PAUSE begins. The paper's value is one of payload: 40
-// Gbit/s shared by four, less the headers.
+// verdict returns the rate at which PAUSE begins. The paper's value is a payload rate:
+// 40 Gbit/s shared by four flows, without headers.
 func (r *fig5Result) verdict() string {
 	switch {
 	case r.Wire == 0:

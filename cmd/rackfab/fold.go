@@ -11,8 +11,8 @@ import (
 	"golang.org/x/term"
 )
 
-// writeFolded writes a table in the style narrow, whose first columns name a row,
-// folded to the width of the terminal that w may be.
+// writeFolded writes a table of style narrow, folded to the width of w if w is a
+// terminal. The first columns, as many as names says, identify a row.
 func writeFolded(w io.Writer, table string, names int, groups ...string) error {
 	text := trimmed(table)
 	if width := terminalWidth(w); width > 0 {
@@ -22,14 +22,14 @@ func writeFolded(w io.Writer, table string, names int, groups ...string) error {
 	return err
 }
 
-// isTerminal tells whether w is a terminal.
+// isTerminal reports whether w is a terminal.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// terminalWidth gives the columns of the terminal that w is, 0 if it is none, or one
-// that does not know its size.
+// terminalWidth returns the width of the terminal w in columns. It returns 0 if w is
+// not a terminal, or if its size is unknown.
 func terminalWidth(w io.Writer) int {
 	f, ok := w.(*os.File)
 	if !ok || !isTerminal(w) {
@@ -42,13 +42,14 @@ func terminalWidth(w io.Writer) int {
 	return width
 }
 
-// gap is what lies at least between two columns.
+// gap is the minimum number of blanks between two columns.
 const gap = 2
 
-// fold cuts a table that is wider than width between columns, into tables below
-// each other that each begin with the columns that name a row. Columns of one group,
-// by the table's first line, stay together; nil is a table without groups, whose columns
-// are wrapped where one alone is too wide. It gives lines that end in "\n".
+// fold splits a table that is wider than width between columns, into tables below each
+// other. Each part begins with the columns that identify a row. Columns of one group,
+// by the table's first line, stay together. If groups is nil, the table has no groups,
+// and a column that is too wide by itself is wrapped. Every line of the result ends in
+// "\n".
 func fold(table string, width, names int, groups []string) string {
 	lines := grid(table)
 	starts := append(columnStarts(lines, groups), len(lines[0])+gap)
@@ -69,7 +70,7 @@ func fold(table string, width, names int, groups []string) string {
 	return strings.Join(parts, "\n")
 }
 
-// grid gives the lines of a text, all equally long.
+// grid returns the lines of text, padded to equal length.
 func grid(text string) (lines [][]rune) {
 	longest := 0
 	for line := range strings.Lines(text) {
@@ -82,8 +83,8 @@ func grid(text string) (lines [][]rune) {
 	return lines
 }
 
-// columnStarts gives where columns begin: at the left, and right of a gap that all
-// lines have, but not within a group.
+// columnStarts returns the offsets at which columns begin: the left edge, and the right
+// end of each gap that all lines share. Gaps within a group do not count.
 func columnStarts(lines [][]rune, groups []string) []int {
 	starts, empty, column := []int{0}, 0, 0
 	if groups != nil {
@@ -109,8 +110,8 @@ func columnStarts(lines [][]rune, groups []string) []int {
 	return starts
 }
 
-// trimmed gives a table without the blanks that end its lines, and without a first
-// line of nothing else.
+// trimmed removes trailing blanks from every line of a table, and its leading blank
+// lines.
 func trimmed(table string) string {
 	var b strings.Builder
 	for line := range strings.Lines(table) {
@@ -121,13 +122,13 @@ func trimmed(table string) string {
 	return b.String()
 }
 
-// leastText is how few characters a column of text is wrapped to: a terminal that is
-// narrower breaks lines by itself.
+// leastText is the minimum width to which a column of text is wrapped. A narrower
+// terminal breaks lines by itself.
 const leastText = 16
 
-// block writes the first stub cells of each line and those from and to some others,
-// which are wrapped to width, 0 for not at all. Lines without text are left out: what
-// made a row high stands in another block.
+// block writes the first stub cells of each line and its cells in [from, to), wrapped
+// to width; 0 disables wrapping. Lines without text are omitted: the text that made the
+// row high is in another block.
 func block(lines [][]rune, stub, from, to, width int) string {
 	var b strings.Builder
 	for from < to && !slices.ContainsFunc(lines, func(line []rune) bool { return line[from] != ' ' && line[from] != '─' }) {

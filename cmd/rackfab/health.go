@@ -48,7 +48,7 @@ func healthCommand() *cobra.Command {
 	return c
 }
 
-// here gives the address in args, or else that of this container's node.
+// here returns the address in args, or else that of this container's node.
 func here(args []string) (string, error) {
 	if len(args) == 1 {
 		return args[0], nil

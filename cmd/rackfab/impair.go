@@ -10,7 +10,8 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// impairCommand makes the bus bad on purpose, and good again.
+// impairCommand returns the command that impairs the bus, with a subcommand that ends
+// the impairment.
 func impairCommand() *cobra.Command {
 	var lose, repeat, delay, nodes string
 	what := &rackfabv1.BusImpairment{}
@@ -62,20 +63,21 @@ func impairedText(nodes []string) string {
 	return fmt.Sprintf("the bus is bad on purpose for %d nodes: %s", len(nodes), strings.Join(nodes, ", "))
 }
 
-// parseShare reads "5%" or "0.05".
+// parseShare parses a share such as "5%" or "0.05".
 func parseShare(text string) (float64, error) {
 	number, percent := strings.CutSuffix(text, "%")
 	share, err := strconv.ParseFloat(number, 64)
 	if percent {
 		share /= 100
 	}
-	if err != nil || !(share >= 0 && share <= 1) { // NaN too
+	if err != nil || !(share >= 0 && share <= 1) { // rejects NaN too
 		return 0, fmt.Errorf("%q, want a share such as 5%% or 0.05", text)
 	}
 	return share, nil
 }
 
-// busText sums up what the nodes say of the bus, "" while nothing has gone wrong.
+// busText returns the sum of the nodes' bus statistics, or "" if no envelope was
+// impaired, missed, resent, repeated or early.
 func busText(nodes []*rackfabv1.NodeStats) string {
 	sum := &rackfabv1.BusStats{}
 	for _, n := range nodes {

@@ -1,5 +1,5 @@
-// Command rackfab emulates a rack fabric: it runs scenarios, looks at
-// topologies, and is every process of a rack.
+// Command rackfab emulates a rack fabric. It runs scenarios, inspects topologies, and
+// runs every process of a rack.
 package main
 
 import (
@@ -19,7 +19,7 @@ func main() {
 	os.Exit(status)
 }
 
-// errReported says that the fault has been written to standard error already.
+// errReported marks an error that has already been written to standard error.
 var errReported = errors.New("reported")
 
 func root() *cobra.Command {

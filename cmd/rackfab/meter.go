@@ -11,17 +11,17 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// meter draws a bar with the time left on standard error where that is a
-// terminal, and writes a line per tenth of the work where it is not. The work is
-// measured in fabric time.
+// meter shows progress on standard error: a bar with the remaining time if that is a
+// terminal, otherwise one line per tenth of the work. Work is measured in fabric time.
 type meter struct {
 	bar    *progressbar.ProgressBar
 	total  unit.Time
 	start  time.Time
-	tenths int64 // written
+	tenths int64 // tenths already written
 }
 
-// redraw is how long a bar stands at least: a slow line carries no more.
+// redraw is the minimum time between two updates of a bar, so that a slow connection
+// can keep up.
 const redraw = 100 * time.Millisecond
 
 func newMeter(total unit.Time) *meter {
@@ -38,17 +38,17 @@ func newMeter(total unit.Time) *meter {
 	return m
 }
 
-// barWidth leaves room for two runs side by side on a terminal of 80 columns.
+// barWidth returns the width of a bar that leaves room for two runs side by side on a
+// terminal of 80 columns.
 func barWidth(terminal int) int { return min(max(terminal-75, 5), 30) }
 
-// show says how much of the work is done, with how many frame-hops, and what is
-// going on.
+// show updates the work done, the number of frame-hops, and the description.
 func (m *meter) show(done unit.Time, hops int64, what string) {
 	elapsed := time.Since(m.start)
 	text := strings.TrimSpace(fmt.Sprintf("%s  %.2f M frame-hops/s", what, float64(hops)/elapsed.Seconds()/1e6))
 	if m.bar != nil {
 		m.bar.Describe(text)
-		_ = m.bar.Set64(int64(done / unit.Nanosecond)) // a bar that cannot be drawn stops nothing
+		_ = m.bar.Set64(int64(done / unit.Nanosecond)) // a failed update of the bar is harmless
 		return
 	}
 	if tenths := int64(done) / max(int64(m.total)/10, 1); tenths > m.tenths && done < m.total {
@@ -58,15 +58,15 @@ func (m *meter) show(done unit.Time, hops int64, what string) {
 	}
 }
 
-// finish takes the bar away.
+// finish removes the bar.
 func (m *meter) finish() {
 	if m.bar != nil {
 		_ = m.bar.Finish() // as in show
 	}
 }
 
-// tally shows on standard error, where that is a terminal, how far work has come
-// whose end is not known.
+// tally shows progress of work of unknown length, on standard error if that is a
+// terminal.
 type tally struct{ bar *progressbar.ProgressBar }
 
 func newTally() tally {
@@ -80,8 +80,8 @@ func newTally() tally {
 
 func (c tally) show(text string) {
 	c.bar.Describe(text)
-	_ = c.bar.Add(1) // a line that cannot be drawn stops nothing
+	_ = c.bar.Add(1) // a failed update of the line is harmless
 }
 
-// finish takes the line away.
+// finish removes the line.
 func (c tally) finish() { _ = c.bar.Finish() } // as in show

@@ -10,13 +10,13 @@ import (
 	"github.com/rackfab/rackfab/identity"
 )
 
-// natsFlags are those of a bus that is not the rack's own.
+// natsFlags adds the flags of an external bus.
 func natsFlags(c *cobra.Command, url, key *string) {
 	c.Flags().StringVar(url, "nats-url", "", "an external NATS server instead of the embedded one")
 	c.Flags().StringVar(key, "nats-nkey", "", "file with the seed of the nkey that the external NATS server lets in")
 }
 
-// natsAccess reads what lets the rack in at the external server.
+// natsAccess reads the rack's credentials for the external server.
 func natsAccess(url, key string) (bus.Access, error) {
 	if key == "" {
 		return bus.Access{}, nil

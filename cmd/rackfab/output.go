@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// standardOutput is the name of a file to write that stands for standard output.
+// standardOutput is the file name that denotes standard output.
 const standardOutput = "-"
 
-// createOutput writes by write the file with that name, or standard output.
+// createOutput calls write with the named file, or with standard output.
 func createOutput(c *cobra.Command, name string, write func(io.Writer) error) error {
 	if name == standardOutput {
 		return write(c.OutOrStdout())
@@ -21,24 +21,24 @@ func createOutput(c *cobra.Command, name string, write func(io.Writer) error) er
 	return createFile(name, write)
 }
 
-// createFile writes a file by write.
+// createFile creates a file and calls write with it.
 func createFile(path string, write func(io.Writer) error) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
 	if err := write(f); err != nil {
-		_ = f.Close() // the first fault counts
+		_ = f.Close() // the first error counts
 		if at := (*fs.PathError)(nil); errors.As(err, &at) {
-			return err // it names the file
+			return err // the error names the file
 		}
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return f.Close()
 }
 
-// notes is where a command says what it has written to a file: not among the bytes
-// of one that goes to standard output.
+// notes returns the writer for messages about a file: standard error if the file itself
+// goes to standard output.
 func notes(c *cobra.Command, name string) io.Writer {
 	if name == standardOutput {
 		return c.ErrOrStderr()
@@ -46,8 +46,7 @@ func notes(c *cobra.Command, name string) io.Writer {
 	return c.OutOrStdout()
 }
 
-// severalFiles is the error of a flag that takes a folder and got standard output,
-// nil if it got another name.
+// severalFiles returns an error if a flag that takes a folder names standard output.
 func severalFiles(flag, name string) error {
 	if name == standardOutput {
 		return fmt.Errorf("%s -: want a folder: what is written are several files", flag)

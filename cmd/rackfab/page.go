@@ -12,7 +12,7 @@ import (
 	"github.com/rackfab/rackfab/services/page"
 )
 
-// pageFlags say what the page shows and where.
+// pageFlags are the settings of `rackfab page`.
 type pageFlags struct {
 	controller, collector, tls, runs, listen string
 
@@ -42,8 +42,8 @@ func pageCommand() *cobra.Command {
 	return c
 }
 
-// newPage makes the page of a rack. It calls as a client of the rack, whoever serves
-// it.
+// newPage returns the page of a rack. The page calls the rack as a client, whichever
+// process serves it.
 func newPage(f pageFlags) (*page.Page, error) {
 	who, err := client(f.tls)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// postCommand makes the command that has hosts post work requests of a verb.
+// postCommand returns the command that posts work requests of a verb at hosts.
 func postCommand(name, short string, verb rackfabv1.PostVerb) *cobra.Command {
 	p := rackfabv1.Post{Verb: verb}
 	var size, every string

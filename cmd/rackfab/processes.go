@@ -13,19 +13,19 @@ import (
 // processes runs scenarios with one process per node.
 type processes struct {
 	rack      player
-	name      string // begins the names of its runs on the bus; may be empty
+	name      string // prefix of the run names on the bus; may be empty
 	telemetry telemetryFlags
 	runs      int
 	end       func()
 }
 
-// player takes a rack through a run.
+// player runs a request on a rack.
 type player interface {
 	Run(context.Context, controller.Request, func(controller.Progress)) (*controller.Report, error)
 }
 
-// newProcesses starts the processes of the rack of s, on the bus that the flags
-// name or, if they name none, on one of their own.
+// newProcesses starts the processes of the rack of s. They use the bus that the flags
+// name, or otherwise a bus of their own.
 func newProcesses(ctx context.Context, s *topology.Scenario, f runFlags) (engine, error) {
 	access, err := natsAccess(f.natsURL, f.natsKey)
 	if err != nil {
@@ -38,7 +38,8 @@ func newProcesses(ctx context.Context, s *topology.Scenario, f runFlags) (engine
 	return &processes{rack: rack, end: rack.Close, telemetry: f.telemetry}, nil
 }
 
-// run passes the notes on at the end of the run, the nodes in the order of the scenario.
+// run passes notes to the listener at the end of the run, node by node in the order of
+// the scenario.
 func (p *processes) run(ctx context.Context, s *topology.Scenario, show func(advance), l *listener) (*measure.Run, error) {
 	text, err := topology.Marshal(s)
 	if err != nil {
@@ -67,7 +68,7 @@ func (p *processes) run(ctx context.Context, s *topology.Scenario, show func(adv
 	return outcome, nil
 }
 
-// lanes is 1: the rack is one.
+// lanes returns 1: there is only one rack.
 func (p *processes) lanes() int { return 1 }
 
 func (p *processes) close() { p.end() }

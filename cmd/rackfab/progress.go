@@ -9,13 +9,13 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// advance is how far a run has come.
+// advance is the progress of a run.
 type advance struct {
 	fabric unit.Time
 	hops   int64
 }
 
-// progress shows several runs, which may advance at the same time.
+// progress shows the progress of several concurrent runs.
 type progress struct {
 	*meter
 	mu   sync.Mutex
@@ -31,7 +31,7 @@ func newProgress(runs []*topology.Scenario) *progress {
 	return &progress{meter: newMeter(total), runs: runs, at: make([]advance, len(runs))}
 }
 
-// show notes that a run has come to a.
+// show records that a run has advanced to a.
 func (p *progress) show(run int, a advance) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -44,7 +44,8 @@ func (p *progress) show(run int, a advance) {
 	p.meter.show(done, hops, p.running())
 }
 
-// running lists how far the runs under way have come: "pfc 1.0, pcn 3.5 of 80.0 ms".
+// running returns the progress of the unfinished runs, such as "pfc 1.0, pcn 3.5 of
+// 80.0 ms".
 func (p *progress) running() string {
 	var b strings.Builder
 	before := unit.Time(0) // the length of the run listed last, 0 for none

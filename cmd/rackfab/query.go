@@ -18,7 +18,7 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// queryFlags say which points, as people write them.
+// queryFlags select points; most are unparsed.
 type queryFlags struct {
 	q                    rackfabv1.QuerySeriesRequest
 	port                 int32
@@ -67,7 +67,7 @@ func queryCommand() *cobra.Command {
 	return c
 }
 
-// read puts the flags into the request, and names everything that is wrong with them.
+// read parses the flags into the request. The error joins all faults.
 func (f *queryFlags) read(c *cobra.Command) error {
 	faults := []error{
 		spanFlag("from", f.from, &f.q.FromPs), spanFlag("to", f.to, &f.q.ToPs), spanFlag("step", f.step, &f.q.StepPs), wantFormat(f.format, "table", "csv", "json"),
@@ -83,8 +83,8 @@ func (f *queryFlags) read(c *cobra.Command) error {
 	return errors.Join(faults...)
 }
 
-// absent says why a run has no series that was asked for. It has some, without points
-// in the range, if the error is nil.
+// absent returns an error if the run lacks the requested series. The error is nil if
+// the series exist but have no points in the range.
 func (f *queryFlags) absent(ctx context.Context, api rackfabv1.CollectorServiceClient, run string) error {
 	all, err := api.ListSeries(ctx, &rackfabv1.ListSeriesRequest{Select: &rackfabv1.SeriesSelector{Run: run}})
 	if err != nil {
@@ -101,7 +101,7 @@ func (f *queryFlags) absent(ctx context.Context, api rackfabv1.CollectorServiceC
 	return err
 }
 
-// seriesColumns say which series a row is of.
+// seriesColumns are the columns that identify a series.
 var seriesColumns = []string{"node", "port", "peer", "flow", "direction"}
 
 func seriesCells(s *rackfabv1.Series) []string {
@@ -130,14 +130,14 @@ func (f *queryFlags) show(w, log io.Writer, out *rackfabv1.QuerySeriesResponse) 
 	return pointsTable(w, out)
 }
 
-// pointsCSV writes a row per point; the header of the value has its unit.
+// pointsCSV writes one row per point. The header of the value column includes its unit.
 func pointsCSV(w io.Writer, out *rackfabv1.QuerySeriesResponse) error {
 	first := out.GetSeries()[0]
 	rows := csv.NewWriter(w)
-	_ = rows.Write(append([]string{"time_ps"}, append(seriesColumns, fmt.Sprintf("%s (%s)", first.GetMetric(), first.GetUnit()))...)) // Flush tells
+	_ = rows.Write(append([]string{"time_ps"}, append(seriesColumns, fmt.Sprintf("%s (%s)", first.GetMetric(), first.GetUnit()))...)) // Flush reports the error
 	for _, s := range out.GetSeries() {
 		for i, at := range s.GetTimesPs() {
-			_ = rows.Write(append([]string{strconv.FormatInt(at, 10)}, append(seriesCells(s), pointText(s.GetValues()[i]))...)) // Flush tells
+			_ = rows.Write(append([]string{strconv.FormatInt(at, 10)}, append(seriesCells(s), pointText(s.GetValues()[i]))...)) // Flush reports the error
 		}
 	}
 	rows.Flush()
@@ -164,16 +164,16 @@ func pointsTable(w io.Writer, out *rackfabv1.QuerySeriesResponse) error {
 
 func pointText(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// showList writes which series there are.
+// showList writes the available series.
 func (f *queryFlags) showList(w io.Writer, out *rackfabv1.ListSeriesResponse) error {
 	switch f.format {
 	case "json":
 		return printJSON(w, out)
 	case "csv":
 		rows := csv.NewWriter(w)
-		_ = rows.Write(append([]string{"metric", "unit"}, seriesColumns...)) // Flush tells
+		_ = rows.Write(append([]string{"metric", "unit"}, seriesColumns...)) // Flush reports the error
 		for _, s := range out.GetSeries() {
-			_ = rows.Write(append([]string{s.GetMetric(), s.GetUnit()}, seriesCells(s)...)) // Flush tells
+			_ = rows.Write(append([]string{s.GetMetric(), s.GetUnit()}, seriesCells(s)...)) // Flush reports the error
 		}
 		rows.Flush()
 		return rows.Error()

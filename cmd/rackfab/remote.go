@@ -15,17 +15,16 @@ import (
 	"github.com/rackfab/rackfab/services/health"
 )
 
-// answerLimit is how long a process may take to say whether it serves; for a
-// controller, that includes its start.
+// answerLimit bounds a health check. For a controller, it includes the time to start.
 const answerLimit = 5 * time.Second
 
-// remote is a rack that is up already, known by its controller.
+// remote is a running rack, reached through its controller.
 type remote struct {
 	*controller.Client
 	address string
 }
 
-// newRemote gives the rack whose controller the flags name.
+// newRemote returns an engine for the rack whose controller the flags name.
 func newRemote(ctx context.Context, f runFlags) (engine, error) {
 	address := f.controller
 	if !hostPort(address) {
@@ -44,17 +43,17 @@ func newRemote(ctx context.Context, f runFlags) (engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--controller %s: %w", address, err)
 	}
-	// Nothing is left to be said when the connection closes.
+	// The error of Close is irrelevant: all calls are over.
 	end := func() { _ = there.Close() }
 	return &processes{rack: remote{there, address}, name: clientName(), end: end, telemetry: f.telemetry}, nil
 }
 
-// clientName sets the runs of this process apart from those that others ask for.
+// clientName returns a prefix that makes the run names of this process unique.
 func clientName() string {
 	return fmt.Sprintf("%s-%d-", strconv.FormatInt(time.Now().UnixNano(), 36), os.Getpid())
 }
 
-// Run says in the words of its users what a rack's controller complains about.
+// Run calls the controller and rewords its errors for users.
 func (r remote) Run(ctx context.Context, q controller.Request, progress func(controller.Progress)) (*controller.Report, error) {
 	report, err := r.Client.Run(ctx, q, progress)
 	if err == nil {

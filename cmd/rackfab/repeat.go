@@ -13,15 +13,15 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// repeatFlags say how many variants of a scenario are run.
+// repeatFlags select the variants of a scenario to run.
 type repeatFlags struct {
 	n     int
-	only  int // the one variant to run, if n is 1
+	only  int // the only variant to run, if n is 1
 	shift string
-	most  unit.Time // shift, read
+	most  unit.Time // shift, parsed
 }
 
-// mostRepeats bounds --repeat.
+// mostRepeats is the maximum of --repeat.
 const mostRepeats = 10_000
 
 func (f *repeatFlags) add(c *cobra.Command) {
@@ -29,7 +29,7 @@ func (f *repeatFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.shift, "shift", topology.DefaultShift.String(), "largest span by which variants move bursts and commands, to either side")
 }
 
-// check reads the flags.
+// check parses and checks the flags.
 func (f *repeatFlags) check() (err error) {
 	if f.only < 0 {
 		return fmt.Errorf("--variant %d: want 0, which is the scenario as written, or above", f.only)
@@ -43,9 +43,9 @@ func (f *repeatFlags) check() (err error) {
 	return nil
 }
 
-// runRepeated runs the variants of each scenario and gives the runs of those as they are
-// written, and all of them by scenario; without --repeat the latter are nil. Only the former
-// keep series and nodes.
+// runRepeated runs the variants of each scenario. plain are the runs of the scenarios
+// as written; all are the runs of every variant, by scenario. Without --repeat, all is
+// nil. Only the runs in plain keep series and nodes.
 func runRepeated(ctx context.Context, e engine, scenarios []*topology.Scenario, f repeatFlags) (plain []*measure.Run, all [][]*measure.Run, err error) {
 	var variants []*topology.Scenario
 	for _, s := range scenarios {
@@ -59,7 +59,7 @@ func runRepeated(ctx context.Context, e engine, scenarios []*topology.Scenario, 
 	}
 	runs, err := runAll(ctx, e, variants, func(i int, r *measure.Run) {
 		if i%f.n != 0 {
-			r.Series, r.Nodes = nil, nil // so that memory does not grow with them
+			r.Series, r.Nodes = nil, nil // so that memory does not grow with the number of variants
 		}
 	})
 	if err != nil || f.n == 1 {
@@ -72,7 +72,7 @@ func runRepeated(ctx context.Context, e engine, scenarios []*topology.Scenario, 
 	return plain, all, nil
 }
 
-// printCost writes what the emulation cost: a line per run, or one for all variants.
+// printCost writes the cost of the emulation: a line per run, or one for all variants.
 func printCost(w io.Writer, names []string, r *measure.Results) {
 	if r.Repeats == nil {
 		printSpeed(w, names, r.Runs)
@@ -87,8 +87,8 @@ func printCost(w io.Writer, names []string, r *measure.Results) {
 	_, _ = fmt.Fprintf(w, "%d runs, %.1f s of CPU: %d frame-hops, %.2f M/s and core\n", runs, cpu, hops, float64(hops)/max(cpu, 1e-9)/1e6)
 }
 
-// inMemory has variants run in memory, all processors at once, unless a bus or a rack
-// is asked for: over NATS they run one after the other.
+// inMemory selects the memory bus for repeated runs, unless a flag selects a bus or a
+// rack. Variants run in parallel in memory, but one after the other over NATS.
 func (f *runFlags) inMemory(c *cobra.Command) {
 	asked := func(flag string) bool { return c.Flags().Changed(flag) }
 	if f.repeat.n > 1 && !asked("bus") && !asked("controller") && !asked("nats-url") {
@@ -96,7 +96,7 @@ func (f *runFlags) inMemory(c *cobra.Command) {
 	}
 }
 
-// unrepeated refuses the flags of variants for an experiment that has none.
+// unrepeated rejects the flags of variants for an experiment without variants.
 func unrepeated(c *cobra.Command, name string) error {
 	for _, flag := range []string{"repeat", "shift", "variant"} {
 		if c.Flags().Changed(flag) {

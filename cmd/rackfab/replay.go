@@ -33,8 +33,8 @@ func journalCommand() *cobra.Command {
 	return c
 }
 
-// saveJournal writes a journal to a file, or through a name that stands for something
-// else, such as a pipe.
+// saveJournal writes a journal to a regular file, or to another kind of file, such as a
+// pipe.
 func saveJournal(c *cobra.Command, name string, j *rackfabv1.Journal) error {
 	if is, err := os.Stat(name); name != standardOutput && (err != nil || is.Mode().IsRegular()) {
 		return controller.WriteJournal(name, j)
@@ -94,7 +94,7 @@ func replay(c *cobra.Command, path string, f runFlags) error {
 	return nil
 }
 
-// replayOn runs the journal on a bus and gives the digest.
+// replayOn runs the journal on a bus and returns the digest.
 func replayOn(ctx context.Context, s *topology.Scenario, bus string, f runFlags) (string, error) {
 	if bus != "memory" && bus != "nats" {
 		return "", fmt.Errorf("--bus %q: want memory or nats", bus)

@@ -55,8 +55,7 @@ func reportCommand() *cobra.Command {
 	return c
 }
 
-// readFolders reads the folder of every run; the error has a line for each that
-// is at fault.
+// readFolders reads the folder of every run. The error joins the faults of all folders.
 func readFolders(dirs []string) ([]*report.Folder, error) {
 	var runs []*report.Folder
 	var faults []error
@@ -67,8 +66,8 @@ func readFolders(dirs []string) ([]*report.Folder, error) {
 	return runs, errors.Join(faults...)
 }
 
-// finish prints the outcome of a run and writes its folder with the report. The
-// outcome comes first: a full disk takes the folder, not the figures.
+// finish prints the outcome of a run and writes its folder with the report. It prints
+// first, so that a full disk costs the folder but not the figures.
 func finish(w io.Writer, dir string, s *topology.Scenario, r *measure.Results, asJSON bool) error {
 	if asJSON {
 		if err := writeJSON(w, r); err != nil {
@@ -94,7 +93,7 @@ func finish(w io.Writer, dir string, s *topology.Scenario, r *measure.Results, a
 	return err
 }
 
-// writable says why no file could be made in a folder that may not be there yet.
+// writable returns an error if no file can be created in dir, which need not exist yet.
 // It leaves nothing behind.
 func writable(dir string) error {
 	there := dir
@@ -114,7 +113,7 @@ func writable(dir string) error {
 
 func writeJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false) // links are called x->y
+	e.SetEscapeHTML(false) // link names contain ->: x->y
 	e.SetIndent("", "  ")
 	return e.Encode(v)
 }

@@ -17,18 +17,18 @@ import (
 	switchd "github.com/rackfab/rackfab/services/switch"
 )
 
-// role is what the flags of a process of the rack set.
+// role holds the flags of a process of the rack.
 type role struct {
 	bus, rack, name, listen, journal, collector, metrics string
 
 	nkey, keys, tls string
 	make, open      bool
-	given           launch.Inheritance // by a launcher
+	given           launch.Inheritance // from the launcher
 	who             *identity.TLS
 }
 
-// roleCommands are the processes of a rack. `run` starts them; by hand they make
-// a rack over several machines.
+// roleCommands returns the commands that run the processes of a rack. `rackfab run`
+// starts them; users start them by hand to spread a rack over several machines.
 func roleCommands() []*cobra.Command {
 	var r role
 	broke := roleCommand(&r, "bus", "Be the bus: an embedded NATS server", func(c *cobra.Command, ctx context.Context) error {
@@ -73,13 +73,13 @@ func roleCommands() []*cobra.Command {
 	return all
 }
 
-// metricsFlag adds the flag of the endpoint for Prometheus.
+// metricsFlag adds the flag of the Prometheus endpoint.
 func metricsFlag(c *cobra.Command, address *string) {
 	c.Flags().StringVar(address, "metrics-listen", "", "HOST:PORT at which Prometheus asks how the process fares, /metrics (default: none)")
 }
 
-// users are whom the bus lets in: those that the launcher has named, or those whose
-// keys are in a folder.
+// users returns the users that the bus admits: those from the launcher, or those whose
+// keys are in the folder of --keys.
 func (r *role) users() ([]bus.User, error) {
 	switch {
 	case r.open:
@@ -96,8 +96,8 @@ func (r *role) users() ([]bus.User, error) {
 	return users, nil
 }
 
-// enter takes over what a launcher gives, and reads what the flags name, for the
-// process of that role.
+// enter stores what the process inherits from its launcher, and loads the keys and
+// certificates that the flags name, for the process of that role.
 func (r *role) enter(role string, given launch.Inheritance) (err error) {
 	r.given = given
 	if r.make {
@@ -120,7 +120,7 @@ func (r *role) enter(role string, given launch.Inheritance) (err error) {
 	return nil
 }
 
-// makeMissing makes what the folders of the members lack.
+// makeMissing makes the keys and certificates that the folders of the members lack.
 func (r *role) makeMissing() error {
 	if r.tls != "" {
 		return identity.MakeMissing(r.tls, time.Now())
@@ -128,7 +128,7 @@ func (r *role) makeMissing() error {
 	return identity.MakeKeys(r.keys)
 }
 
-// roleCommand makes the command of a process that ends with its launcher.
+// roleCommand returns the command of a process that ends with its launcher.
 func roleCommand(r *role, name, short string, main func(*cobra.Command, context.Context) error) *cobra.Command {
 	return &cobra.Command{
 		Use:   name,

@@ -18,21 +18,21 @@ import (
 	"github.com/rackfab/rackfab/study"
 )
 
-// Experiments on turning ECN into RTT.
+// Experiments on converting ECN to RTT.
 const (
 	rttxExample = "rttx-example"
 	rttxCompare = "rttx-compare"
 )
 
-// exampleResult is rttx-example.json.
+// exampleResult is the content of rttx-example.json.
 type exampleResult struct {
 	Bus     string       `json:"bus"`
-	Digests []string     `json:"digests"` // with conversion, and without
+	Digests []string     `json:"digests"` // with conversion and without
 	Steps   []study.Step `json:"steps"`
 }
 
-// runRTTXExample prints the worked example of the document step by step, and writes it
-// with its scenario.
+// runRTTXExample prints the document's worked example step by step, and writes the
+// steps and the scenario.
 func runRTTXExample(c *cobra.Command, b *bench, f runFlags) error {
 	e, err := study.RTTXExample(b.run, studySettings(c, f))
 	if err != nil {
@@ -84,8 +84,8 @@ func writeExample(dir string, s *topology.Scenario, result *exampleResult) error
 	)
 }
 
-// answerRow is one row of rttx-compare. Spans are in the unit of the name; a
-// reaction is missing where there was none.
+// answerRow is one row of rttx-compare. Key suffixes are units. Reaction is nil if the
+// sender did not react.
 type answerRow struct {
 	Path     string   `json:"path"`
 	Sender   string   `json:"sender"`
@@ -94,7 +94,7 @@ type answerRow struct {
 	Reaction *float64 `json:"reaction_rtts"`
 	CNPCuts  int      `json:"cnp_cuts"`
 	RTTCuts  int      `json:"rtt_cuts"`
-	// Of senders with both signals.
+	// The next three fields are set for senders that react to both signals.
 	Against *int    `json:"cnp_cuts_against_rtt,omitempty"`
 	Alone   *int    `json:"rtt_cuts_without_cnp,omitempty"`
 	Twice   *int    `json:"cut_twice,omitempty"`
@@ -136,7 +136,7 @@ func runRTTXCompare(c *cobra.Command, b *bench, f runFlags) error {
 	return err
 }
 
-// studySettings are the flags that change a study.
+// studySettings returns the settings of a study that the flags change.
 func studySettings(c *cobra.Command, f runFlags) (set []topology.Setting) {
 	if f.duration != "" {
 		set = append(set, topology.Setting{Key: "duration", Value: f.duration})
@@ -204,7 +204,7 @@ func printAnswers(w io.Writer, rows []answerRow) {
 	t.Render()
 }
 
-// count writes what may not apply.
+// count formats a number that may not apply.
 func count(n *int) string {
 	if n == nil {
 		return "-"

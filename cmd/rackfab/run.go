@@ -17,10 +17,10 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// defaultScenario is the main job: the scenario of the PCN paper.
+// defaultScenario is the scenario of the PCN paper.
 const defaultScenario = "pcn-16to2"
 
-// scenarioName is the argument of a command that takes one scenario or none.
+// scenarioName returns the scenario argument, or the default scenario if there is none.
 func scenarioName(args []string) string {
 	if len(args) == 1 {
 		return args[0]
@@ -128,7 +128,7 @@ func run(c *cobra.Command, name string, f runFlags) error {
 	return f.tell(c)
 }
 
-// outcome fills in the runs of the scenarios, and of their variants.
+// outcome runs the scenarios and their variants and stores the results in r.
 func (f *runFlags) outcome(ctx context.Context, e engine, scenarios []*topology.Scenario, r *measure.Results) error {
 	runs, all, err := runRepeated(ctx, e, scenarios, f.repeat)
 	if err != nil {
@@ -141,7 +141,8 @@ func (f *runFlags) outcome(ctx context.Context, e engine, scenarios []*topology.
 	return err
 }
 
-// tell says what became of the telemetry, beside the JSON or below the table.
+// tell prints the summary of the telemetry export: below the table, or to standard
+// error with --json.
 func (f *runFlags) tell(c *cobra.Command) error {
 	if f.json {
 		return f.telemetry.say(c.ErrOrStderr())
@@ -149,7 +150,7 @@ func (f *runFlags) tell(c *cobra.Command) error {
 	return f.telemetry.say(c.OutOrStdout())
 }
 
-// prepare gives a copy of the scenario per scheme, with what the flags change.
+// prepare returns one copy of the scenario per scheme, with the flags applied.
 func prepare(c *cobra.Command, base *topology.Scenario, f runFlags) ([]*topology.Scenario, error) {
 	var o topology.Overrides
 	var err error
@@ -178,11 +179,11 @@ func prepare(c *cobra.Command, base *topology.Scenario, f runFlags) ([]*topology
 	return scenarios, nil
 }
 
-// compared are the schemes that the PCN paper sets side by side (§3.1, §7).
+// compared are the schemes that the PCN paper compares (§3.1, §7).
 var compared = []string{"pfc", "qcn", "dcqcn", "timely", "pcn"}
 
-// schemeNames splits the flag; an empty one is what the scenario compares, or
-// else what the PCN paper does.
+// schemeNames splits the flag. If it is empty, the result is the scenario's own list,
+// or else the schemes of the PCN paper.
 func schemeNames(list string, compare []string) (names []string) {
 	if list != "" {
 		return strings.Split(list, ",")
@@ -198,7 +199,7 @@ func schemeNames(list string, compare []string) (names []string) {
 	return names
 }
 
-// loadScenario parses a built-in scenario of that name, or the file.
+// loadScenario parses the built-in scenario or the file of that name.
 func loadScenario(name string) (*topology.Scenario, error) {
 	data, err := scenarioFile(name)
 	if err != nil {
@@ -207,7 +208,7 @@ func loadScenario(name string) (*topology.Scenario, error) {
 	return topology.Parse(name, data)
 }
 
-// scenarioFile finds a built-in scenario of that name, or reads the file.
+// scenarioFile returns the text of the built-in scenario or the file of that name.
 func scenarioFile(name string) ([]byte, error) {
 	if data, ok := topology.Builtin(name); ok {
 		return data, nil
@@ -219,9 +220,9 @@ func scenarioFile(name string) ([]byte, error) {
 	return data, nil
 }
 
-// runAll runs each scenario, as many at once as the engine can, and gives the
-// outcomes in their order. keep takes from each what need not be kept; it is called by
-// several goroutines.
+// runAll runs the scenarios, as many concurrently as the engine allows, and returns the
+// outcomes in their order. keep may drop parts of each outcome; several goroutines call
+// it.
 func runAll(ctx context.Context, e engine, scenarios []*topology.Scenario, keep func(i int, r *measure.Run)) ([]*measure.Run, error) {
 	bar := newProgress(scenarios)
 	defer bar.finish()

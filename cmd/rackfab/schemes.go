@@ -22,7 +22,7 @@ type schemeInfo struct {
 	Marking      cc.Marking       `json:"marking"`
 	Notification cc.Notification  `json:"notification"`
 	Params       []topology.Param `json:"params"`
-	Switch       []topology.Param `json:"switch,omitempty"` // of every switch
+	Switch       []topology.Param `json:"switch,omitempty"` // settings of every switch
 	Choices      []topology.Param `json:"choices"`          // of the model, the same for every scheme
 }
 
@@ -53,7 +53,7 @@ func schemesCommand() *cobra.Command {
 	return c
 }
 
-// schemeInfos gives the schemes of those names, all if there are none.
+// schemeInfos returns the named schemes, or all if names is empty.
 func schemeInfos(names []string) (schemes []schemeInfo, err error) {
 	for _, name := range names {
 		_, unknown := cc.Find(name)
@@ -78,8 +78,8 @@ func printSchemes(w io.Writer, schemes []schemeInfo) error {
 	return writeFolded(w, t.Render(), 1)
 }
 
-// defaults writes the default of a parameter, and below it what presets have
-// instead.
+// defaults returns the default of a parameter, followed by the values of the presets,
+// one per line.
 func defaults(p topology.Param) string {
 	lines := []string{p.Default}
 	for _, other := range p.Presets {
@@ -88,9 +88,9 @@ func defaults(p topology.Param) string {
 	return strings.Join(lines, "\n")
 }
 
-// paramTable gives a table of parameters without rows.
+// paramTable returns an empty table of parameters.
 func paramTable(parameter, source string) table.Writer {
-	const widest = 44 // of a column of prose
+	const widest = 44 // width of a column of prose
 	t := table.NewWriter()
 	t.SetStyle(narrow())
 	t.AppendHeader(table.Row{parameter, "default", "unit", "allowed", "what it is", source})
@@ -107,11 +107,11 @@ func printChoices(w io.Writer, choices []topology.Param) error {
 	for _, p := range choices {
 		t.AppendRow(table.Row{p.Key, p.Default, p.Unit, p.Range, p.Doc, p.Source})
 	}
-	_, _ = fmt.Fprintln(w) // the table's own fault comes next
+	_, _ = fmt.Fprintln(w) // the table reports the next error
 	return writeFolded(w, t.Render(), 1)
 }
 
-// printParams writes one row per parameter, as `rackfab sweep --set` names it.
+// printParams writes one row per parameter, named as `rackfab sweep --set` names it.
 func printParams(w io.Writer, schemes []schemeInfo) error {
 	t := paramTable("parameter", "where the default comes from")
 	for i, s := range schemes {
@@ -128,6 +128,6 @@ func printParams(w io.Writer, schemes []schemeInfo) error {
 	if t.Length() == 0 {
 		return nil
 	}
-	_, _ = fmt.Fprintln(w) // the table's own fault comes next
+	_, _ = fmt.Fprintln(w) // the table reports the next error
 	return writeFolded(w, t.Render(), 1)
 }

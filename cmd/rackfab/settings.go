@@ -9,7 +9,7 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// settingsCommand prints what is set now at nodes, as the nodes say it.
+// settingsCommand returns the command that prints the current settings of nodes.
 func settingsCommand() *cobra.Command {
 	return calling("settings [NODES]", "Print what is set now at nodes; a star marks what `set` and `scheme` change", cobra.MaximumNArgs(1),
 		func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {
@@ -29,7 +29,7 @@ func settingsCommand() *cobra.Command {
 		})
 }
 
-// live is a star for a setting that changes while the rack runs.
+// live returns a star if the setting can change while the rack runs.
 func live(s *rackfabv1.NodeSetting) string {
 	if s.GetLive() {
 		return "*"

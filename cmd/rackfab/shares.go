@@ -12,8 +12,8 @@ import (
 	"github.com/rackfab/rackfab/services/collector/store"
 )
 
-// sharesText says what a message's time was spent on, "paused 2.1ms, queued 600us, on
-// the wire 300us", the largest share first; "" if its spans do not tell.
+// sharesText returns how a message's time divides, largest share first: "paused 2.1ms,
+// queued 600us, on the wire 300us". It returns "" if the spans do not determine that.
 func sharesText(spans []*rackfabv1.Span) string {
 	list := make([]tracing.Span, len(spans))
 	for i, s := range spans {
@@ -45,14 +45,14 @@ func sharesText(spans []*rackfabv1.Span) string {
 	return strings.Join(parts, ", ")
 }
 
-// partsByName are the parts of a message by the names of their spans; any other span is
-// its root.
+// partsByName maps span names to the parts of a message. Any other name is that of the
+// root span.
 var partsByName = map[string]tracing.Part{
 	"data": tracing.Sender, "request": tracing.Sender, "switch": tracing.Switch, "wire": tracing.Wire,
 	"receive": tracing.Target, "respond": tracing.Target, "notify": tracing.Notify, "intake": tracing.Intake,
 }
 
-// fabricSpan reads what Divide needs of a span.
+// fabricSpan converts the fields of a span that Divide needs.
 func fabricSpan(s *rackfabv1.Span) tracing.Span {
 	out := tracing.Span{
 		Part: partsByName[s.GetName()], Name: s.GetName(), Node: s.GetNode(), Start: unit.Time(s.GetStartPs()), End: unit.Time(s.GetEndPs()),
@@ -69,7 +69,7 @@ func fabricSpan(s *rackfabv1.Span) tracing.Span {
 		case "rackfab.direction":
 			out.Back = store.AttributeText(a) == "back"
 		case "rackfab.completed_by":
-			out.By = 1 // of another message: Message is 0
+			out.By = 1 // completed by another message: Message is 0
 		case "rackfab.open":
 			out.Open = true
 		case "rackfab.cut":
@@ -87,7 +87,7 @@ func fabricSpan(s *rackfabv1.Span) tracing.Span {
 	return out
 }
 
-// numberOf returns the number of an attribute, 0 if there is none.
+// numberOf returns the number of an attribute, or 0 if the attribute is absent.
 func numberOf(list []*rackfabv1.Attribute, key string) int64 {
 	for _, a := range list {
 		if a.GetKey() == key {

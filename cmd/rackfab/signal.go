@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// interruption is the cause of the end of a context that a signal has ended.
+// interruption is the cause of a context that a signal has cancelled.
 type interruption struct{ signal syscall.Signal }
 
-// Error says in a word what has happened.
+// Error returns "interrupted" or "terminated".
 func (i interruption) Error() string {
 	if i.signal == syscall.SIGINT {
 		return "interrupted"
@@ -19,15 +19,16 @@ func (i interruption) Error() string {
 	return "terminated"
 }
 
-// status is what a shell reports of a process that the signal has killed.
+// status returns the exit status that a shell reports for a process killed by the
+// signal.
 func (i interruption) status() int { return 128 + int(i.signal) }
 
-// parting is what is worth saying even of a command that a signal has ended. The
-// other errors of such a command only say that it was ended.
+// parting is an error that is printed even if a signal has ended the command. Other
+// errors of such a command are only consequences of the signal.
 type parting struct{ error }
 
-// interruptible gives a context that the first SIGINT or SIGTERM ends, with an
-// interruption as its cause. The second one kills the process.
+// interruptible returns a context that the first SIGINT or SIGTERM cancels, with an
+// interruption as its cause. The second signal kills the process.
 func interruptible() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
@@ -40,8 +41,8 @@ func interruptible() context.Context {
 	return ctx
 }
 
-// outcome gives the exit status of a command that has ended with err under ctx,
-// and what is still to be said about it, "" if nothing.
+// outcome returns the exit status of a command that returned err under ctx, and the
+// remaining error text, or "".
 func outcome(ctx context.Context, err error) (status int, text string) {
 	var i interruption
 	var p parting

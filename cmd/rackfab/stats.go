@@ -30,7 +30,7 @@ func statusCommand() *cobra.Command {
 	})
 }
 
-// showStatus prints how a rack stands, unless the call failed.
+// showStatus prints the status of a rack, unless the call failed.
 func showStatus(c *cobra.Command, s *rackfabv1.RackStatus, err error) error {
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func statusText(s *rackfabv1.RackStatus) string {
 	return text
 }
 
-// formats are what `rackfab stats` can print.
+// formats maps the output formats of `rackfab stats` to their writers.
 var formats = map[string]func(io.Writer, *rackfabv1.GetStatsResponse) error{
 	"table": statsTable, "csv": statsCSV,
 	"json": func(w io.Writer, s *rackfabv1.GetStatsResponse) error { return printJSON(w, s) },
@@ -102,7 +102,7 @@ func unknownFormat(format string) error {
 	return fmt.Errorf("--format %q: want table, json or csv", format)
 }
 
-// portColumns are the figures of a port, in the order of its cells.
+// portColumns are the columns of a port, in the order of its cells.
 var portColumns = []string{
 	"node", "peer", "link", "paused", "queue_bytes", "sent_bytes", "received_bytes", "pauses_sent", "pauses_received", "marked_frames", "dropped_frames",
 	"lost_frames", "damaged_frames",
@@ -125,10 +125,10 @@ func portCells(n *rackfabv1.NodeStats, p *rackfabv1.PortStats) []string {
 
 func statsCSV(w io.Writer, s *rackfabv1.GetStatsResponse) error {
 	out := csv.NewWriter(w)
-	_ = out.Write(append([]string{"at_ps"}, portColumns...)) // Flush tells
+	_ = out.Write(append([]string{"at_ps"}, portColumns...)) // Flush reports the error
 	for _, n := range s.GetNodes() {
 		for _, p := range n.GetPorts() {
-			_ = out.Write(append([]string{strconv.FormatInt(s.GetAtPs(), 10)}, portCells(n, p)...)) // Flush tells
+			_ = out.Write(append([]string{strconv.FormatInt(s.GetAtPs(), 10)}, portCells(n, p)...)) // Flush reports the error
 		}
 	}
 	out.Flush()

@@ -13,13 +13,13 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// namedRows is a table whose first columns name a row.
+// namedRows is a table whose first columns identify a row.
 type namedRows struct {
 	table.Writer
 	names int
 }
 
-// writeTables writes those tables that have rows, with a line between them.
+// writeTables writes the non-empty tables, separated by blank lines.
 func writeTables(w io.Writer, tables ...namedRows) error {
 	first := true
 	for _, t := range tables {
@@ -39,13 +39,13 @@ func writeTables(w io.Writer, tables ...namedRows) error {
 	return nil
 }
 
-// queueColumn is a figure of a traffic class of a port. %d in the name of a counter
-// is the class.
+// queueColumn is a counter of a traffic class of a port. %d in the counter's name is
+// the class.
 type queueColumn struct {
 	name, ofSwitch, ofNIC string
 }
 
-// queueColumns are the counters of a class, in the order of its cells.
+// queueColumns are the columns of a class, in the order of its cells.
 var queueColumns = []queueColumn{
 	{"sent_frames", "SAI_QUEUE_STAT_PACKETS", "tx_prio%d_packets"},
 	{"sent_bytes", "SAI_QUEUE_STAT_BYTES", "tx_prio%d_bytes"},
@@ -56,13 +56,13 @@ var queueColumns = []queueColumn{
 	{"pfc_received", "SAI_PORT_STAT_PFC_%d_RX_PKTS", "rx_prio%d_pause"},
 }
 
-// nicColumns are the counters of a NIC, in the order of its cells.
+// nicColumns are the columns of a NIC, in the order of its cells.
 var nicColumns = []string{
 	"tx_acks", "rx_acks", "tx_naks", "packet_seq_err", "np_cnp_sent", "rp_cnp_handled", "rp_cnp_ignored", "retransmitted_packets", "out_of_sequence",
 	"local_ack_timeout_err",
 }
 
-// counterTables are the tables of classes and NICs.
+// counterTables are the tables of traffic classes and NICs.
 type counterTables struct{ queues, nics table.Writer }
 
 func newCounterTables() counterTables {
@@ -78,8 +78,8 @@ func newCounterTables() counterTables {
 	return t
 }
 
-// add appends the rows of a node: one per class in which anything has happened, and
-// one for a NIC.
+// add appends the rows of a node: one per traffic class with any activity, and one for
+// a NIC.
 func (t *counterTables) add(n *rackfabv1.NodeStats) {
 	for _, p := range n.GetPorts() {
 		for class := range fabric.Priorities {
@@ -98,7 +98,8 @@ func (t *counterTables) add(n *rackfabv1.NodeStats) {
 	}
 }
 
-// classOf gives a class of a port, nil if nothing has happened in it.
+// classOf returns the statistics of a traffic class of a port, or nil if it had no
+// activity.
 func classOf(p *rackfabv1.PortStats, class int) *rackfabv1.ClassStats {
 	for _, c := range p.GetClasses() {
 		if int(c.GetClass()) == class {
@@ -108,12 +109,12 @@ func classOf(p *rackfabv1.PortStats, class int) *rackfabv1.ClassStats {
 	return nil
 }
 
-// ofClass puts the class into the name of a counter.
+// ofClass substitutes the class in the name of a counter.
 func ofClass(name string, class int) string {
 	return strings.ReplaceAll(name, "%d", strconv.Itoa(class))
 }
 
-// classCells gives the cells of a class, and whether any has something to say.
+// classCells returns the cells of a class, and whether any of them is not zero.
 func classCells(n *rackfabv1.NodeStats, c *rackfabv1.ClassStats, class int) (cells []string, any bool) {
 	for _, column := range queueColumns {
 		value := c.GetCounters()[ofClass(column.ofSwitch, class)]

@@ -18,15 +18,15 @@ import (
 	"github.com/rackfab/rackfab/sweep"
 )
 
-// folderFormats are what `rackfab stats DIR` can print.
+// folderFormats maps the output formats of `rackfab stats DIR` to their writers.
 var folderFormats = map[string]func(io.Writer, []*measure.Run) error{
 	"table": folderTables,
 	"csv":   func(w io.Writer, runs []*measure.Run) error { return sweep.WriteCSV(w, export.Counters(runs...)) },
 	"json":  folderJSON,
 }
 
-// statsOfFolder prints the counters of the runs in a folder: of some schemes, all if
-// none are named, and of some nodes.
+// statsOfFolder prints the counters of the runs in a folder, restricted to schemes and
+// to the nodes in args; empty means all.
 func statsOfFolder(c *cobra.Command, args, schemes []string, format string) error {
 	folder, err := report.Read(args[0])
 	if err != nil {
@@ -57,7 +57,7 @@ func statsOfFolder(c *cobra.Command, args, schemes []string, format string) erro
 	return write(c.OutOrStdout(), runs)
 }
 
-// ofSchemes gives the runs of some schemes, all if none are named.
+// ofSchemes returns the runs of the schemes, or all runs if schemes is empty.
 func ofSchemes(f *report.Folder, schemes []string) (runs []*measure.Run, err error) {
 	var faults []error
 	for _, scheme := range schemes {
@@ -73,7 +73,7 @@ func ofSchemes(f *report.Folder, schemes []string) (runs []*measure.Run, err err
 	return runs, errors.Join(faults...)
 }
 
-// folderTables prints tables of classes, NICs and commands, scheme by scheme.
+// folderTables prints the tables of traffic classes, NICs and commands, run by run.
 func folderTables(w io.Writer, runs []*measure.Run) error {
 	for i, run := range runs {
 		if i > 0 {
@@ -99,7 +99,8 @@ func folderTables(w io.Writer, runs []*measure.Run) error {
 	return nil
 }
 
-// nodeStats are the counters of a finished run's node as a running rack has them.
+// nodeStats converts the counters of a finished run's node to the form of a running
+// rack.
 func nodeStats(n *measure.Node) *rackfabv1.NodeStats {
 	out := &rackfabv1.NodeStats{Node: n.Name, Counters: n.Counters}
 	for _, p := range n.Ports {

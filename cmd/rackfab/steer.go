@@ -20,11 +20,11 @@ import (
 	"github.com/rackfab/rackfab/services/health"
 )
 
-// defaultAddress is where `rackfab up` puts its controller, and where the commands
-// that act on a rack look for it.
+// defaultAddress is the default address of the controller of `rackfab up`, and of the
+// commands that act on a rack.
 const defaultAddress = "127.0.0.1:7000"
 
-// addressVariable overrides defaultAddress.
+// addressVariable is the environment variable that overrides defaultAddress.
 const addressVariable = "RACKFAB_ADDRESS"
 
 func addressFlag(c *cobra.Command, address *string) {
@@ -35,8 +35,8 @@ func addressFlag(c *cobra.Command, address *string) {
 	c.Flags().StringVar(address, "address", at, "of the controller; "+addressVariable+" sets the default")
 }
 
-// plain is an error of a call as people read it: what is wrong with a change, by its
-// fields, or else its message.
+// plain rewords the error of a gRPC call for users: the faults of a change by field, or
+// otherwise the status message.
 func plain(err error) error {
 	s, ok := status.FromError(err)
 	if !ok || err == nil {
@@ -57,14 +57,14 @@ func plain(err error) error {
 	return errors.New(s.Message())
 }
 
-// hostPort tells whether an address is HOST:PORT.
+// hostPort reports whether address is HOST:PORT.
 func hostPort(address string) bool {
 	_, _, err := net.SplitHostPort(address)
 	return err == nil && !strings.Contains(address, "/")
 }
 
-// unreached says why a call has not come to any server, "" if it has: what a server
-// says of itself, such as a full disk, is no absence.
+// unreached returns why a call reached no server, or "" if it reached one. An error
+// that the server itself reports, such as a full disk, yields "".
 func unreached(err error) string {
 	text := status.Convert(err).Message()
 	if status.Code(err) == codes.Unavailable && (strings.HasPrefix(text, "connection error: ") || strings.HasPrefix(text, "name resolver error: ")) {
@@ -73,8 +73,8 @@ func unreached(err error) string {
 	return ""
 }
 
-// cutOff says how the connection of a call has ended before its answer did, "" if it
-// has not.
+// cutOff returns why the connection broke before the call was answered, or "" if it did
+// not break.
 func cutOff(err error) string {
 	if why, ok := strings.CutPrefix(status.Convert(err).Message(), "error reading from server: "); ok && status.Code(err) == codes.Unavailable {
 		return why
@@ -82,7 +82,7 @@ func cutOff(err error) string {
 	return ""
 }
 
-// withRack calls do with the controller at an address. Its error is as people read it.
+// withRack calls do with the controller at address. It rewords errors for users.
 func withRack(address, tls string, do func(rackfabv1.FabricServiceClient) error) error {
 	if !hostPort(address) {
 		return fmt.Errorf("%q is no address of a controller: want HOST:PORT", address)
@@ -106,10 +106,10 @@ func withRack(address, tls string, do func(rackfabv1.FabricServiceClient) error)
 	return plain(err)
 }
 
-// call is what a command does with the controller.
+// call is the body of a command that calls the controller.
 type call func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error
 
-// calling makes a command that makes calls.
+// calling returns a command that calls the controller.
 func calling(use, short string, args cobra.PositionalArgs, do call) *cobra.Command {
 	var address, tls string
 	c := &cobra.Command{Use: use, Short: short, Args: args, RunE: func(c *cobra.Command, args []string) error {
@@ -120,7 +120,7 @@ func calling(use, short string, args cobra.PositionalArgs, do call) *cobra.Comma
 	return c
 }
 
-// steerCommands act on a rack that runs.
+// steerCommands returns the commands that act on a running rack.
 func steerCommands() []*cobra.Command {
 	link := &cobra.Command{Use: "link", Short: "Cut a link of the running rack, or make it whole"}
 	link.AddCommand(
@@ -179,10 +179,10 @@ func pace(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) er
 	return showStatus(c, out.GetStatus(), err)
 }
 
-// free is the pace of a clock that runs as fast as it can.
+// free is the pace of a clock that runs as fast as possible.
 const free = "free"
 
-// parsePace reads "1ms/s" or "free", which is 0.
+// parsePace parses a pace such as "1ms/s". It returns 0 for "free".
 func parsePace(text string) (unit.Time, error) {
 	if text == free {
 		return 0, nil
@@ -194,7 +194,7 @@ func parsePace(text string) (unit.Time, error) {
 	return 0, fmt.Errorf("pace %q: want fabric time per second of wall time, such as 1ms/s, or %s", text, free)
 }
 
-// change makes a command that makes a change and says at which instant.
+// change returns a command that applies a change and prints its instant.
 func change(use, short string, args cobra.PositionalArgs, read func([]string) (*rackfabv1.Change, error)) *cobra.Command {
 	var at string
 	c := calling(use, short, args, func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {

@@ -93,7 +93,7 @@ func runSweep(c *cobra.Command, name string, f sweepFlags) error {
 	return err
 }
 
-// sweepGrid gives the scenario and the grid that the flags ask for.
+// sweepGrid returns the scenario and the grid that the flags describe.
 func sweepGrid(name string, f sweepFlags) (*topology.Scenario, sweep.Grid, error) {
 	data, err := scenarioFile(name)
 	if err != nil {
@@ -126,7 +126,7 @@ func sweepGrid(name string, f sweepFlags) (*topology.Scenario, sweep.Grid, error
 	return base, grid, errors.Join(errs...)
 }
 
-// durationAxis reads spans, separated by commas.
+// durationAxis parses durations, separated by commas.
 func durationAxis(list string) (sweep.Axis, error) {
 	values := strings.Split(list, ",")
 	for _, v := range values {
@@ -137,8 +137,8 @@ func durationAxis(list string) (sweep.Axis, error) {
 	return sweep.NewAxis("duration", values)
 }
 
-// runGrid runs what is missing of the grid, with its cells in a folder of dir and
-// as many at once as lanes says, and returns how many cells it was.
+// runGrid runs the missing cells of the grid, at most lanes at once, and stores them in
+// a folder of dir. It returns how many cells it ran.
 func runGrid(ctx context.Context, grid sweep.Grid, dir string, lanes int, run sweep.Cell) (*sweep.Sweep, int, error) {
 	build, err := build()
 	if err != nil {
@@ -160,7 +160,7 @@ func runGrid(ctx context.Context, grid sweep.Grid, dir string, lanes int, run sw
 	return s, s.Missing(), err
 }
 
-// cellProgress shows the cells of a grid, which may advance at the same time.
+// cellProgress shows the progress of the cells of a grid, which may run concurrently.
 type cellProgress struct {
 	*meter
 	mu              sync.Mutex
@@ -169,7 +169,7 @@ type cellProgress struct {
 	hops            int64
 }
 
-// show notes that a cell has come further.
+// show records the progress of a cell.
 func (p *cellProgress) show(a sweep.Advance) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

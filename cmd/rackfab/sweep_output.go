@@ -16,7 +16,7 @@ import (
 	"github.com/rackfab/rackfab/sweep"
 )
 
-// writeSweep writes the table in both forms, and the figure in both.
+// writeSweep writes the table as CSV and Parquet, and the figure as PNG and SVG.
 func writeSweep(dir string, s *sweep.Sweep, f *chart.Figure) error {
 	t, err := s.Table()
 	if err != nil {
@@ -38,10 +38,10 @@ func writeSweep(dir string, s *sweep.Sweep, f *chart.Figure) error {
 	return nil
 }
 
-// mostRows is how long a table may be to be printed as well.
+// mostRows is the maximum number of rows of a table that is also printed.
 const mostRows = 60
 
-// printSweep writes the columns that are not of one link alone.
+// printSweep prints the table without the PAUSE columns of single links.
 func printSweep(w io.Writer, s *sweep.Sweep) error {
 	t, err := s.Table()
 	if err != nil || s.Points() > mostRows {
@@ -49,7 +49,7 @@ func printSweep(w io.Writer, s *sweep.Sweep) error {
 	}
 	shown := func(i int) bool {
 		name := t.Columns[i].Name
-		ofLink := strings.Contains(name, "->") && strings.Contains(name, ".pause") // not a setting of one direction
+		ofLink := strings.Contains(name, "->") && strings.Contains(name, ".pause") // excludes the settings of one direction
 		return !ofLink && name != "frame_hops" && name != "digest" && !rangeOf(t, i)
 	}
 	out := table.NewWriter()
@@ -81,8 +81,8 @@ func printSweep(w io.Writer, s *sweep.Sweep) error {
 	return writeFolded(w, out.Render(), len(s.Axes))
 }
 
-// rangeOf tells whether a column is the end of the range of a figure, or the number of
-// runs that did not reach it: its median's column shows them.
+// rangeOf reports whether column i is a bound of a figure's range, or the number of
+// runs that did not reach the figure. The column of the median shows both.
 func rangeOf(t *sweep.Table, i int) bool {
 	for _, end := range []string{"_least", "_most", "_unreached"} {
 		of, ends := strings.CutSuffix(t.Columns[i].Name, end)
@@ -93,8 +93,8 @@ func rangeOf(t *sweep.Table, i int) bool {
 	return false
 }
 
-// figure is a value of a table as people read it: four digits of a real number, more of a large
-// whole one, and no exponent there; ">" before the least that it can be.
+// figure formats a value of a table. Real numbers have four significant digits; large
+// ones are rounded to an integer, without exponent. A lower bound begins with ">".
 func figure(v any) any {
 	if b, ok := v.(measure.Bound); ok {
 		return fmt.Sprint(">", figure(b.Value))

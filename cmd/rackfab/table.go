@@ -13,8 +13,8 @@ import (
 	"github.com/rackfab/rackfab/report"
 )
 
-// printTable writes one row per scheme, and below it what the paper says, if it
-// says anything. What several columns share stands above them.
+// printTable writes one row per scheme, followed by the paper's values, if any. Group
+// names appear above their columns.
 func printTable(w io.Writer, compared report.Table) {
 	t := table.NewWriter()
 	t.SetStyle(narrow())
@@ -41,10 +41,10 @@ func printTable(w io.Writer, compared report.Table) {
 		t.AppendRow(row(cells))
 	}
 	_, _ = fmt.Fprintln(w, compared.Title)
-	_ = writeFolded(w, above+"\n"+t.Render(), 1, groups...) // as above
+	_ = writeFolded(w, above+"\n"+t.Render(), 1, groups...) // errors of standard output are ignored, as above
 }
 
-// comparedRows are the cells of a comparison, the names of the columns first.
+// comparedRows returns the cells of a comparison. The first row holds the column names.
 func comparedRows(compared report.Table) [][]string {
 	var names []string
 	for _, c := range compared.Columns {
@@ -74,8 +74,8 @@ func comparedRows(compared report.Table) [][]string {
 	return rows
 }
 
-// groupLine writes the name of each group in the middle above its columns, which it
-// widens if the name is longer.
+// groupLine returns a line with the name of each group centred above its columns. It
+// widens the columns of a group whose name is longer.
 func groupLine(columns []report.Column, widths []int) string {
 	var line strings.Builder
 	for i := 0; i < len(columns); {
@@ -94,7 +94,7 @@ func groupLine(columns []report.Column, widths []int) string {
 	return line.String()
 }
 
-// narrow is a table without a frame, so that a comparison fits a terminal.
+// narrow is a table style without a frame, so that a comparison fits a terminal.
 func narrow() table.Style {
 	s := table.StyleLight
 	s.Box.PaddingLeft, s.Box.PaddingRight = "", ""
@@ -104,7 +104,8 @@ func narrow() table.Style {
 	return s
 }
 
-// printSpeed writes what the emulation cost, a line per run, by its name.
+// printSpeed writes the cost of the emulation, one line per run, labelled with its
+// name.
 func printSpeed(w io.Writer, names []string, runs []*measure.Run) {
 	widest := 0
 	for _, name := range names {
@@ -120,7 +121,8 @@ func printSpeed(w io.Writer, names []string, runs []*measure.Run) {
 	}
 }
 
-// schemesOf are the names of runs that differ in nothing else.
+// schemesOf returns the schemes of runs, as names of runs that differ only in their
+// scheme.
 func schemesOf(runs []*measure.Run) (names []string) {
 	for _, run := range runs {
 		names = append(names, run.Scheme)

@@ -13,23 +13,23 @@ import (
 	"github.com/rackfab/rackfab/services/collector"
 )
 
-// own stands for a collector that is started with the rack.
+// own is the address that denotes a collector started with the rack.
 const own = "own"
 
-// defaultRatio is the share of messages that are followed by default.
+// defaultRatio is the default share of messages that are sampled.
 const defaultRatio = 0.01
 
-// telemetryFlags say what is told to a collector.
+// telemetryFlags are the settings of the export of telemetry.
 type telemetryFlags struct {
-	flag    string // what the address is called
-	address string // of the collector, "" or off for none, or own
+	flag    string // name of the flag with the address
+	address string // of the collector: "" or off disables the export, own starts one
 	ratio   float64
 	flows   string
-	folder  string // of the data of an own collector
+	folder  string // data folder of a collector of its own
 	told    *ledger
 }
 
-// add adds the flags of a command that tells nobody unless it is asked to.
+// add adds the flags of a command that exports only on request.
 func (t *telemetryFlags) add(c *cobra.Command) {
 	t.flag = "telemetry"
 	c.Flags().StringVar(&t.address, t.flag, "", "export to a collector of its own, with the data in the run's folder, or with --telemetry=HOST:PORT to any receiver of OTLP over gRPC")
@@ -37,21 +37,21 @@ func (t *telemetryFlags) add(c *cobra.Command) {
 	t.addSampling(c)
 }
 
-// addOn adds the flags of a command that has a collector unless it is told otherwise.
+// addOn adds the flags of a command that starts a collector by default.
 func (t *telemetryFlags) addOn(c *cobra.Command) {
 	t.flag = "collector"
 	c.Flags().StringVar(&t.address, t.flag, own, "own: start a collector; HOST:PORT: export to that one, or to any receiver of OTLP over gRPC; off: export disabled")
 	t.addSampling(c)
 }
 
-// addSampling adds the flags that say which messages are followed.
+// addSampling adds the flags that select the sampled messages.
 func (t *telemetryFlags) addSampling(c *cobra.Command) {
 	t.told = &ledger{}
 	c.Flags().Float64Var(&t.ratio, "sample-ratio", defaultRatio, "share of messages traced, 0 to 1, the same messages in equal runs")
 	c.Flags().StringVar(&t.flows, "sample-flows", "", "flows and commands whose messages are all traced, 'F*,get' (default: the flows without end)")
 }
 
-// check names everything that is wrong with the flags.
+// check checks the flags. The error lists all faults.
 func (t *telemetryFlags) check() error {
 	var faults []string
 	if t.address == off {
@@ -76,7 +76,8 @@ func (t *telemetryFlags) check() error {
 	return nil
 }
 
-// there is the address of a collector that is there already, "" for none.
+// there returns the address of a collector that already runs, or "" if the flags name
+// none.
 func (t *telemetryFlags) there() string {
 	if t.address == own {
 		return ""
@@ -84,7 +85,8 @@ func (t *telemetryFlags) there() string {
 	return t.address
 }
 
-// message is what the flags ask of a run's nodes, nil for nothing.
+// message returns the telemetry settings for the nodes of a run, or nil if the export
+// is disabled.
 func (t *telemetryFlags) message() *rackfabv1.Telemetry {
 	if t.address == "" {
 		return nil
@@ -92,8 +94,9 @@ func (t *telemetryFlags) message() *rackfabv1.Telemetry {
 	return &rackfabv1.Telemetry{SampleRatio: t.ratio, SampleFlows: t.flows}
 }
 
-// collect gives the flags of a collector that is started with a batch run, nil for
-// none: it serves questions as long as the run goes on, and no page.
+// collect returns the flags of a collector that is started with a batch run, or nil if
+// none is started. That collector answers queries while the run lasts. It serves no
+// page.
 func (t *telemetryFlags) collect() []string {
 	if t.address != own {
 		return nil
@@ -101,8 +104,8 @@ func (t *telemetryFlags) collect() []string {
 	return []string{"--data", t.folder, "--http", off}
 }
 
-// collect gives the flags of a collector that is started with a live rack, nil for
-// none.
+// collect returns the flags of a collector that is started with a live rack, or nil if
+// none is started.
 func (f *upFlags) collect() []string {
 	if f.telemetry.address != own {
 		return nil
@@ -114,8 +117,8 @@ func (f *upFlags) collect() []string {
 	return flags
 }
 
-// at is where the collector is, or where an own one listens if that is free: at the
-// usual port, where commands look for it.
+// at returns the address of the collector. A collector started with the rack prefers
+// the default port, where commands look for it.
 func (f *upFlags) at() string {
 	if f.telemetry.address == own {
 		return collector.Listen

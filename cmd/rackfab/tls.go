@@ -9,16 +9,16 @@ import (
 	"github.com/rackfab/rackfab/identity"
 )
 
-// tlsVariable sets the default of --tls.
+// tlsVariable is the environment variable with the default of --tls.
 const tlsVariable = "RACKFAB_TLS"
 
-// tlsFlag is the folder of certificates of a command that meets a rack.
+// tlsFlag adds the flag with the folder of certificates for connections to a rack.
 func tlsFlag(c *cobra.Command, dir *string) {
 	c.Flags().StringVar(dir, "tls", os.Getenv(tlsVariable),
 		"`DIR` of rackfab certs, for mutual TLS with the rack (default: $"+tlsVariable+", or plain TCP)")
 }
 
-// client reads the certificate of whoever calls a rack.
+// client loads the client certificate for calls to a rack.
 func client(dir string) (*identity.TLS, error) {
 	return loadTLS(dir, identity.Client)
 }

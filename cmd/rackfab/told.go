@@ -15,14 +15,15 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// ledger sums up what became of what was told. Any goroutine may use it.
+// ledger accumulates the counts of exported and dropped telemetry. It is safe for
+// concurrent use.
 type ledger struct {
 	mu   sync.Mutex
 	runs []string
 	sum  rackfabv1.TelemetryCounts
 }
 
-// add counts what became of a run's spans and points at some nodes.
+// add adds the counts of a run's spans and points at some nodes.
 func (l *ledger) add(c *rackfabv1.TelemetryCounts) {
 	if c == nil {
 		return
@@ -48,7 +49,7 @@ func addCounts(sum, more map[string]int64) map[string]int64 {
 	return sum
 }
 
-// say writes what became of everything: a line, and one for each kind of loss.
+// say writes the summary of the export: one line, and one line per kind of loss.
 func (t *telemetryFlags) say(w io.Writer) error {
 	if t.address == "" {
 		return nil
@@ -61,7 +62,7 @@ func (t *telemetryFlags) say(w io.Writer) error {
 	return err
 }
 
-// where names the collector: its address, or the folder of its data.
+// where returns the address of the collector, or the folder of its data.
 func (t *telemetryFlags) where() string {
 	if t.address == own {
 		return t.folder
@@ -69,7 +70,7 @@ func (t *telemetryFlags) where() string {
 	return t.address
 }
 
-// lossText says what was lost of so many, "" if nothing was.
+// lossText returns a line on the dropped items, or "" if none were dropped.
 func lossText(what string, made int64, by map[string]int64) string {
 	sum := int64(0)
 	for _, n := range by {
@@ -88,7 +89,7 @@ func cutText(cut int64) string {
 	return fmt.Sprintf("telemetry: %d spans were ended before their time: too many messages were under way\n", cut)
 }
 
-// named gives what is told of one run: its name sets it apart from all others.
+// named returns the telemetry settings of one run, with a unique run name.
 func (t *telemetryFlags) named(parts ...string) *rackfabv1.Telemetry {
 	out := t.message()
 	if out == nil {
@@ -105,7 +106,7 @@ func (t *telemetryFlags) named(parts ...string) *rackfabv1.Telemetry {
 	return out
 }
 
-// toldText says what became of what the nodes of a live run have told, "" if they
+// toldText returns a table of the telemetry counts of a live run's nodes, or "" if they
 // have no collector.
 func toldText(nodes []*rackfabv1.NodeStats) string {
 	out := table.NewWriter()
@@ -126,7 +127,7 @@ func toldText(nodes []*rackfabv1.NodeStats) string {
 	return "\n" + out.Render() + "\n"
 }
 
-// lost spells out losses by reason, "0" if there are none.
+// lost formats losses by reason, or "0" if there are none.
 func lost(by map[string]int64) string {
 	var words []string
 	for _, why := range slices.Sorted(maps.Keys(by)) {

@@ -81,8 +81,8 @@ func showTopology(w io.Writer, s *topology.Scenario) {
 	routes.Render()
 }
 
-// showClasses lists how each switch treats the traffic classes; those that it treats
-// alike share a row.
+// showClasses lists the settings of each switch's traffic classes. Classes with equal
+// settings share a row.
 func showClasses(t table.Writer, s *topology.Scenario) {
 	for i, n := range s.Nodes {
 		if n.Kind != topology.Switch {
@@ -98,7 +98,7 @@ func showClasses(t table.Writer, s *topology.Scenario) {
 			}
 			classes[key] = append(classes[key], fmt.Sprint(class))
 			for dscp, c := range m {
-				if c == class && (class != 0 || dscp == 0) { // class 0 has the rest
+				if c == class && (class != 0 || dscp == 0) { // class 0 has all other code points
 					codes[key] = append(codes[key], fmt.Sprint(dscp))
 				}
 			}
@@ -114,7 +114,7 @@ func showClasses(t table.Writer, s *topology.Scenario) {
 	t.Render()
 }
 
-// profileCells says how a switch treats a class.
+// profileCells returns the settings of a traffic class at a switch.
 func profileCells(s *topology.Scenario, set *topology.SwitchSettings, class fabric.Priority) []string {
 	p := set.Profile(class)
 	scheme, _ := cc.Find(s.Scheme) // the scenario is valid

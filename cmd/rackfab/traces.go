@@ -19,7 +19,7 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// traceFlags say which traces, as people write them.
+// traceFlags select traces; most are unparsed.
 type traceFlags struct {
 	q                  rackfabv1.ListTracesRequest
 	slowest, latest    int32
@@ -30,7 +30,7 @@ type traceFlags struct {
 	events             int
 }
 
-// fewEvents is how many events of a span a waterfall shows unless told otherwise.
+// fewEvents is the default number of events per span in a waterfall.
 const fewEvents = 6
 
 func eventsFlag(c *cobra.Command, events *int) {
@@ -70,7 +70,7 @@ func tracesCommand() *cobra.Command {
 	return c
 }
 
-// read puts the flags into the request, and names everything that is wrong with them.
+// read parses the flags into the request. The error joins all faults.
 func (f *traceFlags) read() error {
 	faults := []error{
 		spanFlag("min", f.min, &f.q.MinDurationPs), spanFlag("max", f.max, &f.q.MaxDurationPs),
@@ -95,7 +95,7 @@ func (f *traceFlags) read() error {
 	return errors.Join(faults...)
 }
 
-// spanFlag reads a flag that is a span of time or an instant, "" is 0.
+// spanFlag parses a flag with a duration or an instant. An empty text is 0.
 func spanFlag(flag, text string, to *int64) error {
 	*to = 0
 	if text == "" {
@@ -145,7 +145,8 @@ func (f *traceFlags) showTraces(c *cobra.Command, api rackfabv1.CollectorService
 	return err
 }
 
-// sampledText returns which messages of a run have traces, "" if the run does not say.
+// sampledText returns which messages of a run were sampled, or "" if the run does not
+// say.
 func sampledText(ctx context.Context, api rackfabv1.CollectorServiceClient, run string) (string, error) {
 	out, err := api.ListRuns(ctx, &rackfabv1.ListRunsRequest{})
 	if err != nil {
@@ -174,7 +175,7 @@ func (f *traceFlags) showEach(c *cobra.Command, api rackfabv1.CollectorServiceCl
 			continue
 		}
 		if i > 0 {
-			_, _ = fmt.Fprintln(w) // the next line tells
+			_, _ = fmt.Fprintln(w) // the next write reports the error
 		}
 		if err := waterfall(w, whole, f.events); err != nil {
 			return err
@@ -305,7 +306,7 @@ func countsText(what string, c *rackfabv1.SignalCounters) string {
 		what, c.GetReceived(), c.GetStored(), c.GetDuplicates(), c.GetRejected(), c.GetHeld(), c.GetEvicted(), c.GetSampledOut())
 }
 
-// printJSON writes a message as its JSON.
+// printJSON writes a message as JSON.
 func printJSON(w io.Writer, m proto.Message) error {
 	text, err := protojson.MarshalOptions{Multiline: true, EmitUnpopulated: true, UseProtoNames: true}.Marshal(m)
 	if err == nil {

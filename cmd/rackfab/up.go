@@ -117,7 +117,8 @@ func up(c *cobra.Command, name string, f upFlags) error {
 	return attend(c, rack, f.journal)
 }
 
-// tells says which collector the nodes of a rack tell, "" for none.
+// tells returns a line that names the collector of the rack's nodes, or "" if they have
+// none.
 func (f *upFlags) tells(rack *launch.Rack) string {
 	there := f.telemetry.there()
 	switch {
@@ -133,20 +134,21 @@ func (f *upFlags) tells(rack *launch.Rack) string {
 	return ""
 }
 
-// reachedLimit is how long somebody at an address may take to be there.
+// reachedLimit bounds the attempt to connect to a collector.
 const reachedLimit = time.Second
 
-// reached says what comes of telling a collector that is not there, "" if one is.
+// reached returns the consequence of an unreachable collector, or "" if the collector
+// is reachable.
 func reached(address string) string {
 	l, err := net.DialTimeout("tcp", address, reachedLimit)
 	if err != nil {
 		return ": nobody answers yet; what the nodes tell waits for it, and is dropped where it is too much (rackfab stats)"
 	}
-	_ = l.Close() // nothing was said
+	_ = l.Close() // the connection carried no data
 	return ""
 }
 
-// upThere begins a live run on a rack that stands already.
+// upThere starts a live run on a rack that already runs.
 func upThere(c *cobra.Command, s *topology.Scenario, text []byte, pace unit.Time, f upFlags) error {
 	if f.journal != "" || f.natsURL != "" || f.natsKey != "" {
 		return errors.New("--journal, --nats-url and --nats-nkey are for a rack that is started here: leave them out with --controller")
@@ -160,7 +162,7 @@ func upThere(c *cobra.Command, s *topology.Scenario, text []byte, pace unit.Time
 	})
 }
 
-// downCommand ends a live run, wherever it was begun.
+// downCommand returns the command that ends a live run, wherever it was started.
 func downCommand() *cobra.Command {
 	c := calling("down", "End the live run where it stands; its processes stay", cobra.NoArgs,
 		func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
@@ -176,7 +178,7 @@ func downCommand() *cobra.Command {
 	return c
 }
 
-// journalPath gives the absolute path of the journal, whose folder is there.
+// journalPath returns the absolute path of the journal and creates its folder.
 func journalPath(path string) (string, error) {
 	switch path {
 	case standardOutput:
@@ -191,12 +193,12 @@ func journalPath(path string) (string, error) {
 	return path, os.MkdirAll(filepath.Dir(path), 0o755)
 }
 
-// start asks for the live run of s.
+// start returns the request that starts the live run of s.
 func (f *upFlags) start(s *topology.Scenario, text []byte) *rackfabv1.StartRackRequest {
 	return &rackfabv1.StartRackRequest{RunId: "live", Scenario: text, Telemetry: f.telemetry.named(s.Name, s.Scheme, "live")}
 }
 
-// begin takes the nodes into the live run and starts the clock.
+// begin starts the live run on the nodes, and its clock unless paused.
 func begin(ctx context.Context, api rackfabv1.FabricServiceClient, start *rackfabv1.StartRackRequest, pace unit.Time, paused bool) error {
 	if _, err := api.StartRack(ctx, start); err != nil {
 		return err

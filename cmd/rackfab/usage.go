@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// groups are the chapters of `rackfab --help`, in the order in which people meet
-// them, each with its commands.
+// groups are the groups of commands in `rackfab --help`, in the order in which users
+// need them.
 var groups = []struct {
 	title    string
 	commands []string
@@ -23,8 +23,8 @@ var groups = []struct {
 	{"Processes, containers, keys:", []string{"bus", "controller", "nic", "switch", "collector", "compose", "certs", "health"}},
 }
 
-// guide sets the commands below root into their groups, and has each answer a
-// wrong use with how it is used.
+// guide puts the commands below root into their groups. It makes usage errors refer to
+// the correct usage.
 func guide(root *cobra.Command) {
 	for _, g := range groups {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
@@ -45,8 +45,8 @@ func guide(root *cobra.Command) {
 	correct(root)
 }
 
-// correct has c and all below it name their usage where arguments or flags are
-// missing or too many.
+// correct makes c and the commands below it print their usage after missing or excess
+// arguments or flags.
 func correct(c *cobra.Command) {
 	for _, below := range c.Commands() {
 		correct(below)
@@ -70,7 +70,7 @@ func correct(c *cobra.Command) {
 	}
 }
 
-// oneOf answers for a command that only has others below it.
+// oneOf is the body of a command that only groups subcommands.
 func oneOf(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return c.Help()

@@ -14,16 +14,16 @@ import (
 	"github.com/rackfab/rackfab/report"
 )
 
-// variant is one value of the key that a scenario varies, and what came of it.
+// variant is one value of the varied key, and its outcome.
 type variant struct {
 	Value string         `json:"value"`
 	Runs  []*measure.Run `json:"runs"` // one per scheme
-	// Repeats is what variants of this one have shown, if there are any.
+	// Repeats holds the results of --repeat for this value, if it was given.
 	Repeats  *measure.Repeats `json:"repeats,omitempty"`
 	scenario *topology.Scenario
 }
 
-// varied is variants.json.
+// varied is the content of variants.json.
 type varied struct {
 	Schema   string     `json:"schema"`
 	Scenario string     `json:"scenario"`
@@ -35,8 +35,9 @@ type varied struct {
 
 const variedSchema = "rackfab/variants/v1"
 
-// runVaried runs a scenario once per value of what it varies, and per scheme, and
-// compares the variants in one table. Each has a folder of its own below dir.
+// runVaried runs a scenario once per value of its varied key and per scheme, and
+// compares the values in one table. Each value has its own folder below the output
+// folder.
 func runVaried(c *cobra.Command, name string, base *topology.Scenario, f runFlags) error {
 	data, err := scenarioFile(name)
 	if err != nil {
@@ -49,7 +50,7 @@ func runVaried(c *cobra.Command, name string, base *topology.Scenario, f runFlag
 		if err != nil {
 			return err
 		}
-		s.Vary = topology.Vary{} // the variant is one of its own
+		s.Vary = topology.Vary{} // each variant is a scenario by itself
 		scenarios, err := prepare(c, s, f)
 		if err != nil {
 			return err
@@ -70,8 +71,8 @@ func runVaried(c *cobra.Command, name string, base *topology.Scenario, f runFlag
 	return f.tell(c)
 }
 
-// finish prints the outcome and writes the folder. The outcome comes first: a full
-// disk takes the folder, not the figures.
+// finish prints the outcome and writes the folder. It prints first, so that a full disk
+// costs the folder but not the figures.
 func (v *varied) finish(w io.Writer, dir string, asJSON bool) error {
 	if !asJSON {
 		v.print(w)
@@ -109,8 +110,8 @@ func (v *varied) run(ctx context.Context, all []*topology.Scenario, f runFlags) 
 	return nil
 }
 
-// write writes the folder of each variant, which repeats it, variants.json, and a
-// report with the variants side by side.
+// write writes a folder per variant, from which the variant can be repeated,
+// variants.json, and a report with the variants side by side.
 func (v *varied) write(dir string) error {
 	var folders []*report.Folder
 	for _, one := range v.Variants {
@@ -127,7 +128,8 @@ func (v *varied) write(dir string) error {
 	return createFile(filepath.Join(dir, "variants.json"), func(w io.Writer) error { return writeJSON(w, v) })
 }
 
-// folderName keeps the letters, digits, dots and dashes of a value.
+// folderName replaces all but letters, digits, dots and dashes of a value with
+// underscores.
 func folderName(value string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '.' || r == '-' || '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z' {

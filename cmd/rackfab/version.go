@@ -24,10 +24,10 @@ func versionCommand() *cobra.Command {
 	}
 }
 
-// changes ends the version of a build from files that differ from their commit.
+// changes is the version suffix of a build from modified files.
 const changes = "+changes"
 
-// version is the module version, or the commit of a build from a checkout.
+// version returns the module version, or the commit if the build is from a checkout.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -48,8 +48,8 @@ func version() string {
 	return revision + modified
 }
 
-// build tells apart binaries that may give different outcomes: the version, and
-// the bytes of a binary whose version does not say what it was built from.
+// build identifies binaries that may produce different outcomes. It returns the
+// version, with a hash of the binary if the version does not identify the source.
 func build() (string, error) {
 	v := version()
 	if v != "unknown" && v != "(devel)" && !strings.HasSuffix(v, changes) {
@@ -63,7 +63,7 @@ func build() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // the file was only read
 	sum := sha256.New()
 	if _, err := io.Copy(sum, f); err != nil {
 		return "", err

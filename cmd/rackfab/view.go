@@ -13,7 +13,7 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// direction is a link in one direction, as its sending end knows it.
+// direction is one direction of a link, as its transmitting end reports it.
 type direction struct {
 	name          string
 	load          unit.Rate
@@ -21,9 +21,9 @@ type direction struct {
 	state         string
 }
 
-// view draws how a rack stands in about so many rows: the busiest links, the flows
-// that run, and the notices. Loads are those since the event before, or since the
-// start if there is none.
+// view renders the state of a rack in about rows rows: the busiest links, the running
+// flows, and the event counters. Loads are averages since the previous event, or since
+// the start if there is none.
 func view(was, is *rackfabv1.WatchResponse, rows int) string {
 	links, flows := table.NewWriter(), table.NewWriter()
 	links.SetStyle(narrow())
@@ -44,7 +44,7 @@ func view(was, is *rackfabv1.WatchResponse, rows int) string {
 		statusText(is.GetStatus()), links.Render(), running, ended, flows.Render(), commandsText(is), noticesText(is), busText(is.GetNodes()))
 }
 
-// commandsText sums up the commands of all hosts, one line; empty if there are none.
+// commandsText returns one line on the commands of all hosts, or "" if there are none.
 func commandsText(is *rackfabv1.WatchResponse) string {
 	var posted, completed, failed int64
 	for _, n := range is.GetNodes() {
@@ -58,7 +58,7 @@ func commandsText(is *rackfabv1.WatchResponse) string {
 	return fmt.Sprintf("commands: %d posted, %d completed, %d failed\n", posted, completed, failed)
 }
 
-// legible rounds a rate to three digits.
+// legible rounds a rate to three significant digits.
 func legible(r unit.Rate) unit.Rate {
 	step := unit.Rate(1)
 	for r/step >= 1000 {
@@ -69,7 +69,7 @@ func legible(r unit.Rate) unit.Rate {
 
 func atMost[T any](list []T, n int) []T { return list[:min(len(list), max(n, 4))] }
 
-// directions lists all links both ways, the busiest first.
+// directions returns both directions of all links, the busiest first.
 func directions(was, is *rackfabv1.WatchResponse) (all []direction) {
 	span := unit.Time(is.GetStatus().GetAtPs() - was.GetStatus().GetAtPs())
 	for i, n := range is.GetNodes() {
@@ -99,13 +99,13 @@ func directions(was, is *rackfabv1.WatchResponse) (all []direction) {
 	return all
 }
 
-// sending is a flow and where it begins.
+// sending is a flow and its source node.
 type sending struct {
 	node string
 	flow *rackfabv1.FlowStats
 }
 
-// longFirst lists the flows, those of bursts last.
+// longFirst returns the flows, those of bursts last.
 func longFirst(is *rackfabv1.WatchResponse) (all []sending) {
 	for _, n := range is.GetNodes() {
 		for _, f := range n.GetFlows() {
@@ -118,7 +118,7 @@ func longFirst(is *rackfabv1.WatchResponse) (all []sending) {
 	return all
 }
 
-// noticesText sums up the notices of all nodes.
+// noticesText returns the sums of the event counters of all nodes.
 func noticesText(is *rackfabv1.WatchResponse) string {
 	sum := map[string]int64{}
 	for _, n := range is.GetNodes() {

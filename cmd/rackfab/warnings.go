@@ -8,8 +8,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// warn writes the warnings of scenarios, each once. They are no fault: the command goes
-// on, and they belong on standard error, beside any JSON.
+// warn writes the distinct warnings of scenarios. Warnings do not fail the command, and
+// go to standard error so that they do not mix with JSON.
 func warn(w io.Writer, scenarios ...*topology.Scenario) error {
 	var list []topology.Fault
 	for _, s := range scenarios {
@@ -30,7 +30,8 @@ func writeWarnings(w io.Writer, list []topology.Fault) error {
 	return nil
 }
 
-// underSchemes gives the scenario under each scheme that `rackfab run` gives it.
+// underSchemes returns the scenario under its own scheme, and under each scheme that
+// `rackfab run` selects by default.
 func underSchemes(s *topology.Scenario) (list []*topology.Scenario) {
 	for _, scheme := range append([]string{s.Scheme}, schemeNames("", s.Compare)...) {
 		list = append(list, s.Under(scheme))

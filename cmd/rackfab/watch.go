@@ -15,8 +15,8 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// watchRows is how many rows of links, flows and notices are shown where the
-// height of the terminal is not known.
+// watchRows is the number of rows of links, flows and event counters if the height of
+// the terminal is unknown.
 const watchRows = 40
 
 func watchCommand() *cobra.Command {
@@ -56,8 +56,7 @@ func watchCommand() *cobra.Command {
 		})
 }
 
-// watchLines prints the state of the clock again and again, for those who are no
-// terminal.
+// watchLines prints one status line per event, for output that is not a terminal.
 func watchLines(c *cobra.Command, events rackfabv1.FabricService_WatchClient) error {
 	var last *rackfabv1.RackStatus
 	for {
@@ -72,8 +71,8 @@ func watchLines(c *cobra.Command, events rackfabv1.FabricService_WatchClient) er
 	}
 }
 
-// over says why the events of a rack have ended, which stood like last before, nil if
-// it never stood. That it was taken down is no error.
+// over returns why the events of a rack ended. last is the last known status, or nil if
+// there was none. A rack that was taken down is not an error.
 func over(c *cobra.Command, last *rackfabv1.RackStatus, err error) error {
 	switch {
 	case last == nil:
@@ -90,18 +89,18 @@ type screen struct {
 	api       rackfabv1.FabricServiceClient
 	was, is   *rackfabv1.WatchResponse
 	height    int
-	width     int // 0 is not known
+	width     int // 0 if unknown
 	complaint string
-	left      bool // by the user
+	left      bool // the user has quit
 }
 
-// complaint is the error of a call that a key has made.
+// complaint is the error of a call that a key press triggered.
 type complaint struct{ error }
 
-// Init asks for nothing: events come from the stream.
+// Init returns no command: events arrive from the stream.
 func (s *screen) Init() tea.Cmd { return nil }
 
-// Update takes an event of the rack, a key, or the size of the terminal.
+// Update handles an event of the rack, a key press, or a new terminal size.
 func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 	switch m := m.(type) {
 	case *rackfabv1.WatchResponse:
@@ -122,7 +121,7 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 	return s, nil
 }
 
-// take keeps the event, and the one before it at an earlier instant.
+// take stores the event, and the previous event if that has an earlier instant.
 func (s *screen) take(m *rackfabv1.WatchResponse) {
 	if s.is != nil && s.is.GetStatus().GetAtPs() < m.GetStatus().GetAtPs() {
 		s.was = s.is
@@ -130,7 +129,7 @@ func (s *screen) take(m *rackfabv1.WatchResponse) {
 	s.is = m
 }
 
-// toggle pauses a clock that runs, and lets one run that is paused.
+// toggle pauses a running clock, or resumes a paused one.
 func (s *screen) toggle() tea.Cmd {
 	running := s.is.GetStatus().GetState() == rackfabv1.RackState_RACK_STATE_RUNNING
 	return func() tea.Msg {
@@ -147,7 +146,7 @@ func (s *screen) toggle() tea.Cmd {
 	}
 }
 
-// View draws the rack.
+// View renders the rack.
 func (s *screen) View() tea.View {
 	v := tea.NewView("waiting for the rack")
 	if s.is != nil {
@@ -157,11 +156,12 @@ func (s *screen) View() tea.View {
 	return v
 }
 
-// leastRows is how few rows a view is asked for, however small the terminal.
+// leastRows is the minimum number of rows requested from view, however small the
+// terminal.
 const leastRows = 8
 
-// fitted is the view with its long lines wrapped, and with so few links and flows
-// that a row is left below it.
+// fitted returns the view with long lines wrapped, and with so few links and flows that
+// one row remains below it.
 func (s *screen) fitted() string {
 	for rows := s.height - 2; ; rows-- {
 		lines := strings.Split(strings.TrimRight(view(s.was, s.is, rows), "\n"), "\n")

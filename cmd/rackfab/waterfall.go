@@ -15,13 +15,14 @@ import (
 	"github.com/rackfab/rackfab/services/collector/store"
 )
 
-// axis is the time of a trace, and how many characters it has in a waterfall.
+// axis is the time range of a trace and its width in a waterfall, in characters.
 type axis struct {
 	from, to int64 // in ps
 	width    int
 }
 
-// axisOn gives a trace a width that suits a terminal of so many columns, 0 for none.
+// axisOn returns an axis that suits a terminal of that many columns; 0 means that the
+// output is not a terminal.
 func axisOn(terminal int, from, to int64) axis {
 	if terminal > 0 && terminal < 100 {
 		return axis{from, to, 20}
@@ -29,12 +30,12 @@ func axisOn(terminal int, from, to int64) axis {
 	return axis{from, to, 40}
 }
 
-// told are the attributes that a waterfall leaves out: its header or its columns
-// have them.
+// told are the attributes that a waterfall omits because its header or its columns show
+// them.
 var told = []string{"rackfab.wall_unix_nano", "rackfab.message", "rackfab.direction", "rackfab.in_ps", "span.kind"}
 
-// waterfall writes a trace: a row per span, below its parent, with a bar for when
-// it was, and a row for each of its first events, 0 for all.
+// waterfall writes a trace: one row per span below its parent, with a bar for its time,
+// and one row for each of its first events. If events is 0, it writes all events.
 func waterfall(w io.Writer, t *rackfabv1.GetTraceResponse, events int) error {
 	from, to := int64(math.MaxInt64), int64(math.MinInt64)
 	children := map[string][]*rackfabv1.Span{}
@@ -46,7 +47,7 @@ func waterfall(w io.Writer, t *rackfabv1.GetTraceResponse, events int) error {
 	for _, s := range t.GetSpans() {
 		parent := s.GetParentSpanId()
 		if !ids[parent] {
-			parent = "" // it has not come, or left
+			parent = "" // the parent span is missing
 		}
 		children[parent] = append(children[parent], s)
 	}
@@ -89,7 +90,8 @@ func waterfall(w io.Writer, t *rackfabv1.GetTraceResponse, events int) error {
 	return err
 }
 
-// header names the message.
+// header returns a line that identifies the message, and the shares of its critical
+// path.
 func header(t *rackfabv1.GetTraceResponse, from, to int64) string {
 	parts := []string{"trace " + t.GetTraceId(), "run " + t.GetRun()}
 	if s := t.GetSpans(); len(s) > 0 {
@@ -109,16 +111,16 @@ func header(t *rackfabv1.GetTraceResponse, from, to int64) string {
 	return line
 }
 
-// bar shows when a span was within the trace.
+// bar returns a bar over the time of a span.
 func (x axis) bar(s *rackfabv1.Span) string {
 	begin := x.place(s.GetStartPs())
 	return strings.Repeat(" ", begin) + strings.Repeat("█", max(1, x.place(s.GetEndPs())-begin))
 }
 
-// mark shows when something happened.
+// mark returns a mark at an instant.
 func (x axis) mark(at int64) string { return strings.Repeat(" ", x.place(at)) + "│" }
 
-// place gives the column of an instant.
+// place returns the column of an instant.
 func (x axis) place(at int64) int {
 	if x.to <= x.from {
 		return 0
@@ -127,7 +129,7 @@ func (x axis) place(at int64) int {
 	return min(max(column, 0), x.width-1)
 }
 
-// known says what is known of a span beside its columns.
+// known returns the error and the attributes of a span that have no column.
 func known(s *rackfabv1.Span) string {
 	text := attributesText(s.GetAttributes())
 	if s.GetError() != "" {
@@ -147,7 +149,7 @@ func attributesText(list []*rackfabv1.Attribute) string {
 	return strings.Join(parts, " ")
 }
 
-// valueText spells spans of time and rates as people read them.
+// valueText formats an attribute. Durations and rates have units.
 func valueText(a *rackfabv1.Attribute) string {
 	v, ok := a.GetValue().(*rackfabv1.Attribute_Number)
 	switch {
