@@ -14,10 +14,10 @@ import (
 	"strings"
 )
 
-// idPattern finds an ID; the second group is the end of a range, "PCN-21..24".
+// idPattern matches an ID. The second group is the end of a range such as "PCN-21..24".
 var idPattern = regexp.MustCompile(`\b[A-Z]{2,}-([0-9]+)(?:\.\.([0-9]+))?\b`)
 
-// A citer finds the rows that a text cites.
+// A citer finds the requirement IDs that a text cites.
 type citer struct{ known, sections map[string]bool }
 
 func newCiter(rows []row) citer {
@@ -28,8 +28,8 @@ func newCiter(rows []row) citer {
 	return c
 }
 
-// cites lists the IDs in text, ranges expanded. An ID of a known section with an
-// unknown number is an error; other words of that shape (RFC-1624) are no IDs.
+// cites returns the IDs in text, with ranges expanded. An ID of a known section with an
+// unknown number is an error. Other words of that shape (RFC-1624) are ignored.
 func (c citer) cites(text string) ([]string, error) {
 	var ids []string
 	for _, m := range idPattern.FindAllStringSubmatch(text, -1) {
@@ -56,7 +56,7 @@ func (c citer) cites(text string) ([]string, error) {
 	return ids, nil
 }
 
-// A test is a test function of a file, or a script, which has no function.
+// A test is a test function in a file, or a test script, which has no function name.
 type test struct {
 	file, name string
 	source     string // of the function with its comments, or of the script
@@ -69,8 +69,8 @@ func (t test) String() string {
 	return t.file + ":" + t.name
 }
 
-// scan collects, for each ID, the tests below root that cite it, in the order of
-// files and then of functions.
+// scan returns, for each ID, the tests below root that cite it, ordered by file and
+// then by function.
 func scan(root string, c citer) (map[string][]test, error) {
 	cited := map[string][]test{}
 	var faults []error
@@ -112,7 +112,7 @@ func scan(root string, c citer) (map[string][]test, error) {
 	return cited, errors.Join(append(faults, err)...)
 }
 
-// scriptComments gives the lines of a script that start with #.
+// scriptComments returns the lines of a script that start with #.
 func scriptComments(src []byte) string {
 	var text strings.Builder
 	for line := range strings.Lines(string(src)) {
@@ -123,7 +123,7 @@ func scriptComments(src []byte) string {
 	return text.String()
 }
 
-// testComments hands add each comment above or inside a test function.
+// testComments calls add for each comment above or inside a test function.
 func testComments(name string, src []byte, add func(test, string)) error {
 	file, err := parser.ParseFile(token.NewFileSet(), name, src, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
@@ -149,7 +149,7 @@ func testComments(name string, src []byte, add func(test, string)) error {
 	return nil
 }
 
-// isTest tells whether go test runs the function as a check: a benchmark holds
+// isTest reports whether go test runs f as a check. Benchmarks do not count: they prove
 // no requirement.
 func isTest(f *ast.FuncDecl) bool {
 	if f.Recv != nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// compare reports every row of the module at root whose text, source or basis is
-// not that of the tables in the Markdown page.
+// compare reports every row of the module at root whose text, source or basis differs
+// from the tables in the Markdown page.
 func compare(root, page string) error {
 	rows, err := readRows(filepath.Join(root, rowsFile))
 	if err != nil {
@@ -37,8 +37,8 @@ func compare(root, page string) error {
 	return errors.Join(faults...)
 }
 
-// tableRows gives requirement, source and basis of each table row that starts with
-// an ID.
+// tableRows returns requirement, source and basis of each table row that starts with an
+// ID.
 func tableRows(page string) map[string][3]string {
 	rows := map[string][3]string{}
 	for line := range strings.Lines(page) {

@@ -1,12 +1,10 @@
-// Command requirements writes docs/requirements.md: every requirement, how much
-// of it holds, and the tests that show it. The requirements are the rows of
-// docs/requirements.csv; a test cites a row by its ID in a comment above or inside
-// the test function.
+// Command requirements writes docs/requirements.md: every requirement, its status,
+// and the tests that cite it. The requirements are the rows of docs/requirements.csv.
+// A test cites a row by its ID in a comment above or inside the test function.
 //
-// Run it from the module's root. With -check it writes nothing and fails if the
-// page is not what it would write. With -against FILE it compares the text of every
-// row with the tables of FILE, a Markdown page whose rows are
-// "| ID | requirement | source | basis |".
+// Run it from the module's root. With -check it writes nothing and fails if the page
+// is stale. With -against FILE it compares the text of every row with the tables of
+// FILE, a Markdown page whose rows are "| ID | requirement | source | basis |".
 package main
 
 import (
@@ -41,7 +39,8 @@ func main() {
 
 var errStale = errors.New(pageFile + " is stale: run `make generate` and commit it")
 
-// run writes the page of the module at root, or compares it if check is set.
+// run writes the page of the module at root. If check is set, it compares the page
+// instead.
 func run(root string, check bool) error {
 	rows, err := readRows(filepath.Join(root, rowsFile))
 	if err != nil {

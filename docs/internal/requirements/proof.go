@@ -6,10 +6,10 @@ import (
 	"regexp"
 )
 
-// figurePattern finds a number that is no part of a name: not the 0 of F0.
+// figurePattern matches a number that is not part of a name, such as the 0 of F0.
 var figurePattern = regexp.MustCompile(`(?:^|[^A-Za-z0-9.])([0-9]+(?:\.[0-9]+)?)`)
 
-// figure is the first number in text, "" if there is none.
+// figure returns the first number in text, or "" if there is none.
 func figure(text string) string {
 	if m := figurePattern.FindStringSubmatch(text); m != nil {
 		return m[1]
@@ -17,14 +17,14 @@ func figure(text string) string {
 	return ""
 }
 
-// hasFigure reports whether the number stands in text, not as a part of another.
+// hasFigure reports whether text contains number, not as part of another number.
 func hasFigure(text, number string) bool {
 	return regexp.MustCompile(`(?:^|[^0-9.])` + regexp.QuoteMeta(number) + `(?:[^0-9.]|\.[^0-9]|\.?$)`).MatchString(text)
 }
 
-// prove compares the status of each row with the tests that cite it: a row that
-// is held partly needs a test, a row that does not hold needs one whose source
-// has the figure, and a row that is open or not behavioural must have none.
+// prove checks the status of each row against the tests that cite it. A row that is
+// held partly needs a test. A row that does not hold needs a test whose source contains
+// the figure. A row that is open or not behavioural must have no test.
 func prove(rows []row, cited map[string][]test) error {
 	var faults []error
 	fault := func(r row, text string) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// titles names the sections of the page.
+// titles are the titles of the sections of the page.
 var titles = map[string]string{
 	"CETH": "ACK that carries congestion information",
 	"CBRC": "credit-based rate control with AIMD",
@@ -15,13 +15,13 @@ var titles = map[string]string{
 	"RTTX": "conversion of ECN into RTT in the switch",
 }
 
-// columns are the statuses in the order of the table of totals.
+// columns are the statuses, in the order of the table of totals.
 var columns = []status{held, partly, refuted, open, notBehavioural}
 
 // A tally counts rows by status.
 type tally map[status]int
 
-// statusOf is the row's status, as far as tests cite it.
+// statusOf returns the row's status. A held row that no test cites is open.
 func statusOf(r row, tests []test) status {
 	if r.status == held && len(tests) == 0 {
 		return open
@@ -48,7 +48,7 @@ facts that is not part of this repository.
 
 `
 
-// render writes the page: totals, then a table per section in the order of rows.
+// render returns the page: totals, then one table per section in the order of rows.
 func render(rows []row, cited map[string][]test) []byte {
 	var sections []string
 	tallies := map[string]tally{}
@@ -102,10 +102,10 @@ func heading(b *bytes.Buffer, section string) {
 	b.WriteString("| ID | requirement | source (basis) | status | tests |\n| --- | --- | --- | --- | --- |\n")
 }
 
-// cell makes text safe inside a table.
+// cell escapes text for a table.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
-// verdict is the row's status with its note.
+// verdict returns the row's status with its note.
 func verdict(r row, tests []test) string {
 	s := statusOf(r, tests)
 	if r.note == "" {

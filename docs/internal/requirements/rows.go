@@ -13,12 +13,12 @@ import (
 type row struct {
 	id    string // "PCN-21"
 	title string // the whole text
-	// source is the place in the source document, "§5.1" or "[0047]".
+	// source is the place in the source document, such as "§5.1" or "[0047]".
 	source string
-	// basis says what the text rests on: S, A or M (see render).
+	// basis is the basis of the text: S, A or M (see render).
 	basis  string
 	status status
-	// note says what is missing, gives the figure, or the reason; "" if the row
+	// note says what is missing, or gives the figure or the reason. It is "" if the row
 	// is held.
 	note string
 }
@@ -27,23 +27,24 @@ type row struct {
 type status string
 
 const (
-	// held is a row whose citing tests hold the whole text. While no test cites
-	// it, it is open.
+	// held means that the citing tests cover the whole text. While no test cites the
+	// row, it is open.
 	held status = "held"
-	// partly is a row whose citing tests hold a part; the note says what is missing.
+	// partly means that the citing tests cover a part. The note says what is missing.
 	partly status = "partly"
-	// refuted is a row that was measured and does not hold; the note starts with
-	// the figure, which a citing test holds.
+	// refuted means that a measurement contradicts the row. The note starts with the
+	// measured figure, and a citing test checks it.
 	refuted status = "measured, does not hold"
-	// open is a row that no test cites; the note, if any, says what it waits for.
+	// open means that no test cites the row. The note, if any, says what the row waits
+	// for.
 	open status = "open"
-	// notBehavioural is a row that no test can hold; the note says why.
+	// notBehavioural means that no test can check the row. The note says why.
 	notBehavioural status = "not behavioural"
 )
 
 var statuses = []status{held, partly, refuted, open, notBehavioural}
 
-// section is the part of the ID before the number.
+// section returns the part of the ID before the number.
 func (r row) section() string {
 	s, _, _ := strings.Cut(r.id, "-")
 	return s
