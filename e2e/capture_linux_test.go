@@ -13,14 +13,14 @@ import (
 	"testing"
 )
 
-// capturing is a `rackfab capture` of a running rack that is under way.
+// capturing is a running `rackfab capture` of a live rack.
 type capturing struct {
 	*exec.Cmd
 	file string
 	out  bytes.Buffer
 }
 
-// capture begins a capture and waits until it listens.
+// capture starts a capture and waits until it captures.
 func (r *rack) capture(t *testing.T, args ...string) *capturing {
 	t.Helper()
 	c := &capturing{file: filepath.Join(t.TempDir(), "live.pcapng")}
@@ -33,7 +33,7 @@ func (r *rack) capture(t *testing.T, args ...string) *capturing {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Process.Kill() }) // has ended, if the test went well
+	t.Cleanup(func() { _ = c.Process.Kill() }) // has ended already if the test passed
 	lines := bufio.NewReader(log)
 	if line, err := lines.ReadString('\n'); err != nil || !strings.HasPrefix(line, "capturing at ") {
 		rest, _ := io.ReadAll(lines)
@@ -42,7 +42,7 @@ func (r *rack) capture(t *testing.T, args ...string) *capturing {
 	return c
 }
 
-// end waits for the end of the capture, and gives what it says.
+// end waits for the end of the capture and returns its output.
 func (c *capturing) end(t *testing.T) string {
 	t.Helper()
 	if err := c.Wait(); err != nil {
@@ -51,8 +51,8 @@ func (c *capturing) end(t *testing.T) string {
 	return c.out.String()
 }
 
-// A capture of a live run has the same bytes as one of its journal's replay; one
-// that Ctrl-C ends is whole.
+// A capture of a live run has the same bytes as a capture of the replayed journal. A
+// capture that Ctrl-C ends is complete.
 func TestACaptureOfALiveRunIsThatOfItsReplay(t *testing.T) {
 	r := up(t, "pcn-16to2", "--scheme", "dcqcn", "--paused")
 	r.do(t, "step", "100us")
@@ -88,11 +88,11 @@ func TestACaptureOfALiveRunIsThatOfItsReplay(t *testing.T) {
 	}
 }
 
-// dissected is what tshark counts at one port and one way.
+// dissected holds tshark's counts at one port in one direction.
 type dissected struct{ pause, resume, cnp, ack, ce, frames int64 }
 
-// dissect has tshark read a capture and counts by "s1:p2 out". A malformed packet
-// is a failure.
+// dissect reads a capture with tshark and returns the counts by port and direction,
+// such as "s1:p2 out". It fails the test on a malformed packet.
 func dissect(t *testing.T, file string) map[string]*dissected {
 	t.Helper()
 	fields := []string{"-n", "-r", file, "-T", "fields", "-E", "separator=|", "-E", "occurrence=f"}
@@ -123,7 +123,7 @@ func dissect(t *testing.T, file string) map[string]*dissected {
 	return counts
 }
 
-// add counts a frame by its BTH opcode, ECN and pause time, "" for none.
+// add counts a frame by its BTH opcode, ECN and pause time. An absent field is "".
 func (d *dissected) add(opcode, ecn, pause string) {
 	d.frames++
 	if pause == "0" {
@@ -142,7 +142,7 @@ func (d *dissected) add(opcode, ecn, pause string) {
 	}
 }
 
-// statsOf asks for the counters of nodes.
+// statsOf returns the counters of nodes.
 func (r *rack) statsOf(t *testing.T, nodes string) (stats struct {
 	Nodes []struct {
 		Node     string
@@ -164,11 +164,11 @@ func (r *rack) statsOf(t *testing.T, nodes string) (stats struct {
 	return stats
 }
 
-// tshark finds in a capture of the 16-to-2 burst what `rackfab stats` reports:
-// PAUSE and RESUME, CE marks, CNPs and ACKs, and no malformed packet.
+// In a capture of the 16-to-2 burst, tshark counts what `rackfab stats` reports: PAUSE
+// and RESUME, CE marks, CNPs and ACKs, and no malformed packet.
 func TestACaptureHoldsTheNumbersOfStats(t *testing.T) {
 	r := up(t, "pcn-16to2", "--scheme", "dcqcn", "--paused")
-	r.do(t, "set", "s0.kmax", "20MB") // s0 is not to mark, so that all marks at s1 are its own
+	r.do(t, "set", "s0.kmax", "20MB") // s0 must not mark, so that s1 sets all marks seen at s1
 	r.do(t, "set", "s0.kmin", "10MB")
 	c := r.capture(t, "--at", "s1", "--at", "r0..r1", "--to", "2ms")
 	r.do(t, "step", "2ms")

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Frames that grow on their way, ACKs that are written into, and marks by chance are
-// the same over NATS as in memory.
+// Frames that grow in transit, ACKs that switches modify, and random marks are the same
+// over NATS as in memory.
 func TestCETHOverNATSGivesTheSameRunAsMemory(t *testing.T) {
 	text, err := os.ReadFile("testdata/ceth.yaml")
 	if err != nil {

@@ -28,11 +28,11 @@ func counted(t *testing.T, c rackfabv1.CollectorServiceClient) *rackfabv1.GetCou
 	return out
 }
 
-// tellLimit is how long it may take until a rack has told something: points wait up to
-// a second for company.
+// tellLimit bounds the wait for the first export of a rack. Points wait up to a second
+// to be batched.
 const tellLimit = time.Minute
 
-// hears waits until a collector has stored spans and points, and gives its counters.
+// hears waits until a collector has stored spans and points, and returns its counters.
 func hears(t *testing.T, c rackfabv1.CollectorServiceClient) *rackfabv1.GetCountersResponse {
 	t.Helper()
 	limit := time.NewTimer(tellLimit)
@@ -52,9 +52,8 @@ func hears(t *testing.T, c rackfabv1.CollectorServiceClient) *rackfabv1.GetCount
 	}
 }
 
-// A stock client delivers: what it has sent is stored, span by span. Its own queue
-// holds 2048 spans and drops what is beyond them without a word, so it is not asked
-// for more.
+// The collector stores every span that a stock client sends. The client's own queue
+// holds 2048 spans and silently drops the excess, so the test sends no more.
 func TestStockClientDeliversToTheCollector(t *testing.T) {
 	client := tool(t, "telemetrygen", "RACKFAB_TELEMETRYGEN")
 	c, address := startCollector(t)
@@ -76,9 +75,9 @@ func TestStockClientDeliversToTheCollector(t *testing.T) {
 
 var sentLine = regexp.MustCompile(`telemetry: (\d+) spans and (\d+) points to `)
 
-// The collector's death in the middle of a run changes nothing of the run; the
-// launcher starts it again, and all that it has acknowledged, before and after, is
-// there.
+// Killing the collector during a run does not change the run. The launcher restarts the
+// collector, and everything that the collector has acknowledged, before and after, is
+// stored.
 func TestARunOutlivesItsCollector(t *testing.T) {
 	flags := []string{"pcn-16to2", "--scheme", "pcn", "--duration", "80ms"}
 	want := digests(start(t, append(flags, "--bus", "memory")...).results(t))
@@ -114,8 +113,8 @@ func TestARunOutlivesItsCollector(t *testing.T) {
 	}
 }
 
-// A rack takes another port for its page where the one asked for is occupied, and a
-// collector that was killed comes back at the addresses that the rack has told.
+// A rack serves its page at another port if the requested port is occupied. A collector
+// that was killed restarts at the addresses that the rack has printed.
 func TestAPageComesBackAtItsAddress(t *testing.T) {
 	occupied, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -141,8 +140,8 @@ func TestAPageComesBackAtItsAddress(t *testing.T) {
 	r.interrupt(t)
 }
 
-// A rack that is up tells its own collector, with the page beside it, and both end
-// with the rack.
+// A live rack exports to its own collector, which also serves the page. Both end with
+// the rack.
 func TestALiveRackHasACollector(t *testing.T) {
 	r := up(t, "pcn-16to2", "--scheme", "pcn", "--paused", "--sample-ratio", "1", "--http", "off")
 	r.do(t, "step", "2ms")

@@ -9,8 +9,8 @@ import (
 	"github.com/rackfab/rackfab/services/collector"
 )
 
-// startCollector starts a collector with a store of its own, and gives a client of it and
-// its address.
+// startCollector starts a collector with its own store. It returns a client and the
+// collector's address.
 func startCollector(t *testing.T) (rackfabv1.CollectorServiceClient, string) {
 	t.Helper()
 	line := standing(t, "collector", "--listen", "127.0.0.1:0", "--http", "off", "--data", filepath.Join(t.TempDir(), "data"))
@@ -21,7 +21,7 @@ func startCollector(t *testing.T) (rackfabv1.CollectorServiceClient, string) {
 	return dialCollector(t, ready.Address), ready.Address
 }
 
-// dialCollector gives a client of a collector that is there already.
+// dialCollector returns a client of a running collector.
 func dialCollector(t *testing.T, address string) rackfabv1.CollectorServiceClient {
 	t.Helper()
 	c, err := collector.DialAs(address, nil)

@@ -17,33 +17,33 @@ import (
 	"github.com/rackfab/rackfab/compose"
 )
 
-// The environment of the tests with containers.
+// Environment variables of the container tests.
 const (
-	wantContainers = "RACKFAB_CONTAINERS" // set: run them
-	projectName    = "RACKFAB_PROJECT"    // begins the names of all that they make
+	wantContainers = "RACKFAB_CONTAINERS" // runs the tests if set
+	projectName    = "RACKFAB_PROJECT"    // prefix of the names of all objects that the tests create
 )
 
-// composeFile is the rack that users start; rackSize is how many containers.
+// composeFile is the rack that users start; rackSize is its number of containers.
 const (
 	composeFile = "../compose/compose.yaml"
 	rackSize    = 23
 )
 
-// Limits of the steps: a step that hangs fails while there is time to clean up.
+// Time limits of the steps. A step that hangs fails early enough to clean up.
 const (
 	buildLimit = 8 * time.Minute
 	upLimit    = 2 * time.Minute
 	cleanLimit = time.Minute
 )
 
-// containers is a rack of containers, as users make it.
+// containers is a rack of containers, created as users create it.
 type containers struct {
 	project, image, base string
 	env                  []string
-	v2                   bool // by `docker compose`, not by docker-compose 1.29
+	v2                   bool // uses `docker compose`, not docker-compose 1.29
 }
 
-// needContainers skips or fails a test where there is no Docker.
+// needContainers skips or fails a test if there is no Docker.
 func needContainers(t *testing.T) *containers {
 	t.Helper()
 	if os.Getenv(wantContainers) == "" {
@@ -64,7 +64,7 @@ func needContainers(t *testing.T) *containers {
 	return c
 }
 
-// clean removes what the test has made, whatever it has come to.
+// clean removes everything that the test created, whatever its outcome.
 func (c *containers) clean(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanLimit)
 	defer cancel()
@@ -72,13 +72,13 @@ func (c *containers) clean(t *testing.T) {
 		logs, _ := c.rack(ctx, "logs", "--tail", "5", "--no-color").CombinedOutput()
 		t.Logf("%s", logs)
 	}
-	_ = c.rack(ctx, "down", "--volumes", "--remove-orphans", "--timeout", "5").Run() // is down already, if the test went well
+	_ = c.rack(ctx, "down", "--volumes", "--remove-orphans", "--timeout", "5").Run() // is down already if the test passed
 	stages := c.stages(ctx)
 	_ = c.command(ctx, "docker", append([]string{"image", "rm", "--force", c.image}, append(stages, c.base)...)...).Run()
 }
 
-// stages lists the images without a name that a build leaves on top of the base:
-// newest first, so that none stands on another that goes before it.
+// stages returns the unnamed images that a build leaves on top of the base, newest
+// first, so that each image precedes the images on which it is based.
 func (c *containers) stages(ctx context.Context) []string {
 	const bottom = "{{index .RootFS.Layers 0}}"
 	base, err := c.command(ctx, "docker", "image", "inspect", "--format", bottom, c.base).Output()
@@ -106,7 +106,7 @@ func (c *containers) rack(ctx context.Context, args ...string) *exec.Cmd {
 	return c.composing(ctx, append([]string{"--project-name", c.project, "--file", composeFile}, args...)...)
 }
 
-// must runs a command to its end and gives its output.
+// must runs a command to its end and returns its output.
 func must(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	out, err := cmd.Output()
@@ -120,8 +120,8 @@ func must(t *testing.T, cmd *exec.Cmd) string {
 	return strings.TrimSpace(string(out))
 }
 
-// build makes the image from compose/Dockerfile, without a registry: GO_IMAGE is
-// the stand-in.
+// build builds the image from compose/Dockerfile, without a registry: GO_IMAGE is the
+// stand-in image.
 func (c *containers) build(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), buildLimit)
@@ -130,7 +130,7 @@ func (c *containers) build(t *testing.T) {
 	must(t, c.rack(ctx, "build"))
 }
 
-// up starts the rack. healthy waits until every container is.
+// up starts the rack. healthy waits until every container is healthy.
 func (c *containers) up(t *testing.T) (healthy func()) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), upLimit)
@@ -145,7 +145,7 @@ func (c *containers) up(t *testing.T) (healthy func()) {
 	}
 	t.Cleanup(func() {
 		cancel()
-		_ = events.Wait() // was killed
+		_ = events.Wait() // the process was killed
 	})
 	must(t, c.rack(ctx, "up", "--detach", "--no-build"))
 	return func() {
@@ -164,8 +164,8 @@ func (c *containers) up(t *testing.T) (healthy func()) {
 	}
 }
 
-// live injects a burst into a running rack. Its journal, as the controller gives
-// it and as it lies in the controller's volume, replays in memory.
+// live injects a burst into a running rack. The journal that the controller returns and
+// the journal in the controller's volume both replay in memory.
 func (c *containers) live(t *testing.T, address string) {
 	t.Helper()
 	say := func(args ...string) string {
@@ -182,12 +182,12 @@ func (c *containers) live(t *testing.T, address string) {
 	say("down")
 	must(t, c.command(t.Context(), "docker", "cp", must(t, c.rack(t.Context(), "ps", "--quiet", "controller"))+":"+compose.Journal, kept))
 	for _, file := range []string{saved, kept} {
-		t.Logf("replay of %s:\n%s", filepath.Base(file), say("replay", file)) // fails where the digests differ
+		t.Logf("replay of %s:\n%s", filepath.Base(file), say("replay", file)) // fails if the digests differ
 	}
 }
 
-// down takes the rack away. The engine may still hold an end of the network for a
-// container that is gone: that is let go of, and told.
+// down removes the rack. The engine may keep a network endpoint of a removed container.
+// In that case down disconnects the endpoint and logs it.
 func (c *containers) down(t *testing.T, flags ...string) {
 	t.Helper()
 	flags = append([]string{"down"}, flags...)
@@ -208,11 +208,11 @@ func (c *containers) down(t *testing.T, flags ...string) {
 	must(t, c.rack(t.Context(), flags...))
 }
 
-// told compares the traces of a run that the rack's collector has with those of the same
-// run in memory.
+// told compares the traces of a run in the rack's collector with those of the same run
+// in memory.
 func (c *containers) told(t *testing.T, address string) {
 	t.Helper()
-	tell(t, "collector:4317", "--controller", address) // the nodes know it by this name
+	tell(t, "collector:4317", "--controller", address) // name of the collector on the nodes' network
 	rack := stored(t, dialCollector(t, must(t, c.rack(t.Context(), "port", "collector", "4317"))))
 	collector, there := startCollector(t)
 	tell(t, there, "--bus", "memory")
@@ -221,17 +221,17 @@ func (c *containers) told(t *testing.T, address string) {
 	}
 }
 
-// ids lists the containers.
+// ids returns the IDs of the containers.
 func (c *containers) ids(t *testing.T) []string {
 	t.Helper()
 	return strings.Fields(must(t, c.command(t.Context(), "docker", "container", "ls", "--all", "--quiet", "--filter", c.label())))
 }
 
-// label selects what belongs to the rack.
+// label returns the filter that selects the objects of the rack.
 func (c *containers) label() string { return "label=com.docker.compose.project=" + c.project }
 
-// The rack of compose/compose.yaml, built by compose/Dockerfile, gives the run
-// that memory gives; nothing is left of it when it is down.
+// The rack of compose/compose.yaml, built by compose/Dockerfile, reproduces the run in
+// memory. Taking the rack down leaves nothing behind.
 func TestContainersGiveTheSameRunAsMemory(t *testing.T) {
 	c := needContainers(t)
 	begin := time.Now()
@@ -266,12 +266,12 @@ func TestContainersGiveTheSameRunAsMemory(t *testing.T) {
 	c.again(t, memory, flags)
 }
 
-// again starts the same image by `docker compose`, where there is one: the run is the
-// same, and what `down` leaves behind is known.
+// again starts the same image with `docker compose`, if available. The run is the same,
+// and `down` leaves only the known objects behind.
 func (c *containers) again(t *testing.T, memory map[string]string, flags []string) {
 	t.Helper()
 	if c.v2 = c.plugin(t); !c.v2 {
-		say := t.Logf // what was tried before stands
+		say := t.Logf // the earlier checks remain valid
 		if os.Getenv(wantAll) != "" {
 			say = t.Fatalf
 		}

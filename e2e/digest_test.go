@@ -49,7 +49,7 @@ func TestAnotherSeedGivesAnotherRun(t *testing.T) {
 	}
 }
 
-// The folder that a run writes repeats it.
+// The folder of a run reproduces the run.
 func TestTheFolderReproducesTheRun(t *testing.T) {
 	first := start(t, "--bus", "memory", "--duration", short, "--scheme", "pcn", "--seed", "7")
 	want := digests(first.results(t))
@@ -59,8 +59,8 @@ func TestTheFolderReproducesTheRun(t *testing.T) {
 	}
 }
 
-// An idle NIC promises silence once and costs nothing: a handful of envelopes in
-// the whole run.
+// An idle NIC sends its promise once and causes only a handful of envelopes in the
+// whole run.
 func TestIdleNICsSendAHandfulOfEnvelopes(t *testing.T) {
 	out := start(t, "testdata/idle.yaml", "--bus", "nats", "--scheme", "pfc").results(t)
 	for _, n := range out.Runs[0].Nodes {
@@ -70,8 +70,8 @@ func TestIdleNICsSendAHandfulOfEnvelopes(t *testing.T) {
 	}
 }
 
-// Flows that a workload draws are the same in every process, over a fabric with four
-// ways from leaf to leaf; what they took is too.
+// Randomly drawn flows of a workload are the same in every process, over a fabric with
+// four paths from leaf to leaf. So are their completion times.
 func TestAWorkloadIsTheSameOverNATS(t *testing.T) {
 	run := func(bus string) *measure.Results {
 		return start(t, "leaf-spine", "--bus", bus, "--duration", "1ms", "--scheme", "pfc,pcn").results(t)

@@ -14,11 +14,13 @@ import (
 	"github.com/rackfab/rackfab/compose"
 )
 
-// composePlugin is the variable that names the plugin of `docker compose`, where the
-// machine has none (`make docker-compose` builds it and says where).
+// composePlugin is the environment variable with the path of the plugin of `docker
+// compose`, for machines without it (`make docker-compose` builds the plugin and prints
+// its path).
 const composePlugin = "RACKFAB_DOCKER_COMPOSE"
 
-// plugin makes `docker compose` known to docker, false where there is none.
+// plugin installs `docker compose` for docker. It reports whether the command is
+// available.
 func (c *containers) plugin(t *testing.T) bool {
 	t.Helper()
 	path := os.Getenv(composePlugin)
@@ -35,8 +37,8 @@ func (c *containers) plugin(t *testing.T) bool {
 	return true
 }
 
-// cut takes the rack down while a live run goes on. Nothing of it is left but the
-// volume with the journal, which replays; then the volume goes too.
+// cut takes the rack down during a live run. Only the volume with the journal remains,
+// and the journal replays. Then cut removes the volume too.
 func (c *containers) cut(t *testing.T, address string) {
 	t.Helper()
 	say := func(args ...string) {
@@ -64,7 +66,7 @@ func (c *containers) cut(t *testing.T, address string) {
 	c.left(t, "container", "network", "volume")
 }
 
-// left fails the test where anything of those kinds is left of the rack.
+// left fails the test if objects of those kinds remain of the rack.
 func (c *containers) left(t *testing.T, kinds ...string) {
 	t.Helper()
 	for _, kind := range kinds {
@@ -78,7 +80,7 @@ func (c *containers) left(t *testing.T, kinds ...string) {
 	}
 }
 
-// composing gives the command of the Compose tool that is tried.
+// composing returns the command of the Compose tool under test.
 func (c *containers) composing(ctx context.Context, args ...string) *exec.Cmd {
 	if c.v2 {
 		return c.command(ctx, "docker", append([]string{"compose"}, args...)...)

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The experiments of the source documents give the same tables and digests over NATS as
-// in memory, down to the byte.
+// The experiments of the source documents have the same tables and digests over NATS as
+// in memory, byte for byte.
 func TestExperimentsOverNATSAreThoseInMemory(t *testing.T) {
 	for name, e := range map[string]struct {
 		flags []string
@@ -36,8 +36,8 @@ var (
 	digest  = regexp.MustCompile(`"digest[a-z_]*": ("[0-9a-f]{16}"|\[)`)
 )
 
-// experiment runs one and returns the file that it writes by the bus that it names; the
-// bus is left out of the text.
+// experiment runs an experiment. It returns the output file without the bus, keyed by
+// the bus that the file names.
 func experiment(t *testing.T, name, file string, flags ...string) map[string]string {
 	t.Helper()
 	r := start(t, append([]string{name}, flags...)...)
@@ -58,7 +58,7 @@ func experiment(t *testing.T, name, file string, flags ...string) map[string]str
 	return map[string]string{string(bus[1]): busLine.ReplaceAllString(string(text), "")}
 }
 
-// Receiver credit, and credit with AIMD, over processes.
+// Receiver credit, without and with AIMD, is the same with a process per node.
 func TestCreditOverNATSIsThatInMemory(t *testing.T) {
 	flags := []string{"cbrc-waste", "--scheme", "cbrc,cbrc-aimd", "--duration", "1ms"}
 	memory := digests(start(t, append(flags, "--bus", "memory")...).results(t))

@@ -13,17 +13,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// long is a run that lasts well beyond its first line of progress.
+// long is the duration of a run that lasts well beyond its first line of progress.
 const long = "20ms"
 
-// child is a process that the program has started.
+// child is a process started by the program.
 type child struct {
 	args []string
 	fd   int // pidfd: it becomes readable when the process ends
 	pid  int
 }
 
-// children lists the processes whose parent is pid.
+// children returns the processes whose parent is pid.
 func children(t *testing.T, pid int) (list []child) {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -33,7 +33,7 @@ func children(t *testing.T, pid int) (list []child) {
 	for _, path := range stats {
 		stat, err := os.ReadFile(path)
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
 		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 		if fields[1] != strconv.Itoa(pid) {
@@ -51,7 +51,7 @@ func children(t *testing.T, pid int) (list []child) {
 	return list
 }
 
-// find gives the child whose command line has the word.
+// find returns the child whose command line contains word.
 func find(t *testing.T, list []child, word string) child {
 	t.Helper()
 	for _, c := range list {
@@ -65,8 +65,8 @@ func find(t *testing.T, list []child, word string) child {
 	return child{}
 }
 
-// gone waits until every child has ended; one that does not within ten seconds
-// fails the test.
+// gone waits until every child has ended. It fails the test if a child does not end
+// within ten seconds.
 func gone(t *testing.T, list []child) {
 	t.Helper()
 	for _, c := range list {
@@ -77,7 +77,7 @@ func gone(t *testing.T, list []child) {
 	}
 }
 
-// One process each for the bus, the controller and the 20 nodes.
+// The bus, the controller and each of the 20 nodes have a process of their own.
 func TestEveryNodeIsAProcess(t *testing.T) {
 	r := start(t, "--bus", "nats", "--scheme", "pcn", "--duration", long)
 	r.underWay(t)
@@ -91,8 +91,8 @@ func TestEveryNodeIsAProcess(t *testing.T) {
 	out := r.results(t)
 	gone(t, list)
 	for _, n := range out.Runs[0].Nodes {
-		// The program's pages are in memory once for all 22 processes; a node's own
-		// are what a rack costs for each node more.
+		// All 22 processes share the program's pages in memory. A node's own pages are
+		// the cost of one more node.
 		own := n.MaxRSS - n.Program
 		t.Logf("%s: %.1f MiB resident, %.1f of them its own", n.Name, float64(n.MaxRSS)/(1<<20), float64(own)/(1<<20))
 		if n.Program == 0 || own > 24<<20 || n.MaxRSS > 64<<20 {
@@ -128,7 +128,7 @@ func TestADeadNodeEndsTheRunByName(t *testing.T) {
 	gone(t, list)
 }
 
-// Ctrl-C ends a run in plain words, with the status that a shell expects.
+// Ctrl-C ends a run with a plain message and the exit status that a shell expects.
 func TestCtrlCLeavesNothingBehind(t *testing.T) {
 	for _, kind := range []string{"nats", "memory"} {
 		t.Run(kind, func(t *testing.T) {
@@ -147,8 +147,8 @@ func TestCtrlCLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// A node that is frozen is not gone, but it falls silent: the run ends by its
-// name, and its process is ended with the others.
+// A stopped node process still exists but is silent. The run fails with the node's
+// name, and the process ends with the others.
 func TestAFrozenNodeEndsTheRunByName(t *testing.T) {
 	r := start(t, "--bus", "nats", "--scheme", "pfc", "--duration", "200ms")
 	r.underWay(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/measure"
 )
 
-// variants runs a scenario that varies a key, and gives the runs by value. What
-// depends on the machine is taken out.
+// variants runs a scenario that varies a key. It returns the runs by value, without the
+// figures that depend on the machine.
 func variants(t *testing.T, flags ...string) map[string]*measure.Run {
 	t.Helper()
 	r := start(t, flags...)
@@ -39,8 +39,8 @@ func variants(t *testing.T, flags ...string) map[string]*measure.Run {
 	return runs
 }
 
-// Commands, pacing and the pauses of a NIC give the same digest and the same
-// figures, counters of the NICs among them, in memory and with a process per node.
+// Commands, pacing and NIC pauses have the same digest and the same figures, NIC
+// counters included, in memory and with a process per node.
 func TestGetIncastIsTheSameOnBothBuses(t *testing.T) {
 	for scenario, duration := range map[string]string{"get-incast": "200us", "get-mixed": "1050us"} {
 		memory := variants(t, scenario, "--bus", "memory", "--duration", duration)

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// grpcurl gives a caller of a rack that knows no more of it than what reflection
-// tells.
+// grpcurl returns a function that calls a rack and knows only what reflection provides.
 func (r *rack) grpcurl(t *testing.T) func(args ...string) string {
 	t.Helper()
 	client := tool(t, "grpcurl", "RACKFAB_GRPCURL")
@@ -18,8 +17,8 @@ func (r *rack) grpcurl(t *testing.T) func(args ...string) string {
 	}
 }
 
-// A client that has never seen the contract lists the services, reads what they take,
-// injects a burst into a rack that runs, and reads statistics.
+// A client without the .proto files lists the services, reads their request types,
+// injects a burst into a running rack, and reads statistics.
 func TestGrpcurlByReflectionAlone(t *testing.T) {
 	r := up(t, "pcn-16to2", "--scheme", "pcn", "--paused")
 	call := r.grpcurl(t)

@@ -42,7 +42,7 @@ func TestTheGuideOfLiveRacks(t *testing.T) {
 	gone(t, list)
 }
 
-// beyond lists the commands of a document that are not among those done.
+// beyond returns the commands of a document that are not in done.
 func beyond(t *testing.T, path string, done []string) (rest []string) {
 	t.Helper()
 	for _, line := range typed(t, path) {
@@ -56,6 +56,6 @@ func beyond(t *testing.T, path string, done []string) (rest []string) {
 	return rest
 }
 
-// unquoted splits a line of the guide as a shell does; its quotes keep no spaces
-// together.
+// unquoted splits a line of the guide as a shell does. No quoted text in the guide
+// contains spaces.
 func unquoted(line string) []string { return strings.Fields(strings.ReplaceAll(line, "'", "")) }

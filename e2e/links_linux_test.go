@@ -12,7 +12,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/measure"
 )
 
-// lossyFile writes the scenario of the guide into a folder of its own, and goes there.
+// lossyFile writes the guide's scenario into a temporary folder and makes that the
+// working directory. It returns the guide's commands.
 func lossyFile(t *testing.T) (commands []string) {
 	t.Helper()
 	const guide = "../docs/guide/links.md"
@@ -24,9 +25,10 @@ func lossyFile(t *testing.T) (commands []string) {
 	return commands
 }
 
-// The guide's commands do what it says, in its order: those of files, then those of a
-// rack that runs, whose journal has the digest of the run. What a link does to frames
-// depends on no bus: its digest in memory is that over NATS.
+// The guide's commands do what it says, in its order: first the commands on files, then
+// those on a running rack, whose journal reproduces the run's digest. The effect of a
+// link on frames is independent of the bus: the digests in memory and over NATS are
+// equal.
 func TestTheGuideOfLinks(t *testing.T) {
 	var live []string
 	for _, line := range lossyFile(t) {
@@ -59,7 +61,7 @@ func TestTheGuideOfLinks(t *testing.T) {
 	}
 }
 
-// above0 tells whether a column of CSV has a number above 0.
+// above0 reports whether a CSV column contains a number above 0.
 func above0(t *testing.T, text, column string) (some bool) {
 	t.Helper()
 	rows := strings.Split(strings.TrimSpace(text), "\n")
@@ -73,7 +75,7 @@ func above0(t *testing.T, text, column string) (some bool) {
 	return some
 }
 
-// tshark finds as many damaged frames in a capture of every port as the run counts.
+// In a capture of every port, tshark finds as many damaged frames as the run counts.
 func TestTsharkSeesDamagedFrames(t *testing.T) {
 	lossyFile(t)
 	tshark := installed(t, "apt-get install tshark", "tshark")

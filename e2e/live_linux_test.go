@@ -27,11 +27,11 @@ import (
 	"github.com/rackfab/rackfab/services/controller"
 )
 
-// rack is a `rackfab up` that is under way.
+// rack is a running `rackfab up`.
 type rack struct {
 	*exec.Cmd
 	address, journal string
-	collector, pages string // of its own
+	collector, pages string // addresses of its collector and page
 	client           *controller.Client
 	said, log        *bufio.Reader // standard output, standard error
 }
@@ -41,7 +41,7 @@ var (
 	collectorLine = regexp.MustCompile(`^collector at ([^ ,]+), data in .*journal.telemetry(?:, page at (\S+))?`)
 )
 
-// up starts a rack and waits until it is there.
+// up starts a rack and waits until it is up.
 func up(t *testing.T, args ...string) *rack {
 	t.Helper()
 	r := &rack{journal: filepath.Join(t.TempDir(), "journal.yaml")}
@@ -58,7 +58,7 @@ func up(t *testing.T, args ...string) *rack {
 	if err := r.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = r.Process.Kill() }) // has ended, if the test went well
+	t.Cleanup(func() { _ = r.Process.Kill() }) // has ended already if the test passed
 	r.said = bufio.NewReader(out)
 	line, err := r.said.ReadString('\n')
 	found := upLine.FindStringSubmatch(line)
@@ -81,7 +81,7 @@ func up(t *testing.T, args ...string) *rack {
 	return r
 }
 
-// do runs a command on the rack and gives what it prints.
+// do runs a command on the rack and returns its output.
 func (r *rack) do(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := r.try(args...)
@@ -110,8 +110,8 @@ func (r *rack) interrupt(t *testing.T) {
 	}
 }
 
-// left fails the test where the rack's port is still open, or something but what its
-// collector has kept is left beside its journal.
+// left fails the test if the rack's port is still open, or if any file other than the
+// collector's data remains beside the journal.
 func (r *rack) left(t *testing.T) {
 	t.Helper()
 	if conn, err := net.Dial("tcp", r.address); !errors.Is(err, syscall.ECONNREFUSED) {
@@ -124,7 +124,7 @@ func (r *rack) left(t *testing.T) {
 	}
 }
 
-// fuzz makes at least n random changes while the clock runs.
+// fuzz applies at least n random changes while the clock runs.
 func (r *rack) fuzz(t *testing.T, seed uint64, n int) {
 	t.Helper()
 	text, _ := topology.Builtin("pcn-16to2")
@@ -146,7 +146,7 @@ func (r *rack) fuzz(t *testing.T, seed uint64, n int) {
 		switch _, err := r.client.Change(t.Context(), c, later); status.Code(err) {
 		case codes.OK:
 			made++
-		case codes.InvalidArgument, codes.FailedPrecondition: // it does not fit its instant, or comes too late
+		case codes.InvalidArgument, codes.FailedPrecondition: // invalid at its instant, or too late
 		default:
 			t.Fatal(err)
 		}
@@ -169,8 +169,8 @@ func (r *rack) nudge(t *testing.T, random *rand.Rand) {
 	}
 }
 
-// A live run with one process per node, under at least 200 random changes made
-// while the clock runs, has the digest of its journal in memory and over NATS.
+// A live run with one process per node, under at least 200 random changes made while
+// the clock runs, has the digest of its journal in memory and over NATS.
 func TestAFuzzedLiveRunReplays(t *testing.T) {
 	for _, seed := range []uint64{1, 2} {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -195,7 +195,7 @@ func TestAFuzzedLiveRunReplays(t *testing.T) {
 	}
 }
 
-// Replay fails where the digests differ.
+// Replay fails if the digests differ.
 func TestReplayTellsADifference(t *testing.T) {
 	r := up(t, "star-2", "--paused")
 	r.do(t, "step", "50us")
@@ -215,8 +215,8 @@ func TestReplayTellsADifference(t *testing.T) {
 	r.interrupt(t)
 }
 
-// A node that is killed stops the rack: status names it and the instant, nothing
-// goes on, and the journal until then is on disk and replays.
+// Killing a node stops the rack. The status names the node and the instant, the clock
+// does not continue, and the journal up to then is on disk and replays.
 func TestALiveRackStandsWhenANodeDies(t *testing.T) {
 	r := up(t, "pcn-16to2", "--scheme", "pfc", "--paused")
 	r.do(t, "step", "400us")
@@ -264,7 +264,7 @@ func TestALiveRackStandsWhenANodeDies(t *testing.T) {
 	}
 }
 
-// A controller that is killed ends the rack, and leaves the journal so far.
+// Killing the controller ends the rack. The journal up to then remains.
 func TestTheJournalOutlivesTheController(t *testing.T) {
 	r := up(t, "star-2", "--paused")
 	r.do(t, "step", "50us")
@@ -285,8 +285,8 @@ func TestTheJournalOutlivesTheController(t *testing.T) {
 	}
 }
 
-// A bus that loses, repeats and delays envelopes on purpose, in a live run and in one
-// go, is counted and shown, and changes no digest.
+// Envelopes that an impaired bus loses, repeats and delays are counted and shown, in a
+// live run and in a batch run, and no digest changes.
 func TestABadBusChangesNoDigest(t *testing.T) {
 	r := up(t, "pcn-16to2", "--scheme", "pcn", "--paused")
 	r.do(t, "step", "100us")

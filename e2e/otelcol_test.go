@@ -17,8 +17,8 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// otelcolSettings have the OpenTelemetry Collector count what it has received in its
-// log, hand it on, and acknowledge it when that is done.
+// otelcolSettings make the OpenTelemetry Collector log the counts of what it received,
+// forward it, and acknowledge it once forwarded.
 const otelcolSettings = `
 receivers: {otlp: {protocols: {grpc: {endpoint: "127.0.0.1:0"}}}}
 exporters:
@@ -31,7 +31,7 @@ service:
     metrics: {receivers: [otlp], exporters: [debug, otlp_grpc]}
 `
 
-// otelcolLine is a line of its log.
+// otelcolLine is a line of the OpenTelemetry Collector's log.
 type otelcolLine struct {
 	Message  string `json:"msg"`
 	Endpoint string
@@ -39,8 +39,9 @@ type otelcolLine struct {
 	Points   int64 `json:"data points"`
 }
 
-// otelcol starts the OpenTelemetry Collector, which hands on to an address. It gives
-// its own address, and what ends it and tells what it has received.
+// otelcol starts the OpenTelemetry Collector, which forwards to an address. It returns
+// the collector's address, and a function that ends the collector and returns the
+// counts of received spans and points.
 func otelcol(t *testing.T, forward string) (address string, end func() (spans, points int64)) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "otelcol.yaml")
@@ -56,7 +57,7 @@ func otelcol(t *testing.T, forward string) (address string, end func() (spans, p
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // is over already, where the test has passed
+		_ = cmd.Process.Kill() // has ended already if the test passed
 		_ = cmd.Wait()
 	})
 	log := make(chan otelcolLine, 1<<16)
@@ -94,7 +95,7 @@ func otelcol(t *testing.T, forward string) (address string, end func() (spans, p
 	}
 }
 
-// storedSeries gives every series of the latest run with its points, sorted.
+// storedSeries returns every series of the latest run with its points, sorted.
 func storedSeries(t *testing.T, c rackfabv1.CollectorServiceClient) (series []string, points int64) {
 	t.Helper()
 	list, err := c.ListSeries(t.Context(), &rackfabv1.ListSeriesRequest{})
@@ -119,8 +120,8 @@ func storedSeries(t *testing.T, c rackfabv1.CollectorServiceClient) (series []st
 	return series, points
 }
 
-// The processes of a rack deliver to the OpenTelemetry Collector as it comes, and what
-// that hands on is what the same run tells in memory: services, ids, parents, times,
+// The processes of a rack export to the stock OpenTelemetry Collector. It forwards
+// exactly what the same run exports in memory: services, IDs, parents, times,
 // attributes, events and points, all of them and each once.
 func TestNodesDeliverToAStockCollector(t *testing.T) {
 	if testing.Short() {

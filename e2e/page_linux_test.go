@@ -21,19 +21,19 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// screenshots is the folder that gets what the browser shows, "" for none.
+// screenshots is the folder for screenshots of the browser, or "" to write none.
 var screenshots = os.Getenv("RACKFAB_SCREENSHOTS")
 
-// browserLimit is how long a test may take in the browser.
+// browserLimit bounds the time of a test in the browser.
 const browserLimit = 8 * time.Minute
 
-// browserPath finds a browser.
+// browserPath returns the path of a browser.
 func browserPath(t *testing.T) string {
 	t.Helper()
 	return installed(t, "apt-get install chromium", "chromium", "chromium-browser", "google-chrome", "chrome")
 }
 
-// browser is a tab of a browser, and what its console says that is wrong.
+// browser is a browser tab, with the errors that its console reports.
 type browser struct {
 	context.Context //nolint:containedctx // the tab is its context
 	mu              sync.Mutex
@@ -57,7 +57,7 @@ func newBrowser(t *testing.T, width, height int64) *browser {
 	return b
 }
 
-// hear keeps what is wrong.
+// hear records console output and exceptions.
 func (b *browser) hear(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -71,7 +71,7 @@ func (b *browser) hear(event any) {
 	}
 }
 
-// quiet tells that nothing was wrong.
+// quiet fails the test if the console reported anything.
 func (b *browser) quiet(t *testing.T) {
 	t.Helper()
 	b.mu.Lock()
@@ -89,7 +89,7 @@ func (b *browser) do(t *testing.T, steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// until waits for a condition in JavaScript.
+// until waits until a JavaScript condition holds.
 func (b *browser) until(t *testing.T, condition string) {
 	t.Helper()
 	if _, err := chromedp.Run(b, chromedp.Poll[bool]("Boolean("+condition+")", chromedp.WithPollingTimeout(browserLimit))); err != nil {
@@ -99,14 +99,14 @@ func (b *browser) until(t *testing.T, condition string) {
 	}
 }
 
-// click clicks into the middle of a shape of a drawing, which has no box of its own.
+// click clicks the centre of a shape in a drawing, which has no CSS box.
 func (b *browser) click(t *testing.T, selector string) {
 	t.Helper()
 	at := value[[]float64](t, b, fmt.Sprintf(`(() => { const r = document.querySelector(%q).getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })()`, selector))
 	b.do(t, chromedp.MouseClickXY(at[0], at[1]))
 }
 
-// value evaluates JavaScript.
+// value evaluates a JavaScript expression.
 func value[T any](t *testing.T, b *browser, expression string) T {
 	t.Helper()
 	v, err := chromedp.Run(b, chromedp.Evaluate[T](expression))
@@ -116,7 +116,7 @@ func value[T any](t *testing.T, b *browser, expression string) T {
 	return v
 }
 
-// keep takes a screenshot, which is an image at least.
+// keep takes a screenshot and checks that it is a valid image.
 func (b *browser) keep(t *testing.T, name string) {
 	t.Helper()
 	shot, err := chromedp.Run(b, chromedp.CaptureScreenshot())
@@ -136,13 +136,13 @@ func (b *browser) keep(t *testing.T, name string) {
 
 var pageLine = regexp.MustCompile(`http://\S+/`)
 
-// page serves the page of a rack and gives its address.
+// page serves the page of a rack and returns its address.
 func (r *rack) page(t *testing.T, args ...string) string {
 	t.Helper()
 	return pageLine.FindString(standing(t, append([]string{"page", "--address", r.address, "--http", "127.0.0.1:0"}, args...)...))
 }
 
-// quietRack is the rack of the main job without its burst.
+// quietRack returns a scenario file with the paper's rack but without its burst.
 func quietRack(t *testing.T) string {
 	t.Helper()
 	text, _ := topology.Builtin("pcn-16to2")
@@ -158,16 +158,16 @@ func quietRack(t *testing.T) string {
 	return path
 }
 
-// Expressions of what the page shows.
+// JavaScript conditions on the page's state.
 const (
 	heldByPause = `rackfab.history.frames.some((f) => f.nodes[rackfab.model.byName.get(%q)].p.some((p) => p[4] > 0))`
 	burstSeen   = `rackfab.history.frames.some((f) => f.nodes.some((n) => (n.f ?? []).some((e) => e[0].startsWith("burst0/"))))`
 	burstOver   = burstSeen + ` && rackfab.snap.flows.length === 2`
 )
 
-// What a user does in a browser: opens the page of a rack that runs, injects a burst
-// by a click, sees the PAUSE reach h0 under PFC and not under PCN, stops, goes back in
-// time and on. Nothing is wrong in the console, and the journal has the burst.
+// A user opens the page of a running rack and injects a burst by a click. PAUSE reaches
+// h0 under PFC but not under PCN. The user then pauses, goes back in time, and resumes.
+// The console stays empty, and the journal contains the burst.
 func TestThePageInABrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("clicks through a page for half a minute")
@@ -177,7 +177,7 @@ func TestThePageInABrowser(t *testing.T) {
 		t.Run(scheme, func(t *testing.T) {
 			_, told := startCollector(t)
 			r := up(t, quietRack(t), "--scheme", scheme, "--collector", told, "--sample-ratio", "1", "--paused")
-			r.do(t, "step", "300us") // where the main job has its burst
+			r.do(t, "step", "300us") // the instant of the burst in the paper's scenario
 			b := newBrowser(t, 1366, 768)
 			b.do(t, chromedp.Navigate(r.page(t, "--collector", told)))
 			b.until(t, `window.rackfab?.snap`)
@@ -213,7 +213,7 @@ func TestThePageInABrowser(t *testing.T) {
 	}
 }
 
-// trace opens the waterfall of a message by clicks on its sender.
+// trace opens the waterfall of a message with clicks on its sender.
 func trace(t *testing.T, b *browser) {
 	t.Helper()
 	b.click(t, `[data-key="node:h2"]`)
@@ -229,7 +229,7 @@ func trace(t *testing.T, b *browser) {
 	b.keep(t, "page-trace")
 }
 
-// views looks at the other views, and plays the run as the collector has stored it.
+// views opens the other views, and plays back the run from the collector.
 func views(t *testing.T, b *browser) {
 	t.Helper()
 	b.do(t, chromedp.Click("#tab-compare"))
@@ -243,8 +243,8 @@ func views(t *testing.T, b *browser) {
 	bins(t, b)
 }
 
-// bins adds up series that have no point in every bin: what is not there was 0, or of a
-// level as it was; and the run ends within a bin.
+// bins checks the sum of series without a point in every bin. A missing point counts as
+// 0, or as the last value if the series is a level. The run ends within a bin.
 func bins(t *testing.T, b *browser) {
 	t.Helper()
 	b.until(t, `window.bins || (import("/bins.js").then((m) => { window.bins = m }), false)`)
@@ -262,7 +262,7 @@ func bins(t *testing.T, b *browser) {
 	}
 }
 
-// back drags time to the first third of the run.
+// back drags the time slider to the first third of the run.
 func back(t *testing.T, b *browser) {
 	t.Helper()
 	at := value[[]float64](t, b, `(() => { const r = document.querySelector("#at").getBoundingClientRect(); return [r.x + r.width, r.x + r.width / 3, r.y + r.height / 2] })()`)
@@ -274,7 +274,7 @@ func back(t *testing.T, b *browser) {
 	}
 }
 
-// steps goes back to now and lets the rack go on for a step.
+// steps returns to the present and lets the rack run for one step.
 func steps(t *testing.T, b *browser) {
 	t.Helper()
 	b.do(t, chromedp.Click("#live"))

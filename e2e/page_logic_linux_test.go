@@ -8,7 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// modules opens a blank tab that has the modules of the page as window.m, without a rack.
+// modules opens a blank tab with the modules of the page as window.m, without a rack.
 func modules(t *testing.T) *browser {
 	t.Helper()
 	browserPath(t)
@@ -25,8 +25,8 @@ func modules(t *testing.T) *browser {
 	return b
 }
 
-// pair is a rack of h0, s0 and s1 in a row, and frames of it: s1 sends PAUSE to s0 in
-// the first 100 us, and RESUME before 150 us.
+// pair is a rack of h0, s0, s1 and r0 in a row, with frames of its history. s1 sends
+// PAUSE to s0 in the first 100 us, and RESUME before 150 us.
 const pair = `(() => {
 	const model = m.build({nodes: [{name: "h0"}, {name: "s0", kind: "NODE_KIND_SWITCH"}, {name: "s1", kind: "NODE_KIND_SWITCH"}, {name: "r0"}],
 		links: [{a: "h0", b: "s0", bPort: 0}, {a: "s0", b: "s1", aPort: 1, bPort: 0}, {a: "s1", b: "r0", aPort: 1}]});
@@ -35,7 +35,7 @@ const pair = `(() => {
 	return {model, frames: [frame(0, 0, 0), frame(100e6, 1, 1), frame(150e6, 1, 0), frame(900e6, 1, 0), frame(950e6, 1, 0)]};
 })()`
 
-// What the page says of a rack, without one: its modules are asked.
+// The modules of the page compute what it shows, tested without a rack.
 func TestThePageSaysWhatIs(t *testing.T) {
 	b := modules(t)
 	for name, c := range map[string]struct{ expression, want string }{

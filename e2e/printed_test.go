@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// block gives the n-th indented block of a document, from the line that begins with first
-// to the next one that is empty.
+// block returns the n-th indented block of a document whose first line begins with
+// first. The block ends at the next line that is not indented.
 func block(t *testing.T, path, first string, n int) (lines []string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -35,7 +35,7 @@ func block(t *testing.T, path, first string, n int) (lines []string) {
 	return lines
 }
 
-// printed runs the program and gives its lines.
+// printed runs the program and returns the lines of its output.
 func printed(t *testing.T, args ...string) []string {
 	t.Helper()
 	out, err := exec.Command(program, args...).Output()
@@ -45,13 +45,13 @@ func printed(t *testing.T, args ...string) []string {
 	return strings.Split(string(out), "\n")
 }
 
-// following gives the lines from the one that begins with first on.
+// following returns the lines from the one that begins with first.
 func following(lines []string, first string) []string {
 	return lines[max(0, slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, first) })):]
 }
 
-// What documents show is what the program prints, apart from the first line, which
-// names a run; a line may be cut off.
+// The examples in documents are the program's output, except the first line, which
+// contains the name of a run. Lines in documents may be truncated.
 func TestDocumentsShowWhatIsPrinted(t *testing.T) {
 	dir := t.TempDir()
 	scenario := filepath.Join(dir, "one-get.yaml")
@@ -86,7 +86,7 @@ func TestDocumentsShowWhatIsPrinted(t *testing.T) {
 	}
 }
 
-// The table of the README is that of 20 variants.
+// The table in the README is that of 20 variants.
 func TestTheReadmeShowsTheVariants(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the README's table of 20 variants is not compared: its 100 runs take 35 s of processor time")
@@ -95,10 +95,10 @@ func TestTheReadmeShowsTheVariants(t *testing.T) {
 	shows(t, "../README.md", block(t, "../README.md", comparison, 1), lines[1:])
 }
 
-// comparison begins the table of the paper's rack.
+// comparison is the beginning of the table of the paper's rack.
 var comparison = strings.Repeat(" ", 20)
 
-// shows checks the lines of a document against those that the program prints.
+// shows checks the lines of a document against the program's output.
 func shows(t *testing.T, path string, lines, printed []string) {
 	t.Helper()
 	for i, line := range lines {

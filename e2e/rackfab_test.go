@@ -1,5 +1,5 @@
-// Package e2e runs the program as its users do: the same scenarios in memory and
-// over NATS with one process per node, and with the faults that a machine has.
+// Package e2e runs the program as its users do. It runs the same scenarios in memory
+// and over NATS with one process per node, and injects faults of the machine.
 package e2e
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/measure"
 )
 
-// program is the binary under test, built once.
+// program is the path of the binary under test, which is built once.
 var program string
 
 func TestMain(m *testing.M) {
@@ -36,8 +36,9 @@ func withProgram(run func() int) int {
 	return run()
 }
 
-// standing starts the program in a role that serves until Ctrl-C, and gives the first
-// line that it prints. Ctrl-C comes at the test's end; the program has to end in order.
+// standing starts the program in a role that serves until Ctrl-C, and returns its first
+// line of output. At the end of the test it sends Ctrl-C, and the program must exit
+// without error.
 func standing(t *testing.T, args ...string) string {
 	t.Helper()
 	c := exec.Command(program, args...)
@@ -49,7 +50,7 @@ func standing(t *testing.T, args ...string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = c.Process.Signal(os.Interrupt) // Wait tells
+		_ = c.Process.Signal(os.Interrupt) // Wait reports the error
 		if err := c.Wait(); err != nil {
 			t.Errorf("rackfab %s ended with %v", args[0], err)
 		}
@@ -61,16 +62,16 @@ func standing(t *testing.T, args ...string) string {
 	return line
 }
 
-// run is a `rackfab run` that is under way.
+// run is a running `rackfab run`.
 type run struct {
 	*exec.Cmd
 	log    *bufio.Reader // standard error
-	seen   bytes.Buffer  // of the log
+	seen   bytes.Buffer  // log read so far
 	output bytes.Buffer
 	dir    string
 }
 
-// start begins `rackfab run` with the flags given.
+// start starts `rackfab run` with the given flags.
 func start(t testing.TB, flags ...string) *run {
 	t.Helper()
 	r := &run{dir: t.TempDir()}
@@ -85,7 +86,7 @@ func start(t testing.TB, flags ...string) *run {
 	if err := r.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = r.Process.Kill() }) // has ended, if the test went well
+	t.Cleanup(func() { _ = r.Process.Kill() }) // has ended already if the test passed
 	return r
 }
 
@@ -99,14 +100,14 @@ func (r *run) underWay(t *testing.T) {
 	}
 }
 
-// end waits for the end and gives the log and the error.
+// end waits for the end of the run and returns the log and the error.
 func (r *run) end() (string, error) {
 	_, _ = io.Copy(io.Discard, r.log)
 	err := r.Wait()
 	return r.seen.String(), err
 }
 
-// results waits for the end and reads results.json from standard output.
+// results waits for the end of the run and parses results.json from standard output.
 func (r *run) results(t testing.TB) *measure.Results {
 	t.Helper()
 	if log, err := r.end(); err != nil {
@@ -119,7 +120,7 @@ func (r *run) results(t testing.TB) *measure.Results {
 	return &out
 }
 
-// digests gives the digest of each scheme.
+// digests returns the digest of each scheme.
 func digests(r *measure.Results) map[string]string {
 	all := map[string]string{}
 	for _, run := range r.Runs {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// elsewhere are the README's commands that another step runs: the file that says so,
-// and the words in it.
+// elsewhere maps the README's commands that another step runs to the file that runs
+// them, and to a text in that file.
 var elsewhere = map[string][2]string{
 	"go run ./cmd/rackfab run": {".ci/run", "go run ./cmd/rackfab run"},
 	"go test ./...":            {".ci/run", "go test ./..."},
@@ -21,8 +21,9 @@ var elsewhere = map[string][2]string{
 	},
 }
 
-// placeholders are what the README's placeholders stand for here; alternatives are tried one
-// by one. Flags that stand for nothing need another rack: they have to exist.
+// placeholders maps the README's placeholders to values; alternatives are tried one by
+// one. A flag with a nil value needs another rack: the test only checks that the flag
+// exists.
 var placeholders = map[string][]string{
 	"SCENARIO|FILE": {"rack.yaml"}, "SCENARIO|JOURNAL": {"journal.yaml"}, "FILE": {"rack.yaml"}, "DIR...": {"out", "out"},
 	"DIR": {"made"}, "DIR|RUN": {"out"}, "F1": {"F1"}, "ADDR": {"ADDR"}, "N": {"1"}, "T": {"100us"}, "H": {"localhost"}, "KEY=V1,V2...": {"switch.xoff=100KB,150KB"},
@@ -30,7 +31,7 @@ var placeholders = map[string][]string{
 	"--nats-url": nil, "--nats-nkey": nil, "--controller": nil,
 }
 
-// typed lists what a document's indented blocks have users type.
+// typed returns the commands in the indented blocks of a document.
 func typed(t *testing.T, path string) (list []string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -40,7 +41,7 @@ func typed(t *testing.T, path string) (list []string) {
 	for line := range strings.Lines(string(text)) {
 		command, indented := strings.CutPrefix(strings.TrimRight(line, "\n"), "    ")
 		first, _, _ := strings.Cut(command, " ")
-		drawn := strings.Contains(command, "──") // it is part of a picture
+		drawn := strings.Contains(command, "──") // the line is part of a diagram
 		if indented && !drawn && slices.Contains([]string{"rackfab", "go", "docker", "docker-compose"}, first) {
 			command, _, _ = strings.Cut(command, " #")
 			list = append(list, strings.TrimSpace(command))
@@ -51,13 +52,13 @@ func typed(t *testing.T, path string) (list []string) {
 
 var (
 	innermost = regexp.MustCompile(`\[([^][]*)\]`)
-	// placeholder stands for something of the reader's: "FILE", "A|B", "V1,V2..."
+	// placeholder matches a value that the reader replaces: "FILE", "A|B", "V1,V2..."
 	placeholder = regexp.MustCompile(`^[A-Z][A-Z0-9=|,.]*$`)
 	roles       = regexp.MustCompile(`^rackfab (\w+(\|\w+)+)$`)
 )
 
-// meanings gives the command lines that a line of the README stands for: without
-// what is in brackets, with all of it, and each of several commands.
+// meanings returns the command lines that a line of the README denotes: without the
+// text in brackets, with all of it, and one per alternative command.
 func meanings(t *testing.T, line string) (all [][]string) {
 	t.Helper()
 	if m := roles.FindStringSubmatch(line); m != nil {
@@ -87,7 +88,7 @@ func meanings(t *testing.T, line string) (all [][]string) {
 	return all
 }
 
-// exists tells whether the command of a line has the flag.
+// exists checks that the command of a line has the flag.
 func exists(t *testing.T, line, flag string) {
 	t.Helper()
 	if help := must(t, exec.Command(program, strings.Fields(line)[1], "--help")); !strings.Contains(help, flag+" ") {
@@ -95,7 +96,7 @@ func exists(t *testing.T, line, flag string) {
 	}
 }
 
-// filled puts words in the place of what stands for them.
+// filled replaces the placeholders of a line with their values.
 func filled(t *testing.T, line string) (args []string) {
 	t.Helper()
 	for _, word := range unquoted(line)[1:] {
@@ -111,8 +112,8 @@ func filled(t *testing.T, line string) (args []string) {
 	return bounded(args)
 }
 
-// bounded gives a command an end, or less fabric time, where the README leaves that to
-// its reader.
+// bounded limits the fabric time of a command, or completes it, where the README leaves
+// that to the reader.
 func bounded(args []string) []string {
 	switch {
 	case args[0] == "run" && (len(args) == 1 || args[1] == "rack.yaml" || args[1] == "leaf-spine"):
@@ -127,7 +128,7 @@ func bounded(args []string) []string {
 	return args
 }
 
-// Every command of the README ends well, beside a rack that runs.
+// Every command of the README succeeds while a rack runs.
 func TestTheCommandsOfTheREADME(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs every experiment")
@@ -162,7 +163,7 @@ func TestTheCommandsOfTheREADME(t *testing.T) {
 	r.interrupt(t)
 }
 
-// types runs a command; a rack that it starts is ended at once.
+// types runs a command. It ends a rack that the command starts at once.
 func (r *rack) types(t *testing.T, args []string) {
 	t.Helper()
 	if args[0] == "up" && !slices.Contains(args, "--help") {
@@ -176,7 +177,7 @@ func (r *rack) types(t *testing.T, args []string) {
 	r.do(t, args...)
 }
 
-// sample is the scenario that the README shows.
+// sample returns the scenario that the README shows.
 func sample(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../README.md")

@@ -6,8 +6,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A fabric whose switches convert gives the same run over NATS as in memory, and a
-// sender with two signals beside it: counts, rewritten bytes and all.
+// A fabric whose switches convert ECN to RTT gives the same run over NATS as in memory.
+// So does one with a sender that uses both signals. Counts and rewritten bytes are
+// included.
 func TestConversionOverNATSGivesTheSameRunAsMemory(t *testing.T) {
 	args := []string{"rttx-16to2", "--scheme", "timely-ecn,timely-rttx", "--duration", short}
 	memory := start(t, append(args, "--bus", "memory")...).results(t)

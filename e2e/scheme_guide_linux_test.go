@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// What the guide adds to the tree makes a scheme: it builds, its tests and those of
-// every scheme pass, and the guide's commands run it.
+// The guide's additions to the tree make a working scheme: it builds, its tests and
+// those of every scheme pass, and the guide's commands run it.
 func TestTheGuideOfAddingAScheme(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program anew")
@@ -40,8 +40,8 @@ func TestTheGuideOfAddingAScheme(t *testing.T) {
 	}
 }
 
-// added gives the files that a guide adds or changes, each with the copy in dir that
-// has what the guide says.
+// added returns the files that a guide adds or changes, each with the path of its
+// modified copy in dir.
 func added(t *testing.T, guide, dir string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(guide)
@@ -68,8 +68,8 @@ func added(t *testing.T, guide, dir string) map[string]string {
 	return copies
 }
 
-// below gives the text of a file, or of its copy, with a block under the one line
-// that has the anchor.
+// below returns the text of a file, or of its copy, with block inserted after the only
+// line that contains anchor.
 func below(t *testing.T, path, copied, anchor, block string) string {
 	t.Helper()
 	if copied != "" {
@@ -87,7 +87,7 @@ func below(t *testing.T, path, copied, anchor, block string) string {
 	return before + anchor + line + "\n" + block + rest
 }
 
-// ran runs a program to its end and gives what it prints.
+// ran runs a program to its end and returns its output.
 func ran(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput()

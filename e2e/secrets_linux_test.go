@@ -21,11 +21,11 @@ import (
 	"github.com/rackfab/rackfab/bus"
 )
 
-// What any key is known by: the seed of an nkey, and the head of a key in PEM.
+// anyKey matches any key: the seed of an nkey, or the header of a PEM private key.
 var anyKey = regexp.MustCompile(`S[ACNOUX][A-Z2-7]{56}|PRIVATE KEY-----`)
 
-// secrets are the keys of a rack's members, by what they are: seeds of nkeys as text,
-// private keys in DER and as the bare number.
+// secrets returns the keys of a rack's members by name: seeds of nkeys as text, private
+// keys in DER and as the bare number.
 func secrets(t *testing.T, certs string) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{}
@@ -51,7 +51,7 @@ func secrets(t *testing.T, certs string) map[string][]byte {
 	return all
 }
 
-// kept reads every file below some folders.
+// kept reads every file below dirs.
 func kept(t *testing.T, dirs ...string) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
@@ -70,12 +70,12 @@ func kept(t *testing.T, dirs ...string) map[string][]byte {
 	return files
 }
 
-// spellings are the forms in which a secret may lie somewhere.
+// spellings returns the encodings in which a secret may be stored.
 func spellings(secret []byte) [][]byte {
 	return [][]byte{secret, []byte(hex.EncodeToString(secret)), []byte(base64.RawStdEncoding.EncodeToString(secret))}
 }
 
-// found names the secrets that some bytes hold.
+// found returns the names of the secrets that data contains.
 func found(data []byte, secrets map[string][]byte) (names []string) {
 	for name, s := range secrets {
 		if slices.ContainsFunc(spellings(s), func(form []byte) bool { return bytes.Contains(data, form) }) {
@@ -88,7 +88,7 @@ func found(data []byte, secrets map[string][]byte) (names []string) {
 	return names
 }
 
-// token asks the page of a rack for the token that its calls show.
+// token returns the token that the page of a rack requires on its calls.
 func (r *rack) token(t *testing.T) []byte {
 	t.Helper()
 	answer, err := http.Get(r.pages + "/api/session")
@@ -103,8 +103,9 @@ func (r *rack) token(t *testing.T) []byte {
 	return []byte(session.Token)
 }
 
-// lives has a live rack with certificates send a burst of that name, and gives what it
-// leaves behind, what its commands print, and the secrets that it had.
+// lives runs a live rack with certificates and a burst of that name. It returns the
+// files that the rack leaves behind, the output of its commands, and the secrets of the
+// rack.
 func lives(t *testing.T, certs, burst string) (files, hidden map[string][]byte) {
 	t.Helper()
 	r := up(t, "star-2", "--tls", certs, "--paused", "--sample-ratio", "1", "--http", "127.0.0.1:0")
@@ -122,8 +123,8 @@ func lives(t *testing.T, certs, burst string) (files, hidden map[string][]byte) 
 	return files, hidden
 }
 
-// Nothing that a rack keeps holds a secret: traces and points, journals, captures,
-// results, and what its commands print.
+// No file that a rack writes contains a secret: traces and points, journals, captures,
+// results. Neither does the output of its commands.
 func TestNothingThatIsKeptHoldsASecret(t *testing.T) {
 	certs := filepath.Join(t.TempDir(), "certs")
 	must(t, exec.Command(program, "certs", "star-2", "--dir", certs))
@@ -155,14 +156,14 @@ func TestNothingThatIsKeptHoldsASecret(t *testing.T) {
 			t.Errorf("no %s among %v", kind, kinds)
 		}
 	}
-	// Five members of star-2 are on the bus, nine have a certificate.
+	// Five members of star-2 are on the bus; nine have a certificate.
 	if len(hidden) != 5+2*9+2 {
 		t.Errorf("looked for %d secrets", len(hidden))
 	}
 }
 
-// The same search finds the seed of h0 in what a rack keeps that has a burst called by
-// it, and every secret in every spelling beside a capture.
+// The same search finds the seed of h0 in the files of a rack whose burst has the seed
+// as its name, and every secret in every encoding appended to a capture.
 func TestASecretThatIsKeptIsFound(t *testing.T) {
 	certs := filepath.Join(t.TempDir(), "certs")
 	must(t, exec.Command(program, "certs", "star-2", "--dir", certs))

@@ -14,8 +14,8 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// asked gives the latest run's series of a metric in steps of a bin, by "node->peer" or
-// by flow. What holds until the next point is filled in.
+// asked returns the latest run's series of a metric in steps of a bin, by "node->peer"
+// or by flow. If hold is set, an empty bin repeats the previous value.
 func asked(t *testing.T, c rackfabv1.CollectorServiceClient, metric string, bin int64, bins int, hold bool) map[string][]int64 {
 	t.Helper()
 	answer, err := c.QuerySeries(t.Context(), &rackfabv1.QuerySeriesRequest{
@@ -44,9 +44,9 @@ func asked(t *testing.T, c rackfabv1.CollectorServiceClient, metric string, bin 
 	return list
 }
 
-// What a collector answers of a run, over the bus or in memory, is the series.json of
-// the run: queues at their most and at the end of each bin, PAUSE frames, what was
-// delivered.
+// A collector's answers about a run, over the bus or in memory, equal the run's
+// series.json: the peak of each queue and its value at the end of each bin, PAUSE
+// frames, and delivered bytes.
 func TestStoredSeriesAreThoseOfTheRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a rack")

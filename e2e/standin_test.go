@@ -18,10 +18,10 @@ import (
 	"unicode"
 )
 
-// importGo makes an image that stands in for the official one of Go where no
-// registry is in reach: the machine's own toolchain, a module proxy of files with
-// what go.sum names, and what compiling the packages has given before, so that
-// only the first build takes minutes. It has no shell.
+// importGo creates an image that replaces the official Go image where no registry is
+// reachable. It contains the machine's toolchain, a file-based module proxy with the
+// modules of go.sum, and a build cache, so that only the first build takes minutes. It
+// has no shell.
 func importGo(ctx context.Context, t *testing.T, image string) {
 	t.Helper()
 	must(t, exec.CommandContext(ctx, "go", "mod", "download"))
@@ -43,7 +43,7 @@ func importGo(ctx context.Context, t *testing.T, image string) {
 	}
 }
 
-// writeGo writes the tar file of importGo's image; compiled is a build cache.
+// writeGo writes the tar file of importGo's image. compiled is a build cache.
 func writeGo(w io.Writer, compiled string) error {
 	goroot, err1 := goEnv("GOROOT")
 	cache, err2 := goEnv("GOMODCACHE")
@@ -81,7 +81,7 @@ func goEnv(key string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// moduleFiles lists the files of a module proxy that go.sum has hashes of.
+// moduleFiles returns the files of a module proxy for which go.sum has hashes.
 func moduleFiles() ([]string, error) {
 	sums, err := os.Open("../go.sum")
 	if err != nil {
@@ -105,7 +105,8 @@ func moduleFiles() ([]string, error) {
 	return files, nil
 }
 
-// escape spells a module path or version as proxies do: upper case is !lower.
+// escape encodes a module path or version as module proxies do: an upper-case letter
+// becomes ! and the lower-case letter.
 func escape(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -117,7 +118,7 @@ func escape(s string) string {
 	return b.String()
 }
 
-// addTree adds a file, or a directory and what is below it but tests.
+// addTree adds a file, or a directory with all files below it except tests.
 func addTree(t *tar.Writer, from, to string) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -137,8 +138,8 @@ func addTree(t *tar.Writer, from, to string) error {
 	})
 }
 
-// addFile adds a file as another name; go.sum names some that no build needs, and
-// that are not there.
+// addFile adds a file under another name. It skips missing module files: go.sum lists
+// some that no build needs.
 func addFile(t *tar.Writer, from, to string) error {
 	f, err := os.Open(from)
 	if errors.Is(err, fs.ErrNotExist) && slices.Contains([]string{".info", ".mod", ".zip"}, filepath.Ext(from)) {

@@ -10,9 +10,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/measure"
 )
 
-// meddle publishes on every link of every run on the bus, once it has seen the
-// link's first envelope, what is no envelope, what is too long, and what is of
-// another version.
+// meddle publishes on every link of every run on the bus, once it has seen the link's
+// first envelope: a malformed envelope, an oversized one, and one of another version.
 func meddle(t *testing.T, url string) {
 	t.Helper()
 	c, err := bus.Dial(url, "stranger")
@@ -40,7 +39,7 @@ func meddle(t *testing.T, url string) {
 	}
 }
 
-// Strangers on an external bus are counted and shown, and change nothing.
+// Foreign messages on an external bus are counted and shown, and change nothing.
 func TestStrangersOnTheBusAreShownAndChangeNothing(t *testing.T) {
 	server, err := bus.StartServer("")
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/rackfab/rackfab/fabric/measure"
 )
 
-// BenchmarkTelling runs the paper's rack in turn without telemetry and with it, as it
-// comes, to a collector of its own: a process per node over NATS, and in memory. It
-// reports the frame-hops per second of each, and how many percent fewer they are with
-// telemetry.
+// BenchmarkTelling runs the paper's rack alternately without telemetry and with the
+// default telemetry to its own collector: with a process per node over NATS, and in
+// memory. It reports the frame-hops per second of each, and the loss with telemetry in
+// percent.
 func BenchmarkTelling(b *testing.B) {
 	for _, on := range []string{"nats", "memory"} {
 		b.Run(on, func(b *testing.B) {
@@ -31,7 +31,7 @@ func BenchmarkTelling(b *testing.B) {
 	}
 }
 
-// timed is a run of which nothing that is told may be dropped.
+// timed returns a run, and fails if any telemetry was dropped.
 func timed(b *testing.B, on string, flags ...string) *measure.Run {
 	r := start(b, append([]string{"--scheme", "pcn", "--bus", on}, flags...)...)
 	out := r.results(b)

@@ -7,10 +7,11 @@ import (
 	"testing"
 )
 
-// wantAll is set where what cannot run fails instead of being skipped.
+// wantAll is the environment variable that makes tests fail instead of being skipped if
+// a tool is missing.
 const wantAll = "RACKFAB_CI"
 
-// lacking skips a test that cannot run here, or fails it where all is wanted.
+// lacking skips a test that cannot run here, or fails it if wantAll is set.
 func lacking(t *testing.T, format string, args ...any) {
 	t.Helper()
 	if os.Getenv(wantAll) != "" {
@@ -19,8 +20,8 @@ func lacking(t *testing.T, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-// installed gives the path of a program by the first of its names that is on the PATH;
-// the hint says how it comes there.
+// installed returns the path of a program by the first of its names that is on the
+// PATH. The hint says how to install it.
 func installed(t *testing.T, hint string, names ...string) string {
 	t.Helper()
 	for _, name := range names {
@@ -32,8 +33,8 @@ func installed(t *testing.T, hint string, names ...string) string {
 	return ""
 }
 
-// tool gives the path of a program that `make name` builds: what the variable says, or
-// what is on the PATH.
+// tool returns the path of a program that `make name` builds: the value of variable, or
+// the program on the PATH.
 func tool(t *testing.T, name, variable string) string {
 	t.Helper()
 	if path := os.Getenv(variable); path != "" {

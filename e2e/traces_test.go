@@ -11,7 +11,7 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// stored gives every span of the latest run, sorted, without what may differ between
+// stored returns every span of the latest run, sorted. It omits what may differ between
 // two equal runs: the run's name and the wall time.
 func stored(t *testing.T, c rackfabv1.CollectorServiceClient) (spans []string) {
 	t.Helper()
@@ -37,7 +37,7 @@ func stored(t *testing.T, c rackfabv1.CollectorServiceClient) (spans []string) {
 	return spans
 }
 
-// tell runs a scenario of which a collector is told, and gives what it says.
+// tell runs a scenario that exports to a collector, and returns its output.
 func tell(t *testing.T, collector string, flags ...string) string {
 	t.Helper()
 	args := append([]string{
@@ -51,7 +51,7 @@ func tell(t *testing.T, collector string, flags ...string) string {
 	return string(out)
 }
 
-// The same run gives the same traces over the bus and in memory: ids, names, parents,
+// The same run has the same traces over the bus and in memory: IDs, names, parents,
 // times, attributes and events.
 func TestTracesAreTheSameOverTheBusAndInMemory(t *testing.T) {
 	if testing.Short() {
