@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The section of these rows is not one of the project's, so that this file
+// The section of these rows is not a section of the project, so that this file
 // cites nothing.
 const someRows = someHeader + `TRY-1,First,§1,S,held,
 TRY-2,"Second | third",§2,A,held,
@@ -50,7 +50,7 @@ func BenchmarkX(b *testing.B) {}
 func check(t *testing.T) {}
 `
 
-// module writes a module with these files and gives its root.
+// module writes a module with these files and returns its root.
 func module(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
