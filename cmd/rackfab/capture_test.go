@@ -17,16 +17,16 @@ import (
 	"github.com/rackfab/rackfab/fabric/frame"
 )
 
-// Offsets in an ACK without telemetry: the IPv4 packet, the BTH with the queue
-// pair and the PSN, and what follows it up to the ICRC.
+// ackIP and ackBTH are offsets in an ACK without telemetry: of the IPv4 packet, and of
+// the BTH with the queue pair and the PSN. ackEnd is the size of the ICRC at its end.
 const (
 	ackIP  = 14
 	ackBTH = 42
 	ackEnd = 4
 )
 
-// An ACK that a switch has rewritten, RTTX's timestamps, dissects in tshark and has
-// the ICRC of what it is now.
+// tshark dissects an ACK that a switch has rewritten with RTTX's timestamps, and its
+// ICRC matches its new content.
 func TestARewrittenACKDissects(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rttx.pcapng")
 	c := root()
@@ -94,7 +94,7 @@ func dissectACKs(t *testing.T, file string, acks int) {
 	}
 }
 
-// Packets are kept from a terminal, even one that does not know its size.
+// Packets are not written to a terminal, even one of unknown size.
 func TestACaptureIsNotForTheEyes(t *testing.T) {
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {

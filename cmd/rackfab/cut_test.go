@@ -14,8 +14,8 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// fading is a controller whose streams have one event, and then no end but its own:
-// the rack is taken down, or the process dies.
+// fading is a controller whose streams send one event and then end only when the rack
+// is taken down or the process dies.
 type fading struct {
 	rackfabv1.UnimplementedFabricServiceServer
 	down chan struct{}
@@ -45,7 +45,7 @@ func (f fading) Capture(_ *rackfabv1.CaptureRequest, s rackfabv1.FabricService_C
 	return s.Send(&rackfabv1.CaptureResponse{Event: &rackfabv1.CaptureResponse_Ended{Ended: &rackfabv1.CaptureEnded{AtPs: 7e6}}})
 }
 
-// spoken is what a command says, which does something once it has said the first line.
+// spoken is the output of a command. It calls first at the first write.
 type spoken struct {
 	strings.Builder
 	mu    sync.Mutex
@@ -61,8 +61,8 @@ func (s *spoken) Write(b []byte) (int, error) {
 	return s.Builder.Write(b)
 }
 
-// A rack that ends, or a controller that is lost, while a command watches it is told
-// as such, with what there was until then.
+// A command that watches a rack reports that the rack ended or the controller was lost,
+// after the output up to then.
 func TestWhatEndsHalfway(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, tt := range []struct {
@@ -81,7 +81,7 @@ func TestWhatEndsHalfway(t *testing.T) {
 		}
 		rack, server := fading{down: make(chan struct{})}, grpc.NewServer()
 		rackfabv1.RegisterFabricServiceServer(server, rack)
-		go func() { _ = server.Serve(l) }() // until it stops
+		go func() { _ = server.Serve(l) }() // until the server stops
 		out := &spoken{first: func() {
 			if tt.dies {
 				server.Stop()

@@ -8,7 +8,7 @@ import (
 	"github.com/rackfab/rackfab/sweep"
 )
 
-// The points of a metric become rows, and its unit the ending of the column.
+// The points of a metric become rows, and its unit becomes the suffix of the column.
 func TestATableOfAMetric(t *testing.T) {
 	port := int32(2)
 	for _, c := range []struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/measure"
 )
 
-// A line under the table tells of envelopes with a fault, if there were any.
+// A line below the table reports faulty envelopes, if there were any.
 func TestFaultsOfEnvelopesAreUnderTheTable(t *testing.T) {
 	run := &measure.Run{Scheme: "pcn", Wall: 1}
 	show := func() string {

@@ -7,14 +7,14 @@ import (
 	"github.com/rackfab/rackfab/sweep"
 )
 
-// inMemory is a bench of this process.
+// inMemory returns a bench that runs in this process.
 func inMemory(t *testing.T) *bench {
 	b := &bench{ctx: t.Context(), flags: runFlags{bus: "memory", telemetry: telemetryFlags{told: &ledger{}}}, progress: newTally()}
 	t.Cleanup(b.close)
 	return b
 }
 
-// fig5Grid is the experiment, cut short, with the settings given.
+// fig5Grid returns the shortened experiment with the given settings.
 func fig5Grid(t *testing.T, axes ...sweep.Axis) sweep.Grid {
 	t.Helper()
 	data, err := scenarioFile(fig5)
@@ -54,8 +54,8 @@ func TestPauseBeginsAtTheReceivingRate(t *testing.T) {
 	}
 }
 
-// Served first come, first served, F1 gets less than a quarter of the port: the
-// hosts of the burst, one hop away, overshoot XOFF and hold more of the queue.
+// With first-come-first-served scheduling, F1 gets less than a quarter of the port: the
+// hosts of the burst, one hop away, overshoot XOFF and occupy more of the queue.
 func TestPauseBeginsEarlierFirstComeFirstServed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a study of many runs")

@@ -16,8 +16,8 @@ pfc       3.1      32     210  de4e
 
 var wideGroups = []string{"", "", "PAUSE frames", "PAUSE frames", ""}
 
-// A table that is too wide goes on below, with the names of its rows; it is cut
-// between columns, and within no group.
+// A table that is too wide continues below, with the names of its rows. It is cut
+// between columns, but not within a group.
 func TestFold(t *testing.T) {
 	table := strings.TrimPrefix(wide, "\n")
 	for _, tt := range []struct {
@@ -67,7 +67,7 @@ pfc      de4e
 	}
 }
 
-// A column that is too wide by itself is wrapped below its head, and loses nothing.
+// A column that is too wide by itself is wrapped below its header without loss.
 func TestFoldWrapsText(t *testing.T) {
 	const table = `span    took  what is known
 ────────────────────────────────────────────────────────
@@ -95,8 +95,7 @@ WRITE   failed: flow-stopped
 	}
 }
 
-// The comparison of the paper's rack fits a terminal of 80 columns when folded, and
-// nothing of it is lost.
+// The folded comparison of the paper's rack fits a terminal of 80 columns without loss.
 func TestTheTableFoldsToATerminal(t *testing.T) {
 	compared := comparison()
 	table := strings.Join(printed(compared)[1:], "\n")

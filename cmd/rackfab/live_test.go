@@ -11,7 +11,7 @@ import (
 	"github.com/rackfab/rackfab/services/controller"
 )
 
-// say runs a command in this process and gives what it prints.
+// say runs a command in this process and returns its output.
 func say(t *testing.T, args ...string) string {
 	t.Helper()
 	c, out := root(), &bytes.Buffer{}
@@ -23,7 +23,7 @@ func say(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// A rack that stands already is steered, and left standing for the next run.
+// `up --controller` starts live runs on a rack that is already up, one after the other.
 func TestALiveRunOnARackThatIsUp(t *testing.T) {
 	address := standingRack(t, controller.NodeLimit, "h0", "h1", "r0")
 	t.Setenv(addressVariable, address)
@@ -67,7 +67,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// A collector at which nobody answers is told when the rack comes up.
+// `up` reports a collector that does not answer.
 func TestWhoToldACollectorThatIsAbsentHearsOfIt(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -82,8 +82,8 @@ func TestWhoToldACollectorThatIsAbsentHearsOfIt(t *testing.T) {
 	}
 }
 
-// A journal goes to a file, to standard output as "-", and through a name that
-// stands for something else, which stays what it is.
+// A journal is written to a regular file, to standard output as "-", or to another kind
+// of file, which is not replaced.
 func TestWhereAJournalGoes(t *testing.T) {
 	address := standingRack(t, controller.NodeLimit, "h0", "h1", "r0")
 	t.Setenv(addressVariable, address)

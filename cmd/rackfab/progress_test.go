@@ -7,7 +7,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Only the runs under way are listed, and their length once if it is the same.
+// Only unfinished runs are listed, and a common duration only once.
 func TestRunning(t *testing.T) {
 	const ms = unit.Millisecond
 	runs := []*topology.Scenario{{Scheme: "pfc", Duration: 80 * ms}, {Scheme: "qcn", Duration: 80 * ms}, {Scheme: "pcn", Duration: 8 * ms}}

@@ -16,8 +16,8 @@ import (
 	switchd "github.com/rackfab/rackfab/services/switch"
 )
 
-// background runs the main function of a process of a rack until the test's end
-// and gives its address once it answers.
+// background runs the main function of a process of a rack until the end of the test.
+// It returns the process's address once the process answers.
 func background(t *testing.T, main func(context.Context, io.Writer) error) string {
 	t.Helper()
 	r, w := io.Pipe()
@@ -45,12 +45,12 @@ func background(t *testing.T, main func(context.Context, io.Writer) error) strin
 	return ready.Address
 }
 
-// standingRack is a bus, a controller and the named NICs and the switch s0 as
-// they stand where nobody has launched them, with a controller that waits for its nodes
-// for limit; it gives the controller's address.
+// standingRack starts a bus, a controller, the named NICs and the switch s0, as a user
+// starts them without a launcher. The controller waits for its nodes for limit. It
+// returns the controller's address.
 func standingRack(t *testing.T, limit time.Duration, nics ...string) string {
 	t.Helper()
-	t.Setenv("GOMAXPROCS", "2") // nodes leave this process's setting alone
+	t.Setenv("GOMAXPROCS", "2") // nodes must not change this process's setting
 	t.Setenv("GOGC", "100")
 	server, err := bus.StartServer("")
 	if err != nil {
@@ -70,7 +70,7 @@ func standingRack(t *testing.T, limit time.Duration, nics ...string) string {
 	})
 }
 
-// star gives the scenario star-2, in short.
+// star returns the scenario star-2, shortened.
 func star(t *testing.T) *topology.Scenario {
 	t.Helper()
 	s, err := loadScenario("star-2")
@@ -81,7 +81,7 @@ func star(t *testing.T) *topology.Scenario {
 	return s
 }
 
-// on runs s on the engine that the flags ask for.
+// on runs s on the engine that the flags select.
 func on(t *testing.T, s *topology.Scenario, f runFlags) (digest string, err error) {
 	t.Helper()
 	e, err := newEngine(t.Context(), s, f)

@@ -13,7 +13,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// repeatable is a rack in which the burst's instant and the seed both matter: RED draws.
+// repeatable is a rack in which both the burst's instant and the seed matter, because
+// RED marks at random.
 const repeatable = `name: repeatable
 duration: 300us
 scheme: dcqcn
@@ -27,7 +28,7 @@ flows: [{name: F0, from: h0, to: r0, size: endless, initial_rate: 20Gbps}]
 bursts: [{name: burst, from: h1..h3, to: r0, size: 64KB, at: 100us}]
 `
 
-// narrowEngine runs in memory, so many at once.
+// narrowEngine runs at most n scenarios in memory concurrently.
 type narrowEngine struct {
 	memoryEngine
 	n int
@@ -49,8 +50,8 @@ func repeatableUnder(t *testing.T, schemes ...string) (list []*topology.Scenario
 	return list
 }
 
-// The same variants give the same figures however many run at once, and each of them
-// gives the same run alone.
+// The same variants have the same figures however many run concurrently, and each
+// variant has the same run by itself.
 func TestRepeatsDoNotDependOnTheProcessors(t *testing.T) {
 	scenarios := repeatableUnder(t, "dcqcn", "pfc")
 	repeats := func(lanes int) *measure.Repeats {
@@ -93,7 +94,7 @@ func TestRepeatsDoNotDependOnTheProcessors(t *testing.T) {
 	}
 }
 
-// The manifest's commands repeat the variants, all of them and each alone.
+// The manifest's commands repeat the variants, all of them and each by itself.
 func TestTheManifestRepeatsTheVariants(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "repeatable.yaml")

@@ -10,7 +10,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// meeting is an engine whose runs each wait for the other one to have begun.
+// meeting is an engine whose runs each wait until another run has started.
 type meeting struct{ here chan struct{} }
 
 func (m meeting) run(ctx context.Context, s *topology.Scenario, show func(advance), l *listener) (*measure.Run, error) {

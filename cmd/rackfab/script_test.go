@@ -10,7 +10,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"rackfab": main})
 }
 
-// The command line, as its users type it.
+// The scripts use the command line as users type it.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{Dir: "testdata"})
 }

@@ -29,15 +29,15 @@ import (
 	switchd "github.com/rackfab/rackfab/services/switch"
 )
 
-// secureRack is the rack of star-2 with keys and certificates, as it stands where
-// nobody has launched it.
+// secureRack is the rack of star-2 with keys and certificates, started without a
+// launcher.
 type secureRack struct {
 	dir, bus, controller, h0 string
 }
 
 func newSecureRack(t *testing.T) *secureRack {
 	t.Helper()
-	t.Setenv("GOMAXPROCS", "2") // the processes leave this one's setting alone
+	t.Setenv("GOMAXPROCS", "2") // the processes must not change this process's setting
 	t.Setenv("GOGC", "100")
 	r := &secureRack{dir: filepath.Join(t.TempDir(), "certs")}
 	say(t, "certs", "star-2", "--dir", r.dir)
@@ -89,8 +89,8 @@ func (r *secureRack) key(t *testing.T, member string) bus.Key {
 	return k
 }
 
-// shows is the TLS of a caller with the certificate of a member from a folder, as
-// nobody has checked it, who trusts the CA of the rack.
+// shows returns the TLS settings of a caller with a member's certificate from dir, not
+// checked beforehand. The caller trusts the rack's CA.
 func (r *secureRack) shows(t *testing.T, dir, member string, change ...func(*tls.Config)) *tls.Config {
 	t.Helper()
 	leaf, err := os.ReadFile(filepath.Join(dir, member, "tls.pem"))
@@ -118,10 +118,10 @@ func nobody(c *tls.Config)  { c.Certificates = nil }
 func old(c *tls.Config)     { c.MaxVersion = tls.VersionTLS12 }
 func trustNo(c *tls.Config) { c.RootCAs = x509.NewCertPool() }
 
-// wants makes the caller want a server of that name.
+// wants makes the caller expect a server of that name.
 func wants(name string) func(*tls.Config) { return func(c *tls.Config) { c.ServerName = name } }
 
-// callAs makes the call do with a server.
+// callAs calls do with a connection to a server.
 func callAs(t *testing.T, address string, c *tls.Config, do func(context.Context, *grpc.ClientConn) error) error {
 	t.Helper()
 	how := insecure.NewCredentials()
@@ -136,19 +136,19 @@ func callAs(t *testing.T, address string, c *tls.Config, do func(context.Context
 	return do(t.Context(), conn)
 }
 
-// list asks a controller for its nodes.
+// list requests the nodes from a controller.
 func list(ctx context.Context, conn *grpc.ClientConn) error {
 	_, err := rackfabv1.NewFabricServiceClient(conn).ListNodes(ctx, &rackfabv1.ListNodesRequest{})
 	return err
 }
 
-// enter asks a NIC in a live run for its statistics.
+// enter requests the statistics of a NIC in a live run.
 func enter(ctx context.Context, conn *grpc.ClientConn) error {
 	_, err := rackfabv1.NewNicServiceClient(conn).GetStats(ctx, &rackfabv1.NicServiceGetStatsRequest{})
 	return err
 }
 
-// onBus connects to the rack's bus and does something there.
+// onBus connects to the rack's bus and calls do.
 func (r *secureRack) onBus(t *testing.T, k bus.Key, c *tls.Config, do func(bus.Conn) error) error {
 	t.Helper()
 	conn, err := bus.DialAs(r.bus, t.Name(), bus.Access{Key: k, TLS: c})
@@ -175,8 +175,8 @@ func subscribeTo(pattern string) func(bus.Conn) error {
 	}
 }
 
-// Whoever may not is refused, with the right kind of error; whoever may, in the
-// same way, is not. The rack goes on, and its runs are those of memory.
+// Unauthorised callers are refused with the right kind of error; authorised callers are
+// admitted in the same way. The rack continues, and its runs equal those in memory.
 func TestUnauthorisedAttemptsAreRefusedAndTheRackGoesOn(t *testing.T) {
 	r := newSecureRack(t)
 	other, past := t.TempDir(), t.TempDir()
@@ -268,7 +268,7 @@ func TestUnauthorisedAttemptsAreRefusedAndTheRackGoesOn(t *testing.T) {
 	}
 }
 
-// digest runs star-2 on the rack; it has to be the run of memory.
+// digest runs star-2 on the rack and checks the run against the one in memory.
 func (r *secureRack) digest(t *testing.T) string {
 	t.Helper()
 	s := star(t)
@@ -283,7 +283,7 @@ func (r *secureRack) digest(t *testing.T) string {
 	return got
 }
 
-// replays ends the live run: its journal replays, and holds no secret.
+// replays ends the live run and checks that its journal replays and contains no secret.
 func (r *secureRack) replays(t *testing.T) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "journal.yaml")
@@ -302,7 +302,7 @@ func (r *secureRack) replays(t *testing.T) {
 	}
 }
 
-// What a command says of a folder that will not do is one line.
+// A command reports an unusable certificate folder in one line.
 func TestTLSThatWillNotDoIsSaid(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "none")
 	for _, args := range []string{"status", "run star-2", "run star-2 --controller 127.0.0.1:1", "up star-2", "health 127.0.0.1:1", "controller --bus nats://127.0.0.1:1", "bus --open"} {

@@ -7,8 +7,8 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// A line is left between the tables of ports, flows and commands, and one that is
-// empty is left out.
+// A blank line separates the tables of ports, flows and commands. Empty tables are
+// omitted.
 func TestStatsTables(t *testing.T) {
 	n := &rackfabv1.NodeStats{
 		Node: "h0", Ports: []*rackfabv1.PortStats{{Peer: "s0"}}, Flows: []*rackfabv1.FlowStats{{Name: "F0", Scheme: "pcn"}},

@@ -9,7 +9,7 @@ import (
 	"github.com/rackfab/rackfab/report"
 )
 
-// comparison is a table as wide as that of the paper's rack gets.
+// comparison returns a table as wide as that of the paper's rack can become.
 func comparison() report.Table {
 	t := report.Table{Title: "pcn-16to2, seed 1, bus memory"}
 	wide := report.Row{}
@@ -58,8 +58,8 @@ func TestTheTableFitsATerminal(t *testing.T) {
 	}
 }
 
-// The paper has a line below the schemes of which it says something, its value
-// right under ours.
+// A scheme that the paper reports has a line with the paper's values below ours,
+// aligned to the right.
 func TestThePaperSpeaksBelowTheScheme(t *testing.T) {
 	lines := printed(comparison())
 	if len(lines) != 7 || !strings.HasPrefix(lines[4], "timely ") || !strings.HasPrefix(lines[5], "pcn ") || !strings.HasPrefix(lines[6], "  paper ") {
@@ -70,7 +70,7 @@ func TestThePaperSpeaksBelowTheScheme(t *testing.T) {
 	}
 }
 
-// What columns share stands above them alone.
+// A group name is above its own columns only.
 func TestGroupsStandAboveTheirColumns(t *testing.T) {
 	lines := printed(comparison())
 	for group, ends := range map[string][2]string{

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Only a call that has come to no server is one; what a server says of itself is
-// passed on as it is.
+// Only a call that reached no server is reported as unreached. An error from the server
+// itself is passed on unchanged.
 func TestUnreached(t *testing.T) {
 	for _, tt := range []struct {
 		err  error
@@ -21,7 +21,7 @@ func TestUnreached(t *testing.T) {
 		{nil, ""},
 		{errors.New("connection error: desc = of something else"), ""},
 		{status.Error(codes.Unavailable, "the journal cannot be written"), ""},
-		{status.Error(codes.Unavailable, "error reading from server: EOF"), ""}, // it was reached
+		{status.Error(codes.Unavailable, "error reading from server: EOF"), ""}, // the server was reached
 		{status.Error(codes.Unavailable, `connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:1: refused"`), "dial tcp 127.0.0.1:1: refused"},
 		{status.Error(codes.Unavailable, `connection error: desc = "error reading server preface: http2: frame too large"`), "something else answers there"},
 		{status.Error(codes.Unavailable, "name resolver error: produced zero addresses"), "no such host"},
@@ -32,7 +32,7 @@ func TestUnreached(t *testing.T) {
 	}
 }
 
-// An occupied port ends `up` before any process is started, and says what to do.
+// `up` fails on an occupied port before it starts any process, and says what to do.
 func TestUpAtAnOccupiedPort(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -47,7 +47,7 @@ func TestUpAtAnOccupiedPort(t *testing.T) {
 	}
 }
 
-// A refused change is told by its fields, any other refusal by its message.
+// A refused change is reported by its fields, any other refusal by its message.
 func TestPlain(t *testing.T) {
 	bad := &errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{
 		{Field: "change.burst.from", Description: "no node is called h99"}, {Field: "change.burst.to", Description: "h2 would send to itself"},

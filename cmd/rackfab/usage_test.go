@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Every command stands in one chapter of the help, and every chapter has only
-// commands that there are.
+// Every command is in exactly one group of the help, and every group lists only
+// existing commands.
 func TestEveryCommandIsInAGroup(t *testing.T) {
 	c := root()
 	var grouped, there []string
@@ -26,7 +26,7 @@ func TestEveryCommandIsInAGroup(t *testing.T) {
 	}
 }
 
-// A wrong use is answered with the right one.
+// A usage error states the correct usage.
 func TestAWrongUseNamesTheUsage(t *testing.T) {
 	for line, want := range map[string]string{
 		"set":                  "usage: rackfab set NODE.KEY|LINK.KEY VALUE",
@@ -48,9 +48,9 @@ func TestAWrongUseNamesTheUsage(t *testing.T) {
 	}
 }
 
-// The tab key offers scenarios, schemes after each comma, and without a rack
-// nothing of it. An offer begins with what is wanted, or has it as lines where that
-// begins with "\n".
+// Completion offers scenarios, schemes after each comma, and nothing from a rack if
+// none runs. Offers begin with the wanted text, or contain it as lines if it begins
+// with "\n".
 func TestCompletion(t *testing.T) {
 	for line, want := range map[string]string{
 		"__complete run |pcn":                                   "\npcn-16to2\n",

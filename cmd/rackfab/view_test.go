@@ -11,7 +11,7 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// standing is a rack of two nodes at an instant, with so many bytes sent.
+// standing returns a rack of two nodes at an instant, with the given bytes sent.
 func standing(at, sent int64) *rackfabv1.WatchResponse {
 	return &rackfabv1.WatchResponse{
 		Status: &rackfabv1.RackStatus{Scenario: "x", Scheme: "pfc", State: rackfabv1.RackState_RACK_STATE_RUNNING, AtPs: at},
@@ -26,8 +26,8 @@ func standing(at, sent int64) *rackfabv1.WatchResponse {
 	}
 }
 
-// The busiest link of those that are well comes first, links in trouble before
-// all; a load is that since the last event.
+// Links in trouble come first, then the others by load. A load is the average since the
+// last event.
 func TestView(t *testing.T) {
 	text := view(standing(1e9, 5000), standing(2e9, 10_000), 40)
 	var lines []string
@@ -48,7 +48,8 @@ func TestView(t *testing.T) {
 	}
 }
 
-// On a small terminal long lines are wrapped, and what the keys do still has its row.
+// On a small terminal long lines are wrapped, and the row with the keys remains
+// visible.
 func TestTheScreenFitsATerminal(t *testing.T) {
 	s := &screen{}
 	event := standing(1e9, 1e4)
@@ -75,13 +76,13 @@ func TestTheScreenFitsATerminal(t *testing.T) {
 	}
 }
 
-// The screen takes events as they come, and a key ends it.
+// The screen handles events as they arrive, and a key ends it.
 func TestScreen(t *testing.T) {
 	s := &screen{height: 40}
 	if got := s.View().Content; got != "waiting for the rack" {
 		t.Errorf("without an event: %q", got)
 	}
-	for _, at := range []int64{1e9, 2e9, 2e9} { // the last one of a paused clock
+	for _, at := range []int64{1e9, 2e9, 2e9} { // the clock is paused at the last one
 		s.Update(standing(at, at/1e5))
 	}
 	if got := s.View().Content; !strings.Contains(got, "80Mbps") {

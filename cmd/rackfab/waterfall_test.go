@@ -9,7 +9,7 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// A waterfall has a row per span below its parent, and no more events than asked for.
+// A waterfall has a row per span below its parent, and no more events than requested.
 func TestWaterfall(t *testing.T) {
 	held := &rackfabv1.Attribute{Key: "rackfab.paused_ps", Value: &rackfabv1.Attribute_Number{Number: 5e6}}
 	cut := &rackfabv1.Attribute{Key: "rackfab.rate.new", Value: &rackfabv1.Attribute_Number{Number: 170e6}}
@@ -38,7 +38,7 @@ func TestWaterfall(t *testing.T) {
 	}
 }
 
-// A trace has less room on a narrow terminal, and keeps its order there.
+// On a narrow terminal a trace is narrower, but keeps its order.
 func TestAxis(t *testing.T) {
 	for terminal, width := range map[int]int{0: 40, 80: 20, 100: 40, 200: 40} {
 		x := axisOn(terminal, 100, 200)
