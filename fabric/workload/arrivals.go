@@ -10,10 +10,10 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Traffic is what every host of a workload sends: flows whose sizes follow a
-// distribution, at instants of a Poisson process, each to another host at random,
-// all alike likely. The mean gap is that of the HPCC simulator's traffic_gen.py,
-// the mean size at the host's rate, divided by the load.
+// Traffic describes the flows that every host of a workload sends. Their sizes follow
+// a distribution, their arrivals are a Poisson process, and each goes to one of the
+// other hosts, chosen uniformly at random. The mean gap is that of the HPCC
+// simulator's traffic_gen.py: the mean size at the host's rate, divided by the load.
 type Traffic struct {
 	Sizes CDF
 	// Load is the payload that a host sends in millionths of its rate, above 0.
@@ -22,28 +22,29 @@ type Traffic struct {
 	Seed         uint64
 }
 
-// Full is a load of all of a host's rate.
+// Full is the load of a host that sends payload at its full rate.
 const Full = 1_000_000
 
 // Host is a sender.
 type Host struct {
-	ID     uint64    // what its draws depend on, beside the seed
+	ID     uint64    // selects the host's random stream, together with the seed
 	Rate   unit.Rate // above 0
-	Others int       // hosts that it may send to, above 0
+	Others int       // number of hosts that it may send to, above 0
 }
 
-// Arrival is one flow. From indexes the hosts, To the Others of that host.
+// Arrival is one flow. From indexes the hosts, To indexes the Others of that host.
 type Arrival struct {
 	At       unit.Time
 	From, To int
 	Size     unit.Bytes
 }
 
-// rarest bounds the mean gap, so that 45 of it, more than any draw, fit 63 bits.
+// rarest bounds the mean gap, so that 45 times its value, more than any draw, fits in
+// 63 bits.
 const rarest = 100_000 * unit.Second
 
-// Gap gives the mean time from one flow of a host to its next: at least 1 ps, and
-// no more than 100,000 s.
+// Gap returns the mean time between two flows of a host: at least 1 ps and at most
+// 100,000 s.
 func (t *Traffic) Gap(rate unit.Rate) unit.Time {
 	hi, lo := bits.Mul64(uint64(rate.Serialise(t.Sizes.Mean())), Full)
 	if hi >= uint64(t.Load) {
@@ -53,7 +54,7 @@ func (t *Traffic) Gap(rate unit.Rate) unit.Time {
 	return unit.Time(min(max(gap, 1), uint64(rarest)))
 }
 
-// Expected gives how many flows there will be, on average.
+// Expected returns the mean number of flows.
 func (t *Traffic) Expected(hosts []Host) (flows float64) {
 	for _, h := range hosts {
 		flows += float64(t.Until-t.Start) / float64(t.Gap(h.Rate))
@@ -61,9 +62,9 @@ func (t *Traffic) Expected(hosts []Host) (flows float64) {
 	return flows
 }
 
-// Draw gives the flows by their instants, those of one instant by hosts; no more
-// than most of each host. It draws the same for a host whatever the others are, and
-// a later Until only adds flows.
+// Draw returns the flows in order of arrival, and in order of hosts where arrivals
+// coincide. It draws no more than most flows for each host. A host's flows do not depend
+// on the other hosts, and a later Until only adds flows.
 func (t *Traffic) Draw(hosts []Host, most int) []Arrival {
 	var all []Arrival
 	for i, h := range hosts {
@@ -82,14 +83,14 @@ func (t *Traffic) Draw(hosts []Host, most int) []Arrival {
 	return all
 }
 
-// Fixed-point logarithms: bits of the fraction of log2, and ln 2 in units of 2^-64.
+// Fixed-point logarithms: fractional bits of log2, and ln 2 in units of 2^-64.
 const (
 	logBits = 40
 	ln2     = 0xb17217f7d1cf79ab
 )
 
-// exponential gives -ln((r+1)/2^64) * mean, rounded down: an exponential draw, if r
-// is random. The logarithm is right to 2^-40; mean is at most rarest.
+// exponential returns -ln((r+1)/2^64) * mean, rounded down: an exponential variate if
+// r is random. The logarithm is accurate to 2^-40. mean is at most rarest.
 func exponential(r uint64, mean unit.Time) unit.Time {
 	if r++; r == 0 {
 		return 0
@@ -100,8 +101,8 @@ func exponential(r uint64, mean unit.Time) unit.Time {
 	return unit.Time(hi<<7 | lo>>57)
 }
 
-// log2 gives the binary logarithm of x, above 0, in units of 2^-logBits, rounded
-// down: it squares the mantissa once for each bit.
+// log2 returns the binary logarithm of x, above 0, in units of 2^-logBits, rounded
+// down. It squares the mantissa once for each bit.
 func log2(x uint64) uint64 {
 	n := bits.Len64(x) - 1
 	m, sum := x<<(63-n), uint64(n) // m is in [1, 2), in units of 2^-63

@@ -1,7 +1,7 @@
-// Package workload is traffic as measurements of data centers describe it: sizes
-// of flows from a cumulative distribution, and arrivals of a Poisson process. It
-// draws in whole numbers alone, so that a seed gives the same flows on every
-// machine. It knows no topology.
+// Package workload generates traffic as measurements of data centers describe it:
+// flow sizes from a cumulative distribution, and arrivals from a Poisson process. It
+// uses integer arithmetic only, so that a seed gives the same flows on every machine.
+// It knows no topology.
 package workload
 
 import (
@@ -12,29 +12,30 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Share is a part of all flows in millionths of a percent, from 0 to All.
+// Share is a fraction of all flows in millionths of a percent, from 0 to All.
 type Share int64
 
 // All is the share of all flows.
 const All = 100 * 1_000_000 * Share(1)
 
-// Bounds of a distribution. They keep its mean within 63 bits.
+// Limits of a distribution. They keep its mean within 63 bits.
 const (
 	Largest   = 10_000 * unit.Megabyte
 	MaxPoints = 1000
 )
 
-// Point says which share of all flows is no larger than a size.
+// Point is one point of a CDF: Share is the share of flows of at most Size.
 type Point struct {
 	Size  unit.Bytes
 	Share Share
 }
 
-// CDF is a cumulative distribution of flow sizes. Between two points it is linear.
+// CDF is a cumulative distribution of flow sizes, linear between two points.
 type CDF []Point
 
-// Validate errs unless the points are 2 to MaxPoints, go from a share of 0 to All,
-// and neither shares nor sizes fall. Sizes are 0 to Largest; the last is above 0.
+// Validate returns an error unless there are 2 to MaxPoints points, shares run from 0
+// to All, and neither shares nor sizes decrease. Sizes are 0 to Largest, and the last
+// is above 0.
 func (c CDF) Validate() error {
 	if len(c) < 2 || len(c) > MaxPoints {
 		return fmt.Errorf("has %d points, want 2 to %d", len(c), MaxPoints)
@@ -59,10 +60,10 @@ func (c CDF) Validate() error {
 	return nil
 }
 
-// Percent gives the share as people write it, from 0 to 100.
+// Percent returns the share in percent, from 0 to 100.
 func (s Share) Percent() float64 { return float64(s) / float64(All/100) }
 
-// Mean gives the mean size, rounded to a whole byte and at least one.
+// Mean returns the mean size in bytes, rounded to the nearest byte, at least 1.
 func (c CDF) Mean() unit.Bytes {
 	twice := int64(0)
 	for i := 1; i < len(c); i++ {
@@ -71,8 +72,8 @@ func (c CDF) Mean() unit.Bytes {
 	return max(1, unit.Bytes((twice+int64(All))/(2*int64(All))))
 }
 
-// At gives the size below which the share r/2^64 of all flows is, rounded down and
-// at least one byte: a draw, if r is random.
+// At returns the quantile of the distribution at r/2^64, rounded down, at least 1
+// byte. With a random r, it is a random size.
 func (c CDF) At(r uint64) unit.Bytes {
 	whole, rest := bits.Mul64(r, uint64(All))
 	i, _ := slices.BinarySearchFunc(c, Share(whole), func(p Point, s Share) int {

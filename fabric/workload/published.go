@@ -1,7 +1,7 @@
 package workload
 
-// Published lists the distributions that have a name. None is one of the workloads
-// W1 to W4 of PCN, which no public source defines.
+// Published lists the named distributions. They do not include the workloads W1 to W4
+// of PCN, which no public source defines.
 var Published = []struct{ Name, Source string }{
 	{"websearch", "web search of DCTCP (SIGCOMM 2010), as the HPCC simulator has it (traffic_gen)"},
 	{"hadoop", "Hadoop of Facebook (Roy et al., SIGCOMM 2015), as the HPCC simulator has it (traffic_gen, FbHdp)"},
@@ -77,5 +77,5 @@ var published = map[string]CDF{
 	},
 }
 
-// Find gives the published distribution of that name, nil if there is none.
+// Find returns the published distribution of that name, or nil if there is none.
 func Find(name string) CDF { return published[name] }
