@@ -10,8 +10,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Plan gives what the scenario's changes from since on mean to each node, in the
-// order in which they take effect.
+// Plan returns, for each node, the fabric changes that carry out the scenario's
+// changes from since on, in the order in which they take effect.
 func Plan(s *topology.Scenario, since unit.Time) [][]fabric.Change {
 	p := planner{s: s, down: map[int]bool{}, plan: make([][]fabric.Change, len(s.Nodes)), index: map[string]int{}}
 	for i, n := range s.Nodes {
@@ -46,13 +46,13 @@ func Plan(s *topology.Scenario, since unit.Time) [][]fabric.Change {
 	return p.plan
 }
 
-// planner follows the changes in the order of time.
+// planner walks through the changes in order of time.
 type planner struct {
 	s     *topology.Scenario
 	down  map[int]bool // links
 	index map[string]int
 	plan  [][]fabric.Change
-	// What the scenario's commands need, and which of these connections are there.
+	// Connections that the scenario's commands need, and which of them exist already.
 	connections []topology.Connection
 	streams     map[string][]topology.Stream // by the name of the commands
 	connected   []bool
@@ -61,7 +61,7 @@ type planner struct {
 
 func (p *planner) put(node int, c fabric.Change) { p.plan[node] = append(p.plan[node], c) }
 
-// add says what one change means.
+// add appends the fabric changes for one scenario change.
 func (p *planner) add(c *topology.Change) {
 	switch c.Verb {
 	case topology.ChangeBurst:
@@ -93,7 +93,8 @@ func (p *planner) add(c *topology.Change) {
 	}
 }
 
-// follow gives the marking law after a change, and whether it is another than before.
+// follow applies a change to the regime. It returns the marking law afterwards, and
+// whether the change replaced the law.
 func (p *planner) follow(c *topology.Change) (law cc.Marking, changed bool) {
 	if p.regime == nil {
 		return "", false
@@ -103,8 +104,8 @@ func (p *planner) follow(c *topology.Change) (law cc.Marking, changed bool) {
 	return p.regime.Law, p.regime.Law != before
 }
 
-// mark gives every switch the law, for the lossless classes that the scenario gives
-// none of their own.
+// mark sets the marking law at every switch, for the lossless classes without a law
+// of their own in the scenario.
 func (p *planner) mark(at unit.Time, law cc.Marking) {
 	for node, n := range p.s.Nodes {
 		one := fabric.Change{At: at, Verb: fabric.Mark, Word: string(law)}
@@ -119,7 +120,7 @@ func (p *planner) mark(at unit.Time, law cc.Marking) {
 	}
 }
 
-// choose tells the two ends of each pair.
+// choose sends a choice of scheme to both ends of each pair.
 func (p *planner) choose(c *topology.Change) {
 	pairs, _ := p.s.Pairs(c.Scheme.Flows) // the scenario is valid
 	byNode := make([][]fabric.Pair, len(p.s.Nodes))
@@ -135,7 +136,7 @@ func (p *planner) choose(c *topology.Change) {
 	}
 }
 
-// connect gives the connections that a post is the first to need.
+// connect returns the connections that a post is the first to need.
 func (p *planner) connect(c *topology.Change) (fresh []topology.Connection) {
 	for _, st := range p.streams[c.Post.Name] {
 		if !p.connected[st.Connection] {
@@ -146,7 +147,8 @@ func (p *planner) connect(c *topology.Change) (fresh []topology.Connection) {
 	return fresh
 }
 
-// post gives both ends of each connection that is new, and each host its commands.
+// post adds each new connection at both of its ends, and the commands at the host
+// that posts them.
 func (p *planner) post(c *topology.Change) {
 	verb, _ := command.ParseVerb(c.Post.Verb) // the scenario is valid
 	changes := make([]fabric.Change, len(p.s.Nodes))
@@ -169,8 +171,8 @@ func (p *planner) post(c *topology.Change) {
 	}
 }
 
-// burst gives each NIC its flows, and every switch all of them: the control plane
-// tells the converters.
+// burst adds the flows at the NICs at their ends, and all of them at every switch:
+// the converters learn the queue pairs from the control plane.
 func (p *planner) burst(c *topology.Change) {
 	flows := make([][]fabric.Flow, len(p.s.Nodes))
 	var all []fabric.Flow
@@ -194,7 +196,7 @@ func (p *planner) burst(c *topology.Change) {
 	}
 }
 
-// link tells the two ends, and every switch its new routes.
+// link changes the state of a link at both ends, and the routes of every switch.
 func (p *planner) link(c *topology.Change, verb fabric.Verb) {
 	l := p.s.Links[p.s.LinkNamed(c.Link)]
 	routes := topology.RoutesWithout(p.s, p.down)
@@ -215,7 +217,7 @@ func (p *planner) link(c *topology.Change, verb fabric.Verb) {
 	}
 }
 
-// flow gives the scenario's flow with that index as a NIC takes it.
+// flow converts flow i of the scenario to the form that a NIC takes.
 func flow(s *topology.Scenario, i int) fabric.Flow {
 	f := s.Flows[i]
 	return fabric.Flow{
@@ -226,18 +228,19 @@ func flow(s *topology.Scenario, i int) fabric.Flow {
 	}
 }
 
-// codePoint gives the DSCP of frames of a class.
+// codePoint returns the DSCP of frames of a class.
 func codePoint(s *topology.Scenario, class fabric.Priority) uint8 {
 	dscp, _ := s.CodePoint(class) // the scenario is valid
 	return dscp
 }
 
-// steered tells whether flows or commands may come to a NIC after it is built.
+// steered reports whether flows or commands may be added to a NIC after it is built.
 func steered(s *topology.Scenario) bool {
 	return s.Live || s.Founding() < len(s.Flows) || s.FoundingCommands() < len(s.Commands)
 }
 
-// checkSteered checks what nic.New leaves alone where no flow starts yet.
+// checkSteered validates the scheme's parameters, which nic.New skips when no flow
+// starts yet.
 func (r *Rack) checkSteered() error {
 	if !steered(r.s) {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// addCommands fills in what the scenario's commands need of a NIC, and what it
-// absorbs.
+// addCommands adds to a NIC's configuration its receive buffer, and the connections,
+// engine settings and posts of the scenario's commands.
 func (r *Rack) addCommands(c *nic.Config, node int, link topology.Link) {
 	s := r.s
 	set := &s.Nodes[node].NIC.Engine
@@ -52,7 +52,7 @@ func (r *Rack) addCommands(c *nic.Config, node int, link topology.Link) {
 	}
 }
 
-// connection gives a connection as a NIC takes it.
+// connection converts a connection of the scenario to the form that a NIC takes.
 func connection(s *topology.Scenario, k *topology.Connection) fabric.Connection {
 	from, to := &s.Nodes[k.From], &s.Nodes[k.To]
 	return fabric.Connection{
@@ -61,7 +61,7 @@ func connection(s *topology.Scenario, k *topology.Connection) fabric.Connection 
 	}
 }
 
-// engine gives the settings of the engine, with the classes that have shares.
+// engine returns the settings of the engine, including the classes with shares.
 func engine(s *topology.Scenario, set *topology.EngineSettings, link topology.Link) nic.EngineConfig {
 	e := nic.EngineConfig{
 		CommandSlots: set.CommandSlots, FlowQueues: set.FlowQueues, FlowSlots: set.FlowSlots,
@@ -77,7 +77,7 @@ func engine(s *topology.Scenario, set *topology.EngineSettings, link topology.Li
 	return e
 }
 
-// inward gives the rate of the responses that a NIC asks for.
+// inward returns the rate of the responses that a NIC requests.
 func inward(set *topology.EngineSettings, link topology.Link) unit.Rate {
 	switch {
 	case set.Rate > 0:
@@ -88,7 +88,7 @@ func inward(set *topology.EngineSettings, link topology.Link) unit.Rate {
 	return link.Rate
 }
 
-// outward gives the rate that the shares of what a NIC sends are parts of.
+// outward returns the rate that a NIC's TX shares are percentages of.
 func outward(set *topology.EngineSettings, link topology.Link) unit.Rate {
 	if set.OutRate > 0 {
 		return set.OutRate
@@ -96,7 +96,7 @@ func outward(set *topology.EngineSettings, link topology.Link) unit.Rate {
 	return link.Rate
 }
 
-// shapingClass gives a branch of the shaper's tree: shares are limits of the
+// shapingClass returns a branch of the shaper's tree. Shares become limits of the
 // branch.
 func shapingClass(s *topology.Scenario, set *topology.EngineSettings, share *topology.ShapingSettings, link topology.Link) nic.ShapingClass {
 	return nic.ShapingClass{
@@ -110,7 +110,8 @@ func shapingClass(s *topology.Scenario, set *topology.EngineSettings, share *top
 	}
 }
 
-// pair gives what a share in percent assures, and a ceiling allows.
+// pair returns the assured rate of a share and the limit of a ceiling, both in
+// percent of rate.
 func pair(rate unit.Rate, share, ceiling int, depth unit.Bytes) (p shaper.Pair) {
 	if share > 0 {
 		p.Assured = shaper.Limit{Rate: rate * unit.Rate(share) / 100, Depth: depth}
@@ -121,7 +122,7 @@ func pair(rate unit.Rate, share, ceiling int, depth unit.Bytes) (p shaper.Pair) 
 	return p
 }
 
-// addStream adds the commands of one kind that the NIC's host posts.
+// addStream adds the commands of one stream, which the NIC's host posts.
 func (r *Rack) addStream(c *nic.Config, st topology.Stream) {
 	cmd := &r.s.Commands[st.Command]
 	if st.Connection < 0 {
@@ -142,8 +143,8 @@ func (r *Rack) addStream(c *nic.Config, st topology.Stream) {
 	})
 }
 
-// trigger gives what a command waits for: all that its NIC posts of the commands
-// that it comes after.
+// trigger returns the condition that a command waits for: completion of everything
+// that its NIC posts under the name in After.
 func trigger(s *topology.Scenario, cmd *topology.Command) command.Trigger {
 	if cmd.After == "" {
 		return command.Trigger{}

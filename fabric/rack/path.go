@@ -7,20 +7,21 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// Paths tells which way flows go, as the switches choose it.
+// Paths computes the paths of flows, with the switches' own choice among equal-cost
+// ports.
 type Paths struct {
 	s      *topology.Scenario
 	ends   [][]topology.End
 	routes [][][]fabric.Port
 }
 
-// NewPaths gives the paths while some links, by their index, are down.
+// NewPaths returns the paths while the given links, by index, are down.
 func NewPaths(s *topology.Scenario, down map[int]bool) *Paths {
 	return &Paths{s: s, ends: s.PortMap(), routes: topology.RoutesWithout(s, down)}
 }
 
-// Of gives the nodes, by their index, that the frames of a flow come through, both
-// ends among them; nil if no way leads there.
+// Of returns the indices of the nodes on the path of a flow, including both ends. It
+// returns nil if there is no path.
 func (p *Paths) Of(f topology.Flow) (nodes []int) {
 	from, to := p.s.Nodes[f.From].Host, p.s.Nodes[f.To].Host
 	for at := f.From; at != f.To; {

@@ -1,6 +1,6 @@
-// Package rack builds the machine of each node of a scenario: it turns the
-// scenario's words into the settings of packages nic and switching. It is the
-// one place that knows both.
+// Package rack builds the machine of each node of a scenario: it converts the
+// scenario's settings to the configurations of packages nic and switching. It is the
+// only package that knows both.
 package rack
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Rack builds the machines of one scenario. What several machines need of it is
-// computed once.
+// Rack builds the machines of one scenario. It computes the data that several
+// machines share once.
 type Rack struct {
 	s      *topology.Scenario
 	scheme cc.Scheme
@@ -30,7 +30,8 @@ type Rack struct {
 	streams     []topology.Stream
 }
 
-// New prepares the rack of a scenario. The error is a scheme that there is not.
+// New prepares the rack of a scenario. It returns an error if the scheme is unknown
+// or, where flows may be added later, if its parameters are invalid.
 func New(s *topology.Scenario) (*Rack, error) {
 	scheme, err := cc.Find(s.Scheme)
 	if err != nil {
@@ -48,7 +49,7 @@ func New(s *topology.Scenario) (*Rack, error) {
 	return r, r.checkSteered()
 }
 
-// Machine builds the machine of the scenario's node with that index.
+// Machine builds the machine of the node with that index.
 func (r *Rack) Machine(node int) (fabric.Machine, error) {
 	if node < 0 || node >= len(r.s.Nodes) {
 		return nil, fmt.Errorf("rack: node %d of %d", node, len(r.s.Nodes))
@@ -62,12 +63,12 @@ func (r *Rack) Machine(node int) (fabric.Machine, error) {
 	return switching.New(r.switchConfig(node))
 }
 
-// Sampling says when the machines sample: once per bin of the recorded series,
-// unless Sample says something else.
+// Sampling returns the sampling interval of the machines: one bin of the recorded
+// series, unless Sample has set another.
 func (r *Rack) Sampling() fabric.Sampling { return r.sample }
 
-// Sample has the machines that are built from now on sample once in every span of
-// that length, above 0. What they send does not depend on it.
+// Sample sets the sampling interval, above 0, of the machines built from now on. The
+// interval does not affect the frames that they send.
 func (r *Rack) Sample(every unit.Time) { r.sample.Every = every }
 
 func (r *Rack) nicConfig(node int) nic.Config {
@@ -109,7 +110,8 @@ func (r *Rack) nicConfig(node int) nic.Config {
 	return c
 }
 
-// flaws gives those of the link behind a port, towards its node.
+// flaws returns the error rates of the link behind a port, in the direction towards
+// its node.
 func (r *Rack) flaws(node int, port fabric.Port) fabric.Flaws {
 	index := r.ends[node][port].Link
 	l := &r.s.Links[index]
@@ -120,7 +122,8 @@ func (r *Rack) flaws(node int, port fabric.Port) fabric.Flaws {
 	return fabric.NewFlaws(r.s.Seed, index, way == topology.Back, l.Loss[way], l.Corrupt[way])
 }
 
-// indication says whether the switches tell of congestion in the ACKs that pass.
+// indication returns how the switches write congestion into the ACKs that pass, nil
+// if they do not.
 func indication(s *topology.Scenario) *switching.Indication {
 	if s.Scheme != "ceth" || s.CC.CETH.Source != cc.CETHSwitch {
 		return nil
@@ -128,8 +131,8 @@ func indication(s *topology.Scenario) *switching.Indication {
 	return &switching.Indication{CETHParams: s.CC.CETH}
 }
 
-// switchNumber gives the number of a switch, counted from 0 in the order of the
-// scenario; telemetry and CETH name it so.
+// switchNumber returns the number of a switch, counted from 0 in the order of the
+// scenario. Telemetry and CETH use it to identify the switch.
 func switchNumber(s *topology.Scenario, node int) (number uint32) {
 	for _, n := range s.Nodes[:node] {
 		if n.Kind == topology.Switch {
@@ -139,7 +142,7 @@ func switchNumber(s *topology.Scenario, node int) (number uint32) {
 	return number
 }
 
-// switchSeed gives each switch a stream of its own.
+// switchSeed returns the seed of a switch's own random stream.
 func switchSeed(s *topology.Scenario, node int) uint64 { return s.Seed + uint64(node)<<32 }
 
 func (r *Rack) switchConfig(node int) switching.Config {
@@ -173,7 +176,8 @@ func (r *Rack) switchConfig(node int) switching.Config {
 	return c
 }
 
-// classConfig gives how a switch treats a class under the rack's scheme.
+// classConfig returns the configuration of a class at a switch under the rack's
+// scheme.
 func classConfig(set *topology.SwitchSettings, class fabric.Priority, scheme cc.Scheme) switching.ClassConfig {
 	p := set.Profile(class)
 	k := switching.ClassConfig{
@@ -192,7 +196,7 @@ func classConfig(set *topology.SwitchSettings, class fabric.Priority, scheme cc.
 	return k
 }
 
-// ownKeys gives the keys of which a class has a value of its own.
+// ownKeys returns the keys for which a class has a value of its own.
 func ownKeys(own *topology.ClassSettings) (set switching.KeySet) {
 	for key := fabric.KeyXOFF; key <= fabric.KeyPmax; key++ {
 		set.Add(key, own.Has(key))
@@ -200,7 +204,8 @@ func ownKeys(own *topology.ClassSettings) (set switching.KeySet) {
 	return set
 }
 
-// orElse gives what the scenario sets, or what the scheme needs.
+// orElse returns the value that the scenario sets or, if it sets none, the value that
+// the scheme needs.
 func orElse[V ~string](set, scheme V) V {
 	if set != "" {
 		return set
@@ -208,8 +213,8 @@ func orElse[V ~string](set, scheme V) V {
 	return scheme
 }
 
-// converter gives the settings of a switch's converter. Its queue pairs are those
-// of every flow: the control plane tells all switches.
+// converter returns the settings of a switch's converter. It holds the queue pairs of
+// every flow, because the control plane informs all switches.
 func converter(s *topology.Scenario, node int) switching.RTTXConfig {
 	c := switching.RTTXConfig{Params: s.Nodes[node].Switch.RTTX}
 	c.D = s.Increment(node)
