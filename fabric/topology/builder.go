@@ -6,19 +6,19 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 )
 
-// Bounds of a scenario, far above any rack.
+// Limits of a scenario, far above any rack.
 const (
 	maxLinks = 1 << 16
 	maxFlows = 1 << 20
 )
 
-// builder turns a file into a scenario. It remembers where each part was
-// written, for the faults.
+// builder turns a file into a scenario. It records the place of each part in the
+// file, for the faults.
 type builder struct {
 	collector
 	s   Scenario
 	top *source
-	// Where the parameters of each scheme stand.
+	// The places of the parameters of each scheme.
 	schemes map[string]*source
 	// One source per node, link, flow and command of s.
 	nodes, links, flows, commands []*source
@@ -27,18 +27,18 @@ type builder struct {
 
 	sets   []*assignment
 	index  map[string]int   // of Nodes, by name
-	ports  []fabric.Port    // of each node, how many are in use
-	cabled map[[2]int]place // who is linked, the lower index first
-	named  map[string]place // flows, bursts, workloads and commands
+	ports  []fabric.Port    // number of ports in use, by node
+	cabled map[[2]int]place // linked pairs of nodes, the lower index first
+	named  map[string]place // names in use: flows, bursts, workloads and commands
 
 	nic  settings[NICSettings]
 	sw   settings[SwitchSettings]
 	link settings[Link]
 
-	noNodes, noLinks bool // some are missing because they could not be read
+	noNodes, noLinks bool // nodes or links are missing because they could not be read
 }
 
-// settings are values with the places that decided them.
+// settings holds values and the places that set them.
 type settings[T any] struct {
 	value T
 	src   *source
@@ -54,8 +54,8 @@ func newBuilder() *builder {
 	}
 }
 
-// build reads the sections in the order in which they need each other, then
-// checks what spans several.
+// build reads each section after those that it depends on, then checks conditions
+// across sections.
 func (b *builder) build(root *yaml.Node) {
 	f := form{Scenario: DefaultScenario()}
 	readSection(&b.collector, root, "", topFields, &f, b.top)
@@ -105,14 +105,14 @@ func (b *builder) readDefaults(n *yaml.Node) {
 	readInto(&b.collector, f.link, linkSettings, &b.link)
 }
 
-// readInto reads a section that may be missing.
+// readInto reads an optional section.
 func readInto[T any](c *collector, n *yaml.Node, fields []field[T], s *settings[T]) {
 	if n != nil {
 		readSection(c, n, s.src.key, fields, &s.value, s.src)
 	}
 }
 
-// computeHeadrooms fills in the headrooms that are left to be computed.
+// computeHeadrooms fills in the headrooms that are to be computed.
 func (b *builder) computeHeadrooms(ends [][]End) {
 	for i := range b.s.Nodes {
 		if n := &b.s.Nodes[i]; n.Kind == Switch && n.Switch.Headroom == 0 {

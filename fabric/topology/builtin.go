@@ -10,15 +10,15 @@ import (
 //go:embed builtin/*.yaml
 var files embed.FS
 
-// maxSide bounds N and M of the generated scenarios: the default buffer holds
-// the headroom of so many ports.
+// maxSide bounds N and M of the generated scenarios: the default buffer holds the
+// headroom of that many ports.
 const maxSide = 64
 
-// Builtins lists the scenarios that come with rackfab. N and M stand for
-// numbers from 1 to 64.
+// Builtins lists the scenarios that are built into rackfab. N and M are placeholders
+// for numbers from 1 to 64.
 func Builtins() []string {
 	names := []string{"pcn-16to2"}
-	list, _ := files.ReadDir("builtin") // it is in the binary
+	list, _ := files.ReadDir("builtin") // embedded, so it cannot fail
 	for _, file := range list {
 		if name := strings.TrimSuffix(file.Name(), ".yaml"); name != names[0] {
 			names = append(names, name)
@@ -27,8 +27,8 @@ func Builtins() []string {
 	return append(names, "star-N", "dumbbell-N-M")
 }
 
-// Builtin gives the file of a scenario that comes with rackfab, false if the
-// name is none of Builtins:
+// Builtin returns the file of a built-in scenario, and false if there is none of that
+// name:
 //
 //	pcn-16to2     the rack of PCN §3.1, with its burst
 //	fig5          the same rack for the experiment of PCN §4.2
@@ -51,7 +51,7 @@ func Builtin(name string) ([]byte, bool) {
 	return nil, false
 }
 
-// side reads a number from 1 to maxSide, 0 if s is none.
+// side parses a number from 1 to maxSide. It returns 0 if s is not one.
 func side(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 || n > maxSide || strconv.Itoa(n) != s {
@@ -60,8 +60,8 @@ func side(s string) int {
 	return n
 }
 
-// heading is what the generated scenarios share. Rate and delay are those of
-// PCN §3.1.
+// heading is the common beginning of the generated scenarios. Rate and delay are
+// those of PCN §3.1.
 const heading = `name: %s
 seed: 1
 duration: 2ms

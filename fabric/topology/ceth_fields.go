@@ -6,8 +6,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Congestion information in the ACK (CETH). ¶n is a paragraph of its document,
-// which names no number.
+// Congestion information in the ACK (CETH). ¶n is a paragraph of its document, which
+// gives no numeric values.
 var cethFields = []field[cc.CETHParams]{
 	cite("¶179, fig. 14", choiceField("mode", "what an ACK tells: that there is congestion, or also how much and where",
 		[]cc.CETHMode{cc.CETHIndication, cc.CETHInformation}, func(p *cc.CETHParams) *cc.CETHMode { return &p.Mode })),
@@ -45,8 +45,8 @@ func classRate(key string, d cc.Degree) field[cc.CETHParams] {
 		func(p *cc.CETHParams) *float64 { return &p.Rates[d] }))
 }
 
-// checkCETH checks that the classes are in order, and that the links have room
-// for the telemetry that is asked for.
+// checkCETH checks that the degrees are in order, that a switch can write the form
+// without a new ICRC, and that frames with telemetry fit the MTU of every link.
 func (b *builder) checkCETH() {
 	p, src := &b.s.CC.CETH, b.schemes["ceth"]
 	if p.Light > p.Medium {

@@ -12,10 +12,10 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// maxChanges bounds the changes of a scenario.
+// maxChanges bounds the number of changes in a scenario.
 const maxChanges = 1 << 16
 
-// switchTunables and nicTunables are what changes while the rack runs.
+// switchTunables lists the settings of a switch that can change while the rack runs.
 var switchTunables = slices.Concat([]tunable[SwitchSettings]{
 	{name: "xoff", key: fabric.KeyXOFF, value: func(s *SwitchSettings) int64 { return int64(s.XOFF) }},
 	{name: "xon_offset", key: fabric.KeyXON, value: func(s *SwitchSettings) int64 { return int64(s.XON) }},
@@ -27,8 +27,9 @@ var switchTunables = slices.Concat([]tunable[SwitchSettings]{
 	{name: "pmax", key: fabric.KeyPmax, value: func(s *SwitchSettings) int64 { return int64(math.Float64bits(s.Pmax)) }},
 }, classTunables())
 
-// classTunables are what changes of a single class. An alpha takes the place of the
-// class's static threshold, and the other way round.
+// classTunables lists the settings of a single class that can change while the rack
+// runs. An alpha replaces the class's static threshold, and a static threshold
+// replaces its alpha.
 func classTunables() (list []tunable[SwitchSettings]) {
 	own := []tunable[ClassSettings]{
 		{name: "alpha", key: fabric.KeyAlphaShift, value: func(c *ClassSettings) int64 { return int64(-*c.Alpha) }},
@@ -92,7 +93,7 @@ var changeBurstFields = []field[BurstSpec]{
 	classField("traffic class of the flows", func(f *BurstSpec) *fabric.Priority { return &f.Class }),
 }
 
-// liveVerbs are what a change may post.
+// liveVerbs are the verbs of commands that a change may post.
 var liveVerbs = []string{"put", "get", "send"}
 
 var postFields = []field[PostSpec]{
@@ -110,7 +111,7 @@ var choiceFields = []field[SchemeSpec]{
 	textField("flows", "whose flows: FROM->TO, each names, ranges, and patterns with *", func(c *SchemeSpec) *string { return &c.Flows }),
 }
 
-// textField is text that another check reads.
+// textField is a field of non-empty text, which is validated elsewhere.
 func textField[T any](key, doc string, at func(*T) *string) field[T] {
 	return field[T]{
 		meta: meta{key: key, doc: doc}, schema: schema{"type": "string", "minLength": 1},
@@ -130,7 +131,7 @@ func textField[T any](key, doc string, at func(*T) *string) field[T] {
 	}
 }
 
-// omitNone leaves the key out where the list is empty.
+// omitNone omits the key if the list is empty.
 func omitNone[T any](f field[T], at func(*T) []string) field[T] {
 	write := f.write
 	f.write = func(t *T) *yaml.Node {
@@ -142,7 +143,7 @@ func omitNone[T any](f field[T], at func(*T) []string) field[T] {
 	return f
 }
 
-// form gives the change as an entry of a file.
+// form returns the change as an entry of a file.
 func (c *Change) form() changeForm {
 	f := changeForm{at: c.At}
 	switch c.Verb {

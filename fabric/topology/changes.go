@@ -12,7 +12,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// ChangeVerb says what a Change does.
+// ChangeVerb is the kind of a Change.
 type ChangeVerb string
 
 // Verbs of changes.
@@ -28,9 +28,9 @@ const (
 	ChangeScheme   ChangeVerb = "scheme"
 )
 
-// Change is what is done to the rack while it runs, at a named instant: before
-// everything else that happens then. Changes of one instant take effect in the
-// order of Scenario.Changes.
+// Change is an operation on the running rack. It takes effect at instant At, before
+// all other events of that instant. Changes of one instant take effect in the order
+// of Scenario.Changes.
 type Change struct {
 	At     unit.Time
 	Verb   ChangeVerb
@@ -48,23 +48,23 @@ type BurstSpec struct {
 	Name  string
 	From  []string // NICs that send
 	To    string   // NIC that receives
-	Flows int      // of each sender
+	Flows int      // per sender
 	Size  unit.Bytes
 	Class fabric.Priority
 }
 
-// PostSpec is commands that a change has hosts post to their NICs.
+// PostSpec describes commands that a change makes hosts post to their NICs.
 type PostSpec struct {
 	Name     string
 	Verb     string   // "put", "get" or "send"
-	From, To []string // NICs; commands go from each of From to each of To
+	From, To []string // NICs; each of From sends commands to each of To
 	Size     unit.Bytes
-	Count    int // from each to each
+	Count    int // per pair of NICs
 	Every    unit.Time
 }
 
-// Founding counts the flows that the rack is built with: all but those of
-// changes, which come last.
+// Founding returns the number of flows that exist from the start. The flows of
+// changes come after them in Flows.
 func (s *Scenario) Founding() int {
 	n := len(s.Flows)
 	for n > 0 && s.Flows[n-1].Burst >= 0 && s.Bursts[s.Flows[n-1].Burst].Change {
@@ -73,8 +73,8 @@ func (s *Scenario) Founding() int {
 	return n
 }
 
-// FoundingCommands counts the commands that the rack is built with: all but those
-// of changes, which come last.
+// FoundingCommands returns the number of commands that exist from the start. The
+// commands of changes come after them in Commands.
 func (s *Scenario) FoundingCommands() int {
 	n := len(s.Commands)
 	for n > 0 && s.Commands[n-1].Change {
@@ -83,7 +83,7 @@ func (s *Scenario) FoundingCommands() int {
 	return n
 }
 
-// Timely gives the changes in the order in which they take effect.
+// Timely returns the changes in the order in which they take effect.
 func (s *Scenario) Timely() []Change {
 	list := make([]Change, len(s.Changes))
 	for k, i := range s.timely() {
@@ -92,7 +92,7 @@ func (s *Scenario) Timely() []Change {
 	return list
 }
 
-// timely gives the indices of the changes in the order in which they take effect.
+// timely returns the indices of the changes in the order in which they take effect.
 func (s *Scenario) timely() []int {
 	order := make([]int, len(s.Changes))
 	for i := range order {
@@ -102,8 +102,8 @@ func (s *Scenario) timely() []int {
 	return order
 }
 
-// Extend gives the scenario with one more change, checked as Parse does, for a
-// rack that runs. The error is a *Faults without lines whose keys begin with
+// Extend returns a copy of the scenario with one more change, checked as Parse does,
+// for a running rack. The error is a *Faults without lines, whose keys begin with
 // "change".
 func (s *Scenario) Extend(c Change) (*Scenario, error) {
 	b := resume(s)
@@ -119,8 +119,8 @@ func (s *Scenario) Extend(c Change) (*Scenario, error) {
 	return &b.s, nil
 }
 
-// resume makes a builder that goes on where s ends. It shares nothing with s
-// that it changes.
+// resume returns a builder that continues from the end of s. It shares no data with s
+// that it modifies.
 func resume(s *Scenario) *builder {
 	b := newBuilder()
 	b.s = *s
@@ -147,8 +147,8 @@ func resume(s *Scenario) *builder {
 	return b
 }
 
-// FlowsNamed gives the indices of the flow of that name, or of those of the
-// burst.
+// FlowsNamed returns the indices of the flow of that name, or of the flows of the
+// burst of that name.
 func (s *Scenario) FlowsNamed(name string) (list []int) {
 	for i, f := range s.Flows {
 		if f.Name == name || f.Burst >= 0 && s.Bursts[f.Burst].Name == name {
@@ -158,8 +158,8 @@ func (s *Scenario) FlowsNamed(name string) (list []int) {
 	return list
 }
 
-// LinkNamed gives the index of the link "A--B", whichever end comes first, -1
-// if there is none.
+// LinkNamed returns the index of the link "A--B", with its ends in either order, or
+// -1 if there is none.
 func (s *Scenario) LinkNamed(name string) int {
 	return slices.IndexFunc(s.Links, func(l Link) bool {
 		a, z := s.Nodes[l.A].Name, s.Nodes[l.B].Name
@@ -167,25 +167,25 @@ func (s *Scenario) LinkNamed(name string) int {
 	})
 }
 
-// tunable is a setting that changes while the rack runs.
+// tunable is a setting that can change while the rack runs.
 type tunable[T any] struct {
 	name    string
 	key     fabric.Key
 	value   func(*T) int64
-	classes uint8 // whose it is, bit per class; 0 for those that have none of their own
+	classes uint8 // classes it applies to, one bit each; 0 for all classes without a value of their own
 }
 
-// Tuning is a setting that has been changed: its new value at one node. Port is that
-// of a setting of a link.
+// Tuning is the new value of a setting at one node. Port applies to settings of a
+// link.
 type Tuning struct {
 	Node    int
 	Port    fabric.Port
 	Key     fabric.Key
 	Value   int64
-	Classes uint8 // whose setting it is, bit per class; 0 for those that have none of their own
+	Classes uint8 // classes it applies to, one bit each; 0 for all classes without a value of their own
 }
 
-// Tuning gives what a change of verb set means.
+// Tuning returns the new values, by node, that a change of verb set stands for.
 func (s *Scenario) Tuning(c Change) []Tuning {
 	b := resume(s)
 	var list []Tuning
@@ -195,7 +195,8 @@ func (s *Scenario) Tuning(c Change) []Tuning {
 	return list
 }
 
-// tuned is a setting of one node on its way.
+// tuned is a Tuning together with the function that applies it to the settings of its
+// node or link.
 type tuned struct {
 	Tuning
 	nic  func(*NICSettings)
@@ -203,7 +204,7 @@ type tuned struct {
 	link func([]Link)
 }
 
-// tunings reads a setting that changes while the rack runs.
+// tunings parses a set change, and returns the setting at each node that it names.
 func (b *builder) tunings(set Setting, at place) (list []tuned) {
 	part, leaf := cut(set.Key)
 	var doc yaml.Node
@@ -229,11 +230,11 @@ func (b *builder) tunings(set Setting, at place) (list []tuned) {
 		if n := b.s.Nodes[i]; n.Kind == NIC {
 			v := n.NIC
 			t.Tuning, ok = tune(b, nicFields, nicTunables, &v, leaf, value, at)
-			t.nic = func(s *NICSettings) { _ = find(nicFields, leaf).read(s, value) } // it has been read
+			t.nic = func(s *NICSettings) { _ = find(nicFields, leaf).read(s, value) } // read without error above
 		} else {
 			v := n.Switch
 			t.Tuning, ok = tune(b, switchFields, switchTunables, &v, leaf, value, at)
-			t.sw = func(s *SwitchSettings) { _ = find(switchFields, leaf).read(s, value) } // it has been read
+			t.sw = func(s *SwitchSettings) { _ = find(switchFields, leaf).read(s, value) } // read without error above
 		}
 		if !ok {
 			return nil
@@ -246,17 +247,17 @@ func (b *builder) tunings(set Setting, at place) (list []tuned) {
 	return b.takers(list, at)
 }
 
-// groups are the names under which settings may be asked for: s1.pfc.xoff is s1.xoff.
+// groups are optional prefixes of settings: s1.pfc.xoff is the same as s1.xoff.
 var groups = map[string][]string{
 	"pfc": {"xoff", "xon_offset", "alpha_shift", "quanta"},
 	"ecn": {"kmin", "kmax", "pmax"},
 }
 
-// ungroup takes the group out of the part of a key. A group that does not have the
-// setting is a fault.
+// ungroup removes the group from the part of a key. It reports a fault if the group
+// does not contain the setting.
 func (b *builder) ungroup(part, leaf string, at place) string {
 	dot := strings.LastIndexByte(part, '.')
-	if dot <= 0 || part[dot-1] == '.' { // none, or that of a range
+	if dot <= 0 || part[dot-1] == '.' { // no group; or the dots of a range
 		return part
 	}
 	node, group := part[:dot], part[dot+1:]
@@ -267,13 +268,13 @@ func (b *builder) ungroup(part, leaf string, at place) string {
 	return node
 }
 
-// tune reads value into v and gives it back as a machine takes it.
+// tune reads value into v and returns it in the form that a machine takes.
 func tune[T any](b *builder, fields []field[T], tunables []tunable[T], v *T, leaf string, value *yaml.Node, at place) (Tuning, bool) {
 	i := slices.IndexFunc(tunables, func(t tunable[T]) bool { return t.name == leaf })
 	if i < 0 {
 		var names []string
 		for _, t := range tunables {
-			if t.classes <= 1 { // the same for every class
+			if t.classes <= 1 { // one class represents all
 				names = append(names, strings.Replace(t.name, classKey(0), "classN", 1))
 			}
 		}
@@ -291,7 +292,7 @@ func tune[T any](b *builder, fields []field[T], tunables []tunable[T], v *T, lea
 	return Tuning{Key: tunables[i].key, Value: tunables[i].value(v), Classes: tunables[i].classes}, true
 }
 
-// tunedNodes gives the nodes that the part of a setting's key names.
+// tunedNodes returns the nodes that the part of a setting's key names.
 func (b *builder) tunedNodes(part string, at place) (nodes []int, ok bool) {
 	for i, n := range b.s.Nodes {
 		if part == string(n.Kind) {

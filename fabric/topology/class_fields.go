@@ -11,8 +11,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Exponents of the alphas that a class may have. Switch chips take powers of 2, the
-// smallest 1/128; the largest is 8 on some and 64 on others.
+// Exponents of the alphas that a class may have. Switch chips use powers of 2. The
+// smallest is 1/128; the largest is 8 on some chips and 64 on others.
 const (
 	leastAlpha = -7
 	mostAlpha  = 6
@@ -32,7 +32,7 @@ var classFields = []field[ClassSettings]{
 
 func itself(v *unit.Bytes) *unit.Bytes { return v }
 
-// optional is a field that may be without a value: then its key is left out.
+// optional makes a field that may have no value; its key is then omitted.
 func optional[T, V any](f field[V], at func(*T) **V) field[T] {
 	return field[T]{
 		meta: f.meta, schema: f.schema,
@@ -53,18 +53,18 @@ func optional[T, V any](f field[V], at func(*T) **V) field[T] {
 	}
 }
 
-// dynamic makes a field take the place of the static thresholds.
+// dynamic makes a field replace the static thresholds.
 func dynamic(f field[ClassSettings]) field[ClassSettings] {
 	f.excludes = []string{"limit", "xoff"}
 	return before(f, func(c *ClassSettings) { c.Limit, c.XOFF = nil, nil })
 }
 
-// static makes a field take the place of alpha.
+// static makes a field replace alpha.
 func static(f field[ClassSettings]) field[ClassSettings] {
 	return before(f, func(c *ClassSettings) { c.Alpha = nil })
 }
 
-// before calls do on what a value is written to that can be read.
+// before calls do on the target before it writes a value, if the value is valid.
 func before[T any](f field[T], do func(*T)) field[T] {
 	read := f.read
 	f.read = func(t *T, n *yaml.Node) error {
@@ -78,7 +78,7 @@ func before[T any](f field[T], do func(*T)) field[T] {
 	return f
 }
 
-// alphaField is a power of 2, held as its exponent: "1/8", 0.125 or 8.
+// alphaField is a power of 2, stored as its exponent: "1/8", 0.125 or 8.
 func alphaField() field[int] {
 	texts, numbers := []string{}, []any{}
 	for e := leastAlpha; e <= mostAlpha; e++ {
@@ -117,7 +117,7 @@ func power(exponent int) float64 {
 	return float64(int(1) << exponent)
 }
 
-// AlphaText writes an alpha, 2 to that power, "1/8" or "8".
+// AlphaText formats 2 to the power of exponent as an alpha, "1/8" or "8".
 func AlphaText(exponent int) string {
 	if exponent < 0 {
 		return fmt.Sprintf("1/%d", 1<<-exponent)
@@ -125,7 +125,7 @@ func AlphaText(exponent int) string {
 	return strconv.Itoa(1 << exponent)
 }
 
-// classSections are the sections class0 to class7 of a switch.
+// classSections returns the sections class0 to class7 of a switch.
 func classSections() (sections []field[SwitchSettings]) {
 	for class := range fabric.Priority(fabric.Priorities) {
 		doc := fmt.Sprintf("settings of traffic class %d; it has those of the switch where it has none of its own", class)

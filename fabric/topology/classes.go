@@ -7,8 +7,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// ClassSettings are the settings that one traffic class of a switch has of its own;
-// where one is nil, the class has what the switch gives all classes of its kind. At
+// ClassSettings are the settings of one traffic class at a switch. Where a field is
+// nil, the class has the value that the switch sets for all classes of its kind. At
 // most one of Alpha, Limit and XOFF is set.
 type ClassSettings struct {
 	Reserve  *unit.Bytes
@@ -22,7 +22,7 @@ type ClassSettings struct {
 	Pmax     *float64
 }
 
-// Has reports whether the class has a value of its own for what the key changes.
+// Has reports whether the class has a value of its own for the setting with that key.
 func (c *ClassSettings) Has(key fabric.Key) bool {
 	switch key {
 	case fabric.KeyXOFF:
@@ -42,26 +42,26 @@ func (c *ClassSettings) Has(key fabric.Key) bool {
 	}
 }
 
-// ClassProfile is how a switch treats a traffic class at every port: its own
-// settings, and those of the switch in the place of what it has not.
+// ClassProfile is the treatment of a traffic class at every port of a switch: the
+// settings of the class, and those of the switch where the class has none.
 type ClassProfile struct {
 	Lossless bool
 	// Reserve is guaranteed to each ingress port, in bytes.
 	Reserve unit.Bytes
-	// Threshold bounds what each ingress port holds beyond Reserve: above it a
-	// lossless class sends PAUSE and a lossy one drops. 0 is the dynamic threshold,
-	// the free pool divided by 2^AlphaShift.
+	// Threshold bounds the occupancy of each ingress port beyond Reserve. Above it, a
+	// lossless class sends PAUSE and a lossy class drops. 0 selects the dynamic
+	// threshold, the free pool divided by 2^AlphaShift.
 	Threshold  unit.Bytes
 	AlphaShift int
-	XON        unit.Bytes // lossless: how far below the threshold RESUME is sent
-	Headroom   unit.Bytes // lossless: for what comes in after PAUSE, per ingress port
+	XON        unit.Bytes // lossless: RESUME is sent this far below the threshold
+	Headroom   unit.Bytes // lossless: for the bytes that arrive after PAUSE, per ingress port
 	Kmin, Kmax unit.Bytes // RED
 	Pmax       float64    // RED
 	Own        ClassSettings
 }
 
-// Profile gives how the switch treats a class. A lossy class that has no settings
-// of its own has no reserve, and alpha 1.
+// Profile returns the treatment of a class at the switch. A lossy class without
+// settings of its own has no reserve, and alpha 1.
 func (s *SwitchSettings) Profile(class fabric.Priority) ClassProfile {
 	own := s.Classes[class]
 	p := ClassProfile{
@@ -81,8 +81,8 @@ func (s *SwitchSettings) Profile(class fabric.Priority) ClassProfile {
 	return p
 }
 
-// idle reports whether a setting of the switch changes nothing, because all classes
-// that it is for have their own.
+// idle reports whether a setting of the switch has no effect, because every class
+// that it applies to has a value of its own.
 func (s *SwitchSettings) idle(key fabric.Key) bool {
 	own := false
 	for class := range fabric.Priority(fabric.Priorities) {
@@ -103,7 +103,7 @@ func (s *SwitchSettings) IsLossless(class fabric.Priority) bool {
 	return slices.Contains(s.Lossless, class)
 }
 
-// orOwn gives what the class has of its own, or else what the switch gives it.
+// orOwn returns the class's own value or, if it has none, the given value.
 func orOwn[V any](given V, own *V) V {
 	if own != nil {
 		return *own
@@ -111,5 +111,6 @@ func orOwn[V any](given V, own *V) V {
 	return given
 }
 
-// SetAside gives what the profile takes out of the shared buffer at each port.
+// SetAside returns the bytes that the profile takes out of the shared buffer at each
+// port.
 func (p *ClassProfile) SetAside() unit.Bytes { return p.Reserve + p.Headroom }

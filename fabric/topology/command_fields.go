@@ -44,7 +44,7 @@ var commandFields = []field[commandForm]{
 		func(c *commandForm) *string { return &c.After }),
 }
 
-// omitEmpty leaves the key out where its list is empty.
+// omitEmpty omits the key if its list is empty.
 func omitEmpty[T any](f field[T], at func(*T) *[]string) field[T] {
 	write := f.write
 	f.write = func(t *T) *yaml.Node {
@@ -56,8 +56,8 @@ func omitEmpty[T any](f field[T], at func(*T) *[]string) field[T] {
 	return f
 }
 
-// unlessDefault leaves all keys out where every one of them is at its default: most
-// NICs have no commands.
+// unlessDefault omits all keys if all settings have their defaults: most NICs have no
+// commands.
 func unlessDefault(fields []field[EngineSettings]) []field[EngineSettings] {
 	def := DefaultEngine()
 	fields = slices.Clone(fields)
@@ -157,5 +157,5 @@ func shapingField() field[EngineSettings] {
 	}
 }
 
-// maxShaping is how many branches the hardware has.
+// maxShaping is the number of branches in the hardware.
 const maxShaping = 5

@@ -9,10 +9,10 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// FirstConnection is the FlowID of the first connection: above every flow.
+// FirstConnection is the FlowID of the first connection, above the IDs of all flows.
 const FirstConnection fabric.FlowID = maxFlows
 
-// Command is commands of one kind that hosts post to their NICs: Count of them
+// Command describes commands of one kind that hosts post to their NICs: Count of them
 // from each NIC of From to each of To.
 type Command struct {
 	Name      string
@@ -26,21 +26,21 @@ type Command struct {
 	Operand   uint64
 	Expected  uint64
 	Urgency   int
-	After     string // commands that must be complete at the same NIC first
-	// Change says that a change posts them.
+	After     string // name of the commands that must complete first at the same NIC
+	// Change reports whether a change posts them.
 	Change bool
 }
 
-// Verbs of the target.
+// Verbs of commands to the lists of the NIC itself.
 const (
 	Append = "append"
 	Search = "search"
 )
 
-// OfTarget tells whether the commands are for the NIC's own lists.
+// OfTarget reports whether the commands are for the NIC's own lists.
 func (c *Command) OfTarget() bool { return c.Verb == Append || c.Verb == Search }
 
-// Connection is a pair of queue pairs between two NICs for commands of a class.
+// Connection is a pair of queue pairs between two NICs, for the commands of a class.
 type Connection struct {
 	ID       fabric.FlowID
 	From, To int // indices into Nodes: initiator and target
@@ -48,30 +48,30 @@ type Connection struct {
 	Source   uint16 // UDP source port, by a seeded hash of the ID
 }
 
-// Stream is the commands of one Command from one NIC to one other.
+// Stream holds the commands of one Command from one NIC to one other.
 type Stream struct {
 	Command    int    // index into Commands
 	Connection int    // index into Connections; -1 for commands of the target
 	From       int    // index into Nodes
-	First      uint32 // ID of the first of its commands; they count up
+	First      uint32 // ID of its first command; the IDs are consecutive
 }
 
-// Founded gives the connections that the founding commands need, in the order in
-// which they need them, and these commands by pairs of NICs.
+// Founded returns the connections that the commands posted from the start need, in
+// the order in which they are needed, and the streams of these commands.
 func (s *Scenario) Founded() ([]Connection, []Stream) {
 	founding := *s
 	founding.Commands = s.Commands[:s.FoundingCommands()]
 	return founding.connect()
 }
 
-// Connections gives the connections that all commands need: those of Founded, then
+// Connections returns the connections that all commands need: those of Founded, then
 // those of changes.
 func (s *Scenario) Connections() []Connection {
 	list, _ := s.connect()
 	return list
 }
 
-// Streams gives the commands by pairs of NICs. IDs count over the whole scenario.
+// Streams returns the streams of all commands. IDs are unique in the scenario.
 func (s *Scenario) Streams() []Stream {
 	_, streams := s.connect()
 	return streams
@@ -109,8 +109,8 @@ func (s *Scenario) connect() (list []Connection, streams []Stream) {
 	return list, streams
 }
 
-// CommandOf gives the index of the Command that a command's ID belongs to, -1 if
-// there is none. streams are the scenario's.
+// CommandOf returns the index of the Command that the command with this ID belongs
+// to, or -1 if there is none. streams are the scenario's.
 func CommandOf(streams []Stream, id uint32) int {
 	i, found := slices.BinarySearchFunc(streams, id, func(st Stream, id uint32) int {
 		if st.First <= id {
@@ -153,8 +153,8 @@ type EngineSettings struct {
 	Shaping       []ShapingSettings
 }
 
-// ShapingSettings are the shares of one traffic class, in percent of what the NIC
-// sends and of the responses that it asks for. A share of 0 assures nothing, a
+// ShapingSettings are the shares of one traffic class, in percent of the NIC's TX
+// rate and of the responses that it requests. A share of 0 assures nothing, and a
 // ceiling of 100 does not limit.
 type ShapingSettings struct {
 	Class                    fabric.Priority
@@ -164,34 +164,33 @@ type ShapingSettings struct {
 	Urgency, ResponseUrgency int
 }
 
-// DefaultShaping gives the settings of a class that says nothing of its own: no
-// share, no limit.
+// DefaultShaping returns the default settings of a class: no share, no limit.
 func DefaultShaping() ShapingSettings {
 	return ShapingSettings{OutCeiling: 100, InCeiling: 100, Weight: 1, ResponseWeight: 1}
 }
 
-// DefaultEngine gives the settings of a NIC that says nothing of its own. The
-// numbers of the hardware are from the driver and the register map that HPE
-// published for Cassini.
+// DefaultEngine returns the default settings of a NIC's engine. The values of the
+// hardware come from the driver and the register map that HPE published for Cassini.
 func DefaultEngine() EngineSettings {
 	return EngineSettings{
-		XON:    3072, // as far as at a switch
+		XON:    3072, // the same as at a switch
 		Quanta: 65535,
 		Pacing: shaper.PacingBucket, Gate: shaper.GateFull, Policy: shaper.RoundRobin,
-		Burst: 4 * 2111, // of a leaf: four frames of the NIC's own protocol
-		// Of the head: eight Ethernet frames.
+		Burst: 4 * 2111, // for a leaf: four frames of the NIC's own protocol
+		// For the root: eight Ethernet frames.
 		OutBurst: 8 * 9022,
 		Length:   command.Length{Header: 40, Scale: 1}, // register of the response length
 		GetLimit: 64, PutLimit: 64,
 		Units: 48, ResponseUnits: 24, FlowQueues: 48,
 		FlowSlots: 16, CommandSlots: 1024,
-		// The limiter's: one bandwidth-delay product of 200 Gbit/s and 4 us.
+		// For the outstanding limiter: one bandwidth-delay product of 200 Gbit/s and
+		// 4 us.
 		Outstanding: 100 * unit.Kilobyte,
 	}
 }
 
-// maxUnits is how many units a shaper arbitrates between.
+// maxUnits is the number of units that a shaper arbitrates between.
 const maxUnits = shaper.MaxUnits
 
-// verbs lists what a command may ask for.
+// verbs lists the verbs of commands.
 func verbs() []string { return append(slices.Clone(command.Verbs()), Append, Search) }

@@ -10,7 +10,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// The converter of ECN into RTT, set for each switch (package rttx). [00nn] is a
+// The converter of ECN into RTT, configured per switch (package rttx). [00nn] is a
 // paragraph of its document.
 var rttxFields = []field[rttx.Params]{
 	cite("[0048]", choiceField("key", "fields that tell a flow: addresses, ports and protocol, or addresses, UDP ports and QPN",
@@ -39,8 +39,8 @@ var rttxFields = []field[rttx.Params]{
 
 var converterFields = prefixed("rttx_", lift(rttxFields, func(s *SwitchSettings) *rttx.Params { return &s.RTTX }))
 
-// stampField is the timestamp that is rewritten; left out, it follows from the
-// senders.
+// stampField is the timestamp that the converter rewrites. If it is omitted, the RTT
+// setting of the senders determines it.
 func stampField() field[rttx.Params] {
 	f := choiceField("stamp", "timestamp that is rewritten; without it, ts if any sender has rtt echo, else tr",
 		[]rttx.Stamp{rttx.StampReceived, rttx.StampSent}, func(p *rttx.Params) *rttx.Stamp { return &p.Stamp })
@@ -54,15 +54,15 @@ func stampField() field[rttx.Params] {
 	return f
 }
 
-// defaultRTTX gives the published settings, and leaves open what follows from
-// the rest of the scenario.
+// defaultRTTX returns the published settings. It leaves open the values that the rest
+// of the scenario determines.
 func defaultRTTX() rttx.Params {
 	p := rttx.Default()
 	p.Stamp, p.D = "", openD
 	return p
 }
 
-// completeConverters fills in what follows from the flows.
+// completeConverters fills in the values that follow from the flows.
 func (b *builder) completeConverters(ends [][]End) {
 	if len(b.list) > 0 {
 		return // the flows may have no path
@@ -77,7 +77,7 @@ func (b *builder) completeConverters(ends [][]End) {
 		}
 	}
 	if len(b.s.Flows) == 0 && slices.ContainsFunc(b.s.Nodes, func(n Node) bool { return n.Kind == NIC && n.NIC.RTT == cc.RTTEcho }) {
-		stamp = rttx.StampSent // with another seed, workloads may draw flows of these
+		stamp = rttx.StampSent // with another seed, workloads may draw flows of these NICs
 	}
 	b.checkIncrements()
 	for i := range b.s.Nodes {
@@ -94,9 +94,9 @@ func (b *builder) completeConverters(ends [][]End) {
 	}
 }
 
-// checkConverters checks that the converters fit themselves, the senders whose
-// samples they mean to change (RTTX-35), and the receivers whose answers they
-// mean to match.
+// checkConverters checks that the settings of each converter are consistent, that
+// they fit the senders whose RTT samples it is to change (RTTX-35), and that they fit
+// the receivers whose ACKs it is to match.
 func (b *builder) checkConverters() {
 	echo := b.firstFlow(func(f Flow) bool { return b.s.Nodes[f.From].NIC.RTT == cc.RTTEcho })
 	plain := b.firstFlow(func(f Flow) bool { return b.s.Nodes[f.To].NIC.ACKPorts != "mirrored" })
@@ -123,7 +123,8 @@ func (b *builder) checkConverters() {
 	}
 }
 
-// firstFlow gives the first flow that is so, nil if none is.
+// firstFlow returns the first flow for which so returns true, or nil if there is
+// none.
 func (b *builder) firstFlow(so func(Flow) bool) *Flow {
 	for i, f := range b.s.Flows {
 		if so(f) {

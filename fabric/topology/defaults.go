@@ -8,8 +8,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// DefaultScenario gives the settings of a scenario that says nothing of its
-// own; name, duration, nodes and links have no default.
+// DefaultScenario returns a scenario with default settings. Name, duration, nodes and
+// links have no default.
 func DefaultScenario() Scenario {
 	return Scenario{
 		Seed:   1,
@@ -19,18 +19,18 @@ func DefaultScenario() Scenario {
 	}
 }
 
-// DefaultNIC gives the settings of a NIC that says nothing of its own.
+// DefaultNIC returns the default settings of a NIC.
 func DefaultNIC() NICSettings {
 	return NICSettings{
 		Payload:  1000 * unit.Byte, // HPCC simulator, config.txt
 		AckEvery: 1,                // HPCC simulator, L2_ACK_INTERVAL
-		Pacer:    "catch-up",       // a token bucket with room for one frame
-		// IBTA local ACK timeouts are 4.096 us x 2^n; n = 12 here. The frames of
-		// two full 12 MB buffers pass a 40 Gbit/s port in 4.8 ms, so that a
-		// pause alone does not make the timer fire.
+		Pacer:    "catch-up",       // a token bucket that holds one frame
+		// IBTA local ACK timeouts are 4.096 us x 2^n; n = 12 here. The frames of two
+		// full 12 MB buffers pass a 40 Gbit/s port in 4.8 ms, so a PAUSE alone does
+		// not make the timer expire.
 		Timeout:      4096 * unit.Nanosecond << 12,
 		Credit:       credit.PolicyScheme,
-		RTT:          cc.RTTEcho, // needs no clock in common (RTTX-15)
+		RTT:          cc.RTTEcho, // needs no common clock (RTTX-15)
 		ACKPorts:     "plain",
 		ACKClass:     "control",
 		ControlClass: ControlClass,
@@ -41,8 +41,8 @@ func DefaultNIC() NICSettings {
 	}
 }
 
-// DefaultSwitch gives the settings of a switch that says nothing of its own.
-// Headroom 0 stands for DefaultHeadroom of its links.
+// DefaultSwitch returns the default settings of a switch. Headroom 0 stands for
+// DefaultHeadroom of its links.
 func DefaultSwitch() SwitchSettings {
 	return SwitchSettings{
 		Buffer:     12 * unit.Megabyte, // HPCC simulator, switch-mmu.cc
@@ -71,8 +71,8 @@ func DefaultSwitch() SwitchSettings {
 	}
 }
 
-// DefaultLink gives the settings of a link that says nothing of its own. Rate
-// and delay are 0: they have no default.
+// DefaultLink returns the default settings of a link. Rate and delay have no default
+// and are 0.
 func DefaultLink() Link {
 	return Link{
 		Overhead: 0,                // preamble and gap not counted, as in ns-3
@@ -80,9 +80,9 @@ func DefaultLink() Link {
 	}
 }
 
-// DefaultHeadroom gives the headroom in bytes of a switch with these links: for
-// the link that asks most, three times the one-way bandwidth-delay product
-// (HPCC simulator, third.cc), and never less than NeededHeadroom.
+// DefaultHeadroom returns the headroom in bytes of a switch with these links. For the
+// most demanding link, it is three times the one-way bandwidth-delay product (HPCC
+// simulator, third.cc), and at least NeededHeadroom.
 func DefaultHeadroom(links []Link) unit.Bytes {
 	var most unit.Bytes
 	for _, l := range links {
@@ -91,12 +91,12 @@ func DefaultHeadroom(links []Link) unit.Bytes {
 	return most
 }
 
-// NeededHeadroom gives the bytes that can still come in at a port of the link
-// from the frame on that passes the threshold: that frame itself; one frame
-// that PAUSE waits behind, and PAUSE; both propagations; and the frame that the
-// peer has just begun (the worst case of IEEE 802.1Q annex N, without the
-// response times of transceivers). An overhead below 0 lets more bytes of frames come
-// in than the rate says, most of all if they are short.
+// NeededHeadroom returns the bytes that can still arrive at a port of the link,
+// starting with the frame that crosses the threshold. They are: that frame; a frame
+// that delays the PAUSE frame, and the PAUSE frame; both propagation delays; and the
+// frame that the peer has just begun to send. This is the worst case of IEEE 802.1Q
+// annex N, without the response times of transceivers. With an overhead below 0,
+// frames arrive faster than the link rate, most of all short ones.
 func NeededHeadroom(l Link) unit.Bytes {
 	flying := l.Rate.In(2*l.Delay) + 1
 	if l.Overhead < 0 {
@@ -105,8 +105,8 @@ func NeededHeadroom(l Link) unit.Bytes {
 	return flying + 3*l.MTU + frame.MinLen
 }
 
-// DataFrame gives the length in bytes of the largest data frame with so much
-// payload: a WRITE that carries its RETH and, as under some schemes, timestamps.
+// DataFrame returns the length in bytes of the largest data frame with that payload:
+// a WRITE with its RETH and, as under some schemes, timestamps.
 func DataFrame(payload unit.Bytes) unit.Bytes {
 	p := frame.Packet{
 		BTH: frame.BTH{Opcode: frame.WriteOnly}, Timestamped: true,
@@ -117,14 +117,14 @@ func DataFrame(payload unit.Bytes) unit.Bytes {
 	return f.Len()
 }
 
-// DataHeaders gives what each data packet under the scenario's scheme has beside its
-// payload, and what the first one of a message has more, in bytes.
+// DataHeaders returns the bytes of headers and FCS in each data packet under the
+// scenario's scheme, and the additional bytes in the first packet of a message.
 func (s *Scenario) DataHeaders() (each, first unit.Bytes) {
-	scheme, _ := cc.Find(s.Scheme) // it has been checked
+	scheme, _ := cc.Find(s.Scheme) // the scenario is valid
 	if scheme.Notification == cc.NotifyCredit {
 		return frame.UETHeaders + frame.FCSLen, 0
 	}
-	const payload = 1000 // so that it is no short frame
+	const payload = 1000 // long enough to need no padding
 	length := func(opcode frame.Opcode) unit.Bytes {
 		p := frame.Packet{BTH: frame.BTH{Opcode: opcode}, Timestamped: scheme.Timestamps, Payload: payload}
 		return p.Len()

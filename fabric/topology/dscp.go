@@ -10,23 +10,23 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 )
 
-// Traffic classes of flows and of control frames unless the scenario says otherwise:
-// data on DSCP 26 in class 3 and congestion notification on DSCP 48 in class 6 is the
-// common RoCE deployment.
+// Default traffic classes of flows and of control frames: data with DSCP 26 in class
+// 3, and congestion notification with DSCP 48 in class 6. This is the common RoCE
+// deployment.
 const (
 	DataClass    = fabric.Priority(3)
 	ControlClass = fabric.Priority(6)
 )
 
-// CodePoint puts a DSCP, 0 to 63, into a traffic class.
+// CodePoint maps a DSCP, 0 to 63, to a traffic class.
 type CodePoint struct {
 	DSCP  uint8
 	Class fabric.Priority
 }
 
-// DSCPMap gives the traffic class of each code point at the NICs, and at the switches
-// that say nothing else: by default data, the class selectors (RFC 2474 §4.2.2), and
-// class 0 for everything else.
+// DSCPMap returns the traffic class of each code point at the NICs, and at the
+// switches without a mapping of their own. By default it maps the code point of data,
+// and the class selectors (RFC 2474 §4.2.2); all others are in class 0.
 func (s *Scenario) DSCPMap() (m [64]fabric.Priority) {
 	m[fabric.DataDSCP] = DataClass
 	for class := range fabric.Priority(fabric.Priorities) {
@@ -38,7 +38,7 @@ func (s *Scenario) DSCPMap() (m [64]fabric.Priority) {
 	return m
 }
 
-// DSCPMapAt gives the traffic class of each code point at a node.
+// DSCPMapAt returns the traffic class of each code point at a node.
 func (s *Scenario) DSCPMapAt(node int) [64]fabric.Priority {
 	m := s.DSCPMap()
 	for _, c := range s.Nodes[node].Switch.DSCP {
@@ -47,9 +47,10 @@ func (s *Scenario) DSCPMapAt(node int) [64]fabric.Priority {
 	return m
 }
 
-// CodePoint gives the DSCP of frames of a class: that of data for data's class and the
-// class selector for any other, if they are in the class, else the lowest that is. It
-// is false if there is none.
+// CodePoint returns the DSCP of frames of a class. It prefers the DSCP of data for
+// data's class, and the class selector for the others; if that is mapped to another
+// class, it returns the lowest DSCP of the class. It reports false if the class has
+// no DSCP.
 func (s *Scenario) CodePoint(class fabric.Priority) (uint8, bool) {
 	m, common := s.DSCPMap(), selector(class)
 	if class == DataClass {
@@ -88,7 +89,7 @@ func dscpField[T any](doc string, at func(*T) *[]CodePoint) field[T] {
 	}
 }
 
-// readCodePoints gives the list in the order of the code points, nil if it is empty.
+// readCodePoints returns the list in the order of code points, or nil if it is empty.
 func readCodePoints(n *yaml.Node) (list []CodePoint, err error) {
 	if n.Kind != yaml.MappingNode {
 		return nil, fmt.Errorf("%s is no mapping from DSCP to class, like {26: 3, 48: 6}", shown(n))
@@ -120,7 +121,7 @@ func dscpSchema() schema {
 	}
 }
 
-// classField is the traffic class of data, left out where it is DataClass.
+// classField is the traffic class of data. The key is omitted for DataClass.
 func classField[T any](doc string, at func(*T) *fabric.Priority) field[T] {
 	f := integerField("class", doc+", "+strconv.Itoa(int(DataClass))+" unless it is given", 0, classes, at)
 	write := f.write
@@ -133,8 +134,8 @@ func classField[T any](doc string, at func(*T) *fabric.Priority) field[T] {
 	return f
 }
 
-// checkClassOf checks that the data of some NICs can be in a class: that it has a code
-// point, and is not the class of what receivers send back.
+// checkClassOf checks that NICs can send data in a class: the class needs a code
+// point, and must differ from the control class of each NIC.
 func (b *builder) checkClassOf(class fabric.Priority, at place, nics ...int) {
 	if _, ok := b.s.CodePoint(class); !ok {
 		b.fault(at, "no DSCP is in class %d, want one in dscp, like {%d: %d}", class, selector(class), class)
@@ -148,7 +149,7 @@ func (b *builder) checkClassOf(class fabric.Priority, at place, nics ...int) {
 	}
 }
 
-// checkCodePoints checks that every class that NICs send in has a code point.
+// checkCodePoints checks that every class in which NICs send has a code point.
 func (b *builder) checkCodePoints() {
 	b.checkClassOf(DataClass, b.top.of("dscp"))
 	for i := range b.s.Nodes {

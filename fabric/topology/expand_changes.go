@@ -8,7 +8,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/cc"
 )
 
-// changeVerbs are the verbs in the order of the fields.
+// changeVerbs lists the verbs in the order of the fields.
 var changeVerbs = []ChangeVerb{ChangeBurst, ChangeStopFlow, ChangeLinkDown, ChangeLinkUp, ChangeFreeze, ChangeThaw, ChangeSet, ChangePost, ChangeScheme}
 
 // readChange reads one entry of changes.
@@ -41,7 +41,7 @@ func (b *builder) readChange(it item) {
 	b.changes = append(b.changes, src.place)
 }
 
-// detail fills in what the change is about, and checks it.
+// detail fills in and checks the details of a change.
 func (b *builder) detail(c *Change, f *changeForm, at place) {
 	switch c.Verb {
 	case ChangeBurst:
@@ -71,7 +71,7 @@ func (b *builder) detail(c *Change, f *changeForm, at place) {
 	}
 }
 
-// changeScheme checks a scheme that is chosen while the rack runs.
+// changeScheme checks a change of the scheme.
 func (b *builder) changeScheme(c *Change, f *changeForm, at place) {
 	c.Scheme = SchemeSpec{Flows: Everything}
 	src := newSource(at.key, at.line)
@@ -79,7 +79,7 @@ func (b *builder) changeScheme(c *Change, f *changeForm, at place) {
 	scheme, err := cc.Find(c.Scheme.Name)
 	base, _ := cc.Find(b.s.Scheme)
 	switch {
-	case c.Scheme.Name == "": // a fault already
+	case c.Scheme.Name == "": // reported already
 	case err != nil:
 		b.fault(src.of("name"), "%v", err)
 	case scheme.Bound() != "":
@@ -124,7 +124,7 @@ func (b *builder) changePost(c *Change, f *changeForm, at place) {
 	b.commands = append(b.commands, src)
 }
 
-// roomForCommands tells whether n more commands fit.
+// roomForCommands reports whether n more commands fit, and adds a fault if not.
 func (b *builder) roomForCommands(n int, src *source) bool {
 	for _, c := range b.s.Commands {
 		n += len(c.From) * max(len(c.To), 1) * c.Count
@@ -162,7 +162,7 @@ func (b *builder) changeBurst(c *Change, f *changeForm, at place) {
 	}
 }
 
-// checkStop checks that what is to be stopped is there by then.
+// checkStop checks that the flow or burst to stop exists and has begun by then.
 func (b *builder) checkStop(c *Change, at place) {
 	flows := b.s.FlowsNamed(c.Flow)
 	if len(flows) == 0 {
@@ -176,8 +176,8 @@ func (b *builder) checkStop(c *Change, at place) {
 	}
 }
 
-// checkChanges follows the settings through the changes in the order of time, and
-// checks that the thresholds of every switch fit together at each instant.
+// checkChanges applies the changes in order of time. It checks that the thresholds of
+// every switch are consistent after each of them.
 func (b *builder) checkChanges() {
 	if len(b.list) > 0 {
 		return // nodes may be missing

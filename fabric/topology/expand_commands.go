@@ -8,11 +8,11 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// longestHeaders bounds what a packet of a command has beside its payload.
+// longestHeaders bounds the header bytes of a packet of a command.
 const longestHeaders unit.Bytes = 100
 
-// maxCommands bounds the commands of a scenario, so that the events of one NIC fit
-// the message that its result travels in.
+// maxCommands bounds the commands of a scenario, so that the events of one NIC fit in
+// the message that carries its result.
 const maxCommands = 500_000
 
 func (b *builder) readCommand(it item) {
@@ -62,8 +62,7 @@ func (b *builder) checkCommand(f *commandForm, src *source) {
 	}
 }
 
-// checkAfter checks that the commands that are waited for are posted at every NIC
-// that waits.
+// checkAfter checks that every NIC that waits for commands also posts them.
 func (b *builder) checkAfter(f *commandForm, src *source) {
 	i := slices.IndexFunc(b.s.Commands, func(c Command) bool { return c.Name == f.After && !c.OfTarget() })
 	if i < 0 || f.OfTarget() {
@@ -77,8 +76,8 @@ func (b *builder) checkAfter(f *commandForm, src *source) {
 	}
 }
 
-// checkCommands checks how many commands and connections there are, and that the
-// buckets of each NIC can let them go.
+// checkCommands checks the number of commands, and that the buckets of each NIC let
+// their packets pass.
 func (b *builder) checkCommands(ends [][]End) {
 	total := 0
 	for i, c := range b.s.Commands {
@@ -110,7 +109,7 @@ func (b *builder) checkEngine(i int, l Link) {
 	}
 }
 
-// checkShaper checks that the buckets of a NIC let every packet of commands go.
+// checkShaper checks that the buckets of a NIC let every packet of a command pass.
 func (b *builder) checkShaper(i int, src *source) {
 	e := &b.s.Nodes[i].NIC.Engine
 	payload := b.s.Nodes[i].NIC.Payload
@@ -143,8 +142,8 @@ func (b *builder) checkOutstanding(e *EngineSettings, src *source, response unit
 	}
 }
 
-// Response gives the length of the response to the largest data request of a NIC,
-// as its shaper counts it.
+// Response returns the length in bytes of the response to the largest data request of
+// a NIC, as its shaper counts it.
 func (e *EngineSettings) Response(payload unit.Bytes) unit.Bytes {
 	payload = payload / 4 * 4
 	cutter := command.Cutter{Payload: max(payload, 1), SubRequest: e.SubRequest, Length: e.Length}
@@ -155,8 +154,8 @@ func (e *EngineSettings) Response(payload unit.Bytes) unit.Bytes {
 	return length
 }
 
-// Intake gives the receive buffer of a NIC behind that link, and the occupancies
-// at which it sends PAUSE and RESUME.
+// Intake returns the receive buffer of a NIC behind that link, and the occupancies at
+// which it sends PAUSE and RESUME.
 func (e *EngineSettings) Intake(l Link) (buffer, xoff, xon unit.Bytes) {
 	buffer, xoff = e.Buffer, e.XOFF
 	if xoff == 0 {
@@ -168,7 +167,7 @@ func (e *EngineSettings) Intake(l Link) (buffer, xoff, xon unit.Bytes) {
 	return buffer, xoff, max(0, xoff-e.XON)
 }
 
-// commandForms writes the commands as entries of a file.
+// commandForms returns the commands as entries of a file.
 func commandForms(s *Scenario) []commandForm {
 	forms := make([]commandForm, s.FoundingCommands())
 	for i, c := range s.Commands[:len(forms)] {
@@ -177,7 +176,7 @@ func commandForms(s *Scenario) []commandForm {
 	return forms
 }
 
-// namesOf gives the names of nodes.
+// namesOf returns the names of nodes.
 func (s *Scenario) namesOf(nodes []int) (list []string) {
 	for _, i := range nodes {
 		list = append(list, s.Nodes[i].Name)
@@ -185,7 +184,7 @@ func (s *Scenario) namesOf(nodes []int) (list []string) {
 	return list
 }
 
-// checkCommandIndices checks that commands name what there is.
+// checkCommandIndices checks that commands refer to existing nodes.
 func (s *Scenario) checkCommandIndices() error {
 	for i, c := range s.Commands {
 		if err := s.checkMembers("commands", i, slices.Concat(c.From, c.To)); err != nil {
@@ -195,7 +194,7 @@ func (s *Scenario) checkCommandIndices() error {
 	return nil
 }
 
-// checkMembers checks that entry i of a section names nodes that there are.
+// checkMembers checks that entry i of a section refers to existing nodes.
 func (s *Scenario) checkMembers(section string, i int, nodes []int) error {
 	for _, n := range nodes {
 		if n < 0 || n >= len(s.Nodes) {

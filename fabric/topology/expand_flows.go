@@ -23,7 +23,8 @@ func (b *builder) readFlow(it item) {
 	}
 }
 
-// claim notes the name of a flow or burst, which must be new.
+// claim records the name of a flow, burst, workload or command. It adds a fault if
+// the name is in use.
 func (b *builder) claim(name string, src *source) {
 	at := src.of("name")
 	if first, ok := b.named[name]; ok {
@@ -33,7 +34,7 @@ func (b *builder) claim(name string, src *source) {
 	}
 }
 
-// end finds the NIC at one end of a flow. No name is a fault already reported.
+// end returns the NIC at one end of a flow. An empty name was reported before.
 func (b *builder) end(name string, at place) (int, bool) {
 	if name == "" {
 		return 0, false
@@ -45,7 +46,7 @@ func (b *builder) end(name string, at place) (int, bool) {
 	return found[0], true
 }
 
-// room tells whether n more flows fit.
+// room reports whether n more flows fit, and adds a fault if not.
 func (b *builder) room(n int, at place) bool {
 	if len(b.s.Flows)+n <= maxFlows {
 		return true

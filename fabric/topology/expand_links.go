@@ -34,7 +34,7 @@ func (b *builder) readLink(it item) {
 	}
 }
 
-// cable adds one link, and reports false if it cannot be.
+// cable adds one link. It reports false if the link is invalid.
 func (b *builder) cable(a, z int, l Link, src *source) bool {
 	at := src.of("endpoints")
 	pair := [2]int{min(a, z), max(a, z)}

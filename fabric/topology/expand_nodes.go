@@ -31,8 +31,9 @@ func (b *builder) readNodes(n *yaml.Node, section string, kind NodeKind) {
 	}
 }
 
-// declare adds nodes of those names, unless all of them stand already: then the
-// key overrides their settings. It reports false if neither is so.
+// declare adds nodes of those names. If all of them exist already, the key overrides
+// their settings, and declare adds none. It reports false if only some exist, if one
+// is of the other kind, or if there would be too many nodes.
 func (b *builder) declare(names []string, kind NodeKind, at place) bool {
 	known := 0
 	for _, name := range names {
@@ -88,7 +89,7 @@ func (b *builder) readNode(i int, v *yaml.Node, key string) {
 	}
 }
 
-// find gives the indices of the named nodes; an unknown name is a fault.
+// find returns the indices of the named nodes. An unknown name is a fault.
 func (b *builder) find(names []string, at place) ([]int, bool) {
 	var unknown []string
 	found := make([]int, len(names))
@@ -105,10 +106,10 @@ func (b *builder) find(names []string, at place) ([]int, bool) {
 	return found, len(unknown) == 0
 }
 
-// manyNodes is how many nodes a fault names.
+// manyNodes is the largest number of nodes that a fault names.
 const manyNodes = 24
 
-// nodeNames lists the nodes, or as many as a line holds.
+// nodeNames lists the nodes, or the first manyNodes of them.
 func (b *builder) nodeNames() string {
 	var names []string
 	for i := range b.s.Nodes {
@@ -120,7 +121,7 @@ func (b *builder) nodeNames() string {
 	return strings.Join(names, ", ")
 }
 
-// findNICs is find for NICs alone.
+// findNICs is like find, but a switch is a fault.
 func (b *builder) findNICs(names []string, at place) ([]int, bool) {
 	found, ok := b.find(names, at)
 	for _, i := range found {

@@ -40,7 +40,7 @@ func (b *builder) readWorkload(it item) {
 	b.draw(&f.Workload, src)
 }
 
-// membersOf gives the indices of the named NICs, of all if none is named.
+// membersOf returns the indices of the named NICs, or of all NICs if names is empty.
 func (b *builder) membersOf(names []string, at place) ([]int, bool) {
 	if len(names) > 0 {
 		return b.findNICs(names, at)
@@ -54,12 +54,12 @@ func (b *builder) membersOf(names []string, at place) ([]int, bool) {
 	return all, len(all) > 0
 }
 
-// draw adds the flows of a workload, if there is room for them.
+// draw adds the flows of a workload if they fit.
 func (b *builder) draw(w *Workload, src *source) {
 	traffic := w.traffic(b.s.Seed, b.arrivalsEnd(w))
 	hosts := b.hostsOf(w)
 	if len(hosts) < len(w.From) {
-		return // a link is missing, or its rate: a fault already
+		return // a link or its rate is missing, which was reported already
 	}
 	room := maxFlows - len(b.s.Flows)
 	makes := math.Ceil(traffic.Expected(hosts))
@@ -86,8 +86,8 @@ func (b *builder) draw(w *Workload, src *source) {
 	}
 }
 
-// arrivalsEnd bounds the instants of a workload's flows. In a live run, whose end
-// nobody knows, they do not depend on the end of the run.
+// arrivalsEnd returns the end of a workload's arrivals. In a live run, whose end is
+// unknown, it does not depend on the end of the run.
 func (b *builder) arrivalsEnd(w *Workload) unit.Time {
 	if w.Until == 0 || w.Until > b.s.Duration && !b.s.Live {
 		return b.s.Duration
@@ -95,17 +95,17 @@ func (b *builder) arrivalsEnd(w *Workload) unit.Time {
 	return w.Until
 }
 
-// traffic gives what the workload draws from. Its draws depend on its name, and on
-// no other workload.
+// traffic returns the random process of the workload. It depends on the workload's
+// name, and on no other workload.
 func (w *Workload) traffic(seed uint64, until unit.Time) workload.Traffic {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(w.Name)) // it never errs
+	_, _ = h.Write([]byte(w.Name)) // never returns an error
 	return workload.Traffic{
 		Sizes: w.Sizes.CDF, Load: int64(math.Round(w.Load * workload.Full)), Start: w.Start, Until: until, Seed: seed ^ h.Sum64(),
 	}
 }
 
-// hostsOf gives the senders of a workload whose links have a rate.
+// hostsOf returns the senders of a workload whose links have a rate.
 func (b *builder) hostsOf(w *Workload) (hosts []workload.Host) {
 	ends := b.s.PortMap()
 	for _, i := range w.From {
@@ -119,7 +119,7 @@ func (b *builder) hostsOf(w *Workload) (hosts []workload.Host) {
 	return hosts
 }
 
-// others gives the receivers that a sender may choose.
+// others returns the receivers that a sender may choose from.
 func (w *Workload) others(from int) []int {
 	i := slices.Index(w.To, from)
 	if i < 0 {
@@ -128,7 +128,7 @@ func (w *Workload) others(from int) []int {
 	return slices.Concat(w.To[:i], w.To[i+1:])
 }
 
-// workloadForms writes the workloads as entries of a file.
+// workloadForms returns the workloads as entries of a file.
 func workloadForms(s *Scenario) []workloadForm {
 	forms := make([]workloadForm, len(s.Workloads))
 	for i, w := range s.Workloads {
@@ -137,7 +137,7 @@ func workloadForms(s *Scenario) []workloadForm {
 	return forms
 }
 
-// checkWorkloadIndices checks that workloads name what there is.
+// checkWorkloadIndices checks that workloads refer to existing nodes.
 func (s *Scenario) checkWorkloadIndices() error {
 	for i, w := range s.Workloads {
 		if err := s.checkMembers("workloads", i, slices.Concat(w.From, w.To)); err != nil {

@@ -7,21 +7,20 @@ import (
 	"strings"
 )
 
-// Fault is one thing that is wrong with a scenario.
+// Fault is one error in a scenario.
 type Fault struct {
-	Line int    // in the file, from 1; 0 if the scenario comes from no file
+	Line int    // in the file, from 1; 0 if the scenario was not read from a file
 	Key  string // path of the key, "flows[2].size"; empty for the file as a whole
-	What string // what is wrong, and what would be right
+	What string // what is wrong, and what is allowed
 }
 
-// Faults is the error of Parse: everything that is wrong with one scenario, in
-// the order of lines.
+// Faults is the error of Parse: all errors of one scenario, in the order of lines.
 type Faults struct {
 	File string
 	List []Fault
 }
 
-// Error writes one line per fault: "file:line: key: what".
+// Error returns one line per fault: "file:line: key: what".
 func (f *Faults) Error() string {
 	lines := make([]string, len(f.List))
 	for i, fault := range f.List {
@@ -38,14 +37,14 @@ func (f *Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// place is where a key stands.
+// place is the location of a key in a file.
 type place struct {
 	key  string
 	line int
 }
 
-// source is where the keys of one section stand. A section may be put together
-// from several places: a node from its declaration, the defaults and overrides.
+// source holds the places of the keys of one section. A section may combine several
+// places: a node has its declaration, the defaults and overrides.
 type source struct {
 	place
 	given map[string]place
@@ -55,8 +54,8 @@ func newSource(key string, line int) *source {
 	return &source{place{key, line}, map[string]place{}}
 }
 
-// of gives the place that decided the key: where it was written last, or the
-// section if it was not written at all.
+// of returns the place that determined the key: the last one that set it, or the
+// section if none did.
 func (s *source) of(key string) place {
 	if p, ok := s.given[key]; ok {
 		return p
@@ -76,14 +75,14 @@ func join(section, key string) string {
 	return section + "." + key
 }
 
-// collector gathers faults, each once.
+// collector gathers faults without duplicates.
 type collector struct {
 	list []Fault
 	seen map[Fault]bool
 }
 
 func (c *collector) fault(at place, format string, args ...any) {
-	what := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ") // errors that are joined
+	what := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ") // joined errors
 	f := Fault{at.line, at.key, what}
 	if c.seen[f] {
 		return
@@ -95,7 +94,7 @@ func (c *collector) fault(at place, format string, args ...any) {
 	c.list = append(c.list, f)
 }
 
-// err gives the faults as an error, nil if there is none.
+// err returns the faults as an error, or nil if there are none.
 func (c *collector) err(file string) error {
 	if len(c.list) == 0 {
 		return nil

@@ -11,36 +11,36 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// field is one key of a section of the file, whose values land in a T. One
-// table of fields serves the parser, Marshal and the schema, so that the three
-// cannot disagree.
+// field is one key of a section of the file, with its value in a T. One table of
+// fields serves the parser, Marshal and the schema, so that the three cannot
+// disagree.
 type field[T any] struct {
 	meta
 	schema schema
-	// read sets the value, or says why it may not be set and sets nothing.
+	// read sets the value. On an error, it leaves the value unchanged.
 	read func(*T, *yaml.Node) error
-	// write gives the value back, nil to leave the key out.
+	// write returns the value as a node, or nil to omit the key.
 	write func(*T) *yaml.Node
-	// inner are the fields of a section within the section; read is nil then, and
-	// settings name the inner fields, "class3.alpha".
+	// inner holds the fields of a nested section. read is then nil, and settings name
+	// the inner fields, "class3.alpha".
 	inner []field[T]
 }
 
-// meta is what there is to say of a field.
+// meta is the description of a field.
 type meta struct {
 	key      string
 	doc      string
-	limits   string // what is allowed: "from 1 to 8" or "in (0, 1]"
-	unit     string // measure of the value, empty for a plain number or text
-	source   string // where the default comes from
+	limits   string // allowed values: "from 1 to 8" or "in (0, 1]"
+	unit     string // unit of the value, empty for a plain number or text
+	source   string // source of the default
 	required bool
 	fixed    bool     // no Setting changes it
-	first    bool     // it is read before the others of its section
-	words    []string // to choose from
-	excludes []string // keys of the same section that may not stand beside it
+	first    bool     // read before the other fields of its section
+	words    []string // allowed words
+	excludes []string // keys of the same section that exclude this one
 }
 
-// metas gives what there is to say of each field.
+// metas returns the description of each field.
 func metas[T any](fields []field[T]) []meta {
 	var list []meta
 	for _, f := range leaves(fields) {
@@ -49,8 +49,8 @@ func metas[T any](fields []field[T]) []meta {
 	return list
 }
 
-// leaves gives the fields without sections among them: the inner fields by their
-// whole keys.
+// leaves returns the fields, with each nested section replaced by its inner fields
+// under their full keys.
 func leaves[T any](fields []field[T]) (list []field[T]) {
 	for _, f := range fields {
 		if f.inner == nil {
@@ -64,7 +64,7 @@ func leaves[T any](fields []field[T]) (list []field[T]) {
 	return list
 }
 
-// description says what the field is and what is allowed.
+// description returns the meaning of the field and its allowed values.
 func (f *meta) description() string {
 	if f.limits == "" {
 		return f.doc
@@ -72,13 +72,13 @@ func (f *meta) description() string {
 	return f.doc + ", " + f.limits
 }
 
-// cite says where the default of a field comes from.
+// cite sets the source of a field's default.
 func cite[T any](source string, f field[T]) field[T] {
 	f.source = source
 	return f
 }
 
-// fixed keeps settings away from a field.
+// fixed marks a field that no Setting changes.
 func fixed[T any](f field[T]) field[T] {
 	f.fixed = true
 	return f
@@ -90,7 +90,7 @@ func need[T any](f field[T]) field[T] {
 	return f
 }
 
-// omitZero leaves the key out where it would be written as zero.
+// omitZero omits the key if its value is zero.
 func omitZero[T any, V comparable](f field[T], at func(*T) *V) field[T] {
 	write := f.write
 	f.write = func(t *T) *yaml.Node {
@@ -119,7 +119,7 @@ func lift[T, Part any](fields []field[Part], at func(*T) *Part) []field[T] {
 	return lifted
 }
 
-// prefixed gives the fields keys that begin alike.
+// prefixed adds a prefix to the keys of the fields, in place.
 func prefixed[T any](prefix string, fields []field[T]) []field[T] {
 	for i := range fields {
 		fields[i].key = prefix + fields[i].key
@@ -127,7 +127,7 @@ func prefixed[T any](prefix string, fields []field[T]) []field[T] {
 	return fields
 }
 
-// spelling is how a kind of quantity is read, and its units as a pattern.
+// spelling is the parser of a kind of quantity, with its units as a pattern.
 type spelling[V any] struct {
 	parse func(string) (V, error)
 	units string
@@ -140,7 +140,7 @@ var (
 	rates = spelling[unit.Rate]{unit.ParseRate, `bps|Kbps|kbps|Mbps|Gbps|Tbps`, "Gbit/s"}
 )
 
-// parseSize reads a size, which some fields allow to be below 0.
+// parseSize parses a size, which may be negative in some fields.
 func parseSize(s string) (unit.Bytes, error) {
 	if less, ok := strings.CutPrefix(s, "-"); ok {
 		v, err := unit.ParseBytes(less)
@@ -205,7 +205,7 @@ func parseInteger(n *yaml.Node, lo, hi uint64) (uint64, error) {
 	return v, nil
 }
 
-// interval is a range of real numbers; an open end is not part of it.
+// interval is a range of real numbers. An open end is not part of it.
 type interval struct {
 	lo, hi         float64
 	openLo, openHi bool
@@ -215,7 +215,7 @@ func (i interval) holds(v float64) bool {
 	return (v > i.lo || v == i.lo && !i.openLo) && (v < i.hi || v == i.hi && !i.openHi)
 }
 
-// String writes the interval as mathematicians do, "(0, 1]".
+// String returns the interval in mathematical notation, "(0, 1]".
 func (i interval) String() string {
 	left, right := "[", "]"
 	if i.openLo {
@@ -274,13 +274,13 @@ func choiceField[T any, V ~string](key, doc string, words []V, at func(*T) *V) f
 	}
 }
 
-// listed writes words as faults list them.
+// listed formats words for a fault.
 func listed[V ~string](words []V) string {
 	list := fmt.Sprint(words)
 	return strings.ReplaceAll(list[1:len(list)-1], " ", ", ")
 }
 
-// sectionField is a key with a section of its own, read later.
+// sectionField is a key with a section of its own, which is read later.
 func sectionField[T any](key, doc string, s schema, at func(*T) **yaml.Node) field[T] {
 	return field[T]{
 		meta: meta{key: key, doc: doc, fixed: true}, schema: s,
@@ -289,7 +289,7 @@ func sectionField[T any](key, doc string, s schema, at func(*T) **yaml.Node) fie
 	}
 }
 
-// inner is a section within the section, left out where it would be empty.
+// inner is a section within the section. Its key is omitted if it would be empty.
 func inner[T any](key, doc string, s schema, fields []field[T]) field[T] {
 	return field[T]{
 		meta: meta{key: key, doc: doc, fixed: true}, schema: s, inner: fields,
@@ -305,7 +305,7 @@ func inner[T any](key, doc string, s schema, fields []field[T]) field[T] {
 
 func isText(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" }
 
-// shown is how a fault quotes a node.
+// shown formats a node for a fault.
 func shown(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

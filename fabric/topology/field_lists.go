@@ -74,7 +74,7 @@ func schemesField[T any](key, doc string, at func(*T) *[]string) field[T] {
 	}
 }
 
-// endpointsField is the two ends of links.
+// endpointsField holds the two ends of links.
 func endpointsField() field[linkForm] {
 	return field[linkForm]{
 		meta: meta{key: "endpoints", doc: "the two ends; every name of the first is joined to every name of the second"}, schema: endpointsSchema(),
@@ -131,14 +131,14 @@ func losslessField() field[SwitchSettings] {
 	}
 }
 
-// laws are the marking laws that a class may be given, and rewrites what may
-// become of its marks.
+// laws are the marking laws, and rewrites the rewrites of marks, that a class may be
+// given.
 var (
 	laws     = []cc.Marking{cc.MarkNone, cc.MarkRED, cc.MarkNPECN, cc.MarkQCN}
 	rewrites = []cc.Rewrite{cc.RewriteNone, cc.RewriteRTTX}
 )
 
-// byClassField gives single traffic classes one of several words.
+// byClassField maps single traffic classes to one of several words.
 func byClassField[V ~string](key, doc string, words []V, at func(*SwitchSettings) *[fabric.Priorities]V) field[SwitchSettings] {
 	return field[SwitchSettings]{
 		meta: meta{key: key, doc: doc}, schema: byClassSchema(words),
@@ -176,7 +176,7 @@ func byClassField[V ~string](key, doc string, words []V, at func(*SwitchSettings
 	}
 }
 
-// maxWeight bounds a weight of the scheduler.
+// maxWeight is the largest weight of the scheduler.
 const maxWeight = 1000
 
 // weightsField is the list of scheduler weights.

@@ -13,8 +13,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Limits of the quantities. They keep sums of what passes them far from the end
-// of 63 bits.
+// Limits of the quantities. They keep sums of times, sizes and rates far below 63
+// bits.
 const (
 	shortest = unit.Nanosecond
 	longest  = LongestRun
@@ -27,8 +27,8 @@ const (
 	leastOverhead = -48 * unit.Byte
 )
 
-// word is what IBTA pads payloads to, and mostPayload the most whole words that a NIC
-// sends in one packet, in bytes.
+// IBTA pads payloads to a multiple of word bytes. mostPayload is the largest payload
+// of whole words that a NIC sends in one packet, in bytes.
 const (
 	word        = 4
 	mostPayload = frame.MaxPayload / word * word
@@ -37,7 +37,7 @@ const (
 // LongestRun bounds fabric time.
 const LongestRun = 1000 * unit.Second
 
-// form is a scenario file: the settings at its top, and its sections.
+// form is a scenario file: its top-level settings, and its sections.
 type form struct {
 	Scenario
 	defaults, nics, switches, links, flows, bursts, workloads, commands, schemes, changes *yaml.Node
@@ -46,8 +46,8 @@ type form struct {
 // defaultsForm is the section defaults.
 type defaultsForm struct{ nic, sw, link *yaml.Node }
 
-// linkForm is one entry of links: every name of one end is joined to every name
-// of the other.
+// linkForm is one entry of links: every name of one end is joined to every name of
+// the other.
 type linkForm struct {
 	ends [2][]string
 	Link
@@ -69,7 +69,7 @@ type burstForm struct {
 	name  string
 	from  []string
 	to    string
-	flows int // of each sender
+	flows int // per sender
 	size  unit.Bytes
 	at    unit.Time
 	class fabric.Priority
@@ -208,8 +208,8 @@ func schemeField[T any](key, doc string, at func(*T) *string) field[T] {
 }
 
 // payloadField is the payload of a data packet. The pad count of the BTH fills words
-// of 4 bytes in the last packet of a message alone (IBTA volume 1 chapter 9): the packets
-// before it are of whole words.
+// of 4 bytes in the last packet of a message only (IBTA volume 1 chapter 9). The
+// packets before it carry whole words.
 func payloadField() field[NICSettings] {
 	f := quantityField(sizes, "payload", "largest payload of a data packet, a multiple of 4B", word, mostPayload,
 		func(n *NICSettings) *unit.Bytes { return &n.Payload })
@@ -252,5 +252,5 @@ func messageField[T any](key string, at func(*T) *unit.Bytes) field[T] {
 	return f
 }
 
-// classes is how the faults name the traffic classes.
+// classes is the highest traffic class.
 const classes = fabric.Priorities - 1

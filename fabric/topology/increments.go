@@ -13,16 +13,16 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Values of rttx.Params.D in a scenario that stand for others; see Increment.
+// Special values of rttx.Params.D in a scenario; see Increment.
 const (
-	autoD unit.Time = -1 // what [0060] asks of the path
-	openD unit.Time = -2 // nothing was set
+	autoD unit.Time = -1 // the value that [0060] requires for the path
+	openD unit.Time = -2 // not set
 )
 
-// exampleRate is the rate of the ports for which the document gives D ([0065]).
+// exampleRate is the port rate of the document's example value of D ([0065]).
 const exampleRate = 100 * unit.GigabitPerSec
 
-// incrementField is D: a span, or a word for what it follows from.
+// incrementField is D: a span, or the word auto.
 func incrementField() field[rttx.Params] {
 	const auto = "auto"
 	f := quantityField(spans, "d", "base increment D, 0 for buffer x 8 / (number of ports x port rate), auto for min_rtt / (2 beta) of timely-rttx, which makes the strongest increment cut "+
@@ -49,13 +49,13 @@ func incrementField() field[rttx.Params] {
 	return f
 }
 
-// Increment gives the base increment D of a switch, 0 for the formula of its buffer
-// and ports ([0058]).
+// Increment returns the base increment D of a switch, or 0 for the formula of its
+// buffer and ports ([0058]).
 func (s *Scenario) Increment(node int) unit.Time {
 	return s.increment(node, s.Nodes[node].Switch.RTTX.D)
 }
 
-// increment says what a value of rttx_d means at a switch.
+// increment resolves a value of rttx_d at a switch.
 func (s *Scenario) increment(node int, d unit.Time) unit.Time {
 	if d == openD && s.example(node) {
 		return rttx.Default().D
@@ -72,9 +72,8 @@ func (s *Scenario) example(node int) bool {
 	return !slices.ContainsFunc(s.Links, func(l Link) bool { return (l.A == node || l.B == node) && l.Rate != exampleRate })
 }
 
-// converts reports whether a switch turns ECN into RTT in one of its classes, under a
-// scheme that the scenario runs under: its own, or one of those that it compares
-// unless it is a live run.
+// converts reports whether a switch turns ECN into RTT in one of its classes. It
+// considers the scenario's scheme and, unless it is a live run, those in Compare.
 func (s *Scenario) converts(node int) bool {
 	set := &s.Nodes[node].Switch
 	if slices.Contains(set.Rewrite[:], cc.RewriteRTTX) {
@@ -91,8 +90,8 @@ func (s *Scenario) converts(node int) bool {
 	})
 }
 
-// checkIncrements refuses a D that none of the switches takes for which it was set. At
-// the others of them it is as if it had not been set.
+// checkIncrements reports a setting of D that none of its switches uses. If only some
+// of them use it, it resets D at the others.
 func (b *builder) checkIncrements() {
 	taken := map[place]bool{}
 	var idle []int
@@ -122,12 +121,13 @@ func (b *builder) checkIncrements() {
 	}
 }
 
-// nothingConverts says why D is refused at these switches.
+// nothingConverts returns the reason why D is refused at these switches.
 func (s *Scenario) nothingConverts(names []string) string {
 	return fmt.Sprintf("no class of %s turns ECN into RTT under %s, want scheme timely-rttx, or rewrite {3: rttx} there", strings.Join(names, ", "), s.Scheme)
 }
 
-// takers keeps the switches that take a D which is set while the rack runs.
+// takers returns the tunings without those of D at switches that do not use it. It
+// adds a fault if none is left.
 func (b *builder) takers(list []tuned, at place) []tuned {
 	var names []string
 	takers := slices.DeleteFunc(list, func(t tuned) bool {
@@ -143,8 +143,8 @@ func (b *builder) takers(list []tuned, at place) []tuned {
 	return takers
 }
 
-// Under gives the scenario under another scheme, without what that scheme makes no
-// use of at all: a D where no switch takes one.
+// Under returns the scenario under another scheme. It drops settings that the other
+// scheme does not use at all: D where no switch uses it.
 func (s *Scenario) Under(scheme string) *Scenario {
 	c := *s
 	c.Scheme, c.Nodes = scheme, slices.Clone(s.Nodes)

@@ -11,10 +11,11 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Ways are the two directions of a link: one value from A to B, and one from B to A.
+// Ways holds a value for each direction of a link: from A to B, and from B to A.
 type Ways [2]float64
 
-// String writes the value of both directions, "1e-05", or of each, "1e-05 ->, 0 <-".
+// String returns the common value of both directions, "1e-05", or the two values,
+// "1e-05 ->, 0 <-".
 func (w Ways) String() string {
 	if w[Forth] == w[Back] {
 		return fmt.Sprint(w[Forth])
@@ -22,7 +23,7 @@ func (w Ways) String() string {
 	return fmt.Sprintf("%v ->, %v <-", w[Forth], w[Back])
 }
 
-// Directions of a link, which index Ways.
+// Directions of a link, indices into Ways.
 const (
 	Forth = 0 // from A to B
 	Back  = 1 // from B to A
@@ -37,7 +38,8 @@ var linkSettings = append([]field[Link]{
 	quantityField(sizes, "mtu", "largest frame, from destination address to FCS", 128, bigFrame, func(l *Link) *unit.Bytes { return &l.MTU }),
 }, flawFields(waysField)...)
 
-// linkTunables are the settings of a direction that change while the rack runs.
+// linkTunables lists the settings of one direction of a link that can change while
+// the rack runs.
 func linkTunables(way int) []tunable[Link] {
 	return []tunable[Link]{
 		{name: "loss", key: fabric.KeyLoss, value: func(l *Link) int64 { return int64(math.Float64bits(l.Loss[way])) }},
@@ -45,7 +47,7 @@ func linkTunables(way int) []tunable[Link] {
 	}
 }
 
-// flawFields are the error rates of a link, made by one.
+// flawFields returns the error rates of a link as fields made by one.
 func flawFields(one func(key, doc string, at func(*Link) *Ways) field[Link]) []field[Link] {
 	return []field[Link]{
 		one("loss", "probability that the link loses a frame, of any kind", func(l *Link) *Ways { return &l.Loss }),
@@ -55,8 +57,8 @@ func flawFields(one func(key, doc string, at func(*Link) *Ways) field[Link]) []f
 
 var probability = interval{0, 1, false, false}
 
-// waysField is a probability of both directions alike, or a list of two: from the
-// first end to the second, and back.
+// waysField is a probability for both directions, or a list of two: from the first
+// end to the second, and back.
 func waysField(key, doc string, at func(*Link) *Ways) field[Link] {
 	both := wayField(Forth)(key, doc, at)
 	f := both
@@ -96,14 +98,14 @@ func waysField(key, doc string, at func(*Link) *Ways) field[Link] {
 	return f
 }
 
-// wayField makes the field of one direction.
+// wayField returns a constructor of fields of one direction.
 func wayField(way int) func(key, doc string, at func(*Link) *Ways) field[Link] {
 	return func(key, doc string, at func(*Link) *Ways) field[Link] {
 		return numberField(key, doc, probability, func(l *Link) *float64 { return &at(l)[way] })
 	}
 }
 
-// wayNames give the two directions of a link, "A->B" and "B->A".
+// wayNames returns the names of the two directions of a link, "A->B" and "B->A".
 func (s *Scenario) wayNames(link int) [2]string {
 	a, z := s.Nodes[s.Links[link].A].Name, s.Nodes[s.Links[link].B].Name
 	return [2]string{Forth: a + "->" + z, Back: z + "->" + a}
@@ -112,8 +114,8 @@ func (s *Scenario) wayNames(link int) [2]string {
 // direction is one direction of one link.
 type direction struct{ link, way int }
 
-// directions gives those that the part of a setting's key names: "link" is all of
-// them, "A--B" both of a link, "A->B" one.
+// directions returns the directions that the part of a setting's key names: "link" is
+// every direction, "A--B" both directions of a link, "A->B" one.
 func (s *Scenario) directions(part string) (list []direction) {
 	named := s.LinkNamed(part)
 	for i := range s.Links {
@@ -126,7 +128,7 @@ func (s *Scenario) directions(part string) (list []direction) {
 	return list
 }
 
-// end gives where a direction leads: the node, and its port.
+// end returns the node and port that receive from a direction of a link.
 func (s *Scenario) end(d direction) (node int, port fabric.Port) {
 	l := &s.Links[d.link]
 	if d.way == Forth {
@@ -135,7 +137,8 @@ func (s *Scenario) end(d direction) (node int, port fabric.Port) {
 	return l.A, l.APort
 }
 
-// linkTunings reads a setting of links that changes while the rack runs.
+// linkTunings parses a set change of links, and returns the setting at each receiving
+// node.
 func (b *builder) linkTunings(directions []direction, leaf string, value *yaml.Node, at place) (list []tuned) {
 	for _, d := range directions {
 		l := b.s.Links[d.link]
@@ -149,13 +152,13 @@ func (b *builder) linkTunings(directions []direction, leaf string, value *yaml.N
 		}
 		t := tuned{Tuning: what}
 		t.Node, t.Port = b.s.end(d)
-		t.link = func(links []Link) { _ = find(fields, leaf).read(&links[d.link], value) } // it has been read
+		t.link = func(links []Link) { _ = find(fields, leaf).read(&links[d.link], value) } // read without error above
 		list = append(list, t)
 	}
 	return list
 }
 
-// flawsAt writes the error rates of what comes in at a node, those that are not 0.
+// flawsAt returns the nonzero error rates of the links towards a node.
 func (s *Scenario) flawsAt(links []Link, node int) (list []NodeSetting) {
 	for i := range links {
 		for way, name := range s.wayNames(i) {

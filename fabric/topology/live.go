@@ -6,13 +6,13 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Steered gives the scenario as a live run has it: until the end of fabric time.
-// The error is a *Faults without lines.
+// Steered returns the scenario as a live run uses it: it lasts until the end of
+// fabric time. The error is a *Faults without lines.
 func (s *Scenario) Steered() (*Scenario, error) {
 	live := *s
 	live.Live, live.Duration = true, LongestRun
 	live.Workloads = slices.Clone(s.Workloads)
-	for i := range live.Workloads { // their end is that of the run in one go
+	for i := range live.Workloads { // their arrivals end as in the batch run
 		if w := &live.Workloads[i]; w.Until == 0 || w.Until > s.Duration && !s.Live {
 			w.Until = s.Duration
 		}
@@ -21,9 +21,8 @@ func (s *Scenario) Steered() (*Scenario, error) {
 	return live.renew()
 }
 
-// Journal writes a live run that has come to end, above 0, as the scenario of a
-// run in one go with the same digest. bin is the width of its recorded series, at
-// least.
+// Journal encodes a live run that has reached end, above 0, as the scenario file of a
+// batch run with the same digest. bin is the minimum width of its recorded series.
 func (s *Scenario) Journal(end, bin unit.Time) ([]byte, error) {
 	batch := *s
 	batch.Duration = end

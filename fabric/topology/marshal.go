@@ -11,15 +11,14 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// manifestName is the name under which faults of a scenario that comes from no
-// file are shown.
+// manifestName is the file name in faults of a scenario that was not read from a
+// file.
 const manifestName = "scenario"
 
-// Marshal writes a scenario as a file with every default written out, but for the
-// settings for commands of a NIC that has none of its own: the manifest that
-// reproduces a run. It errs if Parse would not read the identical
-// scenario back, so that a manifest can be trusted; change a scenario by
-// Override and it is well.
+// Marshal returns a scenario as a file with every default written out: the manifest
+// that reproduces a run. It omits the engine settings of a NIC if all of them have
+// their defaults. It returns an error if Parse would not read the identical scenario
+// back. Scenarios changed with Override pass this check.
 func Marshal(s *Scenario) ([]byte, error) {
 	text, err := encode(s)
 	if err != nil {
@@ -46,16 +45,17 @@ func difference(a, b *Scenario) string {
 	return "nothing differs"
 }
 
-// Overrides are the settings that a command line changes. A zero field, or a
-// nil pointer, changes nothing.
+// Overrides are the settings that a command line changes. A zero field, or a nil
+// pointer, changes nothing.
 type Overrides struct {
 	Scheme   string
 	Seed     *uint64
 	Duration unit.Time
 }
 
-// Override gives a copy of the scenario with those settings, checked anew and
-// with all that follows from the seed. The error is a *Faults without lines.
+// Override returns a copy of the scenario with those settings, validated again, and
+// with everything that depends on the seed drawn again. The error is a *Faults
+// without lines.
 func (s *Scenario) Override(o Overrides) (*Scenario, error) {
 	changed := *s
 	if o.Scheme != "" {
@@ -70,14 +70,14 @@ func (s *Scenario) Override(o Overrides) (*Scenario, error) {
 	return changed.renew()
 }
 
-// Validate checks a scenario that was changed or built by hand, as Parse checks
-// a file. It changes nothing. The error is a *Faults without lines.
+// Validate checks a scenario that was changed or built in code, as Parse checks a
+// file. It changes nothing. The error is a *Faults without lines.
 func (s *Scenario) Validate() error {
 	_, err := s.renew()
 	return err
 }
 
-// renew gives what Parse makes of the scenario's own file.
+// renew encodes the scenario and parses the result.
 func (s *Scenario) renew() (*Scenario, error) {
 	text, err := encode(s)
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *Scenario) renew() (*Scenario, error) {
 	return &b.s, nil
 }
 
-// encode writes the scenario without checking it.
+// encode returns the scenario as a file, without checking it.
 func encode(s *Scenario) ([]byte, error) {
 	if err := errors.Join(s.indices(), s.checkCommandIndices(), s.checkWorkloadIndices()); err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func encode(s *Scenario) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// indices checks that links and flows name what there is.
+// indices checks that links and flows refer to existing nodes and bursts.
 func (s *Scenario) indices() error {
 	node := func(i int) bool { return 0 <= i && i < len(s.Nodes) }
 	for i, l := range s.Links {
@@ -164,8 +164,7 @@ func (s *Scenario) indices() error {
 	return nil
 }
 
-// flowNodes writes the single flows, and the bursts put together again from
-// theirs.
+// flowNodes returns the single flows, and the bursts reassembled from their flows.
 func flowNodes(s *Scenario) (flows, bursts *yaml.Node) {
 	flows, bursts = list(), list()
 	forms := make([]burstForm, len(s.Bursts))
@@ -197,7 +196,7 @@ func flowNodes(s *Scenario) (flows, bursts *yaml.Node) {
 	return flows, bursts
 }
 
-// written writes a section in one line.
+// written returns a section in flow style, on one line.
 func written[T any](fields []field[T], t *T) *yaml.Node {
 	m := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
 	for _, f := range fields {

@@ -11,15 +11,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Parse reads a scenario file, expands its ranges, bursts and defaults, and
-// checks it. file is the name that faults are shown under; nothing is opened.
-// The error is a *Faults with everything that is wrong.
+// Parse parses a scenario file, expands its ranges, bursts and defaults, and
+// validates it. file is the name used in faults; Parse opens no file. The error is a
+// *Faults with all errors.
 func Parse(file string, data []byte) (*Scenario, error) {
 	return ParseWith(file, data, nil)
 }
 
-// document gives the root of the one YAML document in data, nil if there is
-// none.
+// document returns the root of the only YAML document in data. It returns nil, and
+// adds a fault, if there is no such document.
 func (b *builder) document(data []byte) *yaml.Node {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, more yaml.Node
@@ -43,7 +43,7 @@ func (b *builder) document(data []byte) *yaml.Node {
 	return doc.Content[0]
 }
 
-// syntax reports an error of the YAML reader, "yaml: line 3: what".
+// syntax reports an error of the YAML decoder, "yaml: line 3: what".
 func (b *builder) syntax(err error) {
 	what := strings.TrimPrefix(err.Error(), "yaml: ")
 	line := 1
@@ -57,7 +57,7 @@ func (b *builder) syntax(err error) {
 	b.fault(place{line: line}, "no valid YAML: %s", what)
 }
 
-// aliased gives the first node that is an alias or carries an anchor.
+// aliased returns the first node that is an alias or has an anchor.
 func aliased(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
 		return n
@@ -70,8 +70,8 @@ func aliased(n *yaml.Node) *yaml.Node {
 	return nil
 }
 
-// readSection reads a mapping by a table into t, and notes in src where each
-// key stands. What cannot be read is a fault and leaves t as it was.
+// readSection reads a mapping into t by a table of fields, and records the place of
+// each key in src. An invalid value is a fault and leaves its field unchanged.
 func readSection[T any](c *collector, n *yaml.Node, key string, fields []field[T], t *T, src *source) {
 	var later []func()
 	for k, v := range entries(c, n, place{key, n.Line}) {
@@ -107,7 +107,7 @@ func readSection[T any](c *collector, n *yaml.Node, key string, fields []field[T
 	}
 }
 
-// readInner reads a section within a section that stands at a place.
+// readInner reads a nested section at a place.
 func readInner[T any](c *collector, n *yaml.Node, fields []field[T], t *T, src *source, at place) {
 	in := newSource(at.key, at.line)
 	readSection(c, n, at.key, fields, t, in)
@@ -124,8 +124,8 @@ func readInner[T any](c *collector, n *yaml.Node, fields []field[T], t *T, src *
 	}
 }
 
-// entries walks the keys and values of a mapping; an empty node has none. A
-// node of another kind, and a key that comes twice, is a fault.
+// entries iterates over the keys and values of a mapping; an empty node has none. A
+// node of another kind is a fault, and so is a repeated key.
 func entries(c *collector, n *yaml.Node, at place) func(yield func(k, v *yaml.Node) bool) {
 	return func(yield func(k, v *yaml.Node) bool) {
 		if isNull(n) {
@@ -154,8 +154,8 @@ func entries(c *collector, n *yaml.Node, at place) func(yield func(k, v *yaml.No
 	}
 }
 
-// items gives the elements of a list, each with its place; an empty node has
-// none. A node of another kind is a fault.
+// items returns the elements of a list, each with its path; an empty node has none. A
+// node of another kind is a fault.
 func items(c *collector, n *yaml.Node, key string) []item {
 	if n == nil || isNull(n) {
 		return nil
@@ -179,8 +179,8 @@ type item struct {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// find gives the field of a key, an inner one by "class3.alpha"; nil if there is
-// none.
+// find returns the field of a key, "class3.alpha" for an inner field, or nil if there
+// is none.
 func find[T any](fields []field[T], key string) *field[T] {
 	section, leaf, nested := strings.Cut(key, ".")
 	for i := range fields {

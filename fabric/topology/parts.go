@@ -8,14 +8,16 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// part is a kind of thing that settings name.
+// part is a kind of object that settings name: nodes, links, flows, schemes and so
+// on.
 type part struct {
 	kind  string
-	names []string // of the single things
+	names []string // of the individual objects
 	metas []meta
 }
 
-// find gives the key that a setting may change, nil if there is none.
+// find returns the description of a key that a setting may change, or nil if there is
+// none.
 func (p *part) find(leaf string) *meta {
 	for i := range p.metas {
 		if m := &p.metas[i]; m.key == leaf && !m.fixed {
@@ -31,7 +33,7 @@ func (p *part) keys(name string) string {
 		key := m.key
 		if class, leaf, ok := strings.Cut(key, "."); ok && isClassKey(class) {
 			if class != classKey(0) {
-				continue // the same for every class
+				continue // one class represents all
 			}
 			key = join("classN", leaf)
 		}
@@ -42,7 +44,7 @@ func (p *part) keys(name string) string {
 	return strings.Join(list, ", ")
 }
 
-// parts lists what settings of the scenario can name.
+// parts lists the parts of the scenario that settings can name.
 func (s *Scenario) parts() []part {
 	nics, switches := part{kind: "nic", metas: metas(nicFields)}, part{kind: "switch", metas: metas(switchFields)}
 	for _, n := range s.Nodes {
@@ -86,7 +88,8 @@ func (s *Scenario) parts() []part {
 	return list
 }
 
-// part finds the kind of thing that goes by the name, nil if there is none.
+// part returns the part with that kind, or with an object of that name, or nil if
+// there is none.
 func (s *Scenario) part(name string) *part {
 	parts := s.parts()
 	for i := range parts {
@@ -107,8 +110,7 @@ func (s *Scenario) partNames() string {
 	return strings.Join(kinds, ", ") + ", or the name of a node, link (A--B, or A->B for one direction), flow, burst, workload or command"
 }
 
-// find gives what there is to say of the key of a setting, nil if the key is
-// unknown.
+// find returns the description of a setting's key, or nil if the key is unknown.
 func (s *Scenario) find(key string) *meta {
 	name, leaf := cut(key)
 	if names, err := expandNames(name); err == nil {
@@ -120,8 +122,8 @@ func (s *Scenario) find(key string) *meta {
 	return nil
 }
 
-// Unit gives the measure in which Amount gives the values of a setting's key:
-// "us", "bytes" or "Gbit/s", and empty for plain numbers, text and unknown keys.
+// Unit returns the unit in which Amount returns the values of a setting's key: "us",
+// "bytes" or "Gbit/s". It is empty for plain numbers, text and unknown keys.
 func (s *Scenario) Unit(key string) string {
 	if m := s.find(key); m != nil {
 		return m.unit
@@ -129,8 +131,8 @@ func (s *Scenario) Unit(key string) string {
 	return ""
 }
 
-// Amount gives a value of a setting as a number in that measure of Unit, false
-// if it is text.
+// Amount returns the value of a setting as a number in the unit that Unit returned.
+// It reports false if the value is not a number.
 func Amount(measure, value string) (float64, bool) {
 	switch measure {
 	case spans.unit:

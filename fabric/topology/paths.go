@@ -5,14 +5,14 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// BaseRTT gives how long a packet of the flow and its ACK are under way when
-// nothing else is: the largest data packet there and an ACK back, both with
-// timestamps, stored and forwarded at every switch of a shortest path.
+// BaseRTT returns the round-trip time of a flow in an idle rack: the largest data
+// packet and its ACK, both with timestamps, stored and forwarded at every switch of a
+// shortest path.
 func (s *Scenario) BaseRTT(f Flow) unit.Time {
 	return newPaths(s, s.PortMap()).baseRTT(f.From, f.To)
 }
 
-// BaseRTTs gives the BaseRTT of every flow.
+// BaseRTTs returns the BaseRTT of every flow.
 func (s *Scenario) BaseRTTs() []unit.Time {
 	p, rtts := newPaths(s, s.PortMap()), make([]unit.Time, len(s.Flows))
 	for i, f := range s.Flows {
@@ -21,8 +21,8 @@ func (s *Scenario) BaseRTTs() []unit.Time {
 	return rtts
 }
 
-// LongestBaseRTT gives the longest BaseRTT of the flows that start at the node with
-// that index and are no change's, 0 if none does.
+// LongestBaseRTT returns the longest BaseRTT of the flows from the node with that
+// index, without the flows of changes. It returns 0 if there are none.
 func (s *Scenario) LongestBaseRTT(node int) (longest unit.Time) {
 	p := newPaths(s, s.PortMap())
 	for _, f := range s.Flows[:s.Founding()] {
@@ -33,8 +33,8 @@ func (s *Scenario) LongestBaseRTT(node int) (longest unit.Time) {
 	return longest
 }
 
-// FurthestBaseRTT gives the BaseRTT of a flow from the node with that index to the
-// NIC that is furthest away.
+// FurthestBaseRTT returns the longest BaseRTT of a flow from the node with that index
+// to any other NIC.
 func (s *Scenario) FurthestBaseRTT(node int) (longest unit.Time) {
 	p := newPaths(s, s.PortMap())
 	for to, n := range s.Nodes {
@@ -45,7 +45,7 @@ func (s *Scenario) FurthestBaseRTT(node int) (longest unit.Time) {
 	return longest
 }
 
-// paths measures paths, and remembers how far every node is from a target.
+// paths computes paths, and caches the distance of every node from a target.
 type paths struct {
 	s    *Scenario
 	ends [][]End
@@ -56,8 +56,8 @@ func newPaths(s *Scenario, ends [][]End) *paths {
 	return &paths{s: s, ends: ends, hops: map[int][]int{}}
 }
 
-// links gives the links of the shortest path that takes the first of equal
-// ports, in order.
+// links returns the links of a shortest path in order. Among equal ports, the path
+// takes the first.
 func (p *paths) links(from, to int) (links []Link) {
 	hops := p.hops[to]
 	if hops == nil {
@@ -84,7 +84,7 @@ func (p *paths) baseRTT(from, to int) (rtt unit.Time) {
 	return rtt
 }
 
-// ackFrame gives the length in bytes of an ACK with timestamps.
+// ackFrame returns the length in bytes of an ACK with timestamps.
 func ackFrame() unit.Bytes {
 	p := frame.Packet{BTH: frame.BTH{Opcode: frame.Acknowledge}, Timestamped: true}
 	var f frame.Frame

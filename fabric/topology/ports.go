@@ -2,14 +2,14 @@ package topology
 
 import "github.com/rackfab/rackfab/fabric"
 
-// End is what is behind a port.
+// End is the link and the peer at a port.
 type End struct {
 	Link     int // index into Links
 	Peer     int // index into Nodes
 	PeerPort fabric.Port
 }
 
-// PortMap gives, for each node, what is behind each of its ports.
+// PortMap returns, for each node, the link and the peer at each of its ports.
 func (s *Scenario) PortMap() [][]End {
 	ports := make([][]End, len(s.Nodes))
 	put := func(node int, port fabric.Port, e End) {

@@ -9,11 +9,11 @@ import (
 // maxNodes bounds the nodes of a scenario, and the names of one range.
 const maxNodes = 4096
 
-// namePattern is what a name looks like. It is safe in file names and in NATS
+// namePattern is the pattern of names. They are safe in file names and in NATS
 // subjects.
 const namePattern = `[A-Za-z][A-Za-z0-9_-]{0,62}`
 
-// validName tells whether s fits namePattern.
+// validName reports whether s matches namePattern.
 func validName(s string) bool {
 	if s == "" || len(s) > 63 || !letter(s[0]) {
 		return false
@@ -28,12 +28,12 @@ func validName(s string) bool {
 
 func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// Names reads a comma-separated list of names and ranges, "h0, h3..h5", and gives
-// the names in the order written. No name may come twice.
+// Names parses a comma-separated list of names and ranges, "h0, h3..h5". It returns
+// the names in the order written, and an error if a name is repeated.
 func Names(list string) ([]string, error) { return expandNames(list) }
 
-// expandNames reads a comma-separated list of names and ranges, "h0, h3..h5",
-// and gives the names in the order written. No name may come twice.
+// expandNames parses a comma-separated list of names and ranges, "h0, h3..h5". It
+// returns the names in the order written, and an error if a name is repeated.
 func expandNames(list string) ([]string, error) {
 	var names []string
 	seen := map[string]bool{}
@@ -55,7 +55,7 @@ func expandNames(list string) ([]string, error) {
 	return names, nil
 }
 
-// expandRange reads one name, or a range "h2..h15", both ends included.
+// expandRange parses one name, or a range "h2..h15", inclusive.
 func expandRange(item string) ([]string, error) {
 	first, last, isRange := strings.Cut(item, "..")
 	if !validName(first) || isRange && !validName(last) {
@@ -83,8 +83,8 @@ func expandRange(item string) ([]string, error) {
 	return names, nil
 }
 
-// numbered splits "h15" into "h" and 15. It refuses numbers that are not
-// written the way a range would write them.
+// numbered splits "h15" into "h" and 15. It rejects numbers with leading zeros, and
+// numbers of more than 32 bits.
 func numbered(name string) (prefix string, n uint64, ok bool) {
 	prefix = strings.TrimRight(name, "0123456789")
 	digits := name[len(prefix):]

@@ -9,20 +9,20 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// SchemeSpec puts what some NICs send to others under a scheme.
+// SchemeSpec selects the scheme of the flows between some pairs of NICs.
 type SchemeSpec struct {
 	Name  string
 	Flows string // "FROM->TO", each names, ranges and patterns with *
 }
 
-// Pair is data from one NIC to another. From and To index Scenario.Nodes.
+// Pair is the data traffic from one NIC to another. From and To index Scenario.Nodes.
 type Pair struct{ From, To int }
 
-// Everything is the pattern that every pair fits.
+// Everything is the pattern that matches every pair.
 const Everything = "*->*"
 
-// Pairs lists the pairs of NICs that a pattern "FROM->TO" names, in the order of the
-// nodes. Each side is a list of names, ranges and patterns: "h2..h5, r*->r1".
+// Pairs returns the pairs of NICs that match a pattern "FROM->TO", in the order of
+// the nodes. Each side is a list of names, ranges and patterns: "h2..h5, r*->r1".
 func (s *Scenario) Pairs(pattern string) ([]Pair, error) {
 	left, right, ok := strings.Cut(pattern, "->")
 	if !ok || strings.Contains(right, "->") {
@@ -50,8 +50,8 @@ func (s *Scenario) Pairs(pattern string) ([]Pair, error) {
 	return pairs, nil
 }
 
-// matching gives the NICs that a list of names, ranges and patterns names, in their
-// order.
+// matching returns the NICs that match a list of names, ranges and patterns, in the
+// order of the nodes.
 func (s *Scenario) matching(list string) ([]int, error) {
 	found := map[int]bool{}
 	for item := range strings.SplitSeq(list, ",") {
@@ -84,7 +84,7 @@ func (s *Scenario) matching(list string) ([]int, error) {
 	return nics, nil
 }
 
-// glob tells whether the name fits the pattern, in which * stands for any text.
+// glob reports whether the name matches the pattern, in which * matches any text.
 func glob(pattern, name string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {
@@ -105,20 +105,21 @@ func glob(pattern, name string) bool {
 	return strings.HasSuffix(rest, last)
 }
 
-// Regime follows which congestion control holds where, from change to change in
-// the order of time. A pair is in use from its first flow or command on, until all
-// of its flows are stopped: nobody but the rack knows when a flow is through.
+// Regime tracks the congestion control of each pair of NICs from change to change, in
+// order of time. A pair is in use from its first flow or command until all of its
+// flows are stopped. Completed flows still count as in use, because their completion
+// is not known in advance.
 type Regime struct {
-	// Law is the marking law of the lossless classes that have none of their own.
+	// Law is the marking law of the lossless classes without a law of their own.
 	Law    cc.Marking
 	s      *Scenario
 	chosen map[Pair]string
 	used   map[Pair]int
-	order  []Pair // of used, in the order in which they came
+	order  []Pair // keys of used, in the order in which they were added
 }
 
-// Regime gives the state before all changes; nil if no change chooses a scheme:
-// then the scenario's holds throughout.
+// Regime returns the state before all changes. It returns nil if no change chooses a
+// scheme: the scenario's scheme then applies throughout.
 func (s *Scenario) Regime() *Regime {
 	if !slices.ContainsFunc(s.Changes, func(c Change) bool { return c.Verb == ChangeScheme }) {
 		return nil
@@ -141,7 +142,7 @@ func (r *Regime) use(p Pair, n int) {
 	r.used[p] += n
 }
 
-// useCommand counts the pairs whose data the commands are.
+// useCommand counts the pairs between which the data of the commands travels.
 func (r *Regime) useCommand(c *Command) {
 	for _, from := range c.From {
 		for _, to := range c.To {
@@ -154,7 +155,7 @@ func (r *Regime) useCommand(c *Command) {
 	}
 }
 
-// Scheme names the scheme of a pair.
+// Scheme returns the name of the scheme of a pair.
 func (r *Regime) Scheme(p Pair) string {
 	if name, ok := r.chosen[p]; ok {
 		return name
@@ -162,8 +163,8 @@ func (r *Regime) Scheme(p Pair) string {
 	return r.s.Scheme
 }
 
-// Apply takes the next change. The error says which schemes in use want different
-// marking laws of one traffic class.
+// Apply applies the next change. The error names the schemes in use that need
+// different marking laws for one traffic class.
 func (r *Regime) Apply(c *Change) error {
 	switch c.Verb {
 	case ChangeScheme:
@@ -174,7 +175,7 @@ func (r *Regime) Apply(c *Change) error {
 		for _, p := range pairs {
 			r.chosen[p] = c.Scheme.Name
 		}
-		scheme, _ := cc.Find(c.Scheme.Name) // it has been checked
+		scheme, _ := cc.Find(c.Scheme.Name) // checked when it was read
 		return r.settle(scheme.Marking)
 	case ChangeBurst:
 		for _, i := range r.s.FlowsNamed(c.Burst.Name) {
@@ -197,8 +198,8 @@ func (r *Regime) Apply(c *Change) error {
 	return nil
 }
 
-// settle finds the law that the schemes in use need; otherwise is the law where
-// none needs one.
+// settle sets the marking law that the schemes in use need, or otherwise if none
+// needs one.
 func (r *Regime) settle(otherwise cc.Marking) error {
 	needs, by := cc.MarkNone, Pair{}
 	for _, p := range r.order {
@@ -219,12 +220,12 @@ func (r *Regime) settle(otherwise cc.Marking) error {
 	return nil
 }
 
-// schemeTextLimit is how many bytes of changes a SchemeText lists.
+// schemeTextLimit is the number of bytes of changes that SchemeText lists at most.
 const schemeTextLimit = 200
 
-// SchemeText names the congestion control of the rack before an instant, "dcqcn, pcn
-// for h*->r1". Of many changes for some flows it lists the latest, and says how many
-// more there were: "dcqcn, 40 more, pcn for h*->r1".
+// SchemeText describes the congestion control of the rack before an instant, "dcqcn,
+// pcn for h*->r1". If many changes apply to some flows only, it lists the latest and
+// the number of the others: "dcqcn, 40 more, pcn for h*->r1".
 func (s *Scenario) SchemeText(before unit.Time) string {
 	all, some := s.Scheme, []string(nil)
 	for _, c := range s.Timely() {

@@ -5,12 +5,12 @@ import (
 	"github.com/rackfab/rackfab/fabric/splitmix"
 )
 
-// Routes gives, for each node and each host, the ports of the node that begin a
-// shortest path (fewest links) to that host, in the order of ports: index it by
-// node, then by Node.Host. A host has no ports to itself.
+// Routes returns, for each node and each host, the ports of the node on shortest
+// paths (fewest links) to that host, in the order of ports. Its indices are the node,
+// then Node.Host. A host has no ports to itself.
 func Routes(s *Scenario) [][][]fabric.Port { return RoutesWithout(s, nil) }
 
-// RoutesWithout is Routes while some links, by their index, are down.
+// RoutesWithout is like Routes while the given links, by index, are down.
 func RoutesWithout(s *Scenario, down map[int]bool) [][][]fabric.Port {
 	ends := s.PortMap()
 	for node := range ends {
@@ -41,7 +41,7 @@ func RoutesWithout(s *Scenario, down map[int]bool) [][][]fabric.Port {
 	return routes
 }
 
-// nearer lists the ports behind which the target is one hop nearer.
+// nearer lists the ports whose peer is one hop nearer to the target.
 func nearer(ends []End, hops []int, node int) []fabric.Port {
 	var ports []fabric.Port
 	for port, e := range ends {
@@ -52,8 +52,8 @@ func nearer(ends []End, hops []int, node int) []fabric.Port {
 	return ports
 }
 
-// hopsTo gives how many links each node is away from target, -1 if no path
-// leads there.
+// hopsTo returns the distance of each node from target in links, -1 if there is no
+// path.
 func hopsTo(ends [][]End, target int) []int {
 	hops := make([]int, len(ends))
 	for i := range hops {
@@ -72,8 +72,8 @@ func hopsTo(ends [][]End, target int) []int {
 	return hops
 }
 
-// sourcePort gives the UDP source port of a flow: the dynamic range 0xC000 to
-// 0xFFFF (RoCEv2, IBTA annex A17), with 14 bits of entropy hashed from the seed
+// sourcePort returns the UDP source port of a flow. It is in the dynamic range 0xC000
+// to 0xFFFF (RoCEv2, IBTA annex A17), with 14 bits of entropy hashed from the seed
 // and the flow's index.
 func sourcePort(seed uint64, flow fabric.FlowID) uint16 {
 	return 0xC000 | uint16(splitmix.Mix(splitmix.Mix(seed)^uint64(flow))&0x3fff)

@@ -1,6 +1,6 @@
-// Package topology is the rack and the scenario as data: who is cabled to whom,
-// what flows, and with which settings. It parses and validates the YAML that
-// people write, expands it, and computes routes. It knows no machine.
+// Package topology defines the rack and the scenario as data: nodes, links, flows and
+// their settings. It parses and validates the YAML scenario file, expands it, and
+// computes routes. It knows no machine.
 package topology
 
 import (
@@ -13,39 +13,39 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Scenario is a validated scenario with every range, burst and default expanded.
-// It is what machines are built from.
+// Scenario is a validated scenario with every range, burst and default expanded. The
+// machines are built from it.
 type Scenario struct {
 	Name     string
 	Seed     uint64
 	Duration unit.Time
 	Bin      unit.Time // width of the recorded series
 	Compare  []string  // schemes to run side by side; empty for those of the PCN paper
-	Vary     Vary      // what to run side by side beside schemes; zero for nothing
+	Vary     Vary      // setting to vary from run to run, beside the scheme; zero for none
 	Scheme   string    // the scheme of every flow
 	CC       cc.Params
-	// DSCP holds the code points whose class is another than in the default map, in
+	// DSCP holds the code points that are mapped to another class than by default, in
 	// their order.
 	DSCP   []CodePoint
 	Nodes  []Node // in the order of the file; names are unique
 	Links  []Link
 	Flows  []Flow // FlowID is the index; bursts follow the single flows, then workloads
 	Bursts []Burst
-	// Workloads are drawn anew whenever the scenario is read: their flows are those of
-	// their bursts.
+	// Workloads are drawn again whenever the scenario is read. Their flows are those
+	// of their bursts.
 	Workloads []Workload
 	Commands  []Command
-	Changes   []Change // in the order in which they were asked for; their bursts come last
-	Live      bool     // the run is, or was, steered while it ran: it ends when it is stopped
+	Changes   []Change // in the order in which they were requested; their bursts come last
+	Live      bool     // the run is or was live: it ends when it is stopped
 }
 
-// Vary is a key of a Setting and the values that it is to have, one run each.
+// Vary is the key of a Setting and its values, one per run.
 type Vary struct {
 	Key    string
 	Values []string
 }
 
-// NodeKind tells NICs from switches.
+// NodeKind is the kind of a node.
 type NodeKind string
 
 // Kinds of nodes.
@@ -58,7 +58,8 @@ const (
 type Node struct {
 	Name string
 	Kind NodeKind
-	// Host is the index among the NICs, -1 for a switch; it gives the addresses.
+	// Host is the index among the NICs, -1 for a switch. The addresses are derived
+	// from it.
 	Host   int
 	NIC    NICSettings    // of a NIC
 	Switch SwitchSettings // of a switch
@@ -72,18 +73,18 @@ type NICSettings struct {
 	ACKClass     string          // "control" or "data"
 	ControlClass fabric.Priority // of CNP, and of ACK and NAK unless ACKClass is "data"
 	Timeout      unit.Time       // retransmission timer
-	RTT          cc.RTT          // how the sender takes its samples
-	Clock        unit.Time       // of timestamps, ahead of the fabric's
+	RTT          cc.RTT          // source of the sender's RTT samples
+	Clock        unit.Time       // offset of the timestamp clock, ahead of the fabric's
 	ACKPorts     string          // "plain" or "mirrored"
-	CETH         bool            // speaks CETH
+	CETH         bool            // supports CETH
 	ControlRate  int64           // control packets per second, 0 is no limit
 	ControlQueue int             // packets
-	Credit       credit.Policy   // what its receiver does about senders that cannot spend their credit
+	Credit       credit.Policy   // treatment of senders that cannot spend their credit
 	Engine       EngineSettings
 }
 
-// HeedsExcess reports whether the receiver gives less credit to senders that cannot
-// spend it, under any scheme that grants credit.
+// HeedsExcess reports whether the receiver grants less credit to senders that cannot
+// spend it, under any scheme with receiver credit.
 func (n *NICSettings) HeedsExcess() bool { return n.Credit == credit.PolicyAIMD }
 
 // SwitchSettings are the settings of one switch.
@@ -96,11 +97,11 @@ type SwitchSettings struct {
 	AlphaShift uint
 	Quanta     uint16
 	Lossless   []fabric.Priority
-	// Marking holds the law of each class; an empty one is what the scheme needs
-	// on lossless classes, and none elsewhere.
+	// Marking holds the marking law of each class. If it is empty, a lossless class
+	// has the law that the scheme needs, and a lossy class has none.
 	Marking [fabric.Priorities]cc.Marking
-	// Rewrite says what becomes of the marks of each class; an empty one is what
-	// the scheme needs on lossless classes, and none elsewhere.
+	// Rewrite holds the rewriting of marks of each class. If it is empty, a lossless
+	// class has the rewriting that the scheme needs, and a lossy class has none.
 	Rewrite    [fabric.Priorities]cc.Rewrite
 	RTTX       rttx.Params // PMax is Pmax
 	Kmin, Kmax unit.Bytes  // RED
@@ -109,13 +110,14 @@ type SwitchSettings struct {
 	QCN        QCNSettings
 	// Arbitration is the order within an egress queue: "fifo" or "ingress".
 	Arbitration string
-	// DSCP holds the code points whose class is another than at the NICs, in their order.
+	// DSCP holds the code points that are mapped to another class than at the NICs,
+	// in their order.
 	DSCP []CodePoint
-	// Classes holds what single traffic classes have of their own.
+	// Classes holds the settings of single traffic classes.
 	Classes [fabric.Priorities]ClassSettings
 }
 
-// QCNSettings are the settings of a switch's congestion points of QCN.
+// QCNSettings are the settings of a switch's QCN congestion points.
 type QCNSettings struct {
 	SetPoint   unit.Bytes // Qeq
 	Weight     int        // w
@@ -125,8 +127,8 @@ type QCNSettings struct {
 	CNMClass   fabric.Priority
 }
 
-// Link joins port APort of node A to port BPort of node B, both ways alike but for
-// its error rates. A and B index Scenario.Nodes.
+// Link joins port APort of node A to port BPort of node B. Both directions are alike,
+// except for their error rates. A and B index Scenario.Nodes.
 type Link struct {
 	A, B         int
 	APort, BPort fabric.Port
@@ -134,8 +136,8 @@ type Link struct {
 	Delay        unit.Time // propagation; never 0
 	Overhead     unit.Bytes
 	MTU          unit.Bytes
-	// Loss and Corrupt are probabilities per frame, whatever it is: that nothing of
-	// it comes in, and that it comes in with a bad FCS.
+	// Loss and Corrupt are probabilities per frame of any kind: that the frame is
+	// lost, and that it arrives with a bad FCS.
 	Loss, Corrupt Ways
 }
 
@@ -149,29 +151,29 @@ type Flow struct {
 	Size     unit.Bytes
 	Start    unit.Time
 	Initial  unit.Rate // 0 is line rate
-	Burst    int       // index into Bursts, -1 for a flow of its own
+	Burst    int       // index into Bursts, -1 for a single flow
 	Source   uint16    // UDP source port, by a seeded hash of the flow
 	Class    fabric.Priority
 }
 
-// Burst is what made a group of flows.
+// Burst is the origin of a group of flows.
 type Burst struct {
 	Name  string
-	Flows int        // how many flows in all
+	Flows int        // number of flows
 	Size  unit.Bytes // of each flow, 0 if they differ
 	Class fabric.Priority
 	At    unit.Time
-	// Change says that a change starts it.
+	// Change reports whether a change starts it.
 	Change bool
-	// Workload says that it is the flows of the workload of that name, which begin at
-	// any time from At on.
+	// Workload reports whether it holds the flows of the workload of that name. These
+	// may begin at any time from At on.
 	Workload bool
 }
 
-// Bursting tells whether the flow is part of a burst, of the file or of a change.
+// Bursting reports whether the flow is part of a burst, of the file or of a change.
 func (s *Scenario) Bursting(f Flow) bool { return f.Burst >= 0 && !s.Bursts[f.Burst].Workload }
 
-// HasBursts tells whether there is a burst, of the file or of a change.
+// HasBursts reports whether there is a burst, of the file or of a change.
 func (s *Scenario) HasBursts() bool {
 	return slices.ContainsFunc(s.Bursts, func(b Burst) bool { return !b.Workload })
 }

@@ -13,9 +13,9 @@ import (
 // schema is a JSON Schema, or a part of one.
 type schema = map[string]any
 
-// Schema gives the JSON Schema (draft 2020-12) of the scenario file, made from
-// the tables that the parser reads by. What it refuses the parser refuses too;
-// the parser also checks what spans several keys.
+// Schema returns the JSON Schema (draft 2020-12) of the scenario file, generated from
+// the tables of the parser. The parser rejects everything that the schema rejects,
+// and also checks conditions across keys.
 func Schema() ([]byte, error) {
 	top := section(topFields, form{Scenario: DefaultScenario()})
 	top["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -52,8 +52,8 @@ func Schema() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// nicSchema is the schema of a NIC's settings, the defaults for commands among
-// them.
+// nicSchema returns the schema of a NIC's settings, including the defaults of its
+// engine.
 func nicSchema() schema {
 	s := section(nicFields, DefaultNIC())
 	engine := section(engineFields, DefaultEngine())
@@ -63,7 +63,7 @@ func nicSchema() schema {
 	return s
 }
 
-// section is the schema of a table of fields; def holds the defaults.
+// section returns the schema of a table of fields. def holds the defaults.
 func section[T any](fields []field[T], def T) schema {
 	properties, required := schema{}, []string{}
 	for _, f := range fields {
@@ -85,11 +85,11 @@ func section[T any](fields []field[T], def T) schema {
 	return s
 }
 
-// accepts tells whether a default may be written in a file; a zero that stands
-// for "no default" may not.
+// accepts reports whether a file may contain the default. A zero that stands for "no
+// default" is not allowed in a file.
 func (f field[T]) accepts(def T, value *yaml.Node) bool { return f.read(&def, value) == nil }
 
-// generic gives the value of a node as JSON knows it.
+// generic returns the value of a node in the types of encoding/json.
 func generic(n *yaml.Node) any {
 	switch n.Kind {
 	case yaml.SequenceNode:
@@ -121,7 +121,7 @@ func genericScalar(n *yaml.Node) any {
 
 func reference(def string) schema { return schema{"$ref": "#/$defs/" + def} }
 
-// orNull lets a section stand empty, as YAML's "h0..h3:".
+// orNull allows an empty section, as in "h0..h3:".
 func orNull(s schema) schema {
 	s["type"] = []string{"object", "null"}
 	return s
@@ -129,7 +129,7 @@ func orNull(s schema) schema {
 
 func listOf(item schema) schema { return schema{"type": []string{"array", "null"}, "items": item} }
 
-// namesPattern fits a comma-separated list of names and ranges.
+// namesPattern matches a comma-separated list of names and ranges.
 const namesPattern = "^" + rangePattern + "(," + rangePattern + ")*$"
 
 const rangePattern = `\s*` + namePattern + `(\.\.` + namePattern + `)?\s*`
@@ -143,8 +143,8 @@ func byName(def string) schema {
 	return schema{"propertyNames": schema{"pattern": namesPattern}, "additionalProperties": reference(def)}
 }
 
-// quantitySchema fits a decimal number with one of the units, a bare 0 if zero is
-// in range, and a minus sign if numbers below it are.
+// quantitySchema matches a decimal number with one of the units. It also allows a
+// bare 0 if zero is in range, and a minus sign if negative numbers are.
 func quantitySchema(units string, zero, below bool) schema {
 	sign := ""
 	if below {

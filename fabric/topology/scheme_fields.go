@@ -10,8 +10,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// The fields of the schemes. Each cites where its default comes from, preset by
-// preset where they differ.
+// The fields of the schemes. Each cites the source of its default, preset by preset
+// where they differ.
 
 // maxCount bounds the counts among the parameters.
 const maxCount = 1000
@@ -77,7 +77,7 @@ var timelyFields = []field[cc.TIMELYParams]{
 	cite("ns3-rdma: 1 % of 10 Gbit/s; scaled: run.py MIN_RATE 1000Mb/s; authors, rack: as ns3-rdma", quantityField(rates, "min_rate", "floor below which a decrease does not push a flow, 0 for none", 0, fastest, func(p *cc.TIMELYParams) *unit.Rate { return &p.MinRate })),
 }
 
-// Each field cites where its default comes from.
+// Each field cites the source of its default.
 var pcnFields = []field[cc.PCNParams]{
 	cite("PCN §5.3(3), example of fig. 10", numberField("wmin", "smallest weight of the increase, and discount of the decrease", interval{0, 1, true, true}, func(p *cc.PCNParams) *float64 { return &p.WMin })),
 	cite("PCN §5.3(3), example of fig. 10", numberField("wmax", "largest weight of the increase", interval{0, 1, true, true}, func(p *cc.PCNParams) *float64 { return &p.WMax })),

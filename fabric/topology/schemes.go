@@ -16,8 +16,8 @@ type schemeSection struct {
 	fields []field[cc.Params]
 }
 
-// schemeSections holds the parameters of every scheme that has some. Parser,
-// manifest, schema and the list of schemes all come from here.
+// schemeSections holds the parameters of every scheme that has any. The parser, the
+// manifest, the schema and the list of schemes are derived from it.
 var schemeSections = []schemeSection{
 	{"qcn", "quantized congestion notification", lift(qcnFields, func(p *cc.Params) *cc.QCNParams { return &p.QCN })},
 	{"dcqcn", "data center quantized congestion notification", lift(dcqcnFields, func(p *cc.Params) *cc.DCQCNParams { return &p.DCQCN })},
@@ -70,26 +70,27 @@ func (b *builder) readSchemes(n *yaml.Node) {
 	}
 }
 
-// Param is a parameter of a scheme, as people read of it.
+// Param is a parameter of a scheme, for display.
 type Param struct {
 	Key     string `json:"key"`
 	Doc     string `json:"doc"`
-	Default string `json:"default"`        // as a file would give it
-	Unit    string `json:"unit,omitempty"` // measure of the value; empty for a plain number
+	Default string `json:"default"`        // as in a file
+	Unit    string `json:"unit,omitempty"` // unit of the value; empty for a plain number
 	Range   string `json:"range"`
-	Source  string `json:"source"` // where the default comes from
-	// Presets holds what other published settings than the default's have, where
-	// that differs.
+	Source  string `json:"source"` // source of the default
+	// Presets holds the values of the other presets, where they differ from the
+	// default.
 	Presets []PresetValue `json:"presets,omitempty"`
 }
 
-// PresetValue is the value of a parameter under a preset, as a file would give it.
+// PresetValue is the value of a parameter under a preset, as in a file.
 type PresetValue struct {
 	Preset string `json:"preset"`
 	Value  string `json:"value"`
 }
 
-// Section names the section under schemes that holds a scheme's parameters.
+// Section returns the name of the section under schemes that holds a scheme's
+// parameters.
 func Section(scheme string) string {
 	if s, err := cc.Find(scheme); err == nil && s.Settings != "" {
 		return s.Settings
@@ -97,8 +98,8 @@ func Section(scheme string) string {
 	return scheme
 }
 
-// Params lists the parameters of a scheme in the order of the file; a scheme
-// that has none, or is unknown, has an empty list.
+// Params returns the parameters of a scheme in the order of the file. The list is
+// empty if the scheme has none or is unknown.
 func Params(scheme string) []Param {
 	scheme = Section(scheme)
 	list := []Param{}
@@ -111,7 +112,7 @@ func Params(scheme string) []Param {
 	return list
 }
 
-// SwitchParams lists the settings of a switch that a scheme alone makes use of.
+// SwitchParams returns the settings of a switch that only this scheme uses.
 func SwitchParams(scheme string) []Param {
 	if s, err := cc.Find(scheme); err != nil || s.Rewrite != cc.RewriteRTTX {
 		return nil
@@ -119,13 +120,13 @@ func SwitchParams(scheme string) []Param {
 	return params(converterFields, DefaultSwitch())
 }
 
-// Choices lists the settings of NICs, switches and links in which other simulators and
-// devices differ from each other, whatever the scheme. Keys are those of a Setting.
+// Choices returns the settings of NICs, switches and links in which other simulators
+// and devices differ from each other, for any scheme. Keys are those of a Setting.
 func Choices() []Param {
 	return slices.Concat(choices("nic", nicFields, DefaultNIC()), choices("switch", queueFields, DefaultSwitch()), choices("link", linkSettings, DefaultLink()))
 }
 
-// choices lists the fields that cite who does what.
+// choices returns the fields that cite a source.
 func choices[T any](part string, fields []field[T], defaults T) []Param {
 	cited := slices.DeleteFunc(slices.Clone(fields), func(f field[T]) bool { return f.source == "" })
 	return params(prefixed(part+".", cited), defaults)
@@ -143,7 +144,7 @@ func params[T any](fields []field[T], defaults T) (list []Param) {
 	return list
 }
 
-// presetValues lists the presets under which a parameter is not what it is by
+// presetValues returns the presets whose value of a parameter differs from its
 // default.
 func presetValues[T any](fields []field[T], f field[T], defaults T) (list []PresetValue) {
 	preset := find(fields, "preset")

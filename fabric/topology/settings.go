@@ -7,8 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Setting changes one key of a scenario over what its file says. The key is one
-// of
+// Setting overrides one key of a scenario file. The key is one of
 //
 //	duration, bin, seed, scheme    of the scenario itself
 //	PART.KEY                       PART nic, switch, link, flow, burst, workload or command: all of them
@@ -18,12 +17,12 @@ import (
 //	A--B.KEY                       the link between two nodes, "s0--s1.delay"
 //	A->B.KEY                       one direction of a link, "s0->s1.loss"
 //
-// and the value is what a file would give there.
+// and the value is written as in a file.
 type Setting struct{ Key, Value string }
 
-// ParseWith is Parse with settings, applied in their order before anything that
-// follows from them is computed. A setting that fits nothing is a fault that
-// lists what would.
+// ParseWith is like Parse with settings. They apply in order, before any derived
+// value is computed. A setting without a matching part or key is a fault that lists
+// the valid ones.
 func ParseWith(file string, data []byte, set []Setting) (*Scenario, error) {
 	b := newBuilder()
 	for _, s := range set {
@@ -39,13 +38,13 @@ func ParseWith(file string, data []byte, set []Setting) (*Scenario, error) {
 	return &b.s, nil
 }
 
-// assignment is a setting on its way to the parts that it names.
+// assignment is a setting to apply to the parts that it names.
 type assignment struct {
 	place
 	leaf  string
 	value *yaml.Node
 	names []string // of parts
-	used  []bool   // which of names there are
+	used  []bool   // which of names exist
 }
 
 func (b *builder) assign(s Setting) {
@@ -64,8 +63,8 @@ func (b *builder) assign(s Setting) {
 	b.sets = append(b.sets, a)
 }
 
-// cut splits the key of a setting at its last dot; the part of "duration" is
-// empty, and the leaf of "s1.class3.alpha" is "class3.alpha".
+// cut splits the key of a setting at its last dot. The part of "duration" is empty,
+// and the leaf of "s1.class3.alpha" is "class3.alpha".
 func cut(key string) (part, leaf string) {
 	dot := strings.LastIndexByte(key, '.')
 	if before := strings.LastIndexByte(key[:max(dot, 0)], '.'); before > 0 && isClassKey(key[before+1:dot]) {
@@ -74,7 +73,7 @@ func cut(key string) (part, leaf string) {
 	return key[:max(dot, 0)], key[dot+1:]
 }
 
-// set applies to t, a part that goes by those names, the settings that name it.
+// set applies the settings for any of names to t, a part with these names.
 func set[T any](b *builder, fields []field[T], t *T, src *source, names ...string) {
 	for _, a := range b.sets {
 		f := find(fields, a.leaf)
@@ -107,7 +106,7 @@ func (b *builder) setNodes() {
 func (b *builder) setLinks() {
 	all := b.sets
 	for k := range all {
-		b.sets = all[k : k+1] // one after the other: a link's may follow a direction's
+		b.sets = all[k : k+1] // one at a time: a setting of a link may follow one of a direction
 		for i := range b.s.Links {
 			l := &b.s.Links[i]
 			a, z := b.s.Nodes[l.A].Name, b.s.Nodes[l.B].Name
@@ -126,8 +125,8 @@ func (b *builder) setSchemes() {
 	}
 }
 
-// unused reports the settings that fit nothing in the scenario; it says nothing
-// where parts could not be read.
+// unused reports the settings that match no part or key of the scenario. It reports
+// nothing if nodes or links could not be read.
 func (b *builder) unused() {
 	if b.noNodes || b.noLinks {
 		return

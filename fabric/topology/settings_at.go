@@ -10,16 +10,17 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// NodeSetting is one setting of a node, as a file would give it.
+// NodeSetting is one setting of a node, as in a file.
 type NodeSetting struct {
 	Key, Value string
-	Live       bool // a change may set it
+	Live       bool // whether a change may set it
 }
 
-// NodeSettings gives what is set at a node by the changes before an instant, in the
-// order of the schema. Behind them come, at a switch, the marking law of the lossless
-// classes that have none of their own; the error rates of links towards the node that
-// are not 0, with keys as a Setting has them; and the congestion control of the rack.
+// NodeSettings returns the settings of a node after the changes before an instant, in
+// the order of the schema. For a switch, the marking law of the lossless classes
+// without a law of their own follows. Then come the nonzero error rates of links
+// towards the node, with keys as in a Setting, and the congestion control of the
+// rack.
 func (s *Scenario) NodeSettings(node int, before unit.Time) (list []NodeSetting) {
 	nodes, links := s.tuned(before)
 	n, law := nodes[node], s.lawBefore(before)
@@ -33,7 +34,7 @@ func (s *Scenario) NodeSettings(node int, before unit.Time) (list []NodeSetting)
 	return append(list, NodeSetting{Key: "scheme", Value: s.SchemeText(before), Live: true})
 }
 
-// lawBefore gives the marking law that schemes need before an instant.
+// lawBefore returns the marking law that the schemes in use need before an instant.
 func (s *Scenario) lawBefore(before unit.Time) cc.Marking {
 	base, _ := cc.Find(s.Scheme) // the scenario is valid
 	r := s.Regime()

@@ -6,9 +6,9 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Standing gives, for each node, the settings that change while the rack runs, as
-// they are at an instant. A key is that of the node ("xoff"), a value what a file
-// would give there; a setting that a file would leave out is not among them.
+// Standing returns, for each node, the values at an instant of the settings that can
+// change while the rack runs. Keys are those of the node ("xoff"), and values are
+// written as in a file. Settings that a file would omit are left out.
 func (s *Scenario) Standing(at unit.Time) [][]Setting {
 	nodes, _ := s.tuned(at + 1)
 	list := make([][]Setting, len(nodes))
@@ -22,7 +22,8 @@ func (s *Scenario) Standing(at unit.Time) [][]Setting {
 	return list
 }
 
-// tuned gives the nodes and links as they are set by the changes before an instant.
+// tuned returns the nodes and links with the settings after the changes before an
+// instant.
 func (s *Scenario) tuned(before unit.Time) ([]Node, []Link) {
 	b, nodes, links := resume(s), slices.Clone(s.Nodes), slices.Clone(s.Links)
 	for _, c := range s.Timely() {
@@ -48,7 +49,7 @@ func (s *Scenario) tuned(before unit.Time) ([]Node, []Link) {
 	return nodes, links
 }
 
-// standing writes the settings of one node.
+// standing returns the settings of one node.
 func standing[T any](fields []field[T], tunables []tunable[T], v *T) (list []Setting) {
 	for _, t := range tunables {
 		if value := find(fields, t.name).write(v); value != nil {
@@ -58,7 +59,7 @@ func standing[T any](fields []field[T], tunables []tunable[T], v *T) (list []Set
 	return list
 }
 
-// Cut tells which links, by their index, are down at an instant.
+// Cut returns the links, by index, that are down at an instant.
 func (s *Scenario) Cut(at unit.Time) map[int]bool {
 	down := map[int]bool{}
 	for _, c := range s.Timely() {

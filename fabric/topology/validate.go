@@ -11,8 +11,8 @@ import (
 // maxBins bounds the length of a recorded series.
 const maxBins = 1_000_000
 
-// validate checks what spans several keys; what concerns one key alone was
-// checked when it was read. It changes nothing.
+// validate checks conditions across several keys. Single keys were checked when they
+// were read. It changes nothing.
 func (b *builder) validate(ends [][]End) {
 	b.checkBins()
 	b.checkSchemes()
@@ -53,8 +53,8 @@ func (b *builder) checkSchemes() {
 	}
 }
 
-// checkSections checks the sections that are given as the schemes themselves do. It
-// says nothing where a fault is known by its key already.
+// checkSections validates the given sections with the schemes' own checks. It does
+// nothing if there are faults already, because those name the key.
 func (b *builder) checkSections() {
 	if len(b.list) > 0 {
 		return
@@ -68,8 +68,8 @@ func (b *builder) checkSections() {
 	}
 }
 
-// checkCabling checks that every NIC has one link and reaches the first one. It
-// says nothing where nodes or links could not be read.
+// checkCabling checks that every NIC has one link and a path to the first NIC. It
+// does nothing if nodes or links could not be read.
 func (b *builder) checkCabling(ends [][]End) {
 	if b.noNodes || b.noLinks {
 		return
@@ -91,7 +91,7 @@ func (b *builder) checkCabling(ends [][]End) {
 	}
 }
 
-// checkPayloads checks that the largest data frame of every NIC passes every
+// checkPayloads checks that the largest data frame of every NIC fits the MTU of every
 // link.
 func (b *builder) checkPayloads() {
 	narrow := -1
@@ -117,8 +117,8 @@ func (b *builder) checkPayloads() {
 	}
 }
 
-// checkUETPayloads checks that requests of UET can carry the payloads, if the scheme
-// runs over it: their length has 14 bits.
+// checkUETPayloads checks that UET requests can carry the payloads if the scheme uses
+// UET: their length field has 14 bits.
 func (b *builder) checkUETPayloads() {
 	if scheme, err := cc.Find(b.s.Scheme); err != nil || scheme.Notification != cc.NotifyCredit {
 		return
@@ -135,7 +135,7 @@ func (b *builder) linkName(l Link) string {
 	return fmt.Sprintf("%s-%s", b.s.Nodes[l.A].Name, b.s.Nodes[l.B].Name)
 }
 
-// checkFlow checks one flow; the flows of a burst share the faults of the burst.
+// checkFlow checks one flow. The flows of a burst share the faults of the burst.
 func (b *builder) checkFlow(f Flow, src *source, ends [][]End) {
 	if f.From == f.To {
 		b.fault(src.of("to"), "%s would send to itself", b.s.Nodes[f.To].Name)
@@ -148,7 +148,8 @@ func (b *builder) checkFlow(f Flow, src *source, ends [][]End) {
 	}
 }
 
-// checkStart checks that a flow or burst begins within the run.
+// checkStart checks that a flow, burst, workload, command or change starts within the
+// run.
 func (b *builder) checkStart(start unit.Time, at place) {
 	if b.s.Duration > 0 && start >= b.s.Duration && !b.s.Live {
 		b.fault(at, "%s is not before the end of the run, want less than the duration of %s", start, b.s.Duration)

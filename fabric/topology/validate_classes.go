@@ -8,7 +8,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// checkSwitch checks that the thresholds of a switch can work with its links.
+// checkSwitch checks that the thresholds of a switch are consistent and fit its
+// links.
 func (b *builder) checkSwitch(s SwitchSettings, src *source, links []Link) {
 	if s.Kmin > s.Kmax {
 		b.fault(src.of("kmin"), "%s is above kmax %s", s.Kmin, s.Kmax)
@@ -29,8 +30,8 @@ func (b *builder) checkSwitch(s SwitchSettings, src *source, links []Link) {
 	b.checkBuffer(s, src, links)
 }
 
-// checkClass checks what a class has of its own, links aside: that it is of its
-// kind, and that its thresholds are in order.
+// checkClass checks the settings of a class, apart from the links: that they apply to
+// its kind, lossless or lossy, and that its thresholds are in order.
 func (b *builder) checkClass(s SwitchSettings, class fabric.Priority, src *source) {
 	at := func(key string) place { return src.of(join(classKey(class), key)) }
 	p, own := s.Profile(class), s.Classes[class]
@@ -63,8 +64,8 @@ func (b *builder) checkClass(s SwitchSettings, class fabric.Priority, src *sourc
 	}
 }
 
-// checkBuffer checks that the buffer holds what is set aside, and that each
-// threshold lies within what is left to share and lets a frame in.
+// checkBuffer checks that the buffer holds all reserves and headrooms. It also checks
+// that each threshold fits the remaining shared buffer and admits a frame.
 func (b *builder) checkBuffer(s SwitchSettings, src *source, links []Link) {
 	frame := unit.Bytes(0)
 	for _, l := range links {
@@ -86,7 +87,7 @@ func (b *builder) checkBuffer(s SwitchSettings, src *source, links []Link) {
 	}
 }
 
-// setAside says what the classes take at the ports.
+// setAside describes the reserves and headrooms of the classes.
 func setAside(s *SwitchSettings, ports int) string {
 	if s.Classes == ([fabric.Priorities]ClassSettings{}) {
 		return fmt.Sprintf("reserve %s and headroom %s for %d ports and %d lossless classes", s.Reserve, s.Headroom, ports, len(s.Lossless))
@@ -100,7 +101,8 @@ func setAside(s *SwitchSettings, ports int) string {
 	return fmt.Sprintf("%s, for %d ports", strings.Join(list, ", "), ports)
 }
 
-// checkThreshold checks the threshold of one class, where shared bytes are left.
+// checkThreshold checks the threshold of one class. shared is the buffer beyond
+// reserves and headrooms, frame the largest frame, both in bytes.
 func (b *builder) checkThreshold(s *SwitchSettings, class fabric.Priority, src *source, shared, frame unit.Bytes) {
 	p, own := s.Profile(class), s.Classes[class]
 	ownKey := func(given bool, key string) place {

@@ -5,21 +5,21 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// DefaultShift is by how much variants move bursts and commands at most, to either
-// side: more than the control periods of the schemes (50 us), so that a burst meets
-// them in any phase.
+// DefaultShift is the largest shift of bursts and commands in a variant, in either
+// direction. It exceeds the control periods of the schemes (50 us), so that a burst
+// meets them in any phase.
 const DefaultShift = 100 * unit.Microsecond
 
-// Draw is what a variant of a scenario changes.
+// Draw holds the values that a variant of a scenario changes.
 type Draw struct {
 	Seed  uint64    `json:"seed"`
-	Shift unit.Time `json:"shift_ps"` // of all bursts and commands of the file, together
+	Shift unit.Time `json:"shift_ps"` // of all bursts and commands of the file, by the same time
 }
 
-// Draw gives what variant k changes, drawn from the scenario's seed alone: k's draw does
-// not depend on how many variants there are. Variant 0 is the scenario as it is
-// written. Bursts and commands move by a whole number of nanoseconds, uniform between
-// -most and most, within the run.
+// Draw returns the draw of variant k. It depends on the scenario's seed only, not on
+// the number of variants. Variant 0 is the scenario as written. Bursts and commands
+// move by a whole number of nanoseconds, uniform between -most and most, within the
+// run.
 func (s *Scenario) Draw(k int, most unit.Time) Draw {
 	if k == 0 {
 		return Draw{Seed: s.Seed}
@@ -33,14 +33,14 @@ func (s *Scenario) Draw(k int, most unit.Time) Draw {
 	}
 }
 
-// Moved names the bursts and commands that variants move: those of the file. Flows
-// begin when they did, and the flows of workloads follow the seed.
+// Moved returns the names of the bursts and commands of the file, which variants
+// move. Flows keep their start, and the flows of workloads depend on the seed.
 func (s *Scenario) Moved() (names []string) {
 	s.movable(func(name string, _ *unit.Time) { names = append(names, name) })
 	return names
 }
 
-// Variant gives variant k of the scenario; see Draw.
+// Variant returns variant k of the scenario; see Draw.
 func (s *Scenario) Variant(k int, most unit.Time) (*Scenario, error) {
 	if k == 0 {
 		return s, nil
@@ -53,7 +53,7 @@ func (s *Scenario) Variant(k int, most unit.Time) (*Scenario, error) {
 	return changed.renew()
 }
 
-// movable calls do with the instant of each burst and command that a variant moves.
+// movable calls do with the start of each burst and command that a variant moves.
 func (s *Scenario) movable(do func(name string, at *unit.Time)) {
 	for i := range s.Bursts {
 		if b := &s.Bursts[i]; !b.Change && !b.Workload {
@@ -65,8 +65,8 @@ func (s *Scenario) movable(do func(name string, at *unit.Time)) {
 	}
 }
 
-// room gives between which shifts every burst and command stays within the run, at
-// most that much to either side.
+// room returns the range of shifts, within -most and most, that keep every burst and
+// command within the run.
 func (s *Scenario) room(most unit.Time) (least, limit unit.Time) {
 	least, limit = -most, most
 	s.movable(func(_ string, at *unit.Time) {

@@ -8,7 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// varyField is what `run` varies: {key: nic.pacing, values: [off, bucket]}.
+// varyField is the setting that `run` varies:
+// {key: nic.pacing, values: [off, bucket]}.
 func varyField() field[form] {
 	return field[form]{
 		meta: meta{key: "vary", doc: "a key as `rackfab sweep --set` takes it, and the values that `run` compares", fixed: true},
@@ -60,7 +61,7 @@ func readVary(n *yaml.Node) (v Vary, err error) {
 	return v, nil
 }
 
-// scalars gives the values of a list, none of which comes twice.
+// scalars returns the values of a list. A repeated value is an error.
 func scalars(n *yaml.Node) (list []string, err error) {
 	for _, item := range n.Content {
 		if item.Kind != yaml.ScalarNode || item.Value == "" {

@@ -7,8 +7,9 @@ import (
 	"github.com/rackfab/rackfab/fabric/cc"
 )
 
-// strayClasses reports classes of data that a switch does not mark though the scheme
-// needs it, and those that it pauses under another class than the NICs send them in.
+// strayClasses reports data classes that a switch does not mark although the scheme
+// needs marks. It also reports data classes that a switch maps to another class than
+// the NICs do.
 func (s *Scenario) strayClasses() (list []Fault) {
 	scheme, _ := cc.Find(s.Scheme) // the scenario is valid
 	said := map[string]bool{}
@@ -42,7 +43,7 @@ func (s *Scenario) strayClasses() (list []Fault) {
 	return list
 }
 
-// classesInUse tells which classes have data of flows or commands.
+// classesInUse returns the classes with data of flows or commands.
 func (s *Scenario) classesInUse() (used [fabric.Priorities]bool) {
 	for _, f := range s.Flows {
 		used[f.Class] = true

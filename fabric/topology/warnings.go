@@ -9,14 +9,14 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Warnings lists settings that are allowed and are likely to be mistakes under the
-// scenario's scheme. Keys are those of a Setting; there are no lines. A value that
-// several nodes have is reported once, for the first of them.
+// Warnings returns valid settings that are likely to be mistakes under the scenario's
+// scheme. Keys are those of a Setting; there are no lines. A value at several nodes
+// is reported once, for the first of them.
 func (s *Scenario) Warnings() []Fault {
 	return slices.Concat(s.shortTimeouts(), s.shortHeadrooms(), s.smallSteps(), s.strayClasses(), s.untimedLosses())
 }
 
-// untimedLosses reports a NIC without a retransmission timer where links lose frames.
+// untimedLosses reports a NIC without a retransmission timer if links lose frames.
 func (s *Scenario) untimedLosses() []Fault {
 	fails := func(l Link) bool { return l.Loss != Ways{} || l.Corrupt != Ways{} }
 	i := slices.IndexFunc(s.Nodes, func(n Node) bool { return n.Kind == NIC && n.NIC.Timeout == 0 })
@@ -26,7 +26,7 @@ func (s *Scenario) untimedLosses() []Fault {
 	return []Fault{{Key: s.Nodes[i].Name + ".timeout", What: "is 0 where links lose or damage frames: a message whose last packet is lost never completes; want a timer"}}
 }
 
-// shortTimeouts reports retransmission timers that fire before an ACK can come.
+// shortTimeouts reports retransmission timers that expire before an ACK can arrive.
 func (s *Scenario) shortTimeouts() (list []Fault) {
 	type wait struct {
 		from, to int
@@ -53,8 +53,8 @@ func (s *Scenario) shortTimeouts() (list []Fault) {
 	return list
 }
 
-// pairsInUse gives the pairs of NICs between which flows or commands go, each once, in
-// the order in which they first come.
+// pairsInUse returns the pairs of NICs with flows or commands, without duplicates, in
+// the order of their first use.
 func (s *Scenario) pairsInUse() (pairs []Pair) {
 	seen := map[Pair]bool{}
 	add := func(p Pair) {
@@ -76,7 +76,7 @@ func (s *Scenario) pairsInUse() (pairs []Pair) {
 	return pairs
 }
 
-// shortHeadrooms reports headrooms that lossless traffic can overrun.
+// shortHeadrooms reports headrooms that lossless traffic can overflow.
 func (s *Scenario) shortHeadrooms() (list []Fault) {
 	said := map[Fault]bool{}
 	ends := s.PortMap()
@@ -104,7 +104,7 @@ func (s *Scenario) shortHeadrooms() (list []Fault) {
 	return list
 }
 
-// mostDemanding gives the link that needs the largest headroom.
+// mostDemanding returns the link that needs the largest headroom.
 func (s *Scenario) mostDemanding(ends []End) Link {
 	most := s.Links[ends[0].Link]
 	for _, e := range ends[1:] {
@@ -115,8 +115,8 @@ func (s *Scenario) mostDemanding(ends []End) Link {
 	return most
 }
 
-// smallSteps reports a step of TIMELY with which a flow that was cut to the floor
-// does not come back to its link's rate within the run.
+// smallSteps reports a step of TIMELY that is too small for a flow to recover from
+// the minimum rate to its link's rate within the run.
 func (s *Scenario) smallSteps() []Fault {
 	section, p := "timely", s.CC.TIMELY
 	switch s.Scheme {
@@ -142,9 +142,9 @@ func (s *Scenario) smallSteps() []Fault {
 		p.Delta, p.MinRate, line, back, s.Duration)}}
 }
 
-// climb gives how long TIMELY takes at least from its floor to a link's rate, if its
-// step does not grow with the link: one step, a hyper increase where there is one, for
-// each segment makes the rate grow exponentially.
+// climb returns the shortest time in which TIMELY recovers from its minimum rate to a
+// link's rate. It reports false if TIMELY's step grows with the link. The rate grows
+// exponentially with one step, or one hyper increase if enabled, per segment.
 func climb(p *cc.TIMELYParams, line unit.Rate, payload unit.Bytes) (unit.Time, bool) {
 	if p.DeltaPer > 0 || p.OncePerRTT || p.Delta == 0 || p.MinRate == 0 || p.MinRate >= line {
 		return 0, false

@@ -13,19 +13,19 @@ import (
 	"github.com/rackfab/rackfab/fabric/workload"
 )
 
-// Workload is what made a group of flows with sizes and instants drawn from the
+// Workload describes a group of flows whose sizes and arrivals are drawn from the
 // seed (package workload).
 type Workload struct {
 	Name     string
 	Sizes    Sizes
-	Load     float64   // payload that each sender sends, as a part of the rate of its link
-	From, To []int     // indices of NICs; each flow goes to any of To but its sender
-	Start    unit.Time // flows arrive from here on
-	Until    unit.Time // and before this, 0 for the end of the run
+	Load     float64   // payload of each sender, as a fraction of the rate of its link
+	From, To []int     // indices of NICs; each flow goes to any NIC of To except its sender
+	Start    unit.Time // flows arrive from this instant on
+	Until    unit.Time // and before this instant; 0 for the end of the run
 	Class    fabric.Priority
 }
 
-// Sizes is a distribution of flow sizes, and its name if it is a published one.
+// Sizes is a distribution of flow sizes. Name is empty if it is not a published one.
 type Sizes struct {
 	Name string
 	CDF  workload.CDF
@@ -101,7 +101,7 @@ var (
 	pointPercent = numberField("percent", "", percents, func(p *pointForm) *float64 { return &p.percent })
 )
 
-// readPoints reads a distribution; all that is wrong with single points is one error.
+// readPoints parses a distribution. It joins the errors of all points.
 func readPoints(n *yaml.Node) (workload.CDF, error) {
 	var c workload.CDF
 	var wrong []error
