@@ -10,7 +10,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// web is 32 hosts of 40 Gbit/s that send web search at half of that for 200 ms.
+// web returns 32 hosts of 40 Gbit/s that send web search at half that rate for 200
+// ms.
 func web(seed uint64) (Traffic, []Host) {
 	t := Traffic{Sizes: Find("websearch"), Load: Full / 2, Start: unit.Millisecond, Until: 201 * unit.Millisecond, Seed: seed}
 	hosts := make([]Host, 32)
@@ -35,9 +36,9 @@ func TestTheMeanGapIsThatOfTheHPCCSimulator(t *testing.T) {
 	}
 }
 
-// Of some 9350 flows per seed, rate, load and mean size lie within four standard
-// deviations of what is asked for; the instants are a Poisson process, for the gaps'
-// standard deviation is their mean; every host is chosen alike often.
+// With about 9350 flows per seed, rate, load and mean size lie within four standard
+// deviations of their expected values. Arrivals are a Poisson process: the standard
+// deviation of the gaps equals their mean. Every host is chosen equally often.
 func TestDrawsHaveTheRateLoadAndSizesAskedFor(t *testing.T) {
 	for seed := range uint64(8) {
 		traffic, hosts := web(seed)
@@ -63,7 +64,7 @@ func near(t *testing.T, what string, got, want, slack float64) {
 	}
 }
 
-// gaps checks mean and standard deviation of the gaps, host by host.
+// gaps checks the mean and standard deviation of the gaps, host by host.
 func gaps(t *testing.T, flows []Arrival, traffic Traffic, hosts []Host) {
 	t.Helper()
 	var sum, squares, n float64
@@ -126,7 +127,7 @@ func TestDrawsDependOnSeedAndHostAlone(t *testing.T) {
 	}
 }
 
-// A change of these numbers changes every run of a workload.
+// A change to these numbers changes every run of a workload.
 func TestTheFirstFlowsOfSeedOne(t *testing.T) {
 	traffic, hosts := web(1)
 	want := []Arrival{
@@ -140,7 +141,7 @@ func TestTheFirstFlowsOfSeedOne(t *testing.T) {
 	}
 }
 
-// The twin has logarithms in floating point.
+// The reference implementation uses floating-point logarithms.
 func TestExponentialDrawsAreThoseOfASlowTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rapid.Uint64().Draw(t, "r")

@@ -11,7 +11,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// The means that follow from the published points.
+// The means of the published distributions.
 func TestPublishedDistributionsHaveTheirMeans(t *testing.T) {
 	for name, want := range map[string]unit.Bytes{"websearch": 1_711_250, "hadoop": 120_421, "storage": 40_870} {
 		if got := Find(name).Mean(); got != want {
@@ -76,8 +76,8 @@ func anyCDF(t *rapid.T) CDF {
 	return append(c, Point{c[len(c)-1].Size + 1, All})
 }
 
-// The twin looks from point to point, in fractions without end: its size and At's
-// both lie on the line, and both are rounded down.
+// The reference implementation searches point by point, in exact fractions. Its size
+// and that of At both lie on the line, and both are rounded down.
 func TestDrawsAreThoseOfASlowTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := anyCDF(t)
