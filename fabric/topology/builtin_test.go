@@ -8,7 +8,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// examples are names of every form in Builtins.
+// examples holds names of every form in Builtins.
 var examples = append(Builtins()[:len(Builtins())-2], "star-1", "star-8", "star-64", "dumbbell-1-1", "dumbbell-8-2", "dumbbell-64-64")
 
 func TestEveryBuiltinIsValid(t *testing.T) {
@@ -91,7 +91,8 @@ func TestPCN16to2HasTheDerivedFiguresOfThePaper(t *testing.T) {
 	}
 }
 
-// roundTrip sums the delays along the flow's first route, both ways.
+// roundTrip returns the sum of the delays along the flow's first route, in both
+// directions.
 func roundTrip(s *Scenario, f Flow) unit.Time {
 	ends, routes := s.PortMap(), Routes(s)
 	var sum unit.Time

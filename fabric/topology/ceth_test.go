@@ -15,7 +15,8 @@ links: [{endpoints: [a, b], rate: 40Gbps, delay: 5us, mtu: 1101B}]
 schemes: {ceth: {source: int}}
 `
 
-// Telemetry must fit the links; a scheme that asks for none needs no room for it.
+// Frames with telemetry must fit the links. A scheme without telemetry needs no room
+// for it.
 func TestTelemetryFitsTheLinks(t *testing.T) {
 	_, err := Parse("narrow.yaml", []byte(narrow))
 	if err == nil || !strings.Contains(err.Error(), "6: schemes.ceth.source: int makes frames of 1102B") {
@@ -38,8 +39,8 @@ func TestLongestBaseRTT(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// There 1086 bytes and back 74 at 40 Gbit/s, and 5 us each way; both frames
-	// have timestamps.
+	// The frames are 1086 bytes forth and 74 bytes back at 40 Gbit/s, with 5 us each
+	// way; both have timestamps.
 	if got, want := s.LongestBaseRTT(0), 10*unit.Microsecond+(1086+74)*200*unit.Picosecond; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -52,7 +52,7 @@ func TestChangesOfAFile(t *testing.T) {
 	}
 }
 
-// Every way in which an entry of changes can be wrong is named at its place.
+// Every kind of invalid entry in changes is reported at its key.
 func TestFaultsOfChanges(t *testing.T) {
 	for _, c := range []struct{ entry, key, what string }{
 		{`{at: 1us}`, "changes[0]", "does 0 things"},
@@ -90,8 +90,8 @@ func TestFaultsOfChanges(t *testing.T) {
 	}
 }
 
-// One change after the other gives what the file with all of them gives, in
-// whatever order their instants lie.
+// Changes added one by one give the same scenario as a file with all of them, in any
+// order of their instants.
 func TestExtendIsParseOneByOne(t *testing.T) {
 	whole := parsed(t, changed)
 	rapid.Check(t, func(t *rapid.T) {
@@ -119,7 +119,7 @@ func TestExtendIsParseOneByOne(t *testing.T) {
 	})
 }
 
-// A journal may end before what was to come.
+// A journal may end before changes that were still to come.
 func TestALiveScenarioEndsBeforeItsFlows(t *testing.T) {
 	s := parsed(t, strings.Replace(changed, "duration: 1ms", "duration: 20us\nlive: true", 1))
 	same(t, s)
@@ -128,7 +128,7 @@ func TestALiveScenarioEndsBeforeItsFlows(t *testing.T) {
 	}
 }
 
-// Without a link the routes go round it, or end.
+// Without a link, the routes avoid it, or are empty.
 func TestRoutesWithoutALink(t *testing.T) {
 	s := parsed(t, sample)
 	r0 := s.Nodes[len(s.Nodes)-3].Host // h0..h3, r0, s0, s1

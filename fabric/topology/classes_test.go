@@ -12,8 +12,8 @@ import (
 
 const kilobyte = unit.Kilobyte
 
-// A class that has nothing of its own has what the switch gives: reserve and dynamic
-// threshold if it is lossless; the whole pool if it is not.
+// A class without settings of its own has those of the switch: reserve and dynamic
+// threshold if it is lossless, and the whole pool if it is not.
 func TestAClassHasTheSettingsOfItsSwitch(t *testing.T) {
 	s := DefaultSwitch()
 	s.Headroom = 100 * kilobyte
@@ -51,7 +51,7 @@ func TestWhatAClassHasOfItsOwnComesFirst(t *testing.T) {
 	} {
 		plain := parsed(t, base)
 		s := parsed(t, strings.Replace(base, "xoff: 100KB", "xoff: 100KB, "+c.section, 1))
-		same(t, s) // its manifest says the same
+		same(t, s) // the scenario parses back from its manifest
 		for class := range fabric.Priority(fabric.Priorities) {
 			want, got := plain.Nodes[5].Switch.Profile(class), s.Nodes[5].Switch.Profile(class)
 			got.Own = ClassSettings{}
@@ -65,8 +65,8 @@ func TestWhatAClassHasOfItsOwnComesFirst(t *testing.T) {
 	}
 }
 
-// A switch takes from the defaults what it does not give, and an alpha takes the
-// place of a limit that stands there.
+// A switch takes the settings that it does not set from the defaults. An alpha
+// replaces a limit in the defaults.
 func TestClassesOfASwitchOverrideTheDefaults(t *testing.T) {
 	s := parsed(t, spoilt(t, "buffer: 12MB", "buffer: 12MB, class1: {reserve: 2KB, limit: 200KB}"))
 	over := parsed(t, spoilt(t, "buffer: 12MB}\n", "buffer: 12MB, class1: {reserve: 2KB, limit: 200KB}}\n  s1: {class1: {alpha: 1/4}}\n"))
@@ -81,7 +81,7 @@ func TestClassesOfASwitchOverrideTheDefaults(t *testing.T) {
 	}
 }
 
-// Every fault of the classes is reported at its key, all of a file at once.
+// Every fault of the classes is reported at its key, all faults of a file at once.
 func TestFaultsOfClasses(t *testing.T) {
 	for section, want := range map[string]string{
 		"class1: {alpha: 1/8, limit: 1KB}":                        "class1.alpha: stands beside limit, want one of them",
@@ -122,7 +122,7 @@ func TestFaultsOfClasses(t *testing.T) {
 	}
 }
 
-// A setting names a class as it names anything else.
+// A setting names a class in the same way as a node or a flow.
 func TestSettingsOfClasses(t *testing.T) {
 	for _, c := range []struct{ setting, with string }{
 		{"switch.class1.limit=200KB", "buffer: 12MB, class1: {limit: 200KB}"},
@@ -142,8 +142,8 @@ func TestSettingsOfClasses(t *testing.T) {
 	}
 }
 
-// What a class has of its own changes while the rack runs, and a setting of the
-// switch leaves it alone from then on.
+// A class's own settings can change while the rack runs. A setting of the switch no
+// longer affects the class afterwards.
 func TestChangesOfClasses(t *testing.T) {
 	s := parsed(t, spoilt(t, "buffer: 12MB", "buffer: 12MB, lossless: [3, 4]")+`changes:
   - {at: 100us, set: s0.class3.alpha=1/4}

@@ -10,7 +10,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// asking is the sample with commands; each line may be spoilt.
+// asking is the sample with commands. Tests replace its lines with invalid ones.
 const asking = sample + `commands:
   - {name: G, verb: get, from: r0, to: h0..h1, size: 1MB, count: 3, at: 10us, every: 2us}
   - {name: P, verb: put, from: "r0, h2", to: h3, size: 4KB, class: 3, after: G}
@@ -27,7 +27,7 @@ func askingWith(t testing.TB, old, with string) string {
 	return strings.Replace(asking, old, with, 1)
 }
 
-// Each pair of NICs has one connection per class, commands count up over the whole
+// Each pair of NICs has one connection per class. Command IDs are consecutive in the
 // scenario, and an ID leads back to its entry.
 func TestCommandsExpandIntoConnectionsAndStreams(t *testing.T) {
 	s := parsed(t, askingWith(t, "from: \"r0, h2\", to: h3, size: 4KB, class: 3, after: G", "from: r0, to: \"h0, h3\", size: 4KB"))

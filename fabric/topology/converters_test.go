@@ -54,7 +54,7 @@ func TestRewrittenTimestampFollowsFromTheSenders(t *testing.T) {
 	parsed(t, spoilt(t, "buffer: 12MB", "rttx_stamp: ts"))
 }
 
-// Which switches convert, and which classes, is set one by one.
+// Conversion can be configured for each switch and each class.
 func TestRewritingIsSetPerSwitchAndClass(t *testing.T) {
 	s := parsed(t, spoilt(t, "{buffer: 12MB}", "{buffer: 12MB}\n  s1: {rewrite: {3: rttx, 0: none}, rttx_d: 4us}"))
 	s0, s1 := s.Nodes[5].Switch, s.Nodes[6].Switch
@@ -67,8 +67,7 @@ func TestRewritingIsSetPerSwitchAndClass(t *testing.T) {
 	same(t, s)
 }
 
-// Every setting can be written, survives the manifest, and is what the converter
-// gets.
+// Every setting can be written, survives the manifest, and reaches the converter.
 func TestSettingsOfAConverter(t *testing.T) {
 	const all = "rttx_key: five-tuple, rttx_key_bits: 16, rttx_match: mirror, rttx_table: 7, rttx_age: 1ms, rttx_judge: delay, rttx_queue: 1KB, " +
 		"rttx_delay: 3us, rttx_occupancy: 9KB, rttx_window: 16, rttx_way: probabilistic, rttx_levels: 9, rttx_bound: min, rttx_d: 0, rttx_stamp: ts, rttx_clear: ect0"
@@ -91,8 +90,8 @@ func TestSettingsOfAConverter(t *testing.T) {
 	same(t, s)
 }
 
-// The list of settings is that of the parser, and each says where its default
-// comes from.
+// The list of settings is that of the parser, and each setting cites the source of
+// its default.
 func TestSwitchParams(t *testing.T) {
 	params := SwitchParams("timely-rttx")
 	if len(params) != len(rttxFields) {

@@ -9,8 +9,8 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 )
 
-// By default data is on DSCP 26 in class 3, the class selectors are in their classes,
-// and everything else in class 0.
+// By default, data has DSCP 26 in class 3, the class selectors are in their classes,
+// and all other code points in class 0.
 func TestTheDefaultCodePoints(t *testing.T) {
 	m := parsed(t, sample).DSCPMap()
 	for dscp, class := range m {
@@ -36,8 +36,8 @@ func TestCodePointsOfClasses(t *testing.T) {
 		{"{}", 3, 26},
 		{"{}", 6, 48},
 		{"{}", 0, 0},
-		{"{10: 1}", 1, 8},        // the class selector is in the class still
-		{"{8: 0, 10: 1}", 1, 10}, // it is not
+		{"{10: 1}", 1, 8},        // the class selector is still in the class
+		{"{8: 0, 10: 1}", 1, 10}, // the class selector is in another class
 		{"{26: 4}", 3, 24},
 		{"{26: 4}", 4, 32},
 		{"{26: 4, 32: 0}", 4, 26},
@@ -73,7 +73,7 @@ changes:
   - {at: 3us, burst: {name: plain, from: h0, to: h1, size: 1KB}}
 `
 
-// Every flow has the class of what made it, and the file that is written says so.
+// Every flow has the class of its entry or burst, and so does the manifest.
 func TestFlowsHaveClasses(t *testing.T) {
 	s := parsed(t, classed)
 	same(t, s)

@@ -6,8 +6,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// A file names nodes by ranges and says once what they share. Everything that
-// is wrong with it comes at once.
+// A file names nodes by ranges and gives common settings once. Parse reports all its
+// errors at once.
 func ExampleParse() {
 	const file = `name: incast
 duration: 1ms

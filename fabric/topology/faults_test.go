@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Each row spoils one thing in the sample and names the one line of the error.
+// Each row makes one error in the sample and names the line of its fault.
 func TestEachFaultNamesPlaceKeyAndWhatIsAllowed(t *testing.T) {
 	for _, c := range []struct{ old, with, want string }{
 		// the file
@@ -125,8 +125,8 @@ func TestEachFaultNamesPlaceKeyAndWhatIsAllowed(t *testing.T) {
 	}
 }
 
-// keysIn counts the keys that the faults blame. Two switches of one range may
-// have a fault each.
+// keysIn counts the keys of the faults. Two switches of one range may have a fault
+// each.
 func keysIn(err error) int {
 	var faults *Faults
 	blamed := map[string]bool{}

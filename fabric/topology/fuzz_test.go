@@ -2,8 +2,8 @@ package topology
 
 import "testing"
 
-// Whatever the bytes, Parse does not panic; and what it accepts is written back
-// and read again as the same scenario.
+// Parse panics on no input. A scenario that it accepts is written and parsed back as
+// the same scenario.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(sample))
 	f.Add([]byte(changed))
@@ -22,8 +22,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Whatever the setting, it is taken or refused; and what it makes is a sound
-// scenario.
+// Any setting is either accepted or refused. The result of an accepted setting is a
+// valid scenario.
 func FuzzSetting(f *testing.F) {
 	for _, s := range []Setting{
 		{"switch.xoff", "20KB"},

@@ -37,7 +37,7 @@ func TestBaseIncrementFollowsFromThePath(t *testing.T) {
 		{[]Setting{{"switch.rttx_d", "0"}}, 0},
 		{[]Setting{{"link.rate", "100Gbps"}}, 2 * us},
 		{[]Setting{{"link.rate", "100Gbps"}, {"s1--r0.rate", "200Gbps"}}, 12500 * unit.Nanosecond},
-		{[]Setting{{"link.rate", "100Gbps"}, {"h0--s0.rate", "40Gbps"}}, 2 * us}, // of another switch
+		{[]Setting{{"link.rate", "100Gbps"}, {"h0--s0.rate", "40Gbps"}}, 2 * us}, // the rate of another switch's port
 		{[]Setting{{"link.rate", "100Gbps"}, {"s1.rttx_d", "auto"}}, 12500 * unit.Nanosecond},
 	} {
 		if got := underRTTX(t, c.set...).Increment(s1); got != c.want {
@@ -63,7 +63,7 @@ func TestBaseIncrementOfAChange(t *testing.T) {
 			}
 		}
 	}
-	// What was never set is shown as what it follows from.
+	// A value that was never set is shown as the value derived for it.
 	if found := underRTTX(t).Standing(0)[s1]; !strings.Contains(joined(found), "rttx_d=12.5us") {
 		t.Errorf("standing: %s", joined(found))
 	}
@@ -77,7 +77,7 @@ func joined(list []Setting) string {
 	return b.String()
 }
 
-// A D that nothing takes is refused, in a file, on the command line and live.
+// A D that no switch uses is refused in a file, on the command line and live.
 func TestBaseIncrementWhereNothingConverts(t *testing.T) {
 	const why = "no class of s0, s1 turns ECN into RTT under pcn, want scheme timely-rttx, or rewrite {3: rttx} there"
 	one := strings.Replace(why, "s0, s1", "s1", 1)
@@ -92,7 +92,7 @@ func TestBaseIncrementWhereNothingConverts(t *testing.T) {
 		{"", "", []Setting{{"s1.rttx_d", "4us"}}, "s1.rttx_d: " + one},
 		{"{buffer: 12MB}", "{buffer: 12MB}\n  s1: {rewrite: {3: none}, rttx_d: 4us}", []Setting{{"scheme", "timely-rttx"}}, "13: switches.s1.rttx_d: no class of s1"},
 		{"bursts:", "changes:\n  - {at: 10us, set: s1.rttx_d=4us}\nbursts:", nil, "changes[0].set: " + one},
-		// These convert somewhere, or under one of the schemes.
+		// These convert at some switch, or under one of the schemes.
 		{"buffer: 12MB", "rttx_d: 4us", []Setting{{"scheme", "timely-rttx"}}, ""},
 		{"scheme: pcn", "scheme: pcn\ncompare: [pcn, timely-rttx]", []Setting{{"switch.rttx_d", "4us"}}, ""},
 		{"buffer: 12MB", "rewrite: {3: rttx}, rttx_d: 4us", nil, ""},
@@ -109,7 +109,7 @@ func TestBaseIncrementWhereNothingConverts(t *testing.T) {
 			t.Errorf("%s, %v: %v", c.with, c.set, err)
 		case c.want == "":
 			same(t, s)
-			same(t, s.Under("pfc")) // what is compared with it is a scenario of its own
+			same(t, s.Under("pfc")) // the scenario under another scheme is valid, too
 		case err == nil || !strings.Contains(err.Error(), c.want):
 			t.Errorf("%s, %v: error %v, want %q", c.with, c.set, err, c.want)
 		}

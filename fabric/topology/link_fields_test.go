@@ -24,7 +24,8 @@ links:
   - {endpoints: [r0, s1], corrupt: [0, 1]}
 `
 
-// A rate is of both directions, or a list of two; what a file says comes back.
+// An error rate applies to both directions, or is a list of two. The manifest
+// preserves it.
 func TestErrorRatesOfLinks(t *testing.T) {
 	s := parsed(t, flawed)
 	same(t, s)
@@ -43,8 +44,8 @@ func TestErrorRatesOfLinks(t *testing.T) {
 	}
 }
 
-// A setting of a command line changes a link, or one of its directions, in the order
-// in which the settings come.
+// A setting of a command line changes a link or one of its directions. Settings apply
+// in order.
 func TestSettingsOfDirections(t *testing.T) {
 	for _, c := range []struct {
 		set  string
@@ -72,8 +73,8 @@ func TestSettingsOfDirections(t *testing.T) {
 	}
 }
 
-// A rate that changes while the rack runs reaches the ends at which frames arrive,
-// and nothing else; what was set before stays.
+// A change of an error rate affects only the ends at which the frames arrive, and
+// keeps earlier changes.
 func TestErrorRatesChange(t *testing.T) {
 	s := parsed(t, flawed+"changes:\n  - {at: 1us, set: s0--s1.corrupt=0.5}\n  - {at: 2us, set: s0->s1.loss=1e-3}\n  - {at: 3us, set: link.loss=0}\n")
 	same(t, s)
@@ -112,7 +113,7 @@ func TestErrorRatesChange(t *testing.T) {
 	}
 }
 
-// Links that lose frames want a retransmission timer.
+// Links that lose frames need a retransmission timer.
 func TestLossWithoutATimer(t *testing.T) {
 	for _, c := range []struct {
 		set  []Setting
@@ -138,7 +139,7 @@ func TestLossWithoutATimer(t *testing.T) {
 	}
 }
 
-// Bad rates are faults that name the file, the key and what is allowed.
+// Faults of invalid rates name the file, the key and the allowed values.
 func TestFaultsOfErrorRates(t *testing.T) {
 	links := func(text string) string { return strings.Replace(flawed, "loss: [0.25, 0]", text, 1) }
 	change := func(set string) string { return flawed + "changes:\n  - {at: 1us, set: \"" + set + "\"}\n" }

@@ -11,7 +11,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// same checks that the scenario's manifest gives the scenario back.
+// same checks that the scenario parses back from its manifest.
 func same(t interface{ Fatalf(string, ...any) }, s *Scenario) {
 	text, err := Marshal(s)
 	if err != nil {
@@ -38,7 +38,7 @@ func TestManifestsOfRandomFilesGiveTheScenarioBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { same(t, parsedRandom(t)) })
 }
 
-// parsedRandom draws a valid file.
+// parsedRandom parses a random valid file.
 func parsedRandom(t *rapid.T) *Scenario {
 	pick := func(label string, values ...string) string { return rapid.SampledFrom(values).Draw(t, label) }
 	n := rapid.IntRange(2, 6).Draw(t, "n")

@@ -105,8 +105,8 @@ func TestHeadroomIsComputedFromTheLinkThatAsksMost(t *testing.T) {
 	}
 }
 
-// The twin counts, frame by frame, what a line-rate peer puts into the headroom
-// in the worst case.
+// The reference implementation counts, frame by frame, the bytes that a line-rate
+// peer sends into the headroom in the worst case.
 func TestNeededHeadroomHoldsTheWorstCase(t *testing.T) {
 	for _, l := range []Link{
 		{Rate: 40 * unit.GigabitPerSec, Delay: 5 * unit.Microsecond, MTU: 1518},
@@ -115,8 +115,8 @@ func TestNeededHeadroomHoldsTheWorstCase(t *testing.T) {
 		{Rate: 40 * unit.GigabitPerSec, Delay: 5 * unit.Microsecond, MTU: 64, Overhead: -14},
 	} {
 		one := l.Rate.Serialise(l.MTU + l.Overhead)
-		// At 0 a frame has come in that passes the threshold; PAUSE waits for a
-		// frame that has just begun, then goes out.
+		// At 0, a frame that crosses the threshold has arrived. PAUSE waits for a
+		// frame that has just begun, then is sent.
 		heard := one + l.Rate.Serialise(64+l.Overhead) + l.Delay
 		taken := l.MTU
 		for begun := -l.Delay; begun < heard; begun += one {

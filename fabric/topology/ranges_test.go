@@ -24,7 +24,7 @@ func TestListsAndRangesExpandInOrder(t *testing.T) {
 	}
 }
 
-// The twin counts up from the first name by printing.
+// The reference implementation prints the names one after the other.
 func TestARangeIsEveryNumberBetween(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lo := rapid.IntRange(0, 1000).Draw(t, "lo")

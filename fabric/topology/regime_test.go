@@ -21,8 +21,8 @@ flows: [{name: F0, from: h0, to: r0, size: endless}]
 changes:
 `
 
-// A class of a switch has one marking law: what is in use at one time has to need
-// the same, whatever the order in which it was asked for.
+// A class of a switch has one marking law. All schemes in use at one time must need
+// the same law, in whatever order the changes were requested.
 func TestOneLawAtATime(t *testing.T) {
 	for name, c := range map[string]struct {
 		changes []string
@@ -53,8 +53,8 @@ func TestOneLawAtATime(t *testing.T) {
 	}
 }
 
-// Flows change neither to nor from a scheme that is set up from the start, and the
-// refusal is one line that says why.
+// Flows change neither to nor from a scheme that is configured from the start. The
+// refusal is one line with the reason.
 func TestSchemesThatStay(t *testing.T) {
 	for _, scheme := range cc.Schemes {
 		to, from := "{at: 1us, scheme: {name: "+scheme.Name+"}}", "{at: 1us, scheme: {name: pfc}}"
@@ -91,7 +91,7 @@ func TestGlob(t *testing.T) {
 	}
 }
 
-// Settings go by their group too.
+// Settings may also be named by their group.
 func TestGroupsOfSettings(t *testing.T) {
 	s, err := Parse("r.yaml", []byte(regimes+"  - {at: 1us, set: s0.pfc.xoff=96KB}\n  - {at: 2us, set: s0.xoff=96KB}\n  - {at: 3us, set: switch.ecn.kmin=3KB}\n"))
 	if err != nil {
@@ -105,8 +105,8 @@ func TestGroupsOfSettings(t *testing.T) {
 	}
 }
 
-// However often flows change their scheme, the text that names it stays short: it has
-// the latest changes, and how many more there were.
+// SchemeText stays short, however often flows change their scheme. It lists the
+// latest changes and the number of the others.
 func TestSchemeTextIsBounded(t *testing.T) {
 	s := &Scenario{Scheme: "pfc"}
 	change := func(flows string) {

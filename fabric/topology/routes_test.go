@@ -36,7 +36,7 @@ func TestEqualCostRoutesStandInTheOrderOfPorts(t *testing.T) {
 	}
 }
 
-// The twin relaxes distances until nothing changes (Bellman and Ford).
+// The reference implementation relaxes distances until none changes (Bellman-Ford).
 func TestRoutesAreShortestPaths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := randomRack(t)
@@ -69,7 +69,7 @@ func slowDistances(s *Scenario, target int) []int {
 	const far = 1 << 20
 	dist := make([]int, len(s.Nodes))
 	for i := range dist {
-		dist[i] = far + 2*i // no two of them neighbours
+		dist[i] = far + 2*i // no two of these values differ by 1
 	}
 	dist[target] = 0
 	for changed := true; changed; {
@@ -86,7 +86,7 @@ func slowDistances(s *Scenario, target int) []int {
 	return dist
 }
 
-// randomRack draws switches that are cabled at random, perhaps in parts, with
+// randomRack returns switches with random links, possibly in several components, and
 // NICs on some of them.
 func randomRack(t *rapid.T) *Scenario {
 	s := &Scenario{}

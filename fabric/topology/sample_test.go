@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// sample is a valid file that the tests of faults spoil line by line.
+// sample is a valid file. The tests of faults make errors in its lines.
 const sample = `name: sample
 seed: 7
 duration: 1ms
@@ -48,7 +48,7 @@ func builtin(t testing.TB, name string) *Scenario {
 	return parsed(t, string(text))
 }
 
-// spoilt gives the sample with old replaced, which must be there once.
+// spoilt returns the sample with old replaced. old must occur exactly once.
 func spoilt(t testing.TB, old, with string) string {
 	t.Helper()
 	if strings.Count(sample, old) != 1 {

@@ -47,7 +47,7 @@ func compiled(t testing.TB) *jsonschema.Schema {
 	return s
 }
 
-// asJSON gives a YAML file as a JSON Schema validator sees it.
+// asJSON returns a YAML file in the form that a JSON Schema validator takes.
 func asJSON(t interface{ Fatalf(string, ...any) }, text string) any {
 	var n yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &n); err != nil {
@@ -152,8 +152,8 @@ func TestTheSchemaRefusesWhatTheParserRefusesOfOneKey(t *testing.T) {
 	}
 }
 
-// Every key of the published file is put where it belongs and must be known to
-// the parser; a key that is not there must be unknown.
+// Every key of the published file is known to the parser in its place, and an
+// unlisted key is unknown.
 func TestTheParserKnowsTheKeysOfThePublishedFileAndNoOthers(t *testing.T) {
 	text, err := os.ReadFile(published)
 	if err != nil {

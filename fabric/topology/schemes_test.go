@@ -7,8 +7,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/cc"
 )
 
-// The list of parameters is that of the parser: each default can be written in
-// a file and changes nothing there, and each says where it comes from.
+// The list of parameters is that of the parser. Each default can be written in a file
+// without changing the scenario, and each parameter cites its source.
 func TestParamsAreThoseOfTheFile(t *testing.T) {
 	for _, scheme := range cc.Schemes {
 		for _, p := range Params(scheme.Name) {
@@ -51,8 +51,8 @@ func TestEverySectionBelongsToAScheme(t *testing.T) {
 	}
 }
 
-// Each preset is the published settings of that name, and a key beside it changes
-// that one setting, wherever in the section it stands.
+// Each preset has the published settings of that name. A key beside it changes only
+// that setting, wherever in the section it is.
 func TestPresets(t *testing.T) {
 	with := func(section string) cc.Params {
 		return parsed(t, spoilt(t, "  pcn: {wmin: 0.01, wmax: 0.5}\n", section)).CC

@@ -10,7 +10,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// with gives the sample with settings "key=value".
+// with returns the sample with settings "key=value".
 func with(t testing.TB, settings ...string) (*Scenario, error) {
 	t.Helper()
 	var list []Setting
@@ -42,7 +42,7 @@ func TestASettingIsWhatTheFileWouldSay(t *testing.T) {
 		{"s1.xoff=100KB", "links:\n", "  s1: {xoff: 100KB}\nlinks:\n"},
 		{"switch.lossless=[3, 4]", "buffer: 12MB", "buffer: 12MB, lossless: [3, 4]"},
 		{"switch.marking={3: red}", "buffer: 12MB", "buffer: 12MB, marking: {3: red}"},
-		// The headrooms follow.
+		// The headrooms are recomputed.
 		{"link.delay=1us", "delay: 5us", "delay: 1us"},
 		{"s1--s0.rate=50Gbps", "rate: 100Gbps", "rate: 50Gbps"},
 		{"s0--s1.rate=50Gbps", "rate: 100Gbps", "rate: 50Gbps"},

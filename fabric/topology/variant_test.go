@@ -16,8 +16,8 @@ func paperRack(t *testing.T) *Scenario {
 	return s
 }
 
-// Variant 0 is the scenario; each other one moves the burst within the range and has a
-// seed of its own, and can be written as a file.
+// Variant 0 is the scenario itself. Every other variant moves the burst within the
+// range, has a seed of its own, and can be written as a file.
 func TestVariantsMoveTheBurstAndTheSeed(t *testing.T) {
 	s := paperRack(t)
 	if same, err := s.Variant(0, DefaultShift); err != nil || same != s {
@@ -55,7 +55,7 @@ func TestVariantsMoveTheBurstAndTheSeed(t *testing.T) {
 	}
 }
 
-// Draws depend on the seed and the number of the variant alone, not on the scheme.
+// Draws depend only on the seed and the number of the variant, not on the scheme.
 func TestDrawsAreRepeatable(t *testing.T) {
 	s, other := paperRack(t), paperRack(t)
 	other.Scheme = "qcn"
@@ -71,8 +71,8 @@ func TestDrawsAreRepeatable(t *testing.T) {
 	}
 }
 
-// No burst leaves the run, bursts and commands keep their distances, and what belongs
-// to a workload stays.
+// No burst leaves the run, and bursts and commands keep their distances. Flows of
+// workloads are not moved.
 func TestVariantsStayWithinTheRun(t *testing.T) {
 	s, err := Parse("x", []byte(`
 name: x
@@ -106,8 +106,8 @@ commands: [{name: G, verb: get, from: b, to: a, size: 1KB, at: 10us}]
 	}
 }
 
-// A workload that draws no flow with one seed may draw some with another: what follows
-// from the flows must fit those too.
+// A workload without flows under one seed may have flows under another. Settings
+// derived from the flows must fit those too.
 func TestVariantsOfAWorkloadWithoutFlows(t *testing.T) {
 	text, _ := Builtin("leaf-spine")
 	s, err := ParseWith("leaf-spine", text, []Setting{{"traffic.until", "20us"}, {"duration", "60us"}})

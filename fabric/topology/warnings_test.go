@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// warned gives the warnings of the sample with settings, "KEY=VALUE", one per line.
+// warned returns the warnings of the sample with settings, "KEY=VALUE", one per line.
 func warned(t *testing.T, settings ...string) string {
 	t.Helper()
 	var set []Setting
@@ -20,7 +20,8 @@ func warned(t *testing.T, settings ...string) string {
 	return (&Faults{File: "f", List: s.Warnings()}).Error()
 }
 
-// Allowed settings that are likely to be mistakes are reported, once for all nodes that share a value.
+// Valid settings that are likely to be mistakes are reported, once for all nodes that
+// share a value.
 func TestWarnings(t *testing.T) {
 	for _, c := range []struct{ set, want string }{
 		{"", ""},
@@ -28,7 +29,7 @@ func TestWarnings(t *testing.T) {
 		{"nic.timeout=1us", "f: h0.timeout: 1us is less than the base RTT of 30.5568us to r0, so that packets are sent again before their ACK can be in: want more than 30.5568us, or 0 for no timer"},
 		{"h2.timeout=30.5567us", "f: h2.timeout: 30.5567us is less than the base RTT of 30.5568us"},
 		{"h2.timeout=30.5568us", ""},
-		{"r0.timeout=1us", ""}, // it sends nothing
+		{"r0.timeout=1us", ""}, // r0 sends no data
 		{"nic.timeout=0", ""},
 		{"switch.headroom=30KB", "f: s0.headroom: 30000B does not hold what comes in after PAUSE at 100Gbps and 5us, so that frames of a lossless class are dropped: want at least 129619B"},
 		{"s1.headroom=129618B", "f: s1.headroom: 129618B does not hold"},
@@ -36,9 +37,9 @@ func TestWarnings(t *testing.T) {
 		{"switch.lossless=[]", "f: s0.marking: class 3 is lossy and has no marking law, so that pcn gets no marks from it: want {3: npecn}, or none to have it so"},
 		{"F0.class=1", "f: s0.marking: class 1 is lossy and has no marking law"},
 		{"switch.dscp={26: 4}", "f: s0.dscp: DSCP 26 is in class 4 here and in class 3 at the NICs, which a PAUSE of class 4 does not hold"},
-		{"s1.dscp={10: 4}", ""}, // nobody sends it
+		{"s1.dscp={10: 4}", ""}, // no NIC sends with DSCP 10
 		{"s1.class3.headroom=1KB", "f: s1.class3.headroom: 1000B does not hold"},
-		{"timely.preset=authors", ""}, // not the scheme
+		{"timely.preset=authors", ""}, // not the scheme in use
 	} {
 		var got string
 		if c.set == "" {
@@ -52,9 +53,9 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// From 100 Mbit/s to 100 Gbit/s are ln 1000 times 64 KB over 50 Mbit/s: 70.7 ms. The
-// step counts where the scheme has it, the run is shorter and no setting makes it grow
-// with the link.
+// From 100 Mbit/s to 100 Gbit/s takes ln 1000 times 64 KB over 50 Mbit/s: 70.7 ms.
+// The warning applies if the scheme uses the step, the run is shorter, and no setting
+// makes the step grow with the link.
 func TestWarningOfTIMELYsStep(t *testing.T) {
 	want := "f: timely.delta: a step of 10Mbps is for links of 10Gbps: from min_rate 100Mbps to the 100Gbps of a link takes at least 70ms, and the run lasts 10ms"
 	fast := []string{"scheme=timely", "link.rate=100Gbps", "duration=10ms"}

@@ -13,7 +13,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// loaded is a file with workloads: of all NICs, and between two groups.
+// loaded is a file with two workloads: of all NICs, and between two groups.
 const loaded = `name: loaded
 seed: 3
 duration: 40ms
@@ -33,7 +33,7 @@ workloads:
 
 func respelt(old, with string) string { return strings.Replace(loaded, old, with, 1) }
 
-// flowsOf gives the flows of a workload.
+// flowsOf returns the flows of a workload.
 func flowsOf(s *Scenario, name string) (flows []Flow) {
 	for _, f := range s.Flows {
 		if f.Burst >= 0 && s.Bursts[f.Burst].Name == name {
@@ -70,7 +70,7 @@ func TestAWorkloadBecomesFlowsInTheOrderOfTime(t *testing.T) {
 			t.Fatalf("%+v", f)
 		}
 	}
-	if len(pairs) != 8 || pairs["h2h2"] { // 3 senders, 3 receivers, one of them both
+	if len(pairs) != 8 || pairs["h2h2"] { // 3 senders and 3 receivers, with one NIC in both groups
 		t.Errorf("pairs %v", pairs)
 	}
 }
@@ -101,7 +101,7 @@ func TestAWorkloadFollowsTheSeedAndItsNameAlone(t *testing.T) {
 
 func alike(a, b Flow) bool { return a.Name == b.Name && a.Size == b.Size && a.Start == b.Start }
 
-// A live run and its journal have the flows of the run in one go, and no others.
+// A live run and its journal have exactly the flows of the batch run.
 func TestALiveRunKeepsTheFlowsOfItsWorkloads(t *testing.T) {
 	s := parsed(t, loaded)
 	live, err := s.Steered()
@@ -117,7 +117,7 @@ func TestALiveRunKeepsTheFlowsOfItsWorkloads(t *testing.T) {
 	}
 }
 
-// Nor has a journal that is steered once more, whoever wrote it.
+// A live journal that is steered again also has the same flows.
 func TestASteeredJournalKeepsTheFlowsOfItsWorkloads(t *testing.T) {
 	s := parsed(t, loaded+"live: true\n")
 	live, err := s.Steered()
