@@ -9,8 +9,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// CETH-7: the destination answers with an ACK that tells the source which
-// packets were delivered.
+// CETH-7: the destination answers with an ACK that identifies the delivered packets to
+// the source.
 func TestEveryPacketIsAcknowledged(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 5000)})
 	b.run(unit.Millisecond)
@@ -61,7 +61,7 @@ func TestAckReqIsAnsweredAtOnce(t *testing.T) {
 	}
 }
 
-// The last packet of a message is acknowledged at once, also unasked.
+// The last packet of a message is acknowledged at once, even without AckReq.
 func TestLastOfAMessageIsAcknowledgedAtOnce(t *testing.T) {
 	n := mustNew(t, config(1, []FlowConfig{flow(0, 1000)}, func(c *Config) { c.AckEvery = 100 }))
 	var out fabric.Out
@@ -72,8 +72,7 @@ func TestLastOfAMessageIsAcknowledgedAtOnce(t *testing.T) {
 	}
 }
 
-// A duplicate is acknowledged again with the last in-order PSN, and not delivered
-// twice.
+// A duplicate is acknowledged again with the last in-order PSN. It is not delivered twice.
 func TestDuplicateIsAcknowledgedAgain(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 3000)}, func(c *Config) { c.Timeout = 100 * us })
 	b.tap = func(from int, f *frame.Frame) bool { return from == 0 || b.now > 50*us } // ACKs are lost at first
@@ -91,7 +90,7 @@ func TestDuplicateIsAcknowledgedAgain(t *testing.T) {
 	}
 }
 
-// ACKs are cumulative: a lost one does no harm.
+// ACKs are cumulative: the loss of one has no effect.
 func TestLostACKIsCoveredByTheNext(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 100_000)})
 	odd := 0
@@ -102,7 +101,7 @@ func TestLostACKIsCoveredByTheNext(t *testing.T) {
 	}
 }
 
-// An ACK for a packet that was never sent, and one from the past, change nothing.
+// An ACK for a packet that was never sent has no effect, nor has an old ACK.
 func TestGhostACK(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 10_000_000)})
 	b.run(50 * us)
@@ -118,7 +117,7 @@ func TestGhostACK(t *testing.T) {
 			p.Build(&f)
 			var out fabric.Out
 			if syndrome == frame.SyndromeNAKSequence && psn == uint32(s.high) {
-				continue // says that everything sent has come
+				continue // acknowledges all sent packets
 			}
 			b.nics[0].Arrive(b.now, 0, &f, &out)
 			if s.acked != acked {

@@ -9,13 +9,13 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// independent makes NICs send a CNP for every marked packet, beside its ACK.
+// independent makes NICs send a CNP for every marked packet, in addition to its ACK.
 func independent(c *Config) {
 	c.Scheme, c.Notification = "cnp", cc.NotifyDCQCN
 	c.CC.DCQCN.CNPInterval = 0
 }
 
-// limited bounds the receivers' control packets to one in a microsecond.
+// limited limits the receivers' control packets to one per microsecond.
 func limited(c *Config) { c.ControlRate = 1_000_000 }
 
 // CETH-8: fig. 2: a marked packet is answered by an ACK and by a CNP of its own,
@@ -45,8 +45,8 @@ func TestBaselineSendsACKAndCNP(t *testing.T) {
 	}
 }
 
-// heldUp is how long the control packets of a kind waited at the receiver, from
-// the arrival of the data packets that they answer, in the order of both.
+// heldUp returns the times that the control packets of a kind waited at the receiver,
+// measured from the arrival of the data packets that they answer.
 func (b *fabricBench) heldUp(answered func(*frame.Frame) bool, answer func(*frame.Frame) bool) (waits []unit.Time) {
 	data := b.from(0, answered)
 	for i, f := range b.from(1, answer) {
@@ -56,10 +56,10 @@ func (b *fabricBench) heldUp(answered func(*frame.Frame) bool, answer func(*fram
 }
 
 // CETH-9: ¶5, ¶112: under the receiver's limit ACKs and CNPs wait for one another.
-// CETH-63: ¶177: the aggregated ACK is half of the packets, and waits less.
+// CETH-63: ¶177: aggregated ACKs are half as many packets, and wait less.
 func TestLimitedReceiverDelaysTheBaselineMore(t *testing.T) {
 	wait := func(change func(*Config)) (last unit.Time, packets int) {
-		// A packet every 0.85 us, and an answer every 1 us.
+		// One packet every 0.85 us, and one answer every 1 us.
 		f := flow(0, 40_000)
 		f.Initial = 10 * gbps
 		b := newBench(t, 2, []FlowConfig{f}, change, limited)
@@ -80,8 +80,8 @@ func TestLimitedReceiverDelaysTheBaselineMore(t *testing.T) {
 	}
 }
 
-// CETH-10: ¶6: nothing tells the source that congestion is over; its timer alone
-// lets it climb, and a poll of the timer is far longer than what the ACKs take.
+// CETH-10: ¶6: the source gets no signal that congestion is over. It raises its rate by
+// its timer alone, whose period is far longer than the delay of the ACKs.
 func TestBaselineDoesNotTellTheEnd(t *testing.T) {
 	recovered := func(change func(*Config)) unit.Time {
 		b := newBench(t, 2, []FlowConfig{flow(0, Endless)}, change)
@@ -98,8 +98,8 @@ func TestBaselineDoesNotTellTheEnd(t *testing.T) {
 		t.Fatal("the rate never rose")
 		return 0
 	}
-	// From the first clear packet at the receiver: an ACK is back after 5 us, the
-	// timer of DCQCN comes round 55 us after the last cut.
+	// From the first unmarked packet at the receiver on: an ACK returns after 5 us; the
+	// timer of DCQCN fires 55 us after the last cut.
 	if got := recovered(independent); got < 50*us || got > 65*us {
 		t.Errorf("the baseline rises after %v, want its timer of 55 us", got)
 	}
@@ -108,8 +108,8 @@ func TestBaselineDoesNotTellTheEnd(t *testing.T) {
 	}
 }
 
-// CETH-11: ¶113: the longer ACKs wait at the receiver, the more packets the source
-// counts as in flight that have long arrived.
+// CETH-11: ¶113: the longer ACKs wait at the receiver, the more delivered packets the
+// source still counts as in flight.
 func TestBaselineOvercountsPacketsInFlight(t *testing.T) {
 	overcount := func(change func(*Config)) unit.Bytes {
 		f := flow(0, Endless)
@@ -122,15 +122,15 @@ func TestBaselineOvercountsPacketsInFlight(t *testing.T) {
 		return r.DeliveredBytes - s.AckedBytes
 	}
 	apart, together := overcount(independent), overcount(aggregated())
-	// At 7 Gbit/s an ACK in a packet's time of 1.2 us passes the limit, an ACK and a
-	// CNP do not: then only the 5 us of the way back separate the counts.
+	// At 7 Gbit/s a packet takes 1.2 us. The limit admits an ACK in that time, but not an
+	// ACK and a CNP. With ACKs alone the counts differ only by the 5 us of the way back.
 	if together > 5000 || apart < 30_000 {
 		t.Errorf("%d bytes delivered and not counted apart, %d together", apart, together)
 	}
 }
 
-// CETH-12: ¶114: a CNP has no state: the source comes to its target in steps, where
-// the degree takes it there in one.
+// CETH-12: ¶114: a CNP carries no state. The source reaches its target in several steps;
+// with the degree it needs one.
 func TestBaselineWalksToItsTarget(t *testing.T) {
 	const target = testRate / 4
 	steps := func(change func(*Config)) (n int) {
@@ -149,8 +149,8 @@ func TestBaselineWalksToItsTarget(t *testing.T) {
 	}
 }
 
-// CETH-38: a flow whose peer does not speak CETH has ACK and CNP apart, beside
-// others at the same NIC that have them together.
+// CETH-38: a flow whose peer does not support CETH uses separate ACKs and CNPs, while
+// other flows of the same NIC use CETH.
 func TestPeerWithoutCETHGetsTheBaseline(t *testing.T) {
 	old, young := flow(0, 8000), flow(1, 8000)
 	old.Baseline = true

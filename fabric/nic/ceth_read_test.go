@@ -12,7 +12,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// markResponses makes the bench mark so many responses of host 1 from now on.
+// markResponses makes the bench mark the next responses of host 1.
 func (b *fabricBench) markResponses(last int) {
 	count := 0
 	b.tap = func(from int, f *frame.Frame) bool {
@@ -26,7 +26,7 @@ func (b *fabricBench) markResponses(last int) {
 	}
 }
 
-// requested lists what READ requests tell.
+// requested returns the indications in READ requests.
 func requested(frames []sentFrame) (list []string) {
 	for i := range frames {
 		word := "clear"
@@ -40,11 +40,11 @@ func requested(frames []sentFrame) (list []string) {
 	return list
 }
 
-// byTable sets the rate of each degree as a share of line rate.
+// byTable sets the rate for each degree as a share of line rate.
 func byTable(p *cc.CETHParams) { p.Degree = cc.CETHTable }
 
-// CETH-47: the next READ request tells of marked responses, and of the end of marks.
-// The responder goes to the rates of the degrees, and back.
+// CETH-47: the next READ request reports marked responses, and the end of marks. The
+// responder sets the rates of the degrees, and returns to its former rate.
 // CETH-35: the scenario is that of READ responses.
 func TestReadRequestTellsOfResponses(t *testing.T) {
 	b := newExchange(t, 1, aggregated(byTable))
@@ -54,10 +54,10 @@ func TestReadRequestTellsOfResponses(t *testing.T) {
 		b.run(b.now + 25*us)
 	}
 	b.run(b.now + 50*us)
-	// Each command is 20 READ requests and as many responses, which are back 10 us and
-	// more later: the requests of the first command know nothing yet, those of the
-	// second and third see the last responses marked. The first of the fourth covers
-	// marks, and the last response before the next had none.
+	// Each command has 20 READ requests and 20 responses, which return 10 us later or
+	// more. The requests of the first command report nothing yet. Those of the second and
+	// third report marked responses. The first of the fourth still covers marks; the last
+	// response before the next one has none.
 	got := requested(b.from(0, isReadRequest))
 	want := make([]string, 0, 80)
 	for i := range 80 {
@@ -87,8 +87,8 @@ func TestReadRequestTellsOfResponses(t *testing.T) {
 	}
 }
 
-// CETH-47: without a READ request in the interval an enhanced CNP tells, of the
-// beginning and of the end.
+// CETH-47: without a READ request in the interval, an enhanced CNP reports the beginning
+// and the end of congestion.
 // CETH-34: its type is enhanced.
 func TestEnhancedCNPTellsAlone(t *testing.T) {
 	b := newExchange(t, 1, aggregated(byTable))
@@ -117,8 +117,8 @@ func TestEnhancedCNPTellsAlone(t *testing.T) {
 	if got := b.nics[1].Stats().Malformed; got != 0 {
 		t.Errorf("%d malformed", got)
 	}
-	// The next command's requests find the path marked still; its last responses are
-	// clear, and no request follows: the CNP says none.
+	// The requests of the next command still report marks. Its last responses are
+	// unmarked, and no request follows: the CNP reports degree none.
 	b.markResponses(5)
 	b.post(0, get(2, 20_000))
 	b.run(3 * unit.Millisecond)
@@ -132,8 +132,8 @@ func TestEnhancedCNPTellsAlone(t *testing.T) {
 	}
 }
 
-// In the mode of the indication alone the CNP has version 0, and the end waits for
-// a request.
+// In the mode with the indication alone, the CNP has version 0, and the end of congestion
+// waits for a request.
 func TestPlainCNPTellsAlone(t *testing.T) {
 	b := newExchange(t, 1, aggregated(func(p *cc.CETHParams) { p.Mode = cc.CETHIndication }))
 	b.markResponses(20)
@@ -159,8 +159,8 @@ func TestPlainCNPTellsAlone(t *testing.T) {
 	}
 }
 
-// A WRITE between READs carries nothing, and asks for telemetry as a flow does; so do
-// responses.
+// A WRITE between READs carries no indication, and requests telemetry as a flow does.
+// Responses do the same.
 func TestTelemetryOfConnections(t *testing.T) {
 	b := newExchange(t, 1, aggregated(func(p *cc.CETHParams) { p.Source = cc.CETHINT }))
 	b.tap = func(from int, f *frame.Frame) bool {

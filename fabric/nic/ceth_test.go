@@ -12,7 +12,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// aggregated makes NICs tell congestion in ACKs, with a time window of 20 us.
+// aggregated makes NICs report congestion in ACKs, with a time window of 20 us.
 func aggregated(change ...func(*cc.CETHParams)) func(*Config) {
 	return func(c *Config) {
 		c.Scheme, c.Notification, c.CC.CETH.Window = "ceth", cc.NotifyCETH, 20*us
@@ -37,7 +37,7 @@ func (b *fabricBench) markFrom(first, last int) {
 	}
 }
 
-// told lists what ACKs say: their PSN, M for congested, and the degree.
+// told returns the content of ACKs: their PSN, M for congested, and the degree.
 func told(frames []sentFrame) []string {
 	var list []string
 	for i := range frames {
@@ -55,10 +55,10 @@ func told(frames []sentFrame) []string {
 	return list
 }
 
-// CETH-13, CETH-40, CETH-41: each packet is looked at; one with CE is answered by
-// an ACK with indication 1 and information.
-// CETH-42, CETH-43: one without CE by an ACK with indication 0 and no CETH: so the
-// end of congestion is announced.
+// CETH-13, CETH-40, CETH-41: each packet is inspected; one with CE is answered by an ACK
+// with indication 1 and information.
+// CETH-42, CETH-43: one without CE is answered by an ACK with indication 0 and no CETH,
+// which signals the end of congestion.
 // CETH-46: there is no CNP.
 // CETH-4, CETH-5: the parts of source and destination.
 func TestACKTellsOfCongestion(t *testing.T) {
@@ -89,14 +89,14 @@ func TestACKTellsOfCongestion(t *testing.T) {
 	}
 }
 
-// CETH-53: with one ACK for 4 packets, a change of the state is told at once, in
-// both directions, and every ACK covers packets of one state.
+// CETH-53: with one ACK for 4 packets, a change of the state is reported at once, in both
+// directions, and every ACK covers packets of one state.
 func TestChangeOfStateForcesAnACK(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 20_000)}, aggregated(), func(c *Config) { c.AckEvery = 4 })
 	b.markFrom(6, 11)
 	b.run(unit.Millisecond)
-	// 6 changes the state: 5 is acknowledged clear, 6 congested. 7 to 10 are of one
-	// state, 7 being asked for. 11 changes it back, and is asked for as well.
+	// 6 changes the state: 5 is acknowledged as clear, 6 as congested. 7 to 10 have one
+	// state; 7 requests an ACK. 11 changes the state back, and requests an ACK too.
 	want := []string{"3", "5", "6 M 1", "7 M 1", "10 M 2", "11", "15", "19"}
 	if diff := cmp.Diff(want, told(b.from(1, isACK))); diff != "" {
 		t.Error(diff)
@@ -120,7 +120,7 @@ func TestIndicationOnly(t *testing.T) {
 }
 
 // CETH-18, CETH-19, CETH-20, CETH-21: the forms carry the same degree.
-// CETH-45, CETH-55: the mode of figure 14: one step to the rate of the degree.
+// CETH-45, CETH-55: the mode of figure 14 sets the rate of the degree in one step.
 func TestFormsMoveTheRate(t *testing.T) {
 	length := map[cc.CETHForm]unit.Bytes{cc.CETHHeader: 12}
 	for _, form := range []cc.CETHForm{cc.CETHHeader, cc.CETHResv6, cc.CETHResv7, cc.CETHRatio6, cc.CETHRatio7} {
@@ -142,9 +142,9 @@ func TestFormsMoveTheRate(t *testing.T) {
 	}
 }
 
-// CETH-31, CETH-36, CETH-37: the length says what is told.
-// CETH-50, CETH-51, CETH-52: location, depth and delay come from telemetry, which
-// the NIC asks for, reads and takes out.
+// CETH-31, CETH-36, CETH-37: the length determines the items reported.
+// CETH-50, CETH-51, CETH-52: location, depth and delay come from telemetry, which the NIC
+// requests, reads and removes.
 func TestInformationFromTelemetry(t *testing.T) {
 	for source, carrier := range map[cc.CETHSource]frame.Carrier{cc.CETHINT: frame.CarrierINT, cc.CETHIOAM: frame.CarrierIOAM} {
 		for words := 1; words <= 4; words++ {
@@ -174,7 +174,7 @@ func TestInformationFromTelemetry(t *testing.T) {
 			if words >= 3 {
 				want.Delay = 3000
 			}
-			// The instant on the wire is cut to nanoseconds.
+			// The instant on the wire is truncated to nanoseconds.
 			if words >= 3 && got.Delay == 3001 {
 				got.Delay = 3000
 			}
@@ -188,8 +188,8 @@ func TestInformationFromTelemetry(t *testing.T) {
 	}
 }
 
-// CETH-39: where nothing is known the ACK has version 0, which cuts the rate as a
-// plain CNP does. Here no switch had room to write.
+// CETH-39: if nothing is known, the ACK has version 0, which cuts the rate as a plain CNP
+// does. Here no switch had room to write telemetry.
 func TestNothingKnownIsVersion0(t *testing.T) {
 	for _, form := range []cc.CETHForm{cc.CETHHeader, cc.CETHResv6, cc.CETHResv7, cc.CETHRatio6} {
 		b := newBench(t, 2, []FlowConfig{flow(0, Endless)}, aggregated(func(p *cc.CETHParams) { p.Source, p.Form = cc.CETHINT, form }))
@@ -206,9 +206,9 @@ func TestNothingKnownIsVersion0(t *testing.T) {
 	}
 }
 
-// CETH-38, CETH-39: an ACK of an unknown version, or of version 0, is a plain
-// notification, and acknowledges.
-// CETH-24: a header after the CETH does not matter.
+// CETH-38, CETH-39: an ACK of an unknown version, or of version 0, is a plain notification
+// and still acknowledges.
+// CETH-24: a header after the CETH has no effect.
 func TestForeignCETHCuts(t *testing.T) {
 	for _, h := range []frame.CETH{{Version: 0, Words: 1}, {Version: 7, Words: 4, Vendor: [15]byte{0xff, 0xff}}} {
 		for _, selective := range []bool{false, true} {
@@ -223,7 +223,7 @@ func TestForeignCETHCuts(t *testing.T) {
 	}
 }
 
-// ackFrame is an ACK from host 1 for flow 0 with a CETH.
+// ackFrame returns an ACK from host 1 for flow 0 with a CETH.
 func ackFrame(psn uint32, h frame.CETH, selective bool) frame.Frame {
 	var f frame.Frame
 	p := frame.Packet{
@@ -235,9 +235,9 @@ func ackFrame(psn uint32, h frame.CETH, selective bool) frame.Frame {
 	return f
 }
 
-// CETH-36: depth makes a budget at the sender: no more packets than that are in
-// flight from then on.
-// CETH-56: the NIC keeps it.
+// CETH-36: the depth sets a budget at the sender, which bounds the packets in flight from
+// then on.
+// CETH-56: the NIC observes the budget.
 func TestBudgetBoundsWhatIsInFlight(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, Endless)}, aggregated(func(p *cc.CETHParams) {
 		p.Source, p.Degree, p.Depth = cc.CETHINT, cc.CETHIgnore, cc.CETHBudget
@@ -256,7 +256,7 @@ func TestBudgetBoundsWhatIsInFlight(t *testing.T) {
 	}
 }
 
-// A NAK tells as an ACK does.
+// A NAK reports congestion as an ACK does.
 func TestNAKTells(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 8000)}, aggregated())
 	count := 0
@@ -274,14 +274,14 @@ func TestNAKTells(t *testing.T) {
 	}
 }
 
-// What an ACK without room would have told, the next one tells.
+// If the control queue has no room for an ACK, the next ACK carries its report.
 func TestLostIndicationIsToldAgain(t *testing.T) {
 	n := mustNew(t, config(1, []FlowConfig{flow(0, Endless)}, aggregated(), func(c *Config) { c.ControlQueue = 1 }))
 	var out fabric.Out
 	n.Arrive(us, 0, pointer(dataFrame(frame.WriteFirst, 0, 1_000_000, 1000)), &out)
 	marked := dataFrame(frame.WriteMiddle, 1, 0, 1000)
 	marked.SetECN(frame.CE)
-	n.Arrive(us, 0, &marked, &out) // its ACK finds no room
+	n.Arrive(us, 0, &marked, &out) // no room for its ACK
 	n.Tick(us, &out)
 	n.Arrive(2*us, 0, pointer(dataFrame(frame.WriteMiddle, 2, 0, 1000)), &out)
 	n.Tick(2*us, &out)
@@ -298,8 +298,8 @@ func TestLostIndicationIsToldAgain(t *testing.T) {
 
 func pointer(f frame.Frame) *frame.Frame { return &f }
 
-// CETH-60: the clear notification sets the rate to the preset.
-// CETH-59: or keeps it.
+// CETH-60: the clear notification sets the rate to the preset rate.
+// CETH-59: or keeps the rate.
 func TestClearNotificationRestoresTheRate(t *testing.T) {
 	for clear, want := range map[cc.CETHClear]unit.Rate{cc.CETHPreset: testRate, cc.CETHKeep: testRate / 4} {
 		b := newBench(t, 2, []FlowConfig{flow(0, Endless)}, aggregated(func(p *cc.CETHParams) { p.Clear = clear }))

@@ -7,12 +7,12 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// A change that does not fit is noted and changes nothing.
+// An invalid change is noted and has no effect.
 func TestUnfitChanges(t *testing.T) {
 	for _, c := range []fabric.Change{
 		{Verb: fabric.Reroute},
 		{Verb: fabric.Tune, Key: fabric.KeyXOFF, Value: 1},
-		{Verb: fabric.AddFlows, Flows: []fabric.Flow{{ID: 0, From: 0, To: 1, Size: 1}}}, // there already
+		{Verb: fabric.AddFlows, Flows: []fabric.Flow{{ID: 0, From: 0, To: 1, Size: 1}}}, // exists already
 		{Verb: fabric.AddFlows, Flows: []fabric.Flow{{ID: 7, From: 3, To: 4, Size: 1}}}, // of other hosts
 		{Verb: fabric.AddFlows, Flows: []fabric.Flow{{ID: 7, From: 0, To: 1, Size: 0}}},
 	} {
@@ -28,15 +28,15 @@ func TestUnfitChanges(t *testing.T) {
 	}
 }
 
-// A frozen NIC asks for no tick, and one whose link is down sends nothing; both go
-// on where they stood.
+// A frozen NIC requests no tick, and a NIC whose link is down sends nothing. Both continue
+// from the same state.
 func TestFrozenAndUnplugged(t *testing.T) {
 	for _, verbs := range [][2]fabric.Verb{{fabric.Freeze, fabric.Thaw}, {fabric.LinkDown, fabric.LinkUp}} {
 		n := changeable(t)
 		var out fabric.Out
 		n.Control(0, &fabric.Change{Verb: verbs[0]}, &out)
 		n.Tick(0, &out)
-		n.Control(0, &fabric.Change{Verb: verbs[0]}, &out) // once more is nothing
+		n.Control(0, &fabric.Change{Verb: verbs[0]}, &out) // repetition has no effect
 		if len(out.Sends) != 0 {
 			t.Errorf("after %s it sends", verbs[0])
 		}
@@ -54,7 +54,7 @@ func TestFrozenAndUnplugged(t *testing.T) {
 	}
 }
 
-// A stopped flow sends nothing again, whatever its timers say.
+// A stopped flow never sends again, even if its timers were running.
 func TestStoppedFlow(t *testing.T) {
 	n := changeable(t)
 	var out fabric.Out
@@ -73,7 +73,7 @@ func TestStoppedFlow(t *testing.T) {
 	}
 }
 
-// A flow that is added is sent as one that was there from the start.
+// An added flow is sent like a flow of the configuration.
 func TestAddedFlowIsAsAnyOther(t *testing.T) {
 	n := changeable(t)
 	var out fabric.Out
@@ -90,7 +90,7 @@ func TestAddedFlowIsAsAnyOther(t *testing.T) {
 	}
 }
 
-// changeable is host 0 with flow 0 of 10 KB to host 1.
+// changeable returns host 0 with flow 0 of 10 KB to host 1.
 func changeable(t *testing.T) *NIC {
 	t.Helper()
 	n, err := New(Config{

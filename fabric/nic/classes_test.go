@@ -11,9 +11,9 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Flows of two classes share the link frame by frame. PAUSE of one class holds its flows
-// alone, which go on in turns when it ends. The code point on the wire is that of each
-// flow's class, and ACKs that travel with data take it over.
+// Flows of two classes share the link frame by frame. PAUSE of one class pauses only its
+// flows, which continue in turns when it ends. The code point on the wire is that of each
+// flow's class, and ACKs that travel with data copy it.
 func TestPauseHoldsOneClassOfFlows(t *testing.T) {
 	const otherDSCP, otherPrio = 10, fabric.Priority(1)
 	second := flow(1, Endless)
@@ -29,7 +29,7 @@ func TestPauseHoldsOneClassOfFlows(t *testing.T) {
 	of := func(dscp uint8) func(*frame.Frame) bool {
 		return func(f *frame.Frame) bool { return isData(f) && f.DSCP() == dscp }
 	}
-	// In a span of 20 us at 40 Gbit/s 94 frames of 1062 bytes begin.
+	// In 20 us at 40 Gbit/s, 94 frames of 1062 bytes start.
 	for i, want := range [][2]int{{47, 47}, {0, 94}, {0, 0}, {94, 0}, {47, 47}} {
 		from := 20 * us * unit.Time(i)
 		first, other := b.startsWithin(from, from+20*us, of(dataDSCP)), b.startsWithin(from, from+20*us, of(otherDSCP))
@@ -58,8 +58,8 @@ func TestPauseHoldsOneClassOfFlows(t *testing.T) {
 	}
 }
 
-// The twin of the ready queue is one list of all that wait: the next is its first
-// whose class is not held.
+// The reference model of the ready queue is one list of all waiting flows: the next flow
+// is the first one whose class is not paused.
 func TestReadyQueueAgainstOneList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const flows = 6

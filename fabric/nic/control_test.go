@@ -9,7 +9,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Control goes before data when the link is free.
+// Control packets precede data when the link is free.
 func TestControlGoesFirst(t *testing.T) {
 	flows := []FlowConfig{flow(0, Endless), {ID: 1, From: 1, To: 0, Size: Endless}}
 	b := newBench(t, 2, flows)
@@ -46,7 +46,7 @@ func TestControlRateLimit(t *testing.T) {
 	}
 }
 
-// The control queue is bounded; what finds no room is lost, and noted.
+// The control queue is bounded. Packets that exceed it are dropped and noted.
 func TestControlQueueLimit(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 100_000)}, func(c *Config) {
 		c.ControlRate, c.ControlQueue, c.Timeout = 1_000_000, 4, 100*us
@@ -67,9 +67,9 @@ func TestControlQueueLimit(t *testing.T) {
 	}
 }
 
-// ACKs may travel in the class of the data that they answer. A PAUSE of that class
-// holds them back, and a CNP, which is in the control class, goes past them. The other
-// way round the CNP waits.
+// ACKs may travel in the class of the data that they answer. A PAUSE of that class delays
+// them, and a CNP, which is in the control class, overtakes them. A PAUSE of the control
+// class delays the CNP alone.
 func TestACKsInTheClassOfData(t *testing.T) {
 	for _, withData := range []bool{false, true} {
 		for _, held := range []fabric.Priority{dataPrio, ctrlPrio} {
@@ -109,7 +109,7 @@ func TestACKsInTheClassOfData(t *testing.T) {
 	}
 }
 
-// The room of the control queue is shared by its classes.
+// The classes share the capacity of the control queue.
 func TestControlQueueLimitOverClasses(t *testing.T) {
 	n := mustNew(t, config(1, []FlowConfig{flow(0, 5000)}, func(c *Config) { c.AckWithData, c.ControlQueue = true, 2 }))
 	var out fabric.Out
@@ -123,9 +123,8 @@ func TestControlQueueLimitOverClasses(t *testing.T) {
 	}
 }
 
-// A frame that no rule fits is discarded and noted: an unknown queue pair, another
-// host's frame, a stranger's, an opcode that is not emulated, a packet that does
-// not fit its message.
+// Unexpected frames are discarded and noted: for an unknown queue pair, for another host,
+// from a host other than the peer, with an unsupported opcode, or not fitting the message.
 func TestMalformed(t *testing.T) {
 	change := func(edit func(*frame.Packet)) frame.Frame {
 		f := dataFrame(frame.WriteFirst, 0, 5000, 1000)
@@ -166,10 +165,8 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// Nor does a NIC take an acknowledgement with a syndrome that it does not know, or
-// a PFC frame with bytes where none belong.
-// RTTX-6: a receiver may swap the ports of what it answers, so that the 5-tuple of
-// the ACK is that of the data packet turned round; the sender takes it.
+// RTTX-6: a receiver may swap the UDP ports in its answers, so that the 5-tuple of the ACK
+// is the reverse of the data packet's. The sender accepts such an ACK.
 func TestMirroredPortsOfAnACK(t *testing.T) {
 	for _, mirror := range []bool{false, true} {
 		b := newBench(t, 2, []FlowConfig{flow(0, 10_000)}, func(c *Config) { c.MirrorPorts = mirror })
@@ -190,6 +187,8 @@ func TestMirroredPortsOfAnACK(t *testing.T) {
 	}
 }
 
+// A NIC discards an acknowledgement with an unknown syndrome, and a PFC frame with nonzero
+// padding.
 func TestMalformedControl(t *testing.T) {
 	var nak, pause frame.Frame
 	p := frame.Packet{

@@ -10,7 +10,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// byCredit makes a NIC run over receiver credit.
+// byCredit configures a NIC for receiver credit.
 func byCredit(c *Config) {
 	c.Notification, c.Scheme = cc.NotifyCredit, "cbrc"
 	c.CC.Credit.BaseRTT = 25 * us
@@ -39,7 +39,7 @@ func to(id fabric.FlowID, from, host int) FlowConfig {
 	return FlowConfig{ID: id, From: from, To: host, Size: Endless, Source: 49152, DSCP: dataDSCP}
 }
 
-// CBRC-2: a flow alone starts at once and runs at 0.99 of its receiver's link.
+// CBRC-2: a single flow starts at once and runs at 0.99 of its receiver's link rate.
 func TestCreditGivesAFlowAloneItsLink(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 10*unit.Megabyte)}, byCredit)
 	b.run(5 * unit.Millisecond)
@@ -56,8 +56,8 @@ func TestCreditGivesAFlowAloneItsLink(t *testing.T) {
 	}
 }
 
-// CBRC-1, CBRC-2: the receiver shares its link among the senders, and after the
-// speculative start no more comes in than its link takes.
+// CBRC-1, CBRC-2: the receiver shares its link among the senders. After the speculative
+// start, the arriving rate does not exceed the link rate.
 func TestCreditSharesTheReceiver(t *testing.T) {
 	b := newBench(t, 3, []FlowConfig{to(0, 0, 2), to(1, 1, 2)}, byCredit)
 	b.run(2 * unit.Millisecond)
@@ -76,7 +76,8 @@ func TestCreditSharesTheReceiver(t *testing.T) {
 	}
 }
 
-// A sender that does not speculate asks first, and every answer is a credit.
+// A sender that does not speculate requests credit first, and every request is answered
+// with credit.
 func TestCreditIsAskedFor(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 100_000)}, byCredit, func(c *Config) { c.CC.Credit.Start = credit.StartAsked })
 	b.run(unit.Millisecond)
@@ -92,8 +93,7 @@ func TestCreditIsAskedFor(t *testing.T) {
 	}
 }
 
-// A lost credit, a lost ACK and a lost packet are harmless: everything arrives
-// once, in order.
+// All data arrives once and in order in spite of a lost credit, ACK or packet.
 func TestCreditSurvivesLoss(t *testing.T) {
 	for name, lost := range map[string]func(*frame.Frame) bool{
 		"credit":  isControl(frame.UETCredit),
@@ -153,7 +153,7 @@ func TestExcessIsSignalledInTheTarget(t *testing.T) {
 	}
 }
 
-// CBRC-26: the threshold may stand for all receivers of a sender together.
+// CBRC-26: the threshold may apply to all receivers of a sender together.
 func TestExcessOverAllReceivers(t *testing.T) {
 	for scope, want := range map[string]bool{"pair": false, "all": true} {
 		b := newBench(t, 3, []FlowConfig{to(0, 0, 1), to(1, 0, 2)}, byCredit, func(c *Config) {
@@ -192,7 +192,8 @@ func TestWastedCreditIsNoted(t *testing.T) {
 	}
 }
 
-// A UET packet that no flow or rule fits is counted, and nothing else happens.
+// A UET packet that is unexpected, or of an unknown flow, is counted and has no other
+// effect.
 func TestUETPacketsThatDoNotFit(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 10_000)}, byCredit)
 	b.run(unit.Millisecond)
@@ -220,8 +221,8 @@ func TestUETPacketsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// CBRC-20: consecutive means in the order of arrival, or of the PSNs: then an
-// indicated packet past a gap does not count.
+// CBRC-20: consecutive means in the order of arrival, or in the order of PSNs. In the
+// latter case an indicated packet past a gap does not count.
 func TestOrderOfIndicatedPackets(t *testing.T) {
 	for order, want := range map[credit.Order]int64{credit.OrderArrival: 3, credit.OrderPSN: 1} {
 		b := newBench(t, 2, []FlowConfig{flow(0, unit.Megabyte)}, byCredit, func(c *Config) {

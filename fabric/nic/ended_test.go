@@ -11,7 +11,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// under sets the scheme as package rack does.
+// under sets the scheme in the same way as package rack.
 func under(t testing.TB, scheme string) func(*Config) {
 	t.Helper()
 	s, err := cc.Find(scheme)
@@ -26,8 +26,8 @@ func under(t testing.TB, scheme string) func(*Config) {
 	}
 }
 
-// Whatever comes again after flow 0 has completed and flow 1 was stopped: the
-// receiver acknowledges data as it did, the sender is silent, and both stand changes.
+// Frames that arrive again after flow 0 has completed and flow 1 was stopped: the receiver
+// acknowledges data as before, the sender is silent, and both accept changes.
 func TestLateFramesOfEndedFlows(t *testing.T) {
 	for _, scheme := range cc.Names() {
 		t.Run(scheme, func(t *testing.T) {
@@ -68,8 +68,8 @@ func TestLateFramesOfEndedFlows(t *testing.T) {
 	}
 }
 
-// again delivers the frames once more, one per microsecond, and then a CNM; between
-// them it changes what can be changed.
+// again delivers the frames once more, one per microsecond, and then a CNM. In between it
+// makes every change that is possible.
 func again(b *fabricBench, late []sentFrame) {
 	start := b.now + unit.Millisecond
 	for i, f := range late {
@@ -92,7 +92,7 @@ func again(b *fabricBench, late []sentFrame) {
 	b.run(b.now + unit.Millisecond)
 }
 
-// answers counts the ACKs of the receiver.
+// answers returns the number of ACKs of the receiver.
 func answers(b *fabricBench, scheme string) int {
 	acks := b.from(1, isACK)
 	if s, _ := cc.Find(scheme); s.Notification == cc.NotifyCredit {
@@ -108,7 +108,7 @@ func (b *fabricBench) change(host int, c *fabric.Change) {
 	b.take(host, &out)
 }
 
-// What NICs keep of a flow that has ended, in bytes: docs/guide/live.md tells it.
+// Memory per ended flow in NICs, in bytes: docs/guide/live.md states these figures.
 func TestWhatEndedFlowsTakeInMemory(t *testing.T) {
 	for scheme, most := range map[string]struct{ sender, receiver int64 }{
 		"pfc": {400, 300}, "dcqcn": {400, 320}, "timely": {400, 300}, "pcn": {400, 360}, "ceth": {400, 1200},
@@ -121,8 +121,8 @@ func TestWhatEndedFlowsTakeInMemory(t *testing.T) {
 	}
 }
 
-// kept gives the bytes per flow that a sender's NIC and a receiver's hold after so
-// many flows, which came in bursts and have ended.
+// kept returns the memory in bytes per flow of a sender's and a receiver's NIC, after the
+// given number of flows have come in bursts and have ended.
 func kept(t testing.TB, scheme string, flows int) (sender, receiver int64) {
 	t.Helper()
 	b := newBench(t, 2, nil, under(t, scheme))
@@ -145,7 +145,7 @@ func kept(t testing.TB, scheme string, flows int) (sender, receiver int64) {
 	return held(&b.nics[0]) / int64(flows), held(&b.nics[1]) / int64(flows)
 }
 
-// held gives the bytes that a NIC holds, and lets go of it.
+// held returns the memory of a NIC in bytes, and releases the NIC.
 func held(n **NIC) int64 {
 	before := heap()
 	*n = nil
@@ -155,7 +155,7 @@ func held(n **NIC) int64 {
 func heap() int64 {
 	var m runtime.MemStats
 	runtime.GC()
-	runtime.GC() // pools are emptied by the second
+	runtime.GC() // the second run empties pools
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// engineConfig is an engine of few units, without pacing.
+// engineConfig returns an engine with few units and without pacing.
 func engineConfig() EngineConfig {
 	return EngineConfig{
 		CommandSlots: 16, FlowQueues: 8, FlowSlots: 8, Units: 8, ResponseUnits: 4,
@@ -22,8 +22,8 @@ func engineConfig() EngineConfig {
 	}
 }
 
-// newExchange is a bench of hosts with a connection 0 from host 0 to host 1, and
-// so on: connection i leads from host 0 to host 1+i.
+// newExchange returns a bench of hosts in which connection i leads from host 0 to host
+// 1+i.
 func newExchange(t testing.TB, connections int, change ...func(*Config)) *fabricBench {
 	t.Helper()
 	return newBench(t, 1+connections, nil, append([]func(*Config){func(c *Config) {
@@ -60,7 +60,7 @@ func isResponse(f *frame.Frame) bool {
 }
 func isReadRequest(f *frame.Frame) bool { return f.Opcode() == frame.ReadRequest }
 
-// done gives the IDs of the commands of host 0 that are complete, in their order.
+// done returns the IDs of the completed commands of host 0, in order of completion.
 func (b *fabricBench) done() (ids []uint32) {
 	for _, n := range b.noted(0, fabric.CommandDone) {
 		ids = append(ids, uint32(n.A))
@@ -68,7 +68,7 @@ func (b *fabricBench) done() (ids []uint32) {
 	return ids
 }
 
-// delivered sums what a host got.
+// delivered returns the payload delivered to a host, in bytes.
 func (b *fabricBench) delivered(host int) (sum unit.Bytes) {
 	for _, n := range b.noted(host, fabric.Delivered) {
 		sum += unit.Bytes(n.A)

@@ -22,7 +22,7 @@ const (
 	testDelay  = 5 * us
 )
 
-// config is a NIC as the tests use it; change edits it.
+// config returns a NIC configuration for tests, edited by change.
 func config(host int, flows []FlowConfig, change ...func(*Config)) Config {
 	c := Config{
 		Name: "h", Host: host, Rate: testRate, Delay: testDelay, Payload: 1000, AckEvery: 1,
@@ -50,20 +50,19 @@ func mustNew(t testing.TB, c Config) *NIC {
 	return n
 }
 
-// flow is a flow from host 0 to host 1.
+// flow returns a flow from host 0 to host 1.
 func flow(id fabric.FlowID, size unit.Bytes) FlowConfig {
 	return FlowConfig{ID: id, From: 0, To: 1, Size: size, Source: 49152, DSCP: dataDSCP}
 }
 
-// sentFrame is a frame that a host put on the wire, with the start of its
-// transmission.
+// sentFrame is a frame sent by a host, with the start of its transmission.
 type sentFrame struct {
 	from  int
 	start unit.Time
 	frame.Frame
 }
 
-// fabricBench joins NICs by a network that only delays: host i is nics[i].
+// fabricBench connects NICs by a network that only delays frames: host i is nics[i].
 type fabricBench struct {
 	t     testing.TB
 	nics  []*NIC
@@ -71,8 +70,8 @@ type fabricBench struct {
 	now   unit.Time
 	sent  []sentFrame
 	notes [][]fabric.Note
-	// tap sees each frame before it is delivered, may change it, and loses it by
-	// returning false.
+	// tap is called with each frame before delivery. It may change the frame, and drops
+	// it by returning false.
 	tap func(from int, f *frame.Frame) bool
 }
 
@@ -85,7 +84,7 @@ func newBench(t testing.TB, hosts int, flows []FlowConfig, change ...func(*Confi
 	return b
 }
 
-// inject delivers a frame to a host at an instant that is still to come.
+// inject delivers a frame to a host at a future instant.
 func (b *fabricBench) inject(host int, at unit.Time, f frame.Frame) {
 	f.Arrival = at
 	box := b.inbox[host]
@@ -93,7 +92,7 @@ func (b *fabricBench) inject(host int, at unit.Time, f frame.Frame) {
 	b.inbox[host] = slices.Insert(box, i, f)
 }
 
-// run handles every event up to and at the instant until.
+// run handles all events up to and including the instant until.
 func (b *fabricBench) run(until unit.Time) {
 	b.t.Helper()
 	for range 50_000_000 {
@@ -146,7 +145,7 @@ func (b *fabricBench) take(host int, out *fabric.Out) {
 	}
 }
 
-// from gives the frames of the host that satisfy keep.
+// from returns the frames of the host that satisfy keep.
 func (b *fabricBench) from(host int, keep func(*frame.Frame) bool) []sentFrame {
 	var kept []sentFrame
 	for i := range b.sent {
@@ -167,7 +166,7 @@ func isNAK(f *frame.Frame) bool {
 }
 func isCNP(f *frame.Frame) bool { return f.Opcode() == frame.OpcodeCNP }
 
-// noted gives the host's notes of a kind.
+// noted returns the host's notes of a kind.
 func (b *fabricBench) noted(host int, kind fabric.Kind) []fabric.Note {
 	var kept []fabric.Note
 	for _, n := range b.notes[host] {
@@ -178,7 +177,7 @@ func (b *fabricBench) noted(host int, kind fabric.Kind) []fabric.Note {
 	return kept
 }
 
-// psns lists the PSNs of frames.
+// psns returns the PSNs of frames.
 func psns(frames []sentFrame) []uint32 {
 	list := make([]uint32, len(frames))
 	for i := range frames {
@@ -187,7 +186,7 @@ func psns(frames []sentFrame) []uint32 {
 	return list
 }
 
-// pfc is a PFC frame for one class.
+// pfc returns a PFC frame for one class.
 func pfc(class fabric.Priority, quanta uint16) frame.Frame {
 	var f frame.Frame
 	p := frame.PFC{Source: frame.SwitchMAC(0), Enable: 1 << class}
@@ -196,7 +195,7 @@ func pfc(class fabric.Priority, quanta uint16) frame.Frame {
 	return f
 }
 
-// dataFrame is a data packet of flow 0 from host 0 to host 1.
+// dataFrame returns a data packet of flow 0 from host 0 to host 1.
 func dataFrame(op frame.Opcode, psn uint32, length uint32, payload uint32) frame.Frame {
 	var f frame.Frame
 	p := frame.Packet{

@@ -12,7 +12,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// CETH-2: the destination's NIC returns the data that the source asked for.
+// CETH-2: the destination's NIC returns the data that the source requested.
 // GET-28, GET-37: a GET is a sequence of sub-requests, each answered by the
 // target's own sending side.
 func TestGet(t *testing.T) {
@@ -41,8 +41,8 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// A sub-request of several packets is answered by first, middle and last; the
-// request takes as many PSNs.
+// A sub-request of several packets is answered by first, middle and last packets; the
+// request uses one PSN per response packet.
 func TestReadResponseOfSeveralPackets(t *testing.T) {
 	b := newExchange(t, 1, func(c *Config) { c.Engine.SubRequest = 3500 })
 	b.post(0, get(0, 5001))
@@ -66,7 +66,7 @@ func TestReadResponseOfSeveralPackets(t *testing.T) {
 	}
 }
 
-// GET-1: the request for 2048 bytes is a packet of 78 bytes, its answer one of 2114.
+// GET-1: the request for 2048 bytes is a packet of 78 bytes, its response one of 2114.
 func TestAGetIsSmallAndItsResponseLarge(t *testing.T) {
 	b := newExchange(t, 1, func(c *Config) { c.Payload, c.Connections[0].Payload = 2048, 2048 })
 	b.post(0, get(0, 2048))
@@ -98,7 +98,7 @@ func TestPutAndSend(t *testing.T) {
 }
 
 // GET-21: without translation, requests carry the addresses of the command, and the
-// target uses them as they come.
+// target uses them unchanged.
 func TestAddressesAreUsedAsTheyCome(t *testing.T) {
 	b := newExchange(t, 1)
 	read := get(0, 2500)
@@ -122,7 +122,7 @@ func TestAddressesAreUsedAsTheyCome(t *testing.T) {
 	}
 }
 
-// GET-27, GET-30: atomics change the target's memory, and bring back what it held.
+// GET-27, GET-30: atomics change the target's memory and return its previous value.
 func TestAtomics(t *testing.T) {
 	b := newExchange(t, 1)
 	add := command.Command{ID: 0, Verb: command.FetchAdd, Size: 8, Address: 16, Operand: 5}
@@ -143,8 +143,8 @@ func TestAtomics(t *testing.T) {
 	}
 }
 
-// GET-32, GET-33, GET-34: a unit counts its outstanding packets up when it makes
-// one and down when the response was processed, and stops at the limit.
+// GET-32, GET-33, GET-34: a unit increments its count of outstanding packets when it
+// creates one, decrements it when the response is processed, and stops at the limit.
 func TestOrdPktActive(t *testing.T) {
 	for name, c := range map[string]struct {
 		cmd   command.Command
@@ -173,8 +173,8 @@ func TestOrdPktActive(t *testing.T) {
 	}
 }
 
-// The window of a reaction point bounds what is written and not acknowledged; data
-// requests carry nothing that it could bound.
+// The window of a reaction point bounds the written and unacknowledged data. It does not
+// bound data requests, which carry no data.
 func TestTheWindowHoldsWrites(t *testing.T) {
 	for name, c := range map[string]struct {
 		cmd  command.Command
@@ -218,8 +218,8 @@ func TestCommandsOfAFlowGoInOrder(t *testing.T) {
 	}
 }
 
-// GET-23: the unit tells the shaper class and size of its packet, and the shaper
-// decides by them whether it may go.
+// GET-23: the unit passes the class and size of its packet to the shaper, which decides by
+// them whether to admit the packet.
 func TestTheShaperIsToldClassAndSize(t *testing.T) {
 	b := newExchange(t, 1, func(c *Config) {
 		c.Engine.Classes[0].Branch.Out.Ceiling = shaper.Limit{Rate: 8 * unit.MegabitPerSec, Depth: 2000}
@@ -228,8 +228,8 @@ func TestTheShaperIsToldClassAndSize(t *testing.T) {
 	b.post(0, put(0, 2000))
 	b.run(unit.Millisecond)
 	writes := b.from(0, isData)
-	// 1078 and 1062 bytes: for the second one 140 of the class's tokens are missing,
-	// which come in at one a microsecond.
+	// 1078 and 1062 bytes: the class lacks 140 tokens for the second packet. It gains one
+	// token per microsecond.
 	if len(writes) != 2 || writes[1].start != 140*us {
 		t.Errorf("%d writes, the second at %v", len(writes), writes[1].start)
 	}
@@ -238,8 +238,8 @@ func TestTheShaperIsToldClassAndSize(t *testing.T) {
 	}
 }
 
-// GET-38: what is a data request is known from the header of the request that the
-// unit built: a READ request costs tokens for its response, nothing else does.
+// GET-38: a data request is identified by the header that the unit built: only a READ
+// request costs tokens for its response.
 func TestOnlyReadRequestsAreDataRequests(t *testing.T) {
 	b := newExchange(t, 1)
 	b.post(0, get(0, 1000))

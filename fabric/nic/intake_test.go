@@ -8,8 +8,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// absorbing makes a NIC whose host takes in at the rate. Beyond XOFF the buffer
-// holds what the link has in flight both ways.
+// absorbing configures a NIC whose host absorbs frames at the rate. Above XOFF the buffer
+// has headroom for the data in flight on the link.
 func absorbing(rate unit.Rate) func(*Config) {
 	return func(c *Config) {
 		c.Intake = IntakeConfig{
@@ -19,9 +19,9 @@ func absorbing(rate unit.Rate) func(*Config) {
 	}
 }
 
-// GET-13: what comes in is parsed into a buffer that PFC governs: PAUSE above the
+// GET-13: arriving frames are parsed into a buffer controlled by PFC: PAUSE above the
 // threshold, RESUME when the host has caught up; nothing is lost.
-// GET-54: what a NIC absorbs may be less than its link delivers.
+// GET-54: a NIC may absorb less than its link delivers.
 func TestASlowHostPausesItsLink(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, Endless)}, absorbing(10*gbps))
 	end := 2 * unit.Millisecond
@@ -49,7 +49,7 @@ func TestASlowHostPausesItsLink(t *testing.T) {
 	}
 }
 
-// A PAUSE is refreshed before it runs out, as long as the buffer is too full.
+// A PAUSE is refreshed before it expires, while the buffer is above XON.
 func TestThePauseIsRefreshed(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, Endless)}, absorbing(unit.GigabitPerSec), func(c *Config) { c.Intake.Quanta = 1000 })
 	b.run(300 * us)
@@ -65,8 +65,8 @@ func TestThePauseIsRefreshed(t *testing.T) {
 	}
 }
 
-// GET-2: issuing a request takes as long as its 78 bytes last on the link, taking
-// in its response 50 times as long.
+// GET-2: issuing a request takes the transmission time of its 78 bytes; absorbing its
+// response takes 50 times as long.
 func TestAbsorbingTakesLonger(t *testing.T) {
 	c := IntakeConfig{Absorb: 108 * gbps, XOFF: 20_000, XON: 10_000, Quanta: 1, Buffer: 100_000}
 	k := newIntake(c)
@@ -84,8 +84,8 @@ func TestAbsorbingTakesLonger(t *testing.T) {
 	}
 }
 
-// GET-14: control packets have a way of their own in and out: what comes in does not
-// wait behind data in the buffer, and PAUSE goes out before data that waits.
+// GET-14: control packets have separate paths in and out: arriving ones do not wait behind
+// buffered data, and PAUSE precedes waiting data.
 func TestControlPassesTheBuffer(t *testing.T) {
 	flows := []FlowConfig{flow(0, Endless), {ID: 1, From: 1, To: 0, Size: Endless, Source: 49153}}
 	b := newBench(t, 2, flows, absorbing(unit.GigabitPerSec))

@@ -11,13 +11,13 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// The twin chops message by message and packet by packet.
+// The reference model divides a flow message by message and packet by packet.
 func TestChoppingMatchesALoop(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		payload := unit.Bytes(4 * rapid.Int64Range(1, 20).Draw(t, "payload"))
 		size := unit.Bytes(rapid.Int64Range(1, 2000).Draw(t, "size"))
 		m := newMessages(size, payload)
-		// Short messages make a flow of several, as 2^31 bytes would.
+		// Short messages give a flow several messages, as messages of 2^31 bytes do.
 		m.message = min(size, unit.Bytes(rapid.Int64Range(1, 300).Draw(t, "message")))
 		m.packets = int64((m.message + payload - 1) / payload)
 		var n, message int64
@@ -46,8 +46,8 @@ func TestChoppingMatchesALoop(t *testing.T) {
 	})
 }
 
-// A message of one packet is WRITE only, a longer one first, middle and last; the
-// first carries a RETH with the length of the whole message.
+// A message of one packet is WRITE only; a longer one is first, middle and last. The first
+// packet carries a RETH with the length of the whole message.
 func TestOpcodesOfAMessage(t *testing.T) {
 	for _, c := range []struct {
 		size    unit.Bytes
@@ -78,7 +78,7 @@ func TestOpcodesOfAMessage(t *testing.T) {
 	}
 }
 
-// An endless flow is back-to-back messages of 1 MB, so that MSN goes on.
+// An endless flow is a sequence of messages of 1 MB, so that its MSN advances.
 func TestEndlessFlowIsMessagesOf1MB(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, Endless)})
 	b.run(unit.Millisecond)
@@ -98,7 +98,7 @@ func TestEndlessFlowIsMessagesOf1MB(t *testing.T) {
 	}
 }
 
-// Data is ECT(0) and carries the DSCP and the addresses of its flow.
+// Data packets are ECT(0) and carry the DSCP and the addresses of their flow.
 func TestDataHeaders(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(7, 5000)})
 	b.run(unit.Millisecond)

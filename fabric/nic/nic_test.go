@@ -13,8 +13,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// A flow begins at its start, is noted with its size, and completes when its last
-// byte is acknowledged.
+// A flow begins at its start and is noted with its size. It completes when its last byte
+// is acknowledged.
 func TestLifeOfAFlow(t *testing.T) {
 	f := flow(3, 64_000)
 	f.Start = 20 * us
@@ -54,8 +54,8 @@ func TestLifeOfAFlow(t *testing.T) {
 	}
 }
 
-// The frame lasts its length and the overhead at the port's rate; the next one
-// starts when it has left.
+// The transmission of a frame takes its length plus overhead at the port's rate. The next
+// one starts when it ends.
 func TestLinkIsNeverOverbooked(t *testing.T) {
 	flows := []FlowConfig{flow(0, Endless), {ID: 1, From: 1, To: 0, Size: Endless}}
 	b := newBench(t, 2, flows, pcn, func(c *Config) { c.Overhead = 20 })
@@ -74,7 +74,7 @@ func TestLinkIsNeverOverbooked(t *testing.T) {
 	}
 }
 
-// adversity loses, marks and pauses by a drawn seed.
+// adversity drops and marks frames and pauses classes, by a drawn seed.
 func (b *fabricBench) adversity(t *rapid.T) {
 	odds := rapid.IntRange(2, 200).Draw(t, "odds")
 	state := rapid.Uint64().Draw(t, "seed")
@@ -92,8 +92,8 @@ func (b *fabricBench) adversity(t *rapid.T) {
 	}
 }
 
-// Through losses, marks and pauses every flow completes, every byte is delivered
-// once, and at every instant sent = acknowledged + in flight + to be sent.
+// Under losses, marks and pauses every flow completes and every byte is delivered once. At
+// every instant sent = acknowledged + in flight + to be sent.
 func TestEverythingIsDeliveredOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var flows []FlowConfig
@@ -182,7 +182,7 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
-// Quiet leaves out the notes of every frame and nothing else.
+// Quiet omits the notes per frame and nothing else.
 func TestQuietLeavesOutPerFrameNotes(t *testing.T) {
 	n := mustNew(t, config(0, []FlowConfig{flow(0, Endless)}))
 	out := fabric.Out{Quiet: true}
@@ -195,7 +195,7 @@ func TestQuietLeavesOutPerFrameNotes(t *testing.T) {
 	}
 }
 
-// New names everything that is wrong at once.
+// New reports all faults at once.
 func TestNewRefuses(t *testing.T) {
 	c := config(0, []FlowConfig{flow(0, 0), flow(0, 1), {ID: 2, From: 5, To: 5, Size: 1}, {ID: 1 << 30, From: 0, To: 1, Size: 1, Start: -1}})
 	c.Rate, c.Payload, c.AckEvery, c.ControlQueue, c.ControlDSCP = 0, 1001, 0, 0, 64
@@ -222,7 +222,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// A NIC without flows waits for nothing.
+// A NIC without flows requests no ticks.
 func TestIdleNIC(t *testing.T) {
 	n := mustNew(t, config(0, nil))
 	if at, ok := n.Next(); ok {
@@ -230,7 +230,7 @@ func TestIdleNIC(t *testing.T) {
 	}
 }
 
-// The counters have mlx5 names, always in the same order.
+// The counters have the mlx5 driver's names, always in the same order.
 func TestCounters(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, Endless)}, pcn)
 	b.mark(1, 2)
@@ -259,7 +259,7 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// FuzzArrive holds that a NIC is total: no frame makes it fail.
+// FuzzArrive checks that a NIC is total: no frame makes it panic.
 func FuzzArrive(f *testing.F) {
 	for _, seed := range []frame.Frame{
 		pfc(3, 9), dataFrame(frame.WriteFirst, 0, 5000, 1000), dataFrame(frame.WriteOnly, 0, 999, 1000),

@@ -11,7 +11,7 @@ import (
 
 func dcqcn(c *Config) { c.Scheme, c.Notification = "dcqcn", cc.NotifyDCQCN }
 
-// starts gives the instants at which the frames began to leave.
+// starts returns the starts of transmission of the frames.
 func starts(frames []sentFrame) []unit.Time {
 	list := make([]unit.Time, len(frames))
 	for i := range frames {
@@ -20,8 +20,8 @@ func starts(frames []sentFrame) []unit.Time {
 	return list
 }
 
-// PCN-2: DCQCN's notification point answers the first marked packet at once, and
-// while marks go on one CNP per flow leaves every 50 us.
+// PCN-2: DCQCN's notification point answers the first marked packet at once. While marks
+// continue, it sends one CNP per flow every 50 us.
 func TestDCQCNNotificationPoint(t *testing.T) {
 	f := flow(0, Endless)
 	f.Initial = 10 * gbps
@@ -53,8 +53,8 @@ func TestDCQCNIsSilentWithoutMarks(t *testing.T) {
 	}
 }
 
-// A CNP of DCQCN is the plain one of RoCEv2: capable of ECN, no rate in it; it cuts
-// the sender whatever its ECN field says.
+// A CNP of DCQCN is the plain CNP of RoCEv2: ECN-capable and without a rate. It cuts the
+// sender's rate regardless of its ECN field.
 func TestDCQCNCNPIsPlain(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, Endless)}, dcqcn)
 	b.mark(1, 1_000_000)
@@ -69,7 +69,7 @@ func TestDCQCNCNPIsPlain(t *testing.T) {
 	}
 }
 
-// The sender's rate comes back by the timer of the reaction point, without ACKs.
+// The sender's rate recovers by the timer of the reaction point, without ACKs.
 func TestDCQCNRecovers(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, Endless)}, dcqcn)
 	b.mark(1, 1_000_000)
@@ -79,8 +79,8 @@ func TestDCQCNRecovers(t *testing.T) {
 	}
 }
 
-// With a least gap per port CNPs of different flows keep their distance and go in
-// the order in which the flows were marked.
+// With a minimum gap per port, CNPs of different flows keep that gap, and leave in the
+// order in which the flows were marked.
 func TestDCQCNGapBetweenCNPs(t *testing.T) {
 	flows := []FlowConfig{flow(0, Endless), flow(1, Endless), flow(2, Endless)}
 	b := newBench(t, 2, flows, dcqcn, func(c *Config) { c.CC.DCQCN.CNPGap = 20 * us })
@@ -104,7 +104,7 @@ func TestDCQCNGapBetweenCNPs(t *testing.T) {
 	}
 }
 
-// cnmFrame is a CNM of a switch for a data packet of flow 0 from host 0.
+// cnmFrame returns a CNM of a switch for a data packet of flow 0 from host 0.
 func cnmFrame(feedback uint8) frame.Frame {
 	data, f := dataFrame(frame.WriteMiddle, 9, 0, 1000), frame.Frame{}
 	m := frame.CNM{Src: frame.SwitchMAC(0), Feedback: feedback}
@@ -113,8 +113,8 @@ func cnmFrame(feedback uint8) frame.Frame {
 	return f
 }
 
-// PCN-2: a CNM of QCN finds the flow by the packet that it brings back, and cuts
-// it by its feedback.
+// PCN-2: a CNM of QCN identifies the flow by the sampled packet that it returns, and cuts
+// the flow's rate by its feedback.
 func TestCNMCutsItsFlow(t *testing.T) {
 	flows := []FlowConfig{flow(0, Endless), flow(1, Endless)}
 	b := newBench(t, 2, flows, func(c *Config) { c.Scheme = "qcn" })
@@ -129,8 +129,8 @@ func TestCNMCutsItsFlow(t *testing.T) {
 	}
 }
 
-// A CNM for a flow that has not begun or has ended is counted; one that names no
-// flow of this host is malformed.
+// A CNM for a flow that has not begun or has ended is counted. A CNM for a flow that this
+// host does not have is malformed.
 func TestCNMThatFitsNoFlow(t *testing.T) {
 	f := flow(0, 1000)
 	f.Start = 50 * us
@@ -152,7 +152,7 @@ func TestCNMThatFitsNoFlow(t *testing.T) {
 }
 
 // A congestion point may sample an ACK that travels with data. The CNM goes to the host
-// that sent the ACK, which has no rate to cut: it is counted and ignored.
+// that sent the ACK. The host has no rate to cut, so it counts and ignores the CNM.
 func TestCNMForAnACK(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, Endless)}, func(c *Config) { c.Scheme, c.AckWithData = "qcn", true })
 	b.run(50 * us)

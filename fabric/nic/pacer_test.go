@@ -11,9 +11,9 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// bucket is a token bucket in exact fractions: the level, in bits, rises with the
-// rate, a frame may go at level 0 or above, and takes its bits from a level of at
-// most its own length.
+// bucket is a token bucket in exact fractions. The level, in bits, rises at the rate. A
+// frame may be sent at level 0 or above, and takes its bits from a level of at most its
+// own length.
 type bucket struct {
 	level *big.Rat
 	at    unit.Time
@@ -34,7 +34,7 @@ func (b *bucket) take(n unit.Bytes) {
 	b.level.Sub(b.level, bits)
 }
 
-// next gives the first whole picosecond at which the level is not below 0.
+// next returns the first whole picosecond at which the level is not below 0.
 func (b *bucket) next() unit.Time {
 	wait := new(big.Rat).Neg(b.level)
 	wait.Mul(wait, big.NewRat(int64(unit.Second), int64(b.rate)))
@@ -64,8 +64,8 @@ func TestPacerEqualsATokenBucket(t *testing.T) {
 	})
 }
 
-// A burst goes back to back, and the frame after it comes when the bucket, asked to
-// pay for the burst as for one long frame, has risen again.
+// The frames of a burst are sent back to back. The next frame follows when the bucket,
+// charged for the burst as for one long frame, has risen again.
 func TestPacerPaysForABurst(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := unit.Rate(rapid.Int64Range(1e6, 400e9).Draw(t, "rate"))
@@ -91,8 +91,8 @@ func TestPacerPaysForABurst(t *testing.T) {
 	})
 }
 
-// A flow under a burst of 16 KB sends 16 packets back to back at its link's rate,
-// and 16 more when its pace lets it: the pace counts over bursts.
+// A flow with bursts of 16 KB sends 16 packets back to back at its link's rate, and 16 more
+// when its pacer allows it: pacing applies to whole bursts.
 func TestBurstsOnTheWire(t *testing.T) {
 	f := flow(0, 160_000)
 	f.Initial = 10 * gbps
@@ -117,7 +117,7 @@ func TestBurstsOnTheWire(t *testing.T) {
 	}
 }
 
-// A change of rate keeps what is owed in bits, to a picosecond at each rate.
+// A change of rate keeps the debt in bits, to a picosecond at each rate.
 func TestPacerKeepsItsDebtWhenTheRateChanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		from := unit.Rate(rapid.Int64Range(1e6, 400e9).Draw(t, "from"))
@@ -138,7 +138,7 @@ func TestPacerKeepsItsDebtWhenTheRateChanges(t *testing.T) {
 	})
 }
 
-// A flow keeps its rate to the bit over many frames.
+// A flow keeps its rate exactly, to the bit, over many frames.
 func TestPacerHoldsItsRate(t *testing.T) {
 	p := pacer{rate: 37_300_000_007}
 	for range 1_000_000 {
@@ -149,7 +149,7 @@ func TestPacerHoldsItsRate(t *testing.T) {
 	}
 }
 
-// A flow's frames start one frame time at its rate apart, overhead counted.
+// A flow's frames start one frame time apart at its rate, including overhead.
 func TestPacingOnTheWire(t *testing.T) {
 	f := flow(0, 100_000)
 	f.Initial = 10 * gbps
@@ -167,7 +167,7 @@ func TestPacingOnTheWire(t *testing.T) {
 	}
 }
 
-// A flow that was held up by PAUSE makes up for one frame and no more.
+// A flow delayed by PAUSE catches up by one frame at most.
 func TestNoCatchUpBurstAfterPause(t *testing.T) {
 	f := flow(0, Endless)
 	f.Initial = 10 * gbps
@@ -192,8 +192,8 @@ func TestNoCatchUpBurstAfterPause(t *testing.T) {
 	}
 }
 
-// With gap the flow makes up for nothing: from the end of the pause on, every frame
-// starts a whole frame time at its rate after the one before.
+// With gap the flow does not catch up: from the end of the pause on, every frame starts a
+// whole frame time at its rate after the previous one.
 func TestGapPacerAfterPause(t *testing.T) {
 	f := flow(0, Endless)
 	f.Initial = 10 * gbps
@@ -216,8 +216,8 @@ func TestGapPacerAfterPause(t *testing.T) {
 	}
 }
 
-// With gap the next frame, or the frame after a burst, is due when the frames since
-// the start of the burst are paid for, whatever was due before.
+// With gap the next frame, or the frame after a burst, is due after the frame times of all
+// frames since the start of the burst, whatever was due before.
 func TestGapPacerStartsAnew(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := unit.Rate(rapid.Int64Range(1e6, 400e9).Draw(t, "rate"))
@@ -238,7 +238,7 @@ func TestGapPacerStartsAnew(t *testing.T) {
 	})
 }
 
-// Flows whose instant has come take turns, whatever they had before.
+// Flows that their pacers allow to send take turns, regardless of earlier transmissions.
 func TestRoundRobin(t *testing.T) {
 	flows := []FlowConfig{flow(0, Endless), flow(1, Endless), flow(2, Endless)}
 	flows[2].Start = 20 * us
@@ -262,8 +262,8 @@ func TestRoundRobin(t *testing.T) {
 	}
 }
 
-// Flows paced below their share keep their own rate while others are limited by
-// the link alone.
+// Flows paced below their share keep their own rate, while the others are limited by the
+// link alone.
 func TestPacedFlowsKeepTheirRateOnABusyLink(t *testing.T) {
 	flows := []FlowConfig{flow(0, Endless), flow(1, Endless), flow(2, Endless)}
 	flows[0].Initial, flows[1].Initial = 7_300_000_000, 1_100_000_000

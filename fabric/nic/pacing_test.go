@@ -10,8 +10,9 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// contend has a NIC with so many IN tokens, and 1 more every microsecond, arbitrate by
-// urgency between an urgent command and a PUT of none. It gives when each leaves.
+// contend makes a NIC with the given IN tokens, and 1 more every microsecond, arbitrate by
+// priority between an urgent command and a PUT without urgency. It returns the start of
+// transmission of each.
 func contend(t *testing.T, pacing shaper.Pacing, tokens unit.Bytes, urgent command.Command) (candidate, rival unit.Time) {
 	t.Helper()
 	b := newExchange(t, 3, func(c *Config) {
@@ -21,7 +22,7 @@ func contend(t *testing.T, pacing shaper.Pacing, tokens unit.Bytes, urgent comma
 	b.post(0, get(0, 1000)) // takes 1040 tokens, and the link for 15.6 ns
 	b.run(unit.Nanosecond)
 	urgent.ID, urgent.Rank = 1, 7
-	b.post(1, put(2, 100)) // its unit is the next in turn
+	b.post(1, put(2, 100)) // its unit has the next turn
 	b.post(2, urgent)
 	b.run(unit.Millisecond)
 	if len(b.done()) != 3 {
@@ -34,9 +35,9 @@ func contend(t *testing.T, pacing shaper.Pacing, tokens unit.Bytes, urgent comma
 }
 
 // GET-55: pacing decides by a command's type and the length of its response alone, and
-// arbitration obeys it: a command that arbitration prefers goes first, unless it is a
-// data request whose response exceeds the tokens; then it goes when there are enough,
-// and the other before it.
+// arbitration obeys that decision. The command that arbitration prefers is sent first,
+// unless it is a data request whose response exceeds the tokens. Then it is sent when
+// there are enough tokens, and the other command before it.
 func TestPacingDecidesAndArbitrationObeys(t *testing.T) {
 	const tokens, header = 1000, 40
 	sized := func(v command.Verb, size unit.Bytes) command.Command {
@@ -45,7 +46,7 @@ func TestPacingDecidesAndArbitrationObeys(t *testing.T) {
 	for _, c := range []struct {
 		command command.Command
 		pacing  shaper.Pacing
-		paced   unit.Bytes // tokens that are missing, 0 for a command that is not paced
+		paced   unit.Bytes // missing tokens, 0 for a command that is not paced
 	}{
 		{sized(command.Get, 1), shaper.PacingBucket, 0},
 		{sized(command.Get, tokens-header), shaper.PacingBucket, 0},
@@ -65,7 +66,7 @@ func TestPacingDecidesAndArbitrationObeys(t *testing.T) {
 		})
 	}
 	for _, verb := range []command.Verb{command.Put, command.Send, command.FetchAdd, command.CompareSwap} {
-		// Nothing that asks for no data is paced, even without any tokens.
+		// Commands that request no data are not paced, even without any tokens.
 		if candidate, rival := contend(t, shaper.PacingBucket, 0, sized(verb, command.AtomicSize)); candidate > rival {
 			t.Errorf("%v: leaves at %v, after %v, without tokens", verb, candidate, rival)
 		}

@@ -8,7 +8,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// startsWithin counts host 0's frames that begin in (from, to).
+// startsWithin returns the number of host 0's frames whose transmission starts in (from,
+// to).
 func (b *fabricBench) startsWithin(from, to unit.Time, keep func(*frame.Frame) bool) int {
 	count := 0
 	for _, f := range b.from(0, keep) {
@@ -19,8 +20,8 @@ func (b *fabricBench) startsWithin(from, to unit.Time, keep func(*frame.Frame) b
 	return count
 }
 
-// PAUSE holds its class from the frame boundary on, for quanta of 512 bit times;
-// the frame in transmission is completed first.
+// PAUSE pauses its class from the frame boundary on, for quanta of 512 bit times. The
+// frame in transmission is completed first.
 func TestPauseHoldsForItsQuanta(t *testing.T) {
 	late := flow(1, Endless)
 	late.Start = 15 * us // its start gives the NIC a tick during the pause
@@ -50,7 +51,7 @@ func TestXONResumes(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, Endless)})
 	b.inject(0, 10*us, pfc(dataPrio, 0xffff))
 	b.inject(0, 17*us, pfc(dataPrio, 0))
-	b.inject(0, 18*us, pfc(dataPrio, 0)) // to a class that is not held: nothing
+	b.inject(0, 18*us, pfc(dataPrio, 0)) // no effect on a class that is not paused
 	b.run(60 * us)
 	r := b.noted(0, fabric.Resumed)
 	if len(r) != 1 || r[0].At != 17*us || r[0].A != int64(7*us) {
@@ -64,7 +65,7 @@ func TestXONResumes(t *testing.T) {
 	}
 }
 
-// A further PAUSE moves the expiry; the hold is one.
+// A further PAUSE moves the expiry of the same pause.
 func TestRefreshExtendsThePause(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, Endless)})
 	b.inject(0, 10*us, pfc(dataPrio, 1000))
@@ -76,8 +77,8 @@ func TestRefreshExtendsThePause(t *testing.T) {
 	}
 }
 
-// PAUSE is per priority: data goes on while another class is held, and control
-// while data is.
+// PAUSE is per priority: data continues while another class is paused, and control packets
+// continue while data is paused.
 func TestPauseIsPerPriority(t *testing.T) {
 	flows := []FlowConfig{flow(0, Endless), {ID: 1, From: 1, To: 0, Size: Endless}}
 	b := newBench(t, 2, flows)
@@ -99,7 +100,7 @@ func TestPauseIsPerPriority(t *testing.T) {
 	}
 }
 
-// While it is paused or busy the NIC asks for no ticks on account of flows.
+// While the NIC is paused or busy, it requests no ticks for flows.
 func TestNoTicksWhilePaused(t *testing.T) {
 	flows := make([]FlowConfig, 100)
 	for i := range flows {

@@ -25,8 +25,8 @@ func (b *fabricBench) mark(marked, total int) {
 	}
 }
 
-// PCN-32, PCN-43: a CNP per flow every 50 us from its first packet.
-// PCN-37: also for an increase.
+// PCN-32, PCN-43: a CNP per flow every 50 us from its first packet on.
+// PCN-37: also to increase the rate.
 func TestCNPEvery50us(t *testing.T) {
 	f := flow(0, Endless)
 	f.Start, f.Initial = 3*us, 10*gbps
@@ -50,9 +50,9 @@ func TestCNPEvery50us(t *testing.T) {
 	}
 }
 
-// PCN-39, PCN-40: a RoCEv2 CNP whose IP header says by CE whether the flow is
-// congested, and whose RecRate is in Mbit/s.
-// PCN-41: RecRate is filled both ways.
+// PCN-39, PCN-40: a RoCEv2 CNP indicates by CE in its IP header whether the flow is
+// congested; its RecRate is in Mbit/s.
+// PCN-41: RecRate is filled in both cases.
 func TestCNPFormat(t *testing.T) {
 	for _, c := range []struct {
 		marked int
@@ -79,9 +79,9 @@ func TestCNPFormat(t *testing.T) {
 }
 
 // PCN-33: 19 of 20 packets marked are congestion, 18 of 20 are not.
-// PCN-16: the marks are the switch's, the verdict is the end system's: 18 marks in a
-// period are signals, and no congestion.
-// PCN-42: on a packet count, on the timer classify, compute, send, clear.
+// PCN-16: the switch marks packets, and the end system decides: 18 marks in a period are
+// signals, but not congestion.
+// PCN-42: on a packet: count; on the timer: classify, compute, send, clear.
 func TestCNPClassification(t *testing.T) {
 	for _, c := range []struct {
 		marked int
@@ -90,7 +90,7 @@ func TestCNPClassification(t *testing.T) {
 		f := flow(0, Endless)
 		f.Initial = 10 * gbps
 		b := newBench(t, 2, []FlowConfig{f}, pcn, func(c *Config) {
-			// 20 frames in T: the first period has one packet more, at its start.
+			// 20 frames in T: the first period has one more packet, at its start.
 			c.CC.PCN.Period = 20 * f.Initial.Serialise(dataHeader+1000)
 		})
 		b.nics[0].senders[0].cc = cc.NewFixed(f.Initial)
@@ -104,8 +104,8 @@ func TestCNPClassification(t *testing.T) {
 	}
 }
 
-// PCN-34, PCN-36: RecRate is the bytes on the wire that came in T, over T, in the
-// unit of the sender's pacer, so that an unhindered flow is received at its rate.
+// PCN-34, PCN-36: RecRate is the bytes on the wire received in T, over T, in the unit of
+// the sender's pacer, so that an unhindered flow is received at its rate.
 func TestRecRateIsInTheUnitOfThePacer(t *testing.T) {
 	for _, overhead := range []unit.Bytes{0, 20} {
 		f := flow(0, Endless)
@@ -124,7 +124,7 @@ func TestRecRateIsInTheUnitOfThePacer(t *testing.T) {
 	}
 }
 
-// PCN-35: a flow whose packets are more than T apart is measured by their
+// PCN-35: the rate of a flow whose packets are more than T apart is measured by their
 // distance.
 func TestRecRateOfASlowFlow(t *testing.T) {
 	f := flow(0, Endless)
@@ -133,7 +133,7 @@ func TestRecRateOfASlowFlow(t *testing.T) {
 	b.nics[0].senders[0].cc = cc.NewFixed(f.Initial)
 	b.run(2 * unit.Millisecond)
 	cnps := b.noted(1, fabric.Notified)
-	for _, n := range cnps[2:] { // the first frame is longer than those after it
+	for _, n := range cnps[2:] { // the first frame is longer than the following ones
 		if n.B != 50 {
 			t.Errorf("RecRate is %d Mbit/s, want 50", n.B)
 		}
@@ -143,7 +143,7 @@ func TestRecRateOfASlowFlow(t *testing.T) {
 	}
 }
 
-// PCN-38: no CNP after a period without packets, and no timer in a silent NIC.
+// PCN-38: no CNP after a period without packets, and no timer in an idle NIC.
 func TestSilentFlowGetsNoCNP(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 100_000)}, pcn)
 	b.run(unit.Millisecond)
@@ -157,7 +157,7 @@ func TestSilentFlowGetsNoCNP(t *testing.T) {
 	}
 }
 
-// PCN-46, PCN-48: CNPs on the wire move the sender's rate both ways.
+// PCN-46, PCN-48: CNPs on the wire decrease and increase the sender's rate.
 func TestCNPsMoveTheRate(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, Endless)}, pcn)
 	b.inject(0, 10*us, cnpFrame(frame.CE, 8_000))
@@ -187,7 +187,7 @@ func TestCNPsMoveTheRate(t *testing.T) {
 	}
 }
 
-// A raise takes effect on the frame that waits, not only on the one after it.
+// A rate increase takes effect on the waiting frame, not only on the one after it.
 func TestRaiseShortensTheWait(t *testing.T) {
 	f := flow(0, Endless)
 	f.Initial = 10 * unit.MegabitPerSec // a frame every 850 us
@@ -212,7 +212,7 @@ func TestCNPForASilentFlowIsIgnored(t *testing.T) {
 	}
 }
 
-// cnpFrame is a CNP from host 1 for flow 0.
+// cnpFrame returns a CNP from host 1 for flow 0.
 func cnpFrame(ecn frame.ECN, recRate uint32) frame.Frame {
 	var f frame.Frame
 	p := frame.Packet{

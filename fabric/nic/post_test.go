@@ -11,11 +11,11 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// GET-15, GET-16: a command queue holds as many commands as it has slots; what
-// finds it full is refused, noted, and counted nowhere else.
+// GET-15, GET-16: a command queue holds as many commands as it has slots. Commands beyond
+// that are refused and noted, and counted nowhere else.
 func TestAFullCommandQueueRefuses(t *testing.T) {
 	b := newExchange(t, 1, func(c *Config) { c.Engine.CommandSlots, c.Engine.FlowSlots = 2, 1 })
-	b.nics[0].pause.held = 1 << dataPrio // nothing leaves
+	b.nics[0].pause.held = 1 << dataPrio // nothing is sent
 	for id := range uint32(6) {
 		b.post(0, put(id, 1000))
 	}
@@ -53,8 +53,8 @@ func TestACommandThatFitsNoRuleIsRefused(t *testing.T) {
 	}
 }
 
-// GET-17, GET-18: the initiator's scheduler serves its command queues in turn, and
-// each flow has a flow queue of its own: a flow that is stopped stops no other.
+// GET-17, GET-18: the initiator's scheduler serves its command queues in turn. Each flow
+// has its own flow queue, so that a stopped flow does not stop others.
 func TestAFlowThatIsStoppedStopsNoOther(t *testing.T) {
 	const other = 5
 	b := newExchange(t, 2, func(c *Config) {
@@ -76,7 +76,7 @@ func TestAFlowThatIsStoppedStopsNoOther(t *testing.T) {
 		b.post(1, get(10+id, 3000))
 	}
 	b.run(100 * us)
-	// GET-40: the class that the link partner paused is not selected.
+	// GET-40: a class paused by the link partner is not selected.
 	if got := b.done(); !slices.Equal(got, []uint32{10, 11, 12, 13, 14}) {
 		t.Errorf("done %v: only the class that is not paused may go", got)
 	}
@@ -90,13 +90,13 @@ func TestAFlowThatIsStoppedStopsNoOther(t *testing.T) {
 	}
 }
 
-// GET-43: what paces a unit paces the flow queue behind it, and no other.
+// GET-43: pacing a unit paces its flow queue, and no other.
 func TestPacingHoldsTheFlowQueue(t *testing.T) {
 	b := newExchange(t, 2, func(c *Config) {
 		c.Engine.Pacing, c.Engine.In = shaper.PacingBucket, shaper.Limit{Rate: 8 * unit.MegabitPerSec, Depth: 1500}
 	})
 	b.post(0, get(0, 1000))
-	b.post(0, get(1, 1000)) // 1040 of 1500 tokens are gone: 580 bytes must come in, at 1 a microsecond
+	b.post(0, get(1, 1000)) // spends 1040 of 1500 tokens: 580 more are needed, at 1 per microsecond
 	b.post(0, put(2, 1000)) // behind it in the same flow queue
 	b.post(1, put(3, 1000))
 	b.run(500 * us)
@@ -111,8 +111,8 @@ func TestPacingHoldsTheFlowQueue(t *testing.T) {
 	if at := requests[1].start; at != 580*us {
 		t.Errorf("the second request leaves at %v", at)
 	}
-	// GET-41, GET-61: the shaper sees each candidate's RspPktLen, and counts at the
-	// unit that it was passed over.
+	// GET-41, GET-61: the shaper sees each candidate's RspPktLen, and counts for each unit
+	// how often it was passed over.
 	skips := uint64(0)
 	for _, u := range b.nics[0].Stats().Engine.Units {
 		skips += u.Skips
@@ -123,9 +123,8 @@ func TestPacingHoldsTheFlowQueue(t *testing.T) {
 	}
 }
 
-// GET-29: each command that completes is an event to the host, and counts.
-// GET-19: a triggered command is dispatched when the counter has come to its
-// threshold.
+// GET-29: each completed command causes an event to the host, and is counted.
+// GET-19: a triggered command is dispatched when the counter reaches its threshold.
 func TestTriggeredCommands(t *testing.T) {
 	b := newExchange(t, 2)
 	counted := get(0, 1000)
@@ -152,9 +151,9 @@ func TestTriggeredCommands(t *testing.T) {
 	}
 }
 
-// GET-27: an incoming message is matched to a buffer that the target appended;
-// one that comes before its buffer is unexpected, and matched when that comes.
-// GET-17: the target's commands have a scheduler of their own.
+// GET-27: an incoming message is matched to a buffer that the target appended. A message
+// that arrives before its buffer is unexpected, and matched when the buffer is appended.
+// GET-17: the target's commands have their own scheduler.
 func TestListProcessing(t *testing.T) {
 	b := newExchange(t, 1, func(c *Config) {
 		if c.Host == 1 {
@@ -186,8 +185,7 @@ func TestListProcessing(t *testing.T) {
 	}
 }
 
-// A schedule posts by itself, each command at its instant, and waits where the
-// queue is full.
+// A schedule posts each command at its instant, and waits while the queue is full.
 func TestSchedule(t *testing.T) {
 	b := newExchange(t, 1, func(c *Config) {
 		c.Engine.CommandSlots, c.Engine.FlowSlots = 1, 1
@@ -207,7 +205,7 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// Flows and commands share the link by turns.
+// Flows and commands alternate on the link.
 func TestFlowsAndCommandsShareTheLink(t *testing.T) {
 	flows := []FlowConfig{{ID: 7, From: 0, To: 1, Size: Endless, Source: 50000, DSCP: dataDSCP}}
 	b := newBench(t, 2, flows, func(c *Config) {

@@ -22,8 +22,8 @@ func (b *fabricBench) lose(nth ...int) {
 	}
 }
 
-// A gap is reported by one NAK with the expected PSN, until it is filled.
-// The sender goes back to it and sends everything from there on again.
+// A gap is reported by one NAK with the expected PSN until it is filled. The sender goes
+// back to that PSN and retransmits from there on.
 func TestOneNAKPerGapAndGoBackN(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 100_000)})
 	b.lose(10)
@@ -58,7 +58,7 @@ func TestOneNAKPerGapAndGoBackN(t *testing.T) {
 	}
 }
 
-// A second gap after the first was filled is reported again.
+// A second gap, after the first was filled, is reported too.
 func TestNextGapIsReportedAgain(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 1_000_000)})
 	b.lose(10, 300)
@@ -71,7 +71,7 @@ func TestNextGapIsReportedAgain(t *testing.T) {
 	}
 }
 
-// A NAK that found the control queue full is made again at the next packet.
+// A NAK dropped at the full control queue is created again at the next packet.
 func TestLostNAKIsMadeAgain(t *testing.T) {
 	n := mustNew(t, config(1, []FlowConfig{flow(0, Endless)}, func(c *Config) { c.ControlQueue = 1 }))
 	var out fabric.Out
@@ -91,7 +91,7 @@ func TestLostNAKIsMadeAgain(t *testing.T) {
 	}
 }
 
-// The timer goes back to the oldest unacknowledged packet; it runs from the last
+// A timeout goes back to the oldest unacknowledged packet. The timer runs from the last
 // progress.
 func TestTimeout(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 10_000)}, func(c *Config) { c.Timeout = 100 * us })
@@ -116,7 +116,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// No timer runs while nothing is in flight, and none at all if it is 0.
+// The timer does not run while nothing is in flight, and never runs if the timeout is 0.
 func TestNoTimeoutWithoutNeed(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 10_000)})
 	b.lose(9)
@@ -135,7 +135,7 @@ func TestNoTimeoutWithoutNeed(t *testing.T) {
 	}
 }
 
-// While PAUSE keeps the resend back, the timer does not fire again and again.
+// While PAUSE delays the retransmission, the timer does not fire repeatedly.
 func TestTimerRestsWhileTheResendIsPaused(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 1000)}, func(c *Config) { c.Timeout = 50 * us })
 	b.lose(0)
@@ -149,11 +149,11 @@ func TestTimerRestsWhileTheResendIsPaused(t *testing.T) {
 	}
 }
 
-// An ACK that comes after the sender went back saves what it covers from being
-// sent again.
+// Packets covered by an ACK that arrives after the sender went back are not
+// retransmitted.
 func TestLateACKAfterGoingBack(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 3000)}, func(c *Config) { c.Timeout = 7 * us })
-	b.inject(0, 5*us, pfc(dataPrio, 3000)) // until 43 us; the ACKs are in from 10 us on
+	b.inject(0, 5*us, pfc(dataPrio, 3000)) // until 43 us; the ACKs arrive from 10 us on
 	b.run(unit.Millisecond)
 	if len(b.noted(0, fabric.TimedOut)) != 1 || len(b.noted(0, fabric.Completed)) != 1 {
 		t.Fatal("wants one expiry and a completion")
@@ -163,7 +163,7 @@ func TestLateACKAfterGoingBack(t *testing.T) {
 	}
 }
 
-// At most half of the PSN space is unacknowledged, so that a PSN names one packet.
+// At most half of the PSN space is unacknowledged, so that a PSN identifies one packet.
 func TestUnacknowledgedPacketsStayBelowHalfOfThePSNSpace(t *testing.T) {
 	n := mustNew(t, config(0, []FlowConfig{flow(0, Endless)}))
 	s := &n.senders[0]
@@ -177,7 +177,7 @@ func TestUnacknowledgedPacketsStayBelowHalfOfThePSNSpace(t *testing.T) {
 	}
 }
 
-// windowed is a reaction point with a window and no pace of its own.
+// windowed is a reaction point with a window and without pacing.
 type windowed struct {
 	*cc.Fixed
 	window unit.Bytes
@@ -185,7 +185,7 @@ type windowed struct {
 
 func (w windowed) Window() unit.Bytes { return w.window }
 
-// A window bounds the unacknowledged payload; one below a packet lets one go.
+// A window bounds the unacknowledged payload; a window below one packet admits one packet.
 func TestWindow(t *testing.T) {
 	for _, c := range []struct {
 		window unit.Bytes
@@ -215,8 +215,8 @@ func (s *stepping) Rate() unit.Rate         { return s.rate }
 func (s *stepping) Next() (unit.Time, bool) { return s.next, s.rate > gbps }
 func (s *stepping) Tick(now unit.Time)      { s.rate, s.next = s.rate/2, now+10*us }
 
-// The NIC ticks a reaction point at its instants and follows its rate, until the
-// flow is complete.
+// The NIC ticks a reaction point at its instants and applies its rate, until the flow is
+// complete.
 func TestTimersOfTheReactionPoint(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 100_000)})
 	b.nics[0].senders[0].cc = &stepping{rate: testRate, next: 5 * us}

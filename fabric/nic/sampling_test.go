@@ -8,7 +8,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// paced is an exchange whose initiator asks for 1 Gbit/s and whose hosts send half of that.
+// paced is an exchange whose initiator requests 1 Gbit/s and whose hosts send half of that.
 func paced(t testing.TB, change ...func(*Config)) *fabricBench {
 	t.Helper()
 	return newExchange(t, 1, append([]func(*Config){func(c *Config) {
@@ -19,8 +19,8 @@ func paced(t testing.TB, change ...func(*Config)) *fabricBench {
 	}}, change...)...)
 }
 
-// GET-61: what the NIC notes at the end of each span adds up to its counters, comes
-// at the last instant of a span, and only while something changes.
+// GET-61: the samples that the NIC notes at the end of each interval add up to its
+// counters. They are noted at the last instant of an interval, and only while they change.
 func TestTokensAndStallsAreNotedWhileTheyChange(t *testing.T) {
 	b := paced(t)
 	b.post(0, get(0, 20_000))
@@ -64,7 +64,7 @@ func TestTokensAndStallsAreNotedWhileTheyChange(t *testing.T) {
 	}
 }
 
-// Where nothing limits there are no tokens to tell of.
+// Without a limit there are no tokens to sample.
 func TestANICWithoutLimitsIsSilent(t *testing.T) {
 	b := paced(t, func(c *Config) { c.Engine.Pacing, c.Engine.Out = shaper.PacingOff, shaper.Limit{Depth: 3000} })
 	b.post(0, get(0, 20_000))
@@ -79,7 +79,8 @@ func TestANICWithoutLimitsIsSilent(t *testing.T) {
 	}
 }
 
-// A stall is noted although the head has no limit and nothing was sent in its span.
+// A stall is noted even if the NIC as a whole has no limit and nothing was sent in the
+// interval.
 func TestAStallBelowTheHeadIsNoted(t *testing.T) {
 	b := paced(t, func(c *Config) {
 		c.Engine.Pacing, c.Engine.Out = shaper.PacingOutstanding, shaper.Limit{}

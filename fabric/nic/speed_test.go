@@ -9,8 +9,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// backToBack drives two NICs on one link, without a queue of its own beyond what
-// is in flight.
+// backToBack drives two NICs on one link. Its only queue is the frames in flight.
 type backToBack struct {
 	nics  [2]*NIC
 	inbox [2]fifo[frame.Frame]
@@ -32,7 +31,7 @@ func newBackToBack(t testing.TB, flows int, change func(*Config)) *backToBack {
 	return b
 }
 
-// step handles one event, and gives how many frames it sent.
+// step handles one event and returns the number of frames sent.
 func (b *backToBack) step() int {
 	host, at, arrival := 0, unit.Never, false
 	for h := range b.nics {

@@ -9,7 +9,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// sampler is a reaction point that remembers the RTTs of its ACKs.
+// sampler is a reaction point that records the RTTs of its ACKs.
 type sampler struct {
 	*cc.Fixed
 	rtts []unit.Time
@@ -21,8 +21,7 @@ func (s *sampler) Handle(_ unit.Time, signal cc.Signal) {
 	}
 }
 
-// sampled runs flow 0 of so many bytes and gives the samples that its reaction
-// point took.
+// sampled runs flow 0 of the given size and returns the samples of its reaction point.
 func sampled(t *testing.T, form cc.RTT, size unit.Bytes, tap func(from int, f *frame.Frame) bool, change ...func(*Config)) (*fabricBench, []unit.Time) {
 	t.Helper()
 	b := newBench(t, 2, []FlowConfig{flow(0, size)}, append(change, func(c *Config) { c.RTT = form })...)
@@ -33,9 +32,9 @@ func sampled(t *testing.T, form cc.RTT, size unit.Bytes, tap func(from int, f *f
 	return b, s.rtts
 }
 
-// RTTX-15: the receiver echoes T_s, and the sender takes its RTT by its own clock:
-// both propagations, both serialisations, and nothing else on an idle path.
-// RTTX-13: RTT = T_r - T_s is the way there alone.
+// RTTX-15: the receiver echoes T_s, and the sender measures the RTT by its own clock: both
+// propagation delays and both serialisation times, and nothing else on an idle path.
+// RTTX-13: RTT = T_r - T_s is the forward path alone.
 func TestRTTOfAnIdlePath(t *testing.T) {
 	there := testRate.Serialise(dataHeader+16+8+1000) + testDelay
 	back := testRate.Serialise(74) + testDelay
@@ -47,8 +46,8 @@ func TestRTTOfAnIdlePath(t *testing.T) {
 	}
 }
 
-// RTTX-14: data packets carry T_s, the start of their transmission; the ACK has it
-// back, and in T_r when the packet was in.
+// RTTX-14: data packets carry T_s, the start of their transmission. The ACK returns T_s, and
+// carries the arrival of the packet in T_r.
 func TestTimestampsOnTheWire(t *testing.T) {
 	b, _ := sampled(t, cc.RTTEcho, 100_000, nil)
 	data, acks := b.from(0, isData), b.from(1, isACK)
@@ -67,8 +66,7 @@ func TestTimestampsOnTheWire(t *testing.T) {
 	}
 }
 
-// A receiver answers as it is asked: without a timestamp in the data packet there
-// is none in the ACK, and a CNP never has one.
+// An ACK has timestamps if and only if the data packet has them. A CNP never has them.
 func TestNoTimestampsUnlessAsked(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 100_000)}, pcn)
 	b.run(unit.Millisecond)
@@ -86,9 +84,9 @@ func TestNoTimestampsUnlessAsked(t *testing.T) {
 	}
 }
 
-// RTTX-33, RTTX-35: T_r put up by a switch on the way back shows in the RTT of a
-// sender that reads T_r - T_s, and not in that of one that reads the echo, which
-// T_s put down reaches.
+// RTTX-33, RTTX-35: a T_r increased by a switch on the way back raises the RTT of a sender
+// that reads T_r - T_s. It does not affect a sender that reads the echo; a decreased T_s
+// does.
 func TestRewrittenTimestampsShowInTheSample(t *testing.T) {
 	const more = unit.Microsecond
 	received := func(_ int, f *frame.Frame) bool {
@@ -125,7 +123,7 @@ func TestRewrittenTimestampsShowInTheSample(t *testing.T) {
 	}
 }
 
-// A NAK answers the packet past the gap, and samples it.
+// A NAK answers the packet past the gap, and gives an RTT sample of it.
 func TestNAKIsASample(t *testing.T) {
 	lost := false
 	b, rtts := sampled(t, cc.RTTEcho, 10_000, func(_ int, f *frame.Frame) bool {
@@ -160,9 +158,9 @@ func TestUnknownFormOfTheRTTIsRefused(t *testing.T) {
 	}
 }
 
-// RTTX-16: without clocks in common a sender takes what its samples differ by: the
-// delay beyond the smallest one, whatever the two clocks show, also when one comes
-// round between T_s and T_r.
+// RTTX-16: without a common clock, a sender uses the differences of its samples: the delay
+// beyond the smallest one. This holds whatever the two clocks show, even if one wraps
+// around between T_s and T_r.
 func TestClocksNeedNotAgree(t *testing.T) {
 	const turn = unit.Time(1<<32) * unit.Nanosecond
 	delayed := func(_ int, f *frame.Frame) bool {
@@ -180,12 +178,12 @@ func TestClocksNeedNotAgree(t *testing.T) {
 			if i%3 == 1 {
 				want += 7 * us
 			}
-			// The first packet is longer than the others, by its RETH.
+			// The first packet is longer than the others because of its RETH.
 			if i == 0 && rtt != want || rtt-want > 4*unit.Nanosecond || want-rtt > 4*unit.Nanosecond {
 				t.Fatalf("clocks %v: samples %v", clocks, rtts)
 			}
 		}
-		// The clock of the echo form is the sender's alone; T_r - T_s has both.
+		// The echo form uses the sender's clock alone; T_r - T_s uses both clocks.
 		_, plain := sampled(t, cc.RTTEcho, 1000, nil)
 		_, echo := sampled(t, cc.RTTEcho, 1000, nil, ahead)
 		if echo[0]-plain[0] > unit.Nanosecond || plain[0]-echo[0] > unit.Nanosecond {

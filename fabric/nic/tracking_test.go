@@ -15,7 +15,7 @@ import (
 
 func timeout(c *Config) { c.Timeout = 100 * us }
 
-// loseOnce loses the first frame of a kind from a host.
+// loseOnce drops the first frame of a kind from a host.
 func (b *fabricBench) loseOnce(host int, kind func(*frame.Frame) bool) {
 	lost := false
 	b.tap = func(from int, f *frame.Frame) bool {
@@ -27,8 +27,8 @@ func (b *fabricBench) loseOnce(host int, kind func(*frame.Frame) bool) {
 	}
 }
 
-// GET-24, GET-27: what comes back is matched to what was asked for; what was lost
-// is asked for again, once, and every byte comes once.
+// GET-24, GET-27: responses are matched to requests. Lost data is requested again once,
+// and every byte is delivered once.
 func TestALostPacketIsReplaced(t *testing.T) {
 	for name, c := range map[string]struct {
 		cmd     command.Command
@@ -55,8 +55,8 @@ func TestALostPacketIsReplaced(t *testing.T) {
 			if got == 0 || got > c.resent {
 				t.Errorf("%d requests sent again, want 1 to %d", got, c.resent)
 			}
-			// GET-25: without an answer within the time-out the request goes to the
-			// retry buffer.
+			// GET-25: a request without an answer within the timeout enters the retry
+			// buffer.
 			if timeouts := len(b.noted(0, fabric.TimedOut)); (timeouts > 0) != c.timeout {
 				t.Errorf("%d time-outs", timeouts)
 			}
@@ -71,13 +71,13 @@ func TestALostPacketIsReplaced(t *testing.T) {
 	}
 }
 
-// GET-26: an idempotent operation is done again; one that changes the target is
-// not: an atomic that comes again is answered with what it found, a message that
-// comes again is acknowledged.
+// GET-26: an idempotent operation is executed again; one that changes the target is not. A
+// repeated atomic is answered with its stored result, and a repeated message is
+// acknowledged.
 func TestWhatComesAgainChangesNothing(t *testing.T) {
 	b := newExchange(t, 1, timeout)
 	b.tap = func(from int, f *frame.Frame) bool {
-		return from != 1 || b.now > 250*us // the first two answers to everything are lost
+		return from != 1 || b.now > 250*us // the first two answers to each request are lost
 	}
 	add := command.Command{ID: 0, Verb: command.FetchAdd, Size: 8, Operand: 5}
 	b.post(0, add)
@@ -99,8 +99,7 @@ func TestWhatComesAgainChangesNothing(t *testing.T) {
 	}
 }
 
-// GET-53: a response is charged when it is asked for, and again when it is asked
-// for again.
+// GET-53: a response is charged when it is requested, and again when it is requested again.
 func TestARetryIsChargedAgain(t *testing.T) {
 	b := newExchange(t, 1, timeout, func(c *Config) {
 		c.Engine.Pacing, c.Engine.In = shaper.PacingBucket, shaper.Limit{Rate: 1, Depth: 10_000}
@@ -113,8 +112,8 @@ func TestARetryIsChargedAgain(t *testing.T) {
 	}
 }
 
-// What is outstanding by the limiter is what was asked for and is neither in nor
-// given up. GET-36: it is counted as the register of the response length says.
+// The limiter counts the requested data that is neither received nor given up as
+// outstanding. GET-36: it counts as the register of the response length specifies.
 func TestOutstandingIsGivenBack(t *testing.T) {
 	for response, length := range map[unit.Bytes]command.Length{
 		1040: {Header: 40, Scale: 1},
@@ -140,8 +139,8 @@ func TestOutstandingIsGivenBack(t *testing.T) {
 	}
 }
 
-// A target that answers nothing, or refuses, makes the connection fail: its
-// commands fail, and those that come later.
+// If a target does not answer, or refuses a request, the connection fails: its present and
+// later commands fail.
 func TestAConnectionFails(t *testing.T) {
 	b := newExchange(t, 2, timeout, func(c *Config) { c.Engine.Retries = 3 })
 	b.tap = func(from int, _ *frame.Frame) bool { return from != 1 }
@@ -165,8 +164,8 @@ func TestAConnectionFails(t *testing.T) {
 	}
 }
 
-// Whatever is posted and whatever is lost: every command is completed, every byte
-// comes once, every atomic is done once, and nothing stays behind.
+// For any commands and any losses, every command completes, every byte is delivered once,
+// every atomic is executed once, and no state is left over.
 func TestEverythingIsDoneOnce(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		pacing := rapid.SampledFrom([]shaper.Pacing{shaper.PacingOff, shaper.PacingBucket, shaper.PacingOutstanding}).Draw(r, "pacing")

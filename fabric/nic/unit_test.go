@@ -11,8 +11,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// order gives the connections of the data packets of host 0 in the order in which
-// they left, "0110".
+// order returns the connections of host 0's data packets in the order of transmission,
+// such as "0110".
 func (b *fabricBench) order() string {
 	var order strings.Builder
 	for _, f := range b.from(0, isData) {
@@ -21,17 +21,17 @@ func (b *fabricBench) order() string {
 	return order.String()
 }
 
-// urgent is a PUT of that urgency.
+// urgent returns a PUT of the given urgency.
 func urgent(id uint32, size unit.Bytes, rank int64) command.Command {
 	c := put(id, size)
 	c.Rank = rank
 	return c
 }
 
-// GET-47: the policy decides between units by what the NIC knows of them: by turns,
-// by the bytes that wait, by the urgency of the command being cut, or by the packets
-// outstanding. Connection 0 has 3 packets of 1000 bytes in flight when it has 3 more
-// to send, and connection 1 has 5; the link is busy while both are posted.
+// GET-47: the policy decides between units by figures that the NIC has: in turn, by the
+// waiting bytes, by the urgency of the command being cut, or by the outstanding packets.
+// Connection 0 has 3 packets of 1000 bytes in flight and 3 more to send; connection 1 has
+// 5 to send. The link is busy while both are posted.
 func TestUnitPolicies(t *testing.T) {
 	for policy, want := range map[shaper.Policy]string{
 		shaper.RoundRobin:   "000" + "10101011",
@@ -51,9 +51,9 @@ func TestUnitPolicies(t *testing.T) {
 	}
 }
 
-// GET-39: a unit serves one flow queue until that has nothing left, and then the next
-// that waits for a unit. With one unit, connections take turns by whole queues; with
-// two, the third waits for the first that is through.
+// GET-39: a unit serves one flow queue until it is empty, and then the next one that waits
+// for a unit. With one unit, connections take turns by whole queues. With two units, the
+// third connection waits for the first one to finish.
 func TestAUnitServesOneFlowQueue(t *testing.T) {
 	for units, want := range map[int]string{
 		1: "00" + "11" + "22",
