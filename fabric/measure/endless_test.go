@@ -10,7 +10,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Each endless flow of a burst has a goodput of its own, up to when it was stopped.
+// Each endless flow of a burst has its own goodput, measured until it is stopped.
 func TestEndlessFlowsOfBurstsHaveTheirOwnGoodput(t *testing.T) {
 	s := rack()
 	s.Flows[1].Size = topology.Endless
@@ -37,7 +37,8 @@ func TestEndlessFlowsOfBurstsHaveTheirOwnGoodput(t *testing.T) {
 	}
 }
 
-// PAUSE is counted by 25 us too, so that what follows a burst is not drawn before it.
+// PAUSE is also counted in bins of 25 us, so that PAUSE after a burst is not drawn
+// before it.
 func TestPauseHasFineBins(t *testing.T) {
 	s := rack()
 	run := merged(t, s, map[int][]fabric.Note{3: {

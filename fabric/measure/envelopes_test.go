@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// distinct gives each count another value, from first on.
+// distinct sets each count to a different value, starting at first.
 func distinct(first int64) (f EnvelopeFaults) {
 	v := reflect.ValueOf(&f).Elem()
 	for i := range v.NumField() {
@@ -16,7 +16,8 @@ func distinct(first int64) (f EnvelopeFaults) {
 	return f
 }
 
-// Each count of a node is in results.json, at the node and in the sum of the run.
+// results.json contains each count of a node, both for the node and summed over the
+// run.
 func TestFaultsOfEnvelopesAreSummedAndShown(t *testing.T) {
 	s := rack()
 	nodes := make([]*NodeResult, len(s.Nodes))

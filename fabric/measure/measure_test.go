@@ -16,8 +16,7 @@ import (
 
 const us = unit.Microsecond
 
-// rack is h0, b0 -- s0 -- r0: F0 from h0 flows always, burst B comes from b0 at
-// 100 us.
+// rack is h0, b0 -- s0 -- r0: F0 from h0 always sends; burst B comes from b0 at 100 us.
 func rack() *topology.Scenario {
 	link := func(a int, port fabric.Port) topology.Link {
 		return topology.Link{A: a, B: 3, BPort: port, Rate: 40 * unit.GigabitPerSec, Delay: 5 * us, MTU: 1518}
@@ -34,8 +33,8 @@ func rack() *topology.Scenario {
 	}
 }
 
-// merged gives each node its notes and puts the results together, through JSON
-// as they come from a process.
+// merged gives each node its notes and merges the results, after a JSON round trip as
+// between processes.
 func merged(t *testing.T, s *topology.Scenario, notes map[int][]fabric.Note) *Run {
 	t.Helper()
 	var nodes []*NodeResult
@@ -116,8 +115,8 @@ func TestLossIsZeroWhereNothingWasLost(t *testing.T) {
 	}
 }
 
-// sharing is the rack's run in which F0 gets these shares of its bottleneck, bin
-// by bin; the burst is at the first.
+// sharing returns the rack's run in which F0 reaches the given shares of its
+// bottleneck, bin by bin. The burst is in the first bin.
 func sharing(shares ...float64) (*topology.Scenario, []Series) {
 	s := rack()
 	s.Bursts[0].At, s.Duration = 0, unit.Time(len(shares))*s.Bin
@@ -129,8 +128,8 @@ func sharing(shares ...float64) (*topology.Scenario, []Series) {
 	return s, []Series{d}
 }
 
-// The throughput that a burst costs ends when the flows have recovered; a
-// scheme that oscillates afterwards goes on losing.
+// The throughput dip of a burst ends when the flows have recovered. A scheme that
+// oscillates afterwards continues to lose throughput.
 func TestRecoveryIsTheBeginningOfASteadyMillisecond(t *testing.T) {
 	all := func(share float64, n int) []float64 { return slices.Repeat([]float64{share}, n) }
 	for name, test := range map[string]struct {
@@ -175,8 +174,8 @@ func TestRatesHoldUntilTheyChange(t *testing.T) {
 	}
 }
 
-// A flow that has sent, and a port that has queued, have a value in every bin; a
-// bin without a sample is 0.
+// A flow that has sent, and a port that has queued, have a value in every bin. A bin
+// without a sample is 0.
 func TestSamplesFillTheirBins(t *testing.T) {
 	s := rack()
 	run := merged(t, s, map[int][]fabric.Note{
@@ -202,9 +201,9 @@ func TestSamplesFillTheirBins(t *testing.T) {
 	}
 }
 
-// A bucket is full until the first note of it, and stays as it is until the next;
-// a NIC stalls for as long as its notes tell, each in its bin. Each direction is a
-// series of its own, and a NIC without notes has none.
+// A bucket is full until its first note, and keeps its level until the next. A NIC
+// stalls for as long as its notes say, each in its bin. Each direction has its own
+// series, and a NIC without notes has none.
 func TestTokensStayAndStallsAddUp(t *testing.T) {
 	s := rack()
 	s.Nodes[0].NIC.Engine = topology.EngineSettings{Burst: 8000, OutBurst: 500}
@@ -231,8 +230,8 @@ func TestTokensStayAndStallsAddUp(t *testing.T) {
 	}
 }
 
-// The links and ports in which a tree hurts F0 and F1 are those of the
-// paper: s1->s0 towards s0, s0->h0 and s0->h1 towards the hosts.
+// The links and ports in which a tree harms F0 and F1 are those of the paper: s1->s0
+// towards s0, s0->h0 and s0->h1 towards the hosts.
 func TestVictimLinksLeadFromTheReceiversToTheSenders(t *testing.T) {
 	text, _ := topology.Builtin("pcn-16to2")
 	s, err := topology.Parse("pcn-16to2", text)
@@ -275,8 +274,8 @@ func TestQuantileIsTheNearestRank(t *testing.T) {
 	}
 }
 
-// Quantities are numbers in the unit that their key names, and lists are lists
-// even when they are empty: scripts read results.json.
+// Quantities are numbers in the unit that their key names, and empty lists are still
+// lists, because scripts read results.json.
 func TestResultsAreNumbersInTheUnitOfTheKey(t *testing.T) {
 	run := &Run{FabricTime: 20 * unit.Millisecond, Flows: []Flow{{Goodput: 12_986_777_600, Bytes: 1500}}, Pauses: []Pause{}}
 	text, err := json.Marshal(run)

@@ -7,7 +7,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// followed gives the reaction of flow 0 of the rack to notes, given node by node.
+// followed returns the reaction of flow 0 of the rack to notes, passed node by node.
 func followed(nodes ...[]fabric.Note) ReactionResult {
 	r := NewReaction(rack(), 0)
 	for _, notes := range nodes {
@@ -16,7 +16,7 @@ func followed(nodes ...[]fabric.Note) ReactionResult {
 	return r.Result()
 }
 
-// packets are the transmissions of packets with the PSNs 0 to n-1, 10 us apart.
+// packets returns the transmissions of packets with the PSNs 0 to n-1, 10 us apart.
 func packets(n int) (notes []fabric.Note) {
 	for i := range n {
 		notes = append(notes, note(unit.Time(i)*10*us, fabric.Transmitted, 0, 1000, int64(i)))
@@ -24,7 +24,7 @@ func packets(n int) (notes []fabric.Note) {
 	return notes
 }
 
-// arrivals are their arrivals, 5 us later.
+// arrivals returns their arrivals, 5 us later.
 func arrivals(n int) (notes []fabric.Note) {
 	for i := range n {
 		notes = append(notes, note(unit.Time(i)*10*us+5*us, fabric.Received, 0, 1000, int64(i)))
@@ -44,12 +44,13 @@ func TestReactionCountsFromTheFirstMark(t *testing.T) {
 	)
 	marks := []fabric.Note{note(22*us, fabric.Marked, 0, 0, 2), note(53*us, fabric.Marked, 0, 0, 5)}
 	got := followed(sender, arrivals(12), marks)
-	// PSN 2 is packet 1. The rate falls before packets 4 and 6, and is at 95 % of 40
-	// Gbit/s again at packet 10.
+	// PSN 2 is packet 1. The rate falls before packets 4 and 6, and is back at 95 % of
+	// 40 Gbit/s at packet 10.
 	if got.SlowDown != 4 || got.Lowest != 6 || got.LowestRate != unit.Rate(10*gbps) || got.Clear != 5 || got.Recovered != 10 || got.Cuts != 2 {
 		t.Errorf("slows down at %d, lowest %d (%v), clear %d, recovered %d, %d cuts", got.SlowDown, got.Lowest, got.LowestRate, got.Clear, got.Recovered, got.Cuts)
 	}
-	// Packet 1 is in at 25 us, packet 5 at 65 us; 95 us is the first rise.
+	// Packet 1 arrives at 25 us, packet 5 at 65 us; the first rate increase is at 95
+	// us.
 	if got.Notice != 17*us || got.End != 30*us {
 		t.Errorf("notice after %v, of the end after %v", got.Notice, got.End)
 	}
@@ -63,7 +64,7 @@ func TestReactionCountsFromTheFirstMark(t *testing.T) {
 	}
 }
 
-// The end is told by an indication, where there is one, before the rate moves.
+// An indication, if any, signals the end of congestion before the rate changes.
 func TestReactionHearsTheIndication(t *testing.T) {
 	sender := append(packets(8),
 		note(29*us, fabric.IndicationIn, 0, 1, 3), note(29*us, fabric.RateChanged, 0, 10, 40e9),
@@ -88,7 +89,7 @@ func TestReactionWithoutCongestion(t *testing.T) {
 	}
 }
 
-// A run that ends in congestion has no clear packet and no recovery.
+// A run that ends during congestion has no clear packet and no recovery.
 func TestReactionCutShort(t *testing.T) {
 	sender := append(packets(3), note(12*us, fabric.IndicationIn, 0, 1, 3), note(12*us, fabric.RateChanged, 0, 10, 40e9))
 	got := followed(sender, arrivals(3), []fabric.Note{note(1*us, fabric.Marked, 0, 0, 0), note(21*us, fabric.Marked, 0, 0, 2)})

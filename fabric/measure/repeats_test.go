@@ -8,8 +8,8 @@ import (
 
 const ms = unit.Millisecond
 
-// ended are runs of 80 ms in which the burst is at 1 ms and the recovery takes this
-// long; those that never recover have what is left of the run.
+// ended returns runs of 80 ms with a burst at 1 ms and the given recoveries. Runs that
+// never recover have the rest of the run as recovery.
 func ended(recoveries ...unit.Time) (runs []*Run) {
 	for _, r := range recoveries {
 		runs = append(runs, &Run{FabricTime: 80 * ms, Bin: ms / 20, Recovery: r, Burst: Burst{Start: ms}, Digest: "1"})
@@ -22,8 +22,8 @@ func recoverySpread(runs []*Run) Spread {
 	return f.Spread(runs)
 }
 
-// Runs that did not get there are never shorter than they were, and a percentile that
-// they could move is a bound.
+// The true value of a run that ended early is at least its observed value. A percentile
+// that depends on it is a bound.
 func TestSpreadOfUnreachedFigures(t *testing.T) {
 	const never = 79 * ms
 	exact := func(v float64) Bound { return Bound{Value: v} }
@@ -52,8 +52,8 @@ func TestSpreadOfUnreachedFigures(t *testing.T) {
 	}
 }
 
-// A run that ended early can be the least that was seen, and still bounds the median:
-// what it would have shown is not known.
+// A run that ended early may have the least observed value and still bound the median,
+// because its true value is unknown.
 func TestAnEarlyEndIsABoundWhereverItStands(t *testing.T) {
 	values, beyond := []float64{4, 5, 6}, []bool{true, false, false}
 	for perMille, want := range map[int]struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// signalled puts notes of flow 0 of the sample together; its base RTT is asked of
-// the scenario. A note's A and B are the new and the old rate.
+// signalled returns the signals of flow 0 for the given notes, with the base RTT from
+// the scenario. A and B of a note are the new and the old rate.
 func signalled(t *testing.T, notes ...fabric.Note) FlowSignals {
 	t.Helper()
 	m := NewSignals(rack())
@@ -24,8 +24,8 @@ func rate(at unit.Time, to, from int64) fabric.Note {
 	return fabric.Note{Kind: fabric.RateChanged, At: at, A: to, B: from}
 }
 
-// RTTX-59: from the first event at a switch to the first cut after it; a cut before
-// it answers to something else.
+// RTTX-59: the reaction lasts from the first event at a switch to the first cut after
+// it. An earlier cut has another cause.
 func TestReaction(t *testing.T) {
 	const us = unit.Microsecond
 	f := signalled(t, rate(5*us, 9, 10), event(20*us), event(10*us), rate(12*us, 11, 9), rate(25*us, 8, 11), rate(26*us, 7, 8))
@@ -39,22 +39,22 @@ func TestReaction(t *testing.T) {
 			t.Errorf("%s: reaction %s", name, f.Reaction())
 		}
 	}
-	// What was marked before Since was marked for another reason.
+	// Marks before Since have another cause.
 	m := NewSignals(rack())
 	m.Since = 15 * us
 	m.Observe([]fabric.Note{event(10 * us), rate(12*us, 8, 9), event(15 * us), event(20 * us), rate(25*us, 7, 8)})
 	if f := m.Result()[0]; f.Event != 15*us || f.Reaction() != 10*us {
 		t.Errorf("since 15us: event %s, reaction %s", f.Event, f.Reaction())
 	}
-	// A mark on the wire is an event as one that was counted.
+	// A mark on the wire is an event just as a counted one.
 	if f := signalled(t, fabric.Note{Kind: fabric.Marked, At: us}, rate(2*us, 1, 2)); f.Reaction() != us {
 		t.Errorf("reaction %s", f.Reaction())
 	}
 }
 
-// RTTX-60: the two signals disagree when a CNP cuts what the RTT has just raised,
-// or the RTT cuts without any CNP near; a phase is cut twice when both cut within
-// an RTT, in whatever order.
+// RTTX-60: the two signals disagree if a CNP cuts a rate that the RTT has just raised,
+// or if the RTT cuts without a CNP nearby. A phase is cut twice if both cut within an
+// RTT, in either order.
 func TestConflictsOfTwoSignals(t *testing.T) {
 	rtt := NewSignals(rack()).flows[0].BaseRTT
 	at := func(n unit.Time) unit.Time { return n * 10 * rtt }
@@ -80,7 +80,7 @@ func TestConflictsOfTwoSignals(t *testing.T) {
 	}
 }
 
-// Nodes are heard one after the other, not in the order of time.
+// Nodes are observed one after the other, not in time order.
 func TestSignalsDoNotDependOnTheOrderOfNodes(t *testing.T) {
 	m := NewSignals(rack())
 	m.Observe([]fabric.Note{rate(5, 9, 10), rate(30, 8, 9)})
@@ -91,7 +91,7 @@ func TestSignalsDoNotDependOnTheOrderOfNodes(t *testing.T) {
 	}
 }
 
-// RTTX-12: what a converter's flow table had no room for is in the result.
+// RTTX-12: the result counts the frames for which a converter's flow table had no room.
 func TestUntrackedFramesAreInTheResult(t *testing.T) {
 	run := merged(t, rack(), map[int][]fabric.Note{3: {note(us, fabric.Untracked, 0, 0, 0), note(2*us, fabric.Untracked, 1, 1, 0)}})
 	if run.Untracked != 2 {
@@ -99,8 +99,8 @@ func TestUntrackedFramesAreInTheResult(t *testing.T) {
 	}
 }
 
-// RTTX-59: what congestion did to a sender is what it does more slowly than without
-// congestion.
+// RTTX-59: congestion affects a sender when the sender is slower than it would be
+// without congestion.
 func TestFirstBelow(t *testing.T) {
 	steps := func(values ...int64) (steps []RateStep) {
 		for i := 0; i < len(values); i += 2 {

@@ -10,7 +10,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// held are the notes of a NIC that PAUSE holds during these spans, in pairs.
+// held returns the notes of a NIC that is paused during these spans, given as pairs of
+// instants.
 func held(instants ...unit.Time) (notes []fabric.Note) {
 	for i := 0; i < len(instants); i += 2 {
 		notes = append(notes, note(instants[i], fabric.Paused, fabric.NoFlow, 0, 0),
@@ -19,9 +20,9 @@ func held(instants ...unit.Time) (notes []fabric.Note) {
 	return notes
 }
 
-// treeRack is the rack with a second bystander h1, in whose run F0 and F1 together get
-// all of the bottleneck but for half of it from 100 us to the end of the dip, and in
-// which the burst completes at 200 us.
+// treeRack is the rack with a second bystander h1. In its run F0 and F1 together reach
+// all of the bottleneck, except for half of it from 100 us to the end of the dip. The
+// burst completes at 200 us.
 func treeRack(duration, dip unit.Time) (*topology.Scenario, map[int][]fabric.Note) {
 	s := rack()
 	s.Duration = duration
@@ -39,12 +40,12 @@ func treeRack(duration, dip unit.Time) (*topology.Scenario, map[int][]fabric.Not
 	return s, map[int][]fabric.Note{1: {note(200*us, fabric.Completed, 1, 1000, int64(100*us))}, 2: delivered}
 }
 
-// The tree is that of the burst: PAUSE before it and after the recovery is none of
-// it, nor is PAUSE that holds a sender of the burst.
+// The tree is that of the burst. It excludes PAUSE before the burst and after the
+// recovery, and PAUSE that blocks a sender of the burst.
 func TestTreeLastsFromTheBurstToTheRecovery(t *testing.T) {
 	const run = 2000 * us
 	for name, test := range map[string]struct {
-		dip          unit.Time // until then the flows have half of their bottleneck
+		dip          unit.Time // until then the flows reach half of their bottleneck
 		h0, h1, b0   []fabric.Note
 		tree, paused unit.Time
 	}{
@@ -66,7 +67,7 @@ func TestTreeLastsFromTheBurstToTheRecovery(t *testing.T) {
 	}
 }
 
-// Each burst has an interval of its own, and their trees add up.
+// Each burst has its own interval, and their trees add up.
 func TestTreesOfSeveralBurstsAddUp(t *testing.T) {
 	s, notes := treeRack(6000*us, 600*us)
 	s.Bursts = append(s.Bursts, topology.Burst{Name: "C", Flows: 1, Size: 1000, At: 4000 * us})
@@ -82,8 +83,8 @@ func TestTreesOfSeveralBurstsAddUp(t *testing.T) {
 	}
 }
 
-// Without single flows nothing recovers, and the burst's completion ends its tree;
-// without a burst the interval is the run.
+// Without single flows there is no recovery, and the burst's completion ends its tree.
+// Without a burst the interval is the whole run.
 func TestTreeWithoutABottleneckOrABurst(t *testing.T) {
 	s, notes := treeRack(2000*us, 600*us)
 	s.Flows = s.Flows[1:2]
@@ -104,7 +105,7 @@ func TestTreeWithoutABottleneckOrABurst(t *testing.T) {
 	}
 }
 
-// A NIC that PAUSE holds in two classes is held until both may send.
+// A NIC that is paused in two classes counts as paused until both may send.
 func TestHeldIsTheUnionOfTheClasses(t *testing.T) {
 	s := rack()
 	at := func(t unit.Time, kind fabric.Kind, class fabric.Priority) fabric.Note {

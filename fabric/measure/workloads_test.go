@@ -11,8 +11,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// loaded is the rack with a workload instead of its burst: three short flows and two
-// long ones from b0.
+// loaded is the rack with a workload instead of its burst: three short and two long
+// flows from b0.
 func loaded() *topology.Scenario {
 	s := rack()
 	s.Bursts = []topology.Burst{{Name: "w", Flows: 5, At: 10 * us, Workload: true}}
@@ -24,9 +24,9 @@ func loaded() *topology.Scenario {
 	return s
 }
 
-// The HPCC simulator's formula: 20 us there and back, a payload of 0.2 us on each
-// of two links, and the bytes with the headers of their packets at 40 Gbit/s: 62 and
-// once a RETH of 16, 8 more with timestamps, 106 in UET.
+// The HPCC simulator's formula: 20 us round-trip propagation, a payload of 0.2 us on
+// each of two links, and the bytes with the headers of their packets at 40 Gbit/s. The
+// headers are 62 bytes and once a RETH of 16, 8 more with timestamps, 106 in UET.
 func TestTheTimeOfAFlowAlone(t *testing.T) {
 	for scheme, want := range map[string]map[unit.Bytes]unit.Time{
 		"pfc":    {1000: 20_615_600, 100_000: 41_643_200, 1: 20_415_800},
@@ -44,7 +44,7 @@ func TestTheTimeOfAFlowAlone(t *testing.T) {
 	}
 }
 
-// The mean of many long times is exact, though their sum is beyond 63 bits.
+// The mean of many long times is exact, even if their sum exceeds 63 bits.
 func TestTheMeanOfCompletionTimesDoesNotOverflow(t *testing.T) {
 	var c sizeClass
 	for i := range 20_000 {
@@ -88,7 +88,7 @@ func TestFlowsOfAWorkloadAreSummedUpBySize(t *testing.T) {
 	if diff := cmp.Diff(want, run.Workloads, cmpopts.EquateApprox(1e-12, 0)); diff != "" {
 		t.Error(diff)
 	}
-	// They are no burst, and no flows of their own.
+	// They are neither a burst nor single flows.
 	if len(run.Flows) != 1 || run.Burst != (Burst{}) || run.Loss != 0 || run.Recovery != 0 {
 		t.Errorf("flows %+v, burst %+v, loss %s", run.Flows, run.Burst, run.Loss)
 	}
