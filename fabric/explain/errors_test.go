@@ -12,8 +12,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// The answer names the frames that the asked link lost and damaged in each direction,
-// which are those that a run counts, and how many of them were PFC frames.
+// The report contains the frames that the asked link lost and damaged in each
+// direction, as counted by a run, and how many of them were PFC frames.
 func TestErrorsOfTheAskedLink(t *testing.T) {
 	s := parse(t, `
 name: lossy

@@ -27,8 +27,8 @@ func parse(t *testing.T, text string, set ...topology.Setting) *topology.Scenari
 	return s
 }
 
-// ask answers for the data class over the whole run, and holds the answer against
-// itself.
+// ask returns the report for the data class over the whole run, and checks its
+// consistency.
 func ask(t *testing.T, s *topology.Scenario, link string) *Report {
 	t.Helper()
 	q := Question{Class: topology.DataClass, To: s.Duration}
@@ -65,7 +65,8 @@ func ask(t *testing.T, s *topology.Scenario, link string) *Report {
 	return r
 }
 
-// measured are PAUSE frames and hold of a link as the results of a run have them.
+// measured returns the PAUSE frames and the paused time of a link from the results of a
+// run.
 func measured(t *testing.T, s *topology.Scenario, link string) (int, unit.Time) {
 	t.Helper()
 	run, err := lab.Measure(s)
@@ -80,8 +81,8 @@ func measured(t *testing.T, s *topology.Scenario, link string) (int, unit.Time) 
 	return 0, 0
 }
 
-// With PFC alone the congestion of r1 reaches s0 by F1's frames in the buffer of
-// s1, and h0 by those of F0 in that of s0: F0 is the victim.
+// With PFC alone the congestion of r1 spreads to s0 by F1's frames in the buffer of s1,
+// and to h0 by those of F0 in the buffer of s0: F0 is the victim.
 func TestTheStoryOfPFC(t *testing.T) {
 	s := paper(t, "pfc")
 	for _, c := range []struct {
@@ -115,8 +116,8 @@ func TestTheStoryOfPFC(t *testing.T) {
 	}
 }
 
-// PCN holds F1 back before its frames come to the threshold: no PAUSE, and by how
-// much.
+// PCN throttles F1 before its frames reach the threshold: there is no PAUSE, and the
+// report states the margin.
 func TestTheStoryOfPCN(t *testing.T) {
 	s := paper(t, "pcn")
 	r := ask(t, s, "s1->s0")
@@ -131,7 +132,7 @@ func TestTheStoryOfPCN(t *testing.T) {
 	}
 }
 
-// A range sees what lies in it alone.
+// A range includes only the parts of pauses within it.
 func TestARangeCutsThePauses(t *testing.T) {
 	s := paper(t, "pfc")
 	x, y, err := Link(s, "s1->s0")
@@ -162,8 +163,7 @@ links: [{endpoints: ["h0..h1, r0", s0]}]
 commands: [{name: W, verb: put, from: h0, to: r0, size: 64KB, count: 20}]
 `
 
-// A host that takes in slowly is where a chain ends; a dynamic threshold is told
-// as such.
+// A slow host ends a chain. A dynamic threshold is reported as dynamic.
 func TestASlowHost(t *testing.T) {
 	s := parse(t, slow)
 	r := ask(t, s, "s0->h0")
@@ -185,7 +185,7 @@ func TestASlowHost(t *testing.T) {
 	}
 }
 
-// Where there can be no PAUSE the answer says so.
+// The report says so if PAUSE is impossible.
 func TestNeverPause(t *testing.T) {
 	s := paper(t, "pfc")
 	if r := ask(t, s, "r1->s1"); !strings.Contains(r.Verdict, "never sends PAUSE") {
@@ -202,7 +202,7 @@ func TestNeverPause(t *testing.T) {
 	}
 }
 
-// The answer names the scheme of its range, however the run began.
+// The report names the scheme of its range, whatever the initial scheme.
 func TestTheSchemeOfTheRange(t *testing.T) {
 	s := parse(t, slow+"live: true\nchanges: [{at: 100us, scheme: {name: pcn}}]\n")
 	x, y, err := Link(s, "s0->h0")
@@ -240,7 +240,7 @@ func TestQuestionsThatAreRefused(t *testing.T) {
 	}
 }
 
-// The text has the answer, the bounds, the bins and the chain.
+// The text contains the verdict, the limits, the bins and the chain.
 func TestText(t *testing.T) {
 	var b strings.Builder
 	if err := ask(t, paper(t, "pfc"), "s0->h0").Text(&b); err != nil {

@@ -8,10 +8,10 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// The story begins with the burst, however late one asks: most PAUSEs come at a
-// fraction of the link's rate, because the queue of the burst stands. A headline that
-// told of the PAUSE with most bytes, while the others were resumed at the same time, told
-// of an overload of 271 Gbit/s at 705 us that there was not.
+// The text starts with the burst, even for a late range: most PAUSEs occur at a
+// fraction of the link's rate because the burst's queue is a standing queue. A headline
+// for the PAUSE with most bytes, while the others were resumed at the same time,
+// reported an overload of 271 Gbit/s at 705 us that did not exist.
 func TestTheFirstCauseIsWhatFilledTheQueue(t *testing.T) {
 	s := paper(t, "pfc")
 	x, y, err := Link(s, "s1->s0")
@@ -40,15 +40,15 @@ func TestTheFirstCauseIsWhatFilledTheQueue(t *testing.T) {
 		if k.Overload != overload || k.Standing != k.Pauses-overload || k.Held != 0 || k.Pauses != len(r.Pauses) {
 			t.Errorf("from %s: kept %+v", from, k)
 		}
-		// The port to r1 is divided among 15: F1 leaves at a fifteenth or a little less.
+		// The port to r1 is shared by 15: F1 leaves at a fifteenth or a little less.
 		if k.Arrived < 5*unit.GigabitPerSec || k.Arrived > 52*unit.GigabitPerSec/10 || k.Left < 23*unit.GigabitPerSec/10 || k.Left > 27*unit.GigabitPerSec/10 {
 			t.Errorf("from %s: arrived %s, left %s", from, k.Arrived, k.Left)
 		}
 	}
 }
 
-// A queue grows by what arrives for it beyond what its link carries; what arrives is
-// what its sources send.
+// A queue grows by the bytes that arrive beyond its link's rate. The arrivals are those
+// that its sources send.
 func TestTheFirstCauseAddsUp(t *testing.T) {
 	for _, scheme := range []string{"pfc", "dcqcn", "timely", "qcn"} {
 		s := paper(t, scheme)
@@ -71,7 +71,7 @@ func TestTheFirstCauseAddsUp(t *testing.T) {
 	}
 }
 
-// What a victim lost is what the run's own series say.
+// A victim's loss matches the run's own series.
 func TestAVictimsGoodput(t *testing.T) {
 	s := paper(t, "pfc")
 	run, err := lab.Measure(s)
