@@ -10,8 +10,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/tracing"
 )
 
-// Names of flows, bursts and commands choose their messages; bad patterns are
-// refused.
+// Names of flows, bursts and commands select their messages; invalid patterns are
+// rejected.
 func TestFollow(t *testing.T) {
 	s, err := topology.Parse("test.yaml", []byte(get+`
 flows: [{name: F0, from: h0, to: r0, size: 1KB}, {name: G0, from: h0, to: r0, size: 1KB}]
@@ -44,8 +44,8 @@ bursts: [{name: rush, from: h0, to: r0, flows_per_sender: 2, size: 1KB, at: 1us}
 	}
 }
 
-// The flows without end are followed beside a share, unless names say otherwise; the
-// text says what is followed.
+// Endless flows are sampled in addition to a share, unless patterns are given. The text
+// describes the selection.
 func TestFlowsWithoutEndAreFollowedByDefault(t *testing.T) {
 	flows := "flows: [{name: short, from: h0, to: r0, size: 1KB}"
 	for range tracing.MaxLong + 1 {
@@ -72,7 +72,7 @@ func TestFlowsWithoutEndAreFollowedByDefault(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, f := range s.Flows {
-			long := f.Size < 0 && i <= tracing.MaxLong // the first flow is not
+			long := f.Size < 0 && i <= tracing.MaxLong // the first flow is not endless
 			want := f.Name == test.patterns || test.share == 1 || long && test.share > 0 && test.patterns == ""
 			if got := follow.Picks(message(uint64(i)) + 7); got != want {
 				t.Errorf("%g %q: %s is followed: %t", test.share, test.patterns, f.Name, got)
@@ -84,8 +84,7 @@ func TestFlowsWithoutEndAreFollowedByDefault(t *testing.T) {
 	}
 }
 
-// A node that has too many messages under way ends the one touched least recently,
-// and counts it.
+// A node with too many open messages ends the least recently used one and counts it.
 func TestWhatIsOpenIsBounded(t *testing.T) {
 	s, err := topology.Parse("test.yaml", []byte(get))
 	if err != nil {

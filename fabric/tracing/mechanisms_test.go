@@ -11,7 +11,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// builtin returns a scenario that comes with rackfab, with settings.
+// builtin returns a built-in scenario with settings.
 func builtin(t *testing.T, name string, set ...topology.Setting) string {
 	t.Helper()
 	text, ok := topology.Builtin(name)
@@ -29,7 +29,7 @@ func builtin(t *testing.T, name string, set ...topology.Setting) string {
 	return string(whole)
 }
 
-// happened finds the first event of a kind in the spans of a part.
+// happened returns the first event of a kind in the spans of a part.
 func happened(spans map[uint64][]tracing.Span, part tracing.Part, kind fabric.Kind) (found tracing.Span, event tracing.Event) {
 	for _, list := range spans {
 		for _, s := range list {
@@ -43,8 +43,8 @@ func happened(spans map[uint64][]tracing.Span, part tracing.Part, kind fabric.Ki
 	return found, event
 }
 
-// The worked example of RTTX-57 in the trace of its flow: five counts, level 3, and an
-// ACK whose timestamp is put forward by 1 us.
+// The worked example of RTTX-57 appears in the trace of its flow: five counts, level 3,
+// and an ACK whose timestamp is advanced by 1 us.
 func TestConversionIsInTheTrace(t *testing.T) {
 	spans := traced(t, builtin(t, "rttx-example"))
 	if s, e := happened(spans, tracing.Switch, fabric.EventCounted); s.Node != "s0" || s.Back || e.Times < 5 {
@@ -62,7 +62,8 @@ func TestConversionIsInTheTrace(t *testing.T) {
 	}
 }
 
-// A receiver tells the degree in its ACKs, and the sender's message has what they say.
+// A receiver signals the degree in its ACKs, and the sender's message has an event with
+// their contents.
 func TestCongestionInformationIsInTheTrace(t *testing.T) {
 	spans := traced(t, builtin(t, "ceth-reaction", topology.Setting{Key: "scheme", Value: "ceth"}))
 	if s, e := happened(spans, tracing.Target, fabric.Indicated); s.Node != "r0" || e.A != 1 || cc.Degree(e.B) == cc.DegreeNone {
@@ -77,7 +78,7 @@ func TestCongestionInformationIsInTheTrace(t *testing.T) {
 	}
 }
 
-// Credit is granted at the receiver; a sender that cannot spend it signals excess.
+// The receiver grants credit; a sender that cannot spend it signals excess.
 func TestCreditIsInTheTrace(t *testing.T) {
 	spans := traced(t, builtin(t, "cbrc-waste", topology.Setting{Key: "scheme", Value: "cbrc-aimd"}, topology.Setting{Key: "duration", Value: "400us"}))
 	if s, e := happened(spans, tracing.Notify, fabric.CreditGranted); s.Role != frame.RoleCredit || e.A <= 0 || e.B != 1000 {
@@ -88,7 +89,7 @@ func TestCreditIsInTheTrace(t *testing.T) {
 	}
 }
 
-// paced is a host that may ask for 1 Gbit/s, and asks for long and short responses.
+// paced is a host that may request 1 Gbit/s, and requests long and short responses.
 const paced = `
 name: paced
 seed: 1
@@ -102,8 +103,9 @@ commands:
   - {name: short, verb: get, from: h0, to: r1, size: 100B, count: 40}
 `
 
-// A GET that waits for IN tokens says so, and so does one that is passed over for a
-// shorter one: each once, with how often, the length of the response and the tokens.
+// A GET that waits for IN tokens has an event, and so has a GET that is passed over for
+// a shorter one: one event each, with the number of repetitions, the length of the
+// response and the tokens.
 func TestAGETThatIsPassedOverSaysWhy(t *testing.T) {
 	spans := traced(t, paced)
 	for _, kind := range []fabric.Kind{fabric.PassedOver, fabric.TokensAwaited} {
@@ -117,7 +119,7 @@ func TestAGETThatIsPassedOverSaysWhy(t *testing.T) {
 	}
 }
 
-// What is known of a path survives the two words of a note.
+// The state of a path survives encoding into the two words of a note.
 func TestWordsOfAPath(t *testing.T) {
 	for _, path := range []cc.Congestion{
 		{},
@@ -130,7 +132,8 @@ func TestWordsOfAPath(t *testing.T) {
 	}
 }
 
-// A repeated event is counted where it began; another one begins anew.
+// A repeated event is counted in its first occurrence; a different event is recorded
+// separately.
 func TestRepeatedEventsAreCounted(t *testing.T) {
 	spans := traced(t, builtin(t, "rttx-example"))
 	times := int64(0)

@@ -9,7 +9,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// The time that a port was paused within a span equals a count of its instants.
+// The paused time within a span equals a count of its paused instants.
 func TestPausedIsTheCountOfInstants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var events []Event
@@ -18,7 +18,7 @@ func TestPausedIsTheCountOfInstants(t *testing.T) {
 		for at < 60 {
 			begin := at + unit.Time(rapid.IntRange(1, 9).Draw(t, "free"))
 			end := begin + unit.Time(rapid.IntRange(1, 9).Draw(t, "paused"))
-			if rapid.Bool().Draw(t, "seen") { // else the span began after it did
+			if rapid.Bool().Draw(t, "seen") { // otherwise the pause began before the span
 				events = append(events, Event{At: begin, Kind: fabric.Paused})
 			}
 			open := end >= 60

@@ -15,8 +15,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// traced runs a scenario in the lab with every message followed, and gives the
-// spans by message.
+// traced runs a scenario in the lab with every message sampled, and returns the spans
+// by message.
 func traced(t rapid.TB, text string) map[uint64][]tracing.Span {
 	t.Helper()
 	s, err := topology.Parse("test.yaml", []byte(text))
@@ -44,8 +44,7 @@ func traced(t rapid.TB, text string) map[uint64][]tracing.Span {
 	return spans
 }
 
-// whole checks that the legs of a critical path lie end to end from post to
-// completion.
+// whole checks that the legs of a critical path are contiguous from post to completion.
 func whole(list []tracing.Span, legs []tracing.Leg) error {
 	root := rootOf(list)
 	at, sum := root.Start, unit.Time(0)
@@ -93,8 +92,8 @@ commands:
   - {name: fetch, verb: get, from: h0, to: r0, size: 4KB, at: 1us}
 `
 
-// The trace of one GET through NIC, two switches, target and back: every part, and
-// the sum of the critical path is the whole to the picosecond.
+// The trace of one GET through NIC, two switches, target and back contains every part,
+// and the critical path adds up to the total to the picosecond.
 func TestGETOverTwoSwitches(t *testing.T) {
 	spans := traced(t, get)
 	if len(spans) != 1 {
@@ -124,8 +123,8 @@ func TestGETOverTwoSwitches(t *testing.T) {
 	}
 }
 
-// random draws a rack of one to three switches in a line, hosts on each, flows and
-// commands between them, and maybe too little buffer.
+// random draws a rack of one to three switches in a line, with hosts on each, flows and
+// commands between them, and possibly too small buffers.
 func random(t *rapid.T) string {
 	switches := rapid.IntRange(1, 3).Draw(t, "switches")
 	hosts := rapid.IntRange(2, 6).Draw(t, "hosts")
@@ -171,7 +170,7 @@ func random(t *rapid.T) string {
 	return b.String()
 }
 
-// Whatever the rack, the parts of the way that completed a message add up to it.
+// On any rack, the parts of the path that completed a message add up to its time.
 func TestCriticalPathsAreWhole(t *testing.T) {
 	complete, elsewhere, open, again := 0, 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
