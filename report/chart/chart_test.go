@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// drawing is what an SVG shows: its texts, and the points of each path by its
-// stroke, in the units of the image with Y upwards.
+// drawing is the content of an SVG: its texts, and the points of each path by stroke
+// colour, in image units with Y upwards.
 type drawing struct {
 	width, height float64
 	texts         []string
@@ -29,8 +29,7 @@ type path struct {
 
 var moves = regexp.MustCompile(`[ML](-?[0-9.e+-]+),(-?[0-9.e+-]+)`)
 
-// parse reads an SVG as a browser does; it fails on anything that is not well
-// formed.
+// parse parses an SVG as a browser does. It fails if the SVG is not well formed.
 func parse(t *testing.T, svg []byte) (d drawing) {
 	t.Helper()
 	decoder := xml.NewDecoder(bytes.NewReader(svg))
@@ -82,8 +81,8 @@ func number(t *testing.T, text string) float64 {
 	return v
 }
 
-// lines gives the paths in a colour that have more than two points: the lines of
-// the panels without their entry in the legend.
+// lines returns the paths of a colour with more than two points: the lines of the
+// panels without their legend entry.
 func (d *drawing) lines(colour string) (all []path) {
 	for _, p := range d.paths {
 		if strings.Contains(p.style, "stroke:"+colour) && len(p.points) > 2 {
@@ -93,7 +92,7 @@ func (d *drawing) lines(colour string) (all []path) {
 	return all
 }
 
-// sample is a figure of two panels with a line of each of two names.
+// sample is a figure of two panels, each with a line of both names.
 func sample() *Figure {
 	x := []float64{0, 1, 2, 3, 4}
 	return &Figure{
@@ -123,8 +122,8 @@ func TestEveryValueIsDrawnAtItsPlace(t *testing.T) {
 	if len(blues) != 2 || len(reds) != 2 {
 		t.Fatalf("%d lines of F0 and %d of F1, want one in each panel", len(blues), len(reds))
 	}
-	// The first panel has values at both ends of the scale; they give the scale
-	// for all the rest, the second panel's from its own zero.
+	// The first panel has values at both ends of the scale. They determine the scale of
+	// all others, which for the second panel starts at its own zero.
 	low, high := blues[0].points[0][1], blues[0].points[4][1]
 	perUnit := (high - low) / 40
 	left, right := blues[0].points[0][0], blues[0].points[4][0]
@@ -168,7 +167,7 @@ func TestAChangedValueChangesThePicture(t *testing.T) {
 	}
 }
 
-// A bar reaches from the least to the most, which are within the scale.
+// A bar reaches from the minimum to the maximum, both within the scale.
 func TestBarsAreDrawnAndScaled(t *testing.T) {
 	line := Line{Name: "a", X: []float64{1}, Y: []float64{2}, Dots: true, Apart: true}
 	plain := &Figure{XMax: 2, Rows: [][]Panel{{{Lines: []Line{line}}}}}
@@ -205,7 +204,8 @@ func TestFigureIsLabelled(t *testing.T) {
 	}
 }
 
-// A line is told by its colour, and by its dashes where colours do not show.
+// A line is distinguished by its colour, and by its dashes where colours are not
+// visible.
 func TestLinesDifferInColourAndDashes(t *testing.T) {
 	var colours, styles []string
 	for i := range dashes {
@@ -275,7 +275,7 @@ func TestPNGHasTwoPixelsPerPoint(t *testing.T) {
 	}
 }
 
-// Names come from files; whatever they hold is text.
+// Names come from files; they are always shown as text.
 func TestNamesAreEscaped(t *testing.T) {
 	f := sample()
 	f.Rows[0][0].Lines[0].Name = `<script>alert("F0")</script>&`
