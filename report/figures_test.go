@@ -14,7 +14,7 @@ import (
 	"github.com/rackfab/rackfab/report/chart"
 )
 
-// figure gives the figure of that name.
+// figure returns the figure of that name.
 func figure(t *testing.T, name string, runs ...*Folder) Figure {
 	t.Helper()
 	figures := Figures(runs)
@@ -25,7 +25,7 @@ func figure(t *testing.T, name string, runs ...*Folder) Figure {
 	return figures[i]
 }
 
-// drawn gives a line of the figure's panel, all of it.
+// drawn returns a complete line of the figure's panel.
 func drawn(t *testing.T, f Figure, row int, name string) chart.Line {
 	t.Helper()
 	lines := f.Rows[row][0].Lines
@@ -36,7 +36,8 @@ func drawn(t *testing.T, f Figure, row int, name string) chart.Line {
 	return lines[i]
 }
 
-// points pairs what should be drawn: one value per bin, at a place in the bin.
+// points returns the expected points: one value per bin, at a given position in the
+// bin.
 func points[V ~int64](values []V, place, factor float64) (x, y []float64) {
 	for i, v := range values {
 		x, y = append(x, (float64(i)+place)*0.05), append(y, float64(v)*factor)
@@ -46,8 +47,8 @@ func points[V ~int64](values []V, place, factor float64) (x, y []float64) {
 
 var close = cmpopts.EquateApprox(1e-9, 1e-9)
 
-// PCN-8: throughput of F0 and F1, their regulated against their actual rate, and
-// the queues are drawn as they were recorded, in the units of the axes.
+// PCN-8: throughput of F0 and F1, their CC rate limit against their actual rate, and
+// the queues are drawn as recorded, in the units of the axes.
 func TestFiguresHoldTheSeries(t *testing.T) {
 	f := sample(t, "out", "pfc", "pcn")
 	const toGigabit = 8 / 50e-6 / 1e9
@@ -84,8 +85,8 @@ func TestFiguresHoldTheSeries(t *testing.T) {
 	}
 }
 
-// PCN-8: the area under the rate of PAUSE messages of a link is their number, and
-// a link that had none has a line at 0.
+// PCN-8: the area under the PAUSE rate of a link is the number of its PAUSE frames. A
+// link without PAUSE has a line at 0.
 func TestPauseRateCountsEveryFrame(t *testing.T) {
 	f := sample(t, "out", "pfc")
 	run := f.Results.Runs[0]
@@ -109,8 +110,8 @@ func TestPauseRateCountsEveryFrame(t *testing.T) {
 	}
 }
 
-// CBRC-34, CBRC-35: credit shows where a scheme grants some, in the figures and in
-// the table, and nowhere else.
+// CBRC-34, CBRC-35: the figures and the table show credit only for schemes that grant
+// it.
 func TestCreditShowsWhereItIsGranted(t *testing.T) {
 	named := func(f *Folder) (names []string) {
 		for _, g := range Figures([]*Folder{f}) {
@@ -138,8 +139,8 @@ func TestCreditShowsWhereItIsGranted(t *testing.T) {
 	}
 }
 
-// GET-61: tokens and stalls show where a NIC's pacing shapes, each in its unit, and
-// nowhere else.
+// GET-61: tokens and stalls are shown only if a NIC's pacing shapes traffic, each in
+// its unit.
 func TestTokensAndStallsShowWhereThereAreSome(t *testing.T) {
 	plain, paced := sample(t, "out/off", "pfc"), sample(t, "out/bucket", "pfc")
 	for _, g := range Figures([]*Folder{plain}) {
@@ -175,7 +176,7 @@ func TestTokensAndStallsShowWhereThereAreSome(t *testing.T) {
 	}
 }
 
-// A line keeps its style where others are missing.
+// A line keeps its style if other lines are missing.
 func TestLinesOfOneNameHaveOneStyle(t *testing.T) {
 	few, all := sample(t, "few", "pfc"), sample(t, "all", "pfc")
 	a := measure.ShaperSeries{Node: "h0", Direction: "out", Bins: make([]int64, bins)}
@@ -188,7 +189,7 @@ func TestLinesOfOneNameHaveOneStyle(t *testing.T) {
 	}
 }
 
-// Each series shows in its own figures and in no other.
+// Each series affects only its own figures.
 func TestAChangedSeriesChangesItsFigures(t *testing.T) {
 	for name, test := range map[string]struct {
 		change  func(*measure.RunSeries)
@@ -223,8 +224,8 @@ func TestAChangedSeriesChangesItsFigures(t *testing.T) {
 	}
 }
 
-// The window round the burst is from a tenth of its length before it to a
-// quarter after the last PAUSE that it caused.
+// The window covers the time from the burst to the last PAUSE that it caused, extended
+// by a tenth of that time before and a quarter after.
 func TestTheWindowHoldsTheBurstAndWhatItCauses(t *testing.T) {
 	f := sample(t, "out", "pfc")
 	p := f.Results.Runs[0].Series.Pauses[0].Bins
@@ -251,8 +252,8 @@ func TestTheWindowHoldsTheBurstAndWhatItCauses(t *testing.T) {
 	}
 }
 
-// A point never stands for so little that a line melts into a stain, and what it
-// stands for is the mean of rates, the most of queues and the last of limits.
+// A point covers enough bins that lines remain readable. It shows the mean of rates,
+// the maximum of queues and the last of limits.
 func TestLongRunsHaveSeveralBinsToAPoint(t *testing.T) {
 	f := sample(t, "out", "pfc")
 	v := view{f, f.Results.Runs[0], 150 * us}
@@ -289,8 +290,7 @@ func TestFoldersStandSideBySide(t *testing.T) {
 	}
 }
 
-// PAUSE that follows the burst is not drawn before it: in bins of 25 us where these are
-// there.
+// PAUSE after the burst is not drawn before it, if bins of 25 us are available.
 func TestPauseIsNotDrawnBeforeTheBurst(t *testing.T) {
 	f := sample(t, "out", "pfc")
 	run := f.Results.Runs[0]
@@ -298,7 +298,7 @@ func TestPauseIsNotDrawnBeforeTheBurst(t *testing.T) {
 	p := &run.Series.Pauses[0]
 	clear(p.Bins)
 	p.Fine = make([]int64, 2*len(p.Bins))
-	p.Bins[6], p.Fine[14] = 3, 3 // from 350 us on; bins of 50 us would begin at 300 us
+	p.Bins[6], p.Fine[14] = 3, 3 // from 350 us on; a bin of 50 us would start at 300 us
 	lines := pauseLines(view{f, run, 0})
 	l := lines[slices.IndexFunc(lines, func(l chart.Line) bool { return l.Name == p.Link })]
 	for k, y := range l.Y {

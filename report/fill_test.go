@@ -14,8 +14,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// repeated is the folder of the sample with variants, whose trees last k ms and whose
-// recoveries these times.
+// repeated is the folder of the sample with variants: trees of k ms and the given
+// recoveries.
 func repeated(t *testing.T, recoveries ...unit.Time) *Folder {
 	t.Helper()
 	f := sample(t, t.TempDir(), "pfc")
@@ -33,12 +33,12 @@ func repeated(t *testing.T, recoveries ...unit.Time) *Folder {
 	return New(f.Dir, f.Scenario, f.Results, "v1.2.3")
 }
 
-// A cell is the median with its range, and says where runs ended too soon to know.
+// A cell is the median with its range, and marks values of runs that ended too early.
 func TestCellsAreMediansWithRanges(t *testing.T) {
 	const never = 1700 * us // to the end of the sample
 	for _, test := range []struct {
 		recoveries []unit.Time
-		want       [3]string // median, least, most
+		want       [3]string // median, minimum, maximum
 	}{
 		{[]unit.Time{500 * us, 100 * us, 300 * us}, [3]string{"0.30", "0.10", "0.50"}},
 		{[]unit.Time{500 * us, 100 * us, never}, [3]string{"0.50", "0.10", ">1.70"}},
@@ -63,7 +63,7 @@ func TestCellsAreMediansWithRanges(t *testing.T) {
 	}
 }
 
-// The report has bars from the least to the most, for the figures that the scenario has.
+// The report has bars from the minimum to the maximum, for the figures of the scenario.
 func TestSpreadsAreDrawn(t *testing.T) {
 	f := repeated(t, 500*us, 100*us, 300*us)
 	var names []string

@@ -41,7 +41,7 @@ func TestManifestNamesTheCommandThatRepeatsTheRun(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with a folder is one line that names the file.
+// Every fault of a folder is one line that names the file.
 func TestReadNamesWhatIsWrong(t *testing.T) {
 	replace := func(name, old, other string) func(*testing.T, string) {
 		return func(t *testing.T, dir string) {
@@ -114,7 +114,7 @@ func TestReadNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// Any results and series are refused or become figures; nothing panics.
+// Any results and series are either rejected or drawn; none causes a panic.
 func FuzzRead(f *testing.F) {
 	scenario, err := topology.Marshal(sample(f, "out").Scenario)
 	if err != nil {

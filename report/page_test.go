@@ -16,15 +16,15 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// look is what a page holds.
+// look is the content of a page.
 type look struct {
 	elements   map[string]int
-	references []string   // to anything outside of the page
-	tables     [][]string // the texts of the rows, cells joined by |
+	references []string   // to anything outside the page
+	tables     [][]string // texts of the rows, with cells joined by |
 	text       string
 }
 
-// read reads a page as a browser does.
+// read parses a page as a browser does.
 func read(t *testing.T, page []byte) (l look) {
 	t.Helper()
 	l.elements = map[string]int{}
@@ -139,7 +139,7 @@ func TestPageShowsSeveralRuns(t *testing.T) {
 	}
 }
 
-// Names come from files; on the page they are text.
+// Names come from files; the page shows them as text.
 func TestPageEscapesNames(t *testing.T) {
 	f := sample(t, "out", "pfc")
 	f.Manifest.Rackfab = `<script src="http://example.org/x.js"></script>`
@@ -149,7 +149,8 @@ func TestPageEscapesNames(t *testing.T) {
 	}
 }
 
-// A loss that goes on at the end of the run is longer than what was seen of it.
+// A throughput dip that continues at the end of the run is longer than its observed
+// part.
 func TestALossCutShortIsMarked(t *testing.T) {
 	f := sample(t, "out", "pfc")
 	run := f.Results.Runs[0]
@@ -170,7 +171,7 @@ func TestARecoveryThatDoesNotComeIsMarked(t *testing.T) {
 	}
 }
 
-// The paper speaks of its own rack alone.
+// The paper's values apply only to its own rack.
 func TestThePaperIsSilentOnOtherScenarios(t *testing.T) {
 	f := sample(t, "out", "pfc", "pcn")
 	f.Results.Scenario = "pcn-16to2-slower"
@@ -186,7 +187,7 @@ func TestThePaperIsSilentOnOtherScenarios(t *testing.T) {
 	}
 }
 
-// Each of the paper's values has a source, and a column to stand in.
+// Each of the paper's values has a source and a column.
 func TestPaperValuesHaveSourceAndColumn(t *testing.T) {
 	f := sample(t, "out", "pfc", "qcn", "dcqcn", "timely", "pcn")
 	shown := 0
@@ -207,7 +208,7 @@ func TestPaperValuesHaveSourceAndColumn(t *testing.T) {
 	}
 }
 
-// A table has few columns, whatever the rack, and loses no PAUSE frame.
+// A table of a large rack has few columns, and counts every PAUSE frame.
 func TestTableOfALargeRack(t *testing.T) {
 	text, _ := topology.Builtin("dumbbell-32-8")
 	s, err := topology.Parse("dumbbell-32-8", text)

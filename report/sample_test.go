@@ -15,11 +15,10 @@ const (
 	ms = unit.Millisecond
 )
 
-// bins is how many bins a sample has.
+// bins is the number of bins of a sample.
 const bins = 40
 
-// sample is the folder of a run of pcn-16to2 whose figures are made up, all
-// different.
+// sample is the folder of a run of pcn-16to2 with invented figures, all different.
 func sample(t testing.TB, dir string, schemes ...string) *Folder {
 	t.Helper()
 	text, _ := topology.Builtin("pcn-16to2")

@@ -8,7 +8,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// A run with commands is told by its commands, any other by its long flows.
+// The table of a run with commands shows its commands, that of any other run its long
+// flows.
 func TestTableIsOfWhatTheScenarioDoes(t *testing.T) {
 	groups := func(table Table) (list []string) {
 		for _, c := range table.Columns {

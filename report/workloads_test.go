@@ -9,7 +9,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// leafSpine is the folder of a run of leaf-spine whose figures are made up.
+// leafSpine is the folder of a run of leaf-spine with invented figures.
 func leafSpine(t *testing.T) *Folder {
 	t.Helper()
 	text, _ := topology.Builtin("leaf-spine")
@@ -33,7 +33,7 @@ func leafSpine(t *testing.T) *Folder {
 	return New("out", s, &measure.Results{Scenario: s.Name, Runs: []*measure.Run{run}}, "v1")
 }
 
-// Without long flows there is no tree and no loss.
+// Without long flows there is no tree and no throughput dip.
 func TestAWorkloadIsToldByItsSlowdowns(t *testing.T) {
 	f := leafSpine(t)
 	table := TableOf(f.Scenario, f.Results)
@@ -61,7 +61,7 @@ func TestVariantsOfAWorkloadHaveItsColumns(t *testing.T) {
 	}
 }
 
-// Two receivers of a byte per 50 us are 0.32 Mbit/s, two PAUSE frames 40 per ms.
+// Two receivers of a byte per 50 us are 0.32 Mbit/s; two PAUSE frames are 40 per ms.
 func TestFiguresOfAWorkloadSumReceiversAndLinks(t *testing.T) {
 	f := leafSpine(t)
 	figures := Figures([]*Folder{f})
