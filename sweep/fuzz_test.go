@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// An axis that is accepted is read back from what it would be written as.
+// A valid axis survives a round trip through its text form.
 func FuzzParseAxis(f *testing.F) {
 	for _, s := range []string{"switch.xoff=1KB,2KB", "switch.lossless=[3],[3, 4]", "a={1: 2, 3: 4},{}", "=", "a=,", "a=]],[", "a=b=c"} {
 		f.Add(s)

@@ -11,7 +11,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// tiny is a rack that runs in a moment: a burst over one switch.
+// tiny is a rack with a very short run: a burst over one switch.
 const tiny = `name: tiny
 duration: 60us
 scheme: pfc
@@ -37,7 +37,7 @@ func axis(t testing.TB, s string) Axis {
 	return a
 }
 
-// grid varies the tiny rack over axes "KEY=V1,V2".
+// grid varies the tiny rack over axes of the form "KEY=V1,V2".
 func grid(t testing.TB, axes ...string) Grid {
 	t.Helper()
 	g := Grid{File: "tiny.yaml", Data: []byte(tiny)}
@@ -95,7 +95,7 @@ func TestCellsAreAllCombinationsTheLastAxisFastest(t *testing.T) {
 	}
 }
 
-// No two cells of a grid are the same, and each takes its values from the axes.
+// All cells of a grid differ, and each takes its values from the axes.
 func TestEveryCombinationComesOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var g Grid

@@ -11,8 +11,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// With variants a point has as many cells, a row of medians and ranges, and a bar in the
-// figure; its first cell is the point without variants.
+// With variants, a point has several cells, one row of medians and ranges, and a bar in
+// the figure. Its first cell is the point without variants.
 func TestVariantsOfAPointAreOneRow(t *testing.T) {
 	store := Store{t.TempDir(), "v1"}
 	g := grid(t, "switch.xoff=20KB,30KB", "scheme=pfc")

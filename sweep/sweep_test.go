@@ -19,7 +19,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/lab"
 )
 
-// planned is the sweep of a grid with its cells in dir.
+// planned returns the planned sweep of a grid with its cells in the store.
 func planned(t testing.TB, g Grid, store Store) *Sweep {
 	t.Helper()
 	s, err := Plan(t.Context(), g, store, 2)
@@ -29,7 +29,7 @@ func planned(t testing.TB, g Grid, store Store) *Sweep {
 	return s
 }
 
-// swept runs what is missing and says how many cells it was.
+// swept runs the missing cells and returns their number.
 func swept(t testing.TB, g Grid, store Store) (*Sweep, int) {
 	t.Helper()
 	s := planned(t, g, store)
@@ -81,11 +81,11 @@ func TestAFinishedCellIsNotRunAgain(t *testing.T) {
 	if again, ran := swept(t, g, store); ran != 0 || text(t, again) != text(t, first) {
 		t.Errorf("%d of 4 finished cells ran again; the tables:\n%s\n%s", ran, text(t, first), text(t, again))
 	}
-	// A wider grid runs what is new.
+	// A wider grid runs only the new cells.
 	if _, ran := swept(t, grid(t, "switch.xoff=20KB,30KB,40KB", "scheme=pfc,pcn"), store); ran != 2 {
 		t.Errorf("%d cells ran for a third value, want 2", ran)
 	}
-	// A spelling is no other cell.
+	// A different spelling of a value is the same cell.
 	if _, ran := swept(t, grid(t, "switch.xoff=20000B", "scheme=pfc"), store); ran != 0 {
 		t.Errorf("%d cells ran for another spelling", ran)
 	}
@@ -127,7 +127,7 @@ func TestAKilledSweepGoesOn(t *testing.T) {
 	if finished < 2 || finished > 3 {
 		t.Fatalf("%d cells are finished after 3 ended", finished)
 	}
-	// A file that a crash has cut short is no cell.
+	// A file truncated by a crash is not a finished cell.
 	files, err := filepath.Glob(filepath.Join(store.Dir, "*.json"))
 	if err != nil || len(files) != finished {
 		t.Fatal(files, err)
@@ -152,7 +152,7 @@ func TestAFaultOfTheGridStopsThePlan(t *testing.T) {
 	}
 }
 
-// CSV and Parquet hold the same columns, in the same order, and the same values.
+// CSV and Parquet contain the same columns, in the same order, and the same values.
 func TestCSVAndParquetAgree(t *testing.T) {
 	s, _ := swept(t, grid(t, "switch.xoff=20KB,60KB", "link.delay=1us,1500ns", "F0.size=endless,30KB", "scheme=pfc,pcn"), Store{t.TempDir(), "v1"})
 	records, err := csv.NewReader(strings.NewReader(text(t, s))).ReadAll()
@@ -184,7 +184,7 @@ func TestCSVAndParquetAgree(t *testing.T) {
 	}
 }
 
-// readParquet gives the file as the lines of a CSV file.
+// readParquet returns the file as the records of a CSV file.
 func readParquet(t *testing.T, data []byte) [][]string {
 	t.Helper()
 	f, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
@@ -240,8 +240,8 @@ func TestATableNeedsEveryCell(t *testing.T) {
 	}
 }
 
-// A figure has a point per value on X, a panel per value of the second setting
-// and a line per scheme; seeds are averaged.
+// A figure has a point per value on X, a panel per value of the second setting, and a
+// line per scheme. Seeds are averaged.
 func TestAFigureLaysOutTheAxes(t *testing.T) {
 	s, _ := swept(t, grid(t, "link.delay=2us,1us,1500ns", "switch.xoff=20KB,60KB", "scheme=pfc,pcn", "seed=1,2"), Store{t.TempDir(), "v1"})
 	f, err := s.Figure("F0.goodput_gbps")
@@ -274,7 +274,7 @@ func TestAFigureLaysOutTheAxes(t *testing.T) {
 
 func TestAFigureOfOneCellAndOfTexts(t *testing.T) {
 	s, _ := swept(t, grid(t, "switch.xoff=20KB"), Store{t.TempDir(), "v1"})
-	f, err := s.Figure("h0->s0.pause_frames") // a link on which nobody pauses
+	f, err := s.Figure("h0->s0.pause_frames") // a link without PAUSE
 	if err != nil || len(f.Rows[0][0].Lines[0].Y) != 1 || f.Rows[0][0].Lines[0].Y[0] != 0 {
 		t.Fatalf("%+v, %v", f, err)
 	}

@@ -17,8 +17,8 @@ switches: {s0: }
 links: [{endpoints: [h0..h3, s0]}]
 `
 
-// Load and sizes of a workload are settings as others; its flows have columns of
-// their own.
+// Load and sizes of a workload are settings like any other; its flows have their own
+// columns.
 func TestAWorkloadIsSweptByLoadAndSizes(t *testing.T) {
 	const file = star + `workloads: [{name: w, sizes: hadoop, load: 0.3, until: 100us}]
 `
@@ -54,8 +54,8 @@ func TestAWorkloadIsSweptByLoadAndSizes(t *testing.T) {
 	}
 }
 
-// Columns of bursts begin with "burst" already. A table with two of one name has no
-// meaning, and Parquet cannot hold it.
+// Names of burst columns start with "burst". A table with duplicate column names is
+// ambiguous, and Parquet does not allow it.
 func TestAWorkloadThatTakesTheColumnsOfBurstsIsRefused(t *testing.T) {
 	const file = star + `bursts: [{name: b, from: h0..h1, to: h2, size: 4KB, at: 1us}]
 workloads: [{name: burst, sizes: hadoop, load: 0.3, until: 100us}]
