@@ -10,7 +10,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// instants are those to which the burst of rttx-16to2 is moved.
+// instants are the instants to which the burst of rttx-16to2 is moved.
 var instants = []string{"200us", "240us", "280us", "320us", "360us", "390us"}
 
 // atInstants runs the 16-to-2 rack with the burst at each instant.
@@ -30,7 +30,7 @@ func atInstants(t *testing.T, set ...topology.Setting) (runs []*measure.Run) {
 	return runs
 }
 
-// least gives the smallest goodput of F0 in the burst.
+// least returns the smallest goodput of F0 in the burst.
 func least(runs []*measure.Run) unit.Rate {
 	rate := runs[0].Flows[0].BurstGoodput
 	for _, run := range runs {
@@ -39,9 +39,9 @@ func least(runs []*measure.Run) unit.Rate {
 	return rate
 }
 
-// RTTX-54: with marks that grade e, and the D of the path, no PAUSE reaches F0's way at
-// any instant, and F0 has what the burst leaves free. RED from 5 to 200 KB, or the D of
-// the document's example, spares it at some instants only.
+// RTTX-54: with marks that grade e, and the D of the path, no PAUSE reaches F0's path
+// at any instant, and F0 gets the rate that the burst leaves free. RED from 5 to 200
+// KB, or the D of the document's example, protects it at some instants only.
 func TestMarksThatGradeAndDOfThePathSpareTheVictim(t *testing.T) {
 	graded := settings("switch.kmin", "20KB", "switch.kmax", "20KB")
 	spared := atInstants(t, graded...)

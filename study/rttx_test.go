@@ -30,7 +30,7 @@ func TestRTTXExample(t *testing.T) {
 	if len(e.Steps) != len(want) {
 		t.Errorf("%d steps", len(e.Steps))
 	}
-	// With another D it is another increment: nothing here is written down.
+	// A different D yields a different increment: the result is not hard-coded.
 	e, err = RTTXExample(InMemory, settings("s0.rttx_d", "8us"))
 	if err != nil || e.Steps[2].Here != "T_r + 4us" || !strings.HasSuffix(e.Steps[3].Here, ": 4us more") {
 		t.Errorf("D = 8us: %+v, %v", e, err)
@@ -39,7 +39,7 @@ func TestRTTXExample(t *testing.T) {
 
 var compare = sync.OnceValues(func() ([]Answer, error) { return RTTXCompare(InMemory, nil) })
 
-// compared gives the answers of a path by sender.
+// compared returns the answers of a path by sender.
 func compared(t *testing.T, path string) map[string]Answer {
 	t.Helper()
 	answers, err := compare()
@@ -70,11 +70,11 @@ func reaction(t *testing.T, a Answer) float64 {
 	return r
 }
 
-// RTTX-59: feedback takes less than the half of an RTT that a closed loop takes at
-// least. The fixed increment is on its way back with the next ACK, and the sender is
-// slower after the time from the switch to it alone, a third of the base RTT of the
-// 16-to-2 rack. By table 1 the eight packets of a window have to come in first, which
-// takes 3.5 us at 20 Gbit/s.
+// RTTX-59: feedback takes less than half an RTT, the minimum of a closed loop. The
+// fixed increment returns with the next ACK, and the sender slows down after only the
+// time from the switch to the sender, a third of the base RTT of the 16-to-2 rack. With
+// table 1 the eight packets of a window must arrive first, which takes 3.5 us at 20
+// Gbit/s.
 func TestReactionOnTheRack(t *testing.T) {
 	by := compared(t, "rttx-16to2")
 	if r := reaction(t, by["conversion, fixed D"]); r < 1.0/3 || r > 0.36 {
@@ -94,8 +94,8 @@ func TestReactionOnTheRack(t *testing.T) {
 }
 
 // RTTX-62, RTTX-67: over a wide area that does not mark, a converter at the data
-// centre's edge answers within 3 us, three thousandths of the RTT; what has to go
-// round takes all of it.
+// centre's edge reacts within 3 us, three thousandths of the RTT. A signal that makes
+// the round trip takes a full RTT.
 func TestReactionOverAWideArea(t *testing.T) {
 	by := compared(t, "rttx-wan")
 	for _, sender := range []string{"conversion, table 1", "conversion, fixed D"} {
@@ -110,8 +110,8 @@ func TestReactionOverAWideArea(t *testing.T) {
 	}
 }
 
-// RTTX-60, RTTX-63: two signals at one sender disagree, and cut one phase twice;
-// the order ECN first makes that rarer, and the conversion leaves one signal.
+// RTTX-60, RTTX-63: two signals at one sender disagree, and cut one phase twice. The
+// order ECN first makes that rarer, and the conversion leaves one signal.
 func TestConflicts(t *testing.T) {
 	for _, path := range RTTXPaths {
 		by := compared(t, path)
@@ -134,7 +134,7 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// The figures of the guide are what the study draws. `-update` writes them anew;
+// The figures of the guide are those that the study draws. `-update` rewrites them;
 // commit them only if you know what has changed.
 func TestFiguresOfTheGuide(t *testing.T) {
 	answers, err := compare()
