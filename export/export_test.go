@@ -16,7 +16,7 @@ import (
 	"github.com/rackfab/rackfab/sweep"
 )
 
-// two hosts send to a third; the burst makes s0 pause.
+// small is a rack in which two hosts send to a third; the burst makes s0 pause.
 const small = `
 name: small
 duration: 200us
@@ -47,7 +47,7 @@ func run(t *testing.T) (*topology.Scenario, *measure.Run, *Events) {
 	return s, r, e
 }
 
-// Flows of a workload are no incast.
+// Flows of a workload are not part of an incast.
 func TestFlowsOfAWorkloadAreNormalFlows(t *testing.T) {
 	text := strings.Replace(small, "bursts: [{name: B, from: h0..h1, to: h2, flows_per_sender: 1, size: 64KB, at: 20us}]",
 		"workloads: [{name: w, sizes: hadoop, load: 0.5}]", 1)
@@ -83,10 +83,10 @@ func digestOf(t *testing.T, s *topology.Scenario) string {
 	return r.Digest
 }
 
-// What fct.txt must have of F0, by hand: h0 is node 0, h2 node 2, so 0x0b000001 and
-// 0x0b000201; a flow of its own has port 100. Alone its 10 packets of 1000 bytes
-// take two propagations of 2 us, twice 200 ns for a payload on 40 Gbit/s, and
-// their bytes with 62 of headers each, and a RETH of 16, at 5 bytes a ns.
+// The expected line of F0 in fct.txt, by hand: h0 is node 0, h2 node 2, so 0x0b000001
+// and 0x0b000201; a single flow has port 100. Alone its 10 packets of 1000 bytes take
+// two propagations of 2 us, twice 200 ns for a payload on 40 Gbit/s, and their bytes
+// with 62 of headers each, and a RETH of 16, at 5 bytes a ns.
 func TestFCT(t *testing.T) {
 	s, _, e := run(t)
 	var b strings.Builder
@@ -119,8 +119,8 @@ func TestFCT(t *testing.T) {
 	}
 }
 
-// pfc.txt has PAUSE and RESUME where they came in: at h0 and h1, interface 1, which
-// are hosts. Each RESUME follows a PAUSE; the run counts as many PAUSEs.
+// pfc.txt contains PAUSE and RESUME where they arrived: at the hosts h0 and h1,
+// interface 1. Each RESUME follows a PAUSE; the run counts the same number of PAUSEs.
 func TestPFC(t *testing.T) {
 	s, r, e := run(t)
 	var b strings.Builder
@@ -151,7 +151,7 @@ func TestPFC(t *testing.T) {
 	}
 }
 
-// By hand: four samples of two ports, one of which has never had a queue.
+// By hand: four samples of two ports, one of which never had a queue.
 func TestQueues(t *testing.T) {
 	s, _, _ := run(t)
 	series := &measure.RunSeries{Bin: 50 * unit.Microsecond, Queues: []measure.QueueSeries{{Port: "s0->h2", End: []int64{0, 999, 2500, 2000}}}}
@@ -164,7 +164,7 @@ func TestQueues(t *testing.T) {
 	}
 }
 
-// CSV and Parquet have the same rows, with units in the names of columns.
+// CSV and Parquet contain the same rows, with units in the column names.
 func TestTables(t *testing.T) {
 	s, r, e := run(t)
 	headers := map[string]string{
@@ -202,7 +202,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// A run that does not repeat is refused, and one can be stopped.
+// Replay rejects a run that does not repeat, and can be stopped.
 func TestReplayIsHeldAgainstTheDigest(t *testing.T) {
 	s, r, _ := run(t)
 	if _, err := Replay(s, "0123456789abcdef", nil); err == nil || !strings.Contains(err.Error(), "has the digest "+r.Digest+" now, and 0123456789abcdef") {
