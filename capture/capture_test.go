@@ -26,8 +26,8 @@ var (
 	points = []tap.Point{{Node: 1, Port: 2, Name: "s1:p2", Peer: "h0"}, {Node: 4, Port: 0, Name: "h0:p0", Peer: "s1"}}
 )
 
-// packets are a data packet that comes in, a PAUSE that goes out, and the same data
-// packet damaged.
+// packets returns an incoming data packet, an outgoing PAUSE, and the same data packet
+// damaged.
 func packets() []tap.Packet {
 	list := []tap.Packet{
 		{At: 1_234_999, Node: 1, Port: 2, Queued: 7, Held: 2000},
@@ -65,8 +65,8 @@ func written(t *testing.T, o Options) []byte {
 	return b.Bytes()
 }
 
-// What is read back: instants rounded down to nanoseconds, both lengths, the
-// interface, and the comment with the exact instant.
+// The file preserves instants rounded down to nanoseconds, both lengths, the interface,
+// and the comment with the exact instant.
 func TestAFileIsReadBack(t *testing.T) {
 	for _, c := range []struct {
 		options Options
@@ -100,7 +100,7 @@ func TestAFileIsReadBack(t *testing.T) {
 			got = append(got, fmt.Sprintf("%d %s %d of %d dir %d%s %s",
 				info.Timestamp.UnixNano(), face.Name, len(data), info.Length, about.Flags.Direction, errorsOf(data, about.Flags), about.Comments))
 		}
-		for i := range c.want { // the trace is the one that a trace of the run has
+		for i := range c.want { // the same trace ID as in a trace of the run
 			c.want[i] = strings.Replace(c.want[i], "@", fmt.Sprintf("%x", tracing.TraceID(rack.Seed, 0xbeef)), 1)
 		}
 		if d := cmp.Diff(c.want, got); d != "" {
@@ -109,7 +109,7 @@ func TestAFileIsReadBack(t *testing.T) {
 	}
 }
 
-// errorsOf says what the flags of a packet and its FCS, if it has one, tell of errors.
+// errorsOf describes the errors in the flags of a packet and in its FCS, if any.
 func errorsOf(data []byte, flags *pcapgo.NgEpbFlags) (text string) {
 	if flags.LinkLayerErr == pcapgo.NgEpbFlagLinkLayerDependentErrorCRC {
 		text = " CRC error"
@@ -125,7 +125,7 @@ func errorsOf(data []byte, flags *pcapgo.NgEpbFlags) (text string) {
 	return text
 }
 
-// The file names the scheme of its first instant, however the run began.
+// The file names the scheme at its first instant, whatever the initial scheme.
 func TestAFileNamesItsScheme(t *testing.T) {
 	changed := *rack
 	changed.Changes = []topology.Change{{At: 5, Verb: topology.ChangeScheme, Scheme: topology.SchemeSpec{Name: "pcn", Flows: topology.Everything}}}
@@ -147,7 +147,7 @@ func TestAFileNamesItsScheme(t *testing.T) {
 	}
 }
 
-// A comment has at most 65535 bytes: thousands of changes do not break the file.
+// A comment has at most 65535 bytes: thousands of changes do not make the file invalid.
 func TestAFileOfManySchemes(t *testing.T) {
 	changed := *rack
 	for i := range 5000 {
@@ -168,7 +168,7 @@ func TestAFileOfManySchemes(t *testing.T) {
 	}
 }
 
-// The limit holds to the byte, and the file is whole.
+// The limit is exact to the byte, and the file is complete.
 func TestTheLimitOfAFile(t *testing.T) {
 	whole := int64(len(written(t, Options{})))
 	for limit, want := range map[int64]uint64{whole: 3, whole - 1: 2, 300: 0} {
