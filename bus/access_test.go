@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// member makes a key and gives both halves.
+// member generates a key and returns both halves.
 func member(t *testing.T) (k Key, public string) {
 	t.Helper()
 	k, err := NewKey()
@@ -20,7 +20,8 @@ func member(t *testing.T) (k Key, public string) {
 	return k, public
 }
 
-// guarded is the bus of a rack named r with the nodes h0 and h1, and their keys.
+// guarded starts the bus of a rack named r with the nodes h0 and h1, and returns their
+// keys.
 func guarded(t *testing.T) (s *Server, keys map[string]Key) {
 	t.Helper()
 	keys = map[string]Key{}
@@ -83,7 +84,7 @@ func TestWhoHasNoKeyOfTheRackIsNotLetIn(t *testing.T) {
 	}
 }
 
-// Each line is what a member tries, and what it may do instead.
+// Each row is an operation of a member: one subject refused, one allowed.
 func TestAMemberMayDoWhatItsPlaceNeedsAndNoMore(t *testing.T) {
 	link := func(from, to string) string { return LinkSubject("run-1", End{from, 0}, End{to, 0}) }
 	for _, tt := range []struct{ who, do, refused, allowed string }{
@@ -125,7 +126,7 @@ func TestAMemberMayDoWhatItsPlaceNeedsAndNoMore(t *testing.T) {
 	}
 }
 
-// What is refused reaches nobody, and the one who tried goes on.
+// A refused message reaches nobody, and its sender can continue.
 func TestWhatIsRefusedIsNotDelivered(t *testing.T) {
 	s, keys := guarded(t)
 	h0, h1 := dialAs(t, s, keys["h0"]), dialAs(t, s, keys["h1"])

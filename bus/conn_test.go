@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// conns gives two connections to one bus of each kind.
+// conns returns two connections to one bus of each kind.
 var conns = map[string]func(t *testing.T) (a, b Conn){
 	"memory": func(*testing.T) (a, b Conn) {
 		m := NewMemory()
@@ -38,7 +38,8 @@ func dial(t *testing.T, s *Server) Conn {
 	return c
 }
 
-// listen subscribes and flushes; what comes in is on the channel, "subject data".
+// listen subscribes and flushes. It returns a channel of the received messages, each as
+// "subject data".
 func listen(t *testing.T, c Conn, pattern string) (got chan string, unsubscribe func()) {
 	t.Helper()
 	got = make(chan string, 1000)
@@ -141,7 +142,7 @@ func TestAClosedConnectionRefuses(t *testing.T) {
 	})
 }
 
-// ARCH §3.4: a reconnect is told, and the bus may come back at its old place.
+// ARCH §3.4: a reconnect is reported, and the bus may come back at its old address.
 func TestAServerThatComesBackIsFoundAgain(t *testing.T) {
 	first := serve(t, "")
 	c := dial(t, first)

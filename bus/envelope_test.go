@@ -12,7 +12,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// build writes an envelope with frames as a link does.
+// build returns an envelope with frames, as a link encodes it.
 func build(e Envelope, frames []frame.Frame) []byte {
 	b := make([]byte, envelopeHead)
 	last := unit.Time(0)

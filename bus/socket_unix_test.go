@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// sockets gives the two ends of a loopback connection, both wrapped.
+// sockets returns the two ends of a loopback connection, both wrapped.
 func sockets(t *testing.T) (a, b net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -13,7 +13,7 @@ type arrived []unit.Time
 
 func (a *arrived) Push(_ int, f *frame.Frame) { *a = append(*a, f.Arrival) }
 
-// newPair makes both ends of one link.
+// newPair returns both ends of one link.
 func newPair(t testing.TB) (a, b *Sync) {
 	t.Helper()
 	for _, s := range []**Sync{&a, &b} {
@@ -32,7 +32,7 @@ func sent(do func(emit func(int, []byte))) (all [][]byte) {
 	return all
 }
 
-// flush gives what a node sends that has put frames with these arrivals on its
+// flush returns the output of a node that has sent frames with these arrivals on its
 // link and whose next event is at next.
 func flush(s *Sync, next unit.Time, arrivals ...unit.Time) [][]byte {
 	for _, at := range arrivals {
@@ -41,7 +41,7 @@ func flush(s *Sync, next unit.Time, arrivals ...unit.Time) [][]byte {
 	return sent(func(emit func(int, []byte)) { s.Flush(next, emit) })
 }
 
-// receive hands over what the other end has sent.
+// receive passes on the messages of the other end.
 func receive(t *testing.T, s *Sync, all [][]byte) (got arrived) {
 	t.Helper()
 	for _, data := range all {
@@ -98,7 +98,7 @@ func TestAnEnvelopeThatComesTwiceIsTakenOnce(t *testing.T) {
 	}
 }
 
-// A gap is told once a tick, and what is missing is sent again.
+// A gap is reported once per tick, and the missing envelopes are sent again.
 func TestAMissedEnvelopeIsSentAgain(t *testing.T) {
 	a, b := newPair(t)
 	lost := flush(a, 10*unit.Microsecond, 2*unit.Microsecond)
@@ -124,8 +124,8 @@ func TestAMissedEnvelopeIsSentAgain(t *testing.T) {
 	}
 }
 
-// A peer that keeps breaking the protocol ends the run by the link's name; one
-// that does so now and then does not.
+// A peer that violates the protocol repeatedly ends the run, and the error names the
+// link. Occasional violations do not end it.
 func TestABreakerOfRulesEndsTheRun(t *testing.T) {
 	s, _ := newPair(t)
 	bad := build(Envelope{Epoch: 7, Seq: 1, Taken: 9, Want: noWant}, nil)
@@ -139,7 +139,7 @@ func TestABreakerOfRulesEndsTheRun(t *testing.T) {
 	}
 }
 
-// TestSilence: a peer that is waited on and says nothing is named.
+// TestSilence: the error names a peer that is waited for and stays silent.
 func TestAPeerThatStaysSilentIsNamed(t *testing.T) {
 	s, _ := newPair(t)
 	flush(s, 10*unit.Microsecond) // asks
@@ -154,8 +154,7 @@ func TestAPeerThatStaysSilentIsNamed(t *testing.T) {
 	}
 }
 
-// Whatever comes in, nothing crashes, and no frame comes before the bound that
-// the node was promised.
+// No input causes a panic, and no frame arrives before the bound promised to the node.
 func FuzzReceive(f *testing.F) {
 	at := func(t unit.Time) frame.Frame { return frame.Frame{Arrival: t * unit.Microsecond} }
 	e := Envelope{Epoch: 7, Seq: 1, Promise: 5 * unit.Microsecond, Want: noWant}

@@ -23,7 +23,7 @@ func wireDoc(t *testing.T) string {
 	return string(text)
 }
 
-// The table of the fixed part says where each field is and how long it is.
+// The table of the fixed header lists the offset and length of each field.
 func TestTheDocumentedOffsetsAreThoseOfTheCode(t *testing.T) {
 	var blank, full [envelopeHead]byte
 	new(Envelope).putHead(blank[:])
@@ -65,7 +65,7 @@ func TestTheDocumentedOffsetsAreThoseOfTheCode(t *testing.T) {
 	}
 }
 
-// example is the envelope that the specification shows.
+// example is the envelope shown in the specification.
 func example() []byte {
 	var pause, data frame.Frame
 	(&frame.PFC{Source: frame.HostMAC(1), Enable: 8, Quanta: [8]uint16{3: 0xffff}}).Build(&pause)
@@ -82,8 +82,8 @@ func example() []byte {
 	}, []frame.Frame{pause, data})
 }
 
-// The example is what the code writes, byte by byte: lines of an offset, two
-// spaces, the bytes, two spaces, and what they mean.
+// The example matches the code byte by byte. Its lines are an offset, two spaces, the
+// bytes, two spaces, and their meaning.
 func TestTheDocumentedExampleIsWhatTheCodeWrites(t *testing.T) {
 	_, text, ok := strings.Cut(wireDoc(t), "## Example")
 	if !ok {

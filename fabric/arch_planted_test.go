@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestPlantedViolationIsCaught feeds the checker files that break, and files
-// that keep, each rule.
+// TestPlantedViolationIsCaught runs the checker on files that break each rule, and on
+// files that obey it.
 func TestPlantedViolationIsCaught(t *testing.T) {
 	const ours = modulePath + "/"
 	tests := []struct {

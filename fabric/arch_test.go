@@ -17,8 +17,8 @@ import (
 
 const modulePath = "github.com/rackfab/rackfab"
 
-// A room is a directory of the module and what lies below it. The longest room
-// that fits a file rules it.
+// A room is a directory of the module with everything below it. A file belongs to the
+// room with the longest matching path.
 type room struct {
 	dir  string
 	ours []string // what it may import of this module; "x/..." is x and all below
@@ -28,7 +28,7 @@ type room struct {
 
 var none = []string{}
 
-// rooms is the direction of imports, from the inside out.
+// rooms lists the permitted imports, from the inside out.
 var rooms = []room{
 	{"fabric/unit", none, none, "unit is the ground floor: everything stands on it, so it stands on nothing of ours"},
 	{"fabric/splitmix", none, none, "a hash knows nothing of what it mixes"},
@@ -70,8 +70,8 @@ var rooms = []room{
 	{"compose", []string{"..."}, nil, "the container rack is generated from every room's facts"},
 }
 
-// doors lists the modules of the world that few rooms may speak to. The first row
-// that fits a file and its import decides.
+// doors lists the external modules that only few rooms may import. The first row that
+// matches a file and its import decides.
 var doors = []struct{ module, dir, why string }{
 	{"go.opentelemetry.io/proto/otlp", "services/collector", ""},
 	{"go.opentelemetry.io", "services/internal/telemetry", "machines note and telemetry alone turns notes into spans and metrics; call it instead"},
@@ -86,7 +86,7 @@ var pure = []string{
 	"net/netip", "path", "reflect", "slices", "sort", "strconv", "strings", "text/", "unicode", "unicode/",
 }
 
-// impure says what to use instead of the packages that one reaches for by habit.
+// impure lists the replacements for packages with I/O, time or hidden state.
 var impure = map[string]string{
 	"time":         "a machine has no clock: take now as a unit.Time",
 	"os":           "a machine has no I/O: the caller reads files and hands in bytes",
@@ -103,18 +103,18 @@ var impure = map[string]string{
 	"hash/maphash": "its seed differs between processes: use xxhash in fabric/node, or hash/fnv",
 }
 
-// testModules lists what tests under fabric/ may use beside the standard library.
+// testModules lists the modules that tests under fabric/ may use.
 var testModules = []string{
 	"github.com/cespare/xxhash/v2", "github.com/cockroachdb/datadriven", "github.com/google/go-cmp",
 	"github.com/rogpeppe/go-internal", "github.com/santhosh-tekuri/jsonschema/v6", "go.yaml.in/yaml/v3", "pgregory.net/rapid",
 }
 
-// seeded lists what may be named of math/rand/v2 in a machine: sources that are
-// made from a seed. The package's own functions draw from a global source.
+// seeded lists the names of math/rand/v2 that a machine may use: sources created from
+// a seed. The functions of the package itself draw from a global source.
 var seeded = []string{"New", "NewPCG", "NewChaCha8", "NewZipf", "Rand", "Source", "PCG", "ChaCha8", "Zipf"}
 
-// TestImportsPointOneWay walks every Go file of the module and holds the rules
-// above. It reads the files itself, so that the test cache sees them change.
+// TestImportsPointOneWay checks the rules above for every Go file of the module. It
+// reads the files itself, so that the test cache notices changes.
 func TestImportsPointOneWay(t *testing.T) {
 	// GET-55: chopping (nic/command), and shaping with its pacing and arbitration
 	// (nic/shaper), know nothing of one another nor of the engine (nic) that they are
@@ -149,7 +149,7 @@ func TestImportsPointOneWay(t *testing.T) {
 	}
 }
 
-// violations lists the rules that the file breaks, each with its place and its
+// violations lists the rules that the file breaks, each with its position and
 // reason. name is the file's path from the module's root.
 func violations(t *testing.T, name string, src []byte) []string {
 	t.Helper()
@@ -189,7 +189,7 @@ func violations(t *testing.T, name string, src []byte) []string {
 
 func inFabric(r room) bool { return within(r.dir, "fabric") }
 
-// within tells whether dir is root or lies below it.
+// within reports whether dir is root or below it.
 func within(dir, root string) bool { return dir == root || strings.HasPrefix(dir, root+"/") }
 
 func roomOf(dir string) (room, bool) {
@@ -204,7 +204,7 @@ func roomOf(dir string) (room, bool) {
 	return best, best.dir != ""
 }
 
-// refuse says why a file in directory dir of room r may not import the package,
+// refuse returns why a file in directory dir of room r may not import the package,
 // "" if it may.
 func refuse(r room, dir, imported string, test bool) string {
 	for _, d := range doors {
@@ -268,7 +268,7 @@ func refuseStandard(r room, imported string, test bool) string {
 	return "the machine room imports pure standard packages only; if this one has no clock, I/O, lock or hidden state, add it to pure"
 }
 
-// impureCode reports what no import betrays: goroutines, channels, printing and
+// impureCode reports violations that no import shows: goroutines, channels, printing and
 // the global random source.
 func impureCode(file *ast.File, report func(token.Pos, string, ...any)) {
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -291,8 +291,8 @@ func impureCode(file *ast.File, report func(token.Pos, string, ...any)) {
 	})
 }
 
-// importedAs gives the name under which the file knows the package, "" if it
-// does not import it.
+// importedAs returns the name under which the file imports the package, "" if it does
+// not import it.
 func importedAs(file *ast.File, pkg, base string) string {
 	for _, spec := range file.Imports {
 		if spec.Path.Value != strconv.Quote(pkg) {

@@ -17,8 +17,8 @@ func fatesOf(f Flaws, n int, gap unit.Time) (count [Damaged + 1]int) {
 	return count
 }
 
-// A link fails frames as often as it is told, whatever the seed, the direction and the
-// rhythm of the frames; what is not lost is damaged at the other rate.
+// A link fails frames at the configured rates, whatever the seed, the direction and
+// the timing of the frames. Frames that are not lost are damaged at the other rate.
 func TestLinksFailFramesAtTheirRates(t *testing.T) {
 	const n = 200_000
 	for _, gap := range []unit.Time{1, 212_400, unit.Microsecond, 1 << 20} {
@@ -36,8 +36,8 @@ func TestLinksFailFramesAtTheirRates(t *testing.T) {
 	}
 }
 
-// A frame's fate depends on seed, direction, instant and rates. More loss loses
-// the frames that less loss loses, and more; the rate of damage moves no loss.
+// A frame's fate depends on seed, direction, instant and rates. A higher loss rate
+// loses the same frames and more. The rate of damage does not affect loss.
 func TestADrawDependsOnNothingElse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := func(label string) float64 { return rapid.Float64Range(0, 1).Draw(t, label) }
@@ -68,7 +68,7 @@ func TestADrawDependsOnNothingElse(t *testing.T) {
 	})
 }
 
-// Directions, links and seeds have draws of their own.
+// Directions, links and seeds draw independently.
 func TestDirectionsDrawApart(t *testing.T) {
 	const n = 20_000
 	one := NewFlaws(1, 4, false, 0.5, 0)
@@ -87,7 +87,7 @@ func TestDirectionsDrawApart(t *testing.T) {
 	}
 }
 
-// Rates that are none are refused, and change nothing.
+// Invalid rates are refused and change nothing.
 func TestRatesAreProbabilities(t *testing.T) {
 	f := NewFlaws(1, 0, false, 0.25, 0.5)
 	was := f

@@ -6,8 +6,8 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 )
 
-// A share of messages is picked by a hash of seed and message: about as many as
-// the share says, the same each time, others under another seed.
+// A share of messages is sampled by a hash of seed and message: about as many as the
+// share, the same each time, others under another seed.
 func TestSelectionPicksItsShare(t *testing.T) {
 	const messages = 100_000
 	for _, share := range []float64{0.01, 0.5, 0.999} {
@@ -50,8 +50,8 @@ func TestSelectionPicksWhatIsChosen(t *testing.T) {
 	}
 }
 
-// Notes of every frame pass a quiet Out for messages that are followed alone: where
-// they begin a Selection is asked, from there on a bit says it.
+// A quiet Out records per-frame notes only for followed messages. The node where a
+// message begins asks a Selection; the others read the flag in Trace.
 func TestQuietOutFollows(t *testing.T) {
 	out := fabric.Out{Quiet: true, Follow: fabric.NewSelection(1, 0, []fabric.Message{{First: 5, End: 6}})}
 	for trace := range uint64(8) {

@@ -9,7 +9,7 @@ import (
 	"github.com/rackfab/rackfab/bus"
 )
 
-// listen gives a connection with faults, and what comes out of the bus behind it.
+// listen returns a connection with faults, and the messages that the bus delivers.
 func listen(t *testing.T, rates Rates) (*Conn, *[]string) {
 	t.Helper()
 	m, got := bus.NewMemory(), &[]string{}
@@ -31,7 +31,7 @@ func publish(t *testing.T, c *Conn, from, to int) {
 	}
 }
 
-// Each fault does what it is called, and is counted.
+// Each fault has its effect and is counted.
 func TestFaults(t *testing.T) {
 	for name, test := range map[string]struct {
 		rates Rates
@@ -54,7 +54,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A connection that is mended lets go what it held, and strikes nothing more.
+// A connection without faults again publishes the delayed messages and adds no fault.
 func TestMending(t *testing.T) {
 	c, got := listen(t, Rates{Hold: 1})
 	publish(t, c, 0, 40)

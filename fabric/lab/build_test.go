@@ -10,7 +10,7 @@ import (
 )
 
 // BenchmarkBuild builds a leaf-spine fabric of 512 hosts and 48 switches with an
-// incast of 8176 flows: what several machines need must be computed once.
+// incast of 8176 flows: data shared by several machines must be computed once.
 func BenchmarkBuild(b *testing.B) {
 	var text strings.Builder
 	text.WriteString("name: leafspine\nduration: 1ms\nscheme: pcn\n" +

@@ -61,7 +61,7 @@ func TestFigure16(t *testing.T) {
 	}
 }
 
-// The figures do not hang on one instant: the burst may come 50 ns earlier or
+// The figures do not depend on one instant: the burst may start 50 ns earlier or
 // later, and the links be 10 ns shorter or longer; the recovery moves by a packet.
 func TestFiguresHoldNearby(t *testing.T) {
 	for _, shift := range []unit.Time{-50 * unit.Nanosecond, 50 * unit.Nanosecond} {
@@ -102,7 +102,7 @@ func TestAggregationAgainstTheBaseline(t *testing.T) {
 	}
 }
 
-// marking runs the paper's rack under CETH with RED that marks all above 100 KB.
+// marking runs the paper's rack under CETH with RED that marks everything above 100 KB.
 func marking(t *testing.T, scheme string, set ...topology.Setting) *measure.Run {
 	t.Helper()
 	text, _ := topology.Builtin("pcn-16to2")
@@ -156,8 +156,8 @@ func TestLimitedReceiverOnTheRack(t *testing.T) {
 	}
 }
 
-// With the timer and steps that DCQCN was published with the baseline takes
-// thousands of packets to recover, where the drawing has it at 10.
+// With DCQCN's published timer and steps the baseline takes thousands of packets to
+// recover, compared to 10 in the drawing.
 func TestPublishedBaselineRecoversLate(t *testing.T) {
 	r, _ := reactionOf(t, "cnp", func(s *topology.Scenario) {
 		s.CC.DCQCN, s.Duration, s.Bin = cc.DefaultDCQCN(), 40*unit.Millisecond, unit.Millisecond

@@ -34,8 +34,8 @@ func newLab(t interface{ Fatal(...any) }, s *topology.Scenario) *lab.Lab {
 	return l
 }
 
-// looped is a rack with two ways from one side to the other, so that routes that
-// are computed anew matter.
+// looped is a rack with two paths between its sides, so that recomputed routes
+// matter.
 func looped(t testing.TB, scheme string) *topology.Scenario {
 	t.Helper()
 	s, err := topology.Parse("looped.yaml", []byte(`name: looped
@@ -60,8 +60,8 @@ flows:
 	return s
 }
 
-// A run under random changes has one digest: in one go, in windows, with the
-// changes made one by one while it runs, and after the way through a file.
+// A run under random changes always has the same digest: in one go, in windows, with
+// changes made one by one during the run, and after writing and reading a file.
 func TestRandomChangesGiveOneDigest(t *testing.T) {
 	for i, scheme := range cc.Schemes {
 		t.Run(scheme.Name, func(t *testing.T) {
@@ -99,8 +99,8 @@ func TestRandomChangesGiveOneDigest(t *testing.T) {
 	}
 }
 
-// live makes the changes of s in the order in which they stand there, each as late
-// as the ones after it allow, or earlier.
+// live makes the changes of s in their order, each as late as the following ones allow,
+// or earlier.
 func live(t *testing.T, base, s *topology.Scenario, random *rand.Rand) *lab.Lab {
 	t.Helper()
 	l := newLab(t, base)
@@ -125,8 +125,8 @@ func live(t *testing.T, base, s *topology.Scenario, random *rand.Rand) *lab.Lab 
 	return l
 }
 
-// Frames are lost on a link exactly while it is down: those whose first bit left
-// before it is whole again, and no other.
+// A link loses exactly the frames in flight while it is down: those whose first bit was
+// sent before it is up again, and no other.
 func TestFramesOnTheWireAreLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		from := rapid.Int64Range(0, 80_000).Draw(t, "from")
@@ -162,7 +162,7 @@ changes:
 	})
 }
 
-// wire counts the data frames of h0 by the notes.
+// wire counts the data frames of h0 by its notes.
 type wire struct {
 	down, up                unit.Time
 	sent, got, lost, doomed int
@@ -170,8 +170,8 @@ type wire struct {
 
 func newWire(down, up unit.Time) *wire { return &wire{down: down, up: up} }
 
-// flight is how long a full data frame is under way: 1062 bytes
-// at 40 Gbit/s, and the propagation; the first has 16 bytes of RETH more.
+// flight returns the transfer time of a full data frame: 1062 bytes at 40 Gbit/s, and
+// the propagation. The first has 16 bytes of RETH more.
 const flight = 5*unit.Microsecond + 1062*200
 
 func (w *wire) listen(node int, notes []fabric.Note) {
@@ -195,8 +195,8 @@ func (w *wire) listen(node int, notes []fabric.Note) {
 	}
 }
 
-// What is built for a run that may go on for long, and is left early, is what is
-// built for its journal: digests are equal at the instant at which it is left.
+// A run with an open end that stops early equals the run built from its journal: the
+// digests are equal at the instant of the stop.
 func TestAJournalIsBuiltAsItsLiveRun(t *testing.T) {
 	const end = 400 * unit.Microsecond
 	for _, name := range []string{"pcn-16to2", "get-incast", "cbrc-waste", "rttx-example", "star-3"} {

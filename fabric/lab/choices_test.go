@@ -27,9 +27,9 @@ func chosen(t *testing.T, scheme string, settings ...string) (*topology.Scenario
 	return s, measured(t, s)
 }
 
-// Every model choice that other implementations make differently is a setting that
-// reaches the machines: another value gives another run, and the default's value
-// written out gives the same.
+// Every model choice that implementations make differently is a setting that reaches
+// the machines. Another value changes the run; the default value, set explicitly, does
+// not.
 func TestModelChoicesReachTheMachines(t *testing.T) {
 	for _, c := range []struct{ scheme, is, other string }{
 		{"pcn", "nic.pacer=catch-up", "nic.pacer=gap"},
@@ -76,8 +76,9 @@ func TestOverheadBelowZeroGivesTheShareOfOthersHeaders(t *testing.T) {
 	}
 }
 
-// A headroom below what comes in after PAUSE loses frames of a lossless class, each
-// noted as such, and counted; the formula's loses none. The warning says so beforehand.
+// A headroom smaller than the data received after PAUSE loses frames of a lossless
+// class, each noted as such and counted. The headroom of the formula loses none. A
+// warning says so beforehand.
 func TestAShortHeadroomLosesFrames(t *testing.T) {
 	for headroom, lossy := range map[string]bool{"30KB": true, "0": false} {
 		s, run := chosen(t, "pfc", "switch.headroom="+headroom)
@@ -106,9 +107,9 @@ func TestAShortHeadroomLosesFrames(t *testing.T) {
 	}
 }
 
-// The class of ACKs matters where data go both ways. While a burst to h1 pauses the link
-// s1-s0, the ACKs of F0 wait there with the data, TIMELY takes the wait for congestion of
-// its own path, and F0 falls, though nothing on its way is congested.
+// The class of ACKs matters with data in both directions. While a burst to h1 pauses the
+// link s1-s0, the ACKs of F0 wait there with the data. TIMELY takes the wait for
+// congestion of its own path, and F0 falls, though nothing on its path is congested.
 func TestACKsInTheClassOfDataMeetTheQueuesOfTheWayBack(t *testing.T) {
 	const reverse = `name: reverse
 duration: 3ms
@@ -140,7 +141,7 @@ bursts: [{name: burst, from: r1..r4, to: h1, flows_per_sender: 4, size: 256KB, a
 }
 
 // The order of DCQCN's cut clock and timer reaches the machines: under dcqcn_paper both
-// are due at one instant after the burst.
+// are due at the same instant after the burst.
 func TestTheOrderOfCutAndTimerReachesTheMachines(t *testing.T) {
 	digests := map[string]string{}
 	for _, tie := range []string{"cut", "earlier"} {

@@ -8,8 +8,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// An incast that is put under another scheme: its signals begin at the instant, its
-// rates go on from where they are, and flows that come later are under it too.
+// An incast changes to another scheme. Signals of the new scheme start at that instant,
+// rates continue from their current values, and later flows use the scheme too.
 func TestFlowsChangeTheirScheme(t *testing.T) {
 	const at = 600 * unit.Microsecond
 	for _, c := range []struct{ from, to string }{

@@ -23,8 +23,8 @@ switches: {s0: }
 links: [{endpoints: [h0..h1, s0]}]
 `
 
-// Settings of classes that are changed in any order while the rack runs leave the
-// switch with the thresholds of a file that has them from the start.
+// Class settings changed in any order while the rack runs yield the same thresholds as a
+// file with these settings from the start.
 func TestChangedClassesAreThoseOfTheFile(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	settings := func() topology.Setting {
@@ -68,7 +68,7 @@ func TestChangedClassesAreThoseOfTheFile(t *testing.T) {
 	}
 }
 
-// accounts gives what an empty switch says of each class at its port 0.
+// accounts returns the account of each class at port 0 of an empty switch.
 func accounts(m fabric.Machine) (list []switching.Account) {
 	for class := range fabric.Priority(fabric.Priorities) {
 		a := m.(*switching.Switch).Account(0, class)
@@ -80,8 +80,8 @@ func accounts(m fabric.Machine) (list []switching.Account) {
 	return list
 }
 
-// classedRack draws a star whose flows are in lossless and lossy classes, with buffers
-// so small that thresholds are met.
+// classedRack draws a star with flows in lossless and lossy classes, and buffers small
+// enough to reach the thresholds.
 func classedRack(t *rapid.T) *topology.Scenario {
 	pick := func(label string, values ...string) string { return rapid.SampledFrom(values).Draw(t, label) }
 	number := func(label string, lo, hi int) int { return rapid.IntRange(lo, hi).Draw(t, label) }
@@ -144,7 +144,7 @@ func TestClassesConserve(t *testing.T) {
 	}
 }
 
-// balanced checks the frames of each class, and gives how many of lossy ones are lost.
+// balanced checks the frames of each class and returns the losses of lossy classes.
 func balanced(stats switching.Stats) (lost int, err error) {
 	for class := range fabric.Priorities {
 		var in, out, dropped uint64

@@ -62,7 +62,7 @@ func TestPaperComparison(t *testing.T) {
 	}
 }
 
-// inOrder checks that the figure of each scheme is larger than that before it.
+// inOrder checks that the figure of each scheme exceeds that of the previous one.
 func inOrder(t *testing.T, what string, figure func(string) unit.Time, schemes ...string) {
 	t.Helper()
 	for i := 1; i < len(schemes); i++ {
@@ -82,8 +82,8 @@ func nearPaper(t *testing.T, what string, figure func(string) unit.Time, paper m
 	}
 }
 
-// instants runs pcn-16to2 with its burst at 200 us, every so many microseconds later, and
-// before 400 us.
+// instants runs pcn-16to2 with its burst at 200 us, and at steps of that many
+// microseconds later, before 400 us.
 func instants(t *testing.T, every int, scheme string, settings ...topology.Setting) (runs []*measure.Run) {
 	t.Helper()
 	text, _ := topology.Builtin("pcn-16to2")
@@ -99,7 +99,7 @@ func instants(t *testing.T, every int, scheme string, settings ...topology.Setti
 	return runs
 }
 
-// median gives the middle of a figure over runs.
+// median returns the median of a figure over runs.
 func median[V cmp.Ordered](runs []*measure.Run, figure func(*measure.Run) V) V {
 	values := make([]V, len(runs))
 	for i, r := range runs {

@@ -35,7 +35,7 @@ func newCensus(t testing.TB, s *topology.Scenario) *census {
 	}
 }
 
-// count books one event, and says what has gone wrong with it.
+// count books one event and returns an error if it breaks the balance.
 func (c *census) count(e event, arrived *frame.Frame) error {
 	isNIC, here := c.s.Nodes[e.node].Kind == topology.NIC, &c.ledger.inside[e.node]
 	signal := arrived != nil && arrived.Class() == frame.ClassPFC
@@ -81,7 +81,7 @@ func (c *census) count(e event, arrived *frame.Frame) error {
 	return c.ledger.check(e.node)
 }
 
-// lost says why a frame that arrived has not come in, 0 if it has.
+// lost returns why a frame that arrived was not received, 0 if it was.
 func (c *census) lost(arrived *frame.Frame) fabric.DropReason {
 	for i := range c.out.Notes {
 		n := &c.out.Notes[i]
@@ -93,7 +93,7 @@ func (c *census) lost(arrived *frame.Frame) fabric.DropReason {
 	return 0
 }
 
-// balance holds the frames that were sent, or made by a switch, against where they are.
+// balance compares the frames sent, or created by a switch, with their locations.
 func (c *census) balance() error {
 	within := 0
 	for i, n := range c.s.Nodes {
@@ -111,10 +111,10 @@ func (c *census) balance() error {
 	return nil
 }
 
-// At every instant of a random rack to which random things are done - links cut,
-// mended, and made to lose and damage frames, NICs frozen, settings, schemes, bursts, commands - each frame is on a link, in a
-// switch, has come in, or was dropped and noted; a switch queues what has come in and
-// neither left nor been dropped. The lab says note for note what the slow one says.
+// At every instant of a random rack under random changes - links down, up, and with
+// errors, NICs frozen, settings, schemes, bursts, commands - each frame is on a link, in
+// a switch, received, or dropped and noted. A switch queues exactly the frames received
+// and neither sent nor dropped. The lab records the same notes as the slow one.
 func TestNothingIsLostOrMadeUpUnderChanges(t *testing.T) {
 	const end = 300 * unit.Microsecond
 	rapid.Check(t, func(rt *rapid.T) {

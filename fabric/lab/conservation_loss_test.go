@@ -15,8 +15,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// flawed gives a random rack whose links lose and damage frames, each direction at
-// its own rates, with time for its flows to finish.
+// flawed returns a random rack whose links lose and damage frames, each direction at
+// its own rates, with enough time for its flows to finish.
 func flawed(t *rapid.T) *topology.Scenario {
 	s := randomRack(t)
 	rate := func(label string) float64 { return rapid.SampledFrom([]float64{0, 0.001, 0.01, 0.05}).Draw(t, label) }
@@ -90,8 +90,8 @@ func TestEveryMessageFinishesOnLinksThatLoseFrames(t *testing.T) {
 	}
 }
 
-// counted holds the counters of machines against the frames that came to nothing on
-// links, PFC frames among them.
+// counted compares the counters of machines with the frames lost, damaged or cut off on
+// links, PFC frames included.
 func (c *census) counted() error {
 	said := map[fabric.DropReason]int{}
 	for _, m := range c.machines {
@@ -117,7 +117,7 @@ func (c *census) counted() error {
 	return nil
 }
 
-// notesUntil runs the lab and gives the notes of each node.
+// notesUntil runs the lab and returns the notes of each node.
 func notesUntil(t *rapid.T, s *topology.Scenario, end unit.Time) [][]fabric.Note {
 	l, err := lab.New(s)
 	if err != nil {

@@ -80,7 +80,7 @@ func (c *tally) add(f *frame.Frame, sign int) {
 	}
 }
 
-// count books one event, and says what has gone wrong with it.
+// count books one event and returns an error if it breaks the balance.
 func (l *ledger) count(e event, arrived *frame.Frame) error {
 	nic := l.s.Nodes[e.node].Kind == topology.NIC
 	here := &l.inside[e.node]
@@ -118,7 +118,7 @@ func (l *ledger) count(e event, arrived *frame.Frame) error {
 	return l.check(e.node)
 }
 
-// check holds what a switch says it queues against what it owes.
+// check compares the queues that a switch reports with the expected ones.
 func (l *ledger) check(node int) error {
 	stats := l.machines[node].(*switching.Switch).Stats()
 	var queued tally
@@ -146,7 +146,7 @@ func (l *ledger) check(node int) error {
 	return nil
 }
 
-// balance holds what was sent against where it is.
+// balance compares what was sent with where it is.
 func (l *ledger) balance() error {
 	within := int64(0)
 	for i, n := range l.s.Nodes {
@@ -160,7 +160,7 @@ func (l *ledger) balance() error {
 	return nil
 }
 
-// empty checks that nothing is left of the run.
+// empty checks that all state of the run is released at its end.
 func (l *ledger) empty() error {
 	total := int64(0)
 	for _, f := range l.s.Flows {
@@ -188,10 +188,10 @@ func (l *ledger) empty() error {
 	return nil
 }
 
-// At every instant of a random scenario each byte that was sent is delivered, on
-// a link or in a switch; a switch queues what has come in and not left; nothing
-// is lost in a lossless class; and when all is done every counter of what is
-// held is 0 again. The lab says note for note what the slow one says.
+// At every instant of a random scenario each byte sent is delivered, on a link or in a
+// switch. A switch queues exactly what it received and has not sent. A lossless class
+// loses nothing. At the end every gauge of buffered data is 0 again. The lab records
+// the same notes as the slow one.
 func TestNothingIsLostOrMadeUp(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := randomRack(rt)

@@ -27,8 +27,8 @@ func (b booked) add(n uint64, format string, args ...any) {
 	}
 }
 
-// clerk keeps the counters of one node from nothing but the frames that pass its
-// ports, and from its notes.
+// clerk computes the counters of one node only from the frames at its ports and from
+// its notes.
 type clerk struct {
 	booked
 	name    string
@@ -49,8 +49,7 @@ func (k *clerk) onset(at unit.Time, port fabric.Port, class fabric.Priority, nam
 	}
 }
 
-// frame books a frame that goes out, and keeps one that comes in until its event is
-// over.
+// frame books an outgoing frame. It keeps an incoming one until its event is handled.
 func (k *clerk) frame(at unit.Time, port fabric.Port, way node.Way, f *frame.Frame) {
 	if way == node.Out {
 		k.passed(at, port, way, f)
@@ -124,7 +123,7 @@ func (k *clerk) pfc(at unit.Time, port fabric.Port, way node.Way, f *frame.Frame
 	}
 }
 
-// event books what was noted at an event.
+// event books the notes of an event.
 func (k *clerk) event(at unit.Time, notes []fabric.Note) {
 	for i := range notes {
 		n := &notes[i]
@@ -181,7 +180,7 @@ func (k *clerk) dropped(n *fabric.Note) {
 	}
 }
 
-// kept names the counters that a clerk keeps too; CNPs that came in are one sum.
+// kept names the counters that a clerk computes too; received CNPs are one sum.
 func kept(name string) bool {
 	return !slices.ContainsFunc([]string{
 		"CURR_OCCUPANCY_BYTES", "_phy", "link_loss_frames", "_pause_duration", "_pause_transition", "np_ecn_marked_roce_packets", "duplicate_request",
@@ -218,8 +217,8 @@ func told(run *measure.Run) (counters, first booked) {
 	return counters, first
 }
 
-// clerks runs a scenario with a clerk at each node and holds the run's counters
-// against theirs. It gives the names of the counters that were not 0.
+// clerks runs a scenario with a clerk at each node and compares the run's counters with
+// theirs. It returns the names of the counters that were not 0.
 func clerks(t *testing.T, s *topology.Scenario) map[string]bool {
 	t.Helper()
 	l := newLab(t, s)
@@ -253,9 +252,9 @@ func clerks(t *testing.T, s *topology.Scenario) map[string]bool {
 	return seen
 }
 
-// The counters of a run are the sums over the frames and the notes of every node:
-// under every scheme while links are cut, NICs frozen and settings changed, and with
-// commands and a host that sends PAUSE.
+// The counters of a run are the sums over the frames and notes of every node: under
+// every scheme with links down, NICs frozen and settings changed, and with commands and
+// a host that sends PAUSE.
 func TestCountersAreSumsOverFramesAndNotes(t *testing.T) {
 	seen := map[string]bool{}
 	take := func(s *topology.Scenario) {

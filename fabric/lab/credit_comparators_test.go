@@ -47,7 +47,7 @@ flows:
 	}
 }
 
-// sharesOf gives what flows F0, F1, ... have of their goodput together in the second
+// sharesOf returns the shares of flows F0, F1, ... in their total goodput in the second
 // half of the run.
 func sharesOf(run *measure.Run, flows int) []float64 {
 	shares, sum := make([]float64, flows), 0.0

@@ -14,7 +14,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// waste gives the scenario cbrc-waste under the scheme.
+// waste returns the scenario cbrc-waste under the scheme.
 func waste(t *testing.T, scheme string) *topology.Scenario {
 	t.Helper()
 	text, _ := topology.Builtin("cbrc-waste")
@@ -26,8 +26,8 @@ func waste(t *testing.T, scheme string) *topology.Scenario {
 	return s
 }
 
-// shareOf gives the share of its receiver's link that the flow of this name has from 1 ms on, when the
-// speculative start is over.
+// shareOf returns the share of its receiver's link that the named flow has from 1 ms on,
+// after the speculative start.
 func shareOf(s *topology.Scenario, run *measure.Run, flow string) float64 {
 	bytes, from := int64(0), int(unit.Millisecond/s.Bin)
 	for _, g := range run.Series.Goodput {
@@ -43,7 +43,7 @@ func shareOf(s *topology.Scenario, run *measure.Run, flow string) float64 {
 	return float64(wire) / float64(s.Links[0].Rate.In(span))
 }
 
-// idle gives the share of the receivers' links that carries no credited data, from
+// idle returns the share of the receivers' links that carries no credited data, from
 // 1 ms on.
 func idle(s *topology.Scenario, run *measure.Run) float64 {
 	used := 0.0
@@ -201,7 +201,7 @@ func TestManySendersShareOneReceiver(t *testing.T) {
 	}
 }
 
-// incast is so many senders with a flow without end to one receiver.
+// incast returns that many senders, each with an endless flow to one receiver.
 func incast(t *testing.T, senders int, start string) *topology.Scenario {
 	t.Helper()
 	text := fmt.Sprintf(`
@@ -229,8 +229,8 @@ flows:
 	return s
 }
 
-// CBRC-35: what is granted is told with its coefficient, and falls by halves with
-// the packets that signal excess.
+// CBRC-35: the receiver reports granted credit with its coefficient; packets that signal
+// excess halve it.
 func TestGrantsFallByHalves(t *testing.T) {
 	s := waste(t, "cbrc-aimd")
 	l, err := lab.New(s)

@@ -10,7 +10,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// getIncast is the scenario of GET-60 under a way of pacing.
+// getIncast returns the scenario of GET-60 under a kind of pacing.
 func getIncast(t testing.TB, settings ...topology.Setting) *topology.Scenario {
 	t.Helper()
 	text, _ := topology.Builtin("get-incast")
@@ -23,7 +23,7 @@ func getIncast(t testing.TB, settings ...topology.Setting) *topology.Scenario {
 
 func pacing(way string) topology.Setting { return topology.Setting{Key: "nic.pacing", Value: way} }
 
-// meter is a leaky bucket: what has come in, less what the rate carries off.
+// meter is a leaky bucket: the data received less the data drained at the rate.
 type meter struct {
 	rate  unit.Rate
 	level unit.Bytes
@@ -37,9 +37,9 @@ func (m *meter) add(now unit.Time, n unit.Bytes) {
 }
 
 // GET-58: the rate at which responses come in is the rate at which they can be
-// absorbed. GET-60: with pacing on, what has arrived over any stretch of time is at
-// most the threshold's rate times the stretch and one burst; checked at every
-// arrival at the initiator. Without pacing it is not.
+// absorbed. GET-60: with pacing on, the data arriving in any interval is at most the
+// threshold's rate times the interval plus one burst; checked at every arrival at the
+// initiator. Without pacing it is not.
 func TestArrivalsKeepTheThreshold(t *testing.T) {
 	for way, within := range map[string]bool{"off": false, "bucket": true} {
 		s := getIncast(t, pacing(way))
@@ -73,7 +73,7 @@ func TestArrivalsKeepTheThreshold(t *testing.T) {
 
 // GET-60: with pacing off the queue and the pauses build up at the initiator's last
 // hop, with it on they are gone at the same goodput.
-// GET-59: off is selectable, and shows the congestion.
+// GET-59: off is selectable and shows the congestion.
 // GET-3: it spreads to hosts that only send: F0 is a victim.
 func TestGetIncast(t *testing.T) {
 	off := measured(t, getIncast(t, pacing("off")))
@@ -91,7 +91,7 @@ func TestGetIncast(t *testing.T) {
 		if on.Flows[0].Goodput < 2*off.Flows[0].Goodput {
 			t.Errorf("%s: F0 gets %v, without pacing %v", way, on.Flows[0].Goodput, off.Flows[0].Goodput)
 		}
-		// GET-61: stalls for IN tokens, and skips, are there with pacing alone.
+		// GET-61: stalls for IN tokens, and skips, occur only with pacing.
 		if on.Initiators[0].StallIn < unit.Millisecond || on.Initiators[0].Skips == 0 || off.Initiators[0].StallIn != 0 || on.Initiators[0].StallOut != 0 {
 			t.Errorf("%s: %+v", way, on.Initiators[0])
 		}
@@ -127,8 +127,8 @@ func TestPutsAndResponsesShareWhatANICSends(t *testing.T) {
 
 func giga(run *measure.Run, i int) float64 { return float64(run.Commands[i].Goodput) / 1e9 }
 
-// Looking at every packet, and going on in steps, change nothing: the counters that
-// are read on the way are no part of the run.
+// Observing every packet and running in steps change nothing: reading counters during
+// the run does not affect it.
 func TestStepsAndNotesDoNotShowInTheDigestOfCommands(t *testing.T) {
 	s := getIncast(t, pacing("bucket"), topology.Setting{Key: "duration", Value: "500us"})
 	whole := measured(t, s)
@@ -168,9 +168,9 @@ func BenchmarkGetIncast(b *testing.B) {
 	}
 }
 
-// Commands go with every scheme over RoCEv2. Where the notification needs no ACK,
-// which a response has none of, the targets' reaction points regulate the responses;
-// under CETH the next request tells, or a CNP.
+// Commands work with every scheme over RoCEv2. If the notification needs no ACK, which
+// a response does not have, the targets' reaction points regulate the responses. Under
+// CETH the next request carries the notification, or a CNP does.
 func TestCommandsUnderEverySchemeOfRoCE(t *testing.T) {
 	for scheme, regulated := range map[string]bool{"pfc": false, "pcn": true, "dcqcn": true, "qcn": true, "timely": false, "ceth": true, "cbrc-aimd": false} {
 		s := getIncast(t, pacing("off"), topology.Setting{Key: "i0.absorb", Value: "0"})

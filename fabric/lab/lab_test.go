@@ -15,15 +15,14 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// paper is the scenario of the PCN paper under a scheme, cut to what the burst
-// itself takes.
+// paper returns the scenario of the PCN paper under a scheme, shortened to the burst.
 func paper(t testing.TB, scheme string) *topology.Scenario {
 	s := wholePaper(t, scheme)
 	s.Duration = 20 * unit.Millisecond
 	return s
 }
 
-// wholePaper is the scenario of the PCN paper under a scheme.
+// wholePaper returns the scenario of the PCN paper under a scheme.
 func wholePaper(t testing.TB, scheme string) *topology.Scenario {
 	t.Helper()
 	text, ok := topology.Builtin("pcn-16to2")
@@ -58,7 +57,7 @@ func TestTheSameScenarioGivesTheSameRun(t *testing.T) {
 	}
 }
 
-// The width of the windows in which the lab advances is no part of the run.
+// The width of the lab's windows does not affect the run.
 func TestStepsDoNotShowInTheDigest(t *testing.T) {
 	s := paper(t, "pcn")
 	s.Duration = 1 * unit.Millisecond
@@ -117,7 +116,7 @@ func TestPaperRack(t *testing.T) {
 			t.Errorf("pcn: %d PAUSE frames on %s", p.XOFF, p.Link)
 		}
 	}
-	// PCN-54: PFC is the safety net of what no rate holds back: it pauses the mice.
+	// PCN-54: PFC is the safety net for traffic without a rate limit: it pauses the mice.
 	for i := 2; i < 16; i++ {
 		link := fmt.Sprintf("s1->h%d", i)
 		if !slices.ContainsFunc(pcn.Pauses, func(p measure.Pause) bool { return p.Link == link && p.XOFF > 0 }) {

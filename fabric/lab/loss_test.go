@@ -19,7 +19,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// lossy gives a flow of 20 Gbit/s over two links of 40 Gbit/s and 10us, the first of
+// lossy returns a flow of 20 Gbit/s over two links of 40 Gbit/s and 10us, the first of
 // which loses frames of one direction.
 func lossy(t *testing.T, rate string) *topology.Scenario {
 	t.Helper()
@@ -64,8 +64,8 @@ func TestGoodputOfGoBackNUnderLoss(t *testing.T) {
 	}
 }
 
-// The results of a run name each direction that lost or damaged frames, count what the
-// machines at its end count, and keep these frames apart from drops.
+// The results of a run list each direction that lost or damaged frames, with the counts
+// of the machines at its end, and keep these frames apart from drops.
 func TestResultsCountWhatLinksCost(t *testing.T) {
 	s := lossy(t, "0.01")
 	s.Links[1].Corrupt = topology.Ways{topology.Back: 0.02}
@@ -151,8 +151,8 @@ commands:
 	}
 }
 
-// A capture of the receiver's port has every frame but those that the link lost, and
-// marks those that it damaged; the sender's port has all of them.
+// A capture at the receiver's port has every frame except those lost by the link, and
+// marks the damaged ones. A capture at the sender's port has all of them.
 func TestCapturesShowWhatArrived(t *testing.T) {
 	s := lossy(t, "0.02")
 	s.Links[0].Corrupt = topology.Ways{topology.Forth: 0.02}

@@ -11,7 +11,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// diamond has two ways from one side to the other.
+// diamond has two paths between its sides.
 const diamond = `
 name: diamond
 duration: 100us
@@ -27,7 +27,7 @@ links:
 flows:
 `
 
-// The way that a flow is said to go is the way that its frames go, round a cut too.
+// The reported path of a flow is the path of its frames, also around a failed link.
 func TestPathsAreThoseOfTheFrames(t *testing.T) {
 	text := strings.Builder{}
 	text.WriteString(diamond)

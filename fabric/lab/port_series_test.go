@@ -11,11 +11,11 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// counted is what a port has sent and marked in one bin.
+// counted is the traffic that a port sent and marked in one bin.
 type counted struct{ sent, marked int64 }
 
-// What ports send and mark in each bin is what the notes of every frame tell; what a
-// NIC sends adds up to its own counter.
+// The traffic that ports send and mark in each bin equals the sum over per-frame notes.
+// The traffic sent by a NIC adds up to its own counter.
 func TestSampledPortsAreThoseOfEveryFrame(t *testing.T) {
 	for _, scheme := range cc.Schemes {
 		s := paper(t, scheme.Name)

@@ -80,7 +80,7 @@ func TestMiceAreBeyondControl(t *testing.T) {
 	}
 }
 
-// updates gives, for the two long flows under a scheme, the smallest rate after a
+// updates returns, for the two long flows under a scheme, the smallest rate after a
 // decrease as a share of the rate before, and the shortest times between two
 // decreases and between two changes of one flow, in the first 4 ms of the paper's
 // scenario.

@@ -11,9 +11,9 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// fills gives how long F1, which comes with half of the link s0-s1, takes to fill XOFF
-// at s1 while r1's link has 15 ingress ports to serve; and how long PCN may take to
-// tell F1: a period, and the base RTT.
+// fills returns how long F1, which sends at half the rate of the link s0-s1, takes to
+// fill XOFF at s1 while r1's link serves 15 ingress ports. It also returns how long PCN
+// may take to notify F1: a period, and the base RTT.
 func fills(s *topology.Scenario) (xoff, told unit.Time) {
 	line := s.Links[0].Rate
 	excess := line/2 - line/15
@@ -60,7 +60,7 @@ func TestPCNKeepsPausesAwayWhereItIsToldInTime(t *testing.T) {
 	}
 }
 
-// yields gives how long after the burst F1 is set below a fifth of the link.
+// yields returns how long after the burst F1 is set below a fifth of the link.
 func yields(t *testing.T, s *topology.Scenario) unit.Time {
 	t.Helper()
 	l, err := lab.New(s)

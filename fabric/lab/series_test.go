@@ -14,7 +14,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// twin makes the series of a run from the notes of every frame.
+// twin computes the series of a run from per-frame notes.
 type twin struct {
 	s       *topology.Scenario
 	sent    map[fabric.FlowID][]int64
@@ -35,7 +35,7 @@ type place struct {
 
 func (w *twin) bins() []int64 { return make([]int64, (w.s.Duration+w.s.Bin-1)/w.s.Bin) }
 
-// close fills the bins of a port before the one that holds now.
+// close fills the bins of a port before the current one.
 func (w *twin) close(at place, bin int) {
 	if w.peak[at] == nil {
 		w.peak[at], w.end[at] = w.bins(), w.bins()

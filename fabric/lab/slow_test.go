@@ -10,8 +10,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// slowLab is the lab as one would write it first: it hands the rack's earliest event
-// to its machine, one at a time. It keeps every frame that is on a link.
+// slowLab is the simplest form of the lab: it passes the earliest event of the rack to
+// its machine, one at a time. It keeps every frame that is on a link.
 type slowLab struct {
 	s        *topology.Scenario
 	ends     [][]topology.End
@@ -41,22 +41,22 @@ func newSlowLab(t testing.TB, s *topology.Scenario) *slowLab {
 	return w
 }
 
-// event is what a node has to do next: take a change, take the first frame at a
-// port, or tick.
+// event is the next step of a node: apply a change, handle the first frame at a port, or
+// tick.
 type event struct {
 	at   unit.Time
 	node int
 	port int // or one of the two below
 }
 
-// What an event is, if no arrival.
+// The kind of event, unless it is an arrival.
 const (
 	ticks   = -1
 	changes = -2
 )
 
-// earliest gives the next event of the rack: at one instant of a node changes, then
-// arrivals by port, then the tick.
+// earliest returns the next event of the rack. At one instant a node handles changes
+// first, then arrivals by port, then the tick.
 func (w *slowLab) earliest() event {
 	first := event{at: unit.Never}
 	for node, m := range w.machines {
@@ -75,8 +75,8 @@ func (w *slowLab) earliest() event {
 	return first
 }
 
-// step handles the earliest event before end and gives what it put out, false if
-// there is none. frame is the one that arrived, nil for a tick or a change.
+// step handles the earliest event before end and returns its output, false if there is
+// none. frame is the frame that arrived, nil for a tick or a change.
 func (w *slowLab) step(end unit.Time) (e event, arrived *frame.Frame, ok bool) {
 	e = w.earliest()
 	if e.at >= end {

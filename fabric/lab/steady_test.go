@@ -20,7 +20,7 @@ func star(t *testing.T, n int, set ...topology.Setting) *topology.Scenario {
 	return s
 }
 
-// goodputs gives the payload of each flow from an instant to the end of the run, in
+// goodputs returns the payload of each flow from an instant to the end of the run, in
 // bytes.
 func goodputs(s *topology.Scenario, run *measure.Run, from unit.Time) []float64 {
 	list := make([]float64, len(s.Flows))
@@ -32,8 +32,8 @@ func goodputs(s *topology.Scenario, run *measure.Run, from unit.Time) []float64 
 	return list
 }
 
-// jain is the fairness index of Jain, Chiu and Hawe: 1 if all are equal, 1/n if one
-// has it all.
+// jain returns the fairness index of Jain, Chiu and Hawe: 1 if all are equal, 1/n if
+// one has everything.
 func jain(values []float64) float64 {
 	var sum, squares float64
 	for _, v := range values {
@@ -43,8 +43,8 @@ func jain(values []float64) float64 {
 	return sum * sum / (float64(len(values)) * squares)
 }
 
-// use is the share of the bottleneck's payload rate that the flows together have
-// had since an instant.
+// use returns the share of the bottleneck's payload rate that the flows together used
+// since an instant.
 func use(s *topology.Scenario, run *measure.Run, from unit.Time) float64 {
 	sum := 0.0
 	for _, bytes := range goodputs(s, run, from) {
@@ -53,7 +53,7 @@ func use(s *topology.Scenario, run *measure.Run, from unit.Time) float64 {
 	return sum / float64(measure.Bottleneck(s).In(s.Duration-from))
 }
 
-// longestQueue is the most bytes that an egress port has had since an instant.
+// longestQueue returns the peak of an egress queue in bytes since an instant.
 func longestQueue(s *topology.Scenario, run *measure.Run, from unit.Time) (port string, most unit.Bytes) {
 	for _, q := range run.Series.Queues {
 		for _, bytes := range q.Peak[int(from/s.Bin):] {
@@ -83,8 +83,8 @@ func TestDCQCNConverges(t *testing.T) {
 	}
 }
 
-// N flows that ask together for 20 % more than their bottleneck keep it busy under
-// every scheme of the paper, with published settings and without loss.
+// N flows that together offer 20 % more than their bottleneck keep it busy under every
+// scheme of the paper, with published settings and without loss.
 func TestSteadyStateKeepsTheBottleneckBusy(t *testing.T) {
 	for _, scheme := range []string{"pfc", "qcn", "dcqcn", "timely", "pcn"} {
 		for n, initial := range map[int]string{2: "24Gbps", 8: "6Gbps"} {
@@ -102,7 +102,7 @@ func TestSteadyStateKeepsTheBottleneckBusy(t *testing.T) {
 	}
 }
 
-// A flow that is alone has the line to itself under every scheme of the paper.
+// A single flow has the whole link under every scheme of the paper.
 func TestAFlowAloneHasLineRate(t *testing.T) {
 	for _, scheme := range []string{"pfc", "qcn", "dcqcn", "timely", "pcn"} {
 		s := star(t, 1, topology.Setting{Key: "scheme", Value: scheme}, topology.Setting{Key: "duration", Value: "10ms"})

@@ -8,7 +8,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// loaded is leaf-spine under a scheme with flows of those sizes for 4 ms, and 12 ms
+// loaded runs leaf-spine under a scheme with flows of those sizes for 4 ms, and 12 ms
 // more for the longest of them.
 func loaded(t testing.TB, sizes, scheme string) *topology.Scenario {
 	t.Helper()
@@ -68,8 +68,8 @@ func TestPCNOnPublishedWorkloads(t *testing.T) {
 	}
 }
 
-// In an empty network a flow takes as long as measure.Standalone says, but for its
-// first payload, which that counts on the slowest link twice, and the way of the ACK.
+// In an idle network a flow takes as long as measure.Standalone says, except for its
+// first payload, counted twice on the slowest link, and the way of the ACK.
 func TestAFlowAloneTakesWhatItTakesAlone(t *testing.T) {
 	for _, scheme := range []string{"pfc", "qcn", "dcqcn", "timely", "pcn", "ceth", "timely-rttx"} {
 		const file = "duration: 10ms\ndefaults: {link: {rate: 40Gbps, delay: 1us}}\nnics: {h0: , h1: }\nswitches: {s0: , s1: }\n" +

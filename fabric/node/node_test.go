@@ -13,7 +13,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// diary is a machine that writes down the order of its calls.
+// diary is a machine that records the order of its calls.
 type diary struct {
 	lines []string
 	next  []unit.Time

@@ -10,7 +10,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// echo sends back each frame that it gets, and one at each tick.
+// echo sends back each frame that it receives, and one frame at each tick.
 type echo struct{ diary }
 
 func (e *echo) Arrive(now unit.Time, port fabric.Port, f *frame.Frame, out *fabric.Out) {
@@ -24,8 +24,8 @@ func (e *echo) Tick(now unit.Time, out *fabric.Out) {
 	out.Send(1).Arrival = now + 200
 }
 
-// A tap sees each frame once, in the order of events, and what was noted; the
-// node does the same with it and without.
+// A tap sees each frame once, in the order of events, and all notes. It does not change
+// the behaviour of the node.
 func TestATapSeesEveryFrameOnce(t *testing.T) {
 	var seen []string
 	tap := &Tap{

@@ -24,13 +24,13 @@ func newLanes(t *rapid.T, ports int) *lanes {
 	return &lanes{queue: newQueue(ArbitrateIngress, ports), t: t, served: make([]unit.Bytes, ports)}
 }
 
-// fill lets a frame of any length in by the port.
+// fill enqueues a frame of any length from the port.
 func (l *lanes) fill(port int) {
 	f := packet(0, 0, lossless, frame.NotECT, 0, rapid.Uint32Range(64, largestFrame).Draw(l.t, "length"))
 	l.push(f, f.Len(), fabric.Port(port))
 }
 
-// send takes the next frame out and gives its port.
+// send dequeues the next frame and returns its ingress port.
 func (l *lanes) send() fabric.Port {
 	e := l.front()
 	l.served[e.from] += e.length
@@ -39,9 +39,8 @@ func (l *lanes) send() fabric.Port {
 	return e.from
 }
 
-// The twin is the fluid share, in whole numbers: of k ports that have had frames
-// waiting since they started together, each has had all/k, give or take one
-// largest frame.
+// The twin is the fluid share, in whole numbers: of k ports that have been waiting since
+// the same instant, each has sent all/k, plus or minus one largest frame.
 func TestIngressPortsGetTheirFluidShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const ports = 20
@@ -63,9 +62,8 @@ func TestIngressPortsGetTheirFluidShare(t *testing.T) {
 	})
 }
 
-// Whatever comes and goes: while two ports both have frames waiting, neither gets
-// more than the two largest frames ahead of the other (Goyal, Vin and Cheng,
-// theorem 1).
+// At any time while two ports both have frames waiting, neither gets more than the two
+// largest frames ahead of the other (Goyal, Vin and Cheng, theorem 1).
 func TestNoIngressPortFallsBehindAnother(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const ports = 5
@@ -141,8 +139,8 @@ func TestArbiterAgainstScan(t *testing.T) {
 	})
 }
 
-// A port that was away has no claim to what was sent meanwhile: it comes in
-// beside the frame sent last.
+// A port that was absent has no claim to bytes sent meanwhile: it joins with the tag of
+// the frame sent last.
 func TestIngressPortSavesNothingUp(t *testing.T) {
 	q := newQueue(ArbitrateIngress, 2)
 	push := func(port fabric.Port, frames int) {
@@ -163,7 +161,7 @@ func TestIngressPortSavesNothingUp(t *testing.T) {
 	}
 }
 
-// A queue that has been empty has forgotten who was ahead.
+// An empty queue discards the differences between ports.
 func TestEmptyQueueForgetsTheTurns(t *testing.T) {
 	q := newQueue(ArbitrateIngress, 2)
 	q.push(data(0, 0, lossless), size, 0)
@@ -175,8 +173,8 @@ func TestEmptyQueueForgetsTheTurns(t *testing.T) {
 	}
 }
 
-// crowd lets fourteen ports burst at line rate at port 0, beside a trunk, port
-// 15, that carries half of it, and counts what port 0 sent, and the trunk's of it.
+// crowd lets fourteen ports burst at line rate to port 0, together with a trunk, port
+// 15, that carries half of its rate. It counts what port 0 sent, and the trunk's share.
 func crowd(t *testing.T, a Arbitration) (all, trunk int) {
 	cfg := rackConfig(16)
 	cfg.Arbitration = a

@@ -9,7 +9,7 @@ import (
 )
 
 // load drives a switch of 18 ports as in a 16-to-2 rack: sixteen ports take turns
-// in sending to two, at the rate that the two can just take.
+// in sending to two, at exactly the rate that the two can transmit.
 type load struct {
 	s      *Switch
 	out    fabric.Out
@@ -33,8 +33,8 @@ func newLoad(tb testing.TB, cfg Config) *load {
 	return l
 }
 
-// loads are the switches that are measured. The one under QCN samples every
-// second frame and answers it.
+// loads are the switches under test. The one under QCN samples every second frame and
+// answers it with a CNM.
 func loads() map[string]Config {
 	fifo, ingress, cp := rackConfig(18), rackConfig(18), qcnConfig(18)
 	ingress.Arbitration = ArbitrateIngress
@@ -42,7 +42,7 @@ func loads() map[string]Config {
 	return map[string]Config{"fifo": fifo, "ingress": ingress, "qcn": cp}
 }
 
-// step takes one frame through: its arrival and the ticks before it.
+// step passes one frame through: its arrival and the ticks before it.
 func (l *load) step() {
 	gap := slot / 2
 	if l.n < 64 {
@@ -55,7 +55,7 @@ func (l *load) step() {
 	l.n++
 }
 
-// catchUp does all that is due before now.
+// catchUp handles everything that is due before now.
 func (l *load) catchUp() {
 	for {
 		next, ok := l.s.Next()
@@ -66,7 +66,7 @@ func (l *load) catchUp() {
 	}
 }
 
-// lost counts the frames that did not get through.
+// lost returns the number of frames that were not forwarded.
 func (l *load) lost() (frames uint64) {
 	for _, p := range l.s.Stats().Ports {
 		frames += p.Classes[lossless].DroppedFrames
@@ -74,7 +74,7 @@ func (l *load) lost() (frames uint64) {
 	return frames
 }
 
-// BenchmarkSwitch is one frame through Arrive, a queue and Tick.
+// BenchmarkSwitch measures one frame through Arrive, a queue and Tick.
 func BenchmarkSwitch(b *testing.B) {
 	for name, cfg := range loads() {
 		b.Run(name, func(b *testing.B) {
@@ -91,7 +91,7 @@ func BenchmarkSwitch(b *testing.B) {
 	}
 }
 
-// BenchmarkIdlePort is one frame through Arrive alone.
+// BenchmarkIdlePort measures one frame through Arrive alone.
 func BenchmarkIdlePort(b *testing.B) {
 	l := newLoad(b, rackConfig(18))
 	b.ReportAllocs()

@@ -7,7 +7,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Loss in a lossless class comes only when the headroom is exhausted, and is
+// A lossless class loses frames only when the headroom is exhausted, and each loss is
 // noted.
 func TestHeadroomExhausted(t *testing.T) {
 	cfg := rackConfig(3)
@@ -41,7 +41,7 @@ func TestHeadroomExhausted(t *testing.T) {
 	}
 }
 
-// A lossy class is dropped above its threshold, and sends no PAUSE.
+// A lossy class drops frames above its threshold, and sends no PAUSE.
 func TestLossyClassDrops(t *testing.T) {
 	cfg := rackConfig(3)
 	cfg.Classes[lossy].XOFF = 3 * size
@@ -58,7 +58,7 @@ func TestLossyClassDrops(t *testing.T) {
 	}
 }
 
-// The pool bounds all accounts, however high the static threshold.
+// The pool bounds the sum of all accounts, however high the static threshold.
 func TestFullPool(t *testing.T) {
 	cfg := rackConfig(4)
 	cfg.Classes[lossy].XOFF = 100 * size
@@ -100,8 +100,8 @@ func TestDynamicThreshold(t *testing.T) {
 	t.Error("no PAUSE")
 }
 
-// An alpha above 1 lets an account have more than what is free: half of the pool is
-// the most that an alpha of 1 gives, 8/9 what one of 8 does.
+// An alpha above 1 allows an account more than what is free: an alpha of 1 allows at
+// most half of the pool, an alpha of 8 allows 8/9.
 func TestAlphaAboveOne(t *testing.T) {
 	for _, c := range []struct {
 		shift int
@@ -120,8 +120,8 @@ func TestAlphaAboveOne(t *testing.T) {
 	}
 }
 
-// A lossy class with a reserve holds that beyond its threshold, whatever the others
-// have taken of the pool.
+// A lossy class with a reserve has it beyond its threshold, whatever the other accounts
+// use of the pool.
 func TestReserveOfALossyClass(t *testing.T) {
 	cfg := rackConfig(4)
 	cfg.Classes[lossy] = ClassConfig{Reserve: 2 * size, XOFF: 3 * size}
@@ -140,7 +140,7 @@ func TestReserveOfALossyClass(t *testing.T) {
 	}
 }
 
-// The buffer is given back at the start of transmission, headroom first.
+// The buffer is released at the start of transmission, headroom first.
 func TestReleaseOrder(t *testing.T) {
 	cfg := rackConfig(3)
 	cfg.Classes[lossless].Reserve = size

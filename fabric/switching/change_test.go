@@ -8,7 +8,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 )
 
-// A change that does not fit a switch is noted and changes nothing.
+// A change that does not apply to a switch is noted and has no effect.
 func TestUnfitChanges(t *testing.T) {
 	for _, c := range []fabric.Change{
 		{Verb: fabric.Freeze},
@@ -29,7 +29,7 @@ func TestUnfitChanges(t *testing.T) {
 	}
 }
 
-// Thresholds hold from their instant on.
+// Changed thresholds apply from their instant on.
 func TestTunedThresholds(t *testing.T) {
 	s, err := New(rackConfig(2))
 	if err != nil {
@@ -45,7 +45,7 @@ func TestTunedThresholds(t *testing.T) {
 	if k.XOFF != 7000 || k.XON != 500 || k.AlphaShift != 2 || k.Quanta != 9 || s.cfg.Classes[3].RED.Kmin != 11 || s.cfg.Classes[0].RED.Kmax != 12 {
 		t.Errorf("class 3 has %+v", k)
 	}
-	// A class that is named has its own from then on.
+	// A named class has its own value from then on.
 	tune := func(key fabric.Key, value int64, classes uint8) {
 		s.Control(6, &fabric.Change{Verb: fabric.Tune, Key: key, Value: value, Classes: classes}, &out)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/frame"
 )
 
-// The frame with which 150000 bytes have come in is sampled, its CNM goes to the
-// frame's sender, ahead of data, and names queue and flow.
+// The frame that completes 150000 bytes is sampled. Its CNM goes to the frame's sender,
+// ahead of data, and names queue and flow.
 func TestCNMToTheSampledSender(t *testing.T) {
 	r := newRig(t, qcnConfig(4))
 	r.arrive(0, 0, pause(lossless, 65535))
@@ -51,8 +51,8 @@ func TestCNMToTheSampledSender(t *testing.T) {
 	}
 }
 
-// A CNM crosses a switch that did not send it by its destination address, in the
-// class of CNMs, and its bytes stay as they are, whatever the marking there.
+// Another switch forwards a CNM by its destination address, in the class of CNMs. Its
+// bytes are unchanged, whatever the marking law of that class.
 func TestCNMCrossesAnotherSwitch(t *testing.T) {
 	first := fill(t, qcnConfig(3), 150)
 	cnm := first.leaving(1, frame.ClassCNM)[0]
@@ -83,7 +83,7 @@ func TestCNMCrossesAnotherSwitch(t *testing.T) {
 	}
 }
 
-// A CNM is not answered with a CNM, even in a class whose every frame is sampled.
+// A CNM never causes a CNM, even in a class whose every frame is sampled.
 func TestCNMIsNotAnswered(t *testing.T) {
 	cnm := fill(t, qcnConfig(3), 150).leaving(1, frame.ClassCNM)[0]
 	cfg := qcnConfig(4)
@@ -103,7 +103,7 @@ func TestCNMIsNotAnswered(t *testing.T) {
 	}
 }
 
-// CNMs of one flow take one of the ports of equal cost, those of many all.
+// The CNMs of one flow take one of the ports of equal cost, those of many flows all.
 func TestCNMsSpreadOverEqualPaths(t *testing.T) {
 	e := newECMP(1, [][]fabric.Port{{4, 5}})
 	count := map[fabric.Port]int{}
@@ -126,7 +126,7 @@ func TestCNMsSpreadOverEqualPaths(t *testing.T) {
 	}
 }
 
-// A CNM that there is no room or no way for is lost, noted and counted.
+// A CNM without buffer or route is dropped, noted and counted.
 func TestCNMLost(t *testing.T) {
 	full := qcnConfig(3)
 	full.Classes[control].XOFF = 1

@@ -32,8 +32,8 @@ func TestPacketsCountOnArrival(t *testing.T) {
 	r.wantMarks("--------")
 }
 
-// The counters of a switch tell in which state the packets left their flow: of two
-// windows of 5 and 3 marks, the eighth packet ends each.
+// The counters of a switch show the state of the flow after each packet: of two windows
+// of 5 and 3 marks, the eighth packet ends each.
 func TestCountersOfTheConverter(t *testing.T) {
 	r := converting(t, nil)
 	now := r.window(5)
@@ -57,7 +57,7 @@ func TestCountersOfTheConverter(t *testing.T) {
 	}
 }
 
-// slots gives when the notes were made, in slots from us on.
+// slots returns the instants of the notes, in slots from us on.
 func slots(notes []fabric.Note) (at []unit.Time) {
 	for _, n := range notes {
 		at = append(at, (n.At-us)/slot)
@@ -94,7 +94,7 @@ func TestSwitchJudgesOnArrival(t *testing.T) {
 	}
 }
 
-// NP-ECN spares what comes in during a pause: for the converter too.
+// NP-ECN does not mark frames that arrive during a pause; nor does the converter.
 func TestNPECNIsForeseenOnArrival(t *testing.T) {
 	r := converting(t, func(c *Config) { c.Classes[lossless].Marking = cc.MarkNPECN })
 	r.arrive(0, flowTo, pause(lossless, 60000))
@@ -111,7 +111,7 @@ func TestNPECNIsForeseenOnArrival(t *testing.T) {
 	if got := r.Stats().Converter.Events; got != 2 {
 		t.Errorf("%d events, want the 2 packets that found others behind the pause", got)
 	}
-	// What was counted is not marked, and PN goes down by what leaves.
+	// A counted frame is not marked, and PN decreases with each departure.
 	r.run(10 * us)
 	r.wantMarks("------")
 	if got := r.ports[flowTo].npecn[lossless].paused; got != 0 {
@@ -119,7 +119,7 @@ func TestNPECNIsForeseenOnArrival(t *testing.T) {
 	}
 }
 
-// A packet that finds no room in the buffer is not forwarded, and not counted.
+// A packet without buffer is not forwarded, and not counted.
 func TestDroppedPacketsAreNotCounted(t *testing.T) {
 	r := converting(t, func(c *Config) {
 		c.Classes[lossless].Lossless = false

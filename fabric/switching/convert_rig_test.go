@@ -46,12 +46,12 @@ func reply(change func(*frame.Packet)) *frame.Frame {
 	return &f
 }
 
-// pair is the connection of a flow as the control plane knows it.
+// pair returns the connection of a flow as the control plane knows it.
 func pair(flow uint32) rttx.Pair {
 	return rttx.Pair{Forward: fieldsOf(onward(flow, 0)), ReturnQP: frame.SenderQP(flow)}
 }
 
-// converting is a switch whose lossless class is rewritten, with the settings of
+// converting returns a switch whose lossless class is rewritten, with the settings of
 // the document's example.
 func converting(t testing.TB, change func(*Config)) *rig {
 	cfg := rackConfig(4)
@@ -64,8 +64,8 @@ func converting(t testing.TB, change func(*Config)) *rig {
 	return newRig(t, cfg)
 }
 
-// window sends 8 frames of flow 0, so many of them with CE, and gives the instant
-// after the last.
+// window sends 8 frames of flow 0, the given number of them with CE. It returns the
+// instant after the last.
 func (r *rig) window(marked int) (now unit.Time) {
 	for i := range 8 {
 		ecn := frame.ECT0
@@ -78,7 +78,7 @@ func (r *rig) window(marked int) (now unit.Time) {
 	return now
 }
 
-// returned lets an ACK in at now, runs until it is gone, and gives it as it left.
+// returned passes an ACK in at now, runs until it is sent, and returns it as sent.
 func (r *rig) returned(now unit.Time, f *frame.Frame) frame.Frame {
 	r.t.Helper()
 	r.arrive(now, flowTo, f)

@@ -129,9 +129,9 @@ func TestSwitchJudgesByItself(t *testing.T) {
 	}
 }
 
-// RTTX-27: what is no RTT measurement passes: an ACK without timestamps; a CNP,
-// whose CE is PCN's message; data the other way. So does a frame of a class that
-// is not rewritten.
+// RTTX-27: packets that measure no RTT pass unchanged: an ACK without timestamps; a CNP,
+// whose CE is PCN's message; data in the other direction. So does a frame of a class
+// that is not rewritten.
 func TestWhatTheConverterLeavesAlone(t *testing.T) {
 	r := converting(t, nil)
 	now := r.window(8)
@@ -194,7 +194,7 @@ func TestRewrittenACKIsSound(t *testing.T) {
 	}
 }
 
-// Telemetry between UDP and BTH makes no other flow of a packet.
+// Telemetry between UDP and BTH does not change the flow of a packet.
 func TestPacketsWithTelemetryAreCounted(t *testing.T) {
 	r := converting(t, nil)
 	for i := range 8 {
@@ -292,7 +292,7 @@ func TestConverterConfigIsChecked(t *testing.T) {
 	}
 }
 
-// A frame costs no allocation on its way through a converter.
+// A frame causes no allocation in a converter.
 func TestConverterAllocatesNothing(t *testing.T) {
 	r := converting(t, nil)
 	r.out.Quiet = true

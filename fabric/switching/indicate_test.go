@@ -9,7 +9,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/frame"
 )
 
-// indicating is a switch that marks above 2000 bytes and tells of it in ACKs.
+// indicating returns a switch that marks above 2000 bytes and indicates it in ACKs.
 func indicating(change ...func(*cc.CETHParams)) Config {
 	cfg := rackConfig(3)
 	cfg.Classes[lossless].Marking = cc.MarkRED
@@ -23,7 +23,7 @@ func indicating(change ...func(*cc.CETHParams)) Config {
 	return cfg
 }
 
-// ackFrom is an ACK from a host to host 1.
+// ackFrom returns an ACK from a host to host 1.
 func ackFrom(host int, told uint8, becn bool) *frame.Frame {
 	p := frame.Packet{
 		Src: frame.HostIP(host), Dst: frame.HostIP(1), DSCP: uint8(control) * 8, TTL: 64, SrcPort: 49152,
@@ -35,8 +35,8 @@ func ackFrom(host int, told uint8, becn bool) *frame.Frame {
 	return &f
 }
 
-// ackBehind gives the ACK of host 0 as it leaves a switch whose queue to host 0
-// holds so many frames behind the one in transmission.
+// ackBehind returns the ACK of host 0 as it leaves a switch whose queue to host 0 holds
+// the given number of frames behind the one in transmission.
 func ackBehind(t *testing.T, cfg Config, frames int, ack *frame.Frame) frame.Frame {
 	t.Helper()
 	r := newRig(t, cfg)
@@ -51,8 +51,8 @@ func ackBehind(t *testing.T, cfg Config, frames int, ack *frame.Frame) frame.Fra
 	return sent[0]
 }
 
-// CETH-3: ¶9: the end that tells of congestion may be a switch: it writes the first
-// CETH into the ACK that passes, by its own queue of what the ACK answers.
+// CETH-3: ¶9: the indicating end may be a switch: it writes the first CETH into the
+// passing ACK, by its own queue of the data that the ACK answers.
 // CETH-27: the ICRC stays as it was.
 func TestSwitchIndicates(t *testing.T) {
 	for frames, want := range map[int]uint8{2: 0, 3: 0b0001_01, 4: 0b0001_10, 6: 0b0001_10, 7: 0b0001_11, 9: 0b0001_11} {
@@ -68,7 +68,7 @@ func TestSwitchIndicates(t *testing.T) {
 	}
 }
 
-// What tells of more congestion elsewhere stays; what tells of less is raised.
+// An ACK that indicates more congestion is unchanged; one that indicates less is raised.
 func TestSwitchNeverPlaysDown(t *testing.T) {
 	for told, want := range map[uint8]uint8{0b0001_01: 0b0001_10, 0b0001_10: 0b0001_10, 0b0001_11: 0b0001_11} {
 		if got := ackBehind(t, indicating(), 4, ackFrom(0, told, true)); !got.BECN() || got.Resv6() != want {
@@ -91,7 +91,7 @@ func TestSwitchIndicatesByTheForm(t *testing.T) {
 	}
 }
 
-// Only ACKs are written into, and only by a switch that is told to.
+// Only ACKs are changed, and only by a switch with Indicate set.
 func TestSwitchLeavesTheRest(t *testing.T) {
 	cfg := indicating()
 	cnp := packet(1, 1, control, frame.NotECT, 0, 62)
@@ -112,7 +112,7 @@ func TestSwitchLeavesTheRest(t *testing.T) {
 	}
 }
 
-// With ports of equal cost the queue that counts is the one that the flow goes by.
+// With ports of equal cost, the queue on the path of the flow counts.
 func TestSwitchFindsTheWayOfTheData(t *testing.T) {
 	cfg := indicating()
 	cfg.Routes[0] = []fabric.Port{0, 2}

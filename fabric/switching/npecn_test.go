@@ -13,14 +13,14 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// burst lets n frames for port 0 in at now, each by a port of its own from 1 on.
+// burst lets n frames for port 0 arrive at now, each at a port of its own from 1 on.
 func (r *rig) burst(now unit.Time, n int, class fabric.Priority) {
 	for i := range n {
 		r.arrive(now, fabric.Port(1+i), data(0, uint32(i), class))
 	}
 }
 
-// held pauses port 0, lets n frames in, and resumes it at 2 us.
+// held pauses port 0, lets n frames arrive, and resumes it at 2 us.
 func held(t *testing.T, n int) *rig {
 	r := newRig(t, rackConfig(16))
 	r.arrive(0, 0, pause(lossless, 65535))
@@ -240,8 +240,7 @@ func TestMarkChangesNothingButTheMark(t *testing.T) {
 	}
 }
 
-// Only a transport that is capable of ECN is marked (RFC 3168 §5), and only in a
-// class with the law.
+// Only ECN-capable frames are marked (RFC 3168 §5), and only in a class with the law.
 func TestOnlyECTFramesOfTheClassAreMarked(t *testing.T) {
 	for _, c := range []struct {
 		class fabric.Priority
@@ -269,7 +268,7 @@ func TestOnlyECTFramesOfTheClassAreMarked(t *testing.T) {
 	}
 }
 
-// A marked frame is a whole frame: its IP checksum is right.
+// A marked frame has a correct IP checksum.
 func TestMarkedFrameParses(t *testing.T) {
 	r := newRig(t, rackConfig(8))
 	r.burst(0, 4, lossless)

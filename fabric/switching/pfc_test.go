@@ -53,7 +53,7 @@ func TestPauseAboveXOFFAndResumeBelowXON(t *testing.T) {
 	}
 }
 
-// PCN-1: frames above the threshold are told once, and only of a class that PFC makes
+// PCN-1: frames above the threshold cause one PAUSE, and only in a class that PFC makes
 // lossless.
 func TestOnePauseAndNoneForALossyClass(t *testing.T) {
 	for class, want := range map[fabric.Priority]int{lossless: 1, lossy: 0} {
@@ -71,8 +71,8 @@ func TestOnePauseAndNoneForALossyClass(t *testing.T) {
 	}
 }
 
-// A PAUSE lasts quanta * 512 bit times from its arrival; the frame in
-// transmission is completed.
+// A PAUSE lasts quanta * 512 bit times from its arrival. The frame in transmission
+// completes.
 func TestPauseRunsOut(t *testing.T) {
 	r := newRig(t, rackConfig(3))
 	r.arrive(0, 1, data(0, 1, lossless))
@@ -97,8 +97,8 @@ func TestPauseRunsOut(t *testing.T) {
 	}
 }
 
-// A second PAUSE sets the timer anew, also at the very instant of its expiry;
-// the hold is one.
+// A second PAUSE restarts the timer, also at the very instant of its expiry. Both form
+// one pause.
 func TestPauseIsProlonged(t *testing.T) {
 	r := newRig(t, rackConfig(3))
 	r.arrive(0, 0, pause(lossless, 100))
@@ -114,7 +114,7 @@ func TestPauseIsProlonged(t *testing.T) {
 	}
 }
 
-// A shorter PAUSE shortens the hold: the last frame counts (802.1Q).
+// A shorter PAUSE shortens the pause: the last frame counts (802.1Q).
 func TestShorterPauseCounts(t *testing.T) {
 	r := newRig(t, rackConfig(3))
 	r.arrive(0, 0, pause(lossless, 65535))
@@ -126,7 +126,7 @@ func TestShorterPauseCounts(t *testing.T) {
 	}
 }
 
-// XON resumes at once, and only its own class.
+// XON resumes its class at once, and no other.
 func TestExplicitResume(t *testing.T) {
 	cfg := rackConfig(3)
 	cfg.Classes[4] = cfg.Classes[lossless]
@@ -145,7 +145,7 @@ func TestExplicitResume(t *testing.T) {
 	}
 }
 
-// Other classes, and classes without flow control, pass a paused one.
+// Other classes, and classes without flow control, overtake a paused one.
 func TestPauseHoldsItsClassAlone(t *testing.T) {
 	r := newRig(t, rackConfig(3))
 	r.arrive(0, 0, pause(lossless, 65535))
@@ -200,8 +200,8 @@ func TestPauseIsRefreshedBetweenTheThresholds(t *testing.T) {
 	}
 }
 
-// With a dynamic threshold an account can become low by what others release: the
-// refresh finds out and resumes.
+// With a dynamic threshold, buffer released by other accounts can relieve an account.
+// The refresh detects this and resumes the peer.
 func TestRefreshResumesWhenThePoolIsFreeAgain(t *testing.T) {
 	cfg := rackConfig(4)
 	c := &cfg.Classes[lossless]
@@ -230,7 +230,7 @@ func TestRefreshResumesWhenThePoolIsFreeAgain(t *testing.T) {
 	}
 }
 
-// A PFC frame goes out right after the frame in transmission, before all others.
+// A PFC frame is sent right after the frame in transmission, before all others.
 func TestPFCFrameGoesFirst(t *testing.T) {
 	cfg := rackConfig(3)
 	cfg.Classes[lossless].XOFF = size / 2
@@ -252,8 +252,8 @@ func TestPFCFrameGoesFirst(t *testing.T) {
 	}
 }
 
-// A change that is undone before it could be sent is not sent; one that is done
-// again is.
+// A change of XOFF that is reverted before it could be sent is not sent. If it is made
+// again, it is sent.
 func TestPendingPFCFollowsTheState(t *testing.T) {
 	busy := func(r *rig, now unit.Time) { // keep port 1 transmitting for one slot
 		r.arrive(now, 2, data(1, 9, control))
@@ -287,7 +287,7 @@ func TestPendingPFCFollowsTheState(t *testing.T) {
 	}
 }
 
-// A PFC frame belongs to no message, whatever lay in the memory of Out before.
+// A PFC frame belongs to no message, whatever the memory of Out contained.
 func TestPFCFrameHasNoTrace(t *testing.T) {
 	cfg := rackConfig(3)
 	cfg.Classes[lossless].XOFF = size / 2

@@ -60,7 +60,7 @@ func TestQCNQuantisation(t *testing.T) {
 	}
 }
 
-// The twin of the feedback counts in numbers of any size.
+// The twin computes the feedback with integers of any size.
 func TestQCNFeedbackAgainstRationals(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := QCNConfig{
@@ -92,7 +92,7 @@ func TestQCNSamplingTable(t *testing.T) {
 	}
 }
 
-// The interval is off by as much as 15 % either way, evenly, by the seed alone.
+// The interval deviates by up to 15 % either way, uniformly, and only by the seed.
 func TestQCNJitter(t *testing.T) {
 	cfg := standard
 	cfg.Jitter = 0.15
@@ -120,7 +120,7 @@ func TestQCNJitter(t *testing.T) {
 	}
 }
 
-// qcnConfig is rackConfig under QCN, CNMs in the control class.
+// qcnConfig returns rackConfig under QCN, with CNMs in the control class.
 func qcnConfig(ports int) Config {
 	cfg := rackConfig(ports)
 	cfg.CNMClass = control
@@ -130,7 +130,7 @@ func qcnConfig(ports int) Config {
 	return cfg
 }
 
-// from gives the frame as the host sends it.
+// from returns the frame as the host sends it.
 func from(host int, f *frame.Frame) *frame.Frame {
 	var p frame.Packet
 	if err := p.Parse(f); err != nil {
@@ -142,7 +142,7 @@ func from(host int, f *frame.Frame) *frame.Frame {
 	return &g
 }
 
-// cnms gives the CNMs that left by the port, taken apart.
+// cnms returns the parsed CNMs that left by the port.
 func (r *rig) cnms(at fabric.Port) []frame.CNM {
 	r.t.Helper()
 	var all []frame.CNM
@@ -156,7 +156,7 @@ func (r *rig) cnms(at fabric.Port) []frame.CNM {
 	return all
 }
 
-// fill holds port 0 and lets n frames of 1000 bytes from host 1 wait there.
+// fill pauses port 0 and queues n frames of 1000 bytes from host 1 there.
 func fill(t *testing.T, cfg Config, n int) *rig {
 	r := newRig(t, cfg)
 	r.arrive(0, 0, pause(lossless, 65535))
@@ -168,8 +168,8 @@ func fill(t *testing.T, cfg Config, n int) *rig {
 	return r
 }
 
-// Qold is the queue at the sample before, and the next interval that of the
-// feedback: 63 of the first asks for 18500 bytes, then the queue grows by 19000.
+// Qold is the queue at the previous sample, and the next interval follows from the
+// feedback: the first one, 63, asks for 18500 bytes, then the queue grows by 19000.
 func TestQCNSamplesAgain(t *testing.T) {
 	r := fill(t, qcnConfig(3), 150+19)
 	got := r.cnms(1)
@@ -184,8 +184,8 @@ func TestQCNSamplesAgain(t *testing.T) {
 	}
 }
 
-// At departure, the frame with which 150000 bytes have left is sampled, and Q is
-// what waits behind it.
+// At departure, the frame that completes 150000 bytes is sampled, and Q is the queue
+// behind it.
 func TestQCNSamplesDepartures(t *testing.T) {
 	cfg := qcnConfig(3)
 	cfg.Classes[lossless].QCN.AtDeparture = true
@@ -211,7 +211,7 @@ func TestQCNSamplesDepartures(t *testing.T) {
 	}
 }
 
-// No CNM without congestion, and the next sample is 150000 bytes away again.
+// Without congestion no CNM is sent, and the next sample is 150000 bytes away again.
 func TestQCNBelowTheSetPointIsSilent(t *testing.T) {
 	r := newRig(t, qcnConfig(3))
 	for i := range 500 { // each leaves before the next comes
@@ -225,8 +225,8 @@ func TestQCNBelowTheSetPointIsSilent(t *testing.T) {
 	}
 }
 
-// The twin of the sampling adds up the lengths: a sample is the first frame with
-// which the interval has come in.
+// The twin of the sampling adds up the lengths: the sample is the first frame that
+// completes the interval.
 func TestQCNSamplesByBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		interval := unit.Bytes(rapid.IntRange(1, 5000).Draw(t, "interval"))

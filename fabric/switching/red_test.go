@@ -40,7 +40,7 @@ func TestREDProbability(t *testing.T) {
 	}
 }
 
-// With equal thresholds RED is a step, and draws nothing.
+// With equal thresholds RED is a step and draws no random number.
 func TestREDStep(t *testing.T) {
 	red := REDConfig{Kmin: 1000, Kmax: 1000, Pmax: 1}
 	if red.mark(1000, nil) || !red.mark(1001, nil) {
@@ -48,7 +48,7 @@ func TestREDStep(t *testing.T) {
 	}
 }
 
-// The law looks at the egress queue after the frame has left it.
+// The law uses the egress queue after the frame has left it.
 func TestREDLooksAtTheQueueAfterRemoval(t *testing.T) {
 	cfg := rackConfig(2)
 	cfg.Classes[lossless].Marking = cc.MarkRED

@@ -25,7 +25,7 @@ const (
 )
 
 // rackConfig is a switch with one host on each port: class 3 is lossless and
-// NP-ECN, class 6 strict, code point 8c in class c. Hosts ports and up do not exist.
+// NP-ECN, class 6 strict, DSCP 8c in class c. Hosts ports and above do not exist.
 func rackConfig(ports int) Config {
 	cfg := Config{Name: "s0", MAC: frame.SwitchMAC(0), Seed: 1, Buffer: 12 * unit.Megabyte, Arbitration: ArbitrateFIFO}
 	for i := range ports {
@@ -47,7 +47,7 @@ func rackConfig(ports int) Config {
 	return cfg
 }
 
-// data is an ECT(0) frame of 1000 bytes to a host.
+// data returns an ECT(0) frame of 1000 bytes to a host.
 func data(to int, flow uint32, class fabric.Priority) *frame.Frame {
 	return packet(to, flow, class, frame.ECT0, 0, size)
 }
@@ -64,7 +64,7 @@ func packet(to int, flow uint32, class fabric.Priority, ecn frame.ECN, psn uint3
 	return &f
 }
 
-// pause is a PFC frame for one class; quanta 0 resumes.
+// pause returns a PFC frame for one class; quanta 0 resumes.
 func pause(class fabric.Priority, quanta uint16) *frame.Frame {
 	p := frame.PFC{Source: frame.HostMAC(0), Enable: 1 << class}
 	p.Quanta[class] = quanta
@@ -73,7 +73,7 @@ func pause(class fabric.Priority, quanta uint16) *frame.Frame {
 	return &f
 }
 
-// rig drives one switch in the order of time and keeps all that comes out.
+// rig drives one switch in the order of time and keeps all of its output.
 type rig struct {
 	*Switch
 	t   testing.TB
@@ -91,14 +91,14 @@ func newRig(t testing.TB, cfg Config) *rig {
 	return &rig{Switch: s, t: t, after: func() {}}
 }
 
-// arrive does all that is due before now, then lets the frame in.
+// arrive handles everything due before now, then lets the frame arrive.
 func (r *rig) arrive(now unit.Time, at fabric.Port, f *frame.Frame) {
 	r.run(now - 1)
 	r.Arrive(now, at, f, &r.out)
 	r.after()
 }
 
-// run does all that is due up to and at the instant.
+// run handles everything due up to and including the instant.
 func (r *rig) run(until unit.Time) {
 	for {
 		next, ok := r.Next()
@@ -113,7 +113,7 @@ func (r *rig) run(until unit.Time) {
 	}
 }
 
-// sent gives the data frames that left by the port.
+// sent returns the data frames that left by the port.
 func (r *rig) sent(at fabric.Port) []frame.Frame { return r.leaving(at, frame.ClassRoCE) }
 
 func (r *rig) leaving(at fabric.Port, class frame.Class) []frame.Frame {
@@ -126,7 +126,7 @@ func (r *rig) leaving(at fabric.Port, class frame.Class) []frame.Frame {
 	return frames
 }
 
-// notes gives the notes of a kind.
+// notes returns the notes of a kind.
 func (r *rig) notes(kind fabric.Kind) []fabric.Note {
 	var notes []fabric.Note
 	for _, n := range r.out.Notes {
@@ -137,7 +137,7 @@ func (r *rig) notes(kind fabric.Kind) []fabric.Note {
 	return notes
 }
 
-// marks spells the data frames that left by port 0: M marked, - not.
+// marks returns the data frames that left by port 0 as letters: M marked, - not.
 func (r *rig) marks() string {
 	var marks []byte
 	for _, f := range r.sent(0) {
@@ -150,7 +150,7 @@ func (r *rig) marks() string {
 	return string(marks)
 }
 
-// wantMarks holds port 0's frames against want, one letter each.
+// wantMarks compares port 0's frames with want, one letter each.
 func (r *rig) wantMarks(want string) {
 	r.t.Helper()
 	if got := r.marks(); got != want {
@@ -158,7 +158,7 @@ func (r *rig) wantMarks(want string) {
 	}
 }
 
-// entries gives what waits in the queue, lane by lane.
+// entries returns the queued entries, lane by lane.
 func (q *queue) entries() (all []*entry) {
 	for i := range q.lanes {
 		lane := &q.lanes[i]
@@ -169,7 +169,7 @@ func (q *queue) entries() (all []*entry) {
 	return all
 }
 
-// pfc gives the PFC frames that left by the port, taken apart.
+// pfc returns the parsed PFC frames that left by the port.
 func (r *rig) pfc(at fabric.Port) []frame.PFC {
 	r.t.Helper()
 	var all []frame.PFC

@@ -11,7 +11,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Strict classes go before weighted ones, the higher before the lower.
+// Strict classes are served before weighted ones, the higher before the lower.
 func TestStrictBeforeWeighted(t *testing.T) {
 	cfg := rackConfig(4)
 	cfg.Weights[5] = 0
@@ -33,7 +33,7 @@ func TestStrictBeforeWeighted(t *testing.T) {
 	}
 }
 
-// A paused strict class does not hold up the others.
+// A paused strict class does not block the others.
 func TestPausedStrictClassIsSkipped(t *testing.T) {
 	cfg := rackConfig(3)
 	cfg.Weights[lossless] = 0
@@ -46,9 +46,8 @@ func TestPausedStrictClassIsSkipped(t *testing.T) {
 	}
 }
 
-// Over any run with full queues, each class has had its exact fluid share, give
-// or take one quantum and one frame. (The bound holds for up to seven weighted
-// classes.)
+// Over any run with full queues, each class gets its exact fluid share, plus or minus
+// one quantum and one frame. (The bound holds for up to seven weighted classes.)
 func TestDRRAgainstFluidShares(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const mtu = 1500
@@ -99,9 +98,9 @@ func TestDRRAgainstFluidShares(t *testing.T) {
 	})
 }
 
-// Whatever comes and goes: while two classes both have frames waiting, their
-// bytes by weight differ by no more than one quantum of weight 1 and two of the
-// largest frames (Shreedhar and Varghese, theorem 3: FM <= 2 Max + Q).
+// At any time while two classes both have frames waiting, their bytes by weight differ
+// by at most one quantum of weight 1 and two of the largest frames (Shreedhar and
+// Varghese, theorem 3: FM <= 2 Max + Q).
 func TestDRRBetweenClassesThatComeAndGo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const mtu, classes = 1500, 4
@@ -154,7 +153,7 @@ func TestDRRBetweenClassesThatComeAndGo(t *testing.T) {
 	})
 }
 
-// Weights divide a congested port's bytes, whatever the frame sizes.
+// Weights divide the bytes of a congested port, whatever the frame sizes.
 func TestWeightsDivideThePort(t *testing.T) {
 	cfg := rackConfig(3)
 	cfg.Weights[lossy], cfg.Weights[2] = 3, 1
@@ -173,7 +172,7 @@ func TestWeightsDivideThePort(t *testing.T) {
 	}
 }
 
-// A class that is paused, or has nothing to send, saves nothing up.
+// A class that is paused or empty accumulates no deficit.
 func TestClassOutOfTheRoundLosesItsDeficit(t *testing.T) {
 	cfg := rackConfig(3)
 	cfg.Weights[lossless] = 8

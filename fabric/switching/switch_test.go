@@ -10,8 +10,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Store and forward: a frame that finds its port idle is sent at once, and is in
-// at the peer after serialisation, overhead counted, and propagation.
+// Store and forward: a frame with an idle egress port is sent at once. It arrives at the
+// peer after serialisation, overhead included, and propagation.
 func TestStoreAndForward(t *testing.T) {
 	cfg := rackConfig(3)
 	cfg.Ports[0].Overhead = 20
@@ -32,7 +32,7 @@ func TestStoreAndForward(t *testing.T) {
 	}
 }
 
-// At one instant arrivals come first: a port that is due leaves the choice to
+// At one instant arrivals come first: a port that becomes idle leaves the choice to
 // the tick.
 func TestArrivalsOfAnInstantComeBeforeItsTick(t *testing.T) {
 	r := newRig(t, rackConfig(4))
@@ -137,7 +137,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// Any bytes at all: the switch neither panics nor loses count.
+// With arbitrary bytes, the switch neither panics nor miscounts.
 func FuzzArrive(f *testing.F) {
 	c, cnm := frame.CNM{Src: frame.SwitchMAC(1), Feedback: 9}, new(frame.Frame)
 	c.Take(from(2, data(0, 1, lossless)))

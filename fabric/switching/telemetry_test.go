@@ -7,7 +7,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// carrying is a data frame that asks for telemetry of so many hops.
+// carrying returns a data frame that asks for telemetry of the given number of hops.
 func carrying(c frame.Carrier, hops uint8, psn uint32) *frame.Frame {
 	f := packet(0, 1, lossless, frame.ECT0, psn, size)
 	f.Carry(c, hops)
@@ -42,7 +42,7 @@ func TestTelemetryHop(t *testing.T) {
 				t.Errorf("carrier %d, frame %d: %+v, want %+v", c, i, got, want)
 			}
 		}
-		// What was written takes its time on the link.
+		// The added bytes take time on the link.
 		gap := cfg.Ports[0].Rate.Serialise(length + 20)
 		if got := sent[1].Arrival - sent[0].Arrival; got != gap {
 			t.Errorf("carrier %d: frames are %v apart, want %v", c, got, gap)
@@ -54,8 +54,8 @@ func TestTelemetryHop(t *testing.T) {
 	}
 }
 
-// A switch that finds no hop left, or whose port is too narrow, passes the frame
-// on as it is, flagged and counted.
+// If no hop is left, or the MTU is too small, the switch forwards the frame unchanged,
+// flagged and counted.
 func TestTelemetrySkipped(t *testing.T) {
 	length := carrying(frame.CarrierINT, 1, 0).Len()
 	for name, c := range map[string]struct {
@@ -82,7 +82,7 @@ func TestTelemetrySkipped(t *testing.T) {
 	}
 }
 
-// A frame without telemetry is not touched.
+// A frame without telemetry is unchanged.
 func TestNoTelemetryUnasked(t *testing.T) {
 	r := newRig(t, rackConfig(2))
 	f := data(0, 1, lossless)

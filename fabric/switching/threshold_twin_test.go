@@ -10,9 +10,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// thresholds is the slow twin of the shared buffer. It knows no running sums: it
-// walks every queue to say what each account holds, what is free, and so where
-// the threshold lies.
+// thresholds is the slow twin of the shared buffer. It keeps no running sums: it walks
+// every queue to compute each account, the free pool, and from these the threshold.
 type thresholds struct {
 	*rig
 	t        *rapid.T
@@ -32,7 +31,7 @@ func (w *thresholds) walk() (held [ports][fabric.Priorities]unit.Bytes) {
 	return held
 }
 
-// shared is what the accounts hold beyond reserve and headroom, one by one.
+// shared returns the use of all accounts beyond reserve and headroom.
 func (w *thresholds) shared(at fabric.Port, class fabric.Priority) unit.Bytes {
 	return max(0, w.held[at][class]-w.headroom[at][class]-w.cfg.Classes[class].Reserve)
 }
@@ -51,7 +50,7 @@ func (w *thresholds) free() unit.Bytes {
 	return free
 }
 
-// threshold bounds the shared part of an account.
+// threshold returns the bound on the shared part of an account.
 func (w *thresholds) threshold(class fabric.Priority) unit.Bytes {
 	c := &w.cfg.Classes[class]
 	if c.XOFF > 0 {
@@ -63,7 +62,7 @@ func (w *thresholds) threshold(class fabric.Priority) unit.Bytes {
 	return w.free() / (1 << c.AlphaShift)
 }
 
-// admits tells whether a frame gets in, and whether into the headroom.
+// admits reports whether a frame is admitted, and whether into the headroom.
 func (w *thresholds) admits(at fabric.Port, class fabric.Priority, length unit.Bytes) (in, headroom bool) {
 	c := &w.cfg.Classes[class]
 	used := w.held[at][class] - w.headroom[at][class]
@@ -77,7 +76,7 @@ func (w *thresholds) admits(at fabric.Port, class fabric.Priority, length unit.B
 	return false, false
 }
 
-// settle takes over what the queues hold after a call. What an account has lost
+// settle updates the accounts from the queues after a call. Bytes that left an account
 // came out of its headroom first.
 func (w *thresholds) settle() {
 	now := w.walk()
@@ -103,7 +102,7 @@ func (w *thresholds) settle() {
 	}
 }
 
-// arrive lets a frame in and holds its fate against the sums over the queues.
+// arrive lets a frame arrive and compares its fate with the sums over the queues.
 func (w *thresholds) arrive(now unit.Time, s *step) {
 	w.run(now - 1)
 	class := w.cfg.DSCP[s.f.DSCP()&63]
@@ -131,8 +130,8 @@ func (w *thresholds) arrive(now unit.Time, s *step) {
 	}
 }
 
-// Admission, headroom and PAUSE follow the thresholds that a sum over all queues
-// gives, dynamic and static, at every instant.
+// Admission, headroom and PAUSE follow the thresholds computed from a sum over all
+// queues, dynamic and static, at every instant.
 func TestThresholdsAgainstASumOverAllQueues(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := &thresholds{rig: newRig(t, crowdedConfig(rt)), t: rt}

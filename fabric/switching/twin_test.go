@@ -15,15 +15,15 @@ import (
 // ports is how many ports a crowded switch has.
 const ports = 4
 
-// step is one frame that comes in, gap after the one before.
+// step is the arrival of one frame, gap after the previous one.
 type step struct {
 	gap unit.Time
 	at  fabric.Port
 	f   frame.Frame
 }
 
-// drawSteps makes traffic that crowds a few ports, with pauses of their peers,
-// and with frames too large, without route and malformed.
+// drawSteps draws traffic that congests a few ports, with pauses by their peers,
+// and with oversized, unroutable and malformed frames.
 func drawSteps(t *rapid.T) []step {
 	steps := make([]step, rapid.IntRange(1, 250).Draw(t, "frames"))
 	var psn [256]uint32
@@ -49,7 +49,8 @@ func drawSteps(t *rapid.T) []step {
 	return steps
 }
 
-// crowdedConfig has a buffer so small that every threshold is met.
+// crowdedConfig returns a configuration with a buffer small enough to reach every
+// threshold.
 func crowdedConfig(t *rapid.T) Config {
 	cfg := rackConfig(ports)
 	cfg.Seed = rapid.Uint64().Draw(t, "seed")
@@ -75,7 +76,7 @@ func crowdedConfig(t *rapid.T) Config {
 	return cfg
 }
 
-// play lets the steps in and returns some time after the last.
+// play feeds the steps and returns some time after the last.
 func (r *rig) play(steps []step) {
 	now := unit.Time(0)
 	for i := range steps {
@@ -85,8 +86,8 @@ func (r *rig) play(steps []step) {
 	r.run(now + 100*us)
 }
 
-// The twin of the accounts adds up all queued frames after every call; bytes in
-// are bytes out, queued and dropped at every instant.
+// The twin of the accounts adds up all queued frames after every call. At every instant
+// the bytes received are the bytes sent, queued and dropped.
 func TestAccountsAgainstQueuedFrames(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r := newRig(t, crowdedConfig(rt))
@@ -140,8 +141,8 @@ func (r *rig) accountsDiffer() string {
 	return cmp.Diff(twin, got)
 }
 
-// Every frame that came in whole is sent, dropped or malformed by a note, and the
-// frames of a flow leave in the order in which they came.
+// Every frame received whole is sent, dropped or noted as malformed. The frames of a
+// flow leave in the order of arrival.
 func TestOrderAndConservation(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r := newRig(t, crowdedConfig(rt))
@@ -187,7 +188,7 @@ func TestOrderAndConservation(t *testing.T) {
 	})
 }
 
-// The same calls give the same Out, whether or not notes are left out.
+// The same calls produce the same Out, whether or not Quiet is set.
 func TestDeterminism(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		cfg := crowdedConfig(rt)

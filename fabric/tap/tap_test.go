@@ -26,8 +26,8 @@ links:
   - {endpoints: [h2, s1], rate: 40Gbps, delay: 1us}
 `
 
-// Ports are named by node, number and neighbour; all that fits nothing is told at
-// once.
+// Ports are selected by node, number and neighbour. The error lists all names without a
+// match.
 func TestPoints(t *testing.T) {
 	s, err := topology.Parse("small", []byte(small))
 	if err != nil {
@@ -104,8 +104,8 @@ func (depths) Depth(p fabric.Port) (queued, held unit.Bytes) {
 	return unit.Bytes(p), 10 * unit.Bytes(p)
 }
 
-// A recorder keeps what passes its ports in its window, up to its limit, and
-// counts the rest of it by port.
+// A recorder keeps the frames at its ports within its window, up to its limit, and
+// counts the others by port.
 func TestRecorder(t *testing.T) {
 	f := new(frame.Frame)
 	(&frame.PFC{Enable: 8}).Build(f)
@@ -136,7 +136,7 @@ func TestRecorder(t *testing.T) {
 	}
 }
 
-// Recorders at one node do not know of one another.
+// Recorders at one node are independent of one another.
 func TestRecordersSideBySide(t *testing.T) {
 	if Of() != nil {
 		t.Error("a tap without recorders")

@@ -12,9 +12,9 @@ import (
 
 func sizeOf(v any) uintptr { return reflect.TypeOf(v).Size() }
 
-// RTTX-3, RTTX-4, RTTX-5: a flow is told by its 5-tuple, or by addresses, UDP ports
-// and QPN, the preferred form; each of these fields makes another flow, and
-// nothing that changes from packet to packet does. FlowKey is a hash.
+// RTTX-3, RTTX-4, RTTX-5: the 5-tuple identifies a flow, or the preferred form:
+// addresses, UDP ports and QPN. A change of any of these fields makes another flow, and
+// no field that changes from packet to packet does. FlowKey is a hash.
 func TestFlowKey(t *testing.T) {
 	changes := map[string]func(*Fields){
 		"source":           func(f *Fields) { f.Src++ },
@@ -128,8 +128,8 @@ func TestCollision(t *testing.T) {
 	}
 }
 
-// The twin keeps every flow's packets since it last was silent in a slice, and
-// the flows in the order of their last packets.
+// The twin keeps the packets of every flow since it was last silent in a slice, and the
+// flows in the order of their last packets.
 func TestConverterAgainstTwin(t *testing.T) {
 	const flows, limit, age = 6, 3, 50
 	rapid.Check(t, func(t *rapid.T) {
@@ -219,12 +219,12 @@ func (w *twin) forward(now unit.Time, id int, event bool) bool {
 	return true
 }
 
-// waits tells whether a packet of the flow is in the switch.
+// waits reports whether a packet of the flow is in the switch.
 func (w *twin) waits(id int) bool {
 	return slices.ContainsFunc(w.flows, func(f twinFlow) bool { return f.id == id && f.waiting > 0 })
 }
 
-// see makes a flow the newest, with so many packets more in the switch.
+// see makes a flow the newest and adds that many packets of it to the switch.
 func (w *twin) see(now unit.Time, id, more int) {
 	i := slices.IndexFunc(w.flows, func(f twinFlow) bool { return f.id == id })
 	f := w.flows[i]
@@ -253,7 +253,7 @@ func (w *twin) level(now unit.Time, id int) int {
 	return 0
 }
 
-// tableLevel looks e of the last whole window up in table 1.
+// tableLevel looks up e of the last complete window in table 1.
 func tableLevel(events []bool, window int) int {
 	whole := len(events) / window * window
 	if whole == 0 {

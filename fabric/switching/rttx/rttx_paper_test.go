@@ -26,7 +26,7 @@ var (
 	known    = []Pair{{Forward: there, ReturnQP: senderQP}}
 )
 
-// settings are the published ones, with an age that does not interfere.
+// settings returns the published settings, with an age that never expires a flow here.
 func settings(change func(*Params)) Params {
 	p := Default()
 	p.Age = unit.Second
@@ -44,8 +44,8 @@ func converter(t *testing.T, p Params) *Converter {
 	return New(p, known, 25*unit.Kilobyte, []unit.Rate{100 * unit.GigabitPerSec})
 }
 
-// feed sends packets of the flow, M for one that met congestion, and gives the
-// levels after each. None of them waits.
+// feed sends packets of the flow, M for one that met congestion, and returns the level
+// after each. None of them waits.
 func feed(c *Converter, packets string) (levels []int) {
 	for _, p := range packets {
 		levels = append(levels, c.Forward(0, there, p == 'M').Level)
