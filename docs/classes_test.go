@@ -56,12 +56,7 @@ func classesOf(t *testing.T, s *topology.Scenario, scheme string) map[int]classT
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := lab.New(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Run(s.Duration)
-	run, err := l.Outcome()
+	run, err := lab.Measure(s)
 	if err != nil {
 		t.Fatal(err)
 	}
