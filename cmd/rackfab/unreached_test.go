@@ -23,7 +23,7 @@ func TestUnreached(t *testing.T) {
 		{status.Error(codes.Unavailable, "the journal cannot be written"), ""},
 		{status.Error(codes.Unavailable, "error reading from server: EOF"), ""}, // the server was reached
 		{status.Error(codes.Unavailable, `connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:1: refused"`), "dial tcp 127.0.0.1:1: refused"},
-		{status.Error(codes.Unavailable, `connection error: desc = "error reading server preface: http2: frame too large"`), "something else answers there"},
+		{status.Error(codes.Unavailable, `connection error: desc = "error reading server preface: http2: frame too large"`), "the server does not speak gRPC"},
 		{status.Error(codes.Unavailable, "name resolver error: produced zero addresses"), "no such host"},
 	} {
 		if got := unreached(tt.err); got != tt.want {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/identity"
+	"github.com/rackfab/rackfab/services/health"
 	"github.com/rackfab/rackfab/services/internal/serve"
-	"github.com/rackfab/rackfab/services/internal/vitals"
 )
 
 // Options configure a bus process.
@@ -41,7 +41,7 @@ func Main(ctx context.Context, o Options) error {
 		return err
 	}
 	defer server.Shutdown()
-	if _, err := vitals.Serve(ctx, o.Metrics, carried(server)); err != nil {
+	if _, err := health.Serve(ctx, o.Metrics, carried(server)); err != nil {
 		return err
 	}
 	if err := serve.Announce(o.Ready, serve.Ready{Name: "bus", Address: server.URL()}); err != nil {
@@ -59,17 +59,17 @@ func start(o Options) (*bus.Server, error) {
 }
 
 // carried returns a source of the server's traffic counters.
-func carried(server *bus.Server) vitals.Source {
-	return func(put func(id vitals.ID, value float64, labels ...string)) {
+func carried(server *bus.Server) health.Source {
+	return func(put func(id health.ID, value float64, labels ...string)) {
 		c, err := server.Counts()
 		if err != nil {
 			return // it is shutting down
 		}
-		put(vitals.BusConnections, float64(c.Connections))
-		put(vitals.BusMessages, float64(c.InMessages), "in")
-		put(vitals.BusMessages, float64(c.OutMessages), "out")
-		put(vitals.BusBytes, float64(c.InBytes), "in")
-		put(vitals.BusBytes, float64(c.OutBytes), "out")
-		put(vitals.BusSlowConsumers, float64(c.SlowConsumers))
+		put(health.BusConnections, float64(c.Connections))
+		put(health.BusMessages, float64(c.InMessages), "in")
+		put(health.BusMessages, float64(c.OutMessages), "out")
+		put(health.BusBytes, float64(c.InBytes), "in")
+		put(health.BusBytes, float64(c.OutBytes), "out")
+		put(health.BusSlowConsumers, float64(c.SlowConsumers))
 	}
 }

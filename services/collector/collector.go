@@ -24,8 +24,8 @@ import (
 	"github.com/rackfab/rackfab/identity"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/collector/store"
+	"github.com/rackfab/rackfab/services/health"
 	"github.com/rackfab/rackfab/services/internal/serve"
-	"github.com/rackfab/rackfab/services/internal/vitals"
 )
 
 // Defaults of a collector.
@@ -132,7 +132,7 @@ func (o Options) serve(ctx context.Context, c *collector) (ready serve.Ready, wa
 	answers := &service{store: c.store, collector: c}
 	rackfabv1.RegisterCollectorServiceServer(s, answers)
 	ctx, cancel := context.WithCancel(ctx)
-	if _, err = vitals.Serve(ctx, o.Metrics, answers.vitals, vitals.CallsOf(s.Calls)); err != nil {
+	if _, err = health.Serve(ctx, o.Metrics, answers.metrics, health.CallsOf(s)); err != nil {
 		cancel()
 		s.Close()
 		return serve.Ready{}, nil, err

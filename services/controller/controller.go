@@ -15,10 +15,10 @@ import (
 	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/identity"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/health"
 	"github.com/rackfab/rackfab/services/internal/discovery"
 	"github.com/rackfab/rackfab/services/internal/serve"
 	"github.com/rackfab/rackfab/services/internal/telemetry"
-	"github.com/rackfab/rackfab/services/internal/vitals"
 )
 
 // NodeLimit is the default time that the controller waits for its nodes to
@@ -81,7 +81,7 @@ func Serve(ctx context.Context, conn bus.Conn, o Options) error {
 	}
 	service := newService(ctx, directory, o)
 	rackfabv1.RegisterFabricServiceServer(server, service)
-	if _, err := vitals.Serve(ctx, o.Metrics, service.pulse.vitals, vitals.CallsOf(server.Calls), vitals.ReconnectsOf(conn)); err != nil {
+	if _, err := health.Serve(ctx, o.Metrics, service.runs.Export, health.CallsOf(server), health.ReconnectsOf(conn)); err != nil {
 		server.Close()
 		return err
 	}

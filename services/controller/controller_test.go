@@ -17,6 +17,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/health"
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
@@ -116,7 +117,7 @@ func (a *audience) Send(m *rackfabv1.RunScenarioResponse) error {
 // without a pending event may have a frame in flight between them.
 func TestShownProgressOnlyGrows(t *testing.T) {
 	m, a := &member{}, &audience{}
-	r := &run{scenario: &topology.Scenario{Duration: 100}, stream: a, members: []*member{m}, ready: 1}
+	r := &run{scenario: &topology.Scenario{Duration: 100}, stream: a, members: []*member{m}, ready: 1, runs: &health.Runs{}}
 	for _, at := range []int64{10, 100, 7, 30} {
 		m.progress = &rackfabv1.RunProgress{FabricTimePs: at}
 		if err := r.show(); err != nil {

@@ -73,7 +73,7 @@ func (s *service) begin(ctx context.Context, scenario *topology.Scenario, id str
 		return nil, status.Errorf(codes.FailedPrecondition, "the journal of an earlier run is in the way: %v", err)
 	}
 	live := &session{
-		scenario: scenario, options: s.options, bad: &s.bad, pulse: &s.pulse,
+		scenario: scenario, options: s.options, bad: &s.bad, runs: &s.runs,
 		config: rackfabv1.RunConfig{RunId: id, Scenario: text, Quiet: true, Live: true, Telemetry: telemetry},
 		events: make(chan event), calls: make(chan func()), ended: make(chan struct{}), left: make(chan struct{}),
 		clock: clock{pace: defaultPace, chunk: leastGrant},
@@ -81,7 +81,7 @@ func (s *service) begin(ctx context.Context, scenario *topology.Scenario, id str
 	for _, h := range hellos {
 		live.members = append(live.members, &member{name: h.Name, address: h.Address, who: s.options.TLS, calls: s.options.calls})
 	}
-	live.pulse.begin()
+	live.runs.Begin(nil)
 	up := make(chan error, 1)
 	go live.live(s.ctx, up)
 	select {

@@ -14,7 +14,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/health"
 	"github.com/rackfab/rackfab/services/internal/discovery"
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
@@ -38,7 +40,7 @@ type run struct {
 	bad      *impairments
 	impaired chan struct{} // holds a token when bad has changed
 	began    time.Time
-	pulse    *pulse
+	runs     *health.Runs
 	wall     time.Duration // once finished
 	reached  int64         // fabric time reported last, in picoseconds
 
@@ -138,7 +140,7 @@ func (r *run) handle(e event) error {
 		e.finished, e.progress = event.Finished, event.Finished.GetProgress()
 		if r.finished++; r.finished == len(r.members) {
 			r.wall = time.Since(r.began)
-			r.pulse.reach(int64(r.scenario.Duration))
+			r.runs.Reach(r.scenario.Duration)
 			return r.tell(&rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Stop{Stop: &rackfabv1.RunStop{}}})
 		}
 	}
@@ -215,7 +217,7 @@ func (r *run) show() error {
 		r.reached = max(r.reached, now.GetFabricTimePs())
 	}
 	now.FabricTimePs = r.reached
-	r.pulse.reach(r.reached)
+	r.runs.Reach(unit.Time(r.reached))
 	p := &rackfabv1.RunScenarioResponse_Progress{Progress: now}
 	if err := r.stream.Send(&rackfabv1.RunScenarioResponse{Event: p}); err != nil {
 		return fmt.Errorf("report progress: %w", err)

@@ -13,6 +13,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/node"
 	"github.com/rackfab/rackfab/fabric/topology"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/health"
 	"github.com/rackfab/rackfab/services/internal/cabling"
 	"github.com/rackfab/rackfab/services/internal/discovery"
 	"github.com/rackfab/rackfab/services/internal/serve"
@@ -28,7 +29,7 @@ type service struct {
 	present   atomic.Pointer[session]
 	playing   atomic.Pointer[run]
 	bad       impairments
-	pulse     pulse
+	runs      health.Runs
 }
 
 func newService(ctx context.Context, d *discovery.Directory, o Options) *service {
@@ -72,8 +73,8 @@ func (s *service) RunScenario(q *rackfabv1.RunScenarioRequest, stream rackfabv1.
 		return err
 	}
 	r := newRun(scenario, hellos, s.options, &s.bad, stream)
-	r.pulse = &s.pulse
-	r.pulse.begin()
+	r.runs = &s.runs
+	r.runs.Begin(nil)
 	s.playing.Store(r)
 	defer s.playing.Store(nil)
 	// Rack and number distinguish runs of the same ID on the bus.

@@ -14,6 +14,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/health"
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
@@ -26,7 +27,7 @@ type session struct {
 	scenario *topology.Scenario // with all changes so far
 	bin      unit.Time          // of the original scenario
 	config   rackfabv1.RunConfig
-	pulse    *pulse
+	runs     *health.Runs
 	options  Options
 	bad      *impairments
 	members  []*member
@@ -202,7 +203,7 @@ func (s *session) advance(now time.Time) time.Duration {
 		return wait
 	}
 	s.granted, s.answers, s.given = to, 0, now
-	s.pulse.grant()
+	s.runs.Grant()
 	grant := &rackfabv1.RunGrant{UntilPs: int64(to), Changes: s.unsent}
 	if s.recapture {
 		s.tellCaptures(grant)
@@ -216,7 +217,7 @@ func (s *session) advance(now time.Time) time.Duration {
 // arrive updates the session when every node has reached the grant.
 func (s *session) arrive(now time.Time) {
 	s.reached = s.granted
-	s.pulse.reach(int64(s.reached))
+	s.runs.Reach(s.reached)
 	s.adapt(now)
 	s.take()
 	s.handOn()

@@ -51,13 +51,13 @@ func (p *part) grant(g *rackfabv1.RunGrant) error {
 		}
 	}
 	p.granted = until
-	p.pulse.granted()
+	p.runs.Grant()
 	p.runner.Grant(until)
 	return nil
 }
 
-// count processes the notes of a live run.
-func (p *part) count(notes []fabric.Note) {
+// tally processes the notes of a live run.
+func (p *part) tally(notes []fabric.Note) {
 	s := p.scenario.Load()
 	for i := range notes {
 		if !notes[i].Kind.PerFrame() { // notes per frame exist only for sampled messages
@@ -72,7 +72,7 @@ func (p *part) count(notes []fabric.Note) {
 // wait for the stream.
 func (p *part) stands(until unit.Time, r runner.Result) {
 	p.stood = until
-	p.pulse.beat(until, &r)
+	p.count(until, &r)
 	p.tell.reach(until)
 	reached := &rackfabv1.RunReached{
 		UntilPs: int64(until), Digest: r.Digest, Stats: p.stats(until, &r),

@@ -13,10 +13,10 @@ import (
 	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/identity"
+	"github.com/rackfab/rackfab/services/health"
 	"github.com/rackfab/rackfab/services/internal/discovery"
 	"github.com/rackfab/rackfab/services/internal/serve"
 	"github.com/rackfab/rackfab/services/internal/telemetry"
-	"github.com/rackfab/rackfab/services/internal/vitals"
 )
 
 // Options configure the process of a node.
@@ -78,7 +78,7 @@ func Serve(ctx context.Context, conn bus.Conn, kind topology.NodeKind, o Options
 		return err
 	}
 	service.Register(server)
-	if _, err := vitals.Serve(ctx, o.Metrics, service.pulse.tellVitals, vitals.CallsOf(server.Calls), vitals.ReconnectsOf(conn)); err != nil {
+	if _, err := health.Serve(ctx, o.Metrics, service.runs.Export, health.CallsOf(server), health.ReconnectsOf(conn)); err != nil {
 		server.Close()
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/health"
 	"github.com/rackfab/rackfab/services/internal/notes"
 	"github.com/rackfab/rackfab/services/internal/runner"
 	"github.com/rackfab/rackfab/services/internal/serve"
@@ -39,7 +40,8 @@ type part struct {
 	commands   tally
 	tell       *teller
 	latest     atomic.Pointer[snapshot]
-	pulse      *pulse
+	runs       *health.Runs                  // of the node
+	counted    atomic.Pointer[runner.Result] // the latest result
 	recordings atomic.Pointer[[]*recording]
 	captured   chan []*rackfabv1.RunResponse // holds the packets recorded up to a grant
 	progress   chan runner.Progress          // holds the latest progress, until it is sent
@@ -97,7 +99,7 @@ func (s *Service) join(c *rackfabv1.RunConfig) (*part, error) {
 	p.scenario.Store(scenario)
 	config := runner.Config{Run: c.GetRunId(), Node: s.name, Machine: machine, Ports: ports, Conn: p.bus, Quiet: c.GetQuiet() && !p.excerpt.PerFrame()}
 	if p.live {
-		config.Quiet, config.Observe, config.Progress, config.Reached = true, p.count, p.pulsate, p.stands
+		config.Quiet, config.Observe, config.Progress, config.Reached = true, p.tally, p.pulsate, p.stands
 	} else {
 		p.recorder = measure.NewRecorder(scenario, index)
 		config.End, config.Observe, config.Progress, config.Reached = scenario.Duration, p.observe, p.show, p.reached
@@ -113,8 +115,8 @@ func (s *Service) join(c *rackfabv1.RunConfig) (*part, error) {
 	}
 	p.runner.Plan(rack.Plan(scenario, 0)[index])
 	p.keep(0)
-	p.pulse = &s.pulse
-	p.pulse.begin(p.tell)
+	p.runs = &s.runs
+	p.runs.Begin(p.metrics)
 	return p, nil
 }
 
@@ -176,7 +178,7 @@ func (p *part) leave() {
 		cancel()
 		_, _ = p.runner.Run(ctx) // Run unsubscribes when it returns
 		p.tell.close()
-		p.pulse.end()
+		p.runs.End()
 		return
 	}
 	p.cancel()
@@ -185,7 +187,7 @@ func (p *part) leave() {
 		p.tell.finish(p.stood)
 	}
 	p.tell.close()
-	p.pulse.end()
+	p.runs.End()
 }
 
 // observe processes the notes of a batch run.
@@ -208,8 +210,8 @@ func (p *part) show(latest runner.Progress) {
 	p.progress <- latest // does not block: only the loop sends here
 }
 
-// pulsate updates the pulse with the progress of the run.
-func (p *part) pulsate(latest runner.Progress) { p.pulse.beat(latest.Next, &latest.Result) }
+// pulsate updates the metrics with the progress of the run.
+func (p *part) pulsate(latest runner.Progress) { p.count(latest.Next, &latest.Result) }
 
 // reached stores the result once the run's last event has been handled. The loop
 // passes no notes to the recorder after that.
@@ -217,7 +219,7 @@ func (p *part) reached(end unit.Time, r runner.Result) {
 	now := used()
 	now.cpu -= p.before.cpu
 	p.recorder.Count(p.machine)
-	p.pulse.beat(end, &r)
+	p.count(end, &r)
 	p.tell.finish(end)
 	p.keep(end)
 	p.finished <- result{Result: r, struck: p.bus.Struck().Total(), measured: p.recorder.Result(), end: end, used: now}

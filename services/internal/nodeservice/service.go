@@ -17,6 +17,7 @@ import (
 	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/fabric/topology"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/health"
 	"github.com/rackfab/rackfab/services/internal/runner"
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
@@ -33,7 +34,7 @@ type Service struct {
 	patience time.Duration        // how long a run waits for the previous one to end
 	// collector receives the telemetry of runs that request it; nil disables export.
 	collector grpc.ClientConnInterface
-	pulse     pulse
+	runs      health.Runs
 }
 
 // patience is how long a new run waits for the previous one to end. A controller may
@@ -43,7 +44,9 @@ const patience = 5 * time.Second
 // New returns the service of the node with the given name and kind, whose links are
 // on conn. Its runs end when ctx does.
 func New(ctx context.Context, name string, kind topology.NodeKind, conn bus.Conn) *Service {
-	return &Service{ctx: ctx, name: name, kind: kind, conn: conn, turn: make(chan struct{}, 1), patience: patience}
+	s := &Service{ctx: ctx, name: name, kind: kind, conn: conn, turn: make(chan struct{}, 1), patience: patience}
+	s.runs.Add((&part{}).metrics) // every counter, at 0
+	return s
 }
 
 // Tell sets the collector to which runs that request it export telemetry. Call it

@@ -1,4 +1,4 @@
-package vitals
+package health
 
 import (
 	"context"
@@ -11,7 +11,30 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/rackfab/rackfab/services/internal/serve"
 )
+
+// Source reports values by calling put, with the values of the entry's labels in
+// their order. The endpoint calls it from its own goroutines.
+type Source func(put func(id ID, value float64, labels ...string))
+
+// CallsOf returns a source of the counts of a gRPC server's calls.
+func CallsOf(s *serve.Server) Source {
+	return func(put func(id ID, value float64, labels ...string)) {
+		s.Calls(func(method, code string, count int64) { put(Calls, float64(count), method, code) })
+	}
+}
+
+// ReconnectsOf returns a source of the number of reconnections of a bus connection, if
+// the connection counts them.
+func ReconnectsOf(conn any) Source {
+	return func(put func(id ID, value float64, labels ...string)) {
+		if c, ok := conn.(interface{ Reconnects() int64 }); ok {
+			put(BusReconnects, float64(c.Reconnects()))
+		}
+	}
+}
 
 // readLimit bounds the time in which a client must send its request headers.
 const readLimit = 5 * time.Second
@@ -27,13 +50,13 @@ func Serve(ctx context.Context, address string, sources ...Source) (string, erro
 	if err != nil {
 		return "", fmt.Errorf("listen for metrics at %s: %w", address, err)
 	}
-	go serve(ctx, l, handler(sources...))
+	go answer(ctx, l, handler(sources...))
 	return l.Addr().String(), nil
 }
 
-// serve answers scrapes until ctx ends. If the server fails before that, serve logs
+// answer answers scrapes until ctx ends. If the server fails before that, it logs
 // the error; the process continues without the endpoint.
-func serve(ctx context.Context, l net.Listener, scrape http.Handler) {
+func answer(ctx context.Context, l net.Listener, scrape http.Handler) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", scrape)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: readLimit}
@@ -76,7 +99,7 @@ func (r *reader) Collect(out chan<- prometheus.Metric) {
 	for _, s := range r.sources {
 		s(func(id ID, value float64, labels ...string) {
 			kind := prometheus.GaugeValue
-			if Catalogue[id].Counter {
+			if Catalogue[id].counter() {
 				kind = prometheus.CounterValue
 			}
 			out <- prometheus.MustNewConstMetric(r.entries[id], kind, value, labels...)

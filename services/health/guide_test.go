@@ -1,4 +1,4 @@
-package vitals_test
+package health_test
 
 import (
 	"fmt"
@@ -6,16 +6,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rackfab/rackfab/services/internal/vitals"
+	"github.com/rackfab/rackfab/services/health"
 )
 
 // The guide lists every metric as the catalogue defines it.
 func TestGuideListsMetrics(t *testing.T) {
 	rows := "| --- | --- | --- | --- |\n"
-	for _, e := range vitals.Catalogue {
-		rows += fmt.Sprintf("| `%s` | %s | %s | %s |\n", e.Name, strings.Join(e.Labels, ", "), e.Who, e.Help)
+	for _, e := range health.Catalogue {
+		rows += fmt.Sprintf("| `%s` | %s | %s | %s |\n", e.Name, strings.Join(e.Labels, ", "), e.Processes, e.Help)
 	}
-	guide, err := os.ReadFile("../../../docs/guide/metrics.md")
+	guide, err := os.ReadFile("../../docs/guide/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}

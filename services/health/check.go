@@ -1,5 +1,8 @@
-// Package health checks whether a process of a rack serves: the bus over NATS,
-// every other process with the gRPC health service. It makes no other call.
+// Package health observes the processes of a rack. Check asks a process whether it
+// serves: the bus over NATS, every other process over the gRPC health service. Serve
+// exports the metrics of this process to Prometheus, in wall time; a process that does
+// not call it creates no metric. Package health knows no service: a service provides
+// its counters as a Source.
 package health
 
 import (
@@ -64,7 +67,7 @@ func Reason(message string) string {
 	case !ok:
 		return message
 	case strings.Contains(text, "server preface"):
-		return "something else answers there"
+		return "the server does not speak gRPC"
 	}
 	if unquoted, err := strconv.Unquote(text); err == nil {
 		text = unquoted

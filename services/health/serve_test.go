@@ -1,4 +1,4 @@
-package vitals
+package health
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 )
 
 // The failure of an endpoint is logged immediately.
-func TestAnEndpointThatDiesIsTold(t *testing.T) {
+func TestFailureOfTheEndpointIsLogged(t *testing.T) {
 	var log bytes.Buffer
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
@@ -22,8 +22,8 @@ func TestAnEndpointThatDiesIsTold(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	serve(t.Context(), l, http.NotFoundHandler())
+	answer(t.Context(), l, http.NotFoundHandler())
 	if line := log.String(); !strings.Contains(line, "metrics are no longer served") || !strings.Contains(line, l.Addr().String()) {
-		t.Errorf("told: %q", line)
+		t.Errorf("logged %q", line)
 	}
 }

@@ -97,7 +97,7 @@ func TestReason(t *testing.T) {
 	for message, want := range map[string]string{
 		`connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:1: refused"`:                        "dial tcp 127.0.0.1:1: refused",
 		`latest balancer error: connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:1: refused"`: "dial tcp 127.0.0.1:1: refused",
-		`connection error: desc = "error reading server preface: http2: frame too large"`:                                 "something else answers there",
+		`connection error: desc = "error reading server preface: http2: frame too large"`:                                 "the server does not speak gRPC",
 		`connection error: desc = "transport: authentication handshake failed: tls: bad"`:                                 "transport: authentication handshake failed: tls: bad",
 		"latest balancer error: name resolver error: produced zero addresses":                                             "no such host",
 		"name resolver error: dns: A record lookup error: lookup h: server misbehaving":                                   "dns: A record lookup error: lookup h: server misbehaving",
