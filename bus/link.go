@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/ring"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -22,10 +23,10 @@ type link struct {
 
 	// Sent.
 	out     window
-	untaken arrivals // frames of this node that the peer has not yet taken
-	took    uint64   // frames of this node that the peer has taken
-	open    []byte   // the envelope being filled; nil if no frame waits
-	count   uint32   // frames in open
+	untaken ring.Ring[unit.Time] // arrivals of this node's frames that the peer has not yet taken
+	took    uint64               // frames of this node that the peer has taken
+	open    []byte               // the envelope being filled; nil if no frame waits
+	count   uint32               // frames in open
 	tail    unit.Time
 
 	// Last sent to the peer.
@@ -52,8 +53,17 @@ func add(t, span unit.Time) unit.Time {
 	return t + span
 }
 
+// untakenFirst returns the arrival of the first frame that the peer has not yet taken,
+// Never if there is none.
+func (l *link) untakenFirst() unit.Time {
+	if l.untaken.Len() == 0 {
+		return unit.Never
+	}
+	return *l.untaken.Front()
+}
+
 // bound returns the instant before which nothing more arrives on the link.
-func (l *link) bound() unit.Time { return add(min(l.promise, l.untaken.first()), l.ahead) }
+func (l *link) bound() unit.Time { return add(min(l.promise, l.untakenFirst()), l.ahead) }
 
 // held returns the peer's bound, according to the last envelope sent to it.
 func (l *link) held() unit.Time { return add(min(l.said, l.since), l.ahead) }
@@ -62,8 +72,8 @@ func (l *link) held() unit.Time { return add(min(l.said, l.since), l.ahead) }
 // last want sent.
 func (l *link) asking() bool {
 	reply := l.promise
-	if l.untaken.len() > l.waiting() {
-		reply = min(reply, l.untaken.first())
+	if l.untaken.Len() > l.waiting() {
+		reply = min(reply, l.untakenFirst())
 	}
 	return l.asked != noWant && add(reply, l.ahead) <= l.asked
 }
@@ -91,7 +101,7 @@ func (l *link) put(f *frame.Frame) {
 	l.open = appendFrame(l.open, l.tail, f)
 	l.count++
 	l.tail = f.Arrival
-	l.untaken.push(f.Arrival)
+	l.untaken.Push(f.Arrival)
 }
 
 // full reports whether the open envelope may have no room for another frame.
@@ -132,13 +142,13 @@ func (l *link) bare(b []byte, flags uint8, epoch uint32) {
 // violated rule of the protocol; the link is then unchanged.
 func (l *link) accept(e *Envelope) error {
 	switch {
-	case e.Taken < l.took || e.Taken-l.took > uint64(l.untaken.len()):
-		return fmt.Errorf("link %s: peer has taken %d frames of %d", l.name, e.Taken, l.took+uint64(l.untaken.len()))
+	case e.Taken < l.took || e.Taken-l.took > uint64(l.untaken.Len()):
+		return fmt.Errorf("link %s: peer has taken %d frames of %d", l.name, e.Taken, l.took+uint64(l.untaken.Len()))
 	case e.Count > 0 && e.first() < max(l.bound(), l.last):
 		return fmt.Errorf("link %s: frame arrives at %s, promised not before %s", l.name, e.first(), max(l.bound(), l.last))
 	}
 	l.received++
-	l.untaken.drop(int(e.Taken - l.took))
+	l.untaken.Drop(int(e.Taken - l.took))
 	l.took, l.promise, l.want = e.Taken, e.Promise, e.Want
 	if e.Count > 0 {
 		l.since = min(l.since, e.first())

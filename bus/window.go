@@ -1,7 +1,5 @@
 package bus
 
-import "github.com/rackfab/rackfab/fabric/unit"
-
 // window holds the sequenced envelopes of one direction of a link that the receiver
 // has not confirmed, oldest first.
 //
@@ -62,31 +60,3 @@ func (w *window) buffer() []byte {
 	}
 	return make([]byte, envelopeHead, 4<<10)
 }
-
-// arrivals holds the arrivals of frames that were sent and not yet taken, oldest
-// first.
-type arrivals struct {
-	at   []unit.Time
-	head int
-}
-
-func (a *arrivals) len() int { return len(a.at) - a.head }
-
-func (a *arrivals) push(t unit.Time) {
-	if a.head > len(a.at)/2 && a.head > 64 {
-		a.at = a.at[:copy(a.at, a.at[a.head:])]
-		a.head = 0
-	}
-	a.at = append(a.at, t)
-}
-
-// first returns the earliest arrival, Never if there is none.
-func (a *arrivals) first() unit.Time {
-	if a.len() == 0 {
-		return unit.Never
-	}
-	return a.at[a.head]
-}
-
-// drop removes the n oldest arrivals. n is at most len.
-func (a *arrivals) drop(n int) { a.head += n }

@@ -6,6 +6,7 @@
 // Each package below fabric has one subject:
 //
 //	unit       quantities: time, rate, size
+//	ring       a FIFO queue
 //	splitmix   the hash that spreads flows
 //	workload   sizes and start times of generated flows
 //	frame      byte offsets in frames

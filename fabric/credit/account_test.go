@@ -216,8 +216,8 @@ func TestAccountBalances(t *testing.T) {
 
 func heldInLots(a *Account) (n unit.Bytes) {
 	n = a.lots.stale
-	for i := range a.lots.count {
-		n += a.lots.ring[(a.lots.first+i)%len(a.lots.ring)].bytes
+	for i := range a.lots.fresh.Len() {
+		n += a.lots.fresh.At(i).bytes
 	}
 	return n
 }

@@ -101,7 +101,7 @@ func checkLists(t *rapid.T, r *Pacer) {
 			t.Fatalf("sender %d with a demand of %d is on the list %s", i, p.demand(), p.list)
 		}
 	}
-	if listed != r.active.count+r.idle.count {
-		t.Fatalf("%d senders listed, the lists hold %d and %d", listed, r.active.count, r.idle.count)
+	if listed != r.active.Len()+r.idle.Len() {
+		t.Fatalf("%d senders listed, the lists hold %d and %d", listed, r.active.Len(), r.idle.Len())
 	}
 }

@@ -1,6 +1,13 @@
 package credit
 
-import "github.com/rackfab/rackfab/fabric/unit"
+import (
+	"github.com/rackfab/rackfab/fabric/ring"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// maxLots is the number of lots of an account. If they are in use, new credit is added to
+// the youngest lot and takes that lot's age.
+const maxLots = 64
 
 // lot is an amount of credit with its time of receipt.
 type lot struct {
@@ -8,37 +15,31 @@ type lot struct {
 	bytes unit.Bytes
 }
 
-// lots holds the lots that are not yet stale, the oldest first, up to 64. If it
-// is full, new credit is added to the youngest lot and takes that lot's age.
+// lots holds the lots that are not yet stale, the oldest first.
 //
 // Invariant: stale is the credit older than limit and still held.
 type lots struct {
 	limit unit.Time
-	ring  [64]lot
-	first int
-	count int
+	fresh ring.Ring[lot]
 	stale unit.Bytes
 }
 
-func newLots(limit unit.Time) lots { return lots{limit: limit} }
+func newLots(limit unit.Time) lots { return lots{limit: limit, fresh: ring.WithLimit[lot](maxLots)} }
 
 func (l *lots) add(now unit.Time, n unit.Bytes) {
-	if n == 0 {
-		return
+	switch {
+	case n == 0:
+	case l.fresh.Full():
+		l.fresh.Back().bytes += n
+	default:
+		l.fresh.Push(lot{now, n})
 	}
-	if l.count == len(l.ring) {
-		l.ring[(l.first+l.count-1)%len(l.ring)].bytes += n
-		return
-	}
-	l.ring[(l.first+l.count)%len(l.ring)] = lot{now, n}
-	l.count++
 }
 
 // expire returns the credit that has become stale since the last call.
 func (l *lots) expire(now unit.Time) (n unit.Bytes) {
-	for l.count > 0 && now-l.ring[l.first].at > l.limit {
-		n += l.ring[l.first].bytes
-		l.pop()
+	for l.fresh.Len() > 0 && now-l.fresh.Front().at > l.limit {
+		n += l.fresh.Pop().bytes
 	}
 	l.stale += n
 	return n
@@ -50,18 +51,13 @@ func (l *lots) take(n unit.Bytes) {
 	old := min(n, l.stale)
 	l.stale -= old
 	n -= old
-	for l.count > 0 && n > 0 {
-		first := &l.ring[l.first]
+	for l.fresh.Len() > 0 && n > 0 {
+		first := l.fresh.Front()
 		part := min(n, first.bytes)
 		first.bytes -= part
 		n -= part
 		if first.bytes == 0 {
-			l.pop()
+			l.fresh.Drop(1)
 		}
 	}
-}
-
-func (l *lots) pop() {
-	l.first = (l.first + 1) % len(l.ring)
-	l.count--
 }

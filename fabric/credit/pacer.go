@@ -1,6 +1,9 @@
 package credit
 
-import "github.com/rackfab/rackfab/fabric/unit"
+import (
+	"github.com/rackfab/rackfab/fabric/ring"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
 
 // list is the list on which a receiver keeps a sender.
 type list uint8
@@ -56,8 +59,8 @@ type Pacer struct {
 	rate   float64 // credited bytes per ps
 	window int64   // maximum slow credit of an idle sender, in quanta
 	peers  []peer
-	active ring
-	idle   ring
+	active ring.Ring[int] // contains each sender at most once
+	idle   ring.Ring[int]
 	due    unit.Time
 }
 
@@ -69,17 +72,11 @@ func NewPacer(p *Params, line unit.Rate, senders int) Pacer {
 		rate:   float64(line) * p.RateShare / 8 / float64(unit.Second),
 		window: Quanta(p.window(line)),
 		peers:  make([]peer, senders),
-		active: newRing(senders),
-		idle:   newRing(senders),
 	}
 }
 
 // Add adds a sender with the next index.
-func (r *Pacer) Add() {
-	r.peers = append(r.peers, peer{})
-	r.active.grow()
-	r.idle.grow()
-}
+func (r *Pacer) Add() { r.peers = append(r.peers, peer{}) }
 
 // Packet processes the field target_pull of a sender's data packet: a target or
 // the excess signal. The excess signal does not change the last target
@@ -109,12 +106,21 @@ func (r *Pacer) Request(now unit.Time, sender int, target int64) {
 		return
 	}
 	if p.list == idle {
-		r.idle.remove(sender)
+		r.unlist(sender)
 	}
 	p.list = active
 	p.guarded = now
-	r.active.push(sender)
+	r.active.Push(sender)
 	r.due = max(r.due, now)
+}
+
+// unlist removes a sender from the idle list by rotating the list once.
+func (r *Pacer) unlist(sender int) {
+	for range r.idle.Len() {
+		if s := r.idle.Pop(); s != sender {
+			r.idle.Push(s)
+		}
+	}
 }
 
 // Asked returns the sender's latest target, near which the next one is decoded.
@@ -141,7 +147,7 @@ func (r *Pacer) List(sender int) string { return r.peers[sender].list.String() }
 
 // Next returns the instant at which the timer fires, or false if no sender is
 // listed.
-func (r *Pacer) Next() (unit.Time, bool) { return r.due, r.active.count+r.idle.count > 0 }
+func (r *Pacer) Next() (unit.Time, bool) { return r.due, r.active.Len()+r.idle.Len() > 0 }
 
 // Tick fires the timer if it is due. It grants to the head of the active list,
 // or of the idle list if the active list is empty. A sender whose share is 0 is
@@ -150,8 +156,8 @@ func (r *Pacer) Tick(now unit.Time) (Grant, bool) {
 	if _, ok := r.Next(); !ok || now < r.due {
 		return Grant{}, false
 	}
-	if r.active.count > 0 {
-		if g, ok := r.each(now, &r.active, r.grantActive); ok || r.idle.count == 0 {
+	if r.active.Len() > 0 {
+		if g, ok := r.each(now, &r.active, r.grantActive); ok || r.idle.Len() == 0 {
 			return g, ok
 		}
 	}
@@ -163,9 +169,9 @@ func (r *Pacer) Tick(now unit.Time) (Grant, bool) {
 const zeroQuanta = 4
 
 // each tries the senders of a list in turn until one of them is granted credit.
-func (r *Pacer) each(now unit.Time, l *ring, grant func(unit.Time, int) Grant) (Grant, bool) {
-	for range l.count {
-		if g := grant(now, l.pop()); g.Quanta > 0 {
+func (r *Pacer) each(now unit.Time, l *ring.Ring[int], grant func(unit.Time, int) Grant) (Grant, bool) {
+	for range l.Len() {
+		if g := grant(now, l.Pop()); g.Quanta > 0 {
 			r.due = now + r.span(g.Quanta)
 			return g, true
 		}
@@ -187,10 +193,10 @@ func (r *Pacer) grantActive(now unit.Time, sender int) Grant {
 	}
 	g := r.give(now, sender, min(share, p.demand()))
 	if p.demand() > 0 {
-		r.active.push(sender)
+		r.active.Push(sender)
 	} else {
 		p.list = idle
-		r.idle.push(sender)
+		r.idle.Push(sender)
 	}
 	return g
 }
@@ -200,7 +206,7 @@ func (r *Pacer) grantIdle(now unit.Time, sender int) Grant {
 	g := r.give(now, sender, Quanta(unit.Bytes(p.aimd.idle(r.p))*r.p.MTU))
 	g.Slow = true
 	if p.slow() < r.window && (g.Quanta > 0 || p.aimd.n == 0) {
-		r.idle.push(sender)
+		r.idle.Push(sender)
 	} else {
 		p.list = unlisted
 	}

@@ -182,7 +182,6 @@ func (n *NIC) grow(senders, receivers int) {
 		pace.Set(i, n.pace.At(i))
 	}
 	n.pace = pace
-	n.ready.grow(len(n.senders))
 	if n.credits != nil {
 		n.addCredits(n.credits, senders, receivers)
 	}

@@ -64,7 +64,6 @@ func TestReadyQueueAgainstOneList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const flows = 6
 		var q readyQueue
-		q.grow(flows)
 		classes := rapid.SliceOfN(rapid.SampledFrom([]fabric.Priority{0, 3, 7}), 2*flows, 2*flows).Draw(t, "classes")
 		var twin []int32
 		room := flows
@@ -72,7 +71,6 @@ func TestReadyQueueAgainstOneList(t *testing.T) {
 			switch i := int32(rapid.IntRange(0, room-1).Draw(t, "flow")); rapid.IntRange(0, 9).Draw(t, "what") {
 			case 0:
 				room = 2 * flows
-				q.grow(room)
 			case 1, 2, 3, 4:
 				if slices.Contains(twin, i) {
 					continue

@@ -4,6 +4,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/ring"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -58,7 +59,7 @@ type controlQueue struct {
 
 // controlLane holds the control packets of one traffic class.
 type controlLane struct {
-	fifo[controlPacket]
+	ring.Ring[controlPacket]
 	class fabric.Priority
 }
 
@@ -77,14 +78,14 @@ func (q *controlQueue) lane(class fabric.Priority) *controlLane {
 			return &q.lanes[i]
 		}
 	}
-	q.lanes = append(q.lanes, controlLane{newFIFO[controlPacket](q.limit), class})
+	q.lanes = append(q.lanes, controlLane{class: class})
 	return &q.lanes[len(q.lanes)-1]
 }
 
 // open returns the first non-empty lane whose class is not paused, or nil.
 func (q *controlQueue) open(p *pause) *controlLane {
 	for i := range q.lanes {
-		if l := &q.lanes[i]; l.count > 0 && !p.holds(l.class) {
+		if l := &q.lanes[i]; l.Len() > 0 && !p.holds(l.class) {
 			return l
 		}
 	}
@@ -122,7 +123,7 @@ func (n *NIC) reply(now unit.Time, c controlPacket, out *fabric.Out) bool {
 	}
 	if n.control.count < n.control.limit {
 		n.control.count++
-		n.control.lane(class).push(c)
+		*n.control.lane(class).Next() = c
 		return true
 	}
 	var lost frame.Frame
@@ -153,7 +154,7 @@ func (n *NIC) flowOf(c *controlPacket) fabric.FlowID {
 
 // sendControl transmits the oldest packet of the first lane that is not paused.
 func (n *NIC) sendControl(now unit.Time, f *frame.Frame, out *fabric.Out) {
-	c := n.control.open(&n.pause).pop()
+	c := n.control.open(&n.pause).Pop()
 	n.control.count--
 	n.control.ready = now + n.control.gap
 	n.buildControl(&c, f)

@@ -8,6 +8,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic/command"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
+	"github.com/rackfab/rackfab/fabric/ring"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -106,8 +107,7 @@ func (n *NIC) addEnds(list []ConnectionConfig) error {
 	return nil
 }
 
-// grow makes room for new initiators, and for all ends to wait for a unit; initiators is
-// the previous count. Existing timers keep their instants.
+// grow makes room for the timers of new initiators; initiators is the previous count. Existing timers keep their instants.
 func (e *engine) grow(initiators int) {
 	old := e.timers
 	e.timers = agenda.New(len(e.initiators) + 1)
@@ -115,13 +115,6 @@ func (e *engine) grow(initiators int) {
 		e.timers.Set(i, old.At(i))
 	}
 	e.timers.Set(len(e.initiators), old.At(initiators))
-	for i := range e.pools {
-		waiting := newFIFO[int32](len(e.ends))
-		for p := &e.pools[i]; p.waiting.count > 0; {
-			waiting.push(p.waiting.pop())
-		}
-		e.pools[i].waiting = waiting
-	}
 }
 
 // addEnd adds this host's end of a connection.
@@ -151,7 +144,7 @@ func (n *NIC) addEnd(e *engine, cfg ConnectionConfig) error {
 	} else {
 		s.packet.BTH.DestQP = r.qp
 		e.ends = append(e.ends, end{false, len(e.targets)})
-		e.targets = append(e.targets, target{connection: base, jobs: newTable[job](maxJobs), found: newTable[job](maxOutstanding + 1)})
+		e.targets = append(e.targets, target{connection: base, jobs: ring.WithLimit[job](maxJobs), found: ring.WithLimit[job](maxOutstanding + 1)})
 	}
 	for len(e.ofSender) < len(n.senders) {
 		e.ofSender = append(e.ofSender, -1)

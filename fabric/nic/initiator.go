@@ -4,6 +4,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic/command"
+	"github.com/rackfab/rackfab/fabric/ring"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -15,10 +16,11 @@ import (
 // and resend the number of these that wait for retransmission.
 type initiator struct {
 	connection
-	queue    int       // flow queue, -1 for none
-	ops      table[op] // commands in progress
-	cutting  uint64    // number of the op being cut; ops.end if all are cut
-	sent     table[request]
+	queue    int           // flow queue, -1 for none
+	ops      ring.Ring[op] // commands in progress
+	firstOp  uint64        // number of the first of ops; commands are numbered from 0
+	cutting  uint64        // number of the op being cut; endOp if all are cut
+	sent     ring.Ring[request]
 	psn      int64 // of the next new request
 	active   int
 	resend   int
@@ -61,9 +63,15 @@ type request struct {
 func newInitiator(base connection, e *EngineConfig) initiator {
 	most := 2 * max(e.GetLimit, e.PutLimit)
 	return initiator{
-		connection: base, queue: -1, ops: newTable[op](most + 1), sent: newTable[request](most), deadline: unit.Never,
+		connection: base, queue: -1, ops: ring.WithLimit[op](most + 1), sent: ring.WithLimit[request](most), deadline: unit.Never,
 	}
 }
+
+// op returns the command in progress with the given number.
+func (c *initiator) op(number uint64) *op { return c.ops.At(int(number - c.firstOp)) }
+
+// endOp returns the number that the next command will have.
+func (c *initiator) endOp() uint64 { return c.firstOp + uint64(c.ops.Len()) }
 
 // rest returns the part of a request that is still unanswered.
 func (c *initiator) rest(r *request) command.Part {
@@ -89,31 +97,31 @@ func (e *engine) nextPart(c *initiator) (verb command.Verb, part command.Part, o
 		r := c.firstToResend()
 		return r.verb, c.rest(r), true
 	}
-	if c.cutting == c.ops.end {
-		if c.queue < 0 || c.ops.full() || e.flows.Queue(c.queue).Len() == 0 {
+	if c.cutting == c.endOp() {
+		if c.queue < 0 || c.ops.Full() || e.flows.Queue(c.queue).Len() == 0 {
 			return 0, part, false
 		}
-		c.ops.add(op{Command: e.flows.Queue(c.queue).Take()})
+		c.ops.Push(op{Command: e.flows.Queue(c.queue).Take()})
 		e.stirred = true
 	}
-	o := c.ops.at(c.cutting)
+	o := c.op(c.cutting)
 	limit := e.PutLimit
 	if o.Verb.AsksForData() {
 		limit = e.GetLimit
 	}
-	if c.active >= limit || c.sent.full() {
+	if c.active >= limit || c.sent.Full() {
 		return 0, part, false
 	}
 	part = c.cutter.Part(&o.Command, o.cut)
-	if c.sent.len() > 0 && c.psn+int64(part.Packets)-c.sent.at(c.sent.first).psn > maxUnacked {
+	if c.sent.Len() > 0 && c.psn+int64(part.Packets)-c.sent.Front().psn > maxUnacked {
 		return 0, part, false
 	}
 	return o.Verb, part, true
 }
 
 func (c *initiator) firstToResend() *request {
-	for i := c.sent.first; i < c.sent.end; i++ {
-		if r := c.sent.at(i); r.state == toResend {
+	for i := range c.sent.Len() {
+		if r := c.sent.At(i); r.state == toResend {
 			return r
 		}
 	}
@@ -155,9 +163,9 @@ func (c *initiator) take() *request {
 		r.state = inFlight
 		return r
 	}
-	o := c.ops.at(c.cutting)
+	o := c.op(c.cutting)
 	part := c.cutter.Part(&o.Command, o.cut)
-	c.sent.add(request{Part: part, verb: o.Verb, op: c.cutting, psn: c.psn})
+	c.sent.Push(request{Part: part, verb: o.Verb, op: c.cutting, psn: c.psn})
 	c.psn += int64(part.Packets)
 	c.backlog -= part.Bytes
 	c.active++
@@ -165,7 +173,7 @@ func (c *initiator) take() *request {
 	if o.cut += part.Bytes; part.Last {
 		c.cutting++
 	}
-	return c.sent.at(c.sent.end - 1)
+	return c.sent.Back()
 }
 
 // sendRequest writes the next request of an initiator into f.
@@ -176,7 +184,7 @@ func (n *NIC) sendRequest(now unit.Time, c *initiator, f *frame.Frame, out *fabr
 	if fresh && carries(r.verb) {
 		n.senders[c.sender].inFlight += r.Bytes
 	}
-	o := c.ops.at(r.op)
+	o := c.op(r.op)
 	r.at, r.serial = now, c.serial
 	c.serial++
 	packet := r.psn + int64(r.Packets-part.Packets)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/ring"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -26,7 +27,7 @@ type IntakeConfig struct {
 // Invariant: total is the sum of bytes, and of the lengths of the frames.
 type intake struct {
 	IntakeConfig
-	frames fifo[frame.Frame]
+	frames ring.Ring[frame.Frame]
 	bytes  [fabric.Priorities]unit.Bytes
 	total  unit.Bytes
 	due    unit.Time // when the oldest frame is absorbed; Never if the buffer is empty
@@ -43,10 +44,7 @@ func newIntake(c IntakeConfig) *intake {
 	if c.Absorb == 0 {
 		return nil
 	}
-	return &intake{
-		IntakeConfig: c, frames: newFIFO[frame.Frame](int(c.Buffer/frame.MinLen) + 1),
-		due: unit.Never, refresh: unit.Never,
-	}
+	return &intake{IntakeConfig: c, due: unit.Never, refresh: unit.Never}
 }
 
 // cost returns the time that the host needs to absorb a frame. It is 0 for a frame
@@ -71,10 +69,10 @@ func (n *NIC) takeIn(now unit.Time, f *frame.Frame, out *fabric.Out) {
 		}, f)
 		return
 	}
-	if k.frames.count == 0 {
+	if k.frames.Len() == 0 {
 		k.due = now + k.cost(f)
 	}
-	k.frames.push(*f)
+	*k.frames.Next() = *f
 	k.total += length
 	k.bytes[class] += length
 	n.stats.IntakePeak = max(n.stats.IntakePeak, k.total)
@@ -87,15 +85,15 @@ func (n *NIC) takeIn(now unit.Time, f *frame.Frame, out *fabric.Out) {
 func (n *NIC) absorb(now unit.Time, out *fabric.Out) {
 	k := n.intake
 	for k.due <= now {
-		f := k.frames.pop()
+		f := k.frames.Pop()
 		class, length := n.cfg.DSCP[f.DSCP()], f.Len()
 		k.total -= length
 		k.bytes[class] -= length
 		if k.bytes[class] <= k.XON {
 			k.want &^= 1 << class
 		}
-		if k.frames.count > 0 {
-			k.due += k.cost(&k.frames.items[k.frames.head])
+		if k.frames.Len() > 0 {
+			k.due += k.cost(k.frames.Front())
 		} else {
 			k.due = unit.Never
 		}

@@ -69,7 +69,6 @@ func New(cfg Config) (*NIC, error) {
 	s := len(n.senders)
 	n.timers = agenda.New(n.npTimer(len(n.receivers)))
 	n.pace = agenda.New(s)
-	n.ready.grow(s)
 	if cfg.Notification == cc.NotifyCredit {
 		n.credits = n.newCredits()
 	}

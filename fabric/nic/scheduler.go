@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/ring"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -20,13 +21,12 @@ import (
 
 // readyQueue holds the flows that wait for the link, in one lane per traffic class.
 //
-// Invariant: each lane is in the order of the turns and has room for every flow. A class
-// is in waiting if and only if its lane is not empty.
+// Invariant: each lane is in the order of the turns. A class is in waiting if and only if
+// its lane is not empty.
 type readyQueue struct {
-	lanes   [fabric.Priorities]fifo[turn]
+	lanes   [fabric.Priorities]ring.Ring[turn]
 	classes uint8 // bit per class whose flows have ever had something to send
 	waiting uint8 // bit per class with a waiting flow
-	flows   int
 	next    uint64
 }
 
@@ -36,29 +36,11 @@ type turn struct {
 	sender int32
 }
 
-// grow makes room for the given number of flows.
-func (q *readyQueue) grow(flows int) {
-	q.flows = flows
-	for set := q.classes; set != 0; set &= set - 1 {
-		lane := &q.lanes[bits.TrailingZeros8(set)]
-		larger := newFIFO[turn](flows)
-		for lane.count > 0 {
-			larger.push(lane.pop())
-		}
-		*lane = larger
-	}
-}
-
-// open creates the lane of a class on first use.
-func (q *readyQueue) open(class fabric.Priority) {
-	if q.classes>>class&1 == 0 {
-		q.classes |= 1 << class
-		q.lanes[class] = newFIFO[turn](q.flows)
-	}
-}
+// open records that a flow of the class has something to send.
+func (q *readyQueue) open(class fabric.Priority) { q.classes |= 1 << class }
 
 func (q *readyQueue) push(class fabric.Priority, sender int32) {
-	q.lanes[class].push(turn{q.next, sender})
+	*q.lanes[class].Next() = turn{q.next, sender}
 	q.waiting |= 1 << class
 	q.next++
 }
@@ -69,15 +51,15 @@ func (q *readyQueue) pop(held uint8) int {
 	class := -1
 	for set := q.waiting &^ held; set != 0; set &= set - 1 {
 		k := bits.TrailingZeros8(set)
-		if class < 0 || q.lanes[k].items[q.lanes[k].head].number < q.lanes[class].items[q.lanes[class].head].number {
+		if class < 0 || q.lanes[k].Front().number < q.lanes[class].Front().number {
 			class = k
 		}
 	}
 	lane := &q.lanes[class]
-	if lane.count == 1 {
+	if lane.Len() == 1 {
 		q.waiting &^= 1 << class
 	}
-	return int(lane.pop().sender)
+	return int(lane.Pop().sender)
 }
 
 // wake moves flow i from parked to pacing if it has something to send.

@@ -6,13 +6,14 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/ring"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
 // backToBack drives two NICs on one link. Its only queue is the frames in flight.
 type backToBack struct {
 	nics  [2]*NIC
-	inbox [2]fifo[frame.Frame]
+	inbox [2]ring.Ring[frame.Frame]
 	out   fabric.Out
 	mark  bool // marks every other data frame and writes a hop into it
 	count int
@@ -26,7 +27,6 @@ func newBackToBack(t testing.TB, flows int, change func(*Config)) *backToBack {
 	b := &backToBack{out: fabric.Out{Quiet: true}}
 	for host := range b.nics {
 		b.nics[host] = mustNew(t, config(host, cfg, change, func(c *Config) { c.Timeout, c.AckEvery = unit.Millisecond, 4 }))
-		b.inbox[host] = newFIFO[frame.Frame](4096)
 	}
 	return b
 }
@@ -35,8 +35,8 @@ func newBackToBack(t testing.TB, flows int, change func(*Config)) *backToBack {
 func (b *backToBack) step() int {
 	host, at, arrival := 0, unit.Never, false
 	for h := range b.nics {
-		if q := &b.inbox[h]; q.count > 0 && q.items[q.head].Arrival <= at {
-			host, at, arrival = h, q.items[q.head].Arrival, true
+		if q := &b.inbox[h]; q.Len() > 0 && q.Front().Arrival <= at {
+			host, at, arrival = h, q.Front().Arrival, true
 		}
 		if own, ok := b.nics[h].Next(); ok && own < at {
 			host, at, arrival = h, own, false
@@ -45,8 +45,8 @@ func (b *backToBack) step() int {
 	b.out.Reset()
 	if arrival {
 		q := &b.inbox[host]
-		b.nics[host].Arrive(at, 0, &q.items[q.head], &b.out)
-		q.pop()
+		b.nics[host].Arrive(at, 0, q.Front(), &b.out)
+		q.Drop(1)
 	} else {
 		b.nics[host].Tick(at, &b.out)
 	}
@@ -57,7 +57,7 @@ func (b *backToBack) step() int {
 				f.SetECN(frame.CE)
 			}
 		}
-		b.inbox[1-host].push(b.out.Sends[i].Frame)
+		b.inbox[1-host].Push(b.out.Sends[i].Frame)
 	}
 	return len(b.out.Sends)
 }

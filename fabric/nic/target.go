@@ -6,6 +6,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic/command"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
+	"github.com/rackfab/rackfab/fabric/ring"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -18,10 +19,10 @@ const maxJobs = 2 * (maxOutstanding + 1)
 // atomics (the target table).
 type target struct {
 	connection
-	jobs table[job]
+	jobs ring.Ring[job]
 	// found holds the results of the latest atomics. A repeated atomic is answered from
 	// here and not executed again (IBTA volume 1 §9.7.5.1.1).
-	found  table[job]
+	found  ring.Ring[job]
 	inSend bool // within the packets of a send
 }
 
@@ -82,8 +83,8 @@ func (n *NIC) repeat(now unit.Time, t *target, f *frame.Frame, out *fabric.Out) 
 	case op == frame.ReadRequest:
 		n.respond(now, t, job{psn: f.PSN(), bytes: unit.Bytes(f.DMALength()), trace: f.Trace, in: f.Arrival, msn: n.receivers[t.receiver].msn}, out)
 	case op.HasAtomic():
-		for i := t.found.first; i < t.found.end; i++ {
-			if j := t.found.at(i); j.psn == f.PSN() {
+		for i := range t.found.Len() {
+			if j := t.found.At(i); j.psn == f.PSN() {
 				again := *j
 				again.trace, again.in = f.Trace, f.Arrival
 				n.respond(now, t, again, out)
@@ -106,7 +107,7 @@ func (n *NIC) execute(now unit.Time, t *target, f *frame.Frame, out *fabric.Out)
 	case r.remaining != 0 || t.inSend:
 		n.malformed(now, f, out) // requests within a message are malformed
 		return
-	case t.jobs.full():
+	case t.jobs.Full():
 		n.dropResponse(now, t, f.Trace, out)
 		return
 	}
@@ -150,10 +151,10 @@ func (n *NIC) atomic(now unit.Time, t *target, f *frame.Frame, out *fabric.Out) 
 	j := job{psn: r.expected, bytes: command.AtomicSize, trace: f.Trace, in: f.Arrival, atomic: true, original: word}
 	r.accept(1)
 	j.msn = r.msn
-	if t.found.full() {
-		t.found.drop()
+	if t.found.Full() {
+		t.found.Drop(1)
 	}
-	t.found.add(j)
+	t.found.Push(j)
 	n.respond(now, t, j, out)
 }
 
@@ -167,11 +168,11 @@ func (n *NIC) refuseRequest(now unit.Time, t *target, f *frame.Frame, syndrome u
 // respond queues a response. If the queue is full the response is dropped, and the
 // initiator has to request it again.
 func (n *NIC) respond(now unit.Time, t *target, j job, out *fabric.Out) {
-	if t.jobs.full() {
+	if t.jobs.Full() {
 		n.dropResponse(now, t, j.trace, out)
 		return
 	}
-	t.jobs.add(j)
+	t.jobs.Push(j)
 	k := n.engine.find(t.ID)
 	n.engine.employ(k)
 	n.offer(k)
@@ -190,10 +191,10 @@ func (n *NIC) offerResponse(t *target) (idle bool) {
 	if t.unit < 0 {
 		return false
 	}
-	if t.jobs.len() == 0 {
+	if t.jobs.Len() == 0 {
 		return true
 	}
-	j := t.jobs.at(t.jobs.first)
+	j := t.jobs.Front()
 	p := frame.Packet{BTH: frame.BTH{Opcode: j.opcode(t.Payload)}, Payload: j.payload(t.Payload)}
 	rank := int64(j.bytes - j.sent)
 	if n.engine.Policy != shaper.ByLoad {
@@ -232,7 +233,7 @@ func (j *job) payload(most unit.Bytes) uint32 {
 // sendResponse writes the next response packet of a target into f. It returns the arrival
 // of the request.
 func (n *NIC) sendResponse(now unit.Time, t *target, f *frame.Frame, out *fabric.Out) (in unit.Time) {
-	j := t.jobs.at(t.jobs.first)
+	j := t.jobs.Front()
 	p := &n.senders[t.sender].packet
 	bytes := min(t.Payload, j.bytes-j.sent)
 	packet := frame.NextPSN(j.psn, uint32(j.sent/t.Payload))
@@ -251,7 +252,7 @@ func (n *NIC) sendResponse(now unit.Time, t *target, f *frame.Frame, out *fabric
 	f.Trace, in = j.trace&^fabric.Closing, j.in
 	if j.sent += bytes; j.sent == j.bytes {
 		f.Trace = j.trace
-		t.jobs.drop()
+		t.jobs.Drop(1)
 	}
 	if out.Wants(f.Trace) {
 		out.Note(fabric.Note{

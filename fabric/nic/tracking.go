@@ -1,6 +1,8 @@
 package nic
 
 import (
+	"sort"
+
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
@@ -37,8 +39,8 @@ func (n *NIC) returned(now unit.Time, c *initiator, f *frame.Frame, out *fabric.
 // source table.
 func (c *initiator) psnOf(p uint32) int64 {
 	oldest := c.psn
-	if c.sent.len() > 0 {
-		oldest = c.sent.at(c.sent.first).psn
+	if c.sent.Len() > 0 {
+		oldest = c.sent.Front().psn
 	}
 	return oldest + int64(frame.PSNDiff(p, psn(oldest)))
 }
@@ -59,8 +61,8 @@ func (n *NIC) confirmed(now unit.Time, c *initiator, f *frame.Frame, out *fabric
 	case frame.SyndromeNAKSequence:
 		n.stats.PacketSeqErr++
 		n.written(now, c, packet, n.sample(now, c.sender, f, out), out)
-		for i := c.sent.first; i < c.sent.end; i++ {
-			if r := c.sent.at(i); r.psn >= packet {
+		for i := 0; i < c.sent.Len(); i++ { // until the connection fails
+			if r := c.sent.At(i); r.psn >= packet {
 				n.again(now, c, r, out)
 			}
 		}
@@ -75,8 +77,8 @@ func (n *NIC) confirmed(now unit.Time, c *initiator, f *frame.Frame, out *fabric
 // written marks the writes and sends below packet upTo as done.
 func (n *NIC) written(now unit.Time, c *initiator, upTo int64, rtt unit.Time, out *fabric.Out) {
 	acked := unit.Bytes(0)
-	for i := c.sent.first; i < c.sent.end; i++ {
-		r := c.sent.at(i)
+	for i := range c.sent.Len() {
+		r := c.sent.At(i)
 		if r.psn >= upTo {
 			break
 		}
@@ -133,19 +135,14 @@ func (n *NIC) responded(now unit.Time, c *initiator, f *frame.Frame, out *fabric
 
 // find returns the row of the request that a packet answers, or nil.
 func (c *initiator) find(packet int64) *request {
-	lo, hi := c.sent.first, c.sent.end
-	for lo < hi {
-		mid := lo + (hi-lo)/2
-		if r := c.sent.at(mid); r.psn+int64(r.Packets) <= packet {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	if lo == c.sent.end || c.sent.at(lo).psn > packet {
+	i := sort.Search(c.sent.Len(), func(i int) bool {
+		r := c.sent.At(i)
+		return r.psn+int64(r.Packets) > packet
+	})
+	if i == c.sent.Len() || c.sent.At(i).psn > packet {
 		return nil
 	}
-	return c.sent.at(lo)
+	return c.sent.At(i)
 }
 
 // fits reports whether the packet has the opcode and length of the request's response.
@@ -161,8 +158,8 @@ func (c *initiator) fits(r *request, f *frame.Frame) bool {
 // missed moves the requests in flight that were sent before r into the retry state:
 // responses do not overtake, so these requests will not be answered.
 func (n *NIC) missed(now unit.Time, c *initiator, r *request, out *fabric.Out) {
-	for i := c.sent.first; i < c.sent.end; i++ {
-		other := c.sent.at(i)
+	for i := 0; i < c.sent.Len(); i++ { // until the connection fails
+		other := c.sent.At(i)
 		if other.psn >= r.psn {
 			return
 		}
@@ -190,7 +187,7 @@ func (n *NIC) again(now unit.Time, c *initiator, r *request, out *fabric.Out) {
 	n.engine.stats.Retries++
 	out.Note(fabric.Note{
 		Kind: fabric.Retransmitted, At: now, Flow: c.ID, Priority: c.Class,
-		A: int64(psn(r.psn + int64(r.Packets-part.Packets))), B: 1, Trace: trace(c.ID, int64(c.ops.at(r.op).ID)),
+		A: int64(psn(r.psn + int64(r.Packets-part.Packets))), B: 1, Trace: trace(c.ID, int64(c.op(r.op).ID)),
 	})
 }
 
@@ -202,7 +199,7 @@ func (n *NIC) finish(now unit.Time, c *initiator, r *request, out *fabric.Out) {
 	}
 	r.state = answered
 	c.active--
-	o := c.ops.at(r.op)
+	o := c.op(r.op)
 	if o.open--; o.open == 0 && o.cut == o.Size {
 		o.done = true
 		n.completed(now, c, &o.Command, out)
@@ -211,11 +208,12 @@ func (n *NIC) finish(now unit.Time, c *initiator, r *request, out *fabric.Out) {
 
 // settle drops completed rows from the front of the tables.
 func (c *initiator) settle() {
-	for c.sent.len() > 0 && c.sent.at(c.sent.first).state == answered {
-		c.sent.drop()
+	for c.sent.Len() > 0 && c.sent.Front().state == answered {
+		c.sent.Drop(1)
 	}
-	for c.ops.len() > 0 && c.ops.first < c.cutting && c.ops.at(c.ops.first).done {
-		c.ops.drop()
+	for c.firstOp < c.cutting && c.ops.Front().done {
+		c.ops.Drop(1)
+		c.firstOp++
 	}
 }
 
@@ -226,8 +224,8 @@ func (n *NIC) watch(c *initiator) {
 		return
 	}
 	c.deadline = unit.Never
-	for i := c.sent.first; i < c.sent.end; i++ {
-		if r := c.sent.at(i); r.state == inFlight {
+	for i := range c.sent.Len() {
+		if r := c.sent.At(i); r.state == inFlight {
 			c.deadline = r.at + n.cfg.Timeout
 			break // later rows were sent later, or may wait a little longer
 		}
@@ -248,11 +246,11 @@ func (n *NIC) overdue(now unit.Time, i int, out *fabric.Out) {
 	}
 	n.stats.LocalAckTimeoutErr++
 	out.Note(fabric.Note{
-		Kind: fabric.TimedOut, At: now, Flow: c.ID, Priority: c.Class, A: int64(psn(c.sent.at(c.sent.first).psn)),
-		Trace: trace(c.ID, int64(c.ops.at(c.sent.at(c.sent.first).op).ID)),
+		Kind: fabric.TimedOut, At: now, Flow: c.ID, Priority: c.Class, A: int64(psn(c.sent.Front().psn)),
+		Trace: trace(c.ID, int64(c.op(c.sent.Front().op).ID)),
 	})
-	for k := c.sent.first; k < c.sent.end && !c.failed; k++ {
-		if r := c.sent.at(k); r.state == inFlight && r.at+n.cfg.Timeout <= now {
+	for k := 0; k < c.sent.Len(); k++ { // until the connection fails
+		if r := c.sent.At(k); r.state == inFlight && r.at+n.cfg.Timeout <= now {
 			n.again(now, c, r, out)
 		}
 	}
@@ -264,19 +262,22 @@ func (n *NIC) overdue(now unit.Time, i int, out *fabric.Out) {
 func (n *NIC) fail(now unit.Time, c *initiator, out *fabric.Out) {
 	e := n.engine
 	c.failed = true
-	for i := c.sent.first; i < c.sent.end; i++ {
-		if r := c.sent.at(i); r.state == inFlight {
+	for i := range c.sent.Len() {
+		if r := c.sent.At(i); r.state == inFlight {
 			e.shaper.Arrived(c.rest(r).Response)
 		}
 	}
-	for ; c.ops.len() > 0; c.ops.drop() {
-		if o := c.ops.at(c.ops.first); !o.done {
+	for i := range c.ops.Len() {
+		if o := c.ops.At(i); !o.done {
 			n.refuse(now, fabric.CommandFailed, c.ID, o.ID, out)
 		}
 	}
-	c.cutting = c.ops.end
+	c.firstOp = c.endOp()
+	c.cutting = c.firstOp
+	c.ops.Drop(c.ops.Len())
 	n.senders[c.sender].inFlight = 0
-	c.sent.first, c.active, c.resend, c.backlog = c.sent.end, 0, 0, 0
+	c.sent.Drop(c.sent.Len())
+	c.active, c.resend, c.backlog = 0, 0, 0
 	if c.queue >= 0 {
 		for q := e.flows.Queue(c.queue); q.Len() > 0; {
 			n.refuse(now, fabric.CommandFailed, c.ID, q.Take().ID, out)

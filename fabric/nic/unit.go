@@ -6,6 +6,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic/command"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
+	"github.com/rackfab/rackfab/fabric/ring"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -29,7 +30,7 @@ func newUnits(initiator, response int) []mcu {
 // pool is the units of one kind, and the queue of ends that wait for one.
 type pool struct {
 	first, end int // units first to end-1
-	waiting    fifo[int32]
+	waiting    ring.Ring[int32]
 }
 
 const (
@@ -39,8 +40,8 @@ const (
 
 func newPools(e *engine) [2]pool {
 	return [2]pool{
-		requestPool:  {0, e.Units, newFIFO[int32](len(e.ends))},
-		responsePool: {e.Units, e.Units + e.ResponseUnits, newFIFO[int32](len(e.ends))},
+		requestPool:  {first: 0, end: e.Units},
+		responsePool: {first: e.Units, end: e.Units + e.ResponseUnits},
 	}
 }
 
@@ -72,7 +73,7 @@ func (e *engine) employ(k int) {
 		}
 	}
 	c.waiting = true
-	p.waiting.push(int32(k))
+	p.waiting.Push(int32(k))
 }
 
 // dismiss takes the unit from end k and assigns it to the next waiting end. It returns the
@@ -85,10 +86,10 @@ func (e *engine) dismiss(k int) int {
 	}
 	c.unit, e.units[u].end = -1, -1
 	e.shaper.Withdraw(u)
-	if p.waiting.count == 0 {
+	if p.waiting.Len() == 0 {
 		return -1
 	}
-	next := int(p.waiting.pop())
+	next := int(p.waiting.Pop())
 	e.connection(next).waiting = false
 	e.units[u].end, e.connection(next).unit = next, u
 	return next
@@ -128,7 +129,7 @@ func (n *NIC) offerRequest(c *initiator) (idle bool) {
 	}
 	if !ok {
 		e.shaper.Withdraw(c.unit)
-		return c.sent.len() == 0 && (c.queue < 0 || e.flows.Queue(c.queue).Len() == 0)
+		return c.sent.Len() == 0 && (c.queue < 0 || e.flows.Queue(c.queue).Len() == 0)
 	}
 	e.shaper.Offer(c.unit, shaper.Packet{
 		Leaf: 2 * c.class, Out: n.requestLength(c, verb, part), In: part.Response,
@@ -168,8 +169,8 @@ func (e *engine) rank(c *initiator) int64 {
 	case shaper.ByLoad:
 		return int64(c.backlog)
 	case shaper.ByPriority:
-		if c.cutting < c.ops.end {
-			return c.ops.at(c.cutting).Rank
+		if c.cutting < c.endOp() {
+			return c.op(c.cutting).Rank
 		}
 	case shaper.Availability:
 		return -int64(c.active)
@@ -238,7 +239,7 @@ func (e *engine) head(end int) uint64 {
 	if c.resend > 0 {
 		op = c.firstToResend().op
 	}
-	return trace(c.ID, int64(c.ops.at(op).ID))
+	return trace(c.ID, int64(c.op(op).ID))
 }
 
 // noteTokens notes the units whose requests ask for more than the IN tokens allow.

@@ -13,6 +13,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/agenda"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/ring"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -29,7 +30,7 @@ const stuckAfter = 1 << 20
 // Invariant: now never decreases, and every event before now has been handled.
 type Node struct {
 	machine  fabric.Machine
-	inbox    []queue
+	inbox    []ring.Ring[frame.Frame]
 	order    agenda.Agenda
 	changes  []fabric.Change // future changes, in the order of their instants
 	applied  int
@@ -48,7 +49,7 @@ const digestPrefix = 16
 func New(machine fabric.Machine, ports int) *Node {
 	return &Node{
 		machine: machine,
-		inbox:   make([]queue, ports),
+		inbox:   make([]ring.Ring[frame.Frame], ports),
 		order:   agenda.New(ports),
 		digest:  xxhash.New(),
 	}
@@ -59,11 +60,11 @@ func New(machine fabric.Machine, ports int) *Node {
 // caller.
 func (n *Node) Push(port fabric.Port, f *frame.Frame) {
 	q := &n.inbox[port]
-	if f.Arrival < n.now || q.len() > 0 && f.Arrival < q.last() {
+	if f.Arrival < n.now || q.Len() > 0 && f.Arrival < q.Back().Arrival {
 		panic(fmt.Sprintf("node: frame at port %d arrives at %d ps, after %d ps were handled", port, f.Arrival, n.now))
 	}
-	q.push(f)
-	if q.len() == 1 {
+	*q.Next() = *f
+	if q.Len() == 1 {
 		n.order.Set(int(port), f.Arrival)
 	}
 }
@@ -166,7 +167,7 @@ func (n *Node) Run(bound unit.Time, out *fabric.Out) {
 func (n *Node) arrive(at unit.Time, port int, out *fabric.Out) {
 	n.now = at
 	q := &n.inbox[port]
-	f := q.head()
+	f := q.Front()
 	n.arrivals++
 	n.sum(fabric.Port(port), f)
 	if n.tap == nil {
@@ -177,11 +178,11 @@ func (n *Node) arrive(at unit.Time, port int, out *fabric.Out) {
 		n.machine.Arrive(at, fabric.Port(port), f, out)
 		n.handled(sends, notes, out)
 	}
-	q.drop()
-	if q.len() == 0 {
+	q.Drop(1)
+	if q.Len() == 0 {
 		n.order.Set(port, unit.Never)
 	} else {
-		n.order.Set(port, q.head().Arrival)
+		n.order.Set(port, q.Front().Arrival)
 	}
 }
 

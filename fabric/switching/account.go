@@ -42,8 +42,8 @@ func (s *Switch) Account(at fabric.Port, class fabric.Priority) Account {
 func (s *Switch) Waiting(class fabric.Priority, do func(from, to fabric.Port, flow fabric.FlowID, length unit.Bytes)) {
 	for i := range s.ports {
 		for _, lane := range s.ports[i].queues[class].lanes {
-			for j := range lane.count {
-				e := &lane.entries[(lane.head+j)&(len(lane.entries)-1)]
+			for j := range lane.Len() {
+				e := lane.At(j)
 				do(e.from, fabric.Port(i), FlowOf(&e.frame), e.length)
 			}
 		}

@@ -83,7 +83,7 @@ func TestNoIngressPortFallsBehindAnother(t *testing.T) {
 			length := l.front().length
 			from := int(l.send())
 			for i := range ports {
-				if i == from || l.lanes[i].count == 0 {
+				if i == from || l.lanes[i].Len() == 0 {
 					continue
 				}
 				lead[from][i] += length
@@ -96,7 +96,7 @@ func TestNoIngressPortFallsBehindAnother(t *testing.T) {
 					t.Fatalf("port %d got %d bytes ahead of port %d", from, gap, i)
 				}
 			}
-			if l.lanes[from].count == 0 {
+			if l.lanes[from].Len() == 0 {
 				forget(from)
 			}
 		}
@@ -113,7 +113,7 @@ func TestArbiterAgainstScan(t *testing.T) {
 		for range rapid.IntRange(1, 400).Draw(t, "steps") {
 			if l.count == 0 || rapid.Bool().Draw(t, "fill") {
 				port := rapid.IntRange(0, ports-1).Draw(t, "port")
-				if l.lanes[port].count == 0 {
+				if l.lanes[port].Len() == 0 {
 					tag[port] = max(tag[port], now)
 				}
 				l.fill(port)
@@ -121,7 +121,7 @@ func TestArbiterAgainstScan(t *testing.T) {
 			}
 			want := -1
 			for port := range tag {
-				if l.lanes[port].count > 0 && (want < 0 || tag[port] < tag[want]) {
+				if l.lanes[port].Len() > 0 && (want < 0 || tag[port] < tag[want]) {
 					want = port
 				}
 			}

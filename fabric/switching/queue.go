@@ -3,8 +3,20 @@ package switching
 import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/ring"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
+
+// entry is a queued frame.
+type entry struct {
+	frame  frame.Frame
+	length unit.Bytes
+	from   fabric.Port // ingress port, which its buffer is charged to
+	// late says that the frame found other frames waiting on its arrival (PCN-25).
+	late bool
+	// counted says that the converter counted the frame instead of marking it.
+	counted bool
+}
 
 // queue is the egress queue of a traffic class: one FIFO lane, or one lane per
 // ingress port with an arbiter between them. Length, peak and the queue that a frame
@@ -12,7 +24,7 @@ import (
 //
 // Invariant: count and bytes are the sums over the lanes.
 type queue struct {
-	lanes   []ring
+	lanes   []ring.Ring[entry]
 	arbiter *arbiter // nil if there is one lane
 	count   int
 	bytes   unit.Bytes
@@ -22,9 +34,9 @@ type queue struct {
 // newQueue returns an empty queue of a switch with the given number of ports.
 func newQueue(a Arbitration, ports int) queue {
 	if a == ArbitrateIngress {
-		return queue{lanes: make([]ring, ports), arbiter: newArbiter(ports)}
+		return queue{lanes: make([]ring.Ring[entry], ports), arbiter: newArbiter(ports)}
 	}
-	return queue{lanes: make([]ring, 1)}
+	return queue{lanes: make([]ring.Ring[entry], 1)}
 }
 
 // push appends a copy of the frame to its lane. It returns the entry, which is valid
@@ -35,7 +47,7 @@ func (q *queue) push(f *frame.Frame, length unit.Bytes, from fabric.Port) *entry
 		lane = int(from)
 		q.arbiter.join(int32(from))
 	}
-	e := q.lanes[lane].push()
+	e := q.lanes[lane].Next()
 	e.frame = *f
 	e.length = length
 	e.from = from
@@ -55,16 +67,16 @@ func (q *queue) turn() int {
 }
 
 // front returns the first frame without removing it. The queue must not be empty.
-func (q *queue) front() *entry { return q.lanes[q.turn()].front() }
+func (q *queue) front() *entry { return q.lanes[q.turn()].Front() }
 
 // pop removes the first frame. Its entry remains readable until the next push.
 func (q *queue) pop() {
 	lane := &q.lanes[q.turn()]
-	length := lane.front().length
-	lane.pop()
+	length := lane.Front().length
+	lane.Drop(1)
 	q.count--
 	q.bytes -= length
 	if q.arbiter != nil {
-		q.arbiter.served(length, lane.count > 0)
+		q.arbiter.served(length, lane.Len() > 0)
 	}
 }

@@ -162,8 +162,8 @@ func (r *rig) wantMarks(want string) {
 func (q *queue) entries() (all []*entry) {
 	for i := range q.lanes {
 		lane := &q.lanes[i]
-		for k := range lane.count {
-			all = append(all, &lane.entries[(lane.head+k)%len(lane.entries)])
+		for k := range lane.Len() {
+			all = append(all, lane.At(k))
 		}
 	}
 	return all

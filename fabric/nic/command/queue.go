@@ -1,59 +1,52 @@
 package command
 
-// Queue is a circular queue in the memory of the NIC. The host writes into free
-// slots and then moves the write pointer, which announces the commands to the
-// NIC. The NIC takes commands at the read pointer.
+import "github.com/rackfab/rackfab/fabric/ring"
+
+// Queue is a circular queue in the memory of the NIC. The host writes commands into
+// free slots and then moves the write pointer, which announces them to the NIC. The NIC
+// takes commands at the read pointer.
 //
-//	0 ..... read ......... write ........ next ..... read + slots
-//	  taken      to take         unseen        free
-//
-// Invariant: read <= write <= next <= read + len(slots). The pointers count
-// from the start and never wrap; the slot is the pointer modulo the length.
+//	read ......... write ........ next ..... read + slots
+//	     announced       unseen        free
 type Queue[T any] struct {
-	slots             []T
-	read, write, next uint64
+	commands ring.Ring[T] // announced and unseen
+	slots    int
+	unseen   int
 }
 
 // NewQueue returns an empty queue with the given number of slots, at least 1.
-func NewQueue[T any](slots int) Queue[T] { return Queue[T]{slots: make([]T, slots)} }
+func NewQueue[T any](slots int) Queue[T] { return Queue[T]{slots: slots} }
 
 // Write writes a command into the next free slot without announcing it to the
 // NIC. It returns false if no slot is free.
 func (q *Queue[T]) Write(c T) bool {
-	if q.next-q.read == uint64(len(q.slots)) {
+	if q.Free() == 0 {
 		return false
 	}
-	q.slots[q.next%uint64(len(q.slots))] = c
-	q.next++
+	q.commands.Push(c)
+	q.unseen++
 	return true
 }
 
 // Ring moves the write pointer past all written commands.
-func (q *Queue[T]) Ring() { q.write = q.next }
+func (q *Queue[T]) Ring() { q.unseen = 0 }
 
 // Put writes a command and moves the write pointer. It returns false if no slot
 // is free.
 func (q *Queue[T]) Put(c T) bool {
-	if !q.Write(c) {
-		return false
-	}
+	ok := q.Write(c)
 	q.Ring()
-	return true
+	return ok
 }
 
 // Len returns the number of commands that the NIC can take.
-func (q *Queue[T]) Len() int { return int(q.write - q.read) }
+func (q *Queue[T]) Len() int { return q.commands.Len() - q.unseen }
 
 // Free returns the number of slots that the host can write.
-func (q *Queue[T]) Free() int { return len(q.slots) - int(q.next-q.read) }
+func (q *Queue[T]) Free() int { return q.slots - q.commands.Len() }
 
-// Head returns the oldest announced command, in its slot. The queue must not be
-// empty.
-func (q *Queue[T]) Head() *T { return &q.slots[q.read%uint64(len(q.slots))] }
+// Head returns the oldest announced command. The queue must not be empty.
+func (q *Queue[T]) Head() *T { return q.commands.Front() }
 
 // Take removes and returns the oldest command. The queue must not be empty.
-func (q *Queue[T]) Take() T {
-	c := *q.Head()
-	q.read++
-	return c
-}
+func (q *Queue[T]) Take() T { return q.commands.Pop() }
