@@ -12,6 +12,10 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/collector"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/inspect"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/query"
 )
 
 // completionLimit bounds how long completion waits for a rack.
@@ -89,7 +93,7 @@ func choices(*cobra.Command) []string { return cc.Choices() }
 func formatsOf(c *cobra.Command) []string {
 	switch c.CommandPath() {
 	case "rackfab export":
-		return exportFormats
+		return inspect.ExportFormats
 	case "rackfab query", "rackfab stats":
 		return []string{"table", "csv", "json"}
 	}
@@ -103,7 +107,7 @@ func allSchemes(*cobra.Command) []string { return cc.Names() }
 func attempt(c *cobra.Command, do func(context.Context, rackfabv1.FabricServiceClient) error) {
 	ctx, cancel := context.WithTimeout(context.Background(), completionLimit)
 	defer cancel()
-	_ = withRack(c.Flag("address").Value.String(), c.Flag("tls").Value.String(), func(api rackfabv1.FabricServiceClient) error {
+	_ = client.WithRack(c.Flag("address").Value.String(), c.Flag("tls").Value.String(), func(api rackfabv1.FabricServiceClient) error {
 		return do(ctx, api)
 	})
 }
@@ -167,7 +171,7 @@ func settable(c *cobra.Command) (keys []string) {
 
 // metricNames returns the metrics of the collector's latest run.
 func metricNames(c *cobra.Command) []string {
-	who, err := client(c.Flag("tls").Value.String())
+	who, err := client.Identity(c.Flag("tls").Value.String())
 	if err != nil {
 		return nil
 	}
@@ -182,5 +186,5 @@ func metricNames(c *cobra.Command) []string {
 	if err != nil {
 		return nil
 	}
-	return metrics(out.GetSeries())
+	return query.Metrics(out.GetSeries())
 }

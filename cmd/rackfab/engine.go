@@ -11,6 +11,9 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/services/collector"
 	"github.com/rackfab/rackfab/services/memory"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/telemetry"
 )
 
 // engine runs scenarios of one rack. A run passes the listener the kinds of notes that
@@ -41,7 +44,7 @@ func newEngine(ctx context.Context, s *topology.Scenario, f runFlags) (engine, e
 
 // memoryEngine runs all nodes in this process.
 type memoryEngine struct {
-	telemetry telemetryFlags
+	telemetry telemetry.Flags
 	address   string // of the collector, "" for none
 	tls       string // folder of certificates for the connection to the collector
 	end       func()
@@ -50,13 +53,13 @@ type memoryEngine struct {
 // newMemoryEngine returns the engine. It starts a collector in this process if the
 // flags request one.
 func newMemoryEngine(ctx context.Context, f runFlags) (engine, error) {
-	m := memoryEngine{telemetry: f.telemetry, address: f.telemetry.there(), tls: f.tls, end: func() {}}
-	if f.telemetry.address != own {
+	m := memoryEngine{telemetry: f.telemetry, address: f.telemetry.Receiver(), tls: f.tls, end: func() {}}
+	if f.telemetry.Address != telemetry.Own {
 		return m, nil
 	}
 	m.tls = "" // only this process uses the collector
 	ctx, cancel := context.WithCancel(ctx)
-	ready, wait, err := collector.Start(ctx, collector.Options{Listen: "127.0.0.1:0", Data: f.telemetry.folder, MaxSize: collector.MaxSize})
+	ready, wait, err := collector.Start(ctx, collector.Options{Listen: "127.0.0.1:0", Data: f.telemetry.Folder, MaxSize: collector.MaxSize})
 	if err != nil {
 		cancel()
 		return nil, fmt.Errorf("collector: %w", err)
@@ -99,18 +102,18 @@ func (m memoryEngine) run(ctx context.Context, s *topology.Scenario, show func(a
 		outcome.CPU = threadSeconds() - before
 	}
 	told.Finish(s.Duration)
-	m.telemetry.told.add(told.Counts())
+	m.telemetry.Totals.Add(told.Counts())
 	return outcome, err
 }
 
 // tell starts to export the run's telemetry to the collector. It returns nil if the
 // flags do not request that.
 func (m memoryEngine) tell(l *lab.Lab) (*memory.Teller, error) {
-	asked := m.telemetry.named(l.Scenario().Name, l.Scenario().Scheme)
+	asked := m.telemetry.ForRun(l.Scenario().Name, l.Scenario().Scheme)
 	if asked == nil {
 		return nil, nil
 	}
-	who, err := client(m.tls)
+	who, err := client.Identity(m.tls)
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func runExperiment(c *cobra.Command, name string, e experiment, f runFlags) erro
 // checkRun checks the flags that do not depend on the scenario. It sets a default
 // results folder, named after the run.
 func checkRun(f *runFlags, name string) error {
-	if err := f.telemetry.check(); err != nil {
+	if err := f.telemetry.Check(); err != nil {
 		return err
 	}
 	if f.bus != "nats" && f.bus != "memory" {
@@ -64,7 +64,7 @@ func checkRun(f *runFlags, name string) error {
 	if f.out == "" {
 		f.out = filepath.Join("runs", name+"-"+time.Now().Format("20060102-150405"))
 	}
-	f.telemetry.folder = filepath.Join(f.out, "telemetry")
+	f.telemetry.Folder = filepath.Join(f.out, "telemetry")
 	if err := writable(f.out); err != nil {
 		return fmt.Errorf("the results cannot be written: %w", err)
 	}

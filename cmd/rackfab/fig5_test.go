@@ -9,7 +9,7 @@ import (
 
 // inMemory returns a bench that runs in this process.
 func inMemory(t *testing.T) *bench {
-	b := &bench{ctx: t.Context(), flags: runFlags{bus: "memory", telemetry: telemetryFlags{told: &ledger{}}}, progress: newTally()}
+	b := &bench{ctx: t.Context(), flags: runFlags{bus: "memory", telemetry: telemetryFlags{Totals: &ledger{}}}, progress: newTally()}
 	t.Cleanup(b.close)
 	return b
 }

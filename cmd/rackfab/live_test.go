@@ -2,13 +2,14 @@ package main
 
 import (
 	"bytes"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/rackfab/rackfab/services/controller"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
 )
 
 // say runs a command in this process and returns its output.
@@ -26,7 +27,7 @@ func say(t *testing.T, args ...string) string {
 // `up --controller` starts live runs on a rack that is already up, one after the other.
 func TestALiveRunOnARackThatIsUp(t *testing.T) {
 	address := standingRack(t, controller.NodeLimit, "h0", "h1", "r0")
-	t.Setenv(addressVariable, address)
+	t.Setenv(client.AddressVariable, address)
 	file := filepath.Join(t.TempDir(), "journal.yaml")
 	for range 2 {
 		if got := say(t, "up", "star-2", "--controller", address, "--paused"); !strings.Contains(got, "star-2 under pfc is up: 4 nodes") {
@@ -53,40 +54,11 @@ func TestALiveRunOnARackThatIsUp(t *testing.T) {
 	}
 }
 
-// A share of envelopes is a percentage or a number.
-func TestShares(t *testing.T) {
-	for text, want := range map[string]float64{"5%": 0.05, "0.05": 0.05, "0": 0, "100%": 1} {
-		if got, err := parseShare(text); err != nil || got != want {
-			t.Errorf("%s: %g, %v", text, got, err)
-		}
-	}
-	for _, text := range []string{"", "%", "5 %", "-1%", "101%", "5", "NaN", "a"} {
-		if got, err := parseShare(text); err == nil {
-			t.Errorf("%q: %g", text, got)
-		}
-	}
-}
-
-// `up` reports a collector that does not answer.
-func TestWhoToldACollectorThatIsAbsentHearsOfIt(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	there := reached(l.Addr().String())
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if gone := reached(l.Addr().String()); there != "" || !strings.Contains(gone, "nobody answers yet") {
-		t.Errorf("of one that is there %q, of one that is not %q", there, gone)
-	}
-}
-
 // A journal is written to a regular file, to standard output as "-", or to another kind
 // of file, which is not replaced.
 func TestWhereAJournalGoes(t *testing.T) {
 	address := standingRack(t, controller.NodeLimit, "h0", "h1", "r0")
-	t.Setenv(addressVariable, address)
+	t.Setenv(client.AddressVariable, address)
 	t.Chdir(t.TempDir())
 	say(t, "up", "star-2", "--controller", address, "--paused")
 	say(t, "step", "20us")

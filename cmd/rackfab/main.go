@@ -3,24 +3,26 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/inspect"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/live"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/processes"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/query"
 )
 
 func main() {
-	ctx := interruptible()
-	status, text := outcome(ctx, root().ExecuteContext(ctx))
+	ctx := cli.Interruptible()
+	status, text := cli.Outcome(ctx, root().ExecuteContext(ctx))
 	if text != "" {
 		fmt.Fprintln(os.Stderr, "rackfab:", text)
 	}
 	os.Exit(status)
 }
-
-// errReported marks an error that has already been written to standard error.
-var errReported = errors.New("reported")
 
 func root() *cobra.Command {
 	c := &cobra.Command{
@@ -29,11 +31,11 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	c.AddCommand(runCommand(), sweepCommand(), reportCommand(), schemesCommand(), topologyCommand(), composeCommand(), healthCommand(), certsCommand(), versionCommand())
-	c.AddCommand(captureCommand(), explainCommand(), exportCommand())
-	c.AddCommand(steerCommands()...)
-	c.AddCommand(roleCommands()...)
-	c.AddCommand(collectorCommands()...)
+	c.AddCommand(runCommand(), sweepCommand(), reportCommand(), replayCommand(), cli.VersionCommand())
+	c.AddCommand(live.Commands()...)
+	c.AddCommand(inspect.Commands()...)
+	c.AddCommand(query.Commands()...)
+	c.AddCommand(processes.Commands()...)
 	guide(c)
 	completable(c)
 	return c

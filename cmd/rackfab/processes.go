@@ -8,13 +8,16 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/services/controller"
 	"github.com/rackfab/rackfab/services/launch"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/telemetry"
 )
 
-// processes runs scenarios with one process per node.
-type processes struct {
+// rackEngine runs scenarios with one process per node.
+type rackEngine struct {
 	rack      player
 	name      string // prefix of the run names on the bus; may be empty
-	telemetry telemetryFlags
+	telemetry telemetry.Flags
 	runs      int
 	end       func()
 }
@@ -27,26 +30,26 @@ type player interface {
 // newProcesses starts the processes of the rack of s. They use the bus that the flags
 // name, or otherwise a bus of their own.
 func newProcesses(ctx context.Context, s *topology.Scenario, f runFlags) (engine, error) {
-	access, err := natsAccess(f.natsURL, f.natsKey)
+	access, err := client.NATSAccess(f.natsURL, f.natsKey)
 	if err != nil {
 		return nil, err
 	}
-	rack, err := launch.Start(ctx, launch.Options{Nodes: s.Nodes, Bus: f.natsURL, Access: access, TLS: f.tls, Collector: f.telemetry.there(), Collect: f.telemetry.collect()})
+	rack, err := launch.Start(ctx, launch.Options{Nodes: s.Nodes, Bus: f.natsURL, Access: access, TLS: f.tls, Collector: f.telemetry.Receiver(), Collect: f.telemetry.Collect()})
 	if err != nil {
 		return nil, err
 	}
-	return &processes{rack: rack, end: rack.Close, telemetry: f.telemetry}, nil
+	return &rackEngine{rack: rack, end: rack.Close, telemetry: f.telemetry}, nil
 }
 
 // run passes notes to the listener at the end of the run, node by node in the order of
 // the scenario.
-func (p *processes) run(ctx context.Context, s *topology.Scenario, show func(advance), l *listener) (*measure.Run, error) {
+func (p *rackEngine) run(ctx context.Context, s *topology.Scenario, show func(advance), l *listener) (*measure.Run, error) {
 	text, err := topology.Marshal(s)
 	if err != nil {
 		return nil, err
 	}
 	p.runs++
-	request := controller.Request{ID: fmt.Sprintf("%s%s-%d", p.name, s.Scheme, p.runs), Scenario: text, Quiet: true, Telemetry: p.telemetry.named(s.Name, s.Scheme)}
+	request := controller.Request{ID: fmt.Sprintf("%s%s-%d", p.name, s.Scheme, p.runs), Scenario: text, Quiet: true, Telemetry: p.telemetry.ForRun(s.Name, s.Scheme)}
 	if l != nil {
 		request.Notes = l.kinds
 	}
@@ -60,7 +63,7 @@ func (p *processes) run(ctx context.Context, s *topology.Scenario, show func(adv
 	}
 	for i, n := range report.Nodes {
 		outcome.Nodes[i].MaxRSS, outcome.Nodes[i].Program = n.MaxRSS, n.Program
-		p.telemetry.told.add(n.Telemetry)
+		p.telemetry.Totals.Add(n.Telemetry)
 		if l != nil {
 			l.hear(i, n.Notes)
 		}
@@ -69,6 +72,6 @@ func (p *processes) run(ctx context.Context, s *topology.Scenario, show func(adv
 }
 
 // lanes returns 1: there is only one rack.
-func (p *processes) lanes() int { return 1 }
+func (p *rackEngine) lanes() int { return 1 }
 
-func (p *processes) close() { p.end() }
+func (p *rackEngine) close() { p.end() }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 )
 
 // advance is the progress of a run.
@@ -17,7 +19,7 @@ type advance struct {
 
 // progress shows the progress of several concurrent runs.
 type progress struct {
-	*meter
+	*cli.Meter
 	mu   sync.Mutex
 	runs []*topology.Scenario
 	at   []advance // of each run
@@ -28,7 +30,7 @@ func newProgress(runs []*topology.Scenario) *progress {
 	for _, s := range runs {
 		total += s.Duration
 	}
-	return &progress{meter: newMeter(total), runs: runs, at: make([]advance, len(runs))}
+	return &progress{Meter: cli.NewMeter(total), runs: runs, at: make([]advance, len(runs))}
 }
 
 // show records that a run has advanced to a.
@@ -41,7 +43,7 @@ func (p *progress) show(run int, a advance) {
 		done += min(a.fabric, p.runs[i].Duration)
 		hops += a.hops
 	}
-	p.meter.show(done, hops, p.running())
+	p.Meter.Show(done, hops, p.running())
 }
 
 // running returns the progress of the unfinished runs, such as "pfc 1.0, pcn 3.5 of

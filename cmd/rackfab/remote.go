@@ -13,6 +13,8 @@ import (
 	"github.com/rackfab/rackfab/identity"
 	"github.com/rackfab/rackfab/services/controller"
 	"github.com/rackfab/rackfab/services/health"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
 )
 
 // answerLimit bounds a health check. For a controller, it includes the time to start.
@@ -27,10 +29,10 @@ type remote struct {
 // newRemote returns an engine for the rack whose controller the flags name.
 func newRemote(ctx context.Context, f runFlags) (engine, error) {
 	address := f.controller
-	if !hostPort(address) {
+	if !client.IsHostPort(address) {
 		return nil, fmt.Errorf("--controller %q: want HOST:PORT", address)
 	}
-	who, err := client(f.tls)
+	who, err := client.Identity(f.tls)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +47,7 @@ func newRemote(ctx context.Context, f runFlags) (engine, error) {
 	}
 	// The error of Close is irrelevant: all calls are over.
 	end := func() { _ = there.Close() }
-	return &processes{rack: remote{there, address}, name: clientName(), end: end, telemetry: f.telemetry}, nil
+	return &rackEngine{rack: remote{there, address}, name: clientName(), end: end, telemetry: f.telemetry}, nil
 }
 
 // clientName returns a prefix that makes the run names of this process unique.

@@ -14,6 +14,8 @@ import (
 	"github.com/rackfab/rackfab/services/controller"
 	"github.com/rackfab/rackfab/services/nic"
 	switchd "github.com/rackfab/rackfab/services/switch"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
 )
 
 // background runs the main function of a process of a rack until the end of the test.
@@ -73,7 +75,7 @@ func standingRack(t *testing.T, limit time.Duration, nics ...string) string {
 // star returns the scenario star-2, shortened.
 func star(t *testing.T) *topology.Scenario {
 	t.Helper()
-	s, err := loadScenario("star-2")
+	s, err := load.Scenario("star-2")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,18 +13,12 @@ import (
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/telemetry"
 )
-
-// defaultScenario is the scenario of the PCN paper.
-const defaultScenario = "pcn-16to2"
-
-// scenarioName returns the scenario argument, or the default scenario if there is none.
-func scenarioName(args []string) string {
-	if len(args) == 1 {
-		return args[0]
-	}
-	return defaultScenario
-}
 
 // runFlags are the settings of `rackfab run`.
 type runFlags struct {
@@ -41,7 +33,7 @@ type runFlags struct {
 	out        string
 	json       bool
 	repeat     repeatFlags
-	telemetry  telemetryFlags
+	telemetry  telemetry.Flags
 }
 
 func runCommand() *cobra.Command {
@@ -58,10 +50,10 @@ func runCommand() *cobra.Command {
 			"with --scheme, ceth-reaction and rttx-example run as any other scenario.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := severalFiles("--out", f.out); err != nil {
+			if err := cli.WantFolder("--out", f.out); err != nil {
 				return err
 			}
-			name := scenarioName(args)
+			name := load.Name(args)
 			if e := experimentOf(c, name); e != nil {
 				if err := unrepeated(c, name); err != nil {
 					return err
@@ -72,10 +64,10 @@ func runCommand() *cobra.Command {
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.schemes, "scheme", "", "schemes to compare, separated by commas (default: what the scenario compares, or "+strings.Join(compared, ",")+")")
+	flags.StringVar(&f.schemes, "scheme", "", "schemes to compare, separated by commas (default: what the scenario compares, or "+strings.Join(load.PaperSchemes, ",")+")")
 	flags.StringVar(&f.bus, "bus", "nats", "nats: one process per node; memory: the same machines in this process")
-	natsFlags(c, &f.natsURL, &f.natsKey)
-	tlsFlag(c, &f.tls)
+	client.NATSFlags(c, &f.natsURL, &f.natsKey)
+	client.TLSFlag(c, &f.tls)
 	flags.StringVar(&f.controller, "controller", "", "HOST:PORT of the controller of a rack that is up, to run on it")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: the scenario's)")
 	flags.StringVar(&f.duration, "duration", "", "fabric time to run, such as 8ms (default: the scenario's)")
@@ -83,7 +75,7 @@ func runCommand() *cobra.Command {
 	flags.BoolVar(&f.json, "json", false, "print results.json instead of the table")
 	f.repeat.add(c)
 	flags.IntVar(&f.repeat.only, "variant", 0, "run this variant alone, as --repeat draws it")
-	f.telemetry.add(c)
+	f.telemetry.Add(c)
 	c.MarkFlagsMutuallyExclusive("repeat", "variant")
 	c.MarkFlagsMutuallyExclusive("repeat", "telemetry")
 	c.MarkFlagsMutuallyExclusive("controller", "bus")
@@ -96,7 +88,7 @@ func run(c *cobra.Command, name string, f runFlags) error {
 		return err
 	}
 	f.inMemory(c)
-	base, err := loadScenario(name)
+	base, err := load.Scenario(name)
 	if err != nil {
 		return err
 	}
@@ -110,7 +102,7 @@ func run(c *cobra.Command, name string, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := warn(c.ErrOrStderr(), scenarios...); err != nil {
+	if err := load.Warn(c.ErrOrStderr(), scenarios...); err != nil {
 		return err
 	}
 	engine, err := newEngine(c.Context(), scenarios[0], f)
@@ -145,9 +137,9 @@ func (f *runFlags) outcome(ctx context.Context, e engine, scenarios []*topology.
 // error with --json.
 func (f *runFlags) tell(c *cobra.Command) error {
 	if f.json {
-		return f.telemetry.say(c.ErrOrStderr())
+		return f.telemetry.WriteSummary(c.ErrOrStderr())
 	}
-	return f.telemetry.say(c.OutOrStdout())
+	return f.telemetry.WriteSummary(c.OutOrStdout())
 }
 
 // prepare returns one copy of the scenario per scheme, with the flags applied.
@@ -166,7 +158,7 @@ func prepare(c *cobra.Command, base *topology.Scenario, f runFlags) ([]*topology
 		return nil, fmt.Errorf("with the flags given: %w", err)
 	}
 	var scenarios []*topology.Scenario
-	for _, scheme := range schemeNames(f.schemes, base.Compare) {
+	for _, scheme := range load.Schemes(f.schemes, base.Compare) {
 		if _, err := cc.Find(scheme); err != nil {
 			return nil, fmt.Errorf("--scheme: %w", err)
 		}
@@ -179,53 +171,12 @@ func prepare(c *cobra.Command, base *topology.Scenario, f runFlags) ([]*topology
 	return scenarios, nil
 }
 
-// compared are the schemes that the PCN paper compares (§3.1, §7).
-var compared = []string{"pfc", "qcn", "dcqcn", "timely", "pcn"}
-
-// schemeNames splits the flag. If it is empty, the result is the scenario's own list,
-// or else the schemes of the PCN paper.
-func schemeNames(list string, compare []string) (names []string) {
-	if list != "" {
-		return strings.Split(list, ",")
-	}
-	if len(compare) > 0 {
-		return compare
-	}
-	for _, s := range cc.Schemes {
-		if slices.Contains(compared, s.Name) {
-			names = append(names, s.Name)
-		}
-	}
-	return names
-}
-
-// loadScenario parses the built-in scenario or the file of that name.
-func loadScenario(name string) (*topology.Scenario, error) {
-	data, err := scenarioFile(name)
-	if err != nil {
-		return nil, err
-	}
-	return topology.Parse(name, data)
-}
-
-// scenarioFile returns the text of the built-in scenario or the file of that name.
-func scenarioFile(name string) ([]byte, error) {
-	if data, ok := topology.Builtin(name); ok {
-		return data, nil
-	}
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return nil, fmt.Errorf("scenario %q is neither a file nor one of %s", name, strings.Join(topology.Builtins(), ", "))
-	}
-	return data, nil
-}
-
 // runAll runs the scenarios, as many concurrently as the engine allows, and returns the
 // outcomes in their order. keep may drop parts of each outcome; several goroutines call
 // it.
 func runAll(ctx context.Context, e engine, scenarios []*topology.Scenario, keep func(i int, r *measure.Run)) ([]*measure.Run, error) {
 	bar := newProgress(scenarios)
-	defer bar.finish()
+	defer bar.Finish()
 	runs := make([]*measure.Run, len(scenarios))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(e.lanes())

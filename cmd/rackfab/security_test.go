@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
+
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -206,8 +208,8 @@ func TestUnauthorisedAttemptsAreRefusedAndTheRackGoesOn(t *testing.T) {
 	nats := func(k bus.Key, c *tls.Config, do func(bus.Conn) error) func() error {
 		return func() error { return r.onBus(t, k, c, do) }
 	}
-	client, node, hub := r.shows(t, r.dir, "client"), r.shows(t, r.dir, "h0"), r.shows(t, r.dir, "controller")
-	welcome, served := rpc(r.controller, client, list), rpc(r.h0, hub, enter)
+	user, node, hub := r.shows(t, r.dir, "client"), r.shows(t, r.dir, "h0"), r.shows(t, r.dir, "controller")
+	welcome, served := rpc(r.controller, user, list), rpc(r.h0, hub, enter)
 	ready, in := func() error { return health.Check(t.Context(), r.controller, r.who(t, "h0")) }, nats(h0, node, come)
 	unreachable := func(text string) func(error) bool {
 		return func(err error) bool {
@@ -219,8 +221,8 @@ func TestUnauthorisedAttemptsAreRefusedAndTheRackGoesOn(t *testing.T) {
 	handshake := func(err error) bool { return err != nil && !refused(err) }
 
 	before := r.digest(t)
-	t.Setenv(tlsVariable, r.dir)
-	t.Setenv(addressVariable, r.controller)
+	t.Setenv(client.TLSVariable, r.dir)
+	t.Setenv(client.AddressVariable, r.controller)
 	say(t, "up", "star-2", "--controller", r.controller, "--paused")
 	say(t, "step", "20us")
 	for _, tt := range []struct {

@@ -155,7 +155,7 @@ func runGrid(ctx context.Context, grid sweep.Grid, dir string, lanes int, run sw
 	err = s.Run(ctx, lanes, run, bar.show)
 	bar.finish()
 	if errors.Is(err, context.Canceled) {
-		return nil, 0, parting{fmt.Errorf("%d of %d cells are finished; the same command with --out %s goes on from there", bar.finished, bar.cells, dir)}
+		return nil, 0, parting{Err: fmt.Errorf("%d of %d cells are finished; the same command with --out %s goes on from there", bar.finished, bar.cells, dir)}
 	}
 	return s, s.Missing(), err
 }

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"io"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/telemetry"
+	"github.com/rackfab/rackfab/fabric/topology"
+)
+
+// The names below are those that this package used before its parts became packages of
+// their own.
+
+type (
+	telemetryFlags = telemetry.Flags
+	ledger         = telemetry.Totals
+	parting        = cli.SignalError
+)
+
+func createFile(path string, write func(io.Writer) error) error { return cli.CreateFile(path, write) }
+
+func severalFiles(flag, name string) error { return cli.WantFolder(flag, name) }
+
+func row(cells []string) table.Row { return cli.Row(cells) }
+
+func version() string { return cli.Version() }
+
+func build() (string, error) { return cli.Build() }
+
+func scenarioName(args []string) string { return load.Name(args) }
+
+func scenarioFile(name string) ([]byte, error) { return load.File(name) }
+
+func loadScenario(name string) (*topology.Scenario, error) { return load.Scenario(name) }
+
+func schemeNames(list string, compare []string) []string { return load.Schemes(list, compare) }
+
+func warn(w io.Writer, scenarios ...*topology.Scenario) error { return load.Warn(w, scenarios...) }
+
+func writeWarnings(w io.Writer, list []topology.Fault) error { return load.WriteWarnings(w, list) }

@@ -1,0 +1,64 @@
+package inspect
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/tap"
+	"github.com/rackfab/rackfab/fabric/unit"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
+)
+
+// captureStep is how much fabric time a run in memory buffers between writes.
+const captureStep = 100 * unit.Microsecond
+
+// captureRun captures from a run in memory.
+func captureRun(c *cobra.Command, name string, f captureFlags, o captureOptions) error {
+	s, err := load.With(c, name, f.scheme, f.seed)
+	if err != nil {
+		return err
+	}
+	points, err := tap.Points(s, f.at)
+	if err != nil {
+		return err
+	}
+	o.from(0)
+	if o.window.From >= s.Duration {
+		return fmt.Errorf("--from %s: the run ends at %s", o.window.From, s.Duration)
+	}
+	l, err := lab.New(s)
+	if err != nil {
+		return err
+	}
+	var recorders []*tap.Recorder
+	for i, ports := range tap.ByNode(points) {
+		r := tap.NewRecorder(i, l.Machine(i), ports, o.window, 0)
+		l.Look(i, tap.Of(r))
+		recorders = append(recorders, r)
+	}
+	o.file.From = o.window.From
+	out, err := newCaptureFile(c, f.output, s, points, o.file)
+	if err != nil {
+		return err
+	}
+	end := min(o.window.To, s.Duration)
+	for l.Now() < end && !out.full && c.Context().Err() == nil {
+		l.Run(min(end, l.Now()+captureStep))
+		var packets []tap.Packet
+		for _, r := range recorders {
+			packets = append(packets, r.Take()...)
+		}
+		tap.Sort(packets, func(p tap.Packet) (unit.Time, int) { return p.At, p.Node })
+		if err := out.take(packets); err != nil {
+			return err
+		}
+	}
+	why := ""
+	if out.full {
+		why = limited
+	}
+	return out.end(c, l.Now(), why)
+}

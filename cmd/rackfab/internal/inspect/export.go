@@ -1,0 +1,135 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/export"
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/report"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
+)
+
+// ExportFormats are the formats that `rackfab export` writes.
+var ExportFormats = []string{"csv", "parquet", "hpcc"}
+
+// exportFlags are the settings of `rackfab export`.
+type exportFlags struct {
+	formats, schemes []string
+	out              string
+}
+
+func exportCommand() *cobra.Command {
+	var f exportFlags
+	c := client.CollectorCommand("export [DIR|RUN]", "Write the figures of a run as CSV, Parquet and the files of the HPCC simulator", cobra.MaximumNArgs(1),
+		func(c *cobra.Command, api rackfabv1.CollectorServiceClient, args []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			return exportTold(c, api, strings.Join(args, ""), f)
+		})
+	c.Long = "Write tables of the run in DIR, the folder that `rackfab run` has left: series, completion times, PFC frames;\n" +
+		"with units in the names of columns, and as fct.txt, pfc.txt and qlen.txt of the HPCC simulator.\n" +
+		"What the folder does not hold comes from the same run once more, in memory.\n" +
+		"RUN is a run that a collector holds, the latest if none is named: its series as CSV and Parquet."
+	told := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 1 && isFolder(args[0]) {
+			return exportFolder(c, args[0], f)
+		}
+		return told(c, args)
+	}
+	flags := c.Flags()
+	flags.StringSliceVar(&f.formats, "format", ExportFormats, "formats to write; of a collector's run csv and parquet")
+	flags.StringSliceVar(&f.schemes, "scheme", nil, "runs of a folder to write, by scheme (default: all)")
+	flags.StringVarP(&f.out, "output", "o", "", "folder to write to (default: DIR/export, or runs/RUN-export); a run of a folder has one below it")
+	return c
+}
+
+// isFolder reports whether name is a folder rather than a run ID, which has no slash.
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir() || strings.ContainsRune(name, filepath.Separator)
+}
+
+// check rejects unknown formats and standard output as the folder.
+func (f *exportFlags) check() error {
+	var faults []error
+	for _, format := range f.formats {
+		if !slices.Contains(ExportFormats, format) {
+			faults = append(faults, fmt.Errorf("--format %q: want some of %s", format, strings.Join(ExportFormats, ", ")))
+		}
+	}
+	return errors.Join(append(faults, cli.WantFolder("--output", f.out))...)
+}
+
+func exportFolder(c *cobra.Command, dir string, f exportFlags) error {
+	folder, err := report.Read(dir)
+	if err != nil {
+		return errors.Join(f.check(), err)
+	}
+	faults := []error{f.check()}
+	runs, err := ofSchemes(folder, f.schemes)
+	if err := errors.Join(append(faults, err)...); err != nil {
+		return err
+	}
+	if f.out == "" {
+		f.out = filepath.Join(dir, "export")
+	}
+	for _, run := range runs {
+		if err := exportRun(c, folder.Scenario, run, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exportRun writes the files of one scheme.
+func exportRun(c *cobra.Command, base *topology.Scenario, run *measure.Run, f exportFlags) error {
+	s := base.Under(run.Scheme)
+	events, err := export.Replay(s, run.Digest, func() bool { return c.Context().Err() == nil })
+	if err == nil && events == nil {
+		err = context.Cause(c.Context())
+	}
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(f.out, run.Scheme)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	files := 0
+	write := func(name string, text func(io.Writer) error) error {
+		files++
+		return cli.CreateFile(filepath.Join(dir, name), text)
+	}
+	for _, t := range append(export.Series(run), events.FCT(s), events.Frames(s), export.Nodes(s), export.Counters(run)) {
+		n, err := writeTable(dir, t, f.formats)
+		if err != nil {
+			return err
+		}
+		files += n
+	}
+	if slices.Contains(f.formats, "hpcc") {
+		if err := errors.Join(
+			write("fct.txt", func(w io.Writer) error { return events.WriteFCT(w, s) }),
+			write("pfc.txt", func(w io.Writer) error { return events.WritePFC(w, s) }),
+			write("qlen.txt", func(w io.Writer) error { return export.WriteQueues(w, s, run.Series) })); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%s: %d files, %d flows completed, %d PFC frames\n", dir, files, len(events.Flows), len(events.PFC))
+	return err
+}

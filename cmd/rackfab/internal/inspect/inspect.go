@@ -1,0 +1,11 @@
+// Package inspect holds the commands that show what a scenario contains, and what a
+// running rack or a finished run has done: topology, schemes, stats, capture, explain,
+// export. It changes no rack.
+package inspect
+
+import "github.com/spf13/cobra"
+
+// Commands returns the commands of the package.
+func Commands() []*cobra.Command {
+	return []*cobra.Command{schemesCommand(), topologyCommand(), statsCommand(), captureCommand(), explainCommand(), exportCommand()}
+}

@@ -1,0 +1,135 @@
+package inspect
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/topology"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
+)
+
+// schemeInfo is one scheme in the output of `rackfab schemes --json`.
+type schemeInfo struct {
+	Name         string           `json:"name"`
+	Title        string           `json:"title"`
+	Marking      cc.Marking       `json:"marking"`
+	Notification cc.Notification  `json:"notification"`
+	Params       []topology.Param `json:"params"`
+	Switch       []topology.Param `json:"switch,omitempty"` // settings of every switch
+	Choices      []topology.Param `json:"choices"`          // of the model, the same for every scheme
+}
+
+func schemesCommand() *cobra.Command {
+	asJSON := false
+	c := &cobra.Command{
+		Use:   "schemes [SCHEME...]",
+		Short: "List the schemes, their parameters, and where each default comes from",
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			schemes, err := schemeInfos(args)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return cli.WriteJSON(c.OutOrStdout(), schemes)
+			}
+			if err := printSchemes(c.OutOrStdout(), schemes); err != nil {
+				return err
+			}
+			if err := printParams(c.OutOrStdout(), schemes); err != nil || len(args) > 0 {
+				return err
+			}
+			return printChoices(c.OutOrStdout(), topology.Choices())
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON instead of the tables")
+	return c
+}
+
+// schemeInfos returns the named schemes, or all if names is empty.
+func schemeInfos(names []string) (schemes []schemeInfo, err error) {
+	for _, name := range names {
+		_, unknown := cc.Find(name)
+		err = errors.Join(err, unknown)
+	}
+	for _, s := range cc.Schemes {
+		if len(names) > 0 && !slices.Contains(names, s.Name) {
+			continue
+		}
+		schemes = append(schemes, schemeInfo{s.Name, s.Title, s.Marking, s.Notification, topology.Params(s.Name), topology.SwitchParams(s.Name), topology.Choices()})
+	}
+	return schemes, err
+}
+
+func printSchemes(w io.Writer, schemes []schemeInfo) error {
+	t := table.NewWriter()
+	t.SetStyle(cli.Narrow())
+	t.AppendHeader(table.Row{"scheme", "what it is", "marking", "notification"})
+	for _, s := range schemes {
+		t.AppendRow(table.Row{s.Name, s.Title, s.Marking, s.Notification})
+	}
+	return cli.WriteFolded(w, t.Render(), 1)
+}
+
+// defaults returns the default of a parameter, followed by the values of the presets,
+// one per line.
+func defaults(p topology.Param) string {
+	lines := []string{p.Default}
+	for _, other := range p.Presets {
+		lines = append(lines, other.Preset+": "+other.Value)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// paramTable returns an empty table of parameters.
+func paramTable(parameter, source string) table.Writer {
+	const widest = 44 // width of a column of prose
+	t := table.NewWriter()
+	t.SetStyle(cli.Narrow())
+	t.AppendHeader(table.Row{parameter, "default", "unit", "allowed", "what it is", source})
+	wrap := func(column string) table.ColumnConfig {
+		return table.ColumnConfig{Name: column, WidthMax: widest, WidthMaxEnforcer: text.WrapSoft}
+	}
+	t.SetColumnConfigs([]table.ColumnConfig{wrap("what it is"), wrap(source)})
+	return t
+}
+
+// printChoices writes one row per choice of the model.
+func printChoices(w io.Writer, choices []topology.Param) error {
+	t := paramTable("model choice", "who does what")
+	for _, p := range choices {
+		t.AppendRow(table.Row{p.Key, p.Default, p.Unit, p.Range, p.Doc, p.Source})
+	}
+	_, _ = fmt.Fprintln(w) // the table reports the next error
+	return cli.WriteFolded(w, t.Render(), 1)
+}
+
+// printParams writes one row per parameter, named as `rackfab sweep --set` names it.
+func printParams(w io.Writer, schemes []schemeInfo) error {
+	t := paramTable("parameter", "where the default comes from")
+	for i, s := range schemes {
+		for _, p := range s.Params {
+			t.AppendRow(table.Row{s.Name + "." + p.Key, defaults(p), p.Unit, p.Range, p.Doc, p.Source})
+		}
+		for _, p := range s.Switch {
+			t.AppendRow(table.Row{"switch." + p.Key, p.Default, p.Unit, p.Range, p.Doc, p.Source})
+		}
+		if len(s.Params) > 0 && i < len(schemes)-1 {
+			t.AppendSeparator()
+		}
+	}
+	if t.Length() == 0 {
+		return nil
+	}
+	_, _ = fmt.Fprintln(w) // the table reports the next error
+	return cli.WriteFolded(w, t.Render(), 1)
+}

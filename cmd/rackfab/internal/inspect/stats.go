@@ -1,0 +1,177 @@
+package inspect
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/telemetry"
+)
+
+// formats maps the output formats of `rackfab stats` to their writers.
+var formats = map[string]func(io.Writer, *rackfabv1.GetStatsResponse) error{
+	"table": statsTable, "csv": statsCSV,
+	"json": func(w io.Writer, s *rackfabv1.GetStatsResponse) error { return cli.PrintJSON(w, s) },
+}
+
+func statsCommand() *cobra.Command {
+	var format string
+	var schemes []string
+	c := client.RackCommand("stats [DIR] [NODES]", "Print the counters of ports, queues, NICs and flows, of the running rack or a finished run", cobra.MaximumNArgs(2),
+		func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {
+			write, ok := formats[format]
+			if !ok {
+				return unknownFormat(format)
+			}
+			out, err := api.GetStats(c.Context(), &rackfabv1.GetStatsRequest{Nodes: strings.Join(args, ",")})
+			if err != nil {
+				return err
+			}
+			return write(c.OutOrStdout(), out)
+		})
+	c.Long = "Print the counters of ports, queues, NICs and flows of the running rack, or those at the end of the run in DIR, the folder that `rackfab run`\n" +
+		"has left. NODES are names and ranges: s0..s1."
+	c.Example = "  rackfab stats s0..s1\n  rackfab stats runs/a s1 --scheme dcqcn"
+	live := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) > 0 && isFolder(args[0]) {
+			return statsOfFolder(c, args, schemes, format)
+		}
+		if len(args) > 1 {
+			return fmt.Errorf("%s: no such folder", args[0])
+		}
+		if len(schemes) > 0 {
+			return errors.New("--scheme is for a finished run: name its folder, or leave it out for the running rack")
+		}
+		return live(c, args)
+	}
+	c.Flags().StringVar(&format, "format", "table", "table, json or csv")
+	c.Flags().StringSliceVar(&schemes, "scheme", nil, "runs of a folder to print, by scheme (default: all)")
+	return c
+}
+
+func unknownFormat(format string) error {
+	return fmt.Errorf("--format %q: want table, json or csv", format)
+}
+
+// portColumns are the columns of a port, in the order of its cells.
+var portColumns = []string{
+	"node", "peer", "link", "paused", "queue_bytes", "sent_bytes", "received_bytes", "pauses_sent", "pauses_received", "marked_frames", "dropped_frames",
+	"lost_frames", "damaged_frames",
+}
+
+func portCells(n *rackfabv1.NodeStats, p *rackfabv1.PortStats) []string {
+	link := "up"
+	if p.GetDown() {
+		link = "down"
+	}
+	cells := []string{n.GetNode(), p.GetPeer(), link, strconv.FormatBool(p.GetPaused())}
+	for _, v := range []int64{
+		p.GetQueueBytes(), p.GetSentBytes(), p.GetReceivedBytes(), p.GetPausesSent(), p.GetPausesReceived(), p.GetMarkedFrames(), p.GetDroppedFrames(),
+		p.GetLostFrames(), p.GetDamagedFrames(),
+	} {
+		cells = append(cells, strconv.FormatInt(v, 10))
+	}
+	return cells
+}
+
+func statsCSV(w io.Writer, s *rackfabv1.GetStatsResponse) error {
+	out := csv.NewWriter(w)
+	_ = out.Write(append([]string{"at_ps"}, portColumns...)) // Flush reports the error
+	for _, n := range s.GetNodes() {
+		for _, p := range n.GetPorts() {
+			_ = out.Write(append([]string{strconv.FormatInt(s.GetAtPs(), 10)}, portCells(n, p)...)) // Flush reports the error
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+func statsTable(w io.Writer, s *rackfabv1.GetStatsResponse) error {
+	if _, err := fmt.Fprintf(w, "at %s\n", unit.Time(s.GetAtPs())); err != nil {
+		return err
+	}
+	ports, flows, commands := table.NewWriter(), table.NewWriter(), table.NewWriter()
+	ports.SetStyle(cli.Narrow())
+	commands.SetStyle(cli.Narrow())
+	commands.AppendHeader(cli.Row([]string{"commands", "verb", "from", "posted", "completed", "failed", "longest"}))
+	flows.SetStyle(cli.Narrow())
+	ports.AppendHeader(cli.Row(portColumns))
+	flows.AppendHeader(cli.Row([]string{"flow", "from", "scheme", "rate", "sent_bytes", "acked_bytes"}))
+	counters := newCounterTables()
+	for _, n := range s.GetNodes() {
+		counters.add(n)
+		for _, p := range n.GetPorts() {
+			ports.AppendRow(cli.Row(portCells(n, p)))
+		}
+		for _, f := range n.GetFlows() {
+			flows.AppendRow(table.Row{f.GetName(), n.GetNode(), f.GetScheme(), unit.Rate(f.GetRateBps()), f.GetSentBytes(), f.GetAckedBytes()})
+		}
+		for _, k := range n.GetCommands() {
+			commands.AppendRow(table.Row{
+				k.GetName(), k.GetVerb(), n.GetNode(), k.GetPosted(), k.GetCompleted(), k.GetFailed(), unit.Time(k.GetLongestPs()),
+			})
+		}
+	}
+	err := writeTables(w, namedRows{ports, 2}, namedRows{counters.queues, 3}, namedRows{counters.nics, 1}, namedRows{flows, 1}, namedRows{commands, 1})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprint(w, toldText(s.GetNodes()), BusText(s.GetNodes()))
+	return err
+}
+
+// BusText returns the sum of the nodes' bus statistics, or "" if no envelope was
+// impaired, missed, resent, repeated or early.
+func BusText(nodes []*rackfabv1.NodeStats) string {
+	sum := &rackfabv1.BusStats{}
+	for _, n := range nodes {
+		b := n.GetBus()
+		sum.Envelopes += b.GetEnvelopes()
+		sum.Resent += b.GetResent()
+		sum.Missed += b.GetMissed()
+		sum.Repeated += b.GetRepeated()
+		sum.Early += b.GetEarly()
+		sum.StruckLost += b.GetStruckLost()
+		sum.StruckRepeated += b.GetStruckRepeated()
+		sum.StruckDelayed += b.GetStruckDelayed()
+	}
+	if sum.GetResent()+sum.GetMissed()+sum.GetRepeated()+sum.GetEarly()+sum.GetStruckLost()+sum.GetStruckRepeated()+sum.GetStruckDelayed() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("bus: %d envelopes; on purpose %d lost, %d repeated, %d delayed; %d missed, %d resent, %d came twice, %d early\n",
+		sum.GetEnvelopes(), sum.GetStruckLost(), sum.GetStruckRepeated(), sum.GetStruckDelayed(),
+		sum.GetMissed(), sum.GetResent(), sum.GetRepeated(), sum.GetEarly())
+}
+
+// toldText returns a table of the telemetry counts of a live run's nodes, or "" if they
+// have no collector.
+func toldText(nodes []*rackfabv1.NodeStats) string {
+	out := table.NewWriter()
+	out.SetStyle(cli.Narrow())
+	out.AppendHeader(cli.Row([]string{"telemetry", "spans", "sent", "dropped", "cut", "points", "sent", "dropped"}))
+	for _, n := range nodes {
+		c := n.GetTelemetry()
+		if c == nil {
+			continue
+		}
+		out.AppendRow(table.Row{
+			n.GetNode(), c.GetMade(), c.GetSent(), telemetry.Losses(c.GetDropped()), c.GetCut(), c.GetPointsMade(), c.GetPointsSent(), telemetry.Losses(c.GetPointsDropped()),
+		})
+	}
+	if out.Length() == 0 {
+		return ""
+	}
+	return "\n" + out.Render() + "\n"
+}

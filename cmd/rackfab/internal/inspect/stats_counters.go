@@ -1,0 +1,138 @@
+package inspect
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/unit"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
+)
+
+// namedRows is a table whose first columns identify a row.
+type namedRows struct {
+	table.Writer
+	names int
+}
+
+// writeTables writes the non-empty tables, separated by blank lines.
+func writeTables(w io.Writer, tables ...namedRows) error {
+	first := true
+	for _, t := range tables {
+		if t.Length() == 0 {
+			continue
+		}
+		if !first {
+			if _, err := fmt.Fprintln(w); err != nil {
+				return err
+			}
+		}
+		first = false
+		if err := cli.WriteFolded(w, t.Render(), t.names); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// queueColumn is a counter of a traffic class of a port. %d in the counter's name is
+// the class.
+type queueColumn struct {
+	name, ofSwitch, ofNIC string
+}
+
+// queueColumns are the columns of a class, in the order of its cells.
+var queueColumns = []queueColumn{
+	{"sent_frames", "SAI_QUEUE_STAT_PACKETS", "tx_prio%d_packets"},
+	{"sent_bytes", "SAI_QUEUE_STAT_BYTES", "tx_prio%d_bytes"},
+	{"peak_bytes", "SAI_QUEUE_STAT_WATERMARK_BYTES", ""},
+	{"ce_frames", "SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS", ""},
+	{"dropped", "SAI_INGRESS_PRIORITY_GROUP_STAT_DROPPED_PACKETS", "rx_prio%d_discards"},
+	{"pfc_sent", "SAI_PORT_STAT_PFC_%d_TX_PKTS", "tx_prio%d_pause"},
+	{"pfc_received", "SAI_PORT_STAT_PFC_%d_RX_PKTS", "rx_prio%d_pause"},
+}
+
+// nicColumns are the columns of a NIC, in the order of its cells.
+var nicColumns = []string{
+	"tx_acks", "rx_acks", "tx_naks", "packet_seq_err", "np_cnp_sent", "rp_cnp_handled", "rp_cnp_ignored", "retransmitted_packets", "out_of_sequence",
+	"local_ack_timeout_err",
+}
+
+// counterTables are the tables of traffic classes and NICs.
+type counterTables struct{ queues, nics table.Writer }
+
+func newCounterTables() counterTables {
+	t := counterTables{table.NewWriter(), table.NewWriter()}
+	t.queues.SetStyle(cli.Narrow())
+	t.nics.SetStyle(cli.Narrow())
+	columns := []string{"node", "peer", "class"}
+	for _, c := range queueColumns {
+		columns = append(columns, c.name)
+	}
+	t.queues.AppendHeader(cli.Row(append(columns, "first_ce", "first_pause_sent", "first_pause_received")))
+	t.nics.AppendHeader(cli.Row(append([]string{"nic"}, nicColumns...)))
+	return t
+}
+
+// add appends the rows of a node: one per traffic class with any activity, and one for
+// a NIC.
+func (t *counterTables) add(n *rackfabv1.NodeStats) {
+	for _, p := range n.GetPorts() {
+		for class := range fabric.Priorities {
+			cells := []string{n.GetNode(), p.GetPeer(), strconv.Itoa(class)}
+			if more, any := classCells(n, classOf(p, class), class); any {
+				t.queues.AppendRow(cli.Row(append(cells, more...)))
+			}
+		}
+	}
+	if _, ok := n.GetCounters()["tx_packets_phy"]; ok || n.GetCounters()["rx_packets_phy"] > 0 {
+		cells := []string{n.GetNode()}
+		for _, name := range nicColumns {
+			cells = append(cells, strconv.FormatUint(n.GetCounters()[name], 10))
+		}
+		t.nics.AppendRow(cli.Row(cells))
+	}
+}
+
+// classOf returns the statistics of a traffic class of a port, or nil if it had no
+// activity.
+func classOf(p *rackfabv1.PortStats, class int) *rackfabv1.ClassStats {
+	for _, c := range p.GetClasses() {
+		if int(c.GetClass()) == class {
+			return c
+		}
+	}
+	return nil
+}
+
+// ofClass substitutes the class in the name of a counter.
+func ofClass(name string, class int) string {
+	return strings.ReplaceAll(name, "%d", strconv.Itoa(class))
+}
+
+// classCells returns the cells of a class, and whether any of them is not zero.
+func classCells(n *rackfabv1.NodeStats, c *rackfabv1.ClassStats, class int) (cells []string, any bool) {
+	for _, column := range queueColumns {
+		value := c.GetCounters()[ofClass(column.ofSwitch, class)]
+		if own := ofClass(column.ofNIC, class); own != "" && value == 0 {
+			value = n.GetCounters()[own]
+		}
+		any = any || value > 0
+		cells = append(cells, strconv.FormatUint(value, 10))
+	}
+	for _, at := range []int64{c.GetFirstCePs(), c.GetFirstPauseSentPs(), c.GetFirstPauseReceivedPs()} {
+		cell := "-"
+		if at > 0 {
+			cell = unit.Time(at).String()
+		}
+		any = any || at > 0
+		cells = append(cells, cell)
+	}
+	return cells, any
+}

@@ -1,0 +1,44 @@
+package inspect
+
+import (
+	"strings"
+	"testing"
+
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+)
+
+// A blank line separates the tables of ports, flows and commands. Empty tables are
+// omitted.
+func TestStatsTables(t *testing.T) {
+	n := &rackfabv1.NodeStats{
+		Node: "h0", Ports: []*rackfabv1.PortStats{{Peer: "s0"}}, Flows: []*rackfabv1.FlowStats{{Name: "F0", Scheme: "pcn"}},
+		Commands: []*rackfabv1.CommandStats{{Name: "put0"}},
+	}
+	tables := func() string {
+		var out strings.Builder
+		if err := statsTable(&out, &rackfabv1.GetStatsResponse{Nodes: []*rackfabv1.NodeStats{n}}); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	all := tables()
+	for _, want := range []string{"at 0ps\nnode ", "\n\nflow ", "\n\ncommands "} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %q in\n%s", want, all)
+		}
+	}
+	n.Ports[0].Classes = []*rackfabv1.ClassStats{{Class: 3, FirstPauseReceivedPs: 2_000_000}}
+	n.Counters = map[string]uint64{"tx_packets_phy": 12, "tx_prio3_packets": 11, "rx_prio3_pause": 2, "np_cnp_sent": 5}
+	for _, want := range []string{
+		"\n\nnode  peer  class  sent_frames ", "\nh0    s0    3      11 ", " 2             -         -                 2us\n",
+		"\n\nnic  tx_acks ", "\nh0   0        0        0        0               5 ",
+	} {
+		if all := tables(); !strings.Contains(all, want) {
+			t.Errorf("no %q in\n%s", want, all)
+		}
+	}
+	n.Flows = nil
+	if some := tables(); strings.Contains(some, "flow ") || !strings.Contains(some, "\n\ncommands ") {
+		t.Errorf("without flows:\n%s", some)
+	}
+}

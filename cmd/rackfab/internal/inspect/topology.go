@@ -1,0 +1,160 @@
+package inspect
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/topology"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
+)
+
+func topologyCommand() *cobra.Command {
+	c := &cobra.Command{Use: "topology", Short: "Check or show a scenario's rack"}
+	c.AddCommand(
+		&cobra.Command{
+			Use:   "check FILE",
+			Short: "Report every fault of a scenario file, and warn of settings that are likely mistakes",
+			Args:  cobra.ExactArgs(1),
+			RunE: func(c *cobra.Command, args []string) error {
+				s, err := load.Scenario(args[0])
+				if err != nil {
+					return err
+				}
+				if err := load.Warn(c.ErrOrStderr(), load.UnderSchemes(s)...); err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(c.OutOrStdout(), "%s: valid: %d nodes, %d links, %d flows\n", args[0], len(s.Nodes), len(s.Links), len(s.Flows))
+				return err
+			},
+		},
+		&cobra.Command{
+			Use:   "show FILE",
+			Short: "List nodes, links, traffic classes and routes",
+			Args:  cobra.ExactArgs(1),
+			RunE: func(c *cobra.Command, args []string) error {
+				s, err := load.Scenario(args[0])
+				if err != nil {
+					return err
+				}
+				showTopology(c.OutOrStdout(), s)
+				return nil
+			},
+		})
+	return c
+}
+
+func showTopology(w io.Writer, s *topology.Scenario) {
+	ends := s.PortMap()
+	rows := func(title string, header table.Row) table.Writer {
+		t := table.NewWriter()
+		t.SetOutputMirror(w)
+		t.SetStyle(table.StyleLight)
+		t.SetTitle(title)
+		t.AppendHeader(header)
+		return t
+	}
+	nodes := rows("nodes", table.Row{"node", "kind", "ports"})
+	for i, n := range s.Nodes {
+		nodes.AppendRow(table.Row{n.Name, n.Kind, len(ends[i])})
+	}
+	nodes.Render()
+	links := rows("links", table.Row{"link", "ports", "rate", "delay", "mtu", "loss", "corrupt"})
+	for _, l := range s.Links {
+		links.AppendRow(table.Row{s.Nodes[l.A].Name + "--" + s.Nodes[l.B].Name, fmt.Sprintf("%d--%d", l.APort, l.BPort), l.Rate, l.Delay, l.MTU, l.Loss, l.Corrupt})
+	}
+	links.Render()
+	showClasses(rows("traffic classes", table.Row{"switch", "class", "DSCP", "kind", "reserve", "threshold", "headroom", "marking"}), s)
+	routes := rows("routes", table.Row{"at", "to", "next hop"})
+	for i, byHost := range topology.Routes(s) {
+		if s.Nodes[i].Kind != topology.Switch {
+			continue
+		}
+		for host, ports := range byHost {
+			routes.AppendRow(table.Row{s.Nodes[i].Name, hostName(s, host), nextHops(s, ends[i], ports)})
+		}
+	}
+	routes.Render()
+}
+
+// showClasses lists the settings of each switch's traffic classes. Classes with equal
+// settings share a row.
+func showClasses(t table.Writer, s *topology.Scenario) {
+	for i, n := range s.Nodes {
+		if n.Kind != topology.Switch {
+			continue
+		}
+		var order []string
+		classes, codes := map[string][]string{}, map[string][]string{}
+		m := s.DSCPMapAt(i)
+		for class := range fabric.Priority(fabric.Priorities) {
+			key := strings.Join(profileCells(s, &n.Switch, class), "\t")
+			if classes[key] == nil {
+				order = append(order, key)
+			}
+			classes[key] = append(classes[key], fmt.Sprint(class))
+			for dscp, c := range m {
+				if c == class && (class != 0 || dscp == 0) { // class 0 has all other code points
+					codes[key] = append(codes[key], fmt.Sprint(dscp))
+				}
+			}
+		}
+		for _, key := range order {
+			row := table.Row{n.Name, strings.Join(classes[key], ","), strings.Join(codes[key], ",")}
+			for _, cell := range strings.Split(key, "\t") {
+				row = append(row, cell)
+			}
+			t.AppendRow(row)
+		}
+	}
+	t.Render()
+}
+
+// profileCells returns the settings of a traffic class at a switch.
+func profileCells(s *topology.Scenario, set *topology.SwitchSettings, class fabric.Priority) []string {
+	p := set.Profile(class)
+	scheme, _ := cc.Find(s.Scheme) // the scenario is valid
+	kind, headroom, marking := "lossy", "-", set.Marking[class]
+	if p.Lossless {
+		kind, headroom = "lossless", p.Headroom.String()
+		if marking == "" {
+			marking = scheme.Marking
+		}
+	}
+	threshold := p.Threshold.String()
+	if p.Threshold == 0 {
+		threshold = "alpha " + topology.AlphaText(-p.AlphaShift)
+	}
+	law := string(marking)
+	switch marking {
+	case "", cc.MarkNone:
+		law = "-"
+	case cc.MarkRED:
+		law = fmt.Sprintf("red %s..%s, %v", p.Kmin, p.Kmax, p.Pmax)
+	default:
+	}
+	return []string{kind, p.Reserve.String(), threshold, headroom, law}
+}
+
+func hostName(s *topology.Scenario, host int) string {
+	for _, n := range s.Nodes {
+		if n.Host == host {
+			return n.Name
+		}
+	}
+	return fmt.Sprint(host)
+}
+
+func nextHops(s *topology.Scenario, ends []topology.End, ports []fabric.Port) string {
+	names := make([]string, len(ports))
+	for i, p := range ports {
+		names[i] = fmt.Sprintf("%s (p%d)", s.Nodes[ends[p].Peer].Name, p)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,41 @@
+package live
+
+import (
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
+)
+
+// settingsCommand returns the command that prints the current settings of nodes.
+func settingsCommand() *cobra.Command {
+	return client.RackCommand("settings [NODES]", "Print what is set now at nodes; a star marks what `set` and `scheme` change", cobra.MaximumNArgs(1),
+		func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {
+			out, err := api.GetSettings(c.Context(), &rackfabv1.GetSettingsRequest{Nodes: strings.Join(args, ",")})
+			if err != nil {
+				return err
+			}
+			t := table.NewWriter()
+			t.SetStyle(cli.Narrow())
+			t.AppendHeader(cli.Row([]string{"node", "key", "value", "live"}))
+			for _, n := range out.GetNodes() {
+				for _, s := range n.GetSettings() {
+					t.AppendRow(cli.Row([]string{n.GetNode(), s.GetKey(), s.GetValue(), live(s)}))
+				}
+			}
+			return cli.WriteFolded(c.OutOrStdout(), t.Render(), 2)
+		})
+}
+
+// live returns a star if the setting can change while the rack runs.
+func live(s *rackfabv1.NodeSetting) string {
+	if s.GetLive() {
+		return "*"
+	}
+	return ""
+}

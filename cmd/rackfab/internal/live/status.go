@@ -1,0 +1,55 @@
+package live
+
+import (
+	"fmt"
+	"strings"
+
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
+)
+
+func statusCommand() *cobra.Command {
+	return client.RackCommand("status", "Say how the running rack stands", cobra.NoArgs, func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
+		out, err := api.GetStatus(c.Context(), &rackfabv1.GetStatusRequest{})
+		if err != nil {
+			return err
+		}
+		stats, err := api.GetStats(c.Context(), &rackfabv1.GetStatsRequest{})
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprint(c.OutOrStdout(), view(nil, &rackfabv1.WatchResponse{Status: out.GetStatus(), Nodes: stats.GetNodes()}, watchRows))
+		return err
+	})
+}
+
+// showStatus prints the status of a rack, unless the call failed.
+func showStatus(c *cobra.Command, s *rackfabv1.RackStatus, err error) error {
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(c.OutOrStdout(), statusText(s))
+	return err
+}
+
+func statusText(s *rackfabv1.RackStatus) string {
+	state := strings.ToLower(strings.TrimPrefix(s.GetState().String(), "RACK_STATE_"))
+	pace := free
+	if s.GetPacePsPerSecond() > 0 {
+		pace = unit.Time(s.GetPacePsPerSecond()).String() + "/s"
+	}
+	text := fmt.Sprintf("%s under %s: %s at %s, pace %s, %d nodes, %d changes, %d frame-hops, digest %016x",
+		s.GetScenario(), s.GetScheme(), state, unit.Time(s.GetAtPs()), pace, s.GetNodes(), s.GetChanges(), s.GetFrameHops(), s.GetDigest())
+	if len(s.GetImpairedNodes()) > 0 {
+		text += "\n" + impairedText(s.GetImpairedNodes())
+	}
+	if s.GetFailedNode() != "" {
+		text += fmt.Sprintf("\nnode %s was lost: %s", s.GetFailedNode(), s.GetFailure())
+	}
+	return text
+}

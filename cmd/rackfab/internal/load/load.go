@@ -1,0 +1,110 @@
+package load
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/topology"
+)
+
+// Warn writes the distinct warnings of scenarios. Warnings do not fail the command, and
+// go to standard error so that they do not mix with JSON.
+func Warn(w io.Writer, scenarios ...*topology.Scenario) error {
+	var list []topology.Fault
+	for _, s := range scenarios {
+		list = append(list, s.Warnings()...)
+	}
+	return WriteWarnings(w, list)
+}
+
+func WriteWarnings(w io.Writer, list []topology.Fault) error {
+	for i, f := range list {
+		if slices.Contains(list[:i], f) {
+			continue
+		}
+		if _, err := fmt.Fprintf(w, "rackfab: warning: %s: %s\n", f.Key, f.What); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// UnderSchemes returns the scenario under its own scheme, and under each scheme that
+// `rackfab run` selects by default.
+func UnderSchemes(s *topology.Scenario) (list []*topology.Scenario) {
+	for _, scheme := range append([]string{s.Scheme}, Schemes("", s.Compare)...) {
+		list = append(list, s.Under(scheme))
+	}
+	return list
+}
+
+// Name returns the scenario argument, or the default scenario if there is none.
+func Name(args []string) string {
+	if len(args) == 1 {
+		return args[0]
+	}
+	return Default
+}
+
+// Schemes splits the flag. If it is empty, the result is the scenario's own list,
+// or else the schemes of the PCN paper.
+func Schemes(list string, compare []string) (names []string) {
+	if list != "" {
+		return strings.Split(list, ",")
+	}
+	if len(compare) > 0 {
+		return compare
+	}
+	for _, s := range cc.Schemes {
+		if slices.Contains(PaperSchemes, s.Name) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// Scenario parses the built-in scenario or the file of that name.
+func Scenario(name string) (*topology.Scenario, error) {
+	data, err := File(name)
+	if err != nil {
+		return nil, err
+	}
+	return topology.Parse(name, data)
+}
+
+// File returns the text of the built-in scenario or the file of that name.
+func File(name string) ([]byte, error) {
+	if data, ok := topology.Builtin(name); ok {
+		return data, nil
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("scenario %q is neither a file nor one of %s", name, strings.Join(topology.Builtins(), ", "))
+	}
+	return data, nil
+}
+
+// Default is the scenario of the PCN paper.
+const Default = "pcn-16to2"
+
+// PaperSchemes are the schemes that the PCN paper compares (§3.1, §7).
+var PaperSchemes = []string{"pfc", "qcn", "dcqcn", "timely", "pcn"}
+
+// With loads a scenario or a journal and applies the flags.
+func With(c *cobra.Command, name, scheme string, seed uint64) (*topology.Scenario, error) {
+	s, err := Scenario(name)
+	if err != nil {
+		return nil, err
+	}
+	o := topology.Overrides{Scheme: scheme}
+	if c.Flags().Changed("seed") {
+		o.Seed = &seed
+	}
+	return s.Override(o)
+}
