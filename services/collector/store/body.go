@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
@@ -22,34 +23,36 @@ func unmarshalBody(body []byte) (*tracepb.Span, error) {
 }
 
 // attributes returns the attributes in a span's body.
-func attributes(texts []string, body []byte) ([]*rackfabv1.Attribute, error) {
+func attributes(texts texts, body []byte) ([]*rackfabv1.Attribute, error) {
 	m, err := unmarshalBody(body)
 	if err != nil {
 		return nil, err
 	}
-	return Attributes(texts, m.GetAttributes()), nil
+	return texts.attributes(m.GetAttributes()), nil
 }
 
-// Attributes converts OTLP attributes to those of the API. texts resolves the names that
-// are stored by number.
-func Attributes(texts []string, list []*commonpb.KeyValue) []*rackfabv1.Attribute {
+// Attributes converts received OTLP attributes to those of the API.
+func Attributes(list []*commonpb.KeyValue) []*rackfabv1.Attribute { return texts(nil).attributes(list) }
+
+// attributes converts OTLP attributes with names by number to those of the API.
+func (t texts) attributes(list []*commonpb.KeyValue) []*rackfabv1.Attribute {
 	out := make([]*rackfabv1.Attribute, 0, len(list))
 	for _, kv := range list {
-		out = append(out, attribute(texts, kv))
+		out = append(out, t.attribute(kv))
 	}
 	return out
 }
 
-func attribute(texts []string, kv *commonpb.KeyValue) *rackfabv1.Attribute {
+func (t texts) attribute(kv *commonpb.KeyValue) *rackfabv1.Attribute {
 	a := &rackfabv1.Attribute{Key: kv.GetKey()}
 	if a.Key == "" {
-		a.Key = text(texts, uint32(kv.GetKeyStrindex()))
+		a.Key = t.of(uint32(kv.GetKeyStrindex()))
 	}
 	switch v := kv.GetValue().GetValue().(type) {
 	case *commonpb.AnyValue_StringValue:
 		a.Value = &rackfabv1.Attribute_Text{Text: v.StringValue}
 	case *commonpb.AnyValue_StringValueStrindex:
-		a.Value = &rackfabv1.Attribute_Text{Text: text(texts, uint32(v.StringValueStrindex))}
+		a.Value = &rackfabv1.Attribute_Text{Text: t.of(uint32(v.StringValueStrindex))}
 	case *commonpb.AnyValue_IntValue:
 		a.Value = &rackfabv1.Attribute_Number{Number: v.IntValue}
 	case *commonpb.AnyValue_DoubleValue:
@@ -81,22 +84,22 @@ func AttributeText(a *rackfabv1.Attribute) string {
 	return ""
 }
 
-// match sets found[i] for each wanted[i] that the span in body has.
-func match(texts []string, body []byte, wanted []*rackfabv1.AttributeMatch, found []bool) error {
-	have, err := attributes(texts, body)
-	if err != nil {
-		return err
+// unmatched returns the wanted attributes that the span in body does not have.
+func unmatched(texts texts, body []byte, wanted []*rackfabv1.AttributeMatch) (rest []*rackfabv1.AttributeMatch, err error) {
+	if len(wanted) == 0 {
+		return nil, nil
 	}
-	for i, w := range wanted {
-		for _, a := range have {
-			found[i] = found[i] || a.GetKey() == w.GetKey() && AttributeText(a) == w.GetValue()
+	have, err := attributes(texts, body)
+	for _, w := range wanted {
+		if !slices.ContainsFunc(have, func(a *rackfabv1.Attribute) bool { return a.GetKey() == w.GetKey() && AttributeText(a) == w.GetValue() }) {
+			rest = append(rest, w)
 		}
 	}
-	return nil
+	return rest, err
 }
 
 // spanOf converts a stored span to the API's form.
-func spanOf(texts []string, id uint64, value []byte) (*rackfabv1.Span, error) {
+func spanOf(texts texts, id uint64, value []byte) (*rackfabv1.Span, error) {
 	c, body, err := parseColumns(value)
 	if err != nil {
 		return nil, err
@@ -106,15 +109,15 @@ func spanOf(texts []string, id uint64, value []byte) (*rackfabv1.Span, error) {
 		return nil, err
 	}
 	out := &rackfabv1.Span{
-		SpanId: fmt.Sprintf("%016x", id), Name: text(texts, c.name), Node: text(texts, c.node), Service: text(texts, c.service), Flow: text(texts, c.flow),
-		StartPs: c.start, EndPs: c.start + c.duration, Attributes: Attributes(texts, m.GetAttributes()), Error: m.GetStatus().GetMessage(),
+		SpanId: fmt.Sprintf("%016x", id), Name: texts.of(c.name), Node: texts.of(c.node), Service: texts.of(c.service), Flow: texts.of(c.flow),
+		StartPs: c.start, EndPs: c.start + c.duration, Attributes: texts.attributes(m.GetAttributes()), Error: m.GetStatus().GetMessage(),
 	}
 	if c.parent != 0 {
 		out.ParentSpanId = fmt.Sprintf("%016x", c.parent)
 	}
 	for _, e := range m.GetEvents() {
 		out.Events = append(out.Events, &rackfabv1.SpanEvent{
-			Name: e.GetName(), AtPs: int64(e.GetTimeUnixNano()), Attributes: Attributes(texts, e.GetAttributes()),
+			Name: e.GetName(), AtPs: int64(e.GetTimeUnixNano()), Attributes: texts.attributes(e.GetAttributes()),
 		})
 	}
 	return out, nil

@@ -34,7 +34,7 @@ func TestTheOldestRunLeavesFirst(t *testing.T) {
 			t.Errorf("%+v, want %+v", c, want)
 		}
 		if _, err := s.GetTrace("run00", "1"); !errors.Is(err, ErrNotFound) {
-			t.Errorf("the oldest run is held: %v", err)
+			t.Errorf("the oldest run is still stored: %v", err)
 		}
 		files, err := filepath.Glob(filepath.Join(dir, "0*.db"))
 		if err != nil || len(files) != len(runs) {
@@ -70,7 +70,7 @@ func TestARunAfterTheLatestHasLeft(t *testing.T) {
 			write(t, s, gets("first", n))
 		}
 		if runs := s.Runs(); len(runs) != 1 || runs[0].GetRun() != "first" {
-			t.Fatalf("held are %v", runs)
+			t.Fatalf("stored runs: %v", runs)
 		}
 		if restarted {
 			reopen()
@@ -79,7 +79,7 @@ func TestARunAfterTheLatestHasLeft(t *testing.T) {
 		write(t, s, gets("third", 10))
 		reopen()
 		if runs := s.Runs(); len(runs) != 2 || runs[0].GetRun() != "third" {
-			t.Errorf("restarted %v: held are %v", restarted, runs)
+			t.Errorf("restarted %v: stored runs: %v", restarted, runs)
 		}
 	}
 }

@@ -27,9 +27,9 @@ type Damage struct {
 // of all damaged runs in the folder, including those set aside earlier.
 func (s *Store) Damaged() (found []Damage, all int) { return s.found, s.damaged }
 
-// leaveOut records that a run is damaged and, unless the store is read-only, sets its
+// exclude records that a run is damaged and, unless the store is read-only, sets its
 // file aside.
-func (s *Store) leaveOut(d *Damage) error {
+func (s *Store) exclude(d *Damage) error {
 	if !s.options.ReadOnly {
 		to, err := setAside(d.File)
 		if err != nil {
@@ -62,12 +62,12 @@ func setAside(path string) (string, error) {
 func inspect(path string) (*Damage, error) {
 	r := &run{path: path}
 	problem := r.read()
-	var machine syscall.Errno
-	if problem == nil || errors.Is(problem, bolterrors.ErrTimeout) || errors.As(problem, &machine) {
+	var system syscall.Errno
+	if problem == nil || errors.Is(problem, bolterrors.ErrTimeout) || errors.As(problem, &system) {
 		return nil, problem
 	}
 	d := &Damage{File: path, Lost: "a run whose name cannot be read", Problem: problem}
-	if c := r.figures(); r.info.Run != "" {
+	if c := r.snapshot(); r.info.Run != "" {
 		d.Lost = fmt.Sprintf("run %s, %d spans and %d points", r.info.Run, c.Spans.Held, c.Points.Held)
 	}
 	return d, nil
@@ -83,13 +83,14 @@ func (r *run) read() error {
 		return err
 	}
 	defer func() { _ = r.db.Close() }() // nothing was written
-	cut, unread := guarded(r.whole), guarded(r.load)
-	for _, err := range []error{cut, unread} {
-		if err != nil {
-			return err
-		}
+	problem := guarded(r.complete)
+	if err := guarded(r.load); problem == nil { // load in any case: it finds the run's name
+		problem = err
 	}
-	return guarded(r.walk)
+	if problem == nil {
+		problem = guarded(r.walk)
+	}
+	return problem
 }
 
 // guarded runs do and turns its panics and page faults into errors: a damaged file,
@@ -104,8 +105,8 @@ func guarded(do func() error) (err error) {
 	return do()
 }
 
-// whole returns an error unless the file has all its pages.
-func (r *run) whole() error {
+// complete returns an error unless the file has all its pages.
+func (r *run) complete() error {
 	info, err := os.Stat(r.path)
 	if err != nil {
 		return err
@@ -123,7 +124,7 @@ func (r *run) walk() error {
 	return r.db.View(func(tx *bbolt.Tx) error {
 		return tx.ForEach(func(name []byte, b *bbolt.Bucket) error {
 			if r.info.Run == "" {
-				return errors.New("it does not say which run it has")
+				return errors.New("it does not name its run")
 			}
 			var last []byte
 			return b.ForEach(func(k, _ []byte) error {

@@ -100,7 +100,7 @@ func TestADamagedRunIsSetAside(t *testing.T) {
 			}, unknown, "a page cannot be read: ",
 		},
 		"no name": {
-			func(path string) error { return meta(path, func(b *bbolt.Bucket) error { return b.Delete(keyInfo) }) }, unknown, "it does not say which run it has",
+			func(path string) error { return meta(path, func(b *bbolt.Bucket) error { return b.Delete(keyInfo) }) }, unknown, "it does not name its run",
 		},
 		"figures cut": {
 			func(path string) error {

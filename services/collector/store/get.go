@@ -1,13 +1,13 @@
 package store
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"go.etcd.io/bbolt"
 
@@ -45,51 +45,50 @@ func (s *Store) GetTrace(runID, id string) (*rackfabv1.GetTraceResponse, error) 
 
 // trace returns a trace, or nil if the run does not have it.
 func (r *run) trace(id string) (out *rackfabv1.GetTraceResponse, err error) {
-	texts := r.known()
+	texts := r.texts()
 	err = r.db.View(func(tx *bbolt.Tx) error {
 		number, err := findTrace(tx, id)
 		if err != nil || number == 0 {
 			return err
 		}
-		t, err := parseRecord(tx.Bucket(bucketTraces).Get(key32(number)))
+		t, err := readRecord(tx, number)
 		if err != nil {
 			return err
 		}
 		out = &rackfabv1.GetTraceResponse{Run: r.info.Run, TraceId: hex.EncodeToString(t.id[:]), DetailsDropped: t.dropped}
-		return eachSpan(tx, number, func(k, v []byte) error {
+		for k, v := range withPrefix(tx.Bucket(bucketSpans), key32(number)) {
 			s, err := spanOf(texts, binary.BigEndian.Uint64(k[4:]), v)
+			if err != nil {
+				return err
+			}
 			out.Spans = append(out.Spans, s)
-			return err
-		})
+		}
+		slices.SortFunc(out.Spans, compareSpans)
+		return nil
 	})
-	if out != nil {
-		slices.SortFunc(out.Spans, inTime)
-	}
 	return out, err
 }
 
-// inTime orders spans by start, then the longer first, then by ID.
-func inTime(a, b *rackfabv1.Span) int {
+// compareSpans orders spans by start, then the longer first, then by ID.
+func compareSpans(a, b *rackfabv1.Span) int {
 	return cmp.Or(cmp.Compare(a.GetStartPs(), b.GetStartPs()), cmp.Compare(b.GetEndPs(), a.GetEndPs()), cmp.Compare(a.GetSpanId(), b.GetSpanId()))
 }
 
 // findTrace returns the number of the trace whose ID begins with id, or 0 if there is
 // none.
-func findTrace(tx *bbolt.Tx, id string) (uint32, error) {
-	whole, err := hex.DecodeString(id[:len(id)/2*2])
+func findTrace(tx *bbolt.Tx, id string) (number uint32, err error) {
+	prefix, err := hex.DecodeString(id[:len(id)/2*2])
 	if err != nil {
 		return 0, err
 	}
-	number, found := uint32(0), 0
-	c := tx.Bucket(bucketIDs).Cursor()
-	for k, v := c.Seek(whole); k != nil && bytes.HasPrefix(k, whole) && found < 2; k, v = c.Next() {
-		if len(id)%2 == 1 && hex.EncodeToString(k)[:len(id)] != id {
+	for k, v := range withPrefix(tx.Bucket(bucketIDs), prefix) {
+		if !strings.HasPrefix(hex.EncodeToString(k), id) { // id may have an odd number of digits
 			continue
 		}
-		number, found = number32(v), found+1
-	}
-	if found > 1 {
-		return 0, ErrAmbiguous
+		if number != 0 {
+			return 0, ErrAmbiguous
+		}
+		number = number32(v)
 	}
 	return number, nil
 }
@@ -112,7 +111,7 @@ func (s *Store) Runs() []*rackfabv1.CollectedRun {
 	defer s.mu.RUnlock()
 	var out []*rackfabv1.CollectedRun
 	for _, r := range s.latest() {
-		c := r.figures()
+		c := r.snapshot()
 		out = append(out, &rackfabv1.CollectedRun{
 			Run: r.info.Run, Scenario: r.info.Scenario, Scheme: r.info.Scheme, Seed: r.info.Seed, EpochUnixNano: r.info.Epoch, Sampled: r.info.Sampled,
 			FirstUnixNano: c.FirstNano, LastUnixNano: c.LastNano, Traces: c.Traces, Spans: c.Spans.Held, Points: c.Points.Held, Series: int64(c.NextSeries),

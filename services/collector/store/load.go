@@ -17,12 +17,11 @@ var fileName = regexp.MustCompile(`^([0-9]+)\.db(.*)$`)
 
 // load reads the totals and opens the runs.
 func (s *Store) load() error {
-	var gone map[uint64]bool
-	var err error
-	if s.gone, gone, err = readTotals(s.totals); err != nil {
+	evicted, err := s.readTotals()
+	if err != nil {
 		return err
 	}
-	for number := range gone {
+	for number := range evicted {
 		s.last = max(s.last, number)
 	}
 	files, err := os.ReadDir(s.dir)
@@ -41,12 +40,12 @@ func (s *Store) load() error {
 		s.last = max(s.last, number)
 		path := filepath.Join(s.dir, f.Name())
 		switch suffix := m[2]; {
-		case suffix == "" && !gone[number]:
-			if err := s.take(path, number); err != nil {
+		case suffix == "" && !evicted[number]:
+			if err := s.addFile(path, number); err != nil {
 				return fmt.Errorf("%s: %w", path, err)
 			}
-		case suffix == "" || suffix == freshSuffix:
-			s.sweep(path)
+		case suffix == "" || suffix == newSuffix:
+			s.removeLeftover(path)
 		case strings.HasPrefix(suffix, asideSuffix):
 			s.damaged++
 		}
@@ -55,14 +54,14 @@ func (s *Store) load() error {
 	return nil
 }
 
-// take opens the run in a file, or leaves it out if it is damaged.
-func (s *Store) take(path string, number uint64) error {
+// addFile opens the run in a file, or leaves it out if it is damaged.
+func (s *Store) addFile(path string, number uint64) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
 	if info.Size() == 0 { // the process ended while it made the file
-		s.sweep(path)
+		s.removeLeftover(path)
 		return nil
 	}
 	d, err := inspect(path)
@@ -70,22 +69,22 @@ func (s *Store) take(path string, number uint64) error {
 		return err
 	}
 	if d != nil {
-		return s.leaveOut(d)
+		return s.exclude(d)
 	}
 	r, err := openRun(path, number, s.options.ReadOnly)
 	if err != nil {
 		return err
 	}
 	if r.info.Run == "" { // the process ended while it made the file
-		defer s.sweep(path)
+		defer s.removeLeftover(path)
 		return r.db.Close()
 	}
 	s.runs = append(s.runs, r)
 	return nil
 }
 
-// sweep removes a leftover file, unless the store is read-only.
-func (s *Store) sweep(path string) {
+// removeLeftover removes a file, unless the store is read-only.
+func (s *Store) removeLeftover(path string) {
 	if !s.options.ReadOnly {
 		_ = os.Remove(path) // the next start tries again
 	}

@@ -1,7 +1,5 @@
 package store
 
-import "encoding/binary"
-
 // Limits of the names of a run. A text beyond them is stored in full where it is used.
 const (
 	maxNames  = 1 << 16
@@ -12,30 +10,34 @@ const (
 // Number 0 is "".
 type names struct {
 	numbers map[string]uint32
-	texts   []string
+	texts   texts
 }
 
 func newNames() names {
-	return names{numbers: map[string]uint32{"": 0}, texts: []string{""}}
+	return names{numbers: map[string]uint32{"": 0}, texts: texts{""}}
 }
 
-// load adds a name from its bucket. Names must be added in the order of their numbers.
-func (n *names) load(_, text []byte) error {
-	n.numbers[string(text)] = uint32(len(n.texts))
-	n.texts = append(n.texts, string(text))
-	return nil
+// add assigns the next number to a text.
+func (n *names) add(text string) uint32 {
+	number := uint32(len(n.texts))
+	n.numbers[text] = number
+	n.texts = append(n.texts, text)
+	return number
 }
 
-// text returns the name with the given number, or "" if there is none.
-func text(texts []string, number uint32) string {
-	if int(number) < len(texts) {
-		return texts[number]
+// texts maps numbers to names.
+type texts []string
+
+// of returns the name with the given number, or "" if there is none.
+func (t texts) of(number uint32) string {
+	if int(number) < len(t) {
+		return t[number]
 	}
 	return ""
 }
 
-// known returns the names so far. The slice may be read while names are added.
-func (r *run) known() []string {
+// texts returns the names so far. The slice may be read while names are added.
+func (r *run) texts() texts {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.names.texts
@@ -49,11 +51,27 @@ func (r *run) numberOf(name string) (uint32, bool) {
 	return n, ok
 }
 
-func key32(n uint32) []byte { return binary.BigEndian.AppendUint32(nil, n) }
+// name returns the number of a text, and assigns one to a new text. It reports false if
+// the text is too long or there are too many names.
+func (w *writer) name(t string) (uint32, bool, error) {
+	if n, ok := w.run.names.numbers[t]; ok { // only the writer changes it
+		return n, true, nil
+	}
+	if len(t) > maxLength || len(w.run.names.texts) >= maxNames {
+		return 0, false, nil
+	}
+	w.mu.Lock()
+	n := w.run.names.add(t)
+	w.mu.Unlock()
+	return n, true, w.bucket(bucketNames).Put(key32(n), []byte(t))
+}
 
-func number32(key []byte) uint32 { return binary.BigEndian.Uint32(key) }
-
-// sortable maps signed numbers to unsigned ones of the same order.
-func sortable(v int64) uint64 { return uint64(v) ^ 1<<63 }
-
-func unsortable(v uint64) int64 { return int64(v ^ 1<<63) }
+// column is like name, for a text that must have a number. A text beyond the limits is
+// cut to maxLength or becomes "".
+func (w *writer) column(t string) (uint32, error) {
+	if len(t) > maxLength {
+		t = t[:maxLength]
+	}
+	n, _, err := w.name(t)
+	return n, err
+}

@@ -13,10 +13,6 @@ import (
 // group is the key by which durations are grouped.
 type group struct{ run, scheme, flow, name string }
 
-func compareGroups(a, b group) int {
-	return cmp.Or(cmp.Compare(a.run, b.run), cmp.Compare(a.scheme, b.scheme), cmp.Compare(a.flow, b.flow), cmp.Compare(a.name, b.name))
-}
-
 // GetPercentiles returns percentiles of the durations of root spans.
 func (s *Store) GetPercentiles(q *rackfabv1.GetPercentilesRequest) (*rackfabv1.GetPercentilesResponse, error) {
 	s.mu.RLock()
@@ -25,7 +21,7 @@ func (s *Store) GetPercentiles(q *rackfabv1.GetPercentilesRequest) (*rackfabv1.G
 	if err != nil {
 		return nil, err
 	}
-	durations := map[group][]int64{}
+	durations := map[group]*[]int64{}
 	for _, r := range runs {
 		if err := r.durations(q, durations); err != nil {
 			return nil, err
@@ -33,11 +29,11 @@ func (s *Store) GetPercentiles(q *rackfabv1.GetPercentilesRequest) (*rackfabv1.G
 	}
 	out := &rackfabv1.GetPercentilesResponse{}
 	for g, list := range durations {
-		slices.Sort(list)
-		out.Rows = append(out.Rows, percentiles(g, list))
+		slices.Sort(*list)
+		out.Rows = append(out.Rows, percentiles(g, *list))
 	}
 	slices.SortFunc(out.Rows, func(a, b *rackfabv1.Percentiles) int {
-		return compareGroups(group{a.Run, a.Scheme, a.Flow, a.Name}, group{b.Run, b.Scheme, b.Flow, b.Name})
+		return cmp.Or(cmp.Compare(a.Run, b.Run), cmp.Compare(a.Scheme, b.Scheme), cmp.Compare(a.Flow, b.Flow), cmp.Compare(a.Name, b.Name))
 	})
 	return out, nil
 }
@@ -63,43 +59,36 @@ func (s *Store) several(ids []string) ([]*run, error) {
 
 // durations adds the durations of a run to their groups. The index by flow suffices
 // unless the name of the span matters.
-func (r *run) durations(q *rackfabv1.GetPercentilesRequest, to map[group][]int64) error {
-	texts := r.known()
+func (r *run) durations(q *rackfabv1.GetPercentilesRequest, to map[group]*[]int64) error {
+	texts := r.texts()
 	byName := q.GetName() != "" || q.GetGroup() == rackfabv1.PercentileGroup_PERCENTILE_GROUP_NAME
 	return r.db.View(func(tx *bbolt.Tx) error {
-		records := tx.Bucket(bucketTraces)
-		var list []int64 // of the current group; saves a map access per trace
 		var at group
-		flush := func() {
-			if len(list) > 0 {
-				to[at], list = append(to[at], list...), nil
-			}
-		}
-		err := tx.Bucket(bucketFlow).ForEach(func(k, _ []byte) error {
-			flow := text(texts, number32(k))
-			duration, number := ordered(k)
+		var list *[]int64 // of group at; saves a map access per trace
+		for k := range withPrefix(tx.Bucket(bucketFlow), nil) {
+			flow, name := texts.of(number32(k)), ""
+			duration, number := parseIndexKey(k)
 			if q.GetFlow() != "" && flow != q.GetFlow() {
-				return nil
+				continue
 			}
-			name := ""
 			if byName {
-				t, err := parseRecord(records.Get(key32(number)))
+				t, err := readRecord(tx, number)
 				if err != nil {
 					return err
 				}
-				if name = text(texts, t.name); q.GetName() != "" && name != q.GetName() {
-					return nil
+				if name = texts.of(t.name); q.GetName() != "" && name != q.GetName() {
+					continue
 				}
 			}
-			if g := r.group(q.GetGroup(), flow, name); g != at {
-				flush()
-				at = g
+			if g := r.group(q.GetGroup(), flow, name); g != at || list == nil {
+				if at, list = g, to[g]; list == nil {
+					list = &[]int64{}
+					to[g] = list
+				}
 			}
-			list = append(list, duration)
-			return nil
-		})
-		flush()
-		return err
+			*list = append(*list, duration)
+		}
+		return nil
 	})
 }
 

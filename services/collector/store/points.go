@@ -1,8 +1,10 @@
 package store
 
 import (
-	"bytes"
 	"cmp"
+	"encoding/binary"
+	"iter"
+	"math"
 	"slices"
 	"sort"
 
@@ -19,6 +21,82 @@ type Points struct {
 	Values []float64
 }
 
+// chunkPoints is the maximum number of points in a chunk, the unit of storage.
+const chunkPoints = 256
+
+// point is one value of a series.
+type point struct {
+	at    int64 // ps
+	value float64
+}
+
+func compareInstants(a, b point) int { return cmp.Compare(a.at, b.at) }
+
+// pointsKey returns the key of a chunk: the number of its series and the time of its
+// first point.
+func pointsKey(series uint32, first int64) []byte {
+	return binary.BigEndian.AppendUint64(key32(series), sortable(first))
+}
+
+// chunks returns the time of the first point and the value of each chunk of a series, in
+// order, starting with the last chunk that does not begin after start.
+func chunks(b *bbolt.Bucket, series uint32, start int64) iter.Seq2[int64, []byte] {
+	key := pointsKey(series, start)
+	for k := range before(b, key32(series), pointsKey(series, start+1)) {
+		key = slices.Clone(k)
+		break
+	}
+	return func(yield func(int64, []byte) bool) {
+		for k, v := range from(b, key32(series), key) {
+			if !yield(unsortable(binary.BigEndian.Uint64(k[4:])), v) {
+				return
+			}
+		}
+	}
+}
+
+// encodeChunk encodes points, which must be in order of time: for each the time since
+// the previous point, then the value. A whole number is encoded as a variable-length
+// integer.
+func encodeChunk(points []point) (b []byte) {
+	for i, p := range points {
+		b = binary.AppendUvarint(b, uint64(p.at-points[max(i-1, 0)].at))
+		const exact = 1 << 53
+		if whole := int64(p.value); p.value > -exact && p.value < exact && float64(whole) == p.value && !(whole == 0 && math.Signbit(p.value)) {
+			zigzag := uint64(whole)<<1 ^ uint64(whole>>63)
+			b = binary.AppendUvarint(b, zigzag<<1)
+			continue
+		}
+		b = binary.LittleEndian.AppendUint64(binary.AppendUvarint(b, 1), math.Float64bits(p.value))
+	}
+	return b
+}
+
+// parseChunk decodes points. It stops at damaged data.
+func parseChunk(first int64, b []byte) (points []point) {
+	for at := first; len(b) > 0; {
+		since, n := binary.Uvarint(b)
+		if n <= 0 {
+			break
+		}
+		kind, m := binary.Uvarint(b[n:])
+		if m <= 0 {
+			break
+		}
+		b = b[n+m:]
+		value := float64(int64(kind>>2) ^ -int64(kind>>1&1))
+		if kind == 1 {
+			if len(b) < 8 {
+				break
+			}
+			value, b = math.Float64frombits(binary.LittleEndian.Uint64(b)), b[8:]
+		}
+		at += int64(since)
+		points = append(points, point{at, value})
+	}
+	return points
+}
+
 // identity returns a key that is unique to a series.
 func identity(s *rackfabv1.Series) string {
 	text, err := proto.MarshalOptions{Deterministic: true}.Marshal(s)
@@ -28,137 +106,58 @@ func identity(s *rackfabv1.Series) string {
 	return string(text)
 }
 
-// tail describes the end of a series.
-type tail struct {
-	number uint32
-	first  int64 // instant of the first point of the last chunk
-	last   int64 // instant of the last point
-	points int   // of the last chunk; 0 if there is no chunk
-	chunk  []byte
-}
-
-// loadTail reads the end of a series: the last chunk with points. A damaged chunk may
-// have none.
-func loadTail(tx *bbolt.Tx, number uint32) *tail {
-	t := &tail{number: number}
-	c := tx.Bucket(bucketPoints).Cursor()
-	for k, v := lastBefore(c, key32(number+1)); k != nil && number32(k) == number; k, v = c.Prev() {
-		if points := parseChunk(firstOf(k), v); len(points) > 0 {
-			t.first, t.last, t.points, t.chunk = firstOf(k), points[len(points)-1].at, len(points), encodeChunk(points)
-			return t
-		}
-	}
-	return t
-}
-
-// lastBefore moves to the last key below limit.
-func lastBefore(c *bbolt.Cursor, limit []byte) (k, v []byte) {
-	if k, _ = c.Seek(limit); k == nil {
-		return c.Last()
-	}
-	return c.Prev()
-}
-
-// series stores points and returns the number of new ones.
+// series stores points and returns the number of points at new instants. Each affected
+// chunk is read and written once.
 func (w *writer) series(p *Points) (fresh int64, err error) {
-	t, err := w.tail(p.Series)
+	number, err := w.seriesNumber(p.Series)
 	if err != nil {
 		return 0, err
 	}
-	var late []point
-	changed := false
+	added := make([]point, len(p.Times))
 	for i, at := range p.Times {
-		switch {
-		case t.points > 0 && at <= t.last:
-			late = append(late, point{at, p.Values[i]})
-			continue
-		case t.points >= chunkPoints && changed:
-			if err := w.put(t); err != nil {
-				return fresh, err
-			}
-			fallthrough
-		case t.points >= chunkPoints || t.points == 0:
-			t.first, t.last, t.points, t.chunk = at, at, 0, nil
-		}
-		t.chunk = appendPoint(t.chunk, at-t.last, p.Values[i])
-		t.last, t.points, changed = at, t.points+1, true
-		fresh++
+		added[i] = point{at, p.Values[i]}
 	}
-	if changed {
-		if err := w.put(t); err != nil {
-			return fresh, err
-		}
-	}
-	inserted, err := w.insert(t, late)
-	return fresh + inserted, err
-}
-
-// tail returns the end of a series, and creates the series if it is new.
-func (w *writer) tail(s *rackfabv1.Series) (*tail, error) {
-	id := identity(s)
-	if t := w.run.series[id]; t != nil {
-		return t, nil
-	}
-	w.counts.NextSeries++
-	t := &tail{number: w.counts.NextSeries}
-	w.run.series[id] = t
-	w.counts.Nodes, w.counts.Flows = note(w.counts.Nodes, s.GetNode()), note(w.counts.Flows, s.GetFlow())
-	return t, w.seriesBucket.Put(key32(t.number), []byte(id))
-}
-
-// put writes the chunk of a tail.
-func (w *writer) put(t *tail) error {
-	return w.points.Put(pointsKey(t.number, t.first), bytes.Clone(t.chunk))
-}
-
-// insert stores points that precede the end of a series, which is already written. It
-// returns the number of points at new instants. Each affected chunk is read and written
-// once.
-func (w *writer) insert(t *tail, late []point) (fresh int64, err error) {
-	slices.SortStableFunc(late, func(a, b point) int { return cmp.Compare(a.at, b.at) })
-	for len(late) > 0 {
-		first, have, n := w.around(t.number, late)
-		all := slices.Concat(have, late[:n]) // stored points sort first, and win
-		slices.SortStableFunc(all, func(a, b point) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(added, compareInstants)
+	for len(added) > 0 {
+		stored, n := w.around(number, added)
+		all := slices.Concat(stored, added[:n]) // stored points sort first, and win
+		slices.SortStableFunc(all, compareInstants)
 		all = slices.CompactFunc(all, func(a, b point) bool { return a.at == b.at })
-		if len(all) > len(have) {
-			if err := w.replace(t, first, all); err != nil {
-				return fresh, err
+		if len(all) > len(stored) {
+			for piece := range slices.Chunk(all, chunkPoints) {
+				if err := w.bucket(bucketPoints).Put(pointsKey(number, piece[0].at), encodeChunk(piece)); err != nil {
+					return fresh, err
+				}
 			}
 		}
-		fresh, late = fresh+int64(len(all)-len(have)), late[n:]
+		fresh, added = fresh+int64(len(all)-len(stored)), added[n:]
 	}
 	return fresh, nil
 }
 
-// replace writes points, which are in order, in place of the chunk that begins at first.
-func (w *writer) replace(t *tail, first int64, points []point) error {
-	atEnd := first == t.first
-	for piece := range slices.Chunk(points, chunkPoints) {
-		one := &tail{t.number, piece[0].at, piece[len(piece)-1].at, len(piece), encodeChunk(piece)}
-		if err := w.put(one); err != nil {
-			return err
-		}
-		if atEnd {
-			*t = *one
-		}
+// seriesNumber returns the number of a series, and assigns one to a new series.
+func (w *writer) seriesNumber(s *rackfabv1.Series) (uint32, error) {
+	id := identity(s)
+	if n, ok := w.run.series[id]; ok {
+		return n, nil
 	}
-	return nil
+	w.counts.NextSeries++
+	n := w.counts.NextSeries
+	w.run.series[id] = n
+	w.counts.seen(s.GetNode(), s.GetFlow())
+	return n, w.bucket(bucketSeries).Put(key32(n), []byte(id))
 }
 
-// around returns the chunk to which late[0] belongs, and how many of the points belong
-// to it. The points are in order. The chunk is new if late[0] precedes all chunks.
-func (w *writer) around(series uint32, late []point) (first int64, have []point, n int) {
-	c := w.points.Cursor()
-	after := pointsKey(series, late[0].at+1)
-	first, n = late[0].at, len(late)
-	if k, v := lastBefore(c, after); k != nil && number32(k) == series {
-		first = firstOf(k)
-		have = parseChunk(first, v)
+// around returns the points of the chunk to which added[0] belongs, and how many of the
+// added points belong to that chunk. added is in order. The chunk is new if added[0]
+// precedes all chunks.
+func (w *writer) around(series uint32, added []point) (stored []point, n int) {
+	for first, v := range chunks(w.bucket(bucketPoints), series, added[0].at) {
+		if first <= added[0].at {
+			stored = parseChunk(first, v)
+			continue
+		}
+		return stored, sort.Search(len(added), func(i int) bool { return added[i].at >= first })
 	}
-	if k, _ := c.Seek(after); k != nil && number32(k) == series {
-		next := firstOf(k)
-		n = sort.Search(n, func(i int) bool { return late[i].at >= next })
-	}
-	return first, have, n
+	return stored, len(added)
 }

@@ -1,44 +1,25 @@
 package store
 
 import (
-	"encoding/json"
-	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.etcd.io/bbolt"
-	"google.golang.org/protobuf/proto"
 
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
-
-// Buckets of a run's file. Numbers in keys are big-endian, so that keys sort by number.
-var (
-	bucketMeta   = []byte("meta")   // "info", "counts" -> JSON
-	bucketNames  = []byte("names")  // number -> text
-	bucketIDs    = []byte("ids")    // trace id -> trace number
-	bucketTraces = []byte("traces") // trace number -> id and root
-	bucketSpans  = []byte("spans")  // trace number, span id -> span
-	bucketSlow   = []byte("slow")   // duration, trace number
-	bucketFlow   = []byte("flow")   // flow's name, duration, trace number
-	bucketLate   = []byte("late")   // start, trace number
-	bucketSeries = []byte("series") // series number -> series
-	bucketPoints = []byte("points") // series number, first instant -> points
-)
-
-var buckets = [][]byte{
-	bucketMeta, bucketNames, bucketIDs, bucketTraces, bucketSpans, bucketSlow, bucketFlow, bucketLate, bucketSeries, bucketPoints,
-}
-
-// Keys in bucketMeta.
-var keyInfo, keyCounts = []byte("info"), []byte("counts")
 
 // File sizes in bytes.
 const (
 	growBy  = 1 << 20 // increment of a file
 	mapSize = 1 << 30 // address space mapped at once, so that a writer need not wait for readers to remap it
 )
+
+// lockLimit is how long opening a file waits while another process has it open.
+const lockLimit = time.Second
 
 // RunInfo describes a run.
 type RunInfo struct {
@@ -61,6 +42,18 @@ type counts struct {
 	NextTrace, NextSeries uint32
 }
 
+// seen adds a node and a flow to the sorted lists of those of the run.
+func (c *counts) seen(node, flow string) {
+	add := func(list []string, name string) []string {
+		at, ok := slices.BinarySearch(list, name)
+		if ok || name == "" {
+			return list
+		}
+		return slices.Insert(slices.Clone(list), at, name)
+	}
+	c.Nodes, c.Flows = add(c.Nodes, node), add(c.Flows, flow)
+}
+
 // run is a run's file and its state in memory.
 type run struct {
 	path   string
@@ -74,7 +67,7 @@ type run struct {
 	names  names
 
 	// Used by the writer only.
-	series map[string]*tail
+	series map[string]uint32   // numbers of series
 	recent map[[16]byte]uint32 // numbers of recently received traces
 }
 
@@ -92,7 +85,6 @@ func openRun(path string, number uint64, readOnly bool) (*run, error) {
 		_ = db.Close() // the first error matters more
 		return nil, err
 	}
-	r.measure()
 	return r, nil
 }
 
@@ -109,11 +101,10 @@ func newRun(path string, number uint64, info RunInfo) (*run, error) {
 				return err
 			}
 		}
-		return putJSON(tx, keyInfo, info)
+		return putJSON(tx.Bucket(bucketMeta), keyInfo, info)
 	})
 	if err != nil {
-		_ = r.db.Close()      // the first error matters more
-		_ = os.Remove(r.path) // it is empty
+		_ = r.remove() // it is empty, and the first error matters more
 		return nil, err
 	}
 	r.measure()
@@ -123,31 +114,25 @@ func newRun(path string, number uint64, info RunInfo) (*run, error) {
 // load reads the state kept in memory. A file that was created but never written has no
 // buckets.
 func (r *run) load() error {
+	r.measure()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.counts, r.series, r.recent = counts{}, map[string]*tail{}, map[[16]byte]uint32{}
-	r.names = newNames()
+	r.counts, r.names, r.series, r.recent = counts{}, newNames(), map[string]uint32{}, map[[16]byte]uint32{}
 	return r.db.View(func(tx *bbolt.Tx) error {
-		if tx.Bucket(bucketMeta) == nil {
+		meta := tx.Bucket(bucketMeta)
+		if meta == nil {
 			return nil
 		}
-		if err := getJSON(tx, keyInfo, &r.info); err != nil {
+		if err := getJSON(meta, keyInfo, &r.info); err != nil {
 			return err
 		}
-		if err := getJSON(tx, keyCounts, &r.counts); err != nil {
+		if err := getJSON(meta, keyCounts, &r.counts); err != nil {
 			return err
 		}
-		if err := tx.Bucket(bucketNames).ForEach(r.names.load); err != nil {
-			return err
+		for _, text := range withPrefix(tx.Bucket(bucketNames), nil) { // in the order of their numbers
+			r.names.add(string(text))
 		}
-		return tx.Bucket(bucketSeries).ForEach(func(k, v []byte) error {
-			s := &rackfabv1.Series{}
-			if err := proto.Unmarshal(v, s); err != nil {
-				return fmt.Errorf("series: %w", err)
-			}
-			r.series[identity(s)] = loadTail(tx, number32(k))
-			return nil
-		})
+		return eachSeries(tx, nil, func(number uint32, s *rackfabv1.Series) { r.series[identity(s)] = number })
 	})
 }
 
@@ -158,10 +143,19 @@ func (r *run) measure() {
 	}
 }
 
-func (r *run) figures() counts {
+// snapshot returns the counts.
+func (r *run) snapshot() counts {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.counts
+}
+
+// publish sets the counts after a transaction that stored them.
+func (r *run) publish(c counts) {
+	r.measure()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counts = c
 }
 
 // remove closes and deletes the file.
@@ -170,21 +164,4 @@ func (r *run) remove() error {
 		return err
 	}
 	return os.Remove(r.path)
-}
-
-func putJSON(tx *bbolt.Tx, key []byte, v any) error {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return tx.Bucket(bucketMeta).Put(key, text)
-}
-
-// getJSON reads the value of a key into v. It leaves v unchanged if the key is missing.
-func getJSON(tx *bbolt.Tx, key []byte, v any) error {
-	text := tx.Bucket(bucketMeta).Get(key)
-	if text == nil {
-		return nil
-	}
-	return json.Unmarshal(text, v)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -17,13 +18,15 @@ import (
 func (s *Store) CloseRun(id string) (int64, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	s.mu.RLock()
-	r, err := s.find(id)
-	s.mu.RUnlock()
+	var found *run
+	err := s.view(id, func(r *run, _ *bbolt.Tx) error {
+		found = r
+		return nil
+	})
 	if err != nil {
 		return 0, err
 	}
-	return s.close(r)
+	return s.close(found)
 }
 
 // CloseIdle closes the runs that have received no data after since. It goes on after an
@@ -32,11 +35,11 @@ func (s *Store) CloseIdle(since time.Time) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	s.mu.RLock()
-	runs := append([]*run(nil), s.runs...)
+	runs := slices.Clone(s.runs)
 	s.mu.RUnlock()
 	var errs []error
 	for _, r := range runs {
-		if c := r.figures(); !c.Closed && c.LastNano <= since.UnixNano() {
+		if c := r.snapshot(); !c.Closed && c.LastNano <= since.UnixNano() {
 			_, err := s.close(r)
 			errs = append(errs, err)
 		}
@@ -47,7 +50,7 @@ func (s *Store) CloseIdle(since time.Time) error {
 // close samples a run and returns the freed space to the file system. The caller holds
 // writing.
 func (s *Store) close(r *run) (int64, error) {
-	c := r.figures()
+	c := r.snapshot()
 	if c.Closed {
 		return 0, nil
 	}
@@ -59,15 +62,12 @@ func (s *Store) close(r *run) (int64, error) {
 			}
 		}
 		c.Closed = true
-		return putJSON(tx, keyCounts, c)
+		return putJSON(tx.Bucket(bucketMeta), keyCounts, c)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("close run %s: %w", r.info.Run, err)
 	}
-	r.mu.Lock()
-	r.counts = c
-	r.mu.Unlock()
-	r.measure()
+	r.publish(c)
 	if c.Spans.SampledOut > before {
 		err = s.compact(r)
 	}
@@ -78,77 +78,63 @@ func (s *Store) close(r *run) (int64, error) {
 // of each flow stays complete.
 func keepSlowest(tx *bbolt.Tx, share float64, c *counts) error {
 	var flow []byte
-	var numbers []uint32 // of the flow's traces, the fastest first
-	drop := func() error {
+	var flows [][]uint32 // numbers of the traces of each flow, the fastest first
+	for k := range withPrefix(tx.Bucket(bucketFlow), nil) {
+		if !bytes.Equal(flow, k[:4]) {
+			flow, flows = bytes.Clone(k[:4]), append(flows, nil)
+		}
+		_, number := parseIndexKey(k)
+		flows[len(flows)-1] = append(flows[len(flows)-1], number)
+	}
+	for _, numbers := range flows {
 		keep := max(1, int(math.Ceil(share*float64(len(numbers)))))
-		for i := range max(0, len(numbers)-keep) {
-			n, err := dropDetails(tx, numbers[i])
+		for _, number := range numbers[:len(numbers)-keep] {
+			n, err := dropDetails(tx, number)
 			if err != nil {
 				return err
 			}
 			c.Spans.SampledOut += n
 			c.Spans.Held -= n
 		}
-		numbers = numbers[:0]
-		return nil
 	}
-	err := tx.Bucket(bucketFlow).ForEach(func(k, _ []byte) error {
-		if !bytes.Equal(flow, k[:4]) {
-			if err := drop(); err != nil {
-				return err
-			}
-			flow = bytes.Clone(k[:4])
-		}
-		_, number := ordered(k)
-		numbers = append(numbers, number)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return drop()
+	return nil
 }
 
 // dropDetails deletes all spans of a trace but its root, and returns their number.
 func dropDetails(tx *bbolt.Tx, number uint32) (int64, error) {
-	records := tx.Bucket(bucketTraces)
-	t, err := parseRecord(records.Get(key32(number)))
+	t, err := readRecord(tx, number)
 	if err != nil {
 		return 0, err
 	}
 	var keys [][]byte
 	root := spanKey(number, t.root)
-	err = eachSpan(tx, number, func(k, _ []byte) error {
+	for k := range withPrefix(tx.Bucket(bucketSpans), key32(number)) {
 		if !bytes.Equal(k, root) {
 			keys = append(keys, bytes.Clone(k))
 		}
-		return nil
-	})
-	if err != nil {
-		return 0, err
+	}
+	if len(keys) == 0 {
+		return 0, nil
 	}
 	for _, k := range keys {
 		if err := tx.Bucket(bucketSpans).Delete(k); err != nil {
 			return 0, err
 		}
 	}
-	if len(keys) == 0 {
-		return 0, nil
-	}
 	t.dropped = true
-	return int64(len(keys)), records.Put(key32(number), t.appendTo(nil))
+	return int64(len(keys)), t.put(tx, number)
 }
 
 // compactStep is the number of bytes that compaction moves in one transaction.
 const compactStep = 4 << 20
 
-// freshSuffix is appended to the name of a file while compaction writes it.
-const freshSuffix = ".new"
+// newSuffix is appended to the name of a file while compaction writes it.
+const newSuffix = ".new"
 
 // compact rewrites the run's file without free space and replaces the old file. After an
 // error the run continues in the old file.
 func (s *Store) compact(r *run) error {
-	path := r.path + freshSuffix
+	path := r.path + newSuffix
 	again, err := r.copyTo(path)
 	if err != nil {
 		_ = os.Remove(path) // the first error matters more

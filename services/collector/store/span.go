@@ -37,8 +37,7 @@ func (c *columns) appendTo(b []byte) []byte {
 	for _, n := range []uint32{c.name, c.node, c.service, c.flow} {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
-	b = binary.AppendVarint(b, c.start)
-	return binary.AppendVarint(b, c.duration)
+	return binary.AppendVarint(binary.AppendVarint(b, c.start), c.duration)
 }
 
 var errDamaged = errors.New("a value on disk is cut short")
@@ -66,11 +65,6 @@ func parseColumns(b []byte) (c columns, body []byte, err error) {
 	return c, b, nil
 }
 
-// spanKey returns the key of a span: the trace's number and the span's ID.
-func spanKey(trace uint32, id uint64) []byte {
-	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(make([]byte, 0, 12), trace), id)
-}
-
 // span stores a span and reports whether it is new.
 func (w *writer) span(s *Span) (bool, error) {
 	number, err := w.trace(s.Trace)
@@ -78,7 +72,7 @@ func (w *writer) span(s *Span) (bool, error) {
 		return false, err
 	}
 	key := spanKey(number, s.ID)
-	if w.spans.Get(key) != nil {
+	if w.bucket(bucketSpans).Get(key) != nil {
 		return false, nil
 	}
 	c := columns{parent: s.Parent, start: s.Start, duration: s.End - s.Start}
@@ -94,27 +88,26 @@ func (w *writer) span(s *Span) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if err := w.spans.Put(key, append(c.appendTo(make([]byte, 0, 40+len(body))), body...)); err != nil {
+	if err := w.bucket(bucketSpans).Put(key, append(c.appendTo(make([]byte, 0, 40+len(body))), body...)); err != nil {
 		return false, err
 	}
-	w.seen(s)
+	w.counts.covers(s)
 	switch {
 	case s.Parent == 0:
-		err = w.root(number, s, &c)
+		err = w.setRoot(number, s.ID, &c)
 	case w.info.Run == Foreign: // traces of nodes receive their root sooner or later
 		w.rootless[number] = true
 	}
 	return true, err
 }
 
-// seen updates the time range, the nodes and the flows of the run.
-func (w *writer) seen(s *Span) {
-	c := &w.counts
+// covers extends the time range, the nodes and the flows of the run to a span.
+func (c *counts) covers(s *Span) {
 	if c.Spans.Held == 0 && c.StartPs == 0 && c.EndPs == 0 {
 		c.StartPs = s.Start
 	}
 	c.StartPs, c.EndPs = min(c.StartPs, s.Start), max(c.EndPs, s.End)
-	c.Nodes, c.Flows = note(c.Nodes, s.Node), note(c.Flows, s.Flow)
+	c.seen(s.Node, s.Flow)
 }
 
 // body encodes a span's attributes, events and error as OTLP messages with names by

@@ -21,7 +21,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
@@ -35,11 +34,8 @@ const maxRuns = 500
 // there is no other.
 const Foreign = "default"
 
-// lockLimit is how long Open waits for a folder that another process has open.
-const lockLimit = time.Second
-
 // ErrNotFound means that a run or a trace is not stored.
-var ErrNotFound = errors.New("not held")
+var ErrNotFound = errors.New("not stored")
 
 // ErrFull means that a run alone exceeds the size limit of the store.
 var ErrFull = errors.New("the run alone fills the store")
@@ -60,10 +56,10 @@ type Store struct {
 
 	writing sync.Mutex // held while files change
 
-	mu   sync.RWMutex // guards runs; held for reading while a file is read
-	runs []*run       // by number, the oldest first
-	last uint64       // largest run number found in files and totals
-	gone Totals       // counts of evicted runs
+	mu      sync.RWMutex // guards runs; held for reading while a file is read
+	runs    []*run       // by number, the oldest first
+	last    uint64       // largest run number found in files and totals
+	evicted Totals       // counts of evicted runs
 
 	found   []Damage // found when the store was opened
 	damaged int      // damaged runs in the folder, including those set aside earlier
@@ -82,7 +78,7 @@ func Open(dir string, o Options) (*Store, error) {
 	totals, err := bbolt.Open(path, 0o644, &bbolt.Options{ReadOnly: o.ReadOnly, Timeout: lockLimit})
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
-		return nil, fmt.Errorf("open store: %s is open in another process: ask the collector that runs on it", dir)
+		return nil, fmt.Errorf("open store: %s is open in another process: query the collector that uses it", dir)
 	case errors.Is(err, os.ErrNotExist):
 		return nil, fmt.Errorf("open store: no collector has written to %s", dir)
 	case err != nil:
@@ -108,6 +104,18 @@ func (s *Store) Close() error {
 	}
 	s.runs = nil
 	return errors.Join(append(errs, s.totals.Close())...)
+}
+
+// view runs do in a read transaction of the run with the given ID, or of the latest run
+// if the ID is empty.
+func (s *Store) view(id string, do func(r *run, tx *bbolt.Tx) error) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	r, err := s.find(id)
+	if err != nil {
+		return err
+	}
+	return r.db.View(func(tx *bbolt.Tx) error { return do(r, tx) })
 }
 
 // Size returns the size of all files in bytes.
@@ -140,7 +148,7 @@ func (s *Store) latest() []*run {
 func (s *Store) find(id string) (*run, error) {
 	if id == "" {
 		if len(s.runs) == 0 {
-			return nil, fmt.Errorf("no run is held: %w", ErrNotFound)
+			return nil, fmt.Errorf("no run is stored: %w", ErrNotFound)
 		}
 		return s.latest()[0], nil
 	}
@@ -149,7 +157,7 @@ func (s *Store) find(id string) (*run, error) {
 			return r, nil
 		}
 	}
-	return nil, fmt.Errorf("run %q: %w; held are %s", id, ErrNotFound, s.some())
+	return nil, fmt.Errorf("run %q: %w; stored runs: %s", id, ErrNotFound, s.some())
 }
 
 // some lists the latest runs for an error message.

@@ -180,9 +180,9 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	none := filepath.Join(dir, "none")
 	fails(none, Options{ReadOnly: true}, "open store: no collector has written to "+none)
 	s := open(t, dir, Options{})
-	fails(dir, Options{}, "open store: "+dir+" is open in another process: ask the collector that runs on it")
+	fails(dir, Options{}, "open store: "+dir+" is open in another process: query the collector that uses it")
 	write(t, s, gets("a", 1))
-	if _, err := s.ListTraces(&rackfabv1.ListTracesRequest{Run: "b"}); !errors.Is(err, ErrNotFound) || err.Error() != `run "b": not held; held are a` {
+	if _, err := s.ListTraces(&rackfabv1.ListTracesRequest{Run: "b"}); !errors.Is(err, ErrNotFound) || err.Error() != `run "b": not stored; stored runs: a` {
 		t.Error(err)
 	}
 	if err := s.Close(); err != nil {

@@ -1,7 +1,7 @@
 package store
 
 import (
-	"encoding/json"
+	"slices"
 
 	"go.etcd.io/bbolt"
 )
@@ -27,6 +27,17 @@ func (c *Counts) add(d Counts) {
 	c.Evicted += d.Evicted
 }
 
+// received adds the numbers of valid, stored and rejected items of a delivery.
+func (c *Counts) received(valid, stored, rejected int64) {
+	c.add(Counts{Received: valid + rejected, Stored: stored, Duplicates: valid - stored, Rejected: rejected, Held: stored})
+}
+
+// evicted returns the counts of a run after its eviction.
+func (c Counts) evicted() Counts {
+	c.Evicted, c.Held = c.Evicted+c.Held, 0
+	return c
+}
+
 // Totals are the counts of all runs since the store was created: received = stored +
 // duplicates + rejected, stored = held + evicted + sampled out.
 type Totals struct {
@@ -34,67 +45,39 @@ type Totals struct {
 	Evicted       int64 // runs
 }
 
-var (
-	bucketTotals = []byte("totals")
-	keyGone      = []byte("gone")    // counts of evicted runs
-	keyNumbers   = []byte("numbers") // numbers of evicted runs whose file may still exist
-)
-
-// readTotals returns the counts of evicted runs, and the numbers of those whose file may
-// still exist.
-func readTotals(db *bbolt.DB) (gone Totals, numbers map[uint64]bool, err error) {
-	err = db.View(func(tx *bbolt.Tx) error {
-		b := tx.Bucket(bucketTotals)
-		if b == nil {
-			return nil
-		}
-		if text := b.Get(keyNumbers); text != nil {
-			if err := json.Unmarshal(text, &numbers); err != nil {
-				return err
-			}
-		}
-		if text := b.Get(keyGone); text != nil {
-			return json.Unmarshal(text, &gone)
-		}
-		return nil
-	})
-	return gone, numbers, err
-}
-
-// writeTotals records in one transaction that a run is evicted and the new counts of
-// evicted runs.
-func writeTotals(db *bbolt.DB, gone Totals, number uint64) error {
-	counts, err := json.Marshal(gone)
-	if err != nil {
-		return err
-	}
-	numbers, err := json.Marshal(map[uint64]bool{number: true})
-	if err != nil {
-		return err
-	}
-	return db.Update(func(tx *bbolt.Tx) error {
-		b, err := tx.CreateBucketIfNotExists(bucketTotals)
-		if err != nil {
-			return err
-		}
-		if err := b.Put(keyGone, counts); err != nil {
-			return err
-		}
-		return b.Put(keyNumbers, numbers)
-	})
-}
-
 // Totals returns the counts of all runs, including evicted ones.
 func (s *Store) Totals() Totals {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	t := s.gone
+	t := s.evicted
 	for _, r := range s.runs {
-		c := r.figures()
+		c := r.snapshot()
 		t.Spans.add(c.Spans)
 		t.Points.add(c.Points)
 	}
 	return t
+}
+
+var (
+	bucketTotals = []byte("totals")
+	keyEvicted   = []byte("gone")    // counts of evicted runs
+	keyNumbers   = []byte("numbers") // numbers of evicted runs whose file may still exist
+)
+
+// readTotals reads the counts of evicted runs, and returns the numbers of those whose
+// file may still exist.
+func (s *Store) readTotals() (numbers map[uint64]bool, err error) {
+	err = s.totals.View(func(tx *bbolt.Tx) error {
+		b := tx.Bucket(bucketTotals)
+		if b == nil {
+			return nil
+		}
+		if err := getJSON(b, keyNumbers, &numbers); err != nil {
+			return err
+		}
+		return getJSON(b, keyEvicted, &s.evicted)
+	})
+	return numbers, err
 }
 
 // evict deletes the oldest runs, except keep, until the store is within its limits. The
@@ -103,39 +86,35 @@ func (s *Store) evict(keep *run) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.runs) > 1 && (len(s.runs) > maxRuns || s.options.MaxSize > 0 && s.size() > s.options.MaxSize) {
-		oldest := s.runs[0]
-		if oldest == keep {
-			oldest = s.runs[1]
-		}
-		c := oldest.figures()
-		gone := s.gone
-		gone.Spans.add(left(c.Spans))
-		gone.Points.add(left(c.Points))
-		gone.Evicted++
-		if err := writeTotals(s.totals, gone, oldest.number); err != nil {
-			return err
-		}
-		s.gone = gone
-		s.forget(oldest)
-		if err := oldest.remove(); err != nil {
+		oldest := slices.IndexFunc(s.runs, func(r *run) bool { return r != keep })
+		if err := s.remove(oldest); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// left returns the counts of a run after its eviction.
-func left(c Counts) Counts {
-	c.Evicted += c.Held
-	c.Held = 0
-	return c
-}
-
-func (s *Store) forget(gone *run) {
-	for i, r := range s.runs {
-		if r == gone {
-			s.runs = append(s.runs[:i:i], s.runs[i+1:]...)
-			return
+// remove evicts the run at index i. One transaction records the eviction and the new
+// counts of evicted runs; the next start deletes a file that could not be removed.
+func (s *Store) remove(i int) error {
+	r := s.runs[i]
+	c, evicted := r.snapshot(), s.evicted
+	evicted.Spans.add(c.Spans.evicted())
+	evicted.Points.add(c.Points.evicted())
+	evicted.Evicted++
+	err := s.totals.Update(func(tx *bbolt.Tx) error {
+		b, err := tx.CreateBucketIfNotExists(bucketTotals)
+		if err != nil {
+			return err
 		}
+		if err := putJSON(b, keyEvicted, evicted); err != nil {
+			return err
+		}
+		return putJSON(b, keyNumbers, map[uint64]bool{r.number: true})
+	})
+	if err != nil {
+		return err
 	}
+	s.evicted, s.runs = evicted, slices.Delete(slices.Clone(s.runs), i, i+1)
+	return r.remove()
 }

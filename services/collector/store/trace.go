@@ -15,22 +15,22 @@ type record struct {
 	columns
 }
 
-// appendTo appends the encoded record.
-func (t *record) appendTo(b []byte) []byte {
-	b = append(b, t.id[:]...)
-	if t.root == 0 {
-		return b
+// put stores the record of a trace.
+func (t *record) put(tx *bbolt.Tx, number uint32) error {
+	b := append(make([]byte, 0, 64), t.id[:]...)
+	if t.root != 0 {
+		flags := byte(0)
+		if t.dropped {
+			flags = 1
+		}
+		b = t.columns.appendTo(append(binary.BigEndian.AppendUint64(b, t.root), flags))
 	}
-	b = binary.BigEndian.AppendUint64(b, t.root)
-	flags := byte(0)
-	if t.dropped {
-		flags = 1
-	}
-	return t.columns.appendTo(append(b, flags))
+	return tx.Bucket(bucketTraces).Put(key32(number), b)
 }
 
-// parseRecord decodes a record.
-func parseRecord(b []byte) (t record, err error) {
+// readRecord returns the record of a trace.
+func readRecord(tx *bbolt.Tx, number uint32) (t record, err error) {
+	b := tx.Bucket(bucketTraces).Get(key32(number))
 	if len(b) < 16 {
 		return t, errDamaged
 	}
@@ -53,27 +53,54 @@ func (w *writer) trace(id [16]byte) (uint32, error) {
 	if n, ok := w.recent[id]; ok {
 		return n, nil
 	}
-	if v := w.ids.Get(id[:]); v != nil {
+	if v := w.bucket(bucketIDs).Get(id[:]); v != nil {
 		w.recent[id] = number32(v)
 		return number32(v), nil
 	}
 	w.counts.NextTrace++
 	n := w.counts.NextTrace
 	w.recent[id] = n
-	if err := w.ids.Put(id[:], key32(n)); err != nil {
+	if err := w.bucket(bucketIDs).Put(id[:], key32(n)); err != nil {
 		return 0, err
 	}
-	t := record{id: id}
-	return n, w.traces.Put(key32(n), t.appendTo(nil))
+	return n, (&record{id: id}).put(w.tx, n)
 }
 
-// root records the root span of a trace, unless the trace has one.
-func (w *writer) root(number uint32, s *Span, c *columns) error {
-	t, err := parseRecord(w.traces.Get(key32(number)))
-	if err != nil || t.root != 0 && t.parent == 0 {
+// setRoot indexes a trace by the span root, instead of an earlier substitute for its
+// root span. It does nothing if the trace has a root span.
+func (w *writer) setRoot(number uint32, root uint64, c *columns) error {
+	t, err := readRecord(w.tx, number)
+	if err != nil || t.root != 0 && (t.parent == 0 || t.root == root) {
 		return err
 	}
-	return w.list(number, &t, s.ID, c)
+	if t.root == 0 {
+		w.counts.Traces++
+	} else {
+		for _, e := range t.index(number) {
+			if err := w.bucket(e.bucket).Delete(e.key); err != nil {
+				return err
+			}
+		}
+	}
+	t.root, t.columns = root, *c
+	for _, e := range c.index(number) {
+		if err := w.bucket(e.bucket).Put(e.key, nil); err != nil {
+			return err
+		}
+	}
+	return t.put(w.tx, number)
+}
+
+// entry is a key in a bucket.
+type entry struct{ bucket, key []byte }
+
+// index returns the index entries of a trace.
+func (c *columns) index(number uint32) [3]entry {
+	return [3]entry{
+		{bucketSlow, indexKey(nil, c.duration, number)},
+		{bucketFlow, indexKey(key32(c.flow), c.duration, number)},
+		{bucketLate, indexKey(nil, c.start, number)},
+	}
 }
 
 // localRoots indexes the traces that came without a root span, because their caller
@@ -81,21 +108,11 @@ func (w *writer) root(number uint32, s *Span, c *columns) error {
 // the place of the root, until later data changes that.
 func (w *writer) localRoots() error {
 	for number := range w.rootless {
-		t, err := parseRecord(w.traces.Get(key32(number)))
-		if err != nil {
-			return err
-		}
-		if t.root != 0 && t.parent == 0 {
-			continue
-		}
 		id, c, err := w.topmost(number)
+		if err == nil && id != 0 { // 0 means a cycle of parents
+			err = w.setRoot(number, id, &c)
+		}
 		if err != nil {
-			return err
-		}
-		if id == 0 || id == t.root { // unchanged, or a cycle of parents
-			continue
-		}
-		if err := w.list(number, &t, id, &c); err != nil {
 			return err
 		}
 	}
@@ -105,51 +122,15 @@ func (w *writer) localRoots() error {
 // topmost returns the earliest span of a trace whose parent is not stored, or 0 if every
 // span has a stored parent.
 func (w *writer) topmost(number uint32) (id uint64, found columns, err error) {
-	err = eachSpan(w.ids.Tx(), number, func(k, v []byte) error {
+	spans := w.bucket(bucketSpans)
+	for k, v := range withPrefix(spans, key32(number)) {
 		c, _, err := parseColumns(v)
-		if err != nil || w.spans.Get(spanKey(number, c.parent)) != nil {
-			return err
+		if err != nil {
+			return 0, found, err
 		}
-		if id == 0 || c.start < found.start {
+		if spans.Get(spanKey(number, c.parent)) == nil && (id == 0 || c.start < found.start) {
 			id, found = binary.BigEndian.Uint64(k[4:]), c
 		}
-		return nil
-	})
-	return id, found, err
-}
-
-// list indexes a trace by the span root, and removes its previous index entries.
-func (w *writer) list(number uint32, t *record, root uint64, c *columns) error {
-	if t.root == 0 {
-		w.counts.Traces++
-	} else if err := w.eachIndex(number, &t.columns, (*bbolt.Bucket).Delete); err != nil {
-		return err
 	}
-	t.root, t.columns = root, *c
-	if err := w.traces.Put(key32(number), t.appendTo(nil)); err != nil {
-		return err
-	}
-	return w.eachIndex(number, c, func(b *bbolt.Bucket, key []byte) error { return b.Put(key, nil) })
-}
-
-// eachIndex calls do with each index of traces and the trace's key in it.
-func (w *writer) eachIndex(number uint32, c *columns, do func(b *bbolt.Bucket, key []byte) error) error {
-	if err := do(w.slow, slowKey(c.duration, number)); err != nil {
-		return err
-	}
-	if err := do(w.flow, append(key32(c.flow), slowKey(c.duration, number)...)); err != nil {
-		return err
-	}
-	return do(w.late, slowKey(c.start, number))
-}
-
-// slowKey returns an index key: a duration or an instant, then the trace's number.
-func slowKey(v int64, number uint32) []byte {
-	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(make([]byte, 0, 16), sortable(v)), number)
-}
-
-// ordered decodes the end of a key that slowKey made.
-func ordered(key []byte) (v int64, number uint32) {
-	key = key[len(key)-12:]
-	return unsortable(binary.BigEndian.Uint64(key)), number32(key[8:])
+	return id, found, nil
 }

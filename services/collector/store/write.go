@@ -25,8 +25,8 @@ type Delivery struct {
 	Full bool
 }
 
-// size returns the number of spans and points to be stored.
-func (d *Delivery) size() (spans, points int64) {
+// Size returns the number of spans and points to be stored.
+func (d *Delivery) Size() (spans, points int64) {
 	for i := range d.Points {
 		points += int64(len(d.Points[i].Times))
 	}
@@ -74,9 +74,10 @@ func (s *Store) open(info RunInfo) (*run, error) {
 	return r, err
 }
 
-// write stores the deliveries in one transaction. After an error the file and its state
-// in memory are unchanged.
+// write stores the deliveries in one transaction, and then publishes the counts. After
+// an error the file and its state in memory are unchanged.
 func (r *run) write(now time.Time, all []*Delivery, full bool) error {
+	var counted counts
 	err := r.db.Update(func(tx *bbolt.Tx) error {
 		w := newWriter(r, tx)
 		for _, d := range all {
@@ -87,10 +88,16 @@ func (r *run) write(now time.Time, all []*Delivery, full bool) error {
 		if err := w.localRoots(); err != nil {
 			return err
 		}
-		return w.finish(now)
+		w.counts.LastNano = now.UnixNano()
+		if w.counts.FirstNano == 0 {
+			w.counts.FirstNano = w.counts.LastNano
+		}
+		w.counts.Closed = false
+		counted = w.counts
+		return putJSON(w.bucket(bucketMeta), keyCounts, counted)
 	})
-	r.measure()
 	if err == nil {
+		r.publish(counted)
 		return nil
 	}
 	if again := r.load(); again != nil {
@@ -102,22 +109,16 @@ func (r *run) write(now time.Time, all []*Delivery, full bool) error {
 // writer stores deliveries in one transaction.
 type writer struct {
 	*run
-	counts                                              counts
-	names, ids, traces, spans, slow, flow, late, points *bbolt.Bucket
-	seriesBucket                                        *bbolt.Bucket
-	buffer                                              []byte
-	rootless                                            map[uint32]bool // traces that may lack a root span
+	tx       *bbolt.Tx
+	counts   counts
+	buffer   []byte
+	rootless map[uint32]bool // traces that may lack a root span
 }
 
 func newWriter(r *run, tx *bbolt.Tx) *writer {
-	w := &writer{
-		run: r, counts: r.figures(),
-		names: tx.Bucket(bucketNames), ids: tx.Bucket(bucketIDs), traces: tx.Bucket(bucketTraces), spans: tx.Bucket(bucketSpans),
-		slow: tx.Bucket(bucketSlow), flow: tx.Bucket(bucketFlow), late: tx.Bucket(bucketLate),
-		points: tx.Bucket(bucketPoints), seriesBucket: tx.Bucket(bucketSeries), rootless: map[uint32]bool{},
-	}
-	for _, b := range []*bbolt.Bucket{w.names, w.traces, w.seriesBucket} {
-		b.FillPercent = 0.95 // keys are appended in ascending order
+	w := &writer{run: r, tx: tx, counts: r.snapshot(), rootless: map[uint32]bool{}}
+	for _, b := range [][]byte{bucketNames, bucketTraces, bucketSeries} {
+		w.bucket(b).FillPercent = 0.95 // keys are appended in ascending order
 	}
 	if len(r.recent) > maxRecent {
 		clear(r.recent)
@@ -125,11 +126,13 @@ func newWriter(r *run, tx *bbolt.Tx) *writer {
 	return w
 }
 
+func (w *writer) bucket(name []byte) *bbolt.Bucket { return w.tx.Bucket(name) }
+
 func (w *writer) delivery(d *Delivery, full bool) error {
-	spans, points := d.size()
+	spans, points := d.Size()
 	if d.Full = full; full {
-		w.count(&w.counts.Spans, 0, 0, d.Rejected.Spans+spans)
-		w.count(&w.counts.Points, 0, 0, d.Rejected.Points+points)
+		w.counts.Spans.received(0, 0, d.Rejected.Spans+spans)
+		w.counts.Points.received(0, 0, d.Rejected.Points+points)
 		return nil
 	}
 	var newSpans, newPoints int64 // the others were stored before
@@ -149,68 +152,7 @@ func (w *writer) delivery(d *Delivery, full bool) error {
 		}
 		newPoints += fresh
 	}
-	w.count(&w.counts.Spans, spans, newSpans, d.Rejected.Spans)
-	w.count(&w.counts.Points, points, newPoints, d.Rejected.Points)
+	w.counts.Spans.received(spans, newSpans, d.Rejected.Spans)
+	w.counts.Points.received(points, newPoints, d.Rejected.Points)
 	return nil
-}
-
-// count adds the numbers of valid, stored and rejected items.
-func (w *writer) count(c *Counts, valid, stored, rejected int64) {
-	c.Received += valid + rejected
-	c.Rejected += rejected
-	c.Stored += stored
-	c.Held += stored
-	c.Duplicates += valid - stored
-}
-
-// finish writes the counts with the data, and publishes them once they are committed.
-func (w *writer) finish(now time.Time) error {
-	w.counts.LastNano = now.UnixNano()
-	if w.counts.FirstNano == 0 {
-		w.counts.FirstNano = w.counts.LastNano
-	}
-	w.counts.Closed = false
-	tx := w.ids.Tx()
-	tx.OnCommit(func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.run.counts = w.counts
-	})
-	return putJSON(tx, keyCounts, w.counts)
-}
-
-// name returns the number of a text, and assigns one to a new text. It reports false if
-// the text is too long or there are too many names.
-func (w *writer) name(t string) (uint32, bool, error) {
-	if n, ok := w.run.names.numbers[t]; ok { // only the writer changes it
-		return n, true, nil
-	}
-	if len(t) > maxLength || len(w.run.names.texts) >= maxNames {
-		return 0, false, nil
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	n := uint32(len(w.run.names.texts))
-	w.run.names.numbers[t] = n
-	w.run.names.texts = append(w.run.names.texts, t)
-	return n, true, w.names.Put(key32(n), []byte(t))
-}
-
-// column is like name, for a text that must have a number. A text beyond the limits is
-// cut to maxLength or becomes "".
-func (w *writer) column(t string) (uint32, error) {
-	if len(t) > maxLength {
-		t = t[:maxLength]
-	}
-	n, _, err := w.name(t)
-	return n, err
-}
-
-// note adds a name to a sorted list of names.
-func note(list []string, name string) []string {
-	at, ok := slices.BinarySearch(list, name)
-	if ok || name == "" {
-		return list
-	}
-	return slices.Insert(slices.Clone(list), at, name)
 }
