@@ -15,6 +15,7 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	metricspb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
@@ -94,30 +95,30 @@ func Start(ctx context.Context, o Options) (ready serve.Ready, wait func() error
 	if err != nil {
 		return serve.Ready{}, nil, err
 	}
-	kept, err := openStore(o.Data, store.Options{MaxSize: o.MaxSize, KeepSlowest: o.KeepSlowest})
-	if err != nil {
-		forward.hangUp()
-		return serve.Ready{}, nil, err
+	data, err := openStore(o.Data, store.Options{MaxSize: o.MaxSize, KeepSlowest: o.KeepSlowest})
+	if err == nil {
+		if ready, wait, err = o.serve(ctx, newCollector(data, forward, o.MaxSize)); err == nil {
+			return ready, wait, nil
+		}
+		err = errors.Join(err, data.Close())
 	}
-	ready, wait, err = o.serve(ctx, newCollector(kept, forward, o.MaxSize))
-	if err != nil {
-		forward.hangUp()
-		return serve.Ready{}, nil, errors.Join(err, kept.Close())
+	if forward != nil {
+		forward.disconnect()
 	}
-	return ready, wait, nil
+	return serve.Ready{}, nil, err
 }
 
 // openStore opens a store and logs every damaged run that is left out.
-func openStore(data string, o store.Options) (*store.Store, error) {
-	kept, err := store.Open(data, o)
+func openStore(folder string, o store.Options) (*store.Store, error) {
+	data, err := store.Open(folder, o)
 	if err != nil {
 		return nil, err
 	}
-	found, _ := kept.Damaged()
+	found, _ := data.Damaged()
 	for _, d := range found {
 		slog.Error("a damaged run is left out", "file", d.File, "lost", d.Lost, "problem", d.Problem)
 	}
-	return kept, nil
+	return data, nil
 }
 
 // serve runs a collector until ctx ends, as Start describes. After an error the store
@@ -129,15 +130,15 @@ func (o Options) serve(ctx context.Context, c *collector) (ready serve.Ready, wa
 	}
 	tracespb.RegisterTraceServiceServer(s, traceReceiver{collector: c})
 	metricspb.RegisterMetricsServiceServer(s, metricsReceiver{collector: c})
-	answers := &service{store: c.store, collector: c}
-	rackfabv1.RegisterCollectorServiceServer(s, answers)
+	api := &service{store: c.store, collector: c}
+	rackfabv1.RegisterCollectorServiceServer(s, api)
 	ctx, cancel := context.WithCancel(ctx)
-	if _, err = health.Serve(ctx, o.Metrics, answers.metrics, health.CallsOf(s)); err != nil {
-		cancel()
-		s.Close()
-		return serve.Ready{}, nil, err
+	_, err = health.Serve(ctx, o.Metrics, api.metrics, health.CallsOf(s))
+	var page string
+	var stopPage func() error
+	if err == nil {
+		page, stopPage, err = o.servePage(ctx, s.Address())
 	}
-	page, hide, err := o.show(ctx, s.Address())
 	if err != nil {
 		cancel()
 		s.Close()
@@ -146,61 +147,50 @@ func (o Options) serve(ctx context.Context, c *collector) (ready serve.Ready, wa
 	ended := make(chan error, 1)
 	go func() {
 		defer cancel()
-		ended <- errors.Join(c.run(ctx, s), hide(), c.store.Close())
+		ended <- errors.Join(c.run(ctx, s), stopPage(), c.store.Close())
 	}()
 	return serve.Ready{Name: identity.Collector, Address: s.Address(), Page: page}, func() error { return <-ended }, nil
 }
 
 // run serves until ctx ends. It then refuses further calls and drains the queues.
 func (c *collector) run(ctx context.Context, s *serve.Server) error {
-	writing, forwarding := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(writing)
-		c.queue.work(c.write, c.forward.put)
-	}()
-	go func() {
-		defer close(forwarding)
-		c.forward.work(ctx)
-	}()
-	stop := c.closeIdle()
+	var writing, forwarding, closing sync.WaitGroup
+	writing.Go(func() { c.queue.work(c.write, c.forward.put) })
+	forwarding.Go(func() { c.forward.work(ctx) })
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	closing.Go(func() { c.closeIdle(serving) })
 	err := s.Serve(ctx)
 	stop()
+	closing.Wait()
 	c.queue.close()
-	<-writing
+	writing.Wait()
 	c.forward.close()
-	<-forwarding
+	forwarding.Wait()
 	return errors.Join(err, c.store.CloseIdle(time.Now()))
 }
 
-// closeIdle closes idle runs every second until stop is called.
-func (c *collector) closeIdle() (stop func()) {
-	ticker, done, ended := time.NewTicker(time.Second), make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		for failing := false; ; {
-			select {
-			case now := <-ticker.C:
-				err := c.store.CloseIdle(now.Add(-idleLimit))
-				if err != nil && !failing { // a full disk fails every second
-					slog.Error("runs that are over cannot be closed", "error", err)
-				}
-				failing = err != nil
-			case <-done:
-				return
+// closeIdle closes idle runs every second until ctx ends.
+func (c *collector) closeIdle(ctx context.Context) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for failing := false; ; {
+		select {
+		case now := <-ticker.C:
+			err := c.store.CloseIdle(now.Add(-idleLimit))
+			if err != nil && !failing { // a full disk fails every second
+				slog.Error("cannot close idle runs", "error", err)
 			}
+			failing = err != nil
+		case <-ctx.Done():
+			return
 		}
-	}()
-	return func() {
-		ticker.Stop()
-		close(done)
-		<-ended
 	}
 }
 
-// show runs Show, if configured, until ctx ends or stop is called. stop waits for Show
+// servePage runs Show, if configured, until ctx ends or stop is called. stop waits for Show
 // and returns its error. If Show ends earlier, its error is logged at once, and the
 // collector goes on storing data.
-func (o Options) show(ctx context.Context, address string) (page string, stop func() error, err error) {
+func (o Options) servePage(ctx context.Context, address string) (page string, stop func() error, err error) {
 	if o.HTTP == "" || o.Show == nil {
 		return "", func() error { return nil }, nil
 	}
@@ -226,19 +216,19 @@ func (o Options) show(ctx context.Context, address string) (page string, stop fu
 // Stored serves CollectorService for a folder that no collector uses, on a free loopback
 // port, until ctx ends. It returns the address.
 func Stored(ctx context.Context, data string) (string, error) {
-	kept, err := openStore(data, store.Options{ReadOnly: true})
+	stored, err := openStore(data, store.Options{ReadOnly: true})
 	if err != nil {
 		return "", err
 	}
 	s, err := serve.Listen("")
 	if err != nil {
-		return "", errors.Join(err, kept.Close())
+		return "", errors.Join(err, stored.Close())
 	}
-	c := newCollector(kept, nil, 0)
-	rackfabv1.RegisterCollectorServiceServer(s, &service{store: kept, collector: c, readOnly: true})
+	c := newCollector(stored, nil, 0)
+	rackfabv1.RegisterCollectorServiceServer(s, &service{store: stored, collector: c, readOnly: true})
 	go func() {
-		_ = s.Serve(ctx) // ends with ctx
-		_ = kept.Close() // nothing was written
+		_ = s.Serve(ctx)   // ends with ctx
+		_ = stored.Close() // nothing was written
 	}()
 	return s.Address(), nil
 }

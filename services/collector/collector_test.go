@@ -48,7 +48,7 @@ const epoch = 1_577_836_800_000_000_000 // 2020-01-01T00:00:00Z
 type clients struct {
 	traces  tracespb.TraceServiceClient
 	metrics metricspb.MetricsServiceClient
-	asks    rackfabv1.CollectorServiceClient
+	api     rackfabv1.CollectorServiceClient
 }
 
 func dial(t *testing.T, address string) clients {
@@ -120,7 +120,7 @@ func request(r *resourcepb.Resource, spans ...*tracepb.Span) *tracespb.ExportTra
 
 func counters(t *testing.T, c clients) *rackfabv1.GetCountersResponse {
 	t.Helper()
-	out, err := c.asks.GetCounters(t.Context(), &rackfabv1.GetCountersRequest{})
+	out, err := c.api.GetCounters(t.Context(), &rackfabv1.GetCountersRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestAcknowledgedSurvivesKill(t *testing.T) {
 	for _, next := range requests {
 		for k := range uint64(each) {
 			id := fmt.Sprintf("%x", fmt.Appendf(nil, "%016x", next+k+1))
-			if got, err := c.asks.GetTrace(t.Context(), &rackfabv1.GetTraceRequest{TraceId: id}); err != nil || len(got.GetSpans()) != 1 {
+			if got, err := c.api.GetTrace(t.Context(), &rackfabv1.GetTraceRequest{TraceId: id}); err != nil || len(got.GetSpans()) != 1 {
 				t.Fatalf("span %d was acknowledged: %v, %v", next+k+1, got, err)
 			}
 		}
@@ -220,18 +220,18 @@ func TestStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	stored := dial(t, address)
-	if out, err := stored.asks.GetTrace(t.Context(), &rackfabv1.GetTraceRequest{TraceId: "3"}); err != nil || len(out.GetSpans()) != 1 {
+	if out, err := stored.api.GetTrace(t.Context(), &rackfabv1.GetTraceRequest{TraceId: "3"}); err != nil || len(out.GetSpans()) != 1 {
 		t.Error(out, err)
 	}
-	if _, err := stored.asks.CloseRun(t.Context(), &rackfabv1.CloseRunRequest{}); status.Code(err) != codes.FailedPrecondition {
+	if _, err := stored.api.CloseRun(t.Context(), &rackfabv1.CloseRunRequest{}); status.Code(err) != codes.FailedPrecondition {
 		t.Error(err)
 	}
 }
 
 // A damaged run is logged in one line when the folder is opened, and counted; the
 // collector starts.
-func TestADamagedRunIsToldAndCounted(t *testing.T) {
-	told, data := toldOf(t), t.TempDir()
+func TestADamagedRunIsLoggedAndCounted(t *testing.T) {
+	logged, data := logOf(t), t.TempDir()
 	damaged := func(name string) string {
 		t.Helper()
 		path := filepath.Join(data, name)
@@ -243,8 +243,8 @@ func TestADamagedRunIsToldAndCounted(t *testing.T) {
 	says := func(c clients, n int64, file string) {
 		t.Helper()
 		want := fmt.Sprintf("level=ERROR msg=\"a damaged run is left out\" file=%s lost=\"a run whose name cannot be read\" problem=\"invalid database\"\n", file)
-		if line := <-told; !strings.HasSuffix(line, want) {
-			t.Errorf("told %q, want %q", line, want)
+		if line := <-logged; !strings.HasSuffix(line, want) {
+			t.Errorf("logged %q, want %q", line, want)
 		}
 		if have := counters(t, c).GetRunsDamaged(); have != n {
 			t.Errorf("%d damaged runs, want %d", have, n)
@@ -265,14 +265,14 @@ func TestADamagedRunIsToldAndCounted(t *testing.T) {
 	says(dial(t, address), 2, second)
 }
 
-// toldOf returns the log records from now on until the end of the test.
-func toldOf(t *testing.T) <-chan string {
+// logOf returns the log records from now on until the end of the test.
+func logOf(t *testing.T) <-chan string {
 	t.Helper()
-	told := make(chan string, 100)
+	logged := make(chan string, 100)
 	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(writer(func(line []byte) { told <- string(line) }), nil)))
+	slog.SetDefault(slog.New(slog.NewTextHandler(writer(func(line []byte) { logged <- string(line) }), nil)))
 	t.Cleanup(func() { slog.SetDefault(before) })
-	return told
+	return logged
 }
 
 // writer is a function as an io.Writer.
@@ -285,8 +285,8 @@ func (w writer) Write(b []byte) (int, error) {
 
 // If the page stops before its collector, the error is logged at once; the collector
 // goes on and returns the error at its end.
-func TestAPageThatDiesIsToldAtOnce(t *testing.T) {
-	told := toldOf(t)
+func TestAFailingPageIsLoggedAtOnce(t *testing.T) {
+	logged := logOf(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	broken := errors.New("broken")
 	show := func(_ context.Context, l net.Listener, _ string) error { return errors.Join(broken, l.Close()) }
@@ -294,7 +294,7 @@ func TestAPageThatDiesIsToldAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if line := <-told; !strings.Contains(line, "the page is no longer served") || !strings.Contains(line, "error=broken") {
+	if line := <-logged; !strings.Contains(line, "the page is no longer served") || !strings.Contains(line, "error=broken") {
 		t.Error(line)
 	}
 	if out, err := dial(t, ready.Address).traces.Export(t.Context(), request(node("h0"), write(1, 0))); err != nil || out.GetPartialSuccess() != nil {
@@ -308,7 +308,7 @@ func TestAPageThatDiesIsToldAtOnce(t *testing.T) {
 
 // Show receives the collector's address and ends before the collector does; the
 // collector returns its error.
-func TestACollectorShows(t *testing.T) {
+func TestACollectorServesHTTP(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	shown := make(chan string, 1)
 	show := func(ctx context.Context, l net.Listener, address string) error {
@@ -320,8 +320,8 @@ func TestACollectorShows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if told := <-shown; told != ready.Address {
-		t.Errorf("told %s, answers at %s", told, ready.Address)
+	if address := <-shown; address != ready.Address {
+		t.Errorf("Show received %s, the collector listens at %s", address, ready.Address)
 	}
 	second, waitSecond, err := Start(ctx, Options{Listen: ready.Address, Data: t.TempDir(), HTTP: ready.Page, AnyPort: true, Show: show})
 	if err != nil {
@@ -338,6 +338,6 @@ func TestACollectorShows(t *testing.T) {
 	}
 	_, _, err = Start(t.Context(), Options{Listen: serve.Loopback, Data: t.TempDir(), HTTP: "127.0.0.1:99999", Show: show})
 	if err == nil || !strings.HasPrefix(err.Error(), "listen for HTTP at 127.0.0.1:99999: ") {
-		t.Errorf("no such port: %v", err)
+		t.Errorf("invalid port: %v", err)
 	}
 }

@@ -19,13 +19,13 @@ const maxEpochs = 1024
 // in the store, and at least the maxEpochs runs used most recently, which may not be on
 // disk yet. It is safe for concurrent use.
 type epochs struct {
-	held func(run string) (int64, bool) // returns the epoch of a stored run
+	stored func(run string) (int64, bool) // returns the epoch of a stored run
 
 	mu          sync.Mutex
 	now, before map[string]int64 // two generations; the older one is discarded when the newer one is full
 }
 
-func newEpochs(s *store.Store) *epochs { return &epochs{held: s.Epoch, now: map[string]int64{}} }
+func newEpochs(s *store.Store) *epochs { return &epochs{stored: s.Epoch, now: map[string]int64{}} }
 
 // of returns the epoch of a run in ns since 1970. For an unknown run it calls epoch and
 // remembers the result.
@@ -37,7 +37,7 @@ func (e *epochs) of(run string, epoch func() int64) int64 {
 		return at
 	}
 	if at, ok = e.before[run]; !ok {
-		if at, ok = e.held(run); !ok {
+		if at, ok = e.stored(run); !ok {
 			at = epoch()
 		}
 	}

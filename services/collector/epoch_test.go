@@ -14,7 +14,7 @@ import (
 // The number of epochs is bounded however many runs clients invent. The epochs of stored
 // and of recently received runs stay.
 func TestEpochsAreBounded(t *testing.T) {
-	e := epochs{now: map[string]int64{}, held: func(run string) (int64, bool) { return 42, run == "held" }}
+	e := epochs{now: map[string]int64{}, stored: func(run string) (int64, bool) { return 42, run == "stored" }}
 	want := func(run string, epoch, want int64) {
 		t.Helper()
 		if have := e.of(run, func() int64 { return epoch }); have != want {
@@ -23,7 +23,7 @@ func TestEpochsAreBounded(t *testing.T) {
 	}
 	for i := range int64(5 * maxEpochs) {
 		want(fmt.Sprint(i), i, i)
-		want("held", i, 42)
+		want("stored", i, 42)
 		want(fmt.Sprint(max(0, i-maxEpochs/4)), -1, max(0, i-maxEpochs/4))
 		if n := len(e.now) + len(e.before); n > 2*maxEpochs {
 			t.Fatalf("%d epochs at hand after %d runs", n, i)
@@ -33,7 +33,7 @@ func TestEpochsAreBounded(t *testing.T) {
 
 // Data without a time does not set the epoch of the run of foreign data: later data is
 // accepted.
-func TestAnInstantThatIsMissingIsNoEpoch(t *testing.T) {
+func TestAMissingInstantSetsNoEpoch(t *testing.T) {
 	now := uint64(time.Now().UnixNano())
 	stock := &resourcepb.Resource{Attributes: []*commonpb.KeyValue{attr("service.name", "stock")}}
 	gauge := func(at uint64) *metricpb.Metric {
@@ -73,7 +73,7 @@ func TestAnInstantThatIsMissingIsNoEpoch(t *testing.T) {
 
 // The first valid time sets the epoch of the run of foreign data, even after a span
 // without a time.
-func TestTheFirstInstantThatThereIs(t *testing.T) {
+func TestTheFirstValidInstantSetsTheEpoch(t *testing.T) {
 	c, _, _ := start(t, Options{Data: t.TempDir()})
 	bad, good := write(1, 0), write(2, 0)
 	bad.StartTimeUnixNano, bad.Attributes, good.Attributes = 0, nil, nil

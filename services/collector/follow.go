@@ -88,7 +88,7 @@ func (f *follower) answer(d *store.Delivery) *rackfabv1.FollowResponse {
 		if f.q.GetTraces() && s.Parent == 0 {
 			out.Traces = append(out.Traces, &rackfabv1.TraceSummary{
 				TraceId: hex.EncodeToString(s.Trace[:]), Run: d.Run.Run, Name: s.Name, Node: s.Node, Flow: s.Flow,
-				StartPs: s.Start, DurationPs: s.End - s.Start, Spans: 1, Attributes: store.Attributes(nil, s.Attributes),
+				StartPs: s.Start, DurationPs: s.End - s.Start, Spans: 1, Attributes: store.Attributes(s.Attributes),
 			})
 		}
 	}

@@ -41,10 +41,10 @@ const (
 // requests that do not fit into its queue or that the endpoint rejects permanently. A
 // nil forwarder ignores all requests.
 type forwarder struct {
-	send  func(context.Context, proto.Message) (rejected int64, err error)
-	end   func() // closes the connections
-	queue chan parcel
-	bytes atomic.Int64
+	send       sender
+	disconnect func()
+	queue      chan parcel
+	bytes      atomic.Int64
 
 	sent, dropped, droppedItems atomic.Int64
 }
@@ -67,55 +67,56 @@ func newForwarder(endpoint string) (*forwarder, error) {
 		scheme, rest = "grpc", endpoint
 	}
 	f := &forwarder{queue: make(chan parcel, forwardRequests)}
+	security := insecure.NewCredentials()
 	switch scheme {
 	case "http", "https":
 		if u, err := url.Parse(endpoint); err != nil || u.Host == "" {
-			return nil, fmt.Errorf("--forward %q: want a URL", endpoint)
+			return nil, fmt.Errorf("--forward %q: must be a URL with a host", endpoint)
 		}
 		client := &http.Client{}
-		f.send, f.end = overHTTP(client, strings.TrimSuffix(endpoint, "/")), client.CloseIdleConnections
+		f.send, f.disconnect = overHTTP(client, strings.TrimSuffix(endpoint, "/")), client.CloseIdleConnections
 		return f, nil
-	case "grpc", "grpcs":
-		if _, _, err := net.SplitHostPort(rest); err != nil {
-			return nil, fmt.Errorf("--forward %q: want HOST:PORT", endpoint)
-		}
-		security := insecure.NewCredentials()
-		if scheme == "grpcs" {
-			security = credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12})
-		}
-		conn, err := grpc.NewClient(rest, grpc.WithTransportCredentials(security), grpc.WithDisableServiceConfig())
-		if err != nil {
-			return nil, fmt.Errorf("--forward %q: %w", endpoint, err)
-		}
-		f.send, f.end = overGRPC(conn), func() { _ = conn.Close() } // all calls are over
-		return f, nil
+	case "grpcs":
+		security = credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12})
+	case "grpc":
+	default:
+		return nil, fmt.Errorf("--forward %q: must be HOST:PORT, or begin with grpc://, grpcs://, http:// or https://", endpoint)
 	}
-	return nil, fmt.Errorf("--forward %q: want HOST:PORT, grpc://, grpcs://, http:// or https://", endpoint)
+	if _, _, err := net.SplitHostPort(rest); err != nil {
+		return nil, fmt.Errorf("--forward %q: must be HOST:PORT", endpoint)
+	}
+	conn, err := grpc.NewClient(rest, grpc.WithTransportCredentials(security), grpc.WithDisableServiceConfig())
+	if err != nil {
+		return nil, fmt.Errorf("--forward %q: %w", endpoint, err)
+	}
+	f.send, f.disconnect = overGRPC(conn), func() { _ = conn.Close() } // all calls are over
+	return f, nil
 }
 
-// overGRPC returns a function that sends OTLP over gRPC.
-func overGRPC(conn *grpc.ClientConn) func(context.Context, proto.Message) (int64, error) {
-	traces, metrics := tracespb.NewTraceServiceClient(conn), metricspb.NewMetricsServiceClient(conn)
+// sender exports one request and returns the number of items that the endpoint rejected.
+type sender func(context.Context, proto.Message) (rejected int64, err error)
+
+// route returns the gRPC method, the HTTP path and an empty response for a request.
+func route(m proto.Message) (method, path string, response proto.Message) {
+	if _, ok := m.(*metricspb.ExportMetricsServiceRequest); ok {
+		return metricspb.MetricsService_Export_FullMethodName, "/v1/metrics", &metricspb.ExportMetricsServiceResponse{}
+	}
+	return tracespb.TraceService_Export_FullMethodName, "/v1/traces", &tracespb.ExportTraceServiceResponse{}
+}
+
+// overGRPC exports OTLP over gRPC.
+func overGRPC(conn *grpc.ClientConn) sender {
 	return func(ctx context.Context, m proto.Message) (int64, error) {
-		switch m := m.(type) {
-		case *tracespb.ExportTraceServiceRequest:
-			out, err := traces.Export(ctx, m)
-			return rejected(out), err
-		case *metricspb.ExportMetricsServiceRequest:
-			out, err := metrics.Export(ctx, m)
-			return rejected(out), err
-		}
-		return 0, nil
+		method, _, out := route(m)
+		err := conn.Invoke(ctx, method, m, out)
+		return rejected(out), err
 	}
 }
 
-// overHTTP returns a function that sends OTLP over HTTP, in protobuf encoding.
-func overHTTP(client *http.Client, base string) func(context.Context, proto.Message) (int64, error) {
+// overHTTP exports OTLP over HTTP, in protobuf encoding.
+func overHTTP(client *http.Client, base string) sender {
 	return func(ctx context.Context, m proto.Message) (int64, error) {
-		path, answer := "/v1/traces", proto.Message(&tracespb.ExportTraceServiceResponse{})
-		if _, ok := m.(*metricspb.ExportMetricsServiceRequest); ok {
-			path, answer = "/v1/metrics", &metricspb.ExportMetricsServiceResponse{}
-		}
+		_, path, out := route(m)
 		body, err := proto.Marshal(m)
 		if err != nil {
 			return 0, err
@@ -139,21 +140,39 @@ func overHTTP(client *http.Client, base string) func(context.Context, proto.Mess
 		case r.StatusCode != http.StatusOK:
 			return 0, status.Error(codes.InvalidArgument, r.Status)
 		}
-		if err := proto.Unmarshal(text, answer); err != nil {
+		if err := proto.Unmarshal(text, out); err != nil {
 			return 0, nil // an endpoint with another response format has accepted everything
 		}
-		return rejected(answer), nil
+		return rejected(out), nil
 	}
 }
 
-func rejected(answer proto.Message) int64 {
-	switch a := answer.(type) {
+func rejected(response proto.Message) int64 {
+	switch r := response.(type) {
 	case *tracespb.ExportTraceServiceResponse:
-		return a.GetPartialSuccess().GetRejectedSpans()
+		return r.GetPartialSuccess().GetRejectedSpans()
 	case *metricspb.ExportMetricsServiceResponse:
-		return a.GetPartialSuccess().GetRejectedDataPoints()
+		return r.GetPartialSuccess().GetRejectedDataPoints()
 	}
 	return 0
+}
+
+// items returns the number of spans or points in a request.
+func items(m proto.Message) (n int64) {
+	switch m := m.(type) {
+	case *tracespb.ExportTraceServiceRequest:
+		for _, r := range m.GetResourceSpans() {
+			n += int64(len(spansOf(r)))
+		}
+	case *metricspb.ExportMetricsServiceRequest:
+		for _, r := range m.GetResourceMetrics() {
+			for _, one := range metricsOf(r) {
+				points, _, other := pointsOf(one)
+				n += int64(len(points) + other)
+			}
+		}
+	}
+	return n
 }
 
 // copy clones a request for put, because the store changes the original.
@@ -187,35 +206,6 @@ func (f *forwarder) drop(p parcel) {
 	f.droppedItems.Add(items(p.request))
 }
 
-// items returns the number of spans or points in a request.
-func items(m proto.Message) (n int64) {
-	switch m := m.(type) {
-	case *tracespb.ExportTraceServiceRequest:
-		for _, r := range m.GetResourceSpans() {
-			for _, s := range r.GetScopeSpans() {
-				n += int64(len(s.GetSpans()))
-			}
-		}
-	case *metricspb.ExportMetricsServiceRequest:
-		for _, r := range m.GetResourceMetrics() {
-			for _, s := range r.GetScopeMetrics() {
-				for _, one := range s.GetMetrics() {
-					points, _, other := shape(one)
-					n += int64(len(points) + other)
-				}
-			}
-		}
-	}
-	return n
-}
-
-// hangUp closes the connections of a forwarder whose work was never called.
-func (f *forwarder) hangUp() {
-	if f != nil {
-		f.end()
-	}
-}
-
 // close ends the queue; work returns once it is drained.
 func (f *forwarder) close() {
 	if f != nil {
@@ -229,7 +219,7 @@ func (f *forwarder) work(ctx context.Context) {
 	if f == nil {
 		return
 	}
-	defer f.end()
+	defer f.disconnect()
 	for p := range f.queue {
 		lost, err := f.deliver(ctx, p.request)
 		if err != nil {

@@ -32,27 +32,27 @@ func TestForward(t *testing.T) {
 	if s := counters(t, there).GetSpans(); s.GetStored() != 20 {
 		t.Errorf("there: %v", s)
 	}
-	list, err := there.asks.ListTraces(t.Context(), &rackfabv1.ListTracesRequest{Flow: "F0", Limit: 1})
+	list, err := there.api.ListTraces(t.Context(), &rackfabv1.ListTracesRequest{Flow: "F0", Limit: 1})
 	if err != nil || len(list.GetTraces()) != 1 || list.GetTraces()[0].GetAttributes()[0].GetKey() != "rackfab.bytes" {
 		t.Errorf("there: %v, %v", list, err)
 	}
 }
 
-// hangUps reports when a client has closed its connection.
-type hangUps struct {
+// disconnects reports when a client has closed its connection.
+type disconnects struct {
 	sizes
 	ended chan struct{}
 }
 
-func (h hangUps) HandleConn(_ context.Context, s stats.ConnStats) {
+func (h disconnects) HandleConn(_ context.Context, s stats.ConnStats) {
 	if _, ok := s.(*stats.ConnEnd); ok {
 		h.ended <- struct{}{}
 	}
 }
 
 // A forwarder closes its connection after its last request.
-func TestForwardHangsUp(t *testing.T) {
-	h := hangUps{ended: make(chan struct{}, 1)}
+func TestForwardDisconnects(t *testing.T) {
+	h := disconnects{ended: make(chan struct{}, 1)}
 	s, err := serve.ListenAs(serve.Loopback, nil, serve.Watched(h))
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"cmp"
 	"strings"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
@@ -69,14 +70,8 @@ func (e *epochs) origin(r *resourcepb.Resource, first uint64) origin {
 			}
 		}
 	}
-	for _, name := range []string{instance, o.service} {
-		if o.node == "" {
-			o.node = name
-		}
-	}
-	if o.run.Run == "" {
-		o.run.Run = store.Foreign
-	}
+	o.node = cmp.Or(o.node, instance, o.service)
+	o.run.Run = cmp.Or(o.run.Run, store.Foreign)
 	o.run.Epoch = e.of(o.run.Run, func() int64 {
 		if epoch != 0 {
 			return epoch
@@ -86,36 +81,36 @@ func (e *epochs) origin(r *resourcepb.Resource, first uint64) origin {
 	return o
 }
 
-// teller collects the telemetry of a resource: what lies within the times of its run,
-// and separately the rest.
-type teller struct {
+// splitter splits the telemetry of a resource into a delivery of items within the times
+// of its run, and one of all others.
+type splitter struct {
 	epochs     *epochs
 	origin     origin
 	own, other *store.Delivery // other is nil while it would be empty
 }
 
-// teller returns a teller for a resource. first is as for origin.
-func (e *epochs) teller(r *resourcepb.Resource, first uint64) *teller {
+// splitter returns a splitter for a resource. first is as for origin.
+func (e *epochs) splitter(r *resourcepb.Resource, first uint64) *splitter {
 	o := e.origin(r, first)
-	return &teller{epochs: e, origin: o, own: &store.Delivery{Run: o.run}}
+	return &splitter{epochs: e, origin: o, own: &store.Delivery{Run: o.run}}
 }
 
-// place returns the delivery whose run covers the instant, and the instant on that run's
-// clock. It reports false if no run covers it.
-func (t *teller) place(nano uint64) (*store.Delivery, int64, bool) {
-	if at, ok := instant(&t.own.Run, nano); ok || t.own.Run.Run == store.Foreign {
-		return t.own, at, ok
+// deliveryAt returns the delivery whose run covers the instant, and the instant on that
+// run's clock. It reports false if no run covers it.
+func (s *splitter) deliveryAt(nano uint64) (*store.Delivery, int64, bool) {
+	if at, ok := instant(&s.own.Run, nano); ok || s.own.Run.Run == store.Foreign {
+		return s.own, at, ok
 	}
-	if t.other == nil {
-		t.other = &store.Delivery{Run: t.epochs.foreign(nano)}
+	if s.other == nil {
+		s.other = &store.Delivery{Run: s.epochs.foreign(nano)}
 	}
-	at, ok := instant(&t.other.Run, nano)
-	return t.other, at, ok
+	at, ok := instant(&s.other.Run, nano)
+	return s.other, at, ok
 }
 
-func (t *teller) deliveries() []*store.Delivery {
-	if t.other == nil {
-		return []*store.Delivery{t.own}
+func (s *splitter) deliveries() []*store.Delivery {
+	if s.other == nil {
+		return []*store.Delivery{s.own}
 	}
-	return []*store.Delivery{t.own, t.other}
+	return []*store.Delivery{s.own, s.other}
 }

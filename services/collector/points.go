@@ -20,30 +20,30 @@ const noValue = uint32(metricpb.DataPointFlags_DATA_POINT_FLAGS_NO_RECORDED_VALU
 func (e *epochs) points(q *metricspb.ExportMetricsServiceRequest) (all []*store.Delivery, why *reasons) {
 	why = &reasons{}
 	for _, r := range q.GetResourceMetrics() {
-		var m *metrics
-		for _, scope := range r.GetScopeMetrics() {
-			for _, one := range scope.GetMetrics() {
-				points, kind, other := shape(one)
-				if m == nil {
-					m = newMetrics(e.teller(r.GetResource(), firstPoint(r)), why)
-				}
-				if other > 0 {
-					m.own.Rejected.Points += int64(other)
-					why.add(fmt.Sprintf("metric %s: want a gauge or a sum", one.GetName()))
-				}
-				m.add(one, kind, points)
-			}
+		list := metricsOf(r)
+		if len(list) == 0 {
+			continue
 		}
-		if m != nil {
-			all = append(all, m.deliveries()...)
+		m := &metrics{splitter: e.splitter(r.GetResource(), firstPoint(list)), why: why, at: map[seriesKey]int{}}
+		for _, one := range list {
+			m.add(one)
 		}
+		all = append(all, m.deliveries()...)
 	}
 	return all, why
 }
 
-// shape returns the points of a metric, or in other the number of its points if its kind
+// metricsOf returns the metrics of a resource.
+func metricsOf(r *metricpb.ResourceMetrics) (all []*metricpb.Metric) {
+	for _, scope := range r.GetScopeMetrics() {
+		all = append(all, scope.GetMetrics()...)
+	}
+	return all
+}
+
+// pointsOf returns the points of a metric, or in other the number of its points if its kind
 // is not supported.
-func shape(m *metricpb.Metric) (points []*metricpb.NumberDataPoint, kind rackfabv1.SeriesKind, other int) {
+func pointsOf(m *metricpb.Metric) (points []*metricpb.NumberDataPoint, kind rackfabv1.SeriesKind, other int) {
 	switch d := m.GetData().(type) {
 	case *metricpb.Metric_Gauge:
 		return d.Gauge.GetDataPoints(), rackfabv1.SeriesKind_SERIES_KIND_GAUGE, 0
@@ -63,16 +63,13 @@ func shape(m *metricpb.Metric) (points []*metricpb.NumberDataPoint, kind rackfab
 	return nil, kind, 0
 }
 
-// firstPoint returns the first time in the points of a resource, or 0 if no point has
-// one.
-func firstPoint(r *metricpb.ResourceMetrics) uint64 {
-	for _, scope := range r.GetScopeMetrics() {
-		for _, one := range scope.GetMetrics() {
-			points, _, _ := shape(one)
-			for _, p := range points {
-				if at := p.GetTimeUnixNano(); at != 0 {
-					return at
-				}
+// firstPoint returns the first time in the points of metrics, or 0 if no point has one.
+func firstPoint(list []*metricpb.Metric) uint64 {
+	for _, one := range list {
+		points, _, _ := pointsOf(one)
+		for _, p := range points {
+			if at := p.GetTimeUnixNano(); at != 0 {
+				return at
 			}
 		}
 	}
@@ -81,7 +78,7 @@ func firstPoint(r *metricpb.ResourceMetrics) uint64 {
 
 // metrics groups the points of a resource by series.
 type metrics struct {
-	*teller
+	*splitter
 	why *reasons
 	at  map[seriesKey]int
 }
@@ -93,23 +90,23 @@ type seriesKey struct {
 	more                                     string
 }
 
-func newMetrics(t *teller, why *reasons) *metrics {
-	return &metrics{teller: t, why: why, at: map[seriesKey]int{}}
-}
-
 // add adds the points of a metric.
-func (m *metrics) add(one *metricpb.Metric, kind rackfabv1.SeriesKind, points []*metricpb.NumberDataPoint) {
+func (m *metrics) add(one *metricpb.Metric) {
+	points, kind, other := pointsOf(one)
+	if other > 0 {
+		m.reject(m.own, other, fmt.Sprintf("metric %s: want a gauge or a sum", one.GetName()))
+	}
 	for _, p := range points {
-		d, at, ok := m.place(p.GetTimeUnixNano())
+		d, at, ok := m.deliveryAt(p.GetTimeUnixNano())
 		switch {
 		case !ok:
-			m.reject(d, fmt.Sprintf("time_unix_nano: want an instant within 100 days of the epoch of run %s", d.Run.Run))
+			m.reject(d, 1, fmt.Sprintf("time_unix_nano: want an instant within 100 days of the epoch of run %s", d.Run.Run))
 			continue
 		case p.GetFlags()&noValue != 0 || p.GetValue() == nil:
-			m.reject(d, fmt.Sprintf("metric %s: want a value at every point", one.GetName()))
+			m.reject(d, 1, fmt.Sprintf("metric %s: want a value at every point", one.GetName()))
 			continue
 		case one.GetName() == "":
-			m.reject(d, "metric: want a name")
+			m.reject(d, 1, "metric: want a name")
 			continue
 		}
 		key := m.key(d, one.GetName(), p)
@@ -124,8 +121,8 @@ func (m *metrics) add(one *metricpb.Metric, kind rackfabv1.SeriesKind, points []
 	}
 }
 
-func (m *metrics) reject(d *store.Delivery, why string) {
-	d.Rejected.Points++
+func (m *metrics) reject(d *store.Delivery, points int, why string) {
+	d.Rejected.Points += int64(points)
 	m.why.add(why)
 }
 
@@ -178,7 +175,7 @@ func (m *metrics) series(k *seriesKey, one *metricpb.Metric, kind rackfabv1.Seri
 			}
 		}
 		slices.SortFunc(more, func(a, b *commonpb.KeyValue) int { return cmp.Compare(a.GetKey(), b.GetKey()) })
-		s.Attributes = store.Attributes(nil, more)
+		s.Attributes = store.Attributes(more)
 	}
 	return s
 }

@@ -14,9 +14,9 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-func TestPointsComeIn(t *testing.T) {
+func TestPointsAreStored(t *testing.T) {
 	c, _, _ := start(t, Options{Data: t.TempDir()})
-	follow, err := c.asks.Follow(t.Context(), &rackfabv1.FollowRequest{AllMetrics: true, Traces: true})
+	follow, err := c.api.Follow(t.Context(), &rackfabv1.FollowRequest{AllMetrics: true, Traces: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestPointsComeIn(t *testing.T) {
 	if len(first.GetSeries()) != 3 || !slices.Equal(first.GetSeries()[0].GetValues(), []float64{5, 6}) {
 		t.Errorf("%v", first)
 	}
-	out, err := c.asks.QuerySeries(t.Context(), &rackfabv1.QuerySeriesRequest{Select: &rackfabv1.SeriesSelector{Metric: "rackfab.port.queue", Node: "s0", Port: proto.Int32(1)}})
+	out, err := c.api.QuerySeries(t.Context(), &rackfabv1.QuerySeriesRequest{Select: &rackfabv1.SeriesSelector{Metric: "rackfab.port.queue", Node: "s0", Port: proto.Int32(1)}})
 	want := &rackfabv1.QuerySeriesResponse{Run: "a", Series: []*rackfabv1.Series{{
 		Metric: "rackfab.port.queue", Unit: "By", Kind: rackfabv1.SeriesKind_SERIES_KIND_GAUGE, Node: "s0", Port: proto.Int32(1),
 		TimesPs: []int64{10_000, 20_000}, Values: []float64{5, 6},

@@ -31,17 +31,17 @@ func TestAFailingStoreRefuses(t *testing.T) {
 }
 
 // Of consecutive failed writes only the first is logged, and then the recovery.
-func TestAFailingStoreIsToldOnce(t *testing.T) {
+func TestAFailingStoreIsLoggedOnce(t *testing.T) {
 	var log bytes.Buffer
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	defer slog.SetDefault(before)
 	var c collector
 	for _, err := range []error{nil, errDisk, errDisk, errDisk, nil, nil, errDisk} {
-		c.tell(err)
+		c.logWrite(err)
 	}
-	if n := strings.Count(log.String(), "cannot be written, "); n != 2 || strings.Count(log.String(), "again\" failures=3") != 1 {
-		t.Errorf("told %d times:\n%s", n, &log)
+	if n := strings.Count(log.String(), "cannot write the store, "); n != 2 || strings.Count(log.String(), "again\" failures=3") != 1 {
+		t.Errorf("logged %d times:\n%s", n, &log)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -37,7 +38,7 @@ func newCollector(s *store.Store, f *forwarder, maxSize int64) *collector {
 func (c *collector) write(all []*store.Delivery) error {
 	shown := c.follow.prepare(all)
 	err := c.store.Write(time.Now(), all)
-	c.tell(err)
+	c.logWrite(err)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errDisk, err)
 	}
@@ -45,38 +46,47 @@ func (c *collector) write(all []*store.Delivery) error {
 	return nil
 }
 
-// tell logs the first of consecutive failed writes and the recovery, because a full disk
+// logWrite logs the first of consecutive failed writes and the recovery, because a full disk
 // fails every write.
-func (c *collector) tell(err error) {
+func (c *collector) logWrite(err error) {
 	switch {
 	case err != nil && c.failures == 0:
-		slog.Error("the store cannot be written, requests are refused", "error", err)
+		slog.Error("cannot write the store, refusing requests", "error", err)
 	case err == nil && c.failures > 0:
-		slog.Info("the store is written again", "failures", c.failures)
+		slog.Info("writing the store again", "failures", c.failures)
 	}
 	if c.failures++; err == nil {
 		c.failures = 0
 	}
 }
 
-// take stores the deliveries of a request and returns once they are on disk. The error
-// is a gRPC status that lets the client retry.
-func (c *collector) take(ctx context.Context, request proto.Message, all []*store.Delivery) error {
+// export stores the deliveries of a request and returns once they are on disk. It
+// returns the number of rejected items and adds to the reasons why. The error is a gRPC
+// status that lets the client retry.
+func (c *collector) export(ctx context.Context, request proto.Message, all []*store.Delivery, why *reasons) (rejected int64, err error) {
 	size := sizeOf(ctx)
 	c.received.Add(size)
 	j := &job{deliveries: all, bytes: size, forward: c.forward.copy(request), done: make(chan error, 1)}
 	if err := c.queue.put(j); err != nil {
-		return err
+		return 0, err
 	}
 	select {
 	case err := <-j.done:
 		if err != nil {
-			return status.Error(codes.Unavailable, err.Error())
+			return 0, status.Error(codes.Unavailable, err.Error())
 		}
 	case <-ctx.Done():
-		return status.FromContextError(ctx.Err()).Err()
+		return 0, status.FromContextError(ctx.Err()).Err()
 	}
-	return nil
+	for _, d := range all {
+		rejected += d.Rejected.Spans + d.Rejected.Points
+		if d.Full {
+			spans, points := d.Size()
+			rejected += spans + points
+			why.add(store.ErrFull.Error())
+		}
+	}
+	return rejected, nil
 }
 
 // traceReceiver is the TraceService of OTLP.
@@ -88,22 +98,12 @@ type traceReceiver struct {
 // Export stores spans. It reports invalid spans in partial_success.
 func (r traceReceiver) Export(ctx context.Context, q *tracespb.ExportTraceServiceRequest) (*tracespb.ExportTraceServiceResponse, error) {
 	all, why := r.epochs.spans(q)
-	if err := r.take(ctx, q, all); err != nil {
-		return nil, err
-	}
-	rejected := int64(0)
-	for _, d := range all {
-		rejected += d.Rejected.Spans
-		if d.Full {
-			rejected += int64(len(d.Spans))
-			why.add(store.ErrFull.Error())
-		}
-	}
+	rejected, err := r.export(ctx, q, all, why)
 	out := &tracespb.ExportTraceServiceResponse{}
 	if rejected > 0 {
 		out.PartialSuccess = &tracespb.ExportTracePartialSuccess{RejectedSpans: rejected, ErrorMessage: why.String()}
 	}
-	return out, nil
+	return out, err
 }
 
 // metricsReceiver is the MetricsService of OTLP.
@@ -116,43 +116,24 @@ type metricsReceiver struct {
 // partial_success.
 func (r metricsReceiver) Export(ctx context.Context, q *metricspb.ExportMetricsServiceRequest) (*metricspb.ExportMetricsServiceResponse, error) {
 	all, why := r.epochs.points(q)
-	if err := r.take(ctx, q, all); err != nil {
-		return nil, err
-	}
-	rejected := int64(0)
-	for _, d := range all {
-		rejected += d.Rejected.Points
-		if d.Full {
-			for i := range d.Points {
-				rejected += int64(len(d.Points[i].Times))
-			}
-			why.add(store.ErrFull.Error())
-		}
-	}
+	rejected, err := r.export(ctx, q, all, why)
 	out := &metricspb.ExportMetricsServiceResponse{}
 	if rejected > 0 {
 		out.PartialSuccess = &metricspb.ExportMetricsPartialSuccess{RejectedDataPoints: rejected, ErrorMessage: why.String()}
 	}
-	return out, nil
+	return out, err
 }
 
 // reasons lists why items of a request are invalid, each reason once.
-type reasons struct {
-	list []string
-}
+type reasons []string
 
 // maxReasons is the maximum number of reasons in a response.
 const maxReasons = 10
 
 func (r *reasons) add(text string) {
-	for _, have := range r.list {
-		if have == text {
-			return
-		}
-	}
-	if len(r.list) < maxReasons {
-		r.list = append(r.list, text)
+	if !slices.Contains(*r, text) && len(*r) < maxReasons {
+		*r = append(*r, text)
 	}
 }
 
-func (r *reasons) String() string { return strings.Join(r.list, "; ") }
+func (r *reasons) String() string { return strings.Join(*r, "; ") }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestReasonsAreToldOnce(t *testing.T) {
+func TestReasonsAreListedOnce(t *testing.T) {
 	var r reasons
 	for i := range 20 {
 		r.add(fmt.Sprint(i / 2))

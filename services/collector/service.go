@@ -17,10 +17,10 @@ import (
 // Maximum and default sizes of responses.
 const (
 	// MaxPoints is the maximum number of points in one response.
-	MaxPoints   = 1_000_000
-	usualPoints = 200_000
+	MaxPoints     = 1_000_000
+	defaultPoints = 200_000
 
-	maxTraces, usualTraces = 10_000, 20
+	maxTraces, defaultTraces = 10_000, 20
 )
 
 // service implements CollectorService.
@@ -31,8 +31,8 @@ type service struct {
 	readOnly  bool
 }
 
-// told converts an error of the store to a gRPC status.
-func told(err error) error {
+// statusOf converts an error of the store to a gRPC status.
+func statusOf(err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -52,11 +52,11 @@ func (s *service) ListRuns(context.Context, *rackfabv1.ListRunsRequest) (*rackfa
 // CloseRun closes a run that will receive no more data.
 func (s *service) CloseRun(_ context.Context, q *rackfabv1.CloseRunRequest) (*rackfabv1.CloseRunResponse, error) {
 	if s.readOnly {
-		return nil, status.Error(codes.FailedPrecondition, "no collector runs on this data")
+		return nil, status.Error(codes.FailedPrecondition, "no collector uses this data")
 	}
 	n, err := s.store.CloseRun(q.GetRun())
 	if err != nil {
-		return nil, told(err)
+		return nil, statusOf(err)
 	}
 	return &rackfabv1.CloseRunResponse{SpansSampledOut: n}, nil
 }
@@ -77,10 +77,10 @@ func (s *service) ListTraces(_ context.Context, q *rackfabv1.ListTracesRequest) 
 		return nil, serve.Invalid("limit", "%d: want at most %d", q.GetLimit(), maxTraces)
 	}
 	if q.GetLimit() == 0 {
-		q.Limit = usualTraces
+		q.Limit = defaultTraces
 	}
 	out, err := s.store.ListTraces(q)
-	return out, told(err)
+	return out, statusOf(err)
 }
 
 // GetTrace returns every span of a trace.
@@ -90,7 +90,7 @@ func (s *service) GetTrace(_ context.Context, q *rackfabv1.GetTraceRequest) (*ra
 		return nil, serve.Invalid("trace_id", "%q: want 1 to 32 hexadecimal digits", q.GetTraceId())
 	}
 	out, err := s.store.GetTrace(q.GetRun(), id)
-	return out, told(err)
+	return out, statusOf(err)
 }
 
 // GetPercentiles returns percentiles of the durations of root spans.
@@ -99,13 +99,13 @@ func (s *service) GetPercentiles(_ context.Context, q *rackfabv1.GetPercentilesR
 		return nil, serve.Invalid("group", "%d: want a PercentileGroup", q.GetGroup())
 	}
 	out, err := s.store.GetPercentiles(q)
-	return out, told(err)
+	return out, statusOf(err)
 }
 
 // ListSeries lists the series of a run.
 func (s *service) ListSeries(_ context.Context, q *rackfabv1.ListSeriesRequest) (*rackfabv1.ListSeriesResponse, error) {
 	out, err := s.store.ListSeries(q.GetSelect())
-	return out, told(err)
+	return out, statusOf(err)
 }
 
 // QuerySeries returns the points of series.
@@ -122,16 +122,16 @@ func (s *service) QuerySeries(_ context.Context, q *rackfabv1.QuerySeriesRequest
 		return nil, serve.Invalid("limit", "%d: want 0 to %d", q.GetLimit(), MaxPoints)
 	}
 	if q.GetLimit() == 0 {
-		q.Limit = usualPoints
+		q.Limit = defaultPoints
 	}
 	out, err := s.store.QuerySeries(q)
-	return out, told(err)
+	return out, statusOf(err)
 }
 
 // Follow streams points and root spans as they are stored.
 func (s *service) Follow(q *rackfabv1.FollowRequest, stream grpc.ServerStreamingServer[rackfabv1.FollowResponse]) error {
 	if s.readOnly {
-		return status.Error(codes.FailedPrecondition, "no collector runs on this data")
+		return status.Error(codes.FailedPrecondition, "no collector uses this data")
 	}
 	return s.collector.follow.serve(stream.Context(), q, stream.Send)
 }

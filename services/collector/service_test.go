@@ -11,7 +11,7 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-func TestRequestsThatMakeNoSense(t *testing.T) {
+func TestInvalidRequests(t *testing.T) {
 	c, _, _ := start(t, Options{Data: t.TempDir()})
 	big := write(1, 0)
 	big.Name = strings.Repeat("x", MaxMessage)
@@ -23,23 +23,23 @@ func TestRequestsThatMakeNoSense(t *testing.T) {
 	}
 	for field, call := range map[string]func() error{
 		"limit": func() error {
-			_, err := c.asks.ListTraces(t.Context(), &rackfabv1.ListTracesRequest{Limit: maxTraces + 1})
+			_, err := c.api.ListTraces(t.Context(), &rackfabv1.ListTracesRequest{Limit: maxTraces + 1})
 			return err
 		},
 		"min_duration_ps": func() error {
-			_, err := c.asks.ListTraces(t.Context(), &rackfabv1.ListTracesRequest{MinDurationPs: -1})
+			_, err := c.api.ListTraces(t.Context(), &rackfabv1.ListTracesRequest{MinDurationPs: -1})
 			return err
 		},
 		"trace_id": func() error {
-			_, err := c.asks.GetTrace(t.Context(), &rackfabv1.GetTraceRequest{TraceId: "xyz"})
+			_, err := c.api.GetTrace(t.Context(), &rackfabv1.GetTraceRequest{TraceId: "xyz"})
 			return err
 		},
 		"select.metric": func() error {
-			_, err := c.asks.QuerySeries(t.Context(), &rackfabv1.QuerySeriesRequest{})
+			_, err := c.api.QuerySeries(t.Context(), &rackfabv1.QuerySeriesRequest{})
 			return err
 		},
 		"group": func() error {
-			_, err := c.asks.GetPercentiles(t.Context(), &rackfabv1.GetPercentilesRequest{Group: 99})
+			_, err := c.api.GetPercentiles(t.Context(), &rackfabv1.GetPercentilesRequest{Group: 99})
 			return err
 		},
 	} {
@@ -47,7 +47,7 @@ func TestRequestsThatMakeNoSense(t *testing.T) {
 			t.Errorf("%s: %v", field, v)
 		}
 	}
-	if _, err := c.asks.ListTraces(t.Context(), &rackfabv1.ListTracesRequest{Run: "b"}); status.Code(err) != codes.NotFound {
+	if _, err := c.api.ListTraces(t.Context(), &rackfabv1.ListTracesRequest{Run: "b"}); status.Code(err) != codes.NotFound {
 		t.Error(err)
 	}
 }

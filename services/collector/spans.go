@@ -13,37 +13,39 @@ import (
 func (e *epochs) spans(q *tracespb.ExportTraceServiceRequest) (all []*store.Delivery, why *reasons) {
 	why = &reasons{}
 	for _, r := range q.GetResourceSpans() {
-		var t *teller
-		for _, scope := range r.GetScopeSpans() {
-			for _, s := range scope.GetSpans() {
-				if t == nil {
-					t = e.teller(r.GetResource(), firstStart(r))
-				}
-				d, _, _ := t.place(s.GetStartTimeUnixNano()) // span reports what is wrong
-				one, fault := t.origin.span(&d.Run, s)
-				if fault != "" {
-					d.Rejected.Spans++
-					why.add(fault)
-					continue
-				}
-				d.Spans = append(d.Spans, one)
+		list := spansOf(r)
+		if len(list) == 0 {
+			continue
+		}
+		t := e.splitter(r.GetResource(), firstInstant(list))
+		for _, s := range list {
+			d, _, _ := t.deliveryAt(s.GetStartTimeUnixNano()) // span reports an invalid time
+			one, fault := t.origin.span(&d.Run, s)
+			if fault != "" {
+				d.Rejected.Spans++
+				why.add(fault)
+				continue
 			}
+			d.Spans = append(d.Spans, one)
 		}
-		if t != nil {
-			all = append(all, t.deliveries()...)
-		}
+		all = append(all, t.deliveries()...)
 	}
 	return all, why
 }
 
-// firstStart returns the first start time in the spans of a resource, or 0 if no span
-// has one.
-func firstStart(r *tracepb.ResourceSpans) uint64 {
+// spansOf returns the spans of a resource.
+func spansOf(r *tracepb.ResourceSpans) (all []*tracepb.Span) {
 	for _, scope := range r.GetScopeSpans() {
-		for _, s := range scope.GetSpans() {
-			if at := s.GetStartTimeUnixNano(); at != 0 {
-				return at
-			}
+		all = append(all, scope.GetSpans()...)
+	}
+	return all
+}
+
+// firstInstant returns the first start time in a list of spans, or 0 if no span has one.
+func firstInstant(list []*tracepb.Span) uint64 {
+	for _, s := range list {
+		if at := s.GetStartTimeUnixNano(); at != 0 {
+			return at
 		}
 	}
 	return 0

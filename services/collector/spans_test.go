@@ -16,7 +16,7 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-func TestSpansComeInPlainAndPacked(t *testing.T) {
+func TestSpansPlainAndCompressed(t *testing.T) {
 	c, _, _ := start(t, Options{Data: t.TempDir()})
 	for i, option := range [][]grpc.CallOption{nil, {grpc.UseCompressor(gzip.Name)}} {
 		out, err := c.traces.Export(t.Context(), request(node("h0"), write(uint64(i+1), 500*i)), option...)
@@ -24,11 +24,11 @@ func TestSpansComeInPlainAndPacked(t *testing.T) {
 			t.Fatal(out, err)
 		}
 	}
-	list, err := c.asks.ListTraces(t.Context(), &rackfabv1.ListTracesRequest{Flow: "F0", Order: rackfabv1.TraceOrder_TRACE_ORDER_LATEST})
+	list, err := c.api.ListTraces(t.Context(), &rackfabv1.ListTracesRequest{Flow: "F0", Order: rackfabv1.TraceOrder_TRACE_ORDER_LATEST})
 	if err != nil || len(list.GetTraces()) != 2 {
 		t.Fatal(list, err)
 	}
-	out, err := c.asks.GetTrace(t.Context(), &rackfabv1.GetTraceRequest{TraceId: list.GetTraces()[0].GetTraceId()})
+	out, err := c.api.GetTrace(t.Context(), &rackfabv1.GetTraceRequest{TraceId: list.GetTraces()[0].GetTraceId()})
 	want := &rackfabv1.GetTraceResponse{Run: "a", TraceId: "30303030303030303030303030303032", Spans: []*rackfabv1.Span{{
 		SpanId: "3030303030303032", Name: "WRITE", Node: "h0", Service: "rackfab-nic", Flow: "F0", StartPs: 500_007, EndPs: 1_500_009,
 		Attributes: []*rackfabv1.Attribute{{Key: "rackfab.bytes", Value: &rackfabv1.Attribute_Number{Number: 4096}}},
@@ -37,13 +37,13 @@ func TestSpansComeInPlainAndPacked(t *testing.T) {
 	if diff := cmp.Diff(want, out, protocmp.Transform()); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
-	if runs, err := c.asks.ListRuns(t.Context(), &rackfabv1.ListRunsRequest{}); err != nil || len(runs.GetRuns()) != 1 || runs.GetRuns()[0].GetEpochUnixNano() != epoch {
+	if runs, err := c.api.ListRuns(t.Context(), &rackfabv1.ListRunsRequest{}); err != nil || len(runs.GetRuns()) != 1 || runs.GetRuns()[0].GetEpochUnixNano() != epoch {
 		t.Error(runs, err)
 	}
 }
 
 // Invalid spans are reported in partial_success, and the others are stored.
-func TestSpansThatAreNotValid(t *testing.T) {
+func TestInvalidSpans(t *testing.T) {
 	c, _, _ := start(t, Options{Data: t.TempDir()})
 	bad := func(change func(*tracepb.Span)) *tracepb.Span {
 		s := write(9, 0)
@@ -87,7 +87,7 @@ func TestForeignSpans(t *testing.T) {
 			t.Fatal(out, err)
 		}
 	}
-	out, err := c.asks.GetTrace(t.Context(), &rackfabv1.GetTraceRequest{Run: "default", TraceId: "30303030303030303030303030303035"})
+	out, err := c.api.GetTrace(t.Context(), &rackfabv1.GetTraceRequest{Run: "default", TraceId: "30303030303030303030303030303035"})
 	if err != nil || len(out.GetSpans()) != 1 {
 		t.Fatal(out, err)
 	}

@@ -54,7 +54,7 @@ func TestTheOldestRunLeavesFirst(t *testing.T) {
 
 // A run received after the eviction of the latest run survives a restart of the process,
 // because its number is new.
-func TestARunAfterTheLatestHasLeft(t *testing.T) {
+func TestARunAfterTheLatestWasEvicted(t *testing.T) {
 	for _, restarted := range []bool{false, true} {
 		dir, limit := t.TempDir(), Options{MaxSize: 4 << 20}
 		s := open(t, dir, limit)

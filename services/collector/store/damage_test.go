@@ -147,7 +147,7 @@ func TestADamagedRunIsSetAside(t *testing.T) {
 }
 
 // Setting a file aside overwrites no other file, and the run's number is not used again.
-func TestWhatIsSetAsideStays(t *testing.T) {
+func TestDamagedFilesAreKept(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "000007.db")
 	for i := range 3 {
@@ -175,7 +175,7 @@ func TestWhatIsSetAsideStays(t *testing.T) {
 
 // Files are removed that a process left behind when it ended while creating or copying
 // them.
-func TestLeftOversGo(t *testing.T) {
+func TestLeftoversAreRemoved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a[1-2]*") // a name like any other
 	s := open(t, dir, Options{})
 	write(t, s, gets("a", 1))

@@ -56,7 +56,7 @@ func TestATraceWithARemoteParentIsListed(t *testing.T) {
 }
 
 // A listed trace keeps its entry when later spans close a cycle of parents.
-func TestATraceThatBecomesARing(t *testing.T) {
+func TestATraceWithACycleOfParents(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	for _, span := range []Span{call(1, 2, "a", 10, 20), call(2, 1, "b", 10, 30), call(3, 9, "c", 15, 17)} {
 		write(t, s, foreign(span))
@@ -84,7 +84,7 @@ func TestATraceWithoutALocalRootIsNotListed(t *testing.T) {
 }
 
 // The run of data that names no run is the latest only if there is no other.
-func TestTheLatestRunIsOneOfARack(t *testing.T) {
+func TestTheLatestRunIsNotForeign(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	latest := func(want ...string) {
 		t.Helper()

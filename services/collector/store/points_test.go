@@ -13,7 +13,7 @@ import (
 
 // Points that arrive in any order, some repeatedly, are read back in order with the
 // first value of each instant, also after the store was opened again.
-func TestPointsComeInAnyOrder(t *testing.T) {
+func TestPointsArriveInAnyOrder(t *testing.T) {
 	const all = 5000
 	dir, rnd := t.TempDir(), rand.New(rand.NewPCG(1, 1))
 	s := open(t, dir, Options{})

@@ -130,7 +130,7 @@ func TestATraceIsReadBack(t *testing.T) {
 }
 
 // Repeated deliveries, whole or in part, are counted and not stored again.
-func TestADeliveryThatComesAgainIsStoredOnce(t *testing.T) {
+func TestRepeatedDeliveriesAreStoredOnce(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	points := func(times ...int64) *Delivery {
 		return &Delivery{Run: RunInfo{Run: "a"}, Points: []Points{{Series: queue("s0", 1), Times: times, Values: make([]float64, len(times))}}}
@@ -154,7 +154,7 @@ func TestADeliveryThatComesAgainIsStoredOnce(t *testing.T) {
 }
 
 // A span may arrive before its root, and the root of a trace may never arrive.
-func TestTheRootMayComeLast(t *testing.T) {
+func TestTheRootMayArriveLast(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	d, rest := gets("a", 2), gets("a", 2)
 	d.Spans, rest.Spans = slices.Concat(d.Spans[1:3], d.Spans[4:]), rest.Spans[:1]
@@ -169,7 +169,7 @@ func TestTheRootMayComeLast(t *testing.T) {
 	}
 }
 
-func TestOpenSaysWhatIsWrong(t *testing.T) {
+func TestOpenErrors(t *testing.T) {
 	dir := t.TempDir()
 	fails := func(dir string, o Options, want string) {
 		t.Helper()
