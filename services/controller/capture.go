@@ -5,7 +5,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/rackfab/rackfab/fabric/tap"
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -21,7 +20,7 @@ const (
 	mostBatches  = 64      // queued for a client
 )
 
-// capturing is an active capture. The session's goroutine owns it. The call reads
+// capturing is an active capture. The loop owns it. The call reads
 // batches, and reads the other fields only after batches is closed.
 type capturing struct {
 	id      int64
@@ -40,25 +39,32 @@ type capturing struct {
 // place is a port of a node.
 type place struct{ node, port int32 }
 
+// captures are the captures of a live run.
+type captures struct {
+	active  []*capturing
+	count   int64 // of captures so far
+	changed bool  // since the nodes received them
+}
+
 // Capture streams the frames that pass the requested ports; see FabricService.
 func (s *service) Capture(q *rackfabv1.CaptureRequest, stream rackfabv1.FabricService_CaptureServer) error {
 	if err := checkCapture(q); err != nil {
 		return err
 	}
 	var c *capturing
-	var live *session
+	var live *run
 	started := &rackfabv1.CaptureStarted{}
-	err := s.call(func(l *session) (err error) {
-		live = l
-		if c, err = l.capture(q); err == nil {
-			started = c.started(l.scenario)
+	err := s.call(func(r *run) (err error) {
+		live = r
+		if c, err = r.capture(q); err == nil {
+			started = c.started(r.scenario)
 		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	defer live.do(func() { live.forget(c) })
+	defer live.do(func() { live.captures.remove(c) })
 	if err := stream.Send(&rackfabv1.CaptureResponse{Event: &rackfabv1.CaptureResponse_Started{Started: started}}); err != nil {
 		return err
 	}
@@ -94,26 +100,27 @@ func checkCapture(q *rackfabv1.CaptureRequest) error {
 		}
 	}
 	if q.GetToPs() > 0 && q.GetSpanPs() > 0 {
-		return serve.Invalid("span_ps", "is in the place of to_ps: want one of them")
+		return serve.Invalid("span_ps", "must not be set together with to_ps")
 	}
 	return nil
 }
 
 // capture begins a capture that takes effect from the next grant on.
-func (s *session) capture(q *rackfabv1.CaptureRequest) (*capturing, error) {
-	if err := s.able(); err != nil {
+func (r *run) capture(q *rackfabv1.CaptureRequest) (*capturing, error) {
+	if err := r.canAdvance(); err != nil {
 		return nil, err
 	}
-	points, err := tap.Points(s.scenario, q.GetAt())
+	points, err := tap.Points(r.scenario, q.GetAt())
 	if err != nil {
 		return nil, serve.Invalid("at", "%v", err)
 	}
-	if len(s.captures) == mostCaptures {
-		return nil, status.Errorf(codes.ResourceExhausted, "%d captures go on already", mostCaptures)
+	if len(r.captures.active) == mostCaptures {
+		return nil, status.Errorf(codes.ResourceExhausted, "%d captures are active, the maximum", mostCaptures)
 	}
+	granted := r.clock.granted
 	c := &capturing{
-		request: q, points: points, index: map[place]int{}, from: s.granted, to: unit.Never,
-		present: make([][]*rackfabv1.CapturedPacket, len(s.members)),
+		request: q, points: points, index: map[place]int{}, from: granted, to: unit.Never,
+		present: make([][]*rackfabv1.CapturedPacket, len(r.members.all)),
 		batches: make(chan *rackfabv1.CapturedPackets, mostBatches),
 		refused: make([]int64, len(points)), missed: make([]int64, len(points)),
 	}
@@ -123,8 +130,8 @@ func (s *session) capture(q *rackfabv1.CaptureRequest) (*capturing, error) {
 	if q.FromPs != nil {
 		c.from = unit.Time(q.GetFromPs())
 	}
-	if c.from < s.granted {
-		return nil, passed(c.from, s.granted)
+	if c.from < granted {
+		return nil, passed(c.from, granted)
 	}
 	if q.GetSpanPs() > 0 {
 		c.to = c.from + unit.Time(q.GetSpanPs())
@@ -132,11 +139,9 @@ func (s *session) capture(q *rackfabv1.CaptureRequest) (*capturing, error) {
 		c.to = unit.Time(q.GetToPs())
 	}
 	if c.to <= c.from {
-		return nil, serve.Invalid("to_ps", "%s is not after %s, where the capture would begin", c.to, c.from)
+		return nil, serve.Invalid("to_ps", "%s, must be after the start of the capture at %s", c.to, c.from)
 	}
-	s.captured++
-	c.id = s.captured
-	s.captures, s.recapture = append(s.captures, c), true
+	r.captures.add(c)
 	return c, nil
 }
 
@@ -148,36 +153,36 @@ func (c *capturing) started(s *topology.Scenario) *rackfabv1.CaptureStarted {
 	return out
 }
 
-// forget ends a capture; it does nothing if the capture has ended already.
-func (s *session) forget(c *capturing) {
-	if i := slices.Index(s.captures, c); i >= 0 {
-		s.captures, s.recapture = slices.Delete(s.captures, i, i+1), true
+// add adds a capture and numbers it.
+func (l *captures) add(c *capturing) {
+	l.count++
+	c.id = l.count
+	l.active, l.changed = append(l.active, c), true
+}
+
+// remove ends a capture; it does nothing if the capture has ended already.
+func (l *captures) remove(c *capturing) {
+	if i := slices.Index(l.active, c); i >= 0 {
+		l.active, l.changed = slices.Delete(l.active, i, i+1), true
 		close(c.batches)
 	}
 }
 
-// endCaptures ends all captures immediately.
-func (s *session) endCaptures() {
-	for len(s.captures) > 0 {
-		s.forget(s.captures[0])
+// end ends all captures immediately.
+func (l *captures) end() {
+	for len(l.active) > 0 {
+		l.remove(l.active[0])
 	}
 }
 
-// tellCaptures sends a grant to each node, with the captures that the node records
-// from that grant on.
-func (s *session) tellCaptures(grant *rackfabv1.RunGrant) {
-	for i, m := range s.members {
-		mine := proto.CloneOf(grant)
-		mine.Captures = s.nodeCaptures(i)
-		s.send(m, &rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Grant{Grant: mine}})
+// update returns the captures that a node records from the next grant on, nil if they
+// are those of the current grant.
+func (l *captures) update(node int) *rackfabv1.NodeCaptures {
+	if !l.changed {
+		return nil
 	}
-	s.recapture = false
-}
-
-// nodeCaptures returns the captures that a node records.
-func (s *session) nodeCaptures(node int) *rackfabv1.NodeCaptures {
 	list := &rackfabv1.NodeCaptures{}
-	for _, c := range s.captures {
+	for _, c := range l.active {
 		mine := &rackfabv1.NodeCapture{Id: c.id, FromPs: int64(c.from), Kinds: c.request.GetKinds()}
 		if c.to != unit.Never {
 			mine.ToPs = int64(c.to)
@@ -194,16 +199,16 @@ func (s *session) nodeCaptures(node int) *rackfabv1.NodeCaptures {
 	return list
 }
 
-// recorded adds the packets that a node has recorded in the current grant.
-func (s *session) recorded(node int, m *rackfabv1.NodeCaptured) {
-	i := slices.IndexFunc(s.captures, func(c *capturing) bool { return c.id == m.GetId() })
+// record adds the packets that a node has recorded in the current grant.
+func (l *captures) record(node int, m *rackfabv1.NodeCaptured) {
+	i := slices.IndexFunc(l.active, func(c *capturing) bool { return c.id == m.GetId() })
 	if i < 0 {
 		return
 	}
-	c := s.captures[i]
+	c := l.active[i]
 	for _, p := range m.GetPackets() {
 		p.Node = int32(node)
-		if _, asked := c.index[place{p.GetNode(), p.GetPort()}]; asked {
+		if _, requested := c.index[place{p.GetNode(), p.GetPort()}]; requested {
 			c.present[node] = append(c.present[node], p)
 		}
 	}
@@ -214,14 +219,14 @@ func (s *session) recorded(node int, m *rackfabv1.NodeCaptured) {
 	}
 }
 
-// handOn passes to each capture the packets that all nodes have recorded up to the
+// deliver passes to each capture the packets that all nodes have recorded up to the
 // grant they have reached, and ends the captures that are complete.
-func (s *session) handOn() {
-	for _, c := range slices.Clone(s.captures) {
-		c.at = min(s.reached, c.to)
+func (l *captures) deliver(reached, end unit.Time) {
+	for _, c := range slices.Clone(l.active) {
+		c.at = min(reached, c.to)
 		c.offer(c.merge())
-		if c.to <= s.reached || s.reached == s.scenario.Duration {
-			s.forget(c)
+		if c.to <= reached || reached == end {
+			l.remove(c)
 		}
 	}
 }

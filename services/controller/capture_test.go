@@ -140,17 +140,17 @@ func TestPacketsThatFindNoRoomAreCounted(t *testing.T) {
 		present: make([][]*rackfabv1.CapturedPacket, 5), batches: make(chan *rackfabv1.CapturedPackets, 1),
 		refused: make([]int64, 2), missed: make([]int64, 2),
 	}
-	s := &session{captures: []*capturing{c}}
+	s := &captures{active: []*capturing{c}}
 	packets := func(port int32, n int) (list []*rackfabv1.CapturedPacket) {
 		for range n {
 			list = append(list, &rackfabv1.CapturedPacket{Port: port})
 		}
 		return list
 	}
-	s.recorded(3, &rackfabv1.NodeCaptured{Packets: packets(1, batchPackets), Lost: []int64{9, 2}})
-	s.recorded(4, &rackfabv1.NodeCaptured{Packets: packets(0, 5)})
-	s.recorded(4, &rackfabv1.NodeCaptured{Packets: packets(7, 5)}) // no capture requests it
-	s.recorded(4, &rackfabv1.NodeCaptured{Id: 7, Packets: packets(0, 5)})
+	s.record(3, &rackfabv1.NodeCaptured{Packets: packets(1, batchPackets), Lost: []int64{9, 2}})
+	s.record(4, &rackfabv1.NodeCaptured{Packets: packets(0, 5)})
+	s.record(4, &rackfabv1.NodeCaptured{Packets: packets(7, 5)}) // no capture requests it
+	s.record(4, &rackfabv1.NodeCaptured{Id: 7, Packets: packets(0, 5)})
 	c.offer(c.merge())
 	if got := c.lost(); !slices.Equal(got, []int64{2, 5}) {
 		t.Errorf("lost %v", got)

@@ -22,55 +22,124 @@ const (
 	defaultPace = unit.Millisecond // per second of wall time
 )
 
-// clock decides how far a live run may advance.
+// clock decides how far a run may advance.
+//
+// Invariant: reached <= granted <= end. If reached and granted are equal, every node
+// has answered the last grant, and the next one may be given.
 type clock struct {
+	end     unit.Time // of the run
+	granted unit.Time
+	reached unit.Time
 	running bool
-	until   unit.Time // end of a step, 0 for none
+	until   unit.Time // end of the latest step
 	pace    unit.Time // per second, 0 for unlimited
 	wall    time.Time // the wall time that corresponds to fabric
 	fabric  unit.Time
 	chunk   unit.Time // current upper limit of a grant
 	given   time.Time // when the current grant was given
+	waiters []waiter
 }
 
-// next returns the fabric time to which the clock may advance from at. If it may
-// not advance yet, to is at, and wait is the time until the next attempt, 0 while
-// the clock is paused.
-func (c *clock) next(now time.Time, at unit.Time) (to unit.Time, wait time.Duration) {
-	switch {
-	case c.until > at:
-		return min(c.until, at+c.chunk), 0
-	case !c.running:
-		return at, 0
-	case c.pace == 0:
-		return at + c.chunk, 0
-	}
-	due := c.fabric + c.paced(now.Sub(c.wall))
-	due -= due % grain
-	if due-at < c.paced(quantum) {
-		return at, quantum
-	}
-	if due-at > c.paced(lag)+c.chunk {
-		c.anchor(now, at+c.chunk) // too far behind: give up the backlog
-	}
-	return min(due, at+c.chunk), 0
+// waiter is a call that waits until the rack reaches an instant, or stops before it.
+type waiter struct {
+	at   unit.Time
+	done chan<- struct{}
 }
+
+func newClock(end unit.Time) clock {
+	return clock{end: end, pace: defaultPace, chunk: leastGrant}
+}
+
+// moving reports whether the clock advances, by itself or to the end of a step.
+func (c *clock) moving() bool { return c.running || c.until > c.reached }
+
+// start makes the clock run.
+func (c *clock) start(now time.Time) {
+	if !c.running {
+		c.running, c.until = true, 0
+		c.anchor(now)
+	}
+}
+
+// stop makes the clock stop at the end of the current grant.
+func (c *clock) stop() { c.running, c.until = false, 0 }
+
+// setPace sets the fabric time per second of wall time, 0 for unlimited.
+func (c *clock) setPace(now time.Time, pace unit.Time) {
+	c.pace = pace
+	c.anchor(now)
+}
+
+// anchor makes the clock continue from the granted time, at wall time now.
+func (c *clock) anchor(now time.Time) { c.wall, c.fabric = now, c.granted }
 
 // paced returns the fabric time that passes in a span of wall time.
 func (c *clock) paced(span time.Duration) unit.Time {
 	return unit.Time(float64(c.pace) * span.Seconds())
 }
 
-// anchor makes the clock continue from fabric time at, at wall time now.
-func (c *clock) anchor(now time.Time, at unit.Time) { c.wall, c.fabric = now, at }
+// next returns the fabric time to which the clock may advance. If it may not advance
+// yet, to is the granted time, and wait is the time until the next attempt, 0 while
+// the clock is paused.
+func (c *clock) next(now time.Time) (to unit.Time, wait time.Duration) {
+	longest := min(c.granted+c.chunk, c.end)
+	switch {
+	case c.until > c.granted:
+		return min(c.until, longest), 0
+	case !c.running:
+		return c.granted, 0
+	case c.pace == 0:
+		return longest, 0
+	}
+	due := c.fabric + c.paced(now.Sub(c.wall))
+	due -= due % grain
+	if due-c.granted < c.paced(quantum) {
+		return c.granted, quantum
+	}
+	if due-c.granted > c.paced(lag)+c.chunk {
+		c.wall, c.fabric = now, c.granted+c.chunk // too far behind: give up the backlog
+	}
+	return min(due, longest), 0
+}
 
-// adapt makes the next grant longer or shorter, depending on how long the last one
-// took.
-func (c *clock) adapt(now time.Time) {
+// grant begins a grant.
+func (c *clock) grant(to unit.Time, now time.Time) { c.granted, c.given = to, now }
+
+// arrive records that every node has answered the current grant. It makes the next
+// grant longer or shorter, depending on how long this one took.
+func (c *clock) arrive(now time.Time) {
+	c.reached = c.granted
 	switch took := now.Sub(c.given); {
 	case took < short:
 		c.chunk = min(2*c.chunk, mostGrant)
 	case took > long:
 		c.chunk = max(c.chunk/2, leastGrant)
 	}
+	if c.reached == c.end {
+		c.stop()
+	}
+	c.release(false)
+}
+
+// wait returns a channel that is closed once the rack reaches an instant, or stops
+// before it. After a failure, it is closed immediately.
+func (c *clock) wait(at unit.Time, failed bool) <-chan struct{} {
+	done := make(chan struct{})
+	c.waiters = append(c.waiters, waiter{at, done})
+	c.release(failed)
+	return done
+}
+
+// release ends the waits that are over, and all of them if failed is true.
+func (c *clock) release(failed bool) {
+	stopped := failed || c.reached == c.granted && !c.moving()
+	left := c.waiters[:0]
+	for _, w := range c.waiters {
+		if stopped || c.reached >= w.at {
+			close(w.done)
+		} else {
+			left = append(left, w)
+		}
+	}
+	c.waiters = left
 }

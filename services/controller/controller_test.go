@@ -17,7 +17,6 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
-	"github.com/rackfab/rackfab/services/health"
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
@@ -89,14 +88,14 @@ func TestRunsGiveTheOutcomeOfTheLab(t *testing.T) {
 
 // Progress is the least fabric time and the sum of all hops.
 func TestProgress(t *testing.T) {
-	r := &run{scenario: &topology.Scenario{Duration: 100}}
+	r := &run{clock: clock{end: 100}, batch: &batch{}}
 	for _, at := range []int64{30, 20, 50} {
-		r.members = append(r.members, &member{progress: &rackfabv1.RunProgress{FabricTimePs: at, FrameHops: at, Envelopes: 1}})
+		r.members.all = append(r.members.all, &member{progress: &rackfabv1.RunProgress{FabricTimePs: at, FrameHops: at, Envelopes: 1}})
 	}
 	if p := r.progress(); p.GetFabricTimePs() != 20 || p.GetFrameHops() != 100 || p.GetEnvelopes() != 3 {
 		t.Errorf("got %v", p)
 	}
-	r.members = append(r.members, &member{}) // has not reported yet
+	r.members.all = append(r.members.all, &member{}) // has not reported yet
 	if p := r.progress(); p.GetFabricTimePs() != 0 {
 		t.Errorf("with a node that has not reported: %v", p)
 	}
@@ -117,10 +116,10 @@ func (a *audience) Send(m *rackfabv1.RunScenarioResponse) error {
 // without a pending event may have a frame in flight between them.
 func TestShownProgressOnlyGrows(t *testing.T) {
 	m, a := &member{}, &audience{}
-	r := &run{scenario: &topology.Scenario{Duration: 100}, stream: a, members: []*member{m}, ready: 1, runs: &health.Runs{}}
+	r := &run{service: &service{}, clock: clock{end: 100}, batch: &batch{client: a}, members: members{all: []*member{m}}}
 	for _, at := range []int64{10, 100, 7, 30} {
 		m.progress = &rackfabv1.RunProgress{FabricTimePs: at}
-		if err := r.show(); err != nil {
+		if err := r.showProgress(); err != nil {
 			t.Fatal(err)
 		}
 	}

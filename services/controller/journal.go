@@ -13,71 +13,65 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
+
+// journal is the journal of a live run: its file, and the scenario's settings that the
+// run itself does not use.
+type journal struct {
+	bin   unit.Time // of the original scenario
+	saved unit.Time // fabric time up to which the file is written
+	ticks int       // of the run
+}
+
+// saveTicks is the number of ticks between two regular writes of the file.
+const saveTicks = 10
 
 // GetJournal returns the journal of the live run, a scenario that replays it.
 func (s *service) GetJournal(context.Context, *rackfabv1.GetJournalRequest) (*rackfabv1.GetJournalResponse, error) {
 	var out *rackfabv1.Journal
-	err := s.call(func(l *session) (err error) {
-		out, err = l.journal()
+	err := s.call(func(r *run) (err error) {
+		out, err = r.journalText()
 		return err
 	})
 	return &rackfabv1.GetJournalResponse{Journal: out}, err
 }
 
-// StopRack ends the live run at the fabric time it has reached.
-func (s *service) StopRack(ctx context.Context, _ *rackfabv1.StopRackRequest) (*rackfabv1.StopRackResponse, error) {
-	if _, err := s.Pause(ctx, nil); err != nil {
-		return nil, err
+// journalText returns the run so far as a scenario.
+func (r *run) journalText() (*rackfabv1.Journal, error) {
+	reached := r.clock.reached
+	if reached == 0 {
+		return nil, status.Error(codes.FailedPrecondition, "the journal is empty before the first step")
 	}
-	out := &rackfabv1.StopRackResponse{}
-	var live *session
-	err := s.call(func(l *session) (err error) {
-		live = l
-		if l.reached > 0 {
-			out.Journal, err = l.journal()
-		}
-		if err == nil {
-			err = l.save()
-		}
-		l.stop = true
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	<-live.left
-	return out, nil
-}
-
-// journal returns the run so far as a scenario.
-func (s *session) journal() (*rackfabv1.Journal, error) {
-	if s.reached == 0 {
-		return nil, status.Error(codes.FailedPrecondition, "nothing has run yet: there is no journal before the first step")
-	}
-	text, err := s.scenario.Journal(s.reached, s.bin)
+	text, err := r.scenario.Journal(reached, r.journal.bin)
 	if err != nil {
 		return nil, status.Error(codes.Internal, err.Error())
 	}
-	return &rackfabv1.Journal{
-		Scenario: text, AtPs: int64(s.reached), Digest: s.standing.GetStatus().GetDigest(),
-	}, nil
+	return &rackfabv1.Journal{Scenario: text, AtPs: int64(reached), Digest: r.latest.GetStatus().GetDigest()}, nil
 }
 
 // save writes the journal to its file, if one is configured. It replaces the file
 // atomically.
-func (s *session) save() error {
-	path := s.options.Journal
-	if path == "" || s.reached == 0 {
+func (r *run) save() error {
+	path := r.service.options.Journal
+	if path == "" || r.clock.reached == 0 {
 		return nil
 	}
-	j, err := s.journal()
+	j, err := r.journalText()
 	if err != nil {
 		return err
 	}
-	s.saved = s.reached
+	r.journal.saved = r.clock.reached
 	return WriteJournal(path, j)
+}
+
+// saveRegularly saves the journal every saveTicks ticks. The next change reports a
+// failure.
+func (r *run) saveRegularly() {
+	if r.journal.ticks++; r.journal.ticks%saveTicks == 0 && r.clock.reached > r.journal.saved {
+		_ = r.save()
+	}
 }
 
 // keepEarlier renames an existing file at the path of a journal: a.yaml becomes

@@ -16,32 +16,93 @@ import (
 
 // The read-only calls of a live run; see FabricService.
 
+// sumUp updates the latest statistics from the members' answers to a grant.
+func (r *run) sumUp() {
+	sum := &rackfabv1.RackStatus{Digest: r.members.digest()}
+	stats := make([]*rackfabv1.NodeStats, len(r.members.all))
+	for i, m := range r.members.all {
+		sum.FrameHops += m.progress.GetFrameHops()
+		stats[i] = m.stats
+	}
+	r.latest = &rackfabv1.WatchResponse{Status: sum, Nodes: stats}
+}
+
+// status returns the status of the rack.
+func (r *run) status() *rackfabv1.RackStatus {
+	out := &rackfabv1.RackStatus{
+		Scenario: r.scenario.Name, Scheme: r.scenario.SchemeText(r.clock.reached), State: r.state(),
+		AtPs: int64(r.clock.reached), GrantedPs: int64(r.clock.granted), PacePsPerSecond: int64(r.clock.pace),
+		Changes: int32(len(r.scenario.Changes)), Nodes: int32(len(r.members.all)),
+		FailedNode: r.failed, ImpairedNodes: r.service.impairments.nodes(),
+		FrameHops: r.latest.GetStatus().GetFrameHops(), Digest: r.latest.GetStatus().GetDigest(),
+	}
+	if r.failed != "" {
+		out.Failure = status.Convert(r.failure).Message()
+	}
+	return out
+}
+
+func (r *run) state() rackfabv1.RackState {
+	switch {
+	case r.failed != "":
+		return rackfabv1.RackState_RACK_STATE_FAILED
+	case r.clock.reached == r.clock.end:
+		return rackfabv1.RackState_RACK_STATE_ENDED
+	case r.clock.moving():
+		return rackfabv1.RackState_RACK_STATE_RUNNING
+	}
+	return rackfabv1.RackState_RACK_STATE_PAUSED
+}
+
 // GetStats returns the statistics of nodes at the fabric time the run has reached.
 func (s *service) GetStats(_ context.Context, q *rackfabv1.GetStatsRequest) (*rackfabv1.GetStatsResponse, error) {
 	out := &rackfabv1.GetStatsResponse{}
-	err := s.call(func(l *session) error {
-		names, err := l.named(q.GetNodes())
-		if err != nil {
-			return err
-		}
-		out.AtPs = int64(l.reached)
-		for _, n := range l.standing.GetNodes() {
+	err := s.call(func(r *run) error {
+		names, err := selectNames(q.GetNodes(), r.members.names())
+		out.AtPs = int64(r.clock.reached)
+		for _, n := range r.latest.GetNodes() {
 			if slices.Contains(names, n.GetNode()) {
 				out.Nodes = append(out.Nodes, n)
 			}
 		}
-		return nil
+		return err
 	})
 	return out, err
+}
+
+// GetSettings returns the current settings of nodes.
+func (s *service) GetSettings(ctx context.Context, q *rackfabv1.GetSettingsRequest) (*rackfabv1.GetSettingsResponse, error) {
+	var selected []*member
+	err := s.call(func(r *run) error {
+		names, err := selectNames(q.GetNodes(), r.members.names())
+		for _, m := range r.members.all {
+			if slices.Contains(names, m.name) {
+				selected = append(selected, m)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &rackfabv1.GetSettingsResponse{}
+	for _, m := range selected {
+		settings, err := m.settings(ctx)
+		if err != nil {
+			return nil, status.Errorf(status.Code(err), "node %s: %s", m.name, status.Convert(err).Message())
+		}
+		out.Nodes = append(out.Nodes, settings)
+	}
+	return out, nil
 }
 
 // GetTopology returns the cabling of the rack at the earliest instant at which a
 // change may still take effect.
 func (s *service) GetTopology(context.Context, *rackfabv1.GetTopologyRequest) (*rackfabv1.GetTopologyResponse, error) {
-	var scenario *topology.Scenario // immutable; the session only replaces it
+	var scenario *topology.Scenario // immutable; the run only replaces it
 	var at unit.Time
-	err := s.call(func(l *session) error {
-		scenario, at = l.scenario, l.granted
+	err := s.call(func(r *run) error {
+		scenario, at = r.scenario, r.clock.granted
 		return nil
 	})
 	if err != nil {
@@ -69,10 +130,10 @@ func (s *service) Watch(q *rackfabv1.WatchRequest, stream rackfabv1.FabricServic
 	defer clock.Stop()
 	for {
 		out := &rackfabv1.WatchResponse{}
-		var live *session
-		err := s.call(func(l *session) error {
-			live = l
-			out.Status, out.Nodes = l.status(), l.standing.GetNodes()
+		var ended <-chan struct{}
+		err := s.call(func(r *run) error {
+			ended = r.ended
+			out.Status, out.Nodes = r.status(), r.latest.GetNodes()
 			return nil
 		})
 		if err != nil {
@@ -85,7 +146,7 @@ func (s *service) Watch(q *rackfabv1.WatchRequest, stream rackfabv1.FabricServic
 		case <-clock.C:
 		case <-stream.Context().Done():
 			return status.FromContextError(stream.Context().Err()).Err()
-		case <-live.ended:
+		case <-ended:
 			return errNoRack
 		}
 	}

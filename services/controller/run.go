@@ -5,252 +5,256 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/rackfab/rackfab/fabric/topology"
-	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
-	"github.com/rackfab/rackfab/services/health"
-	"github.com/rackfab/rackfab/services/internal/discovery"
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// reportEvery is the interval between two reports of progress, in wall time.
+// reportEvery is the interval between two ticks of a run, in wall time.
 const reportEvery = 200 * time.Millisecond
 
-// leaveLimit is the time that nodes have to leave a finished run.
+// leaveLimit is the time that nodes have to leave a finished batch run.
 const leaveLimit = 3 * time.Second
 
-// run is one batch run of the rack. The goroutine of play owns it; the members'
-// goroutines only send it events.
+// run is a run of the rack. A live run advances by the grants of its clock until it is
+// stopped. A batch run is a live run with one grant, its end. The goroutine of loop
+// owns it; calls reach it through do, and the members' goroutines send it events.
 type run struct {
-	scenario *topology.Scenario
-	config   rackfabv1.RunConfig // without the node's name
-	limit    time.Duration       // for all nodes to be ready
-	silence  time.Duration       // of a node, after which the run fails
-	stream   rackfabv1.FabricService_RunScenarioServer
-	members  []*member // in the order of the scenario
-	events   chan event
-	bad      *impairments
-	impaired chan struct{} // holds a token when bad has changed
-	began    time.Time
-	runs     *health.Runs
-	wall     time.Duration // once finished
-	reached  int64         // fabric time reported last, in picoseconds
+	service  *service
+	number   int                // of the run since the start of the process
+	scenario *topology.Scenario // with all changes so far
+	config   *rackfabv1.RunConfig
+	members  members
+	clock    clock
+	batch    *batch // nil in a live run
+	journal  journal
+	captures captures
+	unsent   []*rackfabv1.TimedChange // changes for the next grant
+	latest   *rackfabv1.WatchResponse // at the time reached, without the state of the clock
+	failed   string                   // the node that failed first, "" for none
+	failure  error                    // the reason
 
-	ready, finished, left int // number of members that have come to each stage
+	limit *time.Timer // until all members are ready, then until they have left
+	calls chan func()
+	stop  bool          // ends the loop
+	ready chan struct{} // closed when all members are ready
+	ended chan struct{} // closed when the next run may begin
+	err   error         // of the loop; valid after ended
 }
 
-// event is a message received from a member, or the error that ended its stream.
-type event struct {
-	*member
-	message *rackfabv1.RunResponse
-	err     error // io.EOF if the node ended the stream without an error
-}
-
-func newRun(s *topology.Scenario, hellos []discovery.Hello, o Options, bad *impairments, stream rackfabv1.FabricService_RunScenarioServer) *run {
-	r := &run{
-		scenario: s, limit: o.NodeLimit, silence: o.Silence, stream: stream, events: make(chan event), began: time.Now(),
-		bad: bad, impaired: make(chan struct{}, 1),
-	}
-	for _, h := range hellos {
-		r.members = append(r.members, &member{name: h.Name, address: h.Address, who: o.TLS, calls: o.calls})
-	}
-	return r
-}
-
-// play takes all nodes through the run. The first node that fails ends the run: the
-// error names that node, and cancelling ctx makes all others leave.
-func (r *run) play(ctx context.Context) error {
+// loop takes all nodes through the run until the nodes have left a finished batch run,
+// the run is stopped, or ctx ends. It returns an error if the run has not come to its
+// end, or if a node fails. A live run whose nodes are ready survives the failure of a
+// node: it stops its clock. When loop returns, all nodes leave.
+func (r *run) loop(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	for _, m := range r.members {
-		go m.take(ctx, &r.config, r.events)
+	defer r.captures.end()
+	for _, m := range r.members.all {
+		go m.receive(ctx, &r.service.options, r.config, r.members.events)
 	}
-	limit := time.NewTimer(r.limit)
-	defer limit.Stop()
+	r.limit = time.NewTimer(r.service.options.NodeLimit)
+	defer r.limit.Stop()
 	tick := time.NewTicker(reportEvery)
 	defer tick.Stop()
-	for r.left < len(r.members) {
+	next := time.NewTimer(time.Hour)
+	defer next.Stop()
+	for !r.stop && r.members.left < len(r.members.all) {
+		if wait := r.advance(time.Now()); wait > 0 {
+			next.Reset(wait)
+		}
+		var err error
 		select {
-		case e := <-r.events:
-			if err := r.handle(e); err != nil {
-				return err
-			}
-			if r.finished == len(r.members) {
-				limit.Reset(leaveLimit)
-			} else if r.ready == len(r.members) {
-				limit.Stop()
-			}
-		case <-r.impaired:
-			if r.ready < len(r.members) || r.finished == len(r.members) {
-				continue // start sends the impairments, or the nodes are leaving
-			}
-			if err := r.impair(); err != nil {
-				return err
-			}
+		case e := <-r.members.events:
+			err = r.handle(e)
+		case call := <-r.calls:
+			call()
+		case <-next.C:
 		case <-tick.C:
-			if err := r.listen(); err != nil {
-				return err
+			err = r.tick()
+		case <-r.limit.C:
+			if r.members.allReady() {
+				return nil // the members do not leave
 			}
-			if err := r.show(); err != nil {
-				return err
-			}
-		case <-limit.C:
-			if r.finished == len(r.members) {
-				return nil
-			}
-			return r.late()
+			err = status.Errorf(codes.FailedPrecondition, "nodes that were not ready within %v: %s", r.service.options.NodeLimit, r.members.notReady())
 		case <-ctx.Done():
-			return status.FromContextError(ctx.Err()).Err()
+			err = status.FromContextError(ctx.Err()).Err()
+		}
+		if err == nil && r.failed != "" && (r.batch != nil || !r.members.allReady()) {
+			err = serve.NodeFailed(r.failed, r.failure)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// handle processes one event: it starts the members once all are ready, and stops
-// them once all have finished.
-func (r *run) handle(e event) error {
-	e.quiet = 0
-	if e.err != nil {
-		return r.gone(e)
+// do runs f on the goroutine of the loop. It returns false if the run has ended.
+func (r *run) do(f func()) bool {
+	done := make(chan struct{})
+	select {
+	case r.calls <- func() { f(); close(done) }:
+		<-done
+		return true
+	case <-r.ended:
+		return false
 	}
-	switch event := e.message.GetEvent().(type) {
+}
+
+// handle processes one event. It returns an error if the client of a batch run has
+// left.
+func (r *run) handle(e event) error {
+	e.silent = 0
+	if e.err != nil {
+		r.streamEnded(e)
+		return nil
+	}
+	switch m := e.message.GetEvent().(type) {
 	case *rackfabv1.RunResponse_Ready:
 		e.ready = true
-		if r.ready++; r.ready == len(r.members) {
-			return r.start()
+		if r.members.ready++; r.members.allReady() {
+			r.start()
+		}
+	case *rackfabv1.RunResponse_Progress:
+		if !e.answered {
+			e.progress = m.Progress
 		}
 	case *rackfabv1.RunResponse_Notes:
-		return r.stream.Send(&rackfabv1.RunScenarioResponse{Event: &rackfabv1.RunScenarioResponse_Notes{Notes: event.Notes}})
-	case *rackfabv1.RunResponse_Progress:
-		if e.finished == nil {
-			e.progress = event.Progress
+		if r.batch != nil {
+			return r.batch.client.Send(&rackfabv1.RunScenarioResponse{Event: &rackfabv1.RunScenarioResponse_Notes{Notes: m.Notes}})
 		}
+	case *rackfabv1.RunResponse_Captured:
+		r.captures.record(slices.Index(r.members.all, e.member), m.Captured)
+	case *rackfabv1.RunResponse_Reached:
+		e.stats = m.Reached.GetStats()
+		r.answer(e.member, m.Reached.GetDigest(), m.Reached.GetProgress())
 	case *rackfabv1.RunResponse_Finished:
-		if e.finished != nil {
-			return serve.NodeFailed(e.name, errors.New("finished twice"))
-		}
-		e.finished, e.progress = event.Finished, event.Finished.GetProgress()
-		if r.finished++; r.finished == len(r.members) {
-			r.wall = time.Since(r.began)
-			r.runs.Reach(r.scenario.Duration)
-			return r.tell(&rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Stop{Stop: &rackfabv1.RunStop{}}})
-		}
+		e.finished = m.Finished
+		r.answer(e.member, m.Finished.GetDigest(), m.Finished.GetProgress())
 	}
 	return nil
 }
 
-// start sends all members their impairments, if there are any, and starts them.
-func (r *run) start() error {
-	if len(r.bad.nodes()) > 0 {
-		if err := r.impair(); err != nil {
-			return err
-		}
+// streamEnded handles the end of a member's stream: expected after stop, a failure
+// before.
+func (r *run) streamEnded(e event) {
+	switch {
+	case r.finished():
+		r.members.left++
+	case errors.Is(e.err, io.EOF):
+		r.fail(e.member, errors.New("left the run before its end"))
+	default:
+		r.fail(e.member, e.err)
 	}
-	return r.tell(&rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Start{Start: &rackfabv1.RunStart{}}})
 }
 
-// gone handles the end of a member's stream: expected after stop, a failure before.
-func (r *run) gone(e event) error {
-	if r.finished == len(r.members) {
-		r.left++
+// start starts all members. In a batch run, that is the grant of the run's end.
+func (r *run) start() {
+	r.limit.Stop()
+	if len(r.service.impairments.nodes()) > 0 {
+		r.sendImpairments()
+	}
+	if r.batch != nil {
+		r.batch.began = time.Now()
+		r.clock.granted = r.clock.end
+	}
+	r.sendAll(&rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Start{Start: &rackfabv1.RunStart{}}})
+	close(r.ready)
+}
+
+// advance gives the next grant if it is due. Otherwise it returns the time until
+// then, 0 if an event or a call has to come first.
+func (r *run) advance(now time.Time) time.Duration {
+	if r.failed != "" || !r.members.allReady() || r.clock.reached < r.clock.granted {
+		return 0
+	}
+	to, wait := r.clock.next(now)
+	if to == r.clock.granted {
+		return wait
+	}
+	r.clock.grant(to, now)
+	r.members.grant()
+	r.service.runs.Grant()
+	for i, m := range r.members.all {
+		grant := &rackfabv1.RunGrant{UntilPs: int64(to), Changes: r.unsent, Captures: r.captures.update(i)}
+		r.send(m, &rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Grant{Grant: grant}})
+	}
+	r.unsent, r.captures.changed = nil, false
+	return 0
+}
+
+// answer records a member's answer to the current grant. With the last answer, the
+// rack has reached the end of the grant.
+func (r *run) answer(m *member, digest uint64, p *rackfabv1.RunProgress) {
+	if m.answered {
+		r.fail(m, errors.New("answered a grant twice"))
+	}
+	if !r.members.answer(m, digest, p) || r.failed != "" {
+		return
+	}
+	r.clock.arrive(time.Now())
+	r.service.runs.Reach(r.clock.reached)
+	if r.batch != nil {
+		r.batch.wall = time.Since(r.batch.began)
+		r.sendAll(&rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Stop{Stop: &rackfabv1.RunStop{}}})
+		r.limit.Reset(leaveLimit)
+		return
+	}
+	r.sumUp()
+	r.captures.deliver(r.clock.reached, r.clock.end)
+}
+
+// finished reports whether a batch run has come to its end, and its nodes may leave.
+func (r *run) finished() bool { return r.batch != nil && r.clock.reached == r.clock.end }
+
+// fail records the first failure of a node, which stops the clock permanently.
+func (r *run) fail(m *member, err error) {
+	if r.failed != "" {
+		return
+	}
+	r.failed, r.failure = m.name, err
+	r.clock.stop()
+	r.clock.release(true)
+	r.captures.end()
+}
+
+// send sends a step to a member.
+func (r *run) send(m *member, step *rackfabv1.RunRequest) {
+	if err := m.send(step); err != nil {
+		r.fail(m, err)
+	}
+}
+
+// sendAll sends a step to every member.
+func (r *run) sendAll(step *rackfabv1.RunRequest) {
+	for _, m := range r.members.all {
+		r.send(m, step)
+	}
+}
+
+// tick fails the run if a node has been silent past the limit. It counts ticks instead
+// of time, because no ticks pass while this process itself is suspended. Then it
+// reports the progress of a batch run, or saves the journal of a live run.
+func (r *run) tick() error {
+	if !r.members.allReady() || r.finished() {
 		return nil
 	}
-	if errors.Is(e.err, io.EOF) {
-		e.err = errors.New("left the run before its end")
-	}
-	return serve.NodeFailed(e.name, e.err)
-}
-
-// listen returns an error if a node has been silent past the limit. It counts ticks
-// instead of time, because no ticks pass while this process itself is suspended.
-func (r *run) listen() error {
-	if r.ready < len(r.members) || r.finished == len(r.members) {
-		return nil
-	}
-	for _, m := range r.members {
-		if m.quiet++; m.quiet > int(r.silence/reportEvery) {
-			return serve.NodeFailed(m.name, fmt.Errorf("silent for more than %v: its process is frozen or cut off", r.silence))
+	silence := r.service.options.Silence
+	for _, m := range r.members.all {
+		if m.silent++; m.silent > int(silence/reportEvery) {
+			r.fail(m, fmt.Errorf("silent for more than %v: its process is frozen or cut off", silence))
 		}
 	}
+	if r.batch != nil {
+		return r.showProgress()
+	}
+	r.saveRegularly()
 	return nil
-}
-
-// tell sends a step to every member.
-func (r *run) tell(step *rackfabv1.RunRequest) error {
-	for _, m := range r.members {
-		if err := m.send(step); err != nil {
-			return err
-		}
-	}
-	if r.finished == 0 {
-		r.began = time.Now()
-	}
-	return nil
-}
-
-// late returns the error of a run whose nodes are not ready in time.
-func (r *run) late() error {
-	var names []string
-	for _, m := range r.members {
-		if !m.ready {
-			names = append(names, m.name)
-		}
-	}
-	return status.Errorf(codes.FailedPrecondition, "nodes that were not ready within %v: %s", r.limit, strings.Join(names, ", "))
-}
-
-// show reports progress to the client.
-func (r *run) show() error {
-	if r.ready < len(r.members) || r.finished == len(r.members) {
-		return nil
-	}
-	now := r.progress()
-	if now.GetFabricTimePs() < int64(r.scenario.Duration) { // otherwise all remaining events are in flight between nodes
-		r.reached = max(r.reached, now.GetFabricTimePs())
-	}
-	now.FabricTimePs = r.reached
-	r.runs.Reach(unit.Time(r.reached))
-	p := &rackfabv1.RunScenarioResponse_Progress{Progress: now}
-	if err := r.stream.Send(&rackfabv1.RunScenarioResponse{Event: p}); err != nil {
-		return fmt.Errorf("report progress: %w", err)
-	}
-	return nil
-}
-
-// progress returns the progress of the rack: the members' least fabric time, and the
-// sum of their hops and envelopes.
-func (r *run) progress() *rackfabv1.FabricProgress {
-	sum := &rackfabv1.FabricProgress{FabricTimePs: int64(r.scenario.Duration), Seconds: r.seconds()}
-	for _, m := range r.members {
-		sum.FabricTimePs = min(sum.FabricTimePs, m.progress.GetFabricTimePs())
-		sum.FrameHops += m.progress.GetFrameHops()
-		sum.Envelopes += m.progress.GetEnvelopes()
-	}
-	return sum
-}
-
-// seconds returns the wall time from the start until the last node finished, or
-// until now.
-func (r *run) seconds() float64 {
-	if r.wall > 0 {
-		return r.wall.Seconds()
-	}
-	return time.Since(r.began).Seconds()
-}
-
-// byName returns the values in the order of their keys.
-func byName(m map[string]uint64) []uint64 {
-	list := make([]uint64, 0, len(m))
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		list = append(list, m[name])
-	}
-	return list
 }

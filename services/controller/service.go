@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/rackfab/rackfab/fabric/node"
 	"github.com/rackfab/rackfab/fabric/topology"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/health"
@@ -22,14 +22,13 @@ import (
 // service implements FabricService.
 type service struct {
 	rackfabv1.UnimplementedFabricServiceServer
-	ctx       context.Context // of the process; its end ends all runs
-	options   Options
-	directory *discovery.Directory
-	turn      chan int // holds the number of runs so far; a run takes it
-	present   atomic.Pointer[session]
-	playing   atomic.Pointer[run]
-	bad       impairments
-	runs      health.Runs
+	ctx         context.Context // of the process; its end ends all runs
+	options     Options
+	directory   *discovery.Directory
+	turn        chan int // holds the number of runs so far; a run takes it
+	present     atomic.Pointer[run]
+	impairments impairments
+	runs        health.Runs
 }
 
 func newService(ctx context.Context, d *discovery.Directory, o Options) *service {
@@ -49,94 +48,73 @@ func (s *service) ListNodes(context.Context, *rackfabv1.ListNodesRequest) (*rack
 	return list, nil
 }
 
-// RunScenario runs a scenario on the rack; see FabricService.
-func (s *service) RunScenario(q *rackfabv1.RunScenarioRequest, stream rackfabv1.FabricService_RunScenarioServer) error {
-	scenario, err := check(q)
-	if err != nil {
-		return err
+// check validates the ID of a run and parses its scenario.
+func check(id string, text []byte) (*topology.Scenario, error) {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+	if id == "" || len(id) > 64 || strings.Trim(id, letters) != "" {
+		return nil, serve.Invalid("run_id", "%q, want 1 to 64 letters, digits, %q and %q", id, "-", "_")
 	}
-	ctx, cancel := context.WithCancel(stream.Context())
-	defer cancel()
-	defer context.AfterFunc(s.ctx, cancel)()
-	if s.present.Load() != nil {
-		return status.Error(codes.FailedPrecondition, "a live run goes on: stop it first, as `rackfab down` does")
-	}
-	var count int
-	select {
-	case count = <-s.turn:
-	case <-ctx.Done():
-		return status.FromContextError(ctx.Err()).Err()
-	}
-	defer func() { s.turn <- count + 1 }()
-	hellos, err := s.assemble(ctx, scenario)
-	if err != nil {
-		return err
-	}
-	r := newRun(scenario, hellos, s.options, &s.bad, stream)
-	r.runs = &s.runs
-	r.runs.Begin(nil)
-	s.playing.Store(r)
-	defer s.playing.Store(nil)
-	// Rack and number distinguish runs of the same ID on the bus.
-	id := fmt.Sprintf("%s-%s-%d", s.options.Rack, q.GetRunId(), count)
-	r.config = rackfabv1.RunConfig{RunId: id, Scenario: q.GetScenario(), Quiet: q.GetQuiet(), Telemetry: q.GetTelemetry(), NoteKinds: q.GetNoteKinds()}
-	if err := r.play(ctx); err != nil {
-		s.directory.Forget(serve.FailedNode(err))
-		return err
-	}
-	return r.report()
-}
-
-// check validates the request and parses its scenario.
-func check(q *rackfabv1.RunScenarioRequest) (*topology.Scenario, error) {
-	if !validID(q.GetRunId()) {
-		return nil, serve.Invalid("run_id", "want 1 to 64 letters, digits, %q and %q, got %q", "-", "_", q.GetRunId())
-	}
-	scenario, err := topology.Parse("scenario", q.GetScenario())
+	scenario, err := topology.Parse("scenario", text)
 	if err != nil {
 		return nil, serve.InvalidScenario(err)
 	}
 	return scenario, nil
 }
 
-// validID reports whether id can be part of a subject.
-func validID(id string) bool {
-	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
-	return len(id) >= 1 && len(id) <= 64 && strings.Trim(id, letters) == ""
-}
-
-// assemble waits until every node of the scenario has announced itself.
-func (s *service) assemble(ctx context.Context, scenario *topology.Scenario) ([]discovery.Hello, error) {
+// newRun waits until every node of the scenario has announced itself, and returns the
+// run with this number. The number and the rack distinguish runs of the same ID on the
+// bus.
+func (s *service) newRun(ctx context.Context, number int, scenario *topology.Scenario, config *rackfabv1.RunConfig) (*run, error) {
 	names := make([]string, len(scenario.Nodes))
 	for i, n := range scenario.Nodes {
 		names[i] = n.Name
 	}
-	wait, cancel := context.WithTimeout(ctx, s.options.NodeLimit)
+	limited, cancel := context.WithTimeout(ctx, s.options.NodeLimit)
 	defer cancel()
-	hellos, err := s.directory.Wait(wait, names)
+	announced, err := s.directory.Wait(limited, names)
 	var missing *discovery.MissingError
 	switch {
 	case err == nil:
-		return hellos, nil
 	case ctx.Err() != nil:
 		return nil, status.FromContextError(ctx.Err()).Err()
 	case errors.As(err, &missing):
 		return nil, status.Errorf(codes.FailedPrecondition, "%v within %v", err, s.options.NodeLimit)
+	default:
+		return nil, err
 	}
-	return nil, err
+	config.RunId = fmt.Sprintf("%s-%s-%d", s.options.Rack, config.GetRunId(), number)
+	return &run{
+		service: s, number: number, scenario: scenario, config: config,
+		members: newMembers(scenario, announced), clock: newClock(scenario.Duration),
+		calls: make(chan func()), ready: make(chan struct{}), ended: make(chan struct{}),
+	}, nil
 }
 
-// report sends the results of a finished run.
-func (r *run) report() error {
-	digests := map[string]uint64{}
-	for i, n := range r.scenario.Nodes {
-		f := r.members[i].finished
-		digests[n.Name] = f.GetDigest()
-		event := &rackfabv1.RunScenarioResponse_Node{Node: &rackfabv1.NodeReport{Node: n.Name, Finished: f}}
-		if err := r.stream.Send(&rackfabv1.RunScenarioResponse{Event: event}); err != nil {
-			return err
+// drive takes a run through its loop. Then the next run may begin.
+func (s *service) drive(ctx context.Context, r *run) {
+	s.runs.Begin(nil)
+	s.present.Store(r)
+	r.err = r.loop(ctx)
+	s.directory.Forget(serve.FailedNode(r.err))
+	s.present.Store(nil)
+	s.turn <- r.number + 1
+	close(r.ended)
+}
+
+// selectNames returns the names in a list of names and ranges, and all known names for
+// "".
+func selectNames(list string, known []string) ([]string, error) {
+	if list == "" {
+		return known, nil
+	}
+	names, err := topology.Names(list)
+	if err != nil {
+		return nil, serve.Invalid("nodes", "%v", err)
+	}
+	for _, n := range names {
+		if !slices.Contains(known, n) {
+			return nil, serve.Invalid("nodes", "no node is called %s", n)
 		}
 	}
-	end := &rackfabv1.RunReport{Digest: node.Combine(byName(digests)), Progress: r.progress()}
-	return r.stream.Send(&rackfabv1.RunScenarioResponse{Event: &rackfabv1.RunScenarioResponse_Report{Report: end}})
+	return names, nil
 }

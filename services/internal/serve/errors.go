@@ -19,7 +19,7 @@ const nodeResource = "rackfab.node"
 // with google.rpc.BadRequest.
 func Invalid(field, format string, args ...any) error {
 	why := fmt.Sprintf(format, args...)
-	return detailed(status.New(codes.InvalidArgument, field+": "+why), &errdetails.BadRequest{
+	return Detailed(status.New(codes.InvalidArgument, field+": "+why), &errdetails.BadRequest{
 		FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: field, Description: why}},
 	})
 }
@@ -49,14 +49,14 @@ func InvalidFaults(err error, whole string, field func(key string) string) error
 			Field: field(f.Key), Description: f.What,
 		})
 	}
-	return detailed(status.New(codes.InvalidArgument, err.Error()), bad)
+	return Detailed(status.New(codes.InvalidArgument, err.Error()), bad)
 }
 
 // NodeFailed returns the error for a run that ended because node failed: ABORTED with
 // google.rpc.ResourceInfo.
 func NodeFailed(node string, cause error) error {
 	why := status.Convert(cause).Message()
-	return detailed(status.Newf(codes.Aborted, "node %s: %s", node, why), &errdetails.ResourceInfo{
+	return Detailed(status.Newf(codes.Aborted, "node %s: %s", node, why), &errdetails.ResourceInfo{
 		ResourceType: nodeResource, ResourceName: node, Description: why,
 	})
 }
@@ -86,9 +86,9 @@ func Violations(err error) map[string]string {
 	return found
 }
 
-// detailed returns the error of s with a detail, or without it if the detail cannot
+// Detailed returns the error of s with a detail, or without it if the detail cannot
 // be attached.
-func detailed(s *status.Status, detail protoadapt.MessageV1) error {
+func Detailed(s *status.Status, detail protoadapt.MessageV1) error {
 	with, err := s.WithDetails(detail)
 	if err != nil {
 		return s.Err()
