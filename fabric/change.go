@@ -3,6 +3,7 @@ package fabric
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -42,7 +43,8 @@ func (v Verb) String() string {
 // Key is a setting that can change while a machine runs.
 type Key uint8
 
-// Keys, with the unit of their value. The keys of a switch apply to all of its
+// Keys, with the unit of their value, which is Change.Value or, for a probability,
+// Change.Share. The keys of a switch apply to all of its
 // ports. A change that names classes gives these classes a value of their own. A
 // change without classes applies to the classes without a value of their own: to
 // the lossless ones from KeyXOFF to KeyQuanta, to all of them with the keys of RED.
@@ -53,12 +55,12 @@ const (
 	KeyQuanta                      // 512 bit times
 	KeyKmin                        // bytes
 	KeyKmax                        // bytes
-	KeyPmax                        // math.Float64bits
+	KeyPmax                        // probability
 	KeyAckEvery                    // packets
 	KeyTimeout                     // ps, 0 for none
 	KeyControlRate                 // packets per second, 0 for no limit
 	KeyRTTIncrement                // base increment D of a converter, ps, 0 for the formula
-	KeyLoss                        // probability, of the link at Port towards the machine; math.Float64bits
+	KeyLoss                        // probability per frame, of the link at Port towards the machine
 	KeyCorrupt                     // as KeyLoss
 )
 
@@ -108,7 +110,8 @@ type Work struct {
 // Change is a change made to one machine at a given instant.
 type Change struct {
 	At     unit.Time
-	Value  int64    // for Tune
+	Value  int64    // for Tune of a key that is a number
+	Share  float64  // for Tune of a key that is a probability
 	Flows  []Flow   // for AddFlows
 	Routes [][]Port // by host; for Reroute, and for LinkDown and LinkUp at a switch
 	Port   Port     // for LinkDown and LinkUp, and for Tune of a link's setting
@@ -122,6 +125,10 @@ type Change struct {
 	Pairs       []Pair // for Choose: the pairs of which the NIC is one end
 	Classes     uint8  // for Mark, and for Tune unless it is 0: one bit per class
 }
+
+// Number returns the value of a Tune as notes carry it: a probability in parts per
+// billion.
+func (c *Change) Number() int64 { return c.Value + int64(math.Round(c.Share*1e9)) }
 
 // Pair is the data from one host to another. Hosts are indices among the NICs.
 type Pair struct{ From, To int }
@@ -137,7 +144,7 @@ func (c *Change) Append(b []byte) []byte {
 	b = le.AppendUint64(b, uint64(c.At))
 	b = le.AppendUint32(b, changeMark)
 	b = append(b, byte(c.Verb), byte(c.Key))
-	b = le.AppendUint64(b, uint64(c.Value))
+	b = le.AppendUint64(b, uint64(c.Value)|math.Float64bits(c.Share)) // one of the two is 0
 	b = le.AppendUint32(b, uint32(c.Port))
 	b = le.AppendUint32(b, uint32(c.Flow))
 	b = le.AppendUint32(b, uint32(len(c.Flows)))

@@ -60,7 +60,13 @@ type Scheme struct {
 	Rewrite      Rewrite // empty means RewriteNone
 	Timestamps   bool    // the reaction point needs RTT samples
 	Settings     string  // the scheme whose settings it shares, "" if it has its own
+	Baseline     string  // the scheme of flows with an end that does not support this one; "" if every NIC does
+	// Static says why flows cannot change to or from the scheme while they run; "" if
+	// they can.
+	Static string
 
+	// complete sets what the scheme implies; nil if nothing.
+	complete func(p *Params, baseRTT func() unit.Time)
 	// react returns the reaction point of a flow; nil if the rate is fixed.
 	react func(p *Params, line, initial unit.Rate) Algorithm
 	// validate returns all invalid settings as one error; nil if the scheme has
@@ -98,11 +104,19 @@ var Schemes = []Scheme{
 	{
 		Name: "cnp", Title: "a CNP of its own for every marked packet, reaction point of DCQCN (what CETH compares with)", Marking: MarkRED, Notification: NotifyDCQCN,
 		Settings: "dcqcn", react: reactDCQCN, validate: validateDCQCN,
+		Static:   "sets the notification point of all flows from the start",
+		complete: func(p *Params, _ func() unit.Time) { p.DCQCN.CNPInterval, p.DCQCN.CNPGap = 0, 0 },
 	},
 	{
-		Name: "ceth", Title: "congestion information in the ACK (CETH)", Marking: MarkRED, Notification: NotifyCETH,
+		Name: "ceth", Title: "congestion information in the ACK (CETH)", Marking: MarkRED, Notification: NotifyCETH, Baseline: "dcqcn",
+		Static:   "reports congestion in ACKs, in a format that both ends and the switches use from the start",
 		react:    func(p *Params, line, initial unit.Rate) Algorithm { return NewCETH(p.CETH, line, initial) },
 		validate: func(p *Params) error { return p.CETH.Validate() },
+		complete: func(p *Params, baseRTT func() unit.Time) {
+			if p.CETH.Window == 0 {
+				p.CETH.Window = baseRTT()
+			}
+		},
 	},
 	{
 		Name: "timely-ecn", Title: "TIMELY that CNPs cut too: both signals at one sender, for comparison", Marking: MarkRED, Notification: NotifyDCQCN, Timestamps: true,
@@ -116,19 +130,23 @@ var Schemes = []Scheme{
 	},
 	{
 		Name: "timely-rttx", Title: "TIMELY, with ECN turned into RTT by the switches (RTTX)", Marking: MarkRED, Notification: NotifyNone, Rewrite: RewriteRTTX, Timestamps: true,
+		Static:   "needs the flow tables of the switches from the start",
 		react:    func(p *Params, line, initial unit.Rate) Algorithm { return NewTIMELY(p.TIMELYRTTX, line, initial) },
 		validate: func(p *Params) error { return p.TIMELYRTTX.Validate() },
 		burst:    func(p *Params) unit.Bytes { return p.TIMELYRTTX.burst() },
 	},
 	{
 		Name: "cbrc", Title: "receiver credits (UET RCCC, EQDS)", Marking: MarkNone, Notification: NotifyCredit,
-		validate: validateCredit,
+		Static: notRoCE, validate: validateCredit,
 	},
 	{
 		Name: "cbrc-aimd", Title: "receiver credits with AIMD for senders that cannot spend them (CBRC)", Marking: MarkNone, Notification: NotifyCredit,
-		Settings: "cbrc", validate: validateCredit,
+		Settings: "cbrc", Static: notRoCE, validate: validateCredit,
+		complete: func(p *Params, _ func() unit.Time) { p.Credit.AIMD = true },
 	},
 }
+
+const notRoCE = "uses another transport than RoCEv2"
 
 func reactDCQCN(p *Params, line, initial unit.Rate) Algorithm {
 	if p.DCQCN.CutPeriod > 0 {
@@ -151,6 +169,27 @@ func Find(name string) (Scheme, error) {
 		}
 	}
 	return Scheme{}, fmt.Errorf("unknown scheme %q, want one of %s", name, strings.Join(Names(), ", "))
+}
+
+// Complete returns p with the settings that the scheme implies. baseRTT returns the
+// longest round-trip time of the sender's flows in an idle rack; it is called only if the
+// scheme needs it.
+func (s Scheme) Complete(p Params, baseRTT func() unit.Time) Params {
+	if s.complete != nil {
+		s.complete(&p, baseRTT)
+	}
+	return p
+}
+
+// Choices returns the names of the schemes that flows can change to and from while they
+// run, in table order.
+func Choices() (names []string) {
+	for i := range Schemes {
+		if Schemes[i].Static == "" {
+			names = append(names, Schemes[i].Name)
+		}
+	}
+	return names
 }
 
 // Names returns the names of the schemes in table order.

@@ -62,7 +62,7 @@ func TestPathsAreThoseOfTheFrames(t *testing.T) {
 			}
 		}
 		l.Run(100 * unit.Microsecond)
-		paths := rack.NewPaths(l.Scenario(), l.Scenario().Cut(0))
+		paths := rack.NewPaths(l.Scenario(), l.Scenario().StateBefore(1).Down)
 		ways := map[int]int{}
 		for i, f := range s.Flows {
 			path := paths.Of(f)

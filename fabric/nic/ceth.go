@@ -33,26 +33,24 @@ func (d indication) note(kind fabric.Kind, now unit.Time, flow fabric.FlowID, cl
 	return n
 }
 
-// mode returns the notification mode of a flow's receiver. A flow whose ends do not
-// both support CETH uses separate ACKs and CNPs.
+// mode returns the notification mode of a flow's receiver.
 func (n *NIC) mode(cfg FlowConfig) cc.Notification {
-	if name, ok := n.choices.of(n.cfg.Host, cfg.From, cfg.To); ok {
-		scheme, _ := cc.Find(name) // choose has validated the name
-		return scheme.Notification
+	name := n.scheme(cfg)
+	if name == n.cfg.Scheme {
+		return n.cfg.Notification
 	}
-	if cfg.Baseline && n.cfg.Notification == cc.NotifyCETH {
-		return cc.NotifyDCQCN
-	}
-	return n.cfg.Notification
+	scheme, _ := cc.Find(name) // choose has validated the name
+	return scheme.Notification
 }
 
-// scheme returns the congestion control scheme of a flow that starts at this host.
+// scheme returns the congestion control scheme of a flow. A flow with an end that does
+// not support the NIC's scheme uses that scheme's baseline.
 func (n *NIC) scheme(cfg FlowConfig) string {
 	if name, ok := n.choices.of(n.cfg.Host, cfg.From, cfg.To); ok {
 		return name
 	}
-	if cfg.Baseline && n.cfg.Notification == cc.NotifyCETH {
-		return "dcqcn"
+	if own, _ := cc.Find(n.cfg.Scheme); cfg.Baseline && own.Baseline != "" {
+		return own.Baseline
 	}
 	return n.cfg.Scheme
 }

@@ -1,8 +1,6 @@
 package nic
 
 import (
-	"math"
-
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/agenda"
 	"github.com/rackfab/rackfab/fabric/frame"
@@ -35,8 +33,8 @@ func (n *NIC) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 			n.tell(now, map[bool]fabric.Kind{true: fabric.Froze, false: fabric.Thawed}[frozen], out)
 		}
 	case fabric.Tune:
-		if fits = n.tune(c.Key, c.Value); fits {
-			out.Note(fabric.Note{Kind: fabric.Tuned, At: now, Flow: fabric.NoFlow, A: int64(c.Key), B: c.Value})
+		if fits = n.tune(c); fits {
+			out.Note(fabric.Note{Kind: fabric.Tuned, At: now, Flow: fabric.NoFlow, A: int64(c.Key), B: c.Number()})
 		}
 	case fabric.Post:
 		fits = n.take(now, c)
@@ -55,21 +53,21 @@ func (n *NIC) tell(now unit.Time, kind fabric.Kind, out *fabric.Out) {
 }
 
 // tune changes a setting and reports whether the NIC has that setting.
-func (n *NIC) tune(key fabric.Key, value int64) bool {
-	switch key {
+func (n *NIC) tune(c *fabric.Change) bool {
+	switch c.Key {
 	case fabric.KeyAckEvery:
-		n.cfg.AckEvery = int(value)
+		n.cfg.AckEvery = int(c.Value)
 		for i := range n.senders {
 			if s := &n.senders[i]; !s.done {
-				s.ackEvery = value
+				s.ackEvery = c.Value
 			}
 		}
 	case fabric.KeyTimeout:
-		n.cfg.Timeout = unit.Time(value)
+		n.cfg.Timeout = unit.Time(c.Value)
 	case fabric.KeyControlRate:
-		n.control.setRate(value)
+		n.control.setRate(c.Value)
 	case fabric.KeyLoss, fabric.KeyCorrupt:
-		return n.cable.Flaws.Set(key, math.Float64frombits(uint64(value)))
+		return n.cable.Flaws.Set(c.Key, c.Share)
 	default:
 		return false
 	}

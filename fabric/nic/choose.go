@@ -30,7 +30,7 @@ func (c *choices) of(here, from, to int) (string, bool) {
 func (n *NIC) choose(now unit.Time, c *fabric.Change, out *fabric.Out) bool {
 	scheme, err := cc.Find(c.Word)
 	own, _ := cc.Find(n.cfg.Scheme)
-	if err != nil || scheme.Bound() != "" || own.Bound() != "" || n.cfg.CC.Validate(c.Word) != nil {
+	if err != nil || scheme.Static != "" || own.Static != "" || n.cfg.CC.Validate(c.Word) != nil {
 		return false
 	}
 	if n.choices.to == nil {

@@ -1,252 +1,205 @@
 package rack
 
 import (
-	"fmt"
+	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
-	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/nic/command"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Plan returns, for each node, the fabric changes that carry out the scenario's
-// changes from since on, in the order in which they take effect.
-func Plan(s *topology.Scenario, since unit.Time) [][]fabric.Change {
-	p := planner{s: s, down: map[int]bool{}, plan: make([][]fabric.Change, len(s.Nodes)), index: map[string]int{}}
-	for i, n := range s.Nodes {
-		p.index[n.Name] = i
-	}
-	p.connections, p.streams = s.Connections(), map[string][]topology.Stream{}
+// Plan returns, for each of the given nodes, the changes to its machine that carry out
+// the scenario's changes from since on, in the order in which they take effect. Without
+// nodes, it plans for every node of the scenario.
+func Plan(s *topology.Scenario, since unit.Time, nodes ...int) [][]fabric.Change {
+	all := len(nodes) == 0
+	p := planner{s: s, state: s.StateBefore(0), connections: s.Connections(), streams: map[string][]topology.Stream{}}
 	for _, st := range s.Streams() {
 		name := s.Commands[st.Command].Name
 		p.streams[name] = append(p.streams[name], st)
 	}
 	p.connected = make([]bool, len(p.connections))
-	founded, _ := s.Founded()
-	for k := range founded {
+	initial, _ := s.Founded()
+	for k := range initial {
 		p.connected[k] = true
 	}
-	p.regime = s.Regime()
+	for i := 0; len(nodes) < len(s.Nodes) && all; i++ {
+		nodes = append(nodes, i)
+	}
+	plan := make([][]fabric.Change, len(nodes))
 	for _, c := range s.Timely() {
-		if c.Verb == topology.ChangeLinkDown || c.Verb == topology.ChangeLinkUp {
-			p.down[s.LinkNamed(c.Link)] = c.Verb == topology.ChangeLinkDown
-		}
-		law, remarked := p.follow(&c)
-		switch {
-		case c.At >= since:
-			if remarked {
-				p.mark(c.At, law)
+		p.next(&c, c.At >= since)
+		for i := 0; c.At >= since && i < len(nodes); i++ {
+			for _, part := range p.parts(nodes[i]) {
+				part.At = c.At
+				plan[i] = append(plan[i], part)
 			}
-			p.add(&c)
-		case c.Verb == topology.ChangePost:
-			p.connect(&c)
 		}
 	}
-	return p.plan
+	return plan
 }
 
 // planner walks through the changes in order of time.
 type planner struct {
 	s     *topology.Scenario
-	down  map[int]bool // links
-	index map[string]int
-	plan  [][]fabric.Change
+	state *topology.State // after the present change
 	// Connections that the scenario's commands need, and which of them exist already.
 	connections []topology.Connection
 	streams     map[string][]topology.Stream // by the name of the commands
 	connected   []bool
-	regime      *topology.Regime // nil if no change chooses a scheme
+
+	// The present change.
+	c        *topology.Change
+	remarked bool                  // it changes the marking law
+	flows    []int                 // of stop_flow and burst
+	fresh    []topology.Connection // connections that a post is the first to need
+	pairs    []topology.Pair       // of scheme
+	routes   [][][]fabric.Port     // of link_down and link_up, by node and host
 }
 
-func (p *planner) put(node int, c fabric.Change) { p.plan[node] = append(p.plan[node], c) }
-
-// add appends the fabric changes for one scenario change.
-func (p *planner) add(c *topology.Change) {
-	switch c.Verb {
-	case topology.ChangeBurst:
-		p.burst(c)
-	case topology.ChangeStopFlow:
-		for _, i := range p.s.FlowsNamed(c.Flow) {
-			p.put(p.s.Flows[i].From, fabric.Change{At: c.At, Verb: fabric.StopFlow, Flow: fabric.FlowID(i)})
-		}
-	case topology.ChangeLinkDown:
-		p.link(c, fabric.LinkDown)
-	case topology.ChangeLinkUp:
-		p.link(c, fabric.LinkUp)
-	case topology.ChangeFreeze, topology.ChangeThaw:
-		verb := fabric.Freeze
-		if c.Verb == topology.ChangeThaw {
-			verb = fabric.Thaw
-		}
-		for _, name := range c.Nodes {
-			p.put(p.index[name], fabric.Change{At: c.At, Verb: verb})
-		}
-	case topology.ChangeSet:
-		for _, t := range p.s.Tuning(*c) {
-			p.put(t.Node, fabric.Change{At: c.At, Verb: fabric.Tune, Port: t.Port, Key: t.Key, Value: t.Value, Classes: t.Classes})
-		}
-	case topology.ChangePost:
-		p.post(c)
-	case topology.ChangeScheme:
-		p.choose(c)
-	}
-}
-
-// follow applies a change to the regime. It returns the marking law afterwards, and
-// whether the change replaced the law.
-func (p *planner) follow(c *topology.Change) (law cc.Marking, changed bool) {
-	if p.regime == nil {
-		return "", false
-	}
-	before := p.regime.Law
-	_ = p.regime.Apply(c) // the scenario is valid
-	return p.regime.Law, p.regime.Law != before
-}
-
-// mark sets the marking law at every switch, for the lossless classes without a law
-// of their own in the scenario.
-func (p *planner) mark(at unit.Time, law cc.Marking) {
-	for node, n := range p.s.Nodes {
-		one := fabric.Change{At: at, Verb: fabric.Mark, Word: string(law)}
-		for _, class := range n.Switch.Lossless {
-			if n.Kind == topology.Switch && n.Switch.Marking[class] == "" {
-				one.Classes |= 1 << class
+// next advances to a change. planned reports whether parts is called for the change.
+func (p *planner) next(c *topology.Change, planned bool) {
+	law := p.state.Law
+	p.state.Apply(c)
+	p.c, p.remarked, p.fresh = c, p.state.Law != law, nil
+	if c.Verb == topology.ChangePost {
+		for _, st := range p.streams[c.Post.Name] {
+			if !p.connected[st.Connection] {
+				p.connected[st.Connection] = true
+				p.fresh = append(p.fresh, p.connections[st.Connection])
 			}
 		}
-		if one.Classes != 0 {
-			p.put(node, one)
-		}
+	}
+	if !planned {
+		return
+	}
+	switch c.Verb {
+	case topology.ChangeBurst:
+		p.flows = p.s.FlowsNamed(c.Burst.Name)
+	case topology.ChangeStopFlow:
+		p.flows = p.s.FlowsNamed(c.Flow)
+	case topology.ChangeScheme:
+		p.pairs, _ = p.s.Pairs(c.Scheme.Flows) // the scenario is valid
+	case topology.ChangeLinkDown, topology.ChangeLinkUp:
+		p.routes = topology.RoutesWithout(p.s, p.state.Down)
+	default:
 	}
 }
 
-// choose sends a choice of scheme to both ends of each pair.
-func (p *planner) choose(c *topology.Change) {
-	pairs, _ := p.s.Pairs(c.Scheme.Flows) // the scenario is valid
-	byNode := make([][]fabric.Pair, len(p.s.Nodes))
-	for _, pair := range pairs {
-		one := fabric.Pair{From: p.s.Nodes[pair.From].Host, To: p.s.Nodes[pair.To].Host}
-		byNode[pair.From] = append(byNode[pair.From], one)
-		byNode[pair.To] = append(byNode[pair.To], one)
+// parts returns the changes to the machine of a node that carry out the present change.
+// The caller sets their instant.
+func (p *planner) parts(node int) (list []fabric.Change) {
+	if classes := p.remarkedClasses(node); classes != 0 {
+		list = append(list, fabric.Change{Verb: fabric.Mark, Word: string(p.state.Law), Classes: classes})
 	}
-	for node, list := range byNode {
-		if len(list) > 0 {
-			p.put(node, fabric.Change{At: c.At, Verb: fabric.Choose, Word: c.Scheme.Name, Pairs: list})
+	part, affected := fabric.Change{}, false
+	switch p.c.Verb {
+	case topology.ChangeStopFlow:
+		for _, i := range p.flows {
+			if p.s.Flows[i].From == node {
+				list = append(list, fabric.Change{Verb: fabric.StopFlow, Flow: fabric.FlowID(i)})
+			}
 		}
+	case topology.ChangeSet:
+		for _, t := range p.state.Tuned() {
+			if t.Node == node {
+				list = append(list, fabric.Change{Verb: fabric.Tune, Port: t.Port, Key: t.Key, Value: t.Value, Share: t.Share, Classes: t.Classes})
+			}
+		}
+	case topology.ChangeFreeze:
+		part.Verb, affected = fabric.Freeze, slices.Contains(p.c.Nodes, p.s.Nodes[node].Name)
+	case topology.ChangeThaw:
+		part.Verb, affected = fabric.Thaw, slices.Contains(p.c.Nodes, p.s.Nodes[node].Name)
+	case topology.ChangeBurst:
+		part.Verb, part.Flows = fabric.AddFlows, p.burst(node)
+		affected = part.Flows != nil
+	case topology.ChangePost:
+		part, affected = p.post(node)
+	case topology.ChangeScheme:
+		part.Verb, part.Word, part.Pairs = fabric.Choose, p.c.Scheme.Name, p.choice(node)
+		affected = part.Pairs != nil
+	case topology.ChangeLinkDown:
+		part, affected = p.link(node, fabric.LinkDown)
+	case topology.ChangeLinkUp:
+		part, affected = p.link(node, fabric.LinkUp)
 	}
+	if affected {
+		list = append(list, part)
+	}
+	return list
 }
 
-// connect returns the connections that a post is the first to need.
-func (p *planner) connect(c *topology.Change) (fresh []topology.Connection) {
-	for _, st := range p.streams[c.Post.Name] {
-		if !p.connected[st.Connection] {
-			p.connected[st.Connection] = true
-			fresh = append(fresh, p.connections[st.Connection])
+// remarkedClasses returns the classes whose marking law the present change replaces: the
+// lossless ones without a law of their own in the scenario.
+func (p *planner) remarkedClasses(node int) (classes uint8) {
+	set := &p.s.Nodes[node].Switch
+	if !p.remarked || p.s.Nodes[node].Kind != topology.Switch {
+		return 0
+	}
+	for _, class := range set.Lossless {
+		if set.Marking[class] == "" {
+			classes |= 1 << class
 		}
 	}
-	return fresh
+	return classes
 }
 
-// post adds each new connection at both of its ends, and the commands at the host
-// that posts them.
-func (p *planner) post(c *topology.Change) {
-	verb, _ := command.ParseVerb(c.Post.Verb) // the scenario is valid
-	changes := make([]fabric.Change, len(p.s.Nodes))
-	for _, k := range p.connect(c) {
-		one := connection(p.s, &k)
-		changes[k.From].Connections = append(changes[k.From].Connections, one)
-		changes[k.To].Connections = append(changes[k.To].Connections, one)
-	}
-	for _, st := range p.streams[c.Post.Name] {
-		changes[st.From].Works = append(changes[st.From].Works, fabric.Work{
-			Connection: p.connections[st.Connection].ID, ID: st.First, Verb: uint8(verb),
-			Size: c.Post.Size, Every: c.Post.Every, Count: c.Post.Count,
-		})
-	}
-	for node, one := range changes {
-		if len(one.Connections)+len(one.Works) > 0 {
-			one.At, one.Verb = c.At, fabric.Post
-			p.put(node, one)
-		}
-	}
-}
-
-// burst adds the flows at the NICs at their ends, and all of them at every switch:
-// the converters learn the queue pairs from the control plane.
-func (p *planner) burst(c *topology.Change) {
-	flows := make([][]fabric.Flow, len(p.s.Nodes))
-	var all []fabric.Flow
-	for i := p.s.Founding(); i < len(p.s.Flows); i++ {
+// burst returns the flows of a burst of which the node is one end. A switch gets all of
+// them: the converters learn the queue pairs from the control plane.
+func (p *planner) burst(node int) (list []fabric.Flow) {
+	for _, i := range p.flows {
 		f := &p.s.Flows[i]
-		if p.s.Bursts[f.Burst].Name != c.Burst.Name {
-			continue
-		}
-		one := flow(p.s, i)
-		flows[f.From] = append(flows[f.From], one)
-		flows[f.To] = append(flows[f.To], one)
-		all = append(all, one)
-	}
-	for node, list := range flows {
-		if p.s.Nodes[node].Kind == topology.Switch {
-			list = all
-		}
-		if len(list) > 0 {
-			p.put(node, fabric.Change{At: c.At, Verb: fabric.AddFlows, Flows: list})
+		if p.s.Nodes[node].Kind == topology.Switch || f.From == node || f.To == node {
+			list = append(list, flow(p.s, i))
 		}
 	}
+	return list
 }
 
-// link changes the state of a link at both ends, and the routes of every switch.
-func (p *planner) link(c *topology.Change, verb fabric.Verb) {
-	l := p.s.Links[p.s.LinkNamed(c.Link)]
-	routes := topology.RoutesWithout(p.s, p.down)
-	for node, n := range p.s.Nodes {
-		one := fabric.Change{At: c.At, Verb: fabric.Reroute}
-		switch node {
-		case l.A:
-			one.Verb, one.Port = verb, l.APort
-		case l.B:
-			one.Verb, one.Port = verb, l.BPort
-		}
-		if n.Kind == topology.Switch {
-			one.Routes = routes[node]
-		}
-		if one.Verb != fabric.Reroute || one.Routes != nil {
-			p.put(node, one)
+// choice returns the pairs of hosts that change their scheme, of which the node is one.
+func (p *planner) choice(node int) (list []fabric.Pair) {
+	for _, pair := range p.pairs {
+		if pair.From == node || pair.To == node {
+			list = append(list, fabric.Pair{From: p.s.Nodes[pair.From].Host, To: p.s.Nodes[pair.To].Host})
 		}
 	}
+	return list
 }
 
-// flow converts flow i of the scenario to the form that a NIC takes.
-func flow(s *topology.Scenario, i int) fabric.Flow {
-	f := s.Flows[i]
-	return fabric.Flow{
-		ID: fabric.FlowID(i), From: s.Nodes[f.From].Host, To: s.Nodes[f.To].Host,
-		Size: f.Size, Start: f.Start, Initial: f.Initial, Source: f.Source, DSCP: codePoint(s, f.Class),
-		Baseline: !s.Nodes[f.From].NIC.CETH || !s.Nodes[f.To].NIC.CETH,
-		Excess:   s.Nodes[f.To].NIC.HeedsExcess(),
+// post returns the new connections of which the node is one end, and the commands that
+// its host posts.
+func (p *planner) post(node int) (part fabric.Change, affected bool) {
+	post := &p.c.Post
+	verb, _ := command.ParseVerb(post.Verb) // the scenario is valid
+	for _, k := range p.fresh {
+		if k.From == node || k.To == node {
+			part.Connections = append(part.Connections, connection(p.s, &k))
+		}
 	}
-}
-
-// codePoint returns the DSCP of frames of a class.
-func codePoint(s *topology.Scenario, class fabric.Priority) uint8 {
-	dscp, _ := s.CodePoint(class) // the scenario is valid
-	return dscp
-}
-
-// steered reports whether flows or commands may be added to a NIC after it is built.
-func steered(s *topology.Scenario) bool {
-	return s.Live || s.Founding() < len(s.Flows) || s.FoundingCommands() < len(s.Commands)
-}
-
-// checkSteered validates the scheme's parameters, which nic.New skips when no flow
-// starts yet.
-func (r *Rack) checkSteered() error {
-	if !steered(r.s) {
-		return nil
+	for _, st := range p.streams[post.Name] {
+		if st.From == node {
+			part.Works = append(part.Works, fabric.Work{
+				Connection: p.connections[st.Connection].ID, ID: st.First, Verb: uint8(verb),
+				Size: post.Size, Every: post.Every, Count: post.Count,
+			})
+		}
 	}
-	if err := r.s.CC.Validate(r.s.Scheme); err != nil {
-		return fmt.Errorf("rack: %w", err)
+	part.Verb = fabric.Post
+	return part, len(part.Connections)+len(part.Works) > 0
+}
+
+// link returns the change of a link's state at its ends, and of the routes of a switch.
+func (p *planner) link(node int, verb fabric.Verb) (part fabric.Change, affected bool) {
+	part.Verb = fabric.Reroute
+	switch l := p.s.Links[p.s.LinkNamed(p.c.Link)]; node {
+	case l.A:
+		part.Verb, part.Port = verb, l.APort
+	case l.B:
+		part.Verb, part.Port = verb, l.BPort
 	}
-	return nil
+	if p.s.Nodes[node].Kind == topology.Switch {
+		part.Routes = p.routes[node]
+	}
+	return part, part.Verb != fabric.Reroute || part.Routes != nil
 }

@@ -84,24 +84,21 @@ func (r *Rack) nicConfig(node int) nic.Config {
 		MirrorPorts: n.NIC.ACKPorts == "mirrored", Clock: n.NIC.Clock,
 		AckWithData:  n.NIC.ACKClass == "data",
 		PaceByGap:    n.NIC.Pacer == "gap",
-		Notification: scheme.Notification, Scheme: s.Scheme, CC: s.CC, Burst: s.CC.Burst(s.Scheme),
+		Notification: scheme.Notification, Scheme: s.Scheme, Burst: s.CC.Burst(s.Scheme),
 		Sampling: r.sample,
 	}
-	if s.Scheme == "cnp" {
-		c.CC.DCQCN.CNPInterval, c.CC.DCQCN.CNPGap = 0, 0
-	}
-	c.CC.Credit.AIMD = s.Scheme == "cbrc-aimd"
+	c.CC = scheme.Complete(s.CC, func() unit.Time {
+		if rtt := s.LongestBaseRTT(node); rtt > 0 || !steered(s) {
+			return rtt
+		}
+		return s.FurthestBaseRTT(node)
+	})
 	c.CC.Credit.Policy = n.NIC.Credit
 	if scheme.Timestamps {
 		c.RTT = n.NIC.RTT
 	}
 	if steered(s) {
 		c.LaterRTT = n.NIC.RTT
-	}
-	if s.Scheme == "ceth" && c.CC.CETH.Window == 0 {
-		if c.CC.CETH.Window = s.LongestBaseRTT(node); c.CC.CETH.Window == 0 && steered(s) {
-			c.CC.CETH.Window = s.FurthestBaseRTT(node)
-		}
 	}
 	for _, i := range r.flows[node] {
 		c.Flows = append(c.Flows, flow(s, i))
@@ -124,8 +121,8 @@ func (r *Rack) flaws(node int, port fabric.Port) fabric.Flaws {
 
 // indication returns how the switches write congestion into the ACKs that pass, nil
 // if they do not.
-func indication(s *topology.Scenario) *switching.Indication {
-	if s.Scheme != "ceth" || s.CC.CETH.Source != cc.CETHSwitch {
+func indication(s *topology.Scenario, scheme cc.Scheme) *switching.Indication {
+	if scheme.Notification != cc.NotifyCETH || s.CC.CETH.Source != cc.CETHSwitch {
 		return nil
 	}
 	return &switching.Indication{CETHParams: s.CC.CETH}
@@ -150,7 +147,7 @@ func (r *Rack) switchConfig(node int) switching.Config {
 	n := s.Nodes[node]
 	set := n.Switch
 	c := switching.Config{
-		Indicate: indication(s),
+		Indicate: indication(s, scheme),
 		Name:     n.Name, MAC: frame.SwitchMAC(node), Number: switchNumber(s, node), Seed: switchSeed(s, node),
 		Buffer: set.Buffer, Routes: r.routes[node], DSCP: s.DSCPMapAt(node), Weights: set.Weights,
 		Sampling:    r.sample,
@@ -228,4 +225,38 @@ func converter(s *topology.Scenario, node int) switching.RTTXConfig {
 		})
 	}
 	return c
+}
+
+// flow converts flow i of the scenario to the form that a NIC takes.
+func flow(s *topology.Scenario, i int) fabric.Flow {
+	f := s.Flows[i]
+	return fabric.Flow{
+		ID: fabric.FlowID(i), From: s.Nodes[f.From].Host, To: s.Nodes[f.To].Host,
+		Size: f.Size, Start: f.Start, Initial: f.Initial, Source: f.Source, DSCP: codePoint(s, f.Class),
+		Baseline: !s.Nodes[f.From].NIC.CETH || !s.Nodes[f.To].NIC.CETH,
+		Excess:   s.Nodes[f.To].NIC.HeedsExcess(),
+	}
+}
+
+// codePoint returns the DSCP of frames of a class.
+func codePoint(s *topology.Scenario, class fabric.Priority) uint8 {
+	dscp, _ := s.CodePoint(class) // the scenario is valid
+	return dscp
+}
+
+// steered reports whether flows or commands may be added to a NIC after it is built.
+func steered(s *topology.Scenario) bool {
+	return s.Live || s.Founding() < len(s.Flows) || s.FoundingCommands() < len(s.Commands)
+}
+
+// checkSteered validates the scheme's parameters, which nic.New skips when no flow
+// starts yet.
+func (r *Rack) checkSteered() error {
+	if !steered(r.s) {
+		return nil
+	}
+	if err := r.s.CC.Validate(r.s.Scheme); err != nil {
+		return fmt.Errorf("rack: %w", err)
+	}
+	return nil
 }

@@ -1,8 +1,6 @@
 package switching
 
 import (
-	"math"
-
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
@@ -28,7 +26,7 @@ func (s *Switch) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 		}
 	case fabric.Tune:
 		if fits = s.tune(c); fits {
-			out.Note(fabric.Note{Kind: fabric.Tuned, At: now, Port: c.Port, Flow: fabric.NoFlow, A: int64(c.Key), B: c.Value})
+			out.Note(fabric.Note{Kind: fabric.Tuned, At: now, Port: c.Port, Flow: fabric.NoFlow, A: int64(c.Key), B: c.Number()})
 			s.review(now, out)
 		}
 	case fabric.Reroute:
@@ -134,12 +132,12 @@ func (s *Switch) lose(now unit.Time, p *port, f *frame.Frame, fate fabric.Fate, 
 // per class). With no class given, it changes the classes without a value of their
 // own. It reports whether the switch has the setting.
 func (s *Switch) tune(c *fabric.Change) bool {
-	key, value, classes := c.Key, c.Value, c.Classes
+	key, classes := c.Key, c.Classes
 	switch key {
 	case fabric.KeyRTTIncrement:
-		return s.setIncrement(unit.Time(value))
+		return s.setIncrement(unit.Time(c.Value))
 	case fabric.KeyLoss, fabric.KeyCorrupt:
-		return uint(c.Port) < uint(len(s.ports)) && s.ports[c.Port].cable.Flaws.Set(key, math.Float64frombits(uint64(value)))
+		return uint(c.Port) < uint(len(s.ports)) && s.ports[c.Port].cable.Flaws.Set(c.Key, c.Share)
 	default:
 	}
 	for i := range s.cfg.Classes {
@@ -151,7 +149,7 @@ func (s *Switch) tune(c *fabric.Change) bool {
 		case classes != 0:
 			k.own(key)
 		}
-		if !k.tune(key, value) {
+		if !k.tune(c) {
 			return false
 		}
 		if key == fabric.KeyPmax && s.converter != nil && s.converter.classes&(1<<i) != 0 {
@@ -172,22 +170,22 @@ func (c *ClassConfig) own(key fabric.Key) {
 }
 
 // tune changes a setting of the class, and reports whether classes have it.
-func (c *ClassConfig) tune(key fabric.Key, value int64) bool {
-	switch key {
+func (k *ClassConfig) tune(c *fabric.Change) bool {
+	switch c.Key {
 	case fabric.KeyXOFF:
-		c.XOFF = unit.Bytes(value)
+		k.XOFF = unit.Bytes(c.Value)
 	case fabric.KeyXON:
-		c.XON = unit.Bytes(value)
+		k.XON = unit.Bytes(c.Value)
 	case fabric.KeyAlphaShift:
-		c.AlphaShift = int(value)
+		k.AlphaShift = int(c.Value)
 	case fabric.KeyQuanta:
-		c.Quanta = uint16(value)
+		k.Quanta = uint16(c.Value)
 	case fabric.KeyKmin:
-		c.RED.Kmin = unit.Bytes(value)
+		k.RED.Kmin = unit.Bytes(c.Value)
 	case fabric.KeyKmax:
-		c.RED.Kmax = unit.Bytes(value)
+		k.RED.Kmax = unit.Bytes(c.Value)
 	case fabric.KeyPmax:
-		c.RED.Pmax = math.Float64frombits(uint64(value))
+		k.RED.Pmax = c.Share
 	default:
 		return false
 	}

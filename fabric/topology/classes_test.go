@@ -163,8 +163,7 @@ func TestChangesOfClasses(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	nodes, _ := s.tuned(unit.Millisecond)
-	at := nodes[5].Switch
+	at := s.StateBefore(unit.Millisecond).Nodes[5].Switch
 	if p := at.Profile(3); p.Threshold != 0 || p.AlphaShift != 2 {
 		t.Errorf("class 3 at the end: %+v", p)
 	}
@@ -178,11 +177,11 @@ func TestChangesOfClasses(t *testing.T) {
 		t.Errorf("settings in force: %s", got)
 	}
 	for entry, want := range map[string]string{
-		"s0.class3.reserve=1KB":                               `"class3.reserve" does not change while the rack runs, want one of xoff,`,
+		"s0.class3.reserve=1KB":                               `"class3.reserve" cannot change while the rack runs, want one of xoff,`,
 		"s0.class3.limit=1KB":                                 "class3.limit: class 3 is lossless",
-		"s0.class9.limit=1KB":                                 "is no setting",
-		"h0.class3.alpha=1/4":                                 "is no setting",
-		"s0.xoff=90KB}\n  - {at: 0, set: s0.class3.alpha=1/4": "every class that xoff is for has its own, want s0.classN.xoff",
+		"s0.class9.limit=1KB":                                 "unknown setting",
+		"h0.class3.alpha=1/4":                                 "unknown setting",
+		"s0.xoff=90KB}\n  - {at: 0, set: s0.class3.alpha=1/4": "every class with a xoff has its own, want s0.classN.xoff",
 	} {
 		if _, err := Parse("f", []byte(sample+"changes:\n  - {at: 1us, set: "+entry+"}\n")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", entry, err, want)

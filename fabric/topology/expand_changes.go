@@ -8,105 +8,108 @@ import (
 	"github.com/rackfab/rackfab/fabric/cc"
 )
 
-// changeVerbs lists the verbs in the order of the fields.
-var changeVerbs = []ChangeVerb{ChangeBurst, ChangeStopFlow, ChangeLinkDown, ChangeLinkUp, ChangeFreeze, ChangeThaw, ChangeSet, ChangePost, ChangeScheme}
+// maxChanges bounds the number of changes in a scenario.
+const maxChanges = 1 << 16
 
 // readChange reads one entry of changes.
 func (b *builder) readChange(it item) {
-	var f changeForm
+	c := Change{Burst: defaultBurst(), Post: defaultPost(), Scheme: defaultChoice()}
 	src := newSource(it.key, it.node.Line)
 	before := len(b.list)
-	readSection(&b.collector, it.node, it.key, changeFields, &f, src)
+	readSection(&b.collector, it.node, it.key, changeFields, &c, src)
 	if len(b.list) > before {
 		return
 	}
-	var verbs []ChangeVerb
-	for _, v := range changeVerbs {
-		if src.has(string(v)) {
-			verbs = append(verbs, v)
-		}
-	}
+	verbs := slices.DeleteFunc(slices.Clone(changeVerbs), func(v ChangeVerb) bool { return !src.has(string(v)) })
 	if len(verbs) != 1 {
-		b.fault(src.place, "does %d things, want one of %s", len(verbs), listed(changeVerbs))
+		b.fault(src.place, "has %d verbs, want exactly one of %s", len(verbs), listed(changeVerbs))
 		return
 	}
+	c.Verb = verbs[0]
+	if c.Verb != ChangeBurst {
+		c.Burst = BurstSpec{}
+	}
+	if c.Verb != ChangePost {
+		c.Post = PostSpec{}
+	}
+	if c.Verb != ChangeScheme {
+		c.Scheme = SchemeSpec{}
+	}
+	b.addChange(c, src)
+}
+
+// addChange adds a change, with its flows or commands. It checks the names in the
+// change; checkChanges checks what depends on other changes.
+func (b *builder) addChange(c Change, src *source) {
 	if len(b.s.Changes) == maxChanges {
-		b.fault(src.place, "comes after %d changes, want no more", maxChanges)
+		b.fault(src.place, "too many changes, want at most %d", maxChanges)
 		return
 	}
-	b.checkStart(f.at, src.of("at"))
-	c := Change{At: f.at, Verb: verbs[0]}
-	b.detail(&c, &f, src.of(string(c.Verb)))
+	b.checkStart(c.At, src.of("at"))
+	at, details := src.of(string(c.Verb)), src.within(string(c.Verb))
+	switch c.Verb {
+	case ChangeBurst:
+		b.addBurst(&c, details)
+	case ChangePost:
+		b.addPost(&c, details)
+	case ChangeStopFlow:
+		b.checkStop(&c, at)
+	case ChangeLinkDown, ChangeLinkUp:
+		if b.s.LinkNamed(c.Link) < 0 && !b.noLinks {
+			b.fault(at, "unknown link %q, want A--B with the names of two nodes", c.Link)
+		}
+	case ChangeFreeze, ChangeThaw:
+		b.findNICs(c.Nodes, at)
+	case ChangeScheme:
+		b.checkChoice(&c.Scheme, details)
+	case ChangeSet: // checkChanges resolves its nodes
+	}
 	b.s.Changes = append(b.s.Changes, c)
 	b.changes = append(b.changes, src.place)
 }
 
-// detail fills in and checks the details of a change.
-func (b *builder) detail(c *Change, f *changeForm, at place) {
-	switch c.Verb {
-	case ChangeBurst:
-		b.changeBurst(c, f, at)
-	case ChangeStopFlow:
-		c.Flow = f.stop
-		b.checkStop(c, at)
-	case ChangeLinkDown, ChangeLinkUp:
-		c.Link = f.down + f.up
-		if b.s.LinkNamed(c.Link) < 0 && !b.noLinks {
-			b.fault(at, "no link is called %q, want A--B with the names of two nodes", c.Link)
+// within returns the source of a nested section.
+func (s *source) within(section string) *source {
+	at := s.of(section)
+	in := newSource(at.key, at.line)
+	for key, place := range s.given {
+		if leaf, ok := strings.CutPrefix(key, section+"."); ok {
+			in.given[leaf] = place
 		}
-	case ChangeFreeze, ChangeThaw:
-		c.Nodes = append(f.freeze, f.thaw...)
-		b.findNICs(c.Nodes, at)
-	case ChangeSet:
-		set, ok := setting(f.set)
-		if !ok {
-			b.fault(at, "%q is no setting, want NODE.KEY=VALUE", f.set)
-			return
-		}
-		c.Set = set
-	case ChangePost:
-		b.changePost(c, f, at)
-	case ChangeScheme:
-		b.changeScheme(c, f, at)
 	}
+	return in
 }
 
-// changeScheme checks a change of the scheme.
-func (b *builder) changeScheme(c *Change, f *changeForm, at place) {
-	c.Scheme = SchemeSpec{Flows: Everything}
-	src := newSource(at.key, at.line)
-	readSection(&b.collector, f.scheme, at.key, choiceFields, &c.Scheme, src)
-	scheme, err := cc.Find(c.Scheme.Name)
+// checkChoice checks that flows can change to the scheme while the rack runs.
+func (b *builder) checkChoice(spec *SchemeSpec, src *source) {
+	at := src.of("name")
+	scheme, err := cc.Find(spec.Name)
 	base, _ := cc.Find(b.s.Scheme)
 	switch {
-	case c.Scheme.Name == "": // reported already
 	case err != nil:
-		b.fault(src.of("name"), "%v", err)
-	case scheme.Bound() != "":
-		b.fault(src.of("name"), "%s %s: no flow changes to it while the rack runs, want one of %s",
-			scheme.Name, scheme.Bound(), strings.Join(cc.Choices(), ", "))
-	case base.Bound() != "":
-		b.fault(src.of("name"), "the rack runs under %s, which %s: no flow changes from it", base.Name, base.Bound())
+		b.fault(at, "%v", err)
+	case scheme.Static != "":
+		b.fault(at, "flows cannot change to %s while the rack runs: %[1]s %s; want one of %s",
+			scheme.Name, scheme.Static, strings.Join(cc.Choices(), ", "))
+	case base.Static != "":
+		b.fault(at, "flows cannot change from %s, the scheme of the rack: %[1]s %s", base.Name, base.Static)
 	default:
 		if err := b.s.CC.Validate(scheme.Name); err != nil {
-			b.fault(src.of("name"), "%v", err)
+			b.fault(at, "%v", err)
 		}
 	}
-	if _, err := b.s.Pairs(c.Scheme.Flows); err != nil && !b.noNodes {
+	if _, err := b.s.Pairs(spec.Flows); err != nil && !b.noNodes {
 		b.fault(src.of("flows"), "%v", err)
 	}
 }
 
-// changePost adds the commands of a change.
-func (b *builder) changePost(c *Change, f *changeForm, at place) {
-	c.Post = PostSpec{Verb: liveVerbs[0], Count: 1}
-	src := newSource(at.key, at.line)
-	readSection(&b.collector, f.post, at.key, postFields, &c.Post, src)
+// addPost adds the commands of a change.
+func (b *builder) addPost(c *Change, src *source) {
 	spec := &c.Post
 	b.claim(spec.Name, src)
 	from, okFrom := b.findNICs(spec.From, src.of("from"))
 	to, okTo := b.findNICs(spec.To, src.of("to"))
-	if !okFrom || !okTo || !b.roomForCommands(len(from)*len(to)*spec.Count, src) {
+	if !okFrom || !okTo || !b.fitCommands(len(from)*len(to)*spec.Count, src.of("count")) {
 		return
 	}
 	for _, i := range slices.Concat(from, to) {
@@ -124,22 +127,19 @@ func (b *builder) changePost(c *Change, f *changeForm, at place) {
 	b.commands = append(b.commands, src)
 }
 
-// roomForCommands reports whether n more commands fit, and adds a fault if not.
-func (b *builder) roomForCommands(n int, src *source) bool {
+// fitCommands reports whether n more commands fit, and adds a fault if not.
+func (b *builder) fitCommands(n int, at place) bool {
 	for _, c := range b.s.Commands {
 		n += len(c.From) * max(len(c.To), 1) * c.Count
 	}
 	if n > maxCommands {
-		b.fault(src.of("count"), "makes %d commands in all, want at most %d", n, maxCommands)
+		b.fault(at, "the scenario would have %d commands, want at most %d", n, maxCommands)
 	}
 	return n <= maxCommands
 }
 
-// changeBurst adds the flows of a change.
-func (b *builder) changeBurst(c *Change, f *changeForm, at place) {
-	c.Burst = newBurstSpec()
-	src := newSource(at.key, at.line)
-	readSection(&b.collector, f.burst, at.key, changeBurstFields, &c.Burst, src)
+// addBurst adds the flows of a change.
+func (b *builder) addBurst(c *Change, src *source) {
 	spec := &c.Burst
 	b.claim(spec.Name, src)
 	to, okTo := b.end(spec.To, src.of("to"))
@@ -166,7 +166,7 @@ func (b *builder) changeBurst(c *Change, f *changeForm, at place) {
 func (b *builder) checkStop(c *Change, at place) {
 	flows := b.s.FlowsNamed(c.Flow)
 	if len(flows) == 0 {
-		b.fault(at, "no flow or burst is called %q", c.Flow)
+		b.fault(at, "unknown flow or burst %q", c.Flow)
 	}
 	for _, i := range flows {
 		if f := b.s.Flows[i]; f.Burst >= 0 && b.s.Bursts[f.Burst].Change && f.Start > c.At {
@@ -176,42 +176,30 @@ func (b *builder) checkStop(c *Change, at place) {
 	}
 }
 
-// checkChanges applies the changes in order of time. It checks that the thresholds of
-// every switch are consistent after each of them.
+// checkChanges applies the changes in order of time. It checks that the marking laws
+// and the thresholds of every switch are consistent after each of them.
 func (b *builder) checkChanges() {
 	if len(b.list) > 0 {
 		return // nodes may be missing
 	}
-	ends := b.s.PortMap()
-	now := map[int]SwitchSettings{}
-	regime := b.s.Regime()
+	ends, state := b.s.PortMap(), newState(b)
 	for _, i := range b.s.timely() {
 		c, at := &b.s.Changes[i], b.changes[i]
-		if regime != nil {
-			if err := regime.Apply(c); err != nil {
-				b.fault(place{join(at.key, string(c.Verb)), at.line}, "%v", err)
-				return
-			}
+		src := newSource(join(at.key, string(c.Verb)), at.line)
+		if err := state.apply(c, src.place); err != nil {
+			b.fault(src.place, "%v", err)
+			return
 		}
-		if c.Verb != ChangeSet {
-			continue
-		}
-		src := newSource(join(at.key, "set"), at.line)
-		for _, t := range b.tunings(c.Set, src.place) {
-			if t.sw == nil {
+		for _, t := range state.tuned {
+			n := &state.Nodes[t.Node]
+			if n.Kind == NIC {
 				continue
 			}
-			v, ok := now[t.Node]
-			if !ok {
-				v = b.s.Nodes[t.Node].Switch
-			}
-			if t.Classes == 0 && v.idle(t.Key) {
+			if t.Classes == 0 && n.Switch.idle(t.Key) {
 				part, leaf := cut(c.Set.Key)
-				b.fault(src.place, "every class that %s is for has its own, want %s.classN.%s", leaf, part, leaf)
+				b.fault(src.place, "no effect: every class with a %s has its own, want %s.classN.%s", leaf, part, leaf)
 			}
-			t.sw(&v)
-			now[t.Node] = v
-			b.checkSwitch(v, src, b.linksAt(ends[t.Node]))
+			b.checkSwitch(n.Switch, src, b.linksAt(ends[t.Node]))
 		}
 	}
 }

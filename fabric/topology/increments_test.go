@@ -64,12 +64,12 @@ func TestBaseIncrementOfAChange(t *testing.T) {
 		}
 	}
 	// A value that was never set is shown as the value derived for it.
-	if found := underRTTX(t).Standing(0)[s1]; !strings.Contains(joined(found), "rttx_d=12.5us") {
-		t.Errorf("standing: %s", joined(found))
+	if found := underRTTX(t).StateBefore(1).LiveSettings()[s1]; !strings.Contains(joined(found), "rttx_d=12.5us") {
+		t.Errorf("live settings: %s", joined(found))
 	}
 }
 
-func joined(list []Setting) string {
+func joined(list []NodeSetting) string {
 	var b strings.Builder
 	for _, s := range list {
 		b.WriteString(s.Key + "=" + s.Value + " ")

@@ -2,8 +2,6 @@ package topology
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 
 	"go.yaml.in/yaml/v3"
 
@@ -37,15 +35,6 @@ var linkSettings = append([]field[Link]{
 			leastOverhead, 1000, func(l *Link) *unit.Bytes { return &l.Overhead })),
 	quantityField(sizes, "mtu", "largest frame, from destination address to FCS", 128, bigFrame, func(l *Link) *unit.Bytes { return &l.MTU }),
 }, flawFields(waysField)...)
-
-// linkTunables lists the settings of one direction of a link that can change while
-// the rack runs.
-func linkTunables(way int) []tunable[Link] {
-	return []tunable[Link]{
-		{name: "loss", key: fabric.KeyLoss, value: func(l *Link) int64 { return int64(math.Float64bits(l.Loss[way])) }},
-		{name: "corrupt", key: fabric.KeyCorrupt, value: func(l *Link) int64 { return int64(math.Float64bits(l.Corrupt[way])) }},
-	}
-}
 
 // flawFields returns the error rates of a link as fields made by one.
 func flawFields(one func(key, doc string, at func(*Link) *Ways) field[Link]) []field[Link] {
@@ -135,42 +124,4 @@ func (s *Scenario) end(d direction) (node int, port fabric.Port) {
 		return l.B, l.BPort
 	}
 	return l.A, l.APort
-}
-
-// linkTunings parses a set change of links, and returns the setting at each receiving
-// node.
-func (b *builder) linkTunings(directions []direction, leaf string, value *yaml.Node, at place) (list []tuned) {
-	for _, d := range directions {
-		l := b.s.Links[d.link]
-		fields := linkSettings
-		if len(directions) == 1 {
-			fields = flawFields(wayField(d.way))
-		}
-		what, ok := tune(b, fields, linkTunables(d.way), &l, leaf, value, at)
-		if !ok {
-			return nil
-		}
-		t := tuned{Tuning: what}
-		t.Node, t.Port = b.s.end(d)
-		t.link = func(links []Link) { _ = find(fields, leaf).read(&links[d.link], value) } // read without error above
-		list = append(list, t)
-	}
-	return list
-}
-
-// flawsAt returns the nonzero error rates of the links towards a node.
-func (s *Scenario) flawsAt(links []Link, node int) (list []NodeSetting) {
-	for i := range links {
-		for way, name := range s.wayNames(i) {
-			if to, _ := s.end(direction{i, way}); to != node {
-				continue
-			}
-			for _, f := range linkTunables(way) {
-				if v := math.Float64frombits(uint64(f.value(&links[i]))); v > 0 {
-					list = append(list, NodeSetting{Key: name + "." + f.name, Value: strconv.FormatFloat(v, 'g', -1, 64), Live: true})
-				}
-			}
-		}
-	}
-	return list
 }

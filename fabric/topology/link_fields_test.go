@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"math"
 	"strings"
 	"testing"
 
@@ -61,8 +60,8 @@ func TestSettingsOfDirections(t *testing.T) {
 	} {
 		var list []Setting
 		for one := range strings.SplitSeq(strings.ReplaceAll(c.set, ", ", ","), " ") {
-			set, _ := setting(one)
-			list = append(list, set)
+			key, value, _ := strings.Cut(one, "=")
+			list = append(list, Setting{key, value})
 		}
 		s, err := ParseWith("flawed.yaml", []byte(flawed), list)
 		if err != nil {
@@ -78,12 +77,11 @@ func TestSettingsOfDirections(t *testing.T) {
 func TestErrorRatesChange(t *testing.T) {
 	s := parsed(t, flawed+"changes:\n  - {at: 1us, set: s0--s1.corrupt=0.5}\n  - {at: 2us, set: s0->s1.loss=1e-3}\n  - {at: 3us, set: link.loss=0}\n")
 	same(t, s)
-	bits := func(v float64) int64 { return int64(math.Float64bits(v)) }
-	want := []Tuning{{Node: 4, Port: 0, Key: fabric.KeyCorrupt, Value: bits(0.5)}, {Node: 3, Port: 2, Key: fabric.KeyCorrupt, Value: bits(0.5)}}
+	want := []Tuning{{Node: 4, Port: 0, Key: fabric.KeyCorrupt, Share: 0.5}, {Node: 3, Port: 2, Key: fabric.KeyCorrupt, Share: 0.5}}
 	if diff := cmp.Diff(want, s.Tuning(s.Changes[0])); diff != "" {
 		t.Error(diff)
 	}
-	want = []Tuning{{Node: 4, Port: 0, Key: fabric.KeyLoss, Value: bits(1e-3)}}
+	want = []Tuning{{Node: 4, Port: 0, Key: fabric.KeyLoss, Share: 1e-3}}
 	if diff := cmp.Diff(want, s.Tuning(s.Changes[1])); diff != "" {
 		t.Error(diff)
 	}
@@ -150,10 +148,10 @@ func TestFaultsOfErrorRates(t *testing.T) {
 		{links("loss: 1%"), `links[1].loss: "1%" is no number in [0, 1]`},
 		{links("loss: [0.1]"), "links[1].loss: want a number in [0, 1], or a list of two: from the first end to the second, and back"},
 		{links("loss: [0.1, 2]"), `links[1].loss: "2" is no number in [0, 1]`},
-		{change("s0->s1.delay=1us"), `changes[0].set: "delay" is no setting, want one of loss, corrupt`},
-		{change("s0--s1.delay=1us"), `changes[0].set: "delay" does not change while the rack runs, want one of loss, corrupt`},
+		{change("s0->s1.delay=1us"), `changes[0].set: unknown setting "delay", want one of loss, corrupt`},
+		{change("s0--s1.delay=1us"), `changes[0].set: "delay" cannot change while the rack runs, want one of loss, corrupt`},
 		{change("s0->s1.loss=2"), `changes[0].set: "2" is no number in [0, 1]`},
-		{change("s0->h9.loss=0.1"), `changes[0].set: no link leads s0->h9, want A->B or A--B with the names of two neighbours`},
+		{change("s0->h9.loss=0.1"), `changes[0].set: unknown link s0->h9, want A->B or A--B with the names of two neighbours`},
 	} {
 		_, err := Parse("flawed.yaml", []byte(c.text))
 		if err == nil || !strings.Contains(err.Error(), c.want) {

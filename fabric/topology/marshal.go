@@ -132,8 +132,7 @@ func encode(s *Scenario) ([]byte, error) {
 		if f.changes == nil {
 			f.changes = list()
 		}
-		one := s.Changes[i].form()
-		f.changes.Content = append(f.changes.Content, written(changeFields, &one))
+		f.changes.Content = append(f.changes.Content, written(changeFields, &s.Changes[i]))
 	}
 	for _, section := range schemeSections {
 		f.schemes.Content = append(f.schemes.Content, text(section.scheme), written(section.fields, &s.CC))

@@ -27,7 +27,7 @@ func Schema() ([]byte, error) {
 		"switches":  orNull(byName("switch")),
 		"links":     listOf(section(linkFields, linkForm{Link: DefaultLink()})),
 		"flows":     listOf(section(flowFields, newFlowForm())),
-		"changes":   listOf(section(changeFields, changeForm{})),
+		"changes":   listOf(section(changeFields, Change{})),
 		"bursts":    listOf(section(burstFields, newBurstForm())),
 		"workloads": listOf(section(workloadFields, newWorkloadForm())),
 		"commands":  listOf(section(commandFields, newCommandForm())),

@@ -54,13 +54,9 @@ func (b *builder) assign(s Setting) {
 		a.names = names
 	}
 	a.used = make([]bool, len(a.names))
-	var doc yaml.Node
-	if err := yaml.Unmarshal([]byte(s.Value), &doc); err != nil || len(doc.Content) != 1 || aliased(&doc) != nil {
-		b.fault(a.place, "%q is no value of a YAML file", s.Value)
-		return
+	if a.value = b.value(s, a.place); a.value != nil {
+		b.sets = append(b.sets, a)
 	}
-	a.value = doc.Content[0]
-	b.sets = append(b.sets, a)
 }
 
 // cut splits the key of a setting at its last dot. The part of "duration" is empty,

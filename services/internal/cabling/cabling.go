@@ -15,12 +15,12 @@ const maxFlows = 8192
 
 // Describe returns the topology of a scenario at an instant.
 func Describe(s *topology.Scenario, at unit.Time) *rackfabv1.Topology {
-	down := s.Cut(at)
+	state := s.StateBefore(at + 1)
 	out := &rackfabv1.Topology{Scenario: s.Name, Scheme: s.SchemeText(at + 1), Seed: s.Seed, Changes: int32(len(s.Changes))}
-	if own, err := cc.Find(s.Scheme); err == nil && own.Bound() == "" {
+	if own, err := cc.Find(s.Scheme); err == nil && own.Static == "" {
 		out.Choices = cc.Choices()
 	}
-	settings, layers := s.Standing(at), layersOf(s)
+	settings, layers := state.LiveSettings(), layersOf(s)
 	for i, n := range s.Nodes {
 		node := &rackfabv1.TopologyNode{Name: n.Name, Kind: Kind(n.Kind), Layer: layers[i]}
 		for _, set := range settings[i] {
@@ -31,10 +31,10 @@ func Describe(s *topology.Scenario, at unit.Time) *rackfabv1.Topology {
 	for i, l := range s.Links {
 		out.Links = append(out.Links, &rackfabv1.TopologyLink{
 			A: s.Nodes[l.A].Name, B: s.Nodes[l.B].Name, APort: int32(l.APort), BPort: int32(l.BPort),
-			RateBps: int64(l.Rate), DelayPs: int64(l.Delay), Down: down[i],
+			RateBps: int64(l.Rate), DelayPs: int64(l.Delay), Down: state.Down[i],
 		})
 	}
-	addFlows(s, rack.NewPaths(s, down), out)
+	addFlows(s, rack.NewPaths(s, state.Down), out)
 	return out
 }
 

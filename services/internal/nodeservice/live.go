@@ -34,13 +34,13 @@ func (p *part) grant(g *rackfabv1.RunGrant) error {
 		if err != nil {
 			return err
 		}
-		if scenario, err = scenario.Extend(c); err != nil {
+		if scenario, err = scenario.Append(c); err != nil {
 			return changes.Refused(err)
 		}
 	}
 	if len(g.GetChanges()) > 0 {
 		p.scenario.Store(scenario)
-		p.runner.Plan(rack.Plan(scenario, p.granted)[p.index])
+		p.runner.Plan(rack.Plan(scenario, p.granted, p.index)[0])
 		if follow := p.tell.follow(scenario, g.GetChanges()); follow != nil {
 			p.runner.Follow(follow)
 		}

@@ -113,7 +113,7 @@ func (s *Service) join(c *rackfabv1.RunConfig) (*part, error) {
 		p.tell.close()
 		return nil, status.Error(codes.Internal, err.Error())
 	}
-	p.runner.Plan(rack.Plan(scenario, 0)[index])
+	p.runner.Plan(rack.Plan(scenario, 0, index)[0])
 	p.keep(0)
 	p.runs = &s.runs
 	p.runs.Begin(p.metrics)

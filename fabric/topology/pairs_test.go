@@ -59,11 +59,11 @@ func TestSchemesThatStay(t *testing.T) {
 	for _, scheme := range cc.Schemes {
 		to, from := "{at: 1us, scheme: {name: "+scheme.Name+"}}", "{at: 1us, scheme: {name: pfc}}"
 		for why, text := range map[string]string{
-			scheme.Name + " " + scheme.Bound():                        regimes + "  - " + to + "\n",
-			"runs under " + scheme.Name + ", which " + scheme.Bound(): strings.Replace(regimes, "dcqcn", scheme.Name, 1) + "  - " + from + "\n",
+			"change to " + scheme.Name + " while the rack runs: " + scheme.Name + " " + scheme.Static:       regimes + "  - " + to + "\n",
+			"change from " + scheme.Name + ", the scheme of the rack: " + scheme.Name + " " + scheme.Static: strings.Replace(regimes, "dcqcn", scheme.Name, 1) + "  - " + from + "\n",
 		} {
 			_, err := Parse("r.yaml", []byte(text))
-			if stays := scheme.Bound() != ""; stays != (err != nil) {
+			if stays := scheme.Static != ""; stays != (err != nil) {
 				t.Errorf("%s: %v", why, err)
 			} else if stays && (strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), why)) {
 				t.Errorf("%v, want one line with %q", err, why)
