@@ -3,8 +3,6 @@ package main
 import (
 	"io"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/telemetry"
@@ -23,8 +21,6 @@ type (
 func createFile(path string, write func(io.Writer) error) error { return cli.CreateFile(path, write) }
 
 func severalFiles(flag, name string) error { return cli.WantFolder(flag, name) }
-
-func row(cells []string) table.Row { return cli.Row(cells) }
 
 func version() string { return cli.Version() }
 

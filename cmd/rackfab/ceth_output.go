@@ -6,18 +6,16 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	"github.com/rackfab/rackfab/report/chart"
+	"github.com/rackfab/rackfab/report/table"
 	"github.com/rackfab/rackfab/sweep"
 )
 
 // drawn holds the packet numbers in the document's figures, by scheme (¶112, ¶205,
 // ¶206).
-var drawn = map[string]table.Row{
+var drawn = map[string][]any{
 	"cnp":  {"  figure 3", "", 5, 7, 10},
 	"ceth": {"  figure 16", "", 4, 4, 8},
 }
@@ -140,27 +138,18 @@ func (r *reactions) rateFigure() *chart.Figure {
 }
 
 func (r *reactions) print(w io.Writer, dir string) error {
-	t := table.NewWriter()
-	t.SetOutputMirror(w)
-	t.SetStyle(narrow())
-	t.AppendHeader(table.Row{"", "", "slows down", "lowest rate", "recovered", "notice", "notice of", "", "", ""})
-	t.AppendHeader(table.Row{"scheme", "marked", "at packet", "at packet", "at packet", "us", "the end us", "cuts", "ACKs", "CNPs"})
-	var columns []table.ColumnConfig
-	for i := 2; i <= 10; i++ {
-		columns = append(columns, table.ColumnConfig{Number: i, Align: text.AlignRight, AlignHeader: text.AlignRight})
-	}
-	t.SetColumnConfigs(columns)
+	t := table.New(1, "scheme", "marked", "at packet", "at packet", "at packet", "us", "the end us", "cuts", "ACKs", "CNPs").Right(1, 2, 3, 4, 5, 6, 7, 8, 9)
 	for i := range r.Runs {
-		t.AppendRow(r.Runs[i].row(""))
+		t.Row(r.Runs[i].row("")...)
 		if row, ok := drawn[r.Runs[i].Scheme]; ok {
-			t.AppendRow(row)
+			t.Row(row...)
 		}
 	}
 	for i := range r.Published {
-		t.AppendRow(r.Published[i].row(", DCQCN as published"))
+		t.Row(r.Published[i].row(", DCQCN as published")...)
 	}
 	_, _ = fmt.Fprintf(w, "%s, seed %d, bus %s: %s meets congestion; its packets are counted from the first that was marked\n", r.Scenario, r.Seed, r.Bus, r.Flow)
-	t.Render()
+	_ = t.Write(w)
 	for i := range r.Runs {
 		_, _ = fmt.Fprintf(w, "digest %s %s\n", r.Runs[i].Scheme, r.Runs[i].Digest)
 	}
@@ -168,8 +157,8 @@ func (r *reactions) print(w io.Writer, dir string) error {
 	return err
 }
 
-func (r *reaction) row(how string) table.Row {
-	return table.Row{
+func (r *reaction) row(how string) []any {
+	return []any{
 		r.Scheme + how, r.Marks, number(r.SlowDown), number(r.Lowest), number(r.Recovered),
 		span(r.Notice), span(r.End), r.Cuts, r.ACKs, r.CNPs,
 	}

@@ -6,9 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"github.com/rackfab/rackfab/report/chart"
+	"github.com/rackfab/rackfab/report/table"
 	"github.com/rackfab/rackfab/sweep"
 )
 
@@ -82,18 +81,15 @@ func (r *fig5Result) line(name string, style int, y func(*fig5Step) float64) cha
 }
 
 func printFig5(w io.Writer, r *fig5Result) error {
-	t := table.NewWriter()
-	t.SetOutputMirror(w)
-	t.SetStyle(table.StyleLight)
-	t.SetTitle("fig5: F1 stepped down; Gbit/s")
-	t.AppendHeader(table.Row{"F1 sends, wire", "payload", "F1 gets", "F0 gets", "PAUSE on s1->s0", "per ms", "s0 paused"})
+	t := table.New(2, "F1 sends, wire", "payload", "F1 gets", "F0 gets", "PAUSE on s1->s0", "per ms", "s0 paused").Right(0, 1, 2, 3, 4, 5, 6)
+	t.Title = "fig5: F1 stepped down; Gbit/s"
 	for _, s := range r.Steps {
-		t.AppendRow(table.Row{
-			fmt.Sprintf("%.2f", s.Wire), fmt.Sprintf("%.2f", s.Payload), fmt.Sprintf("%.2f", s.Flow), fmt.Sprintf("%.2f", s.Victim),
-			s.Pauses, fmt.Sprintf("%.2f", s.PerMs), fmt.Sprintf("%.1f %%", s.Held*100),
-		})
+		t.Row(fmt.Sprintf("%.2f", s.Wire), fmt.Sprintf("%.2f", s.Payload), fmt.Sprintf("%.2f", s.Flow), fmt.Sprintf("%.2f", s.Victim),
+			s.Pauses, fmt.Sprintf("%.2f", s.PerMs), fmt.Sprintf("%.1f %%", s.Held*100))
 	}
-	t.Render()
+	if err := t.Write(w); err != nil {
+		return err
+	}
 	_, err := fmt.Fprintf(w, "\n%s\n", r.verdict())
 	return err
 }

@@ -8,13 +8,12 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
+	"github.com/rackfab/rackfab/report/table"
 	"github.com/rackfab/rackfab/study"
 )
 
@@ -45,16 +44,17 @@ func runRTTXExample(c *cobra.Command, b *bench, f runFlags) error {
 	if f.json {
 		return writeJSON(c.OutOrStdout(), result)
 	}
-	t := studyTable(c.OutOrStdout())
-	t.AppendHeader(table.Row{"at", "what", "the document", "here"})
+	t := table.New(2, "at", "what", "the document", "here")
 	for _, s := range e.Steps {
 		at := "never"
 		if s.At != unit.Never {
 			at = s.At.String()
 		}
-		t.AppendRow(table.Row{at, s.What, s.Document, s.Here})
+		t.Row(at, s.What, s.Document, s.Here)
 	}
-	t.Render()
+	if err := t.Write(c.OutOrStdout()); err != nil {
+		return err
+	}
 	if err := b.printDigest(c.OutOrStdout(), e.Runs); err != nil {
 		return err
 	}
@@ -178,30 +178,21 @@ func answerRows(answers []study.Answer, bus string) (rows []answerRow) {
 func in(t, one unit.Time) float64 { return float64(t) / float64(one) }
 
 func printAnswers(w io.Writer, rows []answerRow) {
-	t := studyTable(w)
-	t.AppendHeader(table.Row{"", "reaction", "cuts", "cuts", "CNP cut,", "RTT cut,", "cut", "tree", "flow in burst", "p50", "p99", "PAUSE"})
-	t.AppendHeader(table.Row{"", "base RTT", "by CNP", "by RTT", "RTT rose", "no CNP", "twice", "ms", "Gbit/s", "ms", "ms", "frames"})
+	t := table.New(1, "", "reaction", "by CNP", "by RTT", "CNP cut,", "RTT cut,", "cut", "tree", "flow in burst", "p50", "p99", "PAUSE")
 	path := ""
 	for _, r := range rows {
 		if r.Path != path {
 			path = r.Path
-			t.AppendRow(table.Row{fmt.Sprintf("%s (%s, base RTT %.1f us)", path, r.Flow, r.BaseRTT)})
+			t.Row(fmt.Sprintf("%s (%s, base RTT %.1f us)", path, r.Flow, r.BaseRTT))
 		}
 		reaction := "none"
 		if r.Reaction != nil {
 			reaction = fmt.Sprintf("%.3f", *r.Reaction)
 		}
-		t.AppendRow(table.Row{
-			"  " + r.Sender, reaction, r.CNPCuts, r.RTTCuts, count(r.Against), count(r.Alone), count(r.Twice),
-			fmt.Sprintf("%.2f", r.Tree), fmt.Sprintf("%.2f", r.Burst), fmt.Sprintf("%.2f", r.P50), fmt.Sprintf("%.2f", r.P99), r.Pauses,
-		})
+		t.Row("  "+r.Sender, reaction, r.CNPCuts, r.RTTCuts, count(r.Against), count(r.Alone), count(r.Twice),
+			fmt.Sprintf("%.2f", r.Tree), fmt.Sprintf("%.2f", r.Burst), fmt.Sprintf("%.2f", r.P50), fmt.Sprintf("%.2f", r.P99), r.Pauses)
 	}
-	var right []table.ColumnConfig
-	for n := 2; n <= 12; n++ {
-		right = append(right, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
-	}
-	t.SetColumnConfigs(right)
-	t.Render()
+	_ = t.Right(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11).Write(w)
 }
 
 // count formats a number that may not apply.
@@ -210,13 +201,6 @@ func count(n *int) string {
 		return "-"
 	}
 	return strconv.Itoa(*n)
-}
-
-func studyTable(w io.Writer) table.Writer {
-	t := table.NewWriter()
-	t.SetOutputMirror(w)
-	t.SetStyle(narrow())
-	return t
 }
 
 // writeRTTX writes the rows and the figures.

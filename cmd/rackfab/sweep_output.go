@@ -9,10 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/report/chart"
+	"github.com/rackfab/rackfab/report/table"
 	"github.com/rackfab/rackfab/sweep"
 )
 
@@ -52,20 +51,17 @@ func printSweep(w io.Writer, s *sweep.Sweep) error {
 		ofLink := strings.Contains(name, "->") && strings.Contains(name, ".pause") // excludes the settings of one direction
 		return !ofLink && name != "frame_hops" && name != "digest" && !rangeOf(t, i)
 	}
-	out := table.NewWriter()
-	out.SetStyle(narrow())
-	header := table.Row{}
+	out := table.New(len(s.Axes))
 	for i, c := range t.Columns {
 		if shown(i) {
-			header = append(header, c.Name)
+			out.Columns = append(out.Columns, table.Column{Name: c.Name, Right: c.Kind != sweep.Text})
 		}
 	}
-	out.AppendHeader(header)
 	for values, err := range t.Rows {
 		if err != nil {
 			return err
 		}
-		row := table.Row{}
+		var row []any
 		for i, v := range values {
 			if !shown(i) {
 				continue
@@ -76,9 +72,9 @@ func printSweep(w io.Writer, s *sweep.Sweep) error {
 			}
 			row = append(row, v)
 		}
-		out.AppendRow(row)
+		out.Row(row...)
 	}
-	return writeFolded(w, out.Render(), len(s.Axes))
+	return out.Write(w)
 }
 
 // rangeOf reports whether column i is a bound of a figure's range, or the number of

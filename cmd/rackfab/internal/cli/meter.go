@@ -9,6 +9,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/rackfab/rackfab/fabric/unit"
+	"github.com/rackfab/rackfab/report/table"
 )
 
 // Meter shows progress on standard error: a bar with the remaining time if that is a
@@ -26,10 +27,10 @@ const redraw = 100 * time.Millisecond
 
 func NewMeter(total unit.Time) *Meter {
 	m := &Meter{total: total, start: time.Now()}
-	if IsTerminal(os.Stderr) {
+	if table.IsTerminal(os.Stderr) {
 		m.bar = progressbar.NewOptions64(int64(total/unit.Nanosecond),
 			progressbar.OptionSetWriter(os.Stderr),
-			progressbar.OptionSetWidth(barWidth(TerminalWidth(os.Stderr))),
+			progressbar.OptionSetWidth(barWidth(table.Width(os.Stderr))),
 			progressbar.OptionSetPredictTime(true),
 			progressbar.OptionSetElapsedTime(true),
 			progressbar.OptionThrottle(redraw),
@@ -72,7 +73,7 @@ type Spinner struct{ bar *progressbar.ProgressBar }
 func NewSpinner() Spinner {
 	return Spinner{progressbar.NewOptions(-1,
 		progressbar.OptionSetWriter(os.Stderr),
-		progressbar.OptionSetVisibility(IsTerminal(os.Stderr)),
+		progressbar.OptionSetVisibility(table.IsTerminal(os.Stderr)),
 		progressbar.OptionSetElapsedTime(false),
 		progressbar.OptionThrottle(redraw),
 		progressbar.OptionClearOnFinish())}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
+	"github.com/rackfab/rackfab/report/table"
 )
 
 // captureFlags are the settings of `rackfab capture`.
@@ -137,7 +138,7 @@ func newCaptureFile(c *cobra.Command, name string, s *topology.Scenario, points 
 			return nil, err
 		}
 		w, f.file = file, file
-	case cli.IsTerminal(w):
+	case table.IsTerminal(w):
 		return nil, errors.New("-o -: standard output is a terminal, which packets are not for: name a file, or let a program read them")
 	}
 	var err error

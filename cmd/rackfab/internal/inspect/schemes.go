@@ -7,14 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/topology"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
+	"github.com/rackfab/rackfab/report/table"
 )
 
 // schemeInfo is one scheme in the output of `rackfab schemes --json`.
@@ -71,13 +70,11 @@ func schemeInfos(names []string) (schemes []schemeInfo, err error) {
 }
 
 func printSchemes(w io.Writer, schemes []schemeInfo) error {
-	t := table.NewWriter()
-	t.SetStyle(cli.Narrow())
-	t.AppendHeader(table.Row{"scheme", "what it is", "marking", "notification"})
+	t := table.New(1, "scheme", "what it is", "marking", "notification")
 	for _, s := range schemes {
-		t.AppendRow(table.Row{s.Name, s.Title, s.Marking, s.Notification})
+		t.Row(s.Name, s.Title, s.Marking, s.Notification)
 	}
-	return cli.WriteFolded(w, t.Render(), 1)
+	return t.Write(w)
 }
 
 // defaults returns the default of a parameter, followed by the values of the presets,
@@ -91,15 +88,10 @@ func defaults(p topology.Param) string {
 }
 
 // paramTable returns an empty table of parameters.
-func paramTable(parameter, source string) table.Writer {
+func paramTable(parameter, source string) *table.Table {
 	const widest = 44 // width of a column of prose
-	t := table.NewWriter()
-	t.SetStyle(cli.Narrow())
-	t.AppendHeader(table.Row{parameter, "default", "unit", "allowed", "what it is", source})
-	wrap := func(column string) table.ColumnConfig {
-		return table.ColumnConfig{Name: column, WidthMax: widest, WidthMaxEnforcer: text.WrapSoft}
-	}
-	t.SetColumnConfigs([]table.ColumnConfig{wrap("what it is"), wrap(source)})
+	t := table.New(1, parameter, "default", "unit", "allowed", "what it is", source)
+	t.Columns[4].Max, t.Columns[5].Max = widest, widest
 	return t
 }
 
@@ -107,10 +99,10 @@ func paramTable(parameter, source string) table.Writer {
 func printChoices(w io.Writer, choices []topology.Param) error {
 	t := paramTable("model choice", "who does what")
 	for _, p := range choices {
-		t.AppendRow(table.Row{p.Key, p.Default, p.Unit, p.Range, p.Doc, p.Source})
+		t.Row(p.Key, p.Default, p.Unit, p.Range, p.Doc, p.Source)
 	}
 	_, _ = fmt.Fprintln(w) // the table reports the next error
-	return cli.WriteFolded(w, t.Render(), 1)
+	return t.Write(w)
 }
 
 // printParams writes one row per parameter, named as `rackfab sweep --set` names it.
@@ -118,18 +110,18 @@ func printParams(w io.Writer, schemes []schemeInfo) error {
 	t := paramTable("parameter", "where the default comes from")
 	for i, s := range schemes {
 		for _, p := range s.Params {
-			t.AppendRow(table.Row{s.Name + "." + p.Key, defaults(p), p.Unit, p.Range, p.Doc, p.Source})
+			t.Row(s.Name+"."+p.Key, defaults(p), p.Unit, p.Range, p.Doc, p.Source)
 		}
 		for _, p := range s.Switch {
-			t.AppendRow(table.Row{"switch." + p.Key, p.Default, p.Unit, p.Range, p.Doc, p.Source})
+			t.Row("switch."+p.Key, p.Default, p.Unit, p.Range, p.Doc, p.Source)
 		}
 		if len(s.Params) > 0 && i < len(schemes)-1 {
-			t.AppendSeparator()
+			t.Rule()
 		}
 	}
-	if t.Length() == 0 {
+	if t.Len() == 0 {
 		return nil
 	}
 	_, _ = fmt.Fprintln(w) // the table reports the next error
-	return cli.WriteFolded(w, t.Render(), 1)
+	return t.Write(w)
 }

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -17,6 +16,7 @@ import (
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/telemetry"
+	"github.com/rackfab/rackfab/report/table"
 )
 
 // formats maps the output formats of `rackfab stats` to their writers.
@@ -102,33 +102,26 @@ func statsTable(w io.Writer, s *rackfabv1.GetStatsResponse) error {
 	if _, err := fmt.Fprintf(w, "at %s\n", unit.Time(s.GetAtPs())); err != nil {
 		return err
 	}
-	ports, flows, commands := table.NewWriter(), table.NewWriter(), table.NewWriter()
-	ports.SetStyle(cli.Narrow())
-	commands.SetStyle(cli.Narrow())
-	commands.AppendHeader(cli.Row([]string{"commands", "verb", "from", "posted", "completed", "failed", "longest"}))
-	flows.SetStyle(cli.Narrow())
-	ports.AppendHeader(cli.Row(portColumns))
-	flows.AppendHeader(cli.Row([]string{"flow", "from", "scheme", "rate", "sent_bytes", "acked_bytes"}))
+	ports := table.New(2, portColumns...)
+	flows := table.New(1, "flow", "from", "scheme", "rate", "sent_bytes", "acked_bytes")
+	commands := table.New(1, "commands", "verb", "from", "posted", "completed", "failed", "longest")
 	counters := newCounterTables()
 	for _, n := range s.GetNodes() {
 		counters.add(n)
 		for _, p := range n.GetPorts() {
-			ports.AppendRow(cli.Row(portCells(n, p)))
+			ports.Strings(portCells(n, p)...)
 		}
 		for _, f := range n.GetFlows() {
-			flows.AppendRow(table.Row{f.GetName(), n.GetNode(), f.GetScheme(), unit.Rate(f.GetRateBps()), f.GetSentBytes(), f.GetAckedBytes()})
+			flows.Row(f.GetName(), n.GetNode(), f.GetScheme(), unit.Rate(f.GetRateBps()), f.GetSentBytes(), f.GetAckedBytes())
 		}
 		for _, k := range n.GetCommands() {
-			commands.AppendRow(table.Row{
-				k.GetName(), k.GetVerb(), n.GetNode(), k.GetPosted(), k.GetCompleted(), k.GetFailed(), unit.Time(k.GetLongestPs()),
-			})
+			commands.Row(k.GetName(), k.GetVerb(), n.GetNode(), k.GetPosted(), k.GetCompleted(), k.GetFailed(), unit.Time(k.GetLongestPs()))
 		}
 	}
-	err := writeTables(w, namedRows{ports, 2}, namedRows{counters.queues, 3}, namedRows{counters.nics, 1}, namedRows{flows, 1}, namedRows{commands, 1})
-	if err != nil {
+	if err := table.WriteAll(w, ports, counters.queues, counters.nics, flows, commands); err != nil {
 		return err
 	}
-	_, err = fmt.Fprint(w, toldText(s.GetNodes()), BusText(s.GetNodes()))
+	_, err := fmt.Fprint(w, toldText(s.GetNodes()), BusText(s.GetNodes()))
 	return err
 }
 
@@ -158,20 +151,16 @@ func BusText(nodes []*rackfabv1.NodeStats) string {
 // toldText returns a table of the telemetry counts of a live run's nodes, or "" if they
 // have no collector.
 func toldText(nodes []*rackfabv1.NodeStats) string {
-	out := table.NewWriter()
-	out.SetStyle(cli.Narrow())
-	out.AppendHeader(cli.Row([]string{"telemetry", "spans", "sent", "dropped", "cut", "points", "sent", "dropped"}))
+	out := table.New(1, "telemetry", "spans", "sent", "dropped", "cut", "points", "sent", "dropped")
 	for _, n := range nodes {
 		c := n.GetTelemetry()
 		if c == nil {
 			continue
 		}
-		out.AppendRow(table.Row{
-			n.GetNode(), c.GetMade(), c.GetSent(), telemetry.Losses(c.GetDropped()), c.GetCut(), c.GetPointsMade(), c.GetPointsSent(), telemetry.Losses(c.GetPointsDropped()),
-		})
+		out.Row(n.GetNode(), c.GetMade(), c.GetSent(), telemetry.Losses(c.GetDropped()), c.GetCut(), c.GetPointsMade(), c.GetPointsSent(), telemetry.Losses(c.GetPointsDropped()))
 	}
-	if out.Length() == 0 {
+	if out.Len() == 0 {
 		return ""
 	}
-	return "\n" + out.Render() + "\n"
+	return "\n" + out.String()
 }

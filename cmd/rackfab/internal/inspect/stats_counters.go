@@ -1,45 +1,15 @@
 package inspect
 
 import (
-	"fmt"
-	"io"
 	"strconv"
 	"strings"
-
-	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 
-	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
+	"github.com/rackfab/rackfab/report/table"
 )
-
-// namedRows is a table whose first columns identify a row.
-type namedRows struct {
-	table.Writer
-	names int
-}
-
-// writeTables writes the non-empty tables, separated by blank lines.
-func writeTables(w io.Writer, tables ...namedRows) error {
-	first := true
-	for _, t := range tables {
-		if t.Length() == 0 {
-			continue
-		}
-		if !first {
-			if _, err := fmt.Fprintln(w); err != nil {
-				return err
-			}
-		}
-		first = false
-		if err := cli.WriteFolded(w, t.Render(), t.names); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // queueColumn is a counter of a traffic class of a port. %d in the counter's name is
 // the class.
@@ -65,19 +35,15 @@ var nicColumns = []string{
 }
 
 // counterTables are the tables of traffic classes and NICs.
-type counterTables struct{ queues, nics table.Writer }
+type counterTables struct{ queues, nics *table.Table }
 
 func newCounterTables() counterTables {
-	t := counterTables{table.NewWriter(), table.NewWriter()}
-	t.queues.SetStyle(cli.Narrow())
-	t.nics.SetStyle(cli.Narrow())
 	columns := []string{"node", "peer", "class"}
 	for _, c := range queueColumns {
 		columns = append(columns, c.name)
 	}
-	t.queues.AppendHeader(cli.Row(append(columns, "first_ce", "first_pause_sent", "first_pause_received")))
-	t.nics.AppendHeader(cli.Row(append([]string{"nic"}, nicColumns...)))
-	return t
+	columns = append(columns, "first_ce", "first_pause_sent", "first_pause_received")
+	return counterTables{queues: table.New(3, columns...), nics: table.New(1, append([]string{"nic"}, nicColumns...)...)}
 }
 
 // add appends the rows of a node: one per traffic class with any activity, and one for
@@ -87,7 +53,7 @@ func (t *counterTables) add(n *rackfabv1.NodeStats) {
 		for class := range fabric.Priorities {
 			cells := []string{n.GetNode(), p.GetPeer(), strconv.Itoa(class)}
 			if more, any := classCells(n, classOf(p, class), class); any {
-				t.queues.AppendRow(cli.Row(append(cells, more...)))
+				t.queues.Strings(append(cells, more...)...)
 			}
 		}
 	}
@@ -96,7 +62,7 @@ func (t *counterTables) add(n *rackfabv1.NodeStats) {
 		for _, name := range nicColumns {
 			cells = append(cells, strconv.FormatUint(n.GetCounters()[name], 10))
 		}
-		t.nics.AppendRow(cli.Row(cells))
+		t.nics.Strings(cells...)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/rackfab/rackfab/export"
@@ -18,6 +17,7 @@ import (
 	"github.com/rackfab/rackfab/sweep"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
+	"github.com/rackfab/rackfab/report/table"
 )
 
 // folderFormats maps the output formats of `rackfab stats DIR` to their writers.
@@ -85,16 +85,14 @@ func folderTables(w io.Writer, runs []*measure.Run) error {
 		for j := range run.Nodes {
 			tables.add(nodeStats(&run.Nodes[j]))
 		}
-		commands := table.NewWriter()
-		commands.SetStyle(cli.Narrow())
-		commands.AppendHeader(cli.Row([]string{"commands", "verb", "posted", "completed", "failed"}))
+		commands := table.New(1, "commands", "verb", "posted", "completed", "failed")
 		for _, k := range run.Commands {
-			commands.AppendRow(table.Row{k.Name, k.Verb, k.Commands, k.Completed, k.Failed})
+			commands.Row(k.Name, k.Verb, k.Commands, k.Completed, k.Failed)
 		}
 		if _, err := fmt.Fprintf(w, "%s at %s\n", run.Scheme, run.FabricTime); err != nil {
 			return err
 		}
-		if err := writeTables(w, namedRows{tables.queues, 3}, namedRows{tables.nics, 1}, namedRows{commands, 1}); err != nil {
+		if err := table.WriteAll(w, tables.queues, tables.nics, commands); err != nil {
 			return err
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/rackfab/rackfab/fabric"
@@ -13,6 +12,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
+	"github.com/rackfab/rackfab/report/table"
 )
 
 func topologyCommand() *cobra.Command {
@@ -43,49 +43,40 @@ func topologyCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				showTopology(c.OutOrStdout(), s)
-				return nil
+				return showTopology(c.OutOrStdout(), s)
 			},
 		})
 	return c
 }
 
-func showTopology(w io.Writer, s *topology.Scenario) {
+func showTopology(w io.Writer, s *topology.Scenario) error {
 	ends := s.PortMap()
-	rows := func(title string, header table.Row) table.Writer {
-		t := table.NewWriter()
-		t.SetOutputMirror(w)
-		t.SetStyle(table.StyleLight)
-		t.SetTitle(title)
-		t.AppendHeader(header)
-		return t
-	}
-	nodes := rows("nodes", table.Row{"node", "kind", "ports"})
+	nodes := table.New(1, "node", "kind", "ports")
 	for i, n := range s.Nodes {
-		nodes.AppendRow(table.Row{n.Name, n.Kind, len(ends[i])})
+		nodes.Row(n.Name, n.Kind, len(ends[i]))
 	}
-	nodes.Render()
-	links := rows("links", table.Row{"link", "ports", "rate", "delay", "mtu", "loss", "corrupt"})
+	links := table.New(1, "link", "ports", "rate", "delay", "mtu", "loss", "corrupt")
 	for _, l := range s.Links {
-		links.AppendRow(table.Row{s.Nodes[l.A].Name + "--" + s.Nodes[l.B].Name, fmt.Sprintf("%d--%d", l.APort, l.BPort), l.Rate, l.Delay, l.MTU, l.Loss, l.Corrupt})
+		links.Row(s.Nodes[l.A].Name+"--"+s.Nodes[l.B].Name, fmt.Sprintf("%d--%d", l.APort, l.BPort), l.Rate, l.Delay, l.MTU, l.Loss, l.Corrupt)
 	}
-	links.Render()
-	showClasses(rows("traffic classes", table.Row{"switch", "class", "DSCP", "kind", "reserve", "threshold", "headroom", "marking"}), s)
-	routes := rows("routes", table.Row{"at", "to", "next hop"})
+	routes := table.New(1, "at", "to", "next hop")
 	for i, byHost := range topology.Routes(s) {
 		if s.Nodes[i].Kind != topology.Switch {
 			continue
 		}
 		for host, ports := range byHost {
-			routes.AppendRow(table.Row{s.Nodes[i].Name, hostName(s, host), nextHops(s, ends[i], ports)})
+			routes.Row(s.Nodes[i].Name, hostName(s, host), nextHops(s, ends[i], ports))
 		}
 	}
-	routes.Render()
+	nodes.Title, links.Title, routes.Title = "nodes", "links", "routes"
+	return table.WriteAll(w, nodes, links, classTable(s), routes)
 }
 
-// showClasses lists the settings of each switch's traffic classes. Classes with equal
+// classTable lists the settings of each switch's traffic classes. Classes with equal
 // settings share a row.
-func showClasses(t table.Writer, s *topology.Scenario) {
+func classTable(s *topology.Scenario) *table.Table {
+	t := table.New(2, "switch", "class", "DSCP", "kind", "reserve", "threshold", "headroom", "marking")
+	t.Title = "traffic classes"
 	for i, n := range s.Nodes {
 		if n.Kind != topology.Switch {
 			continue
@@ -106,14 +97,11 @@ func showClasses(t table.Writer, s *topology.Scenario) {
 			}
 		}
 		for _, key := range order {
-			row := table.Row{n.Name, strings.Join(classes[key], ","), strings.Join(codes[key], ",")}
-			for _, cell := range strings.Split(key, "\t") {
-				row = append(row, cell)
-			}
-			t.AppendRow(row)
+			row := []string{n.Name, strings.Join(classes[key], ","), strings.Join(codes[key], ",")}
+			t.Strings(append(row, strings.Split(key, "\t")...)...)
 		}
 	}
-	t.Render()
+	return t
 }
 
 // profileCells returns the settings of a traffic class at a switch.

@@ -3,13 +3,12 @@ package live
 import (
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 
-	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
+	"github.com/rackfab/rackfab/report/table"
 )
 
 // settingsCommand returns the command that prints the current settings of nodes.
@@ -20,15 +19,13 @@ func settingsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			t := table.NewWriter()
-			t.SetStyle(cli.Narrow())
-			t.AppendHeader(cli.Row([]string{"node", "key", "value", "live"}))
+			t := table.New(2, "node", "key", "value", "live")
 			for _, n := range out.GetNodes() {
 				for _, s := range n.GetSettings() {
-					t.AppendRow(cli.Row([]string{n.GetNode(), s.GetKey(), s.GetValue(), live(s)}))
+					t.Row(n.GetNode(), s.GetKey(), s.GetValue(), live(s))
 				}
 			}
-			return cli.WriteFolded(c.OutOrStdout(), t.Render(), 2)
+			return t.Write(c.OutOrStdout())
 		})
 }
 

@@ -7,13 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 
-	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/inspect"
+	"github.com/rackfab/rackfab/report/table"
 )
 
 // direction is one direction of a link, as its transmitting end reports it.
@@ -28,23 +26,20 @@ type direction struct {
 // flows, and the event counters. Loads are averages since the previous event, or since
 // the start if there is none.
 func view(was, is *rackfabv1.WatchResponse, rows int) string {
-	links, flows := table.NewWriter(), table.NewWriter()
-	links.SetStyle(cli.Narrow())
-	flows.SetStyle(cli.Narrow())
-	links.AppendHeader(table.Row{"link", "load", "queue", "state", "PAUSE sent"})
+	links := table.New(1, "link", "load", "queue", "state", "PAUSE sent")
 	for _, d := range atMost(directions(was, is), rows/2) {
-		links.AppendRow(table.Row{d.name, legible(d.load), unit.Bytes(d.queue), d.state, d.pauses})
+		links.Row(d.name, legible(d.load), unit.Bytes(d.queue), d.state, d.pauses)
 	}
-	flows.AppendHeader(table.Row{"flow", "from", "scheme", "rate", "acknowledged"})
+	flows := table.New(1, "flow", "from", "scheme", "rate", "acknowledged")
 	running, ended := int64(0), int64(0)
 	for _, n := range is.GetNodes() {
 		running, ended = running+n.GetFlowsStarted()-n.GetFlowsEnded(), ended+n.GetFlowsEnded()
 	}
 	for _, f := range atMost(longFirst(is), rows/4) {
-		flows.AppendRow(table.Row{f.flow.GetName(), f.node, f.flow.GetScheme(), legible(unit.Rate(f.flow.GetRateBps())), unit.Bytes(f.flow.GetAckedBytes())})
+		flows.Row(f.flow.GetName(), f.node, f.flow.GetScheme(), legible(unit.Rate(f.flow.GetRateBps())), unit.Bytes(f.flow.GetAckedBytes()))
 	}
-	return fmt.Sprintf("%s\n\n%s\n\n%d flows run, %d have ended\n%s\n%s\n%s\n%s",
-		statusText(is.GetStatus()), links.Render(), running, ended, flows.Render(), commandsText(is), noticesText(is), inspect.BusText(is.GetNodes()))
+	return fmt.Sprintf("%s\n\n%s\n%d flows run, %d have ended\n%s%s\n%s\n%s",
+		statusText(is.GetStatus()), links, running, ended, flows, commandsText(is), noticesText(is), inspect.BusText(is.GetNodes()))
 }
 
 // commandsText returns one line on the commands of all hosts, or "" if there are none.

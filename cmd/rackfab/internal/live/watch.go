@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -14,8 +13,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 
-	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
+	"github.com/rackfab/rackfab/report/table"
 )
 
 // watchRows is the number of rows of links, flows and event counters if the height of
@@ -31,7 +30,7 @@ func watchCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if !cli.IsTerminal(c.OutOrStdout()) {
+			if !table.IsTerminal(c.OutOrStdout()) {
 				return watchLines(c, events)
 			}
 			p := tea.NewProgram(&screen{api: api, height: watchRows}, tea.WithContext(ctx))
@@ -170,7 +169,7 @@ func (s *screen) fitted() string {
 		lines := strings.Split(strings.TrimRight(view(s.was, s.is, rows), "\n"), "\n")
 		for i, line := range lines {
 			if s.width > 0 {
-				lines[i] = text.WrapSoft(line, s.width)
+				lines[i] = table.Wrap(line, s.width)
 			}
 		}
 		if all := strings.Join(lines, "\n"); rows <= leastRows || strings.Count(all, "\n")+2 <= s.height {

@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -19,6 +17,7 @@ import (
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
+	"github.com/rackfab/rackfab/report/table"
 )
 
 // queryFlags select points; most are unparsed.
@@ -149,20 +148,17 @@ func pointsCSV(w io.Writer, out *rackfabv1.QuerySeriesResponse) error {
 
 func pointsTable(w io.Writer, out *rackfabv1.QuerySeriesResponse) error {
 	first := out.GetSeries()[0]
-	t := table.NewWriter()
-	t.SetStyle(cli.Narrow())
-	t.AppendHeader(cli.Row(append(append([]string{"at"}, SeriesColumns...), first.GetUnit())))
-	t.SetColumnConfigs([]table.ColumnConfig{{Number: 1, Align: text.AlignRight}, {Number: 7, Align: text.AlignRight}})
+	t := table.New(1, append(append([]string{"at"}, SeriesColumns...), first.GetUnit())...).Right(0, 6)
+	t.OmitEmpty = true
 	for _, s := range out.GetSeries() {
 		for i, at := range s.GetTimesPs() {
-			t.AppendRow(cli.Row(append(append([]string{unit.Time(at).String()}, SeriesCells(s)...), pointText(s.GetValues()[i]))))
+			t.Strings(append(append([]string{unit.Time(at).String()}, SeriesCells(s)...), pointText(s.GetValues()[i]))...)
 		}
 	}
-	t.SuppressEmptyColumns()
 	if _, err := fmt.Fprintf(w, "%s of run %s\n", first.GetMetric(), out.GetRun()); err != nil {
 		return err
 	}
-	return cli.WriteFolded(w, t.Render(), 1)
+	return t.Write(w)
 }
 
 func pointText(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
@@ -181,17 +177,15 @@ func (f *queryFlags) showList(w io.Writer, out *rackfabv1.ListSeriesResponse) er
 		rows.Flush()
 		return rows.Error()
 	}
-	t := table.NewWriter()
-	t.SetStyle(cli.Narrow())
-	t.AppendHeader(cli.Row(append([]string{"metric", "unit"}, SeriesColumns...)))
+	t := table.New(1, append([]string{"metric", "unit"}, SeriesColumns...)...)
+	t.OmitEmpty = true
 	for _, s := range out.GetSeries() {
-		t.AppendRow(cli.Row(append([]string{s.GetMetric(), s.GetUnit()}, SeriesCells(s)...)))
+		t.Strings(append([]string{s.GetMetric(), s.GetUnit()}, SeriesCells(s)...)...)
 	}
-	t.SuppressEmptyColumns()
 	if _, err := fmt.Fprintf(w, "series of run %s\n", out.GetRun()); err != nil {
 		return err
 	}
-	return cli.WriteFolded(w, t.Render(), 1)
+	return t.Write(w)
 }
 
 // Metrics returns the distinct metric names in order of appearance.

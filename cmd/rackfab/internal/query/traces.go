@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -18,6 +16,7 @@ import (
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
+	"github.com/rackfab/rackfab/report/table"
 )
 
 // traceFlags select traces; most are unparsed.
@@ -163,20 +162,17 @@ func (f *traceFlags) showEach(c *cobra.Command, api rackfabv1.CollectorServiceCl
 }
 
 func listTraces(w io.Writer, list *rackfabv1.ListTracesResponse) error {
-	t := table.NewWriter()
-	t.SetStyle(cli.Narrow())
-	t.AppendHeader(table.Row{"trace", "message", "flow", "node", "start", "duration", "spans"})
-	t.SetColumnConfigs([]table.ColumnConfig{{Number: 5, Align: text.AlignRight}, {Number: 6, Align: text.AlignRight}})
+	t := table.New(1, "trace", "message", "flow", "node", "start", "duration", "spans")
 	for _, r := range list.GetTraces() {
 		spans := strconv.Itoa(int(r.GetSpans()))
 		if r.GetDetailsDropped() {
 			spans = "root alone"
 		}
-		t.AppendRow(table.Row{r.GetTraceId(), r.GetName(), r.GetFlow(), r.GetNode(), unit.Time(r.GetStartPs()), unit.Time(r.GetDurationPs()), spans})
+		t.Row(r.GetTraceId(), r.GetName(), r.GetFlow(), r.GetNode(), unit.Time(r.GetStartPs()), unit.Time(r.GetDurationPs()), spans)
 	}
 	_, err := fmt.Fprintf(w, "run %s\n", list.GetRun())
 	if err == nil {
-		err = cli.WriteFolded(w, t.Render(), 1)
+		err = t.Write(w)
 	}
 	if err == nil && list.GetMore() {
 		_, err = fmt.Fprintln(w, "there are more")
@@ -196,21 +192,12 @@ func (f *traceFlags) showPercentiles(c *cobra.Command, api rackfabv1.CollectorSe
 	if f.format == "json" {
 		return cli.PrintJSON(c.OutOrStdout(), out)
 	}
-	t := table.NewWriter()
-	t.SetStyle(cli.Narrow())
-	t.AppendHeader(table.Row{"run", "flow", "messages", "min", "p50", "p90", "p99", "p99.9", "max"})
-	var right []table.ColumnConfig
-	for i := 3; i <= 9; i++ {
-		right = append(right, table.ColumnConfig{Number: i, Align: text.AlignRight})
-	}
-	t.SetColumnConfigs(right)
+	t := table.New(2, "run", "flow", "messages", "min", "p50", "p90", "p99", "p99.9", "max")
 	for _, r := range out.GetRows() {
-		t.AppendRow(table.Row{
-			r.GetRun(), r.GetFlow(), r.GetCount(), unit.Time(r.GetMinPs()), unit.Time(r.GetP50Ps()), unit.Time(r.GetP90Ps()),
-			unit.Time(r.GetP99Ps()), unit.Time(r.GetP999Ps()), unit.Time(r.GetMaxPs()),
-		})
+		t.Row(r.GetRun(), r.GetFlow(), r.GetCount(), unit.Time(r.GetMinPs()), unit.Time(r.GetP50Ps()), unit.Time(r.GetP90Ps()),
+			unit.Time(r.GetP99Ps()), unit.Time(r.GetP999Ps()), unit.Time(r.GetMaxPs()))
 	}
-	return cli.WriteFolded(c.OutOrStdout(), t.Render(), 2)
+	return t.Write(c.OutOrStdout())
 }
 
 func traceCommand() *cobra.Command {
@@ -261,16 +248,12 @@ func runsCommand() *cobra.Command {
 }
 
 func showRuns(w io.Writer, runs []*rackfabv1.CollectedRun, n *rackfabv1.GetCountersResponse) error {
-	t := table.NewWriter()
-	t.SetStyle(cli.Narrow())
-	t.AppendHeader(table.Row{"run", "scenario", "scheme", "seed", "until", "messages", "spans", "points", "series", "since"})
+	t := table.New(1, "run", "scenario", "scheme", "seed", "until", "messages", "spans", "points", "series", "since")
 	for _, r := range runs {
 		since := time.Unix(0, r.GetFirstUnixNano()).Format(time.DateTime)
-		t.AppendRow(table.Row{
-			r.GetRun(), r.GetScenario(), r.GetScheme(), r.GetSeed(), unit.Time(r.GetEndPs()), r.GetTraces(), r.GetSpans(), r.GetPoints(), r.GetSeries(), since,
-		})
+		t.Row(r.GetRun(), r.GetScenario(), r.GetScheme(), r.GetSeed(), unit.Time(r.GetEndPs()), r.GetTraces(), r.GetSpans(), r.GetPoints(), r.GetSeries(), since)
 	}
-	if err := cli.WriteFolded(w, t.Render(), 1); err != nil {
+	if err := t.Write(w); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "\n%s\n%s\n%d requests refused, %d waiting; %s on disk in %d runs, %d runs evicted, %d left out as damaged; %d requests forwarded, %d dropped on the way\n",

@@ -7,14 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/collector/store"
 
-	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
+	"github.com/rackfab/rackfab/report/table"
 )
 
 // axis is the time range of a trace and its width in a waterfall, in characters.
@@ -53,38 +50,32 @@ func waterfall(w io.Writer, t *rackfabv1.GetTraceResponse, events int) error {
 		}
 		children[parent] = append(children[parent], s)
 	}
-	x := axisOn(cli.TerminalWidth(w), from, to)
-	out := table.NewWriter()
-	out.SetStyle(cli.Narrow())
-	out.AppendHeader(table.Row{"span", "node", "start", "took", strings.Repeat(" ", x.width), "what is known"})
-	out.SetColumnConfigs([]table.ColumnConfig{{Number: 3, Align: text.AlignRight}, {Number: 4, Align: text.AlignRight}})
+	width := table.Width(w)
+	x := axisOn(width, from, to)
+	out := table.New(1, "span", "node", "start", "took", strings.Repeat(" ", x.width), "what is known").Right(2, 3)
 	var walk func(parent string, depth int)
 	walk = func(parent string, depth int) {
 		for _, s := range children[parent] {
-			out.AppendRow(table.Row{
-				strings.Repeat("  ", depth) + s.GetName(), s.GetNode(), "+" + unit.Time(s.GetStartPs()-from).String(), unit.Time(s.GetEndPs() - s.GetStartPs()),
-				x.bar(s), known(s),
-			})
+			out.Row(strings.Repeat("  ", depth)+s.GetName(), s.GetNode(), "+"+unit.Time(s.GetStartPs()-from).String(), unit.Time(s.GetEndPs()-s.GetStartPs()),
+				x.bar(s), known(s))
 			for i, e := range s.GetEvents() {
 				if left := len(s.GetEvents()) - i; events > 0 && i == events {
-					out.AppendRow(table.Row{strings.Repeat("  ", depth) + fmt.Sprintf("  · %d more", left), "", "", "", "", "--events 0 shows them"})
+					out.Row(strings.Repeat("  ", depth)+fmt.Sprintf("  · %d more", left), "", "", "", "", "--events 0 shows them")
 					break
 				}
-				out.AppendRow(table.Row{
-					strings.Repeat("  ", depth) + "  · " + e.GetName(), "", "+" + unit.Time(e.GetAtPs()-from).String(), "", x.mark(e.GetAtPs()), attributesText(e.GetAttributes()),
-				})
+				out.Row(strings.Repeat("  ", depth)+"  · "+e.GetName(), "", "+"+unit.Time(e.GetAtPs()-from).String(), "", x.mark(e.GetAtPs()), attributesText(e.GetAttributes()))
 			}
 			walk(s.GetSpanId(), depth+1)
 		}
 	}
 	walk("", 0)
 	top := header(t, from, to)
-	if width := cli.TerminalWidth(w); width > 0 {
-		top = text.WrapSoft(top, width)
+	if width > 0 {
+		top = table.Wrap(top, width)
 	}
 	_, err := fmt.Fprintln(w, top)
 	if err == nil {
-		err = cli.WriteFolded(w, out.Render(), 1)
+		err = out.Write(w)
 	}
 	if err == nil && t.GetDetailsDropped() {
 		_, err = fmt.Fprintln(w, "the details left by --keep-slowest")

@@ -1,18 +1,15 @@
-package main
+package report
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"github.com/rackfab/rackfab/report"
 )
 
 // comparison returns a table as wide as that of the paper's rack can become.
-func comparison() report.Table {
-	t := report.Table{Title: "pcn-16to2, seed 1, bus memory"}
-	wide := report.Row{}
+func comparison() Table {
+	t := Table{Title: "pcn-16to2, seed 1, bus memory"}
+	wide := Row{}
 	for _, c := range []struct {
 		group, name, value string
 		text               bool
@@ -34,20 +31,18 @@ func comparison() report.Table {
 		{"", "drops", "1234", false},
 		{"", "digest", "0123456789abcdef", true},
 	} {
-		t.Columns = append(t.Columns, report.Column{Group: c.group, Name: c.name, Text: c.text})
-		wide = append(wide, report.Cell{Text: c.value})
+		t.Columns = append(t.Columns, Column{Group: c.group, Name: c.name, Text: c.text})
+		wide = append(wide, Cell{Text: c.value})
 	}
-	said := append(report.Row{}, wide...)
+	said := append(Row{}, wide...)
 	said[0].Text = "pcn"
 	said[1].Paper = "1.4"
-	t.Rows = []report.Row{wide, said}
+	t.Rows = []Row{wide, said}
 	return t
 }
 
-func printed(t report.Table) []string {
-	var b bytes.Buffer
-	printTable(&b, t)
-	return strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
+func printed(t Table) []string {
+	return strings.Split(strings.TrimRight(t.Layout().String(), "\n"), "\n")
 }
 
 func TestTheTableFitsATerminal(t *testing.T) {
@@ -77,9 +72,26 @@ func TestGroupsStandAboveTheirColumns(t *testing.T) {
 		" ms ": {"scheme", "recov."}, "PAUSE frames": {"recov.", "others"}, "Gbit/s in burst": {"others", "F1"}, "burst  ": {"F1", "p99 ms"},
 	} {
 		at := strings.LastIndex(lines[1]+"  ", group)
-		from, to := strings.Index(lines[2], ends[0])+len(ends[0])+gap, strings.Index(lines[2], ends[1])+len(ends[1])
+		from, to := strings.Index(lines[2], ends[0])+len(ends[0])+2, strings.Index(lines[2], ends[1])+len(ends[1])
 		if at < from || at+len(strings.TrimSpace(group)) > to {
 			t.Errorf("%q is at %d, its columns at %d to %d:\n%s\n%s", group, at, from, to, lines[1], lines[2])
+		}
+	}
+}
+
+// On a terminal of 80 columns the table of the paper's rack continues below without
+// loss.
+func TestTheTableContinuesBelowOnANarrowTerminal(t *testing.T) {
+	table := comparison().Layout()
+	got, whole := table.Text(80), table.String()
+	for line := range strings.Lines(got) {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	for _, word := range strings.Fields(whole) {
+		if !strings.Contains(word, "─") && strings.Count(got, word) < strings.Count(whole, word) {
+			t.Errorf("%q is lost", word)
 		}
 	}
 }

@@ -1,0 +1,143 @@
+package table
+
+import (
+	"strings"
+	"testing"
+)
+
+// wide returns a table with a group of columns and a row of which most cells are empty.
+func wide() *Table {
+	t := New(1, "scheme", "tree", "s1->s0", "others", "digest").Right(1, 2, 3)
+	t.Columns[2].Group, t.Columns[3].Group = "PAUSE frames", "PAUSE frames"
+	t.Row("pfc", "3.1", 32, 210, "de4e")
+	t.Row("  paper", "3", "", "200")
+	return t
+}
+
+const whole = `
+                PAUSE frames
+scheme   tree  s1->s0  others  digest
+─────────────────────────────────────
+pfc       3.1      32     210  de4e
+  paper     3             200
+`
+
+// A table that is too wide continues below, with the names of its rows. It is split
+// between columns, but not within a group.
+func TestAWideTableContinuesBelow(t *testing.T) {
+	for _, tt := range []struct {
+		width, names int
+		want         string
+	}{
+		{0, 1, whole},
+		{37, 1, whole},
+		{36, 1, `
+                PAUSE frames
+scheme   tree  s1->s0  others
+─────────────────────────────
+pfc       3.1      32     210
+  paper     3             200
+
+scheme   digest
+───────────────
+pfc      de4e
+  paper
+`},
+		{28, 1, `
+scheme   tree
+─────────────
+pfc       3.1
+  paper     3
+
+          PAUSE frames
+scheme   s1->s0  others
+───────────────────────
+pfc          32     210
+  paper             200
+
+scheme   digest
+───────────────
+pfc      de4e
+  paper
+`},
+		{29, 5, whole},
+	} {
+		table := wide()
+		table.Names = tt.names
+		if got := table.Text(tt.width); got != strings.TrimPrefix(tt.want, "\n") {
+			t.Errorf("%d columns, %d names:\n%s", tt.width, tt.names, got)
+		}
+	}
+	table := wide()
+	table.Names = 2
+	table.Columns[2].Group, table.Columns[3].Group = "", ""
+	if got := table.Text(29); !strings.Contains(got, "\nscheme   tree  digest\n") || strings.Count(got, "3.1") != 2 {
+		t.Errorf("two columns name a row:\n%s", got)
+	}
+}
+
+// A column that is too wide by itself is wrapped below its header without loss.
+func TestAWideColumnIsWrapped(t *testing.T) {
+	table := New(1, "span", "took", "attributes")
+	table.Row("WRITE", "6us", "failed: flow-stopped bytes=64000 packets=16")
+	table.Row("  rate", "", "rate.new=170Mbps rate.old=40Gbps")
+	for width, want := range map[int]string{
+		30: `span    took
+────────────
+WRITE   6us
+  rate
+
+span    attributes
+──────────────────────────────
+WRITE   failed: flow-stopped
+        bytes=64000 packets=16
+  rate  rate.new=170Mbps
+        rate.old=40Gbps
+`,
+		60: `span    took  attributes
+─────────────────────────────────────────────────────────
+WRITE   6us   failed: flow-stopped bytes=64000 packets=16
+  rate        rate.new=170Mbps rate.old=40Gbps
+`,
+	} {
+		if got := table.Text(width); got != want {
+			t.Errorf("%d columns:\n%s", width, got)
+		}
+	}
+}
+
+func TestColumnsOfNumbersAreRightAligned(t *testing.T) {
+	table := New(1, "flow", "bytes", "empty", "doc")
+	table.Title, table.OmitEmpty = "flows", true
+	table.Columns[3].Max = 8
+	table.Row("F0", 5, "", "a text of more than eight")
+	table.Rule()
+	table.Row("F1", 12345)
+	const want = `flows
+flow  bytes  doc
+────────────────────
+F0        5  a text
+             of more
+             than
+             eight
+────────────────────
+F1    12345
+`
+	if got := table.String(); got != want {
+		t.Errorf("got:\n%s", got)
+	}
+}
+
+func TestWrap(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                      "",
+		"a bc def":              "a bc\ndef",
+		"one\ntwo three":        "one\ntwo\nthree",
+		"abcdefghijklm nop":     "abcde\nfghij\nklm\nnop",
+		"ab abcdefghijklmno pq": "ab\nabcde\nfghij\nklmno\npq",
+	} {
+		if got := Wrap(text, 5); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
