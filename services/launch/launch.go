@@ -17,11 +17,13 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +31,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/identity"
 	"github.com/rackfab/rackfab/services/controller"
+	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
 // Options configure a rack.
@@ -47,7 +50,7 @@ type Options struct {
 	// Collector, or on a free port if that is in use or "".
 	Collector string
 	Collect   []string
-	Path      string    // the program; "" for this one
+	Path      string    // of the program; "" for this one
 	Env       []string  // "key=value", in addition to this process's environment
 	Log       io.Writer // receives the processes' logs, line by line; may be nil
 }
@@ -57,16 +60,13 @@ const readyLimit = 30 * time.Second
 
 // Rack is a running rack: the processes of all its roles. Close ends them.
 type Rack struct {
-	path     string
-	env      []string
+	o        Options       // Bus and Access are those of an external bus, without the login in the URL
 	name     string        // on the bus
 	url      string        // of the bus
-	tls      string        // folder of certificates, or ""
-	keys     *keys         // of the rack's own bus; nil with an external bus
-	access   bus.Access    // credentials for an external bus
+	keys     keys          // of the rack's own bus; nil with an external bus
 	patience time.Duration // time for a process to end when stopped
 	spawner  *spawner
-	journal  journal
+	log      logWriter
 	client   *controller.Client
 	address  string // of the controller
 
@@ -76,8 +76,8 @@ type Rack struct {
 	fail     context.CancelCauseFunc
 	watchers sync.WaitGroup
 
-	bus        *kept // nil with an external bus
-	collector  *kept // nil if the rack has no collector of its own
+	bus        *supervised // nil with an external bus
+	collector  *supervised // nil if the rack has no collector of its own
 	controller *process
 	nodes      map[string]*process
 
@@ -98,7 +98,7 @@ func Start(ctx context.Context, o Options) (*Rack, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, readyLimit, fmt.Errorf("not within %v", readyLimit))
 	defer cancel()
-	if err := r.start(ctx, o); err != nil {
+	if err := r.start(ctx); err != nil {
 		r.Close()
 		return nil, err
 	}
@@ -106,17 +106,20 @@ func Start(ctx context.Context, o Options) (*Rack, error) {
 }
 
 // newRack returns a rack without processes.
-func newRack(o Options) (*Rack, error) {
-	path := o.Path
-	if path == "" {
-		var err error
-		if path, err = os.Executable(); err != nil {
+func newRack(o Options) (r *Rack, err error) {
+	if o.Path == "" {
+		if o.Path, err = os.Executable(); err != nil {
 			return nil, fmt.Errorf("launch: %w", err)
 		}
 	}
-	r := &Rack{
-		path: path, env: o.Env, name: fmt.Sprintf("r%d-%d", os.Getpid(), time.Now().UnixNano()),
-		patience: stopLimit, spawner: newSpawner(), journal: journal{w: o.Log}, nodes: map[string]*process{},
+	// The processes get the credentials as secrets, not on their command lines.
+	url, login := bus.SplitLogin(o.Bus)
+	if login != (bus.Login{}) {
+		o.Access.Login = login
+	}
+	r = &Rack{
+		o: o, url: url, name: fmt.Sprintf("r%d-%d", os.Getpid(), time.Now().UnixNano()),
+		patience: stopLimit, spawner: newSpawner(), log: logWriter{w: o.Log}, nodes: map[string]*process{},
 	}
 	r.ctx, r.fail = context.WithCancelCause(context.Background())
 	return r, nil
@@ -124,33 +127,29 @@ func newRack(o Options) (*Rack, error) {
 
 // start starts the bus, then the collector, then the controller and all nodes
 // concurrently.
-func (r *Rack) start(ctx context.Context, o Options) error {
-	who, err := identity.Load(o.TLS, identity.Client)
+func (r *Rack) start(ctx context.Context) error {
+	who, err := identity.Load(r.o.TLS, identity.Client)
 	if err != nil {
 		return fmt.Errorf("--tls: %w", err)
 	}
-	r.tls = o.TLS
-	if o.Bus == "" {
-		if err := r.startBus(ctx, o.Nodes); err != nil {
+	if r.url == "" {
+		if err := r.startBus(ctx); err != nil {
 			return err
 		}
-	} else {
-		r.join(o)
 	}
-	if o.Collect != nil {
-		if err := r.startCollector(ctx, o); err != nil {
+	if r.o.Collect != nil {
+		if err := r.startCollector(ctx); err != nil {
 			return err
 		}
-		o.Collector = r.collector.address
 	}
-	if err := r.spawnAll(o); err != nil {
+	if err := r.spawnAll(); err != nil {
 		return err
 	}
 	ready, err := r.controller.await(ctx)
 	if err != nil {
 		return err
 	}
-	for _, n := range o.Nodes {
+	for _, n := range r.o.Nodes {
 		if _, err := r.nodes[n.Name].await(ctx); err != nil {
 			return err
 		}
@@ -160,40 +159,73 @@ func (r *Rack) start(ctx context.Context, o Options) error {
 	return err
 }
 
+// startBus starts the bus on a free port, with new keys for the controller and the
+// nodes, and restarts it on that port whenever it ends, until Close. The link
+// protocol repairs the losses. The rack fails only if the bus cannot be restarted.
+func (r *Rack) startBus(ctx context.Context) (err error) {
+	c := child{name: identity.Bus, env: busEnv()}
+	if r.keys, c.Users, err = newKeys(r.name, r.o.Nodes); err != nil {
+		return err
+	}
+	r.bus = &supervised{rack: r, child: c, lost: r.fail}
+	err = r.bus.start(ctx, serve.Loopback)
+	r.url = r.bus.address
+	return err
+}
+
+// startCollector starts the rack's own collector, and restarts it at its address
+// whenever it ends, until Close. If it cannot be restarted, the launcher logs that,
+// and the rack continues without it.
+func (r *Rack) startCollector(ctx context.Context) error {
+	r.collector = &supervised{rack: r, child: child{name: identity.Collector}, args: r.o.Collect, lost: func(err error) {
+		r.log.line("launch", fmt.Sprintf("the rack continues without a collector: %v", err))
+	}}
+	err := r.collector.start(ctx, cmp.Or(r.o.Collector, serve.Loopback), "--any-port")
+	r.o.Collector = r.collector.address
+	return err
+}
+
 // Client returns the client of the rack's controller.
 func (r *Rack) Client() *controller.Client { return r.client }
 
 // Address returns the address of the controller.
 func (r *Rack) Address() string { return r.address }
 
+// Collector returns the address of the collector, "" for none.
+func (r *Rack) Collector() string { return r.o.Collector }
+
+// Page returns the address of the web page of the rack's own collector, "" if there
+// is none.
+func (r *Rack) Page() string {
+	if r.collector == nil {
+		return ""
+	}
+	return r.collector.page
+}
+
 // Failed returns a context that ends when an essential process has ended, with a
 // ProcessError as the cause, or when the rack closes.
 func (r *Rack) Failed() context.Context { return r.ctx }
 
 // spawnAll starts and guards the controller and the nodes.
-func (r *Rack) spawnAll(o Options) (err error) {
-	common := []string{"--bus", r.url, "--rack", r.name}
-	args := r.args(identity.Controller, common...)
-	if o.Listen != "" {
-		args = append(args, "--listen", o.Listen)
+func (r *Rack) spawnAll() (err error) {
+	args := []string{"--bus", r.url, "--rack", r.name}
+	if r.o.Collector != "" {
+		args = append(args, "--collector", r.o.Collector)
 	}
-	if o.Journal != "" {
-		args = append(args, "--journal", o.Journal)
+	own := slices.Clone(args) // of the controller
+	if r.o.Listen != "" {
+		own = append(own, "--listen", r.o.Listen)
 	}
-	if o.Collector != "" {
-		args = append(args, "--collector", o.Collector)
+	if r.o.Journal != "" {
+		own = append(own, "--journal", r.o.Journal)
 	}
-	r.controller, err = r.spawn(child{name: identity.Controller, Inheritance: r.inheritance("")}, args...)
-	if err != nil {
+	if r.controller, err = r.spawn(child{name: identity.Controller, Secrets: r.secrets("")}, identity.Controller, own...); err != nil {
 		return err
 	}
 	r.watchers.Go(func() { r.guard(r.controller) })
-	for _, n := range o.Nodes {
-		args := append(r.args(string(n.Kind), common...), "--name", n.Name)
-		if o.Collector != "" {
-			args = append(args, "--collector", o.Collector)
-		}
-		p, err := r.spawn(child{name: n.Name, node: true, Inheritance: r.inheritance(n.Name)}, args...)
+	for _, n := range r.o.Nodes {
+		p, err := r.spawn(child{name: n.Name, node: true, Secrets: r.secrets(n.Name)}, string(n.Kind), slices.Concat(args, []string{"--name", n.Name})...)
 		if err != nil {
 			return err
 		}
@@ -203,13 +235,40 @@ func (r *Rack) spawnAll(o Options) (err error) {
 	return nil
 }
 
-// args returns the command line of a role.
-func (r *Rack) args(role string, more ...string) []string {
-	args := append([]string{role}, more...)
-	if r.tls != "" {
-		args = append(args, "--tls", r.tls)
+// keys are the keys of the members of a rack on its own bus: of the controller under "",
+// of each node under its name. They exist only in the memory of the launcher and of the
+// process that each belongs to.
+type keys map[string]bus.Key
+
+// newKeys creates the keys of a rack, and returns the users that they belong to.
+func newKeys(rack string, nodes []topology.Node) (k keys, users []bus.User, err error) {
+	k = keys{}
+	for _, n := range append([]topology.Node{{}}, nodes...) {
+		key, err := bus.NewKey()
+		if err != nil {
+			return nil, nil, err
+		}
+		public, err := key.Public()
+		if err != nil {
+			return nil, nil, err
+		}
+		k[n.Name] = key
+		if n.Name == "" {
+			users = append(users, bus.ControllerUser(rack, public))
+		} else {
+			users = append(users, bus.NodeUser(rack, n.Name, public))
+		}
 	}
-	return args
+	return k, users, nil
+}
+
+// secrets returns the secrets of a node, or of the controller if node is "".
+func (r *Rack) secrets(node string) Secrets {
+	access := r.o.Access
+	if r.keys != nil {
+		access.Key = r.keys[node]
+	}
+	return Secrets{Access: access}
 }
 
 // guard ends the rack's context if p ends before Close.

@@ -48,11 +48,11 @@ func start(t *testing.T, text string, log *bytes.Buffer) *Rack {
 // some thousands.
 const started = 50
 
-// underWay calls do once when the rack's next run has started. It detects that by the
+// duringRun calls do once when the rack's next run has started. It detects that by the
 // envelopes that h1 receives, because the key of h1 permits no other subscription.
-func underWay(t *testing.T, r *Rack, do func()) {
+func duringRun(t *testing.T, r *Rack, do func()) {
 	t.Helper()
-	c, err := bus.DialAs(r.url, t.Name(), r.inheritance("h1").Access)
+	c, err := bus.DialAs(r.url, t.Name(), r.secrets("h1").Access)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestRunAndClose(t *testing.T) {
 func TestKilledNodeEndsTheRun(t *testing.T) {
 	r := start(t, busy, nil)
 	victim := r.nodes["h1"]
-	underWay(t, r, func() { _ = victim.cmd.Process.Kill() })
+	duringRun(t, r, func() { _ = victim.cmd.Process.Kill() })
 	_, err := r.Run(t.Context(), controller.Request{ID: "r", Scenario: []byte(busy), Quiet: true}, nil)
 	var ended *ProcessError
 	if !errors.As(err, &ended) {
@@ -141,13 +141,13 @@ func TestKilledNodeEndsTheRun(t *testing.T) {
 // the digest of the lab.
 func TestKilledBusComesBack(t *testing.T) {
 	r := start(t, busy, nil)
-	before := r.bus.now()
-	underWay(t, r, func() { _ = before.cmd.Process.Kill() })
+	before := r.bus.process()
+	duringRun(t, r, func() { _ = before.cmd.Process.Kill() })
 	report, err := r.Run(t.Context(), controller.Request{ID: "r", Scenario: []byte(busy), Quiet: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.bus.now() == before {
+	if r.bus.process() == before {
 		t.Fatal("the bus was not killed, or not started again")
 	}
 	if want := digest(t, busy); report.Digest != want {
@@ -159,7 +159,7 @@ func TestKilledBusComesBack(t *testing.T) {
 func TestCancelledRun(t *testing.T) {
 	r := start(t, busy, nil)
 	ctx, cancel := context.WithCancel(t.Context())
-	underWay(t, r, cancel)
+	duringRun(t, r, cancel)
 	_, err := r.Run(ctx, controller.Request{ID: "a", Scenario: []byte(busy), Quiet: true}, nil)
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
@@ -184,13 +184,13 @@ func TestStartNamesBrokenNode(t *testing.T) {
 }
 
 // A child that ignores stop is killed.
-func TestStopKillsTheDeaf(t *testing.T) {
+func TestStopKillsAStuckChild(t *testing.T) {
 	r, err := newRack(Options{Env: childEnv})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	p, err := r.spawn(child{name: "deaf"}, "deaf")
+	p, err := r.spawn(child{name: "stuck"}, "stuck")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,29 +49,29 @@ func role(name string, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	ctx, given, err := Child(context.Background())
+	ctx, secrets, err := Child(context.Background())
 	if err != nil {
 		return err
 	}
 	switch name {
 	case "bus":
-		return broker.Main(ctx, broker.Options{Listen: *listen, Users: given.Users, Ready: os.Stdout})
+		return broker.Main(ctx, broker.Options{Listen: *listen, Users: secrets.Users, Ready: os.Stdout})
 	case "controller":
-		return controller.Main(ctx, controller.Options{Bus: *bus, Access: given.Access, Rack: *rack, Ready: os.Stdout})
+		return controller.Main(ctx, controller.Options{Bus: *bus, Access: secrets.Access, Rack: *rack, Ready: os.Stdout})
 	case "nic":
 		if *self == os.Getenv("LAUNCH_TEST_BROKEN") {
 			return fmt.Errorf("%s is out of order", *self)
 		}
 		fmt.Fprintln(os.Stderr, "here is", *self)
-		return nic.Main(ctx, nic.Options{Name: *self, Bus: *bus, Access: given.Access, Rack: *rack, Ready: os.Stdout})
+		return nic.Main(ctx, nic.Options{Name: *self, Bus: *bus, Access: secrets.Access, Rack: *rack, Ready: os.Stdout})
 	case "switch":
-		return switchd.Main(ctx, switchd.Options{Name: *self, Bus: *bus, Access: given.Access, Rack: *rack, Ready: os.Stdout})
+		return switchd.Main(ctx, switchd.Options{Name: *self, Bus: *bus, Access: secrets.Access, Rack: *rack, Ready: os.Stdout})
 	case "launcher":
 		return launcher(ctx)
 	case "wait":
 		<-ctx.Done()
 		return nil
-	case "deaf":
+	case "stuck":
 		signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
 		<-make(chan struct{}) // ignores stop
 	}
@@ -90,12 +90,12 @@ func launcher(ctx context.Context) error {
 		return err
 	}
 	defer r.Close()
-	deaf, err := r.spawn(child{name: "deaf"}, "deaf")
+	stuck, err := r.spawn(child{name: "stuck"}, "stuck")
 	if err != nil {
 		return err
 	}
 	var pids []string
-	for _, p := range append(r.all(), deaf) {
+	for _, p := range append(r.all(), stuck) {
 		pids = append(pids, strconv.Itoa(p.cmd.Process.Pid))
 	}
 	fmt.Fprintln(os.Stdout, strings.Join(pids, " "))
@@ -105,7 +105,7 @@ func launcher(ctx context.Context) error {
 
 // all returns the processes of a running rack.
 func (r *Rack) all() []*process {
-	list := []*process{r.controller, r.bus.now()}
+	list := []*process{r.controller, r.bus.process()}
 	for _, p := range r.nodes {
 		list = append(list, p)
 	}

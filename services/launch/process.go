@@ -3,6 +3,7 @@ package launch
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -57,44 +58,46 @@ type child struct {
 	name string
 	node bool     // whether it is a node
 	env  []string // in addition to the rack's
-	Inheritance
+	Secrets
 }
 
-// spawn starts the program with args as the given child.
-func (r *Rack) spawn(as child, args ...string) (*process, error) {
-	name := as.name
+// spawn starts the program in a role as the given child.
+func (r *Rack) spawn(c child, role string, args ...string) (*process, error) {
+	args = append([]string{role}, args...)
+	if r.o.TLS != "" {
+		args = append(args, "--tls", r.o.TLS)
+	}
 	p := &process{
-		name:  name,
-		node:  as.node,
-		cmd:   exec.Command(r.path, args...),
+		name:  c.name,
+		node:  c.node,
+		cmd:   exec.Command(r.o.Path, args...),
 		ready: make(chan serve.Ready, 1),
 		done:  make(chan struct{}),
 	}
 	p.cmd.SysProcAttr = attributes()
-	p.cmd.Env = slices.Concat(os.Environ(), r.env, as.env, []string{parentVariable + "=stdin"})
+	p.cmd.Env = slices.Concat(os.Environ(), r.o.Env, c.env, []string{parentVariable + "=stdin"})
 	input, err1 := p.cmd.StdinPipe()
 	output, err2 := p.cmd.StdoutPipe()
 	log, err3 := p.cmd.StderrPipe()
-	for _, err := range []error{err1, err2, err3} {
-		if err != nil {
-			return nil, fmt.Errorf("start %s: %w", name, err)
-		}
+	err := errors.Join(err1, err2, err3)
+	if err == nil {
+		err = r.spawner.do(p.cmd.Start)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", c.name, err)
 	}
 	p.input = input
-	if err := r.spawner.do(p.cmd.Start); err != nil {
-		return nil, fmt.Errorf("start %s: %w", name, err)
-	}
-	go func() { _ = as.write(input) }() // a child that cannot read it ends with an error by itself
-	go p.watch(output, log, &r.journal)
+	go func() { _ = c.write(input) }() // a child that cannot read it ends with an error by itself
+	go p.watch(output, log, &r.log)
 	return p, nil
 }
 
 // watch reads the child's output and log until the child ends.
-func (p *process) watch(output, log io.Reader, j *journal) {
+func (p *process) watch(output, log io.Reader, l *logWriter) {
 	defer close(p.done)
 	keep := func(line string) {
 		p.tail.add(line)
-		j.line(p.name, line)
+		l.line(p.name, line)
 	}
 	var both sync.WaitGroup
 	both.Go(func() {

@@ -8,9 +8,9 @@ import (
 	"github.com/rackfab/rackfab/services/controller"
 )
 
-// blameLimit is how long Run waits for the process of a failed node to end, so that
+// exitWait is how long Run waits for the process of a failed node to end, so that
 // the error can say how it ended.
-const blameLimit = 2 * time.Second
+const exitWait = 2 * time.Second
 
 // Run runs a scenario on the rack and returns its report. progress, if not nil, is
 // called a few times a second. If the process of a node or of the controller ends
@@ -22,16 +22,16 @@ func (r *Rack) Run(ctx context.Context, q controller.Request, progress func(cont
 	defer context.AfterFunc(r.ctx, cancel)()
 	report, err := r.client.Run(ctx, q, progress)
 	if err != nil {
-		return nil, r.blame(ctx, err)
+		return nil, r.cause(ctx, err)
 	}
 	return report, nil
 }
 
-// blame returns the ProcessError of the process that caused err, or err if no process
+// cause returns the ProcessError of the process that caused err, or err if no process
 // has ended.
-func (r *Rack) blame(ctx context.Context, err error) error {
+func (r *Rack) cause(ctx context.Context, err error) error {
 	if p := r.nodes[controller.FailedNode(err)]; p != nil {
-		limit := time.NewTimer(blameLimit)
+		limit := time.NewTimer(exitWait)
 		defer limit.Stop()
 		select {
 		case <-p.done:

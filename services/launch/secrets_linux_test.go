@@ -8,13 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/services/controller"
 )
 
 // No secret of a rack is in the arguments or the environment of a process, in a log,
 // or in a file that the rack has written.
-func TestNoSecretIsShown(t *testing.T) {
+func TestSecretsAreNotVisible(t *testing.T) {
 	var log bytes.Buffer
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
@@ -26,7 +25,7 @@ func TestNoSecretIsShown(t *testing.T) {
 	if _, err := r.Run(t.Context(), controller.Request{ID: "a", Scenario: []byte(pair), Quiet: true}, nil); err != nil {
 		t.Fatal(err)
 	}
-	shown := map[string]string{"the rack, printed": fmt.Sprintf("%v %+v", r.keys, r.inheritance("h0"))}
+	shown := map[string]string{"the rack, printed": fmt.Sprintf("%v %+v", r.keys, r.secrets("h0"))}
 	for _, p := range r.all() {
 		for _, file := range []string{"cmdline", "environ"} {
 			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.cmd.Process.Pid, file))
@@ -49,35 +48,30 @@ func TestNoSecretIsShown(t *testing.T) {
 		}
 		shown[file] = string(text)
 	}
-	secrets := []bus.Key{r.keys.controller}
-	for _, k := range r.keys.nodes {
-		secrets = append(secrets, k)
-	}
 	for place, text := range shown {
-		for _, k := range secrets {
+		for _, k := range r.keys {
 			if strings.Contains(text, k.Seed()) {
-				t.Errorf("a key is shown by %s", place)
+				t.Errorf("a key is visible in %s", place)
 			}
 		}
 	}
-	if len(secrets) != 4 || len(shown) < 11 || !strings.Contains(shown["h0 cmdline"], "--name\x00h0") {
-		t.Errorf("looked for %d secrets in %d places", len(secrets), len(shown))
+	if len(r.keys) != 4 || len(shown) < 11 || !strings.Contains(shown["h0 cmdline"], "--name\x00h0") {
+		t.Errorf("looked for %d secrets in %d places", len(r.keys), len(shown))
 	}
 }
 
 // The login of an external bus is passed in the same way as a key.
-func TestTheLoginOfAnExternalBusIsOnNoCommandLine(t *testing.T) {
-	r, err := newRack(Options{})
+func TestExternalLoginIsNotOnTheCommandLine(t *testing.T) {
+	r, err := newRack(Options{Bus: "nats://root:hunter2@127.0.0.1:4222"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	r.join(Options{Bus: "nats://root:hunter2@127.0.0.1:4222"})
 	if r.url != "nats://127.0.0.1:4222" {
-		t.Errorf("the processes are told %s", r.url)
+		t.Errorf("URL on the command lines: %s", r.url)
 	}
 	var handed bytes.Buffer
-	if err := r.inheritance("h0").write(&handed); err != nil || !strings.Contains(handed.String(), "hunter2") {
-		t.Errorf("handed over: %s, %v", &handed, err)
+	if err := r.secrets("h0").write(&handed); err != nil || !strings.Contains(handed.String(), "hunter2") {
+		t.Errorf("written: %s, %v", &handed, err)
 	}
 }

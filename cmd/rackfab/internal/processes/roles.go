@@ -25,7 +25,7 @@ type role struct {
 
 	nkey, keys, tls string
 	make, open      bool
-	given           launch.Inheritance // from the launcher
+	given           launch.Secrets // from the launcher
 	who             *identity.TLS
 }
 
@@ -100,7 +100,7 @@ func (r *role) users() ([]bus.User, error) {
 
 // enter stores what the process inherits from its launcher, and loads the keys and
 // certificates that the flags name, for the process of that role.
-func (r *role) enter(role string, given launch.Inheritance) (err error) {
+func (r *role) enter(role string, given launch.Secrets) (err error) {
 	r.given = given
 	if r.make {
 		if err := r.makeMissing(); err != nil {

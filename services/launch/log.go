@@ -55,18 +55,18 @@ func eachLine(r io.Reader, do func(string)) {
 	}
 }
 
-// journal writes whole lines of several children to one writer. It is safe for
+// logWriter writes whole lines of several children to one writer. It is safe for
 // concurrent use. With a nil writer, it discards the lines.
-type journal struct {
+type logWriter struct {
 	mu sync.Mutex
 	w  io.Writer
 }
 
-func (j *journal) line(name, text string) {
-	if j.w == nil {
+func (l *logWriter) line(name, text string) {
+	if l.w == nil {
 		return
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	_, _ = fmt.Fprintf(j.w, "%s: %s\n", name, text)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, _ = fmt.Fprintf(l.w, "%s: %s\n", name, text)
 }

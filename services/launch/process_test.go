@@ -1,0 +1,22 @@
+package launch
+
+import (
+	"testing"
+
+	"github.com/rackfab/rackfab/identity"
+)
+
+// The error calls a process a node only if it is one, whatever its name.
+func TestProcessErrorNamesTheProcess(t *testing.T) {
+	for want, e := range map[string]ProcessError{
+		"bus (process 7): exit status 1":      {Name: identity.Bus, PID: 7, State: "exit status 1"},
+		"node bus (process 7): exit status 1": {Name: identity.Bus, Node: true, PID: 7, State: "exit status 1"},
+		"node bus (process 7): exit status 1\n  bus| why": {
+			Name: identity.Bus, Node: true, PID: 7, State: "exit status 1", Tail: []string{"why"},
+		},
+	} {
+		if got := e.Error(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
