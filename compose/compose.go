@@ -93,7 +93,7 @@ func check(s *topology.Scenario) error {
 	for _, n := range s.Nodes {
 		name := strings.ToLower(n.Name)
 		if other, ok := taken[name]; ok {
-			return fmt.Errorf("node %s: its container and its keys would have the name of %s", n.Name, other)
+			return fmt.Errorf("node %s: the name of its container is taken by %s", n.Name, other)
 		}
 		taken[name] = "node " + n.Name
 	}

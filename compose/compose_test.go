@@ -81,7 +81,7 @@ func pcn16to2(t *testing.T) *topology.Scenario {
 }
 
 // compose.yaml equals the output of `rackfab compose`; `make generate` writes it.
-func TestTheCommittedFileIsTheRackOfPCN(t *testing.T) {
+func TestCommittedFileIsGenerated(t *testing.T) {
 	want, err := File(pcn16to2(t), "", false)
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func TestTheCommittedFileIsTheRackOfPCN(t *testing.T) {
 	}
 }
 
-func TestEveryProcessIsAContainerWithoutRights(t *testing.T) {
+func TestContainersAreUnprivileged(t *testing.T) {
 	s := pcn16to2(t)
 	text, err := File(s, "", false)
 	if err != nil {
@@ -108,7 +108,7 @@ func TestEveryProcessIsAContainerWithoutRights(t *testing.T) {
 	}
 	for name, c := range d.Services {
 		if !c.ReadOnly || !slices.Equal(c.CapDrop, []string{"ALL"}) || !slices.Equal(c.SecurityOpt, []string{"no-new-privileges:true"}) {
-			t.Errorf("%s may more than it needs: %+v", name, c)
+			t.Errorf("%s has privileges: %+v", name, c)
 		}
 		if c.Memory == "" || c.CPUs == 0 || c.PIDs == 0 {
 			t.Errorf("%s has no limit: %+v", name, c)
@@ -130,7 +130,7 @@ func TestEveryProcessIsAContainerWithoutRights(t *testing.T) {
 
 // The bus writes every member's key to a volume in memory that only the member reads.
 // With TLS the same holds for certificates.
-func TestAContainerHasItsOwnKeyAlone(t *testing.T) {
+func TestContainerMountsOnlyItsOwnKey(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		s := pcn16to2(t)
 		text, err := File(s, "", secure)
@@ -173,7 +173,7 @@ func TestAContainerHasItsOwnKeyAlone(t *testing.T) {
 
 // Only the controller and the collector are reachable from outside, from this machine
 // only, and no other container can reach the outside.
-func TestOnlyControllerAndCollectorArePublishedOnLoopback(t *testing.T) {
+func TestPublishedPorts(t *testing.T) {
 	text, err := File(pcn16to2(t), "", false)
 	if err != nil {
 		t.Fatal(err)
@@ -215,7 +215,7 @@ func TestImage(t *testing.T) {
 }
 
 // YAML 1.1, which docker-compose reads, parses bare words such as on as booleans.
-func TestNamesThatYAMLWouldTakeForSomethingElseAreQuoted(t *testing.T) {
+func TestAmbiguousNamesAreQuoted(t *testing.T) {
 	text, err := File(pair(t, "on", "no"), "", false)
 	if err != nil {
 		t.Fatal(err)
@@ -227,11 +227,11 @@ func TestNamesThatYAMLWouldTakeForSomethingElseAreQuoted(t *testing.T) {
 	}
 }
 
-func TestNamesThatMakeNoContainersAreRefused(t *testing.T) {
+func TestInvalidContainerNames(t *testing.T) {
 	for _, tt := range []struct{ a, b, want string }{
-		{"a", "bus", "node bus: its container and its keys would have the name of the bus"},
-		{"Controller", "b", "node Controller: its container and its keys would have the name of the controller"},
-		{"h0", "H0", "node H0: its container and its keys would have the name of node h0"},
+		{"a", "bus", "node bus: the name of its container is taken by the bus"},
+		{"Controller", "b", "node Controller: the name of its container is taken by the controller"},
+		{"h0", "H0", "node H0: the name of its container is taken by node h0"},
 	} {
 		if _, err := File(pair(t, tt.a, tt.b), "", false); err == nil || err.Error() != tt.want {
 			t.Errorf("%s, %s: %v", tt.a, tt.b, err)
@@ -244,7 +244,7 @@ func isBackend(name string, _ service) bool { return slices.Contains(backends, n
 // Back ends start only on request, have resource limits and are reachable from this
 // machine only, and their configuration files lie beside the Compose file. A rack with
 // its own image or with TLS has no back ends.
-func TestBackendsAreAProfile(t *testing.T) {
+func TestBackendsProfile(t *testing.T) {
 	for _, test := range []struct {
 		image  string
 		secure bool
@@ -322,7 +322,7 @@ func checkTargets(t *testing.T) {
 }
 
 // Every package of the program is in the build context of the image.
-func TestTheImageHasEveryRoom(t *testing.T) {
+func TestImageHasEveryPackage(t *testing.T) {
 	ignore, err := os.ReadFile("../.dockerignore")
 	if err != nil {
 		t.Fatal(err)

@@ -87,7 +87,7 @@ func checkNames(nodes []string) error {
 		if err := bus.CheckToken(n); err != nil {
 			faults = append(faults, err)
 		} else if slices.Contains(Reserved, n) || filepath.Base(n) != n {
-			faults = append(faults, fmt.Errorf("node %q: its folder would be that of another", n))
+			faults = append(faults, fmt.Errorf("node %q: the name is reserved or cannot name a folder", n))
 		}
 	}
 	return errors.Join(faults...)
@@ -108,7 +108,7 @@ func openCA(dir string, now time.Time) (*authority, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if !cert.IsCA || now.After(cert.NotAfter) {
-		return nil, fmt.Errorf("%s: no CA that holds now: remove it, and make all certificates anew", path)
+		return nil, fmt.Errorf("%s: not a valid CA, or expired: remove it and run `rackfab certs` again", path)
 	}
 	return &authority{cert, key, encode(certBlock, cert.Raw)}, nil
 }
@@ -148,7 +148,7 @@ func (a *authority) leaf(name string, hosts []string, now time.Time) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	t, err := template(name, place(name), now, leafLife)
+	t, err := template(name, unitOf(name), now, leafLife)
 	if err != nil {
 		return nil, err
 	}
@@ -170,11 +170,11 @@ func (a *authority) leaf(name string, hosts []string, now time.Time) ([]byte, er
 	return encodePair(der, key)
 }
 
-func template(name, place string, now time.Time, life time.Duration) (*x509.Certificate, error) {
+func template(name, unit string, now time.Time, life time.Duration) (*x509.Certificate, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 	return &x509.Certificate{
 		SerialNumber: serial,
-		Subject:      pkix.Name{CommonName: name, OrganizationalUnit: []string{place}, Organization: []string{"rackfab"}},
+		Subject:      pkix.Name{CommonName: name, OrganizationalUnit: []string{unit}, Organization: []string{"rackfab"}},
 		NotBefore:    now.Add(-skew),
 		NotAfter:     now.Add(life),
 	}, err

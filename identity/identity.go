@@ -65,7 +65,7 @@ func readSecret(path string) ([]byte, error) {
 		return nil, err
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return nil, fmt.Errorf("%s: others may read it (mode %04o): chmod 600", path, mode)
+		return nil, fmt.Errorf("%s: readable by others (mode %04o): chmod 600", path, mode)
 	}
 	return os.ReadFile(path)
 }
@@ -155,7 +155,7 @@ func onBus(dir string) ([]string, error) {
 		names = append(names, name)
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("%s: no folder of a node or of the controller in it", dir)
+		return nil, fmt.Errorf("%s: no folder of a node or of the controller", dir)
 	}
 	return names, nil
 }

@@ -23,7 +23,7 @@ func folder(t *testing.T, now time.Time) string {
 	return dir
 }
 
-func TestWhatIsMadeIsItsOwnersAlone(t *testing.T) {
+func TestFilesAreReadableByTheirOwnerOnly(t *testing.T) {
 	dir, files := folder(t, time.Now()), 0
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -49,7 +49,7 @@ func TestWhatIsMadeIsItsOwnersAlone(t *testing.T) {
 	}
 }
 
-func TestACertificateIsForItsMemberAndItsHosts(t *testing.T) {
+func TestCertificateCoversMemberAndHosts(t *testing.T) {
 	dir := folder(t, time.Now())
 	for member, names := range map[string][]string{
 		"h0":       {"h0", "localhost", "127.0.0.1", "::1", "rack.example", "192.0.2.1"},
@@ -107,14 +107,14 @@ func TestMakeAgain(t *testing.T) {
 	}
 }
 
-func TestNoFolderIsPlain(t *testing.T) {
+func TestEmptyFolderMeansPlainTCP(t *testing.T) {
 	who, err := Load("", "h0")
 	if who != nil || err != nil || who.Server() != nil || who.Client("x") != nil {
 		t.Errorf("%v, %v", who, err)
 	}
 }
 
-func TestTLSIsMutualAndOfVersion13(t *testing.T) {
+func TestMutualTLS13(t *testing.T) {
 	who, err := Load(folder(t, time.Now()), "h0")
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestTLSIsMutualAndOfVersion13(t *testing.T) {
 }
 
 // Every fault of a certificate is reported in one line that names the file.
-func TestLoadSaysWhatIsWrong(t *testing.T) {
+func TestLoadErrors(t *testing.T) {
 	remove := func(name string) func(*testing.T, string) {
 		return func(t *testing.T, dir string) { check(t, os.Remove(filepath.Join(dir, name))) }
 	}
@@ -148,19 +148,19 @@ func TestLoadSaysWhatIsWrong(t *testing.T) {
 		made       time.Time
 		spoil      func(*testing.T, string)
 	}{
-		{"nobody's", "no certificate of h0 in ", time.Now(), func(t *testing.T, dir string) { check(t, os.RemoveAll(filepath.Join(dir, "h0"))) }},
+		{"missing", "no certificate of h0 in ", time.Now(), func(t *testing.T, dir string) { check(t, os.RemoveAll(filepath.Join(dir, "h0"))) }},
 		{"no certificate", "h0/tls.pem: no such file", time.Now(), remove("h0/tls.pem")},
 		{"no CA", "h0/ca.pem: no such file", time.Now(), remove("h0/ca.pem")},
-		{"noise", "h0/tls.pem: no PEM in it", time.Now(), put("h0/tls.pem", "noise")},
+		{"not PEM", "h0/tls.pem: no PEM block", time.Now(), put("h0/tls.pem", "noise")},
 		{"no key", "h0/tls.pem: tls: ", time.Now(), swap("h0/ca.pem", "h0/tls.pem")},
-		{"CA is noise", "h0/ca.pem: no certificate in it", time.Now(), put("h0/ca.pem", "noise")},
-		{"another's", "h0/tls.pem is the certificate of s0, not of h0", time.Now(), swap("s0/tls.pem", "h0/tls.pem")},
-		{"expired", "h0/tls.pem: has expired on ", time.Now().Add(-year), func(*testing.T, string) {}},
-		{"not yet", "h0/tls.pem: holds from ", time.Now().Add(year), func(*testing.T, string) {}},
-		{"of another CA", "h0/tls.pem: not of the CA of ", time.Now(), func(t *testing.T, dir string) {
+		{"CA is not PEM", "h0/ca.pem: no certificate", time.Now(), put("h0/ca.pem", "noise")},
+		{"of another node", "h0/tls.pem: certificate of s0, want h0", time.Now(), swap("s0/tls.pem", "h0/tls.pem")},
+		{"expired", "h0/tls.pem: expired on ", time.Now().Add(-year), func(*testing.T, string) {}},
+		{"not yet", "h0/tls.pem: valid from ", time.Now().Add(year), func(*testing.T, string) {}},
+		{"of another CA", "h0/tls.pem: not signed by ", time.Now(), func(t *testing.T, dir string) {
 			swap("../"+filepath.Base(other(t, dir))+"/h0/tls.pem", "h0/tls.pem")(t, dir)
 		}},
-		{"read by others", "h0/tls.pem: others may read it (mode 0644): chmod 600", time.Now(), func(t *testing.T, dir string) { check(t, os.Chmod(filepath.Join(dir, "h0/tls.pem"), 0o644)) }},
+		{"readable by others", "h0/tls.pem: readable by others (mode 0644): chmod 600", time.Now(), func(t *testing.T, dir string) { check(t, os.Chmod(filepath.Join(dir, "h0/tls.pem"), 0o644)) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := folder(t, tt.made)
@@ -189,19 +189,19 @@ func check(t *testing.T, err error) {
 }
 
 // A member needs only its own folder, and so does a client that uses it.
-func TestAMembersOwnFolder(t *testing.T) {
+func TestMembersOwnFolder(t *testing.T) {
 	own := filepath.Join(folder(t, time.Now()), "h0")
 	for _, member := range []string{"h0", Client} {
 		if _, err := Load(own, member); err != nil {
 			t.Error(err)
 		}
 	}
-	if _, err := Load(own, "s0"); err == nil || !strings.Contains(err.Error(), "is the certificate of h0, not of s0") {
+	if _, err := Load(own, "s0"); err == nil || !strings.Contains(err.Error(), "certificate of h0, want s0") {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestUsersAreTheControllerAndTheNodes(t *testing.T) {
+func TestUsers(t *testing.T) {
 	dir := folder(t, time.Now())
 	users, err := Users(dir, "r")
 	check(t, err)
@@ -216,7 +216,7 @@ func TestUsersAreTheControllerAndTheNodes(t *testing.T) {
 	check(t, os.WriteFile(KeyPath(dir, "h0"), []byte("noise"), 0o600))
 	check(t, os.Chmod(KeyPath(dir, "s0"), 0o604))
 	_, err = Users(dir, "r")
-	for _, want := range []string{"h0/nkey: no nkey seed", "s0/nkey: others may read it"} {
+	for _, want := range []string{"h0/nkey: no nkey seed", "s0/nkey: readable by others"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
@@ -228,7 +228,7 @@ func TestUsersAreTheControllerAndTheNodes(t *testing.T) {
 	}
 }
 
-func TestNamesThatMakeNoFolderAreRefused(t *testing.T) {
+func TestInvalidFolderNames(t *testing.T) {
 	for _, name := range []string{Bus, Controller, Collector, Client, CA, "a/b", "..", "a b", ""} {
 		if err := Make(t.TempDir(), []string{"h0", name}, nil, time.Now()); err == nil {
 			t.Errorf("made a folder of %q", name)
@@ -236,7 +236,7 @@ func TestNamesThatMakeNoFolderAreRefused(t *testing.T) {
 	}
 }
 
-func TestACAThatIsNoneIsAFault(t *testing.T) {
+func TestInvalidCA(t *testing.T) {
 	dir := folder(t, time.Now())
 	text, err := os.ReadFile(filepath.Join(dir, "h0", "tls.pem"))
 	check(t, err)

@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// nodePlace is the organizational unit in the certificate of every node. The unit of any
+// nodeUnit is the organizational unit in the certificate of every node. The unit of any
 // other member is the member's own name.
-const nodePlace = "node"
+const nodeUnit = "node"
 
-func place(member string) string {
+func unitOf(member string) string {
 	if slices.Contains(Reserved, member) {
 		return member
 	}
-	return nodePlace
+	return nodeUnit
 }
 
 // TLS holds the certificate of a member and the CA that it trusts, for mutual TLS 1.3. A
@@ -41,7 +41,7 @@ func Load(dir, member string) (*TLS, error) {
 	home := filepath.Join(dir, member)
 	if _, err := os.Stat(home); err != nil {
 		if home = dir; !isFile(filepath.Join(dir, leafFile)) {
-			return nil, fmt.Errorf("no certificate of %s in %s: `rackfab certs --dir %[2]s` makes them", member, dir)
+			return nil, fmt.Errorf("no certificate of %s in %s: `rackfab certs --dir %[2]s` creates them", member, dir)
 		}
 	}
 	t, err := load(home, time.Now())
@@ -49,7 +49,7 @@ func Load(dir, member string) (*TLS, error) {
 		return nil, err
 	}
 	if name := t.cert.Leaf.Subject.CommonName; name != member && member != Client {
-		return nil, fmt.Errorf("%s is the certificate of %s, not of %s", filepath.Join(home, leafFile), name, member)
+		return nil, fmt.Errorf("%s: certificate of %s, want %s", filepath.Join(home, leafFile), name, member)
 	}
 	return t, nil
 }
@@ -76,17 +76,17 @@ func load(home string, now time.Time) (*TLS, error) {
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(ca) {
-		return nil, fmt.Errorf("%s: no certificate in it", caPath)
+		return nil, fmt.Errorf("%s: no certificate", caPath)
 	}
 	switch {
 	case now.After(cert.NotAfter):
-		return nil, fmt.Errorf("%s: has expired on %s: `rackfab certs` makes it anew", leafPath, cert.NotAfter.Format(time.DateOnly))
+		return nil, fmt.Errorf("%s: expired on %s: `rackfab certs` renews it", leafPath, cert.NotAfter.Format(time.DateOnly))
 	case now.Before(cert.NotBefore):
-		return nil, fmt.Errorf("%s: holds from %s on, and this machine's clock says %s", leafPath, cert.NotBefore.Format(time.DateTime), now.Format(time.DateTime))
+		return nil, fmt.Errorf("%s: valid from %s, but this machine's clock says %s", leafPath, cert.NotBefore.Format(time.DateTime), now.Format(time.DateTime))
 	}
 	any := []x509.ExtKeyUsage{x509.ExtKeyUsageAny}
 	if _, err := cert.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: now, KeyUsages: any}); err != nil {
-		return nil, fmt.Errorf("%s: not of the CA of %s: %w", leafPath, caPath, err)
+		return nil, fmt.Errorf("%s: not signed by %s: %w", leafPath, caPath, err)
 	}
 	return &TLS{tls.Certificate{Certificate: [][]byte{cert.Raw}, PrivateKey: key, Leaf: cert}, roots}, nil
 }
@@ -97,13 +97,13 @@ func parsePair(text []byte) (cert *x509.Certificate, key crypto.Signer, err erro
 	if err != nil {
 		block, _ := pem.Decode(text)
 		if block == nil {
-			err = errors.New("no PEM in it")
+			err = errors.New("no PEM block")
 		}
 		return nil, nil, err
 	}
 	key, ok := pair.PrivateKey.(crypto.Signer)
 	if !ok {
-		return nil, nil, errors.New("its key cannot sign")
+		return nil, nil, errors.New("the private key cannot sign")
 	}
 	return pair.Leaf, key, nil
 }

@@ -312,7 +312,7 @@ func TestTLSThatWillNotDoIsSaid(t *testing.T) {
 		c.SetArgs(append(strings.Fields(args), "--tls", missing))
 		c.SetOut(io.Discard)
 		err := c.ExecuteContext(t.Context())
-		if want := fmt.Sprintf("in %s: `rackfab certs --dir %[1]s` makes them", missing); err == nil || !strings.HasPrefix(err.Error(), "--tls: no certificate of ") || !strings.HasSuffix(err.Error(), want) {
+		if want := fmt.Sprintf("in %s: `rackfab certs --dir %[1]s` creates them", missing); err == nil || !strings.HasPrefix(err.Error(), "--tls: no certificate of ") || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: %v", args, err)
 		}
 	}
