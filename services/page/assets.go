@@ -47,7 +47,7 @@ func packed() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a := all[r.URL.Path]
 		if a == nil {
-			refuse(w, http.StatusNotFound, "nothing is called "+r.URL.Path)
+			sendError(w, http.StatusNotFound, "no file "+r.URL.Path)
 			return
 		}
 		a.serve(w, r)

@@ -69,12 +69,12 @@ func unary[Q, A proto.Message](method func(context.Context, Q, ...grpc.CallOptio
 func (p *Page) call(w http.ResponseWriter, r *http.Request) {
 	made := p.calls[r.PathValue("method")]
 	if made == nil {
-		refuse(w, http.StatusNotFound, "no call "+r.PathValue("method")+": there is no controller or no collector behind this page, or no such call")
+		sendError(w, http.StatusNotFound, "no call "+r.PathValue("method")+": it does not exist, or this page has no controller or no collector")
 		return
 	}
 	in, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCall))
 	if err != nil {
-		refuse(w, http.StatusRequestEntityTooLarge, "a call is at most 1 MiB")
+		sendError(w, http.StatusRequestEntityTooLarge, "a call may have at most 1 MiB")
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), callLimit)
@@ -84,9 +84,7 @@ func (p *Page) call(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write(out) // the client may have disconnected
+	send(w, http.StatusOK, out)
 }
 
 // statuses maps gRPC codes to HTTP statuses, as google.rpc.Code does.

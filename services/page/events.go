@@ -1,6 +1,7 @@
 package page
 
 import (
+	"bufio"
 	"fmt"
 	"net/http"
 	"time"
@@ -9,9 +10,9 @@ import (
 // writeLimit is how long a write to a viewer may block before its stream ends.
 const writeLimit = 30 * time.Second
 
-// beat is the maximum silence of a stream. It keeps proxies from closing the stream and
-// detects viewers that have disconnected.
-const beat = 15 * time.Second
+// maxSilence is the maximum silence of a stream. It keeps proxies from closing the
+// stream and detects viewers that have disconnected.
+const maxSilence = 15 * time.Second
 
 // live sends server-sent events: "rack" identifies the run or says why there is none,
 // "frame" is the state of the rack, and "missed" is the number of frames that this
@@ -19,16 +20,16 @@ const beat = 15 * time.Second
 func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 	v := p.feed.join()
 	if v == nil {
-		refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("%d look on already", maxViewers))
+		sendError(w, http.StatusServiceUnavailable, fmt.Sprintf("%d viewers are connected, which is the maximum", maxViewers))
 		return
 	}
-	defer p.feed.part(v)
+	defer p.feed.leave(v)
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no")
 	out := http.NewResponseController(w)
-	quiet := time.NewTicker(beat)
+	quiet := time.NewTicker(maxSilence)
 	defer quiet.Stop()
 	for {
 		text := []byte(":\n\n")
@@ -37,7 +38,7 @@ func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 			if !open {
 				return
 			}
-			text = p.feed.takeFor(v).event()
+			text = p.feed.next(v).events()
 		case <-quiet.C:
 		case <-r.Context().Done():
 			return
@@ -55,22 +56,16 @@ func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// event encodes a view as server-sent events.
-func (s view) event() (b []byte) {
-	if s.changed {
-		b = append(b, "event: rack\ndata: {\"run\":"...)
-		b = number(b, int64(s.epoch))
-		b = text(append(b, `,"absent":`...), s.absent)
-		b = append(b, "}\n\n"...)
+// events encodes an update as server-sent events.
+func (u update) events() (b []byte) {
+	if u.changed {
+		b = fmt.Appendf(b, "event: rack\ndata: {\"run\":%d,\"absent\":%s}\n\n", u.run, marshal(u.absent))
 	}
-	if s.missed > 0 {
-		b = number(append(b, "event: missed\ndata: "...), int64(s.missed))
-		b = append(b, "\n\n"...)
+	if u.missed > 0 {
+		b = fmt.Appendf(b, "event: missed\ndata: %d\n\n", u.missed)
 	}
-	if s.frame != nil {
-		b = append(b, "event: frame\ndata: "...)
-		b = append(b, s.frame.json...)
-		b = append(b, "\n\n"...)
+	if u.frame != nil {
+		b = fmt.Appendf(b, "event: frame\ndata: %s\n\n", u.frame.json)
 	}
 	return b
 }
@@ -79,15 +74,14 @@ func (s view) event() (b []byte) {
 func (p *Page) history(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	b := []byte("[")
-	for i, f := range p.feed.remembered() {
-		b = append(comma(b, i), f.json...)
-		if len(b) > 1<<16 {
-			if _, err := w.Write(b); err != nil {
-				return
-			}
-			b = b[:0]
+	out := bufio.NewWriter(w)
+	_ = out.WriteByte('[') // out keeps an error until Flush
+	for i, f := range p.feed.history() {
+		if i > 0 {
+			_ = out.WriteByte(',')
 		}
+		_, _ = out.Write(f.json)
 	}
-	_, _ = w.Write(append(b, ']')) // the client may have disconnected
+	_ = out.WriteByte(']')
+	_ = out.Flush() // the client may have disconnected
 }

@@ -15,7 +15,7 @@ type rack struct {
 	applied []*rackfabv1.ApplyRequest
 	err     error
 	watched chan *rackfabv1.WatchRequest  // receives each request, if there is room
-	stands  chan *rackfabv1.WatchResponse // responses of the streams; close it to end them
+	states  chan *rackfabv1.WatchResponse // responses of the streams; close it to end them
 }
 
 func (r *rack) Apply(_ context.Context, q *rackfabv1.ApplyRequest, _ ...grpc.CallOption) (*rackfabv1.ApplyResponse, error) {
@@ -28,7 +28,7 @@ func (r *rack) Watch(ctx context.Context, q *rackfabv1.WatchRequest, _ ...grpc.C
 	case r.watched <- q:
 	default:
 	}
-	return &stream{ctx: ctx, from: r.stands}, nil
+	return &stream{ctx: ctx, from: r.states}, nil
 }
 
 // stream is a stream of Watch responses.
@@ -50,8 +50,8 @@ func (s *stream) Recv() (*rackfabv1.WatchResponse, error) {
 	}
 }
 
-// standing returns the state of a rack of one NIC and one switch at an instant.
-func standing(at int64) *rackfabv1.WatchResponse {
+// state returns the state of a rack of one NIC and one switch at an instant.
+func state(at int64) *rackfabv1.WatchResponse {
 	return &rackfabv1.WatchResponse{
 		Status: &rackfabv1.RackStatus{Scenario: "pair", Scheme: "pcn", State: rackfabv1.RackState_RACK_STATE_RUNNING, AtPs: at, GrantedPs: at, Digest: 0xab},
 		Nodes: []*rackfabv1.NodeStats{

@@ -3,6 +3,7 @@ package page
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,20 +30,24 @@ type feed struct {
 	ring    ring
 	latest  *frame
 	absent  string // why there is no rack, "" if there is one
-	epoch   int    // counts runs
+	run     int    // counts runs
 	viewers map[*viewer]struct{}
-	wake    chan struct{} // signals that the first viewer has joined or the last one left
+	wake    chan struct{} // signals that a viewer has joined or left
 	closed  bool
 }
 
 // viewer is one stream of events.
 type viewer struct {
-	ready chan struct{} // holds a token while an event is ready
-	// Guarded by feed.mu:
-	next    *frame // nil if already taken
+	ready  chan struct{} // holds a token while an update is ready
+	update               // guarded by feed.mu
+}
+
+// update is the set of changes that a viewer takes at once.
+type update struct {
+	frame   *frame // nil for none
 	absent  string
-	epoch   int
-	changed bool // absent or epoch has changed
+	run     int
+	changed bool // absent or run has changed since the previous update
 	missed  int  // frames that were replaced
 }
 
@@ -52,42 +57,42 @@ func newFeed() *feed {
 
 // follow watches the rack until ctx ends. It reconnects whenever a stream ends.
 func (f *feed) follow(ctx context.Context, api rackfabv1.FabricServiceClient) {
-	pause := time.NewTimer(0)
-	defer pause.Stop()
+	retry := time.NewTimer(0)
+	defer retry.Stop()
 	for ctx.Err() == nil {
 		err := f.watch(ctx, api)
-		if errors.Is(err, errOtherPace) {
+		if errors.Is(err, errOtherInterval) {
 			continue
 		}
-		f.leave(status.Convert(err).Message())
-		pause.Reset(retryEvery)
+		f.lose(status.Convert(err).Message())
+		retry.Reset(retryEvery)
 		select {
-		case <-pause.C:
+		case <-retry.C:
 		case <-ctx.Done():
 		}
 	}
 }
 
-// errOtherPace means that a stream ended because another polling interval is needed.
-var errOtherPace = errors.New("another pace is wanted")
+// errOtherInterval means that a stream ended because another polling interval is needed.
+var errOtherInterval = errors.New("polling interval changes")
 
 // watch receives one stream. It polls faster while a viewer is connected.
 func (f *feed) watch(ctx context.Context, api rackfabv1.FabricServiceClient) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	looked := f.looked()
+	watched := f.watched()
 	every := int32(idleEvery)
-	if looked {
+	if watched {
 		every = watchedEvery
 	}
-	var attending sync.WaitGroup // ends before the next stream, so that it takes none of its tokens
-	defer attending.Wait()
+	var waiting sync.WaitGroup // ends before the next stream, so that it takes none of its tokens
+	defer waiting.Wait()
 	defer cancel(nil)
-	attending.Go(func() {
+	waiting.Go(func() {
 		for {
 			select {
 			case <-f.wake:
-				if f.looked() != looked {
-					cancel(errOtherPace)
+				if f.watched() != watched {
+					cancel(errOtherInterval)
 					return
 				}
 			case <-ctx.Done():
@@ -99,23 +104,24 @@ func (f *feed) watch(ctx context.Context, api rackfabv1.FabricServiceClient) err
 	for err == nil {
 		var w *rackfabv1.WatchResponse
 		if w, err = stream.Recv(); err == nil {
-			f.take(w)
+			f.receive(w)
 		}
 	}
-	if errors.Is(context.Cause(ctx), errOtherPace) {
-		return errOtherPace
+	if errors.Is(context.Cause(ctx), errOtherInterval) {
+		return errOtherInterval
 	}
 	return err
 }
 
-func (f *feed) looked() bool {
+// watched reports whether a viewer is connected.
+func (f *feed) watched() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.viewers) > 0
 }
 
-// take sends the state of the rack to the viewers unless it is unchanged.
-func (f *feed) take(w *rackfabv1.WatchResponse) {
+// receive sends the state of the rack to the viewers unless it is unchanged.
+func (f *feed) receive(w *rackfabv1.WatchResponse) {
 	if len(w.GetNodes()) == 0 {
 		return // no time granted yet
 	}
@@ -123,10 +129,10 @@ func (f *feed) take(w *rackfabv1.WatchResponse) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.latest != nil && next.at < f.latest.at || f.absent != "" {
-		f.ring.clear()
+		f.ring = ring{}
 		f.latest, f.absent = nil, ""
-		f.epoch++
-		f.tellAll()
+		f.run++
+		f.announce()
 	}
 	if f.latest != nil && string(f.latest.json) == string(next.json) {
 		return
@@ -136,40 +142,36 @@ func (f *feed) take(w *rackfabv1.WatchResponse) {
 	}
 	f.latest = &next
 	for v := range f.viewers {
-		v.offer(&next)
+		if v.frame != nil {
+			v.missed++
+		}
+		v.frame = &next
+		signal(v.ready)
 	}
 }
 
-// leave records that there is no rack, and why.
-func (f *feed) leave(why string) {
+// lose records that there is no rack, and why.
+func (f *feed) lose(why string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.absent != why {
 		f.absent, f.latest = why, nil
-		f.tellAll()
+		f.announce()
 	}
 }
 
-// tellAll notifies viewers whether there is a rack, and of its run. The caller holds mu.
-func (f *feed) tellAll() {
+// announce notifies all viewers of the run, or of its absence. The caller holds mu.
+func (f *feed) announce() {
 	for v := range f.viewers {
-		v.absent, v.epoch, v.changed, v.next = f.absent, f.epoch, true, nil
-		v.signal()
+		v.update = update{absent: f.absent, run: f.run, changed: true, missed: v.missed}
+		signal(v.ready)
 	}
 }
 
-// offer replaces the frame that the viewer has not taken. The caller holds feed.mu.
-func (v *viewer) offer(next *frame) {
-	if v.next != nil {
-		v.missed++
-	}
-	v.next = next
-	v.signal()
-}
-
-func (v *viewer) signal() {
+// signal puts a token into a channel of capacity 1 unless it holds one.
+func signal(c chan<- struct{}) {
 	select {
-	case v.ready <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
@@ -182,50 +184,35 @@ func (f *feed) join() *viewer {
 	if f.closed || len(f.viewers) == maxViewers {
 		return nil
 	}
-	v := &viewer{ready: make(chan struct{}, 1), next: f.latest, absent: f.absent, epoch: f.epoch, changed: true}
-	v.signal()
+	v := &viewer{ready: make(chan struct{}, 1), update: update{frame: f.latest, absent: f.absent, run: f.run, changed: true}}
+	signal(v.ready)
 	f.viewers[v] = struct{}{}
-	f.nudge()
+	signal(f.wake)
 	return v
 }
 
-// part removes a viewer.
-func (f *feed) part(v *viewer) {
+// leave removes a viewer.
+func (f *feed) leave(v *viewer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.viewers, v)
-	f.nudge()
+	signal(f.wake)
 }
 
-func (f *feed) nudge() {
-	select {
-	case f.wake <- struct{}{}:
-	default:
-	}
-}
-
-// view is the set of changes that a viewer takes at once.
-type view struct {
-	frame   *frame // nil for none
-	absent  string
-	epoch   int
-	changed bool // absent or epoch has changed since the previous view
-	missed  int
-}
-
-func (f *feed) takeFor(v *viewer) view {
+// next takes the update of a viewer.
+func (f *feed) next(v *viewer) update {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	out := view{v.next, v.absent, v.epoch, v.changed, v.missed}
-	v.next, v.changed, v.missed = nil, false, 0
+	out := v.update
+	v.frame, v.changed, v.missed = nil, false, 0
 	return out
 }
 
-// remembered returns the recorded frames of the run.
-func (f *feed) remembered() []frame {
+// history returns the recorded frames of the run.
+func (f *feed) history() []frame {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return append([]frame(nil), f.ring.frames...)
+	return slices.Clone(f.ring.frames)
 }
 
 // close ends the streams of all viewers.

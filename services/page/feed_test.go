@@ -14,8 +14,8 @@ import (
 )
 
 // A frame contains ports, the flows of a burst as one entry, and flags.
-func TestFrameIsWhatTheBrowserReads(t *testing.T) {
-	f := newFrame(standing(42))
+func TestFrameEncoding(t *testing.T) {
+	f := newFrame(state(42))
 	var got, want any
 	if err := json.Unmarshal(f.json, &got); err != nil {
 		t.Fatalf("%s: %v", f.json, err)
@@ -70,23 +70,23 @@ func TestRingIsBounded(t *testing.T) {
 
 // A viewer that takes nothing costs the memory of one frame; it then receives the number
 // of missed frames and the latest frame.
-func TestASlowViewerSkips(t *testing.T) {
+func TestASlowViewerMissesFrames(t *testing.T) {
 	f := newFeed()
 	v := f.join()
-	f.takeFor(v)
+	f.next(v)
 	const n = 5000
 	for i := range n {
-		f.take(standing(int64(i)))
+		f.receive(state(int64(i)))
 	}
-	got := f.takeFor(v)
+	got := f.next(v)
 	if got.missed != n-1 || got.frame == nil || got.frame.at != n-1 || len(v.ready) > 1 {
 		t.Errorf("missed %d, frame %+v", got.missed, got.frame)
 	}
-	if again := f.takeFor(v); again.frame != nil || again.missed != 0 {
+	if again := f.next(v); again.frame != nil || again.missed != 0 {
 		t.Errorf("again: %+v", again)
 	}
-	if len(f.remembered()) > ringFrames {
-		t.Errorf("%d frames remembered", len(f.remembered()))
+	if len(f.history()) > ringFrames {
+		t.Errorf("%d frames recorded", len(f.history()))
 	}
 }
 
@@ -98,23 +98,23 @@ func TestViewersAreBounded(t *testing.T) {
 		all = append(all, f.join())
 	}
 	if f.join() != nil {
-		t.Fatal("one more than fit")
+		t.Fatal("accepted more than the maximum")
 	}
-	f.part(all[0])
+	f.leave(all[0])
 	if f.join() == nil {
-		t.Error("no room after one has left")
+		t.Error("refused a viewer after one has left")
 	}
 }
 
 // The stream reports the rack, its frames and its end, polls faster while a viewer is
 // connected, and omits unchanged frames.
-func TestLiveTellsTheRack(t *testing.T) {
-	r := &rack{watched: make(chan *rackfabv1.WatchRequest, 8), stands: make(chan *rackfabv1.WatchResponse)}
+func TestLiveStream(t *testing.T) {
+	r := &rack{watched: make(chan *rackfabv1.WatchRequest, 8), states: make(chan *rackfabv1.WatchResponse)}
 	p := newPage(t, Options{Fabric: r})
 	server := httptest.NewServer(p)
 	defer server.Close()
 	if q := <-r.watched; q.GetEveryMs() != idleEvery {
-		t.Errorf("nobody looks, and it asks every %d ms", q.GetEveryMs())
+		t.Errorf("polls every %d ms without a viewer", q.GetEveryMs())
 	}
 	q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/api/live", http.NoBody)
 	if err != nil {
@@ -126,7 +126,7 @@ func TestLiveTellsTheRack(t *testing.T) {
 	}
 	defer out.Body.Close()
 	if q := <-r.watched; q.GetEveryMs() != watchedEvery {
-		t.Errorf("somebody looks, and it asks every %d ms", q.GetEveryMs())
+		t.Errorf("polls every %d ms with a viewer", q.GetEveryMs())
 	}
 	lines := bufio.NewScanner(out.Body)
 	event := func() (text string) {
@@ -138,19 +138,19 @@ func TestLiveTellsTheRack(t *testing.T) {
 	if e := event(); !strings.HasPrefix(e, "event: rack\n") || !strings.Contains(e, `"absent":"no controller"`) {
 		t.Errorf("first: %s", e)
 	}
-	r.stands <- standing(1)
+	r.states <- state(1)
 	if e := event(); e != "event: rack\ndata: {\"run\":1,\"absent\":\"\"}\n" {
 		t.Errorf("rack: %s", e)
 	}
 	if e := event(); !strings.HasPrefix(e, "event: frame\ndata: {\"at\":1,") {
 		t.Errorf("frame: %s", e)
 	}
-	r.stands <- standing(1) // unchanged
-	r.stands <- standing(9)
+	r.states <- state(1) // unchanged
+	r.states <- state(9)
 	if e := event(); !strings.HasPrefix(e, "event: frame\ndata: {\"at\":9,") {
 		t.Errorf("frame: %s", e)
 	}
-	r.stands <- standing(3) // an earlier instant: another run
+	r.states <- state(3) // an earlier instant: another run
 	if e := event(); e != "event: rack\ndata: {\"run\":2,\"absent\":\"\"}\n" {
 		t.Errorf("rack: %s", e)
 	}
@@ -160,14 +160,14 @@ func TestLiveTellsTheRack(t *testing.T) {
 	if err := json.Unmarshal([]byte(history), &frames); err != nil || len(frames) != 1 || frames[0].At != 3 {
 		t.Errorf("history %s: %v", history, err)
 	}
-	close(r.stands)
+	close(r.states)
 	if e := event(); !strings.HasPrefix(e, "event: rack\n") || strings.Contains(e, `"absent":""`) {
 		t.Errorf("after the end: %s", e)
 	}
 }
 
 func BenchmarkFrame(b *testing.B) {
-	w := standing(1)
+	w := state(1)
 	for range 16 {
 		w.Nodes = append(w.Nodes, w.GetNodes()[0])
 	}

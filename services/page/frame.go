@@ -1,26 +1,45 @@
 package page
 
 import (
-	"encoding/json"
-	"strconv"
+	"fmt"
 	"strings"
 
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// frame is the state of a rack at an instant, for the browser: JSON with counters since
-// the start of the run, so that a frame may be skipped. Its form is
-//
-//	{"at": ps, "granted": ps, "state": "running", "pace": ps/s, "changes": n, "hops": n, "scheme": s, "scenario": s,
-//	 "digest": hex, "failed": node, "failure": text,
-//	 "nodes": [{"p": [[queue, sent, received, pauses sent, pauses received, marked, dropped, flags], ...],
-//	            "f": [[name, flows, rate, sent, acked], ...], "d": delivered, "x": 1 if frozen}, ...]}
-//
-// with nodes and ports in the order of the topology. Flags are 1 for paused by the peer
-// and 2 for link down. The flows of one sender in one burst share one entry.
+// frame is the state of a rack at an instant, encoded for the browser.
 type frame struct {
 	at   int64 // in picoseconds
 	json []byte
+}
+
+// rackState is the JSON of a frame. Its counters count from the start of the run, so
+// that a frame may be skipped. Nodes and ports are in the order of the topology.
+type rackState struct {
+	At       int64       `json:"at"`
+	Granted  int64       `json:"granted"`
+	State    string      `json:"state"`
+	Pace     int64       `json:"pace"` // ps per second
+	Changes  int32       `json:"changes"`
+	Hops     int64       `json:"hops"`
+	Scheme   string      `json:"scheme"`
+	Scenario string      `json:"scenario"`
+	Digest   string      `json:"digest"`
+	Failed   string      `json:"failed,omitempty"` // the failed node
+	Failure  string      `json:"failure,omitempty"`
+	Nodes    []nodeState `json:"nodes"`
+}
+
+type nodeState struct {
+	// Ports holds for each port: queue in bytes, sent and received bytes, sent and received
+	// PAUSE frames, marked and dropped frames, and flags: 1 for paused by the peer, 2 for
+	// link down.
+	Ports [][8]int64 `json:"p"`
+	// Flows holds for the flows of each sender in each burst together, and for each other
+	// flow: name, number of flows, rate in bit/s, sent and acknowledged bytes.
+	Flows     [][5]any `json:"f,omitempty"`
+	Delivered int64    `json:"d"` // bytes
+	Frozen    int      `json:"x,omitempty"`
 }
 
 // states maps the states of a clock to their names.
@@ -32,32 +51,22 @@ var states = map[rackfabv1.RackState]string{
 // newFrame encodes the state of a rack.
 func newFrame(w *rackfabv1.WatchResponse) frame {
 	s := w.GetStatus()
-	b := make([]byte, 0, 512+96*len(w.GetNodes()))
-	b = number(append(b, `{"at":`...), s.GetAtPs())
-	b = number(append(b, `,"granted":`...), s.GetGrantedPs())
-	b = text(append(b, `,"state":`...), states[s.GetState()])
-	b = number(append(b, `,"pace":`...), s.GetPacePsPerSecond())
-	b = number(append(b, `,"changes":`...), int64(s.GetChanges()))
-	b = number(append(b, `,"hops":`...), s.GetFrameHops())
-	b = text(append(b, `,"scheme":`...), s.GetScheme())
-	b = text(append(b, `,"scenario":`...), s.GetScenario())
-	b = text(append(b, `,"digest":`...), digest(s.GetDigest()))
-	if s.GetFailedNode() != "" {
-		b = text(append(b, `,"failed":`...), s.GetFailedNode())
-		b = text(append(b, `,"failure":`...), s.GetFailure())
+	r := rackState{
+		At: s.GetAtPs(), Granted: s.GetGrantedPs(), State: states[s.GetState()], Pace: s.GetPacePsPerSecond(), Changes: s.GetChanges(), Hops: s.GetFrameHops(),
+		Scheme: s.GetScheme(), Scenario: s.GetScenario(), Digest: fmt.Sprintf("%016x", s.GetDigest()), Failed: s.GetFailedNode(), Failure: s.GetFailure(),
 	}
-	b = append(b, `,"nodes":[`...)
-	for i, n := range w.GetNodes() {
-		b = comma(b, i)
-		b = appendNode(b, n)
+	for _, n := range w.GetNodes() {
+		r.Nodes = append(r.Nodes, newNodeState(n))
 	}
-	return frame{s.GetAtPs(), append(b, "]}"...)}
+	return frame{r.At, marshal(r)}
 }
 
-func appendNode(b []byte, n *rackfabv1.NodeStats) []byte {
-	b = append(b, `{"p":[`...)
+func newNodeState(n *rackfabv1.NodeStats) nodeState {
+	out := nodeState{Ports: make([][8]int64, len(n.GetPorts())), Delivered: n.GetDeliveredBytes()}
+	if n.GetFrozen() {
+		out.Frozen = 1
+	}
 	for i, p := range n.GetPorts() {
-		b = comma(b, i)
 		flags := int64(0)
 		if p.GetPaused() {
 			flags |= 1
@@ -65,77 +74,23 @@ func appendNode(b []byte, n *rackfabv1.NodeStats) []byte {
 		if p.GetDown() {
 			flags |= 2
 		}
-		b = numbers(b, p.GetQueueBytes(), p.GetSentBytes(), p.GetReceivedBytes(), p.GetPausesSent(), p.GetPausesReceived(),
-			p.GetMarkedFrames(), p.GetDroppedFrames(), flags)
-	}
-	b = append(b, ']')
-	if flows := grouped(n.GetFlows()); len(flows) > 0 {
-		b = append(b, `,"f":[`...)
-		for i, f := range flows {
-			b = comma(b, i)
-			b = append(b, '[')
-			b = text(b, f.name)
-			for _, v := range []int64{f.count, f.rate, f.sent, f.acked} {
-				b = number(append(b, ','), v)
-			}
-			b = append(b, ']')
+		out.Ports[i] = [8]int64{
+			p.GetQueueBytes(), p.GetSentBytes(), p.GetReceivedBytes(), p.GetPausesSent(), p.GetPausesReceived(), p.GetMarkedFrames(), p.GetDroppedFrames(), flags,
 		}
-		b = append(b, ']')
 	}
-	b = number(append(b, `,"d":`...), n.GetDeliveredBytes())
-	if n.GetFrozen() {
-		b = append(b, `,"x":1`...)
-	}
-	return append(b, '}')
-}
-
-// group is the sum of the flows of one sender in one burst, or a single flow.
-type group struct {
-	name                     string
-	count, rate, sent, acked int64
-}
-
-func grouped(flows []*rackfabv1.FlowStats) (list []group) {
-	for _, f := range flows {
-		name := f.GetName()
-		if last := strings.LastIndexByte(name, '/'); last > 0 {
-			name = name[:last]
+	var name string
+	var count, rate, sent, acked int64
+	for i, f := range n.GetFlows() {
+		next := f.GetName()
+		if last := strings.LastIndexByte(next, '/'); last > 0 {
+			next = next[:last]
 		}
-		if len(list) == 0 || list[len(list)-1].name != name {
-			list = append(list, group{name: name})
+		if i == 0 || next != name {
+			name, count, rate, sent, acked = next, 0, 0, 0, 0
+			out.Flows = append(out.Flows, [5]any{})
 		}
-		g := &list[len(list)-1]
-		g.count++
-		g.rate += f.GetRateBps()
-		g.sent += f.GetSentBytes()
-		g.acked += f.GetAckedBytes()
+		count, rate, sent, acked = count+1, rate+f.GetRateBps(), sent+f.GetSentBytes(), acked+f.GetAckedBytes()
+		out.Flows[len(out.Flows)-1] = [5]any{name, count, rate, sent, acked}
 	}
-	return list
-}
-
-func number(b []byte, v int64) []byte { return strconv.AppendInt(b, v, 10) }
-
-func numbers(b []byte, list ...int64) []byte {
-	b = append(b, '[')
-	for i, v := range list {
-		b = number(comma(b, i), v)
-	}
-	return append(b, ']')
-}
-
-func comma(b []byte, i int) []byte {
-	if i > 0 {
-		b = append(b, ',')
-	}
-	return b
-}
-
-func text(b []byte, s string) []byte {
-	quoted, _ := json.Marshal(s) // a string can always be encoded
-	return append(b, quoted...)
-}
-
-func digest(d uint64) string {
-	s := strconv.FormatUint(d, 16)
-	return strings.Repeat("0", 16-len(s)) + s
+	return out
 }

@@ -32,21 +32,21 @@ func (p *Page) guard(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		switch {
-		case !p.named(r.Host):
-			refuse(w, http.StatusMisdirectedRequest, "this page is not called "+r.Host)
+		case !p.servesHost(r.Host):
+			sendError(w, http.StatusMisdirectedRequest, "this page is not served under "+r.Host+" (use --host)")
 		case strings.HasPrefix(r.URL.Path, "/api/") && !sameOrigin(r):
-			refuse(w, http.StatusForbidden, "calls come from the page itself alone")
-		case r.Method == http.MethodPost && !p.meant(r):
-			refuse(w, http.StatusForbidden, "a call needs content type application/json and the page's token")
+			sendError(w, http.StatusForbidden, "only the page itself may call")
+		case r.Method == http.MethodPost && !p.authorized(r):
+			sendError(w, http.StatusForbidden, "a call needs content type application/json and the page's token")
 		default:
 			next.ServeHTTP(w, r)
 		}
 	})
 }
 
-// named reports whether the page may be reached under a host: a loopback address,
+// servesHost reports whether the page may be reached under a host: a loopback address,
 // localhost, or a configured name.
-func (p *Page) named(host string) bool {
+func (p *Page) servesHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
@@ -71,22 +71,35 @@ func sameOrigin(r *http.Request) bool {
 	return err == nil && u.Host == r.Host
 }
 
-// meant reports whether a call has the content type and the token that only the page can
+// authorized reports whether a call has the content type and the token that only the page can
 // set.
-func (p *Page) meant(r *http.Request) bool {
+func (p *Page) authorized(r *http.Request) bool {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	return err == nil && kind == "application/json" && subtle.ConstantTimeCompare([]byte(r.Header.Get(tokenHeader)), []byte(p.token)) == 1
 }
 
-// refuse responds with an error, in the form of all errors of the bridge.
-func refuse(w http.ResponseWriter, status int, message string) {
+// sendError responds with an error, in the form of all errors of the bridge.
+func sendError(w http.ResponseWriter, status int, message string) {
 	send(w, status, map[string]string{"message": message})
 }
 
-// send responds with JSON.
+// send responds with JSON. It does not encode a []byte again.
 func send(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // the client may have disconnected
+	text, ok := v.([]byte)
+	if !ok {
+		text = append(marshal(v), '\n')
+	}
+	_, _ = w.Write(text) // the client may have disconnected
+}
+
+// marshal encodes strings, numbers, and lists and maps of them, which cannot fail.
+func marshal(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return text
 }

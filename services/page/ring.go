@@ -41,6 +41,3 @@ func (r *ring) thin() {
 	clear(r.frames[len(kept):])
 	r.frames = kept
 }
-
-// clear removes all frames.
-func (r *ring) clear() { *r = ring{} }

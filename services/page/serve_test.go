@@ -68,7 +68,7 @@ func TestServeStandIn(t *testing.T) {
 }
 
 // A failing listener ends the page with its error.
-func TestServeTellsOfItsListener(t *testing.T) {
+func TestServeReturnsTheErrorOfItsListener(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
