@@ -43,12 +43,12 @@ func (c citer) cites(text string) ([]string, error) {
 			last, err = strconv.Atoi(m[2])
 		}
 		if err != nil || last < first {
-			return nil, fmt.Errorf("%s is no range", m[0])
+			return nil, fmt.Errorf("invalid range %s: must be ID-FIRST..LAST", m[0])
 		}
 		for n := first; n <= last; n++ {
 			id := section + "-" + strconv.Itoa(n)
 			if !c.known[id] {
-				return nil, fmt.Errorf("%s stands in no row of %s", id, rowsFile)
+				return nil, fmt.Errorf("unknown ID %s: not in %s", id, rowsFile)
 			}
 			ids = append(ids, id)
 		}
@@ -77,7 +77,7 @@ func scan(root string, c citer) (map[string][]test, error) {
 	add := func(t test, text string) {
 		ids, err := c.cites(text)
 		if err != nil {
-			faults = append(faults, fmt.Errorf("%s: %s: %w", t.file, t.name, err))
+			faults = append(faults, fmt.Errorf("%s: %w", t, err))
 		}
 		for _, id := range ids {
 			if n := len(cited[id]); n == 0 || cited[id][n-1] != t {
@@ -92,11 +92,9 @@ func scan(root string, c citer) (map[string][]test, error) {
 			return err
 		case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):
 			return fs.SkipDir
-		case d.IsDir():
-			return nil
 		}
 		script := path.Ext(name) == ".txt" && strings.Contains("/"+name, "/testdata/")
-		if !script && !strings.HasSuffix(name, "_test.go") {
+		if d.IsDir() || !script && !strings.HasSuffix(name, "_test.go") {
 			return nil
 		}
 		src, err := fs.ReadFile(tree, name)
@@ -152,13 +150,7 @@ func testComments(name string, src []byte, add func(test, string)) error {
 // isTest reports whether go test runs f as a check. Benchmarks do not count: they prove
 // no requirement.
 func isTest(f *ast.FuncDecl) bool {
-	if f.Recv != nil {
-		return false
-	}
-	for _, prefix := range []string{"Test", "Fuzz", "Example"} {
-		if strings.HasPrefix(f.Name.Name, prefix) && f.Name.Name != "TestMain" {
-			return true
-		}
-	}
-	return false
+	return f.Recv == nil && f.Name.Name != "TestMain" && testName.MatchString(f.Name.Name)
 }
+
+var testName = regexp.MustCompile(`^(Test|Fuzz|Example)`)

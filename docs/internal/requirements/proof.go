@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 )
 
 // figurePattern matches a number that is not part of a name, such as the 0 of F0.
@@ -45,10 +46,5 @@ func prove(rows []row, cited map[string][]test) error {
 }
 
 func measured(tests []test, number string) bool {
-	for _, t := range tests {
-		if hasFigure(t.source, number) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(tests, func(t test) bool { return hasFigure(t.source, number) })
 }

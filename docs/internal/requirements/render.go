@@ -15,9 +15,6 @@ var titles = map[string]string{
 	"RTTX": "conversion of ECN into RTT in the switch",
 }
 
-// columns are the statuses, in the order of the table of totals.
-var columns = []status{held, partly, refuted, open, notBehavioural}
-
 // A tally counts rows by status.
 type tally map[status]int
 
@@ -29,77 +26,74 @@ func statusOf(r row, tests []test) status {
 	return r.status
 }
 
-const preface = `# Requirements and the tests that hold them
+const preface = `# Requirements and their tests
 
 Written by ` + "`go run ./docs/internal/requirements`" + ` from [requirements.csv](requirements.csv) and the
 comments of the tests; do not edit.
 
 | status | meaning |
 | --- | --- |
-| held | the tests hold the whole text |
-| partly | the tests hold a part; the note says what is missing |
-| measured, does not hold | the note starts with the figure that was measured; a test holds it |
+| held | the tests cover the whole text |
+| partly | the tests cover a part; the note says what is missing |
+| measured, does not hold | the note starts with the measured figure; a test checks it |
 | open | no test cites the row; a note says what it waits for |
-| not behavioural | no test can hold the row; the note says why |
+| not behavioural | no test can check the row; the note says why |
 
-The basis of a row: S, the source states it; A, the source is ambiguous, and the row gives the reading that is built; M, the
-source lacks it, and the row gives the filling; N, not behavioural. ` + "`uec_and_peers.md`" + `, which some rows name, is a collection of public
+The basis of a row: S, the source states it; A, the source is ambiguous, and the row states the interpretation that is implemented; M, the
+source omits it, and the row states the choice made here; N, not behavioural. ` + "`uec_and_peers.md`" + `, which some rows name, is a collection of public
 facts that is not part of this repository.
 
 `
 
 // render returns the page: totals, then one table per section in the order of rows.
 func render(rows []row, cited map[string][]test) []byte {
-	var sections []string
-	tallies := map[string]tally{}
-	total := tally{}
+	var order []string // of the sections
+	tables := map[string]*bytes.Buffer{}
+	tallies := map[string]tally{"all": {}}
 	for _, r := range rows {
-		s := r.section()
-		if tallies[s] == nil {
-			sections, tallies[s] = append(sections, s), tally{}
+		section, tests := r.section(), cited[r.id]
+		if tables[section] == nil {
+			order = append(order, section)
+			tables[section], tallies[section] = newTable(section), tally{}
 		}
-		status := statusOf(r, cited[r.id])
-		tallies[s][status]++
-		total[status]++
+		tallies[section][statusOf(r, tests)]++
+		tallies["all"][statusOf(r, tests)]++
+		fmt.Fprintf(tables[section], "| %s | %s | %s (%s) | %s | %s |\n", r.id, cell(r.title), cell(r.source), cell(r.basis), verdict(r, tests), links(tests))
 	}
 	var b bytes.Buffer
 	b.WriteString(preface + "| section | rows |")
-	for _, c := range columns {
+	for _, c := range statuses {
 		fmt.Fprintf(&b, " %s |", c)
 	}
-	b.WriteString("\n| --- | --: |" + strings.Repeat(" --: |", len(columns)) + "\n")
-	for _, s := range sections {
+	b.WriteString("\n| --- | --: |" + strings.Repeat(" --: |", len(statuses)) + "\n")
+	for _, s := range order {
 		tallies[s].line(&b, fmt.Sprintf("[%s](#%s)", s, strings.ToLower(s)))
 	}
-	total.line(&b, "all")
-	for i, r := range rows {
-		if i == 0 || rows[i-1].section() != r.section() {
-			heading(&b, r.section())
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s (%s) | %s | %s |\n", r.id, cell(r.title), cell(r.source), cell(r.basis),
-			verdict(r, cited[r.id]), links(cited[r.id]))
+	tallies["all"].line(&b, "all")
+	for _, s := range order {
+		b.Write(tables[s].Bytes())
 	}
 	return b.Bytes()
 }
 
+// line writes a row of the table of totals.
 func (t tally) line(b *bytes.Buffer, name string) {
-	rows := 0
-	for _, c := range columns {
+	rows, cells := 0, ""
+	for _, c := range statuses {
 		rows += t[c]
+		cells += fmt.Sprintf(" %d |", t[c])
 	}
-	fmt.Fprintf(b, "| %s | %d |", name, rows)
-	for _, c := range columns {
-		fmt.Fprintf(b, " %d |", t[c])
-	}
-	b.WriteByte('\n')
+	fmt.Fprintf(b, "| %s | %d |%s\n", name, rows, cells)
 }
 
-func heading(b *bytes.Buffer, section string) {
-	fmt.Fprintf(b, "\n## %s\n\n", section)
+// newTable returns the head of the table of a section.
+func newTable(section string) *bytes.Buffer {
+	b := bytes.NewBufferString("\n## " + section + "\n\n")
 	if title := titles[section]; title != "" {
-		fmt.Fprintf(b, "%s.\n\n", strings.ToUpper(title[:1])+title[1:])
+		b.WriteString(strings.ToUpper(title[:1]) + title[1:] + ".\n\n")
 	}
 	b.WriteString("| ID | requirement | source (basis) | status | tests |\n| --- | --- | --- | --- | --- |\n")
+	return b
 }
 
 // cell escapes text for a table.

@@ -42,6 +42,7 @@ const (
 	notBehavioural status = "not behavioural"
 )
 
+// statuses lists them in the order of the table of totals.
 var statuses = []status{held, partly, refuted, open, notBehavioural}
 
 // section returns the part of the ID before the number.
@@ -75,7 +76,7 @@ func readRows(file string) ([]row, error) {
 			faults = append(faults, fmt.Errorf("%s: record %d: %s", file, i+2, fault))
 		}
 		if seen[r.id] {
-			faults = append(faults, fmt.Errorf("%s: record %d: %s stands twice", file, i+2, r.id))
+			faults = append(faults, fmt.Errorf("%s: record %d: duplicate ID %s", file, i+2, r.id))
 		}
 		seen[r.id] = true
 		rows = append(rows, r)
@@ -86,19 +87,19 @@ func readRows(file string) ([]row, error) {
 func faultOf(r row) string {
 	switch {
 	case idPattern.FindString(r.id) != r.id || r.id == "":
-		return fmt.Sprintf("%q is no ID, want letters, a dash and a number", r.id)
+		return fmt.Sprintf("invalid ID %q: must be letters, a dash and a number", r.id)
 	case r.title == "" || r.source == "" || r.basis == "":
 		return r.id + " needs a text, a source and a basis"
 	case !slices.Contains(statuses, r.status):
-		return fmt.Sprintf("%s: status is %q, want one of %q", r.id, r.status, statuses)
+		return fmt.Sprintf("%s: invalid status %q: must be one of %q", r.id, r.status, statuses)
 	case r.status == held && r.note != "":
-		return r.id + " is held, so it needs no note"
+		return r.id + " is held: remove the note"
 	case r.status == partly && r.note == "":
-		return r.id + " is held partly: say what is missing"
+		return r.id + " is held partly: the note must say what is missing"
 	case r.status == refuted && figure(r.note) == "":
-		return r.id + " does not hold: start the note with the figure that was measured"
+		return r.id + " does not hold: the note must start with the measured figure"
 	case r.status == notBehavioural && r.note == "":
-		return r.id + " is not behavioural: say why"
+		return r.id + " is not behavioural: the note must say why"
 	}
 	return ""
 }
