@@ -160,9 +160,9 @@ func quietRack(t *testing.T) string {
 
 // JavaScript conditions on the page's state.
 const (
-	heldByPause = `rackfab.history.frames.some((f) => f.nodes[rackfab.model.byName.get(%q)].p.some((p) => p[4] > 0))`
-	burstSeen   = `rackfab.history.frames.some((f) => f.nodes.some((n) => (n.f ?? []).some((e) => e[0].startsWith("burst0/"))))`
-	burstOver   = burstSeen + ` && rackfab.snap.flows.length === 2`
+	pausedByFrame = `rackfab.history.frames.some((f) => f.nodes[rackfab.model.byName.get(%q)].p.some((p) => p[4] > 0))`
+	burstSeen     = `rackfab.history.frames.some((f) => f.nodes.some((n) => (n.f ?? []).some((e) => e[0].startsWith("burst0/"))))`
+	burstOver     = burstSeen + ` && rackfab.snap.flows.length === 2`
 )
 
 // A user opens the page of a running rack and injects a burst by a click. PAUSE reaches
@@ -186,13 +186,13 @@ func TestThePageInABrowser(t *testing.T) {
 			b.do(t, chromedp.Click("#toggle"))
 			b.until(t, burstSeen)
 			if scheme == "pfc" {
-				b.until(t, `document.querySelector('[data-lane="h0->s0"][data-state=held]') && rackfab.victims.has("F0")`)
+				b.until(t, `document.querySelector('[data-lane="h0->s0"][data-state=paused]') && rackfab.victims.has("F0")`)
 				b.keep(t, "page-rack")
 			}
 			b.until(t, burstOver)
 			for _, node := range []string{"h0", "h1", "s0"} {
-				if held := value[bool](t, b, fmt.Sprintf(heldByPause, node)); held != (scheme == "pfc") {
-					t.Errorf("a PAUSE held %s: %v", node, held)
+				if paused := value[bool](t, b, fmt.Sprintf(pausedByFrame, node)); paused != (scheme == "pfc") {
+					t.Errorf("%s received a PAUSE: %v", node, paused)
 				}
 			}
 			b.do(t, chromedp.Click("#toggle"))

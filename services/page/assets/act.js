@@ -1,10 +1,10 @@
-// What the page does to a rack that runs: the calls that the command line makes.
+// Controls of a running rack. They make the same calls as the command line.
 
 import { h, toast } from "./dom.js";
 import { call } from "./api.js";
 import * as format from "./format.js";
 
-// apply makes a change as early as possible and says when it takes effect.
+// apply requests a change at the earliest instant and shows when it takes effect.
 export async function apply(change, what) {
   try {
     const out = await call("Apply", { change });
@@ -25,10 +25,10 @@ export class Act {
     this.box.append(h("p", { class: "hint", text: "Waiting for a rack." }));
   }
 
-  // show offers what can be done to a rack.
+  // show builds the controls.
   show(model, able) {
     if (!able) {
-      this.box.replaceChildren(h("p", { class: "hint", text: "No controller behind this page, or a stored run is shown: there is nothing to act on." }));
+      this.box.replaceChildren(h("p", { class: "hint", text: "Controls need a live rack: this page has no controller, or shows a stored run." }));
       return;
     }
     this.box.replaceChildren(this.burst(model), this.links(model), this.threshold(model), this.scheme(model));
@@ -83,7 +83,7 @@ export class Act {
   }
 
   scheme(model) {
-    if (!model.choices.length) return h("p", { class: "hint", text: `No flow changes from ${model.scheme} while the rack runs.` });
+    if (!model.choices.length) return h("p", { class: "hint", text: `The scheme ${model.scheme} cannot be switched while the rack runs.` });
     const other = model.choices.includes(model.scheme) ? [] : [h("option", { text: model.scheme, disabled: true })];
     const name = h("select", { id: "scheme" }, other, model.choices.map((v) => h("option", { text: v })));
     name.value = model.scheme;
@@ -92,8 +92,8 @@ export class Act {
   }
 }
 
-// likely guesses an incast: from the NICs that no flow of its own begins or ends at,
-// to where the last of these ends.
+// likely suggests an incast: from the NICs without single flows to the receiver of the
+// last single flow.
 function likely(model) {
   const single = [...model.flows.values()].filter((f) => !f.burst);
   const used = new Set(single.flatMap((f) => [f.from, f.to]));

@@ -13,13 +13,13 @@ async function answer(response) {
 
 export const get = async (path) => answer(await fetch(path));
 
-// open asks what there is behind the page.
+// open returns the session: the token, and which services this page has.
 export async function open() {
   session = await get("/api/session");
   return session;
 }
 
-// call makes a gRPC call by its name. 64-bit numbers of the answer are text.
+// call makes a gRPC call by its name. 64-bit numbers in the response are strings.
 export const call = async (method, message = {}) =>
   answer(await fetch(`/api/call/${method}`, {
     method: "POST",
@@ -27,7 +27,7 @@ export const call = async (method, message = {}) =>
     body: JSON.stringify(message),
   }));
 
-// listen hands on the events of the live rack; the browser connects again by itself.
+// listen subscribes to the events of the live rack. The browser reconnects by itself.
 export function listen({ rack, frame, missed, lost }) {
   const stream = new EventSource("/api/live");
   stream.addEventListener("rack", (e) => rack(JSON.parse(e.data)));

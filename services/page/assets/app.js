@@ -1,4 +1,4 @@
-// The page: what is shown, live or stored, and at which instant.
+// The page: its state (live or stored rack, instant, selection) and its views.
 
 import { h, byId, put, mark, toast } from "./dom.js";
 import * as api from "./api.js";
@@ -14,13 +14,13 @@ import { saveSVG } from "./export.js";
 import { runs, load, pacing } from "./stored.js";
 
 const slowly = 120; // ms between two drawings of charts
-const calmly = 250e6; // ps over which rates of PAUSE and of flows are taken
+const calmly = 250e6; // ps over which rates of PAUSE and of flows are averaged
 
 const app = {
   session: {}, model: null, history: new History(), index: 0, live: true, status: null, snap: null,
   trees: [], victims: new Map(), selected: null, stored: false, missed: 0, extra: [],
 
-  // able tells whether there is a rack to act on.
+  // able reports whether a live rack can be controlled.
   able: () => app.session.controller && app.status !== null && !app.stored,
 
   choose(what) {
@@ -31,14 +31,14 @@ const app = {
     app.refresh();
   },
 
-  // go shows the frame with that index, and stops following.
+  // go shows the frame with the given index and leaves live mode.
   go(index) {
     app.index = Math.max(0, Math.min(index, app.history.length - 1));
     app.live = false;
     app.refresh();
   },
 
-  // follow goes along with the rack again.
+  // follow returns to live mode.
   follow() {
     app.live = true;
     app.index = Math.max(0, app.history.length - 1);
@@ -49,7 +49,7 @@ const app = {
     if (!waiting) waiting = requestAnimationFrame(paint);
   },
 
-  // far gives the series of what is selected that the collector alone knows.
+  // far returns the series of the selection that only the collector has.
   far: () => app.extra.map((c) => ({ name: c.name, show: c.rate ? format.rate : format.bytes, lines: c.lines })),
 
   traces(q) {
@@ -57,7 +57,7 @@ const app = {
     views.traces.then((v) => v.open(app, q));
   },
 
-  // slow looks for the slowest messages around an instant of a chart.
+  // slow shows the slowest messages around an instant of a chart.
   slow(t, what) {
     if (!app.session.collector) {
       app.go(app.history.indexAt(t));
@@ -75,7 +75,7 @@ let waiting = 0, rack, time, act, panel, drawn = 0;
 const views = {};
 const modules = { compare: "./compare.js", traces: "./traces.js", table: "./table.js" };
 
-// view shows one of the four views; its module is fetched when it is first needed.
+// view shows one of the four views. It loads the module of a view on first use.
 function view(name) {
   for (const tab of document.querySelectorAll("[role=tab]")) {
     const on = tab.id === `tab-${name}`;
@@ -92,7 +92,7 @@ function view(name) {
   } else app.refresh();
 }
 
-// paint draws what has changed since the last frame of the screen.
+// paint draws the current frame; charts are drawn less often.
 function paint(now) {
   waiting = 0;
   const frames = app.history.frames;
@@ -120,7 +120,7 @@ function paint(now) {
   }
 }
 
-// later draws the charts of the last frame, if no other one comes.
+// later draws the charts of the last frame if no other frame follows.
 let last = 0;
 function later() {
   clearTimeout(last);
@@ -138,11 +138,11 @@ function header() {
   put(scheme, (app.stored ? app.source?.scheme : st?.scheme) || app.model?.scheme || "");
   put(state, app.stored ? "stored" : words[st?.state] ?? "no rack");
   mark(state, "data-state", app.stored ? "stored" : st?.state ?? "none");
-  put(extra, st?.failed ? `${st.failed}: ${st.failure}` : st?.changes ? `${st.changes} in the journal` : "");
+  put(extra, st?.failed ? `${st.failed}: ${st.failure}` : st?.changes ? `${st.changes} ${st.changes === 1 ? "change" : "changes"} in the journal` : "");
 }
 
-// paced asks the collector for credit and tokens of the NICs that are selected, again
-// every two seconds while the rack is live.
+// paced queries the collector for credit and tokens of the selected NICs, every two
+// seconds while the rack is live.
 let asking = 0;
 async function paced() {
   clearTimeout(asking);
@@ -158,7 +158,7 @@ async function paced() {
   if (!app.stored) asking = setTimeout(paced, 2000);
 }
 
-// describe fetches the topology and draws it; the place in time stays.
+// describe fetches the topology and draws it at the current instant.
 async function describe() {
   const out = await api.call("GetTopology");
   if (app.stored) return;
@@ -178,7 +178,7 @@ function empty(text) {
 
 let run = 0, changes = -1;
 
-// onRack hears which run there is, or why there is none.
+// onRack handles the start of a run, or the reason why there is none.
 async function onRack(event) {
   if (app.stored) {
     run = 0;
@@ -186,7 +186,7 @@ async function onRack(event) {
   }
   if (event.absent) {
     app.status = null;
-    if (!app.history.length) empty(app.session.controller ? `No live rack: ${event.absent}. rackfab up starts one.` : "No controller behind this page. Choose a stored run, or look at Compare and Table.");
+    if (!app.history.length) empty(app.session.controller ? `No live rack: ${event.absent}. Start one with rackfab up.` : "This page has no controller. Choose a stored run, or open Compare or Table.");
     header();
     if (app.model) act.show(app.model, false);
     return;
@@ -206,7 +206,7 @@ async function onRack(event) {
   }
 }
 
-// onFrame takes a frame of the live rack.
+// onFrame handles a frame of the live rack.
 function onFrame(frame) {
   if (app.stored) return;
   const able = app.able();
@@ -219,7 +219,7 @@ function onFrame(frame) {
   app.refresh();
 }
 
-// choose what is shown: the live rack, or a stored run.
+// source switches between the live rack and a stored run.
 async function source(value) {
   if (time.playing) time.play();
   app.selected = null;
@@ -263,7 +263,7 @@ function tabs() {
   }
 }
 
-// keys: space stops and goes on, as in `rackfab watch`.
+// keys: space pauses and resumes, as in `rackfab watch`.
 function keys() {
   document.addEventListener("keydown", (e) => {
     if (e.key !== " " || e.target.closest("button, input, select, textarea, summary, [data-key]")) return;

@@ -1,8 +1,8 @@
-// Points that a collector keeps. They stand at the ends of bins of equal width, and
-// what has none in a bin was 0 there, or of a level: as it was.
+// Points stored by a collector. Each lies at the end of a bin; bins have equal width. A
+// bin without a point counts as 0, or as the previous value if the series is a level.
 
-// binOf gives the width of the bins of series: the least span between their points, 0
-// if that cannot be told. The last point of a series may stand at the end of a part of a bin.
+// binOf returns the width of the bins of series: the smallest distance of their points,
+// or 0 if it is unknown. The last point of a series may end a partial bin.
 export function binOf(series) {
   let bin = Infinity;
   for (const { timesPs = [] } of series) {
@@ -11,8 +11,8 @@ export function binOf(series) {
   return Number.isFinite(bin) ? bin : 0;
 }
 
-// filled puts points of 0 where bins are missing, up to a span before and after each
-// point that there is, so that no line leads from one across the gap to the next.
+// filled adds points of 0 for missing bins, up to a span before and after each point, so
+// that no line crosses a gap.
 export function filled(points, bin, span) {
   const out = [], slack = bin / 2;
   for (const p of points) {
@@ -25,8 +25,7 @@ export function filled(points, bin, span) {
   return out;
 }
 
-// means gives the mean over the span that ends at each point; a bin that is missing
-// counts as 0.
+// means returns the mean over the span that ends at each point. Missing bins count as 0.
 export function means(points, bin, span) {
   let first = 0, sum = 0;
   return filled(points, bin, span).map(([t, v], i, all) => {
@@ -36,8 +35,8 @@ export function means(points, bin, span) {
   });
 }
 
-// sumOf adds series up, and gives the sum at each instant at which one has a point, and
-// a bin before and after where there is none: [[ps, value]].
+// sumOf returns the sum of series, [[ps, value]], at each instant with a point, and one
+// bin before and after it.
 export function sumOf(series, bin, level) {
   const ends = series.flatMap((s) => s.timesPs ?? []).map(Number).sort((a, b) => a - b);
   const first = ends[0], last = ends.at(-1), times = new Set(ends);

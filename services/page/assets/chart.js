@@ -4,13 +4,14 @@
 import { s, mark } from "./dom.js";
 import * as format from "./format.js";
 
-// palette is that of Okabe and Ito; lines differ by dashes too.
+// The palette is that of Okabe and Ito. Lines also differ by dashes.
 const palette = ["c-blue", "c-orange", "c-green", "c-purple", "c-red", "c-sky", "c-yellow", "c-ink"];
 const dashes = ["", "6 3", "2 2.5", "8 3 2 3"];
 
 const most = 360; // points of a line
 
-// thin keeps the largest and smallest of each stretch, so that a peak stays.
+// thin reduces the number of points. It keeps the largest and the smallest of each
+// stretch, so that peaks stay.
 export function thin(points, limit = most) {
   if (points.length <= limit) return points;
   const out = [], per = (points.length / limit) * 2;
@@ -26,7 +27,7 @@ export function thin(points, limit = most) {
   return out;
 }
 
-// nice gives a round number that is not below v.
+// nice returns a round number of at least v.
 function nice(v) {
   if (!(v > 0)) return 1;
   const base = 10 ** Math.floor(Math.log10(v));
@@ -72,11 +73,12 @@ export function chart(svg, lines, o) {
   }
   svg.replaceChildren(...parts);
   svg.scale = { from, to, left, w, x, y, above, hgt, lines, show: o.show };
-  if (!svg.dataset.live) attend(svg, o.onpick);
+  if (!svg.dataset.live) trackPointer(svg, o.onpick);
 }
 
-// attend shows the values under the pointer, and hands on the instant of a click.
-function attend(svg, onpick) {
+// trackPointer shows the values under the pointer, and calls onpick with the instant of a
+// click.
+function trackPointer(svg, onpick) {
   svg.dataset.live = "1";
   const at = (e) => {
     const { from, to, left, w } = svg.scale, box = svg.getBoundingClientRect();

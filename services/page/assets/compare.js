@@ -11,11 +11,12 @@ import { QUEUE, PAUSES_SENT, wholeOf } from "./model.js";
 
 const gbit = (v) => format.rate(v);
 
-// metrics: what is compared; where a run of the collector and a finished run keep it.
+// metrics lists the series that can be compared, and where the collector and a finished
+// run store them.
 const metrics = [
   { id: "goodput", name: "Goodput per flow", show: gbit, metric: "rackfab.flow.delivered", by: "flow", per: 8e12, file: (r) => r.delivered_bytes, perBin: 8e12 },
-  { id: "rate", name: "Regulated rate per flow", show: gbit, metric: "rackfab.flow.rate", by: "flow", level: true, file: (r) => r.rate_bps?.map((v) => ({ name: v.name, bins: v.bins_bps })) },
-  { id: "sent", name: "Sent per flow", show: gbit, metric: "rackfab.flow.sent", by: "flow", per: 8e12, file: (r) => r.sent_bytes, perBin: 8e12 },
+  { id: "rate", name: "CC rate limit per flow", show: gbit, metric: "rackfab.flow.rate", by: "flow", level: true, file: (r) => r.rate_bps?.map((v) => ({ name: v.name, bins: v.bins_bps })) },
+  { id: "sent", name: "TX rate per flow", show: gbit, metric: "rackfab.flow.sent", by: "flow", per: 8e12, file: (r) => r.sent_bytes, perBin: 8e12 },
   { id: "queue", name: "Queue per port", show: format.bytes, metric: "rackfab.port.queue.max", by: "port", file: (r) => r.queue_bytes?.map((v) => ({ name: v.port, bins: v.peak })) },
   { id: "pauses", name: "PAUSE frames per ms, mean over 250 us", show: format.count, metric: "rackfab.port.pauses", by: "port", per: 1e9, file: (r) => r.pause_frames?.map((v) => ({ name: v.link, bins: v.bins })), perBin: 1e9, mean: 250e6 },
   { id: "credit", name: "Credit granted", show: gbit, metric: "rackfab.credit.granted", by: "pair", per: 8e12, file: (r) => r.credit_granted_bytes, perBin: 8e12 },
@@ -25,7 +26,7 @@ const metrics = [
 
 const lines = 6; // of a panel: the largest
 
-// overview is shown at first: what the schemes differ in.
+// overview lists the metrics shown first.
 const overview = ["goodput", "queue", "pauses"];
 
 const state = { sources: [], cache: new Map(), sides: [] };
@@ -52,8 +53,8 @@ export function start(view, a) {
 
 export function shown() { list().then(draw).catch((e) => toast(e.message, true)); }
 
-// list gives what can be compared: the live rack, runs of the collector, and the
-// schemes of finished runs.
+// list collects the sources: the live rack, runs of the collector, and the schemes of
+// finished runs.
 async function list() {
   const all = app.history.length ? [{ id: "live", label: `${app.stored ? "shown" : "live"} rack · ${app.model?.scheme ?? ""}` }] : [];
   const known = await runs(app.session);
@@ -74,8 +75,8 @@ async function list() {
   });
 }
 
-// pair guesses what is to be compared: pfc and pcn, or any two schemes, of one
-// finished run; or else whatever comes first.
+// pair suggests two sources: pfc and pcn of one finished run, else any two schemes of one
+// run, else the first two sources.
 function pair() {
   const folders = [...new Set(state.sources.map((v) => v.folder).filter(Boolean))].map((f) => state.sources.filter((v) => v.folder === f));
   const scheme = (own, name) => own.find((v) => v.scheme === name);
@@ -84,7 +85,7 @@ function pair() {
   return folders.find((own) => own.length > 1) ?? [state.sources[0], state.sources[1] ?? state.sources[0]];
 }
 
-// read gives the series of a source: [{name, points}].
+// read returns the series of a source: [{name, points}].
 async function read(source, m) {
   if (source.id === "live") return live(m);
   const id = `${source.id}|${m.id}`;
@@ -110,8 +111,8 @@ async function stored(source, m) {
   return [...of].map(([name, own]) => ({ name, bin, points: sumOf(own, bin, m.level).map(([t, v]) => [t, m.per ? (v * m.per) / bin : v]) }));
 }
 
-// Sums adds up what has one name: the flows of a burst are one line, as in the files of
-// a finished run.
+// Sums adds up series of the same name: the flows of a burst are one line, as in the files
+// of a finished run.
 class Sums {
   constructor() { this.all = new Map(); }
 
@@ -124,7 +125,7 @@ class Sums {
   lines() { return [...this.all].map(([name, sum]) => ({ name, points: [...sum].sort((a, b) => a[0] - b[0]) })); }
 }
 
-// live gives what the frames on the page tell.
+// live returns the series of the frames on the page.
 function live(m) {
   const frames = app.history.frames, { model } = app, sums = new Sums();
   for (let i = 1; i < frames.length; i++) {
@@ -161,7 +162,7 @@ const span = (input) => {
 const chosen = () => (state.metric.value ? [state.metric.value] : overview).map((id) => metrics.find((v) => v.id === id));
 
 async function draw() {
-  put(state.note, state.sources.length ? "" : "Nothing to compare yet: no live rack, no run of a collector, no finished run.");
+  put(state.note, state.sources.length ? "" : "Nothing to compare: no live rack, no run in the collector, no finished run.");
   state.drawn = [];
   for (const m of chosen()) state.drawn.push(await both(m));
   const ends = state.drawn.flatMap((d) => d.sides.flat()).filter((l) => l.points.length);
@@ -173,7 +174,7 @@ async function draw() {
   });
 }
 
-// both gives the largest lines of a metric in two runs, the same lines in each.
+// both returns the largest lines of a metric in two runs, the same lines in each.
 async function both(m) {
   const sides = await Promise.all(state.sides.map(async (side) => {
     const source = state.sources.find((v) => v.id === side.select.value);

@@ -19,12 +19,12 @@ export const s = (name, attributes, ...children) => build(document.createElement
 
 export const byId = (id) => document.getElementById(id);
 
-// put sets the text of an element, if it has changed.
+// put sets the text of an element if it differs.
 export function put(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-// mark sets an attribute, if it has changed; null takes it away.
+// mark sets an attribute if it differs; null removes it.
 export function mark(element, key, value) {
   if (value === null || value === false) {
     if (element.hasAttribute(key)) element.removeAttribute(key);
@@ -33,7 +33,7 @@ export function mark(element, key, value) {
 
 export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-// toast says something for a while.
+// toast shows a message for some seconds.
 let hide;
 export function toast(text, bad = false) {
   const box = byId("toast");

@@ -14,7 +14,7 @@ const cell = (value) => {
   return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
 
-// csv writes rows, the first of which is the head.
+// csv encodes rows, the first of which is the header.
 const csv = (rows) => rows.map((row) => row.map(cell).join(",")).join("\n") + "\n";
 
 export const saveCSV = (name, rows) => download(`${name}.csv`, "text/csv", csv(rows));
@@ -24,7 +24,7 @@ export const saveJSON = (name, value) => download(`${name}.json`, "application/j
 const styled = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap", "stroke-linejoin",
   "opacity", "font-family", "font-size", "font-weight", "text-anchor", "dominant-baseline", "display"];
 
-// saveSVG saves a drawing with the styles that it has on the page.
+// saveSVG saves a drawing with its computed styles.
 export function saveSVG(name, svg) {
   const copy = svg.cloneNode(true);
   const from = [svg, ...svg.querySelectorAll("*")];

@@ -1,4 +1,4 @@
-// Numbers as people read them, and back. Times are picoseconds, rates bit/s.
+// Formatting and parsing of quantities. Times are in picoseconds, rates in bit/s.
 
 const digits = (v) => (Math.abs(v) >= 100 ? v.toFixed(0) : Math.abs(v) >= 10 ? v.toFixed(1) : v.toFixed(2));
 
@@ -11,10 +11,10 @@ const trim = (text) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
 
 export const time = (ps) => scaled(ps, [[1e12, "s"], [1e9, "ms"], [1e6, "us"], [1e3, "ns"], [1, "ps"]]);
 
-// instant keeps its width while time goes by.
+// instant formats with a fixed number of decimals, so that its width stays.
 export const instant = (ps) => `${(ps / 1e9).toFixed(3)} ms`;
 
-// tick writes an instant with as many digits as a span needs to be told apart.
+// tick formats an instant with the digits needed to distinguish ticks of a span.
 export function tick(ps, span) {
   const [size, unit] = ps + span >= 1e12 ? [1e12, "s"] : ps + span >= 1e9 ? [1e9, "ms"] : [1e6, "us"];
   const part = span / size / 4;
@@ -36,17 +36,17 @@ const sizes = { B: 1, KB: 1e3, kB: 1e3, MB: 1e6, GB: 1e9, KiB: 1024, MiB: 1 << 2
 
 const read = (text, units, what) => {
   const m = /^\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-zµ]+)\s*$/.exec(text);
-  if (!m || !(m[2] in units)) throw new Error(`${JSON.stringify(text)}: want ${what}`);
+  if (!m || !(m[2] in units)) throw new Error(`invalid value ${JSON.stringify(text)}: must be ${what}`);
   return Math.round(Number(m[1]) * units[m[2]]);
 };
 
-// readTime reads "100us" as picoseconds.
+// readTime parses a time such as "100us" to picoseconds.
 export const readTime = (text) => read(text, spans, "a time such as 100us");
 
-// readBytes reads "64KB" as bytes.
+// readBytes parses a size such as "64KB" to bytes.
 export const readBytes = (text) => read(text, sizes, "a size such as 64KB");
 
-// ranges writes names as people do: h2..h15, h17.
+// ranges shortens a list of names: h2..h15, h17.
 export function ranges(names) {
   const parts = [];
   for (const name of names) {

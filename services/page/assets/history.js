@@ -5,7 +5,7 @@ export class History {
   constructor(cap = 900) {
     this.cap = cap;
     this.frames = [];
-    this.edits = 0; // counts changes of frames that were there already
+    this.edits = 0; // counts changes of earlier frames
   }
 
   get length() { return this.frames.length; }
@@ -17,7 +17,7 @@ export class History {
     this.edits++;
   }
 
-  // add takes a frame; one of the same instant replaces the last.
+  // add appends a frame, or replaces the last one if it has the same instant.
   add(frame) {
     const last = this.last;
     if (last && frame.at < last.at) return;
@@ -30,7 +30,7 @@ export class History {
     this.frames.push(frame);
   }
 
-  // before puts earlier frames in front.
+  // before prepends earlier frames.
   before(frames) {
     const first = this.frames[0]?.at ?? Infinity;
     this.frames = frames.filter((f) => f.at < first).concat(this.frames);
@@ -44,7 +44,7 @@ export class History {
     this.edits++;
   }
 
-  // indexAt gives the last frame that is not after an instant, 0 at least.
+  // indexAt returns the index of the last frame at or before an instant, or 0.
   indexAt(ps) {
     let low = 0, high = this.frames.length - 1;
     while (low < high) {

@@ -1,18 +1,18 @@
-// Where nodes and ports are drawn. Traffic runs along u, from senders to receivers,
-// and layers follow each other along it; v is across. On a wide page u goes right,
-// on a narrow one it goes down.
+// Positions of nodes and ports. Traffic runs along u, from senders to receivers, and the
+// layers of switches follow each other along it; v is perpendicular to u. On a wide page
+// u points right, on a narrow one down.
 //
-// NICs stand beside their switch: at the near side on the left half, at the far side
-// on the right half. Those that only send to their own switch's neighbours hang in a
-// band below it, as the papers draw it.
+// NICs are beside their switch: on the near side in the left half, on the far side in the
+// right half. NICs that only send to neighbours of their own switch are in a band below
+// it, as the papers draw it.
 
 const wideAt = 640;
 
-// place gives boxes of nodes and points of ports, in pixels.
+// place returns the boxes of nodes and the points of ports, in pixels.
 export function place(model, width, height) {
   const flat = width >= wideAt;
   const size = flat ? { u: width, v: height } : { u: height, v: width };
-  const cell = flat ? { u: 54, v: 19 } : { u: 22, v: 44 }; // room of a NIC
+  const cell = flat ? { u: 54, v: 19 } : { u: 22, v: 44 }; // size of a NIC
   const plan = sides(model);
   const at = new Array(model.nodes.length);
   const middle = plan.band.length ? size.v * (flat ? 0.29 : 0.34) : size.v * 0.5;
@@ -22,7 +22,7 @@ export function place(model, width, height) {
   return { flat, width, height, boxes, ends: portsOf(model, boxes, flat, new Set(plan.band)), dense: densest(plan, size) < cell.v };
 }
 
-// sides tells which switches and NICs stand where.
+// sides assigns switches and NICs to the sides of the drawing.
 function sides(model) {
   const leaves = model.nodes.filter((n) => !n.nic && n.lanes.some((l) => model.nodes[model.lanes[l].to].nic));
   const spines = model.nodes.filter((n) => !n.nic && !leaves.includes(n));
@@ -53,7 +53,7 @@ function sides(model) {
   return { left, right, spines, near, far, band, bandLeaf: band.length ? right[0].index : -1 };
 }
 
-// densest gives the least room across that a NIC has.
+// densest returns the smallest space of a NIC along v.
 function densest(plan, size) {
   let least = Infinity;
   for (const [group, leaves] of [[plan.near, plan.left], [plan.far, plan.right.length ? plan.right : plan.left]]) {
@@ -68,14 +68,14 @@ function placeSwitches(model, plan, size, cell, middle, at) {
     const v = list.length === 1 ? middle : size.v * (i + 0.5) / list.length;
     at[n.index] = { u, v };
   });
-  const room = (group, leaves) => columns(leaves.reduce((n, l) => n + (group.get(l.index)?.length ?? 0), 0), size, cell) * cell.u;
-  const nearRoom = room(plan.near, plan.left), farRoom = room(plan.far, plan.right.length ? plan.right : plan.left);
-  const from = nearRoom, to = size.u - farRoom;
+  const space = (group, leaves) => columns(leaves.reduce((n, l) => n + (group.get(l.index)?.length ?? 0), 0), size, cell) * cell.u;
+  const nearSpace = space(plan.near, plan.left), farSpace = space(plan.far, plan.right.length ? plan.right : plan.left);
+  const from = nearSpace, to = size.u - farSpace;
   if (!plan.right.length) spread(plan.left, (from + to) / 2);
   else {
-    const inward = nearRoom > 2 * cell.u ? 0.3 : 0.2;
+    const inward = nearSpace > 2 * cell.u ? 0.3 : 0.2;
     spread(plan.left, from + (to - from) * inward);
-    spread(plan.right, from + (to - from) * (plan.band.length ? 0.74 : farRoom > 2 * cell.u ? 0.7 : 0.8));
+    spread(plan.right, from + (to - from) * (plan.band.length ? 0.74 : farSpace > 2 * cell.u ? 0.7 : 0.8));
   }
   const layers = [...new Set(plan.spines.map((n) => n.layer))].sort((a, b) => a - b);
   for (const layer of layers) {
@@ -84,7 +84,8 @@ function placeSwitches(model, plan, size, cell, middle, at) {
   }
 }
 
-// columns tells in how many staggered columns NICs stand so that names keep apart.
+// columns returns the number of staggered columns that NICs need so that their names do
+// not overlap.
 const columns = (n, size, cell) => Math.max(1, Math.ceil((n * cell.v) / (size.v - 16)));
 
 function placeHosts(model, plan, size, cell, at) {
@@ -103,13 +104,13 @@ function placeHosts(model, plan, size, cell, at) {
       }
     }
   };
-  const tags = cell.u < cell.v ? 20 : 0; // a victim's tag stands above its sender on a narrow page
+  const tags = cell.u < cell.v ? 20 : 0; // a victim's tag is above its sender on a narrow page
   stack(plan.near, plan.left, cell.u * 0.5 + 4 + tags, 1);
   stack(plan.far, plan.right.length ? plan.right : plan.left, size.u - cell.u * 0.5 - 4, -1);
   hang(plan, size, cell, at);
 }
 
-// hang puts the band below its switch.
+// hang places the band below its switch.
 function hang(plan, size, cell, at) {
   const n = plan.band.length;
   if (!n) return;
@@ -123,7 +124,7 @@ function hang(plan, size, cell, at) {
   });
 }
 
-const pitchOf = (n, room) => Math.min(13, Math.max(4, room / Math.max(n, 1)));
+const pitchOf = (n, space) => Math.min(13, Math.max(4, space / Math.max(n, 1)));
 
 function boxesOf(model, plan, at, flat, cell, size) {
   return model.nodes.map((n) => {
@@ -144,8 +145,8 @@ function boxesOf(model, plan, at, flat, cell, size) {
   });
 }
 
-// portsOf gives where each lane begins: a point on the edge of its switch, and which
-// way is out; at a NIC its middle.
+// portsOf returns where each lane begins: a point on an edge of its switch, or the centre
+// of its NIC.
 function portsOf(model, boxes, flat, band) {
   const ends = new Array(model.lanes.length);
   for (const n of model.nodes) {
@@ -163,8 +164,8 @@ function portsOf(model, boxes, flat, band) {
       const upright = side === "left" || side === "right";
       const across = upright ? "y" : "x";
       lanes.sort((a, b) => boxes[model.lanes[a].to][across] - boxes[model.lanes[b].to][across]);
-      const room = (upright ? box.h : box.w) - 22;
-      const pitch = lanes.length > 1 ? Math.min(room / (lanes.length - 1), 26) : 0;
+      const space = (upright ? box.h : box.w) - 22;
+      const pitch = lanes.length > 1 ? Math.min(space / (lanes.length - 1), 26) : 0;
       lanes.forEach((lane, i) => {
         const offset = (i - (lanes.length - 1) / 2) * pitch;
         ends[lane] = {
@@ -178,8 +179,8 @@ function portsOf(model, boxes, flat, band) {
   return ends;
 }
 
-// sideOf tells which edge of a switch leads to another node: along the traffic where
-// they are apart that way, across it otherwise.
+// sideOf returns the edge of a switch that faces another node: along u if they are apart
+// in that direction, otherwise along v.
 function sideOf(box, other, flat) {
   const dx = other.x - box.x, dy = other.y - box.y;
   const apartX = Math.abs(dx) - box.w / 2, apartY = Math.abs(dy) - box.h / 2;

@@ -1,8 +1,8 @@
-// The rack as the page reads it: nodes, lanes (a link in one direction, known by its
-// sending end), and flows; and how a frame stands beside the one before.
+// The model of a rack: nodes, lanes (one direction of a link, named by its sending end)
+// and flows; and the differences between frames.
 
-// build reads a Topology as protobuf's JSON has it: numbers of 64 bits are text, and
-// what is zero is missing.
+// build converts a Topology in protobuf's JSON, in which 64-bit numbers are strings and
+// zero values are missing.
 export function build(t) {
   const nodes = (t.nodes ?? []).map((n, index) => ({
     index, name: n.name, nic: n.kind !== "NODE_KIND_SWITCH", layer: n.layer ?? 0,
@@ -28,14 +28,14 @@ export function build(t) {
   return model;
 }
 
-// partOf names all flows of one sender in one burst, "burst0/h2", by one of them,
-// "burst0/h2/7"; a flow of its own is its own part.
+// partOf returns the name for all flows of one sender in one burst, "burst0/h2", given
+// one of them, "burst0/h2/7"; a single flow keeps its name.
 export const partOf = (flow) => (flow.includes("/") ? flow.slice(0, flow.lastIndexOf("/")) : flow);
 
-// wholeOf names the burst of a flow, or of a part; a flow of its own is whole.
+// wholeOf returns the burst of a flow or of a part; a single flow keeps its name.
 export const wholeOf = (flow) => flow.split("/")[0];
 
-// groups puts the flows of one sender in one burst together.
+// groups combines the flows of one sender in one burst.
 function groups(flows, model) {
   const map = new Map();
   for (const f of flows) {
@@ -61,15 +61,15 @@ function lanesOf(path, model) {
   return lanes;
 }
 
-// Places in a port's numbers; see frame.go.
+// Indices of a port's values; see frame.go.
 export const QUEUE = 0, SENT = 1, RECEIVED = 2, PAUSES_SENT = 3, PAUSES_IN = 4, MARKED = 5, DROPPED = 6, FLAGS = 7;
 
 const none = [0, 0, 0, 0, 0, 0, 0, 0];
 
 const portOf = (frame, node, port) => frame?.nodes[node]?.p[port] ?? none;
 
-// laneAt tells how a lane stands: load of 0 to 1, queue in bytes, PAUSE frames and
-// frames per ms that hold it, whether it is held or down.
+// laneAt returns the state of a lane: rate, load of 0 to 1, queue in bytes, PAUSE frames
+// that pause it (in all and per ms), and whether it is paused or down.
 export function laneAt(model, lane, frame, was) {
   const l = model.lanes[lane];
   const now = portOf(frame, l.from, l.port), before = portOf(was, l.from, l.port);
@@ -79,16 +79,16 @@ export function laneAt(model, lane, frame, was) {
   const bps = span > 0 ? Math.max(now[SENT] - before[SENT], 0) * 8e12 / span : 0;
   return {
     bps, load: l.rate ? Math.min(bps / l.rate, 1) : 0, queue: now[QUEUE], pauses, pauseRate: span > 0 ? pauses * 1e9 / span : 0,
-    held: (now[FLAGS] & 1) === 1 || pauses > 0, down: (now[FLAGS] & 2) === 2,
+    paused: (now[FLAGS] & 1) === 1 || pauses > 0, down: (now[FLAGS] & 2) === 2,
     dropped: now[DROPPED], markRate: span > 0 ? Math.max(now[MARKED] - before[MARKED], 0) * 1e9 / span : 0,
   };
 }
 
-// snapshot tells how everything stands in a frame, beside the one before; the rates of
-// flows are taken since a still earlier one, as frames come in bursts, and so is whether a
-// lane has been held lately.
+// snapshot returns the state of the rack in a frame, with rates since the previous frame.
+// Rates of flows, and whether a lane was paused recently, refer to an earlier frame,
+// because frames arrive in bursts.
 export function snapshot(model, frame, was, since = was) {
-  const lanes = model.lanes.map((l) => ({ ...laneAt(model, l.index, frame, was), lately: laneAt(model, l.index, frame, since).held }));
+  const lanes = model.lanes.map((l) => ({ ...laneAt(model, l.index, frame, was), recentlyPaused: laneAt(model, l.index, frame, since).paused }));
   const before = new Map();
   for (const n of since?.nodes ?? []) for (const f of n.f ?? []) before.set(f[0], f);
   const span = since ? frame.at - since.at : 0;

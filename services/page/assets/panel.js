@@ -1,4 +1,4 @@
-// What is selected, with its series; and the flows.
+// The panel of the selection with its series, the list of flows, and the tiles.
 
 import { h, s, byId, mark, put } from "./dom.js";
 import * as format from "./format.js";
@@ -29,7 +29,7 @@ export class Panel {
     this.series = what && model ? new Series(model, what) : null;
     if (!this.series) {
       this.charts = [];
-      this.box.replaceChildren(h("p", { class: "hint", text: "Choose a link, a node or a flow: its series come here." }));
+      this.box.replaceChildren(h("p", { class: "hint", text: "Select a link, a node or a flow to see its series." }));
       return;
     }
     this.facts = h("p", { class: "facts" });
@@ -100,7 +100,7 @@ export class Panel {
 function facts(model, snap, what, victims) {
   if (what.kind === "lane") {
     const l = snap.lanes[what.lane], m = model.lanes[what.lane];
-    return `${format.rate(m.rate)}, ${format.time(m.delay)} · load ${format.share(l.load)} · queue ${format.bytes(l.queue)}${l.down ? " · down" : l.held ? " · held by PAUSE" : ""}${l.dropped ? ` · ${l.dropped} lost` : ""}`;
+    return `${format.rate(m.rate)}, ${format.time(m.delay)} · load ${format.share(l.load)} · queue ${format.bytes(l.queue)}${l.down ? " · down" : l.paused ? " · paused" : ""}${l.dropped ? ` · ${l.dropped} lost` : ""}`;
   }
   if (what.kind === "node") {
     const n = model.nodes[what.node];
@@ -125,7 +125,7 @@ function settings(n) {
 
 const shown = 40; // flows
 
-// flows lists the flows that run: those of their own first, then the bursts'.
+// flows lists the active flows: single flows first, then those of bursts.
 export function flows(box, app) {
   const { snap, model, victims, selected } = app;
   const list = [...snap.flows].sort((a, b) => a.name.split("/").length - b.name.split("/").length);
@@ -134,7 +134,7 @@ export function flows(box, app) {
     box.dataset.key = key;
     box.replaceChildren(list.length ? h("ul", { class: "flows" }, list.slice(0, shown).map((f) => h("li", {}, h("button", { class: "flow", "data-flow": f.name, onclick: () => app.choose({ kind: "flow", name: f.name }) },
       h("span", { class: "flow-name" }), h("span", { class: "flow-bar" }, s("svg", { width: "100%", height: 6, preserveAspectRatio: "none", viewBox: "0 0 100 6" },
-        s("rect", { class: "allowed", height: 6 }), s("rect", { class: "got", height: 6 }))), h("span", { class: "flow-rate" }))))) : h("p", { class: "hint", text: "No flow runs." }),
+        s("rect", { class: "allowed", height: 6 }), s("rect", { class: "got", height: 6 }))), h("span", { class: "flow-rate" }))))) : h("p", { class: "hint", text: "No active flow." }),
       list.length > shown ? h("p", { class: "hint", text: `and ${list.length - shown} more` }) : "");
   }
   const buttons = box.querySelectorAll(".flow");
@@ -153,22 +153,22 @@ export function flows(box, app) {
   });
 }
 
-// tiles tells in four numbers how the rack is.
+// tiles summarises the rack in four figures.
 export function tiles(box, app) {
   const { model, snap, trees, victims } = app;
-  let pauses = 0, queue = 0, where = "", held = 0;
+  let pauses = 0, queue = 0, where = "", paused = 0;
   snap.lanes.forEach((l, i) => {
     pauses += laneAt(model, i, snap.frame, app.since).pauseRate;
-    held += l.held ? 1 : 0;
+    paused += l.paused ? 1 : 0;
     if (l.queue > queue) [queue, where] = [l.queue, model.lanes[i].id.replace("->", " → ")];
   });
-  const bystanders = [...victims.keys()];
+  const names = [...victims.keys()];
   const deepest = Math.max(0, ...trees.map((t) => t.depth));
   const list = [
-    ["PAUSE", `${format.count(pauses)}/ms`, held ? `${held} ${held === 1 ? "link" : "links"} held` : "no link held", held > 0],
-    ["Congestion tree", deepest ? `${deepest} ${deepest === 1 ? "hop" : "hops"}` : "none", trees.length && trees[0].port >= 0 ? `from ${model.lanes[trees[0].port].id.replace("->", " → ")}` : trees.some((t) => t.cycle) ? "pauses in a circle" : "", deepest > 1],
+    ["PAUSE", `${format.count(pauses)}/ms`, paused ? `${paused} ${paused === 1 ? "link" : "links"} paused` : "no link paused", paused > 0],
+    ["Congestion tree", deepest ? `${deepest} ${deepest === 1 ? "hop" : "hops"}` : "none", trees.length && trees[0].port >= 0 ? `from ${model.lanes[trees[0].port].id.replace("->", " → ")}` : trees.some((t) => t.cycle) ? "PFC deadlock (cyclic pause)" : "", deepest > 1],
     ["Longest queue", format.bytes(queue), queue ? where : "", false],
-    ["Victims", bystanders.length ? bystanders.slice(0, 2).join(", ") + (bystanders.length > 2 ? ` +${bystanders.length - 2}` : "") : "none", bystanders.length ? "held without congestion" : "", bystanders.length > 0],
+    ["Victims", names.length ? names.slice(0, 2).join(", ") + (names.length > 2 ? ` +${names.length - 2}` : "") : "none", names.length ? "paused by congestion elsewhere" : "", names.length > 0],
   ];
   if (box.children.length !== list.length) box.replaceChildren(...list.map(([name]) => h("div", { class: "tile" }, h("dt", { text: name }), h("dd", {}), h("dd", { class: "sub" }))));
   list.forEach(([, value, sub, loud], i) => {
@@ -183,6 +183,6 @@ export const legend = () => byId("legend").replaceChildren(
   h("li", {}, h("span", { class: "ramp" }, Array.from({ length: 6 }, (_, i) => h("i", { "data-q": i * 2 }))), "load"),
   h("li", {}, h("span", { class: "l-thick" }), "rate"),
   h("li", {}, h("span", { class: "l-queue" }), "queue"),
-  h("li", {}, s("svg", { width: 26, height: 10, "aria-hidden": "true" }, s("path", { class: "l-held", d: "M1 5h24" }), s("path", { class: "l-arrow", d: "M10 1.5L6 5l4 3.500M18 1.500L14 5l4 3.500" })), "PAUSE"),
+  h("li", {}, s("svg", { width: 26, height: 10, "aria-hidden": "true" }, s("path", { class: "l-paused", d: "M1 5h24" }), s("path", { class: "l-arrow", d: "M10 1.5L6 5l4 3.500M18 1.500L14 5l4 3.500" })), "PAUSE"),
   h("li", {}, h("span", { class: "l-tree" }), "tree"),
   h("li", {}, s("svg", { width: 26, height: 10, "aria-hidden": "true" }, s("path", { class: "victim", d: "M1 5h24" })), "victim"));

@@ -1,5 +1,5 @@
-// The rack, drawn: links coloured by load and as thick as their rate, queues as bars
-// at their ports, PAUSE as it travels, congestion trees, victims.
+// The drawing of the rack: links with their rate and load, queues at ports, travelling
+// PAUSE frames, congestion trees and victims.
 
 import { s, mark, put, calm } from "./dom.js";
 import { place } from "./layout.js";
@@ -12,7 +12,7 @@ export class Rack {
   constructor(box, choose) {
     this.box = box;
     this.choose = choose;
-    this.svg = s("svg", { class: "rack", role: "group", "aria-label": "The rack: nodes and links. Arrow keys move between them, Enter chooses." });
+    this.svg = s("svg", { class: "rack", role: "group", "aria-label": "The rack: nodes and links. Arrow keys move between them, Enter selects." });
     box.append(this.svg);
     this.pulses = [];
     this.queueScale = 1;
@@ -20,7 +20,7 @@ export class Rack {
     new ResizeObserver(() => this.draw()).observe(box);
   }
 
-  // show takes another rack.
+  // show draws another rack.
   show(model) {
     this.model = model;
     this.snap = null;
@@ -52,7 +52,7 @@ export class Rack {
     return Math.max(1.5, Math.min(thick, this.layout.dense ? 2.5 : 7));
   }
 
-  // ends of a lane's line, set aside from the lane back.
+  // line returns the ends of a lane, shifted away from the opposite lane.
   line(lane) {
     const l = this.model.lanes[lane], a = this.layout.ends[lane], b = this.layout.ends[l.back];
     const dx = b.x - a.x, dy = b.y - a.y, length = Math.hypot(dx, dy) || 1;
@@ -86,7 +86,7 @@ export class Rack {
     }
   }
 
-  // chooseLane chooses the direction of a link that carries more, or the other one at
+  // chooseLane selects the direction of a link that carries more, and the other one on
   // the next click.
   chooseLane(link) {
     const a = link.lane, b = a + 1;
@@ -112,7 +112,7 @@ export class Rack {
     });
   }
 
-  // drawBar makes the bar of the queue at a port: it grows inward from the edge.
+  // drawBar draws the queue of a port as a bar that grows inward from the edge.
   drawBar(g, lane) {
     const e = this.layout.ends[lane];
     const thick = Math.max(2.5, Math.min(e.pitch - 2.5, 9));
@@ -155,11 +155,11 @@ export class Rack {
       }
     });
     this.drawPaths();
-    this.chase(snap.lanes.some((l) => l.held));
+    this.chase(snap.lanes.some((l) => l.paused));
   }
 
-  // chase lights the arrows one after the other, upstream, four times a second; a style
-  // animation would do it with every frame of the screen.
+  // chase highlights the arrows one after the other, upstream, four times a second. A CSS
+  // animation would run with every frame of the screen.
   chase(on) {
     const wanted = on && !calm();
     if (wanted === Boolean(this.chasing)) return;
@@ -172,23 +172,23 @@ export class Rack {
   }
 
   updateLane(i, l, inTree, later) {
-    const line = this.lines[i], state = l.down ? "down" : l.held ? "held" : null;
+    const line = this.lines[i], state = l.down ? "down" : l.paused ? "paused" : null;
     mark(line.path, "data-q", l.load < 0.005 ? 0 : Math.min(shades, 1 + Math.floor(l.load * (shades - 0.01))));
     mark(line.path, "data-state", state);
     line.path.classList.toggle("chosen", this.selected?.lane === i);
     line.halo.classList.toggle("shown", inTree);
-    if (state === "held" && !line.arrows.firstChild) this.drawArrows(line);
-    line.arrows.classList.toggle("shown", state === "held");
+    if (state === "paused" && !line.arrows.firstChild) this.drawArrows(line);
+    line.arrows.classList.toggle("shown", state === "paused");
     if (l.pauses > 0 && later) this.pulse(line);
   }
 
-  // describe tells by words how a link stands, when somebody comes to it.
+  // describe sets the tooltip and label of a link to its present state.
   describe(link) {
     if (!this.snap) return;
     const { lane } = link, { hit } = this.lines[lane];
     const one = (i) => {
       const l = this.snap.lanes[i];
-      const state = l.down ? ", down" : l.held ? ", held by PAUSE" : "";
+      const state = l.down ? ", down" : l.paused ? ", paused" : "";
       return `${this.model.lanes[i].id}: ${format.rate(l.bps)}, queue ${format.bytes(l.queue)}${state}`;
     };
     const text = `${one(lane)}\n${one(lane + 1)}`;
@@ -196,7 +196,7 @@ export class Rack {
     mark(hit, "aria-label", `link ${text}`);
   }
 
-  // drawArrows points along the way of PAUSE, against the traffic.
+  // drawArrows draws arrows in the direction of PAUSE, against the traffic.
   drawArrows(line) {
     const { p } = line, size = this.layout.dense ? 2.6 : 4.2, gap = this.layout.dense ? 26 : 24;
     const n = Math.max(2, Math.min(10, Math.floor((p.length - 20) / gap)));
@@ -209,7 +209,7 @@ export class Rack {
     }
   }
 
-  // pulse sends a PAUSE frame up the lane.
+  // pulse animates a PAUSE frame up the lane.
   pulse(line) {
     if (calm() || this.pulses.length >= (this.layout.dense ? maxPulses / 2 : maxPulses) || line.pulse) return;
     const dot = s("circle", { class: "pause", cx: line.p.x2, cy: line.p.y2, r: this.layout.dense ? 2.6 : 4.5 });
@@ -235,7 +235,7 @@ export class Rack {
     if (this.pulses.length) requestAnimationFrame((t) => this.move(t));
   }
 
-  // drawPaths shows the ways of victims, and of the flow that is chosen.
+  // drawPaths draws the paths of victims and of the selected flow.
   drawPaths() {
     const wanted = [...this.victims.keys()].filter((name) => !this.model.flows.get(name)?.burst).slice(0, 12);
     const chosen = this.selected?.kind === "flow" ? this.selected.name : null;
@@ -256,7 +256,7 @@ export class Rack {
     this.layers.paths.replaceChildren(...parts);
   }
 
-  // tag names a victim beside its sender.
+  // tag labels a victim at its sender.
   tag(flow) {
     const box = this.layout.boxes[flow.from], text = `${flow.name} victim`;
     const w = text.length * 6.3 + 12;
@@ -267,7 +267,7 @@ export class Rack {
     ];
   }
 
-  // key moves the focus to what is nearest in the direction of an arrow.
+  // key moves the focus to the nearest element in the direction of an arrow key.
   key(e) {
     const ways = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
     const here = e.target.closest("[data-key]");

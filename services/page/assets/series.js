@@ -1,4 +1,4 @@
-// What is selected, as series over the frames of a run.
+// Series of the selection over the frames of a run.
 
 import * as format from "./format.js";
 import { laneAt } from "./model.js";
@@ -8,8 +8,8 @@ const busiest = 4; // ports of a switch
 export class Series {
   constructor(model, what) { this.groups = groupsOf(model, what); }
 
-  // over gives the series as charts: {name, show, lines}. Only frames that have come
-  // since are read, unless the history has changed before them.
+  // over returns the series as charts: {name, show, lines}. It reads only frames added
+  // since the last call, unless earlier frames have changed.
   over(history) {
     const { frames } = history, all = this.groups.flatMap((g) => g.lines);
     if (this.history !== history || this.edits !== history.edits) {
@@ -28,7 +28,7 @@ export class Series {
   }
 }
 
-// chosen gives the lines of a group that stand where those of another are highest.
+// chosen returns the lines of a group at the ports where another group peaks.
 function chosen(group) {
   const order = group.of.lines.map((l, i) => [l.peak, i]).sort((a, b) => b[0] - a[0]).slice(0, busiest);
   return order.map(([, i], style) => ({ ...group.lines[i], style }));
@@ -48,10 +48,10 @@ function ofFlow(name, flow) {
     return now && before && now[1] === before[1] ? (Math.max(now[at] - before[at], 0) * 8e12) / (f.at - was.at) : 0;
   };
   return [
-    { name: "goodput and regulated rate", show: format.rate, lines: [
+    { name: "goodput and CC rate limit", show: format.rate, lines: [
       { name: "goodput", read: grow(4), style: 2 },
-      { name: "regulated", read: (f) => entry(f)?.[2] ?? 0, style: 0 }] },
-    { name: "on the link", show: format.rate, lines: [{ name: "sent", read: grow(3), style: 5 }] },
+      { name: "CC rate limit", read: (f) => entry(f)?.[2] ?? 0, style: 0 }] },
+    { name: "TX rate", show: format.rate, lines: [{ name: "TX", read: grow(3), style: 5 }] },
   ];
 }
 
@@ -66,8 +66,8 @@ function ofLanes(model, lanes) {
   ];
 }
 
-// PAUSE on x->y is sent by x and holds y, on the page as in results.json: what holds a
-// lane is sent on the lane back.
+// PAUSE on x->y is sent by x and pauses y, as in results.json: the PAUSE frames that pause
+// a lane are sent on the opposite lane.
 const pauses = (model, lanes, name) => ({
   name, show: format.count, lines: lanes.map((lane, style) => ({ name: model.lanes[lane].id, style, read: (f, was) => laneAt(model, model.lanes[lane].back, f, was).pauseRate })),
 });
@@ -84,9 +84,9 @@ function ofNode(model, node) {
   }
   const lane = (f, was) => laneAt(model, n.lanes[0], f, was);
   return [
-    { name: "sends and takes in", show: format.rate, lines: [
-      { name: "sends", style: 0, read: (f, was) => lane(f, was).bps },
-      { name: "goodput in", style: 2, read: (f, was) => (Math.max(f.nodes[node].d - was.nodes[node].d, 0) * 8e12) / (f.at - was.at) }] },
+    { name: "TX rate and received goodput", show: format.rate, lines: [
+      { name: "TX", style: 0, read: (f, was) => lane(f, was).bps },
+      { name: "RX goodput", style: 2, read: (f, was) => (Math.max(f.nodes[node].d - was.nodes[node].d, 0) * 8e12) / (f.at - was.at) }] },
     { ...pausesReceived(model, n.lanes), name: "PAUSE received per ms" },
     { ...pausesSent(model, n.lanes), name: "PAUSE sent per ms" },
   ];

@@ -1,15 +1,14 @@
-// Runs that are over: those that the collector holds, and the folders of finished
-// runs. Each gives series by metric; those of the collector also give frames, so that
-// they can be played.
+// Stored runs: those in the collector, and the folders of finished runs. Both have series
+// by metric; runs of the collector can also be converted to frames and played back.
 
 import { call, get } from "./api.js";
 import { binOf, sumOf } from "./bins.js";
 import { History } from "./history.js";
 import { partOf } from "./model.js";
 
-const most = 900; // frames of a run that is played
+const most = 900; // frames of a played run
 
-// runs lists what there is: {id, label, scenario, scheme, frames}.
+// runs lists the stored runs: {id, label, scenario, scheme, frames}.
 export async function runs(session) {
   const list = [];
   if (session.collector) {
@@ -26,23 +25,22 @@ export async function runs(session) {
 
 const read = new Map(); // folder -> the promise of its results
 
-// results gives results.json of a finished run. It is fetched once: what is finished
-// stays as it is.
+// results returns results.json of a finished run. It is fetched once.
 export function results(folder) {
   if (!read.has(folder)) {
     read.set(folder, get(`/api/runs/${encodeURIComponent(folder)}/results.json`).catch((e) => {
-      read.delete(folder); // it may be that it is being written
+      read.delete(folder); // the file may be incomplete
       throw e;
     }));
   }
   return read.get(folder);
 }
 
-// load gives a run of the collector as frames.
+// load converts a run of the collector to frames.
 export async function load(id, app) {
   const known = await runs(app.session);
   const source = known.find((r) => r.id === id);
-  if (!source?.run) throw new Error(`${id}: no such run`);
+  if (!source?.run) throw new Error(`${id}: unknown run`);
   const run = source.run.run;
   const ask = (metric, stepPs) => call("QuerySeries", { select: { run, metric }, stepPs: String(stepPs), limit: 1000000 });
   const start = Number(source.run.startPs ?? 0);
@@ -55,12 +53,12 @@ export async function load(id, app) {
   const answers = await Promise.all(names.map((m) => ask(m, step).catch(() => ({ series: [] }))));
   const topology = await cabled(source, app, probe.series ?? []);
   const history = framesOf(topology, Object.fromEntries(names.map((n, i) => [n, answers[i].series ?? []])), step - bin);
-  if (!history.length) throw new Error(`${id}: the collector holds no series of ports`);
-  return { source, topology, history, note: answers.some((a) => a.truncated) ? "Not every point fits: the run is shown coarsely." : "" };
+  if (!history.length) throw new Error(`${id}: the collector has no series of ports`);
+  return { source, topology, history, note: answers.some((a) => a.truncated) ? "Too many points: the run is shown at a lower resolution." : "" };
 }
 
-// pacing gives what the collector knows of credit and tokens at NICs: {name, lines:
-// [{name, points}], rate: whether it is so much per bin}. run "" is the latest.
+// pacing returns the collector's series of credit and tokens at NICs: {name, lines:
+// [{name, points}], rate}, where rate means that values are per bin. run "" is the latest.
 export async function pacing(run, nics) {
   const kinds = [["rackfab.credit.granted", "credit granted"], ["rackfab.credit.wasted", "credit wasted"], ["rackfab.tokens", "tokens"]];
   const answers = await Promise.all(kinds.map(([metric]) => call("QuerySeries", { select: { run, metric } }).catch(() => ({}))));
@@ -73,15 +71,15 @@ export async function pacing(run, nics) {
   }).filter((c) => c.lines.length);
 }
 
-// pairOf names what a series of credit or tokens is of: from the sender to the receiver.
+// pairOf returns the label of a series of credit or tokens: sender and receiver.
 export function pairOf(metric, v) {
   if (metric === "rackfab.credit.granted") return `${v.peer}->${v.node}`;
   if (metric === "rackfab.credit.wasted") return `${v.node}->${v.peer}`;
   return `${v.node} ${v.direction ?? ""}`;
 }
 
-// cabled finds the topology of a stored run: that of the live rack if it is the same
-// scenario, that of the scenario that comes with rackfab, or what its series tell.
+// cabled returns the topology of a stored run: that of the live rack if it runs the same
+// scenario, that of the built-in scenario, or one inferred from the series.
 async function cabled(source, app, series) {
   const nodes = new Set(series.map((s) => s.node));
   const fits = (t) => t && (t.nodes ?? []).length >= nodes.size && [...nodes].every((n) => t.nodes.some((v) => v.name === n));
@@ -94,7 +92,7 @@ async function cabled(source, app, series) {
   return inferred(source, series);
 }
 
-// inferred makes a topology of the ports that told something.
+// inferred builds a topology from the ports that have series.
 function inferred(source, series) {
   const ports = new Map();
   for (const s of series) ports.set(`${s.node}/${s.peer}`, { node: s.node, peer: s.peer, port: s.port ?? 0 });
@@ -109,8 +107,8 @@ function inferred(source, series) {
   return { scenario: source.scenario, scheme: source.scheme, nodes, links, flows: [] };
 }
 
-// framesOf lays series out as frames with counters since the start. A point stands at
-// the end of its bin, several at the start of their step: late is the difference.
+// framesOf converts series to frames with counters since the start. A point lies at the
+// end of its bin, folded points at the start of their step: late is the difference.
 function framesOf(topology, series, late) {
   const times = new Set();
   for (const list of Object.values(series)) for (const s of list) for (const t of s.timesPs ?? []) times.add(Number(t));
@@ -148,8 +146,8 @@ function framesOf(topology, series, late) {
   return history;
 }
 
-// fillFlows adds what flows are allowed, send and deliver; the flows of one sender in
-// one burst are one.
+// fillFlows adds the rate limit, sent and delivered bytes of flows; the flows of one
+// sender in one burst are combined.
 function fillFlows(series, order, index, places, frames) {
   const entries = new Map();
   const add = (metric, at, sum) => {

@@ -1,5 +1,4 @@
-// The comparison of schemes: a row per run, sortable, from the folders of finished
-// runs and, where there is no such figure, not at all.
+// The comparison of schemes: a sortable table with a row per finished run and scheme.
 
 import { h, put, mark, toast } from "./dom.js";
 import { get } from "./api.js";
@@ -10,33 +9,33 @@ const ms = (ps) => (ps === undefined || ps === null || ps < 0 ? null : ps / 1e9)
 
 const sum = (list, read) => (list ?? []).reduce((n, v) => n + (read(v) ?? 0), 0);
 
-// losing and unrecovered tell that the run ended before the loss did, or before the
-// recovery: what is there is the least that it can be.
+// cutDip and cutRecovery report whether the run ended before the throughput dip, or before
+// the recovery: the figure is then a lower bound.
 const burstAt = (run) => run.burst?.start_ps ?? 0;
-const losing = (run) => run.loss_ps > 0 && burstAt(run) + run.loss_ps > run.fabric_time_ps - (run.bin_ps ?? 0);
-const unrecovered = (run) => run.recovery_ps > 0 && burstAt(run) + run.recovery_ps >= run.fabric_time_ps;
+const cutDip = (run) => run.loss_ps > 0 && burstAt(run) + run.loss_ps > run.fabric_time_ps - (run.bin_ps ?? 0);
+const cutRecovery = (run) => run.recovery_ps > 0 && burstAt(run) + run.recovery_ps >= run.fabric_time_ps;
 
-// textOf gives a cell as it is read: ">" stands before a value that the run's end cut off.
+// textOf formats a cell. ">" marks a lower bound.
 export function textOf(c, r) {
   const v = c.of(r);
   if (v === null || v === undefined) return "–";
   return c.text ? v : `${c.open?.(r) ? ">" : ""}${v.toFixed(c.digits)}`;
 }
 
-// columns: name, how a row gives its value, how many decimals, whether it was cut off.
+// columns: name, tooltip, decimals, value of a row, and whether it is a lower bound.
 export const columns = [
   { name: "run", text: true, of: (r) => r.folder },
   { name: "scenario", text: true, of: (r) => r.scenario },
   { name: "scheme", text: true, of: (r) => r.run.scheme },
-  { name: "tree ms", unit: "from the first to the last PAUSE of a sender outside the burst, from the burst to the recovery", digits: 2, of: (r) => ms(r.run.tree_ps) },
-  { name: "paused ms", unit: "time in which at least one sender outside the burst is paused, from the burst to the recovery", digits: 2, of: (r) => ms(r.run.paused_outside_ps) },
-  { name: "loss ms", unit: "until the long flows have 95 % again for good", digits: 2, of: (r) => ms(r.run.loss_ps), open: (r) => losing(r.run) },
-  { name: "recov. ms", unit: "until they first hold it for 1 ms", digits: 2, of: (r) => ms(r.run.recovery_ps), open: (r) => unrecovered(r.run) },
-  { name: "PAUSE", unit: "frames, on all links", digits: 0, of: (r) => sum(r.run.pauses, (p) => p.xoff) },
-  { name: "in the burst, Gbit/s", unit: "goodput of the long flows together", digits: 2, of: (r) => (r.run.flows?.length && r.run.burst?.flows ? sum(r.run.flows, (f) => f.burst_goodput_bps) / 1e9 : null) },
-  { name: "overall, Gbit/s", unit: "goodput of the long flows together", digits: 2, of: (r) => (r.run.flows?.length ? sum(r.run.flows, (f) => f.goodput_bps) / 1e9 : null) },
-  { name: "p50 ms", unit: "completion of the burst's flows", digits: 2, of: (r) => (r.run.burst?.flows ? ms(r.run.burst.fct_p50_ps) : null) },
-  { name: "p99 ms", unit: "completion of the burst's flows", digits: 2, of: (r) => (r.run.burst?.flows ? ms(r.run.burst.fct_p99_ps) : null) },
+  { name: "tree ms", unit: "from the first to the last instant at which a sender outside the burst is paused, between burst and recovery", digits: 2, of: (r) => ms(r.run.tree_ps) },
+  { name: "paused ms", unit: "time during which at least one sender outside the burst is paused, between burst and recovery", digits: 2, of: (r) => ms(r.run.paused_outside_ps) },
+  { name: "throughput dip ms", unit: "from the burst to the end of the last bin in which the long flows together have less than 95 % of the bottleneck's payload rate", digits: 2, of: (r) => ms(r.run.loss_ps), open: (r) => cutDip(r.run) },
+  { name: "recovery ms", unit: "from the burst until the long flows first have 95 % for 1 ms", digits: 2, of: (r) => ms(r.run.recovery_ps), open: (r) => cutRecovery(r.run) },
+  { name: "PAUSE", unit: "PAUSE frames on all links", digits: 0, of: (r) => sum(r.run.pauses, (p) => p.xoff) },
+  { name: "in the burst, Gbit/s", unit: "total goodput of the long flows during the burst", digits: 2, of: (r) => (r.run.flows?.length && r.run.burst?.flows ? sum(r.run.flows, (f) => f.burst_goodput_bps) / 1e9 : null) },
+  { name: "overall, Gbit/s", unit: "total goodput of the long flows", digits: 2, of: (r) => (r.run.flows?.length ? sum(r.run.flows, (f) => f.goodput_bps) / 1e9 : null) },
+  { name: "p50 ms", unit: "median completion time of the burst's flows", digits: 2, of: (r) => (r.run.burst?.flows ? ms(r.run.burst.fct_p50_ps) : null) },
+  { name: "p99 ms", unit: "99th percentile of the completion time of the burst's flows", digits: 2, of: (r) => (r.run.burst?.flows ? ms(r.run.burst.fct_p99_ps) : null) },
   { name: "drops", digits: 0, of: (r) => r.run.drops },
   { name: "digest", text: true, code: true, of: (r) => r.run.digest },
 ];
@@ -67,7 +66,7 @@ async function read() {
       const { scenario, runs } = await results(name);
       return (runs ?? []).map((run) => ({ folder: name, scenario, run }));
     } catch {
-      return []; // a folder that is being written
+      return []; // the folder is incomplete
     }
   }));
   state.rows = rows.flat();
@@ -96,7 +95,7 @@ function sort(i) {
 
 function draw() {
   const rows = visible();
-  put(state.note, rows.length ? "" : "No finished run: rackfab run writes one into the folder of runs.");
+  put(state.note, rows.length ? "" : "No finished run. Run one with rackfab run.");
   state.note.hidden = rows.length > 0;
   [...state.head.children].forEach((th, i) => mark(th, "aria-sort", i === state.sort ? (state.down ? "descending" : "ascending") : null));
   const most = columns.map((c) => (c.text ? 0 : Math.max(0, ...rows.map((r) => c.of(r) ?? 0))));

@@ -1,9 +1,9 @@
-// Time: stop, step, drag back and forth over the run.
+// The time controls: pause, step, and a slider over the run.
 
 import { h, s, put, mark, byId, toast } from "./dom.js";
 import * as format from "./format.js";
 import { call } from "./api.js";
-import { FLAGS, PAUSES_SENT, QUEUE } from "./model.js";
+import { PAUSES_SENT, QUEUE } from "./model.js";
 import { thin } from "./chart.js";
 
 const paces = [["20us/s", 20e6], ["100us/s", 100e6], ["250us/s", 250e6], ["1ms/s", 1e9], ["5ms/s", 5e9], ["free", 0]];
@@ -17,10 +17,10 @@ export class Time {
     this.app = app;
     const button = (id, label, d, onclick) => h("button", { id, class: "icon", title: label, "aria-label": label, onclick }, icon(d));
     this.toggle = button("toggle", "Pause the rack", "", () => this.turn());
-    this.step = h("select", { id: "span", "aria-label": "Span of a step" }, steps.map((v) => h("option", { text: v, selected: v === "50us" })));
+    this.step = h("select", { id: "span", "aria-label": "Length of a step" }, steps.map((v) => h("option", { text: v, selected: v === "50us" })));
     this.pace = h("select", { id: "pace", "aria-label": "Pace: fabric time per second" }, paces.map(([v, ps]) => h("option", { text: v, value: ps })));
-    this.pace.addEventListener("change", () => this.tell(call("SetPace", { psPerSecond: this.pace.value })));
-    this.range = h("input", { id: "at", type: "range", min: 0, max: 0, value: 0, "aria-label": "Instant of the run that is shown" });
+    this.pace.addEventListener("change", () => this.report(call("SetPace", { psPerSecond: this.pace.value })));
+    this.range = h("input", { id: "at", type: "range", min: 0, max: 0, value: 0, "aria-label": "Displayed instant of the run" });
     this.range.addEventListener("input", () => this.app.go(this.app.history.indexAt(Number(this.range.value))));
     this.range.addEventListener("keydown", (e) => {
       const by = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageUp: 30, PageDown: -30 }[e.key];
@@ -33,10 +33,10 @@ export class Time {
     this.back = h("button", { id: "live", class: "live", onclick: () => this.app.follow() }, h("span", { class: "dot" }), "Live");
     box.append(
       h("div", { class: "time-row" },
-        button("first", "To the start of the run", "M3 3v10M13 3L6 8l7 5z", () => this.app.go(0)),
-        button("prev", "A frame back", "M11 3L4 8l7 5z", () => this.app.go(Math.max(0, this.app.index - 1))),
+        button("first", "Go to the start of the run", "M3 3v10M13 3L6 8l7 5z", () => this.app.go(0)),
+        button("prev", "Previous frame", "M11 3L4 8l7 5z", () => this.app.go(Math.max(0, this.app.index - 1))),
         this.toggle,
-        button("next", "A frame on; at the end of a paused rack, a step", "M5 3l7 5-7 5z", () => this.forward()),
+        button("next", "Next frame; at the end of a paused run, one step", "M5 3l7 5-7 5z", () => this.forward()),
         this.shown, this.back,
         h("span", { class: "gap" }),
         h("label", { class: "small" }, "Step ", this.step),
@@ -46,15 +46,15 @@ export class Time {
     this.playing = null;
   }
 
-  tell(promise) { promise.catch((e) => toast(e.message, true)); }
+  report(promise) { promise.catch((e) => toast(e.message, true)); }
 
-  // turn pauses and resumes: the rack where it is live, the playing of a stored run.
+  // turn pauses or resumes the live rack, or the playback of a stored run.
   turn() {
     if (this.app.stored) this.play();
-    else if (this.app.status?.state === "running") this.tell(call("Pause"));
+    else if (this.app.status?.state === "running") this.report(call("Pause"));
     else {
       this.app.follow();
-      this.tell(call("Resume"));
+      this.report(call("Resume"));
     }
   }
 
@@ -79,14 +79,14 @@ export class Time {
 
   stepOn() {
     if (this.app.status?.state === "running") {
-      this.tell(call("Pause"));
+      this.report(call("Pause"));
       return;
     }
     this.app.follow();
-    this.tell(call("Step", { spanPs: String(format.readTime(this.step.value)) }));
+    this.report(call("Step", { spanPs: String(format.readTime(this.step.value)) }));
   }
 
-  // update shows where the run is.
+  // update shows the current instant.
   update() {
     const { app } = this, frames = app.history.frames, at = frames[app.index]?.at ?? 0;
     const from = frames[0]?.at ?? 0, to = app.history.last?.at ?? 0;
@@ -100,7 +100,7 @@ export class Time {
     mark(this.back, "aria-pressed", app.live && !app.stored);
     this.back.hidden = app.stored;
     const running = app.stored ? this.playing !== null : app.status?.state === "running";
-    const label = app.stored ? (running ? "Stop playing" : "Play the run") : running ? "Pause the rack" : "Resume the rack";
+    const label = app.stored ? (running ? "Stop playback" : "Play the run") : running ? "Pause the rack" : "Resume the rack";
     mark(this.toggle, "title", label);
     mark(this.toggle, "aria-label", label);
     mark(this.toggle.querySelector("path"), "d", running ? "M4 3h3v10H4zM9 3h3v10H9z" : "M4 2.5l9 5.5-9 5.5z");
@@ -115,7 +115,7 @@ export class Time {
     this.pace.value = String(ps);
   }
 
-  // draw draws the whole run small: PAUSE frames and the longest queue.
+  // draw draws an overview of the run: PAUSE frames and the longest queue.
   draw() {
     const frames = this.app.history.frames, width = Math.max(this.strip.clientWidth, 50), height = 44;
     mark(this.strip, "viewBox", `0 0 ${width} ${height}`);
@@ -143,13 +143,12 @@ export class Time {
 
 function sum(frame) {
   if (frame.sum) return frame.sum;
-  let pauses = 0, queue = 0, held = 0;
+  let pauses = 0, queue = 0;
   for (const n of frame.nodes) {
     for (const p of n.p) {
       pauses += p[PAUSES_SENT];
       if (p[QUEUE] > queue) queue = p[QUEUE];
-      held += p[FLAGS] & 1;
     }
   }
-  return (frame.sum = { pauses, queue, held });
+  return (frame.sum = { pauses, queue });
 }

@@ -1,5 +1,4 @@
-// Messages and their way through the rack: a list of traces, and the waterfall of
-// one.
+// Traces of messages: a list, and the waterfall of one trace.
 
 import { h, s, put, toast } from "./dom.js";
 import { call } from "./api.js";
@@ -27,10 +26,10 @@ export function start(view, app) {
         h("button", { text: "Show" }), state.window, h("span", { class: "gap" }), h("button", { class: "quiet", type: "button", text: "JSON", onclick: () => saveJSON("rackfab-traces", state.traces) })),
       state.note, state.list),
     state.one));
-  if (!app.session.collector) put(state.note, "No collector behind this page: traces need one (rackfab up starts it; rackfab page --collector names it).");
+  if (!app.session.collector) put(state.note, "Traces need a collector, which this page does not have. rackfab up starts one; rackfab page --collector connects to one.");
 }
 
-// open shows the traces that fit: {flow, node, fromPs, toPs}.
+// open lists the traces that match {flow, node, fromPs, toPs}.
 export function open(app, q) {
   state.q = { ...q };
   state.flow.value = q.flow ?? "";
@@ -42,7 +41,7 @@ export function shown(app) {
   if (app.session.collector && (!state.asked || !state.traces.length)) list();
 }
 
-let again = 0; // the next look for messages, while there are none
+let again = 0; // timer of the next query while the list is empty
 
 async function list() {
   clearTimeout(again);
@@ -76,7 +75,7 @@ async function list() {
 }
 
 function draw(more) {
-  put(state.note, state.traces.length ? "" : "No message that fits has been told yet: a sampled one is when it is complete (rackfab up --sample-ratio 1 samples all).");
+  put(state.note, state.traces.length ? "" : "No matching trace. A sampled message is exported when it completes (rackfab up --sample-ratio 1 samples all).");
   state.note.hidden = state.traces.length > 0;
   const most = Math.max(1, ...state.traces.map((t) => Number(t.durationPs ?? 0)));
   state.list.replaceChildren(...state.traces.map((t) => {
@@ -86,7 +85,7 @@ function draw(more) {
     return h("button", { class: "trace-row", "data-trace": t.traceId, onclick: () => show(t).catch((e) => toast(e.message, true)) },
       h("span", { class: "strong", text: t.name ?? "" }), h("span", { text: t.flow ?? "" }), h("span", { text: t.node ?? "" }), h("span", { text: `at ${format.instant(Number(t.startPs ?? 0))}` }),
       h("span", { class: "took" }, bar, h("span", { text: format.time(took) })), h("span", { class: "soft", text: `${t.spans ?? 0} spans` }));
-  }), more ? h("p", { class: "hint", text: "There are more: narrow the flow or the node." }) : "");
+  }), more ? h("p", { class: "hint", text: "More traces match: narrow the flow or the node." }) : "");
 }
 
 const kinds = { WRITE: "root", SEND: "root", GET: "root", READ: "root", switch: "switch", wire: "wire", request: "nic", data: "nic", receive: "far", respond: "far" };
@@ -112,12 +111,12 @@ async function show(t) {
   state.one.replaceChildren(
     h("div", { class: "row-title" }, h("h3", { text: `${t.name} of ${t.flow || "?"}: ${format.time(Number(t.durationPs ?? 0))}` }),
       h("button", { class: "quiet", text: "JSON", onclick: () => saveJSON(`rackfab-trace-${t.traceId}`, out) }), h("button", { class: "quiet", text: "SVG", onclick: () => saveSVG(`rackfab-trace-${t.traceId}`, svg) })),
-    h("p", { class: "facts", text: `${spans.length} spans, trace ${t.traceId}${out.detailsDropped ? " · details left with --keep-slowest" : ""}${spans.length > most ? ` · the first ${most} are drawn` : ""}` }),
+    h("p", { class: "facts", text: `${spans.length} spans, trace ${t.traceId}${out.detailsDropped ? " · details dropped by --keep-slowest" : ""}${spans.length > most ? ` · the first ${most} are shown` : ""}` }),
     h("div", { class: "scroll tall" }, svg), detail);
   state.one.scrollIntoView({ block: "nearest" });
 }
 
-// ordered gives spans as a tree is read, each with its depth.
+// ordered returns the spans in tree order, each with its depth.
 function ordered(spans) {
   const known = new Set(spans.map((v) => v.spanId)), under = new Map();
   for (const v of spans) {
@@ -143,7 +142,7 @@ function line(v, i, x, label, choose) {
     s("rect", { class: `bar k-${kinds[v.name] ?? "other"}`, x: a, y: y + 5, width: Math.max(b - a, 1.5), height: row - 10, rx: 2 }),
     (v.events ?? []).map((e) => s("path", { class: `event e-${e.name}`, d: `M${x(Number(e.atPs ?? 0)).toFixed(1)} ${y + 3}l4 ${row / 2 - 3}l-4 ${row / 2 - 3}l-4 ${-(row / 2 - 3)}z` }, s("title", { text: `${e.name} at ${format.instant(Number(e.atPs ?? 0))}` }))));
   const took = format.time(Number(v.endPs ?? 0) - Number(v.startPs ?? 0)), wide = took.length * 6.6 + 12;
-  // Behind the bar, in it, or before it: where there is room.
+  // The label goes behind the bar, inside it, or before it, where it fits.
   const [at, anchor, inside] = b + wide < x.end ? [b + 6, "start", ""] : b - a > wide ? [b - 6, "end", " inside"] : [a - 6, "end", ""];
   g.append(s("text", { class: `span-took${inside}`, x: at, y: y + row / 2, "text-anchor": anchor, text: took }));
   g.addEventListener("click", () => choose(g));
@@ -155,7 +154,7 @@ const back = (v) => (v.attributes ?? []).some((a) => a.key === "rackfab.directio
 
 const valueOf = (a) => a.text ?? a.number ?? a.real ?? (a.flag === undefined ? "" : String(a.flag));
 
-// explain lists what is known of a span.
+// explain lists the details of a span.
 function explain(v, g, svg, detail, from) {
   for (const other of svg.querySelectorAll(".span.chosen")) other.classList.remove("chosen");
   g.classList.add("chosen");
