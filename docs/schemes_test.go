@@ -10,8 +10,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/cc"
 )
 
-// TestSchemesAreListed holds the README's table of schemes, and what the guide says
-// of choosing one live, against the table of package cc.
+// TestSchemesAreListed compares the README's table of schemes, and the live guide's
+// lists of schemes, with the table of package cc.
 func TestSchemesAreListed(t *testing.T) {
 	var rows []string
 	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\| [^|]+ \\| [^|]+ \\| [^|]+ \\|$").FindAllStringSubmatch(read(t, "../README.md"), -1) {
@@ -22,8 +22,8 @@ func TestSchemesAreListed(t *testing.T) {
 	}
 	live := read(t, "guide/live.md")
 	for lead, want := range map[string][]string{
-		"\\*\\*`scheme`\\*\\* chooses among ([^.]+)\\.": cc.Choices(),
-		"stopped\\. ([^.]+) stand from the start":       slices.DeleteFunc(cc.Names(), func(name string) bool { return slices.Contains(cc.Choices(), name) }),
+		"\\*\\*`scheme`\\*\\* chooses among ([^.]+)\\.":  cc.Choices(),
+		"stopped\\. ([^.]+) must be chosen at the start": slices.DeleteFunc(cc.Names(), func(name string) bool { return slices.Contains(cc.Choices(), name) }),
 	} {
 		var names []string
 		if list := regexp.MustCompile(lead).FindStringSubmatch(live); list != nil {

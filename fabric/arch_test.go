@@ -35,7 +35,7 @@ var rooms = []room{
 	{"fabric/ring", none, none, "a FIFO queue knows nothing of its items"},
 	{"fabric/workload", []string{"fabric/splitmix", "fabric/unit"}, none, "a distribution and a process; who sends is told apart from that"},
 	{"fabric/frame", []string{"fabric/unit"}, none, "frame knows byte offsets; queues, flows and schemes are told about frames, not the reverse"},
-	{"fabric/cc", []string{"fabric/credit", "fabric/unit"}, none, "an algorithm takes numbers and gives a rate, so that it can be held against its paper alone"},
+	{"fabric/cc", []string{"fabric/credit", "fabric/ring", "fabric/unit"}, none, "an algorithm takes numbers and gives a rate, so that it can be held against its paper alone"},
 	{"fabric/credit", []string{"fabric/ring", "fabric/unit"}, none, "credit is counted in numbers; frames carry it and NICs act on it"},
 	{"fabric/agenda", []string{"fabric/unit"}, none, "instants in order; what they are for is the keeper's concern"},
 	{"fabric", []string{"fabric/frame", "fabric/splitmix", "fabric/unit"}, none, "the contract names frames and quantities, and draws what becomes of a frame on a link; whoever keeps the contract imports it"},

@@ -4,7 +4,22 @@
 // node or clock.
 package cc
 
-import "github.com/rackfab/rackfab/fabric/unit"
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Path describes the path of a flow. It is known when the flow's reaction point is
+// created, and does not change with routes.
+type Path struct {
+	Rate    unit.Rate  // of the sender's link: the line rate
+	MTU     unit.Bytes // largest payload of a packet
+	BaseRTT unit.Time  // round-trip time of a full packet and its ACK through empty queues
+	Hops    int        // links from sender to receiver
+}
 
 // SignalKind is the kind of a signal to the reaction point of a flow.
 type SignalKind uint8
@@ -51,7 +66,43 @@ type Algorithm interface {
 	// Rate returns the sending rate of the flow in bits on the wire per second,
 	// headers included, in (0, line rate].
 	Rate() unit.Rate
-	// Window returns the limit on unacknowledged payload bytes; 0 means no
-	// limit.
+	// Window returns the limit on unacknowledged payload bytes, or NoWindow. A
+	// flow without unacknowledged bytes may send one packet under any limit.
 	Window() unit.Bytes
 }
+
+// NoWindow is the window of an algorithm that does not limit unacknowledged bytes.
+const NoWindow unit.Bytes = math.MaxInt64
+
+// rateOnly is the part of an Algorithm that has no timer and no window.
+type rateOnly struct{}
+
+// Tick does nothing.
+func (rateOnly) Tick(unit.Time) {}
+
+// Next returns false: there is no timer.
+func (rateOnly) Next() (unit.Time, bool) { return 0, false }
+
+// Window returns NoWindow.
+func (rateOnly) Window() unit.Bytes { return NoWindow }
+
+// lowest is the minimum rate in bits per second if no floor is set.
+const lowest = 1
+
+// floor returns the floor of a rate in bits per second on a link of rate line.
+func floor(configured, line unit.Rate) float64 { return float64(max(lowest, min(configured, line))) }
+
+// checks collects the violated conditions of a scheme's settings.
+type checks struct {
+	scheme string
+	errs   []error
+}
+
+// want adds an error unless ok.
+func (c *checks) want(ok bool, format string, args ...any) {
+	if !ok {
+		c.errs = append(c.errs, fmt.Errorf(c.scheme+": "+format, args...))
+	}
+}
+
+func (c *checks) err() error { return errors.Join(c.errs...) }

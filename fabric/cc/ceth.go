@@ -1,6 +1,10 @@
 package cc
 
-import "github.com/rackfab/rackfab/fabric/unit"
+import (
+	"math"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+)
 
 // CETH is the reaction point of one flow whose ACKs carry congestion
 // notifications (¶175, ¶197 to ¶201 of the document). A notification sets the
@@ -20,14 +24,14 @@ type CETH struct {
 	line, preset, floor unit.Rate
 
 	rate   unit.Rate
-	budget unit.Bytes // of payload, 0 for no limit
+	budget unit.Bytes // of payload
 	// The largest packet sent so far, on the wire and in payload. A budget
 	// counts packets of this size.
 	wire, payload unit.Bytes
 
-	until unit.Time // end of the window
-	held  notice
-	holds bool
+	until   unit.Time // end of the window
+	latest  notice    // pending
+	pending bool
 }
 
 // notice is the content of one ACK or CNP.
@@ -42,7 +46,10 @@ func NewCETH(p CETHParams, line, initial unit.Rate) *CETH {
 	if p.Target == 0 {
 		p.Target = p.Window / 2
 	}
-	return &CETH{p: p, rate: initial, line: line, floor: max(lowest, min(p.MinRate, line)), preset: share(line, p.Preset)}
+	return &CETH{
+		p: p, rate: initial, budget: NoWindow, line: line,
+		floor: unit.Rate(floor(p.MinRate, line)), preset: share(line, p.Preset),
+	}
 }
 
 // share returns the given part of a rate, at least 1 bit/s.
@@ -65,17 +72,17 @@ func (c *CETH) Handle(now unit.Time, s Signal) {
 
 func (c *CETH) notice(now unit.Time, n notice) {
 	if now < c.until {
-		c.held, c.holds = n, true
+		c.latest, c.pending = n, true
 		return
 	}
-	c.holds = false
+	c.pending = false
 	c.act(now, n)
 }
 
 // act applies a notification, and opens a window if the rate or the budget
 // changes.
 func (c *CETH) act(now unit.Time, n notice) {
-	rate, budget := c.clear(), unit.Bytes(0)
+	rate, budget := c.clear(), NoWindow
 	if n.congested {
 		rate, budget = c.congested(n.path)
 	}
@@ -98,45 +105,38 @@ func (c *CETH) clear() unit.Rate {
 // over the items in use. If no item sets a rate, the rate does not change. If
 // no item in use is known, the rate is cut as after a plain CNP.
 func (c *CETH) congested(g Congestion) (unit.Rate, unit.Bytes) {
-	rate, budget := unit.Rate(0), unit.Bytes(0)
+	const unchanged unit.Rate = math.MaxInt64
+	rate, budget := unchanged, NoWindow
 	if g.Known&ItemDegree != 0 {
 		left := c.p.Rates[min(g.Degree, DegreeHeavy)]
 		switch c.p.Degree {
 		case CETHShare:
-			rate = least(rate, share(c.rate, left))
+			rate = min(rate, share(c.rate, left))
 		case CETHTable:
-			rate = least(rate, share(c.line, left))
+			rate = min(rate, share(c.line, left))
 		default:
 		}
 	}
 	if g.Known&(ItemDepth|ItemLocation) != 0 && c.p.Depth == CETHBudget {
-		budget = least(budget, c.packets(c.p.Room-c.depth(g)))
+		budget = min(budget, c.packets(c.p.Room-c.depth(g)))
 	}
 	if g.Known&ItemDelay != 0 {
 		switch c.p.Delay {
 		case CETHRate:
-			rate = least(rate, share(c.preset, c.slower(g.Delay)))
+			rate = min(rate, share(c.preset, c.slower(g.Delay)))
 		case CETHBudget:
 			pipe := float64(c.preset.In(c.p.Window))
-			budget = least(budget, c.packets(unit.Bytes(pipe*c.slower(g.Delay))))
+			budget = min(budget, c.packets(unit.Bytes(pipe*c.slower(g.Delay))))
 		default:
 		}
 	}
 	switch {
-	case rate == 0 && budget == 0:
+	case rate == unchanged && budget == NoWindow:
 		rate, budget = share(c.rate, 1-c.p.Cut), c.budget
-	case rate == 0:
+	case rate == unchanged:
 		rate = c.rate
 	}
 	return max(rate, min(c.rate, c.floor)), budget
-}
-
-// least returns the smaller of two limits, where 0 means no limit.
-func least[V unit.Rate | unit.Bytes](a, b V) V {
-	if a == 0 {
-		return b
-	}
-	return min(a, b)
 }
 
 // depth returns the queue depth at the congested port. If only the port is
@@ -149,11 +149,11 @@ func (c *CETH) depth(g Congestion) unit.Bytes {
 }
 
 // packets returns the payload of as many whole packets as fit into bytes on the
-// wire, at least one (¶199). It returns 0, for no budget, before the first
-// packet was sent.
+// wire, at least one (¶199). It returns NoWindow before the first packet was
+// sent.
 func (c *CETH) packets(bytes unit.Bytes) unit.Bytes {
 	if c.wire == 0 {
-		return 0
+		return NoWindow
 	}
 	return max(1, bytes/c.wire) * c.payload
 }
@@ -169,14 +169,14 @@ func (c *CETH) slower(delay unit.Time) float64 {
 
 // Tick ends the window and applies the pending notification.
 func (c *CETH) Tick(now unit.Time) {
-	if c.holds && now >= c.until {
-		c.holds = false
-		c.act(now, c.held)
+	if c.pending && now >= c.until {
+		c.pending = false
+		c.act(now, c.latest)
 	}
 }
 
 // Next returns the end of the window, or false if no notification is pending.
-func (c *CETH) Next() (unit.Time, bool) { return c.until, c.holds }
+func (c *CETH) Next() (unit.Time, bool) { return c.until, c.pending }
 
 // Rate returns the rate in bits per second.
 func (c *CETH) Rate() unit.Rate { return c.rate }

@@ -67,7 +67,7 @@ func TestDegreeSetsTheRateInOneStep(t *testing.T) {
 		// The table sets the rate at once: the same degree again changes
 		// nothing.
 		c.Handle(2*rtt, indicated(degree(d)))
-		if c.Rate() != want || c.Window() != 0 {
+		if c.Rate() != want || c.Window() != NoWindow {
 			t.Errorf("%s again: %s, window %s", d, c.Rate(), c.Window())
 		}
 	}
@@ -83,7 +83,7 @@ func TestDegreeLeavesAShareOfTheRate(t *testing.T) {
 		c, want := cethFrom(), line
 		for n := range unit.Time(8) {
 			c.Handle(n*rtt, indicated(degree(d)))
-			if want = max(want*divided[0]/divided[1], 100*unit.MegabitPerSec); c.Rate() != want || c.Window() != 0 {
+			if want = max(want*divided[0]/divided[1], 100*unit.MegabitPerSec); c.Rate() != want || c.Window() != NoWindow {
 				t.Errorf("%s in window %d: %s and budget %s, want %s", d, n+1, c.Rate(), c.Window(), want)
 			}
 		}
@@ -147,7 +147,7 @@ func TestDelaySetsRateOrBudget(t *testing.T) {
 		path := Congestion{Known: ItemDelay, Delay: g.delay}
 		c := cethFrom(only(CETHIgnore, CETHIgnore, CETHRate))
 		c.Handle(0, indicated(path))
-		if c.Rate() != g.rate || c.Window() != 0 {
+		if c.Rate() != g.rate || c.Window() != NoWindow {
 			t.Errorf("%s: %s and budget %s, want %s", g.delay, c.Rate(), c.Window(), g.rate)
 		}
 		c = cethFrom(only(CETHIgnore, CETHIgnore, CETHBudget))
@@ -182,7 +182,7 @@ func TestMethodsTogether(t *testing.T) {
 func TestUnusedItemsDoNothing(t *testing.T) {
 	c := cethFrom(only(CETHIgnore, CETHBudget, CETHIgnore))
 	c.Handle(0, indicated(Congestion{Known: ItemDegree | ItemDelay, Degree: DegreeHeavy, Delay: rtt}))
-	if c.Rate() != line/2 || c.Window() != 0 {
+	if c.Rate() != line/2 || c.Window() != NoWindow {
 		t.Errorf("%s and %s, want half of line rate", c.Rate(), c.Window())
 	}
 }
@@ -200,7 +200,7 @@ func TestClearPath(t *testing.T) {
 		path := Congestion{Known: ItemDegree | ItemDepth, Degree: DegreeHeavy, Depth: 100_000}
 		c.Handle(0, indicated(path))
 		c.Handle(rtt, clearPath)
-		if c.Rate() != g.want || c.Window() != 0 {
+		if c.Rate() != g.want || c.Window() != NoWindow {
 			t.Errorf("%s %v: %s and budget %s, want %s and none", g.clear, g.preset, c.Rate(), c.Window(), g.want)
 		}
 	}

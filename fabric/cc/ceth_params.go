@@ -1,8 +1,6 @@
 package cc
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -129,50 +127,31 @@ func DefaultCETH() CETHParams {
 
 // Validate returns all invalid settings as one error, or nil.
 func (p CETHParams) Validate() error {
-	return errors.Join(p.validateReceiver(), p.validateSender())
-}
-
-func (p CETHParams) validateReceiver() error {
-	var errs []error
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf("ceth: "+format, args...))
-		}
-	}
-	check(oneOf(p.Mode, CETHIndication, CETHInformation), "unknown mode %q", p.Mode)
-	check(oneOf(p.Form, CETHHeader, CETHResv6, CETHResv7, CETHRatio6, CETHRatio7), "unknown form %q", p.Form)
-	check(oneOf(p.Source, CETHWindow, CETHINT, CETHIOAM, CETHSwitch), "unknown source %q", p.Source)
-	check(p.Source != CETHSwitch || p.Mode == CETHIndication || oneOf(p.Form, CETHResv6, CETHRatio6),
+	c := checks{scheme: "ceth"}
+	c.want(oneOf(p.Mode, CETHIndication, CETHInformation), "unknown mode %q", p.Mode)
+	c.want(oneOf(p.Form, CETHHeader, CETHResv6, CETHResv7, CETHRatio6, CETHRatio7), "unknown form %q", p.Form)
+	c.want(oneOf(p.Source, CETHWindow, CETHINT, CETHIOAM, CETHSwitch), "unknown source %q", p.Source)
+	c.want(p.Source != CETHSwitch || p.Mode == CETHIndication || oneOf(p.Form, CETHResv6, CETHRatio6),
 		"form %s, want resv6 or ratio6: a switch writes nothing that the ICRC covers", p.Form)
-	check(1 <= p.Words && p.Words <= 4, "%d words, want 1 to 4", p.Words)
-	check(0 < p.WindowPackets && p.WindowPackets <= maxCETHWindow, "window of %d packets, want 1 to %d", p.WindowPackets, maxCETHWindow)
-	check(p.WindowTime > 0, "window of %s, want more than 0", p.WindowTime)
-	check(0 <= p.Light && p.Light <= p.Medium && p.Medium <= 1, "want 0 <= light <= medium <= 1, have %v and %v", p.Light, p.Medium)
-	check(p.Room > 0, "room of %s, want more than 0", p.Room)
-	check(p.Interval > 0, "interval of %s, want more than 0", p.Interval)
-	check(1 <= p.Hops && p.Hops <= 5, "%d hops, want 1 to 5", p.Hops)
-	return errors.Join(errs...)
-}
-
-func (p CETHParams) validateSender() error {
-	var errs []error
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf("ceth: "+format, args...))
-		}
-	}
-	check(oneOf(p.Degree, CETHIgnore, CETHShare, CETHTable), "degree is used for %q, want ignore, share or table", p.Degree)
-	check(oneOf(p.Depth, CETHIgnore, CETHBudget), "depth is used for %q, want ignore or budget", p.Depth)
-	check(oneOf(p.Delay, CETHIgnore, CETHRate, CETHBudget), "delay is used for %q, want ignore, rate or budget", p.Delay)
-	check(oneOf(p.Clear, CETHKeep, CETHPreset), "on a clear path %q, want keep or preset", p.Clear)
+	c.want(1 <= p.Words && p.Words <= 4, "%d words, want 1 to 4", p.Words)
+	c.want(0 < p.WindowPackets && p.WindowPackets <= maxCETHWindow, "window of %d packets, want 1 to %d", p.WindowPackets, maxCETHWindow)
+	c.want(p.WindowTime > 0, "window of %s, want more than 0", p.WindowTime)
+	c.want(0 <= p.Light && p.Light <= p.Medium && p.Medium <= 1, "want 0 <= light <= medium <= 1, have %v and %v", p.Light, p.Medium)
+	c.want(p.Room > 0, "room of %s, want more than 0", p.Room)
+	c.want(p.Interval > 0, "interval of %s, want more than 0", p.Interval)
+	c.want(1 <= p.Hops && p.Hops <= 5, "%d hops, want 1 to 5", p.Hops)
+	c.want(oneOf(p.Degree, CETHIgnore, CETHShare, CETHTable), "degree is used for %q, want ignore, share or table", p.Degree)
+	c.want(oneOf(p.Depth, CETHIgnore, CETHBudget), "depth is used for %q, want ignore or budget", p.Depth)
+	c.want(oneOf(p.Delay, CETHIgnore, CETHRate, CETHBudget), "delay is used for %q, want ignore, rate or budget", p.Delay)
+	c.want(oneOf(p.Clear, CETHKeep, CETHPreset), "on a clear path %q, want keep or preset", p.Clear)
 	for d, share := range p.Rates {
-		check(0 < share && share <= 1, "rate of degree %s is a share of %v, want more than 0 and at most 1", Degree(d), share)
+		c.want(0 < share && share <= 1, "rate of degree %s is a share of %v, want more than 0 and at most 1", Degree(d), share)
 	}
-	check(0 < p.Preset && p.Preset <= 1, "preset is %v of line rate, want more than 0 and at most 1", p.Preset)
-	check(p.Window >= 0 && p.Target >= 0, "window %s and target %s, want 0 or more", p.Window, p.Target)
-	check(0 < p.Cut && p.Cut < 1, "cut of %v, want more than 0 and less than 1", p.Cut)
-	check(p.MinRate >= 0, "floor %s is below 0", p.MinRate)
-	return errors.Join(errs...)
+	c.want(0 < p.Preset && p.Preset <= 1, "preset is %v of line rate, want more than 0 and at most 1", p.Preset)
+	c.want(p.Window >= 0 && p.Target >= 0, "window %s and target %s, want 0 or more", p.Window, p.Target)
+	c.want(0 < p.Cut && p.Cut < 1, "cut of %v, want more than 0 and less than 1", p.Cut)
+	c.want(p.MinRate >= 0, "floor %s is below 0", p.MinRate)
+	return c.err()
 }
 
 // maxCETHWindow limits the memory of a receiver.

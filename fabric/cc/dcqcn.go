@@ -32,7 +32,7 @@ func NewDCQCN(p DCQCNParams, line, initial unit.Rate) *DCQCN {
 		increase: newIncrease(stages{
 			bytes: p.ByteCounter, timer: p.Timer, threshold: p.Threshold, ai: ai, hai: hai,
 		}, line, initial),
-		marks: newMarks(p), floor: float64(max(lowest, min(p.MinRate, line))),
+		marks: newMarks(p), floor: floor(p.MinRate, line),
 	}
 }
 

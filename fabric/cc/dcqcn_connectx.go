@@ -38,7 +38,7 @@ type ConnectX struct {
 func NewConnectX(p DCQCNParams, line, initial unit.Rate) *ConnectX {
 	ai, hai := p.steps(line)
 	return &ConnectX{
-		p: p, ai: ai, hai: hai, line: float64(line), floor: float64(max(lowest, min(p.MinRate, line))),
+		p: p, ai: ai, hai: hai, line: float64(line), floor: floor(p.MinRate, line),
 		rate: float64(initial), target: float64(initial), alpha: p.Alpha,
 		first: unit.Never, cutAt: unit.Never, due: unit.Never,
 	}
@@ -138,5 +138,5 @@ func (c *ConnectX) Next() (unit.Time, bool) {
 // Rate returns the rate in whole bits per second, rounded down, at least 1.
 func (c *ConnectX) Rate() unit.Rate { return max(lowest, unit.Rate(c.rate)) }
 
-// Window returns 0: there is no limit.
-func (c *ConnectX) Window() unit.Bytes { return 0 }
+// Window returns NoWindow.
+func (c *ConnectX) Window() unit.Bytes { return NoWindow }

@@ -158,7 +158,7 @@ func TestConnectXOrderOfCutAndTimer(t *testing.T) {
 func TestPresetChoosesTheReactionPoint(t *testing.T) {
 	p := Default()
 	p.DCQCN = dcqcnPreset("connectx")
-	a, _ := New("dcqcn", p, line, 0)
+	a, _ := New("dcqcn", p, Path{Rate: line}, 0)
 	if _, ok := a.(*ConnectX); !ok {
 		t.Errorf("%T", a)
 	}

@@ -74,8 +74,8 @@ func TestDCQCNPublishedConstants(t *testing.T) {
 
 // §3.1: the sender begins at line rate, and only CNPs cut it.
 func TestDCQCNBeginsAtLineRate(t *testing.T) {
-	a, err := New("dcqcn", Default(), line, 0)
-	if err != nil || a.Rate() != line || a.Window() != 0 {
+	a, err := New("dcqcn", Default(), Path{Rate: line}, 0)
+	if err != nil || a.Rate() != line || a.Window() != NoWindow {
 		t.Fatalf("begins at %v (%v)", a.Rate(), err)
 	}
 	if _, timer := a.Next(); timer {

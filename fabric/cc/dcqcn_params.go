@@ -1,11 +1,6 @@
 package cc
 
-import (
-	"errors"
-	"fmt"
-
-	"github.com/rackfab/rackfab/fabric/unit"
-)
+import "github.com/rackfab/rackfab/fabric/unit"
 
 // Tie selects which of two clocks runs first if both are due at the same
 // instant.
@@ -113,19 +108,14 @@ func DefaultDCQCN() DCQCNParams { return DCQCNPresets[0] }
 
 // Validate returns all invalid settings as one error, or nil.
 func (p DCQCNParams) Validate() error {
-	var errs []error
-	want := func(ok bool, format string, args ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf("dcqcn: "+format, args...))
-		}
-	}
-	want(0 < p.G && p.G <= 1, "g %v, want 0 < g <= 1", p.G)
-	want(0 <= p.Alpha && p.Alpha <= 1, "alpha %v, want 0 to 1", p.Alpha)
-	want(p.AlphaTimer > 0 && p.Timer > 0, "timers %s and %s, want more than 0", p.AlphaTimer, p.Timer)
-	want(p.CutPeriod >= 0 && p.CNPInterval >= 0 && p.CNPGap >= 0, "a period is below 0")
-	want(p.Tie == TieCut || p.Tie == TieEarlier, "tie %q, want %s or %s", p.Tie, TieCut, TieEarlier)
-	want(p.ByteCounter >= 0, "byte counter %s is below 0", p.ByteCounter)
-	want(p.Threshold > 0, "threshold %d, want at least 1", p.Threshold)
-	want(p.AI >= 0 && p.HAI >= 0 && p.StepsPer >= 0 && p.MinRate >= 0, "a rate is below 0")
-	return errors.Join(errs...)
+	c := checks{scheme: "dcqcn"}
+	c.want(0 < p.G && p.G <= 1, "g %v, want 0 < g <= 1", p.G)
+	c.want(0 <= p.Alpha && p.Alpha <= 1, "alpha %v, want 0 to 1", p.Alpha)
+	c.want(p.AlphaTimer > 0 && p.Timer > 0, "timers %s and %s, want more than 0", p.AlphaTimer, p.Timer)
+	c.want(p.CutPeriod >= 0 && p.CNPInterval >= 0 && p.CNPGap >= 0, "a period is below 0")
+	c.want(p.Tie == TieCut || p.Tie == TieEarlier, "tie %q, want %s or %s", p.Tie, TieCut, TieEarlier)
+	c.want(p.ByteCounter >= 0, "byte counter %s is below 0", p.ByteCounter)
+	c.want(p.Threshold > 0, "threshold %d, want at least 1", p.Threshold)
+	c.want(p.AI >= 0 && p.HAI >= 0 && p.StepsPer >= 0 && p.MinRate >= 0, "a rate is below 0")
+	return c.err()
 }

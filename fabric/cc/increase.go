@@ -101,5 +101,5 @@ func (c *increase) step(stage int) {
 // Rate returns the rate in whole bits per second, rounded down, at least 1.
 func (c *increase) Rate() unit.Rate { return max(lowest, unit.Rate(c.rate)) }
 
-// Window returns 0: there is no limit.
-func (c *increase) Window() unit.Bytes { return 0 }
+// Window returns NoWindow.
+func (c *increase) Window() unit.Bytes { return NoWindow }

@@ -1,6 +1,9 @@
 package cc
 
-import "github.com/rackfab/rackfab/fabric/unit"
+import (
+	"github.com/rackfab/rackfab/fabric/ring"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
 
 // CETHNotifier is the notification point of one flow. It observes each data
 // packet and determines the notification in the next ACK (¶181 to ¶195).
@@ -8,9 +11,7 @@ import "github.com/rackfab/rackfab/fabric/unit"
 // Invariant: marked is the number of marked samples in the window.
 type CETHNotifier struct {
 	p       CETHParams
-	samples []cethSample // ring of the window
-	oldest  int
-	count   int
+	samples ring.Ring[cethSample] // of the window
 	marked  int
 
 	state   bool       // the latest packet was marked
@@ -25,7 +26,7 @@ type cethSample struct {
 
 // NewCETHNotifier returns the notification point of a flow. p must be valid.
 func NewCETHNotifier(p CETHParams) CETHNotifier {
-	return CETHNotifier{p: p, samples: make([]cethSample, p.WindowPackets)}
+	return CETHNotifier{p: p, samples: ring.WithLimit[cethSample](p.WindowPackets)}
 }
 
 // Marked reports whether the flow's latest packet was marked. When this state
@@ -37,11 +38,10 @@ func (n *CETHNotifier) Marked() bool { return n.state }
 // of its path.
 func (n *CETHNotifier) Packet(now unit.Time, marked bool, path Congestion) {
 	n.drop(now)
-	if n.count == len(n.samples) {
+	if n.samples.Full() {
 		n.pop()
 	}
-	n.samples[(n.oldest+n.count)%len(n.samples)] = cethSample{now, marked}
-	n.count++
+	*n.samples.Next() = cethSample{now, marked}
 	if marked {
 		n.marked++
 	}
@@ -52,17 +52,15 @@ func (n *CETHNotifier) Packet(now unit.Time, marked bool, path Congestion) {
 
 // drop removes the samples that are older than the window.
 func (n *CETHNotifier) drop(now unit.Time) {
-	for n.count > 0 && now-n.samples[n.oldest].at > n.p.WindowTime {
+	for n.samples.Len() > 0 && now-n.samples.Front().at > n.p.WindowTime {
 		n.pop()
 	}
 }
 
 func (n *CETHNotifier) pop() {
-	if n.samples[n.oldest].marked {
+	if n.samples.Pop().marked {
 		n.marked--
 	}
-	n.oldest = (n.oldest + 1) % len(n.samples)
-	n.count--
 }
 
 // Acked records that an ACK covers all packets so far.
@@ -91,7 +89,7 @@ func (n *CETHNotifier) information(now unit.Time, congested bool) Congestion {
 	}
 	if n.p.Source == CETHWindow {
 		n.drop(now)
-		return Congestion{Known: ItemDegree, Degree: n.p.Class(float64(n.marked), float64(n.count))}
+		return Congestion{Known: ItemDegree, Degree: n.p.Class(float64(n.marked), float64(n.samples.Len()))}
 	}
 	g := n.path
 	if g.Known&ItemDepth != 0 {

@@ -61,8 +61,8 @@ func TestWindowTwin(t *testing.T) {
 					count++
 				}
 			}
-			if n.count != len(window) || n.marked != count {
-				t.Fatalf("%d of %d marked, want %d of %d", n.marked, n.count, count, len(window))
+			if n.samples.Len() != len(window) || n.marked != count {
+				t.Fatalf("%d of %d marked, want %d of %d", n.marked, n.samples.Len(), count, len(window))
 			}
 		}
 	})

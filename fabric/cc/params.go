@@ -46,19 +46,18 @@ func (p Params) Burst(scheme string) unit.Bytes {
 	return s.burst(&p)
 }
 
-// New returns the reaction point of a flow under the named scheme. line is the
-// rate of the NIC's link. initial is the initial rate of the flow; 0 means line
-// rate.
-func New(scheme string, p Params, line, initial unit.Rate) (Algorithm, error) {
+// New returns the reaction point of a flow under the named scheme. initial is the
+// initial rate of the flow; 0 means line rate.
+func New(scheme string, p Params, path Path, initial unit.Rate) (Algorithm, error) {
 	s, err := Find(scheme)
 	if err != nil {
 		return nil, err
 	}
-	if initial <= 0 || initial > line {
-		initial = line
+	if initial <= 0 || initial > path.Rate {
+		initial = path.Rate
 	}
 	if s.react == nil {
 		return NewFixed(initial), nil
 	}
-	return s.react(&p, line, initial), nil
+	return s.react(&p, path, initial), nil
 }

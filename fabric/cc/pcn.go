@@ -1,11 +1,6 @@
 package cc
 
-import (
-	"errors"
-	"fmt"
-
-	"github.com/rackfab/rackfab/fabric/unit"
-)
+import "github.com/rackfab/rackfab/fabric/unit"
 
 // PCNParams holds the constants of photonic congestion notification: Cheng,
 // Qian, Jiang, Zhang, Ren, "Re-architecting Congestion Management in Lossless
@@ -39,20 +34,12 @@ func DefaultPCN() PCNParams {
 
 // Validate returns all invalid settings as one error, or nil.
 func (p PCNParams) Validate() error {
-	var errs []error
-	if !(0 < p.WMin && p.WMin <= p.WMax && p.WMax < 1) {
-		errs = append(errs, fmt.Errorf("pcn: want 0 < wmin <= wmax < 1, have %v and %v", p.WMin, p.WMax))
-	}
-	if p.Period <= 0 {
-		errs = append(errs, fmt.Errorf("pcn: period %s, want more than 0", p.Period))
-	}
-	if !(0 < p.Threshold && p.Threshold <= 1) {
-		errs = append(errs, fmt.Errorf("pcn: threshold %v, want 0 < threshold <= 1", p.Threshold))
-	}
-	if p.MinRate < 0 {
-		errs = append(errs, fmt.Errorf("pcn: floor %s is below 0", p.MinRate))
-	}
-	return errors.Join(errs...)
+	c := checks{scheme: "pcn"}
+	c.want(0 < p.WMin && p.WMin <= p.WMax && p.WMax < 1, "want 0 < wmin <= wmax < 1, have %v and %v", p.WMin, p.WMax)
+	c.want(p.Period > 0, "period %s, want more than 0", p.Period)
+	c.want(0 < p.Threshold && p.Threshold <= 1, "threshold %v, want 0 < threshold <= 1", p.Threshold)
+	c.want(p.MinRate >= 0, "floor %s is below 0", p.MinRate)
+	return c.err()
 }
 
 // PCN is the reaction point of one flow, Algorithm 1 of the paper (§5.3):
@@ -68,15 +55,13 @@ func (p PCNParams) Validate() error {
 //
 // Invariant: 0 < rate <= line and WMin <= w <= WMax.
 type PCN struct {
+	rateOnly
 	p     PCNParams
 	line  float64
 	floor float64
 	rate  float64 // sendRate, bits per second
 	w     float64
 }
-
-// lowest is the minimum rate in bits per second if no floor is set.
-const lowest = 1
 
 // NewPCN returns the reaction point of a flow on a link of rate line that
 // begins at initial, in (0, line]. The paper's flows begin at line rate. p must
@@ -85,7 +70,7 @@ func NewPCN(p PCNParams, line, initial unit.Rate) *PCN {
 	return &PCN{
 		p:     p,
 		line:  float64(line),
-		floor: float64(max(lowest, min(p.MinRate, line))),
+		floor: floor(p.MinRate, line),
 		rate:  float64(initial),
 		w:     p.WMin,
 	}
@@ -118,14 +103,5 @@ func (c *PCN) increase() {
 	c.w = min(float64(c.w*(1-c.w))+float64(c.p.WMax*c.w), c.p.WMax)
 }
 
-// Tick does nothing.
-func (c *PCN) Tick(unit.Time) {}
-
-// Next returns false: the reaction point has no timer and reacts to CNPs only.
-func (c *PCN) Next() (unit.Time, bool) { return 0, false }
-
 // Rate returns sendRate in whole bits per second, rounded down, at least 1.
 func (c *PCN) Rate() unit.Rate { return max(lowest, unit.Rate(c.rate)) }
-
-// Window returns 0: PCN is purely rate-based.
-func (c *PCN) Window() unit.Bytes { return 0 }

@@ -32,11 +32,11 @@ func within(t *testing.T, what string, got, want, tolerance float64) {
 
 // PCN-44: a flow starts at line rate.
 func TestFlowStartsAtLineRate(t *testing.T) {
-	a, err := New("pcn", Default(), line, 0)
+	a, err := New("pcn", Default(), Path{Rate: line}, 0)
 	if err != nil || a.Rate() != line {
 		t.Fatalf("begins at %v (%v), want %v", a.Rate(), err, line)
 	}
-	if a, _ = New("pcn", Default(), line, 20*unit.GigabitPerSec); a.Rate() != 20*unit.GigabitPerSec {
+	if a, _ = New("pcn", Default(), Path{Rate: line}, 20*unit.GigabitPerSec); a.Rate() != 20*unit.GigabitPerSec {
 		t.Errorf("a flow told to begin at 20 Gbit/s begins at %v", a.Rate())
 	}
 }
@@ -203,7 +203,7 @@ func TestOnlyCNPsMoveTheRate(t *testing.T) {
 	a.Handle(0, Signal{Kind: Ack, Bytes: 1000, RTT: 1})
 	a.Handle(0, Signal{Kind: Sent, Bytes: 1000})
 	a.Tick(1)
-	if _, timer := a.Next(); timer || a.Window() != 0 || a.Rate() != 10*unit.GigabitPerSec {
+	if _, timer := a.Next(); timer || a.Window() != NoWindow || a.Rate() != 10*unit.GigabitPerSec {
 		t.Errorf("timer %v, window %v, rate %v", timer, a.Window(), a.Rate())
 	}
 }
@@ -229,13 +229,13 @@ func TestValidateNamesWhatIsWrong(t *testing.T) {
 
 // The scheme pfc keeps its rate for any input.
 func TestFixedKeepsItsRate(t *testing.T) {
-	a, err := New("pfc", Default(), line, 20*unit.GigabitPerSec)
+	a, err := New("pfc", Default(), Path{Rate: line}, 20*unit.GigabitPerSec)
 	if err != nil {
 		t.Fatal(err)
 	}
 	a.Handle(0, congested(1))
 	a.Tick(1)
-	if _, timer := a.Next(); timer || a.Window() != 0 || a.Rate() != 20*unit.GigabitPerSec {
+	if _, timer := a.Next(); timer || a.Window() != NoWindow || a.Rate() != 20*unit.GigabitPerSec {
 		t.Errorf("timer %v, window %v, rate %v", timer, a.Window(), a.Rate())
 	}
 }

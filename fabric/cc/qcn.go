@@ -1,11 +1,6 @@
 package cc
 
-import (
-	"errors"
-	"fmt"
-
-	"github.com/rackfab/rackfab/fabric/unit"
-)
+import "github.com/rackfab/rackfab/fabric/unit"
 
 // QCNParams holds the settings of QCN's reaction point, IEEE 802.1Qau (now
 // 802.1Q clauses 30 to 33). Its congestion point is in the switches.
@@ -55,19 +50,14 @@ func DefaultQCN() QCNParams { return QCNPresets[0] }
 
 // Validate returns all invalid settings as one error, or nil.
 func (p QCNParams) Validate() error {
-	var errs []error
-	want := func(ok bool, format string, args ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf("qcn: "+format, args...))
-		}
-	}
-	want(0 < p.GD && p.GD <= 1, "gd %v, want 0 < gd <= 1", p.GD)
-	want(0 < p.MaxCut && p.MaxCut < 1, "largest cut %v, want more than 0 and less than 1", p.MaxCut)
-	want(p.Timer > 0, "timer %s, want more than 0", p.Timer)
-	want(p.ByteCounter >= 0, "byte counter %s is below 0", p.ByteCounter)
-	want(p.Threshold > 0, "threshold %d, want at least 1", p.Threshold)
-	want(p.AI >= 0 && p.HAI >= 0 && p.MinRate >= 0, "a rate is below 0")
-	return errors.Join(errs...)
+	c := checks{scheme: "qcn"}
+	c.want(0 < p.GD && p.GD <= 1, "gd %v, want 0 < gd <= 1", p.GD)
+	c.want(0 < p.MaxCut && p.MaxCut < 1, "largest cut %v, want more than 0 and less than 1", p.MaxCut)
+	c.want(p.Timer > 0, "timer %s, want more than 0", p.Timer)
+	c.want(p.ByteCounter >= 0, "byte counter %s is below 0", p.ByteCounter)
+	c.want(p.Threshold > 0, "threshold %d, want at least 1", p.Threshold)
+	c.want(p.AI >= 0 && p.HAI >= 0 && p.MinRate >= 0, "a rate is below 0")
+	return c.err()
 }
 
 // QCN is the reaction point of one flow (IEEE 802.1Qau clause 32). A congestion
@@ -92,7 +82,7 @@ func NewQCN(p QCNParams, line, initial unit.Rate) *QCN {
 			bytes: p.ByteCounter, timer: p.Timer, threshold: p.Threshold,
 			ai: float64(p.AI), hai: float64(p.HAI), halve: true, shrink: true,
 		}, line, initial),
-		gd: p.GD, maxCut: p.MaxCut, floor: float64(max(lowest, min(p.MinRate, line))),
+		gd: p.GD, maxCut: p.MaxCut, floor: floor(p.MinRate, line),
 	}
 }
 

@@ -39,8 +39,8 @@ func TestQCNPublishedConstants(t *testing.T) {
 }
 
 func TestQCNBeginsAtLineRate(t *testing.T) {
-	a, err := New("qcn", Default(), line, 0)
-	if err != nil || a.Rate() != line || a.Window() != 0 {
+	a, err := New("qcn", Default(), Path{Rate: line}, 0)
+	if err != nil || a.Rate() != line || a.Window() != NoWindow {
 		t.Fatalf("begins at %v (%v)", a.Rate(), err)
 	}
 	a.Handle(0, Signal{Kind: Sent, Bytes: unit.Megabyte})

@@ -68,7 +68,7 @@ type Scheme struct {
 	// complete sets what the scheme implies; nil if nothing.
 	complete func(p *Params, baseRTT func() unit.Time)
 	// react returns the reaction point of a flow; nil if the rate is fixed.
-	react func(p *Params, line, initial unit.Rate) Algorithm
+	react func(p *Params, path Path, initial unit.Rate) Algorithm
 	// validate returns all invalid settings as one error; nil if the scheme has
 	// no settings.
 	validate func(p *Params) error
@@ -83,7 +83,7 @@ var Schemes = []Scheme{
 	},
 	{
 		Name: "qcn", Title: "quantized congestion notification (IEEE 802.1Qau)", Marking: MarkQCN, Notification: NotifyNone,
-		react:    func(p *Params, line, initial unit.Rate) Algorithm { return NewQCN(p.QCN, line, initial) },
+		react:    func(p *Params, path Path, initial unit.Rate) Algorithm { return NewQCN(p.QCN, path.Rate, initial) },
 		validate: func(p *Params) error { return p.QCN.Validate() },
 	},
 	{
@@ -92,13 +92,15 @@ var Schemes = []Scheme{
 	},
 	{
 		Name: "timely", Title: "RTT-based congestion control (SIGCOMM'15)", Marking: MarkNone, Notification: NotifyNone, Timestamps: true,
-		react:    func(p *Params, line, initial unit.Rate) Algorithm { return NewTIMELY(p.TIMELY, line, initial) },
+		react: func(p *Params, path Path, initial unit.Rate) Algorithm {
+			return NewTIMELY(p.TIMELY, path.Rate, initial)
+		},
 		validate: func(p *Params) error { return p.TIMELY.Validate() },
 		burst:    burstTIMELY,
 	},
 	{
 		Name: "pcn", Title: "photonic congestion notification (NSDI'20)", Marking: MarkNPECN, Notification: NotifyPCN,
-		react:    func(p *Params, line, initial unit.Rate) Algorithm { return NewPCN(p.PCN, line, initial) },
+		react:    func(p *Params, path Path, initial unit.Rate) Algorithm { return NewPCN(p.PCN, path.Rate, initial) },
 		validate: func(p *Params) error { return p.PCN.Validate() },
 	},
 	{
@@ -110,7 +112,7 @@ var Schemes = []Scheme{
 	{
 		Name: "ceth", Title: "congestion information in the ACK (CETH)", Marking: MarkRED, Notification: NotifyCETH, Baseline: "dcqcn",
 		Static:   "reports congestion in ACKs, in a format that both ends and the switches use from the start",
-		react:    func(p *Params, line, initial unit.Rate) Algorithm { return NewCETH(p.CETH, line, initial) },
+		react:    func(p *Params, path Path, initial unit.Rate) Algorithm { return NewCETH(p.CETH, path.Rate, initial) },
 		validate: func(p *Params) error { return p.CETH.Validate() },
 		complete: func(p *Params, baseRTT func() unit.Time) {
 			if p.CETH.Window == 0 {
@@ -120,8 +122,8 @@ var Schemes = []Scheme{
 	},
 	{
 		Name: "timely-ecn", Title: "TIMELY that CNPs cut too: both signals at one sender, for comparison", Marking: MarkRED, Notification: NotifyDCQCN, Timestamps: true,
-		react: func(p *Params, line, initial unit.Rate) Algorithm {
-			return NewTIMELYECN(p.TIMELYECN, p.TIMELY, p.DCQCN, line, initial)
+		react: func(p *Params, path Path, initial unit.Rate) Algorithm {
+			return NewTIMELYECN(p.TIMELYECN, p.TIMELY, p.DCQCN, path.Rate, initial)
 		},
 		validate: func(p *Params) error {
 			return errors.Join(p.TIMELYECN.Validate(), p.TIMELY.Validate(), p.DCQCN.Validate())
@@ -130,8 +132,10 @@ var Schemes = []Scheme{
 	},
 	{
 		Name: "timely-rttx", Title: "TIMELY, with ECN turned into RTT by the switches (RTTX)", Marking: MarkRED, Notification: NotifyNone, Rewrite: RewriteRTTX, Timestamps: true,
-		Static:   "needs the flow tables of the switches from the start",
-		react:    func(p *Params, line, initial unit.Rate) Algorithm { return NewTIMELY(p.TIMELYRTTX, line, initial) },
+		Static: "needs the flow tables of the switches from the start",
+		react: func(p *Params, path Path, initial unit.Rate) Algorithm {
+			return NewTIMELY(p.TIMELYRTTX, path.Rate, initial)
+		},
 		validate: func(p *Params) error { return p.TIMELYRTTX.Validate() },
 		burst:    func(p *Params) unit.Bytes { return p.TIMELYRTTX.burst() },
 	},
@@ -148,11 +152,11 @@ var Schemes = []Scheme{
 
 const notRoCE = "uses another transport than RoCEv2"
 
-func reactDCQCN(p *Params, line, initial unit.Rate) Algorithm {
+func reactDCQCN(p *Params, path Path, initial unit.Rate) Algorithm {
 	if p.DCQCN.CutPeriod > 0 {
-		return NewConnectX(p.DCQCN, line, initial)
+		return NewConnectX(p.DCQCN, path.Rate, initial)
 	}
-	return NewDCQCN(p.DCQCN, line, initial)
+	return NewDCQCN(p.DCQCN, path.Rate, initial)
 }
 
 func validateDCQCN(p *Params) error { return p.DCQCN.Validate() }

@@ -7,12 +7,12 @@ import "github.com/rackfab/rackfab/fabric/unit"
 // line rate, the increase timers run from now on, as after a cut to that rate.
 // Under a scheme without a reaction point the flow returns to its initial rate;
 // 0 means line rate.
-func TakeOver(now unit.Time, scheme string, p Params, line, initial, present unit.Rate) (Algorithm, error) {
+func TakeOver(now unit.Time, scheme string, p Params, path Path, initial, present unit.Rate) (Algorithm, error) {
 	if s, err := Find(scheme); err == nil && s.react == nil {
-		return New(scheme, p, line, initial)
+		return New(scheme, p, path, initial)
 	}
-	a, err := New(scheme, p, line, present)
-	if present >= line {
+	a, err := New(scheme, p, path, present)
+	if present >= path.Rate {
 		return a, err
 	}
 	if timed, ok := a.(restarter); ok {

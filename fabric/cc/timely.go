@@ -19,6 +19,7 @@ import "github.com/rackfab/rackfab/fabric/unit"
 //
 // Invariant: 0 < rate <= line.
 type TIMELY struct {
+	rateOnly
 	p           TIMELYParams
 	line, floor float64
 	delta       float64 // bits per second, for this link
@@ -39,7 +40,7 @@ type TIMELY struct {
 // begins at initial, in (0, line]. p must be valid.
 func NewTIMELY(p TIMELYParams, line, initial unit.Rate) *TIMELY {
 	c := &TIMELY{
-		p: p, line: float64(line), floor: float64(max(lowest, min(p.MinRate, line))),
+		p: p, line: float64(line), floor: floor(p.MinRate, line),
 		delta: float64(p.Delta), rate: float64(initial), left: p.Segment,
 	}
 	if p.DeltaPer > 0 {
@@ -124,14 +125,5 @@ func (c *TIMELY) fall(excess float64) {
 	c.rate = min(c.rate, max(c.rate*(1-share), c.floor))
 }
 
-// Tick does nothing.
-func (c *TIMELY) Tick(unit.Time) {}
-
-// Next returns false: there is no timer; only completions change the rate.
-func (c *TIMELY) Next() (unit.Time, bool) { return 0, false }
-
 // Rate returns the rate in whole bits per second, rounded down, at least 1.
 func (c *TIMELY) Rate() unit.Rate { return max(lowest, unit.Rate(c.rate)) }
-
-// Window returns 0: TIMELY is purely rate-based.
-func (c *TIMELY) Window() unit.Bytes { return 0 }

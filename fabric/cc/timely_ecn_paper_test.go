@@ -13,7 +13,7 @@ func both(t *testing.T, order Order) *TIMELYECN {
 	p := Default()
 	p.TIMELY = DefaultTIMELYRTTX()
 	p.TIMELYECN.Order = order
-	a, err := New("timely-ecn", p, line, 10*gbps)
+	a, err := New("timely-ecn", p, Path{Rate: line}, 10*gbps)
 	if err != nil {
 		t.Fatal(err)
 	}

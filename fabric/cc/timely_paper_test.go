@@ -255,7 +255,7 @@ func TestOnlySamplesMoveTIMELY(t *testing.T) {
 	c.Handle(0, Signal{Kind: Sent, Bytes: unit.Megabyte})
 	c.Handle(0, Signal{Kind: Ack, Bytes: unit.Megabyte})
 	c.Tick(1)
-	if _, timer := c.Next(); timer || c.Window() != 0 || c.Rate() != 10*gbps {
+	if _, timer := c.Next(); timer || c.Window() != NoWindow || c.Rate() != 10*gbps {
 		t.Errorf("timer %v, window %v, rate %v", timer, c.Window(), c.Rate())
 	}
 }

@@ -1,11 +1,6 @@
 package cc
 
-import (
-	"errors"
-	"fmt"
-
-	"github.com/rackfab/rackfab/fabric/unit"
-)
+import "github.com/rackfab/rackfab/fabric/unit"
 
 // TIMELYParams holds the settings of TIMELY.
 type TIMELYParams struct {
@@ -99,19 +94,14 @@ func (p *TIMELYParams) burst() unit.Bytes {
 
 // Validate returns all invalid settings as one error, or nil.
 func (p TIMELYParams) Validate() error {
-	var errs []error
-	want := func(ok bool, format string, args ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf("timely: "+format, args...))
-		}
-	}
-	want(0 < p.EWMA && p.EWMA <= 1, "ewma %v, want 0 < ewma <= 1", p.EWMA)
-	want(0 < p.Beta && p.Beta <= 1, "beta %v, want 0 < beta <= 1", p.Beta)
-	want(0 < p.MaxCut && p.MaxCut <= 1, "largest cut %v, want 0 < cut <= 1", p.MaxCut)
-	want(0 <= p.TLow && p.TLow <= p.THigh, "want 0 <= t_low <= t_high, have %s and %s", p.TLow, p.THigh)
-	want(p.MinRTT > 0, "min_rtt %s, want more than 0", p.MinRTT)
-	want(p.Delta >= 0 && p.DeltaPer >= 0 && p.MinRate >= 0, "a rate is below 0")
-	want(p.HyperAfter >= 0 && p.HyperFactor >= 0, "hyper increase %d times after %d, want at least 0", p.HyperFactor, p.HyperAfter)
-	want(p.Segment > 0, "segment %s, want more than 0", p.Segment)
-	return errors.Join(errs...)
+	c := checks{scheme: "timely"}
+	c.want(0 < p.EWMA && p.EWMA <= 1, "ewma %v, want 0 < ewma <= 1", p.EWMA)
+	c.want(0 < p.Beta && p.Beta <= 1, "beta %v, want 0 < beta <= 1", p.Beta)
+	c.want(0 < p.MaxCut && p.MaxCut <= 1, "largest cut %v, want 0 < cut <= 1", p.MaxCut)
+	c.want(0 <= p.TLow && p.TLow <= p.THigh, "want 0 <= t_low <= t_high, have %s and %s", p.TLow, p.THigh)
+	c.want(p.MinRTT > 0, "min_rtt %s, want more than 0", p.MinRTT)
+	c.want(p.Delta >= 0 && p.DeltaPer >= 0 && p.MinRate >= 0, "a rate is below 0")
+	c.want(p.HyperAfter >= 0 && p.HyperFactor >= 0, "hyper increase %d times after %d, want at least 0", p.HyperFactor, p.HyperAfter)
+	c.want(p.Segment > 0, "segment %s, want more than 0", p.Segment)
+	return c.err()
 }

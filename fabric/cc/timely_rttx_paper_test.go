@@ -14,7 +14,7 @@ func rttx(t *testing.T, change func(*TIMELYParams)) *TIMELY {
 	if change != nil {
 		change(&p.TIMELYRTTX)
 	}
-	a, err := New("timely-rttx", p, line, 10*gbps)
+	a, err := New("timely-rttx", p, Path{Rate: line}, 10*gbps)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,7 @@ func (n *NIC) regulate(now unit.Time, i int, out *fabric.Out) {
 	if !s.started {
 		present = s.Initial
 	}
-	a, err := cc.TakeOver(now, name, n.cfg.CC, n.cfg.Rate, s.Initial, present)
+	a, err := cc.TakeOver(now, name, n.cfg.CC, n.path(s.To), s.Initial, present)
 	if err != nil {
 		return // unreachable: choose has validated the scheme
 	}

@@ -53,6 +53,10 @@ type Config struct {
 	// timestamps only.
 	Clock unit.Time
 
+	// Path returns the path to another host; nil if paths are unknown, and reaction
+	// points learn Rate and Payload only.
+	Path func(to int) cc.Path
+
 	Notification cc.Notification
 	Scheme       string // of flows that start at this host
 	CC           cc.Params

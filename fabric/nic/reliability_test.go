@@ -206,7 +206,7 @@ func TestWindow(t *testing.T) {
 
 // stepping is a reaction point that halves its rate at each tick, every 10 us.
 type stepping struct {
-	*cc.Fixed
+	cc.Fixed
 	rate unit.Rate
 	next unit.Time
 }

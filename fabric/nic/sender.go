@@ -70,7 +70,7 @@ type sending struct {
 
 func (n *NIC) newSender(cfg FlowConfig) (sender, error) {
 	scheme := n.scheme(cfg)
-	algorithm, err := cc.New(scheme, n.cfg.CC, n.cfg.Rate, cfg.Initial)
+	algorithm, err := cc.New(scheme, n.cfg.CC, n.path(cfg.To), cfg.Initial)
 	if err != nil {
 		return sender{}, err
 	}
@@ -99,6 +99,14 @@ func (n *NIC) newSender(cfg FlowConfig) (sender, error) {
 	s.packet.RETH.RKey = uint32(cfg.ID)
 	s.packet.Timestamped = n.stamps(scheme)
 	return s, nil
+}
+
+// path returns the path to a host.
+func (n *NIC) path(to int) cc.Path {
+	if n.cfg.Path == nil {
+		return cc.Path{Rate: n.cfg.Rate, MTU: n.cfg.Payload}
+	}
+	return n.cfg.Path(to)
 }
 
 // packetTo returns a packet with the fields common to all packets from this host to
@@ -173,7 +181,7 @@ func (s *sender) pending() bool {
 		return false
 	}
 	window := s.cc.Window()
-	return window == 0 || s.inFlight == 0 || s.inFlight+s.messages.piece(s.next).bytes <= window
+	return window == cc.NoWindow || s.inFlight == 0 || s.inFlight+s.messages.piece(s.next).bytes <= window
 }
 
 // build writes the flow's next packet into f; stamp is the reading of the NIC's clock.

@@ -142,8 +142,7 @@ func (n *NIC) offerRequest(c *initiator) (idle bool) {
 // request. A connection with nothing in flight, and retransmissions, are always admitted.
 func (n *NIC) windowAdmits(c *initiator, verb command.Verb, part command.Part) bool {
 	s := &n.senders[c.sender]
-	window := s.cc.Window()
-	return window == 0 || s.inFlight == 0 || c.resend > 0 || !carries(verb) || s.inFlight+part.Bytes <= window
+	return s.inFlight == 0 || c.resend > 0 || !carries(verb) || s.inFlight+part.Bytes <= s.cc.Window()
 }
 
 // carries reports whether the requests of a verb carry its data.

@@ -23,8 +23,9 @@ type Rack struct {
 	scheme cc.Scheme
 	sample fabric.Sampling
 	ends   [][]topology.End
-	routes [][][]fabric.Port // by node and host; nil until a switch is built
-	flows  [][]int           // indices of the flows that begin or end at a node
+	path   func(from, to int) cc.Path // between hosts
+	routes [][][]fabric.Port          // by node and host; nil until a switch is built
+	flows  [][]int                    // indices of the flows that begin or end at a node
 
 	connections []topology.Connection
 	streams     []topology.Stream
@@ -37,7 +38,7 @@ func New(s *topology.Scenario) (*Rack, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Rack{s: s, scheme: scheme, ends: s.PortMap(), flows: make([][]int, len(s.Nodes))}
+	r := &Rack{s: s, scheme: scheme, ends: s.PortMap(), path: s.PathsBetweenHosts(), flows: make([][]int, len(s.Nodes))}
 	r.sample = fabric.Sampling{Every: s.Bin, End: s.Duration}
 	r.connections, r.streams = s.Founded()
 	for i, f := range s.Flows[:s.Founding()] {
@@ -86,6 +87,7 @@ func (r *Rack) nicConfig(node int) nic.Config {
 		PaceByGap:    n.NIC.Pacer == "gap",
 		Notification: scheme.Notification, Scheme: s.Scheme, Burst: s.CC.Burst(s.Scheme),
 		Sampling: r.sample,
+		Path:     func(to int) cc.Path { return r.path(n.Host, to) },
 	}
 	c.CC = scheme.Complete(s.CC, func() unit.Time {
 		if rtt := s.LongestBaseRTT(node); rtt > 0 || !steered(s) {

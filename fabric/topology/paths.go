@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -43,6 +44,25 @@ func (s *Scenario) FurthestBaseRTT(node int) (longest unit.Time) {
 		}
 	}
 	return longest
+}
+
+// PathsBetweenHosts returns a function that describes the path from one host to another
+// in an idle rack. Both are indices among the NICs.
+func (s *Scenario) PathsBetweenHosts() func(from, to int) cc.Path {
+	p := newPaths(s, s.PortMap())
+	var nics []int
+	for node, n := range s.Nodes {
+		if n.Kind == NIC {
+			nics = append(nics, node)
+		}
+	}
+	return func(from, to int) cc.Path {
+		links := p.links(nics[from], nics[to])
+		return cc.Path{
+			Rate: s.Links[p.ends[nics[from]][0].Link].Rate, MTU: s.Nodes[nics[from]].NIC.Payload,
+			BaseRTT: p.baseRTT(nics[from], nics[to]), Hops: len(links),
+		}
+	}
 }
 
 // paths computes paths, and caches the distance of every node from a target.
