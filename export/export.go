@@ -60,7 +60,7 @@ func Replay(s *topology.Scenario, digest string, keep func() bool) (*Events, err
 	l.Listen = func(_ int, notes []fabric.Note) {
 		for i := range notes {
 			if n := &notes[i]; n.Kind == fabric.Completed {
-				e.Flows = append(e.Flows, Completion{n.Flow, unit.Time(n.B), n.At, unit.Bytes(n.A)})
+				e.Flows = append(e.Flows, Completion{n.Flow, n.Start(), n.At, n.Bytes()})
 			}
 		}
 	}

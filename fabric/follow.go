@@ -92,14 +92,14 @@ func (o *Out) Wants(trace uint64) bool { return !o.Quiet || Follows(trace) }
 
 // Arrived records the arrival of a frame of a followed message.
 func (o *Out) Arrived(now unit.Time, port Port, class Priority, f *frame.Frame) {
-	o.passage(Note{Kind: Arrived, At: now, Port: port, Priority: class, A: int64(f.Len()), B: int64(f.Arrival)}, f)
+	o.passage(Note{Event: NewArrived(f.Len(), f.Arrival), At: now, Port: port, Priority: class}, f)
 }
 
 // Departed records that the transmission of a frame of a followed message began. in
 // is the arrival of the frame that this one forwards or answers, Never if there is
 // none. The Arrival of f is set.
 func (o *Out) Departed(now unit.Time, port Port, class Priority, in unit.Time, f *frame.Frame) {
-	o.passage(Note{Kind: Departed, At: now, Port: port, Priority: class, A: int64(in), B: int64(f.Arrival)}, f)
+	o.passage(Note{Event: NewDeparted(in, f.Arrival), At: now, Port: port, Priority: class}, f)
 }
 
 // Lost records the loss of a frame, with its role if its message is followed.

@@ -55,11 +55,11 @@ func TestSelectionPicksWhatIsChosen(t *testing.T) {
 func TestQuietOutFollows(t *testing.T) {
 	out := fabric.Out{Quiet: true, Follow: fabric.NewSelection(1, 0, []fabric.Message{{First: 5, End: 6}})}
 	for trace := range uint64(8) {
-		out.Note(fabric.Note{Kind: fabric.Enqueued, Trace: out.Stamp(trace) | fabric.Closing})
+		out.Note(fabric.Note{Event: fabric.Event{Kind: fabric.Enqueued}, Trace: out.Stamp(trace) | fabric.Closing})
 	}
-	out.Note(fabric.Note{Kind: fabric.Paused})
+	out.Note(fabric.Note{Event: fabric.Event{Kind: fabric.Paused}})
 	elsewhere := fabric.Out{Quiet: true}
-	if elsewhere.Note(fabric.Note{Kind: fabric.Enqueued, Trace: out.Stamp(5)}); len(elsewhere.Notes) != 1 || elsewhere.Stamp(5) != 5 {
+	if elsewhere.Note(fabric.Note{Event: fabric.Event{Kind: fabric.Enqueued}, Trace: out.Stamp(5)}); len(elsewhere.Notes) != 1 || elsewhere.Stamp(5) != 5 {
 		t.Errorf("a node that begins nothing got %+v", elsewhere.Notes)
 	}
 	if len(out.Notes) != 2 || out.Notes[0].Trace != 5 || out.Notes[1].Kind != fabric.Paused {

@@ -54,7 +54,7 @@ type example struct {
 	run             *measure.Run
 	packets, marked int       // in the first window, at s0
 	closed          unit.Time // end of the window
-	level, was      int64
+	level, was      int
 	rewritten       heard // the first rewrite
 	psn             int64 // of the rewritten ACK
 	// Indexed by the PSN of the ACK.
@@ -97,20 +97,20 @@ func follow(bench Bench, set []topology.Setting) (example, error) {
 func (e *example) take(n heard, atSwitch bool) {
 	acks := int64(len(e.arrivals))
 	switch {
-	case n.Kind == fabric.Enqueued && atSwitch && e.closed == unit.Never && n.A > smallest:
+	case n.Kind == fabric.Enqueued && atSwitch && e.closed == unit.Never && n.Bytes() > smallest:
 		e.packets++
 	case n.Kind == fabric.EventCounted && e.closed == unit.Never:
 		e.marked++
 	case n.Kind == fabric.LevelChanged && e.closed == unit.Never:
-		e.closed, e.level, e.was = n.At, n.A, n.B
+		e.closed, e.level, e.was = n.At, n.Level(), n.OldLevel()
 	case n.Kind == fabric.Rewritten && e.rewritten.At == unit.Never:
 		e.rewritten = n
 	case n.Kind == fabric.Acked:
-		e.arrivals[n.A] = n.At
+		e.arrivals[int64(n.PSN())] = n.At
 	case n.Kind == fabric.Measured && acks > 0:
-		e.samples[acks-1] = unit.Rate(n.A)
+		e.samples[acks-1] = unit.Rate(n.Duration())
 	case n.Kind == fabric.RateChanged && acks > 0:
-		e.rates[acks-1], e.before[acks-1] = unit.Rate(n.A), unit.Rate(n.B)
+		e.rates[acks-1], e.before[acks-1] = n.Rate(), n.OldRate()
 	}
 }
 
@@ -133,8 +133,8 @@ func (e *example) steps(plain *example) []Step {
 	grown := unit.Time(e.samples[e.psn] - plain.samples[e.psn])
 	return []Step{
 		{e.closed, "window 1 of the flow at the switch", "P = 8, P_e = 5", fmt.Sprintf("P = %d, P_e = %d", e.packets, e.marked)},
-		{e.closed, "table 1: e in [0.6, 0.8)", "level 3", fmt.Sprintf("level %d (%s), was %d", e.level, rttx.StateOf(int(e.level), rttx.TableLevels), e.was)},
-		{e.rewritten.At, "the next ACK at the switch", "T_r + 1 us", fmt.Sprintf("T_r + %s", unit.Time(e.rewritten.A))},
+		{e.closed, "table 1: e in [0.6, 0.8)", "level 3", fmt.Sprintf("level %d (%s), was %d", e.level, rttx.StateOf(e.level, rttx.TableLevels), e.was)},
+		{e.rewritten.At, "the next ACK at the switch", "T_r + 1 us", fmt.Sprintf("T_r + %s", e.rewritten.Duration())},
 		{at, fmt.Sprintf("the RTT that the sender takes from it (PSN %d)", e.psn), "about 1 us more", fmt.Sprintf("%s, without conversion %s: %s more",
 			unit.Time(e.samples[e.psn]), unit.Time(plain.samples[e.psn]), grown)},
 		{at, "the sender's rate", "lowered", fmt.Sprintf("%s, without conversion %s", change(e.before[e.psn], e.rates[e.psn]), change(plain.before[e.psn], plain.rates[e.psn]))},

@@ -79,9 +79,10 @@ func fabricSpan(s *rackfabv1.Span) tracing.Span {
 	for _, e := range s.GetEvents() {
 		switch e.GetName() {
 		case "pause":
-			out.Events = append(out.Events, tracing.Event{At: unit.Time(e.GetAtPs()), Kind: fabric.Paused})
+			out.Events = append(out.Events, tracing.Event{Event: fabric.Event{Kind: fabric.Paused}, At: unit.Time(e.GetAtPs())})
 		case "resume":
-			out.Events = append(out.Events, tracing.Event{At: unit.Time(e.GetAtPs()), Kind: fabric.Resumed, A: numberOf(e.GetAttributes(), "rackfab.paused_ps")})
+			paused := unit.Time(numberOf(e.GetAttributes(), "rackfab.paused_ps"))
+			out.Events = append(out.Events, tracing.Event{Event: fabric.NewResumed(paused), At: unit.Time(e.GetAtPs())})
 		}
 	}
 	return out

@@ -123,10 +123,10 @@ func (h *host) pause(p Pause) {
 func (o *observer) rate(n *fabric.Note) {
 	r := o.rates[n.Flow]
 	if r == nil {
-		r = &Rate{Flow: o.name(n.Flow), First: unit.Rate(n.B), Least: unit.Rate(n.B), Last: unit.Rate(n.B)}
+		r = &Rate{Flow: o.name(n.Flow), First: n.OldRate(), Least: n.OldRate(), Last: n.OldRate()}
 		o.rates[n.Flow] = r
 	}
-	now := unit.Rate(n.A)
+	now := n.Rate()
 	switch {
 	case n.At < o.From:
 		r.First, r.Least, r.Last = now, now, now

@@ -62,7 +62,7 @@ func (o *observer) second(l *lab.Lab, r *Report) *second {
 			switch n.Kind {
 			case fabric.Enqueued:
 				if at == root.x && n.Port == root.Cause.port && n.Priority == o.Class {
-					s.arrives(n.At, n.Flow, unit.Bytes(n.A))
+					s.arrives(n.At, n.Flow, n.Bytes())
 				}
 			case fabric.Delivered:
 				s.delivered(n)
@@ -119,9 +119,9 @@ func (s *second) delivered(n *fabric.Note) {
 	switch {
 	case d == nil:
 	case n.At > d.before.from && n.At <= d.before.to:
-		d.bytes += unit.Bytes(n.A)
+		d.bytes += n.Bytes()
 	case n.At > s.paused.from && n.At <= s.paused.to:
-		d.during += unit.Bytes(n.A)
+		d.during += n.Bytes()
 	}
 }
 

@@ -150,11 +150,11 @@ func (w *watcher) event(at unit.Time, notes []fabric.Note) {
 		switch n.Kind {
 		case fabric.Enqueued:
 			if w.arriving >= 0 {
-				w.accounts[w.arriving].came[n.Port] += unit.Bytes(n.A)
+				w.accounts[w.arriving].came[n.Port] += n.Bytes()
 			}
-			w.rises[n.Port].set(at, unit.Bytes(n.B))
+			w.rises[n.Port].set(at, n.Queue())
 		case fabric.Dequeued:
-			w.rises[n.Port].set(at, unit.Bytes(n.B))
+			w.rises[n.Port].set(at, n.Queue())
 		case fabric.PauseSent:
 			w.pause(at, n.Port)
 		case fabric.ResumeSent:

@@ -181,7 +181,7 @@ func (w *wire) listen(node int, notes []fabric.Note) {
 			w.sent++
 			// A frame is on the wire from n.At to its arrival.
 			at := n.At + flight
-			if n.B == 0 {
+			if n.PSN() == 0 {
 				at += 16 * 200
 			}
 			if n.At < w.up && at >= w.down {

@@ -92,8 +92,8 @@ func TestAShortHeadroomLosesFrames(t *testing.T) {
 				if n.Kind != fabric.Dropped {
 					continue
 				}
-				if noted++; fabric.DropReason(n.B) != fabric.DropHeadroom || n.Priority != 3 {
-					t.Errorf("a frame of class %d is dropped for %v", n.Priority, fabric.DropReason(n.B))
+				if noted++; n.Reason() != fabric.DropHeadroom || n.Priority != 3 {
+					t.Errorf("a frame of class %d is dropped for %v", n.Priority, n.Reason())
 				}
 			}
 		}

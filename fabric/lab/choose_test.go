@@ -49,7 +49,7 @@ changes:
 				case n.Kind == fabric.RateChanged && n.At == at:
 					told[1]["jump"]++
 				case n.At >= at && n.At < at+50*unit.Microsecond:
-				case n.Kind == fabric.Notified && n.B > 0:
+				case n.Kind == fabric.Notified && n.RecRate() > 0:
 					told[half]["pcn"]++
 				case n.Kind == fabric.Notified:
 					told[half]["dcqcn"]++

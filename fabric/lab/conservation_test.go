@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/rackfab/rackfab/fabric"
@@ -102,9 +103,9 @@ func (l *ledger) count(e event, arrived *frame.Frame) error {
 	for i := range l.out.Notes {
 		switch n := &l.out.Notes[i]; n.Kind {
 		case fabric.Transmitted:
-			l.posted += n.A
+			l.posted += int64(n.Bytes())
 		case fabric.Delivered:
-			l.taken += n.A
+			l.taken += int64(n.Bytes())
 		case fabric.Completed:
 			l.done++
 		case fabric.Dropped, fabric.Retransmitted, fabric.OutOfSequence, fabric.TimedOut, fabric.Malformed:
@@ -212,7 +213,7 @@ func TestNothingIsLostOrMadeUp(t *testing.T) {
 		if err := l.empty(); err != nil {
 			rt.Fatalf("under %s, at the end: %v", s.Scheme, err)
 		}
-		if diff := cmp.Diff(l.notes, notesUntil(rt, s, s.Duration)); diff != "" {
+		if diff := cmp.Diff(l.notes, notesUntil(rt, s, s.Duration), cmpopts.EquateComparable(fabric.Event{})); diff != "" {
 			rt.Fatalf("the lab differs from the slow one under %s:\n%s", s.Scheme, diff)
 		}
 	})

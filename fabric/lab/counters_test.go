@@ -139,9 +139,9 @@ func (k *clerk) event(at unit.Time, notes []fabric.Note) {
 			k.onset(at, n.Port, n.Priority, "first_ce")
 		case fabric.Enqueued:
 			key := fmt.Sprintf("%s %d %d SAI_QUEUE_STAT_WATERMARK_BYTES", k.name, n.Port, n.Priority)
-			k.booked[key] = max(k.booked[key], uint64(n.B))
+			k.booked[key] = max(k.booked[key], uint64(n.Queue()))
 		case fabric.Retransmitted:
-			k.add(uint64(n.B), "%s retransmitted_packets", k.name)
+			k.add(uint64(n.Packets()), "%s retransmitted_packets", k.name)
 		case fabric.OutOfSequence:
 			k.add(1, "%s out_of_sequence", k.name)
 		case fabric.TimedOut:
@@ -164,7 +164,7 @@ func (k *clerk) event(at unit.Time, notes []fabric.Note) {
 }
 
 func (k *clerk) dropped(n *fabric.Note) {
-	reason := fabric.DropReason(n.B)
+	reason := n.Reason()
 	switch {
 	case reason == fabric.DropLinkLoss || reason == fabric.DropBadFCS:
 		k.arrived = nil // the table of links has them
@@ -317,7 +317,7 @@ changes:
 		t.Errorf("%+v", whole)
 	}
 	r := measure.NewRecorder(s, 2)
-	r.Observe([]fabric.Note{{Kind: fabric.CommandRefused, At: 7, A: int64(nodes[2].Done[0].ID)}})
+	r.Observe([]fabric.Note{{Event: fabric.EventOf(fabric.CommandRefused, int64(nodes[2].Done[0].ID), 0), At: 7}})
 	nodes[2] = r.Result()
 	if run, err = measure.Merge(s, nodes); err != nil {
 		t.Fatal(err)

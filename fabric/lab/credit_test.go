@@ -237,19 +237,19 @@ func TestGrantsFallByHalves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := map[int64]bool{}
+	seen := map[float64]bool{}
 	l.PerFrame = true
 	l.Listen = func(_ int, notes []fabric.Note) {
 		for _, n := range notes {
 			if n.Kind == fabric.CreditGranted {
-				seen[n.B] = true
+				seen[n.Coefficient()] = true
 			}
 		}
 	}
 	l.Run(2 * unit.Millisecond)
-	for _, coefficient := range []int64{1000, 500, 250} {
+	for _, coefficient := range []float64{1, 0.5, 0.25} {
 		if !seen[coefficient] {
-			t.Errorf("no grant at a coefficient of %d thousandths: %v", coefficient, seen)
+			t.Errorf("no grant at a coefficient of %g: %v", coefficient, seen)
 		}
 	}
 }
@@ -315,7 +315,7 @@ func TestPolicyIsThatOfEachReceiver(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Scheme = "cbrc-aimd"
-	least := map[string]int64{}
+	least := map[string]float64{}
 	l, err := lab.New(s)
 	if err != nil {
 		t.Fatal(err)
@@ -323,13 +323,13 @@ func TestPolicyIsThatOfEachReceiver(t *testing.T) {
 	l.PerFrame = true
 	l.Listen = func(node int, notes []fabric.Note) {
 		for _, n := range notes {
-			if name := s.Nodes[node].Name; n.Kind == fabric.CreditGranted && (least[name] == 0 || n.B < least[name]) {
-				least[name] = n.B
+			if name := s.Nodes[node].Name; n.Kind == fabric.CreditGranted && (least[name] == 0 || n.Coefficient() < least[name]) {
+				least[name] = n.Coefficient()
 			}
 		}
 	}
 	l.Run(2 * unit.Millisecond)
-	if least["r1"] != 1000 || least["r2"] > 500 || least["r3"] > 500 || least["r2"] == 0 || least["r3"] == 0 {
-		t.Errorf("least coefficients in thousandths %v, want 1000 at r1, and at most 500 at the others", least)
+	if least["r1"] != 1 || least["r2"] > 0.5 || least["r3"] > 0.5 || least["r2"] == 0 || least["r3"] == 0 {
+		t.Errorf("least coefficients %v, want 1 at r1, and at most 0.5 at the others", least)
 	}
 }

@@ -57,7 +57,7 @@ func TestArrivalsKeepTheThreshold(t *testing.T) {
 		l.Listen = func(node int, notes []fabric.Note) {
 			for _, n := range notes {
 				if node == last.Peer && n.Kind == fabric.Dequeued && n.Port == last.PeerPort && n.Priority == 3 {
-					m.add(n.At, unit.Bytes(n.A)) // each arrives as much later as it is long
+					m.add(n.At, n.Bytes()) // each arrives as much later as it is long
 					arrivals++
 				}
 			}

@@ -39,14 +39,14 @@ func TestSampledPortsAreThoseOfEveryFrame(t *testing.T) {
 			for i := range notes {
 				switch n := &notes[i]; {
 				case n.Kind == fabric.Dequeued:
-					at(every, node, n).sent += n.A
+					at(every, node, n).sent += int64(n.Bytes())
 				case n.Kind == fabric.Marked:
 					at(every, node, n).marked++
 				case n.Kind == fabric.PortSampled && host:
-					sum[node] += uint64(n.A)
+					sum[node] += uint64(n.Bytes())
 				case n.Kind == fabric.PortSampled:
 					c := at(sampled, node, n)
-					c.sent, c.marked = c.sent+n.A, c.marked+n.B
+					c.sent, c.marked = c.sent+int64(n.Bytes()), c.marked+int64(n.Marks())
 				}
 			}
 		}

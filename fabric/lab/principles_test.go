@@ -92,12 +92,12 @@ func updates(t *testing.T, scheme string) (share float64, betweenDecreases, betw
 		t.Fatal(err)
 	}
 	type flow struct {
-		rate              int64
+		rate              unit.Rate
 		decreased, change unit.Time
 	}
 	var flows [2]flow
 	for i := range flows {
-		flows[i] = flow{int64(s.Flows[i].Initial), -unit.Second, -unit.Second}
+		flows[i] = flow{s.Flows[i].Initial, -unit.Second, -unit.Second}
 	}
 	share, betweenDecreases, betweenChanges = 1, unit.Never, unit.Never
 	l.Listen = func(_ int, notes []fabric.Note) {
@@ -106,12 +106,12 @@ func updates(t *testing.T, scheme string) (share float64, betweenDecreases, betw
 				continue
 			}
 			f := &flows[n.Flow]
-			if n.A < f.rate {
-				share = min(share, float64(n.A)/float64(f.rate))
+			if n.Rate() < f.rate {
+				share = min(share, float64(n.Rate())/float64(f.rate))
 				betweenDecreases, f.decreased = min(betweenDecreases, n.At-f.decreased), n.At
 			}
 			betweenChanges, f.change = min(betweenChanges, n.At-f.change), n.At
-			f.rate = n.A
+			f.rate = n.Rate()
 		}
 	}
 	l.Run(4 * unit.Millisecond)
@@ -154,7 +154,7 @@ func TestPCNRelievesInOneTurn(t *testing.T) {
 	relieved := unit.Never
 	l.Listen = func(_ int, notes []fabric.Note) {
 		for _, n := range notes {
-			if n.Kind == fabric.RateChanged && n.Flow == 1 && n.A < int64(2720*unit.MegabitPerSec) {
+			if n.Kind == fabric.RateChanged && n.Flow == 1 && n.Rate() < 2720*unit.MegabitPerSec {
 				relieved = min(relieved, n.At)
 			}
 		}

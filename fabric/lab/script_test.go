@@ -187,66 +187,71 @@ func (b *bench) line(h heard) string {
 	flow := b.flow(h.Flow)
 	switch h.Kind {
 	case fabric.Enqueued, fabric.Dequeued:
-		return fmt.Sprintf("%s %s %d B, queue %d B", where, flow, h.A, h.B)
+		return fmt.Sprintf("%s %s %d B, queue %d B", where, flow, h.Bytes(), h.Queue())
 	case fabric.LevelChanged:
-		return fmt.Sprintf("%s %s %d -> %d", where, flow, h.B, h.A)
+		return fmt.Sprintf("%s %s %d -> %d", where, flow, h.OldLevel(), h.Level())
 	case fabric.Rewritten:
-		return fmt.Sprintf("%s %s by %s, level %d", where, flow, unit.Time(h.A), h.B)
+		return fmt.Sprintf("%s %s by %s, level %d", where, flow, h.Duration(), h.Level())
 	case fabric.Measured:
-		return fmt.Sprintf("%s %s RTT %s", where, flow, unit.Time(h.A))
+		return fmt.Sprintf("%s %s RTT %s", where, flow, h.Duration())
 	case fabric.Marked, fabric.EventCounted:
-		return fmt.Sprintf("%s %s queue %d B", where, flow, h.A)
+		return fmt.Sprintf("%s %s queue %d B", where, flow, h.Queue())
 	case fabric.Transmitted, fabric.Received:
-		return fmt.Sprintf("%s %s %d B, psn %d", where, flow, h.A, h.B)
+		return fmt.Sprintf("%s %s %d B, psn %d", where, flow, h.Bytes(), h.PSN())
 	case fabric.Acked, fabric.NakSent, fabric.TimedOut:
-		return fmt.Sprintf("%s %s psn %d", where, flow, h.A)
+		return fmt.Sprintf("%s %s psn %d", where, flow, h.PSN())
 	case fabric.Delivered:
-		return fmt.Sprintf("%s %s %d B", where, flow, h.A)
+		return fmt.Sprintf("%s %s %d B", where, flow, h.Bytes())
 	case fabric.Dropped:
-		return fmt.Sprintf("%s %s %d B, %s", where, flow, h.A, fabric.DropReason(h.B))
+		return fmt.Sprintf("%s %s %d B, %s", where, flow, h.Bytes(), h.Reason())
 	case fabric.PauseSent, fabric.ResumeSent:
-		return fmt.Sprintf("%s class %d, occupancy %d B", where, h.Priority, h.B)
+		return fmt.Sprintf("%s class %d, occupancy %d B", where, h.Priority, h.Queue())
 	case fabric.Paused:
 		return fmt.Sprintf("%s class %d", where, h.Priority)
 	case fabric.Resumed:
-		return fmt.Sprintf("%s class %d, held %s", where, h.Priority, unit.Time(h.A))
+		return fmt.Sprintf("%s class %d, held %s", where, h.Priority, h.Duration())
 	case fabric.RateChanged:
-		return fmt.Sprintf("%s %s %.3f -> %.3f Gbit/s", where, flow, float64(h.B)/1e9, float64(h.A)/1e9)
+		return fmt.Sprintf("%s %s %.3f -> %.3f Gbit/s", where, flow, float64(h.OldRate())/1e9, float64(h.Rate())/1e9)
 	case fabric.Notified, fabric.NotificationIn:
-		return fmt.Sprintf("%s %s %s, received at %d Mbit/s", where, flow, map[int64]string{0: "clear", 1: "congested"}[h.A], h.B)
+		return fmt.Sprintf("%s %s %s, received at %d Mbit/s", where, flow, congested(h.Event), h.RecRate())
 	case fabric.CNMSent:
-		return fmt.Sprintf("%s %s feedback %d, queue %d B", where, flow, h.A, h.B)
+		return fmt.Sprintf("%s %s feedback %d, queue %d B", where, flow, h.Feedback(), h.Queue())
 	case fabric.Requested:
-		return fmt.Sprintf("%s %s %s: response %d B, psn %d", where, flow, b.command(h), h.A, h.B)
+		return fmt.Sprintf("%s %s %s: response %d B, psn %d", where, flow, b.command(h), h.Response(), h.PSN())
 	case fabric.PassedOver:
-		return fmt.Sprintf("%s %s response %d B, %d tokens", where, flow, h.A, h.B)
+		return fmt.Sprintf("%s %s response %d B, %d tokens", where, flow, h.Response(), h.Tokens())
 	case fabric.CommandPosted:
-		return fmt.Sprintf("%s %s %s: %d B", where, flow, b.command(h), h.B)
+		return fmt.Sprintf("%s %s %s: %d B", where, flow, b.command(h), h.Size())
 	case fabric.CommandDone:
-		return fmt.Sprintf("%s %s %s in %s", where, flow, b.command(h), h.At-unit.Time(h.B))
+		return fmt.Sprintf("%s %s %s in %s", where, flow, b.command(h), h.At-h.Start())
 	case fabric.ListSearched:
-		return fmt.Sprintf("%s %s", where, map[int64]string{0: "nothing had come", 1: "a message had come"}[h.B])
+		return fmt.Sprintf("%s %s", where, map[bool]string{false: "nothing had come", true: "a message had come"}[h.Found()])
 	case fabric.CommandFailed, fabric.CommandRefused, fabric.Unexpected:
 		return fmt.Sprintf("%s %s %s", where, flow, b.command(h))
 	case fabric.CreditGranted:
-		return fmt.Sprintf("%s %s %d quanta, coefficient %.3f", where, flow, h.A, float64(h.B)/1000)
+		return fmt.Sprintf("%s %s %d quanta, coefficient %.3f", where, flow, h.Quanta(), h.Coefficient())
 	case fabric.CreditWasted:
-		return fmt.Sprintf("%s %s %d B, %d B of them lost", where, flow, h.A, h.B)
+		return fmt.Sprintf("%s %s %d B, %d B of them lost", where, flow, h.Bytes(), h.Lost())
 	case fabric.CNMIn:
-		return fmt.Sprintf("%s %s feedback %d", where, flow, h.A)
+		return fmt.Sprintf("%s %s feedback %d", where, flow, h.Feedback())
 	case fabric.Indicated, fabric.IndicationIn:
-		return fmt.Sprintf("%s %s %s, %s", where, flow, map[int64]string{0: "clear", 1: "congested"}[h.A], cc.Degree(h.B))
+		return fmt.Sprintf("%s %s %s, %s", where, flow, congested(h.Event), cc.Degree(h.Degree()))
 	case fabric.OutOfSequence:
-		return fmt.Sprintf("%s %s psn %d, expected %d", where, flow, h.A, h.B)
+		return fmt.Sprintf("%s %s psn %d, expected %d", where, flow, h.PSN(), h.ExpectedPSN())
 	case fabric.Retransmitted:
-		return fmt.Sprintf("%s %s from psn %d, %d frames", where, flow, h.A, h.B)
+		return fmt.Sprintf("%s %s from psn %d, %d frames", where, flow, h.PSN(), h.Packets())
 	case fabric.FlowStarted:
-		return fmt.Sprintf("%s %s %d B", where, flow, h.A)
+		return fmt.Sprintf("%s %s %d B", where, flow, h.Bytes())
 	case fabric.Completed:
-		return fmt.Sprintf("%s %s %d B in %s", where, flow, h.A, h.At-unit.Time(h.B))
+		return fmt.Sprintf("%s %s %d B in %s", where, flow, h.Bytes(), h.At-h.Start())
 	default:
-		return fmt.Sprintf("%s %s a=%d b=%d", where, flow, h.A, h.B)
+		a, b := h.Encoded()
+		return fmt.Sprintf("%s %s a=%d b=%d", where, flow, a, b)
 	}
+}
+
+func congested(e fabric.Event) string {
+	return map[bool]string{false: "clear", true: "congested"}[e.Congested()]
 }
 
 func (b *bench) count(notes []heard, d *datadriven.TestData) string {

@@ -70,7 +70,7 @@ func yields(t *testing.T, s *topology.Scenario) unit.Time {
 	at := unit.Never
 	l.Listen = func(_ int, notes []fabric.Note) {
 		for _, n := range notes {
-			if n.Kind == fabric.RateChanged && n.Flow == 1 && n.A < int64(s.Links[0].Rate/5) {
+			if n.Kind == fabric.RateChanged && n.Flow == 1 && n.Rate() < s.Links[0].Rate/5 {
 				at = min(at, n.At-s.Bursts[0].At)
 			}
 		}

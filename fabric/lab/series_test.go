@@ -53,15 +53,15 @@ func (w *twin) listen(node int, notes []fabric.Note) {
 		switch n.Kind {
 		case fabric.Enqueued, fabric.Dequeued:
 			w.close(at, bin)
-			if w.depth[at] += n.A; n.Kind == fabric.Dequeued {
-				w.depth[at] -= 2 * n.A
+			if w.depth[at] += int64(n.Bytes()); n.Kind == fabric.Dequeued {
+				w.depth[at] -= 2 * int64(n.Bytes())
 			}
 			w.peak[at][bin] = max(w.peak[at][bin], w.depth[at])
 		case fabric.Transmitted:
 			if w.sent[n.Flow] == nil {
 				w.sent[n.Flow] = w.bins()
 			}
-			length := n.A + w.headers + int64(link.Overhead)
+			length := int64(n.Bytes()) + w.headers + int64(link.Overhead)
 			if n.Trace != w.message[n.Flow] {
 				w.message[n.Flow] = n.Trace
 				length += w.first
@@ -225,7 +225,7 @@ func TestSampledTokensAreThoseOfEveryRequest(t *testing.T) {
 			if node == 0 && n.Kind == fabric.Requested {
 				until(n.At)
 				b.pass(n.At)
-				b.level -= n.A * scale
+				b.level -= int64(n.Bytes()) * scale
 			}
 		}
 	}

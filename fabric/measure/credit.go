@@ -17,24 +17,24 @@ type Credit struct {
 
 // credited records the credit that a receiver granted to a sender in a bin.
 func (r *Recorder) credited(n *fabric.Note) {
-	if n.A > 0 {
+	if n.Bytes() > 0 {
 		r.pair(&r.result.Granted, n)
 	}
-	r.result.Indicated += n.B
+	r.result.Indicated += n.Excess()
 }
 
-// pair adds the note's A to the series of the host pair of its flow.
+// pair adds the note's bytes to the series of the host pair of its flow.
 func (r *Recorder) pair(list *[]Series, n *fabric.Note) {
 	f := &r.s.Flows[n.Flow]
 	for i := range *list {
 		s := &(*list)[i]
 		if g := &r.s.Flows[s.Flow]; g.From == f.From && g.To == f.To {
-			s.Bins[r.bin(n.At)] += n.A
+			s.Bins[r.bin(n.At)] += int64(n.Bytes())
 			return
 		}
 	}
 	s := Series{Name: r.s.Nodes[f.From].Name + "->" + r.s.Nodes[f.To].Name, Bins: make([]int64, r.bins), Flow: int(n.Flow)}
-	s.Bins[r.bin(n.At)] = n.A
+	s.Bins[r.bin(n.At)] = int64(n.Bytes())
 	*list = append(*list, s)
 }
 

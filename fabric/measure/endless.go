@@ -29,7 +29,7 @@ func (r *Recorder) endless(n *fabric.Note) {
 	if at < 0 {
 		at, *list = len(*list), append(*list, FlowBytes{Flow: n.Flow})
 	}
-	(*list)[at].Bytes += unit.Bytes(n.A)
+	(*list)[at].Bytes += n.Bytes()
 }
 
 // endlessFlows lists the endless flows of bursts, in scenario order.

@@ -59,7 +59,7 @@ func merged(t *testing.T, s *topology.Scenario, notes map[int][]fabric.Note) *Ru
 }
 
 func note(at unit.Time, kind fabric.Kind, flow fabric.FlowID, a, b int64) fabric.Note {
-	return fabric.Note{At: at, Kind: kind, Flow: flow, A: a, B: b}
+	return fabric.Note{Event: fabric.EventOf(kind, a, b), At: at, Flow: flow}
 }
 
 func TestBottleneckIsThePayloadRateOfTheSharedLink(t *testing.T) {
@@ -185,7 +185,7 @@ func TestSamplesFillTheirBins(t *testing.T) {
 			note(150*us-1, fabric.SentSampled, 0, 500, 0),
 		},
 		1: {note(150*us-1, fabric.SentSampled, 1, 700, 0)},
-		3: {{At: 100*us - 1, Kind: fabric.QueueSampled, Flow: fabric.NoFlow, Port: 2, A: 9000, B: 1000}},
+		3: {{Event: fabric.NewQueueSampled(9000, 1000), At: 100*us - 1, Flow: fabric.NoFlow, Port: 2}},
 	})
 	sent := []Series{{Name: "F0", Bins: []int64{4000, 0, 500, 0, 0, 0, 0, 0}}}
 	if diff := cmp.Diff(sent, run.Series.Sent); diff != "" {

@@ -117,15 +117,15 @@ type episode struct {
 func (e *episode) note(n *fabric.Note) {
 	switch n.Kind {
 	case fabric.RateChanged:
-		e.rate = unit.Rate(n.A)
+		e.rate = n.Rate()
 		e.Rates = append(e.Rates, RateStep{n.At, e.rate})
 	case fabric.Transmitted:
-		e.at[uint32(n.B)] = len(e.Packets)
-		e.Packets = append(e.Packets, ReactionPacket{PSN: uint32(n.B), Sent: n.At, Received: unit.Never, Rate: e.rate})
+		e.at[n.PSN()] = len(e.Packets)
+		e.Packets = append(e.Packets, ReactionPacket{PSN: n.PSN(), Sent: n.At, Received: unit.Never, Rate: e.rate})
 	case fabric.Marked:
-		e.packet(n.B).Marked = true
+		e.packet(int64(n.PSN())).Marked = true
 	case fabric.Received:
-		e.packet(n.B).Received = n.At
+		e.packet(int64(n.PSN())).Received = n.At
 	default:
 	}
 }
@@ -179,14 +179,14 @@ func (e *episode) close(notes []fabric.Note) {
 func (e *episode) spans(notes []fabric.Note) {
 	begun, over := e.arrival(1), e.arrival(e.Clear)
 	for _, n := range notes {
-		congested := (n.Kind == fabric.NotificationIn || n.Kind == fabric.IndicationIn) && n.A == 1
-		clear := n.Kind == fabric.IndicationIn && n.A == 0 || n.Kind == fabric.RateChanged && n.A > n.B
+		congested := (n.Kind == fabric.NotificationIn || n.Kind == fabric.IndicationIn) && n.Congested()
+		clear := n.Kind == fabric.IndicationIn && !n.Congested() || n.Kind == fabric.RateChanged && n.Rate() > n.OldRate()
 		switch {
 		case congested && n.At >= begun && e.Notice == unit.Never:
 			e.Notice = n.At - begun
 		case clear && n.At >= over && e.End == unit.Never:
 			e.End = n.At - over
-		case n.Kind == fabric.RateChanged && n.A < n.B && n.At >= begun:
+		case n.Kind == fabric.RateChanged && n.Rate() < n.OldRate() && n.At >= begun:
 			e.Cuts++
 		}
 	}

@@ -124,7 +124,7 @@ func (r *Recorder) sampled(n *fabric.Note) bool {
 	case fabric.Delivered:
 		r.endless(n)
 		s := r.delivers(n)
-		s.Bins[r.bin(n.At)] += n.A
+		s.Bins[r.bin(n.At)] += int64(n.Bytes())
 	case fabric.QueueSampled:
 		r.queue(n)
 	case fabric.CreditSampled:
@@ -135,7 +135,7 @@ func (r *Recorder) sampled(n *fabric.Note) bool {
 		r.stalled(n)
 	case fabric.SentSampled:
 		if s := r.sent[n.Flow]; s != nil {
-			s.Bins[r.bin(n.At)] += n.A
+			s.Bins[r.bin(n.At)] += int64(n.Bytes())
 		}
 	case fabric.PortSampled: // covered by the counters at the end of the run
 	default:
@@ -150,14 +150,14 @@ func (r *Recorder) observe(n *fabric.Note) {
 	}
 	switch n.Kind {
 	case fabric.CommandDone:
-		r.result.Done = append(r.result.Done, Done{uint32(n.A), unit.Time(n.B), n.At})
+		r.result.Done = append(r.result.Done, Done{n.Command(), n.Start(), n.At})
 	case fabric.ListSearched:
-		r.result.Done = append(r.result.Done, Done{uint32(n.A), n.At, n.At})
+		r.result.Done = append(r.result.Done, Done{n.Command(), n.At, n.At})
 	case fabric.CommandFailed, fabric.CommandRefused:
-		r.result.Failed = append(r.result.Failed, Failure{uint32(n.A), r.result.Node, n.At, n.Kind == fabric.CommandRefused})
+		r.result.Failed = append(r.result.Failed, Failure{n.Command(), r.result.Node, n.At, n.Kind == fabric.CommandRefused})
 	case fabric.CreditWasted:
 		r.pair(&r.result.Wasted, n)
-		r.result.Lost += unit.Bytes(n.B)
+		r.result.Lost += n.Lost()
 	case fabric.PauseSent:
 		p := &r.result.Ports[n.Port]
 		p.XOFF++
@@ -180,9 +180,9 @@ func (r *Recorder) observe(n *fabric.Note) {
 	case fabric.Untracked:
 		r.result.Untracked++
 	case fabric.Retransmitted:
-		r.result.Retransmits += n.B
+		r.result.Retransmits += n.Packets()
 	case fabric.Completed:
-		r.result.Completed = append(r.result.Completed, Completion{n.Flow, unit.Time(n.B), n.At})
+		r.result.Completed = append(r.result.Completed, Completion{n.Flow, n.Start(), n.At})
 	default:
 	}
 	if !n.Kind.PerFrame() {
@@ -192,7 +192,7 @@ func (r *Recorder) observe(n *fabric.Note) {
 
 // dropped counts a dropped frame by its drop reason.
 func (r *Recorder) dropped(n *fabric.Note) {
-	switch p := &r.result.Ports[n.Port]; fabric.DropReason(n.B) {
+	switch p := &r.result.Ports[n.Port]; n.Reason() {
 	case fabric.DropLinkLoss:
 		p.Lost++
 	case fabric.DropBadFCS:
@@ -243,7 +243,7 @@ func (r *Recorder) queue(n *fabric.Note) {
 	if p.QueuePeak == nil {
 		p.QueuePeak, p.QueueEnd = make([]int64, r.bins), make([]int64, r.bins)
 	}
-	p.QueuePeak[r.bin(n.At)], p.QueueEnd[r.bin(n.At)] = n.A, n.B
+	p.QueuePeak[r.bin(n.At)], p.QueueEnd[r.bin(n.At)] = int64(n.Peak()), int64(n.Queue())
 }
 
 // started opens the rate and TX series of a single flow. Both are 0 before.
@@ -267,7 +267,7 @@ func (r *Recorder) started(n *fabric.Note) {
 func (r *Recorder) rate(n *fabric.Note) {
 	if s := r.rates[n.Flow]; s != nil {
 		s.fill(r.bin(n.At))
-		s.rate = unit.Rate(n.A)
+		s.rate = n.Rate()
 	}
 }
 

@@ -21,7 +21,7 @@ func (s *ShaperSeries) fill(end int) {
 // ofShaper returns the series of the note's direction. It opens a series at the given
 // level if there is none.
 func (r *Recorder) ofShaper(list *[]ShaperSeries, n *fabric.Note, level int64) *ShaperSeries {
-	way := fabric.Direction(n.B).String()
+	way := n.Direction().String()
 	for i := range *list {
 		if s := &(*list)[i]; s.Direction == way {
 			return s
@@ -36,16 +36,16 @@ func (r *Recorder) ofShaper(list *[]ShaperSeries, n *fabric.Note, level int64) *
 func (r *Recorder) tokens(n *fabric.Note) {
 	set := &r.s.Nodes[r.node].NIC.Engine
 	depth := set.OutBurst
-	if fabric.Direction(n.B) == fabric.DirectionIn {
+	if n.Direction() == fabric.DirectionIn {
 		depth = set.Burst
 	}
 	s := r.ofShaper(&r.result.Tokens, n, int64(depth))
 	s.fill(r.bin(n.At))
-	s.level = n.A
+	s.level = int64(n.Bytes())
 }
 
 // stalled records the time that a NIC waited for tokens in a bin.
 func (r *Recorder) stalled(n *fabric.Note) {
 	s := r.ofShaper(&r.result.Stalls, n, 0)
-	s.Bins[r.bin(n.At)] += n.A
+	s.Bins[r.bin(n.At)] += int64(n.Duration())
 }

@@ -143,8 +143,8 @@ func (m *Signals) Observe(notes []fabric.Note) {
 		case fabric.NotificationIn:
 			state.cnps = append(state.cnps, n.At)
 		case fabric.RateChanged:
-			f.Steps = append(f.Steps, RateStep{n.At, unit.Rate(n.A)})
-			f.moved(state, n.At, n.A < n.B)
+			f.Steps = append(f.Steps, RateStep{n.At, n.Rate()})
+			f.moved(state, n.At, n.Rate() < n.OldRate())
 		default:
 		}
 	}

@@ -18,10 +18,14 @@ func signalled(t *testing.T, notes ...fabric.Note) FlowSignals {
 	return m.Result()[0]
 }
 
-func event(at unit.Time) fabric.Note { return fabric.Note{Kind: fabric.EventCounted, At: at} }
-func cnp(at unit.Time) fabric.Note   { return fabric.Note{Kind: fabric.NotificationIn, At: at} }
-func rate(at unit.Time, to, from int64) fabric.Note {
-	return fabric.Note{Kind: fabric.RateChanged, At: at, A: to, B: from}
+func event(at unit.Time) fabric.Note {
+	return fabric.Note{Event: fabric.Event{Kind: fabric.EventCounted}, At: at}
+}
+func cnp(at unit.Time) fabric.Note {
+	return fabric.Note{Event: fabric.Event{Kind: fabric.NotificationIn}, At: at}
+}
+func rate(at unit.Time, to, from unit.Rate) fabric.Note {
+	return fabric.Note{Event: fabric.NewRateChanged(to, from), At: at}
 }
 
 // RTTX-59: the reaction lasts from the first event at a switch to the first cut after
@@ -47,7 +51,7 @@ func TestReaction(t *testing.T) {
 		t.Errorf("since 15us: event %s, reaction %s", f.Event, f.Reaction())
 	}
 	// A mark on the wire is an event just as a counted one.
-	if f := signalled(t, fabric.Note{Kind: fabric.Marked, At: us}, rate(2*us, 1, 2)); f.Reaction() != us {
+	if f := signalled(t, fabric.Note{Event: fabric.Event{Kind: fabric.Marked}, At: us}, rate(2*us, 1, 2)); f.Reaction() != us {
 		t.Errorf("reaction %s", f.Reaction())
 	}
 }
@@ -85,7 +89,7 @@ func TestSignalsDoNotDependOnTheOrderOfNodes(t *testing.T) {
 	m := NewSignals(rack())
 	m.Observe([]fabric.Note{rate(5, 9, 10), rate(30, 8, 9)})
 	m.Observe([]fabric.Note{event(10)})
-	m.Observe([]fabric.Note{{Kind: fabric.PauseSent, Flow: fabric.NoFlow}})
+	m.Observe([]fabric.Note{{Event: fabric.Event{Kind: fabric.PauseSent}, Flow: fabric.NoFlow}})
 	if f := m.Result()[0]; f.Reaction() != 20 {
 		t.Errorf("reaction %d ps, want 20", f.Reaction())
 	}

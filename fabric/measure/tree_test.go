@@ -109,7 +109,7 @@ func TestTreeWithoutABottleneckOrABurst(t *testing.T) {
 func TestHeldIsTheUnionOfTheClasses(t *testing.T) {
 	s := rack()
 	at := func(t unit.Time, kind fabric.Kind, class fabric.Priority) fabric.Note {
-		return fabric.Note{At: t, Kind: kind, Flow: fabric.NoFlow, Priority: class}
+		return fabric.Note{Event: fabric.Event{Kind: kind}, At: t, Flow: fabric.NoFlow, Priority: class}
 	}
 	r := NewRecorder(s, 0)
 	r.Observe([]fabric.Note{

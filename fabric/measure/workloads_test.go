@@ -62,12 +62,12 @@ func TestFlowsOfAWorkloadAreSummedUpBySize(t *testing.T) {
 	var notes []fabric.Note
 	done := func(flow fabric.FlowID, slowdown unit.Time) {
 		took := slowdown * alone.FCT(s.Flows[flow], s.Flows[flow].Size)
-		notes = append(notes, fabric.Note{At: 10*us + took, Kind: fabric.Completed, Flow: flow, B: int64(10 * us)})
+		notes = append(notes, fabric.Note{Event: fabric.NewCompleted(0, 10*us), At: 10*us + took, Flow: flow})
 	}
 	done(1, 2)
 	done(3, 3)
 	done(4, 6)
-	notes = append(notes, fabric.Note{At: 11 * us, Kind: fabric.Completed, Flow: 2, B: int64(10 * us)}) // faster than alone
+	notes = append(notes, fabric.Note{Event: fabric.NewCompleted(0, 10*us), At: 11 * us, Flow: 2}) // faster than alone
 	run := merged(t, s, map[int][]fabric.Note{1: notes})
 	a, b, c := 2*alone.FCT(s.Flows[1], 1000), 3*alone.FCT(s.Flows[3], 100_000), 6*alone.FCT(s.Flows[4], 100_001)
 	want := []Workload{{

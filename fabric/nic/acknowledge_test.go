@@ -85,7 +85,7 @@ func TestDuplicateIsAcknowledgedAgain(t *testing.T) {
 	if s.Receivers[0].DeliveredBytes != 3000 || s.DuplicateRequest != 3 {
 		t.Errorf("%d bytes delivered, %d duplicates", s.Receivers[0].DeliveredBytes, s.DuplicateRequest)
 	}
-	if n := b.noted(0, fabric.Completed); len(n) != 1 || n[0].A != 3000 || n[0].B != 0 {
+	if n := b.noted(0, fabric.Completed); len(n) != 1 || n[0].Bytes() != 3000 || n[0].Start() != 0 {
 		t.Errorf("Completed %+v", n)
 	}
 }

@@ -26,11 +26,7 @@ type indication struct {
 }
 
 func (d indication) note(kind fabric.Kind, now unit.Time, flow fabric.FlowID, class fabric.Priority) fabric.Note {
-	n := fabric.Note{Kind: kind, At: now, Flow: flow, Priority: class, B: int64(d.degree)}
-	if d.congested {
-		n.A = 1
-	}
-	return n
+	return fabric.Note{Event: fabric.NewIndication(kind, d.congested, uint8(d.degree)), At: now, Flow: flow, Priority: class}
 }
 
 // mode returns the notification mode of a flow's receiver.
@@ -207,9 +203,8 @@ func (n *NIC) pathTold(now unit.Time, s *sender, f *frame.Frame, path cc.Congest
 	if path.Known == 0 || !out.Wants(f.Trace) {
 		return
 	}
-	note := fabric.Note{Kind: fabric.PathTold, At: now, Flow: s.ID, Priority: n.classOf(f), Trace: f.Trace}
-	note.A, note.B = path.Words()
-	out.Note(note)
+	a, b := path.Words()
+	out.Note(fabric.Note{Event: fabric.EventOf(fabric.CongestionIn, a, b), At: now, Flow: s.ID, Priority: n.classOf(f), Trace: f.Trace})
 }
 
 // read parses the congestion information of an ACK that indicates congestion. It

@@ -89,7 +89,7 @@ func TestBaselineDoesNotTellTheEnd(t *testing.T) {
 		b.run(unit.Millisecond)
 		moved := b.noted(0, fabric.RateChanged)
 		for i, n := range moved {
-			if n.A > n.B {
+			if n.Rate() > n.OldRate() {
 				if last := b.from(0, isData)[3].Arrival; i > 0 && n.At > last {
 					return n.At - last
 				}
@@ -138,7 +138,7 @@ func TestBaselineWalksToItsTarget(t *testing.T) {
 		b.mark(1, 1)
 		b.run(200 * us)
 		for _, moved := range b.noted(0, fabric.RateChanged) {
-			if n++; moved.A <= int64(target)+1 {
+			if n++; moved.Rate() <= target+1 {
 				return n
 			}
 		}

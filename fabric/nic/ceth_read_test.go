@@ -74,7 +74,7 @@ func TestReadRequestTellsOfResponses(t *testing.T) {
 	}
 	var rates []string
 	for _, n := range b.noted(1, fabric.RateChanged) {
-		rates = append(rates, unit.Rate(n.A).String())
+		rates = append(rates, n.Rate().String())
 	}
 	if diff := cmp.Diff([]string{"10Gbps", "20Gbps", "40Gbps"}, rates); diff != "" {
 		t.Error(diff)
@@ -127,8 +127,8 @@ func TestEnhancedCNPTellsAlone(t *testing.T) {
 	if g, _ := h.Congestion(); len(last) == len(cnps) || g.Ratio != frame.RatioNone {
 		t.Errorf("the last CNP of %d says %+v", len(last), g)
 	}
-	if moved := b.noted(1, fabric.RateChanged); moved[len(moved)-1].A != int64(testRate) {
-		t.Errorf("the responder is left at %d bit/s", moved[len(moved)-1].A)
+	if moved := b.noted(1, fabric.RateChanged); moved[len(moved)-1].Rate() != testRate {
+		t.Errorf("the responder is left at %d bit/s", moved[len(moved)-1].Rate())
 	}
 }
 
@@ -146,7 +146,7 @@ func TestPlainCNPTellsAlone(t *testing.T) {
 	if h, ok := cnps[0].CETH(); !ok || h != (frame.CETH{Version: 0, Words: 1}) {
 		t.Errorf("%+v", h)
 	}
-	if got := b.noted(1, fabric.RateChanged); len(got) != 1 || got[0].A != int64(testRate/2) {
+	if got := b.noted(1, fabric.RateChanged); len(got) != 1 || got[0].Rate() != testRate/2 {
 		t.Errorf("%+v", got)
 	}
 	b.markResponses(0)
@@ -154,7 +154,7 @@ func TestPlainCNPTellsAlone(t *testing.T) {
 	b.run(400 * us)
 	b.post(0, get(2, 1000))
 	b.run(600 * us)
-	if got := b.noted(1, fabric.RateChanged); got[len(got)-1].A != int64(testRate) {
+	if got := b.noted(1, fabric.RateChanged); got[len(got)-1].Rate() != testRate {
 		t.Errorf("%+v", got[len(got)-1])
 	}
 }

@@ -79,9 +79,9 @@ func TestACKTellsOfCongestion(t *testing.T) {
 	}
 	var notes []string
 	for _, n := range b.noted(1, fabric.Indicated) {
-		notes = append(notes, fmt.Sprintf("%d %s", n.A, cc.Degree(n.B)))
+		notes = append(notes, fmt.Sprintf("%t %s", n.Congested(), cc.Degree(n.Degree())))
 	}
-	if diff := cmp.Diff([]string{"1 light", "1 medium", "0 none"}, notes); diff != "" {
+	if diff := cmp.Diff([]string{"true light", "true medium", "false none"}, notes); diff != "" {
 		t.Error(diff)
 	}
 	if got := b.nics[1].Stats().NPCNPSent; got != 0 {
@@ -128,7 +128,7 @@ func TestFormsMoveTheRate(t *testing.T) {
 		b.mark(1, 1)
 		b.run(20 * us)
 		moved := b.noted(0, fabric.RateChanged)
-		if len(moved) != 1 || moved[0].A != int64(testRate/4) {
+		if len(moved) != 1 || moved[0].Rate() != testRate/4 {
 			t.Errorf("%s: %+v", form, moved)
 		}
 		ack := b.from(1, isACK)[0]
@@ -181,7 +181,7 @@ func TestInformationFromTelemetry(t *testing.T) {
 			if int(h.Words) != words || got != want {
 				t.Errorf("%s, %d words: %+v, want %+v", source, words, got, want)
 			}
-			if delivered := b.noted(1, fabric.Delivered); delivered[0].A != 1000 || b.nics[1].Stats().Malformed != 0 {
+			if delivered := b.noted(1, fabric.Delivered); delivered[0].Bytes() != 1000 || b.nics[1].Stats().Malformed != 0 {
 				t.Errorf("%s: %+v", source, delivered[0])
 			}
 		}

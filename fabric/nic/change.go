@@ -34,7 +34,7 @@ func (n *NIC) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 		}
 	case fabric.Tune:
 		if fits = n.tune(c); fits {
-			out.Note(fabric.Note{Kind: fabric.Tuned, At: now, Flow: fabric.NoFlow, A: int64(c.Key), B: c.Number()})
+			out.Note(fabric.Note{Event: fabric.NewTuned(c.Key, c.Number()), At: now, Flow: fabric.NoFlow})
 		}
 	case fabric.Post:
 		fits = n.take(now, c)
@@ -44,12 +44,12 @@ func (n *NIC) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 		fits = false
 	}
 	if !fits {
-		out.Note(fabric.Note{Kind: fabric.Unfit, At: now, Flow: fabric.NoFlow, A: int64(c.Verb)})
+		out.Note(fabric.Note{Event: fabric.NewUnfit(c.Verb), At: now, Flow: fabric.NoFlow})
 	}
 }
 
 func (n *NIC) tell(now unit.Time, kind fabric.Kind, out *fabric.Out) {
-	out.Note(fabric.Note{Kind: kind, At: now, Flow: fabric.NoFlow})
+	out.Note(fabric.Note{Event: fabric.Event{Kind: kind}, At: now, Flow: fabric.NoFlow})
 }
 
 // tune changes a setting and reports whether the NIC has that setting.
@@ -90,9 +90,7 @@ func (n *NIC) stop(now unit.Time, i int, out *fabric.Out) {
 	if n.credits != nil {
 		n.planAsk(now, int(n.credits.ofSender[i]))
 	}
-	out.Note(fabric.Note{
-		Kind: fabric.FlowStopped, At: now, Flow: s.ID, Priority: s.class, A: int64(s.stats.AckedBytes),
-	})
+	out.Note(fabric.Note{Event: fabric.NewFlowStopped(s.stats.AckedBytes), At: now, Flow: s.ID, Priority: s.class})
 }
 
 // unplug takes the link down. This ends all pauses, because the link partner loses its
@@ -128,9 +126,7 @@ func (n *NIC) lost(now unit.Time, f *frame.Frame, out *fabric.Out) bool {
 	default:
 		return false
 	}
-	out.Lost(fabric.Note{
-		Kind: fabric.Dropped, At: now, Flow: fabric.NoFlow, A: int64(f.Len()), B: int64(reason), Trace: f.Trace,
-	}, f)
+	out.Lost(fabric.Note{Event: fabric.NewDropped(f.Len(), reason), At: now, Flow: fabric.NoFlow, Trace: f.Trace}, f)
 	return true
 }
 

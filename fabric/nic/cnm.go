@@ -27,9 +27,7 @@ func (n *NIC) sampled(now unit.Time, f *frame.Frame, out *fabric.Out) {
 		return
 	}
 	n.stats.CNMHandled++
-	out.Note(fabric.Note{
-		Kind: fabric.CNMIn, At: now, Flow: s.ID, Priority: n.controlClass, A: int64(f.Feedback()), Trace: f.Trace,
-	})
+	out.Note(fabric.Note{Event: fabric.NewCNMIn(f.Feedback()), At: now, Flow: s.ID, Priority: n.controlClass, Trace: f.Trace})
 	n.signal(now, i, cc.Signal{Kind: cc.CNM, Feedback: f.Feedback()}, out)
 }
 

@@ -130,8 +130,8 @@ func (n *NIC) reply(now unit.Time, c controlPacket, out *fabric.Out) bool {
 	n.buildControl(&c, &lost)
 	n.stats.ControlQueueDrops++
 	out.Lost(fabric.Note{
-		Kind: fabric.Dropped, At: now, Flow: n.flowOf(&c), Priority: class,
-		A: int64(lost.Len()), B: int64(fabric.DropControlQueue), Trace: c.trace,
+		Event: fabric.NewDropped(lost.Len(), fabric.DropControlQueue), At: now,
+		Flow: n.flowOf(&c), Priority: class, Trace: c.trace,
 	}, &lost)
 	return false
 }

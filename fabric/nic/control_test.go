@@ -56,7 +56,7 @@ func TestControlQueueLimit(t *testing.T) {
 	if len(lost) == 0 || uint64(len(lost)) != b.nics[1].Stats().ControlQueueDrops {
 		t.Fatalf("%d drops noted, %d counted", len(lost), b.nics[1].Stats().ControlQueueDrops)
 	}
-	if d := lost[0]; d.B != int64(fabric.DropControlQueue) || d.A != 66 || d.Priority != ctrlPrio || d.Flow != 0 {
+	if d := lost[0]; d.Reason() != fabric.DropControlQueue || d.Bytes() != 66 || d.Priority != ctrlPrio || d.Flow != 0 {
 		t.Errorf("%+v", d)
 	}
 	if sent := len(b.from(1, isACK)); sent+len(lost) != int(b.nics[1].Stats().Receivers[0].ReceivedPackets) {
@@ -156,7 +156,7 @@ func TestMalformed(t *testing.T) {
 		n := mustNew(t, config(1, []FlowConfig{flow(0, 5000)}))
 		var out fabric.Out
 		n.Arrive(1, 0, &f, &out)
-		if len(out.Notes) != 1 || out.Notes[0].Kind != fabric.Malformed || out.Notes[0].A != int64(f.Len()) || n.Stats().Malformed != 1 {
+		if len(out.Notes) != 1 || out.Notes[0].Kind != fabric.Malformed || out.Notes[0].Bytes() != f.Len() || n.Stats().Malformed != 1 {
 			t.Errorf("%s: %+v", name, out.Notes)
 		}
 		if n.receivers[0].expected != 0 || n.control.count != 0 {

@@ -141,8 +141,8 @@ func (n *NIC) noteExcess(now unit.Time, i int, f *frame.Frame, out *fabric.Out) 
 		return
 	}
 	out.Note(fabric.Note{
-		Kind: fabric.ExcessSignalled, At: now, Flow: s.ID, Priority: s.class,
-		A: int64(c.accounts[c.ofSender[i]].Accumulated()), B: int64(psn(s.next)), Trace: f.Trace,
+		Event: fabric.NewExcessSignalled(c.accounts[c.ofSender[i]].Accumulated(), psn(s.next)), At: now,
+		Flow: s.ID, Priority: s.class, Trace: f.Trace,
 	})
 }
 
@@ -239,8 +239,8 @@ func (n *NIC) tellWaste(now unit.Time, a *account, out *fabric.Out) {
 	}
 	first := &n.senders[a.senders[0]]
 	out.Note(fabric.Note{
-		Kind: fabric.CreditWasted, At: now, Flow: first.ID, Priority: first.class,
-		A: int64(wasted), B: int64(is.Dropped - a.told.Dropped),
+		Event: fabric.NewCreditWasted(wasted, is.Dropped-a.told.Dropped), At: now,
+		Flow: first.ID, Priority: first.class,
 	})
 	a.told = is
 }
@@ -266,8 +266,8 @@ func (n *NIC) grant(now unit.Time, out *fabric.Out) {
 		}, out)
 		if out.Wants(c.heard[g.Peer]) {
 			out.Note(fabric.Note{
-				Kind: fabric.CreditGranted, At: now, Flow: n.receivers[i].ID, Priority: n.controlClass,
-				A: g.Quanta, B: int64(c.pacer.Coefficient(g.Peer) * 1000), Trace: c.heard[g.Peer],
+				Event: fabric.NewCreditGranted(g.Quanta, c.pacer.Coefficient(g.Peer)), At: now,
+				Flow: n.receivers[i].ID, Priority: n.controlClass, Trace: c.heard[g.Peer],
 			})
 		}
 	}

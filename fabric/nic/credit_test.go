@@ -176,10 +176,10 @@ func TestExcessOverAllReceivers(t *testing.T) {
 func TestWastedCreditIsNoted(t *testing.T) {
 	b := newBench(t, 4, []FlowConfig{to(0, 0, 1), to(1, 0, 2), to(2, 0, 3)}, byCredit)
 	b.run(2 * unit.Millisecond)
-	wasted := int64(0)
+	wasted := unit.Bytes(0)
 	for _, n := range b.notes[0] {
 		if n.Kind == fabric.CreditWasted {
-			wasted += n.A
+			wasted += n.Bytes()
 		}
 	}
 	var held unit.Bytes
@@ -187,7 +187,7 @@ func TestWastedCreditIsNoted(t *testing.T) {
 		bal := b.nics[0].credits.accounts[k].Balance(b.now)
 		held += bal.Wasted()
 	}
-	if wasted == 0 || unit.Bytes(wasted) > held {
+	if wasted == 0 || wasted > held {
 		t.Errorf("noted %d bytes wasted of %d", wasted, held)
 	}
 }

@@ -63,7 +63,7 @@ func isReadRequest(f *frame.Frame) bool { return f.Opcode() == frame.ReadRequest
 // done returns the IDs of the completed commands of host 0, in order of completion.
 func (b *fabricBench) done() (ids []uint32) {
 	for _, n := range b.noted(0, fabric.CommandDone) {
-		ids = append(ids, uint32(n.A))
+		ids = append(ids, n.Command())
 	}
 	return ids
 }
@@ -71,7 +71,7 @@ func (b *fabricBench) done() (ids []uint32) {
 // delivered returns the payload delivered to a host, in bytes.
 func (b *fabricBench) delivered(host int) (sum unit.Bytes) {
 	for _, n := range b.noted(host, fabric.Delivered) {
-		sum += unit.Bytes(n.A)
+		sum += n.Bytes()
 	}
 	return sum
 }

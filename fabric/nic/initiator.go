@@ -221,9 +221,9 @@ func (n *NIC) sendRequest(now unit.Time, c *initiator, f *frame.Frame, out *fabr
 	if !out.Wants(f.Trace) {
 		return
 	}
-	note := fabric.Note{Kind: fabric.Transmitted, At: now, Flow: c.ID, Priority: c.Class, A: int64(part.Bytes), B: int64(psn(packet)), Trace: f.Trace}
+	note := fabric.Note{Event: fabric.NewTransmitted(part.Bytes, psn(packet)), At: now, Flow: c.ID, Priority: c.Class, Trace: f.Trace}
 	if r.verb.AsksForData() {
-		note.Kind, note.A = fabric.Requested, int64(part.Response)
+		note.Event = fabric.NewRequested(part.Response, psn(packet))
 	}
 	out.Note(note)
 }

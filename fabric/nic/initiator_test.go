@@ -249,7 +249,7 @@ func TestOnlyReadRequestsAreDataRequests(t *testing.T) {
 	b.run(unit.Millisecond)
 	asked := unit.Bytes(0)
 	for _, n := range b.noted(0, fabric.Requested) {
-		asked += unit.Bytes(n.A)
+		asked += n.Response()
 	}
 	if reads := len(b.from(0, isReadRequest)); reads != 1 || asked != 1040 || len(b.done()) != 4 {
 		t.Errorf("%d READ requests, responses of %v asked for, done %v", reads, asked, b.done())

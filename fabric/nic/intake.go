@@ -64,8 +64,8 @@ func (n *NIC) takeIn(now unit.Time, f *frame.Frame, out *fabric.Out) {
 		n.stats.IntakeDrops++
 		n.stats.Priorities[class].RxDiscards++
 		out.Lost(fabric.Note{
-			Kind: fabric.Dropped, At: now, Flow: fabric.NoFlow, Priority: class,
-			A: int64(length), B: int64(fabric.DropHeadroom), Trace: f.Trace,
+			Event: fabric.NewDropped(length, fabric.DropHeadroom), At: now,
+			Flow: fabric.NoFlow, Priority: class, Trace: f.Trace,
 		}, f)
 		return
 	}
@@ -120,11 +120,9 @@ func (n *NIC) sendPFC(now unit.Time, f *frame.Frame, out *fabric.Out) unit.Bytes
 	k.refresh = unit.Never
 	for set := pfc.Enable; set != 0; set &= set - 1 {
 		class := fabric.Priority(bits.TrailingZeros8(set))
-		note := fabric.Note{
-			Kind: fabric.ResumeSent, At: now, Flow: fabric.NoFlow, Priority: class, B: int64(k.bytes[class]),
-		}
+		note := fabric.Note{Event: fabric.NewResumeSent(k.bytes[class]), At: now, Flow: fabric.NoFlow, Priority: class}
 		if k.want>>class&1 != 0 {
-			note.Kind, note.A = fabric.PauseSent, int64(k.Quanta)
+			note.Event = fabric.NewPauseSent(k.Quanta, k.bytes[class])
 			pfc.Quanta[class] = k.Quanta
 			k.refresh = now + n.cfg.Rate.Serialise(unit.Bytes(k.Quanta)*quantumBytes)/2
 			n.stats.Priorities[class].TxPause++

@@ -30,15 +30,15 @@ func TestASlowHostPausesItsLink(t *testing.T) {
 	if len(pauses) < 5 || len(resumes) < 5 || len(b.noted(0, fabric.Paused)) < 5 {
 		t.Errorf("%d PAUSE and %d RESUME frames", len(pauses), len(resumes))
 	}
-	if p := pauses[0]; p.Priority != dataPrio || p.B <= 20_000 || p.B > 20_000+2*1078 {
+	if p := pauses[0]; p.Priority != dataPrio || p.Queue() <= 20_000 || p.Queue() > 20_000+2*1078 {
 		t.Errorf("the first PAUSE is %+v, want it just above 20000 bytes", p)
 	}
-	if r := resumes[0]; r.B > 15_000 || r.B < 13_000 {
+	if r := resumes[0]; r.Queue() > 15_000 || r.Queue() < 13_000 {
 		t.Errorf("the first RESUME is %+v, want it at 15000 bytes", r)
 	}
 	var got unit.Bytes
 	for _, d := range b.noted(1, fabric.Delivered) {
-		got += unit.Bytes(d.A)
+		got += d.Bytes()
 	}
 	want := (10 * gbps).In(end-testDelay) * 1000 / 1062
 	if got < want*98/100 || got > want {
@@ -94,7 +94,7 @@ func TestControlPassesTheBuffer(t *testing.T) {
 	if len(acks) == 0 || acks[0].At > 3*testDelay+10*us {
 		t.Errorf("ACKs at %+v: they waited for the host", acks)
 	}
-	if pauses := b.noted(1, fabric.PauseSent); len(pauses) == 0 || pauses[0].B > 20_000+3*1078 {
+	if pauses := b.noted(1, fabric.PauseSent); len(pauses) == 0 || pauses[0].Queue() > 20_000+3*1078 {
 		t.Errorf("PAUSE %+v: it waited for data", pauses)
 	}
 }
@@ -105,7 +105,7 @@ func TestAFullReceiveBufferDropsAndCounts(t *testing.T) {
 	b.run(100 * us)
 	drops := b.noted(1, fabric.Dropped)
 	s := b.nics[1].Stats()
-	if len(drops) == 0 || s.IntakeDrops != uint64(len(drops)) || drops[0].B != int64(fabric.DropHeadroom) {
+	if len(drops) == 0 || s.IntakeDrops != uint64(len(drops)) || drops[0].Reason() != fabric.DropHeadroom {
 		t.Errorf("%d drops noted, %d counted", len(drops), s.IntakeDrops)
 	}
 }

@@ -38,11 +38,7 @@ func (n *NIC) listDue(now unit.Time, out *fabric.Out) {
 		case c.Verb == command.Append:
 			e.lists.buffers++
 		}
-		note := fabric.Note{Kind: fabric.ListSearched, At: now, Flow: fabric.NoFlow, A: int64(c.ID)}
-		if found {
-			note.B = 1
-		}
-		out.Note(note)
+		out.Note(fabric.Note{Event: fabric.NewListSearched(c.ID, found), At: now, Flow: fabric.NoFlow})
 	}
 }
 
@@ -71,7 +67,7 @@ func (n *NIC) receiveSend(now unit.Time, t *target, f *frame.Frame, out *fabric.
 		t.inSend = true
 		if !n.engine.lists.match() {
 			n.engine.stats.Unexpected++
-			out.Note(fabric.Note{Kind: fabric.Unexpected, At: now, Flow: t.ID, Priority: t.Class, Trace: f.Trace})
+			out.Note(fabric.Note{Event: fabric.Event{Kind: fabric.Unexpected}, At: now, Flow: t.ID, Priority: t.Class, Trace: f.Trace})
 		}
 	}
 	n.deliver(now, r, t.Class, f, bytes, out)

@@ -185,7 +185,7 @@ func (n *NIC) packet(now unit.Time, f *frame.Frame, out *fabric.Out) {
 // malformed counts and notes a discarded frame that is malformed or unexpected.
 func (n *NIC) malformed(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	n.stats.Malformed++
-	out.Note(fabric.Note{Kind: fabric.Malformed, At: now, Flow: fabric.NoFlow, A: int64(f.Len()), Trace: f.Trace})
+	out.Note(fabric.Note{Event: fabric.NewMalformed(f.Len()), At: now, Flow: fabric.NoFlow, Trace: f.Trace})
 }
 
 // Tick handles due timers, then starts a transmission if possible, and takes a due

@@ -27,11 +27,11 @@ func TestLifeOfAFlow(t *testing.T) {
 			started = n
 		case n.Flow == 3 && n.Kind == fabric.Completed:
 			completed = n
-		case n.Flow == 4 && n.Kind == fabric.FlowStarted && (n.At != 0 || n.A != -1):
+		case n.Flow == 4 && n.Kind == fabric.FlowStarted && (n.At != 0 || n.Bytes() != -1):
 			t.Errorf("%+v", n)
 		}
 	}
-	if started.At != 20*us || started.A != 64_000 {
+	if started.At != 20*us || started.Bytes() != 64_000 {
 		t.Errorf("started %+v", started)
 	}
 	var last unit.Time
@@ -40,13 +40,13 @@ func TestLifeOfAFlow(t *testing.T) {
 			last = f.Arrival
 		}
 	}
-	if completed.A != 64_000 || completed.B != int64(20*us) || completed.At != last {
+	if completed.Bytes() != 64_000 || completed.Start() != 20*us || completed.At != last {
 		t.Errorf("completed %+v, the last ACK is in at %v", completed, last)
 	}
 	delivered := unit.Bytes(0)
 	for _, n := range b.noted(1, fabric.Delivered) {
 		if n.Flow == 3 {
-			delivered += unit.Bytes(n.A)
+			delivered += n.Bytes()
 		}
 	}
 	if delivered != 64_000 {

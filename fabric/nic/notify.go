@@ -112,11 +112,7 @@ func mbps(r unit.Rate) uint32 {
 }
 
 func cnpNote(kind fabric.Kind, now unit.Time, flow fabric.FlowID, class fabric.Priority, congested bool, recRate uint32) fabric.Note {
-	n := fabric.Note{Kind: kind, At: now, Flow: flow, Priority: class, B: int64(recRate)}
-	if congested {
-		n.A = 1
-	}
-	return n
+	return fabric.Note{Event: fabric.NewCNP(kind, congested, recRate), At: now, Flow: flow, Priority: class}
 }
 
 // notified handles a CNP for sending queue pair i. In PCN, CE in the ECN field of the
@@ -165,10 +161,7 @@ func (n *NIC) follow(now unit.Time, i int, out *fabric.Out) {
 		if s.place == pacing {
 			n.pace.Set(i, s.pacer.next())
 		}
-		out.Note(fabric.Note{
-			Kind: fabric.RateChanged, At: now, Flow: s.ID, Priority: s.class,
-			A: int64(rate), B: int64(was),
-		})
+		out.Note(fabric.Note{Event: fabric.NewRateChanged(rate, was), At: now, Flow: s.ID, Priority: s.class})
 	}
 	n.wake(i)
 	if n.engine != nil {

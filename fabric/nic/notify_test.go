@@ -35,7 +35,7 @@ func TestDCQCNNotificationPoint(t *testing.T) {
 		t.Fatalf("%d CNPs in 400 us", len(got))
 	}
 	for i, n := range got {
-		if want := first + unit.Time(i)*50*us; n.At != want || n.A != 1 {
+		if want := first + unit.Time(i)*50*us; n.At != want || !n.Congested() {
 			t.Errorf("CNP %d: %+v, want one at %s", i, n, want)
 		}
 	}
@@ -124,7 +124,7 @@ func TestCNMCutsItsFlow(t *testing.T) {
 	if s.Senders[0].Rate != testRate*3/4 || s.Senders[1].Rate != testRate || s.CNMHandled != 1 {
 		t.Errorf("%+v", s.Senders)
 	}
-	if in := b.noted(0, fabric.CNMIn); len(in) != 1 || in[0].A != 32 || in[0].Flow != 0 || in[0].At != 10*us {
+	if in := b.noted(0, fabric.CNMIn); len(in) != 1 || in[0].Feedback() != 32 || in[0].Flow != 0 || in[0].At != 10*us {
 		t.Errorf("%+v", in)
 	}
 }

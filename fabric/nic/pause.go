@@ -73,7 +73,7 @@ func (n *NIC) hold(now unit.Time, class fabric.Priority, quanta uint16, out *fab
 	p.held |= 1 << class
 	p.since[class] = now
 	n.stats.Priorities[class].RxPauseTransition++
-	out.Note(fabric.Note{Kind: fabric.Paused, At: now, Flow: fabric.NoFlow, Priority: class, A: int64(quanta)})
+	out.Note(fabric.Note{Event: fabric.NewPaused(quanta), At: now, Flow: fabric.NoFlow, Priority: class})
 }
 
 // resume ends the pause of a class, if it is paused.
@@ -85,7 +85,7 @@ func (n *NIC) resume(now unit.Time, class fabric.Priority, out *fabric.Out) {
 	p.held &^= 1 << class
 	lasted := now - p.since[class]
 	n.stats.Priorities[class].RxPauseDuration += lasted
-	out.Note(fabric.Note{Kind: fabric.Resumed, At: now, Flow: fabric.NoFlow, Priority: class, A: int64(lasted)})
+	out.Note(fabric.Note{Event: fabric.NewResumed(lasted), At: now, Flow: fabric.NoFlow, Priority: class})
 }
 
 // expire ends the pauses that have expired.

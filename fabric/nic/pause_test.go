@@ -41,7 +41,7 @@ func TestPauseHoldsForItsQuanta(t *testing.T) {
 		t.Error("does not begin again at the expiry")
 	}
 	p, r := b.noted(0, fabric.Paused), b.noted(0, fabric.Resumed)
-	if len(p) != 1 || p[0].At != at || p[0].Priority != dataPrio || len(r) != 1 || r[0].At != end || r[0].A != 12_800_000 {
+	if len(p) != 1 || p[0].At != at || p[0].Priority != dataPrio || len(r) != 1 || r[0].At != end || r[0].Duration() != 12_800_000 {
 		t.Errorf("Paused %+v, Resumed %+v", p, r)
 	}
 }
@@ -54,7 +54,7 @@ func TestXONResumes(t *testing.T) {
 	b.inject(0, 18*us, pfc(dataPrio, 0)) // no effect on a class that is not paused
 	b.run(60 * us)
 	r := b.noted(0, fabric.Resumed)
-	if len(r) != 1 || r[0].At != 17*us || r[0].A != int64(7*us) {
+	if len(r) != 1 || r[0].At != 17*us || r[0].Duration() != 7*us {
 		t.Errorf("Resumed %+v", r)
 	}
 	if b.startsWithin(10*us, 17*us, isData) != 0 || b.startsWithin(17*us-1, 18*us, isData) == 0 {

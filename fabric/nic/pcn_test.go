@@ -41,8 +41,8 @@ func TestCNPEvery50us(t *testing.T) {
 	count := map[fabric.FlowID]unit.Time{}
 	for _, n := range b.noted(1, fabric.Notified) {
 		count[n.Flow]++
-		if want := first[uint32(n.Flow)] + count[n.Flow]*50*us; n.At != want || n.A != 0 {
-			t.Errorf("flow %d: CNP %d at %v, want %v; congested %d", n.Flow, count[n.Flow], n.At, want, n.A)
+		if want := first[uint32(n.Flow)] + count[n.Flow]*50*us; n.At != want || n.Congested() {
+			t.Errorf("flow %d: CNP %d at %v, want %v; congested %t", n.Flow, count[n.Flow], n.At, want, n.Congested())
 		}
 	}
 	if count[0] != 9 || count[1] != 9 {
@@ -85,8 +85,8 @@ func TestCNPFormat(t *testing.T) {
 func TestCNPClassification(t *testing.T) {
 	for _, c := range []struct {
 		marked int
-		want   int64
-	}{{0, 0}, {18, 0}, {19, 1}, {20, 1}} {
+		want   bool
+	}{{0, false}, {18, false}, {19, true}, {20, true}} {
 		f := flow(0, Endless)
 		f.Initial = 10 * gbps
 		b := newBench(t, 2, []FlowConfig{f}, pcn, func(c *Config) {
@@ -97,8 +97,8 @@ func TestCNPClassification(t *testing.T) {
 		b.mark(c.marked, 20)
 		b.run(10 * b.nics[1].cfg.CC.PCN.Period)
 		for _, n := range b.noted(1, fabric.Notified)[1:] {
-			if n.A != c.want {
-				t.Errorf("%d of 20 marked: congested %d, want %d", c.marked, n.A, c.want)
+			if n.Congested() != c.want {
+				t.Errorf("%d of 20 marked: congested %t, want %t", c.marked, n.Congested(), c.want)
 			}
 		}
 	}
@@ -113,10 +113,10 @@ func TestRecRateIsInTheUnitOfThePacer(t *testing.T) {
 		b := newBench(t, 2, []FlowConfig{f}, pcn, func(c *Config) { c.Overhead = overhead })
 		b.nics[0].senders[0].cc = cc.NewFixed(f.Initial)
 		b.run(1050 * us)
-		var sum int64
+		var sum uint32
 		periods := b.noted(1, fabric.Notified)[1:]
 		for _, n := range periods {
-			sum += n.B
+			sum += n.RecRate()
 		}
 		if mean := float64(sum) / float64(len(periods)); mean < 9_990 || mean > 10_010 {
 			t.Errorf("overhead %d: mean RecRate %v Mbit/s, want 10000", overhead, mean)
@@ -134,8 +134,8 @@ func TestRecRateOfASlowFlow(t *testing.T) {
 	b.run(2 * unit.Millisecond)
 	cnps := b.noted(1, fabric.Notified)
 	for _, n := range cnps[2:] { // the first frame is longer than the following ones
-		if n.B != 50 {
-			t.Errorf("RecRate is %d Mbit/s, want 50", n.B)
+		if n.RecRate() != 50 {
+			t.Errorf("RecRate is %d Mbit/s, want 50", n.RecRate())
 		}
 	}
 	if len(cnps) != 12 {
@@ -167,7 +167,7 @@ func TestCNPsMoveTheRate(t *testing.T) {
 		t.Errorf("fell to %v, want %v", got, want)
 	}
 	moved := b.noted(0, fabric.RateChanged)
-	if len(moved) != 1 || moved[0].A != int64(want) || moved[0].B != int64(testRate) || moved[0].At != 10*us {
+	if len(moved) != 1 || moved[0].Rate() != want || moved[0].OldRate() != testRate || moved[0].At != 10*us {
 		t.Errorf("RateChanged %+v", moved)
 	}
 	b.inject(0, 30*us, cnpFrame(frame.ECT0, 1))
@@ -177,7 +177,7 @@ func TestCNPsMoveTheRate(t *testing.T) {
 		t.Errorf("rose to %v, want %v", got, want)
 	}
 	in := b.noted(0, fabric.NotificationIn)
-	if len(in) != 2 || in[0].A != 1 || in[0].B != 8000 || in[1].A != 0 || in[1].B != 1 {
+	if len(in) != 2 || !in[0].Congested() || in[0].RecRate() != 8000 || in[1].Congested() || in[1].RecRate() != 1 {
 		t.Errorf("NotificationIn %+v", in)
 	}
 	gap := b.nics[0].Stats().Senders[0].Rate.Serialise(dataHeader + 1000)

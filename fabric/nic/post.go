@@ -150,8 +150,8 @@ func (n *NIC) write(now unit.Time, c Command, out *fabric.Out) {
 	n.engine.stats.Posted++
 	n.engine.stirred = true
 	out.Note(fabric.Note{
-		Kind: fabric.CommandPosted, At: now, Flow: c.Connection, A: int64(c.ID), B: int64(c.Size),
-		Trace: trace(c.Connection, int64(c.ID)),
+		Event: fabric.NewCommandPosted(c.ID, c.Size), At: now,
+		Flow: c.Connection, Trace: trace(c.Connection, int64(c.ID)),
 	})
 }
 
@@ -159,7 +159,7 @@ func (n *NIC) refuse(now unit.Time, kind fabric.Kind, connection fabric.FlowID, 
 	if n.engine != nil && kind == fabric.CommandFailed {
 		n.engine.stats.Failed++
 	}
-	out.Note(fabric.Note{Kind: kind, At: now, Flow: connection, A: int64(id), Trace: trace(connection, int64(id))})
+	out.Note(fabric.Note{Event: fabric.NewCommandLost(kind, id), At: now, Flow: connection, Trace: trace(connection, int64(id))})
 }
 
 // completed handles the completion of a command: a full event to the host, and a
@@ -170,8 +170,8 @@ func (n *NIC) completed(now unit.Time, c *initiator, done *command.Command, out 
 	e.triggered.Count(done.Counter)
 	e.stirred = true
 	out.Note(fabric.Note{
-		Kind: fabric.CommandDone, At: now, Flow: c.ID, Priority: c.Class, A: int64(done.ID), B: int64(done.Posted),
-		Trace: trace(c.ID, int64(done.ID)),
+		Event: fabric.NewCommandDone(done.ID, done.Posted), At: now,
+		Flow: c.ID, Priority: c.Class, Trace: trace(c.ID, int64(done.ID)),
 	})
 	n.done(now, c.ID, trace(c.ID, int64(done.ID)), out)
 }

@@ -20,11 +20,11 @@ func TestAFullCommandQueueRefuses(t *testing.T) {
 		b.post(0, put(id, 1000))
 	}
 	// One is being cut, one is in the flow queue, two in the command queue.
-	var refused []int64
+	var refused []uint32
 	for _, n := range b.noted(0, fabric.CommandRefused) {
-		refused = append(refused, n.A)
+		refused = append(refused, n.Command())
 	}
-	if posted := len(b.noted(0, fabric.CommandPosted)); posted != 4 || !slices.Equal(refused, []int64{4, 5}) {
+	if posted := len(b.noted(0, fabric.CommandPosted)); posted != 4 || !slices.Equal(refused, []uint32{4, 5}) {
 		t.Errorf("%d posted, refused %v", posted, refused)
 	}
 }
@@ -118,7 +118,7 @@ func TestPacingHoldsTheFlowQueue(t *testing.T) {
 		skips += u.Skips
 	}
 	over := b.noted(0, fabric.PassedOver)
-	if skips != 1 || len(over) != 1 || over[0].A != 1040 || over[0].B != 460 || over[0].Flow != 0 {
+	if skips != 1 || len(over) != 1 || over[0].Response() != 1040 || over[0].Tokens() != 460 || over[0].Flow != 0 {
 		t.Errorf("passed over %d times: %+v", skips, over)
 	}
 }
@@ -142,7 +142,7 @@ func TestTriggeredCommands(t *testing.T) {
 	}
 	b.run(unit.Millisecond)
 	events := b.noted(0, fabric.CommandDone)
-	if !slices.Equal(b.done(), []uint32{0, 1, 2, 9}) || events[3].B != 0 || events[3].At <= events[2].At {
+	if !slices.Equal(b.done(), []uint32{0, 1, 2, 9}) || events[3].Start() != 0 || events[3].At <= events[2].At {
 		t.Errorf("events %+v", events)
 	}
 	writes := b.from(0, isData)
@@ -173,11 +173,11 @@ func TestListProcessing(t *testing.T) {
 	for id, verb := range []command.TargetVerb{command.Search, command.Append, command.Search} {
 		b.nics[1].PostTarget(b.now, command.Target{ID: uint32(id), Verb: verb}, &out)
 	}
-	var found []int64
+	var found []bool
 	for _, n := range out.Notes {
-		found = append(found, n.B)
+		found = append(found, n.Found())
 	}
-	if !slices.Equal(found, []int64{1, 1, 0}) {
+	if !slices.Equal(found, []bool{true, true, false}) {
 		t.Errorf("found %v: a message waits until a buffer is appended", found)
 	}
 	if b.delivered(1) != 3000 || len(b.done()) != 2 {

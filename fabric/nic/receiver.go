@@ -111,14 +111,9 @@ func (n *NIC) inSequence(now unit.Time, i int, f *frame.Frame, out *fabric.Out) 
 // deliver counts and notes the expected packet f as delivered; bytes is its payload.
 func (n *NIC) deliver(now unit.Time, r *receiver, class fabric.Priority, f *frame.Frame, bytes unit.Bytes, out *fabric.Out) {
 	if out.Wants(f.Trace) {
-		out.Note(fabric.Note{
-			Kind: fabric.Received, At: now, Flow: r.ID, Priority: class,
-			A: int64(f.Len()), B: int64(r.expected), Trace: f.Trace,
-		})
+		out.Note(fabric.Note{Event: fabric.NewReceived(f.Len(), r.expected), At: now, Flow: r.ID, Priority: class, Trace: f.Trace})
 	}
-	out.Note(fabric.Note{
-		Kind: fabric.Delivered, At: now, Flow: r.ID, Priority: class, A: int64(bytes), Trace: f.Trace,
-	})
+	out.Note(fabric.Note{Event: fabric.NewDelivered(bytes), At: now, Flow: r.ID, Priority: class, Trace: f.Trace})
 	r.stats.DeliveredBytes += bytes
 	r.nakSent = false
 	r.unacked++
@@ -175,17 +170,14 @@ func (n *NIC) gap(now unit.Time, came uint32, nak controlPacket, out *fabric.Out
 	r := &n.receivers[nak.flow]
 	n.stats.OutOfSequence++
 	out.Note(fabric.Note{
-		Kind: fabric.OutOfSequence, At: now, Flow: r.ID, Priority: n.cfg.DSCP[r.DSCP],
-		A: int64(came), B: int64(r.expected), Trace: nak.trace,
+		Event: fabric.NewOutOfSequence(came, r.expected), At: now,
+		Flow: r.ID, Priority: n.cfg.DSCP[r.DSCP], Trace: nak.trace,
 	})
 	if r.nakSent {
 		return
 	}
 	if r.nakSent = n.confirm(now, nak, out); r.nakSent {
 		r.unacked = 0
-		out.Note(fabric.Note{
-			Kind: fabric.NakSent, At: now, Flow: r.ID, Priority: n.ackClass(&nak),
-			A: int64(r.expected), Trace: nak.trace,
-		})
+		out.Note(fabric.Note{Event: fabric.NewNakSent(r.expected), At: now, Flow: r.ID, Priority: n.ackClass(&nak), Trace: nak.trace})
 	}
 }

@@ -37,11 +37,7 @@ func (n *NIC) acknowledge(now unit.Time, i int, f *frame.Frame, out *fabric.Out)
 }
 
 func ackedNote(now unit.Time, flow fabric.FlowID, class fabric.Priority, f *frame.Frame) fabric.Note {
-	n := fabric.Note{Kind: fabric.Acked, At: now, Flow: flow, Priority: class, A: int64(f.PSN()), Trace: f.Trace}
-	if f.BECN() {
-		n.B = 1
-	}
-	return n
+	return fabric.Note{Event: fabric.NewAcked(f.PSN(), f.BECN()), At: now, Flow: flow, Priority: class, Trace: f.Trace}
 }
 
 // packetOf returns the packet with the PSN that is nearest to the oldest unacknowledged
@@ -74,8 +70,8 @@ func (n *NIC) progress(now unit.Time, i int, upTo int64, rtt unit.Time, out *fab
 func (n *NIC) goBack(now unit.Time, i int, out *fabric.Out) {
 	s := &n.senders[i]
 	out.Note(fabric.Note{
-		Kind: fabric.Retransmitted, At: now, Flow: s.ID, Priority: s.class,
-		A: int64(psn(s.acked)), B: s.next - s.acked, Trace: trace(s.ID, s.oldest),
+		Event: fabric.NewRetransmitted(psn(s.acked), s.next-s.acked), At: now,
+		Flow: s.ID, Priority: s.class, Trace: trace(s.ID, s.oldest),
 	})
 	s.stats.RetransmittedPackets += uint64(s.next - s.acked)
 	s.next = s.acked
@@ -115,6 +111,6 @@ func (n *NIC) resendDue(now unit.Time, i int, out *fabric.Out) {
 		return
 	}
 	n.stats.LocalAckTimeoutErr++
-	out.Note(fabric.Note{Kind: fabric.TimedOut, At: now, Flow: s.ID, Priority: s.class, A: int64(psn(s.acked)), Trace: trace(s.ID, s.oldest)})
+	out.Note(fabric.Note{Event: fabric.NewTimedOut(psn(s.acked)), At: now, Flow: s.ID, Priority: s.class, Trace: trace(s.ID, s.oldest)})
 	n.goBack(now, i, out)
 }

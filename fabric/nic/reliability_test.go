@@ -39,14 +39,14 @@ func TestOneNAKPerGapAndGoBackN(t *testing.T) {
 		}
 	}
 	went := b.noted(0, fabric.Retransmitted)
-	if len(went) != 1 || went[0].A != 10 || went[0].B != int64(back-10) {
+	if len(went) != 1 || went[0].PSN() != 10 || went[0].Packets() != int64(back-10) {
 		t.Errorf("Retransmitted %+v, want to 10, %d frames", went, back-10)
 	}
 	ooo := b.noted(1, fabric.OutOfSequence)
-	if len(ooo) != back-11 || ooo[0].A != 11 || ooo[0].B != 10 {
+	if len(ooo) != back-11 || ooo[0].PSN() != 11 || ooo[0].ExpectedPSN() != 10 {
 		t.Errorf("%d out of sequence, first %+v", len(ooo), ooo[0])
 	}
-	if nak := b.noted(1, fabric.NakSent); len(nak) != 1 || nak[0].A != 10 {
+	if nak := b.noted(1, fabric.NakSent); len(nak) != 1 || nak[0].PSN() != 10 {
 		t.Errorf("NakSent %+v", nak)
 	}
 	if len(b.noted(0, fabric.Completed)) != 1 || b.nics[1].Stats().Receivers[0].DeliveredBytes != 100_000 {
@@ -98,7 +98,7 @@ func TestTimeout(t *testing.T) {
 	b.lose(9) // the last: no later packet shows the gap
 	b.run(unit.Millisecond)
 	expiries := b.noted(0, fabric.TimedOut)
-	if len(expiries) != 1 || expiries[0].A != 9 {
+	if len(expiries) != 1 || expiries[0].PSN() != 9 {
 		t.Fatalf("TimedOut %+v", expiries)
 	}
 	acks := b.from(1, isACK)

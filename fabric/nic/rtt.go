@@ -29,9 +29,7 @@ func (n *NIC) sample(now unit.Time, i int, f *frame.Frame, out *fabric.Out) (rtt
 		rtt = n.stamp(now).Since(stamps.Sent)
 	}
 	if !out.Quiet {
-		out.Note(fabric.Note{
-			Kind: fabric.Measured, At: now, Flow: s.ID, Priority: n.classOf(f), A: int64(rtt), Trace: f.Trace,
-		})
+		out.Note(fabric.Note{Event: fabric.NewMeasured(rtt), At: now, Flow: s.ID, Priority: n.classOf(f), Trace: f.Trace})
 	}
 	return rtt
 }

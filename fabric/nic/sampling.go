@@ -18,8 +18,8 @@ func (n *NIC) sampleCredit(now unit.Time, out *fabric.Out) {
 			continue
 		}
 		out.Note(fabric.Note{
-			Kind: fabric.CreditSampled, At: now, Flow: n.receivers[i].ID, Priority: n.controlClass,
-			A: (is.Quanta - was.Quanta) * int64(credit.Quantum), B: is.Indicated - was.Indicated,
+			Event: fabric.NewCreditSampled(unit.Bytes(is.Quanta-was.Quanta)*credit.Quantum, is.Indicated-was.Indicated), At: now,
+			Flow: n.receivers[i].ID, Priority: n.controlClass,
 		})
 		*was = is
 	}
@@ -31,7 +31,7 @@ func (n *NIC) sampleCredit(now unit.Time, out *fabric.Out) {
 func (n *NIC) noteSample(now unit.Time, out *fabric.Out) {
 	n.sampleAt = unit.Never
 	if n.stats.TxBytes > n.sampledTx {
-		out.Note(fabric.Note{Kind: fabric.PortSampled, At: now, Flow: fabric.NoFlow, A: int64(n.stats.TxBytes - n.sampledTx)})
+		out.Note(fabric.Note{Event: fabric.NewPortSampled(unit.Bytes(n.stats.TxBytes-n.sampledTx), 0), At: now, Flow: fabric.NoFlow})
 		n.sampledTx = n.stats.TxBytes
 	}
 	for i := range n.senders {
@@ -40,9 +40,7 @@ func (n *NIC) noteSample(now unit.Time, out *fabric.Out) {
 		if sent == s.sampled {
 			continue
 		}
-		out.Note(fabric.Note{
-			Kind: fabric.SentSampled, At: now, Flow: s.ID, Priority: s.class, A: int64(sent - s.sampled),
-		})
+		out.Note(fabric.Note{Event: fabric.NewSentSampled(sent - s.sampled), At: now, Flow: s.ID, Priority: s.class})
 		s.sampled = sent
 	}
 	n.sampleCredit(now, out)
@@ -65,20 +63,18 @@ func (n *NIC) sampleShaper(now unit.Time, out *fabric.Out) {
 	}
 	is, was := shaperSample{stall: e.shaper.Stalled(now)}, e.sampled
 	is.out, is.in = e.shaper.Tokens(now)
-	note := func(kind fabric.Kind, value int64, way fabric.Direction) {
-		out.Note(fabric.Note{Kind: kind, At: now, Flow: fabric.NoFlow, A: value, B: int64(way)})
-	}
+	note := func(e fabric.Event) { out.Note(fabric.Note{Event: e, At: now, Flow: fabric.NoFlow}) }
 	if is.in != was.in {
-		note(fabric.TokensSampled, int64(is.in), fabric.DirectionIn)
+		note(fabric.NewTokensSampled(is.in, fabric.DirectionIn))
 	}
 	if is.out != was.out {
-		note(fabric.TokensSampled, int64(is.out), fabric.DirectionOut)
+		note(fabric.NewTokensSampled(is.out, fabric.DirectionOut))
 	}
 	if d := is.stall.In - was.stall.In; d > 0 {
-		note(fabric.StallSampled, int64(d), fabric.DirectionIn)
+		note(fabric.NewStallSampled(d, fabric.DirectionIn))
 	}
 	if d := is.stall.Out - was.stall.Out; d > 0 {
-		note(fabric.StallSampled, int64(d), fabric.DirectionOut)
+		note(fabric.NewStallSampled(d, fabric.DirectionOut))
 	}
 	e.sampled = is
 	if e.shaper.Changing() {

@@ -28,12 +28,12 @@ func TestTokensAndStallsAreNotedWhileTheyChange(t *testing.T) {
 	for host, n := range b.nics {
 		var sum shaper.Stall
 		for _, note := range b.noted(host, fabric.StallSampled) {
-			if fabric.Direction(note.B) == fabric.DirectionIn {
-				sum.In += unit.Time(note.A)
+			if note.Direction() == fabric.DirectionIn {
+				sum.In += note.Duration()
 			} else {
-				sum.Out += unit.Time(note.A)
+				sum.Out += note.Duration()
 			}
-			if (note.At+1)%(10*us) != 0 || note.A <= 0 {
+			if (note.At+1)%(10*us) != 0 || note.Duration() <= 0 {
 				t.Errorf("host %d: %+v", host, note)
 			}
 		}
@@ -45,12 +45,12 @@ func TestTokensAndStallsAreNotedWhileTheyChange(t *testing.T) {
 		if (want.In > 0) != (host == 0) || (want.Out > 0) != (host == 1) {
 			t.Errorf("host %d stalled %+v", host, want)
 		}
-		level := map[int64]int64{0: 3000, 1: 3000}
+		level := map[fabric.Direction]unit.Bytes{0: 3000, 1: 3000}
 		for _, note := range b.noted(host, fabric.TokensSampled) {
-			if note.A == level[note.B] || note.A > 3000 || note.At > 400*us {
-				t.Errorf("host %d: %+v after %d", host, note, level[note.B])
+			if note.Bytes() == level[note.Direction()] || note.Bytes() > 3000 || note.At > 400*us {
+				t.Errorf("host %d: %+v after %d", host, note, level[note.Direction()])
 			}
-			level[note.B] = note.A
+			level[note.Direction()] = note.Bytes()
 		}
 		if level[0] != 3000 || level[1] != 3000 {
 			t.Errorf("host %d: the buckets end with %v", host, level)
@@ -95,7 +95,7 @@ func TestAStallBelowTheHeadIsNoted(t *testing.T) {
 	b.run(unit.Millisecond)
 	sum, spans := unit.Time(0), 0
 	for _, note := range b.noted(0, fabric.StallSampled) {
-		sum += unit.Time(note.A)
+		sum += note.Duration()
 		spans++
 	}
 	if want := b.nics[0].Stats().Engine.Classes[0].Requests.In; sum != want || spans < 15 || b.noted(0, fabric.StallSampled)[0].At != 60*us-1 {

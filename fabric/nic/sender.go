@@ -147,8 +147,8 @@ func (n *NIC) posted(now unit.Time, s *sender, message int64, out *fabric.Out) {
 	first := message * s.messages.packets
 	length := s.messages.piece(first).length
 	out.Note(fabric.Note{
-		Kind: fabric.Posted, At: now, Flow: s.ID, Priority: s.class, Trace: t,
-		A: int64(length), B: int64((length + s.messages.payload - 1) / s.messages.payload),
+		Event: fabric.NewPosted(length, int64((length+s.messages.payload-1)/s.messages.payload)), At: now,
+		Flow: s.ID, Priority: s.class, Trace: t,
 	})
 }
 
@@ -168,9 +168,7 @@ func (n *NIC) finished(now unit.Time, s *sender, out *fabric.Out) {
 // done notes that a message is complete.
 func (n *NIC) done(now unit.Time, flow fabric.FlowID, message uint64, out *fabric.Out) {
 	if t := out.Stamp(message); fabric.Follows(t) {
-		out.Note(fabric.Note{
-			Kind: fabric.MessageDone, At: now, Flow: flow, Trace: t, A: int64(n.arrival), B: int64(fabric.MessageOf(n.cause)),
-		})
+		out.Note(fabric.Note{Event: fabric.NewMessageDone(n.arrival, fabric.MessageOf(n.cause)), At: now, Flow: flow, Trace: t})
 	}
 }
 
@@ -220,10 +218,7 @@ func (n *NIC) send(now unit.Time, i int, f *frame.Frame, out *fabric.Out) unit.B
 	s.stats.SentPackets++
 	s.stats.SentBytes += length
 	if out.Wants(f.Trace) {
-		out.Note(fabric.Note{
-			Kind: fabric.Transmitted, At: now, Flow: s.ID, Priority: s.class,
-			A: int64(p.bytes), B: int64(psn(s.next)), Trace: f.Trace,
-		})
+		out.Note(fabric.Note{Event: fabric.NewTransmitted(p.bytes, psn(s.next)), At: now, Flow: s.ID, Priority: s.class, Trace: f.Trace})
 		n.noteExcess(now, i, f, out)
 	}
 	s.next++
@@ -259,7 +254,7 @@ func (s *sender) within(payload unit.Bytes) bool {
 func (n *NIC) start(now unit.Time, i int, out *fabric.Out) {
 	s := &n.senders[i]
 	s.started = true
-	out.Note(fabric.Note{Kind: fabric.FlowStarted, At: now, Flow: s.ID, Priority: s.class, A: int64(s.Size)})
+	out.Note(fabric.Note{Event: fabric.NewFlowStarted(s.Size), At: now, Flow: s.ID, Priority: s.class})
 	n.posted(now, s, 0, out)
 	n.follow(now, i, out)
 	if !n.funded(i) {
@@ -272,8 +267,5 @@ func (n *NIC) complete(now unit.Time, i int, out *fabric.Out) {
 	s := &n.senders[i]
 	s.done, s.sending = true, nil
 	n.timers.Set(n.ccTimer(i), unit.Never)
-	out.Note(fabric.Note{
-		Kind: fabric.Completed, At: now, Flow: s.ID, Priority: s.class,
-		A: int64(s.Size), B: int64(s.Start),
-	})
+	out.Note(fabric.Note{Event: fabric.NewCompleted(s.Size, s.Start), At: now, Flow: s.ID, Priority: s.class})
 }

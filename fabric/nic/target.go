@@ -180,9 +180,7 @@ func (n *NIC) respond(now unit.Time, t *target, j job, out *fabric.Out) {
 
 func (n *NIC) dropResponse(now unit.Time, t *target, trace uint64, out *fabric.Out) {
 	n.engine.stats.ResponseDrops++
-	out.Note(fabric.Note{
-		Kind: fabric.Dropped, At: now, Flow: t.ID, Priority: t.Class, B: int64(fabric.DropResponseQueue), Trace: trace,
-	})
+	out.Note(fabric.Note{Event: fabric.NewDropped(0, fabric.DropResponseQueue), At: now, Flow: t.ID, Priority: t.Class, Trace: trace})
 }
 
 // offerResponse offers the next response packet of a target to the shaper. It reports
@@ -255,9 +253,7 @@ func (n *NIC) sendResponse(now unit.Time, t *target, f *frame.Frame, out *fabric
 		t.jobs.Drop(1)
 	}
 	if out.Wants(f.Trace) {
-		out.Note(fabric.Note{
-			Kind: fabric.Transmitted, At: now, Flow: t.ID, Priority: t.Class, A: int64(bytes), B: int64(packet), Trace: f.Trace,
-		})
+		out.Note(fabric.Note{Event: fabric.NewTransmitted(bytes, packet), At: now, Flow: t.ID, Priority: t.Class, Trace: f.Trace})
 	}
 	return in
 }

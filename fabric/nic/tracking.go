@@ -126,7 +126,7 @@ func (n *NIC) responded(now unit.Time, c *initiator, f *frame.Frame, out *fabric
 			n.engine.shaper.Arrived(c.cutter.Length.Of(bytes))
 		}
 		n.receivers[c.receiver].stats.DeliveredBytes += bytes
-		out.Note(fabric.Note{Kind: fabric.Delivered, At: now, Flow: c.ID, Priority: c.Class, A: int64(bytes), Trace: f.Trace})
+		out.Note(fabric.Note{Event: fabric.NewDelivered(bytes), At: now, Flow: c.ID, Priority: c.Class, Trace: f.Trace})
 	}
 	if r.got == r.Packets {
 		n.finish(now, c, r, out)
@@ -186,8 +186,8 @@ func (n *NIC) again(now unit.Time, c *initiator, r *request, out *fabric.Out) {
 	n.senders[c.sender].stats.RetransmittedPackets++
 	n.engine.stats.Retries++
 	out.Note(fabric.Note{
-		Kind: fabric.Retransmitted, At: now, Flow: c.ID, Priority: c.Class,
-		A: int64(psn(r.psn + int64(r.Packets-part.Packets))), B: 1, Trace: trace(c.ID, int64(c.op(r.op).ID)),
+		Event: fabric.NewRetransmitted(psn(r.psn+int64(r.Packets-part.Packets)), 1), At: now,
+		Flow: c.ID, Priority: c.Class, Trace: trace(c.ID, int64(c.op(r.op).ID)),
 	})
 }
 
@@ -246,8 +246,8 @@ func (n *NIC) overdue(now unit.Time, i int, out *fabric.Out) {
 	}
 	n.stats.LocalAckTimeoutErr++
 	out.Note(fabric.Note{
-		Kind: fabric.TimedOut, At: now, Flow: c.ID, Priority: c.Class, A: int64(psn(c.sent.Front().psn)),
-		Trace: trace(c.ID, int64(c.op(c.sent.Front().op).ID)),
+		Event: fabric.NewTimedOut(psn(c.sent.Front().psn)), At: now,
+		Flow: c.ID, Priority: c.Class, Trace: trace(c.ID, int64(c.op(c.sent.Front().op).ID)),
 	})
 	for k := 0; k < c.sent.Len(); k++ { // until the connection fails
 		if r := c.sent.At(k); r.state == inFlight && r.at+n.cfg.Timeout <= now {

@@ -151,11 +151,11 @@ func TestAConnectionFails(t *testing.T) {
 	b.post(0, get(3, 5000))
 	b.post(1, command.Command{ID: 4, Verb: command.FetchAdd, Size: 8, Address: 3})
 	b.run(2 * unit.Millisecond)
-	var failed []int64
+	var failed []uint32
 	for _, n := range b.noted(0, fabric.CommandFailed) {
-		failed = append(failed, n.A)
+		failed = append(failed, n.Command())
 	}
-	if !slices.Equal(failed, []int64{0, 1, 3, 4}) || !slices.Equal(b.done(), []uint32{2}) {
+	if !slices.Equal(failed, []uint32{0, 1, 3, 4}) || !slices.Equal(b.done(), []uint32{2}) {
 		t.Errorf("failed %v, done %v", failed, b.done())
 	}
 	s := b.nics[0].Stats().Engine

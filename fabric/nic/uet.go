@@ -44,9 +44,7 @@ func (n *NIC) answered(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	case frame.UETAck:
 		n.stats.RxACKs++
 		if out.Wants(f.Trace) {
-			out.Note(fabric.Note{
-				Kind: fabric.Acked, At: now, Flow: s.ID, Priority: n.classOf(f), A: int64(f.UETPSN()), Trace: f.Trace,
-			})
+			out.Note(fabric.Note{Event: fabric.NewAcked(f.UETPSN(), false), At: now, Flow: s.ID, Priority: n.classOf(f), Trace: f.Trace})
 		}
 		n.granted(now, i, credit.UETCounter, f.AckCredit(), out)
 		n.progress(now, i, s.uetPacketOf(f.UETPSN())+1, 0, out)

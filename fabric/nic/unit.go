@@ -251,7 +251,7 @@ func (n *NIC) noteTokens(now unit.Time, kind fabric.Kind, out *fabric.Out) {
 	for u, p := range e.shaper.PassedOver() {
 		c := e.connection(e.units[u].end)
 		out.Note(fabric.Note{
-			Kind: kind, At: now, Flow: c.ID, Priority: c.Class, A: int64(p.In), B: int64(tokens),
+			Event: fabric.NewTokensShort(kind, p.In, tokens), At: now, Flow: c.ID, Priority: c.Class,
 			Trace: out.Stamp(e.head(e.units[u].end)),
 		})
 	}

@@ -16,7 +16,7 @@ type echo struct{ diary }
 func (e *echo) Arrive(now unit.Time, port fabric.Port, f *frame.Frame, out *fabric.Out) {
 	e.diary.Arrive(now, port, f, out)
 	out.Send(port).Arrival = now + 100
-	out.Note(fabric.Note{Kind: fabric.Delivered, At: now})
+	out.Note(fabric.Note{Event: fabric.Event{Kind: fabric.Delivered}, At: now})
 }
 
 func (e *echo) Tick(now unit.Time, out *fabric.Out) {

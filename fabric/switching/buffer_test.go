@@ -29,10 +29,7 @@ func TestHeadroomExhausted(t *testing.T) {
 	f := data(0, 7, lossless)
 	f.Trace = 42
 	r.arrive(us, 1, f)
-	want := fabric.Note{
-		Kind: fabric.Dropped, At: us, Port: 1, Priority: lossless, A: size,
-		B: int64(fabric.DropHeadroom), Flow: 7, Trace: 42,
-	}
+	want := fabric.Note{Event: fabric.NewDropped(size, fabric.DropHeadroom), At: us, Port: 1, Priority: lossless, Flow: 7, Trace: 42}
 	if got := r.notes(fabric.Dropped); len(got) != 1 || got[0] != want {
 		t.Errorf("noted %+v, want %+v", got, want)
 	}
@@ -50,7 +47,7 @@ func TestLossyClassDrops(t *testing.T) {
 		r.arrive(0, 1, data(0, 1, lossy))
 	}
 	drops := r.notes(fabric.Dropped)
-	if len(drops) != 2 || drops[0].B != int64(fabric.DropBuffer) || drops[0].Priority != lossy {
+	if len(drops) != 2 || drops[0].Reason() != fabric.DropBuffer || drops[0].Priority != lossy {
 		t.Errorf("noted %+v", drops)
 	}
 	if r.pfc(1) != nil {
@@ -70,7 +67,7 @@ func TestFullPool(t *testing.T) {
 	for range 4 { // one is sent, two wait, one finds the pool full
 		r.arrive(0, 2, data(3, 1, lossy))
 	}
-	if got := r.notes(fabric.Dropped); len(got) != 1 || got[0].B != int64(fabric.DropBuffer) {
+	if got := r.notes(fabric.Dropped); len(got) != 1 || got[0].Reason() != fabric.DropBuffer {
 		t.Errorf("noted %+v", got)
 	}
 	r.arrive(1, 1, data(0, 1, lossless))

@@ -26,7 +26,7 @@ func (s *Switch) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 		}
 	case fabric.Tune:
 		if fits = s.tune(c); fits {
-			out.Note(fabric.Note{Kind: fabric.Tuned, At: now, Port: c.Port, Flow: fabric.NoFlow, A: int64(c.Key), B: c.Number()})
+			out.Note(fabric.Note{Event: fabric.NewTuned(c.Key, c.Number()), At: now, Port: c.Port, Flow: fabric.NoFlow})
 			s.review(now, out)
 		}
 	case fabric.Reroute:
@@ -36,12 +36,12 @@ func (s *Switch) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 		fits = false
 	}
 	if !fits {
-		out.Note(fabric.Note{Kind: fabric.Unfit, At: now, Flow: fabric.NoFlow, A: int64(c.Verb)})
+		out.Note(fabric.Note{Event: fabric.NewUnfit(c.Verb), At: now, Flow: fabric.NoFlow})
 	}
 }
 
 func (s *Switch) note(now unit.Time, kind fabric.Kind, port fabric.Port, out *fabric.Out) {
-	out.Note(fabric.Note{Kind: kind, At: now, Port: port, Flow: fabric.NoFlow})
+	out.Note(fabric.Note{Event: fabric.Event{Kind: kind}, At: now, Port: port, Flow: fabric.NoFlow})
 }
 
 // learn adds the queue pairs of new flows to the converter.
@@ -123,9 +123,7 @@ func (s *Switch) lose(now unit.Time, p *port, f *frame.Frame, fate fabric.Fate, 
 	if f.Class() != frame.ClassPFC {
 		flow = FlowOf(f)
 	}
-	out.Lost(fabric.Note{
-		Kind: fabric.Dropped, At: now, Port: p.id, A: int64(f.Len()), B: int64(fate.Reason()), Flow: flow, Trace: f.Trace,
-	}, f)
+	out.Lost(fabric.Note{Event: fabric.NewDropped(f.Len(), fate.Reason()), At: now, Port: p.id, Flow: flow, Trace: f.Trace}, f)
 }
 
 // tune changes a setting of the link at a port, or of the classes in c.Classes (bit

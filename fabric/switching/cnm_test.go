@@ -42,7 +42,7 @@ func TestCNMToTheSampledSender(t *testing.T) {
 	if data := r.sent(1); len(data) != 2 || sent.Arrival > data[1].Arrival {
 		t.Error("the CNM did not go ahead of the data that waits")
 	}
-	wantNote := fabric.Note{Kind: fabric.CNMSent, At: us, Priority: lossless, A: 63, B: 150_000, Flow: 7, Trace: 42}
+	wantNote := fabric.Note{Event: fabric.NewCNMSent(63, 150_000), At: us, Priority: lossless, Flow: 7, Trace: 42}
 	if got := r.notes(fabric.CNMSent); len(got) != 1 || got[0] != wantNote {
 		t.Errorf("noted %+v, want %+v", got, wantNote)
 	}
@@ -138,7 +138,7 @@ func TestCNMLost(t *testing.T) {
 	}{{full, fabric.DropBuffer}, {lost, fabric.DropNoRoute}} {
 		r := fill(t, c.cfg, 150)
 		got := r.notes(fabric.Dropped)
-		if len(got) != 1 || got[0].B != int64(c.want) || got[0].Flow != 7 || got[0].Priority != control {
+		if len(got) != 1 || got[0].Reason() != c.want || got[0].Flow != 7 || got[0].Priority != control {
 			t.Errorf("%v: noted %+v", c.want, got)
 		}
 		account := r.Stats().Ports[1].Classes[control]

@@ -87,10 +87,7 @@ func (s *Switch) count(now unit.Time, p *port, class fabric.Priority, e *entry, 
 	v := s.converter.Forward(now, fieldsOf(f), event)
 	note := fabric.Note{At: now, Port: p.id, Priority: class, Flow: FlowOf(f), Trace: f.Trace}
 	if e.counted = v.Counted; !v.Counted {
-		note.Kind = fabric.Untracked
-		if v.Collided {
-			note.A = 1
-		}
+		note.Event = fabric.NewUntracked(v.Collided)
 		out.Note(note)
 		return
 	}
@@ -98,11 +95,11 @@ func (s *Switch) count(now unit.Time, p *port, class fabric.Priority, e *entry, 
 		f.SetECN(clears[s.converter.cfg.Clear])
 	}
 	if event && out.Wants(f.Trace) {
-		note.Kind, note.A = fabric.EventCounted, int64(found)
+		note.Event = fabric.NewEventCounted(found)
 		out.Note(note)
 	}
 	if v.Level != v.Was {
-		note.Kind, note.A, note.B = fabric.LevelChanged, int64(v.Level), int64(v.Was)
+		note.Event = fabric.NewLevelChanged(v.Level, v.Was)
 		out.Note(note)
 	}
 }
@@ -158,8 +155,8 @@ func (s *Switch) rewrite(now unit.Time, p *port, class fabric.Priority, f *frame
 	f.SetTimestamps(t)
 	if out.Wants(f.Trace) {
 		out.Note(fabric.Note{
-			Kind: fabric.Rewritten, At: now, Port: p.id, Priority: class,
-			A: int64(increment), B: int64(level), Flow: FlowOf(f), Trace: f.Trace,
+			Event: fabric.NewRewritten(increment, level), At: now,
+			Port: p.id, Priority: class, Flow: FlowOf(f), Trace: f.Trace,
 		})
 	}
 }

@@ -21,7 +21,7 @@ func TestPacketsCountOnArrival(t *testing.T) {
 	if got := len(r.sent(flowTo)); got != 0 {
 		t.Fatalf("%d packets left a paused port", got)
 	}
-	if got := r.notes(fabric.LevelChanged); len(got) != 1 || got[0].At != now-slot || got[0].A != 3 {
+	if got := r.notes(fabric.LevelChanged); len(got) != 1 || got[0].At != now-slot || got[0].Level() != 3 {
 		t.Errorf("level changes %+v, want one to 3 when the eighth packet was in, %s", got, now-slot)
 	}
 	// RTTX-30: the next return packet carries it, long before the pause ends.

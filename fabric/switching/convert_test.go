@@ -21,10 +21,10 @@ func TestWorkedExampleOnFrames(t *testing.T) {
 	now := r.window(5)
 	r.run(now)
 	r.wantStamps(r.returned(now, answer()), stampSent, stampReceived+1000)
-	if got := r.notes(fabric.LevelChanged); len(got) != 1 || got[0].A != 3 || got[0].B != 0 || got[0].Flow != 0 {
+	if got := r.notes(fabric.LevelChanged); len(got) != 1 || got[0].Level() != 3 || got[0].OldLevel() != 0 || got[0].Flow != 0 {
 		t.Errorf("level changes %+v, want one from 0 to 3", got)
 	}
-	if got := r.notes(fabric.Rewritten); len(got) != 1 || got[0].A != int64(us) || got[0].B != 3 {
+	if got := r.notes(fabric.Rewritten); len(got) != 1 || got[0].Duration() != us || got[0].Level() != 3 {
 		t.Errorf("rewritings %+v, want one of 1us at level 3", got)
 	}
 	if got := r.notes(fabric.EventCounted); len(got) != 5 {
@@ -232,7 +232,7 @@ func TestFlowWithoutRoomKeepsItsECN(t *testing.T) {
 	if s := r.Stats().Converter; s.Overflowed != 2 || s.Forward != 3 {
 		t.Errorf("counted %+v", s)
 	}
-	if n := r.notes(fabric.Untracked); len(n) != 2 || n[0].Flow != 1 || n[0].A != 0 {
+	if n := r.notes(fabric.Untracked); len(n) != 2 || n[0].Flow != 1 || n[0].Collided() {
 		t.Errorf("notes %+v", n)
 	}
 }

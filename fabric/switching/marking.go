@@ -88,8 +88,8 @@ func (p *port) mark(now unit.Time, class fabric.Priority, f *frame.Frame, out *f
 	fabric.First(&p.stats[class].CE, now)
 	if out.Wants(f.Trace) {
 		out.Note(fabric.Note{
-			Kind: fabric.Marked, At: now, Port: p.id, Priority: class,
-			A: int64(p.queues[class].bytes), B: int64(f.PSN()), Flow: FlowOf(f), Trace: f.Trace,
+			Event: fabric.NewMarked(p.queues[class].bytes, f.PSN()), At: now,
+			Port: p.id, Priority: class, Flow: FlowOf(f), Trace: f.Trace,
 		})
 	}
 }

@@ -119,7 +119,7 @@ func (p *port) hold(now unit.Time, class fabric.Priority, quanta uint16, out *fa
 	p.holds.set |= 1 << class
 	p.holds.since[class] = now
 	p.drr.leave(class)
-	out.Note(fabric.Note{Kind: fabric.Paused, At: now, Port: p.id, Priority: class, Flow: fabric.NoFlow})
+	out.Note(fabric.Note{Event: fabric.NewPaused(quanta), At: now, Port: p.id, Priority: class, Flow: fabric.NoFlow})
 }
 
 // endPause resumes a class. The caller updates holds.next.
@@ -131,10 +131,7 @@ func (s *Switch) endPause(now unit.Time, p *port, class fabric.Priority, out *fa
 	p.holds.set &^= 1 << class
 	p.npecn[class].resume(p.queues[class].count)
 	p.stats[class].PausedFor += lasted
-	out.Note(fabric.Note{
-		Kind: fabric.Resumed, At: now, Port: p.id, Priority: class,
-		A: int64(lasted), Flow: fabric.NoFlow,
-	})
+	out.Note(fabric.Note{Event: fabric.NewResumed(lasted), At: now, Port: p.id, Priority: class, Flow: fabric.NoFlow})
 }
 
 // endPauses resumes the classes whose pause has expired.
@@ -211,13 +208,13 @@ func (s *Switch) sendPFC(now unit.Time, p *port, out *fabric.Out) {
 	p.xoff.told = p.xoff.set
 	pending.each(func(class fabric.Priority) {
 		note := fabric.Note{
-			Kind: fabric.ResumeSent, At: now, Port: p.id, Priority: class,
-			B: int64(s.buffer.occupancy(p.id, class)), Flow: fabric.NoFlow,
+			Event: fabric.NewResumeSent(s.buffer.occupancy(p.id, class)), At: now,
+			Port: p.id, Priority: class, Flow: fabric.NoFlow,
 		}
 		if p.xoff.set&(1<<class) != 0 {
 			quanta := s.cfg.Classes[class].Quanta
 			pfc.Quanta[class] = quanta
-			note.Kind, note.A = fabric.PauseSent, int64(quanta)
+			note.Event = fabric.NewPauseSent(quanta, note.Queue())
 			p.xoff.schedule(class, now+p.pauseTime(quanta)/2)
 			p.stats[class].PausesSent++
 			fabric.First(&p.stats[class].PauseSent, now)

@@ -30,7 +30,7 @@ func TestPauseAboveXOFFAndResumeBelowXON(t *testing.T) {
 	if got := r.leaving(1, frame.ClassPFC)[0].Arrival; got != us+pfcTime+delay {
 		t.Errorf("PAUSE arrives at %v", got)
 	}
-	wantNote := fabric.Note{Kind: fabric.PauseSent, At: us, Port: 1, Priority: lossless, A: 1000, B: 6 * size, Flow: fabric.NoFlow}
+	wantNote := fabric.Note{Event: fabric.NewPauseSent(1000, 6*size), At: us, Port: 1, Priority: lossless, Flow: fabric.NoFlow}
 	if got := r.notes(fabric.PauseSent); len(got) != 1 || got[0] != wantNote {
 		t.Errorf("noted %+v, want %+v", got, wantNote)
 	}
@@ -40,7 +40,7 @@ func TestPauseAboveXOFFAndResumeBelowXON(t *testing.T) {
 		t.Fatalf("%d PFC frames with four frames left", got)
 	}
 	r.run(2*us + 2*slot)
-	wantNote = fabric.Note{Kind: fabric.ResumeSent, At: 2*us + 2*slot, Port: 1, Priority: lossless, B: 3 * size, Flow: fabric.NoFlow}
+	wantNote = fabric.Note{Event: fabric.NewResumeSent(3 * size), At: 2*us + 2*slot, Port: 1, Priority: lossless, Flow: fabric.NoFlow}
 	if got := r.notes(fabric.ResumeSent); len(got) != 1 || got[0] != wantNote {
 		t.Errorf("noted %+v, want %+v", got, wantNote)
 	}
@@ -87,11 +87,11 @@ func TestPauseRunsOut(t *testing.T) {
 	if got := r.sent(0); len(got) != 2 || got[1].Arrival != end+slot+delay {
 		t.Fatalf("after the pause: %d frames", len(got))
 	}
-	paused := fabric.Note{Kind: fabric.Paused, At: slot / 2, Port: 0, Priority: lossless, Flow: fabric.NoFlow}
+	paused := fabric.Note{Event: fabric.NewPaused(100), At: slot / 2, Port: 0, Priority: lossless, Flow: fabric.NoFlow}
 	if got := r.notes(fabric.Paused); len(got) != 1 || got[0] != paused {
 		t.Errorf("noted %+v", got)
 	}
-	resumed := fabric.Note{Kind: fabric.Resumed, At: end, Port: 0, Priority: lossless, A: int64(1280 * ns), Flow: fabric.NoFlow}
+	resumed := fabric.Note{Event: fabric.NewResumed(1280 * ns), At: end, Port: 0, Priority: lossless, Flow: fabric.NoFlow}
 	if got := r.notes(fabric.Resumed); len(got) != 1 || got[0] != resumed {
 		t.Errorf("noted %+v", got)
 	}
@@ -109,7 +109,7 @@ func TestPauseIsProlonged(t *testing.T) {
 		t.Fatalf("%d frames left, notes %v", len(r.sent(0)), r.out.Notes)
 	}
 	r.run(2560 * ns)
-	if got := r.notes(fabric.Resumed); len(got) != 1 || got[0].A != int64(2560*ns) {
+	if got := r.notes(fabric.Resumed); len(got) != 1 || got[0].Duration() != 2560*ns {
 		t.Errorf("noted %+v", got)
 	}
 }

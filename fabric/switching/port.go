@@ -69,8 +69,8 @@ func (p *port) enqueue(now unit.Time, in incoming, out *fabric.Out) *entry {
 	}
 	if follows || !out.Quiet {
 		out.Note(fabric.Note{
-			Kind: fabric.Enqueued, At: now, Port: p.id, Priority: in.class,
-			A: int64(in.length), B: int64(q.bytes), Flow: FlowOf(in.frame), Trace: in.frame.Trace,
+			Event: fabric.NewEnqueued(in.length, q.bytes), At: now,
+			Port: p.id, Priority: in.class, Flow: FlowOf(in.frame), Trace: in.frame.Trace,
 		})
 	}
 	return e
@@ -115,8 +115,8 @@ func (s *Switch) transmit(now unit.Time, p *port, out *fabric.Out) {
 	follows := fabric.Follows(f.Trace)
 	if follows || !out.Quiet {
 		out.Note(fabric.Note{
-			Kind: fabric.Dequeued, At: now, Port: p.id, Priority: class,
-			A: int64(length), B: int64(q.bytes), Flow: FlowOf(f), Trace: f.Trace,
+			Event: fabric.NewDequeued(length, q.bytes), At: now,
+			Port: p.id, Priority: class, Flow: FlowOf(f), Trace: f.Trace,
 		})
 	}
 	if s.marker.decide(p, class, late) && !counted {

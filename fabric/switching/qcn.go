@@ -99,8 +99,8 @@ func (s *Switch) judge(now unit.Time, p *port, in incoming, out *fabric.Out) {
 	message.Take(in.frame)
 	p.stats[in.class].CNMsSent++
 	out.Note(fabric.Note{
-		Kind: fabric.CNMSent, At: now, Port: p.id, Priority: in.class,
-		A: int64(feedback), B: int64(q), Flow: FlowOf(in.frame), Trace: in.frame.Trace,
+		Event: fabric.NewCNMSent(feedback, q), At: now,
+		Port: p.id, Priority: in.class, Flow: FlowOf(in.frame), Trace: in.frame.Trace,
 	})
 	s.originate(now, in, &message, out)
 }

@@ -201,7 +201,7 @@ func TestQCNSamplesDepartures(t *testing.T) {
 	}
 	r.run(3*us + 149*slot)
 	got := r.notes(fabric.CNMSent)
-	want := fabric.Note{Kind: fabric.CNMSent, At: 3*us + 149*slot, Priority: lossless, A: 60, B: 50_000, Flow: 7, Trace: 42}
+	want := fabric.Note{Event: fabric.NewCNMSent(60, 50_000), At: 3*us + 149*slot, Priority: lossless, Flow: 7, Trace: 42}
 	if len(got) != 1 || got[0] != want { // |Fb| = 24000 + 2 * 50000, 60.09 steps of 2063.5
 		t.Fatalf("noted %+v, want %+v", got, want)
 	}

@@ -50,10 +50,7 @@ func TestNoRoute(t *testing.T) {
 	for _, host := range []int{1, 2, 70000} {
 		r.out.Reset()
 		r.arrive(0, 0, data(host, 3, lossless))
-		want := fabric.Note{
-			Kind: fabric.Dropped, Port: 0, Priority: lossless, A: size,
-			B: int64(fabric.DropNoRoute), Flow: 3,
-		}
+		want := fabric.Note{Event: fabric.NewDropped(size, fabric.DropNoRoute), Port: 0, Priority: lossless, Flow: 3}
 		if got := r.out.Notes; len(got) != 1 || got[0] != want {
 			t.Errorf("host %d: noted %+v, want %+v", host, got, want)
 		}

@@ -52,14 +52,11 @@ func (s *Switch) sample(now unit.Time, out *fabric.Out) {
 		if p.depth.peak == 0 {
 			continue
 		}
-		out.Note(fabric.Note{
-			Kind: fabric.QueueSampled, At: now, Port: p.id, Flow: fabric.NoFlow,
-			A: int64(p.depth.peak), B: int64(p.depth.bytes),
-		})
+		out.Note(fabric.Note{Event: fabric.NewQueueSampled(p.depth.peak, p.depth.bytes), At: now, Port: p.id, Flow: fabric.NoFlow})
 		is := p.count()
 		out.Note(fabric.Note{
-			Kind: fabric.PortSampled, At: now, Port: p.id, Flow: fabric.NoFlow,
-			A: int64(is.sent - p.sampled.sent), B: int64(is.marked - p.sampled.marked),
+			Event: fabric.NewPortSampled(is.sent-p.sampled.sent, is.marked-p.sampled.marked), At: now,
+			Port: p.id, Flow: fabric.NoFlow,
 		})
 		p.sampled = is
 		if p.depth.peak = p.depth.bytes; p.depth.bytes > 0 {

@@ -146,8 +146,8 @@ func (s *Switch) drop(now unit.Time, in incoming, reason fabric.DropReason, out 
 	account.DroppedFrames++
 	account.DroppedBytes += in.length
 	out.Lost(fabric.Note{
-		Kind: fabric.Dropped, At: now, Port: in.at, Priority: in.class,
-		A: int64(in.length), B: int64(reason), Flow: FlowOf(in.frame), Trace: in.frame.Trace,
+		Event: fabric.NewDropped(in.length, reason), At: now,
+		Port: in.at, Priority: in.class, Flow: FlowOf(in.frame), Trace: in.frame.Trace,
 	}, in.frame)
 }
 
@@ -155,10 +155,7 @@ func (s *Switch) drop(now unit.Time, in incoming, reason fabric.DropReason, out 
 // egress port, or at a port that the switch does not have.
 func (s *Switch) discard(now unit.Time, at fabric.Port, f *frame.Frame, out *fabric.Out) {
 	s.malformed++
-	out.Note(fabric.Note{
-		Kind: fabric.Malformed, At: now, Port: at,
-		A: int64(f.Len()), Flow: fabric.NoFlow, Trace: f.Trace,
-	})
+	out.Note(fabric.Note{Event: fabric.NewMalformed(f.Len()), At: now, Port: at, Flow: fabric.NoFlow, Trace: f.Trace})
 }
 
 // Tick handles everything due by now: pause expiries, PAUSE refreshes, and the next

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
@@ -73,7 +74,7 @@ func TestNotesOfAFrame(t *testing.T) {
 	}
 	r.run(2 * slot)
 	note := func(kind fabric.Kind, at unit.Time, a, b int64, trace uint64) fabric.Note {
-		return fabric.Note{Kind: kind, At: at, A: a, B: b, Trace: trace, Flow: 5, Priority: lossless}
+		return fabric.Note{Event: fabric.EventOf(kind, a, b), At: at, Trace: trace, Flow: 5, Priority: lossless}
 	}
 	want := []fabric.Note{
 		note(fabric.Enqueued, 0, size, size, 1),
@@ -84,7 +85,7 @@ func TestNotesOfAFrame(t *testing.T) {
 		note(fabric.Dequeued, 2*slot, size, 0, 3),
 		note(fabric.Marked, 2*slot, 0, 3, 3),
 	}
-	if diff := cmp.Diff(want, r.out.Notes); diff != "" {
+	if diff := cmp.Diff(want, r.out.Notes, cmpopts.EquateComparable(fabric.Event{})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -99,7 +100,7 @@ func TestMalformedFramesAreNotedAndDiscarded(t *testing.T) {
 	} {
 		r := newRig(t, rackConfig(2))
 		r.arrive(us, 1, f)
-		want := fabric.Note{Kind: fabric.Malformed, At: us, Port: 1, A: int64(f.Len()), Flow: fabric.NoFlow}
+		want := fabric.Note{Event: fabric.NewMalformed(f.Len()), At: us, Port: 1, Flow: fabric.NoFlow}
 		if len(r.out.Notes) != 1 || r.out.Notes[0] != want || len(r.out.Sends) != 0 || r.Stats().Malformed != 1 {
 			t.Errorf("%s: noted %+v, sent %d", name, r.out.Notes, len(r.out.Sends))
 		}

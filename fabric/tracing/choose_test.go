@@ -97,7 +97,7 @@ func TestWhatIsOpenIsBounded(t *testing.T) {
 		}
 	})
 	for i := range uint64(tracing.MaxOpen + 3) {
-		tr.Observe([]fabric.Note{{Kind: fabric.Posted, Trace: 1<<32 | i}})
+		tr.Observe([]fabric.Note{{Event: fabric.Event{Kind: fabric.Posted}, Trace: 1<<32 | i}})
 	}
 	if want := []uint64{1 << 32, 1<<32 | 1, 1<<32 | 2}; tr.Cut() != 3 || !slices.Equal(cut, want) {
 		t.Errorf("cut %x, counted %d", cut, tr.Cut())

@@ -50,11 +50,11 @@ func TestConversionIsInTheTrace(t *testing.T) {
 	if s, e := happened(spans, tracing.Switch, fabric.EventCounted); s.Node != "s0" || s.Back || e.Times < 5 {
 		t.Errorf("counted: %+v in %+v", e, s)
 	}
-	if s, e := happened(spans, tracing.Switch, fabric.LevelChanged); s.Node != "s0" || e.A != 3 || e.B != 0 {
+	if s, e := happened(spans, tracing.Switch, fabric.LevelChanged); s.Node != "s0" || e.Level() != 3 || e.OldLevel() != 0 {
 		t.Errorf("level: %+v in %+v", e, s)
 	}
 	s, e := happened(spans, tracing.Switch, fabric.Rewritten)
-	if s.Node != "s0" || !s.Back || unit.Time(e.A) != unit.Microsecond || e.B != 3 {
+	if s.Node != "s0" || !s.Back || e.Duration() != unit.Microsecond || e.Level() != 3 {
 		t.Errorf("rewritten: %+v in %+v", e, s)
 	}
 	if s.Marks != 0 {
@@ -66,14 +66,14 @@ func TestConversionIsInTheTrace(t *testing.T) {
 // their contents.
 func TestCongestionInformationIsInTheTrace(t *testing.T) {
 	spans := traced(t, builtin(t, "ceth-reaction", topology.Setting{Key: "scheme", Value: "ceth"}))
-	if s, e := happened(spans, tracing.Target, fabric.Indicated); s.Node != "r0" || e.A != 1 || cc.Degree(e.B) == cc.DegreeNone {
+	if s, e := happened(spans, tracing.Target, fabric.Indicated); s.Node != "r0" || !e.Congested() || cc.Degree(e.Degree()) == cc.DegreeNone {
 		t.Errorf("indicated: %+v in %+v", e, s)
 	}
-	if s, e := happened(spans, tracing.Root, fabric.IndicationIn); s.Node[0] != 'a' || e.A != 1 {
+	if s, e := happened(spans, tracing.Root, fabric.IndicationIn); s.Node[0] != 'a' || !e.Congested() {
 		t.Errorf("indication: %+v in %+v", e, s)
 	}
-	s, e := happened(spans, tracing.Root, fabric.PathTold)
-	if path := cc.FromWords(e.A, e.B); s.Node[0] != 'a' || path.Known&cc.ItemDegree == 0 || path.Degree == cc.DegreeNone {
+	s, e := happened(spans, tracing.Root, fabric.CongestionIn)
+	if path := cc.FromWords(e.Encoded()); s.Node[0] != 'a' || path.Known&cc.ItemDegree == 0 || path.Degree == cc.DegreeNone {
 		t.Errorf("path: %+v in %+v", path, s)
 	}
 }
@@ -81,10 +81,10 @@ func TestCongestionInformationIsInTheTrace(t *testing.T) {
 // The receiver grants credit; a sender that cannot spend it signals excess.
 func TestCreditIsInTheTrace(t *testing.T) {
 	spans := traced(t, builtin(t, "cbrc-waste", topology.Setting{Key: "scheme", Value: "cbrc-aimd"}, topology.Setting{Key: "duration", Value: "400us"}))
-	if s, e := happened(spans, tracing.Notify, fabric.CreditGranted); s.Role != frame.RoleCredit || e.A <= 0 || e.B != 1000 {
+	if s, e := happened(spans, tracing.Notify, fabric.CreditGranted); s.Role != frame.RoleCredit || e.Quanta() <= 0 || e.Coefficient() != 1 {
 		t.Errorf("granted: %+v in %+v", e, s)
 	}
-	if s, e := happened(spans, tracing.Root, fabric.ExcessSignalled); s.Node != "s" || e.A <= 0 {
+	if s, e := happened(spans, tracing.Root, fabric.ExcessSignalled); s.Node != "s" || e.Credit() <= 0 {
 		t.Errorf("excess: %+v in %+v", e, s)
 	}
 }
@@ -110,7 +110,7 @@ func TestAGETThatIsPassedOverSaysWhy(t *testing.T) {
 	spans := traced(t, paced)
 	for _, kind := range []fabric.Kind{fabric.PassedOver, fabric.TokensAwaited} {
 		s, e := happened(spans, tracing.Root, kind)
-		if s.Name != "GET" || s.Node != "h0" || e.A <= e.B || e.Last < e.At {
+		if s.Name != "GET" || s.Node != "h0" || e.Response() <= e.Tokens() || e.Last < e.At {
 			t.Errorf("%s: %+v in %+v", kind, e, s)
 		}
 		if kind == fabric.PassedOver && (s.Flow != "long" || e.Times < 2) {
@@ -144,7 +144,7 @@ func TestRepeatedEventsAreCounted(t *testing.T) {
 					continue
 				}
 				times += e.Times
-				if i > 0 && s.Events[i-1].Kind == e.Kind && s.Events[i-1].A == e.A && s.Events[i-1].B == e.B {
+				if i > 0 && s.Events[i-1].Event == e.Event {
 					t.Errorf("%+v after %+v", e, s.Events[i-1])
 				}
 			}

@@ -27,9 +27,9 @@ func (t *Tracer) ofMessage(n *fabric.Note) {
 	}
 	switch n.Kind {
 	case fabric.Posted:
-		t.open(n, unit.Bytes(n.A), n.B, n.Priority)
+		t.open(n, n.Bytes(), n.Packets(), n.Priority)
 	case fabric.CommandPosted:
-		t.open(n, unit.Bytes(n.B), 0, t.class(n.Trace))
+		t.open(n, n.Size(), 0, t.class(n.Trace))
 	default:
 		if m := t.messages.find(n.Trace); m != nil {
 			t.happened(m, n)
@@ -41,7 +41,7 @@ func (t *Tracer) ofMessage(n *fabric.Note) {
 func (t *Tracer) happened(m *message, n *fabric.Note) {
 	switch n.Kind {
 	case fabric.MessageDone:
-		m.span.End, m.span.In, m.span.By = n.At, unit.Time(n.A), uint64(n.B)
+		m.span.End, m.span.In, m.span.By = n.At, n.In(), n.By()
 		t.close(m)
 	case fabric.CommandFailed, fabric.CommandRefused:
 		m.span.End, m.span.Failure = n.At, n.Kind.String()
@@ -84,7 +84,7 @@ func (t *Tracer) open(n *fabric.Note, bytes unit.Bytes, packets int64, class fab
 	m.span.Part, m.span.Name = Root, t.verb(n.Trace)
 	m.span.Start, m.span.In, m.span.Bytes, m.span.Packets = n.At, unit.Never, bytes, packets
 	if h.on {
-		m.span.event(&fabric.Note{Kind: fabric.Paused, At: n.At})
+		m.span.event(&fabric.Note{Event: fabric.Event{Kind: fabric.Paused}, At: n.At})
 	}
 }
 

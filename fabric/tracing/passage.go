@@ -93,7 +93,7 @@ func (t *Tracer) arrived(n *fabric.Note) {
 	}
 	if !t.isSwitch {
 		p.span.Frames++
-		p.span.Bytes += unit.Bytes(n.A)
+		p.span.Bytes += n.Bytes()
 	}
 }
 
@@ -105,14 +105,14 @@ func (t *Tracer) enqueued(n *fabric.Note) {
 	}
 	p := &t.passages.last.value
 	p.class, p.span.To = n.Priority, int(n.Port)
-	p.span.QueueMax = max(p.span.QueueMax, unit.Bytes(n.B))
+	p.span.QueueMax = max(p.span.QueueMax, n.Queue())
 	p.span.Frames++
-	p.span.Bytes += unit.Bytes(n.A)
+	p.span.Bytes += n.Bytes()
 	h := &t.ports[n.Port].held[n.Priority]
 	if p.waiting++; p.waiting == 1 {
 		p.paused = h.until(n.At)
 		if h.on {
-			p.span.event(&fabric.Note{Kind: fabric.Paused, At: n.At})
+			p.span.event(&fabric.Note{Event: fabric.Event{Kind: fabric.Paused}, At: n.At})
 		}
 	}
 }
@@ -155,7 +155,7 @@ func (t *Tracer) departed(n *fabric.Note) {
 		return
 	}
 	p := t.passage(n)
-	in := unit.Time(n.A)
+	in := n.In()
 	if p.span.Part == Notify {
 		if p.span.Frames == 0 && in != unit.Never {
 			p.span.Start = in
@@ -201,7 +201,7 @@ func (t *Tracer) wire(n *fabric.Note) {
 	s := t.newSpan(n.Trace)
 	port := &t.ports[n.Port]
 	s.Part, s.Name, s.Peer, s.Delay = Wire, "wire", port.peer, port.delay
-	s.Start, s.End, s.In = n.At, unit.Time(n.B), unit.Never
+	s.Start, s.End, s.In = n.At, n.Arrival(), unit.Never
 	s.Role, s.Back, s.To, s.Frames = n.Role, n.Back, int(n.Port), 1
 	t.emit(&s)
 }

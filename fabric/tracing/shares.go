@@ -54,7 +54,7 @@ func paused(events []Event, from, to unit.Time) (sum unit.Time) {
 		case fabric.Paused:
 			since = e.At
 		case fabric.Resumed:
-			sum += max(min(e.At, to)-max(e.At-unit.Time(e.A), from), 0)
+			sum += max(min(e.At, to)-max(e.At-e.Duration(), from), 0)
 			since = unit.Never
 		default:
 		}

@@ -19,11 +19,11 @@ func TestPausedIsTheCountOfInstants(t *testing.T) {
 			begin := at + unit.Time(rapid.IntRange(1, 9).Draw(t, "free"))
 			end := begin + unit.Time(rapid.IntRange(1, 9).Draw(t, "paused"))
 			if rapid.Bool().Draw(t, "seen") { // otherwise the pause began before the span
-				events = append(events, Event{At: begin, Kind: fabric.Paused})
+				events = append(events, Event{Event: fabric.Event{Kind: fabric.Paused}, At: begin})
 			}
 			open := end >= 60
 			if !open {
-				events = append(events, Event{At: end, Kind: fabric.Resumed, A: int64(end - begin)})
+				events = append(events, Event{Event: fabric.NewResumed(end - begin), At: end})
 			} else if k := len(events) - 1; k < 0 || events[k].At != begin {
 				break
 			}

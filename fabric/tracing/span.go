@@ -62,12 +62,11 @@ type Span struct {
 // Missing.
 const MaxEvents = 128
 
-// Event is an event in a span. A and B are those of the note. Repetitions of an event
-// of a kind that may occur with every frame are counted in Times.
+// Event is an event in a span. Repetitions of an event of a kind that may occur with
+// every frame are counted in Times.
 type Event struct {
+	fabric.Event
 	At    unit.Time
-	Kind  fabric.Kind
-	A, B  int64
 	Times int64     // 1 or more
 	Last  unit.Time // instant of the latest repetition
 }
@@ -80,8 +79,8 @@ func (e *Event) repeats(n *fabric.Note) bool {
 	switch n.Kind {
 	case fabric.EventCounted, fabric.PassedOver, fabric.TokensAwaited, fabric.ExcessSignalled:
 		return true // they differ only in the level of a queue or bucket
-	case fabric.Rewritten, fabric.PathTold, fabric.CreditGranted:
-		return e.A == n.A && e.B == n.B
+	case fabric.Rewritten, fabric.CongestionIn, fabric.CreditGranted:
+		return e.Event == n.Event
 	default:
 		return false
 	}
@@ -97,7 +96,7 @@ func (s *Span) event(n *fabric.Note) {
 		s.Missing++
 		return
 	}
-	s.Events = append(s.Events, Event{At: n.At, Kind: n.Kind, A: n.A, B: n.B, Times: 1, Last: n.At})
+	s.Events = append(s.Events, Event{Event: n.Event, At: n.At, Times: 1, Last: n.At})
 }
 
 // Direction returns the direction, "forward" or "back".

@@ -86,7 +86,7 @@ func (t *Tracer) Observe(notes []fabric.Note) {
 		switch n.Kind {
 		case fabric.Posted, fabric.CommandPosted, fabric.MessageDone, fabric.CommandFailed, fabric.CommandRefused,
 			fabric.Retransmitted, fabric.TimedOut, fabric.RateChanged, fabric.FlowStopped,
-			fabric.IndicationIn, fabric.PathTold, fabric.ExcessSignalled, fabric.PassedOver, fabric.TokensAwaited:
+			fabric.IndicationIn, fabric.CongestionIn, fabric.ExcessSignalled, fabric.PassedOver, fabric.TokensAwaited:
 			t.ofMessage(n)
 		case fabric.Arrived, fabric.Departed, fabric.Enqueued, fabric.Marked, fabric.Dropped,
 			fabric.EventCounted, fabric.LevelChanged, fabric.Rewritten, fabric.Indicated, fabric.CreditGranted:

@@ -324,9 +324,9 @@ type Note struct {
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The instant, in picoseconds.
 	AtPs int64 `protobuf:"varint,2,opt,name=at_ps,json=atPs,proto3" json:"at_ps,omitempty"`
-	// What the kind says of it; see fabric/note.go.
+	// A value, by kind: fabric/event.go, Encoded.
 	A int64 `protobuf:"varint,3,opt,name=a,proto3" json:"a,omitempty"`
-	// What the kind says of it; see fabric/note.go.
+	// A value, by kind: fabric/event.go, Encoded.
 	B int64 `protobuf:"varint,4,opt,name=b,proto3" json:"b,omitempty"`
 	// Index of the flow in the scenario with its bursts expanded; missing for no single flow.
 	Flow *uint32 `protobuf:"varint,5,opt,name=flow,proto3,oneof" json:"flow,omitempty"`

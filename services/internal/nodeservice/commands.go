@@ -7,7 +7,6 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/topology"
-	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
@@ -37,13 +36,13 @@ func (t *tally) note(s *topology.Scenario, n *fabric.Note) {
 		return
 	}
 	t.follow(s)
-	e := t.entry(topology.CommandOf(t.streams, uint32(n.A)))
+	e := t.entry(topology.CommandOf(t.streams, n.Command()))
 	switch n.Kind {
 	case fabric.CommandPosted:
 		e.Posted++
 	case fabric.CommandDone:
 		e.Completed++
-		e.LongestPs = max(e.GetLongestPs(), int64(n.At-unit.Time(n.B)))
+		e.LongestPs = max(e.GetLongestPs(), int64(n.At-n.Start()))
 	default:
 		e.Failed++
 	}

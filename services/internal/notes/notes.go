@@ -86,8 +86,9 @@ func (e *Excerpt) Messages(node string) (list []*rackfabv1.NodeNotes, err error)
 }
 
 func write(n *fabric.Note) *rackfabv1.Note {
+	a, b := n.Encoded()
 	m := &rackfabv1.Note{
-		Kind: n.Kind.String(), AtPs: int64(n.At), A: n.A, B: n.B, Port: int32(n.Port), Priority: uint32(n.Priority),
+		Kind: n.Kind.String(), AtPs: int64(n.At), A: a, B: b, Port: int32(n.Port), Priority: uint32(n.Priority),
 	}
 	if n.Flow != fabric.NoFlow {
 		flow := uint32(n.Flow)
@@ -110,7 +111,7 @@ func Read(m *rackfabv1.NodeNotes) ([]fabric.Note, error) {
 			flow = fabric.FlowID(n.GetFlow())
 		}
 		list[i] = fabric.Note{
-			Kind: kind, At: unit.Time(n.GetAtPs()), A: n.GetA(), B: n.GetB(), Flow: flow,
+			Event: fabric.EventOf(kind, n.GetA(), n.GetB()), At: unit.Time(n.GetAtPs()), Flow: flow,
 			Port: fabric.Port(n.GetPort()), Priority: fabric.Priority(n.GetPriority()),
 		}
 	}

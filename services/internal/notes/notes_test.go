@@ -5,8 +5,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
@@ -36,13 +38,13 @@ func TestExcerptKeepsTheKindsAskedForInOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := []fabric.Note{
-		{Kind: fabric.RateChanged, At: 5, A: 1 << 40, B: -7, Flow: 0, Port: 3, Priority: 6},
-		{Kind: fabric.Resumed, At: 6},
-		{Kind: fabric.Paused, At: 6, Flow: fabric.NoFlow},
-		{Kind: fabric.RateChanged, At: 9, Flow: 12},
+		{Event: fabric.NewRateChanged(1<<40, -7), At: 5, Flow: 0, Port: 3, Priority: 6},
+		{Event: fabric.Event{Kind: fabric.Resumed}, At: 6},
+		{Event: fabric.Event{Kind: fabric.Paused}, At: 6, Flow: fabric.NoFlow},
+		{Event: fabric.Event{Kind: fabric.RateChanged}, At: 9, Flow: 12},
 	}
 	got, _ := kept(t, e, all)
-	if diff := cmp.Diff([]fabric.Note{all[0], all[2], all[3]}, got); diff != "" {
+	if diff := cmp.Diff([]fabric.Note{all[0], all[2], all[3]}, got, cmpopts.EquateComparable(fabric.Event{})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -51,10 +53,10 @@ func TestMessagesAreSmall(t *testing.T) {
 	e, _ := New([]string{"dropped"})
 	all := make([]fabric.Note, 2*chunk+1)
 	for i := range all {
-		all[i] = fabric.Note{Kind: fabric.Dropped, A: int64(i)}
+		all[i] = fabric.Note{Event: fabric.NewDropped(unit.Bytes(i), 0)}
 	}
 	got, messages := kept(t, e, all)
-	if diff := cmp.Diff(all, got); diff != "" || messages != 3 {
+	if diff := cmp.Diff(all, got, cmpopts.EquateComparable(fabric.Event{})); diff != "" || messages != 3 {
 		t.Errorf("%d messages\n%s", messages, diff)
 	}
 }
@@ -63,11 +65,12 @@ func TestMessagesAreSmall(t *testing.T) {
 func TestExcerptRefusesToLose(t *testing.T) {
 	e, _ := New([]string{"dropped"})
 	e.limit = 2
-	e.Observe([]fabric.Note{{Kind: fabric.Dropped}, {Kind: fabric.Dropped}, {Kind: fabric.Paused}})
+	dropped := fabric.Note{Event: fabric.Event{Kind: fabric.Dropped}}
+	e.Observe([]fabric.Note{dropped, dropped, {Event: fabric.Event{Kind: fabric.Paused}}})
 	if list, err := e.Messages("h0"); err != nil || len(list[0].GetNotes()) != 2 {
 		t.Fatal(list, err)
 	}
-	e.Observe([]fabric.Note{{Kind: fabric.Dropped}})
+	e.Observe([]fabric.Note{{Event: fabric.Event{Kind: fabric.Dropped}}})
 	if _, err := e.Messages("h0"); err == nil || !strings.Contains(err.Error(), "node h0 has more than 2 notes") {
 		t.Error(err)
 	}
@@ -90,7 +93,7 @@ func TestNothingAskedFor(t *testing.T) {
 	if e != nil || err != nil || e.PerFrame() {
 		t.Fatal(e, err)
 	}
-	e.Observe([]fabric.Note{{Kind: fabric.Dropped}})
+	e.Observe([]fabric.Note{{Event: fabric.Event{Kind: fabric.Dropped}}})
 	if list, err := e.Messages("h0"); list != nil || err != nil {
 		t.Error(list, err)
 	}

@@ -222,7 +222,7 @@ func BenchmarkPoints(b *testing.B) {
 	for i := range b.N {
 		at := unit.Time(i+1)*s.Bin - 1
 		for k := range notes {
-			notes[k] = fabric.Note{Kind: fabric.QueueSampled, At: at, Port: fabric.Port(k), A: 1000, B: int64(i)}
+			notes[k] = fabric.Note{Event: fabric.NewQueueSampled(1000, unit.Bytes(i)), At: at, Port: fabric.Port(k)}
 		}
 		m.Observe(notes)
 	}

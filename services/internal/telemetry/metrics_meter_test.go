@@ -258,11 +258,11 @@ func TestALevelIsToldWhenItChanges(t *testing.T) {
 		}
 	})
 	for span := range int64(50) {
-		level := int64(1000)
+		level := unit.Bytes(1000)
 		if span == 33 {
 			level = 2000
 		}
-		m.Observe([]fabric.Note{{Kind: fabric.QueueSampled, At: s.Bin*unit.Time(span+1) - 1, A: 3000, B: level}})
+		m.Observe([]fabric.Note{{Event: fabric.NewQueueSampled(3000, level), At: s.Bin*unit.Time(span+1) - 1}})
 	}
 	m.Finish(50 * s.Bin)
 	if want := []int64{0, 20, 33, 34, 40}; !slices.Equal(levels, want) || len(peaks) != 50 {

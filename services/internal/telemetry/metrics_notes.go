@@ -10,14 +10,14 @@ import (
 func (m *Meter) observe(n *fabric.Note) {
 	switch n.Kind {
 	case fabric.Delivered:
-		m.add(m.delivers(n), n.A)
+		m.add(m.delivers(n), int64(n.Bytes()))
 	case fabric.QueueSampled:
-		m.set(m.port(PortQueueMax, n.Port), n.A)
-		m.set(m.port(PortQueue, n.Port), n.B)
+		m.set(m.port(PortQueueMax, n.Port), int64(n.Peak()))
+		m.set(m.port(PortQueue, n.Port), int64(n.Queue()))
 	case fabric.PortSampled:
-		m.add(m.port(PortSent, n.Port), n.A)
-		if n.B > 0 {
-			m.add(m.port(PortMarks, n.Port), n.B)
+		m.add(m.port(PortSent, n.Port), int64(n.Bytes()))
+		if n.Marks() > 0 {
+			m.add(m.port(PortMarks, n.Port), int64(n.Marks()))
 		}
 	case fabric.PauseSent:
 		m.add(m.port(PortPauses, n.Port), 1)
@@ -30,22 +30,22 @@ func (m *Meter) observe(n *fabric.Note) {
 		m.paused(n.Port, n.At)
 		m.ports[n.Port].held--
 	case fabric.Dropped:
-		reason := fabric.DropReason(n.B).String()
+		reason := n.Reason().String()
 		m.add(m.series(Series{Metric: PortDrops, Port: int(n.Port), Peer: m.peer(n.Port), Reason: reason}), 1)
 	case fabric.SentSampled:
 		if n.Flow < topology.FirstConnection {
-			m.add(m.flow(FlowSent, n.Flow), n.A)
+			m.add(m.flow(FlowSent, n.Flow), int64(n.Bytes()))
 		}
 	case fabric.FlowStarted, fabric.RateChanged, fabric.Completed, fabric.FlowStopped:
 		m.rate(n)
 	case fabric.CreditSampled:
-		m.add(m.credit(CreditGranted, n.Flow), n.A)
+		m.add(m.credit(CreditGranted, n.Flow), int64(n.Bytes()))
 	case fabric.CreditWasted:
-		m.add(m.credit(CreditWasted, n.Flow), n.A)
+		m.add(m.credit(CreditWasted, n.Flow), int64(n.Bytes()))
 	case fabric.TokensSampled:
 		m.tokens(n)
 	case fabric.StallSampled:
-		m.add(m.series(Series{Metric: TokensStalled, Port: -1, Direction: fabric.Direction(n.B).String()}), n.A)
+		m.add(m.series(Series{Metric: TokensStalled, Port: -1, Direction: n.Direction().String()}), int64(n.Duration()))
 	default:
 	}
 }
@@ -91,7 +91,7 @@ func (m *Meter) rate(n *fabric.Note) {
 		return
 	}
 	was, goes := m.rates[n.Flow]
-	is := unit.Rate(n.A)
+	is := n.Rate()
 	switch n.Kind {
 	case fabric.FlowStarted:
 		f := &m.scenario.Flows[n.Flow]
@@ -128,16 +128,16 @@ func (m *Meter) credit(metric MetricID, flow fabric.FlowID) int32 {
 
 // tokens records the level of a head bucket of the NIC. The bucket starts full.
 func (m *Meter) tokens(n *fabric.Note) {
-	s := Series{Metric: Tokens, Port: -1, Direction: fabric.Direction(n.B).String()}
+	s := Series{Metric: Tokens, Port: -1, Direction: n.Direction().String()}
 	_, known := m.index[s]
 	i := m.series(s)
 	if !known && n.At >= m.sampling.Every {
 		set := &m.scenario.Nodes[m.node].NIC.Engine
 		depth := set.OutBurst
-		if fabric.Direction(n.B) == fabric.DirectionIn {
+		if n.Direction() == fabric.DirectionIn {
 			depth = set.Burst
 		}
 		m.points = append(m.points, Point{At: m.sampling.Every - 1, Value: int64(depth), Series: i})
 	}
-	m.set(i, n.A)
+	m.set(i, int64(n.Bytes()))
 }

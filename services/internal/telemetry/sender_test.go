@@ -19,7 +19,7 @@ func TestASilentCollectorIsWaitedForOnce(t *testing.T) {
 		f.answers = append(f.answers, silent)
 		sender := telemetry.NewSender(f, 1)
 		n := sender.Node("r", nil, s, len(s.Nodes)-1, fabric.Sampling{Every: s.Bin, End: s.Duration}, nil)
-		n.Observe([]fabric.Note{{Kind: fabric.PauseSent, At: 1}})
+		n.Observe([]fabric.Note{{Event: fabric.Event{Kind: fabric.PauseSent}, At: 1}})
 		n.Finish(unit.Millisecond)
 		before := time.Now()
 		sender.Flush()

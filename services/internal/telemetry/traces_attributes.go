@@ -92,32 +92,33 @@ func event(e *tracing.Event) (name string, about []attribute.KeyValue) {
 	}
 	switch e.Kind {
 	case fabric.Marked:
-		number("rackfab.queue_bytes", e.A)
-		number("rackfab.psn", e.B)
+		number("rackfab.queue_bytes", int64(e.Queue()))
+		number("rackfab.psn", int64(e.PSN()))
 		return "mark", about
 	case fabric.Paused:
 		return "pause", about
 	case fabric.Resumed:
-		number("rackfab.paused_ps", e.A)
+		number("rackfab.paused_ps", int64(e.Duration()))
 		return "resume", about
 	case fabric.RateChanged:
-		number("rackfab.rate.new", e.A)
-		number("rackfab.rate.old", e.B)
+		number("rackfab.rate.new", int64(e.Rate()))
+		number("rackfab.rate.old", int64(e.OldRate()))
 		return "rate", about
 	case fabric.Retransmitted:
-		number("rackfab.psn", e.A)
-		number("rackfab.frames", e.B)
+		number("rackfab.psn", int64(e.PSN()))
+		number("rackfab.frames", e.Packets())
 		return "retransmit", about
 	case fabric.TimedOut:
-		number("rackfab.psn", e.A)
+		number("rackfab.psn", int64(e.PSN()))
 		return "timeout", about
 	case fabric.Dropped:
-		number("rackfab.bytes", e.A)
-		about = append(about, attribute.String("rackfab.reason", fabric.DropReason(e.B).String()))
+		number("rackfab.bytes", int64(e.Bytes()))
+		about = append(about, attribute.String("rackfab.reason", e.Reason().String()))
 		return "drop", about
 	default:
-		number("rackfab.a", e.A)
-		number("rackfab.b", e.B)
+		a, b := e.Encoded()
+		number("rackfab.a", a)
+		number("rackfab.b", b)
 		return e.Kind.String(), about
 	}
 }

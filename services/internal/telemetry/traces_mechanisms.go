@@ -9,7 +9,6 @@ import (
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/credit"
 	"github.com/rackfab/rackfab/fabric/tracing"
-	"github.com/rackfab/rackfab/fabric/unit"
 )
 
 // mechanisms maps the events of congestion control, credit and token mechanisms to their
@@ -20,7 +19,7 @@ var mechanisms = map[fabric.Kind]string{
 	fabric.Rewritten:       "rewrite",
 	fabric.Indicated:       "indicate",
 	fabric.IndicationIn:    "indication",
-	fabric.PathTold:        "congestion-information",
+	fabric.CongestionIn:    "congestion-information",
 	fabric.CreditGranted:   "credit",
 	fabric.ExcessSignalled: "excess",
 	fabric.PassedOver:      "passed-over",
@@ -31,26 +30,26 @@ var mechanisms = map[fabric.Kind]string{
 func mechanismAttributes(e *tracing.Event) []attribute.KeyValue {
 	switch e.Kind {
 	case fabric.EventCounted:
-		return []attribute.KeyValue{attribute.Int64("rackfab.queue_bytes", e.A)}
+		return []attribute.KeyValue{attribute.Int64("rackfab.queue_bytes", int64(e.Queue()))}
 	case fabric.LevelChanged:
-		return []attribute.KeyValue{attribute.Int64("rackfab.level.new", e.A), attribute.Int64("rackfab.level.old", e.B)}
+		return []attribute.KeyValue{attribute.Int("rackfab.level.new", e.Level()), attribute.Int("rackfab.level.old", e.OldLevel())}
 	case fabric.Rewritten:
-		return []attribute.KeyValue{attribute.Int64("rackfab.increment_ps", e.A), attribute.Int64("rackfab.level", e.B)}
+		return []attribute.KeyValue{attribute.Int64("rackfab.increment_ps", int64(e.Duration())), attribute.Int("rackfab.level", e.Level())}
 	case fabric.Indicated, fabric.IndicationIn:
-		return []attribute.KeyValue{attribute.Bool("rackfab.congested", e.A == 1), attribute.String("rackfab.degree", cc.Degree(e.B).String())}
-	case fabric.PathTold:
-		return pathAttributes(cc.FromWords(e.A, e.B))
+		return []attribute.KeyValue{attribute.Bool("rackfab.congested", e.Congested()), attribute.String("rackfab.degree", cc.Degree(e.Degree()).String())}
+	case fabric.CongestionIn:
+		return pathAttributes(cc.FromWords(e.Encoded()))
 	case fabric.CreditGranted:
 		return []attribute.KeyValue{
-			attribute.Int64("rackfab.credit.granted_bytes", e.A*int64(credit.Quantum)),
-			attribute.Float64("rackfab.credit.coefficient", float64(e.B)/1000),
+			attribute.Int64("rackfab.credit.granted_bytes", e.Quanta()*int64(credit.Quantum)),
+			attribute.Float64("rackfab.credit.coefficient", e.Coefficient()),
 		}
 	case fabric.ExcessSignalled:
-		return []attribute.KeyValue{attribute.Int64("rackfab.credit.held_bytes", e.A), attribute.Int64("rackfab.psn", e.B)}
+		return []attribute.KeyValue{attribute.Int64("rackfab.credit.held_bytes", int64(e.Credit())), attribute.Int64("rackfab.psn", int64(e.PSN()))}
 	case fabric.PassedOver, fabric.TokensAwaited:
 		return []attribute.KeyValue{
-			attribute.Int64("rackfab.response_bytes", e.A), attribute.Int64("rackfab.tokens.in_bytes", e.B),
-			attribute.String("rackfab.reason", fmt.Sprintf("response of %s exceeds the IN tokens of %s", unit.Bytes(e.A), unit.Bytes(e.B))),
+			attribute.Int64("rackfab.response_bytes", int64(e.Response())), attribute.Int64("rackfab.tokens.in_bytes", int64(e.Tokens())),
+			attribute.String("rackfab.reason", fmt.Sprintf("response of %s exceeds the IN tokens of %s", e.Response(), e.Tokens())),
 		}
 	default:
 		return nil
