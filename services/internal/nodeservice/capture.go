@@ -28,29 +28,29 @@ type recording struct {
 
 // record replaces the node's captures by those in list from the next grant on. A
 // capture that is active already continues.
-func (p *part) record(list *rackfabv1.NodeCaptures) error {
-	old, next := *p.recordings.Load(), []*recording{}
+func (r *run) record(list *rackfabv1.NodeCaptures) error {
+	old, next := *r.recordings.Load(), []*recording{}
 	for _, c := range list.GetCaptures() {
-		if i := slices.IndexFunc(old, func(r *recording) bool { return r.id == c.GetId() }); i >= 0 {
+		if i := slices.IndexFunc(old, func(o *recording) bool { return o.id == c.GetId() }); i >= 0 {
 			next = append(next, old[i])
 			continue
 		}
-		r, err := p.newRecording(c)
+		added, err := r.newRecording(c)
 		if err != nil {
 			return err
 		}
-		next = append(next, r)
+		next = append(next, added)
 	}
 	var recorders []*tap.Recorder
-	for _, r := range next {
-		recorders = append(recorders, r.Recorder)
+	for _, active := range next {
+		recorders = append(recorders, active.Recorder)
 	}
-	p.recordings.Store(&next)
-	p.runner.Look(tap.Of(recorders...))
+	r.recordings.Store(&next)
+	r.runner.Look(tap.Of(recorders...))
 	return nil
 }
 
-func (p *part) newRecording(c *rackfabv1.NodeCapture) (*recording, error) {
+func (r *run) newRecording(c *rackfabv1.NodeCapture) (*recording, error) {
 	kinds, err := tap.ParseKinds(c.GetKinds())
 	if err != nil {
 		return nil, status.Errorf(codes.InvalidArgument, "capture %d: %v", c.GetId(), err)
@@ -61,24 +61,23 @@ func (p *part) newRecording(c *rackfabv1.NodeCapture) (*recording, error) {
 	}
 	var ports []fabric.Port
 	for _, port := range c.GetPorts() {
-		if port < 0 || int(port) >= p.links {
-			return nil, status.Errorf(codes.InvalidArgument, "capture %d: port %d of %d", c.GetId(), port, p.links)
+		if port < 0 || int(port) >= r.links {
+			return nil, status.Errorf(codes.InvalidArgument, "capture %d: port %d of %d", c.GetId(), port, r.links)
 		}
 		ports = append(ports, fabric.Port(port))
 	}
-	return &recording{Recorder: tap.NewRecorder(p.index, p.machine, ports, w, recordLimit), id: c.GetId()}, nil
+	return &recording{Recorder: tap.NewRecorder(r.index, r.machine, ports, w, recordLimit), id: c.GetId()}, nil
 }
 
-// collect passes the packets recorded up to a grant to the stream. The loop calls
-// it.
-func (p *part) collect() {
-	var events []*rackfabv1.RunResponse
-	for _, r := range *p.recordings.Load() {
-		packets := r.Take()
-		for len(packets) > 0 || !slices.Equal(r.lost, r.Lost()) {
+// captured returns the messages with the packets recorded since the last grant. The
+// loop calls it.
+func (r *run) captured() (events []*rackfabv1.RunResponse) {
+	for _, c := range *r.recordings.Load() {
+		packets := c.Take()
+		for len(packets) > 0 || !slices.Equal(c.lost, c.Lost()) {
 			n := min(len(packets), messageLimit)
-			r.lost = slices.Clone(r.Lost())
-			m := &rackfabv1.NodeCaptured{Id: r.id, Lost: r.lost}
+			c.lost = slices.Clone(c.Lost())
+			m := &rackfabv1.NodeCaptured{Id: c.id, Lost: c.lost}
 			for i := range packets[:n] {
 				m.Packets = append(m.Packets, asPacket(&packets[i]))
 			}
@@ -86,9 +85,7 @@ func (p *part) collect() {
 			events = append(events, &rackfabv1.RunResponse{Event: &rackfabv1.RunResponse_Captured{Captured: m}})
 		}
 	}
-	if events != nil {
-		p.captured <- events // does not block: the stream takes it before the next grant
-	}
+	return events
 }
 
 func asPacket(p *tap.Packet) *rackfabv1.CapturedPacket {
@@ -97,18 +94,4 @@ func asPacket(p *tap.Packet) *rackfabv1.CapturedPacket {
 		Header: slices.Clone(p.Frame.Header()), PayloadBytes: p.Frame.Payload, Trace: p.Frame.Trace,
 		QueueBytes: int64(p.Queued), HeldBytes: int64(p.Held), Damaged: p.Damaged(),
 	}
-}
-
-// sendCaptured sends the recorded packets, ahead of the answer to the grant.
-func (p *part) sendCaptured(stream rackfabv1.NodeService_RunServer) error {
-	select {
-	case events := <-p.captured:
-		for _, e := range events {
-			if err := stream.Send(e); err != nil {
-				return err
-			}
-		}
-	default:
-	}
-	return nil
 }

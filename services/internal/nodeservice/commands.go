@@ -13,42 +13,42 @@ import (
 // maxCommands bounds the entries of commands that a node lists.
 const maxCommands = 64
 
-// tally counts the commands of a node's host by their entry in the scenario.
+// tally counts the events of a node, and the commands of its host by their entry in the
+// scenario.
 type tally struct {
+	events  [1 << 8]int64 // by fabric.Kind, without events of every frame
 	s       *topology.Scenario
 	streams []topology.Stream
 	entries map[int]*rackfabv1.CommandStats // by index into the scenario's commands
 }
 
-// follow switches to a scenario that may have more commands.
-func (t *tally) follow(s *topology.Scenario) {
-	if t.s == s {
-		return
-	}
-	t.s, t.streams = s, s.Streams()
-}
-
-// note counts a note if it concerns a command of the host.
-func (t *tally) note(s *topology.Scenario, n *fabric.Note) {
-	switch n.Kind {
-	case fabric.CommandPosted, fabric.CommandDone, fabric.CommandFailed, fabric.CommandRefused:
-	default:
-		return
-	}
-	t.follow(s)
-	e := t.entry(topology.CommandOf(t.streams, n.Command()))
-	switch n.Kind {
-	case fabric.CommandPosted:
-		e.Posted++
-	case fabric.CommandDone:
-		e.Completed++
-		e.LongestPs = max(e.GetLongestPs(), int64(n.At-n.Start()))
-	default:
-		e.Failed++
+// observe counts notes of a run of s.
+func (t *tally) observe(s *topology.Scenario, notes []fabric.Note) {
+	for i := range notes {
+		n := &notes[i]
+		if n.Kind.PerFrame() { // exists only for sampled messages
+			continue
+		}
+		t.events[n.Kind]++
+		switch n.Kind {
+		case fabric.CommandPosted:
+			t.entry(s, n).Posted++
+		case fabric.CommandDone:
+			e := t.entry(s, n)
+			e.Completed++
+			e.LongestPs = max(e.GetLongestPs(), int64(n.At-n.Start()))
+		case fabric.CommandFailed, fabric.CommandRefused:
+			t.entry(s, n).Failed++
+		}
 	}
 }
 
-func (t *tally) entry(i int) *rackfabv1.CommandStats {
+// entry returns the entry of the command that a note concerns.
+func (t *tally) entry(s *topology.Scenario, n *fabric.Note) *rackfabv1.CommandStats {
+	if t.s != s { // s may have more commands
+		t.s, t.streams = s, s.Streams()
+	}
+	i := topology.CommandOf(t.streams, n.Command())
 	if t.entries == nil {
 		t.entries = map[int]*rackfabv1.CommandStats{}
 	}

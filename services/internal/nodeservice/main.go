@@ -69,7 +69,7 @@ func Serve(ctx context.Context, conn bus.Conn, kind topology.NodeKind, o Options
 			return fmt.Errorf("collector: %w", err)
 		}
 		defer collector.Close()
-		service.Tell(collector)
+		service.ExportTo(collector)
 	}
 	calls := telemetry.NewCalls(collector, "rackfab-"+string(kind), o.Name)
 	defer calls.Close()

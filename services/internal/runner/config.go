@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cespare/xxhash/v2"
-
 	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
@@ -20,10 +18,8 @@ const DefaultSilence = 30 * time.Second
 type Config struct {
 	Run     string // name of the run; a token of a subject
 	Node    string // name of the node; a token of a subject
-	Epoch   uint32 // the same at all nodes of the run; 0 for a hash of Run
 	Machine fabric.Machine
-	Ports   []Port    // in the order of the node's ports
-	End     unit.Time // events at or after it are not handled until Grant moves it
+	Ports   []Port // in the order of the node's ports
 	Conn    bus.Conn
 	Quiet   bool // omit the notes of every frame
 	// Follow selects the messages whose frames have notes even if Quiet is set.
@@ -31,12 +27,12 @@ type Config struct {
 	// Observe, if not nil, is called from the loop with the notes of the events, in
 	// order. The slice is reused.
 	Observe func(notes []fabric.Note)
-	// Progress, if not nil, is called from the loop at most every 100 ms of wall
-	// time.
-	Progress func(Progress)
+	// Progress, if not nil, is called from the loop at most every 100 ms of wall time,
+	// with the instant of the earliest pending event, at most the grant.
+	Progress func(next unit.Time, r *Result)
 	// Reached, if not nil, is called from the loop each time every event before the
 	// grant has been handled. The loop continues to serve the peers.
-	Reached func(grant unit.Time, r Result)
+	Reached func(grant unit.Time, r *Result)
 	// Silence limits how long a peer may be silent while the node waits for it, in
 	// wall time; 0 for DefaultSilence.
 	Silence time.Duration
@@ -55,12 +51,6 @@ type Port struct {
 // arrival.
 func (p Port) lookahead() unit.Time {
 	return p.Delay + p.Rate.Serialise(frame.MinLen+p.Overhead)
-}
-
-// Progress is the progress of a node.
-type Progress struct {
-	Next   unit.Time // the earliest pending event, at most the grant
-	Result Result    // so far
 }
 
 // Result holds the digest and counters of a node.
@@ -82,29 +72,20 @@ func (c *Config) validate() error {
 			faults = append(faults, fmt.Errorf(format, args...))
 		}
 	}
-	token := func(what, name string) {
+	token := func(field, name string) {
 		if err := bus.CheckToken(name); err != nil {
-			faults = append(faults, fmt.Errorf("%s: %w", what, err))
+			faults = append(faults, fmt.Errorf("%s: %w", field, err))
 		}
 	}
 	token("run", c.Run)
 	token("node", c.Node)
 	check(c.Machine != nil, "no machine")
 	check(c.Conn != nil, "no connection to a bus")
-	check(c.End >= 0, "end %s, must not be negative", c.End)
-	check(c.Silence >= 0, "limit of silence %s, must not be negative", c.Silence)
+	check(c.Silence >= 0, "silence limit %s must not be negative", c.Silence)
 	for i, p := range c.Ports {
 		token(fmt.Sprintf("port %d: peer", i), p.Peer)
-		check(p.Delay > 0, "port %d: propagation %s, must be above 0", i, p.Delay)
+		check(p.Delay > 0, "port %d: propagation delay %s must be above 0", i, p.Delay)
 		check(p.Rate > 0 && p.Overhead > -frame.MinLen, "port %d: rate %s, overhead %s", i, p.Rate, p.Overhead)
 	}
 	return errors.Join(faults...)
-}
-
-// epoch returns the number by which a node rejects envelopes of other runs.
-func (c *Config) epoch() uint32 {
-	if c.Epoch != 0 {
-		return c.Epoch
-	}
-	return uint32(xxhash.Sum64String(c.Run)) | 1
 }

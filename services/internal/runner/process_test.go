@@ -59,14 +59,16 @@ func child(text string) error {
 	defer conn.Close()
 	var before time.Duration
 	r, err := New(Config{
-		Run: "bench", Node: s.names[i], Machine: s.toys[i], Ports: s.toys[i].ports, End: s.end, Conn: conn, Quiet: true,
-		Reached: func(_ unit.Time, r Result) {
-			_ = json.NewEncoder(os.Stdout).Encode(report{r, processor() - before})
+		Run: "bench", Node: s.names[i], Machine: s.toys[i], Ports: s.toys[i].ports, Conn: conn, Quiet: true,
+		Reached: func(_ unit.Time, r *Result) {
+			_ = json.NewEncoder(os.Stdout).Encode(report{*r, processor() - before})
 		},
 	})
 	if err != nil {
 		return err
 	}
+	defer r.Close()
+	r.Grant(s.end)
 	fmt.Fprintln(os.Stdout, "ready")
 	in := bufio.NewReader(os.Stdin)
 	if _, err := in.ReadString('\n'); err != nil {

@@ -7,8 +7,10 @@ package runner
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
+	"sync"
 	"time"
+
+	"github.com/cespare/xxhash/v2"
 
 	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/fabric"
@@ -28,22 +30,22 @@ const rest = time.Second
 // progressTicks is the number of ticks between two calls of Config.Progress.
 const progressTicks = 2
 
-// Runner runs one node of a run. Run may be called once.
+// Runner runs one node of a run. Run may be called once. Plan, Look, Follow and Grant
+// may be called from any goroutine. They take effect together, in the order of the
+// calls, at Run or the next call of Grant.
 type Runner struct {
 	cfg      Config
 	node     *node.Node
-	sync     *bus.Sync
+	links    *bus.Sync
 	out      fabric.Out
 	subjects []string // of the outgoing links, by port
 	inbox    *inbox
 	spare    []message
-	stop     func()
+	unsub    func()
 
-	grant   atomic.Int64 // the latest unit.Time passed to Grant
-	granted chan struct{}
-	plan    atomic.Pointer[[]fabric.Change]
-	tap     atomic.Pointer[node.Tap]
-	follow  atomic.Pointer[fabric.Selection]
+	mu      sync.Mutex
+	steps   []func()      // passed to Plan, Look, Follow and Grant since the last grant
+	granted chan struct{} // holds a token while a grant waits
 	resting bool
 	reached unit.Time // the last grant that was reported, 0 for none
 	ticks   int
@@ -69,23 +71,23 @@ func New(cfg Config) (*Runner, error) {
 	}
 	r.out.Quiet, r.out.Follow = cfg.Quiet, cfg.Follow
 	r.publish = r.send
-	links, ins := make([]bus.LinkConfig, len(cfg.Ports)), make(map[string]int)
+	links, subjects := make([]bus.LinkConfig, len(cfg.Ports)), make(map[string]int)
 	for i, p := range cfg.Ports {
 		here, there := bus.End{Node: cfg.Node, Port: i}, bus.End{Node: p.Peer, Port: int(p.PeerPort)}
 		links[i] = bus.LinkConfig{Name: there.String() + "->" + here.String(), Lookahead: p.lookahead()}
-		ins[bus.LinkSubject(cfg.Run, there, here)] = i
+		subjects[bus.LinkSubject(cfg.Run, there, here)] = i
 		r.subjects = append(r.subjects, bus.LinkSubject(cfg.Run, here, there))
 	}
 	var err error
-	if r.sync, err = bus.NewSync(cfg.epoch(), links, cfg.End, int(cfg.Silence/tick)); err != nil {
+	if r.links, err = bus.NewSync(uint32(xxhash.Sum64String(cfg.Run))|1, links, 0, int(cfg.Silence/tick)); err != nil {
 		return nil, fmt.Errorf("node %s: %w", cfg.Node, err)
 	}
-	return r, r.subscribe(ins)
+	return r, r.subscribe(subjects)
 }
 
-func (r *Runner) subscribe(ins map[string]int) error {
+func (r *Runner) subscribe(links map[string]int) error {
 	stop, err := r.cfg.Conn.Subscribe(bus.NodePattern(r.cfg.Run, r.cfg.Node), func(subject string, data []byte) {
-		if i, ok := ins[subject]; ok {
+		if i, ok := links[subject]; ok {
 			r.inbox.put(message{i, data})
 			return
 		}
@@ -94,7 +96,7 @@ func (r *Runner) subscribe(ins map[string]int) error {
 	if err != nil {
 		return fmt.Errorf("node %s: %w", r.cfg.Node, err)
 	}
-	r.stop = stop
+	r.unsub = stop
 	if err := r.cfg.Conn.Flush(); err != nil {
 		stop()
 		return fmt.Errorf("node %s: %w", r.cfg.Node, err)
@@ -103,17 +105,9 @@ func (r *Runner) subscribe(ins map[string]int) error {
 }
 
 // Grant lets the node handle events before t. A t below an earlier grant has no
-// effect. Grant may be called from any goroutine.
+// effect.
 func (r *Runner) Grant(t unit.Time) {
-	for {
-		old := r.grant.Load()
-		if int64(t) <= old {
-			return
-		}
-		if r.grant.CompareAndSwap(old, int64(t)) {
-			break
-		}
-	}
+	r.post(func() { r.links.Grant(t) })
 	select {
 	case r.granted <- struct{}{}:
 	default:
@@ -121,37 +115,41 @@ func (r *Runner) Grant(t unit.Time) {
 }
 
 // Plan sets the future changes, none of which may precede the current grant. It
-// replaces an earlier plan, and takes effect at Run or the next call of Grant. Plan
-// may be called from any goroutine.
-func (r *Runner) Plan(changes []fabric.Change) { r.plan.Store(&changes) }
+// replaces an earlier plan.
+func (r *Runner) Plan(changes []fabric.Change) { r.post(func() { r.node.Plan(changes) }) }
 
-// Look sets the tap of the node, which the loop calls; nil removes it. It takes
-// effect at Run or the next call of Grant. Look may be called from any goroutine.
-func (r *Runner) Look(t *node.Tap) { r.tap.Store(t) }
+// Look sets the tap of the node, which the loop calls; nil removes it.
+func (r *Runner) Look(t *node.Tap) { r.post(func() { r.node.Look(t) }) }
 
-// Follow selects the messages whose frames have notes. It replaces Config.Follow at
-// the next call of Grant. Follow may be called from any goroutine.
-func (r *Runner) Follow(s *fabric.Selection) { r.follow.Store(s) }
+// Follow selects the messages whose frames have notes. It replaces Config.Follow.
+func (r *Runner) Follow(s *fabric.Selection) { r.post(func() { r.out.Follow = s }) }
 
-// steer applies the latest values of Plan, Look, Follow and Grant.
-func (r *Runner) steer() {
-	grant := unit.Time(r.grant.Load())
-	if p := r.plan.Swap(nil); p != nil {
-		r.node.Plan(*p)
-	}
-	r.node.Look(r.tap.Load())
-	if s := r.follow.Swap(nil); s != nil {
-		r.out.Follow = s
-	}
-	r.sync.Grant(grant)
+func (r *Runner) post(step func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.steps = append(r.steps, step)
 }
+
+// steer takes the steps that have been posted.
+func (r *Runner) steer() {
+	r.mu.Lock()
+	steps := r.steps
+	r.steps = nil
+	r.mu.Unlock()
+	for _, step := range steps {
+		step()
+	}
+}
+
+// Close unsubscribes from the node's links. Call it after Run has returned, or instead
+// of Run.
+func (r *Runner) Close() { r.unsub() }
 
 // Run handles events up to the grant and serves the peers until ctx ends. The caller
 // ends ctx once all nodes of the run have reached its end. The error names node and
 // link if a peer is silent or violates the protocol. It wraps the context's cause if
 // ctx ends before the node has reached the grant.
 func (r *Runner) Run(ctx context.Context) (Result, error) {
-	defer r.stop()
 	clock := time.NewTicker(tick)
 	defer clock.Stop()
 	r.steer()
@@ -165,7 +163,7 @@ func (r *Runner) Run(ctx context.Context) (Result, error) {
 		case <-r.granted:
 			r.steer()
 		case <-r.cfg.Conn.Reconnected():
-			r.sync.Reconnected(r.publish)
+			r.links.Reconnected(r.publish)
 		case <-clock.C:
 			if err := r.tick(); err != nil {
 				return r.result(), fmt.Errorf("node %s: %w", r.cfg.Node, err)
@@ -178,7 +176,7 @@ func (r *Runner) Run(ctx context.Context) (Result, error) {
 
 // pace slows the clock down while the node rests at its grant.
 func (r *Runner) pace(clock *time.Ticker) {
-	resting := r.reached == r.sync.Granted() && r.sync.Settled()
+	resting := r.reached == r.links.Granted() && r.links.Settled()
 	if resting == r.resting {
 		return
 	}
@@ -197,11 +195,12 @@ func (r *Runner) round(ctx context.Context) error {
 		return err
 	}
 	r.work(ctx)
-	r.sync.Flush(r.node.Next(), r.publish)
-	if g := r.sync.Granted(); r.reached < g && r.sync.Reached(r.node.Next()) {
+	r.links.Flush(r.node.Next(), r.publish)
+	if g := r.links.Granted(); r.reached < g && r.links.Reached(r.node.Next()) {
 		r.reached = g
 		if r.cfg.Reached != nil {
-			r.cfg.Reached(g, r.result())
+			result := r.result()
+			r.cfg.Reached(g, &result)
 		}
 	}
 	return nil
@@ -212,7 +211,7 @@ func (r *Runner) round(ctx context.Context) error {
 func (r *Runner) take() error {
 	taken := r.inbox.take(r.spare[:0])
 	for i, m := range taken {
-		if err := r.sync.Receive(m.link, m.data, r); err != nil {
+		if err := r.links.Receive(m.link, m.data, r); err != nil {
 			return err
 		}
 		taken[i].data = nil
@@ -228,13 +227,13 @@ func (r *Runner) Push(link int, f *frame.Frame) { r.node.Push(fabric.Port(link),
 func (r *Runner) work(ctx context.Context) {
 	for ctx.Err() == nil {
 		next := r.node.Next()
-		horizon := r.sync.Horizon(next)
+		horizon := r.links.Horizon(next)
 		if next >= horizon {
 			return
 		}
 		r.node.Run(horizon, &r.out)
 		for i := range r.out.Sends {
-			r.sync.Send(int(r.out.Sends[i].Port), &r.out.Sends[i].Frame)
+			r.links.Send(int(r.out.Sends[i].Port), &r.out.Sends[i].Frame)
 		}
 		if r.cfg.Observe != nil && len(r.out.Notes) > 0 {
 			r.cfg.Observe(r.out.Notes)
@@ -249,11 +248,12 @@ func (r *Runner) tick() error {
 	if err := r.take(); err != nil {
 		return err
 	}
-	if err := r.sync.Tick(r.publish); err != nil {
+	if err := r.links.Tick(r.publish); err != nil {
 		return fmt.Errorf("%w of %s", err, r.cfg.Silence)
 	}
 	if r.ticks++; r.cfg.Progress != nil && r.ticks%progressTicks == 0 {
-		r.cfg.Progress(Progress{min(r.node.Next(), r.sync.Granted()), r.result()})
+		result := r.result()
+		r.cfg.Progress(min(r.node.Next(), r.links.Granted()), &result)
 	}
 	return nil
 }
@@ -267,14 +267,14 @@ func (r *Runner) send(link int, data []byte) {
 }
 
 func (r *Runner) ended(ctx context.Context) error {
-	if r.reached == r.sync.Granted() {
+	if r.reached == r.links.Granted() {
 		return nil
 	}
-	return fmt.Errorf("node %s: stopped at %s of %s: %w", r.cfg.Node, r.node.Now(), r.sync.Granted(), context.Cause(ctx))
+	return fmt.Errorf("node %s: stopped at %s of %s: %w", r.cfg.Node, r.node.Now(), r.links.Granted(), context.Cause(ctx))
 }
 
 func (r *Runner) result() Result {
-	c := r.sync.Counts()
+	c := r.links.Counts()
 	c.Foreign += r.inbox.strays()
 	return Result{
 		Digest:    r.node.Digest(),

@@ -35,13 +35,15 @@ func play(tb testing.TB, s *shape, dial func(i int) bus.Conn) *outcome {
 	for i, t := range s.toys {
 		all.Add(1)
 		cfg := Config{
-			Run: "test", Node: s.names[i], Machine: t, Ports: t.ports, End: s.end, Conn: dial(i), Quiet: true,
-			Reached: func(unit.Time, Result) { all.Done() },
+			Run: "test", Node: s.names[i], Machine: t, Ports: t.ports, Conn: dial(i), Quiet: true,
+			Reached: func(unit.Time, *Result) { all.Done() },
 		}
 		r, err := New(cfg)
 		if err != nil {
 			tb.Fatal(err)
 		}
+		defer r.Close()
+		r.Grant(s.end)
 		runners[i] = r
 	}
 	for i, r := range runners {
@@ -125,21 +127,23 @@ func summary(o *outcome) string {
 // before the end of the run.
 func TestAnIdleNodeReportsTheEnd(t *testing.T) {
 	s := shapes["star, idle"]()
-	var got []Progress
+	var got []unit.Time
 	r, err := New(Config{
-		Run: "test", Node: s.names[3], Machine: s.toys[3], Ports: s.toys[3].ports, End: s.end, Conn: memory()(0),
-		Progress: func(p Progress) { got = append(got, p) },
+		Run: "test", Node: s.names[3], Machine: s.toys[3], Ports: s.toys[3].ports, Conn: memory()(0),
+		Progress: func(next unit.Time, _ *Result) { got = append(got, next) },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.stop()
+	defer r.Close()
+	r.Grant(s.end)
+	r.steer()
 	for range 2 * progressTicks {
 		if err := r.tick(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(got) != 2 || got[0].Next != s.end {
-		t.Errorf("got %+v, want two that reach %s", got, s.end)
+	if len(got) != 2 || got[0] != s.end {
+		t.Errorf("got %v, want two that reach %s", got, s.end)
 	}
 }

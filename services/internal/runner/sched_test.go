@@ -19,11 +19,13 @@ const ticksLimit = 20_000
 func schedule(t interface{ Fatal(...any) }, s *shape, dial func(i int) bus.Conn, pick func(ready []int) int) *outcome {
 	runners := make([]*Runner, len(s.toys))
 	for i, toy := range s.toys {
-		r, err := New(Config{Run: "test", Node: s.names[i], Machine: toy, Ports: toy.ports, End: s.end, Conn: dial(i), Quiet: true})
+		r, err := New(Config{Run: "test", Node: s.names[i], Machine: toy, Ports: toy.ports, Conn: dial(i), Quiet: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer r.stop()
+		defer r.Close()
+		r.Grant(s.end)
+		r.steer()
 		runners[i] = r
 	}
 	for i, r := range runners {
@@ -71,7 +73,7 @@ func waiting(runners []*Runner) (ready []int) {
 
 func reached(runners []*Runner) bool {
 	for _, r := range runners {
-		if r.reached < r.sync.Granted() {
+		if r.reached < r.links.Granted() {
 			return false
 		}
 	}

@@ -20,7 +20,7 @@ type nicService struct {
 
 // GetStats returns the counters of the NIC and of its flows.
 func (n *nicService) GetStats(_ context.Context, q *rackfabv1.NicServiceGetStatsRequest) (*rackfabv1.NicServiceGetStatsResponse, error) {
-	now, err := n.node.present()
+	now, err := n.node.snapshot()
 	if err != nil {
 		return nil, err
 	}
@@ -28,18 +28,14 @@ func (n *nicService) GetStats(_ context.Context, q *rackfabv1.NicServiceGetStats
 	for name, value := range now.nic.Counters() {
 		out.Counters[name] = value
 	}
-	all := now.metrics()
-	for _, name := range q.GetFlows() {
-		if !slices.ContainsFunc(all, func(m *rackfabv1.RoceFlowMetric) bool { return m.GetFlowName() == name }) {
-			return nil, serve.Invalid("flows", "no flow %q begins or ends at %s", name, n.node.name)
-		}
-	}
-	for _, m := range all {
+	var known []string
+	for _, m := range now.metrics() {
+		known = append(known, m.GetFlowName())
 		if len(out.GetFlows()) < mostMetrics && (len(q.GetFlows()) == 0 || slices.Contains(q.GetFlows(), m.GetFlowName())) {
 			out.Flows = append(out.Flows, m)
 		}
 	}
-	return out, nil
+	return out, checkNames("flows", q.GetFlows(), known, "flow from or to "+n.node.name)
 }
 
 // metrics returns the flows that begin at the NIC, then those that end at it.
@@ -83,7 +79,7 @@ func (n *nicService) GetSettings(_ context.Context, q *rackfabv1.NicServiceGetSe
 
 // ListCommands returns the state of the commands of the NIC's host.
 func (n *nicService) ListCommands(_ context.Context, q *rackfabv1.NicServiceListCommandsRequest) (*rackfabv1.NicServiceListCommandsResponse, error) {
-	now, err := n.node.present()
+	now, err := n.node.snapshot()
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +90,7 @@ func (n *nicService) ListCommands(_ context.Context, q *rackfabv1.NicServiceList
 		}
 	}
 	if q.GetName() != "" && len(out.GetCommands()) == 0 {
-		return nil, serve.Invalid("name", "%s has posted no %q", n.node.name, q.GetName())
+		return nil, serve.Invalid("name", "%q is not a command posted by %s", q.GetName(), n.node.name)
 	}
 	return out, nil
 }

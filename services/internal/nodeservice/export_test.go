@@ -127,7 +127,7 @@ func openTold(t *testing.T, l *listener, live bool) (streams []rackfabv1.NodeSer
 	m := bus.NewMemory()
 	for name, kind := range map[string]topology.NodeKind{"h0": topology.NIC, "h1": topology.NIC, "s0": topology.Switch} {
 		n := start(t, name, kind, m.Dial())
-		n.service.Tell(l)
+		n.service.ExportTo(l)
 		streams = append(streams, n.open(t, told(name, sampled, live)))
 	}
 	for _, s := range streams {

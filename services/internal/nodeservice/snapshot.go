@@ -26,33 +26,33 @@ type snapshot struct {
 	commands []*rackfabv1.CommandStats
 }
 
-// keep takes and stores a snapshot of the machine. Only the loop may call it once
-// the loop runs.
-func (p *part) keep(at unit.Time) *snapshot {
-	s := &snapshot{at: at, scenario: p.scenario.Load(), index: p.index, commands: p.commands.list()}
-	switch m := p.machine.(type) {
+// takeSnapshot takes and stores a snapshot of the machine. Only the loop may call it
+// once the loop runs.
+func (r *run) takeSnapshot(at unit.Time) *snapshot {
+	s := &snapshot{at: at, scenario: r.scenario.Load(), index: r.index, commands: r.tally.list()}
+	switch m := r.machine.(type) {
 	case *nic.NIC:
 		s.nic = m.Stats()
 	case *switching.Switch:
 		s.sw = m.Stats()
 	}
-	p.latest.Store(s)
+	r.latest.Store(s)
 	return s
 }
 
-// present returns the latest snapshot of the current run.
-func (s *Service) present() (*snapshot, error) {
-	p := s.part.Load()
-	if p == nil {
-		return nil, status.Errorf(codes.FailedPrecondition, "node %s is in no run", s.name)
+// snapshot returns the latest snapshot of the current run.
+func (s *Service) snapshot() (*snapshot, error) {
+	r := s.present.Load()
+	if r == nil {
+		return nil, status.Errorf(codes.FailedPrecondition, "node %s is not in a run", s.name)
 	}
-	return p.latest.Load(), nil
+	return r.latest.Load(), nil
 }
 
 // settings returns the node's settings with the given keys, and all its settings if
 // keys is empty.
 func (s *Service) settings(keys []string) (*rackfabv1.NodeSettings, error) {
-	now, err := s.present()
+	now, err := s.snapshot()
 	if err != nil {
 		return nil, err
 	}
@@ -64,10 +64,16 @@ func (s *Service) settings(keys []string) (*rackfabv1.NodeSettings, error) {
 			out.Settings = append(out.Settings, &rackfabv1.NodeSetting{Key: one.Key, Value: one.Value, Live: one.Live})
 		}
 	}
-	for _, key := range keys {
-		if !slices.Contains(known, key) {
-			return nil, serve.Invalid("keys", "%q is no setting of %s, want one of %s", key, s.name, strings.Join(known, ", "))
+	return out, checkNames("keys", keys, known, "setting of "+s.name)
+}
+
+// checkNames returns INVALID_ARGUMENT if a request's field has a name that is unknown.
+// what says what the names are.
+func checkNames(field string, names, known []string, what string) error {
+	for _, n := range names {
+		if !slices.Contains(known, n) {
+			return serve.Invalid(field, "%q is not a %s, want one of %s", n, what, strings.Join(known, ", "))
 		}
 	}
-	return out, nil
+	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/switching"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
-	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
 // switchService serves SwitchService for a node that is a switch.
@@ -18,7 +17,7 @@ type switchService struct {
 
 // GetStats returns the counters of the switch's ports and queues.
 func (w *switchService) GetStats(_ context.Context, q *rackfabv1.SwitchServiceGetStatsRequest) (*rackfabv1.SwitchServiceGetStatsResponse, error) {
-	now, err := w.node.present()
+	now, err := w.node.snapshot()
 	if err != nil {
 		return nil, err
 	}
@@ -33,12 +32,7 @@ func (w *switchService) GetStats(_ context.Context, q *rackfabv1.SwitchServiceGe
 			out.Ports = append(out.Ports, switchPort(i, peer, &now.sw.Ports[i]))
 		}
 	}
-	for _, peer := range q.GetPeers() {
-		if !slices.Contains(peers, peer) {
-			return nil, serve.Invalid("peers", "no port of %s leads to %q", w.node.name, peer)
-		}
-	}
-	return out, nil
+	return out, checkNames("peers", q.GetPeers(), peers, "peer of "+w.node.name)
 }
 
 func switchPort(number int, peer string, p *switching.PortStats) *rackfabv1.SwitchPortStats {

@@ -1,0 +1,75 @@
+package nodeservice
+
+import (
+	"encoding/json"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/unit"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/internal/runner"
+)
+
+func progress(at unit.Time, r *runner.Result) *rackfabv1.RunProgress {
+	return &rackfabv1.RunProgress{FabricTimePs: int64(at), FrameHops: r.FrameHops, Envelopes: r.Envelopes}
+}
+
+// progressEvents returns the message that reports the position. A node sends it once a
+// second at least after start, so that the controller knows that it is alive.
+func (r *run) progressEvents() []*rackfabv1.RunResponse {
+	if r.stop == nil {
+		return nil
+	}
+	p := r.position.Load()
+	return []*rackfabv1.RunResponse{{Event: &rackfabv1.RunResponse_Progress{Progress: progress(p.at, &p.result)}}}
+}
+
+// liveAnswer returns the answer to a grant of a live run: the captured packets, then
+// the statistics. The loop calls it.
+func (r *run) liveAnswer(until unit.Time, result *runner.Result) answer {
+	r.export.reach(until)
+	events := r.captured()
+	reached := &rackfabv1.RunReached{
+		UntilPs: int64(until), Digest: result.Digest, Stats: r.stats(until, result), Progress: progress(until, result),
+	}
+	events = append(events, &rackfabv1.RunResponse{Event: &rackfabv1.RunResponse_Reached{Reached: reached}})
+	return func() ([]*rackfabv1.RunResponse, error) { return events, nil }
+}
+
+// batchAnswer returns the answer to the grant of a batch run: the notes that the config
+// requests, then the result. The loop calls it, and observes no notes after it. The
+// answer waits for the export of telemetry.
+func (r *run) batchAnswer(end unit.Time, result *runner.Result) answer {
+	b, usage := r.batch, used()
+	b.recorder.Count(r.machine)
+	r.export.finish(end)
+	r.takeSnapshot(end)
+	m := b.recorder.Result()
+	m.Digest, m.FrameHops, m.Envelopes, m.CPU = result.Digest, result.FrameHops, result.Envelopes, (usage.cpu - b.before.cpu).Seconds()
+	m.EnvelopeFaults = measure.EnvelopeFaults{
+		Missed: result.Missed, Resent: result.Resent, Unpublished: result.Unpublished, Repeated: result.Repeated, Early: result.Early,
+		Malformed: result.Malformed, Oversized: result.Oversized, OtherVersion: result.OtherVersion, Foreign: result.Foreign,
+		Struck: r.bus.Struck().Total(),
+	}
+	finished := &rackfabv1.RunFinished{
+		Digest: result.Digest, Progress: progress(end, result), Resends: result.Resent,
+		CpuSeconds: m.CPU, MaxRssBytes: usage.rss, ProgramBytes: usage.program,
+	}
+	return func() (events []*rackfabv1.RunResponse, err error) {
+		if finished.ResultJson, err = json.Marshal(m); err != nil {
+			return nil, status.Errorf(codes.Internal, "result of node %s: %v", m.Node, err)
+		}
+		r.export.flush()
+		finished.Telemetry = r.export.counts()
+		messages, err := b.excerpt.Messages(m.Node)
+		if err != nil {
+			return nil, status.Error(codes.ResourceExhausted, err.Error())
+		}
+		for _, n := range messages {
+			events = append(events, &rackfabv1.RunResponse{Event: &rackfabv1.RunResponse_Notes{Notes: n}})
+		}
+		return append(events, &rackfabv1.RunResponse{Event: &rackfabv1.RunResponse_Finished{Finished: finished}}), nil
+	}
+}
