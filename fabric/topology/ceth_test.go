@@ -19,7 +19,7 @@ schemes: {ceth: {source: int}}
 // for it.
 func TestTelemetryFitsTheLinks(t *testing.T) {
 	_, err := Parse("narrow.yaml", []byte(narrow))
-	if err == nil || !strings.Contains(err.Error(), "6: schemes.ceth.source: int makes frames of 1102B") {
+	if err == nil || !strings.Contains(err.Error(), "6: schemes.ceth.source: int needs frames of 1102B") {
 		t.Errorf("%v", err)
 	}
 	for _, other := range []string{"source: window", "source: ioam, words: 2"} {

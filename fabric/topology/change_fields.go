@@ -16,18 +16,18 @@ import (
 var changeVerbs = []ChangeVerb{ChangeBurst, ChangeStopFlow, ChangeLinkDown, ChangeLinkUp, ChangeFreeze, ChangeThaw, ChangeSet, ChangePost, ChangeScheme}
 
 var changeFields = []field[Change]{
-	need(quantityField(spans, "at", "when it takes effect, before all other events of that instant", 0, longest, func(c *Change) *unit.Time { return &c.At })),
-	ofVerb(inner("burst", "flows that start together", section(changeBurstFields, defaultBurst()),
+	required(of("at", "when it takes effect, before all other events of that instant", times.from(0, longest), func(c *Change) *unit.Time { return &c.At })),
+	ofVerb(nested("burst", "flows that start together", section(changeBurstFields, defaultBurst()),
 		lift(changeBurstFields, func(c *Change) *BurstSpec { return &c.Burst }))),
-	ofVerb(textField("stop_flow", "flow to stop, or burst for all of its flows", func(c *Change) *string { return &c.Flow })),
-	ofVerb(textField("link_down", "link A--B to take down", func(c *Change) *string { return &c.Link })),
-	ofVerb(textField("link_up", "link A--B to bring up", func(c *Change) *string { return &c.Link })),
-	ofVerb(namesField("freeze", "NICs that stop sending and receiving", func(c *Change) *[]string { return &c.Nodes })),
-	ofVerb(namesField("thaw", "NICs that send and receive again", func(c *Change) *[]string { return &c.Nodes })),
-	ofVerb(assignmentField("set", "setting NODE.KEY=VALUE, s1.xoff=96KB", func(c *Change) *Setting { return &c.Set })),
-	ofVerb(inner("post", "commands that hosts post to their NICs", section(postFields, defaultPost()),
+	ofVerb(of("stop_flow", "flow to stop, or burst for all of its flows", freeText, func(c *Change) *string { return &c.Flow })),
+	ofVerb(of("link_down", "link A--B to take down", freeText, func(c *Change) *string { return &c.Link })),
+	ofVerb(of("link_up", "link A--B to bring up", freeText, func(c *Change) *string { return &c.Link })),
+	ofVerb(of("freeze", "NICs that stop sending and receiving", nodeList, func(c *Change) *[]string { return &c.Nodes })),
+	ofVerb(of("thaw", "NICs that send and receive again", nodeList, func(c *Change) *[]string { return &c.Nodes })),
+	ofVerb(of("set", "setting NODE.KEY=VALUE, s1.xoff=96KB", keyValue, func(c *Change) *Setting { return &c.Set })),
+	ofVerb(nested("post", "commands that hosts post to their NICs", section(postFields, defaultPost()),
 		lift(postFields, func(c *Change) *PostSpec { return &c.Post }))),
-	ofVerb(inner("scheme", "scheme of the flows between some pairs of NICs", section(choiceFields, defaultChoice()),
+	ofVerb(nested("scheme", "scheme of the flows between some pairs of NICs", section(choiceFields, defaultChoice()),
 		lift(choiceFields, func(c *Change) *SchemeSpec { return &c.Scheme }))),
 }
 
@@ -48,69 +48,39 @@ func defaultPost() PostSpec     { return PostSpec{Verb: liveVerbs[0], Count: 1} 
 func defaultChoice() SchemeSpec { return SchemeSpec{Flows: Everything} }
 
 var changeBurstFields = []field[BurstSpec]{
-	need(nameField("name", "name of the burst; its flows are called name/sender/0, ...", func(f *BurstSpec) *string { return &f.Name })),
-	need(namesField("from", "NICs that send", func(f *BurstSpec) *[]string { return &f.From })),
-	need(nameField("to", "NIC that receives", func(f *BurstSpec) *string { return &f.To })),
-	integerField("flows_per_sender", "flows of each sender", 1, 1<<16, func(f *BurstSpec) *int { return &f.Flows }),
-	need(messageField("size", func(f *BurstSpec) *unit.Bytes { return &f.Size })),
-	classField("traffic class of the flows", func(f *BurstSpec) *fabric.Priority { return &f.Class }),
+	required(of("name", "name of the burst; its flows are called name/sender/0, ...", identifier, func(f *BurstSpec) *string { return &f.Name })),
+	required(of("from", "NICs that send", nodeList, func(f *BurstSpec) *[]string { return &f.From })),
+	required(of("to", "NIC that receives", identifier, func(f *BurstSpec) *string { return &f.To })),
+	of("flows_per_sender", "flows of each sender", integer[int](1, 1<<16), func(f *BurstSpec) *int { return &f.Flows }),
+	required(of("size", "size of the message", messageSize, func(f *BurstSpec) *unit.Bytes { return &f.Size })),
+	of("class", "traffic class of the flows", dataClass, func(f *BurstSpec) *fabric.Priority { return &f.Class }),
 }
 
 // liveVerbs are the verbs of commands that a change may post.
 var liveVerbs = []string{"put", "get", "send"}
 
 var postFields = []field[PostSpec]{
-	need(nameField("name", "name of the commands", func(p *PostSpec) *string { return &p.Name })),
-	choiceField("verb", "put writes, get reads, send sends a message", liveVerbs, func(p *PostSpec) *string { return &p.Verb }),
-	need(namesField("from", "NICs whose hosts post the commands", func(p *PostSpec) *[]string { return &p.From })),
-	need(namesField("to", "target NICs", func(p *PostSpec) *[]string { return &p.To })),
-	need(quantityField(sizes, "size", "bytes of each command", 1, 1<<31, func(p *PostSpec) *unit.Bytes { return &p.Size })),
-	integerField("count", "commands from each NIC to each target", 1, 1<<20, func(p *PostSpec) *int { return &p.Count }),
-	quantityField(spans, "every", "interval between the commands, 0 to post all at once", 0, longest, func(p *PostSpec) *unit.Time { return &p.Every }),
+	required(of("name", "name of the commands", identifier, func(p *PostSpec) *string { return &p.Name })),
+	of("verb", "put writes, get reads, send sends a message", oneOf(liveVerbs...), func(p *PostSpec) *string { return &p.Verb }),
+	required(of("from", "NICs whose hosts post the commands", nodeList, func(p *PostSpec) *[]string { return &p.From })),
+	required(of("to", "target NICs", nodeList, func(p *PostSpec) *[]string { return &p.To })),
+	required(of("size", "bytes of each command", sizes.from(1, 1<<31), func(p *PostSpec) *unit.Bytes { return &p.Size })),
+	of("count", "commands from each NIC to each target", integer[int](1, 1<<20), func(p *PostSpec) *int { return &p.Count }),
+	of("every", "interval between the commands, 0 to post all at once", times.from(0, longest), func(p *PostSpec) *unit.Time { return &p.Every }),
 }
 
 var choiceFields = []field[SchemeSpec]{
-	need(nameField("name", "name of the scheme", func(c *SchemeSpec) *string { return &c.Name })),
-	textField("flows", "pairs of NICs FROM->TO, each names, ranges, and patterns with *", func(c *SchemeSpec) *string { return &c.Flows }),
+	required(of("name", "name of the scheme", identifier, func(c *SchemeSpec) *string { return &c.Name })),
+	of("flows", "pairs of NICs FROM->TO, each names, ranges, and patterns with *", freeText, func(c *SchemeSpec) *string { return &c.Flows }),
 }
 
-// textField is a field of non-empty text, which is validated elsewhere.
-func textField[T any](key, doc string, at func(*T) *string) field[T] {
-	return field[T]{
-		meta: meta{key: key, doc: doc}, schema: schema{"type": "string", "minLength": 1},
-		read: func(t *T, n *yaml.Node) error {
-			if !isText(n) || n.Value == "" {
-				return fmt.Errorf("invalid value %s: must be a non-empty string", shown(n))
-			}
-			*at(t) = n.Value
-			return nil
-		},
-		write: func(t *T) *yaml.Node {
-			if *at(t) == "" {
-				return nil
-			}
-			return text(*at(t))
-		},
+// keyValue is a setting "KEY=VALUE".
+var keyValue = mapped(freeText.checked(func(line string) error {
+	if !strings.Contains(line, "=") {
+		return fmt.Errorf("invalid setting %q: want NODE.KEY=VALUE", line)
 	}
-}
-
-// assignmentField is a setting "KEY=VALUE".
-func assignmentField[T any](key, doc string, at func(*T) *Setting) field[T] {
-	f := textField[string](key, doc, func(s *string) *string { return s })
-	return field[T]{
-		meta: f.meta, schema: f.schema,
-		read: func(t *T, n *yaml.Node) error {
-			var line string
-			if err := f.read(&line, n); err != nil {
-				return err
-			}
-			name, value, ok := strings.Cut(line, "=")
-			if !ok {
-				return fmt.Errorf("invalid setting %q: want NODE.KEY=VALUE", line)
-			}
-			*at(t) = Setting{name, value}
-			return nil
-		},
-		write: func(t *T) *yaml.Node { return text(at(t).Key + "=" + at(t).Value) },
-	}
-}
+	return nil
+}), func(line string) Setting {
+	key, value, _ := strings.Cut(line, "=")
+	return Setting{key, value}
+}, func(s Setting) string { return s.Key + "=" + s.Value })

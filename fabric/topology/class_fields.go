@@ -2,6 +2,7 @@ package topology
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -19,103 +20,70 @@ const (
 )
 
 var classFields = []field[ClassSettings]{
-	optional(quantityField(sizes, "reserve", "buffer guaranteed to each ingress port of the class", 0, largest, itself), func(c *ClassSettings) **unit.Bytes { return &c.Reserve }),
-	dynamic(optional(alphaField(), func(c *ClassSettings) **int { return &c.Alpha })),
-	static(optional(quantityField(sizes, "limit", "lossy class: bytes of an ingress port beyond its reserve above which frames are dropped", 1, largest, itself), func(c *ClassSettings) **unit.Bytes { return &c.Limit })),
-	static(optional(quantityField(sizes, "xoff", "lossless class: bytes of an ingress port beyond its reserve above which PAUSE is sent", 1, largest, itself), func(c *ClassSettings) **unit.Bytes { return &c.XOFF })),
-	optional(quantityField(sizes, "xon_offset", "lossless class: how far the occupancy must fall below the threshold for RESUME", 0, largest, itself), func(c *ClassSettings) **unit.Bytes { return &c.XON }),
-	optional(quantityField(sizes, "headroom", "lossless class: buffer of each ingress port for what comes in after PAUSE", 0, largest, itself), func(c *ClassSettings) **unit.Bytes { return &c.Headroom }),
-	optional(quantityField(sizes, "kmin", "RED: queue from which on frames of the class are marked", 0, largest, itself), func(c *ClassSettings) **unit.Bytes { return &c.Kmin }),
-	optional(quantityField(sizes, "kmax", "RED: queue above which every frame of the class is marked", 0, largest, itself), func(c *ClassSettings) **unit.Bytes { return &c.Kmax }),
-	optional(numberField("pmax", "RED: probability of a mark of the class at kmax", interval{0, 1, false, false}, func(v *float64) *float64 { return v }), func(c *ClassSettings) **float64 { return &c.Pmax }),
+	of("reserve", "buffer guaranteed to each ingress port of the class", optionalSize(0), func(c *ClassSettings) **unit.Bytes { return &c.Reserve }),
+	replacing([]string{"limit", "xoff"}, func(c *ClassSettings) { c.Limit, c.XOFF = nil, nil },
+		of("alpha", "dynamic threshold: this factor times the free part of the shared buffer", optional(alpha), func(c *ClassSettings) **int { return &c.Alpha })),
+	static("limit", "lossy class: bytes of an ingress port beyond its reserve above which frames are dropped", func(c *ClassSettings) **unit.Bytes { return &c.Limit }),
+	static("xoff", "lossless class: bytes of an ingress port beyond its reserve above which PAUSE is sent", func(c *ClassSettings) **unit.Bytes { return &c.XOFF }),
+	of("xon_offset", "lossless class: how far the occupancy must fall below the threshold before RESUME is sent", optionalSize(0), func(c *ClassSettings) **unit.Bytes { return &c.XON }),
+	of("headroom", "lossless class: buffer of each ingress port for the frames that arrive after PAUSE", optionalSize(0), func(c *ClassSettings) **unit.Bytes { return &c.Headroom }),
+	of("kmin", "RED: queue length from which frames of the class are marked", optionalSize(0), func(c *ClassSettings) **unit.Bytes { return &c.Kmin }),
+	of("kmax", "RED: queue length above which every frame of the class is marked", optionalSize(0), func(c *ClassSettings) **unit.Bytes { return &c.Kmax }),
+	of("pmax", "RED: marking probability of the class at kmax", optional(number(unitInterval)), func(c *ClassSettings) **float64 { return &c.Pmax }),
 }
 
-func itself(v *unit.Bytes) *unit.Bytes { return v }
+func optionalSize(least unit.Bytes) codec[*unit.Bytes] { return optional(sizes.from(least, largest)) }
 
-// optional makes a field that may have no value; its key is then omitted.
-func optional[T, V any](f field[V], at func(*T) **V) field[T] {
-	return field[T]{
-		meta: f.meta, schema: f.schema,
-		read: func(t *T, n *yaml.Node) error {
-			v := new(V)
-			err := f.read(v, n)
-			if err == nil {
-				*at(t) = v
-			}
-			return err
-		},
-		write: func(t *T) *yaml.Node {
-			if *at(t) == nil {
-				return nil
-			}
-			return f.write(*at(t))
-		},
-	}
+// static is a static threshold. It replaces alpha.
+func static(key, doc string, at func(*ClassSettings) **unit.Bytes) field[ClassSettings] {
+	return replacing(nil, func(c *ClassSettings) { c.Alpha = nil }, of(key, doc, optionalSize(1), at))
 }
 
-// dynamic makes a field replace the static thresholds.
-func dynamic(f field[ClassSettings]) field[ClassSettings] {
-	f.excludes = []string{"limit", "xoff"}
-	return before(f, func(c *ClassSettings) { c.Limit, c.XOFF = nil, nil })
-}
-
-// static makes a field replace alpha.
-func static(f field[ClassSettings]) field[ClassSettings] {
-	return before(f, func(c *ClassSettings) { c.Alpha = nil })
-}
-
-// before calls do on the target before it writes a value, if the value is valid.
-func before[T any](f field[T], do func(*T)) field[T] {
+// replacing makes a field clear the settings that it replaces when it is set. A file
+// must not give both in one section.
+func replacing(excludes []string, clear func(*ClassSettings), f field[ClassSettings]) field[ClassSettings] {
 	read := f.read
-	f.read = func(t *T, n *yaml.Node) error {
-		tried := *t
-		if err := read(&tried, n); err != nil {
-			return err
+	f.excludes = excludes
+	f.read = func(c *ClassSettings, n *yaml.Node) error {
+		err := read(c, n)
+		if err == nil {
+			clear(c)
 		}
-		do(t)
-		return read(t, n)
+		return err
 	}
 	return f
 }
 
-// alphaField is a power of 2, stored as its exponent: "1/8", 0.125 or 8.
-func alphaField() field[int] {
+// alpha is a power of 2, stored as its exponent: "1/8", 0.125 or 8.
+var alpha = func() codec[int] {
 	texts, numbers := []string{}, []any{}
 	for e := leastAlpha; e <= mostAlpha; e++ {
 		if e < 0 {
 			texts = append(texts, AlphaText(e))
 		}
-		numbers = append(numbers, power(e))
+		numbers = append(numbers, math.Ldexp(1, e))
 	}
 	limits := fmt.Sprintf("a power of 2 from %s to %s", AlphaText(leastAlpha), AlphaText(mostAlpha))
-	return field[int]{
-		meta:   meta{key: "alpha", doc: "dynamic threshold: the free part of the shared buffer times this", limits: limits},
+	return codec[int]{
+		limits: limits,
 		schema: schema{"anyOf": []schema{{"type": "string", "enum": texts}, {"enum": numbers}}},
-		read: func(v *int, n *yaml.Node) error {
+		read: func(n *yaml.Node) (int, error) {
 			for e := leastAlpha; e <= mostAlpha && n.Kind == yaml.ScalarNode; e++ {
-				number, err := strconv.ParseFloat(n.Value, 64)
-				if n.Value == AlphaText(e) || err == nil && number == power(e) && n.ShortTag() != "!!str" {
-					*v = e
-					return nil
+				v, err := strconv.ParseFloat(n.Value, 64)
+				if n.Value == AlphaText(e) || err == nil && v == math.Ldexp(1, e) && n.ShortTag() != "!!str" {
+					return e, nil
 				}
 			}
-			return fmt.Errorf("%s is no alpha, want %s, like 1/8", shown(n), limits)
+			return 0, fmt.Errorf("%s is not %s, like 1/8", shown(n), limits)
 		},
-		write: func(v *int) *yaml.Node {
-			if *v < 0 {
-				return text(AlphaText(*v))
+		write: func(e int) *yaml.Node {
+			if e < 0 {
+				return text(AlphaText(e))
 			}
-			return plain(AlphaText(*v))
+			return plain(AlphaText(e))
 		},
 	}
-}
-
-func power(exponent int) float64 {
-	if exponent < 0 {
-		return 1 / float64(int(1)<<-exponent)
-	}
-	return float64(int(1) << exponent)
-}
+}()
 
 // AlphaText formats 2 to the power of exponent as an alpha, "1/8" or "8".
 func AlphaText(exponent int) string {
@@ -128,8 +96,8 @@ func AlphaText(exponent int) string {
 // classSections returns the sections class0 to class7 of a switch.
 func classSections() (sections []field[SwitchSettings]) {
 	for class := range fabric.Priority(fabric.Priorities) {
-		doc := fmt.Sprintf("settings of traffic class %d; it has those of the switch where it has none of its own", class)
-		sections = append(sections, inner(classKey(class), doc, reference("class"), lift(classFields, func(s *SwitchSettings) *ClassSettings { return &s.Classes[class] })))
+		doc := fmt.Sprintf("settings of traffic class %d, which override those of the switch", class)
+		sections = append(sections, nested(classKey(class), doc, reference("class"), lift(classFields, func(s *SwitchSettings) *ClassSettings { return &s.Classes[class] })))
 	}
 	return sections
 }

@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -25,35 +24,20 @@ func newCommandForm() commandForm {
 }
 
 var commandFields = []field[commandForm]{
-	fixed(need(nameField("name", "name of the commands", func(c *commandForm) *string { return &c.Name }))),
-	choiceField("verb", "what they ask for: put writes, get reads, send is a message, fetch-add and compare-swap change a word; append and search are for the NIC's own lists",
-		verbs(), func(c *commandForm) *string { return &c.Verb }),
-	need(namesField("from", "NICs whose hosts post them", func(c *commandForm) *[]string { return &c.from })),
-	omitEmpty(namesField("to", "NICs that they are for; append and search have none", func(c *commandForm) *[]string { return &c.to }),
-		func(c *commandForm) *[]string { return &c.to }),
-	quantityField(sizes, "size", "bytes of each; an atomic has 8", 1, 1<<31, func(c *commandForm) *unit.Bytes { return &c.Size }),
-	integerField("count", "how many from each NIC to each other", 1, 1<<20, func(c *commandForm) *int { return &c.Count }),
-	quantityField(spans, "at", "when the first is posted", 0, longest, func(c *commandForm) *unit.Time { return &c.At }),
-	quantityField(spans, "every", "how much later each further one is posted, 0 for all at once", 0, longest, func(c *commandForm) *unit.Time { return &c.Every }),
-	integerField("class", "traffic class of requests and responses", 0, classes, func(c *commandForm) *fabric.Priority { return &c.Class }),
-	integerField("address", "where in the target's memory; an atomic wants a multiple of 8", 0, 1<<40, func(c *commandForm) *uint64 { return &c.Address }),
-	integerField("operand", "what an atomic adds or swaps in", 0, 1<<64-1, func(c *commandForm) *uint64 { return &c.Operand }),
-	integerField("expected", "what the word must hold for compare-swap", 0, 1<<64-1, func(c *commandForm) *uint64 { return &c.Expected }),
-	integerField("urgency", "what arbitration by priority goes by; the higher one goes first", 0, 7, func(c *commandForm) *int { return &c.Urgency }),
-	omitZero(nameField("after", "commands that stand above and must be complete at the same NIC first", func(c *commandForm) *string { return &c.After }),
-		func(c *commandForm) *string { return &c.After }),
-}
-
-// omitEmpty omits the key if its list is empty.
-func omitEmpty[T any](f field[T], at func(*T) *[]string) field[T] {
-	write := f.write
-	f.write = func(t *T) *yaml.Node {
-		if len(*at(t)) == 0 {
-			return nil
-		}
-		return write(t)
-	}
-	return f
+	fixed(required(of("name", "name of the commands", identifier, func(c *commandForm) *string { return &c.Name }))),
+	of("verb", "operation: put writes, get reads, send is a message, fetch-add and compare-swap are atomics; append and search are for the NIC's own lists", oneOf(verbs...), func(c *commandForm) *string { return &c.Verb }),
+	required(of("from", "NICs whose hosts post them", nodeList, func(c *commandForm) *[]string { return &c.from })),
+	of("to", "target NICs; append and search have none", nodeList.omit(isEmpty), func(c *commandForm) *[]string { return &c.to }),
+	of("size", "bytes of each command; an atomic has 8", sizes.from(1, 1<<31), func(c *commandForm) *unit.Bytes { return &c.Size }),
+	of("count", "number of commands per pair of NICs", integer[int](1, 1<<20), func(c *commandForm) *int { return &c.Count }),
+	of("at", "when the first command is posted", times.from(0, longest), func(c *commandForm) *unit.Time { return &c.At }),
+	of("every", "time between commands of a pair, 0 to post all at once", times.from(0, longest), func(c *commandForm) *unit.Time { return &c.Every }),
+	of("class", "traffic class of requests and responses", integer[fabric.Priority](0, classes), func(c *commandForm) *fabric.Priority { return &c.Class }),
+	of("address", "address in the target's memory; a multiple of 8 for an atomic", integer[uint64](0, 1<<40), func(c *commandForm) *uint64 { return &c.Address }),
+	of("operand", "value that an atomic adds or swaps in", integer[uint64](0, 1<<64-1), func(c *commandForm) *uint64 { return &c.Operand }),
+	of("expected", "expected value of compare-swap", integer[uint64](0, 1<<64-1), func(c *commandForm) *uint64 { return &c.Expected }),
+	of("urgency", "priority in arbitration; higher values go first", integer[int](0, 7), func(c *commandForm) *int { return &c.Urgency }),
+	of("after", "commands listed above that must complete first at the same NIC", identifier.omit(isZero), func(c *commandForm) *string { return &c.After }),
 }
 
 // unlessDefault omits all keys if all settings have their defaults: most NICs have no
@@ -75,87 +59,53 @@ func unlessDefault(fields []field[EngineSettings]) []field[EngineSettings] {
 
 // engineFields are the settings of a NIC that concern commands.
 var engineFields = []field[EngineSettings]{
-	quantityField(rates, "absorb", "rate at which the host takes in what arrives, 0 for that of the link", 0, fastest, func(e *EngineSettings) *unit.Rate { return &e.Absorb }),
-	quantityField(sizes, "rx_buffer", "receive buffer of a host that absorbs more slowly than its link, 0 for what comes in up to and after PAUSE", 0, 64*unit.Megabyte, func(e *EngineSettings) *unit.Bytes { return &e.Buffer }),
-	quantityField(sizes, "rx_xoff", "occupancy of the receive buffer above which the NIC sends PAUSE, 0 for what the link carries in 1us", 0, 64*unit.Megabyte, func(e *EngineSettings) *unit.Bytes { return &e.XOFF }),
-	quantityField(sizes, "rx_xon_offset", "how far the occupancy must fall below the threshold for RESUME", 1, 64*unit.Megabyte, func(e *EngineSettings) *unit.Bytes { return &e.XON }),
-	integerField("rx_quanta", "pause time of a PAUSE frame of the NIC in units of 512 bit times", 1, 65535, func(e *EngineSettings) *uint16 { return &e.Quanta }),
-	choiceField("pacing", "what holds data requests back: off is nothing, bucket is tokens for the responses, outstanding is the responses that are not in",
-		[]shaper.Pacing{shaper.PacingOff, shaper.PacingBucket, shaper.PacingOutstanding}, func(e *EngineSettings) *shaper.Pacing { return &e.Pacing }),
-	quantityField(rates, "pacing_rate", "rate of the responses that are asked for, 0 for what the NIC absorbs", 0, fastest, func(e *EngineSettings) *unit.Rate { return &e.Rate }),
-	quantityField(sizes, "pacing_burst", "depth of the IN buckets", 1, 64*unit.Megabyte, func(e *EngineSettings) *unit.Bytes { return &e.Burst }),
-	choiceField("pacing_gate", "when a response may be asked for: full is tokens for all of it, credit is any tokens",
-		[]shaper.Gate{shaper.GateFull, shaper.GateCredit}, func(e *EngineSettings) *shaper.Gate { return &e.Gate }),
-	quantityField(sizes, "pacing_header", "header of a response packet as its length is computed", 0, 1000, func(e *EngineSettings) *unit.Bytes { return &e.Length.Header }),
-	integerField("pacing_payload_scale", "how many times the payload of a response packet counts in its length", 1, command.MaxScale, func(e *EngineSettings) *int { return &e.Length.Scale }),
-	integerField("pacing_payload_shift", "power of 2 that divides the payload of a response packet in its length", 0, command.MaxShift, func(e *EngineSettings) *int { return &e.Length.Shift }),
-	quantityField(sizes, "pacing_outstanding", "pacing outstanding: responses that may be asked for and not in, 0 for any", 0, largest, func(e *EngineSettings) *unit.Bytes { return &e.Outstanding }),
-	quantityField(sizes, "pacing_period_bytes", "pacing outstanding: responses that may be asked for in a period, 0 for any", 0, largest, func(e *EngineSettings) *unit.Bytes { return &e.PeriodBytes }),
-	quantityField(spans, "pacing_period", "pacing outstanding: the period", 0, longest, func(e *EngineSettings) *unit.Time { return &e.Period }),
-	quantityField(rates, "out_rate", "rate of what commands and responses send, 0 for no limit", 0, fastest, func(e *EngineSettings) *unit.Rate { return &e.OutRate }),
-	quantityField(sizes, "out_burst", "depth of the OUT buckets", 1, 64*unit.Megabyte, func(e *EngineSettings) *unit.Bytes { return &e.OutBurst }),
-	choiceField("unit_policy", "whose packet goes next among the units of a class: in turn, the one with most waiting, the most urgent, or the one with fewest packets outstanding",
-		shaper.Policies, func(e *EngineSettings) *shaper.Policy { return &e.Policy }),
-	integerField("get_limit", "data requests that a unit may have outstanding", 1, 2047, func(e *EngineSettings) *int { return &e.GetLimit }),
-	integerField("put_limit", "other packets that a unit may have outstanding", 1, 2047, func(e *EngineSettings) *int { return &e.PutLimit }),
-	quantityField(sizes, "sub_request", "data that one request asks for, 0 for what one response packet carries", 0, unit.Megabyte, func(e *EngineSettings) *unit.Bytes { return &e.SubRequest }),
-	integerField("units", "chopping units that cut commands", 1, shaper.MaxUnits-1, func(e *EngineSettings) *int { return &e.Units }),
-	integerField("response_units", "units that send responses", 1, shaper.MaxUnits-1, func(e *EngineSettings) *int { return &e.ResponseUnits }),
-	integerField("flow_queues", "flow queues", 1, 4096, func(e *EngineSettings) *int { return &e.FlowQueues }),
-	integerField("flow_slots", "commands that a flow queue holds", 1, 1<<16, func(e *EngineSettings) *int { return &e.FlowSlots }),
-	integerField("command_slots", "commands that a command queue holds", 1, 1<<20, func(e *EngineSettings) *int { return &e.CommandSlots }),
-	integerField("retries", "how often a request is sent again before its connection fails, 0 for no limit", 0, 255, func(e *EngineSettings) *int { return &e.Retries }),
-	shapingField(),
+	of("absorb", "rate at which the host absorbs received data, 0 for the rate of the link", rates.from(0, fastest), func(e *EngineSettings) *unit.Rate { return &e.Absorb }),
+	of("rx_buffer", "receive buffer of a host that absorbs more slowly than its link, 0 for rx_xoff plus headroom", sizes.from(0, 64*unit.Megabyte), func(e *EngineSettings) *unit.Bytes { return &e.Buffer }),
+	of("rx_xoff", "occupancy of the receive buffer above which the NIC sends PAUSE, 0 for 1us at link rate", sizes.from(0, 64*unit.Megabyte), func(e *EngineSettings) *unit.Bytes { return &e.XOFF }),
+	of("rx_xon_offset", "how far the occupancy must fall below the threshold before RESUME is sent", sizes.from(1, 64*unit.Megabyte), func(e *EngineSettings) *unit.Bytes { return &e.XON }),
+	of("rx_quanta", "pause time of the NIC's PAUSE frames in units of 512 bit times", integer[uint16](1, 65535), func(e *EngineSettings) *uint16 { return &e.Quanta }),
+	of("pacing", "pacing of data requests: off, by token buckets for the responses (bucket), or by outstanding responses", oneOf(shaper.PacingOff, shaper.PacingBucket, shaper.PacingOutstanding), func(e *EngineSettings) *shaper.Pacing { return &e.Pacing }),
+	of("pacing_rate", "rate of requested responses, 0 for the rate that the host absorbs", rates.from(0, fastest), func(e *EngineSettings) *unit.Rate { return &e.Rate }),
+	of("pacing_burst", "depth of the IN buckets", sizes.from(1, 64*unit.Megabyte), func(e *EngineSettings) *unit.Bytes { return &e.Burst }),
+	of("pacing_gate", "tokens needed to request a response: full is enough for all of it, credit is any", oneOf(shaper.GateFull, shaper.GateCredit), func(e *EngineSettings) *shaper.Gate { return &e.Gate }),
+	of("pacing_header", "header length assumed for response packets", sizes.from(0, 1000), func(e *EngineSettings) *unit.Bytes { return &e.Length.Header }),
+	of("pacing_payload_scale", "factor of the payload in the assumed length of response packets", integer[int](1, command.MaxScale), func(e *EngineSettings) *int { return &e.Length.Scale }),
+	of("pacing_payload_shift", "power of 2 that divides the payload in the assumed length of response packets", integer[int](0, command.MaxShift), func(e *EngineSettings) *int { return &e.Length.Shift }),
+	of("pacing_outstanding", "pacing outstanding: limit of outstanding responses, 0 for none", sizes.from(0, largest), func(e *EngineSettings) *unit.Bytes { return &e.Outstanding }),
+	of("pacing_period_bytes", "pacing outstanding: limit of responses requested in a period, 0 for none", sizes.from(0, largest), func(e *EngineSettings) *unit.Bytes { return &e.PeriodBytes }),
+	of("pacing_period", "pacing outstanding: the period", times.from(0, longest), func(e *EngineSettings) *unit.Time { return &e.Period }),
+	of("out_rate", "TX rate of commands and responses, 0 for no limit", rates.from(0, fastest), func(e *EngineSettings) *unit.Rate { return &e.OutRate }),
+	of("out_burst", "depth of the OUT buckets", sizes.from(1, 64*unit.Megabyte), func(e *EngineSettings) *unit.Bytes { return &e.OutBurst }),
+	of("unit_policy", "arbitration between the units of a class: round robin, longest queue, highest urgency, or fewest outstanding packets", oneOf(shaper.Policies...), func(e *EngineSettings) *shaper.Policy { return &e.Policy }),
+	of("get_limit", "outstanding data requests per unit", integer[int](1, 2047), func(e *EngineSettings) *int { return &e.GetLimit }),
+	of("put_limit", "outstanding other packets per unit", integer[int](1, 2047), func(e *EngineSettings) *int { return &e.PutLimit }),
+	of("sub_request", "data per request, 0 for the payload of one response packet", sizes.from(0, unit.Megabyte), func(e *EngineSettings) *unit.Bytes { return &e.SubRequest }),
+	of("units", "chopping units", integer[int](1, shaper.MaxUnits-1), func(e *EngineSettings) *int { return &e.Units }),
+	of("response_units", "units for responses", integer[int](1, shaper.MaxUnits-1), func(e *EngineSettings) *int { return &e.ResponseUnits }),
+	of("flow_queues", "flow queues", integer[int](1, 4096), func(e *EngineSettings) *int { return &e.FlowQueues }),
+	of("flow_slots", "capacity of a flow queue in commands", integer[int](1, 1<<16), func(e *EngineSettings) *int { return &e.FlowSlots }),
+	of("command_slots", "capacity of a command queue in commands", integer[int](1, 1<<20), func(e *EngineSettings) *int { return &e.CommandSlots }),
+	of("retries", "retransmissions of a request before its connection fails, 0 for no limit", integer[int](0, 255), func(e *EngineSettings) *int { return &e.Retries }),
+	of("shaping", "shares of single traffic classes of commands; at most five, as in the hardware", shaping, func(e *EngineSettings) *[]ShapingSettings { return &e.Shaping }),
 }
 
 var shapingFields = []field[ShapingSettings]{
-	need(integerField("class", "traffic class", 0, classes, func(c *ShapingSettings) *fabric.Priority { return &c.Class })),
-	integerField("out_share", "percent of what the NIC sends that the class is assured of", 0, 100, func(c *ShapingSettings) *int { return &c.OutShare }),
-	integerField("out_ceiling", "percent of what the NIC sends that the class may have", 1, 100, func(c *ShapingSettings) *int { return &c.OutCeiling }),
-	integerField("in_share", "percent of the responses that the class is assured of", 0, 100, func(c *ShapingSettings) *int { return &c.InShare }),
-	integerField("in_ceiling", "percent of the responses that the class may have", 1, 100, func(c *ShapingSettings) *int { return &c.InCeiling }),
-	integerField("weight", "share of requests among what is equally urgent", 1, maxWeight, func(c *ShapingSettings) *int { return &c.Weight }),
-	integerField("response_weight", "the same of responses", 1, maxWeight, func(c *ShapingSettings) *int { return &c.ResponseWeight }),
-	integerField("urgency", "urgency of requests; the higher one goes first", 0, 7, func(c *ShapingSettings) *int { return &c.Urgency }),
-	integerField("response_urgency", "the same of responses", 0, 7, func(c *ShapingSettings) *int { return &c.ResponseUrgency }),
+	required(of("class", "traffic class", integer[fabric.Priority](0, classes), func(c *ShapingSettings) *fabric.Priority { return &c.Class })),
+	of("out_share", "guaranteed share of the NIC's TX rate in percent", integer[int](0, 100), func(c *ShapingSettings) *int { return &c.OutShare }),
+	of("out_ceiling", "maximum share of the NIC's TX rate in percent", integer[int](1, 100), func(c *ShapingSettings) *int { return &c.OutCeiling }),
+	of("in_share", "guaranteed share of the responses in percent", integer[int](0, 100), func(c *ShapingSettings) *int { return &c.InShare }),
+	of("in_ceiling", "maximum share of the responses in percent", integer[int](1, 100), func(c *ShapingSettings) *int { return &c.InCeiling }),
+	of("weight", "weight of requests among equally urgent ones", integer[int](1, maxWeight), func(c *ShapingSettings) *int { return &c.Weight }),
+	of("response_weight", "weight of responses among equally urgent ones", integer[int](1, maxWeight), func(c *ShapingSettings) *int { return &c.ResponseWeight }),
+	of("urgency", "urgency of requests; higher values go first", integer[int](0, 7), func(c *ShapingSettings) *int { return &c.Urgency }),
+	of("response_urgency", "urgency of responses; higher values go first", integer[int](0, 7), func(c *ShapingSettings) *int { return &c.ResponseUrgency }),
 }
 
-// shapingField is the list of classes with shares of their own.
-func shapingField() field[EngineSettings] {
-	return field[EngineSettings]{
-		meta:   meta{key: "shaping", doc: "traffic classes of commands with shares of their own; at most five, as in the hardware"},
-		schema: schema{"type": "array", "maxItems": maxShaping, "items": section(shapingFields, DefaultShaping())},
-		read: func(e *EngineSettings, n *yaml.Node) error {
-			if n.Kind != yaml.SequenceNode || len(n.Content) > maxShaping {
-				return fmt.Errorf("want a list of at most %d classes, like [{class: 3, out_ceiling: 50}]", maxShaping)
-			}
-			var list []ShapingSettings
-			for _, item := range n.Content {
-				one := DefaultShaping()
-				var c collector
-				readSection(&c, item, "", shapingFields, &one, newSource("", item.Line))
-				for _, f := range c.list {
-					return errors.New(f.Key + ": " + f.What)
-				}
-				for _, other := range list {
-					if other.Class == one.Class {
-						return fmt.Errorf("class %d comes twice", one.Class)
-					}
-				}
-				list = append(list, one)
-			}
-			e.Shaping = list
-			return nil
-		},
-		write: func(e *EngineSettings) *yaml.Node {
-			list := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
-			for i := range e.Shaping {
-				list.Content = append(list.Content, written(shapingFields, &e.Shaping[i]))
-			}
-			return list
-		},
-	}
-}
+// shaping is the list of classes with shares of their own.
+var shaping = list(
+	array{want: fmt.Sprintf("a list of at most %d classes, like [{class: 3, out_ceiling: 50}]", maxShaping), max: maxShaping},
+	object(shapingFields, DefaultShaping()),
+	func(s ShapingSettings) string { return classLabel(s.Class) })
 
 // maxShaping is the number of branches in the hardware.
 const maxShaping = 5

@@ -193,4 +193,4 @@ func DefaultEngine() EngineSettings {
 const maxUnits = shaper.MaxUnits
 
 // verbs lists the verbs of commands.
-func verbs() []string { return append(slices.Clone(command.Verbs()), Append, Search) }
+var verbs = append(slices.Clone(command.Verbs()), Append, Search)

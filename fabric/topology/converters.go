@@ -3,55 +3,36 @@ package topology
 import (
 	"slices"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/switching/rttx"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// The converter of ECN into RTT, configured per switch (package rttx). [00nn] is a
-// paragraph of its document.
+// The converter of ECN into RTT, configured per switch (package rttx). RTTX [00nn] is a
+// paragraph of its document (docs/requirements.md).
 var rttxFields = []field[rttx.Params]{
-	cite("[0048]", choiceField("key", "fields that tell a flow: addresses, ports and protocol, or addresses, UDP ports and QPN",
-		[]rttx.Key{rttx.KeyFiveTuple, rttx.KeyQueuePair}, func(p *rttx.Params) *rttx.Key { return &p.Key })),
-	cite("own: as wide as the hash units of programmable switches", integerField("key_bits", "width of the FlowKey, the hash of these fields", 1, 64, func(p *rttx.Params) *int { return &p.KeyBits })),
-	cite("own: by the rule of [0051] alone, mirror, no RoCEv2 packet matches", choiceField("match", "how a return packet finds its flow: by the queue pairs of the control plane, or by swapping addresses and ports",
-		[]rttx.Match{rttx.MatchPairs, rttx.MatchMirror}, func(p *rttx.Params) *rttx.Match { return &p.Match })),
-	cite("own", integerField("table", "flows that the flow table holds; any other flow passes untouched", 1, rttx.MaxTable, func(p *rttx.Params) *int { return &p.Table })),
-	cite("own: two base RTTs", quantityField(spans, "age", "silence after which a flow counts as not congested, 0 for twice the longest base RTT of the flows", 0, longest, func(p *rttx.Params) *unit.Time { return &p.Age })),
-	cite("[0044]", choiceField("judge", "what is a congestion event beside CE and the class's own marking law, when a packet comes in: nothing, the queue that it finds, the delay of that queue at line rate, or the shared buffer in use",
-		[]rttx.Judge{rttx.JudgeCE, rttx.JudgeQueue, rttx.JudgeDelay, rttx.JudgeOccupancy}, func(p *rttx.Params) *rttx.Judge { return &p.Judge })),
-	cite("K_min of DCQCN, SIGCOMM'15", quantityField(sizes, "queue", "judge queue: an event from here on", 0, largest, func(p *rttx.Params) *unit.Bytes { return &p.Queue })),
-	cite("own: K_min of DCQCN at 40 Gbit/s", quantityField(spans, "delay", "judge delay: an event from here on", 0, longest, func(p *rttx.Params) *unit.Time { return &p.Delay })),
-	cite("own: K_min of DCQCN at each of 20 ports", quantityField(sizes, "occupancy", "judge occupancy: an event from here on", 0, largest, func(p *rttx.Params) *unit.Bytes { return &p.Occupancy })),
-	cite("[0049]", integerField("window", "forward packets of a window", 1, rttx.MaxWindow, func(p *rttx.Params) *int { return &p.Window })),
-	cite("[0060]", choiceField("way", "how the increment follows from the level: D, f(level) D, max(P_max, f(level)) D, or table 1",
-		[]rttx.Way{rttx.WayFixed, rttx.WayGraded, rttx.WayProbabilistic, rttx.WayTable}, func(p *rttx.Params) *rttx.Way { return &p.Way })),
-	cite("[0066]", integerField("levels", "N, the highest level; table 1 wants 4", 1, rttx.MaxLevels, func(p *rttx.Params) *int { return &p.Levels })),
-	cite("[0056]", choiceField("bound", "what P_max, the switch's pmax, is to the increment: max makes it a floor, min a cap",
-		[]rttx.Bound{rttx.BoundMax, rttx.BoundMin}, func(p *rttx.Params) *rttx.Bound { return &p.Bound })),
-	cite("[0065] at 100 Gbit/s, else [0060]", incrementField()),
-	cite("[0068] where the senders can see it", stampField()),
-	cite("[0050]", choiceField("clear", "what stands in the place of CE that was counted",
-		[]rttx.Clear{rttx.ClearNotECT, rttx.ClearECT0}, func(p *rttx.Params) *rttx.Clear { return &p.Clear })),
-}
-
-var converterFields = prefixed("rttx_", lift(rttxFields, func(s *SwitchSettings) *rttx.Params { return &s.RTTX }))
-
-// stampField is the timestamp that the converter rewrites. If it is omitted, the RTT
-// setting of the senders determines it.
-func stampField() field[rttx.Params] {
-	f := choiceField("stamp", "timestamp that is rewritten; without it, ts if any sender has rtt echo, else tr",
-		[]rttx.Stamp{rttx.StampReceived, rttx.StampSent}, func(p *rttx.Params) *rttx.Stamp { return &p.Stamp })
-	write := f.write
-	f.write = func(p *rttx.Params) *yaml.Node {
-		if p.Stamp == "" {
-			return nil
-		}
-		return write(p)
-	}
-	return f
+	cite("RTTX [0048]", of("key", "fields that identify a flow: addresses, ports and protocol, or addresses, UDP ports and QPN",
+		oneOf(rttx.KeyFiveTuple, rttx.KeyQueuePair), func(p *rttx.Params) *rttx.Key { return &p.Key })),
+	cite("own: as wide as the hash units of programmable switches", of("key_bits", "width of the FlowKey, the hash of these fields", integer[int](1, 64), func(p *rttx.Params) *int { return &p.KeyBits })),
+	cite("own: no RoCEv2 packet matches by the rule of RTTX [0051] alone (mirror)", of("match", "how a return packet is matched to its flow: by the queue pairs known to the control plane, or by swapping addresses and ports",
+		oneOf(rttx.MatchPairs, rttx.MatchMirror), func(p *rttx.Params) *rttx.Match { return &p.Match })),
+	cite("own", of("table", "capacity of the flow table; packets of other flows pass unchanged", integer[int](1, rttx.MaxTable), func(p *rttx.Params) *int { return &p.Table })),
+	cite("own: two base RTTs", of("age", "idle time after which a flow counts as not congested, 0 for twice the longest base RTT of the flows", times.from(0, longest), func(p *rttx.Params) *unit.Time { return &p.Age })),
+	cite("RTTX [0044]", of("judge", "congestion events of arriving packets, in addition to CE and the class's marking law: none, queue length, queueing delay at line rate, or shared buffer occupancy",
+		oneOf(rttx.JudgeCE, rttx.JudgeQueue, rttx.JudgeDelay, rttx.JudgeOccupancy), func(p *rttx.Params) *rttx.Judge { return &p.Judge })),
+	cite("K_min of DCQCN, SIGCOMM'15", of("queue", "judge queue: threshold of a congestion event", sizes.from(0, largest), func(p *rttx.Params) *unit.Bytes { return &p.Queue })),
+	cite("own: K_min of DCQCN at 40 Gbit/s", of("delay", "judge delay: threshold of a congestion event", times.from(0, longest), func(p *rttx.Params) *unit.Time { return &p.Delay })),
+	cite("own: K_min of DCQCN at each of 20 ports", of("occupancy", "judge occupancy: threshold of a congestion event", sizes.from(0, largest), func(p *rttx.Params) *unit.Bytes { return &p.Occupancy })),
+	cite("RTTX [0049]", of("window", "forward packets per window", integer[int](1, rttx.MaxWindow), func(p *rttx.Params) *int { return &p.Window })),
+	cite("RTTX [0060]", of("way", "formula of the increment for a congestion level: D, f(level) D, max(P_max, f(level)) D, or table 1",
+		oneOf(rttx.WayFixed, rttx.WayGraded, rttx.WayProbabilistic, rttx.WayTable), func(p *rttx.Params) *rttx.Way { return &p.Way })),
+	cite("RTTX [0066]", of("levels", "N, the highest congestion level; table 1 requires 4", integer[int](1, rttx.MaxLevels), func(p *rttx.Params) *int { return &p.Levels })),
+	cite("RTTX [0056]", of("bound", "how P_max, the switch's pmax, bounds the increment: max makes it a floor, min a cap", oneOf(rttx.BoundMax, rttx.BoundMin), func(p *rttx.Params) *rttx.Bound { return &p.Bound })),
+	cite("RTTX [0065] at 100 Gbit/s, otherwise RTTX [0060]", of("d", "base increment D; 0 for buffer x 8 / (number of ports x port rate); auto for min_rtt / (2 beta) of timely-rttx, so that the largest increment cuts the rate as ECN would; "+
+		"by default, 2us at switches whose ports all have 100Gbps, otherwise auto", baseIncrement, func(p *rttx.Params) *unit.Time { return &p.D })),
+	cite("RTTX [0068] where the senders can see it", of("stamp", "timestamp that is rewritten; by default, ts if any sender has rtt echo, otherwise tr",
+		oneOf(rttx.StampReceived, rttx.StampSent).omit(isZero), func(p *rttx.Params) *rttx.Stamp { return &p.Stamp })),
+	cite("RTTX [0050]", of("clear", "ECN codepoint that replaces CE once it is counted", oneOf(rttx.ClearNotECT, rttx.ClearECT0), func(p *rttx.Params) *rttx.Clear { return &p.Clear })),
 }
 
 // defaultRTTX returns the published settings. It leaves open the values that the rest
@@ -106,18 +87,18 @@ func (b *builder) checkConverters() {
 		}
 		p, src := n.Switch.RTTX, b.nodes[i]
 		if p.Way == rttx.WayTable && p.Levels != rttx.TableLevels {
-			b.fault(src.of("rttx_levels"), "%d does not fit table 1, want %d, or another rttx_way", p.Levels, rttx.TableLevels)
+			b.fault(src.of("rttx_levels"), "%d does not match table 1, want %d, or another rttx_way", p.Levels, rttx.TableLevels)
 		}
 		if p.Stamp == rttx.StampReceived && echo != nil {
-			b.fault(src.of("rttx_stamp"), "%s changes nothing that %s sees, whose rtt is %s: want ts here, or rtt %s there",
+			b.fault(src.of("rttx_stamp"), "%s does not affect %s, whose rtt is %s: want ts here, or rtt %s there",
 				p.Stamp, b.s.Nodes[echo.From].Name, cc.RTTEcho, cc.RTTReceiver)
 		}
 		switch mirror := p.Match == rttx.MatchMirror; {
 		case mirror && p.Key != rttx.KeyFiveTuple:
-			b.fault(src.of("rttx_match"), "%s finds no flow by rttx_key %s, since the QPN of a return packet is the sender's: want rttx_key %s",
+			b.fault(src.of("rttx_match"), "%s cannot match by rttx_key %s, because return packets carry the sender's QPN: want rttx_key %s",
 				p.Match, p.Key, rttx.KeyFiveTuple)
 		case mirror && plain != nil:
-			b.fault(src.of("rttx_match"), "%s finds no flow of %s, whose ack_ports are plain: want pairs here, or ack_ports mirrored there",
+			b.fault(src.of("rttx_match"), "%s cannot match the ACKs of %s, whose ack_ports is plain: want pairs here, or ack_ports mirrored there",
 				p.Match, b.s.Nodes[plain.To].Name)
 		}
 	}

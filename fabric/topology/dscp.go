@@ -1,11 +1,7 @@
 package topology
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/rackfab/rackfab/fabric"
 )
@@ -65,80 +61,11 @@ func (s *Scenario) CodePoint(class fabric.Priority) (uint8, bool) {
 
 func selector(class fabric.Priority) uint8 { return 8 * uint8(class) }
 
-// dscpField is a mapping from code points to classes.
-func dscpField[T any](doc string, at func(*T) *[]CodePoint) field[T] {
-	return field[T]{
-		meta: meta{key: "dscp", doc: doc}, schema: dscpSchema(),
-		read: func(t *T, n *yaml.Node) error {
-			list, err := readCodePoints(n)
-			if err == nil {
-				*at(t) = list
-			}
-			return err
-		},
-		write: func(t *T) *yaml.Node {
-			if len(*at(t)) == 0 {
-				return nil
-			}
-			m := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
-			for _, c := range *at(t) {
-				m.Content = append(m.Content, plain(strconv.Itoa(int(c.DSCP))), plain(strconv.Itoa(int(c.Class))))
-			}
-			return m
-		},
-	}
-}
-
-// readCodePoints returns the list in the order of code points, or nil if it is empty.
-func readCodePoints(n *yaml.Node) (list []CodePoint, err error) {
-	if n.Kind != yaml.MappingNode {
-		return nil, fmt.Errorf("%s is no mapping from DSCP to class, like {26: 3, 48: 6}", shown(n))
-	}
-	for i := 0; i < len(n.Content); i += 2 {
-		dscp, err := parseInteger(n.Content[i], 0, 63)
-		if err != nil {
-			return nil, fmt.Errorf("DSCP %w", err)
-		}
-		class, err := parseInteger(n.Content[i+1], 0, classes)
-		if err != nil {
-			return nil, fmt.Errorf("class %w", err)
-		}
-		list = append(list, CodePoint{uint8(dscp), fabric.Priority(class)})
-	}
-	slices.SortFunc(list, func(a, b CodePoint) int { return int(a.DSCP) - int(b.DSCP) })
-	for i := 1; i < len(list); i++ {
-		if list[i].DSCP == list[i-1].DSCP {
-			return nil, fmt.Errorf("DSCP %d comes twice", list[i].DSCP)
-		}
-	}
-	return list, nil
-}
-
-func dscpSchema() schema {
-	return schema{
-		"type": "object", "additionalProperties": classSchema(),
-		"propertyNames": schema{"pattern": "^([0-9]|[1-5][0-9]|6[0-3])$"},
-	}
-}
-
-// classField is the traffic class of data. The key is omitted for DataClass.
-func classField[T any](doc string, at func(*T) *fabric.Priority) field[T] {
-	f := integerField("class", doc+", "+strconv.Itoa(int(DataClass))+" unless it is given", 0, classes, at)
-	write := f.write
-	f.write = func(t *T) *yaml.Node {
-		if *at(t) == DataClass {
-			return nil
-		}
-		return write(t)
-	}
-	return f
-}
-
 // checkClassOf checks that NICs can send data in a class: the class needs a code
 // point, and must differ from the control class of each NIC.
 func (b *builder) checkClassOf(class fabric.Priority, at place, nics ...int) {
 	if _, ok := b.s.CodePoint(class); !ok {
-		b.fault(at, "no DSCP is in class %d, want one in dscp, like {%d: %d}", class, selector(class), class)
+		b.fault(at, "no DSCP maps to class %d, want one in dscp, like {%d: %d}", class, selector(class), class)
 		return
 	}
 	for _, i := range nics {

@@ -114,19 +114,19 @@ func mustParseWith(t *testing.T, text string, settings ...string) *Scenario {
 
 func TestFaultsOfCodePointsAndClasses(t *testing.T) {
 	for _, c := range []struct{ old, with, want string }{
-		{"scheme: pcn", "scheme: pcn\ndscp: {64: 1}", `dscp: DSCP "64" is no whole number from 0 to 63`},
-		{"scheme: pcn", "scheme: pcn\ndscp: {1: 8}", `dscp: class "8" is no whole number from 0 to 7`},
-		{"scheme: pcn", "scheme: pcn\ndscp: [1]", "dscp: a list is no mapping from DSCP to class, like {26: 3, 48: 6}"},
-		{"scheme: pcn", "scheme: pcn\ndscp: {26: 0, 24: 0}", "dscp: no DSCP is in class 3, want one in dscp, like {24: 3}"},
-		{"scheme: pcn", "scheme: pcn\ndscp: {48: 0}", "control_class: no DSCP is in class 6, want one in dscp, like {48: 6}"},
-		{"size: 1MB", "size: 1MB, class: 8", `flows[0].class: "8" is no whole number from 0 to 7`},
+		{"scheme: pcn", "scheme: pcn\ndscp: {64: 1}", `dscp: DSCP "64" is not an integer from 0 to 63`},
+		{"scheme: pcn", "scheme: pcn\ndscp: {1: 8}", `dscp: DSCP 1: "8" is not an integer from 0 to 7`},
+		{"scheme: pcn", "scheme: pcn\ndscp: [1]", "dscp: want a mapping from DSCP to class, like {26: 3, 48: 6}, not a list"},
+		{"scheme: pcn", "scheme: pcn\ndscp: {26: 0, 24: 0}", "dscp: no DSCP maps to class 3, want one in dscp, like {24: 3}"},
+		{"scheme: pcn", "scheme: pcn\ndscp: {48: 0}", "control_class: no DSCP maps to class 6, want one in dscp, like {48: 6}"},
+		{"size: 1MB", "size: 1MB, class: 8", `flows[0].class: "8" is not an integer from 0 to 7`},
 		{"size: 1MB", "size: 1MB, class: 6", "flows[0].class: 6 is the class of ACK, NAK and CNP at h0 (control_class), want another"},
 		{"at: 100us", "at: 100us, class: 6", "bursts[0].class: 6 is the class of ACK, NAK and CNP at h1 (control_class), want another"},
 		{"payload: 1000B", "payload: 1000B, control_class: 3", "flows[0].class: 3 is the class of ACK, NAK and CNP at h0"},
-		{"buffer: 12MB", "buffer: 12MB, dscp: {26: 9}", "dscp: class"},
+		{"buffer: 12MB", "buffer: 12MB, dscp: {26: 9}", `dscp: DSCP 26: "9" is not an integer from 0 to 7`},
 		{
 			"scheme: pcn", "scheme: pcn\ndscp: {40: 0}\ncommands: [{name: c, verb: put, from: h0, to: r0, size: 1KB, class: 5}]",
-			"commands[0].class: no DSCP is in class 5, want one in dscp, like {40: 5}",
+			"commands[0].class: no DSCP maps to class 5, want one in dscp, like {40: 5}",
 		},
 	} {
 		_, err := Parse("f", []byte(spoilt(t, c.old, c.with)))

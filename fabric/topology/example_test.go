@@ -31,5 +31,5 @@ bursts:
 	fmt.Println(err) //nolint:forbidigo // an example's output is what it prints
 	// Output:
 	// incast.yaml:17: bursts[0].at: 2ms is not before the end of the run, want less than the duration of 1ms
-	// incast.yaml:17: bursts[0].to: no node is called r9, want one of h0, h1, h2, h3, h4, h5, h6, h7, r0, s0
+	// incast.yaml:17: bursts[0].to: unknown node r9, want one of h0, h1, h2, h3, h4, h5, h6, h7, r0, s0
 }

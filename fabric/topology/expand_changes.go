@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -49,7 +48,7 @@ func (b *builder) addChange(c Change, src *source) {
 	at, details := src.of(string(c.Verb)), src.within(string(c.Verb))
 	switch c.Verb {
 	case ChangeBurst:
-		b.addBurst(&c, details)
+		b.addBurst(&c.Burst, Burst{At: c.At, Change: true}, details)
 	case ChangePost:
 		b.addPost(&c, details)
 	case ChangeStopFlow:
@@ -136,30 +135,6 @@ func (b *builder) fitCommands(n int, at place) bool {
 		b.fault(at, "the scenario would have %d commands, want at most %d", n, maxCommands)
 	}
 	return n <= maxCommands
-}
-
-// addBurst adds the flows of a change.
-func (b *builder) addBurst(c *Change, src *source) {
-	spec := &c.Burst
-	b.claim(spec.Name, src)
-	to, okTo := b.end(spec.To, src.of("to"))
-	from, okFrom := b.findNICs(spec.From, src.of("from"))
-	total := len(from) * spec.Flows
-	if !okTo || !okFrom || !b.room(total, src.place) {
-		return
-	}
-	burst := len(b.s.Bursts)
-	b.s.Bursts = append(b.s.Bursts, Burst{Name: spec.Name, Flows: total, Size: spec.Size, Class: spec.Class, At: c.At, Change: true})
-	b.checkClassOf(spec.Class, src.of("class"), append(slices.Clip(from), to)...)
-	for i, sender := range from {
-		if sender == to {
-			b.fault(src.of("to"), "%s would send to itself", spec.To)
-		}
-		for k := range spec.Flows {
-			name := fmt.Sprintf("%s/%s/%d", spec.Name, spec.From[i], k)
-			b.addFlow(Flow{Name: name, From: sender, To: to, Size: spec.Size, Start: c.At, Class: spec.Class, Burst: burst}, src)
-		}
-	}
 }
 
 // checkStop checks that the flow or burst to stop exists and has begun by then.

@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric/nic/command"
@@ -41,13 +40,13 @@ func (b *builder) checkCommand(f *commandForm, src *source) {
 	verb, known := command.ParseVerb(f.Verb)
 	switch {
 	case f.OfTarget() && len(f.To) > 0:
-		b.fault(src.of("to"), "%s is for the lists of the NIC itself, want no to", f.Verb)
+		b.fault(src.of("to"), "%s is for the NIC's own lists and takes no to", f.Verb)
 	case !f.OfTarget() && len(f.To) == 0:
-		b.fault(src.of("to"), "is missing: NICs that the commands are for")
+		b.fault(src.of("to"), "is missing: target NICs")
 	case known && verb.Atomic() && f.Size != command.AtomicSize:
 		b.fault(src.of("size"), "an atomic has %s", command.AtomicSize)
 	case known && verb.Atomic() && f.Address%8 != 0:
-		b.fault(src.of("address"), "%d is no multiple of 8", f.Address)
+		b.fault(src.of("address"), "%d is not a multiple of 8", f.Address)
 	case known && !verb.Atomic() && !src.has("size"):
 		b.fault(src.of("size"), "is missing: bytes of each %s", f.Verb)
 	}
@@ -66,12 +65,12 @@ func (b *builder) checkCommand(f *commandForm, src *source) {
 func (b *builder) checkAfter(f *commandForm, src *source) {
 	i := slices.IndexFunc(b.s.Commands, func(c Command) bool { return c.Name == f.After && !c.OfTarget() })
 	if i < 0 || f.OfTarget() {
-		b.fault(src.of("after"), "%s names no commands of the initiator that stand above", f.After)
+		b.fault(src.of("after"), "%s does not name commands to other NICs that are listed above", f.After)
 		return
 	}
 	for _, from := range f.From {
 		if !slices.Contains(b.s.Commands[i].From, from) {
-			b.fault(src.of("after"), "%s posts no %s, so it would wait for ever", b.s.Nodes[from].Name, f.After)
+			b.fault(src.of("after"), "%s posts no %s, so it would wait forever", b.s.Nodes[from].Name, f.After)
 		}
 	}
 }
@@ -82,7 +81,7 @@ func (b *builder) checkCommands(ends [][]End) {
 	total := 0
 	for i, c := range b.s.Commands {
 		if total += len(c.From) * max(len(c.To), 1) * c.Count; total > maxCommands {
-			b.fault(b.commands[i].of("count"), "makes more than %d commands in all", maxCommands)
+			b.fault(b.commands[i].of("count"), "creates more than %d commands in all", maxCommands)
 			return
 		}
 	}
@@ -98,10 +97,10 @@ func (b *builder) checkEngine(i int, l Link) {
 	if e.Absorb > 0 {
 		buffer, xoff, xon := e.Intake(l)
 		if xon == 0 {
-			b.fault(src.of("rx_xon_offset"), "%s is not below rx_xoff %s: the occupancy can never fall so far", e.XON, xoff)
+			b.fault(src.of("rx_xon_offset"), "%s is not below rx_xoff %s, so RESUME would never be sent", e.XON, xoff)
 		}
 		if needed := xoff + NeededHeadroom(l); buffer < needed {
-			b.fault(src.of("rx_buffer"), "%s does not hold what comes in up to and after PAUSE: want at least %dB", buffer, needed)
+			b.fault(src.of("rx_buffer"), "%s is less than rx_xoff plus headroom: want at least %dB", buffer, needed)
 		}
 	}
 	if len(b.s.Commands) > 0 {
@@ -116,13 +115,13 @@ func (b *builder) checkShaper(i int, src *source) {
 	response := e.Response(payload)
 	longest := max(payload+longestHeaders, response)
 	if e.Pacing == "bucket" && e.Burst < response {
-		b.fault(src.of("pacing_burst"), "%s does not hold the %dB of a response: it would never be asked for", e.Burst, response)
+		b.fault(src.of("pacing_burst"), "%s is less than the %dB of a response, which would never be requested", e.Burst, response)
 	}
 	if e.Pacing == "outstanding" {
 		b.checkOutstanding(e, src, response)
 	}
 	if e.OutBurst < longest {
-		b.fault(src.of("out_burst"), "%s does not hold the %dB of the longest packet or response", e.OutBurst, longest)
+		b.fault(src.of("out_burst"), "%s is less than the %dB of the longest packet or response", e.OutBurst, longest)
 	}
 	if e.Units+e.ResponseUnits > maxUnits {
 		b.fault(src.of("units"), "%d and %d response units, want at most %d in all", e.Units, e.ResponseUnits, maxUnits)
@@ -132,11 +131,11 @@ func (b *builder) checkShaper(i int, src *source) {
 func (b *builder) checkOutstanding(e *EngineSettings, src *source, response unit.Bytes) {
 	switch {
 	case e.Outstanding == 0 && e.PeriodBytes == 0:
-		b.fault(src.of("pacing_outstanding"), "is 0, and so is pacing_period_bytes: nothing would be bounded")
+		b.fault(src.of("pacing_outstanding"), "is 0, and so is pacing_period_bytes: want a limit")
 	case e.Outstanding > 0 && e.Outstanding < response:
-		b.fault(src.of("pacing_outstanding"), "%s does not hold the %dB of a response", e.Outstanding, response)
+		b.fault(src.of("pacing_outstanding"), "%s is less than the %dB of a response", e.Outstanding, response)
 	case e.PeriodBytes > 0 && e.PeriodBytes < response:
-		b.fault(src.of("pacing_period_bytes"), "%s does not hold the %dB of a response", e.PeriodBytes, response)
+		b.fault(src.of("pacing_period_bytes"), "%s is less than the %dB of a response", e.PeriodBytes, response)
 	case e.PeriodBytes > 0 && e.Period == 0:
 		b.fault(src.of("pacing_period"), "is missing: the period of pacing_period_bytes")
 	}
@@ -182,24 +181,4 @@ func (s *Scenario) namesOf(nodes []int) (list []string) {
 		list = append(list, s.Nodes[i].Name)
 	}
 	return list
-}
-
-// checkCommandIndices checks that commands refer to existing nodes.
-func (s *Scenario) checkCommandIndices() error {
-	for i, c := range s.Commands {
-		if err := s.checkMembers("commands", i, slices.Concat(c.From, c.To)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkMembers checks that entry i of a section refers to existing nodes.
-func (s *Scenario) checkMembers(section string, i int, nodes []int) error {
-	for _, n := range nodes {
-		if n < 0 || n >= len(s.Nodes) {
-			return fmt.Errorf("%s %d name node %d of %d", section, i, n, len(s.Nodes))
-		}
-	}
-	return nil
 }

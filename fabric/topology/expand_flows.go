@@ -12,14 +12,15 @@ func (b *builder) readFlow(it item) {
 	f := newFlowForm()
 	src := newSource(it.key, it.node.Line)
 	readSection(&b.collector, it.node, it.key, flowFields, &f, src)
-	set(b, flowFields, &f, src, "flow", f.name)
-	b.claim(f.name, src)
-	b.checkStart(f.start, src.of("start"))
-	from, okFrom := b.end(f.from, src.of("from"))
-	to, okTo := b.end(f.to, src.of("to"))
+	set(b, flowFields, &f, src, "flow", f.Name)
+	b.claim(f.Name, src)
+	b.checkStart(f.Start, src.of("start"))
+	var okFrom, okTo bool
+	f.From, okFrom = b.end(f.from, src.of("from"))
+	f.To, okTo = b.end(f.to, src.of("to"))
 	if okFrom && okTo && b.room(1, src.place) {
-		b.addFlow(Flow{Name: f.name, From: from, To: to, Size: f.size, Start: f.start, Initial: f.initial, Class: f.class, Burst: -1}, src)
-		b.checkClassOf(f.class, src.of("class"), from, to)
+		b.addFlow(f.Flow, src)
+		b.checkClassOf(f.Class, src.of("class"), f.From, f.To)
 	}
 }
 
@@ -51,7 +52,7 @@ func (b *builder) room(n int, at place) bool {
 	if len(b.s.Flows)+n <= maxFlows {
 		return true
 	}
-	b.fault(at, "makes %d flows, want at most %d", len(b.s.Flows)+n, maxFlows)
+	b.fault(at, "creates %d flows, want at most %d", len(b.s.Flows)+n, maxFlows)
 	return false
 }
 
@@ -59,22 +60,30 @@ func (b *builder) readBurst(it item) {
 	f := newBurstForm()
 	src := newSource(it.key, it.node.Line)
 	readSection(&b.collector, it.node, it.key, burstFields, &f, src)
-	set(b, burstFields, &f, src, "burst", f.name)
-	b.claim(f.name, src)
+	set(b, burstFields, &f, src, "burst", f.Name)
 	b.checkStart(f.at, src.of("at"))
-	to, okTo := b.end(f.to, src.of("to"))
-	from, okFrom := b.findNICs(f.from, src.of("from"))
-	total := len(from) * f.flows
-	if !okTo || !okFrom || !b.room(total, src.place) {
+	b.addBurst(&f.BurstSpec, Burst{At: f.at}, src)
+}
+
+// addBurst adds the flows of a burst, and the burst itself, whose origin is given.
+func (b *builder) addBurst(spec *BurstSpec, burst Burst, src *source) {
+	b.claim(spec.Name, src)
+	to, okTo := b.end(spec.To, src.of("to"))
+	from, okFrom := b.findNICs(spec.From, src.of("from"))
+	burst.Name, burst.Flows, burst.Size, burst.Class = spec.Name, len(from)*spec.Flows, spec.Size, spec.Class
+	if !okTo || !okFrom || !b.room(burst.Flows, src.place) {
 		return
 	}
-	burst := len(b.s.Bursts)
-	b.s.Bursts = append(b.s.Bursts, Burst{Name: f.name, Flows: total, Size: f.size, Class: f.class, At: f.at})
-	b.checkClassOf(f.class, src.of("class"), append(slices.Clip(from), to)...)
+	index := len(b.s.Bursts)
+	b.s.Bursts = append(b.s.Bursts, burst)
+	b.checkClassOf(spec.Class, src.of("class"), append(slices.Clip(from), to)...)
 	for i, sender := range from {
-		for k := range f.flows {
-			name := fmt.Sprintf("%s/%s/%d", f.name, f.from[i], k)
-			b.addFlow(Flow{Name: name, From: sender, To: to, Size: f.size, Start: f.at, Class: f.class, Burst: burst}, src)
+		if sender == to {
+			b.fault(src.of("to"), "%s would send to itself", spec.To)
+		}
+		for k := range spec.Flows {
+			name := fmt.Sprintf("%s/%s/%d", spec.Name, spec.From[i], k)
+			b.addFlow(Flow{Name: name, From: sender, To: to, Size: spec.Size, Start: burst.At, Class: spec.Class, Burst: index}, src)
 		}
 	}
 }

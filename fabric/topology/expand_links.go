@@ -14,7 +14,7 @@ func (b *builder) readLink(it item) {
 	}
 	at := src.of("endpoints")
 	if len(b.s.Links)+len(f.ends[0])*len(f.ends[1]) > maxLinks {
-		b.fault(at, "makes more than %d links", maxLinks)
+		b.fault(at, "creates more than %d links", maxLinks)
 		b.noLinks = true
 		return
 	}

@@ -51,10 +51,10 @@ func (b *builder) declare(names []string, kind NodeKind, at place) bool {
 	case known == len(names):
 		return true
 	case known > 0:
-		b.fault(at, "names nodes that stand above and new ones, want one or the other")
+		b.fault(at, "mixes declared and new nodes, want one or the other")
 		return false
 	case len(b.s.Nodes)+len(names) > maxNodes:
-		b.fault(at, "makes %d nodes, want at most %d", len(b.s.Nodes)+len(names), maxNodes)
+		b.fault(at, "declares %d nodes, want at most %d", len(b.s.Nodes)+len(names), maxNodes)
 		return false
 	}
 	for _, name := range names {
@@ -101,7 +101,7 @@ func (b *builder) find(names []string, at place) ([]int, bool) {
 		found[i] = index
 	}
 	if len(unknown) > 0 && !b.noNodes {
-		b.fault(at, "no node is called %s, want one of %s", strings.Join(unknown[:min(len(unknown), 5)], ", "), b.nodeNames())
+		b.fault(at, "unknown node %s, want one of %s", strings.Join(unknown[:min(len(unknown), 5)], ", "), b.nodeNames())
 	}
 	return found, len(unknown) == 0
 }

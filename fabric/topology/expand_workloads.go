@@ -69,7 +69,7 @@ func (b *builder) draw(w *Workload, src *source) {
 		makes = float64(len(arrivals))
 	}
 	if makes > float64(room) {
-		b.fault(src.place, "makes about %.0f flows, want at most %d in all: a lower load, an earlier until, larger sizes or fewer NICs", float64(len(b.s.Flows))+makes, maxFlows)
+		b.fault(src.place, "creates about %.0f flows, want at most %d in all: a lower load, an earlier until, larger sizes or fewer NICs", float64(len(b.s.Flows))+makes, maxFlows)
 		return
 	}
 	burst := len(b.s.Bursts)
@@ -135,14 +135,4 @@ func workloadForms(s *Scenario) []workloadForm {
 		forms[i] = workloadForm{Workload: w, from: s.namesOf(w.From), to: s.namesOf(w.To)}
 	}
 	return forms
-}
-
-// checkWorkloadIndices checks that workloads refer to existing nodes.
-func (s *Scenario) checkWorkloadIndices() error {
-	for i, w := range s.Workloads {
-		if err := s.checkMembers("workloads", i, slices.Concat(w.From, w.To)); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/switching/rttx"
@@ -22,32 +20,11 @@ const (
 // exampleRate is the port rate of the document's example value of D ([0065]).
 const exampleRate = 100 * unit.GigabitPerSec
 
-// incrementField is D: a span, or the word auto.
-func incrementField() field[rttx.Params] {
-	const auto = "auto"
-	f := quantityField(spans, "d", "base increment D, 0 for buffer x 8 / (number of ports x port rate), auto for min_rtt / (2 beta) of timely-rttx, which makes the strongest increment cut "+
-		"as ECN would; without it, 2us at a switch whose ports all have 100Gbps, else auto", 0, rttx.MaxD, func(p *rttx.Params) *unit.Time { return &p.D })
-	read, write := f.read, f.write
-	f.limits += `, or "auto"`
-	f.schema = schema{"anyOf": []schema{f.schema, {"const": auto}}}
-	f.read = func(p *rttx.Params, n *yaml.Node) error {
-		if isText(n) && n.Value == auto {
-			p.D = autoD
-			return nil
-		}
-		return read(p, n)
-	}
-	f.write = func(p *rttx.Params) *yaml.Node {
-		if p.D == openD {
-			return nil
-		}
-		if p.D == autoD {
-			return text(auto)
-		}
-		return write(p)
-	}
-	return f
-}
+// baseIncrement is the base increment D: a time, or the word auto. The key is omitted if
+// it is not set.
+var baseIncrement = times.from(0, rttx.MaxD).
+	orWord("auto", autoD, func(d unit.Time) bool { return d == autoD }).
+	omit(func(d unit.Time) bool { return d == openD })
 
 // Increment returns the base increment D of a switch, or 0 for the formula of its
 // buffer and ports ([0058]).
@@ -123,7 +100,7 @@ func (b *builder) checkIncrements() {
 
 // nothingConverts returns the reason why D is refused at these switches.
 func (s *Scenario) nothingConverts(names []string) string {
-	return fmt.Sprintf("no class of %s turns ECN into RTT under %s, want scheme timely-rttx, or rewrite {3: rttx} there", strings.Join(names, ", "), s.Scheme)
+	return fmt.Sprintf("no class of %s converts ECN into RTT under %s, want scheme timely-rttx, or rewrite {3: rttx} there", strings.Join(names, ", "), s.Scheme)
 }
 
 // takers returns the tunings without those of D at switches that do not use it. It

@@ -79,7 +79,7 @@ func joined(list []NodeSetting) string {
 
 // A D that no switch uses is refused in a file, on the command line and live.
 func TestBaseIncrementWhereNothingConverts(t *testing.T) {
-	const why = "no class of s0, s1 turns ECN into RTT under pcn, want scheme timely-rttx, or rewrite {3: rttx} there"
+	const why = "no class of s0, s1 converts ECN into RTT under pcn, want scheme timely-rttx, or rewrite {3: rttx} there"
 	one := strings.Replace(why, "s0, s1", "s1", 1)
 	for _, c := range []struct {
 		old, with string

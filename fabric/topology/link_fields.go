@@ -27,72 +27,56 @@ const (
 	Back  = 1 // from B to A
 )
 
-var linkSettings = append([]field[Link]{
-	quantityField(rates, "rate", "speed of both directions", slowest, fastest, func(l *Link) *unit.Rate { return &l.Rate }),
-	quantityField(spans, "delay", "propagation; it is the lookahead of the emulation and never 0", shortest, furthest, func(l *Link) *unit.Time { return &l.Delay }),
+const (
+	lossDoc    = "probability that the link loses a frame, of any kind"
+	corruptDoc = "probability that the link damages a frame; the receiver then drops it because of its FCS"
+)
+
+var linkSettings = []field[Link]{
+	of("rate", "link rate of both directions", rates.from(slowest, fastest), func(l *Link) *unit.Rate { return &l.Rate }),
+	of("delay", "propagation delay; it is the lookahead of the emulation and never 0", times.from(shortest, furthest), func(l *Link) *unit.Time { return &l.Delay }),
 	cite("own: 0, preamble and gap not counted, as in ns-3; 20B: IEEE 802.3; -14B: data packets with the 48B of headers of the HPCC simulator instead of 62B",
-		quantityField(sizes, "overhead", "what each frame costs on the link beyond its length; preamble and gap are 20B, and below 0 frames count as shorter than RoCEv2's",
-			leastOverhead, 1000, func(l *Link) *unit.Bytes { return &l.Overhead })),
-	quantityField(sizes, "mtu", "largest frame, from destination address to FCS", 128, bigFrame, func(l *Link) *unit.Bytes { return &l.MTU }),
-}, flawFields(waysField)...)
+		of("overhead", "bytes per frame on the link beyond its length: preamble and gap are 20B; negative values model shorter headers than those of RoCEv2", sizes.from(leastOverhead, 1000), func(l *Link) *unit.Bytes { return &l.Overhead })),
+	of("mtu", "largest frame, from destination address to FCS", sizes.from(128, bigFrame), func(l *Link) *unit.Bytes { return &l.MTU }),
+	of("loss", lossDoc, bothWays, func(l *Link) *Ways { return &l.Loss }),
+	of("corrupt", corruptDoc, bothWays, func(l *Link) *Ways { return &l.Corrupt }),
+}
 
-// flawFields returns the error rates of a link as fields made by one.
-func flawFields(one func(key, doc string, at func(*Link) *Ways) field[Link]) []field[Link] {
+// errorRates returns the fields of the error rates of one direction of a link.
+func errorRates(way int) []field[Link] {
 	return []field[Link]{
-		one("loss", "probability that the link loses a frame, of any kind", func(l *Link) *Ways { return &l.Loss }),
-		one("corrupt", "probability that the link damages a frame, so that it is dropped for its FCS where it arrives", func(l *Link) *Ways { return &l.Corrupt }),
+		of("loss", lossDoc, number(unitInterval), func(l *Link) *float64 { return &l.Loss[way] }),
+		of("corrupt", corruptDoc, number(unitInterval), func(l *Link) *float64 { return &l.Corrupt[way] }),
 	}
 }
 
-var probability = interval{0, 1, false, false}
-
-// waysField is a probability for both directions, or a list of two: from the first
-// end to the second, and back.
-func waysField(key, doc string, at func(*Link) *Ways) field[Link] {
-	both := wayField(Forth)(key, doc, at)
-	f := both
-	f.limits += ", or a list of two: from the first end to the second, and back"
-	f.schema = schema{"anyOf": []schema{both.schema, {"type": "array", "minItems": 2, "maxItems": 2, "items": both.schema}}}
-	f.read = func(l *Link, n *yaml.Node) error {
-		items := []*yaml.Node{n, n}
-		if n.Kind == yaml.SequenceNode {
-			if items = n.Content; len(items) != 2 {
-				return fmt.Errorf("want a number in %s, or a list of two: from the first end to the second, and back", probability)
+// bothWays is a probability for both directions, or a list of two.
+var bothWays = func() codec[Ways] {
+	one := number(unitInterval)
+	const two = "a list of two: from the first end to the second, and back"
+	pair := list(array{want: "a number " + one.limits + ", or " + two, min: 2, max: 2}, one, nil)
+	return codec[Ways]{
+		limits: one.limits + ", or " + two,
+		schema: schema{"anyOf": []schema{one.schema, pair.schema}},
+		read: func(n *yaml.Node) (Ways, error) {
+			if n.Kind != yaml.SequenceNode {
+				v, err := one.read(n)
+				return Ways{v, v}, err
 			}
-		}
-		next := *l
-		for way, item := range items {
-			if err := wayField(way)(key, doc, at).read(&next, item); err != nil {
-				return err
+			rates, err := pair.read(n)
+			if err != nil {
+				return Ways{}, err
 			}
-		}
-		*at(l) = *at(&next)
-		return nil
-	}
-	f.write = func(l *Link) *yaml.Node {
-		v := at(l)
-		switch {
-		case *v == Ways{}:
-			return nil
-		case v[Forth] == v[Back]:
-			return both.write(l)
-		}
-		list := list()
-		list.Style = yaml.FlowStyle
-		for way := range v {
-			list.Content = append(list.Content, wayField(way)(key, doc, at).write(l))
-		}
-		return list
-	}
-	return f
-}
-
-// wayField returns a constructor of fields of one direction.
-func wayField(way int) func(key, doc string, at func(*Link) *Ways) field[Link] {
-	return func(key, doc string, at func(*Link) *Ways) field[Link] {
-		return numberField(key, doc, probability, func(l *Link) *float64 { return &at(l)[way] })
-	}
-}
+			return Ways(rates), nil
+		},
+		write: func(w Ways) *yaml.Node {
+			if w[Forth] == w[Back] {
+				return one.write(w[Forth])
+			}
+			return pair.write(w[:])
+		},
+	}.omit(isZero)
+}()
 
 // wayNames returns the names of the two directions of a link, "A->B" and "B->A".
 func (s *Scenario) wayNames(link int) [2]string {

@@ -142,15 +142,15 @@ func TestFaultsOfErrorRates(t *testing.T) {
 	links := func(text string) string { return strings.Replace(flawed, "loss: [0.25, 0]", text, 1) }
 	change := func(set string) string { return flawed + "changes:\n  - {at: 1us, set: \"" + set + "\"}\n" }
 	for _, c := range []struct{ text, want string }{
-		{links("loss: 1.5"), `links[1].loss: "1.5" is no number in [0, 1]`},
-		{links("loss: -1e-5"), `links[1].loss: "-1e-5" is no number in [0, 1]`},
-		{links("corrupt: .nan"), `links[1].corrupt: ".nan" is no number in [0, 1]`},
-		{links("loss: 1%"), `links[1].loss: "1%" is no number in [0, 1]`},
+		{links("loss: 1.5"), `links[1].loss: "1.5" is not a number in [0, 1]`},
+		{links("loss: -1e-5"), `links[1].loss: "-1e-5" is not a number in [0, 1]`},
+		{links("corrupt: .nan"), `links[1].corrupt: ".nan" is not a number in [0, 1]`},
+		{links("loss: 1%"), `links[1].loss: "1%" is not a number in [0, 1]`},
 		{links("loss: [0.1]"), "links[1].loss: want a number in [0, 1], or a list of two: from the first end to the second, and back"},
-		{links("loss: [0.1, 2]"), `links[1].loss: "2" is no number in [0, 1]`},
+		{links("loss: [0.1, 2]"), `links[1].loss: "2" is not a number in [0, 1]`},
 		{change("s0->s1.delay=1us"), `changes[0].set: unknown setting "delay", want one of loss, corrupt`},
 		{change("s0--s1.delay=1us"), `changes[0].set: "delay" cannot change while the rack runs, want one of loss, corrupt`},
-		{change("s0->s1.loss=2"), `changes[0].set: "2" is no number in [0, 1]`},
+		{change("s0->s1.loss=2"), `changes[0].set: "2" is not a number in [0, 1]`},
 		{change("s0->h9.loss=0.1"), `changes[0].set: unknown link s0->h9, want A->B or A--B with the names of two neighbours`},
 	} {
 		_, err := Parse("flawed.yaml", []byte(c.text))

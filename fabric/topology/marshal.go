@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 
@@ -29,7 +30,7 @@ func Marshal(s *Scenario) ([]byte, error) {
 		return nil, err
 	}
 	if !reflect.DeepEqual(s, back) {
-		return nil, fmt.Errorf("scenario %s does not follow from any file: %s", s.Name, difference(s, back))
+		return nil, fmt.Errorf("no file describes scenario %s: %s", s.Name, difference(s, back))
 	}
 	return text, nil
 }
@@ -39,10 +40,10 @@ func difference(a, b *Scenario) string {
 	x, y := reflect.ValueOf(*a), reflect.ValueOf(*b)
 	for i := range x.NumField() {
 		if !reflect.DeepEqual(x.Field(i).Interface(), y.Field(i).Interface()) {
-			return x.Type().Field(i).Name + " would differ"
+			return x.Type().Field(i).Name + " would change"
 		}
 	}
-	return "nothing differs"
+	return "nothing would change"
 }
 
 // Overrides are the settings that a command line changes. A zero field, or a nil
@@ -98,10 +99,10 @@ func (s *Scenario) renew() (*Scenario, error) {
 
 // encode returns the scenario as a file, without checking it.
 func encode(s *Scenario) ([]byte, error) {
-	if err := errors.Join(s.indices(), s.checkCommandIndices(), s.checkWorkloadIndices()); err != nil {
+	if err := s.checkIndices(); err != nil {
 		return nil, err
 	}
-	f := form{Scenario: *s, nics: block(), switches: block(), links: list(), schemes: block()}
+	f := form{Scenario: *s, nics: block(), switches: block(), schemes: block()}
 	for i := range s.Nodes {
 		if n := &s.Nodes[i]; n.Kind == NIC {
 			f.nics.Content = append(f.nics.Content, text(n.Name), written(nicFields, &n.NIC))
@@ -109,31 +110,14 @@ func encode(s *Scenario) ([]byte, error) {
 			f.switches.Content = append(f.switches.Content, text(n.Name), written(switchFields, &n.Switch))
 		}
 	}
-	for _, l := range s.Links {
-		one := linkForm{ends: [2][]string{{s.Nodes[l.A].Name}, {s.Nodes[l.B].Name}}, Link: l}
-		f.links.Content = append(f.links.Content, written(linkFields, &one))
+	links := make([]linkForm, len(s.Links))
+	for i, l := range s.Links {
+		links[i] = linkForm{ends: [2][]string{{s.Nodes[l.A].Name}, {s.Nodes[l.B].Name}}, Link: l}
 	}
-	if len(s.Flows) > 0 {
-		f.flows, f.bursts = flowNodes(s)
-	}
-	for _, one := range workloadForms(s) {
-		if f.workloads == nil {
-			f.workloads = list()
-		}
-		f.workloads.Content = append(f.workloads.Content, written(workloadFields, &one))
-	}
-	for _, one := range commandForms(s) {
-		if f.commands == nil {
-			f.commands = list()
-		}
-		f.commands.Content = append(f.commands.Content, written(commandFields, &one))
-	}
-	for i := range s.Changes {
-		if f.changes == nil {
-			f.changes = list()
-		}
-		f.changes.Content = append(f.changes.Content, written(changeFields, &s.Changes[i]))
-	}
+	flows, bursts := flowForms(s)
+	f.links, f.flows, f.bursts = writtenList(linkFields, links), writtenList(flowFields, flows), writtenList(burstFields, bursts)
+	f.workloads, f.commands = writtenList(workloadFields, workloadForms(s)), writtenList(commandFields, commandForms(s))
+	f.changes = writtenList(changeFields, s.Changes)
 	for _, section := range schemeSections {
 		f.schemes.Content = append(f.schemes.Content, text(section.scheme), written(section.fields, &s.CC))
 	}
@@ -147,64 +131,74 @@ func encode(s *Scenario) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// indices checks that links and flows refer to existing nodes and bursts.
-func (s *Scenario) indices() error {
-	node := func(i int) bool { return 0 <= i && i < len(s.Nodes) }
-	for i, l := range s.Links {
-		if !node(l.A) || !node(l.B) {
-			return fmt.Errorf("link %d joins nodes %d and %d of %d", i, l.A, l.B, len(s.Nodes))
+// checkIndices checks that links, flows, commands and workloads refer to existing
+// nodes and bursts.
+func (s *Scenario) checkIndices() error {
+	check := func(section string, entry int, nodes ...int) error {
+		for _, n := range nodes {
+			if n < 0 || n >= len(s.Nodes) {
+				return fmt.Errorf("%s[%d] refers to node %d of %d", section, entry, n, len(s.Nodes))
+			}
 		}
+		return nil
+	}
+	var errs []error
+	for i, l := range s.Links {
+		errs = append(errs, check("links", i, l.A, l.B))
 	}
 	for i, f := range s.Flows {
-		if !node(f.From) || !node(f.To) || f.Burst >= len(s.Bursts) {
-			return fmt.Errorf("flow %d goes from node %d to %d of %d, in burst %d of %d", i, f.From, f.To, len(s.Nodes), f.Burst, len(s.Bursts))
+		errs = append(errs, check("flows", i, f.From, f.To))
+		if f.Burst >= len(s.Bursts) {
+			errs = append(errs, fmt.Errorf("flows[%d] refers to burst %d of %d", i, f.Burst, len(s.Bursts)))
 		}
 	}
-	return nil
+	for i, c := range s.Commands {
+		errs = append(errs, check("commands", i, slices.Concat(c.From, c.To)...))
+	}
+	for i, w := range s.Workloads {
+		errs = append(errs, check("workloads", i, slices.Concat(w.From, w.To)...))
+	}
+	return errors.Join(errs...)
 }
 
-// flowNodes returns the single flows, and the bursts reassembled from their flows.
-func flowNodes(s *Scenario) (flows, bursts *yaml.Node) {
-	flows, bursts = list(), list()
+// flowForms returns the single flows, and the bursts reassembled from their flows, as
+// entries of a file.
+func flowForms(s *Scenario) (flows []flowForm, bursts []burstForm) {
 	forms := make([]burstForm, len(s.Bursts))
 	for _, f := range s.Flows {
 		from, to := s.Nodes[f.From].Name, s.Nodes[f.To].Name
-		if f.Burst >= 0 && s.Bursts[f.Burst].Workload {
-			continue
-		}
 		if f.Burst < 0 {
-			one := flowForm{name: f.Name, from: from, to: to, size: f.Size, start: f.Start, initial: f.Initial, class: f.Class}
-			flows.Content = append(flows.Content, written(flowFields, &one))
+			flows = append(flows, flowForm{Flow: f, from: from, to: to})
 			continue
 		}
 		burst := &forms[f.Burst]
-		burst.to = to
-		if n := len(burst.from); n == 0 || burst.from[n-1] != from {
-			burst.from = append(burst.from, from)
+		burst.To = to
+		if n := len(burst.From); n == 0 || burst.From[n-1] != from {
+			burst.From = append(burst.From, from)
 		}
 	}
 	for i, burst := range s.Bursts {
-		forms[i].name, forms[i].size, forms[i].at = burst.Name, burst.Size, burst.At
-		forms[i].class = burst.Class
-		forms[i].flows = burst.Flows / max(len(forms[i].from), 1)
 		if burst.Change || burst.Workload {
 			continue
 		}
-		bursts.Content = append(bursts.Content, written(burstFields, &forms[i]))
+		f := &forms[i]
+		f.Name, f.Size, f.Class, f.at = burst.Name, burst.Size, burst.Class, burst.At
+		f.Flows = burst.Flows / max(len(f.From), 1)
+		bursts = append(bursts, *f)
 	}
 	return flows, bursts
 }
 
-// written returns a section in flow style, on one line.
-func written[T any](fields []field[T], t *T) *yaml.Node {
-	m := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
-	for _, f := range fields {
-		if value := f.write(t); value != nil {
-			m.Content = append(m.Content, text(f.key), value)
-		}
+// writtenList returns the entries of a section, or nil if there are none.
+func writtenList[T any](fields []field[T], entries []T) *yaml.Node {
+	if len(entries) == 0 {
+		return nil
 	}
-	return m
+	n := &yaml.Node{Kind: yaml.SequenceNode}
+	for i := range entries {
+		n.Content = append(n.Content, written(fields, &entries[i]))
+	}
+	return n
 }
 
 func block() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode} }
-func list() *yaml.Node  { return &yaml.Node{Kind: yaml.SequenceNode} }

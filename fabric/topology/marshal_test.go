@@ -91,7 +91,7 @@ func TestAnOverrideThatCannotWorkIsRefused(t *testing.T) {
 	for want, o := range map[string]Overrides{
 		`scenario: scheme: unknown scheme "tcp", want one of`: {Scheme: "tcp"},
 		"scenario: bursts[0].at: 300us is not before the end": {Duration: 300 * unit.Microsecond},
-		"scenario: bin: cuts 1000s into 20000000 bins":        {Duration: 1000 * unit.Second},
+		"scenario: bin: divides 1000s into 20000000 bins":     {Duration: 1000 * unit.Second},
 	} {
 		if _, err := s.Override(o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
@@ -101,13 +101,13 @@ func TestAnOverrideThatCannotWorkIsRefused(t *testing.T) {
 
 func TestMarshalRefusesWhatNoFileGives(t *testing.T) {
 	for name, change := range map[string]func(*Scenario){
-		"Flows":          func(s *Scenario) { s.Seed = 5 },
-		"duration":       func(s *Scenario) { s.Duration = 0 },
-		"joins nodes":    func(s *Scenario) { s.Links[0].A = 100 },
-		"goes from node": func(s *Scenario) { s.Flows[0].To = -1 },
-		"xoff":           func(s *Scenario) { s.Nodes[19].Switch.XOFF = unit.Bytes(1) << 40 },
-		"Links":          func(s *Scenario) { s.Links[0].APort = 3 },
-		"already linked": func(s *Scenario) { s.Links[1] = s.Links[0] },
+		"Flows":                       func(s *Scenario) { s.Seed = 5 },
+		"duration":                    func(s *Scenario) { s.Duration = 0 },
+		"links[0] refers to node 100": func(s *Scenario) { s.Links[0].A = 100 },
+		"flows[0] refers to node -1":  func(s *Scenario) { s.Flows[0].To = -1 },
+		"xoff":                        func(s *Scenario) { s.Nodes[19].Switch.XOFF = unit.Bytes(1) << 40 },
+		"Links":                       func(s *Scenario) { s.Links[0].APort = 3 },
+		"already linked":              func(s *Scenario) { s.Links[1] = s.Links[0] },
 	} {
 		s := builtin(t, "pcn-16to2")
 		change(s)

@@ -43,18 +43,18 @@ func (b *builder) document(data []byte) *yaml.Node {
 	return doc.Content[0]
 }
 
-// syntax reports an error of the YAML decoder, "yaml: line 3: what".
+// syntax reports an error of the YAML decoder, "yaml: line 3: message".
 func (b *builder) syntax(err error) {
-	what := strings.TrimPrefix(err.Error(), "yaml: ")
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	line := 1
-	if rest, ok := strings.CutPrefix(what, "line "); ok {
+	if rest, ok := strings.CutPrefix(message, "line "); ok {
 		if number, after, ok := strings.Cut(rest, ": "); ok {
 			if n, err := strconv.Atoi(number); err == nil {
-				line, what = n, after
+				line, message = n, after
 			}
 		}
 	}
-	b.fault(place{line: line}, "no valid YAML: %s", what)
+	b.fault(place{line: line}, "invalid YAML: %s", message)
 }
 
 // aliased returns the first node that is an alias or has an anchor.
@@ -118,7 +118,7 @@ func readInner[T any](c *collector, n *yaml.Node, fields []field[T], t *T, src *
 		}
 		for _, other := range f.excludes {
 			if in.has(f.key) && in.has(other) {
-				c.fault(in.of(f.key), "stands beside %s, want one of them", other)
+				c.fault(in.of(f.key), "cannot be combined with %s", other)
 			}
 		}
 	}
@@ -132,18 +132,18 @@ func entries(c *collector, n *yaml.Node, at place) func(yield func(k, v *yaml.No
 			return
 		}
 		if n.Kind != yaml.MappingNode {
-			c.fault(at, "%s stands where a mapping is wanted, like {key: value}", shown(n))
+			c.fault(at, "want a mapping, like {key: value}, not %s", shown(n))
 			return
 		}
 		first := map[string]int{}
 		for i := 0; i < len(n.Content); i += 2 {
 			k, v := n.Content[i], n.Content[i+1]
 			if !isText(k) {
-				c.fault(place{at.key, k.Line}, "%s is no key, want text", shown(k))
+				c.fault(place{at.key, k.Line}, "invalid key %s, want text", shown(k))
 				continue
 			}
 			if line, ok := first[k.Value]; ok {
-				c.fault(place{join(at.key, k.Value), k.Line}, "the key stands already on line %d", line)
+				c.fault(place{join(at.key, k.Value), k.Line}, "duplicate key, first given on line %d", line)
 				continue
 			}
 			first[k.Value] = k.Line
@@ -161,7 +161,7 @@ func items(c *collector, n *yaml.Node, key string) []item {
 		return nil
 	}
 	if n.Kind != yaml.SequenceNode {
-		c.fault(place{key, n.Line}, "%s stands where a list is wanted", shown(n))
+		c.fault(place{key, n.Line}, "want a list, not %s", shown(n))
 		return nil
 	}
 	list := make([]item, len(n.Content))
@@ -178,27 +178,3 @@ type item struct {
 }
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
-
-// find returns the field of a key, "class3.alpha" for an inner field, or nil if there
-// is none.
-func find[T any](fields []field[T], key string) *field[T] {
-	section, leaf, nested := strings.Cut(key, ".")
-	for i := range fields {
-		switch {
-		case fields[i].key != section:
-		case nested:
-			return find(fields[i].inner, leaf)
-		default:
-			return &fields[i]
-		}
-	}
-	return nil
-}
-
-func keys[T any](fields []field[T]) string {
-	names := make([]string, len(fields))
-	for i, f := range fields {
-		names[i] = f.key
-	}
-	return strings.Join(names, ", ")
-}

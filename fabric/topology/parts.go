@@ -46,23 +46,23 @@ func (p *part) keys(name string) string {
 
 // parts lists the parts of the scenario that settings can name.
 func (s *Scenario) parts() []part {
-	nics, switches := part{kind: "nic", metas: metas(nicFields)}, part{kind: "switch", metas: metas(switchFields)}
-	for _, n := range s.Nodes {
-		if n.Kind == NIC {
-			nics.names = append(nics.names, n.Name)
-		} else {
-			switches.names = append(switches.names, n.Name)
-		}
+	list := []part{
+		{metas: metas(topFields)},
+		{kind: "nic", metas: metas(nicFields), names: s.nodeNames(NIC)},
+		{kind: "switch", metas: metas(switchFields), names: s.nodeNames(Switch)},
+		{kind: "link", metas: metas(linkSettings)},
+		{metas: metas(errorRates(Forth))},
+		{kind: "flow", metas: metas(flowFields)},
+		{kind: "burst", metas: metas(burstFields)},
+		{kind: "workload", metas: metas(workloadFields)},
+		{kind: "command", metas: metas(commandFields)},
 	}
-	links := part{kind: "link", metas: metas(linkSettings)}
-	ways := part{metas: metas(flawFields(wayField(Forth)))}
+	links, ways, flows, bursts, workloads, commands := &list[3], &list[4], &list[5], &list[6], &list[7], &list[8]
 	for i, l := range s.Links {
 		a, z := s.Nodes[l.A].Name, s.Nodes[l.B].Name
-		links.names = append(links.names, a+"--"+z, z+"--"+a)
 		both := s.wayNames(i)
-		ways.names = append(ways.names, both[:]...)
+		links.names, ways.names = append(links.names, a+"--"+z, z+"--"+a), append(ways.names, both[:]...)
 	}
-	flows, bursts := part{kind: "flow", metas: metas(flowFields)}, part{kind: "burst", metas: metas(burstFields)}
 	for _, f := range s.Flows {
 		if f.Burst < 0 {
 			flows.names = append(flows.names, f.Name)
@@ -73,17 +73,31 @@ func (s *Scenario) parts() []part {
 			bursts.names = append(bursts.names, f.Name)
 		}
 	}
-	workloads := part{kind: "workload", metas: metas(workloadFields)}
 	for _, w := range s.Workloads {
 		workloads.names = append(workloads.names, w.Name)
 	}
-	commands := part{kind: "command", metas: metas(commandFields)}
 	for _, c := range s.Commands {
 		commands.names = append(commands.names, c.Name)
 	}
-	list := []part{{metas: metas(topFields)}, nics, switches, links, ways, flows, bursts, workloads, commands}
 	for _, section := range schemeSections {
 		list = append(list, part{kind: section.scheme, metas: metas(section.fields)})
+	}
+	return list
+}
+
+func (s *Scenario) nodeNames(kind NodeKind) (names []string) {
+	for i := range s.Nodes {
+		if s.Nodes[i].Kind == kind {
+			names = append(names, s.Nodes[i].Name)
+		}
+	}
+	return names
+}
+
+// metas returns the description of each field.
+func metas[T any](fields []field[T]) (list []meta) {
+	for _, f := range leaves(fields) {
+		list = append(list, f.meta)
 	}
 	return list
 }
@@ -135,7 +149,7 @@ func (s *Scenario) Unit(key string) string {
 // It reports false if the value is not a number.
 func Amount(measure, value string) (float64, bool) {
 	switch measure {
-	case spans.unit:
+	case times.unit:
 		t, err := unit.ParseTime(value)
 		return float64(t) / float64(unit.Microsecond), err == nil
 	case sizes.unit:

@@ -44,7 +44,7 @@ func expandNames(list string) ([]string, error) {
 		}
 		for _, name := range some {
 			if seen[name] {
-				return nil, fmt.Errorf("%q names %s twice", list, name)
+				return nil, fmt.Errorf("%q contains %s twice", list, name)
 			}
 			seen[name] = true
 		}
@@ -59,7 +59,7 @@ func expandNames(list string) ([]string, error) {
 func expandRange(item string) ([]string, error) {
 	first, last, isRange := strings.Cut(item, "..")
 	if !validName(first) || isRange && !validName(last) {
-		return nil, fmt.Errorf("bad name %q, want a letter, then at most 62 letters, digits, _ or -, or a range like h2..h15", item)
+		return nil, fmt.Errorf("%q is neither a name that matches %s nor a range like h2..h15", item, namePattern)
 	}
 	if !isRange {
 		return []string{first}, nil
@@ -68,13 +68,13 @@ func expandRange(item string) ([]string, error) {
 	other, hi, okHi := numbered(last)
 	switch {
 	case !okLo || !okHi:
-		return nil, fmt.Errorf("bad range %q, want both ends to finish in a number without leading zeros, like h2..h15", item)
+		return nil, fmt.Errorf("invalid range %q, want both ends to finish in a number without leading zeros, like h2..h15", item)
 	case prefix != other:
-		return nil, fmt.Errorf("bad range %q, want the same letters at both ends, like h2..h15", item)
+		return nil, fmt.Errorf("invalid range %q, want the same letters at both ends, like h2..h15", item)
 	case lo > hi:
-		return nil, fmt.Errorf("bad range %q, want the smaller number first", item)
+		return nil, fmt.Errorf("invalid range %q, want the smaller number first", item)
 	case hi-lo >= maxNodes:
-		return nil, fmt.Errorf("bad range %q, want at most %d names", item, maxNodes)
+		return nil, fmt.Errorf("invalid range %q, want at most %d names", item, maxNodes)
 	}
 	names := make([]string, 0, hi-lo+1)
 	for i := lo; i <= hi; i++ {

@@ -2,16 +2,16 @@ package topology
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 )
 
 // schema is a JSON Schema, or a part of one.
 type schema = map[string]any
+
+//go:generate go run ../../docs/internal/schema ../../docs/schema/scenario.v1.json
 
 // Schema returns the JSON Schema (draft 2020-12) of the scenario file, generated from
 // the tables of the parser. The parser rejects everything that the schema rejects,
@@ -141,55 +141,4 @@ func namesSchema() schema {
 
 func byName(def string) schema {
 	return schema{"propertyNames": schema{"pattern": namesPattern}, "additionalProperties": reference(def)}
-}
-
-// quantitySchema matches a decimal number with one of the units. It also allows a
-// bare 0 if zero is in range, and a minus sign if negative numbers are.
-func quantitySchema(units string, zero, below bool) schema {
-	sign := ""
-	if below {
-		sign = "-?"
-	}
-	s := schema{"type": "string", "pattern": fmt.Sprintf(`^\s*%s([0-9]+\.?[0-9]*|\.[0-9]+)\s*(%s)\s*$`, sign, units)}
-	if !zero {
-		return s
-	}
-	return schema{"anyOf": []schema{s, {"enum": []any{0, "0"}}}}
-}
-
-func intervalSchema(in interval) schema {
-	s := schema{"type": "number", "minimum": in.lo, "maximum": in.hi}
-	if in.openLo {
-		delete(s, "minimum")
-		s["exclusiveMinimum"] = in.lo
-	}
-	if in.openHi {
-		delete(s, "maximum")
-		s["exclusiveMaximum"] = in.hi
-	}
-	return s
-}
-
-func classSchema() schema { return schema{"type": "integer", "minimum": 0, "maximum": classes} }
-
-func losslessSchema() schema {
-	return schema{"type": "array", "uniqueItems": true, "items": classSchema()}
-}
-
-func byClassSchema[V ~string](words []V) schema {
-	return schema{
-		"type": "object", "additionalProperties": schema{"type": "string", "enum": words},
-		"propertyNames": schema{"pattern": fmt.Sprintf("^[0-%d]$", classes)},
-	}
-}
-
-func weightsSchema() schema {
-	return schema{
-		"type": "array", "minItems": fabric.Priorities, "maxItems": fabric.Priorities,
-		"items": schema{"type": "integer", "minimum": 0, "maximum": maxWeight},
-	}
-}
-
-func endpointsSchema() schema {
-	return schema{"type": "array", "minItems": 2, "maxItems": 2, "items": reference("names")}
 }

@@ -151,7 +151,7 @@ func presetValues[T any](fields []field[T], f field[T], defaults T) (list []Pres
 	if preset == nil || f.first {
 		return nil
 	}
-	for _, name := range preset.words {
+	for _, name := range preset.presets {
 		t := defaults
 		if preset.read(&t, text(name)) != nil {
 			continue

@@ -108,7 +108,7 @@ func (b *builder) setLinks() {
 			a, z := b.s.Nodes[l.A].Name, b.s.Nodes[l.B].Name
 			set(b, linkSettings, l, b.links[i], "link", a+"--"+z, z+"--"+a)
 			for way, name := range b.s.wayNames(i) {
-				set(b, flawFields(wayField(way)), l, b.links[i], name)
+				set(b, errorRates(way), l, b.links[i], name)
 			}
 		}
 	}

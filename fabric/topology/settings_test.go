@@ -86,7 +86,7 @@ func TestFaultsOfSettings(t *testing.T) {
 		"scheme=tcp":             `scheme: unknown scheme "tcp"`,
 		"F0.initial_rate=80Gbps": "F0.initial_rate: 80Gbps is above the 40Gbps",
 		"burst.at=2ms":           "burst.at: 2ms is not before the end of the run",
-		"F0.to=r9":               "F0.to: no node is called r9",
+		"F0.to=r9":               "F0.to: unknown node r9",
 	} {
 		if _, err := with(t, setting); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: got %v, want one line with %s", setting, err, want)

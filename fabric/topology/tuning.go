@@ -156,7 +156,7 @@ func (b *builder) value(s Setting, at place) *yaml.Node {
 func (b *builder) linkTuning(d direction, single bool, leaf string, value *yaml.Node, at place) (tuned, bool) {
 	fields := linkSettings
 	if single {
-		fields = flawFields(wayField(d.way))
+		fields = errorRates(d.way)
 	}
 	t, ok := tune(b, fields, linkTunables(d.way), leaf, value, at, b.s.Links[d.link], nil,
 		func(_ []Node, links []Link) *Link { return &links[d.link] })

@@ -39,7 +39,7 @@ func (b *builder) validate(ends [][]End) {
 
 func (b *builder) checkBins() {
 	if bins := b.s.Duration / b.s.Bin; bins > maxBins {
-		b.fault(b.top.of("bin"), "cuts %s into %d bins, want at most %d: a bin of at least %s",
+		b.fault(b.top.of("bin"), "divides %s into %d bins, want at most %d: a bin of at least %s",
 			b.s.Duration, bins, maxBins, (b.s.Duration+maxBins-1)/maxBins)
 	}
 }
@@ -86,7 +86,7 @@ func (b *builder) checkCabling(ends [][]End) {
 		case n.Kind == NIC && links > 1:
 			b.fault(b.nodes[i].place, "%s has %d links, a NIC has one", n.Name, links)
 		case n.Kind == NIC && hops[i] < 0:
-			b.fault(b.nodes[i].place, "no path leads from %s to %s", n.Name, b.s.Nodes[0].Name)
+			b.fault(b.nodes[i].place, "no path from %s to %s", n.Name, b.s.Nodes[0].Name)
 		}
 	}
 }
@@ -112,7 +112,7 @@ func (b *builder) checkPayloads() {
 		if b.nodes[i].has("payload") {
 			at = b.nodes[i].of("payload")
 		}
-		b.fault(at, "a payload of %dB makes frames of %dB, above the mtu of %dB of link %s: want a payload of at most %dB",
+		b.fault(at, "a payload of %dB needs frames of %dB, above the mtu of %dB of link %s: want a payload of at most %dB",
 			n.NIC.Payload, DataFrame(n.NIC.Payload), mtu, b.linkName(b.s.Links[narrow]), (mtu-DataFrame(0))/word*word)
 	}
 }
@@ -126,7 +126,7 @@ func (b *builder) checkUETPayloads() {
 	const most = frame.MaxUETPayload / word * word
 	for i, n := range b.s.Nodes {
 		if n.Kind == NIC && n.NIC.Payload > most {
-			b.fault(b.nodes[i].of("payload"), "%dB is more than a request of UET carries under the scheme %s, want at most %dB", n.NIC.Payload, b.s.Scheme, most)
+			b.fault(b.nodes[i].of("payload"), "%dB does not fit a UET request under the scheme %s, want at most %dB", n.NIC.Payload, b.s.Scheme, most)
 		}
 	}
 }

@@ -15,7 +15,7 @@ func (b *builder) checkSwitch(s SwitchSettings, src *source, links []Link) {
 		b.fault(src.of("kmin"), "%s is above kmax %s", s.Kmin, s.Kmax)
 	}
 	if s.XOFF > 0 && s.XON >= s.XOFF {
-		b.fault(src.of("xon_offset"), "%s is not below xoff %s: the occupancy can never fall so far", s.XON, s.XOFF)
+		b.fault(src.of("xon_offset"), "%s is not below xoff %s, so RESUME would never be sent", s.XON, s.XOFF)
 	}
 	own := false
 	for class := range fabric.Priority(fabric.Priorities) {
@@ -60,7 +60,7 @@ func (b *builder) checkClass(s SwitchSettings, class fabric.Priority, src *sourc
 		if own.XON == nil {
 			key = "xoff"
 		}
-		b.fault(at(key), "class %d has xon_offset %s, not below xoff %s: the occupancy can never fall so far", class, p.XON, p.Threshold)
+		b.fault(at(key), "class %d has xon_offset %s, which is not below xoff %s, so RESUME would never be sent", class, p.XON, p.Threshold)
 	}
 }
 
@@ -79,7 +79,7 @@ func (b *builder) checkBuffer(s SwitchSettings, src *source, links []Link) {
 	set := unit.Bytes(len(links)) * perPort
 	shared := s.Buffer - set
 	if shared < frame {
-		b.fault(src.of("buffer"), "%s is too small: %s, and one shared frame, take %s", s.Buffer, setAside(&s, len(links)), set+frame)
+		b.fault(src.of("buffer"), "%s is too small: %s, and one shared frame, need %s", s.Buffer, setAside(&s, len(links)), set+frame)
 		return
 	}
 	for class := range fabric.Priority(fabric.Priorities) {
@@ -113,9 +113,9 @@ func (b *builder) checkThreshold(s *SwitchSettings, class fabric.Priority, src *
 	}
 	switch {
 	case p.Lossless && p.Threshold > shared:
-		b.fault(ownKey(own.XOFF != nil, "xoff"), "%s is never reached: reserves and headrooms leave %s of the buffer to share", p.Threshold, shared)
+		b.fault(ownKey(own.XOFF != nil, "xoff"), "%s is never reached: reserves and headrooms leave %s of shared buffer", p.Threshold, shared)
 	case own.Limit != nil && p.Reserve+p.Threshold < frame:
-		b.fault(ownKey(true, "limit"), "%s and the reserve of %s hold less than one frame of %dB: class %d would lose every one", p.Threshold, p.Reserve, frame, class)
+		b.fault(ownKey(true, "limit"), "%s and the reserve of %s hold less than one frame of %dB: class %d would drop every frame", p.Threshold, p.Reserve, frame, class)
 	case own.Alpha != nil && p.AlphaShift > 0 && p.Reserve+shared>>p.AlphaShift < frame:
 		b.fault(ownKey(true, "alpha"), "%s leaves a threshold of %s at an empty buffer, less than one frame of %dB: want a larger alpha",
 			AlphaText(*own.Alpha), shared>>p.AlphaShift, frame)

@@ -31,11 +31,11 @@ func (s *Scenario) strayClasses() (list []Fault) {
 			}
 			dscp, _ := s.CodePoint(class) // the scenario is valid
 			if at := m[dscp]; at != class {
-				add(i, "dscp", fmt.Sprintf("DSCP %d is in class %d here and in class %d at the NICs, which a PAUSE of class %d does not hold", dscp, at, class, at))
+				add(i, "dscp", fmt.Sprintf("DSCP %d is in class %d here but in class %d at the NICs, which a PAUSE of class %d does not pause", dscp, at, class, at))
 				continue
 			}
 			if scheme.Marking != cc.MarkNone && !n.Switch.IsLossless(class) && n.Switch.Marking[class] == "" {
-				add(i, "marking", fmt.Sprintf("class %d is lossy and has no marking law, so that %s gets no marks from it: want {%d: %s}, or none to have it so",
+				add(i, "marking", fmt.Sprintf("class %d is lossy and has no marking law, so %s gets no marks from it: want {%d: %s}, or none if intended",
 					class, s.Scheme, class, scheme.Marking))
 			}
 		}

@@ -23,7 +23,7 @@ func (s *Scenario) untimedLosses() []Fault {
 	if i < 0 || !slices.ContainsFunc(s.Links, fails) {
 		return nil
 	}
-	return []Fault{{Key: s.Nodes[i].Name + ".timeout", What: "is 0 where links lose or damage frames: a message whose last packet is lost never completes; want a timer"}}
+	return []Fault{{Key: s.Nodes[i].Name + ".timeout", What: "is 0, but links lose or damage frames: a message whose last packet is lost never completes; want a timer"}}
 }
 
 // shortTimeouts reports retransmission timers that expire before an ACK can arrive.
@@ -47,7 +47,7 @@ func (s *Scenario) shortTimeouts() (list []Fault) {
 		}
 		said[timeout] = true
 		list = append(list, Fault{Key: s.Nodes[w.from].Name + ".timeout", What: fmt.Sprintf(
-			"%s is less than the base RTT of %s to %s, so that packets are sent again before their ACK can be in: want more than %s, or 0 for no timer",
+			"%s is less than the base RTT of %s to %s, so packets are retransmitted before their ACK can arrive: want more than %s, or 0 for no timer",
 			timeout, w.rtt, s.Nodes[w.to].Name, w.rtt)})
 	}
 	return list
@@ -91,7 +91,7 @@ func (s *Scenario) shortHeadrooms() (list []Fault) {
 			if n.Switch.Classes[class].Headroom != nil {
 				key = join(classKey(class), key)
 			}
-			f := Fault{Key: key, What: fmt.Sprintf("%dB does not hold what comes in after PAUSE at %s and %s, so that frames of a lossless class are dropped: want at least %dB",
+			f := Fault{Key: key, What: fmt.Sprintf("%dB is too small for the frames that arrive after PAUSE at %s and %s, so a lossless class drops frames: want at least %dB",
 				have, most.Rate, most.Delay, needed)}
 			if have >= needed || said[f] {
 				continue
@@ -138,7 +138,7 @@ func (s *Scenario) smallSteps() []Fault {
 		return nil
 	}
 	return []Fault{{Key: section + ".delta", What: fmt.Sprintf(
-		"a step of %s is for links of 10Gbps: from min_rate %s to the %s of a link takes at least %s, and the run lasts %s; want a longer run, or delta_per: 10Gbps, as the preset scaled has it",
+		"a step of %s is for links of 10Gbps: recovery from min_rate %s to the %s of a link takes at least %s, but the run lasts %s; want a longer run, or delta_per: 10Gbps as in the preset scaled",
 		p.Delta, p.MinRate, line, back, s.Duration)}}
 }
 

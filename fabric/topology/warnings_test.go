@@ -26,19 +26,19 @@ func TestWarnings(t *testing.T) {
 	for _, c := range []struct{ set, want string }{
 		{"", ""},
 		{"s0--s1.delay=10us", ""},
-		{"nic.timeout=1us", "f: h0.timeout: 1us is less than the base RTT of 30.5568us to r0, so that packets are sent again before their ACK can be in: want more than 30.5568us, or 0 for no timer"},
+		{"nic.timeout=1us", "f: h0.timeout: 1us is less than the base RTT of 30.5568us to r0, so packets are retransmitted before their ACK can arrive: want more than 30.5568us, or 0 for no timer"},
 		{"h2.timeout=30.5567us", "f: h2.timeout: 30.5567us is less than the base RTT of 30.5568us"},
 		{"h2.timeout=30.5568us", ""},
 		{"r0.timeout=1us", ""}, // r0 sends no data
 		{"nic.timeout=0", ""},
-		{"switch.headroom=30KB", "f: s0.headroom: 30000B does not hold what comes in after PAUSE at 100Gbps and 5us, so that frames of a lossless class are dropped: want at least 129619B"},
-		{"s1.headroom=129618B", "f: s1.headroom: 129618B does not hold"},
+		{"switch.headroom=30KB", "f: s0.headroom: 30000B is too small for the frames that arrive after PAUSE at 100Gbps and 5us, so a lossless class drops frames: want at least 129619B"},
+		{"s1.headroom=129618B", "f: s1.headroom: 129618B is too small"},
 		{"s1.headroom=129619B", ""},
-		{"switch.lossless=[]", "f: s0.marking: class 3 is lossy and has no marking law, so that pcn gets no marks from it: want {3: npecn}, or none to have it so"},
+		{"switch.lossless=[]", "f: s0.marking: class 3 is lossy and has no marking law, so pcn gets no marks from it: want {3: npecn}, or none if intended"},
 		{"F0.class=1", "f: s0.marking: class 1 is lossy and has no marking law"},
-		{"switch.dscp={26: 4}", "f: s0.dscp: DSCP 26 is in class 4 here and in class 3 at the NICs, which a PAUSE of class 4 does not hold"},
+		{"switch.dscp={26: 4}", "f: s0.dscp: DSCP 26 is in class 4 here but in class 3 at the NICs, which a PAUSE of class 4 does not pause"},
 		{"s1.dscp={10: 4}", ""}, // no NIC sends with DSCP 10
-		{"s1.class3.headroom=1KB", "f: s1.class3.headroom: 1000B does not hold"},
+		{"s1.class3.headroom=1KB", "f: s1.class3.headroom: 1000B is too small"},
 		{"timely.preset=authors", ""}, // not the scheme in use
 	} {
 		var got string
@@ -57,7 +57,7 @@ func TestWarnings(t *testing.T) {
 // The warning applies if the scheme uses the step, the run is shorter, and no setting
 // makes the step grow with the link.
 func TestWarningOfTIMELYsStep(t *testing.T) {
-	want := "f: timely.delta: a step of 10Mbps is for links of 10Gbps: from min_rate 100Mbps to the 100Gbps of a link takes at least 70ms, and the run lasts 10ms"
+	want := "f: timely.delta: a step of 10Mbps is for links of 10Gbps: recovery from min_rate 100Mbps to the 100Gbps of a link takes at least 70ms, but the run lasts 10ms"
 	fast := []string{"scheme=timely", "link.rate=100Gbps", "duration=10ms"}
 	if got := warned(t, fast...); !strings.HasPrefix(got, want) {
 		t.Errorf("got %q", got)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 
 	"go.yaml.in/yaml/v3"
 
@@ -40,101 +39,86 @@ type workloadForm struct {
 func newWorkloadForm() workloadForm { return workloadForm{Workload: Workload{Class: DataClass}} }
 
 var workloadFields = []field[workloadForm]{
-	fixed(need(nameField("name", "name of the workload; its flows are called name/sender/0, ...", func(w *workloadForm) *string { return &w.Name }))),
-	need(sizesField()),
-	need(numberField("load", "payload that each NIC sends, as a part of the rate of its link", interval{0.001, 1, false, false},
-		func(w *workloadForm) *float64 { return &w.Load })),
-	omitEmpty(namesField("from", "NICs that send, all if none is named", func(w *workloadForm) *[]string { return &w.from }),
-		func(w *workloadForm) *[]string { return &w.from }),
-	omitEmpty(namesField("to", "NICs that receive, all if none is named; a flow goes to any of them but its sender", func(w *workloadForm) *[]string { return &w.to }),
-		func(w *workloadForm) *[]string { return &w.to }),
-	quantityField(spans, "start", "from when on flows arrive", 0, longest, func(w *workloadForm) *unit.Time { return &w.Start }),
-	quantityField(spans, "until", "until when flows arrive, 0 for the end of the run", 0, longest, func(w *workloadForm) *unit.Time { return &w.Until }),
-	classField("traffic class of the flows", func(w *workloadForm) *fabric.Priority { return &w.Class }),
+	fixed(required(of("name", "name of the workload; its flows are called name/sender/0, ...", identifier, func(w *workloadForm) *string { return &w.Name }))),
+	required(of("sizes", "cumulative distribution of flow sizes", sizeDistribution, func(w *workloadForm) *Sizes { return &w.Sizes })),
+	required(of("load", "payload sent by each NIC, as a fraction of its link rate", number(interval{lo: 0.001, hi: 1}), func(w *workloadForm) *float64 { return &w.Load })),
+	of("from", "NICs that send, by default all", nodeList.omit(isEmpty), func(w *workloadForm) *[]string { return &w.from }),
+	of("to", "NICs that receive, by default all; each flow goes to any of them except its sender", nodeList.omit(isEmpty), func(w *workloadForm) *[]string { return &w.to }),
+	of("start", "start of the arrivals", times.from(0, longest), func(w *workloadForm) *unit.Time { return &w.Start }),
+	of("until", "end of the arrivals, 0 for the end of the run", times.from(0, longest), func(w *workloadForm) *unit.Time { return &w.Until }),
+	of("class", "traffic class of the flows", dataClass, func(w *workloadForm) *fabric.Priority { return &w.Class }),
 }
 
-// sizesField is the name of a published distribution, or points [size, percent].
-func sizesField() field[workloadForm] {
-	names := make([]string, len(workload.Published))
-	for i, p := range workload.Published {
-		names[i] = p.Name
+// sizeDistribution is the name of a published distribution, or points [size, percent].
+var sizeDistribution = func() codec[Sizes] {
+	var names []string
+	for _, p := range workload.Published {
+		names = append(names, p.Name)
 	}
-	point := schema{"type": "array", "minItems": 2, "maxItems": 2, "items": false, "prefixItems": []schema{
-		quantitySchema(sizes.units, true, false), intervalSchema(percents),
-	}}
-	points := schema{"type": "array", "minItems": 2, "maxItems": workload.MaxPoints, "items": point}
-	return field[workloadForm]{
-		meta: meta{
-			key: "sizes", doc: "cumulative distribution of flow sizes",
-			limits: "one of " + listed(names) + ", or points [size, percent] from percent 0 to 100, like [[0B, 0], [10KB, 80], [1MB, 100]], with lines between them",
-		},
-		schema: schema{"anyOf": []schema{{"type": "string", "enum": names}, points}},
-		read: func(w *workloadForm, n *yaml.Node) (err error) {
-			read := Sizes{}
-			switch {
-			case n.Kind == yaml.SequenceNode:
-				read.CDF, err = readPoints(n)
-			case !isText(n) || workload.Find(n.Value) == nil:
-				err = fmt.Errorf("%s is unknown, want one of %s, or points like [[0B, 0], [10KB, 80], [1MB, 100]]", shown(n), listed(names))
-			default:
-				read = Sizes{n.Value, workload.Find(n.Value)}
+	const example = "[[0B, 0], [10KB, 80], [1MB, 100]]"
+	return codec[Sizes]{
+		limits: "one of " + listed(names) + ", or points [size, percent] from percent 0 to 100, like " + example + ", joined by lines",
+		schema: schema{"anyOf": []schema{{"type": "string", "enum": names}, {
+			"type": "array", "minItems": 2, "maxItems": workload.MaxPoints,
+			"items": schema{"type": "array", "minItems": 2, "maxItems": 2, "items": false, "prefixItems": []schema{pointSize.schema, percent.schema}},
+		}}},
+		read: func(n *yaml.Node) (Sizes, error) {
+			if n.Kind == yaml.SequenceNode {
+				cdf, err := readPoints(n)
+				return Sizes{CDF: cdf}, err
 			}
-			if err == nil {
-				w.Sizes = read
+			if cdf := workload.Find(n.Value); isText(n) && cdf != nil {
+				return Sizes{n.Value, cdf}, nil
 			}
-			return err
+			return Sizes{}, fmt.Errorf("%s is unknown, want one of %s, or points like %s", shown(n), listed(names), example)
 		},
-		write: writeSizes,
+		write: func(s Sizes) *yaml.Node {
+			if s.Name != "" {
+				return text(s.Name)
+			}
+			points := flow(yaml.SequenceNode)
+			for _, p := range s.CDF {
+				point := flow(yaml.SequenceNode)
+				point.Content = []*yaml.Node{pointSize.write(p.Size), percent.write(p.Share.Percent())}
+				points.Content = append(points.Content, point)
+			}
+			return points
+		},
 	}
-}
+}()
 
-var percents = interval{0, 100, false, false}
-
-// pointForm is one point of a distribution.
-type pointForm struct {
-	size    unit.Bytes
-	percent float64
-}
-
+// The two values of a point of a distribution.
 var (
-	pointSize    = quantityField(sizes, "size", "", 0, workload.Largest, func(p *pointForm) *unit.Bytes { return &p.size })
-	pointPercent = numberField("percent", "", percents, func(p *pointForm) *float64 { return &p.percent })
+	pointSize = sizes.from(0, workload.Largest)
+	percent   = number(interval{lo: 0, hi: 100})
 )
 
 // readPoints parses a distribution. It joins the errors of all points.
 func readPoints(n *yaml.Node) (workload.CDF, error) {
 	var c workload.CDF
-	var wrong []error
+	var errs []error
 	for i, item := range n.Content {
-		var p pointForm
-		if item.Kind != yaml.SequenceNode || len(item.Content) != 2 {
-			wrong = append(wrong, fmt.Errorf("point %d: want a size and a percent, like [10KB, 80]", i))
-			continue
-		}
-		err := errors.Join(pointSize.read(&p, item.Content[0]), pointPercent.read(&p, item.Content[1]))
-		share := workload.Share(math.Round(p.percent * float64(workload.All/100)))
-		if err == nil && share.Percent() != p.percent {
-			err = fmt.Errorf("%s has more than 6 decimals", shown(item.Content[1]))
-		}
+		p, err := readPoint(item)
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("point %d: %w", i, err))
+			errs = append(errs, fmt.Errorf("point %d: %w", i, err))
 		}
-		c = append(c, workload.Point{Size: p.size, Share: share})
+		c = append(c, p)
 	}
-	if len(wrong) > 0 {
-		return nil, errors.Join(wrong...)
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
 	}
 	return c, c.Validate()
 }
 
-func writeSizes(w *workloadForm) *yaml.Node {
-	if w.Sizes.Name != "" {
-		return text(w.Sizes.Name)
+func readPoint(n *yaml.Node) (workload.Point, error) {
+	if n.Kind != yaml.SequenceNode || len(n.Content) != 2 {
+		return workload.Point{}, errors.New("want a size and a percent, like [10KB, 80]")
 	}
-	points := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
-	for _, p := range w.Sizes.CDF {
-		percent := plain(strconv.FormatFloat(p.Share.Percent(), 'g', -1, 64))
-		points.Content = append(points.Content, &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle, Content: []*yaml.Node{text(p.Size.String()), percent}})
+	size, err := pointSize.read(n.Content[0])
+	share, wrong := percent.read(n.Content[1])
+	p := workload.Point{Size: size, Share: workload.Share(math.Round(share * float64(workload.All/100)))}
+	if err = errors.Join(err, wrong); err == nil && p.Share.Percent() != share {
+		err = fmt.Errorf("%s has more than 6 decimals", shown(n.Content[1]))
 	}
-	return points
+	return p, err
 }

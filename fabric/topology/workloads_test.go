@@ -169,26 +169,26 @@ func TestASettingChangesAWorkload(t *testing.T) {
 
 func TestEachFaultOfAWorkloadNamesKeyAndWhatIsAllowed(t *testing.T) {
 	for _, c := range []struct{ old, with, want string }{
-		{"load: 0.5", "load: 1.5", `14: workloads[0].load: "1.5" is no number in [0.001, 1]`},
-		{"load: 0.5, ", "", "14: workloads[0].load: is missing: payload that each NIC sends"},
+		{"load: 0.5", "load: 1.5", `14: workloads[0].load: "1.5" is not a number in [0.001, 1]`},
+		{"load: 0.5, ", "", "14: workloads[0].load: is missing: payload sent by each NIC"},
 		{"name: web", "name: burst", "14: workloads[0].name: burst is already the name of bursts[0] on line 12"},
 		{"sizes: websearch", "sizes: w1", `14: workloads[0].sizes: "w1" is unknown, want one of websearch, hadoop, storage, datamining, or points like`},
 		{"sizes: websearch", "sizes: {}", `14: workloads[0].sizes: a mapping is unknown`},
 		{"sizes: websearch, ", "", "14: workloads[0].sizes: is missing: cumulative distribution of flow sizes, one of websearch,"},
 		{"[10KB, 97.25]", "[10, 97.25]", `15: workloads[1].sizes: point 1: "10" has no unit, want a number and a unit, from 0B to 10GB`},
-		{"[10KB, 97.25]", "[10KB, 101]", `15: workloads[1].sizes: point 1: "101" is no number in [0, 100]`},
+		{"[10KB, 97.25]", "[10KB, 101]", `15: workloads[1].sizes: point 1: "101" is not a number in [0, 100]`},
 		{"[10KB, 97.25]", "[10KB, 97.1234567]", `point 1: "97.1234567" has more than 6 decimals`},
-		{"[10KB, 97.25]", "[10, 101]", `point 1: "10" has no unit, want a number and a unit, from 0B to 10GB; "101" is no number in [0, 100]`},
+		{"[10KB, 97.25]", "[10, 101]", `point 1: "10" has no unit, want a number and a unit, from 0B to 10GB; "101" is not a number in [0, 100]`},
 		{"[10KB, 97.25]", "10KB", "point 1: want a size and a percent, like [10KB, 80]"},
-		{"[0, 0], [10KB, 97.25]", "[0, 1%], [10KB]", `point 0: "1%" is no number in [0, 100]; point 1: want a size and a percent`},
+		{"[0, 0], [10KB, 97.25]", "[0, 1%], [10KB]", `point 0: "1%" is not a number in [0, 100]; point 1: want a size and a percent`},
 		{"[10KB, 97.25]", "[2MB, 97.25]", "point 2 falls below the point before it"},
 		{", [1MB, 100]", "", "15: workloads[1].sizes: ends at 97.25 %, want 100"},
 		{"until: 30ms", "until: 30ms, start: 30ms", "14: workloads[0].until: 30ms is not after start 30ms"},
 		{"start: 1ms", "start: 40ms", "15: workloads[1].start: 40ms is not before the end of the run"},
 		{"from: h0..h2", "from: s0", "15: workloads[1].from: s0 is a switch, want a NIC"},
 		{`to: "h2, r0..r1"`, "to: h1", "15: workloads[1].to: h1 would send to itself"},
-		{`to: "h2, r0..r1"`, "to: h9", "15: workloads[1].to: no node is called h9"},
-		{"sizes: websearch", "sizes: [[0, 0], [100B, 100]]", "14: workloads[0]: makes about 12000004 flows, want at most 1048576 in all: a lower load, an earlier until, larger sizes or fewer NICs"},
+		{`to: "h2, r0..r1"`, "to: h9", "15: workloads[1].to: unknown node h9"},
+		{"sizes: websearch", "sizes: [[0, 0], [100B, 100]]", "14: workloads[0]: creates about 12000004 flows, want at most 1048576 in all: a lower load, an earlier until, larger sizes or fewer NICs"},
 	} {
 		text := respelt(c.old, c.with)
 		if text == loaded {
