@@ -17,79 +17,79 @@ import (
 
 const modulePath = "github.com/rackfab/rackfab"
 
-// A room is a directory of the module with everything below it. A file belongs to the
-// room with the longest matching path.
-type room struct {
+// A rule lists the permitted imports of a directory of the module and everything below
+// it. The rule with the longest matching path applies to a file.
+type rule struct {
 	dir  string
-	ours []string // what it may import of this module; "x/..." is x and all below
-	mods []string // what it may import of other modules; nil is anything
+	ours []string // permitted packages of this module; "x/..." is x and all below
+	mods []string // permitted other modules; nil permits all
 	why  string
 }
 
 var none = []string{}
 
-// rooms lists the permitted imports, from the inside out.
-var rooms = []room{
-	{"fabric/unit", none, none, "unit is the ground floor: everything stands on it, so it stands on nothing of ours"},
-	{"fabric/splitmix", none, none, "a hash knows nothing of what it mixes"},
-	{"fabric/ring", none, none, "a FIFO queue knows nothing of its items"},
-	{"fabric/workload", []string{"fabric/splitmix", "fabric/unit"}, none, "a distribution and a process; who sends is told apart from that"},
-	{"fabric/frame", []string{"fabric/unit"}, none, "frame knows byte offsets; queues, flows and schemes are told about frames, not the reverse"},
-	{"fabric/cc", []string{"fabric/credit", "fabric/ring", "fabric/unit"}, none, "an algorithm takes numbers and gives a rate, so that it can be held against its paper alone"},
-	{"fabric/credit", []string{"fabric/ring", "fabric/unit"}, none, "credit is counted in numbers; frames carry it and NICs act on it"},
-	{"fabric/agenda", []string{"fabric/unit"}, none, "instants in order; what they are for is the keeper's concern"},
-	{"fabric", []string{"fabric/frame", "fabric/splitmix", "fabric/unit"}, none, "the contract names frames and quantities, and draws what becomes of a frame on a link; whoever keeps the contract imports it"},
-	{"fabric/nic", []string{"fabric", "fabric/agenda", "fabric/cc", "fabric/credit", "fabric/frame", "fabric/ring", "fabric/unit"}, none, "a NIC knows no switch, no topology and no driver: it learns of them by frames and its Config"},
-	{"fabric/nic/command", []string{"fabric/ring", "fabric/splitmix", "fabric/unit"}, none, "what a host asks for is no wire and no token: package nic puts it on the wire, the shaper lets it go"},
-	{"fabric/nic/shaper", []string{"fabric/unit"}, none, "the shaper sees numbers alone, so that it can be held against its twin; package nic tells it what packets cost"},
-	{"fabric/switching", []string{"fabric", "fabric/agenda", "fabric/cc", "fabric/frame", "fabric/ring", "fabric/splitmix", "fabric/unit"}, none, "a switch knows no NIC, no topology and no driver: it learns of them by frames and its Config"},
-	{"fabric/switching/rttx", []string{"fabric/splitmix", "fabric/unit"}, none, "the converter takes fields and counts and gives an increment, so that it can be held against its document alone"},
-	{"fabric/topology", []string{"fabric", "fabric/cc", "fabric/credit", "fabric/frame", "fabric/nic/command", "fabric/nic/shaper", "fabric/switching/rttx", "fabric/splitmix", "fabric/unit", "fabric/workload"}, []string{"go.yaml.in/yaml/v3"}, "the scenario is data, the same for every machine; package rack turns it into machines"},
-	{"fabric/node", []string{"fabric", "fabric/agenda", "fabric/frame", "fabric/ring", "fabric/unit"}, []string{"github.com/cespare/xxhash/v2"}, "an inbox orders and digests frames for any Machine, so it knows none"},
+// rules lists the permitted imports, from the innermost packages outwards.
+var rules = []rule{
+	{"fabric/unit", none, none, "every package may import unit, so it imports no other package of this module"},
+	{"fabric/splitmix", none, none, "a hash knows nothing about its input"},
+	{"fabric/ring", none, none, "a FIFO queue knows nothing about its items"},
+	{"fabric/workload", []string{"fabric/splitmix", "fabric/unit"}, none, "workload computes sizes and times; it does not know senders"},
+	{"fabric/frame", []string{"fabric/unit"}, none, "frame knows byte offsets; queues, flows and schemes know frames, not the reverse"},
+	{"fabric/cc", []string{"fabric/credit", "fabric/ring", "fabric/unit"}, none, "an algorithm takes numbers and returns a rate, so that it can be compared with its paper alone"},
+	{"fabric/credit", []string{"fabric/ring", "fabric/unit"}, none, "credit is a number; frames carry it and NICs act on it"},
+	{"fabric/agenda", []string{"fabric/unit"}, none, "agenda orders instants and does not know their purpose"},
+	{"fabric", []string{"fabric/frame", "fabric/splitmix", "fabric/unit"}, none, "the interfaces of package fabric use frames and quantities; their implementations import fabric, not the reverse"},
+	{"fabric/nic", []string{"fabric", "fabric/agenda", "fabric/cc", "fabric/credit", "fabric/frame", "fabric/ring", "fabric/unit"}, none, "a NIC knows no switch, no topology and no driver, only frames and its Config"},
+	{"fabric/nic/command", []string{"fabric/ring", "fabric/splitmix", "fabric/unit"}, none, "commands know neither frames nor tokens: package nic sends them, and package shaper paces them"},
+	{"fabric/nic/shaper", []string{"fabric/unit"}, none, "the shaper knows only numbers, so that it can be compared with its reference implementation; package nic computes the cost of packets"},
+	{"fabric/switching", []string{"fabric", "fabric/agenda", "fabric/cc", "fabric/frame", "fabric/ring", "fabric/splitmix", "fabric/unit"}, none, "a switch knows no NIC, no topology and no driver, only frames and its Config"},
+	{"fabric/switching/rttx", []string{"fabric/splitmix", "fabric/unit"}, none, "the converter takes fields and counts and returns an increment, so that it can be compared with its document alone"},
+	{"fabric/topology", []string{"fabric", "fabric/cc", "fabric/credit", "fabric/frame", "fabric/nic/command", "fabric/nic/shaper", "fabric/switching/rttx", "fabric/splitmix", "fabric/unit", "fabric/workload"}, []string{"go.yaml.in/yaml/v3"}, "the scenario is data, the same for every machine; package rack builds machines from it"},
+	{"fabric/node", []string{"fabric", "fabric/agenda", "fabric/frame", "fabric/ring", "fabric/unit"}, []string{"github.com/cespare/xxhash/v2"}, "an inbox orders and digests frames for any Machine, so it knows no particular one"},
 	{"fabric/measure", []string{"fabric", "fabric/node", "fabric/topology", "fabric/unit"}, none, "figures come from notes and digests alone, so that every kind of run yields the same table"},
-	{"fabric/tracing", []string{"fabric", "fabric/frame", "fabric/splitmix", "fabric/topology", "fabric/unit"}, none, "spans come from notes alone, so that every kind of run has the same ones; who sends them is told apart from that"},
-	{"fabric/rack", []string{"fabric", "fabric/cc", "fabric/frame", "fabric/nic/...", "fabric/node", "fabric/switching", "fabric/switching/rttx", "fabric/topology", "fabric/unit"}, none, "rack builds machines from a scenario; who drives them is the concern of lab and runner"},
-	{"fabric/lab", []string{"fabric/..."}, none, "the lab is the machine room's own test bench: no bus and no process takes part"},
-	{"fabric/explain", []string{"fabric/..."}, none, "an answer comes from a run in the lab and what its machines show; how it looks beyond text is told apart from that"},
-	{"fabric/tap", []string{"fabric", "fabric/frame", "fabric/node", "fabric/topology", "fabric/unit"}, none, "a recorder sees what passes a port, of any machine; who drives it is the concern of lab and runner"},
-	{"capture", []string{"fabric/..."}, nil, "a capture file is made of what a tap has recorded; where the tap was is told apart from that"},
-	{"export", []string{"fabric/...", "sweep"}, nil, "an export is made of a run's figures and of the same run once more; who asks, and for which folder, is told apart from that"},
-	{"bus", []string{"bus/...", "fabric/frame", "fabric/ring", "fabric/unit"}, nil, "the bus carries frames and knows no machine, so that any machine can stand behind it"},
-	{"proto", []string{"proto/..."}, nil, "a contract on the wire outlives the code on both sides of it"},
-	{"identity", []string{"bus"}, none, "who is who is files and names, the same for every process"},
-	{"services", []string{"services/health", "services/internal/...", "bus/...", "fabric/...", "identity", "proto/..."}, nil, "services only wire things together, and reach one another by gRPC alone"},
-	{"services/launch", []string{"services/broker", "services/controller", "services/nic", "services/switch", "services/internal/...", "bus/...", "fabric/...", "identity", "proto/..."}, nil, "launch starts the other services as processes; it knows nothing that stands above them"},
-	{"services/collector", []string{"services/collector/...", "services/health", "services/internal/...", "fabric/...", "identity", "proto/..."}, nil, "the collector learns of racks by what their nodes tell it, in OTLP alone"},
-	{"services/collector/store", []string{"fabric/measure", "proto/..."}, nil, "the store keeps and finds; who delivers and who asks is the collector's concern"},
-	{"report", []string{"report/...", "fabric/measure", "fabric/topology", "fabric/unit"}, nil, "a report is made from the files of runs alone, so that it can be made again anywhere"},
+	{"fabric/tracing", []string{"fabric", "fabric/frame", "fabric/splitmix", "fabric/topology", "fabric/unit"}, none, "spans come from notes alone, so that every kind of run has the same spans; package telemetry exports them"},
+	{"fabric/rack", []string{"fabric", "fabric/cc", "fabric/frame", "fabric/nic/...", "fabric/node", "fabric/switching", "fabric/switching/rttx", "fabric/topology", "fabric/unit"}, none, "rack builds machines from a scenario; lab and runner drive them"},
+	{"fabric/lab", []string{"fabric/..."}, none, "the lab runs machines in one process: it uses no bus and starts no process"},
+	{"fabric/explain", []string{"fabric/..."}, none, "explain computes its text from a run in the lab; other output formats belong elsewhere"},
+	{"fabric/tap", []string{"fabric", "fabric/frame", "fabric/node", "fabric/topology", "fabric/unit"}, none, "a tap records the frames at a port of any machine; lab and runner drive it"},
+	{"capture", []string{"fabric/..."}, nil, "a capture file is made from the records of a tap, wherever the tap was"},
+	{"export", []string{"fabric/...", "sweep"}, nil, "an export is made from a run's figures and a repetition of the run; the caller chooses the folder"},
+	{"bus", []string{"bus/...", "fabric/frame", "fabric/ring", "fabric/unit"}, nil, "the bus carries frames and knows no machine, so that it can connect any machine"},
+	{"proto", []string{"proto/..."}, nil, "an API on the wire outlives the code on both sides of it"},
+	{"identity", []string{"bus"}, none, "identities are files and names, the same for every process"},
+	{"services", []string{"services/health", "services/internal/...", "bus/...", "fabric/...", "identity", "proto/..."}, nil, "services only connect packages, and call each other by gRPC alone"},
+	{"services/launch", []string{"services/broker", "services/controller", "services/nic", "services/switch", "services/internal/...", "bus/...", "fabric/...", "identity", "proto/..."}, nil, "launch starts the other services as processes and knows no package above them"},
+	{"services/collector", []string{"services/collector/...", "services/health", "services/internal/...", "fabric/...", "identity", "proto/..."}, nil, "the collector knows racks only from the OTLP telemetry of their nodes"},
+	{"services/collector/store", []string{"fabric/measure", "proto/..."}, nil, "the store writes and queries data; the collector receives it and serves the queries"},
+	{"report", []string{"report/...", "fabric/measure", "fabric/topology", "fabric/unit"}, nil, "a report is made from the files of runs alone, so that it can be repeated anywhere"},
 	{"report/chart", none, nil, "a chart knows lines and labels, so that it can draw anything"},
 	{"report/table", none, nil, "a table knows text and the width of the terminal, so that every command prints its tables the same way"},
-	{"study", []string{"fabric/...", "report/chart"}, nil, "a study runs scenarios in the lab and sets a document's claims beside them; how its rows are shown is told apart from that"},
-	{"sweep", []string{"fabric/...", "report/chart"}, nil, "a sweep runs scenarios in the lab and makes tables; who asks for it, and how it looks, is told apart from that"},
-	{"docs", []string{"fabric/..."}, nil, "tools that write documents read the repository; they run nothing"},
-	{"cmd", []string{"..."}, nil, "the binary may use every room"},
-	{"cmd/rackfab/internal/cli", []string{"fabric/unit", "report/table"}, nil, "flags' values, files, tables and exit status are the same for any program; what a rack is belongs to the packages above"},
-	{"cmd/rackfab/internal/client", []string{"bus", "fabric/topology", "identity", "proto/...", "services/collector", "services/controller", "services/health"}, nil, "a connection knows addresses, certificates and errors; the commands that use it know what to ask"},
+	{"study", []string{"fabric/...", "report/chart"}, nil, "a study runs scenarios in the lab and compares them with a document's claims; it does not format its rows"},
+	{"sweep", []string{"fabric/...", "report/chart"}, nil, "a sweep runs scenarios in the lab and makes tables; it does not format them"},
+	{"docs", []string{"fabric/..."}, nil, "tools that write documents read the repository and run nothing"},
+	{"cmd", []string{"..."}, nil, "the binary may use every package"},
+	{"cmd/rackfab/internal/cli", []string{"fabric/unit", "report/table"}, nil, "values of flags, files, tables and exit status do not depend on racks, which the packages above know"},
+	{"cmd/rackfab/internal/client", []string{"bus", "fabric/topology", "identity", "proto/...", "services/collector", "services/controller", "services/health"}, nil, "a client knows addresses, certificates and errors; commands make the calls"},
 	{"cmd/rackfab/internal/load", []string{"fabric/cc", "fabric/topology"}, nil, "scenarios are read the same way for every command"},
 	{"cmd/rackfab/internal/telemetry", []string{"cmd/rackfab/internal/cli", "proto/..."}, nil, "flags and sums of an export; the engines and the launcher do the export"},
 	{"cmd/rackfab/internal/query", []string{"cmd/rackfab/internal/cli", "cmd/rackfab/internal/client", "fabric/...", "proto/...", "report/table", "services/collector/store"}, nil, "queries go to a collector alone, never to a rack"},
 	{"cmd/rackfab/internal/inspect", []string{"cmd/rackfab/internal/cli", "cmd/rackfab/internal/client", "cmd/rackfab/internal/load", "cmd/rackfab/internal/query", "cmd/rackfab/internal/telemetry", "capture", "export", "fabric/...", "proto/...", "report/...", "services/collector", "sweep"}, nil, "inspection reads runs and racks and changes neither"},
 	{"cmd/rackfab/internal/live", []string{"cmd/rackfab/internal/cli", "cmd/rackfab/internal/client", "cmd/rackfab/internal/inspect", "cmd/rackfab/internal/load", "cmd/rackfab/internal/telemetry", "fabric/...", "proto/...", "report/table", "services/collector", "services/controller", "services/launch"}, nil, "the commands of a live rack start it or call its controller; batch runs are the concern of run"},
 	{"cmd/rackfab/internal/processes", []string{"cmd/rackfab/internal/cli", "cmd/rackfab/internal/client", "cmd/rackfab/internal/load", "cmd/rackfab/internal/telemetry", "bus", "compose", "fabric/unit", "identity", "services/..."}, nil, "one process runs alone; launch and the user compose a rack of them"},
-	{"e2e", []string{"..."}, nil, "whole-system tests may use every room"},
-	{"compose", []string{"..."}, nil, "the container rack is generated from every room's facts"},
+	{"e2e", []string{"..."}, nil, "whole-system tests may use every package"},
+	{"compose", []string{"..."}, nil, "the container rack is generated from facts of every package"},
 }
 
-// doors lists the external modules that only few rooms may import. The first row that
+// restricted lists the external modules that only few packages may import. The first row that
 // matches a file and its import decides.
-var doors = []struct{ module, dir, why string }{
+var restricted = []struct{ module, dir, why string }{
 	{"go.opentelemetry.io/proto/otlp", "services/collector", ""},
-	{"go.opentelemetry.io", "services/internal/telemetry", "machines note and telemetry alone turns notes into spans and metrics; call it instead"},
-	{"github.com/nats-io", "bus", "the bus is the only door to NATS; take a bus.Link instead"},
+	{"go.opentelemetry.io", "services/internal/telemetry", "machines emit notes, and package telemetry alone turns them into spans and metrics: call it instead"},
+	{"github.com/nats-io", "bus", "only the bus imports NATS: use a bus.Link instead"},
 }
 
 // pure lists the standard packages that have no clock, no I/O, no concurrency
-// and no hidden state. A trailing slash takes in all below.
+// and no hidden state. A trailing slash includes all packages below.
 var pure = []string{
 	"bytes", "cmp", "embed", "encoding", "encoding/", "errors", "fmt", "hash", "hash/adler32", "hash/crc32",
 	"hash/crc64", "hash/fnv", "io", "iter", "maps", "math", "math/big", "math/bits", "math/cmplx", "math/rand/v2",
@@ -99,15 +99,15 @@ var pure = []string{
 // impure lists the replacements for packages with I/O, time or hidden state.
 var impure = map[string]string{
 	"time":         "a machine has no clock: take now as a unit.Time",
-	"os":           "a machine has no I/O: the caller reads files and hands in bytes",
-	"net":          "a machine has no network: frames leave by fabric.Out",
+	"os":           "a machine has no I/O: the caller reads files and passes bytes",
+	"net":          "a machine has no network: send frames through fabric.Out",
 	"sync":         "a machine has one caller at a time: it needs no lock",
 	"sync/atomic":  "a machine has one caller at a time: it needs no atomic",
 	"context":      "a machine never waits: there is nothing to cancel",
 	"log":          "a machine does not log: emit a fabric.Note",
 	"log/slog":     "a machine does not log: emit a fabric.Note",
-	"runtime":      "a machine does not know what it runs on",
-	"unsafe":       "what a machine does must not depend on memory layout",
+	"runtime":      "a machine does not depend on its host",
+	"unsafe":       "the behaviour of a machine must not depend on memory layout",
 	"math/rand":    "use a seeded source of math/rand/v2 from the Config",
 	"crypto/rand":  "use a seeded source of math/rand/v2 from the Config",
 	"hash/maphash": "its seed differs between processes: use xxhash in fabric/node, or hash/fnv",
@@ -119,8 +119,7 @@ var testModules = []string{
 	"github.com/rogpeppe/go-internal", "github.com/santhosh-tekuri/jsonschema/v6", "go.yaml.in/yaml/v3", "pgregory.net/rapid",
 }
 
-// seeded lists the names of math/rand/v2 that a machine may use: sources created from
-// a seed. The functions of the package itself draw from a global source.
+// seeded lists the permitted names of math/rand/v2: sources created from a seed. The functions of the package itself draw from a global source.
 var seeded = []string{"New", "NewPCG", "NewChaCha8", "NewZipf", "Rand", "Source", "PCG", "ChaCha8", "Zipf"}
 
 // TestImportsPointOneWay checks the rules above for every Go file of the module. It
@@ -155,7 +154,7 @@ func TestImportsPointOneWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if checked < 10 {
-		t.Errorf("checked %d files: the walk does not see the module", checked)
+		t.Errorf("checked only %d files of the module", checked)
 	}
 }
 
@@ -176,9 +175,9 @@ func violations(t *testing.T, name string, src []byte) []string {
 	report := func(pos token.Pos, format string, args ...any) {
 		found = append(found, fmt.Sprintf("%s: %s", fset.Position(pos), fmt.Sprintf(format, args...)))
 	}
-	r, ok := roomOf(path.Dir(name))
+	r, ok := ruleOf(path.Dir(name))
 	if !ok {
-		report(file.Pos(), "no room holds this directory: give it a row in fabric/arch_test.go that says what it may import")
+		report(file.Pos(), "unknown directory: add a row to fabric/arch_test.go that lists its permitted imports")
 		return found
 	}
 	test := strings.HasSuffix(name, "_test.go")
@@ -197,15 +196,15 @@ func violations(t *testing.T, name string, src []byte) []string {
 	return found
 }
 
-func inFabric(r room) bool { return within(r.dir, "fabric") }
+func inFabric(r rule) bool { return within(r.dir, "fabric") }
 
 // within reports whether dir is root or below it.
 func within(dir, root string) bool { return dir == root || strings.HasPrefix(dir, root+"/") }
 
-func roomOf(dir string) (room, bool) {
-	var best room
-	for _, r := range rooms {
-		// The root package of fabric holds no sub-room: a new one needs its own row.
+func ruleOf(dir string) (rule, bool) {
+	var best rule
+	for _, r := range rules {
+		// The rule of package fabric does not cover packages below it: a new one needs its own.
 		fits := within(dir, r.dir) && (r.dir != "fabric" || dir == "fabric")
 		if fits && len(r.dir) > len(best.dir) {
 			best = r
@@ -214,10 +213,10 @@ func roomOf(dir string) (room, bool) {
 	return best, best.dir != ""
 }
 
-// refuse returns why a file in directory dir of room r may not import the package,
-// "" if it may.
-func refuse(r room, dir, imported string, test bool) string {
-	for _, d := range doors {
+// refuse returns why a file in directory dir, under rule r, may not import the package,
+// or "" if it may.
+func refuse(r rule, dir, imported string, test bool) string {
+	for _, d := range restricted {
 		if !within(imported, d.module) {
 			continue
 		}
@@ -242,14 +241,14 @@ func refuse(r room, dir, imported string, test bool) string {
 	if allowed == nil || slices.ContainsFunc(allowed, func(m string) bool { return within(imported, m) }) {
 		return ""
 	}
-	return "the machine room imports no module but xxhash in fabric/node and yaml in fabric/topology (docs/adr/002)"
+	return "packages under fabric/ import no other module than xxhash (fabric/node) and yaml (fabric/topology), see docs/adr/002"
 }
 
-func refuseOurs(r room, dir, imported string, test bool) string {
+func refuseOurs(r rule, dir, imported string, test bool) string {
 	if test && (imported == dir || within(imported, "fabric")) {
 		return ""
 	}
-	// The rooms of fabric are one package and its parts.
+	// A package under fabric may import its own parts.
 	if inFabric(r) && r.dir != "fabric" && within(imported, r.dir) {
 		return ""
 	}
@@ -263,7 +262,7 @@ func refuseOurs(r room, dir, imported string, test bool) string {
 	return r.why
 }
 
-func refuseStandard(r room, imported string, test bool) string {
+func refuseStandard(r rule, imported string, test bool) string {
 	if !inFabric(r) || test {
 		return ""
 	}
@@ -275,7 +274,7 @@ func refuseStandard(r room, imported string, test bool) string {
 			return ""
 		}
 	}
-	return "the machine room imports pure standard packages only; if this one has no clock, I/O, lock or hidden state, add it to pure"
+	return "packages under fabric/ import pure standard packages only; if this one has no clock, I/O, lock or hidden state, add it to pure"
 }
 
 // impureCode reports violations that no import shows: goroutines, channels, printing and
@@ -286,7 +285,7 @@ func impureCode(file *ast.File, report func(token.Pos, string, ...any)) {
 		case *ast.GoStmt:
 			report(n.Pos(), "starts a goroutine: a machine has one caller, services/internal/runner is the only loop")
 		case *ast.ChanType, *ast.SelectStmt:
-			report(n.Pos(), "uses a channel: effects leave by fabric.Out")
+			report(n.Pos(), "uses a channel: record effects in fabric.Out")
 		case *ast.SelectorExpr:
 			id, ok := n.X.(*ast.Ident)
 			switch {
