@@ -31,7 +31,7 @@ type observer struct {
 // host is the observation of a NIC.
 type host struct {
 	machine *nic.NIC
-	hold    hold
+	paused  pausedPort
 	sent    []unit.Time // of PAUSE frames
 	pauses  []Pause
 	rise    rise       // occupancy of its receive buffer, of the class
@@ -99,12 +99,10 @@ func (o *observer) atHost(index int, h *host, at unit.Time, notes []fabric.Note)
 			if k := len(h.pauses); k > 0 && h.pauses[k-1].Until < 0 {
 				h.pauses[k-1].Until = at
 			}
-		case n.Kind == fabric.Paused:
-			h.hold.begin(at)
-		case n.Kind == fabric.Resumed:
-			since := h.hold.since
-			h.hold.end(at)
-			o.released(index, 0, since, at)
+		case n.Kind == fabric.Paused, n.Kind == fabric.Resumed:
+			if h.paused.observe(n) {
+				o.released(index, 0, h.paused.Since(), at)
+			}
 		}
 	}
 }

@@ -62,10 +62,15 @@ func (o *observer) frames(x, y int) (n int) {
 
 // held returns how long x paused y in a range.
 func (o *observer) held(x, y int, from, to unit.Time) unit.Time {
+	return o.pausedPort(x, y).within(from, to)
+}
+
+// pausedPort returns the record of y's port to x.
+func (o *observer) pausedPort(x, y int) *pausedPort {
 	if w := o.switches[y]; w != nil {
-		return w.holds[port(w.ends, x)].within(from, to)
+		return &w.paused[port(w.ends, x)]
 	}
-	return o.hosts[y].hold.within(from, to)
+	return &o.hosts[y].paused
 }
 
 // buffer reports on the account of y at switch x.
@@ -210,12 +215,8 @@ func (o *observer) victims(r *Report) []Victim {
 	if o.asked == nil || len(r.Chain) == 0 {
 		return []Victim{}
 	}
-	if w := o.switches[o.Y]; w != nil {
-		if h := w.holds[port(w.ends, o.X)]; h.on {
-			o.released(o.Y, port(w.ends, o.X), h.since, o.To)
-		}
-	} else if h := o.hosts[o.Y].hold; h.on {
-		o.released(o.Y, 0, h.since, o.To)
+	if p := o.pausedPort(o.X, o.Y); p.Running() {
+		o.released(o.Y, port(o.s.PortMap()[o.Y], o.X), p.Since(), o.To)
 	}
 	list := []Victim{}
 	for flow, v := range o.waited {

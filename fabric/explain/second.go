@@ -77,11 +77,11 @@ func (o *observer) second(l *lab.Lab, r *Report) *second {
 func (s *second) follow(r *Report) {
 	first := unit.Never
 	for _, step := range r.Chain {
-		if spans := s.o.spans(step.x, step.y); len(spans) > 0 {
+		if spans := s.o.pausedPort(step.x, step.y).until(s.o.To); len(spans) > 0 {
 			first = min(first, spans[0].from)
 		}
 	}
-	for _, p := range s.o.spans(s.o.X, s.o.Y) {
+	for _, p := range s.o.pausedPort(s.o.X, s.o.Y).until(s.o.To) {
 		if p.to > s.o.From && p.from < s.o.To {
 			if s.paused.to == 0 {
 				s.paused.from = max(p.from, s.o.From)
@@ -175,18 +175,4 @@ func (s *second) sources() []Source {
 	}
 	slices.SortFunc(list, func(a, b Source) int { return cmp.Or(cmp.Compare(b.Arrived, a.Arrived), cmp.Compare(a.Name, b.Name)) })
 	return list
-}
-
-// spans lists the intervals of the whole run in which x paused y.
-func (o *observer) spans(x, y int) []span {
-	h := &hold{}
-	if w := o.switches[y]; w != nil {
-		h = &w.holds[port(w.ends, x)]
-	} else {
-		h = &o.hosts[y].hold
-	}
-	if h.on {
-		return append(slices.Clone(h.spans), span{h.since, o.To})
-	}
-	return h.spans
 }

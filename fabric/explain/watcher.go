@@ -1,6 +1,8 @@
 package explain
 
 import (
+	"slices"
+
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/node"
@@ -16,7 +18,7 @@ type watcher struct {
 	index    int
 	ends     []topology.End
 	accounts []account                     // by ingress port
-	holds    []hold                        // by egress port
+	paused   []pausedPort                  // by egress port
 	rises    []rise                        // by egress port
 	arriving fabric.Port                   // ingress port of this event's frame, -1 for none
 	egress   map[fabric.FlowID]fabric.Port // egress port of each flow of the asked class
@@ -39,43 +41,43 @@ type account struct {
 	sent           []unit.Time // instants of PAUSE frames, refreshes included
 }
 
-// hold records how long an egress port has been paused.
-type hold struct {
-	on    bool
-	since unit.Time
-	total unit.Time // of pauses that have ended
-	spans []span    // pauses that have ended
+// pausedPort records when an egress port was paused.
+type pausedPort struct {
+	fabric.PauseClock
+	spans []span // pauses that have ended
 }
 
 type span struct{ from, to unit.Time }
 
-func (h *hold) begin(at unit.Time) { h.on, h.since = true, at }
-
-func (h *hold) end(at unit.Time) {
-	h.on, h.total, h.spans = false, h.total+at-h.since, append(h.spans, span{h.since, at})
+// observe takes the Paused and Resumed notes of the port. It reports whether the port was
+// resumed.
+func (p *pausedPort) observe(n *fabric.Note) bool {
+	if !p.Observe(n) || p.Running() {
+		return false
+	}
+	p.spans = append(p.spans, span{p.Since(), n.At})
+	return true
 }
 
-func (h *hold) until(now unit.Time) unit.Time {
-	if h.on {
-		return h.total + now - h.since
+// until lists the pauses until now, including the present one.
+func (p *pausedPort) until(now unit.Time) []span {
+	if p.Running() {
+		return append(slices.Clone(p.spans), span{p.Since(), now})
 	}
-	return h.total
+	return p.spans
 }
 
 // within returns how long the port was paused in a range that ends now or earlier.
-func (h *hold) within(from, to unit.Time) (sum unit.Time) {
-	for _, s := range h.spans {
+func (p *pausedPort) within(from, to unit.Time) (sum unit.Time) {
+	for _, s := range p.until(to) {
 		sum += max(0, min(s.to, to)-max(s.from, from))
-	}
-	if h.on {
-		sum += max(0, to-max(h.since, from))
 	}
 	return sum
 }
 
 func newWatcher(o *observer, index int, sw *switching.Switch, ends []topology.End) *watcher {
 	w := &watcher{
-		o: o, sw: sw, index: index, dscp: o.s.DSCPMapAt(index), ends: ends, accounts: make([]account, len(ends)), holds: make([]hold, len(ends)),
+		o: o, sw: sw, index: index, dscp: o.s.DSCPMapAt(index), ends: ends, accounts: make([]account, len(ends)), paused: make([]pausedPort, len(ends)),
 		rises: make([]rise, len(ends)), arriving: -1, egress: map[fabric.FlowID]fabric.Port{},
 	}
 	for i := range w.accounts {
@@ -136,7 +138,7 @@ func (w *watcher) begin(at unit.Time, port fabric.Port) {
 	}
 	for e := range w.ends {
 		a.joined[e], a.queued[e], _ = w.sw.Joined(fabric.Port(e), w.o.Class)
-		a.held[e] = w.holds[e].until(at)
+		a.held[e] = w.paused[e].Total(at)
 	}
 }
 
@@ -159,12 +161,10 @@ func (w *watcher) event(at unit.Time, notes []fabric.Note) {
 			w.pause(at, n.Port)
 		case fabric.ResumeSent:
 			w.resume(at, n.Port)
-		case fabric.Paused:
-			w.holds[n.Port].begin(at)
-		case fabric.Resumed:
-			h := &w.holds[n.Port]
-			h.end(at)
-			w.o.released(w.index, n.Port, h.since, at)
+		case fabric.Paused, fabric.Resumed:
+			if p := &w.paused[n.Port]; p.observe(n) {
+				w.o.released(w.index, n.Port, p.Since(), at)
+			}
 		default:
 		}
 	}
@@ -237,7 +237,7 @@ func (w *watcher) cause(at unit.Time, port fabric.Port) Cause {
 		port: e, rise: w.rises[worst].growth(),
 	}
 	if at > a.since {
-		c.Held = float64(w.holds[worst].until(at)-a.held[worst]) / float64(at-a.since)
+		c.Held = float64(w.paused[worst].Total(at)-a.held[worst]) / float64(at-a.since)
 	}
 	switch {
 	case held || c.Held >= 0.5:

@@ -37,7 +37,7 @@ type NodeResult struct {
 	Endless     []FlowBytes    `json:"endless,omitempty"` // payload delivered here, in order, of endless flows of bursts
 	Done        []Done         `json:"done,omitempty"`    // completed commands of this node
 	Failed      []Failure      `json:"failed,omitempty"`  // failed and refused commands of this node
-	Held        []Span         `json:"held,omitempty"`    // times in which PAUSE blocked a class of this NIC, in order; empty for a switch
+	Paused      []Span         `json:"held,omitempty"`    // times in which PAUSE blocked a class of this NIC, in order; empty for a switch
 	Notices     map[string]int `json:"notices,omitempty"`
 	// Counters are the machine's nonzero counters at the end of the run.
 	Counters map[string]uint64 `json:"counters,omitempty"`
@@ -60,8 +60,6 @@ type PortResult struct {
 	// Lost and Damaged count the frames from the peer that the link lost or damaged.
 	Lost    int64 `json:"lost,omitempty"`
 	Damaged int64 `json:"damaged,omitempty"`
-	since   unit.Time
-	held    int
 }
 
 // Completion is a flow whose last byte was acknowledged.
@@ -84,8 +82,8 @@ type Recorder struct {
 	result    NodeResult
 	node      int // index in the scenario
 	bins      int
-	holds     int             // paused port and class pairs of this NIC
-	delivered map[int]*Series // by flow index, or -1-burst
+	paused    []fabric.PauseClock // by port
+	delivered map[int]*Series     // by flow index, or -1-burst
 	rates     map[fabric.FlowID]*RateSeries
 	sent      map[fabric.FlowID]*Series
 }
@@ -101,6 +99,7 @@ func NewRecorder(s *topology.Scenario, node int) *Recorder {
 		for _, end := range []int{l.A, l.B} {
 			if end == node {
 				r.result.Ports = append(r.result.Ports, PortResult{Bins: make([]int64, bins)})
+				r.paused = append(r.paused, fabric.PauseClock{})
 			}
 		}
 	}
@@ -165,10 +164,8 @@ func (r *Recorder) observe(n *fabric.Note) {
 		r.fine(p, n.At)
 	case fabric.ResumeSent:
 		r.result.Ports[n.Port].XON++
-	case fabric.Paused:
-		r.paused(n)
-	case fabric.Resumed:
-		r.resumed(n)
+	case fabric.Paused, fabric.Resumed:
+		r.pause(n)
 	case fabric.FlowStarted:
 		r.started(n)
 	case fabric.RateChanged:
@@ -218,23 +215,14 @@ func (r *Recorder) series(flow fabric.FlowID) *Series {
 	return s
 }
 
-func (r *Recorder) paused(n *fabric.Note) {
-	p := &r.result.Ports[n.Port]
-	if p.held++; p.held == 1 {
-		p.since = n.At
-	}
-	if r.holds++; r.holds == 1 && r.s.Nodes[r.node].Kind == topology.NIC {
-		r.result.Held = append(r.result.Held, Span{From: n.At, To: r.s.Duration}) // until a Resumed ends it
-	}
-}
-
-func (r *Recorder) resumed(n *fabric.Note) {
-	p := &r.result.Ports[n.Port]
-	if p.held--; p.held == 0 {
-		p.Paused += n.At - p.since
-	}
-	if r.holds--; r.holds == 0 && r.s.Nodes[r.node].Kind == topology.NIC {
-		r.result.Held[len(r.result.Held)-1].To = n.At
+// pause records when the port of a NIC is paused.
+func (r *Recorder) pause(n *fabric.Note) {
+	switch changed := r.paused[n.Port].Observe(n); {
+	case !changed || r.s.Nodes[r.node].Kind != topology.NIC:
+	case n.Kind == fabric.Paused:
+		r.result.Paused = append(r.result.Paused, Span{From: n.At, To: r.s.Duration}) // until it is resumed
+	default:
+		r.result.Paused[len(r.result.Paused)-1].To = n.At
 	}
 }
 
@@ -273,12 +261,8 @@ func (r *Recorder) rate(n *fabric.Note) {
 
 // Result completes the measurement at the end of the run and returns it.
 func (r *Recorder) Result() *NodeResult {
-	end := r.s.Duration
 	for i := range r.result.Ports {
-		if p := &r.result.Ports[i]; p.held > 0 {
-			p.Paused += end - p.since
-			p.held = 0
-		}
+		r.result.Ports[i].Paused = r.paused[i].Total(r.s.Duration)
 	}
 	for i := range r.s.Flows {
 		id := fabric.FlowID(i)

@@ -94,7 +94,7 @@ func outside(s *topology.Scenario, nodes []*NodeResult) (held []Span) {
 	}
 	for i, n := range nodes {
 		if sending[i] && !bursting[i] {
-			held = append(held, n.Held...)
+			held = append(held, n.Paused...)
 		}
 	}
 	return union(held)

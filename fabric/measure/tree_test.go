@@ -116,12 +116,12 @@ func TestHeldIsTheUnionOfTheClasses(t *testing.T) {
 		at(10*us, fabric.Paused, 3), at(20*us, fabric.Paused, 4), at(30*us, fabric.Resumed, 3), at(40*us, fabric.Resumed, 4),
 		at(350*us, fabric.Paused, 3),
 	})
-	if diff := cmp.Diff([]Span{{10 * us, 40 * us}, {350 * us, 400 * us}}, r.Result().Held); diff != "" {
+	if diff := cmp.Diff([]Span{{10 * us, 40 * us}, {350 * us, 400 * us}}, r.Result().Paused); diff != "" {
 		t.Error(diff)
 	}
 	of := NewRecorder(s, 3)
 	of.Observe(held(10*us, 20*us))
-	if got := of.Result(); got.Held != nil || got.Ports[0].Paused != 10*us {
-		t.Errorf("a switch: held %v, port %v", got.Held, got.Ports[0].Paused)
+	if got := of.Result(); got.Paused != nil || got.Ports[0].Paused != 10*us {
+		t.Errorf("a switch: paused %v, port %v", got.Paused, got.Ports[0].Paused)
 	}
 }

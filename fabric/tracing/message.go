@@ -78,12 +78,12 @@ func (t *Tracer) open(n *fabric.Note, bytes unit.Bytes, packets int64, class fab
 		m.span.Cut, m.span.End = true, n.At
 		t.close(m)
 	}
-	h := &t.ports[0].held[class]
-	m := t.messages.add(n.Trace, message{from: n.At, class: class, paused: h.until(n.At)})
+	clock := &t.ports[0].paused[class]
+	m := t.messages.add(n.Trace, message{from: n.At, class: class, paused: clock.Total(n.At)})
 	m.span = t.newSpan(n.Trace)
 	m.span.Part, m.span.Name = Root, t.verb(n.Trace)
 	m.span.Start, m.span.In, m.span.Bytes, m.span.Packets = n.At, unit.Never, bytes, packets
-	if h.on {
+	if clock.Running() {
 		m.span.event(&fabric.Note{Event: fabric.Event{Kind: fabric.Paused}, At: n.At})
 	}
 }
@@ -107,7 +107,7 @@ func (t *Tracer) sent(n *fabric.Note) {
 	}
 	if !m.sent {
 		m.sent = true
-		m.span.Paused = t.ports[0].held[m.class].until(n.At) - m.paused
+		m.span.Paused = t.ports[0].paused[m.class].Total(n.At) - m.paused
 	}
 	s.In = m.span.Start
 	m.from = n.At

@@ -108,10 +108,10 @@ func (t *Tracer) enqueued(n *fabric.Note) {
 	p.span.QueueMax = max(p.span.QueueMax, n.Queue())
 	p.span.Frames++
 	p.span.Bytes += n.Bytes()
-	h := &t.ports[n.Port].held[n.Priority]
+	clock := &t.ports[n.Port].paused[n.Priority]
 	if p.waiting++; p.waiting == 1 {
-		p.paused = h.until(n.At)
-		if h.on {
+		p.paused = clock.Total(n.At)
+		if clock.Running() {
 			p.span.event(&fabric.Note{Event: fabric.Event{Kind: fabric.Paused}, At: n.At})
 		}
 	}
@@ -144,7 +144,7 @@ func (p *passage) leave(t *Tracer, now unit.Time, frames int) {
 		return
 	}
 	if p.waiting -= frames; p.waiting == 0 {
-		p.span.Paused += t.ports[p.span.To].held[p.class].until(now) - p.paused
+		p.span.Paused += t.ports[p.span.To].paused[p.class].Total(now) - p.paused
 	}
 }
 

@@ -37,24 +37,9 @@ type Tracer struct {
 
 // portState is the state of one port: its link, and the classes paused by the peer.
 type portState struct {
-	peer  string
-	delay unit.Time
-	held  [fabric.Priorities]hold
-}
-
-// hold is the total paused time of a class of a port.
-type hold struct {
-	on    bool
-	since unit.Time
-	sum   unit.Time
-}
-
-// until returns how long the class has been paused until now.
-func (h *hold) until(now unit.Time) unit.Time {
-	if h.on {
-		return h.sum + now - h.since
-	}
-	return h.sum
+	peer   string
+	delay  unit.Time
+	paused [fabric.Priorities]fabric.PauseClock
 }
 
 // New returns a tracer of the scenario's node with that index, for the messages that
@@ -145,12 +130,7 @@ func (t *Tracer) ofPort(n *fabric.Note) {
 		}
 		return
 	}
-	h := &t.ports[n.Port].held[n.Priority]
-	if n.Kind == fabric.Paused {
-		h.on, h.since = true, n.At
-	} else {
-		h.sum, h.on = h.until(n.At), false
-	}
+	t.ports[n.Port].paused[n.Priority].Observe(n)
 	for e := t.messages.first; e != nil; e = e.next {
 		if m := &e.value; m.class == n.Priority && !m.sent {
 			m.span.event(n)

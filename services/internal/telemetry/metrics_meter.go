@@ -71,9 +71,9 @@ type Meter struct {
 
 // portMeter is the state of one port.
 type portMeter struct {
-	series [PortMarks + 1]int32 // by metric; -1 for none yet
-	held   int                  // number of paused classes
-	since  unit.Time            // start of the paused time not counted yet
+	series  [PortMarks + 1]int32 // by metric; -1 for none yet
+	clock   fabric.PauseClock
+	counted unit.Time // part of the paused time that has been added to PortPaused
 }
 
 // NewMeter returns a meter of the scenario's node with index node. The meter calls hand
@@ -149,7 +149,7 @@ func (m *Meter) close(t unit.Time) {
 // idle reports whether spans without notes have no points.
 func (m *Meter) idle() bool {
 	for i := range m.ports {
-		if m.ports[i].held > 0 {
+		if m.ports[i].clock.Running() {
 			return false
 		}
 	}
@@ -159,9 +159,7 @@ func (m *Meter) idle() bool {
 // span produces the points of the open span, which ends before end.
 func (m *Meter) span(end unit.Time) {
 	for i := range m.ports {
-		if p := &m.ports[i]; p.held > 0 {
-			m.paused(fabric.Port(i), end)
-		}
+		m.paused(fabric.Port(i), end)
 	}
 	for _, i := range m.touched {
 		m.fresh[i] = false

@@ -21,14 +21,10 @@ func (m *Meter) observe(n *fabric.Note) {
 		}
 	case fabric.PauseSent:
 		m.add(m.port(PortPauses, n.Port), 1)
-	case fabric.Paused:
-		p := &m.ports[n.Port]
-		if p.held++; p.held == 1 {
-			p.since = n.At
+	case fabric.Paused, fabric.Resumed:
+		if m.ports[n.Port].clock.Observe(n) {
+			m.paused(n.Port, n.At)
 		}
-	case fabric.Resumed:
-		m.paused(n.Port, n.At)
-		m.ports[n.Port].held--
 	case fabric.Dropped:
 		reason := n.Reason().String()
 		m.add(m.series(Series{Metric: PortDrops, Port: int(n.Port), Peer: m.peer(n.Port), Reason: reason}), 1)
@@ -53,8 +49,10 @@ func (m *Meter) observe(n *fabric.Note) {
 // paused counts how long a port has been paused until now.
 func (m *Meter) paused(at fabric.Port, now unit.Time) {
 	p := &m.ports[at]
-	m.add(m.port(PortPaused, at), int64(now-p.since))
-	p.since = now
+	if total := p.clock.Total(now); total > p.counted {
+		m.add(m.port(PortPaused, at), int64(total-p.counted))
+		p.counted = total
+	}
 }
 
 // flow returns the index of a series of a flow. A flow of a burst counts in the series
