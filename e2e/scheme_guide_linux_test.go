@@ -1,7 +1,7 @@
 package e2e
 
 import (
-	"encoding/json"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,71 +10,83 @@ import (
 	"testing"
 )
 
-// The guide's additions to the tree make a working scheme: it builds, its tests and
-// those of every scheme pass, and the guide's commands run it.
+// The guide's additions to a copy of the repository make a working scheme: every command
+// of the guide succeeds there, and the guide's runs print rows of the scheme.
 func TestTheGuideOfAddingAScheme(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program anew")
-	}
-	overlay := filepath.Join(t.TempDir(), "overlay.json")
-	files := added(t, "../docs/guide/scheme.md", filepath.Dir(overlay))
-	text, err := json.Marshal(map[string]any{"Replace": files})
+	slow(t, "compiles and tests a copy of the repository")
+	guide, err := os.ReadFile("../docs/guide/scheme.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(overlay, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	own := filepath.Join(filepath.Dir(overlay), "rackfab")
-	ran(t, "go", "test", "-overlay", overlay, "-run", "Brake|Every|Choices|Param|Preset|Section|Stay", "../fabric/cc", "../fabric/topology")
-	ran(t, "go", "build", "-overlay", overlay, "-o", own, "../cmd/rackfab")
 	commands := typed(t, "../docs/guide/scheme.md")
-	t.Chdir(t.TempDir())
+	tree := copied(t, "..")
+	t.Chdir(tree)
+	addTo(t, string(guide))
+	below(t, "docs/guide/live.md", "chooses among", "chooses among `brake`,", "")
+	runs := 0
 	for _, line := range commands {
-		if out := ran(t, own, strings.Fields(line)[1:]...); !strings.Contains(out, "brake ") {
+		args := strings.Fields(line)
+		if args[0] == "rackfab" {
+			args = append([]string{"go", "run", "./cmd/rackfab"}, args[1:]...)
+			runs++
+		}
+		out := ran(t, args[0], args[1:]...)
+		if args[1] == "run" && !strings.Contains(out, "brake ") {
 			t.Errorf("%s printed no row of brake:\n%s", line, out)
 		}
 	}
-	if len(commands) != 2 {
+	if runs != 2 || len(commands) != 4 {
 		t.Errorf("the guide's commands: %q", commands)
 	}
 }
 
-// added returns the files that a guide adds or changes, each with the path of its
-// modified copy in dir.
-func added(t *testing.T, guide, dir string) map[string]string {
+// copied returns a copy of the repository without files that git or a run has made.
+func copied(t *testing.T, root string) string {
 	t.Helper()
-	text, err := os.ReadFile(guide)
+	tree := t.TempDir()
+	err := fs.WalkDir(os.DirFS(root), ".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (path == "bin" || path != "." && strings.HasPrefix(d.Name(), ".") && path != ".ci"):
+			return fs.SkipDir
+		case d.IsDir():
+			return os.MkdirAll(filepath.Join(tree, path), 0o755)
+		case !d.Type().IsRegular():
+			return nil
+		}
+		text, err := os.ReadFile(filepath.Join(root, path))
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(tree, path), text, 0o644)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	copies := map[string]string{}
-	for _, m := range regexp.MustCompile("(?m)^`([^`]+\\.go)`(?:, below `([^`]+)`)?:\n\n((?:    .*\n|\n)+)").FindAllStringSubmatch(string(text), -1) {
-		path, err := filepath.Abs(filepath.Join("..", m[1]))
-		if err != nil {
-			t.Fatal(err)
-		}
-		block := regexp.MustCompile("(?m)^    ").ReplaceAllString(strings.TrimRight(m[3], "\n"), "") + "\n"
-		if m[2] != "" {
-			block = below(t, path, copies[path], m[2], block)
-		}
-		if copies[path] == "" {
-			copies[path] = filepath.Join(dir, filepath.Base(filepath.Dir(path))+"_"+filepath.Base(path))
-		}
-		if err := os.WriteFile(copies[path], []byte(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return copies
+	return tree
 }
 
-// below returns the text of a file, or of its copy, with block inserted after the only
-// line that contains anchor.
-func below(t *testing.T, path, copied, anchor, block string) string {
+// addition matches a block of the guide and its place: a new file, or the lines below an
+// anchor in an existing one.
+var addition = regexp.MustCompile("(?m)^`([^`]+)`(?:, below `(.+)`)?:\n\n((?:    .*\n|\n)+)")
+
+// addTo makes the guide's additions to the files of the working directory.
+func addTo(t *testing.T, guide string) {
 	t.Helper()
-	if copied != "" {
-		path = copied
+	for _, m := range addition.FindAllStringSubmatch(guide, -1) {
+		block := regexp.MustCompile("(?m)^    ").ReplaceAllString(strings.TrimRight(m[3], "\n"), "") + "\n"
+		if m[2] != "" {
+			below(t, m[1], m[2], m[2], block)
+		} else if err := os.WriteFile(m[1], []byte(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
+}
+
+// below replaces the only anchor in a file, and inserts block below its line.
+func below(t *testing.T, path, anchor, replacement, block string) {
+	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +96,9 @@ func below(t *testing.T, path, copied, anchor, block string) string {
 	if !found || strings.Contains(rest, anchor) {
 		t.Fatalf("%s: want one line with %q", path, anchor)
 	}
-	return before + anchor + line + "\n" + block + rest
+	if err := os.WriteFile(path, []byte(before+replacement+line+"\n"+block+rest), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // ran runs a program to its end and returns its output.

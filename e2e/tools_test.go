@@ -42,3 +42,14 @@ func tool(t *testing.T, name, variable string) string {
 	}
 	return installed(t, "set "+variable+" to $(make -s "+name+")", name)
 }
+
+// runSlow is the environment variable that runs tests of more than about 10 s.
+const runSlow = "RACKFAB_SLOW"
+
+// slow skips a test that takes long, unless runSlow is set.
+func slow(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv(runSlow) == "" {
+		t.Skipf("%s: set %s=1", why, runSlow)
+	}
+}

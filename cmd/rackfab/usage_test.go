@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rackfab/rackfab/fabric/cc"
 )
 
 // Every command is in exactly one group of the help, and every group lists only
@@ -56,7 +58,7 @@ func TestCompletion(t *testing.T) {
 		"__complete run |pcn":                                   "\npcn-16to2\n",
 		"__complete run --scheme |pfc,":                         "\npfc,dcqcn\n",
 		"__complete run --bus |":                                "nats\nmemory\n:4\n",
-		"__complete scheme |":                                   "pfc\nqcn\ndcqcn\ntimely\npcn\ntimely-ecn\n:4\n",
+		"__complete scheme |":                                   strings.Join(cc.Choices(), "\n") + "\n:4\n",
 		"__complete export --format |csv,":                      "\ncsv,csv\ncsv,parquet\ncsv,hpcc\n:4\n",
 		"__complete stats --format |":                           "table\ncsv\njson\n:4\n",
 		"__complete traces --format |":                          "table\njson\n:4\n",

@@ -148,6 +148,7 @@ var Schemes = []Scheme{
 		Settings: "cbrc", Static: notRoCE, validate: validateCredit,
 		complete: func(p *Params, _ func() unit.Time) { p.Credit.AIMD = true },
 	},
+	// A new scheme is added here: comparisons list the schemes in this order.
 }
 
 const notRoCE = "uses another transport than RoCEv2"
