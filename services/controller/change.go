@@ -66,7 +66,7 @@ func (r *run) apply(c topology.Change) (*rackfabv1.TimedChange, error) {
 	}
 	next, err := r.scenario.Extend(c)
 	if err != nil {
-		return nil, changes.Refused(err)
+		return nil, changes.Invalid(err)
 	}
 	before := r.scenario
 	r.scenario = next

@@ -17,92 +17,101 @@ import (
 // instant, which the caller has checked. The error is INVALID_ARGUMENT and names the
 // field.
 func Read(c *rackfabv1.Change, at unit.Time) (topology.Change, error) {
-	out := topology.Change{At: at}
+	out, r := topology.Change{At: at}, reader{}
 	switch verb := c.GetVerb().(type) {
 	case *rackfabv1.Change_Burst:
-		out.Verb = topology.ChangeBurst
-		return out, readBurst(verb.Burst, &out.Burst)
+		out.Verb, out.Burst = topology.ChangeBurst, r.burst(verb.Burst)
 	case *rackfabv1.Change_StopFlow:
-		out.Verb, out.Flow = topology.ChangeStopFlow, verb.StopFlow
-		return out, given("change.stop_flow", verb.StopFlow)
+		out.Verb, out.Flow = topology.ChangeStopFlow, r.text("change.stop_flow", verb.StopFlow)
 	case *rackfabv1.Change_LinkDown:
-		out.Verb, out.Link = topology.ChangeLinkDown, verb.LinkDown
-		return out, given("change.link_down", verb.LinkDown)
+		out.Verb, out.Link = topology.ChangeLinkDown, r.text("change.link_down", verb.LinkDown)
 	case *rackfabv1.Change_LinkUp:
-		out.Verb, out.Link = topology.ChangeLinkUp, verb.LinkUp
-		return out, given("change.link_up", verb.LinkUp)
+		out.Verb, out.Link = topology.ChangeLinkUp, r.text("change.link_up", verb.LinkUp)
 	case *rackfabv1.Change_Freeze:
-		out.Verb = topology.ChangeFreeze
-		return out, names("change.freeze", verb.Freeze, &out.Nodes)
+		out.Verb, out.Nodes = topology.ChangeFreeze, r.names("change.freeze", verb.Freeze)
 	case *rackfabv1.Change_Thaw:
-		out.Verb = topology.ChangeThaw
-		return out, names("change.thaw", verb.Thaw, &out.Nodes)
+		out.Verb, out.Nodes = topology.ChangeThaw, r.names("change.thaw", verb.Thaw)
 	case *rackfabv1.Change_Set:
 		out.Verb = topology.ChangeSet
-		out.Set = topology.Setting{Key: verb.Set.GetKey(), Value: verb.Set.GetValue()}
-		if strings.Contains(out.Set.Key, "=") {
-			return out, serve.Invalid("change.set.key", "%q is no key, want NODE.KEY", out.Set.Key)
-		}
-		return out, given("change.set.key", out.Set.Key)
+		out.Set = topology.Setting{Key: r.text("change.set.key", verb.Set.GetKey()), Value: verb.Set.GetValue()}
+		r.check(!strings.Contains(out.Set.Key, "="), "change.set.key", "invalid key %q: want NODE.KEY", out.Set.Key)
 	case *rackfabv1.Change_Post:
-		out.Verb = topology.ChangePost
-		return out, readPost(verb.Post, &out.Post)
+		out.Verb, out.Post = topology.ChangePost, r.post(verb.Post)
 	case *rackfabv1.Change_Scheme:
 		out.Verb = topology.ChangeScheme
-		out.Scheme = topology.SchemeSpec{Name: verb.Scheme.GetName(), Flows: verb.Scheme.GetFlows()}
+		out.Scheme = topology.SchemeSpec{Name: r.text("change.scheme.name", verb.Scheme.GetName()), Flows: verb.Scheme.GetFlows()}
 		if out.Scheme.Flows == "" {
 			out.Scheme.Flows = topology.Everything
 		}
-		return out, given("change.scheme.name", out.Scheme.Name)
+	default:
+		r.check(false, "change", "has no verb, want burst, stop_flow, link_down, link_up, freeze, thaw, set, post or scheme")
 	}
-	return out, serve.Invalid("change", "does nothing, want burst, stop_flow, link_down, link_up, freeze, thaw, set, post or scheme")
+	return out, r.err
 }
 
-func given(field, text string) error {
-	if text == "" {
-		return serve.Invalid(field, "is missing")
+// reader keeps the first error.
+type reader struct{ err error }
+
+func (r *reader) check(valid bool, field, format string, args ...any) {
+	if !valid && r.err == nil {
+		r.err = serve.Invalid(field, format, args...)
 	}
-	return nil
 }
 
-func names(field, list string, out *[]string) (err error) {
-	if *out, err = topology.Names(list); err != nil {
-		return serve.Invalid(field, "%v", err)
-	}
-	return nil
+func (r *reader) text(field, text string) string {
+	r.check(text != "", field, "is missing")
+	return text
 }
 
-func readBurst(b *rackfabv1.Burst, out *topology.BurstSpec) error {
-	out.Name, out.To, out.Flows = b.GetName(), b.GetTo(), int(b.GetFlowsPerSender())
-	if err := names("change.burst.from", b.GetFrom(), &out.From); err != nil {
-		return err
+func (r *reader) names(field, list string) []string {
+	names, err := topology.Names(list)
+	r.check(err == nil, field, "%v", err)
+	return names
+}
+
+// count returns a number of which 0 means 1.
+func (r *reader) count(field string, n int32) int {
+	r.check(n >= 0, field, "%d, want at least 1", n)
+	return max(int(n), 1)
+}
+
+func (r *reader) burst(b *rackfabv1.Burst) topology.BurstSpec {
+	out := topology.BurstSpec{
+		Name: b.GetName(), From: r.names("change.burst.from", b.GetFrom()), To: r.text("change.burst.to", b.GetTo()),
+		Flows: r.count("change.burst.flows_per_sender", b.GetFlowsPerSender()), Size: unit.Bytes(b.GetSizeBytes()), Class: topology.DataClass,
 	}
-	if err := given("change.burst.to", out.To); err != nil {
-		return err
-	}
-	if out.Flows < 0 {
-		return serve.Invalid("change.burst.flows_per_sender", "%d, want at least 1", out.Flows)
-	}
-	out.Flows, out.Class = max(out.Flows, 1), topology.DataClass
 	if b.TrafficClass != nil {
-		if b.GetTrafficClass() >= fabric.Priorities {
-			return serve.Invalid("change.burst.traffic_class", "%d, want 0 to %d", b.GetTrafficClass(), fabric.Priorities-1)
-		}
+		r.check(b.GetTrafficClass() < fabric.Priorities, "change.burst.traffic_class", "%d, want 0 to %d", b.GetTrafficClass(), fabric.Priorities-1)
 		out.Class = fabric.Priority(b.GetTrafficClass())
 	}
+	r.check(out.Size > 0 || b.GetEndless(), "change.burst.size_bytes", "%d, want at least 1, or endless", b.GetSizeBytes())
 	if b.GetEndless() {
 		out.Size = topology.Endless
-		return nil
 	}
-	if out.Size = unit.Bytes(b.GetSizeBytes()); out.Size <= 0 {
-		return serve.Invalid("change.burst.size_bytes", "%d, want at least 1, or endless", b.GetSizeBytes())
-	}
-	return nil
+	return out
 }
 
-// Refused returns the error for a change that topology.Extend refuses:
+// postVerbs maps the RDMA verbs to their names in a scenario.
+var postVerbs = map[rackfabv1.PostVerb]string{
+	rackfabv1.PostVerb_POST_VERB_WRITE: "put",
+	rackfabv1.PostVerb_POST_VERB_READ:  "get",
+	rackfabv1.PostVerb_POST_VERB_SEND:  "send",
+}
+
+func (r *reader) post(p *rackfabv1.Post) topology.PostSpec {
+	verb, ok := postVerbs[p.GetVerb()]
+	r.check(ok, "change.post.verb", "%s, want POST_VERB_WRITE, POST_VERB_READ or POST_VERB_SEND", p.GetVerb())
+	r.check(p.GetSizeBytes() > 0, "change.post.size_bytes", "%d, want at least 1", p.GetSizeBytes())
+	r.check(p.GetEveryPs() >= 0, "change.post.every_ps", "%d, want at least 0", p.GetEveryPs())
+	return topology.PostSpec{
+		Name: p.GetName(), Verb: verb, From: r.names("change.post.from", p.GetFrom()), To: r.names("change.post.to", p.GetTo()),
+		Size: unit.Bytes(p.GetSizeBytes()), Count: r.count("change.post.count", p.GetCount()), Every: unit.Time(p.GetEveryPs()),
+	}
+}
+
+// Invalid returns the error for a change that topology.Extend refuses:
 // INVALID_ARGUMENT with one violation per fault.
-func Refused(err error) error {
+func Invalid(err error) error {
 	return serve.InvalidFaults(err, "change", func(key string) string {
 		switch key {
 		case "change.at":
@@ -123,18 +132,7 @@ func Write(c *topology.Change) *rackfabv1.TimedChange {
 	out := &rackfabv1.Change{}
 	switch c.Verb {
 	case topology.ChangeBurst:
-		b := &rackfabv1.Burst{
-			Name: c.Burst.Name, From: strings.Join(c.Burst.From, ","), To: c.Burst.To, FlowsPerSender: int32(c.Burst.Flows),
-			Volume: &rackfabv1.Burst_SizeBytes{SizeBytes: int64(c.Burst.Size)},
-		}
-		if c.Burst.Size == topology.Endless {
-			b.Volume = &rackfabv1.Burst_Endless{Endless: true}
-		}
-		if c.Burst.Class != topology.DataClass {
-			class := uint32(c.Burst.Class)
-			b.TrafficClass = &class
-		}
-		out.Verb = &rackfabv1.Change_Burst{Burst: b}
+		out.Verb = &rackfabv1.Change_Burst{Burst: writeBurst(&c.Burst)}
 	case topology.ChangeStopFlow:
 		out.Verb = &rackfabv1.Change_StopFlow{StopFlow: c.Flow}
 	case topology.ChangeLinkDown:
@@ -153,4 +151,31 @@ func Write(c *topology.Change) *rackfabv1.TimedChange {
 		out.Verb = &rackfabv1.Change_Scheme{Scheme: &rackfabv1.SchemeChoice{Name: c.Scheme.Name, Flows: c.Scheme.Flows}}
 	}
 	return &rackfabv1.TimedChange{AtPs: int64(c.At), Change: out}
+}
+
+func writeBurst(b *topology.BurstSpec) *rackfabv1.Burst {
+	out := &rackfabv1.Burst{
+		Name: b.Name, From: strings.Join(b.From, ","), To: b.To, FlowsPerSender: int32(b.Flows),
+		Volume: &rackfabv1.Burst_SizeBytes{SizeBytes: int64(b.Size)},
+	}
+	if b.Size == topology.Endless {
+		out.Volume = &rackfabv1.Burst_Endless{Endless: true}
+	}
+	if class := uint32(b.Class); b.Class != topology.DataClass {
+		out.TrafficClass = &class
+	}
+	return out
+}
+
+func writePost(p *topology.PostSpec) *rackfabv1.Post {
+	out := &rackfabv1.Post{
+		Name: p.Name, From: strings.Join(p.From, ","), To: strings.Join(p.To, ","),
+		SizeBytes: int64(p.Size), Count: int32(p.Count), EveryPs: int64(p.Every),
+	}
+	for verb, name := range postVerbs {
+		if name == p.Verb {
+			out.Verb = verb
+		}
+	}
+	return out
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// mostImpaired is the largest share of envelopes that may be impaired: a run cannot
+// maxImpaired is the largest share of envelopes that may be impaired: a run cannot
 // complete on a bus that loses all of them.
-const mostImpaired = 0.9
+const maxImpaired = 0.9
 
 // CheckImpairment returns nil if an impairment is valid, else INVALID_ARGUMENT with
 // one violation per fault. field is the name of the request's field that contains
@@ -24,12 +24,12 @@ func CheckImpairment(field string, i *rackfabv1.BusImpairment) error {
 		key   string
 		value float64
 	}{{"lose", i.GetLose()}, {"repeat", i.GetRepeat()}, {"delay", i.GetDelay()}} {
-		if !(share.value >= 0 && share.value <= mostImpaired) { // NaN too
-			add(share.key, "%g, want a share from 0 to %g", share.value, mostImpaired)
+		if !(share.value >= 0 && share.value <= maxImpaired) { // NaN too
+			add(share.key, "%g, want a share from 0 to %g", share.value, maxImpaired)
 		}
 	}
-	if sum := i.GetLose() + i.GetRepeat() + i.GetDelay(); len(faults.List) == 0 && sum > mostImpaired {
-		add("", "lose, repeat and delay sum to %.4g, want %g at most", sum, mostImpaired)
+	if sum := i.GetLose() + i.GetRepeat() + i.GetDelay(); len(faults.List) == 0 && sum > maxImpaired {
+		add("", "lose, repeat and delay sum to %.4g, want at most %g", sum, maxImpaired)
 	}
 	if len(faults.List) == 0 {
 		return nil

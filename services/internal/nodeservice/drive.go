@@ -119,7 +119,7 @@ func (r *run) grant(g *rackfabv1.RunGrant) error {
 			return err
 		}
 		if scenario, err = scenario.Append(c); err != nil {
-			return changes.Refused(err)
+			return changes.Invalid(err)
 		}
 	}
 	if len(g.GetChanges()) > 0 {
