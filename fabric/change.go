@@ -135,76 +135,59 @@ type Pair struct{ From, To int }
 
 // changeMark takes the place that the port has in the canonical bytes of an
 // arrival.
-const changeMark = 1<<32 - 1
+const changeMark = uint32(1<<32 - 1)
 
 // Append appends the canonical bytes of the change to b: first its instant, then
 // all other fields. The bytes are the same on every machine.
 func (c *Change) Append(b []byte) []byte {
-	le := binary.LittleEndian
-	b = le.AppendUint64(b, uint64(c.At))
-	b = le.AppendUint32(b, changeMark)
-	b = append(b, byte(c.Verb), byte(c.Key))
-	b = le.AppendUint64(b, uint64(c.Value)|math.Float64bits(c.Share)) // one of the two is 0
-	b = le.AppendUint32(b, uint32(c.Port))
-	b = le.AppendUint32(b, uint32(c.Flow))
-	b = le.AppendUint32(b, uint32(len(c.Flows)))
-	for i := range c.Flows {
-		b = c.Flows[i].append(b)
+	value := uint64(c.Value) | math.Float64bits(c.Share) // one of the two is 0
+	b = put(b, c.At, changeMark, c.Verb, c.Key, value, uint32(c.Port), c.Flow)
+	b = put(b, uint32(len(c.Flows)))
+	for _, f := range c.Flows {
+		ends := truth(f.Baseline) | (f.DSCP^DataDSCP)<<1 // DSCP 26 keeps the bytes of the format without a DSCP
+		b = put(b, f.ID, uint32(f.From), uint32(f.To), f.Size, f.Start, f.Initial, f.Source, ends)
 	}
-	b = le.AppendUint32(b, uint32(len(c.Routes)))
+	b = put(b, uint32(len(c.Routes)))
 	for _, ports := range c.Routes {
-		b = le.AppendUint32(b, uint32(len(ports)))
+		b = put(b, uint32(len(ports)))
 		for _, p := range ports {
-			b = le.AppendUint32(b, uint32(p))
+			b = put(b, uint32(p))
 		}
 	}
 	switch c.Verb {
 	case Post:
 		b = c.appendPost(b)
 	case Choose, Mark:
-		b = c.appendChoice(b)
+		b = put(b, uint32(len(c.Word)), []byte(c.Word), c.Classes, uint32(len(c.Pairs)))
+		for _, p := range c.Pairs {
+			b = put(b, uint32(p.From), uint32(p.To))
+		}
 	case Tune:
 		if c.Classes != 0 { // without classes the bytes are those of earlier journals
-			b = append(b, c.Classes)
+			b = put(b, c.Classes)
 		}
 	default:
 	}
 	return b
 }
 
-// appendChoice appends the fields that only Choose and Mark have.
-func (c *Change) appendChoice(b []byte) []byte {
-	le := binary.LittleEndian
-	b = le.AppendUint32(b, uint32(len(c.Word)))
-	b = append(append(b, c.Word...), c.Classes)
-	b = le.AppendUint32(b, uint32(len(c.Pairs)))
-	for _, p := range c.Pairs {
-		b = le.AppendUint32(b, uint32(p.From))
-		b = le.AppendUint32(b, uint32(p.To))
+// appendPost appends the fields that only Post has.
+func (c *Change) appendPost(b []byte) []byte {
+	b = put(b, uint32(len(c.Connections)))
+	for _, k := range c.Connections {
+		b = put(b, k.ID, uint32(k.From), uint32(k.To), k.Class, k.Baseline, k.Payload, k.Source)
+	}
+	b = put(b, uint32(len(c.Works)))
+	for _, w := range c.Works {
+		b = put(b, w.Connection, w.ID, w.Verb, w.Size, w.Every, int64(w.Count))
 	}
 	return b
 }
 
-// appendPost appends the fields that only Post has.
-func (c *Change) appendPost(b []byte) []byte {
-	le := binary.LittleEndian
-	b = le.AppendUint32(b, uint32(len(c.Connections)))
-	for _, k := range c.Connections {
-		b = le.AppendUint32(b, uint32(k.ID))
-		b = le.AppendUint32(b, uint32(k.From))
-		b = le.AppendUint32(b, uint32(k.To))
-		b = append(b, byte(k.Class), truth(k.Baseline))
-		b = le.AppendUint64(b, uint64(k.Payload))
-		b = le.AppendUint16(b, k.Source)
-	}
-	b = le.AppendUint32(b, uint32(len(c.Works)))
-	for _, w := range c.Works {
-		b = le.AppendUint32(b, uint32(w.Connection))
-		b = le.AppendUint32(b, w.ID)
-		b = append(b, w.Verb)
-		b = le.AppendUint64(b, uint64(w.Size))
-		b = le.AppendUint64(b, uint64(w.Every))
-		b = le.AppendUint64(b, uint64(w.Count))
+// put appends values of fixed size, a bool as one byte.
+func put(b []byte, values ...any) []byte {
+	for _, v := range values {
+		b, _ = binary.Append(b, binary.LittleEndian, v) // fails only for other values
 	}
 	return b
 }
@@ -214,16 +197,4 @@ func truth(is bool) byte {
 		return 1
 	}
 	return 0
-}
-
-func (f *Flow) append(b []byte) []byte {
-	le := binary.LittleEndian
-	b = le.AppendUint32(b, uint32(f.ID))
-	b = le.AppendUint32(b, uint32(f.From))
-	b = le.AppendUint32(b, uint32(f.To))
-	b = le.AppendUint64(b, uint64(f.Size))
-	b = le.AppendUint64(b, uint64(f.Start))
-	b = le.AppendUint64(b, uint64(f.Initial))
-	b = le.AppendUint16(b, f.Source)
-	return append(b, truth(f.Baseline)|(f.DSCP^DataDSCP)<<1) // DSCP 26 keeps the bytes of the format without a DSCP
 }
