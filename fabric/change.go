@@ -44,14 +44,11 @@ func (v Verb) String() string {
 type Key uint8
 
 // Keys, with the unit of their value, which is Change.Value or, for a probability,
-// Change.Share. The keys of a switch apply to all of its
-// ports. A change that names classes gives these classes a value of their own. A
-// change without classes applies to the classes without a value of their own: to
-// the lossless ones from KeyXOFF to KeyQuanta, to all of them with the keys of RED.
+// Change.Share. The keys of a switch apply to Change.Classes at all of its ports.
 const (
 	KeyXOFF         Key = iota + 1 // bytes, 0 for the dynamic threshold
 	KeyXON                         // bytes
-	KeyAlphaShift                  // power of 2; for a named class it replaces a static threshold
+	KeyAlphaShift                  // power of 2; with Change.Named it replaces a static threshold
 	KeyQuanta                      // 512 bit times
 	KeyKmin                        // bytes
 	KeyKmax                        // bytes
@@ -123,7 +120,8 @@ type Change struct {
 	Works       []Work
 	Word        string // for Choose and Mark: a name of package cc
 	Pairs       []Pair // for Choose: the pairs of which the NIC is one end
-	Classes     uint8  // for Mark, and for Tune unless it is 0: one bit per class
+	Classes     uint8  // for Mark, and for Tune at a switch: the classes that change, one bit each
+	Named       bool   // for Tune: Classes have a value of their own from now on
 }
 
 // Number returns the value of a Tune as notes carry it: a probability in parts per
@@ -163,7 +161,7 @@ func (c *Change) Append(b []byte) []byte {
 			b = put(b, uint32(p.From), uint32(p.To))
 		}
 	case Tune:
-		if c.Classes != 0 { // without classes the bytes are those of earlier journals
+		if c.Named { // the others keep the bytes of earlier journals
 			b = put(b, c.Classes)
 		}
 	default:

@@ -180,7 +180,7 @@ func (r *Rack) switchConfig(node int) switching.Config {
 func classConfig(set *topology.SwitchSettings, class fabric.Priority, scheme cc.Scheme) switching.ClassConfig {
 	p := set.Profile(class)
 	k := switching.ClassConfig{
-		Reserve: p.Reserve, XOFF: p.Threshold, AlphaShift: p.AlphaShift, Own: ownKeys(&p.Own),
+		Reserve: p.Reserve, XOFF: p.Threshold, AlphaShift: p.AlphaShift,
 		Marking: orElse(set.Marking[class], cc.MarkNone), Rewrite: orElse(set.Rewrite[class], cc.RewriteNone),
 		RED: switching.REDConfig{Kmin: p.Kmin, Kmax: p.Kmax, Pmax: p.Pmax},
 		QCN: switching.QCNConfig{
@@ -193,14 +193,6 @@ func classConfig(set *topology.SwitchSettings, class fabric.Priority, scheme cc.
 		k.Marking, k.Rewrite = orElse(set.Marking[class], scheme.Marking), orElse(set.Rewrite[class], scheme.Rewrite)
 	}
 	return k
-}
-
-// ownKeys returns the keys for which a class has a value of its own.
-func ownKeys(own *topology.ClassSettings) (set switching.KeySet) {
-	for key := fabric.KeyXOFF; key <= fabric.KeyPmax; key++ {
-		set.Add(key, own.Has(key))
-	}
-	return set
 }
 
 // orElse returns the value that the scenario sets or, if it sets none, the value that

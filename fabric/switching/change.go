@@ -126,49 +126,31 @@ func (s *Switch) lose(now unit.Time, p *port, f *frame.Frame, fate fabric.Fate, 
 	out.Lost(fabric.Note{Event: fabric.NewDropped(f.Len(), fate.Reason()), At: now, Port: p.id, Flow: flow, Trace: f.Trace}, f)
 }
 
-// tune changes a setting of the link at a port, or of the classes in c.Classes (bit
-// per class). With no class given, it changes the classes without a value of their
-// own. It reports whether the switch has the setting.
+// tune changes a setting of the link at a port, or of the classes in c.Classes. It
+// reports whether the switch has the setting.
 func (s *Switch) tune(c *fabric.Change) bool {
-	key, classes := c.Key, c.Classes
-	switch key {
+	switch c.Key {
 	case fabric.KeyRTTIncrement:
 		return s.setIncrement(unit.Time(c.Value))
 	case fabric.KeyLoss, fabric.KeyCorrupt:
 		return uint(c.Port) < uint(len(s.ports)) && s.ports[c.Port].cable.Flaws.Set(c.Key, c.Share)
 	default:
 	}
-	for i := range s.cfg.Classes {
-		k := &s.cfg.Classes[i]
-		red := key == fabric.KeyKmin || key == fabric.KeyKmax || key == fabric.KeyPmax
-		switch {
-		case classes == 0 && (k.Own.has(key) || !red && !k.Lossless), classes != 0 && classes>>i&1 == 0:
-			continue
-		case classes != 0:
-			k.own(key)
-		}
-		if !k.tune(c) {
-			return false
-		}
-		if key == fabric.KeyPmax && s.converter != nil && s.converter.classes&(1<<i) != 0 {
+	if c.Key < fabric.KeyXOFF || c.Key > fabric.KeyPmax {
+		return false
+	}
+	classSet(c.Classes).each(func(class fabric.Priority) {
+		k := &s.cfg.Classes[class]
+		k.tune(c)
+		if c.Key == fabric.KeyPmax && s.converter != nil && s.converter.classes&(1<<class) != 0 {
 			s.converter.SetPMax(k.RED.Pmax)
 		}
-	}
+	})
 	return true
 }
 
-// own records that the class has a value of its own for the key. An alpha of its own
-// replaces a static threshold.
-func (c *ClassConfig) own(key fabric.Key) {
-	c.Own.Add(key, true)
-	if key == fabric.KeyAlphaShift {
-		c.Own.Add(fabric.KeyXOFF, true)
-		c.XOFF = 0
-	}
-}
-
-// tune changes a setting of the class, and reports whether classes have it.
-func (k *ClassConfig) tune(c *fabric.Change) bool {
+// tune changes a setting of the class.
+func (k *ClassConfig) tune(c *fabric.Change) {
 	switch c.Key {
 	case fabric.KeyXOFF:
 		k.XOFF = unit.Bytes(c.Value)
@@ -176,6 +158,9 @@ func (k *ClassConfig) tune(c *fabric.Change) bool {
 		k.XON = unit.Bytes(c.Value)
 	case fabric.KeyAlphaShift:
 		k.AlphaShift = int(c.Value)
+		if c.Named {
+			k.XOFF = 0
+		}
 	case fabric.KeyQuanta:
 		k.Quanta = uint16(c.Value)
 	case fabric.KeyKmin:
@@ -185,9 +170,7 @@ func (k *ClassConfig) tune(c *fabric.Change) bool {
 	case fabric.KeyPmax:
 		k.RED.Pmax = c.Share
 	default:
-		return false
 	}
-	return true
 }
 
 // remark sets the marking law of classes. It reports whether the law is valid for all

@@ -39,51 +39,38 @@ func TestTunedThresholds(t *testing.T) {
 	for key, value := range map[fabric.Key]int64{
 		fabric.KeyXOFF: 7000, fabric.KeyXON: 500, fabric.KeyAlphaShift: 2, fabric.KeyQuanta: 9, fabric.KeyKmin: 11, fabric.KeyKmax: 12,
 	} {
-		s.Control(5, &fabric.Change{Verb: fabric.Tune, Key: key, Value: value}, &out)
+		s.Control(5, &fabric.Change{Verb: fabric.Tune, Key: key, Value: value, Classes: 1<<0 | 1<<3}, &out)
 	}
 	k := s.cfg.Classes[3]
 	if k.XOFF != 7000 || k.XON != 500 || k.AlphaShift != 2 || k.Quanta != 9 || s.cfg.Classes[3].RED.Kmin != 11 || s.cfg.Classes[0].RED.Kmax != 12 {
 		t.Errorf("class 3 has %+v", k)
 	}
-	// A named class has its own value from then on.
-	tune := func(key fabric.Key, value int64, classes uint8) {
-		s.Control(6, &fabric.Change{Verb: fabric.Tune, Key: key, Value: value, Classes: classes}, &out)
+	// A change applies to its classes. An alpha of their own replaces a static threshold.
+	tune := func(key fabric.Key, value int64, classes uint8, named bool) {
+		s.Control(6, &fabric.Change{Verb: fabric.Tune, Key: key, Value: value, Classes: classes, Named: named}, &out)
 	}
 	for _, c := range []struct {
 		key     fabric.Key
 		value   int64
 		classes uint8
+		named   bool
 		want    func(*[fabric.Priorities]ClassConfig)
 	}{
-		{fabric.KeyXOFF, 5000, 1 << 1, func(k *[8]ClassConfig) { k[1].XOFF = 5000; k[1].Own.Add(fabric.KeyXOFF, true) }},
-		{fabric.KeyXOFF, 8000, 0, func(k *[8]ClassConfig) { k[3].XOFF = 8000 }},
-		{fabric.KeyAlphaShift, -2, 1 << 3, func(k *[8]ClassConfig) {
-			k[3].XOFF, k[3].AlphaShift = 0, -2
-			k[3].Own.Add(fabric.KeyXOFF, true)
-			k[3].Own.Add(fabric.KeyAlphaShift, true)
-		}},
-		{fabric.KeyXOFF, 9000, 0, func(*[8]ClassConfig) {}},
-		{fabric.KeyAlphaShift, 5, 0, func(*[8]ClassConfig) {}},
-		{fabric.KeyKmin, 21, 1<<2 | 1<<7, func(k *[8]ClassConfig) {
-			for _, i := range []int{2, 7} {
-				k[i].RED.Kmin = 21
-				k[i].Own.Add(fabric.KeyKmin, true)
-			}
-		}},
-		{fabric.KeyKmin, 10, 0, func(k *[8]ClassConfig) {
-			for _, i := range []int{0, 1, 3, 4, 5, 6} {
-				k[i].RED.Kmin = 10
-			}
-		}},
+		{fabric.KeyXOFF, 5000, 1 << 1, true, func(k *[8]ClassConfig) { k[1].XOFF = 5000 }},
+		{fabric.KeyXOFF, 8000, 1 << 3, false, func(k *[8]ClassConfig) { k[3].XOFF = 8000 }},
+		{fabric.KeyAlphaShift, 3, 1 << 3, false, func(k *[8]ClassConfig) { k[3].AlphaShift = 3 }},
+		{fabric.KeyAlphaShift, -2, 1 << 3, true, func(k *[8]ClassConfig) { k[3].XOFF, k[3].AlphaShift = 0, -2 }},
+		{fabric.KeyXOFF, 9000, 0, false, func(*[8]ClassConfig) {}},
+		{fabric.KeyKmin, 21, 1<<2 | 1<<7, true, func(k *[8]ClassConfig) { k[2].RED.Kmin, k[7].RED.Kmin = 21, 21 }},
 	} {
 		want := s.cfg.Classes
 		c.want(&want)
-		tune(c.key, c.value, c.classes)
+		tune(c.key, c.value, c.classes, c.named)
 		if diff := cmp.Diff(want, s.cfg.Classes); diff != "" {
 			t.Errorf("%d to %d, classes %b:\n%s", c.key, c.value, c.classes, diff)
 		}
 	}
-	tune(fabric.KeyXOFF, 7000, 1<<3)
+	tune(fabric.KeyXOFF, 7000, 1<<3, true)
 	s.cfg.Classes[0].XOFF = 0
 	if s.buffer.threshold(3) != 7000 || s.cfg.Classes[0].XOFF != 0 {
 		t.Errorf("threshold %d; a lossy class has XOFF %d", s.buffer.threshold(3), s.cfg.Classes[0].XOFF)

@@ -89,23 +89,7 @@ type ClassConfig struct {
 	RED     REDConfig
 	QCN     QCNConfig
 	Rewrite cc.Rewrite // empty is cc.RewriteNone
-
-	// Own is the set of keys for which the class has a value of its own. A change
-	// that names no class leaves these values alone.
-	Own KeySet
 }
-
-// KeySet is a set of setting keys.
-type KeySet uint32
-
-// Add adds the key if in is set.
-func (k *KeySet) Add(key fabric.Key, in bool) {
-	if in {
-		*k |= 1 << key
-	}
-}
-
-func (k KeySet) has(key fabric.Key) bool { return k>>key&1 != 0 }
 
 // REDConfig holds the thresholds of the RED law, in bytes of the egress queue, and
 // the marking probability at Kmax, 0 to 1.

@@ -268,7 +268,7 @@ func TestIncrementIsTunable(t *testing.T) {
 	r.window(1) // one event in eight: level 0 at the end
 	r.arrive(10*us, flowFrom, onward(0, frame.CE))
 	r.wantStamps(r.returned(11*us, answer()), stampSent, stampReceived+500)
-	r.Control(0, &fabric.Change{Verb: fabric.Tune, Key: fabric.KeyPmax, Share: 0.5}, &r.out)
+	r.Control(0, &fabric.Change{Verb: fabric.Tune, Key: fabric.KeyPmax, Share: 0.5, Classes: 1 << lossless}, &r.out)
 	r.wantStamps(r.returned(13*us, answer()), stampSent, stampReceived+1000)
 }
 

@@ -119,6 +119,13 @@ func TestExtendIsParseOneByOne(t *testing.T) {
 	})
 }
 
+// tuned returns the settings that a change of the scenario sets.
+func tuned(s *Scenario, change int) []Tuning {
+	st := s.StateBefore(s.Changes[change].At)
+	st.Apply(&s.Changes[change])
+	return st.Tuned()
+}
+
 // A journal may end before changes that were still to come.
 func TestALiveScenarioEndsBeforeItsFlows(t *testing.T) {
 	s := parsed(t, strings.Replace(changed, "duration: 1ms", "duration: 20us\nlive: true", 1))

@@ -57,7 +57,6 @@ type ClassProfile struct {
 	Headroom   unit.Bytes // lossless: for the bytes that arrive after PAUSE, per ingress port
 	Kmin, Kmax unit.Bytes // RED
 	Pmax       float64    // RED
-	Own        ClassSettings
 }
 
 // Profile returns the treatment of a class at the switch. A lossy class without
@@ -66,7 +65,7 @@ func (s *SwitchSettings) Profile(class fabric.Priority) ClassProfile {
 	own := s.Classes[class]
 	p := ClassProfile{
 		Reserve: orOwn(0, own.Reserve), Kmin: orOwn(s.Kmin, own.Kmin), Kmax: orOwn(s.Kmax, own.Kmax), Pmax: orOwn(s.Pmax, own.Pmax),
-		Threshold: orOwn(0, own.Limit), Own: own,
+		Threshold: orOwn(0, own.Limit),
 	}
 	if s.IsLossless(class) {
 		p.Lossless, p.Reserve, p.Headroom = true, orOwn(s.Reserve, own.Reserve), orOwn(s.Headroom, own.Headroom)
@@ -81,21 +80,17 @@ func (s *SwitchSettings) Profile(class fabric.Priority) ClassProfile {
 	return p
 }
 
-// idle reports whether a setting of the switch has no effect, because every class
-// that it applies to has a value of its own.
-func (s *SwitchSettings) idle(key fabric.Key) bool {
-	own := false
+// affected returns the classes to which a setting of the switch applies, one bit each:
+// those without a value of their own, for keys of RED among all classes, else among the
+// lossless ones. Keys of links and of the converter affect no class.
+func (s *SwitchSettings) affected(key fabric.Key) (classes uint8) {
 	for class := range fabric.Priority(fabric.Priorities) {
 		red := key == fabric.KeyKmin || key == fabric.KeyKmax || key == fabric.KeyPmax
-		switch {
-		case !red && !s.IsLossless(class):
-		case s.Classes[class].Has(key):
-			own = true
-		default:
-			return false
+		if key <= fabric.KeyPmax && (red || s.IsLossless(class)) && !s.Classes[class].Has(key) {
+			classes |= 1 << class
 		}
 	}
-	return own
+	return classes
 }
 
 // IsLossless reports whether the class is under priority flow control.

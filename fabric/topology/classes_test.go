@@ -54,7 +54,6 @@ func TestWhatAClassHasOfItsOwnComesFirst(t *testing.T) {
 		same(t, s) // the scenario parses back from its manifest
 		for class := range fabric.Priority(fabric.Priorities) {
 			want, got := plain.Nodes[5].Switch.Profile(class), s.Nodes[5].Switch.Profile(class)
-			got.Own = ClassSettings{}
 			if class == c.class {
 				c.want(&want)
 			}
@@ -149,17 +148,21 @@ func TestChangesOfClasses(t *testing.T) {
   - {at: 100us, set: s0.class3.alpha=1/4}
   - {at: 200us, set: s0.xoff=90KB}
   - {at: 300us, set: s0.class1.limit=70KB}
+  - {at: 400us, set: s0.class2.kmin=1KB}
+  - {at: 500us, set: s0.kmin=2KB}
 `)
 	same(t, s)
 	for _, c := range []struct {
 		change int
 		want   []Tuning
 	}{
-		{0, []Tuning{{Node: 5, Key: fabric.KeyAlphaShift, Value: 2, Classes: 1 << 3}}},
-		{1, []Tuning{{Node: 5, Key: fabric.KeyXOFF, Value: int64(90 * kilobyte)}}},
-		{2, []Tuning{{Node: 5, Key: fabric.KeyXOFF, Value: int64(70 * kilobyte), Classes: 1 << 1}}},
+		{0, []Tuning{{Node: 5, Key: fabric.KeyAlphaShift, Value: 2, Classes: 1 << 3, Named: true}}},
+		{1, []Tuning{{Node: 5, Key: fabric.KeyXOFF, Value: int64(90 * kilobyte), Classes: 1 << 4}}},
+		{2, []Tuning{{Node: 5, Key: fabric.KeyXOFF, Value: int64(70 * kilobyte), Classes: 1 << 1, Named: true}}},
+		{3, []Tuning{{Node: 5, Key: fabric.KeyKmin, Value: 1000, Classes: 1 << 2, Named: true}}},
+		{4, []Tuning{{Node: 5, Key: fabric.KeyKmin, Value: 2000, Classes: 0xff &^ (1 << 2)}}},
 	} {
-		if diff := cmp.Diff(c.want, s.Tuning(s.Changes[c.change])); diff != "" {
+		if diff := cmp.Diff(c.want, tuned(s, c.change)); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -173,7 +176,7 @@ func TestChangesOfClasses(t *testing.T) {
 			listed = append(listed, one.Key+"="+one.Value)
 		}
 	}
-	if got := strings.Join(listed, " "); got != "class1.limit=70KB class3.alpha=1/4" {
+	if got := strings.Join(listed, " "); got != "class1.limit=70KB class2.kmin=1KB class3.alpha=1/4" {
 		t.Errorf("settings in force: %s", got)
 	}
 	for entry, want := range map[string]string{

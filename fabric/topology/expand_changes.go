@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 )
 
@@ -170,7 +171,8 @@ func (b *builder) checkChanges() {
 			if n.Kind == NIC {
 				continue
 			}
-			if t.Classes == 0 && n.Switch.idle(t.Key) {
+			candidates := t.Key >= fabric.KeyKmin || len(n.Switch.Lossless) > 0
+			if t.Key <= fabric.KeyPmax && t.Classes == 0 && candidates {
 				part, leaf := cut(c.Set.Key)
 				b.fault(src.place, "no effect: every class with a %s has its own, want %s.classN.%s", leaf, part, leaf)
 			}

@@ -105,9 +105,9 @@ func (s *Scenario) nothingConverts(names []string) string {
 
 // takers returns the tunings without those of D at switches that do not use it. It
 // adds a fault if none is left.
-func (b *builder) takers(list []tuned, at place) []tuned {
+func (b *builder) takers(list []assigned, at place) []assigned {
 	var names []string
-	takers := slices.DeleteFunc(list, func(t tuned) bool {
+	takers := slices.DeleteFunc(list, func(t assigned) bool {
 		idle := t.Key == fabric.KeyRTTIncrement && !b.s.converts(t.Node)
 		if idle {
 			names = append(names, b.s.Nodes[t.Node].Name)

@@ -54,7 +54,7 @@ func TestBaseIncrementOfAChange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if list := changed.Tuning(changed.Changes[0]); len(list) != 1 || list[0].Value != int64(want) {
+		if list := tuned(changed, 0); len(list) != 1 || list[0].Value != int64(want) {
 			t.Errorf("%s: told %+v, want %s", value, list, want)
 		}
 		for _, now := range changed.NodeSettings(s1, 11) {

@@ -78,14 +78,14 @@ func TestErrorRatesChange(t *testing.T) {
 	s := parsed(t, flawed+"changes:\n  - {at: 1us, set: s0--s1.corrupt=0.5}\n  - {at: 2us, set: s0->s1.loss=1e-3}\n  - {at: 3us, set: link.loss=0}\n")
 	same(t, s)
 	want := []Tuning{{Node: 4, Port: 0, Key: fabric.KeyCorrupt, Share: 0.5}, {Node: 3, Port: 2, Key: fabric.KeyCorrupt, Share: 0.5}}
-	if diff := cmp.Diff(want, s.Tuning(s.Changes[0])); diff != "" {
+	if diff := cmp.Diff(want, tuned(s, 0)); diff != "" {
 		t.Error(diff)
 	}
 	want = []Tuning{{Node: 4, Port: 0, Key: fabric.KeyLoss, Share: 1e-3}}
-	if diff := cmp.Diff(want, s.Tuning(s.Changes[1])); diff != "" {
+	if diff := cmp.Diff(want, tuned(s, 1)); diff != "" {
 		t.Error(diff)
 	}
-	if n := len(s.Tuning(s.Changes[2])); n != 2*len(s.Links) {
+	if n := len(tuned(s, 2)); n != 2*len(s.Links) {
 		t.Errorf("link.loss changes %d directions of %d links", n, len(s.Links))
 	}
 	flaws := func(node int, before unit.Time) (text string) {

@@ -97,7 +97,7 @@ func TestGroupsOfSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, b := s.Tuning(s.Changes[0]), s.Tuning(s.Changes[1]); len(a) != 1 || a[0] != b[0] {
+	if a, b := tuned(s, 0), tuned(s, 1); len(a) != 1 || a[0] != b[0] {
 		t.Errorf("%v and %v", a, b)
 	}
 	if text := s.SchemeText(1); text != "dcqcn" {

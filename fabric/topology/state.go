@@ -21,7 +21,7 @@ type State struct {
 	Law cc.Marking
 
 	b     *builder
-	tuned []tuned // by the last change
+	tuned []assigned // by the last change
 
 	// The scheme of each pair of NICs. The maps are nil if no change chooses a scheme.
 	// A pair is in use from its first flow or command until all of its flows are
@@ -87,8 +87,12 @@ func (st *State) apply(c *Change, at place) error {
 		delete(st.Down, st.b.s.LinkNamed(c.Link))
 	case ChangeSet:
 		st.tuned = st.b.tunings(c.Set, at)
-		for _, t := range st.tuned {
+		for i := range st.tuned {
+			t := &st.tuned[i]
 			t.apply(st.Nodes, st.Links)
+			if n := &st.Nodes[t.Node]; n.Kind == Switch && !t.Named {
+				t.Classes = n.Switch.affected(t.Key)
+			}
 		}
 	default:
 		if st.chosen != nil {

@@ -77,26 +77,19 @@ type Tuning struct {
 	Key     fabric.Key
 	Value   int64   // of keys whose value is a number
 	Share   float64 // of keys whose value is a probability
-	Classes uint8   // classes it applies to, one bit each; 0 for all classes without a value of their own
+	Classes uint8   // at a switch, the classes that the change affects, one bit each
+	Named   bool    // the change names its class, which has a value of its own from now on
 }
 
-// Tuning returns the new values, by node, that a change of verb set makes.
-func (s *Scenario) Tuning(c Change) (list []Tuning) {
-	for _, t := range resume(s).tunings(c.Set, place{}) {
-		list = append(list, t.Tuning)
-	}
-	return list
-}
-
-// tuned is a Tuning with the function that sets its value.
-type tuned struct {
+// assigned is a Tuning with the function that sets its value.
+type assigned struct {
 	Tuning
 	apply func(nodes []Node, links []Link)
 }
 
 // tunings parses a set change. It returns the setting at each node that the change
 // names.
-func (b *builder) tunings(set Setting, at place) (list []tuned) {
+func (b *builder) tunings(set Setting, at place) (list []assigned) {
 	part, leaf := cut(set.Key)
 	value := b.value(set, at)
 	if value == nil {
@@ -122,7 +115,7 @@ func (b *builder) tunings(set Setting, at place) (list []tuned) {
 		return nil
 	}
 	for _, i := range nodes {
-		var t tuned
+		var t assigned
 		if b.s.Nodes[i].Kind == NIC {
 			t, ok = tune(b, nicFields, nicTunables, leaf, value, at, b.s.Nodes[i].NIC, nil,
 				func(nodes []Node, _ []Link) *NICSettings { return &nodes[i].NIC })
@@ -153,7 +146,7 @@ func (b *builder) value(s Setting, at place) *yaml.Node {
 
 // linkTuning returns the setting of one direction of a link, at the node that receives
 // from it. single reports whether the change names this direction alone.
-func (b *builder) linkTuning(d direction, single bool, leaf string, value *yaml.Node, at place) (tuned, bool) {
+func (b *builder) linkTuning(d direction, single bool, leaf string, value *yaml.Node, at place) (assigned, bool) {
 	fields := linkSettings
 	if single {
 		fields = errorRates(d.way)
@@ -169,7 +162,7 @@ func (b *builder) linkTuning(d direction, single bool, leaf string, value *yaml.
 // settings of the part.
 func tune[T any](b *builder, fields []field[T], tunables []tunable[T], leaf string, value *yaml.Node, at place,
 	v T, resolve func(*T), of func([]Node, []Link) *T,
-) (tuned, bool) {
+) (assigned, bool) {
 	f, i := find(fields, leaf), slices.IndexFunc(tunables, func(t tunable[T]) bool { return t.name == leaf })
 	if i < 0 {
 		var names []string
@@ -183,7 +176,7 @@ func tune[T any](b *builder, fields []field[T], tunables []tunable[T], leaf stri
 			fault = "unknown setting %q, want one of %s"
 		}
 		b.fault(at, fault, leaf, strings.Join(names, ", "))
-		return tuned{}, false
+		return assigned{}, false
 	}
 	read := func(v *T) error {
 		err := f.read(v, value)
@@ -194,9 +187,9 @@ func tune[T any](b *builder, fields []field[T], tunables []tunable[T], leaf stri
 	}
 	if err := read(&v); err != nil {
 		b.fault(at, "%v", err)
-		return tuned{}, false
+		return assigned{}, false
 	}
-	t := tuned{Tuning: Tuning{Key: tunables[i].key, Classes: tunables[i].classes}}
+	t := assigned{Tuning: Tuning{Key: tunables[i].key, Classes: tunables[i].classes, Named: tunables[i].classes != 0}}
 	t.apply = func(nodes []Node, links []Link) { _ = read(of(nodes, links)) } // read without error above
 	if value := tunables[i].value; value != nil {
 		t.Value = value(&v)
