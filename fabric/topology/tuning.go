@@ -110,7 +110,8 @@ func (b *builder) tunings(set Setting, at place) (list []assigned) {
 	if len(directions) > 0 {
 		return list
 	}
-	nodes, ok := b.tunedNodes(b.ungroup(part, leaf, at), at)
+	part, leaf = ungroup(part, leaf)
+	nodes, ok := b.tunedNodes(part, at)
 	if !ok {
 		return nil
 	}
@@ -223,17 +224,16 @@ var groups = map[string][]string{
 	"ecn": {"kmin", "kmax", "pmax"},
 }
 
-// ungroup removes the group from the part of a key. It reports a fault if the group
-// does not contain the setting.
-func (b *builder) ungroup(part, leaf string, at place) string {
+// ungroup moves the last part of a node's key to the setting, unless it is the group of
+// the setting. A setting with any other prefix is unknown.
+func ungroup(part, leaf string) (node, setting string) {
 	dot := strings.LastIndexByte(part, '.')
 	if dot <= 0 || part[dot-1] == '.' { // no group; or the dots of a range
-		return part
+		return part, leaf
 	}
 	node, group := part[:dot], part[dot+1:]
 	if !slices.Contains(groups[group], leaf) {
-		b.fault(at, "unknown setting %s.%s, want pfc.%s or ecn.%s", group, leaf,
-			strings.Join(groups["pfc"], ", pfc."), strings.Join(groups["ecn"], ", ecn."))
+		leaf = group + "." + leaf
 	}
-	return node
+	return node, leaf
 }
