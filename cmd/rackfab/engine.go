@@ -10,7 +10,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/services/collector"
-	"github.com/rackfab/rackfab/services/memory"
+	"github.com/rackfab/rackfab/services/labexport"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/telemetry"
@@ -108,7 +108,7 @@ func (m memoryEngine) run(ctx context.Context, s *topology.Scenario, show func(a
 
 // tell starts to export the run's telemetry to the collector. It returns nil if the
 // flags do not request that.
-func (m memoryEngine) tell(l *lab.Lab) (*memory.Teller, error) {
+func (m memoryEngine) tell(l *lab.Lab) (*labexport.Exporter, error) {
 	asked := m.telemetry.ForRun(l.Scenario().Name, l.Scenario().Scheme)
 	if asked == nil {
 		return nil, nil
@@ -117,7 +117,7 @@ func (m memoryEngine) tell(l *lab.Lab) (*memory.Teller, error) {
 	if err != nil {
 		return nil, err
 	}
-	return memory.Attach(l, m.address, who, asked)
+	return labexport.Attach(l, m.address, who, asked)
 }
 
 func (memoryEngine) lanes() int { return runtime.GOMAXPROCS(0) }

@@ -1,4 +1,4 @@
-package memory_test
+package labexport_test
 
 import (
 	"runtime"
@@ -11,7 +11,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
-	"github.com/rackfab/rackfab/services/memory"
+	"github.com/rackfab/rackfab/services/labexport"
 )
 
 // BenchmarkTelling runs the paper's rack in turn without telemetry, with the default
@@ -35,9 +35,9 @@ func BenchmarkTelling(b *testing.B) {
 				b.Fatal(err)
 			}
 			thread, process := used(b, unix.RUSAGE_THREAD), used(b, unix.RUSAGE_SELF)
-			var told *memory.Teller
+			var told *labexport.Exporter
 			if c.told != nil {
-				if told, err = memory.Attach(rack, address, nil, c.told); err != nil {
+				if told, err = labexport.Attach(rack, address, nil, c.told); err != nil {
 					b.Fatal(err)
 				}
 			}

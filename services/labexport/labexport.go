@@ -1,6 +1,7 @@
-// Package memory exports the telemetry of a rack that runs in one process: for each
-// node what the node's own process would export. It does not drive the run.
-package memory
+// Package labexport exports the telemetry of a run in the lab to a collector: for each
+// node the spans and points that the node's own process would export. It does not drive
+// the run.
+package labexport
 
 import (
 	"fmt"
@@ -16,8 +17,8 @@ import (
 	"github.com/rackfab/rackfab/services/internal/telemetry"
 )
 
-// Teller exports the telemetry of one run; a nil Teller exports nothing.
-type Teller struct {
+// Exporter exports the telemetry of one run; a nil Exporter exports nothing.
+type Exporter struct {
 	conn   *grpc.ClientConn
 	sender *telemetry.Sender
 	nodes  []*telemetry.Node
@@ -27,9 +28,9 @@ type Teller struct {
 // address. who is the identity of the exporter, nil for plain TCP. Attach sets
 // l.Listen and l.Follow. Close ends the export. Attach returns an error if the
 // address or the requested sample is invalid.
-func Attach(l *lab.Lab, address string, who *identity.TLS, asked *rackfabv1.Telemetry) (*Teller, error) {
+func Attach(l *lab.Lab, address string, who *identity.TLS, request *rackfabv1.Telemetry) (*Exporter, error) {
 	s := l.Scenario()
-	follow, err := tracing.Follow(s, asked.GetSampleRatio(), asked.GetSampleFlows(), nil)
+	follow, err := tracing.Follow(s, request.GetSampleRatio(), request.GetSampleFlows(), nil)
 	if err != nil {
 		return nil, fmt.Errorf("flows to sample: %w", err)
 	}
@@ -37,40 +38,40 @@ func Attach(l *lab.Lab, address string, who *identity.TLS, asked *rackfabv1.Tele
 	if err != nil {
 		return nil, fmt.Errorf("collector: %w", err)
 	}
-	t := &Teller{conn: conn, sender: telemetry.NewSender(conn, len(s.Nodes))}
+	e := &Exporter{conn: conn, sender: telemetry.NewSender(conn, len(s.Nodes))}
 	for i := range s.Nodes {
-		t.nodes = append(t.nodes, t.sender.Node(asked.GetRun(), asked, s, i, fabric.Sampling{Every: s.Bin, End: s.Duration}, follow))
+		e.nodes = append(e.nodes, e.sender.Node(request.GetRun(), request, s, i, fabric.Sampling{Every: s.Bin, End: s.Duration}, follow))
 	}
 	l.Follow = follow
-	l.Listen = func(node int, notes []fabric.Note) { t.nodes[node].Observe(notes) }
-	return t, nil
+	l.Listen = func(node int, notes []fabric.Note) { e.nodes[node].Observe(notes) }
+	return e, nil
 }
 
 // Finish ends all series and spans at the end of the run and sends them to the
 // collector. It takes two seconds at most, and drops what is not sent by then.
-func (t *Teller) Finish(end unit.Time) {
-	if t == nil {
+func (e *Exporter) Finish(end unit.Time) {
+	if e == nil {
 		return
 	}
-	for _, n := range t.nodes {
+	for _, n := range e.nodes {
 		n.Finish(end)
 	}
-	t.sender.Flush()
+	e.sender.Flush()
 }
 
-// Counts returns how much was exported and dropped; nil for a nil Teller.
-func (t *Teller) Counts() *rackfabv1.TelemetryCounts {
-	if t == nil {
+// Counts returns how much was exported and dropped; nil for a nil Exporter.
+func (e *Exporter) Counts() *rackfabv1.TelemetryCounts {
+	if e == nil {
 		return nil
 	}
-	return t.sender.Counts()
+	return e.sender.Counts()
 }
 
 // Close ends the export and closes the connection to the collector.
-func (t *Teller) Close() {
-	if t == nil {
+func (e *Exporter) Close() {
+	if e == nil {
 		return
 	}
-	t.sender.Close()
-	_ = t.conn.Close() // there is nothing left to send
+	e.sender.Close()
+	_ = e.conn.Close() // there is nothing left to send
 }

@@ -1,4 +1,4 @@
-package memory_test
+package labexport_test
 
 import (
 	"net"
@@ -12,7 +12,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
-	"github.com/rackfab/rackfab/services/memory"
+	"github.com/rackfab/rackfab/services/labexport"
 )
 
 // unread is a codec that does not decode messages, because the collector is not tested
@@ -67,7 +67,7 @@ func TestEverythingIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		if tell {
-			told, err := memory.Attach(l, address, nil, &rackfabv1.Telemetry{Run: "test", SampleRatio: 0.2, SampleFlows: "F1"})
+			told, err := labexport.Attach(l, address, nil, &rackfabv1.Telemetry{Run: "test", SampleRatio: 0.2, SampleFlows: "F1"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +96,7 @@ func TestBadPatternIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := memory.Attach(l, "127.0.0.1:1", nil, &rackfabv1.Telemetry{SampleFlows: "F["}); err == nil || !strings.Contains(err.Error(), `"F["`) {
+	if _, err := labexport.Attach(l, "127.0.0.1:1", nil, &rackfabv1.Telemetry{SampleFlows: "F["}); err == nil || !strings.Contains(err.Error(), `"F["`) {
 		t.Errorf("got %v", err)
 	}
 }
