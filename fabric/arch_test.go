@@ -64,7 +64,7 @@ var rules = []rule{
 	{"report", []string{"report/...", "fabric/measure", "fabric/topology", "fabric/unit"}, nil, "a report is made from the files of runs alone, so that it can be repeated anywhere"},
 	{"report/chart", none, nil, "a chart knows lines and labels, so that it can draw anything"},
 	{"report/table", none, nil, "a table knows text and the width of the terminal, so that every command prints its tables the same way"},
-	{"study", []string{"fabric/...", "report/chart"}, nil, "a study runs scenarios in the lab and compares them with a document's claims; it does not format its rows"},
+	{"study", []string{"fabric/...", "report/chart", "report/table", "sweep"}, nil, "a study runs scenarios in the lab and compares them with a document's claims; it does not format its rows"},
 	{"sweep", []string{"fabric/...", "report/chart"}, nil, "a sweep runs scenarios in the lab and makes tables; it does not format them"},
 	{"docs", []string{"fabric/..."}, nil, "tools that write documents read the repository and run nothing"},
 	{"cmd", []string{"..."}, nil, "the binary may use every package"},

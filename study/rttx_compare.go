@@ -1,12 +1,16 @@
 package study
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
+	"github.com/rackfab/rackfab/report/table"
+	"github.com/rackfab/rackfab/sweep"
 )
 
 // Sender is a way of signalling congestion to a sender.
@@ -77,11 +81,118 @@ func (a *Answer) Reaction() (float64, bool) {
 	return float64(a.Slower-a.Event) / float64(a.BaseRTT), true
 }
 
-// RTTXCompare runs every sender on every path, with the given settings applied.
-func RTTXCompare(bench Bench, set []topology.Setting) (answers []Answer, err error) {
+// answerRow is one row of rttx-compare. Key suffixes are units. Reaction is nil if the
+// sender did not react.
+type answerRow struct {
+	Path     string   `json:"path"`
+	Sender   string   `json:"sender"`
+	Flow     string   `json:"flow"`
+	BaseRTT  float64  `json:"base_rtt_us"`
+	Reaction *float64 `json:"reaction_rtts"`
+	CNPCuts  int      `json:"cnp_cuts"`
+	RTTCuts  int      `json:"rtt_cuts"`
+	// The next three fields are set for senders that react to both signals.
+	Against *int    `json:"cnp_cuts_against_rtt,omitempty"`
+	Alone   *int    `json:"rtt_cuts_without_cnp,omitempty"`
+	Twice   *int    `json:"cut_twice,omitempty"`
+	Tree    float64 `json:"tree_ms"`
+	Burst   float64 `json:"flow_in_burst_gbps"`
+	P50     float64 `json:"burst_p50_ms"`
+	P99     float64 `json:"burst_p99_ms"`
+	PAUSE   int64   `json:"pause_frames"`
+	Bus     string  `json:"bus"`
+	Digest  string  `json:"digest"`
+	Without string  `json:"digest_without_burst"`
+}
+
+// rttxCompare compares the senders on each path.
+func rttxCompare(b Bench, set []topology.Setting) (*Result, error) {
+	answers, err := answersOn(b, set)
+	if err != nil {
+		return nil, err
+	}
+	var rows []answerRow
+	for i := range answers {
+		rows = append(rows, answers[i].row(b.Bus()))
+	}
+	r := &Result{JSON: sweep.JSONFile("rttx-compare", rows), Table: answerTable(rows)}
+	for i := range answers {
+		r.Runs = append(r.Runs, answers[i].Run, answers[i].Without)
+	}
+	for _, f := range rttxFigures(answers) {
+		r.addFigure(f.Name, &f.Figure)
+	}
+	return r, nil
+}
+
+func (a *Answer) row(bus string) answerRow {
+	r := answerRow{
+		Path: a.Path, Sender: a.Sender.Name, Flow: a.Flow, BaseRTT: micros(a.BaseRTT),
+		CNPCuts: a.Conflicts.CNPCuts, RTTCuts: a.Conflicts.RTTCuts,
+		Bus: bus, Digest: a.Run.Digest, Without: a.Without.Digest,
+		Tree: millis(a.Run.Tree), P50: millis(a.Run.Burst.P50), P99: millis(a.Run.Burst.P99),
+	}
+	if a.Sender.Both {
+		r.Against, r.Alone, r.Twice = &a.Conflicts.Against, &a.Conflicts.Alone, &a.Conflicts.Twice
+	}
+	if reaction, ok := a.Reaction(); ok {
+		r.Reaction = &reaction
+	}
+	for _, flow := range a.Run.Flows {
+		if flow.Name == a.Flow {
+			r.Burst = gigabits(flow.BurstGoodput)
+		}
+	}
+	for _, p := range a.Run.Pauses {
+		r.PAUSE += p.XOFF
+	}
+	return r
+}
+
+func answerTable(rows []answerRow) *table.Table {
+	t := &table.Table{Names: 1, Columns: []table.Column{
+		{Name: "sender"},
+		{Group: "reaction", Name: "base RTT", Right: true},
+		{Group: "cuts", Name: "by CNP", Right: true},
+		{Group: "cuts", Name: "by RTT", Right: true},
+		{Group: "conflicts", Name: "RTT rose", Right: true},
+		{Group: "conflicts", Name: "no CNP", Right: true},
+		{Group: "conflicts", Name: "twice", Right: true},
+		{Group: "tree", Name: "ms", Right: true},
+		{Group: "burst", Name: "flow Gbit/s", Right: true},
+		{Group: "burst", Name: "p50 ms", Right: true},
+		{Group: "burst", Name: "p99 ms", Right: true},
+		{Group: "PAUSE", Name: "frames", Right: true},
+	}}
+	path := ""
+	for _, r := range rows {
+		if r.Path != path {
+			path = r.Path
+			t.Row(fmt.Sprintf("%s (%s, base RTT %.1f us)", path, r.Flow, r.BaseRTT))
+		}
+		reaction := "none"
+		if r.Reaction != nil {
+			reaction = fmt.Sprintf("%.3f", *r.Reaction)
+		}
+		t.Row("  "+r.Sender, reaction, r.CNPCuts, r.RTTCuts, orDash(r.Against), orDash(r.Alone), orDash(r.Twice),
+			decimals(r.Tree), decimals(r.Burst), decimals(r.P50), decimals(r.P99), r.PAUSE)
+	}
+	return t
+}
+
+// orDash formats a number that may not apply.
+func orDash(n *int) string {
+	if n == nil {
+		return "-"
+	}
+	return strconv.Itoa(*n)
+}
+
+// answersOn runs every sender on every path, with the given settings applied.
+func answersOn(b Bench, set []topology.Setting) (answers []Answer, err error) {
 	for _, path := range RTTXPaths {
 		for _, sender := range RTTXSenders {
-			a, err := answer(bench, path, append(slices.Clone(sender.Set), set...))
+			a, err := answer(b, path, append(slices.Clone(sender.Set), set...))
 			if err != nil {
 				return nil, err
 			}
@@ -93,16 +204,16 @@ func RTTXCompare(bench Bench, set []topology.Setting) (answers []Answer, err err
 }
 
 // answer runs a scenario with and without its bursts.
-func answer(bench Bench, path string, set []topology.Setting) (Answer, error) {
-	s, err := parse(path, set)
+func answer(b Bench, path string, set []topology.Setting) (Answer, error) {
+	s, err := builtin(path, set)
 	if err != nil {
 		return Answer{}, err
 	}
-	run, flows, err := signals(bench, s)
+	run, flows, err := signals(b, s)
 	if err != nil {
 		return Answer{}, err
 	}
-	quiet, calm, err := signals(bench, withoutBursts(s))
+	quiet, calm, err := signals(b, withoutBursts(s))
 	if err != nil {
 		return Answer{}, err
 	}
@@ -123,12 +234,12 @@ func answer(bench Bench, path string, set []topology.Setting) (Answer, error) {
 	return a, nil
 }
 
-func signals(bench Bench, s *topology.Scenario) (*measure.Run, []measure.FlowSignals, error) {
+func signals(b Bench, s *topology.Scenario) (*measure.Run, []measure.FlowSignals, error) {
 	m := measure.NewSignals(s)
 	if len(s.Bursts) > 0 {
 		m.Since = s.Bursts[0].At
 	}
-	run, err := bench(s, measure.SignalKinds, func(_ int, notes []fabric.Note) { m.Observe(notes) })
+	run, err := b.Run(s, measure.SignalKinds, func(_ int, notes []fabric.Note) { m.Observe(notes) })
 	return run, m.Result(), err
 }
 

@@ -10,36 +10,53 @@ import (
 	"github.com/rackfab/rackfab/fabric/switching/rttx"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
+	"github.com/rackfab/rackfab/report/table"
+	"github.com/rackfab/rackfab/sweep"
 )
 
-// Step is one step of the worked example of RTTX, [0071] to [0074].
-type Step struct {
+// exampleStep is one step of the worked example of RTTX, [0071] to [0074].
+type exampleStep struct {
 	At       unit.Time `json:"at"` // Never if the step did not occur
 	What     string    `json:"what"`
 	Document string    `json:"document"` // value in the document
 	Here     string    `json:"here"`     // value in the fabric
 }
 
-// Example is the result of RTTXExample.
-type Example struct {
-	Scenario *topology.Scenario // with conversion
-	Steps    []Step
-	Runs     []*measure.Run // with conversion, and without
+// exampleResult is the content of rttx-example.json.
+type exampleResult struct {
+	Bus     string        `json:"bus"`
+	Digests []string      `json:"digests"` // with conversion and without
+	Steps   []exampleStep `json:"steps"`
 }
 
-// RTTXExample runs the worked example of the conversion of ECN into RTT (RTTX-57), with
-// and without conversion. Both runs are identical, packet for packet, until the first
-// rewritten ACK arrives.
-func RTTXExample(bench Bench, set []topology.Setting) (*Example, error) {
-	with, err := follow(bench, set)
+// rttxExample follows the worked example of the conversion of ECN into RTT (RTTX-57).
+func rttxExample(b Bench, set []topology.Setting) (*Result, error) {
+	with, without, err := exampleRuns(b, set)
 	if err != nil {
 		return nil, err
 	}
-	without, err := follow(bench, append(withoutD(set), topology.Setting{Key: "s0.rewrite", Value: "{3: none}"}))
-	if err != nil {
-		return nil, err
+	r := &Result{Runs: []*measure.Run{with.run, without.run}}
+	steps := with.steps(without)
+	r.JSON = sweep.JSONFile("rttx-example", exampleResult{Bus: b.Bus(), Digests: []string{with.run.Digest, without.run.Digest}, Steps: steps})
+	r.Table = table.New(2, "at", "step", "document", "here")
+	for _, s := range steps {
+		at := "never"
+		if s.At != unit.Never {
+			at = s.At.String()
+		}
+		r.Table.Row(at, s.What, s.Document, s.Here)
 	}
-	return &Example{with.scenario, with.steps(&without), []*measure.Run{with.run, without.run}}, nil
+	return r, r.addScenario(with.scenario)
+}
+
+// exampleRuns runs the example with and without conversion. Both runs are identical,
+// packet for packet, until the first rewritten ACK arrives.
+func exampleRuns(b Bench, set []topology.Setting) (with, without *example, err error) {
+	if with, err = follow(b, set); err != nil {
+		return nil, nil, err
+	}
+	without, err = follow(b, append(withoutD(set), topology.Setting{Key: "s0.rewrite", Value: "{3: none}"}))
+	return with, without, err
 }
 
 // withoutD returns the settings without that of D, which only converting schemes
@@ -55,8 +72,8 @@ type example struct {
 	packets, marked int       // in the first window, at s0
 	closed          unit.Time // end of the window
 	level, was      int
-	rewritten       heard // the first rewrite
-	psn             int64 // of the rewritten ACK
+	rewritten       nodeNote // the first rewrite
+	psn             int64    // of the rewritten ACK
 	// Indexed by the PSN of the ACK.
 	samples, rates, before map[int64]unit.Rate
 	arrivals               map[int64]unit.Time
@@ -67,23 +84,23 @@ var exampleKinds = []fabric.Kind{
 	fabric.Enqueued, fabric.EventCounted, fabric.LevelChanged, fabric.Rewritten, fabric.Acked, fabric.Measured, fabric.RateChanged,
 }
 
-func follow(bench Bench, set []topology.Setting) (example, error) {
-	s, err := parse("rttx-example", set)
+func follow(b Bench, set []topology.Setting) (*example, error) {
+	s, err := builtin("rttx-example", set)
 	if err != nil {
-		return example{}, err
+		return nil, err
 	}
-	var all []heard
-	run, err := bench(s, exampleKinds, func(node int, notes []fabric.Note) {
+	var all []nodeNote
+	run, err := b.Run(s, exampleKinds, func(node int, notes []fabric.Note) {
 		for _, n := range notes {
 			if n.Flow == 0 {
-				all = append(all, heard{node, n})
+				all = append(all, nodeNote{node, n})
 			}
 		}
 	})
 	inOrder(all)
-	e := example{
+	e := &example{
 		scenario: s, run: run,
-		closed: unit.Never, rewritten: heard{Note: fabric.Note{At: unit.Never}}, psn: -1,
+		closed: unit.Never, rewritten: nodeNote{Note: fabric.Note{At: unit.Never}}, psn: -1,
 		samples: map[int64]unit.Rate{}, rates: map[int64]unit.Rate{}, before: map[int64]unit.Rate{}, arrivals: map[int64]unit.Time{},
 	}
 	for _, n := range all {
@@ -94,7 +111,7 @@ func follow(bench Bench, set []topology.Setting) (example, error) {
 
 // take records a note. A packet counts when it arrives at the switch. ACKs leave the
 // switch, and arrive, in the order of their PSNs.
-func (e *example) take(n heard, atSwitch bool) {
+func (e *example) take(n nodeNote, atSwitch bool) {
 	acks := int64(len(e.arrivals))
 	switch {
 	case n.Kind == fabric.Enqueued && atSwitch && e.closed == unit.Never && n.Bytes() > smallest:
@@ -120,7 +137,7 @@ const smallest = 200
 
 // steps compares the example with the same run without conversion. The first rewritten
 // ACK is the first whose sample differs.
-func (e *example) steps(plain *example) []Step {
+func (e *example) steps(plain *example) []exampleStep {
 	for psn := int64(0); psn < int64(len(e.samples)) && e.psn < 0; psn++ {
 		if e.samples[psn] != plain.samples[psn] {
 			e.psn = psn
@@ -131,7 +148,7 @@ func (e *example) steps(plain *example) []Step {
 		at = unit.Never
 	}
 	grown := unit.Time(e.samples[e.psn] - plain.samples[e.psn])
-	return []Step{
+	return []exampleStep{
 		{e.closed, "window 1 of the flow at the switch", "P = 8, P_e = 5", fmt.Sprintf("P = %d, P_e = %d", e.packets, e.marked)},
 		{e.closed, "table 1: e in [0.6, 0.8)", "level 3", fmt.Sprintf("level %d (%s), was %d", e.level, rttx.StateOf(e.level, rttx.TableLevels), e.was)},
 		{e.rewritten.At, "the next ACK at the switch", "T_r + 1 us", fmt.Sprintf("T_r + %s", e.rewritten.Duration())},

@@ -16,13 +16,13 @@ type Figure struct {
 	chart.Figure
 }
 
-// RTTXFigures draws the results of RTTXCompare: for each path the rate of the long flow
+// rttxFigures draws the results of rttx-compare: for each path the rate of the long flow
 // around its first event, and when and by how much an increment of the RTT changes
 // TIMELY's rate (RTTX-55).
-func RTTXFigures(answers []Answer) []Figure {
+func rttxFigures(answers []Answer) []Figure {
 	var figures []Figure
 	for _, path := range RTTXPaths {
-		figures = append(figures, reactions(path, answers))
+		figures = append(figures, reactionFigure(path, answers))
 	}
 	return append(figures, effectByTLow(), effectByMinRTT(), effectInTime())
 }
@@ -33,8 +33,8 @@ const (
 	after  = 3.0
 )
 
-// reactions draws the rate of a path's long flow, with a panel per sender.
-func reactions(path string, answers []Answer) Figure {
+// reactionFigure draws the rate of a path's long flow, with a panel per sender.
+func reactionFigure(path string, answers []Answer) Figure {
 	f := Figure{Name: "reaction-" + path, Figure: chart.Figure{
 		Title:  fmt.Sprintf("%s: rate of the long flow around its first marked packet", path),
 		XLabel: "time from the first marked packet (base RTT)", YLabel: "Gbit/s", XMin: before, XMax: after,
@@ -71,9 +71,7 @@ func (a *Answer) line(name string, style chart.Style, steps []measure.RateStep) 
 	l := chart.Line{Name: name, Style: style}
 	at := func(t unit.Time) float64 { return float64(t-a.Event) / float64(a.BaseRTT) }
 	rate := a.Initial
-	put := func(x float64, r unit.Rate) {
-		l.X, l.Y = append(l.X, x), append(l.Y, float64(r)/float64(unit.GigabitPerSec))
-	}
+	put := func(x float64, r unit.Rate) { l.Add(x, gigabits(r)) }
 	drawn, last := rate, before
 	for _, s := range steps {
 		if x := at(s.At); x > after {
@@ -137,7 +135,7 @@ func effectByTLow() Figure {
 				for t := unit.Time(0); t <= 60*unit.Microsecond; t += 250 * unit.Nanosecond {
 					p := cc.DefaultTIMELYRTTX()
 					p.TLow = t
-					l.X, l.Y = append(l.X, micro(t)), append(l.Y, cut(p, increment))
+					l.Add(micros(t), cut(p, increment))
 				}
 				return l
 			})}}},
@@ -154,7 +152,7 @@ func effectByMinRTT() Figure {
 				for t := 5 * unit.Microsecond; t <= 200*unit.Microsecond; t += 1 * unit.Microsecond {
 					p := cc.DefaultTIMELYRTTX()
 					p.MinRTT = t
-					l.X, l.Y = append(l.X, micro(t)), append(l.Y, cut(p, increment))
+					l.Add(micros(t), cut(p, increment))
 				}
 				return l
 			})}}},
@@ -180,11 +178,9 @@ func effectInTime() Figure {
 						sample.RTT += increment
 					}
 					c.Handle(0, sample)
-					l.X, l.Y = append(l.X, float64(n)), append(l.Y, 100*(1-float64(c.Rate())/float64(line)))
+					l.Add(float64(n), 100*(1-float64(c.Rate())/float64(line)))
 				}
 				return l
 			})}}},
 	}}
 }
-
-func micro(t unit.Time) float64 { return float64(t) / float64(unit.Microsecond) }

@@ -17,7 +17,7 @@ var instants = []string{"200us", "240us", "280us", "320us", "360us", "390us"}
 func atInstants(t *testing.T, set ...topology.Setting) (runs []*measure.Run) {
 	t.Helper()
 	for _, at := range instants {
-		s, err := parse("rttx-16to2", append(settings("burst.at", at, "duration", "5ms"), set...))
+		s, err := builtin("rttx-16to2", append(settings("burst.at", at, "duration", "5ms"), set...))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -17,27 +18,31 @@ var update = flag.Bool("update", false, "write docs/figures anew")
 // RTTX-57: the worked example on the wire: P = 8, P_e = 5, level 3, T_r + 1 us, an RTT
 // that is 1 us longer than without conversion, and a lower rate.
 func TestRTTXExample(t *testing.T) {
-	e, err := RTTXExample(InMemory, nil)
-	if err != nil {
-		t.Fatal(err)
+	steps := func(set ...topology.Setting) []exampleStep {
+		with, without, err := exampleRuns(memory{}, set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return with.steps(without)
 	}
+	here := steps()
 	want := []string{"P = 8, P_e = 5", "level 3 (severe), was 0", "T_r + 1us", "1.545us, without conversion 545ns: 1us more", "-3.84 %, without conversion -0.34 %"}
-	for i, s := range e.Steps {
+	for i, s := range here {
 		if s.Here != want[i] || s.At == unit.Never {
 			t.Errorf("%s: %s at %s, want %s", s.What, s.Here, s.At, want[i])
 		}
 	}
-	if len(e.Steps) != len(want) {
-		t.Errorf("%d steps", len(e.Steps))
+	if len(here) != len(want) {
+		t.Errorf("%d steps", len(here))
 	}
 	// A different D yields a different increment: the result is not hard-coded.
-	e, err = RTTXExample(InMemory, settings("s0.rttx_d", "8us"))
-	if err != nil || e.Steps[2].Here != "T_r + 4us" || !strings.HasSuffix(e.Steps[3].Here, ": 4us more") {
-		t.Errorf("D = 8us: %+v, %v", e, err)
+	here = steps(settings("s0.rttx_d", "8us")...)
+	if here[2].Here != "T_r + 4us" || !strings.HasSuffix(here[3].Here, ": 4us more") {
+		t.Errorf("D = 8us: %+v", here)
 	}
 }
 
-var compare = sync.OnceValues(func() ([]Answer, error) { return RTTXCompare(InMemory, nil) })
+var compare = sync.OnceValues(func() ([]Answer, error) { return answersOn(memory{}, nil) })
 
 // compared returns the answers of a path by sender.
 func compared(t *testing.T, path string) map[string]Answer {
@@ -61,7 +66,7 @@ func compared(t *testing.T, path string) map[string]Answer {
 	return bySender
 }
 
-func reaction(t *testing.T, a Answer) float64 {
+func reactionOf(t *testing.T, a Answer) float64 {
 	t.Helper()
 	r, ok := a.Reaction()
 	if !ok {
@@ -77,17 +82,17 @@ func reaction(t *testing.T, a Answer) float64 {
 // Gbit/s.
 func TestReactionOnTheRack(t *testing.T) {
 	by := compared(t, "rttx-16to2")
-	if r := reaction(t, by["conversion, fixed D"]); r < 1.0/3 || r > 0.36 {
+	if r := reactionOf(t, by["conversion, fixed D"]); r < 1.0/3 || r > 0.36 {
 		t.Errorf("fixed D: %.3f RTT, want little more than the 10us from s1 to h1", r)
 	}
 	window := float64(8*1086*unit.Byte) * 8e3 / 20 // ps, of 8 packets at 20 Gbit/s
 	fixed, table := by["conversion, fixed D"], by["conversion, table 1"]
-	most := reaction(t, fixed) + window/float64(table.BaseRTT)
-	if r := reaction(t, table); r < 1.0/3 || r > most {
+	most := reactionOf(t, fixed) + window/float64(table.BaseRTT)
+	if r := reactionOf(t, table); r < 1.0/3 || r > most {
 		t.Errorf("table 1: %.3f RTT, want at most a window more than the fixed D, %.3f", r, most)
 	}
 	for _, sender := range []string{"TIMELY", "TIMELY + CNP", "DCQCN"} {
-		if r := reaction(t, by[sender]); r < 0.5 || r > 1 {
+		if r := reactionOf(t, by[sender]); r < 0.5 || r > 1 {
 			t.Errorf("%s: %.3f RTT, want it between 1/2 and 1", sender, r)
 		}
 	}
@@ -99,12 +104,12 @@ func TestReactionOnTheRack(t *testing.T) {
 func TestReactionOverAWideArea(t *testing.T) {
 	by := compared(t, "rttx-wan")
 	for _, sender := range []string{"conversion, table 1", "conversion, fixed D"} {
-		if r := reaction(t, by[sender]); r > 0.003 {
+		if r := reactionOf(t, by[sender]); r > 0.003 {
 			t.Errorf("%s: %.3f RTT", sender, r)
 		}
 	}
 	for _, sender := range []string{"TIMELY", "TIMELY + CNP", "TIMELY + CNP, CNP first", "DCQCN"} {
-		if r := reaction(t, by[sender]); r < 0.95 {
+		if r := reactionOf(t, by[sender]); r < 0.95 {
 			t.Errorf("%s: %.3f RTT, want about 1", sender, r)
 		}
 	}
@@ -141,7 +146,7 @@ func TestFiguresOfTheGuide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	figures := RTTXFigures(answers)
+	figures := rttxFigures(answers)
 	for _, f := range figures {
 		var drawn bytes.Buffer
 		if err := f.SVG(&drawn); err != nil {

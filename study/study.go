@@ -1,23 +1,91 @@
-// Package study compares the claims of a document with the behaviour of the fabric. It
-// runs scenarios on a bench, reads the notes that it needs, and returns rows and
-// figures. It knows the claims, but not where a scenario runs or how rows are shown.
+// Package study has the experiments that compare the claims of a document with the
+// behaviour of the fabric. An experiment runs scenarios on a Bench and returns tables,
+// figures and files. The package does not know where a scenario runs or who asked for
+// the experiment.
 package study
 
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"slices"
-	"strconv"
 
 	"github.com/rackfab/rackfab/fabric"
-	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/measure"
-	"github.com/rackfab/rackfab/fabric/node"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+	"github.com/rackfab/rackfab/report/chart"
+	"github.com/rackfab/rackfab/report/table"
+	"github.com/rackfab/rackfab/sweep"
 )
 
-// parse returns a built-in scenario with the settings applied.
-func parse(name string, set []topology.Setting) (*topology.Scenario, error) {
+// Experiment compares the claims of a document with runs.
+type Experiment struct {
+	Name string
+	// FixedSchemes says why the experiment cannot run under a given scheme. If it is
+	// empty, Name is also a scenario, which runs under any scheme.
+	FixedSchemes string
+	// Run runs the experiment with some settings, such as duration and seed, applied to
+	// its scenarios.
+	Run func(b Bench, set []topology.Setting) (*Result, error)
+}
+
+// Experiments lists the experiments.
+var Experiments = []Experiment{
+	{Name: "fig5", FixedSchemes: "fig5 is an experiment with fixed rates; it has no scheme", Run: fig5},
+	{Name: "ceth-reaction", Run: cethReaction},
+	{Name: "rttx-example", Run: rttxExample},
+	{
+		Name: "rttx-compare", Run: rttxCompare,
+		FixedSchemes: "rttx-compare has senders of its own; run rttx-16to2 or rttx-wan under a scheme",
+	},
+}
+
+// Find returns the experiment of that name, or nil if there is none.
+func Find(name string) *Experiment {
+	for i := range Experiments {
+		if Experiments[i].Name == name {
+			return &Experiments[i]
+		}
+	}
+	return nil
+}
+
+// Bench runs the scenarios of an experiment.
+type Bench interface {
+	// Bus returns the name of the bus.
+	Bus() string
+	// Run runs a scenario from start to end and passes the notes of some kinds to hear.
+	// The notes of one node are in time order; those of different nodes are not
+	// ordered.
+	Run(s *topology.Scenario, kinds []fabric.Kind, hear func(node int, notes []fabric.Note)) (*measure.Run, error)
+	// Sweep runs the unfinished cells of a valid grid.
+	Sweep(g sweep.Grid) (*sweep.Sweep, error)
+}
+
+// Result is the outcome of an experiment.
+type Result struct {
+	Table *table.Table
+	Claim string // a sentence below the table, or ""
+	Runs  []*measure.Run
+	JSON  sweep.File   // all of it
+	Files []sweep.File // the others
+}
+
+// addScenario adds the scenario to the files.
+func (r *Result) addScenario(s *topology.Scenario) error {
+	text, err := topology.Marshal(s)
+	r.Files = append(r.Files, sweep.File{Name: "scenario.yaml", Write: func(w io.Writer) error { _, err := w.Write(text); return err }})
+	return err
+}
+
+// addFigure adds a figure to the files.
+func (r *Result) addFigure(name string, f *chart.Figure) {
+	r.Files = append(r.Files, sweep.FigureFiles(name, f)...)
+}
+
+// builtin returns the built-in scenario with the settings applied.
+func builtin(name string, set []topology.Setting) (*topology.Scenario, error) {
 	text, ok := topology.Builtin(name)
 	if !ok {
 		return nil, fmt.Errorf("study: no scenario %s", name)
@@ -25,41 +93,22 @@ func parse(name string, set []topology.Setting) (*topology.Scenario, error) {
 	return topology.ParseWith(name, text, set)
 }
 
-// heard is a note and its node.
-type heard struct {
+// nodeNote is a note and its node.
+type nodeNote struct {
 	node int
 	fabric.Note
 }
 
-// Bench runs a scenario from start to end and passes the notes of some kinds to hear.
-// The notes of one node are in time order; the notes of different nodes are not
-// ordered.
-type Bench func(s *topology.Scenario, kinds []fabric.Kind, hear func(node int, notes []fabric.Note)) (*measure.Run, error)
-
-// InMemory is a Bench that runs in this process.
-func InMemory(s *topology.Scenario, kinds []fabric.Kind, hear func(node int, notes []fabric.Note)) (*measure.Run, error) {
-	l, err := lab.New(s)
-	if err != nil {
-		return nil, err
-	}
-	l.Hear(kinds, hear)
-	l.Run(s.Duration)
-	return l.Outcome()
-}
-
-// Digest combines the digests of an experiment's runs, in the order given.
-func Digest(runs []*measure.Run) (string, error) {
-	list := make([]uint64, len(runs))
-	for i, run := range runs {
-		var err error
-		if list[i], err = strconv.ParseUint(run.Digest, 16, 64); err != nil {
-			return "", fmt.Errorf("study: digest of run %d: %w", i, err)
-		}
-	}
-	return fmt.Sprintf("%016x", node.Combine(list)), nil
-}
-
 // inOrder sorts notes by instant, and notes of the same instant by node.
-func inOrder(all []heard) {
-	slices.SortStableFunc(all, func(a, b heard) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.node, b.node)) })
+func inOrder(all []nodeNote) {
+	slices.SortStableFunc(all, func(a, b nodeNote) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.node, b.node)) })
 }
+
+func micros(t unit.Time) float64 { return float64(t) / float64(unit.Microsecond) }
+
+func millis(t unit.Time) float64 { return float64(t) / float64(unit.Millisecond) }
+
+func gigabits(r unit.Rate) float64 { return float64(r) / float64(unit.GigabitPerSec) }
+
+// decimals formats a number with two decimals.
+func decimals(v float64) string { return fmt.Sprintf("%.2f", v) }

@@ -30,6 +30,17 @@ type Table struct {
 	Rows    iter.Seq2[[]any, error]
 }
 
+// NewTable returns a table of rows in memory.
+func NewTable(name string, columns []Column, rows [][]any) *Table {
+	return &Table{Name: name, Columns: columns, Rows: func(yield func([]any, error) bool) {
+		for _, row := range rows {
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}}
+}
+
 // column is a column with the function that computes its value for a point of the grid.
 // The runs of a point are its variants.
 type column struct {

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -10,7 +11,39 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/report/chart"
 )
+
+// File is a file to be written, with its name in the output folder.
+type File struct {
+	Name  string
+	Write func(io.Writer) error
+}
+
+// JSONFile returns NAME.json with a value.
+func JSONFile(name string, v any) File {
+	return File{name + ".json", func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetEscapeHTML(false) // link names contain ->: x->y
+		e.SetIndent("", "  ")
+		return e.Encode(v)
+	}}
+}
+
+// CSVFile returns NAME.csv with the table.
+func CSVFile(name string, t *Table) File {
+	return File{name + ".csv", func(w io.Writer) error { return WriteCSV(w, t) }}
+}
+
+// TableFiles returns NAME.csv and NAME.parquet with the table.
+func TableFiles(name string, t *Table) []File {
+	return []File{CSVFile(name, t), {name + ".parquet", func(w io.Writer) error { return WriteParquet(w, t) }}}
+}
+
+// FigureFiles returns NAME.png and NAME.svg with the figure.
+func FigureFiles(name string, f *chart.Figure) []File {
+	return []File{{name + ".png", f.PNG}, {name + ".svg", f.SVG}}
+}
 
 // WriteCSV writes the table as RFC 4180 text with a header. Real numbers are written
 // with enough digits to restore them exactly.

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -19,37 +21,58 @@ import (
 	"github.com/rackfab/rackfab/sweep"
 )
 
-// experiment is a run that prints its own table. It writes its files to f.out.
-type experiment func(*cobra.Command, *bench, runFlags) error
-
-// experimentOf returns the experiment with that name, or nil if there is none. With
-// --scheme, a name that is also a scenario denotes the scenario.
-func experimentOf(c *cobra.Command, name string) experiment {
-	switch {
-	case name == fig5:
-		return runFig5
-	case name == rttxCompare:
-		return runRTTXCompare
-	case name == cethReaction && !c.Flags().Changed("scheme"):
-		return runReaction
-	case name == rttxExample && !c.Flags().Changed("scheme"):
-		return runRTTXExample
-	}
-	return nil
-}
-
-// runExperiment runs an experiment on the bus that the flags select.
-func runExperiment(c *cobra.Command, name string, e experiment, f runFlags) error {
-	if err := checkRun(&f, name); err != nil {
+// runExperiment runs an experiment on the bus that the flags select, prints its result
+// and writes its files.
+func runExperiment(c *cobra.Command, e *study.Experiment, f runFlags) error {
+	if err := checkRun(&f, e.Name); err != nil {
 		return err
 	}
+	if c.Flags().Changed("scheme") {
+		return errors.New("--scheme: " + e.FixedSchemes)
+	}
 	b := &bench{ctx: c.Context(), flags: f, progress: newTally()}
-	err := e(c, b, f)
+	r, err := e.Run(b, experimentSettings(c, f))
 	b.close()
 	if err != nil {
 		return err
 	}
-	return f.tell(c)
+	if err := writeFiles(f.out, append(r.Files, r.JSON)); err != nil {
+		return err
+	}
+	if f.json {
+		err = r.JSON.Write(c.OutOrStdout())
+	} else {
+		err = printExperiment(c.OutOrStdout(), r, f)
+	}
+	return errors.Join(err, f.tell(c))
+}
+
+// experimentSettings returns the settings that the flags change.
+func experimentSettings(c *cobra.Command, f runFlags) (set []topology.Setting) {
+	if f.duration != "" {
+		set = append(set, topology.Setting{Key: "duration", Value: f.duration})
+	}
+	if c.Flags().Changed("seed") {
+		set = append(set, topology.Setting{Key: "seed", Value: strconv.FormatUint(f.seed, 10)})
+	}
+	return set
+}
+
+// printExperiment prints the table of an experiment, its claim, and the digest of its
+// runs.
+func printExperiment(w io.Writer, r *study.Result, f runFlags) error {
+	if err := r.Table.Write(w); err != nil {
+		return err
+	}
+	digest, err := measure.Digests(r.Runs)
+	if err != nil {
+		return err
+	}
+	if r.Claim != "" {
+		_, _ = fmt.Fprintf(w, "\n%s\n", r.Claim) // the next write reports the error
+	}
+	_, err = fmt.Fprintf(w, "\nbus %s, %d runs, digest %s\ntable, plots and scenario: %s\n", f.bus, len(r.Runs), digest, f.out)
+	return err
 }
 
 // checkRun checks the flags that do not depend on the scenario. It sets a default
@@ -84,8 +107,11 @@ type bench struct {
 	nodes  []topology.Node // nodes of the engine's rack
 }
 
-// run implements study.Bench.
-func (b *bench) run(s *topology.Scenario, kinds []fabric.Kind, hear func(node int, notes []fabric.Note)) (*measure.Run, error) {
+// Bus implements study.Bench.
+func (b *bench) Bus() string { return b.flags.bus }
+
+// Run implements study.Bench.
+func (b *bench) Run(s *topology.Scenario, kinds []fabric.Kind, hear func(node int, notes []fabric.Note)) (*measure.Run, error) {
 	b.runs++
 	b.progress.show(fmt.Sprintf("run %d: %s under %s", b.runs, s.Name, s.Scheme))
 	return b.runOn(b.ctx, s, func(advance) {}, &listener{kinds, hear})
@@ -135,12 +161,14 @@ func (b *bench) close() {
 	b.progress.finish()
 }
 
-// lanes returns how many runs can execute concurrently.
-func (b *bench) lanes() int {
+// Sweep implements study.Bench.
+func (b *bench) Sweep(g sweep.Grid) (*sweep.Sweep, error) {
+	lanes := 1 // there is only one rack
 	if b.flags.bus == "memory" {
-		return runtime.GOMAXPROCS(0)
+		lanes = runtime.GOMAXPROCS(0)
 	}
-	return 1 // there is only one rack
+	s, _, err := runGrid(b.ctx, g, b.flags.out, lanes, b.cell)
+	return s, err
 }
 
 // cell implements sweep.Cell.
@@ -156,14 +184,4 @@ func (b *bench) cell(ctx context.Context, s *topology.Scenario, show func(sweep.
 		show(sweep.Advance{Done: true})
 	}
 	return run, err
-}
-
-// printDigest prints the bus, the number of runs, and their digest.
-func (b *bench) printDigest(w io.Writer, runs []*measure.Run) error {
-	digest, err := study.Digest(runs)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(w, "\nbus %s, %d runs, digest %s\n", b.flags.bus, len(runs), digest)
-	return err
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/report"
@@ -70,7 +70,7 @@ func readFolders(dirs []string) ([]*report.Folder, error) {
 // first, so that a full disk costs the folder but not the figures.
 func finish(w io.Writer, dir string, s *topology.Scenario, r *measure.Results, asJSON bool) error {
 	if asJSON {
-		if err := writeJSON(w, r); err != nil {
+		if err := cli.WriteJSON(w, r); err != nil {
 			return err
 		}
 	} else {
@@ -109,11 +109,4 @@ func writable(dir string) error {
 		return fmt.Errorf("%s: %w", there, at.Err)
 	}
 	return errors.Join(err, os.Remove(probe))
-}
-
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false) // link names contain ->: x->y
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
+	"github.com/rackfab/rackfab/study"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
@@ -54,11 +55,11 @@ func runCommand() *cobra.Command {
 				return err
 			}
 			name := load.Name(args)
-			if e := experimentOf(c, name); e != nil {
+			if e := study.Find(name); e != nil && (e.FixedSchemes != "" || !c.Flags().Changed("scheme")) {
 				if err := unrepeated(c, name); err != nil {
 					return err
 				}
-				return runExperiment(c, name, e, f)
+				return runExperiment(c, e, f)
 			}
 			return run(c, name, f)
 		},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -21,16 +22,16 @@ func writeSweep(dir string, s *sweep.Sweep, f *chart.Figure) error {
 	if err != nil {
 		return err
 	}
-	for _, file := range []struct {
-		name  string
-		write func(io.Writer) error
-	}{
-		{"table.csv", func(w io.Writer) error { return sweep.WriteCSV(w, t) }},
-		{"table.parquet", func(w io.Writer) error { return sweep.WriteParquet(w, t) }},
-		{"plot.png", f.PNG},
-		{"plot.svg", f.SVG},
-	} {
-		if err := createFile(filepath.Join(dir, file.name), file.write); err != nil {
+	return writeFiles(dir, append(sweep.TableFiles("table", t), sweep.FigureFiles("plot", f)...))
+}
+
+// writeFiles writes files into a folder, which it creates.
+func writeFiles(dir string, files []sweep.File) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := createFile(filepath.Join(dir, f.Name), f.Write); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/report"
@@ -76,7 +77,7 @@ func runVaried(c *cobra.Command, name string, base *topology.Scenario, f runFlag
 func (v *varied) finish(w io.Writer, dir string, asJSON bool) error {
 	if !asJSON {
 		v.print(w)
-	} else if err := writeJSON(w, v); err != nil {
+	} else if err := cli.WriteJSON(w, v); err != nil {
 		return err
 	}
 	if err := v.write(dir); err != nil || asJSON {
@@ -125,7 +126,7 @@ func (v *varied) write(dir string) error {
 	if _, err := report.Write(dir, folders); err != nil {
 		return err
 	}
-	return createFile(filepath.Join(dir, "variants.json"), func(w io.Writer) error { return writeJSON(w, v) })
+	return createFile(filepath.Join(dir, "variants.json"), func(w io.Writer) error { return cli.WriteJSON(w, v) })
 }
 
 // folderName replaces all but letters, digits, dots and dashes of a value with

@@ -50,6 +50,9 @@ type Line struct {
 	Apart     bool // the points are not connected
 }
 
+// Add appends a point.
+func (l *Line) Add(x, y float64) { l.X, l.Y = append(l.X, x), append(l.Y, y) }
+
 // pngDPI is two pixels for each of the 72 points of an inch.
 const pngDPI = 144
 
