@@ -75,12 +75,12 @@ func TestDocumentsShowWhatIsPrinted(t *testing.T) {
 		{"../README.md", comparison, 2, printed(t, "run", "--bus", "memory", "--out", filepath.Join(dir, "run"))[1:]},
 		{"../README.md", "on its critical path", 1, trace},
 		{"../docs/guide/traces.md", "on its critical path", 1, trace},
-		{"../docs/guide/explain.md", "1. What filled", 1, following(why, "1. What filled")},
-		{"../docs/guide/explain.md", "2. How PAUSE came to s1", 1, following(why, "2. How")},
-		{"../docs/guide/explain.md", "3. What kept s0", 1, following(why, "3. What kept")},
+		{"../docs/guide/explain.md", "1. First cause", 1, following(why, "1. First cause")},
+		{"../docs/guide/explain.md", "2. How PAUSE spread to s1", 1, following(why, "2. How")},
+		{"../docs/guide/explain.md", "3. Why s0", 1, following(why, "3. Why")},
 		{"../docs/guide/explain.md", "4. Victim flows", 1, following(why, "4. Victim")},
 		{"../docs/guide/explain.md", "each PAUSE", 1, following(why, "each PAUSE")},
-		{"../docs/guide/explain.md", "3. What kept h0", 1, following(upstream, "3. What kept")},
+		{"../docs/guide/explain.md", "3. Why h0", 1, following(upstream, "3. Why")},
 	} {
 		shows(t, tt.path, block(t, tt.path, tt.first, tt.n), tt.lines)
 	}

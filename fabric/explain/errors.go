@@ -9,18 +9,18 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Errors counts the frames that one direction of the asked link lost or damaged in the
+// Errors counts the frames that one direction of the link lost or damaged in the
 // range.
 type Errors struct {
 	Link    string `json:"link"` // "x->y": from x to y
-	Gone    int    `json:"lost_frames"`
+	Lost    int    `json:"lost_frames"`
 	Damaged int    `json:"damaged_frames"` // arrived with a bad FCS
 	PFC     int    `json:"pfc_frames"`     // PAUSE and RESUME among both
 }
 
-// arrival counts a frame from one node to another if it belongs to the asked link and
-// was lost or damaged.
-func (o *observer) arrival(from, to int, at unit.Time, way node.Way, f *frame.Frame) {
+// linkError counts a frame from one node to another if it was lost or damaged on the
+// link in question.
+func (o *observer) linkError(from, to int, at unit.Time, way node.Way, f *frame.Frame) {
 	forth := from == o.X && to == o.Y
 	if way != node.Gone && way != node.Damaged || !forth && (from != o.Y || to != o.X) || at < o.From || at >= o.To {
 		return
@@ -31,7 +31,7 @@ func (o *observer) arrival(from, to int, at unit.Time, way node.Way, f *frame.Fr
 	}
 	e.Link = o.link(from, to)
 	if way == node.Gone {
-		e.Gone++
+		e.Lost++
 	} else {
 		e.Damaged++
 	}
@@ -40,8 +40,8 @@ func (o *observer) arrival(from, to int, at unit.Time, way node.Way, f *frame.Fr
 	}
 }
 
-// failures lists the directions of the asked link that lost or damaged frames.
-func (o *observer) failures() (list []Errors) {
+// linkErrors lists the directions of the link that lost or damaged frames.
+func (o *observer) linkErrors() (list []Errors) {
 	for _, e := range o.errors {
 		if e.Link != "" {
 			list = append(list, e)
@@ -50,9 +50,9 @@ func (o *observer) failures() (list []Errors) {
 	return list
 }
 
-// failures writes the link errors.
-func (r *Report) failures(b *strings.Builder) {
+// linkErrors writes the link errors.
+func (r *Report) linkErrors(b *strings.Builder) {
 	for _, e := range r.Errors {
-		fmt.Fprintf(b, "\nlink errors on %s: %d frames lost, %d damaged; %d of them PAUSE or RESUME\n", e.Link, e.Gone, e.Damaged, e.PFC)
+		fmt.Fprintf(b, "\nlink errors on %s: %d frames lost, %d damaged; %d of them PAUSE or RESUME\n", e.Link, e.Lost, e.Damaged, e.PFC)
 	}
 }

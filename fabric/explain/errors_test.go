@@ -12,9 +12,9 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// The report contains the frames that the asked link lost and damaged in each
+// The report contains the frames that the link lost and damaged in each
 // direction, as counted by a run, and how many of them were PFC frames.
-func TestErrorsOfTheAskedLink(t *testing.T) {
+func TestErrorsOfTheLink(t *testing.T) {
 	s := parse(t, `
 name: lossy
 duration: 2ms
@@ -34,7 +34,7 @@ flows:
 	}
 	counts, pfc := map[string]measure.LinkErrors{}, 0
 	for _, e := range r.Errors {
-		counts[e.Link] = measure.LinkErrors{Link: e.Link, Lost: int64(e.Gone), Damaged: int64(e.Damaged)}
+		counts[e.Link] = measure.LinkErrors{Link: e.Link, Lost: int64(e.Lost), Damaged: int64(e.Damaged)}
 		pfc += e.PFC
 	}
 	want := map[string]measure.LinkErrors{}
@@ -51,7 +51,7 @@ flows:
 	if err := r.Text(&b); err != nil {
 		t.Fatal(err)
 	}
-	line := fmt.Sprintf("link errors on s0->h0: %d frames lost, 0 damaged; %d of them PAUSE or RESUME", r.Errors[0].Gone, pfc)
+	line := fmt.Sprintf("link errors on s0->h0: %d frames lost, 0 damaged; %d of them PAUSE or RESUME", r.Errors[0].Lost, pfc)
 	if !strings.Contains(b.String(), line) {
 		t.Errorf("no %q in\n%s", line, b.String())
 	}

@@ -29,24 +29,24 @@ func Link(s *topology.Scenario, text string) (x, y int, err error) {
 		return slices.IndexFunc(s.Nodes, func(n topology.Node) bool { return n.Name == strings.TrimSpace(name) })
 	}
 	if !ok {
-		return 0, 0, fmt.Errorf("link %q: want X->Y with the names of two nodes, in quotes for a shell: X sends PAUSE to hold Y", text)
+		return 0, 0, fmt.Errorf("invalid link %q: must be X->Y, in quotes for a shell: X sends PAUSE to its neighbour Y", text)
 	}
-	if x, y = index(a), index(b); x < 0 || y < 0 {
-		unknown := a
-		if x >= 0 {
-			unknown = b
-		}
-		return 0, 0, fmt.Errorf("link %q: no node is called %q", text, strings.TrimSpace(unknown))
+	x, y = index(a), index(b)
+	switch {
+	case x < 0:
+		return 0, 0, fmt.Errorf("invalid link %q: unknown node %q", text, strings.TrimSpace(a))
+	case y < 0:
+		return 0, 0, fmt.Errorf("invalid link %q: unknown node %q", text, strings.TrimSpace(b))
 	}
 	for _, end := range s.PortMap()[x] {
 		if end.Peer == y {
 			return x, y, nil
 		}
 	}
-	return 0, 0, fmt.Errorf("link %q: %s and %s are no neighbours", text, s.Nodes[x].Name, s.Nodes[y].Name)
+	return 0, 0, fmt.Errorf("invalid link %q: %s and %s are not neighbours", text, s.Nodes[x].Name, s.Nodes[y].Name)
 }
 
-// Report is the answer. Durations and instants are in picoseconds of fabric time.
+// Report is the explanation. Durations and instants are in picoseconds of fabric time.
 type Report struct {
 	Scenario string    `json:"scenario"`
 	Scheme   string    `json:"scheme"` // in the range; "dcqcn, then pcn" if it was changed
@@ -54,14 +54,14 @@ type Report struct {
 	Class    int       `json:"class"`
 	From     unit.Time `json:"from_ps"`
 	To       unit.Time `json:"to_ps"`
-	// Verdict is the answer in one sentence.
+	// Verdict summarizes the report in one sentence.
 	Verdict string `json:"verdict"`
 	// First is the first cause: how the queue at the end of Chain was filled.
 	First *Fill `json:"first_cause,omitempty"`
-	// Frames counts the PAUSE frames that x sent in the range, refreshes included. Held
+	// Frames counts the PAUSE frames that x sent in the range, refreshes included. Paused
 	// is how long they paused y within the range.
 	Frames   int       `json:"pause_frames"`
-	Held     unit.Time `json:"held_ps"`
+	Paused   unit.Time `json:"held_ps"`
 	Limits   Limits    `json:"limits"`
 	Peak     State     `json:"peak"`    // at the highest occupancy
 	Closest  State     `json:"closest"` // with the smallest margin
@@ -128,7 +128,7 @@ type Bin struct {
 	Shared    unit.Bytes `json:"shared_bytes"`    // maximum in the bin
 	Threshold unit.Bytes `json:"threshold_bytes"` // minimum in the bin
 	Headroom  unit.Bytes `json:"headroom_bytes"`  // maximum in the bin
-	Held      unit.Time  `json:"held_ps"`         // how long y was paused in the bin
+	Paused    unit.Time  `json:"held_ps"`         // how long y was paused in the bin
 }
 
 // Pause is one PAUSE of x, with its refreshes, until its RESUME.
@@ -157,12 +157,12 @@ type Cause struct {
 	Ports  int        `json:"ports"`    // number of ingress ports of the waiting frames
 	Load   unit.Rate  `json:"load_bps"` // rate arrived for egress since the account began to fill
 	Rate   unit.Rate  `json:"rate_bps"` // of its link
-	// Held is the share of that time in which the node behind the port paused it, 0 to
+	// Paused is the share of that time in which the node behind the port paused it, 0 to
 	// 1.
-	Held float64 `json:"held_share"`
-	peer int     // index of the node behind the port
-	port fabric.Port
-	rise level // of the queue
+	Paused float64 `json:"held_share"`
+	peer   int     // index of the node behind the port
+	port   fabric.Port
+	rise   level // of the queue
 }
 
 // Kind is the reason why an egress port could not send all frames that arrived for it.
@@ -200,15 +200,15 @@ type Source struct {
 	Arrived unit.Rate `json:"arrived_bps"`
 }
 
-// Kept describes what kept a link paused, over its PAUSEs that overlap the range.
+// Kept describes why a link stayed paused, over its pauses that overlap the range.
 type Kept struct {
-	Pauses   int        `json:"pauses"`
-	Overload int        `json:"overload"` // PAUSEs by kind of cause
-	Standing int        `json:"standing"`
-	Held     int        `json:"held"`
-	Least    unit.Bytes `json:"queue_least_bytes"` // minimum of Cause.Queue
-	Most     unit.Bytes `json:"queue_most_bytes"`
-	Drain    unit.Time  `json:"drain_ps"` // time that the link takes to send Most
+	Pauses     int        `json:"pauses"`
+	Overload   int        `json:"overload"` // pauses by kind of cause
+	Standing   int        `json:"standing"`
+	Downstream int        `json:"held"`
+	Least      unit.Bytes `json:"queue_least_bytes"` // minimum of Cause.Queue
+	Most       unit.Bytes `json:"queue_most_bytes"`
+	Drain      unit.Time  `json:"drain_ps"` // time that the link takes to send Most
 	// Arrived and Left are the mean rates from y, in and out, while y was not paused.
 	// They exclude the first PAUSE.
 	Arrived unit.Rate `json:"arrived_bps"`
@@ -264,7 +264,7 @@ type Rate struct {
 // keep now and then and returns nil if keep returns false; a nil keep always continues.
 func Ask(s *topology.Scenario, q Question, keep func() bool) (*Report, error) {
 	if q.From < 0 || q.To <= q.From || q.From >= s.Duration {
-		return nil, fmt.Errorf("the range from %s to %s: want one that begins before the end of the run at %s", q.From, q.To, s.Duration)
+		return nil, fmt.Errorf("invalid range from %s to %s: must not be empty, and must begin before the end of the run at %s", q.From, q.To, s.Duration)
 	}
 	q.To = min(q.To, s.Duration)
 	l, err := lab.New(s)
@@ -284,7 +284,7 @@ func Ask(s *topology.Scenario, q Question, keep func() bool) (*Report, error) {
 	if l, err = lab.New(s); err != nil {
 		return nil, err
 	}
-	second := o.second(l, r)
+	second := o.secondPass(l, r)
 	if !run(l, q.To, keep) {
 		return nil, nil
 	}

@@ -43,10 +43,10 @@ func ask(t *testing.T, s *topology.Scenario, link string) *Report {
 	var held unit.Time
 	var most unit.Bytes
 	for _, b := range r.Timeline {
-		held, most = held+b.Held, max(most, b.Occupancy)
+		held, most = held+b.Paused, max(most, b.Occupancy)
 	}
-	if len(r.Timeline) > 0 && (held != r.Held || most != r.Peak.Occupancy) {
-		t.Errorf("%s: held %s, in the bins %s; peak %s, in the bins %s", link, r.Held, held, r.Peak.Occupancy, most)
+	if len(r.Timeline) > 0 && (held != r.Paused || most != r.Peak.Occupancy) {
+		t.Errorf("%s: held %s, in the bins %s; peak %s, in the bins %s", link, r.Paused, held, r.Peak.Occupancy, most)
 	}
 	var named unit.Bytes
 	for _, h := range r.Peak.Flows {
@@ -107,8 +107,8 @@ func TestTheStoryOfPFC(t *testing.T) {
 		if d := cmp.Diff([]string{c.chain, c.victims, c.spread, c.filled}, got); d != "" {
 			t.Errorf("%s: %s", c.link, d)
 		}
-		if frames, held := measured(t, s, c.link); frames != r.Frames || held != r.Held || frames == 0 {
-			t.Errorf("%s: %d frames and %s held, the run has %d and %s", c.link, r.Frames, r.Held, frames, held)
+		if frames, held := measured(t, s, c.link); frames != r.Frames || held != r.Paused || frames == 0 {
+			t.Errorf("%s: %d frames and %s held, the run has %d and %s", c.link, r.Frames, r.Paused, frames, held)
 		}
 		if first := r.Pauses[0]; first.Margin() >= 0 || r.Limits.Threshold != 200*unit.Kilobyte || r.Limits.Dynamic || first.Cause.Load < first.Cause.Rate && first.Cause.Kind == Overload {
 			t.Errorf("%s: limits %+v, first PAUSE %+v", c.link, r.Limits, first)
@@ -121,10 +121,10 @@ func TestTheStoryOfPFC(t *testing.T) {
 func TestTheStoryOfPCN(t *testing.T) {
 	s := paper(t, "pcn")
 	r := ask(t, s, "s1->s0")
-	if r.Frames != 0 || r.Held != 0 || len(r.Chain) != 0 || r.Closest.Margin() <= 0 || r.Peak.Flows[0].Flow != "F1" {
+	if r.Frames != 0 || r.Paused != 0 || len(r.Chain) != 0 || r.Closest.Margin() <= 0 || r.Peak.Flows[0].Flow != "F1" {
 		t.Errorf("%+v", r)
 	}
-	if want := "no PAUSE: what came from s0 held at most " + r.Peak.Occupancy.String(); !strings.HasPrefix(r.Verdict, want) {
+	if want := "no PAUSE: frames from s0 occupied at most " + r.Peak.Occupancy.String(); !strings.HasPrefix(r.Verdict, want) {
 		t.Errorf("%q", r.Verdict)
 	}
 	if len(r.Rates) != 2 || r.Rates[1].Flow != "F1" || r.Rates[1].Least > 3*unit.GigabitPerSec || r.Rates[1].First < 19*unit.GigabitPerSec {
@@ -145,10 +145,10 @@ func TestARangeCutsThePauses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		frames, held = frames+r.Frames, held+r.Held
+		frames, held = frames+r.Frames, held+r.Paused
 	}
-	if all := ask(t, s, "s1->s0"); frames != all.Frames || held != all.Held {
-		t.Errorf("%d frames and %s in parts, %d and %s in all", frames, held, all.Frames, all.Held)
+	if all := ask(t, s, "s1->s0"); frames != all.Frames || held != all.Paused {
+		t.Errorf("%d frames and %s in parts, %d and %s in all", frames, held, all.Frames, all.Paused)
 	}
 }
 
@@ -180,7 +180,7 @@ func TestASlowHost(t *testing.T) {
 	if f := r.First; f.Node != "r0" || f.Egress != "" || f.Rate != 10*unit.GigabitPerSec || f.Arrived < 30*unit.GigabitPerSec || f.Sources[0].Name != "h0=>r0" {
 		t.Errorf("first cause %+v", f)
 	}
-	if host.Frames == 0 || host.Limits.Threshold == 0 || host.Peak.Occupancy <= host.Limits.Threshold || !strings.Contains(host.Verdict, "r0 takes frames in more slowly") {
+	if host.Frames == 0 || host.Limits.Threshold == 0 || host.Peak.Occupancy <= host.Limits.Threshold || !strings.Contains(host.Verdict, "r0 processes frames more slowly") {
 		t.Errorf("%+v", host)
 	}
 }
@@ -224,7 +224,7 @@ func TestTheSchemeOfTheRange(t *testing.T) {
 func TestQuestionsThatAreRefused(t *testing.T) {
 	s := paper(t, "pfc")
 	for link, want := range map[string]string{
-		"s1-s0": "want X->Y", "s1->x": `no node is called "x"`, "s1->h0": "s1 and h0 are no neighbours",
+		"s1-s0": "must be X->Y", "s1->x": `unknown node "x"`, "s1->h0": "s1 and h0 are not neighbours",
 	} {
 		if _, _, err := Link(s, link); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", link, err)
@@ -248,11 +248,11 @@ func TestText(t *testing.T) {
 	}
 	for _, want := range []string{
 		"PAUSE on s0->h0, class 3, from 0ps to 2ms, of pcn-16to2 under pfc\n\ns0 sent ", ": the egress queue of s1 to r1 grew to ",
-		"1. What filled the egress queue of s1 to r1\n  From ", "   560.0 Gbit/s  burst, 224 flows from 14 NICs\n    20.1 Gbit/s  F1, from h1\n",
-		"2. How PAUSE came to s0->h0\n     399.8us  s1 paused s0: frames from s0 held 205KB of its buffer, all of it in the queue of 3.55MB to r1\n     486.5us  s0 paused h0: ",
-		" because of downstream PAUSE: s1 had paused s0\n", " because of a standing queue: ", "arrived at 5.1 Gbit/s and left at 2.5 Gbit/s\n",
-		"4. Victim flows: paused here, though they do not pass the egress queue of s1 to r1\n  F0 from h0 to r0: paused ",
-		"    goodput 2.", "threshold  200KB (static)", "shared, | is the threshold", "\neach PAUSE; ",
+		"1. First cause: the egress queue of s1 to r1\n  From ", "   560.0 Gbit/s  burst, 224 flows from 14 NICs\n    20.1 Gbit/s  F1, from h1\n",
+		"2. How PAUSE spread to s0->h0\n     399.8us  s1 paused s0: frames from s0 occupied 205KB of its buffer, all of it in the queue to r1 (3.55MB)\n     486.5us  s0 paused h0: ",
+		" by downstream PAUSE: s1 had paused s0\n", " by a standing queue: ", "arrived at 5.1 Gbit/s and left at 2.5 Gbit/s\n",
+		"4. Victim flows: paused although they do not pass the egress queue of s1 to r1\n  F0 from h0 to r0: paused ",
+		"    goodput 2.", "threshold  200KB (static)", "shared, | is the threshold", "\neach PAUSE, ",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())

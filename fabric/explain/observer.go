@@ -22,27 +22,25 @@ type observer struct {
 	pairs    []topology.Connection // of commands
 	switches []*watcher            // by node, nil for a NIC
 	hosts    []*host               // by node, nil for a switch
-	asked    *asked                // nil if x is a NIC
-	waited   map[fabric.FlowID]*Victim
+	history  *history              // nil if x is a NIC
+	waiting  map[fabric.FlowID]*Victim
 	rates    map[fabric.FlowID]*Rate
 	errors   [2]Errors // from x to y, and back
 }
 
 // host is the observation of a NIC.
 type host struct {
+	pauseLog
 	machine *nic.NIC
 	paused  pausedPort
-	sent    []unit.Time // of PAUSE frames
-	pauses  []Pause
-	rise    rise       // occupancy of its receive buffer, of the class
-	most    unit.Bytes // maximum occupancy
-	mostAt  unit.Time
+	rise    rise  // occupancy of its receive buffer, of the class
+	peak    State // at the maximum occupancy in the range
 }
 
 func observe(l *lab.Lab, s *topology.Scenario, q Question) *observer {
 	o := &observer{
 		Question: q, s: s, l: l, pairs: s.Connections(), switches: make([]*watcher, len(s.Nodes)), hosts: make([]*host, len(s.Nodes)),
-		waited: map[fabric.FlowID]*Victim{}, rates: map[fabric.FlowID]*Rate{},
+		waiting: map[fabric.FlowID]*Victim{}, rates: map[fabric.FlowID]*Rate{},
 	}
 	ends := s.PortMap()
 	for i := range s.Nodes {
@@ -50,8 +48,8 @@ func observe(l *lab.Lab, s *topology.Scenario, q Question) *observer {
 		case *switching.Switch:
 			w := newWatcher(o, i, m, ends[i])
 			if i == q.X {
-				o.asked = newAsked(q, port(ends[i], q.Y))
-				w.asked, o.asked.last = o.asked, w.state(0, o.asked.port)
+				o.history = newHistory(q, port(ends[i], q.Y))
+				w.history, o.history.last = o.history, w.state(0, o.history.port)
 			}
 			o.switches[i] = w
 			l.Look(i, w.tap())
@@ -60,7 +58,7 @@ func observe(l *lab.Lab, s *topology.Scenario, q Question) *observer {
 			o.hosts[i] = h
 			l.Look(i, &node.Tap{
 				Frame: func(at unit.Time, _ fabric.Port, way node.Way, f *frame.Frame) {
-					o.arrival(ends[i][0].Peer, i, at, way, f)
+					o.linkError(ends[i][0].Peer, i, at, way, f)
 				},
 				Event: func(at unit.Time, notes []fabric.Note) { o.atHost(i, h, at, notes) },
 			})
@@ -80,8 +78,9 @@ func (o *observer) atHost(index int, h *host, at unit.Time, notes []fabric.Note)
 	if ok {
 		h.rise.set(at, bytes)
 	}
-	if ok && bytes > h.most && at >= o.From && at < o.To {
-		h.most, h.mostAt = bytes, at
+	now := State{At: at, Occupancy: bytes, Shared: bytes, Threshold: xoff}
+	if ok && bytes > h.peak.Occupancy && at >= o.From && at < o.To {
+		h.peak = now
 	}
 	for i := range notes {
 		n := &notes[i]
@@ -90,30 +89,18 @@ func (o *observer) atHost(index int, h *host, at unit.Time, notes []fabric.Note)
 			o.rate(n)
 		case n.Priority != o.Class:
 		case n.Kind == fabric.PauseSent:
-			h.sent = append(h.sent, at)
-			h.pause(Pause{
-				State: State{At: at, Occupancy: bytes, Shared: bytes, Threshold: xoff}, Until: -1, Frames: 1,
-				Cause: Cause{Kind: SlowHost, Egress: o.s.Nodes[index].Name, Bytes: bytes, Queue: bytes, Rate: o.s.Nodes[index].NIC.Engine.Absorb, rise: h.rise.growth()},
+			node := &o.s.Nodes[index]
+			h.xoff(at, func() Pause {
+				return Pause{State: now, Cause: Cause{Kind: SlowHost, Egress: node.Name, Bytes: bytes, Queue: bytes, Rate: node.NIC.Engine.Absorb, rise: h.rise.growth()}}
 			})
 		case n.Kind == fabric.ResumeSent:
-			if k := len(h.pauses); k > 0 && h.pauses[k-1].Until < 0 {
-				h.pauses[k-1].Until = at
-			}
+			h.xon(at)
 		case n.Kind == fabric.Paused, n.Kind == fabric.Resumed:
 			if h.paused.observe(n) {
-				o.released(index, 0, h.paused.Since(), at)
+				o.resumed(index, 0, h.paused.Since(), at)
 			}
 		}
 	}
-}
-
-// pause records a PAUSE frame: the first of a pause, or a refresh.
-func (h *host) pause(p Pause) {
-	if k := len(h.pauses); k > 0 && h.pauses[k-1].Until < 0 {
-		h.pauses[k-1].Frames++
-		return
-	}
-	h.pauses = append(h.pauses, p)
 }
 
 // rate records the CC rate limit of a flow: at the start of the range, at its end, and
@@ -133,9 +120,9 @@ func (o *observer) rate(n *fabric.Note) {
 	}
 }
 
-// released records the flows that waited at y during a pause by x that has ended.
-func (o *observer) released(at int, p fabric.Port, from, to unit.Time) {
-	if at != o.Y || o.asked == nil || to <= o.From || from >= o.To {
+// resumed records the flows that waited at y during a pause by x that has ended.
+func (o *observer) resumed(at int, p fabric.Port, from, to unit.Time) {
+	if at != o.Y || o.history == nil || to <= o.From || from >= o.To {
 		return
 	}
 	waiting := map[fabric.FlowID]unit.Bytes{}
@@ -156,11 +143,11 @@ func (o *observer) released(at int, p fabric.Port, from, to unit.Time) {
 		}
 	}
 	for flow, n := range waiting {
-		v := o.waited[flow]
+		v := o.waiting[flow]
 		if v == nil {
 			v = &Victim{Flow: o.name(flow), id: flow}
 			v.From, v.To = o.path(flow)
-			o.waited[flow] = v
+			o.waiting[flow] = v
 		}
 		v.Bytes = max(v.Bytes, n)
 		v.Times++

@@ -14,19 +14,24 @@ import (
 func (o *observer) report() *Report {
 	r := &Report{
 		Scenario: o.s.Name, Scheme: o.scheme(), Link: o.link(o.X, o.Y), Class: int(o.Class), From: o.From, To: o.To,
-		Frames: o.frames(o.X, o.Y), Held: o.held(o.X, o.Y, o.From, o.To),
+		Frames: o.frames(o.X, o.Y), Paused: o.paused(o.X, o.Y, o.From, o.To),
 		Pauses: []Pause{}, Victims: []Victim{}, Spread: []Spread{}, Rates: []Rate{},
 	}
-	if o.asked != nil {
-		o.buffer(r)
+	if o.history != nil {
+		o.switchBuffer(r)
 	} else {
-		o.intake(r)
+		o.hostBuffer(r)
+	}
+	for _, p := range o.log(o.X, o.Y).pauses {
+		if o.overlaps(&p) {
+			r.Pauses = append(r.Pauses, p)
+		}
 	}
 	if r.Chain = o.chain(); len(r.Chain) > 0 {
 		r.First = o.first(&r.Chain[len(r.Chain)-1])
 	}
 	r.Victims = o.victims(r)
-	r.Errors = o.failures()
+	r.Errors = o.linkErrors()
 	r.Spread = o.spread()
 	r.Verdict = o.verdict(r)
 	return r
@@ -46,13 +51,7 @@ func (o *observer) link(x, y int) string { return o.s.Nodes[x].Name + "->" + o.s
 
 // frames counts the PAUSE frames that x sent to y in the range.
 func (o *observer) frames(x, y int) (n int) {
-	var sent []unit.Time
-	if w := o.switches[x]; w != nil {
-		sent = w.accounts[port(w.ends, y)].sent
-	} else {
-		sent = o.hosts[x].sent
-	}
-	for _, at := range sent {
+	for _, at := range o.log(x, y).sent {
 		if at >= o.From && at < o.To {
 			n++
 		}
@@ -60,8 +59,8 @@ func (o *observer) frames(x, y int) (n int) {
 	return n
 }
 
-// held returns how long x paused y in a range.
-func (o *observer) held(x, y int, from, to unit.Time) unit.Time {
+// paused returns how long x paused y in a range.
+func (o *observer) paused(x, y int, from, to unit.Time) unit.Time {
 	return o.pausedPort(x, y).within(from, to)
 }
 
@@ -73,12 +72,13 @@ func (o *observer) pausedPort(x, y int) *pausedPort {
 	return &o.hosts[y].paused
 }
 
-// buffer reports on the account of y at switch x.
-func (o *observer) buffer(r *Report) {
-	w, a := o.switches[o.X], o.asked
-	a.look(State{At: o.To - 1, Occupancy: a.last.Occupancy, Shared: a.last.Shared, Threshold: a.last.Threshold, Headroom: a.last.Headroom, PoolUsed: a.last.PoolUsed},
-		func() []Holding { return w.holdings(a.port) })
-	now := w.sw.Account(a.port, o.Class)
+// switchBuffer reports on the account of y at switch x.
+func (o *observer) switchBuffer(r *Report) {
+	w, h := o.switches[o.X], o.history
+	last := h.last
+	last.At, last.Flows = o.To-1, nil
+	h.record(last, func() []Holding { return w.holdings(h.port) })
+	now := w.sw.Account(h.port, o.Class)
 	r.Limits = Limits{
 		Lossless: now.Lossless, Dynamic: now.Dynamic, Threshold: now.Threshold, XON: now.Threshold - now.Resume,
 		Reserve: now.Reserve, Headroom: now.HeadroomSize, Pool: now.PoolSize, NeverPause: !now.Lossless,
@@ -86,45 +86,37 @@ func (o *observer) buffer(r *Report) {
 	if now.Dynamic {
 		r.Limits.Threshold, r.Limits.Alpha = now.Highest, math.Ldexp(1, -now.AlphaShift)
 	}
-	r.Peak, r.Closest, r.Timeline = a.peak.State, a.closest.State, a.timeline
+	r.Peak, r.Closest, r.Timeline = h.peak.State, h.closest.State, h.timeline
 	for i := range r.Timeline {
-		r.Timeline[i].Held = o.held(o.X, o.Y, a.start(i), a.start(i+1))
-	}
-	for _, p := range w.accounts[a.port].pauses {
-		if o.overlaps(&p) {
-			r.Pauses = append(r.Pauses, p)
-		}
+		r.Timeline[i].Paused = o.paused(o.X, o.Y, h.start(i), h.start(i+1))
 	}
 	for flow, rate := range o.rates {
-		if a.through[flow] {
+		if h.flows[flow] {
 			r.Rates = append(r.Rates, *rate)
 		}
 	}
 	slices.SortFunc(r.Rates, func(a, b Rate) int { return cmp.Compare(a.Flow, b.Flow) })
 }
 
+// overlaps reports whether a pause overlaps the range.
 func (o *observer) overlaps(p *Pause) bool { return p.At < o.To && (p.Until < 0 || p.Until > o.From) }
 
-// intake reports on the receive buffer of NIC x.
-func (o *observer) intake(r *Report) {
+// hostBuffer reports on the receive buffer of NIC x.
+func (o *observer) hostBuffer(r *Report) {
 	h := o.hosts[o.X]
 	_, xoff, xon, ok := h.machine.Intake(o.Class)
 	r.Limits = Limits{Lossless: ok, Threshold: xoff, XON: xoff - xon, NeverPause: !ok}
-	r.Peak = State{At: h.mostAt, Occupancy: h.most, Shared: h.most, Threshold: xoff}
+	r.Peak = h.peak
+	r.Peak.Threshold = xoff
 	r.Closest = r.Peak
-	for _, p := range h.pauses {
-		if o.overlaps(&p) {
-			r.Pauses = append(r.Pauses, p)
-		}
-	}
 }
 
-// pausesOf lists the pauses that x sent to y in the whole run, in order.
-func (o *observer) pausesOf(x, y int) []Pause {
+// log returns the PAUSE frames that x sent to y in the whole run.
+func (o *observer) log(x, y int) *pauseLog {
 	if w := o.switches[x]; w != nil {
-		return w.accounts[port(w.ends, y)].pauses
+		return &w.accounts[port(w.ends, y)].pauseLog
 	}
-	return o.hosts[x].pauses
+	return &o.hosts[x].pauseLog
 }
 
 // chain leads from the first PAUSE of the range to the congestion. If a PAUSE was sent
@@ -132,32 +124,34 @@ func (o *observer) pausesOf(x, y int) []Pause {
 // latest earlier PAUSE of that node.
 func (o *observer) chain() (steps []Step) {
 	x, y := o.X, o.Y
-	first := slices.IndexFunc(o.pausesOf(x, y), func(p Pause) bool { return o.overlaps(&p) })
+	pauses := o.log(x, y).pauses
+	first := slices.IndexFunc(pauses, func(p Pause) bool { return o.overlaps(&p) })
 	if first < 0 {
 		return nil
 	}
-	p := &o.pausesOf(x, y)[first]
+	p := &pauses[first]
 	for seen := map[[2]int]bool{}; !seen[[2]int{x, y}]; {
 		seen[[2]int{x, y}] = true
 		step := Step{
-			Link: o.link(x, y), Frames: o.frames(x, y), Paused: o.held(x, y, o.From, o.To), At: p.At, Bytes: p.Occupancy, Cause: p.Cause, x: x, y: y,
+			Link: o.link(x, y), Frames: o.frames(x, y), Paused: o.paused(x, y, o.From, o.To), At: p.At, Bytes: p.Occupancy, Cause: p.Cause, x: x, y: y,
 		}
 		if o.switches[x] != nil {
-			step.Kept = o.kept(o.pausesOf(x, y))
+			step.Kept = o.kept(pauses)
 		}
 		steps = append(steps, step)
 		if p.Cause.Kind != Downstream {
 			break
 		}
 		x, y = p.Cause.peer, x
-		earlier := slices.IndexFunc(o.pausesOf(x, y), func(q Pause) bool { return q.At > p.At })
-		if earlier < 0 {
-			earlier = len(o.pausesOf(x, y))
+		pauses = o.log(x, y).pauses
+		later := slices.IndexFunc(pauses, func(q Pause) bool { return q.At > p.At })
+		if later < 0 {
+			later = len(pauses)
 		}
-		if earlier == 0 {
+		if later == 0 {
 			break
 		}
-		p = &o.pausesOf(x, y)[earlier-1]
+		p = &pauses[later-1]
 	}
 	return steps
 }
@@ -177,7 +171,7 @@ func (o *observer) kept(pauses []Pause) *Kept {
 		case Standing:
 			k.Standing++
 		case Downstream:
-			k.Held++
+			k.Downstream++
 		case Overload, SlowHost:
 			k.Overload++
 		}
@@ -212,14 +206,14 @@ func (o *observer) passes(flow fabric.FlowID, root *Step) bool {
 // victims lists the flows that waited at y while it was paused, and that do not pass
 // the congestion.
 func (o *observer) victims(r *Report) []Victim {
-	if o.asked == nil || len(r.Chain) == 0 {
+	if o.history == nil || len(r.Chain) == 0 {
 		return []Victim{}
 	}
 	if p := o.pausedPort(o.X, o.Y); p.Running() {
-		o.released(o.Y, port(o.s.PortMap()[o.Y], o.X), p.Since(), o.To)
+		o.resumed(o.Y, port(o.s.PortMap()[o.Y], o.X), p.Since(), o.To)
 	}
 	list := []Victim{}
-	for flow, v := range o.waited {
+	for flow, v := range o.waiting {
 		if !o.passes(flow, &r.Chain[len(r.Chain)-1]) {
 			list = append(list, *v)
 		}

@@ -8,19 +8,19 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// verdict returns the answer in one sentence.
+// verdict summarizes the report in one sentence.
 func (o *observer) verdict(r *Report) string {
 	x, y := o.s.Nodes[o.X].Name, o.s.Nodes[o.Y].Name
 	switch {
-	case r.Limits.NeverPause && o.asked == nil:
-		return fmt.Sprintf("no PAUSE: %s takes in at once whatever arrives, and never sends PAUSE", x)
+	case r.Limits.NeverPause && o.history == nil:
+		return fmt.Sprintf("no PAUSE: %s processes frames as they arrive, and never sends PAUSE", x)
 	case r.Limits.NeverPause:
-		return fmt.Sprintf("no PAUSE: class %d is not lossless at %s, which drops at its threshold instead", r.Class, x)
-	case r.Frames == 0 && r.Held == 0:
-		return fmt.Sprintf("no PAUSE: what came from %s held at most %s of the buffer of %s; the shared part stayed %s below its threshold of %s",
+		return fmt.Sprintf("no PAUSE: class %d is not lossless at %s, which drops frames at the threshold instead", r.Class, x)
+	case r.Frames == 0 && r.Paused == 0:
+		return fmt.Sprintf("no PAUSE: frames from %s occupied at most %s of the buffer of %s; the shared part stayed %s below its threshold of %s",
 			y, r.Peak.Occupancy, x, r.Closest.Margin(), r.Closest.Threshold)
 	}
-	text := fmt.Sprintf("%s sent %d PAUSE frames and paused %s for %s of %s", x, r.Frames, y, brief(r.Held), r.To-r.From)
+	text := fmt.Sprintf("%s sent %d PAUSE frames and paused %s for %s of %s", x, r.Frames, y, brief(r.Paused), r.To-r.From)
 	if r.First != nil {
 		text += ": " + r.First.sentence(r.Chain[len(r.Chain)-1].Cause.Kind)
 	}
@@ -47,13 +47,13 @@ func (r *Report) Text(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "PAUSE on %s, class %d, from %s to %s, of %s under %s\n\n%s\n", r.Link, r.Class, r.From, r.To, r.Scenario, r.Scheme, r.Verdict)
 	if !r.Limits.NeverPause {
-		r.story(&b)
+		r.causes(&b)
 		r.limits(&b)
 		r.timeline(&b)
 		r.pauses(&b)
 		r.rates(&b)
 	}
-	r.failures(&b)
+	r.linkErrors(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -62,11 +62,11 @@ func (r *Report) limits(b *strings.Builder) {
 	l := &r.Limits
 	kind := "static"
 	if l.Dynamic {
-		kind = fmt.Sprintf("at most, alpha %g of the free pool", l.Alpha)
+		kind = fmt.Sprintf("maximum, dynamic: alpha %g of the free pool", l.Alpha)
 	}
 	fmt.Fprintf(b, "\nthreshold  %s (%s), RESUME %s below it; reserve %s, headroom %s, pool %s\n", l.Threshold, kind, l.XON, l.Reserve, l.Headroom, l.Pool)
 	fmt.Fprintf(b, "peak       %s at %s: shared %s of %s, headroom %s%s\n",
-		r.Peak.Occupancy, brief(r.Peak.At), r.Peak.Shared, r.Peak.Threshold, r.Peak.Headroom, filled(r.Peak.Flows))
+		r.Peak.Occupancy, brief(r.Peak.At), r.Peak.Shared, r.Peak.Threshold, r.Peak.Headroom, occupants(r.Peak.Flows))
 	if m := r.Closest.Margin(); m >= 0 {
 		fmt.Fprintf(b, "closest    %s below the threshold at %s\n", m, brief(r.Closest.At))
 	} else {
@@ -74,18 +74,18 @@ func (r *Report) limits(b *strings.Builder) {
 	}
 }
 
-// mostNamed is the largest number of flows that a line of the text names.
-const mostNamed = 4
+// maxNamed is the largest number of flows that a line of the text names.
+const maxNamed = 4
 
-// filled lists the flows that occupy the buffer.
-func filled(flows []Holding) string {
+// occupants lists the flows that occupy the buffer.
+func occupants(flows []Holding) string {
 	if len(flows) == 0 {
 		return ""
 	}
 	var list []string
 	var rest unit.Bytes
 	for i, h := range flows {
-		if i < mostNamed && h.Egress != "" {
+		if i < maxNamed && h.Egress != "" {
 			list = append(list, fmt.Sprintf("%s %s to %s", h.Flow, h.Bytes, h.Egress))
 		} else {
 			rest += h.Bytes
@@ -117,42 +117,32 @@ func (r *Report) timeline(b *strings.Builder) {
 				}
 			}
 		}
-		fmt.Fprintf(b, "%10s %11s %11s %11s %10s  %s\n", brief(bin.From), bin.Shared, bin.Threshold, bin.Headroom, brief(bin.Held), strings.TrimRight(string(bar), " "))
+		fmt.Fprintf(b, "%10s %11s %11s %11s %10s  %s\n", brief(bin.From), bin.Shared, bin.Threshold, bin.Headroom, brief(bin.Paused), strings.TrimRight(string(bar), " "))
 	}
 }
-
-// mostLines is the largest number of entries in a list of the text.
-const mostLines = 8
 
 func (r *Report) pauses(b *strings.Builder) {
 	if len(r.Pauses) == 0 || len(r.Timeline) == 0 {
 		return
 	}
 	_, y, _ := strings.Cut(r.Link, "->")
-	fmt.Fprintf(b, "\neach PAUSE; what arrived from %s for the congested egress port, and left, since the RESUME before, or since the buffer was last empty\n", y)
-	fmt.Fprintf(b, "%10s %10s %13s %13s %11s  %-9s %s\n", "from", "until", "arrived", "left", "queue", "cause", "who held the buffer")
-	for i := range r.Pauses[:min(len(r.Pauses), mostLines)] {
-		p := &r.Pauses[i]
+	fmt.Fprintf(b, "\neach PAUSE, and the rates at which frames from %s for the congested port arrived and left since the RESUME before, or since the buffer was empty\n", y)
+	fmt.Fprintf(b, "%10s %10s %13s %13s %11s  %-9s %s\n", "from", "until", "arrived", "left", "queue", "cause", "in the buffer")
+	list(b, r.Pauses, func(p *Pause) {
 		until := "the end"
 		if p.Until >= 0 {
 			until = brief(p.Until)
 		}
 		fmt.Fprintf(b, "%10s %10s %13s %13s %11s  %-9s %s\n",
-			brief(p.At), until, gigabits(p.Arrived), gigabits(p.Left), size(p.Cause.Queue), p.Cause.Kind, strings.TrimPrefix(filled(p.Flows), "; "))
-	}
-	if more := len(r.Pauses) - mostLines; more > 0 {
-		fmt.Fprintf(b, "  and %d more\n", more)
-	}
+			brief(p.At), until, gigabits(p.Arrived), gigabits(p.Left), size(p.Cause.Queue), p.Cause.Kind, strings.TrimPrefix(occupants(p.Flows), "; "))
+	})
 }
 
 func (r *Report) rates(b *strings.Builder) {
 	if len(r.Rates) > 0 {
-		fmt.Fprintf(b, "\nwhat %s allowed the flows that came over the link: first, least, last\n", r.Scheme)
+		fmt.Fprintf(b, "\nCC rate limits (%s) of the flows on the link: first, lowest, last\n", r.Scheme)
 	}
-	for _, v := range r.Rates[:min(len(r.Rates), mostLines)] {
+	list(b, r.Rates, func(v *Rate) {
 		fmt.Fprintf(b, "  %s: %s, %s, %s\n", v.Flow, gigabits(v.First), gigabits(v.Least), gigabits(v.Last))
-	}
-	if more := len(r.Rates) - mostLines; more > 0 {
-		fmt.Fprintf(b, "  and %d more\n", more)
-	}
+	})
 }

@@ -21,24 +21,59 @@ type watcher struct {
 	paused   []pausedPort                  // by egress port
 	rises    []rise                        // by egress port
 	arriving fabric.Port                   // ingress port of this event's frame, -1 for none
-	egress   map[fabric.FlowID]fabric.Port // egress port of each flow of the asked class
-	// asked is the account that the question is about, nil if it is at another node.
-	asked *asked
-	dscp  [64]fabric.Priority // class of each code point
+	egress   map[fabric.FlowID]fabric.Port // egress port of each flow of the class in question
+	history  *history                      // of the account in question, nil if it is at another node
+	dscp     [64]fabric.Priority           // class of each code point
 }
 
 // account is the observation of one ingress port.
 type account struct {
+	pauseLog
 	since unit.Time // instant at which it began to fill
-	// By egress port: the bytes that came in since then, and those that it held at
-	// since.
-	came, before []unit.Bytes
-	// By egress port, at since: the bytes that had joined its queue, the bytes that
-	// waited in it, and how long it had been paused.
-	joined, queued []unit.Bytes
-	held           []unit.Time
-	pauses         []Pause
-	sent           []unit.Time // instants of PAUSE frames, refreshes included
+	to    []share   // by egress port
+}
+
+// share is the part of an account that waits for one egress port.
+type share struct {
+	arrived unit.Bytes // from the ingress port since account.since
+	// At account.since: the bytes of the account that waited for the port, all bytes that
+	// waited for it, all bytes that had ever joined its queue, and how long it had been
+	// paused.
+	before, queued, joined unit.Bytes
+	paused                 unit.Time
+}
+
+// pauseLog records the PAUSE frames that a node sends to one neighbour.
+type pauseLog struct {
+	pauses []Pause
+	sent   []unit.Time // instants of PAUSE frames, refreshes included
+}
+
+// open returns the pause that has not ended, or nil.
+func (l *pauseLog) open() *Pause {
+	if k := len(l.pauses) - 1; k >= 0 && l.pauses[k].Until < 0 {
+		return &l.pauses[k]
+	}
+	return nil
+}
+
+// xoff records a PAUSE frame: the first of a pause, described by first, or a refresh.
+func (l *pauseLog) xoff(at unit.Time, first func() Pause) {
+	l.sent = append(l.sent, at)
+	p := l.open()
+	if p == nil {
+		l.pauses = append(l.pauses, first())
+		p = &l.pauses[len(l.pauses)-1]
+		p.Until = -1
+	}
+	p.Frames++
+}
+
+// xon records a RESUME frame.
+func (l *pauseLog) xon(at unit.Time) {
+	if p := l.open(); p != nil {
+		p.Until = at
+	}
 }
 
 // pausedPort records when an egress port was paused.
@@ -81,9 +116,7 @@ func newWatcher(o *observer, index int, sw *switching.Switch, ends []topology.En
 		rises: make([]rise, len(ends)), arriving: -1, egress: map[fabric.FlowID]fabric.Port{},
 	}
 	for i := range w.accounts {
-		w.accounts[i].joined, w.accounts[i].held = make([]unit.Bytes, len(ends)), make([]unit.Time, len(ends))
-		w.accounts[i].queued = make([]unit.Bytes, len(ends))
-		w.accounts[i].came, w.accounts[i].before = make([]unit.Bytes, len(ends)), make([]unit.Bytes, len(ends))
+		w.accounts[i].to = make([]share, len(ends))
 	}
 	return w
 }
@@ -101,20 +134,20 @@ func classOf(f *frame.Frame, dscp *[64]fabric.Priority) fabric.Priority {
 func (w *watcher) tap() *node.Tap { return &node.Tap{Frame: w.frame, Event: w.event} }
 
 // frame detects the start of the filling of an account, and the egress ports of flows.
-// Control frames count as filling because a CNM may be of the asked class.
+// Control frames count as filling because a CNM may be of the class in question.
 func (w *watcher) frame(at unit.Time, port fabric.Port, way node.Way, f *frame.Frame) {
 	class := classOf(f, &w.dscp)
-	asked := class == w.o.Class
+	matches := class == w.o.Class
 	switch {
 	case way == node.Damaged || way == node.Gone:
-		w.o.arrival(w.ends[port].Peer, w.index, at, way, f)
+		w.o.linkError(w.ends[port].Peer, w.index, at, way, f)
 	case way == node.Out:
-		if asked {
+		if matches {
 			w.egress[switching.FlowOf(f)] = port
 		}
-	case asked || class == fabric.Priorities:
-		if asked && w.asked != nil && port == w.asked.port {
-			w.asked.came(at, switching.FlowOf(f))
+	case matches || class == fabric.Priorities:
+		if matches && w.history != nil && port == w.history.port {
+			w.history.entered(at, switching.FlowOf(f))
 		}
 		if w.sw.Account(port, w.o.Class).Occupancy == 0 {
 			w.begin(at, port)
@@ -127,18 +160,16 @@ func (w *watcher) frame(at unit.Time, port fabric.Port, way node.Way, f *frame.F
 func (w *watcher) begin(at unit.Time, port fabric.Port) {
 	a := &w.accounts[port]
 	a.since = at
-	clear(a.came)
-	clear(a.before)
+	for e := range a.to {
+		a.to[e] = share{paused: w.paused[e].Total(at)}
+		a.to[e].joined, a.to[e].queued, _ = w.sw.Joined(fabric.Port(e), w.o.Class)
+	}
 	if w.sw.Account(port, w.o.Class).Occupancy > 0 {
 		w.sw.Waiting(w.o.Class, func(from, to fabric.Port, _ fabric.FlowID, length unit.Bytes) {
 			if from == port {
-				a.before[to] += length
+				a.to[to].before += length
 			}
 		})
-	}
-	for e := range w.ends {
-		a.joined[e], a.queued[e], _ = w.sw.Joined(fabric.Port(e), w.o.Class)
-		a.held[e] = w.paused[e].Total(at)
 	}
 }
 
@@ -152,95 +183,73 @@ func (w *watcher) event(at unit.Time, notes []fabric.Note) {
 		switch n.Kind {
 		case fabric.Enqueued:
 			if w.arriving >= 0 {
-				w.accounts[w.arriving].came[n.Port] += n.Bytes()
+				w.accounts[w.arriving].to[n.Port].arrived += n.Bytes()
 			}
 			w.rises[n.Port].set(at, n.Queue())
 		case fabric.Dequeued:
 			w.rises[n.Port].set(at, n.Queue())
 		case fabric.PauseSent:
-			w.pause(at, n.Port)
+			w.accounts[n.Port].xoff(at, func() Pause { return w.pause(at, n.Port) })
 		case fabric.ResumeSent:
-			w.resume(at, n.Port)
+			w.accounts[n.Port].xon(at)
+			w.begin(at, n.Port)
 		case fabric.Paused, fabric.Resumed:
 			if p := &w.paused[n.Port]; p.observe(n) {
-				w.o.released(w.index, n.Port, p.Since(), at)
+				w.o.resumed(w.index, n.Port, p.Since(), at)
 			}
 		default:
 		}
 	}
 	w.arriving = -1
-	if w.asked != nil {
-		w.asked.look(w.bare(at, w.asked.port), func() []Holding { return w.holdings(w.asked.port) })
+	if w.history != nil {
+		w.history.record(w.state(at, w.history.port), func() []Holding { return w.holdings(w.history.port) })
 	}
 }
 
-// pause records a PAUSE frame: the first of a pause, or a refresh.
-func (w *watcher) pause(at unit.Time, port fabric.Port) {
+// pause describes the first PAUSE frame of a pause.
+func (w *watcher) pause(at unit.Time, port fabric.Port) Pause {
 	a := &w.accounts[port]
-	a.sent = append(a.sent, at)
-	if n := len(a.pauses); n > 0 && a.pauses[n-1].Until < 0 {
-		a.pauses[n-1].Frames++
-		return
-	}
-	p := Pause{State: w.state(at, port), Until: -1, Frames: 1, Since: a.since, Cause: w.cause(at, port)}
-	to := p.Cause.port
-	p.Arrived = unit.Over(a.came[to], at-a.since)
-	p.Left = unit.Over(a.came[to]+a.before[to]-p.Cause.Bytes, at-a.since)
-	a.pauses = append(a.pauses, p)
+	p := Pause{State: w.state(at, port), Since: a.since, Cause: w.cause(at, port)}
+	p.Flows = w.holdings(port)
+	to := &a.to[p.Cause.port]
+	p.Arrived = unit.Over(to.arrived, at-a.since)
+	p.Left = unit.Over(to.arrived+to.before-p.Cause.Bytes, at-a.since)
+	return p
 }
 
-func (w *watcher) resume(at unit.Time, port fabric.Port) {
-	a := &w.accounts[port]
-	if n := len(a.pauses); n > 0 && a.pauses[n-1].Until < 0 {
-		a.pauses[n-1].Until = at
-	}
-	w.begin(at, port)
-}
-
-// state returns the present state of an account, with the flows that occupy it.
+// state returns the present state of an account, without its flows.
 func (w *watcher) state(at unit.Time, port fabric.Port) State {
-	s := w.bare(at, port)
-	s.Flows = w.holdings(port)
-	return s
-}
-
-// bare returns the present state of an account, without flows.
-func (w *watcher) bare(at unit.Time, port fabric.Port) State {
 	a := w.sw.Account(port, w.o.Class)
 	return State{At: at, Occupancy: a.Occupancy, Shared: a.Shared, Threshold: a.Threshold, Headroom: a.Headroom, PoolUsed: a.PoolUsed}
 }
 
-// cause returns the egress port that the account waits for, and why that port is
+// cause returns the egress port that most of the account waits for, and why that port is
 // congested.
 func (w *watcher) cause(at unit.Time, port fabric.Port) Cause {
-	waits, ports := make([]unit.Bytes, len(w.ends)), make([]map[fabric.Port]bool, len(w.ends))
+	waiting, ingress := make([]unit.Bytes, len(w.ends)), make([]map[fabric.Port]bool, len(w.ends))
 	w.sw.Waiting(w.o.Class, func(from, to fabric.Port, _ fabric.FlowID, length unit.Bytes) {
 		if from == port {
-			waits[to] += length
+			waiting[to] += length
 		}
-		if ports[to] == nil {
-			ports[to] = map[fabric.Port]bool{}
+		if ingress[to] == nil {
+			ingress[to] = map[fabric.Port]bool{}
 		}
-		ports[to][from] = true
+		ingress[to][from] = true
 	})
-	worst := 0
-	for e := range waits {
-		if waits[e] > waits[worst] {
-			worst = e
-		}
-	}
-	a, e := &w.accounts[port], fabric.Port(worst)
-	joined, queued, held := w.sw.Joined(e, w.o.Class)
+	worst := slices.Index(waiting, slices.Max(waiting))
+	a, end := &w.accounts[port], &w.ends[worst]
+	then := &a.to[worst]
+	joined, queued, paused := w.sw.Joined(fabric.Port(worst), w.o.Class)
 	c := Cause{
-		Kind: Overload, Egress: w.o.s.Nodes[w.ends[worst].Peer].Name, Bytes: waits[worst], Queue: queued, Before: a.queued[worst], Ports: len(ports[worst]),
-		Load: unit.Over(joined-a.joined[worst], at-a.since), Rate: w.o.s.Links[w.ends[worst].Link].Rate, peer: w.ends[worst].Peer,
-		port: e, rise: w.rises[worst].growth(),
+		Kind: Overload, Egress: w.o.s.Nodes[end.Peer].Name, Bytes: waiting[worst], Queue: queued, Before: then.queued, Ports: len(ingress[worst]),
+		Load: unit.Over(joined-then.joined, at-a.since), Rate: w.o.s.Links[end.Link].Rate, peer: end.Peer,
+		port: fabric.Port(worst), rise: w.rises[worst].growth(),
 	}
 	if at > a.since {
-		c.Held = float64(w.paused[worst].Total(at)-a.held[worst]) / float64(at-a.since)
+		c.Paused = float64(w.paused[worst].Total(at)-then.paused) / float64(at-a.since)
 	}
 	switch {
-	case held || c.Held >= 0.5:
+	case paused || c.Paused >= 0.5:
 		c.Kind = Downstream
 	case 2*c.Before >= c.Queue || c.Load <= c.Rate:
 		c.Kind = Standing

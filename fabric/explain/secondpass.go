@@ -16,10 +16,10 @@ import (
 // compared.
 const longestBefore = unit.Millisecond
 
-// second observes the same run a second time, with the results of the first: it
+// secondPass observes the same run a second time, with the results of the first: it
 // collects the flows whose frames filled the queue of the first cause, and the payload
 // delivered of the victims.
-type second struct {
+type secondPass struct {
 	o       *observer
 	dscp    [64]fabric.Priority // class of each code point at a NIC
 	fill    span
@@ -48,10 +48,10 @@ func (o *observer) first(root *Step) *Fill {
 	return f
 }
 
-// second returns the observer of the second run.
-func (o *observer) second(l *lab.Lab, r *Report) *second {
+// secondPass returns the observer of the second run.
+func (o *observer) secondPass(l *lab.Lab, r *Report) *secondPass {
 	root := &r.Chain[len(r.Chain)-1]
-	s := &second{o: o, dscp: o.s.DSCPMap(), fill: span{r.First.From, r.First.To}, arrived: map[fabric.FlowID]unit.Bytes{}, victims: map[fabric.FlowID]*delivery{}}
+	s := &secondPass{o: o, dscp: o.s.DSCPMap(), fill: span{r.First.From, r.First.To}, arrived: map[fabric.FlowID]unit.Bytes{}, victims: map[fabric.FlowID]*delivery{}}
 	s.follow(r)
 	if root.Cause.Kind == SlowHost {
 		l.Look(root.x, &node.Tap{Frame: s.frame})
@@ -74,7 +74,7 @@ func (o *observer) second(l *lab.Lab, r *Report) *second {
 }
 
 // follow prepares the observation of the victims. There are none unless y was paused.
-func (s *second) follow(r *Report) {
+func (s *secondPass) follow(r *Report) {
 	first := unit.Never
 	for _, step := range r.Chain {
 		if spans := s.o.pausedPort(step.x, step.y).until(s.o.To); len(spans) > 0 {
@@ -101,20 +101,20 @@ func (s *second) follow(r *Report) {
 }
 
 // frame counts the frames that arrive at a slow host.
-func (s *second) frame(at unit.Time, _ fabric.Port, way node.Way, f *frame.Frame) {
+func (s *secondPass) frame(at unit.Time, _ fabric.Port, way node.Way, f *frame.Frame) {
 	if way == node.In && classOf(f, &s.dscp) == s.o.Class {
 		s.arrives(at, switching.FlowOf(f), f.Len())
 	}
 }
 
-func (s *second) arrives(at unit.Time, flow fabric.FlowID, length unit.Bytes) {
+func (s *secondPass) arrives(at unit.Time, flow fabric.FlowID, length unit.Bytes) {
 	if at > s.fill.from && at <= s.fill.to {
 		s.arrived[flow] += length
 		s.total += length
 	}
 }
 
-func (s *second) delivered(n *fabric.Note) {
+func (s *secondPass) delivered(n *fabric.Note) {
 	d := s.victims[n.Flow]
 	switch {
 	case d == nil:
@@ -126,7 +126,7 @@ func (s *second) delivered(n *fabric.Note) {
 }
 
 // finish adds the observations to the report.
-func (s *second) finish(r *Report) {
+func (s *secondPass) finish(r *Report) {
 	r.First.Arrived = unit.Over(s.total, s.fill.to-s.fill.from)
 	r.First.Sources = s.sources()
 	for i := range r.Victims {
@@ -139,7 +139,7 @@ func (s *second) finish(r *Report) {
 
 // sources lists the flows whose frames filled the queue. The flows of a burst or
 // workload are one source.
-func (s *second) sources() []Source {
+func (s *secondPass) sources() []Source {
 	type sum struct {
 		Source
 		bytes unit.Bytes

@@ -37,7 +37,7 @@ func TestTheFirstCauseIsWhatFilledTheQueue(t *testing.T) {
 		if from > 500*unit.Microsecond {
 			overload = 0
 		}
-		if k.Overload != overload || k.Standing != k.Pauses-overload || k.Held != 0 || k.Pauses != len(r.Pauses) {
+		if k.Overload != overload || k.Standing != k.Pauses-overload || k.Downstream != 0 || k.Pauses != len(r.Pauses) {
 			t.Errorf("from %s: kept %+v", from, k)
 		}
 		// The port to r1 is shared by 15: F1 leaves at a fifteenth or a little less.
@@ -100,8 +100,8 @@ func TestAVictimsGoodput(t *testing.T) {
 	v := r.Victims[0]
 	while, before := unit.Over(delivered(r.From, r.To), r.To-r.From), unit.Over(delivered(200*unit.Microsecond, 400*unit.Microsecond), 200*unit.Microsecond)
 	near := func(a, b unit.Rate) bool { return a > b*98/100 && a < b*102/100 }
-	if v.Flow != "F0" || v.From != "h0" || v.To != "r0" || !near(v.Goodput, while) || !near(v.Before, before) || v.Paused != r.Held {
-		t.Errorf("%+v; by the series %s, before %s; paused %s", v, while, before, r.Held)
+	if v.Flow != "F0" || v.From != "h0" || v.To != "r0" || !near(v.Goodput, while) || !near(v.Before, before) || v.Paused != r.Paused {
+		t.Errorf("%+v; by the series %s, before %s; paused %s", v, while, before, r.Paused)
 	}
 	if less := (before - while).In(r.To - r.From); v.Less < less*9/10 || v.Less > less*11/10 {
 		t.Errorf("%s less, by the series %s", v.Less, less)
