@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"go.opentelemetry.io/otel/attribute"
 	common "go.opentelemetry.io/proto/otlp/common/v1"
 	otlp "go.opentelemetry.io/proto/otlp/metrics/v1"
 	resource "go.opentelemetry.io/proto/otlp/resource/v1"
@@ -31,23 +32,26 @@ func IdentityOf(run string, s *topology.Scenario, node int, bin unit.Time) Ident
 	return Identity{Run: run, Scenario: s.Name, Scheme: s.Scheme, Seed: s.Seed, Node: n.Name, Kind: n.Kind, Epoch: Epoch, Bin: bin}
 }
 
-// resource returns the identity as an OTLP resource.
-func (i *Identity) resource() *resource.Resource {
-	return &resource.Resource{Attributes: []*common.KeyValue{
-		text("service.name", "rackfab-"+string(i.Kind)), text("service.instance.id", i.Node),
-		text("rackfab.run", i.Run), text("rackfab.scenario", i.Scenario), text("rackfab.scheme", i.Scheme),
-		number("rackfab.seed", int64(i.Seed)), text("rackfab.node", i.Node),
-		number("rackfab.epoch_unix_nano", i.Epoch), number("rackfab.bin_ps", int64(i.Bin)),
-		text("rackfab.sampled", i.Sampled),
-	}}
+// attributes returns the identity as resource attributes.
+func (i *Identity) attributes() attributeList {
+	return attributeList{
+		attribute.String("service.name", "rackfab-"+string(i.Kind)), attribute.String("service.instance.id", i.Node),
+		attribute.String("rackfab.run", i.Run), attribute.String("rackfab.scenario", i.Scenario), attribute.String("rackfab.scheme", i.Scheme),
+		number("rackfab.seed", i.Seed), attribute.String("rackfab.node", i.Node),
+		number("rackfab.epoch_unix_nano", i.Epoch), attribute.String("rackfab.sampled", i.Sampled),
+	}
 }
 
-func text(key, value string) *common.KeyValue {
-	return &common.KeyValue{Key: key, Value: &common.AnyValue{Value: &common.AnyValue_StringValue{StringValue: value}}}
-}
-
-func number(key string, value int64) *common.KeyValue {
-	return &common.KeyValue{Key: key, Value: &common.AnyValue{Value: &common.AnyValue_IntValue{IntValue: value}}}
+// encoded returns string and integer attributes in the protocol's form.
+func encoded(list attributeList) (out []*common.KeyValue) {
+	for _, a := range list {
+		v := &common.AnyValue{Value: &common.AnyValue_IntValue{IntValue: a.Value.AsInt64()}}
+		if a.Value.Type() == attribute.STRING {
+			v.Value = &common.AnyValue_StringValue{StringValue: a.Value.AsString()}
+		}
+		out = append(out, &common.KeyValue{Key: string(a.Key), Value: v})
+	}
+	return out
 }
 
 // Source is the node that batches come from. It caches the encoded attributes of its
@@ -59,13 +63,16 @@ type Source struct {
 }
 
 // NewSource returns a source with the given identity.
-func NewSource(id Identity) *Source { return &Source{id: id, resource: id.resource()} }
+func NewSource(id Identity) *Source {
+	list := append(id.attributes(), number("rackfab.bin_ps", id.Bin))
+	return &Source{id: id, resource: &resource.Resource{Attributes: encoded(list)}}
+}
 
 // encode encodes points of the source as OTLP.
 func (s *Source) encode(batches []Batch) *otlp.ResourceMetrics {
 	count := 0
 	for _, b := range batches {
-		s.spell(b.Series)
+		s.encodeSeries(b.Series)
 		count += len(b.Points)
 	}
 	var by [metricsEnd][]*otlp.NumberDataPoint
@@ -95,21 +102,22 @@ func (s *Source) encode(batches []Batch) *otlp.ResourceMetrics {
 // nano converts an instant to ns since 1970, rounded down.
 func (s *Source) nano(t unit.Time) uint64 { return uint64(s.id.Epoch + int64(t/unit.Nanosecond)) }
 
-// spell adds the attributes of new series.
-func (s *Source) spell(series []Series) {
+// encodeSeries adds the attributes of new series.
+func (s *Source) encodeSeries(series []Series) {
 	for _, one := range series[min(len(s.attributes), len(series)):] {
-		var list []*common.KeyValue
+		var list attributeList
 		if one.Port >= 0 {
-			list = append(list, number("rackfab.port", int64(one.Port)))
+			list = append(list, number("rackfab.port", one.Port))
 		}
-		for _, a := range []struct{ key, value string }{
-			{"rackfab.peer", one.Peer}, {"rackfab.flow", one.Flow}, {"rackfab.direction", one.Direction}, {"rackfab.reason", one.Reason},
+		for _, a := range []attribute.KeyValue{
+			attribute.String("rackfab.peer", one.Peer), attribute.String("rackfab.flow", one.Flow),
+			attribute.String("rackfab.direction", one.Direction), attribute.String("rackfab.reason", one.Reason),
 		} {
-			if a.value != "" {
-				list = append(list, text(a.key, a.value))
+			if a.Value.AsString() != "" {
+				list = append(list, a)
 			}
 		}
-		s.attributes = append(s.attributes, list)
+		s.attributes = append(s.attributes, encoded(list))
 	}
 }
 

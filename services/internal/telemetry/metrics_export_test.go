@@ -100,7 +100,7 @@ func TestCollectorsThatFail(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 				defer cancel()
 				before := time.Now()
-				p.Flush(ctx)
+				p.Finish(ctx)
 				took := time.Since(before)
 				got := p.Counts()
 				if test.want.Dropped == nil {
@@ -164,7 +164,7 @@ func TestRequest(t *testing.T) {
 		b.Series = append(b.Series, telemetry.Series{Metric: telemetry.PortDrops, Port: 0, Peer: "h1", Reason: "buffer"})
 		b.Points = append(b.Points, telemetry.Point{From: 100 * unit.Microsecond, At: 150*unit.Microsecond - 1, Value: 4, Series: 1})
 		p.Hand(telemetry.NewSource(source), b)
-		p.Flush(t.Context())
+		p.Finish(t.Context())
 		p.Close()
 		rm := f.requests[0].GetResourceMetrics()[0]
 		attributes := map[string]string{}
@@ -226,6 +226,6 @@ func BenchmarkPoints(b *testing.B) {
 		}
 		m.Observe(notes)
 	}
-	p.Flush(b.Context())
+	p.Finish(b.Context())
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(34*b.N), "ns/point")
 }

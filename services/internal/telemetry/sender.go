@@ -75,7 +75,7 @@ func (s *Sender) Flush() {
 		ctx, cancel := context.WithTimeout(context.Background(), flushLimit)
 		defer cancel()
 		var both sync.WaitGroup
-		both.Go(func() { s.points.Flush(ctx) })
+		both.Go(func() { s.points.Finish(ctx) })
 		both.Go(func() { s.spans.Finish(ctx) })
 		both.Wait()
 	})

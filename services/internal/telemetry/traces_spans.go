@@ -2,12 +2,11 @@ package telemetry
 
 import (
 	"context"
-	"sync"
-	"time"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/sdk/trace"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/grpc"
 )
 
@@ -22,47 +21,27 @@ const (
 // Spans exports spans to a collector by OTLP, from its own goroutine. Its queue is
 // bounded: OnEnd never blocks, and spans that do not fit are dropped and counted, which
 // the SDK's own batch processor does not do.
-type Spans struct {
-	account
-	client   *traceClient
-	exporter *otlptrace.Exporter
-	ending   chan struct{} // closed when a failure is final
-	end      sync.Once
-	cancel   context.CancelFunc
-	done     chan struct{}
-
-	waiting []trace.ReadOnlySpan
-}
+type Spans struct{ *exporter[trace.ReadOnlySpan] }
 
 // NewSpans returns an exporter on conn, which the caller owns, with a queue of limit
 // spans. Close stops it.
 func NewSpans(conn grpc.ClientConnInterface, limit int) *Spans {
-	ctx, cancel := context.WithCancel(context.Background())
-	ending := make(chan struct{})
-	client := &traceClient{client: collector.NewTraceServiceClient(conn), ending: ending}
-	s := &Spans{
-		account: newAccount(limit), client: client, exporter: otlptrace.NewUnstarted(client),
-		ending: ending, cancel: cancel, done: make(chan struct{}),
-	}
-	go s.run(ctx)
-	return s
+	client := &traceClient{client: collector.NewTraceServiceClient(conn)}
+	sdk := otlptrace.NewUnstarted(client)
+	return &Spans{newExporter(limit, request[trace.ReadOnlySpan]{
+		maxCount: spanLimit, maxBytes: requestBytes, size: sizeOf,
+		send: func(ctx context.Context, batch []trace.ReadOnlySpan) (rejected int64, err error) {
+			_ = sdk.ExportSpans(ctx, batch) // the client has the error
+			return client.rejected, client.err
+		},
+	})}
 }
 
 // OnStart does nothing. Spans implements the SDK's SpanProcessor.
 func (*Spans) OnStart(context.Context, trace.ReadWriteSpan) {}
 
 // OnEnd queues a span. It never blocks.
-func (s *Spans) OnEnd(span trace.ReadOnlySpan) {
-	s.mu.Lock()
-	if s.admit(1) {
-		s.waiting = append(s.waiting, span)
-	}
-	full := len(s.waiting) >= spanLimit
-	s.mu.Unlock()
-	if full {
-		s.stir()
-	}
-}
+func (s *Spans) OnEnd(span trace.ReadOnlySpan) { s.add(span) }
 
 // Shutdown does nothing; use Close.
 func (*Spans) Shutdown(context.Context) error { return nil }
@@ -70,79 +49,36 @@ func (*Spans) Shutdown(context.Context) error { return nil }
 // ForceFlush does nothing; use Flush.
 func (*Spans) ForceFlush(context.Context) error { return nil }
 
-// Flush waits until the queue is empty or ctx ends.
-func (s *Spans) Flush(ctx context.Context) {
-	empty := s.empty()
-	if empty == nil {
-		return
-	}
-	s.stir()
-	select {
-	case <-empty:
-	case <-ctx.Done():
-	case <-s.done:
-	}
-}
-
 // Finish exports the remaining spans and closes the exporter. It drops the spans that
 // remain when ctx ends or at the first failure. No span may be added afterwards.
 func (s *Spans) Finish(ctx context.Context) {
-	s.end.Do(func() { close(s.ending) })
-	s.Flush(ctx)
+	s.exporter.Finish(ctx)
 	s.Close()
 }
 
-// Close stops the exporter and drops the spans in the queue.
-func (s *Spans) Close() {
-	s.cancel()
-	<-s.done
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.settle(int64(len(s.waiting)), int64(len(s.waiting)), DropUnreachable)
-	s.waiting = nil
-}
-
-// run exports queued spans until ctx ends.
-func (s *Spans) run(ctx context.Context) {
-	defer close(s.done)
-	clock := time.NewTicker(linger)
-	defer clock.Stop()
-	for {
-		for batch := s.take(); len(batch) > 0; batch = s.take() {
-			// The client has recorded the result.
-			_ = s.exporter.ExportSpans(ctx, batch)
-			s.conclude(int64(len(batch)), s.client.rejected, s.client.lost)
-			if ctx.Err() != nil {
-				return
-			}
-		}
-		select {
-		case <-s.wake:
-		case <-clock.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// take removes the spans of the next request from the queue.
-func (s *Spans) take() []trace.ReadOnlySpan {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	bytes, n := 0, 0
-	for n < min(len(s.waiting), spanLimit) && bytes < requestBytes {
-		bytes += sizeOf(s.waiting[n])
-		n++
-	}
-	batch := s.waiting[:n:n]
-	if s.waiting = s.waiting[n:]; len(s.waiting) == 0 {
-		s.waiting = nil
-	}
-	return batch
-}
-
 // sizeOf estimates the size of a span in a request, in bytes.
-func sizeOf(s trace.ReadOnlySpan) int {
+func sizeOf(s trace.ReadOnlySpan) (count, bytes int) {
 	const base, attribute, event, link = 80, 40, 120, 60
-	return base + attribute*len(s.Attributes()) + event*len(s.Events()) + link*len(s.Links())
+	return 1, base + attribute*len(s.Attributes()) + event*len(s.Events()) + link*len(s.Links())
+}
+
+// traceClient sends one request of the SDK's exporter to the collector and keeps the
+// result. The exporter's own client reports rejected spans only in the text of an error.
+type traceClient struct {
+	client   collector.TraceServiceClient
+	rejected int64
+	err      error
+}
+
+// Start does nothing: the connection is the caller's.
+func (*traceClient) Start(context.Context) error { return nil }
+
+// Stop does nothing.
+func (*traceClient) Stop(context.Context) error { return nil }
+
+// UploadTraces sends a request.
+func (c *traceClient) UploadTraces(ctx context.Context, spans []*otlp.ResourceSpans) error {
+	answer, err := c.client.Export(ctx, &collector.ExportTraceServiceRequest{ResourceSpans: spans})
+	c.rejected, c.err = answer.GetPartialSuccess().GetRejectedSpans(), err
+	return err
 }
