@@ -129,7 +129,7 @@ func TestAPageComesBackAtItsAddress(t *testing.T) {
 	if err := syscall.Kill(find(t, children(t, r.Process.Pid), "collector").pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	if line, err := r.log.ReadString('\n'); err != nil || !strings.Contains(line, "collector ended (signal: killed), starting it again at "+r.collector) {
+	if line, err := r.log.ReadString('\n'); err != nil || !strings.Contains(line, "collector ended (signal: killed), restarting it at "+r.collector) {
 		t.Errorf("up says %q, %v", line, err)
 	}
 	r.do(t, "step", "1ms")

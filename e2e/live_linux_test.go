@@ -242,7 +242,7 @@ func TestALiveRackStandsWhenANodeDies(t *testing.T) {
 		s = event.GetStatus()
 	}
 	said := r.do(t, "status")
-	if !strings.Contains(said, "failed at "+unit.Time(s.GetAtPs()).String()) || !strings.Contains(said, "node h5 was lost") {
+	if !strings.Contains(said, "failed at "+unit.Time(s.GetAtPs()).String()) || !strings.Contains(said, "node h5 failed") {
 		t.Errorf("status: %s", said)
 	}
 	for _, refused := range [][]string{{"resume"}, {"step", "1us"}, {"thaw", "h0"}} {
@@ -298,7 +298,7 @@ func TestABadBusChangesNoDigest(t *testing.T) {
 	said := r.do(t, "status")
 	var envelopes, lost, repeated, delayed int
 	_, counts, _ := strings.Cut(said, "bus: ")
-	if _, err := fmt.Sscanf(counts, "%d envelopes; on purpose %d lost, %d repeated, %d delayed", &envelopes, &lost, &repeated, &delayed); err != nil || lost*repeated*delayed == 0 {
+	if _, err := fmt.Sscanf(counts, "%d envelopes; impaired: %d lost, %d repeated, %d delayed", &envelopes, &lost, &repeated, &delayed); err != nil || lost*repeated*delayed == 0 {
 		t.Errorf("status: %v\n%s", err, said)
 	}
 	r.do(t, "impair", "off", "--nodes", "h0..h3")
@@ -307,7 +307,7 @@ func TestABadBusChangesNoDigest(t *testing.T) {
 	r.do(t, "journal", "save", file)
 	t.Log(r.do(t, "replay", file))
 	r.do(t, "down")
-	if line, err := r.said.ReadString('\n'); line != "the rack was taken down; to repeat it: rackfab replay "+r.journal+"\n" {
+	if line, err := r.said.ReadString('\n'); line != "another client ended the live run; to repeat it: rackfab replay "+r.journal+"\n" {
 		t.Errorf("up says %q, %v", line, err)
 	}
 	flags := []string{"--duration", "500us", "--scheme", "pcn"}
@@ -319,7 +319,7 @@ func TestABadBusChangesNoDigest(t *testing.T) {
 	if nats.Runs[0].Struck == 0 || memory.Runs[0].Struck != 0 {
 		t.Errorf("struck: %d on the bad bus, %d in memory", nats.Runs[0].Struck, memory.Runs[0].Struck)
 	}
-	if said := r.do(t, "impair", "off"); said != "the bus is left alone\n" {
+	if said := r.do(t, "impair", "off"); said != "the bus is not impaired\n" {
 		t.Errorf("impair off: %s", said)
 	}
 	r.interrupt(t)

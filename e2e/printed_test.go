@@ -73,8 +73,8 @@ func TestDocumentsShowWhatIsPrinted(t *testing.T) {
 		lines       []string
 	}{
 		{"../README.md", comparison, 2, printed(t, "run", "--bus", "memory", "--out", filepath.Join(dir, "run"))[1:]},
-		{"../README.md", "on its critical path", 1, trace},
-		{"../docs/guide/traces.md", "on its critical path", 1, trace},
+		{"../README.md", "critical path", 1, trace},
+		{"../docs/guide/traces.md", "critical path", 1, trace},
 		{"../docs/guide/explain.md", "1. First cause", 1, following(why, "1. First cause")},
 		{"../docs/guide/explain.md", "2. How PAUSE spread to s1", 1, following(why, "2. How")},
 		{"../docs/guide/explain.md", "3. Why s0", 1, following(why, "3. Why")},

@@ -63,17 +63,17 @@ func (s *spoken) Write(b []byte) (int, error) {
 
 // A command that watches a rack reports that the rack ended or the controller was lost,
 // after the output up to then.
-func TestWhatEndsHalfway(t *testing.T) {
+func TestInterruptedStreams(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, tt := range []struct {
 		command, want, fault string
 		dies                 bool
 	}{
-		{"watch", "star-2 was taken down, after 7us\n", "", false},
-		{"watch", "star-2 last stood at 7us\n", "the connection to the controller at ADDRESS was lost: ", true},
-		{"capture --at s0 -o x.pcapng", "x.pcapng: 0 packets at 1 ports until 7us, 0 lost; the rack has ended there\n", "", false},
+		{"watch", "the live run of star-2 ended after 7us\n", "", false},
+		{"watch", "last event of star-2 at 7us\n", "connection to the controller at ADDRESS lost: ", true},
+		{"capture --at s0 -o x.pcapng", "x.pcapng: 0 packets at 1 ports until 7us, 0 lost; the live run ended\n", "", false},
 		{"capture --at s0 --to 7us -o x.pcapng", "x.pcapng: 0 packets at 1 ports until 7us, 0 lost\n", "", false},
-		{"capture --at s0 -o x.pcapng", "x.pcapng: 0 packets at 1 ports until 5us, 0 lost; cut short\n", "the connection to the controller at ADDRESS was lost: ", true},
+		{"capture --at s0 -o x.pcapng", "x.pcapng: 0 packets at 1 ports until 5us, 0 lost; incomplete\n", "connection to the controller at ADDRESS lost: ", true},
 	} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {

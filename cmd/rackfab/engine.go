@@ -9,6 +9,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/identity"
 	"github.com/rackfab/rackfab/services/collector"
 	"github.com/rackfab/rackfab/services/labexport"
 
@@ -113,7 +114,7 @@ func (m memoryEngine) tell(l *lab.Lab) (*labexport.Exporter, error) {
 	if asked == nil {
 		return nil, nil
 	}
-	who, err := client.Identity(m.tls)
+	who, err := client.LoadTLS(m.tls, identity.Client)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func say(t *testing.T, args ...string) string {
 
 // `up --controller` starts live runs on a rack that is already up, one after the other.
 func TestALiveRunOnARackThatIsUp(t *testing.T) {
-	address := standingRack(t, controller.NodeLimit, "h0", "h1", "r0")
+	address := remoteRack(t, controller.NodeLimit, "h0", "h1", "r0")
 	t.Setenv(client.AddressVariable, address)
 	file := filepath.Join(t.TempDir(), "journal.yaml")
 	for range 2 {
@@ -36,11 +36,11 @@ func TestALiveRunOnARackThatIsUp(t *testing.T) {
 		if got := say(t, "burst", "--from", "h0..h1", "--to", "r0", "--size", "16KB", "--at", "20us"); got != "burst0 at 20us\n" {
 			t.Error(got)
 		}
-		if got := say(t, "impair", "--lose", "2%", "--delay", "0.02", "--nodes", "r0,s0"); got != "the bus is bad on purpose for 2 nodes: r0, s0\n" {
+		if got := say(t, "impair", "--lose", "2%", "--delay", "0.02", "--nodes", "r0,s0"); got != "the bus is impaired for 2 nodes: r0, s0\n" {
 			t.Error(got)
 		}
 		say(t, "step", "100us")
-		if got := say(t, "impair", "off"); got != "the bus is left alone\n" {
+		if got := say(t, "impair", "off"); got != "the bus is not impaired\n" {
 			t.Error(got)
 		}
 		saved := say(t, "journal", "save", file)
@@ -57,7 +57,7 @@ func TestALiveRunOnARackThatIsUp(t *testing.T) {
 // A journal is written to a regular file, to standard output as "-", or to another kind
 // of file, which is not replaced.
 func TestWhereAJournalGoes(t *testing.T) {
-	address := standingRack(t, controller.NodeLimit, "h0", "h1", "r0")
+	address := remoteRack(t, controller.NodeLimit, "h0", "h1", "r0")
 	t.Setenv(client.AddressVariable, address)
 	t.Chdir(t.TempDir())
 	say(t, "up", "star-2", "--controller", address, "--paused")

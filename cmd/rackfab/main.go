@@ -27,7 +27,7 @@ func main() {
 func root() *cobra.Command {
 	c := &cobra.Command{
 		Use:           "rackfab",
-		Short:         "Emulate a rack fabric and its congestion management, exactly repeatable",
+		Short:         "Emulate a rack fabric and its congestion management, exactly reproducibly",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -36,7 +36,7 @@ func root() *cobra.Command {
 	c.AddCommand(inspect.Commands()...)
 	c.AddCommand(query.Commands()...)
 	c.AddCommand(processes.Commands()...)
-	guide(c)
-	completable(c)
+	addUsage(c)
+	addCompletion(c)
 	return c
 }

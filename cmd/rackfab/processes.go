@@ -9,7 +9,6 @@ import (
 	"github.com/rackfab/rackfab/services/controller"
 	"github.com/rackfab/rackfab/services/launch"
 
-	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/telemetry"
 )
 
@@ -30,11 +29,11 @@ type player interface {
 // newProcesses starts the processes of the rack of s. They use the bus that the flags
 // name, or otherwise a bus of their own.
 func newProcesses(ctx context.Context, s *topology.Scenario, f runFlags) (engine, error) {
-	access, err := client.NATSAccess(f.natsURL, f.natsKey)
+	access, err := f.nats.Access()
 	if err != nil {
 		return nil, err
 	}
-	rack, err := launch.Start(ctx, launch.Options{Nodes: s.Nodes, Bus: f.natsURL, Access: access, TLS: f.tls, Collector: f.telemetry.Receiver(), Collect: f.telemetry.Collect()})
+	rack, err := launch.Start(ctx, launch.Options{Nodes: s.Nodes, Bus: f.nats.URL, Access: access, TLS: f.tls, Collector: f.telemetry.Receiver(), Collect: f.telemetry.Collect()})
 	if err != nil {
 		return nil, err
 	}

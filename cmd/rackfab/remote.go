@@ -29,17 +29,17 @@ type remote struct {
 // newRemote returns an engine for the rack whose controller the flags name.
 func newRemote(ctx context.Context, f runFlags) (engine, error) {
 	address := f.controller
-	if !client.IsHostPort(address) {
-		return nil, fmt.Errorf("--controller %q: want HOST:PORT", address)
+	if err := client.CheckAddress("controller", address); err != nil {
+		return nil, err
 	}
-	who, err := client.Identity(f.tls)
+	who, err := client.LoadTLS(f.tls, identity.Client)
 	if err != nil {
 		return nil, err
 	}
 	limit, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
 	if err := health.Await(limit, address, who, identity.Controller); err != nil {
-		return nil, fmt.Errorf("--controller: no controller answers: %w", err)
+		return nil, fmt.Errorf("--controller: not reachable: %w", err)
 	}
 	there, err := controller.DialAs(address, who)
 	if err != nil {
@@ -63,7 +63,7 @@ func (r remote) Run(ctx context.Context, q controller.Request, progress func(con
 	}
 	s := status.Convert(err)
 	if s.Code() == codes.Unimplemented {
-		return nil, fmt.Errorf("at %s is no controller: %s", r.address, s.Message())
+		return nil, fmt.Errorf("%s is not a controller: %s", r.address, s.Message())
 	}
 	return nil, fmt.Errorf("controller at %s: %s", r.address, s.Message())
 }

@@ -47,10 +47,10 @@ func background(t *testing.T, main func(context.Context, io.Writer) error) strin
 	return ready.Address
 }
 
-// standingRack starts a bus, a controller, the named NICs and the switch s0, as a user
+// remoteRack starts a bus, a controller, the named NICs and the switch s0, as a user
 // starts them without a launcher. The controller waits for its nodes for limit. It
 // returns the controller's address.
-func standingRack(t *testing.T, limit time.Duration, nics ...string) string {
+func remoteRack(t *testing.T, limit time.Duration, nics ...string) string {
 	t.Helper()
 	t.Setenv("GOMAXPROCS", "2") // nodes must not change this process's setting
 	t.Setenv("GOGC", "100")
@@ -98,13 +98,13 @@ func on(t *testing.T, s *topology.Scenario, f runFlags) (digest string, err erro
 	return out.Digest, nil
 }
 
-func TestARackThatIsUpGivesTheRunOfMemory(t *testing.T) {
+func TestRemoteRackHasTheDigestOfMemory(t *testing.T) {
 	s := star(t)
 	want, err := on(t, s, runFlags{bus: "memory"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rack := runFlags{bus: "nats", controller: standingRack(t, controller.NodeLimit, "h0", "h1", "r0")}
+	rack := runFlags{bus: "nats", controller: remoteRack(t, controller.NodeLimit, "h0", "h1", "r0")}
 	for range 2 { // the rack stays up
 		if got, err := on(t, s, rack); got != want || err != nil {
 			t.Errorf("digest %s, %v, want %s", got, err, want)
@@ -112,8 +112,8 @@ func TestARackThatIsUpGivesTheRunOfMemory(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongWithARackIsSaid(t *testing.T) {
-	incomplete := standingRack(t, time.Second, "h0")
+func TestErrorsOfARemoteRack(t *testing.T) {
+	incomplete := remoteRack(t, time.Second, "h0")
 	node := background(t, func(ctx context.Context, w io.Writer) error {
 		server, err := bus.StartServer("")
 		if err != nil {
@@ -124,10 +124,10 @@ func TestWhatIsWrongWithARackIsSaid(t *testing.T) {
 	})
 	for _, tt := range []struct{ address, want string }{
 		{incomplete, "controller at " + incomplete + ": nodes that did not come up: h1, r0 within 1s"},
-		{node, "at " + node + " is no controller"},
-		{"127.0.0.1:1", "--controller: no controller answers: 127.0.0.1:1: "},
-		{"nats://127.0.0.1:1", "--controller \"nats://127.0.0.1:1\": want HOST:PORT"},
-		{"here", "--controller \"here\": want HOST:PORT"},
+		{node, node + " is not a controller"},
+		{"127.0.0.1:1", "--controller: not reachable: 127.0.0.1:1: "},
+		{"nats://127.0.0.1:1", "invalid controller address \"nats://127.0.0.1:1\": must be HOST:PORT"},
+		{"here", "invalid controller address \"here\": must be HOST:PORT"},
 	} {
 		_, err := on(t, star(t), runFlags{bus: "nats", controller: tt.address})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {

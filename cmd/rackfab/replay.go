@@ -17,15 +17,16 @@ import (
 func replayCommand() *cobra.Command {
 	f := runFlags{}
 	c := &cobra.Command{
-		Use:   "replay FILE",
-		Short: "Run a journal in one go and compare its digest with that of the live run",
-		Args:  cobra.ExactArgs(1),
+		Use:     "replay FILE",
+		Short:   "Replay a journal in a batch run and compare its digest with that of the live run",
+		Example: "rackfab replay journal.yaml --bus memory,nats",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return replay(c, args[0], f)
 		},
 	}
 	c.Flags().StringVar(&f.bus, "bus", "memory", "memory, nats, or both as memory,nats")
-	client.NATSFlags(c, &f.natsURL, &f.natsKey)
+	f.nats.AddFlags(c)
 	client.TLSFlag(c, &f.tls)
 	return c
 }
@@ -41,7 +42,7 @@ func replay(c *cobra.Command, path string, f runFlags) error {
 	}
 	digest, ok := controller.ReadDigest(text)
 	if !ok {
-		return fmt.Errorf("%s names no digest in its first line: it is no journal", path)
+		return fmt.Errorf("%s is not a journal: its first line has no digest", path)
 	}
 	want := fmt.Sprintf("%016x", digest)
 	if _, err := fmt.Fprintf(c.OutOrStdout(), "live    %s\n", want); err != nil {
@@ -69,7 +70,7 @@ func replay(c *cobra.Command, path string, f runFlags) error {
 // replayOn runs the journal on a bus and returns the digest.
 func replayOn(ctx context.Context, s *topology.Scenario, bus string, f runFlags) (string, error) {
 	if bus != "memory" && bus != "nats" {
-		return "", fmt.Errorf("--bus %q: want memory or nats", bus)
+		return "", fmt.Errorf("--bus %q: must be memory or nats", bus)
 	}
 	f.bus = bus
 	engine, err := newEngine(ctx, s, f)

@@ -24,7 +24,8 @@ func reportCommand() *cobra.Command {
 		Short: "Make a page and plots of finished runs, side by side",
 		Long: "Read the folders of runs, print their tables, and write " + report.PageName + " and its plots as SVG and PNG.\n" +
 			"The page is one file and needs no network.",
-		Args: cobra.MinimumNArgs(1),
+		Example: "rackfab report runs/a runs/b --out both",
+		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := severalFiles("--out", out); err != nil {
 				return err

@@ -25,8 +25,7 @@ import (
 type runFlags struct {
 	schemes    string
 	bus        string
-	natsURL    string
-	natsKey    string
+	nats       client.NATS
 	tls        string
 	controller string
 	seed       uint64
@@ -49,7 +48,8 @@ func runCommand() *cobra.Command {
 			"fig5 is the experiment of PCN §4.2: it searches for the rate of F1 at which PAUSE on s1->s0 begins.\n" +
 			"ceth-reaction, rttx-example and rttx-compare compare the claims of their documents with what the fabric does;\n" +
 			"with --scheme, ceth-reaction and rttx-example run as any other scenario.",
-		Args: cobra.MaximumNArgs(1),
+		Example: "rackfab run pcn-16to2 --scheme pfc,pcn",
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := cli.WantFolder("--out", f.out); err != nil {
 				return err
@@ -67,7 +67,7 @@ func runCommand() *cobra.Command {
 	flags := c.Flags()
 	flags.StringVar(&f.schemes, "scheme", "", "schemes to compare, separated by commas (default: what the scenario compares, or "+strings.Join(load.PaperSchemes, ",")+")")
 	flags.StringVar(&f.bus, "bus", "nats", "nats: one process per node; memory: the same machines in this process")
-	client.NATSFlags(c, &f.natsURL, &f.natsKey)
+	f.nats.AddFlags(c)
 	client.TLSFlag(c, &f.tls)
 	flags.StringVar(&f.controller, "controller", "", "HOST:PORT of the controller of a rack that is up, to run on it")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: the scenario's)")

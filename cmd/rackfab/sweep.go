@@ -37,7 +37,8 @@ func sweepCommand() *cobra.Command {
 			"KEY is duration or bin; PART.KEY with nic, switch, link, flow or burst for all of them; SCHEME.KEY\n" +
 			"(see `rackfab schemes`); or NAME.KEY for one node, range, flow or burst, A--B.KEY for one link:\n" +
 			"switch.xoff, s1.xoff, h2..h15.payload, s0--s1.delay, pcn.wmin, F0.initial_rate.",
-		Args: cobra.MaximumNArgs(1),
+		Example: "rackfab sweep pcn-16to2 --scheme pcn --set switch.xoff=96KB,192KB",
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return runSweep(c, scenarioName(args), f)
 		},

@@ -8,24 +8,25 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 )
 
-// groups are the groups of commands in `rackfab --help`, in the order in which users
-// need them.
+// groups are the groups of commands in `rackfab --help`.
 var groups = []struct {
 	title    string
 	commands []string
 }{
-	{"A scenario, run in one go:", []string{"run", "sweep", "report", "export", "topology", "schemes"}},
-	{"A rack that runs:", []string{"up", "down", "status", "watch", "page", "stats", "settings", "pause", "resume", "step", "pace"}},
-	{"What is done to it:", []string{"burst", "stop-flow", "put", "get", "send", "set", "scheme", "link", "freeze", "thaw", "impair", "journal", "replay"}},
-	{"Why it did what it did:", []string{"traces", "trace", "query", "runs", "capture", "explain"}},
+	{"Batch runs:", []string{"run", "sweep", "report", "export", "topology", "schemes"}},
+	{"Live racks:", []string{"up", "down", "status", "watch", "page", "stats", "settings", "pause", "resume", "step", "pace"}},
+	{"Changes of a live rack:", []string{"burst", "stop-flow", "put", "get", "send", "set", "scheme", "link", "freeze", "thaw", "impair", "journal", "replay"}},
+	{"Analysis:", []string{"traces", "trace", "query", "runs", "capture", "explain"}},
 	{"Processes, containers, keys:", []string{"bus", "controller", "nic", "switch", "collector", "compose", "certs", "health"}},
 }
 
-// guide puts the commands below root into their groups. It makes usage errors refer to
+// addUsage puts the commands below root into their groups. It makes usage errors refer to
 // the correct usage.
-func guide(root *cobra.Command) {
+func addUsage(root *cobra.Command) {
 	for _, g := range groups {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
 		for _, c := range root.Commands() {
@@ -42,17 +43,20 @@ func guide(root *cobra.Command) {
 		}
 		return fmt.Errorf("%s; `%s --help` lists the flags", text, c.CommandPath())
 	})
-	correct(root)
+	checkUsage(root)
 }
 
-// correct makes c and the commands below it print their usage after missing or excess
-// arguments or flags.
-func correct(c *cobra.Command) {
+// checkUsage makes c and the commands below it print their usage after missing or excess
+// arguments or flags, and report the invalid values of all flags at once.
+func checkUsage(c *cobra.Command) {
 	for _, below := range c.Commands() {
-		correct(below)
+		checkUsage(below)
 	}
 	if c.HasParent() && !c.Runnable() {
-		c.RunE = oneOf
+		c.RunE = runSubcommand
+	}
+	if c.Example != "" {
+		c.Example = "  " + strings.ReplaceAll(c.Example, "\n", "\n  ")
 	}
 	check := c.Args
 	if check == nil {
@@ -66,12 +70,12 @@ func correct(c *cobra.Command) {
 		if err != nil {
 			return fmt.Errorf("%w; usage: %s", err, c.UseLine())
 		}
-		return nil
+		return cli.Faults(c)
 	}
 }
 
-// oneOf is the body of a command that only groups subcommands.
-func oneOf(c *cobra.Command, args []string) error {
+// runSubcommand is the body of a command that only groups subcommands.
+func runSubcommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return c.Help()
 	}
@@ -79,5 +83,5 @@ func oneOf(c *cobra.Command, args []string) error {
 	for _, below := range c.Commands() {
 		names = append(names, below.Name())
 	}
-	return fmt.Errorf("%s: unknown command %q, want one of %s", c.CommandPath(), args[0], strings.Join(names, ", "))
+	return fmt.Errorf("%s: unknown command %q: must be one of %s", c.CommandPath(), args[0], strings.Join(names, ", "))
 }

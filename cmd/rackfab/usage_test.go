@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/rackfab/rackfab/fabric/cc"
 )
 
@@ -28,6 +30,20 @@ func TestEveryCommandIsInAGroup(t *testing.T) {
 	}
 }
 
+// Every command has an example that begins with its own name.
+func TestEveryCommandHasAnExample(t *testing.T) {
+	var check func(c *cobra.Command)
+	check = func(c *cobra.Command) {
+		if c.HasParent() && !strings.HasPrefix(c.Example, "  "+c.CommandPath()) {
+			t.Errorf("%s: example %q", c.CommandPath(), c.Example)
+		}
+		for _, below := range c.Commands() {
+			check(below)
+		}
+	}
+	check(root())
+}
+
 // A usage error states the correct usage.
 func TestAWrongUseNamesTheUsage(t *testing.T) {
 	for line, want := range map[string]string{
@@ -35,10 +51,10 @@ func TestAWrongUseNamesTheUsage(t *testing.T) {
 		"run a b":              "usage: rackfab run [SCENARIO|FILE]",
 		"burst --from h0":      `required flag(s) "to" not set; usage: rackfab burst --from NICS --to NIC`,
 		"explain pause":        "usage: rackfab explain pause --link 'X->Y'",
-		"link sideways":        `rackfab link: unknown command "sideways", want one of down, up`,
-		"status --address foo": `"foo" is no address of a controller: want HOST:PORT`,
-		"runs --collector foo": `"foo" is no address of a collector: want HOST:PORT`,
-		"health foo":           `"foo" is no address of a process: want HOST:PORT or nats://HOST:PORT`,
+		"link sideways":        `rackfab link: unknown command "sideways": must be one of down, up`,
+		"status --address foo": `invalid controller address "foo": must be HOST:PORT`,
+		"runs --collector foo": `invalid collector address "foo": must be HOST:PORT`,
+		"health foo":           `invalid process address "foo": must be HOST:PORT`,
 		"run --seed -1":        `invalid argument "-1" for "--seed" flag: invalid syntax; `,
 		"sweep --length 4ms":   "unknown flag: --length; `rackfab sweep --help` lists the flags",
 	} {

@@ -52,7 +52,7 @@ func Messages(c *cobra.Command, name string) io.Writer {
 // WantFolder returns an error if a flag that takes a folder names standard output.
 func WantFolder(flag, name string) error {
 	if name == Stdout {
-		return fmt.Errorf("%s -: want a folder: what is written are several files", flag)
+		return fmt.Errorf("%s -: must be a folder: the command writes several files", flag)
 	}
 	return nil
 }

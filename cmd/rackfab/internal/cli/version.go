@@ -14,9 +14,10 @@ import (
 
 func VersionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the versions of rackfab and of Go",
-		Args:  cobra.NoArgs,
+		Use:     "version",
+		Example: "rackfab version",
+		Short:   "Print the versions of rackfab and of Go",
+		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintf(c.OutOrStdout(), "rackfab %s %s\n", Version(), runtime.Version())
 			return err

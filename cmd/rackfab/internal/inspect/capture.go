@@ -16,105 +16,79 @@ import (
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
 	"github.com/rackfab/rackfab/report/table"
 )
 
 // captureFlags are the settings of `rackfab capture`.
 type captureFlags struct {
-	at, filter     []string
-	from, to, span string
-	output, limit  string
-	scheme         string
-	address, tls   string
-	seed           uint64
-	headers        bool
+	at, kinds []string
+	window    tap.Window // From is -1 while it is open; To is unit.Never
+	span      unit.Time  // 0 for none
+	output    string
+	file      capture.Options
+	overrides load.Overrides
+	rack      client.Rack
 }
 
 func captureCommand() *cobra.Command {
-	var f captureFlags
+	f := captureFlags{window: tap.Window{From: -1, To: unit.Never}}
 	c := &cobra.Command{
 		Use:   "capture --at PORTS -o FILE [SCENARIO|JOURNAL]",
-		Short: "Write what passes ports as pcapng: of the running rack, or of a run in memory",
+		Short: "Capture the frames at ports as pcapng, on the running rack or in a run in memory",
 		Long: "Write the frames that pass some ports as a pcapng file, which Wireshark and tshark open.\n" +
-			"With a scenario or a journal the run is made in memory; without, the ports are those of the running rack.\n" +
+			"With a scenario or a journal, capture from a run in memory; otherwise from the running rack.\n" +
 			"PORTS are NODE (all its ports), NODE:pN, or NODE:PEER; ranges too: s1, s1:p2, s1:r1, h0..h3.",
-		Args: cobra.MaximumNArgs(1),
+		Example: "rackfab capture --at s1:r1 --for 2ms -o live.pcapng",
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			o, err := f.read()
-			if err != nil {
-				return err
+			if c.Flags().Changed("to") && f.window.To <= max(f.window.From, 0) {
+				return fmt.Errorf("--to %s: must be after --from", f.window.To)
 			}
 			if len(args) == 1 {
-				return captureRun(c, args[0], f, o)
+				return captureRun(c, args[0], &f)
 			}
-			return captureLive(c, f, o)
+			return captureLive(c, &f)
 		},
 	}
 	flags := c.Flags()
-	flags.StringArrayVar(&f.at, "at", nil, "ports to listen at, may be given again")
-	flags.StringVar(&f.from, "from", "", "instant of fabric time to begin at (default: 0, or as early as possible on a running rack)")
-	flags.StringVar(&f.to, "to", "", "instant of fabric time to end before (default: the end of the run, or Ctrl-C)")
-	flags.StringVar(&f.span, "for", "", "span of fabric time, instead of --to")
-	flags.StringSliceVar(&f.filter, "filter", nil, "kinds of frames: "+strings.Join(tap.KindNames(), ", ")+" (default: all)")
+	flags.StringArrayVar(&f.at, "at", nil, "ports to capture at, repeatable")
+	cli.TimeFlag(c, &f.window.From, "from", "", "first instant of fabric time (default: 0, or as early as possible on a running rack)")
+	cli.TimeFlag(c, &f.window.To, "to", "", "end of the window in fabric time, exclusive (default: the end of the run, or Ctrl-C)")
+	cli.Var(c, "for", "time", "", "span of fabric time, instead of --to", positive(unit.ParseTime, &f.span))
+	cli.Var(c, "filter", "kinds", "", "kinds of frames: "+strings.Join(tap.KindNames(), ", ")+" (default: all)", func(text string) (err error) {
+		f.kinds = append(f.kinds, strings.Split(text, ",")...)
+		f.window.Kinds, err = tap.ParseKinds(f.kinds)
+		return err
+	})
 	flags.StringVarP(&f.output, "output", "o", "", "file to write, - for standard output")
-	flags.StringVar(&f.limit, "limit", "1GB", "largest size of the file")
-	flags.BoolVar(&f.headers, "headers", false, "leave out payloads, which are zeros, and the ICRC behind them: a small file")
-	flags.StringVar(&f.scheme, "scheme", "", "congestion control of a run in memory (default: the scenario's)")
-	flags.Uint64Var(&f.seed, "seed", 0, "seed of a run in memory (default: the scenario's)")
-	client.AddressFlag(c, &f.address)
-	client.TLSFlag(c, &f.tls)
+	cli.Var(c, "limit", "size", "1GB", "maximum size of the file", positive(unit.ParseBytes, (*unit.Bytes)(&f.file.Limit)))
+	flags.BoolVar(&f.file.Headers, "headers", false, "omit the payloads, which are zeros, and the ICRC, for a small file")
+	f.overrides.AddFlags(c, " of a run in memory")
+	f.rack.AddFlags(c)
 	_ = c.MarkFlagRequired("at")     // it exists
 	_ = c.MarkFlagRequired("output") // it exists
 	c.MarkFlagsMutuallyExclusive("to", "for")
 	return c
 }
 
-// captureOptions are the parsed flags.
-type captureOptions struct {
-	window tap.Window // From is -1 while it is open; To is unit.Never
-	span   unit.Time  // 0 for none
-	file   capture.Options
+// positive returns a parser that rejects 0.
+func positive[T ~int64](parse func(string) (T, error), to *T) func(string) error {
+	return func(text string) (err error) {
+		if *to, err = parse(text); err == nil && *to == 0 {
+			err = fmt.Errorf("invalid value %q: must be above 0", text)
+		}
+		return err
+	}
 }
 
-// read parses the flags. The error joins all faults.
-func (f *captureFlags) read() (o captureOptions, err error) {
-	var faults []error
-	instant := func(flag, text string, unset unit.Time) unit.Time {
-		if text == "" {
-			return unset
-		}
-		t, err := unit.ParseTime(text)
-		if err != nil {
-			faults = append(faults, fmt.Errorf("--%s: %w", flag, err))
-		}
-		return t
+// begin fills in the open ends of the window from the earliest possible instant.
+func (f *captureFlags) begin(earliest unit.Time) {
+	if f.window.From < 0 {
+		f.window.From = earliest
 	}
-	o.window.From, o.window.To = instant("from", f.from, -1), instant("to", f.to, unit.Never)
-	o.span = instant("for", f.span, 0)
-	if f.span != "" && o.span <= 0 {
-		faults = append(faults, fmt.Errorf("--for %s: want a span above 0", f.span))
-	}
-	if f.to != "" && o.window.To <= max(o.window.From, 0) {
-		faults = append(faults, fmt.Errorf("--to %s: want an instant after --from", f.to))
-	}
-	if o.window.Kinds, err = tap.ParseKinds(f.filter); err != nil {
-		faults = append(faults, fmt.Errorf("--filter: %w", err))
-	}
-	limit, err := unit.ParseBytes(f.limit)
-	if err != nil || limit <= 0 {
-		faults = append(faults, fmt.Errorf("--limit %q: want a size above 0, such as 100MB", f.limit))
-	}
-	o.file = capture.Options{Limit: int64(limit), Headers: f.headers}
-	return o, errors.Join(faults...)
-}
-
-// from fills in the open ends of the window from the earliest possible instant.
-func (o *captureOptions) from(earliest unit.Time) {
-	if o.window.From < 0 {
-		o.window.From = earliest
-	}
-	if o.span > 0 {
-		o.window.To = o.window.From + o.span
+	if f.span > 0 {
+		f.window.To = f.window.From + f.span
 	}
 }
 
@@ -128,22 +102,22 @@ type captureFile struct {
 }
 
 // newCaptureFile creates the file of a run of s, or writes to standard output.
-func newCaptureFile(c *cobra.Command, name string, s *topology.Scenario, points []tap.Point, o capture.Options) (*captureFile, error) {
-	f := &captureFile{name: name, points: points}
+func newCaptureFile(c *cobra.Command, f *captureFlags, s *topology.Scenario, points []tap.Point) (*captureFile, error) {
+	out := &captureFile{name: f.output, points: points}
 	w := c.OutOrStdout()
 	switch {
-	case name != cli.Stdout:
-		file, err := os.Create(name)
+	case f.output != cli.Stdout:
+		file, err := os.Create(f.output)
 		if err != nil {
 			return nil, err
 		}
-		w, f.file = file, file
+		w, out.file = file, file
 	case table.IsTerminal(w):
-		return nil, errors.New("-o -: standard output is a terminal, which packets are not for: name a file, or let a program read them")
+		return nil, errors.New("-o -: standard output is a terminal: write to a file or a pipe")
 	}
 	var err error
-	f.Writer, err = capture.NewWriter(w, s, points, o)
-	return f, err
+	out.Writer, err = capture.NewWriter(w, s, points, f.file)
+	return out, err
 }
 
 // take writes packets until the file is full.
@@ -162,11 +136,8 @@ func (f *captureFile) take(packets []tap.Packet) error {
 	return f.Flush()
 }
 
-// limited is the reason of a capture that ended because its file was full.
-const limited = "ended by --limit"
-
 // end closes the file and prints how many packets it holds. why is the reason of an
-// early end, or "".
+// early end other than a full file, or "".
 func (f *captureFile) end(c *cobra.Command, until unit.Time, why string) error {
 	err := f.Close()
 	if f.file != nil {
@@ -176,6 +147,9 @@ func (f *captureFile) end(c *cobra.Command, until unit.Time, why string) error {
 		return err
 	}
 	text := fmt.Sprintf("%s: %d packets at %d ports until %s, %d lost", f.name, f.Packets(), len(f.points), until, f.Lost())
+	if f.full {
+		why = "ended by --limit"
+	}
 	if why != "" {
 		text += "; " + why
 	}

@@ -20,18 +20,18 @@ import (
 
 // captureLive captures from the running rack until the window ends or the user presses
 // Ctrl-C.
-func captureLive(c *cobra.Command, f captureFlags, o captureOptions) error {
-	if f.scheme != "" || c.Flags().Changed("seed") {
-		return errors.New("--scheme and --seed are for a run in memory: name a scenario, or leave them out")
+func captureLive(c *cobra.Command, f *captureFlags) error {
+	if f.overrides.Given(c) {
+		return errors.New("--scheme and --seed require a scenario, for a run in memory")
 	}
-	q := &rackfabv1.CaptureRequest{At: f.at, Kinds: f.filter, SpanPs: int64(o.span)}
-	if from := int64(o.window.From); from >= 0 {
+	q := &rackfabv1.CaptureRequest{At: f.at, Kinds: f.kinds, SpanPs: int64(f.span)}
+	if from := int64(f.window.From); from >= 0 {
 		q.FromPs = &from
 	}
-	if o.window.To != unit.Never {
-		q.ToPs = int64(o.window.To)
+	if f.window.To != unit.Never {
+		q.ToPs = int64(f.window.To)
 	}
-	return client.WithRack(f.address, f.tls, func(api rackfabv1.FabricServiceClient) error {
+	return f.rack.Call(func(api rackfabv1.FabricServiceClient) error {
 		stream, err := api.Capture(c.Context(), q)
 		if err != nil {
 			return err
@@ -40,55 +40,46 @@ func captureLive(c *cobra.Command, f captureFlags, o captureOptions) error {
 		if err != nil {
 			return err
 		}
-		return captureStream(c, stream, first.GetStarted(), f.output, o)
+		return captureStream(c, f, stream, first.GetStarted())
 	})
 }
 
 // captureStream writes the packets of a started capture. The end of the rack, or
 // Ctrl-C, is not an error.
-func captureStream(
-	c *cobra.Command, stream rackfabv1.FabricService_CaptureClient, started *rackfabv1.CaptureStarted, output string, o captureOptions,
-) error {
+func captureStream(c *cobra.Command, f *captureFlags, stream rackfabv1.FabricService_CaptureClient, started *rackfabv1.CaptureStarted) error {
 	s := &topology.Scenario{Name: started.GetScenario(), Scheme: started.GetScheme(), Seed: started.GetSeed()}
 	var points []tap.Point
 	for _, p := range started.GetPoints() {
 		points = append(points, tap.Point{Node: int(p.GetNode()), Port: fabric.Port(p.GetPort()), Name: p.GetName(), Peer: p.GetPeer()})
 	}
 	if points == nil {
-		return errors.New("the controller names no port")
+		return errors.New("the controller returned no port")
 	}
-	out, err := newCaptureFile(c, output, s, points, o.file)
+	out, err := newCaptureFile(c, f, s, points)
 	if err != nil {
 		return err
 	}
 	at := unit.Time(started.GetFromPs())
-	o.from(at)
-	if _, err := fmt.Fprintf(c.ErrOrStderr(), "capturing at %d ports from %s on, until %s, at most %s\n",
-		len(points), at, o.end(), unit.Bytes(o.file.Limit)); err != nil {
+	f.begin(at)
+	end := "Ctrl-C"
+	if f.window.To != unit.Never {
+		end = f.window.To.String()
+	}
+	if _, err := fmt.Fprintf(c.ErrOrStderr(), "capturing at %d ports from %s until %s, at most %s\n", len(points), at, end, unit.Bytes(f.file.Limit)); err != nil {
 		return err
 	}
 	at, err = out.follow(c, stream, at)
 	why := ""
 	switch {
-	case out.full:
-		why = limited
 	case err != nil:
-		why = "cut short"
-	case c.Context().Err() == nil && at < o.window.To:
-		why = "the rack has ended there"
+		why = "incomplete"
+	case c.Context().Err() == nil && at < f.window.To:
+		why = "the live run ended"
 	}
 	if failed := out.end(c, at, why); failed != nil {
 		return errors.Join(client.Reword(err), failed)
 	}
 	return err
-}
-
-// end returns what ends a capture of a running rack, other than its size limit.
-func (o *captureOptions) end() string {
-	if o.window.To == unit.Never {
-		return "Ctrl-C"
-	}
-	return o.window.To.String()
 }
 
 // follow writes packets as they arrive until the capture ends, the file is full, or the

@@ -8,16 +8,14 @@ import (
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/tap"
 	"github.com/rackfab/rackfab/fabric/unit"
-
-	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
 )
 
 // captureStep is how much fabric time a run in memory buffers between writes.
 const captureStep = 100 * unit.Microsecond
 
 // captureRun captures from a run in memory.
-func captureRun(c *cobra.Command, name string, f captureFlags, o captureOptions) error {
-	s, err := load.With(c, name, f.scheme, f.seed)
+func captureRun(c *cobra.Command, name string, f *captureFlags) error {
+	s, err := f.overrides.Load(c, name)
 	if err != nil {
 		return err
 	}
@@ -25,9 +23,9 @@ func captureRun(c *cobra.Command, name string, f captureFlags, o captureOptions)
 	if err != nil {
 		return err
 	}
-	o.from(0)
-	if o.window.From >= s.Duration {
-		return fmt.Errorf("--from %s: the run ends at %s", o.window.From, s.Duration)
+	f.begin(0)
+	if f.window.From >= s.Duration {
+		return fmt.Errorf("--from %s: must be before the end of the run at %s", f.window.From, s.Duration)
 	}
 	l, err := lab.New(s)
 	if err != nil {
@@ -35,16 +33,16 @@ func captureRun(c *cobra.Command, name string, f captureFlags, o captureOptions)
 	}
 	var recorders []*tap.Recorder
 	for i, ports := range tap.ByNode(points) {
-		r := tap.NewRecorder(i, l.Machine(i), ports, o.window, 0)
+		r := tap.NewRecorder(i, l.Machine(i), ports, f.window, 0)
 		l.Look(i, tap.Of(r))
 		recorders = append(recorders, r)
 	}
-	o.file.From = o.window.From
-	out, err := newCaptureFile(c, f.output, s, points, o.file)
+	f.file.From = f.window.From
+	out, err := newCaptureFile(c, f, s, points)
 	if err != nil {
 		return err
 	}
-	end := min(o.window.To, s.Duration)
+	end := min(f.window.To, s.Duration)
 	for l.Now() < end && !out.full && c.Context().Err() == nil {
 		l.Run(min(end, l.Now()+captureStep))
 		var packets []tap.Packet
@@ -56,9 +54,5 @@ func captureRun(c *cobra.Command, name string, f captureFlags, o captureOptions)
 			return err
 		}
 	}
-	why := ""
-	if out.full {
-		why = limited
-	}
-	return out.end(c, l.Now(), why)
+	return out.end(c, l.Now(), "")
 }

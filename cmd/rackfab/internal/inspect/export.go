@@ -33,28 +33,41 @@ type exportFlags struct {
 
 func exportCommand() *cobra.Command {
 	var f exportFlags
-	c := client.CollectorCommand("export [DIR|RUN]", "Write the figures of a run as CSV, Parquet and the files of the HPCC simulator", cobra.MaximumNArgs(1),
-		func(c *cobra.Command, api rackfabv1.CollectorServiceClient, args []string) error {
-			if err := f.check(); err != nil {
-				return err
-			}
-			return exportTold(c, api, strings.Join(args, ""), f)
-		})
-	c.Long = "Write tables of the run in DIR, the folder that `rackfab run` has left: series, completion times, PFC frames;\n" +
-		"with units in the names of columns, and as fct.txt, pfc.txt and qlen.txt of the HPCC simulator.\n" +
-		"What the folder does not hold comes from the same run once more, in memory.\n" +
-		"RUN is a run that a collector holds, the latest if none is named: its series as CSV and Parquet."
-	told := c.RunE
+	c := client.CollectorCommand(&cobra.Command{
+		Use: "export [DIR|RUN]", Short: "Export a run as CSV, Parquet and the files of the HPCC simulator", Args: cobra.MaximumNArgs(1),
+		Long: "Export the run in DIR, a folder written by `rackfab run`: series, completion times, PFC frames and counters, as tables\n" +
+			"with units in their column names, and as fct.txt, pfc.txt and qlen.txt of the HPCC simulator.\n" +
+			"The run is repeated in memory for what the folder does not contain.\n" +
+			"RUN is the ID of a run stored by a collector (default: the latest). Its series are exported as CSV and Parquet.",
+		Example: "rackfab export runs/a --format parquet",
+	}, func(c *cobra.Command, api rackfabv1.CollectorServiceClient, args []string) error {
+		return exportStored(c, api, strings.Join(args, ""), f)
+	})
+	stored := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := cli.WantFolder("--output", f.out); err != nil {
+			return err
+		}
 		if len(args) == 1 && isFolder(args[0]) {
 			return exportFolder(c, args[0], f)
 		}
-		return told(c, args)
+		return stored(c, args)
 	}
+	f.formats = ExportFormats
+	var given []string
+	cli.Var(c, "format", "formats", "", "formats to write, separated by commas (default: csv,parquet,hpcc; csv,parquet for a stored run)", func(text string) error {
+		given = append(given, strings.Split(text, ",")...)
+		f.formats = given
+		for _, format := range f.formats {
+			if !slices.Contains(ExportFormats, format) {
+				return fmt.Errorf("invalid format %q: must be among %s", format, strings.Join(ExportFormats, ", "))
+			}
+		}
+		return nil
+	})
 	flags := c.Flags()
-	flags.StringSliceVar(&f.formats, "format", ExportFormats, "formats to write; of a collector's run csv and parquet")
-	flags.StringSliceVar(&f.schemes, "scheme", nil, "runs of a folder to write, by scheme (default: all)")
-	flags.StringVarP(&f.out, "output", "o", "", "folder to write to (default: DIR/export, or runs/RUN-export); a run of a folder has one below it")
+	flags.StringSliceVar(&f.schemes, "scheme", nil, "runs of a folder to export, by scheme (default: all)")
+	flags.StringVarP(&f.out, "output", "o", "", "folder to write to (default: DIR/export, or runs/RUN-export); a run of a folder has its own subfolder")
 	return c
 }
 
@@ -64,25 +77,14 @@ func isFolder(name string) bool {
 	return err == nil && info.IsDir() || strings.ContainsRune(name, filepath.Separator)
 }
 
-// check rejects unknown formats and standard output as the folder.
-func (f *exportFlags) check() error {
-	var faults []error
-	for _, format := range f.formats {
-		if !slices.Contains(ExportFormats, format) {
-			faults = append(faults, fmt.Errorf("--format %q: want some of %s", format, strings.Join(ExportFormats, ", ")))
-		}
-	}
-	return errors.Join(append(faults, cli.WantFolder("--output", f.out))...)
-}
-
+// exportFolder exports the runs in a folder.
 func exportFolder(c *cobra.Command, dir string, f exportFlags) error {
 	folder, err := report.Read(dir)
 	if err != nil {
-		return errors.Join(f.check(), err)
+		return err
 	}
-	faults := []error{f.check()}
 	runs, err := ofSchemes(folder, f.schemes)
-	if err := errors.Join(append(faults, err)...); err != nil {
+	if err != nil {
 		return err
 	}
 	if f.out == "" {

@@ -21,14 +21,14 @@ import (
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/query"
 )
 
-// exportTold writes the time series of a run from a collector, one table per metric.
-func exportTold(c *cobra.Command, api rackfabv1.CollectorServiceClient, run string, f exportFlags) error {
+// exportStored writes the time series of a run from a collector, one table per metric.
+func exportStored(c *cobra.Command, api rackfabv1.CollectorServiceClient, run string, f exportFlags) error {
 	formats := f.formats
 	if !c.Flags().Changed("format") {
 		formats = []string{"csv", "parquet"}
 	}
 	if slices.Contains(formats, "hpcc") || len(f.schemes) > 0 {
-		return errors.New("--format hpcc and --scheme are for the folder of a run, which can be run once more: a collector holds series alone")
+		return errors.New("--format hpcc and --scheme require the folder of a run: a collector stores series only")
 	}
 	list, err := api.ListSeries(c.Context(), &rackfabv1.ListSeriesRequest{Select: &rackfabv1.SeriesSelector{Run: run}})
 	if err != nil {
@@ -43,7 +43,7 @@ func exportTold(c *cobra.Command, api rackfabv1.CollectorServiceClient, run stri
 	}
 	files := 0
 	for _, metric := range query.Metrics(list.GetSeries()) {
-		t, err := toldTable(c, api, list, metric)
+		t, err := storedTable(c, api, list, metric)
 		if err != nil {
 			return err
 		}
@@ -57,15 +57,15 @@ func exportTold(c *cobra.Command, api rackfabv1.CollectorServiceClient, run stri
 	return err
 }
 
-// toldTable fetches all points of a metric, node by node.
-func toldTable(c *cobra.Command, api rackfabv1.CollectorServiceClient, list *rackfabv1.ListSeriesResponse, metric string) (*sweep.Table, error) {
+// storedTable fetches all points of a metric, node by node.
+func storedTable(c *cobra.Command, api rackfabv1.CollectorServiceClient, list *rackfabv1.ListSeriesResponse, metric string) (*sweep.Table, error) {
 	var series []*rackfabv1.Series
-	var asked []string
+	var nodes []string
 	for _, s := range list.GetSeries() {
-		if s.GetMetric() != metric || slices.Contains(asked, s.GetNode()) {
+		if s.GetMetric() != metric || slices.Contains(nodes, s.GetNode()) {
 			continue
 		}
-		asked = append(asked, s.GetNode())
+		nodes = append(nodes, s.GetNode())
 		out, err := api.QuerySeries(c.Context(), &rackfabv1.QuerySeriesRequest{
 			Select: &rackfabv1.SeriesSelector{Run: list.GetRun(), Metric: metric, Node: s.GetNode()}, Limit: collector.MaxPoints,
 		})
@@ -73,7 +73,7 @@ func toldTable(c *cobra.Command, api rackfabv1.CollectorServiceClient, list *rac
 			return nil, err
 		}
 		if out.GetTruncated() {
-			return nil, fmt.Errorf("%s of node %s has more than %d points: `rackfab query` gives a range of them", metric, s.GetNode(), collector.MaxPoints)
+			return nil, fmt.Errorf("%s of node %s has more than %d points: export ranges with `rackfab query`", metric, s.GetNode(), collector.MaxPoints)
 		}
 		series = append(series, out.GetSeries()...)
 	}

@@ -30,9 +30,10 @@ type schemeInfo struct {
 func schemesCommand() *cobra.Command {
 	asJSON := false
 	c := &cobra.Command{
-		Use:   "schemes [SCHEME...]",
-		Short: "List the schemes, their parameters, and where each default comes from",
-		Args:  cobra.ArbitraryArgs,
+		Use:     "schemes [SCHEME...]",
+		Short:   "Print the schemes and their parameters, with the source of each default",
+		Example: "rackfab schemes pcn dcqcn",
+		Args:    cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			schemes, err := schemeInfos(args)
 			if err != nil {
@@ -70,7 +71,7 @@ func schemeInfos(names []string) (schemes []schemeInfo, err error) {
 }
 
 func printSchemes(w io.Writer, schemes []schemeInfo) error {
-	t := table.New(1, "scheme", "what it is", "marking", "notification")
+	t := table.New(1, "scheme", "description", "marking", "notification")
 	for _, s := range schemes {
 		t.Row(s.Name, s.Title, s.Marking, s.Notification)
 	}
@@ -90,14 +91,14 @@ func defaults(p topology.Param) string {
 // paramTable returns an empty table of parameters.
 func paramTable(parameter, source string) *table.Table {
 	const widest = 44 // width of a column of prose
-	t := table.New(1, parameter, "default", "unit", "allowed", "what it is", source)
+	t := table.New(1, parameter, "default", "unit", "allowed", "description", source)
 	t.Columns[4].Max, t.Columns[5].Max = widest, widest
 	return t
 }
 
 // printChoices writes one row per choice of the model.
 func printChoices(w io.Writer, choices []topology.Param) error {
-	t := paramTable("model choice", "who does what")
+	t := paramTable("model choice", "implementations")
 	for _, p := range choices {
 		t.Row(p.Key, p.Default, p.Unit, p.Range, p.Doc, p.Source)
 	}
@@ -107,7 +108,7 @@ func printChoices(w io.Writer, choices []topology.Param) error {
 
 // printParams writes one row per parameter, named as `rackfab sweep --set` names it.
 func printParams(w io.Writer, schemes []schemeInfo) error {
-	t := paramTable("parameter", "where the default comes from")
+	t := paramTable("parameter", "source of the default")
 	for i, s := range schemes {
 		for _, p := range s.Params {
 			t.Row(s.Name+"."+p.Key, defaults(p), p.Unit, p.Range, p.Doc, p.Source)

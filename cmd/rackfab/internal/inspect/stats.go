@@ -19,50 +19,43 @@ import (
 	"github.com/rackfab/rackfab/report/table"
 )
 
-// formats maps the output formats of `rackfab stats` to their writers.
-var formats = map[string]func(io.Writer, *rackfabv1.GetStatsResponse) error{
-	"table": statsTable, "csv": statsCSV,
-	"json": func(w io.Writer, s *rackfabv1.GetStatsResponse) error { return cli.PrintJSON(w, s) },
-}
-
 func statsCommand() *cobra.Command {
 	var format string
 	var schemes []string
-	c := client.RackCommand("stats [DIR] [NODES]", "Print the counters of ports, queues, NICs and flows, of the running rack or a finished run", cobra.MaximumNArgs(2),
-		func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {
-			write, ok := formats[format]
-			if !ok {
-				return unknownFormat(format)
-			}
-			out, err := api.GetStats(c.Context(), &rackfabv1.GetStatsRequest{Nodes: strings.Join(args, ",")})
-			if err != nil {
-				return err
-			}
-			return write(c.OutOrStdout(), out)
-		})
-	c.Long = "Print the counters of ports, queues, NICs and flows of the running rack, or those at the end of the run in DIR, the folder that `rackfab run`\n" +
-		"has left. NODES are names and ranges: s0..s1."
-	c.Example = "  rackfab stats s0..s1\n  rackfab stats runs/a s1 --scheme dcqcn"
+	c := client.RackCommand(&cobra.Command{
+		Use: "stats [DIR] [NODES]", Short: "Print the counters of ports, queues, NICs and flows", Args: cobra.MaximumNArgs(2),
+		Long: "Print the counters of ports, queues, NICs and flows of the running rack, or those at the end of the run in DIR,\n" +
+			"a folder written by `rackfab run`. NODES are names and ranges: s0..s1.",
+		Example: "rackfab stats s0..s1\nrackfab stats runs/a s1 --scheme dcqcn",
+	}, func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {
+		out, err := api.GetStats(c.Context(), &rackfabv1.GetStatsRequest{Nodes: strings.Join(args, ",")})
+		if err != nil {
+			return err
+		}
+		switch format {
+		case "csv":
+			return statsCSV(c.OutOrStdout(), out)
+		case "json":
+			return cli.PrintJSON(c.OutOrStdout(), out)
+		}
+		return statsTable(c.OutOrStdout(), out)
+	})
 	live := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) > 0 && isFolder(args[0]) {
-			return statsOfFolder(c, args, schemes, format)
+			return folderStats(c, args, schemes, format)
 		}
 		if len(args) > 1 {
 			return fmt.Errorf("%s: no such folder", args[0])
 		}
 		if len(schemes) > 0 {
-			return errors.New("--scheme is for a finished run: name its folder, or leave it out for the running rack")
+			return errors.New("--scheme requires the folder of a finished run")
 		}
 		return live(c, args)
 	}
-	c.Flags().StringVar(&format, "format", "table", "table, json or csv")
+	cli.FormatFlag(c, &format, "table", "csv", "json")
 	c.Flags().StringSliceVar(&schemes, "scheme", nil, "runs of a folder to print, by scheme (default: all)")
 	return c
-}
-
-func unknownFormat(format string) error {
-	return fmt.Errorf("--format %q: want table, json or csv", format)
 }
 
 // portColumns are the columns of a port, in the order of its cells.
@@ -87,15 +80,13 @@ func portCells(n *rackfabv1.NodeStats, p *rackfabv1.PortStats) []string {
 }
 
 func statsCSV(w io.Writer, s *rackfabv1.GetStatsResponse) error {
-	out := csv.NewWriter(w)
-	_ = out.Write(append([]string{"at_ps"}, portColumns...)) // Flush reports the error
+	rows := [][]string{append([]string{"at_ps"}, portColumns...)}
 	for _, n := range s.GetNodes() {
 		for _, p := range n.GetPorts() {
-			_ = out.Write(append([]string{strconv.FormatInt(s.GetAtPs(), 10)}, portCells(n, p)...)) // Flush reports the error
+			rows = append(rows, append([]string{strconv.FormatInt(s.GetAtPs(), 10)}, portCells(n, p)...))
 		}
 	}
-	out.Flush()
-	return out.Error()
+	return csv.NewWriter(w).WriteAll(rows)
 }
 
 func statsTable(w io.Writer, s *rackfabv1.GetStatsResponse) error {
@@ -121,7 +112,7 @@ func statsTable(w io.Writer, s *rackfabv1.GetStatsResponse) error {
 	if err := table.WriteAll(w, ports, counters.queues, counters.nics, flows, commands); err != nil {
 		return err
 	}
-	_, err := fmt.Fprint(w, toldText(s.GetNodes()), BusText(s.GetNodes()))
+	_, err := fmt.Fprint(w, telemetryText(s.GetNodes()), BusText(s.GetNodes()))
 	return err
 }
 
@@ -143,14 +134,14 @@ func BusText(nodes []*rackfabv1.NodeStats) string {
 	if sum.GetResent()+sum.GetMissed()+sum.GetRepeated()+sum.GetEarly()+sum.GetStruckLost()+sum.GetStruckRepeated()+sum.GetStruckDelayed() == 0 {
 		return ""
 	}
-	return fmt.Sprintf("bus: %d envelopes; on purpose %d lost, %d repeated, %d delayed; %d missed, %d resent, %d came twice, %d early\n",
+	return fmt.Sprintf("bus: %d envelopes; impaired: %d lost, %d repeated, %d delayed; %d missed, %d resent, %d duplicate, %d early\n",
 		sum.GetEnvelopes(), sum.GetStruckLost(), sum.GetStruckRepeated(), sum.GetStruckDelayed(),
 		sum.GetMissed(), sum.GetResent(), sum.GetRepeated(), sum.GetEarly())
 }
 
-// toldText returns a table of the telemetry counts of a live run's nodes, or "" if they
+// telemetryText returns a table of the telemetry counts of a live run's nodes, or "" if they
 // have no collector.
-func toldText(nodes []*rackfabv1.NodeStats) string {
+func telemetryText(nodes []*rackfabv1.NodeStats) string {
 	out := table.New(1, "telemetry", "spans", "sent", "dropped", "cut", "points", "sent", "dropped")
 	for _, n := range nodes {
 		c := n.GetTelemetry()

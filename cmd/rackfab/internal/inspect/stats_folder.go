@@ -20,25 +20,14 @@ import (
 	"github.com/rackfab/rackfab/report/table"
 )
 
-// folderFormats maps the output formats of `rackfab stats DIR` to their writers.
-var folderFormats = map[string]func(io.Writer, []*measure.Run) error{
-	"table": folderTables,
-	"csv":   func(w io.Writer, runs []*measure.Run) error { return sweep.WriteCSV(w, export.Counters(runs...)) },
-	"json":  folderJSON,
-}
-
-// statsOfFolder prints the counters of the runs in a folder, restricted to schemes and
-// to the nodes in args; empty means all.
-func statsOfFolder(c *cobra.Command, args, schemes []string, format string) error {
+// folderStats prints the counters of the runs in a folder, restricted to schemes and to
+// the nodes in args; empty means all.
+func folderStats(c *cobra.Command, args, schemes []string, format string) error {
 	folder, err := report.Read(args[0])
 	if err != nil {
 		return err
 	}
-	write, ok := folderFormats[format]
 	var faults []error
-	if !ok {
-		faults = append(faults, unknownFormat(format))
-	}
 	var names []string
 	if len(args) > 1 {
 		names, err = topology.Names(args[1])
@@ -56,7 +45,13 @@ func statsOfFolder(c *cobra.Command, args, schemes []string, format string) erro
 	for _, run := range runs {
 		run.Nodes = slices.DeleteFunc(run.Nodes, func(n measure.Node) bool { return len(names) > 0 && !slices.Contains(names, n.Name) })
 	}
-	return write(c.OutOrStdout(), runs)
+	switch format {
+	case "csv":
+		return sweep.WriteCSV(c.OutOrStdout(), export.Counters(runs...))
+	case "json":
+		return folderJSON(c.OutOrStdout(), runs)
+	}
+	return folderTables(c.OutOrStdout(), runs)
 }
 
 // ofSchemes returns the runs of the schemes, or all runs if schemes is empty.
@@ -64,7 +59,7 @@ func ofSchemes(f *report.Folder, schemes []string) (runs []*measure.Run, err err
 	var faults []error
 	for _, scheme := range schemes {
 		if !slices.Contains(f.Manifest.Schemes, scheme) {
-			faults = append(faults, fmt.Errorf("--scheme %q: %s has %s", scheme, f.Dir, strings.Join(f.Manifest.Schemes, ", ")))
+			faults = append(faults, fmt.Errorf("--scheme %q: runs of %s: %s", scheme, f.Dir, strings.Join(f.Manifest.Schemes, ", ")))
 		}
 	}
 	for _, run := range f.Results.Runs {

@@ -16,12 +16,13 @@ import (
 )
 
 func topologyCommand() *cobra.Command {
-	c := &cobra.Command{Use: "topology", Short: "Check or show a scenario's rack"}
+	c := &cobra.Command{Use: "topology", Short: "Check or show the rack of a scenario", Example: "rackfab topology show pcn-16to2"}
 	c.AddCommand(
 		&cobra.Command{
-			Use:   "check FILE",
-			Short: "Report every fault of a scenario file, and warn of settings that are likely mistakes",
-			Args:  cobra.ExactArgs(1),
+			Use:     "check FILE",
+			Short:   "Report all errors of a scenario file, and warn of likely mistakes",
+			Example: "rackfab topology check rack.yaml",
+			Args:    cobra.ExactArgs(1),
 			RunE: func(c *cobra.Command, args []string) error {
 				s, err := load.Scenario(args[0])
 				if err != nil {
@@ -35,9 +36,10 @@ func topologyCommand() *cobra.Command {
 			},
 		},
 		&cobra.Command{
-			Use:   "show FILE",
-			Short: "List nodes, links, traffic classes and routes",
-			Args:  cobra.ExactArgs(1),
+			Use:     "show FILE",
+			Short:   "List nodes, links, traffic classes and routes",
+			Example: "rackfab topology show pcn-16to2",
+			Args:    cobra.ExactArgs(1),
 			RunE: func(c *cobra.Command, args []string) error {
 				s, err := load.Scenario(args[0])
 				if err != nil {

@@ -1,157 +1,150 @@
 package live
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
+	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
-
-	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
 )
 
-// Commands returns the commands of the package.
-func Commands() []*cobra.Command {
-	link := &cobra.Command{Use: "link", Short: "Cut a link of the running rack, or make it whole"}
+// changeCommands returns the commands that change a running rack.
+func changeCommands() []*cobra.Command {
+	link := &cobra.Command{Use: "link", Short: "Take a link of the running rack down, or bring it up", Example: "rackfab link down s0--s1"}
 	link.AddCommand(
-		change("down A--B", "Cut a link: what is on it is lost, routes lead round it", cobra.ExactArgs(1), func(args []string) (*rackfabv1.Change, error) {
-			return &rackfabv1.Change{Verb: &rackfabv1.Change_LinkDown{LinkDown: args[0]}}, nil
+		nameCommand("down A--B", "Take a link down: frames on it are lost, and routes avoid it", "rackfab link down s0--s1 --at 400ms", func(name string) *rackfabv1.Change {
+			return &rackfabv1.Change{Verb: &rackfabv1.Change_LinkDown{LinkDown: name}}
 		}),
-		change("up A--B", "Make a link whole again", cobra.ExactArgs(1), func(args []string) (*rackfabv1.Change, error) {
-			return &rackfabv1.Change{Verb: &rackfabv1.Change_LinkUp{LinkUp: args[0]}}, nil
+		nameCommand("up A--B", "Bring a link up again", "rackfab link up s0--s1 --at 401ms", func(name string) *rackfabv1.Change {
+			return &rackfabv1.Change{Verb: &rackfabv1.Change_LinkUp{LinkUp: name}}
 		}))
 	return []*cobra.Command{
-		upCommand(), downCommand(), statusCommand(), watchCommand(), journalCommand(), burstCommand(), link, impairCommand(),
-		schemeCommand(), settingsCommand(),
-		postCommand("put", "Have hosts write to others: RDMA WRITE", rackfabv1.PostVerb_POST_VERB_WRITE),
-		postCommand("get", "Have hosts read from others: RDMA READ", rackfabv1.PostVerb_POST_VERB_READ),
-		postCommand("send", "Have hosts send messages to others", rackfabv1.PostVerb_POST_VERB_SEND),
-		change("stop-flow NAME", "End a flow, or all flows of a burst", cobra.ExactArgs(1), func(args []string) (*rackfabv1.Change, error) {
-			return &rackfabv1.Change{Verb: &rackfabv1.Change_StopFlow{StopFlow: args[0]}}, nil
+		link, burstCommand(),
+		nameCommand("stop-flow NAME", "Stop a flow, or all flows of a burst", "rackfab stop-flow incast", func(name string) *rackfabv1.Change {
+			return &rackfabv1.Change{Verb: &rackfabv1.Change_StopFlow{StopFlow: name}}
 		}),
-		change("set NODE.KEY|LINK.KEY VALUE", "Change a setting: set s1.pfc.xoff 96KB, set s0--s1.loss 1e-5", cobra.ExactArgs(2), func(args []string) (*rackfabv1.Change, error) {
+		postCommand("put", "Post RDMA WRITE requests at hosts", rackfabv1.PostVerb_POST_VERB_WRITE),
+		postCommand("get", "Post RDMA READ requests at hosts", rackfabv1.PostVerb_POST_VERB_READ),
+		postCommand("send", "Post SEND requests at hosts", rackfabv1.PostVerb_POST_VERB_SEND),
+		changeCommand(&cobra.Command{
+			Use: "set NODE.KEY|LINK.KEY VALUE", Short: "Change a setting of nodes or links", Args: cobra.ExactArgs(2),
+			Example: "rackfab set s1.pfc.xoff 96KB\nrackfab set s0--s1.loss 1e-5",
+		}, func(args []string) (*rackfabv1.Change, error) {
 			return &rackfabv1.Change{Verb: &rackfabv1.Change_Set{Set: &rackfabv1.Setting{Key: args[0], Value: args[1]}}}, nil
 		}),
-		change("freeze NICS", "Stop NICs: they neither send nor take anything in", cobra.ExactArgs(1), func(args []string) (*rackfabv1.Change, error) {
-			return &rackfabv1.Change{Verb: &rackfabv1.Change_Freeze{Freeze: args[0]}}, nil
+		schemeCommand(),
+		nameCommand("freeze NICS", "Freeze NICs: they send nothing and drop what arrives", "rackfab freeze h3", func(name string) *rackfabv1.Change {
+			return &rackfabv1.Change{Verb: &rackfabv1.Change_Freeze{Freeze: name}}
 		}),
-		change("thaw NICS", "Let NICs go on", cobra.ExactArgs(1), func(args []string) (*rackfabv1.Change, error) {
-			return &rackfabv1.Change{Verb: &rackfabv1.Change_Thaw{Thaw: args[0]}}, nil
+		nameCommand("thaw NICS", "Resume frozen NICs", "rackfab thaw h3", func(name string) *rackfabv1.Change {
+			return &rackfabv1.Change{Verb: &rackfabv1.Change_Thaw{Thaw: name}}
 		}),
-		client.RackCommand("pause", "Stop the clock", cobra.NoArgs, func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
-			out, err := api.Pause(c.Context(), &rackfabv1.PauseRequest{})
-			return showStatus(c, out.GetStatus(), err)
-		}),
-		client.RackCommand("resume", "Let the clock run", cobra.NoArgs, func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
-			out, err := api.Resume(c.Context(), &rackfabv1.ResumeRequest{})
-			return showStatus(c, out.GetStatus(), err)
-		}),
-		client.RackCommand("step SPAN", "Let a paused clock run for a span of fabric time: step 100us", cobra.ExactArgs(1), step),
-		client.RackCommand("pace SPAN/s|free", "Set how fast the clock runs: pace 1ms/s", cobra.ExactArgs(1), pace),
 	}
 }
 
-func step(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {
-	span, err := unit.ParseTime(args[0])
-	if err != nil {
-		return err
-	}
-	out, err := api.Step(c.Context(), &rackfabv1.StepRequest{SpanPs: int64(span)})
-	return showStatus(c, out.GetStatus(), err)
+// nameCommand returns a command for a change that consists of one name.
+func nameCommand(use, short, example string, of func(name string) *rackfabv1.Change) *cobra.Command {
+	return changeCommand(&cobra.Command{Use: use, Short: short, Example: example, Args: cobra.ExactArgs(1)},
+		func(args []string) (*rackfabv1.Change, error) { return of(args[0]), nil })
 }
 
-func pace(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {
-	pace, err := parsePace(args[0])
-	if err != nil {
-		return err
-	}
-	out, err := api.SetPace(c.Context(), &rackfabv1.SetPaceRequest{PsPerSecond: int64(pace)})
-	return showStatus(c, out.GetStatus(), err)
-}
-
-// free is the pace of a clock that runs as fast as possible.
-const free = "free"
-
-// parsePace parses a pace such as "1ms/s". It returns 0 for "free".
-func parsePace(text string) (unit.Time, error) {
-	if text == free {
-		return 0, nil
-	}
-	span, ok := strings.CutSuffix(text, "/s")
-	if t, err := unit.ParseTime(span); ok && err == nil && t > 0 {
-		return t, nil
-	}
-	return 0, fmt.Errorf("pace %q: want fabric time per second of wall time, such as 1ms/s, or %s", text, free)
-}
-
-// change returns a command that applies a change and prints its instant.
-func change(use, short string, args cobra.PositionalArgs, read func([]string) (*rackfabv1.Change, error)) *cobra.Command {
-	var at string
-	c := client.RackCommand(use, short, args, func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {
-		what, err := read(args)
+// changeCommand makes c apply a change and print its instant.
+func changeCommand(c *cobra.Command, read func(args []string) (*rackfabv1.Change, error)) *cobra.Command {
+	var at int64
+	c = client.RackCommand(c, func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) (err error) {
+		q := &rackfabv1.ApplyRequest{}
+		if q.Change, err = read(args); err != nil {
+			return err
+		}
+		if c.Flags().Changed("at") {
+			q.AtPs = &at
+		}
+		out, err := api.Apply(c.Context(), q)
 		if err != nil {
 			return err
 		}
-		return apply(c.Context(), c, api, what, at)
+		name := ""
+		switch made := out.GetChange().GetChange(); {
+		case made.GetBurst() != nil:
+			name = made.GetBurst().GetName() + " "
+		case made.GetPost() != nil:
+			name = made.GetPost().GetName() + " "
+		}
+		_, err = fmt.Fprintf(c.OutOrStdout(), "%sat %s\n", name, unit.Time(out.GetChange().GetAtPs()))
+		return err
 	})
-	c.Flags().StringVar(&at, "at", "", "instant of fabric time, such as 12.5ms (default: as early as possible)")
+	cli.TimeFlag(c, &at, "at", "", "instant of fabric time, such as 12.5ms (default: as early as possible)")
 	return c
 }
 
-func apply(ctx context.Context, c *cobra.Command, api rackfabv1.FabricServiceClient, what *rackfabv1.Change, at string) error {
-	q := &rackfabv1.ApplyRequest{Change: what}
-	if at != "" {
-		t, err := unit.ParseTime(at)
-		if err != nil {
-			return fmt.Errorf("--at: %w", err)
-		}
-		ps := int64(t)
-		q.AtPs = &ps
-	}
-	out, err := api.Apply(ctx, q)
-	if err != nil {
-		return err
-	}
-	name := ""
-	switch made := out.GetChange().GetChange(); {
-	case made.GetBurst() != nil:
-		name = made.GetBurst().GetName() + " "
-	case made.GetPost() != nil:
-		name = made.GetPost().GetName() + " "
-	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "%sat %s\n", name, unit.Time(out.GetChange().GetAtPs()))
-	return err
+// fromAndTo adds the required flags of a change between NICs.
+func fromAndTo(c *cobra.Command, from, to *string, fromUsage, toUsage string) {
+	c.Flags().StringVar(from, "from", "", fromUsage)
+	c.Flags().StringVar(to, "to", "", toUsage)
+	_ = c.MarkFlagRequired("from") // it exists
+	_ = c.MarkFlagRequired("to")   // it exists
 }
 
 func burstCommand() *cobra.Command {
 	var b rackfabv1.Burst
-	var size string
 	var class uint32
-	c := change("burst --from NICS --to NIC", "Start flows together: an incast", cobra.NoArgs, func([]string) (*rackfabv1.Change, error) {
-		if size == "endless" {
-			b.Volume = &rackfabv1.Burst_Endless{Endless: true}
-		} else {
-			n, err := unit.ParseBytes(size)
-			if err != nil {
-				return nil, fmt.Errorf("--size: %w", err)
-			}
-			b.Volume = &rackfabv1.Burst_SizeBytes{SizeBytes: int64(n)}
-		}
+	c := changeCommand(&cobra.Command{
+		Use: "burst --from NICS --to NIC", Short: "Start flows at the same instant: an incast", Args: cobra.NoArgs,
+		Example: "rackfab burst --name incast --from h2..h15 --to r1 --flows 16 --size 64KB",
+	}, func([]string) (*rackfabv1.Change, error) {
 		b.TrafficClass = &class
 		return &rackfabv1.Change{Verb: &rackfabv1.Change_Burst{Burst: &b}}, nil
 	})
 	flags := c.Flags()
 	flags.StringVar(&b.Name, "name", "", "name of the burst (default: burst and a number)")
-	flags.StringVar(&b.From, "from", "", "NICs that send: h2..h15")
-	flags.StringVar(&b.To, "to", "", "NIC that receives")
-	flags.Int32Var(&b.FlowsPerSender, "flows", 1, "flows of each sender")
-	flags.StringVar(&size, "size", "64KB", "size of each flow, or endless")
+	fromAndTo(c, &b.From, &b.To, "sending NICs: h2..h15", "receiving NIC")
+	flags.Int32Var(&b.FlowsPerSender, "flows", 1, "flows per sender")
+	cli.Var(c, "size", "size", "64KB", "size of each flow, or endless", func(text string) error {
+		if text == "endless" {
+			b.Volume = &rackfabv1.Burst_Endless{Endless: true}
+			return nil
+		}
+		n, err := unit.ParseBytes(text)
+		b.Volume = &rackfabv1.Burst_SizeBytes{SizeBytes: int64(n)}
+		return err
+	})
 	flags.Uint32Var(&class, "class", uint32(topology.DataClass), "traffic class of the flows, 0 to 7")
-	_ = c.MarkFlagRequired("from") // it exists
-	_ = c.MarkFlagRequired("to")   // it exists
+	return c
+}
+
+// postCommand returns the command that posts work requests of a verb at hosts.
+func postCommand(name, short string, verb rackfabv1.PostVerb) *cobra.Command {
+	p := rackfabv1.Post{Verb: verb}
+	c := changeCommand(&cobra.Command{
+		Use: name + " --from NICS --to NICS", Short: short, Args: cobra.NoArgs,
+		Example: "rackfab " + name + " --from r1 --to h2..h5 --size 1MB --count 4",
+	}, func([]string) (*rackfabv1.Change, error) {
+		return &rackfabv1.Change{Verb: &rackfabv1.Change_Post{Post: &p}}, nil
+	})
+	flags := c.Flags()
+	flags.StringVar(&p.Name, "name", "", "name of the requests (default: "+name+" and a number)")
+	fromAndTo(c, &p.From, &p.To, "NICs whose hosts post: h2..h15", "NICs of the targets")
+	cli.BytesFlag(c, &p.SizeBytes, "size", "64KB", "size of each request")
+	flags.Int32Var(&p.Count, "count", 1, "requests from each NIC to each target")
+	cli.TimeFlag(c, &p.EveryPs, "every", "0", "interval between two requests")
+	return c
+}
+
+// schemeCommand returns the command that changes the congestion control of flows.
+func schemeCommand() *cobra.Command {
+	var flows string
+	c := changeCommand(&cobra.Command{
+		Use: "scheme NAME", Short: "Switch flows to another congestion control: " + strings.Join(cc.Choices(), ", "), Args: cobra.ExactArgs(1),
+		Example: "rackfab scheme pfc --flows 'h2*->r1'",
+	}, func(args []string) (*rackfabv1.Change, error) {
+		return &rackfabv1.Change{Verb: &rackfabv1.Change_Scheme{Scheme: &rackfabv1.SchemeChoice{Name: args[0], Flows: flows}}}, nil
+	})
+	c.Flags().StringVar(&flows, "flows", "*->*", "present and future flows: FROM->TO with names, ranges and *, such as 'h*->r1'")
 	return c
 }

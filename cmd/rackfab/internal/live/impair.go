@@ -1,56 +1,49 @@
 package live
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
-
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
 // impairCommand returns the command that impairs the bus, with a subcommand that ends
 // the impairment.
 func impairCommand() *cobra.Command {
-	var lose, repeat, delay, nodes string
-	what := &rackfabv1.BusImpairment{}
-	c := client.RackCommand("impair", "Make the bus lose, repeat or delay envelopes; no digest changes: impair --lose 5%", cobra.NoArgs,
-		func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
-			for _, share := range []struct {
-				flag, text string
-				to         *float64
-			}{{"lose", lose, &what.Lose}, {"repeat", repeat, &what.Repeat}, {"delay", delay, &what.Delay}} {
-				var err error
-				if *share.to, err = cli.ParseShare(share.text); err != nil {
-					return fmt.Errorf("--%s: %w", share.flag, err)
-				}
-			}
-			if what.GetLose()+what.GetRepeat()+what.GetDelay() == 0 {
-				return fmt.Errorf("nothing to do: want --lose, --repeat or --delay, or `rackfab impair off`")
-			}
-			return impair(c, api, nodes, what)
-		})
-	flags := c.Flags()
-	flags.StringVar(&lose, "lose", "0%", "share of the envelopes that is lost")
-	flags.StringVar(&repeat, "repeat", "0%", "share that is sent twice")
-	flags.StringVar(&delay, "delay", "0%", "share that is overtaken by up to 16 later ones")
-	flags.StringVar(&nodes, "nodes", "", "nodes whose envelopes are struck: h0..h3, s0 (default: all)")
-	flags.Uint64Var(&what.Seed, "seed", 1, "seed of the draws")
-
-	var mended string
-	off := client.RackCommand("off", "Mend the bus", cobra.NoArgs, func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
-		return impair(c, api, mended, &rackfabv1.BusImpairment{})
+	q := &rackfabv1.ImpairBusRequest{Impairment: &rackfabv1.BusImpairment{}}
+	i := q.GetImpairment()
+	c := client.RackCommand(&cobra.Command{
+		Use: "impair", Short: "Make the bus lose, repeat or delay envelopes, which changes no digest", Args: cobra.NoArgs,
+		Example: "rackfab impair --lose 5% --delay 10% --nodes h0..h3",
+	}, func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
+		if i.GetLose()+i.GetRepeat()+i.GetDelay() == 0 {
+			return errors.New("--lose, --repeat or --delay is required; `rackfab impair off` ends the impairment")
+		}
+		return impair(c, api, q)
 	})
-	off.Flags().StringVar(&mended, "nodes", "", "nodes whose envelopes are left alone from now on (default: all)")
+	cli.ShareFlag(c, &i.Lose, "lose", "0%", "share of envelopes to lose")
+	cli.ShareFlag(c, &i.Repeat, "repeat", "0%", "share of envelopes to send twice")
+	cli.ShareFlag(c, &i.Delay, "delay", "0%", "share of envelopes that up to 16 later ones overtake")
+	c.Flags().StringVar(&q.Nodes, "nodes", "", "nodes whose envelopes are impaired: h0..h3, s0 (default: all)")
+	c.Flags().Uint64Var(&i.Seed, "seed", 1, "seed of the random choice of envelopes")
+
+	end := &rackfabv1.ImpairBusRequest{Impairment: &rackfabv1.BusImpairment{}}
+	off := client.RackCommand(&cobra.Command{Use: "off", Short: "End the impairment of the bus", Example: "rackfab impair off", Args: cobra.NoArgs},
+		func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
+			return impair(c, api, end)
+		})
+	off.Flags().StringVar(&end.Nodes, "nodes", "", "nodes whose impairment ends (default: all)")
 	c.AddCommand(off)
 	return c
 }
 
-func impair(c *cobra.Command, api rackfabv1.FabricServiceClient, nodes string, what *rackfabv1.BusImpairment) error {
-	out, err := api.ImpairBus(c.Context(), &rackfabv1.ImpairBusRequest{Nodes: nodes, Impairment: what})
+func impair(c *cobra.Command, api rackfabv1.FabricServiceClient, q *rackfabv1.ImpairBusRequest) error {
+	out, err := api.ImpairBus(c.Context(), q)
 	if err != nil {
 		return err
 	}
@@ -60,7 +53,7 @@ func impair(c *cobra.Command, api rackfabv1.FabricServiceClient, nodes string, w
 
 func impairedText(nodes []string) string {
 	if len(nodes) == 0 {
-		return "the bus is left alone"
+		return "the bus is not impaired"
 	}
-	return fmt.Sprintf("the bus is bad on purpose for %d nodes: %s", len(nodes), strings.Join(nodes, ", "))
+	return fmt.Sprintf("the bus is impaired for %d nodes: %s", len(nodes), strings.Join(nodes, ", "))
 }

@@ -16,25 +16,27 @@ import (
 )
 
 func journalCommand() *cobra.Command {
-	c := &cobra.Command{Use: "journal", Short: "What replays the running rack"}
-	c.AddCommand(client.RackCommand("save FILE", "Write the journal up to the present instant; FILE - is standard output", cobra.ExactArgs(1),
-		func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {
-			out, err := api.GetJournal(c.Context(), &rackfabv1.GetJournalRequest{})
-			if err != nil {
-				return err
-			}
-			j := out.GetJournal()
-			if err := saveJournal(c, args[0], j); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(cli.Messages(c, args[0]), "%s: until %s, digest %016x\n", args[0], unit.Time(j.GetAtPs()), j.GetDigest())
+	c := &cobra.Command{Use: "journal", Short: "Save the journal of the running rack", Example: "rackfab journal save -"}
+	c.AddCommand(client.RackCommand(&cobra.Command{
+		Use: "save FILE", Short: "Write the journal up to the present instant; FILE - is standard output", Args: cobra.ExactArgs(1),
+		Example: "rackfab journal save journal.yaml",
+	}, func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {
+		out, err := api.GetJournal(c.Context(), &rackfabv1.GetJournalRequest{})
+		if err != nil {
 			return err
-		}))
+		}
+		j := out.GetJournal()
+		if err := saveJournal(c, args[0], j); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(cli.Messages(c, args[0]), "%s: until %s, digest %016x\n", args[0], unit.Time(j.GetAtPs()), j.GetDigest())
+		return err
+	}))
 	return c
 }
 
-// saveJournal writes a journal to a regular file, or to another kind of file, such as a
-// pipe.
+// saveJournal writes a journal. It replaces a regular file atomically, and writes to any
+// other file, such as a pipe, directly.
 func saveJournal(c *cobra.Command, name string, j *rackfabv1.Journal) error {
 	if is, err := os.Stat(name); name != cli.Stdout && (err != nil || is.Mode().IsRegular()) {
 		return controller.WriteJournal(name, j)

@@ -13,20 +13,23 @@ import (
 
 // settingsCommand returns the command that prints the current settings of nodes.
 func settingsCommand() *cobra.Command {
-	return client.RackCommand("settings [NODES]", "Print what is set now at nodes; a star marks what `set` and `scheme` change", cobra.MaximumNArgs(1),
-		func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {
-			out, err := api.GetSettings(c.Context(), &rackfabv1.GetSettingsRequest{Nodes: strings.Join(args, ",")})
-			if err != nil {
-				return err
+	return client.RackCommand(&cobra.Command{
+		Use: "settings [NODES]", Short: "Print the current settings of nodes", Args: cobra.MaximumNArgs(1),
+		Long:    "Print the current settings of nodes. A star marks those that `rackfab set` and `rackfab scheme` can change.",
+		Example: "rackfab settings s0..s1",
+	}, func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {
+		out, err := api.GetSettings(c.Context(), &rackfabv1.GetSettingsRequest{Nodes: strings.Join(args, ",")})
+		if err != nil {
+			return err
+		}
+		t := table.New(2, "node", "key", "value", "live")
+		for _, n := range out.GetNodes() {
+			for _, s := range n.GetSettings() {
+				t.Row(n.GetNode(), s.GetKey(), s.GetValue(), live(s))
 			}
-			t := table.New(2, "node", "key", "value", "live")
-			for _, n := range out.GetNodes() {
-				for _, s := range n.GetSettings() {
-					t.Row(n.GetNode(), s.GetKey(), s.GetValue(), live(s))
-				}
-			}
-			return t.Write(c.OutOrStdout())
-		})
+		}
+		return t.Write(c.OutOrStdout())
+	})
 }
 
 // live returns a star if the setting can change while the rack runs.

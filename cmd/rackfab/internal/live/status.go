@@ -14,7 +14,9 @@ import (
 )
 
 func statusCommand() *cobra.Command {
-	return client.RackCommand("status", "Say how the running rack stands", cobra.NoArgs, func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
+	return client.RackCommand(&cobra.Command{
+		Use: "status", Short: "Print the status of the running rack", Args: cobra.NoArgs, Example: "rackfab status",
+	}, func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
 		out, err := api.GetStatus(c.Context(), &rackfabv1.GetStatusRequest{})
 		if err != nil {
 			return err
@@ -28,15 +30,8 @@ func statusCommand() *cobra.Command {
 	})
 }
 
-// showStatus prints the status of a rack, unless the call failed.
-func showStatus(c *cobra.Command, s *rackfabv1.RackStatus, err error) error {
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(c.OutOrStdout(), statusText(s))
-	return err
-}
-
+// statusText returns one line, and further lines if the bus is impaired or a node has
+// failed.
 func statusText(s *rackfabv1.RackStatus) string {
 	state := strings.ToLower(strings.TrimPrefix(s.GetState().String(), "RACK_STATE_"))
 	pace := free
@@ -49,7 +44,7 @@ func statusText(s *rackfabv1.RackStatus) string {
 		text += "\n" + impairedText(s.GetImpairedNodes())
 	}
 	if s.GetFailedNode() != "" {
-		text += fmt.Sprintf("\nnode %s was lost: %s", s.GetFailedNode(), s.GetFailure())
+		text += fmt.Sprintf("\nnode %s failed: %s", s.GetFailedNode(), s.GetFailure())
 	}
 	return text
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -12,55 +13,57 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/telemetry"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/collector"
 	"github.com/rackfab/rackfab/services/launch"
-
-	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
-	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
-	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
-	"github.com/rackfab/rackfab/cmd/rackfab/internal/telemetry"
 )
 
 // upFlags are the settings of `rackfab up`.
 type upFlags struct {
-	address, controller, natsURL, natsKey, tls, scheme, pace, journal, http string
-
-	seed      uint64
-	paused    bool
-	telemetry telemetry.Flags
+	rack       client.Rack
+	controller string
+	nats       client.NATS
+	overrides  load.Overrides
+	pace       string
+	journal    string
+	http       string
+	paused     bool
+	telemetry  telemetry.Flags
 }
 
 func upCommand() *cobra.Command {
 	var f upFlags
 	c := &cobra.Command{
 		Use:   "up [SCENARIO|FILE]",
-		Short: "Start a rack that runs until Ctrl-C, for other commands to act on",
-		Long: "Start one process per node, a bus and a controller on this machine, and let the clock run.\n" +
-			"What is done to the rack is written to its journal, which `rackfab replay` repeats bit for bit.",
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			return up(c, load.Name(args), f)
-		},
+		Short: "Start a rack that runs until Ctrl-C and that other commands control",
+		Long: "Start one process per node, a bus and a controller on this machine, and start the clock.\n" +
+			"Every change is written to the journal of the rack, which `rackfab replay` repeats bit for bit.",
+		Example: "rackfab up pcn-16to2 --scheme pcn",
+		Args:    cobra.MaximumNArgs(1),
+		RunE:    func(c *cobra.Command, args []string) error { return up(c, load.Name(args), &f) },
 	}
 	flags := c.Flags()
-	client.AddressFlag(c, &f.address)
-	flags.StringVar(&f.controller, "controller", "", "steer the rack that stands behind this controller, HOST:PORT, instead of starting one; rackfab down ends it")
-	client.NATSFlags(c, &f.natsURL, &f.natsKey)
-	client.TLSFlag(c, &f.tls)
-	flags.StringVar(&f.scheme, "scheme", "", "congestion control of every flow (default: the scenario's)")
+	f.rack.AddFlags(c)
+	flags.StringVar(&f.controller, "controller", "", "HOST:PORT of the controller of a rack that is already up, to start the live run there; rackfab down ends it")
+	f.nats.AddFlags(c)
+	f.overrides.AddFlags(c, "")
 	flags.StringVar(&f.pace, "pace", "1ms/s", "fabric time per second of wall time, or free")
-	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: the scenario's)")
 	flags.BoolVar(&f.paused, "paused", false, "do not start the clock")
 	flags.StringVar(&f.journal, "journal", "", "file of the journal (default: runs/live-<time>.yaml)")
 	f.telemetry.AddForLive(c)
-	flags.StringVar(&f.http, "http", "127.0.0.1:8080", "address of the page that an own collector serves, or off")
+	flags.StringVar(&f.http, "http", "127.0.0.1:8080", "address of the web page of the rack's own collector, or off")
 	return c
 }
 
-func up(c *cobra.Command, name string, f upFlags) error {
+// up starts the live run of a scenario, on a rack of its own or on the rack behind
+// --controller.
+func up(c *cobra.Command, name string, f *upFlags) error {
 	if err := f.telemetry.Check(); err != nil {
 		return err
 	}
@@ -68,16 +71,9 @@ func up(c *cobra.Command, name string, f upFlags) error {
 	if err != nil {
 		return err
 	}
-	s, err := load.Scenario(name)
+	s, err := f.overrides.Load(c, name)
 	if err != nil {
 		return err
-	}
-	o := topology.Overrides{Scheme: f.scheme}
-	if c.Flags().Changed("seed") {
-		o.Seed = &f.seed
-	}
-	if s, err = s.Override(o); err != nil {
-		return fmt.Errorf("with the flags given: %w", err)
 	}
 	if err := load.Warn(c.ErrOrStderr(), s); err != nil {
 		return err
@@ -86,122 +82,69 @@ func up(c *cobra.Command, name string, f upFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.controller != "" {
-		return upThere(c, s, text, pace, f)
+	begin := func(api rackfabv1.FabricServiceClient) error {
+		start := &rackfabv1.StartRackRequest{RunId: "live", Scenario: text, Telemetry: f.telemetry.ForRun(s.Name, s.Scheme, "live")}
+		return begin(c.Context(), api, start, pace, f.paused)
 	}
+	if f.controller != "" {
+		return f.upRemote(c, s, begin)
+	}
+	return f.upHere(c, s, begin)
+}
+
+// upHere starts the processes of a rack, begins the live run, and waits for its end.
+func (f *upFlags) upHere(c *cobra.Command, s *topology.Scenario, begin func(rackfabv1.FabricServiceClient) error) (err error) {
 	if f.journal, err = journalPath(f.journal); err != nil {
 		return err
 	}
-	access, err := client.NATSAccess(f.natsURL, f.natsKey)
+	access, err := f.nats.Access()
 	if err != nil {
 		return err
 	}
-	if l, err := net.Listen("tcp", f.address); err != nil {
-		return fmt.Errorf("--address: %w: another rack may be up, `rackfab status` asks it; --address HOST:PORT puts this one elsewhere", err)
+	if l, err := net.Listen("tcp", f.rack.Address); err != nil {
+		return fmt.Errorf("--address: %w: another rack may be up (`rackfab status`); --address HOST:PORT selects another address", err)
 	} else if err := l.Close(); err != nil {
 		return err
 	}
 	f.telemetry.Folder = strings.TrimSuffix(f.journal, filepath.Ext(f.journal)) + ".telemetry"
 	rack, err := launch.Start(c.Context(), launch.Options{
-		Nodes: s.Nodes, Bus: f.natsURL, Access: access, TLS: f.tls, Listen: f.address, Journal: f.journal,
-		Collector: f.at(), Collect: f.collect(), Log: c.ErrOrStderr(),
+		Nodes: s.Nodes, Bus: f.nats.URL, Access: access, TLS: f.rack.TLS, Listen: f.rack.Address, Journal: f.journal,
+		Collector: f.collector(), Collect: f.collect(), Log: c.ErrOrStderr(),
 	})
 	if err != nil {
 		return err
 	}
 	defer rack.Close()
-	if err := begin(c.Context(), rack.Client().API(), f.start(s, text), pace, f.paused); err != nil {
+	if err := begin(rack.Client().API()); err != nil {
 		return client.Reword(err)
 	}
-	if _, err := fmt.Fprintf(c.OutOrStdout(), "%s under %s is up: %d nodes, controller at %s, journal %s\n",
-		s.Name, s.Scheme, len(s.Nodes), rack.Address(), f.journal); err != nil {
+	if err := isUp(c.OutOrStdout(), s, rack.Address(), ", journal "+f.journal); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprint(c.OutOrStdout(), f.tells(rack)); err != nil {
+	if _, err := fmt.Fprint(c.OutOrStdout(), f.collectorText(rack)); err != nil {
 		return err
 	}
-	return attend(c, rack, f.journal)
+	return untilEnd(c, rack, f.journal)
 }
 
-// tells returns a line that names the collector of the rack's nodes, or "" if they have
-// none.
-func (f *upFlags) tells(rack *launch.Rack) string {
-	there := f.telemetry.Receiver()
-	switch {
-	case f.telemetry.Address == telemetry.Own:
-		page := ""
-		if rack.Page() != "" {
-			page = ", page at http://" + rack.Page()
-		}
-		return fmt.Sprintf("collector at %s, data in %s%s\n", rack.Collector(), f.telemetry.Folder, page)
-	case there != "":
-		return "collector at " + there + reached(there) + "\n"
+// upRemote begins the live run on the rack behind --controller.
+func (f *upFlags) upRemote(c *cobra.Command, s *topology.Scenario, begin func(rackfabv1.FabricServiceClient) error) error {
+	if f.journal != "" || f.nats != (client.NATS{}) {
+		return errors.New("--controller excludes --journal, --nats-url and --nats-nkey: the rack is already up")
 	}
-	return ""
-}
-
-// reachedLimit bounds the attempt to connect to a collector.
-const reachedLimit = time.Second
-
-// reached returns the consequence of an unreachable collector, or "" if the collector
-// is reachable.
-func reached(address string) string {
-	l, err := net.DialTimeout("tcp", address, reachedLimit)
-	if err != nil {
-		return ": nobody answers yet; what the nodes tell waits for it, and is dropped where it is too much (rackfab stats)"
-	}
-	_ = l.Close() // the connection carried no data
-	return ""
-}
-
-// upThere starts a live run on a rack that already runs.
-func upThere(c *cobra.Command, s *topology.Scenario, text []byte, pace unit.Time, f upFlags) error {
-	if f.journal != "" || f.natsURL != "" || f.natsKey != "" {
-		return errors.New("--journal, --nats-url and --nats-nkey are for a rack that is started here: leave them out with --controller")
-	}
-	return client.WithRack(f.controller, f.tls, func(api rackfabv1.FabricServiceClient) error {
-		if err := begin(c.Context(), api, f.start(s, text), pace, f.paused); err != nil {
+	rack := client.Rack{Address: f.controller, TLS: f.rack.TLS}
+	return rack.Call(func(api rackfabv1.FabricServiceClient) error {
+		if err := begin(api); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(c.OutOrStdout(), "%s under %s is up: %d nodes, controller at %s\n", s.Name, s.Scheme, len(s.Nodes), f.controller)
-		return err
+		return isUp(c.OutOrStdout(), s, f.controller, "")
 	})
 }
 
-// downCommand returns the command that ends a live run, wherever it was started.
-func downCommand() *cobra.Command {
-	c := client.RackCommand("down", "End the live run where it stands; its processes stay", cobra.NoArgs,
-		func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
-			out, err := api.StopRack(c.Context(), &rackfabv1.StopRackRequest{})
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintln(c.OutOrStdout(), ending(out.GetJournal()))
-			return err
-		})
-	c.Long = "End the live run where it stands. The processes stay: those of `rackfab up` end with Ctrl-C there.\n" +
-		"`rackfab up --controller HOST:PORT` begins the next live run on them."
-	return c
-}
-
-// journalPath returns the absolute path of the journal and creates its folder.
-func journalPath(path string) (string, error) {
-	switch path {
-	case cli.Stdout:
-		return "", errors.New("--journal -: want a file: the journal is written anew with every change; `rackfab journal save -` prints it")
-	case "":
-		path = filepath.Join("runs", "live-"+time.Now().Format("20060102-150405")+".yaml")
-	}
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	return path, os.MkdirAll(filepath.Dir(path), 0o755)
-}
-
-// start returns the request that starts the live run of s.
-func (f *upFlags) start(s *topology.Scenario, text []byte) *rackfabv1.StartRackRequest {
-	return &rackfabv1.StartRackRequest{RunId: "live", Scenario: text, Telemetry: f.telemetry.ForRun(s.Name, s.Scheme, "live")}
+// isUp prints that the live run of s has begun.
+func isUp(w io.Writer, s *topology.Scenario, address, journal string) error {
+	_, err := fmt.Fprintf(w, "%s under %s is up: %d nodes, controller at %s%s\n", s.Name, s.Scheme, len(s.Nodes), address, journal)
+	return err
 }
 
 // begin starts the live run on the nodes, and its clock unless paused.
@@ -219,24 +162,69 @@ func begin(ctx context.Context, api rackfabv1.FabricServiceClient, start *rackfa
 	return err
 }
 
-// collect returns the flags of a collector that is started with a live rack, or nil if
-// none is started.
+// journalPath returns the absolute path of the journal and creates its folder.
+func journalPath(path string) (string, error) {
+	switch path {
+	case cli.Stdout:
+		return "", errors.New("--journal -: must be a file, which every change rewrites; `rackfab journal save -` prints the journal")
+	case "":
+		path = filepath.Join("runs", "live-"+time.Now().Format("20060102-150405")+".yaml")
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	return path, os.MkdirAll(filepath.Dir(path), 0o755)
+}
+
+// collect returns the flags of the rack's own collector, or nil if there is none.
 func (f *upFlags) collect() []string {
 	if f.telemetry.Address != telemetry.Own {
 		return nil
 	}
 	flags := []string{"--data", f.telemetry.Folder, "--http", f.http}
-	if _, port, err := net.SplitHostPort(f.address); err == nil && port != "0" {
-		flags = append(flags, "--controller", f.address)
+	if _, port, err := net.SplitHostPort(f.rack.Address); err == nil && port != "0" {
+		flags = append(flags, "--controller", f.rack.Address)
 	}
 	return flags
 }
 
-// at returns the address of the collector. A collector started with the rack prefers
-// the default port, where commands look for it.
-func (f *upFlags) at() string {
+// collector returns the address of the collector. The rack's own collector prefers the
+// default port, where commands look for it.
+func (f *upFlags) collector() string {
 	if f.telemetry.Address == telemetry.Own {
 		return collector.Listen
 	}
 	return f.telemetry.Receiver()
+}
+
+// collectorText returns a line that names the collector of the rack's nodes, or "" if
+// they have none.
+func (f *upFlags) collectorText(rack *launch.Rack) string {
+	address := f.telemetry.Receiver()
+	switch {
+	case f.telemetry.Address == telemetry.Own:
+		page := ""
+		if rack.Page() != "" {
+			page = ", page at http://" + rack.Page()
+		}
+		return fmt.Sprintf("collector at %s, data in %s%s\n", rack.Collector(), f.telemetry.Folder, page)
+	case address != "":
+		return "collector at " + address + unreachable(address) + "\n"
+	}
+	return ""
+}
+
+// connectLimit bounds the attempt to connect to a collector.
+const connectLimit = time.Second
+
+// unreachable returns the consequence of an unreachable collector, or "" if the
+// collector is reachable.
+func unreachable(address string) string {
+	l, err := net.DialTimeout("tcp", address, connectLimit)
+	if err != nil {
+		return ": not reachable yet; the nodes queue their telemetry and drop what exceeds the queue (rackfab stats)"
+	}
+	_ = l.Close() // the connection carried no data
+	return ""
 }

@@ -39,7 +39,7 @@ func view(was, is *rackfabv1.WatchResponse, rows int) string {
 		flows.Row(f.flow.GetName(), f.node, f.flow.GetScheme(), legible(unit.Rate(f.flow.GetRateBps())), unit.Bytes(f.flow.GetAckedBytes()))
 	}
 	return fmt.Sprintf("%s\n\n%s\n%d flows run, %d have ended\n%s%s\n%s\n%s",
-		statusText(is.GetStatus()), links, running, ended, flows, commandsText(is), noticesText(is), inspect.BusText(is.GetNodes()))
+		statusText(is.GetStatus()), links, running, ended, flows, commandsText(is), eventsText(is), inspect.BusText(is.GetNodes()))
 }
 
 // commandsText returns one line on the commands of all hosts, or "" if there are none.
@@ -116,8 +116,8 @@ func longFirst(is *rackfabv1.WatchResponse) (all []sending) {
 	return all
 }
 
-// noticesText returns the sums of the event counters of all nodes.
-func noticesText(is *rackfabv1.WatchResponse) string {
+// eventsText returns the sums of the event counters of all nodes.
+func eventsText(is *rackfabv1.WatchResponse) string {
 	sum := map[string]int64{}
 	for _, n := range is.GetNodes() {
 		for kind, count := range n.GetNotices() {
@@ -128,5 +128,5 @@ func noticesText(is *rackfabv1.WatchResponse) string {
 	for _, kind := range slices.Sorted(maps.Keys(sum)) {
 		parts = append(parts, fmt.Sprintf("%s %d", kind, sum[kind]))
 	}
-	return "notices: " + strings.Join(parts, ", ")
+	return "events: " + strings.Join(parts, ", ")
 }

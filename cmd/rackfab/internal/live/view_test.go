@@ -13,8 +13,8 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// standing returns a rack of two nodes at an instant, with the given bytes sent.
-func standing(at, sent int64) *rackfabv1.WatchResponse {
+// rackAt returns a rack of two nodes at an instant, with the given bytes sent.
+func rackAt(at, sent int64) *rackfabv1.WatchResponse {
 	return &rackfabv1.WatchResponse{
 		Status: &rackfabv1.RackStatus{Scenario: "x", Scheme: "pfc", State: rackfabv1.RackState_RACK_STATE_RUNNING, AtPs: at},
 		Nodes: []*rackfabv1.NodeStats{
@@ -31,7 +31,7 @@ func standing(at, sent int64) *rackfabv1.WatchResponse {
 // Links in trouble come first, then the others by load. A load is the average since the
 // last event.
 func TestView(t *testing.T) {
-	text := view(standing(1e9, 5000), standing(2e9, 10_000), 40)
+	text := view(rackAt(1e9, 5000), rackAt(2e9, 10_000), 40)
 	var lines []string
 	for _, line := range strings.Split(text, "\n") {
 		lines = append(lines, strings.Join(strings.Fields(line), " "))
@@ -42,7 +42,7 @@ func TestView(t *testing.T) {
 		"s0->h0 0bps 0B down 0\nh0->s0 40Mbps 0B 0\ns0->h1 0bps 64KB 7",
 		"2 flows run, 1 have ended",
 		"F0 h0 40Gbps 5KB\nb/h0/0 h0 1Gbps 0B",
-		"notices: paused 3",
+		"events: paused 3",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -52,9 +52,9 @@ func TestView(t *testing.T) {
 
 // On a small terminal long lines are wrapped, and the row with the keys remains
 // visible.
-func TestTheScreenFitsATerminal(t *testing.T) {
+func TestScreenFitsTerminal(t *testing.T) {
 	s := &screen{}
-	event := standing(1e9, 1e4)
+	event := rackAt(1e9, 1e4)
 	event.Nodes[0].Notices = map[string]int64{}
 	for i := range 12 {
 		event.Nodes[0].Notices[fmt.Sprintf("kind-of-notice-%d", i)] = 1e9
@@ -85,16 +85,16 @@ func TestScreen(t *testing.T) {
 		t.Errorf("without an event: %q", got)
 	}
 	for _, at := range []int64{1e9, 2e9, 2e9} { // the clock is paused at the last one
-		s.Update(standing(at, at/1e5))
+		s.Update(rackAt(at, at/1e5))
 	}
 	if got := s.View().Content; !strings.Contains(got, "80Mbps") {
 		t.Errorf("the load since the last instant is not there:\n%s", got)
 	}
-	s.Update(complaint{errors.New("no such rack")})
+	s.Update(callFailed{errors.New("no such rack")})
 	if got := s.View().Content; !strings.Contains(got, "no such rack") {
-		t.Error("a refused call is not told")
+		t.Error("the error of the call is missing")
 	}
-	if _, quit := s.Update(tea.KeyPressMsg{Code: 'q', Text: "q"}); quit == nil || !s.left {
+	if _, quit := s.Update(tea.KeyPressMsg{Code: 'q', Text: "q"}); quit == nil || !s.quit {
 		t.Error("q does not quit")
 	}
 }

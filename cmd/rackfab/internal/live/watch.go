@@ -22,40 +22,41 @@ import (
 const watchRows = 40
 
 func watchCommand() *cobra.Command {
-	return client.RackCommand("watch", "Show the running rack: loads, queues, pauses, rates, notices", cobra.NoArgs,
-		func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
-			ctx, cancel := context.WithCancel(c.Context())
-			defer cancel()
-			events, err := api.Watch(ctx, &rackfabv1.WatchRequest{})
-			if err != nil {
-				return err
-			}
-			if !table.IsTerminal(c.OutOrStdout()) {
-				return watchLines(c, events)
-			}
-			p := tea.NewProgram(&screen{api: api, height: watchRows}, tea.WithContext(ctx))
-			ended := make(chan error, 1)
-			go func() {
-				for {
-					event, err := events.Recv()
-					if err != nil {
-						ended <- err
-						p.Quit()
-						return
-					}
-					p.Send(event)
+	return client.RackCommand(&cobra.Command{
+		Use: "watch", Short: "Show the running rack live: loads, queues, pauses, rates, event counters", Args: cobra.NoArgs, Example: "rackfab watch",
+	}, func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
+		ctx, cancel := context.WithCancel(c.Context())
+		defer cancel()
+		events, err := api.Watch(ctx, &rackfabv1.WatchRequest{})
+		if err != nil {
+			return err
+		}
+		if !table.IsTerminal(c.OutOrStdout()) {
+			return watchLines(c, events)
+		}
+		p := tea.NewProgram(&screen{api: api, height: watchRows}, tea.WithContext(ctx))
+		ended := make(chan error, 1)
+		go func() {
+			for {
+				event, err := events.Recv()
+				if err != nil {
+					ended <- err
+					p.Quit()
+					return
 				}
-			}()
-			model, err := p.Run()
-			s, ok := model.(*screen)
-			switch {
-			case ok && s.left:
-				return nil
-			case err != nil || !ok:
-				return err
+				p.Send(event)
 			}
-			return over(c, s.is.GetStatus(), <-ended)
-		})
+		}()
+		model, err := p.Run()
+		s, ok := model.(*screen)
+		switch {
+		case ok && s.quit:
+			return nil
+		case err != nil || !ok:
+			return err
+		}
+		return endOfEvents(c, s.is.GetStatus(), <-ended)
+	})
 }
 
 // watchLines prints one status line per event, for output that is not a terminal.
@@ -64,7 +65,7 @@ func watchLines(c *cobra.Command, events rackfabv1.FabricService_WatchClient) er
 	for {
 		event, err := events.Recv()
 		if err != nil {
-			return over(c, last, err)
+			return endOfEvents(c, last, err)
 		}
 		last = event.GetStatus()
 		if _, err := fmt.Fprintln(c.OutOrStdout(), statusText(last)); err != nil {
@@ -73,31 +74,31 @@ func watchLines(c *cobra.Command, events rackfabv1.FabricService_WatchClient) er
 	}
 }
 
-// over returns why the events of a rack ended. last is the last known status, or nil if
-// there was none. A rack that was taken down is not an error.
-func over(c *cobra.Command, last *rackfabv1.RackStatus, err error) error {
+// endOfEvents returns why the events of a rack ended. last is the last known status, or nil if
+// there was none. The end of the live run is not an error.
+func endOfEvents(c *cobra.Command, last *rackfabv1.RackStatus, err error) error {
 	switch {
 	case last == nil:
 	case status.Code(err) == codes.FailedPrecondition:
-		_, err = fmt.Fprintf(c.OutOrStdout(), "%s was taken down, after %s\n", last.GetScenario(), unit.Time(last.GetAtPs()))
+		_, err = fmt.Fprintf(c.OutOrStdout(), "the live run of %s ended after %s\n", last.GetScenario(), unit.Time(last.GetAtPs()))
 	case client.ConnectionLost(err) != "":
-		_, _ = fmt.Fprintf(c.OutOrStdout(), "%s last stood at %s\n", last.GetScenario(), unit.Time(last.GetAtPs())) // the error says more
+		_, _ = fmt.Fprintf(c.OutOrStdout(), "last event of %s at %s\n", last.GetScenario(), unit.Time(last.GetAtPs())) // the error says more
 	}
 	return err
 }
 
 // screen is the view of a rack in a terminal.
 type screen struct {
-	api       rackfabv1.FabricServiceClient
-	was, is   *rackfabv1.WatchResponse
-	height    int
-	width     int // 0 if unknown
-	complaint string
-	left      bool // the user has quit
+	api     rackfabv1.FabricServiceClient
+	was, is *rackfabv1.WatchResponse
+	height  int
+	width   int    // 0 if unknown
+	failure string // of the last call
+	quit    bool   // the user has quit
 }
 
-// complaint is the error of a call that a key press triggered.
-type complaint struct{ error }
+// callFailed is the error of a call that a key press triggered.
+type callFailed struct{ error }
 
 // Init returns no command: events arrive from the stream.
 func (s *screen) Init() tea.Cmd { return nil }
@@ -109,12 +110,12 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 		s.take(m)
 	case tea.WindowSizeMsg:
 		s.height, s.width = m.Height, m.Width
-	case complaint:
-		s.complaint = m.Error()
+	case callFailed:
+		s.failure = m.Error()
 	case tea.KeyPressMsg:
 		switch m.String() {
 		case "q", "esc", "ctrl+c":
-			s.left = true
+			s.quit = true
 			return s, tea.Quit
 		case "space", "p":
 			return s, s.toggle()
@@ -142,7 +143,7 @@ func (s *screen) toggle() tea.Cmd {
 			_, err = s.api.Resume(context.Background(), &rackfabv1.ResumeRequest{})
 		}
 		if err != nil {
-			return complaint{client.Reword(err)}
+			return callFailed{client.Reword(err)}
 		}
 		return nil
 	}
@@ -152,15 +153,15 @@ func (s *screen) toggle() tea.Cmd {
 func (s *screen) View() tea.View {
 	v := tea.NewView("waiting for the rack")
 	if s.is != nil {
-		v.SetContent(s.fitted() + "\nq quits, space pauses and resumes  " + s.complaint)
+		v.SetContent(s.fitted() + "\nq quits, space pauses and resumes  " + s.failure)
 	}
 	v.AltScreen = true
 	return v
 }
 
-// leastRows is the minimum number of rows requested from view, however small the
+// minRows is the minimum number of rows requested from view, however small the
 // terminal.
-const leastRows = 8
+const minRows = 8
 
 // fitted returns the view with long lines wrapped, and with so few links and flows that
 // one row remains below it.
@@ -172,7 +173,7 @@ func (s *screen) fitted() string {
 				lines[i] = table.Wrap(line, s.width)
 			}
 		}
-		if all := strings.Join(lines, "\n"); rows <= leastRows || strings.Count(all, "\n")+2 <= s.height {
+		if all := strings.Join(lines, "\n"); rows <= minRows || strings.Count(all, "\n")+2 <= s.height {
 			return all
 		}
 	}

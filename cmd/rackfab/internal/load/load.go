@@ -1,3 +1,4 @@
+// Package load reads scenarios, built-in ones and files, and prints their warnings.
 package load
 
 import (
@@ -13,36 +14,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// Warn writes the distinct warnings of scenarios. Warnings do not fail the command, and
-// go to standard error so that they do not mix with JSON.
-func Warn(w io.Writer, scenarios ...*topology.Scenario) error {
-	var list []topology.Fault
-	for _, s := range scenarios {
-		list = append(list, s.Warnings()...)
-	}
-	return WriteWarnings(w, list)
-}
-
-func WriteWarnings(w io.Writer, list []topology.Fault) error {
-	for i, f := range list {
-		if slices.Contains(list[:i], f) {
-			continue
-		}
-		if _, err := fmt.Fprintf(w, "rackfab: warning: %s: %s\n", f.Key, f.What); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// UnderSchemes returns the scenario under its own scheme, and under each scheme that
-// `rackfab run` selects by default.
-func UnderSchemes(s *topology.Scenario) (list []*topology.Scenario) {
-	for _, scheme := range append([]string{s.Scheme}, Schemes("", s.Compare)...) {
-		list = append(list, s.Under(scheme))
-	}
-	return list
-}
+// Default is the scenario of the PCN paper.
+const Default = "pcn-16to2"
 
 // Name returns the scenario argument, or the default scenario if there is none.
 func Name(args []string) string {
@@ -52,8 +25,63 @@ func Name(args []string) string {
 	return Default
 }
 
-// Schemes splits the flag. If it is empty, the result is the scenario's own list,
-// or else the schemes of the PCN paper.
+// File returns the text of the built-in scenario or the file of that name.
+func File(name string) ([]byte, error) {
+	if data, ok := topology.Builtin(name); ok {
+		return data, nil
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("scenario %q is neither a file nor one of %s", name, strings.Join(topology.Builtins(), ", "))
+	}
+	return data, nil
+}
+
+// Scenario parses the built-in scenario or the file of that name.
+func Scenario(name string) (*topology.Scenario, error) {
+	data, err := File(name)
+	if err != nil {
+		return nil, err
+	}
+	return topology.Parse(name, data)
+}
+
+// Overrides are the flags that override settings of a scenario.
+type Overrides struct {
+	scheme string
+	seed   uint64
+}
+
+// AddFlags adds the flags. of qualifies the run in their descriptions; it may be empty.
+func (o *Overrides) AddFlags(c *cobra.Command, of string) {
+	c.Flags().StringVar(&o.scheme, "scheme", "", "congestion control of every flow"+of+" (default: the scenario's)")
+	c.Flags().Uint64Var(&o.seed, "seed", 0, "seed of all random numbers"+of+" (default: the scenario's)")
+}
+
+// Given reports whether any of the flags was given.
+func (o *Overrides) Given(c *cobra.Command) bool { return o.scheme != "" || c.Flags().Changed("seed") }
+
+// Load parses a scenario or a journal and applies the flags.
+func (o *Overrides) Load(c *cobra.Command, name string) (*topology.Scenario, error) {
+	s, err := Scenario(name)
+	if err != nil {
+		return nil, err
+	}
+	changed := topology.Overrides{Scheme: o.scheme}
+	if c.Flags().Changed("seed") {
+		changed.Seed = &o.seed
+	}
+	if s, err = s.Override(changed); err != nil {
+		return nil, fmt.Errorf("with the flags given: %w", err)
+	}
+	return s, nil
+}
+
+// PaperSchemes are the schemes that the PCN paper compares (§3.1, §7).
+var PaperSchemes = []string{"pfc", "qcn", "dcqcn", "timely", "pcn"}
+
+// Schemes splits the flag. If it is empty, the result is the scenario's own list, or else
+// the schemes of the PCN paper.
 func Schemes(list string, compare []string) (names []string) {
 	if list != "" {
 		return strings.Split(list, ",")
@@ -69,42 +97,34 @@ func Schemes(list string, compare []string) (names []string) {
 	return names
 }
 
-// Scenario parses the built-in scenario or the file of that name.
-func Scenario(name string) (*topology.Scenario, error) {
-	data, err := File(name)
-	if err != nil {
-		return nil, err
+// UnderSchemes returns the scenario under its own scheme, and under each scheme that
+// `rackfab run` selects by default.
+func UnderSchemes(s *topology.Scenario) (list []*topology.Scenario) {
+	for _, scheme := range append([]string{s.Scheme}, Schemes("", s.Compare)...) {
+		list = append(list, s.Under(scheme))
 	}
-	return topology.Parse(name, data)
+	return list
 }
 
-// File returns the text of the built-in scenario or the file of that name.
-func File(name string) ([]byte, error) {
-	if data, ok := topology.Builtin(name); ok {
-		return data, nil
+// Warn writes the distinct warnings of scenarios. Warnings do not fail the command, and
+// go to standard error so that they do not mix with JSON.
+func Warn(w io.Writer, scenarios ...*topology.Scenario) error {
+	var list []topology.Fault
+	for _, s := range scenarios {
+		list = append(list, s.Warnings()...)
 	}
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return nil, fmt.Errorf("scenario %q is neither a file nor one of %s", name, strings.Join(topology.Builtins(), ", "))
-	}
-	return data, nil
+	return WriteWarnings(w, list)
 }
 
-// Default is the scenario of the PCN paper.
-const Default = "pcn-16to2"
-
-// PaperSchemes are the schemes that the PCN paper compares (§3.1, §7).
-var PaperSchemes = []string{"pfc", "qcn", "dcqcn", "timely", "pcn"}
-
-// With loads a scenario or a journal and applies the flags.
-func With(c *cobra.Command, name, scheme string, seed uint64) (*topology.Scenario, error) {
-	s, err := Scenario(name)
-	if err != nil {
-		return nil, err
+// WriteWarnings writes the distinct warnings of a list.
+func WriteWarnings(w io.Writer, list []topology.Fault) error {
+	for i, f := range list {
+		if slices.Contains(list[:i], f) {
+			continue
+		}
+		if _, err := fmt.Fprintf(w, "rackfab: warning: %s: %s\n", f.Key, f.What); err != nil {
+			return err
+		}
 	}
-	o := topology.Overrides{Scheme: scheme}
-	if c.Flags().Changed("seed") {
-		o.Seed = &seed
-	}
-	return s.Override(o)
+	return nil
 }

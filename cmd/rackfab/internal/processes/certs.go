@@ -17,12 +17,13 @@ func certsCommand() *cobra.Command {
 	var hosts []string
 	c := &cobra.Command{
 		Use:   "certs [SCENARIO|FILE]",
-		Short: "Make the certificates and keys of a rack's members",
-		Long: "Make a CA, and for the bus, the controller, the collector, every node and the clients of a rack a certificate of it,\n" +
-			"for --tls, and a key for the bus, for --keys and --nkey. Each member has a folder of its own.\n" +
-			"The CA and the keys of a folder that has them stay; certificates are made anew, and hold for a year.\n" +
-			"The rack is that of " + load.Default + " unless a scenario is named.",
-		Args: cobra.MaximumNArgs(1),
+		Short: "Create the certificates and keys of a rack's members",
+		Long: "Create a CA; certificates, for --tls, of the bus, the controller, the collector, every node and the clients of a rack;\n" +
+			"and keys for the bus, for --keys and --nkey. Each member has a folder of its own.\n" +
+			"An existing CA and existing keys are kept. Certificates are always renewed; they are valid for one year.\n" +
+			"The default scenario is " + load.Default + ".",
+		Example: "rackfab certs pcn-16to2 --dir certs --host 192.0.2.1,192.0.2.2",
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := cli.WantFolder("--dir", dir); err != nil {
 				return err
@@ -43,6 +44,6 @@ func certsCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&dir, "dir", "certs", "folder to write")
-	c.Flags().StringSliceVar(&hosts, "host", nil, "names and addresses of the rack's machines beside this one, for clients that go by them")
+	c.Flags().StringSliceVar(&hosts, "host", nil, "names and addresses of the rack's other machines, for clients that connect by them")
 	return c
 }

@@ -2,88 +2,66 @@ package processes
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"github.com/rackfab/rackfab/fabric/unit"
-	"github.com/rackfab/rackfab/services/collector"
-	"github.com/rackfab/rackfab/services/page"
-
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/telemetry"
+	"github.com/rackfab/rackfab/identity"
+	"github.com/rackfab/rackfab/services/collector"
+	"github.com/rackfab/rackfab/services/page"
 )
 
-// collectorData is the default data folder of a collector that is started by hand.
-var collectorData = filepath.Join("runs", "collector")
-
-// collectorFlags are the unparsed settings of a collector.
-type collectorFlags struct {
-	listen, data, maxSize, keepSlowest, forward, http, controller, tls string
-
-	hosts   []string // of the page
-	anyPort bool
-}
-
 func collectorCommand() *cobra.Command {
-	var f collectorFlags
-	var r role
-	c := roleCommand(&r, "collector", "Be the collector: take OTLP over gRPC, keep it, answer questions about it", func(c *cobra.Command, ctx context.Context) error {
-		o, err := f.options()
-		if err != nil {
-			return err
-		}
-		f.tls = r.tls
-		o.TLS, o.Metrics, o.Ready = r.who, r.metrics, c.OutOrStdout()
+	p := process{member: identity.Collector}
+	o := collector.Options{}
+	f := pageFlags{runs: "runs"}
+	c := p.command(&cobra.Command{
+		Use: "collector", Short: "Run the collector: receive OTLP over gRPC, store it, answer queries, serve the web page",
+		Example: "rackfab collector --data runs/collector --keep-slowest 1%",
+	}, func(ctx context.Context, ready io.Writer) error {
+		f.rack.TLS = p.tls
+		o.TLS, o.Metrics, o.Ready, o.Show = p.who, p.metrics, ready, f.show
 		return collector.Main(ctx, o)
 	})
-	client.TLSFlag(c, &r.tls)
-	metricsFlag(c, &r.metrics)
 	flags := c.Flags()
-	flags.StringVar(&f.listen, "listen", collector.Listen, "address of the gRPC server: OTLP, CollectorService, health, reflection")
-	flags.StringVar(&f.data, "data", collectorData, "folder of the store")
-	flags.StringVar(&f.maxSize, "max-size", "2GB", "what the store may have on disk; the oldest run leaves first; 0 for no bound")
-	flags.StringVar(&f.keepSlowest, "keep-slowest", "100%", "share of a flow's traces whose details are kept when the run is over, the slowest: 1%")
-	flags.StringVar(&f.forward, "forward", "", "endpoint of OTLP that gets everything too: HOST:PORT, grpcs://HOST:PORT or http://HOST:PORT (default: none)")
-	flags.StringVar(&f.http, "http", "127.0.0.1:8080", "address of the page, or off")
-	flags.BoolVar(&f.anyPort, "any-port", false, "where --listen or --http is occupied, take a free port of its host")
-	flags.StringVar(&f.controller, "controller", client.DefaultAddress, "HOST:PORT of the controller whose rack the page shows")
-	flags.StringSliceVar(&f.hosts, "host", nil, "name that browsers may call the page by, beside those of loopback")
+	addressFlag(c, &o.Listen, "listen", collector.Listen, "HOST:PORT of the gRPC server: OTLP, CollectorService, health, reflection")
+	flags.StringVar(&o.Data, "data", filepath.Join("runs", "collector"), "folder of the store")
+	cli.BytesFlag(c, &o.MaxSize, "max-size", "2GB", "maximum size of the store, which evicts the oldest runs; 0 for no limit")
+	cli.ShareFlag(c, &o.KeepSlowest, "keep-slowest", "100%", "share of the slowest traces per flow whose details are kept after the run: 1%")
+	flags.StringVar(&o.Forward, "forward", "", "OTLP endpoint to forward everything to: HOST:PORT, grpcs://HOST:PORT or http://HOST:PORT (default: none)")
+	addressFlag(c, &o.HTTP, "http", pageAddress, "HOST:PORT of the web page, or off")
+	flags.BoolVar(&o.AnyPort, "any-port", false, "if the port of --listen or --http is in use, listen on a free port of the same host")
+	addressFlag(c, &f.rack.Address, "controller", client.DefaultAddress, "HOST:PORT of the controller of the rack on the web page")
+	hostFlag(c, &f.hosts)
 	return c
 }
 
-// options parses the flags. The error joins all faults.
-func (f *collectorFlags) options() (collector.Options, error) {
-	o := collector.Options{Listen: f.listen, Data: f.data, Forward: f.forward, HTTP: f.http, AnyPort: f.anyPort, Show: f.show}
-	var faults []error
-	size, err := unit.ParseBytes(f.maxSize)
-	if err != nil {
-		faults = append(faults, fmt.Errorf("--max-size: %w", err))
-	}
-	o.MaxSize = int64(size)
-	if o.KeepSlowest, err = cli.ParseShare(f.keepSlowest); err != nil {
-		faults = append(faults, fmt.Errorf("--keep-slowest %w", err))
-	}
-	if o.HTTP == telemetry.Off {
-		o.HTTP = ""
-	}
-	for _, a := range []struct{ flag, address string }{{"listen", o.Listen}, {"http", o.HTTP}, {"controller", f.controller}} {
-		if _, _, err := net.SplitHostPort(a.address); a.address != "" && err != nil {
-			faults = append(faults, fmt.Errorf("--%s %q: want HOST:PORT", a.flag, a.address))
+// addressFlag adds a flag with HOST:PORT, or "off" for "".
+func addressFlag(c *cobra.Command, to *string, name, address, usage string) {
+	cli.Var(c, name, "string", address, usage, func(text string) error {
+		if *to = text; text == telemetry.Off || text == "" {
+			*to = ""
+			return nil
 		}
-	}
-	return o, errors.Join(faults...)
+		if _, _, err := net.SplitHostPort(text); err != nil {
+			return fmt.Errorf("invalid address %q: must be HOST:PORT", text)
+		}
+		return nil
+	})
 }
 
-// show serves the page of the collector's rack. If the page cannot be made, every
+// show serves the page of the collector's rack. If the page cannot be created, every
 // request gets the error.
-func (f *collectorFlags) show(ctx context.Context, l net.Listener, address string) error {
-	p, err := newPage(pageFlags{controller: f.controller, collector: address, tls: f.tls, runs: "runs", hosts: f.hosts})
+func (f pageFlags) show(ctx context.Context, l net.Listener, address string) error {
+	f.collector = address
+	p, err := newPage(f)
 	if err != nil {
 		return page.Serve(ctx, l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)

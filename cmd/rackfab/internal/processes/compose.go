@@ -16,9 +16,10 @@ func composeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "compose [SCENARIO|FILE]",
 		Short: "Write the Compose file of a rack, one container per process",
-		Long: "Write the Compose file of the scenario's rack: a container for the bus, for the controller and for every node.\n" +
-			"The rack is that of " + load.Default + " unless a scenario is named.",
-		Args: cobra.MaximumNArgs(1),
+		Long: "Write the Compose file of the scenario's rack, with one container each for the bus, the controller, the collector and\n" +
+			"every node. The default scenario is " + load.Default + ".",
+		Example: "rackfab compose pcn-16to2 --output compose.yaml",
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			name := load.Name(args)
 			s, err := load.Scenario(name)
@@ -35,8 +36,8 @@ func composeCommand() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&image, "image", compose.Image, "image of the containers; the default is built from compose/Dockerfile")
-	c.Flags().BoolVar(&secure, "tls", false, "mutual TLS on gRPC and bus; the bus makes the certificates")
+	c.Flags().StringVar(&image, "image", compose.Image, "image of the containers; compose/Dockerfile builds the default image")
+	c.Flags().BoolVar(&secure, "tls", false, "use mutual TLS for gRPC and the bus, which creates the certificates")
 	c.Flags().StringVarP(&output, "output", "o", cli.Stdout, "file to write, - for standard output")
 	return c
 }

@@ -1,6 +1,8 @@
 package processes
 
 import (
+	"github.com/rackfab/rackfab/identity"
+
 	"context"
 	"fmt"
 	"net"
@@ -24,20 +26,22 @@ func healthCommand() *cobra.Command {
 	var tls string
 	c := &cobra.Command{
 		Use:   "health [ADDRESS]",
-		Short: "Ask a process of a rack whether it serves",
-		Long: "Ask a process of a rack whether it serves, and fail if it does not.\n" +
-			"ADDRESS is HOST:PORT of a NIC, switch or controller, or the bus's URL, nats://HOST:PORT;\n" +
-			"by default it is where the node of this container listens in the rack that `rackfab compose` describes.",
-		Args: cobra.MaximumNArgs(1),
+		Short: "Check whether a process of a rack serves, and fail if it does not",
+		Long: "Check whether a process of a rack serves, and fail if it does not.\n" +
+			"ADDRESS is HOST:PORT of a NIC, switch, controller or collector, or the URL of the bus, nats://HOST:PORT.\n" +
+			"The default is the address of the node in this container, in a rack of `rackfab compose`.",
+		Example: "rackfab health 127.0.0.1:7000",
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			address, err := here(args)
+			host, err := os.Hostname()
+			address := net.JoinHostPort(host, strconv.Itoa(compose.GRPCPort))
+			if len(args) == 1 {
+				address, err = args[0], client.CheckAddress("process", strings.TrimPrefix(args[0], "nats://"))
+			}
 			if err != nil {
 				return err
 			}
-			if !client.IsHostPort(strings.TrimPrefix(address, "nats://")) {
-				return fmt.Errorf("%q is no address of a process: want HOST:PORT or nats://HOST:PORT", address)
-			}
-			who, err := client.Identity(tls)
+			who, err := client.LoadTLS(tls, identity.Client)
 			if err != nil {
 				return err
 			}
@@ -52,13 +56,4 @@ func healthCommand() *cobra.Command {
 	}
 	client.TLSFlag(c, &tls)
 	return c
-}
-
-// here returns the address in args, or else that of this container's node.
-func here(args []string) (string, error) {
-	if len(args) == 1 {
-		return args[0], nil
-	}
-	host, err := os.Hostname()
-	return net.JoinHostPort(host, strconv.Itoa(compose.GRPCPort)), err
 }

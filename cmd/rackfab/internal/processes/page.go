@@ -7,61 +7,70 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
+	"github.com/rackfab/rackfab/identity"
 	"github.com/rackfab/rackfab/services/collector"
 	"github.com/rackfab/rackfab/services/controller"
 	"github.com/rackfab/rackfab/services/page"
-
-	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
 )
 
-// pageFlags are the settings of `rackfab page`.
-type pageFlags struct {
-	controller, collector, tls, runs, listen string
+// pageAddress is the default address of the web page.
+const pageAddress = "127.0.0.1:8080"
 
-	hosts []string
+// pageFlags are the settings of a web page.
+type pageFlags struct {
+	rack            client.Rack
+	collector, runs string
+	hosts           []string
+}
+
+// hostFlag adds the flag with the names of the page.
+func hostFlag(c *cobra.Command, hosts *[]string) {
+	c.Flags().StringSliceVar(hosts, "host", nil, "name of the page for browsers, in addition to loopback")
 }
 
 func pageCommand() *cobra.Command {
 	var f pageFlags
+	var address string
 	c := &cobra.Command{
-		Use:   "page",
-		Short: "Show a rack on a page of the web, and steer it from there, as its collector does",
-		Args:  cobra.NoArgs,
+		Use:     "page",
+		Short:   "Serve the web page that shows and controls a rack, as its collector does",
+		Example: "rackfab page --address 127.0.0.1:7000 --http 127.0.0.1:8080",
+		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			p, err := newPage(f)
 			if err != nil {
 				return err
 			}
-			return servePage(c, p, f.listen)
+			return servePage(c, p, address)
 		},
 	}
-	client.AddressFlag(c, &f.controller)
+	f.rack.AddFlags(c)
 	c.Flags().StringVar(&f.collector, "collector", os.Getenv(client.CollectorVariable), "HOST:PORT of the collector; "+client.CollectorVariable+" sets the default (default: none)")
-	client.TLSFlag(c, &f.tls)
-	c.Flags().StringVar(&f.listen, "http", "127.0.0.1:8080", "address of the page")
+	c.Flags().StringVar(&address, "http", pageAddress, "HOST:PORT of the page")
 	c.Flags().StringVar(&f.runs, "runs", "runs", "folder of finished runs")
-	c.Flags().StringSliceVar(&f.hosts, "host", nil, "name that browsers may call the page by, beside those of loopback")
+	hostFlag(c, &f.hosts)
 	return c
 }
 
 // newPage returns the page of a rack. The page calls the rack as a client, whichever
 // process serves it.
 func newPage(f pageFlags) (*page.Page, error) {
-	who, err := client.Identity(f.tls)
+	who, err := client.LoadTLS(f.rack.TLS, identity.Client)
 	if err != nil {
 		return nil, err
 	}
-	rack, err := controller.DialAs(f.controller, who)
+	rack, err := controller.DialAs(f.rack.Address, who)
 	if err != nil {
 		return nil, err
 	}
 	o := page.Options{Fabric: rack.API(), Runs: f.runs, Hosts: f.hosts}
 	if f.collector != "" {
-		told, err := collector.DialAs(f.collector, who)
+		stored, err := collector.DialAs(f.collector, who)
 		if err != nil {
 			return nil, err
 		}
-		o.Collector = told.API()
+		o.Collector = stored.API()
 	}
 	return page.New(o)
 }
@@ -73,7 +82,7 @@ func servePage(c *cobra.Command, p *page.Page, address string) error {
 		p.Close()
 		return fmt.Errorf("--http: %w", err)
 	}
-	if _, err := fmt.Fprintf(c.OutOrStdout(), "the page is at http://%s/\n", listener.Addr()); err != nil {
+	if _, err := fmt.Fprintf(c.OutOrStdout(), "page at http://%s/\n", listener.Addr()); err != nil {
 		return err
 	}
 	return page.Serve(c.Context(), listener, p)

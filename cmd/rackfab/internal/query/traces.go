@@ -7,7 +7,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,76 +18,69 @@ import (
 	"github.com/rackfab/rackfab/report/table"
 )
 
-// traceFlags select traces; most are unparsed.
+// traceFlags select traces.
 type traceFlags struct {
-	q                  rackfabv1.ListTracesRequest
-	slowest, latest    int32
-	min, max, from, to string
-	attributes         []string
-	list, percentiles  bool
-	format             string
-	events             int
+	q                 rackfabv1.ListTracesRequest
+	latest            int32
+	attributes        []string
+	list, percentiles bool
+	format            string
+	events            int
 }
 
-// fewEvents is the default number of events per span in a waterfall.
-const fewEvents = 6
-
 func eventsFlag(c *cobra.Command, events *int) {
-	c.Flags().IntVar(events, "events", fewEvents, "how many events of a span are shown, 0 for all")
+	c.Flags().IntVar(events, "events", 6, "number of events shown per span, 0 for all")
 }
 
 func tracesCommand() *cobra.Command {
 	var f traceFlags
-	c := client.CollectorCommand("traces", "Show the slowest messages, each with what became of it on its way", cobra.NoArgs,
-		func(c *cobra.Command, api rackfabv1.CollectorServiceClient, _ []string) error {
-			if err := f.read(); err != nil {
-				return err
-			}
-			if f.percentiles {
-				return f.showPercentiles(c, api)
-			}
-			return f.showTraces(c, api)
-		})
+	c := client.CollectorCommand(&cobra.Command{
+		Use: "traces", Short: "Show the slowest messages with their spans", Args: cobra.NoArgs,
+		Example: "rackfab traces --flow F1 --slowest 5",
+	}, func(c *cobra.Command, api rackfabv1.CollectorServiceClient, _ []string) error {
+		if err := f.read(); err != nil {
+			return err
+		}
+		if f.percentiles {
+			return f.showPercentiles(c, api)
+		}
+		return f.showTraces(c, api)
+	})
 	flags := c.Flags()
-	flags.StringVar(&f.q.Run, "run", "", "the run (default: the latest)")
+	flags.StringVar(&f.q.Run, "run", "", "run ID (default: the latest run)")
 	flags.StringVar(&f.q.Flow, "flow", "", "messages of this flow")
-	flags.StringVar(&f.q.Node, "node", "", "messages that were at this node")
+	flags.StringVar(&f.q.Node, "node", "", "messages that passed this node")
 	flags.StringVar(&f.q.Name, "name", "", "messages of this kind: WRITE, SEND, GET")
-	flags.Int32Var(&f.slowest, "slowest", 0, "how many, the slowest first (default: 5)")
-	flags.Int32Var(&f.latest, "latest", 0, "how many, the latest first")
-	flags.StringVar(&f.min, "min", "", "messages that took at least this long: 100us")
-	flags.StringVar(&f.max, "max", "", "messages that took at most this long")
-	flags.StringVar(&f.from, "from", "", "messages that began at this instant or later: 1ms")
-	flags.StringVar(&f.to, "to", "", "messages that began before this instant")
+	flags.Int32Var(&f.q.Limit, "slowest", 5, "number of messages, the slowest first")
+	flags.Int32Var(&f.latest, "latest", 0, "number of messages, the latest first")
+	cli.TimeFlag(c, &f.q.MinDurationPs, "min", "", "messages that took at least this long: 100us")
+	cli.TimeFlag(c, &f.q.MaxDurationPs, "max", "", "messages that took at most this long")
+	cli.TimeFlag(c, &f.q.FromPs, "from", "", "messages that began at this instant or later: 1ms")
+	cli.TimeFlag(c, &f.q.ToPs, "to", "", "messages that began before this instant")
 	flags.StringArrayVar(&f.attributes, "attribute", nil, "messages with a span that has KEY=VALUE: rackfab.carries=cnp")
-	flags.BoolVar(&f.list, "list", false, "one line per message, without its spans")
-	flags.BoolVar(&f.percentiles, "percentiles", false, "percentiles of the durations per flow, instead of messages")
-	flags.StringVar(&f.format, "format", "table", "table or json")
+	flags.BoolVar(&f.list, "list", false, "print one line per message, without its spans")
+	flags.BoolVar(&f.percentiles, "percentiles", false, "print percentiles of the durations per flow, instead of messages")
+	cli.FormatFlag(c, &f.format, "table", "json")
 	eventsFlag(c, &f.events)
 	c.MarkFlagsMutuallyExclusive("slowest", "latest")
 	c.MarkFlagsMutuallyExclusive("list", "percentiles")
 	return c
 }
 
-// read parses the flags into the request. The error joins all faults.
+// read completes the request by the flags that are not fields of it.
 func (f *traceFlags) read() error {
-	faults := []error{
-		cli.SpanFlag("min", f.min, &f.q.MinDurationPs), cli.SpanFlag("max", f.max, &f.q.MaxDurationPs),
-		cli.SpanFlag("from", f.from, &f.q.FromPs), cli.SpanFlag("to", f.to, &f.q.ToPs), cli.WantFormat(f.format, "table", "json"),
-	}
-	f.q.Order, f.q.Limit = rackfabv1.TraceOrder_TRACE_ORDER_SLOWEST, 5
-	switch {
-	case f.slowest < 0 || f.latest < 0:
-		faults = append(faults, errors.New("--slowest, --latest: want a number above 0"))
-	case f.slowest > 0:
-		f.q.Limit = f.slowest
-	case f.latest > 0:
+	var faults []error
+	f.q.Order = rackfabv1.TraceOrder_TRACE_ORDER_SLOWEST
+	if f.latest > 0 {
 		f.q.Order, f.q.Limit = rackfabv1.TraceOrder_TRACE_ORDER_LATEST, f.latest
+	}
+	if f.q.GetLimit() <= 0 || f.latest < 0 {
+		faults = append(faults, errors.New("--slowest, --latest: must be above 0"))
 	}
 	for _, a := range f.attributes {
 		key, value, ok := strings.Cut(a, "=")
 		if !ok || key == "" {
-			faults = append(faults, fmt.Errorf("--attribute %q: want KEY=VALUE", a))
+			faults = append(faults, fmt.Errorf("--attribute %q: must be KEY=VALUE", a))
 		}
 		f.q.Attributes = append(f.q.Attributes, &rackfabv1.AttributeMatch{Key: key, Value: value})
 	}
@@ -110,7 +102,7 @@ func (f *traceFlags) showTraces(c *cobra.Command, api rackfabv1.CollectorService
 	}
 	switch {
 	case len(list.GetTraces()) == 0:
-		_, err = fmt.Fprintf(w, "run %s has no such message\n", list.GetRun())
+		_, err = fmt.Fprintf(w, "run %s has no matching message\n", list.GetRun())
 	case f.list:
 		err = listTraces(w, list)
 	default:
@@ -166,7 +158,7 @@ func listTraces(w io.Writer, list *rackfabv1.ListTracesResponse) error {
 	for _, r := range list.GetTraces() {
 		spans := strconv.Itoa(int(r.GetSpans()))
 		if r.GetDetailsDropped() {
-			spans = "root alone"
+			spans = "root only"
 		}
 		t.Row(r.GetTraceId(), r.GetName(), r.GetFlow(), r.GetNode(), unit.Time(r.GetStartPs()), unit.Time(r.GetDurationPs()), spans)
 	}
@@ -175,7 +167,7 @@ func listTraces(w io.Writer, list *rackfabv1.ListTracesResponse) error {
 		err = t.Write(w)
 	}
 	if err == nil && list.GetMore() {
-		_, err = fmt.Fprintln(w, "there are more")
+		_, err = fmt.Fprintln(w, "(more messages match)")
 	}
 	return err
 }
@@ -203,66 +195,21 @@ func (f *traceFlags) showPercentiles(c *cobra.Command, api rackfabv1.CollectorSe
 func traceCommand() *cobra.Command {
 	var run, format string
 	var events int
-	c := client.CollectorCommand("trace ID", "Show one message with what became of it on its way; ID is a trace id or its first digits", cobra.ExactArgs(1),
-		func(c *cobra.Command, api rackfabv1.CollectorServiceClient, args []string) error {
-			if err := cli.WantFormat(format, "table", "json"); err != nil {
-				return err
-			}
-			out, err := api.GetTrace(c.Context(), &rackfabv1.GetTraceRequest{Run: run, TraceId: args[0]})
-			if err != nil {
-				return err
-			}
-			if format == "json" {
-				return cli.PrintJSON(c.OutOrStdout(), out)
-			}
-			return waterfall(c.OutOrStdout(), out, events)
-		})
+	c := client.CollectorCommand(&cobra.Command{
+		Use: "trace ID", Short: "Show a message with its spans; ID is a trace ID or its first digits", Args: cobra.ExactArgs(1),
+		Example: "rackfab trace 29f55ebd",
+	}, func(c *cobra.Command, api rackfabv1.CollectorServiceClient, args []string) error {
+		out, err := api.GetTrace(c.Context(), &rackfabv1.GetTraceRequest{Run: run, TraceId: args[0]})
+		if err != nil {
+			return err
+		}
+		if format == "json" {
+			return cli.PrintJSON(c.OutOrStdout(), out)
+		}
+		return waterfall(c.OutOrStdout(), out, events)
+	})
 	eventsFlag(c, &events)
-	c.Flags().StringVar(&run, "run", "", "the run (default: the latest that has it)")
-	c.Flags().StringVar(&format, "format", "table", "table or json")
+	c.Flags().StringVar(&run, "run", "", "run ID (default: the latest run with the message)")
+	cli.FormatFlag(c, &format, "table", "json")
 	return c
-}
-
-func runsCommand() *cobra.Command {
-	var format string
-	c := client.CollectorCommand("runs", "List the runs that a collector holds, and what it received, stored and dropped", cobra.NoArgs,
-		func(c *cobra.Command, api rackfabv1.CollectorServiceClient, _ []string) error {
-			if err := cli.WantFormat(format, "table", "json"); err != nil {
-				return err
-			}
-			out, err := api.ListRuns(c.Context(), &rackfabv1.ListRunsRequest{})
-			if err != nil {
-				return err
-			}
-			if format == "json" {
-				return cli.PrintJSON(c.OutOrStdout(), out)
-			}
-			counts, err := api.GetCounters(c.Context(), &rackfabv1.GetCountersRequest{})
-			if err != nil {
-				return err
-			}
-			return showRuns(c.OutOrStdout(), out.GetRuns(), counts)
-		})
-	c.Flags().StringVar(&format, "format", "table", "table or json")
-	return c
-}
-
-func showRuns(w io.Writer, runs []*rackfabv1.CollectedRun, n *rackfabv1.GetCountersResponse) error {
-	t := table.New(1, "run", "scenario", "scheme", "seed", "until", "messages", "spans", "points", "series", "since")
-	for _, r := range runs {
-		since := time.Unix(0, r.GetFirstUnixNano()).Format(time.DateTime)
-		t.Row(r.GetRun(), r.GetScenario(), r.GetScheme(), r.GetSeed(), unit.Time(r.GetEndPs()), r.GetTraces(), r.GetSpans(), r.GetPoints(), r.GetSeries(), since)
-	}
-	if err := t.Write(w); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "\n%s\n%s\n%d requests refused, %d waiting; %s on disk in %d runs, %d runs evicted, %d left out as damaged; %d requests forwarded, %d dropped on the way\n",
-		countsText("spans", n.GetSpans()), countsText("points", n.GetPoints()), n.GetRefusedRequests(), n.GetQueuedRequests(),
-		unit.Bytes(n.GetStoredBytes()), len(runs), n.GetRunsEvicted(), n.GetRunsDamaged(), n.GetForwardedRequests(), n.GetForwardDroppedRequests())
-	return err
-}
-
-func countsText(what string, c *rackfabv1.SignalCounters) string {
-	return fmt.Sprintf("%s: %d received = %d stored + %d repeated + %d rejected; stored = %d held + %d evicted + %d sampled out",
-		what, c.GetReceived(), c.GetStored(), c.GetDuplicates(), c.GetRejected(), c.GetHeld(), c.GetEvicted(), c.GetSampledOut())
 }

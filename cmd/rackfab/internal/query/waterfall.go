@@ -29,9 +29,9 @@ func axisOn(terminal int, from, to int64) axis {
 	return axis{from, to, 40}
 }
 
-// told are the attributes that a waterfall omits because its header or its columns show
-// them.
-var told = []string{"rackfab.wall_unix_nano", "rackfab.message", "rackfab.direction", "rackfab.in_ps", "span.kind"}
+// shownElsewhere are the attributes that a waterfall omits because its header or its
+// columns show them.
+var shownElsewhere = []string{"rackfab.wall_unix_nano", "rackfab.message", "rackfab.direction", "rackfab.in_ps", "span.kind"}
 
 // waterfall writes a trace: one row per span below its parent, with a bar for its time,
 // and one row for each of its first events. If events is 0, it writes all events.
@@ -52,12 +52,12 @@ func waterfall(w io.Writer, t *rackfabv1.GetTraceResponse, events int) error {
 	}
 	width := table.Width(w)
 	x := axisOn(width, from, to)
-	out := table.New(1, "span", "node", "start", "took", strings.Repeat(" ", x.width), "what is known").Right(2, 3)
+	out := table.New(1, "span", "node", "start", "took", strings.Repeat(" ", x.width), "attributes").Right(2, 3)
 	var walk func(parent string, depth int)
 	walk = func(parent string, depth int) {
 		for _, s := range children[parent] {
 			out.Row(strings.Repeat("  ", depth)+s.GetName(), s.GetNode(), "+"+unit.Time(s.GetStartPs()-from).String(), unit.Time(s.GetEndPs()-s.GetStartPs()),
-				x.bar(s), known(s))
+				x.bar(s), attributesOf(s))
 			for i, e := range s.GetEvents() {
 				if left := len(s.GetEvents()) - i; events > 0 && i == events {
 					out.Row(strings.Repeat("  ", depth)+fmt.Sprintf("  · %d more", left), "", "", "", "", "--events 0 shows them")
@@ -78,7 +78,7 @@ func waterfall(w io.Writer, t *rackfabv1.GetTraceResponse, events int) error {
 		err = out.Write(w)
 	}
 	if err == nil && t.GetDetailsDropped() {
-		_, err = fmt.Fprintln(w, "the details left by --keep-slowest")
+		_, err = fmt.Fprintln(w, "--keep-slowest dropped the details")
 	}
 	return err
 }
@@ -122,8 +122,8 @@ func (x axis) place(at int64) int {
 	return min(max(column, 0), x.width-1)
 }
 
-// known returns the error and the attributes of a span that have no column.
-func known(s *rackfabv1.Span) string {
+// attributesOf returns the error and the attributes of a span that have no column.
+func attributesOf(s *rackfabv1.Span) string {
 	text := attributesText(s.GetAttributes())
 	if s.GetError() != "" {
 		text = strings.TrimSpace("failed: " + s.GetError() + " " + text)
@@ -134,7 +134,7 @@ func known(s *rackfabv1.Span) string {
 func attributesText(list []*rackfabv1.Attribute) string {
 	var parts []string
 	for _, a := range list {
-		if !slices.Contains(told, a.GetKey()) {
+		if !slices.Contains(shownElsewhere, a.GetKey()) {
 			key := strings.TrimSuffix(strings.TrimPrefix(a.GetKey(), "rackfab."), "_ps")
 			parts = append(parts, key+"="+valueText(a))
 		}

@@ -1,0 +1,57 @@
+package query
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
+	"github.com/rackfab/rackfab/fabric/unit"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/report/table"
+)
+
+func runsCommand() *cobra.Command {
+	var format string
+	c := client.CollectorCommand(&cobra.Command{
+		Use: "runs", Short: "List the stored runs, and count what was received, stored and dropped", Args: cobra.NoArgs, Example: "rackfab runs",
+	}, func(c *cobra.Command, api rackfabv1.CollectorServiceClient, _ []string) error {
+		out, err := api.ListRuns(c.Context(), &rackfabv1.ListRunsRequest{})
+		if err != nil {
+			return err
+		}
+		if format == "json" {
+			return cli.PrintJSON(c.OutOrStdout(), out)
+		}
+		counts, err := api.GetCounters(c.Context(), &rackfabv1.GetCountersRequest{})
+		if err != nil {
+			return err
+		}
+		return showRuns(c.OutOrStdout(), out.GetRuns(), counts)
+	})
+	cli.FormatFlag(c, &format, "table", "json")
+	return c
+}
+
+func showRuns(w io.Writer, runs []*rackfabv1.CollectedRun, n *rackfabv1.GetCountersResponse) error {
+	t := table.New(1, "run", "scenario", "scheme", "seed", "until", "messages", "spans", "points", "series", "since")
+	for _, r := range runs {
+		since := time.Unix(0, r.GetFirstUnixNano()).Format(time.DateTime)
+		t.Row(r.GetRun(), r.GetScenario(), r.GetScheme(), r.GetSeed(), unit.Time(r.GetEndPs()), r.GetTraces(), r.GetSpans(), r.GetPoints(), r.GetSeries(), since)
+	}
+	if err := t.Write(w); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n%s\n%d requests refused, %d waiting; %s on disk in %d runs, %d runs evicted, %d left out as damaged; %d requests forwarded, %d dropped on the way\n",
+		countsText("spans", n.GetSpans()), countsText("points", n.GetPoints()), n.GetRefusedRequests(), n.GetQueuedRequests(),
+		unit.Bytes(n.GetStoredBytes()), len(runs), n.GetRunsEvicted(), n.GetRunsDamaged(), n.GetForwardedRequests(), n.GetForwardDroppedRequests())
+	return err
+}
+
+func countsText(what string, c *rackfabv1.SignalCounters) string {
+	return fmt.Sprintf("%s: %d received = %d stored + %d repeated + %d rejected; stored = %d held + %d evicted + %d sampled out",
+		what, c.GetReceived(), c.GetStored(), c.GetDuplicates(), c.GetRejected(), c.GetHeld(), c.GetEvicted(), c.GetSampledOut())
+}

@@ -1,0 +1,173 @@
+package query
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/fabric/unit"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
+	"github.com/rackfab/rackfab/report/table"
+)
+
+// queryFlags select points.
+type queryFlags struct {
+	q      rackfabv1.QuerySeriesRequest
+	port   int32
+	format string
+}
+
+func seriesCommand() *cobra.Command {
+	f := queryFlags{q: rackfabv1.QuerySeriesRequest{Select: &rackfabv1.SeriesSelector{}}}
+	c := client.CollectorCommand(&cobra.Command{
+		Use: "query [METRIC]", Short: "Print time series of ports and flows, or list the series", Args: cobra.MaximumNArgs(1),
+		Example: "rackfab query rackfab.port.queue --node s1 --peer r1 --from 1ms --to 2ms --format csv",
+	}, func(c *cobra.Command, api rackfabv1.CollectorServiceClient, args []string) error {
+		if c.Flags().Changed("port") {
+			f.q.Select.Port = &f.port
+		}
+		if len(args) == 0 {
+			out, err := api.ListSeries(c.Context(), &rackfabv1.ListSeriesRequest{Select: f.q.GetSelect()})
+			if err != nil {
+				return err
+			}
+			return f.showList(c.OutOrStdout(), out)
+		}
+		f.q.Select.Metric = args[0]
+		out, err := api.QuerySeries(c.Context(), &f.q)
+		if err != nil {
+			return err
+		}
+		if len(out.GetSeries()) == 0 {
+			if err := f.missing(c.Context(), api, out.GetRun()); err != nil {
+				return err
+			}
+		}
+		return f.show(c.OutOrStdout(), c.ErrOrStderr(), out)
+	})
+	flags, s := c.Flags(), f.q.GetSelect()
+	flags.StringVar(&s.Run, "run", "", "run ID (default: the latest run)")
+	flags.StringVar(&s.Node, "node", "", "series of this node")
+	flags.Int32Var(&f.port, "port", 0, "series of this port")
+	flags.StringVar(&s.Peer, "peer", "", "series of the port to this node")
+	flags.StringVar(&s.Flow, "flow", "", "series of this flow")
+	flags.StringVar(&s.Direction, "direction", "", "in or out")
+	cli.TimeFlag(c, &f.q.FromPs, "from", "", "first instant: 1ms")
+	cli.TimeFlag(c, &f.q.ToPs, "to", "", "end of the range, exclusive: 2ms")
+	cli.TimeFlag(c, &f.q.StepPs, "step", "", "aggregate to one point per span of this length: 100us (default: every point)")
+	cli.Var(c, "fold", "string", "", "how --step aggregates points: max, min, last, sum or mean (default: max for gauges, sum for counters)", func(text string) error {
+		fold, ok := rackfabv1.Fold_value["FOLD_"+strings.ToUpper(text)]
+		if !ok || fold == 0 {
+			return fmt.Errorf("invalid value %q: must be max, min, last, sum or mean", text)
+		}
+		f.q.Fold = rackfabv1.Fold(fold)
+		return nil
+	})
+	cli.FormatFlag(c, &f.format, "table", "csv", "json")
+	return c
+}
+
+// missing returns an error if the run lacks the requested series. The error is nil if
+// the series exist but have no points in the range.
+func (f *queryFlags) missing(ctx context.Context, api rackfabv1.CollectorServiceClient, run string) error {
+	all, err := api.ListSeries(ctx, &rackfabv1.ListSeriesRequest{Select: &rackfabv1.SeriesSelector{Run: run}})
+	if err != nil {
+		return err
+	}
+	metric := f.q.GetSelect().GetMetric()
+	if known := Metrics(all.GetSeries()); !slices.Contains(known, metric) {
+		return fmt.Errorf("run %s has no metric %q: must be one of %s", run, metric, strings.Join(known, ", "))
+	}
+	some, err := api.ListSeries(ctx, &rackfabv1.ListSeriesRequest{Select: f.q.GetSelect()})
+	if err == nil && len(some.GetSeries()) == 0 {
+		err = fmt.Errorf("run %[2]s has no matching series of %[1]s: `rackfab query` lists all series", metric, run)
+	}
+	return err
+}
+
+// SeriesColumns are the columns that identify a series.
+var SeriesColumns = []string{"node", "port", "peer", "flow", "direction"}
+
+// SeriesCells returns the cells of SeriesColumns.
+func SeriesCells(s *rackfabv1.Series) []string {
+	port := ""
+	if s.Port != nil {
+		port = strconv.Itoa(int(s.GetPort()))
+	}
+	return []string{s.GetNode(), port, s.GetPeer(), s.GetFlow(), s.GetDirection()}
+}
+
+func (f *queryFlags) show(w, log io.Writer, out *rackfabv1.QuerySeriesResponse) error {
+	if out.GetTruncated() {
+		if _, err := fmt.Fprintln(log, "rackfab: the answer is truncated: select a shorter range or a longer --step"); err != nil {
+			return err
+		}
+	}
+	switch {
+	case f.format == "json":
+		return cli.PrintJSON(w, out)
+	case len(out.GetSeries()) == 0:
+		_, err := fmt.Fprintln(log, "rackfab: the series have no points in that range; a gauge has a point at each change only")
+		return err
+	case f.format == "csv":
+		value := fmt.Sprintf("%s (%s)", out.GetSeries()[0].GetMetric(), out.GetSeries()[0].GetUnit())
+		rows := [][]string{slices.Concat([]string{"time_ps"}, SeriesColumns, []string{value})}
+		return csv.NewWriter(w).WriteAll(append(rows, pointRows(out, func(t unit.Time) string { return strconv.FormatInt(int64(t), 10) })...))
+	}
+	t := table.New(1, slices.Concat([]string{"at"}, SeriesColumns, []string{out.GetSeries()[0].GetUnit()})...).Right(0, 6)
+	t.Title, t.OmitEmpty = out.GetSeries()[0].GetMetric()+" of run "+out.GetRun(), true
+	for _, row := range pointRows(out, unit.Time.String) {
+		t.Strings(row...)
+	}
+	return t.Write(w)
+}
+
+// pointRows returns the cells of every point: its instant, its series and its value.
+func pointRows(out *rackfabv1.QuerySeriesResponse, instant func(unit.Time) string) (rows [][]string) {
+	for _, s := range out.GetSeries() {
+		for i, at := range s.GetTimesPs() {
+			value := strconv.FormatFloat(s.GetValues()[i], 'f', -1, 64)
+			rows = append(rows, slices.Concat([]string{instant(unit.Time(at))}, SeriesCells(s), []string{value}))
+		}
+	}
+	return rows
+}
+
+// showList writes the available series.
+func (f *queryFlags) showList(w io.Writer, out *rackfabv1.ListSeriesResponse) error {
+	if f.format == "json" {
+		return cli.PrintJSON(w, out)
+	}
+	rows := [][]string{append([]string{"metric", "unit"}, SeriesColumns...)}
+	for _, s := range out.GetSeries() {
+		rows = append(rows, append([]string{s.GetMetric(), s.GetUnit()}, SeriesCells(s)...))
+	}
+	if f.format == "csv" {
+		return csv.NewWriter(w).WriteAll(rows)
+	}
+	t := table.New(1, rows[0]...)
+	t.Title, t.OmitEmpty = "series of run "+out.GetRun(), true
+	for _, row := range rows[1:] {
+		t.Strings(row...)
+	}
+	return t.Write(w)
+}
+
+// Metrics returns the distinct metric names in order of appearance.
+func Metrics(series []*rackfabv1.Series) (names []string) {
+	for _, s := range series {
+		if !slices.Contains(names, s.GetMetric()) {
+			names = append(names, s.GetMetric())
+		}
+	}
+	return names
+}
