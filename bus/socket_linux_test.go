@@ -1,5 +1,3 @@
-//go:build unix
-
 package bus
 
 import (
@@ -49,7 +47,7 @@ func TestSocketCarriesMoreThanItsBuffers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, sent) {
-		t.Errorf("%d bytes came, not the %d that were sent", len(got), len(sent))
+		t.Errorf("received %d bytes that differ from the %d sent", len(got), len(sent))
 	}
 }
 
@@ -73,11 +71,17 @@ func TestSocketKeepsDeadlinesAndErrors(t *testing.T) {
 	}
 }
 
-func TestOtherConnectionsStayAsTheyAre(t *testing.T) {
+func TestOtherConnectionsAreNotWrapped(t *testing.T) {
 	a, b := net.Pipe()
 	defer a.Close()
 	defer b.Close()
 	if newSocket(a) != a {
 		t.Error("a pipe was wrapped")
+	}
+	t.Setenv(runtimeVariable, "plain")
+	if c, _ := sockets(t); c == nil {
+		t.Error("no connection")
+	} else if _, raw := c.(*socket); raw {
+		t.Errorf("a socket was wrapped despite %s=plain", runtimeVariable)
 	}
 }
