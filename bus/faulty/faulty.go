@@ -6,7 +6,6 @@ package faulty
 import (
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 
 	"github.com/rackfab/rackfab/bus"
 )
@@ -17,31 +16,29 @@ type Rates struct {
 	Drop   float64 // lost
 	Repeat float64 // delivered twice
 	Swap   float64 // delivered after the connection's next message
-	Hold   float64 // delivered after up to HoldFor later messages of the connection
+	Delay  float64 // delivered after up to MaxDelay later messages of the connection
 }
 
-// HoldFor is the maximum number of later messages that overtake a delayed one. It is
+// MaxDelay is the maximum number of later messages that overtake a delayed one. It is
 // therefore also the maximum number of delayed messages.
-const HoldFor = 16
+const MaxDelay = 16
 
-// Struck counts the messages with a fault.
-type Struck struct {
-	Dropped, Repeated, Swapped, Held int64
+// Counts are the numbers of messages with a fault.
+type Counts struct {
+	Dropped, Repeated, Swapped, Delayed int64
 }
 
 // Total returns the sum of the counts.
-func (s Struck) Total() int64 { return s.Dropped + s.Repeated + s.Swapped + s.Held }
+func (c Counts) Total() int64 { return c.Dropped + c.Repeated + c.Swapped + c.Delayed }
 
 // Conn is a connection that applies faults to the messages it publishes.
 type Conn struct {
 	bus.Conn
-	bad atomic.Bool // whether a rate is above 0
-
-	mu     sync.Mutex
-	rates  Rates
-	random *rand.Rand
-	held   []message
-	struck Struck
+	mu      sync.Mutex
+	rates   Rates
+	random  *rand.Rand
+	delayed []message
+	counts  Counts
 }
 
 type message struct {
@@ -65,25 +62,21 @@ func (c *Conn) Impair(rates Rates, seed uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.rates, c.random = rates, rand.New(rand.NewPCG(seed, seed))
-	c.bad.Store(rates != Rates{})
-	for _, m := range c.held {
+	for _, m := range c.delayed {
 		_ = c.Conn.Publish(m.subject, m.data) // an error counts as a loss, which a bus may cause
 	}
-	c.held = nil
+	c.delayed = nil
 }
 
-// Struck returns the counts of messages with a fault so far.
-func (c *Conn) Struck() Struck {
+// Counts returns the numbers of messages with a fault so far.
+func (c *Conn) Counts() Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.struck
+	return c.counts
 }
 
 // Publish publishes data, drops it, publishes it twice, or delays it.
 func (c *Conn) Publish(subject string, data []byte) error {
-	if !c.bad.Load() {
-		return c.Conn.Publish(subject, data)
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var err error
@@ -97,34 +90,34 @@ func (c *Conn) Publish(subject string, data []byte) error {
 func (c *Conn) copies(subject string, data []byte) int {
 	draw := c.random.Float64()
 	if draw -= c.rates.Drop; draw < 0 {
-		c.struck.Dropped++
+		c.counts.Dropped++
 		return 0
 	}
 	if draw -= c.rates.Repeat; draw < 0 {
-		c.struck.Repeated++
+		c.counts.Repeated++
 		return 2
 	}
 	if draw -= c.rates.Swap; draw < 0 {
-		c.struck.Swapped++
-		c.hold(subject, data, 2)
+		c.counts.Swapped++
+		c.delay(subject, data, 2)
 		return 0
 	}
-	if draw -= c.rates.Hold; draw < 0 {
-		c.struck.Held++
-		c.hold(subject, data, 2+c.random.IntN(HoldFor))
+	if draw -= c.rates.Delay; draw < 0 {
+		c.counts.Delayed++
+		c.delay(subject, data, 2+c.random.IntN(MaxDelay))
 		return 0
 	}
 	return 1
 }
 
-func (c *Conn) hold(subject string, data []byte, wait int) {
-	c.held = append(c.held, message{subject, append([]byte(nil), data...), wait})
+func (c *Conn) delay(subject string, data []byte, wait int) {
+	c.delayed = append(c.delayed, message{subject, append([]byte(nil), data...), wait})
 }
 
 // release publishes every delayed message whose wait is over.
 func (c *Conn) release(err error) error {
-	kept := c.held[:0]
-	for _, m := range c.held {
+	kept := c.delayed[:0]
+	for _, m := range c.delayed {
 		if m.wait--; m.wait > 0 {
 			kept = append(kept, m)
 			continue
@@ -133,6 +126,6 @@ func (c *Conn) release(err error) error {
 			err = e
 		}
 	}
-	c.held = kept
+	c.delayed = kept
 	return err
 }

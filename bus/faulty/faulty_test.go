@@ -36,19 +36,19 @@ func TestFaults(t *testing.T) {
 	for name, test := range map[string]struct {
 		rates Rates
 		want  []string
-		count Struck
+		count Counts
 	}{
-		"none":   {Rates{}, []string{"0", "1", "2", "3"}, Struck{}},
-		"drop":   {Rates{Drop: 1}, nil, Struck{Dropped: 4}},
-		"repeat": {Rates{Repeat: 1}, []string{"0", "0", "1", "1", "2", "2", "3", "3"}, Struck{Repeated: 4}},
-		"swap":   {Rates{Swap: 1}, []string{"0", "1", "2"}, Struck{Swapped: 4}},
+		"none":   {Rates{}, []string{"0", "1", "2", "3"}, Counts{}},
+		"drop":   {Rates{Drop: 1}, nil, Counts{Dropped: 4}},
+		"repeat": {Rates{Repeat: 1}, []string{"0", "0", "1", "1", "2", "2", "3", "3"}, Counts{Repeated: 4}},
+		"swap":   {Rates{Swap: 1}, []string{"0", "1", "2"}, Counts{Swapped: 4}},
 	} {
 		c, got := listen(t, test.rates)
 		publish(t, c, 0, 4)
 		if diff := cmp.Diff(test.want, append([]string(nil), *got...)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		if diff := cmp.Diff(test.count, c.Struck()); diff != "" {
+		if diff := cmp.Diff(test.count, c.Counts()); diff != "" {
 			t.Errorf("%s: counts (-want +got):\n%s", name, diff)
 		}
 	}
@@ -56,10 +56,10 @@ func TestFaults(t *testing.T) {
 
 // A connection without faults again publishes the delayed messages and adds no fault.
 func TestMending(t *testing.T) {
-	c, got := listen(t, Rates{Hold: 1})
+	c, got := listen(t, Rates{Delay: 1})
 	publish(t, c, 0, 40)
-	if n := 40 - len(*got); n < 1 || n > HoldFor+1 {
-		t.Errorf("%d of 40 are held, want 1 to %d", n, HoldFor+1)
+	if n := 40 - len(*got); n < 1 || n > MaxDelay+1 {
+		t.Errorf("%d of 40 are delayed, want 1 to %d", n, MaxDelay+1)
 	}
 	c.Impair(Rates{}, 0)
 	seen := map[string]bool{}
@@ -73,7 +73,7 @@ func TestMending(t *testing.T) {
 	if diff := cmp.Diff([]string{"40", "41"}, (*got)[40:]); diff != "" {
 		t.Error(diff)
 	}
-	if n := c.Struck().Total(); n != 40 {
-		t.Errorf("%d struck, want 40", n)
+	if n := c.Counts().Total(); n != 40 {
+		t.Errorf("%d with a fault, want 40", n)
 	}
 }

@@ -146,7 +146,22 @@ func (r *run) impair(i *rackfabv1.BusImpairment) error {
 	if err := changes.CheckImpairment("impair", i); err != nil {
 		return err
 	}
-	rates := faulty.Rates{Drop: i.GetLose(), Repeat: i.GetRepeat(), Hold: i.GetDelay()}
-	r.bus.Impair(rates, i.GetSeed()^xxhash.Sum64String(r.scenario.Load().Nodes[r.index].Name))
+	rates := faulty.Rates{Drop: i.GetLose(), Repeat: i.GetRepeat(), Delay: i.GetDelay()}
+	seed := i.GetSeed() ^ xxhash.Sum64String(r.scenario.Load().Nodes[r.index].Name)
+	if faults := r.faults.Load(); faults != nil {
+		faults.Impair(rates, seed)
+		return nil
+	}
+	faults := faulty.Wrap(r.conn, rates, seed)
+	r.faults.Store(faults)
+	r.runner.PublishOn(faults)
 	return nil
+}
+
+// envelopeFaults returns the number of envelopes with a fault of the impairment.
+func (r *run) envelopeFaults() faulty.Counts {
+	if faults := r.faults.Load(); faults != nil {
+		return faults.Counts()
+	}
+	return faulty.Counts{}
 }

@@ -51,7 +51,7 @@ func (r *run) batchAnswer(end unit.Time, result *runner.Result) answer {
 	m.EnvelopeFaults = measure.EnvelopeFaults{
 		Missed: result.Missed, Resent: result.Resent, Unpublished: result.Unpublished, Repeated: result.Repeated, Early: result.Early,
 		Malformed: result.Malformed, Oversized: result.Oversized, OtherVersion: result.OtherVersion, Foreign: result.Foreign,
-		Struck: r.bus.Struck().Total(),
+		Struck: r.envelopeFaults().Total(),
 	}
 	finished := &rackfabv1.RunFinished{
 		Digest: result.Digest, Progress: progress(end, result), Resends: result.Resent,

@@ -29,7 +29,8 @@ type run struct {
 	links    int
 	scenario atomic.Pointer[topology.Scenario] // with all changes so far
 	runner   *runner.Runner
-	bus      *faulty.Conn // of the links only
+	conn     bus.Conn
+	faults   atomic.Pointer[faulty.Conn] // nil until the node is impaired
 	export   *exporter
 	runs     *health.Runs // of the process
 	batch    *batch       // nil in a live run
@@ -90,7 +91,7 @@ func (s *Service) newRun(c *rackfabv1.RunConfig) (*run, error) {
 	}
 	ports := ports(scenario, index)
 	r := &run{
-		machine: machine, index: index, links: len(ports), bus: faulty.Wrap(s.conn, faulty.Rates{}, 0), runs: &s.runs,
+		machine: machine, index: index, links: len(ports), conn: s.conn, runs: &s.runs,
 		ended: make(chan error, 1), progress: make(chan struct{}, 1), answers: make(chan answer, 1),
 	}
 	r.scenario.Store(scenario)
@@ -108,7 +109,7 @@ func (s *Service) newRun(c *rackfabv1.RunConfig) (*run, error) {
 		return nil, err
 	}
 	r.runner, err = runner.New(runner.Config{
-		Run: c.GetRunId(), Node: s.name, Machine: machine, Ports: ports, Conn: r.bus, Quiet: quiet,
+		Run: c.GetRunId(), Node: s.name, Machine: machine, Ports: ports, Conn: s.conn, Quiet: quiet,
 		Follow: r.export.selection(), Observe: r.observe, Progress: r.advance, Reached: r.reach,
 	})
 	if err != nil {

@@ -40,10 +40,10 @@ func (r *run) stats(at unit.Time, result *runner.Result) *rackfabv1.NodeStats {
 
 // busStats returns the counters of the node's envelopes.
 func (r *run) busStats(result *runner.Result) *rackfabv1.BusStats {
-	struck := r.bus.Struck()
+	struck := r.envelopeFaults()
 	return &rackfabv1.BusStats{
 		Envelopes: result.Envelopes, Resent: result.Resent, Missed: result.Missed, Repeated: result.Repeated, Early: result.Early,
-		StruckLost: struck.Dropped, StruckRepeated: struck.Repeated, StruckDelayed: struck.Held,
+		StruckLost: struck.Dropped, StruckRepeated: struck.Repeated, StruckDelayed: struck.Delayed,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -52,6 +53,7 @@ type Runner struct {
 	wakeups int64
 	lost    int64
 	publish func(link int, data []byte)
+	conn    atomic.Pointer[bus.Conn] // on which envelopes are published
 }
 
 // New checks the configuration and subscribes to the node's links. Once New has
@@ -71,6 +73,7 @@ func New(cfg Config) (*Runner, error) {
 	}
 	r.out.Quiet, r.out.Follow = cfg.Quiet, cfg.Follow
 	r.publish = r.send
+	r.PublishOn(cfg.Conn)
 	links, subjects := make([]bus.LinkConfig, len(cfg.Ports)), make(map[string]int)
 	for i, p := range cfg.Ports {
 		here, there := bus.End{Node: cfg.Node, Port: i}, bus.End{Node: p.Peer, Port: int(p.PeerPort)}
@@ -123,6 +126,10 @@ func (r *Runner) Look(t *node.Tap) { r.post(func() { r.node.Look(t) }) }
 
 // Follow selects the messages whose frames have notes. It replaces Config.Follow.
 func (r *Runner) Follow(s *fabric.Selection) { r.post(func() { r.out.Follow = s }) }
+
+// PublishOn replaces the connection on which envelopes are published. It takes effect at
+// once, and may be called from any goroutine.
+func (r *Runner) PublishOn(c bus.Conn) { r.conn.Store(&c) }
 
 func (r *Runner) post(step func()) {
 	r.mu.Lock()
@@ -261,7 +268,7 @@ func (r *Runner) tick() error {
 // send publishes an envelope. An envelope that the bus refuses is treated as lost:
 // the peer detects the loss, and the node resends it.
 func (r *Runner) send(link int, data []byte) {
-	if r.cfg.Conn.Publish(r.subjects[link], data) != nil {
+	if (*r.conn.Load()).Publish(r.subjects[link], data) != nil {
 		r.lost++
 	}
 }

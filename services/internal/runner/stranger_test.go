@@ -39,19 +39,19 @@ func TestFaultyNATSGivesTheDigest(t *testing.T) {
 	want, _ := drive(shapes[name]())
 	dial, faults := natsBus(t), []*faulty.Conn(nil)
 	o := play(t, shapes[name](), func(i int) bus.Conn {
-		c := faulty.Wrap(dial(i), faulty.Rates{Drop: 0.01, Repeat: 0.05, Swap: 0.03, Hold: 0.01}, uint64(i))
+		c := faulty.Wrap(dial(i), faulty.Rates{Drop: 0.01, Repeat: 0.05, Swap: 0.03, Delay: 0.01}, uint64(i))
 		faults = append(faults, c)
 		return c
 	})
 	same(t, o, want)
-	var struck int64
+	var faulted int64
 	for _, c := range faults {
-		struck += c.Struck().Total()
+		faulted += c.Counts().Total()
 	}
-	if struck == 0 {
-		t.Error("no fault has struck")
+	if faulted == 0 {
+		t.Error("no message had a fault")
 	}
-	t.Log(struck, "faults;", summary(o))
+	t.Log(faulted, "faults;", summary(o))
 }
 
 // strange are messages that a stranger may send on a link: four malformed ones, two
