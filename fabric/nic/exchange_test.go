@@ -40,9 +40,17 @@ func newExchange(t testing.TB, connections int, change ...func(*Config)) *fabric
 // post posts a command at host 0.
 func (b *fabricBench) post(connection fabric.FlowID, c command.Command) {
 	b.t.Helper()
-	var out fabric.Out
 	c.Counter = -1
-	b.nics[0].Post(b.now, Command{connection, c}, &out)
+	b.postCommand(connection, c)
+}
+
+// postCommand posts a command at host 0 as its schedule does.
+func (b *fabricBench) postCommand(connection fabric.FlowID, c command.Command) {
+	b.t.Helper()
+	n, out := b.nics[0], fabric.Out{}
+	n.now = b.now
+	n.engine.schedule = append(n.engine.schedule, scheduled{PostConfig: PostConfig{Command: Command{connection, c}, At: b.now, Count: 1}})
+	n.postDue(b.now, &out)
 	b.take(0, &out)
 }
 

@@ -94,18 +94,6 @@ func (n *NIC) postDue(now unit.Time, out *fabric.Out) {
 	n.planPosts()
 }
 
-// Post queues a command and advances the write pointer, as the host does. Post refuses
-// an invalid command, or one whose queue is full, and notes it (CommandRefused).
-func (n *NIC) Post(now unit.Time, c Command, out *fabric.Out) {
-	n.now = now
-	if n.engine == nil || n.fault(&c) != "" || n.queueOf(&c).Free() == 0 {
-		n.refuse(now, fabric.CommandRefused, c.Connection, c.ID, out)
-		return
-	}
-	n.write(now, c, out)
-	n.advance(now, out)
-}
-
 // fault describes the fault of a command; it returns "" for a valid command.
 func (n *NIC) fault(c *Command) string {
 	e := n.engine

@@ -11,26 +11,27 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// GET-15, GET-16: a command queue holds as many commands as it has slots. Commands beyond
-// that are refused and noted, and counted nowhere else.
-func TestAFullCommandQueueRefuses(t *testing.T) {
+// GET-15, GET-16: a command queue holds as many commands as it has slots. The host posts
+// further commands when there is room.
+func TestAFullCommandQueueDelaysTheHost(t *testing.T) {
 	b := newExchange(t, 1, func(c *Config) { c.Engine.CommandSlots, c.Engine.FlowSlots = 2, 1 })
 	b.nics[0].pause.held = 1 << dataPrio // nothing is sent
 	for id := range uint32(6) {
 		b.post(0, put(id, 1000))
 	}
 	// One is being cut, one is in the flow queue, two in the command queue.
-	var refused []uint32
-	for _, n := range b.noted(0, fabric.CommandRefused) {
-		refused = append(refused, n.Command())
+	if posted := len(b.noted(0, fabric.CommandPosted)); posted != 4 {
+		t.Errorf("%d posted, want 4", posted)
 	}
-	if posted := len(b.noted(0, fabric.CommandPosted)); posted != 4 || !slices.Equal(refused, []uint32{4, 5}) {
-		t.Errorf("%d posted, refused %v", posted, refused)
+	b.inject(0, us, pfc(dataPrio, 0))
+	b.run(unit.Millisecond)
+	if posted, done := len(b.noted(0, fabric.CommandPosted)), b.done(); posted != 6 || len(done) != 6 {
+		t.Errorf("%d posted and done %v after the pause", posted, done)
 	}
 }
 
-func TestACommandThatFitsNoRuleIsRefused(t *testing.T) {
-	b := newExchange(t, 1)
+func TestInvalidCommandsAreRefused(t *testing.T) {
+	at := newExchange(t, 1)
 	for i, c := range []Command{
 		{9, get(0, 100)},
 		{0, get(0, 0)},
@@ -39,17 +40,20 @@ func TestACommandThatFitsNoRuleIsRefused(t *testing.T) {
 		{0, command.Command{Verb: command.Put, Size: 1, After: command.Trigger{Counter: 7, Threshold: 1}}},
 		{0, command.Command{Verb: command.Put, Size: 1 << 40}},
 	} {
-		var out fabric.Out
-		b.nics[0].Post(0, c, &out)
-		if len(out.Notes) != 1 || out.Notes[0].Kind != fabric.CommandRefused {
-			t.Errorf("command %d: %+v", i, out.Notes)
+		if at.nics[0].fault(&c) == "" {
+			t.Errorf("command %d is accepted: %+v", i, c)
 		}
 	}
-	var out fabric.Out
-	b.nics[1].Post(0, Command{0, get(0, 100)}, &out)
-	mustNew(t, config(0, nil)).Post(0, Command{0, get(0, 100)}, &out)
-	if len(out.Notes) != 2 || out.Notes[0].Kind != fabric.CommandRefused || out.Notes[1].Kind != fabric.CommandRefused {
-		t.Errorf("at the target, and at a NIC without connections: %+v", out.Notes)
+	if valid := (Command{0, get(0, 100)}); at.nics[0].fault(&valid) != "" || at.nics[1].fault(&valid) == "" {
+		t.Error("a command is accepted at its target, or refused at its initiator")
+	}
+	work := fabric.Change{Verb: fabric.Post, Works: []fabric.Work{{ID: 0, Connection: 0, Count: 1, Verb: uint8(command.Get), Size: 100}}}
+	for name, n := range map[string]*NIC{"the target": at.nics[1], "a NIC without connections": mustNew(t, config(0, nil))} {
+		var out fabric.Out
+		n.Control(0, &work, &out)
+		if len(out.Notes) != 1 || out.Notes[0].Kind != fabric.Unfit {
+			t.Errorf("at %s: %+v", name, out.Notes)
+		}
 	}
 }
 
@@ -129,10 +133,8 @@ func TestTriggeredCommands(t *testing.T) {
 	b := newExchange(t, 2)
 	counted := get(0, 1000)
 	for id := range uint32(3) {
-		var out fabric.Out
 		counted.ID, counted.Counter = id, 1
-		b.nics[0].Post(0, Command{0, counted}, &out)
-		b.take(0, &out)
+		b.postCommand(0, counted)
 	}
 	after := put(9, 1000)
 	after.After = command.Trigger{Counter: 1, Threshold: 3}
