@@ -22,58 +22,64 @@ type subject struct {
 	name, title, unit, caption string
 	whole                      bool // covers the whole run, not only the burst and its consequences
 	lines                      func(view) []chart.Line
-	aside                      func(*measure.Run) string // a value of the table that the lines illustrate
-	only                       func(*Folder) bool        // reports whether the figure applies to a folder; nil if it applies to all
+	aside                      func(*measure.Run) string // a value of the table that the lines illustrate; nil for none
+	only                       func(*Folder) bool        // reports whether the figure applies to a folder; nil if it applies to all with long flows
 	byName                     bool                      // a panel has only some of the lines: styles are assigned over all names of the figure
 }
 
+// wholeRun is the caption of a figure that repeats the previous one over the whole run.
+const wholeRun = "The same over the whole run; a point averages several bins."
+
 var subjects = []subject{
 	{
-		"pauses", "Rate of PAUSE frames per link", "frames/ms",
-		"PAUSE frames (XOFF) on the links that hold the long flows, averaged over some bins; x->y is sent by x and holds y. The paper's Fig. 2a.",
-		false, pauseLines, asideTree, nil, false,
+		name: "pauses", title: "PAUSE frames per link", unit: "frames/ms", lines: pauseLines, aside: asideTree,
+		caption: "PAUSE frames (XOFF) on the links that pause the long flows; x->y is sent by x and pauses y. PCN, fig. 2a.",
 	},
 	{
-		"goodput-burst", "Goodput of the long flows, around the burst", "Gbit/s",
-		"Payload delivered in order, in each bin. The paper's Fig. 2b.", false, goodputLines, asideGoodput, nil, false,
+		name: "goodput-burst", title: "Goodput of the long flows around the burst", unit: "Gbit/s", lines: goodputLines, aside: asideGoodput,
+		caption: "Payload delivered in order, per bin. PCN, fig. 2b.",
+	},
+	{name: "goodput", title: "Goodput of the long flows, whole run", unit: "Gbit/s", whole: true, lines: goodputLines, aside: asideDip, caption: wholeRun},
+	{
+		name: "rates-burst", title: "CC rate limit and TX rate of the long flows around the burst", unit: "Gbit/s", lines: rateLines,
+		caption: "CC rate limit: the rate that the scheme allows at the end of each bin. TX rate: sent on the link in the bin, headers included; " +
+			"it is below the limit where PAUSE blocks the NIC. PCN, fig. 3.",
+	},
+	{name: "rates", title: "CC rate limit and TX rate of the long flows, whole run", unit: "Gbit/s", whole: true, lines: rateLines, caption: wholeRun},
+	{
+		name: "workload-goodput", title: "Goodput of workloads", unit: "Gbit/s", whole: true, lines: workloadLines, only: hasWorkloads,
+		caption: "Payload delivered in order, summed over all flows and receivers of a workload.",
 	},
 	{
-		"goodput", "Goodput of the long flows, whole run", "Gbit/s",
-		"The same over all of the run, with some bins to each point: how long it takes until nothing is lost any more.", true, goodputLines, asideLoss, nil, false,
+		name: "workload-pauses", title: "PAUSE frames, all links", unit: "frames/ms", whole: true, lines: allPauseLines, only: hasWorkloads,
+		caption: "PAUSE frames (XOFF), summed over all links.",
 	},
 	{
-		"rates-burst", "Regulated and actual rate of the long flows, around the burst", "Gbit/s",
-		"Regulated: what the scheme allows the flow at the end of each bin. Actual: what its NIC puts on the link in the bin, headers included; " +
-			"where it stays below the regulated rate, PAUSE holds the NIC. The paper's Fig. 3.", false, rateLines, nothing, nil, false,
-	},
-	{"rates", "Regulated and actual rate of the long flows, whole run", "Gbit/s", "The same over all of the run, with some bins to each point.", true, rateLines, nothing, nil, false},
-	{
-		"workload-goodput", "Goodput of workloads", "Gbit/s",
-		"Payload of all flows of a workload, delivered in order, at all receivers together.", true, workloadLines, nothing, hasWorkloads, false,
+		name: "credit", title: "Credit granted and wasted", unit: "Gbit/s", whole: true, lines: creditLines,
+		only:    anyRun(func(r *measure.Run) bool { return r.Credit != nil }),
+		caption: "Granted: credit from a receiver to a sender, as a rate; s->r is granted by r to s. Wasted: credit not spent within a base RTT, or lost.",
 	},
 	{
-		"workload-pauses", "Rate of PAUSE frames, all links", "frames/ms",
-		"PAUSE frames (XOFF) on all links together, averaged over some bins.", true, allPauseLines, nothing, hasWorkloads, false,
+		name: "tokens", title: "Tokens in the head buckets of the NICs", unit: "KB", whole: true, lines: tokenLines, byName: true,
+		only: anyRun(func(r *measure.Run) bool { return len(r.Series.Tokens) > 0 }),
+		caption: "Level of the bucket at the end of each point, in 1000 bytes; it changes with every packet in between. " +
+			"IN: for requested responses. OUT: for sent packets. A negative level is drawn as 0.",
 	},
 	{
-		"credit", "Credit granted and wasted", "Gbit/s",
-		"Granted: what a receiver grants to a sender, as a rate; s->r is by r to s. Wasted: what the sender did not spend within a base RTT, or lost.",
-		true, creditLines, nothing, grantsCredit, false,
+		name: "stalls", title: "Stalls for tokens", unit: "% of the time", whole: true, lines: stallLines, aside: asideStall, byName: true,
+		only: anyRun(func(r *measure.Run) bool { return len(r.Series.Stalls) > 0 }),
+		caption: "Share of the time in which a NIC had packets that waited for tokens alone. IN: requests waiting for the tokens of their responses. " +
+			"OUT: requests and responses waiting to be sent; if both wait, both count.",
 	},
 	{
-		"tokens", "Tokens in the head buckets of the NICs", "KB",
-		"What the bucket of a NIC's shaper holds at the end of each point, in 1000 bytes; in between it falls and rises with every packet. " +
-			"IN: for the responses that it asks for. OUT: for what it sends. A bucket in debt counts as empty.", true, tokenLines, nothing, countsTokens, true,
+		name: "queues", title: "Egress queues on the path of the long flows", unit: "KB", lines: queueLines,
+		caption: "Maximum length of the egress queue in each bin, all classes together, in 1000 bytes; x->y is the port of x that leads to y.",
 	},
-	{
-		"stalls", "Stalls for tokens", "% of the time",
-		"How long a NIC had packets that waited for nothing but tokens, as a share of the time. IN: requests for tokens for their responses. " +
-			"OUT: requests and responses for tokens to be sent; where both wait, both count.", true, stallLines, asideStall, hasStalls, true,
-	},
-	{
-		"queues", "Egress queues on the way of the long flows", "KB",
-		"The longest that the egress queue was in each bin, all classes together, in 1000 bytes; x->y is the port of x that leads to y.", false, queueLines, nothing, nil, false,
-	},
+}
+
+// anyRun returns a function that reports whether is holds for a run of a folder.
+func anyRun(is func(*measure.Run) bool) func(*Folder) bool {
+	return func(f *Folder) bool { return slices.ContainsFunc(f.Results.Runs, is) }
 }
 
 // Figures draws the spreads of variants and every subject, with a row of panels per
@@ -140,21 +146,6 @@ func styleByName(rows [][]chart.Panel) {
 	}
 }
 
-// grantsCredit reports whether a run of the folder used receiver credit.
-func grantsCredit(f *Folder) bool {
-	return slices.ContainsFunc(f.Results.Runs, func(r *measure.Run) bool { return r.Credit != nil })
-}
-
-// countsTokens reports whether tokens were used in a run of the folder.
-func countsTokens(f *Folder) bool {
-	return slices.ContainsFunc(f.Results.Runs, func(r *measure.Run) bool { return len(r.Series.Tokens) > 0 })
-}
-
-// hasStalls reports whether a NIC waited for tokens in a run of the folder.
-func hasStalls(f *Folder) bool {
-	return slices.ContainsFunc(f.Results.Runs, func(r *measure.Run) bool { return len(r.Series.Stalls) > 0 })
-}
-
 // panel draws one scheme of one folder.
 func (s *subject) panel(f *Folder, scheme string, window chart.Band) chart.Panel {
 	p := chart.Panel{Title: scheme}
@@ -163,7 +154,9 @@ func (s *subject) panel(f *Folder, scheme string, window chart.Band) chart.Panel
 		p.Note = "not run"
 		return p
 	}
-	p.Aside = s.aside(run)
+	if s.aside != nil {
+		p.Aside = s.aside(run)
+	}
 	p.Band = chart.Band{From: milliseconds(run.Burst.Start), To: milliseconds(run.Burst.End)}
 	for _, l := range s.lines(view{f, run, step(window)}) {
 		p.Lines = append(p.Lines, within(l, window))
@@ -176,23 +169,20 @@ func (s *subject) panel(f *Folder, scheme string, window chart.Band) chart.Panel
 
 // step returns the time per point of a line in a window. Bins may be longer.
 func step(window chart.Band) unit.Time {
-	return unit.Time((window.To - window.From) / mostPoints * float64(unit.Millisecond))
+	return unit.Time((window.To - window.From) / maxPoints * float64(unit.Millisecond))
 }
 
-func nothing(*measure.Run) string { return "" }
-
 func asideTree(r *measure.Run) string {
-	return fmt.Sprintf("tree %s ms, paused %s ms", milli(r.Tree), milli(r.PausedOutside))
+	return fmt.Sprintf("tree %s ms, paused %s ms", measure.Tree.Text(r), measure.PausedOutside.Text(r))
 }
 
 // asideStall returns the stalls of the NICs that post commands.
 func asideStall(r *measure.Run) string {
-	in, out := stallOf(r)
-	return fmt.Sprintf("IN %s ms, OUT %s ms", milli(in), milli(out))
+	return fmt.Sprintf("IN %s ms, OUT %s ms", measure.StallIn.Text(r), measure.StallOut.Text(r))
 }
 
-func asideLoss(r *measure.Run) string {
-	return fmt.Sprintf("loss %s ms, recovery %s ms", lossOf(r), recoveryOf(r))
+func asideDip(r *measure.Run) string {
+	return fmt.Sprintf("dip %s ms, recovery %s ms", measure.Dip.Text(r), measure.Recovery.Text(r))
 }
 
 // asideGoodput returns the mean goodputs over the burst.
@@ -201,8 +191,8 @@ func asideGoodput(r *measure.Run) string {
 		return ""
 	}
 	var parts []string
-	for _, f := range r.Flows[:min(len(r.Flows), mostColumns)] {
-		parts = append(parts, f.Name+" "+giga(f.BurstGoodput))
+	for _, f := range r.Flows[:min(len(r.Flows), maxColumns)] {
+		parts = append(parts, fmt.Sprintf("%s %.2f", f.Name, float64(f.BurstGoodput)/1e9))
 	}
 	return strings.Join(parts, ", ") + " Gbit/s in the burst"
 }
@@ -238,7 +228,8 @@ func allSchemes(runs []*Folder) (schemes []string) {
 func spans(runs []*Folder) (near, whole chart.Band) {
 	from, to := unit.Never, unit.Time(0)
 	for _, f := range runs {
-		links := victimLinks(f.Scenario)
+		links := measure.VictimLinks(f.Scenario)
+		links = links[:min(len(links), maxColumns)]
 		for _, run := range f.Results.Runs {
 			whole.To = max(whole.To, milliseconds(run.FabricTime))
 			if run.Burst.Flows == 0 {

@@ -62,8 +62,8 @@ func TestFiguresHoldTheSeries(t *testing.T) {
 		}{
 			{"goodput", "F0", s.Goodput[0].Bins, 0.5, toGigabit},
 			{"goodput", "F1", s.Goodput[1].Bins, 0.5, toGigabit},
-			{"rates", "F0 actual", s.Sent[0].Bins, 0.5, toGigabit},
-			{"rates", "F1 actual", s.Sent[1].Bins, 0.5, toGigabit},
+			{"rates", "F0 TX rate", s.Sent[0].Bins, 0.5, toGigabit},
+			{"rates", "F1 TX rate", s.Sent[1].Bins, 0.5, toGigabit},
 		} {
 			l := drawn(t, figure(t, test.figure, f), row, test.line)
 			x, y := points(test.values, test.place, test.factor)
@@ -71,10 +71,10 @@ func TestFiguresHoldTheSeries(t *testing.T) {
 				t.Errorf("%s, %s, %s: recorded (-) and drawn (+):\n%s", test.figure, run.Scheme, test.line, diff)
 			}
 		}
-		l := drawn(t, figure(t, "rates", f), row, "F0 regulated")
+		l := drawn(t, figure(t, "rates", f), row, "F0 CC rate limit")
 		x, y := points(s.Rates[0].Bins, 1, 1e-9)
 		if diff := cmp.Diff([][]float64{x, y}, [][]float64{l.X, l.Y}, close); diff != "" {
-			t.Errorf("rates, %s, F0 regulated: recorded (-) and drawn (+):\n%s", run.Scheme, diff)
+			t.Errorf("rates, %s, F0 CC rate limit: recorded (-) and drawn (+):\n%s", run.Scheme, diff)
 		}
 		l = drawn(t, figure(t, "queues", f), row, "s0->s1")
 		x, y = points(s.Queues[0].Peak, 0.5, 1e-3)
@@ -127,14 +127,19 @@ func TestCreditShowsWhereItIsGranted(t *testing.T) {
 	if len(lines) != 2 || lines[0].Name != "h0->r0 granted" || lines[1].Name != "h0->r0 wasted" {
 		t.Errorf("lines %+v", lines)
 	}
-	if len(creditColumns(without.Results)) != 0 {
+	cells := func(f *Folder) (list []string) {
+		table := TableOf(f.Scenario, f.Results)
+		for i, c := range table.Columns {
+			if c.Group == "credit MB" {
+				list = append(list, c.Name+" "+table.Rows[0][i].Text)
+			}
+		}
+		return list
+	}
+	if cells(without) != nil {
 		t.Error("columns of credit without credit")
 	}
-	var cells []string
-	for _, c := range creditColumns(with.Results) {
-		cells = append(cells, c.Name+" "+c.value(with.Results.Runs[0]))
-	}
-	if diff := cmp.Diff([]string{"granted 148.3", "wasted 74.2", "lost 24.2"}, cells); diff != "" {
+	if diff := cmp.Diff([]string{"granted 148.3", "wasted 74.2", "lost 24.2"}, cells(with)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -260,7 +265,7 @@ func TestLongRunsHaveSeveralBinsToAPoint(t *testing.T) {
 	bins := []int64{1, 2, 6, 10, 40, 10, 9, 9}
 	for how, want := range map[summary]chart.Line{
 		mean: {X: []float64{0.075, 0.225}, Y: []float64{3, 20}},
-		most: {X: []float64{0.075, 0.225}, Y: []float64{6, 40}},
+		peak: {X: []float64{0.075, 0.225}, Y: []float64{6, 40}},
 		last: {X: []float64{0.15, 0.3}, Y: []float64{6, 10}},
 	} {
 		if got := line("", chart.Style{}, v, bins, how, 1); !cmp.Equal(want, got, close) {
@@ -268,7 +273,7 @@ func TestLongRunsHaveSeveralBinsToAPoint(t *testing.T) {
 		}
 	}
 	if v.step = step(chart.Band{From: 10, To: 110}); v.group() != 10 {
-		t.Errorf("100 ms in %d points want 10 bins of 50 us each, got %d", mostPoints, v.group())
+		t.Errorf("100 ms in %d points want 10 bins of 50 us each, got %d", maxPoints, v.group())
 	}
 }
 

@@ -47,17 +47,17 @@ func TestCellsAreMediansWithRanges(t *testing.T) {
 		f := repeated(t, test.recoveries...)
 		table := TableOf(f.Scenario, f.Results)
 		tree, recovery := table.Rows[0][1], table.Rows[0][4]
-		if tree.Text != "2.00" || tree.Least != "1.00" || tree.Most != "3.00" || tree.Paper != "3.1" {
+		if tree.Text != "2.00" || tree.Min != "1.00" || tree.Max != "3.00" || tree.Paper != "3.1" {
 			t.Errorf("tree: %+v", tree)
 		}
-		if got := [3]string{recovery.Text, recovery.Least, recovery.Most}; got != test.want {
+		if got := [3]string{recovery.Text, recovery.Min, recovery.Max}; got != test.want {
 			t.Errorf("recoveries %v: %v, want %v", test.recoveries, got, test.want)
 		}
 		digest := table.Rows[0][len(table.Columns)-1]
-		if digest.Text != f.Results.Repeats.Schemes[0].Digest || digest.Most != "" {
+		if digest.Text != f.Results.Repeats.Schemes[0].Digest || digest.Max != "" {
 			t.Errorf("digest: %+v", digest)
 		}
-		if want := "3 variants (burst moved by up to 100us, seed drawn): median, least, most"; !strings.HasSuffix(table.Title, want) {
+		if want := "3 variants (burst moved by up to 100us, random seeds): median, min, max"; !strings.HasSuffix(table.Title, want) {
 			t.Errorf("title %q", table.Title)
 		}
 	}

@@ -136,6 +136,6 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		Figures([]*Folder{folder})
-		Compare(folder.Scenario, folder.Results)
+		TableOf(folder.Scenario, folder.Results)
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/rackfab/rackfab/report/chart"
 )
 
-// mostLines is the largest number of links, ports or flows in a figure.
-const mostLines = 6
+// maxLines is the largest number of links, ports or flows in a figure.
+const maxLines = 6
 
 // view is a run as shown in a figure.
 type view struct {
@@ -19,9 +19,9 @@ type view struct {
 	step unit.Time // time per point; at least a bin
 }
 
-// mostPoints is the largest number of points of a line. With more, the lines would
+// maxPoints is the largest number of points of a line. With more, the lines would
 // merge into an area.
-const mostPoints = 200
+const maxPoints = 200
 
 // group returns the number of bins per point.
 func (v *view) group() int { return int(max(1, (v.step+v.Series.Bin-1)/v.Series.Bin)) }
@@ -41,7 +41,8 @@ func pauseLines(v view) (lines []chart.Line) {
 		l := line(link, style(i, len(links)), v, bins, mean, 1/milliseconds(v.Series.Bin))
 		var stairs chart.Line
 		for k, x := range l.X {
-			stairs.X, stairs.Y = append(stairs.X, x-width/2, x+width/2), append(stairs.Y, l.Y[k], l.Y[k])
+			stairs.Add(x-width/2, l.Y[k])
+			stairs.Add(x+width/2, l.Y[k])
 		}
 		l.X, l.Y = stairs.X, stairs.Y
 		lines = append(lines, l)
@@ -85,13 +86,13 @@ func rateLines(v view) (lines []chart.Line) {
 		for _, s := range v.Series.Sent {
 			if s.Name == name {
 				wide := chart.Style{Colour: i, Dash: 2 * i, Over: 2}
-				lines = append(lines, line(name+" actual", wide, v, s.Bins, mean, v.gigabits()))
+				lines = append(lines, line(name+" TX rate", wide, v, s.Bins, mean, v.gigabits()))
 			}
 		}
 		for _, s := range v.Series.Rates {
 			if s.Name == name {
 				narrow := chart.Style{Colour: i, Dash: 2*i + 1}
-				lines = append(lines, line(name+" regulated", narrow, v, s.Bins, last, 1e-9))
+				lines = append(lines, line(name+" CC rate limit", narrow, v, s.Bins, last, 1e-9))
 			}
 		}
 	}
@@ -101,10 +102,10 @@ func rateLines(v view) (lines []chart.Line) {
 // creditLines returns credit rates in Gbit/s: granted to each pair of hosts, and
 // wasted.
 func creditLines(v view) (lines []chart.Line) {
-	for i, s := range v.Series.Granted[:min(len(v.Series.Granted), mostLines)] {
+	for i, s := range v.Series.Granted[:min(len(v.Series.Granted), maxLines)] {
 		lines = append(lines, line(s.Name+" granted", chart.Style{Colour: i, Over: 1}, v, s.Bins, mean, v.gigabits()))
 	}
-	for i, s := range v.Series.Wasted[:min(len(v.Series.Wasted), mostLines)] {
+	for i, s := range v.Series.Wasted[:min(len(v.Series.Wasted), maxLines)] {
 		lines = append(lines, line(s.Name+" wasted", chart.Style{Colour: i, Dash: 2}, v, s.Bins, mean, v.gigabits()))
 	}
 	return lines
@@ -122,7 +123,7 @@ func stallLines(v view) []chart.Line {
 
 // shaperLines returns a line per NIC and direction. Negative values are shown as 0.
 func shaperLines(v view, all []measure.ShaperSeries, how summary, factor float64) (lines []chart.Line) {
-	for _, s := range all[:min(len(all), mostLines)] {
+	for _, s := range all[:min(len(all), maxLines)] {
 		l := line(s.Node+" "+strings.ToUpper(s.Direction), chart.Style{}, v, s.Bins, how, factor)
 		for k := range l.Y {
 			l.Y[k] = max(0, l.Y[k])
@@ -138,7 +139,7 @@ func queueLines(v view) (lines []chart.Line) {
 	for i, port := range ports {
 		for _, q := range v.Series.Queues {
 			if q.Port == port {
-				lines = append(lines, line(port, style(i, len(ports)), v, q.Peak, most, 1e-3))
+				lines = append(lines, line(port, style(i, len(ports)), v, q.Peak, peak, 1e-3))
 			}
 		}
 	}
@@ -154,7 +155,7 @@ type summary int
 
 const (
 	mean summary = iota // at their middle
-	most                // at their middle
+	peak                // at their middle
 	last                // at their end
 )
 
@@ -169,15 +170,14 @@ func line[V ~int64](name string, style chart.Style, v view, bins []V, how summar
 	}
 	whole := min(len(bins), int(v.FabricTime/v.Series.Bin))
 	for at := 0; at+group <= whole; at += group {
-		l.X = append(l.X, (float64(at)+place*float64(group))*milliseconds(v.Series.Bin))
-		l.Y = append(l.Y, summarise(bins[at:at+group], how)*factor)
+		l.Add((float64(at)+place*float64(group))*milliseconds(v.Series.Bin), summarise(bins[at:at+group], how)*factor)
 	}
 	return l
 }
 
 func summarise[V ~int64](bins []V, how summary) float64 {
 	switch how {
-	case most:
+	case peak:
 		return float64(slices.Max(bins))
 	case last:
 		return float64(bins[len(bins)-1])
@@ -193,5 +193,5 @@ func summarise[V ~int64](bins []V, how summary) float64 {
 // gigabits returns the factor from bytes per bin to Gbit/s.
 func (v *view) gigabits() float64 { return 8e-9 * float64(unit.Second) / float64(v.Series.Bin) }
 
-// first returns at most mostLines names.
-func first(names []string) []string { return names[:min(len(names), mostLines)] }
+// first returns at most maxLines names.
+func first(names []string) []string { return names[:min(len(names), maxLines)] }

@@ -2,7 +2,6 @@ package report
 
 import (
 	_ "embed" // for the page
-	"fmt"
 	"html/template"
 	"io"
 	"slices"
@@ -21,10 +20,14 @@ var pageTemplate = sync.OnceValue(func() *template.Template { return template.Mu
 
 // page is the data of the template.
 type page struct {
-	Title   string
-	Runs    []pageRun
-	Figures []pageFigure
+	Title    string
+	Runs     []pageRun
+	Glossary []term
+	Figures  []pageFigure
 }
+
+// term is a heading of a column with the definition of its figure.
+type term struct{ Name, Meaning string }
 
 // pageRun is the data of one folder.
 type pageRun struct {
@@ -32,7 +35,7 @@ type pageRun struct {
 	Label               string // "" if the page has no other run
 	Compared            Table
 	Heads               []head // of the column groups
-	Held, Cost          Table
+	Paused, Cost        Table
 	FabricTime, BinTime string
 	HasPaper            bool
 	Repeats             int // number of variants, 0 for a run without variants
@@ -63,7 +66,7 @@ func Page(w io.Writer, runs []*Folder, figures []Figure) error {
 			p.Runs[i].Label = labels(runs)[i]
 		}
 	}
-	p.Title = strings.Join(names, " and ")
+	p.Title, p.Glossary = strings.Join(names, " and "), glossary(p.Runs)
 	for i := range figures {
 		f := &figures[i]
 		svg := template.HTML(f.Inline()) // package chart escapes all text
@@ -75,8 +78,14 @@ func Page(w io.Writer, runs []*Folder, figures []Figure) error {
 func newPageRun(f *Folder) pageRun {
 	r := f.Results
 	t := TableOf(f.Scenario, r)
+	rows := make([]Variant, len(r.Runs))
+	for i, run := range r.Runs {
+		rows[i] = Variant{Value: run.Scheme, Run: run}
+	}
+	_, paused := pauseFigures(f.Scenario)
 	p := pageRun{
-		Folder: f, Compared: t, Heads: heads(t), Held: held(f), Cost: cost(r),
+		Folder: f, Compared: t, Heads: heads(t),
+		Paused: newTable("", "scheme", paused, false, rows), Cost: newTable("", "scheme", measure.Cost, false, rows),
 		FabricTime: r.Runs[0].FabricTime.String(), BinTime: r.Runs[0].Series.Bin.String(),
 		HasPaper: r.Scenario == paperScenario,
 	}
@@ -97,45 +106,19 @@ func heads(t Table) (all []head) {
 	return all
 }
 
-// held returns a table of how long PAUSE paused the peer on each link of interest.
-func held(f *Folder) Table {
-	links := victimLinks(f.Scenario)
-	t := Table{Columns: []Column{{"", "scheme", true}}}
-	for _, link := range links {
-		t.Columns = append(t.Columns, Column{"", link, false})
-	}
-	t.Columns = append(t.Columns, Column{"", "others, summed", false})
-	for _, run := range f.Results.Runs {
-		row := Row{{Text: run.Scheme}}
-		for _, link := range links {
-			row = append(row, Cell{Text: milli(pauseOn(run, link).Paused)})
+// glossary defines the figures of the tables. Figures with one definition share a term.
+func glossary(runs []pageRun) (terms []term) {
+	for _, r := range runs {
+		for _, c := range slices.Concat(r.Compared.Columns, r.Cost.Columns) {
+			i := slices.IndexFunc(terms, func(t term) bool { return t.Meaning == c.Meaning })
+			switch {
+			case c.Meaning == "":
+			case i < 0:
+				terms = append(terms, term{c.Name, c.Meaning})
+			case !slices.Contains(strings.Split(terms[i].Name, ", "), c.Name):
+				terms[i].Name += ", " + c.Name
+			}
 		}
-		t.Rows = append(t.Rows, append(row, Cell{Text: milli(pauseElsewhere(run, links).Paused)}))
 	}
-	return t
+	return terms
 }
-
-// cost returns a table of the resources that the emulation used.
-func cost(r *measure.Results) Table {
-	t := Table{Columns: []Column{
-		{"", "scheme", true},
-		{"", "wall s", false},
-		{"", "CPU s", false},
-		{"", "frame-hops", false},
-		{"", "million frame-hops/s", false},
-		{"", "envelopes", false},
-		{"", "retransmitted", false},
-		{"", "malformed", false},
-	}}
-	for _, run := range r.Runs {
-		t.Rows = append(t.Rows, Row{
-			{Text: run.Scheme},
-			number("%.2f", run.Wall), number("%.2f", run.CPU), number("%d", run.FrameHops),
-			number("%.2f", float64(run.FrameHops)/max(run.Wall, 1e-9)/1e6), number("%d", run.Envelopes),
-			number("%d", run.Retransmits), number("%d", run.Malformed),
-		})
-	}
-	return t
-}
-
-func number(format string, v any) Cell { return Cell{Text: fmt.Sprintf(format, v)} }

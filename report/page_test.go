@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -77,7 +78,7 @@ func pageOf(t *testing.T, runs ...*Folder) []byte {
 	return b.Bytes()
 }
 
-func TestPageNeedsNothingElse(t *testing.T) {
+func TestPageIsSelfContained(t *testing.T) {
 	text := pageOf(t, sample(t, "out", "pfc", "pcn"))
 	l := read(t, text)
 	for _, element := range []string{"script", "link", "img", "iframe", "object", "image"} {
@@ -102,8 +103,8 @@ func TestPageHoldsTheTables(t *testing.T) {
 	l := read(t, pageOf(t, sample(t, "out", "pfc", "pcn")))
 	want := [][]string{
 		{
-			"pfc|0.25paper 3.1|0.12|0.50|0.33|0|10|0|1100|1.00|2.00|223/224|0.32|0.65|6|0000000000000001",
-			"pcn|0.50paper 0|0.25|1.00|0.67|0paper few|20paper 0|0paper 0|2200|2.00paper 37.5|4.00paper 2.5|223/224|0.32|0.65|7|0000000000000002",
+			"pfc|0.25paper 3.1|0.12|0.50|0.33|0|10|0|1100|1.00|2.00|223/224|>0.32|>0.65|6|0000000000000001",
+			"pcn|0.50paper 0|0.25|1.00|0.67|0paper few|20paper 0|0paper 0|2200|2.00paper 37.5|4.00paper 2.5|223/224|>0.32|>0.65|7|0000000000000002",
 		},
 		{"pfc|0.00|1.10|0.00|0.30", "pcn|0.00|1.10|0.00|0.30"},
 		{"pfc|0.50|0.25|1000|0.00|71|0|0", "pcn|0.50|0.25|2000|0.00|72|0|0"},
@@ -111,7 +112,7 @@ func TestPageHoldsTheTables(t *testing.T) {
 	if diff := cmp.Diff(want, l.tables); diff != "" {
 		t.Error(diff)
 	}
-	for _, text := range []string{"rackfab run out/scenario.yaml --bus memory --scheme pfc,pcn", "v1.2.3", "seed 1", "Tree", "Loss"} {
+	for _, text := range []string{"rackfab run out/scenario.yaml --bus memory --scheme pfc,pcn", "v1.2.3", "seed 1", "tree", "throughput dip"} {
 		if !strings.Contains(l.text, text) {
 			t.Errorf("no %q", text)
 		}
@@ -151,31 +152,31 @@ func TestPageEscapesNames(t *testing.T) {
 
 // A throughput dip that continues at the end of the run is longer than its observed
 // part.
-func TestALossCutShortIsMarked(t *testing.T) {
+func TestAnUnfinishedDipIsALowerBound(t *testing.T) {
 	f := sample(t, "out", "pfc")
 	run := f.Results.Runs[0]
 	for loss, want := range map[unit.Time]string{0: "0.00", 1600 * us: "1.60", 1650 * us: "1.65", 1700 * us: ">1.70"} {
-		if run.Loss = loss; lossOf(run) != want {
-			t.Errorf("loss of %s in a run of %s, burst at %s: %s, want %s", loss, run.FabricTime, run.Burst.Start, lossOf(run), want)
+		if run.Loss = loss; measure.Dip.Text(run) != want {
+			t.Errorf("dip of %s in a run of %s, burst at %s: %s, want %s", loss, run.FabricTime, run.Burst.Start, measure.Dip.Text(run), want)
 		}
 	}
 }
 
-func TestARecoveryThatDoesNotComeIsMarked(t *testing.T) {
+func TestAMissingRecoveryIsALowerBound(t *testing.T) {
 	f := sample(t, "out", "pfc")
 	run := f.Results.Runs[0]
 	for recovery, want := range map[unit.Time]string{0: "0.00", 1650 * us: "1.65", 1700 * us: ">1.70"} {
-		if run.Recovery = recovery; recoveryOf(run) != want {
-			t.Errorf("recovery %s in a run of %s, burst at %s: %s, want %s", recovery, run.FabricTime, run.Burst.Start, recoveryOf(run), want)
+		if run.Recovery = recovery; measure.Recovery.Text(run) != want {
+			t.Errorf("recovery %s in a run of %s, burst at %s: %s, want %s", recovery, run.FabricTime, run.Burst.Start, measure.Recovery.Text(run), want)
 		}
 	}
 }
 
 // The paper's values apply only to its own rack.
-func TestThePaperIsSilentOnOtherScenarios(t *testing.T) {
+func TestPaperValuesAreOfItsScenarioOnly(t *testing.T) {
 	f := sample(t, "out", "pfc", "pcn")
 	f.Results.Scenario = "pcn-16to2-slower"
-	for _, row := range Compare(f.Scenario, f.Results).Rows {
+	for _, row := range TableOf(f.Scenario, f.Results).Rows {
 		for _, c := range row {
 			if c.Paper != "" || c.Source != "" {
 				t.Errorf("the paper says %q of %q", c.Paper, f.Results.Scenario)
@@ -191,7 +192,7 @@ func TestThePaperIsSilentOnOtherScenarios(t *testing.T) {
 func TestPaperValuesHaveSourceAndColumn(t *testing.T) {
 	f := sample(t, "out", "pfc", "qcn", "dcqcn", "timely", "pcn")
 	shown := 0
-	for _, row := range Compare(f.Scenario, f.Results).Rows {
+	for _, row := range TableOf(f.Scenario, f.Results).Rows {
 		for _, c := range row {
 			if c.Paper != "" {
 				shown++
@@ -203,7 +204,7 @@ func TestPaperValuesHaveSourceAndColumn(t *testing.T) {
 	}
 	for _, v := range paper {
 		if !strings.HasPrefix(v.source, "PCN §") {
-			t.Errorf("%s of %s: source %q", v.column, v.scheme, v.source)
+			t.Errorf("%s of %s: source %q", v.figure, v.scheme, v.source)
 		}
 	}
 }
@@ -218,16 +219,16 @@ func TestTableOfALargeRack(t *testing.T) {
 	f := sample(t, "out", "pfc")
 	r := *f.Results
 	r.Scenario = s.Name
-	c := Compare(s, &r)
+	c := TableOf(s, &r)
 	if n := len(c.Columns); n > 18 {
 		t.Errorf("%d columns", n)
 	}
-	links := victimLinks(s)
-	total := pauseElsewhere(r.Runs[0], links).XOFF
-	for _, link := range links {
-		total += pauseOn(r.Runs[0], link).XOFF
+	frames, _ := pauseFigures(s)
+	total := 0.0
+	for _, f := range frames {
+		total += f.Of(r.Runs[0])
 	}
 	if total != 1110 {
-		t.Errorf("%d PAUSE frames in the table, 1110 were sent", total)
+		t.Errorf("%v PAUSE frames in the table, 1110 were sent", total)
 	}
 }

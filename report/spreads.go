@@ -16,14 +16,14 @@ var spreads = []struct {
 	names, suffixes   []string // of figures
 }{
 	{"spread-tree", "Congestion tree, and how long senders outside the burst were paused", "ms", []string{"tree_ms", "paused_outside_ms"}, nil},
-	{"spread-recovery", "Loss and recovery", "ms", []string{"loss_ms", "recovery_ms"}, nil},
+	{"spread-recovery", "Throughput dip and recovery", "ms", []string{"loss_ms", "recovery_ms"}, nil},
 	{"spread-goodput", "Goodput of the long flows in the burst", "Gbit/s", nil, []string{".burst_goodput_gbps"}},
 	{"spread-fct", "Completion times of the burst's flows", "ms", []string{"burst.fct_p50_ms", "burst.fct_p99_ms"}, nil},
-	{"spread-slowdown", "Slowdown of the flows of workloads", "times", nil, []string{".slowdown_p50", ".slowdown_p99"}},
+	{"spread-slowdown", "Slowdown of the flows of workloads", "", nil, []string{".slowdown_p50", ".slowdown_p99"}},
 	{"spread-commands", "Completion times of commands", "ms", nil, []string{".p50_ms", ".p99_ms"}},
 }
 
-const spreadCaption = "Median, least and most of the variants of each scheme. Where a run ended before the value was reached, it counts with what it had seen."
+const spreadCaption = "Median, minimum and maximum over the variants of each scheme. A run that ended before the value was reached counts with its lower bound."
 
 // spreadFigures draws the spreads of the folders with variants, one panel per folder.
 func spreadFigures(runs []*Folder) (figures []Figure) {
@@ -65,7 +65,7 @@ func spreadLines(r *measure.Repeats, schemes []string, show func(figure string) 
 		return nil
 	}
 	for _, s := range r.Schemes[0].Figures {
-		if show(s.Name) && len(lines) < mostLines {
+		if show(s.Name) && len(lines) < maxLines {
 			i := len(lines)
 			lines = append(lines, chart.Line{Name: s.Name, Style: chart.Style{Colour: i}, Dots: true, Apart: true})
 		}
@@ -77,8 +77,8 @@ func spreadLines(r *measure.Repeats, schemes []string, show func(figure string) 
 			at := slices.IndexFunc(one.Figures, func(s measure.Spread) bool { return s.Name == l.Name })
 			s := one.Figures[at]
 			x := float64(slices.Index(schemes, one.Scheme)+1) + beside*(float64(i)-float64(len(lines)-1)/2)
-			l.X, l.Y = append(l.X, x), append(l.Y, s.Median.Value)
-			l.Low, l.High = append(l.Low, s.Least.Value), append(l.High, s.Most.Value)
+			l.Add(x, s.Median.Value)
+			l.Low, l.High = append(l.Low, s.Min.Value), append(l.High, s.Max.Value)
 		}
 	}
 	return lines

@@ -3,13 +3,14 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
-	"github.com/rackfab/rackfab/fabric/unit"
+	"github.com/rackfab/rackfab/report/table"
 )
 
-// Table compares the schemes of one folder.
+// Table compares runs.
 type Table struct {
 	Title   string
 	Columns []Column
@@ -20,42 +21,32 @@ type Table struct {
 // its own name.
 type Column struct {
 	Group, Name string
-	// Text is left-aligned; numbers are right-aligned.
-	Text bool
+	Meaning     string // of the figure, or ""
+	Text        bool   // left-aligned; numbers are right-aligned
 }
 
-// Row is the row of one scheme.
+// Row is the row of one run.
 type Row []Cell
 
 // Cell is a value with the paper's value and its source, "" if the paper reports none.
 type Cell struct {
 	Text, Paper, Source string
-	// Least and Most are the extremes of several runs, of which Text is the median; ""
-	// for a single run.
-	Least, Most string
+	// Min and Max are the extremes of several runs, of which Text is the median; "" for
+	// a single run.
+	Min, Max string
 }
 
-// mostColumns is the largest number of link columns, and of flow columns.
-const mostColumns = 4
-
-// column is a column of the comparison with the function that fills it.
-type column struct {
-	Column
-	key   string // key of the paper's value
-	value func(*measure.Run) string
+// Variant is a run with its name in a table: the scheme, or a value of the varied
+// setting.
+type Variant struct {
+	Value string
+	Run   *measure.Run
+	// Repeated holds the repetitions of the run, or nil.
+	Repeated *measure.Repeated
 }
 
-// TableOf returns the table of a run: Commands for a scenario with commands, otherwise
-// Compare.
+// TableOf returns the table of a run, with a row per scheme and the paper's values.
 func TableOf(s *topology.Scenario, r *measure.Results) Table {
-	if len(s.Commands) == 0 {
-		return Compare(s, r)
-	}
-	return Commands(Title(r), "scheme", s, schemes(r))
-}
-
-// schemes returns a row per scheme.
-func schemes(r *measure.Results) []Variant {
 	rows := make([]Variant, len(r.Runs))
 	for i, run := range r.Runs {
 		rows[i] = Variant{Value: run.Scheme, Run: run}
@@ -63,212 +54,110 @@ func schemes(r *measure.Results) []Variant {
 			rows[i].Repeated = &r.Repeats.Schemes[i]
 		}
 	}
-	return rows
-}
-
-// VariantsOf returns the table of runs with several values of the varied setting, with
-// the columns of Commands for a scenario with commands, otherwise of Compare. It has no
-// values of the paper.
-func VariantsOf(title, varied string, s *topology.Scenario, variants []Variant) Table {
-	if len(s.Commands) > 0 {
-		return Commands(title, varied, s, variants)
+	t := VariantsOf(Title(r), "scheme", s, rows)
+	if r.Scenario == paperScenario {
+		t.addPaper(rows, figuresOf(s, r.Runs))
 	}
-	t := fill(title, compared(s, &measure.Results{Runs: runsOf(variants)}), variants, "")
-	t.Columns[0].Name = varied
 	return t
 }
 
-// runsOf returns the runs of variants.
-func runsOf(variants []Variant) (runs []*measure.Run) {
+// VariantsOf returns the table of runs of a scenario. varied is the heading of the first
+// column.
+func VariantsOf(title, varied string, s *topology.Scenario, variants []Variant) Table {
+	var runs []*measure.Run
 	for _, v := range variants {
 		runs = append(runs, v.Run)
 	}
-	return runs
+	return newTable(title, varied, figuresOf(s, runs), true, variants)
 }
 
-// Compare returns one row per scheme: the duration of the congestion tree and the part
-// of it in which senders were paused; the throughput dip and the recovery; the PAUSE
-// frames on the links that pause the long flows, and on all others; the goodput of the
-// long flows during the burst; and the completion of bursts and workloads.
-func Compare(s *topology.Scenario, r *measure.Results) Table {
-	return fill(Title(r), compared(s, r), schemes(r), r.Scenario)
+// newTable returns a table with a row per variant: its name, the figures and, if
+// wanted, the digest.
+func newTable(title, varied string, figures []measure.Figure, digest bool, variants []Variant) Table {
+	t := Table{Title: title, Columns: []Column{{Name: varied, Text: true}}}
+	for i := range figures {
+		t.Columns = append(t.Columns, Column{Group: figures[i].Group, Name: figures[i].Title, Meaning: figures[i].Meaning})
+	}
+	if digest {
+		t.Columns = append(t.Columns, Column{Name: "digest", Text: true})
+	}
+	for _, v := range variants {
+		row := Row{{Text: v.Value}}
+		for i := range figures {
+			row = append(row, v.cell(&figures[i]))
+		}
+		switch {
+		case digest && v.Repeated != nil:
+			row = append(row, Cell{Text: v.Repeated.Digest})
+		case digest:
+			row = append(row, Cell{Text: v.Run.Digest})
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
 }
 
-// compared returns the columns of Compare.
-func compared(s *topology.Scenario, r *measure.Results) []column {
-	columns := []column{
-		{Column{"", "scheme", true}, "", func(r *measure.Run) string { return r.Scheme }},
+// cell returns the figure of the run, or its median and range over the repetitions.
+func (v *Variant) cell(f *measure.Figure) (c Cell) {
+	if v.Repeated == nil {
+		return Cell{Text: f.Text(v.Run)}
 	}
-	if !workloadsAlone(s) {
-		columns = append(
-			columns,
-			column{Column{"ms", "tree", false}, "tree", func(r *measure.Run) string { return milli(r.Tree) }},
-			column{Column{"ms", "paused", false}, "", func(r *measure.Run) string { return milli(r.PausedOutside) }},
-			column{Column{"ms", "loss", false}, "", lossOf},
-			column{Column{"ms", "recov.", false}, "recovery", recoveryOf},
-		)
-	}
-	columns = append(columns, pauseColumns(s)...)
-	columns = append(columns, flowColumns(r.Runs[0])...)
-	if s.HasBursts() {
-		columns = append(
-			columns,
-			column{Column{"burst", "done", false}, "", func(r *measure.Run) string { return fmt.Sprintf("%d/%d", r.Burst.Completed, r.Burst.Flows) }},
-			column{Column{"burst", "p50 ms", false}, "", func(r *measure.Run) string { return completion(r, r.Burst.P50) }},
-			column{Column{"burst", "p99 ms", false}, "", func(r *measure.Run) string { return completion(r, r.Burst.P99) }},
-		)
-	}
-	columns = append(columns, endlessColumns(r)...)
-	columns = append(columns, workloadColumns(r)...)
-	columns = append(columns, creditColumns(r)...)
-	columns = append(columns, dropColumns(r.Runs)...)
-	return append(columns, column{Column{"", "digest", true}, "", func(r *measure.Run) string { return r.Digest }})
+	c.Min, c.Text, c.Max = f.TextSpread(v.Repeated.Runs)
+	return c
 }
 
-// dropColumns count the dropped frames and, if there are any, the frames lost and
-// damaged by links.
-func dropColumns(runs []*measure.Run) []column {
-	columns := []column{{Column{"", "drops", false}, "", func(r *measure.Run) string { return fmt.Sprint(r.Drops) }}}
-	if slices.ContainsFunc(runs, func(r *measure.Run) bool { return r.Errors != nil }) {
-		columns = append(
-			columns,
-			column{Column{"on links", "lost", false}, "", func(r *measure.Run) string { return fmt.Sprint(r.LinkLost) }},
-			column{Column{"on links", "damaged", false}, "", func(r *measure.Run) string { return fmt.Sprint(r.LinkDamaged) }},
-		)
-	}
-	return columns
-}
-
-// endlessColumns compare the goodput of the endless flows of bursts, if there are any.
-func endlessColumns(r *measure.Results) (columns []column) {
-	if len(r.Runs[0].Endless) == 0 {
-		return nil
-	}
-	for _, q := range []struct {
-		name     string
-		perMille int
-	}{{"min", 0}, {"p50", 500}, {"max", 1000}} {
-		columns = append(columns, column{Column{"endless: Gbit/s", q.name, false}, "", func(r *measure.Run) string {
-			return giga(r.EndlessGoodput(q.perMille))
-		}})
-	}
-	return columns
-}
-
-// creditColumns show the use of credit, if any run granted credit.
-func creditColumns(r *measure.Results) []column {
-	if !slices.ContainsFunc(r.Runs, func(r *measure.Run) bool { return r.Credit != nil }) {
-		return nil
-	}
-	megabytes := func(of func(*measure.Credit) unit.Bytes) func(*measure.Run) string {
-		return func(r *measure.Run) string {
-			if r.Credit == nil {
-				return "-"
-			}
-			return fmt.Sprintf("%.1f", float64(of(r.Credit))/1e6)
+// addPaper adds the paper's values to the rows.
+func (t *Table) addPaper(rows []Variant, figures []measure.Figure) {
+	for k, row := range rows {
+		for i := range figures {
+			p := paperOn(row.Run.Scheme, figures[i].Name)
+			t.Rows[k][i+1].Paper, t.Rows[k][i+1].Source = p.value, p.source
 		}
 	}
-	return []column{
-		{Column{"credit MB", "granted", false}, "", megabytes(func(c *measure.Credit) unit.Bytes { return c.Granted })},
-		{Column{"credit MB", "wasted", false}, "", megabytes(func(c *measure.Credit) unit.Bytes { return c.Wasted })},
-		{Column{"credit MB", "lost", false}, "", megabytes(func(c *measure.Credit) unit.Bytes { return c.Lost })},
-	}
 }
 
-// pauseColumns count PAUSE frames on each link of interest, and on all others together.
-func pauseColumns(s *topology.Scenario) (columns []column) {
-	const group = "PAUSE frames"
-	links := victimLinks(s)
-	for _, link := range links {
-		columns = append(columns, column{Column{group, link, false}, "pause " + link, func(r *measure.Run) string {
-			return fmt.Sprint(pauseOn(r, link).XOFF)
-		}})
+// Title returns a table's title, which identifies the runs.
+func Title(r *measure.Results) string {
+	title := fmt.Sprintf("%s, seed %d, bus %s", r.Scenario, r.Seed, r.Bus)
+	if r.Repeats == nil {
+		return title
 	}
-	rest := "others"
-	if len(links) == 0 {
-		rest = allLinks
-	}
-	return append(columns, column{Column{group, rest, false}, "", func(r *measure.Run) string {
-		return fmt.Sprint(pauseElsewhere(r, links).XOFF)
-	}})
+	return fmt.Sprintf("%s, %d variants (%s): median, min, max", title, len(r.Repeats.Variants), moved(r.Repeats))
 }
 
-// flowColumns show the goodput of the first long flows during the burst, or over the
-// whole run without a burst.
-func flowColumns(run *measure.Run) (columns []column) {
-	group := "Gbit/s in burst"
-	if run.Burst.Flows == 0 {
-		group = "Gbit/s"
+// moved describes the difference between variants.
+func moved(r *measure.Repeats) string {
+	if len(r.Moved) == 0 || r.Shift == 0 {
+		return "random seeds"
 	}
-	for i, f := range run.Flows[:min(len(run.Flows), mostColumns)] {
-		columns = append(columns, column{Column{group, f.Name, false}, "burst " + f.Name, func(r *measure.Run) string {
-			if r.Burst.Flows == 0 {
-				return giga(r.Flows[i].Goodput)
+	return fmt.Sprintf("%s moved by up to %s, random seeds", strings.Join(r.Moved, ", "), r.Shift)
+}
+
+// Layout returns the table as text: a line per row, followed by the extremes of several
+// runs and by the paper's values, if any.
+func (t Table) Layout() *table.Table {
+	out := &table.Table{Title: t.Title, Names: 1}
+	for _, c := range t.Columns {
+		out.Columns = append(out.Columns, table.Column{Group: c.Group, Name: c.Name, Right: !c.Text})
+	}
+	for _, row := range t.Rows {
+		for _, line := range []struct {
+			name string
+			of   func(Cell) string
+		}{
+			{row[0].Text, func(c Cell) string { return c.Text }},
+			{"  min", func(c Cell) string { return c.Min }},
+			{"  max", func(c Cell) string { return c.Max }},
+			{"  paper", func(c Cell) string { return c.Paper }},
+		} {
+			cells := []string{line.name}
+			for _, c := range row[1:] {
+				cells = append(cells, line.of(c))
 			}
-			return giga(r.Flows[i].BurstGoodput)
-		}})
-	}
-	return columns
-}
-
-// victimLinks returns the links on which a PAUSE blocks long flows, at most
-// mostColumns.
-func victimLinks(s *topology.Scenario) []string {
-	links := measure.VictimLinks(s)
-	return links[:min(len(links), mostColumns)]
-}
-
-// pauseOn returns the pauses on a link, or the zero value if it had none.
-func pauseOn(r *measure.Run, link string) measure.Pause {
-	for _, p := range r.Pauses {
-		if p.Link == link {
-			return p
+			if slices.ContainsFunc(cells[1:], func(text string) bool { return text != "" }) {
+				out.Strings(cells...)
+			}
 		}
 	}
-	return measure.Pause{Link: link}
+	return out
 }
-
-// pauseElsewhere sums the pauses on all other links.
-func pauseElsewhere(r *measure.Run, links []string) (sum measure.Pause) {
-	for _, p := range r.Pauses {
-		sum.XOFF += p.XOFF
-		sum.Paused += p.Paused
-	}
-	for _, link := range links {
-		p := pauseOn(r, link)
-		sum.XOFF -= p.XOFF
-		sum.Paused -= p.Paused
-	}
-	return sum
-}
-
-// lossOf returns the throughput dip in milliseconds, with a leading ">" if the run
-// ended first.
-func lossOf(r *measure.Run) string {
-	if r.Losing() {
-		return ">" + milli(r.Loss)
-	}
-	return milli(r.Loss)
-}
-
-// recoveryOf returns the recovery in milliseconds, with a leading ">" if the run ended
-// first.
-func recoveryOf(r *measure.Run) string {
-	if r.Unrecovered() {
-		return ">" + milli(r.Recovery)
-	}
-	return milli(r.Recovery)
-}
-
-// completion returns a percentile of the burst's completion times, or "-" if no flow
-// has completed.
-func completion(r *measure.Run, percentile unit.Time) string {
-	if r.Burst.Completed == 0 {
-		return "-"
-	}
-	return milli(percentile)
-}
-
-func milli(t unit.Time) string { return fmt.Sprintf("%.2f", t.Seconds()*1e3) }
-
-func giga(r unit.Rate) string { return fmt.Sprintf("%.2f", float64(r)/1e9) }

@@ -34,7 +34,7 @@ func leafSpine(t *testing.T) *Folder {
 }
 
 // Without long flows there is no tree and no throughput dip.
-func TestAWorkloadIsToldByItsSlowdowns(t *testing.T) {
+func TestTableOfAWorkloadHasItsSlowdowns(t *testing.T) {
 	f := leafSpine(t)
 	table := TableOf(f.Scenario, f.Results)
 	var head, row []string

@@ -91,8 +91,8 @@ func (g *Grid) figureColumn(f measure.Figure) []column {
 		return list
 	}
 	list = append(list,
-		of("_least", func(s *measure.Spread) measure.Bound { return s.Least }),
-		of("_most", func(s *measure.Spread) measure.Bound { return s.Most }))
+		of("_least", func(s *measure.Spread) measure.Bound { return s.Min }),
+		of("_most", func(s *measure.Spread) measure.Bound { return s.Max }))
 	if f.Beyond != nil {
 		list = append(list, column{Column{f.Name + "_unreached", Integer}, func(_ []topology.Setting, runs []*measure.Run) any {
 			return int64(f.Spread(runs).Unreached)

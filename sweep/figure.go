@@ -58,7 +58,7 @@ func drawable(s *topology.Scenario, name string) (measure.Figure, error) {
 			return f, nil
 		}
 	}
-	return measure.Figure{}, fmt.Errorf("no figure of %q, want one of %s, A->B.pause_frames, A->B.paused_ms", name, strings.Join(names, ", "))
+	return measure.Figure{}, fmt.Errorf("unknown column %q: want one of %s, A->B.pause_frames, A->B.paused_ms", name, strings.Join(names, ", "))
 }
 
 // Figure draws a column of the table over the axes of the grid.
@@ -80,22 +80,12 @@ func (s *Sweep) Figure(name string) (*chart.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &chart.Figure{Title: fmt.Sprintf("%s: %s", scenario.Name, label(name)), YLabel: label(name), PanelHeight: 200}
+	f := &chart.Figure{Title: fmt.Sprintf("%s: %s", scenario.Name, y.Label()), YLabel: y.Label(), PanelHeight: 200}
 	xs := s.scale(f, l, units)
 	for i, lines := range panels {
 		f.Rows = append(f.Rows, []chart.Panel{{Title: s.panelTitle(l, i), Lines: s.drawn(lines, xs)}})
 	}
 	return f, nil
-}
-
-// label separates the unit at the end of a column name: "tree [ms]".
-func label(name string) string {
-	for _, u := range []struct{ suffix, unit string }{{"_ms", "ms"}, {"_gbps", "Gbit/s"}} {
-		if what, ok := strings.CutSuffix(name, u.suffix); ok {
-			return what + " [" + u.unit + "]"
-		}
-	}
-	return name
 }
 
 // collect reads the cells and returns the lines of each panel, in order of first
@@ -174,14 +164,13 @@ func (s *Sweep) drawn(lines []*points, xs []float64) (out []chart.Line) {
 	for i, p := range lines {
 		line := chart.Line{Name: p.name, Style: chart.Style{Colour: i, Dash: i}, Dots: true}
 		for _, at := range order {
-			line.X = append(line.X, xs[at])
 			if s.variants() == 1 {
-				line.Y = append(line.Y, p.at[at].mean())
+				line.Add(xs[at], p.at[at].mean())
 				continue
 			}
 			spread := measure.NewSpread(p.name, p.at[at].list, p.at[at].beyond)
-			line.Y = append(line.Y, spread.Median.Value)
-			line.Low, line.High = append(line.Low, spread.Least.Value), append(line.High, spread.Most.Value)
+			line.Add(xs[at], spread.Median.Value)
+			line.Low, line.High = append(line.Low, spread.Min.Value), append(line.High, spread.Max.Value)
 		}
 		out = append(out, line)
 	}

@@ -37,7 +37,7 @@ func NewAxis(key string, values []string) (Axis, error) {
 			return Axis{}, fmt.Errorf("%s: value %d of %d is empty", key, i+1, len(values))
 		}
 		if slices.Contains(values[:i], v) {
-			return Axis{}, fmt.Errorf("%s: value %s comes twice", key, v)
+			return Axis{}, fmt.Errorf("%s: value %s is repeated", key, v)
 		}
 	}
 	return Axis{key, values}, nil
@@ -123,7 +123,7 @@ func (g *Grid) checkColumns() error {
 	for _, c := range g.figureColumns(s) {
 		if seen[c.Name] {
 			name, _, _ := strings.Cut(c.Name, ".")
-			return fmt.Errorf("%s: two columns of the table would be called %s, want another name than %s for the workload or the commands", g.File, c.Name, name)
+			return fmt.Errorf("%s: the table would have two columns %s: rename the workload or the commands %s", g.File, c.Name, name)
 		}
 		seen[c.Name] = true
 	}
@@ -140,11 +140,11 @@ func (g *Grid) settings(i, k int) []topology.Setting {
 
 // distinct joins errors without duplicates.
 func distinct(errs []error) error {
-	var said []string
+	var texts []string
 	return errors.Join(slices.DeleteFunc(errs, func(err error) bool {
-		again := slices.Contains(said, err.Error())
-		said = append(said, err.Error())
-		return again
+		known := slices.Contains(texts, err.Error())
+		texts = append(texts, err.Error())
+		return known
 	})...)
 }
 

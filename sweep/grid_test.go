@@ -64,7 +64,7 @@ func TestAxesAreReadAsWritten(t *testing.T) {
 		"=1":               "want KEY=VALUE,VALUE",
 		"a=":               "want KEY=VALUE,VALUE",
 		"a=1,,2":           "a: value 2 of 3 is empty",
-		"a=1,2,1":          "a: value 1 comes twice",
+		"a=1,2,1":          "a: value 1 is repeated",
 		"switch.xoff=1KB,": "value 2 of 2 is empty",
 	} {
 		if _, err := ParseAxis(text); err == nil || !strings.Contains(err.Error(), want) {

@@ -45,7 +45,7 @@ func TestVariantsOfAPointAreOneRow(t *testing.T) {
 	figures := measure.Figures(scenario)
 	for i := range figures {
 		want := figures[i].Spread(runs)
-		for suffix, b := range map[string]measure.Bound{"": want.Median, "_least": want.Least, "_most": want.Most} {
+		for suffix, b := range map[string]measure.Bound{"": want.Median, "_least": want.Min, "_most": want.Max} {
 			if got, _ := strconv.ParseFloat(second[want.Name+suffix], 64); got != b.Value {
 				t.Errorf("%s%s is %v, want %v", want.Name, suffix, got, b.Value)
 			}
@@ -60,7 +60,7 @@ func TestVariantsOfAPointAreOneRow(t *testing.T) {
 	}
 	of := figures[slices.IndexFunc(figures, func(f measure.Figure) bool { return f.Name == "burst.fct_p99_ms" })]
 	want, line := of.Spread(runs), f.Rows[0][0].Lines[0]
-	if line.Y[1] != want.Median.Value || line.Low[1] != want.Least.Value || line.High[1] != want.Most.Value || want.Least == want.Most {
+	if line.Y[1] != want.Median.Value || line.Low[1] != want.Min.Value || line.High[1] != want.Max.Value || want.Min == want.Max {
 		t.Errorf("the figure has %v from %v to %v, want %+v", line.Y[1], line.Low[1], line.High[1], want)
 	}
 }

@@ -19,7 +19,7 @@ links: [{endpoints: [h0..h3, s0]}]
 
 // Load and sizes of a workload are settings like any other; its flows have their own
 // columns.
-func TestAWorkloadIsSweptByLoadAndSizes(t *testing.T) {
+func TestSweepOfWorkloadLoadAndSizes(t *testing.T) {
 	const file = star + `workloads: [{name: w, sizes: hadoop, load: 0.3, until: 100us}]
 `
 	g := Grid{File: "w", Data: []byte(file), Axes: []Axis{{"w.load", []string{"0.3", "0.9"}}, {"w.sizes", []string{"hadoop", "storage"}}}}
@@ -56,12 +56,12 @@ func TestAWorkloadIsSweptByLoadAndSizes(t *testing.T) {
 
 // Names of burst columns start with "burst". A table with duplicate column names is
 // ambiguous, and Parquet does not allow it.
-func TestAWorkloadThatTakesTheColumnsOfBurstsIsRefused(t *testing.T) {
+func TestWorkloadWithTheColumnsOfBurstsIsRejected(t *testing.T) {
 	const file = star + `bursts: [{name: b, from: h0..h1, to: h2, size: 4KB, at: 1us}]
 workloads: [{name: burst, sizes: hadoop, load: 0.3, until: 100us}]
 `
 	g := Grid{File: "w", Data: []byte(file), Axes: []Axis{{"burst.load", []string{"0.3", "0.9"}}}}
-	const want = "w: two columns of the table would be called burst.flows, want another name than burst for the workload or the commands"
+	const want = "w: the table would have two columns burst.flows: rename the workload or the commands burst"
 	if err := g.Validate(); err == nil || err.Error() != want {
 		t.Errorf("%v", err)
 	}

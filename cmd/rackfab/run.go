@@ -42,7 +42,7 @@ func runCommand() *cobra.Command {
 		Use:   "run [SCENARIO|FILE]",
 		Short: "Run a scenario once per scheme and compare the outcomes",
 		Long: "Run a scenario once per scheme, print one row per scheme, and write a folder that reproduces it.\n" +
-			"With --repeat N, run N variants per scheme and print the median, the least and the most of every figure;\n" +
+			"With --repeat N, run N variants per scheme and print the median, minimum and maximum of every figure;\n" +
 			"they run in memory, as many at once as there are processors, unless --bus says nats.\n" +
 			"SCENARIO is one of " + strings.Join(topology.Builtins(), ", ") + " (N and M are numbers) or a YAML file.\n" +
 			"fig5 is the experiment of PCN §4.2: it searches for the rate of F1 at which PAUSE on s1->s0 begins.\n" +

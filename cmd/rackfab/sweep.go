@@ -33,7 +33,7 @@ func sweepCommand() *cobra.Command {
 		Short: "Run a scenario over a grid of settings",
 		Long: "Run a scenario in memory for each combination of values, schemes and seeds, and write one table\n" +
 			"(CSV and Parquet) and one plot. Cells that are finished are not run again. With --repeat N each\n" +
-			"combination has N variants, and the table has median, least and most of every figure.\n\n" +
+			"combination has N variants, and the table has the median, minimum and maximum of every figure.\n\n" +
 			"KEY is duration or bin; PART.KEY with nic, switch, link, flow or burst for all of them; SCHEME.KEY\n" +
 			"(see `rackfab schemes`); or NAME.KEY for one node, range, flow or burst, A--B.KEY for one link:\n" +
 			"switch.xoff, s1.xoff, h2..h15.payload, s0--s1.delay, pcn.wmin, F0.initial_rate.",

@@ -64,13 +64,3 @@ func (r *Run) EndlessGoodput(perMille int) unit.Rate {
 	slices.Sort(rates)
 	return Quantile(rates, perMille)
 }
-
-func hasEndless(s *topology.Scenario) bool {
-	return slices.ContainsFunc(s.Flows, func(f topology.Flow) bool { return f.Burst >= 0 && f.Size == topology.Endless })
-}
-
-var endlessFigures = []Figure{
-	number("endless.goodput_min_gbps", func(r *Run) float64 { return gigabits(r.EndlessGoodput(0)) }),
-	number("endless.goodput_p50_gbps", func(r *Run) float64 { return gigabits(r.EndlessGoodput(500)) }),
-	number("endless.goodput_max_gbps", func(r *Run) float64 { return gigabits(r.EndlessGoodput(1000)) }),
-}

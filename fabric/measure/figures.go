@@ -1,202 +1,152 @@
 package measure
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Figure is one numeric result of a run.
+// Figure is one number that describes a run. Tables, reports, sweeps and results.json
+// take their figures from this catalogue.
 type Figure struct {
-	Name  string // ends with the unit, if any: "tree_ms"
-	Whole bool   // integer count of at most 2^53
-	Of    func(*Run) float64
+	Name         string // in files; ends with the unit, if any: "tree_ms"
+	Group, Title string // headings of its column in tables
+	Meaning      string // a definition for the reader of a table, or ""
+	Whole        bool   // integer count of at most 2^53
+	Of           func(*Run) float64
 	// Beyond reports whether the run ended before it reached the figure, so that the
 	// true value is at least that of the run. It is nil for a figure that every run
 	// reaches.
-	Beyond func(*Run) bool
+	Beyond   func(*Run) bool
+	missing  func(*Run) bool // no value at all: "-" in tables
+	total    func(*Run) int  // tables show "completed/total"
+	decimals int             // in tables
 }
 
 // Unreached reports whether the run ended before it reached the figure.
 func (f *Figure) Unreached(r *Run) bool { return f.Beyond != nil && f.Beyond(r) }
 
-// Figures lists the figures of every run of the scenario. The PAUSE figures of a link
-// are in PauseFigures.
-func Figures(s *topology.Scenario) []Figure {
-	list := append([]Figure(nil), common...)
-	for _, f := range s.Flows {
-		if f.Burst < 0 {
-			list = append(list, flowFigures(f.Name)...)
+// Text formats the figure of a run for a table. A lower bound begins with ">".
+func (f *Figure) Text(r *Run) string { return f.text(r, f.Unreached(r)) }
+
+func (f *Figure) text(r *Run, atLeast bool) string {
+	if f.missing != nil && f.missing(r) {
+		return "-"
+	}
+	text := fmt.Sprintf("%.*f", f.decimals, f.Of(r))
+	if f.total != nil {
+		text += fmt.Sprintf("/%d", f.total(r))
+	}
+	if atLeast {
+		text = ">" + text
+	}
+	return text
+}
+
+// TextSpread formats the minimum, the median and the maximum of several runs for a
+// table.
+func (f *Figure) TextSpread(runs []*Run) (least, median, most string) {
+	values, beyond := f.values(runs)
+	at := func(perMille int) string {
+		i, atLeast := Rank(values, beyond, perMille)
+		return f.text(runs[i], atLeast)
+	}
+	return at(0), at(500), at(1000)
+}
+
+// Label returns the name with its unit set apart: "tree [ms]".
+func (f *Figure) Label() string {
+	for _, u := range []struct{ suffix, unit string }{{"_ms", "ms"}, {"_gbps", "Gbit/s"}} {
+		if name, ok := strings.CutSuffix(f.Name, u.suffix); ok {
+			return name + " [" + u.unit + "]"
 		}
 	}
-	for i, w := range s.Workloads {
-		list = append(list, workloadFigures(i, w.Name)...)
+	return f.Name
+}
+
+// Figures lists the figures of every run of the scenario, as files have them. The PAUSE
+// figures of a link are in PauseFigures.
+func Figures(s *topology.Scenario) []Figure {
+	all := Catalogue(s)
+	list := []Figure{
+		Tree, PausedOutside, Dip, Recovery, pauseFrames("", ""), pausedTime("", ""), Drops, LinkLost, LinkDamaged, Retransmits, FrameHops,
 	}
-	for i, c := range s.Commands {
-		list = append(list, commandFigures(i, c.Name)...)
+	for _, flow := range all.Flows {
+		list = append(list, flow.Goodput, flow.BurstGoodput)
 	}
-	if len(s.Commands) > 0 {
-		list = append(list, initiatorFigures...)
+	for _, w := range all.Workloads {
+		list = append(list, w.Flows, w.Completed, w.FCTMean, w.SlowdownMean)
+		for _, c := range w.Classes {
+			list = append(list, c.Slowdown[:]...)
+		}
 	}
-	if hasEndless(s) {
-		list = append(list, endlessFigures...)
+	for _, c := range all.Commands {
+		list = append(list, c.Goodput, c.Completed, c.P50, c.P99)
+	}
+	if len(all.Commands) > 0 {
+		list = append(list, InitiatorQueue, InitiatorPAUSE, StallIn, StallOut)
+	}
+	if slices.ContainsFunc(s.Flows, func(f topology.Flow) bool { return f.Burst >= 0 && f.Size == topology.Endless }) {
+		list = append(list, EndlessGoodputs[:]...)
 	}
 	if s.HasBursts() {
-		list = append(list, burstFigures...)
+		list = append(list, BurstFlows, BurstCompleted, BurstP50, BurstP99)
 	}
 	return list
-}
-
-// PausedLinks lists the links "x->y" on which at least one run had a PAUSE, in order of
-// first occurrence.
-func PausedLinks(runs []*Run) (links []string) {
-	seen := map[string]bool{}
-	for _, r := range runs {
-		for _, p := range r.Pauses {
-			if !seen[p.Link] {
-				seen[p.Link] = true
-				links = append(links, p.Link)
-			}
-		}
-	}
-	return links
-}
-
-// Losing reports whether the run ended during the throughput dip, so that Loss covers
-// only its observed part.
-func (r *Run) Losing() bool {
-	return r.Loss > 0 && r.Burst.Start+r.Loss > r.FabricTime-r.Bin
-}
-
-// Unrecovered reports whether the run ended before the recovery.
-func (r *Run) Unrecovered() bool {
-	return r.Recovery > 0 && r.Burst.Start+r.Recovery >= r.FabricTime
-}
-
-// incomplete reports whether completion time percentiles lack flows of the burst.
-func incomplete(r *Run) bool { return r.Burst.Completed < r.Burst.Flows }
-
-func count(name string, of func(*Run) int64) Figure {
-	return Figure{Name: name, Whole: true, Of: func(r *Run) float64 { return float64(of(r)) }}
-}
-
-func number(name string, of func(*Run) float64) Figure { return Figure{Name: name, Of: of} }
-
-func bounded(name string, of func(*Run) float64, beyond func(*Run) bool) Figure {
-	return Figure{Name: name, Of: of, Beyond: beyond}
-}
-
-// common are the figures of every run. Wall time and CPU time are left out because they
-// depend on the machine: equal runs have equal figures.
-var common = []Figure{
-	number("tree_ms", func(r *Run) float64 { return milliseconds(r.Tree) }),
-	number("paused_outside_ms", func(r *Run) float64 { return milliseconds(r.PausedOutside) }),
-	bounded("loss_ms", func(r *Run) float64 { return milliseconds(r.Loss) }, (*Run).Losing),
-	bounded("recovery_ms", func(r *Run) float64 { return milliseconds(r.Recovery) }, (*Run).Unrecovered),
-	count("pause_frames", func(r *Run) int64 { return pausesOn(r, "").XOFF }),
-	number("paused_ms", func(r *Run) float64 { return milliseconds(pausesOn(r, "").Paused) }),
-	count("drops", func(r *Run) int64 { return r.Drops }),
-	count("link_lost", func(r *Run) int64 { return r.LinkLost }),
-	count("link_damaged", func(r *Run) int64 { return r.LinkDamaged }),
-	count("retransmits", func(r *Run) int64 { return r.Retransmits }),
-	count("frame_hops", func(r *Run) int64 { return r.FrameHops }),
-}
-
-var burstFigures = []Figure{
-	count("burst.flows", func(r *Run) int64 { return int64(r.Burst.Flows) }),
-	count("burst.completed", func(r *Run) int64 { return int64(r.Burst.Completed) }),
-	bounded("burst.fct_p50_ms", func(r *Run) float64 { return milliseconds(r.Burst.P50) }, incomplete),
-	bounded("burst.fct_p99_ms", func(r *Run) float64 { return milliseconds(r.Burst.P99) }, incomplete),
-}
-
-// workloadFigures returns the figures of workload i.
-func workloadFigures(i int, name string) []Figure {
-	list := []Figure{
-		count(name+".flows", func(r *Run) int64 { return int64(r.Workloads[i].All.Flows) }),
-		count(name+".completed", func(r *Run) int64 { return int64(r.Workloads[i].All.Completed) }),
-		number(name+".fct_mean_ms", func(r *Run) float64 { return milliseconds(r.Workloads[i].All.Mean) }),
-		number(name+".slowdown_mean", func(r *Run) float64 { return r.Workloads[i].All.SlowdownMean }),
-	}
-	for _, class := range SizeClasses {
-		of := func(r *Run) *SizeClass { return class.Of(&r.Workloads[i]) }
-		key := name + "." + class.Name + ".slowdown_"
-		list = append(list,
-			number(key+"p50", func(r *Run) float64 { return of(r).SlowdownP50 }),
-			number(key+"p95", func(r *Run) float64 { return of(r).SlowdownP95 }),
-			number(key+"p99", func(r *Run) float64 { return of(r).SlowdownP99 }))
-	}
-	return list
-}
-
-func flowFigures(name string) []Figure {
-	return []Figure{
-		number(name+".goodput_gbps", func(r *Run) float64 { return gigabits(flowOf(r, name).Goodput) }),
-		number(name+".burst_goodput_gbps", func(r *Run) float64 { return gigabits(flowOf(r, name).BurstGoodput) }),
-	}
-}
-
-func commandFigures(i int, name string) []Figure {
-	return []Figure{
-		number(name+".goodput_gbps", func(r *Run) float64 { return gigabits(r.Commands[i].Goodput) }),
-		count(name+".completed", func(r *Run) int64 { return int64(r.Commands[i].Completed) }),
-		number(name+".p50_ms", func(r *Run) float64 { return milliseconds(r.Commands[i].P50) }),
-		number(name+".p99_ms", func(r *Run) float64 { return milliseconds(r.Commands[i].P99) }),
-	}
-}
-
-// initiatorFigures are the figures of a scenario with commands.
-var initiatorFigures = []Figure{
-	count("initiators.queue_bytes", func(r *Run) (most int64) {
-		for _, i := range r.Initiators {
-			most = max(most, int64(i.Queue))
-		}
-		return most
-	}),
-	count("initiators.pause_frames", func(r *Run) (sum int64) {
-		for _, i := range r.Initiators {
-			sum += i.PAUSE
-		}
-		return sum
-	}),
-	number("initiators.stall_in_ms", func(r *Run) (sum float64) {
-		for _, i := range r.Initiators {
-			sum += milliseconds(i.StallIn)
-		}
-		return sum
-	}),
-	number("initiators.stall_out_ms", func(r *Run) (sum float64) {
-		for _, i := range r.Initiators {
-			sum += milliseconds(i.StallOut)
-		}
-		return sum
-	}),
 }
 
 // PauseFigures returns the figures of the PAUSE that x sends on a link "x->y".
 func PauseFigures(link string) []Figure {
-	return []Figure{
-		count(link+".pause_frames", func(r *Run) int64 { return pausesOn(r, link).XOFF }),
-		number(link+".paused_ms", func(r *Run) float64 { return milliseconds(pausesOn(r, link).Paused) }),
-	}
+	return []Figure{pauseFrames(link, link), pausedTime(link, link)}
 }
 
-// pausesOn sums the pauses on a link, or on all links if link is empty.
-func pausesOn(r *Run, link string) (sum Pause) {
-	for _, p := range r.Pauses {
-		if link == "" || p.Link == link {
-			sum.XOFF += p.XOFF
-			sum.Paused += p.Paused
-		}
-	}
-	return sum
+func count(name, group, title string, of func(*Run) int64) Figure {
+	return Figure{Name: name, Group: group, Title: title, Whole: true, Of: func(r *Run) float64 { return float64(of(r)) }}
 }
 
-func flowOf(r *Run, name string) Flow {
-	for _, f := range r.Flows {
-		if f.Name == name {
-			return f
-		}
-	}
-	return Flow{}
+func number(name, group, title string, of func(*Run) float64) Figure {
+	return Figure{Name: name, Group: group, Title: title, Of: of, decimals: 2}
+}
+
+func span(name, group, title string, of func(*Run) unit.Time) Figure {
+	return number(name, group, title, func(r *Run) float64 { return milliseconds(of(r)) })
+}
+
+func rateFigure(name, group, title string, of func(*Run) unit.Rate) Figure {
+	return number(name, group, title, func(r *Run) float64 { return gigabits(of(r)) })
+}
+
+// means sets the figure's definition.
+func (f Figure) means(text string) Figure {
+	f.Meaning = text
+	return f
+}
+
+// until sets the condition under which a run ended before the figure was reached.
+func (f Figure) until(beyond func(*Run) bool) Figure {
+	f.Beyond = beyond
+	return f
+}
+
+// of sets the total of which the figure is a part.
+func (f Figure) of(total func(*Run) int) Figure {
+	f.total = total
+	return f
+}
+
+// without sets the condition under which a run has no value.
+func (f Figure) without(missing func(*Run) bool) Figure {
+	f.missing = missing
+	return f
+}
+
+// with sets the number of decimals.
+func (f Figure) with(decimals int) Figure {
+	f.decimals = decimals
+	return f
 }
 
 func milliseconds(t unit.Time) float64 { return float64(t) / float64(unit.Millisecond) }

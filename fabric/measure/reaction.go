@@ -41,7 +41,7 @@ type ReactionResult struct {
 	LowestRate unit.Rate `json:"lowest_rate_bps"`
 	// Clear is the first unmarked packet after the last marked one.
 	Clear int `json:"clear"`
-	// Recovered is the first packet after Lowest at or above Recovery times the earlier
+	// Recovered is the first packet after Lowest at or above RecoveredShare times the earlier
 	// rate.
 	Recovered int `json:"recovered"`
 	// Notice is the time from the arrival of packet 1 at the receiver until the sender
@@ -54,9 +54,9 @@ type ReactionResult struct {
 	Cuts int `json:"cuts"`
 }
 
-// Recovery is the share of the rate before the episode from which on a sender counts as
+// RecoveredShare is the share of the rate before the episode from which on a sender counts as
 // recovered.
-const Recovery = 0.95
+const RecoveredShare = 0.95
 
 // ReactionKinds are the kinds of notes that Reaction needs.
 var ReactionKinds = []fabric.Kind{
@@ -162,7 +162,7 @@ func (e *episode) close(notes []fabric.Note) {
 			if e.SlowDown == 0 {
 				e.SlowDown = p.Number
 			}
-		case e.Lowest > 0 && e.Recovered == 0 && float64(p.Rate) >= Recovery*float64(e.before):
+		case e.Lowest > 0 && e.Recovered == 0 && float64(p.Rate) >= RecoveredShare*float64(e.before):
 			e.Recovered = p.Number
 		}
 		if p.Marked {

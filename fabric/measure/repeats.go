@@ -42,8 +42,8 @@ type Bound struct {
 type Spread struct {
 	Name      string    `json:"name"`
 	Median    Bound     `json:"median"`
-	Least     Bound     `json:"least"`
-	Most      Bound     `json:"most"`
+	Min       Bound     `json:"least"`
+	Max       Bound     `json:"most"`
 	Unreached int       `json:"unreached,omitempty"` // runs that ended before the figure was reached
 	Values    []float64 `json:"values"`              // of each run; a lower bound for runs that ended before the figure was reached
 }
@@ -51,11 +51,16 @@ type Spread struct {
 // Spread returns the spread of the figure over the runs, of which there must be at
 // least one.
 func (f *Figure) Spread(runs []*Run) Spread {
-	values, beyond := make([]float64, len(runs)), make([]bool, len(runs))
-	for i, r := range runs {
-		values[i], beyond[i] = f.Of(r), f.Unreached(r)
-	}
+	values, beyond := f.values(runs)
 	return NewSpread(f.Name, values, beyond)
+}
+
+// values returns the figure of each run, and whether it is only a lower bound.
+func (f *Figure) values(runs []*Run) (values []float64, beyond []bool) {
+	for _, r := range runs {
+		values, beyond = append(values, f.Of(r)), append(beyond, f.Unreached(r))
+	}
+	return values, beyond
 }
 
 // NewSpread returns the spread of values, of which there must be at least one. For
@@ -71,7 +76,7 @@ func NewSpread(name string, values []float64, beyond []bool) Spread {
 		i, atLeast := Rank(values, beyond, perMille)
 		return Bound{values[i], atLeast}
 	}
-	s.Least, s.Median, s.Most = at(0), at(500), at(1000)
+	s.Min, s.Median, s.Max = at(0), at(500), at(1000)
 	return s
 }
 

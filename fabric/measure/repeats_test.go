@@ -18,8 +18,7 @@ func ended(recoveries ...unit.Time) (runs []*Run) {
 }
 
 func recoverySpread(runs []*Run) Spread {
-	f := bounded("recovery_ms", func(r *Run) float64 { return milliseconds(r.Recovery) }, (*Run).Unrecovered)
-	return f.Spread(runs)
+	return Recovery.Spread(runs)
 }
 
 // The true value of a run that ended early is at least its observed value. A percentile
@@ -41,7 +40,7 @@ func TestSpreadOfUnreachedFigures(t *testing.T) {
 		"all":                 {[]unit.Time{never, never}, bound(79), bound(79), bound(79), 2},
 	} {
 		s := recoverySpread(ended(test.of...))
-		if s.Least != test.least || s.Median != test.median || s.Most != test.most || s.Unreached != test.unreached {
+		if s.Min != test.least || s.Median != test.median || s.Max != test.most || s.Unreached != test.unreached {
 			t.Errorf("%s: %+v", name, s)
 		}
 		for i, v := range s.Values {
@@ -54,7 +53,7 @@ func TestSpreadOfUnreachedFigures(t *testing.T) {
 
 // A run that ended early may have the least observed value and still bound the median,
 // because its true value is unknown.
-func TestAnEarlyEndIsABoundWhereverItStands(t *testing.T) {
+func TestAnUnreachedValueBoundsEveryPercentile(t *testing.T) {
 	values, beyond := []float64{4, 5, 6}, []bool{true, false, false}
 	for perMille, want := range map[int]struct {
 		index   int
@@ -75,6 +74,6 @@ func TestDigestsOfRuns(t *testing.T) {
 		t.Errorf("%s and %s (%v)", one, other, err)
 	}
 	if _, err := Digests([]*Run{{Digest: "none"}}); err == nil {
-		t.Error("a text that is no digest went through")
+		t.Error("an invalid digest is accepted")
 	}
 }

@@ -21,9 +21,11 @@ func signalled(t *testing.T, notes ...fabric.Note) FlowSignals {
 func event(at unit.Time) fabric.Note {
 	return fabric.Note{Event: fabric.Event{Kind: fabric.EventCounted}, At: at}
 }
+
 func cnp(at unit.Time) fabric.Note {
 	return fabric.Note{Event: fabric.Event{Kind: fabric.NotificationIn}, At: at}
 }
+
 func rate(at unit.Time, to, from unit.Rate) fabric.Note {
 	return fabric.Note{Event: fabric.NewRateChanged(to, from), At: at}
 }

@@ -17,8 +17,8 @@ func comparison() Table {
 		{"", "scheme", "timely", true},
 		{"ms", "tree", "12.34", false},
 		{"ms", "paused", "12.34", false},
-		{"ms", "loss", ">123.45", false},
-		{"ms", "recov.", ">123.45", false},
+		{"ms", "dip", ">123.45", false},
+		{"ms", "recovery", ">123.45", false},
 		{"PAUSE frames", "s1->s0", "1234", false},
 		{"PAUSE frames", "s0->h0", "1234", false},
 		{"PAUSE frames", "s0->h1", "1234", false},
@@ -55,7 +55,7 @@ func TestTheTableFitsATerminal(t *testing.T) {
 
 // A scheme that the paper reports has a line with the paper's values below ours,
 // aligned to the right.
-func TestThePaperSpeaksBelowTheScheme(t *testing.T) {
+func TestPaperValuesAreBelowTheScheme(t *testing.T) {
 	lines := printed(comparison())
 	if len(lines) != 7 || !strings.HasPrefix(lines[4], "timely ") || !strings.HasPrefix(lines[5], "pcn ") || !strings.HasPrefix(lines[6], "  paper ") {
 		t.Fatalf("lines:\n%s", strings.Join(lines, "\n"))
@@ -66,10 +66,10 @@ func TestThePaperSpeaksBelowTheScheme(t *testing.T) {
 }
 
 // A group name is above its own columns only.
-func TestGroupsStandAboveTheirColumns(t *testing.T) {
+func TestGroupHeadingsAreAboveTheirColumns(t *testing.T) {
 	lines := printed(comparison())
 	for group, ends := range map[string][2]string{
-		" ms ": {"scheme", "recov."}, "PAUSE frames": {"recov.", "others"}, "Gbit/s in burst": {"others", "F1"}, "burst  ": {"F1", "p99 ms"},
+		" ms ": {"scheme", "recovery"}, "PAUSE frames": {"recovery", "others"}, "Gbit/s in burst": {"others", "F1"}, "burst  ": {"F1", "p99 ms"},
 	} {
 		at := strings.LastIndex(lines[1]+"  ", group)
 		from, to := strings.Index(lines[2], ends[0])+len(ends[0])+2, strings.Index(lines[2], ends[1])+len(ends[1])

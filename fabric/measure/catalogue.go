@@ -1,0 +1,284 @@
+package measure
+
+import (
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// Figures of every run.
+var (
+	Tree = span("tree_ms", "ms", "tree", func(r *Run) unit.Time { return r.Tree }).means(
+		"the span from the first to the last instant at which PAUSE blocks a sender outside the bursts and workloads: " +
+			"the congestion tree reaches senders that did not cause it. It counts from the burst until its flows have completed and the long flows have recovered")
+	PausedOutside = span("paused_outside_ms", "ms", "paused", func(r *Run) unit.Time { return r.PausedOutside }).means(
+		"the part of the tree in which PAUSE blocks at least one of these senders")
+	Dip = span("loss_ms", "ms", "dip", func(r *Run) unit.Time { return r.Loss }).until((*Run).Losing).means(
+		"the throughput dip: the time from the burst to the end of the last bin in which the long flows together reach less than 95 % of " +
+			"the payload rate of their bottleneck")
+	Recovery = span("recovery_ms", "ms", "recovery", func(r *Run) unit.Time { return r.Recovery }).until((*Run).Unrecovered).means(
+		"the time from the burst until the long flows again average 95 % over 1 ms. Unlike the dip it excludes a scheme's own later oscillation")
+	Drops       = count("drops", "", "drops", func(r *Run) int64 { return r.Drops }).means("frames dropped by switches and NICs, and frames lost with a link that was cut")
+	LinkLost    = count("link_lost", "link errors", "lost", func(r *Run) int64 { return r.LinkLost })
+	LinkDamaged = count("link_damaged", "link errors", "damaged", func(r *Run) int64 { return r.LinkDamaged })
+	Retransmits = count("retransmits", "", "retransmitted", func(r *Run) int64 { return r.Retransmits })
+	FrameHops   = count("frame_hops", "", "frame-hops", func(r *Run) int64 { return r.FrameHops }).means("frames, counted at each node at which they arrive")
+)
+
+// Figures of the emulation itself. They depend on the machine, so that only reports
+// have them.
+var Cost = []Figure{
+	number("", "", "wall s", func(r *Run) float64 { return r.Wall }),
+	number("", "", "CPU s", func(r *Run) float64 { return r.CPU }),
+	FrameHops,
+	number("", "", "million frame-hops/s", func(r *Run) float64 { return float64(r.FrameHops) / max(r.Wall, 1e-9) / 1e6 }),
+	count("", "", "envelopes", func(r *Run) int64 { return r.Envelopes }),
+	Retransmits,
+	count("", "", "malformed", func(r *Run) int64 { return r.Malformed }),
+}
+
+// Figures of the credit that receivers grant. Files have them in the results of a run.
+var CreditFigures = []Figure{
+	credit("granted", func(c *Credit) unit.Bytes { return c.Granted }),
+	credit("wasted", func(c *Credit) unit.Bytes { return c.Wasted }),
+	credit("lost", func(c *Credit) unit.Bytes { return c.Lost }),
+}
+
+func credit(title string, of func(*Credit) unit.Bytes) Figure {
+	return number("", "credit MB", title, func(r *Run) float64 {
+		if r.Credit == nil {
+			return 0
+		}
+		return float64(of(r.Credit)) / 1e6
+	}).with(1).without(func(r *Run) bool { return r.Credit == nil })
+}
+
+// Figures of the flows of bursts.
+var (
+	BurstFlows     = count("burst.flows", "burst", "flows", func(r *Run) int64 { return int64(r.Burst.Flows) })
+	BurstCompleted = count("burst.completed", "burst", "done", func(r *Run) int64 { return int64(r.Burst.Completed) }).
+			of(func(r *Run) int { return r.Burst.Flows })
+	BurstP50 = burstFCT("p50", func(r *Run) unit.Time { return r.Burst.P50 })
+	BurstP99 = burstFCT("p99", func(r *Run) unit.Time { return r.Burst.P99 })
+)
+
+// burstFCT returns a percentile of the completion times of the burst's flows. It is a
+// lower bound if it lacks flows.
+func burstFCT(percentile string, of func(*Run) unit.Time) Figure {
+	return span("burst.fct_"+percentile+"_ms", "burst", percentile+" ms", of).
+		until(func(r *Run) bool { return r.Burst.Completed < r.Burst.Flows }).
+		without(func(r *Run) bool { return r.Burst.Completed == 0 }).
+		means("nearest-rank percentile of the completion times of the burst's flows, from the request to the last ACK")
+}
+
+// EndlessGoodputs are the minimum, median and maximum goodput of the endless flows of
+// bursts.
+var EndlessGoodputs = [...]Figure{endlessGoodput("min", 0), endlessGoodput("p50", 500), endlessGoodput("max", 1000)}
+
+func endlessGoodput(title string, perMille int) Figure {
+	return rateFigure("endless.goodput_"+title+"_gbps", "endless: Gbit/s", title, func(r *Run) unit.Rate { return r.EndlessGoodput(perMille) })
+}
+
+// Figures of the NICs that post commands, and of the last hop to them.
+var (
+	InitiatorQueue = count("initiators.queue_bytes", "", "", func(r *Run) (most int64) {
+		for _, i := range r.Initiators {
+			most = max(most, int64(i.Queue))
+		}
+		return most
+	})
+	InitiatorQueueKB = number("", "last hop", "queue KB", func(r *Run) float64 { return InitiatorQueue.Of(r) / 1e3 }).with(1)
+	InitiatorPAUSE   = initiatorSum("pause_frames", "last hop", "PAUSE", func(i *Initiator) int64 { return i.PAUSE })
+	OtherPAUSE       = count("", "", "other PAUSE", func(r *Run) int64 { return pausesOn(r, "").XOFF - int64(InitiatorPAUSE.Of(r)) })
+	StallIn          = stall("stall_in_ms", "IN", func(i *Initiator) unit.Time { return i.StallIn })
+	StallOut         = stall("stall_out_ms", "OUT", func(i *Initiator) unit.Time { return i.StallOut })
+	Skips            = initiatorSum("skips", "", "skips", func(i *Initiator) int64 { return i.Skips })
+)
+
+func initiatorSum(name, group, title string, of func(*Initiator) int64) Figure {
+	return count("initiators."+name, group, title, func(r *Run) (sum int64) {
+		for i := range r.Initiators {
+			sum += of(&r.Initiators[i])
+		}
+		return sum
+	})
+}
+
+func stall(name, title string, of func(*Initiator) unit.Time) Figure {
+	return number("initiators."+name, "stall ms", title, func(r *Run) (sum float64) {
+		for i := range r.Initiators {
+			sum += milliseconds(of(&r.Initiators[i]))
+		}
+		return sum
+	})
+}
+
+// Named holds the figures of the flows, workloads and commands of a scenario.
+type Named struct {
+	Flows     []FlowFigures // single flows
+	Workloads []WorkloadFigures
+	Commands  []CommandFigures
+}
+
+// FlowFigures are the figures of a single flow.
+type FlowFigures struct{ Goodput, BurstGoodput Figure }
+
+// WorkloadFigures are the figures of a workload.
+type WorkloadFigures struct {
+	Flows, Completed, FCTMean, SlowdownMean Figure
+	Classes                                 []ClassFigures // by SizeClasses
+}
+
+// ClassFigures are the figures of the flows of one size class.
+type ClassFigures struct {
+	Completed Figure
+	Slowdown  [3]Figure // 50th, 95th and 99th percentile
+}
+
+// CommandFigures are the figures of one entry of the scenario's commands.
+type CommandFigures struct{ Goodput, Completed, P50, P99 Figure }
+
+// Catalogue returns the figures of what the scenario names.
+func Catalogue(s *topology.Scenario) (all Named) {
+	for _, f := range s.Flows {
+		if f.Burst < 0 {
+			all.Flows = append(all.Flows, flowFigures(f.Name))
+		}
+	}
+	for i, w := range s.Workloads {
+		all.Workloads = append(all.Workloads, workloadFigures(i, w.Name))
+	}
+	for i, c := range s.Commands {
+		all.Commands = append(all.Commands, commandFigures(i, c.Name))
+	}
+	return all
+}
+
+func flowFigures(name string) FlowFigures {
+	goodput := func(key, group string, of func(*Flow) unit.Rate) Figure {
+		return rateFigure(name+key, group, name, func(r *Run) unit.Rate {
+			for i := range r.Flows {
+				if r.Flows[i].Name == name {
+					return of(&r.Flows[i])
+				}
+			}
+			return 0
+		}).means("goodput: payload delivered in order; in the burst: from its start until its last flow has completed")
+	}
+	return FlowFigures{
+		goodput(".goodput_gbps", "Gbit/s", func(f *Flow) unit.Rate { return f.Goodput }),
+		goodput(".burst_goodput_gbps", "Gbit/s in burst", func(f *Flow) unit.Rate { return f.BurstGoodput }),
+	}
+}
+
+func workloadFigures(i int, name string) WorkloadFigures {
+	w := WorkloadFigures{
+		Flows:        count(name+".flows", "", "", func(r *Run) int64 { return int64(r.Workloads[i].All.Flows) }),
+		Completed:    count(name+".completed", "", "", func(r *Run) int64 { return int64(r.Workloads[i].All.Completed) }),
+		FCTMean:      span(name+".fct_mean_ms", "", "", func(r *Run) unit.Time { return r.Workloads[i].All.Mean }),
+		SlowdownMean: number(name+".slowdown_mean", "", "", func(r *Run) float64 { return r.Workloads[i].All.SlowdownMean }),
+	}
+	for _, class := range SizeClasses {
+		of := func(r *Run) *SizeClass { return class.Of(&r.Workloads[i]) }
+		group := class.Name + " flows: slowdown"
+		slowdown := func(percentile string, value func(*SizeClass) float64) Figure {
+			return number(name+"."+class.Name+".slowdown_"+percentile, group, percentile, func(r *Run) float64 { return value(of(r)) }).means(
+				"slowdown: the completion time of a workload's flow divided by that of the flow alone in an empty network; short flows have up to 100 KB")
+		}
+		w.Classes = append(w.Classes, ClassFigures{
+			Completed: count("", group, "done", func(r *Run) int64 { return int64(of(r).Completed) }).of(func(r *Run) int { return of(r).Flows }),
+			Slowdown: [3]Figure{
+				slowdown("p50", func(c *SizeClass) float64 { return c.SlowdownP50 }),
+				slowdown("p95", func(c *SizeClass) float64 { return c.SlowdownP95 }),
+				slowdown("p99", func(c *SizeClass) float64 { return c.SlowdownP99 }),
+			},
+		})
+	}
+	return w
+}
+
+func commandFigures(i int, name string) CommandFigures {
+	return CommandFigures{
+		Goodput: rateFigure(name+".goodput_gbps", name, "Gbit/s", func(r *Run) unit.Rate { return r.Commands[i].Goodput }),
+		Completed: count(name+".completed", name, "done", func(r *Run) int64 { return int64(r.Commands[i].Completed) }).
+			of(func(r *Run) int { return r.Commands[i].Commands }),
+		P50: span(name+".p50_ms", name, "p50 ms", func(r *Run) unit.Time { return r.Commands[i].P50 }).with(3),
+		P99: span(name+".p99_ms", name, "p99 ms", func(r *Run) unit.Time { return r.Commands[i].P99 }).with(3),
+	}
+}
+
+// pauseMeaning defines the PAUSE frames of a link.
+const pauseMeaning = "XOFF frames, refreshes included; x->y is sent by x and pauses y"
+
+// pauseFrames returns the PAUSE frames on a link, or on all links if link is empty.
+func pauseFrames(link, title string) Figure {
+	return count(prefixed(link, "pause_frames"), "PAUSE frames", title, func(r *Run) int64 { return pausesOn(r, link).XOFF }).means(pauseMeaning)
+}
+
+// pausedTime returns how long PAUSE on a link, or on all links together, paused the
+// peer.
+func pausedTime(link, title string) Figure {
+	return span(prefixed(link, "paused_ms"), "", title, func(r *Run) unit.Time { return pausesOn(r, link).Paused })
+}
+
+func prefixed(link, name string) string {
+	if link == "" {
+		return name
+	}
+	return link + "." + name
+}
+
+// OtherPauses returns the PAUSE frames, and the paused time, on all links but these.
+func OtherPauses(links []string) (frames, paused Figure) {
+	others := func(r *Run) Pause {
+		sum := pausesOn(r, "")
+		for _, link := range links {
+			p := pausesOn(r, link)
+			sum.XOFF -= p.XOFF
+			sum.Paused -= p.Paused
+		}
+		return sum
+	}
+	title := "others"
+	if len(links) == 0 {
+		title = AllLinks
+	}
+	frames = count("", "PAUSE frames", title, func(r *Run) int64 { return others(r).XOFF }).means(pauseMeaning)
+	paused = span("", "", "others, summed", func(r *Run) unit.Time { return others(r).Paused })
+	return frames, paused
+}
+
+// AllLinks names the sum over the links of a rack.
+const AllLinks = "all links"
+
+// pausesOn sums the pauses on a link, or on all links if link is empty.
+func pausesOn(r *Run, link string) (sum Pause) {
+	for _, p := range r.Pauses {
+		if link == "" || p.Link == link {
+			sum.XOFF += p.XOFF
+			sum.Paused += p.Paused
+		}
+	}
+	return sum
+}
+
+// PausedLinks lists the links "x->y" on which at least one run had a PAUSE, in order of
+// first occurrence.
+func PausedLinks(runs []*Run) (links []string) {
+	for _, r := range runs {
+		for _, p := range r.Pauses {
+			if !slices.Contains(links, p.Link) {
+				links = append(links, p.Link)
+			}
+		}
+	}
+	return links
+}
+
+// Losing reports whether the run ended during the throughput dip, so that Loss covers
+// only its observed part.
+func (r *Run) Losing() bool { return r.Loss > 0 && r.Burst.Start+r.Loss > r.FabricTime-r.Bin }
+
+// Unrecovered reports whether the run ended before the recovery.
+func (r *Run) Unrecovered() bool { return r.Recovery > 0 && r.Burst.Start+r.Recovery >= r.FabricTime }

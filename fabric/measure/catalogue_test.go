@@ -1,0 +1,60 @@
+package measure
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+)
+
+// The figures of files have unique names. Those that a table shows have a title.
+func TestFiguresHaveUniqueNames(t *testing.T) {
+	for _, name := range topology.Builtins() {
+		text, ok := topology.Builtin(name)
+		if !ok || strings.Contains(name, "-N") {
+			continue
+		}
+		s, err := topology.Parse(name, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{}
+		for _, f := range Figures(s) {
+			if f.Name == "" || seen[f.Name] {
+				t.Errorf("%s: figure %q is repeated or has no name", name, f.Name)
+			}
+			seen[f.Name] = true
+			if f.Whole != (f.decimals == 0) {
+				t.Errorf("%s: %s: a count has no decimals", name, f.Name)
+			}
+		}
+	}
+}
+
+// A lower bound begins with ">", a run without a value has a dash, and counts of flows
+// show the total.
+func TestTextOfFigures(t *testing.T) {
+	run := &Run{FabricTime: 10 * ms, Burst: Burst{Flows: 4, Start: ms}}
+	for _, test := range []struct {
+		figure Figure
+		want   string
+	}{{BurstCompleted, "0/4"}, {BurstP99, "-"}, {Recovery, "0.00"}, {CreditFigures[0], "-"}, {Drops, "0"}} {
+		if got := test.figure.Text(run); got != test.want {
+			t.Errorf("%s: got %q, want %q", test.figure.Name, got, test.want)
+		}
+	}
+	run.Burst.Completed, run.Burst.P99, run.Recovery = 3, 2500*ms/1000, 9*ms
+	for _, test := range []struct {
+		figure Figure
+		want   string
+	}{{BurstP99, ">2.50"}, {Recovery, ">9.00"}} {
+		if got := test.figure.Text(run); got != test.want {
+			t.Errorf("%s: got %q, want %q", test.figure.Name, got, test.want)
+		}
+	}
+	complete := *run
+	complete.Burst.Completed = 4
+	if least, median, most := BurstP99.TextSpread([]*Run{run, &complete}); least != "2.50" && least != ">2.50" || median == "" || most != ">2.50" {
+		t.Errorf("spread %s, %s, %s", least, median, most)
+	}
+}
