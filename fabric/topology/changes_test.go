@@ -123,7 +123,7 @@ func TestExtendIsParseOneByOne(t *testing.T) {
 func tuned(s *Scenario, change int) []Tuning {
 	st := s.StateBefore(s.Changes[change].At)
 	st.Apply(&s.Changes[change])
-	return st.Tuned()
+	return st.Tunings
 }
 
 // A journal may end before changes that were still to come.

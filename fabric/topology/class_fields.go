@@ -21,15 +21,15 @@ const (
 
 var classFields = []field[ClassSettings]{
 	of("reserve", "buffer guaranteed to each ingress port of the class", optionalSize(0), func(c *ClassSettings) **unit.Bytes { return &c.Reserve }),
-	replacing([]string{"limit", "xoff"}, func(c *ClassSettings) { c.Limit, c.XOFF = nil, nil },
-		of("alpha", "dynamic threshold: this factor times the free part of the shared buffer", optional(alpha), func(c *ClassSettings) **int { return &c.Alpha })),
-	static("limit", "lossy class: bytes of an ingress port beyond its reserve above which frames are dropped", func(c *ClassSettings) **unit.Bytes { return &c.Limit }),
-	static("xoff", "lossless class: bytes of an ingress port beyond its reserve above which PAUSE is sent", func(c *ClassSettings) **unit.Bytes { return &c.XOFF }),
-	of("xon_offset", "lossless class: how far the occupancy must fall below the threshold before RESUME is sent", optionalSize(0), func(c *ClassSettings) **unit.Bytes { return &c.XON }),
+	live(fabric.KeyAlphaShift, replacing([]string{"limit", "xoff"}, func(c *ClassSettings) { c.Limit, c.XOFF = nil, nil },
+		of("alpha", "dynamic threshold: this factor times the free part of the shared buffer", optional(alpha), func(c *ClassSettings) **int { return &c.Alpha }))),
+	live(fabric.KeyXOFF, static("limit", "lossy class: bytes of an ingress port beyond its reserve above which frames are dropped", func(c *ClassSettings) **unit.Bytes { return &c.Limit })),
+	live(fabric.KeyXOFF, static("xoff", "lossless class: bytes of an ingress port beyond its reserve above which PAUSE is sent", func(c *ClassSettings) **unit.Bytes { return &c.XOFF })),
+	live(fabric.KeyXON, of("xon_offset", "lossless class: how far the occupancy must fall below the threshold before RESUME is sent", optionalSize(0), func(c *ClassSettings) **unit.Bytes { return &c.XON })),
 	of("headroom", "lossless class: buffer of each ingress port for the frames that arrive after PAUSE", optionalSize(0), func(c *ClassSettings) **unit.Bytes { return &c.Headroom }),
-	of("kmin", "RED: queue length from which frames of the class are marked", optionalSize(0), func(c *ClassSettings) **unit.Bytes { return &c.Kmin }),
-	of("kmax", "RED: queue length above which every frame of the class is marked", optionalSize(0), func(c *ClassSettings) **unit.Bytes { return &c.Kmax }),
-	of("pmax", "RED: marking probability of the class at kmax", optional(number(unitInterval)), func(c *ClassSettings) **float64 { return &c.Pmax }),
+	live(fabric.KeyKmin, of("kmin", "RED: queue length from which frames of the class are marked", optionalSize(0), func(c *ClassSettings) **unit.Bytes { return &c.Kmin })),
+	live(fabric.KeyKmax, of("kmax", "RED: queue length above which every frame of the class is marked", optionalSize(0), func(c *ClassSettings) **unit.Bytes { return &c.Kmax })),
+	live(fabric.KeyPmax, of("pmax", "RED: marking probability of the class at kmax", optional(number(unitInterval)), func(c *ClassSettings) **float64 { return &c.Pmax })),
 }
 
 func optionalSize(least unit.Bytes) codec[*unit.Bytes] { return optional(sizes.from(least, largest)) }

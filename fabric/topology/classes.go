@@ -22,24 +22,10 @@ type ClassSettings struct {
 	Pmax     *float64
 }
 
-// Has reports whether the class has a value of its own for the setting with that key.
-func (c *ClassSettings) Has(key fabric.Key) bool {
-	switch key {
-	case fabric.KeyXOFF:
-		return c.XOFF != nil || c.Limit != nil || c.Alpha != nil
-	case fabric.KeyAlphaShift:
-		return c.Alpha != nil
-	case fabric.KeyXON:
-		return c.XON != nil
-	case fabric.KeyKmin:
-		return c.Kmin != nil
-	case fabric.KeyKmax:
-		return c.Kmax != nil
-	case fabric.KeyPmax:
-		return c.Pmax != nil
-	default:
-		return false
-	}
+// has reports whether the class has a value of its own for the setting with that key.
+func (c *ClassSettings) has(key fabric.Key) bool {
+	return key == fabric.KeyXOFF && c.Alpha != nil ||
+		slices.ContainsFunc(classFields, func(f field[ClassSettings]) bool { return f.live == key && f.write(c) != nil })
 }
 
 // ClassProfile is the treatment of a traffic class at every port of a switch: the
@@ -86,7 +72,7 @@ func (s *SwitchSettings) Profile(class fabric.Priority) ClassProfile {
 func (s *SwitchSettings) affected(key fabric.Key) (classes uint8) {
 	for class := range fabric.Priority(fabric.Priorities) {
 		red := key == fabric.KeyKmin || key == fabric.KeyKmax || key == fabric.KeyPmax
-		if key <= fabric.KeyPmax && (red || s.IsLossless(class)) && !s.Classes[class].Has(key) {
+		if key <= fabric.KeyPmax && (red || s.IsLossless(class)) && !s.Classes[class].has(key) {
 			classes |= 1 << class
 		}
 	}

@@ -3,6 +3,7 @@ package topology
 import (
 	"slices"
 
+	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/switching/rttx"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -28,8 +29,8 @@ var rttxFields = []field[rttx.Params]{
 		oneOf(rttx.WayFixed, rttx.WayGraded, rttx.WayProbabilistic, rttx.WayTable), func(p *rttx.Params) *rttx.Way { return &p.Way })),
 	cite("RTTX [0066]", of("levels", "N, the highest congestion level; table 1 requires 4", integer[int](1, rttx.MaxLevels), func(p *rttx.Params) *int { return &p.Levels })),
 	cite("RTTX [0056]", of("bound", "how P_max, the switch's pmax, bounds the increment: max makes it a floor, min a cap", oneOf(rttx.BoundMax, rttx.BoundMin), func(p *rttx.Params) *rttx.Bound { return &p.Bound })),
-	cite("RTTX [0065] at 100 Gbit/s, otherwise RTTX [0060]", of("d", "base increment D; 0 for buffer x 8 / (number of ports x port rate); auto for min_rtt / (2 beta) of timely-rttx, so that the largest increment cuts the rate as ECN would; "+
-		"by default, 2us at switches whose ports all have 100Gbps, otherwise auto", baseIncrement, func(p *rttx.Params) *unit.Time { return &p.D })),
+	live(fabric.KeyRTTIncrement, cite("RTTX [0065] at 100 Gbit/s, otherwise RTTX [0060]", of("d", "base increment D; 0 for buffer x 8 / (number of ports x port rate); auto for min_rtt / (2 beta) of timely-rttx, so that the largest increment cuts the rate as ECN would; "+
+		"by default, 2us at switches whose ports all have 100Gbps, otherwise auto", baseIncrement, func(p *rttx.Params) *unit.Time { return &p.D }))),
 	cite("RTTX [0068] where the senders can see it", of("stamp", "timestamp that is rewritten; by default, ts if any sender has rtt echo, otherwise tr",
 		oneOf(rttx.StampReceived, rttx.StampSent).omit(isZero), func(p *rttx.Params) *rttx.Stamp { return &p.Stamp })),
 	cite("RTTX [0050]", of("clear", "ECN codepoint that replaces CE once it is counted", oneOf(rttx.ClearNotECT, rttx.ClearECT0), func(p *rttx.Params) *rttx.Clear { return &p.Clear })),

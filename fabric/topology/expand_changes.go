@@ -166,7 +166,7 @@ func (b *builder) checkChanges() {
 			b.fault(src.place, "%v", err)
 			return
 		}
-		for _, t := range state.tuned {
+		for _, t := range state.Tunings {
 			n := &state.Nodes[t.Node]
 			if n.Kind == NIC {
 				continue

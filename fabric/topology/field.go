@@ -1,9 +1,12 @@
 package topology
 
 import (
+	"reflect"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/rackfab/rackfab/fabric"
 )
 
 // field is one key of a section of the file, with its value in a T. The parser,
@@ -15,6 +18,9 @@ type field[T any] struct {
 	read func(*T, *yaml.Node) error
 	// write returns the value as a node, or nil to omit the key.
 	write func(*T) *yaml.Node
+	// value returns the value of a number as a machine takes it: an integer, or a
+	// probability.
+	value func(*T) (integer int64, share float64)
 	// inner holds the fields of a nested section. read is then nil, and settings name
 	// the inner fields, "class3.alpha".
 	inner []field[T]
@@ -29,10 +35,11 @@ type meta struct {
 	source   string // source of the default
 	schema   schema // of the value
 	required bool
-	fixed    bool     // no Setting changes it
-	first    bool     // read before the other fields of its section
-	presets  []string // names of published settings, of which this field selects one
-	excludes []string // keys of the same section that must not be given with this one
+	fixed    bool       // no Setting changes it
+	first    bool       // read before the other fields of its section
+	presets  []string   // names of published settings, of which this field selects one
+	excludes []string   // keys of the same section that must not be given with this one
+	live     fabric.Key // key at a running machine; 0 if the setting cannot change
 }
 
 // of is the field of a value at a place of T.
@@ -47,7 +54,24 @@ func of[T, V any](key, doc string, c codec[V], at func(*T) *V) field[T] {
 			return err
 		},
 		write: func(t *T) *yaml.Node { return c.write(*at(t)) },
+		value: func(t *T) (int64, float64) {
+			switch v := reflect.Indirect(reflect.ValueOf(*at(t))); {
+			case v.CanInt():
+				return v.Int(), 0
+			case v.CanUint():
+				return int64(v.Uint()), 0
+			case v.CanFloat():
+				return 0, v.Float()
+			}
+			return 0, 0
+		},
 	}
+}
+
+// live marks a setting that can change while the rack runs.
+func live[T any](key fabric.Key, f field[T]) field[T] {
+	f.live = key
+	return f
 }
 
 // sectionField is a key whose section is read later.
@@ -120,6 +144,7 @@ func lift[T, Part any](fields []field[Part], at func(*T) *Part) []field[T] {
 			meta:  f.meta,
 			read:  func(t *T, n *yaml.Node) error { return f.read(at(t), n) },
 			write: func(t *T) *yaml.Node { return f.write(at(t)) },
+			value: func(t *T) (int64, float64) { return f.value(at(t)) },
 		}
 	}
 	return lifted

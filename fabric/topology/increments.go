@@ -103,23 +103,6 @@ func (s *Scenario) nothingConverts(names []string) string {
 	return fmt.Sprintf("no class of %s converts ECN into RTT under %s, want scheme timely-rttx, or rewrite {3: rttx} there", strings.Join(names, ", "), s.Scheme)
 }
 
-// takers returns the tunings without those of D at switches that do not use it. It
-// adds a fault if none is left.
-func (b *builder) takers(list []assigned, at place) []assigned {
-	var names []string
-	takers := slices.DeleteFunc(list, func(t assigned) bool {
-		idle := t.Key == fabric.KeyRTTIncrement && !b.s.converts(t.Node)
-		if idle {
-			names = append(names, b.s.Nodes[t.Node].Name)
-		}
-		return idle
-	})
-	if len(takers) == 0 && len(names) > 0 {
-		b.fault(at, "%s", b.s.nothingConverts(names))
-	}
-	return takers
-}
-
 // Under returns the scenario under another scheme. It drops settings that the other
 // scheme does not use at all: D where no switch uses it.
 func (s *Scenario) Under(scheme string) *Scenario {
@@ -130,10 +113,11 @@ func (s *Scenario) Under(scheme string) *Scenario {
 			n.Switch.RTTX.D = openD
 		}
 	}
-	b := resume(&c)
+	state := newState(resume(&c))
 	c.Changes = nil
 	for _, one := range s.Changes {
-		if _, leaf := cut(one.Set.Key); leaf != "rttx_d" || len(b.tunings(one.Set, place{})) > 0 {
+		state.Apply(&one)
+		if _, leaf := cut(one.Set.Key); leaf != "rttx_d" || len(state.Tunings) > 0 {
 			c.Changes = append(c.Changes, one)
 		}
 	}

@@ -38,15 +38,15 @@ var linkSettings = []field[Link]{
 	cite("own: 0, preamble and gap not counted, as in ns-3; 20B: IEEE 802.3; -14B: data packets with the 48B of headers of the HPCC simulator instead of 62B",
 		of("overhead", "bytes per frame on the link beyond its length: preamble and gap are 20B; negative values model shorter headers than those of RoCEv2", sizes.from(leastOverhead, 1000), func(l *Link) *unit.Bytes { return &l.Overhead })),
 	of("mtu", "largest frame, from destination address to FCS", sizes.from(128, bigFrame), func(l *Link) *unit.Bytes { return &l.MTU }),
-	of("loss", lossDoc, bothWays, func(l *Link) *Ways { return &l.Loss }),
-	of("corrupt", corruptDoc, bothWays, func(l *Link) *Ways { return &l.Corrupt }),
+	live(fabric.KeyLoss, of("loss", lossDoc, bothWays, func(l *Link) *Ways { return &l.Loss })),
+	live(fabric.KeyCorrupt, of("corrupt", corruptDoc, bothWays, func(l *Link) *Ways { return &l.Corrupt })),
 }
 
 // errorRates returns the fields of the error rates of one direction of a link.
 func errorRates(way int) []field[Link] {
 	return []field[Link]{
-		of("loss", lossDoc, number(unitInterval), func(l *Link) *float64 { return &l.Loss[way] }),
-		of("corrupt", corruptDoc, number(unitInterval), func(l *Link) *float64 { return &l.Corrupt[way] }),
+		live(fabric.KeyLoss, of("loss", lossDoc, number(unitInterval), func(l *Link) *float64 { return &l.Loss[way] })),
+		live(fabric.KeyCorrupt, of("corrupt", corruptDoc, number(unitInterval), func(l *Link) *float64 { return &l.Corrupt[way] })),
 	}
 }
 

@@ -27,21 +27,28 @@ func (p *part) find(leaf string) *meta {
 	return nil
 }
 
+// keys returns the keys that a setting may change, of the part with that name.
 func (p *part) keys(name string) string {
-	var list []string
-	for _, m := range p.metas {
-		key := m.key
-		if class, leaf, ok := strings.Cut(key, "."); ok && isClassKey(class) {
-			if class != classKey(0) {
-				continue // one class represents all
-			}
-			key = join("classN", leaf)
-		}
-		if !m.fixed {
-			list = append(list, join(name, key))
-		}
+	list := settingKeys(p.metas, func(m *meta) bool { return !m.fixed })
+	for i := range list {
+		list[i] = join(name, list[i])
 	}
 	return strings.Join(list, ", ")
+}
+
+// settingKeys returns the keys that satisfy want. "classN" stands for all classes.
+func settingKeys(metas []meta, want func(*meta) bool) (list []string) {
+	for _, m := range metas {
+		class, leaf, _ := strings.Cut(m.key, ".")
+		switch {
+		case !want(&m):
+		case !isClassKey(class):
+			list = append(list, m.key)
+		case class == classKey(0):
+			list = append(list, join("classN", leaf))
+		}
+	}
+	return list
 }
 
 // parts lists the parts of the scenario that settings can name.

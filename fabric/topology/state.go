@@ -3,7 +3,6 @@ package topology
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -20,8 +19,9 @@ type State struct {
 	// Law is the marking law of the lossless classes without a law of their own.
 	Law cc.Marking
 
-	b     *builder
-	tuned []assigned // by the last change
+	Tunings []Tuning // settings that the last change set
+
+	b *builder // resolves names
 
 	// The scheme of each pair of NICs. The maps are nil if no change chooses a scheme.
 	// A pair is in use from its first flow or command until all of its flows are
@@ -68,32 +68,17 @@ func newState(b *builder) *State {
 // Apply applies the next change of a valid scenario.
 func (st *State) Apply(c *Change) { _ = st.apply(c, place{}) } // the change is valid
 
-// Tuned returns the settings that the last change set.
-func (st *State) Tuned() (list []Tuning) {
-	for _, t := range st.tuned {
-		list = append(list, t.Tuning)
-	}
-	return list
-}
-
 // apply applies the next change. It adds the faults of a set change to the builder. The
 // error names the schemes in use that need different marking laws for one traffic class.
 func (st *State) apply(c *Change, at place) error {
-	st.tuned = nil
+	st.Tunings = nil
 	switch c.Verb {
 	case ChangeLinkDown:
 		st.Down[st.b.s.LinkNamed(c.Link)] = true
 	case ChangeLinkUp:
 		delete(st.Down, st.b.s.LinkNamed(c.Link))
 	case ChangeSet:
-		st.tuned = st.b.tunings(c.Set, at)
-		for i := range st.tuned {
-			t := &st.tuned[i]
-			t.apply(st.Nodes, st.Links)
-			if n := &st.Nodes[t.Node]; n.Kind == Switch && !t.Named {
-				t.Classes = n.Switch.affected(t.Key)
-			}
-		}
+		st.set(c.Set, at)
 	default:
 		if st.chosen != nil {
 			return st.applyScheme(c)
@@ -122,9 +107,9 @@ func (s *Scenario) NodeSettings(node int, before unit.Time) []NodeSetting {
 	for i := range st.Links {
 		for way, name := range s.wayNames(i) {
 			to, _ := s.end(direction{i, way})
-			for _, t := range linkTunables(way) {
-				if v := t.share(&st.Links[i]); v > 0 && to == node {
-					list = append(list, NodeSetting{Key: join(name, t.name), Value: strconv.FormatFloat(v, 'g', -1, 64), Live: true})
+			for _, rate := range listSettings(errorRates(way), &st.Links[i]) {
+				if rate.Key = join(name, rate.Key); to == node && rate.Value != "0" {
+					list = append(list, rate)
 				}
 			}
 		}
@@ -146,25 +131,24 @@ func (st *State) LiveSettings() [][]NodeSetting {
 // settingsOf returns the settings of a node in the order of the schema.
 func settingsOf(n *Node) []NodeSetting {
 	if n.Kind == NIC {
-		return listSettings(nicFields, nicTunables, &n.NIC)
+		return listSettings(nicFields, &n.NIC)
 	}
-	return listSettings(switchFields, switchTunables, &n.Switch)
+	return listSettings(switchFields, &n.Switch)
 }
 
-func listSettings[T any](fields []field[T], tunables []tunable[T], t *T) (list []NodeSetting) {
+func listSettings[T any](fields []field[T], t *T) (list []NodeSetting) {
 	for _, f := range leaves(fields) {
 		value := f.write(t)
 		if value == nil {
 			continue
 		}
-		one := NodeSetting{Key: f.key, Value: value.Value}
+		one := NodeSetting{Key: f.key, Value: value.Value, Live: f.live != 0}
 		if value.Kind != yaml.ScalarNode {
 			value.Style = yaml.FlowStyle
 			if text, err := yaml.Marshal(value); err == nil {
 				one.Value = strings.TrimSpace(string(text))
 			}
 		}
-		one.Live = slices.ContainsFunc(tunables, func(k tunable[T]) bool { return k.name == f.key })
 		list = append(list, one)
 	}
 	return list
