@@ -2,7 +2,7 @@ package topology
 
 import (
 	"fmt"
-	"slices"
+	"path"
 	"strings"
 
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -45,57 +45,33 @@ func (s *Scenario) Pairs(pattern string) ([]Pair, error) {
 
 // matching returns the NICs that match a list of names, ranges and patterns, in the
 // order of the nodes.
-func (s *Scenario) matching(list string) ([]int, error) {
-	found := map[int]bool{}
+func (s *Scenario) matching(list string) (nics []int, err error) {
+	found := make([]bool, len(s.Nodes))
 	for item := range strings.SplitSeq(list, ",") {
-		item = strings.TrimSpace(item)
-		names := []string{item}
+		patterns := []string{strings.TrimSpace(item)}
 		if !strings.Contains(item, "*") {
-			var err error
-			if names, err = expandRange(item); err != nil {
+			if patterns, err = expandRange(patterns[0]); err != nil {
 				return nil, err
 			}
 		}
-		for _, name := range names {
-			before := len(found)
+		for _, pattern := range patterns {
+			matched := false
 			for i, n := range s.Nodes {
-				if n.Kind == NIC && !found[i] && glob(name, n.Name) {
-					found[i] = true
+				if ok, err := path.Match(pattern, n.Name); n.Kind == NIC && ok && err == nil {
+					found[i], matched = true, true
 				}
 			}
-			if len(found) == before && !slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.Kind == NIC && glob(name, n.Name) }) {
-				return nil, fmt.Errorf("unknown NIC %s", name)
+			if !matched {
+				return nil, fmt.Errorf("unknown NIC %s", pattern)
 			}
 		}
 	}
-	var nics []int
 	for i := range s.Nodes {
 		if found[i] {
 			nics = append(nics, i)
 		}
 	}
 	return nics, nil
-}
-
-// glob reports whether the name matches the pattern, in which * matches any text.
-func glob(pattern, name string) bool {
-	parts := strings.Split(pattern, "*")
-	if len(parts) == 1 {
-		return pattern == name
-	}
-	last := parts[len(parts)-1]
-	rest, ok := strings.CutPrefix(name, parts[0])
-	if !ok {
-		return false
-	}
-	for _, part := range parts[1 : len(parts)-1] {
-		i := strings.Index(rest, part)
-		if i < 0 {
-			return false
-		}
-		rest = rest[i+len(part):]
-	}
-	return strings.HasSuffix(rest, last)
 }
 
 // schemeTextLimit is the number of bytes of changes that SchemeText lists at most.
@@ -106,7 +82,7 @@ const schemeTextLimit = 200
 // the number of the others: "dcqcn, 40 more, pcn for h*->r1".
 func (s *Scenario) SchemeText(before unit.Time) string {
 	all, some := s.Scheme, []string(nil)
-	for _, c := range s.Timely() {
+	for _, c := range s.OrderedChanges() {
 		switch {
 		case c.Verb != ChangeScheme || c.At >= before:
 		case c.Scheme.Flows == Everything:

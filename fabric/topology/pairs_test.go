@@ -72,7 +72,7 @@ func TestSchemesThatStay(t *testing.T) {
 	}
 }
 
-func TestGlob(t *testing.T) {
+func TestPatternsOfNICs(t *testing.T) {
 	for pattern, names := range map[string][2][]string{
 		"*":    {{"h0", "r"}, nil},
 		"h*":   {{"h0", "h15", "h"}, {"r0", "xh"}},
@@ -83,8 +83,9 @@ func TestGlob(t *testing.T) {
 	} {
 		for i, list := range names {
 			for _, name := range list {
-				if got := glob(pattern, name); got != (i == 0) {
-					t.Errorf("%s fits %s: %v", pattern, name, got)
+				s := Scenario{Nodes: []Node{{Name: name, Kind: NIC}}}
+				if _, err := s.matching(pattern); (err == nil) != (i == 0) {
+					t.Errorf("%s matches %s: %v", pattern, name, err)
 				}
 			}
 		}
