@@ -120,7 +120,7 @@ func TestNothingIsLostOrMadeUpUnderChanges(t *testing.T) {
 	const end = 300 * unit.Microsecond
 	rapid.Check(t, func(rt *rapid.T) {
 		base := randomRack(rt)
-		base, err := base.Steered()
+		base, err := base.ForLiveRun()
 		if err != nil {
 			rt.Fatal(err)
 		}

@@ -12,43 +12,53 @@ import (
 // Control applies a change at now.
 func (n *NIC) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 	n.now = now
-	fits := true
+	valid := true
 	switch c.Verb {
 	case fabric.AddFlows:
-		fits = n.extend(c.Flows)
+		valid = n.extend(c.Flows)
 	case fabric.StopFlow:
 		if i, ok := n.sending.find(c.Flow); ok {
 			n.stop(now, i, out)
 		}
 	case fabric.LinkDown:
-		n.unplug(now, out)
+		n.linkDown(now, out)
 	case fabric.LinkUp:
 		if n.cable.Down {
 			n.cable.Mend(now)
-			n.tell(now, fabric.WentUp, out)
+			n.note(now, fabric.WentUp, out)
 		}
 	case fabric.Freeze, fabric.Thaw:
-		if frozen := c.Verb == fabric.Freeze; n.frozen != frozen {
-			n.frozen = frozen
-			n.tell(now, map[bool]fabric.Kind{true: fabric.Froze, false: fabric.Thawed}[frozen], out)
-		}
+		n.freeze(now, c.Verb == fabric.Freeze, out)
 	case fabric.Tune:
-		if fits = n.tune(c); fits {
+		if valid = n.tune(c); valid {
 			out.Note(fabric.Note{Event: fabric.NewTuned(c.Key, c.Number()), At: now, Flow: fabric.NoFlow})
 		}
 	case fabric.Post:
-		fits = n.take(now, c)
+		valid = n.take(now, c)
 	case fabric.Choose:
-		fits = n.choose(now, c, out)
+		valid = n.choose(now, c, out)
 	case fabric.Reroute, fabric.Mark:
-		fits = false
+		valid = false
 	}
-	if !fits {
+	if !valid {
 		out.Note(fabric.Note{Event: fabric.NewUnfit(c.Verb), At: now, Flow: fabric.NoFlow})
 	}
 }
 
-func (n *NIC) tell(now unit.Time, kind fabric.Kind, out *fabric.Out) {
+// freeze makes the NIC stop or resume sending and receiving.
+func (n *NIC) freeze(now unit.Time, frozen bool, out *fabric.Out) {
+	switch {
+	case n.frozen == frozen:
+		return
+	case frozen:
+		n.note(now, fabric.Froze, out)
+	default:
+		n.note(now, fabric.Thawed, out)
+	}
+	n.frozen = frozen
+}
+
+func (n *NIC) note(now unit.Time, kind fabric.Kind, out *fabric.Out) {
 	out.Note(fabric.Note{Event: fabric.Event{Kind: kind}, At: now, Flow: fabric.NoFlow})
 }
 
@@ -93,14 +103,14 @@ func (n *NIC) stop(now unit.Time, i int, out *fabric.Out) {
 	out.Note(fabric.Note{Event: fabric.NewFlowStopped(s.stats.AckedBytes), At: now, Flow: s.ID, Priority: s.class})
 }
 
-// unplug takes the link down. This ends all pauses, because the link partner loses its
+// linkDown takes the link down. This ends all pauses, because the link partner loses its
 // PFC state too.
-func (n *NIC) unplug(now unit.Time, out *fabric.Out) {
+func (n *NIC) linkDown(now unit.Time, out *fabric.Out) {
 	if n.cable.Down {
 		return
 	}
 	n.cable.Down = true
-	n.tell(now, fabric.WentDown, out)
+	n.note(now, fabric.WentDown, out)
 	for class := range fabric.Priority(fabric.Priorities) {
 		n.resume(now, class, out)
 	}

@@ -86,9 +86,9 @@ func (n *NIC) renotify(i int) {
 	}
 }
 
-// heeds reports whether a CNP belongs to the sender's present scheme. A CNP of the
+// accepts reports whether a CNP belongs to the sender's present scheme. A CNP of the
 // previous scheme may still be in flight. RecRate is above 0 in PCN, and 0 in DCQCN.
-func (s *sender) heeds(f *frame.Frame) bool {
+func (s *sender) accepts(f *frame.Frame) bool {
 	switch s.mode {
 	case cc.NotifyPCN:
 		return f.RecRate() > 0

@@ -119,7 +119,7 @@ func cnpNote(kind fabric.Kind, now unit.Time, flow fabric.FlowID, class fabric.P
 // CNP's IP header signals congestion (PCN §5.2). In DCQCN every CNP signals congestion.
 func (n *NIC) notified(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	s := &n.senders[i]
-	if !s.started || s.done || s.moved && !s.heeds(f) {
+	if !s.started || s.done || s.moved && !s.accepts(f) {
 		n.stats.RPCNPIgnored++
 		return
 	}

@@ -20,7 +20,7 @@ func Plan(s *topology.Scenario, since unit.Time, nodes ...int) [][]fabric.Change
 		p.streams[name] = append(p.streams[name], st)
 	}
 	p.connected = make([]bool, len(p.connections))
-	initial, _ := s.Founded()
+	initial, _ := s.InitialStreams()
 	for k := range initial {
 		p.connected[k] = true
 	}
@@ -28,7 +28,7 @@ func Plan(s *topology.Scenario, since unit.Time, nodes ...int) [][]fabric.Change
 		nodes = append(nodes, i)
 	}
 	plan := make([][]fabric.Change, len(nodes))
-	for _, c := range s.Timely() {
+	for _, c := range s.OrderedChanges() {
 		p.next(&c, c.At >= since)
 		for i := 0; c.At >= since && i < len(nodes); i++ {
 			for _, part := range p.parts(nodes[i]) {

@@ -26,7 +26,7 @@ func (r *Rack) addCommands(c *nic.Config, node int, link topology.Link) {
 		}
 		c.Connections = append(c.Connections, connection(s, &k))
 	}
-	if len(c.Connections) == 0 && !steered(s) {
+	if len(c.Connections) == 0 && !growsLater(s) {
 		return
 	}
 	c.Engine = engine(s, set, link)
@@ -34,7 +34,7 @@ func (r *Rack) addCommands(c *nic.Config, node int, link topology.Link) {
 	for _, k := range c.Connections {
 		classes = append(classes, k.Class)
 	}
-	if steered(s) {
+	if growsLater(s) {
 		classes = append(classes, topology.DataClass)
 		c.Engine.Largest = s.Nodes[node].NIC.Payload
 	}
@@ -66,8 +66,8 @@ func engine(s *topology.Scenario, set *topology.EngineSettings, link topology.Li
 	e := nic.EngineConfig{
 		CommandSlots: set.CommandSlots, FlowQueues: set.FlowQueues, FlowSlots: set.FlowSlots,
 		Units: set.Units, ResponseUnits: set.ResponseUnits, GetLimit: set.GetLimit, PutLimit: set.PutLimit,
-		SubRequest: set.SubRequest, Length: set.Length, Retries: set.Retries, Counters: s.FoundingCommands(),
-		Out: shaper.Limit{Rate: set.OutRate, Depth: set.OutBurst}, In: shaper.Limit{Rate: inward(set, link), Depth: set.Burst},
+		SubRequest: set.SubRequest, Length: set.Length, Retries: set.Retries, Counters: s.InitialCommands(),
+		Out: shaper.Limit{Rate: set.OutRate, Depth: set.OutBurst}, In: shaper.Limit{Rate: inRate(set, link), Depth: set.Burst},
 		Pacing: set.Pacing, Gate: set.Gate, Policy: set.Policy,
 		Outstanding: shaper.Outstanding{Bytes: set.Outstanding, PerPeriod: set.PeriodBytes, Period: set.Period},
 	}
@@ -77,8 +77,8 @@ func engine(s *topology.Scenario, set *topology.EngineSettings, link topology.Li
 	return e
 }
 
-// inward returns the rate of the responses that a NIC requests.
-func inward(set *topology.EngineSettings, link topology.Link) unit.Rate {
+// inRate returns the rate of the responses that a NIC requests.
+func inRate(set *topology.EngineSettings, link topology.Link) unit.Rate {
 	switch {
 	case set.Rate > 0:
 		return set.Rate
@@ -88,8 +88,8 @@ func inward(set *topology.EngineSettings, link topology.Link) unit.Rate {
 	return link.Rate
 }
 
-// outward returns the rate that a NIC's TX shares are percentages of.
-func outward(set *topology.EngineSettings, link topology.Link) unit.Rate {
+// outRate returns the rate that a NIC's TX shares are percentages of.
+func outRate(set *topology.EngineSettings, link topology.Link) unit.Rate {
 	if set.OutRate > 0 {
 		return set.OutRate
 	}
@@ -102,8 +102,8 @@ func shapingClass(s *topology.Scenario, set *topology.EngineSettings, share *top
 	return nic.ShapingClass{
 		Class: share.Class, DSCP: codePoint(s, share.Class),
 		Branch: shaper.Level{
-			Out: pair(outward(set, link), share.OutShare, share.OutCeiling, set.OutBurst),
-			In:  pair(inward(set, link), share.InShare, share.InCeiling, set.Burst),
+			Out: pair(outRate(set, link), share.OutShare, share.OutCeiling, set.OutBurst),
+			In:  pair(inRate(set, link), share.InShare, share.InCeiling, set.Burst),
 		},
 		Requests:  shaper.Leaf{Priority: share.Urgency, Weight: share.Weight},
 		Responses: shaper.Leaf{Priority: share.ResponseUrgency, Weight: share.ResponseWeight},

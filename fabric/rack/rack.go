@@ -40,14 +40,14 @@ func New(s *topology.Scenario) (*Rack, error) {
 	}
 	r := &Rack{s: s, scheme: scheme, ends: s.PortMap(), path: s.PathsBetweenHosts(), flows: make([][]int, len(s.Nodes))}
 	r.sample = fabric.Sampling{Every: s.Bin, End: s.Duration}
-	r.connections, r.streams = s.Founded()
-	for i, f := range s.Flows[:s.Founding()] {
+	r.connections, r.streams = s.InitialStreams()
+	for i, f := range s.Flows[:s.InitialFlows()] {
 		r.flows[f.From] = append(r.flows[f.From], i)
 		if f.To != f.From {
 			r.flows[f.To] = append(r.flows[f.To], i)
 		}
 	}
-	return r, r.checkSteered()
+	return r, r.checkParams()
 }
 
 // Machine builds the machine of the node with that index.
@@ -90,7 +90,7 @@ func (r *Rack) nicConfig(node int) nic.Config {
 		Path:     func(to int) cc.Path { return r.path(n.Host, to) },
 	}
 	c.CC = scheme.Complete(s.CC, func() unit.Time {
-		if rtt := s.LongestBaseRTT(node); rtt > 0 || !steered(s) {
+		if rtt := s.LongestBaseRTT(node); rtt > 0 || !growsLater(s) {
 			return rtt
 		}
 		return s.FurthestBaseRTT(node)
@@ -99,7 +99,7 @@ func (r *Rack) nicConfig(node int) nic.Config {
 	if scheme.Timestamps {
 		c.RTT = n.NIC.RTT
 	}
-	if steered(s) {
+	if growsLater(s) {
 		c.LaterRTT = n.NIC.RTT
 	}
 	for _, i := range r.flows[node] {
@@ -209,7 +209,7 @@ func orElse[V ~string](set, scheme V) V {
 func converter(s *topology.Scenario, node int) switching.RTTXConfig {
 	c := switching.RTTXConfig{Params: s.Nodes[node].Switch.RTTX}
 	c.D = s.Increment(node)
-	for i, f := range s.Flows[:s.Founding()] {
+	for i, f := range s.Flows[:s.InitialFlows()] {
 		c.Pairs = append(c.Pairs, rttx.Pair{
 			Forward: rttx.Fields{
 				Src: uint32(frame.HostIP(s.Nodes[f.From].Host)), Dst: uint32(frame.HostIP(s.Nodes[f.To].Host)),
@@ -228,7 +228,7 @@ func flow(s *topology.Scenario, i int) fabric.Flow {
 		ID: fabric.FlowID(i), From: s.Nodes[f.From].Host, To: s.Nodes[f.To].Host,
 		Size: f.Size, Start: f.Start, Initial: f.Initial, Source: f.Source, DSCP: codePoint(s, f.Class),
 		Baseline: !s.Nodes[f.From].NIC.CETH || !s.Nodes[f.To].NIC.CETH,
-		Excess:   s.Nodes[f.To].NIC.HeedsExcess(),
+		Excess:   s.Nodes[f.To].NIC.UsesExcess(),
 	}
 }
 
@@ -238,15 +238,15 @@ func codePoint(s *topology.Scenario, class fabric.Priority) uint8 {
 	return dscp
 }
 
-// steered reports whether flows or commands may be added to a NIC after it is built.
-func steered(s *topology.Scenario) bool {
-	return s.Live || s.Founding() < len(s.Flows) || s.FoundingCommands() < len(s.Commands)
+// growsLater reports whether flows or commands may be added to a NIC after it is built.
+func growsLater(s *topology.Scenario) bool {
+	return s.Live || s.InitialFlows() < len(s.Flows) || s.InitialCommands() < len(s.Commands)
 }
 
-// checkSteered validates the scheme's parameters, which nic.New skips when no flow
+// checkParams validates the scheme's parameters, which nic.New skips when no flow
 // starts yet.
-func (r *Rack) checkSteered() error {
-	if !steered(r.s) {
+func (r *Rack) checkParams() error {
+	if !growsLater(r.s) {
 		return nil
 	}
 	if err := r.s.CC.Validate(r.s.Scheme); err != nil {

@@ -16,26 +16,26 @@ func (s *Switch) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 		s.ecmp.routes = c.Routes
 		s.note(now, fabric.Rerouted, 0, out)
 	}
-	fits := true
+	valid := true
 	switch c.Verb {
 	case fabric.AddFlows:
-		s.learn(c.Flows)
+		s.addPairs(c.Flows)
 	case fabric.LinkDown, fabric.LinkUp:
-		if fits = uint(c.Port) < uint(len(s.ports)); fits {
-			s.cable(now, &s.ports[c.Port], c.Verb == fabric.LinkDown, out)
+		if valid = uint(c.Port) < uint(len(s.ports)); valid {
+			s.setLink(now, &s.ports[c.Port], c.Verb == fabric.LinkDown, out)
 		}
 	case fabric.Tune:
-		if fits = s.tune(c); fits {
+		if valid = s.tune(c); valid {
 			out.Note(fabric.Note{Event: fabric.NewTuned(c.Key, c.Number()), At: now, Port: c.Port, Flow: fabric.NoFlow})
-			s.review(now, out)
+			s.checkPauses(now, out)
 		}
 	case fabric.Reroute:
 	case fabric.Mark:
-		fits = s.remark(cc.Marking(c.Word), c.Classes)
+		valid = s.setMarking(cc.Marking(c.Word), c.Classes)
 	case fabric.StopFlow, fabric.Freeze, fabric.Thaw, fabric.Post, fabric.Choose:
-		fits = false
+		valid = false
 	}
-	if !fits {
+	if !valid {
 		out.Note(fabric.Note{Event: fabric.NewUnfit(c.Verb), At: now, Flow: fabric.NoFlow})
 	}
 }
@@ -44,8 +44,8 @@ func (s *Switch) note(now unit.Time, kind fabric.Kind, port fabric.Port, out *fa
 	out.Note(fabric.Note{Event: fabric.Event{Kind: kind}, At: now, Port: port, Flow: fabric.NoFlow})
 }
 
-// learn adds the queue pairs of new flows to the converter.
-func (s *Switch) learn(flows []fabric.Flow) {
+// addPairs adds the queue pairs of new flows to the converter.
+func (s *Switch) addPairs(flows []fabric.Flow) {
 	if s.converter == nil {
 		return
 	}
@@ -60,15 +60,15 @@ func (s *Switch) learn(flows []fabric.Flow) {
 	}
 }
 
-// cable takes the link at a port down, or brings it up.
-func (s *Switch) cable(now unit.Time, p *port, cut bool, out *fabric.Out) {
+// setLink takes the link at a port down, or brings it up.
+func (s *Switch) setLink(now unit.Time, p *port, cut bool, out *fabric.Out) {
 	if p.cable.Down == cut {
 		return
 	}
 	if cut {
 		p.cable.Down = true
 		s.note(now, fabric.WentDown, p.id, out)
-		s.forget(now, p, out)
+		s.clearPFC(now, p, out)
 		s.flush(now, p, out)
 	} else {
 		p.cable.Mend(now)
@@ -78,9 +78,9 @@ func (s *Switch) cable(now unit.Time, p *port, cut bool, out *fabric.Out) {
 	s.agenda.Set(int(p.id), p.due())
 }
 
-// forget discards the PFC state of both ends of a link: the peer's pauses end. When
+// clearPFC discards the PFC state of both ends of a link: the peer's pauses end. When
 // the link comes up again, this end sends its PAUSE frames anew.
-func (s *Switch) forget(now unit.Time, p *port, out *fabric.Out) {
+func (s *Switch) clearPFC(now unit.Time, p *port, out *fabric.Out) {
 	p.holds.set.each(func(class fabric.Priority) { s.endPause(now, p, class, out) })
 	p.holds.next = unit.Never
 	p.xoff.pending, p.xoff.told = 0, 0
@@ -173,9 +173,9 @@ func (k *ClassConfig) tune(c *fabric.Change) {
 	}
 }
 
-// remark sets the marking law of classes. It reports whether the law is valid for all
+// setMarking sets the marking law of classes. It reports whether the law is valid for all
 // of them. A congestion point of QCN restarts with the current queue length.
-func (s *Switch) remark(law cc.Marking, classes uint8) bool {
+func (s *Switch) setMarking(law cc.Marking, classes uint8) bool {
 	changed := s.cfg.Classes
 	for i := range changed {
 		if classes>>i&1 == 0 {
@@ -198,8 +198,8 @@ func (s *Switch) remark(law cc.Marking, classes uint8) bool {
 	return true
 }
 
-// review pauses and resumes peers after a change of thresholds.
-func (s *Switch) review(now unit.Time, out *fabric.Out) {
+// checkPauses pauses and resumes peers after a change of thresholds.
+func (s *Switch) checkPauses(now unit.Time, out *fabric.Out) {
 	for i := range s.ports {
 		for class := range fabric.Priority(fabric.Priorities) {
 			s.checkXOFF(now, &s.ports[i], class, out)

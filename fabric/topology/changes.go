@@ -66,9 +66,9 @@ type SchemeSpec struct {
 	Flows string // "FROM->TO", each names, ranges and patterns with *
 }
 
-// Founding returns the number of flows that exist from the start. The flows of
+// InitialFlows returns the number of flows that exist from the start. The flows of
 // changes come after them in Flows.
-func (s *Scenario) Founding() int {
+func (s *Scenario) InitialFlows() int {
 	n := len(s.Flows)
 	for n > 0 && s.Flows[n-1].Burst >= 0 && s.Bursts[s.Flows[n-1].Burst].Change {
 		n--
@@ -76,9 +76,9 @@ func (s *Scenario) Founding() int {
 	return n
 }
 
-// FoundingCommands returns the number of commands that exist from the start. The
+// InitialCommands returns the number of commands that exist from the start. The
 // commands of changes come after them in Commands.
-func (s *Scenario) FoundingCommands() int {
+func (s *Scenario) InitialCommands() int {
 	n := len(s.Commands)
 	for n > 0 && s.Commands[n-1].Change {
 		n--
@@ -86,17 +86,17 @@ func (s *Scenario) FoundingCommands() int {
 	return n
 }
 
-// Timely returns the changes in the order in which they take effect.
-func (s *Scenario) Timely() []Change {
+// OrderedChanges returns the changes in the order in which they take effect.
+func (s *Scenario) OrderedChanges() []Change {
 	list := make([]Change, len(s.Changes))
-	for k, i := range s.timely() {
+	for k, i := range s.changeOrder() {
 		list[k] = s.Changes[i]
 	}
 	return list
 }
 
-// timely returns the indices of the changes in the order in which they take effect.
-func (s *Scenario) timely() []int {
+// changeOrder returns the indices of the changes in the order in which they take effect.
+func (s *Scenario) changeOrder() []int {
 	order := make([]int, len(s.Changes))
 	for i := range order {
 		order[i] = i

@@ -27,8 +27,8 @@ const changed = sample + `changes:
 func TestChangesOfAFile(t *testing.T) {
 	s := parsed(t, changed)
 	same(t, s)
-	if len(s.Flows) != 1+3+4+1 || s.Founding() != 4 {
-		t.Fatalf("%d flows, %d of them from the start", len(s.Flows), s.Founding())
+	if len(s.Flows) != 1+3+4+1 || s.InitialFlows() != 4 {
+		t.Fatalf("%d flows, %d of them from the start", len(s.Flows), s.InitialFlows())
 	}
 	var names []string
 	for _, f := range s.Flows[4:] {
@@ -38,7 +38,7 @@ func TestChangesOfAFile(t *testing.T) {
 		t.Errorf("flows of changes: %s", got)
 	}
 	var order []ChangeVerb
-	for _, c := range s.Timely() {
+	for _, c := range s.OrderedChanges() {
 		order = append(order, c.Verb)
 	}
 	want := []ChangeVerb{

@@ -56,15 +56,15 @@ type Stream struct {
 	First      uint32 // ID of its first command; the IDs are consecutive
 }
 
-// Founded returns the connections that the commands posted from the start need, in
+// InitialStreams returns the connections that the commands posted from the start need, in
 // the order in which they are needed, and the streams of these commands.
-func (s *Scenario) Founded() ([]Connection, []Stream) {
+func (s *Scenario) InitialStreams() ([]Connection, []Stream) {
 	founding := *s
-	founding.Commands = s.Commands[:s.FoundingCommands()]
+	founding.Commands = s.Commands[:s.InitialCommands()]
 	return founding.connect()
 }
 
-// Connections returns the connections that all commands need: those of Founded, then
+// Connections returns the connections that all commands need: those of InitialStreams, then
 // those of changes.
 func (s *Scenario) Connections() []Connection {
 	list, _ := s.connect()

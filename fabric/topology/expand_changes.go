@@ -159,7 +159,7 @@ func (b *builder) checkChanges() {
 		return // nodes may be missing
 	}
 	ends, state := b.s.PortMap(), newState(b)
-	for _, i := range b.s.timely() {
+	for _, i := range b.s.changeOrder() {
 		c, at := &b.s.Changes[i], b.changes[i]
 		src := newSource(join(at.key, string(c.Verb)), at.line)
 		if err := state.apply(c, src.place); err != nil {

@@ -168,7 +168,7 @@ func (e *EngineSettings) Intake(l Link) (buffer, xoff, xon unit.Bytes) {
 
 // commandForms returns the commands as entries of a file.
 func commandForms(s *Scenario) []commandForm {
-	forms := make([]commandForm, s.FoundingCommands())
+	forms := make([]commandForm, s.InitialCommands())
 	for i, c := range s.Commands[:len(forms)] {
 		forms[i] = commandForm{Command: c, from: s.namesOf(c.From), to: s.namesOf(c.To)}
 	}

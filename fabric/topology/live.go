@@ -6,9 +6,9 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Steered returns the scenario as a live run uses it: it lasts until the end of
+// ForLiveRun returns the scenario as a live run uses it: it lasts until the end of
 // fabric time. The error is a *Faults without lines.
-func (s *Scenario) Steered() (*Scenario, error) {
+func (s *Scenario) ForLiveRun() (*Scenario, error) {
 	live := *s
 	live.Live, live.Duration = true, LongestRun
 	live.Workloads = slices.Clone(s.Workloads)

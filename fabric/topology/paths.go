@@ -26,7 +26,7 @@ func (s *Scenario) BaseRTTs() []unit.Time {
 // index, without the flows of changes. It returns 0 if there are none.
 func (s *Scenario) LongestBaseRTT(node int) (longest unit.Time) {
 	p := newPaths(s, s.PortMap())
-	for _, f := range s.Flows[:s.Founding()] {
+	for _, f := range s.Flows[:s.InitialFlows()] {
 		if f.From == node {
 			longest = max(longest, p.baseRTT(f.From, f.To))
 		}

@@ -83,9 +83,9 @@ type NICSettings struct {
 	Engine       EngineSettings
 }
 
-// HeedsExcess reports whether the receiver grants less credit to senders that cannot
+// UsesExcess reports whether the receiver grants less credit to senders that cannot
 // spend it, under any scheme with receiver credit.
-func (n *NICSettings) HeedsExcess() bool { return n.Credit == credit.PolicyAIMD }
+func (n *NICSettings) UsesExcess() bool { return n.Credit == credit.PolicyAIMD }
 
 // SwitchSettings are the settings of one switch.
 type SwitchSettings struct {

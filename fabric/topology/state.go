@@ -35,7 +35,7 @@ type State struct {
 // StateBefore returns the state after the changes before an instant.
 func (s *Scenario) StateBefore(at unit.Time) *State {
 	st := newState(resume(s))
-	for _, c := range s.Timely() {
+	for _, c := range s.OrderedChanges() {
 		if c.At < at {
 			st.Apply(&c)
 		}
@@ -55,10 +55,10 @@ func newState(b *builder) *State {
 	}
 	if slices.ContainsFunc(s.Changes, func(c Change) bool { return c.Verb == ChangeScheme }) {
 		st.chosen, st.used = map[Pair]string{}, map[Pair]int{}
-		for _, f := range s.Flows[:s.Founding()] {
+		for _, f := range s.Flows[:s.InitialFlows()] {
 			st.use(Pair{f.From, f.To}, 1)
 		}
-		for i := range s.Commands[:s.FoundingCommands()] {
+		for i := range s.Commands[:s.InitialCommands()] {
 			st.useCommand(&s.Commands[i])
 		}
 	}

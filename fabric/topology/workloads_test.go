@@ -104,7 +104,7 @@ func alike(a, b Flow) bool { return a.Name == b.Name && a.Size == b.Size && a.St
 // A live run and its journal have exactly the flows of the batch run.
 func TestALiveRunKeepsTheFlowsOfItsWorkloads(t *testing.T) {
 	s := parsed(t, loaded)
-	live, err := s.Steered()
+	live, err := s.ForLiveRun()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,15 +117,15 @@ func TestALiveRunKeepsTheFlowsOfItsWorkloads(t *testing.T) {
 	}
 }
 
-// A live journal that is steered again also has the same flows.
-func TestASteeredJournalKeepsTheFlowsOfItsWorkloads(t *testing.T) {
+// A live journal that is replayed live also has the same flows.
+func TestALiveJournalKeepsTheFlowsOfItsWorkloads(t *testing.T) {
 	s := parsed(t, loaded+"live: true\n")
-	live, err := s.Steered()
+	live, err := s.ForLiveRun()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !cmp.Equal(s.Flows, live.Flows) {
-		t.Errorf("%d flows, %d steered", len(s.Flows), len(live.Flows))
+		t.Errorf("%d flows, %d live", len(s.Flows), len(live.Flows))
 	}
 }
 

@@ -22,7 +22,7 @@ func (s *service) StartRack(ctx context.Context, q *rackfabv1.StartRackRequest) 
 	if err != nil {
 		return nil, err
 	}
-	scenario, err := original.Steered()
+	scenario, err := original.ForLiveRun()
 	if err != nil {
 		return nil, serve.InvalidScenario(err)
 	}

@@ -41,7 +41,7 @@ func Describe(s *topology.Scenario, at unit.Time) *rackfabv1.Topology {
 // addFlows adds the flows. If there are more than maxFlows, it omits those of the
 // earliest changes.
 func addFlows(s *topology.Scenario, paths *rack.Paths, out *rackfabv1.Topology) {
-	founding := min(s.Founding(), maxFlows)
+	founding := min(s.InitialFlows(), maxFlows)
 	left := max(len(s.Flows)-maxFlows, 0)
 	out.FlowsLeftOut = int32(left)
 	for i, f := range s.Flows {
