@@ -124,7 +124,7 @@ func openStore(folder string, o store.Options) (*store.Store, error) {
 // serve runs a collector until ctx ends, as Start describes. After an error the store
 // stays open.
 func (o Options) serve(ctx context.Context, c *collector) (ready serve.Ready, wait func() error, err error) {
-	s, err := serve.ListenAs(cmp.Or(o.Listen, Listen), o.TLS, serve.LargestRequest(MaxMessage), serve.Watched(sizes{}), serve.AnyPort(o.AnyPort))
+	s, err := serve.ListenAs(cmp.Or(o.Listen, Listen), o.TLS, serve.Options{LargestRequest: MaxMessage, Watch: sizes{}, AnyPort: o.AnyPort})
 	if err != nil {
 		return serve.Ready{}, nil, err
 	}

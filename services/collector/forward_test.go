@@ -53,7 +53,7 @@ func (h disconnects) HandleConn(_ context.Context, s stats.ConnStats) {
 // A forwarder closes its connection after its last request.
 func TestForwardDisconnects(t *testing.T) {
 	h := disconnects{ended: make(chan struct{}, 1)}
-	s, err := serve.ListenAs(serve.Loopback, nil, serve.Watched(h))
+	s, err := serve.ListenAs(serve.Loopback, nil, serve.Options{Watch: h})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func Serve(ctx context.Context, conn bus.Conn, o Options) error {
 	}
 	o.calls = telemetry.NewCalls(collector, "rackfab-controller", "controller")
 	defer o.calls.Close()
-	server, err := serve.ListenAs(o.Listen, o.TLS, serve.Watched(o.calls.Server()))
+	server, err := serve.ListenAs(o.Listen, o.TLS, serve.Options{Watch: o.calls.Server()})
 	if err != nil {
 		return err
 	}

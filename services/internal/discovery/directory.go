@@ -25,7 +25,7 @@ type Directory struct {
 
 	mu    sync.Mutex
 	nodes map[string]Hello
-	news  chan struct{} // closed and replaced on every announcement
+	news  chan struct{} // closed and replaced at each announcement
 }
 
 // Watch returns a Directory that collects the announcements of a rack until Close.
@@ -75,7 +75,7 @@ func (d *Directory) Nodes() []Hello {
 	return list
 }
 
-// Forget removes a node that is gone. The node counts as missing until it announces
+// Forget removes a node that has left. The node counts as missing until it announces
 // itself again.
 func (d *Directory) Forget(name string) {
 	d.mu.Lock()
@@ -95,38 +95,26 @@ func (e *MissingError) Error() string {
 // those that are missing. If ctx ends first, Wait returns a *MissingError, which
 // wraps no other error.
 func (d *Directory) Wait(ctx context.Context, names []string) ([]Hello, error) {
+	query := func() { _ = d.conn.Publish(bus.WhoSubject(d.rack), nil) } // repeated if it is lost
 	ask := time.NewTicker(askEvery)
 	defer ask.Stop()
-	for {
+	for first := true; ; first = false {
+		// A node that joins at the deadline is not missing.
+		over := ctx.Err() != nil
 		found, missing, news := d.find(names)
-		if len(missing) == 0 {
+		switch {
+		case len(missing) == 0:
 			return found, nil
-		}
-		_ = d.conn.Publish(bus.WhoSubject(d.rack), nil) // repeated if it is lost
-		if d.pause(ctx, news, ask.C, names) {
-			continue
-		}
-		if found, missing, _ = d.find(names); len(missing) > 0 {
+		case over:
 			return nil, &MissingError{Names: missing}
+		case first:
+			query()
 		}
-		return found, nil
-	}
-}
-
-// pause waits until the next query is due or all names are known, and returns true.
-// It returns false if ctx ends before that.
-func (d *Directory) pause(ctx context.Context, news <-chan struct{}, ask <-chan time.Time, names []string) bool {
-	for {
 		select {
 		case <-ctx.Done():
-			return false
-		case <-ask:
-			return true
+		case <-ask.C:
+			query()
 		case <-news:
-			var missing []string
-			if _, missing, news = d.find(names); len(missing) == 0 {
-				return true
-			}
 		}
 	}
 }

@@ -73,7 +73,7 @@ func Serve(ctx context.Context, conn bus.Conn, kind topology.NodeKind, o Options
 	}
 	calls := telemetry.NewCalls(collector, "rackfab-"+string(kind), o.Name)
 	defer calls.Close()
-	server, err := serve.ListenAs(o.Listen, o.TLS, serve.Watched(calls.Server()))
+	server, err := serve.ListenAs(o.Listen, o.TLS, serve.Options{Watch: calls.Server()})
 	if err != nil {
 		return err
 	}

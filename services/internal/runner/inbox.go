@@ -1,6 +1,9 @@
 package runner
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // message is an envelope received on a link.
 type message struct {
@@ -13,7 +16,7 @@ type inbox struct {
 	wake    chan struct{} // holds a token while messages may wait
 	mu      sync.Mutex
 	waiting []message
-	unknown int64 // messages to this node that belong to none of its links
+	strays  atomic.Int64 // messages to this node that belong to none of its links
 }
 
 func newInbox() *inbox { return &inbox{wake: make(chan struct{}, 1)} }
@@ -32,23 +35,10 @@ func (b *inbox) put(m message) {
 	}
 }
 
-// stray counts a message that belongs to no link.
-func (b *inbox) stray() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.unknown++
-}
-
 // take returns all waiting messages. empty becomes the buffer for the next ones.
 func (b *inbox) take(empty []message) (taken []message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	taken, b.waiting = b.waiting, empty
 	return taken
-}
-
-func (b *inbox) strays() int64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.unknown
 }

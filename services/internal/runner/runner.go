@@ -94,7 +94,7 @@ func (r *Runner) subscribe(links map[string]int) error {
 			r.inbox.put(message{i, data})
 			return
 		}
-		r.inbox.stray()
+		r.inbox.strays.Add(1)
 	})
 	if err != nil {
 		return fmt.Errorf("node %s: %w", r.cfg.Node, err)
@@ -282,7 +282,7 @@ func (r *Runner) ended(ctx context.Context) error {
 
 func (r *Runner) result() Result {
 	c := r.links.Counts()
-	c.Foreign += r.inbox.strays()
+	c.Foreign += r.inbox.strays.Load()
 	return Result{
 		Digest:    r.node.Digest(),
 		FrameHops: r.node.Arrivals(),

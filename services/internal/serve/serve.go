@@ -4,22 +4,21 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"syscall"
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/stats"
-	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/rackfab/rackfab/identity"
 )
@@ -56,72 +55,46 @@ type Server struct {
 	*grpc.Server
 	health   *health.Server
 	listener net.Listener
-	calls    *calls
+	plain    int // largest request without a scenario, in bytes
+	mu       sync.Mutex
+	counts   map[call]int64
 }
 
-// Option changes the defaults of a server.
-type Option func(*limits)
-
-// limits are the options of a server: the largest messages, in bytes, that it
-// accepts, the handler that watches its calls, and whether it may use another port.
-type limits struct {
-	request, plain int
-	watcher        stats.Handler // nil for none
-	anyPort        bool
-}
-
-// AnyPort lets a server listen on a free port of its host when its address is in use,
-// if does is true.
-func AnyPort(does bool) Option { return func(l *limits) { l.anyPort = does } }
-
-// Watched attaches a handler that observes every call of the server.
-func Watched(by stats.Handler) Option { return func(l *limits) { l.watcher = by } }
-
-// LargestRequest sets the largest message of any kind, in bytes, that a server
-// accepts, instead of MaxRequest and MaxPlain.
-func LargestRequest(bytes int) Option {
-	return func(l *limits) { l.request, l.plain = bytes, bytes }
+// Options change the defaults of a server.
+type Options struct {
+	// LargestRequest is the largest message of any kind, in bytes, that the server
+	// accepts; 0 for MaxRequest and MaxPlain.
+	LargestRequest int
+	// Watch, if not nil, observes every call of the server.
+	Watch stats.Handler
+	// AnyPort lets the server listen on a free port of its host when its address is in
+	// use.
+	AnyPort bool
 }
 
 // Listen is ListenAs in plain TCP.
-func Listen(address string) (*Server, error) { return ListenAs(address, nil) }
+func Listen(address string) (*Server, error) { return ListenAs(address, nil, Options{}) }
 
 // ListenAs opens a server at address, "" for Loopback. who is the identity of the
 // server, nil for plain TCP. Register services, then call Serve.
-func ListenAs(address string, who *identity.TLS, options ...Option) (*Server, error) {
-	most := limits{request: MaxRequest, plain: MaxPlain}
-	for _, o := range options {
-		o(&most)
-	}
-	if address == "" {
-		address = Loopback
-	}
-	l, err := Open(address, most.anyPort)
+func ListenAs(address string, who *identity.TLS, o Options) (*Server, error) {
+	l, err := Open(cmp.Or(address, Loopback), o.AnyPort)
 	if err != nil {
-		return nil, fmt.Errorf("listen at %s: %w", address, err)
+		return nil, fmt.Errorf("listen at %s: %w", cmp.Or(address, Loopback), err)
 	}
-	counted := &calls{}
-	var watched []grpc.ServerOption
-	if most.watcher != nil {
-		watched = append(watched, grpc.StatsHandler(most.watcher))
+	s := &Server{health: health.NewServer(), listener: l, plain: cmp.Or(o.LargestRequest, MaxPlain), counts: map[call]int64{}}
+	settings := []grpc.ServerOption{
+		grpc.Creds(serverCredentials(who)),
+		grpc.MaxRecvMsgSize(cmp.Or(o.LargestRequest, MaxRequest)),
+		grpc.UnaryInterceptor(s.unary),
+		grpc.StreamInterceptor(s.stream),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingMinimum}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingEvery, Timeout: pingTimeout}),
 	}
-	unary := []grpc.UnaryServerInterceptor{counted.unary, authorizeUnary}
-	if most.plain < most.request {
-		unary = append(unary, most.refuseLarge)
+	if o.Watch != nil {
+		settings = append(settings, grpc.StatsHandler(o.Watch))
 	}
-	s := &Server{
-		calls: counted,
-		Server: grpc.NewServer(append(watched,
-			grpc.Creds(serverCredentials(who)),
-			grpc.MaxRecvMsgSize(most.request),
-			grpc.ChainUnaryInterceptor(unary...),
-			grpc.ChainStreamInterceptor(counted.stream, authorizeStream),
-			grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingMinimum}),
-			grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingEvery, Timeout: pingTimeout}),
-		)...),
-		health:   health.NewServer(),
-		listener: l,
-	}
+	s.Server = grpc.NewServer(settings...)
 	healthpb.RegisterHealthServer(s, s.health)
 	reflection.Register(s)
 	return s, nil
@@ -139,17 +112,6 @@ func Open(address string, anyPort bool) (net.Listener, error) {
 		return nil, err
 	}
 	return net.Listen("tcp", net.JoinHostPort(host, "0"))
-}
-
-// refuseLarge refuses a request without a scenario that is above the plain limit.
-func (l limits) refuseLarge(ctx context.Context, q any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
-	_, scenario := q.(interface{ GetScenario() []byte })
-	if m, ok := q.(proto.Message); ok && !scenario {
-		if n := proto.Size(m); n > l.plain {
-			return nil, status.Errorf(codes.ResourceExhausted, "message of %d bytes, want at most %d", n, l.plain)
-		}
-	}
-	return handle(ctx, q)
 }
 
 // Address returns the address of the server, "127.0.0.1:40123".

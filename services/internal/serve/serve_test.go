@@ -103,7 +103,7 @@ func TestListenRefusesBadAddress(t *testing.T) {
 }
 
 // With AnyPort, an address in use is not an error, but an invalid address is.
-func TestAnyPortDoes(t *testing.T) {
+func TestAnyPort(t *testing.T) {
 	first, err := Open(Loopback, true)
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func TestAnyPortDoes(t *testing.T) {
 	if _, err := Open(at, false); !errors.Is(err, syscall.EADDRINUSE) {
 		t.Errorf("an occupied address: %v", err)
 	}
-	second, err := ListenAs(at, nil, AnyPort(true))
+	second, err := ListenAs(at, nil, Options{AnyPort: true})
 	if err != nil {
 		t.Fatal(err)
 	}
