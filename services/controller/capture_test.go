@@ -40,7 +40,7 @@ func rest(t *testing.T, stream rackfabv1.FabricService_CaptureClient) (packets [
 			t.Fatal(err)
 		}
 		if end != nil {
-			t.Fatal("something comes after the end")
+			t.Fatal("a message after the end")
 		}
 		packets = append(packets, event.GetPackets().GetPackets()...)
 		end = event.GetEnded()
@@ -84,7 +84,7 @@ func TestCapturesOfALiveRun(t *testing.T) {
 }
 
 // A capture names the scheme of its first instant, however the run began.
-func TestACaptureNamesItsScheme(t *testing.T) {
+func TestCaptureNamesItsScheme(t *testing.T) {
 	r := started(t, Options{NodeLimit: NodeLimit})
 	change, at := &rackfabv1.Change{Verb: &rackfabv1.Change_Scheme{Scheme: &rackfabv1.SchemeChoice{Name: "pcn", Flows: "h*->r0"}}}, int64(20*unit.Microsecond)
 	if _, err := r.API().Apply(t.Context(), &rackfabv1.ApplyRequest{Change: change, AtPs: &at}); err != nil {
@@ -97,7 +97,7 @@ func TestACaptureNamesItsScheme(t *testing.T) {
 	}
 }
 
-func TestCapturesThatAreRefused(t *testing.T) {
+func TestInvalidCaptures(t *testing.T) {
 	r := started(t, Options{NodeLimit: NodeLimit})
 	r.step(t, 10*unit.Microsecond)
 	past := int64(9 * unit.Microsecond)
@@ -134,7 +134,7 @@ func TestCapturesThatAreRefused(t *testing.T) {
 
 // Packets that a slow client cannot receive are dropped and counted at their point,
 // and so are packets that the node has dropped.
-func TestPacketsThatFindNoRoomAreCounted(t *testing.T) {
+func TestDroppedPacketsAreCounted(t *testing.T) {
 	c := &capturing{
 		points: []tap.Point{{Node: 3, Port: 1}, {Node: 4, Port: 0}}, index: map[place]int{{3, 1}: 0, {4, 0}: 1},
 		present: make([][]*rackfabv1.CapturedPacket, 5), batches: make(chan *rackfabv1.CapturedPackets, 1),

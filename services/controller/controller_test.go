@@ -40,7 +40,7 @@ func builtin(t *testing.T, name string) ([]byte, *topology.Scenario) {
 
 // A run over gRPC and bus has the same digest and figures as in the lab, and the same
 // nodes can take part in several runs.
-func TestRunsGiveTheOutcomeOfTheLab(t *testing.T) {
+func TestRunsMatchTheLab(t *testing.T) {
 	_, s := builtin(t, "star-3")
 	s.Duration = 300 * unit.Microsecond
 	r := newRig(t, NodeLimit)
@@ -114,7 +114,7 @@ func (a *audience) Send(m *rackfabv1.RunScenarioResponse) error {
 
 // The reported progress never decreases, and reaches the end only at the end: nodes
 // without a pending event may have a frame in flight between them.
-func TestShownProgressOnlyGrows(t *testing.T) {
+func TestReportedProgressNeverDecreases(t *testing.T) {
 	m, a := &member{}, &audience{}
 	r := &run{service: &service{}, clock: clock{end: 100}, batch: &batch{client: a}, members: members{all: []*member{m}}}
 	for _, at := range []int64{10, 100, 7, 30} {
@@ -288,7 +288,7 @@ func TestRefusesHugeScenario(t *testing.T) {
 
 // A node that falls silent during the run, such as one whose process is frozen, ends
 // the run with an error that names it. Nodes that send only heartbeats do not.
-func TestASilentNodeEndsTheRun(t *testing.T) {
+func TestSilentNodeEndsTheRun(t *testing.T) {
 	r := newRigWith(t, Options{Silence: 3 * reportEvery})
 	r.fake(t, "h0", waiting)
 	alive := func(_ *fake, s rackfabv1.NodeService_RunServer) error {

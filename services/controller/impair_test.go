@@ -49,7 +49,7 @@ func (r *rig) struck(t *testing.T) map[string][3]int64 {
 
 // Impairing the bus during a live run, for some nodes or for all, and clearing the
 // impairment does not change the digest. Impaired envelopes are counted at their node.
-func TestABadBusChangesNothing(t *testing.T) {
+func TestImpairedBusChangesNoDigest(t *testing.T) {
 	r := started(t, Options{NodeLimit: NodeLimit})
 	if got := r.impair(t, "", nil); len(got) > 0 {
 		t.Errorf("nothing is impaired, but %s", got)
@@ -66,10 +66,10 @@ func TestABadBusChangesNothing(t *testing.T) {
 		t.Error(diff)
 	}
 	if got := r.struck(t); !slices.Equal(slices.Sorted(maps.Keys(got)), []string{"s0", "s3"}) || got["s0"][0]*got["s0"][1]*got["s0"][2] == 0 {
-		t.Errorf("bad for s0 and s3: %v", got)
+		t.Errorf("impaired s0 and s3: %v", got)
 	}
 	if got := r.impair(t, "", bad); len(got) != 8 {
-		t.Errorf("bad for all: %v", got)
+		t.Errorf("impaired all: %v", got)
 	}
 	r.step(t, 50*unit.Microsecond)
 	r.impair(t, "", nil)
@@ -77,7 +77,7 @@ func TestABadBusChangesNothing(t *testing.T) {
 	before := r.struck(t)
 	r.step(t, 200*unit.Microsecond)
 	if diff := cmp.Diff(before, r.struck(t)); diff != "" {
-		t.Errorf("struck after it was mended:\n%s", diff)
+		t.Errorf("faults after the impairment ended:\n%s", diff)
 	}
 	j := r.journal(t)
 	replayed(t, j)
@@ -88,7 +88,7 @@ func TestABadBusChangesNothing(t *testing.T) {
 
 // An impairment set before a batch run applies to that run and does not change its
 // digest.
-func TestABatchRunOnABadBus(t *testing.T) {
+func TestBatchRunOnAnImpairedBus(t *testing.T) {
 	r := newRig(t, NodeLimit)
 	s := parse(t, []byte(pair))
 	r.nodes(t, s)
@@ -115,7 +115,7 @@ func TestABatchRunOnABadBus(t *testing.T) {
 			struck += n.Struck
 		}
 		if struck > 0 != test.bad {
-			t.Errorf("%v: %d struck", test.what, struck)
+			t.Errorf("%v: %d faults", test.what, struck)
 		}
 		if got := fmt.Sprintf("%016x", report.Digest); got != want.Digest {
 			t.Errorf("%v: digest %s, in memory %s", test.what, got, want.Digest)
@@ -124,7 +124,7 @@ func TestABatchRunOnABadBus(t *testing.T) {
 }
 
 // An invalid impairment is refused with every invalid field, and has no effect.
-func TestBadImpairments(t *testing.T) {
+func TestInvalidImpairments(t *testing.T) {
 	r := started(t, Options{NodeLimit: NodeLimit})
 	for name, test := range map[string]struct {
 		nodes string
@@ -141,7 +141,7 @@ func TestBadImpairments(t *testing.T) {
 		_, err := r.API().ImpairBus(t.Context(), &rackfabv1.ImpairBusRequest{Nodes: test.nodes, Impairment: test.what})
 		got := slices.Sorted(maps.Keys(serve.Violations(err)))
 		if status.Code(err) != codes.InvalidArgument || !slices.Equal(got, test.want) {
-			t.Errorf("%s: %v blames %s, want %s", name, err, got, test.want)
+			t.Errorf("%s: %v names %s, want %s", name, err, got, test.want)
 		}
 	}
 	if got := r.step(t, unit.Microsecond).GetImpairedNodes(); len(got) > 0 {

@@ -17,7 +17,7 @@ import (
 )
 
 // Invalid calls are refused with the right code and field, and do not affect the run.
-func TestBadCallsOfALiveRun(t *testing.T) {
+func TestInvalidCallsOfALiveRun(t *testing.T) {
 	r := started(t, Options{NodeLimit: NodeLimit})
 	r.step(t, 50*unit.Microsecond)
 	before := r.journal(t)
@@ -54,7 +54,7 @@ func TestBadCallsOfALiveRun(t *testing.T) {
 		code  codes.Code
 		field string
 	}{
-		{"nothing", apply(nil), codes.InvalidArgument, "change"},
+		{"no change", apply(nil), codes.InvalidArgument, "change"},
 		{"unknown sender", apply(sized("h9", "r0", 1)), codes.InvalidArgument, "change.burst.from"},
 		{"bad range", apply(sized("h2..h0", "r0", 1)), codes.InvalidArgument, "change.burst.from"},
 		{"a switch sends", apply(sized("s0", "r0", 1)), codes.InvalidArgument, "change.burst.from"},
@@ -62,31 +62,31 @@ func TestBadCallsOfALiveRun(t *testing.T) {
 		{"no receiver", apply(sized("h1", "", 1)), codes.InvalidArgument, "change.burst.to"},
 		{"to itself", apply(sized("h1", "h1", 1)), codes.InvalidArgument, "change.burst.to"},
 		{"negative size", apply(sized("h1", "r0", -5)), codes.InvalidArgument, "change.burst.size_bytes"},
-		{"endless by number", apply(sized("h1", "r0", -1)), codes.InvalidArgument, "change.burst.size_bytes"},
+		{"size -1", apply(sized("h1", "r0", -1)), codes.InvalidArgument, "change.burst.size_bytes"},
 		{"no size", apply(burst(&rackfabv1.Burst{From: "h1", To: "r0"})), codes.InvalidArgument, "change.burst.size_bytes"},
 		{"huge size", apply(sized("h1", "r0", 1<<62)), codes.InvalidArgument, "change.burst.size_bytes"},
 		{"negative flows", apply(burst(&rackfabv1.Burst{From: "h1", To: "r0", FlowsPerSender: -1})), codes.InvalidArgument, "change.burst.flows_per_sender"},
 		{"no such class", apply(burst(&rackfabv1.Burst{From: "h1", To: "r0", TrafficClass: proto.Uint32(8), Volume: &rackfabv1.Burst_Endless{Endless: true}})), codes.InvalidArgument, "change.burst.traffic_class"},
-		{"class of control", apply(burst(&rackfabv1.Burst{From: "h1", To: "r0", TrafficClass: proto.Uint32(6), Volume: &rackfabv1.Burst_Endless{Endless: true}})), codes.InvalidArgument, "change.burst.traffic_class"},
+		{"class of control frames", apply(burst(&rackfabv1.Burst{From: "h1", To: "r0", TrafficClass: proto.Uint32(6), Volume: &rackfabv1.Burst_Endless{Endless: true}})), codes.InvalidArgument, "change.burst.traffic_class"},
 		{"bad name", apply(burst(&rackfabv1.Burst{Name: "a/b", From: "h1", To: "r0", Volume: &rackfabv1.Burst_Endless{Endless: true}})), codes.InvalidArgument, "change.burst.name"},
 		{"name in use", apply(burst(&rackfabv1.Burst{Name: "F0", From: "h1", To: "r0", Volume: &rackfabv1.Burst_Endless{Endless: true}})), codes.InvalidArgument, "change.burst.name"},
 		{"unknown flow", apply(&rackfabv1.Change{Verb: &rackfabv1.Change_StopFlow{StopFlow: "F9"}}), codes.InvalidArgument, "change.stop_flow"},
 		{"no link", apply(&rackfabv1.Change{Verb: &rackfabv1.Change_LinkDown{LinkDown: "h0--r0"}}), codes.InvalidArgument, "change.link_down"},
-		{"no name of a link", apply(&rackfabv1.Change{Verb: &rackfabv1.Change_LinkUp{}}), codes.InvalidArgument, "change.link_up"},
+		{"no link name", apply(&rackfabv1.Change{Verb: &rackfabv1.Change_LinkUp{}}), codes.InvalidArgument, "change.link_up"},
 		{"a switch frozen", apply(&rackfabv1.Change{Verb: &rackfabv1.Change_Freeze{Freeze: "s0"}}), codes.InvalidArgument, "change.freeze"},
 		{"unknown node", apply(&rackfabv1.Change{Verb: &rackfabv1.Change_Thaw{Thaw: "x1"}}), codes.InvalidArgument, "change.thaw"},
 		{"fixed setting", apply(set("s0.buffer", "1MB")), codes.InvalidArgument, "change.set"},
 		{"value without unit", apply(set("s0.xoff", "5")), codes.InvalidArgument, "change.set"},
 		{"no key", apply(set("", "5")), codes.InvalidArgument, "change.set.key"},
-		{"a D that no switch takes", apply(set("s0.rttx_d", "4us")), codes.InvalidArgument, "change.set"},
-		{"thresholds apart", apply(set("s0.xoff", "1KB")), codes.InvalidArgument, "change.set.xon_offset"},
-		{"no verb of RDMA", apply(post(0, "h1", "r0", 1, 1)), codes.InvalidArgument, "change.post.verb"},
-		{"an unknown verb of RDMA", apply(post(77, "h1", "r0", 1, 1)), codes.InvalidArgument, "change.post.verb"},
-		{"a post of nobody", apply(post(write, "", "r0", 1, 1)), codes.InvalidArgument, "change.post.from"},
+		{"an invalid RTTX D", apply(set("s0.rttx_d", "4us")), codes.InvalidArgument, "change.set"},
+		{"XON offset above XOFF", apply(set("s0.xoff", "1KB")), codes.InvalidArgument, "change.set.xon_offset"},
+		{"no RDMA verb", apply(post(0, "h1", "r0", 1, 1)), codes.InvalidArgument, "change.post.verb"},
+		{"an unknown RDMA verb", apply(post(77, "h1", "r0", 1, 1)), codes.InvalidArgument, "change.post.verb"},
+		{"a post without a sender", apply(post(write, "", "r0", 1, 1)), codes.InvalidArgument, "change.post.from"},
 		{"a post by a switch", apply(post(write, "s0", "r0", 1, 1)), codes.InvalidArgument, "change.post.from"},
-		{"a post for nobody", apply(post(write, "h1", "h9", 1, 1)), codes.InvalidArgument, "change.post.to"},
+		{"a post to an unknown node", apply(post(write, "h1", "h9", 1, 1)), codes.InvalidArgument, "change.post.to"},
 		{"a post to itself", apply(post(write, "h0..h1", "h1", 1, 1)), codes.InvalidArgument, "change.post.to"},
-		{"a post of nothing", apply(post(write, "h1", "r0", 0, 1)), codes.InvalidArgument, "change.post.size_bytes"},
+		{"a post of size 0", apply(post(write, "h1", "r0", 0, 1)), codes.InvalidArgument, "change.post.size_bytes"},
 		{"a post above 2^31", apply(post(write, "h1", "r0", 1<<31+1, 1)), codes.InvalidArgument, "change.post.size_bytes"},
 		{"a post less than once", apply(post(write, "h1", "r0", 1, -1)), codes.InvalidArgument, "change.post.count"},
 		{"too many posts", apply(post(write, "h1", "r0", 1, 1<<19)), codes.InvalidArgument, "change.post.count"},
@@ -95,13 +95,13 @@ func TestBadCallsOfALiveRun(t *testing.T) {
 		{"a scheme over another transport", apply(scheme("cbrc", "")), codes.InvalidArgument, "change.scheme.name"},
 		{"a scheme of tables", apply(scheme("timely-rttx", "")), codes.InvalidArgument, "change.scheme.name"},
 		{"flows of no pattern", apply(scheme("pfc", "h0")), codes.InvalidArgument, "change.scheme.flows"},
-		{"flows of nobody", apply(scheme("pfc", "x*->r0")), codes.InvalidArgument, "change.scheme.flows"},
+		{"flows that do not exist", apply(scheme("pfc", "x*->r0")), codes.InvalidArgument, "change.scheme.flows"},
 		{"flows to itself", apply(scheme("pfc", "h0->h0")), codes.InvalidArgument, "change.scheme.flows"},
 		{"an unknown group", apply(set("s0.qos.xoff", "96KB")), codes.InvalidArgument, "change.set"},
 		{"negative instant", apply(sized("h1", "r0", 1), -1), codes.InvalidArgument, "at_ps"},
 		{"instant after the end", apply(sized("h1", "r0", 1), 1<<62), codes.InvalidArgument, "at_ps"},
 		{"instant granted", apply(sized("h1", "r0", 1), 7), codes.FailedPrecondition, ""},
-		{"step of nothing", func(ctx context.Context) error { _, err := api.Step(ctx, &rackfabv1.StepRequest{}); return err }, codes.InvalidArgument, "span_ps"},
+		{"step of span 0", func(ctx context.Context) error { _, err := api.Step(ctx, &rackfabv1.StepRequest{}); return err }, codes.InvalidArgument, "span_ps"},
 		{"step past the end", func(ctx context.Context) error {
 			_, err := api.Step(ctx, &rackfabv1.StepRequest{SpanPs: 1 << 62})
 			return err
@@ -110,11 +110,11 @@ func TestBadCallsOfALiveRun(t *testing.T) {
 			_, err := api.SetPace(ctx, &rackfabv1.SetPaceRequest{PsPerSecond: -1})
 			return err
 		}, codes.InvalidArgument, "ps_per_second"},
-		{"statistics of nobody", func(ctx context.Context) error {
+		{"statistics of an unknown node", func(ctx context.Context) error {
 			_, err := api.GetStats(ctx, &rackfabv1.GetStatsRequest{Nodes: "h77"})
 			return err
 		}, codes.InvalidArgument, "nodes"},
-		{"settings of nobody", func(ctx context.Context) error {
+		{"settings of an unknown node", func(ctx context.Context) error {
 			_, err := api.GetSettings(ctx, &rackfabv1.GetSettingsRequest{Nodes: "h77"})
 			return err
 		}, codes.InvalidArgument, "nodes"},
@@ -138,7 +138,7 @@ func TestBadCallsOfALiveRun(t *testing.T) {
 		}
 	}
 	if after := r.journal(t); after.GetDigest() != before.GetDigest() || string(after.GetScenario()) != string(before.GetScenario()) {
-		t.Error("refused calls left a trace")
+		t.Error("refused calls changed the journal")
 	}
 	r.step(t, 50*unit.Microsecond)
 	replayed(t, r.journal(t))
@@ -146,7 +146,7 @@ func TestBadCallsOfALiveRun(t *testing.T) {
 
 // An instant that has been granted already is refused with the earliest possible one,
 // and a change at that one is accepted.
-func TestTheEarliestInstant(t *testing.T) {
+func TestEarliestInstant(t *testing.T) {
 	r := started(t, Options{NodeLimit: NodeLimit})
 	r.step(t, 10*unit.Microsecond)
 	at := int64(9 * unit.Microsecond)
@@ -167,7 +167,7 @@ func TestTheEarliestInstant(t *testing.T) {
 }
 
 // Without a live run, every call that needs one returns the error that says so.
-func TestCallsWithoutARack(t *testing.T) {
+func TestCallsWithoutALiveRun(t *testing.T) {
 	r := newRig(t, NodeLimit)
 	if _, err := r.API().GetStatus(t.Context(), &rackfabv1.GetStatusRequest{}); status.Code(err) != codes.FailedPrecondition {
 		t.Error(err)

@@ -80,7 +80,7 @@ func replayed(t *testing.T, j *rackfabv1.Journal) {
 
 // A live run with random changes, in steps of random length, replays to the same
 // digest at every instant. The seeds are fixed.
-func TestALiveRunReplays(t *testing.T) {
+func TestLiveRunReplays(t *testing.T) {
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			r := started(t, Options{NodeLimit: NodeLimit})
@@ -103,7 +103,7 @@ func TestALiveRunReplays(t *testing.T) {
 					case err != nil:
 						t.Fatal(err)
 					case request.AtPs == nil && out.GetChange().GetAtPs() != at.GetGrantedPs():
-						t.Fatalf("a change at %d, the clock stands at %d", out.GetChange().GetAtPs(), at.GetGrantedPs())
+						t.Fatalf("a change at %d, the clock is at %d", out.GetChange().GetAtPs(), at.GetGrantedPs())
 					default:
 						made++
 					}
@@ -132,7 +132,7 @@ func stopped(t *testing.T, r *rig) *rig {
 }
 
 // The clock runs by itself until it is paused, with a pace or without limit.
-func TestTheClockRuns(t *testing.T) {
+func TestClockRuns(t *testing.T) {
 	r := started(t, Options{NodeLimit: NodeLimit})
 	for _, pace := range []int64{0, int64(5 * unit.Millisecond)} {
 		if _, err := r.API().SetPace(t.Context(), &rackfabv1.SetPaceRequest{PsPerSecond: pace}); err != nil {
@@ -169,7 +169,7 @@ func TestTheClockRuns(t *testing.T) {
 
 // Existing journals at the path of a new run's journal are renamed, each to a new
 // name. Non-regular files are left alone.
-func TestAnEarlierJournalIsKept(t *testing.T) {
+func TestEarlierJournalIsKept(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.b.yaml")
 	if err := os.WriteFile(path, []byte("first"), 0o600); err != nil {
@@ -201,7 +201,7 @@ func TestAnEarlierJournalIsKept(t *testing.T) {
 
 // The journal is on disk after every change, and contains the digest of the instant
 // at which it ends.
-func TestTheJournalIsOnDisk(t *testing.T) {
+func TestJournalIsOnDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.yaml")
 	r := started(t, Options{NodeLimit: NodeLimit, Journal: path})
 	r.step(t, 100*unit.Microsecond)

@@ -13,7 +13,7 @@ import (
 )
 
 // A watch ends with its live run, even if another run begins afterwards.
-func TestAWatchEndsWithItsRun(t *testing.T) {
+func TestWatchEndsWithItsRun(t *testing.T) {
 	r := started(t, Options{NodeLimit: NodeLimit})
 	watch, err := r.API().Watch(t.Context(), &rackfabv1.WatchRequest{EveryMs: watchMost})
 	if err != nil {
@@ -35,7 +35,7 @@ func TestAWatchEndsWithItsRun(t *testing.T) {
 
 // GetTopology returns the current cabling and settings: layers, cut links, settings,
 // scheme, and the path of every flow around a cut link.
-func TestTopologyFollowsTheChanges(t *testing.T) {
+func TestTopologyFollowsChanges(t *testing.T) {
 	r := started(t, Options{NodeLimit: NodeLimit})
 	topology := func() *rackfabv1.Topology {
 		out, err := r.API().GetTopology(t.Context(), &rackfabv1.GetTopologyRequest{})

@@ -36,7 +36,7 @@ func direct(t *testing.T, r *rig) (rackfabv1.NicServiceClient, rackfabv1.SwitchS
 
 // The nodes' own services return posted commands, settings and schemes by the names
 // that users know, at the instant that the node has reached.
-func TestNodesTellOfThemselves(t *testing.T) {
+func TestServicesOfTheNodes(t *testing.T) {
 	r := started(t, Options{NodeLimit: NodeLimit})
 	for _, c := range []*rackfabv1.Change{
 		{Verb: &rackfabv1.Change_Post{Post: &rackfabv1.Post{Name: "mine", Verb: rackfabv1.PostVerb_POST_VERB_READ, From: "h0", To: "h1", SizeBytes: 4096, Count: 3}}},
@@ -80,7 +80,7 @@ func TestNodesTellOfThemselves(t *testing.T) {
 }
 
 // A node refuses unknown names.
-func TestBadCallsOfANode(t *testing.T) {
+func TestInvalidCallsOfANode(t *testing.T) {
 	r := started(t, Options{NodeLimit: NodeLimit})
 	nic, sw := direct(t, r)
 	for name, call := range map[string]func() error{

@@ -24,7 +24,7 @@ func TestCheck(t *testing.T) {
 	}
 	for _, address := range []string{server.Address(), broker.URL()} {
 		if err := Check(t.Context(), address, nil); err != nil {
-			t.Errorf("of what serves: %v", err)
+			t.Errorf("%s serves, got %v", address, err)
 		}
 	}
 	cancel()

@@ -14,16 +14,16 @@ import (
 	"github.com/rackfab/rackfab/services/labexport"
 )
 
-// BenchmarkTelling runs the paper's rack in turn without telemetry, with the default
+// BenchmarkExport runs the paper's rack in turn without telemetry, with the default
 // sampling and with every message sampled. It reports the overhead of export in
 // percent: of the CPU time of the loop that drives the rack, which bounds its
 // frame-hops per second if another processor is free, and of the CPU time of the whole
 // process. It uses the minimum of all rounds.
-func BenchmarkTelling(b *testing.B) {
+func BenchmarkExport(b *testing.B) {
 	address := serve(b)
 	cases := []struct {
-		name string
-		told *rackfabv1.Telemetry
+		name      string
+		telemetry *rackfabv1.Telemetry
 	}{{"off", nil}, {"default", &rackfabv1.Telemetry{Run: "bench", SampleRatio: 0.01}}, {"all", &rackfabv1.Telemetry{Run: "bench", SampleRatio: 1}}}
 	loop, whole, hops := make([][]time.Duration, len(cases)), make([][]time.Duration, len(cases)), int64(0)
 	runtime.LockOSThread() // so that the thread's CPU time is that of the loop
@@ -35,18 +35,18 @@ func BenchmarkTelling(b *testing.B) {
 				b.Fatal(err)
 			}
 			thread, process := used(b, unix.RUSAGE_THREAD), used(b, unix.RUSAGE_SELF)
-			var told *labexport.Exporter
-			if c.told != nil {
-				if told, err = labexport.Attach(rack, address, nil, c.told); err != nil {
+			var exporter *labexport.Exporter
+			if c.telemetry != nil {
+				if exporter, err = labexport.Attach(rack, address, nil, c.telemetry); err != nil {
 					b.Fatal(err)
 				}
 			}
 			rack.Run(20 * unit.Millisecond)
-			told.Finish(20 * unit.Millisecond)
-			if n := told.Counts(); n.GetMade() != n.GetSent() || n.GetPointsMade() != n.GetPointsSent() {
+			exporter.Finish(20 * unit.Millisecond)
+			if n := exporter.Counts(); n.GetMade() != n.GetSent() || n.GetPointsMade() != n.GetPointsSent() {
 				b.Errorf("not all was sent: %v", n)
 			}
-			told.Close()
+			exporter.Close()
 			loop[i] = append(loop[i], used(b, unix.RUSAGE_THREAD)-thread)
 			whole[i] = append(whole[i], used(b, unix.RUSAGE_SELF)-process)
 			hops = rack.FrameHops()

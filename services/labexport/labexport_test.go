@@ -58,7 +58,7 @@ func paper(tb testing.TB, duration, scheme string) *topology.Scenario {
 }
 
 // A run in memory exports everything, and its digest is the same as without export.
-func TestEverythingIsTold(t *testing.T) {
+func TestExportsEverything(t *testing.T) {
 	address := serve(t)
 	var digests []string
 	for _, tell := range []bool{false, true} {
@@ -67,16 +67,16 @@ func TestEverythingIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		if tell {
-			told, err := labexport.Attach(l, address, nil, &rackfabv1.Telemetry{Run: "test", SampleRatio: 0.2, SampleFlows: "F1"})
+			exporter, err := labexport.Attach(l, address, nil, &rackfabv1.Telemetry{Run: "test", SampleRatio: 0.2, SampleFlows: "F1"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer told.Close()
+			defer exporter.Close()
 			l.Run(unit.Millisecond)
-			told.Finish(unit.Millisecond)
-			c := told.Counts()
+			exporter.Finish(unit.Millisecond)
+			c := exporter.Counts()
 			if c.GetMade() == 0 || c.GetMade() != c.GetSent() || c.GetPointsMade() == 0 || c.GetPointsMade() != c.GetPointsSent() || len(c.GetDropped())+len(c.GetPointsDropped()) > 0 {
-				t.Errorf("told %v", c)
+				t.Errorf("exported %v", c)
 			}
 		}
 		l.Run(unit.Millisecond)
@@ -91,7 +91,7 @@ func TestEverythingIsTold(t *testing.T) {
 	}
 }
 
-func TestBadPatternIsRefused(t *testing.T) {
+func TestRefusesInvalidPattern(t *testing.T) {
 	l, err := lab.New(paper(t, "1ms", "pfc"))
 	if err != nil {
 		t.Fatal(err)

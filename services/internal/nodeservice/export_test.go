@@ -52,7 +52,7 @@ func (l *listener) Invoke(_ context.Context, _ string, q, _ any, _ ...grpc.CallO
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.dead {
-		return status.Error(codes.Unavailable, "nobody listens")
+		return status.Error(codes.Unavailable, "unreachable")
 	}
 	text, err := protojson.Marshal(q.(proto.Message))
 	if err != nil {
@@ -94,8 +94,8 @@ func inLab(t *testing.T, text string, end unit.Time) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	heard := &listener{}
-	points := telemetry.NewPoints(heard, telemetry.DefaultQueue)
+	collector := &listener{}
+	points := telemetry.NewPoints(collector, telemetry.DefaultQueue)
 	var meters []*telemetry.Meter
 	for i := range s.Nodes {
 		from := telemetry.NewSource(telemetry.IdentityOf("r", s, i, s.Bin))
@@ -108,11 +108,11 @@ func inLab(t *testing.T, text string, end unit.Time) []string {
 	}
 	points.Flush(t.Context())
 	points.Close()
-	return heard.sorted()
+	return collector.sorted()
 }
 
-// told returns a config that requests points every 5 us.
-func told(name, scenario string, live bool) *rackfabv1.RunRequest {
+// exporting returns a config that requests points every 5 us.
+func exporting(name, scenario string, live bool) *rackfabv1.RunRequest {
 	c := config(name, "r", scenario)
 	c.GetConfig().Live, c.GetConfig().Telemetry = live, &rackfabv1.Telemetry{Run: "r", BinPs: int64(5 * unit.Microsecond)}
 	return c
@@ -122,13 +122,13 @@ var sampled = strings.Replace(pair, "16KB", "300KB", 1) + "bin: 5us\n"
 
 // open starts the three nodes of pair with a collector, and returns their streams
 // after ready.
-func openTold(t *testing.T, l *listener, live bool) (streams []rackfabv1.NodeService_RunClient) {
+func openExporting(t *testing.T, l *listener, live bool) (streams []rackfabv1.NodeService_RunClient) {
 	t.Helper()
 	m := bus.NewMemory()
 	for name, kind := range map[string]topology.NodeKind{"h0": topology.NIC, "h1": topology.NIC, "s0": topology.Switch} {
 		n := start(t, name, kind, m.Dial())
 		n.service.ExportTo(l)
-		streams = append(streams, n.open(t, told(name, sampled, live)))
+		streams = append(streams, n.open(t, exporting(name, sampled, live)))
 	}
 	for _, s := range streams {
 		if recv(t, s).GetReady() == nil {
@@ -146,12 +146,12 @@ func openTold(t *testing.T, l *listener, live bool) (streams []rackfabv1.NodeSer
 // A run exports the same points as a run in memory, and sends all of them. Without a
 // reachable collector, the digests are the same, and every point is counted as
 // dropped.
-func TestToldAsInMemory(t *testing.T) {
+func TestExportMatchesTheLab(t *testing.T) {
 	digests := map[bool][]uint64{}
 	for _, dead := range []bool{false, true} {
 		l := &listener{dead: dead}
 		made, sent, dropped := int64(0), int64(0), int64(0)
-		for _, s := range openTold(t, l, false) {
+		for _, s := range openExporting(t, l, false) {
 			finished := (*rackfabv1.RunFinished)(nil)
 			for finished == nil {
 				finished = recv(t, s).GetFinished()
@@ -163,13 +163,13 @@ func TestToldAsInMemory(t *testing.T) {
 		slices.Sort(digests[dead])
 		if dead {
 			if made == 0 || sent != 0 || dropped != made {
-				t.Errorf("nobody listens: %d made, %d sent, %d dropped", made, sent, dropped)
+				t.Errorf("unreachable collector: %d made, %d sent, %d dropped", made, sent, dropped)
 			}
 			continue
 		}
 		want := inLab(t, sampled, 100*unit.Microsecond)
 		if diff := cmp.Diff(want, l.sorted()); diff != "" || len(want) < 60 {
-			t.Errorf("in memory %d (-) and told by nodes (+):\n%s", len(want), diff)
+			t.Errorf("lab %d (-) and nodes (+):\n%s", len(want), diff)
 		}
 		if made != int64(len(want)) || sent != made {
 			t.Errorf("%d points, %d made, %d sent", len(want), made, sent)
@@ -182,9 +182,9 @@ func TestToldAsInMemory(t *testing.T) {
 
 // A live run exports the same points as a batch run, whatever its grants. The points
 // of an interval that a grant completes are exported before the end of the run.
-func TestLiveRunIsTold(t *testing.T) {
+func TestExportOfALiveRun(t *testing.T) {
 	l := &listener{}
-	streams := openTold(t, l, true)
+	streams := openExporting(t, l, true)
 	last := 73 * unit.Microsecond
 	for _, until := range []unit.Time{7 * unit.Microsecond, 31 * unit.Microsecond, 60*unit.Microsecond + 1, last} {
 		for _, s := range streams {
@@ -205,6 +205,6 @@ func TestLiveRunIsTold(t *testing.T) {
 	}
 	want := inLab(t, sampled, last)
 	if diff := cmp.Diff(want, l.sorted()); diff != "" || len(want) < 60 {
-		t.Errorf("in one go %d (-) and live (+):\n%s", len(want), diff)
+		t.Errorf("batch %d (-) and live (+):\n%s", len(want), diff)
 	}
 }

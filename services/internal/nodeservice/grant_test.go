@@ -83,7 +83,7 @@ func TestGrants(t *testing.T) {
 }
 
 // A node refuses an invalid impairment, before and after its start.
-func TestBadImpairments(t *testing.T) {
+func TestInvalidImpairments(t *testing.T) {
 	impair := func(i *rackfabv1.BusImpairment) *rackfabv1.RunRequest {
 		return &rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Impair{Impair: i}}
 	}
@@ -103,7 +103,7 @@ func TestBadImpairments(t *testing.T) {
 }
 
 // A grant that goes back in time, or contains an invalid change, ends the run.
-func TestBadGrants(t *testing.T) {
+func TestInvalidGrants(t *testing.T) {
 	for name, test := range map[string]struct {
 		step *rackfabv1.RunRequest
 		code codes.Code
@@ -126,7 +126,7 @@ func TestBadGrants(t *testing.T) {
 
 // A port of a running switch reports each traffic class separately: the frames that
 // its queue marked, the PFC frames, and the instants of the first ones.
-func TestAPortTellsOfItsClasses(t *testing.T) {
+func TestPortStatsByClass(t *testing.T) {
 	var p switching.PortStats
 	p.Classes[3] = switching.ClassStats{SentFrames: 9, MarkedFrames: 4, PausesSent: 2, ResumesSent: 1, Onset: fabric.Onset{CE: 7, PauseSent: 8}}
 	p.Classes[6] = switching.ClassStats{SentFrames: 5}

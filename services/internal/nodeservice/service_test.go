@@ -149,7 +149,7 @@ func TestRefusesConfig(t *testing.T) {
 }
 
 // Steps must come in the order config, start, stop.
-func TestRefusesStepsOutOfTurn(t *testing.T) {
+func TestRefusesStepsOutOfOrder(t *testing.T) {
 	h0 := start(t, "h0", topology.NIC, bus.NewMemory().Dial())
 	c := config("h0", "r", pair)
 	for name, steps := range map[string][]*rackfabv1.RunRequest{
@@ -225,7 +225,7 @@ func TestRun(t *testing.T) {
 		}
 	}
 	if recv(t, streams[0]).GetProgress() == nil {
-		t.Error("a finished node does not say that it is there")
+		t.Error("a finished node sends no progress")
 	}
 	for _, s := range streams {
 		if err := s.Send(stop()); err != nil {

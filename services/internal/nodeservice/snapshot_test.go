@@ -12,7 +12,7 @@ import (
 )
 
 // A node without a run returns the error that says so.
-func TestANodeInNoRun(t *testing.T) {
+func TestCallsWithoutARun(t *testing.T) {
 	s := New(t.Context(), "h0", topology.NIC, bus.NewMemory().Dial())
 	n, w := &nicService{node: s}, &switchService{node: s}
 	_, err1 := n.GetStats(t.Context(), &rackfabv1.NicServiceGetStatsRequest{})

@@ -125,7 +125,7 @@ func summary(o *outcome) string {
 
 // An idle node does not delay the progress of other nodes: it reports no pending event
 // before the end of the run.
-func TestAnIdleNodeReportsTheEnd(t *testing.T) {
+func TestIdleNodeReportsTheEnd(t *testing.T) {
 	s := shapes["star, idle"]()
 	var got []unit.Time
 	r, err := New(Config{

@@ -96,7 +96,7 @@ func (s *stranger) Publish(subject string, data []byte) error {
 
 // Messages of a stranger on a link are counted by kind and ignored: no crash, and the
 // same digest.
-func TestStrangersAreCountedAndLeft(t *testing.T) {
+func TestStrangeMessagesAreCountedAndIgnored(t *testing.T) {
 	const times = 3
 	for name, dial := range map[string]func(int) bus.Conn{"memory": memory(), "nats": natsBus(t)} {
 		t.Run(name, func(t *testing.T) {

@@ -134,11 +134,11 @@ func TestErrorDetails(t *testing.T) {
 	for _, cause := range []error{errors.New("gone"), status.Error(codes.Unavailable, "gone"), fmt.Errorf("gone")} {
 		failed := NodeFailed("h3", cause)
 		if FailedNode(failed) != "h3" || status.Convert(failed).Message() != "node h3: gone" {
-			t.Errorf("failed: %v blames %q", failed, FailedNode(failed))
+			t.Errorf("failed: %v names %q", failed, FailedNode(failed))
 		}
 	}
 	if n := FailedNode(errors.New("plain")); n != "" {
-		t.Errorf("a plain error blames %q", n)
+		t.Errorf("a plain error names %q", n)
 	}
 	if v := Violations(nil); len(v) != 0 {
 		t.Errorf("no error complains about %v", v)
