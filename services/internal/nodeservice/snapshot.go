@@ -68,11 +68,11 @@ func (s *Service) settings(keys []string) (*rackfabv1.NodeSettings, error) {
 }
 
 // checkNames returns INVALID_ARGUMENT if a request's field has a name that is unknown.
-// what says what the names are.
-func checkNames(field string, names, known []string, what string) error {
+// noun is what each name denotes, such as "peer of s0".
+func checkNames(field string, names, known []string, noun string) error {
 	for _, n := range names {
 		if !slices.Contains(known, n) {
-			return serve.Invalid(field, "%q is not a %s, want one of %s", n, what, strings.Join(known, ", "))
+			return serve.Invalid(field, "%q is not a %s, want one of %s", n, noun, strings.Join(known, ", "))
 		}
 	}
 	return nil

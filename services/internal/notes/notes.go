@@ -36,7 +36,7 @@ func New(names []string) (*Excerpt, error) {
 	for _, name := range names {
 		kind, ok := fabric.ParseKind(name)
 		if !ok {
-			return nil, fmt.Errorf("unknown kind of note %q: want names such as %q", name, fabric.RateChanged)
+			return nil, fmt.Errorf("unknown kind of note %q, want names such as %q", name, fabric.RateChanged)
 		}
 		e.kinds = append(e.kinds, kind)
 	}
@@ -73,7 +73,7 @@ func (e *Excerpt) Messages(node string) (list []*rackfabv1.NodeNotes, err error)
 		return nil, nil
 	}
 	if e.over {
-		return nil, fmt.Errorf("node %s has more than %d notes of the kinds asked for: ask for fewer kinds or a shorter run", node, e.limit)
+		return nil, fmt.Errorf("node %s recorded more than %d notes of the requested kinds: request fewer kinds or a shorter run", node, e.limit)
 	}
 	for part := range slices.Chunk(e.kept, chunk) {
 		m := &rackfabv1.NodeNotes{Node: node}
@@ -104,7 +104,7 @@ func Read(m *rackfabv1.NodeNotes) ([]fabric.Note, error) {
 	for i, n := range m.GetNotes() {
 		kind, ok := fabric.ParseKind(n.GetKind())
 		if !ok {
-			return nil, fmt.Errorf("node %s: unknown kind of note %q: is the rack of another version?", m.GetNode(), n.GetKind())
+			return nil, fmt.Errorf("node %s: unknown kind of note %q: the rack runs another version", m.GetNode(), n.GetKind())
 		}
 		flow := fabric.NoFlow
 		if n.Flow != nil {

@@ -71,7 +71,7 @@ func TestExcerptRefusesToLose(t *testing.T) {
 		t.Fatal(list, err)
 	}
 	e.Observe([]fabric.Note{{Event: fabric.Event{Kind: fabric.Dropped}}})
-	if _, err := e.Messages("h0"); err == nil || !strings.Contains(err.Error(), "node h0 has more than 2 notes") {
+	if _, err := e.Messages("h0"); err == nil || !strings.Contains(err.Error(), "node h0 recorded more than 2 notes") {
 		t.Error(err)
 	}
 }
