@@ -125,12 +125,12 @@ type isRunRequest_Step interface {
 }
 
 type RunRequest_Config struct {
-	// First: what to run.
+	// First: the run.
 	Config *RunConfig `protobuf:"bytes,1,opt,name=config,proto3,oneof"`
 }
 
 type RunRequest_Start struct {
-	// Second, when every node is ready: go.
+	// Second, when every node is ready: start the run.
 	Start *RunStart `protobuf:"bytes,2,opt,name=start,proto3,oneof"`
 }
 
@@ -140,12 +140,12 @@ type RunRequest_Stop struct {
 }
 
 type RunRequest_Grant struct {
-	// In a live run: go on.
+	// In a live run: advance.
 	Grant *RunGrant `protobuf:"bytes,4,opt,name=grant,proto3,oneof"`
 }
 
 type RunRequest_Impair struct {
-	// At any time once every node is ready: lose, repeat or delay what is sent from now on.
+	// At any time once every node is ready: lose, repeat or delay envelopes sent from now on.
 	Impair *BusImpairment `protobuf:"bytes,5,opt,name=impair,proto3,oneof"`
 }
 
@@ -159,7 +159,7 @@ func (*RunRequest_Grant) isRunRequest_Step() {}
 
 func (*RunRequest_Impair) isRunRequest_Step() {}
 
-// RunConfig says what to run.
+// RunConfig configures a run.
 type RunConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names the run on the bus; letters, digits, "-" and "_".
@@ -168,16 +168,16 @@ type RunConfig struct {
 	Scenario []byte `protobuf:"bytes,2,opt,name=scenario,proto3" json:"scenario,omitempty"`
 	// The node of the scenario that is addressed; must be the receiver's name.
 	Node string `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
-	// Leave out the notes that come for every frame.
+	// Omit the notes of every frame.
 	Quiet bool `protobuf:"varint,4,opt,name=quiet,proto3" json:"quiet,omitempty"`
-	// The run is steered: it goes as far as grants say.
+	// The run is live: it advances by grants.
 	Live bool `protobuf:"varint,5,opt,name=live,proto3" json:"live,omitempty"`
-	// What the node tells its collector; missing for nothing.
+	// What the node exports to its collector; missing for nothing.
 	Telemetry *Telemetry `protobuf:"bytes,6,opt,name=telemetry,proto3" json:"telemetry,omitempty"`
 	// Names of kinds of notes, such as "rate-changed", that the node sends before
 	// finished; empty for none. At most 2^20 notes per node: one more ends the run with
-	// RESOURCE_EXHAUSTED. Kinds of every frame are made in spite of quiet. Not in a live
-	// run.
+	// RESOURCE_EXHAUSTED. Kinds of every frame are recorded despite quiet. Ignored in a
+	// live run.
 	NoteKinds     []string `protobuf:"bytes,7,rep,name=note_kinds,json=noteKinds,proto3" json:"note_kinds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -262,7 +262,7 @@ func (x *RunConfig) GetNoteKinds() []string {
 	return nil
 }
 
-// NodeNotes is a part of what happened at a node, in order of time.
+// NodeNotes are some of the notes of a node, in order of time.
 type NodeNotes struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The node.
@@ -317,7 +317,7 @@ func (x *NodeNotes) GetNotes() []*Note {
 	return nil
 }
 
-// Note is one thing that happened at a node.
+// Note is one event at a node.
 type Note struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its kind, such as "rate-changed".
@@ -328,7 +328,7 @@ type Note struct {
 	A int64 `protobuf:"varint,3,opt,name=a,proto3" json:"a,omitempty"`
 	// A value, by kind: fabric/event.go, Encoded.
 	B int64 `protobuf:"varint,4,opt,name=b,proto3" json:"b,omitempty"`
-	// Index of the flow in the scenario with its bursts expanded; missing for no single flow.
+	// Index of the flow in the scenario with its bursts expanded; missing if the note concerns no single flow.
 	Flow *uint32 `protobuf:"varint,5,opt,name=flow,proto3,oneof" json:"flow,omitempty"`
 	// The port of the node.
 	Port int32 `protobuf:"varint,6,opt,name=port,proto3" json:"port,omitempty"`
@@ -417,22 +417,22 @@ func (x *Note) GetPriority() uint32 {
 	return 0
 }
 
-// Telemetry says what nodes tell their collector of a run.
+// Telemetry selects what nodes export to their collector.
 type Telemetry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names the run to the collector (resource attribute rackfab.run); "" is run_id.
 	Run string `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
-	// The share of messages that are followed, 0 to 1: the same ones at every node,
+	// The share of messages that are sampled, 0 to 1: the same messages at every node,
 	// by a hash of seed and message.
 	SampleRatio float64 `protobuf:"fixed64,2,opt,name=sample_ratio,json=sampleRatio,proto3" json:"sample_ratio,omitempty"`
-	// Flows and commands whose messages are all followed: names and patterns with *
+	// Flows and commands whose messages are all sampled: names and patterns with *
 	// and ?, separated by commas.
 	SampleFlows string `protobuf:"bytes,3,opt,name=sample_flows,json=sampleFlows,proto3" json:"sample_flows,omitempty"`
-	// Where instant 0 of the run is put on the wall clock, in ns since 1970; 0 is
+	// The wall-clock time of instant 0 of the run, in ns since 1970; 0 is
 	// 2020-01-01T00:00:00Z.
 	EpochUnixNano int64 `protobuf:"varint,4,opt,name=epoch_unix_nano,json=epochUnixNano,proto3" json:"epoch_unix_nano,omitempty"`
-	// Length of the spans of fabric time that points of metrics are made for, in
-	// picoseconds, in a live run; 0 is 1 ms. A run in one go has the scenario's bin.
+	// Interval of metric points in fabric time, in picoseconds, in a live run; 0 is
+	// 1 ms. A batch run uses the scenario's bin.
 	BinPs         int64 `protobuf:"varint,5,opt,name=bin_ps,json=binPs,proto3" json:"bin_ps,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -503,22 +503,22 @@ func (x *Telemetry) GetBinPs() int64 {
 	return 0
 }
 
-// TelemetryCounts says what became of the spans and points that a node has made.
+// TelemetryCounts counts the spans and points of a node, exported and dropped.
 type TelemetryCounts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Spans that were finished. Each is sent, dropped, or waits.
+	// Finished spans. Each is sent, dropped, or queued.
 	Made int64 `protobuf:"varint,1,opt,name=made,proto3" json:"made,omitempty"`
-	// Spans that the collector has confirmed.
+	// Spans confirmed by the collector.
 	Sent int64 `protobuf:"varint,2,opt,name=sent,proto3" json:"sent,omitempty"`
-	// Spans that were lost, by reason: queue-full, rejected, unconfirmed.
+	// Dropped spans, by reason: queue-full, rejected, unconfirmed.
 	Dropped map[string]int64 `protobuf:"bytes,3,rep,name=dropped,proto3" json:"dropped,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
-	// Spans that were finished before their time: too many messages were under way.
+	// Spans that ended early because too many messages were in flight.
 	Cut int64 `protobuf:"varint,4,opt,name=cut,proto3" json:"cut,omitempty"`
-	// Points of metrics that were made. Each is sent, dropped, or waits.
+	// Metric points. Each is sent, dropped, or queued.
 	PointsMade int64 `protobuf:"varint,5,opt,name=points_made,json=pointsMade,proto3" json:"points_made,omitempty"`
-	// Points that the collector has confirmed.
+	// Points confirmed by the collector.
 	PointsSent int64 `protobuf:"varint,6,opt,name=points_sent,json=pointsSent,proto3" json:"points_sent,omitempty"`
-	// Points that were lost, by reason: queue, unreachable, refused, rejected.
+	// Dropped points, by reason: queue, unreachable, refused, rejected.
 	PointsDropped map[string]int64 `protobuf:"bytes,7,rep,name=points_dropped,json=pointsDropped,proto3" json:"points_dropped,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -603,7 +603,7 @@ func (x *TelemetryCounts) GetPointsDropped() map[string]int64 {
 	return nil
 }
 
-// RunStart sets the node going.
+// RunStart starts the node.
 type RunStart struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -643,13 +643,12 @@ func (*RunStart) Descriptor() ([]byte, []int) {
 // RunGrant lets the node handle events before an instant.
 type RunGrant struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The instant, in picoseconds; above that of the grant before.
+	// The instant, in picoseconds; after that of the previous grant.
 	UntilPs int64 `protobuf:"varint,1,opt,name=until_ps,json=untilPs,proto3" json:"until_ps,omitempty"`
-	// What is changed, in the order in which it was asked for; no instant lies before
-	// the grant before this one.
+	// Changes, in the order of the requests; none before the end of the previous grant.
 	Changes []*TimedChange `protobuf:"bytes,2,rep,name=changes,proto3" json:"changes,omitempty"`
-	// What the node records from here on, in the place of what it did; missing for
-	// the same as before.
+	// The captures that the node records from now on, instead of the current ones;
+	// missing for no change.
 	Captures      *NodeCaptures `protobuf:"bytes,10,opt,name=captures,proto3" json:"captures,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -706,18 +705,18 @@ func (x *RunGrant) GetCaptures() *NodeCaptures {
 	return nil
 }
 
-// BusImpairment is what happens on purpose to the envelopes that a node sends, and
-// to nothing else. The shares are from 0 to 1 and sum to 0.9 at most; all 0 mends
-// the bus. It changes no digest.
+// BusImpairment injects faults into the envelopes that a node sends, and into nothing
+// else. The shares are from 0 to 1 and sum to 0.9 at most; all 0 ends the impairment.
+// It changes no digest.
 type BusImpairment struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Share of the envelopes that is lost.
+	// Share of the envelopes that are lost.
 	Lose float64 `protobuf:"fixed64,1,opt,name=lose,proto3" json:"lose,omitempty"`
-	// Share that is sent twice.
+	// Share that are sent twice.
 	Repeat float64 `protobuf:"fixed64,2,opt,name=repeat,proto3" json:"repeat,omitempty"`
-	// Share that is overtaken by up to 16 later envelopes of the node.
+	// Share that are overtaken by up to 16 later envelopes of the node.
 	Delay float64 `protobuf:"fixed64,3,opt,name=delay,proto3" json:"delay,omitempty"`
-	// Of the draws.
+	// Seed of the random draws.
 	Seed          uint64 `protobuf:"varint,4,opt,name=seed,proto3" json:"seed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -818,7 +817,7 @@ func (*RunStop) Descriptor() ([]byte, []int) {
 	return file_rackfab_v1_node_proto_rawDescGZIP(), []int{9}
 }
 
-// RunResponse is what the node has to say.
+// RunResponse is one event of the node.
 type RunResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The event.
@@ -937,7 +936,7 @@ type RunResponse_Ready struct {
 }
 
 type RunResponse_Progress struct {
-	// How far the node is, a few times a second.
+	// The progress of the node, a few times a second.
 	Progress *RunProgress `protobuf:"bytes,2,opt,name=progress,proto3,oneof"`
 }
 
@@ -952,12 +951,12 @@ type RunResponse_Reached struct {
 }
 
 type RunResponse_Notes struct {
-	// Notes that config asked for; all of them come before finished.
+	// Notes requested in config; all precede finished.
 	Notes *NodeNotes `protobuf:"bytes,5,opt,name=notes,proto3,oneof"`
 }
 
 type RunResponse_Captured struct {
-	// What was recorded up to a grant; it comes before the answer to the grant.
+	// Packets captured up to the end of a grant; they precede the answer to the grant.
 	Captured *NodeCaptured `protobuf:"bytes,10,opt,name=captured,proto3,oneof"`
 }
 
@@ -976,7 +975,7 @@ func (*RunResponse_Captured) isRunResponse_Event() {}
 // RunReady says that the node listens on all of its links.
 type RunReady struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many links those are.
+	// Number of links.
 	Links         int32 `protobuf:"varint,1,opt,name=links,proto3" json:"links,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1019,15 +1018,15 @@ func (x *RunReady) GetLinks() int32 {
 	return 0
 }
 
-// RunProgress says how far a node is.
+// RunProgress is the progress of a node.
 type RunProgress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The earliest event that the node knows of, in picoseconds, at most the end of
-	// the run: a node with nothing to do holds nobody back.
+	// The instant of the earliest pending event, in picoseconds, at most the end of the
+	// grant: an idle node does not delay the others.
 	FabricTimePs int64 `protobuf:"varint,1,opt,name=fabric_time_ps,json=fabricTimePs,proto3" json:"fabric_time_ps,omitempty"`
-	// Frames that the node has taken from its links.
+	// Frames received on the node's links.
 	FrameHops int64 `protobuf:"varint,2,opt,name=frame_hops,json=frameHops,proto3" json:"frame_hops,omitempty"`
-	// Messages that the node has sent on the bus.
+	// Messages sent on the bus.
 	Envelopes     int64 `protobuf:"varint,3,opt,name=envelopes,proto3" json:"envelopes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1084,7 +1083,7 @@ func (x *RunProgress) GetEnvelopes() int64 {
 	return 0
 }
 
-// RunReached says where a node stands at the instant of a grant.
+// RunReached is the state of a node at the end of a grant.
 type RunReached struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The instant, in picoseconds.
@@ -1093,7 +1092,7 @@ type RunReached struct {
 	Digest uint64 `protobuf:"fixed64,2,opt,name=digest,proto3" json:"digest,omitempty"`
 	// The node's counters.
 	Progress *RunProgress `protobuf:"bytes,3,opt,name=progress,proto3" json:"progress,omitempty"`
-	// How the node stands.
+	// The node's statistics.
 	Stats         *NodeStats `protobuf:"bytes,4,opt,name=stats,proto3" json:"stats,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1157,8 +1156,8 @@ func (x *RunReached) GetStats() *NodeStats {
 	return nil
 }
 
-// NodeStats is how a node stands at an instant. Counters count from the start of
-// the run.
+// NodeStats are the statistics of a node at an instant. Counters count from the start
+// of the run.
 type NodeStats struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The node's name.
@@ -1167,24 +1166,24 @@ type NodeStats struct {
 	Ports []*PortStats `protobuf:"bytes,2,rep,name=ports,proto3" json:"ports,omitempty"`
 	// Flows that begin at the node and have not ended, at most 64.
 	Flows []*FlowStats `protobuf:"bytes,3,rep,name=flows,proto3" json:"flows,omitempty"`
-	// Flows that have begun at the node.
+	// Flows that have started at the node.
 	FlowsStarted int64 `protobuf:"varint,4,opt,name=flows_started,json=flowsStarted,proto3" json:"flows_started,omitempty"`
 	// Flows that have ended there.
 	FlowsEnded int64 `protobuf:"varint,5,opt,name=flows_ended,json=flowsEnded,proto3" json:"flows_ended,omitempty"`
 	// Payload delivered to the node, in order, in bytes.
 	DeliveredBytes int64 `protobuf:"varint,6,opt,name=delivered_bytes,json=deliveredBytes,proto3" json:"delivered_bytes,omitempty"`
-	// Counters of a NIC, by the names of the mlx5 driver; those that are not 0.
+	// Nonzero counters of a NIC, by the names of the mlx5 driver.
 	Counters map[string]uint64 `protobuf:"bytes,7,rep,name=counters,proto3" json:"counters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
-	// How often each kind of notice was given: completed, dropped, pause-sent ...
+	// Number of events of each kind: completed, dropped, pause-sent ...
 	Notices map[string]int64 `protobuf:"bytes,8,rep,name=notices,proto3" json:"notices,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	// Whether the NIC is frozen.
 	Frozen bool `protobuf:"varint,9,opt,name=frozen,proto3" json:"frozen,omitempty"`
-	// What became of the node's spans and points; missing without a collector.
+	// Spans and points, exported and dropped; missing without a collector.
 	Telemetry *TelemetryCounts `protobuf:"bytes,10,opt,name=telemetry,proto3" json:"telemetry,omitempty"`
 	// The node's envelopes. They depend on the machine and its load, not on fabric
 	// time alone.
 	Bus *BusStats `protobuf:"bytes,11,opt,name=bus,proto3" json:"bus,omitempty"`
-	// Commands that the node's host was to post, by entry, the latest 64.
+	// Commands of the node's host, by entry, the latest 64.
 	Commands      []*CommandStats `protobuf:"bytes,12,rep,name=commands,proto3" json:"commands,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1304,18 +1303,18 @@ func (x *NodeStats) GetCommands() []*CommandStats {
 	return nil
 }
 
-// CommandStats is how commands of one name stand at the NIC that posts them.
+// CommandStats counts the commands of one name at the NIC that posts them.
 type CommandStats struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Their name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// What they ask for: put, get, send ...
+	// Their verb: put, get, send ...
 	Verb string `protobuf:"bytes,2,opt,name=verb,proto3" json:"verb,omitempty"`
 	// Posted so far.
 	Posted int64 `protobuf:"varint,3,opt,name=posted,proto3" json:"posted,omitempty"`
-	// Complete.
+	// Completed so far.
 	Completed int64 `protobuf:"varint,4,opt,name=completed,proto3" json:"completed,omitempty"`
-	// Given up, or refused.
+	// Failed or refused.
 	Failed int64 `protobuf:"varint,5,opt,name=failed,proto3" json:"failed,omitempty"`
 	// The longest time from the post to the completion, in picoseconds.
 	LongestPs     int64 `protobuf:"varint,6,opt,name=longest_ps,json=longestPs,proto3" json:"longest_ps,omitempty"`
@@ -1395,24 +1394,24 @@ func (x *CommandStats) GetLongestPs() int64 {
 	return 0
 }
 
-// BusStats counts a node's envelopes. None of what goes wrong changes the run.
+// BusStats counts a node's envelopes. Faults do not change the run.
 type BusStats struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Sent, resends included.
+	// Sent, including resent ones.
 	Envelopes int64 `protobuf:"varint,1,opt,name=envelopes,proto3" json:"envelopes,omitempty"`
-	// Sent again.
+	// Resent.
 	Resent int64 `protobuf:"varint,2,opt,name=resent,proto3" json:"resent,omitempty"`
-	// Times that an envelope was missed and asked for.
+	// Gaps in the sequence, each answered by a request to resend.
 	Missed int64 `protobuf:"varint,3,opt,name=missed,proto3" json:"missed,omitempty"`
-	// That came in again.
+	// Received more than once.
 	Repeated int64 `protobuf:"varint,4,opt,name=repeated,proto3" json:"repeated,omitempty"`
-	// That came in before their turn and were left.
+	// Received early and ignored.
 	Early int64 `protobuf:"varint,5,opt,name=early,proto3" json:"early,omitempty"`
-	// Lost on purpose, see BusImpairment.
+	// Lost by the impairment, see BusImpairment.
 	StruckLost int64 `protobuf:"varint,6,opt,name=struck_lost,json=struckLost,proto3" json:"struck_lost,omitempty"`
-	// Sent twice on purpose.
+	// Sent twice by the impairment.
 	StruckRepeated int64 `protobuf:"varint,7,opt,name=struck_repeated,json=struckRepeated,proto3" json:"struck_repeated,omitempty"`
-	// Delayed on purpose.
+	// Delayed by the impairment.
 	StruckDelayed int64 `protobuf:"varint,8,opt,name=struck_delayed,json=struckDelayed,proto3" json:"struck_delayed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1504,7 +1503,7 @@ func (x *BusStats) GetStruckDelayed() int64 {
 	return 0
 }
 
-// NodeSettings is what is set at a node at an instant.
+// NodeSettings are the settings of a node at an instant.
 type NodeSettings struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The node.
@@ -1573,9 +1572,9 @@ type NodeSetting struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its key in a scenario file.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// What is set, as a file would give it.
+	// Its value, as in a scenario file.
 	Value string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
-	// Whether a change may set it while the rack runs.
+	// Whether a change may set it during a run.
 	Live          bool `protobuf:"varint,3,opt,name=live,proto3" json:"live,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1632,37 +1631,37 @@ func (x *NodeSetting) GetLive() bool {
 	return false
 }
 
-// PortStats is how a port stands.
+// PortStats are the statistics of a port.
 type PortStats struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The node at the other end.
 	Peer string `protobuf:"bytes,1,opt,name=peer,proto3" json:"peer,omitempty"`
-	// Whether the link is cut.
+	// Whether the link is down.
 	Down bool `protobuf:"varint,2,opt,name=down,proto3" json:"down,omitempty"`
-	// What waits to be sent, in bytes, all classes together.
+	// Length of the egress queues, in bytes, all classes together.
 	QueueBytes int64 `protobuf:"varint,3,opt,name=queue_bytes,json=queueBytes,proto3" json:"queue_bytes,omitempty"`
-	// Whether the peer holds a class of the port.
+	// Whether a class of the port is paused by the peer.
 	Paused bool `protobuf:"varint,4,opt,name=paused,proto3" json:"paused,omitempty"`
-	// Bytes put on the link, PFC frames of a switch not among them.
+	// Bytes transmitted, without the PFC frames of a switch.
 	SentBytes int64 `protobuf:"varint,5,opt,name=sent_bytes,json=sentBytes,proto3" json:"sent_bytes,omitempty"`
-	// Bytes taken from the link, PFC frames of a switch not among them.
+	// Bytes received, without the PFC frames of a switch.
 	ReceivedBytes int64 `protobuf:"varint,6,opt,name=received_bytes,json=receivedBytes,proto3" json:"received_bytes,omitempty"`
 	// PAUSE frames sent to the peer.
 	PausesSent int64 `protobuf:"varint,7,opt,name=pauses_sent,json=pausesSent,proto3" json:"pauses_sent,omitempty"`
-	// PAUSE frames that came from the peer.
+	// PAUSE frames received from the peer.
 	PausesReceived int64 `protobuf:"varint,8,opt,name=pauses_received,json=pausesReceived,proto3" json:"pauses_received,omitempty"`
-	// Frames that were marked with congestion experienced here.
+	// Frames marked with congestion experienced at this port.
 	MarkedFrames int64 `protobuf:"varint,9,opt,name=marked_frames,json=markedFrames,proto3" json:"marked_frames,omitempty"`
-	// Frames that came in here and were dropped, and those lost with a cut link.
+	// Frames dropped at ingress, and frames lost when the link went down.
 	DroppedFrames int64 `protobuf:"varint,10,opt,name=dropped_frames,json=droppedFrames,proto3" json:"dropped_frames,omitempty"`
-	// Counters of a switch's port by the names of SONiC, those that are not 0.
+	// Nonzero counters of a switch port, by the names of SONiC.
 	Counters map[string]uint64 `protobuf:"bytes,11,rep,name=counters,proto3" json:"counters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
-	// The traffic classes in which anything has happened.
+	// The traffic classes with nonzero statistics.
 	Classes []*ClassStats `protobuf:"bytes,12,rep,name=classes,proto3" json:"classes,omitempty"`
-	// Frames that the link to this port lost, PFC frames among them. They are not among
-	// dropped_frames.
+	// Frames lost by the link to this port, including PFC frames. They are not counted
+	// in dropped_frames.
 	LostFrames int64 `protobuf:"varint,13,opt,name=lost_frames,json=lostFrames,proto3" json:"lost_frames,omitempty"`
-	// Frames that came in with a bad FCS, PFC frames among them. They are not among
+	// Frames received with a bad FCS, including PFC frames. They are not counted in
 	// dropped_frames.
 	DamagedFrames int64 `protobuf:"varint,14,opt,name=damaged_frames,json=damagedFrames,proto3" json:"damaged_frames,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1797,21 +1796,21 @@ func (x *PortStats) GetDamagedFrames() int64 {
 	return 0
 }
 
-// ClassStats is how a traffic class of a port stands. An instant is 0 as long as it
-// has not come.
+// ClassStats are the statistics of a traffic class of a port. An instant is 0 until
+// the event occurs.
 type ClassStats struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The class, 0 to 7.
 	Class int32 `protobuf:"varint,1,opt,name=class,proto3" json:"class,omitempty"`
-	// Counters of a switch's egress queue, ingress priority group and PFC, by the names
-	// of SONiC, those that are not 0. Those of a NIC are among the node's.
+	// Nonzero counters of a switch's egress queue, ingress priority group and PFC, by the
+	// names of SONiC. The counters of a NIC are in NodeStats.
 	Counters map[string]uint64 `protobuf:"bytes,2,rep,name=counters,proto3" json:"counters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	// When the egress queue first marked a frame with congestion experienced, in
 	// picoseconds.
 	FirstCePs int64 `protobuf:"varint,3,opt,name=first_ce_ps,json=firstCePs,proto3" json:"first_ce_ps,omitempty"`
 	// When the first PAUSE was sent to the peer, in picoseconds.
 	FirstPauseSentPs int64 `protobuf:"varint,4,opt,name=first_pause_sent_ps,json=firstPauseSentPs,proto3" json:"first_pause_sent_ps,omitempty"`
-	// When the first PAUSE came from the peer, in picoseconds.
+	// When the first PAUSE was received from the peer, in picoseconds.
 	FirstPauseReceivedPs int64 `protobuf:"varint,5,opt,name=first_pause_received_ps,json=firstPauseReceivedPs,proto3" json:"first_pause_received_ps,omitempty"`
 	unknownFields        protoimpl.UnknownFields
 	sizeCache            protoimpl.SizeCache
@@ -1882,16 +1881,16 @@ func (x *ClassStats) GetFirstPauseReceivedPs() int64 {
 	return 0
 }
 
-// FlowStats is how a flow stands at its sender.
+// FlowStats are the statistics of a flow at its sender.
 type FlowStats struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The flow's name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Rate that congestion control allows, in bit/s.
 	RateBps int64 `protobuf:"varint,2,opt,name=rate_bps,json=rateBps,proto3" json:"rate_bps,omitempty"`
-	// Bytes put on the link, headers included.
+	// Bytes transmitted, including headers.
 	SentBytes int64 `protobuf:"varint,3,opt,name=sent_bytes,json=sentBytes,proto3" json:"sent_bytes,omitempty"`
-	// Payload that was acknowledged, in bytes.
+	// Acknowledged payload, in bytes.
 	AckedBytes int64 `protobuf:"varint,4,opt,name=acked_bytes,json=ackedBytes,proto3" json:"acked_bytes,omitempty"`
 	// Its congestion control.
 	Scheme        string `protobuf:"bytes,5,opt,name=scheme,proto3" json:"scheme,omitempty"`
@@ -1964,25 +1963,25 @@ func (x *FlowStats) GetScheme() string {
 	return ""
 }
 
-// RunFinished is a node's result.
+// RunFinished is the result of a node in a batch run.
 type RunFinished struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Hash over everything that arrived at the node (xxHash, 64 bit).
 	Digest uint64 `protobuf:"fixed64,1,opt,name=digest,proto3" json:"digest,omitempty"`
-	// What the node measured, as JSON.
+	// The node's measurements, as JSON.
 	ResultJson []byte `protobuf:"bytes,2,opt,name=result_json,json=resultJson,proto3" json:"result_json,omitempty"`
 	// The node's counters at the end.
 	Progress *RunProgress `protobuf:"bytes,3,opt,name=progress,proto3" json:"progress,omitempty"`
-	// Envelopes that were sent again because the bus had lost them.
+	// Envelopes resent because the bus lost them.
 	Resends int64 `protobuf:"varint,4,opt,name=resends,proto3" json:"resends,omitempty"`
 	// CPU time of the node's process in the run, user and system, in seconds.
 	CpuSeconds float64 `protobuf:"fixed64,5,opt,name=cpu_seconds,json=cpuSeconds,proto3" json:"cpu_seconds,omitempty"`
 	// Largest resident set of the node's process so far, in bytes; 0 if unknown.
 	MaxRssBytes int64 `protobuf:"varint,6,opt,name=max_rss_bytes,json=maxRssBytes,proto3" json:"max_rss_bytes,omitempty"`
-	// Of that, what maps the program's file, in bytes: one copy in memory serves
-	// all processes of the rack on a machine. 0 if unknown.
+	// Of that, bytes mapped from the program's file, which all processes of the rack on a
+	// machine share; 0 if unknown.
 	ProgramBytes int64 `protobuf:"varint,7,opt,name=program_bytes,json=programBytes,proto3" json:"program_bytes,omitempty"`
-	// What became of the node's spans and points; missing without a collector.
+	// Spans and points, exported and dropped; missing without a collector.
 	Telemetry     *TelemetryCounts `protobuf:"bytes,8,opt,name=telemetry,proto3" json:"telemetry,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

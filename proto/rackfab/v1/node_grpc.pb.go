@@ -26,21 +26,22 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// NodeService is what every node of a rack, NIC or switch, offers to its
+// NodeService is the service of every node of a rack, NIC or switch, for its
 // controller.
 type NodeServiceClient interface {
-	// Run takes the node through one run. The client sends config, then start,
-	// then stop; the node answers ready to config, sends progress after start, once
-	// a second at least, and finished when it has handled its last event. A finished
-	// node goes on serving its peers, and saying that it is there by progress, until
-	// stop comes or the client closes its side. One run at a time.
+	// Run takes the node through one run. The client sends config, then start, then
+	// stop. The node answers config with ready, sends progress at least once a second
+	// after start, and sends finished when it has handled its last event. A finished
+	// node continues to serve its peers and to send progress until it receives stop or
+	// the client closes its side. A node takes part in one run at a time.
 	//
-	// In a live run grants follow start, each after the answer reached to the one
-	// before; the node handles no event before the first.
+	// In a batch run, start grants the end of the run. In a live run, grants follow
+	// start, each after the answer reached to the previous one; the node handles no
+	// event before the first.
 	//
 	// INVALID_ARGUMENT with google.rpc.BadRequest names the fields of a config
-	// that does not fit the node; FAILED_PRECONDITION says that the node is in
-	// another run or that a step came out of turn.
+	// that does not match the node; FAILED_PRECONDITION says that the node is in
+	// another run or that a step is out of order.
 	Run(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[RunRequest, RunResponse], error)
 }
 
@@ -69,21 +70,22 @@ type NodeService_RunClient = grpc.BidiStreamingClient[RunRequest, RunResponse]
 // All implementations must embed UnimplementedNodeServiceServer
 // for forward compatibility.
 //
-// NodeService is what every node of a rack, NIC or switch, offers to its
+// NodeService is the service of every node of a rack, NIC or switch, for its
 // controller.
 type NodeServiceServer interface {
-	// Run takes the node through one run. The client sends config, then start,
-	// then stop; the node answers ready to config, sends progress after start, once
-	// a second at least, and finished when it has handled its last event. A finished
-	// node goes on serving its peers, and saying that it is there by progress, until
-	// stop comes or the client closes its side. One run at a time.
+	// Run takes the node through one run. The client sends config, then start, then
+	// stop. The node answers config with ready, sends progress at least once a second
+	// after start, and sends finished when it has handled its last event. A finished
+	// node continues to serve its peers and to send progress until it receives stop or
+	// the client closes its side. A node takes part in one run at a time.
 	//
-	// In a live run grants follow start, each after the answer reached to the one
-	// before; the node handles no event before the first.
+	// In a batch run, start grants the end of the run. In a live run, grants follow
+	// start, each after the answer reached to the previous one; the node handles no
+	// event before the first.
 	//
 	// INVALID_ARGUMENT with google.rpc.BadRequest names the fields of a config
-	// that does not fit the node; FAILED_PRECONDITION says that the node is in
-	// another run or that a step came out of turn.
+	// that does not match the node; FAILED_PRECONDITION says that the node is in
+	// another run or that a step is out of order.
 	Run(grpc.BidiStreamingServer[RunRequest, RunResponse]) error
 	mustEmbedUnimplementedNodeServiceServer()
 }
