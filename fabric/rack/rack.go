@@ -4,6 +4,7 @@
 package rack
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/rackfab/rackfab/fabric"
@@ -11,7 +12,6 @@ import (
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic"
 	"github.com/rackfab/rackfab/fabric/switching"
-	"github.com/rackfab/rackfab/fabric/switching/rttx"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -167,8 +167,11 @@ func (r *Rack) switchConfig(node int) switching.Config {
 	}
 	for p := range c.Classes {
 		if c.Classes[p].Rewrite == cc.RewriteRTTX {
-			c.RTTX = converter(s, node)
-			c.RTTX.PMax = c.Classes[p].RED.Pmax
+			c.RTTX.Params = set.RTTX
+			c.RTTX.D, c.RTTX.PMax = s.Increment(node), c.Classes[p].RED.Pmax
+			for i := range s.Flows[:s.InitialFlows()] { // the control plane informs all switches
+				c.RTTX.Flows = append(c.RTTX.Flows, flow(s, i))
+			}
 			break
 		}
 	}
@@ -181,7 +184,7 @@ func classConfig(set *topology.SwitchSettings, class fabric.Priority, scheme cc.
 	p := set.Profile(class)
 	k := switching.ClassConfig{
 		Reserve: p.Reserve, XOFF: p.Threshold, AlphaShift: p.AlphaShift,
-		Marking: orElse(set.Marking[class], cc.MarkNone), Rewrite: orElse(set.Rewrite[class], cc.RewriteNone),
+		Marking: cmp.Or(set.Marking[class], cc.MarkNone), Rewrite: cmp.Or(set.Rewrite[class], cc.RewriteNone),
 		RED: switching.REDConfig{Kmin: p.Kmin, Kmax: p.Kmax, Pmax: p.Pmax},
 		QCN: switching.QCNConfig{
 			SetPoint: set.QCN.SetPoint, Weight: set.QCN.Weight, SampleBase: set.QCN.SampleBase, Jitter: set.QCN.Jitter,
@@ -190,35 +193,9 @@ func classConfig(set *topology.SwitchSettings, class fabric.Priority, scheme cc.
 	}
 	if p.Lossless {
 		k.Lossless, k.XON, k.Headroom, k.Quanta = true, p.XON, p.Headroom, set.Quanta
-		k.Marking, k.Rewrite = orElse(set.Marking[class], scheme.Marking), orElse(set.Rewrite[class], scheme.Rewrite)
+		k.Marking, k.Rewrite = cmp.Or(set.Marking[class], scheme.Marking), cmp.Or(set.Rewrite[class], scheme.Rewrite)
 	}
 	return k
-}
-
-// orElse returns the value that the scenario sets or, if it sets none, the value that
-// the scheme needs.
-func orElse[V ~string](set, scheme V) V {
-	if set != "" {
-		return set
-	}
-	return scheme
-}
-
-// converter returns the settings of a switch's converter. It holds the queue pairs of
-// every flow, because the control plane informs all switches.
-func converter(s *topology.Scenario, node int) switching.RTTXConfig {
-	c := switching.RTTXConfig{Params: s.Nodes[node].Switch.RTTX}
-	c.D = s.Increment(node)
-	for i, f := range s.Flows[:s.InitialFlows()] {
-		c.Pairs = append(c.Pairs, rttx.Pair{
-			Forward: rttx.Fields{
-				Src: uint32(frame.HostIP(s.Nodes[f.From].Host)), Dst: uint32(frame.HostIP(s.Nodes[f.To].Host)),
-				SrcPort: f.Source, DstPort: frame.PortRoCE, QP: frame.ReceiverQP(uint32(i)),
-			},
-			ReturnQP: frame.SenderQP(uint32(i)),
-		})
-	}
-	return c
 }
 
 // flow converts flow i of the scenario to the form that a NIC takes.

@@ -4,7 +4,6 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
-	"github.com/rackfab/rackfab/fabric/switching/rttx"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -19,7 +18,9 @@ func (s *Switch) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 	valid := true
 	switch c.Verb {
 	case fabric.AddFlows:
-		s.addPairs(c.Flows)
+		if s.converter != nil {
+			s.converter.addFlows(c.Flows)
+		}
 	case fabric.LinkDown, fabric.LinkUp:
 		if valid = uint(c.Port) < uint(len(s.ports)); valid {
 			s.setLink(now, &s.ports[c.Port], c.Verb == fabric.LinkDown, out)
@@ -42,22 +43,6 @@ func (s *Switch) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 
 func (s *Switch) note(now unit.Time, kind fabric.Kind, port fabric.Port, out *fabric.Out) {
 	out.Note(fabric.Note{Event: fabric.Event{Kind: kind}, At: now, Port: port, Flow: fabric.NoFlow})
-}
-
-// addPairs adds the queue pairs of new flows to the converter.
-func (s *Switch) addPairs(flows []fabric.Flow) {
-	if s.converter == nil {
-		return
-	}
-	for _, f := range flows {
-		s.converter.Learn(rttx.Pair{
-			Forward: rttx.Fields{
-				Src: uint32(frame.HostIP(f.From)), Dst: uint32(frame.HostIP(f.To)),
-				SrcPort: f.Source, DstPort: frame.PortRoCE, QP: frame.ReceiverQP(uint32(f.ID)),
-			},
-			ReturnQP: frame.SenderQP(uint32(f.ID)),
-		})
-	}
 }
 
 // setLink takes the link at a port down, or brings it up.

@@ -48,9 +48,9 @@ type Config struct {
 // cc.RewriteRTTX.
 type RTTXConfig struct {
 	rttx.Params
-	// Pairs are the connections whose packets may pass. The control plane learns them
-	// when the queue pairs are created.
-	Pairs []rttx.Pair
+	// Flows are those whose packets may pass. The control plane learns their queue
+	// pairs when they are created.
+	Flows []fabric.Flow
 }
 
 // PortConfig is the configuration of one port and its link.

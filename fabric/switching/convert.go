@@ -40,8 +40,22 @@ func newConverter(cfg *Config) *converter {
 	for i := range cfg.Ports {
 		rates[i] = cfg.Ports[i].Rate
 	}
-	c.Converter = rttx.New(c.cfg, cfg.RTTX.Pairs, cfg.Buffer, rates)
+	c.Converter = rttx.New(c.cfg, nil, cfg.Buffer, rates)
+	c.addFlows(cfg.RTTX.Flows)
 	return &c
+}
+
+// addFlows adds the queue pairs of flows.
+func (c *converter) addFlows(flows []fabric.Flow) {
+	for _, f := range flows {
+		c.Learn(rttx.Pair{
+			Forward: rttx.Fields{
+				Src: uint32(frame.HostIP(f.From)), Dst: uint32(frame.HostIP(f.To)),
+				SrcPort: f.Source, DstPort: frame.PortRoCE, QP: frame.ReceiverQP(uint32(f.ID)),
+			},
+			ReturnQP: frame.SenderQP(uint32(f.ID)),
+		})
+	}
 }
 
 // rewritten returns the classes whose marks are converted into RTT.

@@ -3,6 +3,7 @@ package switching
 import (
 	"testing"
 
+	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/switching/rttx"
@@ -46,9 +47,9 @@ func reply(change func(*frame.Packet)) *frame.Frame {
 	return &f
 }
 
-// pair returns the connection of a flow as the control plane knows it.
-func pair(flow uint32) rttx.Pair {
-	return rttx.Pair{Forward: fieldsOf(onward(flow, 0)), ReturnQP: frame.SenderQP(flow)}
+// known returns a flow as the control plane knows it.
+func known(flow fabric.FlowID) fabric.Flow {
+	return fabric.Flow{ID: flow, From: flowFrom, To: flowTo, Source: flowPort}
 }
 
 // converting returns a switch whose lossless class is rewritten, with the settings of
@@ -56,7 +57,7 @@ func pair(flow uint32) rttx.Pair {
 func converting(t testing.TB, change func(*Config)) *rig {
 	cfg := rackConfig(4)
 	cfg.Classes[lossless].Marking, cfg.Classes[lossless].Rewrite = cc.MarkNone, cc.RewriteRTTX
-	cfg.RTTX = RTTXConfig{Params: rttx.Default(), Pairs: []rttx.Pair{pair(0), pair(1)}}
+	cfg.RTTX = RTTXConfig{Params: rttx.Default(), Flows: []fabric.Flow{known(0), known(1)}}
 	cfg.RTTX.Age = unit.Millisecond
 	if change != nil {
 		change(&cfg)
