@@ -21,11 +21,11 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// PostVerb is what a command asks for.
+// PostVerb is the operation of a command.
 type PostVerb int32
 
 const (
-	// Is refused.
+	// Invalid.
 	PostVerb_POST_VERB_UNSPECIFIED PostVerb = 0
 	// RDMA WRITE: put.
 	PostVerb_POST_VERB_WRITE PostVerb = 1
@@ -78,10 +78,10 @@ func (PostVerb) EnumDescriptor() ([]byte, []int) {
 	return file_rackfab_v1_change_proto_rawDescGZIP(), []int{0}
 }
 
-// Change is what is done to a rack that runs.
+// Change is a change to a running rack.
 type Change struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is done.
+	// The kind of the change.
 	//
 	// Types that are valid to be assigned to Verb:
 	//
@@ -227,27 +227,27 @@ type Change_Burst struct {
 }
 
 type Change_StopFlow struct {
-	// Ends a flow, or all flows of a burst: nothing more is sent.
+	// Stops a flow, or all flows of a burst, including retransmissions.
 	StopFlow string `protobuf:"bytes,2,opt,name=stop_flow,json=stopFlow,proto3,oneof"`
 }
 
 type Change_LinkDown struct {
-	// Cuts the link "A--B"; what is on it is lost, and routes lead round it.
+	// Takes the link "A--B" down: frames on it are lost, and routes avoid it.
 	LinkDown string `protobuf:"bytes,3,opt,name=link_down,json=linkDown,proto3,oneof"`
 }
 
 type Change_LinkUp struct {
-	// Makes it whole again.
+	// Brings the link up again.
 	LinkUp string `protobuf:"bytes,4,opt,name=link_up,json=linkUp,proto3,oneof"`
 }
 
 type Change_Freeze struct {
-	// Stops a NIC, by name or range: it neither sends nor takes anything in.
+	// Freezes NICs, by name or range: they neither send nor receive.
 	Freeze string `protobuf:"bytes,5,opt,name=freeze,proto3,oneof"`
 }
 
 type Change_Thaw struct {
-	// Lets it go on.
+	// Resumes frozen NICs.
 	Thaw string `protobuf:"bytes,6,opt,name=thaw,proto3,oneof"`
 }
 
@@ -257,12 +257,12 @@ type Change_Set struct {
 }
 
 type Change_Post struct {
-	// Has hosts post commands to their NICs.
+	// Makes hosts post commands to their NICs.
 	Post *Post `protobuf:"bytes,8,opt,name=post,proto3,oneof"`
 }
 
 type Change_Scheme struct {
-	// Puts flows under another congestion control.
+	// Switches flows to another congestion control scheme.
 	Scheme *SchemeChoice `protobuf:"bytes,9,opt,name=scheme,proto3,oneof"`
 }
 
@@ -287,7 +287,7 @@ func (*Change_Scheme) isChange_Verb() {}
 // Burst is a group of flows that start together: one WRITE each.
 type Burst struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Names the burst; "" lets the controller choose one.
+	// Name of the burst; "" lets the controller choose a name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// NICs that send: names and ranges, "h2..h15" or "h0, h3".
 	From string `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
@@ -295,14 +295,14 @@ type Burst struct {
 	To string `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
 	// Flows of each sender, 0 for 1.
 	FlowsPerSender int32 `protobuf:"varint,4,opt,name=flows_per_sender,json=flowsPerSender,proto3" json:"flows_per_sender,omitempty"`
-	// How much each flow sends.
+	// Size of each flow.
 	//
 	// Types that are valid to be assigned to Volume:
 	//
 	//	*Burst_SizeBytes
 	//	*Burst_Endless
 	Volume isBurst_Volume `protobuf_oneof:"volume"`
-	// Traffic class of the flows, 0 to 7; without one the class of data, 3.
+	// Traffic class of the flows, 0 to 7; the default is the class of data, 3.
 	TrafficClass  *uint32 `protobuf:"varint,7,opt,name=traffic_class,json=trafficClass,proto3,oneof" json:"traffic_class,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -403,12 +403,12 @@ type isBurst_Volume interface {
 }
 
 type Burst_SizeBytes struct {
-	// So many bytes.
+	// Bytes.
 	SizeBytes int64 `protobuf:"varint,5,opt,name=size_bytes,json=sizeBytes,proto3,oneof"`
 }
 
 type Burst_Endless struct {
-	// As much as it can until it is stopped.
+	// Each flow sends until it is stopped.
 	Endless bool `protobuf:"varint,6,opt,name=endless,proto3,oneof"`
 }
 
@@ -421,7 +421,7 @@ type Setting struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// NODE.KEY, as `sweep --set` takes it: "s1.xoff", "h2..h15.timeout", "switch.kmin".
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// What a scenario file would give there: "96KB".
+	// Value as in a scenario file: "96KB".
 	Value         string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -471,22 +471,22 @@ func (x *Setting) GetValue() string {
 	return ""
 }
 
-// Post is commands that hosts post to their NICs, in the traffic class of data.
+// Post describes commands that hosts post to their NICs, in the traffic class of data.
 type Post struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Names the commands; "" lets the controller choose a name.
+	// Name of the commands; "" lets the controller choose a name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// What they ask for.
+	// Operation of the commands.
 	Verb PostVerb `protobuf:"varint,2,opt,name=verb,proto3,enum=rackfab.v1.PostVerb" json:"verb,omitempty"`
-	// NICs whose hosts post them: names and ranges.
+	// NICs whose hosts post the commands: names and ranges.
 	From string `protobuf:"bytes,3,opt,name=from,proto3" json:"from,omitempty"`
-	// NICs that they are for: names and ranges.
+	// Target NICs: names and ranges.
 	To string `protobuf:"bytes,4,opt,name=to,proto3" json:"to,omitempty"`
 	// Bytes of each, 1 to 2^31.
 	SizeBytes int64 `protobuf:"varint,5,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
-	// How many from each NIC to each other, 0 for 1.
+	// Commands from each NIC to each target, 0 for 1.
 	Count int32 `protobuf:"varint,6,opt,name=count,proto3" json:"count,omitempty"`
-	// How much later each further one is posted, in picoseconds.
+	// Interval between the commands, in picoseconds.
 	EveryPs       int64 `protobuf:"varint,7,opt,name=every_ps,json=everyPs,proto3" json:"every_ps,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -571,8 +571,8 @@ func (x *Post) GetEveryPs() int64 {
 	return 0
 }
 
-// SchemeChoice puts what some NICs send to others under a congestion control:
-// flows and commands that run, and those to come.
+// SchemeChoice selects the congestion control scheme of the data between some pairs
+// of NICs: of present flows and commands, and of later ones.
 type SchemeChoice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The scheme: one of Topology.choices.
@@ -628,15 +628,16 @@ func (x *SchemeChoice) GetFlows() string {
 	return ""
 }
 
-// TimedChange is a change that has its instant.
+// TimedChange is a change with its instant.
 type TimedChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// When it takes effect, in picoseconds: before everything else that happens then.
+	// Instant in picoseconds. The change takes effect before all other events of it.
 	AtPs int64 `protobuf:"varint,1,opt,name=at_ps,json=atPs,proto3" json:"at_ps,omitempty"`
-	// What it is.
+	// The change.
 	Change *Change `protobuf:"bytes,2,opt,name=change,proto3" json:"change,omitempty"`
-	// The span that it was asked for in (W3C trace context, version 00), "" if none.
-	// Messages of a burst are followed then, and link to it. No part of a journal.
+	// Span of the client that requested the change (W3C trace context, version 00), ""
+	// if none. Messages that the change starts are traced and link to it. Journals do
+	// not contain it.
 	Traceparent   string `protobuf:"bytes,3,opt,name=traceparent,proto3" json:"traceparent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
