@@ -23,8 +23,8 @@ const (
 	Thaw                     // the NIC resumes operation
 	Tune                     // the setting Key becomes Value
 	Post                     // add Connections, of which the NIC is one end, and post Works
-	Choose                   // the flows of Pairs use the scheme Word
-	Mark                     // the Classes use the marking law Word
+	Choose                   // the flows of Pairs use the scheme Name
+	Mark                     // the Classes use the marking law Name
 )
 
 var verbNames = [...]string{
@@ -75,9 +75,9 @@ type Flow struct {
 	Initial  unit.Rate // 0 is line rate
 	Source   uint16    // UDP source port, the flow's entropy
 	DSCP     uint8     // DSCP of its data, 0 to 63; it determines the class
-	// Baseline says that one of the two ends does not support CETH.
+	// Baseline reports that one of the two ends does not support CETH.
 	Baseline bool
-	// Excess says that the sender signals excess credit, which it cannot spend, to
+	// Excess reports that the sender signals excess credit, which it cannot spend, to
 	// the receiver under any scheme (CBRC-36, mode B of one receiver).
 	Excess bool
 }
@@ -118,7 +118,7 @@ type Change struct {
 	// Connections and Works are for Post.
 	Connections []Connection
 	Works       []Work
-	Word        string // for Choose and Mark: a name of package cc
+	Name        string // for Choose and Mark: a name of package cc
 	Pairs       []Pair // for Choose: the pairs of which the NIC is one end
 	Classes     uint8  // for Mark, and for Tune at a switch: the classes that change, one bit each
 	Named       bool   // for Tune: Classes have a value of their own from now on
@@ -142,7 +142,7 @@ func (c *Change) Append(b []byte) []byte {
 	b = put(b, c.At, changeMark, c.Verb, c.Key, value, uint32(c.Port), c.Flow)
 	b = put(b, uint32(len(c.Flows)))
 	for _, f := range c.Flows {
-		ends := truth(f.Baseline) | (f.DSCP^DataDSCP)<<1 // DSCP 26 keeps the bytes of the format without a DSCP
+		ends := bit(f.Baseline) | (f.DSCP^DataDSCP)<<1 // DSCP 26 keeps the bytes of the format without a DSCP
 		b = put(b, f.ID, uint32(f.From), uint32(f.To), f.Size, f.Start, f.Initial, f.Source, ends)
 	}
 	b = put(b, uint32(len(c.Routes)))
@@ -156,7 +156,7 @@ func (c *Change) Append(b []byte) []byte {
 	case Post:
 		b = c.appendPost(b)
 	case Choose, Mark:
-		b = put(b, uint32(len(c.Word)), []byte(c.Word), c.Classes, uint32(len(c.Pairs)))
+		b = put(b, uint32(len(c.Name)), []byte(c.Name), c.Classes, uint32(len(c.Pairs)))
 		for _, p := range c.Pairs {
 			b = put(b, uint32(p.From), uint32(p.To))
 		}
@@ -190,8 +190,8 @@ func put(b []byte, values ...any) []byte {
 	return b
 }
 
-func truth(is bool) byte {
-	if is {
+func bit(set bool) byte {
+	if set {
 		return 1
 	}
 	return 0

@@ -28,9 +28,9 @@ func (c *choices) of(here, from, to int) (string, bool) {
 // choose switches the pairs of hosts to a scheme. It reports whether the scheme is valid
 // and can be switched to.
 func (n *NIC) choose(now unit.Time, c *fabric.Change, out *fabric.Out) bool {
-	scheme, err := cc.Find(c.Word)
+	scheme, err := cc.Find(c.Name)
 	own, _ := cc.Find(n.cfg.Scheme)
-	if err != nil || scheme.Static != "" || own.Static != "" || n.cfg.CC.Validate(c.Word) != nil {
+	if err != nil || scheme.Static != "" || own.Static != "" || n.cfg.CC.Validate(c.Name) != nil {
 		return false
 	}
 	if n.choices.to == nil {
@@ -39,9 +39,9 @@ func (n *NIC) choose(now unit.Time, c *fabric.Change, out *fabric.Out) bool {
 	for _, p := range c.Pairs {
 		switch n.cfg.Host {
 		case p.From:
-			n.choices.to[p.To] = c.Word
+			n.choices.to[p.To] = c.Name
 		case p.To:
-			n.choices.from[p.From] = c.Word
+			n.choices.from[p.From] = c.Name
 		}
 	}
 	for i := range n.receivers {

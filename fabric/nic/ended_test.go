@@ -86,8 +86,8 @@ func again(b *fabricBench, late []sentFrame) {
 	for host := range b.nics {
 		b.change(host, &fabric.Change{Verb: fabric.Tune, Key: fabric.KeyAckEvery, Value: 7})
 		b.change(host, &fabric.Change{Verb: fabric.StopFlow, Flow: 0})
-		b.change(host, &fabric.Change{Verb: fabric.Choose, Word: "pcn", Pairs: []fabric.Pair{{From: 0, To: 1}}})
-		b.change(host, &fabric.Change{Verb: fabric.Choose, Word: "timely", Pairs: []fabric.Pair{{From: 0, To: 1}}})
+		b.change(host, &fabric.Change{Verb: fabric.Choose, Name: "pcn", Pairs: []fabric.Pair{{From: 0, To: 1}}})
+		b.change(host, &fabric.Change{Verb: fabric.Choose, Name: "timely", Pairs: []fabric.Pair{{From: 0, To: 1}}})
 	}
 	b.run(b.now + unit.Millisecond)
 }

@@ -91,7 +91,7 @@ func (p *planner) next(c *topology.Change, planned bool) {
 // The caller sets their instant.
 func (p *planner) parts(node int) (list []fabric.Change) {
 	if classes := p.remarkedClasses(node); classes != 0 {
-		list = append(list, fabric.Change{Verb: fabric.Mark, Word: string(p.state.Law), Classes: classes})
+		list = append(list, fabric.Change{Verb: fabric.Mark, Name: string(p.state.Law), Classes: classes})
 	}
 	part, affected := fabric.Change{}, false
 	switch p.c.Verb {
@@ -117,7 +117,7 @@ func (p *planner) parts(node int) (list []fabric.Change) {
 	case topology.ChangePost:
 		part, affected = p.post(node)
 	case topology.ChangeScheme:
-		part.Verb, part.Word, part.Pairs = fabric.Choose, p.c.Scheme.Name, p.choice(node)
+		part.Verb, part.Name, part.Pairs = fabric.Choose, p.c.Scheme.Name, p.choice(node)
 		affected = part.Pairs != nil
 	case topology.ChangeLinkDown:
 		part, affected = p.link(node, fabric.LinkDown)

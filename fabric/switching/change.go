@@ -32,7 +32,7 @@ func (s *Switch) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 		}
 	case fabric.Reroute:
 	case fabric.Mark:
-		valid = s.setMarking(cc.Marking(c.Word), c.Classes)
+		valid = s.setMarking(cc.Marking(c.Name), c.Classes)
 	case fabric.StopFlow, fabric.Freeze, fabric.Thaw, fabric.Post, fabric.Choose:
 		valid = false
 	}

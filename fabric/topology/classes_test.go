@@ -184,7 +184,7 @@ func TestChangesOfClasses(t *testing.T) {
 		"s0.class3.limit=1KB":                                 "class3.limit: class 3 is lossless",
 		"s0.class9.limit=1KB":                                 `unknown setting "class9.limit", want one of xoff,`,
 		"h0.class3.alpha=1/4":                                 "unknown setting",
-		"s0.xoff=90KB}\n  - {at: 0, set: s0.class3.alpha=1/4": "every class with a xoff has its own, want s0.classN.xoff",
+		"s0.xoff=90KB}\n  - {at: 0, set: s0.class3.alpha=1/4": "every class that uses xoff has its own, want s0.classN.xoff",
 	} {
 		if _, err := Parse("f", []byte(sample+"changes:\n  - {at: 1us, set: "+entry+"}\n")); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want only %s", entry, err, want)

@@ -174,7 +174,7 @@ func (b *builder) checkChanges() {
 			candidates := t.Key >= fabric.KeyKmin || len(n.Switch.Lossless) > 0
 			if t.Key <= fabric.KeyPmax && t.Classes == 0 && candidates {
 				part, leaf := cut(c.Set.Key)
-				b.fault(src.place, "no effect: every class with a %s has its own, want %s.classN.%s", leaf, part, leaf)
+				b.fault(src.place, "no effect: every class that uses %s has its own, want %s.classN.%s", leaf, part, leaf)
 			}
 			b.checkSwitch(n.Switch, src, b.linksAt(ends[t.Node]))
 		}
