@@ -21,19 +21,19 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// RackState is what the clock of a live run does.
+// RackState is the state of the clock of a live run.
 type RackState int32
 
 const (
 	// Never sent.
 	RackState_RACK_STATE_UNSPECIFIED RackState = 0
-	// It stands.
+	// It is paused.
 	RackState_RACK_STATE_PAUSED RackState = 1
-	// It runs.
+	// It is running.
 	RackState_RACK_STATE_RUNNING RackState = 2
-	// It has come to the end of fabric time.
+	// It has reached the end of fabric time.
 	RackState_RACK_STATE_ENDED RackState = 3
-	// A node was lost: it stands for good.
+	// A node failed, which stops the clock permanently.
 	RackState_RACK_STATE_FAILED RackState = 4
 )
 
@@ -82,7 +82,7 @@ func (RackState) EnumDescriptor() ([]byte, []int) {
 	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{0}
 }
 
-// NodeKind tells NICs from switches.
+// NodeKind is the kind of a node.
 type NodeKind int32
 
 const (
@@ -135,12 +135,12 @@ func (NodeKind) EnumDescriptor() ([]byte, []int) {
 	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{1}
 }
 
-// ImpairBusRequest says what is to happen to envelopes.
+// ImpairBusRequest selects an impairment.
 type ImpairBusRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names and ranges of the nodes that send them, "" for all.
 	Nodes string `protobuf:"bytes,1,opt,name=nodes,proto3" json:"nodes,omitempty"`
-	// What happens; nothing mends the bus.
+	// The impairment; missing to end it.
 	Impairment    *BusImpairment `protobuf:"bytes,2,opt,name=impairment,proto3" json:"impairment,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -190,10 +190,10 @@ func (x *ImpairBusRequest) GetImpairment() *BusImpairment {
 	return nil
 }
 
-// ImpairBusResponse says where the bus is bad then.
+// ImpairBusResponse lists the impaired nodes.
 type ImpairBusResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The nodes whose envelopes it strikes, by name.
+	// The nodes whose envelopes are impaired, by name.
 	ImpairedNodes []string `protobuf:"bytes,1,rep,name=impaired_nodes,json=impairedNodes,proto3" json:"impaired_nodes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -236,14 +236,14 @@ func (x *ImpairBusResponse) GetImpairedNodes() []string {
 	return nil
 }
 
-// StartRackRequest says which rack.
+// StartRackRequest starts a live run.
 type StartRackRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names the run on the bus; letters, digits, "-" and "_".
 	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	// The scenario, as YAML, at most 4 MiB with the rest of the message.
 	Scenario []byte `protobuf:"bytes,2,opt,name=scenario,proto3" json:"scenario,omitempty"`
-	// What nodes with a collector tell it; missing for nothing.
+	// What nodes with a collector export to it; missing for nothing.
 	Telemetry     *Telemetry `protobuf:"bytes,3,opt,name=telemetry,proto3" json:"telemetry,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -300,10 +300,10 @@ func (x *StartRackRequest) GetTelemetry() *Telemetry {
 	return nil
 }
 
-// StartRackResponse says that the rack is there.
+// StartRackResponse is sent once all nodes are ready.
 type StartRackResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How it stands.
+	// The status of the rack.
 	Status        *RackStatus `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -383,7 +383,7 @@ func (*StopRackRequest) Descriptor() ([]byte, []int) {
 	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{4}
 }
 
-// StopRackResponse is what remains of it.
+// StopRackResponse has the journal of the ended run.
 type StopRackResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The journal.
@@ -429,7 +429,7 @@ func (x *StopRackResponse) GetJournal() *Journal {
 	return nil
 }
 
-// GetStatusRequest asks how the live run stands.
+// GetStatusRequest requests the status of the live run.
 type GetStatusRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -466,10 +466,10 @@ func (*GetStatusRequest) Descriptor() ([]byte, []int) {
 	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{6}
 }
 
-// GetStatusResponse says it.
+// GetStatusResponse has the status of the live run.
 type GetStatusResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How it stands.
+	// The status of the rack.
 	Status        *RackStatus `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -549,10 +549,10 @@ func (*PauseRequest) Descriptor() ([]byte, []int) {
 	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{8}
 }
 
-// PauseResponse says where.
+// PauseResponse has the status after the pause.
 type PauseResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How the rack stands.
+	// The status of the rack.
 	Status        *RackStatus `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -595,7 +595,7 @@ func (x *PauseResponse) GetStatus() *RackStatus {
 	return nil
 }
 
-// ResumeRequest lets the clock run.
+// ResumeRequest starts the clock.
 type ResumeRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -632,10 +632,10 @@ func (*ResumeRequest) Descriptor() ([]byte, []int) {
 	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{10}
 }
 
-// ResumeResponse says from where.
+// ResumeResponse has the status after the start of the clock.
 type ResumeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How the rack stands.
+	// The status of the rack.
 	Status        *RackStatus `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -678,7 +678,7 @@ func (x *ResumeResponse) GetStatus() *RackStatus {
 	return nil
 }
 
-// StepRequest lets the clock run for a while.
+// StepRequest advances the clock by a span.
 type StepRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Fabric time in picoseconds, above 0.
@@ -724,10 +724,10 @@ func (x *StepRequest) GetSpanPs() int64 {
 	return 0
 }
 
-// StepResponse says how far it has come.
+// StepResponse has the status at the end of the step.
 type StepResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How the rack stands.
+	// The status of the rack.
 	Status        *RackStatus `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -770,10 +770,10 @@ func (x *StepResponse) GetStatus() *RackStatus {
 	return nil
 }
 
-// SetPaceRequest sets how fast the clock runs.
+// SetPaceRequest sets the pace of the clock.
 type SetPaceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Fabric time in picoseconds per second of wall time; 0 is as fast as it can.
+	// Fabric time in picoseconds per second of wall time; 0 for unlimited.
 	PsPerSecond   int64 `protobuf:"varint,1,opt,name=ps_per_second,json=psPerSecond,proto3" json:"ps_per_second,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -816,10 +816,10 @@ func (x *SetPaceRequest) GetPsPerSecond() int64 {
 	return 0
 }
 
-// SetPaceResponse says that it is set.
+// SetPaceResponse has the status with the new pace.
 type SetPaceResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How the rack stands.
+	// The status of the rack.
 	Status        *RackStatus `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -862,7 +862,7 @@ func (x *SetPaceResponse) GetStatus() *RackStatus {
 	return nil
 }
 
-// ApplyRequest asks for a change.
+// ApplyRequest requests a change.
 type ApplyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The change.
@@ -917,12 +917,12 @@ func (x *ApplyRequest) GetAtPs() int64 {
 	return 0
 }
 
-// ApplyResponse says what was made of it.
+// ApplyResponse has the applied change.
 type ApplyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The change as it stands in the journal, with its instant.
+	// The change as in the journal, with its instant.
 	Change *TimedChange `protobuf:"bytes,1,opt,name=change,proto3" json:"change,omitempty"`
-	// How many changes the journal holds with it.
+	// Number of changes in the journal, including this one.
 	Changes       int32 `protobuf:"varint,2,opt,name=changes,proto3" json:"changes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -972,7 +972,7 @@ func (x *ApplyResponse) GetChanges() int32 {
 	return 0
 }
 
-// GetJournalRequest asks for the journal.
+// GetJournalRequest requests the journal.
 type GetJournalRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1009,7 +1009,7 @@ func (*GetJournalRequest) Descriptor() ([]byte, []int) {
 	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{18}
 }
 
-// GetJournalResponse has it.
+// GetJournalResponse has the journal.
 type GetJournalResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The journal.
@@ -1055,12 +1055,12 @@ func (x *GetJournalResponse) GetJournal() *Journal {
 	return nil
 }
 
-// Journal is all that a live run was made of so far.
+// Journal records a live run so far.
 type Journal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A scenario whose run in one go has the digest.
+	// A scenario whose batch run has the digest.
 	Scenario []byte `protobuf:"bytes,1,opt,name=scenario,proto3" json:"scenario,omitempty"`
-	// The instant up to which every node has come, in picoseconds.
+	// The instant that every node has reached, in picoseconds.
 	AtPs int64 `protobuf:"varint,2,opt,name=at_ps,json=atPs,proto3" json:"at_ps,omitempty"`
 	// Hash over the nodes' digests there, in the order of their names.
 	Digest        uint64 `protobuf:"fixed64,3,opt,name=digest,proto3" json:"digest,omitempty"`
@@ -1119,7 +1119,7 @@ func (x *Journal) GetDigest() uint64 {
 	return 0
 }
 
-// GetStatsRequest asks how nodes stand.
+// GetStatsRequest requests the statistics of nodes.
 type GetStatsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names and ranges of nodes, "" for all.
@@ -1165,7 +1165,7 @@ func (x *GetStatsRequest) GetNodes() string {
 	return ""
 }
 
-// GetStatsResponse says it.
+// GetStatsResponse has the statistics of nodes.
 type GetStatsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The instant, in picoseconds.
@@ -1220,7 +1220,7 @@ func (x *GetStatsResponse) GetNodes() []*NodeStats {
 	return nil
 }
 
-// GetSettingsRequest asks for the settings of nodes.
+// GetSettingsRequest requests the settings of nodes.
 type GetSettingsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names and ranges of nodes, "" for all.
@@ -1266,7 +1266,7 @@ func (x *GetSettingsRequest) GetNodes() string {
 	return ""
 }
 
-// GetSettingsResponse has them.
+// GetSettingsResponse has the settings of nodes.
 type GetSettingsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The nodes, in the order of the scenario.
@@ -1312,7 +1312,7 @@ func (x *GetSettingsResponse) GetNodes() []*NodeSettings {
 	return nil
 }
 
-// WatchRequest asks to be told again and again.
+// WatchRequest requests periodic status.
 type WatchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Wall time between two answers in milliseconds, 20 to 60000; 0 for 500.
@@ -1358,7 +1358,7 @@ func (x *WatchRequest) GetEveryMs() int32 {
 	return 0
 }
 
-// WatchResponse is how things stand.
+// WatchResponse is the status of the rack and its nodes.
 type WatchResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The rack.
@@ -1413,7 +1413,7 @@ func (x *WatchResponse) GetNodes() []*NodeStats {
 	return nil
 }
 
-// GetTopologyRequest asks how the rack is cabled.
+// GetTopologyRequest requests the topology of the rack.
 type GetTopologyRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1450,7 +1450,7 @@ func (*GetTopologyRequest) Descriptor() ([]byte, []int) {
 	return file_rackfab_v1_controller_proto_rawDescGZIP(), []int{27}
 }
 
-// GetTopologyResponse says it.
+// GetTopologyResponse has the topology of the rack.
 type GetTopologyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The rack.
@@ -1496,16 +1496,16 @@ func (x *GetTopologyResponse) GetTopology() *Topology {
 	return nil
 }
 
-// Topology is a rack as it is cabled and set, and what flows in it, at an instant.
+// Topology is the cabling, the settings and the flows of a rack at an instant.
 type Topology struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the scenario.
 	Scenario string `protobuf:"bytes,1,opt,name=scenario,proto3" json:"scenario,omitempty"`
-	// Congestion control of the flows then, "dcqcn, pcn for h*->r1".
+	// Congestion control of the flows at that instant, "dcqcn, pcn for h*->r1".
 	Scheme string `protobuf:"bytes,2,opt,name=scheme,proto3" json:"scheme,omitempty"`
 	// Seed of everything random.
 	Seed uint64 `protobuf:"fixed64,3,opt,name=seed,proto3" json:"seed,omitempty"`
-	// How many changes of the journal it takes in, those that are still to come among them.
+	// Number of changes in the journal, including future ones.
 	Changes int32 `protobuf:"varint,4,opt,name=changes,proto3" json:"changes,omitempty"`
 	// The nodes, in the order of the scenario.
 	Nodes []*TopologyNode `protobuf:"bytes,5,rep,name=nodes,proto3" json:"nodes,omitempty"`
@@ -1513,10 +1513,10 @@ type Topology struct {
 	Links []*TopologyLink `protobuf:"bytes,6,rep,name=links,proto3" json:"links,omitempty"`
 	// The flows: those of the scenario first, then the bursts', at most 8192.
 	Flows []*TopologyFlow `protobuf:"bytes,7,rep,name=flows,proto3" json:"flows,omitempty"`
-	// Flows that are not listed because there are more than that: those of the earliest bursts.
+	// Number of flows omitted above that limit: those of the earliest bursts.
 	FlowsLeftOut int32 `protobuf:"varint,8,opt,name=flows_left_out,json=flowsLeftOut,proto3" json:"flows_left_out,omitempty"`
-	// The schemes that flows can change to while the rack runs; none if its own lets
-	// no flow go.
+	// The schemes to which flows can be switched during a run; empty if flows cannot
+	// leave the scenario's scheme.
 	Choices       []string `protobuf:"bytes,9,rep,name=choices,proto3" json:"choices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1622,11 +1622,11 @@ type TopologyNode struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Its kind.
 	Kind NodeKind `protobuf:"varint,2,opt,name=kind,proto3,enum=rackfab.v1.NodeKind" json:"kind,omitempty"`
-	// How many links it is away from the nearest NIC: 0 for a NIC, 1 for a switch
-	// that NICs hang on.
+	// Distance from the nearest NIC in links: 0 for a NIC, 1 for a switch connected to
+	// NICs.
 	Layer int32 `protobuf:"varint,3,opt,name=layer,proto3" json:"layer,omitempty"`
-	// The settings that change while the rack runs, with their values: the key is
-	// that of the node ("xoff"), not NODE.KEY.
+	// The settings that can change during a run, with their values. The key is that of
+	// the node ("xoff"), not NODE.KEY.
 	Settings      []*Setting `protobuf:"bytes,4,rep,name=settings,proto3" json:"settings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1690,7 +1690,7 @@ func (x *TopologyNode) GetSettings() []*Setting {
 	return nil
 }
 
-// TopologyLink joins two ports, both ways alike.
+// TopologyLink is a link between two ports, the same in both directions.
 type TopologyLink struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The nodes at its ends.
@@ -1705,7 +1705,7 @@ type TopologyLink struct {
 	RateBps int64 `protobuf:"varint,5,opt,name=rate_bps,json=rateBps,proto3" json:"rate_bps,omitempty"`
 	// Its propagation delay in picoseconds.
 	DelayPs int64 `protobuf:"varint,6,opt,name=delay_ps,json=delayPs,proto3" json:"delay_ps,omitempty"`
-	// Whether it is cut.
+	// Whether it is down.
 	Down          bool `protobuf:"varint,7,opt,name=down,proto3" json:"down,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1790,7 +1790,7 @@ func (x *TopologyLink) GetDown() bool {
 	return false
 }
 
-// TopologyFlow is what goes from one NIC to another.
+// TopologyFlow is a flow from one NIC to another.
 type TopologyFlow struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its name; "burst/h2/0" is a flow of a burst.
@@ -1799,14 +1799,14 @@ type TopologyFlow struct {
 	From string `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
 	// The NIC that receives.
 	To string `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
-	// The burst that it is part of, "" if it is a flow of its own.
+	// The burst of the flow, "" for none.
 	Burst string `protobuf:"bytes,4,opt,name=burst,proto3" json:"burst,omitempty"`
 	// Its size in bytes, -1 for endless.
 	SizeBytes int64 `protobuf:"varint,5,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
 	// When it starts, in picoseconds.
 	StartPs int64 `protobuf:"varint,6,opt,name=start_ps,json=startPs,proto3" json:"start_ps,omitempty"`
-	// The nodes that its frames come through, both ends among them; none if no way
-	// leads there.
+	// The nodes on its path, including both ends; empty if the receiver is
+	// unreachable.
 	Path          []string `protobuf:"bytes,7,rep,name=path,proto3" json:"path,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1891,34 +1891,34 @@ func (x *TopologyFlow) GetPath() []string {
 	return nil
 }
 
-// RackStatus says how a live run stands.
+// RackStatus is the status of a live run.
 type RackStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the scenario.
 	Scenario string `protobuf:"bytes,1,opt,name=scenario,proto3" json:"scenario,omitempty"`
 	// Congestion control of the flows now, "dcqcn, pcn for h*->r1".
 	Scheme string `protobuf:"bytes,2,opt,name=scheme,proto3" json:"scheme,omitempty"`
-	// What the clock does.
+	// State of the clock.
 	State RackState `protobuf:"varint,3,opt,name=state,proto3,enum=rackfab.v1.RackState" json:"state,omitempty"`
-	// The instant up to which every node has come, in picoseconds.
+	// The instant that every node has reached, in picoseconds.
 	AtPs int64 `protobuf:"varint,4,opt,name=at_ps,json=atPs,proto3" json:"at_ps,omitempty"`
 	// The earliest instant at which a change may take effect, in picoseconds.
 	GrantedPs int64 `protobuf:"varint,5,opt,name=granted_ps,json=grantedPs,proto3" json:"granted_ps,omitempty"`
-	// Fabric time in picoseconds per second of wall time, 0 for as fast as it can.
+	// Fabric time in picoseconds per second of wall time, 0 for unlimited.
 	PacePsPerSecond int64 `protobuf:"varint,6,opt,name=pace_ps_per_second,json=pacePsPerSecond,proto3" json:"pace_ps_per_second,omitempty"`
 	// Changes in the journal.
 	Changes int32 `protobuf:"varint,7,opt,name=changes,proto3" json:"changes,omitempty"`
-	// Frames taken from links, by all nodes.
+	// Frames received on links, by all nodes.
 	FrameHops int64 `protobuf:"varint,8,opt,name=frame_hops,json=frameHops,proto3" json:"frame_hops,omitempty"`
-	// How many nodes the rack has.
+	// Number of nodes of the rack.
 	Nodes int32 `protobuf:"varint,9,opt,name=nodes,proto3" json:"nodes,omitempty"`
-	// The node that was lost, "" if none.
+	// The node that failed, "" for none.
 	FailedNode string `protobuf:"bytes,10,opt,name=failed_node,json=failedNode,proto3" json:"failed_node,omitempty"`
-	// What is known of its end.
+	// The reason of the failure.
 	Failure string `protobuf:"bytes,11,opt,name=failure,proto3" json:"failure,omitempty"`
 	// Hash over the nodes' digests at at_ps, in the order of their names.
 	Digest uint64 `protobuf:"fixed64,12,opt,name=digest,proto3" json:"digest,omitempty"`
-	// Nodes whose envelopes the bus strikes on purpose, by name.
+	// Nodes whose envelopes are impaired, by name.
 	ImpairedNodes []string `protobuf:"bytes,13,rep,name=impaired_nodes,json=impairedNodes,proto3" json:"impaired_nodes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2045,16 +2045,16 @@ func (x *RackStatus) GetImpairedNodes() []string {
 	return nil
 }
 
-// RunScenarioRequest says what to run.
+// RunScenarioRequest runs a scenario.
 type RunScenarioRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names the run on the bus; letters, digits, "-" and "_".
 	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	// The scenario, as YAML, at most 4 MiB with the rest of the message.
 	Scenario []byte `protobuf:"bytes,2,opt,name=scenario,proto3" json:"scenario,omitempty"`
-	// Leave out the notes that come for every frame.
+	// Omit the notes of every frame.
 	Quiet bool `protobuf:"varint,3,opt,name=quiet,proto3" json:"quiet,omitempty"`
-	// What nodes with a collector tell it; missing for nothing.
+	// What nodes with a collector export to it; missing for nothing.
 	Telemetry *Telemetry `protobuf:"bytes,4,opt,name=telemetry,proto3" json:"telemetry,omitempty"`
 	// Names of kinds of notes, such as "rate-changed", that every node sends; see
 	// RunConfig.
@@ -2128,7 +2128,7 @@ func (x *RunScenarioRequest) GetNoteKinds() []string {
 	return nil
 }
 
-// RunScenarioResponse is what happens in the run.
+// RunScenarioResponse is one event of the run.
 type RunScenarioResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The event.
@@ -2222,7 +2222,7 @@ type isRunScenarioResponse_Event interface {
 }
 
 type RunScenarioResponse_Progress struct {
-	// How far the rack is, a few times a second.
+	// The progress of the rack, a few times a second.
 	Progress *FabricProgress `protobuf:"bytes,1,opt,name=progress,proto3,oneof"`
 }
 
@@ -2237,7 +2237,7 @@ type RunScenarioResponse_Report struct {
 }
 
 type RunScenarioResponse_Notes struct {
-	// Notes of a node, which come before any result; those of one node in order of time.
+	// Notes of a node. They precede the results; those of one node are in order of time.
 	Notes *NodeNotes `protobuf:"bytes,4,opt,name=notes,proto3,oneof"`
 }
 
@@ -2249,12 +2249,13 @@ func (*RunScenarioResponse_Report) isRunScenarioResponse_Event() {}
 
 func (*RunScenarioResponse_Notes) isRunScenarioResponse_Event() {}
 
-// FabricProgress says how far the rack is.
+// FabricProgress is the progress of the rack.
 type FabricProgress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The earliest event that any node knows of, in picoseconds; it never goes back.
+	// The instant of the earliest pending event of any node, in picoseconds; it never
+	// decreases.
 	FabricTimePs int64 `protobuf:"varint,1,opt,name=fabric_time_ps,json=fabricTimePs,proto3" json:"fabric_time_ps,omitempty"`
-	// Frames taken from links, by all nodes.
+	// Frames received on links, by all nodes.
 	FrameHops int64 `protobuf:"varint,2,opt,name=frame_hops,json=frameHops,proto3" json:"frame_hops,omitempty"`
 	// Messages sent on the bus, by all nodes.
 	Envelopes int64 `protobuf:"varint,3,opt,name=envelopes,proto3" json:"envelopes,omitempty"`
@@ -2322,7 +2323,7 @@ func (x *FabricProgress) GetSeconds() float64 {
 	return 0
 }
 
-// NodeReport is one node's part in the report.
+// NodeReport is the result of one node.
 type NodeReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The node's name.
@@ -2377,7 +2378,7 @@ func (x *NodeReport) GetFinished() *RunFinished {
 	return nil
 }
 
-// RunReport sums up the run.
+// RunReport summarises the run.
 type RunReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Hash over the nodes' digests in the order of their names (xxHash, 64 bit).
@@ -2432,7 +2433,7 @@ func (x *RunReport) GetProgress() *FabricProgress {
 	return nil
 }
 
-// ListNodesRequest asks for the nodes.
+// ListNodesRequest requests the nodes.
 type ListNodesRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -2515,7 +2516,7 @@ func (x *ListNodesResponse) GetNodes() []*NodeInfo {
 	return nil
 }
 
-// NodeInfo says where a node is to be found.
+// NodeInfo is the announcement of a node.
 type NodeInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The node's name.
@@ -2524,7 +2525,7 @@ type NodeInfo struct {
 	Kind NodeKind `protobuf:"varint,2,opt,name=kind,proto3,enum=rackfab.v1.NodeKind" json:"kind,omitempty"`
 	// Where its NodeService listens, "host:port".
 	Address string `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"`
-	// Its process, on its machine.
+	// Its process ID on its machine.
 	Pid           int64 `protobuf:"varint,4,opt,name=pid,proto3" json:"pid,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -42,60 +42,59 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// FabricService is the front door of a rack.
+// FabricService runs and steers a rack; the controller serves it.
 type FabricServiceClient interface {
-	// RunScenario runs a scenario on the rack's nodes from start to end: waits for
-	// the nodes, runs, and streams progress, then one result per node in the order
-	// of the scenario, then the report. One run at a time; the next one waits.
+	// RunScenario runs a scenario on the rack's nodes from start to end. It waits for
+	// the nodes, runs, and streams progress, then one result per node in the order of
+	// the scenario, then the report. The rack has one run at a time; the next one waits.
 	//
-	// INVALID_ARGUMENT with google.rpc.BadRequest names the fields of a bad
-	// request; FAILED_PRECONDITION names the nodes that did not come up; ABORTED
-	// with google.rpc.ResourceInfo names the node that ended the run.
+	// INVALID_ARGUMENT with google.rpc.BadRequest names the fields of an
+	// invalid request; FAILED_PRECONDITION names the nodes that did not come up; ABORTED
+	// with google.rpc.ResourceInfo names the node that failed.
 	RunScenario(ctx context.Context, in *RunScenarioRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RunScenarioResponse], error)
 	// ListNodes lists the nodes that have announced themselves, by name.
 	ListNodes(ctx context.Context, in *ListNodesRequest, opts ...grpc.CallOption) (*ListNodesResponse, error)
-	// StartRack takes the nodes of a scenario into a live run, at instant 0 and
-	// paused. FAILED_PRECONDITION if one goes on already, or nodes did not come up.
+	// StartRack starts a live run of a scenario, paused at instant 0.
+	// FAILED_PRECONDITION if a run is active, or nodes did not come up.
 	StartRack(ctx context.Context, in *StartRackRequest, opts ...grpc.CallOption) (*StartRackResponse, error)
-	// StopRack ends the live run where it stands, and gives its journal.
+	// StopRack ends the live run at the instant it has reached, and returns its journal.
 	StopRack(ctx context.Context, in *StopRackRequest, opts ...grpc.CallOption) (*StopRackResponse, error)
-	// GetStatus says how the live run stands. This call and all below give
-	// FAILED_PRECONDITION if there is none.
+	// GetStatus returns the status of the live run. This call and all below return
+	// FAILED_PRECONDITION if there is no live run.
 	GetStatus(ctx context.Context, in *GetStatusRequest, opts ...grpc.CallOption) (*GetStatusResponse, error)
 	// Pause stops the clock.
 	Pause(ctx context.Context, in *PauseRequest, opts ...grpc.CallOption) (*PauseResponse, error)
-	// Resume lets the clock run at the pace set last.
+	// Resume starts the clock at the current pace.
 	Resume(ctx context.Context, in *ResumeRequest, opts ...grpc.CallOption) (*ResumeResponse, error)
-	// Step lets a paused rack run for a span of fabric time, and answers at its end.
+	// Step advances a paused rack by a span of fabric time, and returns at its end.
 	Step(ctx context.Context, in *StepRequest, opts ...grpc.CallOption) (*StepResponse, error)
-	// SetPace sets how fast the clock runs.
+	// SetPace sets the pace of the clock.
 	SetPace(ctx context.Context, in *SetPaceRequest, opts ...grpc.CallOption) (*SetPaceResponse, error)
-	// Apply makes a change at an instant. INVALID_ARGUMENT with google.rpc.BadRequest
-	// names the fields of a change that does not fit; FAILED_PRECONDITION with
-	// google.rpc.ErrorInfo INSTANT_PASSED gives earliest_ps if the instant has been
+	// Apply applies a change at an instant. INVALID_ARGUMENT with google.rpc.BadRequest
+	// names the invalid fields of a change; FAILED_PRECONDITION with
+	// google.rpc.ErrorInfo INSTANT_PASSED has earliest_ps if the instant has been
 	// granted already.
 	Apply(ctx context.Context, in *ApplyRequest, opts ...grpc.CallOption) (*ApplyResponse, error)
-	// GetJournal gives what replays the live run.
+	// GetJournal returns a scenario that replays the live run.
 	GetJournal(ctx context.Context, in *GetJournalRequest, opts ...grpc.CallOption) (*GetJournalResponse, error)
-	// GetStats says how the nodes stand.
+	// GetStats returns the statistics of nodes.
 	GetStats(ctx context.Context, in *GetStatsRequest, opts ...grpc.CallOption) (*GetStatsResponse, error)
-	// GetTopology says how the rack is cabled and set, and what flows where.
+	// GetTopology returns the cabling, settings and flows of the rack.
 	GetTopology(ctx context.Context, in *GetTopologyRequest, opts ...grpc.CallOption) (*GetTopologyResponse, error)
-	// GetSettings asks nodes for what is set now, each through its own service.
+	// GetSettings returns the current settings of nodes, from each node's own service.
 	GetSettings(ctx context.Context, in *GetSettingsRequest, opts ...grpc.CallOption) (*GetSettingsResponse, error)
-	// Watch says again and again how rack and nodes stand.
+	// Watch streams the status of the rack and its nodes periodically.
 	Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResponse], error)
-	// Capture gives the frames that pass some ports, until its window ends, the live
-	// run ends, or the client has enough. Packets that find no room on the way are
-	// lost, and counted. INVALID_ARGUMENT names the fields of a request that does not
-	// fit; FAILED_PRECONDITION with google.rpc.ErrorInfo INSTANT_PASSED gives
-	// earliest_ps if the first instant has been granted already; RESOURCE_EXHAUSTED
-	// says that too many captures go on.
+	// Capture streams the frames that pass some ports, until its window or the live run
+	// ends, or the client cancels. Packets that a full buffer drops are counted.
+	// INVALID_ARGUMENT names the invalid fields of a request; FAILED_PRECONDITION with
+	// google.rpc.ErrorInfo INSTANT_PASSED has earliest_ps if the first instant has been
+	// granted already; RESOURCE_EXHAUSTED means that too many captures are active.
 	Capture(ctx context.Context, in *CaptureRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CaptureResponse], error)
 	// ImpairBus makes the bus lose, repeat or delay envelopes that nodes send, in the
-	// run that goes on and in all that follow, until it is called again. It is no
-	// change of the fabric: it has no instant, stands in no journal and moves no digest.
-	// INVALID_ARGUMENT with google.rpc.BadRequest names the fields that do not fit.
+	// current run and all later ones, until it is called again. It is not a change of the
+	// fabric: it has no instant, is not in the journal and changes no digest.
+	// INVALID_ARGUMENT with google.rpc.BadRequest names the invalid fields.
 	ImpairBus(ctx context.Context, in *ImpairBusRequest, opts ...grpc.CallOption) (*ImpairBusResponse, error)
 }
 
@@ -308,60 +307,59 @@ func (c *fabricServiceClient) ImpairBus(ctx context.Context, in *ImpairBusReques
 // All implementations must embed UnimplementedFabricServiceServer
 // for forward compatibility.
 //
-// FabricService is the front door of a rack.
+// FabricService runs and steers a rack; the controller serves it.
 type FabricServiceServer interface {
-	// RunScenario runs a scenario on the rack's nodes from start to end: waits for
-	// the nodes, runs, and streams progress, then one result per node in the order
-	// of the scenario, then the report. One run at a time; the next one waits.
+	// RunScenario runs a scenario on the rack's nodes from start to end. It waits for
+	// the nodes, runs, and streams progress, then one result per node in the order of
+	// the scenario, then the report. The rack has one run at a time; the next one waits.
 	//
-	// INVALID_ARGUMENT with google.rpc.BadRequest names the fields of a bad
-	// request; FAILED_PRECONDITION names the nodes that did not come up; ABORTED
-	// with google.rpc.ResourceInfo names the node that ended the run.
+	// INVALID_ARGUMENT with google.rpc.BadRequest names the fields of an
+	// invalid request; FAILED_PRECONDITION names the nodes that did not come up; ABORTED
+	// with google.rpc.ResourceInfo names the node that failed.
 	RunScenario(*RunScenarioRequest, grpc.ServerStreamingServer[RunScenarioResponse]) error
 	// ListNodes lists the nodes that have announced themselves, by name.
 	ListNodes(context.Context, *ListNodesRequest) (*ListNodesResponse, error)
-	// StartRack takes the nodes of a scenario into a live run, at instant 0 and
-	// paused. FAILED_PRECONDITION if one goes on already, or nodes did not come up.
+	// StartRack starts a live run of a scenario, paused at instant 0.
+	// FAILED_PRECONDITION if a run is active, or nodes did not come up.
 	StartRack(context.Context, *StartRackRequest) (*StartRackResponse, error)
-	// StopRack ends the live run where it stands, and gives its journal.
+	// StopRack ends the live run at the instant it has reached, and returns its journal.
 	StopRack(context.Context, *StopRackRequest) (*StopRackResponse, error)
-	// GetStatus says how the live run stands. This call and all below give
-	// FAILED_PRECONDITION if there is none.
+	// GetStatus returns the status of the live run. This call and all below return
+	// FAILED_PRECONDITION if there is no live run.
 	GetStatus(context.Context, *GetStatusRequest) (*GetStatusResponse, error)
 	// Pause stops the clock.
 	Pause(context.Context, *PauseRequest) (*PauseResponse, error)
-	// Resume lets the clock run at the pace set last.
+	// Resume starts the clock at the current pace.
 	Resume(context.Context, *ResumeRequest) (*ResumeResponse, error)
-	// Step lets a paused rack run for a span of fabric time, and answers at its end.
+	// Step advances a paused rack by a span of fabric time, and returns at its end.
 	Step(context.Context, *StepRequest) (*StepResponse, error)
-	// SetPace sets how fast the clock runs.
+	// SetPace sets the pace of the clock.
 	SetPace(context.Context, *SetPaceRequest) (*SetPaceResponse, error)
-	// Apply makes a change at an instant. INVALID_ARGUMENT with google.rpc.BadRequest
-	// names the fields of a change that does not fit; FAILED_PRECONDITION with
-	// google.rpc.ErrorInfo INSTANT_PASSED gives earliest_ps if the instant has been
+	// Apply applies a change at an instant. INVALID_ARGUMENT with google.rpc.BadRequest
+	// names the invalid fields of a change; FAILED_PRECONDITION with
+	// google.rpc.ErrorInfo INSTANT_PASSED has earliest_ps if the instant has been
 	// granted already.
 	Apply(context.Context, *ApplyRequest) (*ApplyResponse, error)
-	// GetJournal gives what replays the live run.
+	// GetJournal returns a scenario that replays the live run.
 	GetJournal(context.Context, *GetJournalRequest) (*GetJournalResponse, error)
-	// GetStats says how the nodes stand.
+	// GetStats returns the statistics of nodes.
 	GetStats(context.Context, *GetStatsRequest) (*GetStatsResponse, error)
-	// GetTopology says how the rack is cabled and set, and what flows where.
+	// GetTopology returns the cabling, settings and flows of the rack.
 	GetTopology(context.Context, *GetTopologyRequest) (*GetTopologyResponse, error)
-	// GetSettings asks nodes for what is set now, each through its own service.
+	// GetSettings returns the current settings of nodes, from each node's own service.
 	GetSettings(context.Context, *GetSettingsRequest) (*GetSettingsResponse, error)
-	// Watch says again and again how rack and nodes stand.
+	// Watch streams the status of the rack and its nodes periodically.
 	Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error
-	// Capture gives the frames that pass some ports, until its window ends, the live
-	// run ends, or the client has enough. Packets that find no room on the way are
-	// lost, and counted. INVALID_ARGUMENT names the fields of a request that does not
-	// fit; FAILED_PRECONDITION with google.rpc.ErrorInfo INSTANT_PASSED gives
-	// earliest_ps if the first instant has been granted already; RESOURCE_EXHAUSTED
-	// says that too many captures go on.
+	// Capture streams the frames that pass some ports, until its window or the live run
+	// ends, or the client cancels. Packets that a full buffer drops are counted.
+	// INVALID_ARGUMENT names the invalid fields of a request; FAILED_PRECONDITION with
+	// google.rpc.ErrorInfo INSTANT_PASSED has earliest_ps if the first instant has been
+	// granted already; RESOURCE_EXHAUSTED means that too many captures are active.
 	Capture(*CaptureRequest, grpc.ServerStreamingServer[CaptureResponse]) error
 	// ImpairBus makes the bus lose, repeat or delay envelopes that nodes send, in the
-	// run that goes on and in all that follow, until it is called again. It is no
-	// change of the fabric: it has no instant, stands in no journal and moves no digest.
-	// INVALID_ARGUMENT with google.rpc.BadRequest names the fields that do not fit.
+	// current run and all later ones, until it is called again. It is not a change of the
+	// fabric: it has no instant, is not in the journal and changes no digest.
+	// INVALID_ARGUMENT with google.rpc.BadRequest names the invalid fields.
 	ImpairBus(context.Context, *ImpairBusRequest) (*ImpairBusResponse, error)
 	mustEmbedUnimplementedFabricServiceServer()
 }
