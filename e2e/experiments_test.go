@@ -22,6 +22,9 @@ func TestExperimentsOverNATSAreThoseInMemory(t *testing.T) {
 		"rttx-compare":  {[]string{"--duration", "5100us"}, "rttx-compare.json"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "rttx-compare" {
+				slow(t, "runs nine racks on both buses")
+			}
 			memory := experiment(t, name, e.file, append(e.flags, "--bus", "memory")...)
 			nats := experiment(t, name, e.file, e.flags...) // NATS is the default
 			if diff := cmp.Diff(memory["memory"], nats["nats"]); diff != "" || memory["memory"] == "" {

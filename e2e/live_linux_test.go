@@ -174,6 +174,9 @@ func (r *rack) nudge(t *testing.T, random *rand.Rand) {
 func TestAFuzzedLiveRunReplays(t *testing.T) {
 	for _, seed := range []uint64{1, 2} {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			if seed > 1 {
+				slow(t, "replays one more fuzzed run")
+			}
 			t.Logf("seed %d", seed)
 			r := up(t, "pcn-16to2", "--scheme", []string{"pcn", "dcqcn"}[seed%2], "--pace", "2ms/s")
 			r.fuzz(t, seed, 200)

@@ -169,9 +169,7 @@ const (
 // h0 under PFC but not under PCN. The user then pauses, goes back in time, and resumes.
 // The console stays empty, and the journal contains the burst.
 func TestThePageInABrowser(t *testing.T) {
-	if testing.Short() {
-		t.Skip("clicks through a page for half a minute")
-	}
+	slow(t, "operates a page in a browser")
 	browserPath(t)
 	for _, scheme := range []string{"pfc", "pcn"} {
 		t.Run(scheme, func(t *testing.T) {

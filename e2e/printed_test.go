@@ -88,9 +88,7 @@ func TestDocumentsShowWhatIsPrinted(t *testing.T) {
 
 // The table in the README is that of 20 variants.
 func TestTheReadmeShowsTheVariants(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the README's table of 20 variants is not compared: its 100 runs take 35 s of processor time")
-	}
+	slow(t, "runs 20 variants of five schemes")
 	lines := printed(t, "run", "--repeat", "20", "--out", filepath.Join(t.TempDir(), "run"))
 	shows(t, "../README.md", block(t, "../README.md", comparison, 1), lines[1:])
 }

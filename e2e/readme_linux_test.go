@@ -130,9 +130,7 @@ func bounded(args []string) []string {
 
 // Every command of the README succeeds while a rack runs.
 func TestTheCommandsOfTheREADME(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs every experiment")
-	}
+	slow(t, "runs every command of the README")
 	lines, scenario := typed(t, "../README.md"), sample(t)
 	if len(lines) < 20 {
 		t.Fatalf("%d commands", len(lines))
