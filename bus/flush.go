@@ -14,17 +14,17 @@ import "github.com/rackfab/rackfab/fabric/unit"
 //
 // Frames for a peer that neither waits nor is waited for stay until one of these holds.
 func (s *Sync) Flush(next unit.Time, emit func(link int, data []byte)) {
-	o := s.look(next)
+	o := s.outlook(next)
 	s.needs(o)
 	for i := range s.links {
 		l := &s.links[i]
 		promise := o.promise(i)
 		most := s.most(i, o)
-		answer := l.wanting() && l.answers(promise)
-		ask := most != noWant && (!l.asking() || l.asked > most)
-		ripe := l.open != nil && add(promise, l.ahead) >= add(l.held(), l.ahead/2)
+		answer := l.peerWaits() && l.answers(promise)
+		ask := most != noWant && (!l.unanswered() || l.lastWant > most)
+		ripe := l.open != nil && add(promise, l.ahead) >= add(l.peerBound(), l.ahead/2)
 		if answer || ask || ripe {
-			l.tell(promise, o.want(l, most), s.epoch, s.tick)
+			l.announce(promise, o.want(l, most), s.epoch, s.tick)
 		}
 		s.emit(i, emit)
 	}
@@ -39,7 +39,7 @@ type outlook struct {
 	second unit.Time // the lowest of the other links' bounds
 }
 
-func (s *Sync) look(next unit.Time) outlook {
+func (s *Sync) outlook(next unit.Time) outlook {
 	o := outlook{next: min(next, s.grant), grant: s.grant, first: unit.Never, at: -1, second: unit.Never}
 	for i := range s.links {
 		switch b := s.links[i].bound(); {
@@ -70,7 +70,7 @@ func (s *Sync) needs(o outlook) {
 	for i := range s.links {
 		l := &s.links[i]
 		pass := l.want - l.ahead
-		if l.wanting() && pass < s.grant && !l.answers(o.promise(i)) {
+		if l.peerWaits() && pass < s.grant && !l.answers(o.promise(i)) {
 			s.pending = append(s.pending, need{i, pass})
 		}
 	}

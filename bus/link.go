@@ -30,17 +30,17 @@ type link struct {
 	tail    unit.Time
 
 	// Last sent to the peer.
-	said     unit.Time // promise
-	saidTook uint64    // taken
-	since    unit.Time // arrival of the earliest frame taken after saidTook, else Never
-	asked    unit.Time // want
+	lastPromise unit.Time // promise
+	lastTaken   uint64    // taken
+	since       unit.Time // arrival of the earliest frame taken after lastTaken, else Never
+	lastWant    unit.Time // want
 
 	// Control.
 	report    bool // a report of the received envelopes is due
 	gap       bool // the report must ask for a resend
 	gapAt     uint64
 	gapTick   int
-	heard     int // tick of the last message from the peer
+	heardTick int // tick of the last message from the peer
 	probeTick int // tick of the last probe
 	probeWait int // ticks until the next one
 }
@@ -65,17 +65,17 @@ func (l *link) untakenFirst() unit.Time {
 // bound returns the instant before which nothing more arrives on the link.
 func (l *link) bound() unit.Time { return add(min(l.promise, l.untakenFirst()), l.ahead) }
 
-// held returns the peer's bound, according to the last envelope sent to it.
-func (l *link) held() unit.Time { return add(min(l.said, l.since), l.ahead) }
+// peerBound returns the peer's bound, according to the last envelope sent to it.
+func (l *link) peerBound() unit.Time { return add(min(l.lastPromise, l.since), l.ahead) }
 
-// asking reports whether the peer, given the frames sent to it, has yet to answer the
+// unanswered reports whether the peer, given the frames sent to it, has yet to answer the
 // last want sent.
-func (l *link) asking() bool {
+func (l *link) unanswered() bool {
 	reply := l.promise
 	if l.untaken.Len() > l.waiting() {
 		reply = min(reply, l.untakenFirst())
 	}
-	return l.asked != noWant && add(reply, l.ahead) <= l.asked
+	return l.lastWant != noWant && add(reply, l.ahead) <= l.lastWant
 }
 
 // waiting returns the number of frames in the open envelope.
@@ -86,8 +86,8 @@ func (l *link) waiting() int {
 	return int(l.count)
 }
 
-// wanting reports whether the peer still waits for an answer.
-func (l *link) wanting() bool { return l.want != noWant && l.held() <= l.want }
+// peerWaits reports whether the peer still waits for an answer.
+func (l *link) peerWaits() bool { return l.want != noWant && l.peerBound() <= l.want }
 
 // answers reports whether promise satisfies the peer's want.
 func (l *link) answers(promise unit.Time) bool { return add(promise, l.ahead) > l.want }
@@ -115,7 +115,7 @@ func (l *link) seal(epoch uint32, tick int) {
 	}
 	e := Envelope{
 		Epoch: epoch, Seq: l.out.seq + 1, Ack: l.received,
-		Taken: l.saidTook, Promise: l.said, Want: l.asked, Count: l.count,
+		Taken: l.lastTaken, Promise: l.lastPromise, Want: l.lastWant, Count: l.count,
 	}
 	if len(l.out.kept) >= reportAfter {
 		e.Flags |= flagReport
@@ -126,9 +126,9 @@ func (l *link) seal(epoch uint32, tick int) {
 	l.report = l.gap
 }
 
-// tell seals the open envelope with a new promise and a new want.
-func (l *link) tell(promise, want unit.Time, epoch uint32, tick int) {
-	l.said, l.saidTook, l.since, l.asked = promise, l.taken, unit.Never, want
+// announce seals the open envelope with a new promise and a new want.
+func (l *link) announce(promise, want unit.Time, epoch uint32, tick int) {
+	l.lastPromise, l.lastTaken, l.since, l.lastWant = promise, l.taken, unit.Never, want
 	l.seal(epoch, tick)
 }
 

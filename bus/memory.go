@@ -17,7 +17,7 @@ type memorySub struct {
 	pattern string
 	handle  func(subject string, data []byte)
 	mu      sync.Mutex // serialises the calls of handle
-	gone    bool       // guarded by mu
+	stopped bool       // guarded by mu
 }
 
 // NewMemory returns a bus without connections.
@@ -32,12 +32,12 @@ func (m *Memory) listen(s *memorySub) {
 	m.subs = append(m.subs[:len(m.subs):len(m.subs)], s)
 }
 
-func (m *Memory) forget(gone func(*memorySub) bool) {
+func (m *Memory) forget(drop func(*memorySub) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var kept []*memorySub
 	for _, s := range m.subs {
-		if !gone(s) {
+		if !drop(s) {
 			kept = append(kept, s)
 		}
 	}
@@ -58,7 +58,7 @@ func (m *Memory) publish(subject string, data []byte) {
 func (s *memorySub) call(subject string, data []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.gone {
+	if !s.stopped {
 		s.handle(subject, append([]byte(nil), data...))
 	}
 }
@@ -66,7 +66,7 @@ func (s *memorySub) call(subject string, data []byte) {
 func (s *memorySub) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.gone = true
+	s.stopped = true
 }
 
 // memoryConn is one connection to a Memory bus.

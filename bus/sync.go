@@ -98,7 +98,7 @@ func NewSync(epoch uint32, links []LinkConfig, grant unit.Time, silence int) (*S
 		}
 		s.nearest = min(s.nearest, c.Lookahead)
 		s.links = append(s.links, link{
-			name: c.Name, ahead: c.Lookahead, want: noWant, asked: noWant,
+			name: c.Name, ahead: c.Lookahead, want: noWant, lastWant: noWant,
 			since: unit.Never, probeWait: probeFirst, gapTick: -1,
 		})
 	}
@@ -164,7 +164,7 @@ func (s *Sync) Receive(i int, data []byte, inbox Inbox) error {
 		s.counts.Malformed++
 		return nil
 	}
-	s.hear(l, &e)
+	s.receiveControl(l, &e)
 	switch {
 	case e.Flags&flagBare != 0:
 		return nil
@@ -193,9 +193,9 @@ func (s *Sync) Receive(i int, data []byte, inbox Inbox) error {
 	return nil
 }
 
-// hear applies the control fields of any envelope.
-func (s *Sync) hear(l *link, e *Envelope) {
-	l.heard, l.probeWait = s.tick, probeFirst
+// receiveControl applies the control fields of any envelope.
+func (s *Sync) receiveControl(l *link, e *Envelope) {
+	l.heardTick, l.probeWait = s.tick, probeFirst
 	missing := e.Seq > l.received
 	if e.Flags&flagBare == 0 {
 		missing = e.Seq > l.received+1

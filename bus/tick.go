@@ -12,11 +12,11 @@ func (s *Sync) Tick(emit func(link int, data []byte)) error {
 	for i := range s.links {
 		l := &s.links[i]
 		unconfirmed := len(l.out.kept) > 0 && l.out.kept[0].tick+probeFirst <= s.tick
-		if !unconfirmed && !l.asking() {
-			l.heard = s.tick
+		if !unconfirmed && !l.unanswered() {
+			l.heardTick = s.tick
 			continue
 		}
-		quiet := s.tick - l.heard
+		quiet := s.tick - l.heardTick
 		if s.silence > 0 && quiet > s.silence {
 			return fmt.Errorf("link %s: peer silent past the limit", l.name)
 		}
@@ -33,7 +33,7 @@ func (s *Sync) Tick(emit func(link int, data []byte)) error {
 // less often.
 func (s *Sync) Settled() bool {
 	for i := range s.links {
-		if l := &s.links[i]; len(l.out.kept) > 0 || l.asking() {
+		if l := &s.links[i]; len(l.out.kept) > 0 || l.unanswered() {
 			return false
 		}
 	}

@@ -148,8 +148,8 @@ func (p Params) Validate() error {
 	return errors.Join(faults...)
 }
 
-// heeds reports whether the receiver grants less to senders that signal excess.
-func (p Params) heeds() bool {
+// reacts reports whether the receiver grants less to senders that signal excess.
+func (p Params) reacts() bool {
 	return p.Policy == PolicyAIMD || p.Policy == PolicyScheme && p.AIMD
 }
 

@@ -84,7 +84,7 @@ func (r *Pacer) Add() { r.peers = append(r.peers, peer{}) }
 func (r *Pacer) Packet(now unit.Time, sender int, wire uint32) {
 	p := &r.peers[sender]
 	excess := r.p.Counter.IsExcess(wire)
-	if r.p.heeds() {
+	if r.p.reacts() {
 		p.aimd.packet(excess)
 	}
 	if excess {

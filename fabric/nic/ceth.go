@@ -13,10 +13,10 @@ import (
 
 // ceth is the CETH state of a receiving queue pair.
 type ceth struct {
-	point  cc.CETHNotifier
-	urgent bool       // the current packet changes the flow's state: acknowledge it at once
-	told   indication // last indication sent
-	due    unit.Time  // when a CNP reports on READ responses; Never if none is due
+	point    cc.CETHNotifier
+	urgent   bool       // the current packet changes the flow's state: acknowledge it at once
+	reported indication // last indication sent
+	due      unit.Time  // when a CNP reports on READ responses; Never if none is due
 }
 
 // indication is the content of an ACK's congestion report, as notes carry it.
@@ -122,9 +122,9 @@ func (n *NIC) confirm(now unit.Time, c controlPacket, out *fabric.Out) bool {
 		return false
 	}
 	r.ceth.point.Acked()
-	if told := (indication{c.congested, c.path.Degree}); told != r.ceth.told {
-		r.ceth.told = told
-		note := told.note(fabric.Indicated, now, r.ID, n.ackClass(&c))
+	if report := (indication{c.congested, c.path.Degree}); report != r.ceth.reported {
+		r.ceth.reported = report
+		note := report.note(fabric.Indicated, now, r.ID, n.ackClass(&c))
 		note.Trace = c.trace
 		out.Note(note)
 	}
@@ -190,16 +190,16 @@ func (n *NIC) indicated(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	if congested && n.cfg.CC.CETH.Mode == cc.CETHInformation {
 		path = read(f, n.cfg.CC.CETH.Form)
 	}
-	if heard := (indication{congested, path.Degree}); heard != s.heard {
-		s.heard = heard
-		out.Note(heard.note(fabric.IndicationIn, now, s.ID, n.classOf(f)))
+	if got := (indication{congested, path.Degree}); got != s.indicated {
+		s.indicated = got
+		out.Note(got.note(fabric.IndicationIn, now, s.ID, n.classOf(f)))
 	}
-	n.pathTold(now, s, f, path, out)
+	n.noteCongestion(now, s, f, path, out)
 	n.signal(now, i, cc.Signal{Kind: cc.Indication, Marked: congested, Path: path}, out)
 }
 
-// pathTold notes the congestion information that a frame carries to a sender.
-func (n *NIC) pathTold(now unit.Time, s *sender, f *frame.Frame, path cc.Congestion, out *fabric.Out) {
+// noteCongestion notes the congestion information that a frame carries to a sender.
+func (n *NIC) noteCongestion(now unit.Time, s *sender, f *frame.Frame, path cc.Congestion, out *fabric.Out) {
 	if path.Known == 0 || !out.Wants(f.Trace) {
 		return
 	}

@@ -14,12 +14,12 @@ import (
 //
 //	              response changes the report
 //	+------+ -----------------------------------> +-----+
-//	| TOLD |                                      | DUE |
+//	| SENT |                                      | DUE |
 //	+------+ <----------------------------------- +-----+
 //	         READ request, or the interval is over: CNP
 
-// ask adds the sender's telemetry request to a data packet.
-func (s *sender) ask(f *frame.Frame) {
+// requestTelemetry adds the sender's telemetry request to a data packet.
+func (s *sender) requestTelemetry(f *frame.Frame) {
 	if f.Opcode().IsData() {
 		f.Carry(s.carrier, s.hops)
 	}
@@ -35,17 +35,17 @@ func (n *NIC) examineResponse(now unit.Time, c *initiator, f *frame.Frame, out *
 		return f
 	}
 	r.ceth.point.Packet(now, f.ECN() == frame.CE, path)
-	n.planToTell(now, c.receiver)
+	n.scheduleReport(now, c.receiver)
 	return f
 }
 
-// planToTell schedules a CNP for receiving half i after the interval if the present
+// scheduleReport schedules a CNP for receiving half i after the interval if the present
 // indication differs from the last one sent.
-func (n *NIC) planToTell(now unit.Time, i int) {
+func (n *NIC) scheduleReport(now unit.Time, i int) {
 	r := &n.receivers[i]
 	congested, g := r.ceth.point.Present(now)
 	switch {
-	case (indication{congested, g.Degree}) == r.ceth.told:
+	case (indication{congested, g.Degree}) == r.ceth.reported:
 		r.ceth.due = unit.Never
 	case r.ceth.due == unit.Never:
 		r.ceth.due = now + n.cfg.CC.CETH.Interval
@@ -53,41 +53,41 @@ func (n *NIC) planToTell(now unit.Time, i int) {
 	n.setNPTimer(i)
 }
 
-// tellByRequest writes the indication of initiator c into its next packet if that is
+// reportByRequest writes the indication of initiator c into its next packet if that is
 // a READ request. It clears the fields of any other packet.
-func (n *NIC) tellByRequest(now unit.Time, c *initiator, verb command.Verb, out *fabric.Out) {
+func (n *NIC) reportByRequest(now unit.Time, c *initiator, verb command.Verb, out *fabric.Out) {
 	r := &n.receivers[c.receiver]
 	if r.mode != cc.NotifyCETH {
 		return
 	}
 	request := &n.senders[c.sender].packet
-	var told controlPacket
+	var report controlPacket
 	if verb == command.Get {
-		told.congested, told.path = r.ceth.point.Present(now)
-		n.hasTold(now, c.receiver, indication{told.congested, told.path.Degree}, out)
+		report.congested, report.path = r.ceth.point.Present(now)
+		n.recordReport(now, c.receiver, indication{report.congested, report.path.Degree}, out)
 	}
-	aggregate(&n.cfg.CC.CETH, &told, request)
+	aggregate(&n.cfg.CC.CETH, &report, request)
 	if request.CETH.Words > 0 && request.CETH.Version == frame.CETHVersion {
-		request.CETH = header(&told.path, uint8(n.cfg.CC.CETH.Words), frame.ServiceReadResponse)
+		request.CETH = header(&report.path, uint8(n.cfg.CC.CETH.Words), frame.ServiceReadResponse)
 	}
 }
 
-// hasTold records the indication that receiving half i has sent.
-func (n *NIC) hasTold(now unit.Time, i int, told indication, out *fabric.Out) {
+// recordReport records the indication that receiving half i has sent.
+func (n *NIC) recordReport(now unit.Time, i int, report indication, out *fabric.Out) {
 	r := &n.receivers[i]
-	if told != r.ceth.told {
-		r.ceth.told = told
-		out.Note(told.note(fabric.Indicated, now, r.ID, n.controlClass))
+	if report != r.ceth.reported {
+		r.ceth.reported = report
+		out.Note(report.note(fabric.Indicated, now, r.ID, n.controlClass))
 	}
 	r.ceth.point.Acked()
 	r.ceth.due = unit.Never
-	n.planToTell(now, i) // the marks may have ended already
+	n.scheduleReport(now, i) // the marks may have ended already
 }
 
-// tellAlone sends a CNP for receiving half i when its interval ends. A CNP can signal
+// reportByCNP sends a CNP for receiving half i when its interval ends. A CNP can signal
 // the end of congestion only by DegreeNone. Without information, the end of congestion
 // waits for a READ request.
-func (n *NIC) tellAlone(now unit.Time, i int, out *fabric.Out) {
+func (n *NIC) reportByCNP(now unit.Time, i int, out *fabric.Out) {
 	r := &n.receivers[i]
 	if now < r.ceth.due {
 		return
@@ -102,7 +102,7 @@ func (n *NIC) tellAlone(now unit.Time, i int, out *fabric.Out) {
 	}
 	if n.reply(now, controlPacket{kind: controlCNP, flow: int32(i), congested: congested, path: g, trace: r.trace, in: now}, out) {
 		n.stats.NPCNPSent++
-		n.hasTold(now, i, indication{congested, g.Degree}, out)
+		n.recordReport(now, i, indication{congested, g.Degree}, out)
 	}
 }
 
@@ -113,20 +113,20 @@ func enhance(p *cc.CETHParams, c *controlPacket, cnp *frame.Packet) {
 	cnp.CETH = header(&c.path, uint8(p.Words), frame.ServiceReadResponse)
 }
 
-// heardAlone handles an enhanced CNP for sending half i. A CNP without information is
+// receiveEnhancedCNP handles an enhanced CNP for sending half i. A CNP without information is
 // handled as a plain CNP.
-func (n *NIC) heardAlone(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
+func (n *NIC) receiveEnhancedCNP(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	path := readHeader(f)
 	signal := cc.Signal{Kind: cc.CNP}
-	heard := indication{congested: true}
+	got := indication{congested: true}
 	if path.Known != 0 {
-		heard = indication{path.Degree != cc.DegreeNone, path.Degree}
-		signal = cc.Signal{Kind: cc.Indication, Marked: heard.congested, Path: path}
+		got = indication{path.Degree != cc.DegreeNone, path.Degree}
+		signal = cc.Signal{Kind: cc.Indication, Marked: got.congested, Path: path}
 	}
-	n.pathTold(now, &n.senders[i], f, path, out)
-	if s := &n.senders[i]; heard != s.heard {
-		s.heard = heard
-		out.Note(heard.note(fabric.IndicationIn, now, s.ID, n.controlClass))
+	n.noteCongestion(now, &n.senders[i], f, path, out)
+	if s := &n.senders[i]; got != s.indicated {
+		s.indicated = got
+		out.Note(got.note(fabric.IndicationIn, now, s.ID, n.controlClass))
 	}
 	n.signal(now, i, signal, out)
 }

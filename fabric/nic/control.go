@@ -85,7 +85,7 @@ func (q *controlQueue) lane(class fabric.Priority) *controlLane {
 // open returns the first non-empty lane whose class is not paused, or nil.
 func (q *controlQueue) open(p *pause) *controlLane {
 	for i := range q.lanes {
-		if l := &q.lanes[i]; l.Len() > 0 && !p.holds(l.class) {
+		if l := &q.lanes[i]; l.Len() > 0 && !p.has(l.class) {
 			return l
 		}
 	}

@@ -23,7 +23,7 @@ type credits struct {
 	pacer     credit.Pacer
 	ofFlow    []int32            // by receiver: peer of the pacer, -1 for a half of a connection
 	flowOf    []int32            // by peer of the pacer: index of its first receiver
-	heard     []uint64           // by peer of the pacer: trace of its latest frame
+	traces    []uint64           // by peer of the pacer: trace of its latest frame
 	sampled   []credit.PeerStats // by peer of the pacer: statistics at the last sample
 	asks      agenda.Agenda      // by account: when it requests credit
 	retry     unit.Time
@@ -38,7 +38,7 @@ type account struct {
 	credit.Account
 	senders []int32
 	wait    unit.Time      // until the next credit request
-	told    credit.Balance // balance at the latest CreditWasted note
+	noted   credit.Balance // balance at the latest CreditWasted note
 }
 
 // newCredits returns the credit state for the flows of the NIC, grouped by peer.
@@ -86,7 +86,7 @@ func (n *NIC) addCredits(c *credits, senders, receivers int) {
 			peer = len(c.flowOf)
 			c.flowOf = append(c.flowOf, int32(i))
 			c.sampled = append(c.sampled, credit.PeerStats{})
-			c.heard = append(c.heard, 0)
+			c.traces = append(c.traces, 0)
 			c.pacer.Add()
 		}
 		c.ofFlow = append(c.ofFlow, int32(peer))
@@ -120,14 +120,14 @@ func (n *NIC) backlog(a *account) (sum unit.Bytes) {
 func (n *NIC) target(i int) uint32 {
 	c := n.credits
 	a := &c.accounts[c.ofSender[i]]
-	held := a.Accumulated()
+	accumulated := a.Accumulated()
 	if c.scope == credit.ScopeAll {
-		held = 0
+		accumulated = 0
 		for k := range c.accounts {
-			held += c.accounts[k].Accumulated()
+			accumulated += c.accounts[k].Accumulated()
 		}
 	}
-	if a.Exceeds(held) {
+	if a.Exceeds(accumulated) {
 		c.indicated++
 		return c.signal
 	}
@@ -176,7 +176,7 @@ func (n *NIC) spend(now unit.Time, i int, length unit.Bytes, out *fabric.Out) {
 	k := c.ofSender[i]
 	a := &c.accounts[k]
 	a.Spend(now, length)
-	n.tellWaste(now, a, out)
+	n.noteWaste(now, a, out)
 	n.planAsk(now, int(k))
 }
 
@@ -221,7 +221,7 @@ func (n *NIC) granted(now unit.Time, i int, width credit.Counter, wire uint32, o
 	a := &c.accounts[k]
 	a.Grant(now, width, wire)
 	a.wait = c.retry
-	n.tellWaste(now, a, out)
+	n.noteWaste(now, a, out)
 	n.planAsk(now, int(k))
 	if a.MaySend() {
 		for _, s := range a.senders {
@@ -230,19 +230,19 @@ func (n *NIC) granted(now unit.Time, i int, width credit.Counter, wire uint32, o
 	}
 }
 
-// tellWaste notes credit that became stale or was dropped (CBRC-34).
-func (n *NIC) tellWaste(now unit.Time, a *account, out *fabric.Out) {
+// noteWaste notes credit that became stale or was dropped (CBRC-34).
+func (n *NIC) noteWaste(now unit.Time, a *account, out *fabric.Out) {
 	is := a.Balance(now)
-	wasted := is.Wasted() - a.told.Wasted()
+	wasted := is.Wasted() - a.noted.Wasted()
 	if wasted == 0 {
 		return
 	}
 	first := &n.senders[a.senders[0]]
 	out.Note(fabric.Note{
-		Event: fabric.NewCreditWasted(wasted, is.Dropped-a.told.Dropped), At: now,
+		Event: fabric.NewCreditWasted(wasted, is.Dropped-a.noted.Dropped), At: now,
 		Flow: first.ID, Priority: first.class,
 	})
-	a.told = is
+	a.noted = is
 }
 
 // grant runs the pacer's timer and sends the credit that it grants.
@@ -262,12 +262,12 @@ func (n *NIC) grant(now unit.Time, out *fabric.Out) {
 		}
 		i := c.flowOf[g.Peer]
 		n.reply(now, controlPacket{
-			kind: controlCredit, flow: i, credit: credit.ControlCounter.Truncate(g.Number), trace: c.heard[g.Peer], in: now,
+			kind: controlCredit, flow: i, credit: credit.ControlCounter.Truncate(g.Number), trace: c.traces[g.Peer], in: now,
 		}, out)
-		if out.Wants(c.heard[g.Peer]) {
+		if out.Wants(c.traces[g.Peer]) {
 			out.Note(fabric.Note{
 				Event: fabric.NewCreditGranted(g.Quanta, c.pacer.Coefficient(g.Peer)), At: now,
-				Flow: n.receivers[i].ID, Priority: n.controlClass, Trace: c.heard[g.Peer],
+				Flow: n.receivers[i].ID, Priority: n.controlClass, Trace: c.traces[g.Peer],
 			})
 		}
 	}

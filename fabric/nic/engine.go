@@ -40,7 +40,7 @@ type engine struct {
 	coming     []TargetConfig
 	lists      lists
 	memory     memory
-	stirred    bool // a queue or unit has changed, so that commands may advance
+	changed    bool // a queue or unit has changed, so that commands may advance
 	flowsLast  bool // the latest packet was a flow's, not a command's
 	sampled    shaperSample
 	stats      EngineStats

@@ -102,7 +102,7 @@ func (e *engine) nextPart(c *initiator) (verb command.Verb, part command.Part, o
 			return 0, part, false
 		}
 		c.ops.Push(op{Command: e.flows.Queue(c.queue).Take()})
-		e.stirred = true
+		e.changed = true
 	}
 	o := c.op(c.cutting)
 	limit := e.PutLimit
@@ -192,7 +192,7 @@ func (n *NIC) sendRequest(now unit.Time, c *initiator, f *frame.Frame, out *fabr
 	stamped := p.Timestamped
 	p.BTH.Opcode, p.BTH.PSN, p.ID = requestOpcode(r.verb, part), psn(packet), uint16(packet)
 	p.BTH.Pad, p.BTH.AckReq, p.Payload = 0, part.Last, 0
-	n.tellByRequest(now, c, r.verb, out)
+	n.reportByRequest(now, c, r.verb, out)
 	va := o.Address + uint64(part.Offset)
 	switch {
 	case r.verb.AsksForData():
@@ -209,7 +209,7 @@ func (n *NIC) sendRequest(now unit.Time, c *initiator, f *frame.Frame, out *fabr
 		p.BTH.AckReq = part.Last || (packet+1)%int64(n.cfg.AckEvery) == 0
 	}
 	p.Build(f)
-	n.senders[c.sender].ask(f)
+	n.senders[c.sender].requestTelemetry(f)
 	p.Timestamped = stamped
 	f.Trace = out.Stamp(trace(c.ID, int64(o.ID)))
 	if r.Last || !fresh {

@@ -32,11 +32,11 @@ type intake struct {
 	total  unit.Bytes
 	due    unit.Time // when the oldest frame is absorbed; Never if the buffer is empty
 
-	// want is the set of classes to pause, told the set last signalled to the link
+	// want is the set of classes to pause, signalled the set last signalled to the link
 	// partner. A PFC frame is due when they differ, and when half of a PAUSE's time has
 	// passed, to refresh it.
-	want, told uint8 // bit per class
-	refresh    unit.Time
+	want, signalled uint8 // bit per class
+	refresh         unit.Time
 }
 
 // newIntake returns an empty receive buffer, or nil if the host absorbs frames at once.
@@ -56,8 +56,8 @@ func (k *intake) cost(f *frame.Frame) unit.Time {
 	return k.Absorb.Serialise(f.Len())
 }
 
-// takeIn buffers an arriving frame, or drops it if the buffer is full.
-func (n *NIC) takeIn(now unit.Time, f *frame.Frame, out *fabric.Out) {
+// bufferArrival buffers an arriving frame, or drops it if the buffer is full.
+func (n *NIC) bufferArrival(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	k := n.intake
 	class, length := n.cfg.DSCP[f.DSCP()], f.Len()
 	if k.total+length > k.Buffer {
@@ -106,7 +106,7 @@ func (k *intake) pfcDue() unit.Time {
 	switch {
 	case k == nil:
 		return unit.Never
-	case k.want != k.told:
+	case k.want != k.signalled:
 		return 0
 	}
 	return k.refresh
@@ -116,7 +116,7 @@ func (k *intake) pfcDue() unit.Time {
 // the frame's length.
 func (n *NIC) sendPFC(now unit.Time, f *frame.Frame, out *fabric.Out) unit.Bytes {
 	k := n.intake
-	pfc := frame.PFC{Source: frame.HostMAC(n.cfg.Host), Enable: k.want | k.told}
+	pfc := frame.PFC{Source: frame.HostMAC(n.cfg.Host), Enable: k.want | k.signalled}
 	k.refresh = unit.Never
 	for set := pfc.Enable; set != 0; set &= set - 1 {
 		class := fabric.Priority(bits.TrailingZeros8(set))
@@ -130,7 +130,7 @@ func (n *NIC) sendPFC(now unit.Time, f *frame.Frame, out *fabric.Out) unit.Bytes
 		}
 		out.Note(note)
 	}
-	k.told = k.want
+	k.signalled = k.want
 	f.Trace = 0
 	pfc.Build(f)
 	return f.Len()

@@ -126,9 +126,9 @@ func (n *NIC) Arrive(now unit.Time, _ fabric.Port, f *frame.Frame, out *fabric.O
 	}
 	switch {
 	case class == frame.ClassPFC:
-		n.paused(now, f, out)
+		n.receivePFC(now, f, out)
 	case n.intake != nil && routed && prio != n.controlClass:
-		n.takeIn(now, f, out)
+		n.bufferArrival(now, f, out)
 	default:
 		n.handle(now, class, f, out)
 	}

@@ -73,7 +73,7 @@ func (n *NIC) notifyDue(now unit.Time, i int, out *fabric.Out) {
 			n.announce(now, i, out)
 		}
 	case cc.NotifyCETH:
-		n.tellAlone(now, i, out)
+		n.reportByCNP(now, i, out)
 	default:
 	}
 	n.setNPTimer(i)
@@ -125,7 +125,7 @@ func (n *NIC) notified(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	}
 	n.stats.RPCNPHandled++
 	if s.mode == cc.NotifyCETH {
-		n.heardAlone(now, i, f, out)
+		n.receiveEnhancedCNP(now, i, f, out)
 		return
 	}
 	congested := f.ECN() == frame.CE || s.mode == cc.NotifyDCQCN

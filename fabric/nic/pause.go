@@ -15,19 +15,19 @@ const quantumBytes unit.Bytes = 512 / 8
 //
 // Invariant: next is the earliest expiry of the paused classes, Never without any.
 type pause struct {
-	held  uint8 // bit per class
-	next  unit.Time
-	until [fabric.Priorities]unit.Time
-	since [fabric.Priorities]unit.Time
+	paused uint8 // bit per class
+	next   unit.Time
+	until  [fabric.Priorities]unit.Time
+	since  [fabric.Priorities]unit.Time
 }
 
-func (p *pause) holds(class fabric.Priority) bool { return p.held>>class&1 != 0 }
+func (p *pause) has(class fabric.Priority) bool { return p.paused>>class&1 != 0 }
 
 // renewPause recomputes the next expiry, and updates the paused classes of the shaper.
 func (n *NIC) renewPause(now unit.Time) {
 	n.pause.renew()
 	if n.engine != nil {
-		n.engine.shaper.Pause(now, n.pause.held)
+		n.engine.shaper.Pause(now, n.pause.paused)
 	}
 }
 
@@ -35,14 +35,14 @@ func (n *NIC) renewPause(now unit.Time) {
 func (p *pause) renew() {
 	p.next = unit.Never
 	for class, until := range p.until {
-		if p.held>>class&1 != 0 {
+		if p.paused>>class&1 != 0 {
 			p.next = min(p.next, until)
 		}
 	}
 }
 
-// paused handles a PFC frame.
-func (n *NIC) paused(now unit.Time, f *frame.Frame, out *fabric.Out) {
+// receivePFC handles a PFC frame.
+func (n *NIC) receivePFC(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	var pfc frame.PFC
 	if pfc.Parse(f) != nil {
 		n.malformed(now, f, out)
@@ -57,20 +57,20 @@ func (n *NIC) paused(now unit.Time, f *frame.Frame, out *fabric.Out) {
 			n.resume(now, class, out)
 		} else {
 			fabric.First(&n.stats.Priorities[class].PauseReceived, now)
-			n.hold(now, class, pfc.Quanta[class], out)
+			n.pauseClass(now, class, pfc.Quanta[class], out)
 		}
 	}
 	n.renewPause(now)
 }
 
-// hold pauses a class, or moves the expiry of its pause.
-func (n *NIC) hold(now unit.Time, class fabric.Priority, quanta uint16, out *fabric.Out) {
+// pauseClass pauses a class, or moves the expiry of its pause.
+func (n *NIC) pauseClass(now unit.Time, class fabric.Priority, quanta uint16, out *fabric.Out) {
 	p := &n.pause
 	p.until[class] = now + n.cfg.Rate.Serialise(unit.Bytes(quanta)*quantumBytes)
-	if p.holds(class) {
+	if p.has(class) {
 		return
 	}
-	p.held |= 1 << class
+	p.paused |= 1 << class
 	p.since[class] = now
 	n.stats.Priorities[class].RxPauseTransition++
 	out.Note(fabric.Note{Event: fabric.NewPaused(quanta), At: now, Flow: fabric.NoFlow, Priority: class})
@@ -79,10 +79,10 @@ func (n *NIC) hold(now unit.Time, class fabric.Priority, quanta uint16, out *fab
 // resume ends the pause of a class, if it is paused.
 func (n *NIC) resume(now unit.Time, class fabric.Priority, out *fabric.Out) {
 	p := &n.pause
-	if !p.holds(class) {
+	if !p.has(class) {
 		return
 	}
-	p.held &^= 1 << class
+	p.paused &^= 1 << class
 	lasted := now - p.since[class]
 	n.stats.Priorities[class].RxPauseDuration += lasted
 	out.Note(fabric.Note{Event: fabric.NewResumed(lasted), At: now, Flow: fabric.NoFlow, Priority: class})

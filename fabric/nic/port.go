@@ -40,7 +40,7 @@ func (n *NIC) transmit(now unit.Time, out *fabric.Out) {
 
 // sendFlow starts the transmission of a flow's packet and reports whether one was ready.
 func (n *NIC) sendFlow(now unit.Time, out *fabric.Out) bool {
-	if n.ready.classes&^n.pause.held == 0 {
+	if n.ready.classes&^n.pause.paused == 0 {
 		return false
 	}
 	n.admit(now)

@@ -136,7 +136,7 @@ func (n *NIC) write(now unit.Time, c Command, out *fabric.Out) {
 	c.Posted = now
 	n.queueOf(&c).Put(c.Command)
 	n.engine.stats.Posted++
-	n.engine.stirred = true
+	n.engine.changed = true
 	out.Note(fabric.Note{
 		Event: fabric.NewCommandPosted(c.ID, c.Size), At: now,
 		Flow: c.Connection, Trace: trace(c.Connection, int64(c.ID)),
@@ -156,7 +156,7 @@ func (n *NIC) completed(now unit.Time, c *initiator, done *command.Command, out 
 	e := n.engine
 	e.stats.Completed++
 	e.triggered.Count(done.Counter)
-	e.stirred = true
+	e.changed = true
 	out.Note(fabric.Note{
 		Event: fabric.NewCommandDone(done.ID, done.Posted), At: now,
 		Flow: c.ID, Priority: c.Class, Trace: trace(c.ID, int64(done.ID)),
@@ -168,8 +168,8 @@ func (n *NIC) completed(now unit.Time, c *initiator, done *command.Command, out 
 // waiting for their trigger, as far as there is room.
 func (n *NIC) advance(now unit.Time, out *fabric.Out) {
 	e := n.engine
-	for e.stirred {
-		e.stirred = false
+	for e.changed {
+		e.changed = false
 		for moved := true; moved; {
 			moved = n.dispatchDue(now, out)
 			for range e.queues {
@@ -229,7 +229,7 @@ func (n *NIC) dispatch(now unit.Time, cmd *command.Command, out *fabric.Out) boo
 	}
 	c.backlog += cmd.Size
 	k := e.find(c.ID)
-	e.employ(k)
+	e.assignUnit(k)
 	n.offer(k)
 	return true
 }

@@ -15,7 +15,7 @@ import (
 // further commands when there is room.
 func TestAFullCommandQueueDelaysTheHost(t *testing.T) {
 	b := newExchange(t, 1, func(c *Config) { c.Engine.CommandSlots, c.Engine.FlowSlots = 2, 1 })
-	b.nics[0].pause.held = 1 << dataPrio // nothing is sent
+	b.nics[0].pause.paused = 1 << dataPrio // nothing is sent
 	for id := range uint32(6) {
 		b.post(0, put(id, 1000))
 	}

@@ -53,19 +53,19 @@ type sender struct {
 // sending is the part of a sender's state that it needs until it is done. It is nil from
 // then on; a late ACK does not need it.
 type sending struct {
-	mode     cc.Notification
-	moved    bool // the sender has been switched from another scheme
-	messages messages
-	oldest   int64 // oldest message not acknowledged completely
-	ends     int64 // number of the packet after the last of the oldest message
-	ackEvery int64
-	burst    unit.Bytes // payload sent back to back, 0 for none
-	left     unit.Bytes // remainder of the open burst
-	cc       cc.Algorithm
-	packet   frame.Packet  // the fields common to all packets of the flow
-	carrier  frame.Carrier // of the requested telemetry
-	hops     uint8         // maximum number of hops that write telemetry
-	heard    indication    // latest indication received, under CETH
+	mode      cc.Notification
+	moved     bool // the sender has been switched from another scheme
+	messages  messages
+	oldest    int64 // oldest message not acknowledged completely
+	ends      int64 // number of the packet after the last of the oldest message
+	ackEvery  int64
+	burst     unit.Bytes // payload sent back to back, 0 for none
+	left      unit.Bytes // remainder of the open burst
+	cc        cc.Algorithm
+	packet    frame.Packet  // the fields common to all packets of the flow
+	carrier   frame.Carrier // of the requested telemetry
+	hops      uint8         // maximum number of hops that write telemetry
+	indicated indication    // latest indication received, under CETH
 }
 
 func (n *NIC) newSender(cfg FlowConfig) (sender, error) {
@@ -198,7 +198,7 @@ func (s *sender) build(stamp frame.Stamp, f *frame.Frame) piece {
 	s.packet.Timestamps.Sent = stamp
 	s.packet.Payload = uint32(p.bytes) + uint32(b.Pad)
 	s.packet.Build(f)
-	s.ask(f)
+	s.requestTelemetry(f)
 	f.Trace = s.trace(&p)
 	return p
 }

@@ -88,7 +88,7 @@ func (n *NIC) Stats() Stats {
 	snapshot.Frozen, snapshot.LinkDown = n.frozen, n.cable.Down
 	snapshot.Losses = n.cable.Losses()
 	for class := range fabric.Priority(fabric.Priorities) {
-		snapshot.Priorities[class].Held = n.pause.holds(class)
+		snapshot.Priorities[class].Held = n.pause.has(class)
 	}
 	snapshot.Senders, snapshot.Receivers = make([]SenderStats, len(n.senders)), make([]ReceiverStats, len(n.receivers))
 	for i := range n.senders {
@@ -209,9 +209,9 @@ func (s *Stats) Counters() iter.Seq2[string, uint64] {
 
 // Depth returns the bytes queued for transmission and the bytes in the receive buffer.
 // queued is always 0, because a NIC builds a frame only when it can send it.
-func (n *NIC) Depth(fabric.Port) (queued, held unit.Bytes) {
+func (n *NIC) Depth(fabric.Port) (queued, buffered unit.Bytes) {
 	if n.intake != nil {
-		held = n.intake.total
+		buffered = n.intake.total
 	}
-	return 0, held
+	return 0, buffered
 }

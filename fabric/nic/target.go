@@ -174,7 +174,7 @@ func (n *NIC) respond(now unit.Time, t *target, j job, out *fabric.Out) {
 	}
 	t.jobs.Push(j)
 	k := n.engine.find(t.ID)
-	n.engine.employ(k)
+	n.engine.assignUnit(k)
 	n.offer(k)
 }
 
@@ -245,7 +245,7 @@ func (n *NIC) sendResponse(now unit.Time, t *target, f *frame.Frame, out *fabric
 	stamped := p.Timestamped
 	p.Timestamped = false // responses are not acknowledged
 	p.Build(f)
-	n.senders[t.sender].ask(f)
+	n.senders[t.sender].requestTelemetry(f)
 	p.Timestamped = stamped
 	f.Trace, in = j.trace&^fabric.Closing, j.in
 	if j.sent += bytes; j.sent == j.bytes {

@@ -284,5 +284,5 @@ func (n *NIC) fail(now unit.Time, c *initiator, out *fabric.Out) {
 		}
 	}
 	n.watch(c)
-	e.stirred = true
+	e.changed = true
 }

@@ -89,7 +89,7 @@ func (n *NIC) requested(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	c := n.credits
 	r := &n.receivers[i]
 	peer := int(c.ofFlow[i])
-	c.heard[peer] = f.Trace
+	c.traces[peer] = f.Trace
 	if f.UETType() == frame.UETControl {
 		c.pacer.Request(now, peer, credit.ControlCounter.Decode(f.ControlCredit(), c.pacer.Asked(peer)))
 		n.reply(now, controlPacket{

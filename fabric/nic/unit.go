@@ -60,8 +60,8 @@ func (e *engine) poolOf(k int) *pool {
 	return &e.pools[responsePool]
 }
 
-// employ assigns a unit to end k, or queues k until one is free.
-func (e *engine) employ(k int) {
+// assignUnit assigns a unit to end k, or queues k until one is free.
+func (e *engine) assignUnit(k int) {
 	c, p := e.connection(k), e.poolOf(k)
 	if c.unit >= 0 || c.waiting {
 		return
@@ -76,9 +76,9 @@ func (e *engine) employ(k int) {
 	p.waiting.Push(int32(k))
 }
 
-// dismiss takes the unit from end k and assigns it to the next waiting end. It returns the
+// withdrawUnit takes the unit from end k and assigns it to the next waiting end. It returns the
 // index of that end, or -1 if none waits.
-func (e *engine) dismiss(k int) int {
+func (e *engine) withdrawUnit(k int) int {
 	c, p := e.connection(k), e.poolOf(k)
 	u := c.unit
 	if u < 0 {
@@ -111,7 +111,7 @@ func (n *NIC) offer(k int) {
 		if c := e.ends[k]; c.initiator {
 			e.release(&e.initiators[c.index])
 		}
-		k = e.dismiss(k)
+		k = e.withdrawUnit(k)
 	}
 }
 
@@ -183,7 +183,7 @@ func (e *engine) release(c *initiator) {
 	if c.queue >= 0 {
 		e.flows.Release(c.queue)
 		c.queue = -1
-		e.stirred = true
+		e.changed = true
 	}
 }
 

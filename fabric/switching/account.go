@@ -53,8 +53,8 @@ func (s *Switch) Waiting(class fabric.Priority, do func(from, to fabric.Port, fl
 // Joined returns the bytes of a class that joined the egress queue of a port since
 // the start of the run, the bytes queued there now, and whether the peer pauses the
 // class.
-func (s *Switch) Joined(at fabric.Port, class fabric.Priority) (joined, queued unit.Bytes, held bool) {
+func (s *Switch) Joined(at fabric.Port, class fabric.Priority) (joined, queued unit.Bytes, paused bool) {
 	p := &s.ports[at]
 	queued = p.queues[class].bytes
-	return p.stats[class].SentBytes + queued, queued, p.holds.set&(1<<class) != 0
+	return p.stats[class].SentBytes + queued, queued, p.pauses.set&(1<<class) != 0
 }

@@ -66,9 +66,9 @@ func (s *Switch) setLink(now unit.Time, p *port, cut bool, out *fabric.Out) {
 // clearPFC discards the PFC state of both ends of a link: the peer's pauses end. When
 // the link comes up again, this end sends its PAUSE frames anew.
 func (s *Switch) clearPFC(now unit.Time, p *port, out *fabric.Out) {
-	p.holds.set.each(func(class fabric.Priority) { s.endPause(now, p, class, out) })
-	p.holds.next = unit.Never
-	p.xoff.pending, p.xoff.told = 0, 0
+	p.pauses.set.each(func(class fabric.Priority) { s.endPause(now, p, class, out) })
+	p.pauses.next = unit.Never
+	p.xoff.pending, p.xoff.signalled = 0, 0
 	p.xoff.set.each(func(class fabric.Priority) { p.xoff.schedule(class, unit.Never) })
 }
 

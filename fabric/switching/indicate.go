@@ -24,9 +24,9 @@ func (s *Switch) indicate(p *port, class fabric.Priority, f *frame.Frame) {
 	if depth <= most {
 		return
 	}
-	told := frame.ShortOfResv6(f.Resv6())
+	present := frame.ShortOfResv6(f.Resv6())
 	ratio := frame.Ratio(s.cfg.Indicate.Class(float64(depth), float64(s.cfg.Indicate.Room)))
-	if f.BECN() && told.Ratio >= ratio {
+	if f.BECN() && present.Ratio >= ratio {
 		return
 	}
 	p.stats[class].IndicatedFrames++

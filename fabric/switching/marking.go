@@ -70,7 +70,7 @@ func (m *marker) decideOnArrival(p *port, class fabric.Priority, found unit.Byte
 	case lawRED:
 		return m.classes[class].RED.mark(found, &m.random)
 	case lawNPECN:
-		return found > 0 && p.holds.set&(1<<class) == 0
+		return found > 0 && p.pauses.set&(1<<class) == 0
 	default:
 		return false
 	}

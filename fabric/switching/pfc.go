@@ -10,7 +10,7 @@ import (
 
 // Priority flow control (IEEE 802.1Q clause 36, formerly 802.1Qbb), both ends.
 //
-// The egress side obeys its peer (holds), per class of a port:
+// The egress side obeys its peer (pauses), per class of a port:
 //
 //	          PAUSE, quanta > 0
 //	  +------+ -------------------> +--------+ --+ PAUSE, quanta > 0:
@@ -37,28 +37,28 @@ func (p *port) pauseTime(quanta uint16) unit.Time {
 	return p.Rate.Serialise(unit.Bytes(quanta) * quantumBytes)
 }
 
-// holds is the set of egress classes of a port that the peer pauses.
+// pauses is the set of egress classes of a port that the peer pauses.
 //
 // Invariant: next is the earliest expiry of the classes in set, or Never.
-type holds struct {
+type pauses struct {
 	set    classSet
 	next   unit.Time
 	expiry [fabric.Priorities]unit.Time
 	since  [fabric.Priorities]unit.Time
 }
 
-func newHolds() holds { return holds{next: unit.Never} }
+func newPauses() pauses { return pauses{next: unit.Never} }
 
 // xoff is the set of classes for which a port pauses its peer.
 //
-// Invariant: next is the earliest refresh, or Never; told changes only when a
+// Invariant: next is the earliest refresh, or Never; signalled changes only when a
 // PFC frame is sent.
 type xoff struct {
-	set     classSet // the classes in XOFF
-	told    classSet // the classes in XOFF according to the last PFC frame sent
-	pending classSet // the classes that the next PFC frame must carry
-	next    unit.Time
-	refresh [fabric.Priorities]unit.Time
+	set       classSet // the classes in XOFF
+	signalled classSet // the classes in XOFF according to the last PFC frame sent
+	pending   classSet // the classes that the next PFC frame must carry
+	next      unit.Time
+	refresh   [fabric.Priorities]unit.Time
 }
 
 func newXOFF() xoff {
@@ -105,30 +105,30 @@ func (s *Switch) obey(now unit.Time, p *port, f *frame.Frame, out *fabric.Out) {
 			p.hold(now, class, quanta, out)
 		}
 	})
-	p.holds.next = p.holds.set.earliest(&p.holds.expiry)
+	p.pauses.next = p.pauses.set.earliest(&p.pauses.expiry)
 	s.kick(now, p, out)
 }
 
 // hold pauses a class or prolongs its pause. The frame in transmission completes.
-// The caller updates holds.next.
+// The caller updates pauses.next.
 func (p *port) hold(now unit.Time, class fabric.Priority, quanta uint16, out *fabric.Out) {
-	p.holds.expiry[class] = now + p.pauseTime(quanta)
-	if p.holds.set&(1<<class) != 0 {
+	p.pauses.expiry[class] = now + p.pauseTime(quanta)
+	if p.pauses.set&(1<<class) != 0 {
 		return
 	}
-	p.holds.set |= 1 << class
-	p.holds.since[class] = now
+	p.pauses.set |= 1 << class
+	p.pauses.since[class] = now
 	p.drr.leave(class)
 	out.Note(fabric.Note{Event: fabric.NewPaused(quanta), At: now, Port: p.id, Priority: class, Flow: fabric.NoFlow})
 }
 
-// endPause resumes a class. The caller updates holds.next.
+// endPause resumes a class. The caller updates pauses.next.
 func (s *Switch) endPause(now unit.Time, p *port, class fabric.Priority, out *fabric.Out) {
-	if p.holds.set&(1<<class) == 0 {
+	if p.pauses.set&(1<<class) == 0 {
 		return
 	}
-	lasted := now - p.holds.since[class]
-	p.holds.set &^= 1 << class
+	lasted := now - p.pauses.since[class]
+	p.pauses.set &^= 1 << class
 	p.npecn[class].resume(p.queues[class].count)
 	p.stats[class].PausedFor += lasted
 	out.Note(fabric.Note{Event: fabric.NewResumed(lasted), At: now, Port: p.id, Priority: class, Flow: fabric.NoFlow})
@@ -136,15 +136,15 @@ func (s *Switch) endPause(now unit.Time, p *port, class fabric.Priority, out *fa
 
 // endPauses resumes the classes whose pause has expired.
 func (s *Switch) endPauses(now unit.Time, p *port, out *fabric.Out) {
-	if p.holds.next > now {
+	if p.pauses.next > now {
 		return
 	}
-	p.holds.set.each(func(class fabric.Priority) {
-		if p.holds.expiry[class] <= now {
+	p.pauses.set.each(func(class fabric.Priority) {
+		if p.pauses.expiry[class] <= now {
 			s.endPause(now, p, class, out)
 		}
 	})
-	p.holds.next = p.holds.set.earliest(&p.holds.expiry)
+	p.pauses.next = p.pauses.set.earliest(&p.pauses.expiry)
 }
 
 // checkXOFF pauses the peer of p if the account of the class is congested.
@@ -172,7 +172,7 @@ func (x *xoff) clear(class fabric.Priority) {
 	x.schedule(class, unit.Never)
 	x.set &^= 1 << class
 	x.pending &^= 1 << class
-	x.pending |= x.told & (1 << class)
+	x.pending |= x.signalled & (1 << class)
 }
 
 // schedule sets the instant of the next refresh of a class.
@@ -205,7 +205,7 @@ func (s *Switch) sendPFC(now unit.Time, p *port, out *fabric.Out) {
 	pfc := frame.PFC{Source: s.cfg.MAC, Enable: uint8(p.xoff.pending)}
 	pending := p.xoff.pending
 	p.xoff.pending = 0
-	p.xoff.told = p.xoff.set
+	p.xoff.signalled = p.xoff.set
 	pending.each(func(class fabric.Priority) {
 		note := fabric.Note{
 			Event: fabric.NewResumeSent(s.buffer.occupancy(p.id, class)), At: now,

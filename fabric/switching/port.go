@@ -17,7 +17,7 @@ type port struct {
 	waiting classSet
 	depth   depth // of all queues together
 	drr     drr
-	holds   holds
+	pauses  pauses
 	xoff    xoff
 	npecn   [fabric.Priorities]npecn
 	qcn     [fabric.Priorities]qcn
@@ -31,7 +31,7 @@ func newPort(id fabric.Port, cfg *Config) port {
 		id:         id,
 		cable:      fabric.Cable{Rate: cfg.Ports[id].Rate, Delay: cfg.Ports[id].Delay, Overhead: cfg.Ports[id].Overhead, Flaws: cfg.Ports[id].Flaws},
 		drr:        newDRR(&cfg.Weights, cfg.Ports[id].MTU),
-		holds:      newHolds(),
+		pauses:     newPauses(),
 		xoff:       newXOFF(),
 	}
 	for class := range p.queues {
@@ -42,7 +42,7 @@ func newPort(id fabric.Port, cfg *Config) port {
 }
 
 // sendable returns the classes that have a frame and are not paused.
-func (p *port) sendable() classSet { return p.waiting &^ p.holds.set }
+func (p *port) sendable() classSet { return p.waiting &^ p.pauses.set }
 
 // due returns the earliest instant at which the port has work, Never while its link
 // is down.
@@ -50,7 +50,7 @@ func (p *port) due() unit.Time {
 	if p.cable.Down {
 		return unit.Never
 	}
-	due := min(p.holds.next, p.xoff.next)
+	due := min(p.pauses.next, p.xoff.next)
 	if p.xoff.pending|p.sendable() != 0 {
 		due = min(due, p.freeAt)
 	}

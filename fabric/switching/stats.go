@@ -96,15 +96,15 @@ func (s *Switch) classStats(at fabric.Port, class fabric.Priority) ClassStats {
 	c.QueueFrames = uint64(p.queues[class].count)
 	c.QueueBytes = p.queues[class].bytes
 	c.QueuePeakBytes = p.queues[class].peak
-	c.Paused = p.holds.set&(1<<class) != 0
+	c.Paused = p.pauses.set&(1<<class) != 0
 	return c
 }
 
 // Depth returns the bytes queued at a port for transmission, and the buffer used by
 // frames that arrived at it, both over all classes.
-func (s *Switch) Depth(at fabric.Port) (queued, held unit.Bytes) {
+func (s *Switch) Depth(at fabric.Port) (queued, buffered unit.Bytes) {
 	for class := range fabric.Priority(fabric.Priorities) {
-		held += s.buffer.occupancy(at, class)
+		buffered += s.buffer.occupancy(at, class)
 	}
-	return s.ports[at].depth.bytes, held
+	return s.ports[at].depth.bytes, buffered
 }

@@ -40,13 +40,13 @@ func (s *Shaper) judge(now unit.Time) {
 		s.leaves[i].ready, s.leaves[i].assured = set{}, false
 	}
 	kept := lack{}
-	if s.held >= 0 && s.verdictOf(now, &s.units[s.held]) == noIn {
-		kept = s.lacks(&s.units[s.held], inward)
+	if s.reserved >= 0 && s.verdictOf(now, &s.units[s.reserved]) == noIn {
+		kept = s.lacks(&s.units[s.reserved], inward)
 	}
 	for u := s.offered.next(0); u >= 0; u = s.offered.next(u + 1) {
 		o := &s.units[u]
 		o.verdict = s.verdictOf(now, o)
-		if o.outbid = u != s.held && o.verdict < noIn && kept.concerns(s, o); o.outbid {
+		if o.outbid = u != s.reserved && o.verdict < noIn && kept.concerns(s, o); o.outbid {
 			o.verdict = noIn
 		}
 		if o.verdict != mayGo && o.verdict != noOut {
@@ -64,7 +64,7 @@ func (s *Shaper) judge(now unit.Time) {
 
 func (s *Shaper) verdictOf(now unit.Time, o *offer) verdict {
 	switch {
-	case now < o.At || s.holds(o.Leaf):
+	case now < o.At || s.leafPaused(o.Leaf):
 		return early
 	case !s.tree.admits(o.Leaf, inward, o.cost[inward]) || !s.limiter.admits(o.In):
 		return noIn
@@ -87,13 +87,13 @@ func (s *Shaper) lacks(o *offer, way direction) lack {
 	k := lack{some: true, way: way, leaf: -1, branch: -1}
 	need := s.tree.need(way, o.cost[way])
 	path := s.tree.ceilings(o.Leaf, way)
-	if !path[0].holds(need) {
+	if !path[0].covers(need) {
 		k.leaf = o.Leaf
 	}
-	if !path[1].holds(need) {
+	if !path[1].covers(need) {
 		k.branch = s.tree.branch[o.Leaf]
 	}
-	k.all = !path[2].holds(need) || way == inward && !s.limiter.admits(o.In)
+	k.all = !path[2].covers(need) || way == inward && !s.limiter.admits(o.In)
 	return k
 }
 
@@ -112,8 +112,8 @@ func (k *lack) concerns(s *Shaper, o *offer) bool {
 // weight. If the packet whose turn it is waits for OUT tokens, all packets that
 // share those buckets wait too, so that shares do not depend on packet lengths.
 func (s *Shaper) choose() int {
-	if s.held >= 0 && s.units[s.held].verdict == mayGo {
-		return s.held
+	if s.reserved >= 0 && s.units[s.reserved].verdict == mayGo {
+		return s.reserved
 	}
 	for {
 		best := -1

@@ -53,8 +53,8 @@ func (b *bucket) add(hi, lo uint64) {
 	b.level, b.frac = b.Depth, 0
 }
 
-// holds reports whether there are tokens for n bytes.
-func (b *bucket) holds(n unit.Bytes) bool { return b.Rate == 0 || b.level >= n }
+// covers reports whether there are tokens for n bytes.
+func (b *bucket) covers(n unit.Bytes) bool { return b.Rate == 0 || b.level >= n }
 
 // take spends n bytes.
 func (b *bucket) take(n unit.Bytes) {
@@ -67,7 +67,7 @@ func (b *bucket) take(n unit.Bytes) {
 // tokens for n bytes, or Never if n exceeds the bucket's depth.
 func (b *bucket) ready(n unit.Bytes) unit.Time {
 	switch {
-	case b.holds(n):
+	case b.covers(n):
 		return b.at
 	case n > b.Depth:
 		return unit.Never

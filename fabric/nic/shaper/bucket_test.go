@@ -43,10 +43,10 @@ func (e *exact) refill(now unit.Time) {
 func (e *exact) holdsAt(at unit.Time, n unit.Bytes) bool {
 	later := exact{e.Limit, new(big.Rat).Set(e.level), e.at}
 	later.refill(at)
-	return later.holds(n)
+	return later.covers(n)
 }
 
-func (e *exact) holds(n unit.Bytes) bool {
+func (e *exact) covers(n unit.Bytes) bool {
 	return e.Rate == 0 || e.level.Cmp(new(big.Rat).SetInt64(int64(n))) >= 0
 }
 
@@ -86,10 +86,10 @@ func TestBucketTwin(t *testing.T) {
 			if ready > now && ready != unit.Never && (twin.holdsAt(ready-1, n) || !twin.holdsAt(ready, n)) {
 				t.Fatalf("ready for %d at %d, which is not when the twin is", n, ready)
 			}
-			if b.holds(n) != twin.holds(n) {
-				t.Fatalf("holds(%d) = %v, the twin says %v", n, b.holds(n), twin.holds(n))
+			if b.covers(n) != twin.covers(n) {
+				t.Fatalf("holds(%d) = %v, the twin says %v", n, b.covers(n), twin.covers(n))
 			}
-			if b.holds(n) {
+			if b.covers(n) {
 				b.take(n)
 				twin.take(n)
 			}

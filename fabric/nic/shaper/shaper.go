@@ -77,17 +77,17 @@ type Packet struct {
 // the first instant at which one of them may go without any event other than
 // the passage of time.
 type Shaper struct {
-	cfg     Config
-	tree    tree
-	limiter limiter
-	units   []offer
-	leaves  []leaf
-	offered set
-	paused  uint8 // bit per class
-	held    int   // the unit for which tokens are reserved, else -1
-	waiting bool  // a leaf waited for tokens at the latest Pick
-	virtual uint64
-	due     unit.Time
+	cfg      Config
+	tree     tree
+	limiter  limiter
+	units    []offer
+	leaves   []leaf
+	offered  set
+	paused   uint8 // bit per class
+	reserved int   // the unit for which tokens are reserved, else -1
+	waiting  bool  // a leaf waited for tokens at the latest Pick
+	virtual  uint64
+	due      unit.Time
 }
 
 // offer is a unit's packet and the unit's arbitration state.
@@ -107,7 +107,7 @@ type offer struct {
 func New(cfg Config) *Shaper {
 	s := &Shaper{
 		cfg: cfg, tree: newTree(&cfg), units: make([]offer, cfg.Units), leaves: make([]leaf, len(cfg.Leaves)),
-		held: -1, due: unit.Never,
+		reserved: -1, due: unit.Never,
 	}
 	if cfg.Pacing == PacingOutstanding {
 		s.limiter.Outstanding = cfg.Outstanding
@@ -146,8 +146,8 @@ func (s *Shaper) Withdraw(u int) {
 	s.offered.remove(u)
 	s.leaves[o.Leaf].offers--
 	o.credit, o.passed = [2]unit.Bytes{}, 0
-	if s.held == u {
-		s.held = -1
+	if s.reserved == u {
+		s.reserved = -1
 	}
 	s.due = 0
 }
@@ -160,14 +160,14 @@ func (s *Shaper) Pause(now unit.Time, classes uint8) {
 	}
 	s.paused = classes
 	for i := range s.leaves {
-		if s.holds(i) {
+		if s.leafPaused(i) {
 			s.leaves[i].settle(now, noStall)
 		}
 	}
 	s.due = 0
 }
 
-func (s *Shaper) holds(leaf int) bool { return s.paused>>s.leaves[leaf].Class&1 != 0 }
+func (s *Shaper) leafPaused(leaf int) bool { return s.paused>>s.leaves[leaf].Class&1 != 0 }
 
 // Arrived releases n outstanding response bytes, which have arrived or will
 // never arrive.
@@ -218,8 +218,8 @@ func (s *Shaper) grant(u int) {
 	}
 	rivals := s.askers() - 1
 	o.passed = max(0, o.passed-rivals*o.In)
-	if s.held == u {
-		s.held = -1
+	if s.reserved == u {
+		s.reserved = -1
 	}
 	s.passOver(u, rivals)
 	s.offered.remove(u)
@@ -249,8 +249,8 @@ func (s *Shaper) passOver(u int, rivals unit.Bytes) {
 		}
 		o.skips++
 		o.passed += s.units[u].In
-		if s.held < 0 && o.passed > 0 && o.passed >= rivals*o.In {
-			s.held = v
+		if s.reserved < 0 && o.passed > 0 && o.passed >= rivals*o.In {
+			s.reserved = v
 		}
 	}
 }
@@ -260,7 +260,7 @@ func (s *Shaper) next() unit.Time {
 	at := unit.Never
 	for u := s.offered.next(0); u >= 0; u = s.offered.next(u + 1) {
 		o := &s.units[u]
-		if o.outbid || s.holds(o.Leaf) {
+		if o.outbid || s.leafPaused(o.Leaf) {
 			continue
 		}
 		at = min(at, max(o.At, s.tree.ready(o.Leaf, outward, o.cost[outward]),

@@ -199,13 +199,13 @@ func TestWithdraw(t *testing.T) {
 		s.Offer(1, get(60))
 		next(t, s, 0)
 	}
-	if s.held < 0 && s.Skips(0) == 0 {
+	if s.reserved < 0 && s.Skips(0) == 0 {
 		t.Fatal("the first unit was never passed over")
 	}
 	s.Withdraw(0)
 	s.Offer(1, get(60))
-	if u, _ := next(t, s, 1000*us); u != 1 || s.held >= 0 {
-		t.Errorf("unit %d goes, tokens are kept for %d", u, s.held)
+	if u, _ := next(t, s, 1000*us); u != 1 || s.reserved >= 0 {
+		t.Errorf("unit %d goes, tokens are kept for %d", u, s.reserved)
 	}
 	if s.Withdraw(0); s.Due() != unit.Never {
 		t.Error("nothing is offered")

@@ -93,7 +93,7 @@ func (t *tree) admits(leaf int, d direction, n unit.Bytes) bool {
 		return true
 	}
 	for _, b := range t.ceilings(leaf, d) {
-		if !b.holds(t.need(d, n)) {
+		if !b.covers(t.need(d, n)) {
 			return false
 		}
 	}
@@ -122,7 +122,7 @@ func (t *tree) assured(leaf int, cost [2]unit.Bytes) bool {
 			if b.Rate == 0 || n == 0 {
 				continue
 			}
-			if !b.holds(t.need(direction(d), n)) {
+			if !b.covers(t.need(direction(d), n)) {
 				return false
 			}
 			some = true
