@@ -104,7 +104,7 @@ func (p *planner) parts(node int) (list []fabric.Change) {
 	case topology.ChangeSet:
 		for _, t := range p.state.Tunings {
 			if t.Node == node {
-				list = append(list, fabric.Change{Verb: fabric.Tune, Port: t.Port, Key: t.Key, Value: t.Value, Share: t.Share, Classes: t.Classes, Named: t.Named})
+				list = append(list, t.Change)
 			}
 		}
 	case topology.ChangeFreeze:

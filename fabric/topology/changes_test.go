@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -124,6 +125,11 @@ func tuned(s *Scenario, change int) []Tuning {
 	st := s.StateBefore(s.Changes[change].At)
 	st.Apply(&s.Changes[change])
 	return st.Tunings
+}
+
+func tuning(node int, c fabric.Change) Tuning {
+	c.Verb = fabric.Tune
+	return Tuning{node, c}
 }
 
 // A journal may end before changes that were still to come.

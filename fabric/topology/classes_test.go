@@ -156,11 +156,11 @@ func TestChangesOfClasses(t *testing.T) {
 		change int
 		want   []Tuning
 	}{
-		{0, []Tuning{{Node: 5, Key: fabric.KeyAlphaShift, Value: 2, Classes: 1 << 3, Named: true}}},
-		{1, []Tuning{{Node: 5, Key: fabric.KeyXOFF, Value: int64(90 * kilobyte), Classes: 1 << 4}}},
-		{2, []Tuning{{Node: 5, Key: fabric.KeyXOFF, Value: int64(70 * kilobyte), Classes: 1 << 1, Named: true}}},
-		{3, []Tuning{{Node: 5, Key: fabric.KeyKmin, Value: 1000, Classes: 1 << 2, Named: true}}},
-		{4, []Tuning{{Node: 5, Key: fabric.KeyKmin, Value: 2000, Classes: 0xff &^ (1 << 2)}}},
+		{0, []Tuning{tuning(5, fabric.Change{Key: fabric.KeyAlphaShift, Value: 2, Classes: 1 << 3, Named: true})}},
+		{1, []Tuning{tuning(5, fabric.Change{Key: fabric.KeyXOFF, Value: int64(90 * kilobyte), Classes: 1 << 4})}},
+		{2, []Tuning{tuning(5, fabric.Change{Key: fabric.KeyXOFF, Value: int64(70 * kilobyte), Classes: 1 << 1, Named: true})}},
+		{3, []Tuning{tuning(5, fabric.Change{Key: fabric.KeyKmin, Value: 1000, Classes: 1 << 2, Named: true})}},
+		{4, []Tuning{tuning(5, fabric.Change{Key: fabric.KeyKmin, Value: 2000, Classes: 0xff &^ (1 << 2)})}},
 	} {
 		if diff := cmp.Diff(c.want, tuned(s, c.change)); diff != "" {
 			t.Error(diff)

@@ -77,11 +77,11 @@ func TestSettingsOfDirections(t *testing.T) {
 func TestErrorRatesChange(t *testing.T) {
 	s := parsed(t, flawed+"changes:\n  - {at: 1us, set: s0--s1.corrupt=0.5}\n  - {at: 2us, set: s0->s1.loss=1e-3}\n  - {at: 3us, set: link.loss=0}\n")
 	same(t, s)
-	want := []Tuning{{Node: 4, Port: 0, Key: fabric.KeyCorrupt, Share: 0.5}, {Node: 3, Port: 2, Key: fabric.KeyCorrupt, Share: 0.5}}
+	want := []Tuning{tuning(4, fabric.Change{Port: 0, Key: fabric.KeyCorrupt, Share: 0.5}), tuning(3, fabric.Change{Port: 2, Key: fabric.KeyCorrupt, Share: 0.5})}
 	if diff := cmp.Diff(want, tuned(s, 0)); diff != "" {
 		t.Error(diff)
 	}
-	want = []Tuning{{Node: 4, Port: 0, Key: fabric.KeyLoss, Share: 1e-3}}
+	want = []Tuning{tuning(4, fabric.Change{Port: 0, Key: fabric.KeyLoss, Share: 1e-3})}
 	if diff := cmp.Diff(want, tuned(s, 1)); diff != "" {
 		t.Error(diff)
 	}

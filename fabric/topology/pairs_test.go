@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -98,7 +100,7 @@ func TestGroupsOfSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, b := tuned(s, 0), tuned(s, 1); len(a) != 1 || a[0] != b[0] {
+	if a, b := tuned(s, 0), tuned(s, 1); len(a) != 1 || !cmp.Equal(a, b) {
 		t.Errorf("%v and %v", a, b)
 	}
 	if text := s.SchemeText(1); text != "dcqcn" {

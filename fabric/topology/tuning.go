@@ -9,15 +9,10 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 )
 
-// Tuning is the new value of a setting at one node.
+// Tuning is a Tune of the machine of a node. The planner sets its instant.
 type Tuning struct {
-	Node    int
-	Port    fabric.Port // of a link's setting
-	Key     fabric.Key
-	Value   int64   // of keys whose value is a number
-	Share   float64 // of keys whose value is a probability
-	Classes uint8   // at a switch, the classes that the change affects, one bit each
-	Named   bool    // the change names its class, which has a value of its own from now on
+	Node int
+	fabric.Change
 }
 
 // set applies a setting to the nodes or links that it names, and records the tunings.
@@ -129,7 +124,7 @@ func tune[T any](b *builder, fields []field[T], part *T, leaf string, value *yam
 		b.fault(at, "%v", err)
 		return t, false
 	}
-	t.Key = f.live
+	t.Verb, t.Key = fabric.Tune, f.live
 	t.Value, t.Share = f.value(part)
 	return t, true
 }
