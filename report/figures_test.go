@@ -112,7 +112,7 @@ func TestPauseRateCountsEveryFrame(t *testing.T) {
 
 // CBRC-34, CBRC-35: the figures and the table show credit only for schemes that grant
 // it.
-func TestCreditShowsWhereItIsGranted(t *testing.T) {
+func TestCreditIsShownOnlyIfGranted(t *testing.T) {
 	named := func(f *Folder) (names []string) {
 		for _, g := range Figures([]*Folder{f}) {
 			names = append(names, g.Name)
@@ -146,7 +146,7 @@ func TestCreditShowsWhereItIsGranted(t *testing.T) {
 
 // GET-61: tokens and stalls are shown only if a NIC's pacing shapes traffic, each in
 // its unit.
-func TestTokensAndStallsShowWhereThereAreSome(t *testing.T) {
+func TestTokensAndStallsAreShownOnlyIfPresent(t *testing.T) {
 	plain, paced := sample(t, "out/off", "pfc"), sample(t, "out/bucket", "pfc")
 	for _, g := range Figures([]*Folder{plain}) {
 		if g.Name == "tokens" || g.Name == "stalls" {
@@ -231,7 +231,7 @@ func TestAChangedSeriesChangesItsFigures(t *testing.T) {
 
 // The window covers the time from the burst to the last PAUSE that it caused, extended
 // by a tenth of that time before and a quarter after.
-func TestTheWindowHoldsTheBurstAndWhatItCauses(t *testing.T) {
+func TestWindowCoversTheBurstAndItsConsequences(t *testing.T) {
 	f := sample(t, "out", "pfc")
 	p := f.Results.Runs[0].Series.Pauses[0].Bins
 	clear(p)
@@ -277,7 +277,7 @@ func TestLongRunsHaveSeveralBinsToAPoint(t *testing.T) {
 	}
 }
 
-func TestFoldersStandSideBySide(t *testing.T) {
+func TestFoldersAreShownSideBySide(t *testing.T) {
 	a, b := sample(t, "runs/a", "pfc", "pcn"), sample(t, "runs/b", "pcn", "qcn")
 	f := figure(t, "goodput", a, b)
 	var titles []string

@@ -14,7 +14,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-func TestWhatIsWrittenIsReadBack(t *testing.T) {
+func TestFolderRoundTrip(t *testing.T) {
 	f := sample(t, t.TempDir(), "pfc", "pcn")
 	if err := f.Write(); err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func TestManifestNamesTheCommandThatRepeatsTheRun(t *testing.T) {
 }
 
 // Every fault of a folder is one line that names the file.
-func TestReadNamesWhatIsWrong(t *testing.T) {
+func TestReadErrorsNameTheFault(t *testing.T) {
 	replace := func(name, old, other string) func(*testing.T, string) {
 		return func(t *testing.T, dir string) {
 			path := filepath.Join(dir, name)

@@ -34,10 +34,10 @@ func comparison() Table {
 		t.Columns = append(t.Columns, Column{Group: c.group, Name: c.name, Text: c.text})
 		wide = append(wide, Cell{Text: c.value})
 	}
-	said := append(Row{}, wide...)
-	said[0].Text = "pcn"
-	said[1].Paper = "1.4"
-	t.Rows = []Row{wide, said}
+	withPaper := append(Row{}, wide...)
+	withPaper[0].Text = "pcn"
+	withPaper[1].Paper = "1.4"
+	t.Rows = []Row{wide, withPaper}
 	return t
 }
 

@@ -10,7 +10,7 @@ import (
 
 // The table of a run with commands shows its commands, that of any other run its long
 // flows.
-func TestTableIsOfWhatTheScenarioDoes(t *testing.T) {
+func TestTableFollowsTheScenario(t *testing.T) {
 	groups := func(table Table) (list []string) {
 		for _, c := range table.Columns {
 			list = append(list, c.Group)

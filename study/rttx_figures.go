@@ -125,38 +125,36 @@ func increments(draw func(name string, style chart.Style, increment unit.Time) c
 	return lines
 }
 
+// effect draws the rate cut by each increment over a time parameter of TIMELY, from
+// one value to another in steps.
+func effect(f Figure, panel string, from, to, step unit.Time, set func(*cc.TIMELYParams, unit.Time)) Figure {
+	f.YLabel, f.XMax = "rate cut, per cent", micros(to)
+	f.Rows = [][]chart.Panel{{{Title: panel, Lines: increments(func(name string, style chart.Style, increment unit.Time) chart.Line {
+		l := chart.Line{Name: name, Style: style}
+		for t := from; t <= to; t += step {
+			p := cc.DefaultTIMELYRTTX()
+			set(&p, t)
+			l.Add(micros(t), cut(p, increment))
+		}
+		return l
+	})}}}
+	return f
+}
+
 func effectByTLow() Figure {
-	return Figure{Name: "effect-t-low", Figure: chart.Figure{
-		Title:  "What an increment costs, by T_low: nothing where the RTT stays below it",
-		XLabel: "T_low (us); the idle RTT is 31 us", YLabel: "cut, per cent", XMin: 0, XMax: 60,
-		Rows: [][]chart.Panel{{{Title: "TIMELY, preset rack, minRTT 20 us", Lines: increments(
-			func(name string, style chart.Style, increment unit.Time) chart.Line {
-				l := chart.Line{Name: name, Style: style}
-				for t := unit.Time(0); t <= 60*unit.Microsecond; t += 250 * unit.Nanosecond {
-					p := cc.DefaultTIMELYRTTX()
-					p.TLow = t
-					l.Add(micros(t), cut(p, increment))
-				}
-				return l
-			})}}},
+	f := Figure{Name: "effect-t-low", Figure: chart.Figure{
+		Title: "Rate cut by an increment, by T_low: none while the RTT is below T_low", XLabel: "T_low (us); the idle RTT is 31 us",
 	}}
+	return effect(f, "TIMELY, preset rack, minRTT 20 us", 0, 60*unit.Microsecond, 250*unit.Nanosecond,
+		func(p *cc.TIMELYParams, t unit.Time) { p.TLow = t })
 }
 
 func effectByMinRTT() Figure {
-	return Figure{Name: "effect-min-rtt", Figure: chart.Figure{
-		Title:  "What an increment costs, by minRTT: D has to grow with the path",
-		XLabel: "minRTT (us)", YLabel: "cut, per cent", XMin: 0, XMax: 200,
-		Rows: [][]chart.Panel{{{Title: "TIMELY, preset rack, T_low 0", Lines: increments(
-			func(name string, style chart.Style, increment unit.Time) chart.Line {
-				l := chart.Line{Name: name, Style: style}
-				for t := 5 * unit.Microsecond; t <= 200*unit.Microsecond; t += 1 * unit.Microsecond {
-					p := cc.DefaultTIMELYRTTX()
-					p.MinRTT = t
-					l.Add(micros(t), cut(p, increment))
-				}
-				return l
-			})}}},
+	f := Figure{Name: "effect-min-rtt", Figure: chart.Figure{
+		Title: "Rate cut by an increment, by minRTT: D has to grow with the path", XLabel: "minRTT (us)",
 	}}
+	return effect(f, "TIMELY, preset rack, T_low 0", 5*unit.Microsecond, 200*unit.Microsecond, unit.Microsecond,
+		func(p *cc.TIMELYParams, t unit.Time) { p.MinRTT = t })
 }
 
 // effectInTime keeps the level constant from one ACK to the next.
@@ -166,9 +164,9 @@ func effectInTime() Figure {
 	p := cc.DefaultTIMELYRTTX()
 	p.Delta = 0 // excludes rate increases in the meantime
 	return Figure{Name: "effect-in-time", Figure: chart.Figure{
-		Title:  "A flow at a constant level: an increment cuts when it comes, and no more",
-		XLabel: "ACKs", YLabel: "cut, per cent", XMin: 0, XMax: end,
-		Rows: [][]chart.Panel{{{Title: "TIMELY, preset rack, without its increase; the level holds in the shaded stretch", Band: chart.Band{From: from, To: to}, Lines: increments(
+		Title:  "A flow at a constant level: an increment cuts the rate once",
+		XLabel: "ACKs", YLabel: "rate cut, per cent", XMin: 0, XMax: end,
+		Rows: [][]chart.Panel{{{Title: "TIMELY, preset rack, without increase; constant level in the shaded part", Band: chart.Band{From: from, To: to}, Lines: increments(
 			func(name string, style chart.Style, increment unit.Time) chart.Line {
 				c := cc.NewTIMELY(p, line, line)
 				l := chart.Line{Name: name, Style: style}

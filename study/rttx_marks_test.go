@@ -42,7 +42,7 @@ func least(runs []*measure.Run) unit.Rate {
 // RTTX-54: with marks that grade e, and the D of the path, no PAUSE reaches F0's path
 // at any instant, and F0 gets the rate that the burst leaves free. RED from 5 to 200
 // KB, or the D of the document's example, protects it at some instants only.
-func TestMarksThatGradeAndDOfThePathSpareTheVictim(t *testing.T) {
+func TestGradedMarksAndPathDProtectTheVictim(t *testing.T) {
 	graded := settings("switch.kmin", "20KB", "switch.kmax", "20KB")
 	spared := atInstants(t, graded...)
 	for i, run := range spared {

@@ -96,7 +96,7 @@ func TestCellsAreAllCombinationsTheLastAxisFastest(t *testing.T) {
 }
 
 // All cells of a grid differ, and each takes its values from the axes.
-func TestEveryCombinationComesOnce(t *testing.T) {
+func TestEveryCombinationOccursOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var g Grid
 		for i := range rapid.IntRange(0, 4).Draw(t, "axes") {
@@ -120,7 +120,7 @@ func TestEveryCombinationComesOnce(t *testing.T) {
 	})
 }
 
-func TestAGridThatCannotRunIsRefusedWhole(t *testing.T) {
+func TestInvalidGridIsRejected(t *testing.T) {
 	for _, c := range []struct {
 		axes []string
 		want string

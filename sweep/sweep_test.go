@@ -91,7 +91,7 @@ func TestAFinishedCellIsNotRunAgain(t *testing.T) {
 	}
 }
 
-func TestAChangedScenarioOrBuildIsRunAnew(t *testing.T) {
+func TestChangedScenarioOrBuildRunsAgain(t *testing.T) {
 	store := Store{t.TempDir(), "v1"}
 	g := grid(t, "switch.xoff=20KB,30KB")
 	swept(t, g, store)
@@ -109,7 +109,7 @@ func TestAChangedScenarioOrBuildIsRunAnew(t *testing.T) {
 	}
 }
 
-func TestAKilledSweepGoesOn(t *testing.T) {
+func TestKilledSweepResumes(t *testing.T) {
 	store := Store{t.TempDir(), "v1"}
 	g := grid(t, "switch.xoff=20KB,25KB,30KB,35KB", "seed=1,2")
 	s := planned(t, g, store)
@@ -145,7 +145,7 @@ func TestAKilledSweepGoesOn(t *testing.T) {
 	}
 }
 
-func TestAFaultOfTheGridStopsThePlan(t *testing.T) {
+func TestPlanRejectsAnInvalidGrid(t *testing.T) {
 	g := grid(t, "h0.payload=1000B", "link.mtu=1100B,200B")
 	if _, err := Plan(t.Context(), g, Store{t.TempDir(), "v1"}, 2); err == nil || !strings.Contains(err.Error(), "payload of 1000B") {
 		t.Errorf("got %v", err)

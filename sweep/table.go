@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -115,16 +116,14 @@ func (s *Sweep) columns() ([]column, error) {
 // pausedLinks lists the links on which at least one cell had a PAUSE, in order of first
 // occurrence.
 func (s *Sweep) pausedLinks() (links []string, err error) {
-	seen := map[string]bool{}
 	for cell := range s.Cells() {
 		run, err := s.Outcome(cell)
 		if err != nil {
 			return nil, err
 		}
-		for _, p := range run.Pauses {
-			if !seen[p.Link] {
-				seen[p.Link] = true
-				links = append(links, p.Link)
+		for _, link := range measure.PausedLinks([]*measure.Run{run}) {
+			if !slices.Contains(links, link) {
+				links = append(links, link)
 			}
 		}
 	}

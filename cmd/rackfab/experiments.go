@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -30,7 +31,7 @@ func runExperiment(c *cobra.Command, e *study.Experiment, f runFlags) error {
 	if c.Flags().Changed("scheme") {
 		return errors.New("--scheme: " + e.FixedSchemes)
 	}
-	b := &bench{ctx: c.Context(), flags: f, progress: newTally()}
+	b := &bench{ctx: c.Context(), flags: f, progress: cli.NewSpinner()}
 	r, err := e.Run(b, experimentSettings(c, f))
 	b.close()
 	if err != nil {
@@ -99,7 +100,7 @@ func checkRun(f *runFlags, name string) error {
 type bench struct {
 	ctx      context.Context
 	flags    runFlags
-	progress tally
+	progress cli.Spinner
 	runs     int
 
 	mu     sync.Mutex // guards the fields below
@@ -113,7 +114,7 @@ func (b *bench) Bus() string { return b.flags.bus }
 // Run implements study.Bench.
 func (b *bench) Run(s *topology.Scenario, kinds []fabric.Kind, hear func(node int, notes []fabric.Note)) (*measure.Run, error) {
 	b.runs++
-	b.progress.show(fmt.Sprintf("run %d: %s under %s", b.runs, s.Name, s.Scheme))
+	b.progress.Show(fmt.Sprintf("run %d: %s under %s", b.runs, s.Name, s.Scheme))
 	return b.runOn(b.ctx, s, func(advance) {}, &listener{kinds, hear})
 }
 
@@ -158,7 +159,7 @@ func (b *bench) end() {
 
 func (b *bench) close() {
 	b.end()
-	b.progress.finish()
+	b.progress.Finish()
 }
 
 // Sweep implements study.Bench.

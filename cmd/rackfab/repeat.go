@@ -21,21 +21,21 @@ type repeatFlags struct {
 	most  unit.Time // shift, parsed
 }
 
-// mostRepeats is the maximum of --repeat.
-const mostRepeats = 10_000
+// maxRepeats is the maximum of --repeat.
+const maxRepeats = 10_000
 
 func (f *repeatFlags) add(c *cobra.Command) {
-	c.Flags().IntVar(&f.n, "repeat", 1, "variants to run, each with a seed and instants of bursts and commands drawn from --seed; variant 0 is the scenario as written")
-	c.Flags().StringVar(&f.shift, "shift", topology.DefaultShift.String(), "largest span by which variants move bursts and commands, to either side")
+	c.Flags().IntVar(&f.n, "repeat", 1, "number of variants to run, each with its own seed and instants of bursts and commands; variant 0 is the scenario as written")
+	c.Flags().StringVar(&f.shift, "shift", topology.DefaultShift.String(), "maximum by which variants move bursts and commands, earlier or later")
 }
 
 // check parses and checks the flags.
 func (f *repeatFlags) check() (err error) {
 	if f.only < 0 {
-		return fmt.Errorf("--variant %d: want 0, which is the scenario as written, or above", f.only)
+		return fmt.Errorf("--variant %d: want 0 (the scenario as written) or above", f.only)
 	}
-	if f.n < 1 || f.n > mostRepeats {
-		return fmt.Errorf("--repeat %d: want 1 to %d", f.n, mostRepeats)
+	if f.n < 1 || f.n > maxRepeats {
+		return fmt.Errorf("--repeat %d: want 1 to %d", f.n, maxRepeats)
 	}
 	if f.most, err = unit.ParseTime(f.shift); err != nil || f.most < 0 {
 		return fmt.Errorf("--shift %q: want a span of at least 0, such as 100us", f.shift)
@@ -100,7 +100,7 @@ func (f *runFlags) inMemory(c *cobra.Command) {
 func unrepeated(c *cobra.Command, name string) error {
 	for _, flag := range []string{"repeat", "shift", "variant"} {
 		if c.Flags().Changed(flag) {
-			return fmt.Errorf("--%s: %s is an experiment with a table of its own, want a scenario: one of %s or a file",
+			return fmt.Errorf("--%s: experiment %s has no variants, want a scenario: one of %s or a file",
 				flag, name, strings.Join(topology.Builtins(), ", "))
 		}
 	}

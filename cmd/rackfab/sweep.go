@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	"github.com/rackfab/rackfab/sweep"
@@ -44,7 +45,7 @@ func sweepCommand() *cobra.Command {
 		},
 	}
 	flags := c.Flags()
-	flags.StringArrayVar(&f.sets, "set", nil, "a key and the values that it takes")
+	flags.StringArrayVar(&f.sets, "set", nil, "a key and its values")
 	flags.StringVar(&f.schemes, "scheme", "", "schemes, separated by commas (default: those that rackfab run compares)")
 	flags.StringVar(&f.seeds, "seed", "", "seeds, separated by commas (default: the scenario's)")
 	flags.StringVar(&f.durations, "duration", "", "fabric time to run, such as 8ms; several are separated by commas (default: the scenario's)")
@@ -152,18 +153,18 @@ func runGrid(ctx context.Context, grid sweep.Grid, dir string, lanes int, run sw
 	if err := writeWarnings(os.Stderr, s.Warnings()); err != nil || s.Missing() == 0 {
 		return s, 0, err
 	}
-	bar := &cellProgress{meter: newMeter(s.Left()), cells: s.Cells(), finished: s.Cells() - s.Missing()}
+	bar := &cellProgress{Meter: cli.NewMeter(s.Left()), cells: s.Cells(), finished: s.Cells() - s.Missing()}
 	err = s.Run(ctx, lanes, run, bar.show)
-	bar.finish()
+	bar.Finish()
 	if errors.Is(err, context.Canceled) {
-		return nil, 0, parting{Err: fmt.Errorf("%d of %d cells are finished; the same command with --out %s goes on from there", bar.finished, bar.cells, dir)}
+		return nil, 0, parting{Err: fmt.Errorf("%d of %d cells are finished; the same command with --out %s resumes from there", bar.finished, bar.cells, dir)}
 	}
 	return s, s.Missing(), err
 }
 
 // cellProgress shows the progress of the cells of a grid, which may run concurrently.
 type cellProgress struct {
-	*meter
+	*cli.Meter
 	mu              sync.Mutex
 	cells, finished int
 	done            unit.Time
@@ -179,5 +180,5 @@ func (p *cellProgress) show(a sweep.Advance) {
 	if a.Done {
 		p.finished++
 	}
-	p.meter.show(p.done, p.hops, fmt.Sprintf("%d of %d cells", p.finished, p.cells))
+	p.Meter.Show(p.done, p.hops, fmt.Sprintf("%d of %d cells", p.finished, p.cells))
 }

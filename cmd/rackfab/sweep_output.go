@@ -38,13 +38,13 @@ func writeFiles(dir string, files []sweep.File) error {
 	return nil
 }
 
-// mostRows is the maximum number of rows of a table that is also printed.
-const mostRows = 60
+// maxRows is the maximum number of rows of a table that is also printed.
+const maxRows = 60
 
 // printSweep prints the table without the PAUSE columns of single links.
 func printSweep(w io.Writer, s *sweep.Sweep) error {
 	t, err := s.Table()
-	if err != nil || s.Points() > mostRows {
+	if err != nil || s.Points() > maxRows {
 		return err
 	}
 	shown := func(i int) bool {

@@ -21,40 +21,42 @@ type EnvelopeFaults struct {
 	Struck       int64 `json:"envelopes_struck"`      // lost, duplicated or delayed by fault injection
 }
 
+// faultCount is one count with its name in messages.
+type faultCount struct {
+	n    *int64
+	name string
+}
+
+// counts lists the counts, those that indicate an error first.
+func (f *EnvelopeFaults) counts() []faultCount {
+	return []faultCount{
+		{&f.Malformed, "malformed"},
+		{&f.Oversized, "oversized"},
+		{&f.OtherVersion, "of another version"},
+		{&f.Foreign, "foreign"},
+		{&f.Struck, "impaired by fault injection"},
+		{&f.Missed, "missed"},
+		{&f.Resent, "resent"},
+		{&f.Unpublished, "refused by the bus"},
+		{&f.Repeated, "repeated"},
+		{&f.Early, "early"},
+	}
+}
+
 // addFaults adds a node's counts to f.
 func addFaults(f *EnvelopeFaults, o EnvelopeFaults) {
-	f.Missed += o.Missed
-	f.Resent += o.Resent
-	f.Unpublished += o.Unpublished
-	f.Repeated += o.Repeated
-	f.Early += o.Early
-	f.Malformed += o.Malformed
-	f.Oversized += o.Oversized
-	f.OtherVersion += o.OtherVersion
-	f.Foreign += o.Foreign
-	f.Struck += o.Struck
+	others := o.counts()
+	for i, c := range f.counts() {
+		*c.n += *others[i].n
+	}
 }
 
 // FaultsInWords lists the nonzero counts. It returns "" if all are 0.
 func FaultsInWords(f EnvelopeFaults) string {
 	var parts []string
-	for _, c := range []struct {
-		n    int64
-		what string
-	}{
-		{f.Malformed, "malformed"},
-		{f.Oversized, "oversized"},
-		{f.OtherVersion, "of another version"},
-		{f.Foreign, "foreign"},
-		{f.Struck, "struck on purpose"},
-		{f.Missed, "missed"},
-		{f.Resent, "resent"},
-		{f.Unpublished, "not taken by the bus"},
-		{f.Repeated, "repeated"},
-		{f.Early, "early"},
-	} {
-		if c.n != 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.what))
+	for _, c := range f.counts() {
+		if *c.n != 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", *c.n, c.name))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -75,7 +75,7 @@ func TestBottleneckIsThePayloadRateOfTheSharedLink(t *testing.T) {
 	}
 }
 
-func TestGoodputPerBinAndLoss(t *testing.T) {
+func TestGoodputPerBinAndDip(t *testing.T) {
 	s := rack()
 	full := Bottleneck(s).In(s.Bin)
 	var delivered []fabric.Note
@@ -104,7 +104,7 @@ func TestGoodputPerBinAndLoss(t *testing.T) {
 	}
 }
 
-func TestLossIsZeroWhereNothingWasLost(t *testing.T) {
+func TestDipIsZeroAtFullThroughput(t *testing.T) {
 	s := rack()
 	var delivered []fabric.Note
 	for bin := range unit.Time(8) {
@@ -130,7 +130,7 @@ func sharing(shares ...float64) (*topology.Scenario, []Series) {
 
 // The throughput dip of a burst ends when the flows have recovered. A scheme that
 // oscillates afterwards continues to lose throughput.
-func TestRecoveryIsTheBeginningOfASteadyMillisecond(t *testing.T) {
+func TestRecoveryStartsASteadyMillisecond(t *testing.T) {
 	all := func(share float64, n int) []float64 { return slices.Repeat([]float64{share}, n) }
 	for name, test := range map[string]struct {
 		shares         []float64
@@ -145,7 +145,7 @@ func TestRecoveryIsTheBeginningOfASteadyMillisecond(t *testing.T) {
 	} {
 		s, delivered := sharing(test.shares...)
 		shares := used(s, delivered)
-		if got := loss(s, shares); got != test.loss {
+		if got := dip(s, shares); got != test.loss {
 			t.Errorf("%s: loss %s, want %s", name, got, test.loss)
 		}
 		if got := recovery(s, shares); got != test.recovery {
@@ -256,7 +256,7 @@ func TestDigestDependsOnNamesNotOnTheOrderOfTheFile(t *testing.T) {
 	}
 }
 
-func TestMergeRefusesAMissingNode(t *testing.T) {
+func TestMergeRejectsAMissingNode(t *testing.T) {
 	if _, err := Merge(rack(), nil); err == nil {
 		t.Fatal("a run without results was merged")
 	}

@@ -65,7 +65,7 @@ func TestReactionCountsFromTheFirstMark(t *testing.T) {
 }
 
 // An indication, if any, signals the end of congestion before the rate changes.
-func TestReactionHearsTheIndication(t *testing.T) {
+func TestReactionToIndications(t *testing.T) {
 	sender := append(packets(8),
 		note(29*us, fabric.IndicationIn, 0, 1, 3), note(29*us, fabric.RateChanged, 0, 10, 40e9),
 		note(50*us, fabric.IndicationIn, 0, 0, 0), note(52*us, fabric.RateChanged, 0, 40e9, 10),

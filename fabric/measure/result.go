@@ -49,7 +49,7 @@ type Run struct {
 	// part of it in which PAUSE blocked a sender outside the bursts; see trees.
 	Tree          unit.Time    `json:"tree_ps"`
 	PausedOutside unit.Time    `json:"paused_outside_ps"`
-	Loss          unit.Time    `json:"loss_ps"`
+	Loss          unit.Time    `json:"loss_ps"` // throughput dip
 	Recovery      unit.Time    `json:"recovery_ps"`
 	Credit        *Credit      `json:"credit,omitempty"` // for schemes that grant credit
 	Pauses        []Pause      `json:"pauses"`
@@ -158,7 +158,7 @@ func Merge(s *topology.Scenario, nodes []*NodeResult) (*Run, error) {
 	flows(s, nodes, run)
 	commands(s, nodes, run)
 	shares := used(s, run.Series.Goodput)
-	run.Loss, run.Recovery = loss(s, shares), recovery(s, shares)
+	run.Loss, run.Recovery = dip(s, shares), recovery(s, shares)
 	run.Tree, run.PausedOutside = trees(outside(s, nodes), intervals(s, nodes, shares))
 	return run, nil
 }

@@ -48,15 +48,13 @@ func (a *Standalone) cost(from, to int) cost {
 	if known {
 		return p
 	}
-	for at := from; at != to; {
-		e := a.ends[at][a.routes[at][a.s.Nodes[to].Host][0]]
-		l := a.s.Links[e.Link]
+	for _, h := range path(a.s, a.routes, a.ends, topology.Flow{From: from, To: to}) {
+		l := a.s.Links[h.link]
 		p.delay += l.Delay
 		p.transmit += l.Rate.Serialise(a.s.Nodes[from].NIC.Payload)
 		if p.slowest == 0 || l.Rate < p.slowest {
 			p.slowest, p.overhead = l.Rate, l.Overhead
 		}
-		at = e.Peer
 	}
 	a.paths[key] = p
 	return p

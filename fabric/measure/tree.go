@@ -14,11 +14,11 @@ import (
 // intervals. The paused time is the time in the intervals in which at least one sender
 // is paused, so it never exceeds the trees. Both lists are in order and free of
 // overlaps.
-func trees(held, intervals []Span) (tree, paused unit.Time) {
+func trees(pauses, intervals []Span) (tree, paused unit.Time) {
 	for _, i := range intervals {
 		first, last := unit.Never, unit.Time(0)
-		for _, h := range held {
-			from, to := max(h.From, i.From), min(h.To, i.To)
+		for _, p := range pauses {
+			from, to := max(p.From, i.From), min(p.To, i.To)
 			if from < to {
 				first, last = min(first, from), max(last, to)
 				paused += to - from
@@ -75,7 +75,7 @@ func recoveredAt(s *topology.Scenario, burst unit.Time, shares []float64) unit.T
 
 // outside returns the times in which PAUSE blocked at least one sender that is not part
 // of a burst or workload.
-func outside(s *topology.Scenario, nodes []*NodeResult) (held []Span) {
+func outside(s *topology.Scenario, nodes []*NodeResult) (pauses []Span) {
 	bursting, sending := map[int]bool{}, map[int]bool{}
 	for _, f := range s.Flows {
 		sending[f.From] = true
@@ -94,10 +94,10 @@ func outside(s *topology.Scenario, nodes []*NodeResult) (held []Span) {
 	}
 	for i, n := range nodes {
 		if sending[i] && !bursting[i] {
-			held = append(held, n.Paused...)
+			pauses = append(pauses, n.Paused...)
 		}
 	}
-	return union(held)
+	return union(pauses)
 }
 
 // union sorts spans and merges those that overlap or touch.

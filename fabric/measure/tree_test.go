@@ -10,9 +10,9 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// held returns the notes of a NIC that is paused during these spans, given as pairs of
+// pausedDuring returns the notes of a NIC that is paused during these spans, given as pairs of
 // instants.
-func held(instants ...unit.Time) (notes []fabric.Note) {
+func pausedDuring(instants ...unit.Time) (notes []fabric.Note) {
 	for i := 0; i < len(instants); i += 2 {
 		notes = append(notes, note(instants[i], fabric.Paused, fabric.NoFlow, 0, 0),
 			note(instants[i+1], fabric.Resumed, fabric.NoFlow, int64(instants[i+1]-instants[i]), 0))
@@ -49,14 +49,14 @@ func TestTreeLastsFromTheBurstToTheRecovery(t *testing.T) {
 		h0, h1, b0   []fabric.Note
 		tree, paused unit.Time
 	}{
-		"before the burst":        {600 * us, held(20*us, 40*us, 150*us, 250*us), nil, nil, 100 * us, 100 * us},
-		"across its instant":      {600 * us, held(80*us, 110*us), nil, nil, 10 * us, 10 * us},
-		"late":                    {600 * us, held(150*us, 250*us, 1900*us, 1912*us), nil, nil, 100 * us, 100 * us},
-		"across the recovery":     {600 * us, held(590*us, 620*us), nil, nil, 10 * us, 10 * us},
-		"late, but not recovered": {1900 * us, held(150*us, 250*us, 1890*us, 1895*us), nil, nil, 1745 * us, 105 * us},
-		"nothing lost":            {0, held(150*us, 180*us, 190*us, 210*us, 300*us, 310*us), nil, nil, 50 * us, 40 * us},
-		"two bystanders":          {600 * us, held(150*us, 250*us), held(200*us, 300*us, 400*us, 410*us), nil, 260 * us, 160 * us},
-		"of the burst":            {600 * us, nil, nil, held(110*us, 390*us), 0, 0},
+		"before the burst":        {600 * us, pausedDuring(20*us, 40*us, 150*us, 250*us), nil, nil, 100 * us, 100 * us},
+		"across its instant":      {600 * us, pausedDuring(80*us, 110*us), nil, nil, 10 * us, 10 * us},
+		"late":                    {600 * us, pausedDuring(150*us, 250*us, 1900*us, 1912*us), nil, nil, 100 * us, 100 * us},
+		"across the recovery":     {600 * us, pausedDuring(590*us, 620*us), nil, nil, 10 * us, 10 * us},
+		"late, but not recovered": {1900 * us, pausedDuring(150*us, 250*us, 1890*us, 1895*us), nil, nil, 1745 * us, 105 * us},
+		"nothing lost":            {0, pausedDuring(150*us, 180*us, 190*us, 210*us, 300*us, 310*us), nil, nil, 50 * us, 40 * us},
+		"two bystanders":          {600 * us, pausedDuring(150*us, 250*us), pausedDuring(200*us, 300*us, 400*us, 410*us), nil, 260 * us, 160 * us},
+		"of the burst":            {600 * us, nil, nil, pausedDuring(110*us, 390*us), 0, 0},
 	} {
 		s, notes := treeRack(run, test.dip)
 		notes[0], notes[4], notes[1] = test.h0, test.h1, append(notes[1], test.b0...)
@@ -73,7 +73,7 @@ func TestTreesOfSeveralBurstsAddUp(t *testing.T) {
 	s.Bursts = append(s.Bursts, topology.Burst{Name: "C", Flows: 1, Size: 1000, At: 4000 * us})
 	s.Flows = append(s.Flows, topology.Flow{Name: "C/b0/0", From: 1, To: 2, Size: 1000, Start: 4000 * us, Burst: 1})
 	notes[1] = append(notes[1], note(4100*us, fabric.Completed, 3, 1000, int64(4000*us)))
-	notes[0] = held(200*us, 210*us, 300*us, 310*us, 3000*us, 3010*us, 4050*us, 4070*us)
+	notes[0] = pausedDuring(200*us, 210*us, 300*us, 310*us, 3000*us, 3010*us, 4050*us, 4070*us)
 	if r := merged(t, s, notes); r.Tree != 130*us || r.PausedOutside != 40*us {
 		t.Errorf("tree %s, paused %s, want 110 + 20 us and 40 us", r.Tree, r.PausedOutside)
 	}
@@ -91,7 +91,7 @@ func TestTreeWithoutABottleneckOrABurst(t *testing.T) {
 	s.Commands = []topology.Command{{Verb: "put", From: []int{0}, Count: 1}}
 	delete(notes, 2)
 	notes[1] = []fabric.Note{note(200*us, fabric.Completed, 0, 1000, int64(100*us))}
-	notes[0] = held(50*us, 60*us, 150*us, 160*us, 300*us, 310*us)
+	notes[0] = pausedDuring(50*us, 60*us, 150*us, 160*us, 300*us, 310*us)
 	if r := merged(t, s, notes); r.Tree != 10*us || r.PausedOutside != 10*us {
 		t.Errorf("no bottleneck: tree %s, paused %s, want 10us", r.Tree, r.PausedOutside)
 	}
@@ -106,7 +106,7 @@ func TestTreeWithoutABottleneckOrABurst(t *testing.T) {
 }
 
 // A NIC that is paused in two classes counts as paused until both may send.
-func TestHeldIsTheUnionOfTheClasses(t *testing.T) {
+func TestPausedSpansAreTheUnionOfTheClasses(t *testing.T) {
 	s := rack()
 	at := func(t unit.Time, kind fabric.Kind, class fabric.Priority) fabric.Note {
 		return fabric.Note{Event: fabric.Event{Kind: kind}, At: t, Flow: fabric.NoFlow, Priority: class}
@@ -120,7 +120,7 @@ func TestHeldIsTheUnionOfTheClasses(t *testing.T) {
 		t.Error(diff)
 	}
 	of := NewRecorder(s, 3)
-	of.Observe(held(10*us, 20*us))
+	of.Observe(pausedDuring(10*us, 20*us))
 	if got := of.Result(); got.Paused != nil || got.Ports[0].Paused != 10*us {
 		t.Errorf("a switch: paused %v, port %v", got.Paused, got.Ports[0].Paused)
 	}

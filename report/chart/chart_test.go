@@ -140,7 +140,7 @@ func TestEveryValueIsDrawnAtItsPlace(t *testing.T) {
 			for i, p := range drawn.points {
 				x, y := (p[0]-left)/(right-left)*4, (p[1]-zero)/perUnit
 				if math.Abs(x-l.X[i]) > 0.01 || math.Abs(y-l.Y[i]) > 0.1 {
-					t.Errorf("panel %d, %s: (%.2f, %.2f) stands at (%.2f, %.2f)", row, l.Name, l.X[i], l.Y[i], x, y)
+					t.Errorf("panel %d, %s: (%.2f, %.2f) is drawn at (%.2f, %.2f)", row, l.Name, l.X[i], l.Y[i], x, y)
 				}
 			}
 		}
@@ -199,7 +199,7 @@ func TestFigureIsLabelled(t *testing.T) {
 			}
 		}
 		if n != times {
-			t.Errorf("%q stands %d times, want %d; all: %q", text, n, times, d.texts)
+			t.Errorf("%q occurs %d times, want %d; all: %q", text, n, times, d.texts)
 		}
 	}
 }
@@ -227,7 +227,7 @@ func TestLinesDifferInColourAndDashes(t *testing.T) {
 	}
 }
 
-func TestTheBandIsShadedWhereItIs(t *testing.T) {
+func TestBandIsShaded(t *testing.T) {
 	d := parse(t, sample().Inline())
 	var bands []path
 	for _, p := range d.paths {
@@ -244,7 +244,7 @@ func TestTheBandIsShadedWhereItIs(t *testing.T) {
 	}
 }
 
-func TestTheLegendStandsAboveThePanels(t *testing.T) {
+func TestLegendIsAboveThePanels(t *testing.T) {
 	f := sample()
 	for i := range 30 {
 		f.Rows[0][0].Lines = append(f.Rows[0][0].Lines, Line{Name: "a rather long name " + strconv.Itoa(i), Style: Style{i, i, 0}, X: []float64{0, 4}, Y: []float64{1, 1}})

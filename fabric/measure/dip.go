@@ -5,11 +5,11 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// lossShare is the share of the bottleneck's payload rate below which a bin belongs to
+// dipShare is the share of the bottleneck's payload rate below which a bin belongs to
 // the throughput dip.
-const lossShare = 0.95
+const dipShare = 0.95
 
-// steady is how long the single flows must average lossShare to count as recovered. It
+// steady is how long the single flows must average dipShare to count as recovered. It
 // covers several control loops of every scheme.
 const steady = unit.Millisecond
 
@@ -32,11 +32,11 @@ func used(s *topology.Scenario, delivered []Series) (shares []float64) {
 	return shares
 }
 
-// loss returns the time from the first burst to the end of the last bin below
-// lossShare. It returns 0 if no bin is below lossShare.
-func loss(s *topology.Scenario, shares []float64) unit.Time {
+// dip returns the time from the first burst to the end of the last bin below
+// dipShare. It returns 0 if no bin is below dipShare.
+func dip(s *topology.Scenario, shares []float64) unit.Time {
 	for i := len(shares) - 1; i >= 0; i-- {
-		if shares[i] < lossShare {
+		if shares[i] < dipShare {
 			return after(s, i+1)
 		}
 	}
@@ -45,7 +45,7 @@ func loss(s *topology.Scenario, shares []float64) unit.Time {
 
 // recovery returns the time from the first burst until the single flows have recovered,
 // or until the end of the run if they do not. It returns 0 if no bin is below
-// lossShare. Unlike loss it excludes dips that a scheme's own oscillation causes later.
+// dipShare. Unlike dip it excludes dips that a scheme's own oscillation causes later.
 func recovery(s *topology.Scenario, shares []float64) unit.Time {
 	if len(shares) == 0 {
 		return 0
@@ -55,11 +55,11 @@ func recovery(s *topology.Scenario, shares []float64) unit.Time {
 }
 
 // recovered returns the index of the first bin after the dip that is at or above
-// lossShare and whose following steady time averages at or above it. It returns 0 if no
-// bin is below lossShare, and -1 if the single flows do not recover.
+// dipShare and whose following steady time averages at or above it. It returns 0 if no
+// bin is below dipShare, and -1 if the single flows do not recover.
 func recovered(s *topology.Scenario, shares []float64) int {
 	first := 0
-	for first < len(shares) && shares[first] >= lossShare {
+	for first < len(shares) && shares[first] >= dipShare {
 		first++
 	}
 	if first == len(shares) {
@@ -71,7 +71,7 @@ func recovered(s *topology.Scenario, shares []float64) int {
 		for _, share := range shares[i : i+span] {
 			sum += share
 		}
-		if shares[i] >= lossShare && sum >= lossShare*float64(span) {
+		if shares[i] >= dipShare && sum >= dipShare*float64(span) {
 			return i
 		}
 	}
