@@ -21,10 +21,10 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// NicServiceGetStatsRequest asks for counters.
+// NicServiceGetStatsRequest requests counters.
 type NicServiceGetStatsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Names of flows that begin or end here; none is the first 1024 of them.
+	// Names of flows from or to this NIC; empty for the first 1024 of them.
 	Flows         []string `protobuf:"bytes,1,rep,name=flows,proto3" json:"flows,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -67,7 +67,7 @@ func (x *NicServiceGetStatsRequest) GetFlows() []string {
 	return nil
 }
 
-// NicServiceGetStatsResponse has them.
+// NicServiceGetStatsResponse has the counters.
 type NicServiceGetStatsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The NIC.
@@ -142,14 +142,14 @@ func (x *NicServiceGetStatsResponse) GetFlows() []*RoceFlowMetric {
 }
 
 // RoceFlowMetric is one flow at one of its ends, by the names of Open Traffic
-// Generator's RoCEv2 flow metrics. What only the other end knows is 0.
+// Generator's RoCEv2 flow metrics. Values known only to the other end are 0.
 type RoceFlowMetric struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The flow.
 	FlowName string `protobuf:"bytes,1,opt,name=flow_name,json=flowName,proto3" json:"flow_name,omitempty"`
-	// NIC at which it begins.
+	// The sending NIC.
 	PortTx string `protobuf:"bytes,2,opt,name=port_tx,json=portTx,proto3" json:"port_tx,omitempty"`
-	// NIC at which it ends.
+	// The receiving NIC.
 	PortRx string `protobuf:"bytes,3,opt,name=port_rx,json=portRx,proto3" json:"port_rx,omitempty"`
 	// Queue pair of the sender.
 	SrcQp uint32 `protobuf:"varint,4,opt,name=src_qp,json=srcQp,proto3" json:"src_qp,omitempty"`
@@ -159,19 +159,19 @@ type RoceFlowMetric struct {
 	SrcIpv4 string `protobuf:"bytes,6,opt,name=src_ipv4,json=srcIpv4,proto3" json:"src_ipv4,omitempty"`
 	// Address of the receiver.
 	DestIpv4 string `protobuf:"bytes,7,opt,name=dest_ipv4,json=destIpv4,proto3" json:"dest_ipv4,omitempty"`
-	// Data frames sent, those sent again among them.
+	// Data frames sent, including retransmitted ones.
 	DataFramesTx uint64 `protobuf:"varint,8,opt,name=data_frames_tx,json=dataFramesTx,proto3" json:"data_frames_tx,omitempty"`
-	// Data frames that came in.
+	// Data frames received.
 	DataFramesRx uint64 `protobuf:"varint,9,opt,name=data_frames_rx,json=dataFramesRx,proto3" json:"data_frames_rx,omitempty"`
-	// Data frames that the sender went back by.
+	// Data frames retransmitted.
 	DataFramesRetransmitted uint64 `protobuf:"varint,10,opt,name=data_frames_retransmitted,json=dataFramesRetransmitted,proto3" json:"data_frames_retransmitted,omitempty"`
 	// Bytes of the frames sent.
 	TxBytes uint64 `protobuf:"varint,11,opt,name=tx_bytes,json=txBytes,proto3" json:"tx_bytes,omitempty"`
-	// Bytes of the frames that came in.
+	// Bytes of the frames received.
 	RxBytes uint64 `protobuf:"varint,12,opt,name=rx_bytes,json=rxBytes,proto3" json:"rx_bytes,omitempty"`
 	// Rate that congestion control allows, in Gbit/s.
 	DataTxRate float64 `protobuf:"fixed64,13,opt,name=data_tx_rate,json=dataTxRate,proto3" json:"data_tx_rate,omitempty"`
-	// Payload that is acknowledged, in bytes.
+	// Acknowledged payload, in bytes.
 	AckedBytes uint64 `protobuf:"varint,14,opt,name=acked_bytes,json=ackedBytes,proto3" json:"acked_bytes,omitempty"`
 	// Payload delivered in order, in bytes.
 	DeliveredBytes uint64 `protobuf:"varint,15,opt,name=delivered_bytes,json=deliveredBytes,proto3" json:"delivered_bytes,omitempty"`
@@ -323,10 +323,10 @@ func (x *RoceFlowMetric) GetScheme() string {
 	return ""
 }
 
-// NicServiceGetSettingsRequest asks for settings.
+// NicServiceGetSettingsRequest requests settings.
 type NicServiceGetSettingsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Keys; none is all.
+	// Keys; empty for all.
 	Keys          []string `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -369,7 +369,7 @@ func (x *NicServiceGetSettingsRequest) GetKeys() []string {
 	return nil
 }
 
-// NicServiceGetSettingsResponse has them.
+// NicServiceGetSettingsResponse has the settings.
 type NicServiceGetSettingsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The settings.
@@ -415,7 +415,7 @@ func (x *NicServiceGetSettingsResponse) GetSettings() *NodeSettings {
 	return nil
 }
 
-// NicServiceListCommandsRequest asks for commands.
+// NicServiceListCommandsRequest requests commands.
 type NicServiceListCommandsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Their name, "" for the latest 64.
@@ -461,7 +461,7 @@ func (x *NicServiceListCommandsRequest) GetName() string {
 	return ""
 }
 
-// NicServiceListCommandsResponse has them.
+// NicServiceListCommandsResponse has the commands.
 type NicServiceListCommandsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The instant, in picoseconds.

@@ -28,16 +28,16 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// NicService is what a NIC tells of itself in a run, at the instant that it
-// reached last. It changes nothing: every change goes through FabricService.Apply,
-// which writes it into the journal. FAILED_PRECONDITION if the NIC is in no run;
-// INVALID_ARGUMENT with google.rpc.BadRequest names a field that fits nothing.
+// NicService reports the state of a NIC in a run, at the instant that it reached
+// last. It is read-only: every change goes through FabricService.Apply, which adds it
+// to the journal. FAILED_PRECONDITION if the NIC is not in a run; INVALID_ARGUMENT with
+// google.rpc.BadRequest names the invalid fields.
 type NicServiceClient interface {
-	// GetStats gives the NIC's counters, and those of its flows.
+	// GetStats returns the NIC's counters, and those of its flows.
 	GetStats(ctx context.Context, in *NicServiceGetStatsRequest, opts ...grpc.CallOption) (*NicServiceGetStatsResponse, error)
-	// GetSettings gives what is set now.
+	// GetSettings returns the current settings.
 	GetSettings(ctx context.Context, in *NicServiceGetSettingsRequest, opts ...grpc.CallOption) (*NicServiceGetSettingsResponse, error)
-	// ListCommands says how the commands of the NIC's host stand.
+	// ListCommands returns the counters of the commands of the NIC's host.
 	ListCommands(ctx context.Context, in *NicServiceListCommandsRequest, opts ...grpc.CallOption) (*NicServiceListCommandsResponse, error)
 }
 
@@ -83,16 +83,16 @@ func (c *nicServiceClient) ListCommands(ctx context.Context, in *NicServiceListC
 // All implementations must embed UnimplementedNicServiceServer
 // for forward compatibility.
 //
-// NicService is what a NIC tells of itself in a run, at the instant that it
-// reached last. It changes nothing: every change goes through FabricService.Apply,
-// which writes it into the journal. FAILED_PRECONDITION if the NIC is in no run;
-// INVALID_ARGUMENT with google.rpc.BadRequest names a field that fits nothing.
+// NicService reports the state of a NIC in a run, at the instant that it reached
+// last. It is read-only: every change goes through FabricService.Apply, which adds it
+// to the journal. FAILED_PRECONDITION if the NIC is not in a run; INVALID_ARGUMENT with
+// google.rpc.BadRequest names the invalid fields.
 type NicServiceServer interface {
-	// GetStats gives the NIC's counters, and those of its flows.
+	// GetStats returns the NIC's counters, and those of its flows.
 	GetStats(context.Context, *NicServiceGetStatsRequest) (*NicServiceGetStatsResponse, error)
-	// GetSettings gives what is set now.
+	// GetSettings returns the current settings.
 	GetSettings(context.Context, *NicServiceGetSettingsRequest) (*NicServiceGetSettingsResponse, error)
-	// ListCommands says how the commands of the NIC's host stand.
+	// ListCommands returns the counters of the commands of the NIC's host.
 	ListCommands(context.Context, *NicServiceListCommandsRequest) (*NicServiceListCommandsResponse, error)
 	mustEmbedUnimplementedNicServiceServer()
 }

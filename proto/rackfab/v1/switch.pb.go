@@ -21,10 +21,10 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// SwitchServiceGetStatsRequest asks for counters.
+// SwitchServiceGetStatsRequest requests counters.
 type SwitchServiceGetStatsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Names of the nodes at the other ends of ports; none is all ports.
+	// Names of the nodes at the other ends of ports; empty for all ports.
 	Peers         []string `protobuf:"bytes,1,rep,name=peers,proto3" json:"peers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -67,7 +67,7 @@ func (x *SwitchServiceGetStatsRequest) GetPeers() []string {
 	return nil
 }
 
-// SwitchServiceGetStatsResponse has them. Names are those of SONiC, which are the
+// SwitchServiceGetStatsResponse has the counters. Names are those of SONiC, which are the
 // Switch Abstraction Interface's (saiport.h, saiqueue.h, saibuffer.h).
 type SwitchServiceGetStatsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -148,9 +148,9 @@ type SwitchPortStats struct {
 	Port int32 `protobuf:"varint,1,opt,name=port,proto3" json:"port,omitempty"`
 	// The node at the other end.
 	Peer string `protobuf:"bytes,2,opt,name=peer,proto3" json:"peer,omitempty"`
-	// Counters of the port: SAI_PORT_STAT_PFC_3_TX_PKTS ...; those that are not 0.
+	// Counters of the port: SAI_PORT_STAT_PFC_3_TX_PKTS ...; nonzero ones only.
 	Counters map[string]uint64 `protobuf:"bytes,3,rep,name=counters,proto3" json:"counters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
-	// The traffic classes in which anything has happened.
+	// The traffic classes with nonzero statistics.
 	Classes       []*SwitchClassStats `protobuf:"bytes,4,rep,name=classes,proto3" json:"classes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -220,13 +220,13 @@ type SwitchClassStats struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The class, 0 to 7.
 	Class int32 `protobuf:"varint,1,opt,name=class,proto3" json:"class,omitempty"`
-	// Whether the peer holds it.
+	// Whether the class is paused by the peer.
 	Paused bool `protobuf:"varint,2,opt,name=paused,proto3" json:"paused,omitempty"`
-	// Whether the peer is held.
+	// Whether the peer is paused by this port.
 	PeerIsPaused bool `protobuf:"varint,3,opt,name=peer_is_paused,json=peerIsPaused,proto3" json:"peer_is_paused,omitempty"`
 	// Counters: SAI_QUEUE_STAT_CURR_OCCUPANCY_BYTES,
-	// SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_CURR_OCCUPANCY_BYTES ...; those that are
-	// not 0.
+	// SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_CURR_OCCUPANCY_BYTES ...; nonzero
+	// ones only.
 	Counters      map[string]uint64 `protobuf:"bytes,4,rep,name=counters,proto3" json:"counters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -290,10 +290,10 @@ func (x *SwitchClassStats) GetCounters() map[string]uint64 {
 	return nil
 }
 
-// SwitchServiceGetSettingsRequest asks for settings.
+// SwitchServiceGetSettingsRequest requests settings.
 type SwitchServiceGetSettingsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Keys; none is all.
+	// Keys; empty for all.
 	Keys          []string `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -336,7 +336,7 @@ func (x *SwitchServiceGetSettingsRequest) GetKeys() []string {
 	return nil
 }
 
-// SwitchServiceGetSettingsResponse has them.
+// SwitchServiceGetSettingsResponse has the settings.
 type SwitchServiceGetSettingsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The settings.

@@ -27,14 +27,14 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// SwitchService is what a switch tells of itself in a run, at the instant that it
-// reached last. It changes nothing: every change goes through FabricService.Apply,
-// which writes it into the journal. FAILED_PRECONDITION if the switch is in no run;
-// INVALID_ARGUMENT with google.rpc.BadRequest names a field that fits nothing.
+// SwitchService reports the state of a switch in a run, at the instant that it reached
+// last. It is read-only: every change goes through FabricService.Apply, which adds it
+// to the journal. FAILED_PRECONDITION if the switch is not in a run; INVALID_ARGUMENT with
+// google.rpc.BadRequest names the invalid fields.
 type SwitchServiceClient interface {
-	// GetStats gives the counters of the switch's ports and queues.
+	// GetStats returns the counters of the switch's ports and queues.
 	GetStats(ctx context.Context, in *SwitchServiceGetStatsRequest, opts ...grpc.CallOption) (*SwitchServiceGetStatsResponse, error)
-	// GetSettings gives what is set now.
+	// GetSettings returns the current settings.
 	GetSettings(ctx context.Context, in *SwitchServiceGetSettingsRequest, opts ...grpc.CallOption) (*SwitchServiceGetSettingsResponse, error)
 }
 
@@ -70,14 +70,14 @@ func (c *switchServiceClient) GetSettings(ctx context.Context, in *SwitchService
 // All implementations must embed UnimplementedSwitchServiceServer
 // for forward compatibility.
 //
-// SwitchService is what a switch tells of itself in a run, at the instant that it
-// reached last. It changes nothing: every change goes through FabricService.Apply,
-// which writes it into the journal. FAILED_PRECONDITION if the switch is in no run;
-// INVALID_ARGUMENT with google.rpc.BadRequest names a field that fits nothing.
+// SwitchService reports the state of a switch in a run, at the instant that it reached
+// last. It is read-only: every change goes through FabricService.Apply, which adds it
+// to the journal. FAILED_PRECONDITION if the switch is not in a run; INVALID_ARGUMENT with
+// google.rpc.BadRequest names the invalid fields.
 type SwitchServiceServer interface {
-	// GetStats gives the counters of the switch's ports and queues.
+	// GetStats returns the counters of the switch's ports and queues.
 	GetStats(context.Context, *SwitchServiceGetStatsRequest) (*SwitchServiceGetStatsResponse, error)
-	// GetSettings gives what is set now.
+	// GetSettings returns the current settings.
 	GetSettings(context.Context, *SwitchServiceGetSettingsRequest) (*SwitchServiceGetSettingsResponse, error)
 	mustEmbedUnimplementedSwitchServiceServer()
 }
