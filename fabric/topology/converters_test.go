@@ -20,6 +20,19 @@ func TestBaseRTT(t *testing.T) {
 	}
 }
 
+// A reaction point learns the line rate, MTU, base RTT and number of links of its path.
+func TestPathsBetweenHosts(t *testing.T) {
+	s := parsed(t, sample)
+	paths := s.PathsBetweenHosts()
+	for _, f := range s.Flows {
+		from, to := s.Nodes[f.From], s.Nodes[f.To]
+		want := cc.Path{Rate: s.Links[s.PortMap()[f.From][0].Link].Rate, MTU: from.NIC.Payload, BaseRTT: s.BaseRTT(f), Hops: 3}
+		if got := paths(from.Host, to.Host); got != want {
+			t.Errorf("%s: %+v, want %+v", f.Name, got, want)
+		}
+	}
+}
+
 // RTTX-47: the age, left open, is two base RTTs.
 func TestAgeOfAConverterFollowsFromTheFlows(t *testing.T) {
 	s := parsed(t, sample)
