@@ -46,20 +46,20 @@ const (
 
 // Metrics lists every metric by its MetricID.
 var Metrics = [metricsEnd]Metric{
-	PortQueue:     {"rackfab.port.queue", "By", Level, "port, peer", "egress queue of the port at the end of the span, all classes together"},
-	PortQueueMax:  {"rackfab.port.queue.max", "By", Peak, "port, peer", "the most that the egress queue held in the span"},
-	PortSent:      {"rackfab.port.sent", "By", Count, "port, peer", "bytes of frames whose transmission began; without link overhead, and without the PFC frames of a switch"},
+	PortQueue:     {"rackfab.port.queue", "By", Level, "port, peer", "length of the port's egress queue at the end of the span, all classes"},
+	PortQueueMax:  {"rackfab.port.queue.max", "By", Peak, "port, peer", "maximum length of the egress queue in the span"},
+	PortSent:      {"rackfab.port.sent", "By", Count, "port, peer", "bytes of frames whose transmission began, without link overhead, and without the PFC frames of a switch"},
 	PortPauses:    {"rackfab.port.pauses", "{frame}", Count, "port, peer", "PAUSE frames that the node sent to the peer"},
-	PortPaused:    {"rackfab.port.paused", "ps", Count, "port, peer", "how long the peer held at least one class of the port"},
-	PortMarks:     {"rackfab.port.marks", "{frame}", Count, "port, peer", "frames that a switch marked with congestion experienced as they left by the port"},
-	PortDrops:     {"rackfab.port.drops", "{frame}", Count, "port, peer, reason", "frames that came in by the port and were lost, or were lost on its link"},
-	FlowRate:      {"rackfab.flow.rate", "bit/s", Level, "flow", "rate that congestion control allows at the end of the span; of a burst, the sum over its flows at the node that go on"},
-	FlowSent:      {"rackfab.flow.sent", "By", Count, "flow", "bytes that the flow's sender put on the link, link overhead included"},
-	FlowDelivered: {"rackfab.flow.delivered", "By", Count, "flow", "payload delivered to the flow's receiver, in order"},
+	PortPaused:    {"rackfab.port.paused", "ps", Count, "port, peer", "how long the peer paused at least one class of the port"},
+	PortMarks:     {"rackfab.port.marks", "{frame}", Count, "port, peer", "frames that a switch marked with CE at the egress port"},
+	PortDrops:     {"rackfab.port.drops", "{frame}", Count, "port, peer, reason", "frames received at the port that were dropped, or lost on its link"},
+	FlowRate:      {"rackfab.flow.rate", "bit/s", Level, "flow", "CC rate limit at the end of the span; for a burst, the sum over its active flows at the node"},
+	FlowSent:      {"rackfab.flow.sent", "By", Count, "flow", "bytes that the sender put on the link, including link overhead"},
+	FlowDelivered: {"rackfab.flow.delivered", "By", Count, "flow", "payload delivered to the receiver, in order"},
 	CreditGranted: {"rackfab.credit.granted", "By", Count, "peer", "credit that the node granted to the sender `peer`"},
 	CreditWasted:  {"rackfab.credit.wasted", "By", Count, "peer", "credit of the receiver `peer` that the node could not spend"},
-	Tokens:        {"rackfab.tokens", "By", Level, "direction", "what the head bucket of the NIC's shaper holds at the end of the span"},
-	TokensStalled: {"rackfab.tokens.stalled", "ps", Count, "direction", "how long classes waited for nothing but tokens, summed over requests and responses"},
+	Tokens:        {"rackfab.tokens", "By", Level, "direction", "level of the head bucket of the NIC's shaper at the end of the span"},
+	TokensStalled: {"rackfab.tokens.stalled", "ps", Count, "direction", "how long classes waited only for tokens, summed over requests and responses"},
 }
 
 // Epoch is the wall-clock time of instant 0 of every run, in ns since 1970:

@@ -14,7 +14,7 @@ func TestGuideListsMetrics(t *testing.T) {
 	rows := "| --- | --- | --- | --- | --- |\n"
 	for _, m := range telemetry.Metrics {
 		is := map[telemetry.MetricKind]string{
-			telemetry.Level: "how it stands at its end", telemetry.Peak: "the most in the span", telemetry.Count: "how much in the span",
+			telemetry.Level: "value at the end of the span", telemetry.Peak: "maximum in the span", telemetry.Count: "amount in the span",
 		}[m.Kind]
 		per := "`rackfab." + strings.ReplaceAll(m.Per, ", ", "`, `rackfab.") + "`"
 		rows += fmt.Sprintf("| `%s` | %s | %s | %s | %s |\n", m.Name, m.Unit, is, per, m.Meaning)

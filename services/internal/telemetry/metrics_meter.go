@@ -34,16 +34,16 @@ type Batch struct {
 // BatchSize is the number of points that a Meter collects before it hands them out.
 const BatchSize = 512
 
-// retold is the period, in spans, in which a Level that was set is exported even if it
-// has not changed.
-const retold = 20
+// refreshEvery is the number of spans after which a Level that was set is exported even
+// if it has not changed.
+const refreshEvery = 20
 
-// untold marks a series that was never exported.
-const untold = math.MinInt64
+// neverExported is the exported value of a series without a point so far.
+const neverExported = math.MinInt64
 
 // Meter converts the notes of one node to points, for spans of equal length counted from
-// the start of the run. It keeps no point after handing it out: its memory grows not
-// with the run but with the flows and bursts of the scenario.
+// the start of the run. It keeps no point after handing it out: its memory grows with the
+// flows and bursts of the scenario, not with the length of the run.
 //
 // Equal notes produce equal points, however they are divided among calls.
 type Meter struct {
@@ -56,10 +56,8 @@ type Meter struct {
 
 	open    unit.Time // start of the open span
 	list    []Series
-	values  []int64 // by series, in the open span
-	told    []int64 // by series: the value of its last point, for a Level
-	fresh   []bool  // by series: whether the open span has a value
-	touched []int32 // the fresh series, in order of their first value
+	values  []value // by series
+	touched []int32 // the series with a value in the open span, in order of their first value
 	points  []Point
 
 	index map[Series]int32
@@ -67,6 +65,13 @@ type Meter struct {
 	ports []portMeter
 	rates map[fabric.FlowID]unit.Rate // CC rate limits of the active flows
 	sums  map[int32]int64             // sums of rates, by series of FlowRate
+}
+
+// value is the value of a series.
+type value struct {
+	now      int64
+	exported int64 // value of its last point, for a Level
+	set      bool  // has a value in the open span
 }
 
 // portMeter is the state of one port.
@@ -113,7 +118,7 @@ func (m *Meter) Observe(notes []fabric.Note) {
 	}
 }
 
-// Reach closes the spans that end by t. All events before t must have been observed.
+// Reach closes the spans that end by t. All notes before t must have been observed.
 func (m *Meter) Reach(t unit.Time) { m.close(t) }
 
 // Flush hands out the points of all closed spans.
@@ -162,49 +167,44 @@ func (m *Meter) span(end unit.Time) {
 		m.paused(fabric.Port(i), end)
 	}
 	for _, i := range m.touched {
-		m.fresh[i] = false
-		if m.same(i) {
-			continue
+		m.values[i].set = false
+		if !m.redundant(i) {
+			m.points = append(m.points, Point{From: m.open, At: end - 1, Value: m.values[i].now, Series: i})
 		}
-		m.points = append(m.points, Point{From: m.open, At: end - 1, Value: m.values[i], Series: i})
 	}
 	if m.touched = m.touched[:0]; len(m.points) >= BatchSize {
 		m.Flush()
 	}
 }
 
-// same reports whether omitting the point of a series in the open span is equivalent. It
-// records the value of a Level as the last one exported. In every twentieth span it
-// reports false for a Level, so that the loss of a request is soon repaired.
-func (m *Meter) same(i int32) bool {
+// redundant reports whether omitting the point of a series in the open span is
+// equivalent. It records the value of a Level as the last one exported. In every twentieth
+// span it reports false for a Level, so that the loss of a request is soon repaired.
+func (m *Meter) redundant(i int32) bool {
+	v := &m.values[i]
 	if Metrics[m.list[i].Metric].Kind != Level {
-		return m.values[i] == 0
+		return v.now == 0
 	}
-	was := m.told[i]
-	m.told[i] = m.values[i]
-	return was == m.values[i] && int64(m.open/m.sampling.Every)%retold != 0
+	unchanged := v.exported == v.now
+	v.exported = v.now
+	return unchanged && int64(m.open/m.sampling.Every)%refreshEvery != 0
 }
 
 // add adds to the delta of a series in the open span.
 func (m *Meter) add(i int32, value int64) {
-	if !m.fresh[i] {
-		m.touch(i)
-		m.values[i] = 0
+	if !m.values[i].set {
+		m.set(i, 0)
 	}
-	m.values[i] += value
+	m.values[i].now += value
 }
 
 // set sets the gauge of a series in the open span.
 func (m *Meter) set(i int32, value int64) {
-	if !m.fresh[i] {
-		m.touch(i)
+	v := &m.values[i]
+	if v.now = value; !v.set {
+		v.set = true
+		m.touched = append(m.touched, i)
 	}
-	m.values[i] = value
-}
-
-func (m *Meter) touch(i int32) {
-	m.fresh[i] = true
-	m.touched = append(m.touched, i)
 }
 
 // series returns the index of a series, and creates it if it is new.
@@ -213,7 +213,7 @@ func (m *Meter) series(s Series) int32 {
 	if !ok {
 		i = int32(len(m.list))
 		m.index[s] = i
-		m.list, m.values, m.fresh, m.told = append(m.list, s), append(m.values, 0), append(m.fresh, false), append(m.told, untold)
+		m.list, m.values = append(m.list, s), append(m.values, value{exported: neverExported})
 	}
 	return i
 }
