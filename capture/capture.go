@@ -25,7 +25,7 @@ import (
 )
 
 // ErrFull means that a file has reached its limit. It keeps what was written before.
-var ErrFull = errors.New("capture: the file has come to its limit")
+var ErrFull = errors.New("capture: the file has reached its limit")
 
 // Options configure a capture file.
 type Options struct {
@@ -112,7 +112,7 @@ func (c *Writer) Write(packets []tap.Packet) error {
 func (c *Writer) write(p *tap.Packet) error {
 	face, ok := c.index[place{p.Node, p.Port}]
 	if !ok {
-		return fmt.Errorf("capture: a packet at port %d of node %d, which is no interface", p.Port, p.Node)
+		return fmt.Errorf("capture: packet at port %d of node %d, which has no interface", p.Port, p.Node)
 	}
 	c.wire = c.bytes(c.wire[:0], &p.Frame)
 	comment := commentOf(p, c.seed)

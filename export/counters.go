@@ -13,56 +13,30 @@ import (
 // Counters returns a table of the runs' counters, one row per nonzero counter. The
 // counters of a whole node have no port and no class.
 func Counters(runs ...*measure.Run) *sweep.Table {
-	return &sweep.Table{
-		Name: "counters",
-		Columns: []sweep.Column{
-			{Name: "scheme"},
-			{Name: "node"},
-			{Name: "port"},
-			{Name: "peer"},
-			{Name: "class"},
-			{Name: "counter"},
-			{Name: "value", Kind: sweep.Integer},
-		},
-		Rows: rows(func(yield func(...any) bool) {
-			for _, run := range runs {
-				for i := range run.Nodes {
-					if !nodeCounters(run.Scheme, &run.Nodes[i], yield) {
-						return
-					}
+	var rows [][]any
+	for _, run := range runs {
+		for _, n := range run.Nodes {
+			add := func(port, peer, class string, counters map[string]uint64) {
+				for _, name := range slices.Sorted(maps.Keys(counters)) {
+					rows = append(rows, []any{run.Scheme, n.Name, port, peer, class, name, int64(counters[name])})
 				}
 			}
-		}),
-	}
-}
-
-func nodeCounters(scheme string, n *measure.Node, yield func(...any) bool) bool {
-	for _, name := range slices.Sorted(maps.Keys(n.Counters)) {
-		if !yield(scheme, n.Name, "", "", "", name, int64(n.Counters[name])) {
-			return false
-		}
-	}
-	for _, p := range n.Ports {
-		for _, c := range p.Classes {
-			all := maps.Clone(c.Counters)
-			if all == nil {
-				all = map[string]uint64{}
-			}
-			maps.Copy(all, onset(c.Onset))
-			for _, name := range slices.Sorted(maps.Keys(all)) {
-				if !yield(scheme, n.Name, strconv.Itoa(p.Port), p.Peer, strconv.Itoa(c.Class), name, int64(all[name])) {
-					return false
+			add("", "", "", n.Counters)
+			for _, p := range n.Ports {
+				for _, c := range p.Classes {
+					all := onset(c.Onset)
+					maps.Copy(all, c.Counters)
+					add(strconv.Itoa(p.Port), p.Peer, strconv.Itoa(c.Class), all)
 				}
 			}
 		}
 	}
-	return true
+	return table("counters", append(text("scheme", "node", "port", "peer", "class", "counter"), integers("value")...), rows)
 }
 
 // onset returns the instants that have occurred, as counters.
 func onset(o fabric.Onset) map[string]uint64 {
-	return fabric.NonZero(func(yield func(string, uint64) bool) {
-		_ = yield("first_ce_ps", uint64(o.CE)) && yield("first_pause_sent_ps", uint64(o.PauseSent)) &&
-			yield("first_pause_received_ps", uint64(o.PauseReceived))
-	})
+	all := map[string]uint64{"first_ce_ps": uint64(o.CE), "first_pause_sent_ps": uint64(o.PauseSent), "first_pause_received_ps": uint64(o.PauseReceived)}
+	maps.DeleteFunc(all, func(_ string, at uint64) bool { return at == 0 })
+	return all
 }

@@ -6,7 +6,7 @@ package export
 
 import (
 	"fmt"
-	"iter"
+	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
@@ -72,7 +72,7 @@ func Replay(s *topology.Scenario, digest string, keep func() bool) (*Events, err
 	e.sort()
 	run, err := l.Outcome()
 	if err == nil && run.Digest != digest {
-		err = fmt.Errorf("%s under %s has the digest %s now, and %s in its folder: it was run by another version of rackfab", s.Name, s.Scheme, run.Digest, digest)
+		err = fmt.Errorf("%s under %s: digest %s in memory, but %s in its folder: another version of rackfab made the folder", s.Name, s.Scheme, run.Digest, digest)
 	}
 	return e, err
 }
@@ -90,58 +90,63 @@ func (e *Events) pfc(at unit.Time, index int, port fabric.Port, f *frame.Frame) 
 	}
 }
 
-// rows returns the rows of a table whose values are in memory.
-func rows(yieldAll func(yield func(...any) bool)) iter.Seq2[[]any, error] {
-	return func(yield func([]any, error) bool) {
-		yieldAll(func(values ...any) bool { return yield(values, nil) })
+// table returns a table whose rows are in memory.
+func table(name string, columns []sweep.Column, rows [][]any) *sweep.Table {
+	return &sweep.Table{Name: name, Columns: columns, Rows: func(yield func([]any, error) bool) {
+		for _, row := range rows {
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}}
+}
+
+// text returns columns of text.
+func text(names ...string) (list []sweep.Column) {
+	for _, name := range names {
+		list = append(list, sweep.Column{Name: name})
 	}
+	return list
+}
+
+// integers returns columns of integers.
+func integers(names ...string) (list []sweep.Column) {
+	for _, name := range names {
+		list = append(list, sweep.Column{Name: name, Kind: sweep.Integer})
+	}
+	return list
 }
 
 // FCT returns a table of the flows' completion times.
 func (e *Events) FCT(s *topology.Scenario) *sweep.Table {
 	alone := measure.NewStandalone(s)
-	return &sweep.Table{
-		Name: "fct",
-		Columns: []sweep.Column{
-			{Name: "flow"},
-			{Name: "from"},
-			{Name: "to"},
-			{Name: "size_bytes", Kind: sweep.Integer},
-			{Name: "start_ps", Kind: sweep.Integer},
-			{Name: "fct_ps", Kind: sweep.Integer},
-			{Name: "standalone_fct_ps", Kind: sweep.Integer},
-		},
-		Rows: rows(func(yield func(...any) bool) {
-			for _, c := range e.Flows {
-				f := s.Flows[c.Flow]
-				if !yield(f.Name, s.Nodes[f.From].Name, s.Nodes[f.To].Name, int64(c.Size), int64(c.Start), int64(c.At-c.Start), int64(alone.FCT(f, c.Size))) {
-					return
-				}
-			}
-		}),
+	var rows [][]any
+	for _, c := range e.Flows {
+		f := s.Flows[c.Flow]
+		rows = append(rows, []any{
+			f.Name, s.Nodes[f.From].Name, s.Nodes[f.To].Name, int64(c.Size), int64(c.Start), int64(c.At - c.Start), int64(alone.FCT(f, c.Size)),
+		})
 	}
+	return table("fct", append(text("flow", "from", "to"), integers("size_bytes", "start_ps", "fct_ps", "standalone_fct_ps")...), rows)
 }
 
 // Frames returns a table of the PFC frames.
 func (e *Events) Frames(s *topology.Scenario) *sweep.Table {
 	ends := s.PortMap()
-	return &sweep.Table{
-		Name: "pfc",
-		Columns: []sweep.Column{
-			{Name: "at_ps", Kind: sweep.Integer},
-			{Name: "node"},
-			{Name: "port", Kind: sweep.Integer},
-			{Name: "sent_by"},
-			{Name: "class", Kind: sweep.Integer},
-			{Name: "quanta", Kind: sweep.Integer},
-		},
-		Rows: rows(func(yield func(...any) bool) {
-			for _, p := range e.PFC {
-				peer := s.Nodes[ends[p.Node][p.Port].Peer].Name
-				if !yield(int64(p.At), s.Nodes[p.Node].Name, int64(p.Port), peer, int64(p.Class), int64(p.Quanta)) {
-					return
-				}
-			}
-		}),
+	var rows [][]any
+	for _, p := range e.PFC {
+		peer := s.Nodes[ends[p.Node][p.Port].Peer].Name
+		rows = append(rows, []any{int64(p.At), s.Nodes[p.Node].Name, int64(p.Port), peer, int64(p.Class), int64(p.Quanta)})
 	}
+	columns := slices.Concat(integers("at_ps"), text("node"), integers("port"), text("sent_by"), integers("class", "quanta"))
+	return table("pfc", columns, rows)
+}
+
+// Nodes returns a table of the node numbers in the HPCC simulator's files.
+func Nodes(s *topology.Scenario) *sweep.Table {
+	var rows [][]any
+	for i, n := range s.Nodes {
+		rows = append(rows, []any{int64(i), n.Name, string(n.Kind)})
+	}
+	return table("nodes", append(integers("id"), text("name", "kind")...), rows)
 }

@@ -1,8 +1,9 @@
 package export
 
 import (
+	"slices"
+
 	"github.com/rackfab/rackfab/fabric/measure"
-	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	"github.com/rackfab/rackfab/sweep"
 )
@@ -65,38 +66,21 @@ func buckets(series []measure.ShaperSeries) (lists []list) {
 
 // binned returns a table of values per bin.
 func binned(bin, end unit.Time, name, of string, columns []string, lists []list) *sweep.Table {
-	t := &sweep.Table{Name: name, Columns: []sweep.Column{{Name: "from_ps", Kind: sweep.Integer}, {Name: "to_ps", Kind: sweep.Integer}, {Name: of}}}
-	for _, c := range columns {
-		t.Columns = append(t.Columns, sweep.Column{Name: c, Kind: sweep.Integer})
-	}
-	t.Rows = rows(func(yield func(...any) bool) {
-		for _, l := range lists {
-			for i := range l.values[0] {
-				from := unit.Time(i) * bin
-				row := []any{int64(from), int64(min(from+bin, end)), l.name}
-				for _, v := range l.values {
-					row = append(row, v[i])
-				}
-				if !yield(row...) {
-					return
-				}
-			}
-		}
-	})
-	return t
-}
-
-// Nodes returns a table of the node numbers in the HPCC simulator's files.
-func Nodes(s *topology.Scenario) *sweep.Table {
 	return &sweep.Table{
-		Name:    "nodes",
-		Columns: []sweep.Column{{Name: "id", Kind: sweep.Integer}, {Name: "name"}, {Name: "kind"}},
-		Rows: rows(func(yield func(...any) bool) {
-			for i, n := range s.Nodes {
-				if !yield(int64(i), n.Name, string(n.Kind)) {
-					return
+		Name: name, Columns: slices.Concat(integers("from_ps", "to_ps"), text(of), integers(columns...)),
+		Rows: func(yield func([]any, error) bool) {
+			for _, l := range lists {
+				for i := range l.values[0] {
+					from := unit.Time(i) * bin
+					row := []any{int64(from), int64(min(from+bin, end)), l.name}
+					for _, v := range l.values {
+						row = append(row, v[i])
+					}
+					if !yield(row, nil) {
+						return
+					}
 				}
 			}
-		}),
+		},
 	}
 }

@@ -33,7 +33,7 @@ func ParseKinds(names []string) (set Kinds, err error) {
 	for _, name := range names {
 		i := slices.Index(kindNames, name)
 		if i < 0 {
-			return 0, fmt.Errorf("no kind of frame is called %q: want some of %s", name, strings.Join(kindNames, ", "))
+			return 0, fmt.Errorf("unknown kind of frame %q: must be one of %s", name, strings.Join(kindNames, ", "))
 		}
 		set |= 1 << i
 	}

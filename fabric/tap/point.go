@@ -39,7 +39,7 @@ func Points(s *topology.Scenario, names []string) ([]Point, error) {
 		}
 	}
 	if len(names) == 0 {
-		faults = append(faults, errors.New("no port is named: want NODE, NODE:pN or NODE:PEER, such as s1, s1:p2 or s1:s0"))
+		faults = append(faults, errors.New("no ports given: use NODE, NODE:pN or NODE:PEER, such as s1, s1:p2 or s1:s0"))
 	}
 	return points, errors.Join(faults...)
 }
@@ -53,7 +53,7 @@ func find(s *topology.Scenario, ends [][]topology.End, name string) (points []Po
 	for _, n := range list {
 		i := slices.IndexFunc(s.Nodes, func(c topology.Node) bool { return c.Name == n })
 		if i < 0 {
-			return nil, fmt.Errorf("%s: no node is called %s", name, n)
+			return nil, fmt.Errorf("%s: unknown node %s", name, n)
 		}
 		found := 0
 		for p, end := range ends[i] {
@@ -65,7 +65,7 @@ func find(s *topology.Scenario, ends [][]topology.End, name string) (points []Po
 			points = append(points, Point{i, fabric.Port(p), fmt.Sprintf("%s:p%d", n, p), peer})
 		}
 		if found == 0 {
-			return nil, fmt.Errorf("%s: %s has no such port: want p0 to p%d, or the name of a neighbour", name, n, len(ends[i])-1)
+			return nil, fmt.Errorf("%s: %s has no such port: must be p0 to p%d or the name of a neighbour", name, n, len(ends[i])-1)
 		}
 	}
 	return points, nil

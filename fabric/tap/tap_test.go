@@ -41,8 +41,8 @@ func TestPoints(t *testing.T) {
 		{at: "s0:p1", want: "s0:p1>h1"},
 		{at: "s0:s1", want: "s0:p2>s1"},
 		{at: "h2 h0..h2 h2:s1", want: "h2:p0>s1 h0:p0>s0 h1:p0>s0"},
-		{at: "x:p0 s0:p9 s1:h0", fault: "x:p0: no node is called x\ns0:p9: s0 has no such port: want p0 to p2, or the name of a neighbour\ns1:h0: s1 has no such port: want p0 to p1, or the name of a neighbour"},
-		{at: "", fault: "no port is named: want NODE, NODE:pN or NODE:PEER, such as s1, s1:p2 or s1:s0"},
+		{at: "x:p0 s0:p9 s1:h0", fault: "x:p0: unknown node x\ns0:p9: s0 has no such port: must be p0 to p2 or the name of a neighbour\ns1:h0: s1 has no such port: must be p0 to p1 or the name of a neighbour"},
+		{at: "", fault: "no ports given: use NODE, NODE:pN or NODE:PEER, such as s1, s1:p2 or s1:s0"},
 	} {
 		points, err := Points(s, strings.Fields(c.at))
 		var got []string
@@ -92,7 +92,7 @@ func TestKinds(t *testing.T) {
 	if err != nil || set != PFC|CNP || !set.Has(pfc) || set.Has(uet) || !Kinds(0).Has(uet) {
 		t.Errorf("set %08b, %v", set, err)
 	}
-	if _, err := ParseKinds([]string{"pfc", "PAUSE"}); err == nil || !strings.Contains(err.Error(), `"PAUSE": want some of data, ack,`) {
+	if _, err := ParseKinds([]string{"pfc", "PAUSE"}); err == nil || !strings.Contains(err.Error(), `"PAUSE": must be one of data, ack,`) {
 		t.Errorf("an unknown kind: %v", err)
 	}
 }

@@ -88,7 +88,7 @@ func choose(s *topology.Scenario, patterns string) (chosen []fabric.Message, err
 			continue
 		}
 		if _, err := path.Match(pattern, ""); err != nil {
-			return nil, fmt.Errorf("%q is no pattern: want names with * and ?", pattern)
+			return nil, fmt.Errorf("invalid pattern %q: must be a name with * and ?", pattern)
 		}
 		chosen = append(chosen, named(s, func(name string) bool {
 			ok, _ := path.Match(pattern, name) // the pattern is valid

@@ -21,7 +21,7 @@ type Leg struct {
 // Errors of Critical for messages without a critical path of their own.
 var (
 	ErrOpen      = errors.New("the message is not complete")
-	ErrElsewhere = errors.New("the message was completed by a frame of another one")
+	ErrElsewhere = errors.New("a frame of another message completed the message")
 )
 
 // Critical returns the critical path of a message from all of its spans: the path of
@@ -48,14 +48,14 @@ func Critical(spans []Span) ([]Leg, error) {
 	for range spans {
 		wire := find(spans, func(s *Span) bool { return s.Part == Wire && s.Peer == node && s.End == now })
 		if wire == nil {
-			return nil, fmt.Errorf("no frame is known to come in at %s at %s", node, now)
+			return nil, fmt.Errorf("no wire span ends at %s at %s", node, now)
 		}
 		stay := find(spans, func(s *Span) bool {
 			return (s.Part == Switch || s.Part == Target || s.Part == Sender) && s.In != unit.Never &&
 				s.Node == wire.Node && s.End == wire.Start && s.To == wire.To && s.Back == wire.Back
 		})
 		if stay == nil {
-			return nil, fmt.Errorf("no stay at %s ends at %s", wire.Node, wire.Start)
+			return nil, fmt.Errorf("no span at %s ends at %s", wire.Node, wire.Start)
 		}
 		pauses := stay.Events
 		if stay.Part == Sender {
@@ -69,7 +69,7 @@ func Critical(spans []Span) ([]Leg, error) {
 		}
 		node, now = stay.Node, stay.In
 	}
-	return nil, errors.New("the way of the frame has no beginning")
+	return nil, errors.New("the path of the frame has no start")
 }
 
 func find(spans []Span, fits func(*Span) bool) *Span {
