@@ -52,8 +52,8 @@ func (c *catalogue) flow(message uint64) string {
 	return ""
 }
 
-// begins reports whether the node is the message's initiator.
-func (c *catalogue) begins(message uint64, node int) bool {
+// initiates reports whether the node is the message's initiator.
+func (c *catalogue) initiates(message uint64, node int) bool {
 	if k := c.connection(message); k != nil {
 		return k.From == node
 	}
@@ -78,23 +78,23 @@ func (c *catalogue) verb(message uint64) string {
 	return strings.ToUpper(cmd.Verb)
 }
 
-// asks reports whether the message requests data in the target's answer.
-func (c *catalogue) asks(message uint64) bool {
+// requestsData reports whether the message requests data in the target's answer.
+func (c *catalogue) requestsData(message uint64) bool {
 	v := c.verb(message)
 	return v != "WRITE" && v != "SEND"
 }
 
-// sends names the span of the initiator's frames.
-func (c *catalogue) sends(message uint64) string {
-	if c.asks(message) {
+// initiatorSpan names the span of the initiator's frames.
+func (c *catalogue) initiatorSpan(message uint64) string {
+	if c.requestsData(message) {
 		return "request"
 	}
 	return "data"
 }
 
-// answers names the span at the target.
-func (c *catalogue) answers(message uint64) string {
-	if c.asks(message) {
+// targetSpan names the span at the target.
+func (c *catalogue) targetSpan(message uint64) string {
+	if c.requestsData(message) {
 		return "respond"
 	}
 	return "receive"

@@ -50,24 +50,24 @@ func Critical(spans []Span) ([]Leg, error) {
 		if wire == nil {
 			return nil, fmt.Errorf("no wire span ends at %s at %s", node, now)
 		}
-		stay := find(spans, func(s *Span) bool {
+		residence := find(spans, func(s *Span) bool {
 			return (s.Part == Switch || s.Part == Target || s.Part == Sender) && s.In != unit.Never &&
 				s.Node == wire.Node && s.End == wire.Start && s.To == wire.To && s.Back == wire.Back
 		})
-		if stay == nil {
+		if residence == nil {
 			return nil, fmt.Errorf("no span at %s ends at %s", wire.Node, wire.Start)
 		}
-		pauses := stay.Events
-		if stay.Part == Sender {
+		pauses := residence.Events
+		if residence.Part == Sender {
 			pauses = root.Events
 		}
 		legs = append(legs, Leg{Part: Wire, Name: "wire", Node: wire.Node + "->" + wire.Peer, Start: wire.Start, End: wire.End},
-			Leg{Part: stay.Part, Name: stay.Name, Node: stay.Node, Start: stay.In, End: stay.End, Paused: paused(pauses, stay.In, stay.End)})
-		if stay.Part == Sender {
+			Leg{Part: residence.Part, Name: residence.Name, Node: residence.Node, Start: residence.In, End: residence.End, Paused: paused(pauses, residence.In, residence.End)})
+		if residence.Part == Sender {
 			slices.Reverse(legs)
 			return legs, nil
 		}
-		node, now = stay.Node, stay.In
+		node, now = residence.Node, residence.In
 	}
 	return nil, errors.New("the path of the frame has no start")
 }

@@ -16,10 +16,10 @@ type message struct {
 	sent   bool      // completely, at least once
 }
 
-// ofMessage handles a note of a message at its initiator.
-func (t *Tracer) ofMessage(n *fabric.Note) {
+// messageNote handles a note of a message at its initiator.
+func (t *Tracer) messageNote(n *fabric.Note) {
 	if n.Kind == fabric.RateChanged || n.Kind == fabric.FlowStopped || n.Kind == fabric.IndicationIn {
-		t.ofFlow(n)
+		t.flowNote(n)
 		return
 	}
 	if !t.follows(n.Trace) {
@@ -32,13 +32,13 @@ func (t *Tracer) ofMessage(n *fabric.Note) {
 		t.open(n, n.Size(), 0, t.class(n.Trace))
 	default:
 		if m := t.messages.find(n.Trace); m != nil {
-			t.happened(m, n)
+			t.update(m, n)
 		}
 	}
 }
 
-// happened handles a note of an open message.
-func (t *Tracer) happened(m *message, n *fabric.Note) {
+// update handles a note of an open message.
+func (t *Tracer) update(m *message, n *fabric.Note) {
 	switch n.Kind {
 	case fabric.MessageDone:
 		m.span.End, m.span.In, m.span.By = n.At, n.In(), n.By()
@@ -51,8 +51,8 @@ func (t *Tracer) happened(m *message, n *fabric.Note) {
 	}
 }
 
-// ofFlow handles a note of a flow, which applies to all of its open messages.
-func (t *Tracer) ofFlow(n *fabric.Note) {
+// flowNote handles a note of a flow, which applies to all of its open messages.
+func (t *Tracer) flowNote(n *fabric.Note) {
 	for e := t.messages.oldest(); e != nil; {
 		m := &e.value
 		e = e.next
@@ -97,11 +97,11 @@ func (t *Tracer) sent(n *fabric.Note) {
 	s := &m.sender
 	if s.Frames == 0 {
 		*s = t.newSpan(n.Trace)
-		s.Part, s.Name, s.Start, s.In = Sender, t.sends(n.Trace), m.from, unit.Never
+		s.Part, s.Name, s.Start, s.In = Sender, t.initiatorSpan(n.Trace), m.from, unit.Never
 	}
 	s.Frames++
 	m.span.Frames++
-	t.pass(s, n)
+	t.frame(s, n)
 	if !n.Closes {
 		return
 	}
@@ -123,10 +123,10 @@ func (t *Tracer) close(m *message) {
 	}
 	s := &m.span
 	if s.In < s.End {
-		taken := t.newSpan(s.Message)
-		taken.Part, taken.Name, taken.Start, taken.End, taken.In = Intake, "intake", s.In, s.End, s.In
-		taken.Role, taken.Back, taken.Frames = frame.RoleNone, true, 1
-		t.emit(&taken)
+		intake := t.newSpan(s.Message)
+		intake.Part, intake.Name, intake.Start, intake.End, intake.In = Intake, "intake", s.In, s.End, s.In
+		intake.Role, intake.Back, intake.Frames = frame.RoleNone, true, 1
+		t.emit(&intake)
 	}
 	t.emit(s)
 	t.messages.remove(s.Message)

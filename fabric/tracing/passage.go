@@ -32,7 +32,7 @@ func (p *passage) idle(now unit.Time) bool { return p.waiting == 0 && now-p.last
 func (t *Tracer) key(n *fabric.Note) passageKey {
 	k := passageKey{n.Trace, groupOf(n.Role), n.Back}
 	if !t.isSwitch && k.group == 0 {
-		k.back = !t.begins(n.Trace, t.node)
+		k.back = !t.initiates(n.Trace, t.node)
 	}
 	return k
 }
@@ -70,9 +70,9 @@ func (t *Tracer) partOf(k passageKey) (Part, string) {
 	case k.group != 0:
 		return Notify, "notify"
 	case !k.back:
-		return Sender, t.sends(k.message)
+		return Sender, t.initiatorSpan(k.message)
 	}
-	return Target, t.answers(k.message)
+	return Target, t.targetSpan(k.message)
 }
 
 // newSpan returns an empty span of a message at this node.
@@ -83,7 +83,7 @@ func (t *Tracer) newSpan(message uint64) Span {
 // arrived records a frame that arrived. At a NIC, only frames to the target start a
 // passage.
 func (t *Tracer) arrived(n *fabric.Note) {
-	if !t.isSwitch && (n.Back || !n.Role.Main() || t.begins(n.Trace, t.node)) {
+	if !t.isSwitch && (n.Back || !n.Role.Main() || t.initiates(n.Trace, t.node)) {
 		return
 	}
 	p := t.passage(n)
@@ -127,7 +127,7 @@ func (t *Tracer) counted(n *fabric.Note) {
 // dropped records a lost frame. At its initiator it is an event of the message,
 // elsewhere of the frame's passage.
 func (t *Tracer) dropped(n *fabric.Note) {
-	if t.begins(n.Trace, t.node) {
+	if t.initiates(n.Trace, t.node) {
 		if m := t.messages.find(n.Trace); m != nil {
 			m.span.event(n)
 		}
@@ -138,8 +138,8 @@ func (t *Tracer) dropped(n *fabric.Note) {
 	p.span.End, p.last = max(p.span.End, n.At), n.At
 }
 
-// leave removes frames from the egress queue.
-func (p *passage) leave(t *Tracer, now unit.Time, frames int) {
+// dequeue removes frames from the egress queue.
+func (p *passage) dequeue(t *Tracer, now unit.Time, frames int) {
 	if p.waiting == 0 || p.span.To < 0 {
 		return
 	}
@@ -150,7 +150,7 @@ func (p *passage) leave(t *Tracer, now unit.Time, frames int) {
 
 // departed records a frame that started to depart.
 func (t *Tracer) departed(n *fabric.Note) {
-	if !t.isSwitch && !n.Back && n.Role.Main() && t.begins(n.Trace, t.node) {
+	if !t.isSwitch && !n.Back && n.Role.Main() && t.initiates(n.Trace, t.node) {
 		t.sent(n)
 		return
 	}
@@ -162,9 +162,9 @@ func (t *Tracer) departed(n *fabric.Note) {
 		}
 		p.span.Frames++
 	}
-	p.leave(t, n.At, 1)
+	p.dequeue(t, n.At, 1)
 	p.last = n.At
-	t.pass(&p.span, n)
+	t.frame(&p.span, n)
 	for i := range t.marks {
 		if t.marks[i].Kind == fabric.Marked {
 			p.span.Marks++
@@ -181,8 +181,8 @@ func (t *Tracer) departed(n *fabric.Note) {
 	}
 }
 
-// pass copies the attributes of a frame to its span.
-func (t *Tracer) pass(s *Span, n *fabric.Note) {
+// frame copies the attributes of a frame to its span.
+func (t *Tracer) frame(s *Span, n *fabric.Note) {
 	s.To, s.End = int(n.Port), n.At
 	if s.Role != frame.RoleCETH { // RoleCETH, once seen, is kept
 		s.Role = n.Role

@@ -20,14 +20,14 @@ const (
 // spans, regardless of their division into calls.
 type Tracer struct {
 	catalogue
-	node     int
-	name     string
-	isSwitch bool
-	followed *fabric.Selection
-	asked    uint64 // latest message looked up by follows, 0 for none
-	picked   bool   // result of that lookup
-	emit     func(*Span)
-	cut      int64
+	node           int
+	name           string
+	isSwitch       bool
+	followed       *fabric.Selection
+	latest         uint64 // latest message looked up by follows, 0 for none
+	latestFollowed bool   // result of that lookup
+	emit           func(*Span)
+	cut            int64
 
 	messages table[uint64, message]
 	passages table[passageKey, passage]
@@ -58,7 +58,7 @@ func New(s *topology.Scenario, node int, follow *fabric.Selection, emit func(*Sp
 // Extend replaces the scenario by one with more flows, and the selection of messages.
 func (t *Tracer) Extend(s *topology.Scenario, follow *fabric.Selection) {
 	t.catalogue, t.followed = newCatalogue(s), follow
-	t.asked, t.picked = 0, false
+	t.latest, t.latestFollowed = 0, false
 }
 
 // Cut returns the number of spans that were ended early.
@@ -72,14 +72,14 @@ func (t *Tracer) Observe(notes []fabric.Note) {
 		case fabric.Posted, fabric.CommandPosted, fabric.MessageDone, fabric.CommandFailed, fabric.CommandRefused,
 			fabric.Retransmitted, fabric.TimedOut, fabric.RateChanged, fabric.FlowStopped,
 			fabric.IndicationIn, fabric.CongestionIn, fabric.ExcessSignalled, fabric.PassedOver, fabric.TokensAwaited:
-			t.ofMessage(n)
+			t.messageNote(n)
 		case fabric.Arrived, fabric.Departed, fabric.Enqueued, fabric.Marked, fabric.Dropped,
 			fabric.EventCounted, fabric.LevelChanged, fabric.Rewritten, fabric.Indicated, fabric.CreditGranted:
 			if t.follows(n.Trace) {
-				t.ofFrame(n)
+				t.frameNote(n)
 			}
 		case fabric.Paused, fabric.Resumed, fabric.WentDown:
-			t.ofPort(n)
+			t.portNote(n)
 		default:
 		}
 	}
@@ -87,14 +87,14 @@ func (t *Tracer) Observe(notes []fabric.Note) {
 
 // follows reports whether a message is followed.
 func (t *Tracer) follows(trace uint64) bool {
-	if trace != t.asked {
-		t.asked, t.picked = trace, t.followed.Picks(trace)
+	if trace != t.latest {
+		t.latest, t.latestFollowed = trace, t.followed.Picks(trace)
 	}
-	return t.picked
+	return t.latestFollowed
 }
 
-// ofFrame handles a note of a frame of a sampled message.
-func (t *Tracer) ofFrame(n *fabric.Note) {
+// frameNote handles a note of a frame of a sampled message.
+func (t *Tracer) frameNote(n *fabric.Note) {
 	switch n.Kind {
 	case fabric.Marked, fabric.Rewritten:
 		t.marks = append(t.marks, *n)
@@ -119,13 +119,13 @@ func (t *Tracer) ofFrame(n *fabric.Note) {
 	}
 }
 
-// ofPort handles a note of a port: a class is paused or resumed, or the link is down
+// portNote handles a note of a port: a class is paused or resumed, or the link is down
 // and all waiting frames are lost.
-func (t *Tracer) ofPort(n *fabric.Note) {
+func (t *Tracer) portNote(n *fabric.Note) {
 	if n.Kind == fabric.WentDown {
 		for e := t.passages.first; e != nil; e = e.next {
 			if e.value.span.To == int(n.Port) {
-				e.value.leave(t, n.At, e.value.waiting)
+				e.value.dequeue(t, n.At, e.value.waiting)
 			}
 		}
 		return
@@ -155,7 +155,7 @@ func (t *Tracer) Advance(now unit.Time) {
 func (t *Tracer) Finish(end unit.Time) {
 	for e := t.passages.oldest(); e != nil; e = t.passages.oldest() {
 		if e.value.waiting > 0 {
-			e.value.leave(t, end, e.value.waiting)
+			e.value.dequeue(t, end, e.value.waiting)
 			e.value.span.Open, e.value.span.End = true, end
 		}
 		t.finish(e.key, &e.value)
