@@ -67,7 +67,7 @@ func written(t *testing.T, o Options) []byte {
 
 // The file preserves instants rounded down to nanoseconds, both lengths, the interface,
 // and the comment with the exact instant.
-func TestAFileIsReadBack(t *testing.T) {
+func TestFileIsReadBack(t *testing.T) {
 	for _, c := range []struct {
 		options Options
 		want    []string
@@ -126,7 +126,7 @@ func errorsOf(data []byte, flags *pcapgo.NgEpbFlags) (text string) {
 }
 
 // The file names the scheme at its first instant, whatever the initial scheme.
-func TestAFileNamesItsScheme(t *testing.T) {
+func TestFileNamesItsScheme(t *testing.T) {
 	changed := *rack
 	changed.Changes = []topology.Change{{At: 5, Verb: topology.ChangeScheme, Scheme: topology.SchemeSpec{Name: "pcn", Flows: topology.Everything}}}
 	for from, want := range map[unit.Time]string{
@@ -148,7 +148,7 @@ func TestAFileNamesItsScheme(t *testing.T) {
 }
 
 // A comment has at most 65535 bytes: thousands of changes do not make the file invalid.
-func TestAFileOfManySchemes(t *testing.T) {
+func TestSchemeCommentIsBounded(t *testing.T) {
 	changed := *rack
 	for i := range 5000 {
 		changed.Changes = append(changed.Changes, topology.Change{
@@ -169,7 +169,7 @@ func TestAFileOfManySchemes(t *testing.T) {
 }
 
 // The limit is exact to the byte, and the file is complete.
-func TestTheLimitOfAFile(t *testing.T) {
+func TestFileLimit(t *testing.T) {
 	whole := int64(len(written(t, Options{})))
 	for limit, want := range map[int64]uint64{whole: 3, whole - 1: 2, 300: 0} {
 		var b bytes.Buffer
@@ -189,7 +189,7 @@ func TestTheLimitOfAFile(t *testing.T) {
 	}
 }
 
-func TestAPacketOfNoInterface(t *testing.T) {
+func TestPacketWithoutInterface(t *testing.T) {
 	w, err := NewWriter(&bytes.Buffer{}, rack, points, Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -203,7 +203,7 @@ func TestTables(t *testing.T) {
 }
 
 // Replay rejects a run that does not repeat, and can be stopped.
-func TestReplayIsHeldAgainstTheDigest(t *testing.T) {
+func TestReplayChecksTheDigest(t *testing.T) {
 	s, r, _ := run(t)
 	if _, err := Replay(s, "0123456789abcdef", nil); err == nil || !strings.Contains(err.Error(), "digest "+r.Digest+" in memory, but 0123456789abcdef") {
 		t.Errorf("%v", err)

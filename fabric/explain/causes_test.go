@@ -12,7 +12,7 @@ import (
 // fraction of the link's rate because the burst's queue is a standing queue. A headline
 // for the PAUSE with most bytes, while the others were resumed at the same time,
 // reported an overload of 271 Gbit/s at 705 us that did not exist.
-func TestTheFirstCauseIsWhatFilledTheQueue(t *testing.T) {
+func TestFirstCause(t *testing.T) {
 	s := paper(t, "pfc")
 	x, y, err := Link(s, "s1->s0")
 	if err != nil {
@@ -49,7 +49,7 @@ func TestTheFirstCauseIsWhatFilledTheQueue(t *testing.T) {
 
 // A queue grows by the bytes that arrive beyond its link's rate. The arrivals are those
 // that its sources send.
-func TestTheFirstCauseAddsUp(t *testing.T) {
+func TestFirstCauseAddsUp(t *testing.T) {
 	for _, scheme := range []string{"pfc", "dcqcn", "timely", "qcn"} {
 		s := paper(t, scheme)
 		f := ask(t, s, "s1->h2").First
@@ -72,7 +72,7 @@ func TestTheFirstCauseAddsUp(t *testing.T) {
 }
 
 // A victim's loss matches the run's own series.
-func TestAVictimsGoodput(t *testing.T) {
+func TestVictimGoodput(t *testing.T) {
 	s := paper(t, "pfc")
 	run, err := lab.Measure(s)
 	if err != nil {

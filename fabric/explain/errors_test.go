@@ -14,7 +14,7 @@ import (
 
 // The report contains the frames that the link lost and damaged in each
 // direction, as counted by a run, and how many of them were PFC frames.
-func TestErrorsOfTheLink(t *testing.T) {
+func TestLinkErrors(t *testing.T) {
 	s := parse(t, `
 name: lossy
 duration: 2ms

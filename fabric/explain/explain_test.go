@@ -83,7 +83,7 @@ func measured(t *testing.T, s *topology.Scenario, link string) (int, unit.Time) 
 
 // With PFC alone the congestion of r1 spreads to s0 by F1's frames in the buffer of s1,
 // and to h0 by those of F0 in the buffer of s0: F0 is the victim.
-func TestTheStoryOfPFC(t *testing.T) {
+func TestPFCReport(t *testing.T) {
 	s := paper(t, "pfc")
 	for _, c := range []struct {
 		link, chain, victims, spread, filled string
@@ -118,7 +118,7 @@ func TestTheStoryOfPFC(t *testing.T) {
 
 // PCN throttles F1 before its frames reach the threshold: there is no PAUSE, and the
 // report states the margin.
-func TestTheStoryOfPCN(t *testing.T) {
+func TestPCNReport(t *testing.T) {
 	s := paper(t, "pcn")
 	r := ask(t, s, "s1->s0")
 	if r.Frames != 0 || r.Paused != 0 || len(r.Chain) != 0 || r.Closest.Margin() <= 0 || r.Peak.Flows[0].Flow != "F1" {
@@ -133,7 +133,7 @@ func TestTheStoryOfPCN(t *testing.T) {
 }
 
 // A range includes only the parts of pauses within it.
-func TestARangeCutsThePauses(t *testing.T) {
+func TestPausesAreClippedToTheRange(t *testing.T) {
 	s := paper(t, "pfc")
 	x, y, err := Link(s, "s1->s0")
 	if err != nil {
@@ -164,7 +164,7 @@ commands: [{name: W, verb: put, from: h0, to: r0, size: 64KB, count: 20}]
 `
 
 // A slow host ends a chain. A dynamic threshold is reported as dynamic.
-func TestASlowHost(t *testing.T) {
+func TestSlowHost(t *testing.T) {
 	s := parse(t, slow)
 	r := ask(t, s, "s0->h0")
 	if len(r.Chain) != 2 || r.Chain[0].Cause.Kind != Downstream || r.Chain[1].Link != "r0->s0" || r.Chain[1].Cause.Kind != SlowHost || r.Chain[1].Frames == 0 {
@@ -203,7 +203,7 @@ func TestNeverPause(t *testing.T) {
 }
 
 // The report names the scheme of its range, whatever the initial scheme.
-func TestTheSchemeOfTheRange(t *testing.T) {
+func TestSchemeOfTheRange(t *testing.T) {
 	s := parse(t, slow+"live: true\nchanges: [{at: 100us, scheme: {name: pcn}}]\n")
 	x, y, err := Link(s, "s0->h0")
 	if err != nil {
@@ -221,7 +221,7 @@ func TestTheSchemeOfTheRange(t *testing.T) {
 	}
 }
 
-func TestQuestionsThatAreRefused(t *testing.T) {
+func TestInvalidQuestions(t *testing.T) {
 	s := paper(t, "pfc")
 	for link, want := range map[string]string{
 		"s1-s0": "must be X->Y", "s1->x": `unknown node "x"`, "s1->h0": "s1 and h0 are not neighbours",

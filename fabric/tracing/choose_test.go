@@ -46,7 +46,7 @@ bursts: [{name: rush, from: h0, to: r0, flows_per_sender: 2, size: 1KB, at: 1us}
 
 // Endless flows are sampled in addition to a share, unless patterns are given. The text
 // describes the selection.
-func TestFlowsWithoutEndAreFollowedByDefault(t *testing.T) {
+func TestEndlessFlowsAreSampledByDefault(t *testing.T) {
 	flows := "flows: [{name: short, from: h0, to: r0, size: 1KB}"
 	for range tracing.MaxLong + 1 {
 		flows += ", {name: L" + strings.Repeat("o", strings.Count(flows, "name")) + "ng, from: h0, to: r0, size: endless}"
@@ -85,7 +85,7 @@ func TestFlowsWithoutEndAreFollowedByDefault(t *testing.T) {
 }
 
 // A node with too many open messages ends the least recently used one and counts it.
-func TestWhatIsOpenIsBounded(t *testing.T) {
+func TestOpenStateIsBounded(t *testing.T) {
 	s, err := topology.Parse("test.yaml", []byte(get))
 	if err != nil {
 		t.Fatal(err)

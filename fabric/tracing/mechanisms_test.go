@@ -106,7 +106,7 @@ commands:
 // A GET that waits for IN tokens has an event, and so has a GET that is passed over for
 // a shorter one: one event each, with the number of repetitions, the length of the
 // response and the tokens.
-func TestAGETThatIsPassedOverSaysWhy(t *testing.T) {
+func TestReasonOfAPassedOverGET(t *testing.T) {
 	spans := traced(t, paced)
 	for _, kind := range []fabric.Kind{fabric.PassedOver, fabric.TokensAwaited} {
 		s, e := happened(spans, tracing.Root, kind)
@@ -120,7 +120,7 @@ func TestAGETThatIsPassedOverSaysWhy(t *testing.T) {
 }
 
 // The state of a path survives encoding into the two words of a note.
-func TestWordsOfAPath(t *testing.T) {
+func TestCongestionWords(t *testing.T) {
 	for _, path := range []cc.Congestion{
 		{},
 		{Known: cc.ItemDegree, Degree: cc.DegreeHeavy},

@@ -10,7 +10,7 @@ import (
 )
 
 // The paused time within a span equals a count of its paused instants.
-func TestPausedIsTheCountOfInstants(t *testing.T) {
+func TestPausedMatchesACountOfInstants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var events []Event
 		var instants [64]bool

@@ -171,7 +171,7 @@ func random(t *rapid.T) string {
 }
 
 // On any rack, the parts of the path that completed a message add up to its time.
-func TestCriticalPathsAreWhole(t *testing.T) {
+func TestCriticalPathsAreComplete(t *testing.T) {
 	complete, elsewhere, open, again := 0, 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		spans := traced(t, random(t))

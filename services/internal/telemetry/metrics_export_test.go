@@ -74,7 +74,7 @@ var source = telemetry.Identity{Run: "r", Scenario: "pair", Scheme: "pcn", Seed:
 
 // Whatever the collector does, every point is sent or dropped for a counted reason, and
 // a flush never exceeds its time limit.
-func TestCollectorsThatFail(t *testing.T) {
+func TestFailingPointCollectors(t *testing.T) {
 	type answers = []func(context.Context, *collector.ExportMetricsServiceResponse) error
 	for name, test := range map[string]struct {
 		answers answers
@@ -110,7 +110,7 @@ func TestCollectorsThatFail(t *testing.T) {
 					t.Error(diff)
 				}
 				if took < test.least || took > test.most {
-					t.Errorf("the run was held up for %v, want %v to %v", took, test.least, test.most)
+					t.Errorf("the run was delayed by %v, want %v to %v", took, test.least, test.most)
 				}
 				p.Close()
 				if c := p.Counts(); c.Queued != 0 || c.Made != c.Sent+sumOf(c.Dropped) || len(f.requests) != test.calls {
@@ -123,7 +123,7 @@ func TestCollectorsThatFail(t *testing.T) {
 
 // A collector that recovers, or asks for a pause, receives all points that fit into the
 // queue.
-func TestCollectorThatComesBack(t *testing.T) {
+func TestCollectorRecovers(t *testing.T) {
 	for name, bad := range map[string]func(context.Context, *collector.ExportMetricsServiceResponse) error{
 		"killed": fails(codes.Unavailable), "full": later, "slow": silent,
 	} {

@@ -15,10 +15,10 @@ import (
 	"github.com/rackfab/rackfab/services/internal/telemetry"
 )
 
-// told holds the values that a meter exported for one series, by span.
-type told map[telemetry.Series]map[int64]int64
+// exported holds the values that a meter exported for one series, by span.
+type exported map[telemetry.Series]map[int64]int64
 
-func (w told) take(t *testing.T, bin unit.Time, b telemetry.Batch) {
+func (w exported) take(t *testing.T, bin unit.Time, b telemetry.Batch) {
 	for _, p := range b.Points {
 		s := b.Series[p.Series]
 		if w[s] == nil {
@@ -33,7 +33,7 @@ func (w told) take(t *testing.T, bin unit.Time, b telemetry.Batch) {
 }
 
 // bins returns a series in the form of a recorder: of deltas, or with hold of gauges.
-func (w told) bins(s telemetry.Series, bins int, hold bool) []int64 {
+func (w exported) bins(s telemetry.Series, bins int, hold bool) []int64 {
 	list, at := make([]int64, bins), w[s]
 	for i := range list {
 		if v, ok := at[int64(i)]; ok {
@@ -60,15 +60,15 @@ func scenario(t testing.TB, name string, set ...topology.Setting) *topology.Scen
 }
 
 // metered runs a scenario in the lab with a meter at each node.
-func metered(t *testing.T, s *topology.Scenario) (*lab.Lab, []told) {
+func metered(t *testing.T, s *topology.Scenario) (*lab.Lab, []exported) {
 	t.Helper()
 	l, err := lab.New(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	nodes, meters := make([]told, len(s.Nodes)), make([]*telemetry.Meter, len(s.Nodes))
+	nodes, meters := make([]exported, len(s.Nodes)), make([]*telemetry.Meter, len(s.Nodes))
 	for i := range meters {
-		nodes[i] = told{}
+		nodes[i] = exported{}
 		every := fabric.Sampling{Every: s.Bin, End: s.Duration}
 		meters[i] = telemetry.NewMeter(s, i, every, func(b telemetry.Batch) { nodes[i].take(t, s.Bin, b) })
 	}
@@ -107,7 +107,7 @@ func TestPointsAreTheRecordedSeries(t *testing.T) {
 			t.Helper()
 			compared++
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s %s: recorded (-) and told (+):\n%s", c.name, what, diff)
+				t.Errorf("%s %s: recorded (-) and exported (+):\n%s", c.name, what, diff)
 			}
 		}
 		ports := s.PortMap()
@@ -127,7 +127,7 @@ func TestPointsAreTheRecordedSeries(t *testing.T) {
 				same(what+" queue peak", p.QueuePeak, nodes[i].bins(at, bins, false))
 			}
 		}
-		rack := told{} // all nodes together, for series of which only one node has points
+		rack := exported{} // all nodes together, for series of which only one node has points
 		for _, n := range nodes {
 			for k, v := range n {
 				if k.Metric == telemetry.FlowDelivered || k.Metric == telemetry.FlowSent {
@@ -200,7 +200,7 @@ func TestRates(t *testing.T) {
 }
 
 // The points do not depend on how notes are divided among calls.
-func TestCutsDoNotMatter(t *testing.T) {
+func TestDivisionIntoCallsDoesNotMatter(t *testing.T) {
 	s := scenario(t, "pcn-16to2", topology.Setting{Key: "duration", Value: "2ms"}, topology.Setting{Key: "scheme", Value: "dcqcn"})
 	l, err := lab.New(s)
 	if err != nil {
@@ -243,7 +243,7 @@ func TestCutsDoNotMatter(t *testing.T) {
 
 // An unchanged level is exported in every twentieth span only, a peak in each span; a
 // change is exported at once.
-func TestALevelIsToldWhenItChanges(t *testing.T) {
+func TestLevelIsExportedWhenItChanges(t *testing.T) {
 	s := scenario(t, "pcn-16to2")
 	var levels, peaks []int64 // spans that have a point
 	m := telemetry.NewMeter(s, len(s.Nodes)-1, fabric.Sampling{Every: s.Bin, End: s.Duration}, func(b telemetry.Batch) {

@@ -12,7 +12,7 @@ import (
 
 // Flush and Close together wait only once for a silent collector, and everything is
 // counted.
-func TestASilentCollectorIsWaitedForOnce(t *testing.T) {
+func TestSilentCollectorDelaysTheEndOnce(t *testing.T) {
 	s := scenario(t, "pcn-16to2")
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{}
@@ -25,7 +25,7 @@ func TestASilentCollectorIsWaitedForOnce(t *testing.T) {
 		sender.Flush()
 		sender.Close()
 		if took := time.Since(before); took != 2*time.Second {
-			t.Errorf("the run was held up for %v, want 2s", took)
+			t.Errorf("the run was delayed by %v, want 2s", took)
 		}
 		if c := sender.Counts(); c.GetPointsMade() == 0 || c.GetPointsMade() != c.GetPointsDropped()[telemetry.DropUnreachable] {
 			t.Errorf("%v, want that all points are dropped", c)

@@ -112,10 +112,10 @@ func spell(list []*common.KeyValue) string {
 	return strings.Join(words, " ")
 }
 
-// tell runs a scenario in the lab and exports it to a collector on conn. It calls at
+// export runs a scenario in the lab and exports it to a collector on conn. It calls at
 // with the exporter in the middle of the run. It returns the digest and the counts of
 // spans.
-func tell(t *testing.T, s *topology.Scenario, conn grpc.ClientConnInterface, limit int, at func(*telemetry.Spans)) (string, telemetry.Counts) {
+func export(t *testing.T, s *topology.Scenario, conn grpc.ClientConnInterface, limit int, at func(*telemetry.Spans)) (string, telemetry.Counts) {
 	t.Helper()
 	l, err := lab.New(s)
 	if err != nil {
@@ -173,7 +173,7 @@ func TestEqualRunsGiveEqualTraces(t *testing.T) {
 	for i := range have {
 		s := &sink{}
 		address, stop := s.serve(t, "")
-		_, c := tell(t, burst(t), dial(t, address), telemetry.DefaultSpans, nil)
+		_, c := export(t, burst(t), dial(t, address), telemetry.DefaultSpans, nil)
 		stop()
 		if c.Sent != c.Made || s.spans != c.Sent {
 			t.Errorf("%+v, the collector has %d", c, s.spans)
@@ -191,7 +191,7 @@ func TestSpansOnTheWire(t *testing.T) {
 	s := &sink{}
 	address, stop := s.serve(t, "")
 	scenario := burst(t)
-	tell(t, scenario, dial(t, address), telemetry.DefaultSpans, nil)
+	export(t, scenario, dial(t, address), telemetry.DefaultSpans, nil)
 	stop()
 	ids, names := map[string]bool{}, map[string]int{}
 	for _, r := range s.taken {
@@ -227,7 +227,7 @@ func TestSpansOnTheWire(t *testing.T) {
 
 // Whatever the collector does, the digest is the same, and every span is stored or
 // counted as dropped.
-func TestCollectorsThatMisbehave(t *testing.T) {
+func TestFailingSpanCollectors(t *testing.T) {
 	l, err := lab.New(burst(t))
 	if err != nil {
 		t.Fatal(err)
@@ -244,7 +244,7 @@ func TestCollectorsThatMisbehave(t *testing.T) {
 	}{
 		"rejects some": {func(_ int, spans int64) (int64, error) { return spans / 3, nil }, telemetry.DefaultSpans, telemetry.DropRejected},
 		"refuses":      {func(int, int64) (int64, error) { return 0, status.Error(codes.InvalidArgument, "no") }, telemetry.DefaultSpans, telemetry.DropRefused},
-		"is not there": {func(int, int64) (int64, error) { return 0, status.Error(codes.Unavailable, "gone") }, telemetry.DefaultSpans, telemetry.DropUnreachable},
+		"is not there": {func(int, int64) (int64, error) { return 0, status.Error(codes.Unavailable, "down") }, telemetry.DefaultSpans, telemetry.DropUnreachable},
 		"is busy at first": {func(n int, _ int64) (int64, error) {
 			return 0, map[bool]error{true: status.Error(codes.Unavailable, "busy")}[n == 1]
 		}, telemetry.DefaultSpans, ""},
@@ -254,7 +254,7 @@ func TestCollectorsThatMisbehave(t *testing.T) {
 			s := &sink{answer: test.answer}
 			address, stop := s.serve(t, "")
 			defer stop()
-			digest, c := tell(t, burst(t), dial(t, address), test.limit, nil)
+			digest, c := export(t, burst(t), dial(t, address), test.limit, nil)
 			if digest != quiet.Digest {
 				t.Errorf("digest %s, without telemetry %s", digest, quiet.Digest)
 			}
@@ -272,7 +272,7 @@ func TestCollectorIsRestarted(t *testing.T) {
 	address, stop := before.serve(t, "")
 	conn := dial(t, address)
 	again := func() {}
-	digest, c := tell(t, burst(t), conn, telemetry.DefaultSpans, func(out *telemetry.Spans) {
+	digest, c := export(t, burst(t), conn, telemetry.DefaultSpans, func(out *telemetry.Spans) {
 		out.Flush(t.Context())
 		stop()
 		_, again = after.serve(t, address)
