@@ -209,7 +209,7 @@ func (b *bench) line(h heard) string {
 	case fabric.Paused:
 		return fmt.Sprintf("%s class %d", where, h.Priority)
 	case fabric.Resumed:
-		return fmt.Sprintf("%s class %d, held %s", where, h.Priority, h.Duration())
+		return fmt.Sprintf("%s class %d, paused for %s", where, h.Priority, h.Duration())
 	case fabric.RateChanged:
 		return fmt.Sprintf("%s %s %.3f -> %.3f Gbit/s", where, flow, float64(h.OldRate())/1e9, float64(h.Rate())/1e9)
 	case fabric.Notified, fabric.NotificationIn:
@@ -225,7 +225,7 @@ func (b *bench) line(h heard) string {
 	case fabric.CommandDone:
 		return fmt.Sprintf("%s %s %s in %s", where, flow, b.command(h), h.At-h.Start())
 	case fabric.ListSearched:
-		return fmt.Sprintf("%s %s", where, map[bool]string{false: "nothing had come", true: "a message had come"}[h.Found()])
+		return fmt.Sprintf("%s %s", where, map[bool]string{false: "no message arrived before", true: "a message arrived before"}[h.Found()])
 	case fabric.CommandFailed, fabric.CommandRefused, fabric.Unexpected:
 		return fmt.Sprintf("%s %s %s", where, flow, b.command(h))
 	case fabric.CreditGranted:
