@@ -5,18 +5,13 @@ import (
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
-	"github.com/rackfab/rackfab/cmd/rackfab/internal/telemetry"
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
 // The names below are those that this package used before its parts became packages of
 // their own.
 
-type (
-	telemetryFlags = telemetry.Flags
-	ledger         = telemetry.Totals
-	parting        = cli.SignalError
-)
+type parting = cli.SignalError
 
 func createFile(path string, write func(io.Writer) error) error { return cli.CreateFile(path, write) }
 
@@ -29,8 +24,6 @@ func build() (string, error) { return cli.Build() }
 func scenarioName(args []string) string { return load.Name(args) }
 
 func scenarioFile(name string) ([]byte, error) { return load.File(name) }
-
-func loadScenario(name string) (*topology.Scenario, error) { return load.Scenario(name) }
 
 func schemeNames(list string, compare []string) []string { return load.Schemes(list, compare) }
 

@@ -43,7 +43,7 @@ func (p *progress) show(run int, a advance) {
 		done += min(a.fabric, p.runs[i].Duration)
 		hops += a.hops
 	}
-	p.Meter.Show(done, hops, p.running())
+	p.Show(done, hops, p.running())
 }
 
 // running returns the progress of the unfinished runs, such as "pfc 1.0, pcn 3.5 of

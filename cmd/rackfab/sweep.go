@@ -180,5 +180,5 @@ func (p *cellProgress) show(a sweep.Advance) {
 	if a.Done {
 		p.finished++
 	}
-	p.Meter.Show(p.done, p.hops, fmt.Sprintf("%d of %d cells", p.finished, p.cells))
+	p.Show(p.done, p.hops, fmt.Sprintf("%d of %d cells", p.finished, p.cells))
 }

@@ -26,8 +26,8 @@ var (
 	FrameHops   = count("frame_hops", "", "frame-hops", func(r *Run) int64 { return r.FrameHops }).means("frames, counted at each node at which they arrive")
 )
 
-// Figures of the emulation itself. They depend on the machine, so that only reports
-// have them.
+// Cost has the figures of the emulation itself. They depend on the machine, so that only
+// reports show them.
 var Cost = []Figure{
 	number("", "", "wall s", func(r *Run) float64 { return r.Wall }),
 	number("", "", "CPU s", func(r *Run) float64 { return r.CPU }),
@@ -38,7 +38,7 @@ var Cost = []Figure{
 	count("", "", "malformed", func(r *Run) int64 { return r.Malformed }),
 }
 
-// Figures of the credit that receivers grant. Files have them in the results of a run.
+// CreditFigures has the credit that receivers grant, for tables.
 var CreditFigures = []Figure{
 	credit("granted", func(c *Credit) unit.Bytes { return c.Granted }),
 	credit("wasted", func(c *Credit) unit.Bytes { return c.Wasted }),
