@@ -109,12 +109,12 @@ func (m *metrics) add(one *metricpb.Metric) {
 			m.reject(d, 1, "metric: want a name")
 			continue
 		}
-		key := m.key(d, one.GetName(), p)
+		key, more := m.key(d, one.GetName(), p)
 		i, ok := m.at[key]
 		if !ok {
 			i = len(d.Points)
 			m.at[key] = i
-			d.Points = append(d.Points, store.Points{Series: m.series(&key, one, kind, p)})
+			d.Points = append(d.Points, store.Points{Series: key.series(one.GetUnit(), kind, more)})
 		}
 		to := &d.Points[i]
 		to.Times, to.Values = append(to.Times, at), append(to.Values, value(p))
@@ -136,9 +136,10 @@ func value(p *metricpb.NumberDataPoint) float64 {
 // noPort marks a series without a port.
 const noPort = -1
 
-// key returns the series key of a point, from its attributes.
-func (m *metrics) key(d *store.Delivery, metric string, p *metricpb.NumberDataPoint) seriesKey {
-	k := seriesKey{run: d.Run.Run, metric: metric, node: m.origin.node, port: noPort}
+// key returns the series key of a point, from its attributes, and the attributes without
+// a field in the key.
+func (m *metrics) key(d *store.Delivery, metric string, p *metricpb.NumberDataPoint) (k seriesKey, more []*commonpb.KeyValue) {
+	k = seriesKey{run: d.Run.Run, metric: metric, node: m.origin.node, port: noPort}
 	for _, a := range p.GetAttributes() {
 		v := a.GetValue()
 		switch a.GetKey() {
@@ -154,26 +155,19 @@ func (m *metrics) key(d *store.Delivery, metric string, p *metricpb.NumberDataPo
 			k.port = int32(v.GetIntValue())
 		default:
 			k.more += a.GetKey() + "=" + v.String() + "\n"
+			more = append(more, a)
 		}
 	}
-	return k
+	return k, more
 }
 
-// series returns the series that a point belongs to.
-func (m *metrics) series(k *seriesKey, one *metricpb.Metric, kind rackfabv1.SeriesKind, p *metricpb.NumberDataPoint) *rackfabv1.Series {
-	s := &rackfabv1.Series{
-		Metric: k.metric, Unit: one.GetUnit(), Kind: kind, Node: k.node, Peer: k.peer, Flow: k.flow, Direction: k.direction,
-	}
+// series returns the series with the key.
+func (k seriesKey) series(unit string, kind rackfabv1.SeriesKind, more []*commonpb.KeyValue) *rackfabv1.Series {
+	s := &rackfabv1.Series{Metric: k.metric, Unit: unit, Kind: kind, Node: k.node, Peer: k.peer, Flow: k.flow, Direction: k.direction}
 	if k.port != noPort {
 		s.Port = &k.port
 	}
-	if k.more != "" {
-		var more []*commonpb.KeyValue
-		for _, a := range p.GetAttributes() {
-			if !slices.Contains([]string{attrNode, attrPeer, attrFlow, attrDirection, attrPort}, a.GetKey()) {
-				more = append(more, a)
-			}
-		}
+	if len(more) > 0 {
 		slices.SortFunc(more, func(a, b *commonpb.KeyValue) int { return cmp.Compare(a.GetKey(), b.GetKey()) })
 		s.Attributes = store.Attributes(more)
 	}

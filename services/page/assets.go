@@ -1,17 +1,18 @@
 package page
 
 import (
+	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"io"
 	"io/fs"
 	"mime"
 	"net/http"
 	"path"
 	"strings"
 	"sync"
+	"time"
 )
 
 //go:embed assets
@@ -59,17 +60,13 @@ func (a *asset) serve(w http.ResponseWriter, r *http.Request) {
 	h.Set("ETag", a.tag)
 	h.Set("Cache-Control", "no-cache") // revalidate each time, so that a new binary shows a new page
 	h.Set("Vary", "Accept-Encoding")
-	if r.Header.Get("If-None-Match") == a.tag {
-		w.WriteHeader(http.StatusNotModified)
-		return
-	}
 	h.Set("Content-Type", a.kind)
 	body := a.plain
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		h.Set("Content-Encoding", "gzip")
 		body = a.packed
 	}
-	_, _ = w.Write(body) // the client may have disconnected
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body)) // answers If-None-Match
 }
 
 // kindOf returns the media type of a file. It does not use the system's type for .js,
@@ -82,9 +79,9 @@ func kindOf(name string) string {
 }
 
 func pack(data []byte) []byte {
-	var b strings.Builder
+	var b bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
-	_, _ = io.Copy(z, strings.NewReader(string(data)))    // memory takes everything
+	_, _ = z.Write(data)                                  // memory takes everything
 	_ = z.Close()
-	return []byte(b.String())
+	return b.Bytes()
 }
