@@ -99,7 +99,7 @@ func header(t *rackfabv1.GetTraceResponse, from, to int64) string {
 	}
 	line := strings.Join(append(parts, fmt.Sprintf("%s from %s", unit.Time(to-from), unit.Time(from))), ", ")
 	if shares := sharesText(t.GetSpans()); shares != "" {
-		line += "\non its critical path: " + shares
+		line += "\ncritical path: " + shares
 	}
 	return line
 }
