@@ -3,12 +3,19 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"os"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"os"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/batch"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/completion"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/inspect"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/live"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/processes"
@@ -31,12 +38,87 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	c.AddCommand(runCommand(), sweepCommand(), reportCommand(), replayCommand(), cli.VersionCommand())
+	c.AddCommand(cli.VersionCommand())
+	c.AddCommand(batch.Commands()...)
 	c.AddCommand(live.Commands()...)
 	c.AddCommand(inspect.Commands()...)
 	c.AddCommand(query.Commands()...)
 	c.AddCommand(processes.Commands()...)
 	addUsage(c)
-	addCompletion(c)
+	completion.Add(c)
 	return c
+}
+
+// groups are the groups of commands in `rackfab --help`.
+var groups = []struct {
+	title    string
+	commands []string
+}{
+	{"Batch runs:", []string{"run", "sweep", "report", "export", "topology", "schemes"}},
+	{"Live racks:", []string{"up", "down", "status", "watch", "page", "stats", "settings", "pause", "resume", "step", "pace"}},
+	{"Changes of a live rack:", []string{"burst", "stop-flow", "put", "get", "send", "set", "scheme", "link", "freeze", "thaw", "impair", "journal", "replay"}},
+	{"Analysis:", []string{"traces", "trace", "query", "runs", "capture", "explain"}},
+	{"Processes, containers, keys:", []string{"bus", "controller", "nic", "switch", "collector", "compose", "certs", "health"}},
+}
+
+// addUsage puts the commands below root into their groups. It makes usage errors refer to
+// the correct usage.
+func addUsage(root *cobra.Command) {
+	for _, g := range groups {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, c := range root.Commands() {
+			if slices.Contains(g.commands, c.Name()) {
+				c.GroupID = g.title
+			}
+		}
+	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		text := err.Error()
+		var number *strconv.NumError
+		if errors.As(err, &number) {
+			text = strings.Replace(text, number.Error(), number.Err.Error(), 1)
+		}
+		return fmt.Errorf("%s; `%s --help` lists the flags", text, c.CommandPath())
+	})
+	checkUsage(root)
+}
+
+// checkUsage makes c and the commands below it print their usage after missing or excess
+// arguments or flags, and report the invalid values of all flags at once.
+func checkUsage(c *cobra.Command) {
+	for _, below := range c.Commands() {
+		checkUsage(below)
+	}
+	if c.HasParent() && !c.Runnable() {
+		c.RunE = runSubcommand
+	}
+	if c.Example != "" {
+		c.Example = "  " + strings.ReplaceAll(c.Example, "\n", "\n  ")
+	}
+	check := c.Args
+	if check == nil {
+		return
+	}
+	c.Args = func(c *cobra.Command, args []string) error {
+		err := check(c, args)
+		if err == nil {
+			err = c.ValidateRequiredFlags()
+		}
+		if err != nil {
+			return fmt.Errorf("%w; usage: %s", err, c.UseLine())
+		}
+		return cli.Faults(c)
+	}
+}
+
+// runSubcommand is the body of a command that only groups subcommands.
+func runSubcommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return c.Help()
+	}
+	var names []string
+	for _, below := range c.Commands() {
+		names = append(names, below.Name())
+	}
+	return fmt.Errorf("%s: unknown command %q: must be one of %s", c.CommandPath(), args[0], strings.Join(names, ", "))
 }

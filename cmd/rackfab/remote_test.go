@@ -16,6 +16,8 @@ import (
 	switchd "github.com/rackfab/rackfab/services/switch"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/engine"
 )
 
 // background runs the main function of a process of a rack until the end of the test.
@@ -84,14 +86,14 @@ func star(t *testing.T) *topology.Scenario {
 }
 
 // on runs s on the engine that the flags select.
-func on(t *testing.T, s *topology.Scenario, f runFlags) (digest string, err error) {
+func on(t *testing.T, s *topology.Scenario, f engine.Flags) (digest string, err error) {
 	t.Helper()
-	e, err := newEngine(t.Context(), s, f)
+	e, err := engine.New(t.Context(), s, f)
 	if err != nil {
 		return "", err
 	}
-	defer e.close()
-	out, err := e.run(t.Context(), s, func(advance) {}, nil)
+	defer e.Close()
+	out, err := e.Run(t.Context(), s, func(engine.Advance) {}, nil)
 	if err != nil {
 		return "", err
 	}
@@ -100,11 +102,11 @@ func on(t *testing.T, s *topology.Scenario, f runFlags) (digest string, err erro
 
 func TestRemoteRackHasTheDigestOfMemory(t *testing.T) {
 	s := star(t)
-	want, err := on(t, s, runFlags{bus: "memory"})
+	want, err := on(t, s, engine.Flags{Bus: "memory"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rack := runFlags{bus: "nats", controller: remoteRack(t, controller.NodeLimit, "h0", "h1", "r0")}
+	rack := engine.Flags{Bus: "nats", Controller: remoteRack(t, controller.NodeLimit, "h0", "h1", "r0")}
 	for range 2 { // the rack stays up
 		if got, err := on(t, s, rack); got != want || err != nil {
 			t.Errorf("digest %s, %v, want %s", got, err, want)
@@ -129,7 +131,7 @@ func TestErrorsOfARemoteRack(t *testing.T) {
 		{"nats://127.0.0.1:1", "invalid controller address \"nats://127.0.0.1:1\": must be HOST:PORT"},
 		{"here", "invalid controller address \"here\": must be HOST:PORT"},
 	} {
-		_, err := on(t, star(t), runFlags{bus: "nats", controller: tt.address})
+		_, err := on(t, star(t), engine.Flags{Bus: "nats", Controller: tt.address})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("got %v\nwant %s", err, tt.want)
 		}

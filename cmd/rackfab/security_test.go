@@ -29,6 +29,8 @@ import (
 	"github.com/rackfab/rackfab/services/health"
 	"github.com/rackfab/rackfab/services/nic"
 	switchd "github.com/rackfab/rackfab/services/switch"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/engine"
 )
 
 // secureRack is the rack of star-2 with keys and certificates, started without a
@@ -274,11 +276,11 @@ func TestUnauthorisedAttemptsAreRefusedAndTheRackGoesOn(t *testing.T) {
 func (r *secureRack) digest(t *testing.T) string {
 	t.Helper()
 	s := star(t)
-	want, err := on(t, s, runFlags{bus: "memory"})
+	want, err := on(t, s, engine.Flags{Bus: "memory"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := on(t, s, runFlags{bus: "nats", controller: r.controller, tls: r.dir})
+	got, err := on(t, s, engine.Flags{Bus: "nats", Controller: r.controller, TLS: r.dir})
 	if err != nil || got != want {
 		t.Errorf("digest %s, %v, in memory %s", got, err, want)
 	}

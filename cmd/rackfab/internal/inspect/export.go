@@ -22,15 +22,6 @@ import (
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
 )
 
-// ExportFormats are the formats that `rackfab export` writes.
-var ExportFormats = []string{"csv", "parquet", "hpcc"}
-
-// exportFlags are the settings of `rackfab export`.
-type exportFlags struct {
-	formats, schemes []string
-	out              string
-}
-
 func exportCommand() *cobra.Command {
 	var f exportFlags
 	c := client.CollectorCommand(&cobra.Command{

@@ -153,3 +153,12 @@ func writeTable(dir string, t *sweep.Table, formats []string) (files int, err er
 	}
 	return files, nil
 }
+
+// ExportFormats are the formats that `rackfab export` writes.
+var ExportFormats = []string{"csv", "parquet", "hpcc"}
+
+// exportFlags are the settings of `rackfab export`.
+type exportFlags struct {
+	formats, schemes []string
+	out              string
+}

@@ -64,9 +64,6 @@ func upCommand() *cobra.Command {
 // up starts the live run of a scenario, on a rack of its own or on the rack behind
 // --controller.
 func up(c *cobra.Command, name string, f *upFlags) error {
-	if err := f.telemetry.Check(); err != nil {
-		return err
-	}
 	pace, err := parsePace(f.pace)
 	if err != nil {
 		return err

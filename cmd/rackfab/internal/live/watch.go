@@ -17,10 +17,6 @@ import (
 	"github.com/rackfab/rackfab/report/table"
 )
 
-// watchRows is the number of rows of links, flows and event counters if the height of
-// the terminal is unknown.
-const watchRows = 40
-
 func watchCommand() *cobra.Command {
 	return client.RackCommand(&cobra.Command{
 		Use: "watch", Short: "Show the running rack live: loads, queues, pauses, rates, event counters", Args: cobra.NoArgs, Example: "rackfab watch",

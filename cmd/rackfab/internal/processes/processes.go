@@ -1,5 +1,3 @@
-// Package processes holds the commands that run one process of a rack each, and those
-// that prepare and check processes: certs, compose, health.
 package processes
 
 import (
@@ -13,11 +11,6 @@ import (
 	"github.com/rackfab/rackfab/identity"
 	"github.com/rackfab/rackfab/services/launch"
 )
-
-// Commands returns the commands of the package.
-func Commands() []*cobra.Command {
-	return append(roleCommands(), collectorCommand(), pageCommand(), composeCommand(), certsCommand(), healthCommand())
-}
 
 // process holds what the commands of all processes share.
 type process struct {

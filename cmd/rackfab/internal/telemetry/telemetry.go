@@ -1,78 +1,80 @@
+// Package telemetry holds the flags that control the export of telemetry, and sums up
+// what was exported. It knows no collector.
 package telemetry
 
 import (
 	"fmt"
-	"math"
 	"net"
 	"path"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"io"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// Own is the address that denotes a collector started with the rack.
-const Own = "own"
+// Own is the address that denotes a collector started with the rack. Off is the address
+// that disables a listener or an export.
+const (
+	Own = "own"
+	Off = "off"
+)
 
 // defaultRatio is the default share of messages that are sampled.
-const defaultRatio = 0.01
+const defaultRatio = "0.01"
 
 // Flags are the settings of the export of telemetry.
 type Flags struct {
-	flag    string // name of the flag with the address
-	Address string // of the collector: "" or off disables the export, own starts one
-	ratio   float64
-	flows   string
-	Folder  string // data folder of a collector of its own
+	Address string // of the collector: "" disables the export, Own starts a collector
+	Folder  string // data folder of the run's own collector
 	Totals  *Totals
+
+	ratio float64
+	flows string
 }
 
 // Add adds the flags of a command that exports only on request.
 func (t *Flags) Add(c *cobra.Command) {
-	t.flag = "telemetry"
-	c.Flags().StringVar(&t.Address, t.flag, "", "export to a collector of its own, with the data in the run's folder, or with --telemetry=HOST:PORT to any receiver of OTLP over gRPC")
-	c.Flags().Lookup(t.flag).NoOptDefVal = Own
-	t.addSampling(c)
+	t.add(c, "telemetry", "", "export to the run's own collector, with the data in the run's folder, or with --telemetry=HOST:PORT to any OTLP receiver over gRPC")
+	c.Flags().Lookup("telemetry").NoOptDefVal = Own
 }
 
 // AddForLive adds the flags of a command that starts a collector by default.
 func (t *Flags) AddForLive(c *cobra.Command) {
-	t.flag = "collector"
-	c.Flags().StringVar(&t.Address, t.flag, Own, "own: start a collector; HOST:PORT: export to that one, or to any receiver of OTLP over gRPC; off: export disabled")
-	t.addSampling(c)
+	t.add(c, "collector", Own, "own: start a collector; HOST:PORT: export to that collector, or to any OTLP receiver over gRPC; off: disable the export")
 }
 
-// addSampling adds the flags that select the sampled messages.
-func (t *Flags) addSampling(c *cobra.Command) {
+// add adds the flag with the address, and those that select the sampled messages.
+func (t *Flags) add(c *cobra.Command, name, address, usage string) {
 	t.Totals = &Totals{}
-	c.Flags().Float64Var(&t.ratio, "sample-ratio", defaultRatio, "share of messages traced, 0 to 1, the same messages in equal runs")
-	c.Flags().StringVar(&t.flows, "sample-flows", "", "flows and commands whose messages are all traced, 'F*,get' (default: the flows without end)")
-}
-
-// Check checks the flags. The error lists all faults.
-func (t *Flags) Check() error {
-	var faults []string
-	if t.Address == Off {
-		t.Address = ""
-	}
-	if t.Address != "" && t.Address != Own {
-		if _, _, err := net.SplitHostPort(t.Address); err != nil || strings.Contains(t.Address, "/") {
-			faults = append(faults, fmt.Sprintf("--%s %q: want HOST:PORT, %s or %s", t.flag, t.Address, Own, Off))
+	cli.Var(c, name, "string", address, usage, func(text string) error {
+		if t.Address = text; text == Off || text == "" {
+			t.Address = ""
+			return nil
 		}
-	}
-	if math.IsNaN(t.ratio) || t.ratio < 0 || t.ratio > 1 {
-		faults = append(faults, fmt.Sprintf("--sample-ratio %v: want a share from 0 to 1", t.ratio))
-	}
-	for _, p := range strings.Split(t.flows, ",") {
-		if _, err := path.Match(p, ""); err != nil {
-			faults = append(faults, fmt.Sprintf("--sample-flows: %q is no pattern: want names with * and ?", p))
+		if _, _, err := net.SplitHostPort(text); text != Own && (err != nil || strings.Contains(text, "/")) {
+			return fmt.Errorf("invalid value %q: must be HOST:PORT, %s or %s", text, Own, Off)
 		}
-	}
-	if len(faults) > 0 {
-		return fmt.Errorf("%s", strings.Join(faults, "; "))
-	}
-	return nil
+		return nil
+	})
+	cli.ShareFlag(c, &t.ratio, "sample-ratio", defaultRatio, "share of messages to sample, the same messages in equal runs")
+	cli.Var(c, "sample-flows", "patterns", "", "flows and commands whose messages are all sampled, 'F*,get' (default: the endless flows)", func(text string) error {
+		t.flows = text
+		for _, p := range strings.Split(text, ",") {
+			if _, err := path.Match(p, ""); err != nil {
+				return fmt.Errorf("invalid pattern %q: must be a name with * and ?", p)
+			}
+		}
+		return nil
+	})
 }
 
 // Receiver returns the address of a collector that already runs, or "" if the flags name
@@ -82,15 +84,6 @@ func (t *Flags) Receiver() string {
 		return ""
 	}
 	return t.Address
-}
-
-// message returns the telemetry settings for the nodes of a run, or nil if the export
-// is disabled.
-func (t *Flags) message() *rackfabv1.Telemetry {
-	if t.Address == "" {
-		return nil
-	}
-	return &rackfabv1.Telemetry{SampleRatio: t.ratio, SampleFlows: t.flows}
 }
 
 // Collect returns the flags of a collector that is started with a batch run, or nil if
@@ -103,5 +96,99 @@ func (t *Flags) Collect() []string {
 	return []string{"--data", t.Folder, "--http", Off}
 }
 
-// Off is the address that disables a listener.
-const Off = "off"
+// ForRun returns the telemetry settings of one run, with a unique run name, or nil if the
+// export is disabled.
+func (t *Flags) ForRun(parts ...string) *rackfabv1.Telemetry {
+	if t.Address == "" {
+		return nil
+	}
+	t.Totals.mu.Lock()
+	defer t.Totals.mu.Unlock()
+	parts = append(parts, time.Now().Format("20060102-150405.000"))
+	if n := len(t.Totals.runs); n > 0 {
+		parts = append(parts, strconv.Itoa(n+1))
+	}
+	run := strings.Join(parts, "-")
+	t.Totals.runs = append(t.Totals.runs, run)
+	return &rackfabv1.Telemetry{Run: run, SampleRatio: t.ratio, SampleFlows: t.flows}
+}
+
+// Totals accumulates the counts of exported and dropped telemetry. It is safe for
+// concurrent use.
+type Totals struct {
+	mu   sync.Mutex
+	runs []string
+	sum  rackfabv1.TelemetryCounts
+}
+
+// Add adds the counts of a run's spans and points at some nodes.
+func (l *Totals) Add(c *rackfabv1.TelemetryCounts) {
+	if c == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sum.Made += c.GetMade()
+	l.sum.Sent += c.GetSent()
+	l.sum.Cut += c.GetCut()
+	l.sum.PointsMade += c.GetPointsMade()
+	l.sum.PointsSent += c.GetPointsSent()
+	l.sum.Dropped = addCounts(l.sum.GetDropped(), c.GetDropped())
+	l.sum.PointsDropped = addCounts(l.sum.GetPointsDropped(), c.GetPointsDropped())
+}
+
+func addCounts(sum, more map[string]int64) map[string]int64 {
+	if sum == nil {
+		sum = map[string]int64{}
+	}
+	for reason, n := range more {
+		sum[reason] += n
+	}
+	return sum
+}
+
+// WriteSummary writes the summary of the export: one line, and one line per kind of
+// loss.
+func (t *Flags) WriteSummary(w io.Writer) error {
+	receiver := t.Address
+	switch receiver {
+	case "":
+		return nil
+	case Own:
+		receiver = t.Folder
+	}
+	t.Totals.mu.Lock()
+	defer t.Totals.mu.Unlock()
+	c := &t.Totals.sum
+	cut := ""
+	if c.GetCut() > 0 {
+		cut = fmt.Sprintf("telemetry: %d spans were cut short: too many messages in flight\n", c.GetCut())
+	}
+	_, err := fmt.Fprintf(w, "telemetry: %d spans and %d points to %s, runs %s\n%s%s%s", c.GetSent(), c.GetPointsSent(), receiver,
+		strings.Join(t.Totals.runs, " "), lossText("spans", c.GetMade(), c.GetDropped()), lossText("points", c.GetPointsMade(), c.GetPointsDropped()), cut)
+	return err
+}
+
+// lossText returns a line on the dropped items, or "" if none were dropped.
+func lossText(items string, made int64, dropped map[string]int64) string {
+	sum := int64(0)
+	for _, n := range dropped {
+		sum += n
+	}
+	if sum == 0 {
+		return ""
+	}
+	return fmt.Sprintf("telemetry: %d of %d %s were dropped: %s\n", sum, made, items, Losses(dropped))
+}
+
+// Losses formats losses by reason, or "0" if there are none.
+func Losses(dropped map[string]int64) string {
+	var words []string
+	for _, reason := range slices.Sorted(maps.Keys(dropped)) {
+		words = append(words, fmt.Sprintf("%s %d", reason, dropped[reason]))
+	}
+	if len(words) == 0 {
+		return "0"
+	}
+	return strings.Join(words, ", ")
+}

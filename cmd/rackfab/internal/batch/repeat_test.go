@@ -1,4 +1,4 @@
-package main
+package batch
 
 import (
 	"encoding/json"
@@ -11,6 +11,8 @@ import (
 
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/engine"
 )
 
 // repeatable is a rack in which both the burst's instant and the seed matter, because
@@ -30,11 +32,21 @@ bursts: [{name: burst, from: h1..h3, to: r0, size: 64KB, at: 100us}]
 
 // narrowEngine runs at most n scenarios in memory concurrently.
 type narrowEngine struct {
-	memoryEngine
+	engine.Engine
 	n int
 }
 
-func (e narrowEngine) lanes() int { return e.n }
+func (e narrowEngine) Lanes() int { return e.n }
+
+// inMemory returns an engine that runs in this process.
+func inMemory(t *testing.T) engine.Engine {
+	t.Helper()
+	e, err := engine.New(t.Context(), nil, engine.Flags{Bus: "memory"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
 
 func repeatableUnder(t *testing.T, schemes ...string) (list []*topology.Scenario) {
 	t.Helper()
@@ -55,7 +67,7 @@ func repeatableUnder(t *testing.T, schemes ...string) (list []*topology.Scenario
 func TestRepeatsDoNotDependOnTheProcessors(t *testing.T) {
 	scenarios := repeatableUnder(t, "dcqcn", "pfc")
 	repeats := func(lanes int) *measure.Repeats {
-		plain, all, err := runRepeated(t.Context(), narrowEngine{memoryEngine{}, lanes}, scenarios, repeatFlags{n: 5, most: topology.DefaultShift})
+		plain, all, err := runRepeated(t.Context(), narrowEngine{inMemory(t), lanes}, scenarios, repeatFlags{n: 5, shift: topology.DefaultShift})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +92,7 @@ func TestRepeatsDoNotDependOnTheProcessors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		alone, err := memoryEngine{}.run(t.Context(), v, func(advance) {}, nil)
+		alone, err := inMemory(t).Run(t.Context(), v, func(engine.Advance) {}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,40 +1,21 @@
-package main
+package batch
 
 import (
 	"context"
-	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
-	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
-	"github.com/rackfab/rackfab/fabric/unit"
 	"github.com/rackfab/rackfab/study"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
-	"github.com/rackfab/rackfab/cmd/rackfab/internal/telemetry"
-)
 
-// runFlags are the settings of `rackfab run`.
-type runFlags struct {
-	schemes    string
-	bus        string
-	nats       client.NATS
-	tls        string
-	controller string
-	seed       uint64
-	duration   string
-	out        string
-	json       bool
-	repeat     repeatFlags
-	telemetry  telemetry.Flags
-}
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/engine"
+)
 
 func runCommand() *cobra.Command {
 	var f runFlags
@@ -66,17 +47,17 @@ func runCommand() *cobra.Command {
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.schemes, "scheme", "", "schemes to compare, separated by commas (default: what the scenario compares, or "+strings.Join(load.PaperSchemes, ",")+")")
-	flags.StringVar(&f.bus, "bus", "nats", "nats: one process per node; memory: the same machines in this process")
-	f.nats.AddFlags(c)
-	client.TLSFlag(c, &f.tls)
-	flags.StringVar(&f.controller, "controller", "", "HOST:PORT of the controller of a rack that is up, to run on it")
+	cli.ChoiceFlag(c, &f.Bus, "bus", "nats: one process per node; memory: all nodes in this process", "nats", "memory")
+	f.NATS.AddFlags(c)
+	client.TLSFlag(c, &f.TLS)
+	flags.StringVar(&f.Controller, "controller", "", "HOST:PORT of the controller of a rack that is up, to run on it")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: the scenario's)")
 	flags.StringVar(&f.duration, "duration", "", "fabric time to run, such as 8ms (default: the scenario's)")
 	flags.StringVar(&f.out, "out", "", "folder for the results (default: runs/<scenario>-<time>)")
 	flags.BoolVar(&f.json, "json", false, "print results.json instead of the table")
 	f.repeat.add(c)
 	flags.IntVar(&f.repeat.only, "variant", 0, "run this variant alone, as --repeat draws it")
-	f.telemetry.Add(c)
+	f.Telemetry.Add(c)
 	c.MarkFlagsMutuallyExclusive("repeat", "variant")
 	c.MarkFlagsMutuallyExclusive("repeat", "telemetry")
 	c.MarkFlagsMutuallyExclusive("controller", "bus")
@@ -106,13 +87,13 @@ func run(c *cobra.Command, name string, f runFlags) error {
 	if err := load.Warn(c.ErrOrStderr(), scenarios...); err != nil {
 		return err
 	}
-	engine, err := newEngine(c.Context(), scenarios[0], f)
+	e, err := engine.New(c.Context(), scenarios[0], f.Flags)
 	if err != nil {
 		return err
 	}
-	defer engine.close()
-	results := &measure.Results{Schema: measure.Schema, Scenario: scenarios[0].Name, Seed: scenarios[0].Seed, Bus: f.bus}
-	if err := f.outcome(c.Context(), engine, scenarios, results); err != nil {
+	defer e.Close()
+	results := &measure.Results{Schema: measure.Schema, Scenario: scenarios[0].Name, Seed: scenarios[0].Seed, Bus: f.Bus}
+	if err := f.outcome(c.Context(), e, scenarios, results); err != nil {
 		return err
 	}
 	if err := finish(c.OutOrStdout(), f.out, scenarios[0], results, f.json); err != nil {
@@ -122,81 +103,14 @@ func run(c *cobra.Command, name string, f runFlags) error {
 }
 
 // outcome runs the scenarios and their variants and stores the results in r.
-func (f *runFlags) outcome(ctx context.Context, e engine, scenarios []*topology.Scenario, r *measure.Results) error {
+func (f *runFlags) outcome(ctx context.Context, e engine.Engine, scenarios []*topology.Scenario, r *measure.Results) error {
 	runs, all, err := runRepeated(ctx, e, scenarios, f.repeat)
 	if err != nil {
 		return err
 	}
 	r.Runs = runs
 	if all != nil {
-		r.Repeats, err = measure.NewRepeats(scenarios[0], f.repeat.most, all)
+		r.Repeats, err = measure.NewRepeats(scenarios[0], f.repeat.shift, all)
 	}
 	return err
-}
-
-// tell prints the summary of the telemetry export: below the table, or to standard
-// error with --json.
-func (f *runFlags) tell(c *cobra.Command) error {
-	if f.json {
-		return f.telemetry.WriteSummary(c.ErrOrStderr())
-	}
-	return f.telemetry.WriteSummary(c.OutOrStdout())
-}
-
-// prepare returns one copy of the scenario per scheme, with the flags applied.
-func prepare(c *cobra.Command, base *topology.Scenario, f runFlags) ([]*topology.Scenario, error) {
-	var o topology.Overrides
-	var err error
-	if c.Flags().Changed("seed") {
-		o.Seed = &f.seed
-	}
-	if f.duration != "" {
-		if o.Duration, err = unit.ParseTime(f.duration); err != nil || o.Duration <= 0 {
-			return nil, fmt.Errorf("--duration %q: want a span above 0, such as 8ms", f.duration)
-		}
-	}
-	if base, err = base.Override(o); err != nil {
-		return nil, fmt.Errorf("with the flags given: %w", err)
-	}
-	var scenarios []*topology.Scenario
-	for _, scheme := range load.Schemes(f.schemes, base.Compare) {
-		if _, err := cc.Find(scheme); err != nil {
-			return nil, fmt.Errorf("--scheme: %w", err)
-		}
-		one, err := base.Under(scheme).Variant(f.repeat.only, f.repeat.most)
-		if err != nil {
-			return nil, fmt.Errorf("--variant %d: %w", f.repeat.only, err)
-		}
-		scenarios = append(scenarios, one)
-	}
-	return scenarios, nil
-}
-
-// runAll runs the scenarios, as many concurrently as the engine allows, and returns the
-// outcomes in their order. keep may drop parts of each outcome; several goroutines call
-// it.
-func runAll(ctx context.Context, e engine, scenarios []*topology.Scenario, keep func(i int, r *measure.Run)) ([]*measure.Run, error) {
-	bar := newProgress(scenarios)
-	defer bar.Finish()
-	runs := make([]*measure.Run, len(scenarios))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(e.lanes())
-	for i, s := range scenarios {
-		group.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			start := time.Now()
-			outcome, err := e.run(ctx, s, func(a advance) { bar.show(i, a) }, nil)
-			if err != nil {
-				return fmt.Errorf("%s under %s: %w", s.Name, s.Scheme, err)
-			}
-			outcome.Wall = time.Since(start).Seconds()
-			keep(i, outcome)
-			runs[i] = outcome
-			bar.show(i, advance{s.Duration, outcome.FrameHops})
-			return nil
-		})
-	}
-	return runs, group.Wait()
 }

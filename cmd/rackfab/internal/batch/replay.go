@@ -1,4 +1,4 @@
-package main
+package batch
 
 import (
 	"context"
@@ -12,10 +12,12 @@ import (
 	"github.com/rackfab/rackfab/services/controller"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/engine"
 )
 
 func replayCommand() *cobra.Command {
-	f := runFlags{}
+	f := engine.Flags{}
 	c := &cobra.Command{
 		Use:     "replay FILE",
 		Short:   "Replay a journal in a batch run and compare its digest with that of the live run",
@@ -25,13 +27,13 @@ func replayCommand() *cobra.Command {
 			return replay(c, args[0], f)
 		},
 	}
-	c.Flags().StringVar(&f.bus, "bus", "memory", "memory, nats, or both as memory,nats")
-	f.nats.AddFlags(c)
-	client.TLSFlag(c, &f.tls)
+	c.Flags().StringVar(&f.Bus, "bus", "memory", "memory, nats, or both as memory,nats")
+	f.NATS.AddFlags(c)
+	client.TLSFlag(c, &f.TLS)
 	return c
 }
 
-func replay(c *cobra.Command, path string, f runFlags) error {
+func replay(c *cobra.Command, path string, f engine.Flags) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -49,7 +51,7 @@ func replay(c *cobra.Command, path string, f runFlags) error {
 		return err
 	}
 	var differ []string
-	for _, bus := range strings.Split(f.bus, ",") {
+	for _, bus := range strings.Split(f.Bus, ",") {
 		got, err := replayOn(c.Context(), s, bus, f)
 		if err != nil {
 			return err
@@ -68,17 +70,17 @@ func replay(c *cobra.Command, path string, f runFlags) error {
 }
 
 // replayOn runs the journal on a bus and returns the digest.
-func replayOn(ctx context.Context, s *topology.Scenario, bus string, f runFlags) (string, error) {
+func replayOn(ctx context.Context, s *topology.Scenario, bus string, f engine.Flags) (string, error) {
 	if bus != "memory" && bus != "nats" {
 		return "", fmt.Errorf("--bus %q: must be memory or nats", bus)
 	}
-	f.bus = bus
-	engine, err := newEngine(ctx, s, f)
+	f.Bus = bus
+	e, err := engine.New(ctx, s, f)
 	if err != nil {
 		return "", err
 	}
-	defer engine.close()
-	run, err := engine.run(ctx, s, func(advance) {}, nil)
+	defer e.Close()
+	run, err := e.Run(ctx, s, func(engine.Advance) {}, nil)
 	if err != nil {
 		return "", err
 	}

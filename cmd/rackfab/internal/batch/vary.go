@@ -1,4 +1,4 @@
-package main
+package batch
 
 import (
 	"context"
@@ -10,9 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/report"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/engine"
 )
 
 // variant is one value of the varied key, and its outcome.
@@ -40,11 +43,11 @@ const variedSchema = "rackfab/variants/v1"
 // compares the values in one table. Each value has its own folder below the output
 // folder.
 func runVaried(c *cobra.Command, name string, base *topology.Scenario, f runFlags) error {
-	data, err := scenarioFile(name)
+	data, err := load.File(name)
 	if err != nil {
 		return err
 	}
-	v := &varied{Schema: variedSchema, Scenario: base.Name, Bus: f.bus, Key: base.Vary.Key}
+	v := &varied{Schema: variedSchema, Scenario: base.Name, Bus: f.Bus, Key: base.Vary.Key}
 	var all []*topology.Scenario
 	for _, value := range base.Vary.Values {
 		s, err := topology.ParseWith(name, data, []topology.Setting{{Key: v.Key, Value: value}})
@@ -60,7 +63,7 @@ func runVaried(c *cobra.Command, name string, base *topology.Scenario, f runFlag
 		v.Variants = append(v.Variants, &variant{Value: value, scenario: scenarios[0]})
 		all = append(all, scenarios...)
 	}
-	if err := warn(c.ErrOrStderr(), all...); err != nil {
+	if err := load.Warn(c.ErrOrStderr(), all...); err != nil {
 		return err
 	}
 	if err := v.run(c.Context(), all, f); err != nil {
@@ -89,12 +92,12 @@ func (v *varied) finish(w io.Writer, dir string, asJSON bool) error {
 
 // run runs the scenarios of all variants.
 func (v *varied) run(ctx context.Context, all []*topology.Scenario, f runFlags) error {
-	engine, err := newEngine(ctx, all[0], f)
+	e, err := engine.New(ctx, all[0], f.Flags)
 	if err != nil {
 		return err
 	}
-	defer engine.close()
-	runs, repeated, err := runRepeated(ctx, engine, all, f.repeat)
+	defer e.Close()
+	runs, repeated, err := runRepeated(ctx, e, all, f.repeat)
 	if err != nil {
 		return err
 	}
@@ -104,7 +107,7 @@ func (v *varied) run(ctx context.Context, all []*topology.Scenario, f runFlags) 
 		if repeated == nil {
 			continue
 		}
-		if one.Repeats, err = measure.NewRepeats(one.scenario, f.repeat.most, repeated[i*each:(i+1)*each]); err != nil {
+		if one.Repeats, err = measure.NewRepeats(one.scenario, f.repeat.shift, repeated[i*each:(i+1)*each]); err != nil {
 			return err
 		}
 	}
@@ -117,7 +120,7 @@ func (v *varied) write(dir string) error {
 	var folders []*report.Folder
 	for _, one := range v.Variants {
 		r := &measure.Results{Schema: measure.Schema, Scenario: v.Scenario, Seed: v.Seed, Bus: v.Bus, Runs: one.Runs, Repeats: one.Repeats}
-		f := report.New(filepath.Join(dir, folderName(one.Value)), one.scenario, r, version())
+		f := report.New(filepath.Join(dir, folderName(one.Value)), one.scenario, r, cli.Version())
 		if err := f.Write(); err != nil {
 			return err
 		}
@@ -126,7 +129,7 @@ func (v *varied) write(dir string) error {
 	if _, err := report.Write(dir, folders); err != nil {
 		return err
 	}
-	return createFile(filepath.Join(dir, "variants.json"), func(w io.Writer) error { return cli.WriteJSON(w, v) })
+	return cli.CreateFile(filepath.Join(dir, "variants.json"), func(w io.Writer) error { return cli.WriteJSON(w, v) })
 }
 
 // folderName replaces all but letters, digits, dots and dashes of a value with

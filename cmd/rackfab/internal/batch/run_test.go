@@ -1,4 +1,4 @@
-package main
+package batch
 
 import (
 	"context"
@@ -8,13 +8,15 @@ import (
 
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/engine"
 )
 
 // meeting is an engine whose runs each wait until another run has started.
 type meeting struct{ here chan struct{} }
 
-func (m meeting) run(ctx context.Context, s *topology.Scenario, show func(advance), l *listener) (*measure.Run, error) {
-	show(advance{s.Duration / 2, 1})
+func (m meeting) Run(ctx context.Context, s *topology.Scenario, show func(engine.Advance), l *engine.Listener) (*measure.Run, error) {
+	show(engine.Advance{Time: s.Duration / 2, FrameHops: 1})
 	select {
 	case m.here <- struct{}{}:
 	case <-m.here:
@@ -24,8 +26,8 @@ func (m meeting) run(ctx context.Context, s *topology.Scenario, show func(advanc
 	return &measure.Run{Scheme: s.Scheme}, nil
 }
 
-func (meeting) lanes() int { return 2 }
-func (meeting) close()     {}
+func (meeting) Lanes() int { return 2 }
+func (meeting) Close()     {}
 
 func TestRunsGoOnAtTheSameTimeAndComeOutInOrder(t *testing.T) {
 	scenarios := []*topology.Scenario{{Scheme: "b", Duration: 10}, {Scheme: "a", Duration: 20}}
@@ -41,11 +43,11 @@ func TestRunsGoOnAtTheSameTimeAndComeOutInOrder(t *testing.T) {
 // broken is an engine that cannot run scheme "bad".
 type broken struct{ meeting }
 
-func (b broken) run(ctx context.Context, s *topology.Scenario, show func(advance), l *listener) (*measure.Run, error) {
+func (b broken) Run(ctx context.Context, s *topology.Scenario, show func(engine.Advance), l *engine.Listener) (*measure.Run, error) {
 	if s.Scheme == "bad" {
 		return nil, errors.New("no such luck")
 	}
-	return b.meeting.run(ctx, s, show, l)
+	return b.meeting.Run(ctx, s, show, l)
 }
 
 func TestTheFirstFaultEndsTheOtherRuns(t *testing.T) {

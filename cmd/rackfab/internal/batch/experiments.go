@@ -1,16 +1,14 @@
-package main
+package batch
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +18,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/study"
 	"github.com/rackfab/rackfab/sweep"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/engine"
 )
 
 // runExperiment runs an experiment on the bus that the flags select, prints its result
@@ -72,27 +72,8 @@ func printExperiment(w io.Writer, r *study.Result, f runFlags) error {
 	if r.Claim != "" {
 		_, _ = fmt.Fprintf(w, "\n%s\n", r.Claim) // the next write reports the error
 	}
-	_, err = fmt.Fprintf(w, "\nbus %s, %d runs, digest %s\ntable, plots and scenario: %s\n", f.bus, len(r.Runs), digest, f.out)
+	_, err = fmt.Fprintf(w, "\nbus %s, %d runs, digest %s\ntable, plots and scenario: %s\n", f.Bus, len(r.Runs), digest, f.out)
 	return err
-}
-
-// checkRun checks the flags that do not depend on the scenario. It sets a default
-// results folder, named after the run.
-func checkRun(f *runFlags, name string) error {
-	if err := f.telemetry.Check(); err != nil {
-		return err
-	}
-	if f.bus != "nats" && f.bus != "memory" {
-		return fmt.Errorf("--bus %q: want nats or memory", f.bus)
-	}
-	if f.out == "" {
-		f.out = filepath.Join("runs", name+"-"+time.Now().Format("20060102-150405"))
-	}
-	f.telemetry.Folder = filepath.Join(f.out, "telemetry")
-	if err := writable(f.out); err != nil {
-		return fmt.Errorf("the results cannot be written: %w", err)
-	}
-	return nil
 }
 
 // bench runs the scenarios of an experiment. Consecutive scenarios of one rack share an
@@ -104,27 +85,27 @@ type bench struct {
 	runs     int
 
 	mu     sync.Mutex // guards the fields below
-	engine engine
+	engine engine.Engine
 	nodes  []topology.Node // nodes of the engine's rack
 }
 
 // Bus implements study.Bench.
-func (b *bench) Bus() string { return b.flags.bus }
+func (b *bench) Bus() string { return b.flags.Bus }
 
 // Run implements study.Bench.
 func (b *bench) Run(s *topology.Scenario, kinds []fabric.Kind, hear func(node int, notes []fabric.Note)) (*measure.Run, error) {
 	b.runs++
 	b.progress.Show(fmt.Sprintf("run %d: %s under %s", b.runs, s.Name, s.Scheme))
-	return b.runOn(b.ctx, s, func(advance) {}, &listener{kinds, hear})
+	return b.runOn(b.ctx, s, func(engine.Advance) {}, &engine.Listener{Kinds: kinds, Hear: hear})
 }
 
 // runOn runs a scenario on an engine for its rack.
-func (b *bench) runOn(ctx context.Context, s *topology.Scenario, show func(advance), l *listener) (*measure.Run, error) {
+func (b *bench) runOn(ctx context.Context, s *topology.Scenario, show func(engine.Advance), l *engine.Listener) (*measure.Run, error) {
 	e, err := b.engineOf(s)
 	if err != nil {
 		return nil, err
 	}
-	run, err := e.run(ctx, s, show, l)
+	run, err := e.Run(ctx, s, show, l)
 	if err != nil {
 		return nil, fmt.Errorf("%s under %s: %w", s.Name, s.Scheme, err)
 	}
@@ -132,14 +113,14 @@ func (b *bench) runOn(ctx context.Context, s *topology.Scenario, show func(advan
 }
 
 // engineOf returns an engine for the scenario's rack.
-func (b *bench) engineOf(s *topology.Scenario) (engine, error) {
+func (b *bench) engineOf(s *topology.Scenario) (engine.Engine, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.engine != nil && slices.EqualFunc(b.nodes, s.Nodes, sameNode) {
 		return b.engine, nil
 	}
 	b.end()
-	e, err := newEngine(b.ctx, s, b.flags)
+	e, err := engine.New(b.ctx, s, b.flags.Flags)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +133,7 @@ func sameNode(a, b topology.Node) bool { return a.Name == b.Name && a.Kind == b.
 
 func (b *bench) end() {
 	if b.engine != nil {
-		b.engine.close()
+		b.engine.Close()
 	}
 	b.engine = nil
 }
@@ -165,7 +146,7 @@ func (b *bench) close() {
 // Sweep implements study.Bench.
 func (b *bench) Sweep(g sweep.Grid) (*sweep.Sweep, error) {
 	lanes := 1 // there is only one rack
-	if b.flags.bus == "memory" {
+	if b.flags.Bus == "memory" {
 		lanes = runtime.GOMAXPROCS(0)
 	}
 	s, _, err := runGrid(b.ctx, g, b.flags.out, lanes, b.cell)
@@ -174,14 +155,14 @@ func (b *bench) Sweep(g sweep.Grid) (*sweep.Sweep, error) {
 
 // cell implements sweep.Cell.
 func (b *bench) cell(ctx context.Context, s *topology.Scenario, show func(sweep.Advance)) (*measure.Run, error) {
-	var before advance
-	step := func(now advance) {
-		show(sweep.Advance{Fabric: now.fabric - before.fabric, Hops: now.hops - before.hops})
+	var before engine.Advance
+	step := func(now engine.Advance) {
+		show(sweep.Advance{Fabric: now.Time - before.Time, Hops: now.FrameHops - before.FrameHops})
 		before = now
 	}
 	run, err := b.runOn(ctx, s, step, nil)
 	if err == nil {
-		step(advance{s.Duration, run.FrameHops})
+		step(engine.Advance{Time: s.Duration, FrameHops: run.FrameHops})
 		show(sweep.Advance{Done: true})
 	}
 	return run, err

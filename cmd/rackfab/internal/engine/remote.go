@@ -1,4 +1,4 @@
-package main
+package engine
 
 import (
 	"context"
@@ -27,12 +27,12 @@ type remote struct {
 }
 
 // newRemote returns an engine for the rack whose controller the flags name.
-func newRemote(ctx context.Context, f runFlags) (engine, error) {
-	address := f.controller
+func newRemote(ctx context.Context, f Flags) (Engine, error) {
+	address := f.Controller
 	if err := client.CheckAddress("controller", address); err != nil {
 		return nil, err
 	}
-	who, err := client.LoadTLS(f.tls, identity.Client)
+	who, err := client.LoadTLS(f.TLS, identity.Client)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func newRemote(ctx context.Context, f runFlags) (engine, error) {
 	}
 	// The error of Close is irrelevant: all calls are over.
 	end := func() { _ = there.Close() }
-	return &rackEngine{rack: remote{there, address}, name: clientName(), end: end, telemetry: f.telemetry}, nil
+	return &rackEngine{rack: remote{there, address}, name: clientName(), end: end, telemetry: f.Telemetry}, nil
 }
 
 // clientName returns a prefix that makes the run names of this process unique.

@@ -1,4 +1,4 @@
-package main
+package engine
 
 import (
 	"context"
@@ -28,21 +28,21 @@ type player interface {
 
 // newProcesses starts the processes of the rack of s. They use the bus that the flags
 // name, or otherwise a bus of their own.
-func newProcesses(ctx context.Context, s *topology.Scenario, f runFlags) (engine, error) {
-	access, err := f.nats.Access()
+func newProcesses(ctx context.Context, s *topology.Scenario, f Flags) (Engine, error) {
+	access, err := f.NATS.Access()
 	if err != nil {
 		return nil, err
 	}
-	rack, err := launch.Start(ctx, launch.Options{Nodes: s.Nodes, Bus: f.nats.URL, Access: access, TLS: f.tls, Collector: f.telemetry.Receiver(), Collect: f.telemetry.Collect()})
+	rack, err := launch.Start(ctx, launch.Options{Nodes: s.Nodes, Bus: f.NATS.URL, Access: access, TLS: f.TLS, Collector: f.Telemetry.Receiver(), Collect: f.Telemetry.Collect()})
 	if err != nil {
 		return nil, err
 	}
-	return &rackEngine{rack: rack, end: rack.Close, telemetry: f.telemetry}, nil
+	return &rackEngine{rack: rack, end: rack.Close, telemetry: f.Telemetry}, nil
 }
 
 // run passes notes to the listener at the end of the run, node by node in the order of
 // the scenario.
-func (p *rackEngine) run(ctx context.Context, s *topology.Scenario, show func(advance), l *listener) (*measure.Run, error) {
+func (p *rackEngine) Run(ctx context.Context, s *topology.Scenario, show func(Advance), l *Listener) (*measure.Run, error) {
 	text, err := topology.Marshal(s)
 	if err != nil {
 		return nil, err
@@ -50,9 +50,9 @@ func (p *rackEngine) run(ctx context.Context, s *topology.Scenario, show func(ad
 	p.runs++
 	request := controller.Request{ID: fmt.Sprintf("%s%s-%d", p.name, s.Scheme, p.runs), Scenario: text, Quiet: true, Telemetry: p.telemetry.ForRun(s.Name, s.Scheme)}
 	if l != nil {
-		request.Notes = l.kinds
+		request.Notes = l.Kinds
 	}
-	report, err := p.rack.Run(ctx, request, func(at controller.Progress) { show(advance{at.Time, at.FrameHops}) })
+	report, err := p.rack.Run(ctx, request, func(at controller.Progress) { show(Advance{Time: at.Time, FrameHops: at.FrameHops}) })
 	if err != nil {
 		return nil, err
 	}
@@ -64,13 +64,13 @@ func (p *rackEngine) run(ctx context.Context, s *topology.Scenario, show func(ad
 		outcome.Nodes[i].MaxRSS, outcome.Nodes[i].Program = n.MaxRSS, n.Program
 		p.telemetry.Totals.Add(n.Telemetry)
 		if l != nil {
-			l.hear(i, n.Notes)
+			l.Hear(i, n.Notes)
 		}
 	}
 	return outcome, nil
 }
 
-// lanes returns 1: there is only one rack.
-func (p *rackEngine) lanes() int { return 1 }
+// Lanes returns 1: there is only one rack.
+func (p *rackEngine) Lanes() int { return 1 }
 
-func (p *rackEngine) close() { p.end() }
+func (p *rackEngine) Close() { p.end() }

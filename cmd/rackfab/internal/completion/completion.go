@@ -1,4 +1,6 @@
-package main
+// Package completion completes the arguments and flags of commands in a shell: fixed
+// names, and names from the running rack and the collector.
+package completion
 
 import (
 	"context"
@@ -16,11 +18,10 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// addCompletion adds completion to every command below root: fixed names, and names from
-// the running rack.
-func addCompletion(root *cobra.Command) {
-	for _, c := range root.Commands() {
-		addCompletion(c)
+// Add adds completion to every command below top.
+func Add(top *cobra.Command) {
+	for _, c := range top.Commands() {
+		Add(c)
 		if names, ok := argumentNames[c.CommandPath()]; ok {
 			c.ValidArgsFunction = firstArgument(names, cobra.ShellCompDirectiveNoFileComp)
 		} else if strings.Contains(c.Use, "[SCENARIO|") || c.Parent().Name() == "topology" {

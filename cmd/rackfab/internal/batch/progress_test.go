@@ -1,10 +1,12 @@
-package main
+package batch
 
 import (
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/engine"
 )
 
 // Only unfinished runs are listed, and a common duration only once.
@@ -21,9 +23,9 @@ func TestRunning(t *testing.T) {
 		{[3]unit.Time{0, ms, 2 * ms}, "qcn 1.0 of 80.0 ms, pcn 2.0 of 8.0 ms"},
 		{[3]unit.Time{80 * ms, 80 * ms, 8 * ms}, ""},
 	} {
-		p := &progress{runs: runs, at: make([]advance, len(runs))}
+		p := &progress{runs: runs, at: make([]engine.Advance, len(runs))}
 		for i, at := range tt.at {
-			p.at[i].fabric = at
+			p.at[i].Time = at
 		}
 		if got := p.running(); got != tt.want {
 			t.Errorf("%v: %q, want %q", tt.at, got, tt.want)

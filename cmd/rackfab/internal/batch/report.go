@@ -1,11 +1,9 @@
-package main
+package batch
 
 import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -27,7 +25,7 @@ func reportCommand() *cobra.Command {
 		Example: "rackfab report runs/a runs/b --out both",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := severalFiles("--out", out); err != nil {
+			if err := cli.WantFolder("--out", out); err != nil {
 				return err
 			}
 			runs, err := readFolders(args)
@@ -79,7 +77,7 @@ func finish(w io.Writer, dir string, s *topology.Scenario, r *measure.Results, a
 		_, _ = fmt.Fprintln(w)
 		printCost(w, schemesOf(r.Runs), r)
 	}
-	f := report.New(dir, s, r, version())
+	f := report.New(dir, s, r, cli.Version())
 	if err := f.Write(); err != nil {
 		return err
 	}
@@ -92,22 +90,4 @@ func finish(w io.Writer, dir string, s *topology.Scenario, r *measure.Results, a
 	}
 	_, err = fmt.Fprintf(w, "\nresults, series and manifest: %s\nreport: %s\n", dir, page)
 	return err
-}
-
-// writable returns an error if no file can be created in dir, which need not exist yet.
-// It leaves nothing behind.
-func writable(dir string) error {
-	there := dir
-	for there != filepath.Dir(there) {
-		if _, err := os.Stat(there); !errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		there = filepath.Dir(there)
-	}
-	probe, err := os.MkdirTemp(there, ".rackfab-")
-	var at *fs.PathError
-	if errors.As(err, &at) {
-		return fmt.Errorf("%s: %w", there, at.Err)
-	}
-	return errors.Join(err, os.Remove(probe))
 }

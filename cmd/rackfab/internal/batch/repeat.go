@@ -1,4 +1,4 @@
-package main
+package batch
 
 import (
 	"context"
@@ -8,37 +8,36 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/engine"
 )
 
 // repeatFlags select the variants of a scenario to run.
 type repeatFlags struct {
 	n     int
 	only  int // the only variant to run, if n is 1
-	shift string
-	most  unit.Time // shift, parsed
+	shift unit.Time
 }
 
 // maxRepeats is the maximum of --repeat.
 const maxRepeats = 10_000
 
 func (f *repeatFlags) add(c *cobra.Command) {
-	c.Flags().IntVar(&f.n, "repeat", 1, "number of variants to run, each with its own seed and instants of bursts and commands; variant 0 is the scenario as written")
-	c.Flags().StringVar(&f.shift, "shift", topology.DefaultShift.String(), "maximum by which variants move bursts and commands, earlier or later")
+	c.Flags().IntVar(&f.n, "repeat", 1, "number of variants, each with its own random seed and instants of bursts and commands, derived from --seed; variant 0 is the scenario as written")
+	cli.TimeFlag(c, &f.shift, "shift", topology.DefaultShift.String(), "maximum span by which variants move bursts and commands, in both directions")
 }
 
-// check parses and checks the flags.
-func (f *repeatFlags) check() (err error) {
+// check checks the flags.
+func (f *repeatFlags) check() error {
 	if f.only < 0 {
-		return fmt.Errorf("--variant %d: want 0 (the scenario as written) or above", f.only)
+		return fmt.Errorf("--variant %d: must be 0, the scenario as written, or above", f.only)
 	}
 	if f.n < 1 || f.n > maxRepeats {
-		return fmt.Errorf("--repeat %d: want 1 to %d", f.n, maxRepeats)
-	}
-	if f.most, err = unit.ParseTime(f.shift); err != nil || f.most < 0 {
-		return fmt.Errorf("--shift %q: want a span of at least 0, such as 100us", f.shift)
+		return fmt.Errorf("--repeat %d: must be 1 to %d", f.n, maxRepeats)
 	}
 	return nil
 }
@@ -46,11 +45,11 @@ func (f *repeatFlags) check() (err error) {
 // runRepeated runs the variants of each scenario. plain are the runs of the scenarios
 // as written; all are the runs of every variant, by scenario. Without --repeat, all is
 // nil. Only the runs in plain keep series and nodes.
-func runRepeated(ctx context.Context, e engine, scenarios []*topology.Scenario, f repeatFlags) (plain []*measure.Run, all [][]*measure.Run, err error) {
+func runRepeated(ctx context.Context, e engine.Engine, scenarios []*topology.Scenario, f repeatFlags) (plain []*measure.Run, all [][]*measure.Run, err error) {
 	var variants []*topology.Scenario
 	for _, s := range scenarios {
 		for k := range f.n {
-			v, err := s.Variant(k, f.most)
+			v, err := s.Variant(k, f.shift)
 			if err != nil {
 				return nil, nil, fmt.Errorf("variant %d: %w", k, err)
 			}
@@ -92,7 +91,7 @@ func printCost(w io.Writer, names []string, r *measure.Results) {
 func (f *runFlags) inMemory(c *cobra.Command) {
 	asked := func(flag string) bool { return c.Flags().Changed(flag) }
 	if f.repeat.n > 1 && !asked("bus") && !asked("controller") && !asked("nats-url") {
-		f.bus = "memory"
+		f.Bus = "memory"
 	}
 }
 
@@ -100,7 +99,7 @@ func (f *runFlags) inMemory(c *cobra.Command) {
 func unrepeated(c *cobra.Command, name string) error {
 	for _, flag := range []string{"repeat", "shift", "variant"} {
 		if c.Flags().Changed(flag) {
-			return fmt.Errorf("--%s: experiment %s has no variants, want a scenario: one of %s or a file",
+			return fmt.Errorf("--%s: %s is an experiment: name a scenario, one of %s or a file",
 				flag, name, strings.Join(topology.Builtins(), ", "))
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package batch
 
 import (
 	"cmp"
@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	"github.com/rackfab/rackfab/sweep"
@@ -41,7 +42,7 @@ func sweepCommand() *cobra.Command {
 		Example: "rackfab sweep pcn-16to2 --scheme pcn --set switch.xoff=96KB,192KB",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return runSweep(c, scenarioName(args), f)
+			return runSweep(c, load.Name(args), f)
 		},
 	}
 	flags := c.Flags()
@@ -56,7 +57,7 @@ func sweepCommand() *cobra.Command {
 }
 
 func runSweep(c *cobra.Command, name string, f sweepFlags) error {
-	if err := severalFiles("--out", f.out); err != nil {
+	if err := cli.WantFolder("--out", f.out); err != nil {
 		return err
 	}
 	if err := f.repeat.check(); err != nil {
@@ -97,7 +98,7 @@ func runSweep(c *cobra.Command, name string, f sweepFlags) error {
 
 // sweepGrid returns the scenario and the grid that the flags describe.
 func sweepGrid(name string, f sweepFlags) (*topology.Scenario, sweep.Grid, error) {
-	data, err := scenarioFile(name)
+	data, err := load.File(name)
 	if err != nil {
 		return nil, sweep.Grid{}, err
 	}
@@ -105,7 +106,7 @@ func sweepGrid(name string, f sweepFlags) (*topology.Scenario, sweep.Grid, error
 	if err != nil {
 		return nil, sweep.Grid{}, err
 	}
-	grid := sweep.Grid{File: name, Data: data, Repeat: f.repeat.n, Shift: f.repeat.most}
+	grid := sweep.Grid{File: name, Data: data, Repeat: f.repeat.n, Shift: f.repeat.shift}
 	var errs []error
 	add := func(flag string, a sweep.Axis, err error) {
 		if err != nil {
@@ -121,7 +122,7 @@ func sweepGrid(name string, f sweepFlags) (*topology.Scenario, sweep.Grid, error
 		a, err := durationAxis(f.durations)
 		add("--duration", a, err)
 	}
-	a, err := sweep.NewAxis("scheme", schemeNames(f.schemes, base.Compare))
+	a, err := sweep.NewAxis("scheme", load.Schemes(f.schemes, base.Compare))
 	add("--scheme", a, err)
 	a, err = sweep.NewAxis("seed", strings.Split(cmp.Or(f.seeds, fmt.Sprint(base.Seed)), ","))
 	add("--seed", a, err)
@@ -142,7 +143,7 @@ func durationAxis(list string) (sweep.Axis, error) {
 // runGrid runs the missing cells of the grid, at most lanes at once, and stores them in
 // a folder of dir. It returns how many cells it ran.
 func runGrid(ctx context.Context, grid sweep.Grid, dir string, lanes int, run sweep.Cell) (*sweep.Sweep, int, error) {
-	build, err := build()
+	build, err := cli.Build()
 	if err != nil {
 		return nil, 0, err
 	}
@@ -150,14 +151,14 @@ func runGrid(ctx context.Context, grid sweep.Grid, dir string, lanes int, run sw
 	if err != nil {
 		return s, 0, err
 	}
-	if err := writeWarnings(os.Stderr, s.Warnings()); err != nil || s.Missing() == 0 {
+	if err := load.WriteWarnings(os.Stderr, s.Warnings()); err != nil || s.Missing() == 0 {
 		return s, 0, err
 	}
 	bar := &cellProgress{Meter: cli.NewMeter(s.Left()), cells: s.Cells(), finished: s.Cells() - s.Missing()}
 	err = s.Run(ctx, lanes, run, bar.show)
 	bar.Finish()
 	if errors.Is(err, context.Canceled) {
-		return nil, 0, parting{Err: fmt.Errorf("%d of %d cells are finished; the same command with --out %s resumes from there", bar.finished, bar.cells, dir)}
+		return nil, 0, cli.SignalError{Err: fmt.Errorf("%d of %d cells are finished; the same command with --out %s resumes from there", bar.finished, bar.cells, dir)}
 	}
 	return s, s.Missing(), err
 }

@@ -1,4 +1,4 @@
-package main
+package batch
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/report/chart"
 	"github.com/rackfab/rackfab/report/table"
@@ -31,7 +32,7 @@ func writeFiles(dir string, files []sweep.File) error {
 		return err
 	}
 	for _, f := range files {
-		if err := createFile(filepath.Join(dir, f.Name), f.Write); err != nil {
+		if err := cli.CreateFile(filepath.Join(dir, f.Name), f.Write); err != nil {
 			return err
 		}
 	}

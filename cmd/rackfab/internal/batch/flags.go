@@ -1,0 +1,98 @@
+package batch
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/engine"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// runFlags are the settings of `rackfab run`.
+type runFlags struct {
+	engine.Flags
+	schemes  string
+	seed     uint64
+	duration string
+	out      string
+	json     bool
+	repeat   repeatFlags
+}
+
+// tell prints the summary of the telemetry export: below the table, or to standard
+// error with --json.
+func (f *runFlags) tell(c *cobra.Command) error {
+	if f.json {
+		return f.Telemetry.WriteSummary(c.ErrOrStderr())
+	}
+	return f.Telemetry.WriteSummary(c.OutOrStdout())
+}
+
+// prepare returns one copy of the scenario per scheme, with the flags applied.
+func prepare(c *cobra.Command, base *topology.Scenario, f runFlags) ([]*topology.Scenario, error) {
+	var o topology.Overrides
+	var err error
+	if c.Flags().Changed("seed") {
+		o.Seed = &f.seed
+	}
+	if f.duration != "" {
+		if o.Duration, err = unit.ParseTime(f.duration); err != nil || o.Duration <= 0 {
+			return nil, fmt.Errorf("--duration %q: want a span above 0, such as 8ms", f.duration)
+		}
+	}
+	if base, err = base.Override(o); err != nil {
+		return nil, fmt.Errorf("with the flags given: %w", err)
+	}
+	var scenarios []*topology.Scenario
+	for _, scheme := range load.Schemes(f.schemes, base.Compare) {
+		if _, err := cc.Find(scheme); err != nil {
+			return nil, fmt.Errorf("--scheme: %w", err)
+		}
+		one, err := base.Under(scheme).Variant(f.repeat.only, f.repeat.shift)
+		if err != nil {
+			return nil, fmt.Errorf("--variant %d: %w", f.repeat.only, err)
+		}
+		scenarios = append(scenarios, one)
+	}
+	return scenarios, nil
+}
+
+// checkRun checks the flags that do not depend on the scenario. It sets a default
+// results folder, named after the run.
+func checkRun(f *runFlags, name string) error {
+	if f.out == "" {
+		f.out = filepath.Join("runs", name+"-"+time.Now().Format("20060102-150405"))
+	}
+	f.Telemetry.Folder = filepath.Join(f.out, "telemetry")
+	if err := writable(f.out); err != nil {
+		return fmt.Errorf("the results cannot be written: %w", err)
+	}
+	return nil
+}
+
+// writable returns an error if no file can be created in dir, which need not exist yet.
+// It leaves nothing behind.
+func writable(dir string) error {
+	there := dir
+	for there != filepath.Dir(there) {
+		if _, err := os.Stat(there); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		there = filepath.Dir(there)
+	}
+	probe, err := os.MkdirTemp(there, ".rackfab-")
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return fmt.Errorf("%s: %w", there, at.Err)
+	}
+	return errors.Join(err, os.Remove(probe))
+}

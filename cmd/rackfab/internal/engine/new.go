@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+
+	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/identity"
+	"github.com/rackfab/rackfab/services/collector"
+	"github.com/rackfab/rackfab/services/labexport"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/telemetry"
+)
+
+// memoryEngine runs all nodes in this process.
+type memoryEngine struct {
+	telemetry telemetry.Flags
+	address   string // of the collector, "" for none
+	tls       string // folder of certificates for the connection to the collector
+	end       func()
+}
+
+// newMemoryEngine returns the engine. It starts a collector in this process if the
+// flags request one.
+func newMemoryEngine(ctx context.Context, f Flags) (Engine, error) {
+	m := memoryEngine{telemetry: f.Telemetry, address: f.Telemetry.Receiver(), tls: f.TLS, end: func() {}}
+	if f.Telemetry.Address != telemetry.Own {
+		return m, nil
+	}
+	m.tls = "" // only this process uses the collector
+	ctx, cancel := context.WithCancel(ctx)
+	ready, wait, err := collector.Start(ctx, collector.Options{Listen: "127.0.0.1:0", Data: f.Telemetry.Folder, MaxSize: collector.MaxSize})
+	if err != nil {
+		cancel()
+		return nil, fmt.Errorf("collector: %w", err)
+	}
+	m.address = ready.Address
+	m.end = func() {
+		cancel()
+		_ = wait() // the runs are over and stored
+	}
+	return m, nil
+}
+
+// steps is the number of progress reports of a run in memory.
+const steps = 200
+
+func (m memoryEngine) Run(ctx context.Context, s *topology.Scenario, show func(Advance), ear *Listener) (*measure.Run, error) {
+	runtime.LockOSThread() // so that the thread's CPU time is that of the run
+	defer runtime.UnlockOSThread()
+	l, err := lab.New(s)
+	if err != nil {
+		return nil, err
+	}
+	exporter, err := m.export(l)
+	if err != nil {
+		return nil, err
+	}
+	defer exporter.Close()
+	if ear != nil {
+		l.Hear(ear.Kinds, ear.Hear)
+	}
+	before := threadSeconds()
+	for now := range l.Steps(steps) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		show(Advance{Time: now, FrameHops: l.FrameHops()})
+	}
+	outcome, err := l.Outcome()
+	if err == nil {
+		outcome.CPU = threadSeconds() - before
+	}
+	exporter.Finish(s.Duration)
+	m.telemetry.Totals.Add(exporter.Counts())
+	return outcome, err
+}
+
+// export starts to export the run's telemetry to the collector. It returns nil if the
+// flags do not request that.
+func (m memoryEngine) export(l *lab.Lab) (*labexport.Exporter, error) {
+	settings := m.telemetry.ForRun(l.Scenario().Name, l.Scenario().Scheme)
+	if settings == nil {
+		return nil, nil
+	}
+	who, err := client.LoadTLS(m.tls, identity.Client)
+	if err != nil {
+		return nil, err
+	}
+	return labexport.Attach(l, m.address, who, settings)
+}
+
+func (memoryEngine) Lanes() int { return runtime.GOMAXPROCS(0) }
+
+func (m memoryEngine) Close() { m.end() }
+
+// New returns the engine that the flags select. s is the rack.
+func New(ctx context.Context, s *topology.Scenario, f Flags) (Engine, error) {
+	if f.Bus == "memory" {
+		return newMemoryEngine(ctx, f)
+	}
+	if f.Controller != "" {
+		return newRemote(ctx, f)
+	}
+	return newProcesses(ctx, s, f)
+}
