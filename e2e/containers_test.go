@@ -255,7 +255,7 @@ func TestContainersGiveTheSameRunAsMemory(t *testing.T) {
 	c.live(t, address)
 	since("a live run has been steered, saved and replayed")
 	c.told(t, address)
-	since("the collector has been told what one in memory was told")
+	since("the collector has the same data as one in memory")
 	healthy()
 	since("all containers are healthy")
 	t.Logf("memory:\n%s", must(t, c.command(t.Context(), "docker",

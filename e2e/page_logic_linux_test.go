@@ -76,7 +76,7 @@ func TestPageModules(t *testing.T) {
 		},
 		"a throughput dip cut off by the end of the run is a lower bound": {
 			`[[79.7e9, 80e9], [79.65e9, 80e9], [79.7e9, 200e9], [0, 80e9]].map(([loss, end]) =>
-				m.textOf(m.columns.find((c) => c.name === "throughput dip ms"), {run: {loss_ps: loss, fabric_time_ps: end, bin_ps: 50e6, burst: {start_ps: 300e6}}})).join(" ")`,
+				m.textOf(m.columns.find((c) => c.name === "dip ms"), {run: {loss_ps: loss, fabric_time_ps: end, bin_ps: 50e6, burst: {start_ps: 300e6}}})).join(" ")`,
 			">79.70 79.65 79.70 0.00",
 		},
 		"a recovery cut off by the end of the run is a lower bound": {

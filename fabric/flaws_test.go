@@ -97,6 +97,6 @@ func TestRatesAreProbabilities(t *testing.T) {
 		}
 	}
 	if f.Set(KeyXOFF, 0.5) || f != was {
-		t.Error("took a key that is none of a link")
+		t.Error("accepted a key that links do not have")
 	}
 }

@@ -124,7 +124,7 @@ func Figures(runs []*Folder) (figures []Figure) {
 	return figures
 }
 
-// styleByName gives lines with the same name the same style in all panels, and lines
+// styleByName assigns the same style to lines with the same name in all panels, and lines
 // with different names different styles.
 func styleByName(rows [][]chart.Panel) {
 	var names []string

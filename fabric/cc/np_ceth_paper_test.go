@@ -107,7 +107,7 @@ func TestPresentStateOfAFlow(t *testing.T) {
 		t.Error("a mark that was not told is forgotten")
 	}
 	if n.Acked(); present() {
-		t.Error("the mark is told, and the latest packet has none")
+		t.Error("the mark is reported although the latest packet has none")
 	}
 }
 

@@ -22,7 +22,7 @@ func fills(s *topology.Scenario) (xoff, told unit.Time) {
 }
 
 // PCN-61: the paper's analysis is not public. One changes at a time, by half and by
-// twice; what matters is whether F1 is told before it has filled XOFF. The weights,
+// twice; what matters is whether F1 is notified before it has filled XOFF. The weights,
 // the threshold of 95 %, the floor and the length of the burst do not matter.
 func TestPCNKeepsPausesAwayWhereItIsToldInTime(t *testing.T) {
 	trees := 0
@@ -80,7 +80,7 @@ func yields(t *testing.T, s *topology.Scenario) unit.Time {
 }
 
 // PCN-57: a period of which the burst has only a part is below 95 % of marks, and tells
-// F1 to rise. So F1 is told between one and two periods after the burst, as their phase
+// F1 to rise. So F1 is notified between one and two periods after the burst, as their phase
 // has it, and where that is later than it takes to fill XOFF there is a tree, as long as
 // that of PFC at worst: 49 of the 200 instants at 400, 405, ... 1395 us have one.
 func TestPCNTreeDependsOnThePhaseOfThePeriod(t *testing.T) {

@@ -33,7 +33,7 @@ func rack() *topology.Scenario {
 	}
 }
 
-// merged gives each node its notes and merges the results, after a JSON round trip as
+// merged distributes the notes to their nodes and merges the results, after a JSON round trip as
 // between processes.
 func merged(t *testing.T, s *topology.Scenario, notes map[int][]fabric.Note) *Run {
 	t.Helper()

@@ -36,7 +36,7 @@ func TestBaselineSendsACKAndCNP(t *testing.T) {
 	}
 	for _, f := range acks {
 		if f.BECN() || f.Resv6()|f.Resv7() != 0 {
-			t.Errorf("the ACK of %d tells of congestion", f.PSN())
+			t.Errorf("the ACK of %d indicates congestion", f.PSN())
 		}
 	}
 	s := b.nics[0].Stats()

@@ -76,7 +76,7 @@ func (n *NIC) regulate(now unit.Time, i int, out *fabric.Out) {
 	n.follow(now, i, out)
 }
 
-// renotify gives receiver i a new notification point if its notification mode has
+// renotify replaces the notification point of receiver i if its notification mode has
 // changed.
 func (n *NIC) renotify(i int) {
 	r := &n.receivers[i]

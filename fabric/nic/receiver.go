@@ -35,7 +35,7 @@ func (n *NIC) newReceiver(cfg FlowConfig) receiver {
 	return r
 }
 
-// notifyBy gives the receiver a new notification point for the mode.
+// notifyBy creates a new notification point for the mode.
 func (n *NIC) notifyBy(r *receiver, mode cc.Notification) {
 	r.mode, r.slot = mode, unit.Never
 	r.pcn, r.dcqcn, r.ceth = nil, nil, nil

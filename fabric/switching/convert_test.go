@@ -15,7 +15,7 @@ import (
 // RTTX-2: forward and return packets are seen in whatever class and port they pass.
 // RTTX-30: the very next return packet carries the news.
 // RTTX-64: the packets are captured, the state is determined, the signal is
-// converted, and what leaves is what the sender's RTT logic takes for congestion.
+// converted, and the departing ACKs show congestion to the sender's RTT logic.
 func TestWorkedExampleOnFrames(t *testing.T) {
 	r := converting(t, nil)
 	now := r.window(5)

@@ -49,7 +49,7 @@ func TestPauseAboveXOFFAndResumeBelowXON(t *testing.T) {
 		t.Errorf("sent %v, want %v", got, want)
 	}
 	if got := r.pfc(0); got != nil {
-		t.Errorf("the egress port's peer was told %v", got)
+		t.Errorf("the egress port's peer received %v", got)
 	}
 }
 

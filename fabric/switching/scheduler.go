@@ -59,7 +59,7 @@ func (d *drr) pick(ready classSet, queues *[fabric.Priorities]queue) fabric.Prio
 	}
 }
 
-// pass gives the turn to the next class in ready, in cyclic order.
+// pass moves the turn to the next class in ready, in cyclic order.
 func (d *drr) pass(ready classSet) {
 	first := int(d.turn) + 1
 	ahead := bits.RotateLeft8(uint8(ready), -first)

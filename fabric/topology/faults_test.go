@@ -174,7 +174,7 @@ func TestAllFaultsComeAtOnceInTheOrderOfLines(t *testing.T) {
 	_, err := Parse("f", []byte(text))
 	var faults *Faults
 	if !errors.As(err, &faults) {
-		t.Fatalf("%v is no *Faults", err)
+		t.Fatalf("%v: not of type *Faults", err)
 	}
 	want := []string{"seed", "defaults.link.delay", "flows[0].from", "schemes.pcn.wmax"}
 	for i, key := range want {

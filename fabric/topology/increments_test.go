@@ -46,7 +46,7 @@ func TestBaseIncrementFollowsFromThePath(t *testing.T) {
 	}
 }
 
-// RTTX-50: what a running switch is told is a span, whatever the word was.
+// RTTX-50: a running switch receives a span, whatever the word was.
 func TestBaseIncrementOfAChange(t *testing.T) {
 	for value, want := range map[string]unit.Time{"auto": 12500 * unit.Nanosecond, "0": 0, "3us": 3 * unit.Microsecond} {
 		s := underRTTX(t, Setting{"switch.rttx_d", "1us"})

@@ -169,7 +169,7 @@ func (r *run) start() {
 	close(r.ready)
 }
 
-// advance gives the next grant if it is due. Otherwise it returns the time until
+// advance returns the next grant if it is due. Otherwise it returns the time until
 // then, 0 if an event or a call has to come first.
 func (r *run) advance(now time.Time) time.Duration {
 	if r.failed != "" || !r.members.allReady() || r.clock.reached < r.clock.granted {

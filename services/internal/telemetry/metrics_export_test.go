@@ -83,12 +83,12 @@ func TestFailingPointCollectors(t *testing.T) {
 		least   time.Duration // of the flush
 		most    time.Duration
 	}{
-		"takes all":     {answers{fine}, telemetry.Counts{Made: 20, Sent: 20}, 1, 0, 0},
-		"rejects some":  {answers{partial}, telemetry.Counts{Made: 20, Sent: 17, Dropped: map[string]int64{"rejected": 3}}, 1, 0, 0},
-		"refuses":       {answers{fails(codes.Unimplemented)}, telemetry.Counts{Made: 20, Dropped: map[string]int64{"refused": 20}}, 1, 0, 0},
-		"full for good": {answers{fails(codes.ResourceExhausted)}, telemetry.Counts{Made: 20, Dropped: map[string]int64{"refused": 20}}, 1, 0, 0},
-		"not there":     {answers{fails(codes.Unavailable)}, telemetry.Counts{Made: 20, Dropped: map[string]int64{"unreachable": 20}}, 1, 0, 0},
-		"is silent":     {answers{silent}, telemetry.Counts{Made: 20, Queued: 20}, 1, 2 * time.Second, 2 * time.Second},
+		"takes all":        {answers{fine}, telemetry.Counts{Made: 20, Sent: 20}, 1, 0, 0},
+		"rejects some":     {answers{partial}, telemetry.Counts{Made: 20, Sent: 17, Dropped: map[string]int64{"rejected": 3}}, 1, 0, 0},
+		"refuses":          {answers{fails(codes.Unimplemented)}, telemetry.Counts{Made: 20, Dropped: map[string]int64{"refused": 20}}, 1, 0, 0},
+		"permanently full": {answers{fails(codes.ResourceExhausted)}, telemetry.Counts{Made: 20, Dropped: map[string]int64{"refused": 20}}, 1, 0, 0},
+		"not there":        {answers{fails(codes.Unavailable)}, telemetry.Counts{Made: 20, Dropped: map[string]int64{"unreachable": 20}}, 1, 0, 0},
+		"is silent":        {answers{silent}, telemetry.Counts{Made: 20, Queued: 20}, 1, 2 * time.Second, 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

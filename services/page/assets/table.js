@@ -29,7 +29,7 @@ export const columns = [
   { name: "scheme", text: true, of: (r) => r.run.scheme },
   { name: "tree ms", unit: "from the first to the last instant at which a sender outside the burst is paused, between burst and recovery", digits: 2, of: (r) => ms(r.run.tree_ps) },
   { name: "paused ms", unit: "time during which at least one sender outside the burst is paused, between burst and recovery", digits: 2, of: (r) => ms(r.run.paused_outside_ps) },
-  { name: "throughput dip ms", unit: "from the burst to the end of the last bin in which the long flows together have less than 95 % of the bottleneck's payload rate", digits: 2, of: (r) => ms(r.run.loss_ps), open: (r) => cutDip(r.run) },
+  { name: "dip ms", unit: "throughput dip: from the burst to the end of the last bin in which the long flows together have less than 95 % of the bottleneck's payload rate", digits: 2, of: (r) => ms(r.run.loss_ps), open: (r) => cutDip(r.run) },
   { name: "recovery ms", unit: "from the burst until the long flows first have 95 % for 1 ms", digits: 2, of: (r) => ms(r.run.recovery_ps), open: (r) => cutRecovery(r.run) },
   { name: "PAUSE", unit: "PAUSE frames on all links", digits: 0, of: (r) => sum(r.run.pauses, (p) => p.xoff) },
   { name: "in the burst, Gbit/s", unit: "total goodput of the long flows during the burst", digits: 2, of: (r) => (r.run.flows?.length && r.run.burst?.flows ? sum(r.run.flows, (f) => f.burst_goodput_bps) / 1e9 : null) },
