@@ -46,7 +46,7 @@ func prepare(c *cobra.Command, base *topology.Scenario, f runFlags) ([]*topology
 	}
 	if f.duration != "" {
 		if o.Duration, err = unit.ParseTime(f.duration); err != nil || o.Duration <= 0 {
-			return nil, fmt.Errorf("--duration %q: want a span above 0, such as 8ms", f.duration)
+			return nil, fmt.Errorf("--duration %q: must be above 0, such as 8ms", f.duration)
 		}
 	}
 	if base, err = base.Override(o); err != nil {

@@ -24,11 +24,11 @@ func runCommand() *cobra.Command {
 		Short: "Run a scenario once per scheme and compare the outcomes",
 		Long: "Run a scenario once per scheme, print one row per scheme, and write a folder that reproduces it.\n" +
 			"With --repeat N, run N variants per scheme and print the median, minimum and maximum of every figure;\n" +
-			"they run in memory, as many at once as there are processors, unless --bus says nats.\n" +
+			"they run in memory, one per processor at a time, unless --bus nats is given.\n" +
 			"SCENARIO is one of " + strings.Join(topology.Builtins(), ", ") + " (N and M are numbers) or a YAML file.\n" +
-			"fig5 is the experiment of PCN §4.2: it searches for the rate of F1 at which PAUSE on s1->s0 begins.\n" +
-			"ceth-reaction, rttx-example and rttx-compare compare the claims of their documents with what the fabric does;\n" +
-			"with --scheme, ceth-reaction and rttx-example run as any other scenario.",
+			"fig5 is the experiment of PCN §4.2: it searches for the lowest rate of F1 that causes PAUSE on s1->s0.\n" +
+			"ceth-reaction, rttx-example and rttx-compare compare the claims of their documents with the outcome in the fabric;\n" +
+			"with --scheme, ceth-reaction and rttx-example run like any other scenario.",
 		Example: "rackfab run pcn-16to2 --scheme pfc,pcn",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -46,17 +46,17 @@ func runCommand() *cobra.Command {
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.schemes, "scheme", "", "schemes to compare, separated by commas (default: what the scenario compares, or "+strings.Join(load.PaperSchemes, ",")+")")
+	flags.StringVar(&f.schemes, "scheme", "", "schemes to compare, separated by commas (default: those that the scenario compares, or "+strings.Join(load.PaperSchemes, ",")+")")
 	cli.ChoiceFlag(c, &f.Bus, "bus", "nats: one process per node; memory: all nodes in this process", "nats", "memory")
 	f.NATS.AddFlags(c)
 	client.TLSFlag(c, &f.TLS)
-	flags.StringVar(&f.Controller, "controller", "", "HOST:PORT of the controller of a rack that is up, to run on it")
-	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: the scenario's)")
+	flags.StringVar(&f.Controller, "controller", "", "HOST:PORT of the controller of a rack that is up, to run there")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of all random numbers (default: the scenario's)")
 	flags.StringVar(&f.duration, "duration", "", "fabric time to run, such as 8ms (default: the scenario's)")
 	flags.StringVar(&f.out, "out", "", "folder for the results (default: runs/<scenario>-<time>)")
 	flags.BoolVar(&f.json, "json", false, "print results.json instead of the table")
 	f.repeat.add(c)
-	flags.IntVar(&f.repeat.only, "variant", 0, "run this variant alone, as --repeat draws it")
+	flags.IntVar(&f.repeat.only, "variant", 0, "run only this variant of --repeat")
 	f.Telemetry.Add(c)
 	c.MarkFlagsMutuallyExclusive("repeat", "variant")
 	c.MarkFlagsMutuallyExclusive("repeat", "telemetry")

@@ -134,7 +134,7 @@ func durationAxis(list string) (sweep.Axis, error) {
 	values := strings.Split(list, ",")
 	for _, v := range values {
 		if span, err := unit.ParseTime(v); err != nil || span <= 0 {
-			return sweep.Axis{}, fmt.Errorf("%q: want a span above 0, such as 8ms", v)
+			return sweep.Axis{}, fmt.Errorf("%q: must be above 0, such as 8ms", v)
 		}
 	}
 	return sweep.NewAxis("duration", values)

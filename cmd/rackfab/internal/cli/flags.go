@@ -1,3 +1,5 @@
+// Package cli holds what all commands share: output files, progress, values of flags, exit
+// status and version. It knows no rack.
 package cli
 
 import (

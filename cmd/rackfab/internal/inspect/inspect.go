@@ -1,5 +1,5 @@
-// Package inspect holds the commands that show what a scenario contains, and what a
-// running rack or a finished run has done: topology, schemes, stats, capture, explain,
+// Package inspect holds the commands that show scenarios, and the state and history of a
+// running rack or a finished run: topology, schemes, stats, capture, explain,
 // export. It changes no rack.
 package inspect
 

@@ -51,7 +51,7 @@ func showRuns(w io.Writer, runs []*rackfabv1.CollectedRun, n *rackfabv1.GetCount
 	return err
 }
 
-func countsText(what string, c *rackfabv1.SignalCounters) string {
+func countsText(items string, c *rackfabv1.SignalCounters) string {
 	return fmt.Sprintf("%s: %d received = %d stored + %d repeated + %d rejected; stored = %d held + %d evicted + %d sampled out",
-		what, c.GetReceived(), c.GetStored(), c.GetDuplicates(), c.GetRejected(), c.GetHeld(), c.GetEvicted(), c.GetSampledOut())
+		items, c.GetReceived(), c.GetStored(), c.GetDuplicates(), c.GetRejected(), c.GetHeld(), c.GetEvicted(), c.GetSampledOut())
 }

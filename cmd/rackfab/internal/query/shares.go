@@ -24,7 +24,7 @@ func sharesText(spans []*rackfabv1.Span) string {
 		return ""
 	}
 	type share struct {
-		what string
+		name string
 		took unit.Time
 	}
 	shares := []share{
@@ -39,7 +39,7 @@ func sharesText(spans []*rackfabv1.Span) string {
 	var parts []string
 	for _, p := range shares {
 		if p.took > 0 {
-			parts = append(parts, p.what+" "+p.took.String())
+			parts = append(parts, p.name+" "+p.took.String())
 		}
 	}
 	return strings.Join(parts, ", ")
