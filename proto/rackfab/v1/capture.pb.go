@@ -21,19 +21,19 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// CaptureRequest asks for the frames that pass some ports of a live run.
+// CaptureRequest requests the frames that pass some ports of a live run.
 type CaptureRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Where: "s1" for all ports of a node, "s1:p2" for one, "s1:r1" for those that
-	// lead to another node, "h0..h3" for a range. One at least.
+	// The ports: "s1" for all ports of a node, "s1:p2" for one port, "s1:r1" for the
+	// ports to another node, "h0..h3" for a range of nodes. At least one.
 	At []string `protobuf:"bytes,1,rep,name=at,proto3" json:"at,omitempty"`
 	// The first instant in picoseconds; as early as possible if it is missing.
 	FromPs *int64 `protobuf:"varint,2,opt,name=from_ps,json=fromPs,proto3,oneof" json:"from_ps,omitempty"`
-	// The instant before which it ends, in picoseconds; 0 for none.
+	// The instant before which the capture ends, in picoseconds; 0 for none.
 	ToPs int64 `protobuf:"varint,3,opt,name=to_ps,json=toPs,proto3" json:"to_ps,omitempty"`
-	// How long it lasts, in picoseconds, in the place of to_ps; 0 for no limit.
+	// Duration in picoseconds, instead of to_ps; 0 for no limit.
 	SpanPs int64 `protobuf:"varint,4,opt,name=span_ps,json=spanPs,proto3" json:"span_ps,omitempty"`
-	// Kinds of frames: data, ack, cnp, cnm, pfc, credit, request, other; none for all.
+	// Kinds of frames: data, ack, cnp, cnm, pfc, credit, request, other; empty for all.
 	Kinds         []string `protobuf:"bytes,5,rep,name=kinds,proto3" json:"kinds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -104,7 +104,7 @@ func (x *CaptureRequest) GetKinds() []string {
 	return nil
 }
 
-// CaptureResponse is what a capture has to say.
+// CaptureResponse is one event of a capture.
 type CaptureResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The event.
@@ -188,17 +188,17 @@ type isCaptureResponse_Event interface {
 }
 
 type CaptureResponse_Started struct {
-	// First: where and from when on.
+	// First: the ports and the first instant.
 	Started *CaptureStarted `protobuf:"bytes,1,opt,name=started,proto3,oneof"`
 }
 
 type CaptureResponse_Packets struct {
-	// Packets, in the order of time, then of nodes.
+	// Packets, in order of time, then of nodes.
 	Packets *CapturedPackets `protobuf:"bytes,2,opt,name=packets,proto3,oneof"`
 }
 
 type CaptureResponse_Ended struct {
-	// Last: its window, or the live run, has ended.
+	// Last: the window of the capture, or the live run, has ended.
 	Ended *CaptureEnded `protobuf:"bytes,3,opt,name=ended,proto3,oneof"`
 }
 
@@ -208,7 +208,7 @@ func (*CaptureResponse_Packets) isCaptureResponse_Event() {}
 
 func (*CaptureResponse_Ended) isCaptureResponse_Event() {}
 
-// CaptureStarted says what is captured.
+// CaptureStarted describes the run and the captured ports.
 type CaptureStarted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the scenario.
@@ -217,7 +217,7 @@ type CaptureStarted struct {
 	Scheme string `protobuf:"bytes,2,opt,name=scheme,proto3" json:"scheme,omitempty"`
 	// Seed of everything random.
 	Seed uint64 `protobuf:"varint,3,opt,name=seed,proto3" json:"seed,omitempty"`
-	// The ports, in the order in which they were named.
+	// The ports, in the order of the request.
 	Points []*CapturePoint `protobuf:"bytes,4,rep,name=points,proto3" json:"points,omitempty"`
 	// The first instant, in picoseconds.
 	FromPs        int64 `protobuf:"varint,5,opt,name=from_ps,json=fromPs,proto3" json:"from_ps,omitempty"`
@@ -290,14 +290,14 @@ func (x *CaptureStarted) GetFromPs() int64 {
 	return 0
 }
 
-// CapturePoint is a port at which a capture listens.
+// CapturePoint is a captured port.
 type CapturePoint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Index of the node in the scenario.
 	Node int32 `protobuf:"varint,1,opt,name=node,proto3" json:"node,omitempty"`
 	// Number of the port at the node.
 	Port int32 `protobuf:"varint,2,opt,name=port,proto3" json:"port,omitempty"`
-	// "s1:p2".
+	// Its name, such as "s1:p2".
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	// The node at the other end.
 	Peer          string `protobuf:"bytes,4,opt,name=peer,proto3" json:"peer,omitempty"`
@@ -368,7 +368,7 @@ type CapturedPackets struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The packets.
 	Packets []*CapturedPacket `protobuf:"bytes,1,rep,name=packets,proto3" json:"packets,omitempty"`
-	// The instant that the capture has come to, in picoseconds.
+	// The instant that the capture has reached, in picoseconds.
 	AtPs int64 `protobuf:"varint,2,opt,name=at_ps,json=atPs,proto3" json:"at_ps,omitempty"`
 	// Packets lost so far, as in CaptureEnded.
 	Lost          []int64 `protobuf:"varint,3,rep,packed,name=lost,proto3" json:"lost,omitempty"`
@@ -427,13 +427,12 @@ func (x *CapturedPackets) GetLost() []int64 {
 	return nil
 }
 
-// CaptureEnded says how a capture went.
+// CaptureEnded is the result of a capture.
 type CaptureEnded struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The instant that it has come to, in picoseconds.
+	// The instant that the capture has reached, in picoseconds.
 	AtPs int64 `protobuf:"varint,1,opt,name=at_ps,json=atPs,proto3" json:"at_ps,omitempty"`
-	// Packets that were lost because there was no room for them, by port, in the
-	// order of the points.
+	// Packets lost because a buffer was full, by port, in the order of the points.
 	Lost          []int64 `protobuf:"varint,2,rep,packed,name=lost,proto3" json:"lost,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -486,25 +485,25 @@ func (x *CaptureEnded) GetLost() []int64 {
 // CapturedPacket is one frame at one port.
 type CapturedPacket struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// When its last bit had come in, or its transmission began, in picoseconds.
+	// When its last bit was received, or its transmission began, in picoseconds.
 	AtPs int64 `protobuf:"varint,1,opt,name=at_ps,json=atPs,proto3" json:"at_ps,omitempty"`
 	// Index of the node in the scenario; 0 from the node itself.
 	Node int32 `protobuf:"varint,2,opt,name=node,proto3" json:"node,omitempty"`
 	// Number of the port at the node.
 	Port int32 `protobuf:"varint,3,opt,name=port,proto3" json:"port,omitempty"`
-	// Whether the frame went out.
+	// Whether the frame was transmitted.
 	Sent bool `protobuf:"varint,4,opt,name=sent,proto3" json:"sent,omitempty"`
 	// Its header bytes.
 	Header []byte `protobuf:"bytes,5,opt,name=header,proto3" json:"header,omitempty"`
-	// Its payload, which is elided, in bytes.
+	// Length of its payload, which is elided, in bytes.
 	PayloadBytes uint32 `protobuf:"varint,6,opt,name=payload_bytes,json=payloadBytes,proto3" json:"payload_bytes,omitempty"`
 	// The message that it belongs to, 0 for none.
 	Trace uint64 `protobuf:"fixed64,7,opt,name=trace,proto3" json:"trace,omitempty"`
-	// What waits to be sent by the port, in bytes.
+	// Length of the port's egress queue, in bytes.
 	QueueBytes int64 `protobuf:"varint,8,opt,name=queue_bytes,json=queueBytes,proto3" json:"queue_bytes,omitempty"`
-	// The buffer that frames hold which came in by the port, in bytes.
+	// Buffer occupied by frames that were received at the port, in bytes.
 	HeldBytes int64 `protobuf:"varint,9,opt,name=held_bytes,json=heldBytes,proto3" json:"held_bytes,omitempty"`
-	// Whether it came in with a bad FCS; the header bytes are those that were sent.
+	// Whether it was received with a bad FCS; the header bytes are those that were sent.
 	Damaged       bool `protobuf:"varint,10,opt,name=damaged,proto3" json:"damaged,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -610,7 +609,7 @@ func (x *CapturedPacket) GetDamaged() bool {
 	return false
 }
 
-// NodeCaptures is all that a node is to record from a grant on.
+// NodeCaptures has all captures that a node records from a grant on.
 type NodeCaptures struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The captures.
@@ -659,15 +658,15 @@ func (x *NodeCaptures) GetCaptures() []*NodeCapture {
 // NodeCapture is one capture at one node.
 type NodeCapture struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Tells the captures of a run apart.
+	// Identifies the capture in the run.
 	Id int64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Numbers of ports.
 	Ports []int32 `protobuf:"varint,2,rep,packed,name=ports,proto3" json:"ports,omitempty"`
 	// The first instant, in picoseconds.
 	FromPs int64 `protobuf:"varint,3,opt,name=from_ps,json=fromPs,proto3" json:"from_ps,omitempty"`
-	// The instant before which it ends, in picoseconds; 0 for none.
+	// The instant before which the capture ends, in picoseconds; 0 for none.
 	ToPs int64 `protobuf:"varint,4,opt,name=to_ps,json=toPs,proto3" json:"to_ps,omitempty"`
-	// Kinds of frames; none for all.
+	// Kinds of frames; empty for all.
 	Kinds         []string `protobuf:"bytes,5,rep,name=kinds,proto3" json:"kinds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -738,7 +737,7 @@ func (x *NodeCapture) GetKinds() []string {
 	return nil
 }
 
-// NodeCaptured is what a capture has recorded at one node.
+// NodeCaptured has the packets of a capture at one node.
 type NodeCaptured struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The capture.

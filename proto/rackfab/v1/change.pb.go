@@ -31,7 +31,7 @@ const (
 	PostVerb_POST_VERB_WRITE PostVerb = 1
 	// RDMA READ: get.
 	PostVerb_POST_VERB_READ PostVerb = 2
-	// A message.
+	// SEND: a message.
 	PostVerb_POST_VERB_SEND PostVerb = 3
 )
 
@@ -482,7 +482,7 @@ type Post struct {
 	From string `protobuf:"bytes,3,opt,name=from,proto3" json:"from,omitempty"`
 	// Target NICs: names and ranges.
 	To string `protobuf:"bytes,4,opt,name=to,proto3" json:"to,omitempty"`
-	// Bytes of each, 1 to 2^31.
+	// Bytes of each command, 1 to 2^31.
 	SizeBytes int64 `protobuf:"varint,5,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
 	// Commands from each NIC to each target, 0 for 1.
 	Count int32 `protobuf:"varint,6,opt,name=count,proto3" json:"count,omitempty"`
@@ -572,7 +572,7 @@ func (x *Post) GetEveryPs() int64 {
 }
 
 // SchemeChoice selects the congestion control scheme of the data between some pairs
-// of NICs: of present flows and commands, and of later ones.
+// of NICs, for present and later flows and commands.
 type SchemeChoice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The scheme: one of Topology.choices.
@@ -631,7 +631,7 @@ func (x *SchemeChoice) GetFlows() string {
 // TimedChange is a change with its instant.
 type TimedChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Instant in picoseconds. The change takes effect before all other events of it.
+	// Instant in picoseconds. The change takes effect before all other events at it.
 	AtPs int64 `protobuf:"varint,1,opt,name=at_ps,json=atPs,proto3" json:"at_ps,omitempty"`
 	// The change.
 	Change *Change `protobuf:"bytes,2,opt,name=change,proto3" json:"change,omitempty"`

@@ -21,7 +21,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// TraceOrder is which traces come first.
+// TraceOrder is the order of traces.
 type TraceOrder int32
 
 const (
@@ -74,7 +74,7 @@ func (TraceOrder) EnumDescriptor() ([]byte, []int) {
 	return file_rackfab_v1_collector_proto_rawDescGZIP(), []int{0}
 }
 
-// PercentileGroup is what durations are put together by.
+// PercentileGroup is the key by which durations are grouped.
 type PercentileGroup int32
 
 const (
@@ -82,7 +82,7 @@ const (
 	PercentileGroup_PERCENTILE_GROUP_UNSPECIFIED PercentileGroup = 0
 	// Run and flow.
 	PercentileGroup_PERCENTILE_GROUP_FLOW PercentileGroup = 1
-	// Scheme, over all runs asked for.
+	// Scheme, over all selected runs.
 	PercentileGroup_PERCENTILE_GROUP_SCHEME PercentileGroup = 2
 	// Run.
 	PercentileGroup_PERCENTILE_GROUP_RUN PercentileGroup = 3
@@ -135,19 +135,19 @@ func (PercentileGroup) EnumDescriptor() ([]byte, []int) {
 	return file_rackfab_v1_collector_proto_rawDescGZIP(), []int{1}
 }
 
-// Fold is how points within a step become one.
+// Fold is the function that combines the points within a step.
 type Fold int32
 
 const (
 	// As FOLD_MAX for a gauge, as FOLD_SUM for a delta sum.
 	Fold_FOLD_UNSPECIFIED Fold = 0
-	// The largest.
+	// The maximum.
 	Fold_FOLD_MAX Fold = 1
-	// The last.
+	// The last point.
 	Fold_FOLD_LAST Fold = 2
 	// The sum.
 	Fold_FOLD_SUM Fold = 3
-	// The smallest.
+	// The minimum.
 	Fold_FOLD_MIN Fold = 4
 	// The mean.
 	Fold_FOLD_MEAN Fold = 5
@@ -200,17 +200,17 @@ func (Fold) EnumDescriptor() ([]byte, []int) {
 	return file_rackfab_v1_collector_proto_rawDescGZIP(), []int{2}
 }
 
-// SeriesKind is what a point of a series says.
+// SeriesKind is the meaning of a point of a series.
 type SeriesKind int32
 
 const (
 	// Never sent.
 	SeriesKind_SERIES_KIND_UNSPECIFIED SeriesKind = 0
-	// How it is at the instant.
+	// The value at the instant.
 	SeriesKind_SERIES_KIND_GAUGE SeriesKind = 1
-	// How much since the point before.
+	// The amount since the previous point.
 	SeriesKind_SERIES_KIND_DELTA SeriesKind = 2
-	// How much since the start.
+	// The amount since the start.
 	SeriesKind_SERIES_KIND_CUMULATIVE SeriesKind = 3
 )
 
@@ -257,7 +257,7 @@ func (SeriesKind) EnumDescriptor() ([]byte, []int) {
 	return file_rackfab_v1_collector_proto_rawDescGZIP(), []int{3}
 }
 
-// ListRunsRequest asks for the runs.
+// ListRunsRequest requests the runs.
 type ListRunsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -294,11 +294,11 @@ func (*ListRunsRequest) Descriptor() ([]byte, []int) {
 	return file_rackfab_v1_collector_proto_rawDescGZIP(), []int{0}
 }
 
-// ListRunsResponse lists them.
+// ListRunsResponse lists the runs.
 type ListRunsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The runs, the latest first. "default" is the last one: it is the latest for those
-	// who name no run only if there is no other.
+	// The runs, the latest first. "default" is the last one: a request without a run
+	// selects it only if there is no other.
 	Runs          []*CollectedRun `protobuf:"bytes,1,rep,name=runs,proto3" json:"runs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -341,10 +341,10 @@ func (x *ListRunsResponse) GetRuns() []*CollectedRun {
 	return nil
 }
 
-// CollectedRun is what is held of a run of a rack.
+// CollectedRun summarises the stored data of a run.
 type CollectedRun struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The run's id (resource attribute rackfab.run); "default" for data without one.
+	// The run's ID (resource attribute rackfab.run); "default" for data without one.
 	Run string `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
 	// Name of the scenario (rackfab.scenario).
 	Scenario string `protobuf:"bytes,2,opt,name=scenario,proto3" json:"scenario,omitempty"`
@@ -352,13 +352,13 @@ type CollectedRun struct {
 	Scheme string `protobuf:"bytes,3,opt,name=scheme,proto3" json:"scheme,omitempty"`
 	// Seed of everything random (rackfab.seed).
 	Seed int64 `protobuf:"varint,4,opt,name=seed,proto3" json:"seed,omitempty"`
-	// Where instant 0 is put on the wall clock, in ns since 1970 (rackfab.epoch_unix_nano).
+	// Wall-clock time assigned to instant 0, in ns since 1970 (rackfab.epoch_unix_nano).
 	EpochUnixNano int64 `protobuf:"varint,5,opt,name=epoch_unix_nano,json=epochUnixNano,proto3" json:"epoch_unix_nano,omitempty"`
-	// When its first and its latest data came in, in ns since 1970 (wall clock).
+	// When its first and its latest data were received, in ns since 1970 (wall clock).
 	FirstUnixNano int64 `protobuf:"varint,6,opt,name=first_unix_nano,json=firstUnixNano,proto3" json:"first_unix_nano,omitempty"`
 	// See first_unix_nano.
 	LastUnixNano int64 `protobuf:"varint,7,opt,name=last_unix_nano,json=lastUnixNano,proto3" json:"last_unix_nano,omitempty"`
-	// Traces that can be listed, spans, points and time series that are held.
+	// Numbers of listable traces, and of stored spans, points and time series.
 	Traces int64 `protobuf:"varint,8,opt,name=traces,proto3" json:"traces,omitempty"`
 	// See traces.
 	Spans int64 `protobuf:"varint,9,opt,name=spans,proto3" json:"spans,omitempty"`
@@ -370,15 +370,16 @@ type CollectedRun struct {
 	StartPs int64 `protobuf:"varint,12,opt,name=start_ps,json=startPs,proto3" json:"start_ps,omitempty"`
 	// See start_ps.
 	EndPs int64 `protobuf:"varint,13,opt,name=end_ps,json=endPs,proto3" json:"end_ps,omitempty"`
-	// Spans that left by --keep-slowest.
+	// Spans deleted by --keep-slowest.
 	SpansSampledOut int64 `protobuf:"varint,14,opt,name=spans_sampled_out,json=spansSampledOut,proto3" json:"spans_sampled_out,omitempty"`
-	// Whether it is closed: silent for a while, or by CloseRun. More data opens it again.
+	// Whether it is closed: by CloseRun, or after a period without data. More data opens
+	// it again.
 	Closed bool `protobuf:"varint,15,opt,name=closed,proto3" json:"closed,omitempty"`
-	// The nodes that told something, by name.
+	// The nodes that exported data, by name.
 	Nodes []string `protobuf:"bytes,16,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	// The flows with a trace or a series, by name.
 	Flows []string `protobuf:"bytes,17,rep,name=flows,proto3" json:"flows,omitempty"`
-	// Which messages have a trace, in words (rackfab.sampled); "" if nobody said.
+	// Describes which messages are sampled (rackfab.sampled); "" if unknown.
 	Sampled       string `protobuf:"bytes,18,opt,name=sampled,proto3" json:"sampled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -540,7 +541,7 @@ func (x *CollectedRun) GetSampled() string {
 	return ""
 }
 
-// CloseRunRequest says which run is over.
+// CloseRunRequest selects a run to close.
 type CloseRunRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The run; "" is the latest.
@@ -586,10 +587,10 @@ func (x *CloseRunRequest) GetRun() string {
 	return ""
 }
 
-// CloseRunResponse says what that did.
+// CloseRunResponse is the effect of closing the run.
 type CloseRunResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Spans that left by --keep-slowest.
+	// Spans deleted by --keep-slowest.
 	SpansSampledOut int64 `protobuf:"varint,1,opt,name=spans_sampled_out,json=spansSampledOut,proto3" json:"spans_sampled_out,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -632,14 +633,14 @@ func (x *CloseRunResponse) GetSpansSampledOut() int64 {
 	return 0
 }
 
-// ListTracesRequest says which traces. What is left out does not restrict.
+// ListTracesRequest selects traces. Missing fields match everything.
 type ListTracesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The run; "" is the latest.
 	Run string `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
 	// Flow of the root span (rackfab.flow).
 	Flow string `protobuf:"bytes,2,opt,name=flow,proto3" json:"flow,omitempty"`
-	// A node that a span of the trace was at (rackfab.node).
+	// The node of any span of the trace (rackfab.node).
 	Node string `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
 	// Name of the root span: WRITE, SEND, GET.
 	Name string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
@@ -652,13 +653,13 @@ type ListTracesRequest struct {
 	FromPs int64 `protobuf:"varint,7,opt,name=from_ps,json=fromPs,proto3" json:"from_ps,omitempty"`
 	// See from_ps.
 	ToPs int64 `protobuf:"varint,8,opt,name=to_ps,json=toPs,proto3" json:"to_ps,omitempty"`
-	// Attributes that spans of the trace have, all of them.
+	// Attributes of spans of the trace; all must match.
 	Attributes []*AttributeMatch `protobuf:"bytes,9,rep,name=attributes,proto3" json:"attributes,omitempty"`
-	// Which come first.
+	// The order of the traces.
 	Order TraceOrder `protobuf:"varint,10,opt,name=order,proto3,enum=rackfab.v1.TraceOrder" json:"order,omitempty"`
-	// How many at most, up to 10000; 0 is 20.
+	// Maximum number of traces, up to 10000; 0 is 20.
 	Limit int32 `protobuf:"varint,11,opt,name=limit,proto3" json:"limit,omitempty"`
-	// How many to pass over.
+	// Number of traces to skip.
 	Offset        int32 `protobuf:"varint,12,opt,name=offset,proto3" json:"offset,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -778,7 +779,7 @@ func (x *ListTracesRequest) GetOffset() int32 {
 	return 0
 }
 
-// AttributeMatch is an attribute with a value.
+// AttributeMatch matches an attribute with the given value.
 type AttributeMatch struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its key: rackfab.carries.
@@ -833,14 +834,14 @@ func (x *AttributeMatch) GetValue() string {
 	return ""
 }
 
-// ListTracesResponse lists them.
+// ListTracesResponse lists the traces.
 type ListTracesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The run.
 	Run string `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
-	// The traces, in the order asked for.
+	// The traces, in the requested order.
 	Traces []*TraceSummary `protobuf:"bytes,2,rep,name=traces,proto3" json:"traces,omitempty"`
-	// Whether there are more.
+	// Whether more traces match.
 	More          bool `protobuf:"varint,3,opt,name=more,proto3" json:"more,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -897,10 +898,11 @@ func (x *ListTracesResponse) GetMore() bool {
 	return false
 }
 
-// TraceSummary is a trace's root span, or what stands for it.
+// TraceSummary summarises a trace by its root span, or by its earliest span if the root
+// span is not stored.
 type TraceSummary struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id of the trace, 32 hexadecimal digits.
+	// ID of the trace, 32 hexadecimal digits.
 	TraceId string `protobuf:"bytes,1,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"`
 	// The run.
 	Run string `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
@@ -914,11 +916,11 @@ type TraceSummary struct {
 	StartPs int64 `protobuf:"varint,6,opt,name=start_ps,json=startPs,proto3" json:"start_ps,omitempty"`
 	// See start_ps.
 	DurationPs int64 `protobuf:"varint,7,opt,name=duration_ps,json=durationPs,proto3" json:"duration_ps,omitempty"`
-	// How many spans are held.
+	// Number of stored spans.
 	Spans int32 `protobuf:"varint,8,opt,name=spans,proto3" json:"spans,omitempty"`
 	// The root span's attributes.
 	Attributes []*Attribute `protobuf:"bytes,9,rep,name=attributes,proto3" json:"attributes,omitempty"`
-	// Whether all but the root span left by --keep-slowest.
+	// Whether --keep-slowest deleted all spans but the root.
 	DetailsDropped bool `protobuf:"varint,10,opt,name=details_dropped,json=detailsDropped,proto3" json:"details_dropped,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -1029,7 +1031,7 @@ type Attribute struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The key.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// The value; lists and maps come as their JSON text.
+	// The value; lists and maps are encoded as JSON text.
 	//
 	// Types that are valid to be assigned to Value:
 	//
@@ -1127,22 +1129,22 @@ type isAttribute_Value interface {
 }
 
 type Attribute_Text struct {
-	// Text.
+	// A string.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3,oneof"`
 }
 
 type Attribute_Number struct {
-	// A whole number.
+	// An integer.
 	Number int64 `protobuf:"varint,3,opt,name=number,proto3,oneof"`
 }
 
 type Attribute_Real struct {
-	// A number.
+	// A floating-point number.
 	Real float64 `protobuf:"fixed64,4,opt,name=real,proto3,oneof"`
 }
 
 type Attribute_Flag struct {
-	// Yes or no.
+	// A boolean.
 	Flag bool `protobuf:"varint,5,opt,name=flag,proto3,oneof"`
 }
 
@@ -1154,12 +1156,12 @@ func (*Attribute_Real) isAttribute_Value() {}
 
 func (*Attribute_Flag) isAttribute_Value() {}
 
-// GetTraceRequest names a trace.
+// GetTraceRequest selects a trace.
 type GetTraceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The run; "" is the latest that has the trace. Equal runs have equal ids.
+	// The run; "" is the latest that has the trace. Equal runs have equal trace IDs.
 	Run string `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
-	// Id of the trace: 32 hexadecimal digits, or as many of the first as make it unique.
+	// ID of the trace: 32 hexadecimal digits, or a unique prefix.
 	TraceId       string `protobuf:"bytes,2,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1209,16 +1211,16 @@ func (x *GetTraceRequest) GetTraceId() string {
 	return ""
 }
 
-// GetTraceResponse has its spans.
+// GetTraceResponse has the spans of the trace.
 type GetTraceResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The run.
 	Run string `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
-	// Id of the trace, 32 hexadecimal digits.
+	// ID of the trace, 32 hexadecimal digits.
 	TraceId string `protobuf:"bytes,2,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"`
-	// The spans: by start, then the longer first, then by id.
+	// The spans: by start, then the longer first, then by ID.
 	Spans []*Span `protobuf:"bytes,3,rep,name=spans,proto3" json:"spans,omitempty"`
-	// Whether all but the root span left by --keep-slowest.
+	// Whether --keep-slowest deleted all spans but the root.
 	DetailsDropped bool `protobuf:"varint,4,opt,name=details_dropped,json=detailsDropped,proto3" json:"details_dropped,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -1285,13 +1287,13 @@ func (x *GetTraceResponse) GetDetailsDropped() bool {
 // Span is a part of a trace.
 type Span struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id, 16 hexadecimal digits.
+	// Its ID, 16 hexadecimal digits.
 	SpanId string `protobuf:"bytes,1,opt,name=span_id,json=spanId,proto3" json:"span_id,omitempty"`
-	// Its parent's id, "" for the root.
+	// Its parent's ID, "" for the root.
 	ParentSpanId string `protobuf:"bytes,2,opt,name=parent_span_id,json=parentSpanId,proto3" json:"parent_span_id,omitempty"`
 	// Its name: WRITE, switch, receive.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	// Where it was (rackfab.node) and the service that told it (service.name).
+	// Its node (rackfab.node), and the service that exported it (service.name).
 	Node string `protobuf:"bytes,4,opt,name=node,proto3" json:"node,omitempty"`
 	// See node.
 	Service string `protobuf:"bytes,5,opt,name=service,proto3" json:"service,omitempty"`
@@ -1301,11 +1303,11 @@ type Span struct {
 	StartPs int64 `protobuf:"varint,7,opt,name=start_ps,json=startPs,proto3" json:"start_ps,omitempty"`
 	// See start_ps.
 	EndPs int64 `protobuf:"varint,8,opt,name=end_ps,json=endPs,proto3" json:"end_ps,omitempty"`
-	// Everything else that is known of it.
+	// Its other attributes.
 	Attributes []*Attribute `protobuf:"bytes,9,rep,name=attributes,proto3" json:"attributes,omitempty"`
-	// What happened in it, in order.
+	// Its events, in order.
 	Events []*SpanEvent `protobuf:"bytes,10,rep,name=events,proto3" json:"events,omitempty"`
-	// Why it failed; "" if it did not.
+	// The reason of its failure; "" if it did not fail.
 	Error         string `protobuf:"bytes,11,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1418,14 +1420,14 @@ func (x *Span) GetError() string {
 	return ""
 }
 
-// SpanEvent is something that happened at an instant.
+// SpanEvent is an event of a span.
 type SpanEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its name: mark, pause, resume, retransmit, rate, drop.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Its instant, in picoseconds.
 	AtPs int64 `protobuf:"varint,2,opt,name=at_ps,json=atPs,proto3" json:"at_ps,omitempty"`
-	// What is known of it.
+	// Its attributes.
 	Attributes    []*Attribute `protobuf:"bytes,3,rep,name=attributes,proto3" json:"attributes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1482,16 +1484,16 @@ func (x *SpanEvent) GetAttributes() []*Attribute {
 	return nil
 }
 
-// GetPercentilesRequest says of what.
+// GetPercentilesRequest selects root spans and their grouping.
 type GetPercentilesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The runs; none is the latest, "*" is all.
+	// The runs; empty for the latest, "*" for all.
 	Runs []string `protobuf:"bytes,1,rep,name=runs,proto3" json:"runs,omitempty"`
 	// Flow of the root span; "" for all.
 	Flow string `protobuf:"bytes,2,opt,name=flow,proto3" json:"flow,omitempty"`
 	// Name of the root span; "" for all.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	// What durations are put together by.
+	// The key by which durations are grouped.
 	Group         PercentileGroup `protobuf:"varint,4,opt,name=group,proto3,enum=rackfab.v1.PercentileGroup" json:"group,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1555,7 +1557,7 @@ func (x *GetPercentilesRequest) GetGroup() PercentileGroup {
 	return PercentileGroup_PERCENTILE_GROUP_UNSPECIFIED
 }
 
-// GetPercentilesResponse has them.
+// GetPercentilesResponse has the percentiles.
 type GetPercentilesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One row per group, by run, scheme, flow and name.
@@ -1601,11 +1603,11 @@ func (x *GetPercentilesResponse) GetRows() []*Percentiles {
 	return nil
 }
 
-// Percentiles of the durations of root spans, in picoseconds, each the nearest
-// rank: the smallest duration that is not below that share of all.
+// Percentiles of the durations of root spans, in picoseconds, by nearest rank: the
+// smallest duration that at least this share of all durations does not exceed.
 type Percentiles struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The group; what it is not grouped by is "".
+	// The group; fields that are not part of the key are "".
 	Run string `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
 	// See run.
 	Scheme string `protobuf:"bytes,2,opt,name=scheme,proto3" json:"scheme,omitempty"`
@@ -1613,19 +1615,19 @@ type Percentiles struct {
 	Flow string `protobuf:"bytes,3,opt,name=flow,proto3" json:"flow,omitempty"`
 	// See run.
 	Name string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
-	// How many root spans.
+	// Number of root spans.
 	Count int64 `protobuf:"varint,5,opt,name=count,proto3" json:"count,omitempty"`
-	// The shortest.
+	// The minimum.
 	MinPs int64 `protobuf:"varint,6,opt,name=min_ps,json=minPs,proto3" json:"min_ps,omitempty"`
-	// Half of all are not above it.
+	// The median.
 	P50Ps int64 `protobuf:"varint,7,opt,name=p50_ps,json=p50Ps,proto3" json:"p50_ps,omitempty"`
-	// 90 %.
+	// The 90th percentile.
 	P90Ps int64 `protobuf:"varint,8,opt,name=p90_ps,json=p90Ps,proto3" json:"p90_ps,omitempty"`
-	// 99 %.
+	// The 99th percentile.
 	P99Ps int64 `protobuf:"varint,9,opt,name=p99_ps,json=p99Ps,proto3" json:"p99_ps,omitempty"`
-	// 99.9 %.
+	// The 99.9th percentile.
 	P999Ps int64 `protobuf:"varint,10,opt,name=p999_ps,json=p999Ps,proto3" json:"p999_ps,omitempty"`
-	// The longest.
+	// The maximum.
 	MaxPs         int64 `protobuf:"varint,11,opt,name=max_ps,json=maxPs,proto3" json:"max_ps,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1738,7 +1740,7 @@ func (x *Percentiles) GetMaxPs() int64 {
 	return 0
 }
 
-// SeriesSelector says which time series. What is left out does not restrict.
+// SeriesSelector selects time series. Missing fields match everything.
 type SeriesSelector struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The run; "" is the latest.
@@ -1838,10 +1840,10 @@ func (x *SeriesSelector) GetPeer() string {
 	return ""
 }
 
-// ListSeriesRequest says which.
+// ListSeriesRequest requests a list of time series.
 type ListSeriesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Which series.
+	// The series to list.
 	Select        *SeriesSelector `protobuf:"bytes,1,opt,name=select,proto3" json:"select,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1884,7 +1886,7 @@ func (x *ListSeriesRequest) GetSelect() *SeriesSelector {
 	return nil
 }
 
-// ListSeriesResponse lists them.
+// ListSeriesResponse lists the series.
 type ListSeriesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The run.
@@ -1939,21 +1941,21 @@ func (x *ListSeriesResponse) GetSeries() []*Series {
 	return nil
 }
 
-// QuerySeriesRequest says which points.
+// QuerySeriesRequest selects points of time series.
 type QuerySeriesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Which series; the metric has to be named.
+	// The series; the metric is required.
 	Select *SeriesSelector `protobuf:"bytes,1,opt,name=select,proto3" json:"select,omitempty"`
 	// Range in picoseconds, from_ps <= t < to_ps; a to_ps of 0 for no upper bound.
 	FromPs int64 `protobuf:"varint,2,opt,name=from_ps,json=fromPs,proto3" json:"from_ps,omitempty"`
 	// See from_ps.
 	ToPs int64 `protobuf:"varint,3,opt,name=to_ps,json=toPs,proto3" json:"to_ps,omitempty"`
-	// Points within a step of this length, in picoseconds, become one, which stands
-	// at the start of the step; steps begin at multiples of it. 0 gives every point.
+	// Length of a step, in picoseconds. The points within a step are combined into one at
+	// the start of the step; steps begin at multiples of this length. 0 returns all points.
 	StepPs int64 `protobuf:"varint,4,opt,name=step_ps,json=stepPs,proto3" json:"step_ps,omitempty"`
-	// How they become one.
+	// The function that combines them.
 	Fold Fold `protobuf:"varint,5,opt,name=fold,proto3,enum=rackfab.v1.Fold" json:"fold,omitempty"`
-	// How many points at most over all series, up to 1000000; 0 is 200000.
+	// Maximum number of points over all series, up to 1000000; 0 is 200000.
 	Limit         int32 `protobuf:"varint,6,opt,name=limit,proto3" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2031,14 +2033,14 @@ func (x *QuerySeriesRequest) GetLimit() int32 {
 	return 0
 }
 
-// QuerySeriesResponse has them.
+// QuerySeriesResponse has the points.
 type QuerySeriesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The run.
 	Run string `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
-	// The series that have points in the range: by metric, node, port, flow and direction.
+	// The series with points in the range: by metric, node, port, flow and direction.
 	Series []*Series `protobuf:"bytes,2,rep,name=series,proto3" json:"series,omitempty"`
-	// Whether points are missing because of the limit: ask for a longer step.
+	// Whether points are missing because of the limit; a longer step avoids that.
 	Truncated     bool `protobuf:"varint,3,opt,name=truncated,proto3" json:"truncated,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2098,7 +2100,7 @@ func (x *QuerySeriesResponse) GetTruncated() bool {
 // Series is a time series.
 type Series struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the metric, its unit (UCUM: By, bit/s, 1, ps) and what a point says.
+	// Name of the metric, its unit (UCUM: By, bit/s, 1, ps) and its kind.
 	Metric string `protobuf:"bytes,1,opt,name=metric,proto3" json:"metric,omitempty"`
 	// See metric.
 	Unit string `protobuf:"bytes,2,opt,name=unit,proto3" json:"unit,omitempty"`
@@ -2114,11 +2116,11 @@ type Series struct {
 	Flow string `protobuf:"bytes,7,opt,name=flow,proto3" json:"flow,omitempty"`
 	// rackfab.direction.
 	Direction string `protobuf:"bytes,8,opt,name=direction,proto3" json:"direction,omitempty"`
-	// Attributes beside those.
+	// Further attributes.
 	Attributes []*Attribute `protobuf:"bytes,9,rep,name=attributes,proto3" json:"attributes,omitempty"`
 	// Instants of the points in picoseconds, in order.
 	TimesPs []int64 `protobuf:"varint,10,rep,packed,name=times_ps,json=timesPs,proto3" json:"times_ps,omitempty"`
-	// Their values, as many.
+	// Their values, in the same order.
 	Values        []float64 `protobuf:"fixed64,11,rep,packed,name=values,proto3" json:"values,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2231,14 +2233,15 @@ func (x *Series) GetValues() []float64 {
 	return nil
 }
 
-// FollowRequest says what to be told of.
+// FollowRequest selects the data to stream.
 type FollowRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Which series; "" as the run is every run. No metric: no points, unless all is set.
+	// The series; a run of "" selects all runs. Without a metric, no points are sent
+	// unless all_metrics is set.
 	Select *SeriesSelector `protobuf:"bytes,1,opt,name=select,proto3" json:"select,omitempty"`
-	// Points of every metric.
+	// Send the points of all metrics.
 	AllMetrics bool `protobuf:"varint,2,opt,name=all_metrics,json=allMetrics,proto3" json:"all_metrics,omitempty"`
-	// Root spans too.
+	// Send root spans too.
 	Traces        bool `protobuf:"varint,3,opt,name=traces,proto3" json:"traces,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2295,16 +2298,16 @@ func (x *FollowRequest) GetTraces() bool {
 	return false
 }
 
-// FollowResponse is what came in.
+// FollowResponse has newly stored data.
 type FollowResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The run.
 	Run string `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
 	// Series with their new points.
 	Series []*Series `protobuf:"bytes,2,rep,name=series,proto3" json:"series,omitempty"`
-	// Traces whose root span came in.
+	// Traces whose root span was stored.
 	Traces []*TraceSummary `protobuf:"bytes,3,rep,name=traces,proto3" json:"traces,omitempty"`
-	// Answers that were left out since the last one, because this caller is slow.
+	// Responses omitted since the previous one because the client is too slow.
 	Missed        int64 `protobuf:"varint,4,opt,name=missed,proto3" json:"missed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2368,7 +2371,7 @@ func (x *FollowResponse) GetMissed() int64 {
 	return 0
 }
 
-// GetCountersRequest asks for the counters.
+// GetCountersRequest requests the counters.
 type GetCountersRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -2405,41 +2408,41 @@ func (*GetCountersRequest) Descriptor() ([]byte, []int) {
 	return file_rackfab_v1_collector_proto_rawDescGZIP(), []int{25}
 }
 
-// GetCountersResponse has them. Of spans and of points alike:
+// GetCountersResponse has the counters. For spans as for points,
 // received = stored + duplicates + rejected, and
 // stored = held + evicted + sampled_out.
 type GetCountersResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Of spans.
 	Spans *SignalCounters `protobuf:"bytes,1,opt,name=spans,proto3" json:"spans,omitempty"`
-	// Of points of metrics.
+	// Of metric points.
 	Points *SignalCounters `protobuf:"bytes,2,opt,name=points,proto3" json:"points,omitempty"`
-	// Requests that were refused, with RESOURCE_EXHAUSTED because the queue was full or
-	// with UNAVAILABLE because the store could not be written; what is in them was not
+	// Refused requests: with RESOURCE_EXHAUSTED because the queue was full, or with
+	// UNAVAILABLE because the store could not be written. Their items do not count as
 	// received.
 	RefusedRequests int64 `protobuf:"varint,3,opt,name=refused_requests,json=refusedRequests,proto3" json:"refused_requests,omitempty"`
-	// Requests in the queue, and how many fit.
+	// Requests in the queue, and the capacity of the queue.
 	QueuedRequests int64 `protobuf:"varint,4,opt,name=queued_requests,json=queuedRequests,proto3" json:"queued_requests,omitempty"`
 	// See queued_requests.
 	QueueLimit int64 `protobuf:"varint,5,opt,name=queue_limit,json=queueLimit,proto3" json:"queue_limit,omitempty"`
-	// Bytes of requests received, and bytes that the store has on disk.
+	// Bytes of requests received, and bytes of the store on disk.
 	ReceivedBytes int64 `protobuf:"varint,6,opt,name=received_bytes,json=receivedBytes,proto3" json:"received_bytes,omitempty"`
 	// See received_bytes.
 	StoredBytes int64 `protobuf:"varint,7,opt,name=stored_bytes,json=storedBytes,proto3" json:"stored_bytes,omitempty"`
-	// Bytes that the store may have on disk; 0 for no bound.
+	// Maximum size of the store on disk, in bytes; 0 for no limit.
 	MaxBytes int64 `protobuf:"varint,8,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`
-	// Runs that left because of the bound.
+	// Runs deleted because of the limit.
 	RunsEvicted int64 `protobuf:"varint,9,opt,name=runs_evicted,json=runsEvicted,proto3" json:"runs_evicted,omitempty"`
-	// Requests and what they held that went to the endpoint of --forward, and that
-	// were dropped because its queue was full or it refused them.
+	// Requests forwarded to the endpoint of --forward; requests, and their items, dropped
+	// because the queue was full or the endpoint refused them.
 	ForwardedRequests int64 `protobuf:"varint,10,opt,name=forwarded_requests,json=forwardedRequests,proto3" json:"forwarded_requests,omitempty"`
 	// See forwarded_requests.
 	ForwardDroppedRequests int64 `protobuf:"varint,11,opt,name=forward_dropped_requests,json=forwardDroppedRequests,proto3" json:"forward_dropped_requests,omitempty"`
 	// See forwarded_requests.
 	ForwardDroppedItems int64 `protobuf:"varint,12,opt,name=forward_dropped_items,json=forwardDroppedItems,proto3" json:"forward_dropped_items,omitempty"`
-	// Answers of Follow that were left out.
+	// Omitted responses of Follow.
 	FollowMissed int64 `protobuf:"varint,13,opt,name=follow_missed,json=followMissed,proto3" json:"follow_missed,omitempty"`
-	// Runs in the folder that are left out because their files are damaged, as of the start.
+	// Runs ignored at the start because their files are damaged.
 	RunsDamaged   int64 `protobuf:"varint,14,opt,name=runs_damaged,json=runsDamaged,proto3" json:"runs_damaged,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2573,22 +2576,22 @@ func (x *GetCountersResponse) GetRunsDamaged() int64 {
 	return 0
 }
 
-// SignalCounters are the fates of spans or of points, since the store was made.
+// SignalCounters counts spans or points since the store was created.
 type SignalCounters struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In requests that were taken.
+	// Received in accepted requests.
 	Received int64 `protobuf:"varint,1,opt,name=received,proto3" json:"received,omitempty"`
-	// New to the store.
+	// Stored.
 	Stored int64 `protobuf:"varint,2,opt,name=stored,proto3" json:"stored,omitempty"`
-	// Delivered again: held already.
+	// Received again although already stored.
 	Duplicates int64 `protobuf:"varint,3,opt,name=duplicates,proto3" json:"duplicates,omitempty"`
-	// Not valid; told to the sender by partial_success.
+	// Invalid; reported to the sender in partial_success.
 	Rejected int64 `protobuf:"varint,4,opt,name=rejected,proto3" json:"rejected,omitempty"`
 	// On disk now.
 	Held int64 `protobuf:"varint,5,opt,name=held,proto3" json:"held,omitempty"`
-	// Left with the oldest run, because of the bound on the size.
+	// Deleted with the oldest run because of the size limit.
 	Evicted int64 `protobuf:"varint,6,opt,name=evicted,proto3" json:"evicted,omitempty"`
-	// Left by --keep-slowest.
+	// Deleted by --keep-slowest.
 	SampledOut    int64 `protobuf:"varint,7,opt,name=sampled_out,json=sampledOut,proto3" json:"sampled_out,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

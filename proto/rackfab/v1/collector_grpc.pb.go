@@ -34,33 +34,34 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// CollectorService answers from what the nodes of a rack have told: traces of
+// CollectorService queries the telemetry exported by the nodes of a rack: traces of
 // messages, and time series of ports and flows. Instants are fabric time in
-// picoseconds since the start of the run. The same port takes OTLP
+// picoseconds since the start of the run. The same port receives OTLP
 // (opentelemetry.proto.collector.trace.v1.TraceService and metrics.v1.MetricsService).
 //
-// Every call gives INVALID_ARGUMENT with google.rpc.BadRequest for fields that
-// make no sense, and NOT_FOUND for a run or trace that is not held (any more).
+// Every call returns INVALID_ARGUMENT with google.rpc.BadRequest for invalid fields,
+// and NOT_FOUND for a run or trace that is not stored, or has been deleted.
 type CollectorServiceClient interface {
-	// ListRuns lists the runs that are held, the latest first, and "default" at the end.
+	// ListRuns lists the stored runs, the latest first, and "default" at the end.
 	ListRuns(ctx context.Context, in *ListRunsRequest, opts ...grpc.CallOption) (*ListRunsResponse, error)
-	// CloseRun says that no more comes of a run: with --keep-slowest the details of
-	// all but the slowest traces leave now instead of after a while of silence.
+	// CloseRun closes a run: with --keep-slowest, the details of all but the slowest
+	// traces are deleted now instead of after a period without data.
 	CloseRun(ctx context.Context, in *CloseRunRequest, opts ...grpc.CallOption) (*CloseRunResponse, error)
-	// ListTraces lists traces by their root spans. In the run "default" a trace without
-	// one, whose caller told somebody else, has the earliest span whose parent is not held.
+	// ListTraces lists traces by their root spans. In the run "default", a trace whose
+	// root span was exported elsewhere is listed by its earliest span whose parent is
+	// not stored.
 	ListTraces(ctx context.Context, in *ListTracesRequest, opts ...grpc.CallOption) (*ListTracesResponse, error)
-	// GetTrace gives every span of a trace.
+	// GetTrace returns all spans of a trace.
 	GetTrace(ctx context.Context, in *GetTraceRequest, opts ...grpc.CallOption) (*GetTraceResponse, error)
-	// GetPercentiles gives percentiles of the durations of root spans.
+	// GetPercentiles returns percentiles of the durations of root spans.
 	GetPercentiles(ctx context.Context, in *GetPercentilesRequest, opts ...grpc.CallOption) (*GetPercentilesResponse, error)
-	// ListSeries lists the time series that a run has, without their points.
+	// ListSeries lists the time series of a run, without their points.
 	ListSeries(ctx context.Context, in *ListSeriesRequest, opts ...grpc.CallOption) (*ListSeriesResponse, error)
-	// QuerySeries gives the points of time series.
+	// QuerySeries returns the points of time series.
 	QuerySeries(ctx context.Context, in *QuerySeriesRequest, opts ...grpc.CallOption) (*QuerySeriesResponse, error)
-	// Follow gives points and finished traces as they are stored, from now on.
+	// Follow streams points and finished traces as they are stored, from now on.
 	Follow(ctx context.Context, in *FollowRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FollowResponse], error)
-	// GetCounters says what was received, stored, refused and dropped.
+	// GetCounters returns counters of received, stored, refused and dropped items.
 	GetCounters(ctx context.Context, in *GetCountersRequest, opts ...grpc.CallOption) (*GetCountersResponse, error)
 }
 
@@ -175,33 +176,34 @@ func (c *collectorServiceClient) GetCounters(ctx context.Context, in *GetCounter
 // All implementations must embed UnimplementedCollectorServiceServer
 // for forward compatibility.
 //
-// CollectorService answers from what the nodes of a rack have told: traces of
+// CollectorService queries the telemetry exported by the nodes of a rack: traces of
 // messages, and time series of ports and flows. Instants are fabric time in
-// picoseconds since the start of the run. The same port takes OTLP
+// picoseconds since the start of the run. The same port receives OTLP
 // (opentelemetry.proto.collector.trace.v1.TraceService and metrics.v1.MetricsService).
 //
-// Every call gives INVALID_ARGUMENT with google.rpc.BadRequest for fields that
-// make no sense, and NOT_FOUND for a run or trace that is not held (any more).
+// Every call returns INVALID_ARGUMENT with google.rpc.BadRequest for invalid fields,
+// and NOT_FOUND for a run or trace that is not stored, or has been deleted.
 type CollectorServiceServer interface {
-	// ListRuns lists the runs that are held, the latest first, and "default" at the end.
+	// ListRuns lists the stored runs, the latest first, and "default" at the end.
 	ListRuns(context.Context, *ListRunsRequest) (*ListRunsResponse, error)
-	// CloseRun says that no more comes of a run: with --keep-slowest the details of
-	// all but the slowest traces leave now instead of after a while of silence.
+	// CloseRun closes a run: with --keep-slowest, the details of all but the slowest
+	// traces are deleted now instead of after a period without data.
 	CloseRun(context.Context, *CloseRunRequest) (*CloseRunResponse, error)
-	// ListTraces lists traces by their root spans. In the run "default" a trace without
-	// one, whose caller told somebody else, has the earliest span whose parent is not held.
+	// ListTraces lists traces by their root spans. In the run "default", a trace whose
+	// root span was exported elsewhere is listed by its earliest span whose parent is
+	// not stored.
 	ListTraces(context.Context, *ListTracesRequest) (*ListTracesResponse, error)
-	// GetTrace gives every span of a trace.
+	// GetTrace returns all spans of a trace.
 	GetTrace(context.Context, *GetTraceRequest) (*GetTraceResponse, error)
-	// GetPercentiles gives percentiles of the durations of root spans.
+	// GetPercentiles returns percentiles of the durations of root spans.
 	GetPercentiles(context.Context, *GetPercentilesRequest) (*GetPercentilesResponse, error)
-	// ListSeries lists the time series that a run has, without their points.
+	// ListSeries lists the time series of a run, without their points.
 	ListSeries(context.Context, *ListSeriesRequest) (*ListSeriesResponse, error)
-	// QuerySeries gives the points of time series.
+	// QuerySeries returns the points of time series.
 	QuerySeries(context.Context, *QuerySeriesRequest) (*QuerySeriesResponse, error)
-	// Follow gives points and finished traces as they are stored, from now on.
+	// Follow streams points and finished traces as they are stored, from now on.
 	Follow(*FollowRequest, grpc.ServerStreamingServer[FollowResponse]) error
-	// GetCounters says what was received, stored, refused and dropped.
+	// GetCounters returns counters of received, stored, refused and dropped items.
 	GetCounters(context.Context, *GetCountersRequest) (*GetCountersResponse, error)
 	mustEmbedUnimplementedCollectorServiceServer()
 }

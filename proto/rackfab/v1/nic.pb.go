@@ -418,7 +418,7 @@ func (x *NicServiceGetSettingsResponse) GetSettings() *NodeSettings {
 // NicServiceListCommandsRequest requests commands.
 type NicServiceListCommandsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Their name, "" for the latest 64.
+	// Name of the commands, "" for the latest 64.
 	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

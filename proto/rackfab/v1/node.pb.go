@@ -510,7 +510,7 @@ type TelemetryCounts struct {
 	Made int64 `protobuf:"varint,1,opt,name=made,proto3" json:"made,omitempty"`
 	// Spans confirmed by the collector.
 	Sent int64 `protobuf:"varint,2,opt,name=sent,proto3" json:"sent,omitempty"`
-	// Dropped spans, by reason: queue-full, rejected, unconfirmed.
+	// Dropped spans, by reason: queue, unreachable, refused, rejected.
 	Dropped map[string]int64 `protobuf:"bytes,3,rep,name=dropped,proto3" json:"dropped,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	// Spans that ended early because too many messages were in flight.
 	Cut int64 `protobuf:"varint,4,opt,name=cut,proto3" json:"cut,omitempty"`
@@ -972,7 +972,7 @@ func (*RunResponse_Notes) isRunResponse_Event() {}
 
 func (*RunResponse_Captured) isRunResponse_Event() {}
 
-// RunReady says that the node listens on all of its links.
+// RunReady reports that the node listens on all of its links.
 type RunReady struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of links.
@@ -1968,7 +1968,7 @@ type RunFinished struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Hash over everything that arrived at the node (xxHash, 64 bit).
 	Digest uint64 `protobuf:"fixed64,1,opt,name=digest,proto3" json:"digest,omitempty"`
-	// The node's measurements, as JSON.
+	// The node's result, as JSON.
 	ResultJson []byte `protobuf:"bytes,2,opt,name=result_json,json=resultJson,proto3" json:"result_json,omitempty"`
 	// The node's counters at the end.
 	Progress *RunProgress `protobuf:"bytes,3,opt,name=progress,proto3" json:"progress,omitempty"`

@@ -40,7 +40,7 @@ type NodeServiceClient interface {
 	// event before the first.
 	//
 	// INVALID_ARGUMENT with google.rpc.BadRequest names the fields of a config
-	// that does not match the node; FAILED_PRECONDITION says that the node is in
+	// that does not match the node; FAILED_PRECONDITION means that the node is in
 	// another run or that a step is out of order.
 	Run(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[RunRequest, RunResponse], error)
 }
@@ -84,7 +84,7 @@ type NodeServiceServer interface {
 	// event before the first.
 	//
 	// INVALID_ARGUMENT with google.rpc.BadRequest names the fields of a config
-	// that does not match the node; FAILED_PRECONDITION says that the node is in
+	// that does not match the node; FAILED_PRECONDITION means that the node is in
 	// another run or that a step is out of order.
 	Run(grpc.BidiStreamingServer[RunRequest, RunResponse]) error
 	mustEmbedUnimplementedNodeServiceServer()
