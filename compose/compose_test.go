@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
@@ -50,7 +51,7 @@ type document struct {
 // rack parses a scenario.
 func rack(t *testing.T, name string, text []byte) *topology.Scenario {
 	t.Helper()
-	s, err := topology.Parse(name, text)
+	s, err := scenariofile.Parse(name, text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +77,7 @@ func parse(t *testing.T, text []byte) document {
 
 func pcn16to2(t *testing.T) *topology.Scenario {
 	t.Helper()
-	text, _ := topology.Builtin("pcn-16to2")
+	text, _ := scenariofile.Builtin("pcn-16to2")
 	return rack(t, "pcn-16to2", text)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestGuideOfClasses(t *testing.T) {
 	guide := read(t, "guide/classes.md")
 	text := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(guide)[1]
-	s, err := topology.Parse("classes.yaml", []byte(text))
+	s, err := scenariofile.Parse("classes.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,7 @@ type classTotals struct{ sent, marked, dropped, pfc uint64 }
 // classesOf runs the scenario under a scheme.
 func classesOf(t *testing.T, s *topology.Scenario, scheme string) map[int]classTotals {
 	t.Helper()
-	s, err := s.Override(topology.Overrides{Scheme: scheme})
+	s, err := scenariofile.Override(s, scenariofile.Overrides{Scheme: scheme})
 	if err != nil {
 		t.Fatal(err)
 	}

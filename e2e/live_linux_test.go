@@ -21,7 +21,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/rackfab/rackfab/fabric/lab/steering"
-	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/controller"
@@ -127,8 +127,8 @@ func (r *rack) left(t *testing.T) {
 // fuzz applies at least n random changes while the clock runs.
 func (r *rack) fuzz(t *testing.T, seed uint64, n int) {
 	t.Helper()
-	text, _ := topology.Builtin("pcn-16to2")
-	s, err := topology.Parse("pcn-16to2", text)
+	text, _ := scenariofile.Builtin("pcn-16to2")
+	s, err := scenariofile.Parse("pcn-16to2", text)
 	if err != nil {
 		t.Fatal(err)
 	}

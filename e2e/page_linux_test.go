@@ -18,7 +18,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 )
 
 // screenshots is the folder for screenshots of the browser, or "" to write none.
@@ -145,7 +145,7 @@ func (r *rack) page(t *testing.T, args ...string) string {
 // quietRack returns a scenario file with the paper's rack but without its burst.
 func quietRack(t *testing.T) string {
 	t.Helper()
-	text, _ := topology.Builtin("pcn-16to2")
+	text, _ := scenariofile.Builtin("pcn-16to2")
 	before, rest, ok := strings.Cut(string(text), "bursts:")
 	_, after, found := strings.Cut(rest, "\nschemes:")
 	if !ok || !found {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	"github.com/rackfab/rackfab/sweep"
@@ -32,7 +33,7 @@ bursts: [{name: B, from: h0..h1, to: h2, flows_per_sender: 1, size: 64KB, at: 20
 
 func run(t *testing.T) (*topology.Scenario, *measure.Run, *Events) {
 	t.Helper()
-	s, err := topology.Parse("small", []byte(small))
+	s, err := scenariofile.Parse("small", []byte(small))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func run(t *testing.T) (*topology.Scenario, *measure.Run, *Events) {
 func TestFlowsOfAWorkloadAreNormalFlows(t *testing.T) {
 	text := strings.Replace(small, "bursts: [{name: B, from: h0..h1, to: h2, flows_per_sender: 1, size: 64KB, at: 20us}]",
 		"workloads: [{name: w, sizes: hadoop, load: 0.5}]", 1)
-	s, err := topology.Parse("small", []byte(text))
+	s, err := scenariofile.Parse("small", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,11 +44,13 @@ var rules = []rule{
 	{"fabric/nic/shaper", []string{"fabric/unit"}, none, "the shaper knows only numbers, so that it can be compared with its reference implementation; package nic computes the cost of packets"},
 	{"fabric/switching", []string{"fabric", "fabric/agenda", "fabric/cc", "fabric/frame", "fabric/ring", "fabric/splitmix", "fabric/unit"}, none, "a switch knows no NIC, no topology and no driver, only frames and its Config"},
 	{"fabric/switching/rttx", []string{"fabric/splitmix", "fabric/unit"}, none, "the converter takes fields and counts and returns an increment, so that it can be compared with its document alone"},
-	{"fabric/topology", []string{"fabric", "fabric/cc", "fabric/credit", "fabric/frame", "fabric/nic/command", "fabric/nic/shaper", "fabric/switching/rttx", "fabric/splitmix", "fabric/unit", "fabric/workload"}, []string{"go.yaml.in/yaml/v3"}, "the scenario is data, the same for every machine; package rack builds machines from it"},
+	{"fabric/topology", []string{"fabric", "fabric/cc", "fabric/credit", "fabric/frame", "fabric/nic/command", "fabric/nic/shaper", "fabric/switching/rttx", "fabric/splitmix", "fabric/unit", "fabric/workload"}, none, "the model of a scenario knows neither its text form nor the machines; scenariofile reads it, and rack builds machines from it"},
+	{"fabric/topology/routes", []string{"fabric", "fabric/cc", "fabric/frame", "fabric/topology", "fabric/unit"}, none, "routes follow from nodes and links alone"},
+	{"fabric/scenariofile", []string{"fabric", "fabric/cc", "fabric/credit", "fabric/frame", "fabric/nic/command", "fabric/nic/shaper", "fabric/switching/rttx", "fabric/topology", "fabric/topology/routes", "fabric/unit", "fabric/workload"}, []string{"go.yaml.in/yaml/v3"}, "the text form of a scenario knows the model; it does not know the machines, which package rack builds"},
 	{"fabric/node", []string{"fabric", "fabric/agenda", "fabric/frame", "fabric/ring", "fabric/unit"}, []string{"github.com/cespare/xxhash/v2"}, "an inbox orders and digests frames for any Machine, so it knows no particular one"},
-	{"fabric/measure", []string{"fabric", "fabric/node", "fabric/topology", "fabric/unit"}, none, "figures come from notes and digests alone, so that every kind of run yields the same table"},
+	{"fabric/measure", []string{"fabric", "fabric/node", "fabric/topology", "fabric/topology/routes", "fabric/unit"}, none, "figures come from notes and digests alone, so that every kind of run yields the same table"},
 	{"fabric/tracing", []string{"fabric", "fabric/frame", "fabric/splitmix", "fabric/topology", "fabric/unit"}, none, "spans come from notes alone, so that every kind of run has the same spans; package telemetry exports them"},
-	{"fabric/rack", []string{"fabric", "fabric/cc", "fabric/frame", "fabric/nic/...", "fabric/node", "fabric/switching", "fabric/switching/rttx", "fabric/topology", "fabric/unit"}, none, "rack builds machines from a scenario; lab and runner drive them"},
+	{"fabric/rack", []string{"fabric", "fabric/cc", "fabric/frame", "fabric/nic/...", "fabric/node", "fabric/scenariofile", "fabric/switching", "fabric/switching/rttx", "fabric/topology/...", "fabric/unit"}, none, "rack builds machines from a scenario; lab and runner drive them"},
 	{"fabric/lab", []string{"fabric/..."}, none, "the lab runs machines in one process: it uses no bus and starts no process"},
 	{"fabric/explain", []string{"fabric/..."}, none, "explain computes its text from a run in the lab; other output formats belong elsewhere"},
 	{"fabric/tap", []string{"fabric", "fabric/frame", "fabric/node", "fabric/topology", "fabric/unit"}, none, "a tap records the frames at a port of any machine; lab and runner drive it"},
@@ -61,7 +63,7 @@ var rules = []rule{
 	{"services/launch", []string{"services/broker", "services/controller", "services/nic", "services/switch", "services/internal/...", "bus/...", "fabric/...", "identity", "proto/..."}, nil, "launch starts the other services as processes and knows no package above them"},
 	{"services/collector", []string{"services/collector/...", "services/health", "services/internal/...", "fabric/...", "identity", "proto/..."}, nil, "the collector knows racks only from the OTLP telemetry of their nodes"},
 	{"services/collector/store", []string{"fabric/measure", "proto/..."}, nil, "the store writes and queries data; the collector receives it and serves the queries"},
-	{"report", []string{"report/...", "fabric/measure", "fabric/topology", "fabric/unit"}, nil, "a report is made from the files of runs alone, so that it can be repeated anywhere"},
+	{"report", []string{"report/...", "fabric/measure", "fabric/scenariofile", "fabric/topology", "fabric/unit"}, nil, "a report is made from the files of runs alone, so that it can be repeated anywhere"},
 	{"report/chart", none, nil, "a chart knows lines and labels, so that it can draw anything"},
 	{"report/table", none, nil, "a table knows text and the width of the terminal, so that every command prints its tables the same way"},
 	{"study", []string{"fabric/...", "report/chart", "report/table", "sweep"}, nil, "a study runs scenarios in the lab and compares them with a document's claims; it does not format its rows"},
@@ -70,12 +72,12 @@ var rules = []rule{
 	{"cmd", []string{"..."}, nil, "the binary may use every package"},
 	{"cmd/rackfab/internal/cli", []string{"fabric/unit", "report/table"}, nil, "values of flags, files, tables and exit status do not depend on racks, which the packages above know"},
 	{"cmd/rackfab/internal/client", []string{"bus", "fabric/topology", "identity", "proto/...", "services/collector", "services/controller", "services/health"}, nil, "a client knows addresses, certificates and errors; commands make the calls"},
-	{"cmd/rackfab/internal/load", []string{"fabric/cc", "fabric/topology"}, nil, "scenarios are read the same way for every command"},
+	{"cmd/rackfab/internal/load", []string{"fabric/cc", "fabric/scenariofile", "fabric/topology"}, nil, "scenarios are read the same way for every command"},
 	{"cmd/rackfab/internal/telemetry", []string{"cmd/rackfab/internal/cli", "proto/..."}, nil, "flags and sums of an export; the engines and the launcher do the export"},
 	{"cmd/rackfab/internal/query", []string{"cmd/rackfab/internal/cli", "cmd/rackfab/internal/client", "fabric/...", "proto/...", "report/table", "services/collector/store"}, nil, "queries go to a collector alone, never to a rack"},
 	{"cmd/rackfab/internal/inspect", []string{"cmd/rackfab/internal/cli", "cmd/rackfab/internal/client", "cmd/rackfab/internal/load", "cmd/rackfab/internal/query", "cmd/rackfab/internal/telemetry", "capture", "export", "fabric/...", "proto/...", "report/...", "services/collector", "sweep"}, nil, "inspection reads runs and racks and changes neither"},
 	{"cmd/rackfab/internal/live", []string{"cmd/rackfab/internal/cli", "cmd/rackfab/internal/client", "cmd/rackfab/internal/inspect", "cmd/rackfab/internal/load", "cmd/rackfab/internal/telemetry", "fabric/...", "proto/...", "report/table", "services/collector", "services/controller", "services/launch"}, nil, "the commands of a live rack start it or call its controller; batch runs are the concern of batch"},
-	{"cmd/rackfab/internal/completion", []string{"cmd/rackfab/internal/client", "cmd/rackfab/internal/inspect", "cmd/rackfab/internal/query", "fabric/cc", "fabric/topology", "proto/..."}, nil, "completion asks for names and changes nothing"},
+	{"cmd/rackfab/internal/completion", []string{"cmd/rackfab/internal/client", "cmd/rackfab/internal/inspect", "cmd/rackfab/internal/query", "fabric/cc", "fabric/scenariofile", "fabric/topology", "proto/..."}, nil, "completion asks for names and changes nothing"},
 	{"cmd/rackfab/internal/engine", []string{"cmd/rackfab/internal/client", "cmd/rackfab/internal/telemetry", "fabric/...", "identity", "services/..."}, nil, "an engine runs one scenario; which ones, and how results are shown, is the concern of batch"},
 	{"cmd/rackfab/internal/batch", []string{"cmd/rackfab/internal/cli", "cmd/rackfab/internal/client", "cmd/rackfab/internal/engine", "cmd/rackfab/internal/load", "fabric/...", "report/...", "services/controller", "study", "sweep"}, nil, "batch runs end by themselves; commands for live racks are in live"},
 	{"cmd/rackfab/internal/processes", []string{"cmd/rackfab/internal/cli", "cmd/rackfab/internal/client", "cmd/rackfab/internal/load", "cmd/rackfab/internal/telemetry", "bus", "compose", "fabric/unit", "identity", "services/..."}, nil, "one process runs alone; launch and the user compose a rack of them"},
@@ -244,7 +246,7 @@ func refuse(r rule, dir, imported string, test bool) string {
 	if allowed == nil || slices.ContainsFunc(allowed, func(m string) bool { return within(imported, m) }) {
 		return ""
 	}
-	return "packages under fabric/ import no other module than xxhash (fabric/node) and yaml (fabric/topology), see docs/adr/002"
+	return "packages under fabric/ import no other module than xxhash (fabric/node) and yaml (fabric/scenariofile), see docs/adr/002"
 }
 
 func refuseOurs(r rule, dir, imported string, test bool) string {

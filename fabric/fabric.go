@@ -17,7 +17,9 @@
 //	nic/command   commands posted by a host, and their packets
 //	nic/shaper    token buckets
 //	switching  queues, thresholds, pauses
-//	topology   nodes, links, routes
+//	topology   the model of a scenario: nodes, links, flows, changes
+//	topology/routes   shortest paths and base RTTs
+//	scenariofile   text form of a scenario: parser, validation, schema, settings
 //	rack       builds the machine of each node
 //	node       order of events at a node, and its digest
 //	tap        frames captured at ports

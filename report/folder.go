@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
@@ -67,7 +68,7 @@ func (f *Folder) Write() error {
 	if err := os.MkdirAll(f.Dir, 0o755); err != nil {
 		return err
 	}
-	text, err := topology.Marshal(f.Scenario)
+	text, err := scenariofile.Marshal(f.Scenario)
 	if err != nil {
 		return err
 	}
@@ -127,7 +128,7 @@ func Read(dir string) (*Folder, error) {
 	if err != nil {
 		return nil, f.missing(scenarioFile, err)
 	}
-	if f.Scenario, err = topology.Parse(path, text); err != nil {
+	if f.Scenario, err = scenariofile.Parse(path, text); err != nil {
 		return nil, err
 	}
 	return f, errors.Join(f.readSeries(), f.readRepeats())

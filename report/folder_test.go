@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/rackfab/rackfab/fabric/measure"
-	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 )
 
 func TestFolderRoundTrip(t *testing.T) {
@@ -116,7 +116,7 @@ func TestReadErrorsNameTheFault(t *testing.T) {
 
 // Any results and series are either rejected or drawn; none causes a panic.
 func FuzzRead(f *testing.F) {
-	scenario, err := topology.Marshal(sample(f, "out").Scenario)
+	scenario, err := scenariofile.Marshal(sample(f, "out").Scenario)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rackfab/rackfab/fabric/measure"
-	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -211,8 +211,8 @@ func TestPaperValuesHaveSourceAndColumn(t *testing.T) {
 
 // A table of a large rack has few columns, and counts every PAUSE frame.
 func TestTableOfALargeRack(t *testing.T) {
-	text, _ := topology.Builtin("dumbbell-32-8")
-	s, err := topology.Parse("dumbbell-32-8", text)
+	text, _ := scenariofile.Builtin("dumbbell-32-8")
+	s, err := scenariofile.Parse("dumbbell-32-8", text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -21,12 +22,12 @@ const bins = 40
 // sample is the folder of a run of pcn-16to2 with invented figures, all different.
 func sample(t testing.TB, dir string, schemes ...string) *Folder {
 	t.Helper()
-	text, _ := topology.Builtin("pcn-16to2")
-	s, err := topology.Parse("pcn-16to2", text)
+	text, _ := scenariofile.Builtin("pcn-16to2")
+	s, err := scenariofile.Parse("pcn-16to2", text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, err = s.Override(topology.Overrides{Duration: bins * 50 * us}); err != nil {
+	if s, err = scenariofile.Override(s, scenariofile.Overrides{Duration: bins * 50 * us}); err != nil {
 		t.Fatal(err)
 	}
 	r := &measure.Results{Schema: measure.Schema, Scenario: s.Name, Seed: s.Seed, Bus: "memory"}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric/measure"
-	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 )
 
 // The table of a run with commands shows its commands, that of any other run its long
@@ -17,8 +17,8 @@ func TestTableFollowsTheScenario(t *testing.T) {
 		}
 		return list
 	}
-	text, _ := topology.Builtin("get-incast")
-	s, err := topology.Parse("get-incast", text)
+	text, _ := scenariofile.Builtin("get-incast")
+	s, err := scenariofile.Parse("get-incast", text)
 	if err != nil {
 		t.Fatal(err)
 	}

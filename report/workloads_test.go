@@ -6,14 +6,15 @@ import (
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
 // leafSpine is the folder of a run of leaf-spine with invented figures.
 func leafSpine(t *testing.T) *Folder {
 	t.Helper()
-	text, _ := topology.Builtin("leaf-spine")
-	s, err := topology.Parse("leaf-spine", text)
+	text, _ := scenariofile.Builtin("leaf-spine")
+	s, err := scenariofile.Parse("leaf-spine", text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	"github.com/rackfab/rackfab/report/chart"
@@ -48,7 +49,7 @@ func cethReaction(b Bench, set []topology.Setting) (*Result, error) {
 	}
 	var scenarios []*topology.Scenario
 	for _, scheme := range base.Compare {
-		scenarios = append(scenarios, base.Under(scheme))
+		scenarios = append(scenarios, scenariofile.Under(base, scheme))
 	}
 	s := scenarios[0]
 	all := reactions{Scenario: s.Name, Bus: b.Bus(), Seed: s.Seed, Flow: s.Flows[0].Name, duration: s.Duration}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	"github.com/rackfab/rackfab/report/chart"
@@ -102,7 +103,7 @@ func searchFig5(b Bench, set []topology.Setting) (*fig5Result, error) {
 
 // fig5Round runs the scenario once per rate of F1, in Mbit/s.
 func fig5Round(b Bench, set []topology.Setting, rates []int) ([]fig5Step, error) {
-	text, _ := topology.Builtin("fig5")
+	text, _ := scenariofile.Builtin("fig5")
 	grid := sweep.Grid{File: "fig5", Data: text}
 	for _, s := range set {
 		grid.Axes = append(grid.Axes, sweep.Axis{Key: s.Key, Values: []string{s.Value}})

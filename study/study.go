@@ -12,6 +12,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	"github.com/rackfab/rackfab/report/chart"
@@ -74,7 +75,7 @@ type Result struct {
 
 // addScenario adds the scenario to the files.
 func (r *Result) addScenario(s *topology.Scenario) error {
-	text, err := topology.Marshal(s)
+	text, err := scenariofile.Marshal(s)
 	r.Files = append(r.Files, sweep.File{Name: "scenario.yaml", Write: func(w io.Writer) error { _, err := w.Write(text); return err }})
 	return err
 }
@@ -86,11 +87,11 @@ func (r *Result) addFigure(name string, f *chart.Figure) {
 
 // builtin returns the built-in scenario with the settings applied.
 func builtin(name string, set []topology.Setting) (*topology.Scenario, error) {
-	text, ok := topology.Builtin(name)
+	text, ok := scenariofile.Builtin(name)
 	if !ok {
 		return nil, fmt.Errorf("study: no scenario %s", name)
 	}
-	return topology.ParseWith(name, text, set)
+	return scenariofile.ParseWith(name, text, set)
 }
 
 // nodeNote is a note and its node.

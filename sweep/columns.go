@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
@@ -14,7 +15,7 @@ func axisColumn(i int, a Axis, of string) column {
 		c.Name += "_" + suffix
 	}
 	c.of = func(settings []topology.Setting, _ []*measure.Run) any {
-		amount, _ := topology.Amount(of, settings[i].Value)
+		amount, _ := scenariofile.Amount(of, settings[i].Value)
 		switch c.Kind {
 		case Integer:
 			return int64(amount)
@@ -38,7 +39,7 @@ func axisKind(a Axis, of string) Kind {
 		kind = Real
 	}
 	for _, v := range a.Values {
-		amount, ok := topology.Amount(of, v)
+		amount, ok := scenariofile.Amount(of, v)
 		whole := amount == math.Trunc(amount)
 		switch {
 		case !ok || whole && math.Abs(amount) > 1<<53:

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/report/chart"
 )
@@ -73,7 +74,7 @@ func (s *Sweep) Figure(name string) (*chart.Figure, error) {
 	}
 	units := make([]string, len(s.Axes))
 	for i, a := range s.Axes {
-		units[i] = scenario.Unit(a.Key)
+		units[i] = scenariofile.Unit(scenario, a.Key)
 	}
 	l := s.layout(units)
 	panels, err := s.collect(l, y)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -102,7 +103,7 @@ func (g *Grid) Validate() error {
 	var errs []error
 	for i, a := range g.Axes {
 		for k := range a.Values {
-			if _, err := topology.ParseWith(g.File, g.Data, g.settings(i, k)); err != nil {
+			if _, err := scenariofile.ParseWith(g.File, g.Data, g.settings(i, k)); err != nil {
 				errs = append(errs, err)
 			}
 		}
@@ -179,9 +180,9 @@ func (g *Grid) indices(cell int) []int {
 
 // Scenario returns the scenario of a cell.
 func (g *Grid) Scenario(cell int) (*topology.Scenario, error) {
-	s, err := topology.ParseWith(g.File, g.Data, g.Settings(cell))
+	s, err := scenariofile.ParseWith(g.File, g.Data, g.Settings(cell))
 	if err != nil {
 		return nil, err
 	}
-	return s.Variant(cell%g.variants(), g.Shift)
+	return scenariofile.Variant(s, cell%g.variants(), g.Shift)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 )
 
 // tiny is a rack with a very short run: a burst over one switch.
@@ -161,12 +161,12 @@ func TestAColumnIsOfNumbersIfItsValuesAre(t *testing.T) {
 		"seed=1,2":                   {"seed", Integer},
 		"seed=18446744073709551615":  {"seed", Text},
 	} {
-		s, err := topology.Parse("tiny", []byte(tiny))
+		s, err := scenariofile.Parse("tiny", []byte(tiny))
 		if err != nil {
 			t.Fatal(err)
 		}
 		a := axis(t, text)
-		if diff := cmp.Diff(want, axisColumn(0, a, s.Unit(a.Key)).Column); diff != "" {
+		if diff := cmp.Diff(want, axisColumn(0, a, scenariofile.Unit(s, a.Key)).Column); diff != "" {
 			t.Errorf("%s: %s", text, diff)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/report/chart"
 )
 
@@ -73,7 +73,7 @@ func (s *Sweep) scale(f *chart.Figure, l layout, units []string) []float64 {
 		factor, measure = 1e-3, "KB"
 	}
 	for i, v := range a.Values {
-		amount, _ := topology.Amount(units[l.x], v)
+		amount, _ := scenariofile.Amount(units[l.x], v)
 		xs[i] = amount * factor
 	}
 	f.XLabel = a.Key

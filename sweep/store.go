@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
@@ -22,7 +23,7 @@ type Store struct {
 // key identifies a cell: the complete scenario with all defaults, the format of the
 // results, and the build.
 func (s *Store) key(scenario *topology.Scenario) (string, error) {
-	text, err := topology.Marshal(scenario)
+	text, err := scenariofile.Marshal(scenario)
 	if err != nil {
 		return "", err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -21,7 +22,7 @@ type Sweep struct {
 	missing []int    // cells to run
 	left    unit.Time
 
-	warnings []topology.Fault
+	warnings []scenariofile.Fault
 }
 
 // Plan checks every cell of a valid grid and finds the finished ones. It processes up
@@ -32,13 +33,13 @@ func Plan(ctx context.Context, g Grid, store Store, lanes int) (*Sweep, error) {
 	}
 	s := &Sweep{Grid: g, store: store, keys: make([]string, g.Cells())}
 	durations := make([]unit.Time, g.Cells()) // of the cells to run
-	warnings := make([][]topology.Fault, g.Cells())
+	warnings := make([][]scenariofile.Fault, g.Cells())
 	err := each(ctx, g.Cells(), lanes, func(_ context.Context, cell int) error {
 		scenario, err := g.Scenario(cell)
 		if err != nil {
 			return err
 		}
-		warnings[cell] = scenario.Warnings()
+		warnings[cell] = scenariofile.Warnings(scenario)
 		if s.keys[cell], err = store.key(scenario); err != nil {
 			return err
 		}
@@ -53,7 +54,7 @@ func Plan(ctx context.Context, g Grid, store Store, lanes int) (*Sweep, error) {
 			s.left += d
 		}
 	}
-	seen := map[topology.Fault]bool{}
+	seen := map[scenariofile.Fault]bool{}
 	for _, w := range slices.Concat(warnings...) {
 		if !seen[w] {
 			seen[w] = true
@@ -65,7 +66,7 @@ func Plan(ctx context.Context, g Grid, store Store, lanes int) (*Sweep, error) {
 
 // Warnings returns the warnings of all cells without duplicates, in the order of the
 // cells.
-func (s *Sweep) Warnings() []topology.Fault { return s.warnings }
+func (s *Sweep) Warnings() []scenariofile.Fault { return s.warnings }
 
 // Missing returns the number of cells still to be run.
 func (s *Sweep) Missing() int { return len(s.missing) }

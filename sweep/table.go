@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
@@ -103,7 +104,7 @@ func (s *Sweep) columns() ([]column, error) {
 	}
 	var list []column
 	for i, a := range s.Axes {
-		list = append(list, axisColumn(i, a, scenario.Unit(a.Key)))
+		list = append(list, axisColumn(i, a, scenariofile.Unit(scenario, a.Key)))
 	}
 	list = append(list, s.figureColumns(scenario)...)
 	links, err := s.pausedLinks()

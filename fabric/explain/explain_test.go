@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -14,13 +15,13 @@ import (
 // paper is the 16-to-2 rack, run for 2 ms.
 func paper(t *testing.T, scheme string) *topology.Scenario {
 	t.Helper()
-	text, _ := topology.Builtin("pcn-16to2")
+	text, _ := scenariofile.Builtin("pcn-16to2")
 	return parse(t, string(text), topology.Setting{Key: "scheme", Value: scheme}, topology.Setting{Key: "duration", Value: "2ms"})
 }
 
 func parse(t *testing.T, text string, set ...topology.Setting) *topology.Scenario {
 	t.Helper()
-	s, err := topology.ParseWith("test", []byte(text), set)
+	s, err := scenariofile.ParseWith("test", []byte(text), set)
 	if err != nil {
 		t.Fatal(err)
 	}

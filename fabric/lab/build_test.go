@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric/lab"
-	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 )
 
 // BenchmarkBuild builds a leaf-spine fabric of 512 hosts and 48 switches with an
@@ -20,7 +20,7 @@ func BenchmarkBuild(b *testing.B) {
 		fmt.Fprintf(&text, "  - endpoints: [h%d..h%d, l%d]\n", 16*i, 16*i+15, i)
 	}
 	text.WriteString("bursts: [{name: b, from: h1..h511, to: h0, flows_per_sender: 16, size: 1KB, at: 1us}]\n")
-	s, err := topology.Parse("leafspine.yaml", []byte(text.String()))
+	s, err := scenariofile.Parse("leafspine.yaml", []byte(text.String()))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -14,8 +15,8 @@ import (
 // reactionOf runs the scenario ceth-reaction under a scheme and follows its flow.
 func reactionOf(t *testing.T, scheme string, change ...func(*topology.Scenario)) (measure.ReactionResult, []*measure.NodeResult) {
 	t.Helper()
-	text, _ := topology.Builtin("ceth-reaction")
-	s, err := topology.Parse("ceth-reaction", text)
+	text, _ := scenariofile.Builtin("ceth-reaction")
+	s, err := scenariofile.Parse("ceth-reaction", text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,8 +106,8 @@ func TestAggregationAgainstTheBaseline(t *testing.T) {
 // marking runs the paper's rack under CETH with RED that marks everything above 100 KB.
 func marking(t *testing.T, scheme string, set ...topology.Setting) *measure.Run {
 	t.Helper()
-	text, _ := topology.Builtin("pcn-16to2")
-	s, err := topology.ParseWith("pcn-16to2", text, append(set,
+	text, _ := scenariofile.Builtin("pcn-16to2")
+	s, err := scenariofile.ParseWith("pcn-16to2", text, append(set,
 		topology.Setting{Key: "duration", Value: "6ms"}, topology.Setting{Key: "scheme", Value: scheme},
 		topology.Setting{Key: "switch.kmin", Value: "100KB"}, topology.Setting{Key: "switch.kmax", Value: "100KB"}))
 	if err != nil {

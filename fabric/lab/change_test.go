@@ -12,6 +12,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/lab/steering"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -38,7 +39,7 @@ func newLab(t interface{ Fatal(...any) }, s *topology.Scenario) *lab.Lab {
 // matter.
 func looped(t testing.TB, scheme string) *topology.Scenario {
 	t.Helper()
-	s, err := topology.Parse("looped.yaml", []byte(`name: looped
+	s, err := scenariofile.Parse("looped.yaml", []byte(`name: looped
 duration: 3ms
 live: true
 scheme: `+scheme+`
@@ -80,11 +81,11 @@ func TestRandomChangesGiveOneDigest(t *testing.T) {
 				if got := digest(t, live(t, base, s, random)); got != want {
 					t.Errorf("seed %d: live %s, want %s", seed, got, want)
 				}
-				text, err := topology.Marshal(s)
+				text, err := scenariofile.Marshal(s)
 				if err != nil {
 					t.Fatal(err)
 				}
-				back, err := topology.Parse("journal.yaml", text)
+				back, err := scenariofile.Parse("journal.yaml", text)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -131,7 +132,7 @@ func TestFramesOnTheWireAreLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		from := rapid.Int64Range(0, 80_000).Draw(t, "from")
 		span := rapid.Int64Range(1, 30_000).Draw(t, "span")
-		s, err := topology.Parse("pair.yaml", []byte(fmt.Sprintf(`name: pair
+		s, err := scenariofile.Parse("pair.yaml", []byte(fmt.Sprintf(`name: pair
 duration: 400us
 defaults: {link: {rate: 40Gbps, delay: 5us}, nic: {timeout: 40us}}
 nics: {h0: , h1: }
@@ -200,24 +201,24 @@ func (w *wire) listen(node int, notes []fabric.Note) {
 func TestAJournalIsBuiltAsItsLiveRun(t *testing.T) {
 	const end = 400 * unit.Microsecond
 	for _, name := range []string{"pcn-16to2", "get-incast", "cbrc-waste", "rttx-example", "star-3"} {
-		text, ok := topology.Builtin(name)
+		text, ok := scenariofile.Builtin(name)
 		if !ok {
 			t.Fatalf("no scenario %s", name)
 		}
-		s, err := topology.Parse(name, text)
+		s, err := scenariofile.Parse(name, text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.Live = true
-		if s, err = s.Override(topology.Overrides{Duration: 40 * unit.Millisecond}); err != nil {
+		if s, err = scenariofile.Override(s, scenariofile.Overrides{Duration: 40 * unit.Millisecond}); err != nil {
 			t.Fatal(err)
 		}
 		s = steering.New(s, 5).Extend(s, 0, 2*end, 20)
-		journal, err := s.Journal(end, s.Bin)
+		journal, err := scenariofile.Journal(s, end, s.Bin)
 		if err != nil {
 			t.Fatal(err)
 		}
-		short, err := topology.Parse("journal.yaml", journal)
+		short, err := scenariofile.Parse("journal.yaml", journal)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -19,8 +20,8 @@ func chosen(t *testing.T, scheme string, settings ...string) (*topology.Scenario
 		key, value, _ := strings.Cut(one, "=")
 		set = append(set, topology.Setting{Key: key, Value: value})
 	}
-	text, _ := topology.Builtin("pcn-16to2")
-	s, err := topology.ParseWith("pcn-16to2", text, set)
+	text, _ := scenariofile.Builtin("pcn-16to2")
+	s, err := scenariofile.ParseWith("pcn-16to2", text, set)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,8 +102,8 @@ func TestAShortHeadroomLosesFrames(t *testing.T) {
 		if lossy != (run.Drops > 0) || noted != run.Drops {
 			t.Errorf("headroom %s: %d drops, %d noted", headroom, run.Drops, noted)
 		}
-		if warned := len(s.Warnings()) > 0; warned != lossy {
-			t.Errorf("headroom %s: warnings %v", headroom, s.Warnings())
+		if warned := len(scenariofile.Warnings(s)) > 0; warned != lossy {
+			t.Errorf("headroom %s: warnings %v", headroom, scenariofile.Warnings(s))
 		}
 	}
 }
@@ -125,7 +126,7 @@ bursts: [{name: burst, from: r1..r4, to: h1, flows_per_sender: 4, size: 256KB, a
 `
 	rates := map[string]unit.Rate{}
 	for _, class := range []string{"control", "data"} {
-		s, err := topology.ParseWith("reverse.yaml", []byte(reverse), []topology.Setting{{Key: "nic.ack_class", Value: class}})
+		s, err := scenariofile.ParseWith("reverse.yaml", []byte(reverse), []topology.Setting{{Key: "nic.ack_class", Value: class}})
 		if err != nil {
 			t.Fatal(err)
 		}

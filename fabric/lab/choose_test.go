@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric"
-	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -15,7 +15,7 @@ func TestFlowsChangeTheirScheme(t *testing.T) {
 	for _, c := range []struct{ from, to string }{
 		{"dcqcn", "pcn"}, {"pcn", "dcqcn"}, {"pfc", "pcn"}, {"pcn", "qcn"}, {"qcn", "timely"}, {"timely", "timely-ecn"}, {"timely-ecn", "pfc"},
 	} {
-		s, err := topology.Parse("incast.yaml", []byte(`name: incast
+		s, err := scenariofile.Parse("incast.yaml", []byte(`name: incast
 duration: 2ms
 live: true
 scheme: `+c.from+`

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/switching"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -43,7 +44,7 @@ func TestChangedClassesAreThoseOfTheFile(t *testing.T) {
 		return list[random.IntN(len(list))]
 	}
 	for range 40 {
-		s, err := topology.Parse("classes.yaml", []byte(twoLossless))
+		s, err := scenariofile.Parse("classes.yaml", []byte(twoLossless))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +58,7 @@ func TestChangedClassesAreThoseOfTheFile(t *testing.T) {
 		}
 		// In a file the last setting wins too, and what the switch gives comes after
 		// what a class has of its own.
-		file, err := topology.ParseWith("classes.yaml", []byte(twoLossless), given)
+		file, err := scenariofile.ParseWith("classes.yaml", []byte(twoLossless), given)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +100,7 @@ func classedRack(t *rapid.T) *topology.Scenario {
 		fmt.Fprintf(&b, "  - {name: b%d, from: h0..h%d, to: r0, flows_per_sender: %d, size: %dB, at: %dns, class: %d}\n",
 			class, senders-1, number("flows", 1, 3), 4*number("words", 1, 10_000), number("at", 0, 10_000), class)
 	}
-	s, err := topology.Parse("random.yaml", []byte(b.String()))
+	s, err := scenariofile.Parse("random.yaml", []byte(b.String()))
 	if err != nil {
 		t.Fatalf("%v\nin\n%s", err, b.String())
 	}

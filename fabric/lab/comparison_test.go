@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -86,9 +87,9 @@ func nearPaper(t *testing.T, what string, figure func(string) unit.Time, paper m
 // microseconds later, before 400 us.
 func instants(t *testing.T, every int, scheme string, settings ...topology.Setting) (runs []*measure.Run) {
 	t.Helper()
-	text, _ := topology.Builtin("pcn-16to2")
+	text, _ := scenariofile.Builtin("pcn-16to2")
 	for at := 200; at < 400; at += every {
-		s, err := topology.ParseWith("pcn-16to2", text, append([]topology.Setting{
+		s, err := scenariofile.ParseWith("pcn-16to2", text, append([]topology.Setting{
 			{Key: "scheme", Value: scheme}, {Key: "burst.at", Value: fmt.Sprintf("%dus", at)},
 		}, settings...))
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/lab/steering"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -120,7 +121,7 @@ func TestNothingIsLostOrMadeUpUnderChanges(t *testing.T) {
 	const end = 300 * unit.Microsecond
 	rapid.Check(t, func(rt *rapid.T) {
 		base := randomRack(rt)
-		base, err := base.ForLiveRun()
+		base, err := scenariofile.ForLiveRun(base)
 		if err != nil {
 			rt.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/nic"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/switching"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -31,7 +32,7 @@ func flawed(t *rapid.T) *topology.Scenario {
 		s.Nodes[i].NIC.Timeout = 200 * unit.Microsecond
 	}
 	s.Duration, s.Bin = unit.Second, unit.Second
-	if err := s.Validate(); err != nil {
+	if err := scenariofile.Validate(s); err != nil {
 		t.Fatal(err)
 	}
 	return s

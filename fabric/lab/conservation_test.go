@@ -12,6 +12,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/switching"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -47,7 +48,7 @@ func randomRack(t *rapid.T) *topology.Scenario {
 	}
 	fmt.Fprintf(&b, "bursts:\n  - {name: burst, from: h0..h%d, to: r0, flows_per_sender: %d, size: %dB, at: %dns}\n",
 		senders-1, number("mice", 1, 3), 4*number("mouse", 1, 6000), number("at", 0, 20_000))
-	s, err := topology.Parse("random.yaml", []byte(b.String()))
+	s, err := scenariofile.Parse("random.yaml", []byte(b.String()))
 	if err != nil {
 		t.Fatalf("%v\nin\n%s", err, b.String())
 	}

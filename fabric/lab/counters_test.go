@@ -14,6 +14,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/lab/steering"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/node"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -266,8 +267,8 @@ func TestCountersAreSumsOverFramesAndNotes(t *testing.T) {
 		base := looped(t, scheme.Name)
 		take(steering.New(base, uint64(i)).Extend(base, 0, base.Duration, 40))
 	}
-	text, _ := topology.Builtin("get-incast")
-	s, err := topology.ParseWith("get-incast", text, []topology.Setting{{Key: "duration", Value: "300us"}, {Key: "nic.pacing", Value: "off"}})
+	text, _ := scenariofile.Builtin("get-incast")
+	s, err := scenariofile.ParseWith("get-incast", text, []topology.Setting{{Key: "duration", Value: "300us"}, {Key: "nic.pacing", Value: "off"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +287,7 @@ func TestCountersAreSumsOverFramesAndNotes(t *testing.T) {
 // A command that fails is counted under its entry, whether its retries were used up
 // behind a cut link or it was refused; the first are listed one by one.
 func TestFailedCommandsAreCountedByEntry(t *testing.T) {
-	s, err := topology.Parse("failing.yaml", []byte(`name: failing
+	s, err := scenariofile.Parse("failing.yaml", []byte(`name: failing
 duration: 4ms
 defaults: {link: {rate: 100Gbps, delay: 1us}, nic: {timeout: 100us, retries: 2}}
 nics: {a: , b: , c: }

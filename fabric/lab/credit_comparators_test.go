@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric/measure"
-	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -15,7 +15,7 @@ import (
 // others a sixth. Credit gives each a quarter.
 func TestCreditIsFairWhereIngressPortsAreNot(t *testing.T) {
 	for scheme, want := range map[string][4]float64{"pfc": {1. / 6, 1. / 6, 1. / 6, 1. / 2}, "cbrc": {1. / 4, 1. / 4, 1. / 4, 1. / 4}} {
-		s, err := topology.Parse("parking", []byte(`
+		s, err := scenariofile.Parse("parking", []byte(`
 name: parking
 duration: 4ms
 scheme: `+scheme+`
@@ -72,7 +72,7 @@ func sharesOf(run *measure.Run, flows int) []float64 {
 // as under credit: neither moves a flow.
 func TestFlowsCollideUnderEveryScheme(t *testing.T) {
 	for _, scheme := range []string{"dcqcn", "cbrc"} {
-		s, err := topology.Parse("collide", []byte(`
+		s, err := scenariofile.Parse("collide", []byte(`
 name: collide
 duration: 4ms
 scheme: `+scheme+`

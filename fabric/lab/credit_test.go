@@ -10,6 +10,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/credit"
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -17,8 +18,8 @@ import (
 // waste returns the scenario cbrc-waste under the scheme.
 func waste(t *testing.T, scheme string) *topology.Scenario {
 	t.Helper()
-	text, _ := topology.Builtin("cbrc-waste")
-	s, err := topology.Parse("cbrc-waste", text)
+	text, _ := scenariofile.Builtin("cbrc-waste")
+	s, err := scenariofile.Parse("cbrc-waste", text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,11 +148,11 @@ func TestOnlyTheBacklogLawWastes(t *testing.T) {
 	lost := map[string]unit.Bytes{}
 	for _, law := range []string{"backlog", "backlog-credit", "shared"} {
 		s := waste(t, "cbrc")
-		text, err := topology.Marshal(s)
+		text, err := scenariofile.Marshal(s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		lawful, err := topology.Parse(law, bytes.Replace(text, []byte("law: backlog"), []byte("law: "+law), 1))
+		lawful, err := scenariofile.Parse(law, bytes.Replace(text, []byte("law: backlog"), []byte("law: "+law), 1))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,7 +223,7 @@ flows:
 	for i := range senders {
 		text += fmt.Sprintf("  - {name: F%d, from: h%d, to: r0, size: endless}\n", i, i)
 	}
-	s, err := topology.Parse("incast", []byte(text))
+	s, err := scenariofile.Parse("incast", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +260,7 @@ func TestGrantsFallByHalves(t *testing.T) {
 // above what the two send before the first credit.
 func TestCreditRampsToLineRate(t *testing.T) {
 	for _, link := range []unit.Rate{40 * unit.GigabitPerSec, 800 * unit.GigabitPerSec, 1600 * unit.GigabitPerSec} {
-		s, err := topology.Parse("ramp", fmt.Appendf(nil, `
+		s, err := scenariofile.Parse("ramp", fmt.Appendf(nil, `
 name: ramp
 duration: 200us
 bin: 20us
@@ -309,8 +310,8 @@ flows:
 // CBRC-36: original CBRC and CBRC with AIMD at receivers of one rack: r1 grants a full
 // MTU at every turn, r2 and r3 give less to the sender that signals excess.
 func TestPolicyIsThatOfEachReceiver(t *testing.T) {
-	text, _ := topology.Builtin("cbrc-waste")
-	s, err := topology.Parse("cbrc-waste", bytes.Replace(text, []byte("  r1..r3:\n"), []byte("  r1: {credit: original}\n  r2..r3:\n"), 1))
+	text, _ := scenariofile.Builtin("cbrc-waste")
+	s, err := scenariofile.Parse("cbrc-waste", bytes.Replace(text, []byte("  r1..r3:\n"), []byte("  r1: {credit: original}\n  r2..r3:\n"), 1))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -13,8 +14,8 @@ import (
 // getIncast returns the scenario of GET-60 under a kind of pacing.
 func getIncast(t testing.TB, settings ...topology.Setting) *topology.Scenario {
 	t.Helper()
-	text, _ := topology.Builtin("get-incast")
-	s, err := topology.ParseWith("get-incast", text, settings)
+	text, _ := scenariofile.Builtin("get-incast")
+	s, err := scenariofile.ParseWith("get-incast", text, settings)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,8 +102,8 @@ func TestGetIncast(t *testing.T) {
 // GET-46: the requests of PUTs and the responses to GETs of one NIC together have
 // what its OUT tokens allow, whatever the mixture.
 func TestPutsAndResponsesShareWhatANICSends(t *testing.T) {
-	text, _ := topology.Builtin("get-mixed")
-	s, err := topology.ParseWith("get-mixed", text, []topology.Setting{{Key: "h0.out_rate", Value: "100Gbps"}})
+	text, _ := scenariofile.Builtin("get-mixed")
+	s, err := scenariofile.ParseWith("get-mixed", text, []topology.Setting{{Key: "h0.out_rate", Value: "100Gbps"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/node"
 	"github.com/rackfab/rackfab/fabric/rack"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -172,7 +173,7 @@ func (l *Lab) Change(c topology.Change) error {
 	if c.At < l.now {
 		return fmt.Errorf("change at %s, but every event before %s has been handled", c.At, l.now)
 	}
-	next, err := l.scenario.Extend(c)
+	next, err := scenariofile.Extend(l.scenario, c)
 	if err != nil {
 		return err
 	}

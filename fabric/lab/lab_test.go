@@ -11,6 +11,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -25,11 +26,11 @@ func paper(t testing.TB, scheme string) *topology.Scenario {
 // wholePaper returns the scenario of the PCN paper under a scheme.
 func wholePaper(t testing.TB, scheme string) *topology.Scenario {
 	t.Helper()
-	text, ok := topology.Builtin("pcn-16to2")
+	text, ok := scenariofile.Builtin("pcn-16to2")
 	if !ok {
 		t.Fatal("no scenario pcn-16to2")
 	}
-	s, err := topology.Parse("pcn-16to2", text)
+	s, err := scenariofile.Parse("pcn-16to2", text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +247,7 @@ flows: [{name: F0, from: a0, to: r0, size: 500KB, initial_rate: %s}, {name: F1, 
 schemes: {timely-rttx: {delta: 0}}
 `, rate, rate)
 		for _, rewrite := range []string{"{3: rttx}", "{3: none}"} {
-			s, err := topology.ParseWith("calm", []byte(text), []topology.Setting{{Key: "switch.rewrite", Value: rewrite}})
+			s, err := scenariofile.ParseWith("calm", []byte(text), []topology.Setting{{Key: "switch.rewrite", Value: rewrite}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/nic"
 	"github.com/rackfab/rackfab/fabric/node"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/switching"
 	"github.com/rackfab/rackfab/fabric/tap"
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -23,7 +24,7 @@ import (
 // which loses frames of one direction.
 func lossy(t *testing.T, rate string) *topology.Scenario {
 	t.Helper()
-	s, err := topology.ParseWith("lossy.yaml", []byte(`
+	s, err := scenariofile.ParseWith("lossy.yaml", []byte(`
 name: lossy
 duration: 150ms
 bin: 1ms
@@ -96,7 +97,7 @@ func TestResultsCountWhatLinksCost(t *testing.T) {
 // done again, and an atomic is not: each of the additions finds another value, and the
 // last of them the sum of all others.
 func TestCommandsAreDoneOnceOnLinksThatLoseFrames(t *testing.T) {
-	s, err := topology.Parse("commands.yaml", []byte(`
+	s, err := scenariofile.Parse("commands.yaml", []byte(`
 name: commands
 duration: 30ms
 bin: 1ms

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/rack"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -35,7 +36,7 @@ func TestPathsAreThoseOfTheFrames(t *testing.T) {
 		fmt.Fprintf(&text, "  - {name: F%d, from: h0, to: r0, size: 8KB}\n", i)
 	}
 	for _, cut := range []string{"", "s0--s1", "s2--s3"} {
-		s, err := topology.Parse("diamond", []byte(text.String()))
+		s, err := scenariofile.Parse("diamond", []byte(text.String()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +63,7 @@ func TestPathsAreThoseOfTheFrames(t *testing.T) {
 			}
 		}
 		l.Run(100 * unit.Microsecond)
-		paths := rack.NewPaths(l.Scenario(), l.Scenario().StateBefore(1).Down)
+		paths := rack.NewPaths(l.Scenario(), scenariofile.StateBefore(l.Scenario(), 1).Down)
 		ways := map[int]int{}
 		for i, f := range s.Flows {
 			path := paths.Of(f)

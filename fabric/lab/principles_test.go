@@ -5,6 +5,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -13,8 +14,8 @@ import (
 // it loses nothing by that, and nothing pauses. On the rack of fig. 5 F1 is received
 // with a quarter of r1's link, 10 Gbit/s; PCN sets it to that in two periods.
 func TestACongestedFlowIsSetToItsReceivingRate(t *testing.T) {
-	text, _ := topology.Builtin("fig5")
-	s, err := topology.ParseWith("fig5", text, []topology.Setting{{Key: "scheme", Value: "pcn"}, {Key: "duration", Value: "1ms"}})
+	text, _ := scenariofile.Builtin("fig5")
+	s, err := scenariofile.ParseWith("fig5", text, []topology.Setting{{Key: "scheme", Value: "pcn"}, {Key: "duration", Value: "1ms"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -29,7 +30,7 @@ flows:
 // qcn_sample_base: 100KB gives; by default they are the 150 KB of 802.1Qau, 30 us.
 func TestQCNPeriods(t *testing.T) {
 	for base, period := range map[string]unit.Time{"100KB": 20 * unit.Microsecond, "150KB": 30 * unit.Microsecond} {
-		s, err := topology.ParseWith("standing", []byte(standingQueue), []topology.Setting{{Key: "switch.qcn_sample_base", Value: base}})
+		s, err := scenariofile.ParseWith("standing", []byte(standingQueue), []topology.Setting{{Key: "switch.qcn_sample_base", Value: base}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -70,13 +71,13 @@ func (b *bench) rack(t *testing.T, d *datadriven.TestData) string {
 	if d.HasArg("builtin") {
 		var name string
 		d.ScanArgs(t, "builtin", &name)
-		text, _ = topology.Builtin(name)
+		text, _ = scenariofile.Builtin(name)
 	}
 	var set []topology.Setting
 	if pair := list(d, "set"); pair != nil {
 		set = append(set, topology.Setting{Key: pair[0], Value: pair[1]})
 	}
-	s, err := topology.ParseWith("rack.yaml", text, set)
+	s, err := scenariofile.ParseWith("rack.yaml", text, set)
 	if err != nil {
 		return err.Error()
 	}

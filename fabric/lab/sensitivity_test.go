@@ -7,7 +7,9 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/topology/routes"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -18,7 +20,7 @@ func fills(s *topology.Scenario) (xoff, told unit.Time) {
 	line := s.Links[0].Rate
 	excess := line/2 - line/15
 	sw := s.Nodes[len(s.Nodes)-1].Switch
-	return excess.Serialise(sw.XOFF), s.CC.PCN.Period + s.BaseRTT(s.Flows[1])
+	return excess.Serialise(sw.XOFF), s.CC.PCN.Period + routes.BaseRTT(s, s.Flows[1])
 }
 
 // PCN-61: the paper's analysis is not public. One changes at a time, by half and by
@@ -35,8 +37,8 @@ func TestPCNKeepsPausesAwayWhereItIsToldInTime(t *testing.T) {
 		"link.delay=2.5us", "link.delay=10us", "link.rate=20Gbps", "link.rate=100Gbps",
 	} {
 		key, value, _ := strings.Cut(change, "=")
-		text, _ := topology.Builtin("pcn-16to2")
-		s, err := topology.ParseWith("pcn-16to2", text, []topology.Setting{{Key: "duration", Value: "4ms"}, {Key: key, Value: value}})
+		text, _ := scenariofile.Builtin("pcn-16to2")
+		s, err := scenariofile.ParseWith("pcn-16to2", text, []topology.Setting{{Key: "duration", Value: "4ms"}, {Key: key, Value: value}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,10 +86,10 @@ func yields(t *testing.T, s *topology.Scenario) unit.Time {
 // has it, and where that is later than it takes to fill XOFF there is a tree, as long as
 // that of PFC at worst: 49 of the 200 instants at 400, 405, ... 1395 us have one.
 func TestPCNTreeDependsOnThePhaseOfThePeriod(t *testing.T) {
-	text, _ := topology.Builtin("pcn-16to2")
+	text, _ := scenariofile.Builtin("pcn-16to2")
 	trees := 0
 	for at := 400; at < 550; at += 10 {
-		s, err := topology.ParseWith("pcn-16to2", text, []topology.Setting{
+		s, err := scenariofile.ParseWith("pcn-16to2", text, []topology.Setting{
 			{Key: "duration", Value: "4ms"}, {Key: "scheme", Value: "pcn"}, {Key: "burst.at", Value: fmt.Sprintf("%dus", at)},
 		})
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -156,8 +157,8 @@ func TestStallSeriesAddUp(t *testing.T) {
 		{"get-mixed", "h0.out_rate", "100Gbps"},
 		{"get-mixed", "h0.out_rate", "0"},
 	} {
-		text, _ := topology.Builtin(c.scenario)
-		s, err := topology.ParseWith(c.scenario, text, []topology.Setting{{Key: c.key, Value: c.value}})
+		text, _ := scenariofile.Builtin(c.scenario)
+		s, err := scenariofile.ParseWith(c.scenario, text, []topology.Setting{{Key: c.key, Value: c.value}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -12,8 +13,8 @@ import (
 // star is n senders on one switch with one receiver, each with an endless flow.
 func star(t *testing.T, n int, set ...topology.Setting) *topology.Scenario {
 	t.Helper()
-	text, _ := topology.Builtin(fmt.Sprintf("star-%d", n))
-	s, err := topology.ParseWith("star", text, set)
+	text, _ := scenariofile.Builtin(fmt.Sprintf("star-%d", n))
+	s, err := scenariofile.ParseWith("star", text, set)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -12,8 +13,8 @@ import (
 // more for the longest of them.
 func loaded(t testing.TB, sizes, scheme string) *topology.Scenario {
 	t.Helper()
-	text, _ := topology.Builtin("leaf-spine")
-	s, err := topology.ParseWith("leaf-spine", text, []topology.Setting{
+	text, _ := scenariofile.Builtin("leaf-spine")
+	s, err := scenariofile.ParseWith("leaf-spine", text, []topology.Setting{
 		{Key: "traffic.sizes", Value: sizes},
 		{Key: "traffic.until", Value: "4ms"},
 		{Key: "duration", Value: "16ms"},
@@ -74,7 +75,7 @@ func TestAFlowAloneTakesWhatItTakesAlone(t *testing.T) {
 	for _, scheme := range []string{"pfc", "qcn", "dcqcn", "timely", "pcn", "ceth", "timely-rttx"} {
 		const file = "duration: 10ms\ndefaults: {link: {rate: 40Gbps, delay: 1us}}\nnics: {h0: , h1: }\nswitches: {s0: , s1: }\n" +
 			"links: [{endpoints: [h0, s0]}, {endpoints: [s0, s1], rate: 100Gbps}, {endpoints: [s1, h1]}]\nflows: [{name: F, from: h0, to: h1, size: 4MB}]\n"
-		s, err := topology.Parse("alone", []byte("name: alone\nscheme: "+scheme+"\n"+file))
+		s, err := scenariofile.Parse("alone", []byte("name: alone\nscheme: "+scheme+"\n"+file))
 		if err != nil {
 			t.Fatal(err)
 		}

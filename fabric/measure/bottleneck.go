@@ -2,6 +2,7 @@ package measure
 
 import (
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/topology/routes"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -15,7 +16,7 @@ const dataHeaders = 62
 // equal routes.
 func Bottleneck(s *topology.Scenario) unit.Rate {
 	allowed := map[hop]unit.Rate{}
-	routes, ports := topology.Routes(s), s.PortMap()
+	routes, ports := routes.All(s), s.PortMap()
 	total := unit.Rate(0)
 	for _, f := range s.Flows {
 		if f.Burst >= 0 {

@@ -4,17 +4,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 )
 
 // The figures of files have unique names. Those that a table shows have a title.
 func TestFiguresHaveUniqueNames(t *testing.T) {
-	for _, name := range topology.Builtins() {
-		text, ok := topology.Builtin(name)
+	for _, name := range scenariofile.Builtins() {
+		text, ok := scenariofile.Builtin(name)
 		if !ok || strings.Contains(name, "-N") {
 			continue
 		}
-		s, err := topology.Parse(name, text)
+		s, err := scenariofile.Parse(name, text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -233,8 +234,8 @@ func TestTokensStayAndStallsAddUp(t *testing.T) {
 // The links and ports in which a tree harms F0 and F1 are those of the paper: s1->s0
 // towards s0, s0->h0 and s0->h1 towards the hosts.
 func TestVictimLinksLeadFromTheReceiversToTheSenders(t *testing.T) {
-	text, _ := topology.Builtin("pcn-16to2")
-	s, err := topology.Parse("pcn-16to2", text)
+	text, _ := scenariofile.Builtin("pcn-16to2")
+	s, err := scenariofile.Parse("pcn-16to2", text)
 	if err != nil {
 		t.Fatal(err)
 	}

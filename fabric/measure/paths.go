@@ -5,6 +5,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/topology/routes"
 )
 
 // hop is one link of a path, from the port of node to peer.
@@ -46,7 +47,7 @@ func VictimPorts(s *topology.Scenario) []string {
 // along walks the paths of all single flows in parallel, backward from the receivers,
 // and returns each name that pick chooses once.
 func along(s *topology.Scenario, pick func(hop) (string, bool)) (names []string) {
-	routes, ports := topology.Routes(s), s.PortMap()
+	routes, ports := routes.All(s), s.PortMap()
 	var paths [][]hop
 	longest := 0
 	for _, f := range s.Flows {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/topology/routes"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -119,7 +120,7 @@ var SignalKinds = []fabric.Kind{fabric.Marked, fabric.EventCounted, fabric.Notif
 // NewSignals returns a Signals for a run of the scenario.
 func NewSignals(s *topology.Scenario) *Signals {
 	m := &Signals{s: s, flows: make([]FlowSignals, len(s.Flows)), state: make([]signalState, len(s.Flows))}
-	for i, rtt := range s.BaseRTTs() {
+	for i, rtt := range routes.BaseRTTs(s) {
 		m.flows[i] = FlowSignals{Flow: s.Flows[i].Name, BaseRTT: rtt, Event: unit.Never, Cut: unit.Never}
 		m.state[i] = signalState{raised: longAgo, latest: [2]unit.Time{longAgo, longAgo}}
 	}

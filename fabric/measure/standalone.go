@@ -3,6 +3,7 @@ package measure
 import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/topology/routes"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -28,7 +29,7 @@ type cost struct {
 
 // NewStandalone returns a Standalone for the flows of a scenario.
 func NewStandalone(s *topology.Scenario) *Standalone {
-	a := &Standalone{s: s, ends: s.PortMap(), routes: topology.Routes(s), paths: map[[2]int]cost{}}
+	a := &Standalone{s: s, ends: s.PortMap(), routes: routes.All(s), paths: map[[2]int]cost{}}
 	a.each, a.first = s.DataHeaders()
 	return a
 }

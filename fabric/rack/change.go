@@ -5,7 +5,9 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/nic/command"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/topology/routes"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -14,7 +16,7 @@ import (
 // nodes, it plans for every node of the scenario.
 func Plan(s *topology.Scenario, since unit.Time, nodes ...int) [][]fabric.Change {
 	all := len(nodes) == 0
-	p := planner{s: s, state: s.StateBefore(0), connections: s.Connections(), streams: map[string][]topology.Stream{}}
+	p := planner{s: s, state: scenariofile.StateBefore(s, 0), connections: s.Connections(), streams: map[string][]topology.Stream{}}
 	for _, st := range s.Streams() {
 		name := s.Commands[st.Command].Name
 		p.streams[name] = append(p.streams[name], st)
@@ -43,7 +45,7 @@ func Plan(s *topology.Scenario, since unit.Time, nodes ...int) [][]fabric.Change
 // planner walks through the changes in order of time.
 type planner struct {
 	s     *topology.Scenario
-	state *topology.State // after the present change
+	state *scenariofile.State // after the present change
 	// Connections that the scenario's commands need, and which of them exist already.
 	connections []topology.Connection
 	streams     map[string][]topology.Stream // by the name of the commands
@@ -82,7 +84,7 @@ func (p *planner) next(c *topology.Change, planned bool) {
 	case topology.ChangeScheme:
 		p.pairs, _ = p.s.Pairs(c.Scheme.Flows) // the scenario is valid
 	case topology.ChangeLinkDown, topology.ChangeLinkUp:
-		p.routes = topology.RoutesWithout(p.s, p.state.Down)
+		p.routes = routes.Without(p.s, p.state.Down)
 	default:
 	}
 }

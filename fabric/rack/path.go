@@ -5,6 +5,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/switching"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/topology/routes"
 )
 
 // Paths computes the paths of flows, with the switches' own choice among equal-cost
@@ -17,7 +18,7 @@ type Paths struct {
 
 // NewPaths returns the paths while the given links, by index, are down.
 func NewPaths(s *topology.Scenario, down map[int]bool) *Paths {
-	return &Paths{s: s, ends: s.PortMap(), routes: topology.RoutesWithout(s, down)}
+	return &Paths{s: s, ends: s.PortMap(), routes: routes.Without(s, down)}
 }
 
 // Of returns the indices of the nodes on the path of a flow, including both ends. It

@@ -13,6 +13,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/nic"
 	"github.com/rackfab/rackfab/fabric/switching"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/topology/routes"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -38,7 +39,7 @@ func New(s *topology.Scenario) (*Rack, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Rack{s: s, scheme: scheme, ends: s.PortMap(), path: s.PathsBetweenHosts(), flows: make([][]int, len(s.Nodes))}
+	r := &Rack{s: s, scheme: scheme, ends: s.PortMap(), path: routes.PathsBetweenHosts(s), flows: make([][]int, len(s.Nodes))}
 	r.sample = fabric.Sampling{Every: s.Bin, End: s.Duration}
 	r.connections, r.streams = s.InitialStreams()
 	for i, f := range s.Flows[:s.InitialFlows()] {
@@ -59,7 +60,7 @@ func (r *Rack) Machine(node int) (fabric.Machine, error) {
 		return nic.New(r.nicConfig(node))
 	}
 	if r.routes == nil {
-		r.routes = topology.Routes(r.s)
+		r.routes = routes.All(r.s)
 	}
 	return switching.New(r.switchConfig(node))
 }
@@ -90,10 +91,10 @@ func (r *Rack) nicConfig(node int) nic.Config {
 		Path:     func(to int) cc.Path { return r.path(n.Host, to) },
 	}
 	c.CC = scheme.Complete(s.CC, func() unit.Time {
-		if rtt := s.LongestBaseRTT(node); rtt > 0 || !growsLater(s) {
+		if rtt := routes.LongestBaseRTT(s, node); rtt > 0 || !growsLater(s) {
 			return rtt
 		}
-		return s.FurthestBaseRTT(node)
+		return routes.FurthestBaseRTT(s, node)
 	})
 	c.CC.Credit.Policy = n.NIC.Credit
 	if scheme.Timestamps {

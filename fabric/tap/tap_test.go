@@ -10,7 +10,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/node"
-	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -29,7 +29,7 @@ links:
 // Ports are selected by node, number and neighbour. The error lists all names without a
 // match.
 func TestPoints(t *testing.T) {
-	s, err := topology.Parse("small", []byte(small))
+	s, err := scenariofile.Parse("small", []byte(small))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package topology
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
@@ -89,73 +88,20 @@ func (s *Scenario) InitialCommands() int {
 // OrderedChanges returns the changes in the order in which they take effect.
 func (s *Scenario) OrderedChanges() []Change {
 	list := make([]Change, len(s.Changes))
-	for k, i := range s.changeOrder() {
+	for k, i := range s.ChangeOrder() {
 		list[k] = s.Changes[i]
 	}
 	return list
 }
 
-// changeOrder returns the indices of the changes in the order in which they take effect.
-func (s *Scenario) changeOrder() []int {
+// ChangeOrder returns the indices of the changes in the order in which they take effect.
+func (s *Scenario) ChangeOrder() []int {
 	order := make([]int, len(s.Changes))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.Changes[a].At, s.Changes[b].At) })
 	return order
-}
-
-// Extend returns a copy of the scenario with one more change, for a running rack. It
-// accepts the changes that Parse accepts in a file. The error is a *Faults without
-// lines, whose keys begin with "change".
-func (s *Scenario) Extend(c Change) (*Scenario, error) {
-	b := resume(s)
-	b.readChange(item{written(changeFields, &c), "change"})
-	b.checkChanges()
-	return b.extended()
-}
-
-// Append is Extend for a change that Extend has accepted before, on another copy of the
-// scenario. It checks only that the change's names exist.
-func (s *Scenario) Append(c Change) (*Scenario, error) {
-	b := resume(s)
-	b.addChange(c, newSource("change", 0))
-	return b.extended()
-}
-
-// extended returns the scenario with the change, or its faults.
-func (b *builder) extended() (*Scenario, error) {
-	if err := b.err("change"); err != nil {
-		return nil, err
-	}
-	return &b.s, nil
-}
-
-// resume returns a builder that continues from the end of s. It shares no data with s
-// that it modifies.
-func resume(s *Scenario) *builder {
-	b := newBuilder()
-	b.s = *s
-	b.s.Flows, b.s.Bursts, b.s.Changes = slices.Clip(s.Flows), slices.Clip(s.Bursts), slices.Clip(s.Changes)
-	b.s.Commands = slices.Clip(s.Commands)
-	for i, n := range s.Nodes {
-		b.index[n.Name] = i
-	}
-	for i := range s.Changes {
-		b.changes = append(b.changes, place{key: fmt.Sprintf("changes[%d]", i)})
-	}
-	for _, f := range s.Flows {
-		if f.Burst < 0 {
-			b.named[f.Name] = place{key: "flows"}
-		}
-	}
-	for _, burst := range s.Bursts {
-		b.named[burst.Name] = place{key: "bursts"}
-	}
-	for _, c := range s.Commands {
-		b.named[c.Name] = place{key: "commands"}
-	}
-	return b
 }
 
 // FlowsNamed returns the indices of the flow of that name, or of the flows of the
@@ -167,13 +113,4 @@ func (s *Scenario) FlowsNamed(name string) (list []int) {
 		}
 	}
 	return list
-}
-
-// LinkNamed returns the index of the link "A--B", with its ends in either order, or
-// -1 if there is none.
-func (s *Scenario) LinkNamed(name string) int {
-	return slices.IndexFunc(s.Links, func(l Link) bool {
-		a, z := s.Nodes[l.A].Name, s.Nodes[l.B].Name
-		return name == a+"--"+z || name == z+"--"+a
-	})
 }

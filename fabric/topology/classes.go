@@ -1,7 +1,9 @@
 package topology
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -24,8 +26,22 @@ type ClassSettings struct {
 
 // has reports whether the class has a value of its own for the setting with that key.
 func (c *ClassSettings) has(key fabric.Key) bool {
-	return key == fabric.KeyXOFF && c.Alpha != nil ||
-		slices.ContainsFunc(classFields, func(f field[ClassSettings]) bool { return f.live == key && f.write(c) != nil })
+	switch key {
+	case fabric.KeyXOFF:
+		return c.XOFF != nil || c.Limit != nil || c.Alpha != nil
+	case fabric.KeyAlphaShift:
+		return c.Alpha != nil
+	case fabric.KeyXON:
+		return c.XON != nil
+	case fabric.KeyKmin:
+		return c.Kmin != nil
+	case fabric.KeyKmax:
+		return c.Kmax != nil
+	case fabric.KeyPmax:
+		return c.Pmax != nil
+	default:
+		return false
+	}
 }
 
 // ClassProfile is the treatment of a traffic class at every port of a switch: the
@@ -66,10 +82,10 @@ func (s *SwitchSettings) Profile(class fabric.Priority) ClassProfile {
 	return p
 }
 
-// affected returns the classes to which a setting of the switch applies, one bit each:
+// Affected returns the classes to which a setting of the switch applies, one bit each:
 // those without a value of their own, for keys of RED among all classes, else among the
 // lossless ones. Keys of links and of the converter affect no class.
-func (s *SwitchSettings) affected(key fabric.Key) (classes uint8) {
+func (s *SwitchSettings) Affected(key fabric.Key) (classes uint8) {
 	for class := range fabric.Priority(fabric.Priorities) {
 		red := key == fabric.KeyKmin || key == fabric.KeyKmax || key == fabric.KeyPmax
 		if key <= fabric.KeyPmax && (red || s.IsLossless(class)) && !s.Classes[class].has(key) {
@@ -95,3 +111,11 @@ func orOwn[V any](given V, own *V) V {
 // SetAside returns the bytes that the profile takes out of the shared buffer at each
 // port.
 func (p *ClassProfile) SetAside() unit.Bytes { return p.Reserve + p.Headroom }
+
+// AlphaText formats 2 to the power of exponent as an alpha, "1/8" or "8".
+func AlphaText(exponent int) string {
+	if exponent < 0 {
+		return fmt.Sprintf("1/%d", 1<<-exponent)
+	}
+	return strconv.Itoa(1 << exponent)
+}

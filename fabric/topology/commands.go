@@ -10,7 +10,7 @@ import (
 )
 
 // FirstConnection is the FlowID of the first connection, above the IDs of all flows.
-const FirstConnection fabric.FlowID = maxFlows
+const FirstConnection fabric.FlowID = MaxFlows
 
 // Command describes commands of one kind that hosts post to their NICs: Count of them
 // from each NIC of From to each of To.
@@ -100,7 +100,7 @@ func (s *Scenario) connect() (list []Connection, streams []Stream) {
 				if _, ok := index[k]; !ok {
 					index[k] = len(list)
 					id := FirstConnection + fabric.FlowID(len(list))
-					list = append(list, Connection{id, from, to, c.Class, sourcePort(s.Seed, id)})
+					list = append(list, Connection{id, from, to, c.Class, SourcePort(s.Seed, id)})
 				}
 				add(Stream{Command: i, Connection: index[k], From: from})
 			}
@@ -189,8 +189,27 @@ func DefaultEngine() EngineSettings {
 	}
 }
 
-// maxUnits is the number of units that a shaper arbitrates between.
-const maxUnits = shaper.MaxUnits
+// Response returns the length in bytes of the response to the largest data request of
+// a NIC, as its shaper counts it.
+func (e *EngineSettings) Response(payload unit.Bytes) unit.Bytes {
+	payload = payload / 4 * 4
+	cutter := command.Cutter{Payload: max(payload, 1), SubRequest: e.SubRequest, Length: e.Length}
+	if cutter.SubRequest == 0 {
+		cutter.SubRequest = cutter.Payload
+	}
+	_, length := cutter.Answer(cutter.SubRequest)
+	return length
+}
 
-// verbs lists the verbs of commands.
-var verbs = append(slices.Clone(command.Verbs()), Append, Search)
+// Intake returns the receive buffer of a NIC behind that link, and the occupancies at
+// which it sends PAUSE and RESUME.
+func (e *EngineSettings) Intake(l Link) (buffer, xoff, xon unit.Bytes) {
+	buffer, xoff = e.Buffer, e.XOFF
+	if xoff == 0 {
+		xoff = max(l.Rate.In(unit.Microsecond), 2*l.MTU)
+	}
+	if buffer == 0 {
+		buffer = xoff + NeededHeadroom(l)
+	}
+	return buffer, xoff, max(0, xoff-e.XON)
+}

@@ -105,12 +105,15 @@ func NeededHeadroom(l Link) unit.Bytes {
 	return flying + 3*l.MTU + frame.MinLen
 }
 
+// PayloadWord is the unit of payloads in bytes: IBTA pads them to a multiple of it.
+const PayloadWord = 4
+
 // DataFrame returns the length in bytes of the largest data frame with that payload:
 // a WRITE with its RETH and, as under some schemes, timestamps.
 func DataFrame(payload unit.Bytes) unit.Bytes {
 	p := frame.Packet{
 		BTH: frame.BTH{Opcode: frame.WriteOnly}, Timestamped: true,
-		Payload: uint32((payload + word - 1) / word * word),
+		Payload: uint32((payload + PayloadWord - 1) / PayloadWord * PayloadWord),
 	}
 	var f frame.Frame
 	p.Build(&f)

@@ -26,7 +26,7 @@ type CodePoint struct {
 func (s *Scenario) DSCPMap() (m [64]fabric.Priority) {
 	m[fabric.DataDSCP] = DataClass
 	for class := range fabric.Priority(fabric.Priorities) {
-		m[selector(class)] = class
+		m[ClassSelector(class)] = class
 	}
 	for _, c := range s.DSCP {
 		m[c.DSCP] = c.Class
@@ -48,7 +48,7 @@ func (s *Scenario) DSCPMapAt(node int) [64]fabric.Priority {
 // class, it returns the lowest DSCP of the class. It reports false if the class has
 // no DSCP.
 func (s *Scenario) CodePoint(class fabric.Priority) (uint8, bool) {
-	m, common := s.DSCPMap(), selector(class)
+	m, common := s.DSCPMap(), ClassSelector(class)
 	if class == DataClass {
 		common = fabric.DataDSCP
 	}
@@ -59,34 +59,4 @@ func (s *Scenario) CodePoint(class fabric.Priority) (uint8, bool) {
 	return uint8(max(i, 0)), i >= 0
 }
 
-func selector(class fabric.Priority) uint8 { return 8 * uint8(class) }
-
-// checkClassOf checks that NICs can send data in a class: the class needs a code
-// point, and must differ from the control class of each NIC.
-func (b *builder) checkClassOf(class fabric.Priority, at place, nics ...int) {
-	if _, ok := b.s.CodePoint(class); !ok {
-		b.fault(at, "no DSCP maps to class %d, want one in dscp, like {%d: %d}", class, selector(class), class)
-		return
-	}
-	for _, i := range nics {
-		if n := &b.s.Nodes[i]; n.NIC.ControlClass == class {
-			b.fault(at, "%d is the class of ACK, NAK and CNP at %s (control_class), want another", class, n.Name)
-			return
-		}
-	}
-}
-
-// checkCodePoints checks that every class in which NICs send has a code point.
-func (b *builder) checkCodePoints() {
-	b.checkClassOf(DataClass, b.top.of("dscp"))
-	for i := range b.s.Nodes {
-		n := &b.s.Nodes[i].NIC
-		if b.s.Nodes[i].Kind != NIC {
-			continue
-		}
-		b.checkClassOf(n.ControlClass, b.nodes[i].of("control_class"))
-		for _, share := range n.Engine.Shaping {
-			b.checkClassOf(share.Class, b.nodes[i].of("shaping"))
-		}
-	}
-}
+func ClassSelector(class fabric.Priority) uint8 { return 8 * uint8(class) }

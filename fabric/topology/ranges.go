@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// maxNodes bounds the nodes of a scenario, and the names of one range.
-const maxNodes = 4096
+// MaxNodes bounds the nodes of a scenario, and the names of one range.
+const MaxNodes = 4096
 
-// namePattern is the pattern of names. They are safe in file names and in NATS
+// NamePattern is the pattern of names. They are safe in file names and in NATS
 // subjects.
-const namePattern = `[A-Za-z][A-Za-z0-9_-]{0,62}`
+const NamePattern = `[A-Za-z][A-Za-z0-9_-]{0,62}`
 
-// validName reports whether s matches namePattern.
-func validName(s string) bool {
+// ValidName reports whether s matches NamePattern.
+func ValidName(s string) bool {
 	if s == "" || len(s) > 63 || !letter(s[0]) {
 		return false
 	}
@@ -28,13 +28,9 @@ func validName(s string) bool {
 
 func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// Names parses a comma-separated list of names and ranges, "h0, h3..h5". It returns
-// the names in the order written, and an error if a name is repeated.
-func Names(list string) ([]string, error) { return expandNames(list) }
-
-// expandNames parses a comma-separated list of names and ranges, "h0, h3..h5". It
+// Names parses a comma-separated list of names and ranges, "h0, h3..h5". It
 // returns the names in the order written, and an error if a name is repeated.
-func expandNames(list string) ([]string, error) {
+func Names(list string) ([]string, error) {
 	var names []string
 	seen := map[string]bool{}
 	for item := range strings.SplitSeq(list, ",") {
@@ -48,8 +44,8 @@ func expandNames(list string) ([]string, error) {
 			}
 			seen[name] = true
 		}
-		if names = append(names, some...); len(names) > maxNodes {
-			return nil, fmt.Errorf("%q names more than %d nodes", list, maxNodes)
+		if names = append(names, some...); len(names) > MaxNodes {
+			return nil, fmt.Errorf("%q names more than %d nodes", list, MaxNodes)
 		}
 	}
 	return names, nil
@@ -58,8 +54,8 @@ func expandNames(list string) ([]string, error) {
 // expandRange parses one name, or a range "h2..h15", inclusive.
 func expandRange(item string) ([]string, error) {
 	first, last, isRange := strings.Cut(item, "..")
-	if !validName(first) || isRange && !validName(last) {
-		return nil, fmt.Errorf("%q is neither a name that matches %s nor a range like h2..h15", item, namePattern)
+	if !ValidName(first) || isRange && !ValidName(last) {
+		return nil, fmt.Errorf("%q is neither a name that matches %s nor a range like h2..h15", item, NamePattern)
 	}
 	if !isRange {
 		return []string{first}, nil
@@ -73,8 +69,8 @@ func expandRange(item string) ([]string, error) {
 		return nil, fmt.Errorf("invalid range %q, want the same letters at both ends, like h2..h15", item)
 	case lo > hi:
 		return nil, fmt.Errorf("invalid range %q, want the smaller number first", item)
-	case hi-lo >= maxNodes:
-		return nil, fmt.Errorf("invalid range %q, want at most %d names", item, maxNodes)
+	case hi-lo >= MaxNodes:
+		return nil, fmt.Errorf("invalid range %q, want at most %d names", item, MaxNodes)
 	}
 	names := make([]string, 0, hi-lo+1)
 	for i := lo; i <= hi; i++ {

@@ -18,7 +18,7 @@ func TestListsAndRangesExpandInOrder(t *testing.T) {
 		"leaf-1..leaf-2":   "leaf-1 leaf-2",
 		"rack2h8..rack2h9": "rack2h8 rack2h9",
 	} {
-		if got, err := expandNames(list); err != nil || strings.Join(got, " ") != want {
+		if got, err := Names(list); err != nil || strings.Join(got, " ") != want {
 			t.Errorf("%s: %v, %v", list, got, err)
 		}
 	}
@@ -33,7 +33,7 @@ func TestARangeIsEveryNumberBetween(t *testing.T) {
 		for i := range n {
 			want = append(want, fmt.Sprintf("h%d", lo+i))
 		}
-		got, err := expandNames(want[0] + ".." + want[n-1])
+		got, err := Names(want[0] + ".." + want[n-1])
 		if err != nil || !slices.Equal(got, want) {
 			t.Fatalf("got %v, %v", got, err)
 		}
@@ -45,7 +45,7 @@ func TestBadNamesAreRefused(t *testing.T) {
 		"", ",", "h0,", "0h", "h 0", "h.0", "h0..", "..h0", "h0...h2", "h0..h1..h2", "h..h2", "h0..h01",
 		"h0..h4096", "h1,h0..h2", "h>", "*", strings.Repeat("h", 64), "h0..h99999999999999999999",
 	} {
-		if got, err := expandNames(list); err == nil {
+		if got, err := Names(list); err == nil {
 			t.Errorf("%q gives %v", list, got)
 		}
 	}

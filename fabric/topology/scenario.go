@@ -1,6 +1,6 @@
-// Package topology defines the rack and the scenario as data: nodes, links, flows and
-// their settings. It parses and validates the YAML scenario file, expands it, and
-// computes routes. It knows no machine.
+// Package topology is the model of a scenario: nodes, links, flows, commands, changes
+// and their settings, with the defaults and the values that follow from them. Package
+// scenariofile reads and writes its text form.
 package topology
 
 import (
@@ -9,8 +9,10 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/credit"
+	"github.com/rackfab/rackfab/fabric/splitmix"
 	"github.com/rackfab/rackfab/fabric/switching/rttx"
 	"github.com/rackfab/rackfab/fabric/unit"
+	"github.com/rackfab/rackfab/fabric/workload"
 )
 
 // Scenario is a validated scenario with every range, burst and default expanded. The
@@ -176,4 +178,60 @@ func (s *Scenario) Bursting(f Flow) bool { return f.Burst >= 0 && !s.Bursts[f.Bu
 // HasBursts reports whether there is a burst, of the file or of a change.
 func (s *Scenario) HasBursts() bool {
 	return slices.ContainsFunc(s.Bursts, func(b Burst) bool { return !b.Workload })
+}
+
+// Workload describes a group of flows whose sizes and arrivals are drawn from the
+// seed (package workload).
+type Workload struct {
+	Name     string
+	Sizes    Sizes
+	Load     float64   // payload of each sender, as a fraction of the rate of its link
+	From, To []int     // indices of NICs; each flow goes to any NIC of To except its sender
+	Start    unit.Time // flows arrive from this instant on
+	Until    unit.Time // and before this instant; 0 for the end of the run
+	Class    fabric.Priority
+}
+
+// Sizes is a distribution of flow sizes. Name is empty if it is not a published one.
+type Sizes struct {
+	Name string
+	CDF  workload.CDF
+}
+
+// Others returns the receivers that a sender may choose from.
+func (w *Workload) Others(from int) []int {
+	i := slices.Index(w.To, from)
+	if i < 0 {
+		return w.To
+	}
+	return slices.Concat(w.To[:i], w.To[i+1:])
+}
+
+// LongestRun bounds fabric time.
+const LongestRun = 1000 * unit.Second
+
+// Limits of a scenario, far above any rack.
+const (
+	MaxLinks = 1 << 16
+	MaxFlows = 1 << 20
+)
+
+// Setting overrides one key of a scenario file. The key is one of
+//
+//	duration, bin, seed, scheme    of the scenario itself
+//	PART.KEY                       PART nic, switch, link, flow, burst, workload or command: all of them
+//	SCHEME.KEY                     a parameter of a scheme, "pcn.wmin"
+//	NAME.KEY                       a node, a range of nodes, a flow, a burst, a workload or commands: "s1.xoff", "h2..h15.payload"
+//	NAME.classN.KEY                of a switch, or switch: a setting of one traffic class, "s1.class3.alpha"
+//	A--B.KEY                       the link between two nodes, "s0--s1.delay"
+//	A->B.KEY                       one direction of a link, "s0->s1.loss"
+//
+// and the value is written as in a file.
+type Setting struct{ Key, Value string }
+
+// SourcePort returns the UDP source port of a flow. It is in the dynamic range 0xC000
+// to 0xFFFF (RoCEv2, IBTA annex A17), with 14 bits of entropy hashed from the seed
+// and the flow's index.
+func SourcePort(seed uint64, flow fabric.FlowID) uint16 {
+	return 0xC000 | uint16(splitmix.Mix(splitmix.Mix(seed)^uint64(flow))&0x3fff)
 }

@@ -25,7 +25,7 @@ func (s *Scenario) Draw(k int, most unit.Time) Draw {
 		return Draw{Seed: s.Seed}
 	}
 	x := splitmix.Mix(s.Seed ^ splitmix.Mix(uint64(k)))
-	least, limit := s.room(most)
+	least, limit := s.shiftRange(most)
 	steps := uint64((limit-least)/unit.Nanosecond) + 1
 	return Draw{
 		Seed:  splitmix.Mix(x) >> 32, // short enough to be typed
@@ -40,17 +40,15 @@ func (s *Scenario) Moved() (names []string) {
 	return names
 }
 
-// Variant returns variant k of the scenario; see Draw.
-func (s *Scenario) Variant(k int, most unit.Time) (*Scenario, error) {
-	if k == 0 {
-		return s, nil
-	}
+// Drawn returns the scenario with the values of variant k, neither completed nor
+// checked; see Draw.
+func (s *Scenario) Drawn(k int, most unit.Time) *Scenario {
 	draw, changed := s.Draw(k, most), *s
 	changed.Seed = draw.Seed
 	changed.Bursts = append([]Burst(nil), s.Bursts...)
 	changed.Commands = append([]Command(nil), s.Commands...)
 	changed.movable(func(_ string, at *unit.Time) { *at += draw.Shift })
-	return changed.renew()
+	return &changed
 }
 
 // movable calls do with the start of each burst and command that a variant moves.
@@ -65,9 +63,9 @@ func (s *Scenario) movable(do func(name string, at *unit.Time)) {
 	}
 }
 
-// room returns the range of shifts, within -most and most, that keep every burst and
+// shiftRange returns the range of shifts, within -most and most, that keep every burst and
 // command within the run.
-func (s *Scenario) room(most unit.Time) (least, limit unit.Time) {
+func (s *Scenario) shiftRange(most unit.Time) (least, limit unit.Time) {
 	least, limit = -most, most
 	s.movable(func(_ string, at *unit.Time) {
 		least = max(least, -*at)

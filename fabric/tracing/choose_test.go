@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/tracing"
 )
@@ -13,7 +14,7 @@ import (
 // Names of flows, bursts and commands select their messages; invalid patterns are
 // rejected.
 func TestFollow(t *testing.T) {
-	s, err := topology.Parse("test.yaml", []byte(get+`
+	s, err := scenariofile.Parse("test.yaml", []byte(get+`
 flows: [{name: F0, from: h0, to: r0, size: 1KB}, {name: G0, from: h0, to: r0, size: 1KB}]
 bursts: [{name: rush, from: h0, to: r0, flows_per_sender: 2, size: 1KB, at: 1us}]
 `))
@@ -51,7 +52,7 @@ func TestEndlessFlowsAreSampledByDefault(t *testing.T) {
 	for range tracing.MaxLong + 1 {
 		flows += ", {name: L" + strings.Repeat("o", strings.Count(flows, "name")) + "ng, from: h0, to: r0, size: endless}"
 	}
-	s, err := topology.Parse("test.yaml", []byte(get+flows+"]\n"))
+	s, err := scenariofile.Parse("test.yaml", []byte(get+flows+"]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +87,7 @@ func TestEndlessFlowsAreSampledByDefault(t *testing.T) {
 
 // A node with too many open messages ends the least recently used one and counts it.
 func TestOpenStateIsBounded(t *testing.T) {
-	s, err := topology.Parse("test.yaml", []byte(get))
+	s, err := scenariofile.Parse("test.yaml", []byte(get))
 	if err != nil {
 		t.Fatal(err)
 	}

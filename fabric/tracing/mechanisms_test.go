@@ -6,6 +6,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/tracing"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -14,15 +15,15 @@ import (
 // builtin returns a built-in scenario with settings.
 func builtin(t *testing.T, name string, set ...topology.Setting) string {
 	t.Helper()
-	text, ok := topology.Builtin(name)
+	text, ok := scenariofile.Builtin(name)
 	if !ok {
 		t.Fatal(name)
 	}
-	s, err := topology.ParseWith(name, text, set)
+	s, err := scenariofile.ParseWith(name, text, set)
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := topology.Marshal(s)
+	whole, err := scenariofile.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
 	}

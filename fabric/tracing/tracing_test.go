@@ -10,7 +10,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/lab"
-	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/tracing"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -19,7 +19,7 @@ import (
 // by message.
 func traced(t rapid.TB, text string) map[uint64][]tracing.Span {
 	t.Helper()
-	s, err := topology.Parse("test.yaml", []byte(text))
+	s, err := scenariofile.Parse("test.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
@@ -64,7 +65,7 @@ func (r *run) apply(c topology.Change) (*rackfabv1.TimedChange, error) {
 	case c.Verb == topology.ChangePost && c.Post.Name == "":
 		c.Post.Name = freeName(r.scenario, c.Post.Verb)
 	}
-	next, err := r.scenario.Extend(c)
+	next, err := scenariofile.Extend(r.scenario, c)
 	if err != nil {
 		return nil, changes.Invalid(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
@@ -22,7 +23,7 @@ import (
 
 func parse(t *testing.T, text []byte) *topology.Scenario {
 	t.Helper()
-	s, err := topology.Parse("test", text)
+	s, err := scenariofile.Parse("test", text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +32,7 @@ func parse(t *testing.T, text []byte) *topology.Scenario {
 
 func builtin(t *testing.T, name string) ([]byte, *topology.Scenario) {
 	t.Helper()
-	text, ok := topology.Builtin(name)
+	text, ok := scenariofile.Builtin(name)
 	if !ok {
 		t.Fatalf("no scenario %s", name)
 	}
@@ -47,7 +48,7 @@ func TestRunsMatchTheLab(t *testing.T) {
 	r.nodes(t, s)
 	for _, scheme := range []string{"pfc", "pcn", "pfc"} {
 		s.Scheme = scheme
-		text, err := topology.Marshal(s)
+		text, err := scenariofile.Marshal(s)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/rackfab/rackfab/fabric/scenariofile"
+
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -44,7 +46,7 @@ func (r *run) journalText() (*rackfabv1.Journal, error) {
 	if reached == 0 {
 		return nil, status.Error(codes.FailedPrecondition, "the journal is empty before the first step")
 	}
-	text, err := r.scenario.Journal(reached, r.journal.bin)
+	text, err := scenariofile.Journal(r.scenario, reached, r.journal.bin)
 	if err != nil {
 		return nil, status.Error(codes.Internal, err.Error())
 	}

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
@@ -22,7 +23,7 @@ func (s *service) StartRack(ctx context.Context, q *rackfabv1.StartRackRequest) 
 	if err != nil {
 		return nil, err
 	}
-	scenario, err := original.ForLiveRun()
+	scenario, err := scenariofile.ForLiveRun(original)
 	if err != nil {
 		return nil, serve.InvalidScenario(err)
 	}
@@ -59,7 +60,7 @@ func (s *service) StartRack(ctx context.Context, q *rackfabv1.StartRackRequest) 
 
 // newLive returns a live run. It renames the journal of an earlier one.
 func (s *service) newLive(ctx context.Context, number int, scenario *topology.Scenario, q *rackfabv1.StartRackRequest) (*run, error) {
-	text, err := topology.Marshal(scenario)
+	text, err := scenariofile.Marshal(scenario)
 	if err != nil {
 		return nil, serve.InvalidScenario(err)
 	}

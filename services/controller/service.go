@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/health"
@@ -54,7 +55,7 @@ func check(id string, text []byte) (*topology.Scenario, error) {
 	if id == "" || len(id) > 64 || strings.Trim(id, letters) != "" {
 		return nil, serve.Invalid("run_id", "%q, want 1 to 64 letters, digits, %q and %q", id, "-", "_")
 	}
-	scenario, err := topology.Parse("scenario", text)
+	scenario, err := scenariofile.Parse("scenario", text)
 	if err != nil {
 		return nil, serve.InvalidScenario(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/mem"
 
 	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
@@ -49,8 +50,8 @@ func serve(tb testing.TB) string {
 
 func paper(tb testing.TB, duration, scheme string) *topology.Scenario {
 	tb.Helper()
-	text, _ := topology.Builtin("pcn-16to2")
-	s, err := topology.ParseWith("pcn-16to2", text, []topology.Setting{{Key: "duration", Value: duration}, {Key: "scheme", Value: scheme}})
+	text, _ := scenariofile.Builtin("pcn-16to2")
+	s, err := scenariofile.ParseWith("pcn-16to2", text, []topology.Setting{{Key: "duration", Value: duration}, {Key: "scheme", Value: scheme}})
 	if err != nil {
 		tb.Fatal(err)
 	}

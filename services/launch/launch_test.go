@@ -13,6 +13,7 @@ import (
 
 	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/services/controller"
 )
@@ -22,7 +23,7 @@ var busy = strings.NewReplacer("16KB", "endless", "100us", "20ms").Replace(pair)
 
 func parse(t *testing.T, text string) *topology.Scenario {
 	t.Helper()
-	s, err := topology.Parse("test", []byte(text))
+	s, err := scenariofile.Parse("test", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/node"
-	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/services/broker"
 	"github.com/rackfab/rackfab/services/controller"
 	"github.com/rackfab/rackfab/services/nic"
@@ -81,7 +81,7 @@ func role(name string, args []string) error {
 // launcher starts a rack and a child that ignores stop, writes the PIDs of all
 // processes as one line, and waits to be killed.
 func launcher(ctx context.Context) error {
-	s, err := topology.Parse("pair", []byte(pair))
+	s, err := scenariofile.Parse("pair", []byte(pair))
 	if err != nil {
 		return err
 	}

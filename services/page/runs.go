@@ -8,7 +8,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/services/internal/cabling"
 )
 
@@ -54,7 +54,7 @@ func (p *Page) runFile(w http.ResponseWriter, r *http.Request) {
 
 // builtin sends the topology of a built-in scenario.
 func builtin(w http.ResponseWriter, r *http.Request) {
-	data, ok := topology.Builtin(r.PathValue("name"))
+	data, ok := scenariofile.Builtin(r.PathValue("name"))
 	if !ok {
 		sendError(w, http.StatusNotFound, "no built-in scenario "+r.PathValue("name"))
 		return
@@ -64,7 +64,7 @@ func builtin(w http.ResponseWriter, r *http.Request) {
 
 // sendTopology sends the topology of a scenario.
 func sendTopology(w http.ResponseWriter, data []byte) {
-	s, err := topology.Parse("scenario", data)
+	s, err := scenariofile.Parse("scenario", data)
 	if err != nil {
 		sendError(w, http.StatusUnprocessableEntity, err.Error())
 		return

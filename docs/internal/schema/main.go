@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 )
 
 func main() {
@@ -13,7 +13,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: schema FILE")
 		os.Exit(2)
 	}
-	text, err := topology.Schema()
+	text, err := scenariofile.Schema()
 	if err == nil {
 		err = os.WriteFile(os.Args[1], text, 0o644)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -142,7 +143,7 @@ func (g *Source) flaw(link string) topology.Setting {
 // It draws invalid changes again.
 func (g *Source) Extend(s *topology.Scenario, from, span unit.Time, n int) *topology.Scenario {
 	for added := 0; added < n; {
-		if next, err := s.Extend(g.Change(from + unit.Time(g.Int64N(int64(span))))); err == nil {
+		if next, err := scenariofile.Extend(s, g.Change(from+unit.Time(g.Int64N(int64(span))))); err == nil {
 			s, added = next, added+1
 		}
 	}

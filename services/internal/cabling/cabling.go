@@ -5,6 +5,7 @@ package cabling
 import (
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/rack"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
@@ -15,7 +16,7 @@ const maxFlows = 8192
 
 // Describe returns the topology of a scenario at an instant.
 func Describe(s *topology.Scenario, at unit.Time) *rackfabv1.Topology {
-	state := s.StateBefore(at + 1)
+	state := scenariofile.StateBefore(s, at+1)
 	out := &rackfabv1.Topology{Scenario: s.Name, Scheme: s.SchemeText(at + 1), Seed: s.Seed, Changes: int32(len(s.Changes))}
 	if own, err := cc.Find(s.Scheme); err == nil && own.Static == "" {
 		out.Choices = cc.Choices()

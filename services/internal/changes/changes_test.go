@@ -6,13 +6,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rackfab/rackfab/fabric/lab/steering"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
 // Read returns every kind of change as Write wrote it. A burst keeps its class.
 func TestChangesAreReadAsWritten(t *testing.T) {
-	text, _ := topology.Builtin("pcn-16to2")
-	s, err := topology.Parse("pcn-16to2", text)
+	text, _ := scenariofile.Builtin("pcn-16to2")
+	s, err := scenariofile.Parse("pcn-16to2", text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,7 @@ package changes
 import (
 	"fmt"
 
-	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
@@ -16,9 +16,9 @@ const maxImpaired = 0.9
 // one violation per fault. field is the name of the request's field that contains
 // the impairment.
 func CheckImpairment(field string, i *rackfabv1.BusImpairment) error {
-	faults := &topology.Faults{File: "bus"}
+	faults := &scenariofile.Faults{File: "bus"}
 	add := func(key, format string, args ...any) {
-		faults.List = append(faults.List, topology.Fault{Key: key, What: fmt.Sprintf(format, args...)})
+		faults.List = append(faults.List, scenariofile.Fault{Key: key, What: fmt.Sprintf(format, args...)})
 	}
 	for _, share := range []struct {
 		key   string

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/rackfab/rackfab/fabric/scenariofile"
+
 	"github.com/cespare/xxhash/v2"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -118,7 +120,7 @@ func (r *run) grant(g *rackfabv1.RunGrant) error {
 		if err != nil {
 			return err
 		}
-		if scenario, err = scenario.Append(c); err != nil {
+		if scenario, err = scenariofile.Append(scenario, c); err != nil {
 			return changes.Invalid(err)
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
@@ -86,7 +87,7 @@ func (l *listener) sorted() []string {
 // inLab returns the points that a run of the scenario in memory exports until end.
 func inLab(t *testing.T, text string, end unit.Time) []string {
 	t.Helper()
-	s, err := topology.Parse("scenario", []byte(text))
+	s, err := scenariofile.Parse("scenario", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/rack"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
@@ -131,7 +132,7 @@ func (s *Service) find(c *rackfabv1.RunConfig) (*topology.Scenario, int, error) 
 	if err := bus.CheckToken(c.GetRunId()); err != nil {
 		return nil, 0, serve.Invalid("run_id", "%v", err)
 	}
-	scenario, err := topology.Parse("scenario", c.GetScenario())
+	scenario, err := scenariofile.Parse("scenario", c.GetScenario())
 	if err != nil {
 		return nil, 0, serve.InvalidScenario(err)
 	}

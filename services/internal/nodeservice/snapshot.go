@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/rackfab/rackfab/fabric/nic"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/switching"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -58,7 +59,7 @@ func (s *Service) settings(keys []string) (*rackfabv1.NodeSettings, error) {
 	}
 	out := &rackfabv1.NodeSettings{Node: s.name, AtPs: int64(now.at)}
 	var known []string
-	for _, one := range now.scenario.NodeSettings(now.index, now.at) {
+	for _, one := range scenariofile.NodeSettings(now.scenario, now.index, now.at) {
 		known = append(known, one.Key)
 		if len(keys) == 0 || slices.Contains(keys, one.Key) {
 			out.Settings = append(out.Settings, &rackfabv1.NodeSetting{Key: one.Key, Value: one.Value, Live: one.Live})

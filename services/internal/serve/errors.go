@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/protoadapt"
 
-	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 )
 
 // nodeResource is the resource type of a node in an error's details.
@@ -25,7 +25,7 @@ func Invalid(field, format string, args ...any) error {
 }
 
 // InvalidScenario returns the error for a request whose field scenario
-// topology.Parse has refused: INVALID_ARGUMENT with one violation per fault.
+// scenariofile.Parse has refused: INVALID_ARGUMENT with one violation per fault.
 func InvalidScenario(err error) error {
 	return InvalidFaults(err, "scenario", func(key string) string {
 		if key == "" {
@@ -39,7 +39,7 @@ func InvalidScenario(err error) error {
 // faults: INVALID_ARGUMENT with one violation per fault. field returns the field for
 // a fault's key. If err has no faults, it becomes a violation of the field whole.
 func InvalidFaults(err error, whole string, field func(key string) string) error {
-	var faults *topology.Faults
+	var faults *scenariofile.Faults
 	if !errors.As(err, &faults) {
 		return Invalid(whole, "%v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	"github.com/rackfab/rackfab/services/internal/telemetry"
@@ -48,11 +49,11 @@ func (w exported) bins(s telemetry.Series, bins int, hold bool) []int64 {
 // scenario returns a built-in scenario with the given settings.
 func scenario(t testing.TB, name string, set ...topology.Setting) *topology.Scenario {
 	t.Helper()
-	text, ok := topology.Builtin(name)
+	text, ok := scenariofile.Builtin(name)
 	if !ok {
 		t.Fatalf("no scenario %s", name)
 	}
-	s, err := topology.ParseWith(name, text, set)
+	s, err := scenariofile.ParseWith(name, text, set)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/engine"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
 	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -39,7 +40,7 @@ func (f *runFlags) tell(c *cobra.Command) error {
 
 // prepare returns one copy of the scenario per scheme, with the flags applied.
 func prepare(c *cobra.Command, base *topology.Scenario, f runFlags) ([]*topology.Scenario, error) {
-	var o topology.Overrides
+	var o scenariofile.Overrides
 	var err error
 	if c.Flags().Changed("seed") {
 		o.Seed = &f.seed
@@ -49,7 +50,7 @@ func prepare(c *cobra.Command, base *topology.Scenario, f runFlags) ([]*topology
 			return nil, fmt.Errorf("--duration %q: must be above 0, such as 8ms", f.duration)
 		}
 	}
-	if base, err = base.Override(o); err != nil {
+	if base, err = scenariofile.Override(base, o); err != nil {
 		return nil, fmt.Errorf("with the flags given: %w", err)
 	}
 	var scenarios []*topology.Scenario
@@ -57,7 +58,7 @@ func prepare(c *cobra.Command, base *topology.Scenario, f runFlags) ([]*topology
 		if _, err := cc.Find(scheme); err != nil {
 			return nil, fmt.Errorf("--scheme: %w", err)
 		}
-		one, err := base.Under(scheme).Variant(f.repeat.only, f.repeat.shift)
+		one, err := scenariofile.Variant(scenariofile.Under(base, scheme), f.repeat.only, f.repeat.shift)
 		if err != nil {
 			return nil, fmt.Errorf("--variant %d: %w", f.repeat.only, err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 
@@ -49,7 +50,7 @@ func runRepeated(ctx context.Context, e engine.Engine, scenarios []*topology.Sce
 	var variants []*topology.Scenario
 	for _, s := range scenarios {
 		for k := range f.n {
-			v, err := s.Variant(k, f.shift)
+			v, err := scenariofile.Variant(s, k, f.shift)
 			if err != nil {
 				return nil, nil, fmt.Errorf("variant %d: %w", k, err)
 			}
@@ -100,7 +101,7 @@ func unrepeated(c *cobra.Command, name string) error {
 	for _, flag := range []string{"repeat", "shift", "variant"} {
 		if c.Flags().Changed(flag) {
 			return fmt.Errorf("--%s: %s is an experiment: name a scenario, one of %s or a file",
-				flag, name, strings.Join(topology.Builtins(), ", "))
+				flag, name, strings.Join(scenariofile.Builtins(), ", "))
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/engine"
@@ -50,7 +51,7 @@ func inMemory(t *testing.T) engine.Engine {
 
 func repeatableUnder(t *testing.T, schemes ...string) (list []*topology.Scenario) {
 	t.Helper()
-	s, err := topology.Parse("repeatable.yaml", []byte(repeatable))
+	s, err := scenariofile.Parse("repeatable.yaml", []byte(repeatable))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func TestRepeatsDoNotDependOnTheProcessors(t *testing.T) {
 	}
 	digests := map[string]bool{}
 	for k := range 5 {
-		v, err := scenarios[0].Variant(k, topology.DefaultShift)
+		v, err := scenariofile.Variant(scenarios[0], k, topology.DefaultShift)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/services/controller"
 
@@ -38,7 +39,7 @@ func replay(c *cobra.Command, path string, f engine.Flags) error {
 	if err != nil {
 		return err
 	}
-	s, err := topology.Parse(path, text)
+	s, err := scenariofile.Parse(path, text)
 	if err != nil {
 		return err
 	}

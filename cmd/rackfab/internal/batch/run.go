@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/study"
 
@@ -25,7 +26,7 @@ func runCommand() *cobra.Command {
 		Long: "Run a scenario once per scheme, print one row per scheme, and write a folder that reproduces it.\n" +
 			"With --repeat N, run N variants per scheme and print the median, minimum and maximum of every figure;\n" +
 			"they run in memory, one per processor at a time, unless --bus nats is given.\n" +
-			"SCENARIO is one of " + strings.Join(topology.Builtins(), ", ") + " (N and M are numbers) or a YAML file.\n" +
+			"SCENARIO is one of " + strings.Join(scenariofile.Builtins(), ", ") + " (N and M are numbers) or a YAML file.\n" +
 			"fig5 is the experiment of PCN §4.2: it searches for the lowest rate of F1 that causes PAUSE on s1->s0.\n" +
 			"ceth-reaction, rttx-example and rttx-compare compare the claims of their documents with the outcome in the fabric;\n" +
 			"with --scheme, ceth-reaction and rttx-example run like any other scenario.",

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	"github.com/rackfab/rackfab/sweep"
@@ -102,7 +103,7 @@ func sweepGrid(name string, f sweepFlags) (*topology.Scenario, sweep.Grid, error
 	if err != nil {
 		return nil, sweep.Grid{}, err
 	}
-	base, err := topology.Parse(name, data)
+	base, err := scenariofile.Parse(name, data)
 	if err != nil {
 		return nil, sweep.Grid{}, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/report"
 
@@ -50,7 +51,7 @@ func runVaried(c *cobra.Command, name string, base *topology.Scenario, f runFlag
 	v := &varied{Schema: variedSchema, Scenario: base.Name, Bus: f.Bus, Key: base.Vary.Key}
 	var all []*topology.Scenario
 	for _, value := range base.Vary.Values {
-		s, err := topology.ParseWith(name, data, []topology.Setting{{Key: v.Key, Value: value}})
+		s, err := scenariofile.ParseWith(name, data, []topology.Setting{{Key: v.Key, Value: value}})
 		if err != nil {
 			return err
 		}

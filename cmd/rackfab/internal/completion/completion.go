@@ -14,7 +14,7 @@ import (
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/inspect"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/query"
 	"github.com/rackfab/rackfab/fabric/cc"
-	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
@@ -25,7 +25,7 @@ func Add(top *cobra.Command) {
 		if names, ok := argumentNames[c.CommandPath()]; ok {
 			c.ValidArgsFunction = firstArgument(names, cobra.ShellCompDirectiveNoFileComp)
 		} else if strings.Contains(c.Use, "[SCENARIO|") || c.Parent().Name() == "topology" {
-			scenarios := func(*cobra.Command) []string { return topology.Builtins() }
+			scenarios := func(*cobra.Command) []string { return scenariofile.Builtins() }
 			c.ValidArgsFunction = firstArgument(scenarios, cobra.ShellCompDirectiveDefault)
 		}
 		c.Flags().VisitAll(func(f *pflag.Flag) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/services/controller"
 	"github.com/rackfab/rackfab/services/launch"
@@ -43,7 +44,7 @@ func newProcesses(ctx context.Context, s *topology.Scenario, f Flags) (Engine, e
 // run passes notes to the listener at the end of the run, node by node in the order of
 // the scenario.
 func (p *rackEngine) Run(ctx context.Context, s *topology.Scenario, show func(Advance), l *Listener) (*measure.Run, error) {
-	text, err := topology.Marshal(s)
+	text, err := scenariofile.Marshal(s)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/explain"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
@@ -101,5 +102,5 @@ func (f *explainFlags) scenario(c *cobra.Command, args []string) (*topology.Scen
 	if err != nil {
 		return nil, fmt.Errorf("%w; name a scenario for a run in memory", err)
 	}
-	return topology.Parse("journal", journal.GetJournal().GetScenario())
+	return scenariofile.Parse("journal", journal.GetJournal().GetScenario())
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rackfab/rackfab/export"
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/report"
@@ -91,7 +92,7 @@ func exportFolder(c *cobra.Command, dir string, f exportFlags) error {
 
 // exportRun writes the files of one scheme.
 func exportRun(c *cobra.Command, base *topology.Scenario, run *measure.Run, f exportFlags) error {
-	s := base.Under(run.Scheme)
+	s := scenariofile.Under(base, run.Scheme)
 	events, err := export.Replay(s, run.Digest, func() bool { return c.Context().Err() == nil })
 	if err == nil && events == nil {
 		err = context.Cause(c.Context())

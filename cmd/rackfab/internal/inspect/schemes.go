@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rackfab/rackfab/fabric/cc"
-	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/report/table"
@@ -18,13 +18,13 @@ import (
 
 // schemeInfo is one scheme in the output of `rackfab schemes --json`.
 type schemeInfo struct {
-	Name         string           `json:"name"`
-	Title        string           `json:"title"`
-	Marking      cc.Marking       `json:"marking"`
-	Notification cc.Notification  `json:"notification"`
-	Params       []topology.Param `json:"params"`
-	Switch       []topology.Param `json:"switch,omitempty"` // settings of every switch
-	Choices      []topology.Param `json:"choices"`          // of the model, the same for every scheme
+	Name         string               `json:"name"`
+	Title        string               `json:"title"`
+	Marking      cc.Marking           `json:"marking"`
+	Notification cc.Notification      `json:"notification"`
+	Params       []scenariofile.Param `json:"params"`
+	Switch       []scenariofile.Param `json:"switch,omitempty"` // settings of every switch
+	Choices      []scenariofile.Param `json:"choices"`          // of the model, the same for every scheme
 }
 
 func schemesCommand() *cobra.Command {
@@ -48,7 +48,7 @@ func schemesCommand() *cobra.Command {
 			if err := printParams(c.OutOrStdout(), schemes); err != nil || len(args) > 0 {
 				return err
 			}
-			return printChoices(c.OutOrStdout(), topology.Choices())
+			return printChoices(c.OutOrStdout(), scenariofile.Choices())
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON instead of the tables")
@@ -65,7 +65,7 @@ func schemeInfos(names []string) (schemes []schemeInfo, err error) {
 		if len(names) > 0 && !slices.Contains(names, s.Name) {
 			continue
 		}
-		schemes = append(schemes, schemeInfo{s.Name, s.Title, s.Marking, s.Notification, topology.Params(s.Name), topology.SwitchParams(s.Name), topology.Choices()})
+		schemes = append(schemes, schemeInfo{s.Name, s.Title, s.Marking, s.Notification, scenariofile.Params(s.Name), scenariofile.SwitchParams(s.Name), scenariofile.Choices()})
 	}
 	return schemes, err
 }
@@ -80,7 +80,7 @@ func printSchemes(w io.Writer, schemes []schemeInfo) error {
 
 // defaults returns the default of a parameter, followed by the values of the presets,
 // one per line.
-func defaults(p topology.Param) string {
+func defaults(p scenariofile.Param) string {
 	lines := []string{p.Default}
 	for _, other := range p.Presets {
 		lines = append(lines, other.Preset+": "+other.Value)
@@ -97,7 +97,7 @@ func paramTable(parameter, source string) *table.Table {
 }
 
 // printChoices writes one row per choice of the model.
-func printChoices(w io.Writer, choices []topology.Param) error {
+func printChoices(w io.Writer, choices []scenariofile.Param) error {
 	t := paramTable("model choice", "implementations")
 	for _, p := range choices {
 		t.Row(p.Key, p.Default, p.Unit, p.Range, p.Doc, p.Source)

@@ -10,6 +10,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/topology/routes"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
 	"github.com/rackfab/rackfab/report/table"
@@ -61,17 +62,17 @@ func showTopology(w io.Writer, s *topology.Scenario) error {
 	for _, l := range s.Links {
 		links.Row(s.Nodes[l.A].Name+"--"+s.Nodes[l.B].Name, fmt.Sprintf("%d--%d", l.APort, l.BPort), l.Rate, l.Delay, l.MTU, l.Loss, l.Corrupt)
 	}
-	routes := table.New(1, "at", "to", "next hop")
-	for i, byHost := range topology.Routes(s) {
+	rows := table.New(1, "at", "to", "next hop")
+	for i, byHost := range routes.All(s) {
 		if s.Nodes[i].Kind != topology.Switch {
 			continue
 		}
 		for host, ports := range byHost {
-			routes.Row(s.Nodes[i].Name, hostName(s, host), nextHops(s, ends[i], ports))
+			rows.Row(s.Nodes[i].Name, hostName(s, host), nextHops(s, ends[i], ports))
 		}
 	}
-	nodes.Title, links.Title, routes.Title = "nodes", "links", "routes"
-	return table.WriteAll(w, nodes, links, classTable(s), routes)
+	nodes.Title, links.Title, rows.Title = "nodes", "links", "routes"
+	return table.WriteAll(w, nodes, links, classTable(s), rows)
 }
 
 // classTable lists the settings of each switch's traffic classes. Classes with equal

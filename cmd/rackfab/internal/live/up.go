@@ -17,6 +17,7 @@ import (
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/telemetry"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
@@ -75,7 +76,7 @@ func up(c *cobra.Command, name string, f *upFlags) error {
 	if err := load.Warn(c.ErrOrStderr(), s); err != nil {
 		return err
 	}
-	text, err := topology.Marshal(s)
+	text, err := scenariofile.Marshal(s)
 	if err != nil {
 		return err
 	}

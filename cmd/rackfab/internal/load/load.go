@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
@@ -27,12 +28,12 @@ func Name(args []string) string {
 
 // File returns the text of the built-in scenario or the file of that name.
 func File(name string) ([]byte, error) {
-	if data, ok := topology.Builtin(name); ok {
+	if data, ok := scenariofile.Builtin(name); ok {
 		return data, nil
 	}
 	data, err := os.ReadFile(name)
 	if err != nil {
-		return nil, fmt.Errorf("scenario %q is neither a file nor one of %s", name, strings.Join(topology.Builtins(), ", "))
+		return nil, fmt.Errorf("scenario %q is neither a file nor one of %s", name, strings.Join(scenariofile.Builtins(), ", "))
 	}
 	return data, nil
 }
@@ -43,7 +44,7 @@ func Scenario(name string) (*topology.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	return topology.Parse(name, data)
+	return scenariofile.Parse(name, data)
 }
 
 // Overrides are the flags that override settings of a scenario.
@@ -67,11 +68,11 @@ func (o *Overrides) Load(c *cobra.Command, name string) (*topology.Scenario, err
 	if err != nil {
 		return nil, err
 	}
-	changed := topology.Overrides{Scheme: o.scheme}
+	changed := scenariofile.Overrides{Scheme: o.scheme}
 	if c.Flags().Changed("seed") {
 		changed.Seed = &o.seed
 	}
-	if s, err = s.Override(changed); err != nil {
+	if s, err = scenariofile.Override(s, changed); err != nil {
 		return nil, fmt.Errorf("with the flags given: %w", err)
 	}
 	return s, nil
@@ -101,7 +102,7 @@ func Schemes(list string, compare []string) (names []string) {
 // `rackfab run` selects by default.
 func UnderSchemes(s *topology.Scenario) (list []*topology.Scenario) {
 	for _, scheme := range append([]string{s.Scheme}, Schemes("", s.Compare)...) {
-		list = append(list, s.Under(scheme))
+		list = append(list, scenariofile.Under(s, scheme))
 	}
 	return list
 }
@@ -109,15 +110,15 @@ func UnderSchemes(s *topology.Scenario) (list []*topology.Scenario) {
 // Warn writes the distinct warnings of scenarios. Warnings do not fail the command, and
 // go to standard error so that they do not mix with JSON.
 func Warn(w io.Writer, scenarios ...*topology.Scenario) error {
-	var list []topology.Fault
+	var list []scenariofile.Fault
 	for _, s := range scenarios {
-		list = append(list, s.Warnings()...)
+		list = append(list, scenariofile.Warnings(s)...)
 	}
 	return WriteWarnings(w, list)
 }
 
 // WriteWarnings writes the distinct warnings of a list.
-func WriteWarnings(w io.Writer, list []topology.Fault) error {
+func WriteWarnings(w io.Writer, list []scenariofile.Fault) error {
 	for i, f := range list {
 		if slices.Contains(list[:i], f) {
 			continue

@@ -1,0 +1,129 @@
+package scenariofile
+
+import (
+	"testing"
+
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/switching/rttx"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/topology/routes"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// The path h1-s0-s1-r0 of the sample: 5 us per link, 40 Gbit/s at the ends and 100
+// between the switches; 1086 B there, 74 B back.
+func TestBaseRTT(t *testing.T) {
+	s := parsed(t, sample)
+	want := 6*5*unit.Microsecond + 2*217200*unit.Picosecond + 86880*unit.Picosecond + 2*14800*unit.Picosecond + 5920*unit.Picosecond
+	for i, f := range s.Flows {
+		if got, all := routes.BaseRTT(s, f), routes.BaseRTTs(s); got != want || all[i] != want {
+			t.Errorf("%s: %s and %s, want %s", f.Name, got, all[i], want)
+		}
+	}
+}
+
+// A reaction point learns the line rate, MTU, base RTT and number of links of its path.
+func TestPathsBetweenHosts(t *testing.T) {
+	s := parsed(t, sample)
+	paths := routes.PathsBetweenHosts(s)
+	for _, f := range s.Flows {
+		from, to := s.Nodes[f.From], s.Nodes[f.To]
+		want := cc.Path{Rate: s.Links[s.PortMap()[f.From][0].Link].Rate, MTU: from.NIC.Payload, BaseRTT: routes.BaseRTT(s, f), Hops: 3}
+		if got := paths(from.Host, to.Host); got != want {
+			t.Errorf("%s: %+v, want %+v", f.Name, got, want)
+		}
+	}
+}
+
+// RTTX-47: the age, left open, is two base RTTs.
+func TestAgeOfAConverterFollowsFromTheFlows(t *testing.T) {
+	s := parsed(t, sample)
+	if got, want := s.Nodes[5].Switch.RTTX.Age, 2*routes.BaseRTT(s, s.Flows[0]); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	s = parsed(t, spoilt(t, "buffer: 12MB", "rttx_age: 1ms"))
+	if got := s.Nodes[5].Switch.RTTX.Age; got != unit.Millisecond {
+		t.Errorf("%s, want the 1ms of the file", got)
+	}
+}
+
+// RTTX-33, RTTX-35: the timestamp, left open, is T_r where every sender reads it,
+// else T_s; what is written down is checked against the senders.
+func TestRewrittenTimestampFollowsFromTheSenders(t *testing.T) {
+	const all = "h0..h3: {payload: 1000B, rtt: receiver}"
+	for _, c := range []struct {
+		nics string
+		want rttx.Stamp
+	}{
+		{"h0..h3: {payload: 1000B}", rttx.StampSent},
+		{all, rttx.StampReceived},
+		{all + "\n  h2: {rtt: echo}", rttx.StampSent},
+	} {
+		s := parsed(t, spoilt(t, "h0..h3: {payload: 1000B}", c.nics))
+		if got := s.Nodes[6].Switch.RTTX.Stamp; got != c.want {
+			t.Errorf("%s: %s, want %s", c.nics, got, c.want)
+		}
+		same(t, s)
+	}
+	// T_s suits both kinds of senders.
+	parsed(t, spoilt(t, "buffer: 12MB", "rttx_stamp: ts"))
+}
+
+// Conversion can be configured for each switch and each class.
+func TestRewritingIsSetPerSwitchAndClass(t *testing.T) {
+	s := parsed(t, spoilt(t, "{buffer: 12MB}", "{buffer: 12MB}\n  s1: {rewrite: {3: rttx, 0: none}, rttx_d: 4us}"))
+	s0, s1 := s.Nodes[5].Switch, s.Nodes[6].Switch
+	if s0.Rewrite[3] != "" || s1.Rewrite[3] != cc.RewriteRTTX || s1.Rewrite[0] != cc.RewriteNone {
+		t.Errorf("s0 %v, s1 %v", s0.Rewrite, s1.Rewrite)
+	}
+	if s1.RTTX.D != 4*unit.Microsecond {
+		t.Errorf("D is %s", s1.RTTX.D)
+	}
+	same(t, s)
+}
+
+// Every setting can be written, survives the manifest, and reaches the converter.
+func TestSettingsOfAConverter(t *testing.T) {
+	const all = "rttx_key: five-tuple, rttx_key_bits: 16, rttx_match: mirror, rttx_table: 7, rttx_age: 1ms, rttx_judge: delay, rttx_queue: 1KB, " +
+		"rttx_delay: 3us, rttx_occupancy: 9KB, rttx_window: 16, rttx_way: probabilistic, rttx_levels: 9, rttx_bound: min, rttx_d: 0, rttx_stamp: ts, rttx_clear: ect0"
+	text := spoilt(t, "buffer: 12MB", all)
+	s, err := ParseWith("sample.yaml", []byte(text), []topology.Setting{{Key: "nic.ack_ports", Value: "mirrored"}, {Key: "scheme", Value: "timely-rttx"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := rttx.Params{
+		Key: rttx.KeyFiveTuple, KeyBits: 16, Match: rttx.MatchMirror, Table: 7, Age: unit.Millisecond,
+		Judge: rttx.JudgeDelay, Queue: unit.Kilobyte, Delay: 3 * unit.Microsecond, Occupancy: 9 * unit.Kilobyte,
+		Window: 16, Way: rttx.WayProbabilistic, Levels: 9, Bound: rttx.BoundMin, Stamp: rttx.StampSent, Clear: rttx.ClearECT0,
+	}
+	if got := s.Nodes[5].Switch.RTTX; got != want {
+		t.Errorf("got\n%+v, want\n%+v", got, want)
+	}
+	if err := want.Validate(); err != nil {
+		t.Error(err)
+	}
+	same(t, s)
+}
+
+// The list of settings is that of the parser, and each setting cites the source of
+// its default.
+func TestSwitchParams(t *testing.T) {
+	params := SwitchParams("timely-rttx")
+	if len(params) != len(rttxFields) {
+		t.Errorf("%d settings, want %d", len(params), len(rttxFields))
+	}
+	for _, p := range params {
+		if p.Doc == "" || p.Source == "" || p.Range == "" {
+			t.Errorf("%+v leaves something open", p)
+		}
+		if p.Default == "" && p.Key != "rttx_stamp" && p.Key != "rttx_d" {
+			t.Errorf("%s has no default", p.Key)
+		}
+		if p.Default != "" {
+			parsed(t, spoilt(t, "buffer: 12MB", p.Key+": "+p.Default))
+		}
+	}
+	if p := SwitchParams("pcn"); len(p) != 0 {
+		t.Errorf("pcn: %v", p)
+	}
+}

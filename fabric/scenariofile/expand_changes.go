@@ -1,0 +1,183 @@
+package scenariofile
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/topology"
+)
+
+// maxChanges bounds the number of changes in a scenario.
+const maxChanges = 1 << 16
+
+// readChange reads one entry of changes.
+func (b *builder) readChange(it item) {
+	c := topology.Change{Burst: defaultBurst(), Post: defaultPost(), Scheme: defaultChoice()}
+	src := newSource(it.key, it.node.Line)
+	before := len(b.list)
+	readSection(&b.collector, it.node, it.key, changeFields, &c, src)
+	if len(b.list) > before {
+		return
+	}
+	verbs := slices.DeleteFunc(slices.Clone(changeVerbs), func(v topology.ChangeVerb) bool { return !src.has(string(v)) })
+	if len(verbs) != 1 {
+		b.fault(src.place, "has %d verbs, want exactly one of %s", len(verbs), listed(changeVerbs))
+		return
+	}
+	c.Verb = verbs[0]
+	if c.Verb != topology.ChangeBurst {
+		c.Burst = topology.BurstSpec{}
+	}
+	if c.Verb != topology.ChangePost {
+		c.Post = topology.PostSpec{}
+	}
+	if c.Verb != topology.ChangeScheme {
+		c.Scheme = topology.SchemeSpec{}
+	}
+	b.addChange(c, src)
+}
+
+// addChange adds a change, with its flows or commands. It checks the names in the
+// change; checkChanges checks what depends on other changes.
+func (b *builder) addChange(c topology.Change, src *source) {
+	if len(b.s.Changes) == maxChanges {
+		b.fault(src.place, "too many changes, want at most %d", maxChanges)
+		return
+	}
+	b.checkStart(c.At, src.of("at"))
+	at, details := src.of(string(c.Verb)), src.within(string(c.Verb))
+	switch c.Verb {
+	case topology.ChangeBurst:
+		b.addBurst(&c.Burst, topology.Burst{At: c.At, Change: true}, details)
+	case topology.ChangePost:
+		b.addPost(&c, details)
+	case topology.ChangeStopFlow:
+		b.checkStop(&c, at)
+	case topology.ChangeLinkDown, topology.ChangeLinkUp:
+		if b.s.LinkNamed(c.Link) < 0 && !b.noLinks {
+			b.fault(at, "unknown link %q, want A--B with the names of two nodes", c.Link)
+		}
+	case topology.ChangeFreeze, topology.ChangeThaw:
+		b.findNICs(c.Nodes, at)
+	case topology.ChangeScheme:
+		b.checkChoice(&c.Scheme, details)
+	case topology.ChangeSet: // checkChanges resolves its nodes
+	}
+	b.s.Changes = append(b.s.Changes, c)
+	b.changes = append(b.changes, src.place)
+}
+
+// within returns the source of a nested section.
+func (s *source) within(section string) *source {
+	at := s.of(section)
+	in := newSource(at.key, at.line)
+	for key, place := range s.given {
+		if leaf, ok := strings.CutPrefix(key, section+"."); ok {
+			in.given[leaf] = place
+		}
+	}
+	return in
+}
+
+// checkChoice checks that flows can change to the scheme while the rack runs.
+func (b *builder) checkChoice(spec *topology.SchemeSpec, src *source) {
+	at := src.of("name")
+	scheme, err := cc.Find(spec.Name)
+	base, _ := cc.Find(b.s.Scheme)
+	switch {
+	case err != nil:
+		b.fault(at, "%v", err)
+	case scheme.Static != "":
+		b.fault(at, "flows cannot change to %s while the rack runs: %[1]s %s; want one of %s",
+			scheme.Name, scheme.Static, strings.Join(cc.Choices(), ", "))
+	case base.Static != "":
+		b.fault(at, "flows cannot change from %s, the scheme of the rack: %[1]s %s", base.Name, base.Static)
+	default:
+		if err := b.s.CC.Validate(scheme.Name); err != nil {
+			b.fault(at, "%v", err)
+		}
+	}
+	if _, err := b.s.Pairs(spec.Flows); err != nil && !b.noNodes {
+		b.fault(src.of("flows"), "%v", err)
+	}
+}
+
+// addPost adds the commands of a change.
+func (b *builder) addPost(c *topology.Change, src *source) {
+	spec := &c.Post
+	b.claim(spec.Name, src)
+	from, okFrom := b.findNICs(spec.From, src.of("from"))
+	to, okTo := b.findNICs(spec.To, src.of("to"))
+	if !okFrom || !okTo || !b.fitCommands(len(from)*len(to)*spec.Count, src.of("count")) {
+		return
+	}
+	for _, i := range slices.Concat(from, to) {
+		b.checkShaper(i, src)
+	}
+	for _, i := range from {
+		if slices.Contains(to, i) {
+			b.fault(src.of("to"), "%s would send to itself", b.s.Nodes[i].Name)
+		}
+	}
+	b.s.Commands = append(b.s.Commands, topology.Command{
+		Name: spec.Name, Verb: spec.Verb, From: from, To: to, Size: spec.Size, At: c.At, Every: spec.Every,
+		Count: spec.Count, Class: topology.DataClass, Change: true,
+	})
+	b.commands = append(b.commands, src)
+}
+
+// fitCommands reports whether n more commands fit, and adds a fault if not.
+func (b *builder) fitCommands(n int, at place) bool {
+	for _, c := range b.s.Commands {
+		n += len(c.From) * max(len(c.To), 1) * c.Count
+	}
+	if n > maxCommands {
+		b.fault(at, "the scenario would have %d commands, want at most %d", n, maxCommands)
+	}
+	return n <= maxCommands
+}
+
+// checkStop checks that the flow or burst to stop exists and has begun by then.
+func (b *builder) checkStop(c *topology.Change, at place) {
+	flows := b.s.FlowsNamed(c.Flow)
+	if len(flows) == 0 {
+		b.fault(at, "unknown flow or burst %q", c.Flow)
+	}
+	for _, i := range flows {
+		if f := b.s.Flows[i]; f.Burst >= 0 && b.s.Bursts[f.Burst].Change && f.Start > c.At {
+			b.fault(at, "%s begins at %s, after %s", c.Flow, f.Start, c.At)
+			return
+		}
+	}
+}
+
+// checkChanges applies the changes in order of time. It checks that the marking laws
+// and the thresholds of every switch are consistent after each of them.
+func (b *builder) checkChanges() {
+	if len(b.list) > 0 {
+		return // nodes may be missing
+	}
+	ends, state := b.s.PortMap(), newState(b)
+	for _, i := range b.s.ChangeOrder() {
+		c, at := &b.s.Changes[i], b.changes[i]
+		src := newSource(join(at.key, string(c.Verb)), at.line)
+		if err := state.apply(c, src.place); err != nil {
+			b.fault(src.place, "%v", err)
+			return
+		}
+		for _, t := range state.Tunings {
+			n := &state.Nodes[t.Node]
+			if n.Kind == topology.NIC {
+				continue
+			}
+			candidates := t.Key >= fabric.KeyKmin || len(n.Switch.Lossless) > 0
+			if t.Key <= fabric.KeyPmax && t.Classes == 0 && candidates {
+				part, leaf := cut(c.Set.Key)
+				b.fault(src.place, "no effect: every class that uses %s has its own, want %s.classN.%s", leaf, part, leaf)
+			}
+			b.checkSwitch(n.Switch, src, b.linksAt(ends[t.Node]))
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package scenariofile
+
+import (
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric/nic/command"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// longestHeaders bounds the header bytes of a packet of a command.
+const longestHeaders unit.Bytes = 100
+
+// maxCommands bounds the commands of a scenario, so that the events of one NIC fit in
+// the message that carries its result.
+const maxCommands = 500_000
+
+func (b *builder) readCommand(it item) {
+	f := newCommandForm()
+	src := newSource(it.key, it.node.Line)
+	readSection(&b.collector, it.node, it.key, commandFields, &f, src)
+	set(b, commandFields, &f, src, "command", f.Name)
+	b.claim(f.Name, src)
+	b.checkStart(f.At, src.of("at"))
+	var okFrom, okTo bool
+	f.From, okFrom = b.findNICs(f.from, src.of("from"))
+	f.To, okTo = b.findNICs(f.to, src.of("to"))
+	if !okFrom || !okTo {
+		return
+	}
+	b.checkCommand(&f, src)
+	if len(f.To) == 0 {
+		f.To = nil
+	}
+	b.s.Commands = append(b.s.Commands, f.Command)
+	b.commands = append(b.commands, src)
+}
+
+// checkCommand checks one entry of commands by itself.
+func (b *builder) checkCommand(f *commandForm, src *source) {
+	verb, known := command.ParseVerb(f.Verb)
+	switch {
+	case f.OfTarget() && len(f.To) > 0:
+		b.fault(src.of("to"), "%s is for the NIC's own lists and takes no to", f.Verb)
+	case !f.OfTarget() && len(f.To) == 0:
+		b.fault(src.of("to"), "is missing: target NICs")
+	case known && verb.Atomic() && f.Size != command.AtomicSize:
+		b.fault(src.of("size"), "an atomic has %s", command.AtomicSize)
+	case known && verb.Atomic() && f.Address%8 != 0:
+		b.fault(src.of("address"), "%d is not a multiple of 8", f.Address)
+	case known && !verb.Atomic() && !src.has("size"):
+		b.fault(src.of("size"), "is missing: bytes of each %s", f.Verb)
+	}
+	b.checkClassOf(f.Class, src.of("class"), slices.Concat(f.From, f.To)...)
+	for _, from := range f.From {
+		if slices.Contains(f.To, from) {
+			b.fault(src.of("to"), "%s would send to itself", b.s.Nodes[from].Name)
+		}
+	}
+	if f.After != "" {
+		b.checkAfter(f, src)
+	}
+}
+
+// checkAfter checks that every NIC that waits for commands also posts them.
+func (b *builder) checkAfter(f *commandForm, src *source) {
+	i := slices.IndexFunc(b.s.Commands, func(c topology.Command) bool { return c.Name == f.After && !c.OfTarget() })
+	if i < 0 || f.OfTarget() {
+		b.fault(src.of("after"), "%s does not name commands to other NICs that are listed above", f.After)
+		return
+	}
+	for _, from := range f.From {
+		if !slices.Contains(b.s.Commands[i].From, from) {
+			b.fault(src.of("after"), "%s posts no %s, so it would wait forever", b.s.Nodes[from].Name, f.After)
+		}
+	}
+}
+
+// checkCommands checks the number of commands, and that the buckets of each NIC let
+// their packets pass.
+func (b *builder) checkCommands(ends [][]topology.End) {
+	total := 0
+	for i, c := range b.s.Commands {
+		if total += len(c.From) * max(len(c.To), 1) * c.Count; total > maxCommands {
+			b.fault(b.commands[i].of("count"), "creates more than %d commands in all", maxCommands)
+			return
+		}
+	}
+	for i := range b.s.Nodes {
+		if b.s.Nodes[i].Kind == topology.NIC && len(ends[i]) > 0 {
+			b.checkEngine(i, b.s.Links[ends[i][0].Link])
+		}
+	}
+}
+
+func (b *builder) checkEngine(i int, l topology.Link) {
+	e, src := &b.s.Nodes[i].NIC.Engine, b.nodes[i]
+	if e.Absorb > 0 {
+		buffer, xoff, xon := e.Intake(l)
+		if xon == 0 {
+			b.fault(src.of("rx_xon_offset"), "%s is not below rx_xoff %s, so RESUME would never be sent", e.XON, xoff)
+		}
+		if needed := xoff + topology.NeededHeadroom(l); buffer < needed {
+			b.fault(src.of("rx_buffer"), "%s is less than rx_xoff plus headroom: want at least %dB", buffer, needed)
+		}
+	}
+	if len(b.s.Commands) > 0 {
+		b.checkShaper(i, src)
+	}
+}
+
+// checkShaper checks that the buckets of a NIC let every packet of a command pass.
+func (b *builder) checkShaper(i int, src *source) {
+	e := &b.s.Nodes[i].NIC.Engine
+	payload := b.s.Nodes[i].NIC.Payload
+	response := e.Response(payload)
+	longest := max(payload+longestHeaders, response)
+	if e.Pacing == "bucket" && e.Burst < response {
+		b.fault(src.of("pacing_burst"), "%s is less than the %dB of a response, which would never be requested", e.Burst, response)
+	}
+	if e.Pacing == "outstanding" {
+		b.checkOutstanding(e, src, response)
+	}
+	if e.OutBurst < longest {
+		b.fault(src.of("out_burst"), "%s is less than the %dB of the longest packet or response", e.OutBurst, longest)
+	}
+	if e.Units+e.ResponseUnits > maxUnits {
+		b.fault(src.of("units"), "%d and %d response units, want at most %d in all", e.Units, e.ResponseUnits, maxUnits)
+	}
+}
+
+func (b *builder) checkOutstanding(e *topology.EngineSettings, src *source, response unit.Bytes) {
+	switch {
+	case e.Outstanding == 0 && e.PeriodBytes == 0:
+		b.fault(src.of("pacing_outstanding"), "is 0, and so is pacing_period_bytes: want a limit")
+	case e.Outstanding > 0 && e.Outstanding < response:
+		b.fault(src.of("pacing_outstanding"), "%s is less than the %dB of a response", e.Outstanding, response)
+	case e.PeriodBytes > 0 && e.PeriodBytes < response:
+		b.fault(src.of("pacing_period_bytes"), "%s is less than the %dB of a response", e.PeriodBytes, response)
+	case e.PeriodBytes > 0 && e.Period == 0:
+		b.fault(src.of("pacing_period"), "is missing: the period of pacing_period_bytes")
+	}
+}
+
+// commandForms returns the commands as entries of a file.
+func commandForms(s *topology.Scenario) []commandForm {
+	forms := make([]commandForm, s.InitialCommands())
+	for i, c := range s.Commands[:len(forms)] {
+		forms[i] = commandForm{Command: c, from: nodeNamesOf(s, c.From), to: nodeNamesOf(s, c.To)}
+	}
+	return forms
+}

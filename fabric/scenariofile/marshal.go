@@ -1,0 +1,221 @@
+package scenariofile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// manifestName is the file name in faults of a scenario that was not read from a
+// file.
+const manifestName = "scenario"
+
+// Marshal returns a scenario as a file with every default written out: the manifest
+// that reproduces a run. It omits the engine settings of a NIC if all of them have
+// their defaults. It returns an error if Parse would not read the identical scenario
+// back. Scenarios changed with Override pass this check.
+func Marshal(s *topology.Scenario) ([]byte, error) {
+	text, err := encode(s)
+	if err != nil {
+		return nil, err
+	}
+	back, err := Parse(manifestName, text)
+	if err != nil {
+		return nil, err
+	}
+	if !reflect.DeepEqual(s, back) {
+		return nil, fmt.Errorf("no file describes scenario %s: %s", s.Name, difference(s, back))
+	}
+	return text, nil
+}
+
+// difference names the first field in which two scenarios differ.
+func difference(a, b *topology.Scenario) string {
+	x, y := reflect.ValueOf(*a), reflect.ValueOf(*b)
+	for i := range x.NumField() {
+		if !reflect.DeepEqual(x.Field(i).Interface(), y.Field(i).Interface()) {
+			return x.Type().Field(i).Name + " would change"
+		}
+	}
+	return "nothing would change"
+}
+
+// Overrides are the settings that a command line changes. A zero field, or a nil
+// pointer, changes nothing.
+type Overrides struct {
+	Scheme   string
+	Seed     *uint64
+	Duration unit.Time
+}
+
+// Override returns a copy of the scenario with those settings, validated again, and
+// with everything that depends on the seed drawn again. The error is a *Faults
+// without lines.
+func Override(s *topology.Scenario, o Overrides) (*topology.Scenario, error) {
+	changed := *s
+	if o.Scheme != "" {
+		changed = *Under(s, o.Scheme)
+	}
+	if o.Seed != nil {
+		changed.Seed = *o.Seed
+	}
+	if o.Duration != 0 {
+		changed.Duration = o.Duration
+	}
+	return renew(&changed)
+}
+
+// Variant returns variant k of the scenario; see Scenario.Draw.
+func Variant(s *topology.Scenario, k int, most unit.Time) (*topology.Scenario, error) {
+	if k == 0 {
+		return s, nil
+	}
+	return renew(s.Drawn(k, most))
+}
+
+// Validate checks a scenario that was changed or built in code, as Parse checks a
+// file. It changes nothing. The error is a *Faults without lines.
+func Validate(s *topology.Scenario) error {
+	_, err := renew(s)
+	return err
+}
+
+// renew encodes the scenario and parses the result.
+func renew(s *topology.Scenario) (*topology.Scenario, error) {
+	text, err := encode(s)
+	if err != nil {
+		return nil, err
+	}
+	b := newBuilder()
+	if root := b.document(text); root != nil {
+		b.build(root)
+	}
+	for i := range b.list {
+		b.list[i].Line = 0
+	}
+	if err := b.err(manifestName); err != nil {
+		return nil, err
+	}
+	return &b.s, nil
+}
+
+// encode returns the scenario as a file, without checking it.
+func encode(s *topology.Scenario) ([]byte, error) {
+	if err := checkIndices(s); err != nil {
+		return nil, err
+	}
+	f := form{Scenario: *s, nics: block(), switches: block(), schemes: block()}
+	for i := range s.Nodes {
+		if n := &s.Nodes[i]; n.Kind == topology.NIC {
+			f.nics.Content = append(f.nics.Content, text(n.Name), written(nicFields, &n.NIC))
+		} else {
+			f.switches.Content = append(f.switches.Content, text(n.Name), written(switchFields, &n.Switch))
+		}
+	}
+	links := make([]linkForm, len(s.Links))
+	for i, l := range s.Links {
+		links[i] = linkForm{ends: [2][]string{{s.Nodes[l.A].Name}, {s.Nodes[l.B].Name}}, Link: l}
+	}
+	flows, bursts := flowForms(s)
+	f.links, f.flows, f.bursts = writtenList(linkFields, links), writtenList(flowFields, flows), writtenList(burstFields, bursts)
+	f.workloads, f.commands = writtenList(workloadFields, workloadForms(s)), writtenList(commandFields, commandForms(s))
+	f.changes = writtenList(changeFields, s.Changes)
+	for _, section := range schemeSections {
+		f.schemes.Content = append(f.schemes.Content, text(section.scheme), written(section.fields, &s.CC))
+	}
+	root := written(topFields, &f)
+	root.Style = 0
+	root.HeadComment = "A rackfab scenario with every default written out."
+	var b bytes.Buffer
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	err := e.Encode(root)
+	return b.Bytes(), err
+}
+
+// checkIndices checks that links, flows, commands and workloads refer to existing
+// nodes and bursts.
+func checkIndices(s *topology.Scenario) error {
+	check := func(section string, entry int, nodes ...int) error {
+		for _, n := range nodes {
+			if n < 0 || n >= len(s.Nodes) {
+				return fmt.Errorf("%s[%d] refers to node %d of %d", section, entry, n, len(s.Nodes))
+			}
+		}
+		return nil
+	}
+	var errs []error
+	for i, l := range s.Links {
+		errs = append(errs, check("links", i, l.A, l.B))
+	}
+	for i, f := range s.Flows {
+		errs = append(errs, check("flows", i, f.From, f.To))
+		if f.Burst >= len(s.Bursts) {
+			errs = append(errs, fmt.Errorf("flows[%d] refers to burst %d of %d", i, f.Burst, len(s.Bursts)))
+		}
+	}
+	for i, c := range s.Commands {
+		errs = append(errs, check("commands", i, slices.Concat(c.From, c.To)...))
+	}
+	for i, w := range s.Workloads {
+		errs = append(errs, check("workloads", i, slices.Concat(w.From, w.To)...))
+	}
+	return errors.Join(errs...)
+}
+
+// flowForms returns the single flows, and the bursts reassembled from their flows, as
+// entries of a file.
+func flowForms(s *topology.Scenario) (flows []flowForm, bursts []burstForm) {
+	forms := make([]burstForm, len(s.Bursts))
+	for _, f := range s.Flows {
+		from, to := s.Nodes[f.From].Name, s.Nodes[f.To].Name
+		if f.Burst < 0 {
+			flows = append(flows, flowForm{Flow: f, from: from, to: to})
+			continue
+		}
+		burst := &forms[f.Burst]
+		burst.To = to
+		if n := len(burst.From); n == 0 || burst.From[n-1] != from {
+			burst.From = append(burst.From, from)
+		}
+	}
+	for i, burst := range s.Bursts {
+		if burst.Change || burst.Workload {
+			continue
+		}
+		f := &forms[i]
+		f.Name, f.Size, f.Class, f.at = burst.Name, burst.Size, burst.Class, burst.At
+		f.Flows = burst.Flows / max(len(f.From), 1)
+		bursts = append(bursts, *f)
+	}
+	return flows, bursts
+}
+
+// writtenList returns the entries of a section, or nil if there are none.
+func writtenList[T any](fields []field[T], entries []T) *yaml.Node {
+	if len(entries) == 0 {
+		return nil
+	}
+	n := &yaml.Node{Kind: yaml.SequenceNode}
+	for i := range entries {
+		n.Content = append(n.Content, written(fields, &entries[i]))
+	}
+	return n
+}
+
+func block() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode} }
+
+// namesOf returns the names of nodes.
+func nodeNamesOf(s *topology.Scenario, nodes []int) (list []string) {
+	for _, i := range nodes {
+		list = append(list, s.Nodes[i].Name)
+	}
+	return list
+}

@@ -1,0 +1,172 @@
+package scenariofile
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// part is a kind of object that settings name: nodes, links, flows, schemes and so
+// on.
+type part struct {
+	kind  string
+	names []string // of the individual objects
+	metas []meta
+}
+
+// find returns the description of a key that a setting may change, or nil if there is
+// none.
+func (p *part) find(leaf string) *meta {
+	for i := range p.metas {
+		if m := &p.metas[i]; m.key == leaf && !m.fixed {
+			return m
+		}
+	}
+	return nil
+}
+
+// keys returns the keys that a setting may change, of the part with that name.
+func (p *part) keys(name string) string {
+	list := settingKeys(p.metas, func(m *meta) bool { return !m.fixed })
+	for i := range list {
+		list[i] = join(name, list[i])
+	}
+	return strings.Join(list, ", ")
+}
+
+// settingKeys returns the keys that satisfy want. "classN" stands for all classes.
+func settingKeys(metas []meta, want func(*meta) bool) (list []string) {
+	for _, m := range metas {
+		class, leaf, _ := strings.Cut(m.key, ".")
+		switch {
+		case !want(&m):
+		case !isClassKey(class):
+			list = append(list, m.key)
+		case class == classKey(0):
+			list = append(list, join("classN", leaf))
+		}
+	}
+	return list
+}
+
+// parts lists the parts of the scenario that settings can name.
+func partsOf(s *topology.Scenario) []part {
+	list := []part{
+		{metas: metas(topFields)},
+		{kind: "nic", metas: metas(nicFields), names: namesOfKind(s, topology.NIC)},
+		{kind: "switch", metas: metas(switchFields), names: namesOfKind(s, topology.Switch)},
+		{kind: "link", metas: metas(linkSettings)},
+		{metas: metas(errorRates(topology.Forth))},
+		{kind: "flow", metas: metas(flowFields)},
+		{kind: "burst", metas: metas(burstFields)},
+		{kind: "workload", metas: metas(workloadFields)},
+		{kind: "command", metas: metas(commandFields)},
+	}
+	links, ways, flows, bursts, workloads, commands := &list[3], &list[4], &list[5], &list[6], &list[7], &list[8]
+	for i, l := range s.Links {
+		a, z := s.Nodes[l.A].Name, s.Nodes[l.B].Name
+		both := s.DirectionNames(i)
+		links.names, ways.names = append(links.names, a+"--"+z, z+"--"+a), append(ways.names, both[:]...)
+	}
+	for _, f := range s.Flows {
+		if f.Burst < 0 {
+			flows.names = append(flows.names, f.Name)
+		}
+	}
+	for _, f := range s.Bursts {
+		if !f.Workload {
+			bursts.names = append(bursts.names, f.Name)
+		}
+	}
+	for _, w := range s.Workloads {
+		workloads.names = append(workloads.names, w.Name)
+	}
+	for _, c := range s.Commands {
+		commands.names = append(commands.names, c.Name)
+	}
+	for _, section := range schemeSections {
+		list = append(list, part{kind: section.scheme, metas: metas(section.fields)})
+	}
+	return list
+}
+
+func namesOfKind(s *topology.Scenario, kind topology.NodeKind) (names []string) {
+	for i := range s.Nodes {
+		if s.Nodes[i].Kind == kind {
+			names = append(names, s.Nodes[i].Name)
+		}
+	}
+	return names
+}
+
+// metas returns the description of each field.
+func metas[T any](fields []field[T]) (list []meta) {
+	for _, f := range leaves(fields) {
+		list = append(list, f.meta)
+	}
+	return list
+}
+
+// part returns the part with that kind, or with an object of that name, or nil if
+// there is none.
+func partNamed(s *topology.Scenario, name string) *part {
+	parts := partsOf(s)
+	for i := range parts {
+		if p := &parts[i]; p.kind == name || slices.Contains(p.names, name) {
+			return p
+		}
+	}
+	return nil
+}
+
+func partNames(s *topology.Scenario) string {
+	var kinds []string
+	for _, p := range partsOf(s) {
+		if p.kind != "" {
+			kinds = append(kinds, p.kind)
+		}
+	}
+	return strings.Join(kinds, ", ") + ", or the name of a node, link (A--B, or A->B for one Direction), flow, burst, workload or command"
+}
+
+// find returns the description of a setting's key, or nil if the key is unknown.
+func findSetting(s *topology.Scenario, key string) *meta {
+	name, leaf := cut(key)
+	if names, err := topology.Names(name); err == nil {
+		name = names[0]
+	}
+	if p := partNamed(s, name); p != nil {
+		return p.find(leaf)
+	}
+	return nil
+}
+
+// Unit returns the unit in which Amount returns the values of a setting's key: "us",
+// "bytes" or "Gbit/s". It is empty for plain numbers, text and unknown keys.
+func Unit(s *topology.Scenario, key string) string {
+	if m := findSetting(s, key); m != nil {
+		return m.unit
+	}
+	return ""
+}
+
+// Amount returns the value of a setting as a number in the unit that Unit returned.
+// It reports false if the value is not a number.
+func Amount(measure, value string) (float64, bool) {
+	switch measure {
+	case times.unit:
+		t, err := unit.ParseTime(value)
+		return float64(t) / float64(unit.Microsecond), err == nil
+	case sizes.unit:
+		n, err := parseSize(value)
+		return float64(n), err == nil
+	case rates.unit:
+		r, err := unit.ParseRate(value)
+		return float64(r) / float64(unit.GigabitPerSec), err == nil
+	}
+	v, err := strconv.ParseFloat(value, 64)
+	return v, err == nil
+}

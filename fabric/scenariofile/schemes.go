@@ -1,0 +1,165 @@
+package scenariofile
+
+import (
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/credit"
+	"github.com/rackfab/rackfab/fabric/topology"
+)
+
+// schemeSection is the section of a scheme under schemes: its parameters.
+type schemeSection struct {
+	scheme string // of cc.Schemes
+	doc    string
+	fields []field[cc.Params]
+}
+
+// schemeSections holds the parameters of every scheme that has any. The parser, the
+// manifest, the schema and the list of schemes are derived from it.
+var schemeSections = []schemeSection{
+	{"qcn", "quantized congestion notification", lift(qcnFields, func(p *cc.Params) *cc.QCNParams { return &p.QCN })},
+	{"dcqcn", "data center quantized congestion notification", lift(dcqcnFields, func(p *cc.Params) *cc.DCQCNParams { return &p.DCQCN })},
+	{"timely", "RTT-based congestion control", lift(timelyFields, func(p *cc.Params) *cc.TIMELYParams { return &p.TIMELY })},
+	{"pcn", "photonic congestion notification", lift(pcnFields, func(p *cc.Params) *cc.PCNParams { return &p.PCN })},
+	{"ceth", "congestion information in the ACK", lift(cethFields, func(p *cc.Params) *cc.CETHParams { return &p.CETH })},
+	{"timely-ecn", "TIMELY that CNPs cut too: the settings of timely and dcqcn, and these", lift(timelyECNFields, func(p *cc.Params) *cc.TIMELYECNParams { return &p.TIMELYECN })},
+	{"timely-rttx", "TIMELY under switches that turn ECN into RTT", lift(timelyFields, func(p *cc.Params) *cc.TIMELYParams { return &p.TIMELYRTTX })},
+	{"cbrc", "receiver credit, for cbrc and cbrc-aimd", lift(creditFields, func(p *cc.Params) *credit.Params { return &p.Credit })},
+}
+
+// schemesForm is the section schemes: one node per entry of schemeSections.
+type schemesForm struct{ sections []*yaml.Node }
+
+func newSchemesForm() schemesForm {
+	return schemesForm{make([]*yaml.Node, len(schemeSections))}
+}
+
+var schemesFields = schemeSectionFields()
+
+func schemeSectionFields() (fields []field[schemesForm]) {
+	for i, s := range schemeSections {
+		fields = append(fields, sectionField(s.scheme, s.doc, reference(s.scheme),
+			func(f *schemesForm) **yaml.Node { return &f.sections[i] }))
+	}
+	return fields
+}
+
+func newSchemeSources() map[string]*source {
+	sources := map[string]*source{}
+	for _, s := range schemeSections {
+		sources[s.scheme] = newSource("schemes."+s.scheme, 1)
+	}
+	return sources
+}
+
+func (b *builder) readSchemes(n *yaml.Node) {
+	if n == nil {
+		return
+	}
+	f := newSchemesForm()
+	readSection(&b.collector, n, "schemes", schemesFields, &f, newSource("schemes", n.Line))
+	for i, section := range f.sections {
+		if section == nil {
+			continue
+		}
+		src := b.schemes[schemeSections[i].scheme]
+		src.line = section.Line
+		readSection(&b.collector, section, src.key, schemeSections[i].fields, &b.s.CC, src)
+	}
+}
+
+// Param is a parameter of a scheme, for display.
+type Param struct {
+	Key     string `json:"key"`
+	Doc     string `json:"doc"`
+	Default string `json:"default"`        // as in a file
+	Unit    string `json:"unit,omitempty"` // unit of the value; empty for a plain number
+	Range   string `json:"range"`
+	Source  string `json:"source"` // source of the default
+	// Presets holds the values of the other presets, where they differ from the
+	// default.
+	Presets []PresetValue `json:"presets,omitempty"`
+}
+
+// PresetValue is the value of a parameter under a preset, as in a file.
+type PresetValue struct {
+	Preset string `json:"preset"`
+	Value  string `json:"value"`
+}
+
+// Section returns the name of the section under schemes that holds a scheme's
+// parameters.
+func Section(scheme string) string {
+	if s, err := cc.Find(scheme); err == nil && s.Settings != "" {
+		return s.Settings
+	}
+	return scheme
+}
+
+// Params returns the parameters of a scheme in the order of the file. The list is
+// empty if the scheme has none or is unknown.
+func Params(scheme string) []Param {
+	scheme = Section(scheme)
+	list := []Param{}
+	for _, s := range schemeSections {
+		if s.scheme != scheme {
+			continue
+		}
+		list = append(list, params(s.fields, cc.Default())...)
+	}
+	return list
+}
+
+// SwitchParams returns the settings of a switch that only this scheme uses.
+func SwitchParams(scheme string) []Param {
+	if s, err := cc.Find(scheme); err != nil || s.Rewrite != cc.RewriteRTTX {
+		return nil
+	}
+	return params(converterFields, topology.DefaultSwitch())
+}
+
+// Choices returns the settings of NICs, switches and links in which other simulators
+// and devices differ from each other, for any scheme. Keys are those of a Setting.
+func Choices() []Param {
+	return slices.Concat(choices("nic", nicFields, topology.DefaultNIC()), choices("switch", queueFields, topology.DefaultSwitch()), choices("link", linkSettings, topology.DefaultLink()))
+}
+
+// choices returns the fields that cite a source.
+func choices[T any](part string, fields []field[T], defaults T) []Param {
+	cited := slices.DeleteFunc(slices.Clone(fields), func(f field[T]) bool { return f.source == "" })
+	return params(prefixed(part+".", cited), defaults)
+}
+
+func params[T any](fields []field[T], defaults T) (list []Param) {
+	for _, f := range fields {
+		p := Param{Key: f.key, Doc: f.doc, Unit: f.unit, Range: f.limits, Source: f.source}
+		if value := f.write(&defaults); value != nil {
+			p.Default = value.Value
+		}
+		p.Presets = presetValues(fields, f, defaults)
+		list = append(list, p)
+	}
+	return list
+}
+
+// presetValues returns the presets whose value of a parameter differs from its
+// default.
+func presetValues[T any](fields []field[T], f field[T], defaults T) (list []PresetValue) {
+	preset := find(fields, "preset")
+	if preset == nil || f.first {
+		return nil
+	}
+	for _, name := range preset.presets {
+		t := defaults
+		if preset.read(&t, text(name)) != nil {
+			continue
+		}
+		if value := f.write(&t).Value; value != f.write(&defaults).Value {
+			list = append(list, PresetValue{name, value})
+		}
+	}
+	return list
+}

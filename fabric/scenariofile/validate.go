@@ -1,0 +1,159 @@
+package scenariofile
+
+import (
+	"fmt"
+
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/topology/routes"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
+
+// maxBins bounds the length of a recorded series.
+const maxBins = 1_000_000
+
+// validate checks conditions across several keys. Single keys were checked when they
+// were read. It changes nothing.
+func (b *builder) validate(ends [][]topology.End) {
+	b.checkBins()
+	b.checkSchemes()
+	b.checkCabling(ends)
+	b.checkPayloads()
+	b.checkUETPayloads()
+	b.checkCodePoints()
+	for i, n := range b.s.Nodes {
+		if n.Kind == topology.Switch {
+			b.checkSwitch(n.Switch, b.nodes[i], b.linksAt(ends[i]))
+		}
+	}
+	b.checkConverters()
+	b.checkCETH()
+	b.checkSections()
+	for i, f := range b.s.Flows {
+		b.checkFlow(f, b.flows[i], ends)
+	}
+	b.checkCommands(ends)
+	if v := b.s.Vary; v.Key != "" && findSetting(&b.s, v.Key) == nil && !b.noNodes {
+		b.fault(b.top.of("vary"), "unknown key %s, want one that `rackfab sweep --set` takes", v.Key)
+	}
+}
+
+func (b *builder) checkBins() {
+	if bins := b.s.Duration / b.s.Bin; bins > maxBins {
+		b.fault(b.top.of("bin"), "divides %s into %d bins, want at most %d: a bin of at least %s",
+			b.s.Duration, bins, maxBins, (b.s.Duration+maxBins-1)/maxBins)
+	}
+}
+
+func (b *builder) checkSchemes() {
+	if p := b.s.CC.TIMELY; p.TLow > p.THigh {
+		b.fault(b.schemes["timely"].of("t_low"), "%s is above t_high %s", p.TLow, p.THigh)
+	}
+	if p := b.s.CC.PCN; p.WMin > p.WMax {
+		b.fault(b.schemes["pcn"].of("wmin"), "%v is above wmax %v", p.WMin, p.WMax)
+	}
+}
+
+// checkSections validates the given sections with the schemes' own checks. It does
+// nothing if there are faults already, because those name the key.
+func (b *builder) checkSections() {
+	if len(b.list) > 0 {
+		return
+	}
+	for _, s := range schemeSections {
+		if src := b.schemes[s.scheme]; len(src.given) > 0 {
+			if err := b.s.CC.Validate(s.scheme); err != nil {
+				b.fault(src.place, "%v", err)
+			}
+		}
+	}
+}
+
+// checkCabling checks that every NIC has one link and a path to the first NIC. It
+// does nothing if nodes or links could not be read.
+func (b *builder) checkCabling(ends [][]topology.End) {
+	if b.noNodes || b.noLinks {
+		return
+	}
+	if len(b.s.Nodes) == 0 || b.s.Nodes[0].Kind != topology.NIC {
+		b.fault(b.top.of("nics"), "names no NIC, want at least one")
+		return
+	}
+	hops := routes.Hops(ends, 0)
+	for i, n := range b.s.Nodes {
+		switch links := len(ends[i]); {
+		case links == 0:
+			b.fault(b.nodes[i].place, "%s has no link", n.Name)
+		case n.Kind == topology.NIC && links > 1:
+			b.fault(b.nodes[i].place, "%s has %d links, a NIC has one", n.Name, links)
+		case n.Kind == topology.NIC && hops[i] < 0:
+			b.fault(b.nodes[i].place, "no path from %s to %s", n.Name, b.s.Nodes[0].Name)
+		}
+	}
+}
+
+// checkPayloads checks that the largest data frame of every NIC fits the MTU of every
+// link.
+func (b *builder) checkPayloads() {
+	narrow := -1
+	for i, l := range b.s.Links {
+		if narrow < 0 || l.MTU < b.s.Links[narrow].MTU {
+			narrow = i
+		}
+	}
+	if narrow < 0 {
+		return
+	}
+	mtu := b.s.Links[narrow].MTU
+	for i, n := range b.s.Nodes {
+		if n.Kind != topology.NIC || topology.DataFrame(n.NIC.Payload) <= mtu {
+			continue
+		}
+		at := b.links[narrow].of("mtu")
+		if b.nodes[i].has("payload") {
+			at = b.nodes[i].of("payload")
+		}
+		b.fault(at, "a payload of %dB needs frames of %dB, above the mtu of %dB of link %s: want a payload of at most %dB",
+			n.NIC.Payload, topology.DataFrame(n.NIC.Payload), mtu, b.linkName(b.s.Links[narrow]), (mtu-topology.DataFrame(0))/topology.PayloadWord*topology.PayloadWord)
+	}
+}
+
+// checkUETPayloads checks that UET requests can carry the payloads if the scheme uses
+// UET: their length field has 14 bits.
+func (b *builder) checkUETPayloads() {
+	if scheme, err := cc.Find(b.s.Scheme); err != nil || scheme.Notification != cc.NotifyCredit {
+		return
+	}
+	const most = frame.MaxUETPayload / topology.PayloadWord * topology.PayloadWord
+	for i, n := range b.s.Nodes {
+		if n.Kind == topology.NIC && n.NIC.Payload > most {
+			b.fault(b.nodes[i].of("payload"), "%dB does not fit a UET request under the scheme %s, want at most %dB", n.NIC.Payload, b.s.Scheme, most)
+		}
+	}
+}
+
+func (b *builder) linkName(l topology.Link) string {
+	return fmt.Sprintf("%s-%s", b.s.Nodes[l.A].Name, b.s.Nodes[l.B].Name)
+}
+
+// checkFlow checks one flow. The flows of a burst share the faults of the burst.
+func (b *builder) checkFlow(f topology.Flow, src *source, ends [][]topology.End) {
+	if f.From == f.To {
+		b.fault(src.of("to"), "%s would send to itself", b.s.Nodes[f.To].Name)
+	}
+	if len(ends[f.From]) == 0 {
+		return
+	}
+	if line := b.s.Links[ends[f.From][0].Link].Rate; line > 0 && f.Initial > line {
+		b.fault(src.of("initial_rate"), "%s is above the %s of the link of %s", f.Initial, line, b.s.Nodes[f.From].Name)
+	}
+}
+
+// checkStart checks that a flow, burst, workload, command or change starts within the
+// run.
+func (b *builder) checkStart(start unit.Time, at place) {
+	if b.s.Duration > 0 && start >= b.s.Duration && !b.s.Live {
+		b.fault(at, "%s is not before the end of the run, want less than the duration of %s", start, b.s.Duration)
+	}
+}
