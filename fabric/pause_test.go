@@ -11,8 +11,11 @@ func TestPauseClockCountsOverlapsOnce(t *testing.T) {
 	var c PauseClock
 	changes := 0
 	for _, n := range []Note{
-		{At: 10, Event: NewPaused(1)}, {At: 15, Event: NewPaused(1)}, {At: 20, Event: NewResumed(10)},
-		{At: 30, Event: NewResumed(15)}, {At: 50, Event: NewPaused(1)},
+		{At: 10, Event: NewPaused(1)},
+		{At: 15, Event: NewPaused(1)},
+		{At: 20, Event: NewResumed(10)},
+		{At: 30, Event: NewResumed(15)},
+		{At: 50, Event: NewPaused(1)},
 	} {
 		if c.Observe(&n) {
 			changes++

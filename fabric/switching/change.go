@@ -135,25 +135,25 @@ func (s *Switch) tune(c *fabric.Change) bool {
 }
 
 // tune changes a setting of the class.
-func (k *ClassConfig) tune(c *fabric.Change) {
-	switch c.Key {
+func (c *ClassConfig) tune(change *fabric.Change) {
+	switch change.Key {
 	case fabric.KeyXOFF:
-		k.XOFF = unit.Bytes(c.Value)
+		c.XOFF = unit.Bytes(change.Value)
 	case fabric.KeyXON:
-		k.XON = unit.Bytes(c.Value)
+		c.XON = unit.Bytes(change.Value)
 	case fabric.KeyAlphaShift:
-		k.AlphaShift = int(c.Value)
-		if c.Named {
-			k.XOFF = 0
+		c.AlphaShift = int(change.Value)
+		if change.Named {
+			c.XOFF = 0
 		}
 	case fabric.KeyQuanta:
-		k.Quanta = uint16(c.Value)
+		c.Quanta = uint16(change.Value)
 	case fabric.KeyKmin:
-		k.RED.Kmin = unit.Bytes(c.Value)
+		c.RED.Kmin = unit.Bytes(change.Value)
 	case fabric.KeyKmax:
-		k.RED.Kmax = unit.Bytes(c.Value)
+		c.RED.Kmax = unit.Bytes(change.Value)
 	case fabric.KeyPmax:
-		k.RED.Pmax = c.Share
+		c.RED.Pmax = change.Share
 	default:
 	}
 }

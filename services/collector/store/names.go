@@ -54,14 +54,14 @@ func (r *run) numberOf(name string) (uint32, bool) {
 // name returns the number of a text, and assigns one to a new text. It reports false if
 // the text is too long or there are too many names.
 func (w *writer) name(t string) (uint32, bool, error) {
-	if n, ok := w.run.names.numbers[t]; ok { // only the writer changes it
+	if n, ok := w.names.numbers[t]; ok { // only the writer changes it
 		return n, true, nil
 	}
-	if len(t) > maxLength || len(w.run.names.texts) >= maxNames {
+	if len(t) > maxLength || len(w.names.texts) >= maxNames {
 		return 0, false, nil
 	}
 	w.mu.Lock()
-	n := w.run.names.add(t)
+	n := w.names.add(t)
 	w.mu.Unlock()
 	return n, true, w.bucket(bucketNames).Put(key32(n), []byte(t))
 }

@@ -80,13 +80,11 @@ func from(b *bbolt.Bucket, prefix, start []byte) iter.Seq2[[]byte, []byte] {
 func before(b *bbolt.Bucket, prefix, limit []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(k, v []byte) bool) {
 		c := b.Cursor()
-		k, v := c.Seek(limit)
-		if k == nil {
-			k, v = c.Last()
-		} else {
-			k, v = c.Prev()
+		step := c.Last
+		if k, _ := c.Seek(limit); k != nil {
+			step = c.Prev
 		}
-		for ; k != nil && bytes.HasPrefix(k, prefix) && yield(k, v); k, v = c.Prev() {
+		for k, v := step(); k != nil && bytes.HasPrefix(k, prefix) && yield(k, v); k, v = c.Prev() {
 		}
 	}
 }

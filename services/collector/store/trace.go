@@ -23,7 +23,7 @@ func (t *record) put(tx *bbolt.Tx, number uint32) error {
 		if t.dropped {
 			flags = 1
 		}
-		b = t.columns.appendTo(append(binary.BigEndian.AppendUint64(b, t.root), flags))
+		b = t.appendTo(append(binary.BigEndian.AppendUint64(b, t.root), flags))
 	}
 	return tx.Bucket(bucketTraces).Put(key32(number), b)
 }

@@ -39,6 +39,7 @@ func (t *tally) observe(s *topology.Scenario, notes []fabric.Note) {
 			e.LongestPs = max(e.GetLongestPs(), int64(n.At-n.Start()))
 		case fabric.CommandFailed, fabric.CommandRefused:
 			t.entry(s, n).Failed++
+		default: // only counted
 		}
 	}
 }
