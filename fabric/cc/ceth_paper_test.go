@@ -303,11 +303,11 @@ func TestCETHParamsAreChecked(t *testing.T) {
 	bad := CETHParams{Words: 5, Light: 0.7, Medium: 0.3, Cut: 1, Window: -1, Hops: 9, MinRate: -1}
 	err := bad.Validate()
 	for _, part := range []string{
-		"unknown mode", "unknown form", "unknown source", "5 words", "window of 0 packets", "window of 0ps", "0.7 and 0.3",
-		"room", "9 hops", "interval", "degree is used", "depth is used", "delay is used", "on a clear path", "degree none", "preset", "cut of 1", "floor",
+		`mode ""`, `form ""`, `source ""`, "words 5", "window_packets 0", "window_time 0ps", "light 0.7 and medium 0.3",
+		"room", "hops 9", "interval", `degree ""`, `depth ""`, `delay ""`, `clear ""`, "rate_none", "preset", "cut 1", "min_rate",
 	} {
 		if err == nil || !strings.Contains(err.Error(), part) {
-			t.Errorf("no word of %q in %v", part, err)
+			t.Errorf("error %q does not contain %q", err, part)
 		}
 	}
 }

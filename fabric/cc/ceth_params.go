@@ -128,29 +128,29 @@ func DefaultCETH() CETHParams {
 // Validate returns all invalid settings as one error, or nil.
 func (p CETHParams) Validate() error {
 	c := checks{scheme: "ceth"}
-	c.want(oneOf(p.Mode, CETHIndication, CETHInformation), "unknown mode %q", p.Mode)
-	c.want(oneOf(p.Form, CETHHeader, CETHResv6, CETHResv7, CETHRatio6, CETHRatio7), "unknown form %q", p.Form)
-	c.want(oneOf(p.Source, CETHWindow, CETHINT, CETHIOAM, CETHSwitch), "unknown source %q", p.Source)
+	c.want(oneOf(p.Mode, CETHIndication, CETHInformation), "mode %q, want indication or information", p.Mode)
+	c.want(oneOf(p.Form, CETHHeader, CETHResv6, CETHResv7, CETHRatio6, CETHRatio7), "form %q, want header, resv6, resv7, ratio6 or ratio7", p.Form)
+	c.want(oneOf(p.Source, CETHWindow, CETHINT, CETHIOAM, CETHSwitch), "source %q, want window, int, ioam or switch", p.Source)
 	c.want(p.Source != CETHSwitch || p.Mode == CETHIndication || oneOf(p.Form, CETHResv6, CETHRatio6),
-		"form %s, want resv6 or ratio6: a switch writes nothing that the ICRC covers", p.Form)
-	c.want(1 <= p.Words && p.Words <= 4, "%d words, want 1 to 4", p.Words)
-	c.want(0 < p.WindowPackets && p.WindowPackets <= maxCETHWindow, "window of %d packets, want 1 to %d", p.WindowPackets, maxCETHWindow)
-	c.want(p.WindowTime > 0, "window of %s, want more than 0", p.WindowTime)
-	c.want(0 <= p.Light && p.Light <= p.Medium && p.Medium <= 1, "want 0 <= light <= medium <= 1, have %v and %v", p.Light, p.Medium)
-	c.want(p.Room > 0, "room of %s, want more than 0", p.Room)
-	c.want(p.Interval > 0, "interval of %s, want more than 0", p.Interval)
-	c.want(1 <= p.Hops && p.Hops <= 5, "%d hops, want 1 to 5", p.Hops)
-	c.want(oneOf(p.Degree, CETHIgnore, CETHShare, CETHTable), "degree is used for %q, want ignore, share or table", p.Degree)
-	c.want(oneOf(p.Depth, CETHIgnore, CETHBudget), "depth is used for %q, want ignore or budget", p.Depth)
-	c.want(oneOf(p.Delay, CETHIgnore, CETHRate, CETHBudget), "delay is used for %q, want ignore, rate or budget", p.Delay)
-	c.want(oneOf(p.Clear, CETHKeep, CETHPreset), "on a clear path %q, want keep or preset", p.Clear)
+		"form %s with source switch, want resv6 or ratio6: a switch does not recompute the ICRC", p.Form)
+	c.want(1 <= p.Words && p.Words <= 4, "words %d, want 1 to 4", p.Words)
+	c.want(0 < p.WindowPackets && p.WindowPackets <= maxCETHWindow, "window_packets %d, want 1 to %d", p.WindowPackets, maxCETHWindow)
+	c.want(p.WindowTime > 0, "window_time %s, want more than 0", p.WindowTime)
+	c.want(0 <= p.Light && p.Light <= p.Medium && p.Medium <= 1, "light %v and medium %v, want 0 <= light <= medium <= 1", p.Light, p.Medium)
+	c.want(p.Room > 0, "room %s, want more than 0", p.Room)
+	c.want(p.Interval > 0, "interval %s, want more than 0", p.Interval)
+	c.want(1 <= p.Hops && p.Hops <= 5, "hops %d, want 1 to 5", p.Hops)
+	c.want(oneOf(p.Degree, CETHIgnore, CETHShare, CETHTable), "degree %q, want ignore, share or table", p.Degree)
+	c.want(oneOf(p.Depth, CETHIgnore, CETHBudget), "depth %q, want ignore or budget", p.Depth)
+	c.want(oneOf(p.Delay, CETHIgnore, CETHRate, CETHBudget), "delay %q, want ignore, rate or budget", p.Delay)
+	c.want(oneOf(p.Clear, CETHKeep, CETHPreset), "clear %q, want keep or preset", p.Clear)
 	for d, share := range p.Rates {
-		c.want(0 < share && share <= 1, "rate of degree %s is a share of %v, want more than 0 and at most 1", Degree(d), share)
+		c.want(0 < share && share <= 1, "rate_%s %v, want more than 0 and at most 1", Degree(d), share)
 	}
-	c.want(0 < p.Preset && p.Preset <= 1, "preset is %v of line rate, want more than 0 and at most 1", p.Preset)
+	c.want(0 < p.Preset && p.Preset <= 1, "preset %v, want more than 0 and at most 1", p.Preset)
 	c.want(p.Window >= 0 && p.Target >= 0, "window %s and target %s, want 0 or more", p.Window, p.Target)
-	c.want(0 < p.Cut && p.Cut < 1, "cut of %v, want more than 0 and less than 1", p.Cut)
-	c.want(p.MinRate >= 0, "floor %s is below 0", p.MinRate)
+	c.want(0 < p.Cut && p.Cut < 1, "cut %v, want more than 0 and less than 1", p.Cut)
+	c.want(p.MinRate >= 0, "min_rate %s, want 0 or more", p.MinRate)
 	return c.err()
 }
 

@@ -111,11 +111,11 @@ func (p DCQCNParams) Validate() error {
 	c := checks{scheme: "dcqcn"}
 	c.want(0 < p.G && p.G <= 1, "g %v, want 0 < g <= 1", p.G)
 	c.want(0 <= p.Alpha && p.Alpha <= 1, "alpha %v, want 0 to 1", p.Alpha)
-	c.want(p.AlphaTimer > 0 && p.Timer > 0, "timers %s and %s, want more than 0", p.AlphaTimer, p.Timer)
-	c.want(p.CutPeriod >= 0 && p.CNPInterval >= 0 && p.CNPGap >= 0, "a period is below 0")
+	c.want(p.AlphaTimer > 0 && p.Timer > 0, "alpha_timer %s and timer %s, want more than 0", p.AlphaTimer, p.Timer)
+	c.want(p.CutPeriod >= 0 && p.CNPInterval >= 0 && p.CNPGap >= 0, "cut_period %s, cnp_interval %s and cnp_gap %s, want 0 or more", p.CutPeriod, p.CNPInterval, p.CNPGap)
 	c.want(p.Tie == TieCut || p.Tie == TieEarlier, "tie %q, want %s or %s", p.Tie, TieCut, TieEarlier)
-	c.want(p.ByteCounter >= 0, "byte counter %s is below 0", p.ByteCounter)
+	c.want(p.ByteCounter >= 0, "byte_counter %s, want 0 or more", p.ByteCounter)
 	c.want(p.Threshold > 0, "threshold %d, want at least 1", p.Threshold)
-	c.want(p.AI >= 0 && p.HAI >= 0 && p.StepsPer >= 0 && p.MinRate >= 0, "a rate is below 0")
+	c.want(p.AI >= 0 && p.HAI >= 0 && p.StepsPer >= 0 && p.MinRate >= 0, "ai_rate %s, hai_rate %s, steps_per %s and min_rate %s, want 0 or more", p.AI, p.HAI, p.StepsPer, p.MinRate)
 	return c.err()
 }

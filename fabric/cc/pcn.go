@@ -35,10 +35,10 @@ func DefaultPCN() PCNParams {
 // Validate returns all invalid settings as one error, or nil.
 func (p PCNParams) Validate() error {
 	c := checks{scheme: "pcn"}
-	c.want(0 < p.WMin && p.WMin <= p.WMax && p.WMax < 1, "want 0 < wmin <= wmax < 1, have %v and %v", p.WMin, p.WMax)
+	c.want(0 < p.WMin && p.WMin <= p.WMax && p.WMax < 1, "wmin %v and wmax %v, want 0 < wmin <= wmax < 1", p.WMin, p.WMax)
 	c.want(p.Period > 0, "period %s, want more than 0", p.Period)
 	c.want(0 < p.Threshold && p.Threshold <= 1, "threshold %v, want 0 < threshold <= 1", p.Threshold)
-	c.want(p.MinRate >= 0, "floor %s is below 0", p.MinRate)
+	c.want(p.MinRate >= 0, "min_rate %s, want 0 or more", p.MinRate)
 	return c.err()
 }
 

@@ -52,11 +52,11 @@ func DefaultQCN() QCNParams { return QCNPresets[0] }
 func (p QCNParams) Validate() error {
 	c := checks{scheme: "qcn"}
 	c.want(0 < p.GD && p.GD <= 1, "gd %v, want 0 < gd <= 1", p.GD)
-	c.want(0 < p.MaxCut && p.MaxCut < 1, "largest cut %v, want more than 0 and less than 1", p.MaxCut)
+	c.want(0 < p.MaxCut && p.MaxCut < 1, "max_cut %v, want more than 0 and less than 1", p.MaxCut)
 	c.want(p.Timer > 0, "timer %s, want more than 0", p.Timer)
-	c.want(p.ByteCounter >= 0, "byte counter %s is below 0", p.ByteCounter)
+	c.want(p.ByteCounter >= 0, "byte_counter %s, want 0 or more", p.ByteCounter)
 	c.want(p.Threshold > 0, "threshold %d, want at least 1", p.Threshold)
-	c.want(p.AI >= 0 && p.HAI >= 0 && p.MinRate >= 0, "a rate is below 0")
+	c.want(p.AI >= 0 && p.HAI >= 0 && p.MinRate >= 0, "ai_rate %s, hai_rate %s and min_rate %s, want 0 or more", p.AI, p.HAI, p.MinRate)
 	return c.err()
 }
 

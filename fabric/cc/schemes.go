@@ -104,7 +104,7 @@ var Schemes = []Scheme{
 		validate: func(p *Params) error { return p.PCN.Validate() },
 	},
 	{
-		Name: "cnp", Title: "a CNP of its own for every marked packet, reaction point of DCQCN (what CETH compares with)", Marking: MarkRED, Notification: NotifyDCQCN,
+		Name: "cnp", Title: "one CNP per marked packet, with DCQCN's reaction point (the baseline of the CETH document)", Marking: MarkRED, Notification: NotifyDCQCN,
 		Settings: "dcqcn", react: reactDCQCN, validate: validateDCQCN,
 		Static:   "sets the notification point of all flows from the start",
 		complete: func(p *Params, _ func() unit.Time) { p.DCQCN.CNPInterval, p.DCQCN.CNPGap = 0, 0 },
@@ -121,7 +121,7 @@ var Schemes = []Scheme{
 		},
 	},
 	{
-		Name: "timely-ecn", Title: "TIMELY that CNPs cut too: both signals at one sender, for comparison", Marking: MarkRED, Notification: NotifyDCQCN, Timestamps: true,
+		Name: "timely-ecn", Title: "TIMELY and DCQCN's CNP cuts in one sender, for comparison with timely-rttx", Marking: MarkRED, Notification: NotifyDCQCN, Timestamps: true,
 		react: func(p *Params, path Path, initial unit.Rate) Algorithm {
 			return NewTIMELYECN(p.TIMELYECN, p.TIMELY, p.DCQCN, path.Rate, initial)
 		},
@@ -131,7 +131,7 @@ var Schemes = []Scheme{
 		burst: burstTIMELY,
 	},
 	{
-		Name: "timely-rttx", Title: "TIMELY, with ECN turned into RTT by the switches (RTTX)", Marking: MarkRED, Notification: NotifyNone, Rewrite: RewriteRTTX, Timestamps: true,
+		Name: "timely-rttx", Title: "TIMELY, with switches that convert ECN marks into RTT (RTTX)", Marking: MarkRED, Notification: NotifyNone, Rewrite: RewriteRTTX, Timestamps: true,
 		Static: "needs the flow tables of the switches from the start",
 		react: func(p *Params, path Path, initial unit.Rate) Algorithm {
 			return NewTIMELY(p.TIMELYRTTX, path.Rate, initial)

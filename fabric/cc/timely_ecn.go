@@ -32,7 +32,7 @@ func DefaultTIMELYECN() TIMELYECNParams {
 // Validate returns an error if a setting is invalid, or nil.
 func (p TIMELYECNParams) Validate() error {
 	if p.Order != OrderBoth && p.Order != OrderECNFirst || p.Hold < 0 {
-		return fmt.Errorf("timely-ecn: order %q and hold %s, want %s or %s, and at least 0", p.Order, p.Hold, OrderBoth, OrderECNFirst)
+		return fmt.Errorf("timely-ecn: order %q and hold %s, want order %s or %s, and hold 0 or more", p.Order, p.Hold, OrderBoth, OrderECNFirst)
 	}
 	return nil
 }

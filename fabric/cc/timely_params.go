@@ -97,11 +97,11 @@ func (p TIMELYParams) Validate() error {
 	c := checks{scheme: "timely"}
 	c.want(0 < p.EWMA && p.EWMA <= 1, "ewma %v, want 0 < ewma <= 1", p.EWMA)
 	c.want(0 < p.Beta && p.Beta <= 1, "beta %v, want 0 < beta <= 1", p.Beta)
-	c.want(0 < p.MaxCut && p.MaxCut <= 1, "largest cut %v, want 0 < cut <= 1", p.MaxCut)
-	c.want(0 <= p.TLow && p.TLow <= p.THigh, "want 0 <= t_low <= t_high, have %s and %s", p.TLow, p.THigh)
+	c.want(0 < p.MaxCut && p.MaxCut <= 1, "max_cut %v, want 0 < max_cut <= 1", p.MaxCut)
+	c.want(0 <= p.TLow && p.TLow <= p.THigh, "t_low %s and t_high %s, want 0 <= t_low <= t_high", p.TLow, p.THigh)
 	c.want(p.MinRTT > 0, "min_rtt %s, want more than 0", p.MinRTT)
-	c.want(p.Delta >= 0 && p.DeltaPer >= 0 && p.MinRate >= 0, "a rate is below 0")
-	c.want(p.HyperAfter >= 0 && p.HyperFactor >= 0, "hyper increase %d times after %d, want at least 0", p.HyperFactor, p.HyperAfter)
+	c.want(p.Delta >= 0 && p.DeltaPer >= 0 && p.MinRate >= 0, "delta %s, delta_per %s and min_rate %s, want 0 or more", p.Delta, p.DeltaPer, p.MinRate)
+	c.want(p.HyperAfter >= 0 && p.HyperFactor >= 0, "hyper_factor %d and hyper_after %d, want 0 or more", p.HyperFactor, p.HyperAfter)
 	c.want(p.Segment > 0, "segment %s, want more than 0", p.Segment)
 	return c.err()
 }
