@@ -104,23 +104,23 @@ func (e *EngineConfig) response(payload unit.Bytes) unit.Bytes {
 // validateEngine returns all faults of the connections and the engine, or nil.
 func (c *Config) validateEngine() error {
 	if len(c.Connections) == 0 {
-		return want(len(c.Posts) == 0, "commands without a connection")
+		return want(len(c.Posts) == 0, "%d series of commands without a connection", len(c.Posts))
 	}
 	e := &c.Engine
 	errs := []error{
-		want(e.CommandSlots > 0 && e.FlowSlots > 0, "queues of %d and %d commands, want at least 1", e.CommandSlots, e.FlowSlots),
-		want(0 < e.FlowQueues && e.FlowQueues <= maxUnacked, "%d flow queues, want at least 1", e.FlowQueues),
-		want(e.Units > 0 && e.ResponseUnits > 0, "%d units and %d for responses, want at least 1", e.Units, e.ResponseUnits),
+		want(e.CommandSlots > 0 && e.FlowSlots > 0, "command queue of %d and flow queue of %d commands, want at least 1", e.CommandSlots, e.FlowSlots),
+		want(0 < e.FlowQueues && e.FlowQueues <= maxUnacked, "%d flow queues, want 1 to %d", e.FlowQueues, maxUnacked),
+		want(e.Units > 0 && e.ResponseUnits > 0, "%d request units and %d response units, want at least 1", e.Units, e.ResponseUnits),
 		want(0 < e.GetLimit && e.GetLimit <= maxOutstanding && 0 < e.PutLimit && e.PutLimit <= maxOutstanding,
-			"limits of %d and %d outstanding packets, want 1 to %d", e.GetLimit, e.PutLimit, maxOutstanding),
-		want(0 <= e.SubRequest && e.SubRequest <= maxSubRequest, "sub-requests of %v, want at most %v", e.SubRequest, maxSubRequest),
-		want(e.Length.Header >= 0 && e.Retries >= 0 && e.Counters >= 0, "a header, retries or counters below 0"),
+			"GET limit %d and PUT limit %d in packets, want 1 to %d", e.GetLimit, e.PutLimit, maxOutstanding),
+		want(0 <= e.SubRequest && e.SubRequest <= maxSubRequest, "sub-request size %v, want 0 to %v", e.SubRequest, maxSubRequest),
+		want(e.Length.Header >= 0 && e.Retries >= 0 && e.Counters >= 0, "RspPktLen header %v, retries %d and counters %d, want 0 or more", e.Length.Header, e.Retries, e.Counters),
 		want(0 < e.Length.Scale && e.Length.Scale <= command.MaxScale && 0 <= e.Length.Shift && e.Length.Shift <= command.MaxShift,
-			"payload scale %d and shift %d, want 1 to %d and 0 to %d", e.Length.Scale, e.Length.Shift, command.MaxScale, command.MaxShift),
+			"RspPktLen scale %d and shift %d, want 1 to %d and 0 to %d", e.Length.Scale, e.Length.Shift, command.MaxScale, command.MaxShift),
 	}
 	for _, k := range e.Classes {
 		errs = append(errs, want(k.Class < fabric.Priorities && k.DSCP < 64 && c.DSCP[k.DSCP] == k.Class,
-			"class %d has DSCP %d, which is another's", k.Class, k.DSCP))
+			"class %d: DSCP %d does not map to this class", k.Class, k.DSCP))
 	}
 	for _, k := range c.Connections {
 		errs = append(errs, c.validateConnection(&k))
@@ -141,7 +141,7 @@ func (c *Config) validateConnection(k *ConnectionConfig) error {
 		return fmt.Errorf("connection %d: %w", k.ID, err)
 	}
 	return errors.Join(
-		want(c.Engine.classOf(k.Class) >= 0, "connection %d: class %d is no shaping class", k.ID, k.Class),
+		want(c.Engine.classOf(k.Class) >= 0, "connection %d: class %d is not a shaping class", k.ID, k.Class),
 		want(0 < k.Payload && k.Payload <= c.Payload && k.Payload%4 == 0,
 			"connection %d: payload %v, want a multiple of 4 bytes up to %v", k.ID, k.Payload, c.Payload))
 }

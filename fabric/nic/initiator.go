@@ -125,7 +125,7 @@ func (c *initiator) firstToResend() *request {
 			return r
 		}
 	}
-	panic("nic: a request is to be sent again, and none is")
+	panic("nic: resend is above 0, but no request is in state toResend")
 }
 
 // requestOpcode returns the opcode of a request packet (IBTA volume 1 §9.4).

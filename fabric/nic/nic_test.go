@@ -207,8 +207,8 @@ func TestNewRefuses(t *testing.T) {
 		t.Fatal("accepted")
 	}
 	for _, want := range []string{
-		"rate", "payload", "ACK covers", "control queue", "DSCP 64", "host -1", "delay", "overhead",
-		"retransmission", "control rate", "DSCP 5: class 8", "smoke", "size 0", "comes twice", "neither begins", "ID below", "start -1",
+		"rate", "payload", "ACK covers", "control queue", "control DSCP 64", "host -1", "delay", "overhead",
+		"retransmission", "control rate", "DSCP 5: class 8", "smoke", "size 0", "duplicate flow ID 0", "neither source", "ID 1073741824, want", "start -1",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not mention %q:\n%v", want, err)

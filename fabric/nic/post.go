@@ -100,15 +100,15 @@ func (n *NIC) fault(c *Command) string {
 	k := e.find(c.Connection)
 	switch {
 	case k < 0 || !e.ends[k].initiator:
-		return fmt.Sprintf("connection %d does not start here", c.Connection)
+		return fmt.Sprintf("host is not the initiator of connection %d", c.Connection)
 	case !c.Verb.Known():
-		return fmt.Sprintf("%v is unknown", c.Verb)
+		return fmt.Sprintf("unknown verb %v", c.Verb)
 	case c.Verb.Atomic() && c.Size != command.AtomicSize:
-		return fmt.Sprintf("an atomic of %v, want %v", c.Size, command.AtomicSize)
+		return fmt.Sprintf("size %v of an atomic, want %v", c.Size, command.AtomicSize)
 	case c.Size < 1 || c.Size > maxMessage:
 		return fmt.Sprintf("size %v, want 1 byte to %v", c.Size, maxMessage)
 	case int(c.Counter) >= e.Counters || c.After.Threshold > 0 && (c.After.Counter < 0 || int(c.After.Counter) >= e.Counters):
-		return "a counter that is not there"
+		return fmt.Sprintf("counter %d and trigger counter %d, want less than %d", c.Counter, c.After.Counter, e.Counters)
 	}
 	return ""
 }

@@ -24,18 +24,18 @@ func (c *Config) Validate() error {
 	errs := []error{
 		want(0 <= c.Host && c.Host < frame.MaxHosts, "host %d, want 0 to %d", c.Host, frame.MaxHosts-1),
 		want(0 < c.Rate && c.Rate <= maxRate, "rate %v, want more than 0 and at most %v", c.Rate, maxRate),
-		want(c.Delay >= 0, "delay %v is below 0", c.Delay),
-		want(-frame.MinLen < c.Overhead && c.Overhead <= unit.Kilobyte, "overhead %v, want above -%d bytes and at most 1 KB", c.Overhead, frame.MinLen),
+		want(c.Delay >= 0, "link delay %v, want 0 or more", c.Delay),
+		want(-frame.MinLen < c.Overhead && c.Overhead <= unit.Kilobyte, "link overhead %v, want more than -%d bytes and at most 1 KB", c.Overhead, frame.MinLen),
 		want(0 < c.Payload && c.Payload <= frame.MaxPayload && c.Payload%4 == 0,
 			"payload %v, want a multiple of 4 bytes up to %d", c.Payload, frame.MaxPayload),
-		want(c.AckEvery > 0, "an ACK covers %d packets, want at least 1", c.AckEvery),
-		want(c.Timeout >= 0, "retransmission timer %v is below 0", c.Timeout),
-		want(c.ControlRate >= 0, "control rate %d is below 0", c.ControlRate),
+		want(c.AckEvery > 0, "one ACK covers %d packets, want at least 1", c.AckEvery),
+		want(c.Timeout >= 0, "retransmission timeout %v, want 0 or more", c.Timeout),
+		want(c.ControlRate >= 0, "control rate %d, want 0 or more", c.ControlRate),
 		want(c.ControlQueue > 0, "control queue of %d packets, want at least 1", c.ControlQueue),
-		want(c.ControlDSCP < 64, "DSCP %d for control, want 0 to 63", c.ControlDSCP),
+		want(c.ControlDSCP < 64, "control DSCP %d, want 0 to 63", c.ControlDSCP),
 		c.Intake.validate(),
 		c.validateRTT(),
-		want(0 <= c.Clock && c.Clock <= maxClock, "clock %v ahead, want 0 to %v", c.Clock, maxClock),
+		want(0 <= c.Clock && c.Clock <= maxClock, "clock offset %v, want 0 to %v", c.Clock, maxClock),
 		c.validateNotification(),
 		c.validateFlows(),
 		want(0 <= c.Burst && c.Burst <= unit.Megabyte, "burst of %v, want 0 to 1 MB", c.Burst),
@@ -63,11 +63,11 @@ func (k *IntakeConfig) validate() error {
 		return nil
 	}
 	return errors.Join(
-		want(0 < k.Absorb && k.Absorb <= maxRate, "absorbing rate %v, want more than 0 and at most %v", k.Absorb, maxRate),
+		want(0 < k.Absorb && k.Absorb <= maxRate, "receive rate %v, want more than 0 and at most %v", k.Absorb, maxRate),
 		want(0 < k.Buffer && k.Buffer <= maxIntake, "receive buffer %v, want more than 0 and at most %v", k.Buffer, maxIntake),
 		want(0 <= k.XON && k.XON < k.XOFF && k.XOFF < k.Buffer,
-			"XON at %v, XOFF at %v and a buffer of %v, want each below the next", k.XON, k.XOFF, k.Buffer),
-		want(k.Quanta > 0, "quanta 0, want at least 1"))
+			"XON %v, XOFF %v and receive buffer %v, want 0 <= XON < XOFF < receive buffer", k.XON, k.XOFF, k.Buffer),
+		want(k.Quanta > 0, "pause quanta 0, want at least 1"))
 }
 
 func (c *Config) validateRTT() error {
@@ -75,7 +75,7 @@ func (c *Config) validateRTT() error {
 	case cc.RTTNone, cc.RTTEcho, cc.RTTReceiver, cc.RTTOffset:
 		return nil
 	}
-	return fmt.Errorf("unknown form of the RTT %q", c.RTT)
+	return fmt.Errorf("RTT measurement %q, want one of %q, %q, %q or %q", c.RTT, cc.RTTNone, cc.RTTEcho, cc.RTTReceiver, cc.RTTOffset)
 }
 
 func (c *Config) validateNotification() error {
@@ -90,7 +90,7 @@ func (c *Config) validateNotification() error {
 		return c.CC.PCN.Validate()
 	case cc.NotifyCredit:
 		return errors.Join(c.CC.Credit.Validate(),
-			want(c.Payload <= frame.MaxUETPayload, "payload %v, want at most %d under UET", c.Payload, frame.MaxUETPayload))
+			want(c.Payload <= frame.MaxUETPayload, "payload %v, want at most %d bytes under UET", c.Payload, frame.MaxUETPayload))
 	}
 	return fmt.Errorf("unknown notification %q", c.Notification)
 }
@@ -99,7 +99,7 @@ func (c *Config) validateFlows() error {
 	var errs []error
 	seen := make(map[fabric.FlowID]bool, len(c.Flows))
 	for _, k := range c.Connections {
-		errs = append(errs, want(!seen[k.ID], "flow %d comes twice", k.ID))
+		errs = append(errs, want(!seen[k.ID], "duplicate flow ID %d", k.ID))
 		seen[k.ID] = true
 	}
 	for _, f := range c.Flows {
@@ -110,7 +110,7 @@ func (c *Config) validateFlows() error {
 			errs = append(errs, fmt.Errorf("flow %d: %w", f.ID, err))
 		}
 		if seen[f.ID] {
-			errs = append(errs, fmt.Errorf("flow %d comes twice", f.ID))
+			errs = append(errs, fmt.Errorf("duplicate flow ID %d", f.ID))
 		}
 		seen[f.ID] = true
 	}
@@ -120,12 +120,12 @@ func (c *Config) validateFlows() error {
 func validateFlow(f *FlowConfig, host int) error {
 	inside := func(h int) bool { return 0 <= h && h < frame.MaxHosts }
 	return errors.Join(
-		want(f.ID < frame.MaxFlows, "want an ID below %d", frame.MaxFlows),
-		want(inside(f.From) && inside(f.To), "from host %d to host %d, want 0 to %d", f.From, f.To, frame.MaxHosts-1),
-		want(f.From != f.To, "begins and ends at host %d", f.From),
-		want(f.From == host || f.To == host, "neither begins nor ends at host %d", host),
+		want(f.ID < frame.MaxFlows, "ID %d, want less than %d", f.ID, frame.MaxFlows),
+		want(inside(f.From) && inside(f.To), "from host %d to host %d, want hosts 0 to %d", f.From, f.To, frame.MaxHosts-1),
+		want(f.From != f.To, "source and destination are both host %d", f.From),
+		want(f.From == host || f.To == host, "neither source nor destination is host %d", host),
 		want(f.Size > 0 || f.Size == Endless, "size %d, want at least 1 byte", f.Size),
 		want(f.DSCP < 64, "DSCP %d, want 0 to 63", f.DSCP),
-		want(f.Start >= 0, "start %d is below 0", f.Start),
+		want(f.Start >= 0, "start %v, want 0 or more", f.Start),
 	)
 }

@@ -107,7 +107,7 @@ func TestEachFaultNamesPlaceKeyAndWhatIsAllowed(t *testing.T) {
 		{"wmin: 0.01", "wmin: 0", `22: schemes.pcn.wmin: "0" is not a number in (0, 1)`},
 		{"wmax: 0.5", "wmax: 2", `22: schemes.pcn.wmax: "2" is not a number in (0, 1)`},
 		{"wmin: 0.01", "wmin: 0.6", "22: schemes.pcn.wmin: 0.6 is above wmax 0.5"},
-		{"  pcn: {wmin: 0.01, wmax: 0.5}", "  timely-rttx: {t_low: 200us}", "22: schemes.timely-rttx: timely: want 0 <= t_low <= t_high, have 200us and 100us"},
+		{"  pcn: {wmin: 0.01, wmax: 0.5}", "  timely-rttx: {t_low: 200us}", "22: schemes.timely-rttx: timely: t_low 200us and t_high 100us, want 0 <= t_low <= t_high"},
 		{"wmin: 0.01", "threshold: 1.1", `22: schemes.pcn.threshold: "1.1" is not a number in (0, 1]`},
 		{"wmin: 0.01", "period: 0us", "22: schemes.pcn.period: 0us is out of range"},
 		{"  pcn:", "  tcp:", "22: schemes.tcp: unknown key, want one of "},

@@ -22,7 +22,7 @@ func (c *Config) Validate() error {
 	for i := range c.Classes {
 		errs = append(errs, c.Classes[i].validate(i))
 		if c.Weights[i] < 0 {
-			errs = append(errs, fmt.Errorf("class %d: weight %d is below 0", i, c.Weights[i]))
+			errs = append(errs, fmt.Errorf("class %d: weight %d, want 0 or more", i, c.Weights[i]))
 		}
 	}
 	for i, class := range c.DSCP {
@@ -38,7 +38,7 @@ func (c *Config) Validate() error {
 	}
 	errs = append(errs, c.validateRoutes(), c.validateRTTX())
 	if c.Buffer <= 0 || c.set() > c.Buffer {
-		errs = append(errs, fmt.Errorf("buffer of %v: reserves and headrooms of %d ports take %v", c.Buffer, len(c.Ports), c.set()))
+		errs = append(errs, fmt.Errorf("buffer of %v, want at least the reserves and headrooms of %d ports, %v", c.Buffer, len(c.Ports), c.set()))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("switch %s: %w", c.Name, err)
@@ -50,7 +50,7 @@ func (c *Config) validateRoutes() error {
 	for host, ports := range c.Routes {
 		for _, p := range ports {
 			if p < 0 || int(p) >= len(c.Ports) {
-				return fmt.Errorf("route to host %d: no port %d", host, p)
+				return fmt.Errorf("route to host %d: port %d, want 0 to %d", host, p, len(c.Ports)-1)
 			}
 		}
 	}
@@ -62,9 +62,9 @@ func (p *PortConfig) validate(i int) error {
 	case p.Rate <= 0:
 		return fmt.Errorf("port %d: rate %v, want more than 0", i, p.Rate)
 	case p.Delay < 0:
-		return fmt.Errorf("port %d: delay %v is below 0", i, p.Delay)
+		return fmt.Errorf("port %d: delay %v, want 0 or more", i, p.Delay)
 	case p.Overhead <= -frame.MinLen:
-		return fmt.Errorf("port %d: overhead %v leaves nothing of a frame of %d bytes", i, p.Overhead, frame.MinLen)
+		return fmt.Errorf("port %d: link overhead %v, want more than -%d bytes", i, p.Overhead, frame.MinLen)
 	case p.MTU < frame.MinLen:
 		return fmt.Errorf("port %d: MTU %v, want at least %d bytes", i, p.MTU, frame.MinLen)
 	}
@@ -75,13 +75,13 @@ func (c *ClassConfig) validate(i int) error {
 	_, known := laws[c.Marking]
 	switch {
 	case c.Reserve < 0 || c.XOFF < 0 || c.XON < 0 || c.Headroom < 0:
-		return fmt.Errorf("class %d: a size is below 0", i)
+		return fmt.Errorf("class %d: reserve %v, XOFF %v, XON %v and headroom %v, want 0 or more", i, c.Reserve, c.XOFF, c.XON, c.Headroom)
 	case c.AlphaShift < -16 || c.AlphaShift > 62:
 		return fmt.Errorf("class %d: alpha shift %d, want -16 to 62", i, c.AlphaShift)
 	case c.Lossless && c.Quanta == 0:
-		return fmt.Errorf("class %d: lossless with a pause of 0 quanta", i)
+		return fmt.Errorf("class %d: lossless with pause quanta 0, want at least 1", i)
 	case !slices.Contains(rewrites, c.Rewrite):
-		return fmt.Errorf("class %d: unknown rewriting %q", i, c.Rewrite)
+		return fmt.Errorf("class %d: unknown rewriting %q, want one of %q", i, c.Rewrite, rewrites)
 	case !known:
 		return fmt.Errorf("class %d: unknown marking law %q", i, c.Marking)
 	}
@@ -92,9 +92,9 @@ func (c *ClassConfig) validateLaw(i int) error {
 	r, q := &c.RED, &c.QCN
 	switch law := laws[c.Marking]; {
 	case law == lawRED && !(0 <= r.Kmin && r.Kmin <= r.Kmax && 0 <= r.Pmax && r.Pmax <= 1):
-		return fmt.Errorf("class %d: RED wants 0 <= Kmin <= Kmax and 0 <= Pmax <= 1, has %+v", i, *r)
+		return fmt.Errorf("class %d: RED %+v, want 0 <= Kmin <= Kmax and 0 <= Pmax <= 1", i, *r)
 	case law == lawQCN && !(q.SetPoint > 0 && q.Weight >= 0 && q.SampleBase > 0 && 0 <= q.Jitter && q.Jitter < 1):
-		return fmt.Errorf("class %d: QCN wants a set point and a sample base above 0, a weight from 0, a jitter from 0 to below 1, has %+v", i, *q)
+		return fmt.Errorf("class %d: QCN %+v, want SetPoint and SampleBase more than 0, Weight 0 or more, 0 <= Jitter < 1", i, *q)
 	}
 	return nil
 }

@@ -38,24 +38,24 @@ type CDF []Point
 // is above 0.
 func (c CDF) Validate() error {
 	if len(c) < 2 || len(c) > MaxPoints {
-		return fmt.Errorf("has %d points, want 2 to %d", len(c), MaxPoints)
+		return fmt.Errorf("%d points, want 2 to %d", len(c), MaxPoints)
 	}
 	for i, p := range c {
 		switch {
 		case p.Size < 0 || p.Size > Largest:
-			return fmt.Errorf("point %d: a size of %s is out of range, want 0B to %s", i, p.Size, Largest)
+			return fmt.Errorf("point %d: size %s, want 0B to %s", i, p.Size, Largest)
 		case i > 0 && (p.Size < c[i-1].Size || p.Share < c[i-1].Share):
-			return fmt.Errorf("point %d falls below the point before it, want sizes and percents that rise", i)
+			return fmt.Errorf("point %d: size or percent below that of point %d, want ascending points", i, i-1)
 		}
 	}
 	last := c[len(c)-1]
 	switch {
 	case c[0].Share != 0:
-		return fmt.Errorf("begins at %v %%, want 0", c[0].Share.Percent())
+		return fmt.Errorf("first point at %v %%, want 0", c[0].Share.Percent())
 	case last.Share != All:
-		return fmt.Errorf("ends at %v %%, want 100", last.Share.Percent())
+		return fmt.Errorf("last point at %v %%, want 100", last.Share.Percent())
 	case last.Size == 0:
-		return fmt.Errorf("has no size above 0B")
+		return fmt.Errorf("all sizes are 0B, want at least one above 0B")
 	}
 	return nil
 }

@@ -50,13 +50,13 @@ func TestQuantilesLieOnTheLinesBetweenThePoints(t *testing.T) {
 
 func TestFaultsOfDistributions(t *testing.T) {
 	for want, c := range map[string]CDF{
-		"has 1 points, want 2 to 1000":             {{0, All}},
-		"begins at 10 %, want 0":                   {{0, 10 * percent}, {1, All}},
-		"ends at 99.5 %, want 100":                 {{0, 0}, {1, 995 * percent / 10}},
-		"point 2 falls below the point before":     {{0, 0}, {10, 50 * percent}, {9, All}},
-		"point 1 falls below":                      {{0, 50}, {10, 40}, {11, All}},
-		"point 1: a size of 20GB is out of range,": {{0, 0}, {20_000 * unit.Megabyte, All}},
-		"has no size above 0B":                     {{0, 0}, {0, All}},
+		"1 points, want 2 to 1000":                       {{0, All}},
+		"first point at 10 %, want 0":                    {{0, 10 * percent}, {1, All}},
+		"last point at 99.5 %, want 100":                 {{0, 0}, {1, 995 * percent / 10}},
+		"point 2: size or percent below that of point 1": {{0, 0}, {10, 50 * percent}, {9, All}},
+		"point 1: size or percent below":                 {{0, 50}, {10, 40}, {11, All}},
+		"point 1: size 20GB, want 0B to":                 {{0, 0}, {20_000 * unit.Megabyte, All}},
+		"all sizes are 0B":                               {{0, 0}, {0, All}},
 	} {
 		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %s", c, err, want)

@@ -38,7 +38,7 @@ func (c *Config) Validate(longest, dearest unit.Bytes) error {
 	for i, l := range c.Leaves {
 		errs = append(errs,
 			l.validate(fmt.Sprintf("leaf %d", i), longest, inward),
-			want(0 <= l.Branch && l.Branch < len(c.Branches), "leaf %d: branch %d of %d", i, l.Branch, len(c.Branches)),
+			want(0 <= l.Branch && l.Branch < len(c.Branches), "leaf %d: branch %d, want less than %d", i, l.Branch, len(c.Branches)),
 			want(l.Weight > 0, "leaf %d: weight %d, want at least 1", i, l.Weight),
 			want(l.Class < 8, "leaf %d: class %d, want 0 to 7", i, l.Class))
 	}
@@ -52,10 +52,10 @@ func (c *Config) validatePacing(dearest unit.Bytes) error {
 		return nil
 	case PacingOutstanding:
 		return errors.Join(
-			want(o.Bytes > 0 || o.PerPeriod > 0, "pacing by what is outstanding needs a bound"),
-			want(o.Bytes == 0 || o.Bytes >= dearest, "%v outstanding hold no response of %v", o.Bytes, dearest),
-			want(o.PerPeriod == 0 || o.PerPeriod >= dearest, "%v a period hold no response of %v", o.PerPeriod, dearest),
-			want(o.PerPeriod == 0 || o.Period > 0, "a bound per period needs a period"))
+			want(o.Bytes > 0 || o.PerPeriod > 0, "pacing by outstanding bytes, want a limit of outstanding bytes or of bytes per period"),
+			want(o.Bytes == 0 || o.Bytes >= dearest, "limit of %v outstanding, want at least the longest response of %v", o.Bytes, dearest),
+			want(o.PerPeriod == 0 || o.PerPeriod >= dearest, "limit of %v per period, want at least the longest response of %v", o.PerPeriod, dearest),
+			want(o.PerPeriod == 0 || o.Period > 0, "limit per period with period %v, want a period of more than 0", o.Period))
 	}
 	return fmt.Errorf("unknown pacing %q", c.Pacing)
 }
