@@ -121,7 +121,7 @@ func TestTheDocumentedLimitsAreThoseOfTheCode(t *testing.T) {
 		fmt.Sprintf("1 *bare*: control only, no sequence number of its own and no frames; %d *report*", flagReport),
 		fmt.Sprintf("%d *gap*", flagGap),
 		fmt.Sprintf("silence of %s ticks", map[int]string{2: "two"}[probeFirst]),
-		fmt.Sprintf("more than %d times in a row", refusedLimit),
+		fmt.Sprintf("More than %d envelopes in a row", refusedLimit),
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("not in docs/wire.md: %q", want)

@@ -5,13 +5,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"os"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/batch"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rackfab/rackfab/fabric/topology"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/rackfab/rackfab/fabric/topology"
 )
 
 func (b *builder) readNodes(n *yaml.Node, section string, kind topology.NodeKind) {

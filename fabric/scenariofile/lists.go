@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/rackfab/rackfab/fabric/topology"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/rackfab/rackfab/fabric/topology"
 )
 
 // array is the shape of a list in a file.

@@ -18,8 +18,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rackfab/rackfab/fabric/topology"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/rackfab/rackfab/fabric/topology"
 )
 
 // Parse parses a scenario file, expands its ranges, bursts and defaults, and

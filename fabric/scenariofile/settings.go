@@ -4,8 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rackfab/rackfab/fabric/topology"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/rackfab/rackfab/fabric/topology"
 )
 
 // ParseWith is like Parse with settings. They apply in order, before any derived

@@ -59,4 +59,6 @@ func (s *Scenario) CodePoint(class fabric.Priority) (uint8, bool) {
 	return uint8(max(i, 0)), i >= 0
 }
 
+// ClassSelector returns the class selector code point of a class (RFC 2474, section
+// 4.2.2): eight times its number.
 func ClassSelector(class fabric.Priority) uint8 { return 8 * uint8(class) }

@@ -73,6 +73,7 @@ type Paths struct {
 	hops map[int][]int
 }
 
+// NewPaths returns the paths of a scenario whose ports are ends.
 func NewPaths(s *topology.Scenario, ends [][]topology.End) *Paths {
 	return &Paths{s: s, ends: ends, hops: map[int][]int{}}
 }
@@ -97,6 +98,8 @@ func (p *Paths) links(from, to int) (links []topology.Link) {
 	return links
 }
 
+// RTT returns the round-trip time of a full data packet and its ACK between two hosts
+// without queues.
 func (p *Paths) RTT(from, to int) (rtt unit.Time) {
 	data, ack := topology.DataFrame(p.s.Nodes[from].NIC.Payload), ackFrame()
 	for _, l := range p.links(from, to) {

@@ -25,6 +25,7 @@ type Meter struct {
 // can keep up.
 const redraw = 100 * time.Millisecond
 
+// NewMeter returns a meter of the given amount of fabric time.
 func NewMeter(total unit.Time) *Meter {
 	m := &Meter{total: total, start: time.Now()}
 	if table.IsTerminal(os.Stderr) {
@@ -70,6 +71,7 @@ func (m *Meter) Finish() {
 // terminal.
 type Spinner struct{ bar *progressbar.ProgressBar }
 
+// NewSpinner returns a spinner that shows nothing yet.
 func NewSpinner() Spinner {
 	return Spinner{progressbar.NewOptions(-1,
 		progressbar.OptionSetWriter(os.Stderr),
@@ -79,6 +81,7 @@ func NewSpinner() Spinner {
 		progressbar.OptionClearOnFinish())}
 }
 
+// Show replaces the text.
 func (c Spinner) Show(text string) {
 	c.bar.Describe(text)
 	_ = c.bar.Add(1) // a failed update of the line is harmless

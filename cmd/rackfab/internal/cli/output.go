@@ -66,6 +66,7 @@ func PrintJSON(w io.Writer, m proto.Message) error {
 	return err
 }
 
+// WriteJSON writes v as indented JSON.
 func WriteJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false) // link names contain ->: x->y

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// VersionCommand returns the command that prints the versions of the program.
 func VersionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",

@@ -1,8 +1,6 @@
 package processes
 
 import (
-	"github.com/rackfab/rackfab/identity"
-
 	"context"
 	"fmt"
 	"net"
@@ -10,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/rackfab/rackfab/identity"
 
 	"github.com/spf13/cobra"
 

@@ -4,18 +4,17 @@ package telemetry
 
 import (
 	"fmt"
+	"io"
+	"maps"
 	"net"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"io"
-	"maps"
-	"slices"
-	"sync"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
