@@ -53,7 +53,7 @@ func dialAs(t *testing.T, s *Server, k Key) Conn {
 	return c
 }
 
-func TestWhoHasNoKeyOfTheRackIsNotLetIn(t *testing.T) {
+func TestServerRejectsClientWithoutRackKey(t *testing.T) {
 	s, keys := guarded(t)
 	stranger, _ := member(t)
 	public, err := keys["h0"].Public()
@@ -85,7 +85,7 @@ func TestWhoHasNoKeyOfTheRackIsNotLetIn(t *testing.T) {
 }
 
 // Each row is an operation of a member: one subject refused, one allowed.
-func TestAMemberMayDoWhatItsPlaceNeedsAndNoMore(t *testing.T) {
+func TestMemberPermissionsAreMinimal(t *testing.T) {
 	link := func(from, to string) string { return LinkSubject("run-1", End{from, 0}, End{to, 0}) }
 	for _, tt := range []struct{ who, do, refused, allowed string }{
 		{"h0", "publish", link("h1", "h0"), link("h0", "h1")},
@@ -127,7 +127,7 @@ func TestAMemberMayDoWhatItsPlaceNeedsAndNoMore(t *testing.T) {
 }
 
 // A refused message reaches nobody, and its sender can continue.
-func TestWhatIsRefusedIsNotDelivered(t *testing.T) {
+func TestRefusedMessagesAreNotDelivered(t *testing.T) {
 	s, keys := guarded(t)
 	h0, h1 := dialAs(t, s, keys["h0"]), dialAs(t, s, keys["h1"])
 	got, _ := listen(t, h1, NodePattern("*", "h1"))
@@ -139,14 +139,14 @@ func TestWhatIsRefusedIsNotDelivered(t *testing.T) {
 	}
 }
 
-func TestAGuardWithoutUsersIsAFault(t *testing.T) {
+func TestGuardNeedsUsers(t *testing.T) {
 	if s, err := StartGuarded("", Guard{}); err == nil {
 		s.Shutdown()
 		t.Error("a bus without users started")
 	}
 }
 
-func TestKeysAreReadBackAndShowNothing(t *testing.T) {
+func TestKeysRoundTripAndDoNotPrint(t *testing.T) {
 	k, public := member(t)
 	back, err := ParseKey(" " + k.Seed() + "\n")
 	if err != nil || back.Seed() != k.Seed() {

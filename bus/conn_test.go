@@ -69,7 +69,7 @@ func forBoth(t *testing.T, f func(t *testing.T, a, b Conn)) {
 	}
 }
 
-func TestMessagesOfOneSenderComeInOrder(t *testing.T) {
+func TestMessagesOfOneSenderArriveInOrder(t *testing.T) {
 	forBoth(t, func(t *testing.T, a, b Conn) {
 		got, _ := listen(t, b, "x.*.y")
 		for i := range 500 {
@@ -83,7 +83,7 @@ func TestMessagesOfOneSenderComeInOrder(t *testing.T) {
 	})
 }
 
-func TestPatternsLeaveOtherSubjectsOut(t *testing.T) {
+func TestPatternsMatchNoOtherSubjects(t *testing.T) {
 	forBoth(t, func(t *testing.T, a, b Conn) {
 		got, _ := listen(t, b, "x.*.y")
 		for _, s := range []string{"x.y", "x.1.2.y", "x.1.z", "z.1.y", "x.1.y.z"} {
@@ -96,7 +96,7 @@ func TestPatternsLeaveOtherSubjectsOut(t *testing.T) {
 	})
 }
 
-func TestUnsubscribeEndsDelivery(t *testing.T) {
+func TestUnsubscribeStopsDelivery(t *testing.T) {
 	forBoth(t, func(t *testing.T, a, b Conn) {
 		gone, unsubscribe := listen(t, b, "x")
 		unsubscribe()
@@ -109,7 +109,7 @@ func TestUnsubscribeEndsDelivery(t *testing.T) {
 	})
 }
 
-func TestPublishLeavesTheBufferToTheCaller(t *testing.T) {
+func TestPublishDoesNotKeepTheBuffer(t *testing.T) {
 	forBoth(t, func(t *testing.T, a, b Conn) {
 		got, _ := listen(t, b, "x")
 		data := []byte("first")
@@ -125,7 +125,7 @@ func TestPublishLeavesTheBufferToTheCaller(t *testing.T) {
 	})
 }
 
-func TestAClosedConnectionRefuses(t *testing.T) {
+func TestClosedConnectionReturnsErrors(t *testing.T) {
 	forBoth(t, func(t *testing.T, a, b Conn) {
 		got, _ := listen(t, a, "x")
 		a.Close()
@@ -143,7 +143,7 @@ func TestAClosedConnectionRefuses(t *testing.T) {
 }
 
 // ARCH §3.4: a reconnect is reported, and the bus may come back at its old address.
-func TestAServerThatComesBackIsFoundAgain(t *testing.T) {
+func TestReconnectsToARestartedServer(t *testing.T) {
 	first := serve(t, "")
 	c := dial(t, first)
 	got, _ := listen(t, c, "x")
@@ -159,7 +159,7 @@ func TestAServerThatComesBackIsFoundAgain(t *testing.T) {
 	}
 }
 
-func TestTheLargestEnvelopePassesTheServer(t *testing.T) {
+func TestServerAcceptsTheLargestEnvelope(t *testing.T) {
 	s := serve(t, "127.0.0.1:0")
 	a, b := dial(t, s), dial(t, s)
 	got, _ := listen(t, b, "x")
@@ -170,7 +170,7 @@ func TestTheLargestEnvelopePassesTheServer(t *testing.T) {
 	}
 }
 
-func TestBadAddresses(t *testing.T) {
+func TestInvalidAddresses(t *testing.T) {
 	for _, addr := range []string{"nohost", "127.0.0.1:x", "127.0.0.1:70000", "127.0.0.1:-1"} {
 		if s, err := StartServer(addr); err == nil {
 			s.Shutdown()
@@ -193,7 +193,7 @@ func TestCheckToken(t *testing.T) {
 	}
 }
 
-func TestSubjectsOfLinks(t *testing.T) {
+func TestLinkSubjects(t *testing.T) {
 	from, to := End{"leaf0", 3}, End{"nic7", 0}
 	s := LinkSubject("r1", from, to)
 	if s != "rackfab.r1.link.leaf0.3.nic7.0" {

@@ -36,7 +36,7 @@ func genFrames(t *rapid.T) []frame.Frame {
 	}), 0, 20).Draw(t, "frames")
 }
 
-func TestEnvelopeComesBackAsItWas(t *testing.T) {
+func TestEnvelopeRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := Envelope{
 			Flags: rapid.SampledFrom([]uint8{0, flagReport, flagGap, flagReport | flagGap}).Draw(t, "flags"),
@@ -71,7 +71,7 @@ func TestEnvelopeComesBackAsItWas(t *testing.T) {
 	})
 }
 
-func TestParseEnvelopeRefuses(t *testing.T) {
+func TestParseEnvelopeRejectsInvalidInput(t *testing.T) {
 	good := func() []byte {
 		var f frame.Frame
 		f.SetHeader(make([]byte, 62))
@@ -112,7 +112,7 @@ func TestParseEnvelopeRefuses(t *testing.T) {
 	}
 }
 
-func TestArrivalsPastTheEndOfTimeAreMalformed(t *testing.T) {
+func TestParseEnvelopeRejectsArrivalOverflow(t *testing.T) {
 	frames := []frame.Frame{{Arrival: math.MaxInt64 - 1}, {Arrival: math.MaxInt64}}
 	if _, err := ParseEnvelope(build(Envelope{Seq: 1}, frames)); !errors.Is(err, ErrMalformed) {
 		t.Errorf("got %v", err)

@@ -31,7 +31,7 @@ func sockets(t *testing.T) (a, b net.Conn) {
 	return a, b
 }
 
-func TestSocketCarriesMoreThanItsBuffers(t *testing.T) {
+func TestSocketTransfersMoreThanItsBuffers(t *testing.T) {
 	a, b := sockets(t)
 	if _, ok := a.(*socket); !ok {
 		t.Fatalf("a %T", a)

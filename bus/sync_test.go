@@ -52,7 +52,7 @@ func receive(t *testing.T, s *Sync, all [][]byte) (got arrived) {
 	return got
 }
 
-func TestWhatIsWrongIsCountedByItsKind(t *testing.T) {
+func TestInvalidEnvelopesAreCountedByKind(t *testing.T) {
 	other := func(change func(e *Envelope)) []byte {
 		e := Envelope{Epoch: 7, Seq: 1, Want: noWant}
 		change(&e)
@@ -87,7 +87,7 @@ func TestWhatIsWrongIsCountedByItsKind(t *testing.T) {
 	}
 }
 
-func TestAnEnvelopeThatComesTwiceIsTakenOnce(t *testing.T) {
+func TestDuplicateEnvelopesAreDiscarded(t *testing.T) {
 	a, b := newPair(t)
 	all := flush(a, 10*unit.Microsecond, 2*unit.Microsecond)
 	if got := receive(t, b, append(all, all...)); len(got) != 1 {
@@ -99,7 +99,7 @@ func TestAnEnvelopeThatComesTwiceIsTakenOnce(t *testing.T) {
 }
 
 // A gap is reported once per tick, and the missing envelopes are sent again.
-func TestAMissedEnvelopeIsSentAgain(t *testing.T) {
+func TestLostEnvelopesAreResent(t *testing.T) {
 	a, b := newPair(t)
 	lost := flush(a, 10*unit.Microsecond, 2*unit.Microsecond)
 	next := flush(a, 20*unit.Microsecond, 12*unit.Microsecond)
@@ -126,7 +126,7 @@ func TestAMissedEnvelopeIsSentAgain(t *testing.T) {
 
 // A peer that violates the protocol repeatedly ends the run, and the error names the
 // link. Occasional violations do not end it.
-func TestABreakerOfRulesEndsTheRun(t *testing.T) {
+func TestProtocolViolationEndsTheRun(t *testing.T) {
 	s, _ := newPair(t)
 	bad := build(Envelope{Epoch: 7, Seq: 1, Taken: 9, Want: noWant}, nil)
 	for i := range refusedLimit {
@@ -140,7 +140,7 @@ func TestABreakerOfRulesEndsTheRun(t *testing.T) {
 }
 
 // TestSilence: the error names a peer that is waited for and stays silent.
-func TestAPeerThatStaysSilentIsNamed(t *testing.T) {
+func TestSilentPeerIsNamed(t *testing.T) {
 	s, _ := newPair(t)
 	flush(s, 10*unit.Microsecond) // asks
 	none := func(int, []byte) {}

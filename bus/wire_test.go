@@ -24,7 +24,7 @@ func wireDoc(t *testing.T) string {
 }
 
 // The table of the fixed header lists the offset and length of each field.
-func TestTheDocumentedOffsetsAreThoseOfTheCode(t *testing.T) {
+func TestDocumentedOffsetsMatchTheCode(t *testing.T) {
 	var blank, full [envelopeHead]byte
 	new(Envelope).putHead(blank[:])
 	fields := map[string]Envelope{
@@ -84,7 +84,7 @@ func example() []byte {
 
 // The example matches the code byte by byte. Its lines are an offset, two spaces, the
 // bytes, two spaces, and their meaning.
-func TestTheDocumentedExampleIsWhatTheCodeWrites(t *testing.T) {
+func TestDocumentedExampleMatchesTheCode(t *testing.T) {
 	_, text, ok := strings.Cut(wireDoc(t), "## Example")
 	if !ok {
 		t.Fatal("no example")
@@ -112,7 +112,7 @@ func TestTheDocumentedExampleIsWhatTheCodeWrites(t *testing.T) {
 	}
 }
 
-func TestTheDocumentedLimitsAreThoseOfTheCode(t *testing.T) {
+func TestDocumentedLimitsMatchTheCode(t *testing.T) {
 	text := strings.Join(strings.Fields(wireDoc(t)), " ")
 	for _, want := range []string{
 		fmt.Sprintf("Envelope, version %d", Version),

@@ -67,7 +67,7 @@ func written(t *testing.T, o Options) []byte {
 
 // The file preserves instants rounded down to nanoseconds, both lengths, the interface,
 // and the comment with the exact instant.
-func TestFileIsReadBack(t *testing.T) {
+func TestFileRoundTrip(t *testing.T) {
 	for _, c := range []struct {
 		options Options
 		want    []string
@@ -169,7 +169,7 @@ func TestSchemeCommentIsBounded(t *testing.T) {
 }
 
 // The limit is exact to the byte, and the file is complete.
-func TestFileLimit(t *testing.T) {
+func TestFileSizeIsLimited(t *testing.T) {
 	whole := int64(len(written(t, Options{})))
 	for limit, want := range map[int64]uint64{whole: 3, whole - 1: 2, 300: 0} {
 		var b bytes.Buffer

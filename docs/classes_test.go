@@ -14,7 +14,7 @@ import (
 
 // The example of guide/classes.md gives the table that stands there, and what the guide
 // says of it.
-func TestGuideOfClasses(t *testing.T) {
+func TestClassesGuideScenarioRuns(t *testing.T) {
 	guide := read(t, "guide/classes.md")
 	text := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(guide)[1]
 	s, err := scenariofile.Parse("classes.yaml", []byte(text))

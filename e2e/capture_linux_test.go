@@ -53,7 +53,7 @@ func (c *capturing) end(t *testing.T) string {
 
 // A capture of a live run has the same bytes as a capture of the replayed journal. A
 // capture that Ctrl-C ends is complete.
-func TestACaptureOfALiveRunIsThatOfItsReplay(t *testing.T) {
+func TestCaptureOfALiveRunMatchesItsReplay(t *testing.T) {
 	r := up(t, "pcn-16to2", "--scheme", "dcqcn", "--paused")
 	r.do(t, "step", "100us")
 	c := r.capture(t, "--at", "s1", "--at", "h0", "--for", "900us")
@@ -166,7 +166,7 @@ func (r *rack) statsOf(t *testing.T, nodes string) (stats struct {
 
 // In a capture of the 16-to-2 burst, tshark counts what `rackfab stats` reports: PAUSE
 // and RESUME, CE marks, CNPs and ACKs, and no malformed packet.
-func TestACaptureHoldsTheNumbersOfStats(t *testing.T) {
+func TestCaptureMatchesStats(t *testing.T) {
 	r := up(t, "pcn-16to2", "--scheme", "dcqcn", "--paused")
 	r.do(t, "set", "s0.kmax", "20MB") // s0 must not mark, so that s1 sets all marks seen at s1
 	r.do(t, "set", "s0.kmin", "10MB")

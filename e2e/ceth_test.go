@@ -11,7 +11,7 @@ import (
 
 // Frames that grow in transit, ACKs that switches modify, and random marks are the same
 // over NATS as in memory.
-func TestCETHOverNATSGivesTheSameRunAsMemory(t *testing.T) {
+func TestCETHOverNATSMatchesMemory(t *testing.T) {
 	text, err := os.ReadFile("testdata/ceth.yaml")
 	if err != nil {
 		t.Fatal(err)

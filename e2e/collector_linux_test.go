@@ -54,7 +54,7 @@ func hears(t *testing.T, c rackfabv1.CollectorServiceClient) *rackfabv1.GetCount
 
 // The collector stores every span that a stock client sends. The client's own queue
 // holds 2048 spans and silently drops the excess, so the test sends no more.
-func TestStockClientDeliversToTheCollector(t *testing.T) {
+func TestStockClientExportsToTheCollector(t *testing.T) {
 	client := tool(t, "telemetrygen", "RACKFAB_TELEMETRYGEN")
 	c, address := startCollector(t)
 	common := []string{"--otlp-insecure", "--otlp-endpoint", address, "--rate", "0"}
@@ -78,7 +78,7 @@ var sentLine = regexp.MustCompile(`telemetry: (\d+) spans and (\d+) points to `)
 // Killing the collector during a run does not change the run. The launcher restarts the
 // collector, and everything that the collector has acknowledged, before and after, is
 // stored.
-func TestARunOutlivesItsCollector(t *testing.T) {
+func TestRunSurvivesItsCollector(t *testing.T) {
 	flags := []string{"pcn-16to2", "--scheme", "pcn", "--duration", "80ms"}
 	want := digests(start(t, append(flags, "--bus", "memory")...).results(t))
 	r := start(t, append(flags, "--telemetry", "--sample-ratio", "0.2")...)
@@ -115,7 +115,7 @@ func TestARunOutlivesItsCollector(t *testing.T) {
 
 // A rack serves its page at another port if the requested port is occupied. A collector
 // that was killed restarts at the addresses that the rack has printed.
-func TestAPageComesBackAtItsAddress(t *testing.T) {
+func TestPageRestartsAtItsAddress(t *testing.T) {
 	occupied, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestAPageComesBackAtItsAddress(t *testing.T) {
 
 // A live rack exports to its own collector, which also serves the page. Both end with
 // the rack.
-func TestALiveRackHasACollector(t *testing.T) {
+func TestLiveRackStartsACollector(t *testing.T) {
 	r := up(t, "pcn-16to2", "--scheme", "pcn", "--paused", "--sample-ratio", "1", "--http", "off")
 	r.do(t, "step", "2ms")
 	list := children(t, r.Process.Pid)

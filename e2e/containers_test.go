@@ -232,7 +232,7 @@ func (c *containers) label() string { return "label=com.docker.compose.project="
 
 // The rack of compose/compose.yaml, built by compose/Dockerfile, reproduces the run in
 // memory. Taking the rack down leaves nothing behind.
-func TestContainersGiveTheSameRunAsMemory(t *testing.T) {
+func TestContainersMatchMemory(t *testing.T) {
 	c := needContainers(t)
 	begin := time.Now()
 	c.build(t)

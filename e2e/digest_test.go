@@ -11,7 +11,7 @@ import (
 // short is enough fabric time for the burst, PAUSE and the first notifications.
 const short = "1500us"
 
-func TestProcessesOverNATSGiveTheSameRunAsMemory(t *testing.T) {
+func TestProcessesOverNATSMatchMemory(t *testing.T) {
 	memory := start(t, "--bus", "memory", "--duration", short).results(t)
 	for range 2 {
 		nats := start(t, "--bus", "nats", "--duration", short).results(t)
@@ -39,7 +39,7 @@ func TestProcessesOverNATSGiveTheSameRunAsMemory(t *testing.T) {
 	}
 }
 
-func TestAnotherSeedGivesAnotherRun(t *testing.T) {
+func TestDigestDependsOnTheSeed(t *testing.T) {
 	one := digests(start(t, "--bus", "memory", "--duration", short, "--seed", "1").results(t))
 	two := digests(start(t, "--bus", "memory", "--duration", short, "--seed", "2").results(t))
 	for scheme, d := range one {
@@ -50,7 +50,7 @@ func TestAnotherSeedGivesAnotherRun(t *testing.T) {
 }
 
 // The folder of a run reproduces the run.
-func TestTheFolderReproducesTheRun(t *testing.T) {
+func TestRunFolderReproducesTheRun(t *testing.T) {
 	first := start(t, "--bus", "memory", "--duration", short, "--scheme", "pcn", "--seed", "7")
 	want := digests(first.results(t))
 	again := start(t, first.dir+"/out/scenario.yaml", "--bus", "memory", "--scheme", "pcn")
@@ -61,7 +61,7 @@ func TestTheFolderReproducesTheRun(t *testing.T) {
 
 // An idle NIC sends its promise once and causes only a handful of envelopes in the
 // whole run.
-func TestIdleNICsSendAHandfulOfEnvelopes(t *testing.T) {
+func TestIdleNICsSendFewEnvelopes(t *testing.T) {
 	out := start(t, "testdata/idle.yaml", "--bus", "nats", "--scheme", "pfc").results(t)
 	for _, n := range out.Runs[0].Nodes {
 		if n.Name != "h0" && n.Name[0] == 'h' && n.Envelopes > 10 {
@@ -72,7 +72,7 @@ func TestIdleNICsSendAHandfulOfEnvelopes(t *testing.T) {
 
 // Randomly drawn flows of a workload are the same in every process, over a fabric with
 // four paths from leaf to leaf. So are their completion times.
-func TestAWorkloadIsTheSameOverNATS(t *testing.T) {
+func TestWorkloadOverNATSMatchesMemory(t *testing.T) {
 	run := func(bus string) *measure.Results {
 		return start(t, "leaf-spine", "--bus", bus, "--duration", "1ms", "--scheme", "pfc,pcn").results(t)
 	}

@@ -11,7 +11,7 @@ import (
 
 // The experiments of the source documents have the same tables and digests over NATS as
 // in memory, byte for byte.
-func TestExperimentsOverNATSAreThoseInMemory(t *testing.T) {
+func TestExperimentsOverNATSMatchMemory(t *testing.T) {
 	for name, e := range map[string]struct {
 		flags []string
 		file  string
@@ -62,7 +62,7 @@ func experiment(t *testing.T, name, file string, flags ...string) map[string]str
 }
 
 // Receiver credit, without and with AIMD, is the same with a process per node.
-func TestCreditOverNATSIsThatInMemory(t *testing.T) {
+func TestCreditOverNATSMatchesMemory(t *testing.T) {
 	flags := []string{"cbrc-waste", "--scheme", "cbrc,cbrc-aimd", "--duration", "1ms"}
 	memory := digests(start(t, append(flags, "--bus", "memory")...).results(t))
 	nats := digests(start(t, append(flags, "--bus", "nats")...).results(t))

@@ -78,7 +78,7 @@ func gone(t *testing.T, list []child) {
 }
 
 // The bus, the controller and each of the 20 nodes have a process of their own.
-func TestEveryNodeIsAProcess(t *testing.T) {
+func TestEveryNodeRunsInItsOwnProcess(t *testing.T) {
 	r := start(t, "--bus", "nats", "--scheme", "pcn", "--duration", long)
 	r.underWay(t)
 	list := children(t, r.Process.Pid)
@@ -101,7 +101,7 @@ func TestEveryNodeIsAProcess(t *testing.T) {
 	}
 }
 
-func TestTheRunSurvivesTheBus(t *testing.T) {
+func TestRunSurvivesABusRestart(t *testing.T) {
 	want := start(t, "--bus", "memory", "--scheme", "pcn", "--duration", long).results(t)
 	r := start(t, "--bus", "nats", "--scheme", "pcn", "--duration", long)
 	r.underWay(t)
@@ -114,7 +114,7 @@ func TestTheRunSurvivesTheBus(t *testing.T) {
 	}
 }
 
-func TestADeadNodeEndsTheRunByName(t *testing.T) {
+func TestRunNamesAKilledNode(t *testing.T) {
 	r := start(t, "--bus", "nats", "--scheme", "pfc", "--duration", long)
 	r.underWay(t)
 	list := children(t, r.Process.Pid)
@@ -129,7 +129,7 @@ func TestADeadNodeEndsTheRunByName(t *testing.T) {
 }
 
 // Ctrl-C ends a run with a plain message and the exit status that a shell expects.
-func TestCtrlCLeavesNothingBehind(t *testing.T) {
+func TestInterruptLeavesNoProcesses(t *testing.T) {
 	for _, kind := range []string{"nats", "memory"} {
 		t.Run(kind, func(t *testing.T) {
 			r := start(t, "--bus", kind, "--scheme", "pfc", "--duration", "200ms")
@@ -149,7 +149,7 @@ func TestCtrlCLeavesNothingBehind(t *testing.T) {
 
 // A stopped node process still exists but is silent. The run fails with the node's
 // name, and the process ends with the others.
-func TestAFrozenNodeEndsTheRunByName(t *testing.T) {
+func TestRunNamesAFrozenNode(t *testing.T) {
 	r := start(t, "--bus", "nats", "--scheme", "pfc", "--duration", "200ms")
 	r.underWay(t)
 	list := children(t, r.Process.Pid)
@@ -162,7 +162,7 @@ func TestAFrozenNodeEndsTheRunByName(t *testing.T) {
 	gone(t, list)
 }
 
-func TestACrashLeavesNothingBehind(t *testing.T) {
+func TestCrashLeavesNoProcesses(t *testing.T) {
 	r := start(t, "--bus", "nats", "--scheme", "pfc", "--duration", long)
 	r.underWay(t)
 	list := children(t, r.Process.Pid)

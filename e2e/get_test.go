@@ -41,7 +41,7 @@ func variants(t *testing.T, flags ...string) map[string]*measure.Run {
 
 // Commands, pacing and NIC pauses have the same digest and the same figures, NIC
 // counters included, in memory and with a process per node.
-func TestGetIncastIsTheSameOnBothBuses(t *testing.T) {
+func TestGetIncastOverNATSMatchesMemory(t *testing.T) {
 	for scenario, duration := range map[string]string{"get-incast": "200us", "get-mixed": "1050us"} {
 		memory := variants(t, scenario, "--bus", "memory", "--duration", duration)
 		nats := variants(t, scenario, "--bus", "nats", "--duration", duration)

@@ -19,7 +19,7 @@ func (r *rack) grpcurl(t *testing.T) func(args ...string) string {
 
 // A client without the .proto files lists the services, reads their request types,
 // injects a burst into a running rack, and reads statistics.
-func TestGrpcurlByReflectionAlone(t *testing.T) {
+func TestGrpcurlByReflection(t *testing.T) {
 	r := up(t, "pcn-16to2", "--scheme", "pcn", "--paused")
 	call := r.grpcurl(t)
 	services := call(r.address, "list")

@@ -8,7 +8,7 @@ import (
 )
 
 // The commands of the guide do what it says, in its order.
-func TestTheGuideOfLiveRacks(t *testing.T) {
+func TestLiveGuideCommands(t *testing.T) {
 	text, err := os.ReadFile("../docs/guide/live.md")
 	if err != nil {
 		t.Fatal(err)

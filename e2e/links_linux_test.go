@@ -29,7 +29,7 @@ func lossyFile(t *testing.T) (commands []string) {
 // those on a running rack, whose journal reproduces the run's digest. The effect of a
 // link on frames is independent of the bus: the digests in memory and over NATS are
 // equal.
-func TestTheGuideOfLinks(t *testing.T) {
+func TestLinksGuideCommands(t *testing.T) {
 	var live []string
 	for _, line := range lossyFile(t) {
 		if strings.Contains(line, "lossy") || strings.Contains(line, "sweep") {

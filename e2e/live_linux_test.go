@@ -171,7 +171,7 @@ func (r *rack) nudge(t *testing.T, random *rand.Rand) {
 
 // A live run with one process per node, under at least 200 random changes made while
 // the clock runs, has the digest of its journal in memory and over NATS.
-func TestAFuzzedLiveRunReplays(t *testing.T) {
+func TestFuzzedLiveRunReplays(t *testing.T) {
 	for _, seed := range []uint64{1, 2} {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			if seed > 1 {
@@ -199,7 +199,7 @@ func TestAFuzzedLiveRunReplays(t *testing.T) {
 }
 
 // Replay fails if the digests differ.
-func TestReplayTellsADifference(t *testing.T) {
+func TestReplayReportsADifference(t *testing.T) {
 	r := up(t, "star-2", "--paused")
 	r.do(t, "step", "50us")
 	file := filepath.Join(t.TempDir(), "journal.yaml")
@@ -220,7 +220,7 @@ func TestReplayTellsADifference(t *testing.T) {
 
 // Killing a node stops the rack. The status names the node and the instant, the clock
 // does not continue, and the journal up to then is on disk and replays.
-func TestALiveRackStandsWhenANodeDies(t *testing.T) {
+func TestLiveRackKeepsStateWhenANodeDies(t *testing.T) {
 	r := up(t, "pcn-16to2", "--scheme", "pfc", "--paused")
 	r.do(t, "step", "400us")
 	r.do(t, "burst", "--from", "h2..h15", "--to", "r1", "--size", "16KB", "--at", "450us")
@@ -268,7 +268,7 @@ func TestALiveRackStandsWhenANodeDies(t *testing.T) {
 }
 
 // Killing the controller ends the rack. The journal up to then remains.
-func TestTheJournalOutlivesTheController(t *testing.T) {
+func TestJournalSurvivesTheController(t *testing.T) {
 	r := up(t, "star-2", "--paused")
 	r.do(t, "step", "50us")
 	r.do(t, "link", "down", "h0--s0")
@@ -290,7 +290,7 @@ func TestTheJournalOutlivesTheController(t *testing.T) {
 
 // Envelopes that an impaired bus loses, repeats and delays are counted and shown, in a
 // live run and in a batch run, and no digest changes.
-func TestABadBusChangesNoDigest(t *testing.T) {
+func TestImpairedBusDoesNotChangeTheDigest(t *testing.T) {
 	r := up(t, "pcn-16to2", "--scheme", "pcn", "--paused")
 	r.do(t, "step", "100us")
 	if said := r.do(t, "impair", "--lose", "2%", "--repeat", "0.05", "--delay", "5%", "--nodes", "h0..h3, s0, s1"); !strings.Contains(said, "for 6 nodes: h0") {

@@ -123,7 +123,7 @@ func storedSeries(t *testing.T, c rackfabv1.CollectorServiceClient) (series []st
 // The processes of a rack export to the stock OpenTelemetry Collector. It forwards
 // exactly what the same run exports in memory: services, IDs, parents, times,
 // attributes, events and points, all of them and each once.
-func TestNodesDeliverToAStockCollector(t *testing.T) {
+func TestNodesExportToAStockCollector(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a rack")
 	}

@@ -168,7 +168,7 @@ const (
 // A user opens the page of a running rack and injects a burst by a click. PAUSE reaches
 // h0 under PFC but not under PCN. The user then pauses, goes back in time, and resumes.
 // The console stays empty, and the journal contains the burst.
-func TestThePageInABrowser(t *testing.T) {
+func TestPageInABrowser(t *testing.T) {
 	slow(t, "operates a page in a browser")
 	browserPath(t)
 	for _, scheme := range []string{"pfc", "pcn"} {

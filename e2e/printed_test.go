@@ -52,7 +52,7 @@ func following(lines []string, first string) []string {
 
 // The examples in documents are the program's output, except the first line, which
 // contains the name of a run. Lines in documents may be truncated.
-func TestDocumentsShowWhatIsPrinted(t *testing.T) {
+func TestDocumentsMatchPrintedOutput(t *testing.T) {
 	dir := t.TempDir()
 	scenario := filepath.Join(dir, "one-get.yaml")
 	text := strings.Join(block(t, "../docs/guide/traces.md", "name: one-get", 1), "\n")
@@ -87,7 +87,7 @@ func TestDocumentsShowWhatIsPrinted(t *testing.T) {
 }
 
 // The table in the README is that of 20 variants.
-func TestTheReadmeShowsTheVariants(t *testing.T) {
+func TestReadmeMatchesPrintedVariants(t *testing.T) {
 	slow(t, "runs 20 variants of five schemes")
 	lines := printed(t, "run", "--repeat", "20", "--out", filepath.Join(t.TempDir(), "run"))
 	shows(t, "../README.md", block(t, "../README.md", comparison, 1), lines[1:])

@@ -129,7 +129,7 @@ func bounded(args []string) []string {
 }
 
 // Every command of the README succeeds while a rack runs.
-func TestTheCommandsOfTheREADME(t *testing.T) {
+func TestReadmeCommands(t *testing.T) {
 	slow(t, "runs every command of the README")
 	lines, scenario := typed(t, "../README.md"), sample(t)
 	if len(lines) < 20 {

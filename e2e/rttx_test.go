@@ -9,7 +9,7 @@ import (
 // A fabric whose switches convert ECN to RTT gives the same run over NATS as in memory.
 // So does one with a sender that uses both signals. Counts and rewritten bytes are
 // included.
-func TestConversionOverNATSGivesTheSameRunAsMemory(t *testing.T) {
+func TestConversionOverNATSMatchesMemory(t *testing.T) {
 	args := []string{"rttx-16to2", "--scheme", "timely-ecn,timely-rttx", "--duration", short}
 	memory := start(t, append(args, "--bus", "memory")...).results(t)
 	nats := start(t, append(args, "--bus", "nats")...).results(t)

@@ -12,7 +12,7 @@ import (
 
 // The guide's additions to a copy of the repository make a working scheme: every command
 // of the guide succeeds there, and the guide's runs print rows of the scheme.
-func TestTheGuideOfAddingAScheme(t *testing.T) {
+func TestSchemeGuide(t *testing.T) {
 	slow(t, "compiles and tests a copy of the repository")
 	guide, err := os.ReadFile("../docs/guide/scheme.md")
 	if err != nil {

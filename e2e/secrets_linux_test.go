@@ -125,7 +125,7 @@ func lives(t *testing.T, certs, burst string) (files, hidden map[string][]byte) 
 
 // No file that a rack writes contains a secret: traces and points, journals, captures,
 // results. Neither does the output of its commands.
-func TestNothingThatIsKeptHoldsASecret(t *testing.T) {
+func TestStoredFilesContainNoSecrets(t *testing.T) {
 	certs := filepath.Join(t.TempDir(), "certs")
 	must(t, exec.Command(program, "certs", "star-2", "--dir", certs))
 	t.Setenv("RACKFAB_TLS", certs)
@@ -164,7 +164,7 @@ func TestNothingThatIsKeptHoldsASecret(t *testing.T) {
 
 // The same search finds the seed of h0 in the files of a rack whose burst has the seed
 // as its name, and every secret in every encoding appended to a capture.
-func TestASecretThatIsKeptIsFound(t *testing.T) {
+func TestStoredSecretIsDetected(t *testing.T) {
 	certs := filepath.Join(t.TempDir(), "certs")
 	must(t, exec.Command(program, "certs", "star-2", "--dir", certs))
 	t.Setenv("RACKFAB_TLS", certs)

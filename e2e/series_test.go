@@ -47,7 +47,7 @@ func asked(t *testing.T, c rackfabv1.CollectorServiceClient, metric string, bin 
 // A collector's answers about a run, over the bus or in memory, equal the run's
 // series.json: the peak of each queue and its value at the end of each bin, PAUSE
 // frames, and delivered bytes.
-func TestStoredSeriesAreThoseOfTheRun(t *testing.T) {
+func TestStoredSeriesMatchTheRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a rack")
 	}

@@ -40,7 +40,7 @@ func meddle(t *testing.T, url string) {
 }
 
 // Foreign messages on an external bus are counted and shown, and change nothing.
-func TestStrangersOnTheBusAreShownAndChangeNothing(t *testing.T) {
+func TestForeignMessagesAreReportedAndIgnored(t *testing.T) {
 	server, err := bus.StartServer("")
 	if err != nil {
 		t.Fatal(err)

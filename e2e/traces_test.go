@@ -53,7 +53,7 @@ func tell(t *testing.T, collector string, flags ...string) string {
 
 // The same run has the same traces over the bus and in memory: IDs, names, parents,
 // times, attributes and events.
-func TestTracesAreTheSameOverTheBusAndInMemory(t *testing.T) {
+func TestTracesOverNATSMatchMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a rack")
 	}

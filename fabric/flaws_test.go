@@ -38,7 +38,7 @@ func TestLinksFailFramesAtTheirRates(t *testing.T) {
 
 // A frame's fate depends on seed, direction, instant and rates. A higher loss rate
 // loses the same frames and more. The rate of damage does not affect loss.
-func TestADrawDependsOnNothingElse(t *testing.T) {
+func TestLossDrawDependsOnlyOnItsInputs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := func(label string) float64 { return rapid.Float64Range(0, 1).Draw(t, label) }
 		seed, link, back := rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 1000).Draw(t, "link"), rapid.Bool().Draw(t, "back")
@@ -69,7 +69,7 @@ func TestADrawDependsOnNothingElse(t *testing.T) {
 }
 
 // Directions, links and seeds draw independently.
-func TestDirectionsDrawApart(t *testing.T) {
+func TestLinkDirectionsDrawIndependently(t *testing.T) {
 	const n = 20_000
 	one := NewFlaws(1, 4, false, 0.5, 0)
 	for name, other := range map[string]Flaws{

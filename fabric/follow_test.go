@@ -8,7 +8,7 @@ import (
 
 // A share of messages is sampled by a hash of seed and message: about as many as the
 // share, the same each time, others under another seed.
-func TestSelectionPicksItsShare(t *testing.T) {
+func TestSelectionSamplesItsShare(t *testing.T) {
 	const messages = 100_000
 	for _, share := range []float64{0.01, 0.5, 0.999} {
 		s := fabric.NewSelection(7, share, nil)
@@ -35,7 +35,7 @@ func TestSelectionPicksItsShare(t *testing.T) {
 	}
 }
 
-func TestSelectionPicksWhatIsChosen(t *testing.T) {
+func TestSelectionSamplesChosenFlows(t *testing.T) {
 	if fabric.NewSelection(1, 0, nil) != nil {
 		t.Error("a selection of nothing is not nil")
 	}
@@ -52,7 +52,7 @@ func TestSelectionPicksWhatIsChosen(t *testing.T) {
 
 // A quiet Out records per-frame notes only for followed messages. The node where a
 // message begins asks a Selection; the others read the flag in Trace.
-func TestQuietOutFollows(t *testing.T) {
+func TestQuietOutputFollowsFlows(t *testing.T) {
 	out := fabric.Out{Quiet: true, Follow: fabric.NewSelection(1, 0, []fabric.Message{{First: 5, End: 6}})}
 	for trace := range uint64(8) {
 		out.Note(fabric.Note{Event: fabric.Event{Kind: fabric.Enqueued}, Trace: out.Stamp(trace) | fabric.Closing})

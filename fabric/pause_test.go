@@ -7,7 +7,7 @@ import (
 )
 
 // Overlapping pauses of two classes count once.
-func TestPauseClockCountsOverlapsOnce(t *testing.T) {
+func TestPauseClockCountsOverlapOnce(t *testing.T) {
 	var c PauseClock
 	changes := 0
 	for _, n := range []Note{

@@ -79,7 +79,7 @@ func TestCertificateCoversMemberAndHosts(t *testing.T) {
 
 // A second Make keeps the CA and the keys; older certificates go on working with newer
 // ones.
-func TestMakeAgain(t *testing.T) {
+func TestMakeKeepsExistingKeys(t *testing.T) {
 	dir := folder(t, time.Now())
 	before, err := Load(dir, "h0")
 	if err != nil {
@@ -189,7 +189,7 @@ func check(t *testing.T, err error) {
 }
 
 // A member needs only its own folder, and so does a client that uses it.
-func TestMembersOwnFolder(t *testing.T) {
+func TestMemberFolder(t *testing.T) {
 	own := filepath.Join(folder(t, time.Now()), "h0")
 	for _, member := range []string{"h0", Client} {
 		if _, err := Load(own, member); err != nil {

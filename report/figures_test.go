@@ -49,7 +49,7 @@ var close = cmpopts.EquateApprox(1e-9, 1e-9)
 
 // PCN-8: throughput of F0 and F1, their CC rate limit against their actual rate, and
 // the queues are drawn as recorded, in the units of the axes.
-func TestFiguresHoldTheSeries(t *testing.T) {
+func TestFiguresContainTheSeries(t *testing.T) {
 	f := sample(t, "out", "pfc", "pcn")
 	const toGigabit = 8 / 50e-6 / 1e9
 	for row, run := range f.Results.Runs {
@@ -195,7 +195,7 @@ func TestLinesOfOneNameHaveOneStyle(t *testing.T) {
 }
 
 // Each series affects only its own figures.
-func TestAChangedSeriesChangesItsFigures(t *testing.T) {
+func TestChangedSeriesChangesItsFigures(t *testing.T) {
 	for name, test := range map[string]struct {
 		change  func(*measure.RunSeries)
 		figures []string
@@ -259,7 +259,7 @@ func TestWindowCoversTheBurstAndItsConsequences(t *testing.T) {
 
 // A point covers enough bins that lines remain readable. It shows the mean of rates,
 // the maximum of queues and the last of limits.
-func TestLongRunsHaveSeveralBinsToAPoint(t *testing.T) {
+func TestLongRunsHaveSeveralBinsPerPoint(t *testing.T) {
 	f := sample(t, "out", "pfc")
 	v := view{f, f.Results.Runs[0], 150 * us}
 	bins := []int64{1, 2, 6, 10, 40, 10, 9, 9}
@@ -296,7 +296,7 @@ func TestFoldersAreShownSideBySide(t *testing.T) {
 }
 
 // PAUSE after the burst is not drawn before it, if bins of 25 us are available.
-func TestPauseIsNotDrawnBeforeTheBurst(t *testing.T) {
+func TestPauseStartsWithTheBurst(t *testing.T) {
 	f := sample(t, "out", "pfc")
 	run := f.Results.Runs[0]
 	run.Burst.Start = 330 * us

@@ -84,7 +84,7 @@ func TestSpreadsAreDrawn(t *testing.T) {
 	}
 }
 
-func TestRepeatsAreReadBack(t *testing.T) {
+func TestRepeatsRoundTrip(t *testing.T) {
 	f := repeated(t, 500*us, 100*us, 300*us)
 	if err := f.Write(); err != nil {
 		t.Fatal(err)

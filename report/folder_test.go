@@ -42,7 +42,7 @@ func TestManifestNamesTheCommandThatRepeatsTheRun(t *testing.T) {
 }
 
 // Every fault of a folder is one line that names the file.
-func TestReadErrorsNameTheFault(t *testing.T) {
+func TestReadErrorsNameTheCause(t *testing.T) {
 	replace := func(name, old, other string) func(*testing.T, string) {
 		return func(t *testing.T, dir string) {
 			path := filepath.Join(dir, name)

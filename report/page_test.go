@@ -99,7 +99,7 @@ func TestPageIsSelfContained(t *testing.T) {
 	}
 }
 
-func TestPageHoldsTheTables(t *testing.T) {
+func TestPageContainsTheTables(t *testing.T) {
 	l := read(t, pageOf(t, sample(t, "out", "pfc", "pcn")))
 	want := [][]string{
 		{
@@ -119,7 +119,7 @@ func TestPageHoldsTheTables(t *testing.T) {
 	}
 }
 
-func TestPageHoldsTheFigures(t *testing.T) {
+func TestPageContainsTheFigures(t *testing.T) {
 	f := sample(t, "out", "pfc", "pcn")
 	page := pageOf(t, f)
 	for _, figure := range Figures([]*Folder{f}) {
@@ -152,7 +152,7 @@ func TestPageEscapesNames(t *testing.T) {
 
 // A throughput dip that continues at the end of the run is longer than its observed
 // part.
-func TestAnUnfinishedDipIsALowerBound(t *testing.T) {
+func TestUnfinishedDipIsALowerBound(t *testing.T) {
 	f := sample(t, "out", "pfc")
 	run := f.Results.Runs[0]
 	for loss, want := range map[unit.Time]string{0: "0.00", 1600 * us: "1.60", 1650 * us: "1.65", 1700 * us: ">1.70"} {
@@ -162,7 +162,7 @@ func TestAnUnfinishedDipIsALowerBound(t *testing.T) {
 	}
 }
 
-func TestAMissingRecoveryIsALowerBound(t *testing.T) {
+func TestMissingRecoveryIsALowerBound(t *testing.T) {
 	f := sample(t, "out", "pfc")
 	run := f.Results.Runs[0]
 	for recovery, want := range map[unit.Time]string{0: "0.00", 1650 * us: "1.65", 1700 * us: ">1.70"} {
@@ -173,7 +173,7 @@ func TestAMissingRecoveryIsALowerBound(t *testing.T) {
 }
 
 // The paper's values apply only to its own rack.
-func TestPaperValuesAreOfItsScenarioOnly(t *testing.T) {
+func TestPaperValuesApplyToTheirScenarioOnly(t *testing.T) {
 	f := sample(t, "out", "pfc", "pcn")
 	f.Results.Scenario = "pcn-16to2-slower"
 	for _, row := range TableOf(f.Scenario, f.Results).Rows {

@@ -45,7 +45,7 @@ func printed(t Table) []string {
 	return strings.Split(strings.TrimRight(t.Layout().String(), "\n"), "\n")
 }
 
-func TestTheTableFitsATerminal(t *testing.T) {
+func TestTableFitsATerminal(t *testing.T) {
 	for _, line := range printed(comparison()) {
 		if n := utf8.RuneCountInString(line); n > 140 {
 			t.Errorf("%d columns: %s", n, line)
@@ -81,7 +81,7 @@ func TestGroupHeadingsAreAboveTheirColumns(t *testing.T) {
 
 // On a terminal of 80 columns the table of the paper's rack continues below without
 // loss.
-func TestTheTableContinuesBelowOnANarrowTerminal(t *testing.T) {
+func TestTableContinuesBelowOnANarrowTerminal(t *testing.T) {
 	table := comparison().Layout()
 	got, whole := table.Text(80), table.String()
 	for line := range strings.Lines(got) {

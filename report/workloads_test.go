@@ -35,7 +35,7 @@ func leafSpine(t *testing.T) *Folder {
 }
 
 // Without long flows there is no tree and no throughput dip.
-func TestTableOfAWorkloadHasItsSlowdowns(t *testing.T) {
+func TestWorkloadTableShowsSlowdowns(t *testing.T) {
 	f := leafSpine(t)
 	table := TableOf(f.Scenario, f.Results)
 	var head, row []string
@@ -52,7 +52,7 @@ func TestTableOfAWorkloadHasItsSlowdowns(t *testing.T) {
 	}
 }
 
-func TestVariantsOfAWorkloadHaveItsColumns(t *testing.T) {
+func TestWorkloadVariantsShowItsColumns(t *testing.T) {
 	f := leafSpine(t)
 	run := f.Results.Runs[0]
 	table := VariantsOf("title", "traffic.load", f.Scenario, []Variant{{Value: "0.3", Run: run}, {Value: "0.5", Run: run}})
@@ -63,7 +63,7 @@ func TestVariantsOfAWorkloadHaveItsColumns(t *testing.T) {
 }
 
 // Two receivers of a byte per 50 us are 0.32 Mbit/s; two PAUSE frames are 40 per ms.
-func TestFiguresOfAWorkloadSumReceiversAndLinks(t *testing.T) {
+func TestWorkloadFiguresSumReceiversAndLinks(t *testing.T) {
 	f := leafSpine(t)
 	figures := Figures([]*Folder{f})
 	if len(figures) != 2 {

@@ -9,7 +9,7 @@ import (
 // on s1->s0 begins at 9.5 Gbit/s; above, F1 still receives 9.5 and F0 suffers;
 // below, nothing pauses s0 and F0 gets its rate. Rates are payload: 20 Gbit/s on
 // the wire are 18.83.
-func TestPauseBeginsAtTheReceivingRate(t *testing.T) {
+func TestPauseStartsAtTheReceivingRate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a study of many runs")
 	}
@@ -37,7 +37,7 @@ func TestPauseBeginsAtTheReceivingRate(t *testing.T) {
 
 // With first-come-first-served scheduling, F1 gets less than a quarter of the port: the
 // hosts of the burst, one hop away, overshoot XOFF and occupy more of the queue.
-func TestPauseBeginsEarlierFirstComeFirstServed(t *testing.T) {
+func TestPauseStartsEarlierWithFIFO(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a study of many runs")
 	}
@@ -50,7 +50,7 @@ func TestPauseBeginsEarlierFirstComeFirstServed(t *testing.T) {
 	}
 }
 
-func TestClaimOfFig5(t *testing.T) {
+func TestFig5Claim(t *testing.T) {
 	paused, quiet := fig5Step{Wire: 2, PAUSE: 1}, fig5Step{Wire: 1}
 	for want, r := range map[string]fig5Result{
 		"s1 pauses s0 at every tested rate of F1": {Steps: []fig5Step{paused}},

@@ -47,7 +47,7 @@ func grid(t testing.TB, axes ...string) Grid {
 	return g
 }
 
-func TestAxesAreReadAsWritten(t *testing.T) {
+func TestParseAxes(t *testing.T) {
 	for text, want := range map[string]Axis{
 		"switch.xoff=20KB":                    {"switch.xoff", []string{"20KB"}},
 		"switch.xoff=20KB, 40KB":              {"switch.xoff", []string{"20KB", "40KB"}},
@@ -73,7 +73,7 @@ func TestAxesAreReadAsWritten(t *testing.T) {
 	}
 }
 
-func TestCellsAreAllCombinationsTheLastAxisFastest(t *testing.T) {
+func TestCellsIterateTheLastAxisFastest(t *testing.T) {
 	g := grid(t, "switch.xoff=20KB,30KB", "scheme=pfc,pcn", "seed=1,2,3")
 	var cells []string
 	for cell := range g.Cells() {
@@ -149,7 +149,7 @@ func TestInvalidGridIsRejected(t *testing.T) {
 	}
 }
 
-func TestAColumnIsOfNumbersIfItsValuesAre(t *testing.T) {
+func TestColumnIsNumericIfItsValuesAre(t *testing.T) {
 	for text, want := range map[string]Column{
 		"switch.xoff=20KB,0":         {"switch.xoff_bytes", Integer},
 		"link.delay=1us,1500ns":      {"link.delay_us", Real},

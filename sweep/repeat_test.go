@@ -13,7 +13,7 @@ import (
 
 // With variants, a point has several cells, one row of medians and ranges, and a bar in
 // the figure. Its first cell is the point without variants.
-func TestVariantsOfAPointAreOneRow(t *testing.T) {
+func TestVariantsOfAPointShareARow(t *testing.T) {
 	store := Store{t.TempDir(), "v1"}
 	g := grid(t, "switch.xoff=20KB,30KB", "scheme=pfc")
 	swept(t, g, store)

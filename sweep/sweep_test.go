@@ -58,7 +58,7 @@ func text(t testing.TB, s *Sweep) string {
 	return b.String()
 }
 
-func TestAFinishedCellIsNotRunAgain(t *testing.T) {
+func TestFinishedCellIsNotRunAgain(t *testing.T) {
 	store := Store{t.TempDir(), "v1"}
 	g := grid(t, "switch.xoff=20KB,30KB", "scheme=pfc,pcn")
 	first, ran := swept(t, g, store)
@@ -233,7 +233,7 @@ func spelt(row parquet.Row) []string {
 	return line
 }
 
-func TestATableNeedsEveryCell(t *testing.T) {
+func TestTableNeedsEveryCell(t *testing.T) {
 	s := planned(t, grid(t, "switch.xoff=20KB"), Store{t.TempDir(), "v1"})
 	if _, err := s.Table(); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)
@@ -242,7 +242,7 @@ func TestATableNeedsEveryCell(t *testing.T) {
 
 // A figure has a point per value on X, a panel per value of the second setting, and a
 // line per scheme. Seeds are averaged.
-func TestAFigureLaysOutTheAxes(t *testing.T) {
+func TestFigureLaysOutTheAxes(t *testing.T) {
 	s, _ := swept(t, grid(t, "link.delay=2us,1us,1500ns", "switch.xoff=20KB,60KB", "scheme=pfc,pcn", "seed=1,2"), Store{t.TempDir(), "v1"})
 	f, err := s.Figure("F0.goodput_gbps")
 	if err != nil {
@@ -272,7 +272,7 @@ func TestAFigureLaysOutTheAxes(t *testing.T) {
 	}
 }
 
-func TestAFigureOfOneCellAndOfTexts(t *testing.T) {
+func TestFigureOfOneCellAndOfTexts(t *testing.T) {
 	s, _ := swept(t, grid(t, "switch.xoff=20KB"), Store{t.TempDir(), "v1"})
 	f, err := s.Figure("h0->s0.pause_frames") // a link without PAUSE
 	if err != nil || len(f.Rows[0][0].Lines[0].Y) != 1 || f.Rows[0][0].Lines[0].Y[0] != 0 {

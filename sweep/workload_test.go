@@ -56,7 +56,7 @@ func TestSweepOfWorkloadLoadAndSizes(t *testing.T) {
 
 // Names of burst columns start with "burst". A table with duplicate column names is
 // ambiguous, and Parquet does not allow it.
-func TestWorkloadWithTheColumnsOfBurstsIsRejected(t *testing.T) {
+func TestWorkloadWithBurstColumnsIsRejected(t *testing.T) {
 	const file = star + `bursts: [{name: b, from: h0..h1, to: h2, size: 4KB, at: 1us}]
 workloads: [{name: burst, sizes: hadoop, load: 0.3, until: 100us}]
 `

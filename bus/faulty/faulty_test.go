@@ -55,7 +55,7 @@ func TestFaults(t *testing.T) {
 }
 
 // A connection without faults again publishes the delayed messages and adds no fault.
-func TestMending(t *testing.T) {
+func TestImpairmentEnds(t *testing.T) {
 	c, got := listen(t, Rates{Delay: 1})
 	publish(t, c, 0, 40)
 	if n := 40 - len(*got); n < 1 || n > MaxDelay+1 {

@@ -27,7 +27,7 @@ const (
 
 // tshark dissects an ACK that a switch has rewritten with RTTX's timestamps, and its
 // ICRC matches its new content.
-func TestARewrittenACKDissects(t *testing.T) {
+func TestTsharkDissectsARewrittenACK(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rttx.pcapng")
 	c := root()
 	c.SetOut(io.Discard)
@@ -95,7 +95,7 @@ func dissectACKs(t *testing.T, file string, acks int) {
 }
 
 // Packets are not written to a terminal, even one of unknown size.
-func TestACaptureIsNotForTheEyes(t *testing.T) {
+func TestCaptureRefusesATerminal(t *testing.T) {
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
 		t.Skip("no pseudo-terminal here:", err)

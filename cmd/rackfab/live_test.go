@@ -25,7 +25,7 @@ func say(t *testing.T, args ...string) string {
 }
 
 // `up --controller` starts live runs on a rack that is already up, one after the other.
-func TestALiveRunOnARackThatIsUp(t *testing.T) {
+func TestLiveRunOnARunningRack(t *testing.T) {
 	address := remoteRack(t, controller.NodeLimit, "h0", "h1", "r0")
 	t.Setenv(client.AddressVariable, address)
 	file := filepath.Join(t.TempDir(), "journal.yaml")
@@ -56,7 +56,7 @@ func TestALiveRunOnARackThatIsUp(t *testing.T) {
 
 // A journal is written to a regular file, to standard output as "-", or to another kind
 // of file, which is not replaced.
-func TestWhereAJournalGoes(t *testing.T) {
+func TestJournalPath(t *testing.T) {
 	address := remoteRack(t, controller.NodeLimit, "h0", "h1", "r0")
 	t.Setenv(client.AddressVariable, address)
 	t.Chdir(t.TempDir())

@@ -7,7 +7,7 @@ import (
 )
 
 // `up` fails on an occupied port before it starts any process, and says what to do.
-func TestUpAtAnOccupiedPort(t *testing.T) {
+func TestUpReportsAnOccupiedPort(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -100,7 +100,7 @@ func on(t *testing.T, s *topology.Scenario, f engine.Flags) (digest string, err 
 	return out.Digest, nil
 }
 
-func TestRemoteRackHasTheDigestOfMemory(t *testing.T) {
+func TestRemoteRunMatchesMemory(t *testing.T) {
 	s := star(t)
 	want, err := on(t, s, engine.Flags{Bus: "memory"})
 	if err != nil {
@@ -114,7 +114,7 @@ func TestRemoteRackHasTheDigestOfMemory(t *testing.T) {
 	}
 }
 
-func TestErrorsOfARemoteRack(t *testing.T) {
+func TestRemoteRackErrors(t *testing.T) {
 	incomplete := remoteRack(t, time.Second, "h0")
 	node := background(t, func(ctx context.Context, w io.Writer) error {
 		server, err := bus.StartServer("")

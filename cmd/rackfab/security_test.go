@@ -181,7 +181,7 @@ func subscribeTo(pattern string) func(bus.Conn) error {
 
 // Unauthorised callers are refused with the right kind of error; authorised callers are
 // admitted in the same way. The rack continues, and its runs equal those in memory.
-func TestUnauthorisedAttemptsAreRefusedAndTheRackGoesOn(t *testing.T) {
+func TestRackRefusesUnauthorisedClientsAndKeepsRunning(t *testing.T) {
 	r := newSecureRack(t)
 	other, past := t.TempDir(), t.TempDir()
 	if err := identity.Make(other, []string{"h0", "h1"}, nil, time.Now()); err != nil {

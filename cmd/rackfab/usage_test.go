@@ -12,7 +12,7 @@ import (
 
 // Every command is in exactly one group of the help, and every group lists only
 // existing commands.
-func TestEveryCommandIsInAGroup(t *testing.T) {
+func TestEveryCommandHasAGroup(t *testing.T) {
 	c := root()
 	var grouped, there []string
 	for _, g := range groups {
@@ -45,7 +45,7 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 }
 
 // A usage error states the correct usage.
-func TestAWrongUseNamesTheUsage(t *testing.T) {
+func TestUsageErrorsPrintTheUsage(t *testing.T) {
 	for line, want := range map[string]string{
 		"set":                  "usage: rackfab set NODE.KEY|LINK.KEY VALUE",
 		"run a b":              "usage: rackfab run [SCENARIO|FILE]",

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestEverySchemeOfTheTableCanBeMade(t *testing.T) {
+func TestEverySchemeConstructs(t *testing.T) {
 	for _, s := range Schemes {
 		a, err := New(s.Name, Default(), Path{Rate: line}, 0)
 		if err != nil || a.Rate() != line {
@@ -16,7 +16,7 @@ func TestEverySchemeOfTheTableCanBeMade(t *testing.T) {
 }
 
 // A row without a validate function would accept any settings.
-func TestEverySchemeChecksItsSettings(t *testing.T) {
+func TestEverySchemeValidatesItsSettings(t *testing.T) {
 	for _, s := range Schemes {
 		if err := Default().Validate(s.Name); err != nil {
 			t.Errorf("%s by default: %v", s.Name, err)
@@ -27,7 +27,7 @@ func TestEverySchemeChecksItsSettings(t *testing.T) {
 	}
 }
 
-func TestChoicesAreTheSchemesThatAreNotBound(t *testing.T) {
+func TestChoicesAreTheSwitchableSchemes(t *testing.T) {
 	bound := []string{"cnp", "ceth", "timely-rttx", "cbrc", "cbrc-aimd"}
 	want := slices.DeleteFunc(Names(), func(name string) bool { return slices.Contains(bound, name) })
 	if got := Choices(); !slices.Equal(got, want) {
@@ -35,7 +35,7 @@ func TestChoicesAreTheSchemesThatAreNotBound(t *testing.T) {
 	}
 }
 
-func TestUnknownSchemeIsRefusedWithTheNames(t *testing.T) {
+func TestUnknownSchemeErrorListsTheNames(t *testing.T) {
 	_, err := New("pigeon", Default(), Path{Rate: line}, 0)
 	if err == nil || !strings.Contains(err.Error(), "pigeon") || !strings.Contains(err.Error(), "pfc, qcn, dcqcn, timely, pcn") {
 		t.Errorf("%v", err)

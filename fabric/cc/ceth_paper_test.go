@@ -92,7 +92,7 @@ func TestDegreeLeavesAShareOfTheRate(t *testing.T) {
 
 // A table may raise a rate that other items have lowered below it; a share
 // never does.
-func TestShareNeverLiftsACongestedRate(t *testing.T) {
+func TestShareNeverRaisesACongestedRate(t *testing.T) {
 	for use, want := range map[CETHUse]unit.Rate{CETHShare: line / 16, CETHTable: line / 4} {
 		c := cethFrom(func(p *CETHParams) { p.Degree = use })
 		c.Handle(0, indicated(Congestion{}))
@@ -296,7 +296,7 @@ func drawNotice(t *rapid.T) Signal {
 	}
 }
 
-func TestCETHParamsAreChecked(t *testing.T) {
+func TestCETHParamsAreValidated(t *testing.T) {
 	if err := DefaultCETH().Validate(); err != nil {
 		t.Error(err)
 	}

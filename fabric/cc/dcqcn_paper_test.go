@@ -73,7 +73,7 @@ func TestDCQCNPublishedConstants(t *testing.T) {
 }
 
 // §3.1: the sender begins at line rate, and only CNPs cut it.
-func TestDCQCNBeginsAtLineRate(t *testing.T) {
+func TestDCQCNStartsAtLineRate(t *testing.T) {
 	a, err := New("dcqcn", Default(), Path{Rate: line}, 0)
 	if err != nil || a.Rate() != line || a.Window() != NoWindow {
 		t.Fatalf("begins at %v (%v)", a.Rate(), err)
@@ -208,7 +208,7 @@ func TestDCQCNCNPRestartsTheCounters(t *testing.T) {
 }
 
 // The rate returns to line rate and stays there; the timer stops.
-func TestDCQCNComesToRestAtLineRate(t *testing.T) {
+func TestDCQCNStopsItsTimersAtLineRate(t *testing.T) {
 	c := dcqcn(line)
 	c.Handle(0, marked)
 	tickTo(c, 100*unit.Millisecond)
@@ -324,7 +324,7 @@ func TestDCQCNFollowsTheEquations(t *testing.T) {
 	})
 }
 
-func TestDCQCNValidateNamesWhatIsWrong(t *testing.T) {
+func TestDCQCNValidateNamesTheInvalidParameter(t *testing.T) {
 	for _, bad := range []func(*DCQCNParams){
 		func(p *DCQCNParams) { p.G = 0 },
 		func(p *DCQCNParams) { p.G = math.NaN() },

@@ -142,7 +142,7 @@ func TestDegreeFromTelemetry(t *testing.T) {
 
 // CETH-42: ¶193: a path without marks is reported as clear, without
 // information.
-func TestClearPathIsToldWithoutInformation(t *testing.T) {
+func TestClearPathIsSignalledWithoutInformation(t *testing.T) {
 	n := cethNP(func(p *CETHParams) { p.Source = CETHINT })
 	n.Packet(0, false, Congestion{Known: ItemDepth, Depth: 100_000})
 	if congested, g := n.Report(0); congested || g != (Congestion{}) {

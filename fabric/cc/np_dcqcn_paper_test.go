@@ -57,7 +57,7 @@ func TestDCQCNNotifier(t *testing.T) {
 // ns3-rdma, CheckandSendQCN: a marked first packet of a flow triggers a CNP at
 // once. From that packet on, a check every 50 us sends a CNP if a packet since
 // the previous check was marked, until a check finds no packet at all.
-func TestDCQCNNotifierClocked(t *testing.T) {
+func TestDCQCNNotifierWithClockedIntervals(t *testing.T) {
 	n := NewDCQCNNotifier(dcqcnPreset("ns3-rdma"))
 	type packet struct {
 		at     unit.Time

@@ -145,7 +145,7 @@ func TestPeriodsRunFreelyFromTheFirstPacket(t *testing.T) {
 
 // No byte is lost or counted twice: for any arrivals the reported bytes equal
 // the received bytes.
-func TestReportsAddUpToWhatCame(t *testing.T) {
+func TestReportsAddUpToReceivedBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := notifier()
 		var now, sent, reported int64

@@ -130,7 +130,7 @@ func TestIncreaseFollowsFigure10(t *testing.T) {
 
 // PCN-50: the same constants work from 1 to 400 Gbit/s: the rate as a share of
 // the line follows the same course.
-func TestCourseDoesNotDependOnTheLinkSpeed(t *testing.T) {
+func TestRecoveryDoesNotDependOnTheLinkSpeed(t *testing.T) {
 	p := DefaultPCN()
 	p.MinRate = 0
 	slow, fast := NewPCN(p, 1e9, 1e8), NewPCN(p, 400e9, 400e8)
@@ -142,7 +142,7 @@ func TestCourseDoesNotDependOnTheLinkSpeed(t *testing.T) {
 }
 
 // PCN-51: all flows share the law of w, so a slow flow rises relatively faster.
-func TestSlowFlowsRiseRelativelyFaster(t *testing.T) {
+func TestSlowFlowsRecoverRelativelyFaster(t *testing.T) {
 	slow, fast := from(1*unit.GigabitPerSec), from(30*unit.GigabitPerSec)
 	for range 5 {
 		slow.Handle(0, clear40)
@@ -208,7 +208,7 @@ func TestOnlyCNPsMoveTheRate(t *testing.T) {
 	}
 }
 
-func TestValidateNamesWhatIsWrong(t *testing.T) {
+func TestPCNValidateNamesTheInvalidParameter(t *testing.T) {
 	for _, bad := range []func(*PCNParams){
 		func(p *PCNParams) { p.WMin = 0 },
 		func(p *PCNParams) { p.WMax = p.WMin / 2 },

@@ -38,7 +38,7 @@ func TestQCNPublishedConstants(t *testing.T) {
 	}
 }
 
-func TestQCNBeginsAtLineRate(t *testing.T) {
+func TestQCNStartsAtLineRate(t *testing.T) {
 	a, err := New("qcn", Default(), Path{Rate: line}, 0)
 	if err != nil || a.Rate() != line || a.Window() != NoWindow {
 		t.Fatalf("begins at %v (%v)", a.Rate(), err)
@@ -73,7 +73,7 @@ func TestQCNCutsAtMostHalf(t *testing.T) {
 
 // A CNM in a first cycle leaves the target unchanged; one after it sets the
 // target to the rate.
-func TestQCNTargetOfCNMsInARow(t *testing.T) {
+func TestQCNTargetAfterConsecutiveCNMs(t *testing.T) {
 	c := qcn(20 * gbps)
 	c.Handle(0, cnm(32))
 	sentKB(c, 149)
@@ -187,7 +187,7 @@ func TestQCNStaysInBounds(t *testing.T) {
 	})
 }
 
-func TestQCNValidateNamesWhatIsWrong(t *testing.T) {
+func TestQCNValidateNamesTheInvalidParameter(t *testing.T) {
 	for _, bad := range []func(*QCNParams){
 		func(p *QCNParams) { p.GD = 0 },
 		func(p *QCNParams) { p.MaxCut = 1 },

@@ -22,7 +22,7 @@ func both(t *testing.T, order Order) *TIMELYECN {
 
 // RTTX-60: a CNP cuts by DCQCN's law: by half at first, when alpha is 1; alpha is
 // updated after the cut, and decays between CNPs.
-func TestCNPCutsBesideTIMELY(t *testing.T) {
+func TestTIMELYECNCutsOnCNP(t *testing.T) {
 	c := both(t, OrderBoth)
 	c.Handle(0, marked)
 	rateIs(t, "first CNP", c, 5e9)

@@ -276,7 +276,7 @@ func TestTIMELYStaysInBounds(t *testing.T) {
 	})
 }
 
-func TestTIMELYValidateNamesWhatIsWrong(t *testing.T) {
+func TestTIMELYValidateNamesTheInvalidParameter(t *testing.T) {
 	for _, bad := range []func(*TIMELYParams){
 		func(p *TIMELYParams) { p.EWMA = 0 },
 		func(p *TIMELYParams) { p.Beta = math.NaN() },

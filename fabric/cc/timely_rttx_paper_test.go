@@ -49,7 +49,7 @@ func TestRTTXSender(t *testing.T) {
 
 // RTTX-56: a larger RTT lowers the rate or keeps it from rising; a CNP has no
 // effect.
-func TestRTTXSenderKnowsTheRTTAlone(t *testing.T) {
+func TestRTTXSenderReactsToRTTOnly(t *testing.T) {
 	c := rttx(t, nil)
 	feed(c, 3, 30*us)
 	c.Handle(0, Signal{Kind: CNP, Marked: true})
@@ -126,7 +126,7 @@ func TestIncrementAgainstACutByECN(t *testing.T) {
 // RTTX-16: without a common clock every sample contains a constant offset.
 // Differences of samples change the rate, so the offset has no effect as long
 // as all samples are within T_low to T_high.
-func TestConstantOffsetOfClocksDoesNotShow(t *testing.T) {
+func TestConstantClockOffsetHasNoEffect(t *testing.T) {
 	synchronised, skewed := rttx(t, nil), rttx(t, nil)
 	for _, rtt := range []unit.Time{30, 31, 33, 33, 32, 30, 35, 30} {
 		feed(synchronised, 1, rtt*us)

@@ -19,7 +19,7 @@ func settings() Params {
 
 // A sender starts at once with a full window. The rest of it becomes void with
 // the first answer (facts B2.2).
-func TestSpeculationEndsWithTheFirstAnswer(t *testing.T) {
+func TestSpeculationEndsWithTheFirstACK(t *testing.T) {
 	p := settings()
 	a := NewAccount(&p, line)
 	if !a.MaySend() || a.Held() != p.Window {
@@ -35,7 +35,7 @@ func TestSpeculationEndsWithTheFirstAnswer(t *testing.T) {
 
 // CBRC-25, CBRC-27: credit must be strictly above the threshold to signal
 // excess, and only received credit counts.
-func TestExcessIsStrictAndOfReceivedCredit(t *testing.T) {
+func TestExcessThresholdIsStrictAndCountsReceivedCredit(t *testing.T) {
 	p := settings()
 	a := NewAccount(&p, line)
 	if a.Exceeds(a.Accumulated()) {
@@ -105,7 +105,7 @@ func TestTargetStaysWithinTheCounter(t *testing.T) {
 
 // A duplicated or late credit, or one after a lost one, is harmless because
 // credit is cumulative.
-func TestCumulativeCreditIsRepeatable(t *testing.T) {
+func TestCumulativeCreditIsIdempotent(t *testing.T) {
 	p := settings()
 	p.Start = StartAsked
 	a := NewAccount(&p, line)
@@ -143,7 +143,7 @@ func TestWasteIsDroppedOrStale(t *testing.T) {
 // CBRC-34: credit becomes stale whether the next event is a grant, a packet or
 // a read of the balance, and whatever the number of grants. An account keeps 64
 // instants; later grants take the age of the 64th.
-func TestCreditBecomesStaleWhateverComesNext(t *testing.T) {
+func TestCreditBecomesStaleWithAnyNextEvent(t *testing.T) {
 	p := settings()
 	p.Start, p.Window = StartAsked, 1000*Quantum
 	a := NewAccount(&p, line)
@@ -167,7 +167,7 @@ func TestCreditBecomesStaleWhateverComesNext(t *testing.T) {
 
 // A speculating sender requests credit for at least one packet, or for its
 // backlog if that is smaller.
-func TestSpeculatingSenderAsks(t *testing.T) {
+func TestSpeculatingSenderRequestsCredit(t *testing.T) {
 	p := settings()
 	p.Law = LawUnheld
 	a := NewAccount(&p, line)                                                                  // holds a window, so that its backlog is covered

@@ -44,7 +44,7 @@ func TestActiveCoefficientAlternatives(t *testing.T) {
 
 // CBRC-13: the first packet without the signal restores the active coefficient
 // at once, without an additive phase.
-func TestActiveCoefficientReturnsAtOnce(t *testing.T) {
+func TestActiveCoefficientRecoversInOneStep(t *testing.T) {
 	p := Default()
 	if got := after(true, true, true, false).active(&p); got != 1 {
 		t.Errorf("after a packet without the signal: %v, want 1", got)

@@ -8,7 +8,7 @@ import (
 
 // CBRC-24: 24 bits on the wire, and other widths by configuration. The nearest
 // count is decoded, so that the counter may wrap.
-func TestCounterComesBackWhateverWrapped(t *testing.T) {
+func TestCreditCounterWraps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := Counter(rapid.SampledFrom([]int{12, 16, 24, 32}).Draw(t, "width"))
 		near := rapid.Int64Range(0, 1<<40).Draw(t, "near")

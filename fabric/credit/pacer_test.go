@@ -96,7 +96,7 @@ func TestOnlyTheTimerIssuesCredit(t *testing.T) {
 // the credit just granted takes to arrive at 0.99 of the link. For 16 quanta of
 // 256 bytes at 40 Gbit/s that is 827.5 ns, for half as much half of it, and
 // without a grant the time of 1024 bytes.
-func TestTimerWaitsForWhatItGranted(t *testing.T) {
+func TestTimerWaitsForGrantedCredit(t *testing.T) {
 	const firing = 5 * unit.Microsecond
 	for _, tt := range []struct {
 		indicated int
@@ -133,7 +133,7 @@ func TestTimerWaitsForWhatItGranted(t *testing.T) {
 
 // CBRC-7, CBRC-31: a sender that signals excess gets less at each firing, and
 // the other senders get the freed time.
-func TestFreedShareGoesToTheOthers(t *testing.T) {
+func TestFreedShareIsRedistributed(t *testing.T) {
 	p := published()
 	p.AIMD = true
 	r := NewPacer(&p, line, 2)
@@ -205,7 +205,7 @@ func TestShareReturns(t *testing.T) {
 
 // CBRC-18: a sender whose coefficient makes the grant 0 is skipped, and the
 // guard keeps it from starving.
-func TestZeroGrantPassesTheTurnOn(t *testing.T) {
+func TestZeroGrantPassesTheTurn(t *testing.T) {
 	for _, tt := range []struct {
 		guard    unit.Time
 		min, max int64

@@ -29,7 +29,7 @@ func TestBuildAtomics(t *testing.T) {
 }
 
 // Len returns the length of the frame that Build writes.
-func TestLenOfPacket(t *testing.T) {
+func TestPacketLen(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPacket(t)
 		if got, want := p.Len(), built(p).Len(); got != want {
@@ -40,7 +40,7 @@ func TestLenOfPacket(t *testing.T) {
 
 // An independent tool reads lengths, addresses and operands of READ and
 // atomics.
-func TestReadAndAtomicsDissected(t *testing.T) {
+func TestTsharkDissectsReadsAndAtomics(t *testing.T) {
 	read, swap, ack := write(ReadRequest), write(CompareSwap), write(AtomicAcknowledge)
 	read.RETH = RETH{VA: 4096, RKey: 7, Length: 2048}
 	swap.Atomic = AtomicETH{VA: 8, RKey: 7, Swap: 11, Compare: 12}

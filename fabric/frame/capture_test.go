@@ -108,7 +108,7 @@ func tshark(t *testing.T, capture string, args ...string) []string {
 }
 
 // An independent dissector reads the frames that this package writes.
-func TestDissected(t *testing.T) {
+func TestTsharkDissectsFrames(t *testing.T) {
 	rows := captureRows()
 	capture := writeCapture(t, rows)
 	got := tshark(t, capture, "-T", "fields", "-E", "separator=|",
@@ -128,7 +128,7 @@ func TestDissected(t *testing.T) {
 
 // A dissector identifies a CNM by its EtherType. The CNM is addressed to the
 // sender of the sampled frame, and its length field is correct.
-func TestCNMDissected(t *testing.T) {
+func TestTsharkDissectsCNM(t *testing.T) {
 	f := new(Frame)
 	c := sampledCNM(built(write(WriteMiddle)))
 	c.Build(f)

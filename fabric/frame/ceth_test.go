@@ -69,7 +69,7 @@ func TestCETHCodePoints(t *testing.T) {
 
 // CETH-14, CETH-15: BECN is the indication; an ACK without it has no CETH, and a
 // CETH sets it.
-func TestCETHGoesWithTheIndication(t *testing.T) {
+func TestCETHImpliesTheIndication(t *testing.T) {
 	p := aggregated(1)
 	p.BTH.BECN = false
 	f := built(p)
@@ -91,7 +91,7 @@ func TestCETHGoesWithTheIndication(t *testing.T) {
 
 // CETH-16: layouts a and c: an ACK with a CETH equals the ACK without it,
 // except for BECN, the lengths and the IP checksum, which every header changes.
-func TestCETHLeavesTheOtherHeaders(t *testing.T) {
+func TestCETHDoesNotChangeOtherHeaders(t *testing.T) {
 	with, without := aggregated(3), aggregated(0)
 	a, b := built(with).Header()[:58], built(without).Header()
 	for i := range b {
@@ -253,7 +253,7 @@ func TestSACKFollowsCETH(t *testing.T) {
 }
 
 // A CETH that is truncated or has an invalid length is rejected.
-func TestCETHRefused(t *testing.T) {
+func TestInvalidCETH(t *testing.T) {
 	for name, head := range map[string]byte{"no words": 0x10, "5 words": 0x15, "cut short": 0x14} {
 		p := aggregated(3)
 		f := built(p)

@@ -56,7 +56,7 @@ func TestCNMAccessors(t *testing.T) {
 }
 
 // A sample that is not a RoCEv2 packet identifies no flow.
-func TestCNMOfAnotherFrame(t *testing.T) {
+func TestCNMOfADifferentFrame(t *testing.T) {
 	uet, cut, pause, empty := new(Frame), new(Frame), new(Frame), new(Frame)
 	samples := uetSamples()
 	samples[0].Build(uet)
@@ -91,7 +91,7 @@ func TestCNMBuildParse(t *testing.T) {
 	})
 }
 
-func TestCNMParseRefuses(t *testing.T) {
+func TestCNMParseRejectsInvalidFrames(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(f *Frame)
 		want  error

@@ -28,7 +28,7 @@ func TestBuildWriteFirst(t *testing.T) {
 	}
 }
 
-func TestBuildLeavesArrivalAndTrace(t *testing.T) {
+func TestBuildKeepsArrivalAndTrace(t *testing.T) {
 	f := Frame{Arrival: 5, Trace: 6}
 	p := write(WriteOnly)
 	p.Build(&f)
@@ -53,7 +53,7 @@ func TestBuildParse(t *testing.T) {
 }
 
 // Build overwrites all state of a reused frame.
-func TestBuildForgets(t *testing.T) {
+func TestBuildResetsTheFrame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first, second := drawPacket(t), drawPacket(t)
 		f := built(first)
@@ -100,7 +100,7 @@ func TestAccessors(t *testing.T) {
 
 // Values wider than their fields on the wire are truncated and do not spill
 // over.
-func TestBuildCuts(t *testing.T) {
+func TestBuildTruncatesThePayload(t *testing.T) {
 	wide := write(Acknowledge)
 	wide.DSCP, wide.ECN = 0xff, 0xff
 	wide.BTH.Pad, wide.BTH.Resv6, wide.BTH.Resv7 = 0xff, 0xff, 0xff
@@ -119,7 +119,7 @@ func TestBuildCuts(t *testing.T) {
 	}
 }
 
-func TestParseRefuses(t *testing.T) {
+func TestParseRejectsInvalidFrames(t *testing.T) {
 	for name, c := range map[string]struct {
 		op    Opcode
 		spoil func(f *Frame)

@@ -39,7 +39,7 @@ func TestPFCBuildParse(t *testing.T) {
 	})
 }
 
-func TestPFCParseRefuses(t *testing.T) {
+func TestPFCParseRejectsInvalidFrames(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(f *Frame)
 		want  error

@@ -4,7 +4,7 @@ import "testing"
 
 // Every packet of a response has the role response, including middle packets,
 // which have no AETH.
-func TestRoleOfAnswers(t *testing.T) {
+func TestRoleOfResponses(t *testing.T) {
 	for op, want := range map[Opcode]Role{
 		SendMiddle: RoleData, WriteOnlyImm: RoleData,
 		ReadRequest: RoleRequest, CompareSwap: RoleRequest,

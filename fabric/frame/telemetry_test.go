@@ -168,7 +168,7 @@ func TestINTDepthSaturates(t *testing.T) {
 }
 
 // The ICRC is that of the packet as its sender built it.
-func TestICRCLeavesTelemetryOut(t *testing.T) {
+func TestICRCExcludesTelemetry(t *testing.T) {
 	for _, c := range []Carrier{CarrierINT, CarrierIOAM} {
 		plain := built(write(WriteFirst)).Materialise(nil)
 		wire := carried(c, 3).Materialise(nil)
@@ -194,7 +194,7 @@ func TestPushHopOnAPacketWithoutTelemetry(t *testing.T) {
 }
 
 // A CNM for a packet with telemetry contains the packet without it.
-func TestCNMLeavesTelemetryOut(t *testing.T) {
+func TestCNMExcludesTelemetry(t *testing.T) {
 	var with, without CNM
 	with.Take(carried(CarrierINT, 2))
 	plain := carried(CarrierINT, 2)

@@ -11,7 +11,7 @@ import (
 
 // RTTX-13, RTTX-14: an ACK, and the data packet that it answers, carry T_s and
 // T_r after all other headers: the offsets of RETH and AETH do not change.
-func TestTimestampHeaderIsTheLast(t *testing.T) {
+func TestTimestampHeaderIsLast(t *testing.T) {
 	for op, ext := range map[Opcode]int{WriteFirst: 16, WriteMiddle: 0, WriteOnlyImm: 20, Acknowledge: 4} {
 		p := stamped(write(op))
 		p.Imm, p.AETH, p.RETH = 7, AETH{SyndromeACK, 9}, RETH{Length: 64000}
@@ -52,7 +52,7 @@ func TestICRCCoversTheTimestamps(t *testing.T) {
 
 // RTTX-34: instants are counted modulo 2^32 ns; spans across the wrap are
 // correct.
-func TestStampsComeRound(t *testing.T) {
+func TestTimestampsWrap(t *testing.T) {
 	const turn = unit.Time(1<<32) * unit.Nanosecond
 	for _, c := range []struct{ from, to, want unit.Time }{
 		{0, 0, 0},

@@ -98,7 +98,7 @@ func TestUETAckAndControlBytes(t *testing.T) {
 	}
 }
 
-func TestUETRefusesWhatItDoesNotWrite(t *testing.T) {
+func TestUETParseRejectsUnsupportedPackets(t *testing.T) {
 	for name, spoil := range map[string]func(*Frame){
 		"no context":        func(f *Frame) { f.head[pdsDest], f.head[pdsDest+1] = 0, 0 },
 		"two contexts":      func(f *Frame) { f.head[pdsSource+1]++ },

@@ -64,7 +64,7 @@ func TestFigure16(t *testing.T) {
 
 // The figures do not depend on one instant: the burst may start 50 ns earlier or
 // later, and the links be 10 ns shorter or longer; the recovery moves by a packet.
-func TestFiguresHoldNearby(t *testing.T) {
+func TestFiguresTolerateSmallShifts(t *testing.T) {
 	for _, shift := range []unit.Time{-50 * unit.Nanosecond, 50 * unit.Nanosecond} {
 		for _, delay := range []unit.Time{140 * unit.Nanosecond, 160 * unit.Nanosecond} {
 			change := func(s *topology.Scenario) {
@@ -121,7 +121,7 @@ func marking(t *testing.T, scheme string, set ...topology.Setting) *measure.Run 
 // does not: 15 senders that go to a quarter of it overload the port as before.
 // CETH-56: what the queue of the congested port still takes, as a budget of each
 // sender, spares it as well.
-func TestDegreeAndBudgetSpareTheVictim(t *testing.T) {
+func TestDegreeAndBudgetProtectTheVictim(t *testing.T) {
 	set := func(key, value string) topology.Setting { return topology.Setting{Key: key, Value: value} }
 	for _, g := range []struct {
 		settings []topology.Setting
@@ -170,7 +170,7 @@ func TestPublishedBaselineRecoversLate(t *testing.T) {
 
 // CETH-3: where the switch tells, the ACK of an earlier packet that passes it tells
 // before the receiver could.
-func TestSwitchTellsEarlier(t *testing.T) {
+func TestSwitchIndicatesEarlierThanReceiver(t *testing.T) {
 	together, _ := reactionOf(t, "ceth")
 	early, _ := reactionOf(t, "ceth", func(s *topology.Scenario) {
 		s.CC.CETH.Source, s.CC.CETH.Form = cc.CETHSwitch, cc.CETHResv6

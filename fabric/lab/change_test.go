@@ -63,7 +63,7 @@ flows:
 
 // A run under random changes always has the same digest: in one go, in windows, with
 // changes made one by one during the run, and after writing and reading a file.
-func TestRandomChangesGiveOneDigest(t *testing.T) {
+func TestRandomChangesKeepTheDigest(t *testing.T) {
 	for i, scheme := range cc.Schemes {
 		t.Run(scheme.Name, func(t *testing.T) {
 			base := looped(t, scheme.Name)
@@ -128,7 +128,7 @@ func live(t *testing.T, base, s *topology.Scenario, random *rand.Rand) *lab.Lab 
 
 // A link loses exactly the frames in flight while it is down: those whose first bit was
 // sent before it is up again, and no other.
-func TestFramesOnTheWireAreLost(t *testing.T) {
+func TestUnpluggedLinkLosesFramesInFlight(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		from := rapid.Int64Range(0, 80_000).Draw(t, "from")
 		span := rapid.Int64Range(1, 30_000).Draw(t, "span")
@@ -198,7 +198,7 @@ func (w *wire) listen(node int, notes []fabric.Note) {
 
 // A run with an open end that stops early equals the run built from its journal: the
 // digests are equal at the instant of the stop.
-func TestAJournalIsBuiltAsItsLiveRun(t *testing.T) {
+func TestJournalReplaysItsLiveRun(t *testing.T) {
 	const end = 400 * unit.Microsecond
 	for _, name := range []string{"pcn-16to2", "get-incast", "cbrc-waste", "rttx-example", "star-3"} {
 		text, ok := scenariofile.Builtin(name)

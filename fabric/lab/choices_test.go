@@ -56,7 +56,7 @@ func TestModelChoicesReachTheMachines(t *testing.T) {
 // With an overhead of -14 bytes data packets of 1062 bytes last as long as the 1048
 // bytes of the HPCC simulator: a link of 40 Gbit/s carries 38.17 Gbit/s of payload
 // instead of 37.66, and the 64 KB flows of the burst share it.
-func TestOverheadBelowZeroGivesTheShareOfOthersHeaders(t *testing.T) {
+func TestNegativeOverhead(t *testing.T) {
 	for overhead, want := range map[string]float64{"0": 1000.0 / 1062, "-14B": 1000.0 / 1048, "20B": 1000.0 / 1082} {
 		s, run := chosen(t, "pfc", "link.overhead="+overhead)
 		best := 0.0
@@ -80,7 +80,7 @@ func TestOverheadBelowZeroGivesTheShareOfOthersHeaders(t *testing.T) {
 // A headroom smaller than the data received after PAUSE loses frames of a lossless
 // class, each noted as such and counted. The headroom of the formula loses none. A
 // warning says so beforehand.
-func TestAShortHeadroomLosesFrames(t *testing.T) {
+func TestShortHeadroomLosesFrames(t *testing.T) {
 	for headroom, lossy := range map[string]bool{"30KB": true, "0": false} {
 		s, run := chosen(t, "pfc", "switch.headroom="+headroom)
 		l, err := lab.New(s)
@@ -111,7 +111,7 @@ func TestAShortHeadroomLosesFrames(t *testing.T) {
 // The class of ACKs matters with data in both directions. While a burst to h1 pauses the
 // link s1-s0, the ACKs of F0 wait there with the data. TIMELY takes the wait for
 // congestion of its own path, and F0 falls, though nothing on its path is congested.
-func TestACKsInTheClassOfDataMeetTheQueuesOfTheWayBack(t *testing.T) {
+func TestACKsInTheDataClassQueueOnTheReturnPath(t *testing.T) {
 	const reverse = `name: reverse
 duration: 3ms
 scheme: timely
@@ -143,7 +143,7 @@ bursts: [{name: burst, from: r1..r4, to: h1, flows_per_sender: 4, size: 256KB, a
 
 // The order of DCQCN's cut clock and timer reaches the machines: under dcqcn_paper both
 // are due at the same instant after the burst.
-func TestTheOrderOfCutAndTimerReachesTheMachines(t *testing.T) {
+func TestOrderOfCutAndTimerReachesTheMachines(t *testing.T) {
 	digests := map[string]string{}
 	for _, tie := range []string{"cut", "earlier"} {
 		_, run := chosen(t, "dcqcn", "duration=10ms", "dcqcn.preset=dcqcn_paper", "dcqcn.tie="+tie)

@@ -26,7 +26,7 @@ links: [{endpoints: [h0..h1, s0]}]
 
 // Class settings changed in any order while the rack runs yield the same thresholds as a
 // file with these settings from the start.
-func TestChangedClassesAreThoseOfTheFile(t *testing.T) {
+func TestChangedClassesMatchTheFile(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	settings := func() topology.Setting {
 		lossless, lossy := 3+random.IntN(2), random.IntN(3)
@@ -111,7 +111,7 @@ func classedRack(t *rapid.T) *topology.Scenario {
 // class of the switch has received what it sent, dropped and queues; the lossless
 // classes lose nothing and only they are paused; and in the end every flow is complete,
 // whatever its class has lost.
-func TestClassesConserve(t *testing.T) {
+func TestClassesConserveFrames(t *testing.T) {
 	lost := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		s := classedRack(rt)

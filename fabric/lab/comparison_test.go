@@ -122,7 +122,7 @@ func TestScaledTIMELYSlowsTheVictim(t *testing.T) {
 
 // PCN-6: a tree of 1.8 ms and more under DCQCN takes one FIFO per egress port, and then
 // two published sets have it; with an arbiter between ingress ports none has.
-func TestFIFOBringsDCQCNTheTreeOfThePaper(t *testing.T) {
+func TestFIFOReproducesTheDCQCNTreeOfThePaper(t *testing.T) {
 	const paper = 1800 * unit.Microsecond
 	for _, preset := range []string{"paper", "ns3-rdma", "connectx", "dcqcn_paper"} {
 		tree := func(arbitration string) unit.Time {
@@ -141,7 +141,7 @@ func TestFIFOBringsDCQCNTheTreeOfThePaper(t *testing.T) {
 
 // PCN-6: over instants of the burst the medians are 0.02 ms under QCN, 0.59 under DCQCN
 // and 1.36 under TIMELY: only the last is near the paper's 0.5, 1.8 and 1.4.
-func TestMediansOfTheTree(t *testing.T) {
+func TestTreeMedians(t *testing.T) {
 	for scheme, bounds := range map[string][2]unit.Time{
 		"qcn":    {0, 150 * unit.Microsecond},
 		"dcqcn":  {450 * unit.Microsecond, 750 * unit.Microsecond},

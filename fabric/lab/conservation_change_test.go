@@ -117,7 +117,7 @@ func (c *census) balance() error {
 // errors, NICs frozen, settings, schemes, bursts, commands - each frame is on a link, in
 // a switch, received, or dropped and noted. A switch queues exactly the frames received
 // and neither sent nor dropped. The lab records the same notes as the slow one.
-func TestNothingIsLostOrMadeUpUnderChanges(t *testing.T) {
+func TestFramesAreConservedUnderChanges(t *testing.T) {
 	const end = 300 * unit.Microsecond
 	rapid.Check(t, func(rt *rapid.T) {
 		base := randomRack(rt)

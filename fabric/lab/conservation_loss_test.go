@@ -44,7 +44,7 @@ func flawed(t *rapid.T) *topology.Scenario {
 // frame that was sent has come in, was lost, was damaged, was dropped, is on a link
 // or in a switch; machines count what their notes say; and the lab says note for
 // note what the slow one says.
-func TestEveryMessageFinishesOnLinksThatLoseFrames(t *testing.T) {
+func TestEveryMessageFinishesOnLossyLinks(t *testing.T) {
 	failed := map[fabric.DropReason]int{}
 	rapid.Check(t, func(rt *rapid.T) {
 		s := flawed(rt)

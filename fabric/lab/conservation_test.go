@@ -194,7 +194,7 @@ func (l *ledger) empty() error {
 // switch. A switch queues exactly what it received and has not sent. A lossless class
 // loses nothing. At the end every gauge of buffered data is 0 again. The lab records
 // the same notes as the slow one.
-func TestNothingIsLostOrMadeUp(t *testing.T) {
+func TestFramesAreConserved(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := randomRack(rt)
 		l := &ledger{slowLab: newSlowLab(t, s), inside: make([]tally, len(s.Nodes))}

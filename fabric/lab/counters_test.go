@@ -256,7 +256,7 @@ func clerks(t *testing.T, s *topology.Scenario) map[string]bool {
 // The counters of a run are the sums over the frames and notes of every node: under
 // every scheme with links down, NICs frozen and settings changed, and with commands and
 // a host that sends PAUSE.
-func TestCountersAreSumsOverFramesAndNotes(t *testing.T) {
+func TestCountersMatchFramesAndEvents(t *testing.T) {
 	seen := map[string]bool{}
 	take := func(s *topology.Scenario) {
 		for name := range clerks(t, s) {
@@ -286,7 +286,7 @@ func TestCountersAreSumsOverFramesAndNotes(t *testing.T) {
 
 // A command that fails is counted under its entry, whether its retries were used up
 // behind a cut link or it was refused; the first are listed one by one.
-func TestFailedCommandsAreCountedByEntry(t *testing.T) {
+func TestFailedCommandsAreCountedPerEntry(t *testing.T) {
 	s, err := scenariofile.Parse("failing.yaml", []byte(`name: failing
 duration: 4ms
 defaults: {link: {rate: 100Gbps, delay: 1us}, nic: {timeout: 100us, retries: 2}}

@@ -13,7 +13,7 @@ import (
 // CBRC-33: unfair bandwidth. h0 to h2 come to r0's switch by one link and h3 by
 // another: PFC, which shares a port by ingress, gives h3 half of r0's link and the
 // others a sixth. Credit gives each a quarter.
-func TestCreditIsFairWhereIngressPortsAreNot(t *testing.T) {
+func TestCreditIsFairAcrossIngressPorts(t *testing.T) {
 	for scheme, want := range map[string][4]float64{"pfc": {1. / 6, 1. / 6, 1. / 6, 1. / 2}, "cbrc": {1. / 4, 1. / 4, 1. / 4, 1. / 4}} {
 		s, err := scenariofile.Parse("parking", []byte(`
 name: parking
@@ -105,7 +105,7 @@ flows:
 
 // CBRC-33: 15 senders to one receiver. Schemes that are driven by the switch's
 // queue need that queue, and delay everything behind it; credit does without one.
-func TestCreditDoesWithoutTheQueueThatSwitchDrivenSchemesNeed(t *testing.T) {
+func TestCreditNeedsNoStandingQueue(t *testing.T) {
 	queued := map[string]int64{}
 	for _, scheme := range []string{"pfc", "dcqcn", "cbrc"} {
 		s := incast(t, 15, "asked")

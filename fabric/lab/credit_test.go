@@ -108,7 +108,7 @@ func TestAIMDTurnsWastedCreditIntoThroughput(t *testing.T) {
 // CBRC-36: the modes are selectable per receiver. Under cbrc r1 alone has mode B: the
 // sender signals to it alone, and B1, which shares r1 with it, gets what it cannot
 // spend. Under cbrc-aimd r1 alone has mode A: B1 alone gets nothing more than before.
-func TestReceiversOfOneRackHaveModesOfTheirOwn(t *testing.T) {
+func TestReceiversOfOneRackMayUseDifferentModes(t *testing.T) {
 	goodput := func(run *measure.Run) map[string]float64 {
 		rates := map[string]float64{}
 		for _, f := range run.Flows {
@@ -144,7 +144,7 @@ func TestReceiversOfOneRackHaveModesOfTheirOwn(t *testing.T) {
 
 // CBRC-43: senders that ask only for what their credit does not cover do not
 // waste: the baseline that wastes asks for its whole backlog.
-func TestOnlyTheBacklogLawWastes(t *testing.T) {
+func TestOnlyTheBacklogLawWastesCredit(t *testing.T) {
 	lost := map[string]unit.Bytes{}
 	for _, law := range []string{"backlog", "backlog-credit", "shared"} {
 		s := waste(t, "cbrc")
@@ -167,7 +167,7 @@ func TestOnlyTheBacklogLawWastes(t *testing.T) {
 // last hop's queue is bounded: by a speculative window of each sender, which the
 // hundredth of the link that is never credited takes long to drain, or, where
 // senders ask first, by a packet of each.
-func TestManySendersShareOneReceiver(t *testing.T) {
+func TestManySendersShareAReceiver(t *testing.T) {
 	const senders = 128
 	for start, most := range map[string]int64{
 		"speculative": senders * 37_500, // 1.5 x 40 Gbit/s x 5 us
@@ -232,7 +232,7 @@ flows:
 
 // CBRC-35: the receiver reports granted credit with its coefficient; packets that signal
 // excess halve it.
-func TestGrantsFallByHalves(t *testing.T) {
+func TestGrantsHalve(t *testing.T) {
 	s := waste(t, "cbrc-aimd")
 	l, err := lab.New(s)
 	if err != nil {
@@ -309,7 +309,7 @@ flows:
 
 // CBRC-36: original CBRC and CBRC with AIMD at receivers of one rack: r1 grants a full
 // MTU at every turn, r2 and r3 give less to the sender that signals excess.
-func TestPolicyIsThatOfEachReceiver(t *testing.T) {
+func TestEachReceiverHasItsOwnPolicy(t *testing.T) {
 	text, _ := scenariofile.Builtin("cbrc-waste")
 	s, err := scenariofile.Parse("cbrc-waste", bytes.Replace(text, []byte("  r1..r3:\n"), []byte("  r1: {credit: original}\n  r2..r3:\n"), 1))
 	if err != nil {

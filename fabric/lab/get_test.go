@@ -41,7 +41,7 @@ func (m *meter) add(now unit.Time, n unit.Bytes) {
 // absorbed. GET-60: with pacing on, the data arriving in any interval is at most the
 // threshold's rate times the interval plus one burst; checked at every arrival at the
 // initiator. Without pacing it is not.
-func TestArrivalsKeepTheThreshold(t *testing.T) {
+func TestArrivalsStayBelowTheThreshold(t *testing.T) {
 	for way, within := range map[string]bool{"off": false, "bucket": true} {
 		s := getIncast(t, pacing(way))
 		l, err := lab.New(s)
@@ -101,7 +101,7 @@ func TestGetIncast(t *testing.T) {
 
 // GET-46: the requests of PUTs and the responses to GETs of one NIC together have
 // what its OUT tokens allow, whatever the mixture.
-func TestPutsAndResponsesShareWhatANICSends(t *testing.T) {
+func TestPutsAndResponsesShareTheEgressOfANIC(t *testing.T) {
 	text, _ := scenariofile.Builtin("get-mixed")
 	s, err := scenariofile.ParseWith("get-mixed", text, []topology.Setting{{Key: "h0.out_rate", Value: "100Gbps"}})
 	if err != nil {
@@ -130,7 +130,7 @@ func giga(run *measure.Run, i int) float64 { return float64(run.Commands[i].Good
 
 // Observing every packet and running in steps change nothing: reading counters during
 // the run does not affect it.
-func TestStepsAndNotesDoNotShowInTheDigestOfCommands(t *testing.T) {
+func TestStepsAndNotesDoNotChangeTheDigestOfCommands(t *testing.T) {
 	s := getIncast(t, pacing("bucket"), topology.Setting{Key: "duration", Value: "500us"})
 	whole := measured(t, s)
 	l, err := lab.New(s)
@@ -172,7 +172,7 @@ func BenchmarkGetIncast(b *testing.B) {
 // Commands work with every scheme over RoCEv2. If the notification needs no ACK, which
 // a response does not have, the targets' reaction points regulate the responses. Under
 // CETH the next request carries the notification, or a CNP does.
-func TestCommandsUnderEverySchemeOfRoCE(t *testing.T) {
+func TestCommandsUnderEveryRoCEScheme(t *testing.T) {
 	for scheme, regulated := range map[string]bool{"pfc": false, "pcn": true, "dcqcn": true, "qcn": true, "timely": false, "ceth": true, "cbrc-aimd": false} {
 		s := getIncast(t, pacing("off"), topology.Setting{Key: "i0.absorb", Value: "0"})
 		s.Scheme = scheme

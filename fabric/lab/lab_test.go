@@ -47,7 +47,7 @@ func measured(t testing.TB, s *topology.Scenario) *measure.Run {
 	return run
 }
 
-func TestTheSameScenarioGivesTheSameRun(t *testing.T) {
+func TestRunsAreDeterministic(t *testing.T) {
 	for _, scheme := range cc.Schemes {
 		s := paper(t, scheme.Name)
 		s.Duration = 2 * unit.Millisecond
@@ -59,7 +59,7 @@ func TestTheSameScenarioGivesTheSameRun(t *testing.T) {
 }
 
 // The width of the lab's windows does not affect the run.
-func TestStepsDoNotShowInTheDigest(t *testing.T) {
+func TestStepsDoNotChangeTheDigest(t *testing.T) {
 	s := paper(t, "pcn")
 	s.Duration = 1 * unit.Millisecond
 	whole := measured(t, s)
@@ -141,7 +141,7 @@ func TestPaperRack(t *testing.T) {
 
 // Under QCN the paper sees a tree of 0.5 ms, and F0 slowed though it never meets
 // the congested port.
-func TestQCNTree(t *testing.T) {
+func TestQCNCongestionTree(t *testing.T) {
 	s := paper(t, "qcn")
 	s.Duration = 10 * unit.Millisecond
 	qcn := measured(t, s)
@@ -159,7 +159,7 @@ func TestQCNTree(t *testing.T) {
 // PCN-9: the first period that lies wholly in the burst regulates F1 to its
 // part of r1's link, a fifteenth of 40 Gbit/s, on the wire. After 15 periods F0
 // has risen to the rest of the bottleneck.
-func TestPCNRegulatesTheCongestedFlow(t *testing.T) {
+func TestPCNThrottlesTheCongestedFlow(t *testing.T) {
 	s := paper(t, "pcn")
 	run := measured(t, s)
 	after := func(r measure.RateSeries, periods int) float64 {
@@ -214,7 +214,7 @@ func BenchmarkPaperRack(b *testing.B) {
 	}
 }
 
-func TestNoAllocationPerFrameInSteadyState(t *testing.T) {
+func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	for _, scheme := range cc.Schemes {
 		s := paper(t, scheme.Name)
 		s.Bursts, s.Flows = nil, s.Flows[:2]

@@ -67,7 +67,7 @@ func TestGoodputOfGoBackNUnderLoss(t *testing.T) {
 
 // The results of a run list each direction that lost or damaged frames, with the counts
 // of the machines at its end, and keep these frames apart from drops.
-func TestResultsCountWhatLinksCost(t *testing.T) {
+func TestResultsCountFramesLostOnLinks(t *testing.T) {
 	s := lossy(t, "0.01")
 	s.Links[1].Corrupt = topology.Ways{topology.Back: 0.02}
 	s.Duration = 2 * unit.Millisecond
@@ -96,7 +96,7 @@ func TestResultsCountWhatLinksCost(t *testing.T) {
 // command is done. What has no answer within the time-out is asked for again; a read is
 // done again, and an atomic is not: each of the additions finds another value, and the
 // last of them the sum of all others.
-func TestCommandsAreDoneOnceOnLinksThatLoseFrames(t *testing.T) {
+func TestCommandsExecuteOnceOnLossyLinks(t *testing.T) {
 	s, err := scenariofile.Parse("commands.yaml", []byte(`
 name: commands
 duration: 30ms
@@ -154,7 +154,7 @@ commands:
 
 // A capture at the receiver's port has every frame except those lost by the link, and
 // marks the damaged ones. A capture at the sender's port has all of them.
-func TestCapturesShowWhatArrived(t *testing.T) {
+func TestCapturesShowArrivedFrames(t *testing.T) {
 	s := lossy(t, "0.02")
 	s.Links[0].Corrupt = topology.Ways{topology.Forth: 0.02}
 	s.Duration = 2 * unit.Millisecond

@@ -29,7 +29,7 @@ flows:
 `
 
 // The reported path of a flow is the path of its frames, also around a failed link.
-func TestPathsAreThoseOfTheFrames(t *testing.T) {
+func TestPathsMatchTheFrames(t *testing.T) {
 	text := strings.Builder{}
 	text.WriteString(diamond)
 	for i := range 12 {

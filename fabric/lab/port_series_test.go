@@ -16,7 +16,7 @@ type counted struct{ sent, marked int64 }
 
 // The traffic that ports send and mark in each bin equals the sum over per-frame notes.
 // The traffic sent by a NIC adds up to its own counter.
-func TestSampledPortsAreThoseOfEveryFrame(t *testing.T) {
+func TestSampledPortSeriesMatchEveryFrame(t *testing.T) {
 	for _, scheme := range cc.Schemes {
 		s := paper(t, scheme.Name)
 		s.Bin, s.Duration = 37*unit.Microsecond, 1*unit.Millisecond

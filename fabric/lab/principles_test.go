@@ -45,7 +45,7 @@ func TestACongestedFlowIsSetToItsReceivingRate(t *testing.T) {
 // PCN-20: a mouse of 64 KB, or of 50 bytes, has left before its first ACK is in, so
 // that no reaction point can do anything about it; an elephant of 100 MB goes on for
 // hundreds of round trips.
-func TestMiceAreBeyondControl(t *testing.T) {
+func TestShortFlowsAreSentBeforeTheFirstACK(t *testing.T) {
 	s := star(t, 3, topology.Setting{Key: "scheme", Value: "pcn"}, topology.Setting{Key: "duration", Value: "30ms"},
 		topology.Setting{Key: "F0.size", Value: "50B"}, topology.Setting{Key: "F1.size", Value: "64KB"},
 		topology.Setting{Key: "F2.size", Value: "100MB"})
@@ -146,7 +146,7 @@ func TestDecreasesAreBounded(t *testing.T) {
 // PCN-56: one turn of the control loop sets F1 to its fifteenth of r1's link, 2.67
 // Gbit/s on the wire. That turn is a period of 50 us and an RTT: it ends 80.9 us, 2.7
 // RTT, after the burst, not one RTT.
-func TestPCNRelievesInOneTurn(t *testing.T) {
+func TestPCNRelievesCongestionInOnePeriod(t *testing.T) {
 	s := wholePaper(t, "pcn")
 	l, err := lab.New(s)
 	if err != nil {

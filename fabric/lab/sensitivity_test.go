@@ -26,7 +26,7 @@ func fills(s *topology.Scenario) (xoff, told unit.Time) {
 // PCN-61: the paper's analysis is not public. One changes at a time, by half and by
 // twice; what matters is whether F1 is notified before it has filled XOFF. The weights,
 // the threshold of 95 %, the floor and the length of the burst do not matter.
-func TestPCNKeepsPausesAwayWhereItIsToldInTime(t *testing.T) {
+func TestPCNAvoidsPausesWhenSignalledInTime(t *testing.T) {
 	trees := 0
 	for _, change := range []string{
 		"seed=1",

@@ -76,7 +76,7 @@ func (w *twin) listen(node int, notes []fabric.Note) {
 // PCN-8: the queues and the actual rates of the flows that are recorded at the
 // end of each bin are those that the notes of every frame tell. The bins do not
 // divide the run, so that the last one is cut short.
-func TestSampledSeriesAreThoseOfEveryFrame(t *testing.T) {
+func TestSampledSeriesMatchEveryFrame(t *testing.T) {
 	for _, scheme := range cc.Schemes {
 		s := paper(t, scheme.Name)
 		s.Bin, s.Duration = 37*unit.Microsecond, 1*unit.Millisecond
@@ -204,7 +204,7 @@ func TestStallSeriesAddUp(t *testing.T) {
 
 // GET-8, GET-58: the IN tokens at the end of each bin are those that the requests
 // of every frame leave of a bucket that fills at the rate that the host absorbs.
-func TestSampledTokensAreThoseOfEveryRequest(t *testing.T) {
+func TestSampledTokensMatchEveryRequest(t *testing.T) {
 	s := getIncast(t, pacing("bucket"))
 	set := &s.Nodes[0].NIC.Engine
 	const scale = 8 * int64(unit.Second)

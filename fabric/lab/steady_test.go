@@ -104,7 +104,7 @@ func TestSteadyStateKeepsTheBottleneckBusy(t *testing.T) {
 }
 
 // A single flow has the whole link under every scheme of the paper.
-func TestAFlowAloneHasLineRate(t *testing.T) {
+func TestSingleFlowReachesLineRate(t *testing.T) {
 	for _, scheme := range []string{"pfc", "qcn", "dcqcn", "timely", "pcn"} {
 		s := star(t, 1, topology.Setting{Key: "scheme", Value: scheme}, topology.Setting{Key: "duration", Value: "10ms"})
 		run := measured(t, s)

@@ -71,7 +71,7 @@ func TestPCNOnPublishedWorkloads(t *testing.T) {
 
 // In an idle network a flow takes as long as measure.Standalone says, except for its
 // first payload, counted twice on the slowest link, and the way of the ACK.
-func TestAFlowAloneTakesWhatItTakesAlone(t *testing.T) {
+func TestSingleFlowHasStandaloneFCT(t *testing.T) {
 	for _, scheme := range []string{"pfc", "qcn", "dcqcn", "timely", "pcn", "ceth", "timely-rttx"} {
 		const file = "duration: 10ms\ndefaults: {link: {rate: 40Gbps, delay: 1us}}\nnics: {h0: , h1: }\nswitches: {s0: , s1: }\n" +
 			"links: [{endpoints: [h0, s0]}, {endpoints: [s0, s1], rate: 100Gbps}, {endpoints: [s1, h1]}]\nflows: [{name: F, from: h0, to: h1, size: 4MB}]\n"

@@ -11,7 +11,7 @@ import (
 )
 
 // Each endless flow of a burst has its own goodput, measured until it is stopped.
-func TestEndlessFlowsOfBurstsHaveTheirOwnGoodput(t *testing.T) {
+func TestEndlessBurstFlowsHaveTheirOwnGoodput(t *testing.T) {
 	s := rack()
 	s.Flows[1].Size = topology.Endless
 	s.Flows = append(s.Flows, topology.Flow{Name: "B/b0/1", From: 1, To: 2, Size: topology.Endless, Start: 100 * us})

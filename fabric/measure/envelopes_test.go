@@ -18,7 +18,7 @@ func distinct(first int64) (f EnvelopeFaults) {
 
 // results.json contains each count of a node, both for the node and summed over the
 // run.
-func TestFaultsOfEnvelopesAreSummedAndShown(t *testing.T) {
+func TestEnvelopeFaultsAreSummedAndShown(t *testing.T) {
 	s := rack()
 	nodes := make([]*NodeResult, len(s.Nodes))
 	for i, n := range s.Nodes {
@@ -57,7 +57,7 @@ func TestFaultsOfEnvelopesAreSummedAndShown(t *testing.T) {
 	}
 }
 
-func TestFaultsOfEnvelopesInWords(t *testing.T) {
+func TestEnvelopeFaultsString(t *testing.T) {
 	if text := FaultsInWords(EnvelopeFaults{}); text != "" {
 		t.Errorf("no fault is %q", text)
 	}

@@ -155,7 +155,7 @@ func TestRecoveryStartsASteadyMillisecond(t *testing.T) {
 	}
 }
 
-func TestAPauseThatNeverEndsCountsToTheEndOfTheRun(t *testing.T) {
+func TestOpenPauseCountsToTheEndOfTheRun(t *testing.T) {
 	s := rack()
 	run := merged(t, s, map[int][]fabric.Note{0: {note(390*us, fabric.Paused, fabric.NoFlow, 0, 0)}, 3: {note(389*us, fabric.PauseSent, fabric.NoFlow, 0, 0)}})
 	if run.Tree != 10*us || run.Pauses[0].Paused != 10*us {
@@ -205,7 +205,7 @@ func TestSamplesFillTheirBins(t *testing.T) {
 // A bucket is full until its first note, and keeps its level until the next. A NIC
 // stalls for as long as its notes say, each in its bin. Each direction has its own
 // series, and a NIC without notes has none.
-func TestTokensStayAndStallsAddUp(t *testing.T) {
+func TestTokensAreLevelsAndStallsAddUp(t *testing.T) {
 	s := rack()
 	s.Nodes[0].NIC.Engine = topology.EngineSettings{Burst: 8000, OutBurst: 500}
 	in, out := int64(fabric.DirectionIn), int64(fabric.DirectionOut)
@@ -233,7 +233,7 @@ func TestTokensStayAndStallsAddUp(t *testing.T) {
 
 // The links and ports in which a tree harms F0 and F1 are those of the paper: s1->s0
 // towards s0, s0->h0 and s0->h1 towards the hosts.
-func TestVictimLinksLeadFromTheReceiversToTheSenders(t *testing.T) {
+func TestVictimLinksRunFromReceiversToSenders(t *testing.T) {
 	text, _ := scenariofile.Builtin("pcn-16to2")
 	s, err := scenariofile.Parse("pcn-16to2", text)
 	if err != nil {

@@ -53,7 +53,7 @@ func TestSpreadOfUnreachedFigures(t *testing.T) {
 
 // A run that ended early may have the least observed value and still bound the median,
 // because its true value is unknown.
-func TestAnUnreachedValueBoundsEveryPercentile(t *testing.T) {
+func TestUnreachedValueBoundsEveryPercentile(t *testing.T) {
 	values, beyond := []float64{4, 5, 6}, []bool{true, false, false}
 	for perMille, want := range map[int]struct {
 		index   int

@@ -98,7 +98,7 @@ func TestSignalsDoNotDependOnTheOrderOfNodes(t *testing.T) {
 }
 
 // RTTX-12: the result counts the frames for which a converter's flow table had no room.
-func TestUntrackedFramesAreInTheResult(t *testing.T) {
+func TestResultCountsUntrackedFrames(t *testing.T) {
 	run := merged(t, rack(), map[int][]fabric.Note{3: {note(us, fabric.Untracked, 0, 0, 0), note(2*us, fabric.Untracked, 1, 1, 0)}})
 	if run.Untracked != 2 {
 		t.Errorf("%d frames, want 2", run.Untracked)

@@ -45,7 +45,7 @@ func TestStandaloneFCT(t *testing.T) {
 }
 
 // The mean of many long times is exact, even if their sum exceeds 63 bits.
-func TestTheMeanOfCompletionTimesDoesNotOverflow(t *testing.T) {
+func TestMeanCompletionTimeDoesNotOverflow(t *testing.T) {
 	var c sizeClass
 	for i := range 20_000 {
 		c.add(1, topology.LongestRun+unit.Time(i%2), 1, true)
@@ -56,7 +56,7 @@ func TestTheMeanOfCompletionTimesDoesNotOverflow(t *testing.T) {
 	}
 }
 
-func TestFlowsOfAWorkloadAreSummedUpBySize(t *testing.T) {
+func TestWorkloadFlowsAreSummedBySize(t *testing.T) {
 	s := loaded()
 	alone := NewStandalone(s)
 	var notes []fabric.Note

@@ -82,7 +82,7 @@ func TestLimitedReceiverDelaysTheBaselineMore(t *testing.T) {
 
 // CETH-10: ¶6: the source gets no signal that congestion is over. It raises its rate by
 // its timer alone, whose period is far longer than the delay of the ACKs.
-func TestBaselineDoesNotTellTheEnd(t *testing.T) {
+func TestBaselineDoesNotSignalTheEndOfCongestion(t *testing.T) {
 	recovered := func(change func(*Config)) unit.Time {
 		b := newBench(t, 2, []FlowConfig{flow(0, Endless)}, change)
 		b.markFrom(0, 3)

@@ -46,7 +46,7 @@ func byTable(p *cc.CETHParams) { p.Degree = cc.CETHTable }
 // CETH-47: the next READ request reports marked responses, and the end of marks. The
 // responder sets the rates of the degrees, and returns to its former rate.
 // CETH-35: the scenario is that of READ responses.
-func TestReadRequestTellsOfResponses(t *testing.T) {
+func TestReadRequestIndicatesCongestionOfResponses(t *testing.T) {
 	b := newExchange(t, 1, aggregated(byTable))
 	b.markResponses(40)
 	for id := range uint32(4) {
@@ -90,7 +90,7 @@ func TestReadRequestTellsOfResponses(t *testing.T) {
 // CETH-47: without a READ request in the interval, an enhanced CNP reports the beginning
 // and the end of congestion.
 // CETH-34: its type is enhanced.
-func TestEnhancedCNPTellsAlone(t *testing.T) {
+func TestEnhancedCNPCarriesCETHWithoutACK(t *testing.T) {
 	b := newExchange(t, 1, aggregated(byTable))
 	b.markResponses(100)
 	b.post(0, get(0, 200_000)) // 64 requests at a time: then responses alone come in
@@ -134,7 +134,7 @@ func TestEnhancedCNPTellsAlone(t *testing.T) {
 
 // In the mode with the indication alone, the CNP has version 0, and the end of congestion
 // waits for a request.
-func TestPlainCNPTellsAlone(t *testing.T) {
+func TestPlainCNPIndicatesWithoutCETH(t *testing.T) {
 	b := newExchange(t, 1, aggregated(func(p *cc.CETHParams) { p.Mode = cc.CETHIndication }))
 	b.markResponses(20)
 	b.post(0, get(0, 20_000))

@@ -61,7 +61,7 @@ func told(frames []sentFrame) []string {
 // which signals the end of congestion.
 // CETH-46: there is no CNP.
 // CETH-4, CETH-5: the parts of source and destination.
-func TestACKTellsOfCongestion(t *testing.T) {
+func TestACKIndicatesCongestion(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 8000)}, aggregated())
 	b.markFrom(2, 5)
 	b.run(unit.Millisecond)
@@ -91,7 +91,7 @@ func TestACKTellsOfCongestion(t *testing.T) {
 
 // CETH-53: with one ACK for 4 packets, a change of the state is reported at once, in both
 // directions, and every ACK covers packets of one state.
-func TestChangeOfStateForcesAnACK(t *testing.T) {
+func TestStateChangeForcesAnACK(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 20_000)}, aggregated(), func(c *Config) { c.AckEvery = 4 })
 	b.markFrom(6, 11)
 	b.run(unit.Millisecond)
@@ -190,7 +190,7 @@ func TestInformationFromTelemetry(t *testing.T) {
 
 // CETH-39: if nothing is known, the ACK has version 0, which cuts the rate as a plain CNP
 // does. Here no switch had room to write telemetry.
-func TestNothingKnownIsVersion0(t *testing.T) {
+func TestNoInformationIsVersion0(t *testing.T) {
 	for _, form := range []cc.CETHForm{cc.CETHHeader, cc.CETHResv6, cc.CETHResv7, cc.CETHRatio6} {
 		b := newBench(t, 2, []FlowConfig{flow(0, Endless)}, aggregated(func(p *cc.CETHParams) { p.Source, p.Form = cc.CETHINT, form }))
 		b.mark(1, 1)
@@ -238,7 +238,7 @@ func ackFrame(psn uint32, h frame.CETH, selective bool) frame.Frame {
 // CETH-36: the depth sets a budget at the sender, which bounds the packets in flight from
 // then on.
 // CETH-56: the NIC observes the budget.
-func TestBudgetBoundsWhatIsInFlight(t *testing.T) {
+func TestBudgetBoundsPacketsInFlight(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, Endless)}, aggregated(func(p *cc.CETHParams) {
 		p.Source, p.Degree, p.Depth = cc.CETHINT, cc.CETHIgnore, cc.CETHBudget
 	}))
@@ -257,7 +257,7 @@ func TestBudgetBoundsWhatIsInFlight(t *testing.T) {
 }
 
 // A NAK reports congestion as an ACK does.
-func TestNAKTells(t *testing.T) {
+func TestNAKIndicatesCongestion(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 8000)}, aggregated())
 	count := 0
 	b.tap = func(from int, f *frame.Frame) bool {
@@ -275,7 +275,7 @@ func TestNAKTells(t *testing.T) {
 }
 
 // If the control queue has no room for an ACK, the next ACK carries its report.
-func TestLostIndicationIsToldAgain(t *testing.T) {
+func TestLostIndicationIsRepeated(t *testing.T) {
 	n := mustNew(t, config(1, []FlowConfig{flow(0, Endless)}, aggregated(), func(c *Config) { c.ControlQueue = 1 }))
 	var out fabric.Out
 	n.Arrive(us, 0, pointer(dataFrame(frame.WriteFirst, 0, 1_000_000, 1000)), &out)

@@ -8,7 +8,7 @@ import (
 )
 
 // An invalid change is noted and has no effect.
-func TestUnfitChanges(t *testing.T) {
+func TestInvalidChanges(t *testing.T) {
 	for _, c := range []fabric.Change{
 		{Verb: fabric.Reroute},
 		{Verb: fabric.Tune, Key: fabric.KeyXOFF, Value: 1},
@@ -74,7 +74,7 @@ func TestStoppedFlow(t *testing.T) {
 }
 
 // An added flow is sent like a flow of the configuration.
-func TestAddedFlowIsAsAnyOther(t *testing.T) {
+func TestAddedFlowBehavesLikeAnyOther(t *testing.T) {
 	n := changeable(t)
 	var out fabric.Out
 	n.Control(10, &fabric.Change{Verb: fabric.StopFlow, Flow: 0}, &out)

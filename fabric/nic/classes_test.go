@@ -14,7 +14,7 @@ import (
 // Flows of two classes share the link frame by frame. PAUSE of one class pauses only its
 // flows, which continue in turns when it ends. The code point on the wire is that of each
 // flow's class, and ACKs that travel with data copy it.
-func TestPauseHoldsOneClassOfFlows(t *testing.T) {
+func TestPauseStopsOneClassOfFlows(t *testing.T) {
 	const otherDSCP, otherPrio = 10, fabric.Priority(1)
 	second := flow(1, Endless)
 	second.DSCP = otherDSCP

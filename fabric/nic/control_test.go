@@ -70,7 +70,7 @@ func TestControlQueueLimit(t *testing.T) {
 // ACKs may travel in the class of the data that they answer. A PAUSE of that class delays
 // them, and a CNP, which is in the control class, overtakes them. A PAUSE of the control
 // class delays the CNP alone.
-func TestACKsInTheClassOfData(t *testing.T) {
+func TestACKsInTheDataClass(t *testing.T) {
 	for _, withData := range []bool{false, true} {
 		for _, held := range []fabric.Priority{dataPrio, ctrlPrio} {
 			b := newBench(t, 2, []FlowConfig{flow(0, 100_000)}, func(c *Config) {
@@ -110,7 +110,7 @@ func TestACKsInTheClassOfData(t *testing.T) {
 }
 
 // The classes share the capacity of the control queue.
-func TestControlQueueLimitOverClasses(t *testing.T) {
+func TestControlQueueLimitSpansClasses(t *testing.T) {
 	n := mustNew(t, config(1, []FlowConfig{flow(0, 5000)}, func(c *Config) { c.AckWithData, c.ControlQueue = true, 2 }))
 	var out fabric.Out
 	for i, c := range []controlPacket{{kind: controlACK, dscp: dataDSCP}, {kind: controlCNP}, {kind: controlACK, dscp: dataDSCP}} {

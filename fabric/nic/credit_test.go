@@ -40,7 +40,7 @@ func to(id fabric.FlowID, from, host int) FlowConfig {
 }
 
 // CBRC-2: a single flow starts at once and runs at 0.99 of its receiver's link rate.
-func TestCreditGivesAFlowAloneItsLink(t *testing.T) {
+func TestCreditGivesASingleFlowTheLink(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 10*unit.Megabyte)}, byCredit)
 	b.run(5 * unit.Millisecond)
 	done := b.completed()
@@ -78,7 +78,7 @@ func TestCreditSharesTheReceiver(t *testing.T) {
 
 // A sender that does not speculate requests credit first, and every request is answered
 // with credit.
-func TestCreditIsAskedFor(t *testing.T) {
+func TestSenderRequestsCredit(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 100_000)}, byCredit, func(c *Config) { c.CC.Credit.Start = credit.StartAsked })
 	b.run(unit.Millisecond)
 	asked := b.from(0, isControl(frame.UETCreditRequest))
@@ -154,7 +154,7 @@ func TestExcessIsSignalledInTheTarget(t *testing.T) {
 }
 
 // CBRC-26: the threshold may apply to all receivers of a sender together.
-func TestExcessOverAllReceivers(t *testing.T) {
+func TestExcessCountsAllReceivers(t *testing.T) {
 	for scope, want := range map[string]bool{"pair": false, "all": true} {
 		b := newBench(t, 3, []FlowConfig{to(0, 0, 1), to(1, 0, 2)}, byCredit, func(c *Config) {
 			c.CC.Credit.AIMD, c.CC.Credit.Start, c.CC.Credit.Threshold = true, credit.StartAsked, 3000
@@ -194,7 +194,7 @@ func TestWastedCreditIsNoted(t *testing.T) {
 
 // A UET packet that is unexpected, or of an unknown flow, is counted and has no other
 // effect.
-func TestUETPacketsThatDoNotFit(t *testing.T) {
+func TestInvalidUETPacketsAreDropped(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 10_000)}, byCredit)
 	b.run(unit.Millisecond)
 	good := b.from(0, isRequest)[0].Frame

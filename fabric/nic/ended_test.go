@@ -109,7 +109,7 @@ func (b *fabricBench) change(host int, c *fabric.Change) {
 }
 
 // Memory per ended flow in NICs, in bytes: docs/guide/live.md states these figures.
-func TestWhatEndedFlowsTakeInMemory(t *testing.T) {
+func TestMemoryOfEndedFlows(t *testing.T) {
 	for scheme, most := range map[string]struct{ sender, receiver int64 }{
 		"pfc": {400, 300}, "dcqcn": {400, 320}, "timely": {400, 300}, "pcn": {400, 360}, "ceth": {400, 1200},
 	} {

@@ -67,7 +67,7 @@ func TestReadResponseOfSeveralPackets(t *testing.T) {
 }
 
 // GET-1: the request for 2048 bytes is a packet of 78 bytes, its response one of 2114.
-func TestAGetIsSmallAndItsResponseLarge(t *testing.T) {
+func TestGetIsSmallAndItsResponseLarge(t *testing.T) {
 	b := newExchange(t, 1, func(c *Config) { c.Payload, c.Connections[0].Payload = 2048, 2048 })
 	b.post(0, get(0, 2048))
 	b.run(unit.Millisecond)
@@ -99,7 +99,7 @@ func TestPutAndSend(t *testing.T) {
 
 // GET-21: without translation, requests carry the addresses of the command, and the
 // target uses them unchanged.
-func TestAddressesAreUsedAsTheyCome(t *testing.T) {
+func TestQueuedAddressesAreUsedInOrder(t *testing.T) {
 	b := newExchange(t, 1)
 	read := get(0, 2500)
 	read.Address = 0x7000_0000_1000
@@ -175,7 +175,7 @@ func TestOrdPktActive(t *testing.T) {
 
 // The window of a reaction point bounds the written and unacknowledged data. It does not
 // bound data requests, which carry no data.
-func TestTheWindowHoldsWrites(t *testing.T) {
+func TestWindowLimitsWrites(t *testing.T) {
 	for name, c := range map[string]struct {
 		cmd  command.Command
 		most int
@@ -196,7 +196,7 @@ func TestTheWindowHoldsWrites(t *testing.T) {
 
 // GET-39: a unit serves the commands of its flow queue in order.
 // GET-20, GET-22: it takes the next when it is free.
-func TestCommandsOfAFlowGoInOrder(t *testing.T) {
+func TestCommandsOfAFlowRunInOrder(t *testing.T) {
 	b := newExchange(t, 1)
 	for id := range uint32(6) {
 		cmd := get(id, 2000)
@@ -220,7 +220,7 @@ func TestCommandsOfAFlowGoInOrder(t *testing.T) {
 
 // GET-23: the unit passes the class and size of its packet to the shaper, which decides by
 // them whether to admit the packet.
-func TestTheShaperIsToldClassAndSize(t *testing.T) {
+func TestShaperReceivesClassAndSize(t *testing.T) {
 	b := newExchange(t, 1, func(c *Config) {
 		c.Engine.Classes[0].Branch.Out.Ceiling = shaper.Limit{Rate: 8 * unit.MegabitPerSec, Depth: 2000}
 		c.Engine.Out = shaper.Limit{Rate: 1, Depth: 10_000}

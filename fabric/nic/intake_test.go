@@ -22,7 +22,7 @@ func absorbing(rate unit.Rate) func(*Config) {
 // GET-13: arriving frames are parsed into a buffer controlled by PFC: PAUSE above the
 // threshold, RESUME when the host has caught up; nothing is lost.
 // GET-54: a NIC may absorb less than its link delivers.
-func TestASlowHostPausesItsLink(t *testing.T) {
+func TestSlowHostPausesItsLink(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, Endless)}, absorbing(10*gbps))
 	end := 2 * unit.Millisecond
 	b.run(end)
@@ -50,7 +50,7 @@ func TestASlowHostPausesItsLink(t *testing.T) {
 }
 
 // A PAUSE is refreshed before it expires, while the buffer is above XON.
-func TestThePauseIsRefreshed(t *testing.T) {
+func TestPauseIsRefreshed(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, Endless)}, absorbing(unit.GigabitPerSec), func(c *Config) { c.Intake.Quanta = 1000 })
 	b.run(300 * us)
 	pauses := b.noted(1, fabric.PauseSent)
@@ -86,7 +86,7 @@ func TestAbsorbingTakesLonger(t *testing.T) {
 
 // GET-14: control packets have separate paths in and out: arriving ones do not wait behind
 // buffered data, and PAUSE precedes waiting data.
-func TestControlPassesTheBuffer(t *testing.T) {
+func TestControlFramesBypassTheReceiveBuffer(t *testing.T) {
 	flows := []FlowConfig{flow(0, Endless), {ID: 1, From: 1, To: 0, Size: Endless, Source: 49153}}
 	b := newBench(t, 2, flows, absorbing(unit.GigabitPerSec))
 	b.run(100 * us)
@@ -99,7 +99,7 @@ func TestControlPassesTheBuffer(t *testing.T) {
 	}
 }
 
-func TestAFullReceiveBufferDropsAndCounts(t *testing.T) {
+func TestFullReceiveBufferDropsAndCounts(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, Endless)}, absorbing(unit.GigabitPerSec))
 	b.tap = func(from int, f *frame.Frame) bool { return from == 0 || f.Class() != frame.ClassPFC }
 	b.run(100 * us)

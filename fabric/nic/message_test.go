@@ -79,7 +79,7 @@ func TestOpcodesOfAMessage(t *testing.T) {
 }
 
 // An endless flow is a sequence of messages of 1 MB, so that its MSN advances.
-func TestEndlessFlowIsMessagesOf1MB(t *testing.T) {
+func TestEndlessFlowSendsMessagesOf1MB(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, Endless)})
 	b.run(unit.Millisecond)
 	first := b.from(0, func(f *frame.Frame) bool { return f.Opcode() == frame.WriteFirst })

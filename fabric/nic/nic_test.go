@@ -15,7 +15,7 @@ import (
 
 // A flow begins at its start and is noted with its size. It completes when its last byte
 // is acknowledged.
-func TestLifeOfAFlow(t *testing.T) {
+func TestFlowLifecycle(t *testing.T) {
 	f := flow(3, 64_000)
 	f.Start = 20 * us
 	b := newBench(t, 2, []FlowConfig{f, flow(4, Endless)})
@@ -183,7 +183,7 @@ func TestDeterminism(t *testing.T) {
 }
 
 // Quiet omits the notes per frame and nothing else.
-func TestQuietLeavesOutPerFrameNotes(t *testing.T) {
+func TestQuietOmitsPerFrameEvents(t *testing.T) {
 	n := mustNew(t, config(0, []FlowConfig{flow(0, Endless)}))
 	out := fabric.Out{Quiet: true}
 	for range 10 {
@@ -196,7 +196,7 @@ func TestQuietLeavesOutPerFrameNotes(t *testing.T) {
 }
 
 // New reports all faults at once.
-func TestNewRefuses(t *testing.T) {
+func TestNewRejectsInvalidConfig(t *testing.T) {
 	c := config(0, []FlowConfig{flow(0, 0), flow(0, 1), {ID: 2, From: 5, To: 5, Size: 1}, {ID: 1 << 30, From: 0, To: 1, Size: 1, Start: -1}})
 	c.Rate, c.Payload, c.AckEvery, c.ControlQueue, c.ControlDSCP = 0, 1001, 0, 0, 64
 	c.Host, c.Delay, c.Overhead, c.Timeout, c.ControlRate = -1, -1, -frame.MinLen, -1, -1

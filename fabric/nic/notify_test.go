@@ -131,7 +131,7 @@ func TestCNMCutsItsFlow(t *testing.T) {
 
 // A CNM for a flow that has not begun or has ended is counted. A CNM for a flow that this
 // host does not have is malformed.
-func TestCNMThatFitsNoFlow(t *testing.T) {
+func TestCNMOfAnUnknownFlow(t *testing.T) {
 	f := flow(0, 1000)
 	f.Start = 50 * us
 	b := newBench(t, 2, []FlowConfig{f}, func(c *Config) { c.Scheme = "qcn" })

@@ -66,7 +66,7 @@ func TestPacerEqualsATokenBucket(t *testing.T) {
 
 // The frames of a burst are sent back to back. The next frame follows when the bucket,
 // charged for the burst as for one long frame, has risen again.
-func TestPacerPaysForABurst(t *testing.T) {
+func TestPacerDelaysAfterABurst(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := unit.Rate(rapid.Int64Range(1e6, 400e9).Draw(t, "rate"))
 		p := pacer{rate: rate}
@@ -139,7 +139,7 @@ func TestPacerKeepsItsDebtWhenTheRateChanges(t *testing.T) {
 }
 
 // A flow keeps its rate exactly, to the bit, over many frames.
-func TestPacerHoldsItsRate(t *testing.T) {
+func TestPacerKeepsItsRate(t *testing.T) {
 	p := pacer{rate: 37_300_000_007}
 	for range 1_000_000 {
 		p.sent(p.next(), 1062, false)
@@ -218,7 +218,7 @@ func TestGapPacerAfterPause(t *testing.T) {
 
 // With gap the next frame, or the frame after a burst, is due after the frame times of all
 // frames since the start of the burst, whatever was due before.
-func TestGapPacerStartsAnew(t *testing.T) {
+func TestGapPacerRestarts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := unit.Rate(rapid.Int64Range(1e6, 400e9).Draw(t, "rate"))
 		p := pacer{rate: rate, gap: true}

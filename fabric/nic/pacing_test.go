@@ -38,7 +38,7 @@ func contend(t *testing.T, pacing shaper.Pacing, tokens unit.Bytes, urgent comma
 // arbitration obeys that decision. The command that arbitration prefers is sent first,
 // unless it is a data request whose response exceeds the tokens. Then it is sent when
 // there are enough tokens, and the other command before it.
-func TestPacingDecidesAndArbitrationObeys(t *testing.T) {
+func TestArbitrationFollowsPacing(t *testing.T) {
 	const tokens, header = 1000, 40
 	sized := func(v command.Verb, size unit.Bytes) command.Command {
 		return command.Command{Verb: v, Size: size}

@@ -22,7 +22,7 @@ func (b *fabricBench) startsWithin(from, to unit.Time, keep func(*frame.Frame) b
 
 // PAUSE pauses its class from the frame boundary on, for quanta of 512 bit times. The
 // frame in transmission is completed first.
-func TestPauseHoldsForItsQuanta(t *testing.T) {
+func TestPauseLastsItsQuanta(t *testing.T) {
 	late := flow(1, Endless)
 	late.Start = 15 * us // its start gives the NIC a tick during the pause
 	b := newBench(t, 2, []FlowConfig{flow(0, Endless), late})

@@ -13,7 +13,7 @@ import (
 
 // GET-15, GET-16: a command queue holds as many commands as it has slots. The host posts
 // further commands when there is room.
-func TestAFullCommandQueueDelaysTheHost(t *testing.T) {
+func TestFullCommandQueueDelaysTheHost(t *testing.T) {
 	b := newExchange(t, 1, func(c *Config) { c.Engine.CommandSlots, c.Engine.FlowSlots = 2, 1 })
 	b.nics[0].pause.paused = 1 << dataPrio // nothing is sent
 	for id := range uint32(6) {
@@ -30,7 +30,7 @@ func TestAFullCommandQueueDelaysTheHost(t *testing.T) {
 	}
 }
 
-func TestInvalidCommandsAreRefused(t *testing.T) {
+func TestInvalidCommandsAreRejected(t *testing.T) {
 	at := newExchange(t, 1)
 	for i, c := range []Command{
 		{9, get(0, 100)},
@@ -59,7 +59,7 @@ func TestInvalidCommandsAreRefused(t *testing.T) {
 
 // GET-17, GET-18: the initiator's scheduler serves its command queues in turn. Each flow
 // has its own flow queue, so that a stopped flow does not stop others.
-func TestAFlowThatIsStoppedStopsNoOther(t *testing.T) {
+func TestStoppingAFlowDoesNotAffectOthers(t *testing.T) {
 	const other = 5
 	b := newExchange(t, 2, func(c *Config) {
 		c.DSCP[40] = other
@@ -95,7 +95,7 @@ func TestAFlowThatIsStoppedStopsNoOther(t *testing.T) {
 }
 
 // GET-43: pacing a unit paces its flow queue, and no other.
-func TestPacingHoldsTheFlowQueue(t *testing.T) {
+func TestPacingDelaysTheFlowQueue(t *testing.T) {
 	b := newExchange(t, 2, func(c *Config) {
 		c.Engine.Pacing, c.Engine.In = shaper.PacingBucket, shaper.Limit{Rate: 8 * unit.MegabitPerSec, Depth: 1500}
 	})
@@ -253,7 +253,7 @@ func TestEngineValidation(t *testing.T) {
 }
 
 // The engine allocates nothing in the steady state.
-func TestCommandsAllocateNothing(t *testing.T) {
+func TestCommandsDoNotAllocate(t *testing.T) {
 	pair := newBackToBack(t, 0, func(*Config) {})
 	for host := range pair.nics {
 		pair.nics[host] = mustNew(t, config(host, nil, timeout, func(c *Config) {

@@ -72,7 +72,7 @@ func TestNextGapIsReportedAgain(t *testing.T) {
 }
 
 // A NAK dropped at the full control queue is created again at the next packet.
-func TestLostNAKIsMadeAgain(t *testing.T) {
+func TestLostNAKIsRepeated(t *testing.T) {
 	n := mustNew(t, config(1, []FlowConfig{flow(0, Endless)}, func(c *Config) { c.ControlQueue = 1 }))
 	var out fabric.Out
 	for i, f := range []frame.Frame{
@@ -117,7 +117,7 @@ func TestTimeout(t *testing.T) {
 }
 
 // The timer does not run while nothing is in flight, and never runs if the timeout is 0.
-func TestNoTimeoutWithoutNeed(t *testing.T) {
+func TestNoSpuriousTimeout(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 10_000)})
 	b.lose(9)
 	b.run(10 * unit.Millisecond)
@@ -136,7 +136,7 @@ func TestNoTimeoutWithoutNeed(t *testing.T) {
 }
 
 // While PAUSE delays the retransmission, the timer does not fire repeatedly.
-func TestTimerRestsWhileTheResendIsPaused(t *testing.T) {
+func TestTimerStopsWhileTheResendIsPaused(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 1000)}, func(c *Config) { c.Timeout = 50 * us })
 	b.lose(0)
 	b.inject(0, 10*us, pfc(dataPrio, 0xffff)) // 838 us at 40 Gbit/s
@@ -164,7 +164,7 @@ func TestLateACKAfterGoingBack(t *testing.T) {
 }
 
 // At most half of the PSN space is unacknowledged, so that a PSN identifies one packet.
-func TestUnacknowledgedPacketsStayBelowHalfOfThePSNSpace(t *testing.T) {
+func TestUnacknowledgedPacketsStayBelowHalfThePSNSpace(t *testing.T) {
 	n := mustNew(t, config(0, []FlowConfig{flow(0, Endless)}))
 	s := &n.senders[0]
 	s.started, s.next = true, 1<<23-1
@@ -217,7 +217,7 @@ func (s *stepping) Tick(now unit.Time)      { s.rate, s.next = s.rate/2, now+10*
 
 // The NIC ticks a reaction point at its instants and applies its rate, until the flow is
 // complete.
-func TestTimersOfTheReactionPoint(t *testing.T) {
+func TestReactionPointTimers(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 100_000)})
 	b.nics[0].senders[0].cc = &stepping{rate: testRate, next: 5 * us}
 	b.run(unit.Millisecond)

@@ -21,7 +21,7 @@ func paced(t testing.TB, change ...func(*Config)) *fabricBench {
 
 // GET-61: the samples that the NIC notes at the end of each interval add up to its
 // counters. They are noted at the last instant of an interval, and only while they change.
-func TestTokensAndStallsAreNotedWhileTheyChange(t *testing.T) {
+func TestTokensAndStallsAreSampledWhileTheyChange(t *testing.T) {
 	b := paced(t)
 	b.post(0, get(0, 20_000))
 	b.run(unit.Millisecond)
@@ -65,7 +65,7 @@ func TestTokensAndStallsAreNotedWhileTheyChange(t *testing.T) {
 }
 
 // Without a limit there are no tokens to sample.
-func TestANICWithoutLimitsIsSilent(t *testing.T) {
+func TestNICWithoutLimitsEmitsNoTokenSamples(t *testing.T) {
 	b := paced(t, func(c *Config) { c.Engine.Pacing, c.Engine.Out = shaper.PacingOff, shaper.Limit{Depth: 3000} })
 	b.post(0, get(0, 20_000))
 	b.run(unit.Millisecond)
@@ -81,7 +81,7 @@ func TestANICWithoutLimitsIsSilent(t *testing.T) {
 
 // A stall is noted even if the NIC as a whole has no limit and nothing was sent in the
 // interval.
-func TestAStallBelowTheHeadIsNoted(t *testing.T) {
+func TestStallBelowTheHeadIsSampled(t *testing.T) {
 	b := paced(t, func(c *Config) {
 		c.Engine.Pacing, c.Engine.Out = shaper.PacingOutstanding, shaper.Limit{}
 		c.Engine.Outstanding = shaper.Outstanding{PerPeriod: 1040, Period: 100 * us}
@@ -107,7 +107,7 @@ func TestAStallBelowTheHeadIsNoted(t *testing.T) {
 }
 
 // A sample allocates nothing.
-func TestASampleOfTokensAllocatesNothing(t *testing.T) {
+func TestTokenSamplesDoNotAllocate(t *testing.T) {
 	b := paced(t)
 	b.post(0, get(0, 1_000_000))
 	b.run(100 * us)

@@ -152,7 +152,7 @@ func TestNAKIsASample(t *testing.T) {
 	}
 }
 
-func TestUnknownFormOfTheRTTIsRefused(t *testing.T) {
+func TestUnknownRTTFormIsRejected(t *testing.T) {
 	if _, err := New(config(0, nil, func(c *Config) { c.RTT = "sundial" })); err == nil {
 		t.Error("accepted")
 	}
@@ -161,7 +161,7 @@ func TestUnknownFormOfTheRTTIsRefused(t *testing.T) {
 // RTTX-16: without a common clock, a sender uses the differences of its samples: the delay
 // beyond the smallest one. This holds whatever the two clocks show, even if one wraps
 // around between T_s and T_r.
-func TestClocksNeedNotAgree(t *testing.T) {
+func TestClocksNeedNotBeSynchronised(t *testing.T) {
 	const turn = unit.Time(1<<32) * unit.Nanosecond
 	delayed := func(_ int, f *frame.Frame) bool {
 		if s := f.Timestamps(); isACK(f) && f.PSN()%3 == 1 {

@@ -29,7 +29,7 @@ func (b *fabricBench) loseOnce(host int, kind func(*frame.Frame) bool) {
 
 // GET-24, GET-27: responses are matched to requests. Lost data is requested again once,
 // and every byte is delivered once.
-func TestALostPacketIsReplaced(t *testing.T) {
+func TestLostPacketIsRetransmitted(t *testing.T) {
 	for name, c := range map[string]struct {
 		cmd     command.Command
 		host    int
@@ -74,7 +74,7 @@ func TestALostPacketIsReplaced(t *testing.T) {
 // GET-26: an idempotent operation is executed again; one that changes the target is not. A
 // repeated atomic is answered with its stored result, and a repeated message is
 // acknowledged.
-func TestWhatComesAgainChangesNothing(t *testing.T) {
+func TestDuplicatesHaveNoEffect(t *testing.T) {
 	b := newExchange(t, 1, timeout)
 	b.tap = func(from int, f *frame.Frame) bool {
 		return from != 1 || b.now > 250*us // the first two answers to each request are lost
@@ -100,7 +100,7 @@ func TestWhatComesAgainChangesNothing(t *testing.T) {
 }
 
 // GET-53: a response is charged when it is requested, and again when it is requested again.
-func TestARetryIsChargedAgain(t *testing.T) {
+func TestRetryIsChargedAgain(t *testing.T) {
 	b := newExchange(t, 1, timeout, func(c *Config) {
 		c.Engine.Pacing, c.Engine.In = shaper.PacingBucket, shaper.Limit{Rate: 1, Depth: 10_000}
 	})
@@ -114,7 +114,7 @@ func TestARetryIsChargedAgain(t *testing.T) {
 
 // The limiter counts the requested data that is neither received nor given up as
 // outstanding. GET-36: it counts as the register of the response length specifies.
-func TestOutstandingIsGivenBack(t *testing.T) {
+func TestOutstandingIsReleased(t *testing.T) {
 	for response, length := range map[unit.Bytes]command.Length{
 		1040: {Header: 40, Scale: 1},
 		1540: {Header: 40, Scale: 3, Shift: 1},
@@ -141,7 +141,7 @@ func TestOutstandingIsGivenBack(t *testing.T) {
 
 // If a target does not answer, or refuses a request, the connection fails: its present and
 // later commands fail.
-func TestAConnectionFails(t *testing.T) {
+func TestConnectionFailsAfterItsRetries(t *testing.T) {
 	b := newExchange(t, 2, timeout, func(c *Config) { c.Engine.Retries = 3 })
 	b.tap = func(from int, _ *frame.Frame) bool { return from != 1 }
 	b.post(0, get(0, 5000))
@@ -166,7 +166,7 @@ func TestAConnectionFails(t *testing.T) {
 
 // For any commands and any losses, every command completes, every byte is delivered once,
 // every atomic is executed once, and no state is left over.
-func TestEverythingIsDoneOnce(t *testing.T) {
+func TestEveryCommandExecutesOnce(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		pacing := rapid.SampledFrom([]shaper.Pacing{shaper.PacingOff, shaper.PacingBucket, shaper.PacingOutstanding}).Draw(r, "pacing")
 		sub := unit.Bytes(rapid.SampledFrom([]int{0, 1000, 2500}).Draw(r, "sub-request"))

@@ -54,7 +54,7 @@ func TestUnitPolicies(t *testing.T) {
 // GET-39: a unit serves one flow queue until it is empty, and then the next one that waits
 // for a unit. With one unit, connections take turns by whole queues. With two units, the
 // third connection waits for the first one to finish.
-func TestAUnitServesOneFlowQueue(t *testing.T) {
+func TestUnitServesOneFlowQueue(t *testing.T) {
 	for units, want := range map[int]string{
 		1: "00" + "11" + "22",
 		2: "01" + "01" + "22",

@@ -63,7 +63,7 @@ func TestOrderIsTimeThenPortThenTick(t *testing.T) {
 	}
 }
 
-func TestAFrameFromThePastPanicsWithBothInstants(t *testing.T) {
+func TestFrameFromThePastPanicsWithBothInstants(t *testing.T) {
 	n := New(&diary{}, 1)
 	n.Push(0, at(10))
 	var out fabric.Out
@@ -77,7 +77,7 @@ func TestAFrameFromThePastPanicsWithBothInstants(t *testing.T) {
 	n.Push(0, at(9))
 }
 
-func TestDigestSeesTimePortPayloadAndBytes(t *testing.T) {
+func TestDigestCoversTimePortPayloadAndBytes(t *testing.T) {
 	digest := func(arrival unit.Time, port fabric.Port, payload uint32, head string) uint64 {
 		n := New(&diary{}, 2)
 		f := &frame.Frame{Arrival: arrival, Payload: payload}
@@ -140,7 +140,7 @@ func TestMergeMatchesASort(t *testing.T) {
 }
 
 // At one instant changes come first, in the order of the plan.
-func TestChangesComeBeforeArrivals(t *testing.T) {
+func TestChangesPrecedeArrivals(t *testing.T) {
 	d := &diary{next: []unit.Time{5}}
 	n := New(d, 1)
 	n.Push(0, at(5))
@@ -160,7 +160,7 @@ func TestChangesComeBeforeArrivals(t *testing.T) {
 }
 
 // A change is part of the digest, with its instant.
-func TestAChangeIsPartOfTheDigest(t *testing.T) {
+func TestDigestCoversChanges(t *testing.T) {
 	seen := map[uint64]fabric.Change{}
 	for _, c := range []fabric.Change{
 		{At: 1, Verb: fabric.Freeze},
@@ -195,7 +195,7 @@ type stubborn struct{ diary }
 func (s *stubborn) Tick(unit.Time, *fabric.Out) {}
 func (s *stubborn) Next() (unit.Time, bool)     { return 3, true }
 
-func TestAMachineThatDoesNotAdvancePanics(t *testing.T) {
+func TestMachineThatDoesNotAdvancePanics(t *testing.T) {
 	defer func() {
 		if recover() == nil {
 			t.Fatal("the node went on for ever, or gave up silently")

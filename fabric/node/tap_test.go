@@ -26,7 +26,7 @@ func (e *echo) Tick(now unit.Time, out *fabric.Out) {
 
 // A tap sees each frame once, in the order of events, and all notes. It does not change
 // the behaviour of the node.
-func TestATapSeesEveryFrameOnce(t *testing.T) {
+func TestTapSeesEveryFrameOnce(t *testing.T) {
 	var seen []string
 	tap := &Tap{
 		Frame: func(at unit.Time, port fabric.Port, way Way, f *frame.Frame) {

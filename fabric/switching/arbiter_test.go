@@ -41,7 +41,7 @@ func (l *lanes) send() fabric.Port {
 
 // The twin is the fluid share, in whole numbers: of k ports that have been waiting since
 // the same instant, each has sent all/k, plus or minus one largest frame.
-func TestIngressPortsGetTheirFluidShare(t *testing.T) {
+func TestIngressPortsReceiveTheirFluidShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const ports = 20
 		l := newLanes(t, ports)
@@ -141,7 +141,7 @@ func TestArbiterAgainstScan(t *testing.T) {
 
 // A port that was absent has no claim to bytes sent meanwhile: it joins with the tag of
 // the frame sent last.
-func TestIngressPortSavesNothingUp(t *testing.T) {
+func TestIdleIngressPortAccumulatesNoDeficit(t *testing.T) {
 	q := newQueue(ArbitrateIngress, 2)
 	push := func(port fabric.Port, frames int) {
 		for range frames {
@@ -162,7 +162,7 @@ func TestIngressPortSavesNothingUp(t *testing.T) {
 }
 
 // An empty queue discards the differences between ports.
-func TestEmptyQueueForgetsTheTurns(t *testing.T) {
+func TestEmptyQueueResetsArbitration(t *testing.T) {
 	q := newQueue(ArbitrateIngress, 2)
 	q.push(data(0, 0, lossless), size, 0)
 	q.pop()
@@ -211,7 +211,7 @@ func TestIngressArbitrationDividesByPort(t *testing.T) {
 
 // PCN-23, PCN-25: the queue that a frame finds is that of the class, whichever
 // ingress port it is from.
-func TestMarkingLooksAtAllLanes(t *testing.T) {
+func TestMarkingCountsAllLanes(t *testing.T) {
 	cfg := rackConfig(5)
 	cfg.Arbitration = ArbitrateIngress
 	r := newRig(t, cfg)

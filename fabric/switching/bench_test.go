@@ -107,7 +107,7 @@ func BenchmarkIdlePort(b *testing.B) {
 	}
 }
 
-func TestSteadyStateAllocatesNothing(t *testing.T) {
+func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	for name, cfg := range loads() {
 		t.Run(name, func(t *testing.T) { allocatesNothing(t, newLoad(t, cfg)) })
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // A change that does not apply to a switch is noted and has no effect.
-func TestUnfitChanges(t *testing.T) {
+func TestInvalidChanges(t *testing.T) {
 	for _, c := range []fabric.Change{
 		{Verb: fabric.Freeze},
 		{Verb: fabric.Thaw},

@@ -67,7 +67,7 @@ func slots(notes []fabric.Note) (at []unit.Time) {
 
 // RTTX-18: the switch judges a packet by what the packet finds, at the instant at
 // which it comes in.
-func TestSwitchJudgesOnArrival(t *testing.T) {
+func TestSwitchMarksOnArrival(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"queue":     func(c *Config) { c.RTTX.Judge, c.RTTX.Queue = rttx.JudgeQueue, 2*size },
 		"occupancy": func(c *Config) { c.RTTX.Judge, c.RTTX.Occupancy = rttx.JudgeOccupancy, 3*size },
@@ -95,7 +95,7 @@ func TestSwitchJudgesOnArrival(t *testing.T) {
 }
 
 // NP-ECN does not mark frames that arrive during a pause; nor does the converter.
-func TestNPECNIsForeseenOnArrival(t *testing.T) {
+func TestNPECNMarkIsPredictedOnArrival(t *testing.T) {
 	r := converting(t, func(c *Config) { c.Classes[lossless].Marking = cc.MarkNPECN })
 	r.arrive(0, flowTo, pause(lossless, 60000))
 	for range 4 {

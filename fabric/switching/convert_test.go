@@ -94,7 +94,7 @@ func TestCEIsCountedThenCleared(t *testing.T) {
 
 // RTTX-18, RTTX-25: the switch judges by itself, by its queue, the packet's delay,
 // its buffer, or its marking law; the judgement is a count, and no CE is written.
-func TestSwitchJudgesByItself(t *testing.T) {
+func TestSwitchDetectsCongestionItself(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"queue":     func(c *Config) { c.RTTX.Judge, c.RTTX.Queue = rttx.JudgeQueue, 4*size },
 		"delay":     func(c *Config) { c.RTTX.Judge, c.RTTX.Delay = rttx.JudgeDelay, 4*slot },
@@ -131,7 +131,7 @@ func TestSwitchJudgesByItself(t *testing.T) {
 // RTTX-27: packets that measure no RTT pass unchanged: an ACK without timestamps; a CNP,
 // whose CE is PCN's message; data in the other direction. So does a frame of a class
 // that is not rewritten.
-func TestWhatTheConverterLeavesAlone(t *testing.T) {
+func TestConverterIgnoresOtherPackets(t *testing.T) {
 	r := converting(t, nil)
 	now := r.window(8)
 	r.run(now)
@@ -170,7 +170,7 @@ func TestRewritingTheSentTimestamp(t *testing.T) {
 
 // RTTX-36: the ICRC of the rewritten ACK, made where it leaves the fabric, covers
 // the new timestamp; the IP header's checksum stands.
-func TestRewrittenACKIsSound(t *testing.T) {
+func TestRewrittenACKIsValid(t *testing.T) {
 	r := converting(t, nil)
 	now := r.window(8)
 	r.run(now)
@@ -209,7 +209,7 @@ func TestPacketsWithTelemetryAreCounted(t *testing.T) {
 
 // RTTX-12: a flow that finds the table full passes untouched, counted and noted:
 // its CE stays, and the switch's own marks are written.
-func TestFlowWithoutRoomKeepsItsECN(t *testing.T) {
+func TestFlowBeyondTheTableKeepsItsECN(t *testing.T) {
 	r := converting(t, func(c *Config) {
 		c.RTTX.Table = 1
 		c.Classes[lossless].Marking, c.Classes[lossless].RED = cc.MarkRED, REDConfig{}
@@ -272,7 +272,7 @@ func TestIncrementIsTunable(t *testing.T) {
 	r.wantStamps(r.returned(13*us, answer()), stampSent, stampReceived+1000)
 }
 
-func TestConverterConfigIsChecked(t *testing.T) {
+func TestConverterConfigIsValidated(t *testing.T) {
 	for _, change := range []func(*Config){
 		func(c *Config) { c.Classes[lossless].Rewrite = "rewrite" },
 		func(c *Config) { c.RTTX.Age = 0 },
@@ -292,7 +292,7 @@ func TestConverterConfigIsChecked(t *testing.T) {
 }
 
 // A frame causes no allocation in a converter.
-func TestConverterAllocatesNothing(t *testing.T) {
+func TestConverterDoesNotAllocate(t *testing.T) {
 	r := converting(t, nil)
 	r.out.Quiet = true
 	there, back := onward(0, frame.CE), answer()

@@ -69,7 +69,7 @@ func TestSwitchIndicates(t *testing.T) {
 }
 
 // An ACK that indicates more congestion is unchanged; one that indicates less is raised.
-func TestSwitchNeverPlaysDown(t *testing.T) {
+func TestSwitchNeverLowersTheDegree(t *testing.T) {
 	for told, want := range map[uint8]uint8{0b0001_01: 0b0001_10, 0b0001_10: 0b0001_10, 0b0001_11: 0b0001_11} {
 		if got := ackBehind(t, indicating(), 4, ackFrom(0, told, true)); !got.BECN() || got.Resv6() != want {
 			t.Errorf("%06b became %06b, want %06b", told, got.Resv6(), want)
@@ -92,7 +92,7 @@ func TestSwitchIndicatesByTheForm(t *testing.T) {
 }
 
 // Only ACKs are changed, and only by a switch with Indicate set.
-func TestSwitchLeavesTheRest(t *testing.T) {
+func TestSwitchIgnoresOtherPackets(t *testing.T) {
 	cfg := indicating()
 	cnp := packet(1, 1, control, frame.NotECT, 0, 62)
 	p := frame.Packet{Src: frame.HostIP(0), Dst: frame.HostIP(1), DSCP: uint8(control) * 8, BTH: frame.BTH{Opcode: frame.OpcodeCNP}}
@@ -113,7 +113,7 @@ func TestSwitchLeavesTheRest(t *testing.T) {
 }
 
 // With ports of equal cost, the queue on the path of the flow counts.
-func TestSwitchFindsTheWayOfTheData(t *testing.T) {
+func TestSwitchFindsThePathOfTheData(t *testing.T) {
 	cfg := indicating()
 	cfg.Routes[0] = []fabric.Port{0, 2}
 	e := newECMP(cfg.Seed, cfg.Routes)

@@ -30,7 +30,7 @@ func held(t *testing.T, n int) *rig {
 }
 
 // PCN-21: on RESUME with N packets waiting, PN := N.
-func TestResumeSamplesTheWaitingFrames(t *testing.T) {
+func TestResumeCountsTheWaitingFrames(t *testing.T) {
 	r := newRig(t, rackConfig(16))
 	r.arrive(0, 0, pause(lossless, 65535))
 	r.burst(us, 7, lossless)
@@ -41,7 +41,7 @@ func TestResumeSamplesTheWaitingFrames(t *testing.T) {
 }
 
 // PCN-21: the end of a pause by expiry is a RESUME too.
-func TestExpirySamplesTheWaitingFrames(t *testing.T) {
+func TestExpiryCountsTheWaitingFrames(t *testing.T) {
 	r := newRig(t, rackConfig(16))
 	r.arrive(0, 0, pause(lossless, 100)) // 1.28 us
 	r.burst(us, 4, lossless)
@@ -148,7 +148,7 @@ func TestThresholdZeroIsEvaluatedAtEnqueue(t *testing.T) {
 }
 
 // PCN-26: after a new PAUSE while PN > 0, the next RESUME samples PN afresh.
-func TestPauseWhilePNIsAboveZeroSamplesAgain(t *testing.T) {
+func TestPauseWhilePNIsAboveZeroCountsAgain(t *testing.T) {
 	r := held(t, 4)                                  // at 2 us the first of four leaves
 	r.arrive(2*us+slot/2, 0, pause(lossless, 65535)) // PN is 3
 	r.burst(3*us, 2, lossless)                       // five wait now
@@ -217,7 +217,7 @@ func TestCongestionPointIsOneCounter(t *testing.T) {
 
 // PCN-31: a mark by itself means nothing to the switch: marked frames leave as
 // unmarked ones would, and nothing is sent back.
-func TestMarkChangesNothingButTheMark(t *testing.T) {
+func TestMarkChangesOnlyTheECNField(t *testing.T) {
 	run := func(law cc.Marking) *rig {
 		cfg := rackConfig(6)
 		cfg.Classes[lossless].Marking = law

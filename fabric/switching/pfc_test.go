@@ -55,7 +55,7 @@ func TestPauseAboveXOFFAndResumeBelowXON(t *testing.T) {
 
 // PCN-1: frames above the threshold cause one PAUSE, and only in a class that PFC makes
 // lossless.
-func TestOnePauseAndNoneForALossyClass(t *testing.T) {
+func TestPauseIsSentOnceAndNeverForALossyClass(t *testing.T) {
 	for class, want := range map[fabric.Priority]int{lossless: 1, lossy: 0} {
 		cfg := rackConfig(3)
 		cfg.Classes[class].XOFF, cfg.Classes[class].XON = 5*size, 2*size
@@ -73,7 +73,7 @@ func TestOnePauseAndNoneForALossyClass(t *testing.T) {
 
 // A PAUSE lasts quanta * 512 bit times from its arrival. The frame in transmission
 // completes.
-func TestPauseRunsOut(t *testing.T) {
+func TestPauseExpires(t *testing.T) {
 	r := newRig(t, rackConfig(3))
 	r.arrive(0, 1, data(0, 1, lossless))
 	r.arrive(0, 1, data(0, 1, lossless))
@@ -99,7 +99,7 @@ func TestPauseRunsOut(t *testing.T) {
 
 // A second PAUSE restarts the timer, also at the very instant of its expiry. Both form
 // one pause.
-func TestPauseIsProlonged(t *testing.T) {
+func TestPauseIsExtended(t *testing.T) {
 	r := newRig(t, rackConfig(3))
 	r.arrive(0, 0, pause(lossless, 100))
 	r.arrive(0, 1, data(0, 1, lossless))
@@ -115,7 +115,7 @@ func TestPauseIsProlonged(t *testing.T) {
 }
 
 // A shorter PAUSE shortens the pause: the last frame counts (802.1Q).
-func TestShorterPauseCounts(t *testing.T) {
+func TestShorterPauseReplacesALongerOne(t *testing.T) {
 	r := newRig(t, rackConfig(3))
 	r.arrive(0, 0, pause(lossless, 65535))
 	r.arrive(0, 1, data(0, 1, lossless))
@@ -146,7 +146,7 @@ func TestExplicitResume(t *testing.T) {
 }
 
 // Other classes, and classes without flow control, overtake a paused one.
-func TestPauseHoldsItsClassAlone(t *testing.T) {
+func TestPauseStopsOnlyItsClass(t *testing.T) {
 	r := newRig(t, rackConfig(3))
 	r.arrive(0, 0, pause(lossless, 65535))
 	r.arrive(0, 0, pause(lossy, 65535))

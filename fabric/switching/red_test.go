@@ -49,7 +49,7 @@ func TestREDStep(t *testing.T) {
 }
 
 // The law uses the egress queue after the frame has left it.
-func TestREDLooksAtTheQueueAfterRemoval(t *testing.T) {
+func TestREDUsesTheQueueAfterRemoval(t *testing.T) {
 	cfg := rackConfig(2)
 	cfg.Classes[lossless].Marking = cc.MarkRED
 	cfg.Classes[lossless].RED = REDConfig{Kmin: 2 * size, Kmax: 2 * size, Pmax: 1}

@@ -7,7 +7,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/frame"
 )
 
-func TestECMPSpreadsFlowsAndKeepsEachTogether(t *testing.T) {
+func TestECMPSpreadsFlowsAndPinsEachToOnePath(t *testing.T) {
 	e := newECMP(1, [][]fabric.Port{{4, 5, 6}})
 	count := map[fabric.Port]int{}
 	const flows = 3000

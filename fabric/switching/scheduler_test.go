@@ -101,7 +101,7 @@ func TestDRRAgainstFluidShares(t *testing.T) {
 // At any time while two classes both have frames waiting, their bytes by weight differ
 // by at most one quantum of weight 1 and two of the largest frames (Shreedhar and
 // Varghese, theorem 3: FM <= 2 Max + Q).
-func TestDRRBetweenClassesThatComeAndGo(t *testing.T) {
+func TestDRRWithIntermittentClasses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const mtu, classes = 1500, 4
 		var weights [fabric.Priorities]int

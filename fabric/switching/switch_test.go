@@ -35,7 +35,7 @@ func TestStoreAndForward(t *testing.T) {
 
 // At one instant arrivals come first: a port that becomes idle leaves the choice to
 // the tick.
-func TestArrivalsOfAnInstantComeBeforeItsTick(t *testing.T) {
+func TestArrivalsPrecedeTheTickOfTheirInstant(t *testing.T) {
 	r := newRig(t, rackConfig(4))
 	r.arrive(0, 1, data(0, 1, lossless))
 	r.arrive(1, 1, data(0, 1, lossless))
@@ -67,7 +67,7 @@ func TestTickServesPortsInOrder(t *testing.T) {
 	}
 }
 
-func TestNotesOfAFrame(t *testing.T) {
+func TestEventsOfAFrame(t *testing.T) {
 	r := newRig(t, rackConfig(2))
 	for psn := range uint32(3) {
 		r.arrive(0, 1, packet(0, 5, lossless, frame.ECT0, psn+1, size))
@@ -90,7 +90,7 @@ func TestNotesOfAFrame(t *testing.T) {
 	}
 }
 
-func TestMalformedFramesAreNotedAndDiscarded(t *testing.T) {
+func TestMalformedFramesAreReportedAndDropped(t *testing.T) {
 	var short, badPFC frame.Frame
 	short.SetHeader(make([]byte, 20))
 	badPFC = *pause(lossless, 5)

@@ -56,7 +56,7 @@ func TestTelemetryHop(t *testing.T) {
 
 // If no hop is left, or the MTU is too small, the switch forwards the frame unchanged,
 // flagged and counted.
-func TestTelemetrySkipped(t *testing.T) {
+func TestTelemetryIsSkipped(t *testing.T) {
 	length := carrying(frame.CarrierINT, 1, 0).Len()
 	for name, c := range map[string]struct {
 		hops    uint8
@@ -83,7 +83,7 @@ func TestTelemetrySkipped(t *testing.T) {
 }
 
 // A frame without telemetry is unchanged.
-func TestNoTelemetryUnasked(t *testing.T) {
+func TestNoTelemetryByDefault(t *testing.T) {
 	r := newRig(t, rackConfig(2))
 	f := data(0, 1, lossless)
 	r.arrive(us, 1, f)

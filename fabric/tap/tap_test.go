@@ -154,7 +154,7 @@ func TestRecordersSideBySide(t *testing.T) {
 	}
 }
 
-func TestSortKeepsTheOrderOfANode(t *testing.T) {
+func TestSortIsStablePerNode(t *testing.T) {
 	packets := []Packet{{At: 2, Node: 1, Port: 4}, {At: 2, Node: 1, Port: 3}, {At: 1, Node: 5}, {At: 2, Node: 0}}
 	Sort(packets, func(p Packet) (unit.Time, int) { return p.At, p.Node })
 	var got []string

@@ -27,7 +27,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestParseRefusesWithTheUnitsAllowed(t *testing.T) {
+func TestParseErrorsListTheUnits(t *testing.T) {
 	for _, in := range []string{"", "5", "-5us", "5parsecs", "us", "1.2.3us", "0.5ps", "99999999999999999999s", "9999999999s", "."} {
 		_, err := ParseTime(in)
 		if err == nil {
@@ -74,7 +74,7 @@ func TestSerialiseAndOverMatchBigIntegers(t *testing.T) {
 	})
 }
 
-func TestSerialiseOfAMouse(t *testing.T) {
+func TestSerialiseSmallFlows(t *testing.T) {
 	// PCN-4: a flow of 64 KB takes 12.8 us at 40 Gbit/s.
 	if got := (40 * GigabitPerSec).Serialise(64 * Kilobyte); got != 12_800_000 {
 		t.Fatalf("64 KB at 40 Gbit/s last %s", got)

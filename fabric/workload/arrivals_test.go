@@ -22,7 +22,7 @@ func web(seed uint64) (Traffic, []Host) {
 }
 
 // HPCC simulator, traffic_gen.py: mean_size*8 / (bw*load).
-func TestTheMeanGapIsThatOfTheHPCCSimulator(t *testing.T) {
+func TestMeanGapMatchesTheHPCCSimulator(t *testing.T) {
 	traffic, hosts := web(1)
 	if got, want := traffic.Gap(hosts[0].Rate), 684500*unit.Nanosecond; got != want {
 		t.Errorf("gap %s, want %s", got, want)
@@ -39,7 +39,7 @@ func TestTheMeanGapIsThatOfTheHPCCSimulator(t *testing.T) {
 // With about 9350 flows per seed, rate, load and mean size lie within four standard
 // deviations of their expected values. Arrivals are a Poisson process: the standard
 // deviation of the gaps equals their mean. Every host is chosen equally often.
-func TestDrawsHaveTheRateLoadAndSizesAskedFor(t *testing.T) {
+func TestDrawsHaveTheRequestedRateLoadAndSizes(t *testing.T) {
 	for seed := range uint64(8) {
 		traffic, hosts := web(seed)
 		flows := traffic.Draw(hosts, 1<<20)
@@ -94,7 +94,7 @@ func targets(t *testing.T, flows []Arrival) {
 	}
 }
 
-func TestDrawsDependOnSeedAndHostAlone(t *testing.T) {
+func TestDrawsDependOnSeedAndHostOnly(t *testing.T) {
 	traffic, hosts := web(7)
 	all := traffic.Draw(hosts, 1<<20)
 	if !slices.IsSortedFunc(all, func(a, b Arrival) int { return int(a.At - b.At) }) {
@@ -128,7 +128,7 @@ func TestDrawsDependOnSeedAndHostAlone(t *testing.T) {
 }
 
 // A change to these numbers changes every run of a workload.
-func TestTheFirstFlowsOfSeedOne(t *testing.T) {
+func TestFirstFlowsOfSeedOne(t *testing.T) {
 	traffic, hosts := web(1)
 	want := []Arrival{
 		{1_001_214_258, 28, 14, 1_033_994},
@@ -142,7 +142,7 @@ func TestTheFirstFlowsOfSeedOne(t *testing.T) {
 }
 
 // The reference implementation uses floating-point logarithms.
-func TestExponentialDrawsAreThoseOfASlowTwin(t *testing.T) {
+func TestExponentialDrawsMatchASlowTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rapid.Uint64().Draw(t, "r")
 		mean := unit.Time(rapid.Int64Range(1, int64(rarest)).Draw(t, "mean"))

@@ -31,7 +31,7 @@ func TestPublishedDistributionsHaveTheirMeans(t *testing.T) {
 	}
 }
 
-func TestQuantilesLieOnTheLinesBetweenThePoints(t *testing.T) {
+func TestQuantilesInterpolateBetweenPoints(t *testing.T) {
 	web := Find("websearch")
 	for percents, want := range map[float64]unit.Bytes{0: 1, 7.5: 5_000, 15: 10_000, 35: 40_000, 56.5: 140_000, 98.5: 20_000_000} {
 		r := uint64(percents / 100 * (1 << 63) * 2)
@@ -48,7 +48,7 @@ func TestQuantilesLieOnTheLinesBetweenThePoints(t *testing.T) {
 	}
 }
 
-func TestFaultsOfDistributions(t *testing.T) {
+func TestInvalidDistributions(t *testing.T) {
 	for want, c := range map[string]CDF{
 		"1 points, want 2 to 1000":                       {{0, All}},
 		"first point at 10 %, want 0":                    {{0, 10 * percent}, {1, All}},
@@ -78,7 +78,7 @@ func anyCDF(t *rapid.T) CDF {
 
 // The reference implementation searches point by point, in exact fractions. Its size
 // and that of At both lie on the line, and both are rounded down.
-func TestDrawsAreThoseOfASlowTwin(t *testing.T) {
+func TestDrawsMatchASlowTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := anyCDF(t)
 		if err := c.Validate(); err != nil {

@@ -147,7 +147,7 @@ func TestEveryValueIsDrawnAtItsPlace(t *testing.T) {
 	}
 }
 
-func TestAChangedValueChangesThePicture(t *testing.T) {
+func TestChangedValueChangesThePicture(t *testing.T) {
 	a, b := sample(), sample()
 	b.Rows[1][0].Lines[1].Y[2] = 3
 	if bytes.Equal(a.Inline(), b.Inline()) {

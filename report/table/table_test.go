@@ -24,7 +24,7 @@ pfc       3.1      32     210  de4e
 
 // A table that is too wide continues below, with the names of its rows. It is split
 // between columns, but not within a group.
-func TestAWideTableContinuesBelow(t *testing.T) {
+func TestWideTableContinuesBelow(t *testing.T) {
 	for _, tt := range []struct {
 		width, names int
 		want         string
@@ -77,7 +77,7 @@ pfc      de4e
 }
 
 // A column that is too wide by itself is wrapped below its header without loss.
-func TestAWideColumnIsWrapped(t *testing.T) {
+func TestWideColumnIsWrapped(t *testing.T) {
 	table := New(1, "span", "took", "attributes")
 	table.Row("WRITE", "6us", "failed: flow-stopped bytes=64000 packets=16")
 	table.Row("  rate", "", "rate.new=170Mbps rate.old=40Gbps")
@@ -106,7 +106,7 @@ WRITE   6us   failed: flow-stopped bytes=64000 packets=16
 	}
 }
 
-func TestColumnsOfNumbersAreRightAligned(t *testing.T) {
+func TestNumericColumnsAreRightAligned(t *testing.T) {
 	table := New(1, "flow", "bytes", "empty", "doc")
 	table.Title, table.OmitEmpty = "flows", true
 	table.Columns[3].Max = 8

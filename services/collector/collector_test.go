@@ -230,7 +230,7 @@ func TestStored(t *testing.T) {
 
 // A damaged run is logged in one line when the folder is opened, and counted; the
 // collector starts.
-func TestADamagedRunIsLoggedAndCounted(t *testing.T) {
+func TestDamagedRunIsLoggedAndCounted(t *testing.T) {
 	logged, data := logOf(t), t.TempDir()
 	damaged := func(name string) string {
 		t.Helper()
@@ -285,7 +285,7 @@ func (w writer) Write(b []byte) (int, error) {
 
 // If the page stops before its collector, the error is logged at once; the collector
 // goes on and returns the error at its end.
-func TestAFailingPageIsLoggedAtOnce(t *testing.T) {
+func TestFailingPageIsLoggedAtOnce(t *testing.T) {
 	logged := logOf(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	broken := errors.New("broken")
@@ -308,7 +308,7 @@ func TestAFailingPageIsLoggedAtOnce(t *testing.T) {
 
 // Show receives the collector's address and ends before the collector does; the
 // collector returns its error.
-func TestACollectorServesHTTP(t *testing.T) {
+func TestCollectorServesHTTP(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	shown := make(chan string, 1)
 	show := func(ctx context.Context, l net.Listener, address string) error {

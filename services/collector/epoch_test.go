@@ -33,7 +33,7 @@ func TestEpochsAreBounded(t *testing.T) {
 
 // Data without a time does not set the epoch of the run of foreign data: later data is
 // accepted.
-func TestAMissingInstantSetsNoEpoch(t *testing.T) {
+func TestMissingInstantSetsNoEpoch(t *testing.T) {
 	now := uint64(time.Now().UnixNano())
 	stock := &resourcepb.Resource{Attributes: []*commonpb.KeyValue{attr("service.name", "stock")}}
 	gauge := func(at uint64) *metricpb.Metric {
@@ -73,7 +73,7 @@ func TestAMissingInstantSetsNoEpoch(t *testing.T) {
 
 // The first valid time sets the epoch of the run of foreign data, even after a span
 // without a time.
-func TestTheFirstValidInstantSetsTheEpoch(t *testing.T) {
+func TestFirstValidInstantSetsTheEpoch(t *testing.T) {
 	c, _, _ := start(t, Options{Data: t.TempDir()})
 	bad, good := write(1, 0), write(2, 0)
 	bad.StartTimeUnixNano, bad.Attributes, good.Attributes = 0, nil, nil

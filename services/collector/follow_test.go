@@ -8,7 +8,7 @@ import (
 )
 
 // A slow follower misses responses and learns how many.
-func TestASlowFollowerMisses(t *testing.T) {
+func TestSlowFollowerMissesEvents(t *testing.T) {
 	h := newHub()
 	f := &follower{q: &rackfabv1.FollowRequest{Traces: true}, out: make(chan *rackfabv1.FollowResponse, 1)}
 	h.followers[f] = true

@@ -17,7 +17,7 @@ import (
 )
 
 // A request that cannot be written is refused, counted, and not forwarded.
-func TestAFailingStoreRefuses(t *testing.T) {
+func TestFailingStoreRejectsRequests(t *testing.T) {
 	q := newQueue()
 	j := &job{bytes: 1, forward: &tracespb.ExportTraceServiceRequest{}, done: make(chan error, 1)}
 	if err := q.put(j); err != nil {
@@ -31,7 +31,7 @@ func TestAFailingStoreRefuses(t *testing.T) {
 }
 
 // Of consecutive failed writes only the first is logged, and then the recovery.
-func TestAFailingStoreIsLoggedOnce(t *testing.T) {
+func TestFailingStoreIsLoggedOnce(t *testing.T) {
 	var log bytes.Buffer
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
@@ -46,7 +46,7 @@ func TestAFailingStoreIsLoggedOnce(t *testing.T) {
 }
 
 // A request that does not fit into the queue is refused with RetryInfo and counted.
-func TestAFullQueueRefuses(t *testing.T) {
+func TestFullQueueRejectsRequests(t *testing.T) {
 	q := newQueue()
 	for range queueRequests {
 		if err := q.put(&job{bytes: 1}); err != nil {

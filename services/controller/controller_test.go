@@ -252,7 +252,7 @@ func TestNamesNodesThatAreNotReady(t *testing.T) {
 }
 
 // An invalid request is INVALID_ARGUMENT with every invalid field.
-func TestRefusesBadRequests(t *testing.T) {
+func TestRejectsInvalidRequests(t *testing.T) {
 	r := newRig(t, NodeLimit)
 	twice := strings.ReplaceAll(strings.ReplaceAll(pair, "16KB", "lots"), "100us", "long")
 	for name, test := range map[string]struct {
@@ -279,7 +279,7 @@ func TestRefusesBadRequests(t *testing.T) {
 }
 
 // A scenario larger than the limit is refused, not truncated.
-func TestRefusesHugeScenario(t *testing.T) {
+func TestRejectsHugeScenario(t *testing.T) {
 	r := newRig(t, NodeLimit)
 	huge := append([]byte(pair), bytes.Repeat([]byte("#\n"), serve.MaxRequest/2)...)
 	if _, err := r.Run(t.Context(), Request{ID: "a", Scenario: huge}, nil); status.Code(err) != codes.ResourceExhausted {

@@ -92,7 +92,7 @@ func TestExportsEverything(t *testing.T) {
 	}
 }
 
-func TestRefusesInvalidPattern(t *testing.T) {
+func TestRejectsInvalidPattern(t *testing.T) {
 	l, err := lab.New(paper(t, "1ms", "pfc"))
 	if err != nil {
 		t.Fatal(err)

@@ -27,7 +27,7 @@ func newSupervised(t *testing.T, log io.Writer) (s *supervised, first *process, 
 
 // A process that cannot be restarted is given up after some attempts. That is reported
 // once, with the state in which the last one ended.
-func TestSupervisedProcessIsGivenUp(t *testing.T) {
+func TestSupervisedProcessIsAbandonedAfterRepeatedCrashes(t *testing.T) {
 	var log bytes.Buffer
 	s, p, lost := newSupervised(t, &log)
 	s.supervise(p)

@@ -24,7 +24,7 @@ func post(p *Page, method, body string) *httptest.ResponseRecorder {
 }
 
 // A call performs the gRPC call of its name, with protobuf's JSON mapping.
-func TestCallsAreThoseOfTheContract(t *testing.T) {
+func TestCallsMatchTheContract(t *testing.T) {
 	r := &rack{}
 	p := newPage(t, Options{Fabric: r})
 	w := post(p, "Apply", `{"change":{"burst":{"from":"h2..h15","to":"r1","flowsPerSender":16,"sizeBytes":"64000"}}}`)
@@ -40,7 +40,7 @@ func TestCallsAreThoseOfTheContract(t *testing.T) {
 }
 
 // An error keeps its code, its message and the invalid fields.
-func TestErrorsOfCalls(t *testing.T) {
+func TestCallErrors(t *testing.T) {
 	bad, err := status.New(codes.InvalidArgument, "burst.from: no NIC is called x").WithDetails(&errdetails.BadRequest{
 		FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: "burst.from", Description: "no NIC is called x"}},
 	})
@@ -72,7 +72,7 @@ func TestErrorsOfCalls(t *testing.T) {
 }
 
 // Only files inside the folder of runs can be read.
-func TestRunsOfTheFolder(t *testing.T) {
+func TestRunsOfAFolder(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"secret": "secret", "runs/a/results.json": `{"runs":[]}`, "runs/b/results.json": `{}`, "runs/b/series.json": `{"pcn":{}}`, "runs/live.yaml": "",

@@ -70,7 +70,7 @@ func TestRingIsBounded(t *testing.T) {
 
 // A viewer that takes nothing costs the memory of one frame; it then receives the number
 // of missed frames and the latest frame.
-func TestASlowViewerMissesFrames(t *testing.T) {
+func TestSlowViewerMissesFrames(t *testing.T) {
 	f := newFeed()
 	v := f.join()
 	f.next(v)

@@ -23,7 +23,7 @@ func newPage(t *testing.T, o Options) *Page {
 
 // Only calls from the page itself, under a permitted host name and with its token, reach
 // the rack.
-func TestOnlyThePageItselfCalls(t *testing.T) {
+func TestOnlyTheSameOriginMayCall(t *testing.T) {
 	r := &rack{}
 	p := newPage(t, Options{Fabric: r, Hosts: []string{"rack.example"}})
 	good := func(q *http.Request) {
@@ -73,7 +73,7 @@ func TestOnlyThePageItselfCalls(t *testing.T) {
 }
 
 // Reads are guarded too: only the page learns the token.
-func TestAnotherSiteReadsNothing(t *testing.T) {
+func TestOtherOriginsReadNothing(t *testing.T) {
 	p := newPage(t, Options{})
 	for _, at := range []string{"/api/session", "/api/live", "/api/history", "/api/runs"} {
 		q := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:8080"+at, http.NoBody)
@@ -88,7 +88,7 @@ func TestAnotherSiteReadsNothing(t *testing.T) {
 
 // Every file is served with its type and a policy that blocks other origins. No file
 // contains inline code or style, or refers to another host.
-func TestAssetsComeFromThePageAlone(t *testing.T) {
+func TestAssetsHaveASameOriginPolicy(t *testing.T) {
 	p := newPage(t, Options{})
 	inline := regexp.MustCompile(`(?i)<script>|<script [^>]*>[^<]|<style|\son[a-z]+="|\sstyle="|https?://[^w]`)
 	err := fs.WalkDir(files, "assets", func(name string, d fs.DirEntry, err error) error {

@@ -124,7 +124,7 @@ func TestCheckFailsOnAStalePage(t *testing.T) {
 	}
 }
 
-func TestFaultsAreNamed(t *testing.T) {
+func TestInvalidCitationsAreReported(t *testing.T) {
 	const one = someHeader + "TRY-1,a,b,S,held,\n"
 	tests := []struct{ name, rows, comment, want string }{
 		{"unknown ID", one, "TRY-9", "unknown ID TRY-9"},
@@ -162,7 +162,7 @@ func TestFaultsAreNamed(t *testing.T) {
 	}
 }
 
-func TestRowsAreComparedWithTheirSource(t *testing.T) {
+func TestRowsMatchTheirSource(t *testing.T) {
 	const page = "# Rows\n\n| ID | Requirement | Where | St. |\n| --- | --- | --- | --- |\n"
 	root := module(t, map[string]string{
 		rowsFile:  someHeader + "TRY-1,The whole text,§1,S,held,\nTRY-2,b,§2,A,held,\n",
@@ -180,10 +180,10 @@ func TestRowsAreComparedWithTheirSource(t *testing.T) {
 	}
 }
 
-// TestEveryRowIsThere checks the number of rows per source document and the digest
+// TestEveryRequirementHasARow checks the number of rows per source document and the digest
 // of their texts, so that no requirement is lost or shortened. Change the digest
 // only after `go run ./docs/internal/requirements -against FILE`.
-func TestEveryRowIsThere(t *testing.T) {
+func TestEveryRequirementHasARow(t *testing.T) {
 	rows, err := readRows(filepath.Join("..", "..", "..", filepath.FromSlash(rowsFile)))
 	if err != nil {
 		t.Fatal(err)

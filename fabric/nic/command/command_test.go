@@ -11,7 +11,7 @@ import (
 
 // GET-16: the NIC sees the commands that the host wrote when the host moves the
 // write pointer, not before.
-func TestTheWritePointerTellsTheNIC(t *testing.T) {
+func TestWritePointerNotifiesTheNIC(t *testing.T) {
 	q := NewQueue[Command](4)
 	for id := range uint32(2) {
 		q.Write(Command{ID: id})
@@ -61,7 +61,7 @@ func TestQueueTwin(t *testing.T) {
 }
 
 // GET-18: the hash of a flow selects its flow queue, which no other flow uses.
-func TestAFlowHasAQueueOfItsOwn(t *testing.T) {
+func TestEachFlowHasItsOwnQueue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 8).Draw(t, "queues")
 		f := NewFlows(n, 1)
@@ -168,7 +168,7 @@ func TestPayloadScaleAndShift(t *testing.T) {
 // GET-22, GET-37: messages are segmented into packets of the MTU's payload, and
 // a large data request into a sequence of sub-requests. Whatever the sizes, the
 // parts cover the command once and in order.
-func TestPartsAreTheWhole(t *testing.T) {
+func TestPartsAddUpToTheWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		payload := unit.Bytes(rapid.IntRange(1, 1000).Draw(t, "payload"))
 		c := Cutter{Payload: payload, SubRequest: unit.Bytes(rapid.IntRange(1, 5000).Draw(t, "sub-request")), Length: Length{Header: 40, Scale: rapid.IntRange(1, MaxScale).Draw(t, "scale"), Shift: rapid.IntRange(0, MaxShift).Draw(t, "shift")}}

@@ -8,7 +8,7 @@ import (
 )
 
 // GET-40 (i): the link partner's priority flow control pauses a class.
-func TestAPausedClassTakesNoPart(t *testing.T) {
+func TestPausedClassIsSkipped(t *testing.T) {
 	s := mustNew(t, config(2, func(c *Config) { c.Leaves[1].Class = 5 }))
 	s.Offer(0, put(1062))
 	s.Offer(1, Packet{Leaf: 1, Out: 1062})
@@ -55,7 +55,7 @@ func TestClassesShareTheBandwidth(t *testing.T) {
 }
 
 // GET-40 (iii): the units of a class share its bandwidth, in bytes.
-func TestUnitsOfAClassShareInBytes(t *testing.T) {
+func TestUnitsOfAClassShareByBytes(t *testing.T) {
 	s := mustNew(t, config(3))
 	sources := []source{{Packet: put(100)}, {Packet: put(1000)}, {Packet: put(2000)}}
 	saturate(t, s, 100*gbps, sources, 1000*us)
@@ -100,7 +100,7 @@ func TestPolicies(t *testing.T) {
 
 // GET-52: a unit with long responses is served among units with short ones, and
 // gets its share of the bytes; its waiting time is bounded by a round.
-func TestALongResponseIsNotStarved(t *testing.T) {
+func TestLongResponseIsNotStarved(t *testing.T) {
 	for _, policy := range []Policy{RoundRobin, ByLoad, Availability} {
 		s := mustNew(t, config(9, inLimit(10*gbps, maxFrame), func(c *Config) { c.Policy = policy }))
 		sources := []source{{Packet: get(maxFrame)}}

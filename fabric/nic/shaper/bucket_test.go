@@ -128,7 +128,7 @@ func TestBucketNeverExceedsRateAndDepth(t *testing.T) {
 	})
 }
 
-func TestABucketThatIsTooShallowIsNeverReady(t *testing.T) {
+func TestTooShallowBucketIsNeverReady(t *testing.T) {
 	b := newBucket(Limit{gbps, 100})
 	if at := b.ready(101); at != unit.Never {
 		t.Errorf("ready at %v for more than its depth", at)

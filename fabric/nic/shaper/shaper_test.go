@@ -63,7 +63,7 @@ func TestGates(t *testing.T) {
 // the link could carry.
 // GET-44: thus the shaper controls the incoming traffic together with the
 // outgoing.
-func TestRequestsGoAtTheRateAtWhichResponsesAreAbsorbed(t *testing.T) {
+func TestRequestRateMatchesResponseAbsorption(t *testing.T) {
 	s := mustNew(t, config(2, inLimit(100*gbps, 8444)))
 	sources := []source{{Packet: get(2088)}, {Packet: get(2088)}}
 	saturate(t, s, 200*gbps, sources, 1000*us)
@@ -85,7 +85,7 @@ func TestPacingOff(t *testing.T) {
 
 // GET-7: a packet that requests no response needs no IN tokens.
 // GET-50: it is sent without the check.
-func TestAPutNeedsNoInTokens(t *testing.T) {
+func TestPutNeedsNoInTokens(t *testing.T) {
 	s := mustNew(t, config(2, inLimit(gbps, 2111)))
 	s.Offer(0, get(2111))
 	next(t, s, 0)
@@ -179,7 +179,7 @@ func TestStallsAndTokens(t *testing.T) {
 	}
 }
 
-func TestAnOfferIsNotBeforeItsInstant(t *testing.T) {
+func TestOfferWaitsForItsInstant(t *testing.T) {
 	s := mustNew(t, config(1))
 	p := put(100)
 	p.At = 5 * us
@@ -248,7 +248,7 @@ func BenchmarkPick(b *testing.B) {
 
 // The stall of a packet ends when the packet is withdrawn. The sum over the
 // leaves equals Stalled.
-func TestAPacketThatIsTakenBackStallsNoMore(t *testing.T) {
+func TestWithdrawnPacketDoesNotStall(t *testing.T) {
 	s := mustNew(t, config(1, inLimit(8*gbps, 3000)))
 	s.Offer(0, get(2000))
 	if _, at := next(t, s, 0); at != 0 || !s.Changing() {

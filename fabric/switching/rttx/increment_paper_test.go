@@ -7,7 +7,7 @@ import (
 )
 
 // RTTX-39: way 1, the increment is D while the flow is congested at all.
-func TestWayFixed(t *testing.T) {
+func TestFixedIncrement(t *testing.T) {
 	c := converter(t, settings(func(p *Params) { p.Way = WayFixed }))
 	wantIncrement(t, c, 0, 0)
 	feed(c, "M")
@@ -18,7 +18,7 @@ func TestWayFixed(t *testing.T) {
 
 // RTTX-40: way 2, f(level) goes linearly from 1 % to 100 % of D: with N = 4 it is
 // 1, 34, 67, 100 %.
-func TestWayGraded(t *testing.T) {
+func TestGradedIncrement(t *testing.T) {
 	c := converter(t, settings(func(p *Params) { p.Way = WayGraded }))
 	for level, percent := range []unit.Time{0, 1, 34, 67, 100} {
 		wantIncrement(t, c, level, 2*us*percent/100)
@@ -37,7 +37,7 @@ func TestWayGraded(t *testing.T) {
 }
 
 // RTTX-41: way 3, max(P_max, f(level)) D: P_max is a floor. With min it is a cap.
-func TestWayProbabilistic(t *testing.T) {
+func TestProbabilisticIncrement(t *testing.T) {
 	p := settings(func(p *Params) { p.Way, p.PMax = WayProbabilistic, 0.5 })
 	for level, percent := range []unit.Time{0, 50, 50, 67, 100} {
 		if got := p.increment(level, 2*us); got != 2*us*percent/100 {
@@ -54,7 +54,7 @@ func TestWayProbabilistic(t *testing.T) {
 
 // RTTX-42, RTTX-43: way 4, T(e) with e = P_e / P: [0, 0.2) 0, [0.2, 0.4) D/8,
 // [0.4, 0.6) D/4, [0.6, 0.8) D/2, [0.8, 1] D, the lower ends included.
-func TestWayTable(t *testing.T) {
+func TestTableIncrement(t *testing.T) {
 	for _, row := range []struct {
 		marked, packets uint8
 		want            unit.Time

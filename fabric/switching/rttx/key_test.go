@@ -76,7 +76,7 @@ func TestQueuePairTable(t *testing.T) {
 
 // RTTX-12: a full table leaves a new flow alone, packet after packet, counted; a
 // flow that has aged makes room.
-func TestFullTable(t *testing.T) {
+func TestFullTableIgnoresNewFlows(t *testing.T) {
 	c := converter(t, settings(func(p *Params) { p.Table, p.Age = 2, 60*us }))
 	flow := func(i int) Fields {
 		f := there

@@ -213,7 +213,7 @@ func TestWindow(t *testing.T) {
 
 // RTTX-51, RTTX-53: ways 1 to 3 step the level with each forward packet: +1 with an
 // event, N at most; -1 without, 0 at least.
-func TestLevelLawOfTheFirstWays(t *testing.T) {
+func TestLevelLawOfFixedAndGradedIncrements(t *testing.T) {
 	for _, way := range []Way{WayFixed, WayGraded, WayProbabilistic} {
 		c := converter(t, settings(func(p *Params) { p.Way = way }))
 		got := feed(c, "-M-MMMMMM-----M")
@@ -317,7 +317,7 @@ func TestAgeing(t *testing.T) {
 // the table of pairs. RTTX-24: ECN is reset to Not-ECT. RTTX-33: T_r is rewritten.
 // RTTX-17: CE is the event. RTTX-42: the table decides on the amount. RTTX-41: P_max is
 // a floor.
-func TestDefaultsAreThoseOfTheDocument(t *testing.T) {
+func TestDefaultsMatchThePatent(t *testing.T) {
 	p := Default()
 	if p.Key != KeyQueuePair || p.Match != MatchPairs || p.Clear != ClearNotECT || p.Stamp != StampReceived {
 		t.Errorf("key %s, match %s, clear %s, stamp %s", p.Key, p.Match, p.Clear, p.Stamp)

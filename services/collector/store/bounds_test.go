@@ -15,7 +15,7 @@ import (
 )
 
 // The oldest run is evicted first, with its file, and stays in the counts.
-func TestTheOldestRunLeavesFirst(t *testing.T) {
+func TestOldestRunIsEvictedFirst(t *testing.T) {
 	dir := t.TempDir()
 	const limit = 8 << 20
 	s := open(t, dir, Options{MaxSize: limit})
@@ -54,7 +54,7 @@ func TestTheOldestRunLeavesFirst(t *testing.T) {
 
 // A run received after the eviction of the latest run survives a restart of the process,
 // because its number is new.
-func TestARunAfterTheLatestWasEvicted(t *testing.T) {
+func TestRunAfterTheLatestWasEvicted(t *testing.T) {
 	for _, restarted := range []bool{false, true} {
 		dir, limit := t.TempDir(), Options{MaxSize: 4 << 20}
 		s := open(t, dir, limit)
@@ -98,7 +98,7 @@ func onDisk(t *testing.T, files []string) (n int64) {
 }
 
 // A run that alone fills the store accepts no more data and reports that.
-func TestARunThatFillsTheStore(t *testing.T) {
+func TestRunThatFillsTheStore(t *testing.T) {
 	s := open(t, t.TempDir(), Options{MaxSize: 2 << 20})
 	write(t, s, gets("a", 3000))
 	d := gets("a", 3001)
@@ -111,7 +111,7 @@ func TestARunThatFillsTheStore(t *testing.T) {
 }
 
 // The slowest traces of each flow keep their spans, the others only their roots.
-func TestTheSlowestAreKept(t *testing.T) {
+func TestSlowestTracesAreKept(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, Options{KeepSlowest: 0.01})
 	write(t, s, gets("a", 1000))

@@ -72,7 +72,7 @@ func pages(path string) (size, leaf int64, err error) {
 
 // A damaged run is left out and its file set aside; the other runs are available, and
 // the store accepts more data.
-func TestADamagedRunIsSetAside(t *testing.T) {
+func TestDamagedRunIsSetAside(t *testing.T) {
 	const known, unknown = "run b, 900 spans and 0 points", "a run whose name cannot be read"
 	for name, c := range map[string]struct {
 		change        func(path string) error

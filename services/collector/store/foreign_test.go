@@ -26,7 +26,7 @@ func listed(t *testing.T, s *Store, q *rackfabv1.ListTracesRequest) []*rackfabv1
 
 // A trace whose root is not here is listed by the earliest span whose parent is not
 // stored, in any order of arrival, and by its root once that arrives.
-func TestATraceWithARemoteParentIsListed(t *testing.T) {
+func TestTraceWithARemoteParentIsListed(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	steps := []struct {
 		span Span
@@ -56,7 +56,7 @@ func TestATraceWithARemoteParentIsListed(t *testing.T) {
 }
 
 // A listed trace keeps its entry when later spans close a cycle of parents.
-func TestATraceWithACycleOfParents(t *testing.T) {
+func TestTraceWithACycleOfParents(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	for _, span := range []Span{call(1, 2, "a", 10, 20), call(2, 1, "b", 10, 30), call(3, 9, "c", 15, 17)} {
 		write(t, s, foreign(span))
@@ -72,7 +72,7 @@ func TestATraceWithACycleOfParents(t *testing.T) {
 }
 
 // A cycle of spans has no local root; spans of a rack's run wait for their root.
-func TestATraceWithoutALocalRootIsNotListed(t *testing.T) {
+func TestTraceWithoutALocalRootIsNotListed(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	write(t, s, foreign(call(1, 2, "a", 0, 1), call(2, 1, "b", 0, 1)))
 	write(t, s, &Delivery{Run: RunInfo{Run: "rack"}, Spans: []Span{call(2, 1, "switch", 0, 1)}})
@@ -84,7 +84,7 @@ func TestATraceWithoutALocalRootIsNotListed(t *testing.T) {
 }
 
 // The run of data that names no run is the latest only if there is no other.
-func TestTheLatestRunIsNotForeign(t *testing.T) {
+func TestLatestRunIsNotForeign(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	latest := func(want ...string) {
 		t.Helper()

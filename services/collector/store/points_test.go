@@ -59,7 +59,7 @@ func TestPointsArriveInAnyOrder(t *testing.T) {
 }
 
 // A damaged end of a chunk costs only the damaged points.
-func TestADamagedEndOfASeries(t *testing.T) {
+func TestDamagedEndOfASeries(t *testing.T) {
 	for _, left := range []int{0, 5} { // bytes of the chunk: none, or the first point and a part
 		dir := t.TempDir()
 		s := open(t, dir, Options{})
@@ -93,7 +93,7 @@ func TestADamagedEndOfASeries(t *testing.T) {
 
 // Points that arrive after the last chunk of a series was lost go into the chunks before
 // it.
-func TestADamagedChunkAtTheEnd(t *testing.T) {
+func TestDamagedChunkAtTheEnd(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, Options{})
 	var times []int64

@@ -84,7 +84,7 @@ func queue(node string, p int32) *rackfabv1.Series {
 }
 
 // All written data is read back, before and after the store is opened again.
-func TestATraceIsReadBack(t *testing.T) {
+func TestTraceRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, Options{})
 	write(t, s, gets("a", 3))
@@ -154,7 +154,7 @@ func TestRepeatedDeliveriesAreStoredOnce(t *testing.T) {
 }
 
 // A span may arrive before its root, and the root of a trace may never arrive.
-func TestTheRootMayArriveLast(t *testing.T) {
+func TestRootMayArriveLast(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	d, rest := gets("a", 2), gets("a", 2)
 	d.Spans, rest.Spans = slices.Concat(d.Spans[1:3], d.Spans[4:]), rest.Spans[:1]

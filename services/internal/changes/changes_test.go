@@ -11,7 +11,7 @@ import (
 )
 
 // Read returns every kind of change as Write wrote it. A burst keeps its class.
-func TestChangesAreReadAsWritten(t *testing.T) {
+func TestChangesRoundTrip(t *testing.T) {
 	text, _ := scenariofile.Builtin("pcn-16to2")
 	s, err := scenariofile.Parse("pcn-16to2", text)
 	if err != nil {

@@ -69,7 +69,7 @@ func TestWaitNamesMissingNodes(t *testing.T) {
 }
 
 // A node that announces itself just before the deadline is not reported as missing.
-func TestWaitKnowsWhoCameLast(t *testing.T) {
+func TestWaitReportsTheLastNodesToJoin(t *testing.T) {
 	for range 50 { // the order of announcement and deadline is random
 		m := bus.NewMemory()
 		d := watch(t, m.Dial())
@@ -91,7 +91,7 @@ func TestWaitKnowsWhoCameLast(t *testing.T) {
 	}
 }
 
-func TestForgottenNodeIsAskedAgain(t *testing.T) {
+func TestForgottenNodeIsQueriedAgain(t *testing.T) {
 	m := bus.NewMemory()
 	d := watch(t, m.Dial())
 	defer announce(t, m.Dial(), "r", Hello{Name: "h0", PID: 1})()
@@ -104,7 +104,7 @@ func TestForgottenNodeIsAskedAgain(t *testing.T) {
 	}
 }
 
-func TestLaterHelloCounts(t *testing.T) {
+func TestLaterHelloReplacesAnEarlierOne(t *testing.T) {
 	m := bus.NewMemory()
 	d := watch(t, m.Dial())
 	announce(t, m.Dial(), "r", Hello{Name: "h0", PID: 1})()
@@ -114,7 +114,7 @@ func TestLaterHelloCounts(t *testing.T) {
 	}
 }
 
-func TestRefusesNamesThatNoSubjectCarries(t *testing.T) {
+func TestRejectsNamesInvalidInSubjects(t *testing.T) {
 	conn := bus.NewMemory().Dial()
 	if _, err := Announce(conn, "r", Hello{Name: "h 0"}); err == nil {
 		t.Error("announced a name with a space")

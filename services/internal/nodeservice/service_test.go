@@ -117,7 +117,7 @@ func stop() *rackfabv1.RunRequest {
 
 // A node answers a config that does not match it with INVALID_ARGUMENT and the invalid
 // field.
-func TestRefusesConfig(t *testing.T) {
+func TestRejectsInvalidConfig(t *testing.T) {
 	h0 := start(t, "h0", topology.NIC, bus.NewMemory().Dial())
 	s0 := start(t, "s0", topology.NIC, bus.NewMemory().Dial())
 	h9 := start(t, "h9", topology.NIC, bus.NewMemory().Dial())
@@ -149,7 +149,7 @@ func TestRefusesConfig(t *testing.T) {
 }
 
 // Steps must come in the order config, start, stop.
-func TestRefusesStepsOutOfOrder(t *testing.T) {
+func TestRejectsStepsOutOfOrder(t *testing.T) {
 	h0 := start(t, "h0", topology.NIC, bus.NewMemory().Dial())
 	c := config("h0", "r", pair)
 	for name, steps := range map[string][]*rackfabv1.RunRequest{

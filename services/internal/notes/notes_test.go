@@ -32,7 +32,7 @@ func kept(t *testing.T, e *Excerpt, all []fabric.Note) (list []fabric.Note, mess
 	return list, len(parts)
 }
 
-func TestExcerptKeepsTheKindsAskedForInOrder(t *testing.T) {
+func TestExcerptKeepsRequestedKindsInOrder(t *testing.T) {
 	e, err := New([]string{"rate-changed", "paused"})
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestMessagesAreSmall(t *testing.T) {
 }
 
 // One note more than the limit is an error, not a silent gap.
-func TestExcerptRefusesToLose(t *testing.T) {
+func TestExcerptReportsOverflow(t *testing.T) {
 	e, _ := New([]string{"dropped"})
 	e.limit = 2
 	dropped := fabric.Note{Event: fabric.Event{Kind: fabric.Dropped}}
@@ -88,7 +88,7 @@ func TestUnknownKinds(t *testing.T) {
 }
 
 // A run that requests no notes has a nil Excerpt.
-func TestNothingAskedFor(t *testing.T) {
+func TestNoKindsRequested(t *testing.T) {
 	e, err := New(nil)
 	if e != nil || err != nil || e.PerFrame() {
 		t.Fatal(e, err)

@@ -95,7 +95,7 @@ var shapes = map[string]func() *shape{
 	"ring sparse": func() *shape { return ring(5, us, 60*us, 500*us, 2) },
 }
 
-func TestMemoryBusGivesTheDigestOfDirectDrive(t *testing.T) {
+func TestMemoryBusMatchesDirectDrive(t *testing.T) {
 	for name, make := range shapes {
 		t.Run(name, func(t *testing.T) {
 			want, hops := drive(make())

@@ -85,7 +85,7 @@ var small = []string{"pair", "star, 2 act", "ring of 3", "ring of 8", "ring spar
 
 // ARCH §3: a run is a pure function of its scenario. The digest does not depend on the
 // order in which the nodes are scheduled, and no node ever waits for a tick.
-func TestAnyOrderOfRoundsGivesTheDigest(t *testing.T) {
+func TestOrderOfRoundsDoesNotChangeTheDigest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		make := shapes[rapid.SampledFrom(small).Draw(t, "shape")]
 		want, _ := drive(make())
@@ -104,7 +104,7 @@ func TestAnyOrderOfRoundsGivesTheDigest(t *testing.T) {
 
 // ARCH §3.4: a frame lost by the bus is a bug, never physics. The digest does not
 // depend on the envelopes that the bus loses, repeats, delays and reorders.
-func TestNoFaultOfTheBusChangesTheDigest(t *testing.T) {
+func TestBusFaultsDoNotChangeTheDigest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		make := shapes[rapid.SampledFrom(small).Draw(t, "shape")]
 		want, _ := drive(make())

@@ -25,7 +25,7 @@ func natsBus(t *testing.T) func(int) bus.Conn {
 	}
 }
 
-func TestNATSGivesTheDigestOfDirectDrive(t *testing.T) {
+func TestNATSMatchesDirectDrive(t *testing.T) {
 	want, _ := drive(shapes["star"]())
 	o := play(t, shapes["star"](), natsBus(t))
 	same(t, o, want)
@@ -34,7 +34,7 @@ func TestNATSGivesTheDigestOfDirectDrive(t *testing.T) {
 
 // ARCH §3.4: the link protocol repairs the losses, repetitions and reordering of a
 // NATS server.
-func TestFaultyNATSGivesTheDigest(t *testing.T) {
+func TestFaultyNATSMatchesDirectDrive(t *testing.T) {
 	const name = "star, 2 act"
 	want, _ := drive(shapes[name]())
 	dial, faults := natsBus(t), []*faulty.Conn(nil)
@@ -96,7 +96,7 @@ func (s *stranger) Publish(subject string, data []byte) error {
 
 // Messages of a stranger on a link are counted by kind and ignored: no crash, and the
 // same digest.
-func TestStrangeMessagesAreCountedAndIgnored(t *testing.T) {
+func TestForeignMessagesAreCountedAndIgnored(t *testing.T) {
 	const times = 3
 	for name, dial := range map[string]func(int) bus.Conn{"memory": memory(), "nats": natsBus(t)} {
 		t.Run(name, func(t *testing.T) {

@@ -96,7 +96,7 @@ func TestStopWithOpenCall(t *testing.T) {
 	}
 }
 
-func TestListenRefusesBadAddress(t *testing.T) {
+func TestListenRejectsInvalidAddress(t *testing.T) {
 	if _, err := Listen("no such address"); err == nil {
 		t.Fatal("listened at nonsense")
 	}

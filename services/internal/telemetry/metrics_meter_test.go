@@ -93,7 +93,7 @@ var cases = []struct {
 
 // The points of a run equal the series of its series.json: queues, pauses, sent and
 // delivered bytes, credit and tokens. Their sums agree with the nodes' results.
-func TestPointsAreTheRecordedSeries(t *testing.T) {
+func TestPointsMatchTheRecordedSeries(t *testing.T) {
 	for _, c := range cases {
 		s := scenario(t, c.name, c.set...)
 		l, nodes := metered(t, s)

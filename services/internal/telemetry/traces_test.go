@@ -168,7 +168,7 @@ func burst(t *testing.T) *topology.Scenario {
 }
 
 // The same run produces the same traces: IDs, names, times, attributes and events.
-func TestEqualRunsGiveEqualTraces(t *testing.T) {
+func TestTracesAreDeterministic(t *testing.T) {
 	var have [2][]string
 	for i := range have {
 		s := &sink{}

@@ -9,7 +9,7 @@ import (
 )
 
 // The points of a metric become rows, and its unit becomes the suffix of the column.
-func TestATableOfAMetric(t *testing.T) {
+func TestMetricTable(t *testing.T) {
 	port := int32(2)
 	for _, c := range []struct {
 		metric, unit string

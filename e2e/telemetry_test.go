@@ -7,11 +7,11 @@ import (
 	"github.com/rackfab/rackfab/fabric/measure"
 )
 
-// BenchmarkTelling runs the paper's rack alternately without telemetry and with the
+// BenchmarkTelemetry runs the paper's rack alternately without telemetry and with the
 // default telemetry to its own collector: with a process per node over NATS, and in
 // memory. It reports the frame-hops per second of each, and the loss with telemetry in
 // percent.
-func BenchmarkTelling(b *testing.B) {
+func BenchmarkTelemetry(b *testing.B) {
 	for _, on := range []string{"nats", "memory"} {
 		b.Run(on, func(b *testing.B) {
 			var hops int64
