@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
-	"github.com/rackfab/rackfab/fabric/nic/command"
-	"github.com/rackfab/rackfab/fabric/nic/shaper"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -122,94 +120,4 @@ func CommandOf(streams []Stream, id uint32) int {
 		return -1
 	}
 	return streams[i-1].Command
-}
-
-// EngineSettings are the settings of a NIC that concern commands.
-type EngineSettings struct {
-	Absorb        unit.Rate  // 0: as fast as the link
-	Buffer        unit.Bytes // 0: computed
-	XOFF, XON     unit.Bytes // XOFF 0: computed
-	Quanta        uint16
-	Pacing        shaper.Pacing
-	Rate          unit.Rate // 0: Absorb, or the rate of the link
-	Burst         unit.Bytes
-	Gate          shaper.Gate
-	Length        command.Length
-	Outstanding   unit.Bytes
-	PeriodBytes   unit.Bytes
-	Period        unit.Time
-	OutRate       unit.Rate // 0: no limit
-	OutBurst      unit.Bytes
-	Policy        shaper.Policy
-	GetLimit      int
-	PutLimit      int
-	SubRequest    unit.Bytes // 0: the payload
-	Units         int
-	ResponseUnits int
-	FlowQueues    int
-	FlowSlots     int
-	CommandSlots  int
-	Retries       int
-	Shaping       []ShapingSettings
-}
-
-// ShapingSettings are the shares of one traffic class, in percent of the NIC's TX
-// rate and of the responses that it requests. A share of 0 assures nothing, and a
-// ceiling of 100 does not limit.
-type ShapingSettings struct {
-	Class                    fabric.Priority
-	OutShare, OutCeiling     int
-	InShare, InCeiling       int
-	Weight, ResponseWeight   int
-	Urgency, ResponseUrgency int
-}
-
-// DefaultShaping returns the default settings of a class: no share, no limit.
-func DefaultShaping() ShapingSettings {
-	return ShapingSettings{OutCeiling: 100, InCeiling: 100, Weight: 1, ResponseWeight: 1}
-}
-
-// DefaultEngine returns the default settings of a NIC's engine. The values of the
-// hardware come from the driver and the register map that HPE published for Cassini.
-func DefaultEngine() EngineSettings {
-	return EngineSettings{
-		XON:    3072, // the same as at a switch
-		Quanta: 65535,
-		Pacing: shaper.PacingBucket, Gate: shaper.GateFull, Policy: shaper.RoundRobin,
-		Burst: 4 * 2111, // for a leaf: four frames of the NIC's own protocol
-		// For the root: eight Ethernet frames.
-		OutBurst: 8 * 9022,
-		Length:   command.Length{Header: 40, Scale: 1}, // register of the response length
-		GetLimit: 64, PutLimit: 64,
-		Units: 48, ResponseUnits: 24, FlowQueues: 48,
-		FlowSlots: 16, CommandSlots: 1024,
-		// For the outstanding limiter: one bandwidth-delay product of 200 Gbit/s and
-		// 4 us.
-		Outstanding: 100 * unit.Kilobyte,
-	}
-}
-
-// Response returns the length in bytes of the response to the largest data request of
-// a NIC, as its shaper counts it.
-func (e *EngineSettings) Response(payload unit.Bytes) unit.Bytes {
-	payload = payload / 4 * 4
-	cutter := command.Cutter{Payload: max(payload, 1), SubRequest: e.SubRequest, Length: e.Length}
-	if cutter.SubRequest == 0 {
-		cutter.SubRequest = cutter.Payload
-	}
-	_, length := cutter.Answer(cutter.SubRequest)
-	return length
-}
-
-// Intake returns the receive buffer of a NIC behind that link, and the occupancies at
-// which it sends PAUSE and RESUME.
-func (e *EngineSettings) Intake(l Link) (buffer, xoff, xon unit.Bytes) {
-	buffer, xoff = e.Buffer, e.XOFF
-	if xoff == 0 {
-		xoff = max(l.Rate.In(unit.Microsecond), 2*l.MTU)
-	}
-	if buffer == 0 {
-		buffer = xoff + NeededHeadroom(l)
-	}
-	return buffer, xoff, max(0, xoff-e.XON)
 }

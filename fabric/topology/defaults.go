@@ -91,20 +91,6 @@ func DefaultHeadroom(links []Link) unit.Bytes {
 	return most
 }
 
-// NeededHeadroom returns the bytes that can still arrive at a port of the link,
-// starting with the frame that crosses the threshold. They are: that frame; a frame
-// that delays the PAUSE frame, and the PAUSE frame; both propagation delays; and the
-// frame that the peer has just begun to send. This is the worst case of IEEE 802.1Q
-// annex N, without the response times of transceivers. With an overhead below 0,
-// frames arrive faster than the link rate, most of all short ones.
-func NeededHeadroom(l Link) unit.Bytes {
-	flying := l.Rate.In(2*l.Delay) + 1
-	if l.Overhead < 0 {
-		flying = flying*frame.MinLen/(frame.MinLen+l.Overhead) + 1
-	}
-	return flying + 3*l.MTU + frame.MinLen
-}
-
 // PayloadWord is the unit of payloads in bytes: IBTA pads them to a multiple of it.
 const PayloadWord = 4
 

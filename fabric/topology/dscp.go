@@ -14,12 +14,6 @@ const (
 	ControlClass = fabric.Priority(6)
 )
 
-// CodePoint maps a DSCP, 0 to 63, to a traffic class.
-type CodePoint struct {
-	DSCP  uint8
-	Class fabric.Priority
-}
-
 // DSCPMap returns the traffic class of each code point at the NICs, and at the
 // switches without a mapping of their own. By default it maps the code point of data,
 // and the class selectors (RFC 2474 §4.2.2); all others are in class 0.

@@ -1,28 +1,11 @@
 package topology
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
-)
-
-// Ways holds a value for each direction of a link: from A to B, and from B to A.
-type Ways [2]float64
-
-// String returns the common value of both directions, "1e-05", or the two values,
-// "1e-05 ->, 0 <-".
-func (w Ways) String() string {
-	if w[Forth] == w[Back] {
-		return fmt.Sprint(w[Forth])
-	}
-	return fmt.Sprintf("%v ->, %v <-", w[Forth], w[Back])
-}
-
-// Directions of a link, indices into Ways.
-const (
-	Forth = 0 // from A to B
-	Back  = 1 // from B to A
+	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/unit"
 )
 
 // DirectionNames returns the names of the two directions of a link, "A->B" and "B->A".
@@ -64,4 +47,18 @@ func (s *Scenario) LinkNamed(name string) int {
 		a, z := s.Nodes[l.A].Name, s.Nodes[l.B].Name
 		return name == a+"--"+z || name == z+"--"+a
 	})
+}
+
+// NeededHeadroom returns the bytes that can still arrive at a port of the link,
+// starting with the frame that crosses the threshold. They are: that frame; a frame
+// that delays the PAUSE frame, and the PAUSE frame; both propagation delays; and the
+// frame that the peer has just begun to send. This is the worst case of IEEE 802.1Q
+// annex N, without the response times of transceivers. With an overhead below 0,
+// frames arrive faster than the link rate, most of all short ones.
+func NeededHeadroom(l Link) unit.Bytes {
+	flying := l.Rate.In(2*l.Delay) + 1
+	if l.Overhead < 0 {
+		flying = flying*frame.MinLen/(frame.MinLen+l.Overhead) + 1
+	}
+	return flying + 3*l.MTU + frame.MinLen
 }

@@ -4,13 +4,15 @@
 package topology
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/credit"
+	"github.com/rackfab/rackfab/fabric/nic/command"
+	"github.com/rackfab/rackfab/fabric/nic/shaper"
 	"github.com/rackfab/rackfab/fabric/splitmix"
-	"github.com/rackfab/rackfab/fabric/switching/rttx"
 	"github.com/rackfab/rackfab/fabric/unit"
 	"github.com/rackfab/rackfab/fabric/workload"
 )
@@ -89,44 +91,49 @@ type NICSettings struct {
 // spend it, under any scheme with receiver credit.
 func (n *NICSettings) UsesExcess() bool { return n.Credit == credit.PolicyAIMD }
 
-// SwitchSettings are the settings of one switch.
-type SwitchSettings struct {
-	Buffer     unit.Bytes
-	Reserve    unit.Bytes
-	Headroom   unit.Bytes
-	XOFF       unit.Bytes // 0: the dynamic threshold
-	XON        unit.Bytes
-	AlphaShift uint
-	Quanta     uint16
-	Lossless   []fabric.Priority
-	// Marking holds the marking law of each class. If it is empty, a lossless class
-	// has the law that the scheme needs, and a lossy class has none.
-	Marking [fabric.Priorities]cc.Marking
-	// Rewrite holds the rewriting of marks of each class. If it is empty, a lossless
-	// class has the rewriting that the scheme needs, and a lossy class has none.
-	Rewrite    [fabric.Priorities]cc.Rewrite
-	RTTX       rttx.Params // PMax is Pmax
-	Kmin, Kmax unit.Bytes  // RED
-	Pmax       float64     // RED
-	Weights    [fabric.Priorities]int
-	QCN        QCNSettings
-	// Arbitration is the order within an egress queue: "fifo" or "ingress".
-	Arbitration string
-	// DSCP holds the code points that are mapped to another class than at the NICs,
-	// in their order.
-	DSCP []CodePoint
-	// Classes holds the settings of single traffic classes.
-	Classes [fabric.Priorities]ClassSettings
+// EngineSettings are the settings of a NIC that concern commands.
+type EngineSettings struct {
+	Absorb        unit.Rate  // 0: as fast as the link
+	Buffer        unit.Bytes // 0: computed
+	XOFF, XON     unit.Bytes // XOFF 0: computed
+	Quanta        uint16
+	Pacing        shaper.Pacing
+	Rate          unit.Rate // 0: Absorb, or the rate of the link
+	Burst         unit.Bytes
+	Gate          shaper.Gate
+	Length        command.Length
+	Outstanding   unit.Bytes
+	PeriodBytes   unit.Bytes
+	Period        unit.Time
+	OutRate       unit.Rate // 0: no limit
+	OutBurst      unit.Bytes
+	Policy        shaper.Policy
+	GetLimit      int
+	PutLimit      int
+	SubRequest    unit.Bytes // 0: the payload
+	Units         int
+	ResponseUnits int
+	FlowQueues    int
+	FlowSlots     int
+	CommandSlots  int
+	Retries       int
+	Shaping       []ShapingSettings
 }
 
-// QCNSettings are the settings of a switch's QCN congestion points.
-type QCNSettings struct {
-	SetPoint   unit.Bytes // Qeq
-	Weight     int        // w
-	Sampling   string     // "arrival" or "departure"
-	SampleBase unit.Bytes
-	Jitter     float64
-	CNMClass   fabric.Priority
+// ShapingSettings are the shares of one traffic class, in percent of the NIC's TX
+// rate and of the responses that it requests. A share of 0 assures nothing, and a
+// ceiling of 100 does not limit.
+type ShapingSettings struct {
+	Class                    fabric.Priority
+	OutShare, OutCeiling     int
+	InShare, InCeiling       int
+	Weight, ResponseWeight   int
+	Urgency, ResponseUrgency int
+}
+
+// DefaultShaping returns the default settings of a class: no share, no limit.
+func DefaultShaping() ShapingSettings {
+	return ShapingSettings{OutCeiling: 100, InCeiling: 100, Weight: 1, ResponseWeight: 1}
 }
 
 // Link joins port APort of node A to port BPort of node B. Both directions are alike,
@@ -142,6 +149,24 @@ type Link struct {
 	// lost, and that it arrives with a bad FCS.
 	Loss, Corrupt Ways
 }
+
+// Ways holds a value for each direction of a link: from A to B, and from B to A.
+type Ways [2]float64
+
+// String returns the common value of both directions, "1e-05", or the two values,
+// "1e-05 ->, 0 <-".
+func (w Ways) String() string {
+	if w[Forth] == w[Back] {
+		return fmt.Sprint(w[Forth])
+	}
+	return fmt.Sprintf("%v ->, %v <-", w[Forth], w[Back])
+}
+
+// Directions of a link, indices into Ways.
+const (
+	Forth = 0 // from A to B
+	Back  = 1 // from B to A
+)
 
 // Endless is the size of a flow that sends until the run ends.
 const Endless unit.Bytes = -1

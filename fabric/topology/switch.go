@@ -6,8 +6,56 @@ import (
 	"strconv"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/switching/rttx"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
+
+// SwitchSettings are the settings of one switch.
+type SwitchSettings struct {
+	Buffer     unit.Bytes
+	Reserve    unit.Bytes
+	Headroom   unit.Bytes
+	XOFF       unit.Bytes // 0: the dynamic threshold
+	XON        unit.Bytes
+	AlphaShift uint
+	Quanta     uint16
+	Lossless   []fabric.Priority
+	// Marking holds the marking law of each class. If it is empty, a lossless class
+	// has the law that the scheme needs, and a lossy class has none.
+	Marking [fabric.Priorities]cc.Marking
+	// Rewrite holds the rewriting of marks of each class. If it is empty, a lossless
+	// class has the rewriting that the scheme needs, and a lossy class has none.
+	Rewrite    [fabric.Priorities]cc.Rewrite
+	RTTX       rttx.Params // PMax is Pmax
+	Kmin, Kmax unit.Bytes  // RED
+	Pmax       float64     // RED
+	Weights    [fabric.Priorities]int
+	QCN        QCNSettings
+	// Arbitration is the order within an egress queue: "fifo" or "ingress".
+	Arbitration string
+	// DSCP holds the code points that are mapped to another class than at the NICs,
+	// in their order.
+	DSCP []CodePoint
+	// Classes holds the settings of single traffic classes.
+	Classes [fabric.Priorities]ClassSettings
+}
+
+// CodePoint maps a DSCP, 0 to 63, to a traffic class.
+type CodePoint struct {
+	DSCP  uint8
+	Class fabric.Priority
+}
+
+// QCNSettings are the settings of a switch's QCN congestion points.
+type QCNSettings struct {
+	SetPoint   unit.Bytes // Qeq
+	Weight     int        // w
+	Sampling   string     // "arrival" or "departure"
+	SampleBase unit.Bytes
+	Jitter     float64
+	CNMClass   fabric.Priority
+}
 
 // ClassSettings are the settings of one traffic class at a switch. Where a field is
 // nil, the class has the value that the switch sets for all classes of its kind. At
