@@ -17,6 +17,7 @@
 //	nic/command   commands posted by a host, and their packets
 //	nic/shaper    token buckets
 //	switching  queues, thresholds, pauses
+//	switching/rttx   ECN marks converted to RTT increments
 //	topology   the model of a scenario: nodes, links, flows, changes
 //	topology/routes   shortest paths and base RTTs
 //	scenariofile   text form of a scenario: parser, validation, schema, settings
@@ -26,6 +27,7 @@
 //	tracing    the spans of one message
 //	measure    definitions of the reported figures
 //	lab        runs all machines in one process
+//	lab/steering   random changes to a rack, for tests
 //	explain    causes of pauses
 //
 // No package below fabric uses a clock, goroutine, lock, logger, network, map
