@@ -70,7 +70,7 @@ func TestTsharkDissectsARewrittenACK(t *testing.T) {
 		}
 	}
 	if acks < 1000 || rewritten < 100 {
-		t.Errorf("%d ACKs, %d of them rewritten: the test shows nothing", acks, rewritten)
+		t.Errorf("%d ACKs, %d of them rewritten: want both", acks, rewritten)
 	}
 	dissectACKs(t, file, acks)
 }

@@ -45,14 +45,14 @@ func (f fading) Capture(_ *rackfabv1.CaptureRequest, s rackfabv1.FabricService_C
 	return s.Send(&rackfabv1.CaptureResponse{Event: &rackfabv1.CaptureResponse_Ended{Ended: &rackfabv1.CaptureEnded{AtPs: 7e6}}})
 }
 
-// spoken is the output of a command. It calls first at the first write.
-type spoken struct {
+// output is the output of a command. It calls first at the first write.
+type output struct {
 	strings.Builder
 	mu    sync.Mutex
 	first func()
 }
 
-func (s *spoken) Write(b []byte) (int, error) {
+func (s *output) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.Len() == 0 {
@@ -82,7 +82,7 @@ func TestInterruptedStreams(t *testing.T) {
 		rack, server := fading{down: make(chan struct{})}, grpc.NewServer()
 		rackfabv1.RegisterFabricServiceServer(server, rack)
 		go func() { _ = server.Serve(l) }() // until the server stops
-		out := &spoken{first: func() {
+		out := &output{first: func() {
 			if tt.dies {
 				server.Stop()
 			} else {

@@ -77,10 +77,10 @@ func TestJournalPath(t *testing.T) {
 	}
 	say(t, "journal", "save", "null")
 	if is, err := os.Stat("null"); err != nil || is.Mode().IsRegular() {
-		t.Errorf("what stood for %s is a file now: %v, %v", os.DevNull, is, err)
+		t.Errorf("the link to %s was replaced by a file: %v, %v", os.DevNull, is, err)
 	}
 	if _, err := os.Stat("-"); err == nil {
-		t.Error("there is a file called -")
+		t.Error("a file named - was created")
 	}
 	say(t, "down")
 }

@@ -263,12 +263,12 @@ func TestRackRefusesUnauthorisedClientsAndKeepsRunning(t *testing.T) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 		if err := tt.twin(); err != nil {
-			t.Errorf("the twin of %s: %v", tt.name, err)
+			t.Errorf("authorised counterpart of %s: %v", tt.name, err)
 		}
 	}
 	r.replays(t)
 	if after := r.digest(t); after != before {
-		t.Errorf("digest %s, before the attempts %s", after, before)
+		t.Errorf("digest %s after the attempts, %s before", after, before)
 	}
 }
 
@@ -301,7 +301,7 @@ func (r *secureRack) replays(t *testing.T) {
 	}
 	for _, secret := range []string{r.key(t, "h0").Seed(), r.key(t, "controller").Seed(), "PRIVATE KEY"} {
 		if strings.Contains(string(text), secret) {
-			t.Error("the journal holds a secret")
+			t.Error("the journal contains a secret")
 		}
 	}
 }

@@ -26,7 +26,7 @@ func TestEveryCommandHasAGroup(t *testing.T) {
 	slices.Sort(grouped)
 	slices.Sort(there)
 	if !slices.Equal(grouped, there) {
-		t.Errorf("in groups: %q\nthere are: %q", grouped, there)
+		t.Errorf("commands in groups: %q\nall commands: %q", grouped, there)
 	}
 }
 

@@ -74,7 +74,7 @@ func TestScreenFitsTerminal(t *testing.T) {
 		}
 	}
 	if !strings.Contains(s.View().Content, "kind-of-notice-9 1000000000") {
-		t.Error("the last notice is cut off")
+		t.Error("the last notice is truncated")
 	}
 }
 
@@ -88,7 +88,7 @@ func TestScreen(t *testing.T) {
 		s.Update(rackAt(at, at/1e5))
 	}
 	if got := s.View().Content; !strings.Contains(got, "80Mbps") {
-		t.Errorf("the load since the last instant is not there:\n%s", got)
+		t.Errorf("no load since the last event:\n%s", got)
 	}
 	s.Update(callFailed{errors.New("no such rack")})
 	if got := s.View().Content; !strings.Contains(got, "no such rack") {

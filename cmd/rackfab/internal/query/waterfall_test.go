@@ -24,10 +24,10 @@ func TestWaterfall(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := strings.Count(out.String(), "· pause"); got != c.rows {
-			t.Errorf("%d events asked for, %d shown", c.asked, got)
+			t.Errorf("%d events requested, %d shown", c.asked, got)
 		}
 		if more := fmt.Sprintf("· %d more", 9-c.rows); strings.Contains(out.String(), more) != (c.rows < 9) {
-			t.Errorf("%d events asked for: whether %q is there is wrong in\n%s", c.asked, more, out.String())
+			t.Errorf("%d events requested: %q missing or unexpected in\n%s", c.asked, more, out.String())
 		}
 		for _, want := range []string{"paused=5us rate.new=170Mbps", "\n  switch", "+50us", "flow F0, 100us from 0ps"} {
 			if !strings.Contains(out.String(), want) {
