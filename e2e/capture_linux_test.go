@@ -62,7 +62,7 @@ func TestCaptureOfALiveRunMatchesItsReplay(t *testing.T) {
 	r.do(t, "resume")
 	said := c.end(t)
 	if !strings.Contains(said, "until 1ms, 0 lost") {
-		t.Errorf("the capture says %q", said)
+		t.Errorf("the capture prints %q", said)
 	}
 	r.do(t, "pause")
 	if err := until.Process.Signal(os.Interrupt); err != nil {
@@ -75,7 +75,7 @@ func TestCaptureOfALiveRunMatchesItsReplay(t *testing.T) {
 	r.do(t, "journal", "save", journal)
 	r.interrupt(t)
 	if out, err := exec.Command(program, "replay", journal).CombinedOutput(); err != nil {
-		t.Errorf("the captures have changed the run: %v %s", err, out)
+		t.Errorf("the captures changed the run: %v %s", err, out)
 	}
 	out, err := exec.Command(program, "capture", "--at", "s1", "--at", "h0", "--from", "100us", "--to", "1ms", "-o", replay, journal).CombinedOutput()
 	if err != nil {
@@ -84,7 +84,7 @@ func TestCaptureOfALiveRunMatchesItsReplay(t *testing.T) {
 	want, err1 := os.ReadFile(replay)
 	got, err2 := os.ReadFile(c.file)
 	if err1 != nil || err2 != nil || len(want) < 1e6 || !bytes.Equal(got, want) {
-		t.Errorf("live %d bytes, replayed %d bytes, or they differ: %v %v", len(got), len(want), err1, err2)
+		t.Errorf("captures differ: live %d bytes, replayed %d bytes: %v %v", len(got), len(want), err1, err2)
 	}
 }
 
@@ -107,7 +107,7 @@ func dissect(t *testing.T, file string) map[string]*dissected {
 	for line := range strings.Lines(string(out)) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), "|")
 		if len(f) != 6 || f[5] != "" {
-			t.Fatalf("tshark says %q", line)
+			t.Fatalf("tshark prints %q", line)
 		}
 		at := f[0] + " in"
 		if f[1] == "0x00000002" {
@@ -173,7 +173,7 @@ func TestCaptureMatchesStats(t *testing.T) {
 	c := r.capture(t, "--at", "s1", "--at", "r0..r1", "--to", "2ms")
 	r.do(t, "step", "2ms")
 	if said := c.end(t); !strings.Contains(said, "until 2ms, 0 lost") {
-		t.Fatalf("the capture says %q", said)
+		t.Fatalf("the capture prints %q", said)
 	}
 	counts, stats := dissect(t, c.file), r.statsOf(t, "s1,r0..r1")
 	r.interrupt(t)
@@ -207,7 +207,7 @@ func TestCaptureMatchesStats(t *testing.T) {
 		}
 	}
 	if sum.pause == 0 || sum.resume == 0 || sum.ce == 0 || sum.cnp == 0 || sum.ack == 0 {
-		t.Errorf("the burst leaves something out: %+v", sum)
+		t.Errorf("the burst causes no event of some kind: %+v", sum)
 	}
 	t.Logf("%+v", sum)
 }

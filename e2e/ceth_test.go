@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Frames that grow in transit, ACKs that switches modify, and random marks are the same
-// over NATS as in memory.
+// Runs with frames that grow in transit, ACKs that switches modify, and random marks are
+// the same over NATS as in memory.
 func TestCETHOverNATSMatchesMemory(t *testing.T) {
 	text, err := os.ReadFile("testdata/ceth.yaml")
 	if err != nil {
@@ -28,7 +28,7 @@ func TestCETHOverNATSMatchesMemory(t *testing.T) {
 			t.Errorf("%s: digests differ (-memory +nats):\n%s", source, diff)
 		}
 		if other, ok := all[memory["ceth"]]; ok {
-			t.Errorf("%q and %q give the same run", source, other)
+			t.Errorf("%q and %q have the same digest", source, other)
 		}
 		all[memory["ceth"]] = source
 	}

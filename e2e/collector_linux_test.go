@@ -28,14 +28,15 @@ func counted(t *testing.T, c rackfabv1.CollectorServiceClient) *rackfabv1.GetCou
 	return out
 }
 
-// tellLimit bounds the wait for the first export of a rack. Points wait up to a second
+// exportLimit bounds the wait for the first export of a rack. Points wait up to a second
 // to be batched.
-const tellLimit = time.Minute
+const exportLimit = time.Minute
 
-// hears waits until a collector has stored spans and points, and returns its counters.
-func hears(t *testing.T, c rackfabv1.CollectorServiceClient) *rackfabv1.GetCountersResponse {
+// awaitExport waits until a collector has stored spans and points, and returns its
+// counters.
+func awaitExport(t *testing.T, c rackfabv1.CollectorServiceClient) *rackfabv1.GetCountersResponse {
 	t.Helper()
-	limit := time.NewTimer(tellLimit)
+	limit := time.NewTimer(exportLimit)
 	defer limit.Stop()
 	often := time.NewTicker(20 * time.Millisecond)
 	defer often.Stop()
@@ -47,7 +48,7 @@ func hears(t *testing.T, c rackfabv1.CollectorServiceClient) *rackfabv1.GetCount
 		select {
 		case <-often.C:
 		case <-limit.C:
-			t.Fatalf("nothing told within %v: %v", tellLimit, n)
+			t.Fatalf("no export within %v: %v", exportLimit, n)
 		}
 	}
 }
@@ -62,10 +63,10 @@ func TestStockClientExportsToTheCollector(t *testing.T) {
 	must(t, exec.Command(client, append([]string{"metrics", "--workers", "1", "--metrics", "100", "--metric-type", "Gauge", "--unique-timeseries"}, common...)...))
 	n := counted(t, c)
 	if s := n.GetSpans(); s.GetReceived() != 2*200*5 || s.GetStored() != s.GetReceived() {
-		t.Errorf("2000 spans were sent: %v", s)
+		t.Errorf("counters %v after 2000 spans", s)
 	}
 	if p := n.GetPoints(); p.GetReceived() < 100 || p.GetReceived() != p.GetStored()+p.GetDuplicates() {
-		t.Errorf("100 points were sent: %v", p)
+		t.Errorf("counters %v after 100 points", p)
 	}
 	list, err := c.ListTraces(t.Context(), &rackfabv1.ListTracesRequest{Run: "default", Limit: 1})
 	if err != nil || len(list.GetTraces()) != 1 || list.GetTraces()[0].GetSpans() != 5 {
@@ -85,7 +86,7 @@ func TestRunSurvivesItsCollector(t *testing.T) {
 	r.underWay(t)
 	list := children(t, r.Process.Pid)
 	boss, victim := find(t, list, "controller"), find(t, list, "collector")
-	before := hears(t, dialCollector(t, boss.args[slices.Index(boss.args, "--collector")+1]))
+	before := awaitExport(t, dialCollector(t, boss.args[slices.Index(boss.args, "--collector")+1]))
 	if err := unix.PidfdSendSignal(victim.fd, unix.SIGKILL, nil, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func TestRunSurvivesItsCollector(t *testing.T) {
 	}
 	sent := sentLine.FindStringSubmatch(r.seen.String())
 	if sent == nil {
-		t.Fatalf("the run does not say what it has told:\n%s", &r.seen)
+		t.Fatalf("the run does not report its exports:\n%s", &r.seen)
 	}
 	address, err := collector.Stored(t.Context(), filepath.Join(r.dir, "out", "telemetry"))
 	if err != nil {
@@ -105,7 +106,7 @@ func TestRunSurvivesItsCollector(t *testing.T) {
 	for i, have := range []struct{ before, after *rackfabv1.SignalCounters }{{before.GetSpans(), after.GetSpans()}, {before.GetPoints(), after.GetPoints()}} {
 		n, _ := strconv.ParseInt(sent[1+i], 10, 64)
 		if n <= have.before.GetStored() || have.after.GetHeld() < n {
-			t.Errorf("held %v, at its end %v, of %s acknowledged", have.before, have.after, sent[1+i])
+			t.Errorf("stored %v before the kill, %v at the end, %s acknowledged", have.before, have.after, sent[1+i])
 		}
 	}
 	if list, err := c.ListTraces(t.Context(), &rackfabv1.ListTracesRequest{Limit: 1}); err != nil || !strings.HasPrefix(list.GetRun(), "pcn-16to2-pcn-") || len(list.GetTraces()) != 1 {
@@ -130,12 +131,12 @@ func TestPageRestartsAtItsAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	if line, err := r.log.ReadString('\n'); err != nil || !strings.Contains(line, "collector ended (signal: killed), restarting it at "+r.collector) {
-		t.Errorf("up says %q, %v", line, err)
+		t.Errorf("up prints %q, %v", line, err)
 	}
 	r.do(t, "step", "1ms")
-	hears(t, dialCollector(t, r.collector))
+	awaitExport(t, dialCollector(t, r.collector))
 	if after := string(r.token(t)); after == before {
-		t.Error("the page is that of the process that was killed")
+		t.Error("the page is from the killed process")
 	}
 	r.interrupt(t)
 }
@@ -147,7 +148,7 @@ func TestLiveRackStartsACollector(t *testing.T) {
 	r.do(t, "step", "2ms")
 	list := children(t, r.Process.Pid)
 	find(t, list, "collector")
-	hears(t, dialCollector(t, r.collector))
+	awaitExport(t, dialCollector(t, r.collector))
 	if said := r.do(t, "query", "rackfab.port.queue", "--node", "s1", "--format", "csv"); !strings.HasPrefix(said, "time_ps,node,port,peer,flow,direction,rackfab.port.queue (By)\n") {
 		t.Errorf("query: %.200s", said)
 	}
@@ -158,10 +159,10 @@ func TestLiveRackStartsACollector(t *testing.T) {
 		t.Errorf("traces: %s", said)
 	}
 	r.interrupt(t)
-	gone(t, list)
+	awaitExit(t, list)
 	data := strings.TrimSuffix(r.journal, ".yaml") + ".telemetry"
 	said, err := exec.Command(program, "traces", "--data", data, "--slowest", "1", "--list").CombinedOutput()
 	if err != nil || !strings.Contains(string(said), "WRITE") {
-		t.Errorf("afterwards: %v\n%s", err, said)
+		t.Errorf("after the rack ended: %v\n%s", err, said)
 	}
 }

@@ -13,10 +13,10 @@ import (
 // collector's address.
 func startCollector(t *testing.T) (rackfabv1.CollectorServiceClient, string) {
 	t.Helper()
-	line := standing(t, "collector", "--listen", "127.0.0.1:0", "--http", "off", "--data", filepath.Join(t.TempDir(), "data"))
+	line := serve(t, "collector", "--listen", "127.0.0.1:0", "--http", "off", "--data", filepath.Join(t.TempDir(), "data"))
 	var ready struct{ Address string }
 	if err := json.Unmarshal([]byte(line), &ready); err != nil {
-		t.Fatalf("the collector says %q: %v", line, err)
+		t.Fatalf("the collector prints %q: %v", line, err)
 	}
 	return dialCollector(t, ready.Address), ready.Address
 }

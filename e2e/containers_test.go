@@ -159,7 +159,7 @@ func (c *containers) up(t *testing.T) (healthy func()) {
 			}
 		}
 		if len(well) < rackSize {
-			t.Fatalf("healthy within %v: %d of %d containers", upLimit, len(well), rackSize)
+			t.Fatalf("only %d of %d containers were healthy within %v", len(well), rackSize, upLimit)
 		}
 	}
 }
@@ -200,7 +200,7 @@ func (c *containers) down(t *testing.T, flags ...string) {
 	}
 	for _, network := range strings.Fields(must(t, c.command(t.Context(), "docker", "network", "ls", "--quiet", "--filter", c.label()))) {
 		ends := must(t, c.command(t.Context(), "docker", "network", "inspect", "--format", "{{range .Containers}}{{.Name}} {{end}}", network))
-		t.Logf("the engine holds ends of %s that nothing is at: %s", network, ends)
+		t.Logf("the engine kept endpoints of removed containers in network %s: %s", network, ends)
 		for _, end := range strings.Fields(ends) {
 			must(t, c.command(t.Context(), "docker", "network", "disconnect", "--force", network, end))
 		}
@@ -208,14 +208,14 @@ func (c *containers) down(t *testing.T, flags ...string) {
 	must(t, c.rack(t.Context(), flags...))
 }
 
-// told compares the traces of a run in the rack's collector with those of the same run
-// in memory.
-func (c *containers) told(t *testing.T, address string) {
+// compareTraces compares the traces of a run in the rack's collector with those of the
+// same run in memory.
+func (c *containers) compareTraces(t *testing.T, address string) {
 	t.Helper()
-	tell(t, "collector:4317", "--controller", address) // name of the collector on the nodes' network
+	runExporting(t, "collector:4317", "--controller", address) // name of the collector on the nodes' network
 	rack := stored(t, dialCollector(t, must(t, c.rack(t.Context(), "port", "collector", "4317"))))
 	collector, there := startCollector(t)
-	tell(t, there, "--bus", "memory")
+	runExporting(t, there, "--bus", "memory")
 	if diff := cmp.Diff(rack, stored(t, collector)); diff != "" || len(rack) < 20 {
 		t.Errorf("%d spans; in containers (-), in memory (+):\n%s", len(rack), diff)
 	}
@@ -241,7 +241,7 @@ func TestContainersMatchMemory(t *testing.T) {
 	memory := digests(start(t, append(flags, "--bus", "memory")...).results(t))
 
 	begin = time.Now()
-	since := func(what string) { t.Logf("%.1f s after up: %s", time.Since(begin).Seconds(), what) }
+	since := func(event string) { t.Logf("%.1f s after up: %s", time.Since(begin).Seconds(), event) }
 	healthy := c.up(t)
 	since("all containers have started")
 	address := must(t, c.rack(t.Context(), "port", "controller", "7000"))
@@ -254,7 +254,7 @@ func TestContainersMatchMemory(t *testing.T) {
 	}
 	c.live(t, address)
 	since("a live run has been steered, saved and replayed")
-	c.told(t, address)
+	c.compareTraces(t, address)
 	since("the collector has the same data as one in memory")
 	healthy()
 	since("all containers are healthy")
@@ -263,12 +263,12 @@ func TestContainersMatchMemory(t *testing.T) {
 
 	c.down(t, "--volumes")
 	c.left(t, "container", "network", "volume")
-	c.again(t, memory, flags)
+	c.repeat(t, memory, flags)
 }
 
-// again starts the same image with `docker compose`, if available. The run is the same,
+// repeat starts the same image with `docker compose`, if available. The run is the same,
 // and `down` leaves only the known objects behind.
-func (c *containers) again(t *testing.T, memory map[string]string, flags []string) {
+func (c *containers) repeat(t *testing.T, memory map[string]string, flags []string) {
 	t.Helper()
 	if c.v2 = c.plugin(t); !c.v2 {
 		say := t.Logf // the earlier checks remain valid
@@ -283,9 +283,9 @@ func (c *containers) again(t *testing.T, memory map[string]string, flags []strin
 	c.up(t)
 	address := must(t, c.rack(t.Context(), "port", "controller", "7000"))
 	rack := start(t, append(flags, "--controller", address)...).results(t)
-	t.Logf("docker compose: a run of two schemes has ended %.1f s after up", time.Since(begin).Seconds())
+	t.Logf("docker compose: a run of two schemes ended %.1f s after up", time.Since(begin).Seconds())
 	if diff := cmp.Diff(memory, digests(rack)); diff != "" {
 		t.Errorf("digests differ (-memory +docker compose):\n%s", diff)
 	}
-	c.cut(t, address)
+	c.downDuringRun(t, address)
 }

@@ -44,7 +44,7 @@ func TestDigestDependsOnTheSeed(t *testing.T) {
 	two := digests(start(t, "--bus", "memory", "--duration", short, "--seed", "2").results(t))
 	for scheme, d := range one {
 		if d == two[scheme] {
-			t.Errorf("%s: seeds 1 and 2 give digest %s", scheme, d)
+			t.Errorf("%s: seeds 1 and 2 both have digest %s", scheme, d)
 		}
 	}
 }
@@ -59,13 +59,12 @@ func TestRunFolderReproducesTheRun(t *testing.T) {
 	}
 }
 
-// An idle NIC sends its promise once and causes only a handful of envelopes in the
-// whole run.
+// An idle NIC sends its promise once, and only a few envelopes in the whole run.
 func TestIdleNICsSendFewEnvelopes(t *testing.T) {
 	out := start(t, "testdata/idle.yaml", "--bus", "nats", "--scheme", "pfc").results(t)
 	for _, n := range out.Runs[0].Nodes {
 		if n.Name != "h0" && n.Name[0] == 'h' && n.Envelopes > 10 {
-			t.Errorf("%s has nothing to do and sent %d envelopes", n.Name, n.Envelopes)
+			t.Errorf("%s is idle but sent %d envelopes", n.Name, n.Envelopes)
 		}
 	}
 }

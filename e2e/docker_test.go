@@ -37,9 +37,9 @@ func (c *containers) plugin(t *testing.T) bool {
 	return true
 }
 
-// cut takes the rack down during a live run. Only the volume with the journal remains,
-// and the journal replays. Then cut removes the volume too.
-func (c *containers) cut(t *testing.T, address string) {
+// downDuringRun takes the rack down during a live run. Only the volume with the journal
+// remains, and the journal replays. Then downDuringRun removes the volume too.
+func (c *containers) downDuringRun(t *testing.T, address string) {
 	t.Helper()
 	say := func(args ...string) {
 		cmd := c.command(t.Context(), program, args...)
@@ -61,7 +61,7 @@ func (c *containers) cut(t *testing.T, address string) {
 		"--volume", volume+":"+filepath.Dir(compose.Journal), c.image))
 	must(t, c.command(t.Context(), "docker", "cp", id+":"+compose.Journal, file))
 	must(t, c.command(t.Context(), "docker", "rm", id))
-	t.Logf("replay of the journal that outlived the rack:\n%s", must(t, c.command(t.Context(), program, "replay", file)))
+	t.Logf("replay of the journal after the rack was removed:\n%s", must(t, c.command(t.Context(), program, "replay", file)))
 	c.down(t, "--volumes")
 	c.left(t, "container", "network", "volume")
 }

@@ -52,7 +52,7 @@ func experiment(t *testing.T, name, file string, flags ...string) map[string]str
 		t.Fatal(err)
 	}
 	if !digest.Match(text) {
-		t.Errorf("%s has no digest", file)
+		t.Errorf("%s contains no digest", file)
 	}
 	bus := busLine.FindSubmatch(text)
 	if bus == nil {

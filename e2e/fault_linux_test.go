@@ -65,14 +65,14 @@ func find(t *testing.T, list []child, word string) child {
 	return child{}
 }
 
-// gone waits until every child has ended. It fails the test if a child does not end
+// awaitExit waits until every child has ended. It fails the test if a child does not end
 // within ten seconds.
-func gone(t *testing.T, list []child) {
+func awaitExit(t *testing.T, list []child) {
 	t.Helper()
 	for _, c := range list {
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLIN}}, 10_000)
 		if err != nil || n == 0 {
-			t.Errorf("still there: process %d, %v (%v)", c.pid, c.args[1:], err)
+			t.Errorf("process %d did not end: %v (%v)", c.pid, c.args[1:], err)
 		}
 	}
 }
@@ -89,7 +89,7 @@ func TestEveryNodeRunsInItsOwnProcess(t *testing.T) {
 		find(t, list, fmt.Sprintf("h%d", i))
 	}
 	out := r.results(t)
-	gone(t, list)
+	awaitExit(t, list)
 	for _, n := range out.Runs[0].Nodes {
 		// All 22 processes share the program's pages in memory. A node's own pages are
 		// the cost of one more node.
@@ -110,7 +110,7 @@ func TestRunSurvivesABusRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(digests(want), digests(r.results(t))); diff != "" {
-		t.Fatalf("the bus was killed and the run differs:\n%s", diff)
+		t.Fatalf("digests differ after a bus restart:\n%s", diff)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestRunNamesAKilledNode(t *testing.T) {
 	if err == nil || !strings.Contains(log, "h5") || !strings.Contains(log, "killed") {
 		t.Errorf("h5 was killed, and the run ended with %v:\n%s", err, log)
 	}
-	gone(t, list)
+	awaitExit(t, list)
 }
 
 // Ctrl-C ends a run with a plain message and the exit status that a shell expects.
@@ -142,7 +142,7 @@ func TestInterruptLeavesNoProcesses(t *testing.T) {
 			if code := r.ProcessState.ExitCode(); code != 130 || !strings.HasSuffix(log, "\nrackfab: interrupted\n") || strings.Contains(log, "context") {
 				t.Errorf("exit status %d:\n%s", code, log)
 			}
-			gone(t, list)
+			awaitExit(t, list)
 		})
 	}
 }
@@ -159,7 +159,7 @@ func TestRunNamesAFrozenNode(t *testing.T) {
 	if log, err := r.end(); err == nil || !strings.Contains(log, "node h5: silent for more than 5s") {
 		t.Errorf("h5 was frozen, and the run ended with %v:\n%s", err, log)
 	}
-	gone(t, list)
+	awaitExit(t, list)
 }
 
 func TestCrashLeavesNoProcesses(t *testing.T) {
@@ -170,7 +170,7 @@ func TestCrashLeavesNoProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := r.end(); err == nil {
-		t.Error("a killed run ended well")
+		t.Error("a killed run ended without error")
 	}
-	gone(t, list)
+	awaitExit(t, list)
 }

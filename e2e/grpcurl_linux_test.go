@@ -62,5 +62,5 @@ func TestGrpcurlByReflection(t *testing.T) {
 	}
 	list := children(t, r.Process.Pid)
 	r.interrupt(t)
-	gone(t, list)
+	awaitExit(t, list)
 }

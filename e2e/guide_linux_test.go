@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The commands of the guide do what it says, in its order.
+// The commands of the guide have the documented effect, in its order.
 func TestLiveGuideCommands(t *testing.T) {
 	text, err := os.ReadFile("../docs/guide/live.md")
 	if err != nil {
@@ -18,7 +18,7 @@ func TestLiveGuideCommands(t *testing.T) {
 	lines := strings.Split(block, "\n")
 	more := beyond(t, "../docs/guide/live.md", lines)
 	if len(more) == 0 {
-		t.Error("the guide has no command but those of its first block")
+		t.Error("the guide has no commands after its first block")
 	}
 	t.Chdir(t.TempDir())
 	r := up(t, strings.Fields(lines[0])...)
@@ -39,7 +39,7 @@ func TestLiveGuideCommands(t *testing.T) {
 	}
 	list := children(t, r.Process.Pid)
 	r.interrupt(t)
-	gone(t, list)
+	awaitExit(t, list)
 }
 
 // beyond returns the commands of a document that are not in done.

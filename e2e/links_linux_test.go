@@ -25,10 +25,10 @@ func lossyFile(t *testing.T) (commands []string) {
 	return commands
 }
 
-// The guide's commands do what it says, in its order: first the commands on files, then
-// those on a running rack, whose journal reproduces the run's digest. The effect of a
-// link on frames is independent of the bus: the digests in memory and over NATS are
-// equal.
+// The guide's commands have the documented effect, in its order: first the commands on
+// files, then those on a running rack, whose journal reproduces the run's digest. The
+// effect of a link on frames is independent of the bus: the digests in memory and over
+// NATS are equal.
 func TestLinksGuideCommands(t *testing.T) {
 	var live []string
 	for _, line := range lossyFile(t) {
@@ -44,13 +44,13 @@ func TestLinksGuideCommands(t *testing.T) {
 		r.do(t, "step", "1ms")
 	}
 	if out := r.do(t, "stats", "s0..s1", "--format", "csv"); !above0(t, out, "lost_frames") || !above0(t, out, "damaged_frames") {
-		t.Errorf("no frame was lost, or none was damaged:\n%s", out)
+		t.Errorf("no frames were lost, or no frames were damaged:\n%s", out)
 	}
 	file := filepath.Join(t.TempDir(), "journal.yaml")
 	r.do(t, "journal", "save", file)
 	list := children(t, r.Process.Pid)
 	r.interrupt(t)
-	gone(t, list)
+	awaitExit(t, list)
 	out, err := exec.Command(program, "replay", file, "--bus", "memory,nats").CombinedOutput()
 	if err != nil {
 		t.Errorf("replay: %v\n%s", err, out)

@@ -185,7 +185,7 @@ func TestFuzzedLiveRunReplays(t *testing.T) {
 			r.do(t, "journal", "save", file)
 			list := children(t, r.Process.Pid)
 			r.interrupt(t)
-			gone(t, list)
+			awaitExit(t, list)
 			r.left(t)
 			for _, journal := range []string{file, r.journal} {
 				out, err := exec.Command(program, "replay", journal, "--bus", "memory,nats").CombinedOutput()
@@ -250,16 +250,16 @@ func TestLiveRackKeepsStateWhenANodeDies(t *testing.T) {
 	}
 	for _, refused := range [][]string{{"resume"}, {"step", "1us"}, {"thaw", "h0"}} {
 		if out, err := r.try(refused...); err == nil || !strings.Contains(out, "h5") {
-			t.Errorf("%v of a rack that has lost a node: %v %s", refused, err, out)
+			t.Errorf("%v after a node failed: %v %s", refused, err, out)
 		}
 	}
 	if again := r.do(t, "status"); again != said {
-		t.Errorf("the rack went on: %s then %s", said, again)
+		t.Errorf("the clock continued after the failure: %s then %s", said, again)
 	}
 	file := filepath.Join(t.TempDir(), "saved.yaml")
 	r.do(t, "journal", "save", file)
 	r.interrupt(t)
-	gone(t, list)
+	awaitExit(t, list)
 	for _, journal := range []string{file, r.journal} {
 		if out, err := exec.Command(program, "replay", journal).CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
@@ -280,7 +280,7 @@ func TestJournalSurvivesTheController(t *testing.T) {
 	if err := r.Wait(); err == nil || !strings.Contains(string(log), "controller") {
 		t.Errorf("ended with %v: %s", err, log)
 	}
-	gone(t, list)
+	awaitExit(t, list)
 	r.left(t)
 	out, err := exec.Command(program, "replay", r.journal).CombinedOutput()
 	if err != nil {
@@ -317,10 +317,10 @@ func TestImpairedBusDoesNotChangeTheDigest(t *testing.T) {
 	memory := start(t, append(flags, "--bus", "memory")...).results(t)
 	nats := start(t, append(flags, "--controller", r.address)...).results(t)
 	if diff := cmp.Diff(digests(memory), digests(nats)); diff != "" {
-		t.Errorf("digests differ (-memory +bad bus):\n%s", diff)
+		t.Errorf("digests differ (-memory +impaired bus):\n%s", diff)
 	}
 	if nats.Runs[0].Struck == 0 || memory.Runs[0].Struck != 0 {
-		t.Errorf("struck: %d on the bad bus, %d in memory", nats.Runs[0].Struck, memory.Runs[0].Struck)
+		t.Errorf("impaired envelopes: %d on the impaired bus, %d in memory", nats.Runs[0].Struck, memory.Runs[0].Struck)
 	}
 	if said := r.do(t, "impair", "off"); said != "the bus is not impaired\n" {
 		t.Errorf("impair off: %s", said)

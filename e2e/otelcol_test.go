@@ -129,22 +129,22 @@ func TestNodesExportToAStockCollector(t *testing.T) {
 	}
 	behind, at := startCollector(t)
 	stock, end := otelcol(t, at)
-	said := tell(t, stock, "--bus", "nats")
+	said := runExporting(t, stock, "--bus", "nats")
 	spans, points := end()
 	if want := fmt.Sprintf("telemetry: %d spans and %d points to %s,", spans, points, stock); !strings.Contains(said, want) || strings.Contains(said, "dropped") {
-		t.Errorf("received %d spans and %d points; the run says:\n%s", spans, points, said)
+		t.Errorf("received %d spans and %d points; the run prints:\n%s", spans, points, said)
 	}
 	have := stored(t, behind)
 	haveSeries, havePoints := storedSeries(t, behind)
 	if int64(len(have)) != spans || spans < 20 || havePoints != points || points < 20 {
-		t.Errorf("%d spans and %d points received, %d and %d handed on", spans, points, len(have), havePoints)
+		t.Errorf("%d spans and %d points received, %d and %d forwarded", spans, points, len(have), havePoints)
 	}
 	n, err := behind.GetCounters(t.Context(), &rackfabv1.GetCountersRequest{})
 	if err != nil || n.GetSpans().GetReceived() != spans || n.GetPoints().GetReceived() != points {
-		t.Errorf("handed on otherwise than once: %v, %v", n, err)
+		t.Errorf("not forwarded exactly once: %v, %v", n, err)
 	}
 	direct, at := startCollector(t)
-	tell(t, at, "--bus", "memory")
+	runExporting(t, at, "--bus", "memory")
 	wantSeries, _ := storedSeries(t, direct)
 	if diff := cmp.Diff(stored(t, direct), have); diff != "" {
 		t.Errorf("spans in memory (-), by the stock collector (+):\n%s", diff)

@@ -50,15 +50,15 @@ func newBrowser(t *testing.T, width, height int64) *browser {
 	ctx, end = chromedp.NewContext(ctx)
 	t.Cleanup(end)
 	b := &browser{Context: ctx}
-	if err := chromedp.Listen(ctx, b.hear); err != nil {
+	if err := chromedp.Listen(ctx, b.record); err != nil {
 		t.Fatal(err)
 	}
 	b.do(t, chromedp.EmulateViewport(width, height))
 	return b
 }
 
-// hear records console output and exceptions.
-func (b *browser) hear(event any) {
+// record records console output and exceptions.
+func (b *browser) record(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch e := event.(type) {
@@ -139,7 +139,7 @@ var pageLine = regexp.MustCompile(`http://\S+/`)
 // page serves the page of a rack and returns its address.
 func (r *rack) page(t *testing.T, args ...string) string {
 	t.Helper()
-	return pageLine.FindString(standing(t, append([]string{"page", "--address", r.address, "--http", "127.0.0.1:0"}, args...)...))
+	return pageLine.FindString(serve(t, append([]string{"page", "--address", r.address, "--http", "127.0.0.1:0"}, args...)...))
 }
 
 // quietRack returns a scenario file with the paper's rack but without its burst.
@@ -149,7 +149,7 @@ func quietRack(t *testing.T) string {
 	before, rest, ok := strings.Cut(string(text), "bursts:")
 	_, after, found := strings.Cut(rest, "\nschemes:")
 	if !ok || !found {
-		t.Fatal("pcn-16to2 has no bursts, or no schemes behind them")
+		t.Fatal("pcn-16to2 has no bursts, or no schemes after them")
 	}
 	path := filepath.Join(t.TempDir(), "rack.yaml")
 	if err := os.WriteFile(path, []byte(before+"\nschemes:"+after), 0o600); err != nil {
@@ -173,11 +173,11 @@ func TestPageInABrowser(t *testing.T) {
 	browserPath(t)
 	for _, scheme := range []string{"pfc", "pcn"} {
 		t.Run(scheme, func(t *testing.T) {
-			_, told := startCollector(t)
-			r := up(t, quietRack(t), "--scheme", scheme, "--collector", told, "--sample-ratio", "1", "--paused")
+			_, collector := startCollector(t)
+			r := up(t, quietRack(t), "--scheme", scheme, "--collector", collector, "--sample-ratio", "1", "--paused")
 			r.do(t, "step", "300us") // the instant of the burst in the paper's scenario
 			b := newBrowser(t, 1366, 768)
-			b.do(t, chromedp.Navigate(r.page(t, "--collector", told)))
+			b.do(t, chromedp.Navigate(r.page(t, "--collector", collector)))
 			b.until(t, `window.rackfab?.snap`)
 			b.do(t, chromedp.Click("#burst"))
 			b.until(t, `rackfab.status.changes === 1`)
@@ -222,7 +222,7 @@ func trace(t *testing.T, b *browser) {
 	b.until(t, `document.querySelectorAll("#waterfall .span").length > 5`)
 	b.click(t, "#waterfall .span")
 	if text := value[string](t, b, `document.querySelector(".detail").textContent`); !strings.Contains(text, "h2") {
-		t.Errorf("the span at h2 says %q", text)
+		t.Errorf("the span at h2 shows %q", text)
 	}
 	b.keep(t, "page-trace")
 }
@@ -268,7 +268,7 @@ func back(t *testing.T, b *browser) {
 	b.until(t, `!rackfab.live && rackfab.snap.at < (rackfab.history.frames[0].at + rackfab.history.last.at) / 2`)
 	shown := value[string](t, b, `document.querySelector("#instant").textContent + "|" + (rackfab.snap.at / 1e9).toFixed(3) + " ms"`)
 	if now, want, _ := strings.Cut(shown, "|"); now != want {
-		t.Errorf("the instant says %s at %s", now, want)
+		t.Errorf("the page shows the instant %s, want %s", now, want)
 	}
 }
 

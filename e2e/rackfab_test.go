@@ -20,7 +20,7 @@ import (
 var program string
 
 func TestMain(m *testing.M) {
-	os.Exit(withProgram(m.Run)) //nolint:forbidigo // what main is to a program, TestMain is to its tests
+	os.Exit(withProgram(m.Run)) //nolint:forbidigo // TestMain is the main function of the tests
 }
 
 func withProgram(run func() int) int {
@@ -36,10 +36,10 @@ func withProgram(run func() int) int {
 	return run()
 }
 
-// standing starts the program in a role that serves until Ctrl-C, and returns its first
+// serve starts the program in a role that serves until Ctrl-C, and returns its first
 // line of output. At the end of the test it sends Ctrl-C, and the program must exit
 // without error.
-func standing(t *testing.T, args ...string) string {
+func serve(t *testing.T, args ...string) string {
 	t.Helper()
 	c := exec.Command(program, args...)
 	out, err := c.StdoutPipe()
@@ -57,7 +57,7 @@ func standing(t *testing.T, args ...string) string {
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		t.Fatalf("rackfab %v says %q: %v", args, line, err)
+		t.Fatalf("rackfab %v prints %q: %v", args, line, err)
 	}
 	return line
 }
@@ -96,7 +96,7 @@ func (r *run) underWay(t *testing.T) {
 	line, err := r.log.ReadString('\n')
 	if err != nil || !strings.Contains(line, "frame-hops") {
 		rest, _ := io.ReadAll(r.log)
-		t.Fatalf("no progress, but %q %v %s", line, err, rest)
+		t.Fatalf("no progress line: %q %v %s", line, err, rest)
 	}
 }
 

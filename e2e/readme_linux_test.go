@@ -92,7 +92,7 @@ func meanings(t *testing.T, line string) (all [][]string) {
 func exists(t *testing.T, line, flag string) {
 	t.Helper()
 	if help := must(t, exec.Command(program, strings.Fields(line)[1], "--help")); !strings.Contains(help, flag+" ") {
-		t.Errorf("%s: there is no %s", line, flag)
+		t.Errorf("%s: the command has no flag %s", line, flag)
 	}
 }
 
@@ -104,7 +104,7 @@ func filled(t *testing.T, line string) (args []string) {
 		case known:
 			args = append(args, stands...)
 		case placeholder.MatchString(word):
-			t.Errorf("%s: this test does not know what %s stands for", line, word)
+			t.Errorf("%s: this test has no value for the placeholder %s", line, word)
 		default:
 			args = append(args, word)
 		}
@@ -155,14 +155,14 @@ func TestReadmeCommands(t *testing.T) {
 			continue
 		}
 		for _, args := range meanings(t, line) {
-			t.Run(strings.Join(args, " "), func(t *testing.T) { r.types(t, args) })
+			t.Run(strings.Join(args, " "), func(t *testing.T) { r.runCommand(t, args) })
 		}
 	}
 	r.interrupt(t)
 }
 
-// types runs a command. It ends a rack that the command starts at once.
-func (r *rack) types(t *testing.T, args []string) {
+// runCommand runs a command. If the command starts a rack, runCommand ends it at once.
+func (r *rack) runCommand(t *testing.T, args []string) {
 	t.Helper()
 	if args[0] == "up" && !slices.Contains(args, "--help") {
 		another := up(t, args[1:]...)

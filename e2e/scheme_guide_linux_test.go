@@ -32,7 +32,7 @@ func TestSchemeGuide(t *testing.T) {
 		}
 		out := ran(t, args[0], args[1:]...)
 		if args[1] == "run" && !strings.Contains(out, "brake ") {
-			t.Errorf("%s printed no row of brake:\n%s", line, out)
+			t.Errorf("%s printed no row for brake:\n%s", line, out)
 		}
 	}
 	if runs != 2 || len(commands) != 4 {

@@ -103,10 +103,10 @@ func (r *rack) token(t *testing.T) []byte {
 	return []byte(session.Token)
 }
 
-// lives runs a live rack with certificates and a burst of that name. It returns the
+// runLive runs a live rack with certificates and a burst of that name. It returns the
 // files that the rack leaves behind, the output of its commands, and the secrets of the
 // rack.
-func lives(t *testing.T, certs, burst string) (files, hidden map[string][]byte) {
+func runLive(t *testing.T, certs, burst string) (files, hidden map[string][]byte) {
 	t.Helper()
 	r := up(t, "star-2", "--tls", certs, "--paused", "--sample-ratio", "1", "--http", "127.0.0.1:0")
 	hidden = secrets(t, certs)
@@ -129,14 +129,14 @@ func TestStoredFilesContainNoSecrets(t *testing.T) {
 	certs := filepath.Join(t.TempDir(), "certs")
 	must(t, exec.Command(program, "certs", "star-2", "--dir", certs))
 	t.Setenv("RACKFAB_TLS", certs)
-	files, hidden := lives(t, certs, "burst")
+	files, hidden := runLive(t, certs, "burst")
 	t.Setenv("RACKFAB_TLS", "")
 	server, err := bus.StartServer("")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Shutdown)
-	const password = "correct-horse-battery-staple" //nolint:gosec // of this test alone
+	const password = "correct-horse-battery-staple" //nolint:gosec // only for this test
 	hidden["the password"] = []byte(password)
 	out := t.TempDir()
 	url := strings.Replace(server.URL(), "nats://", "nats://rack:"+password+"@", 1)
@@ -147,18 +147,18 @@ func TestStoredFilesContainNoSecrets(t *testing.T) {
 	kinds := map[string]int{}
 	for path, data := range files {
 		if names := found(data, hidden); len(names) > 0 {
-			t.Errorf("%s holds %v", path, names)
+			t.Errorf("%s contains %v", path, names)
 		}
 		kinds[filepath.Ext(path)]++
 	}
 	for _, kind := range []string{".db", ".yaml", ".pcapng", ".json", ".html"} {
 		if kinds[kind] == 0 {
-			t.Errorf("no %s among %v", kind, kinds)
+			t.Errorf("no file of kind %s, only %v", kind, kinds)
 		}
 	}
 	// Five members of star-2 are on the bus; nine have a certificate.
 	if len(hidden) != 5+2*9+2 {
-		t.Errorf("looked for %d secrets", len(hidden))
+		t.Errorf("searched for %d secrets", len(hidden))
 	}
 }
 
@@ -169,7 +169,7 @@ func TestStoredSecretIsDetected(t *testing.T) {
 	must(t, exec.Command(program, "certs", "star-2", "--dir", certs))
 	t.Setenv("RACKFAB_TLS", certs)
 	key := filepath.Join(certs, "h0", "nkey")
-	files, hidden := lives(t, certs, string(secrets(t, certs)[key]))
+	files, hidden := runLive(t, certs, string(secrets(t, certs)[key]))
 	want := map[string]bool{"journal.yaml": false, "saved.yaml": false, "000001.db": false, "what commands print": false}
 	for path, data := range files {
 		if _, ok := want[filepath.Base(path)]; ok {
@@ -193,7 +193,7 @@ func TestStoredSecretIsDetected(t *testing.T) {
 	}
 	for name, has := range want {
 		if !has {
-			t.Errorf("%s: the seed of h0 is not found", name)
+			t.Errorf("%s: the seed of h0 was not found", name)
 		}
 	}
 }

@@ -14,9 +14,9 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// asked returns the latest run's series of a metric in steps of a bin, by "node->peer"
+// query returns the latest run's series of a metric in steps of a bin, by "node->peer"
 // or by flow. If hold is set, an empty bin repeats the previous value.
-func asked(t *testing.T, c rackfabv1.CollectorServiceClient, metric string, bin int64, bins int, hold bool) map[string][]int64 {
+func query(t *testing.T, c rackfabv1.CollectorServiceClient, metric string, bin int64, bins int, hold bool) map[string][]int64 {
 	t.Helper()
 	answer, err := c.QuerySeries(t.Context(), &rackfabv1.QuerySeriesRequest{
 		Select: &rackfabv1.SeriesSelector{Metric: metric}, StepPs: bin, Fold: rackfabv1.Fold_FOLD_LAST,
@@ -30,12 +30,12 @@ func asked(t *testing.T, c rackfabv1.CollectorServiceClient, metric string, bin 
 		if name == "" {
 			name = s.GetNode() + "->" + s.GetPeer()
 		}
-		values, told := make([]int64, bins), make([]bool, bins)
+		values, present := make([]int64, bins), make([]bool, bins)
 		for i, at := range s.GetTimesPs() {
-			values[at/bin], told[at/bin] = int64(s.GetValues()[i]), true
+			values[at/bin], present[at/bin] = int64(s.GetValues()[i]), true
 		}
 		for i := 1; hold && i < bins; i++ {
-			if !told[i] {
+			if !present[i] {
 				values[i] = values[i-1]
 			}
 		}
@@ -71,7 +71,7 @@ func TestStoredSeriesMatchTheRun(t *testing.T) {
 			bin, bins := int64(want.Bin), len(want.Goodput[0].Bins)
 			same := func(metric string, hold bool, want map[string][]int64) {
 				t.Helper()
-				if diff := cmp.Diff(want, asked(t, c, metric, bin, bins, hold)); diff != "" || len(want) < 2 {
+				if diff := cmp.Diff(want, query(t, c, metric, bin, bins, hold)); diff != "" || len(want) < 2 {
 					t.Errorf("%s: in series.json (-) and stored (+):\n%s", metric, diff)
 				}
 			}

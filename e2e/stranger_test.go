@@ -10,9 +10,10 @@ import (
 	"github.com/rackfab/rackfab/fabric/measure"
 )
 
-// meddle publishes on every link of every run on the bus, once it has seen the link's
-// first envelope: a malformed envelope, an oversized one, and one of another version.
-func meddle(t *testing.T, url string) {
+// injectForeign publishes on every link of every run on the bus, once it has seen the
+// link's first envelope: a malformed envelope, an oversized one, and one of another
+// version.
+func injectForeign(t *testing.T, url string) {
 	t.Helper()
 	c, err := bus.Dial(url, "stranger")
 	if err != nil {
@@ -46,7 +47,7 @@ func TestForeignMessagesAreReportedAndIgnored(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Shutdown)
-	meddle(t, server.URL())
+	injectForeign(t, server.URL())
 	memory := start(t, "--bus", "memory", "--duration", short, "--scheme", "pcn").results(t)
 	nats := start(t, "--nats-url", server.URL(), "--duration", short, "--scheme", "pcn").results(t)
 	if diff := cmp.Diff(digests(memory), digests(nats)); diff != "" {

@@ -37,8 +37,8 @@ func stored(t *testing.T, c rackfabv1.CollectorServiceClient) (spans []string) {
 	return spans
 }
 
-// tell runs a scenario that exports to a collector, and returns its output.
-func tell(t *testing.T, collector string, flags ...string) string {
+// runExporting runs a scenario that exports to a collector, and returns its output.
+func runExporting(t *testing.T, collector string, flags ...string) string {
 	t.Helper()
 	args := append([]string{
 		"run", "--scheme", "dcqcn", "--duration", "2ms",
@@ -60,7 +60,7 @@ func TestTracesOverNATSMatchMemory(t *testing.T) {
 	var have [2][]string
 	for i, carried := range []string{"nats", "memory"} {
 		c, address := startCollector(t)
-		tell(t, address, "--bus", carried)
+		runExporting(t, address, "--bus", carried)
 		have[i] = stored(t, c)
 	}
 	if diff := cmp.Diff(have[0], have[1]); diff != "" || len(have[0]) < 20 {
