@@ -98,13 +98,13 @@ func TestPatternsMatchNoOtherSubjects(t *testing.T) {
 
 func TestUnsubscribeStopsDelivery(t *testing.T) {
 	forBoth(t, func(t *testing.T, a, b Conn) {
-		gone, unsubscribe := listen(t, b, "x")
+		received, unsubscribe := listen(t, b, "x")
 		unsubscribe()
 		got, _ := listen(t, b, "x")
 		publish(t, a, "x", "1")
 		<-got
-		if len(gone) != 0 {
-			t.Errorf("got %q after the end", <-gone)
+		if len(received) != 0 {
+			t.Errorf("received %q after unsubscribing", <-received)
 		}
 	})
 }
@@ -142,7 +142,7 @@ func TestClosedConnectionReturnsErrors(t *testing.T) {
 	})
 }
 
-// ARCH §3.4: a reconnect is reported, and the bus may come back at its old address.
+// ARCH §3.4: a reconnect is reported, and the bus may restart at its old address.
 func TestReconnectsToARestartedServer(t *testing.T) {
 	first := serve(t, "")
 	c := dial(t, first)
@@ -166,7 +166,7 @@ func TestServerAcceptsTheLargestEnvelope(t *testing.T) {
 	big := bytes.Repeat([]byte("0123456789abcdef"), MaxEnvelope/16)
 	publish(t, a, "x", string(big))
 	if m := <-got; m != "x "+string(big) {
-		t.Errorf("%d bytes came, not what was sent", len(m))
+		t.Errorf("received %d bytes that differ from those sent", len(m))
 	}
 }
 
@@ -179,7 +179,7 @@ func TestInvalidAddresses(t *testing.T) {
 	}
 	if c, err := Dial("nats://127.0.0.1:1", "nobody"); err == nil {
 		c.Close()
-		t.Error("connected to nobody")
+		t.Error("connected to a port without a server")
 	}
 }
 
@@ -200,6 +200,6 @@ func TestLinkSubjects(t *testing.T) {
 		t.Errorf("subject %s", s)
 	}
 	if !fits(NodePattern("r1", "nic7"), s) || fits(NodePattern("r1", "leaf0"), s) || fits(NodePattern("r2", "nic7"), s) {
-		t.Error("the pattern of a node fits its in-links only")
+		t.Error("the pattern of a node must match only its in-links")
 	}
 }

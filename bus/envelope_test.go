@@ -60,7 +60,7 @@ func TestEnvelopeRoundTrip(t *testing.T) {
 			}
 		}
 		if out.Next(&f) {
-			t.Fatal("a frame too many")
+			t.Fatal("more frames than encoded")
 		}
 		in.Count = uint32(len(frames))
 		out.frames, out.last = nil, 0

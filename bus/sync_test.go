@@ -107,7 +107,7 @@ func TestLostEnvelopesAreResent(t *testing.T) {
 		t.Fatalf("%d and %d envelopes", len(lost), len(next))
 	}
 	if got := receive(t, b, append(next, next...)); len(got) > 0 {
-		t.Fatalf("frames %v before their turn", got)
+		t.Fatalf("frames %v delivered before the missing ones", got)
 	}
 	report := flush(b, 5*unit.Microsecond)
 	receive(t, a, report)
@@ -142,7 +142,7 @@ func TestProtocolViolationEndsTheRun(t *testing.T) {
 // TestSilence: the error names a peer that is waited for and stays silent.
 func TestSilentPeerIsNamed(t *testing.T) {
 	s, _ := newPair(t)
-	flush(s, 10*unit.Microsecond) // asks
+	flush(s, 10*unit.Microsecond) // sends a probe
 	none := func(int, []byte) {}
 	for i := range 100 {
 		if err := s.Tick(none); err != nil {
@@ -190,13 +190,13 @@ func TestSettled(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !s.Settled() {
-		t.Error("a node that may do nothing yet has something to look after")
+		t.Error("not settled before any grant")
 	}
 	s.Grant(100)
 	var sent []byte
 	s.Flush(unit.Never, func(_ int, data []byte) { sent = append(sent[:0], data...) })
 	if sent == nil || s.Settled() {
-		t.Fatal("it has asked its peer, and is settled")
+		t.Fatal("settled while a probe is unanswered")
 	}
 	e := Envelope{Epoch: 1, Seq: 1, Ack: 1, Promise: 200, Want: noWant}
 	b := make([]byte, envelopeHead)
@@ -205,6 +205,6 @@ func TestSettled(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !s.Settled() {
-		t.Error("it has its answer, and is not settled")
+		t.Error("not settled after the answer")
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// service holds the properties of a container that the tests check.
+// service has the properties of a container that the tests check.
 type service struct {
 	Image       string
 	Profiles    []string
@@ -92,7 +92,7 @@ func TestCommittedFileIsGenerated(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(have, want) {
-		t.Error("compose.yaml is not what its rack and template give: go generate ./compose")
+		t.Error("compose.yaml is out of date: go generate ./compose")
 	}
 }
 
@@ -118,7 +118,7 @@ func TestContainersAreUnprivileged(t *testing.T) {
 			t.Errorf("%s: %+v", name, c)
 		}
 		if first := c.DependsOn["bus"].Condition; (name == "bus") != (first == "") || name != "bus" && first != "service_healthy" {
-			t.Errorf("%s starts when the bus is %q", name, first)
+			t.Errorf("%s starts once the bus is %q", name, first)
 		}
 	}
 	for _, n := range s.Nodes {
@@ -160,7 +160,7 @@ func TestContainerMountsOnlyItsOwnKey(t *testing.T) {
 				t.Errorf("the bus does not write the key of %s", name)
 			}
 			if o := d.Volumes["key-"+name].DriverOpts; o["type"] != "tmpfs" || !strings.Contains(o["o"], "mode=0700,uid=65532") {
-				t.Errorf("the key of %s lies in %v", name, o)
+				t.Errorf("the key of %s is in %v", name, o)
 			}
 			if have := d.Services[name].Environment["RACKFAB_TLS"]; secure != (have == "/key") {
 				t.Errorf("%s has certificates in %q", name, have)
@@ -182,7 +182,7 @@ func TestPublishedPorts(t *testing.T) {
 	d := parse(t, text)
 	maps.DeleteFunc(d.Services, isBackend)
 	if !d.Networks["rack"].Internal {
-		t.Error("the rack's network leads outside")
+		t.Error("the rack's network is not internal")
 	}
 	published := map[string]int{"controller": 1, "collector": 2}
 	for name, c := range d.Services {
@@ -318,7 +318,7 @@ func checkTargets(t *testing.T) {
 	slices.Sort(want)
 	slices.Sort(have)
 	if !slices.Equal(have, want) {
-		t.Errorf("Prometheus asks %v, the processes are %v", have, want)
+		t.Errorf("Prometheus scrapes %v, the processes are %v", have, want)
 	}
 }
 

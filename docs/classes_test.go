@@ -12,8 +12,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// The example of guide/classes.md gives the table that stands there, and what the guide
-// says of it.
+// The example of guide/classes.md reproduces the guide's table and its claims.
 func TestClassesGuideScenarioRuns(t *testing.T) {
 	guide := read(t, "guide/classes.md")
 	text := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(guide)[1]
@@ -31,7 +30,7 @@ func TestClassesGuideScenarioRuns(t *testing.T) {
 		}
 	}
 	if table := strings.Join(rows, "\n"); !strings.Contains(guide, table+"\n") {
-		t.Errorf("the guide's table is not\n%s", table)
+		t.Errorf("the guide's table differs from\n%s", table)
 	}
 	for scheme, k := range of {
 		if k[1].pfc != 0 || k[3].pfc == 0 || k[1].dropped == 0 || k[3].dropped != 0 {
@@ -39,7 +38,7 @@ func TestClassesGuideScenarioRuns(t *testing.T) {
 		}
 	}
 	if share := float64(of["pfc"][3].sent) / float64(of["pfc"][1].sent); share < 2.95 || share > 3.05 {
-		t.Errorf("class 3 sends %.2f times what class 1 does, want 3", share)
+		t.Errorf("class 3 sends %.2f times as much as class 1, want 3", share)
 	}
 	if of["dcqcn"][1].dropped*10 > of["pfc"][1].dropped || of["dcqcn"][3].marked == 0 {
 		t.Errorf("under dcqcn %+v, under pfc %+v", of["dcqcn"], of["pfc"])

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDependenciesAreExplained holds dependencies.md against go.mod: a row for
+// TestDependenciesAreExplained compares dependencies.md with go.mod: a row for
 // each module that is required directly, and no other row.
 func TestDependenciesAreExplained(t *testing.T) {
 	rows := regexp.MustCompile("(?m)^\\| `([^`]+)` \\| .+ \\| .+ \\|$").FindAllStringSubmatch(read(t, "dependencies.md"), -1)

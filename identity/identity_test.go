@@ -68,7 +68,7 @@ func TestCertificateCoversMemberAndHosts(t *testing.T) {
 		}
 		for _, other := range []string{"s0", "r9", "127.0.0.2"} {
 			if leaf.VerifyHostname(other) == nil {
-				t.Errorf("%s passes for %s", member, other)
+				t.Errorf("%s is accepted as %s", member, other)
 			}
 		}
 		if want := member != "h0"; MayCommand(leaf) != want {
@@ -100,7 +100,7 @@ func TestMakeKeepsExistingKeys(t *testing.T) {
 		t.Errorf("another key: %v", err)
 	}
 	if before.cert.Leaf.Equal(after.cert.Leaf) {
-		t.Error("the certificate is the old one")
+		t.Error("the certificate was not renewed")
 	}
 	if _, err := before.cert.Leaf.Verify(x509.VerifyOptions{Roots: after.roots}); err != nil {
 		t.Error(err)
@@ -231,7 +231,7 @@ func TestUsers(t *testing.T) {
 func TestInvalidFolderNames(t *testing.T) {
 	for _, name := range []string{Bus, Controller, Collector, Client, CA, "a/b", "..", "a b", ""} {
 		if err := Make(t.TempDir(), []string{"h0", name}, nil, time.Now()); err == nil {
-			t.Errorf("made a folder of %q", name)
+			t.Errorf("created a folder for the invalid name %q", name)
 		}
 	}
 }

@@ -106,7 +106,7 @@ func TestPauseRateCountsEveryFrame(t *testing.T) {
 		}
 	}
 	if len(pauseLines(view{f, run, 0})) != 3 {
-		t.Errorf("lines of other links than those that hold F0 and F1")
+		t.Errorf("lines of links other than those that paused F0 and F1")
 	}
 }
 
@@ -137,7 +137,7 @@ func TestCreditIsShownOnlyIfGranted(t *testing.T) {
 		return list
 	}
 	if cells(without) != nil {
-		t.Error("columns of credit without credit")
+		t.Error("credit columns without credit")
 	}
 	if diff := cmp.Diff([]string{"granted 148.3", "wasted 74.2", "lost 24.2"}, cells(with)); diff != "" {
 		t.Error(diff)
@@ -161,7 +161,7 @@ func TestTokensAndStallsAreShownOnlyIfPresent(t *testing.T) {
 	run.Series.Tokens = []measure.ShaperSeries{{Node: "h2", Direction: "in", Bins: level}, {Node: "h0", Direction: "out", Bins: level}}
 	for _, g := range Figures([]*Folder{paced}) {
 		if g.Name == "stalls" {
-			t.Error("stalls where only tokens are")
+			t.Error("stalls drawn although only tokens were recorded")
 		}
 	}
 	run.Series.Stalls = []measure.ShaperSeries{{Node: "h2", Direction: "in", Bins: stall}}
@@ -291,7 +291,7 @@ func TestFoldersAreShownSideBySide(t *testing.T) {
 		t.Error(diff)
 	}
 	if got := labels([]*Folder{{Dir: "a/out"}, {Dir: "b/out"}}); !cmp.Equal(got, []string{"a/out", "b/out"}) {
-		t.Errorf("folders of one name are called %q", got)
+		t.Errorf("labels of folders with the same base name: %q", got)
 	}
 }
 

@@ -52,7 +52,7 @@ func TestReadErrorsNameTheCause(t *testing.T) {
 			}
 			changed := strings.Replace(string(text), old, other, 1)
 			if changed == string(text) {
-				t.Fatalf("%s does not hold %q", name, old)
+				t.Fatalf("%s does not contain %q", name, old)
 			}
 			if err := os.WriteFile(path, []byte(changed), 0o644); err != nil {
 				t.Fatal(err)

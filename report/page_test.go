@@ -92,7 +92,7 @@ func TestPageIsSelfContained(t *testing.T) {
 		}
 	}
 	if regexp.MustCompile(`@import|url\(`).Match(text) {
-		t.Error("the style loads something")
+		t.Error("the style loads a resource")
 	}
 	if l.elements["svg"] != 6 || l.elements["figure"] != 6 {
 		t.Errorf("%d drawings in %d figures, want 6", l.elements["svg"], l.elements["figure"])
@@ -129,7 +129,7 @@ func TestPageContainsTheFigures(t *testing.T) {
 	}
 	f.Results.Runs[1].Series.Goodput[0].Bins[12] += 90
 	if bytes.Equal(page, pageOf(t, f)) {
-		t.Error("another series gives the same page")
+		t.Error("a changed series did not change the page")
 	}
 }
 
@@ -184,7 +184,7 @@ func TestPaperValuesApplyToTheirScenarioOnly(t *testing.T) {
 		}
 	}
 	if l := read(t, pageOf(t, f)); strings.Contains(l.text, "PCN paper") {
-		t.Error("the page speaks of the paper")
+		t.Error("the page mentions the paper")
 	}
 }
 

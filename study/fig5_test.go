@@ -18,7 +18,7 @@ func TestPauseStartsAtTheReceivingRate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if math.Abs(r.Payload-9.5) > 0.3 {
-		t.Errorf("PAUSE begins at %.2f Gbit/s of payload, want 9.5 within 0.3", r.Payload)
+		t.Errorf("PAUSE starts at %.2f Gbit/s of payload, want 9.5 within 0.3", r.Payload)
 	}
 	for i, s := range r.Steps {
 		if i > 0 && s.Wire >= r.Steps[i-1].Wire {

@@ -140,7 +140,7 @@ func TestConflicts(t *testing.T) {
 }
 
 // The figures of the guide are those that the study draws. `-update` rewrites them;
-// commit them only if you know what has changed.
+// commit them only if you know the cause of the change.
 func TestFiguresOfTheGuide(t *testing.T) {
 	answers, err := compare()
 	if err != nil {
@@ -159,7 +159,7 @@ func TestFiguresOfTheGuide(t *testing.T) {
 			}
 		}
 		if kept, err := os.ReadFile(name); err != nil || !bytes.Equal(kept, drawn.Bytes()) {
-			t.Errorf("%s is not what the study draws (%v): go test ./study -update", name, err)
+			t.Errorf("%s differs from the study's drawing (%v): go test ./study -update", name, err)
 		}
 	}
 	if len(figures) != 5 {

@@ -18,7 +18,7 @@ func FuzzParseAxis(f *testing.F) {
 		}
 		back, err := ParseAxis(a.Key + "=" + strings.Join(a.Values, ","))
 		if err != nil || back.Key != a.Key || !slices.Equal(back.Values, a.Values) {
-			t.Fatalf("%q is %+v, and that is read as %+v, %v", s, a, back, err)
+			t.Fatalf("%q parses as %+v, whose text parses as %+v, %v", s, a, back, err)
 		}
 	})
 }

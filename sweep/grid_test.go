@@ -91,7 +91,7 @@ func TestCellsIterateTheLastAxisFastest(t *testing.T) {
 		t.Error(diff)
 	}
 	if g := grid(t); g.Cells() != 1 || len(g.Settings(0)) != 0 {
-		t.Error("a grid without axes is the scenario itself")
+		t.Error("a grid without axes must have the scenario as its only cell")
 	}
 }
 
@@ -113,7 +113,7 @@ func TestEveryCombinationOccursOnce(t *testing.T) {
 				name += s.Key + s.Value
 			}
 			if seen[name] {
-				t.Fatalf("cell %d comes twice: %s", cell, name)
+				t.Fatalf("cell %d occurs twice: %s", cell, name)
 			}
 			seen[name] = true
 		}

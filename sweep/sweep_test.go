@@ -141,7 +141,7 @@ func TestKilledSweepResumes(t *testing.T) {
 	}
 	whole, _ := swept(t, g, Store{t.TempDir(), "v1"})
 	if diff := cmp.Diff(text(t, whole), text(t, resumed)); diff != "" {
-		t.Errorf("the resumed sweep differs from one in one go:\n%s", diff)
+		t.Errorf("the resumed sweep differs from an uninterrupted one:\n%s", diff)
 	}
 }
 

@@ -163,7 +163,7 @@ func TestChangedValueChangesThePicture(t *testing.T) {
 		t.Error("the PNG does not show the value")
 	}
 	if !bytes.Equal(x.Bytes(), z.Bytes()) {
-		t.Error("the same figure gives another PNG")
+		t.Error("drawing the figure again produced a different PNG")
 	}
 }
 
@@ -275,13 +275,13 @@ func TestPNGHasTwoPixelsPerPoint(t *testing.T) {
 	}
 }
 
-// Names come from files; they are always shown as text.
+// Names from files are always shown as text.
 func TestNamesAreEscaped(t *testing.T) {
 	f := sample()
 	f.Rows[0][0].Lines[0].Name = `<script>alert("F0")</script>&`
 	d := parse(t, f.Inline())
 	if !slices.Contains(d.texts, f.Rows[0][0].Lines[0].Name) {
-		t.Errorf("the name is not there: %q", d.texts)
+		t.Errorf("the name is missing: %q", d.texts)
 	}
 }
 

@@ -19,6 +19,6 @@ func TestSlowFollowerMissesEvents(t *testing.T) {
 	<-f.out
 	h.publish(h.prepare(d))
 	if out := <-f.out; out.GetMissed() != 2 || h.missed.Load() != 2 {
-		t.Errorf("missed %d, in all %d", out.GetMissed(), h.missed.Load())
+		t.Errorf("missed %d, %d in total", out.GetMissed(), h.missed.Load())
 	}
 }

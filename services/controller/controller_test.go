@@ -157,8 +157,8 @@ func TestClientSeesProgress(t *testing.T) {
 	}
 }
 
-// A node that dies or fails ends the run with an error that names it, and all other
-// nodes leave the run.
+// A node that is killed or fails ends the run with an error that names it, and all other
+// nodes abandon the run.
 func TestFailedNodeEndsTheRun(t *testing.T) {
 	for name, test := range map[string]struct {
 		play func(*fake, rackfabv1.NodeService_RunServer) error

@@ -30,9 +30,9 @@ func (r *rig) impair(t *testing.T, nodes string, what *rackfabv1.BusImpairment) 
 	return out.GetImpairedNodes()
 }
 
-// struck returns the numbers of envelopes that the impairment of each node lost,
+// impaired returns the numbers of envelopes that the impairment of each node lost,
 // repeated and delayed.
-func (r *rig) struck(t *testing.T) map[string][3]int64 {
+func (r *rig) impaired(t *testing.T) map[string][3]int64 {
 	t.Helper()
 	out, err := r.API().GetStats(t.Context(), &rackfabv1.GetStatsRequest{})
 	if err != nil {
@@ -52,11 +52,11 @@ func (r *rig) struck(t *testing.T) map[string][3]int64 {
 func TestImpairedBusChangesNoDigest(t *testing.T) {
 	r := started(t, Options{NodeLimit: NodeLimit})
 	if got := r.impair(t, "", nil); len(got) > 0 {
-		t.Errorf("nothing is impaired, but %s", got)
+		t.Errorf("impaired before any call: %s", got)
 	}
 	r.step(t, 100*unit.Microsecond)
-	if got := r.struck(t); len(got) > 0 {
-		t.Errorf("on a good bus: %v", got)
+	if got := r.impaired(t); len(got) > 0 {
+		t.Errorf("impaired envelopes on an unimpaired bus: %v", got)
 	}
 	if diff := cmp.Diff([]string{"s0", "s3"}, r.impair(t, "s3, s0", bad)); diff != "" {
 		t.Error(diff)
@@ -65,7 +65,7 @@ func TestImpairedBusChangesNoDigest(t *testing.T) {
 	if diff := cmp.Diff([]string{"s0", "s3"}, at.GetImpairedNodes()); diff != "" {
 		t.Error(diff)
 	}
-	if got := r.struck(t); !slices.Equal(slices.Sorted(maps.Keys(got)), []string{"s0", "s3"}) || got["s0"][0]*got["s0"][1]*got["s0"][2] == 0 {
+	if got := r.impaired(t); !slices.Equal(slices.Sorted(maps.Keys(got)), []string{"s0", "s3"}) || got["s0"][0]*got["s0"][1]*got["s0"][2] == 0 {
 		t.Errorf("impaired s0 and s3: %v", got)
 	}
 	if got := r.impair(t, "", bad); len(got) != 8 {
@@ -74,15 +74,15 @@ func TestImpairedBusChangesNoDigest(t *testing.T) {
 	r.step(t, 50*unit.Microsecond)
 	r.impair(t, "", nil)
 	r.step(t, unit.Microsecond) // the nodes' bus counters are those of the last instant
-	before := r.struck(t)
+	before := r.impaired(t)
 	r.step(t, 200*unit.Microsecond)
-	if diff := cmp.Diff(before, r.struck(t)); diff != "" {
+	if diff := cmp.Diff(before, r.impaired(t)); diff != "" {
 		t.Errorf("faults after the impairment ended:\n%s", diff)
 	}
 	j := r.journal(t)
 	replayed(t, j)
 	if s := parse(t, j.GetScenario()); len(s.Changes) > 0 {
-		t.Errorf("the journal holds %v", s.Changes)
+		t.Errorf("the journal contains %v", s.Changes)
 	}
 }
 
@@ -110,12 +110,12 @@ func TestBatchRunOnAnImpairedBus(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var struck int64
+		var faults int64
 		for _, n := range report.Results() {
-			struck += n.Struck
+			faults += n.Struck
 		}
-		if struck > 0 != test.bad {
-			t.Errorf("%v: %d faults", test.what, struck)
+		if faults > 0 != test.bad {
+			t.Errorf("%v: %d faults", test.what, faults)
 		}
 		if got := fmt.Sprintf("%016x", report.Digest); got != want.Digest {
 			t.Errorf("%v: digest %s, in memory %s", test.what, got, want.Digest)

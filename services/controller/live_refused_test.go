@@ -134,7 +134,7 @@ func TestInvalidCallsOfALiveRun(t *testing.T) {
 			t.Errorf("%s: got %.300v, want %v", c.name, err, c.code)
 		}
 		if c.field != "" && serve.Violations(err)[c.field] == "" {
-			t.Errorf("%s: no fault of %s but %v", c.name, c.field, serve.Violations(err))
+			t.Errorf("%s: want a violation of %s, got %v", c.name, c.field, serve.Violations(err))
 		}
 	}
 	if after := r.journal(t); after.GetDigest() != before.GetDigest() || string(after.GetScenario()) != string(before.GetScenario()) {

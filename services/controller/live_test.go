@@ -182,7 +182,7 @@ func TestEarlierJournalIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("before the first step there is a journal: %v", err)
+		t.Errorf("journal exists before the first step: %v", err)
 	}
 	r.step(t, 200*unit.Microsecond)
 	stopped(t, r)

@@ -60,7 +60,7 @@ func TestTopologyFollowsChanges(t *testing.T) {
 	}
 	way := before.GetFlows()[0].GetPath()
 	if len(way) != 5 || way[0] != "h0" || way[4] != "r0" {
-		t.Fatalf("F0 goes %v", way)
+		t.Fatalf("path of F0: %v", way)
 	}
 	for _, c := range []*rackfabv1.Change{
 		{Verb: &rackfabv1.Change_LinkDown{LinkDown: "s0--" + way[2]}},
@@ -80,10 +80,10 @@ func TestTopologyFollowsChanges(t *testing.T) {
 		t.Errorf("changes %d, flows %v", after.GetChanges(), after.GetFlows())
 	}
 	if before.GetScheme() != "dcqcn" || after.GetScheme() != "pcn" {
-		t.Errorf("under %s, and then under %s", before.GetScheme(), after.GetScheme())
+		t.Errorf("scheme %s, after the change %s", before.GetScheme(), after.GetScheme())
 	}
 	if round := after.GetFlows()[0].GetPath(); len(round) != 5 || round[2] == way[2] {
-		t.Errorf("F0 goes %v, and round the cut %v", way, round)
+		t.Errorf("path of F0: %v, after the link failed: %v", way, round)
 	}
 	for _, l := range after.GetLinks() {
 		if want := l.GetA() == "s0" && l.GetB() == way[2]; l.GetDown() != want {

@@ -44,7 +44,7 @@ func BenchmarkExport(b *testing.B) {
 			rack.Run(20 * unit.Millisecond)
 			exporter.Finish(20 * unit.Millisecond)
 			if n := exporter.Counts(); n.GetMade() != n.GetSent() || n.GetPointsMade() != n.GetPointsSent() {
-				b.Errorf("not all was sent: %v", n)
+				b.Errorf("some telemetry was not sent: %v", n)
 			}
 			exporter.Close()
 			loop[i] = append(loop[i], used(b, unix.RUSAGE_THREAD)-thread)

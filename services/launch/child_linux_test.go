@@ -36,7 +36,7 @@ func TestKilledLauncherLeavesNoChild(t *testing.T) {
 	}
 	_ = launcher.Wait() // killed
 	for _, fd := range children {
-		gone(t, fd)
+		awaitExit(t, fd)
 	}
 }
 
@@ -58,8 +58,8 @@ func watch(t *testing.T, pids []string) (fds []int) {
 	return fds
 }
 
-// gone waits until the process behind the descriptor has ended.
-func gone(t *testing.T, fd int) {
+// awaitExit waits until the process behind the descriptor has ended.
+func awaitExit(t *testing.T, fd int) {
 	t.Helper()
 	for {
 		_, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1)

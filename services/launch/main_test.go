@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// role is what cmd/rackfab does.
+// role is the task of a process, as in cmd/rackfab.
 func role(name string, args []string) error {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	bus, rack := flags.String("bus", "", ""), flags.String("rack", "", "")

@@ -56,7 +56,7 @@ func TestSecretsAreNotVisible(t *testing.T) {
 		}
 	}
 	if len(r.keys) != 4 || len(shown) < 11 || !strings.Contains(shown["h0 cmdline"], "--name\x00h0") {
-		t.Errorf("looked for %d secrets in %d places", len(r.keys), len(shown))
+		t.Errorf("searched for %d secrets in %d places", len(r.keys), len(shown))
 	}
 }
 

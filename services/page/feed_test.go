@@ -54,7 +54,7 @@ func TestRingIsBounded(t *testing.T) {
 				bytes += len(f.json)
 			}
 			if len(r.frames) > ringFrames || bytes != r.bytes || bytes > ringBytes {
-				t.Fatalf("%d frames, %d bytes, said to be %d", len(r.frames), bytes, r.bytes)
+				t.Fatalf("%d frames of %d bytes, counted as %d bytes", len(r.frames), bytes, r.bytes)
 			}
 		}
 		for i, f := range r.frames {

@@ -130,7 +130,7 @@ func TestDamagedRunIsSetAside(t *testing.T) {
 					}
 				}
 				if have, err := os.ReadFile(file); err != nil || !bytes.Equal(have, damaged) {
-					t.Errorf("%s is not what it was: %v", file, err)
+					t.Errorf("%s was changed: %v", file, err)
 				}
 				if runs := s.Runs(); len(runs) != 2+i/2 || runs[i/2].GetRun() != "after" || runs[1+i/2].GetRun() != "before" {
 					t.Errorf("%v", runs)

@@ -97,7 +97,7 @@ func TestForgottenNodeIsQueriedAgain(t *testing.T) {
 	defer announce(t, m.Dial(), "r", Hello{Name: "h0", PID: 1})()
 	d.Forget("h0")
 	if got := d.Nodes(); len(got) != 0 {
-		t.Fatalf("still knows %v", got)
+		t.Fatalf("nodes after Forget: %v", got)
 	}
 	if _, err := d.Wait(t.Context(), []string{"h0"}); err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func FuzzTake(f *testing.F) {
 		d.take(bus.HelloSubject("r", "h0"), data)
 		for _, h := range d.Nodes() {
 			if h.Name != "h0" {
-				t.Fatalf("took a hello of %q from h0", h.Name)
+				t.Fatalf("accepted a hello with name %q from h0", h.Name)
 			}
 		}
 	})

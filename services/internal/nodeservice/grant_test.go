@@ -72,7 +72,7 @@ func TestGrants(t *testing.T) {
 	}
 	second := grant(granted(200*unit.Microsecond, frozen(3*unit.Microsecond, "h1")))
 	if h1 := second[1].GetStats(); !h1.GetFrozen() || h1.GetDeliveredBytes() != 0 || h1.GetPorts()[0].GetDroppedFrames() == 0 {
-		t.Errorf("h1, frozen before the first frame came in: %v", h1)
+		t.Errorf("h1, frozen before the first frame arrived: %v", h1)
 	}
 	if s0 := second[2].GetStats(); len(s0.GetPorts()) != 2 || s0.GetPorts()[0].GetCounters()["SAI_PORT_STAT_IF_IN_OCTETS"] == 0 {
 		t.Errorf("s0: %v", s0)

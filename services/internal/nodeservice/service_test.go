@@ -148,7 +148,7 @@ func TestRejectsInvalidConfig(t *testing.T) {
 	}
 }
 
-// Steps must come in the order config, start, stop.
+// The steps must follow the order config, start, stop.
 func TestRejectsStepsOutOfOrder(t *testing.T) {
 	h0 := start(t, "h0", topology.NIC, bus.NewMemory().Dial())
 	c := config("h0", "r", pair)

@@ -14,7 +14,7 @@ import (
 const ticksLimit = 20_000
 
 // schedule drives the rounds of all runners of a shape in one goroutine. pick selects
-// the next of the runners with waiting messages. If there is none, all runners tick.
+// the next of the runners with waiting messages. If no messages wait, all runners tick.
 // schedule returns when all have reached the end of the run.
 func schedule(t interface{ Fatal(...any) }, s *shape, dial func(i int) bus.Conn, pick func(ready []int) int) *outcome {
 	runners := make([]*Runner, len(s.toys))
@@ -43,7 +43,7 @@ func schedule(t interface{ Fatal(...any) }, s *shape, dial func(i int) bus.Conn,
 			continue
 		}
 		if ticks++; ticks > ticksLimit {
-			t.Fatal("the run does not come to its end")
+			t.Fatal("the run does not end")
 		}
 		for i, r := range runners {
 			if err := r.tick(); err != nil {

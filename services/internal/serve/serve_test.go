@@ -98,7 +98,7 @@ func TestStopWithOpenCall(t *testing.T) {
 
 func TestListenRejectsInvalidAddress(t *testing.T) {
 	if _, err := Listen("no such address"); err == nil {
-		t.Fatal("listened at nonsense")
+		t.Fatal("listened at an invalid address")
 	}
 }
 
@@ -122,7 +122,7 @@ func TestAnyPort(t *testing.T) {
 		t.Errorf("beside %s at %s", at, second.Address())
 	}
 	if _, err := Open("nowhere", true); err == nil {
-		t.Error("listened at nonsense")
+		t.Error("listened at an invalid address")
 	}
 }
 
@@ -141,6 +141,6 @@ func TestErrorDetails(t *testing.T) {
 		t.Errorf("a plain error names %q", n)
 	}
 	if v := Violations(nil); len(v) != 0 {
-		t.Errorf("no error complains about %v", v)
+		t.Errorf("violations of a nil error: %v", v)
 	}
 }

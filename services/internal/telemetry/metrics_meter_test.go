@@ -16,7 +16,7 @@ import (
 	"github.com/rackfab/rackfab/services/internal/telemetry"
 )
 
-// exported holds the values that a meter exported for one series, by span.
+// exported contains the values that a meter exported for one series, by span.
 type exported map[telemetry.Series]map[int64]int64
 
 func (w exported) take(t *testing.T, bin unit.Time, b telemetry.Batch) {
@@ -190,7 +190,7 @@ func TestRates(t *testing.T) {
 	node := slices.IndexFunc(s.Nodes, func(n topology.Node) bool { return n.Name == "h0" })
 	f0 := nodes[node].bins(telemetry.Series{Metric: telemetry.FlowRate, Port: -1, Flow: "F0"}, bins, true)
 	if f0[0] != 20e9 || f0[bins-1] != 20e9 {
-		t.Errorf("F0 of PFC alone: %v", f0)
+		t.Errorf("F0 under PFC: %v", f0)
 	}
 	node = slices.IndexFunc(s.Nodes, func(n topology.Node) bool { return n.Name == "h2" })
 	burst := nodes[node].bins(telemetry.Series{Metric: telemetry.FlowRate, Port: -1, Flow: s.Bursts[0].Name}, bins, true)

@@ -147,7 +147,7 @@ func export(t *testing.T, s *topology.Scenario, conn grpc.ClientConnInterface, l
 		sum += n
 	}
 	if c.Queued != 0 || c.Made != sum || c.Made == 0 {
-		t.Errorf("%+v: what was made is neither sent nor dropped", c)
+		t.Errorf("%+v: want every span either sent or dropped", c)
 	}
 	return run.Digest, c
 }
@@ -198,7 +198,7 @@ func TestSpansOnTheWire(t *testing.T) {
 		for _, x := range r.GetScopeSpans()[0].GetSpans() {
 			names[x.GetName()]++
 			if key := string(x.GetTraceId()) + string(x.GetSpanId()); ids[key] {
-				t.Errorf("two spans have one id: %s", x)
+				t.Errorf("duplicate span ID: %s", x)
 			} else {
 				ids[key] = true
 			}
