@@ -1,10 +1,10 @@
-# Every check of the project by name. `.ci/run` runs them all on a bare machine.
+# The checks of the project by name. `.ci/run` runs all of them on a minimal machine.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 
-# Tools are pinned here and nowhere else. Each is built by the machine's own Go.
+# Tools are pinned only here. Each is built with the installed Go.
 GOLANGCI_LINT_VERSION := v2.15.0
 BUF_VERSION := v1.50.0
 PROTOC_GEN_GO_VERSION := v1.36.12
@@ -26,34 +26,34 @@ DOCKER_COMPOSE := $(CACHE)/docker-compose-$(DOCKER_COMPOSE_VERSION)/docker-compo
 export PATH := $(dir $(PROTOC_GEN_GO)):$(dir $(PROTOC_GEN_GO_GRPC)):$(PATH)
 
 FUZZTIME ?= 10000x
-# Of a package's tests: those of e2e take minutes, and more where two cores do everything else too.
+# Timeout of a package's tests: those of e2e take minutes, and longer on two shared cores.
 TESTTIME := 40m
 
 .PHONY: build test race lint generate release verify fuzz tools grpcurl telemetrygen otelcol docker-compose ci
 
-build: ## bin/rackfab
+build: ## build bin/rackfab
 	CGO_ENABLED=0 go build -trimpath -o bin/rackfab ./cmd/rackfab
 
 test:
 	go test ./... -timeout $(TESTTIME)
 
-race: ## what has goroutines; the machine room has none (fabric/arch_test.go), and a study only runs it
+race: ## packages with goroutines; fabric has none (fabric/arch_test.go), and a study only runs it
 	go test -race -short -timeout $(TESTTIME) $$(go list ./... | grep -v -e /fabric -e /study)
 
 lint: $(GOLANGCI_LINT)
 	$(GOLANGCI_LINT) config verify
 	$(GOLANGCI_LINT) run ./...
 
-generate: $(BUF) $(PROTOC_GEN_GO) $(PROTOC_GEN_GO_GRPC) ## whatever is written by a program
+generate: $(BUF) $(PROTOC_GEN_GO) $(PROTOC_GEN_GO_GRPC) ## write all generated files
 	$(BUF) generate
 	go generate ./...
 	go run ./docs/internal/requirements
 
-release: $(BUF) ## the contracts as they stand are what later ones must not break
+release: $(BUF) ## record the present API, which later versions must not break
 	$(BUF) build -o proto/released.binpb
 
-# Generates everything afresh in a copy of the tree and compares.
-verify: $(BUF) ## the committed files are what the tools would write
+# Regenerates everything in a copy of the tree and compares.
+verify: $(BUF) ## check that the committed files equal the generated ones
 	go mod tidy -diff
 	$(BUF) lint
 	$(BUF) breaking --against proto/released.binpb
@@ -65,23 +65,23 @@ verify: $(BUF) ## the committed files are what the tools would write
 	$(MAKE) -C "$$copy/want" generate; \
 	diff -r "$$copy/have" "$$copy/want"
 
-fuzz: ## FUZZTIME of every fuzz target
+fuzz: ## run every fuzz target for FUZZTIME
 	@grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sort | while IFS=: read -r file _ name; do \
 		go test -run '^$$' -fuzz "^$${name#func }$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$(dirname "$$file")" </dev/null; \
 	done
 
-tools: $(GOLANGCI_LINT) $(BUF) $(PROTOC_GEN_GO) $(PROTOC_GEN_GO_GRPC) $(GRPCURL) $(TELEMETRYGEN) $(OTELCOL) $(DOCKER_COMPOSE) ## the pinned tools, into the user's cache
+tools: $(GOLANGCI_LINT) $(BUF) $(PROTOC_GEN_GO) $(PROTOC_GEN_GO_GRPC) $(GRPCURL) $(TELEMETRYGEN) $(OTELCOL) $(DOCKER_COMPOSE) ## build the pinned tools into the user's cache
 
-grpcurl: $(GRPCURL) ## says where grpcurl is: RACKFAB_GRPCURL=$$(make -s grpcurl) go test -run Grpcurl ./e2e
+grpcurl: $(GRPCURL) ## print the path of grpcurl: RACKFAB_GRPCURL=$$(make -s grpcurl) go test -run Grpcurl ./e2e
 	@echo $(GRPCURL)
 
-telemetrygen: $(TELEMETRYGEN) ## says where telemetrygen is: RACKFAB_TELEMETRYGEN=$$(make -s telemetrygen) go test -run StockClient ./e2e
+telemetrygen: $(TELEMETRYGEN) ## print the path of telemetrygen: RACKFAB_TELEMETRYGEN=$$(make -s telemetrygen) go test -run StockClient ./e2e
 	@echo $(TELEMETRYGEN)
 
-otelcol: $(OTELCOL) ## says where the OpenTelemetry Collector is: RACKFAB_OTELCOL=$$(make -s otelcol) go test -run StockCollector ./e2e
+otelcol: $(OTELCOL) ## print the path of the OpenTelemetry Collector: RACKFAB_OTELCOL=$$(make -s otelcol) go test -run StockCollector ./e2e
 	@echo $(OTELCOL)
 
-docker-compose: $(DOCKER_COMPOSE) ## says where the plugin of `docker compose` is
+docker-compose: $(DOCKER_COMPOSE) ## print the path of the plugin of `docker compose`
 	@echo $(DOCKER_COMPOSE)
 
 ci:
@@ -102,7 +102,7 @@ $(PROTOC_GEN_GO_GRPC):
 $(TELEMETRYGEN):
 	GOBIN=$(@D) go install github.com/open-telemetry/opentelemetry-collector-contrib/cmd/telemetrygen@$(TELEMETRYGEN_VERSION)
 
-# The makers' own program for putting a collector together writes one of its OTLP receiver and two exporters.
+# The builder of the OpenTelemetry project generates a collector with an OTLP receiver and two exporters.
 define OTELCOL_PARTS
 dist: {name: otelcol, output_path: $(dir $(OTELCOL))}
 receivers: [{gomod: go.opentelemetry.io/collector/receiver/otlpreceiver $(OTELCOL_VERSION)}]
