@@ -56,6 +56,6 @@ func TestAccessorsReadWhatConstructorsTake(t *testing.T) {
 	}
 	if !NewAcked(1, true).Congested() || NewAcked(1, false).Congested() || NewCNP(Notified, false, 1).Congested() ||
 		!NewIndication(Indicated, true, 0).Congested() || !NewUntracked(true).Collided() || !NewListSearched(0, true).Found() {
-		t.Error("a flag is read back wrong")
+		t.Error("a flag does not round-trip")
 	}
 }

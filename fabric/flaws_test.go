@@ -59,7 +59,7 @@ func TestLossDrawDependsOnlyOnItsInputs(t *testing.T) {
 			t.Fatalf("the rate of damage moves %s to %s", first, f.fate(at))
 		}
 		if f.Set(KeyLoss, 1); f.fate(at) != Lost {
-			t.Fatalf("a rate of 1 leaves a frame %s", f.fate(at))
+			t.Fatalf("with a rate of 1 a frame is %s", f.fate(at))
 		}
 		f.Set(KeyLoss, 0)
 		if f.Set(KeyCorrupt, 0); f.fate(at) != Whole {
@@ -93,10 +93,10 @@ func TestRatesAreProbabilities(t *testing.T) {
 	was := f
 	for _, rate := range []float64{-0.1, 1.1, math.NaN(), math.Inf(1)} {
 		if f.Set(KeyLoss, rate) || f.Set(KeyCorrupt, rate) || f != was {
-			t.Errorf("took the rate %g", rate)
+			t.Errorf("accepted the rate %g", rate)
 		}
 	}
 	if f.Set(KeyXOFF, 0.5) || f != was {
-		t.Error("accepted a key that links do not have")
+		t.Error("accepted an unknown key")
 	}
 }

@@ -37,7 +37,7 @@ func TestSelectionSamplesItsShare(t *testing.T) {
 
 func TestSelectionSamplesChosenFlows(t *testing.T) {
 	if fabric.NewSelection(1, 0, nil) != nil {
-		t.Error("a selection of nothing is not nil")
+		t.Error("an empty selection must be nil")
 	}
 	s := fabric.NewSelection(1, 0, []fabric.Message{{First: 30, End: 40}, {First: 10, End: 20}, {First: 20, End: 25}})
 	for trace, want := range map[uint64]bool{0: false, 9: false, 10: true, 19: true, 20: true, 24: true, 25: false, 29: false, 30: true, 39: true, 40: false} {
@@ -46,7 +46,7 @@ func TestSelectionSamplesChosenFlows(t *testing.T) {
 		}
 	}
 	if all := fabric.NewSelection(1, 1, nil); !all.Picks(5) || all.Picks(0) || all.Picks(fabric.Closing) {
-		t.Error("a share of 1 is not every message, and nothing else")
+		t.Error("a share of 1 must select exactly all messages")
 	}
 }
 

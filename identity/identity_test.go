@@ -146,7 +146,7 @@ func TestLoadErrors(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string
 		made       time.Time
-		spoil      func(*testing.T, string)
+		corrupt    func(*testing.T, string)
 	}{
 		{"missing", "no certificate of h0 in ", time.Now(), func(t *testing.T, dir string) { check(t, os.RemoveAll(filepath.Join(dir, "h0"))) }},
 		{"no certificate", "h0/tls.pem: no such file", time.Now(), remove("h0/tls.pem")},
@@ -164,7 +164,7 @@ func TestLoadErrors(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := folder(t, tt.made)
-			tt.spoil(t, dir)
+			tt.corrupt(t, dir)
 			_, err := Load(dir, "h0")
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got %v, want %s", err, tt.want)

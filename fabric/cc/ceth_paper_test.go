@@ -217,14 +217,14 @@ func TestOneChangeInAWindow(t *testing.T) {
 		t.Fatalf("within the window the rate is %s", c.Rate())
 	}
 	if at, ok := c.Next(); !ok || at != rtt {
-		t.Fatalf("wants a tick at %s, %v", at, ok)
+		t.Fatalf("next tick at %s, %v", at, ok)
 	}
 	c.Tick(rtt)
 	if c.Rate() != line/2 {
 		t.Errorf("after the window the rate is %s, want %s", c.Rate(), line/2)
 	}
 	if _, ok := c.Next(); ok {
-		t.Error("a timer runs for nothing")
+		t.Error("an unneeded timer runs")
 	}
 	// The change began another window.
 	c.Handle(rtt+1, clearPath)
@@ -271,7 +271,7 @@ func TestCETHStaysWithinBounds(t *testing.T) {
 				c.Handle(now, drawNotice(t))
 			}
 			if at, ok := c.Next(); ok && at <= now {
-				t.Fatalf("at %s a timer of %s waits", now, at)
+				t.Fatalf("at %s a timer is still due at %s", now, at)
 			}
 			if c.Rate() > line || c.Rate() < DefaultCETH().MinRate || c.Window() < 0 {
 				t.Fatalf("rate %s, window %s", c.Rate(), c.Window())

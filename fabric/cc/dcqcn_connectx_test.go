@@ -30,7 +30,7 @@ func TestConnectXCutsByItsClock(t *testing.T) {
 	rateIs(t, "after the look", c, 20e9*(1-alpha/2))
 	within(t, "target", c.target, 20e9, 0)
 	if at, _ := c.Next(); at != 104*us+unit.Nanosecond+300*us {
-		t.Errorf("the timer ends at %s", at)
+		t.Errorf("the timer expires at %s", at)
 	}
 }
 
@@ -61,7 +61,7 @@ func TestConnectXCutsOncePerPeriod(t *testing.T) {
 	tickTo(c, 9*us)
 	within(t, "second cut", c.rate/after, 0.5, 0.01)
 	if at, ok := c.Next(); !ok || at < 300*us {
-		t.Errorf("a third look at %s with no CNP since", at)
+		t.Errorf("a third check at %s without a CNP since", at)
 	}
 }
 

@@ -96,18 +96,18 @@ func TestPresentStateOfAFlow(t *testing.T) {
 	}
 	n.Packet(0, true, Congestion{})
 	if !present() {
-		t.Error("a marked packet is not told")
+		t.Error("a marked packet is not reported")
 	}
 	if n.Acked(); !present() {
-		t.Error("told once, and still the latest packet is marked")
+		t.Error("no report although the latest packet is still marked")
 	}
 	n.Packet(1, true, Congestion{})
 	n.Packet(2, false, Congestion{})
 	if !present() {
-		t.Error("a mark that was not told is forgotten")
+		t.Error("an unreported mark was discarded")
 	}
 	if n.Acked(); present() {
-		t.Error("the mark is reported although the latest packet has none")
+		t.Error("a mark is reported although the latest packet is unmarked")
 	}
 }
 

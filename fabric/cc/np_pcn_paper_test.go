@@ -80,7 +80,7 @@ func TestSlowFlowIsMeasuredByInterArrivalTime(t *testing.T) {
 	if r, ok := n.Tick(100 * us); !ok || r.RecRate != unit.Over(1000, 80*us) {
 		t.Errorf("80 us apart: %v, %v; want 100 Mbit/s", r.RecRate, ok)
 	}
-	// The gap outlives a stop of the timer.
+	// The gap is kept when the timer stops.
 	n.Tick(150 * us)
 	n.Packet(480*us, 1000, false)
 	if r, ok := n.Tick(530 * us); !ok || r.RecRate != unit.Over(1000, 400*us) {
@@ -101,7 +101,7 @@ func TestReportBothWays(t *testing.T) {
 		t.Errorf("%+v, %v", r, ok)
 	}
 	if r, ok := period(n, 50*us, 10, 0); !ok || r.Congested {
-		t.Errorf("%+v, %v: counters outlive their period", r, ok)
+		t.Errorf("%+v, %v: counters were not reset at the end of the period", r, ok)
 	}
 }
 
@@ -109,14 +109,14 @@ func TestReportBothWays(t *testing.T) {
 func TestSilentPeriodReportsNothingAndStopsTheTimer(t *testing.T) {
 	n := notifier()
 	if _, running := n.Next(); running {
-		t.Fatal("runs before the first packet")
+		t.Fatal("the timer runs before the first packet")
 	}
 	period(n, 0, 1, 0)
 	if _, ok := n.Tick(100 * us); ok {
 		t.Error("reports a period without packets")
 	}
 	if _, running := n.Next(); running {
-		t.Error("the timer of a silent flow runs on")
+		t.Error("the timer of a silent flow continues")
 	}
 	n.Packet(777*us, 1000, false)
 	if due, running := n.Next(); !running || due != 827*us {
@@ -170,7 +170,7 @@ func TestReportsAddUpToReceivedBytes(t *testing.T) {
 			tick(due)
 		}
 		if reported != sent {
-			t.Fatalf("%d bytes reported, %d came", reported, sent)
+			t.Fatalf("%d bytes reported, %d received", reported, sent)
 		}
 	})
 }

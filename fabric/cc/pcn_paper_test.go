@@ -37,7 +37,7 @@ func TestFlowStartsAtLineRate(t *testing.T) {
 		t.Fatalf("begins at %v (%v), want %v", a.Rate(), err, line)
 	}
 	if a, _ = New("pcn", Default(), Path{Rate: line}, 20*unit.GigabitPerSec); a.Rate() != 20*unit.GigabitPerSec {
-		t.Errorf("a flow told to begin at 20 Gbit/s begins at %v", a.Rate())
+		t.Errorf("a flow with initial rate 20 Gbit/s starts at %v", a.Rate())
 	}
 }
 

@@ -61,12 +61,12 @@ func TestRTTXSenderReactsToRTTOnly(t *testing.T) {
 		t.Errorf("rate %s after a longer RTT", c.Rate())
 	}
 	// With an increase to suppress: a rate that would rise by delta does not.
-	rises, held := rttx(t, func(p *TIMELYParams) { p.Delta = 10 * unit.MegabitPerSec }), rttx(t, nil)
+	rises, steady := rttx(t, func(p *TIMELYParams) { p.Delta = 10 * unit.MegabitPerSec }), rttx(t, nil)
 	feed(rises, 2, 30*us)
-	feed(held, 2, 30*us)
-	feed(held, 1, 30*us+unit.Nanosecond)
-	if rises.Rate() <= 10*gbps || held.Rate() > 10*gbps {
-		t.Errorf("rates %s and %s", rises.Rate(), held.Rate())
+	feed(steady, 2, 30*us)
+	feed(steady, 1, 30*us+unit.Nanosecond)
+	if rises.Rate() <= 10*gbps || steady.Rate() > 10*gbps {
+		t.Errorf("rates %s and %s", rises.Rate(), steady.Rate())
 	}
 }
 

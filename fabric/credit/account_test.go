@@ -23,13 +23,13 @@ func TestSpeculationEndsWithTheFirstACK(t *testing.T) {
 	p := settings()
 	a := NewAccount(&p, line)
 	if !a.MaySend() || a.Held() != p.Window {
-		t.Fatalf("holds %v at the start, want %v", a.Held(), p.Window)
+		t.Fatalf("%v of credit at the start, want %v", a.Held(), p.Window)
 	}
 	a.Spend(0, 10*Quantum)
 	a.Answered()
 	b := a.Balance(0)
 	if a.Held() != 0 || b.Dropped != 54*Quantum || a.Speculating() {
-		t.Errorf("after the answer: holds %v, dropped %v", a.Held(), b.Dropped)
+		t.Errorf("after the ACK: %v of credit, dropped %v", a.Held(), b.Dropped)
 	}
 }
 
@@ -43,11 +43,11 @@ func TestExcessThresholdIsStrictAndCountsReceivedCredit(t *testing.T) {
 	}
 	a.Grant(0, UETCounter, 32)
 	if got := a.Accumulated(); got != 32*Quantum || a.Exceeds(got) {
-		t.Errorf("%v at a threshold of as much is excess", got)
+		t.Errorf("%v is excess at a threshold of the same size", got)
 	}
 	a.Grant(0, UETCounter, 33)
 	if !a.Exceeds(a.Accumulated()) {
-		t.Error("a quantum above the threshold is no excess")
+		t.Error("a quantum above the threshold is not excess")
 	}
 	p.AIMD = false
 	if a.Exceeds(a.Accumulated()) {
@@ -99,7 +99,7 @@ func TestTargetStaysWithinTheCounter(t *testing.T) {
 	a := NewAccount(&p, line)
 	got := a.Target(1<<62, 1)
 	if back := UETCounter.Decode(UETCounter.Encode(got), 0); back != got {
-		t.Errorf("target %d came back as %d", got, back)
+		t.Errorf("target %d decoded as %d", got, back)
 	}
 }
 
@@ -113,7 +113,7 @@ func TestCumulativeCreditIsIdempotent(t *testing.T) {
 		a.Grant(0, UETCounter, number)
 	}
 	if a.Held() != 30*Quantum {
-		t.Errorf("holds %v, want 30 quanta", a.Held())
+		t.Errorf("%v of credit, want 30 quanta", a.Held())
 	}
 }
 
@@ -151,7 +151,7 @@ func TestCreditBecomesStaleWithAnyNextEvent(t *testing.T) {
 	a.Grant(p.BaseRTT+1, UETCounter, 30)
 	a.Spend(2*p.BaseRTT+2, 5*Quantum)
 	if b := a.Balance(2*p.BaseRTT + 2); b.Stale != 30*Quantum || b.Held != 25*Quantum {
-		t.Errorf("%v stale, %v held, want 30 and 25 quanta", b.Stale, b.Held)
+		t.Errorf("%v stale, %v usable, want 30 and 25 quanta", b.Stale, b.Held)
 	}
 	now := 3 * p.BaseRTT
 	for i := range uint32(70) {
@@ -205,10 +205,10 @@ func TestAccountBalances(t *testing.T) {
 				t.Fatalf("does not balance: %+v", b)
 			}
 			if b.Held > p.Window || b.Held <= -4200 {
-				t.Fatalf("holds %v", b.Held)
+				t.Fatalf("credit %v is out of range", b.Held)
 			}
 			if inLots := heldInLots(&a); inLots > max(0, b.Held) {
-				t.Fatalf("lots hold %v of %v", inLots, b.Held)
+				t.Fatalf("lots add up to %v of %v", inLots, b.Held)
 			}
 		}
 	})

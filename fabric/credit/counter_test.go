@@ -23,7 +23,7 @@ func TestCreditCounterWraps(t *testing.T) {
 			want--
 		}
 		if got != want {
-			t.Fatalf("%d bits: %d near %d came back as %d, want %d", c, count, near, got, want)
+			t.Fatalf("%d bits: %d near %d decoded as %d, want %d", c, count, near, got, want)
 		}
 	})
 }

@@ -102,6 +102,6 @@ func checkLists(t *rapid.T, r *Pacer) {
 		}
 	}
 	if listed != r.active.Len()+r.idle.Len() {
-		t.Fatalf("%d senders listed, the lists hold %d and %d", listed, r.active.Len(), r.idle.Len())
+		t.Fatalf("%d senders listed, the lists have %d and %d", listed, r.active.Len(), r.idle.Len())
 	}
 }

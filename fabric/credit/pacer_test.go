@@ -49,7 +49,7 @@ func TestOriginalCreditIsShared(t *testing.T) {
 	span := unit.Millisecond
 	got := run(&r, span)
 	if want := int64(160); got[2] != want {
-		t.Errorf("the third asked for %d quanta and got %d", want, got[2])
+		t.Errorf("the third sender requested %d quanta and got %d", want, got[2])
 	}
 	if d := got[0] - got[1]; d < -16 || d > 16 {
 		t.Errorf("two equal senders got %d and %d quanta", got[0], got[1])

@@ -41,20 +41,20 @@ func ask(t *testing.T, s *topology.Scenario, link string) *Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var held unit.Time
+	var paused unit.Time
 	var most unit.Bytes
 	for _, b := range r.Timeline {
-		held, most = held+b.Paused, max(most, b.Occupancy)
+		paused, most = paused+b.Paused, max(most, b.Occupancy)
 	}
-	if len(r.Timeline) > 0 && (held != r.Paused || most != r.Peak.Occupancy) {
-		t.Errorf("%s: held %s, in the bins %s; peak %s, in the bins %s", link, r.Paused, held, r.Peak.Occupancy, most)
+	if len(r.Timeline) > 0 && (paused != r.Paused || most != r.Peak.Occupancy) {
+		t.Errorf("%s: paused %s, in the bins %s; peak %s, in the bins %s", link, r.Paused, paused, r.Peak.Occupancy, most)
 	}
 	var named unit.Bytes
 	for _, h := range r.Peak.Flows {
 		named += h.Bytes
 	}
 	if len(r.Timeline) > 0 && (named > r.Peak.Occupancy || named*100 < r.Peak.Occupancy*98) {
-		t.Errorf("%s: the flows at the peak hold %s of %s", link, named, r.Peak.Occupancy)
+		t.Errorf("%s: the flows at the peak occupy %s of %s", link, named, r.Peak.Occupancy)
 	}
 	frames := 0
 	for _, p := range r.Pauses {
@@ -108,8 +108,8 @@ func TestPFCReport(t *testing.T) {
 		if d := cmp.Diff([]string{c.chain, c.victims, c.spread, c.filled}, got); d != "" {
 			t.Errorf("%s: %s", c.link, d)
 		}
-		if frames, held := measured(t, s, c.link); frames != r.Frames || held != r.Paused || frames == 0 {
-			t.Errorf("%s: %d frames and %s held, the run has %d and %s", c.link, r.Frames, r.Paused, frames, held)
+		if frames, paused := measured(t, s, c.link); frames != r.Frames || paused != r.Paused || frames == 0 {
+			t.Errorf("%s: %d frames, paused %s; the run has %d and %s", c.link, r.Frames, r.Paused, frames, paused)
 		}
 		if first := r.Pauses[0]; first.Margin() >= 0 || r.Limits.Threshold != 200*unit.Kilobyte || r.Limits.Dynamic || first.Cause.Load < first.Cause.Rate && first.Cause.Kind == Overload {
 			t.Errorf("%s: limits %+v, first PAUSE %+v", c.link, r.Limits, first)
@@ -140,16 +140,16 @@ func TestPausesAreClippedToTheRange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	frames, held := 0, unit.Time(0)
+	frames, paused := 0, unit.Time(0)
 	for _, cut := range [][2]unit.Time{{0, unit.Millisecond}, {unit.Millisecond, 1200 * unit.Microsecond}, {1200 * unit.Microsecond, 2 * unit.Millisecond}} {
 		r, err := Ask(s, Question{X: x, Y: y, Class: topology.DataClass, From: cut[0], To: cut[1]}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		frames, held = frames+r.Frames, held+r.Paused
+		frames, paused = frames+r.Frames, paused+r.Paused
 	}
-	if all := ask(t, s, "s1->s0"); frames != all.Frames || held != all.Paused {
-		t.Errorf("%d frames and %s in parts, %d and %s in all", frames, held, all.Frames, all.Paused)
+	if all := ask(t, s, "s1->s0"); frames != all.Frames || paused != all.Paused {
+		t.Errorf("%d frames, paused %s in parts; %d and %s in total", frames, paused, all.Frames, all.Paused)
 	}
 }
 

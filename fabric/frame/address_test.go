@@ -25,7 +25,7 @@ func TestHostOfIP(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		host := rapid.IntRange(0, MaxHosts-1).Draw(t, "host")
 		if got := HostIP(host).Host(); got != host {
-			t.Fatalf("host %d comes back as %d", host, got)
+			t.Fatalf("host %d decoded as %d", host, got)
 		}
 	})
 	for _, ip := range []IP{0, 10 << 24, 11 << 24, 11<<24 - 1, 9<<24 | 1, 1<<32 - 1} {
@@ -38,7 +38,7 @@ func TestHostOfIP(t *testing.T) {
 func TestHostOfMAC(t *testing.T) {
 	for _, host := range []int{0, 1, 0x123456, MaxHosts - 1} {
 		if got := HostMAC(host).Host(); got != host {
-			t.Errorf("host %d comes back as %d", host, got)
+			t.Errorf("host %d decoded as %d", host, got)
 		}
 	}
 	for _, a := range []Addr{{}, SwitchMAC(1), pfcAddr, {2, 0, 1}, HostMAC(MaxHosts)} {

@@ -138,7 +138,7 @@ func TestCETHVersions(t *testing.T) {
 		p.CETH.Version, p.Selective, p.SACK = version, true, SACK{0x123456, 0xf0}
 		var got Packet
 		if err := got.Parse(built(p)); err != nil || got.SACK != p.SACK {
-			t.Errorf("version %d: what follows is %+v, %v", version, got.SACK, err)
+			t.Errorf("version %d: SACK %+v, %v", version, got.SACK, err)
 		}
 	}
 }
@@ -191,10 +191,10 @@ func TestShortCETH(t *testing.T) {
 					t.Errorf("%+v: %d and %d bytes", s, first.Len(), second.Len())
 				}
 				if got := ShortOfResv6(first.Resv6()); got != (ShortCETH{version, ratio, false}) {
-					t.Errorf("Reserved 6 holds %+v, want %+v", got, s)
+					t.Errorf("Reserved 6 encodes %+v, want %+v", got, s)
 				}
 				if got := ShortOfResv7(second.Resv7()); got != s {
-					t.Errorf("Reserved 7 holds %+v, want %+v", got, s)
+					t.Errorf("Reserved 7 encodes %+v, want %+v", got, s)
 				}
 			}
 		}
@@ -247,7 +247,7 @@ func TestSACKFollowsCETH(t *testing.T) {
 			t.Errorf("another code: %v", err)
 		}
 		if _, ok := f.CETH(); !ok {
-			t.Error("what follows hides the CETH")
+			t.Error("no CETH found before another header")
 		}
 	}
 }

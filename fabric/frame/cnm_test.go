@@ -86,7 +86,7 @@ func TestCNMBuildParse(t *testing.T) {
 		c.Build(&f)
 		var d CNM
 		if err := d.Parse(&f); err != nil || c != d {
-			t.Fatalf("%+v came back as %+v, %v", c, d, err)
+			t.Fatalf("%+v decoded as %+v, %v", c, d, err)
 		}
 	})
 }

@@ -43,10 +43,10 @@ func TestICRCCoversTheTimestamps(t *testing.T) {
 	after := f.Materialise(nil)
 	old, renewed := before[len(before)-4:], after[len(after)-4:]
 	if string(old) == string(renewed) {
-		t.Error("the ICRC stands")
+		t.Error("the ICRC did not change")
 	}
 	if binary.LittleEndian.Uint32(renewed) != ICRC(after[14:len(after)-4]) {
-		t.Error("the ICRC is not that of the packet")
+		t.Error("the ICRC does not match the packet")
 	}
 }
 
@@ -68,7 +68,7 @@ func TestTimestampsWrap(t *testing.T) {
 	early := StampOf(1000 * unit.Nanosecond)
 	early -= StampOf(2 * unit.Microsecond)
 	if got := StampOf(unit.Microsecond).Since(early); got != 2*unit.Microsecond {
-		t.Errorf("T_s taken back below 0 gives %s, want 2us", got)
+		t.Errorf("T_s lowered below 0 reads as %s, want 2us", got)
 	}
 }
 

@@ -116,7 +116,7 @@ func TestUETParseRejectsUnsupportedPackets(t *testing.T) {
 			spoil(&f)
 			var got UET
 			if err := got.Parse(&f); err == nil || got != (UET{}) {
-				t.Errorf("taken as %+v", got)
+				t.Errorf("accepted as %+v", got)
 			}
 		})
 	}

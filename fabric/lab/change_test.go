@@ -150,8 +150,8 @@ changes:
 		w := newWire(unit.Time(from)*unit.Nanosecond, unit.Time(from+span)*unit.Nanosecond)
 		l.Listen = w.listen
 		l.Run(s.Duration)
-		if w.lost != w.doomed || w.lost+w.got > w.sent {
-			t.Fatalf("of %d data frames sent, %d came in and %d were lost; %d were on the wire while it was down", w.sent, w.got, w.lost, w.doomed)
+		if w.lost != w.cut || w.lost+w.got > w.sent {
+			t.Fatalf("of %d data frames sent, %d arrived and %d were lost; %d were on the wire while the link was down", w.sent, w.got, w.lost, w.cut)
 		}
 		run, err := l.Outcome()
 		if err != nil {
@@ -165,8 +165,8 @@ changes:
 
 // wire counts the data frames of h0 by its notes.
 type wire struct {
-	down, up                unit.Time
-	sent, got, lost, doomed int
+	down, up             unit.Time
+	sent, got, lost, cut int
 }
 
 func newWire(down, up unit.Time) *wire { return &wire{down: down, up: up} }
@@ -186,7 +186,7 @@ func (w *wire) listen(node int, notes []fabric.Note) {
 				at += 16 * 200
 			}
 			if n.At < w.up && at >= w.down {
-				w.doomed++
+				w.cut++
 			}
 		case node == 1 && (n.Kind == fabric.Received || n.Kind == fabric.OutOfSequence):
 			w.got++

@@ -33,7 +33,7 @@ changes:
 		}
 		l := newLab(t, s)
 		l.PerFrame = true
-		told := [2]map[string]int{{}, {}} // before and after, a round trip left out
+		counts := [2]map[string]int{{}, {}} // before and after, a round trip left out
 		unfit, done := 0, 0
 		l.Listen = func(_ int, notes []fabric.Note) {
 			for _, n := range notes {
@@ -47,16 +47,16 @@ changes:
 				case n.Kind == fabric.Completed:
 					done++
 				case n.Kind == fabric.RateChanged && n.At == at:
-					told[1]["jump"]++
+					counts[1]["jump"]++
 				case n.At >= at && n.At < at+50*unit.Microsecond:
 				case n.Kind == fabric.Notified && n.RecRate() > 0:
-					told[half]["pcn"]++
+					counts[half]["pcn"]++
 				case n.Kind == fabric.Notified:
-					told[half]["dcqcn"]++
+					counts[half]["dcqcn"]++
 				case n.Kind == fabric.CNMIn:
-					told[half]["qcn"]++
+					counts[half]["qcn"]++
 				case n.Kind == fabric.Measured:
-					told[half]["timely"]++
+					counts[half]["timely"]++
 				}
 			}
 		}
@@ -68,16 +68,16 @@ changes:
 				for _, one := range signals[name] {
 					want = want || one == signal
 				}
-				if got := told[half][signal] > 0; got != want {
-					t.Errorf("%s to %s: under %s %d signals of %s", c.from, c.to, name, told[half][signal], signal)
+				if got := counts[half][signal] > 0; got != want {
+					t.Errorf("%s to %s: under %s %d signals of %s", c.from, c.to, name, counts[half][signal], signal)
 				}
 			}
 		}
-		if jump := told[1]["jump"] > 0; unfit > 0 || jump != (c.to == "pfc") {
-			t.Errorf("%s to %s: %d changes unfit, %d rates jump", c.from, c.to, unfit, told[1]["jump"])
+		if jump := counts[1]["jump"] > 0; unfit > 0 || jump != (c.to == "pfc") {
+			t.Errorf("%s to %s: %d invalid changes, %d rate jumps", c.from, c.to, unfit, counts[1]["jump"])
 		}
 		if done == 0 {
-			t.Errorf("%s to %s: the flow that came later has not ended", c.from, c.to)
+			t.Errorf("%s to %s: the later flow is not complete", c.from, c.to)
 		}
 	}
 }

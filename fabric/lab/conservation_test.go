@@ -124,13 +124,13 @@ func (l *ledger) count(e event, arrived *frame.Frame) error {
 func (l *ledger) check(node int) error {
 	stats := l.machines[node].(*switching.Switch).Stats()
 	var queued tally
-	var held unit.Bytes
+	var accounted unit.Bytes
 	inside := l.inside[node]
 	for _, p := range stats.Ports {
 		for _, c := range p.Classes {
 			queued.frames += int(c.QueueFrames)
 			queued.bytes += c.QueueBytes
-			held += c.OccupancyBytes
+			accounted += c.OccupancyBytes
 			inside.frames += int(c.OriginatedFrames)
 			inside.bytes += c.OriginatedBytes
 		}
@@ -138,10 +138,10 @@ func (l *ledger) check(node int) error {
 	switch {
 	case queued.frames != inside.frames || queued.bytes != inside.bytes:
 		return fmt.Errorf("it queues %d frames of %d bytes; %d of %d have come in, or were made, and not left", queued.frames, queued.bytes, inside.frames, inside.bytes)
-	case held != queued.bytes:
-		return fmt.Errorf("its ingress accounts hold %d bytes, its queues %d", held, queued.bytes)
-	case stats.SharedUsed < 0 || stats.SharedUsed > min(held, stats.SharedSize):
-		return fmt.Errorf("%d bytes of its pool of %d are in use, its accounts hold %d", stats.SharedUsed, stats.SharedSize, held)
+	case accounted != queued.bytes:
+		return fmt.Errorf("its ingress accounts add up to %d bytes, its queues to %d", accounted, queued.bytes)
+	case stats.SharedUsed < 0 || stats.SharedUsed > min(accounted, stats.SharedSize):
+		return fmt.Errorf("%d bytes of its pool of %d are in use, its accounts add up to %d", stats.SharedUsed, stats.SharedSize, accounted)
 	case queued.frames == 0 && (inside.payload != 0 || stats.SharedUsed != 0):
 		return fmt.Errorf("it is empty, and holds %d bytes of payload and %d of the pool", inside.payload, stats.SharedUsed)
 	}

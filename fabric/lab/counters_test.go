@@ -190,8 +190,8 @@ func kept(name string) bool {
 	}, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// told flattens the counters of a run.
-func told(run *measure.Run) (counters, first booked) {
+// flatten flattens the counters of a run.
+func flatten(run *measure.Run) (counters, first booked) {
 	counters, first = booked{}, booked{}
 	for _, n := range run.Nodes {
 		for name, value := range n.Counters {
@@ -237,7 +237,7 @@ func clerks(t *testing.T, s *topology.Scenario) map[string]bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gotCounters, gotFirst := told(run)
+	gotCounters, gotFirst := flatten(run)
 	if diff := cmp.Diff(counters, gotCounters); diff != "" {
 		t.Errorf("counters from frames and notes (-), from the machines (+):\n%s", diff)
 	}

@@ -167,10 +167,10 @@ func TestPCNThrottlesTheCongestedFlow(t *testing.T) {
 	}
 	for _, r := range run.Series.Rates {
 		if rate := after(r, 2); r.Name == "F1" && (rate < 2.4 || rate > 2.72) {
-			t.Errorf("F1 is regulated to %.2f Gbit/s at once, want about 2.67", rate)
+			t.Errorf("F1 is limited to %.2f Gbit/s at once, want about 2.67", rate)
 		}
 		if rate := after(r, 15); r.Name == "F0" && rate < 36 {
-			t.Errorf("F0 is regulated to %.2f Gbit/s after 15 periods, want about 37", rate)
+			t.Errorf("F0 is limited to %.2f Gbit/s after 15 periods, want about 37", rate)
 		}
 	}
 }

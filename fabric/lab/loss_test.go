@@ -85,7 +85,7 @@ func TestResultsCountFramesLostOnLinks(t *testing.T) {
 		{Link: "h0->s0", Lost: int64(ports[0].LostFrames)}, {Link: "r0->s0", Damaged: int64(ports[1].DamagedFrames)},
 	}
 	if ports[0].LostFrames == 0 || ports[1].DamagedFrames == 0 {
-		t.Fatalf("the links cost nothing: %+v", want)
+		t.Fatalf("the links lost no frames: %+v", want)
 	}
 	if diff := cmp.Diff(want, run.Errors); diff != "" || run.LinkLost != want[0].Lost || run.LinkDamaged != want[1].Damaged || run.Drops != 0 {
 		t.Errorf("%d lost, %d damaged, %d dropped:\n%s", run.LinkLost, run.LinkDamaged, run.Drops, diff)
@@ -145,10 +145,10 @@ commands:
 		}
 	}
 	if len(found) != 50 || executed <= 50 {
-		t.Errorf("%d values were found; %d additions came in, want some of the 50 to come twice", len(found), executed)
+		t.Errorf("%d values were found; %d additions arrived, want some of the 50 to arrive twice", len(found), executed)
 	}
 	if n := l.Machine(0).(*nic.NIC).Stats().Engine.Retries; n == 0 || run.LinkLost == 0 || run.LinkDamaged == 0 {
-		t.Errorf("%d retries, %d lost, %d damaged: nothing was put to the test", n, run.LinkLost, run.LinkDamaged)
+		t.Errorf("%d retries, %d lost, %d damaged: want all above 0", n, run.LinkLost, run.LinkDamaged)
 	}
 }
 

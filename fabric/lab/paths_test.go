@@ -50,15 +50,15 @@ func TestPathsMatchTheFrames(t *testing.T) {
 			}
 		}
 		ends := s.PortMap()
-		gone := map[fabric.FlowID]map[int]bool{} // where they went from s0
+		taken := map[fabric.FlowID]map[int]bool{} // where they went from s0
 		l.PerFrame = true
 		l.Listen = func(node int, notes []fabric.Note) {
 			for _, n := range notes {
 				if peer := ends[node][n.Port].Peer; n.Kind == fabric.Enqueued && s.Nodes[node].Name == "s0" && peer != s.Flows[0].From {
-					if gone[n.Flow] == nil {
-						gone[n.Flow] = map[int]bool{}
+					if taken[n.Flow] == nil {
+						taken[n.Flow] = map[int]bool{}
 					}
-					gone[n.Flow][peer] = true
+					taken[n.Flow][peer] = true
 				}
 			}
 		}
@@ -71,8 +71,8 @@ func TestPathsMatchTheFrames(t *testing.T) {
 				t.Fatalf("cut %q: %s goes %v", cut, f.Name, path)
 			}
 			ways[path[2]]++
-			if seen := gone[fabric.FlowID(i)]; len(seen) != 1 || !seen[path[2]] {
-				t.Errorf("cut %q: %s goes %v, its frames went to %v", cut, f.Name, path, gone[fabric.FlowID(i)])
+			if seen := taken[fabric.FlowID(i)]; len(seen) != 1 || !seen[path[2]] {
+				t.Errorf("cut %q: %s has path %v, its frames took %v", cut, f.Name, path, taken[fabric.FlowID(i)])
 			}
 		}
 		if want := 2; cut == "" && len(ways) != want || cut != "" && len(ways) != 1 {

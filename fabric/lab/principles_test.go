@@ -22,7 +22,7 @@ func TestACongestedFlowIsSetToItsReceivingRate(t *testing.T) {
 	run := measured(t, s)
 	for _, r := range run.Series.Rates {
 		if rate := float64(r.Bins[3]) / 1e9; r.Name == "F1" && (rate < 9.5 || rate > 10) {
-			t.Errorf("after 200 us F1 is regulated to %.2f Gbit/s, want 10 less a 128th", rate)
+			t.Errorf("after 200 us F1 is limited to %.2f Gbit/s, want 10 less a 128th", rate)
 		}
 	}
 	for _, p := range run.Pauses {

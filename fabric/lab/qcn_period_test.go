@@ -38,21 +38,21 @@ func TestQCNPeriods(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var told []unit.Time
+		var cnms []unit.Time
 		l.Listen = func(_ int, notes []fabric.Note) {
 			for _, n := range notes {
 				if n.Kind == fabric.CNMSent && n.At > 60*unit.Microsecond { // B is over
-					told = append(told, n.At)
+					cnms = append(cnms, n.At)
 				}
 			}
 		}
 		l.Run(s.Duration)
-		if len(told) < 10 {
-			t.Fatalf("%s: %d CNMs", base, len(told))
+		if len(cnms) < 10 {
+			t.Fatalf("%s: %d CNMs", base, len(cnms))
 		}
 		const frames = 400 * unit.Nanosecond // samples are whole frames
-		for i, at := range told[1:] {
-			if apart := at - told[i]; apart < period-frames || apart > period+frames {
+		for i, at := range cnms[1:] {
+			if apart := at - cnms[i]; apart < period-frames || apart > period+frames {
 				t.Errorf("%s: CNMs %s apart at %s, want %s", base, apart, at, period)
 			}
 		}

@@ -42,11 +42,11 @@ func TestScripts(t *testing.T) {
 type bench struct {
 	s     *topology.Scenario
 	l     *lab.Lab
-	notes []heard
+	notes []nodeNote
 }
 
-// heard is a note and the node that it came from.
-type heard struct {
+// nodeNote is a note and the node that it came from.
+type nodeNote struct {
 	node int
 	fabric.Note
 }
@@ -92,14 +92,14 @@ func (b *bench) rack(t *testing.T, d *datadriven.TestData) string {
 	l.PerFrame = true
 	l.Listen = func(node int, notes []fabric.Note) {
 		for _, n := range notes {
-			b.notes = append(b.notes, heard{node, n})
+			b.notes = append(b.notes, nodeNote{node, n})
 		}
 	}
 	return fmt.Sprintf("%d nodes, %d links, %d flows under %s", len(s.Nodes), len(s.Links), len(s.Flows), s.Scheme)
 }
 
 // advance runs to the instant given and picks the notes chosen.
-func (b *bench) advance(t *testing.T, d *datadriven.TestData) []heard {
+func (b *bench) advance(t *testing.T, d *datadriven.TestData) []nodeNote {
 	var text string
 	d.ScanArgs(t, "until", &text)
 	until, err := unit.ParseTime(text)
@@ -108,14 +108,14 @@ func (b *bench) advance(t *testing.T, d *datadriven.TestData) []heard {
 	}
 	b.notes = b.notes[:0]
 	b.l.Run(until)
-	slices.SortStableFunc(b.notes, func(x, y heard) int {
+	slices.SortStableFunc(b.notes, func(x, y nodeNote) int {
 		if x.At != y.At {
 			return int(min(max(x.At-y.At, -1), 1))
 		}
 		return x.node - y.node
 	})
 	kinds, nodes, flows := list(d, "show"), list(d, "at"), list(d, "flow")
-	var chosen []heard
+	var chosen []nodeNote
 	for _, n := range b.notes {
 		if fits(kinds, n.Kind.String()) && fits(nodes, b.s.Nodes[n.node].Name) && fits(flows, b.flow(n.Flow)) {
 			chosen = append(chosen, n)
@@ -148,14 +148,14 @@ func (b *bench) flow(id fabric.FlowID) string {
 }
 
 // command names the commands that a note of a connection concerns.
-func (b *bench) command(h heard) string {
+func (b *bench) command(h nodeNote) string {
 	if i := topology.CommandOf(b.s.Streams(), uint32(h.Trace)); i >= 0 {
 		return b.s.Commands[i].Name
 	}
 	return "-"
 }
 
-func (b *bench) print(notes []heard, d *datadriven.TestData) string {
+func (b *bench) print(notes []nodeNote, d *datadriven.TestData) string {
 	total := len(notes)
 	var n int
 	if a := list(d, "first"); a != nil {
@@ -180,7 +180,7 @@ func (b *bench) print(notes []heard, d *datadriven.TestData) string {
 }
 
 // line writes what happened in the words of the fabric.
-func (b *bench) line(h heard) string {
+func (b *bench) line(h nodeNote) string {
 	where := fmt.Sprintf("%s %-15s", b.s.Nodes[h.node].Name, h.Kind)
 	if b.s.Nodes[h.node].Kind == topology.Switch {
 		where = fmt.Sprintf("%s:p%d %-15s", b.s.Nodes[h.node].Name, h.Port, h.Kind)
@@ -255,7 +255,7 @@ func congested(e fabric.Event) string {
 	return map[bool]string{false: "clear", true: "congested"}[e.Congested()]
 }
 
-func (b *bench) count(notes []heard, d *datadriven.TestData) string {
+func (b *bench) count(notes []nodeNote, d *datadriven.TestData) string {
 	by := list(d, "by")
 	counts := map[string]int{}
 	for _, h := range notes {

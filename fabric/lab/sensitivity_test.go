@@ -16,7 +16,7 @@ import (
 // fills returns how long F1, which sends at half the rate of the link s0-s1, takes to
 // fill XOFF at s1 while r1's link serves 15 ingress ports. It also returns how long PCN
 // may take to notify F1: a period, and the base RTT.
-func fills(s *topology.Scenario) (xoff, told unit.Time) {
+func fills(s *topology.Scenario) (xoff, notified unit.Time) {
 	line := s.Links[0].Rate
 	excess := line/2 - line/15
 	sw := s.Nodes[len(s.Nodes)-1].Switch
@@ -43,9 +43,9 @@ func TestPCNAvoidsPausesWhenSignalledInTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		run := measured(t, s)
-		xoff, told := fills(s)
-		if tree := run.Tree > 0; tree != (told > xoff) {
-			t.Errorf("%s: XOFF is full after %s, F1 told within %s, and the tree lasts %s", change, xoff, told, run.Tree)
+		xoff, notified := fills(s)
+		if tree := run.Tree > 0; tree != (notified > xoff) {
+			t.Errorf("%s: XOFF is reached after %s, F1 notified within %s, and the tree lasts %s", change, xoff, notified, run.Tree)
 		}
 		if run.Tree > 0 {
 			trees++
@@ -58,7 +58,7 @@ func TestPCNAvoidsPausesWhenSignalledInTime(t *testing.T) {
 		}
 	}
 	if trees != 4 {
-		t.Errorf("%d of 4 changes bring a tree", trees)
+		t.Errorf("%d of 4 changes cause a tree", trees)
 	}
 }
 
@@ -95,9 +95,9 @@ func TestPCNTreeDependsOnThePhaseOfThePeriod(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		run, told := measured(t, s), yields(t, s)
-		if xoff, _ := fills(s); (run.Tree > 0) != (told > xoff-3*unit.Microsecond) {
-			t.Errorf("burst at %dus: XOFF is full after %s, F1 yields after %s, and the tree lasts %s", at, xoff, told, run.Tree)
+		run, notified := measured(t, s), yields(t, s)
+		if xoff, _ := fills(s); (run.Tree > 0) != (notified > xoff-3*unit.Microsecond) {
+			t.Errorf("burst at %dus: XOFF is reached after %s, F1 slows down after %s, and the tree lasts %s", at, xoff, notified, run.Tree)
 		}
 		if run.Tree > 0 {
 			trees++

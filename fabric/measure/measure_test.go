@@ -250,10 +250,10 @@ func TestVictimLinksRunFromReceiversToSenders(t *testing.T) {
 func TestDigestDependsOnNamesNotOnTheOrderOfTheFile(t *testing.T) {
 	a, b := &NodeResult{Node: "a", Digest: 1}, &NodeResult{Node: "b", Digest: 2}
 	if digest([]*NodeResult{a, b}) != digest([]*NodeResult{b, a}) {
-		t.Error("the order of the file shows in the digest")
+		t.Error("the digest depends on the order of the file")
 	}
 	if digest([]*NodeResult{a, b}) == digest([]*NodeResult{{Node: "a", Digest: 2}, {Node: "b", Digest: 1}}) {
-		t.Error("swapped digests go unseen")
+		t.Error("swapped digests are not detected")
 	}
 }
 
@@ -271,7 +271,7 @@ func TestQuantileIsTheNearestRank(t *testing.T) {
 		}
 	}
 	if Quantile[unit.Time](nil, 500) != 0 {
-		t.Error("no values have no quantile")
+		t.Error("an empty list must have no quantile")
 	}
 }
 

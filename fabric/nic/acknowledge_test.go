@@ -31,9 +31,9 @@ func TestACKsAreCoalesced(t *testing.T) {
 	if got, want := psns(b.from(1, isACK)), []uint32{3, 7, 9}; !slices.Equal(got, want) {
 		t.Errorf("ACKs of %v, want %v", got, want)
 	}
-	asked := b.from(0, func(f *frame.Frame) bool { return isData(f) && f.AckReq() })
-	if got, want := psns(asked), []uint32{3, 7, 9}; !slices.Equal(got, want) {
-		t.Errorf("ACKs asked for at %v, want %v", got, want)
+	requested := b.from(0, func(f *frame.Frame) bool { return isData(f) && f.AckReq() })
+	if got, want := psns(requested), []uint32{3, 7, 9}; !slices.Equal(got, want) {
+		t.Errorf("ACKs requested at %v, want %v", got, want)
 	}
 	if len(b.noted(0, fabric.Completed)) != 1 {
 		t.Error("not completed")
@@ -47,7 +47,7 @@ func TestAckReqIsAnsweredAtOnce(t *testing.T) {
 	f := dataFrame(frame.WriteFirst, 0, 1_000_000, 1000)
 	n.Arrive(1, 0, &f, &out)
 	if n.control.count != 0 {
-		t.Fatal("acknowledged without being asked")
+		t.Fatal("acknowledged without a request")
 	}
 	p := frame.Packet{}
 	if err := p.Parse(&f); err != nil {

@@ -104,7 +104,7 @@ func TestBaselineDoesNotSignalTheEndOfCongestion(t *testing.T) {
 		t.Errorf("the baseline rises after %v, want its timer of 55 us", got)
 	}
 	if got := recovered(aggregated(func(p *cc.CETHParams) { p.Window = us })); got < 5*us || got > 6*us {
-		t.Errorf("CETH rises after %v, want one way back", got)
+		t.Errorf("CETH rises after %v, want the delay of the return path", got)
 	}
 }
 

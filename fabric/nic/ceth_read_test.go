@@ -125,7 +125,7 @@ func TestEnhancedCNPCarriesCETHWithoutACK(t *testing.T) {
 	last := b.from(0, isCNP)
 	h, _ = last[len(last)-1].CETH()
 	if g, _ := h.Congestion(); len(last) == len(cnps) || g.Ratio != frame.RatioNone {
-		t.Errorf("the last CNP of %d says %+v", len(last), g)
+		t.Errorf("the last CNP of %d reports %+v", len(last), g)
 	}
 	if moved := b.noted(1, fabric.RateChanged); moved[len(moved)-1].Rate() != testRate {
 		t.Errorf("the responder is left at %d bit/s", moved[len(moved)-1].Rate())

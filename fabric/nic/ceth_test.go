@@ -37,8 +37,8 @@ func (b *fabricBench) markFrom(first, last int) {
 	}
 }
 
-// told returns the content of ACKs: their PSN, M for congested, and the degree.
-func told(frames []sentFrame) []string {
+// reports returns the content of ACKs: their PSN, M for congested, and the degree.
+func reports(frames []sentFrame) []string {
 	var list []string
 	for i := range frames {
 		f := &frames[i].Frame
@@ -67,7 +67,7 @@ func TestACKIndicatesCongestion(t *testing.T) {
 	b.run(unit.Millisecond)
 	acks := b.from(1, func(*frame.Frame) bool { return true })
 	want := []string{"0", "1", "2 M 1", "3 M 2", "4 M 2", "5", "6", "7"} // 1/3, 2/4, 3/5 of the window
-	if diff := cmp.Diff(want, told(acks)); diff != "" {
+	if diff := cmp.Diff(want, reports(acks)); diff != "" {
 		t.Error(diff)
 	}
 	for i := range acks {
@@ -98,7 +98,7 @@ func TestStateChangeForcesAnACK(t *testing.T) {
 	// 6 changes the state: 5 is acknowledged as clear, 6 as congested. 7 to 10 have one
 	// state; 7 requests an ACK. 11 changes the state back, and requests an ACK too.
 	want := []string{"3", "5", "6 M 1", "7 M 1", "10 M 2", "11", "15", "19"}
-	if diff := cmp.Diff(want, told(b.from(1, isACK))); diff != "" {
+	if diff := cmp.Diff(want, reports(b.from(1, isACK))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -269,7 +269,7 @@ func TestNAKIndicatesCongestion(t *testing.T) {
 		return true
 	}
 	b.run(8 * us)
-	if got := told(b.from(1, isNAK)); len(got) != 1 || got[0] != "2 M 3" {
+	if got := reports(b.from(1, isNAK)); len(got) != 1 || got[0] != "2 M 3" {
 		t.Errorf("NAKs %v", got)
 	}
 }
@@ -291,7 +291,7 @@ func TestLostIndicationIsRepeated(t *testing.T) {
 	for _, s := range out.Sends {
 		acks = append(acks, sentFrame{Frame: s.Frame})
 	}
-	if diff := cmp.Diff([]string{"0", "2 M 1", "3"}, told(acks)); diff != "" || n.Stats().ControlQueueDrops != 1 {
+	if diff := cmp.Diff([]string{"0", "2 M 1", "3"}, reports(acks)); diff != "" || n.Stats().ControlQueueDrops != 1 {
 		t.Errorf("%d dropped, %s", n.Stats().ControlQueueDrops, diff)
 	}
 }

@@ -41,7 +41,7 @@ func TestFrozenAndUnplugged(t *testing.T) {
 			t.Errorf("after %s it sends", verbs[0])
 		}
 		if at, ok := n.Next(); ok && at == 0 {
-			t.Errorf("after %s it wants to be ticked at once", verbs[0])
+			t.Errorf("after %s it requests a tick at once", verbs[0])
 		}
 		n.Control(9, &fabric.Change{Verb: verbs[1]}, &out)
 		at, ok := n.Next()

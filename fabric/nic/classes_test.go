@@ -79,15 +79,15 @@ func TestReadyQueueAgainstOneList(t *testing.T) {
 				q.push(classes[i], i)
 				twin = append(twin, i)
 			default:
-				held := rapid.SampledFrom([]uint8{0, 1, 1 << 3, 1<<3 | 1<<7, 0xff}).Draw(t, "held")
-				k := slices.IndexFunc(twin, func(i int32) bool { return held>>classes[i]&1 == 0 })
-				if waits := q.waiting&^held != 0; waits != (k >= 0) {
+				paused := rapid.SampledFrom([]uint8{0, 1, 1 << 3, 1<<3 | 1<<7, 0xff}).Draw(t, "paused")
+				k := slices.IndexFunc(twin, func(i int32) bool { return paused>>classes[i]&1 == 0 })
+				if waits := q.waiting&^paused != 0; waits != (k >= 0) {
 					t.Fatalf("one waits: %v, want %v", waits, k >= 0)
 				}
 				if k < 0 {
 					continue
 				}
-				if got := int32(q.pop(held)); got != twin[k] {
+				if got := int32(q.pop(paused)); got != twin[k] {
 					t.Fatalf("flow %d goes, want %d of %v", got, twin[k], twin)
 				}
 				twin = slices.Delete(twin, k, k+1)

@@ -72,7 +72,7 @@ func TestControlQueueLimit(t *testing.T) {
 // class delays the CNP alone.
 func TestACKsInTheDataClass(t *testing.T) {
 	for _, withData := range []bool{false, true} {
-		for _, held := range []fabric.Priority{dataPrio, ctrlPrio} {
+		for _, paused := range []fabric.Priority{dataPrio, ctrlPrio} {
 			b := newBench(t, 2, []FlowConfig{flow(0, 100_000)}, func(c *Config) {
 				c.AckWithData, c.Notification, c.CC.DCQCN.CNPInterval = withData, cc.NotifyDCQCN, 0
 			})
@@ -82,8 +82,8 @@ func TestACKsInTheDataClass(t *testing.T) {
 				}
 				return true
 			}
-			b.inject(1, us, pfc(held, 0xffff))
-			b.inject(1, 200*us, pfc(held, 0))
+			b.inject(1, us, pfc(paused, 0xffff))
+			b.inject(1, 200*us, pfc(paused, 0))
 			b.run(300 * us)
 			acks, cnps := b.from(1, isACK), b.from(1, isCNP)
 			if len(acks) != 100 || len(cnps) == 0 {
@@ -99,11 +99,11 @@ func TestACKsInTheDataClass(t *testing.T) {
 			if got := b.nics[0].classOf(&cnps[0].Frame); got != ctrlPrio {
 				t.Errorf("with data %v: CNPs in class %d", withData, got)
 			}
-			if late := acks[0].start >= 200*us; late != (class == held) {
-				t.Errorf("with data %v, class %d paused: the first ACK starts at %s", withData, held, acks[0].start)
+			if late := acks[0].start >= 200*us; late != (class == paused) {
+				t.Errorf("with data %v, class %d paused: the first ACK starts at %s", withData, paused, acks[0].start)
 			}
-			if late := cnps[0].start >= 200*us; late != (held == ctrlPrio) {
-				t.Errorf("with data %v, class %d paused: the first CNP starts at %s", withData, held, cnps[0].start)
+			if late := cnps[0].start >= 200*us; late != (paused == ctrlPrio) {
+				t.Errorf("with data %v, class %d paused: the first CNP starts at %s", withData, paused, cnps[0].start)
 			}
 		}
 	}

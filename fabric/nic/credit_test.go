@@ -81,12 +81,12 @@ func TestCreditSharesTheReceiver(t *testing.T) {
 func TestSenderRequestsCredit(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 100_000)}, byCredit, func(c *Config) { c.CC.Credit.Start = credit.StartAsked })
 	b.run(unit.Millisecond)
-	asked := b.from(0, isControl(frame.UETCreditRequest))
-	if len(asked) != 1 || asked[0].start != 0 {
-		t.Fatalf("%d requests for credit, want 1 at once", len(asked))
+	requests := b.from(0, isControl(frame.UETCreditRequest))
+	if len(requests) != 1 || requests[0].start != 0 {
+		t.Fatalf("%d requests for credit, want 1 at once", len(requests))
 	}
 	if first := b.from(0, isRequest)[0].start; first < 2*testDelay {
-		t.Errorf("data at %v, before any credit can have come", first)
+		t.Errorf("data at %v, before credit can have arrived", first)
 	}
 	if len(b.completed()) != 1 {
 		t.Error("the flow does not complete")
@@ -182,13 +182,13 @@ func TestWastedCreditIsNoted(t *testing.T) {
 			wasted += n.Bytes()
 		}
 	}
-	var held unit.Bytes
+	var total unit.Bytes
 	for k := range b.nics[0].credits.accounts {
 		bal := b.nics[0].credits.accounts[k].Balance(b.now)
-		held += bal.Wasted()
+		total += bal.Wasted()
 	}
-	if wasted == 0 || wasted > held {
-		t.Errorf("noted %d bytes wasted of %d", wasted, held)
+	if wasted == 0 || wasted > total {
+		t.Errorf("events report %d bytes wasted of %d", wasted, total)
 	}
 }
 
@@ -202,22 +202,22 @@ func TestInvalidUETPacketsAreDropped(t *testing.T) {
 	if err := u.Parse(&good); err != nil {
 		t.Fatal(err)
 	}
-	spoilt := []func(*frame.UET){
+	malformed := []func(*frame.UET){
 		func(u *frame.UET) { u.Flow = 9 },
 		func(u *frame.UET) { u.Header.Src = frame.HostIP(5) },
 		func(u *frame.UET) { u.Header.Dst = frame.HostIP(5) },
 		func(u *frame.UET) { u.PSN, u.First, u.Offset = 10, false, 77 },
 	}
-	for i, spoil := range spoilt {
+	for i, corrupt := range malformed {
 		v := u
-		spoil(&v)
+		corrupt(&v)
 		var f frame.Frame
 		v.Build(&f)
 		b.inject(1, b.now+unit.Time(i+1)*us, f)
 	}
 	b.run(2 * unit.Millisecond)
-	if got := b.nics[1].Stats().Malformed; got != uint64(len(spoilt)) {
-		t.Errorf("%d of %d counted as malformed", got, len(spoilt))
+	if got := b.nics[1].Stats().Malformed; got != uint64(len(malformed)) {
+		t.Errorf("%d of %d counted as malformed", got, len(malformed))
 	}
 }
 

@@ -142,11 +142,11 @@ func kept(t testing.TB, scheme string, flows int) (sender, receiver int64) {
 		b.sent, b.notes = nil, make([][]fabric.Note, 2)
 	}
 	b.inbox = nil
-	return held(&b.nics[0]) / int64(flows), held(&b.nics[1]) / int64(flows)
+	return memoryOf(&b.nics[0]) / int64(flows), memoryOf(&b.nics[1]) / int64(flows)
 }
 
-// held returns the memory of a NIC in bytes, and releases the NIC.
-func held(n **NIC) int64 {
+// memoryOf returns the memory of a NIC in bytes, and releases the NIC.
+func memoryOf(n **NIC) int64 {
 	before := heap()
 	*n = nil
 	return before - heap()

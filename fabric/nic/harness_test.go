@@ -112,7 +112,7 @@ func (b *fabricBench) run(until unit.Time) {
 		}
 		b.take(host, &out)
 	}
-	b.t.Fatal("the bench does not come to an end")
+	b.t.Fatal("the bench does not end")
 }
 
 func (b *fabricBench) next() (host int, at unit.Time, arrival bool) {

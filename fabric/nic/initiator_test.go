@@ -106,19 +106,19 @@ func TestQueuedAddressesAreUsedInOrder(t *testing.T) {
 	b.post(0, read)
 	b.post(0, command.Command{ID: 1, Verb: command.FetchAdd, Size: 8, Address: 24, Operand: 5})
 	b.run(unit.Millisecond)
-	var asked []uint64
+	var addresses []uint64
 	for _, f := range b.from(0, isReadRequest) {
 		var p frame.Packet
 		if err := p.Parse(&f.Frame); err != nil {
 			t.Fatal(err)
 		}
-		asked = append(asked, p.RETH.VA)
+		addresses = append(addresses, p.RETH.VA)
 	}
-	if want := []uint64{0x7000_0000_1000, 0x7000_0000_1000 + 1000, 0x7000_0000_1000 + 2000}; !slices.Equal(asked, want) {
-		t.Errorf("the sub-requests ask for %#x, want %#x", asked, want)
+	if want := []uint64{0x7000_0000_1000, 0x7000_0000_1000 + 1000, 0x7000_0000_1000 + 2000}; !slices.Equal(addresses, want) {
+		t.Errorf("the sub-requests have addresses %#x, want %#x", addresses, want)
 	}
 	if got := b.nics[1].engine.memory.words[3]; got != 5 {
-		t.Errorf("the word at address 24 holds %d", got)
+		t.Errorf("the word at address 24 is %d", got)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestAtomics(t *testing.T) {
 		t.Errorf("found %v, want %v; done %v", found, want, b.done())
 	}
 	if got := b.nics[1].engine.memory.words[2]; got != 77 {
-		t.Errorf("the word holds %d", got)
+		t.Errorf("the word is %d", got)
 	}
 }
 
@@ -247,11 +247,11 @@ func TestOnlyReadRequestsAreDataRequests(t *testing.T) {
 	b.post(0, command.Command{ID: 2, Verb: command.Send, Size: 1000})
 	b.post(0, command.Command{ID: 3, Verb: command.FetchAdd, Size: 8})
 	b.run(unit.Millisecond)
-	asked := unit.Bytes(0)
+	requested := unit.Bytes(0)
 	for _, n := range b.noted(0, fabric.Requested) {
-		asked += n.Response()
+		requested += n.Response()
 	}
-	if reads := len(b.from(0, isReadRequest)); reads != 1 || asked != 1040 || len(b.done()) != 4 {
-		t.Errorf("%d READ requests, responses of %v asked for, done %v", reads, asked, b.done())
+	if reads := len(b.from(0, isReadRequest)); reads != 1 || requested != 1040 || len(b.done()) != 4 {
+		t.Errorf("%d READ requests, %v of responses requested, done %v", reads, requested, b.done())
 	}
 }

@@ -66,7 +66,7 @@ func TestOpcodesOfAMessage(t *testing.T) {
 		for _, f := range b.from(0, isData) {
 			ops, payload = append(ops, f.Opcode()), append(payload, f.Payload)
 			if f.Opcode().HasRETH() && f.DMALength() != uint32(c.size) {
-				t.Errorf("RETH says %d bytes of %d", f.DMALength(), c.size)
+				t.Errorf("the RETH has %d bytes of %d", f.DMALength(), c.size)
 			}
 		}
 		if !slices.Equal(ops, c.want) || !slices.Equal(payload, c.payload) {

@@ -226,7 +226,7 @@ func TestNewRejectsInvalidConfig(t *testing.T) {
 func TestIdleNIC(t *testing.T) {
 	n := mustNew(t, config(0, nil))
 	if at, ok := n.Next(); ok {
-		t.Errorf("wants a tick at %v", at)
+		t.Errorf("requests a tick at %v", at)
 	}
 }
 

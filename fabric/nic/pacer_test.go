@@ -212,7 +212,7 @@ func TestGapPacerAfterPause(t *testing.T) {
 		next += (10 * gbps).Serialise(f.Len())
 	}
 	if next == 100*us {
-		t.Error("no frame came after the pause")
+		t.Error("no frame after the pause")
 	}
 }
 

@@ -58,7 +58,7 @@ func TestXONResumes(t *testing.T) {
 		t.Errorf("Resumed %+v", r)
 	}
 	if b.startsWithin(10*us, 17*us, isData) != 0 || b.startsWithin(17*us-1, 18*us, isData) == 0 {
-		t.Error("sends while held, or not after XON")
+		t.Error("sends while paused, or does not send after XON")
 	}
 	if s := b.nics[0].Stats().Priorities[dataPrio]; s.RxPause != 3 || s.RxPauseTransition != 1 || s.RxPauseDuration != 7*us || s.Held {
 		t.Errorf("%+v", s)
@@ -85,18 +85,18 @@ func TestPauseIsPerPriority(t *testing.T) {
 	b.inject(0, 10*us, pfc(1, 0xffff))
 	b.run(20 * us)
 	if b.startsWithin(11*us, 20*us, isData) < 20 {
-		t.Error("a pause of class 1 holds class 3")
+		t.Error("a pause of class 1 stops class 3")
 	}
 	b.inject(0, 20*us, pfc(dataPrio, 0xffff))
 	b.run(40 * us)
 	if b.startsWithin(20*us, 40*us, isData) != 0 || b.startsWithin(20*us, 40*us, isACK) < 50 {
-		t.Error("data is not held, or ACKs are")
+		t.Error("data is not paused, or ACKs are")
 	}
 	b.inject(0, 40*us, pfc(dataPrio, 0))
 	b.inject(0, 40*us, pfc(ctrlPrio, 0xffff))
 	b.run(60 * us)
 	if b.startsWithin(40*us, 60*us, isACK) != 0 || b.startsWithin(40*us, 60*us, isData) < 50 {
-		t.Error("ACKs are not held, or data is")
+		t.Error("ACKs are not paused, or data is")
 	}
 }
 

@@ -60,7 +60,7 @@ func TestTokensAndStallsAreSampledWhileTheyChange(t *testing.T) {
 		}
 	}
 	if len(b.noted(0, fabric.TokensSampled)) < 10 || len(b.noted(1, fabric.TokensSampled)) < 10 {
-		t.Error("too few samples to tell anything")
+		t.Error("too few samples")
 	}
 }
 

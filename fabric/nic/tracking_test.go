@@ -89,7 +89,7 @@ func TestDuplicatesHaveNoEffect(t *testing.T) {
 		t.Errorf("%d answers to the atomic, the last found %d", len(acks), acks[len(acks)-1].Original())
 	}
 	if got := b.nics[1].engine.memory.words[0]; got != 5 {
-		t.Errorf("the word holds %d, want one addition of 5", got)
+		t.Errorf("the word is %d, want one addition of 5", got)
 	}
 	if b.delivered(1) != 500 || b.delivered(0) != 500 || len(b.done()) != 3 {
 		t.Errorf("%v at the target, %v at the initiator, done %v", b.delivered(1), b.delivered(0), b.done())
@@ -224,7 +224,7 @@ func TestEveryCommandExecutesOnce(t *testing.T) {
 			}
 		}
 		if words != sum {
-			r.Fatalf("the words hold %d, want %d", words, sum)
+			r.Fatalf("the words are %d, want %d", words, sum)
 		}
 	})
 }

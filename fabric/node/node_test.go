@@ -59,7 +59,7 @@ func TestOrderIsTimeThenPortThenTick(t *testing.T) {
 	}
 	n.Run(unit.Never, &out)
 	if n.Next() != unit.Never {
-		t.Fatalf("an empty node waits for %d", n.Next())
+		t.Fatalf("next event of an empty node at %d", n.Next())
 	}
 }
 
@@ -71,7 +71,7 @@ func TestFrameFromThePastPanicsWithBothInstants(t *testing.T) {
 	defer func() {
 		text := fmt.Sprint(recover())
 		if !strings.Contains(text, "9 ps") || !strings.Contains(text, "10 ps") {
-			t.Fatalf("panic says %q", text)
+			t.Fatalf("panic message %q", text)
 		}
 	}()
 	n.Push(0, at(9))
@@ -98,7 +98,7 @@ func TestDigestCoversTimePortPayloadAndBytes(t *testing.T) {
 		seen[d] = name
 	}
 	if Combine([]uint64{1, 2}) == Combine([]uint64{2, 1}) {
-		t.Error("the run's digest does not see the order of nodes")
+		t.Error("the run's digest does not depend on the order of nodes")
 	}
 }
 
@@ -185,11 +185,11 @@ func TestDigestCoversChanges(t *testing.T) {
 		seen[n.Digest()] = c
 	}
 	if _, ok := seen[New(&diary{}, 1).Digest()]; ok {
-		t.Error("a change leaves no trace in the digest")
+		t.Error("the digest does not depend on the change")
 	}
 }
 
-// stubborn asks for a tick at the same instant for ever.
+// stubborn requests a tick at the same instant forever.
 type stubborn struct{ diary }
 
 func (s *stubborn) Tick(unit.Time, *fabric.Out) {}
@@ -198,7 +198,7 @@ func (s *stubborn) Next() (unit.Time, bool)     { return 3, true }
 func TestMachineThatDoesNotAdvancePanics(t *testing.T) {
 	defer func() {
 		if recover() == nil {
-			t.Fatal("the node went on for ever, or gave up silently")
+			t.Fatal("no panic")
 		}
 	}()
 	var out fabric.Out

@@ -46,7 +46,7 @@ func TestMixIsABijection(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := rapid.Uint64().Draw(t, "x")
 		if back := unmix(Mix(x)); back != x {
-			t.Fatalf("%d comes back as %d", x, back)
+			t.Fatalf("%d is inverted to %d", x, back)
 		}
 	})
 }

@@ -24,10 +24,10 @@ func indicating(change ...func(*cc.CETHParams)) Config {
 }
 
 // ackFrom returns an ACK from a host to host 1.
-func ackFrom(host int, told uint8, becn bool) *frame.Frame {
+func ackFrom(host int, reserved uint8, becn bool) *frame.Frame {
 	p := frame.Packet{
 		Src: frame.HostIP(host), Dst: frame.HostIP(1), DSCP: uint8(control) * 8, TTL: 64, SrcPort: 49152,
-		BTH:  frame.BTH{Opcode: frame.Acknowledge, DestQP: frame.SenderQP(1), BECN: becn, Resv6: told},
+		BTH:  frame.BTH{Opcode: frame.Acknowledge, DestQP: frame.SenderQP(1), BECN: becn, Resv6: reserved},
 		AETH: frame.AETH{Syndrome: frame.SyndromeACK},
 	}
 	var f frame.Frame
@@ -70,9 +70,9 @@ func TestSwitchIndicates(t *testing.T) {
 
 // An ACK that indicates more congestion is unchanged; one that indicates less is raised.
 func TestSwitchNeverLowersTheDegree(t *testing.T) {
-	for told, want := range map[uint8]uint8{0b0001_01: 0b0001_10, 0b0001_10: 0b0001_10, 0b0001_11: 0b0001_11} {
-		if got := ackBehind(t, indicating(), 4, ackFrom(0, told, true)); !got.BECN() || got.Resv6() != want {
-			t.Errorf("%06b became %06b, want %06b", told, got.Resv6(), want)
+	for reserved, want := range map[uint8]uint8{0b0001_01: 0b0001_10, 0b0001_10: 0b0001_10, 0b0001_11: 0b0001_11} {
+		if got := ackBehind(t, indicating(), 4, ackFrom(0, reserved, true)); !got.BECN() || got.Resv6() != want {
+			t.Errorf("%06b became %06b, want %06b", reserved, got.Resv6(), want)
 		}
 	}
 	if got := ackBehind(t, indicating(), 0, ackFrom(0, 0b0001_11, true)); got.Resv6() != 0b0001_11 {

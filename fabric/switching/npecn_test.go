@@ -20,8 +20,8 @@ func (r *rig) burst(now unit.Time, n int, class fabric.Priority) {
 	}
 }
 
-// held pauses port 0, lets n frames arrive, and resumes it at 2 us.
-func held(t *testing.T, n int) *rig {
+// resumed pauses port 0, lets n frames arrive, and resumes it at 2 us.
+func resumed(t *testing.T, n int) *rig {
 	r := newRig(t, rackConfig(16))
 	r.arrive(0, 0, pause(lossless, 65535))
 	r.burst(us, n, lossless)
@@ -52,7 +52,7 @@ func TestExpiryCountsTheWaitingFrames(t *testing.T) {
 
 // PCN-22: each packet sent decrements PN until 0; those N are not marked.
 func TestPausedFramesAreNotMarked(t *testing.T) {
-	r := held(t, 5)
+	r := resumed(t, 5)
 	for want := 4; want >= 0; want-- {
 		if got := r.ports[0].npecn[lossless].paused; got != want {
 			t.Fatalf("PN = %d, want %d", got, want)
@@ -68,7 +68,7 @@ func TestPausedFramesAreNotMarked(t *testing.T) {
 
 // PCN-23: packets with PN = 0 are marked by ECN with threshold zero.
 func TestFramesAfterThePausedOnesAreMarkedByQueue(t *testing.T) {
-	r := held(t, 3)
+	r := resumed(t, 3)
 	r.burst(2*us+100*ns, 2, lossless)
 	r.run(10 * us)
 	r.wantMarks("---MM")
@@ -149,7 +149,7 @@ func TestThresholdZeroIsEvaluatedAtEnqueue(t *testing.T) {
 
 // PCN-26: after a new PAUSE while PN > 0, the next RESUME samples PN afresh.
 func TestPauseWhilePNIsAboveZeroCountsAgain(t *testing.T) {
-	r := held(t, 4)                                  // at 2 us the first of four leaves
+	r := resumed(t, 4)                               // at 2 us the first of four leaves
 	r.arrive(2*us+slot/2, 0, pause(lossless, 65535)) // PN is 3
 	r.burst(3*us, 2, lossless)                       // five wait now
 	r.arrive(4*us, 0, pause(lossless, 0))            // PN := 5
@@ -190,7 +190,7 @@ func TestFrameInSerialisationIsNotCounted(t *testing.T) {
 
 // PCN-29: PAUSE, RESUME with PN > 0, PN = 0, PAUSE, in that order.
 func TestStateMachineOfTheCongestionPoint(t *testing.T) {
-	r := held(t, 2)
+	r := resumed(t, 2)
 	r.burst(2*us, 2, lossless)
 	r.run(2*us + slot)
 	r.wantMarks("--") // PN > 0: send, no mark

@@ -122,7 +122,7 @@ func TestShorterPauseReplacesALongerOne(t *testing.T) {
 	r.arrive(us, 0, pause(lossless, 1))
 	r.run(us + 12800)
 	if len(r.sent(0)) != 1 {
-		t.Error("the class is still held")
+		t.Error("the class is still paused")
 	}
 }
 

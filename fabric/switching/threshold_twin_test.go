@@ -15,31 +15,31 @@ import (
 type thresholds struct {
 	*rig
 	t        *rapid.T
-	held     [ports][fabric.Priorities]unit.Bytes // after the last call
+	occupied [ports][fabric.Priorities]unit.Bytes // after the last call
 	headroom [ports][fabric.Priorities]unit.Bytes
 }
 
 // walk sums the queues by account.
-func (w *thresholds) walk() (held [ports][fabric.Priorities]unit.Bytes) {
+func (w *thresholds) walk() (occupied [ports][fabric.Priorities]unit.Bytes) {
 	for i := range w.ports {
 		for class := range w.ports[i].queues {
 			for _, e := range w.ports[i].queues[class].entries() {
-				held[e.from][class] += e.length
+				occupied[e.from][class] += e.length
 			}
 		}
 	}
-	return held
+	return occupied
 }
 
 // shared returns the use of all accounts beyond reserve and headroom.
 func (w *thresholds) shared(at fabric.Port, class fabric.Priority) unit.Bytes {
-	return max(0, w.held[at][class]-w.headroom[at][class]-w.cfg.Classes[class].Reserve)
+	return max(0, w.occupied[at][class]-w.headroom[at][class]-w.cfg.Classes[class].Reserve)
 }
 
 func (w *thresholds) free() unit.Bytes {
 	free := w.cfg.Buffer
-	for i := range w.held {
-		for class := range w.held[i] {
+	for i := range w.occupied {
+		for class := range w.occupied[i] {
 			c := &w.cfg.Classes[class]
 			free -= c.Reserve + w.shared(fabric.Port(i), fabric.Priority(class))
 			if c.Lossless {
@@ -65,7 +65,7 @@ func (w *thresholds) threshold(class fabric.Priority) unit.Bytes {
 // admits reports whether a frame is admitted, and whether into the headroom.
 func (w *thresholds) admits(at fabric.Port, class fabric.Priority, length unit.Bytes) (in, headroom bool) {
 	c := &w.cfg.Classes[class]
-	used := w.held[at][class] - w.headroom[at][class]
+	used := w.occupied[at][class] - w.headroom[at][class]
 	after := max(0, used+length-c.Reserve)
 	switch {
 	case after <= w.threshold(class) && after-w.shared(at, class) <= w.free():
@@ -82,16 +82,16 @@ func (w *thresholds) settle() {
 	now := w.walk()
 	for i := range now {
 		for class := range now[i] {
-			released := max(0, w.held[i][class]-now[i][class])
+			released := max(0, w.occupied[i][class]-now[i][class])
 			w.headroom[i][class] = max(0, w.headroom[i][class]-released)
 		}
 	}
-	w.held = now
+	w.occupied = now
 	for i, p := range w.Stats().Ports {
 		for class, c := range p.Classes {
-			if c.HeadroomBytes != w.headroom[i][class] || c.OccupancyBytes != w.held[i][class] {
+			if c.HeadroomBytes != w.headroom[i][class] || c.OccupancyBytes != w.occupied[i][class] {
 				w.t.Fatalf("port %d, class %d holds %d with %d in the headroom, the queues say %d and %d", i, class,
-					c.OccupancyBytes, c.HeadroomBytes, w.held[i][class], w.headroom[i][class])
+					c.OccupancyBytes, c.HeadroomBytes, w.occupied[i][class], w.headroom[i][class])
 			}
 		}
 	}
@@ -111,7 +111,7 @@ func (w *thresholds) arrive(now unit.Time, s *step) {
 	lost := w.Stats().Ports[s.at].Classes[class].DroppedFrames
 	w.Arrive(now, s.at, &s.f, &w.out)
 	if fits && in {
-		w.held[s.at][class] += s.f.Len()
+		w.occupied[s.at][class] += s.f.Len()
 		if headroom {
 			w.headroom[s.at][class] += s.f.Len()
 		}

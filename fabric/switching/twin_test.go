@@ -104,13 +104,13 @@ func TestAccountsAgainstQueuedFrames(t *testing.T) {
 // accountsDiffer compares every account with the frames in the queues.
 func (r *rig) accountsDiffer() string {
 	var twin [ports][fabric.Priorities]unit.Bytes
-	var received, gone unit.Bytes
+	var received, left unit.Bytes
 	var shared unit.Bytes
 	for i := range r.ports {
 		for class := range r.ports[i].queues {
 			for _, e := range r.ports[i].queues[class].entries() {
 				twin[e.from][class] += e.length
-				gone += e.length
+				left += e.length
 			}
 		}
 	}
@@ -119,7 +119,7 @@ func (r *rig) accountsDiffer() string {
 		for class, c := range p.Classes {
 			got[i][class] = c.OccupancyBytes
 			received += c.ReceivedBytes + c.OriginatedBytes
-			gone += c.SentBytes + c.DroppedBytes
+			left += c.SentBytes + c.DroppedBytes
 			cfg := &r.cfg.Classes[class]
 			shared += max(c.OccupancyBytes-c.HeadroomBytes-cfg.Reserve, 0)
 			if c.HeadroomBytes < 0 || c.HeadroomBytes > cfg.Headroom || c.OccupancyBytes < c.HeadroomBytes {
@@ -133,8 +133,8 @@ func (r *rig) accountsDiffer() string {
 			}
 		}
 	}
-	if received != gone {
-		return cmp.Diff(received, gone)
+	if received != left {
+		return cmp.Diff(received, left)
 	}
 	if shared != r.buffer.shared || shared > r.buffer.pool {
 		return cmp.Diff(shared, r.buffer.shared)

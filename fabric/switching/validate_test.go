@@ -13,8 +13,8 @@ import (
 
 func TestValidate(t *testing.T) {
 	for _, c := range []struct {
-		want  string
-		spoil func(*Config)
+		want    string
+		corrupt func(*Config)
 	}{
 		{"0 ports", func(c *Config) { c.Ports, c.Routes = nil, nil }},
 		{"port 1: rate", func(c *Config) { c.Ports[1].Rate = 0 }},
@@ -40,7 +40,7 @@ func TestValidate(t *testing.T) {
 		}},
 	} {
 		cfg := rackConfig(3)
-		c.spoil(&cfg)
+		c.corrupt(&cfg)
 		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "switch s0") {
 			t.Errorf("got %v, want an error with %q", err, c.want)
 		}

@@ -85,7 +85,7 @@ func TestKinds(t *testing.T) {
 		{new(frame.Frame), Other},
 	} {
 		if got := kindOf(c.frame); got != c.want {
-			t.Errorf("%s is taken for %08b, want %08b", c.frame.Class(), got, c.want)
+			t.Errorf("%s has kinds %08b, want %08b", c.frame.Class(), got, c.want)
 		}
 	}
 	set, err := ParseKinds([]string{"pfc", "cnp"})

@@ -37,11 +37,11 @@ bursts: [{name: rush, from: h0, to: r0, flows_per_sender: 2, size: 1KB, at: 1us}
 			}
 		}
 		if next := flows[4] + 1; follow.Picks(next) {
-			t.Errorf("%q: %x is followed, there is one command", patterns, next)
+			t.Errorf("%q: %x is followed, but the scenario has one command", patterns, next)
 		}
 	}
 	if _, err := tracing.Follow(s, 1, "F[", nil); err == nil || !strings.Contains(err.Error(), `"F["`) {
-		t.Errorf("a bad pattern: %v", err)
+		t.Errorf("an invalid pattern: %v", err)
 	}
 }
 

@@ -83,6 +83,6 @@ func TestSerialiseSmallFlows(t *testing.T) {
 		t.Fatalf("64 KB in 12.8 us are %s", got)
 	}
 	if Rate(0).Serialise(1) != Never || Over(1, 0) != 0 {
-		t.Fatal("a rate of zero, or no time, has no answer but Never and 0")
+		t.Fatal("want Never at rate 0 and rate 0 over no time")
 	}
 }

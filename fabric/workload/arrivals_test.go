@@ -98,19 +98,19 @@ func TestDrawsDependOnSeedAndHostOnly(t *testing.T) {
 	traffic, hosts := web(7)
 	all := traffic.Draw(hosts, 1<<20)
 	if !slices.IsSortedFunc(all, func(a, b Arrival) int { return int(a.At - b.At) }) {
-		t.Error("flows are not in the order of their instants")
+		t.Error("flows are not sorted by start time")
 	}
 	if !slices.Equal(all, traffic.Draw(hosts, 1<<20)) {
-		t.Error("the same seed gives other flows")
+		t.Error("the same seed draws different flows")
 	}
 	other, _ := web(8)
 	if slices.Equal(all, other.Draw(hosts, 1<<20)) {
-		t.Error("another seed gives the same flows")
+		t.Error("a different seed draws the same flows")
 	}
 	longer := traffic
 	longer.Until *= 2
 	if more := longer.Draw(hosts, 1<<20); !slices.Equal(all, more[:len(all)]) {
-		t.Error("a later end changes the flows before")
+		t.Error("a later end changes earlier flows")
 	}
 	var ofThird []Arrival
 	for _, f := range all {
@@ -120,7 +120,7 @@ func TestDrawsDependOnSeedAndHostOnly(t *testing.T) {
 		}
 	}
 	if !slices.Equal(ofThird, traffic.Draw(hosts[3:4], 1<<20)) {
-		t.Error("a host's flows depend on the others")
+		t.Error("a host's flows depend on other hosts")
 	}
 	if got := traffic.Draw(hosts[:2], 3); len(got) != 6 {
 		t.Errorf("%d flows, want 3 of each host", len(got))

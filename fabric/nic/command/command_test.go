@@ -108,7 +108,7 @@ func TestTriggered(t *testing.T) {
 	first := Command{ID: 1, After: Trigger{Counter: 0, Threshold: 2}}
 	second := Command{ID: 2, After: Trigger{Counter: 1, Threshold: 1}}
 	if tr.Met(&first) || !tr.Met(&Command{}) || !tr.Arm(first) || !tr.Arm(second) || tr.Arm(first) {
-		t.Fatal("want two commands held back, no room for a third, and none that waits for nothing")
+		t.Fatal("want two commands delayed, no slot for a third, and no command without a dependency")
 	}
 	tr.Count(0)
 	tr.Count(-1)

@@ -69,7 +69,7 @@ func TestRequestRateMatchesResponseAbsorption(t *testing.T) {
 	saturate(t, s, 200*gbps, sources, 1000*us)
 	got, want := sources[0].in+sources[1].in, (100 * gbps).In(1000*us)
 	if got > want+8444 || got < want {
-		t.Errorf("asked for %d bytes in a millisecond, want %d and at most a burst of 8444 more", got, want)
+		t.Errorf("requested %d bytes in a millisecond, want %d and at most a burst of 8444 more", got, want)
 	}
 }
 
@@ -141,7 +141,7 @@ func TestOutstanding(t *testing.T) {
 	}
 	s.Arrived(2000)
 	if !ask(us) || s.Open() != 4000 {
-		t.Errorf("a response came in, %d are open", s.Open())
+		t.Errorf("a response arrived, %d are open", s.Open())
 	}
 	s.Arrived(4000)
 	if ask(2*us) || s.Due() != 10*us {
