@@ -89,21 +89,21 @@ func TestMemberPermissionsAreMinimal(t *testing.T) {
 	link := func(from, to string) string { return LinkSubject("run-1", End{from, 0}, End{to, 0}) }
 	for _, tt := range []struct{ who, do, refused, allowed string }{
 		{"h0", "publish", link("h1", "h0"), link("h0", "h1")},
-		{"h0", "publish", HelloSubject("r", "h1"), HelloSubject("r", "h0")},
-		{"h0", "publish", HelloSubject("other", "h0"), HelloSubject("r", "h0")},
-		{"h0", "publish", WhoSubject("r"), link("h0", "h1")},
+		{"h0", "publish", AnnouncementSubject("r", "h1"), AnnouncementSubject("r", "h0")},
+		{"h0", "publish", AnnouncementSubject("other", "h0"), AnnouncementSubject("r", "h0")},
+		{"h0", "publish", QuerySubject("r"), link("h0", "h1")},
 		{"h0", "publish", "anything", link("h0", "s0")},
-		{"h0", "subscribe", ">", WhoSubject("r")},
-		{"h0", "subscribe", "rackfab.>", WhoSubject("r")},
+		{"h0", "subscribe", ">", QuerySubject("r")},
+		{"h0", "subscribe", "rackfab.>", QuerySubject("r")},
 		{"h0", "subscribe", "*.*.*.*.*.*.*", NodePattern("run-1", "h0")},
 		{"h0", "subscribe", NodePattern("run-1", "h1"), NodePattern("run-1", "h0")},
 		{"h0", "subscribe", link("h0", "h1"), link("h1", "h0")},
-		{"h0", "subscribe", HelloPattern("r"), WhoSubject("r")},
-		{"h0", "subscribe", "$SYS.>", WhoSubject("r")},
-		{"controller", "publish", link("h0", "h1"), WhoSubject("r")},
-		{"controller", "publish", HelloSubject("r", "h0"), WhoSubject("r")},
-		{"controller", "subscribe", ">", HelloPattern("r")},
-		{"controller", "subscribe", NodePattern("*", "h0"), HelloSubject("r", "h0")},
+		{"h0", "subscribe", AnnouncementPattern("r"), QuerySubject("r")},
+		{"h0", "subscribe", "$SYS.>", QuerySubject("r")},
+		{"controller", "publish", link("h0", "h1"), QuerySubject("r")},
+		{"controller", "publish", AnnouncementSubject("r", "h0"), QuerySubject("r")},
+		{"controller", "subscribe", ">", AnnouncementPattern("r")},
+		{"controller", "subscribe", NodePattern("*", "h0"), AnnouncementSubject("r", "h0")},
 	} {
 		t.Run(fmt.Sprintf("%s %s %s", tt.who, tt.do, tt.refused), func(t *testing.T) {
 			s, keys := guarded(t)

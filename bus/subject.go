@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -35,30 +36,30 @@ func outPattern(run, node string) string {
 	return fmt.Sprintf("%s.%s.link.%s.*.*.*", subjectRoot, run, node)
 }
 
-// HelloSubject returns the subject on which a node of a rack announces itself:
+// AnnouncementSubject returns the subject on which a node of a rack announces itself:
 // rackfab.rack.<rack>.hello.<node>.
-func HelloSubject(rack, node string) string {
+func AnnouncementSubject(rack, node string) string {
 	return fmt.Sprintf("%s.rack.%s.hello.%s", subjectRoot, rack, node)
 }
 
-// HelloPattern matches the hello subjects of all nodes of a rack.
-func HelloPattern(rack string) string { return HelloSubject(rack, "*") }
+// AnnouncementPattern matches the announcement subjects of all nodes of a rack.
+func AnnouncementPattern(rack string) string { return AnnouncementSubject(rack, "*") }
 
-// WhoSubject returns the subject of the request that all nodes of a rack answer with a
-// hello.
-func WhoSubject(rack string) string { return fmt.Sprintf("%s.rack.%s.who", subjectRoot, rack) }
+// QuerySubject returns the subject of the query that all nodes of a rack answer with an
+// announcement.
+func QuerySubject(rack string) string { return fmt.Sprintf("%s.rack.%s.who", subjectRoot, rack) }
 
 // CheckToken returns an error unless name is a valid token of a subject: not empty,
 // and without dots, wildcards, spaces and control characters.
 func CheckToken(name string) error {
 	if name == "" {
-		return fmt.Errorf("name is empty")
+		return errors.New("empty name")
 	}
 	bad := strings.IndexFunc(name, func(r rune) bool {
 		return r <= ' ' || r == 0x7f || strings.ContainsRune(".*>", r)
 	})
 	if bad >= 0 {
-		return fmt.Errorf("name %q has %q at byte %d, which a subject cannot carry", name, name[bad], bad)
+		return fmt.Errorf("name %q: %q at byte %d is not allowed, want no dot, wildcard, space or control character", name, name[bad], bad)
 	}
 	return nil
 }

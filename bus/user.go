@@ -10,21 +10,21 @@ type User struct {
 }
 
 // NodeUser returns the user of a node. In every run, it publishes on its own links and
-// subscribes to the links that lead to it. In the rack, it answers requests with a
-// hello under its own name. The permissions cover all runs, because a rack has one set
+// subscribes to the links that lead to it. In the rack, it answers queries with an
+// announcement under its own name. The permissions cover all runs, because a rack has one set
 // of keys for all of them.
 func NodeUser(rack, node, public string) User {
 	return User{
 		Public:    public,
-		Publish:   []string{outPattern("*", node), HelloSubject(rack, node)},
-		Subscribe: []string{NodePattern("*", node), WhoSubject(rack)},
+		Publish:   []string{outPattern("*", node), AnnouncementSubject(rack, node)},
+		Subscribe: []string{NodePattern("*", node), QuerySubject(rack)},
 	}
 }
 
-// ControllerUser returns the user of the controller. It requests and receives hellos,
-// but no frames.
+// ControllerUser returns the user of the controller. It publishes queries and receives
+// announcements, but no frames.
 func ControllerUser(rack, public string) User {
-	return User{Public: public, Publish: []string{WhoSubject(rack)}, Subscribe: []string{HelloPattern(rack)}}
+	return User{Public: public, Publish: []string{QuerySubject(rack)}, Subscribe: []string{AnnouncementPattern(rack)}}
 }
 
 // nkeyUsers converts users for the server. Without users the server is open to all.

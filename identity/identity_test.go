@@ -205,13 +205,13 @@ func TestUsers(t *testing.T) {
 	dir := folder(t, time.Now())
 	users, err := Users(dir, "r")
 	check(t, err)
-	var hellos []string
+	var subjects []string
 	for _, u := range users {
-		hellos = append(hellos, u.Publish[len(u.Publish)-1])
+		subjects = append(subjects, u.Publish[len(u.Publish)-1])
 	}
-	want := []string{bus.WhoSubject("r"), bus.HelloSubject("r", "h0"), bus.HelloSubject("r", "s0")}
-	if strings.Join(hellos, " ") != strings.Join(want, " ") {
-		t.Errorf("users may publish on %v, want %v", hellos, want)
+	want := []string{bus.QuerySubject("r"), bus.AnnouncementSubject("r", "h0"), bus.AnnouncementSubject("r", "s0")}
+	if strings.Join(subjects, " ") != strings.Join(want, " ") {
+		t.Errorf("users may publish on %v, want %v", subjects, want)
 	}
 	check(t, os.WriteFile(KeyPath(dir, "h0"), []byte("noise"), 0o600))
 	check(t, os.Chmod(KeyPath(dir, "s0"), 0o604))

@@ -253,11 +253,11 @@ func TestRackRefusesUnauthorisedClientsAndKeepsRunning(t *testing.T) {
 		{"bus with TLS 1.2", nats(h0, r.shows(t, r.dir, "h0", old), come), in, handshake},
 		{"a bus of another name", nats(h0, r.shows(t, r.dir, "h0", wants("h1")), come), in, handshake},
 		{"the link of another", nats(h0, node, publishOn(link("h1", "s0"))), nats(h0, node, publishOn(link("h0", "s0"))), refused},
-		{"the announcement of another", nats(h0, node, publishOn(bus.HelloSubject("rack", "h1"))), nats(h1, node, publishOn(bus.HelloSubject("rack", "h1"))), refused},
-		{"everything", nats(h0, node, subscribeTo(">")), nats(h0, node, subscribeTo(bus.WhoSubject("rack"))), refused},
+		{"the announcement of another", nats(h0, node, publishOn(bus.AnnouncementSubject("rack", "h1"))), nats(h1, node, publishOn(bus.AnnouncementSubject("rack", "h1"))), refused},
+		{"everything", nats(h0, node, subscribeTo(">")), nats(h0, node, subscribeTo(bus.QuerySubject("rack"))), refused},
 		{"what is for another", nats(h0, node, subscribeTo(bus.NodePattern("*", "h1"))), nats(h0, node, subscribeTo(bus.NodePattern("*", "h0"))), refused},
-		{"frames, by the controller", nats(boss, hub, subscribeTo("rackfab.*.link.>")), nats(boss, hub, subscribeTo(bus.HelloPattern("rack"))), refused},
-		{"everything, by the controller", nats(boss, hub, subscribeTo(">")), nats(boss, hub, publishOn(bus.WhoSubject("rack"))), refused},
+		{"frames, by the controller", nats(boss, hub, subscribeTo("rackfab.*.link.>")), nats(boss, hub, subscribeTo(bus.AnnouncementPattern("rack"))), refused},
+		{"everything, by the controller", nats(boss, hub, subscribeTo(">")), nats(boss, hub, publishOn(bus.QuerySubject("rack"))), refused},
 	} {
 		if err := tt.try(); !tt.refused(err) {
 			t.Errorf("%s: %v", tt.name, err)

@@ -34,7 +34,7 @@ func Watch(conn bus.Conn, rack string) (*Directory, error) {
 		return nil, fmt.Errorf("rack: %w", err)
 	}
 	d := &Directory{conn: conn, rack: rack, nodes: map[string]Hello{}, news: make(chan struct{})}
-	stop, err := conn.Subscribe(bus.HelloPattern(rack), d.take)
+	stop, err := conn.Subscribe(bus.AnnouncementPattern(rack), d.take)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (d *Directory) Close() { d.stop() }
 // node makes in the name of another.
 func (d *Directory) take(subject string, data []byte) {
 	var h Hello
-	if json.Unmarshal(data, &h) != nil || bus.CheckToken(h.Name) != nil || subject != bus.HelloSubject(d.rack, h.Name) {
+	if json.Unmarshal(data, &h) != nil || bus.CheckToken(h.Name) != nil || subject != bus.AnnouncementSubject(d.rack, h.Name) {
 		return
 	}
 	d.mu.Lock()
@@ -95,7 +95,7 @@ func (e *MissingError) Error() string {
 // those that are missing. If ctx ends first, Wait returns a *MissingError, which
 // wraps no other error.
 func (d *Directory) Wait(ctx context.Context, names []string) ([]Hello, error) {
-	query := func() { _ = d.conn.Publish(bus.WhoSubject(d.rack), nil) } // repeated if it is lost
+	query := func() { _ = d.conn.Publish(bus.QuerySubject(d.rack), nil) } // repeated if it is lost
 	ask := time.NewTicker(askEvery)
 	defer ask.Stop()
 	for first := true; ; first = false {

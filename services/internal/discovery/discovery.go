@@ -32,9 +32,9 @@ func Announce(conn bus.Conn, rack string, hello Hello) (stop func(), err error) 
 	if err != nil {
 		return nil, fmt.Errorf("hello of %s: %w", hello.Name, err)
 	}
-	say := func() error { return conn.Publish(bus.HelloSubject(rack, hello.Name), text) }
+	say := func() error { return conn.Publish(bus.AnnouncementSubject(rack, hello.Name), text) }
 	// The controller repeats its query if an answer is lost.
-	stop, err = conn.Subscribe(bus.WhoSubject(rack), func(string, []byte) { _ = say() })
+	stop, err = conn.Subscribe(bus.QuerySubject(rack), func(string, []byte) { _ = say() })
 	if err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func TestWaitReportsTheLastNodesToJoin(t *testing.T) {
 		d := watch(t, m.Dial())
 		ctx, cancel := context.WithCancel(t.Context())
 		conn := m.Dial()
-		stop, err := conn.Subscribe(bus.WhoSubject("r"), func(string, []byte) {
+		stop, err := conn.Subscribe(bus.QuerySubject("r"), func(string, []byte) {
 			announce(t, conn, "r", Hello{Name: "h1"})()
 			cancel()
 		})
@@ -132,7 +132,7 @@ func FuzzTake(f *testing.F) {
 	f.Add([]byte(`[]`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d := watch(t, bus.NewMemory().Dial())
-		d.take(bus.HelloSubject("r", "h0"), data)
+		d.take(bus.AnnouncementSubject("r", "h0"), data)
 		for _, h := range d.Nodes() {
 			if h.Name != "h0" {
 				t.Fatalf("accepted a hello with name %q from h0", h.Name)
