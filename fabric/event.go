@@ -144,5 +144,5 @@ func (e Event) Found() bool { return e.b == 1 }
 // Setting returns the setting of Tuned and its value.
 func (e Event) Setting() (Key, int64) { return Key(e.a), e.b }
 
-// Verb returns the verb of the change of Unfit.
+// Verb returns the verb of the change of Inapplicable.
 func (e Event) Verb() Verb { return Verb(e.a) }

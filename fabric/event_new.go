@@ -220,8 +220,8 @@ func NewListSearched(id uint32, found bool) Event { return Event{ListSearched, i
 // NewTuned takes the setting and its value.
 func NewTuned(key Key, value int64) Event { return Event{Tuned, int64(key), value} }
 
-// NewUnfit takes the verb of the change.
-func NewUnfit(v Verb) Event { return Event{Unfit, int64(v), 0} }
+// NewInapplicable takes the verb of the change.
+func NewInapplicable(v Verb) Event { return Event{Inapplicable, int64(v), 0} }
 
 func flag(set bool) int64 {
 	if set {

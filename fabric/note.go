@@ -67,7 +67,7 @@ const (
 	CommandPosted  // the host wrote a command and moved the pointer
 	CommandDone    // completion event of a command
 	CommandFailed  // failure event of a command
-	CommandRefused // an invalid command, or one that found its queue full
+	CommandRefused // a command of the target was refused because its queue was full
 	Unexpected     // a message without a buffer was received
 	ListSearched   // a command of the target was processed
 	FlowStopped    // a sender was stopped
@@ -77,7 +77,7 @@ const (
 	Thawed         // a NIC resumed operation
 	Tuned          // a setting was changed, at Port if it belongs to a link
 	Rerouted       // the routes of a switch were changed
-	Unfit          // a change does not apply to the machine
+	Inapplicable   // a change does not apply to the machine
 	TokensSampled  // a NIC's head bucket at the end of a sampling span, if its level changed
 	PortSampled    // the bytes that the port sent in a sampling span, without the PFC frames of a switch
 	StallSampled   // how long classes waited only for tokens in a sampling span, summed over requests and responses
@@ -103,7 +103,7 @@ var kindNames = [kindEnd]string{
 	CommandRefused: "command-refused", Unexpected: "unexpected", ListSearched: "list-searched",
 	FlowStopped: "flow-stopped", WentDown: "went-down", WentUp: "went-up", Froze: "froze", Thawed: "thawed",
 	Arrived: "arrived", Departed: "departed", Posted: "posted", MessageDone: "message-done",
-	Tuned: "tuned", Rerouted: "rerouted", Unfit: "unfit",
+	Tuned: "tuned", Rerouted: "rerouted", Inapplicable: "unfit",
 	CNMSent: "cnm-sent", CNMIn: "cnm-in",
 	TokensSampled: "tokens-sampled", StallSampled: "stall-sampled",
 	PortSampled: "port-sampled",

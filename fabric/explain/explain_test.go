@@ -222,7 +222,7 @@ func TestSchemeOfTheRange(t *testing.T) {
 	}
 }
 
-func TestInvalidQuestions(t *testing.T) {
+func TestInvalidLinksAndRanges(t *testing.T) {
 	s := paper(t, "pfc")
 	for link, want := range map[string]string{
 		"s1-s0": "must be X->Y", "s1->x": `unknown node "x"`, "s1->h0": "s1 and h0 are not neighbours",

@@ -59,7 +59,7 @@ func (f *Frame) roleRoCE() Role {
 		if f.Syndrome() != SyndromeACK {
 			return RoleNAK
 		}
-		if _, told := f.CETH(); told {
+		if _, ok := f.CETH(); ok {
 			return RoleCETH
 		}
 		return RoleACK

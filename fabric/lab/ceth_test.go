@@ -145,7 +145,7 @@ func TestDegreeAndBudgetProtectTheVictim(t *testing.T) {
 
 // CETH-9, CETH-63: a receiver that sends an ACK for every packet and no more loses
 // ACKs and CNPs where they go apart, and the burst waits for retransmission; where the
-// ACK tells, the limit does not show.
+// ACK carries the indication, the limit has no effect.
 func TestLimitedReceiverOnTheRack(t *testing.T) {
 	limit := topology.Setting{Key: "r0..r1.control_rate", Value: "4800000"}
 	free, together, apart := marking(t, "ceth"), marking(t, "ceth", limit), marking(t, "cnp", limit)
@@ -168,8 +168,8 @@ func TestPublishedBaselineRecoversLate(t *testing.T) {
 	}
 }
 
-// CETH-3: where the switch tells, the ACK of an earlier packet that passes it tells
-// before the receiver could.
+// CETH-3: a switch that indicates congestion does so in the ACK of an earlier packet, before
+// the receiver could.
 func TestSwitchIndicatesEarlierThanReceiver(t *testing.T) {
 	together, _ := reactionOf(t, "ceth")
 	early, _ := reactionOf(t, "ceth", func(s *topology.Scenario) {

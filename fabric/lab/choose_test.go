@@ -42,7 +42,7 @@ changes:
 					half = 1
 				}
 				switch {
-				case n.Kind == fabric.Unfit:
+				case n.Kind == fabric.Inapplicable:
 					unfit++
 				case n.Kind == fabric.Completed:
 					done++

@@ -34,7 +34,7 @@ type Failure struct {
 	ID      uint32    `json:"id"`
 	Node    string    `json:"node"` // the node that posted the command
 	At      unit.Time `json:"at_ps"`
-	Refused bool      `json:"refused,omitempty"` // no rule matched the command, or its queue was full
+	Refused bool      `json:"refused,omitempty"` // the queue of the target's commands was full
 }
 
 // Initiator is a NIC that posts commands, with the last hop to it.

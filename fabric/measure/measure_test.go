@@ -131,7 +131,7 @@ func sharing(shares ...float64) (*topology.Scenario, []Series) {
 
 // The throughput dip of a burst ends when the flows have recovered. A scheme that
 // oscillates afterwards continues to lose throughput.
-func TestRecoveryStartsASteadyMillisecond(t *testing.T) {
+func TestDipContinuesAfterRecovery(t *testing.T) {
 	all := func(share float64, n int) []float64 { return slices.Repeat([]float64{share}, n) }
 	for name, test := range map[string]struct {
 		shares         []float64

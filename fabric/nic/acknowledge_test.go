@@ -102,7 +102,7 @@ func TestLostACKIsCoveredByTheNext(t *testing.T) {
 }
 
 // An ACK for a packet that was never sent has no effect, nor has an old ACK.
-func TestGhostACK(t *testing.T) {
+func TestACKForAnUnsentPacketIsIgnored(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 10_000_000)})
 	b.run(50 * us)
 	s := &b.nics[0].senders[0]

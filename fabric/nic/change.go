@@ -34,14 +34,14 @@ func (n *NIC) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 			out.Note(fabric.Note{Event: fabric.NewTuned(c.Key, c.Number()), At: now, Flow: fabric.NoFlow})
 		}
 	case fabric.Post:
-		valid = n.take(now, c)
+		valid = n.addCommands(now, c)
 	case fabric.Choose:
 		valid = n.choose(now, c, out)
 	case fabric.Reroute, fabric.Mark:
 		valid = false
 	}
 	if !valid {
-		out.Note(fabric.Note{Event: fabric.NewUnfit(c.Verb), At: now, Flow: fabric.NoFlow})
+		out.Note(fabric.Note{Event: fabric.NewInapplicable(c.Verb), At: now, Flow: fabric.NoFlow})
 	}
 }
 

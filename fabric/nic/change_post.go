@@ -11,10 +11,10 @@ import (
 // Connections and commands added to a running NIC. The first connection creates the
 // engine.
 
-// take adds connections, and commands that the host posts from now on. It reports
+// addCommands adds connections, and commands that the host posts from now on. It reports
 // whether all of them are valid. An invalid connection leaves the NIC unchanged.
-func (n *NIC) take(now unit.Time, c *fabric.Change) bool {
-	if !n.admissible(c.Connections) || !n.join(now, c.Connections) {
+func (n *NIC) addCommands(now unit.Time, c *fabric.Change) bool {
+	if !n.admissible(c.Connections) || !n.addConnections(now, c.Connections) {
 		return false
 	}
 	if len(c.Works) == 0 {
@@ -52,9 +52,9 @@ func (n *NIC) admissible(list []ConnectionConfig) bool {
 	return true
 }
 
-// join adds this host's ends of connections and reports whether all were added. The
+// addConnections adds this host's ends of connections and reports whether all were added. The
 // first connections create the engine.
-func (n *NIC) join(now unit.Time, list []ConnectionConfig) bool {
+func (n *NIC) addConnections(now unit.Time, list []ConnectionConfig) bool {
 	if len(list) == 0 {
 		return true
 	}

@@ -19,7 +19,7 @@ func TestInvalidChanges(t *testing.T) {
 		n := changeable(t)
 		var out fabric.Out
 		n.Control(5, &c, &out)
-		if len(out.Notes) != 1 || out.Notes[0].Kind != fabric.Unfit || out.Notes[0].Verb() != c.Verb {
+		if len(out.Notes) != 1 || out.Notes[0].Kind != fabric.Inapplicable || out.Notes[0].Verb() != c.Verb {
 			t.Errorf("%+v: notes %+v", c, out.Notes)
 		}
 		if s := n.Stats(); len(s.Senders) != 1 || len(s.Receivers) != 0 {

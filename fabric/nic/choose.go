@@ -45,17 +45,17 @@ func (n *NIC) choose(now unit.Time, c *fabric.Change, out *fabric.Out) bool {
 		}
 	}
 	for i := range n.receivers {
-		n.renotify(i)
+		n.updateNotification(i)
 	}
 	for i := range n.senders {
-		n.regulate(now, i, out)
+		n.switchScheme(now, i, out)
 	}
 	return true
 }
 
-// regulate switches sender i to its chosen scheme if that has changed. The new reaction
+// switchScheme switches sender i to its chosen scheme if that has changed. The new reaction
 // point starts at the present rate.
-func (n *NIC) regulate(now unit.Time, i int, out *fabric.Out) {
+func (n *NIC) switchScheme(now unit.Time, i int, out *fabric.Out) {
 	s := &n.senders[i]
 	name := n.scheme(s.FlowConfig)
 	if name == s.scheme || s.done {
@@ -76,9 +76,9 @@ func (n *NIC) regulate(now unit.Time, i int, out *fabric.Out) {
 	n.follow(now, i, out)
 }
 
-// renotify replaces the notification point of receiver i if its notification mode has
+// updateNotification replaces the notification point of receiver i if its notification mode has
 // changed.
-func (n *NIC) renotify(i int) {
+func (n *NIC) updateNotification(i int) {
 	r := &n.receivers[i]
 	if mode := n.mode(r.FlowConfig); mode != r.mode {
 		n.notifyBy(r, mode)

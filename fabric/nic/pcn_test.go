@@ -144,7 +144,7 @@ func TestRecRateOfASlowFlow(t *testing.T) {
 }
 
 // PCN-38: no CNP after a period without packets, and no timer in an idle NIC.
-func TestSilentFlowGetsNoCNP(t *testing.T) {
+func TestIdleFlowGetsNoCNP(t *testing.T) {
 	b := newBench(t, 2, []FlowConfig{flow(0, 100_000)}, pcn)
 	b.run(unit.Millisecond)
 	if got := len(b.from(1, isCNP)); got != 1 {

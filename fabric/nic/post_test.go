@@ -51,7 +51,7 @@ func TestInvalidCommandsAreRejected(t *testing.T) {
 	for name, n := range map[string]*NIC{"the target": at.nics[1], "a NIC without connections": mustNew(t, config(0, nil))} {
 		var out fabric.Out
 		n.Control(0, &work, &out)
-		if len(out.Notes) != 1 || out.Notes[0].Kind != fabric.Unfit {
+		if len(out.Notes) != 1 || out.Notes[0].Kind != fabric.Inapplicable {
 			t.Errorf("at %s: %+v", name, out.Notes)
 		}
 	}

@@ -37,7 +37,7 @@ func (s *Switch) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 		valid = false
 	}
 	if !valid {
-		out.Note(fabric.Note{Event: fabric.NewUnfit(c.Verb), At: now, Flow: fabric.NoFlow})
+		out.Note(fabric.Note{Event: fabric.NewInapplicable(c.Verb), At: now, Flow: fabric.NoFlow})
 	}
 }
 

@@ -23,7 +23,7 @@ func TestInvalidChanges(t *testing.T) {
 		}
 		var out fabric.Out
 		s.Control(5, &c, &out)
-		if len(out.Notes) != 1 || out.Notes[0].Kind != fabric.Unfit {
+		if len(out.Notes) != 1 || out.Notes[0].Kind != fabric.Inapplicable {
 			t.Errorf("%+v: notes %+v", c, out.Notes)
 		}
 	}
