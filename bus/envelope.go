@@ -43,7 +43,7 @@ const noWant unit.Time = -1
 var (
 	ErrMalformed = errors.New("malformed envelope")
 	ErrOversized = errors.New("oversized envelope")
-	ErrVersion   = errors.New("envelope of another version")
+	ErrVersion   = errors.New("unsupported envelope version")
 )
 
 // Envelope is one message on a link.
@@ -83,7 +83,7 @@ func ParseEnvelope(data []byte) (Envelope, error) {
 	case len(data) > MaxEnvelope:
 		return e, fmt.Errorf("%w: %d bytes", ErrOversized, len(data))
 	case len(data) < 2 || data[0] != envelopeMagic:
-		return e, fmt.Errorf("%w: no envelope", ErrMalformed)
+		return e, fmt.Errorf("%w: missing magic number", ErrMalformed)
 	case data[1] != Version:
 		return e, fmt.Errorf("%w: %d", ErrVersion, data[1])
 	case len(data) < envelopeHead:

@@ -20,7 +20,7 @@ type secret struct{ seed string }
 func NewKey() (Key, error) {
 	pair, err := nkeys.CreateUser()
 	if err != nil {
-		return Key{}, fmt.Errorf("make a key: %w", err)
+		return Key{}, fmt.Errorf("generate key: %w", err)
 	}
 	defer pair.Wipe()
 	seed, err := pair.Seed()
@@ -32,10 +32,10 @@ func NewKey() (Key, error) {
 func ParseKey(text string) (Key, error) {
 	k := Key{&secret{strings.TrimSpace(text)}}
 	if !strings.HasPrefix(k.Seed(), "SU") {
-		return Key{}, errors.New("no nkey seed of a user, which begins with SU")
+		return Key{}, errors.New("invalid nkey: must be the seed of a user, which begins with SU")
 	}
 	if _, err := k.Public(); err != nil {
-		return Key{}, errors.New("no nkey seed: its checksum or length is wrong")
+		return Key{}, errors.New("invalid nkey seed: wrong checksum or length")
 	}
 	return k, nil
 }

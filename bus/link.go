@@ -143,9 +143,9 @@ func (l *link) bare(b []byte, flags uint8, epoch uint32) {
 func (l *link) accept(e *Envelope) error {
 	switch {
 	case e.Taken < l.took || e.Taken-l.took > uint64(l.untaken.Len()):
-		return fmt.Errorf("link %s: peer has taken %d frames of %d", l.name, e.Taken, l.took+uint64(l.untaken.Len()))
+		return fmt.Errorf("link %s: peer reports %d frames taken, want at most %d", l.name, e.Taken, l.took+uint64(l.untaken.Len()))
 	case e.Count > 0 && e.first() < max(l.bound(), l.last):
-		return fmt.Errorf("link %s: frame arrives at %s, promised not before %s", l.name, e.first(), max(l.bound(), l.last))
+		return fmt.Errorf("link %s: frame arrives at %s, want the promised %s or later", l.name, e.first(), max(l.bound(), l.last))
 	}
 	l.received++
 	l.untaken.Drop(int(e.Taken - l.took))

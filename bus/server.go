@@ -36,7 +36,7 @@ func StartServer(addr string) (*Server, error) { return start(addr, Guard{}) }
 // TLS is an error.
 func StartGuarded(addr string, g Guard) (*Server, error) {
 	if len(g.Users) == 0 && g.TLS == nil {
-		return nil, errors.New("bus: no users, nobody could come in")
+		return nil, errors.New("bus: guard has neither users nor TLS, so no client could connect")
 	}
 	return start(addr, g)
 }
@@ -83,7 +83,7 @@ func splitAddr(addr string) (host string, port int, err error) {
 	}
 	port, err = strconv.Atoi(text)
 	if err != nil || port < 0 || port > 65535 {
-		return "", 0, fmt.Errorf("port %q is not in 0 to 65535", text)
+		return "", 0, fmt.Errorf("port %q, want 0 to 65535", text)
 	}
 	if port == 0 {
 		port = server.RANDOM_PORT

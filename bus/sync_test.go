@@ -134,7 +134,7 @@ func TestProtocolViolationEndsTheRun(t *testing.T) {
 			t.Fatalf("after %d: %v", i, err)
 		}
 	}
-	if err := s.Receive(0, bad, nil); err == nil || err.Error() != "link x:0->y:0: peer has taken 9 frames of 0" {
+	if err := s.Receive(0, bad, nil); err == nil || err.Error() != "link x:0->y:0: peer reports 9 frames taken, want at most 0" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -149,7 +149,7 @@ func TestSilentPeerIsNamed(t *testing.T) {
 			t.Fatalf("tick %d: %v", i, err)
 		}
 	}
-	if err := s.Tick(none); err == nil || err.Error() != "link x:0->y:0: peer silent past the limit" {
+	if err := s.Tick(none); err == nil || err.Error() != "link x:0->y:0: no message from the peer for 101 ticks, want at most 100" {
 		t.Errorf("got %v", err)
 	}
 }

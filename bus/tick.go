@@ -18,7 +18,7 @@ func (s *Sync) Tick(emit func(link int, data []byte)) error {
 		}
 		quiet := s.tick - l.heardTick
 		if s.silence > 0 && quiet > s.silence {
-			return fmt.Errorf("link %s: peer silent past the limit", l.name)
+			return fmt.Errorf("link %s: no message from the peer for %d ticks, want at most %d", l.name, quiet, s.silence)
 		}
 		since := s.tick - l.probeTick
 		if unconfirmed && since >= l.probeWait || quiet > s.silence/keepaliveFrac && since >= probeLongest {

@@ -155,7 +155,7 @@ func onBus(dir string) ([]string, error) {
 		names = append(names, name)
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("%s: no folder of a node or of the controller", dir)
+		return nil, fmt.Errorf("%s: not the folder of a node or of the controller", dir)
 	}
 	return names, nil
 }

@@ -216,7 +216,7 @@ func TestUsers(t *testing.T) {
 	check(t, os.WriteFile(KeyPath(dir, "h0"), []byte("noise"), 0o600))
 	check(t, os.Chmod(KeyPath(dir, "s0"), 0o604))
 	_, err = Users(dir, "r")
-	for _, want := range []string{"h0/nkey: no nkey seed", "s0/nkey: readable by others"} {
+	for _, want := range []string{"h0/nkey: invalid nkey", "s0/nkey: readable by others"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}

@@ -37,8 +37,8 @@ const (
 )
 
 var (
-	errNotCNM      = malformed("no CNM")
-	errCNMReserved = malformed("CNM version or reserved bits in use")
+	errNotCNM      = malformed("not a CNM")
+	errCNMReserved = malformed("CNM version or reserved bits are not zero")
 )
 
 // CNM is a congestion notification message.

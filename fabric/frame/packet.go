@@ -12,17 +12,17 @@ import (
 var ErrMalformed = errors.New("frame: malformed")
 
 var (
-	errClass       = malformed("neither header nor lengths of RoCEv2")
+	errClass       = malformed("not RoCEv2: unexpected headers or lengths")
 	errLength      = malformed("header bytes beyond the opcode's headers")
-	errFlags       = malformed("IP flags other than don't fragment")
+	errFlags       = malformed("IP flags other than DF")
 	errChecksum    = malformed("wrong IP header checksum")
 	errUDPChecksum = malformed("UDP checksum in use")
 	errVersion     = malformed("unknown BTH version")
-	errPad         = malformed("more pad than payload")
+	errPad         = malformed("pad longer than the payload")
 	errBECN        = malformed("CNP without BECN")
 	errReserved    = malformed("reserved bytes in use")
 	errNext        = malformed("unknown header after the CETH")
-	errTelemetry   = malformed("telemetry, which has to be taken out first")
+	errTelemetry   = malformed("telemetry present: strip it first")
 )
 
 func malformed(reason string) error { return fmt.Errorf("%w: %s", ErrMalformed, reason) }

@@ -16,9 +16,9 @@ const (
 var pfcAddr = Addr{0x01, 0x80, 0xc2, 0, 0, 1}
 
 var (
-	errNotPFC     = malformed("no PFC frame")
-	errPFCLength  = malformed("PFC frame that is not of 60 bytes and FCS")
-	errPFCPadding = malformed("PFC padding in use")
+	errNotPFC     = malformed("not a PFC frame")
+	errPFCLength  = malformed("PFC frame length is not 60 bytes and FCS")
+	errPFCPadding = malformed("PFC padding is not zero")
 )
 
 // PFC is a priority flow control frame.

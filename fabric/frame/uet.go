@@ -261,7 +261,7 @@ func (u *UET) Parse(f *Frame) error {
 	return nil
 }
 
-var errContext = malformed("no packet delivery context")
+var errContext = malformed("unknown packet delivery context")
 
 // parseType parses the fields of the packet's type.
 func (u *UET) parseType(f *Frame) {
