@@ -30,7 +30,7 @@ func TestEveryBuiltinIsValid(t *testing.T) {
 // from H0 to R0 and F1 from H1 to R1 through S0 and S1, starting with 20 Gbps
 // each; each of H2 to H15, attached to S1, emits 16 flows of 64 KB to R1 at line
 // rate.
-func TestPCN16to2IsTheRackOfThePaper(t *testing.T) {
+func TestPCN16to2MatchesThePaper(t *testing.T) {
 	s := builtin(t, "pcn-16to2")
 	kinds := map[topology.NodeKind]int{}
 	for _, n := range s.Nodes {

@@ -135,7 +135,7 @@ func tuning(node int, c fabric.Change) Tuning {
 }
 
 // A journal may end before changes that were still to come.
-func TestALiveScenarioEndsBeforeItsFlows(t *testing.T) {
+func TestLiveScenarioMayEndBeforeItsFlows(t *testing.T) {
 	s := parsed(t, strings.Replace(changed, "duration: 1ms", "duration: 20us\nlive: true", 1))
 	same(t, s)
 	if !s.Live || s.Duration != 20*unit.Microsecond {

@@ -15,7 +15,7 @@ const kilobyte = unit.Kilobyte
 
 // A class without settings of its own has those of the switch: reserve and dynamic
 // threshold if it is lossless, and the whole pool if it is not.
-func TestAClassHasTheSettingsOfItsSwitch(t *testing.T) {
+func TestClassInheritsSwitchSettings(t *testing.T) {
 	s := topology.DefaultSwitch()
 	s.Headroom = 100 * kilobyte
 	lossless := topology.ClassProfile{
@@ -33,7 +33,7 @@ func TestAClassHasTheSettingsOfItsSwitch(t *testing.T) {
 	}
 }
 
-func TestWhatAClassHasOfItsOwnComesFirst(t *testing.T) {
+func TestClassSettingsTakePrecedence(t *testing.T) {
 	base := strings.Replace(sample, "buffer: 12MB", "buffer: 12MB, xoff: 100KB, lossless: [3, 4]", 1)
 	for _, c := range []struct {
 		section string
@@ -68,8 +68,8 @@ func TestWhatAClassHasOfItsOwnComesFirst(t *testing.T) {
 // A switch takes the settings that it does not set from the defaults. An alpha
 // replaces a limit in the defaults.
 func TestClassesOfASwitchOverrideTheDefaults(t *testing.T) {
-	s := parsed(t, spoilt(t, "buffer: 12MB", "buffer: 12MB, class1: {reserve: 2KB, limit: 200KB}"))
-	over := parsed(t, spoilt(t, "buffer: 12MB}\n", "buffer: 12MB, class1: {reserve: 2KB, limit: 200KB}}\n  s1: {class1: {alpha: 1/4}}\n"))
+	s := parsed(t, edited(t, "buffer: 12MB", "buffer: 12MB, class1: {reserve: 2KB, limit: 200KB}"))
+	over := parsed(t, edited(t, "buffer: 12MB}\n", "buffer: 12MB, class1: {reserve: 2KB, limit: 200KB}}\n  s1: {class1: {alpha: 1/4}}\n"))
 	if got := over.Nodes[5].Switch.Profile(1); got.Threshold != 200*kilobyte {
 		t.Errorf("s0: %+v", got)
 	}
@@ -104,7 +104,7 @@ func TestFaultsOfClasses(t *testing.T) {
 		"class1.limit: 9KB":                                       "class1.limit: unknown key",
 		"class1: {pmax: 2}, class2: {limit: 1}, class4: {xoff: }": "class4.xoff: ",
 	} {
-		_, err := Parse("f", []byte(spoilt(t, "buffer: 12MB", "buffer: 12MB, "+section)))
+		_, err := Parse("f", []byte(edited(t, "buffer: 12MB", "buffer: 12MB, "+section)))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v\nwant %s", section, err, want)
 		}
@@ -113,11 +113,11 @@ func TestFaultsOfClasses(t *testing.T) {
 		}
 	}
 	small := "buffer: 3MB, class3: {alpha: 1/128, reserve: 1KB}"
-	if _, err := Parse("f", []byte(spoilt(t, "buffer: 12MB", small))); err != nil {
+	if _, err := Parse("f", []byte(edited(t, "buffer: 12MB", small))); err != nil {
 		t.Errorf("%s: %v", small, err)
 	}
 	small = "buffer: 1000KB, class3: {alpha: 1/128, reserve: 1KB}"
-	if _, err := Parse("f", []byte(spoilt(t, "buffer: 12MB", small))); err == nil || !strings.Contains(err.Error(), "class3.alpha: 1/128 leaves a threshold of") {
+	if _, err := Parse("f", []byte(edited(t, "buffer: 12MB", small))); err == nil || !strings.Contains(err.Error(), "class3.alpha: 1/128 leaves a threshold of") {
 		t.Errorf("%s: %v", small, err)
 	}
 }
@@ -129,7 +129,7 @@ func TestSettingsOfClasses(t *testing.T) {
 		{"s0..s1.class3.alpha=1/4", "buffer: 12MB, class3: {alpha: 1/4}"},
 		{"switch.class3.kmin=1KB", "buffer: 12MB, class3: {kmin: 1KB}"},
 	} {
-		if diff := cmp.Diff(parsed(t, spoilt(t, "buffer: 12MB", c.with)), mustWith(t, c.setting)); diff != "" {
+		if diff := cmp.Diff(parsed(t, edited(t, "buffer: 12MB", c.with)), mustWith(t, c.setting)); diff != "" {
 			t.Errorf("%s:\n%s", c.setting, diff)
 		}
 	}
@@ -145,7 +145,7 @@ func TestSettingsOfClasses(t *testing.T) {
 // A class's own settings can change while the rack runs. A setting of the switch no
 // longer affects the class afterwards.
 func TestChangesOfClasses(t *testing.T) {
-	s := parsed(t, spoilt(t, "buffer: 12MB", "buffer: 12MB, lossless: [3, 4]")+`changes:
+	s := parsed(t, edited(t, "buffer: 12MB", "buffer: 12MB, lossless: [3, 4]")+`changes:
   - {at: 100us, set: s0.class3.alpha=1/4}
   - {at: 200us, set: s0.xoff=90KB}
   - {at: 300us, set: s0.class1.limit=70KB}

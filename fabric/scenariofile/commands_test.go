@@ -11,8 +11,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// asking is the sample with commands. Tests replace its lines with invalid ones.
-const asking = sample + `commands:
+// withCommands is the sample with commands. Tests replace its lines with invalid ones.
+const withCommands = sample + `commands:
   - {name: G, verb: get, from: r0, to: h0..h1, size: 1MB, count: 3, at: 10us, every: 2us}
   - {name: P, verb: put, from: "r0, h2", to: h3, size: 4KB, class: 3, after: G}
   - {name: A, verb: fetch-add, from: h1, to: h0, address: 8, operand: 1}
@@ -20,18 +20,18 @@ const asking = sample + `commands:
 vary: {key: nic.pacing, values: [off, bucket]}
 `
 
-func askingWith(t testing.TB, old, with string) string {
+func commandsEdited(t testing.TB, old, with string) string {
 	t.Helper()
-	if strings.Count(asking, old) != 1 {
-		t.Fatalf("%q is there %d times", old, strings.Count(asking, old))
+	if strings.Count(withCommands, old) != 1 {
+		t.Fatalf("%q occurs %d times", old, strings.Count(withCommands, old))
 	}
-	return strings.Replace(asking, old, with, 1)
+	return strings.Replace(withCommands, old, with, 1)
 }
 
 // Each pair of NICs has one connection per class. Command IDs are consecutive in the
 // scenario, and an ID leads back to its entry.
 func TestCommandsExpandIntoConnectionsAndStreams(t *testing.T) {
-	s := parsed(t, askingWith(t, "from: \"r0, h2\", to: h3, size: 4KB, class: 3, after: G", "from: r0, to: \"h0, h3\", size: 4KB"))
+	s := parsed(t, commandsEdited(t, "from: \"r0, h2\", to: h3, size: 4KB, class: 3, after: G", "from: r0, to: \"h0, h3\", size: 4KB"))
 	var pairs []string
 	for _, k := range s.Connections() {
 		pairs = append(pairs, fmt.Sprintf("%s>%s/%d", s.Nodes[k.From].Name, s.Nodes[k.To].Name, k.Class))
@@ -55,8 +55,8 @@ func TestCommandsExpandIntoConnectionsAndStreams(t *testing.T) {
 	}
 }
 
-func TestCommandsAreReadBack(t *testing.T) {
-	s := parsed(t, strings.Replace(askingWith(t, `from: "r0, h2"`, "from: r0"), "  r0:\n", "  r0: {absorb: 20Gbps, pacing: outstanding, shaping: [{class: 3, out_ceiling: 50}]}\n", 1))
+func TestCommandsRoundTrip(t *testing.T) {
+	s := parsed(t, strings.Replace(commandsEdited(t, `from: "r0, h2"`, "from: r0"), "  r0:\n", "  r0: {absorb: 20Gbps, pacing: outstanding, shaping: [{class: 3, out_ceiling: 50}]}\n", 1))
 	text, err := Marshal(s)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestCommandsAreReadBack(t *testing.T) {
 // GET-34: the limits of outstanding packets are 64 by default, from 1 to 2047, as in
 // the hardware. GET-36: so is the header of 40 bytes of a response.
 // GET-13: PAUSE begins at what the link carries in a microsecond.
-func TestDefaultsAreTheHardwares(t *testing.T) {
+func TestEngineDefaultsMatchTheHardware(t *testing.T) {
 	e := topology.DefaultEngine()
 	if e.GetLimit != 64 || e.PutLimit != 64 || e.Length != (command.Length{Header: 40, Scale: 1}) || e.Units != 48 || e.ResponseUnits != 24 || e.Response(2048) != 2088 {
 		t.Errorf("%+v", e)
@@ -96,7 +96,7 @@ func TestDefaultsAreTheHardwares(t *testing.T) {
 }
 
 func TestFaultsOfCommands(t *testing.T) {
-	good := askingWith(t, `from: "r0, h2"`, "from: r0")
+	good := commandsEdited(t, `from: "r0, h2"`, "from: r0")
 	parsed(t, good)
 	for _, c := range []struct{ old, with, want string }{
 		{"verb: get", "verb: steal", `commands[0].verb: "steal" is unknown, want one of put, get, send, fetch-add, compare-swap, append, search`},

@@ -36,12 +36,12 @@ func TestPathsBetweenHosts(t *testing.T) {
 }
 
 // RTTX-47: the age, left open, is two base RTTs.
-func TestAgeOfAConverterFollowsFromTheFlows(t *testing.T) {
+func TestConverterAgeDerivesFromFlows(t *testing.T) {
 	s := parsed(t, sample)
 	if got, want := s.Nodes[5].Switch.RTTX.Age, 2*routes.BaseRTT(s, s.Flows[0]); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	s = parsed(t, spoilt(t, "buffer: 12MB", "rttx_age: 1ms"))
+	s = parsed(t, edited(t, "buffer: 12MB", "rttx_age: 1ms"))
 	if got := s.Nodes[5].Switch.RTTX.Age; got != unit.Millisecond {
 		t.Errorf("%s, want the 1ms of the file", got)
 	}
@@ -49,7 +49,7 @@ func TestAgeOfAConverterFollowsFromTheFlows(t *testing.T) {
 
 // RTTX-33, RTTX-35: the timestamp, left open, is T_r where every sender reads it,
 // else T_s; what is written down is checked against the senders.
-func TestRewrittenTimestampFollowsFromTheSenders(t *testing.T) {
+func TestRewrittenTimestampDependsOnSenders(t *testing.T) {
 	const all = "h0..h3: {payload: 1000B, rtt: receiver}"
 	for _, c := range []struct {
 		nics string
@@ -59,19 +59,19 @@ func TestRewrittenTimestampFollowsFromTheSenders(t *testing.T) {
 		{all, rttx.StampReceived},
 		{all + "\n  h2: {rtt: echo}", rttx.StampSent},
 	} {
-		s := parsed(t, spoilt(t, "h0..h3: {payload: 1000B}", c.nics))
+		s := parsed(t, edited(t, "h0..h3: {payload: 1000B}", c.nics))
 		if got := s.Nodes[6].Switch.RTTX.Stamp; got != c.want {
 			t.Errorf("%s: %s, want %s", c.nics, got, c.want)
 		}
 		same(t, s)
 	}
 	// T_s suits both kinds of senders.
-	parsed(t, spoilt(t, "buffer: 12MB", "rttx_stamp: ts"))
+	parsed(t, edited(t, "buffer: 12MB", "rttx_stamp: ts"))
 }
 
 // Conversion can be configured for each switch and each class.
 func TestRewritingIsSetPerSwitchAndClass(t *testing.T) {
-	s := parsed(t, spoilt(t, "{buffer: 12MB}", "{buffer: 12MB}\n  s1: {rewrite: {3: rttx, 0: none}, rttx_d: 4us}"))
+	s := parsed(t, edited(t, "{buffer: 12MB}", "{buffer: 12MB}\n  s1: {rewrite: {3: rttx, 0: none}, rttx_d: 4us}"))
 	s0, s1 := s.Nodes[5].Switch, s.Nodes[6].Switch
 	if s0.Rewrite[3] != "" || s1.Rewrite[3] != cc.RewriteRTTX || s1.Rewrite[0] != cc.RewriteNone {
 		t.Errorf("s0 %v, s1 %v", s0.Rewrite, s1.Rewrite)
@@ -86,7 +86,7 @@ func TestRewritingIsSetPerSwitchAndClass(t *testing.T) {
 func TestSettingsOfAConverter(t *testing.T) {
 	const all = "rttx_key: five-tuple, rttx_key_bits: 16, rttx_match: mirror, rttx_table: 7, rttx_age: 1ms, rttx_judge: delay, rttx_queue: 1KB, " +
 		"rttx_delay: 3us, rttx_occupancy: 9KB, rttx_window: 16, rttx_way: probabilistic, rttx_levels: 9, rttx_bound: min, rttx_d: 0, rttx_stamp: ts, rttx_clear: ect0"
-	text := spoilt(t, "buffer: 12MB", all)
+	text := edited(t, "buffer: 12MB", all)
 	s, err := ParseWith("sample.yaml", []byte(text), []topology.Setting{{Key: "nic.ack_ports", Value: "mirrored"}, {Key: "scheme", Value: "timely-rttx"}})
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestSwitchParams(t *testing.T) {
 			t.Errorf("%s has no default", p.Key)
 		}
 		if p.Default != "" {
-			parsed(t, spoilt(t, "buffer: 12MB", p.Key+": "+p.Default))
+			parsed(t, edited(t, "buffer: 12MB", p.Key+": "+p.Default))
 		}
 	}
 	if p := SwitchParams("pcn"); len(p) != 0 {

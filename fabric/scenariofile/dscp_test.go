@@ -12,7 +12,7 @@ import (
 
 // By default, data has DSCP 26 in class 3, the class selectors are in their classes,
 // and all other code points in class 0.
-func TestTheDefaultCodePoints(t *testing.T) {
+func TestDefaultCodePoints(t *testing.T) {
 	m := parsed(t, sample).DSCPMap()
 	for dscp, class := range m {
 		want := fabric.Priority(0)
@@ -44,17 +44,17 @@ func TestCodePointsOfClasses(t *testing.T) {
 		{"{26: 4, 32: 0}", 4, 26},
 		{"{40: 0, 46: 5, 44: 5}", 5, 44},
 	} {
-		s := parsed(t, spoilt(t, "scheme: pcn", "scheme: pcn\ndscp: "+c.dscp))
+		s := parsed(t, edited(t, "scheme: pcn", "scheme: pcn\ndscp: "+c.dscp))
 		same(t, s)
 		if got, ok := s.CodePoint(c.class); !ok || got != c.want {
 			t.Errorf("%s: class %d has DSCP %d, %v, want %d", c.dscp, c.class, got, ok, c.want)
 		}
 	}
-	s := parsed(t, spoilt(t, "buffer: 12MB", "buffer: 12MB, dscp: {26: 5, 10: 2}"))
+	s := parsed(t, edited(t, "buffer: 12MB", "buffer: 12MB, dscp: {26: 5, 10: 2}"))
 	if m, at := s.DSCPMap(), s.DSCPMapAt(5); m[26] != 3 || at[26] != 5 || at[10] != 2 || at[48] != 6 {
 		t.Errorf("26 is in class %d at NICs, %d at s0", m[26], at[26])
 	}
-	if diff := cmp.Diff(parsed(t, spoilt(t, "scheme: pcn", "scheme: pcn\ndscp: {10: 1}")), mustWith(t, "dscp={10: 1}")); diff != "" {
+	if diff := cmp.Diff(parsed(t, edited(t, "scheme: pcn", "scheme: pcn\ndscp: {10: 1}")), mustWith(t, "dscp={10: 1}")); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -130,12 +130,12 @@ func TestFaultsOfCodePointsAndClasses(t *testing.T) {
 			"commands[0].class: no DSCP maps to class 5, want one in dscp, like {40: 5}",
 		},
 	} {
-		_, err := Parse("f", []byte(spoilt(t, c.old, c.with)))
+		_, err := Parse("f", []byte(edited(t, c.old, c.with)))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v\nwant %s", c.with, err, c.want)
 		}
 	}
-	text := spoilt(t, "size: 1MB", "size: 1MB, class: 6")
+	text := edited(t, "size: 1MB", "size: 1MB, class: 6")
 	if _, err := Parse("f", []byte(strings.Replace(text, "payload: 1000B", "payload: 1000B, control_class: 5", 1))); err == nil || strings.Count(err.Error(), "\n") != 0 ||
 		!strings.Contains(err.Error(), "at r0") {
 		t.Errorf("%v", err)

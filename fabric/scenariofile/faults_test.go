@@ -8,7 +8,7 @@ import (
 )
 
 // Each row makes one error in the sample and names the line of its fault.
-func TestEachFaultNamesPlaceKeyAndWhatIsAllowed(t *testing.T) {
+func TestErrorsNamePlaceKeyAndAllowedValues(t *testing.T) {
 	for _, c := range []struct{ old, with, want string }{
 		// the file
 		{"seed: 7", "seed: -7", `2: seed: "-7" is not an integer from 0 to 18446744073709551615`},
@@ -115,7 +115,7 @@ func TestEachFaultNamesPlaceKeyAndWhatIsAllowed(t *testing.T) {
 		{"  pcn: {wmin: 0.01, wmax: 0.5}", "  ceth: {source: switch}", "22: schemes.ceth.form: header is covered by the ICRC, which a switch does not recompute: want resv6 or ratio6"},
 		{"  pcn: {wmin: 0.01, wmax: 0.5}", "  ceth: {form: footer}", `22: schemes.ceth.form: "footer" is unknown, want one of header, resv6, resv7, ratio6, ratio7`},
 	} {
-		_, err := Parse("f", []byte(spoilt(t, c.old, c.with)))
+		_, err := Parse("f", []byte(edited(t, c.old, c.with)))
 		switch {
 		case err == nil:
 			t.Errorf("%q was accepted", c.with)
@@ -129,17 +129,17 @@ func TestEachFaultNamesPlaceKeyAndWhatIsAllowed(t *testing.T) {
 // each.
 func keysIn(err error) int {
 	var faults *Faults
-	blamed := map[string]bool{}
+	named := map[string]bool{}
 	if errors.As(err, &faults) {
 		for _, f := range faults.List {
-			blamed[f.Key] = true
+			named[f.Key] = true
 		}
 	}
-	return len(blamed)
+	return len(named)
 }
 
-func TestALinkWithoutRateOrDelayIsAFault(t *testing.T) {
-	_, err := Parse("f", []byte(spoilt(t, "{rate: 40Gbps, delay: 5us}", "{rate: 40Gbps}")))
+func TestLinkWithoutRateOrDelayIsInvalid(t *testing.T) {
+	_, err := Parse("f", []byte(edited(t, "{rate: 40Gbps, delay: 5us}", "{rate: 40Gbps}")))
 	for i, line := range strings.Split(fmt.Sprint(err), "\n") {
 		if want := fmt.Sprintf("f:%d: links[%d].delay: is missing: give it here or in defaults.link", 14+i, i); line != want {
 			t.Errorf("got %s, want %s", line, want)
@@ -147,7 +147,7 @@ func TestALinkWithoutRateOrDelayIsAFault(t *testing.T) {
 	}
 }
 
-func TestATooSmallMTUIsBlamedWhereThePayloadIsTheDefault(t *testing.T) {
+func TestErrorNamesMTUTooSmallForTheDefaultPayload(t *testing.T) {
 	text := strings.NewReplacer(": {payload: 1000B}", ":", "rate: 100Gbps", "mtu: 500B").Replace(sample)
 	_, err := Parse("f", []byte(text))
 	want := "f:15: links[1].mtu: a payload of 1000B needs frames of 1086B, above the mtu of 500B of link s0-s1: want a payload of at most 412B"
@@ -156,7 +156,7 @@ func TestATooSmallMTUIsBlamedWhereThePayloadIsTheDefault(t *testing.T) {
 	}
 }
 
-func TestAPayloadThatUETDoesNotCarryIsBlamed(t *testing.T) {
+func TestErrorNamesPayloadThatUETCannotCarry(t *testing.T) {
 	text := strings.NewReplacer("payload: 1000B", "payload: 20000B", "delay: 5us}", "delay: 5us, mtu: 65536B}").Replace(sample)
 	if _, err := Parse("f", []byte(text)); err != nil {
 		t.Errorf("under pcn: %v", err)
@@ -168,7 +168,7 @@ func TestAPayloadThatUETDoesNotCarryIsBlamed(t *testing.T) {
 	}
 }
 
-func TestAllFaultsComeAtOnceInTheOrderOfLines(t *testing.T) {
+func TestAllErrorsAreReportedInLineOrder(t *testing.T) {
 	text := strings.NewReplacer("seed: 7", "seed: x", "from: h0, ", "from: h9, ", "delay: 5us", "delay: 0us",
 		"wmax: 0.5", "wmax: 5").Replace(sample)
 	_, err := Parse("f", []byte(text))
@@ -184,14 +184,14 @@ func TestAllFaultsComeAtOnceInTheOrderOfLines(t *testing.T) {
 	}
 }
 
-func TestAFaultOfManyFlowsIsSaidOnce(t *testing.T) {
-	_, err := Parse("f", []byte(spoilt(t, "at: 100us", "at: 5ms, flows_per_sender: 1000")))
+func TestErrorOfManyFlowsIsReportedOnce(t *testing.T) {
+	_, err := Parse("f", []byte(edited(t, "at: 100us", "at: 5ms, flows_per_sender: 1000")))
 	if err == nil || strings.Count(err.Error(), "\n") != 0 {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestAnEmptyFileIsAFault(t *testing.T) {
+func TestEmptyFileIsInvalid(t *testing.T) {
 	for _, text := range []string{"", "# nothing\n", "null\n", "[]\n", "7\n"} {
 		if _, err := Parse("f", []byte(text)); err == nil || !strings.HasPrefix(err.Error(), "f:1") {
 			t.Errorf("%q: %v", text, err)

@@ -24,7 +24,7 @@ func underRTTX(t *testing.T, set ...topology.Setting) *topology.Scenario {
 // RTTX-54: elsewhere, or where auto asks for it, it is minRTT / (2 b) of the path, so
 // that the strongest increment weighs as much as ECN.
 // RTTX-48: 0 asks for the formula.
-func TestBaseIncrementFollowsFromThePath(t *testing.T) {
+func TestBaseIncrementDerivesFromThePath(t *testing.T) {
 	const us = unit.Microsecond
 	for _, c := range []struct {
 		set  []topology.Setting
@@ -56,7 +56,7 @@ func TestBaseIncrementOfAChange(t *testing.T) {
 			t.Fatal(err)
 		}
 		if list := tuned(changed, 0); len(list) != 1 || list[0].Value != int64(want) {
-			t.Errorf("%s: told %+v, want %s", value, list, want)
+			t.Errorf("%s: got %+v, want %s", value, list, want)
 		}
 		for _, now := range NodeSettings(changed, s1, 11) {
 			if now.Key == "rttx_d" && now.Value != want.String() {
@@ -102,7 +102,7 @@ func TestBaseIncrementWhereNothingConverts(t *testing.T) {
 	} {
 		text := sample
 		if c.old != "" {
-			text = spoilt(t, c.old, c.with)
+			text = edited(t, c.old, c.with)
 		}
 		s, err := ParseWith("sample.yaml", []byte(text), c.set)
 		switch {
@@ -117,7 +117,7 @@ func TestBaseIncrementWhereNothingConverts(t *testing.T) {
 	}
 	// A live run has one scheme, whatever its file compares.
 	for scheme, refused := range map[string]bool{"pcn": true, "timely-rttx": false} {
-		s := Under(parsed(t, spoilt(t, "scheme: pcn", "scheme: pcn\ncompare: [pcn, timely-rttx]")), scheme)
+		s := Under(parsed(t, edited(t, "scheme: pcn", "scheme: pcn\ncompare: [pcn, timely-rttx]")), scheme)
 		s.Live = true
 		_, err := Extend(s, topology.Change{At: 10, Verb: topology.ChangeSet, Set: topology.Setting{Key: "s0..s1.rttx_d", Value: "4us"}})
 		if (err != nil) != refused || refused && !strings.Contains(err.Error(), "change.set: "+why) {

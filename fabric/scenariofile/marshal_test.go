@@ -27,7 +27,7 @@ func same(t interface{ Fatalf(string, ...any) }, s *topology.Scenario) {
 	}
 }
 
-func TestAManifestGivesTheScenarioBack(t *testing.T) {
+func TestManifestRoundTrips(t *testing.T) {
 	for _, name := range examples {
 		same(t, builtin(t, name))
 	}
@@ -35,7 +35,7 @@ func TestAManifestGivesTheScenarioBack(t *testing.T) {
 	same(t, parsed(t, leafSpine))
 }
 
-func TestManifestsOfRandomFilesGiveTheScenarioBack(t *testing.T) {
+func TestManifestsOfRandomFilesRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { same(t, parsedRandom(t)) })
 }
 
@@ -87,7 +87,7 @@ func TestOverridesAreCheckedAndReachTheManifest(t *testing.T) {
 	same(t, changed)
 }
 
-func TestAnOverrideThatCannotWorkIsRefused(t *testing.T) {
+func TestInvalidOverrideIsRejected(t *testing.T) {
 	s := builtin(t, "pcn-16to2")
 	for want, o := range map[string]Overrides{
 		`scenario: scheme: unknown scheme "tcp", want one of`: {Scheme: "tcp"},
@@ -100,7 +100,7 @@ func TestAnOverrideThatCannotWorkIsRefused(t *testing.T) {
 	}
 }
 
-func TestMarshalRefusesWhatNoFileGives(t *testing.T) {
+func TestMarshalRejectsScenariosNoFileCanDescribe(t *testing.T) {
 	for name, change := range map[string]func(*topology.Scenario){
 		"Flows":                       func(s *topology.Scenario) { s.Seed = 5 },
 		"duration":                    func(s *topology.Scenario) { s.Duration = 0 },

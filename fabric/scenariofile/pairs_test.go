@@ -55,7 +55,7 @@ func TestOneLawAtATime(t *testing.T) {
 
 // Flows change neither to nor from a scheme that is configured from the start. The
 // refusal is one line with the reason.
-func TestSchemesThatStay(t *testing.T) {
+func TestStaticSchemesCannotBeSwitched(t *testing.T) {
 	for _, scheme := range cc.Schemes {
 		to, from := "{at: 1us, scheme: {name: "+scheme.Name+"}}", "{at: 1us, scheme: {name: pfc}}"
 		for why, text := range map[string]string{

@@ -12,7 +12,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-func TestNodesStandInTheOrderOfTheFileAndHostsCountNICs(t *testing.T) {
+func TestNodesKeepFileOrderAndHostsCountNICs(t *testing.T) {
 	s := parsed(t, sample)
 	var got []string
 	for _, n := range s.Nodes {
@@ -36,7 +36,7 @@ func TestPortsAreNumberedInTheOrderOfLinks(t *testing.T) {
 }
 
 func TestBurstsExpandIntoNamedFlowsAfterTheSingleOnes(t *testing.T) {
-	s := parsed(t, spoilt(t, "at: 100us", "at: 100us, flows_per_sender: 2"))
+	s := parsed(t, edited(t, "at: 100us", "at: 100us, flows_per_sender: 2"))
 	var names []string
 	for _, f := range s.Flows {
 		names = append(names, f.Name)
@@ -51,7 +51,7 @@ func TestBurstsExpandIntoNamedFlowsAfterTheSingleOnes(t *testing.T) {
 }
 
 func TestMoreSpecificKeysOverride(t *testing.T) {
-	s := parsed(t, spoilt(t, "  r0:\n", "  r0:\n  h2: {ack_every: 4}\n"))
+	s := parsed(t, edited(t, "  r0:\n", "  r0:\n  h2: {ack_every: 4}\n"))
 	if h := s.Nodes[2].NIC; h.AckEvery != 4 || h.Payload != 1000 {
 		t.Errorf("h2 has %+v", h)
 	}
@@ -60,8 +60,8 @@ func TestMoreSpecificKeysOverride(t *testing.T) {
 	}
 }
 
-func TestDefaultsOfTheFileHoldForAllNodes(t *testing.T) {
-	s := parsed(t, spoilt(t, "defaults:\n", "defaults:\n  nic: {timeout: 0}\n  switch: {lossless: [3, 4], marking: {4: red}}\n"))
+func TestFileDefaultsApplyToAllNodes(t *testing.T) {
+	s := parsed(t, edited(t, "defaults:\n", "defaults:\n  nic: {timeout: 0}\n  switch: {lossless: [3, 4], marking: {4: red}}\n"))
 	for _, n := range s.Nodes {
 		if n.Kind == topology.NIC && n.NIC.Timeout != 0 {
 			t.Errorf("%s has a timer", n.Name)
@@ -72,7 +72,7 @@ func TestDefaultsOfTheFileHoldForAllNodes(t *testing.T) {
 	}
 }
 
-func TestWhatIsLeftOutComesFromTheDocumentedDefaults(t *testing.T) {
+func TestOmittedKeysUseDocumentedDefaults(t *testing.T) {
 	s := parsed(t, "name: a\nduration: 1ms\nnics: {h0: , h1: }\nlinks: [{endpoints: [h0, h1], rate: 1Gbps, delay: 1us}]\n")
 	want := topology.DefaultScenario()
 	if s.Seed != want.Seed || s.Bin != want.Bin || s.Scheme != want.Scheme || s.CC != want.CC || !reflect.DeepEqual(s.Nodes[0].NIC, topology.DefaultNIC()) {
@@ -83,7 +83,7 @@ func TestWhatIsLeftOutComesFromTheDocumentedDefaults(t *testing.T) {
 	}
 }
 
-func TestTheDefaultFrameFitsTheDefaultMTU(t *testing.T) {
+func TestDefaultFrameFitsDefaultMTU(t *testing.T) {
 	// 14 Ethernet + 20 IPv4 + 8 UDP + 12 BTH + 16 RETH + 1000 + 4 ICRC + 4 FCS
 	if got := topology.DataFrame(topology.DefaultNIC().Payload); got != 1086 || got > topology.DefaultLink().MTU {
 		t.Errorf("the frame has %d bytes", got)
@@ -93,7 +93,7 @@ func TestTheDefaultFrameFitsTheDefaultMTU(t *testing.T) {
 	}
 }
 
-func TestHeadroomIsComputedFromTheLinkThatAsksMost(t *testing.T) {
+func TestHeadroomCoversTheMostDemandingLink(t *testing.T) {
 	s := parsed(t, sample)
 	// Facts §6.2: three times the one-way bandwidth-delay product; 100 Gbit/s x
 	// 5 us are 62500 bytes, 40 Gbit/s x 5 us are 25000.
@@ -108,7 +108,7 @@ func TestHeadroomIsComputedFromTheLinkThatAsksMost(t *testing.T) {
 
 // The reference implementation counts, frame by frame, the bytes that a line-rate
 // peer sends into the headroom in the worst case.
-func TestNeededHeadroomHoldsTheWorstCase(t *testing.T) {
+func TestNeededHeadroomCoversTheWorstCase(t *testing.T) {
 	for _, l := range []topology.Link{
 		{Rate: 40 * unit.GigabitPerSec, Delay: 5 * unit.Microsecond, MTU: 1518},
 		{Rate: 100 * unit.GigabitPerSec, Delay: unit.Microsecond, MTU: 9216},

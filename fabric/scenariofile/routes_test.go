@@ -23,7 +23,7 @@ links:
   - endpoints: [leaf0..leaf1, spine0..spine2]
 `
 
-func TestEqualCostRoutesStandInTheOrderOfPorts(t *testing.T) {
+func TestEqualCostRoutesAreInPortOrder(t *testing.T) {
 	s := parsed(t, leafSpine)
 	routes := routes.All(s)
 	leaf0, h3 := 4, 3

@@ -50,8 +50,8 @@ func builtin(t testing.TB, name string) *topology.Scenario {
 	return parsed(t, string(text))
 }
 
-// spoilt returns the sample with old replaced. old must occur exactly once.
-func spoilt(t testing.TB, old, with string) string {
+// edited returns the sample with old replaced. old must occur exactly once.
+func edited(t testing.TB, old, with string) string {
 	t.Helper()
 	if strings.Count(sample, old) != 1 {
 		t.Fatalf("the sample holds %q %d times", old, strings.Count(sample, old))

@@ -134,7 +134,7 @@ func TestSchemaRejectsInvalidValues(t *testing.T) {
 		{"wmin: 0.01", "threshold: 1.1"},
 		{"  pcn:", "  tcp:"},
 	} {
-		text := spoilt(t, c.old, c.with)
+		text := edited(t, c.old, c.with)
 		if s.Validate(asJSON(t, text)) == nil {
 			t.Errorf("the schema accepts %q", c.with)
 		}

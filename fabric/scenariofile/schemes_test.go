@@ -9,13 +9,13 @@ import (
 
 // The list of parameters is that of the parser. Each default can be written in a file
 // without changing the scenario, and each parameter cites its source.
-func TestParamsAreThoseOfTheFile(t *testing.T) {
+func TestParamsMatchTheFile(t *testing.T) {
 	for _, scheme := range cc.Schemes {
 		for _, p := range Params(scheme.Name) {
 			if p.Doc == "" || p.Range == "" || p.Source == "" {
 				t.Errorf("%s: %+v leaves something open", scheme.Name, p)
 			}
-			text := spoilt(t, "  pcn: {wmin: 0.01, wmax: 0.5}\n", "  "+Section(scheme.Name)+": {"+p.Key+": "+p.Default+"}\n")
+			text := edited(t, "  pcn: {wmin: 0.01, wmax: 0.5}\n", "  "+Section(scheme.Name)+": {"+p.Key+": "+p.Default+"}\n")
 			if s := parsed(t, text); s.CC != cc.Default() {
 				t.Errorf("%s.%s: %s is not the default", scheme.Name, p.Key, p.Default)
 			}
@@ -55,7 +55,7 @@ func TestEverySectionBelongsToAScheme(t *testing.T) {
 // that setting, wherever in the section it is.
 func TestPresets(t *testing.T) {
 	with := func(section string) cc.Params {
-		return parsed(t, spoilt(t, "  pcn: {wmin: 0.01, wmax: 0.5}\n", section)).CC
+		return parsed(t, edited(t, "  pcn: {wmin: 0.01, wmax: 0.5}\n", section)).CC
 	}
 	for _, p := range cc.DCQCNPresets {
 		if got := with("  dcqcn: {preset: " + p.Preset + "}\n").DCQCN; got != p {
@@ -81,7 +81,7 @@ func TestPresets(t *testing.T) {
 	}
 }
 
-func TestParamsNameWhatPresetsHaveInstead(t *testing.T) {
+func TestParamsShowPresetValues(t *testing.T) {
 	for _, p := range Params("dcqcn") {
 		if want := []PresetValue{{"connectx", "5Mbps"}, {"dcqcn_paper", "5Mbps"}}; p.Key == "ai_rate" && !slices.Equal(p.Presets, want) {
 			t.Errorf("ai_rate: %v, want %v", p.Presets, want)

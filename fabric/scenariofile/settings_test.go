@@ -31,7 +31,7 @@ func mustWith(t testing.TB, settings ...string) *topology.Scenario {
 	return s
 }
 
-func TestASettingIsWhatTheFileWouldSay(t *testing.T) {
+func TestSettingEqualsTheSameKeyInTheFile(t *testing.T) {
 	for _, c := range []struct{ setting, old, with string }{
 		{"duration=2ms", "duration: 1ms", "duration: 2ms"},
 		{"seed=8", "seed: 7", "seed: 8"},
@@ -52,14 +52,14 @@ func TestASettingIsWhatTheFileWouldSay(t *testing.T) {
 		{"burst.flows_per_sender=4", "at: 100us", "at: 100us, flows_per_sender: 4"},
 		{"burst.from=h2..h3", "from: h1..h3", "from: h2..h3"},
 	} {
-		want := parsed(t, spoilt(t, c.old, c.with))
+		want := parsed(t, edited(t, c.old, c.with))
 		if diff := cmp.Diff(want, mustWith(t, c.setting)); diff != "" {
 			t.Errorf("%s:\n%s", c.setting, diff)
 		}
 	}
 }
 
-func TestTheLastSettingWins(t *testing.T) {
+func TestLastSettingWins(t *testing.T) {
 	s := mustWith(t, "s1.xoff=100KB", "switch.xoff=50KB", "s0.xoff=60KB")
 	if a, b := s.Nodes[5].Switch.XOFF, s.Nodes[6].Switch.XOFF; a != 60*unit.Kilobyte || b != 50*unit.Kilobyte {
 		t.Errorf("xoff %s at s0 and %s at s1", a, b)
@@ -93,7 +93,7 @@ func TestFaultsOfSettings(t *testing.T) {
 			t.Errorf("%s: got %v, want one line with %s", setting, err, want)
 		}
 	}
-	text := spoilt(t, "bursts:\n  - {name: burst, from: h1..h3, to: r0, size: 64KB, at: 100us}\n", "")
+	text := edited(t, "bursts:\n  - {name: burst, from: h1..h3, to: r0, size: 64KB, at: 100us}\n", "")
 	if _, err := ParseWith("f", []byte(text), []topology.Setting{{Key: "burst.size", Value: "1KB"}}); err == nil || !strings.Contains(err.Error(), "the scenario has no burst") {
 		t.Errorf("got %v", err)
 	}

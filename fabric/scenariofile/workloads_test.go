@@ -44,7 +44,7 @@ func flowsOf(s *topology.Scenario, name string) (flows []topology.Flow) {
 	return flows
 }
 
-func TestAWorkloadBecomesFlowsInTheOrderOfTime(t *testing.T) {
+func TestWorkloadFlowsAreInTimeOrder(t *testing.T) {
 	s := parsed(t, loaded)
 	web, own := flowsOf(s, "web"), flowsOf(s, "own")
 	if len(s.Flows) != 1+3+len(web)+len(own) || s.Bursts[1].Flows != len(web) || !s.Bursts[1].Workload || s.Bursts[0].Workload {
@@ -76,7 +76,7 @@ func TestAWorkloadBecomesFlowsInTheOrderOfTime(t *testing.T) {
 	}
 }
 
-func TestAWorkloadFollowsTheSeedAndItsNameAlone(t *testing.T) {
+func TestWorkloadDependsOnSeedAndNameOnly(t *testing.T) {
 	s := parsed(t, loaded)
 	if diff := cmp.Diff(s, parsed(t, loaded)); diff != "" {
 		t.Errorf("the same file gives other flows:\n%s", diff)
@@ -105,7 +105,7 @@ func alike(a, b topology.Flow) bool {
 }
 
 // A live run and its journal have exactly the flows of the batch run.
-func TestALiveRunKeepsTheFlowsOfItsWorkloads(t *testing.T) {
+func TestLiveRunKeepsWorkloadFlows(t *testing.T) {
 	s := parsed(t, loaded)
 	live, err := ForLiveRun(s)
 	if err != nil {
@@ -121,7 +121,7 @@ func TestALiveRunKeepsTheFlowsOfItsWorkloads(t *testing.T) {
 }
 
 // A live journal that is replayed live also has the same flows.
-func TestALiveJournalKeepsTheFlowsOfItsWorkloads(t *testing.T) {
+func TestLiveJournalKeepsWorkloadFlows(t *testing.T) {
 	s := parsed(t, loaded+"live: true\n")
 	live, err := ForLiveRun(s)
 	if err != nil {
@@ -132,7 +132,7 @@ func TestALiveJournalKeepsTheFlowsOfItsWorkloads(t *testing.T) {
 	}
 }
 
-func TestTheManifestOfAWorkloadGivesItBack(t *testing.T) {
+func TestWorkloadManifestRoundTrips(t *testing.T) {
 	same(t, parsed(t, loaded))
 	rapid.Check(t, func(t *rapid.T) {
 		points := "[0, 0]"
@@ -153,7 +153,7 @@ func TestTheManifestOfAWorkloadGivesItBack(t *testing.T) {
 	})
 }
 
-func TestASettingChangesAWorkload(t *testing.T) {
+func TestSettingChangesWorkload(t *testing.T) {
 	for setting, want := range map[topology.Setting]string{
 		{Key: "web.load", Value: "0.7"}:         respelt("load: 0.5", "load: 0.7"),
 		{Key: "web.sizes", Value: "hadoop"}:     respelt("sizes: websearch", "sizes: hadoop"),
@@ -170,7 +170,7 @@ func TestASettingChangesAWorkload(t *testing.T) {
 	}
 }
 
-func TestEachFaultOfAWorkloadNamesKeyAndWhatIsAllowed(t *testing.T) {
+func TestWorkloadErrorsNameKeyAndAllowedValues(t *testing.T) {
 	for _, c := range []struct{ old, with, want string }{
 		{"load: 0.5", "load: 1.5", `14: workloads[0].load: "1.5" is not a number in [0.001, 1]`},
 		{"load: 0.5, ", "", "14: workloads[0].load: is missing: payload sent by each NIC"},

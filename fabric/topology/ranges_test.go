@@ -25,7 +25,7 @@ func TestListsAndRangesExpandInOrder(t *testing.T) {
 }
 
 // The reference implementation prints the names one after the other.
-func TestARangeIsEveryNumberBetween(t *testing.T) {
+func TestRangeContainsEveryNumberBetween(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lo := rapid.IntRange(0, 1000).Draw(t, "lo")
 		n := rapid.IntRange(1, 100).Draw(t, "n")
@@ -40,7 +40,7 @@ func TestARangeIsEveryNumberBetween(t *testing.T) {
 	})
 }
 
-func TestBadNamesAreRefused(t *testing.T) {
+func TestInvalidNamesAreRejected(t *testing.T) {
 	for _, list := range []string{
 		"", ",", "h0,", "0h", "h 0", "h.0", "h0..", "..h0", "h0...h2", "h0..h1..h2", "h..h2", "h0..h01",
 		"h0..h4096", "h1,h0..h2", "h>", "*", strings.Repeat("h", 64), "h0..h99999999999999999999",

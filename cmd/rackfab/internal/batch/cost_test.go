@@ -8,7 +8,7 @@ import (
 )
 
 // A line below the table reports faulty envelopes, if there were any.
-func TestFaultsOfEnvelopesAreUnderTheTable(t *testing.T) {
+func TestEnvelopeFaultsArePrintedBelowTheTable(t *testing.T) {
 	run := &measure.Run{Scheme: "pcn", Wall: 1}
 	show := func() string {
 		var b strings.Builder

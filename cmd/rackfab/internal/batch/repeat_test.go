@@ -65,7 +65,7 @@ func repeatableUnder(t *testing.T, schemes ...string) (list []*topology.Scenario
 
 // The same variants have the same figures however many run concurrently, and each
 // variant has the same run by itself.
-func TestRepeatsDoNotDependOnTheProcessors(t *testing.T) {
+func TestRepeatsDoNotDependOnProcessorCount(t *testing.T) {
 	scenarios := repeatableUnder(t, "dcqcn", "pfc")
 	repeats := func(lanes int) *measure.Repeats {
 		plain, all, err := runRepeated(t.Context(), narrowEngine{inMemory(t), lanes}, scenarios, repeatFlags{n: 5, shift: topology.DefaultShift})
@@ -108,7 +108,7 @@ func TestRepeatsDoNotDependOnTheProcessors(t *testing.T) {
 }
 
 // The manifest's commands repeat the variants, all of them and each by itself.
-func TestTheManifestRepeatsTheVariants(t *testing.T) {
+func TestManifestRepeatsTheVariants(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "repeatable.yaml")
 	if err := os.WriteFile(file, []byte(repeatable), 0o600); err != nil {

@@ -29,7 +29,7 @@ func (m meeting) Run(ctx context.Context, s *topology.Scenario, show func(engine
 func (meeting) Lanes() int { return 2 }
 func (meeting) Close()     {}
 
-func TestRunsGoOnAtTheSameTimeAndComeOutInOrder(t *testing.T) {
+func TestParallelRunsPrintInOrder(t *testing.T) {
 	scenarios := []*topology.Scenario{{Scheme: "b", Duration: 10}, {Scheme: "a", Duration: 20}}
 	runs, err := runAll(t.Context(), meeting{make(chan struct{})}, scenarios, func(int, *measure.Run) {})
 	if err != nil {
@@ -50,7 +50,7 @@ func (b broken) Run(ctx context.Context, s *topology.Scenario, show func(engine.
 	return b.meeting.Run(ctx, s, show, l)
 }
 
-func TestTheFirstFaultEndsTheOtherRuns(t *testing.T) {
+func TestFirstErrorEndsTheOtherRuns(t *testing.T) {
 	scenarios := []*topology.Scenario{{Name: "x", Scheme: "good", Duration: 10}, {Name: "x", Scheme: "bad", Duration: 10}, {Name: "x", Scheme: "late", Duration: 10}}
 	_, err := runAll(t.Context(), broken{meeting{make(chan struct{})}}, scenarios, func(int, *measure.Run) {})
 	if err == nil || !strings.Contains(err.Error(), "x under bad: no such luck") {
