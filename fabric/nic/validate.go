@@ -92,7 +92,8 @@ func (c *Config) validateNotification() error {
 		return errors.Join(c.CC.Credit.Validate(),
 			want(c.Payload <= frame.MaxUETPayload, "payload %v, want at most %d bytes under UET", c.Payload, frame.MaxUETPayload))
 	}
-	return fmt.Errorf("unknown notification %q", c.Notification)
+	return fmt.Errorf("unknown notification %q, want %q, %q, %q, %q or %q",
+		c.Notification, cc.NotifyNone, cc.NotifyDCQCN, cc.NotifyCETH, cc.NotifyPCN, cc.NotifyCredit)
 }
 
 func (c *Config) validateFlows() error {

@@ -25,7 +25,7 @@ var schemeSections = []schemeSection{
 	{"timely", "RTT-based congestion control", lift(timelyFields, func(p *cc.Params) *cc.TIMELYParams { return &p.TIMELY })},
 	{"pcn", "photonic congestion notification", lift(pcnFields, func(p *cc.Params) *cc.PCNParams { return &p.PCN })},
 	{"ceth", "congestion information in the ACK", lift(cethFields, func(p *cc.Params) *cc.CETHParams { return &p.CETH })},
-	{"timely-ecn", "TIMELY that CNPs cut too: the settings of timely and dcqcn, and these", lift(timelyECNFields, func(p *cc.Params) *cc.TIMELYECNParams { return &p.TIMELYECN })},
+	{"timely-ecn", "TIMELY whose rate CNPs reduce as well: the settings of timely and dcqcn, and these", lift(timelyECNFields, func(p *cc.Params) *cc.TIMELYECNParams { return &p.TIMELYECN })},
 	{"timely-rttx", "TIMELY under switches that turn ECN into RTT", lift(timelyFields, func(p *cc.Params) *cc.TIMELYParams { return &p.TIMELYRTTX })},
 	{"cbrc", "receiver credit, for cbrc and cbrc-aimd", lift(creditFields, func(p *cc.Params) *credit.Params { return &p.Credit })},
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
 )
 
@@ -83,7 +84,8 @@ func (c *ClassConfig) validate(i int) error {
 	case !slices.Contains(rewrites, c.Rewrite):
 		return fmt.Errorf("class %d: unknown rewriting %q, want one of %q", i, c.Rewrite, rewrites)
 	case !known:
-		return fmt.Errorf("class %d: unknown marking law %q", i, c.Marking)
+		return fmt.Errorf("class %d: unknown marking law %q, want %q, %q, %q or %q",
+			i, c.Marking, cc.MarkNone, cc.MarkRED, cc.MarkNPECN, cc.MarkQCN)
 	}
 	return c.validateLaw(i)
 }

@@ -22,8 +22,8 @@ func (c *Config) Validate(longest, dearest unit.Bytes) error {
 	errs := []error{
 		want(0 < c.Units && c.Units <= MaxUnits, "%d units, want 1 to %d", c.Units, MaxUnits),
 		want(0 < len(c.Leaves) && len(c.Leaves) <= maxLeaves, "%d leaves, want 1 to %d", len(c.Leaves), maxLeaves),
-		want(slices.Contains(Policies, c.Policy), "unknown policy %q", c.Policy),
-		want(c.Gate == GateFull || c.Gate == GateCredit, "unknown gate %q", c.Gate),
+		want(slices.Contains(Policies, c.Policy), "unknown policy %q, want one of %q", c.Policy, Policies),
+		want(c.Gate == GateFull || c.Gate == GateCredit, "unknown gate %q, want %q or %q", c.Gate, GateFull, GateCredit),
 		want(c.Quantum >= max(longest, dearest), "quantum %v, want at least %v", c.Quantum, max(longest, dearest)),
 		c.Out.validate("head, OUT", longest),
 	}
@@ -57,7 +57,7 @@ func (c *Config) validatePacing(dearest unit.Bytes) error {
 			want(o.PerPeriod == 0 || o.PerPeriod >= dearest, "limit of %v per period, want at least the longest response of %v", o.PerPeriod, dearest),
 			want(o.PerPeriod == 0 || o.Period > 0, "limit per period with period %v, want a period of more than 0", o.Period))
 	}
-	return fmt.Errorf("unknown pacing %q", c.Pacing)
+	return fmt.Errorf("unknown pacing %q, want %q, %q or %q", c.Pacing, PacingOff, PacingBucket, PacingOutstanding)
 }
 
 func (l *Level) validate(name string, out, in unit.Bytes) error {
