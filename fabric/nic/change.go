@@ -111,10 +111,8 @@ func (n *NIC) linkDown(now unit.Time, out *fabric.Out) {
 	}
 	n.cable.Down = true
 	n.note(now, fabric.WentDown, out)
-	for class := range fabric.Priority(fabric.Priorities) {
-		n.resume(now, class, out)
-	}
-	n.renewPause(now)
+	n.pauses.Clear(now, out)
+	n.updateShaper(now)
 }
 
 // Fate returns the fate of an arriving frame on the link.

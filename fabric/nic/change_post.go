@@ -65,7 +65,7 @@ func (n *NIC) addConnections(now unit.Time, list []ConnectionConfig) bool {
 			return false
 		}
 		n.engine = newEngine(&first)
-		n.engine.shaper.Pause(now, n.pause.paused)
+		n.updateShaper(now)
 	}
 	senders, receivers := len(n.senders), len(n.receivers)
 	fits := n.addEnds(list) == nil

@@ -6,6 +6,7 @@ package nic
 import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/nic/rx"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -73,7 +74,7 @@ type Config struct {
 	Posts       []PostConfig
 	Appends     []TargetConfig
 
-	Intake IntakeConfig
+	Intake rx.Config
 
 	// Sampling sets the instants at which the NIC notes the bytes sent by each flow
 	// (SentSampled).

@@ -4,6 +4,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/rx"
 	"github.com/rackfab/rackfab/fabric/ring"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -83,9 +84,9 @@ func (q *controlQueue) lane(class fabric.Priority) *controlLane {
 }
 
 // open returns the first non-empty lane whose class is not paused, or nil.
-func (q *controlQueue) open(p *pause) *controlLane {
+func (q *controlQueue) open(p *rx.Pauses) *controlLane {
 	for i := range q.lanes {
-		if l := &q.lanes[i]; l.Len() > 0 && !p.has(l.class) {
+		if l := &q.lanes[i]; l.Len() > 0 && !p.Has(l.class) {
 			return l
 		}
 	}
@@ -154,7 +155,7 @@ func (n *NIC) flowOf(c *controlPacket) fabric.FlowID {
 
 // sendControl transmits the oldest packet of the first lane that is not paused.
 func (n *NIC) sendControl(now unit.Time, f *frame.Frame, out *fabric.Out) {
-	c := n.control.open(&n.pause).Pop()
+	c := n.control.open(&n.pauses).Pop()
 	n.control.count--
 	n.control.ready = now + n.control.gap
 	n.buildControl(&c, f)

@@ -202,7 +202,7 @@ func TestMalformedControl(t *testing.T) {
 		n := mustNew(t, config(0, []FlowConfig{flow(0, 5000)}))
 		var out fabric.Out
 		n.Arrive(1, 0, &f, &out)
-		if len(out.Notes) != 1 || out.Notes[0].Kind != fabric.Malformed || n.pause.paused != 0 {
+		if len(out.Notes) != 1 || out.Notes[0].Kind != fabric.Malformed || n.pauses.Set() != 0 {
 			t.Errorf("%v: %+v", f.Class(), out.Notes)
 		}
 	}

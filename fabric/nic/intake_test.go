@@ -5,6 +5,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/rx"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -12,7 +13,7 @@ import (
 // has headroom for the data in flight on the link.
 func absorbing(rate unit.Rate) func(*Config) {
 	return func(c *Config) {
-		c.Intake = IntakeConfig{
+		c.Intake = rx.Config{
 			Absorb: rate, XOFF: 20_000, XON: 15_000, Quanta: 0xffff,
 			Buffer: 20_000 + testRate.In(2*testDelay) + 4*1518,
 		}
@@ -65,25 +66,6 @@ func TestPauseIsRefreshed(t *testing.T) {
 	}
 }
 
-// GET-2: issuing a request takes the transmission time of its 78 bytes; absorbing its
-// response takes 50 times as long.
-func TestAbsorbingTakesLonger(t *testing.T) {
-	c := IntakeConfig{Absorb: 108 * gbps, XOFF: 20_000, XON: 10_000, Quanta: 1, Buffer: 100_000}
-	k := newIntake(c)
-	var request, response frame.Frame
-	p := frame.Packet{BTH: frame.BTH{Opcode: frame.ReadRequest}}
-	p.Build(&request)
-	p.BTH.Opcode, p.Payload = frame.ReadResponseOnly, 2048
-	p.Build(&response)
-	issue := (200 * gbps).Serialise(request.Len())
-	if ratio := float64(k.cost(&response)) / float64(issue); ratio < 49 || ratio > 51 {
-		t.Errorf("a response takes %.1f times as long to absorb as its request to issue", ratio)
-	}
-	if k.cost(&request) != 0 {
-		t.Error("a request without payload costs the host time")
-	}
-}
-
 // GET-14: control packets have separate paths in and out: arriving ones do not wait behind
 // buffered data, and PAUSE precedes waiting data.
 func TestControlFramesBypassTheReceiveBuffer(t *testing.T) {
@@ -107,18 +89,5 @@ func TestFullReceiveBufferDropsAndCounts(t *testing.T) {
 	s := b.nics[1].Stats()
 	if len(drops) == 0 || s.IntakeDrops != uint64(len(drops)) || drops[0].Reason() != fabric.DropHeadroom {
 		t.Errorf("%d drops noted, %d counted", len(drops), s.IntakeDrops)
-	}
-}
-
-func TestIntakeValidation(t *testing.T) {
-	for name, edit := range map[string]func(*IntakeConfig){
-		"rate": func(k *IntakeConfig) { k.Absorb = -1 }, "buffer": func(k *IntakeConfig) { k.Buffer = 1 << 40 },
-		"xon": func(k *IntakeConfig) { k.XON = k.XOFF }, "xoff": func(k *IntakeConfig) { k.XOFF = k.Buffer },
-		"quanta": func(k *IntakeConfig) { k.Quanta = 0 },
-	} {
-		c := config(1, nil, absorbing(gbps), func(c *Config) { edit(&c.Intake) })
-		if c.Validate() == nil {
-			t.Errorf("%s: no fault", name)
-		}
 	}
 }

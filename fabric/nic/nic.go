@@ -7,6 +7,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/agenda"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/rx"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -27,8 +28,8 @@ type NIC struct {
 	control controlQueue
 	credits *credits // nil unless the scheme grants credit
 	engine  *engine  // nil without connections
-	intake  *intake  // nil if the host absorbs frames at once
-	pause   pause
+	intake  rx.Intake
+	pauses  rx.Pauses
 	cable   fabric.Cable
 	choices choices
 	frozen  bool
@@ -58,9 +59,9 @@ func New(cfg Config) (*NIC, error) {
 		cfg:          cfg,
 		controlClass: cfg.DSCP[cfg.ControlDSCP],
 		control:      newControlQueue(cfg.ControlQueue, cfg.ControlRate, cfg.DSCP[cfg.ControlDSCP]),
-		pause:        pause{next: unit.Never},
+		pauses:       rx.NewPauses(cfg.Rate),
 		sampleAt:     unit.Never,
-		intake:       newIntake(cfg.Intake),
+		intake:       rx.NewIntake(cfg.Intake, rx.Port{Source: frame.HostMAC(cfg.Host), Rate: cfg.Rate}),
 		cable:        fabric.Cable{Rate: cfg.Rate, Delay: cfg.Delay, Overhead: cfg.Overhead, Flaws: cfg.Flaws},
 	}
 	if err := n.addFlows(); err != nil {
@@ -127,8 +128,9 @@ func (n *NIC) Arrive(now unit.Time, _ fabric.Port, f *frame.Frame, out *fabric.O
 	switch {
 	case class == frame.ClassPFC:
 		n.receivePFC(now, f, out)
-	case n.intake != nil && routed && prio != n.controlClass:
-		n.bufferArrival(now, f, out)
+	case routed && prio != n.controlClass && !n.intake.Immediate():
+		// Frames of the control class end in the NIC.
+		n.intake.Put(now, prio, f, out)
 	default:
 		n.handle(now, class, f, out)
 	}
@@ -195,9 +197,13 @@ func (n *NIC) Tick(now unit.Time, out *fabric.Out) {
 	if n.frozen {
 		return
 	}
-	n.expire(now, out)
-	if n.intake != nil {
-		n.absorb(now, out)
+	if n.pauses.Next() <= now {
+		n.pauses.Expire(now, out)
+		n.updateShaper(now)
+	}
+	for n.intake.Due() <= now {
+		f := n.intake.Take()
+		n.handle(now, f.Class(), &f, out)
 	}
 	for {
 		entry, at := n.timers.First()
@@ -241,10 +247,7 @@ func (n *NIC) Next() (unit.Time, bool) {
 		return 0, false
 	}
 	_, at := n.timers.First()
-	at = min(at, n.pause.next, n.creditDue(), n.sendDue(), n.sampleAt)
-	if n.intake != nil {
-		at = min(at, n.intake.due)
-	}
+	at = min(at, n.pauses.Next(), n.intake.Due(), n.creditDue(), n.sendDue(), n.sampleAt)
 	if n.engine != nil {
 		at = min(at, n.engine.timers.Next())
 	}

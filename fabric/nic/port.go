@@ -13,9 +13,10 @@ func (n *NIC) transmit(now unit.Time, out *fabric.Out) {
 	if now < n.freeAt || n.cable.Down {
 		return
 	}
-	if n.intake.pfcDue() <= now {
+	if n.intake.PFCDue() <= now {
 		f := out.Send(0)
-		f.Arrival = n.occupy(now, n.sendPFC(now, f, out))
+		n.intake.BuildPFC(now, f, out)
+		f.Arrival = n.occupy(now, f.Len())
 		return
 	}
 	if n.controlDue() <= now {
@@ -40,7 +41,7 @@ func (n *NIC) transmit(now unit.Time, out *fabric.Out) {
 
 // sendFlow starts the transmission of a flow's packet and reports whether one was ready.
 func (n *NIC) sendFlow(now unit.Time, out *fabric.Out) bool {
-	if n.ready.classes&^n.pause.paused == 0 {
+	if n.ready.classes&^n.pauses.Set() == 0 {
 		return false
 	}
 	n.admit(now)
@@ -83,7 +84,7 @@ func (n *NIC) occupy(now unit.Time, length unit.Bytes) unit.Time {
 // controlDue returns the earliest start of a control packet; Never if none waits or their
 // classes are paused.
 func (n *NIC) controlDue() unit.Time {
-	if n.control.count == 0 || n.control.open(&n.pause) == nil {
+	if n.control.count == 0 || n.control.open(&n.pauses) == nil {
 		return unit.Never
 	}
 	return n.control.ready
@@ -96,7 +97,7 @@ func (n *NIC) sendDue() unit.Time {
 	if n.cable.Down {
 		return unit.Never
 	}
-	due := min(n.intake.pfcDue(), n.controlDue())
+	due := min(n.intake.PFCDue(), n.controlDue())
 	due = min(due, n.dataDue())
 	if n.engine != nil {
 		due = min(due, n.engine.shaper.Due())

@@ -15,7 +15,8 @@ import (
 // further commands when there is room.
 func TestFullCommandQueueDelaysTheHost(t *testing.T) {
 	b := newExchange(t, 1, func(c *Config) { c.Engine.CommandSlots, c.Engine.FlowSlots = 2, 1 })
-	b.nics[0].pause.paused = 1 << dataPrio // nothing is sent
+	b.inject(0, 0, pfc(dataPrio, 0xffff)) // nothing is sent
+	b.run(0)
 	for id := range uint32(6) {
 		b.post(0, put(id, 1000))
 	}

@@ -89,8 +89,8 @@ func (n *NIC) admit(now unit.Time) {
 // pick removes and returns the next flow to send, among the flows of classes that are not
 // paused. It returns false if there is none.
 func (n *NIC) pick() (int, bool) {
-	for n.ready.waiting&^n.pause.paused != 0 {
-		i := n.ready.pop(n.pause.paused)
+	for n.ready.waiting&^n.pauses.Set() != 0 {
+		i := n.ready.pop(n.pauses.Set())
 		n.senders[i].place = parked
 		if n.senders[i].pending() && n.funded(i) {
 			return i, true
@@ -103,9 +103,9 @@ func (n *NIC) pick() (int, bool) {
 // 0 if a flow waits already, and Never if all classes of the flows are paused.
 func (n *NIC) dataDue() unit.Time {
 	switch {
-	case n.ready.classes&^n.pause.paused == 0:
+	case n.ready.classes&^n.pauses.Set() == 0:
 		return unit.Never
-	case n.ready.waiting&^n.pause.paused != 0:
+	case n.ready.waiting&^n.pauses.Set() != 0:
 		return 0
 	}
 	_, at := n.pace.First()

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/nic/rx"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -21,7 +22,7 @@ type Stats struct {
 	ControlQueueDrops      uint64
 	TxACKs, RxACKs         uint64 // on the wire, including those of UET
 	TxNAKs                 uint64
-	IntakeDrops            uint64     // frames dropped because the receive buffer was full
+	IntakeDrops            uint64     // frames dropped because the receive buffer was full: RxDiscards of all classes
 	IntakePeak             unit.Bytes // peak occupancy of the receive buffer
 	NPCNPSent              uint64     // CNPs created by the notification points
 	NPECNMarkedRoCEPackets uint64     // data packets received with CE
@@ -47,13 +48,9 @@ type Stats struct {
 type PriorityStats struct {
 	TxPackets, TxBytes uint64
 	RxPackets, RxBytes uint64
-	RxDiscards         uint64    // packets dropped because the receive buffer was full
-	TxPause            uint64    // PAUSE frames sent for the class
-	RxPause            uint64    // PFC frames received for the class, including XON
-	RxPauseTransition  uint64    // transitions of the class from not paused to paused
-	RxPauseDuration    unit.Time // total duration of the pauses that have ended
-	Held               bool
-	fabric.Onset
+	rx.IntakeStats
+	rx.PauseStats
+	Held bool
 }
 
 // SenderStats is a snapshot of a sending queue pair.
@@ -87,8 +84,11 @@ func (n *NIC) Stats() Stats {
 	snapshot := n.stats
 	snapshot.Frozen, snapshot.LinkDown = n.frozen, n.cable.Down
 	snapshot.Losses = n.cable.Losses()
+	snapshot.IntakePeak = n.intake.Peak()
 	for class := range fabric.Priority(fabric.Priorities) {
-		snapshot.Priorities[class].Held = n.pause.has(class)
+		p := &snapshot.Priorities[class]
+		p.IntakeStats, p.PauseStats, p.Held = n.intake.Stats(class), n.pauses.Stats(class), n.pauses.Has(class)
+		snapshot.IntakeDrops += p.RxDiscards
 	}
 	snapshot.Senders, snapshot.Receivers = make([]SenderStats, len(n.senders)), make([]ReceiverStats, len(n.receivers))
 	for i := range n.senders {
@@ -144,7 +144,8 @@ func (n *NIC) ClassCounters() iter.Seq2[fabric.Port, fabric.ClassCounters] {
 func (s *Stats) ClassCounters() iter.Seq2[fabric.Port, fabric.ClassCounters] {
 	return func(yield func(fabric.Port, fabric.ClassCounters) bool) {
 		for class := range s.Priorities {
-			onset := s.Priorities[class].Onset
+			p := &s.Priorities[class]
+			onset := fabric.Onset{PauseSent: p.PauseSent, PauseReceived: p.PauseReceived}
 			if onset != (fabric.Onset{}) && !yield(0, fabric.ClassCounters{Class: fabric.Priority(class), Onset: onset, Counters: none}) {
 				return
 			}
@@ -210,8 +211,5 @@ func (s *Stats) Counters() iter.Seq2[string, uint64] {
 // Depth returns the bytes queued for transmission and the bytes in the receive buffer.
 // queued is always 0, because a NIC builds a frame only when it can send it.
 func (n *NIC) Depth(fabric.Port) (queued, buffered unit.Bytes) {
-	if n.intake != nil {
-		buffered = n.intake.total
-	}
-	return 0, buffered
+	return 0, n.intake.Total()
 }

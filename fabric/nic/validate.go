@@ -13,9 +13,6 @@ import (
 // maxRate keeps the arithmetic of the pacer in 64 bits.
 const maxRate = 100_000 * unit.GigabitPerSec
 
-// maxIntake bounds the memory of the receive buffer.
-const maxIntake = 64 * unit.Megabyte
-
 // maxClock bounds the offset of a clock: timestamps wrap around after that time.
 const maxClock = unit.Time(1<<32-1) * unit.Nanosecond
 
@@ -33,7 +30,7 @@ func (c *Config) Validate() error {
 		want(c.ControlRate >= 0, "control rate %d, want 0 or more", c.ControlRate),
 		want(c.ControlQueue > 0, "control queue of %d packets, want at least 1", c.ControlQueue),
 		want(c.ControlDSCP < 64, "control DSCP %d, want 0 to 63", c.ControlDSCP),
-		c.Intake.validate(),
+		c.Intake.Validate(),
 		c.validateRTT(),
 		want(0 <= c.Clock && c.Clock <= maxClock, "clock offset %v, want 0 to %v", c.Clock, maxClock),
 		c.validateNotification(),
@@ -56,18 +53,6 @@ func want(ok bool, format string, args ...any) error {
 		return nil
 	}
 	return fmt.Errorf(format, args...)
-}
-
-func (k *IntakeConfig) validate() error {
-	if k.Absorb == 0 {
-		return nil
-	}
-	return errors.Join(
-		want(0 < k.Absorb && k.Absorb <= maxRate, "receive rate %v, want more than 0 and at most %v", k.Absorb, maxRate),
-		want(0 < k.Buffer && k.Buffer <= maxIntake, "receive buffer %v, want more than 0 and at most %v", k.Buffer, maxIntake),
-		want(0 <= k.XON && k.XON < k.XOFF && k.XOFF < k.Buffer,
-			"XON %v, XOFF %v and receive buffer %v, want 0 <= XON < XOFF < receive buffer", k.XON, k.XOFF, k.Buffer),
-		want(k.Quanta > 0, "pause quanta 0, want at least 1"))
 }
 
 func (c *Config) validateRTT() error {

@@ -6,6 +6,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/nic"
 	"github.com/rackfab/rackfab/fabric/nic/command"
+	"github.com/rackfab/rackfab/fabric/nic/rx"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -18,7 +19,7 @@ func (r *Rack) addCommands(c *nic.Config, node int, link topology.Link) {
 	set := &s.Nodes[node].NIC.Engine
 	if set.Absorb > 0 {
 		buffer, xoff, xon := set.Intake(link)
-		c.Intake = nic.IntakeConfig{Absorb: set.Absorb, Buffer: buffer, XOFF: xoff, XON: xon, Quanta: set.Quanta}
+		c.Intake = rx.Config{Absorb: set.Absorb, Buffer: buffer, XOFF: xoff, XON: xon, Quanta: set.Quanta}
 	}
 	for _, k := range r.connections {
 		if k.From != node && k.To != node {
