@@ -135,15 +135,14 @@ func (r *rack) fuzz(t *testing.T, seed uint64, n int) {
 	source, random := steering.New(s, seed), rand.New(rand.NewPCG(seed, 3))
 	for made := 0; made < n; {
 		c := source.Change(0)
-		later := random.IntN(4) == 0
-		if later {
+		if random.IntN(4) == 0 {
 			out, err := r.client.API().GetStatus(t.Context(), &rackfabv1.GetStatusRequest{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			c.At = unit.Time(out.GetStatus().GetGrantedPs() + random.Int64N(int64(200*unit.Microsecond)))
 		}
-		switch _, err := r.client.Change(t.Context(), c, later); status.Code(err) {
+		switch _, err := r.client.Change(t.Context(), c); status.Code(err) {
 		case codes.OK:
 			made++
 		case codes.InvalidArgument, codes.FailedPrecondition: // invalid at its instant, or too late

@@ -137,7 +137,7 @@ func TestInvalidCaptures(t *testing.T) {
 func TestDroppedPacketsAreCounted(t *testing.T) {
 	c := &capturing{
 		points: []tap.Point{{Node: 3, Port: 1}, {Node: 4, Port: 0}}, index: map[place]int{{3, 1}: 0, {4, 0}: 1},
-		present: make([][]*rackfabv1.CapturedPacket, 5), batches: make(chan *rackfabv1.CapturedPackets, 1),
+		batches: make(chan *rackfabv1.CapturedPackets, 1),
 		refused: make([]int64, 2), missed: make([]int64, 2),
 	}
 	s := &captures{active: []*capturing{c}}
@@ -151,7 +151,7 @@ func TestDroppedPacketsAreCounted(t *testing.T) {
 	s.record(4, &rackfabv1.NodeCaptured{Packets: packets(0, 5)})
 	s.record(4, &rackfabv1.NodeCaptured{Packets: packets(7, 5)}) // no capture requests it
 	s.record(4, &rackfabv1.NodeCaptured{Id: 7, Packets: packets(0, 5)})
-	c.offer(c.merge())
+	c.offer(c.present)
 	if got := c.lost(); !slices.Equal(got, []int64{2, 5}) {
 		t.Errorf("lost %v", got)
 	}

@@ -39,12 +39,12 @@ func DialAs(address string, who *identity.TLS) (*Client, error) {
 // API returns the generated client, with every call of the contract.
 func (c *Client) API() rackfabv1.FabricServiceClient { return c.api }
 
-// Change applies a change to a live run and returns the fabric time at which it
-// takes effect: the earliest possible, or change.At if at is true.
-func (c *Client) Change(ctx context.Context, change topology.Change, at bool) (unit.Time, error) {
+// Change applies a change to a live run, at change.At or, if that is 0, at the earliest
+// possible instant. It returns the fabric time at which the change takes effect.
+func (c *Client) Change(ctx context.Context, change topology.Change) (unit.Time, error) {
 	timed := changes.Write(&change)
 	q := &rackfabv1.ApplyRequest{Change: timed.GetChange()}
-	if at {
+	if change.At != 0 {
 		q.AtPs = &timed.AtPs
 	}
 	out, err := c.api.Apply(ctx, q)
@@ -54,40 +54,24 @@ func (c *Client) Change(ctx context.Context, change topology.Change, at bool) (u
 // Close ends the connection and all calls on it.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// Request describes a batch run.
-type Request struct {
-	ID       string // 1 to 64 letters, digits, "-" and "_"
-	Scenario []byte // YAML, less than 4 MiB
-	Quiet    bool   // omit the notes of every frame
-	// Telemetry selects what nodes with a collector export; nil disables export.
-	Telemetry *rackfabv1.Telemetry
-	// Notes are the kinds of notes that the nodes report, whatever Quiet says.
-	Notes []fabric.Kind
-}
-
-// Progress is the progress of a run.
-type Progress struct {
-	Time      unit.Time // of the earliest pending event of any node; it never decreases
-	FrameHops int64     // frames taken from links
-	Envelopes int64     // messages sent on the bus
-	Seconds   float64   // wall time since the start
-}
+// Request describes a batch run, and Progress how far it has come.
+type (
+	Request  = rackfabv1.RunScenarioRequest
+	Progress = rackfabv1.FabricProgress
+)
 
 // Report is the outcome of a run.
 type Report struct {
-	Digest uint64
-	Progress
-	Nodes []NodeReport // in the order of the scenario
+	Digest   uint64
+	Progress *Progress    // at the end
+	Nodes    []NodeReport // in the order of the scenario
 }
 
 // NodeReport is the result of one node.
 type NodeReport struct {
-	Result  *measure.NodeResult
-	MaxRSS  int64 // largest resident set of the process in bytes, 0 if unknown
-	Program int64 // of that, mapped from the program's file, which all processes share
-	// Telemetry counts what the node exported and dropped; nil without a collector.
-	Telemetry *rackfabv1.TelemetryCounts
-	Notes     []fabric.Note // of the requested kinds, sorted by time
+	*rackfabv1.RunFinished
+	Result *measure.NodeResult
+	Notes  []fabric.Note // of the requested kinds, sorted by time
 }
 
 // Results returns the nodes' measurements, for measure.Merge.
@@ -100,17 +84,16 @@ func (r *Report) Results() []*measure.NodeResult {
 }
 
 // Run runs a scenario on the controller's rack and returns its report. progress,
-// if not nil, is called a few times a second. FailedNode returns the node that an
-// error names.
-func (c *Client) Run(ctx context.Context, q Request, progress func(Progress)) (*Report, error) {
+// if not nil, is called a few times a second. FailedNode returns the node that an error
+// names.
+func (c *Client) Run(ctx context.Context, q *Request, progress func(*Progress)) (*Report, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := c.api.RunScenario(ctx, q.proto())
+	stream, err := c.api.RunScenario(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	var nodes []NodeReport
-	noted := map[string][]fabric.Note{}
+	out, noted := &Report{}, map[string][]fabric.Note{}
 	for {
 		message, err := stream.Recv()
 		if err != nil {
@@ -119,7 +102,7 @@ func (c *Client) Run(ctx context.Context, q Request, progress func(Progress)) (*
 		switch event := message.GetEvent().(type) {
 		case *rackfabv1.RunScenarioResponse_Progress:
 			if progress != nil {
-				progress(fromProto(event.Progress))
+				progress(event.Progress)
 			}
 		case *rackfabv1.RunScenarioResponse_Notes:
 			part, err := notes.Read(event.Notes)
@@ -128,24 +111,16 @@ func (c *Client) Run(ctx context.Context, q Request, progress func(Progress)) (*
 			}
 			noted[event.Notes.GetNode()] = append(noted[event.Notes.GetNode()], part...)
 		case *rackfabv1.RunScenarioResponse_Node:
-			n, err := nodeReport(event.Node)
-			if err != nil {
-				return nil, err
+			name, result := event.Node.GetNode(), &measure.NodeResult{}
+			if err := json.Unmarshal(event.Node.GetFinished().GetResultJson(), result); err != nil {
+				return nil, fmt.Errorf("result of node %s: %w", name, err)
 			}
-			n.Notes = noted[event.Node.GetNode()]
-			nodes = append(nodes, n)
+			out.Nodes = append(out.Nodes, NodeReport{event.Node.GetFinished(), result, noted[name]})
 		case *rackfabv1.RunScenarioResponse_Report:
-			return &Report{Digest: event.Report.GetDigest(), Progress: fromProto(event.Report.GetProgress()), Nodes: nodes}, nil
+			out.Digest, out.Progress = event.Report.GetDigest(), event.Report.GetProgress()
+			return out, nil
 		}
 	}
-}
-
-func (q *Request) proto() *rackfabv1.RunScenarioRequest {
-	p := &rackfabv1.RunScenarioRequest{RunId: q.ID, Scenario: q.Scenario, Quiet: q.Quiet, Telemetry: q.Telemetry}
-	for _, kind := range q.Notes {
-		p.NoteKinds = append(p.NoteKinds, kind.String())
-	}
-	return p
 }
 
 // Nodes returns the nodes that have announced themselves to the controller, sorted
@@ -167,19 +142,4 @@ func FailedNode(err error) string {
 		}
 	}
 	return ""
-}
-
-func nodeReport(n *rackfabv1.NodeReport) (NodeReport, error) {
-	f := n.GetFinished()
-	result := &measure.NodeResult{}
-	if err := json.Unmarshal(f.GetResultJson(), result); err != nil {
-		return NodeReport{}, fmt.Errorf("result of node %s: %w", n.GetNode(), err)
-	}
-	return NodeReport{Result: result, MaxRSS: f.GetMaxRssBytes(), Program: f.GetProgramBytes(), Telemetry: f.GetTelemetry()}, nil
-}
-
-func fromProto(p *rackfabv1.FabricProgress) Progress {
-	return Progress{
-		Time: unit.Time(p.GetFabricTimePs()), FrameHops: p.GetFrameHops(), Envelopes: p.GetEnvelopes(), Seconds: p.GetSeconds(),
-	}
 }

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"slices"
 	"time"
 
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -31,6 +32,7 @@ type clock struct {
 	granted unit.Time
 	reached unit.Time
 	running bool
+	halted  bool      // permanently
 	until   unit.Time // end of the latest step
 	pace    unit.Time // per second, 0 for unlimited
 	wall    time.Time // the wall time that corresponds to fabric
@@ -63,6 +65,13 @@ func (c *clock) start(now time.Time) {
 
 // stop makes the clock stop at the end of the current grant.
 func (c *clock) stop() { c.running, c.until = false, 0 }
+
+// halt stops the clock permanently and ends all waits.
+func (c *clock) halt() {
+	c.stop()
+	c.halted = true
+	c.release()
+}
 
 // setPace sets the fabric time per second of wall time, 0 for unlimited.
 func (c *clock) setPace(now time.Time, pace unit.Time) {
@@ -118,28 +127,26 @@ func (c *clock) arrive(now time.Time) {
 	if c.reached == c.end {
 		c.stop()
 	}
-	c.release(false)
+	c.release()
 }
 
 // wait returns a channel that is closed once the rack reaches an instant, or stops
-// before it. After a failure, it is closed immediately.
-func (c *clock) wait(at unit.Time, failed bool) <-chan struct{} {
+// before it.
+func (c *clock) wait(at unit.Time) <-chan struct{} {
 	done := make(chan struct{})
 	c.waiters = append(c.waiters, waiter{at, done})
-	c.release(failed)
+	c.release()
 	return done
 }
 
-// release ends the waits that are over, and all of them if failed is true.
-func (c *clock) release(failed bool) {
-	stopped := failed || c.reached == c.granted && !c.moving()
-	left := c.waiters[:0]
-	for _, w := range c.waiters {
-		if stopped || c.reached >= w.at {
+// release ends the waits that are over.
+func (c *clock) release() {
+	stopped := c.halted || c.reached == c.granted && !c.moving()
+	c.waiters = slices.DeleteFunc(c.waiters, func(w waiter) bool {
+		over := stopped || c.reached >= w.at
+		if over {
 			close(w.done)
-		} else {
-			left = append(left, w)
 		}
-	}
-	c.waiters = left
+		return over
+	})
 }

@@ -5,6 +5,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -55,6 +56,7 @@ func Main(ctx context.Context, o Options) error {
 
 // Serve is Main on a bus connection that the caller owns. It ignores o.Bus.
 func Serve(ctx context.Context, conn bus.Conn, o Options) error {
+	o.NodeLimit, o.Silence = cmp.Or(o.NodeLimit, NodeLimit), cmp.Or(o.Silence, serve.BeatLimit)
 	directory, err := discovery.Watch(conn, o.Rack)
 	if err != nil {
 		return err
@@ -73,20 +75,13 @@ func Serve(ctx context.Context, conn bus.Conn, o Options) error {
 	if err != nil {
 		return err
 	}
-	if o.NodeLimit == 0 {
-		o.NodeLimit = NodeLimit
-	}
-	if o.Silence == 0 {
-		o.Silence = serve.BeatLimit
-	}
-	service := newService(ctx, directory, o)
+	defer server.Close()
+	service := &service{ctx: ctx, options: o, directory: directory, turn: make(chan struct{}, 1)}
 	rackfabv1.RegisterFabricServiceServer(server, service)
 	if _, err := health.Serve(ctx, o.Metrics, service.runs.Export, health.CallsOf(server), health.ReconnectsOf(conn)); err != nil {
-		server.Close()
 		return err
 	}
 	if err := serve.Announce(o.Ready, serve.Ready{Name: "controller", Address: server.Address()}); err != nil {
-		server.Close()
 		return fmt.Errorf("announce: %w", err)
 	}
 	return server.Serve(ctx)

@@ -56,7 +56,7 @@ func TestRunsMatchTheLab(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		report, err := r.Run(t.Context(), Request{ID: "same", Scenario: text, Quiet: true}, nil)
+		report, err := r.Run(t.Context(), &Request{RunId: "same", Scenario: text, Quiet: true}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,13 +64,13 @@ func TestRunsMatchTheLab(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Digest != want.Digest || got.FrameHops != want.FrameHops || report.FrameHops != want.FrameHops {
+		if got.Digest != want.Digest || got.FrameHops != want.FrameHops || report.Progress.GetFrameHops() != want.FrameHops {
 			t.Errorf("%s: digest %s with %d hops, want %s with %d", scheme, got.Digest, got.FrameHops, want.Digest, want.FrameHops)
 		}
 		if got.Flows[0].Goodput != want.Flows[0].Goodput || got.Tree != want.Tree || got.Loss != want.Loss {
 			t.Errorf("%s: figures differ: %+v, want %+v", scheme, got, want)
 		}
-		if report.Time != s.Duration || report.Envelopes == 0 {
+		if report.Progress.GetFabricTimePs() != int64(s.Duration) || report.Progress.GetEnvelopes() == 0 {
 			t.Errorf("%s: progress at the end: %+v", scheme, report.Progress)
 		}
 	}
@@ -89,15 +89,15 @@ func TestRunsMatchTheLab(t *testing.T) {
 
 // Progress is the least fabric time and the sum of all hops.
 func TestProgress(t *testing.T) {
-	r := &run{clock: clock{end: 100}, batch: &batch{}}
+	b, l := &batch{end: 100}, &members{}
 	for _, at := range []int64{30, 20, 50} {
-		r.members.all = append(r.members.all, &member{progress: &rackfabv1.RunProgress{FabricTimePs: at, FrameHops: at, Envelopes: 1}})
+		l.all = append(l.all, &member{progress: &rackfabv1.RunProgress{FabricTimePs: at, FrameHops: at, Envelopes: 1}})
 	}
-	if p := r.progress(); p.GetFabricTimePs() != 20 || p.GetFrameHops() != 100 || p.GetEnvelopes() != 3 {
+	if p := b.progress(l); p.GetFabricTimePs() != 20 || p.GetFrameHops() != 100 || p.GetEnvelopes() != 3 {
 		t.Errorf("got %v", p)
 	}
-	r.members.all = append(r.members.all, &member{}) // has not reported yet
-	if p := r.progress(); p.GetFabricTimePs() != 0 {
+	l.all = append(l.all, &member{}) // has not reported yet
+	if p := b.progress(l); p.GetFabricTimePs() != 0 {
 		t.Errorf("with a node that has not reported: %v", p)
 	}
 }
@@ -117,10 +117,10 @@ func (a *audience) Send(m *rackfabv1.RunScenarioResponse) error {
 // without a pending event may have a frame in flight between them.
 func TestReportedProgressNeverDecreases(t *testing.T) {
 	m, a := &member{}, &audience{}
-	r := &run{service: &service{}, clock: clock{end: 100}, batch: &batch{client: a}, members: members{all: []*member{m}}}
+	b := &batch{client: a, end: 100}
 	for _, at := range []int64{10, 100, 7, 30} {
 		m.progress = &rackfabv1.RunProgress{FabricTimePs: at}
-		if err := r.showProgress(); err != nil {
+		if err := b.show(&members{all: []*member{m}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -146,8 +146,8 @@ func TestClientSeesProgress(t *testing.T) {
 		return errors.New("enough")
 	})
 	once := false
-	_, err := r.Run(t.Context(), Request{ID: "r", Scenario: []byte(pair)}, func(p Progress) {
-		if p.Time == 40*unit.Microsecond && p.FrameHops == 40 && !once {
+	_, err := r.Run(t.Context(), &Request{RunId: "r", Scenario: []byte(pair)}, func(p *Progress) {
+		if p.GetFabricTimePs() == int64(40*unit.Microsecond) && p.GetFrameHops() == 40 && !once {
 			once = true
 			close(seen)
 		}
@@ -184,7 +184,7 @@ func TestFailedNodeEndsTheRun(t *testing.T) {
 			r := newRig(t, NodeLimit)
 			h0, h1 := r.fake(t, "h0", waiting), r.fake(t, "h1", waiting)
 			r.fake(t, "s0", test.play)
-			_, err := r.Run(t.Context(), Request{ID: "r", Scenario: []byte(pair)}, nil)
+			_, err := r.Run(t.Context(), &Request{RunId: "r", Scenario: []byte(pair)}, nil)
 			if status.Code(err) != codes.Aborted || FailedNode(err) != "s0" || !strings.Contains(err.Error(), test.text) {
 				t.Fatalf("got %v", err)
 			}
@@ -215,7 +215,7 @@ func TestCancelledCallEndsTheRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		_, err := r.Run(ctx, Request{ID: "r", Scenario: []byte(pair)}, nil)
+		_, err := r.Run(ctx, &Request{RunId: "r", Scenario: []byte(pair)}, nil)
 		ended <- err
 	}()
 	<-started
@@ -230,7 +230,7 @@ func TestCancelledCallEndsTheRun(t *testing.T) {
 func TestNamesMissingNodes(t *testing.T) {
 	r := newRig(t, time.Millisecond)
 	r.fake(t, "h1", good())
-	_, err := r.Run(t.Context(), Request{ID: "r", Scenario: []byte(pair)}, nil)
+	_, err := r.Run(t.Context(), &Request{RunId: "r", Scenario: []byte(pair)}, nil)
 	if status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "nodes that did not come up: h0, s0") {
 		t.Fatalf("got %v", err)
 	}
@@ -245,7 +245,7 @@ func TestNamesNodesThatAreNotReady(t *testing.T) {
 			return nil
 		})
 	}
-	_, err := r.Run(t.Context(), Request{ID: "r", Scenario: []byte(pair)}, nil)
+	_, err := r.Run(t.Context(), &Request{RunId: "r", Scenario: []byte(pair)}, nil)
 	if status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "h1, s0") {
 		t.Fatalf("got %v", err)
 	}
@@ -256,15 +256,15 @@ func TestRejectsInvalidRequests(t *testing.T) {
 	r := newRig(t, NodeLimit)
 	twice := strings.ReplaceAll(strings.ReplaceAll(pair, "16KB", "lots"), "100us", "long")
 	for name, test := range map[string]struct {
-		request Request
+		request *Request
 		fields  []string
 	}{
-		"no id":        {Request{Scenario: []byte(pair)}, []string{"run_id"}},
-		"id with dot":  {Request{ID: "a.b", Scenario: []byte(pair)}, []string{"run_id"}},
-		"long id":      {Request{ID: strings.Repeat("a", 65), Scenario: []byte(pair)}, []string{"run_id"}},
-		"no scenario":  {Request{ID: "a"}, []string{"scenario"}},
-		"two faults":   {Request{ID: "a", Scenario: []byte(twice)}, []string{"scenario.duration", "scenario.flows[0].size"}},
-		"not even one": {Request{ID: "a", Scenario: []byte("\x00")}, []string{"scenario"}},
+		"no id":        {&Request{Scenario: []byte(pair)}, []string{"run_id"}},
+		"id with dot":  {&Request{RunId: "a.b", Scenario: []byte(pair)}, []string{"run_id"}},
+		"long id":      {&Request{RunId: strings.Repeat("a", 65), Scenario: []byte(pair)}, []string{"run_id"}},
+		"no scenario":  {&Request{RunId: "a"}, []string{"scenario"}},
+		"two faults":   {&Request{RunId: "a", Scenario: []byte(twice)}, []string{"scenario.duration", "scenario.flows[0].size"}},
+		"not even one": {&Request{RunId: "a", Scenario: []byte("\x00")}, []string{"scenario"}},
 	} {
 		_, err := r.Run(t.Context(), test.request, nil)
 		if status.Code(err) != codes.InvalidArgument {
@@ -282,7 +282,7 @@ func TestRejectsInvalidRequests(t *testing.T) {
 func TestRejectsHugeScenario(t *testing.T) {
 	r := newRig(t, NodeLimit)
 	huge := append([]byte(pair), bytes.Repeat([]byte("#\n"), serve.MaxRequest/2)...)
-	if _, err := r.Run(t.Context(), Request{ID: "a", Scenario: huge}, nil); status.Code(err) != codes.ResourceExhausted {
+	if _, err := r.Run(t.Context(), &Request{RunId: "a", Scenario: huge}, nil); status.Code(err) != codes.ResourceExhausted {
 		t.Fatalf("got %v", err)
 	}
 }
@@ -312,7 +312,7 @@ func TestSilentNodeEndsTheRun(t *testing.T) {
 	}
 	r.fake(t, "h1", alive)
 	r.fake(t, "s0", alive)
-	_, err := r.Run(t.Context(), Request{ID: "r", Scenario: []byte(pair)}, nil)
+	_, err := r.Run(t.Context(), &Request{RunId: "r", Scenario: []byte(pair)}, nil)
 	if FailedNode(err) != "h0" || !strings.Contains(err.Error(), "silent for more than 600ms") {
 		t.Fatalf("got %v", err)
 	}

@@ -96,7 +96,7 @@ func TestBatchRunOnAnImpairedBus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	request := Request{ID: "pair", Scenario: []byte(pair)}
+	request := &Request{RunId: "pair", Scenario: []byte(pair)}
 	worst := &rackfabv1.BusImpairment{Lose: 0.1, Repeat: 0.7, Delay: 0.1, Seed: 7} // the run has few envelopes
 	if _, err := r.Run(t.Context(), request, nil); err != nil {                    // afterwards, all nodes are known
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -29,16 +28,6 @@ type journal struct {
 
 // saveTicks is the number of ticks between two regular writes of the file.
 const saveTicks = 10
-
-// GetJournal returns the journal of the live run, a scenario that replays it.
-func (s *service) GetJournal(context.Context, *rackfabv1.GetJournalRequest) (*rackfabv1.GetJournalResponse, error) {
-	var out *rackfabv1.Journal
-	err := s.call(func(r *run) (err error) {
-		out, err = r.journalText()
-		return err
-	})
-	return &rackfabv1.GetJournalResponse{Journal: out}, err
-}
 
 // journalText returns the run so far as a scenario.
 func (r *run) journalText() (*rackfabv1.Journal, error) {

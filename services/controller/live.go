@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -12,12 +11,14 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/internal/changes"
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
 // The calls that begin, steer and end a live run; see FabricService.
 
-// StartRack starts a live run and waits until its nodes are ready.
+// StartRack starts a live run and waits until its nodes are ready. It renames the
+// journal of an earlier one.
 func (s *service) StartRack(ctx context.Context, q *rackfabv1.StartRackRequest) (*rackfabv1.StartRackResponse, error) {
 	original, err := check(q.GetRunId(), q.GetScenario())
 	if err != nil {
@@ -27,19 +28,27 @@ func (s *service) StartRack(ctx context.Context, q *rackfabv1.StartRackRequest) 
 	if err != nil {
 		return nil, serve.InvalidScenario(err)
 	}
+	text, err := scenariofile.Marshal(scenario)
+	if err != nil {
+		return nil, serve.InvalidScenario(err)
+	}
 	if t := q.GetTelemetry(); t != nil && t.GetBinPs() == 0 {
 		t.BinPs = int64(original.Bin)
 	}
-	var number int
 	select {
-	case number = <-s.turn:
+	case s.turn <- struct{}{}:
 	default:
 		return nil, status.Error(codes.FailedPrecondition, "a run is active: wait for its end, or stop a live run first, as `rackfab down` does")
 	}
-	r, err := s.newLive(ctx, number, scenario, q)
+	r, err := s.newRun(ctx, scenario, &rackfabv1.RunConfig{
+		RunId: q.GetRunId(), Scenario: text, Quiet: true, Live: true, Telemetry: q.GetTelemetry(),
+	})
 	if err != nil {
-		s.turn <- number + 1
 		return nil, err
+	}
+	if err := keepEarlier(s.options.Journal); err != nil {
+		<-s.turn
+		return nil, status.Errorf(codes.FailedPrecondition, "rename the journal of an earlier run: %v", err)
 	}
 	r.journal.bin = original.Bin
 	go s.drive(s.ctx, r)
@@ -56,24 +65,6 @@ func (s *service) StartRack(ctx context.Context, q *rackfabv1.StartRackRequest) 
 	}
 	out, err := s.steer(ctx, nothing)
 	return &rackfabv1.StartRackResponse{Status: out}, err
-}
-
-// newLive returns a live run. It renames the journal of an earlier one.
-func (s *service) newLive(ctx context.Context, number int, scenario *topology.Scenario, q *rackfabv1.StartRackRequest) (*run, error) {
-	text, err := scenariofile.Marshal(scenario)
-	if err != nil {
-		return nil, serve.InvalidScenario(err)
-	}
-	r, err := s.newRun(ctx, number, scenario, &rackfabv1.RunConfig{
-		RunId: q.GetRunId(), Scenario: text, Quiet: true, Live: true, Telemetry: q.GetTelemetry(),
-	})
-	if err != nil {
-		return nil, err
-	}
-	if err := keepEarlier(s.options.Journal); err != nil {
-		return nil, status.Errorf(codes.FailedPrecondition, "rename the journal of an earlier run: %v", err)
-	}
-	return r, nil
 }
 
 // StopRack ends the live run at the fabric time it has reached.
@@ -100,34 +91,14 @@ func (s *service) StopRack(ctx context.Context, _ *rackfabv1.StopRackRequest) (*
 	return out, nil
 }
 
-var errNoRack = status.Error(codes.FailedPrecondition, "no live rack: StartRack starts one, as `rackfab up --controller` does")
-
-// call runs f on the goroutine of the live run and returns its error.
-func (s *service) call(f func(*run) error) (err error) {
-	r := s.present.Load()
-	if r == nil || r.batch != nil {
-		return errNoRack
-	}
-	select {
-	case <-r.ready:
-	default:
-		return errNoRack
-	}
-	if !r.do(func() { err = f(r) }) {
-		return errNoRack
-	}
-	return err
-}
-
 // steer calls f and waits until the rack reaches the instant that f returns, or stops
 // before it. Then it returns the status of the rack.
 func (s *service) steer(ctx context.Context, f func(*run) (unit.Time, error)) (out *rackfabv1.RackStatus, err error) {
-	var done <-chan struct{}
-	var ended <-chan struct{}
+	var done, ended <-chan struct{}
 	err = s.call(func(r *run) error {
 		at, err := f(r)
 		if err == nil {
-			done, ended = r.clock.wait(at, r.failed != ""), r.ended
+			done, ended = r.clock.wait(at), r.ended
 		}
 		return err
 	})
@@ -209,13 +180,26 @@ func (s *service) SetPace(ctx context.Context, q *rackfabv1.SetPaceRequest) (*ra
 	return &rackfabv1.SetPaceResponse{Status: out}, err
 }
 
-// canAdvance returns an error that says why the clock cannot run, nil if it can.
-func (r *run) canAdvance() error {
-	switch {
-	case r.failed != "":
-		return serve.NodeFailed(r.failed, fmt.Errorf("%s; the run failed at %s", status.Convert(r.failure).Message(), r.clock.reached))
-	case r.clock.granted >= r.clock.end:
-		return status.Errorf(codes.FailedPrecondition, "the rack has reached the end of fabric time at %s", r.clock.end)
+// ImpairBus sets or clears the impairment of the bus; see FabricService.
+func (s *service) ImpairBus(_ context.Context, q *rackfabv1.ImpairBusRequest) (*rackfabv1.ImpairBusResponse, error) {
+	var known []string
+	for _, n := range s.directory.Nodes() {
+		known = append(known, n.Name)
 	}
-	return nil
+	names, err := selectNames(q.GetNodes(), known)
+	if err != nil {
+		return nil, err
+	}
+	if err := changes.CheckImpairment("impairment", q.GetImpairment()); err != nil {
+		return nil, err
+	}
+	s.impairments.set(names, q.GetImpairment())
+	if r := s.present.Load(); r != nil {
+		r.do(func() {
+			if r.members.allReady() && !r.finished() { // otherwise start impairs, or the nodes are leaving
+				r.sendImpairments()
+			}
+		})
+	}
+	return &rackfabv1.ImpairBusResponse{ImpairedNodes: s.impairments.nodes()}, nil
 }

@@ -123,7 +123,7 @@ func TestInvalidCallsOfALiveRun(t *testing.T) {
 			return err
 		}, codes.FailedPrecondition, ""},
 		{"a batch run meanwhile", func(ctx context.Context) error {
-			_, err := r.Run(ctx, Request{ID: "b", Scenario: []byte(looped)}, nil)
+			_, err := r.Run(ctx, &Request{RunId: "b", Scenario: []byte(looped)}, nil)
 			return err
 		}, codes.FailedPrecondition, ""},
 		{"2 MiB", apply(set(strings.Repeat("x", 2<<20), "5")), codes.ResourceExhausted, ""},

@@ -115,7 +115,7 @@ func TestLiveRunReplays(t *testing.T) {
 			r.step(t, 200*unit.Microsecond)
 			j := r.journal(t)
 			replayed(t, j)
-			report, err := stopped(t, r).Run(t.Context(), Request{ID: "again", Scenario: j.GetScenario(), Quiet: true}, nil)
+			report, err := stopped(t, r).Run(t.Context(), &Request{RunId: "again", Scenario: j.GetScenario(), Quiet: true}, nil)
 			if err != nil || report.Digest != j.GetDigest() {
 				t.Errorf("replayed over the bus: %v, %v, want %016x", report, err, j.GetDigest())
 			}

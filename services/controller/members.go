@@ -34,13 +34,14 @@ type member struct {
 	conn          *grpc.ClientConn
 	stream        rackfabv1.NodeService_RunClient
 	ready         bool
-	silent        int // ticks since the node's last message
+	silent        int   // ticks since the node's last message
+	failure       error // of the member that fails first
 
 	answered bool // to the current grant
 	digest   uint64
 	progress *rackfabv1.RunProgress
 	stats    *rackfabv1.NodeStats   // in a live run
-	finished *rackfabv1.RunFinished // in a batch run
+	result   *rackfabv1.RunFinished // in a batch run
 }
 
 // event is a message received from a member, or the error that ended its stream.

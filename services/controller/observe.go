@@ -16,35 +16,24 @@ import (
 
 // The read-only calls of a live run; see FabricService.
 
-// sumUp updates the latest statistics from the members' answers to a grant.
-func (r *run) sumUp() {
-	sum := &rackfabv1.RackStatus{Digest: r.members.digest()}
-	stats := make([]*rackfabv1.NodeStats, len(r.members.all))
-	for i, m := range r.members.all {
-		sum.FrameHops += m.progress.GetFrameHops()
-		stats[i] = m.stats
-	}
-	r.latest = &rackfabv1.WatchResponse{Status: sum, Nodes: stats}
-}
-
 // status returns the status of the rack.
 func (r *run) status() *rackfabv1.RackStatus {
 	out := &rackfabv1.RackStatus{
 		Scenario: r.scenario.Name, Scheme: r.scenario.SchemeText(r.clock.reached), State: r.state(),
 		AtPs: int64(r.clock.reached), GrantedPs: int64(r.clock.granted), PacePsPerSecond: int64(r.clock.pace),
 		Changes: int32(len(r.scenario.Changes)), Nodes: int32(len(r.members.all)),
-		FailedNode: r.failed, ImpairedNodes: r.service.impairments.nodes(),
-		FrameHops: r.latest.GetStatus().GetFrameHops(), Digest: r.latest.GetStatus().GetDigest(),
+		ImpairedNodes: r.service.impairments.nodes(),
+		FrameHops:     r.latest.GetStatus().GetFrameHops(), Digest: r.latest.GetStatus().GetDigest(),
 	}
-	if r.failed != "" {
-		out.Failure = status.Convert(r.failure).Message()
+	if r.failed != nil {
+		out.FailedNode, out.Failure = r.failed.name, status.Convert(r.failed.failure).Message()
 	}
 	return out
 }
 
 func (r *run) state() rackfabv1.RackState {
 	switch {
-	case r.failed != "":
+	case r.failed != nil:
 		return rackfabv1.RackState_RACK_STATE_FAILED
 	case r.clock.reached == r.clock.end:
 		return rackfabv1.RackState_RACK_STATE_ENDED
@@ -52,6 +41,17 @@ func (r *run) state() rackfabv1.RackState {
 		return rackfabv1.RackState_RACK_STATE_RUNNING
 	}
 	return rackfabv1.RackState_RACK_STATE_PAUSED
+}
+
+// ListNodes lists the nodes that have announced themselves.
+func (s *service) ListNodes(context.Context, *rackfabv1.ListNodesRequest) (*rackfabv1.ListNodesResponse, error) {
+	list := &rackfabv1.ListNodesResponse{}
+	for _, h := range s.directory.Nodes() {
+		list.Nodes = append(list.Nodes, &rackfabv1.NodeInfo{
+			Name: h.Name, Kind: cabling.Kind(h.Kind), Address: h.Address, Pid: int64(h.PID),
+		})
+	}
+	return list, nil
 }
 
 // GetStats returns the statistics of nodes at the fabric time the run has reached.
@@ -150,4 +150,14 @@ func (s *service) Watch(q *rackfabv1.WatchRequest, stream rackfabv1.FabricServic
 			return errNoRack
 		}
 	}
+}
+
+// GetJournal returns the journal of the live run, a scenario that replays it.
+func (s *service) GetJournal(context.Context, *rackfabv1.GetJournalRequest) (*rackfabv1.GetJournalResponse, error) {
+	var out *rackfabv1.Journal
+	err := s.call(func(r *run) (err error) {
+		out, err = r.journalText()
+		return err
+	})
+	return &rackfabv1.GetJournalResponse{Journal: out}, err
 }

@@ -27,7 +27,6 @@ const leaveLimit = 3 * time.Second
 // owns it; calls reach it through do, and the members' goroutines send it events.
 type run struct {
 	service  *service
-	number   int                // of the run since the start of the process
 	scenario *topology.Scenario // with all changes so far
 	config   *rackfabv1.RunConfig
 	members  members
@@ -37,8 +36,7 @@ type run struct {
 	captures captures
 	unsent   []*rackfabv1.TimedChange // changes for the next grant
 	latest   *rackfabv1.WatchResponse // at the time reached, without the state of the clock
-	failed   string                   // the node that failed first, "" for none
-	failure  error                    // the reason
+	failed   *member                  // that failed first, nil for none
 
 	limit *time.Timer // until all members are ready, then until they have left
 	calls chan func()
@@ -86,8 +84,8 @@ func (r *run) loop(ctx context.Context) error {
 		case <-ctx.Done():
 			err = status.FromContextError(ctx.Err()).Err()
 		}
-		if err == nil && r.failed != "" && (r.batch != nil || !r.members.allReady()) {
-			err = serve.NodeFailed(r.failed, r.failure)
+		if err == nil && r.failed != nil && (r.batch != nil || !r.members.allReady()) {
+			err = serve.NodeFailed(r.failed.name, r.failed.failure)
 		}
 		if err != nil {
 			return err
@@ -136,7 +134,7 @@ func (r *run) handle(e event) error {
 		e.stats = m.Reached.GetStats()
 		r.answer(e.member, m.Reached.GetDigest(), m.Reached.GetProgress())
 	case *rackfabv1.RunResponse_Finished:
-		e.finished = m.Finished
+		e.result = m.Finished
 		r.answer(e.member, m.Finished.GetDigest(), m.Finished.GetProgress())
 	}
 	return nil
@@ -172,7 +170,7 @@ func (r *run) start() {
 // advance returns the next grant if it is due. Otherwise it returns the time until
 // then, 0 if an event or a call has to come first.
 func (r *run) advance(now time.Time) time.Duration {
-	if r.failed != "" || !r.members.allReady() || r.clock.reached < r.clock.granted {
+	if r.failed != nil || !r.members.allReady() || r.clock.reached < r.clock.granted {
 		return 0
 	}
 	to, wait := r.clock.next(now)
@@ -196,7 +194,7 @@ func (r *run) answer(m *member, digest uint64, p *rackfabv1.RunProgress) {
 	if m.answered {
 		r.fail(m, errors.New("answered a grant twice"))
 	}
-	if !r.members.answer(m, digest, p) || r.failed != "" {
+	if !r.members.answer(m, digest, p) || r.failed != nil {
 		return
 	}
 	r.clock.arrive(time.Now())
@@ -216,12 +214,11 @@ func (r *run) finished() bool { return r.batch != nil && r.clock.reached == r.cl
 
 // fail records the first failure of a node, which stops the clock permanently.
 func (r *run) fail(m *member, err error) {
-	if r.failed != "" {
+	if r.failed != nil {
 		return
 	}
-	r.failed, r.failure = m.name, err
-	r.clock.stop()
-	r.clock.release(true)
+	r.failed, m.failure = m, err
+	r.clock.halt()
 	r.captures.end()
 }
 
@@ -253,8 +250,40 @@ func (r *run) tick() error {
 		}
 	}
 	if r.batch != nil {
-		return r.showProgress()
+		err := r.batch.show(&r.members)
+		r.service.runs.Reach(r.batch.shown)
+		return err
 	}
 	r.saveRegularly()
+	return nil
+}
+
+// sendImpairments sends each node its impairment.
+func (r *run) sendImpairments() {
+	for _, m := range r.members.all {
+		r.send(m, &rackfabv1.RunRequest{Step: &rackfabv1.RunRequest_Impair{Impair: r.service.impairments.get(m.name)}})
+	}
+}
+
+// sumUp updates the latest statistics from the members' answers to a grant.
+func (r *run) sumUp() {
+	sum := &rackfabv1.RackStatus{Digest: r.members.digest()}
+	stats := make([]*rackfabv1.NodeStats, len(r.members.all))
+	for i, m := range r.members.all {
+		sum.FrameHops += m.progress.GetFrameHops()
+		stats[i] = m.stats
+	}
+	r.latest = &rackfabv1.WatchResponse{Status: sum, Nodes: stats}
+}
+
+// canAdvance returns an error that says why the clock cannot run, nil if it can.
+func (r *run) canAdvance() error {
+	switch {
+	case r.failed != nil:
+		why := status.Convert(r.failed.failure).Message()
+		return serve.NodeFailed(r.failed.name, fmt.Errorf("%s; the run failed at %s", why, r.clock.reached))
+	case r.clock.granted >= r.clock.end:
+		return status.Errorf(codes.FailedPrecondition, "the rack has reached the end of fabric time at %s", r.clock.end)
+	}
 	return nil
 }

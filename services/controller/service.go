@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/health"
-	"github.com/rackfab/rackfab/services/internal/cabling"
 	"github.com/rackfab/rackfab/services/internal/discovery"
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
@@ -26,27 +24,11 @@ type service struct {
 	ctx         context.Context // of the process; its end ends all runs
 	options     Options
 	directory   *discovery.Directory
-	turn        chan int // holds the number of runs so far; a run takes it
+	turn        chan struct{} // holds a token during a run
+	number      int           // of the latest run; the run that has the turn owns it
 	present     atomic.Pointer[run]
 	impairments impairments
 	runs        health.Runs
-}
-
-func newService(ctx context.Context, d *discovery.Directory, o Options) *service {
-	s := &service{ctx: ctx, options: o, directory: d, turn: make(chan int, 1)}
-	s.turn <- 0
-	return s
-}
-
-// ListNodes lists the nodes that have announced themselves.
-func (s *service) ListNodes(context.Context, *rackfabv1.ListNodesRequest) (*rackfabv1.ListNodesResponse, error) {
-	list := &rackfabv1.ListNodesResponse{}
-	for _, h := range s.directory.Nodes() {
-		list.Nodes = append(list.Nodes, &rackfabv1.NodeInfo{
-			Name: h.Name, Kind: cabling.Kind(h.Kind), Address: h.Address, Pid: int64(h.PID),
-		})
-	}
-	return list, nil
 }
 
 // check validates the ID of a run and parses its scenario.
@@ -62,10 +44,10 @@ func check(id string, text []byte) (*topology.Scenario, error) {
 	return scenario, nil
 }
 
-// newRun waits until every node of the scenario has announced itself, and returns the
-// run with this number. The number and the rack distinguish runs of the same ID on the
-// bus.
-func (s *service) newRun(ctx context.Context, number int, scenario *topology.Scenario, config *rackfabv1.RunConfig) (*run, error) {
+// newRun waits until every node of the scenario has announced itself, and returns a
+// run. The caller has the turn, and loses it if there is an error. The number and the
+// rack distinguish runs of the same ID on the bus.
+func (s *service) newRun(ctx context.Context, scenario *topology.Scenario, config *rackfabv1.RunConfig) (*run, error) {
 	names := make([]string, len(scenario.Nodes))
 	for i, n := range scenario.Nodes {
 		names[i] = n.Name
@@ -73,19 +55,17 @@ func (s *service) newRun(ctx context.Context, number int, scenario *topology.Sce
 	limited, cancel := context.WithTimeout(ctx, s.options.NodeLimit)
 	defer cancel()
 	announced, err := s.directory.Wait(limited, names)
-	var missing *discovery.MissingError
-	switch {
-	case err == nil:
-	case ctx.Err() != nil:
-		return nil, status.FromContextError(ctx.Err()).Err()
-	case errors.As(err, &missing):
+	if err != nil {
+		<-s.turn
+		if ctx.Err() != nil {
+			return nil, status.FromContextError(ctx.Err()).Err()
+		}
 		return nil, status.Errorf(codes.FailedPrecondition, "%v within %v", err, s.options.NodeLimit)
-	default:
-		return nil, err
 	}
-	config.RunId = fmt.Sprintf("%s-%s-%d", s.options.Rack, config.GetRunId(), number)
+	config.RunId = fmt.Sprintf("%s-%s-%d", s.options.Rack, config.GetRunId(), s.number)
+	s.number++
 	return &run{
-		service: s, number: number, scenario: scenario, config: config,
+		service: s, scenario: scenario, config: config,
 		members: newMembers(scenario, announced), clock: newClock(scenario.Duration),
 		calls: make(chan func()), ready: make(chan struct{}), ended: make(chan struct{}),
 	}, nil
@@ -98,8 +78,57 @@ func (s *service) drive(ctx context.Context, r *run) {
 	r.err = r.loop(ctx)
 	s.directory.Forget(serve.FailedNode(r.err))
 	s.present.Store(nil)
-	s.turn <- r.number + 1
+	<-s.turn
 	close(r.ended)
+}
+
+// RunScenario runs a scenario on the rack; see FabricService.
+func (s *service) RunScenario(q *rackfabv1.RunScenarioRequest, stream rackfabv1.FabricService_RunScenarioServer) error {
+	scenario, err := check(q.GetRunId(), q.GetScenario())
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(stream.Context())
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
+	if present := s.present.Load(); present != nil && present.batch == nil {
+		return status.Error(codes.FailedPrecondition, "a live run is active: stop it first, as `rackfab down` does")
+	}
+	select {
+	case s.turn <- struct{}{}:
+	case <-ctx.Done():
+		return status.FromContextError(ctx.Err()).Err()
+	}
+	r, err := s.newRun(ctx, scenario, &rackfabv1.RunConfig{
+		RunId: q.GetRunId(), Scenario: q.GetScenario(), Quiet: q.GetQuiet(), Telemetry: q.GetTelemetry(), NoteKinds: q.GetNoteKinds(),
+	})
+	if err != nil {
+		return err
+	}
+	r.batch = &batch{client: stream, end: scenario.Duration}
+	if s.drive(ctx, r); r.err != nil {
+		return r.err
+	}
+	return r.batch.report(&r.members)
+}
+
+var errNoRack = status.Error(codes.FailedPrecondition, "no live rack: StartRack starts one, as `rackfab up --controller` does")
+
+// call runs f on the goroutine of the live run and returns its error.
+func (s *service) call(f func(*run) error) (err error) {
+	r := s.present.Load()
+	if r == nil || r.batch != nil {
+		return errNoRack
+	}
+	select {
+	case <-r.ready:
+	default:
+		return errNoRack
+	}
+	if !r.do(func() { err = f(r) }) {
+		return errNoRack
+	}
+	return err
 }
 
 // selectNames returns the names in a list of names and ranges, and all known names for

@@ -91,7 +91,7 @@ func TestRunAndClose(t *testing.T) {
 	r := start(t, pair, &log)
 	want := digest(t, pair)
 	for _, id := range []string{"a", "b"} {
-		report, err := r.Run(t.Context(), controller.Request{ID: id, Scenario: []byte(pair), Quiet: true}, nil)
+		report, err := r.Run(t.Context(), &controller.Request{RunId: id, Scenario: []byte(pair), Quiet: true}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +99,7 @@ func TestRunAndClose(t *testing.T) {
 			t.Errorf("run %s: digest %016x, want %016x", id, report.Digest, want)
 		}
 		for _, n := range report.Nodes {
-			t.Logf("%s: %d bytes resident, %.3f s", n.Result.Node, n.MaxRSS, n.Result.CPU)
+			t.Logf("%s: %d bytes resident, %.3f s", n.Result.Node, n.GetMaxRssBytes(), n.Result.CPU)
 		}
 	}
 	processes := r.all()
@@ -114,7 +114,7 @@ func TestRunAndClose(t *testing.T) {
 	if !strings.Contains(log.String(), "h0: here is h0\n") {
 		t.Errorf("the log lacks a node's line:\n%s", &log)
 	}
-	if _, err := r.Run(t.Context(), controller.Request{ID: "c", Scenario: []byte(pair)}, nil); err == nil {
+	if _, err := r.Run(t.Context(), &controller.Request{RunId: "c", Scenario: []byte(pair)}, nil); err == nil {
 		t.Error("ran on a closed rack")
 	}
 }
@@ -125,7 +125,7 @@ func TestKilledNodeEndsTheRun(t *testing.T) {
 	r := start(t, busy, nil)
 	victim := r.nodes["h1"]
 	duringRun(t, r, func() { _ = victim.cmd.Process.Kill() })
-	_, err := r.Run(t.Context(), controller.Request{ID: "r", Scenario: []byte(busy), Quiet: true}, nil)
+	_, err := r.Run(t.Context(), &controller.Request{RunId: "r", Scenario: []byte(busy), Quiet: true}, nil)
 	var ended *ProcessError
 	if !errors.As(err, &ended) {
 		t.Fatalf("got %v", err)
@@ -144,7 +144,7 @@ func TestKilledBusComesBack(t *testing.T) {
 	r := start(t, busy, nil)
 	before := r.bus.process()
 	duringRun(t, r, func() { _ = before.cmd.Process.Kill() })
-	report, err := r.Run(t.Context(), controller.Request{ID: "r", Scenario: []byte(busy), Quiet: true}, nil)
+	report, err := r.Run(t.Context(), &controller.Request{RunId: "r", Scenario: []byte(busy), Quiet: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,11 +161,11 @@ func TestCancelledRun(t *testing.T) {
 	r := start(t, busy, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	duringRun(t, r, cancel)
-	_, err := r.Run(ctx, controller.Request{ID: "a", Scenario: []byte(busy), Quiet: true}, nil)
+	_, err := r.Run(ctx, &controller.Request{RunId: "a", Scenario: []byte(busy), Quiet: true}, nil)
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
 	}
-	if _, err := r.Run(t.Context(), controller.Request{ID: "b", Scenario: []byte(pair), Quiet: true}, nil); err != nil {
+	if _, err := r.Run(t.Context(), &controller.Request{RunId: "b", Scenario: []byte(pair), Quiet: true}, nil); err != nil {
 		t.Fatal(err)
 	}
 }

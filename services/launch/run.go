@@ -16,7 +16,7 @@ const exitWait = 2 * time.Second
 // called a few times a second. If the process of a node or of the controller ends
 // during the run, Run returns a ProcessError. All scenarios of one rack must have the
 // same nodes; everything else may differ.
-func (r *Rack) Run(ctx context.Context, q controller.Request, progress func(controller.Progress)) (*controller.Report, error) {
+func (r *Rack) Run(ctx context.Context, q *controller.Request, progress func(*controller.Progress)) (*controller.Report, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(r.ctx, cancel)()

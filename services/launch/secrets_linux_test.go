@@ -22,7 +22,7 @@ func TestSecretsAreNotVisible(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.Close)
-	if _, err := r.Run(t.Context(), controller.Request{ID: "a", Scenario: []byte(pair), Quiet: true}, nil); err != nil {
+	if _, err := r.Run(t.Context(), &controller.Request{RunId: "a", Scenario: []byte(pair), Quiet: true}, nil); err != nil {
 		t.Fatal(err)
 	}
 	shown := map[string]string{"the rack, printed": fmt.Sprintf("%v %+v", r.keys, r.secrets("h0"))}

@@ -7,6 +7,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
 	"github.com/rackfab/rackfab/services/controller"
 	"github.com/rackfab/rackfab/services/launch"
 
@@ -24,7 +25,7 @@ type rackEngine struct {
 
 // player runs a request on a rack.
 type player interface {
-	Run(context.Context, controller.Request, func(controller.Progress)) (*controller.Report, error)
+	Run(context.Context, *controller.Request, func(*controller.Progress)) (*controller.Report, error)
 }
 
 // newProcesses starts the processes of the rack of s. They use the bus that the flags
@@ -49,11 +50,17 @@ func (p *rackEngine) Run(ctx context.Context, s *topology.Scenario, show func(Ad
 		return nil, err
 	}
 	p.runs++
-	request := controller.Request{ID: fmt.Sprintf("%s%s-%d", p.name, s.Scheme, p.runs), Scenario: text, Quiet: true, Telemetry: p.telemetry.ForRun(s.Name, s.Scheme)}
-	if l != nil {
-		request.Notes = l.Kinds
+	request := &controller.Request{
+		RunId: fmt.Sprintf("%s%s-%d", p.name, s.Scheme, p.runs), Scenario: text, Quiet: true, Telemetry: p.telemetry.ForRun(s.Name, s.Scheme),
 	}
-	report, err := p.rack.Run(ctx, request, func(at controller.Progress) { show(Advance{Time: at.Time, FrameHops: at.FrameHops}) })
+	if l != nil {
+		for _, kind := range l.Kinds {
+			request.NoteKinds = append(request.NoteKinds, kind.String())
+		}
+	}
+	report, err := p.rack.Run(ctx, request, func(at *controller.Progress) {
+		show(Advance{Time: unit.Time(at.GetFabricTimePs()), FrameHops: at.GetFrameHops()})
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +69,8 @@ func (p *rackEngine) Run(ctx context.Context, s *topology.Scenario, show func(Ad
 		return nil, err
 	}
 	for i, n := range report.Nodes {
-		outcome.Nodes[i].MaxRSS, outcome.Nodes[i].Program = n.MaxRSS, n.Program
-		p.telemetry.Totals.Add(n.Telemetry)
+		outcome.Nodes[i].MaxRSS, outcome.Nodes[i].Program = n.GetMaxRssBytes(), n.GetProgramBytes()
+		p.telemetry.Totals.Add(n.GetTelemetry())
 		if l != nil {
 			l.Hear(i, n.Notes)
 		}

@@ -56,7 +56,7 @@ func clientName() string {
 }
 
 // Run calls the controller and rewords its errors for users.
-func (r remote) Run(ctx context.Context, q controller.Request, progress func(controller.Progress)) (*controller.Report, error) {
+func (r remote) Run(ctx context.Context, q *controller.Request, progress func(*controller.Progress)) (*controller.Report, error) {
 	report, err := r.Client.Run(ctx, q, progress)
 	if err == nil {
 		return report, nil
