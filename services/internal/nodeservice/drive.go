@@ -63,6 +63,16 @@ func (r *run) drive(ctx context.Context, stream rackfabv1.NodeService_RunServer,
 	}
 }
 
+// progressEvents returns the message that reports the position. A node sends it once a
+// second at least after start, so that the controller knows that it is alive.
+func (r *run) progressEvents() []*rackfabv1.RunResponse {
+	if r.stop == nil {
+		return nil
+	}
+	p := r.position.Load()
+	return []*rackfabv1.RunResponse{{Event: &rackfabv1.RunResponse_Progress{Progress: progress(p.at, &p.result)}}}
+}
+
 // receive forwards the controller's steps. It closes the channel when the stream
 // ends.
 func receive(ctx context.Context, stream rackfabv1.NodeService_RunServer) <-chan *rackfabv1.RunRequest {

@@ -13,6 +13,7 @@ import (
 	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/identity"
+	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/health"
 	"github.com/rackfab/rackfab/services/internal/discovery"
 	"github.com/rackfab/rackfab/services/internal/serve"
@@ -77,20 +78,23 @@ func Serve(ctx context.Context, conn bus.Conn, kind topology.NodeKind, o Options
 	if err != nil {
 		return err
 	}
-	service.Register(server)
+	defer server.Close()
+	rackfabv1.RegisterNodeServiceServer(server, service)
+	if kind == topology.NIC {
+		rackfabv1.RegisterNicServiceServer(server, &nicService{node: service})
+	} else {
+		rackfabv1.RegisterSwitchServiceServer(server, &switchService{node: service})
+	}
 	if _, err := health.Serve(ctx, o.Metrics, service.runs.Export, health.CallsOf(server), health.ReconnectsOf(conn)); err != nil {
-		server.Close()
 		return err
 	}
 	hello := discovery.Hello{Name: o.Name, Kind: kind, Address: server.Address(), PID: os.Getpid()}
 	stop, err := discovery.Announce(conn, o.Rack, hello)
 	if err != nil {
-		server.Close()
 		return fmt.Errorf("announce %s: %w", o.Name, err)
 	}
 	defer stop()
 	if err := serve.Announce(o.Ready, serve.Ready{Name: o.Name, Address: server.Address()}); err != nil {
-		server.Close()
 		return fmt.Errorf("announce %s: %w", o.Name, err)
 	}
 	return server.Serve(ctx)

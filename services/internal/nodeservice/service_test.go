@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -43,7 +44,7 @@ func start(t *testing.T, name string, kind topology.NodeKind, conn bus.Conn) *no
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := New(ctx, name, kind, conn)
-	s.patience = 0
+	s.patience = 300 * time.Millisecond
 	rackfabv1.RegisterNodeServiceServer(server, s)
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(ctx) }()

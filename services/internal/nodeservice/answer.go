@@ -16,16 +16,6 @@ func progress(at unit.Time, r *runner.Result) *rackfabv1.RunProgress {
 	return &rackfabv1.RunProgress{FabricTimePs: int64(at), FrameHops: r.FrameHops, Envelopes: r.Envelopes}
 }
 
-// progressEvents returns the message that reports the position. A node sends it once a
-// second at least after start, so that the controller knows that it is alive.
-func (r *run) progressEvents() []*rackfabv1.RunResponse {
-	if r.stop == nil {
-		return nil
-	}
-	p := r.position.Load()
-	return []*rackfabv1.RunResponse{{Event: &rackfabv1.RunResponse_Progress{Progress: progress(p.at, &p.result)}}}
-}
-
 // liveAnswer returns the answer to a grant of a live run: the captured packets, then
 // the statistics. The loop calls it.
 func (r *run) liveAnswer(until unit.Time, result *runner.Result) answer {
@@ -72,4 +62,40 @@ func (r *run) batchAnswer(end unit.Time, result *runner.Result) answer {
 		}
 		return append(events, &rackfabv1.RunResponse{Event: &rackfabv1.RunResponse_Finished{Finished: finished}}), nil
 	}
+}
+
+// answer returns the messages that answer a grant.
+type answer func() ([]*rackfabv1.RunResponse, error)
+
+// advance publishes the progress of the loop, which calls it.
+func (r *run) advance(next unit.Time, result *runner.Result) {
+	r.export.show()
+	r.takeSnapshot(next)
+	r.moveTo(next, result)
+	select {
+	case r.progress <- struct{}{}:
+	default:
+	}
+}
+
+// moveTo sets the position.
+func (r *run) moveTo(at unit.Time, result *runner.Result) {
+	r.position.Store(&position{at, *result})
+	r.runs.Reach(at)
+}
+
+// reach answers a grant whose end the loop has reached. The loop calls it, and does not
+// wait for the stream.
+func (r *run) reach(end unit.Time, result *runner.Result) {
+	r.reached = end
+	r.moveTo(end, result)
+	reply := r.liveAnswer
+	if r.batch != nil {
+		reply = r.batchAnswer
+	}
+	select {
+	case <-r.answers: // only a controller that does not wait leaves an answer behind
+	default:
+	}
+	r.answers <- reply(end, result) // does not block: only the loop sends here
 }
