@@ -72,10 +72,6 @@ func (r *run) advance(next unit.Time, result *runner.Result) {
 	r.export.show()
 	r.takeSnapshot(next)
 	r.moveTo(next, result)
-	select {
-	case r.progress <- struct{}{}:
-	default:
-	}
 }
 
 // moveTo sets the position.

@@ -28,7 +28,7 @@ func (r *run) drive(ctx context.Context, stream rackfabv1.NodeService_RunServer,
 	if err := stream.Send(&rackfabv1.RunResponse{Event: ready}); err != nil {
 		return err
 	}
-	beat := time.NewTicker(serve.BeatEvery)
+	beat := time.NewTicker(r.beatEvery())
 	defer beat.Stop()
 	for {
 		var events []*rackfabv1.RunResponse
@@ -43,10 +43,11 @@ func (r *run) drive(ctx context.Context, stream rackfabv1.NodeService_RunServer,
 			if events, err = answer(); err != nil {
 				return err
 			}
-		case <-r.progress:
-			events = r.progressEvents()
 		case <-beat.C:
-			events = r.progressEvents()
+			if r.stop != nil { // since start
+				p := r.position.Load()
+				events = []*rackfabv1.RunResponse{{Event: &rackfabv1.RunResponse_Progress{Progress: progress(p.at, &p.result)}}}
+			}
 		case err := <-r.ended:
 			if err == nil || errors.Is(err, context.Canceled) {
 				return errStopped
@@ -63,14 +64,17 @@ func (r *run) drive(ctx context.Context, stream rackfabv1.NodeService_RunServer,
 	}
 }
 
-// progressEvents returns the message that reports the position. A node sends it once a
-// second at least after start, so that the controller knows that it is alive.
-func (r *run) progressEvents() []*rackfabv1.RunResponse {
-	if r.stop == nil {
-		return nil
+// batchBeat is the interval at which a node in a batch run sends its progress, which the
+// controller shows to its client.
+const batchBeat = 100 * time.Millisecond
+
+// beatEvery returns the interval at which the node sends its progress. In a live run the
+// answers to grants report the progress, and a beat only shows that the node is alive.
+func (r *run) beatEvery() time.Duration {
+	if r.batch != nil {
+		return batchBeat
 	}
-	p := r.position.Load()
-	return []*rackfabv1.RunResponse{{Event: &rackfabv1.RunResponse_Progress{Progress: progress(p.at, &p.result)}}}
+	return serve.BeatEvery
 }
 
 // receive forwards the controller's steps. It closes the channel when the stream

@@ -2,6 +2,7 @@ package nodeservice
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
@@ -13,6 +14,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
 func live(name string) *rackfabv1.RunRequest {
@@ -79,6 +81,25 @@ func TestGrants(t *testing.T) {
 	}
 	if second[1].GetUntilPs() != int64(200*unit.Microsecond) || second[1].GetDigest() == first[1].GetDigest() {
 		t.Errorf("h1 at 200us: %v", second[1])
+	}
+}
+
+// A node in a live run sends its progress only as a sign of life: once a second. In a
+// batch run it sends its progress more often than the controller shows it.
+func TestLiveRunsSendLessProgress(t *testing.T) {
+	n := start(t, "h0", topology.NIC, bus.NewMemory().Dial())
+	for _, c := range []struct {
+		config *rackfabv1.RunRequest
+		want   time.Duration
+	}{{live("h0"), serve.BeatEvery}, {config("h0", "batch", pair), batchBeat}} {
+		r, err := n.service.newRun(c.config.GetConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.beatEvery(); got != c.want {
+			t.Errorf("%s: a message every %v, want %v", c.config.GetConfig().GetRunId(), got, c.want)
+		}
+		r.close()
 	}
 }
 

@@ -42,7 +42,6 @@ type run struct {
 	position   atomic.Pointer[position]
 	latest     atomic.Pointer[snapshot]
 	recordings atomic.Pointer[[]*recording]
-	progress   chan struct{} // holds a token if the position is new
 	answers    chan answer // holds the answer to the latest grant
 }
 

@@ -122,7 +122,7 @@ func (s *Service) newRun(c *rackfabv1.RunConfig) (*run, error) {
 	ports := ports(scenario, index)
 	r := &run{
 		machine: machine, index: index, links: len(ports), conn: s.conn, runs: &s.runs,
-		ended: make(chan error, 1), progress: make(chan struct{}, 1), answers: make(chan answer, 1),
+		ended: make(chan error, 1), answers: make(chan answer, 1),
 	}
 	r.scenario.Store(scenario)
 	r.recordings.Store(&[]*recording{})
