@@ -56,7 +56,7 @@ func (e *Exporter) Finish(end unit.Time) {
 	for _, n := range e.nodes {
 		n.Finish(end)
 	}
-	e.sender.Flush()
+	e.sender.Finish()
 }
 
 // Counts returns how much was exported and dropped; nil for a nil Exporter.
@@ -72,6 +72,6 @@ func (e *Exporter) Close() {
 	if e == nil {
 		return
 	}
-	e.sender.Close()
+	e.sender.Finish()
 	_ = e.conn.Close() // there is nothing left to send
 }

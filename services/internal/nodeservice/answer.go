@@ -51,7 +51,7 @@ func (r *run) batchAnswer(end unit.Time, result *runner.Result) answer {
 		if finished.ResultJson, err = json.Marshal(m); err != nil {
 			return nil, status.Errorf(codes.Internal, "result of node %s: %v", m.Node, err)
 		}
-		r.export.flush()
+		r.export.close()
 		finished.Telemetry = r.export.counts()
 		messages, err := b.excerpt.Messages(m.Node)
 		if err != nil {

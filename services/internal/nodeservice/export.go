@@ -107,7 +107,7 @@ func (e *exporter) reach(now unit.Time) {
 	if e != nil {
 		e.node.Meter.Reach(now)
 		e.node.Meter.Flush()
-		e.node.Traces.Reach(now)
+		e.node.Traces.Advance(now)
 	}
 }
 
@@ -125,18 +125,11 @@ func (e *exporter) finish(end unit.Time) {
 	}
 }
 
-// flush waits until the collector has received everything, or drops the rest. It
-// must be the last export of the run. Any goroutine may call it.
-func (e *exporter) flush() {
-	if e != nil {
-		e.sender.Flush()
-	}
-}
-
-// close ends the export.
+// close waits until the collector has received everything, or drops the rest. It
+// must be the last export of the run. Any goroutine may call it, more than once.
 func (e *exporter) close() {
 	if e != nil {
-		e.sender.Close()
+		e.sender.Finish()
 	}
 }
 

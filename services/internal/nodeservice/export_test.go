@@ -107,8 +107,7 @@ func inLab(t *testing.T, text string, end unit.Time) []string {
 	for _, m := range meters {
 		m.Finish(end)
 	}
-	points.Flush(t.Context())
-	points.Close()
+	points.Finish(t.Context())
 	return collector.sorted()
 }
 

@@ -44,25 +44,25 @@ type request[T any] struct {
 // bounded: add never blocks, and items that do not fit are dropped and counted.
 type exporter[T any] struct {
 	request request[T]
-	cancel  context.CancelFunc
-	done    chan struct{} // closed when the goroutine has ended
-	wake    chan struct{} // holds a token when the goroutine should look at the state
+	limit   int64
+	end     func()             // closes ending
+	ending  chan struct{}      // closed when nothing more is added
+	stop    context.CancelFunc // ends the goroutine at once
+	done    chan struct{}      // closed when the goroutine has ended
+	wake    chan struct{}      // holds a token when the goroutine should look at the queue
 
-	mu       sync.Mutex
-	limit    int64
-	counts   Counts
-	waiting  []T
-	flushing bool          // send without waiting for more, until the queue is empty
-	ending   bool          // the next failure is final
-	idle     chan struct{} // closed when the queue becomes empty; nil if nobody waits for that
+	mu      sync.Mutex
+	counts  Counts
+	waiting []T
 }
 
-// newExporter starts an exporter with a queue of limit items. Close stops it.
+// newExporter starts an exporter with a queue of limit items. Finish ends it.
 func newExporter[T any](limit int, r request[T]) *exporter[T] {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(context.Background())
+	ending := make(chan struct{})
 	e := &exporter[T]{
-		request: r, cancel: cancel, done: make(chan struct{}), wake: make(chan struct{}, 1),
-		limit: int64(limit), counts: Counts{Dropped: map[string]int64{}},
+		request: r, limit: int64(limit), end: sync.OnceFunc(func() { close(ending) }), ending: ending,
+		stop: stop, done: make(chan struct{}), wake: make(chan struct{}, 1), counts: Counts{Dropped: map[string]int64{}},
 	}
 	go e.run(ctx)
 	return e
@@ -89,67 +89,27 @@ func (e *exporter[T]) add(entry T) {
 		return
 	}
 	e.counts.Queued += n
-	if e.waiting = append(e.waiting, entry); len(e.waiting) == 1 || e.counts.Queued >= int64(e.request.maxCount) {
-		e.stir()
+	if e.waiting = append(e.waiting, entry); len(e.waiting) > 1 && e.counts.Queued < int64(e.request.maxCount) {
+		return
 	}
-}
-
-// stir wakes the goroutine.
-func (e *exporter[T]) stir() {
 	select {
 	case e.wake <- struct{}{}:
 	default:
 	}
 }
 
-// Flush waits until the queue is empty or ctx ends.
-func (e *exporter[T]) Flush(ctx context.Context) { e.flush(ctx, false) }
-
-// Finish waits until the queue is empty. It drops the rest when ctx ends or at the first
-// failure. Nothing may be added afterwards.
+// Finish sends the queue and ends the exporter. It drops the rest when ctx ends, or when
+// a request has failed a second time. Nothing may be added afterwards. A second call
+// changes nothing.
 func (e *exporter[T]) Finish(ctx context.Context) {
-	e.flush(ctx, true)
-	e.drop()
-}
-
-func (e *exporter[T]) flush(ctx context.Context, ending bool) {
-	e.mu.Lock()
-	e.ending = e.ending || ending
-	if e.counts.Queued == 0 {
-		e.mu.Unlock()
-		return
-	}
-	e.flushing = true
-	if e.idle == nil {
-		e.idle = make(chan struct{})
-	}
-	idle := e.idle
-	e.mu.Unlock()
-	e.stir()
+	e.end()
 	select {
-	case <-idle:
-	case <-ctx.Done():
 	case <-e.done:
+	case <-ctx.Done():
 	}
-}
-
-// Close stops the exporter and drops the queue.
-func (e *exporter[T]) Close() {
-	e.cancel()
+	e.stop()
 	<-e.done
-	e.drop()
-}
-
-// drop drops the queue. It does not cancel a request in progress.
-func (e *exporter[T]) drop() {
-	e.mu.Lock()
-	var n int64
-	for _, entry := range e.waiting {
-		count, _ := e.request.size(entry)
-		n += int64(count)
-	}
-	e.waiting = nil
-	e.mu.Unlock()
+	n := e.Counts().Queued
 	e.settle(n, n, DropUnreachable)
 }
 
@@ -163,45 +123,45 @@ func (e *exporter[T]) settle(n, dropped int64, reason string) {
 	if dropped > 0 {
 		e.counts.Dropped[reason] += dropped
 	}
-	if e.counts.Queued == 0 && e.idle != nil {
-		close(e.idle)
-		e.idle, e.flushing = nil, false
-	}
 }
 
-// run exports the queue until ctx ends.
+// run exports the queue until ctx ends, or until the queue is empty after the end.
 func (e *exporter[T]) run(ctx context.Context) {
 	defer close(e.done)
-	for e.await(ctx) {
+	for ctx.Err() == nil {
+		e.await(ctx)
 		batch, n := e.take()
+		if n == 0 {
+			return
+		}
 		e.deliver(ctx, batch, n)
 	}
 }
 
 // await waits until there is something to export, and then up to linger longer unless a
-// request is full or the queue is being flushed. It returns false when ctx ends.
-func (e *exporter[T]) await(ctx context.Context) bool {
+// request is full. It does not wait after the end or after ctx has ended.
+func (e *exporter[T]) await(ctx context.Context) {
 	var late <-chan time.Time
-	for ctx.Err() == nil {
+	for {
 		e.mu.Lock()
-		queued, flushing := e.counts.Queued, e.flushing
+		queued := e.counts.Queued
 		e.mu.Unlock()
-		if queued >= int64(e.request.maxCount) || queued > 0 && flushing {
-			return true
+		if queued >= int64(e.request.maxCount) {
+			return
 		}
 		if queued > 0 && late == nil {
-			timer := time.NewTimer(linger)
-			defer timer.Stop()
-			late = timer.C
+			late = time.After(linger)
 		}
 		select {
 		case <-e.wake:
 		case <-late:
-			return true
+			return
+		case <-e.ending:
+			return
 		case <-ctx.Done():
+			return
 		}
 	}
-	return false
 }
 
 // take removes the entries of the next request from the queue. It returns them and the
@@ -224,11 +184,11 @@ func (e *exporter[T]) take() (batch []T, n int64) {
 	return batch, n
 }
 
-// deliver sends a request until the collector accepts or refuses it, or a failure is
-// final. It counts the n items of the request.
+// deliver sends a request until the collector accepts or refuses it or ctx ends, and
+// counts its n items. After the end, the second failure stops the exporter.
 func (e *exporter[T]) deliver(ctx context.Context, batch []T, n int64) {
-	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
-		last := e.final()
+	ending := e.ending // nil during the last attempt
+	for wait := minBackoff; ctx.Err() == nil; wait = min(2*wait, maxBackoff) {
 		limited, cancel := context.WithTimeout(ctx, exportLimit)
 		rejected, err := e.request.send(limited, batch)
 		cancel()
@@ -240,39 +200,21 @@ func (e *exporter[T]) deliver(ctx context.Context, batch []T, n int64) {
 		case !again:
 			e.settle(n, n, DropRefused)
 			return
-		case last:
-			e.drop()
-			e.settle(n, n, DropUnreachable)
-			return
-		case !e.sleep(ctx, max(wait, pause)):
-			e.settle(n, n, DropUnreachable)
-			return
+		case ending == nil:
+			e.stop() // Finish drops the queue
 		}
-	}
-}
-
-// final reports whether the next failure is final.
-func (e *exporter[T]) final() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.ending
-}
-
-// sleep waits before a retry, but not once a failure would be final. It returns false when
-// ctx ends.
-func (e *exporter[T]) sleep(ctx context.Context, wait time.Duration) bool {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	for !e.final() {
 		select {
-		case <-e.wake:
-		case <-timer.C:
-			return true
+		case <-time.After(max(wait, pause)):
 		case <-ctx.Done():
-			return false
+		case <-ending:
+			ending = nil
+			select {
+			case <-time.After(max(minBackoff, pause)):
+			case <-ctx.Done():
+			}
 		}
 	}
-	return true
+	e.settle(n, n, DropUnreachable)
 }
 
 // Retry reports whether an OTLP request that failed with err may be retried, and after

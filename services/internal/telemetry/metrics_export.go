@@ -29,7 +29,7 @@ type handed struct {
 }
 
 // NewPoints returns an exporter on conn, which the caller owns, with a queue of limit
-// points. Close stops it.
+// points. Finish ends it.
 func NewPoints(conn grpc.ClientConnInterface, limit int) *Points {
 	client := collector.NewMetricsServiceClient(conn)
 	return &Points{newExporter(limit, request[handed]{

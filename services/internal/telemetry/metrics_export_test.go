@@ -87,8 +87,12 @@ func TestFailingPointCollectors(t *testing.T) {
 		"rejects some":     {answers{partial}, telemetry.Counts{Made: 20, Sent: 17, Dropped: map[string]int64{"rejected": 3}}, 1, 0, 0},
 		"refuses":          {answers{fails(codes.Unimplemented)}, telemetry.Counts{Made: 20, Dropped: map[string]int64{"refused": 20}}, 1, 0, 0},
 		"permanently full": {answers{fails(codes.ResourceExhausted)}, telemetry.Counts{Made: 20, Dropped: map[string]int64{"refused": 20}}, 1, 0, 0},
-		"not there":        {answers{fails(codes.Unavailable)}, telemetry.Counts{Made: 20, Dropped: map[string]int64{"unreachable": 20}}, 1, 0, 0},
-		"is silent":        {answers{silent}, telemetry.Counts{Made: 20, Queued: 20}, 1, 2 * time.Second, 2 * time.Second},
+		"not there":        {answers{fails(codes.Unavailable)}, telemetry.Counts{Made: 20, Dropped: map[string]int64{"unreachable": 20}}, 2, 0, 50 * time.Millisecond},
+		"busy once":        {answers{fails(codes.Unavailable), fine}, telemetry.Counts{Made: 20, Sent: 20}, 2, 0, 50 * time.Millisecond},
+		"full for 30 s": {
+			answers{later, fine}, telemetry.Counts{Made: 20, Dropped: map[string]int64{"unreachable": 20}}, 1, 2 * time.Second, 2 * time.Second,
+		},
+		"is silent": {answers{silent}, telemetry.Counts{Made: 20, Dropped: map[string]int64{"unreachable": 20}}, 1, 2 * time.Second, 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -112,9 +116,8 @@ func TestFailingPointCollectors(t *testing.T) {
 				if took < test.least || took > test.most {
 					t.Errorf("the run was delayed by %v, want %v to %v", took, test.least, test.most)
 				}
-				p.Close()
-				if c := p.Counts(); c.Queued != 0 || c.Made != c.Sent+sumOf(c.Dropped) || len(f.requests) != test.calls {
-					t.Errorf("after the end %+v, %d calls", c, len(f.requests))
+				if got.Made != got.Sent+sumOf(got.Dropped) || len(f.requests) != test.calls {
+					t.Errorf("after the end %+v, %d calls", got, len(f.requests))
 				}
 			})
 		})
@@ -142,7 +145,7 @@ func TestCollectorRecovers(t *testing.T) {
 				if diff := cmp.Diff(want, p.Counts()); diff != "" {
 					t.Error(diff)
 				}
-				p.Close()
+				p.Finish(t.Context())
 			})
 		})
 	}
@@ -165,7 +168,6 @@ func TestRequest(t *testing.T) {
 		b.Points = append(b.Points, telemetry.Point{From: 100 * unit.Microsecond, At: 150*unit.Microsecond - 1, Value: 4, Series: 1})
 		p.Hand(telemetry.NewSource(source), b)
 		p.Finish(t.Context())
-		p.Close()
 		rm := f.requests[0].GetResourceMetrics()[0]
 		attributes := map[string]string{}
 		for _, a := range rm.GetResource().GetAttributes() {
@@ -213,7 +215,6 @@ func (*marshaller) Invoke(_ context.Context, _ string, q, _ any, _ ...grpc.CallO
 // BenchmarkPoints measures the cost of a point, from the note to the encoded request.
 func BenchmarkPoints(b *testing.B) {
 	p := telemetry.NewPoints(&marshaller{}, 1<<30)
-	defer p.Close()
 	s := scenario(b, "pcn-16to2")
 	from := telemetry.NewSource(source)
 	m := telemetry.NewMeter(s, len(s.Nodes)-1, fabric.Sampling{Every: s.Bin, End: s.Duration}, func(b telemetry.Batch) { p.Hand(from, b) })

@@ -14,15 +14,14 @@ import (
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 )
 
-// flushLimit is how long the end of a run may wait for a slow collector.
-const flushLimit = 2 * time.Second
+// finishLimit is how long the end of a run may wait for a slow collector.
+const finishLimit = 2 * time.Second
 
 // Sender exports the spans and points of one or several nodes in one run.
 type Sender struct {
-	spans   *Spans
-	points  *Points
-	nodes   []*Node
-	flushed sync.Once
+	spans  *Spans
+	points *Points
+	nodes  []*Node
 }
 
 // Node collects the telemetry of one node. It is not safe for concurrent use.
@@ -32,7 +31,7 @@ type Node struct {
 }
 
 // NewSender returns a sender on conn, which the caller owns, with queues for the given
-// number of nodes. Close stops it.
+// number of nodes. Finish ends it.
 func NewSender(conn grpc.ClientConnInterface, nodes int) *Sender {
 	return &Sender{spans: NewSpans(conn, DefaultSpans*nodes), points: NewPoints(conn, DefaultQueue*nodes)}
 }
@@ -67,24 +66,16 @@ func (n *Node) Finish(end unit.Time) {
 	n.Traces.Finish(end)
 }
 
-// Flush waits until everything is exported, two seconds at most, and drops the rest. No
-// data may be added after it. A second call does nothing. Flush is safe for concurrent
-// use.
-func (s *Sender) Flush() {
-	s.flushed.Do(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), flushLimit)
-		defer cancel()
-		var both sync.WaitGroup
-		both.Go(func() { s.points.Finish(ctx) })
-		both.Go(func() { s.spans.Finish(ctx) })
-		both.Wait()
-	})
-}
-
-// Close flushes and stops the sender.
-func (s *Sender) Close() {
-	s.Flush()
-	s.points.Close()
+// Finish sends everything that is left, for two seconds at most, and drops the rest. No
+// data may be added after it. A second call changes nothing. Finish is safe for
+// concurrent use.
+func (s *Sender) Finish() {
+	ctx, cancel := context.WithTimeout(context.Background(), finishLimit)
+	defer cancel()
+	var both sync.WaitGroup
+	both.Go(func() { s.points.Finish(ctx) })
+	both.Go(func() { s.spans.Finish(ctx) })
+	both.Wait()
 }
 
 // Counts returns the counts of spans and points. It is safe for concurrent use.

@@ -10,7 +10,7 @@ import (
 	"github.com/rackfab/rackfab/services/internal/telemetry"
 )
 
-// Flush and Close together wait only once for a silent collector, and everything is
+// Two calls of Finish together wait only once for a silent collector, and everything is
 // counted.
 func TestSilentCollectorDelaysTheEndOnce(t *testing.T) {
 	s := scenario(t, "pcn-16to2")
@@ -22,8 +22,8 @@ func TestSilentCollectorDelaysTheEndOnce(t *testing.T) {
 		n.Observe([]fabric.Note{{Event: fabric.Event{Kind: fabric.PauseSent}, At: 1}})
 		n.Finish(unit.Millisecond)
 		before := time.Now()
-		sender.Flush()
-		sender.Close()
+		sender.Finish()
+		sender.Finish()
 		if took := time.Since(before); took != 2*time.Second {
 			t.Errorf("the run was delayed by %v, want 2s", took)
 		}

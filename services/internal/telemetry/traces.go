@@ -28,20 +28,19 @@ const (
 // Traces converts the notes of one node in one run to spans of the SDK, for the sampled
 // messages. Only Cut is safe for concurrent use.
 type Traces struct {
-	tracer   *tracing.Tracer
-	provider *sdk.TracerProvider
-	sdk      trace.Tracer
-	ids      *derived
-	id       Identity
-	cut      atomic.Int64
-	callers  []Caller
+	*tracing.Tracer
+	sdk     trace.Tracer
+	ids     *derived
+	id      Identity
+	cut     atomic.Int64
+	callers []Caller
 }
 
 // NewTraces returns the traces of the scenario's node with index node, for the messages
 // that follow selects. Finished spans go to out.
 func NewTraces(out *Spans, id Identity, s *topology.Scenario, node int, follow *fabric.Selection) *Traces {
 	t := &Traces{id: id, ids: &derived{}}
-	t.provider = sdk.NewTracerProvider(
+	provider := sdk.NewTracerProvider(
 		sdk.WithResource(resource.NewSchemaless(id.attributes()...)),
 		sdk.WithSampler(sdk.AlwaysSample()), // messages that are not sampled produce no spans
 		sdk.WithIDGenerator(t.ids),
@@ -51,26 +50,17 @@ func NewTraces(out *Spans, id Identity, s *topology.Scenario, node int, follow *
 		}),
 		sdk.WithSpanProcessor(out),
 	)
-	t.sdk = t.provider.Tracer(scope)
-	t.tracer = tracing.New(s, node, follow, t.span)
+	t.sdk = provider.Tracer(scope)
+	t.Tracer = tracing.New(s, node, follow, t.span)
 	return t
 }
-
-// Observe processes notes, in the order in which they happened.
-func (t *Traces) Observe(notes []fabric.Note) { t.tracer.Observe(notes) }
 
 // Extend replaces the scenario by one with more flows, the selection of messages, and
 // the callers of changes so far.
 func (t *Traces) Extend(s *topology.Scenario, follow *fabric.Selection, callers []Caller) {
-	t.tracer.Extend(s, follow)
+	t.Tracer.Extend(s, follow)
 	t.callers = callers
 }
-
-// Reach reports to the tracer that all events before now have been observed.
-func (t *Traces) Reach(now unit.Time) { t.tracer.Advance(now) }
-
-// Finish ends open spans at the end of the run.
-func (t *Traces) Finish(end unit.Time) { t.tracer.Finish(end) }
 
 // Cut returns the number of spans that were ended early.
 func (t *Traces) Cut() int64 { return t.cut.Load() }

@@ -24,7 +24,7 @@ const (
 type Spans struct{ *exporter[trace.ReadOnlySpan] }
 
 // NewSpans returns an exporter on conn, which the caller owns, with a queue of limit
-// spans. Close stops it.
+// spans. Finish ends it.
 func NewSpans(conn grpc.ClientConnInterface, limit int) *Spans {
 	client := &traceClient{client: collector.NewTraceServiceClient(conn)}
 	sdk := otlptrace.NewUnstarted(client)
@@ -43,18 +43,11 @@ func (*Spans) OnStart(context.Context, trace.ReadWriteSpan) {}
 // OnEnd queues a span. It never blocks.
 func (s *Spans) OnEnd(span trace.ReadOnlySpan) { s.add(span) }
 
-// Shutdown does nothing; use Close.
+// Shutdown does nothing; use Finish.
 func (*Spans) Shutdown(context.Context) error { return nil }
 
-// ForceFlush does nothing; use Flush.
+// ForceFlush does nothing; use Finish.
 func (*Spans) ForceFlush(context.Context) error { return nil }
-
-// Finish exports the remaining spans and closes the exporter. It drops the spans that
-// remain when ctx ends or at the first failure. No span may be added afterwards.
-func (s *Spans) Finish(ctx context.Context) {
-	s.exporter.Finish(ctx)
-	s.Close()
-}
 
 // sizeOf estimates the size of a span in a request, in bytes.
 func sizeOf(s trace.ReadOnlySpan) (count, bytes int) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
@@ -273,7 +274,11 @@ func TestCollectorIsRestarted(t *testing.T) {
 	conn := dial(t, address)
 	again := func() {}
 	digest, c := export(t, burst(t), conn, telemetry.DefaultSpans, func(out *telemetry.Spans) {
-		out.Flush(t.Context())
+		for deadline := time.Now().Add(time.Minute); out.Counts().Queued > 0; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%+v: want an empty queue", out.Counts())
+			}
+		}
 		stop()
 		_, again = after.serve(t, address)
 	})
