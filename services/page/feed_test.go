@@ -3,6 +3,7 @@ package page
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -166,12 +167,25 @@ func TestLiveStream(t *testing.T) {
 	}
 }
 
+// BenchmarkFrame encodes the state of a rack of 18 nodes, without and with a burst of 56
+// flows from each of 16 senders.
 func BenchmarkFrame(b *testing.B) {
-	w := state(1)
-	for range 16 {
-		w.Nodes = append(w.Nodes, w.GetNodes()[0])
+	idle, burst := state(1), state(1)
+	for sender := range 16 {
+		n := idle.GetNodes()[0]
+		idle.Nodes = append(idle.Nodes, n)
+		sending := &rackfabv1.NodeStats{Ports: n.GetPorts()}
+		for i := range 56 {
+			name := fmt.Sprintf("burst/h%d/%d", sender, i)
+			sending.Flows = append(sending.Flows, &rackfabv1.FlowStats{Name: name, RateBps: 1234567890, SentBytes: 64000, AckedBytes: 60000})
+		}
+		burst.Nodes = append(burst.Nodes, sending)
 	}
-	for b.Loop() {
-		newFrame(w)
+	for name, w := range map[string]*rackfabv1.WatchResponse{"idle": idle, "burst": burst} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				newFrame(w)
+			}
+		})
 	}
 }

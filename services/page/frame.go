@@ -54,9 +54,10 @@ func newFrame(w *rackfabv1.WatchResponse) frame {
 	r := rackState{
 		At: s.GetAtPs(), Granted: s.GetGrantedPs(), State: states[s.GetState()], Pace: s.GetPacePsPerSecond(), Changes: s.GetChanges(), Hops: s.GetFrameHops(),
 		Scheme: s.GetScheme(), Scenario: s.GetScenario(), Digest: fmt.Sprintf("%016x", s.GetDigest()), Failed: s.GetFailedNode(), Failure: s.GetFailure(),
+		Nodes: make([]nodeState, len(w.GetNodes())),
 	}
-	for _, n := range w.GetNodes() {
-		r.Nodes = append(r.Nodes, newNodeState(n))
+	for i, n := range w.GetNodes() {
+		r.Nodes[i] = newNodeState(n)
 	}
 	return frame{r.At, marshal(r)}
 }
@@ -78,19 +79,23 @@ func newNodeState(n *rackfabv1.NodeStats) nodeState {
 			p.GetQueueBytes(), p.GetSentBytes(), p.GetReceivedBytes(), p.GetPausesSent(), p.GetPausesReceived(), p.GetMarkedFrames(), p.GetDroppedFrames(), flags,
 		}
 	}
-	var name string
-	var count, rate, sent, acked int64
-	for i, f := range n.GetFlows() {
-		next := f.GetName()
-		if last := strings.LastIndexByte(next, '/'); last > 0 {
-			next = next[:last]
+	for flows := n.GetFlows(); len(flows) > 0; {
+		name := groupOf(flows[0])
+		var count, rate, sent, acked int64
+		for ; len(flows) > 0 && groupOf(flows[0]) == name; flows = flows[1:] {
+			f := flows[0]
+			count, rate, sent, acked = count+1, rate+f.GetRateBps(), sent+f.GetSentBytes(), acked+f.GetAckedBytes()
 		}
-		if i == 0 || next != name {
-			name, count, rate, sent, acked = next, 0, 0, 0, 0
-			out.Flows = append(out.Flows, [5]any{})
-		}
-		count, rate, sent, acked = count+1, rate+f.GetRateBps(), sent+f.GetSentBytes(), acked+f.GetAckedBytes()
-		out.Flows[len(out.Flows)-1] = [5]any{name, count, rate, sent, acked}
+		out.Flows = append(out.Flows, [5]any{name, count, rate, sent, acked})
 	}
 	return out
+}
+
+// groupOf returns the name of the flows of a sender in a burst, or of a single flow.
+func groupOf(f *rackfabv1.FlowStats) string {
+	name := f.GetName()
+	if last := strings.LastIndexByte(name, '/'); last > 0 {
+		return name[:last]
+	}
+	return name
 }
