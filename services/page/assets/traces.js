@@ -91,10 +91,26 @@ function draw(more) {
 const kinds = { WRITE: "root", SEND: "root", GET: "root", READ: "root", switch: "switch", wire: "wire", request: "nic", data: "nic", receive: "far", respond: "far" };
 const row = 22, most = 400;
 
-// show draws the waterfall of a trace.
+const reloadEvery = 2000; // ms
+
+// show opens a trace. Nodes export their spans at different times, so show queries the
+// trace again while it is open, and draws it again when further spans have arrived.
 async function show(t) {
+  const opened = state.opened = {};
   for (const b of state.list.querySelectorAll(".trace-row")) b.classList.toggle("chosen", b.dataset.trace === t.traceId);
-  const out = await call("GetTrace", { run: t.run, traceId: t.traceId });
+  for (let drawn = -1; state.opened === opened; await new Promise((done) => setTimeout(done, reloadEvery))) {
+    if (box.hidden && drawn >= 0) continue;
+    const out = await call("GetTrace", { run: t.run, traceId: t.traceId }).catch((e) => { if (drawn < 0) throw e; });
+    if (!out || state.opened !== opened || (out.spans ?? []).length === drawn) continue;
+    waterfall(t, out);
+    if (drawn < 0) state.one.scrollIntoView({ block: "nearest" });
+    drawn = (out.spans ?? []).length;
+  }
+}
+
+// waterfall draws a trace. It keeps the span that the user has chosen.
+function waterfall(t, out) {
+  const chosen = state.one.querySelector(".span.chosen")?.dataset.span;
   const spans = ordered(out.spans ?? []);
   const from = Math.min(...spans.map((v) => Number(v.startPs ?? 0))), to = Math.max(...spans.map((v) => Number(v.endPs ?? 0)), from + 1);
   const width = Math.max(box.clientWidth - 76, 300), label = Math.min(250, width * 0.38), shownSpans = spans.slice(0, most);
@@ -113,7 +129,7 @@ async function show(t) {
       h("button", { class: "quiet", text: "JSON", onclick: () => saveJSON(`rackfab-trace-${t.traceId}`, out) }), h("button", { class: "quiet", text: "SVG", onclick: () => saveSVG(`rackfab-trace-${t.traceId}`, svg) })),
     h("p", { class: "facts", text: `${spans.length} spans, trace ${t.traceId}${out.detailsDropped ? " · details dropped by --keep-slowest" : ""}${spans.length > most ? ` · the first ${most} are shown` : ""}` }),
     h("div", { class: "scroll tall" }, svg), detail);
-  state.one.scrollIntoView({ block: "nearest" });
+  [...svg.querySelectorAll(".span")].find((g) => g.dataset.span === chosen)?.dispatchEvent(new Event("click"));
 }
 
 // ordered returns the spans in tree order, each with its depth.
@@ -136,7 +152,7 @@ function ordered(spans) {
 
 function line(v, i, x, label, choose) {
   const y = 20 + i * row, a = x(Number(v.startPs ?? 0)), b = x(Number(v.endPs ?? 0));
-  const g = s("g", { class: "span", tabindex: 0, role: "button", "aria-label": `${v.name} at ${v.node}, ${format.time(Number(v.endPs ?? 0) - Number(v.startPs ?? 0))}` },
+  const g = s("g", { class: "span", "data-span": v.spanId, tabindex: 0, role: "button", "aria-label": `${v.name} at ${v.node}, ${format.time(Number(v.endPs ?? 0) - Number(v.startPs ?? 0))}` },
     s("rect", { class: "back", x: 0, y, width: "100%", height: row }),
     s("text", { class: "span-name", x: 6 + Math.min(v.depth, 6) * 12, y: y + row / 2 }, s("tspan", { class: "strong", text: v.name ?? "" }), s("tspan", { class: "soft", dx: 6, text: `${v.node ?? ""}${back(v) ? " ↩" : ""}` })),
     s("rect", { class: `bar k-${kinds[v.name] ?? "other"}`, x: a, y: y + 5, width: Math.max(b - a, 1.5), height: row - 10, rx: 2 }),
