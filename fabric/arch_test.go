@@ -41,6 +41,7 @@ var rules = []rule{
 	{"fabric", []string{"fabric/frame", "fabric/splitmix", "fabric/unit"}, none, "the interfaces of package fabric use frames and quantities; their implementations import fabric, not the reverse"},
 	{"fabric/nic", []string{"fabric", "fabric/agenda", "fabric/cc", "fabric/credit", "fabric/frame", "fabric/ring", "fabric/unit"}, none, "a NIC knows no switch, no topology and no driver, only frames and its Config"},
 	{"fabric/nic/command", []string{"fabric/ring", "fabric/splitmix", "fabric/unit"}, none, "commands know neither frames nor tokens: package nic sends them, and package shaper paces them"},
+	{"fabric/nic/notify", []string{"fabric", "fabric/cc", "fabric/frame", "fabric/unit"}, none, "notification points take packets and instants and return reports; package nic queues and sends these"},
 	{"fabric/nic/rx", []string{"fabric", "fabric/frame", "fabric/ring", "fabric/unit"}, none, "the receive buffer and the pauses know frames and traffic classes, but no queue pairs; package nic passes absorbed frames to these"},
 	{"fabric/nic/shaper", []string{"fabric/unit"}, none, "the shaper knows only numbers, so that it can be compared with its reference implementation; package nic computes the cost of packets"},
 	{"fabric/switching", []string{"fabric", "fabric/agenda", "fabric/cc", "fabric/frame", "fabric/ring", "fabric/splitmix", "fabric/unit"}, none, "a switch knows no NIC, no topology and no driver, only frames and its Config"},

@@ -15,6 +15,7 @@
 //	credit     credit granted by receivers
 //	nic        flows, windows, retransmissions
 //	nic/command   commands posted by a host, and their packets
+//	nic/notify    what receivers send back about congestion
 //	nic/rx        the receive buffer, and pauses on the link
 //	nic/shaper    token buckets
 //	switching  queues, thresholds, pauses

@@ -4,6 +4,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/notify"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -23,6 +24,28 @@ func (c *choices) of(here, from, to int) (string, bool) {
 	}
 	name, ok := c.from[from]
 	return name, ok
+}
+
+// mode returns the notification mode of a flow's receiver.
+func (n *NIC) mode(cfg FlowConfig) cc.Notification {
+	name := n.scheme(cfg)
+	if name == n.cfg.Scheme {
+		return n.cfg.Notification
+	}
+	scheme, _ := cc.Find(name) // choose has validated the name
+	return scheme.Notification
+}
+
+// scheme returns the congestion control scheme of a flow. A flow with an end that does
+// not support the NIC's scheme uses that scheme's baseline.
+func (n *NIC) scheme(cfg FlowConfig) string {
+	if name, ok := n.choices.of(n.cfg.Host, cfg.From, cfg.To); ok {
+		return name
+	}
+	if own, _ := cc.Find(n.cfg.Scheme); cfg.Baseline && own.Baseline != "" {
+		return own.Baseline
+	}
+	return n.cfg.Scheme
 }
 
 // choose switches the pairs of hosts to a scheme. It reports whether the scheme is valid
@@ -81,7 +104,7 @@ func (n *NIC) switchScheme(now unit.Time, i int, out *fabric.Out) {
 func (n *NIC) updateNotification(i int) {
 	r := &n.receivers[i]
 	if mode := n.mode(r.FlowConfig); mode != r.mode {
-		n.notifyBy(r, mode)
+		r.notifyBy(mode, notify.New(mode, &n.cfg.CC, &n.cnpPort))
 		n.setNPTimer(i)
 	}
 }

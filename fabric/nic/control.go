@@ -1,9 +1,11 @@
 package nic
 
 import (
+	"cmp"
+
 	"github.com/rackfab/rackfab/fabric"
-	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/notify"
 	"github.com/rackfab/rackfab/fabric/nic/rx"
 	"github.com/rackfab/rackfab/fabric/ring"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -24,20 +26,18 @@ const (
 
 // controlPacket is a control packet waiting for transmission.
 type controlPacket struct {
-	trace     uint64
-	in        unit.Time        // arrival of the packet that it answers, or its creation
-	stamps    frame.Timestamps // ACK, NAK, if stamped
-	flow      int32            // index of the receiver; of the sender in a controlCreditRequest
-	psn       uint32           // ACK: acknowledged; NAK: expected
-	msn       uint32
-	recRate   uint32 // CNP, Mbit/s
-	credit    uint32 // controlCredit, controlCreditRequest: cumulative, in quanta
-	kind      controlKind
-	dscp      uint8
-	congested bool          // CNP of PCN; ACK and NAK under CETH
-	stamped   bool          // ACK, NAK: answers a packet with timestamps
-	path      cc.Congestion // ACK, NAK under CETH
-	syndrome  uint8         // NAK: syndrome; 0 means sequence error
+	trace    uint64
+	in       unit.Time        // arrival of the packet that it answers, or its creation
+	stamps   frame.Timestamps // ACK, NAK, if stamped
+	flow     int32            // index of the receiver; of the sender in a controlCreditRequest
+	psn      uint32           // ACK: acknowledged; NAK: expected
+	msn      uint32
+	credit   uint32 // controlCredit, controlCreditRequest: cumulative, in quanta
+	kind     controlKind
+	dscp     uint8
+	stamped  bool          // ACK, NAK: answers a packet with timestamps
+	syndrome uint8         // NAK: syndrome; 0 means sequence error
+	report   notify.Report // CNP; ACK and NAK, if these carry reports
 }
 
 // acknowledges reports whether the packet is an ACK or NAK.
@@ -171,34 +171,27 @@ func (n *NIC) sendControl(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	n.departed(now, c.in, length, f, out)
 }
 
-// buildControl writes the packet into f. The ECN field of a CNP's IP header indicates
-// whether the flow is congested (PCN §5.2). An ACK is Not-ECT.
+// buildControl writes the packet into f. An ACK is Not-ECT.
 func (n *NIC) buildControl(c *controlPacket, f *frame.Frame) {
 	if c.kind >= controlUETAck {
 		n.buildUETControl(c, f)
 		return
 	}
-	p := n.packetBack(&n.receivers[c.flow])
-	p.DSCP, p.ECN, p.BTH.Opcode, p.BTH.PSN = c.dscp, frame.NotECT, frame.Acknowledge, c.psn
-	p.AETH = frame.AETH{Syndrome: frame.SyndromeACK, MSN: c.msn}
+	r := &n.receivers[c.flow]
+	p := n.packetBack(r)
+	p.DSCP, p.BTH.PSN = c.dscp, c.psn
 	p.Timestamped, p.Timestamps = c.stamped, c.stamps
-	if n.receivers[c.flow].mode == cc.NotifyCETH {
-		aggregate(&n.cfg.CC.CETH, c, &p)
-	}
-	switch c.kind {
-	default:
-	case controlNAK:
-		p.AETH.Syndrome = frame.SyndromeNAKSequence
-		if c.syndrome != 0 {
-			p.AETH.Syndrome = c.syndrome
+	if c.kind == controlCNP {
+		p.BTH.Opcode = frame.OpcodeCNP
+		r.point.Fill(c.report, p)
+	} else {
+		p.ECN, p.BTH.Opcode = frame.NotECT, frame.Acknowledge
+		p.AETH = frame.AETH{Syndrome: frame.SyndromeACK, MSN: c.msn}
+		if c.kind == controlNAK {
+			p.AETH.Syndrome = cmp.Or(c.syndrome, frame.SyndromeNAKSequence)
 		}
-	case controlCNP:
-		p.BTH.Opcode, p.ECN, p.RecRate = frame.OpcodeCNP, frame.ECT0, c.recRate
-		switch {
-		case n.receivers[c.flow].mode == cc.NotifyCETH:
-			enhance(&n.cfg.CC.CETH, c, &p)
-		case c.congested:
-			p.ECN = frame.CE
+		if r.carried != nil {
+			r.carried.Fill(c.report, p)
 		}
 	}
 	p.Build(f)

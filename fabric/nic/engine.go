@@ -7,6 +7,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/agenda"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic/command"
+	"github.com/rackfab/rackfab/fabric/nic/notify"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
 	"github.com/rackfab/rackfab/fabric/ring"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -139,6 +140,7 @@ func (n *NIC) addEnd(e *engine, cfg ConnectionConfig) error {
 	}
 	if mine {
 		r.qp = s.packet.BTH.DestQP
+		r.notifyBy(r.mode, notify.ForResponses(r.mode, &n.cfg.CC, &n.cnpPort))
 		e.ends = append(e.ends, end{true, len(e.initiators)})
 		e.initiators = append(e.initiators, newInitiator(base, &e.EngineConfig))
 	} else {

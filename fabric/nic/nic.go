@@ -7,6 +7,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/agenda"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/notify"
 	"github.com/rackfab/rackfab/fabric/nic/rx"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -34,17 +35,16 @@ type NIC struct {
 	choices choices
 	frozen  bool
 	freeAt  unit.Time // when the frame in transmission ends
-	// cnpReady is the next instant of the port for a CNP of DCQCN that no flow has
-	// reserved.
-	cnpReady unit.Time
-	now      unit.Time // of the latest call
+	cnpPort notify.Port
+	sink    notify.Sink
+	back    frame.Packet // the current control packet, see packetBack
+	now     unit.Time    // of the latest call
 	// sampleAt is the end of the current sampling interval, Never if nothing was sent
 	// in it and no tokens change.
 	sampleAt  unit.Time
-	sampledTx uint64      // bytes sent up to the last sample
-	plain     frame.Frame // the current packet without its telemetry
-	arrival   unit.Time   // of the current packet
-	cause     uint64      // trace of the current packet
+	sampledTx uint64    // bytes sent up to the last sample
+	arrival   unit.Time // of the current packet
+	cause     uint64    // trace of the current packet
 	stats     Stats
 }
 
@@ -64,6 +64,8 @@ func New(cfg Config) (*NIC, error) {
 		intake:       rx.NewIntake(cfg.Intake, rx.Port{Source: frame.HostMAC(cfg.Host), Rate: cfg.Rate}),
 		cable:        fabric.Cable{Rate: cfg.Rate, Delay: cfg.Delay, Overhead: cfg.Overhead, Flaws: cfg.Flaws},
 	}
+	n.back = n.packetTo(cfg.Host, 0)
+	n.back.Mirrored = cfg.MirrorPorts
 	if err := n.addFlows(); err != nil {
 		return nil, fmt.Errorf("nic %s: %w", cfg.Name, err)
 	}

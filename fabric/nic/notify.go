@@ -1,20 +1,37 @@
 package nic
 
 import (
-	"math"
-
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/command"
+	"github.com/rackfab/rackfab/fabric/nic/notify"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Congestion notification, both ends: the receiver of a flow notifies the sender, and
-// the sender passes notifications to its reaction point.
+// The receiver's side of congestion notification: received data goes to the notification
+// point of its queue pair, and the point's reports are sent in CNPs or in other packets.
 
-// observe passes a received data packet, in order or not, to the notification point of
-// flow i. It counts bytes as the sender's pacer does.
-func (n *NIC) observe(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
+// examine passes a received data packet, in order or not, to the notification point of
+// flow i. It returns the packet without its telemetry. If the packet changes the state
+// that ACKs report, examine first acknowledges the packets pending before it, so that each
+// ACK covers packets of one state.
+func (n *NIC) examine(now unit.Time, i int, f *frame.Frame, out *fabric.Out) *frame.Frame {
+	f, path := n.sink.Strip(now, f)
+	r := &n.receivers[i]
+	if r.carried != nil {
+		r.urgent = r.carried.Changes(f.ECN() == frame.CE)
+		if r.urgent && r.unacked > 0 {
+			n.ack(now, i, f, out)
+		}
+	}
+	n.observe(now, i, f, path, out)
+	return f
+}
+
+// observe counts a received data packet and passes it to the notification point of flow
+// i. The point counts bytes as the sender's pacer does.
+func (n *NIC) observe(now unit.Time, i int, f *frame.Frame, path cc.Congestion, out *fabric.Out) {
 	r := &n.receivers[i]
 	length, marked := f.Len(), f.ECN() == frame.CE
 	r.trace = f.Trace
@@ -23,148 +40,67 @@ func (n *NIC) observe(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	if marked {
 		n.stats.NPECNMarkedRoCEPackets++
 	}
-	switch r.mode {
-	case cc.NotifyPCN:
-		r.pcn.Packet(now, length+n.cfg.Overhead, marked)
-		n.setNPTimer(i)
-	case cc.NotifyDCQCN:
-		if r.dcqcn.Packet(now, marked) {
-			n.announce(now, i, out)
-		}
-		n.setNPTimer(i)
-	default:
-	}
-}
-
-// setNPTimer sets the timer of the notification point of flow i.
-func (n *NIC) setNPTimer(i int) {
-	r := &n.receivers[i]
-	due, running := unit.Never, false
-	switch r.mode {
-	case cc.NotifyPCN:
-		due, running = r.pcn.Next()
-	case cc.NotifyDCQCN:
-		due, running = r.dcqcn.Next()
-	case cc.NotifyCETH:
-		due, running = r.ceth.due, true
-	default:
-	}
-	if !running {
-		due = unit.Never
-	}
-	n.timers.Set(n.npTimer(i), min(due, r.slot))
-}
-
-// notifyDue handles the timer of the notification point of flow i.
-func (n *NIC) notifyDue(now unit.Time, i int, out *fabric.Out) {
-	r := &n.receivers[i]
-	switch r.mode {
-	case cc.NotifyPCN:
-		if report, ok := r.pcn.Tick(now); ok {
-			c := controlPacket{kind: controlCNP, flow: int32(i), congested: report.Congested, recRate: mbps(report.RecRate)}
-			n.sendCNP(now, c, c.congested, out)
-		}
-	case cc.NotifyDCQCN:
-		if r.slot <= now {
-			r.slot = unit.Never
-			n.sendCNP(now, controlPacket{kind: controlCNP, flow: int32(i)}, true, out)
-		}
-		if r.dcqcn.Tick(now) {
-			n.announce(now, i, out)
-		}
-	case cc.NotifyCETH:
-		n.reportByCNP(now, i, out)
-	default:
+	if r.point.Packet(now, length+n.cfg.Overhead, marked, path) {
+		n.notifyDue(now, i, out)
+		return
 	}
 	n.setNPTimer(i)
 }
 
-// announce sends a CNP of DCQCN for flow i at the first free instant of the port, which
-// CNPGap spaces. Flows reserve instants in the order of their calls. A flow whose CNP
-// already waits gets no second one.
-func (n *NIC) announce(now unit.Time, i int, out *fabric.Out) {
+// setNPTimer sets the timer of the notification point of flow i.
+func (n *NIC) setNPTimer(i int) { n.timers.Set(n.npTimer(i), n.receivers[i].point.Next()) }
+
+// notifyDue handles the timer of the notification point of flow i: it sends a due CNP.
+func (n *NIC) notifyDue(now unit.Time, i int, out *fabric.Out) {
 	r := &n.receivers[i]
-	if r.slot != unit.Never {
-		return
-	}
-	at := max(now, n.cnpReady)
-	n.cnpReady = at + n.cfg.CC.DCQCN.CNPGap
-	if at > now {
-		r.slot = at
-		return
-	}
-	n.sendCNP(now, controlPacket{kind: controlCNP, flow: int32(i)}, true, out)
-}
-
-// sendCNP queues a CNP that signals congestion or its end.
-func (n *NIC) sendCNP(now unit.Time, c controlPacket, congested bool, out *fabric.Out) {
-	c.trace, c.in = n.receivers[c.flow].trace, now
-	if n.reply(now, c, out) {
-		n.stats.NPCNPSent++
-		out.Note(cnpNote(fabric.Notified, now, n.receivers[c.flow].ID, n.controlClass, congested, c.recRate))
-	}
-}
-
-// mbps rounds a rate to the unit of RecRate, 1 Mbit/s (PCN §5.2). The result is at
-// least 1.
-func mbps(r unit.Rate) uint32 {
-	return uint32(min(max(1, (r+unit.MegabitPerSec/2)/unit.MegabitPerSec), math.MaxUint32))
-}
-
-func cnpNote(kind fabric.Kind, now unit.Time, flow fabric.FlowID, class fabric.Priority, congested bool, recRate uint32) fabric.Note {
-	return fabric.Note{Event: fabric.NewCNP(kind, congested, recRate), At: now, Flow: flow, Priority: class}
-}
-
-// notified handles a CNP for sending queue pair i. In PCN, CE in the ECN field of the
-// CNP's IP header signals congestion (PCN §5.2). In DCQCN every CNP signals congestion.
-func (n *NIC) notified(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
-	s := &n.senders[i]
-	if !s.started || s.done || s.moved && !s.accepts(f) {
-		n.stats.RPCNPIgnored++
-		return
-	}
-	n.stats.RPCNPHandled++
-	if s.mode == cc.NotifyCETH {
-		n.receiveEnhancedCNP(now, i, f, out)
-		return
-	}
-	congested := f.ECN() == frame.CE || s.mode == cc.NotifyDCQCN
-	out.Note(cnpNote(fabric.NotificationIn, now, s.ID, n.controlClass, congested, f.RecRate()))
-	n.signal(now, i, cc.Signal{
-		Kind: cc.CNP, Marked: congested, RecRate: unit.Rate(f.RecRate()) * unit.MegabitPerSec,
-	}, out)
-}
-
-// signal passes a signal to the reaction point of flow i and applies the result.
-func (n *NIC) signal(now unit.Time, i int, signal cc.Signal, out *fabric.Out) {
-	n.senders[i].cc.Handle(now, signal)
-	n.follow(now, i, out)
-}
-
-// reactDue ticks the reaction point of flow i and applies the result.
-func (n *NIC) reactDue(now unit.Time, i int, out *fabric.Out) {
-	n.senders[i].cc.Tick(now)
-	n.follow(now, i, out)
-}
-
-// follow sets the pacer and the timer of flow i from its reaction point. It wakes the
-// flow if its window has room.
-func (n *NIC) follow(now unit.Time, i int, out *fabric.Out) {
-	s := &n.senders[i]
-	at, ok := s.cc.Next()
-	if !ok {
-		at = unit.Never
-	}
-	n.timers.Set(n.ccTimer(i), at)
-	if rate, was := s.cc.Rate(), s.pacer.rate; rate != was {
-		s.pacer.setRate(now, rate)
-		if s.place == pacing {
-			n.pace.Set(i, s.pacer.next())
+	if report, due := r.point.Tick(now); due {
+		c := controlPacket{kind: controlCNP, flow: int32(i), report: report, trace: r.trace, in: now}
+		if n.reply(now, c, out) {
+			n.stats.NPCNPSent++
+			n.reported(now, r, report, fabric.Note{Priority: n.controlClass}, out)
 		}
-		out.Note(fabric.Note{Event: fabric.NewRateChanged(rate, was), At: now, Flow: s.ID, Priority: s.class})
 	}
-	n.wake(i)
-	if n.engine != nil {
-		n.repace(i)
+	n.setNPTimer(i)
+}
+
+// reported tells a notification point that its report has been queued. The note of that
+// has the given priority and trace.
+func (n *NIC) reported(now unit.Time, r *receiver, report notify.Report, note fabric.Note, out *fabric.Out) {
+	event, ok := r.point.Sent(now, report)
+	if !ok {
+		return
 	}
+	note.Event, note.At, note.Flow = event, now, r.ID
+	out.Note(note)
+}
+
+// confirm queues an ACK or NAK, with the report that it carries, if any. It returns false
+// if the control queue is full.
+func (n *NIC) confirm(now unit.Time, c controlPacket, out *fabric.Out) bool {
+	r := &n.receivers[c.flow]
+	if r.carried == nil {
+		return n.reply(now, c, out)
+	}
+	c.report = r.carried.Report(now)
+	if !n.reply(now, c, out) {
+		return false
+	}
+	n.reported(now, r, c.report, fabric.Note{Priority: n.ackClass(&c), Trace: c.trace}, out)
+	return true
+}
+
+// reportByRequest writes the report of initiator c into its next packet if that is a READ
+// request. It clears the fields of any other packet.
+func (n *NIC) reportByRequest(now unit.Time, c *initiator, verb command.Verb, out *fabric.Out) {
+	r := &n.receivers[c.receiver]
+	if r.carried == nil {
+		return
+	}
+	var report notify.Report
+	if verb == command.Get {
+		report = r.carried.Report(now)
+		n.reported(now, r, report, fabric.Note{Priority: n.controlClass}, out)
+		n.setNPTimer(c.receiver)
+	}
+	r.carried.Fill(report, &n.senders[c.sender].packet)
 }

@@ -222,14 +222,3 @@ func cnpFrame(ecn frame.ECN, recRate uint32) frame.Frame {
 	p.Build(&f)
 	return f
 }
-
-func TestMbpsRounds(t *testing.T) {
-	for _, c := range []struct {
-		in   unit.Rate
-		want uint32
-	}{{0, 1}, {1, 1}, {1_499_999, 1}, {1_500_000, 2}, {40 * gbps, 40_000}, {1 << 62, 1<<32 - 1}} {
-		if got := mbps(c.in); got != c.want {
-			t.Errorf("%d bit/s are %d Mbit/s, want %d", c.in, got, c.want)
-		}
-	}
-}

@@ -4,6 +4,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/notify"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -21,42 +22,31 @@ type receiver struct {
 	trace     uint64     // trace of the latest data packet
 	nakSent   bool       // a NAK for expected has been sent
 	qp        uint32     // queue pair of the sender, 24 bits
-	slot      unit.Time  // reserved instant of its CNP (CNPGap); Never if none waits
-	// The notification point of mode; the others are nil.
-	pcn   *cc.PCNNotifier
-	dcqcn *cc.DCQCNNotifier
-	ceth  *ceth
-	stats ReceiverStats
+	urgent    bool       // the current packet must be acknowledged at once
+	point     notify.Point
+	carried   notify.Carried // point, if its reports are carried by other packets; else nil
+	stats     ReceiverStats
 }
 
 func (n *NIC) newReceiver(cfg FlowConfig) receiver {
 	r := receiver{FlowConfig: cfg, qp: frame.SenderQP(uint32(cfg.ID))}
-	n.notifyBy(&r, n.mode(cfg))
+	r.notifyBy(n.mode(cfg), notify.New(n.mode(cfg), &n.cfg.CC, &n.cnpPort))
 	return r
 }
 
-// notifyBy creates a new notification point for the mode.
-func (n *NIC) notifyBy(r *receiver, mode cc.Notification) {
-	r.mode, r.slot = mode, unit.Never
-	r.pcn, r.dcqcn, r.ceth = nil, nil, nil
-	switch mode {
-	case cc.NotifyPCN:
-		point := cc.NewPCNNotifier(n.cfg.CC.PCN)
-		r.pcn = &point
-	case cc.NotifyDCQCN:
-		point := cc.NewDCQCNNotifier(n.cfg.CC.DCQCN)
-		r.dcqcn = &point
-	case cc.NotifyCETH:
-		r.ceth = &ceth{point: cc.NewCETHNotifier(n.cfg.CC.CETH), due: unit.Never}
-	case cc.NotifyNone, cc.NotifyCredit:
-	}
+// notifyBy sets the notification point, which is one of the mode.
+func (r *receiver) notifyBy(mode cc.Notification, point notify.Point) {
+	r.mode, r.point = mode, point
+	r.carried, _ = point.(notify.Carried)
 }
 
 // packetBack returns a packet with the fields common to all control packets of the
-// receiver.
-func (n *NIC) packetBack(r *receiver) frame.Packet {
-	p := n.packetTo(r.From, r.Source)
-	p.Mirrored, p.BTH.DestQP = n.cfg.MirrorPorts, r.qp
+// receiver. It is valid until the next call.
+func (n *NIC) packetBack(r *receiver) *frame.Packet {
+	p := &n.back
+	p.DstMAC, p.Dst, p.SrcPort = frame.HostMAC(r.From), frame.HostIP(r.From), r.Source
+	p.BTH = frame.BTH{PKey: frame.DefaultPKey, DestQP: r.qp}
+	p.CETH = frame.CETH{}
 	return p
 }
 
@@ -75,20 +65,6 @@ func (n *NIC) data(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	}
 }
 
-// examine passes a received data packet to the notification point of flow i. It returns
-// the packet without its telemetry.
-func (n *NIC) examine(now unit.Time, i int, f *frame.Frame, out *fabric.Out) *frame.Frame {
-	f, path := n.sink(now, f)
-	n.observe(now, i, f, out)
-	if n.receivers[i].mode == cc.NotifyCETH {
-		n.inspect(now, i, f, path, out)
-	}
-	return f
-}
-
-// urgent reports whether the current packet must be acknowledged at once.
-func (r *receiver) urgent() bool { return r.ceth != nil && r.ceth.urgent }
-
 func isWrite(o frame.Opcode) bool {
 	return o >= frame.WriteFirst && o <= frame.WriteOnly && o != frame.WriteLastImm
 }
@@ -103,7 +79,7 @@ func (n *NIC) inSequence(now unit.Time, i int, f *frame.Frame, out *fabric.Out) 
 	}
 	n.deliver(now, r, n.cfg.DSCP[r.DSCP], f, bytes, out)
 	r.expected = frame.NextPSN(r.expected, 1)
-	if r.urgent() || r.remaining == 0 || f.AckReq() || r.unacked >= n.cfg.AckEvery {
+	if r.urgent || r.remaining == 0 || f.AckReq() || r.unacked >= n.cfg.AckEvery {
 		n.ack(now, i, f, out)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/notify"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -62,10 +63,10 @@ type sending struct {
 	burst     unit.Bytes // payload sent back to back, 0 for none
 	left      unit.Bytes // remainder of the open burst
 	cc        cc.Algorithm
-	packet    frame.Packet  // the fields common to all packets of the flow
-	carrier   frame.Carrier // of the requested telemetry
-	hops      uint8         // maximum number of hops that write telemetry
-	indicated indication    // latest indication received, under CETH
+	packet    frame.Packet      // the fields common to all packets of the flow
+	carrier   frame.Carrier     // of the requested telemetry
+	hops      uint8             // maximum number of hops that write telemetry
+	indicated notify.Indication // latest indication received, under CETH
 }
 
 func (n *NIC) newSender(cfg FlowConfig) (sender, error) {
@@ -92,7 +93,7 @@ func (n *NIC) newSender(cfg FlowConfig) (sender, error) {
 	}
 	s.packets = s.messages.count()
 	s.ends = min(s.messages.packets, s.packets)
-	s.carrier, s.hops = n.telemetry(s.mode)
+	s.carrier, s.hops = notify.Telemetry(s.mode, &n.cfg.CC.CETH)
 	s.packet.DSCP = cfg.DSCP
 	s.packet.ECN = frame.ECT0
 	s.packet.BTH.DestQP = frame.ReceiverQP(uint32(cfg.ID))
@@ -201,6 +202,13 @@ func (s *sender) build(stamp frame.Stamp, f *frame.Frame) piece {
 	s.requestTelemetry(f)
 	f.Trace = s.trace(&p)
 	return p
+}
+
+// requestTelemetry adds the sender's telemetry request to a data packet.
+func (s *sender) requestTelemetry(f *frame.Frame) {
+	if f.Opcode().IsData() {
+		f.Carry(s.carrier, s.hops)
+	}
 }
 
 // send writes the next packet of flow i into f, accounts for it, and returns its length.

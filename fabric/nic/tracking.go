@@ -98,7 +98,7 @@ func (n *NIC) written(now unit.Time, c *initiator, upTo int64, rtt unit.Time, ou
 // responded handles a response packet of a data request or an atomic.
 func (n *NIC) responded(now unit.Time, c *initiator, f *frame.Frame, out *fabric.Out) {
 	if f.Opcode().IsData() {
-		f = n.examineResponse(now, c, f, out)
+		f = n.examine(now, c.receiver, f, out)
 	}
 	packet := c.psnOf(f.PSN())
 	r := c.find(packet)

@@ -2,8 +2,10 @@ package nic
 
 import (
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/credit"
 	"github.com/rackfab/rackfab/fabric/frame"
+	"github.com/rackfab/rackfab/fabric/nic/notify"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -97,7 +99,7 @@ func (n *NIC) requested(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 		}, out)
 		return
 	}
-	n.observe(now, i, f, out)
+	n.observe(now, i, f, cc.Congestion{}, out)
 	ahead := int32(f.UETPSN() - r.expected)
 	if ahead == 0 || n.cfg.CC.Credit.Order == credit.OrderArrival {
 		c.pacer.Packet(now, peer, f.CreditTarget())
@@ -141,7 +143,7 @@ func (n *NIC) uetAck(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	r := &n.receivers[i]
 	r.unacked = 0
 	n.reply(now, controlPacket{
-		kind: controlUETAck, flow: int32(i), trace: f.Trace, in: f.Arrival, dscp: f.DSCP(), psn: r.expected - 1, congested: f.ECN() == frame.CE,
+		kind: controlUETAck, flow: int32(i), trace: f.Trace, in: f.Arrival, dscp: f.DSCP(), psn: r.expected - 1, report: notify.Report{Congested: f.ECN() == frame.CE},
 	}, out)
 }
 
@@ -153,12 +155,12 @@ func (n *NIC) buildUETControl(c *controlPacket, f *frame.Frame) {
 		u.Header, u.Flow, u.Control = n.packetTo(s.To, s.Source), uint32(s.ID), frame.UETCreditRequest
 	} else {
 		r := &n.receivers[c.flow]
-		u.Header, u.Flow = n.packetBack(r), uint32(r.ID)
+		u.Header, u.Flow = *n.packetBack(r), uint32(r.ID)
 	}
 	u.Header.DSCP, u.Header.ECN, u.Header.Payload = c.dscp, frame.NotECT, 0
 	switch c.kind {
 	case controlUETAck:
-		u.Type, u.PSN, u.Marked = frame.UETAck, c.psn, c.congested
+		u.Type, u.PSN, u.Marked = frame.UETAck, c.psn, c.report.Congested
 		u.Credit = credit.UETCounter.Truncate(n.credits.pacer.Latest(int(n.credits.ofFlow[c.flow])))
 	case controlUETNack:
 		u.Type, u.PSN, u.Expected, u.Credit = frame.UETNack, c.msn, c.psn, 0
