@@ -8,7 +8,6 @@ import (
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/rackfab/rackfab/services/collector/store"
 )
@@ -74,7 +73,7 @@ func rest(s *tracepb.Span) (more []*commonpb.KeyValue) {
 }
 
 // events returns the events of a span with their times in fabric time, and its links as
-// events at its start. It does not change the request's own events.
+// events at its start.
 func events(run *store.RunInfo, s *tracepb.Span) (out []*tracepb.Span_Event) {
 	for _, l := range s.GetLinks() {
 		out = append(out, &tracepb.Span_Event{Name: "link", TimeUnixNano: eventTime(run, s.GetStartTimeUnixNano()), Attributes: append([]*commonpb.KeyValue{
@@ -82,18 +81,15 @@ func events(run *store.RunInfo, s *tracepb.Span) (out []*tracepb.Span_Event) {
 		}, l.GetAttributes()...)})
 	}
 	for _, e := range s.GetEvents() {
-		e = proto.CloneOf(e)
-		e.TimeUnixNano = eventTime(run, e.GetTimeUnixNano())
-		var more []*commonpb.KeyValue
+		event := &tracepb.Span_Event{Name: e.GetName(), TimeUnixNano: eventTime(run, e.GetTimeUnixNano()), DroppedAttributesCount: e.GetDroppedAttributesCount()}
 		for _, a := range e.GetAttributes() {
 			if a.GetKey() == attrAt {
-				e.TimeUnixNano = uint64(a.GetValue().GetIntValue())
-				continue
+				event.TimeUnixNano = uint64(a.GetValue().GetIntValue())
+			} else {
+				event.Attributes = append(event.Attributes, a)
 			}
-			more = append(more, a)
 		}
-		e.Attributes = more
-		out = append(out, e)
+		out = append(out, event)
 	}
 	return out
 }

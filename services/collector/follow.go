@@ -31,38 +31,25 @@ type follower struct {
 
 func newHub() *hub { return &hub{followers: map[*follower]bool{}} }
 
-// shown is a response for one follower.
-type shown struct {
-	to  *follower
-	out *rackfabv1.FollowResponse
-}
-
-// prepare builds the responses. It must run before the store changes the deliveries.
-func (h *hub) prepare(all []*store.Delivery) (out []shown) {
+// publish queues the responses to stored deliveries. A follower whose queue is full
+// misses its response.
+func (h *hub) publish(all []*store.Delivery) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for f := range h.followers {
 		for _, d := range all {
-			if r := f.answer(d); r != nil {
-				out = append(out, shown{f, r})
+			out := f.answer(d)
+			if out == nil {
+				continue
 			}
-		}
-	}
-	return out
-}
-
-// publish queues the responses. A follower whose queue is full misses its response.
-func (h *hub) publish(all []shown) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, s := range all {
-		s.out.Missed = s.to.missed
-		select {
-		case s.to.out <- s.out:
-			s.to.missed = 0
-		default:
-			s.to.missed++
-			h.missed.Add(1)
+			out.Missed = f.missed
+			select {
+			case f.out <- out:
+				f.missed = 0
+			default:
+				f.missed++
+				h.missed.Add(1)
+			}
 		}
 	}
 }

@@ -14,10 +14,10 @@ func TestSlowFollowerMissesEvents(t *testing.T) {
 	h.followers[f] = true
 	d := []*store.Delivery{{Run: store.RunInfo{Run: "a"}, Spans: []store.Span{{ID: 1}}}}
 	for range 3 {
-		h.publish(h.prepare(d))
+		h.publish(d)
 	}
 	<-f.out
-	h.publish(h.prepare(d))
+	h.publish(d)
 	if out := <-f.out; out.GetMissed() != 2 || h.missed.Load() != 2 {
 		t.Errorf("missed %d, %d in total", out.GetMissed(), h.missed.Load())
 	}

@@ -175,14 +175,6 @@ func items(m proto.Message) (n int64) {
 	return n
 }
 
-// copy clones a request for put, because the store changes the original.
-func (f *forwarder) copy(m proto.Message) proto.Message {
-	if f == nil {
-		return nil
-	}
-	return proto.Clone(m)
-}
-
 // put queues a request of size bytes, or drops it if the queue is full.
 func (f *forwarder) put(m proto.Message, size int64) {
 	if f == nil {

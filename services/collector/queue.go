@@ -29,8 +29,8 @@ const retryAfter = 200 * time.Millisecond
 type job struct {
 	deliveries []*store.Delivery
 	bytes      int64
-	forward    proto.Message // request to forward after the write; nil for none
-	done       chan error    // receives one value
+	request    proto.Message
+	done       chan error // receives one value
 }
 
 // queue holds requests until they are written. A full queue refuses a request instead of
@@ -90,11 +90,10 @@ func (q *queue) work(write func([]*store.Delivery) error, forward func(m proto.M
 		err := write(all)
 		for _, j := range batch {
 			q.bytes.Add(-j.bytes)
-			switch {
-			case err != nil:
+			if err != nil {
 				q.refused.Add(1)
-			case j.forward != nil:
-				forward(j.forward, j.bytes)
+			} else {
+				forward(j.request, j.bytes)
 			}
 			j.done <- err
 		}

@@ -19,7 +19,7 @@ import (
 // A request that cannot be written is refused, counted, and not forwarded.
 func TestFailingStoreRejectsRequests(t *testing.T) {
 	q := newQueue()
-	j := &job{bytes: 1, forward: &tracespb.ExportTraceServiceRequest{}, done: make(chan error, 1)}
+	j := &job{bytes: 1, request: &tracespb.ExportTraceServiceRequest{}, done: make(chan error, 1)}
 	if err := q.put(j); err != nil {
 		t.Fatal(err)
 	}

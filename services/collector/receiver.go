@@ -36,13 +36,12 @@ func newCollector(s *store.Store, f *forwarder, maxSize int64) *collector {
 
 // write stores deliveries and sends them to the followers.
 func (c *collector) write(all []*store.Delivery) error {
-	shown := c.follow.prepare(all)
 	err := c.store.Write(time.Now(), all)
 	c.logWrite(err)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errDisk, err)
 	}
-	c.follow.publish(shown)
+	c.follow.publish(all)
 	return nil
 }
 
@@ -66,7 +65,7 @@ func (c *collector) logWrite(err error) {
 func (c *collector) export(ctx context.Context, request proto.Message, all []*store.Delivery, why *reasons) (rejected int64, err error) {
 	size := sizeOf(ctx)
 	c.received.Add(size)
-	j := &job{deliveries: all, bytes: size, forward: c.forward.copy(request), done: make(chan error, 1)}
+	j := &job{deliveries: all, bytes: size, request: request, done: make(chan error, 1)}
 	if err := c.queue.put(j); err != nil {
 		return 0, err
 	}

@@ -19,7 +19,7 @@ type Span struct {
 	Flow       string
 	Start, End int64  // ps
 	Error      string // error message, "" if the span did not fail
-	// Attributes and Events hold everything else. Write modifies them.
+	// Attributes and Events hold everything else.
 	Attributes []*commonpb.KeyValue
 	Events     []*tracepb.Span_Event // their times are instants in ps, as unsigned numbers
 }
@@ -112,44 +112,47 @@ func (c *counts) covers(s *Span) {
 
 // body encodes a span's attributes, events and error as OTLP messages with names by
 // number.
-func (w *writer) body(s *Span) ([]byte, error) {
-	m := tracepb.Span{Attributes: s.Attributes, Events: s.Events}
+func (w *writer) body(s *Span) (_ []byte, err error) {
+	m := tracepb.Span{Events: make([]*tracepb.Span_Event, len(s.Events))}
 	if s.Error != "" {
 		m.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: s.Error}
 	}
-	if err := w.intern(m.Attributes); err != nil {
+	if m.Attributes, err = w.interned(s.Attributes); err != nil {
 		return nil, err
 	}
-	for _, e := range m.Events {
-		if err := w.intern(e.Attributes); err != nil {
+	for i, e := range s.Events {
+		m.Events[i] = &tracepb.Span_Event{TimeUnixNano: e.GetTimeUnixNano(), Name: e.GetName(), DroppedAttributesCount: e.GetDroppedAttributesCount()}
+		if m.Events[i].Attributes, err = w.interned(e.GetAttributes()); err != nil {
 			return nil, err
 		}
 	}
-	var err error
 	w.buffer, err = proto.MarshalOptions{}.MarshalAppend(w.buffer[:0], &m)
 	return w.buffer, err
 }
 
-// intern replaces keys and texts by their numbers.
-func (w *writer) intern(list []*commonpb.KeyValue) error {
-	for _, a := range list {
-		n, ok, err := w.name(a.GetKey())
+// interned returns attributes with keys and texts replaced by their numbers.
+func (w *writer) interned(list []*commonpb.KeyValue) ([]*commonpb.KeyValue, error) {
+	out := make([]*commonpb.KeyValue, len(list))
+	for i, a := range list {
+		to := &commonpb.KeyValue{Key: a.GetKey(), Value: a.GetValue()}
+		out[i] = to
+		n, ok, err := w.name(to.Key)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if ok && n > 0 {
-			a.Key, a.KeyStrindex = "", int32(n)
+			to.Key, to.KeyStrindex = "", int32(n)
 		}
-		t, isText := a.GetValue().GetValue().(*commonpb.AnyValue_StringValue)
+		t, isText := to.GetValue().GetValue().(*commonpb.AnyValue_StringValue)
 		if !isText {
 			continue
 		}
 		if n, ok, err = w.name(t.StringValue); err != nil {
-			return err
+			return nil, err
 		}
 		if ok {
-			a.Value.Value = &commonpb.AnyValue_StringValueStrindex{StringValueStrindex: int32(n)}
+			to.Value = &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValueStrindex{StringValueStrindex: int32(n)}}
 		}
 	}
-	return nil
+	return out, nil
 }

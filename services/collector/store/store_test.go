@@ -83,6 +83,18 @@ func queue(node string, p int32) *rackfabv1.Series {
 	return &rackfabv1.Series{Metric: "rackfab.port.queue", Unit: "By", Kind: rackfabv1.SeriesKind_SERIES_KIND_GAUGE, Node: node, Port: port(p)}
 }
 
+// Write leaves its input as it is: it is also forwarded and sent to followers.
+func TestWriteLeavesItsInput(t *testing.T) {
+	spans := get(1, "F0", 0, 10)
+	spans[0].Events = []*tracepb.Span_Event{{Name: "mark", TimeUnixNano: 5, Attributes: []*commonpb.KeyValue{textValue("rackfab.reason", "buffer")}}}
+	write(t, open(t, t.TempDir(), Options{}), &Delivery{Run: RunInfo{Run: "a"}, Spans: spans})
+	want := get(1, "F0", 0, 10)
+	want[0].Events = []*tracepb.Span_Event{{Name: "mark", TimeUnixNano: 5, Attributes: []*commonpb.KeyValue{textValue("rackfab.reason", "buffer")}}}
+	if diff := cmp.Diff(want, spans, protocmp.Transform()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // All written data is read back, before and after the store is opened again.
 func TestTraceRoundTrip(t *testing.T) {
 	dir := t.TempDir()
