@@ -67,7 +67,7 @@ func inspect(path string) (*Damage, error) {
 		return nil, problem
 	}
 	d := &Damage{File: path, Lost: "a run whose name cannot be read", Problem: problem}
-	if c := r.snapshot(); r.info.Run != "" {
+	if c := r.counts.Load(); c != nil && r.info.Run != "" {
 		d.Lost = fmt.Sprintf("run %s, %d spans and %d points", r.info.Run, c.Spans.Held, c.Points.Held)
 	}
 	return d, nil

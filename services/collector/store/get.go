@@ -96,9 +96,7 @@ func findTrace(tx *bbolt.Tx, id string) (number uint32, err error) {
 // Epoch returns the wall-clock time of instant 0 of a run, in ns since 1970. It reports
 // false if the run is not stored.
 func (s *Store) Epoch(run string) (int64, bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	r, err := s.find(run)
+	r, err := s.lookup(run)
 	if run == "" || err != nil {
 		return 0, false
 	}
@@ -111,7 +109,7 @@ func (s *Store) Runs() []*rackfabv1.CollectedRun {
 	defer s.mu.RUnlock()
 	var out []*rackfabv1.CollectedRun
 	for _, r := range s.latest() {
-		c := r.snapshot()
+		c := r.counts.Load()
 		out = append(out, &rackfabv1.CollectedRun{
 			Run: r.info.Run, Scenario: r.info.Scenario, Scheme: r.info.Scheme, Seed: r.info.Seed, EpochUnixNano: r.info.Epoch, Sampled: r.info.Sampled,
 			FirstUnixNano: c.FirstNano, LastUnixNano: c.LastNano, Traces: c.Traces, Spans: c.Spans.Held, Points: c.Points.Held, Series: int64(c.NextSeries),

@@ -71,7 +71,7 @@ func (s *Store) addFile(path string, number uint64) error {
 	if d != nil {
 		return s.exclude(d)
 	}
-	r, err := openRun(path, number, s.options.ReadOnly)
+	r, err := openRun(path, number, s.options)
 	if err != nil {
 		return err
 	}

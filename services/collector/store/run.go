@@ -60,21 +60,20 @@ type run struct {
 	number uint64
 	db     *bbolt.DB
 	info   RunInfo
-	bytes  atomic.Int64 // size of the file after the latest change
+	counts atomic.Pointer[counts] // after the latest transaction; not modified
 
-	mu     sync.RWMutex
-	counts counts
-	names  names
+	mu    sync.RWMutex // guards names
+	names names
 
 	// Used by the writer only.
 	series map[string]uint32   // numbers of series
 	recent map[[16]byte]uint32 // numbers of recently received traces
 }
 
-// openRun opens a run's file.
-func openRun(path string, number uint64, readOnly bool) (*run, error) {
+// openRun opens a run's file, for queries alone if o.ReadOnly is set.
+func openRun(path string, number uint64, o Options) (*run, error) {
 	db, err := bbolt.Open(path, 0o644, &bbolt.Options{
-		ReadOnly: readOnly, Timeout: lockLimit, InitialMmapSize: mapSize, FreelistType: bbolt.FreelistMapType, NoFreelistSync: true,
+		ReadOnly: o.ReadOnly, Timeout: lockLimit, InitialMmapSize: mapSize, FreelistType: bbolt.FreelistMapType, NoFreelistSync: true,
 	})
 	if err != nil {
 		return nil, err
@@ -90,7 +89,7 @@ func openRun(path string, number uint64, readOnly bool) (*run, error) {
 
 // newRun creates a run's file.
 func newRun(path string, number uint64, info RunInfo) (*run, error) {
-	r, err := openRun(path, number, false)
+	r, err := openRun(path, number, Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -107,17 +106,17 @@ func newRun(path string, number uint64, info RunInfo) (*run, error) {
 		_ = r.remove() // it is empty, and the first error matters more
 		return nil, err
 	}
-	r.measure()
 	return r, nil
 }
 
 // load reads the state kept in memory. A file that was created but never written has no
 // buckets.
 func (r *run) load() error {
-	r.measure()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.counts, r.names, r.series, r.recent = counts{}, newNames(), map[string]uint32{}, map[[16]byte]uint32{}
+	c := &counts{}
+	r.counts.Store(c)
+	r.names, r.series, r.recent = newNames(), map[string]uint32{}, map[[16]byte]uint32{}
 	return r.db.View(func(tx *bbolt.Tx) error {
 		meta := tx.Bucket(bucketMeta)
 		if meta == nil {
@@ -126,7 +125,7 @@ func (r *run) load() error {
 		if err := getJSON(meta, keyInfo, &r.info); err != nil {
 			return err
 		}
-		if err := getJSON(meta, keyCounts, &r.counts); err != nil {
+		if err := getJSON(meta, keyCounts, c); err != nil {
 			return err
 		}
 		for _, text := range withPrefix(tx.Bucket(bucketNames), nil) { // in the order of their numbers
@@ -134,28 +133,6 @@ func (r *run) load() error {
 		}
 		return eachSeries(tx, nil, func(number uint32, s *rackfabv1.Series) { r.series[identity(s)] = number })
 	})
-}
-
-// measure records the size of the file. It must be called after every change.
-func (r *run) measure() {
-	if i, err := os.Stat(r.path); err == nil {
-		r.bytes.Store(i.Size())
-	}
-}
-
-// snapshot returns the counts.
-func (r *run) snapshot() counts {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return r.counts
-}
-
-// publish sets the counts after a transaction that stored them.
-func (r *run) publish(c counts) {
-	r.measure()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.counts = c
 }
 
 // remove closes and deletes the file.

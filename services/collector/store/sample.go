@@ -18,15 +18,11 @@ import (
 func (s *Store) CloseRun(id string) (int64, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	var found *run
-	err := s.view(id, func(r *run, _ *bbolt.Tx) error {
-		found = r
-		return nil
-	})
+	r, err := s.lookup(id)
 	if err != nil {
 		return 0, err
 	}
-	return s.close(found)
+	return s.close(r)
 }
 
 // CloseIdle closes the runs that have received no data after since. It goes on after an
@@ -39,7 +35,7 @@ func (s *Store) CloseIdle(since time.Time) error {
 	s.mu.RUnlock()
 	var errs []error
 	for _, r := range runs {
-		if c := r.snapshot(); !c.Closed && c.LastNano <= since.UnixNano() {
+		if c := r.counts.Load(); !c.Closed && c.LastNano <= since.UnixNano() {
 			_, err := s.close(r)
 			errs = append(errs, err)
 		}
@@ -50,7 +46,7 @@ func (s *Store) CloseIdle(since time.Time) error {
 // close samples a run and returns the freed space to the file system. The caller holds
 // writing.
 func (s *Store) close(r *run) (int64, error) {
-	c := r.snapshot()
+	c := *r.counts.Load()
 	if c.Closed {
 		return 0, nil
 	}
@@ -67,7 +63,7 @@ func (s *Store) close(r *run) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("close run %s: %w", r.info.Run, err)
 	}
-	r.publish(c)
+	r.counts.Store(&c)
 	if c.Spans.SampledOut > before {
 		err = s.compact(r)
 	}
@@ -147,7 +143,6 @@ func (s *Store) compact(r *run) error {
 	}
 	old := r.db
 	r.db, r.series, r.recent = again.db, again.series, again.recent
-	r.measure()
 	return old.Close()
 }
 
@@ -160,5 +155,5 @@ func (r *run) copyTo(path string) (*run, error) {
 	if err := errors.Join(bbolt.Compact(fresh, r.db, compactStep), fresh.Close()); err != nil {
 		return nil, err
 	}
-	return openRun(path, r.number, false)
+	return openRun(path, r.number, Options{})
 }

@@ -127,7 +127,9 @@ func (s *Store) Size() int64 {
 
 func (s *Store) size() (n int64) {
 	for _, r := range s.runs {
-		n += r.bytes.Load()
+		if i, err := os.Stat(r.path); err == nil {
+			n += i.Size()
+		}
 	}
 	return n
 }
@@ -142,6 +144,13 @@ func (s *Store) latest() []*run {
 		}
 	}
 	return runs
+}
+
+// lookup returns the run with the given ID; "" means the latest run.
+func (s *Store) lookup(id string) (*run, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.find(id)
 }
 
 // find returns the run with the given ID; "" means the latest run. The caller holds mu.

@@ -51,7 +51,7 @@ func (s *Store) Totals() Totals {
 	defer s.mu.RUnlock()
 	t := s.evicted
 	for _, r := range s.runs {
-		c := r.snapshot()
+		c := r.counts.Load()
 		t.Spans.add(c.Spans)
 		t.Points.add(c.Points)
 	}
@@ -98,7 +98,7 @@ func (s *Store) evict(keep *run) error {
 // counts of evicted runs; the next start deletes a file that could not be removed.
 func (s *Store) remove(i int) error {
 	r := s.runs[i]
-	c, evicted := r.snapshot(), s.evicted
+	c, evicted := r.counts.Load(), s.evicted
 	evicted.Spans.add(c.Spans.evicted())
 	evicted.Points.add(c.Points.evicted())
 	evicted.Evicted++

@@ -97,7 +97,7 @@ func (r *run) write(now time.Time, all []*Delivery, full bool) error {
 		return putJSON(w.bucket(bucketMeta), keyCounts, counted)
 	})
 	if err == nil {
-		r.publish(counted)
+		r.counts.Store(&counted)
 		return nil
 	}
 	if again := r.load(); again != nil {
@@ -116,7 +116,7 @@ type writer struct {
 }
 
 func newWriter(r *run, tx *bbolt.Tx) *writer {
-	w := &writer{run: r, tx: tx, counts: r.snapshot(), rootless: map[uint32]bool{}}
+	w := &writer{run: r, tx: tx, counts: *r.counts.Load(), rootless: map[uint32]bool{}}
 	for _, b := range [][]byte{bucketNames, bucketTraces, bucketSeries} {
 		w.bucket(b).FillPercent = 0.95 // keys are appended in ascending order
 	}
