@@ -32,7 +32,7 @@ type feed struct {
 	absent  string // why there is no rack, "" if there is one
 	run     int    // counts runs
 	viewers map[*viewer]struct{}
-	wake    chan struct{} // signals that a viewer has joined or left
+	again   context.CancelCauseFunc // ends the stream of the rack, for another polling interval
 	closed  bool
 }
 
@@ -52,22 +52,19 @@ type update struct {
 }
 
 func newFeed() *feed {
-	return &feed{absent: "no controller", viewers: map[*viewer]struct{}{}, wake: make(chan struct{}, 1)}
+	return &feed{absent: "no controller", viewers: map[*viewer]struct{}{}, again: func(error) {}}
 }
 
 // follow watches the rack until ctx ends. It reconnects whenever a stream ends.
 func (f *feed) follow(ctx context.Context, api rackfabv1.FabricServiceClient) {
-	retry := time.NewTimer(0)
-	defer retry.Stop()
 	for ctx.Err() == nil {
 		err := f.watch(ctx, api)
 		if errors.Is(err, errOtherInterval) {
 			continue
 		}
 		f.lose(status.Convert(err).Message())
-		retry.Reset(retryEvery)
 		select {
-		case <-retry.C:
+		case <-time.After(retryEvery):
 		case <-ctx.Done():
 		}
 	}
@@ -79,27 +76,14 @@ var errOtherInterval = errors.New("polling interval changes")
 // watch receives one stream. It polls faster while a viewer is connected.
 func (f *feed) watch(ctx context.Context, api rackfabv1.FabricServiceClient) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	watched := f.watched()
+	defer cancel(nil)
 	every := int32(idleEvery)
-	if watched {
+	f.mu.Lock()
+	f.again = cancel
+	if len(f.viewers) > 0 {
 		every = watchedEvery
 	}
-	var waiting sync.WaitGroup // ends before the next stream, so that it takes none of its tokens
-	defer waiting.Wait()
-	defer cancel(nil)
-	waiting.Go(func() {
-		for {
-			select {
-			case <-f.wake:
-				if f.watched() != watched {
-					cancel(errOtherInterval)
-					return
-				}
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
+	f.mu.Unlock()
 	stream, err := api.Watch(ctx, &rackfabv1.WatchRequest{EveryMs: every})
 	for err == nil {
 		var w *rackfabv1.WatchResponse
@@ -111,13 +95,6 @@ func (f *feed) watch(ctx context.Context, api rackfabv1.FabricServiceClient) err
 		return errOtherInterval
 	}
 	return err
-}
-
-// watched reports whether a viewer is connected.
-func (f *feed) watched() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.viewers) > 0
 }
 
 // receive sends the state of the rack to the viewers unless it is unchanged.
@@ -186,8 +163,10 @@ func (f *feed) join() *viewer {
 	}
 	v := &viewer{ready: make(chan struct{}, 1), update: update{frame: f.latest, absent: f.absent, run: f.run, changed: true}}
 	signal(v.ready)
+	if len(f.viewers) == 0 {
+		f.again(errOtherInterval)
+	}
 	f.viewers[v] = struct{}{}
-	signal(f.wake)
 	return v
 }
 
@@ -196,7 +175,9 @@ func (f *feed) leave(v *viewer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.viewers, v)
-	signal(f.wake)
+	if len(f.viewers) == 0 {
+		f.again(errOtherInterval)
+	}
 }
 
 // next takes the update of a viewer.
