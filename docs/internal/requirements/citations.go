@@ -14,9 +14,6 @@ import (
 	"strings"
 )
 
-// idPattern matches an ID. The second group is the end of a range such as "PCN-21..24".
-var idPattern = regexp.MustCompile(`\b[A-Z]{2,}-([0-9]+)(?:\.\.([0-9]+))?\b`)
-
 // A citer finds the requirement IDs that a text cites.
 type citer struct{ known, sections map[string]bool }
 

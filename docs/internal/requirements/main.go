@@ -3,8 +3,7 @@
 // A test cites a row by its ID in a comment above or inside the test function.
 //
 // Run it from the module's root. With -check it writes nothing and fails if the page
-// is stale. With -against FILE it compares the text of every row with the tables of
-// FILE, a Markdown page whose rows are "| ID | requirement | source | basis |".
+// is stale.
 package main
 
 import (
@@ -16,22 +15,12 @@ import (
 	"path/filepath"
 )
 
-const (
-	rowsFile = "docs/requirements.csv"
-	pageFile = "docs/requirements.md"
-)
+const pageFile = "docs/requirements.md"
 
 func main() {
 	check := flag.Bool("check", false, "fail if "+pageFile+" is stale, write nothing")
-	against := flag.String("against", "", "compare the rows with the tables of this Markdown `file`, write nothing")
 	flag.Parse()
-	err := error(nil)
-	if *against != "" {
-		err = compare(".", *against)
-	} else {
-		err = run(".", *check)
-	}
-	if err != nil {
+	if err := run(".", *check); err != nil {
 		fmt.Fprintln(os.Stderr, "requirements:", err)
 		os.Exit(1)
 	}

@@ -7,17 +7,6 @@ import (
 	"slices"
 )
 
-// figurePattern matches a number that is not part of a name, such as the 0 of F0.
-var figurePattern = regexp.MustCompile(`(?:^|[^A-Za-z0-9.])([0-9]+(?:\.[0-9]+)?)`)
-
-// figure returns the first number in text, or "" if there is none.
-func figure(text string) string {
-	if m := figurePattern.FindStringSubmatch(text); m != nil {
-		return m[1]
-	}
-	return ""
-}
-
 // hasFigure reports whether text contains number, not as part of another number.
 func hasFigure(text, number string) bool {
 	return regexp.MustCompile(`(?:^|[^0-9.])` + regexp.QuoteMeta(number) + `(?:[^0-9.]|\.[^0-9]|\.?$)`).MatchString(text)

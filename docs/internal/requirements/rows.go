@@ -5,9 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 )
+
+const rowsFile = "docs/requirements.csv"
+
+// idPattern matches an ID. The second group is the end of a range such as "PCN-21..24".
+var idPattern = regexp.MustCompile(`\b[A-Z]{2,}-([0-9]+)(?:\.\.([0-9]+))?\b`)
 
 // A row is one requirement.
 type row struct {
@@ -100,6 +106,17 @@ func faultOf(r row) string {
 		return r.id + " does not hold: the note must start with the measured figure"
 	case r.status == notBehavioural && r.note == "":
 		return r.id + " is not behavioural: the note must say why"
+	}
+	return ""
+}
+
+// figurePattern matches a number that is not part of a name, such as the 0 of F0.
+var figurePattern = regexp.MustCompile(`(?:^|[^A-Za-z0-9.])([0-9]+(?:\.[0-9]+)?)`)
+
+// figure returns the first number in text, or "" if there is none.
+func figure(text string) string {
+	if m := figurePattern.FindStringSubmatch(text); m != nil {
+		return m[1]
 	}
 	return ""
 }
