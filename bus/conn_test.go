@@ -30,7 +30,7 @@ func serve(t *testing.T, addr string) *Server {
 
 func dial(t *testing.T, s *Server) Conn {
 	t.Helper()
-	c, err := Dial(s.URL(), t.Name())
+	c, err := DialAs(s.URL(), t.Name(), Access{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestInvalidAddresses(t *testing.T) {
 			t.Errorf("%s: server started", addr)
 		}
 	}
-	if c, err := Dial("nats://127.0.0.1:1", "nobody"); err == nil {
+	if c, err := DialAs("nats://127.0.0.1:1", "nobody", Access{}); err == nil {
 		c.Close()
 		t.Error("connected to a port without a server")
 	}

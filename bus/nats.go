@@ -86,9 +86,6 @@ func (a Access) options() ([]nats.Option, error) {
 	return list, nil
 }
 
-// Dial is DialAs with no access but a login in the URL.
-func Dial(url, name string) (Conn, error) { return DialAs(url, name, Access{}) }
-
 // DialAs connects to the NATS server at url. name identifies the connection at the
 // server. The Conn reconnects until it is closed. Meanwhile Publish fails instead of
 // queueing, because Sync sends again. The error is ErrRefused if the server refuses

@@ -94,7 +94,7 @@ func splitAddr(addr string) (host string, port int, err error) {
 // Addr returns the address of the server, "127.0.0.1:4222", also after Shutdown.
 func (s *Server) Addr() string { return s.addr }
 
-// URL returns the URL for Dial, "nats://127.0.0.1:4222".
+// URL returns the URL for DialAs, "nats://127.0.0.1:4222".
 func (s *Server) URL() string { return "nats://" + s.Addr() }
 
 // ServerCounts holds the traffic counters of a server.

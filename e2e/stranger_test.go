@@ -15,7 +15,7 @@ import (
 // version.
 func injectForeign(t *testing.T, url string) {
 	t.Helper()
-	c, err := bus.Dial(url, "stranger")
+	c, err := bus.DialAs(url, "stranger", bus.Access{})
 	if err != nil {
 		t.Fatal(err)
 	}

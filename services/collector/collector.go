@@ -220,7 +220,7 @@ func Stored(ctx context.Context, data string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s, err := serve.Listen("")
+	s, err := serve.ListenAs("", nil, serve.Options{})
 	if err != nil {
 		return "", errors.Join(err, stored.Close())
 	}

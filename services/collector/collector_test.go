@@ -53,7 +53,7 @@ type clients struct {
 
 func dial(t *testing.T, address string) clients {
 	t.Helper()
-	conn, err := serve.Dial(address)
+	conn, err := serve.DialAs(address, nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -113,7 +113,7 @@ func (f *fake) Run(stream rackfabv1.NodeService_RunServer) error {
 // fake starts a fake node and announces it.
 func (r *rig) fake(t *testing.T, name string, play func(*fake, rackfabv1.NodeService_RunServer) error) *fake {
 	t.Helper()
-	server, err := serve.Listen("")
+	server, err := serve.ListenAs("", nil, serve.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,11 +22,11 @@ func direct(t *testing.T, r *rig) (rackfabv1.NicServiceClient, rackfabv1.SwitchS
 	for _, n := range nodes {
 		at[n.GetName()] = n.GetAddress()
 	}
-	nic, err := serve.Dial(at["h0"])
+	nic, err := serve.DialAs(at["h0"], nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	sw, err := serve.Dial(at["s0"])
+	sw, err := serve.DialAs(at["s0"], nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}

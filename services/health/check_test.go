@@ -11,7 +11,7 @@ import (
 )
 
 func TestCheck(t *testing.T) {
-	server, err := serve.Listen("")
+	server, err := serve.ListenAs("", nil, serve.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestAwaitOfAServerThatIsAboutToStart(t *testing.T) {
 	}
 	conn.Close()
 	l.Close()
-	server, err := serve.Listen(address)
+	server, err := serve.ListenAs(address, nil, serve.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

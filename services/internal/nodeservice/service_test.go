@@ -38,7 +38,7 @@ type node struct {
 
 func start(t *testing.T, name string, kind topology.NodeKind, conn bus.Conn) *node {
 	t.Helper()
-	server, err := serve.Listen("")
+	server, err := serve.ListenAs("", nil, serve.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func start(t *testing.T, name string, kind topology.NodeKind, conn bus.Conn) *no
 	rackfabv1.RegisterNodeServiceServer(server, s)
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(ctx) }()
-	cc, err := serve.Dial(server.Address())
+	cc, err := serve.DialAs(server.Address(), nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func child(text string) error {
 		return err
 	}
 	s := benches[os.Getenv(envShape)]()
-	conn, err := bus.Dial(os.Getenv(envBus), s.names[i])
+	conn, err := bus.DialAs(os.Getenv(envBus), s.names[i], bus.Access{})
 	if err != nil {
 		return err
 	}

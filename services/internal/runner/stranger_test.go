@@ -16,7 +16,7 @@ func natsBus(t *testing.T) func(int) bus.Conn {
 	}
 	t.Cleanup(server.Shutdown)
 	return func(int) bus.Conn {
-		c, err := bus.Dial(server.URL(), t.Name())
+		c, err := bus.DialAs(server.URL(), t.Name(), bus.Access{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -72,9 +72,6 @@ type Options struct {
 	AnyPort bool
 }
 
-// Listen is ListenAs in plain TCP.
-func Listen(address string) (*Server, error) { return ListenAs(address, nil, Options{}) }
-
 // ListenAs opens a server at address, "" for Loopback. who is the identity of the
 // server, nil for plain TCP. Register services, then call Serve.
 func ListenAs(address string, who *identity.TLS, o Options) (*Server, error) {
@@ -148,9 +145,6 @@ func (s *Server) stop() {
 	defer hard.Stop()
 	s.GracefulStop()
 }
-
-// Dial is DialAs in plain TCP.
-func Dial(address string) (*grpc.ClientConn, error) { return DialAs(address, nil, "") }
 
 // DialAs opens a client connection to the server at address as who, nil for plain
 // TCP. The server must be the given member or, if member is "", the member with the

@@ -19,7 +19,7 @@ import (
 // Serve.
 func start(t *testing.T) (*Server, context.CancelFunc, <-chan error) {
 	t.Helper()
-	s, err := Listen("")
+	s, err := ListenAs("", nil, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func start(t *testing.T) (*Server, context.CancelFunc, <-chan error) {
 
 func TestHealthAndReflection(t *testing.T) {
 	s, cancel, ended := start(t)
-	conn, err := Dial(s.Address())
+	conn, err := DialAs(s.Address(), nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func services(t *testing.T, client reflectionpb.ServerReflectionClient) []string
 // An open call does not prevent a stopping server from ending.
 func TestStopWithOpenCall(t *testing.T) {
 	s, cancel, ended := start(t)
-	conn, err := Dial(s.Address())
+	conn, err := DialAs(s.Address(), nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestStopWithOpenCall(t *testing.T) {
 }
 
 func TestListenRejectsInvalidAddress(t *testing.T) {
-	if _, err := Listen("no such address"); err == nil {
+	if _, err := ListenAs("no such address", nil, Options{}); err == nil {
 		t.Fatal("listened at an invalid address")
 	}
 }
