@@ -80,8 +80,7 @@ func (r *run) start(ctx context.Context) {
 		r.runner.Grant(r.scenario.Load().Duration)
 	}
 	go func() {
-		_, err := r.runner.Run(ctx)
-		r.ended <- err
+		r.ended <- r.runner.Run(ctx)
 		close(r.ended)
 	}()
 }

@@ -1,8 +1,6 @@
 package runner
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/rackfab/rackfab/bus"
@@ -11,10 +9,10 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// DefaultSilence is the default of Config.Silence.
-const DefaultSilence = 30 * time.Second
+// silence is how long a peer may be silent while the node waits for it, in wall time.
+const silence = 30 * time.Second
 
-// Config configures a Runner.
+// Config configures a Runner. The names and links are those of a valid scenario.
 type Config struct {
 	Run     string // name of the run; a token of a subject
 	Node    string // name of the node; a token of a subject
@@ -33,9 +31,6 @@ type Config struct {
 	// Reached, if not nil, is called from the loop each time every event before the
 	// grant has been handled. The loop continues to serve the peers.
 	Reached func(grant unit.Time, r *Result)
-	// Silence limits how long a peer may be silent while the node waits for it, in
-	// wall time; 0 for DefaultSilence.
-	Silence time.Duration
 }
 
 // Port is the far end of the link at a port, and the link's settings.
@@ -62,30 +57,4 @@ type Result struct {
 	Unpublished int64
 	// Wakeups counts the rounds of the loop.
 	Wakeups int64
-}
-
-// validate returns all faults of the configuration, joined; nil if it is valid.
-func (c *Config) validate() error {
-	var faults []error
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			faults = append(faults, fmt.Errorf(format, args...))
-		}
-	}
-	token := func(field, name string) {
-		if err := bus.CheckToken(name); err != nil {
-			faults = append(faults, fmt.Errorf("%s: %w", field, err))
-		}
-	}
-	token("run", c.Run)
-	token("node", c.Node)
-	check(c.Machine != nil, "no machine")
-	check(c.Conn != nil, "no connection to a bus")
-	check(c.Silence >= 0, "silence limit %s must not be negative", c.Silence)
-	for i, p := range c.Ports {
-		token(fmt.Sprintf("port %d: peer", i), p.Peer)
-		check(p.Delay > 0, "port %d: propagation delay %s must be above 0", i, p.Delay)
-		check(p.Rate > 0 && p.Overhead > -frame.MinLen, "port %d: rate %s, overhead %s", i, p.Rate, p.Overhead)
-	}
-	return errors.Join(faults...)
 }

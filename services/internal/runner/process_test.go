@@ -80,8 +80,7 @@ func child(text string) error {
 		_, _ = in.ReadString('\n')
 		cancel()
 	}()
-	_, err = r.Run(ctx)
-	return err
+	return r.Run(ctx)
 }
 
 // report is the output of a child: its result, and the CPU time of its run.

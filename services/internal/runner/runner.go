@@ -56,15 +56,9 @@ type Runner struct {
 	conn    atomic.Pointer[bus.Conn] // on which envelopes are published
 }
 
-// New checks the configuration and subscribes to the node's links. Once New has
-// returned, the Runner receives everything that a peer sends.
+// New subscribes to the node's links. Once New has returned, the Runner receives
+// everything that a peer sends.
 func New(cfg Config) (*Runner, error) {
-	if err := cfg.validate(); err != nil {
-		return nil, fmt.Errorf("node %s: %w", cfg.Node, err)
-	}
-	if cfg.Silence == 0 {
-		cfg.Silence = DefaultSilence
-	}
 	r := &Runner{
 		cfg:     cfg,
 		node:    node.New(cfg.Machine, len(cfg.Ports)),
@@ -82,8 +76,8 @@ func New(cfg Config) (*Runner, error) {
 		r.subjects = append(r.subjects, bus.LinkSubject(cfg.Run, here, there))
 	}
 	var err error
-	if r.links, err = bus.NewSync(uint32(xxhash.Sum64String(cfg.Run))|1, links, 0, int(cfg.Silence/tick)); err != nil {
-		return nil, fmt.Errorf("node %s: %w", cfg.Node, err)
+	if r.links, err = bus.NewSync(uint32(xxhash.Sum64String(cfg.Run))|1, links, 0, int(silence/tick)); err != nil {
+		return nil, err
 	}
 	return r, r.subscribe(subjects)
 }
@@ -97,14 +91,13 @@ func (r *Runner) subscribe(links map[string]int) error {
 		r.inbox.strays.Add(1)
 	})
 	if err != nil {
-		return fmt.Errorf("node %s: %w", r.cfg.Node, err)
+		return err
 	}
 	r.unsub = stop
-	if err := r.cfg.Conn.Flush(); err != nil {
+	if err = r.cfg.Conn.Flush(); err != nil {
 		stop()
-		return fmt.Errorf("node %s: %w", r.cfg.Node, err)
 	}
-	return nil
+	return err
 }
 
 // Grant lets the node handle events before t. A t below an earlier grant has no
@@ -153,16 +146,16 @@ func (r *Runner) steer() {
 func (r *Runner) Close() { r.unsub() }
 
 // Run handles events up to the grant and serves the peers until ctx ends. The caller
-// ends ctx once all nodes of the run have reached its end. The error names node and
-// link if a peer is silent or violates the protocol. It wraps the context's cause if
-// ctx ends before the node has reached the grant.
-func (r *Runner) Run(ctx context.Context) (Result, error) {
+// ends ctx once all nodes of the run have reached its end. The error names the link if a
+// peer is silent or violates the protocol. It wraps the context's cause if ctx ends
+// before the node has reached the grant.
+func (r *Runner) Run(ctx context.Context) error {
 	clock := time.NewTicker(tick)
 	defer clock.Stop()
 	r.steer()
 	for {
 		if err := r.round(ctx); err != nil {
-			return r.result(), fmt.Errorf("node %s: %w", r.cfg.Node, err)
+			return err
 		}
 		r.pace(clock)
 		select {
@@ -173,10 +166,13 @@ func (r *Runner) Run(ctx context.Context) (Result, error) {
 			r.links.Reconnected(r.publish)
 		case <-clock.C:
 			if err := r.tick(); err != nil {
-				return r.result(), fmt.Errorf("node %s: %w", r.cfg.Node, err)
+				return err
 			}
 		case <-ctx.Done():
-			return r.result(), r.ended(ctx)
+			if r.reached == r.links.Granted() {
+				return nil
+			}
+			return fmt.Errorf("stopped at %s of %s: %w", r.node.Now(), r.links.Granted(), context.Cause(ctx))
 		}
 	}
 }
@@ -256,7 +252,7 @@ func (r *Runner) tick() error {
 		return err
 	}
 	if err := r.links.Tick(r.publish); err != nil {
-		return fmt.Errorf("%w of %s", err, r.cfg.Silence)
+		return fmt.Errorf("%w of %s", err, silence)
 	}
 	if r.ticks++; r.cfg.Progress != nil && r.ticks%progressTicks == 0 {
 		result := r.result()
@@ -271,13 +267,6 @@ func (r *Runner) send(link int, data []byte) {
 	if (*r.conn.Load()).Publish(r.subjects[link], data) != nil {
 		r.lost++
 	}
-}
-
-func (r *Runner) ended(ctx context.Context) error {
-	if r.reached == r.links.Granted() {
-		return nil
-	}
-	return fmt.Errorf("node %s: stopped at %s of %s: %w", r.cfg.Node, r.node.Now(), r.links.Granted(), context.Cause(ctx))
 }
 
 func (r *Runner) result() Result {

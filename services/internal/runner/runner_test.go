@@ -48,9 +48,10 @@ func play(tb testing.TB, s *shape, dial func(i int) bus.Conn) *outcome {
 	}
 	for i, r := range runners {
 		ran.Go(func() {
-			if o.results[i], o.errs[i] = r.Run(ctx); o.errs[i] != nil {
+			if o.errs[i] = r.Run(ctx); o.errs[i] != nil {
 				cancel()
 			}
+			o.results[i] = r.result()
 		})
 	}
 	done := make(chan struct{})
