@@ -1,7 +1,6 @@
 package fabric_test
 
 import (
-	"io/fs"
 	"os"
 	"path"
 	"slices"
@@ -84,19 +83,10 @@ func named(entries map[string][]string, dir string) bool {
 
 // packages returns the directories of the module that hold Go code other than tests.
 func packages(t *testing.T) (dirs []string) {
-	err := fs.WalkDir(os.DirFS(".."), ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata"):
-			return fs.SkipDir
-		case !d.IsDir() && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go"):
+	for _, name := range goFiles(t) {
+		if !strings.HasSuffix(name, "_test.go") {
 			dirs = append(dirs, path.Dir(name))
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	slices.Sort(dirs)
 	return slices.Compact(dirs)

@@ -135,34 +135,39 @@ func TestImportsPointOneWay(t *testing.T) {
 	// GET-55: chopping (nic/command), and shaping with its pacing and arbitration
 	// (nic/shaper), know nothing of one another nor of the engine (nic) that they are
 	// parts of.
-	root := os.DirFS("..")
-	checked := 0
-	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
-			return fs.SkipDir
-		}
-		if d.IsDir() || path.Ext(name) != ".go" {
-			return nil
-		}
+	files := goFiles(t)
+	for _, name := range files {
 		src, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(name)))
 		if err != nil {
-			return err
+			t.Fatal(err)
 		}
-		checked++
 		for _, v := range violations(t, name, src) {
 			t.Error(v)
+		}
+	}
+	if len(files) < 10 {
+		t.Errorf("checked only %d files of the module", len(files))
+	}
+}
+
+// goFiles returns the paths of the module's Go files from its root.
+func goFiles(t *testing.T) (names []string) {
+	t.Helper()
+	err := fs.WalkDir(os.DirFS(".."), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata"):
+			return fs.SkipDir
+		case !d.IsDir() && path.Ext(name) == ".go":
+			names = append(names, name)
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if checked < 10 {
-		t.Errorf("checked only %d files of the module", checked)
-	}
+	return names
 }
 
 // violations lists the rules that the file breaks, each with its position and
