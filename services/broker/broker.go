@@ -60,7 +60,7 @@ func start(o Options) (*bus.Server, error) {
 
 // carried returns a source of the server's traffic counters.
 func carried(server *bus.Server) health.Source {
-	return func(put func(id health.ID, value float64, labels ...string)) {
+	return func(put health.Put) {
 		c, err := server.Counts()
 		if err != nil {
 			return // it is shutting down

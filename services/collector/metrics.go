@@ -8,7 +8,7 @@ import (
 )
 
 // metrics is a health.Source with the figures of GetCounters.
-func (s *service) metrics(put func(id health.ID, value float64, labels ...string)) {
+func (s *service) metrics(put health.Put) {
 	c, err := s.GetCounters(context.Background(), &rackfabv1.GetCountersRequest{})
 	if err != nil {
 		return // the store is closed

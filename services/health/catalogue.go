@@ -1,80 +1,63 @@
 package health
 
-import "strings"
+import (
+	"strings"
 
-// ID is the index of a metric in Catalogue.
-type ID int
-
-// The metrics of a process.
-const (
-	RunsTotal ID = iota
-	Grants
-	FabricTime
-	FrameHops
-	Wakeups
-	EnvelopesSent
-	EnvelopesResent
-	EnvelopesMissed
-	EnvelopesStray
-	BusReconnects
-	Calls
-	TelemetryQueued
-	TelemetrySent
-	TelemetryDropped
-	BusConnections
-	BusMessages
-	BusBytes
-	BusSlowConsumers
-	CollectorReceived
-	CollectorStored
-	CollectorRejected
-	CollectorQueued
-	CollectorRefused
-	CollectorForwardDropped
-	CollectorDisk
-	CollectorDamaged
-	catalogueEnd
+	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Entry describes a metric. Names follow the Prometheus conventions: base units, and
+// Metric describes a metric. Names follow the Prometheus conventions: base units, and
 // the suffix _total for counters.
-type Entry struct {
+type Metric struct {
 	Name      string
-	Labels    []string
 	Processes string // the processes that export it
 	Help      string
+	Labels    []string
 }
 
 // counter reports whether the metric is a counter, not a gauge.
-func (e *Entry) counter() bool { return strings.HasSuffix(e.Name, "_total") }
+func (m *Metric) counter() bool { return strings.HasSuffix(m.Name, "_total") }
 
-// Catalogue lists every metric by its ID. Counters count from the start of the
-// process.
-var Catalogue = [catalogueEnd]Entry{
-	RunsTotal:               {"rackfab_runs_total", nil, "node, controller", "Runs in which the process took part."},
-	Grants:                  {"rackfab_grants_total", nil, "node, controller", "Grants of live runs."},
-	FabricTime:              {"rackfab_fabric_time_seconds", nil, "node, controller", "Fabric time that the current or latest run has reached."},
-	FrameHops:               {"rackfab_frame_hops_total", nil, "node", "Frames received on links."},
-	Wakeups:                 {"rackfab_wakeups_total", nil, "node", "Iterations of the node's loop."},
-	EnvelopesSent:           {"rackfab_envelopes_sent_total", nil, "node", "Envelopes sent on the bus, including resent ones."},
-	EnvelopesResent:         {"rackfab_envelopes_resent_total", nil, "node", "Envelopes resent because a peer missed them."},
-	EnvelopesMissed:         {"rackfab_envelopes_missed_total", nil, "node", "Gaps in the sequence of envelopes, each answered by a request to resend."},
-	EnvelopesStray:          {"rackfab_envelopes_stray_total", nil, "node", "Messages on the node's subjects that are invalid or belong to no link of the run."},
-	BusReconnects:           {"rackfab_bus_reconnects_total", nil, "node, controller", "Reconnections to the bus."},
-	Calls:                   {"rackfab_grpc_calls_total", []string{"method", "code"}, "node, controller, collector", "Calls answered by the gRPC server."},
-	TelemetryQueued:         {"rackfab_telemetry_queue_items", []string{"signal"}, "node", "Spans or points queued for the collector."},
-	TelemetrySent:           {"rackfab_telemetry_sent_total", []string{"signal"}, "node", "Spans or points confirmed by the collector."},
-	TelemetryDropped:        {"rackfab_telemetry_dropped_total", []string{"signal", "reason"}, "node", "Spans or points dropped."},
-	BusConnections:          {"rackfab_bus_connections", nil, "bus", "Connections to the bus."},
-	BusMessages:             {"rackfab_bus_messages_total", []string{"direction"}, "bus", "Messages received and sent by the bus."},
-	BusBytes:                {"rackfab_bus_bytes_total", []string{"direction"}, "bus", "Bytes of messages received and sent by the bus."},
-	BusSlowConsumers:        {"rackfab_bus_slow_consumers_total", nil, "bus", "Connections closed by the bus because the client was too slow."},
-	CollectorReceived:       {"rackfab_collector_received_total", []string{"signal"}, "collector", "Spans or points received since the store was created."},
-	CollectorStored:         {"rackfab_collector_stored_total", []string{"signal"}, "collector", "Spans or points stored since the store was created."},
-	CollectorRejected:       {"rackfab_collector_rejected_total", []string{"signal"}, "collector", "Spans or points rejected individually since the store was created."},
-	CollectorQueued:         {"rackfab_collector_queue_requests", nil, "collector", "Requests waiting to be stored."},
-	CollectorRefused:        {"rackfab_collector_refused_requests_total", nil, "collector", "Requests rejected because the queue was full or the store could not be written."},
-	CollectorForwardDropped: {"rackfab_collector_forward_dropped_requests_total", nil, "collector", "Requests not forwarded."},
-	CollectorDisk:           {"rackfab_collector_disk_bytes", nil, "collector", "Size of the store on disk."},
-	CollectorDamaged:        {"rackfab_collector_damaged_runs", nil, "collector", "Runs ignored at the start because their files are damaged."},
+func (m *Metric) description() *prometheus.Desc {
+	return prometheus.NewDesc(m.Name, m.Help, m.Labels, nil)
+}
+
+// Catalogue lists every metric.
+var Catalogue []*Metric
+
+// The metrics of a process. Counters count from the start of the process.
+var (
+	RunsTotal               = define("rackfab_runs_total", "node, controller", "Runs in which the process took part.")
+	Grants                  = define("rackfab_grants_total", "node, controller", "Grants of live runs.")
+	FabricTime              = define("rackfab_fabric_time_seconds", "node, controller", "Fabric time that the current or latest run has reached.")
+	FrameHops               = define("rackfab_frame_hops_total", "node", "Frames received on links.")
+	Wakeups                 = define("rackfab_wakeups_total", "node", "Iterations of the node's loop.")
+	EnvelopesSent           = define("rackfab_envelopes_sent_total", "node", "Envelopes sent on the bus, including resent ones.")
+	EnvelopesResent         = define("rackfab_envelopes_resent_total", "node", "Envelopes resent because a peer missed them.")
+	EnvelopesMissed         = define("rackfab_envelopes_missed_total", "node", "Gaps in the sequence of envelopes, each answered by a request to resend.")
+	EnvelopesStray          = define("rackfab_envelopes_stray_total", "node", "Messages on the node's subjects that are invalid or belong to no link of the run.")
+	BusReconnects           = define("rackfab_bus_reconnects_total", "node, controller", "Reconnections to the bus.")
+	Calls                   = define("rackfab_grpc_calls_total", "node, controller, collector", "Calls answered by the gRPC server.", "method", "code")
+	TelemetryQueued         = define("rackfab_telemetry_queue_items", "node", "Spans or points queued for the collector.", "signal")
+	TelemetrySent           = define("rackfab_telemetry_sent_total", "node", "Spans or points confirmed by the collector.", "signal")
+	TelemetryDropped        = define("rackfab_telemetry_dropped_total", "node", "Spans or points dropped.", "signal", "reason")
+	BusConnections          = define("rackfab_bus_connections", "bus", "Connections to the bus.")
+	BusMessages             = define("rackfab_bus_messages_total", "bus", "Messages received and sent by the bus.", "direction")
+	BusBytes                = define("rackfab_bus_bytes_total", "bus", "Bytes of messages received and sent by the bus.", "direction")
+	BusSlowConsumers        = define("rackfab_bus_slow_consumers_total", "bus", "Connections closed by the bus because the client was too slow.")
+	CollectorReceived       = define("rackfab_collector_received_total", "collector", "Spans or points received since the store was created.", "signal")
+	CollectorStored         = define("rackfab_collector_stored_total", "collector", "Spans or points stored since the store was created.", "signal")
+	CollectorRejected       = define("rackfab_collector_rejected_total", "collector", "Spans or points rejected individually since the store was created.", "signal")
+	CollectorQueued         = define("rackfab_collector_queue_requests", "collector", "Requests waiting to be stored.")
+	CollectorRefused        = define("rackfab_collector_refused_requests_total", "collector", "Requests rejected because the queue was full or the store could not be written.")
+	CollectorForwardDropped = define("rackfab_collector_forward_dropped_requests_total", "collector", "Requests not forwarded.")
+	CollectorDisk           = define("rackfab_collector_disk_bytes", "collector", "Size of the store on disk.")
+	CollectorDamaged        = define("rackfab_collector_damaged_runs", "collector", "Runs ignored at the start because their files are damaged.")
+)
+
+// define adds a metric to the catalogue.
+func define(name, processes, help string, labels ...string) *Metric {
+	m := &Metric{name, processes, help, labels}
+	Catalogue = append(Catalogue, m)
+	return m
 }

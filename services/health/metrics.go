@@ -15,13 +15,15 @@ import (
 	"github.com/rackfab/rackfab/services/internal/serve"
 )
 
-// Source reports values by calling put, with the values of the entry's labels in
-// their order. The endpoint calls it from its own goroutines.
-type Source func(put func(id ID, value float64, labels ...string))
+// Source reports values by calling put. The endpoint calls it from its own goroutines.
+type Source func(put Put)
+
+// Put reports the value of a metric, with the values of its labels in their order.
+type Put = func(m *Metric, value float64, labels ...string)
 
 // CallsOf returns a source of the counts of a gRPC server's calls.
 func CallsOf(s *serve.Server) Source {
-	return func(put func(id ID, value float64, labels ...string)) {
+	return func(put Put) {
 		s.Calls(func(method, code string, count int64) { put(Calls, float64(count), method, code) })
 	}
 }
@@ -29,7 +31,7 @@ func CallsOf(s *serve.Server) Source {
 // ReconnectsOf returns a source of the number of reconnections of a bus connection, if
 // the connection counts them.
 func ReconnectsOf(conn any) Source {
-	return func(put func(id ID, value float64, labels ...string)) {
+	return func(put Put) {
 		if c, ok := conn.(interface{ Reconnects() int64 }); ok {
 			put(BusReconnects, float64(c.Reconnects()))
 		}
@@ -69,40 +71,29 @@ func answer(ctx context.Context, l net.Listener, scrape http.Handler) {
 // handler returns the HTTP handler of the endpoint.
 func handler(sources ...Source) http.Handler {
 	r := prometheus.NewRegistry()
-	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newReader(sources))
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), reader(sources))
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{MaxRequestsInFlight: 2})
 }
 
-// reader is a prometheus.Collector that queries the sources on each scrape.
-type reader struct {
-	sources []Source
-	entries [catalogueEnd]*prometheus.Desc
-}
-
-func newReader(sources []Source) *reader {
-	r := &reader{sources: sources}
-	for id, e := range Catalogue {
-		r.entries[id] = prometheus.NewDesc(e.Name, e.Help, e.Labels, nil)
-	}
-	return r
-}
+// reader is a prometheus.Collector that queries its sources on each scrape.
+type reader []Source
 
 // Describe sends the descriptions of all metrics in the catalogue.
-func (r *reader) Describe(out chan<- *prometheus.Desc) {
-	for _, e := range r.entries {
-		out <- e
+func (reader) Describe(out chan<- *prometheus.Desc) {
+	for _, m := range Catalogue {
+		out <- m.description()
 	}
 }
 
 // Collect sends the current values of all sources.
-func (r *reader) Collect(out chan<- prometheus.Metric) {
-	for _, s := range r.sources {
-		s(func(id ID, value float64, labels ...string) {
+func (r reader) Collect(out chan<- prometheus.Metric) {
+	for _, s := range r {
+		s(func(m *Metric, value float64, labels ...string) {
 			kind := prometheus.GaugeValue
-			if Catalogue[id].counter() {
+			if m.counter() {
 				kind = prometheus.CounterValue
 			}
-			out <- prometheus.MustNewConstMetric(r.entries[id], kind, value, labels...)
+			out <- prometheus.MustNewConstMetric(m.description(), kind, value, labels...)
 		})
 	}
 }

@@ -20,7 +20,7 @@ type Runs struct {
 
 // series is a metric with the values of its labels.
 type series struct {
-	id     ID
+	metric *Metric
 	labels [2]string
 }
 
@@ -64,7 +64,7 @@ func (r *Runs) Add(from Source) {
 func (r *Runs) add(from Source) {
 	r.accumulated = r.plus(from)
 	for s := range r.accumulated {
-		if !Catalogue[s.id].counter() {
+		if !s.metric.counter() {
 			r.accumulated[s] = 0
 		}
 	}
@@ -77,8 +77,8 @@ func (r *Runs) plus(from Source) map[series]float64 {
 		total = map[series]float64{}
 	}
 	if from != nil {
-		from(func(id ID, value float64, labels ...string) {
-			s := series{id: id}
+		from(func(m *Metric, value float64, labels ...string) {
+			s := series{metric: m}
 			copy(s.labels[:], labels)
 			total[s] += value
 		})
@@ -87,13 +87,13 @@ func (r *Runs) plus(from Source) map[series]float64 {
 }
 
 // Export is the Source of all values.
-func (r *Runs) Export(put func(id ID, value float64, labels ...string)) {
+func (r *Runs) Export(put Put) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	put(RunsTotal, float64(r.begun))
 	put(Grants, float64(r.grants))
 	put(FabricTime, float64(r.reached)/float64(unit.Second))
 	for s, value := range r.plus(r.current) {
-		put(s.id, value, s.labels[:len(Catalogue[s.id].Labels)]...)
+		put(s.metric, value, s.labels[:len(s.metric.Labels)]...)
 	}
 }

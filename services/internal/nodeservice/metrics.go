@@ -6,7 +6,7 @@ import (
 )
 
 // metrics is a health.Source of the counters of the run.
-func (r *run) metrics(put func(id health.ID, value float64, labels ...string)) {
+func (r *run) metrics(put health.Put) {
 	var p runner.Result
 	if now := r.position.Load(); now != nil {
 		p = now.result
