@@ -45,7 +45,7 @@ func (s *Store) GetTrace(runID, id string) (*rackfabv1.GetTraceResponse, error) 
 
 // trace returns a trace, or nil if the run does not have it.
 func (r *run) trace(id string) (out *rackfabv1.GetTraceResponse, err error) {
-	texts := r.texts()
+	texts := *r.texts.Load()
 	err = r.db.View(func(tx *bbolt.Tx) error {
 		number, err := findTrace(tx, id)
 		if err != nil || number == 0 {

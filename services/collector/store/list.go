@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"math"
+	"slices"
 
 	"go.etcd.io/bbolt"
 
@@ -15,13 +16,13 @@ func (s *Store) ListTraces(q *rackfabv1.ListTracesRequest) (*rackfabv1.ListTrace
 	out := &rackfabv1.ListTracesResponse{}
 	err := s.view(q.GetRun(), func(r *run, tx *bbolt.Tx) error {
 		out.Run = r.info.Run
-		l := &listing{q: q, out: out, tx: tx, texts: r.texts(), maxDuration: orNever(q.GetMaxDurationPs()), to: orNever(q.GetToPs()), skip: q.GetOffset()}
+		l := &listing{q: q, out: out, tx: tx, texts: *r.texts.Load(), maxDuration: orNever(q.GetMaxDurationPs()), to: orNever(q.GetToPs()), skip: q.GetOffset()}
 		for to, text := range map[*uint32]string{&l.flow: q.GetFlow(), &l.name: q.GetName(), &l.node: q.GetNode()} {
-			n, known := r.numberOf(text)
-			if !known {
+			n := slices.Index(l.texts, text)
+			if n < 0 {
 				return nil // no span of the run has the name
 			}
-			*to = n
+			*to = uint32(n)
 		}
 		return l.run()
 	})

@@ -6,26 +6,8 @@ const (
 	maxLength = 64 // bytes
 )
 
-// names assigns numbers to texts that recur: names of nodes, flows and attributes.
-// Number 0 is "".
-type names struct {
-	numbers map[string]uint32
-	texts   texts
-}
-
-func newNames() names {
-	return names{numbers: map[string]uint32{"": 0}, texts: texts{""}}
-}
-
-// add assigns the next number to a text.
-func (n *names) add(text string) uint32 {
-	number := uint32(len(n.texts))
-	n.numbers[text] = number
-	n.texts = append(n.texts, text)
-	return number
-}
-
-// texts maps numbers to names.
+// texts are the names of a run by number: texts that recur, such as names of nodes, flows
+// and attributes. Number 0 is "".
 type texts []string
 
 // of returns the name with the given number, or "" if there is none.
@@ -36,33 +18,20 @@ func (t texts) of(number uint32) string {
 	return ""
 }
 
-// texts returns the names so far. The slice may be read while names are added.
-func (r *run) texts() texts {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return r.names.texts
-}
-
-// numberOf returns the number of a name. It reports false if the name has none.
-func (r *run) numberOf(name string) (uint32, bool) {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	n, ok := r.names.numbers[name]
-	return n, ok
-}
-
 // name returns the number of a text, and assigns one to a new text. It reports false if
 // the text is too long or there are too many names.
 func (w *writer) name(t string) (uint32, bool, error) {
-	if n, ok := w.names.numbers[t]; ok { // only the writer changes it
+	if n, ok := w.numbers[t]; ok {
 		return n, true, nil
 	}
-	if len(t) > maxLength || len(w.names.texts) >= maxNames {
+	names := *w.texts.Load()
+	if len(t) > maxLength || len(names) >= maxNames {
 		return 0, false, nil
 	}
-	w.mu.Lock()
-	n := w.names.add(t)
-	w.mu.Unlock()
+	n := uint32(len(names))
+	w.numbers[t] = n
+	names = append(names, t) // queries read the shorter slice meanwhile
+	w.texts.Store(&names)
 	return n, true, w.bucket(bucketNames).Put(key32(n), []byte(t))
 }
 

@@ -60,7 +60,7 @@ func (s *Store) several(ids []string) ([]*run, error) {
 // durations adds the durations of a run to their groups. The index by flow suffices
 // unless the name of the span matters.
 func (r *run) durations(q *rackfabv1.GetPercentilesRequest, to map[group]*[]int64) error {
-	texts := r.texts()
+	texts := *r.texts.Load()
 	byName := q.GetName() != "" || q.GetGroup() == rackfabv1.PercentileGroup_PERCENTILE_GROUP_NAME
 	return r.db.View(func(tx *bbolt.Tx) error {
 		var at group

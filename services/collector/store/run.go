@@ -3,7 +3,6 @@ package store
 import (
 	"os"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -61,13 +60,12 @@ type run struct {
 	db     *bbolt.DB
 	info   RunInfo
 	counts atomic.Pointer[counts] // after the latest transaction; not modified
-
-	mu    sync.RWMutex // guards names
-	names names
+	texts  atomic.Pointer[texts]  // a longer slice replaces it
 
 	// Used by the writer only.
-	series map[string]uint32   // numbers of series
-	recent map[[16]byte]uint32 // numbers of recently received traces
+	numbers map[string]uint32   // of texts
+	series  map[string]uint32   // numbers of series
+	recent  map[[16]byte]uint32 // numbers of recently received traces
 }
 
 // openRun opens a run's file, for queries alone if o.ReadOnly is set.
@@ -112,11 +110,12 @@ func newRun(path string, number uint64, info RunInfo) (*run, error) {
 // load reads the state kept in memory. A file that was created but never written has no
 // buckets.
 func (r *run) load() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	c := &counts{}
-	r.counts.Store(c)
-	r.names, r.series, r.recent = newNames(), map[string]uint32{}, map[[16]byte]uint32{}
+	c, names := &counts{}, &texts{""}
+	r.numbers, r.series, r.recent = map[string]uint32{"": 0}, map[string]uint32{}, map[[16]byte]uint32{}
+	defer func() {
+		r.counts.Store(c)
+		r.texts.Store(names)
+	}()
 	return r.db.View(func(tx *bbolt.Tx) error {
 		meta := tx.Bucket(bucketMeta)
 		if meta == nil {
@@ -129,7 +128,8 @@ func (r *run) load() error {
 			return err
 		}
 		for _, text := range withPrefix(tx.Bucket(bucketNames), nil) { // in the order of their numbers
-			r.names.add(string(text))
+			r.numbers[string(text)] = uint32(len(*names))
+			*names = append(*names, string(text))
 		}
 		return eachSeries(tx, nil, func(number uint32, s *rackfabv1.Series) { r.series[identity(s)] = number })
 	})
