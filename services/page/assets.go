@@ -29,20 +29,14 @@ var assets = sync.OnceValue(packed)
 
 func packed() http.Handler {
 	all := map[string]*asset{}
-	err := fs.WalkDir(files, "assets", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
+	names, _ := fs.Glob(files, "assets/*") // the pattern is valid
+	for _, name := range names {
 		data, err := files.ReadFile(name)
 		if err != nil {
-			return err
+			panic(err) // the files are part of the binary
 		}
 		sum := sha256.Sum256(data)
 		all[strings.TrimPrefix(name, "assets")] = &asset{data, pack(data), kindOf(name), `"` + hex.EncodeToString(sum[:8]) + `"`}
-		return nil
-	})
-	if err != nil {
-		panic(err) // the files are part of the binary
 	}
 	all["/"] = all["/index.html"]
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
