@@ -1,6 +1,8 @@
 package telemetry
 
 import (
+	"cmp"
+
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -85,29 +87,20 @@ func (m *Meter) delivers(n *fabric.Note) int32 {
 // rate tracks the CC rate limit of a flow, which is 0 before its start and after its
 // end.
 func (m *Meter) rate(n *fabric.Note) {
-	if n.Flow >= topology.FirstConnection {
+	was, active := m.rates[n.Flow]
+	if n.Flow >= topology.FirstConnection || !active && n.Kind != fabric.FlowStarted {
 		return
 	}
-	was, goes := m.rates[n.Flow]
-	is := n.Rate()
+	var is unit.Rate
 	switch n.Kind {
 	case fabric.FlowStarted:
-		f := &m.scenario.Flows[n.Flow]
-		if is = f.Initial; is == 0 {
-			is = m.scenario.Links[m.ends[0].Link].Rate
-		}
+		is = cmp.Or(m.scenario.Flows[n.Flow].Initial, m.scenario.Links[m.ends[0].Link].Rate)
 		m.rates[n.Flow] = is
 	case fabric.RateChanged:
-		if !goes {
-			return
-		}
+		is = n.Rate()
 		m.rates[n.Flow] = is
 	default:
-		if !goes {
-			return
-		}
 		delete(m.rates, n.Flow)
-		is = 0
 	}
 	i := m.flow(FlowRate, n.Flow)
 	m.sums[i] += int64(is - was)
