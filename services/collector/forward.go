@@ -96,32 +96,42 @@ func newForwarder(endpoint string) (*forwarder, error) {
 // sender exports one request and returns the number of items that the endpoint rejected.
 type sender func(context.Context, proto.Message) (rejected int64, err error)
 
-// route returns the gRPC method, the HTTP path and an empty response for a request.
-func route(m proto.Message) (method, path string, response proto.Message) {
+// exchange is the call that forwards one request.
+type exchange struct {
+	method, path string // of gRPC, and of HTTP
+	response     proto.Message
+	rejected     func() int64 // the number of items that the response rejects
+}
+
+func exchangeOf(m proto.Message) exchange {
 	if _, ok := m.(*metricspb.ExportMetricsServiceRequest); ok {
-		return metricspb.MetricsService_Export_FullMethodName, "/v1/metrics", &metricspb.ExportMetricsServiceResponse{}
+		out := &metricspb.ExportMetricsServiceResponse{}
+		rejected := func() int64 { return out.GetPartialSuccess().GetRejectedDataPoints() }
+		return exchange{metricspb.MetricsService_Export_FullMethodName, "/v1/metrics", out, rejected}
 	}
-	return tracespb.TraceService_Export_FullMethodName, "/v1/traces", &tracespb.ExportTraceServiceResponse{}
+	out := &tracespb.ExportTraceServiceResponse{}
+	rejected := func() int64 { return out.GetPartialSuccess().GetRejectedSpans() }
+	return exchange{tracespb.TraceService_Export_FullMethodName, "/v1/traces", out, rejected}
 }
 
 // overGRPC exports OTLP over gRPC.
 func overGRPC(conn *grpc.ClientConn) sender {
 	return func(ctx context.Context, m proto.Message) (int64, error) {
-		method, _, out := route(m)
-		err := conn.Invoke(ctx, method, m, out)
-		return rejected(out), err
+		x := exchangeOf(m)
+		err := conn.Invoke(ctx, x.method, m, x.response)
+		return x.rejected(), err
 	}
 }
 
 // overHTTP exports OTLP over HTTP, in protobuf encoding.
 func overHTTP(client *http.Client, base string) sender {
 	return func(ctx context.Context, m proto.Message) (int64, error) {
-		_, path, out := route(m)
+		x := exchangeOf(m)
 		body, err := proto.Marshal(m)
 		if err != nil {
 			return 0, err
 		}
-		q, err := http.NewRequestWithContext(ctx, http.MethodPost, base+path, bytes.NewReader(body))
+		q, err := http.NewRequestWithContext(ctx, http.MethodPost, base+x.path, bytes.NewReader(body))
 		if err != nil {
 			return 0, err
 		}
@@ -139,22 +149,11 @@ func overHTTP(client *http.Client, base string) sender {
 			return 0, status.Error(codes.Unavailable, r.Status)
 		case r.StatusCode != http.StatusOK:
 			return 0, status.Error(codes.InvalidArgument, r.Status)
-		}
-		if err := proto.Unmarshal(text, out); err != nil {
+		case proto.Unmarshal(text, x.response) != nil:
 			return 0, nil // an endpoint with another response format has accepted everything
 		}
-		return rejected(out), nil
+		return x.rejected(), nil
 	}
-}
-
-func rejected(response proto.Message) int64 {
-	switch r := response.(type) {
-	case *tracespb.ExportTraceServiceResponse:
-		return r.GetPartialSuccess().GetRejectedSpans()
-	case *metricspb.ExportMetricsServiceResponse:
-		return r.GetPartialSuccess().GetRejectedDataPoints()
-	}
-	return 0
 }
 
 // items returns the number of spans or points in a request.
@@ -240,11 +239,9 @@ func (f *forwarder) deliver(ctx context.Context, m proto.Message) (int64, error)
 		if !again {
 			return lost, err
 		}
-		timer := time.NewTimer(cmp.Or(after, wait))
 		select {
-		case <-timer.C:
+		case <-time.After(cmp.Or(after, wait)):
 		case <-patience.Done():
-			timer.Stop()
 			return 0, errors.Join(err, patience.Err())
 		}
 	}

@@ -81,36 +81,31 @@ func (e *epochs) origin(r *resourcepb.Resource, first uint64) origin {
 	return o
 }
 
-// splitter splits the telemetry of a resource into a delivery of items within the times
-// of its run, and one of all others.
+// splitter splits the telemetry of a resource: the first of its deliveries has the items
+// within the times of their run, and a second one, if necessary, all others.
 type splitter struct {
 	epochs     *epochs
 	origin     origin
-	own, other *store.Delivery // other is nil while it would be empty
+	deliveries []*store.Delivery
 }
 
 // splitter returns a splitter for a resource. first is as for origin.
 func (e *epochs) splitter(r *resourcepb.Resource, first uint64) *splitter {
 	o := e.origin(r, first)
-	return &splitter{epochs: e, origin: o, own: &store.Delivery{Run: o.run}}
+	return &splitter{epochs: e, origin: o, deliveries: []*store.Delivery{{Run: o.run}}}
 }
 
 // deliveryAt returns the delivery whose run covers the instant, and the instant on that
 // run's clock. It reports false if no run covers it.
 func (s *splitter) deliveryAt(nano uint64) (*store.Delivery, int64, bool) {
-	if at, ok := instant(&s.own.Run, nano); ok || s.own.Run.Run == store.Foreign {
-		return s.own, at, ok
+	d := s.deliveries[0]
+	if at, ok := instant(&d.Run, nano); ok || d.Run.Run == store.Foreign {
+		return d, at, ok
 	}
-	if s.other == nil {
-		s.other = &store.Delivery{Run: s.epochs.foreign(nano)}
+	if len(s.deliveries) == 1 {
+		s.deliveries = append(s.deliveries, &store.Delivery{Run: s.epochs.foreign(nano)})
 	}
-	at, ok := instant(&s.other.Run, nano)
-	return s.other, at, ok
-}
-
-func (s *splitter) deliveries() []*store.Delivery {
-	if s.other == nil {
-		return []*store.Delivery{s.own}
-	}
-	return []*store.Delivery{s.own, s.other}
+	d = s.deliveries[1]
+	at, ok := instant(&d.Run, nano)
+	return d, at, ok
 }

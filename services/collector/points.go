@@ -28,7 +28,7 @@ func (e *epochs) points(q *metricspb.ExportMetricsServiceRequest) (all []*store.
 		for _, one := range list {
 			m.add(one)
 		}
-		all = append(all, m.deliveries()...)
+		all = append(all, m.deliveries...)
 	}
 	return all, why
 }
@@ -94,7 +94,7 @@ type seriesKey struct {
 func (m *metrics) add(one *metricpb.Metric) {
 	points, kind, other := pointsOf(one)
 	if other > 0 {
-		m.reject(m.own, other, fmt.Sprintf("metric %s: want a gauge or a sum", one.GetName()))
+		m.reject(m.deliveries[0], other, fmt.Sprintf("metric %s: want a gauge or a sum", one.GetName()))
 	}
 	for _, p := range points {
 		d, at, ok := m.deliveryAt(p.GetTimeUnixNano())

@@ -28,7 +28,7 @@ func (e *epochs) spans(q *tracespb.ExportTraceServiceRequest) (all []*store.Deli
 			}
 			d.Spans = append(d.Spans, one)
 		}
-		all = append(all, t.deliveries()...)
+		all = append(all, t.deliveries...)
 	}
 	return all, why
 }
