@@ -18,7 +18,11 @@ const backwardShare = 0.1
 // a name declared at package level in one file, or a method whose name is unique in the
 // package, and used in another; it counts once per pair of files.
 func TestFilesOfAPackageHaveAnOrder(t *testing.T) {
-	dirs := []string{"../fabric/topology", "../fabric/topology/routes", "../fabric/scenariofile", "../cmd/rackfab", "../fabric/nic/notify", "../fabric/nic/rx", "../services/controller", "../services/internal/nodeservice", "../docs/internal/requirements"}
+	dirs := []string{
+		"../fabric/topology", "../fabric/topology/routes", "../fabric/scenariofile", "../cmd/rackfab",
+		"../fabric/nic/notify", "../fabric/nic/rx", "../fabric/nic/uet",
+		"../services/controller", "../services/internal/nodeservice", "../docs/internal/requirements",
+	}
 	below, err := filepath.Glob("../cmd/rackfab/internal/*")
 	if err != nil || len(below) < 5 {
 		t.Fatalf("%d packages below cmd/rackfab: %v", len(below), err)

@@ -43,6 +43,7 @@ var rules = []rule{
 	{"fabric/nic/command", []string{"fabric/ring", "fabric/splitmix", "fabric/unit"}, none, "commands know neither frames nor tokens: package nic sends them, and package shaper paces them"},
 	{"fabric/nic/notify", []string{"fabric", "fabric/cc", "fabric/frame", "fabric/unit"}, none, "notification points take packets and instants and return reports; package nic queues and sends these"},
 	{"fabric/nic/rx", []string{"fabric", "fabric/frame", "fabric/ring", "fabric/unit"}, none, "the receive buffer and the pauses know frames and traffic classes, but no queue pairs; package nic passes absorbed frames to these"},
+	{"fabric/nic/uet", []string{"fabric", "fabric/agenda", "fabric/credit", "fabric/unit"}, none, "accounts and grants of credit take numbers and instants; package nic builds and sends the packets that carry them"},
 	{"fabric/nic/shaper", []string{"fabric/unit"}, none, "the shaper knows only numbers, so that it can be compared with its reference implementation; package nic computes the cost of packets"},
 	{"fabric/switching", []string{"fabric", "fabric/agenda", "fabric/cc", "fabric/frame", "fabric/ring", "fabric/splitmix", "fabric/unit"}, none, "a switch knows no NIC, no topology and no driver, only frames and its Config"},
 	{"fabric/switching/rttx", []string{"fabric/splitmix", "fabric/unit"}, none, "the converter takes fields and counts and returns an increment, so that it can be compared with its document alone"},

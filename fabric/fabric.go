@@ -18,6 +18,7 @@
 //	nic/notify    what receivers send back about congestion
 //	nic/rx        the receive buffer, and pauses on the link
 //	nic/shaper    token buckets
+//	nic/uet       receiver credit: accounts of senders, grants of receivers
 //	switching  queues, thresholds, pauses
 //	switching/rttx   ECN marks converted to RTT increments
 //	topology   the model of a scenario: nodes, links, flows, changes

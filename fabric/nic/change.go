@@ -97,9 +97,7 @@ func (n *NIC) stop(now unit.Time, i int, out *fabric.Out) {
 	for _, timer := range []int{n.startTimer(i), n.ccTimer(i), n.resendTimer(i)} {
 		n.timers.Set(timer, unit.Never)
 	}
-	if n.credits != nil {
-		n.planAsk(now, int(n.credits.ofSender[i]))
-	}
+	s.credit.Plan(now)
 	out.Note(fabric.Note{Event: fabric.NewFlowStopped(s.stats.AckedBytes), At: now, Flow: s.ID, Priority: s.class})
 }
 
@@ -184,9 +182,7 @@ func (n *NIC) grow(senders, receivers int) {
 		pace.Set(i, n.pace.At(i))
 	}
 	n.pace = pace
-	if n.credits != nil {
-		n.addCredits(n.credits, senders, receivers)
-	}
+	n.addCredits(senders, receivers)
 	for i := senders; i < len(n.senders); i++ {
 		if !n.senders[i].started {
 			n.timers.Set(n.startTimer(i), n.senders[i].Start)

@@ -114,25 +114,25 @@ func (n *NIC) answer(now unit.Time, kind controlKind, i int, f *frame.Frame) con
 
 // reply queues a control packet. It returns false if the queue is full; the packet is
 // then counted and noted as dropped.
-func (n *NIC) reply(now unit.Time, c controlPacket, out *fabric.Out) bool {
+func (n *NIC) reply(now unit.Time, c *controlPacket, out *fabric.Out) bool {
 	class := n.controlClass
 	if c.kind.acknowledges() {
-		class = n.ackClass(&c)
+		class = n.ackClass(c)
 	}
 	if class == n.controlClass {
 		c.dscp = n.cfg.ControlDSCP
 	}
 	if n.control.count < n.control.limit {
 		n.control.count++
-		*n.control.lane(class).Next() = c
+		*n.control.lane(class).Next() = *c
 		return true
 	}
 	var lost frame.Frame
-	n.buildControl(&c, &lost)
+	n.buildControl(c, &lost)
 	n.stats.ControlQueueDrops++
 	out.Lost(fabric.Note{
 		Event: fabric.NewDropped(lost.Len(), fabric.DropControlQueue), At: now,
-		Flow: n.flowOf(&c), Priority: class, Trace: c.trace,
+		Flow: n.flowOf(c), Priority: class, Trace: c.trace,
 	}, &lost)
 	return false
 }
@@ -155,10 +155,12 @@ func (n *NIC) flowOf(c *controlPacket) fabric.FlowID {
 
 // sendControl transmits the oldest packet of the first lane that is not paused.
 func (n *NIC) sendControl(now unit.Time, f *frame.Frame, out *fabric.Out) {
-	c := n.control.open(&n.pauses).Pop()
+	lane := n.control.open(&n.pauses)
+	c := lane.Front()
+	lane.Drop(1) // it remains readable
 	n.control.count--
 	n.control.ready = now + n.control.gap
-	n.buildControl(&c, f)
+	n.buildControl(c, f)
 	switch c.kind {
 	case controlACK, controlUETAck:
 		n.stats.TxACKs++

@@ -114,7 +114,7 @@ func TestControlQueueLimitSpansClasses(t *testing.T) {
 	n := mustNew(t, config(1, []FlowConfig{flow(0, 5000)}, func(c *Config) { c.AckWithData, c.ControlQueue = true, 2 }))
 	var out fabric.Out
 	for i, c := range []controlPacket{{kind: controlACK, dscp: dataDSCP}, {kind: controlCNP}, {kind: controlACK, dscp: dataDSCP}} {
-		if room := n.reply(0, c, &out); room != (i < 2) {
+		if room := n.reply(0, &c, &out); room != (i < 2) {
 			t.Errorf("packet %d: room %v", i, room)
 		}
 	}

@@ -147,27 +147,8 @@ func TestExcessIsSignalledInTheTarget(t *testing.T) {
 		if signalled == 0 || signalled == all {
 			t.Errorf("%s: %d of %d packets signal excess, want some", signal, signalled, all)
 		}
-		if got := b.nics[0].credits.indicated; got != int64(signalled) {
+		if got := b.nics[0].accounts.Indicated(); got != int64(signalled) {
 			t.Errorf("%s: %d counted, %d on the wire", signal, got, signalled)
-		}
-	}
-}
-
-// CBRC-26: the threshold may apply to all receivers of a sender together.
-func TestExcessCountsAllReceivers(t *testing.T) {
-	for scope, want := range map[string]bool{"pair": false, "all": true} {
-		b := newBench(t, 3, []FlowConfig{to(0, 0, 1), to(1, 0, 2)}, byCredit, func(c *Config) {
-			c.CC.Credit.AIMD, c.CC.Credit.Start, c.CC.Credit.Threshold = true, credit.StartAsked, 3000
-			c.CC.Credit.Scope = "pair"
-			if scope == "all" {
-				c.CC.Credit.Scope = "all"
-			}
-		})
-		n := b.nics[0]
-		n.credits.accounts[0].Grant(0, 32, 8)
-		n.credits.accounts[1].Grant(0, 32, 8)
-		if got := n.target(0) == n.credits.signal; got != want {
-			t.Errorf("scope %s, 2048 bytes of each of two: excess %v, want %v", scope, got, want)
 		}
 	}
 }
@@ -183,9 +164,8 @@ func TestWastedCreditIsNoted(t *testing.T) {
 		}
 	}
 	var total unit.Bytes
-	for k := range b.nics[0].credits.accounts {
-		bal := b.nics[0].credits.accounts[k].Balance(b.now)
-		total += bal.Wasted()
+	for i := range b.nics[0].senders {
+		total += b.nics[0].senders[i].credit.Balance(b.now).Wasted()
 	}
 	if wasted == 0 || wasted > total {
 		t.Errorf("events report %d bytes wasted of %d", wasted, total)
@@ -239,7 +219,7 @@ func TestOrderOfIndicatedPackets(t *testing.T) {
 			var out fabric.Out
 			b.nics[1].Arrive(unit.Time(i)*us, 0, &f, &out)
 		}
-		if got := b.nics[1].credits.pacer.Stats(0).Indicated; got != want {
+		if got := b.nics[1].receivers[0].peer.Stats().Indicated; got != want {
 			t.Errorf("order %s: %d indicated packets counted, want %d", order, got, want)
 		}
 	}

@@ -5,10 +5,10 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/agenda"
-	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic/notify"
 	"github.com/rackfab/rackfab/fabric/nic/rx"
+	"github.com/rackfab/rackfab/fabric/nic/uet"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -23,22 +23,23 @@ type NIC struct {
 	sending   qpIndex
 	receiving qpIndex
 
-	timers  agenda.Agenda // entries: see startTimer, ccTimer, resendTimer and npTimer
-	pace    agenda.Agenda // by sender: earliest instant of its next frame
-	ready   readyQueue
-	control controlQueue
-	credits *credits // nil unless the scheme grants credit
-	engine  *engine  // nil without connections
-	intake  rx.Intake
-	pauses  rx.Pauses
-	cable   fabric.Cable
-	choices choices
-	frozen  bool
-	freeAt  unit.Time // when the frame in transmission ends
-	cnpPort notify.Port
-	sink    notify.Sink
-	back    frame.Packet // the current control packet, see packetBack
-	now     unit.Time    // of the latest call
+	timers   agenda.Agenda // entries: see startTimer, ccTimer, resendTimer and npTimer
+	pace     agenda.Agenda // by sender: earliest instant of its next frame
+	ready    readyQueue
+	control  controlQueue
+	accounts uet.Accounts // the credit of this host
+	grantor  uet.Grantor  // of credit for this host
+	engine   *engine      // nil without connections
+	intake   rx.Intake
+	pauses   rx.Pauses
+	cable    fabric.Cable
+	choices  choices
+	frozen   bool
+	freeAt   unit.Time // when the frame in transmission ends
+	cnpPort  notify.Port
+	sink     notify.Sink
+	back     frame.Packet // the current control packet, see packetBack
+	now      unit.Time    // of the latest call
 	// sampleAt is the end of the current sampling interval, Never if nothing was sent
 	// in it and no tokens change.
 	sampleAt  unit.Time
@@ -62,8 +63,14 @@ func New(cfg Config) (*NIC, error) {
 		pauses:       rx.NewPauses(cfg.Rate),
 		sampleAt:     unit.Never,
 		intake:       rx.NewIntake(cfg.Intake, rx.Port{Source: frame.HostMAC(cfg.Host), Rate: cfg.Rate}),
+		cnpPort:      notify.NewPort(&cfg.CC),
 		cable:        fabric.Cable{Rate: cfg.Rate, Delay: cfg.Delay, Overhead: cfg.Overhead, Flaws: cfg.Flaws},
 	}
+	if p := &n.cfg.CC.Credit; p.MTU == 0 {
+		p.MTU = n.cfg.Payload + uetHeaders + n.cfg.Overhead
+	}
+	n.accounts = uet.NewAccounts(&n.cfg.CC.Credit, cfg.Rate, n.backlog)
+	n.grantor = uet.NewGrantor(&n.cfg.CC.Credit, cfg.Rate)
 	n.back = n.packetTo(cfg.Host, 0)
 	n.back.Mirrored = cfg.MirrorPorts
 	if err := n.addFlows(); err != nil {
@@ -72,9 +79,7 @@ func New(cfg Config) (*NIC, error) {
 	s := len(n.senders)
 	n.timers = agenda.New(n.npTimer(len(n.receivers)))
 	n.pace = agenda.New(s)
-	if cfg.Notification == cc.NotifyCredit {
-		n.credits = n.newCredits()
-	}
+	n.addCredits(0, 0)
 	for i := range n.senders {
 		if !n.senders[i].started {
 			n.timers.Set(n.startTimer(i), n.senders[i].Start)
@@ -214,7 +219,9 @@ func (n *NIC) Tick(now unit.Time, out *fabric.Out) {
 		}
 		n.timerDue(now, entry, out)
 	}
-	n.creditTick(now, out)
+	if n.grantor.Next() <= now || n.accounts.Next() <= now {
+		n.creditTick(now, out)
+	}
 	if n.engine != nil {
 		n.engineTick(now, out)
 	}
@@ -249,7 +256,7 @@ func (n *NIC) Next() (unit.Time, bool) {
 		return 0, false
 	}
 	_, at := n.timers.First()
-	at = min(at, n.pauses.Next(), n.intake.Due(), n.creditDue(), n.sendDue(), n.sampleAt)
+	at = min(at, n.pauses.Next(), n.intake.Due(), n.grantor.Next(), n.accounts.Next(), n.sendDue(), n.sampleAt)
 	if n.engine != nil {
 		at = min(at, n.engine.timers.Next())
 	}

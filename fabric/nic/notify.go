@@ -55,7 +55,7 @@ func (n *NIC) notifyDue(now unit.Time, i int, out *fabric.Out) {
 	r := &n.receivers[i]
 	if report, due := r.point.Tick(now); due {
 		c := controlPacket{kind: controlCNP, flow: int32(i), report: report, trace: r.trace, in: now}
-		if n.reply(now, c, out) {
+		if n.reply(now, &c, out) {
 			n.stats.NPCNPSent++
 			n.reported(now, r, report, fabric.Note{Priority: n.controlClass}, out)
 		}
@@ -76,7 +76,7 @@ func (n *NIC) reported(now unit.Time, r *receiver, report notify.Report, note fa
 
 // confirm queues an ACK or NAK, with the report that it carries, if any. It returns false
 // if the control queue is full.
-func (n *NIC) confirm(now unit.Time, c controlPacket, out *fabric.Out) bool {
+func (n *NIC) confirm(now unit.Time, c *controlPacket, out *fabric.Out) bool {
 	r := &n.receivers[c.flow]
 	if r.carried == nil {
 		return n.reply(now, c, out)
@@ -85,7 +85,7 @@ func (n *NIC) confirm(now unit.Time, c controlPacket, out *fabric.Out) bool {
 	if !n.reply(now, c, out) {
 		return false
 	}
-	n.reported(now, r, c.report, fabric.Note{Priority: n.ackClass(&c), Trace: c.trace}, out)
+	n.reported(now, r, c.report, fabric.Note{Priority: n.ackClass(c), Trace: c.trace}, out)
 	return true
 }
 

@@ -5,6 +5,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic/notify"
+	"github.com/rackfab/rackfab/fabric/nic/uet"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -21,6 +22,7 @@ type receiver struct {
 	unacked   int        // packets since the last ACK
 	trace     uint64     // trace of the latest data packet
 	nakSent   bool       // a NAK for expected has been sent
+	peer      *uet.Peer  // under UET
 	qp        uint32     // queue pair of the sender, 24 bits
 	urgent    bool       // the current packet must be acknowledged at once
 	point     notify.Point
@@ -128,7 +130,7 @@ func (n *NIC) ack(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	r.unacked = 0
 	c := n.answer(now, controlACK, i, f)
 	c.psn, c.msn = frame.NextPSN(r.expected, 1<<24-1), r.msn
-	n.confirm(now, c, out)
+	n.confirm(now, &c, out)
 }
 
 // outOfSequence discards an out-of-order packet and requests the expected one by NAK.
@@ -152,7 +154,7 @@ func (n *NIC) gap(now unit.Time, came uint32, nak controlPacket, out *fabric.Out
 	if r.nakSent {
 		return
 	}
-	if r.nakSent = n.confirm(now, nak, out); r.nakSent {
+	if r.nakSent = n.confirm(now, &nak, out); r.nakSent {
 		r.unacked = 0
 		out.Note(fabric.Note{Event: fabric.NewNakSent(r.expected), At: now, Flow: r.ID, Priority: n.ackClass(&nak), Trace: nak.trace})
 	}

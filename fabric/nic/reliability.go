@@ -78,9 +78,7 @@ func (n *NIC) goBack(now unit.Time, i int, out *fabric.Out) {
 	s.inFlight = 0
 	n.restartTimer(now, i)
 	n.wake(i)
-	if n.credits != nil {
-		n.planAsk(now, int(n.credits.ofSender[i]))
-	}
+	s.credit.Plan(now)
 }
 
 // restartTimer sets the deadline of the oldest packet in flight to one timeout from now,

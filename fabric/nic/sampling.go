@@ -9,19 +9,11 @@ import (
 
 // sampleCredit notes the credit granted to each peer since the last sample.
 func (n *NIC) sampleCredit(now unit.Time, out *fabric.Out) {
-	if n.credits == nil {
-		return
-	}
-	for peer, i := range n.credits.flowOf {
-		is, was := n.credits.pacer.Stats(peer), &n.credits.sampled[peer]
-		if is == *was {
-			continue
-		}
+	for peer, s := range n.grantor.Samples() {
 		out.Note(fabric.Note{
-			Event: fabric.NewCreditSampled(unit.Bytes(is.Quanta-was.Quanta)*credit.Quantum, is.Indicated-was.Indicated), At: now,
-			Flow: n.receivers[i].ID, Priority: n.controlClass,
+			Event: fabric.NewCreditSampled(unit.Bytes(s.Quanta)*credit.Quantum, s.Indicated), At: now,
+			Flow: n.receivers[peer.Receiver()].ID, Priority: n.controlClass,
 		})
-		*was = is
 	}
 }
 

@@ -65,7 +65,7 @@ func (q *readyQueue) pop(held uint8) int {
 // wake moves flow i from parked to pacing if it has something to send.
 func (n *NIC) wake(i int) {
 	s := &n.senders[i]
-	if s.place == parked && s.pending() && n.funded(i) {
+	if s.place == parked && s.pending() && s.credit.MaySend() {
 		s.place = pacing
 		n.ready.open(s.class)
 		n.pace.Set(i, s.pacer.next())
@@ -91,8 +91,9 @@ func (n *NIC) admit(now unit.Time) {
 func (n *NIC) pick() (int, bool) {
 	for n.ready.waiting&^n.pauses.Set() != 0 {
 		i := n.ready.pop(n.pauses.Set())
-		n.senders[i].place = parked
-		if n.senders[i].pending() && n.funded(i) {
+		s := &n.senders[i]
+		s.place = parked
+		if s.pending() && s.credit.MaySend() {
 			return i, true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic/notify"
+	"github.com/rackfab/rackfab/fabric/nic/uet"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -47,6 +48,7 @@ type sender struct {
 	deadline      unit.Time  // of the retransmission timer; Never if it is stopped
 	offset        offset     // of the receiver's clock, under cc.RTTOffset
 	sampled       unit.Bytes // bytes on the link up to the last sample
+	credit        *uet.Account
 	stats         SenderCounters
 	*sending
 }
@@ -81,6 +83,7 @@ func (n *NIC) newSender(cfg FlowConfig) (sender, error) {
 		class:      n.cfg.DSCP[cfg.DSCP],
 		pacer:      pacer{rate: algorithm.Rate(), due: cfg.Start, gap: n.cfg.PaceByGap},
 		deadline:   unit.Never,
+		credit:     n.accounts.Unlimited(),
 		sending: &sending{
 			mode:     n.mode(cfg),
 			messages: newMessages(cfg.Size, n.cfg.Payload),
@@ -215,10 +218,10 @@ func (s *sender) requestTelemetry(f *frame.Frame) {
 func (n *NIC) send(now unit.Time, i int, f *frame.Frame, out *fabric.Out) unit.Bytes {
 	s := &n.senders[i]
 	var p piece
-	if n.credits == nil {
-		p = s.build(n.stamp(now), f)
-	} else {
+	if s.credit.Limited() {
 		p = n.buildUET(i, f)
+	} else {
+		p = s.build(n.stamp(now), f)
 	}
 	f.Trace = out.Stamp(f.Trace)
 	length := f.Len()
@@ -227,7 +230,7 @@ func (n *NIC) send(now unit.Time, i int, f *frame.Frame, out *fabric.Out) unit.B
 	s.stats.SentBytes += length
 	if out.Wants(f.Trace) {
 		out.Note(fabric.Note{Event: fabric.NewTransmitted(p.bytes, psn(s.next)), At: now, Flow: s.ID, Priority: s.class, Trace: f.Trace})
-		n.noteExcess(now, i, f, out)
+		n.noteExcess(now, s, f, out)
 	}
 	s.next++
 	if s.high < s.next {
@@ -239,9 +242,7 @@ func (n *NIC) send(now unit.Time, i int, f *frame.Frame, out *fabric.Out) unit.B
 	if s.deadline == unit.Never {
 		n.restartTimer(now, i)
 	}
-	if n.credits != nil {
-		n.spend(now, i, length+n.cfg.Overhead, out)
-	}
+	s.credit.Spend(now, length+n.cfg.Overhead, out)
 	n.signal(now, i, cc.Signal{Kind: cc.Sent, Bytes: length + n.cfg.Overhead, Payload: p.bytes}, out)
 	return length
 }
@@ -265,9 +266,7 @@ func (n *NIC) start(now unit.Time, i int, out *fabric.Out) {
 	out.Note(fabric.Note{Event: fabric.NewFlowStarted(s.Size), At: now, Flow: s.ID, Priority: s.class})
 	n.posted(now, s, 0, out)
 	n.follow(now, i, out)
-	if !n.funded(i) {
-		n.credits.asks.Set(int(n.credits.ofSender[i]), now)
-	}
+	s.credit.Begin(now)
 }
 
 // complete ends a flow whose last byte has been acknowledged.

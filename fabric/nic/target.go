@@ -162,7 +162,7 @@ func (n *NIC) atomic(now unit.Time, t *target, f *frame.Frame, out *fabric.Out) 
 func (n *NIC) refuseRequest(now unit.Time, t *target, f *frame.Frame, syndrome uint8, out *fabric.Out) {
 	c := n.answer(now, controlNAK, t.receiver, f)
 	c.psn, c.msn, c.syndrome = f.PSN(), n.receivers[t.receiver].msn, syndrome
-	n.confirm(now, c, out)
+	n.confirm(now, &c, out)
 }
 
 // respond queues a response. If the queue is full the response is dropped, and the

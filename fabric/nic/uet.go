@@ -22,10 +22,8 @@ func (n *NIC) uet(now unit.Time, f *frame.Frame, out *fabric.Out) {
 	if toSender {
 		qps = &n.sending
 	}
-	if ok && n.credits != nil && f.DstIP() == frame.HostIP(n.cfg.Host) {
+	if ok = ok && n.cfg.Notification == cc.NotifyCredit && f.DstIP() == frame.HostIP(n.cfg.Host); ok {
 		i, ok = qps.find(fabric.FlowID(id))
-	} else {
-		ok = false
 	}
 	switch {
 	case !ok:
@@ -48,7 +46,7 @@ func (n *NIC) answered(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 		if out.Wants(f.Trace) {
 			out.Note(fabric.Note{Event: fabric.NewAcked(f.UETPSN(), false), At: now, Flow: s.ID, Priority: n.classOf(f), Trace: f.Trace})
 		}
-		n.granted(now, i, credit.UETCounter, f.AckCredit(), out)
+		n.granted(now, s, credit.UETCounter, f.AckCredit(), out)
 		n.progress(now, i, s.uetPacketOf(f.UETPSN())+1, 0, out)
 	case frame.UETNack:
 		n.stats.PacketSeqErr++
@@ -58,9 +56,9 @@ func (n *NIC) answered(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 			n.goBack(now, i, out)
 		}
 	default:
-		n.granted(now, i, credit.ControlCounter, f.ControlCredit(), out)
+		n.granted(now, s, credit.ControlCounter, f.ControlCredit(), out)
 	}
-	n.planAsk(now, int(n.credits.ofSender[i]))
+	s.credit.Plan(now)
 }
 
 // uetPacketOf returns the packet with the PSN that is nearest to the oldest
@@ -73,7 +71,7 @@ func (n *NIC) buildUET(i int, f *frame.Frame) piece {
 	p := s.messages.piece(s.next)
 	u := frame.UET{
 		Header: s.packet, Type: frame.UETRequest, Flow: uint32(s.ID), PSN: uint32(s.next),
-		Target: n.target(i), Message: uint16(p.message), First: p.index == 0, Last: p.last,
+		Target: s.credit.Target(), Message: uint16(p.message), First: p.index == 0, Last: p.last,
 		AckReq: p.last || (p.index+1)%s.ackEvery == 0, Resent: s.next < s.high, Length: uint32(p.length),
 	}
 	if !u.First {
@@ -88,22 +86,15 @@ func (n *NIC) buildUET(i int, f *frame.Frame) piece {
 
 // requested handles a request, or a credit request, for receiving flow i.
 func (n *NIC) requested(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
-	c := n.credits
 	r := &n.receivers[i]
-	peer := int(c.ofFlow[i])
-	c.traces[peer] = f.Trace
 	if f.UETType() == frame.UETControl {
-		c.pacer.Request(now, peer, credit.ControlCounter.Decode(f.ControlCredit(), c.pacer.Asked(peer)))
-		n.reply(now, controlPacket{
-			kind: controlCredit, flow: int32(i), credit: credit.ControlCounter.Truncate(c.pacer.Latest(peer)),
-		}, out)
+		r.peer.Request(now, f.ControlCredit(), f.Trace)
+		n.reply(now, &controlPacket{kind: controlCredit, flow: int32(i), credit: r.peer.Latest(credit.ControlCounter)}, out)
 		return
 	}
 	n.observe(now, i, f, cc.Congestion{}, out)
 	ahead := int32(f.UETPSN() - r.expected)
-	if ahead == 0 || n.cfg.CC.Credit.Order == credit.OrderArrival {
-		c.pacer.Packet(now, peer, f.CreditTarget())
-	}
+	r.peer.Packet(now, f.CreditTarget(), ahead, f.Trace)
 	switch {
 	case ahead > 0:
 		n.gap(now, f.UETPSN(), controlPacket{
@@ -142,7 +133,7 @@ func (n *NIC) uetInSequence(now unit.Time, i int, f *frame.Frame, out *fabric.Ou
 func (n *NIC) uetAck(now unit.Time, i int, f *frame.Frame, out *fabric.Out) {
 	r := &n.receivers[i]
 	r.unacked = 0
-	n.reply(now, controlPacket{
+	n.reply(now, &controlPacket{
 		kind: controlUETAck, flow: int32(i), trace: f.Trace, in: f.Arrival, dscp: f.DSCP(), psn: r.expected - 1, report: notify.Report{Congested: f.ECN() == frame.CE},
 	}, out)
 }
@@ -156,16 +147,15 @@ func (n *NIC) buildUETControl(c *controlPacket, f *frame.Frame) {
 	} else {
 		r := &n.receivers[c.flow]
 		u.Header, u.Flow = *n.packetBack(r), uint32(r.ID)
+		if c.kind == controlUETAck {
+			u.Type, u.PSN, u.Marked = frame.UETAck, c.psn, c.report.Congested
+			u.Credit = r.peer.Latest(credit.UETCounter)
+		}
+	}
+	if c.kind == controlUETNack {
+		u.Type, u.PSN, u.Expected, u.Credit = frame.UETNack, c.msn, c.psn, 0
 	}
 	u.Header.DSCP, u.Header.ECN, u.Header.Payload = c.dscp, frame.NotECT, 0
-	switch c.kind {
-	case controlUETAck:
-		u.Type, u.PSN, u.Marked = frame.UETAck, c.psn, c.report.Congested
-		u.Credit = credit.UETCounter.Truncate(n.credits.pacer.Latest(int(n.credits.ofFlow[c.flow])))
-	case controlUETNack:
-		u.Type, u.PSN, u.Expected, u.Credit = frame.UETNack, c.msn, c.psn, 0
-	default:
-	}
 	u.Build(f)
 	f.Trace = c.trace
 }

@@ -13,12 +13,11 @@ import (
 type dcqcn struct {
 	point cc.DCQCNNotifier
 	port  *Port
-	gap   unit.Time
 	slot  unit.Time // reserved for its CNP; Never if none waits
 }
 
 func newDCQCN(p *cc.Params, port *Port) Point {
-	return &dcqcn{point: cc.NewDCQCNNotifier(p.DCQCN), port: port, gap: p.DCQCN.CNPGap, slot: unit.Never}
+	return &dcqcn{point: cc.NewDCQCNNotifier(p.DCQCN), port: port, slot: unit.Never}
 }
 
 func (n *dcqcn) Packet(now unit.Time, _ unit.Bytes, marked bool, _ cc.Congestion) bool {
@@ -31,7 +30,7 @@ func (n *dcqcn) reserve(now unit.Time) bool {
 	if n.slot != unit.Never {
 		return false
 	}
-	n.slot = n.port.reserve(now, n.gap)
+	n.slot = n.port.reserve(now)
 	return n.slot <= now
 }
 

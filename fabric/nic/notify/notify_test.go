@@ -68,7 +68,7 @@ func TestPCNReportsEachPeriod(t *testing.T) {
 func TestDCQCNSpacesTheCNPsOfAPort(t *testing.T) {
 	params := cc.Default()
 	params.DCQCN.CNPGap, params.DCQCN.CNPInterval = 20*us, 50*us
-	var port Port
+	port := NewPort(&params)
 	a, b := New(cc.NotifyDCQCN, &params, &port), New(cc.NotifyDCQCN, &params, &port)
 	if !a.Packet(0, 1000, true, cc.Congestion{}) {
 		t.Error("the first marked packet needs no CNP")

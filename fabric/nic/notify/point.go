@@ -45,13 +45,17 @@ type Carried interface {
 // Port is the state that the notification points of a port share: CNPs of DCQCN keep a
 // minimum gap.
 type Port struct {
+	gap   unit.Time
 	ready unit.Time // the next instant that no queue pair has reserved
 }
 
+// NewPort returns the state of a port.
+func NewPort(p *cc.Params) Port { return Port{gap: p.DCQCN.CNPGap} }
+
 // reserve returns the first free instant, and reserves it.
-func (p *Port) reserve(now, gap unit.Time) unit.Time {
+func (p *Port) reserve(now unit.Time) unit.Time {
 	at := max(now, p.ready)
-	p.ready = at + gap
+	p.ready = at + p.gap
 	return at
 }
 
