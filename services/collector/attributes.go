@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"encoding/hex"
+	"slices"
 	"strings"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
@@ -29,23 +30,24 @@ func failure(s *tracepb.Status) string {
 	return cmp.Or(s.GetMessage(), "failed")
 }
 
-// columns stores the attributes for which out has a field in out, and returns the other
-// attributes.
-func columns(out *store.Span, list []*commonpb.KeyValue) []*commonpb.KeyValue {
-	var more []*commonpb.KeyValue
+// field is a place for the value of an attribute, as a text or as a number.
+type field struct {
+	key    string
+	text   *string
+	number *int64
+}
+
+// take sets the fields whose attributes are in a list, and returns the other attributes.
+func take(list []*commonpb.KeyValue, fields ...field) (more []*commonpb.KeyValue) {
 	for _, a := range list {
-		v := a.GetValue()
-		switch a.GetKey() {
-		case attrStart:
-			out.Start = v.GetIntValue()
-		case attrEnd:
-			out.End = v.GetIntValue()
-		case attrNode:
-			out.Node = v.GetStringValue()
-		case attrFlow:
-			out.Flow = v.GetStringValue()
-		default:
+		i := slices.IndexFunc(fields, func(f field) bool { return f.key == a.GetKey() })
+		switch {
+		case i < 0:
 			more = append(more, a)
+		case fields[i].text != nil:
+			*fields[i].text = a.GetValue().GetStringValue()
+		default:
+			*fields[i].number = a.GetValue().GetIntValue()
 		}
 	}
 	return more
@@ -76,28 +78,19 @@ func rest(s *tracepb.Span) (more []*commonpb.KeyValue) {
 // events at its start.
 func events(run *store.RunInfo, s *tracepb.Span) (out []*tracepb.Span_Event) {
 	for _, l := range s.GetLinks() {
-		out = append(out, &tracepb.Span_Event{Name: "link", TimeUnixNano: eventTime(run, s.GetStartTimeUnixNano()), Attributes: append([]*commonpb.KeyValue{
+		at, _ := instant(run, s.GetStartTimeUnixNano())
+		out = append(out, &tracepb.Span_Event{Name: "link", TimeUnixNano: uint64(at), Attributes: append([]*commonpb.KeyValue{
 			textAttribute("trace_id", hex.EncodeToString(l.GetTraceId())), textAttribute("span_id", hex.EncodeToString(l.GetSpanId())),
 		}, l.GetAttributes()...)})
 	}
 	for _, e := range s.GetEvents() {
-		event := &tracepb.Span_Event{Name: e.GetName(), TimeUnixNano: eventTime(run, e.GetTimeUnixNano()), DroppedAttributesCount: e.GetDroppedAttributesCount()}
-		for _, a := range e.GetAttributes() {
-			if a.GetKey() == attrAt {
-				event.TimeUnixNano = uint64(a.GetValue().GetIntValue())
-			} else {
-				event.Attributes = append(event.Attributes, a)
-			}
-		}
-		out = append(out, event)
+		at, _ := instant(run, e.GetTimeUnixNano())
+		more := take(e.GetAttributes(), field{key: attrAt, number: &at})
+		out = append(out, &tracepb.Span_Event{
+			Name: e.GetName(), TimeUnixNano: uint64(at), Attributes: more, DroppedAttributesCount: e.GetDroppedAttributesCount(),
+		})
 	}
 	return out
-}
-
-// eventTime converts ns since 1970 to the clock of a run, in the store's form.
-func eventTime(run *store.RunInfo, nano uint64) uint64 {
-	at, _ := instant(run, nano)
-	return uint64(at)
 }
 
 func textAttribute(key, value string) *commonpb.KeyValue {

@@ -2,6 +2,7 @@ package collector
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
@@ -12,7 +13,6 @@ import (
 
 // Attributes that nodes set on their telemetry.
 const (
-	prefix        = "rackfab."
 	attrRun       = "rackfab.run"
 	attrScenario  = "rackfab.scenario"
 	attrScheme    = "rackfab.scheme"
@@ -31,6 +31,9 @@ const (
 	attrInstance  = "service.instance.id"
 )
 
+// known lists the prefixes of attributes that describe a node or its software.
+var known = []string{"rackfab.", "service.", "telemetry."}
+
 // origin identifies the source of telemetry, from the attributes of its resource.
 type origin struct {
 	run           store.RunInfo
@@ -43,33 +46,13 @@ type origin struct {
 func (e *epochs) origin(r *resourcepb.Resource, first uint64) origin {
 	var o origin
 	instance, epoch := "", int64(0)
-	for _, a := range r.GetAttributes() {
-		v := a.GetValue()
-		switch key := a.GetKey(); key {
-		case attrRun:
-			o.run.Run = v.GetStringValue()
-		case attrScenario:
-			o.run.Scenario = v.GetStringValue()
-		case attrScheme:
-			o.run.Scheme = v.GetStringValue()
-		case attrSeed:
-			o.run.Seed = v.GetIntValue()
-		case attrSampled:
-			o.run.Sampled = v.GetStringValue()
-		case attrEpoch:
-			epoch = v.GetIntValue()
-		case attrNode:
-			o.node = v.GetStringValue()
-		case attrService:
-			o.service = v.GetStringValue()
-		case attrInstance:
-			instance = v.GetStringValue()
-		default:
-			if !strings.HasPrefix(key, prefix) && !strings.HasPrefix(key, "service.") && !strings.HasPrefix(key, "telemetry.") {
-				o.more = append(o.more, a)
-			}
-		}
-	}
+	more := take(r.GetAttributes(),
+		field{key: attrRun, text: &o.run.Run}, field{key: attrScenario, text: &o.run.Scenario}, field{key: attrScheme, text: &o.run.Scheme},
+		field{key: attrSeed, number: &o.run.Seed}, field{key: attrEpoch, number: &epoch}, field{key: attrSampled, text: &o.run.Sampled},
+		field{key: attrNode, text: &o.node}, field{key: attrService, text: &o.service}, field{key: attrInstance, text: &instance})
+	o.more = slices.DeleteFunc(more, func(a *commonpb.KeyValue) bool {
+		return slices.ContainsFunc(known, func(prefix string) bool { return strings.HasPrefix(a.GetKey(), prefix) })
+	})
 	o.node = cmp.Or(o.node, instance, o.service)
 	o.run.Run = cmp.Or(o.run.Run, store.Foreign)
 	o.run.Epoch = e.of(o.run.Run, func() int64 {

@@ -139,24 +139,13 @@ const noPort = -1
 // key returns the series key of a point, from its attributes, and the attributes without
 // a field in the key.
 func (m *metrics) key(d *store.Delivery, metric string, p *metricpb.NumberDataPoint) (k seriesKey, more []*commonpb.KeyValue) {
-	k = seriesKey{run: d.Run.Run, metric: metric, node: m.origin.node, port: noPort}
-	for _, a := range p.GetAttributes() {
-		v := a.GetValue()
-		switch a.GetKey() {
-		case attrNode:
-			k.node = v.GetStringValue()
-		case attrPeer:
-			k.peer = v.GetStringValue()
-		case attrFlow:
-			k.flow = v.GetStringValue()
-		case attrDirection:
-			k.direction = v.GetStringValue()
-		case attrPort:
-			k.port = int32(v.GetIntValue())
-		default:
-			k.more += a.GetKey() + "=" + v.String() + "\n"
-			more = append(more, a)
-		}
+	k = seriesKey{run: d.Run.Run, metric: metric, node: m.origin.node}
+	port := int64(noPort)
+	more = take(p.GetAttributes(), field{key: attrNode, text: &k.node}, field{key: attrPeer, text: &k.peer}, field{key: attrFlow, text: &k.flow},
+		field{key: attrDirection, text: &k.direction}, field{key: attrPort, number: &port})
+	k.port = int32(port)
+	for _, a := range more {
+		k.more += a.GetKey() + "=" + a.GetValue().String() + "\n"
 	}
 	return k, more
 }

@@ -75,7 +75,8 @@ func (o *origin) span(run *store.RunInfo, s *tracepb.Span) (out store.Span, faul
 		Trace: [16]byte(s.GetTraceId()), ID: id, Parent: parent, Name: s.GetName(), Node: o.node, Service: o.service,
 		Start: start, End: end, Error: failure(s.GetStatus()),
 	}
-	out.Attributes = columns(&out, s.GetAttributes())
+	out.Attributes = take(s.GetAttributes(), field{key: attrStart, number: &out.Start}, field{key: attrEnd, number: &out.End},
+		field{key: attrNode, text: &out.Node}, field{key: attrFlow, text: &out.Flow})
 	if out.End < out.Start {
 		return out, attrEnd + ": want no instant before " + attrStart
 	}
