@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
 
 	"github.com/rackfab/rackfab/bus"
 	"github.com/rackfab/rackfab/identity"
@@ -80,6 +81,31 @@ func RackCommand(c *cobra.Command, do func(c *cobra.Command, api rackfabv1.Fabri
 	}
 	r.AddFlags(c)
 	return c
+}
+
+// RackCall makes c call a method of the controller of a running rack, and print the response
+// as text. request returns the request for the arguments of the command.
+func RackCall[Q, A any](
+	c *cobra.Command, method func(rackfabv1.FabricServiceClient, context.Context, *Q, ...grpc.CallOption) (*A, error),
+	request func(args []string) (*Q, error), text func(*A) string,
+) *cobra.Command {
+	return RackCommand(c, func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {
+		q, err := request(args)
+		if err != nil {
+			return err
+		}
+		out, err := method(api, c.Context(), q)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(c.OutOrStdout(), text(out))
+		return err
+	})
+}
+
+// Constant returns a function for RackCall that returns q whatever the arguments are.
+func Constant[Q any](q *Q) func([]string) (*Q, error) {
+	return func([]string) (*Q, error) { return q, nil }
 }
 
 // Collector is the collector that the flags of a command name, or the data folder of one

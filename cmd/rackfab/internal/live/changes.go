@@ -1,7 +1,7 @@
 package live
 
 import (
-	"fmt"
+	"cmp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -35,8 +35,8 @@ func changeCommands() []*cobra.Command {
 		changeCommand(&cobra.Command{
 			Use: "set NODE.KEY|LINK.KEY VALUE", Short: "Change a setting of nodes or links", Args: cobra.ExactArgs(2),
 			Example: "rackfab set s1.pfc.xoff 96KB\nrackfab set s0--s1.loss 1e-5",
-		}, func(args []string) (*rackfabv1.Change, error) {
-			return &rackfabv1.Change{Verb: &rackfabv1.Change_Set{Set: &rackfabv1.Setting{Key: args[0], Value: args[1]}}}, nil
+		}, func(args []string) *rackfabv1.Change {
+			return &rackfabv1.Change{Verb: &rackfabv1.Change_Set{Set: &rackfabv1.Setting{Key: args[0], Value: args[1]}}}
 		}),
 		schemeCommand(),
 		nameCommand("freeze NICS", "Freeze NICs: they send nothing and drop what arrives", "rackfab freeze h3", func(name string) *rackfabv1.Change {
@@ -51,33 +51,22 @@ func changeCommands() []*cobra.Command {
 // nameCommand returns a command for a change that consists of one name.
 func nameCommand(use, short, example string, of func(name string) *rackfabv1.Change) *cobra.Command {
 	return changeCommand(&cobra.Command{Use: use, Short: short, Example: example, Args: cobra.ExactArgs(1)},
-		func(args []string) (*rackfabv1.Change, error) { return of(args[0]), nil })
+		func(args []string) *rackfabv1.Change { return of(args[0]) })
 }
 
 // changeCommand makes c apply a change and print its instant.
-func changeCommand(c *cobra.Command, read func(args []string) (*rackfabv1.Change, error)) *cobra.Command {
+func changeCommand(c *cobra.Command, change func(args []string) *rackfabv1.Change) *cobra.Command {
 	var at int64
-	c = client.RackCommand(c, func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) (err error) {
-		q := &rackfabv1.ApplyRequest{}
-		if q.Change, err = read(args); err != nil {
-			return err
-		}
+	client.RackCall(c, rackfabv1.FabricServiceClient.Apply, func(args []string) (*rackfabv1.ApplyRequest, error) {
+		q := &rackfabv1.ApplyRequest{Change: change(args)}
 		if c.Flags().Changed("at") {
 			q.AtPs = &at
 		}
-		out, err := api.Apply(c.Context(), q)
-		if err != nil {
-			return err
-		}
-		name := ""
-		switch made := out.GetChange().GetChange(); {
-		case made.GetBurst() != nil:
-			name = made.GetBurst().GetName() + " "
-		case made.GetPost() != nil:
-			name = made.GetPost().GetName() + " "
-		}
-		_, err = fmt.Fprintf(c.OutOrStdout(), "%sat %s\n", name, unit.Time(out.GetChange().GetAtPs()))
-		return err
+		return q, nil
+	}, func(out *rackfabv1.ApplyResponse) string {
+		made := out.GetChange()
+		name := cmp.Or(made.GetChange().GetBurst().GetName(), made.GetChange().GetPost().GetName())
+		return strings.TrimSpace(name + " at " + unit.Time(made.GetAtPs()).String())
 	})
 	cli.TimeFlag(c, &at, "at", "", "instant of fabric time, such as 12.5ms (default: as early as possible)")
 	return c
@@ -92,14 +81,12 @@ func fromAndTo(c *cobra.Command, from, to *string, fromUsage, toUsage string) {
 }
 
 func burstCommand() *cobra.Command {
-	var b rackfabv1.Burst
-	var class uint32
+	b := rackfabv1.Burst{TrafficClass: new(uint32)}
 	c := changeCommand(&cobra.Command{
 		Use: "burst --from NICS --to NIC", Short: "Start flows at the same instant: an incast", Args: cobra.NoArgs,
 		Example: "rackfab burst --name incast --from h2..h15 --to r1 --flows 16 --size 64KB",
-	}, func([]string) (*rackfabv1.Change, error) {
-		b.TrafficClass = &class
-		return &rackfabv1.Change{Verb: &rackfabv1.Change_Burst{Burst: &b}}, nil
+	}, func([]string) *rackfabv1.Change {
+		return &rackfabv1.Change{Verb: &rackfabv1.Change_Burst{Burst: &b}}
 	})
 	flags := c.Flags()
 	flags.StringVar(&b.Name, "name", "", "name of the burst (default: burst and a number)")
@@ -114,7 +101,7 @@ func burstCommand() *cobra.Command {
 		b.Volume = &rackfabv1.Burst_SizeBytes{SizeBytes: int64(n)}
 		return err
 	})
-	flags.Uint32Var(&class, "class", uint32(topology.DataClass), "traffic class of the flows, 0 to 7")
+	flags.Uint32Var(b.TrafficClass, "class", uint32(topology.DataClass), "traffic class of the flows, 0 to 7")
 	return c
 }
 
@@ -124,8 +111,8 @@ func postCommand(name, short string, verb rackfabv1.PostVerb) *cobra.Command {
 	c := changeCommand(&cobra.Command{
 		Use: name + " --from NICS --to NICS", Short: short, Args: cobra.NoArgs,
 		Example: "rackfab " + name + " --from r1 --to h2..h5 --size 1MB --count 4",
-	}, func([]string) (*rackfabv1.Change, error) {
-		return &rackfabv1.Change{Verb: &rackfabv1.Change_Post{Post: &p}}, nil
+	}, func([]string) *rackfabv1.Change {
+		return &rackfabv1.Change{Verb: &rackfabv1.Change_Post{Post: &p}}
 	})
 	flags := c.Flags()
 	flags.StringVar(&p.Name, "name", "", "name of the requests (default: "+name+" and a number)")
@@ -142,8 +129,8 @@ func schemeCommand() *cobra.Command {
 	c := changeCommand(&cobra.Command{
 		Use: "scheme NAME", Short: "Switch flows to another congestion control: " + strings.Join(cc.Choices(), ", "), Args: cobra.ExactArgs(1),
 		Example: "rackfab scheme pfc --flows 'h2*->r1'",
-	}, func(args []string) (*rackfabv1.Change, error) {
-		return &rackfabv1.Change{Verb: &rackfabv1.Change_Scheme{Scheme: &rackfabv1.SchemeChoice{Name: args[0], Flows: flows}}}, nil
+	}, func(args []string) *rackfabv1.Change {
+		return &rackfabv1.Change{Verb: &rackfabv1.Change_Scheme{Scheme: &rackfabv1.SchemeChoice{Name: args[0], Flows: flows}}}
 	})
 	c.Flags().StringVar(&flows, "flows", "*->*", "present and future flows: FROM->TO with names, ranges and *, such as 'h*->r1'")
 	return c

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -15,46 +14,28 @@ import (
 // clockCommands returns the commands that control the clock of a running rack.
 func clockCommands() []*cobra.Command {
 	return []*cobra.Command{
-		clockCommand(&cobra.Command{Use: "pause", Short: "Pause the clock", Example: "rackfab pause", Args: cobra.NoArgs},
-			func(ctx context.Context, api rackfabv1.FabricServiceClient, _ []string) (withStatus, error) {
-				return api.Pause(ctx, &rackfabv1.PauseRequest{})
-			}),
-		clockCommand(&cobra.Command{Use: "resume", Short: "Resume the clock", Example: "rackfab resume", Args: cobra.NoArgs},
-			func(ctx context.Context, api rackfabv1.FabricServiceClient, _ []string) (withStatus, error) {
-				return api.Resume(ctx, &rackfabv1.ResumeRequest{})
-			}),
-		clockCommand(&cobra.Command{Use: "step SPAN", Short: "Advance a paused clock by a span of fabric time", Example: "rackfab step 100us", Args: cobra.ExactArgs(1)},
-			func(ctx context.Context, api rackfabv1.FabricServiceClient, args []string) (withStatus, error) {
-				span, err := unit.ParseTime(args[0])
-				if err != nil {
-					return nil, err
-				}
-				return api.Step(ctx, &rackfabv1.StepRequest{SpanPs: int64(span)})
-			}),
-		clockCommand(&cobra.Command{Use: "pace SPAN/s|free", Short: "Set the speed of the clock", Example: "rackfab pace 5ms/s", Args: cobra.ExactArgs(1)},
-			func(ctx context.Context, api rackfabv1.FabricServiceClient, args []string) (withStatus, error) {
-				pace, err := parsePace(args[0])
-				if err != nil {
-					return nil, err
-				}
-				return api.SetPace(ctx, &rackfabv1.SetPaceRequest{PsPerSecond: int64(pace)})
-			}),
+		client.RackCall(&cobra.Command{Use: "pause", Short: "Pause the clock", Example: "rackfab pause", Args: cobra.NoArgs},
+			rackfabv1.FabricServiceClient.Pause, client.Constant(&rackfabv1.PauseRequest{}), newStatus),
+		client.RackCall(&cobra.Command{Use: "resume", Short: "Resume the clock", Example: "rackfab resume", Args: cobra.NoArgs},
+			rackfabv1.FabricServiceClient.Resume, client.Constant(&rackfabv1.ResumeRequest{}), newStatus),
+		client.RackCall(&cobra.Command{
+			Use: "step SPAN", Short: "Advance a paused clock by a span of fabric time", Example: "rackfab step 100us", Args: cobra.ExactArgs(1),
+		}, rackfabv1.FabricServiceClient.Step, func(args []string) (*rackfabv1.StepRequest, error) {
+			span, err := unit.ParseTime(args[0])
+			return &rackfabv1.StepRequest{SpanPs: int64(span)}, err
+		}, newStatus),
+		client.RackCall(&cobra.Command{
+			Use: "pace SPAN/s|free", Short: "Set the speed of the clock", Example: "rackfab pace 5ms/s", Args: cobra.ExactArgs(1),
+		}, rackfabv1.FabricServiceClient.SetPace, func(args []string) (*rackfabv1.SetPaceRequest, error) {
+			pace, err := parsePace(args[0])
+			return &rackfabv1.SetPaceRequest{PsPerSecond: int64(pace)}, err
+		}, newStatus),
 	}
 }
 
-// withStatus is a response with the status of the rack.
-type withStatus interface{ GetStatus() *rackfabv1.RackStatus }
-
-// clockCommand makes c print the status that a call returns.
-func clockCommand(c *cobra.Command, call func(context.Context, rackfabv1.FabricServiceClient, []string) (withStatus, error)) *cobra.Command {
-	return client.RackCommand(c, func(c *cobra.Command, api rackfabv1.FabricServiceClient, args []string) error {
-		out, err := call(c.Context(), api, args)
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintln(c.OutOrStdout(), statusText(out.GetStatus()))
-		return err
-	})
+// newStatus returns the text of the status in a response.
+func newStatus[A interface{ GetStatus() *rackfabv1.RackStatus }](out A) string {
+	return statusText(out.GetStatus())
 }
 
 // free is the pace of a clock that runs as fast as possible.

@@ -20,18 +20,12 @@ import (
 
 // downCommand returns the command that ends a live run, wherever it was started.
 func downCommand() *cobra.Command {
-	return client.RackCommand(&cobra.Command{
+	return client.RackCall(&cobra.Command{
 		Use: "down", Short: "End the live run; its processes stay up", Args: cobra.NoArgs, Example: "rackfab down",
 		Long: "End the live run. Its processes stay up: those of `rackfab up` end with Ctrl-C there.\n" +
 			"`rackfab up --controller HOST:PORT` starts the next live run on them.",
-	}, func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
-		out, err := api.StopRack(c.Context(), &rackfabv1.StopRackRequest{})
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintln(c.OutOrStdout(), endText(out.GetJournal()))
-		return err
-	})
+	}, rackfabv1.FabricServiceClient.StopRack, client.Constant(&rackfabv1.StopRackRequest{}),
+		func(out *rackfabv1.StopRackResponse) string { return endText(out.GetJournal()) })
 }
 
 // stopWait bounds the orderly end of a live run.

@@ -15,40 +15,33 @@ import (
 // impairCommand returns the command that impairs the bus, with a subcommand that ends
 // the impairment.
 func impairCommand() *cobra.Command {
-	q := &rackfabv1.ImpairBusRequest{Impairment: &rackfabv1.BusImpairment{}}
-	i := q.GetImpairment()
-	c := client.RackCommand(&cobra.Command{
+	i := &rackfabv1.BusImpairment{}
+	c := impairmentCommand(&cobra.Command{
 		Use: "impair", Short: "Make the bus lose, repeat or delay envelopes, which changes no digest", Args: cobra.NoArgs,
 		Example: "rackfab impair --lose 5% --delay 10% --nodes h0..h3",
-	}, func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
+	}, i, "nodes whose envelopes are impaired: h0..h3, s0 (default: all)")
+	c.PreRunE = func(*cobra.Command, []string) error {
 		if i.GetLose()+i.GetRepeat()+i.GetDelay() == 0 {
 			return errors.New("--lose, --repeat or --delay is required; `rackfab impair off` ends the impairment")
 		}
-		return impair(c, api, q)
-	})
+		return nil
+	}
 	cli.ShareFlag(c, &i.Lose, "lose", "0%", "share of envelopes to lose")
 	cli.ShareFlag(c, &i.Repeat, "repeat", "0%", "share of envelopes to send twice")
 	cli.ShareFlag(c, &i.Delay, "delay", "0%", "share of envelopes that up to 16 later ones overtake")
-	c.Flags().StringVar(&q.Nodes, "nodes", "", "nodes whose envelopes are impaired: h0..h3, s0 (default: all)")
 	c.Flags().Uint64Var(&i.Seed, "seed", 1, "seed of the random choice of envelopes")
-
-	end := &rackfabv1.ImpairBusRequest{Impairment: &rackfabv1.BusImpairment{}}
-	off := client.RackCommand(&cobra.Command{Use: "off", Short: "End the impairment of the bus", Example: "rackfab impair off", Args: cobra.NoArgs},
-		func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
-			return impair(c, api, end)
-		})
-	off.Flags().StringVar(&end.Nodes, "nodes", "", "nodes whose impairment ends (default: all)")
-	c.AddCommand(off)
+	c.AddCommand(impairmentCommand(&cobra.Command{
+		Use: "off", Short: "End the impairment of the bus", Example: "rackfab impair off", Args: cobra.NoArgs,
+	}, &rackfabv1.BusImpairment{}, "nodes whose impairment ends (default: all)"))
 	return c
 }
 
-func impair(c *cobra.Command, api rackfabv1.FabricServiceClient, q *rackfabv1.ImpairBusRequest) error {
-	out, err := api.ImpairBus(c.Context(), q)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(c.OutOrStdout(), impairedText(out.GetImpairedNodes()))
-	return err
+// impairmentCommand makes c set the impairment of the bus for the nodes of a flag.
+func impairmentCommand(c *cobra.Command, i *rackfabv1.BusImpairment, nodes string) *cobra.Command {
+	q := &rackfabv1.ImpairBusRequest{Impairment: i}
+	c.Flags().StringVar(&q.Nodes, "nodes", "", nodes)
+	return client.RackCall(c, rackfabv1.FabricServiceClient.ImpairBus, client.Constant(q),
+		func(out *rackfabv1.ImpairBusResponse) string { return impairedText(out.GetImpairedNodes()) })
 }
 
 func impairedText(nodes []string) string {
