@@ -20,85 +20,72 @@ type observer struct {
 	s        *topology.Scenario
 	l        *lab.Lab
 	pairs    []topology.Connection // of commands
+	ends     [][]topology.End      // by node and port
+	sides    [][]side              // by node and port
 	switches []*watcher            // by node, nil for a NIC
-	hosts    []*host               // by node, nil for a switch
+	hosts    []*nic.NIC            // by node, nil for a switch
 	history  *history              // nil if x is a NIC
+	peak     State                 // of x at its maximum occupancy in the range, if x is a NIC
 	waiting  map[fabric.FlowID]*Victim
 	rates    map[fabric.FlowID]*Rate
 	errors   [2]Errors // from x to y, and back
 }
 
-// host is the observation of a NIC.
-type host struct {
-	pauseLog
-	machine *nic.NIC
-	paused  pausedPort
-	rise    rise  // occupancy of its receive buffer, of the class
-	peak    State // at the maximum occupancy in the range
-}
-
 func observe(l *lab.Lab, s *topology.Scenario, q Question) *observer {
 	o := &observer{
-		Question: q, s: s, l: l, pairs: s.Connections(), switches: make([]*watcher, len(s.Nodes)), hosts: make([]*host, len(s.Nodes)),
+		Question: q, s: s, l: l, pairs: s.Connections(), ends: s.PortMap(), switches: make([]*watcher, len(s.Nodes)), hosts: make([]*nic.NIC, len(s.Nodes)),
 		waiting: map[fabric.FlowID]*Victim{}, rates: map[fabric.FlowID]*Rate{},
 	}
-	ends := s.PortMap()
-	for i := range s.Nodes {
+	for i, ends := range o.ends {
+		o.sides = append(o.sides, make([]side, len(ends)))
 		switch m := l.Machine(i).(type) {
 		case *switching.Switch:
-			w := newWatcher(o, i, m, ends[i])
+			w := newWatcher(o, i, m)
 			if i == q.X {
-				o.history = newHistory(q, port(ends[i], q.Y))
+				o.history = newHistory(q, o.port(q.X, q.Y))
 				w.history, o.history.last = o.history, w.state(0, o.history.port)
 			}
 			o.switches[i] = w
-			l.Look(i, w.tap())
+			l.Look(i, &node.Tap{Frame: w.frame, Event: w.event})
 		case *nic.NIC:
-			h := &host{machine: m}
-			o.hosts[i] = h
+			o.hosts[i] = m
 			l.Look(i, &node.Tap{
 				Frame: func(at unit.Time, _ fabric.Port, way node.Way, f *frame.Frame) {
-					o.linkError(ends[i][0].Peer, i, at, way, f)
+					o.linkError(ends[0].Peer, i, at, way, f)
 				},
-				Event: func(at unit.Time, notes []fabric.Note) { o.atHost(i, h, at, notes) },
+				Event: func(at unit.Time, notes []fabric.Note) { o.atHost(i, at, notes) },
 			})
 		}
 	}
 	return o
 }
 
-// port returns the port that leads to a neighbour.
-func port(ends []topology.End, peer int) fabric.Port {
-	return fabric.Port(slices.IndexFunc(ends, func(e topology.End) bool { return e.Peer == peer }))
+// port returns the port of a node that leads to a neighbour.
+func (o *observer) port(node, peer int) fabric.Port {
+	return fabric.Port(slices.IndexFunc(o.ends[node], func(e topology.End) bool { return e.Peer == peer }))
 }
 
 // atHost handles the notes of a NIC at an instant.
-func (o *observer) atHost(index int, h *host, at unit.Time, notes []fabric.Note) {
-	bytes, xoff, _, ok := h.machine.Intake(o.Class)
+func (o *observer) atHost(index int, at unit.Time, notes []fabric.Note) {
+	bytes, xoff, _, ok := o.hosts[index].Intake(o.Class)
+	rise := &o.sides[index][0].rise
 	if ok {
-		h.rise.set(at, bytes)
+		rise.set(at, bytes)
 	}
 	now := State{At: at, Occupancy: bytes, Shared: bytes, Threshold: xoff}
-	if ok && bytes > h.peak.Occupancy && at >= o.From && at < o.To {
-		h.peak = now
+	if ok && index == o.X && bytes > o.peak.Occupancy && at >= o.From && at < o.To {
+		o.peak = now
 	}
 	for i := range notes {
 		n := &notes[i]
 		switch {
 		case n.Kind == fabric.RateChanged:
 			o.rate(n)
-		case n.Priority != o.Class:
-		case n.Kind == fabric.PauseSent:
-			node := &o.s.Nodes[index]
-			h.xoff(at, func() Pause {
-				return Pause{State: now, Cause: Cause{Kind: SlowHost, Egress: node.Name, Bytes: bytes, Queue: bytes, Rate: node.NIC.Engine.Absorb, rise: h.rise.growth()}}
+		case n.Priority == o.Class:
+			o.pfc(index, n, func() Pause {
+				node := &o.s.Nodes[index]
+				return Pause{State: now, Cause: Cause{Kind: SlowHost, Egress: node.Name, Bytes: bytes, Queue: bytes, Rate: node.NIC.Engine.Absorb, rise: rise.growth()}}
 			})
-		case n.Kind == fabric.ResumeSent:
-			h.xon(at)
-		case n.Kind == fabric.Paused, n.Kind == fabric.Resumed:
-			if h.paused.observe(n) {
-				o.resumed(index, 0, h.paused.Since(), at)
-			}
 		}
 	}
 }
@@ -127,7 +114,7 @@ func (o *observer) resumed(at int, p fabric.Port, from, to unit.Time) {
 	}
 	waiting := map[fabric.FlowID]unit.Bytes{}
 	if w := o.switches[at]; w != nil {
-		if w.ends[p].Peer != o.X {
+		if o.ends[at][p].Peer != o.X {
 			return
 		}
 		w.sw.Waiting(o.Class, func(_, out fabric.Port, flow fabric.FlowID, length unit.Bytes) {
@@ -136,7 +123,7 @@ func (o *observer) resumed(at int, p fabric.Port, from, to unit.Time) {
 			}
 		})
 	} else {
-		for _, s := range o.hosts[at].machine.Stats().Senders {
+		for _, s := range o.hosts[at].Stats().Senders {
 			if s.Started && !s.Completed {
 				waiting[s.Flow] = 0
 			}

@@ -14,7 +14,7 @@ import (
 func (o *observer) report() *Report {
 	r := &Report{
 		Scenario: o.s.Name, Scheme: o.scheme(), Link: o.link(o.X, o.Y), Class: int(o.Class), From: o.From, To: o.To,
-		Frames: o.frames(o.X, o.Y), Paused: o.paused(o.X, o.Y, o.From, o.To),
+		Frames: o.frames(o.X, o.Y), Paused: o.side(o.Y, o.X).paused(o.From, o.To),
 		Pauses: []Pause{}, Victims: []Victim{}, Spread: []Spread{}, Rates: []Rate{},
 	}
 	if o.history != nil {
@@ -22,7 +22,7 @@ func (o *observer) report() *Report {
 	} else {
 		o.hostBuffer(r)
 	}
-	for _, p := range o.log(o.X, o.Y).pauses {
+	for _, p := range o.side(o.X, o.Y).pauses {
 		if o.overlaps(&p) {
 			r.Pauses = append(r.Pauses, p)
 		}
@@ -51,7 +51,7 @@ func (o *observer) link(x, y int) string { return o.s.Nodes[x].Name + "->" + o.s
 
 // frames counts the PAUSE frames that x sent to y in the range.
 func (o *observer) frames(x, y int) (n int) {
-	for _, at := range o.log(x, y).sent {
+	for _, at := range o.side(x, y).sent {
 		if at >= o.From && at < o.To {
 			n++
 		}
@@ -59,18 +59,8 @@ func (o *observer) frames(x, y int) (n int) {
 	return n
 }
 
-// paused returns how long x paused y in a range.
-func (o *observer) paused(x, y int, from, to unit.Time) unit.Time {
-	return o.pausedPort(x, y).within(from, to)
-}
-
-// pausedPort returns the record of y's port to x.
-func (o *observer) pausedPort(x, y int) *pausedPort {
-	if w := o.switches[y]; w != nil {
-		return &w.paused[port(w.ends, x)]
-	}
-	return &o.hosts[y].paused
-}
+// side returns the observation of x's port to y.
+func (o *observer) side(x, y int) *side { return &o.sides[x][o.port(x, y)] }
 
 // switchBuffer reports on the account of y at switch x.
 func (o *observer) switchBuffer(r *Report) {
@@ -88,7 +78,7 @@ func (o *observer) switchBuffer(r *Report) {
 	}
 	r.Peak, r.Closest, r.Timeline = h.peak.State, h.closest.State, h.timeline
 	for i := range r.Timeline {
-		r.Timeline[i].Paused = o.paused(o.X, o.Y, h.start(i), h.start(i+1))
+		r.Timeline[i].Paused = o.side(o.Y, o.X).paused(h.start(i), h.start(i+1))
 	}
 	for flow, rate := range o.rates {
 		if h.flows[flow] {
@@ -103,20 +93,11 @@ func (o *observer) overlaps(p *Pause) bool { return p.At < o.To && (p.Until < 0 
 
 // hostBuffer reports on the receive buffer of NIC x.
 func (o *observer) hostBuffer(r *Report) {
-	h := o.hosts[o.X]
-	_, xoff, xon, ok := h.machine.Intake(o.Class)
+	_, xoff, xon, ok := o.hosts[o.X].Intake(o.Class)
 	r.Limits = Limits{Lossless: ok, Threshold: xoff, XON: xoff - xon, NeverPause: !ok}
-	r.Peak = h.peak
+	r.Peak = o.peak
 	r.Peak.Threshold = xoff
 	r.Closest = r.Peak
-}
-
-// log returns the PAUSE frames that x sent to y in the whole run.
-func (o *observer) log(x, y int) *pauseLog {
-	if w := o.switches[x]; w != nil {
-		return &w.accounts[port(w.ends, y)].pauseLog
-	}
-	return &o.hosts[x].pauseLog
 }
 
 // chain leads from the first PAUSE of the range to the congestion. If a PAUSE was sent
@@ -124,7 +105,7 @@ func (o *observer) log(x, y int) *pauseLog {
 // latest earlier PAUSE of that node.
 func (o *observer) chain() (steps []Step) {
 	x, y := o.X, o.Y
-	pauses := o.log(x, y).pauses
+	pauses := o.side(x, y).pauses
 	first := slices.IndexFunc(pauses, func(p Pause) bool { return o.overlaps(&p) })
 	if first < 0 {
 		return nil
@@ -133,7 +114,7 @@ func (o *observer) chain() (steps []Step) {
 	for seen := map[[2]int]bool{}; !seen[[2]int{x, y}]; {
 		seen[[2]int{x, y}] = true
 		step := Step{
-			Link: o.link(x, y), Frames: o.frames(x, y), Paused: o.paused(x, y, o.From, o.To), At: p.At, Bytes: p.Occupancy, Cause: p.Cause, x: x, y: y,
+			Link: o.link(x, y), Frames: o.frames(x, y), Paused: o.side(y, x).paused(o.From, o.To), At: p.At, Bytes: p.Occupancy, Cause: p.Cause, x: x, y: y,
 		}
 		if o.switches[x] != nil {
 			step.Kept = o.kept(pauses)
@@ -143,7 +124,7 @@ func (o *observer) chain() (steps []Step) {
 			break
 		}
 		x, y = p.Cause.peer, x
-		pauses = o.log(x, y).pauses
+		pauses = o.side(x, y).pauses
 		later := slices.IndexFunc(pauses, func(q Pause) bool { return q.At > p.At })
 		if later < 0 {
 			later = len(pauses)
@@ -209,8 +190,8 @@ func (o *observer) victims(r *Report) []Victim {
 	if o.history == nil || len(r.Chain) == 0 {
 		return []Victim{}
 	}
-	if p := o.pausedPort(o.X, o.Y); p.Running() {
-		o.resumed(o.Y, port(o.s.PortMap()[o.Y], o.X), p.Since(), o.To)
+	if clock := &o.side(o.Y, o.X).clock; clock.Running() {
+		o.resumed(o.Y, o.port(o.Y, o.X), clock.Since(), o.To)
 	}
 	list := []Victim{}
 	for flow, v := range o.waiting {
@@ -225,11 +206,7 @@ func (o *observer) victims(r *Report) []Victim {
 // spread lists the links on which y sent PAUSE itself.
 func (o *observer) spread() []Spread {
 	list := []Spread{}
-	w := o.switches[o.Y]
-	if w == nil {
-		return list
-	}
-	for _, end := range w.ends {
+	for _, end := range o.ends[o.Y] {
 		if n := o.frames(o.Y, end.Peer); n > 0 && end.Peer != o.X {
 			list = append(list, Spread{o.link(o.Y, end.Peer), n})
 		}

@@ -17,9 +17,8 @@ type watcher struct {
 	sw       *switching.Switch
 	index    int
 	ends     []topology.End
+	sides    []side                        // by port
 	accounts []account                     // by ingress port
-	paused   []pausedPort                  // by egress port
-	rises    []rise                        // by egress port
 	arriving fabric.Port                   // ingress port of this event's frame, -1 for none
 	egress   map[fabric.FlowID]fabric.Port // egress port of each flow of the class in question
 	history  *history                      // of the account in question, nil if it is at another node
@@ -28,7 +27,6 @@ type watcher struct {
 
 // account is the observation of one ingress port.
 type account struct {
-	pauseLog
 	since unit.Time // instant at which it began to fill
 	to    []share   // by egress port
 }
@@ -43,80 +41,13 @@ type share struct {
 	paused                 unit.Time
 }
 
-// pauseLog records the PAUSE frames that a node sends to one neighbour.
-type pauseLog struct {
-	pauses []Pause
-	sent   []unit.Time // instants of PAUSE frames, refreshes included
-}
-
-// open returns the pause that has not ended, or nil.
-func (l *pauseLog) open() *Pause {
-	if k := len(l.pauses) - 1; k >= 0 && l.pauses[k].Until < 0 {
-		return &l.pauses[k]
-	}
-	return nil
-}
-
-// xoff records a PAUSE frame: the first of a pause, described by first, or a refresh.
-func (l *pauseLog) xoff(at unit.Time, first func() Pause) {
-	l.sent = append(l.sent, at)
-	p := l.open()
-	if p == nil {
-		l.pauses = append(l.pauses, first())
-		p = &l.pauses[len(l.pauses)-1]
-		p.Until = -1
-	}
-	p.Frames++
-}
-
-// xon records a RESUME frame.
-func (l *pauseLog) xon(at unit.Time) {
-	if p := l.open(); p != nil {
-		p.Until = at
-	}
-}
-
-// pausedPort records when an egress port was paused.
-type pausedPort struct {
-	fabric.PauseClock
-	spans []span // pauses that have ended
-}
-
-type span struct{ from, to unit.Time }
-
-// observe takes the Paused and Resumed notes of the port. It reports whether the port was
-// resumed.
-func (p *pausedPort) observe(n *fabric.Note) bool {
-	if !p.Observe(n) || p.Running() {
-		return false
-	}
-	p.spans = append(p.spans, span{p.Since(), n.At})
-	return true
-}
-
-// until lists the pauses until now, including the present one.
-func (p *pausedPort) until(now unit.Time) []span {
-	if p.Running() {
-		return append(slices.Clone(p.spans), span{p.Since(), now})
-	}
-	return p.spans
-}
-
-// within returns how long the port was paused in a range that ends now or earlier.
-func (p *pausedPort) within(from, to unit.Time) (sum unit.Time) {
-	for _, s := range p.until(to) {
-		sum += max(0, min(s.to, to)-max(s.from, from))
-	}
-	return sum
-}
-
-func newWatcher(o *observer, index int, sw *switching.Switch, ends []topology.End) *watcher {
+func newWatcher(o *observer, index int, sw *switching.Switch) *watcher {
 	w := &watcher{
-		o: o, sw: sw, index: index, dscp: o.s.DSCPMapAt(index), ends: ends, accounts: make([]account, len(ends)), paused: make([]pausedPort, len(ends)),
-		rises: make([]rise, len(ends)), arriving: -1, egress: map[fabric.FlowID]fabric.Port{},
+		o: o, sw: sw, dscp: o.s.DSCPMapAt(index), index: index, ends: o.ends[index], sides: o.sides[index],
+		accounts: make([]account, len(o.ends[index])), arriving: -1, egress: map[fabric.FlowID]fabric.Port{},
 	}
 	for i := range w.accounts {
-		w.accounts[i].to = make([]share, len(ends))
+		w.accounts[i].to = make([]share, len(w.ends))
 	}
 	return w
 }
@@ -129,9 +60,6 @@ func classOf(f *frame.Frame, dscp *[64]fabric.Priority) fabric.Priority {
 	}
 	return dscp[f.DSCP()&63]
 }
-
-// tap returns the tap of the watcher's node.
-func (w *watcher) tap() *node.Tap { return &node.Tap{Frame: w.frame, Event: w.event} }
 
 // frame detects the start of the filling of an account, and the egress ports of flows.
 // Control frames count as filling because a CNM may be of the class in question.
@@ -161,7 +89,7 @@ func (w *watcher) begin(at unit.Time, port fabric.Port) {
 	a := &w.accounts[port]
 	a.since = at
 	for e := range a.to {
-		a.to[e] = share{paused: w.paused[e].Total(at)}
+		a.to[e] = share{paused: w.sides[e].clock.Total(at)}
 		a.to[e].joined, a.to[e].queued, _ = w.sw.Joined(fabric.Port(e), w.o.Class)
 	}
 	if w.sw.Account(port, w.o.Class).Occupancy > 0 {
@@ -185,19 +113,14 @@ func (w *watcher) event(at unit.Time, notes []fabric.Note) {
 			if w.arriving >= 0 {
 				w.accounts[w.arriving].to[n.Port].arrived += n.Bytes()
 			}
-			w.rises[n.Port].set(at, n.Queue())
+			w.sides[n.Port].rise.set(at, n.Queue())
 		case fabric.Dequeued:
-			w.rises[n.Port].set(at, n.Queue())
-		case fabric.PauseSent:
-			w.accounts[n.Port].xoff(at, func() Pause { return w.pause(at, n.Port) })
-		case fabric.ResumeSent:
-			w.accounts[n.Port].xon(at)
-			w.begin(at, n.Port)
-		case fabric.Paused, fabric.Resumed:
-			if p := &w.paused[n.Port]; p.observe(n) {
-				w.o.resumed(w.index, n.Port, p.Since(), at)
-			}
+			w.sides[n.Port].rise.set(at, n.Queue())
 		default:
+			w.o.pfc(w.index, n, func() Pause { return w.pause(at, n.Port) })
+			if n.Kind == fabric.ResumeSent {
+				w.begin(at, n.Port)
+			}
 		}
 	}
 	w.arriving = -1
@@ -243,10 +166,10 @@ func (w *watcher) cause(at unit.Time, port fabric.Port) Cause {
 	c := Cause{
 		Kind: Overload, Egress: w.o.s.Nodes[end.Peer].Name, Bytes: waiting[worst], Queue: queued, Before: then.queued, Ports: len(ingress[worst]),
 		Load: unit.Over(joined-then.joined, at-a.since), Rate: w.o.s.Links[end.Link].Rate, peer: end.Peer,
-		port: fabric.Port(worst), rise: w.rises[worst].growth(),
+		port: fabric.Port(worst), rise: w.sides[worst].rise.growth(),
 	}
 	if at > a.since {
-		c.Paused = float64(w.paused[worst].Total(at)-then.paused) / float64(at-a.since)
+		c.Paused = float64(w.sides[worst].clock.Total(at)-then.paused) / float64(at-a.since)
 	}
 	switch {
 	case paused || c.Paused >= 0.5:
