@@ -232,6 +232,9 @@ type Victim struct {
 	Before  unit.Rate  `json:"goodput_before_bps"`
 	Less    unit.Bytes `json:"less_bytes"`
 	id      fabric.FlowID
+	before  span // the time of Before
+	// Payload delivered in that time, and in the time of Goodput.
+	deliveredBefore, delivered unit.Bytes
 }
 
 // Step is one link of the chain.
@@ -258,6 +261,15 @@ type Rate struct {
 	First unit.Rate `json:"first_bps"`
 	Least unit.Rate `json:"least_bps"`
 	Last  unit.Rate `json:"last_bps"`
+}
+
+// Errors counts the frames that one direction of the link lost or damaged in the
+// range.
+type Errors struct {
+	Link    string `json:"link"` // "x->y": from x to y
+	Lost    int    `json:"lost_frames"`
+	Damaged int    `json:"damaged_frames"` // arrived with a bad FCS
+	PFC     int    `json:"pfc_frames"`     // PAUSE and RESUME among both
 }
 
 // Ask runs the scenario up to the end of the range and returns the report. It calls

@@ -90,6 +90,25 @@ func (o *observer) atHost(index int, at unit.Time, notes []fabric.Note) {
 	}
 }
 
+// linkError counts a frame from one node to another if it was lost or damaged on the
+// link in question.
+func (o *observer) linkError(from, to int, at unit.Time, way node.Way, f *frame.Frame) {
+	direction := slices.Index([][2]int{{o.X, o.Y}, {o.Y, o.X}}, [2]int{from, to})
+	if way != node.Gone && way != node.Damaged || direction < 0 || at < o.From || at >= o.To {
+		return
+	}
+	e := &o.errors[direction]
+	e.Link = o.link(from, to)
+	if way == node.Gone {
+		e.Lost++
+	} else {
+		e.Damaged++
+	}
+	if f.Class() == frame.ClassPFC {
+		e.PFC++
+	}
+}
+
 // rate records the CC rate limit of a flow: at the start of the range, at its end, and
 // the minimum between.
 func (o *observer) rate(n *fabric.Note) {

@@ -31,7 +31,11 @@ func (o *observer) report() *Report {
 		r.First = o.first(&r.Chain[len(r.Chain)-1])
 	}
 	r.Victims = o.victims(r)
-	r.Errors = o.linkErrors()
+	for _, e := range o.errors {
+		if e.Link != "" {
+			r.Errors = append(r.Errors, e)
+		}
+	}
 	r.Spread = o.spread()
 	r.Verdict = o.verdict(r)
 	return r
@@ -125,10 +129,7 @@ func (o *observer) chain() (steps []Step) {
 		}
 		x, y = p.Cause.peer, x
 		pauses = o.side(x, y).pauses
-		later := slices.IndexFunc(pauses, func(q Pause) bool { return q.At > p.At })
-		if later < 0 {
-			later = len(pauses)
-		}
+		later, _ := slices.BinarySearchFunc(pauses, p.At+1, func(q Pause, at unit.Time) int { return cmp.Compare(q.At, at) })
 		if later == 0 {
 			break
 		}

@@ -25,14 +25,8 @@ type secondPass struct {
 	fill    span
 	arrived map[fabric.FlowID]unit.Bytes
 	total   unit.Bytes
-	victims map[fabric.FlowID]*delivery
+	victims map[fabric.FlowID]*Victim
 	paused  span // from the first to the last instant of the range at which y was paused
-}
-
-// delivery is the delivered payload of a victim, before and while y was paused.
-type delivery struct {
-	before        span
-	bytes, during unit.Bytes
 }
 
 // first returns the queue at the end of a chain, and the time in which it grew.
@@ -51,7 +45,7 @@ func (o *observer) first(root *Step) *Fill {
 // secondPass returns the observer of the second run.
 func (o *observer) secondPass(l *lab.Lab, r *Report) *secondPass {
 	root := &r.Chain[len(r.Chain)-1]
-	s := &secondPass{o: o, dscp: o.s.DSCPMap(), fill: span{r.First.From, r.First.To}, arrived: map[fabric.FlowID]unit.Bytes{}, victims: map[fabric.FlowID]*delivery{}}
+	s := &secondPass{o: o, dscp: o.s.DSCPMap(), fill: span{r.First.From, r.First.To}, arrived: map[fabric.FlowID]unit.Bytes{}, victims: map[fabric.FlowID]*Victim{}}
 	s.follow(r)
 	if root.Cause.Kind == SlowHost {
 		l.Look(root.x, &node.Tap{Frame: s.frame})
@@ -90,13 +84,12 @@ func (s *secondPass) follow(r *Report) {
 		}
 	}
 	for i := range r.Victims {
-		v := &r.Victims[i]
-		d, start := &delivery{before: span{0, first}}, unit.Time(0)
+		v, start := &r.Victims[i], unit.Time(0)
 		if int(v.id) < len(s.o.s.Flows) {
 			start = min(s.o.s.Flows[v.id].Start, first)
 		}
-		d.before.from = max(first-longestBefore, first-(first-start)/2)
-		s.victims[v.id] = d
+		v.before = span{max(first-longestBefore, first-(first-start)/2), first}
+		s.victims[v.id] = v
 	}
 }
 
@@ -115,13 +108,13 @@ func (s *secondPass) arrives(at unit.Time, flow fabric.FlowID, length unit.Bytes
 }
 
 func (s *secondPass) delivered(n *fabric.Note) {
-	d := s.victims[n.Flow]
+	v := s.victims[n.Flow]
 	switch {
-	case d == nil:
-	case n.At > d.before.from && n.At <= d.before.to:
-		d.bytes += n.Bytes()
+	case v == nil:
+	case n.At > v.before.from && n.At <= v.before.to:
+		v.deliveredBefore += n.Bytes()
 	case n.At > s.paused.from && n.At <= s.paused.to:
-		d.during += n.Bytes()
+		v.delivered += n.Bytes()
 	}
 }
 
@@ -129,11 +122,10 @@ func (s *secondPass) delivered(n *fabric.Note) {
 func (s *secondPass) finish(r *Report) {
 	r.First.Arrived = unit.Over(s.total, s.fill.to-s.fill.from)
 	r.First.Sources = s.sources()
-	for i := range r.Victims {
-		v, d := &r.Victims[i], s.victims[r.Victims[i].id]
-		length := s.paused.to - s.paused.from
-		v.Goodput, v.Before = unit.Over(d.during, length), unit.Over(d.bytes, d.before.to-d.before.from)
-		v.Less = max(0, v.Before.In(length)-d.during)
+	length := s.paused.to - s.paused.from
+	for _, v := range s.victims {
+		v.Goodput, v.Before = unit.Over(v.delivered, length), unit.Over(v.deliveredBefore, v.before.to-v.before.from)
+		v.Less = max(0, v.Before.In(length)-v.delivered)
 	}
 }
 

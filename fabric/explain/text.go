@@ -53,7 +53,9 @@ func (r *Report) Text(w io.Writer) error {
 		r.pauses(&b)
 		r.rates(&b)
 	}
-	r.linkErrors(&b)
+	for _, e := range r.Errors {
+		fmt.Fprintf(&b, "\nlink errors on %s: %d frames lost, %d damaged; %d of them PAUSE or RESUME\n", e.Link, e.Lost, e.Damaged, e.PFC)
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
