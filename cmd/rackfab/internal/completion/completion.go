@@ -4,6 +4,7 @@ package completion
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,10 +45,10 @@ var (
 		"rackfab query":     metrics,
 		"rackfab link down": links,
 		"rackfab link up":   links,
-		"rackfab freeze":    nics,
-		"rackfab thaw":      nics,
-		"rackfab settings":  nodes,
-		"rackfab stats":     nodes,
+		"rackfab freeze":    nodes(rackfabv1.NodeKind_NODE_KIND_NIC),
+		"rackfab thaw":      nodes(rackfabv1.NodeKind_NODE_KIND_NIC),
+		"rackfab settings":  nodes(),
+		"rackfab stats":     nodes(),
 		"rackfab set":       settings,
 	}
 	flagNames = map[string]func(*cobra.Command) []string{
@@ -80,15 +81,13 @@ func lastElement(names func(*cobra.Command) []string) cobra.CompletionFunc {
 
 func schemes(*cobra.Command) []string { return cc.Names() }
 
-// within returns a context that bounds how long completion waits for a server.
-func within() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), time.Second)
-}
+// patience bounds how long completion waits for a server.
+const patience = time.Second
 
 // callRack calls do with the running rack. Errors are ignored: without a rack,
 // completion offers nothing.
 func callRack(c *cobra.Command, do func(context.Context, rackfabv1.FabricServiceClient) error) {
-	ctx, cancel := within()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	rack := client.Rack{Address: c.Flag("address").Value.String(), TLS: c.Flag("tls").Value.String()}
 	_ = rack.Call(func(api rackfabv1.FabricServiceClient) error { return do(ctx, api) })
@@ -104,20 +103,16 @@ func rackTopology(c *cobra.Command) (t *rackfabv1.Topology) {
 	return t
 }
 
-func nodes(c *cobra.Command) (names []string) {
-	for _, n := range rackTopology(c).GetNodes() {
-		names = append(names, n.GetName())
-	}
-	return names
-}
-
-func nics(c *cobra.Command) (names []string) {
-	for _, n := range rackTopology(c).GetNodes() {
-		if n.GetKind() == rackfabv1.NodeKind_NODE_KIND_NIC {
-			names = append(names, n.GetName())
+// nodes completes the names of nodes of the given kinds, or of all nodes without kinds.
+func nodes(kinds ...rackfabv1.NodeKind) func(*cobra.Command) []string {
+	return func(c *cobra.Command) (names []string) {
+		for _, n := range rackTopology(c).GetNodes() {
+			if len(kinds) == 0 || slices.Contains(kinds, n.GetKind()) {
+				names = append(names, n.GetName())
+			}
 		}
+		return names
 	}
-	return names
 }
 
 func links(c *cobra.Command) (names []string) {
@@ -153,7 +148,7 @@ func settings(c *cobra.Command) (keys []string) {
 
 // metrics returns the metrics of the collector's latest run.
 func metrics(c *cobra.Command) (names []string) {
-	ctx, cancel := within()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	stored := client.Collector{Address: c.Flag("collector").Value.String(), TLS: c.Flag("tls").Value.String()}
 	_ = stored.Call(ctx, func(api rackfabv1.CollectorServiceClient) error {

@@ -35,7 +35,7 @@ func newProcesses(ctx context.Context, s *topology.Scenario, f Flags) (Engine, e
 	if err != nil {
 		return nil, err
 	}
-	rack, err := launch.Start(ctx, launch.Options{Nodes: s.Nodes, Bus: f.NATS.URL, Access: access, TLS: f.TLS, Collector: f.Telemetry.Receiver(), Collect: f.Telemetry.Collect()})
+	rack, err := launch.Start(ctx, launch.Options{Nodes: s.Nodes, Bus: f.NATS.URL, Access: access, TLS: f.TLS, Collector: f.Telemetry.Receiver(), Collect: f.Telemetry.Collect(telemetry.Off)})
 	if err != nil {
 		return nil, err
 	}

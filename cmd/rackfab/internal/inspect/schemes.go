@@ -2,10 +2,7 @@ package inspect
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -42,13 +39,13 @@ func schemesCommand() *cobra.Command {
 			if asJSON {
 				return cli.WriteJSON(c.OutOrStdout(), schemes)
 			}
-			if err := printSchemes(c.OutOrStdout(), schemes); err != nil {
-				return err
+			tables := schemeTables(schemes)
+			if len(args) == 0 {
+				choices := paramTable("model choice", "implementations")
+				addParams(choices, "", scenariofile.Choices())
+				tables = append(tables, choices)
 			}
-			if err := printParams(c.OutOrStdout(), schemes); err != nil || len(args) > 0 {
-				return err
-			}
-			return printChoices(c.OutOrStdout(), scenariofile.Choices())
+			return table.WriteAll(c.OutOrStdout(), tables...)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON instead of the tables")
@@ -70,22 +67,20 @@ func schemeInfos(names []string) (schemes []schemeInfo, err error) {
 	return schemes, err
 }
 
-func printSchemes(w io.Writer, schemes []schemeInfo) error {
-	t := table.New(1, "scheme", "description", "marking", "notification")
-	for _, s := range schemes {
-		t.Row(s.Name, s.Title, s.Marking, s.Notification)
+// schemeTables returns a table of schemes, and one of their parameters, named as
+// `rackfab sweep --set` names them.
+func schemeTables(schemes []schemeInfo) []*table.Table {
+	list := table.New(1, "scheme", "description", "marking", "notification")
+	params := paramTable("parameter", "source of the default")
+	for i, s := range schemes {
+		list.Row(s.Name, s.Title, s.Marking, s.Notification)
+		addParams(params, s.Name+".", s.Params)
+		addParams(params, "switch.", s.Switch)
+		if len(s.Params) > 0 && i < len(schemes)-1 {
+			params.Rule()
+		}
 	}
-	return t.Write(w)
-}
-
-// defaults returns the default of a parameter, followed by the values of the presets,
-// one per line.
-func defaults(p scenariofile.Param) string {
-	lines := []string{p.Default}
-	for _, other := range p.Presets {
-		lines = append(lines, other.Preset+": "+other.Value)
-	}
-	return strings.Join(lines, "\n")
+	return []*table.Table{list, params}
 }
 
 // paramTable returns an empty table of parameters.
@@ -96,33 +91,14 @@ func paramTable(parameter, source string) *table.Table {
 	return t
 }
 
-// printChoices writes one row per choice of the model.
-func printChoices(w io.Writer, choices []scenariofile.Param) error {
-	t := paramTable("model choice", "implementations")
-	for _, p := range choices {
-		t.Row(p.Key, p.Default, p.Unit, p.Range, p.Doc, p.Source)
-	}
-	_, _ = fmt.Fprintln(w) // the table reports the next error
-	return t.Write(w)
-}
-
-// printParams writes one row per parameter, named as `rackfab sweep --set` names it.
-func printParams(w io.Writer, schemes []schemeInfo) error {
-	t := paramTable("parameter", "source of the default")
-	for i, s := range schemes {
-		for _, p := range s.Params {
-			t.Row(s.Name+"."+p.Key, defaults(p), p.Unit, p.Range, p.Doc, p.Source)
+// addParams adds a row per parameter. Its default is followed by the values of the
+// presets, one per line.
+func addParams(t *table.Table, prefix string, params []scenariofile.Param) {
+	for _, p := range params {
+		value := p.Default
+		for _, other := range p.Presets {
+			value += "\n" + other.Preset + ": " + other.Value
 		}
-		for _, p := range s.Switch {
-			t.Row("switch."+p.Key, p.Default, p.Unit, p.Range, p.Doc, p.Source)
-		}
-		if len(s.Params) > 0 && i < len(schemes)-1 {
-			t.Rule()
-		}
+		t.Row(prefix+p.Key, value, p.Unit, p.Range, p.Doc, p.Source)
 	}
-	if t.Len() == 0 {
-		return nil
-	}
-	_, _ = fmt.Fprintln(w) // the table reports the next error
-	return t.Write(w)
 }

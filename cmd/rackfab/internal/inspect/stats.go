@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -119,24 +120,21 @@ func statsTable(w io.Writer, s *rackfabv1.GetStatsResponse) error {
 // BusText returns the sum of the nodes' bus statistics, or "" if no envelope was
 // impaired, missed, resent, repeated or early.
 func BusText(nodes []*rackfabv1.NodeStats) string {
-	sum := &rackfabv1.BusStats{}
+	var sum [8]int64 // as in the text
 	for _, n := range nodes {
 		b := n.GetBus()
-		sum.Envelopes += b.GetEnvelopes()
-		sum.Resent += b.GetResent()
-		sum.Missed += b.GetMissed()
-		sum.Repeated += b.GetRepeated()
-		sum.Early += b.GetEarly()
-		sum.StruckLost += b.GetStruckLost()
-		sum.StruckRepeated += b.GetStruckRepeated()
-		sum.StruckDelayed += b.GetStruckDelayed()
+		for i, count := range [len(sum)]int64{
+			b.GetEnvelopes(), b.GetStruckLost(), b.GetStruckRepeated(), b.GetStruckDelayed(),
+			b.GetMissed(), b.GetResent(), b.GetRepeated(), b.GetEarly(),
+		} {
+			sum[i] += count
+		}
 	}
-	if sum.GetResent()+sum.GetMissed()+sum.GetRepeated()+sum.GetEarly()+sum.GetStruckLost()+sum.GetStruckRepeated()+sum.GetStruckDelayed() == 0 {
+	if slices.Max(sum[1:]) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("bus: %d envelopes; impaired: %d lost, %d repeated, %d delayed; %d missed, %d resent, %d duplicate, %d early\n",
-		sum.GetEnvelopes(), sum.GetStruckLost(), sum.GetStruckRepeated(), sum.GetStruckDelayed(),
-		sum.GetMissed(), sum.GetResent(), sum.GetRepeated(), sum.GetEarly())
+		sum[0], sum[1], sum[2], sum[3], sum[4], sum[5], sum[6], sum[7])
 }
 
 // telemetryText returns a table of the telemetry counts of a live run's nodes, or "" if they

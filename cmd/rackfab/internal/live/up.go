@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,9 +106,13 @@ func (f *upFlags) upHere(c *cobra.Command, s *topology.Scenario, begin func(rack
 		return err
 	}
 	f.telemetry.Folder = strings.TrimSuffix(f.journal, filepath.Ext(f.journal)) + ".telemetry"
+	own := "" // address that the rack's own collector prefers, where commands look for it
+	if f.telemetry.Address == telemetry.Own {
+		own = collector.Listen
+	}
 	rack, err := launch.Start(c.Context(), launch.Options{
 		Nodes: s.Nodes, Bus: f.nats.URL, Access: access, TLS: f.rack.TLS, Listen: f.rack.Address, Journal: f.journal,
-		Collector: f.collector(), Collect: f.collect(), Log: c.ErrOrStderr(),
+		Collector: cmp.Or(f.telemetry.Receiver(), own), Collect: f.collect(), Log: c.ErrOrStderr(),
 	})
 	if err != nil {
 		return err
@@ -177,23 +182,11 @@ func journalPath(path string) (string, error) {
 
 // collect returns the flags of the rack's own collector, or nil if there is none.
 func (f *upFlags) collect() []string {
-	if f.telemetry.Address != telemetry.Own {
-		return nil
-	}
-	flags := []string{"--data", f.telemetry.Folder, "--http", f.http}
-	if _, port, err := net.SplitHostPort(f.rack.Address); err == nil && port != "0" {
+	flags := f.telemetry.Collect(f.http)
+	if _, port, err := net.SplitHostPort(f.rack.Address); flags != nil && err == nil && port != "0" {
 		flags = append(flags, "--controller", f.rack.Address)
 	}
 	return flags
-}
-
-// collector returns the address of the collector. The rack's own collector prefers the
-// default port, where commands look for it.
-func (f *upFlags) collector() string {
-	if f.telemetry.Address == telemetry.Own {
-		return collector.Listen
-	}
-	return f.telemetry.Receiver()
 }
 
 // collectorText returns a line that names the collector of the rack's nodes, or "" if

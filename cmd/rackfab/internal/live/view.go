@@ -7,10 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
-	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
-
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 
@@ -18,21 +14,13 @@ import (
 	"github.com/rackfab/rackfab/report/table"
 )
 
-// direction is one direction of a link, as its transmitting end reports it.
-type direction struct {
-	name          string
-	load          unit.Rate
-	queue, pauses int64
-	state         string
-}
-
 // view renders the state of a rack in about rows rows: the busiest links, the running
 // flows, and the event counters. Loads are averages since the previous event, or since
 // the start if there is none.
 func view(was, is *rackfabv1.WatchResponse, rows int) string {
 	links := table.New(1, "link", "load", "queue", "state", "PAUSE sent")
 	for _, d := range atMost(directions(was, is), rows/2) {
-		links.Row(d.name, legible(d.load), unit.Bytes(d.queue), d.state, d.pauses)
+		links.Row(d.name, legible(d.load), unit.Bytes(d.GetQueueBytes()), d.state, d.GetPausesSent())
 	}
 	flows := table.New(1, "flow", "from", "scheme", "rate", "acknowledged")
 	running, ended := int64(0), int64(0)
@@ -40,7 +28,7 @@ func view(was, is *rackfabv1.WatchResponse, rows int) string {
 		running, ended = running+n.GetFlowsStarted()-n.GetFlowsEnded(), ended+n.GetFlowsEnded()
 	}
 	for _, f := range atMost(longFirst(is), rows/4) {
-		flows.Row(f.flow.GetName(), f.node, f.flow.GetScheme(), legible(unit.Rate(f.flow.GetRateBps())), unit.Bytes(f.flow.GetAckedBytes()))
+		flows.Row(f.GetName(), f.node, f.GetScheme(), legible(unit.Rate(f.GetRateBps())), unit.Bytes(f.GetAckedBytes()))
 	}
 	return fmt.Sprintf("%s\n\n%s\n%d flows run, %d have ended\n%s%s\n%s\n%s",
 		statusText(is.GetStatus()), links, running, ended, flows, commandsText(is), eventsText(is), inspect.BusText(is.GetNodes()))
@@ -71,12 +59,19 @@ func legible(r unit.Rate) unit.Rate {
 
 func atMost[T any](list []T, n int) []T { return list[:min(len(list), max(n, 4))] }
 
+// direction is one direction of a link, as its transmitting end reports it.
+type direction struct {
+	*rackfabv1.PortStats
+	name, state string
+	load        unit.Rate
+}
+
 // directions returns both directions of all links, the busiest first.
 func directions(was, is *rackfabv1.WatchResponse) (all []direction) {
 	span := unit.Time(is.GetStatus().GetAtPs() - was.GetStatus().GetAtPs())
 	for i, n := range is.GetNodes() {
 		for k, p := range n.GetPorts() {
-			d := direction{name: n.GetNode() + "->" + p.GetPeer(), queue: p.GetQueueBytes(), pauses: p.GetPausesSent()}
+			d := direction{PortStats: p, name: n.GetNode() + "->" + p.GetPeer()}
 			sent := p.GetSentBytes()
 			if was != nil {
 				sent -= was.GetNodes()[i].GetPorts()[k].GetSentBytes()
@@ -96,26 +91,26 @@ func directions(was, is *rackfabv1.WatchResponse) (all []direction) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b direction) int {
-		return cmp.Or(cmp.Compare(len(b.state), len(a.state)), cmp.Compare(b.load, a.load), cmp.Compare(b.queue, a.queue))
+		return cmp.Or(cmp.Compare(len(b.state), len(a.state)), cmp.Compare(b.load, a.load), cmp.Compare(b.GetQueueBytes(), a.GetQueueBytes()))
 	})
 	return all
 }
 
 // sending is a flow and its source node.
 type sending struct {
+	*rackfabv1.FlowStats
 	node string
-	flow *rackfabv1.FlowStats
 }
 
 // longFirst returns the flows, those of bursts last.
 func longFirst(is *rackfabv1.WatchResponse) (all []sending) {
 	for _, n := range is.GetNodes() {
 		for _, f := range n.GetFlows() {
-			all = append(all, sending{n.GetNode(), f})
+			all = append(all, sending{f, n.GetNode()})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b sending) int {
-		return cmp.Compare(strings.Count(a.flow.GetName(), "/"), strings.Count(b.flow.GetName(), "/"))
+		return cmp.Compare(strings.Count(a.GetName(), "/"), strings.Count(b.GetName(), "/"))
 	})
 	return all
 }
@@ -153,24 +148,3 @@ func statusText(s *rackfabv1.RackStatus) string {
 	}
 	return text
 }
-
-func statusCommand() *cobra.Command {
-	return client.RackCommand(&cobra.Command{
-		Use: "status", Short: "Print the status of the running rack", Args: cobra.NoArgs, Example: "rackfab status",
-	}, func(c *cobra.Command, api rackfabv1.FabricServiceClient, _ []string) error {
-		out, err := api.GetStatus(c.Context(), &rackfabv1.GetStatusRequest{})
-		if err != nil {
-			return err
-		}
-		stats, err := api.GetStats(c.Context(), &rackfabv1.GetStatsRequest{})
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprint(c.OutOrStdout(), view(nil, &rackfabv1.WatchResponse{Status: out.GetStatus(), Nodes: stats.GetNodes()}, watchRows))
-		return err
-	})
-}
-
-// watchRows is the number of rows of links, flows and event counters if the height of
-// the terminal is unknown.
-const watchRows = 40

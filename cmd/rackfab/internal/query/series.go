@@ -112,34 +112,27 @@ func (f *queryFlags) show(w, log io.Writer, out *rackfabv1.QuerySeriesResponse) 
 			return err
 		}
 	}
+	series := out.GetSeries()
 	switch {
 	case f.format == "json":
 		return cli.PrintJSON(w, out)
-	case len(out.GetSeries()) == 0:
+	case len(series) == 0:
 		_, err := fmt.Fprintln(log, "rackfab: the series have no points in that range; a gauge has a point at each change only")
 		return err
-	case f.format == "csv":
-		value := fmt.Sprintf("%s (%s)", out.GetSeries()[0].GetMetric(), out.GetSeries()[0].GetUnit())
-		rows := [][]string{slices.Concat([]string{"time_ps"}, SeriesColumns, []string{value})}
-		return csv.NewWriter(w).WriteAll(append(rows, pointRows(out, func(t unit.Time) string { return strconv.FormatInt(int64(t), 10) })...))
 	}
-	t := table.New(1, slices.Concat([]string{"at"}, SeriesColumns, []string{out.GetSeries()[0].GetUnit()})...).Right(0, 6)
-	t.Title, t.OmitEmpty = out.GetSeries()[0].GetMetric()+" of run "+out.GetRun(), true
-	for _, row := range pointRows(out, unit.Time.String) {
-		t.Strings(row...)
+	instant, columns := unit.Time.String, []string{"at", series[0].GetUnit()}
+	if f.format == "csv" {
+		instant = func(t unit.Time) string { return strconv.FormatInt(int64(t), 10) }
+		columns = []string{"time_ps", fmt.Sprintf("%s (%s)", series[0].GetMetric(), series[0].GetUnit())}
 	}
-	return t.Write(w)
-}
-
-// pointRows returns the cells of every point: its instant, its series and its value.
-func pointRows(out *rackfabv1.QuerySeriesResponse, instant func(unit.Time) string) (rows [][]string) {
-	for _, s := range out.GetSeries() {
+	rows := [][]string{slices.Concat(columns[:1], SeriesColumns, columns[1:])}
+	for _, s := range series {
 		for i, at := range s.GetTimesPs() {
 			value := strconv.FormatFloat(s.GetValues()[i], 'f', -1, 64)
 			rows = append(rows, slices.Concat([]string{instant(unit.Time(at))}, SeriesCells(s), []string{value}))
 		}
 	}
-	return rows
+	return f.write(w, series[0].GetMetric()+" of run "+out.GetRun(), rows, 0, len(rows[0])-1)
 }
 
 // showList writes the available series.
@@ -151,11 +144,17 @@ func (f *queryFlags) showList(w io.Writer, out *rackfabv1.ListSeriesResponse) er
 	for _, s := range out.GetSeries() {
 		rows = append(rows, append([]string{s.GetMetric(), s.GetUnit()}, SeriesCells(s)...))
 	}
+	return f.write(w, "series of run "+out.GetRun(), rows)
+}
+
+// write writes rows, the first of which is the header, as CSV or as a table with some
+// columns aligned to the right.
+func (f *queryFlags) write(w io.Writer, title string, rows [][]string, right ...int) error {
 	if f.format == "csv" {
 		return csv.NewWriter(w).WriteAll(rows)
 	}
-	t := table.New(1, rows[0]...)
-	t.Title, t.OmitEmpty = "series of run "+out.GetRun(), true
+	t := table.New(1, rows[0]...).Right(right...)
+	t.Title, t.OmitEmpty = title, true
 	for _, row := range rows[1:] {
 		t.Strings(row...)
 	}

@@ -85,14 +85,13 @@ func (t *Flags) Receiver() string {
 	return t.Address
 }
 
-// Collect returns the flags of a collector that is started with a batch run, or nil if
-// none is started. That collector answers queries while the run lasts. It serves no
-// page.
-func (t *Flags) Collect() []string {
+// Collect returns the flags of the run's own collector, which serves its page at the given
+// address, or nil if the run has none. The collector answers queries while the run lasts.
+func (t *Flags) Collect(page string) []string {
 	if t.Address != Own {
 		return nil
 	}
-	return []string{"--data", t.Folder, "--http", Off}
+	return []string{"--data", t.Folder, "--http", page}
 }
 
 // ForRun returns the telemetry settings of one run, with a unique run name, or nil if the
