@@ -78,24 +78,10 @@ func (c *catalogue) verb(message uint64) string {
 	return strings.ToUpper(cmd.Verb)
 }
 
-// requestsData reports whether the message requests data in the target's answer.
-func (c *catalogue) requestsData(message uint64) bool {
-	v := c.verb(message)
-	return v != "WRITE" && v != "SEND"
-}
-
-// initiatorSpan names the span of the initiator's frames.
-func (c *catalogue) initiatorSpan(message uint64) string {
-	if c.requestsData(message) {
-		return "request"
+// spanNames returns the names of the spans of the initiator's frames and of the target.
+func (c *catalogue) spanNames(message uint64) (initiator, target string) {
+	if v := c.verb(message); v != "WRITE" && v != "SEND" { // the target's answer has data
+		return "request", "respond"
 	}
-	return "data"
-}
-
-// targetSpan names the span at the target.
-func (c *catalogue) targetSpan(message uint64) string {
-	if c.requestsData(message) {
-		return "respond"
-	}
-	return "receive"
+	return "data", "receive"
 }

@@ -40,3 +40,9 @@ func spanID(trace [16]byte, node, kind, index uint64) (id [8]byte) {
 	binary.BigEndian.PutUint64(id[:], h|1)
 	return id
 }
+
+// FlowOf returns the flow of a message, or fabric.NoFlow for message 0.
+func FlowOf(message uint64) fabric.FlowID { return fabric.FlowID(fabric.MessageOf(message)>>32) - 1 }
+
+// NumberOf returns the number of a message in its flow, or the ID of a command.
+func NumberOf(message uint64) uint32 { return uint32(message) }

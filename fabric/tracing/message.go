@@ -16,37 +16,21 @@ type message struct {
 	sent   bool      // completely, at least once
 }
 
-// messageNote handles a note of a message at its initiator.
+// messageNote handles a note of a followed message at its initiator.
 func (t *Tracer) messageNote(n *fabric.Note) {
-	if n.Kind == fabric.RateChanged || n.Kind == fabric.FlowStopped || n.Kind == fabric.IndicationIn {
-		t.flowNote(n)
-		return
-	}
-	if !t.follows(n.Trace) {
-		return
-	}
-	switch n.Kind {
-	case fabric.Posted:
+	m := t.messages.find(n.Trace)
+	switch {
+	case n.Kind == fabric.Posted && m == nil:
 		t.open(n, n.Bytes(), n.Packets(), n.Priority)
-	case fabric.CommandPosted:
+	case n.Kind == fabric.CommandPosted && m == nil:
 		t.open(n, n.Size(), 0, t.class(n.Trace))
-	default:
-		if m := t.messages.find(n.Trace); m != nil {
-			t.update(m, n)
-		}
-	}
-}
-
-// update handles a note of an open message.
-func (t *Tracer) update(m *message, n *fabric.Note) {
-	switch n.Kind {
-	case fabric.MessageDone:
-		m.span.End, m.span.In, m.span.By = n.At, n.In(), n.By()
-		t.close(m)
-	case fabric.CommandFailed, fabric.CommandRefused:
-		m.span.End, m.span.Failure = n.At, n.Kind.String()
-		t.close(m)
-	default:
+	case m == nil:
+	case n.Kind == fabric.MessageDone:
+		m.span.In, m.span.By = n.In(), n.By()
+		t.close(m, n.At, "")
+	case n.Kind == fabric.CommandFailed, n.Kind == fabric.CommandRefused:
+		t.close(m, n.At, n.Kind.String())
+	case n.Kind != fabric.Posted && n.Kind != fabric.CommandPosted:
 		m.span.event(n)
 	}
 }
@@ -59,8 +43,7 @@ func (t *Tracer) flowNote(n *fabric.Note) {
 		switch {
 		case FlowOf(m.span.Message) != n.Flow:
 		case n.Kind == fabric.FlowStopped:
-			m.span.End, m.span.Failure = n.At, n.Kind.String()
-			t.close(m)
+			t.close(m, n.At, n.Kind.String())
 		default:
 			m.span.event(n)
 		}
@@ -69,14 +52,11 @@ func (t *Tracer) flowNote(n *fabric.Note) {
 
 // open starts a message.
 func (t *Tracer) open(n *fabric.Note, bytes unit.Bytes, packets int64, class fabric.Priority) {
-	if t.messages.find(n.Trace) != nil {
-		return
-	}
 	if len(t.messages.index) == MaxOpen {
 		m := &t.messages.oldest().value
 		t.cut++
-		m.span.Cut, m.span.End = true, n.At
-		t.close(m)
+		m.span.Cut = true
+		t.close(m, n.At, "")
 	}
 	clock := &t.ports[0].paused[class]
 	m := t.messages.add(n.Trace, message{from: n.At, class: class, paused: clock.Total(n.At)})
@@ -97,7 +77,8 @@ func (t *Tracer) sent(n *fabric.Note) {
 	s := &m.sender
 	if s.Frames == 0 {
 		*s = t.newSpan(n.Trace)
-		s.Part, s.Name, s.Start, s.In = Sender, t.initiatorSpan(n.Trace), m.from, unit.Never
+		s.Part, s.Start, s.In = Sender, m.from, unit.Never
+		s.Name, _ = t.spanNames(n.Trace)
 	}
 	s.Frames++
 	m.span.Frames++
@@ -116,8 +97,10 @@ func (t *Tracer) sent(n *fabric.Note) {
 	t.wire(n)
 }
 
-// close emits a message that has ended, with its pending sender span.
-func (t *Tracer) close(m *message) {
+// close emits a message that has ended, with its pending sender span. failure says why it
+// failed, if it did.
+func (t *Tracer) close(m *message, end unit.Time, failure string) {
+	m.span.End, m.span.Failure = end, failure
 	if m.sender.Frames > 0 {
 		t.emit(&m.sender)
 	}

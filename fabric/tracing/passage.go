@@ -13,6 +13,17 @@ type passageKey struct {
 	back    bool
 }
 
+// group separates the passages of one message and direction: the main exchange, and
+// each kind of control packet.
+type group uint8
+
+func groupOf(r frame.Role) group {
+	if r.Main() || r == frame.RoleNone {
+		return 0
+	}
+	return group(r)
+}
+
 // passage is the frames of a message that pass a node in one direction: through a
 // switch, or at a NIC from arrival to departure. It ends when its closing frame
 // departs, or after Idle without a frame.
@@ -64,15 +75,16 @@ func (t *Tracer) passage(n *fabric.Note) *passage {
 
 // partOf returns the part and the name of a passage at this node.
 func (t *Tracer) partOf(k passageKey) (Part, string) {
+	initiator, target := t.spanNames(k.message)
 	switch {
 	case t.isSwitch:
 		return Switch, "switch"
 	case k.group != 0:
 		return Notify, "notify"
 	case !k.back:
-		return Sender, t.initiatorSpan(k.message)
+		return Sender, initiator
 	}
-	return Target, t.targetSpan(k.message)
+	return Target, target
 }
 
 // newSpan returns an empty span of a message at this node.

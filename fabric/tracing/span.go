@@ -106,9 +106,3 @@ func (s *Span) Direction() string {
 	}
 	return "forward"
 }
-
-// FlowOf returns the flow of a message, or fabric.NoFlow for message 0.
-func FlowOf(message uint64) fabric.FlowID { return fabric.FlowID(fabric.MessageOf(message)>>32) - 1 }
-
-// NumberOf returns the number of a message in its flow, or the ID of a command.
-func NumberOf(message uint64) uint32 { return uint32(message) }

@@ -69,10 +69,13 @@ func (t *Tracer) Observe(notes []fabric.Note) {
 	for i := range notes {
 		n := &notes[i]
 		switch n.Kind {
+		case fabric.RateChanged, fabric.FlowStopped, fabric.IndicationIn:
+			t.flowNote(n)
 		case fabric.Posted, fabric.CommandPosted, fabric.MessageDone, fabric.CommandFailed, fabric.CommandRefused,
-			fabric.Retransmitted, fabric.TimedOut, fabric.RateChanged, fabric.FlowStopped,
-			fabric.IndicationIn, fabric.CongestionIn, fabric.ExcessSignalled, fabric.PassedOver, fabric.TokensAwaited:
-			t.messageNote(n)
+			fabric.Retransmitted, fabric.TimedOut, fabric.CongestionIn, fabric.ExcessSignalled, fabric.PassedOver, fabric.TokensAwaited:
+			if t.follows(n.Trace) {
+				t.messageNote(n)
+			}
 		case fabric.Arrived, fabric.Departed, fabric.Enqueued, fabric.Marked, fabric.Dropped,
 			fabric.EventCounted, fabric.LevelChanged, fabric.Rewritten, fabric.Indicated, fabric.CreditGranted:
 			if t.follows(n.Trace) {
@@ -161,18 +164,7 @@ func (t *Tracer) Finish(end unit.Time) {
 		t.finish(e.key, &e.value)
 	}
 	for e := t.messages.oldest(); e != nil; e = t.messages.oldest() {
-		e.value.span.Open, e.value.span.End = true, end
-		t.close(&e.value)
+		e.value.span.Open = true
+		t.close(&e.value, end, "")
 	}
-}
-
-// group separates the passages of one message and direction: the main exchange, and
-// each kind of control packet.
-type group uint8
-
-func groupOf(r frame.Role) group {
-	if r.Main() || r == frame.RoleNone {
-		return 0
-	}
-	return group(r)
 }
