@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/telemetry"
 	"github.com/rackfab/rackfab/identity"
 	"github.com/rackfab/rackfab/services/collector"
+	"github.com/rackfab/rackfab/services/controller"
 	"github.com/rackfab/rackfab/services/page"
 )
 
@@ -39,7 +41,7 @@ func collectorCommand() *cobra.Command {
 	addressFlag(c, &o.HTTP, "http", pageAddress, "HOST:PORT of the web page, or off")
 	flags.BoolVar(&o.AnyPort, "any-port", false, "if the port of --listen or --http is in use, listen on a free port of the same host")
 	addressFlag(c, &f.rack.Address, "controller", client.DefaultAddress, "HOST:PORT of the controller of the rack on the web page")
-	hostFlag(c, &f.hosts)
+	f.hostFlag(c)
 	return c
 }
 
@@ -55,6 +57,80 @@ func addressFlag(c *cobra.Command, to *string, name, address, usage string) {
 		}
 		return nil
 	})
+}
+
+// pageAddress is the default address of the web page.
+const pageAddress = "127.0.0.1:8080"
+
+// pageFlags are the settings of a web page.
+type pageFlags struct {
+	rack            client.Rack
+	collector, runs string
+	hosts           []string
+}
+
+// hostFlag adds the flag with the names of the page.
+func (f *pageFlags) hostFlag(c *cobra.Command) {
+	c.Flags().StringSliceVar(&f.hosts, "host", nil, "name of the page for browsers, in addition to loopback")
+}
+
+func pageCommand() *cobra.Command {
+	var f pageFlags
+	var address string
+	c := &cobra.Command{
+		Use:     "page",
+		Short:   "Serve the web page that shows and controls a rack, as its collector does",
+		Example: "rackfab page --address 127.0.0.1:7000 --http 127.0.0.1:8080",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			p, err := newPage(f)
+			if err != nil {
+				return err
+			}
+			return servePage(c, p, address)
+		},
+	}
+	f.rack.AddFlags(c)
+	c.Flags().StringVar(&f.collector, "collector", os.Getenv(client.CollectorVariable), "HOST:PORT of the collector; "+client.CollectorVariable+" sets the default (default: none)")
+	c.Flags().StringVar(&address, "http", pageAddress, "HOST:PORT of the page")
+	c.Flags().StringVar(&f.runs, "runs", "runs", "folder of finished runs")
+	f.hostFlag(c)
+	return c
+}
+
+// newPage returns the page of a rack. The page calls the rack as a client, whichever
+// process serves it.
+func newPage(f pageFlags) (*page.Page, error) {
+	who, err := client.LoadTLS(f.rack.TLS, identity.Client)
+	if err != nil {
+		return nil, err
+	}
+	rack, err := controller.DialAs(f.rack.Address, who)
+	if err != nil {
+		return nil, err
+	}
+	o := page.Options{Fabric: rack.API(), Runs: f.runs, Hosts: f.hosts}
+	if f.collector != "" {
+		stored, err := collector.DialAs(f.collector, who)
+		if err != nil {
+			return nil, err
+		}
+		o.Collector = stored.API()
+	}
+	return page.New(o)
+}
+
+// servePage serves the page until the command is interrupted.
+func servePage(c *cobra.Command, p *page.Page, address string) error {
+	listener, err := new(net.ListenConfig).Listen(c.Context(), "tcp", address)
+	if err != nil {
+		p.Close()
+		return fmt.Errorf("--http: %w", err)
+	}
+	if _, err := fmt.Fprintf(c.OutOrStdout(), "page at http://%s/\n", listener.Addr()); err != nil {
+		return err
+	}
+	return page.Serve(c.Context(), listener, p)
 }
 
 // show serves the page of the collector's rack. If the page cannot be created, every

@@ -17,11 +17,13 @@ import (
 	switchd "github.com/rackfab/rackfab/services/switch"
 )
 
-// roleCommands returns the commands that run the processes of a rack. `rackfab run`
-// starts them; users start them by hand to spread a rack over several machines.
-func roleCommands() []*cobra.Command {
+// Commands returns the commands of the package. `rackfab run` and `rackfab up` start the
+// processes of a rack; users start them by hand to spread a rack over several machines.
+func Commands() []*cobra.Command {
 	return []*cobra.Command{
-		busCommand(), controllerCommand(), nodeCommand("nic", "Run one NIC of a rack", "h0", nic.Main), nodeCommand("switch", "Run one switch of a rack", "s0", switchd.Main),
+		busCommand(), controllerCommand(), nodeCommand("nic", "Run one NIC of a rack", "h0", nic.Main),
+		nodeCommand("switch", "Run one switch of a rack", "s0", switchd.Main),
+		collectorCommand(), pageCommand(), composeCommand(), certsCommand(), healthCommand(),
 	}
 }
 
