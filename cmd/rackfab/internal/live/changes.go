@@ -119,7 +119,7 @@ func postCommand(name, short string, verb rackfabv1.PostVerb) *cobra.Command {
 	fromAndTo(c, &p.From, &p.To, "NICs whose hosts post: h2..h15", "NICs of the targets")
 	cli.BytesFlag(c, &p.SizeBytes, "size", "64KB", "size of each request")
 	flags.Int32Var(&p.Count, "count", 1, "requests from each NIC to each target")
-	cli.TimeFlag(c, &p.EveryPs, "every", "0", "interval between two requests")
+	cli.TimeFlag(c, &p.EveryPs, "every", "0", "interval between two requests (default: 0, all at the same instant)")
 	return c
 }
 
