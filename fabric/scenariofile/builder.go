@@ -1,8 +1,6 @@
 package scenariofile
 
 import (
-	"go.yaml.in/yaml/v3"
-
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/topology"
 )
@@ -21,6 +19,7 @@ type builder struct {
 	changes []place // of each change of s
 
 	sets   []*assignment
+	mark   int              // number of faults before the entry that is being read
 	index  map[string]int   // of Nodes, by name
 	ports  []fabric.Port    // number of ports in use, by node
 	cabled map[[2]int]place // linked pairs of nodes, the lower index first
@@ -47,79 +46,4 @@ func newBuilder() *builder {
 		sw:   settings[topology.SwitchSettings]{topology.DefaultSwitch(), newSource("defaults.switch", 1)},
 		link: settings[topology.Link]{topology.DefaultLink(), newSource("defaults.link", 1)},
 	}
-}
-
-// build reads each section after those that it depends on, then checks conditions
-// across sections.
-func (b *builder) build(root *yaml.Node) {
-	f := form{Scenario: topology.DefaultScenario()}
-	readSection(&b.collector, root, "", topFields, &f, b.top)
-	set(b, topFields, &f, b.top, "")
-	b.s = f.Scenario
-	b.readDefaults(f.defaults)
-	b.readSchemes(f.schemes)
-	b.setSchemes()
-	b.readNodes(f.nics, "nics", topology.NIC)
-	b.readNodes(f.switches, "switches", topology.Switch)
-	b.setNodes()
-	b.ports = make([]fabric.Port, len(b.s.Nodes))
-	for _, it := range items(&b.collector, f.links, "links") {
-		b.readLink(it)
-	}
-	b.setLinks()
-	for _, it := range items(&b.collector, f.flows, "flows") {
-		b.readFlow(it)
-	}
-	for _, it := range items(&b.collector, f.bursts, "bursts") {
-		b.readBurst(it)
-	}
-	for _, it := range items(&b.collector, f.workloads, "workloads") {
-		b.readWorkload(it)
-	}
-	for _, it := range items(&b.collector, f.commands, "commands") {
-		b.readCommand(it)
-	}
-	ends := b.s.PortMap()
-	b.computeHeadrooms(ends)
-	b.completeConverters(ends)
-	b.validate(ends)
-	for _, it := range items(&b.collector, f.changes, "changes") {
-		b.readChange(it)
-	}
-	b.checkChanges()
-}
-
-func (b *builder) readDefaults(n *yaml.Node) {
-	var f defaultsForm
-	if n == nil {
-		return
-	}
-	readSection(&b.collector, n, "defaults", defaultsFields, &f, newSource("defaults", n.Line))
-	readInto(&b.collector, f.nic, nicFields, &b.nic)
-	readInto(&b.collector, f.sw, switchFields, &b.sw)
-	readInto(&b.collector, f.link, linkSettings, &b.link)
-}
-
-// readInto reads an optional section.
-func readInto[T any](c *collector, n *yaml.Node, fields []field[T], s *settings[T]) {
-	if n != nil {
-		readSection(c, n, s.src.key, fields, &s.value, s.src)
-	}
-}
-
-// computeHeadrooms fills in the headrooms that are to be computed.
-func (b *builder) computeHeadrooms(ends [][]topology.End) {
-	for i := range b.s.Nodes {
-		if n := &b.s.Nodes[i]; n.Kind == topology.Switch && n.Switch.Headroom == 0 {
-			n.Switch.Headroom = topology.DefaultHeadroom(b.linksAt(ends[i]))
-		}
-	}
-}
-
-func (b *builder) linksAt(ends []topology.End) []topology.Link {
-	links := make([]topology.Link, len(ends))
-	for i, e := range ends {
-		links[i] = b.s.Links[e.Link]
-	}
-	return links
 }

@@ -9,9 +9,28 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
+
+// Limits of the quantities. They keep sums of times, sizes and rates far below 63
+// bits.
+const (
+	shortest = unit.Nanosecond
+	longest  = topology.LongestRun
+	furthest = unit.Second // of a link
+	largest  = 1000 * 1000 * unit.Megabyte
+	slowest  = unit.KilobitPerSec
+	fastest  = 10000 * unit.GigabitPerSec
+	bigFrame = 65536 * unit.Byte
+	// leastOverhead leaves 16 bytes of the shortest frame.
+	leastOverhead = -48 * unit.Byte
+)
+
+// mostPayload is the largest payload of whole words that a NIC sends in one packet, in
+// bytes.
+const mostPayload = frame.MaxPayload / topology.PayloadWord * topology.PayloadWord
 
 // classes is the highest traffic class.
 const classes = fabric.Priorities - 1

@@ -12,7 +12,7 @@ import (
 // lines, whose keys begin with "change".
 func Extend(s *topology.Scenario, c topology.Change) (*topology.Scenario, error) {
 	b := resume(s)
-	b.readChange(item{written(changeFields, &c), "change"})
+	changes.readEntry(b, item{written(changes.fields, &c), "change"})
 	b.checkChanges()
 	return b.extended()
 }

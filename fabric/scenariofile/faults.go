@@ -94,6 +94,14 @@ func (c *collector) fault(at place, format string, args ...any) {
 	c.list = append(c.list, f)
 }
 
+// require adds a fault unless ok. It returns ok.
+func (c *collector) require(ok bool, at place, format string, args ...any) bool {
+	if !ok {
+		c.fault(at, format, args...)
+	}
+	return ok
+}
+
 // err returns the faults as an error, or nil if there are none.
 func (c *collector) err(file string) error {
 	if len(c.list) == 0 {

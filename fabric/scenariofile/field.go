@@ -74,15 +74,6 @@ func live[T any](key fabric.Key, f field[T]) field[T] {
 	return f
 }
 
-// sectionField is a key whose section is read later.
-func sectionField[T any](key, doc string, s schema, at func(*T) **yaml.Node) field[T] {
-	return fixed(of(key, doc, codec[*yaml.Node]{
-		schema: s,
-		read:   func(n *yaml.Node) (*yaml.Node, error) { return n, nil },
-		write:  func(n *yaml.Node) *yaml.Node { return n },
-	}, at))
-}
-
 // nested is a section within the section. Its key is omitted if it would be empty.
 func nested[T any](key, doc string, s schema, fields []field[T]) field[T] {
 	return field[T]{

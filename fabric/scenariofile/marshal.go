@@ -111,25 +111,24 @@ func encode(s *topology.Scenario) ([]byte, error) {
 	if err := checkIndices(s); err != nil {
 		return nil, err
 	}
-	f := form{Scenario: *s, nics: block(), switches: block(), schemes: block()}
+	nics, switches, schemes := block(), block(), block()
 	for i := range s.Nodes {
 		if n := &s.Nodes[i]; n.Kind == topology.NIC {
-			f.nics.Content = append(f.nics.Content, text(n.Name), written(nicFields, &n.NIC))
+			nics.Content = append(nics.Content, text(n.Name), written(nicFields, &n.NIC))
 		} else {
-			f.switches.Content = append(f.switches.Content, text(n.Name), written(switchFields, &n.Switch))
+			switches.Content = append(switches.Content, text(n.Name), written(switchFields, &n.Switch))
 		}
 	}
-	links := make([]linkForm, len(s.Links))
-	for i, l := range s.Links {
-		links[i] = linkForm{ends: [2][]string{{s.Nodes[l.A].Name}, {s.Nodes[l.B].Name}}, Link: l}
-	}
-	flows, bursts := flowForms(s)
-	f.links, f.flows, f.bursts = writtenList(linkFields, links), writtenList(flowFields, flows), writtenList(burstFields, bursts)
-	f.workloads, f.commands = writtenList(workloadFields, workloadForms(s)), writtenList(commandFields, commandForms(s))
-	f.changes = writtenList(changeFields, s.Changes)
 	for _, section := range schemeSections {
-		f.schemes.Content = append(f.schemes.Content, text(section.scheme), written(section.fields, &s.CC))
+		schemes.Content = append(schemes.Content, text(section.scheme), written(section.fields, &s.CC))
 	}
+	f := form{*s, sections{"nics": nics, "switches": switches, "schemes": schemes}}
+	links.write(s, f.sections)
+	flows.write(s, f.sections)
+	bursts.write(s, f.sections)
+	workloads.write(s, f.sections)
+	commands.write(s, f.sections)
+	changes.write(s, f.sections)
 	root := written(topFields, &f)
 	root.Style = 0
 	root.HeadComment = "A rackfab scenario with every default written out."
@@ -170,49 +169,9 @@ func checkIndices(s *topology.Scenario) error {
 	return errors.Join(errs...)
 }
 
-// flowForms returns the single flows, and the bursts reassembled from their flows, as
-// entries of a file.
-func flowForms(s *topology.Scenario) (flows []flowForm, bursts []burstForm) {
-	forms := make([]burstForm, len(s.Bursts))
-	for _, f := range s.Flows {
-		from, to := s.Nodes[f.From].Name, s.Nodes[f.To].Name
-		if f.Burst < 0 {
-			flows = append(flows, flowForm{Flow: f, from: from, to: to})
-			continue
-		}
-		burst := &forms[f.Burst]
-		burst.To = to
-		if n := len(burst.From); n == 0 || burst.From[n-1] != from {
-			burst.From = append(burst.From, from)
-		}
-	}
-	for i, burst := range s.Bursts {
-		if burst.Change || burst.Workload {
-			continue
-		}
-		f := &forms[i]
-		f.Name, f.Size, f.Class, f.at = burst.Name, burst.Size, burst.Class, burst.At
-		f.Flows = burst.Flows / max(len(f.From), 1)
-		bursts = append(bursts, *f)
-	}
-	return flows, bursts
-}
-
-// writtenList returns the entries of a section, or nil if there are none.
-func writtenList[T any](fields []field[T], entries []T) *yaml.Node {
-	if len(entries) == 0 {
-		return nil
-	}
-	n := &yaml.Node{Kind: yaml.SequenceNode}
-	for i := range entries {
-		n.Content = append(n.Content, written(fields, &entries[i]))
-	}
-	return n
-}
-
 func block() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode} }
 
-// namesOf returns the names of nodes.
+// nodeNamesOf returns the names of nodes.
 func nodeNamesOf(s *topology.Scenario, nodes []int) (list []string) {
 	for _, i := range nodes {
 		list = append(list, s.Nodes[i].Name)

@@ -60,10 +60,10 @@ func partsOf(s *topology.Scenario) []part {
 		{kind: "switch", metas: metas(switchFields), names: namesOfKind(s, topology.Switch)},
 		{kind: "link", metas: metas(linkSettings)},
 		{metas: metas(errorRates(topology.Forth))},
-		{kind: "flow", metas: metas(flowFields)},
-		{kind: "burst", metas: metas(burstFields)},
-		{kind: "workload", metas: metas(workloadFields)},
-		{kind: "command", metas: metas(commandFields)},
+		{kind: "flow", metas: metas(flows.fields)},
+		{kind: "burst", metas: metas(bursts.fields)},
+		{kind: "workload", metas: metas(workloads.fields)},
+		{kind: "command", metas: metas(commands.fields)},
 	}
 	links, ways, flows, bursts, workloads, commands := &list[3], &list[4], &list[5], &list[6], &list[7], &list[8]
 	for i, l := range s.Links {

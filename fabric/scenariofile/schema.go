@@ -21,23 +21,6 @@ func Schema() ([]byte, error) {
 	top := section(topFields, form{Scenario: topology.DefaultScenario()})
 	top["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	top["title"] = "rackfab scenario, version 1"
-	properties := top["properties"].(schema)
-	sections := map[string]schema{
-		"defaults":  orNull(section(defaultsFields, defaultsForm{})),
-		"nics":      orNull(byName("nic")),
-		"switches":  orNull(byName("switch")),
-		"links":     listOf(section(linkFields, linkForm{Link: topology.DefaultLink()})),
-		"flows":     listOf(section(flowFields, newFlowForm())),
-		"changes":   listOf(section(changeFields, topology.Change{})),
-		"bursts":    listOf(section(burstFields, newBurstForm())),
-		"workloads": listOf(section(workloadFields, newWorkloadForm())),
-		"commands":  listOf(section(commandFields, newCommandForm())),
-		"schemes":   orNull(section(schemesFields, newSchemesForm())),
-	}
-	for key, s := range sections {
-		s["description"] = properties[key].(schema)["description"]
-		properties[key] = s
-	}
 	defs := schema{
 		"nic":    orNull(nicSchema()),
 		"switch": orNull(section(switchFields, topology.DefaultSwitch())),
@@ -127,8 +110,6 @@ func orNull(s schema) schema {
 	s["type"] = []string{"object", "null"}
 	return s
 }
-
-func listOf(item schema) schema { return schema{"type": []string{"array", "null"}, "items": item} }
 
 // namesPattern matches a comma-separated list of names and ranges.
 const namesPattern = "^" + rangePattern + "(," + rangePattern + ")*$"

@@ -193,7 +193,7 @@ func TestParserAndSchemaHaveTheSameKeys(t *testing.T) {
 	check("bursts: [{%s: }]", file.Properties["bursts"].Items.Properties)
 	check("workloads: [{%s: }]", file.Properties["workloads"].Items.Properties)
 	if want := len(topFields) + len(defaultsFields) + len(schemesFields) + len(nicFields) + len(switchFields) + len(linkSettings) +
-		len(classFields) + len(linkFields) + len(flowFields) + len(burstFields) + len(workloadFields) + params + 11; checked != want {
+		len(classFields) + len(links.fields) + len(flows.fields) + len(bursts.fields) + len(workloads.fields) + params + 11; checked != want {
 		t.Errorf("the file publishes %d keys, the parser reads %d", checked, want)
 	}
 }

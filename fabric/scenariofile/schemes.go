@@ -30,22 +30,13 @@ var schemeSections = []schemeSection{
 	{"cbrc", "receiver credit, for cbrc and cbrc-aimd", lift(creditFields, func(p *cc.Params) *credit.Params { return &p.Credit })},
 }
 
-// schemesForm is the section schemes: one node per entry of schemeSections.
-type schemesForm struct{ sections []*yaml.Node }
-
-func newSchemesForm() schemesForm {
-	return schemesForm{make([]*yaml.Node, len(schemeSections))}
-}
-
-var schemesFields = schemeSectionFields()
-
-func schemeSectionFields() (fields []field[schemesForm]) {
-	for i, s := range schemeSections {
-		fields = append(fields, sectionField(s.scheme, s.doc, reference(s.scheme),
-			func(f *schemesForm) **yaml.Node { return &f.sections[i] }))
+// schemesFields are the sections of the schemes.
+var schemesFields = func() (fields []field[sections]) {
+	for _, s := range schemeSections {
+		fields = append(fields, sectionField(s.scheme, s.doc, reference(s.scheme)))
 	}
 	return fields
-}
+}()
 
 func newSchemeSources() map[string]*source {
 	sources := map[string]*source{}
@@ -56,18 +47,14 @@ func newSchemeSources() map[string]*source {
 }
 
 func (b *builder) readSchemes(n *yaml.Node) {
-	if n == nil {
-		return
-	}
-	f := newSchemesForm()
-	readSection(&b.collector, n, "schemes", schemesFields, &f, newSource("schemes", n.Line))
-	for i, section := range f.sections {
-		if section == nil {
-			continue
+	given := b.subsections(n, "schemes", schemesFields)
+	for _, s := range schemeSections {
+		src := b.schemes[s.scheme]
+		if n := given[s.scheme]; n != nil {
+			src.line = n.Line
+			readSection(&b.collector, n, src.key, s.fields, &b.s.CC, src)
 		}
-		src := b.schemes[schemeSections[i].scheme]
-		src.line = section.Line
-		readSection(&b.collector, section, src.key, schemeSections[i].fields, &b.s.CC, src)
+		set(b, s.fields, &b.s.CC, src, s.scheme)
 	}
 }
 

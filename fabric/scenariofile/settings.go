@@ -104,12 +104,6 @@ func (b *builder) setLinks() {
 	b.sets = all
 }
 
-func (b *builder) setSchemes() {
-	for _, s := range schemeSections {
-		set(b, s.fields, &b.s.CC, b.schemes[s.scheme], s.scheme)
-	}
-}
-
 // unused reports the settings that match no part or key of the scenario. It reports
 // nothing if nodes or links could not be read.
 func (b *builder) unused() {

@@ -3,6 +3,7 @@ package scenariofile
 import (
 	"slices"
 
+	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/nic/command"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -15,11 +16,38 @@ const longestHeaders unit.Bytes = 100
 // the message that carries its result.
 const maxCommands = 500_000
 
-func (b *builder) readCommand(it item) {
-	f := newCommandForm()
-	src := newSource(it.key, it.node.Line)
-	readSection(&b.collector, it.node, it.key, commandFields, &f, src)
-	set(b, commandFields, &f, src, "command", f.Name)
+// commandForm is one entry of commands.
+type commandForm struct {
+	topology.Command
+	from, to []string
+}
+
+var commands = sequence[commandForm]{
+	key: "commands", kind: "command",
+	blank: commandForm{Command: topology.Command{Verb: "get", Count: 1, Class: topology.DataClass, Size: 8}},
+	add:   (*builder).addCommand, forms: commandForms,
+	fields: []field[commandForm]{
+		fixed(required(of("name", "name of the commands", identifier, func(c *commandForm) *string { return &c.Name }))),
+		of("verb", "operation: put writes, get reads, send is a message, fetch-add and compare-swap are atomics; append and search are for the NIC's own lists", oneOf(verbs...), func(c *commandForm) *string { return &c.Verb }),
+		required(of("from", "NICs whose hosts post them", nodeList, func(c *commandForm) *[]string { return &c.from })),
+		of("to", "target NICs; append and search have none", nodeList.omit(isEmpty), func(c *commandForm) *[]string { return &c.to }),
+		of("size", "bytes of each command; an atomic has 8", sizes.from(1, 1<<31), func(c *commandForm) *unit.Bytes { return &c.Size }),
+		of("count", "number of commands per pair of NICs", integer[int](1, 1<<20), func(c *commandForm) *int { return &c.Count }),
+		of("at", "when the first command is posted", times.from(0, longest), func(c *commandForm) *unit.Time { return &c.At }),
+		of("every", "time between commands of a pair, 0 to post all at once", times.from(0, longest), func(c *commandForm) *unit.Time { return &c.Every }),
+		of("class", "traffic class of requests and responses", integer[fabric.Priority](0, classes), func(c *commandForm) *fabric.Priority { return &c.Class }),
+		of("address", "address in the target's memory; a multiple of 8 for an atomic", integer[uint64](0, 1<<40), func(c *commandForm) *uint64 { return &c.Address }),
+		of("operand", "value that an atomic adds or swaps in", integer[uint64](0, 1<<64-1), func(c *commandForm) *uint64 { return &c.Operand }),
+		of("expected", "expected value of compare-swap", integer[uint64](0, 1<<64-1), func(c *commandForm) *uint64 { return &c.Expected }),
+		of("urgency", "priority in arbitration; higher values go first", integer[int](0, 7), func(c *commandForm) *int { return &c.Urgency }),
+		of("after", "commands listed above that must complete first at the same NIC", identifier.omit(isZero), func(c *commandForm) *string { return &c.After }),
+	},
+}
+
+// verbs lists the verbs of commands.
+var verbs = append(slices.Clone(command.Verbs()), topology.Append, topology.Search)
+
+func (b *builder) addCommand(f *commandForm, src *source) {
 	b.claim(f.Name, src)
 	b.checkStart(f.At, src.of("at"))
 	var okFrom, okTo bool
@@ -28,12 +56,11 @@ func (b *builder) readCommand(it item) {
 	if !okFrom || !okTo {
 		return
 	}
-	b.checkCommand(&f, src)
+	b.checkCommand(f, src)
 	if len(f.To) == 0 {
 		f.To = nil
 	}
-	b.s.Commands = append(b.s.Commands, f.Command)
-	b.commands = append(b.commands, src)
+	b.s.Commands, b.commands = append(b.s.Commands, f.Command), append(b.commands, src)
 }
 
 // checkCommand checks one entry of commands by itself.
@@ -52,11 +79,7 @@ func (b *builder) checkCommand(f *commandForm, src *source) {
 		b.fault(src.of("size"), "is missing: bytes of each %s", f.Verb)
 	}
 	b.checkClassOf(f.Class, src.of("class"), slices.Concat(f.From, f.To)...)
-	for _, from := range f.From {
-		if slices.Contains(f.To, from) {
-			b.fault(src.of("to"), "%s would send to itself", b.s.Nodes[from].Name)
-		}
-	}
+	b.checkSelf(f.From, f.To, src)
 	if f.After != "" {
 		b.checkAfter(f, src)
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-func (b *builder) readNodes(n *yaml.Node, section string, kind topology.NodeKind) {
+func (b *builder) readNodes(from sections, section string, kind topology.NodeKind) {
+	n := from[section]
 	if n == nil {
 		return
 	}

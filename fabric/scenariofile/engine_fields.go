@@ -14,33 +14,6 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// commandForm is one entry of commands.
-type commandForm struct {
-	topology.Command
-	from, to []string
-}
-
-func newCommandForm() commandForm {
-	return commandForm{Command: topology.Command{Verb: "get", Count: 1, Class: topology.DataClass, Size: 8}}
-}
-
-var commandFields = []field[commandForm]{
-	fixed(required(of("name", "name of the commands", identifier, func(c *commandForm) *string { return &c.Name }))),
-	of("verb", "operation: put writes, get reads, send is a message, fetch-add and compare-swap are atomics; append and search are for the NIC's own lists", oneOf(verbs...), func(c *commandForm) *string { return &c.Verb }),
-	required(of("from", "NICs whose hosts post them", nodeList, func(c *commandForm) *[]string { return &c.from })),
-	of("to", "target NICs; append and search have none", nodeList.omit(isEmpty), func(c *commandForm) *[]string { return &c.to }),
-	of("size", "bytes of each command; an atomic has 8", sizes.from(1, 1<<31), func(c *commandForm) *unit.Bytes { return &c.Size }),
-	of("count", "number of commands per pair of NICs", integer[int](1, 1<<20), func(c *commandForm) *int { return &c.Count }),
-	of("at", "when the first command is posted", times.from(0, longest), func(c *commandForm) *unit.Time { return &c.At }),
-	of("every", "time between commands of a pair, 0 to post all at once", times.from(0, longest), func(c *commandForm) *unit.Time { return &c.Every }),
-	of("class", "traffic class of requests and responses", integer[fabric.Priority](0, classes), func(c *commandForm) *fabric.Priority { return &c.Class }),
-	of("address", "address in the target's memory; a multiple of 8 for an atomic", integer[uint64](0, 1<<40), func(c *commandForm) *uint64 { return &c.Address }),
-	of("operand", "value that an atomic adds or swaps in", integer[uint64](0, 1<<64-1), func(c *commandForm) *uint64 { return &c.Operand }),
-	of("expected", "expected value of compare-swap", integer[uint64](0, 1<<64-1), func(c *commandForm) *uint64 { return &c.Expected }),
-	of("urgency", "priority in arbitration; higher values go first", integer[int](0, 7), func(c *commandForm) *int { return &c.Urgency }),
-	of("after", "commands listed above that must complete first at the same NIC", identifier.omit(isZero), func(c *commandForm) *string { return &c.After }),
-}
-
 // unlessDefault omits all keys if all settings have their defaults: most NICs have no
 // commands.
 func unlessDefault(fields []field[topology.EngineSettings]) []field[topology.EngineSettings] {
@@ -113,6 +86,3 @@ const maxShaping = 5
 
 // maxUnits is the number of units that a shaper arbitrates between.
 const maxUnits = shaper.MaxUnits
-
-// verbs lists the verbs of commands.
-var verbs = append(slices.Clone(command.Verbs()), topology.Append, topology.Search)

@@ -1,29 +1,97 @@
 package scenariofile
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
 )
+
+// changeVerbs lists the verbs in the order of the fields.
+var changeVerbs = []topology.ChangeVerb{topology.ChangeBurst, topology.ChangeStopFlow, topology.ChangeLinkDown, topology.ChangeLinkUp, topology.ChangeFreeze, topology.ChangeThaw, topology.ChangeSet, topology.ChangePost, topology.ChangeScheme}
+
+// changes are entries with an instant and one verb.
+var changes = sequence[topology.Change]{
+	key: "changes", blank: topology.Change{Burst: defaultBurst(), Post: defaultPost(), Scheme: defaultChoice()},
+	add: (*builder).completeChange, forms: func(s *topology.Scenario) []topology.Change { return s.Changes },
+	fields: []field[topology.Change]{
+		required(of("at", "when it takes effect, before all other events of that instant", times.from(0, longest), func(c *topology.Change) *unit.Time { return &c.At })),
+		ofVerb(nested("burst", "flows that start together", section(burstFields, defaultBurst()),
+			lift(burstFields, func(c *topology.Change) *topology.BurstSpec { return &c.Burst }))),
+		ofVerb(of("stop_flow", "flow to stop, or burst for all of its flows", freeText, func(c *topology.Change) *string { return &c.Flow })),
+		ofVerb(of("link_down", "link A--B to take down", freeText, func(c *topology.Change) *string { return &c.Link })),
+		ofVerb(of("link_up", "link A--B to bring up", freeText, func(c *topology.Change) *string { return &c.Link })),
+		ofVerb(of("freeze", "NICs that stop sending and receiving", nodeList, func(c *topology.Change) *[]string { return &c.Nodes })),
+		ofVerb(of("thaw", "NICs that send and receive again", nodeList, func(c *topology.Change) *[]string { return &c.Nodes })),
+		ofVerb(of("set", "setting NODE.KEY=VALUE, s1.xoff=96KB", keyValue, func(c *topology.Change) *topology.Setting { return &c.Set })),
+		ofVerb(nested("post", "commands that hosts post to their NICs", section(postFields, defaultPost()),
+			lift(postFields, func(c *topology.Change) *topology.PostSpec { return &c.Post }))),
+		ofVerb(nested("scheme", "scheme of the flows between some pairs of NICs", section(choiceFields, defaultChoice()),
+			lift(choiceFields, func(c *topology.Change) *topology.SchemeSpec { return &c.Scheme }))),
+	},
+}
+
+// ofVerb omits the key from changes with another verb.
+func ofVerb(f field[topology.Change]) field[topology.Change] {
+	write := f.write
+	f.write = func(c *topology.Change) *yaml.Node {
+		if string(c.Verb) != f.key {
+			return nil
+		}
+		return write(c)
+	}
+	return f
+}
+
+func defaultPost() topology.PostSpec     { return topology.PostSpec{Verb: liveVerbs[0], Count: 1} }
+func defaultChoice() topology.SchemeSpec { return topology.SchemeSpec{Flows: topology.Everything} }
+
+// liveVerbs are the verbs of commands that a change may post.
+var liveVerbs = []string{"put", "get", "send"}
+
+var postFields = []field[topology.PostSpec]{
+	required(of("name", "name of the commands", identifier, func(p *topology.PostSpec) *string { return &p.Name })),
+	of("verb", "put writes, get reads, send sends a message", oneOf(liveVerbs...), func(p *topology.PostSpec) *string { return &p.Verb }),
+	required(of("from", "NICs whose hosts post the commands", nodeList, func(p *topology.PostSpec) *[]string { return &p.From })),
+	required(of("to", "target NICs", nodeList, func(p *topology.PostSpec) *[]string { return &p.To })),
+	required(of("size", "bytes of each command", sizes.from(1, 1<<31), func(p *topology.PostSpec) *unit.Bytes { return &p.Size })),
+	of("count", "commands from each NIC to each target", integer[int](1, 1<<20), func(p *topology.PostSpec) *int { return &p.Count }),
+	of("every", "interval between the commands, 0 to post all at once", times.from(0, longest), func(p *topology.PostSpec) *unit.Time { return &p.Every }),
+}
+
+var choiceFields = []field[topology.SchemeSpec]{
+	required(of("name", "name of the scheme", identifier, func(c *topology.SchemeSpec) *string { return &c.Name })),
+	of("flows", "pairs of NICs FROM->TO, each names, ranges, and patterns with *", freeText, func(c *topology.SchemeSpec) *string { return &c.Flows }),
+}
+
+// keyValue is a setting "KEY=VALUE".
+var keyValue = mapped(freeText.checked(func(line string) error {
+	if !strings.Contains(line, "=") {
+		return fmt.Errorf("invalid setting %q: want NODE.KEY=VALUE", line)
+	}
+	return nil
+}), func(line string) topology.Setting {
+	key, value, _ := strings.Cut(line, "=")
+	return topology.Setting{Key: key, Value: value}
+}, func(s topology.Setting) string { return s.Key + "=" + s.Value })
 
 // maxChanges bounds the number of changes in a scenario.
 const maxChanges = 1 << 16
 
-// readChange reads one entry of changes.
-func (b *builder) readChange(it item) {
-	c := topology.Change{Burst: defaultBurst(), Post: defaultPost(), Scheme: defaultChoice()}
-	src := newSource(it.key, it.node.Line)
-	before := len(b.list)
-	readSection(&b.collector, it.node, it.key, changeFields, &c, src)
-	if len(b.list) > before {
+// completeChange sets the verb of a change, clears what belongs to the others, and adds
+// the change.
+func (b *builder) completeChange(c *topology.Change, src *source) {
+	if b.faulty() {
 		return
 	}
 	verbs := slices.DeleteFunc(slices.Clone(changeVerbs), func(v topology.ChangeVerb) bool { return !src.has(string(v)) })
-	if len(verbs) != 1 {
-		b.fault(src.place, "has %d verbs, want exactly one of %s", len(verbs), listed(changeVerbs))
+	if !b.require(len(verbs) == 1, src.place, "has %d verbs, want exactly one of %s", len(verbs), listed(changeVerbs)) {
 		return
 	}
 	c.Verb = verbs[0]
@@ -36,7 +104,7 @@ func (b *builder) readChange(it item) {
 	if c.Verb != topology.ChangeScheme {
 		c.Scheme = topology.SchemeSpec{}
 	}
-	b.addChange(c, src)
+	b.addChange(*c, src)
 }
 
 // addChange adds a change, with its flows or commands. It checks the names in the
@@ -116,11 +184,7 @@ func (b *builder) addPost(c *topology.Change, src *source) {
 	for _, i := range slices.Concat(from, to) {
 		b.checkShaper(i, src)
 	}
-	for _, i := range from {
-		if slices.Contains(to, i) {
-			b.fault(src.of("to"), "%s would send to itself", b.s.Nodes[i].Name)
-		}
-	}
+	b.checkSelf(from, to, src)
 	b.s.Commands = append(b.s.Commands, topology.Command{
 		Name: spec.Name, Verb: spec.Verb, From: from, To: to, Size: spec.Size, At: c.At, Every: spec.Every,
 		Count: spec.Count, Class: topology.DataClass, Change: true,

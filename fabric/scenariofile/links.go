@@ -1,12 +1,27 @@
 package scenariofile
 
 import (
+	"maps"
+
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
+
+// linkForm is one entry of links: every name of one end is joined to every name of
+// the other.
+type linkForm struct {
+	ends [2][]string
+	topology.Link
+}
+
+var links = sequence[linkForm]{
+	key: "links", blank: linkForm{Link: topology.DefaultLink()}, inherit: inheritLink, add: (*builder).addLinks, forms: linkForms,
+	fields: append([]field[linkForm]{required(of("endpoints", "the two ends; every name of the first is linked to every name of the second", endpoints, func(l *linkForm) *[2][]string { return &l.ends }))},
+		lift(linkSettings, func(l *linkForm) *topology.Link { return &l.Link })...),
+}
 
 const (
 	lossDoc    = "probability that the link loses a frame, of any kind"
@@ -58,3 +73,62 @@ var bothWays = func() codec[topology.Ways] {
 		},
 	}.omit(isZero)
 }()
+
+func inheritLink(b *builder, f *linkForm, src *source) {
+	f.Link = b.link.value
+	maps.Copy(src.given, b.link.src.given)
+}
+
+func (b *builder) addLinks(f *linkForm, src *source) {
+	for _, key := range []string{"rate", "delay"} {
+		b.require(src.has(key), src.of(key), "is missing: give it here or in defaults.link")
+	}
+	b.noLinks = !b.join(f, src) || b.noLinks
+}
+
+// join adds the links between all names of both ends. It reports false if it stops at
+// an invalid one.
+func (b *builder) join(f *linkForm, src *source) bool {
+	at := src.of("endpoints")
+	if !b.require(len(b.s.Links)+len(f.ends[0])*len(f.ends[1]) <= topology.MaxLinks, at, "creates more than %d links", topology.MaxLinks) {
+		return false
+	}
+	from, okA := b.find(f.ends[0], at)
+	to, okB := b.find(f.ends[1], at)
+	if !okA || !okB {
+		return false
+	}
+	for _, a := range from {
+		for _, z := range to {
+			if !b.cable(a, z, f.Link, src) {
+				return false
+			}
+		}
+	}
+	return len(from)*len(to) > 0
+}
+
+// cable adds one link. It reports false if the link is invalid.
+func (b *builder) cable(a, z int, l topology.Link, src *source) bool {
+	at, pair := src.of("endpoints"), [2]int{min(a, z), max(a, z)}
+	first, twice := b.cabled[pair]
+	if !b.require(a != z, at, "joins %s to itself", b.s.Nodes[a].Name) ||
+		!b.require(!twice, at, "%s and %s are already linked by %s on line %d", b.s.Nodes[a].Name, b.s.Nodes[z].Name, first.key, first.line) {
+		return false
+	}
+	b.cabled[pair] = at
+	l.A, l.B, l.APort, l.BPort = a, z, b.ports[a], b.ports[z]
+	b.ports[a]++
+	b.ports[z]++
+	b.s.Links, b.links = append(b.s.Links, l), append(b.links, src)
+	return true
+}
+
+// linkForms returns the links as entries of a file.
+func linkForms(s *topology.Scenario) []linkForm {
+	forms := make([]linkForm, len(s.Links))
+	for i, l := range s.Links {
+		forms[i] = linkForm{[2][]string{{s.Nodes[l.A].Name}, {s.Nodes[l.B].Name}}, l}
+	}
+	return forms
+}
