@@ -32,7 +32,7 @@ func flawed(t *rapid.T) *topology.Scenario {
 		s.Nodes[i].NIC.Timeout = 200 * unit.Microsecond
 	}
 	s.Duration, s.Bin = unit.Second, unit.Second
-	if err := scenariofile.Validate(s); err != nil {
+	if _, err := scenariofile.Override(s, scenariofile.Overrides{}); err != nil {
 		t.Fatal(err)
 	}
 	return s

@@ -110,8 +110,7 @@ func (b *builder) completeChange(c *topology.Change, src *source) {
 // addChange adds a change, with its flows or commands. It checks the names in the
 // change; checkChanges checks what depends on other changes.
 func (b *builder) addChange(c topology.Change, src *source) {
-	if len(b.s.Changes) == maxChanges {
-		b.fault(src.place, "too many changes, want at most %d", maxChanges)
+	if !b.require(len(b.s.Changes) < maxChanges, src.place, "too many changes, want at most %d", maxChanges) {
 		return
 	}
 	b.checkStart(c.At, src.of("at"))
@@ -124,17 +123,14 @@ func (b *builder) addChange(c topology.Change, src *source) {
 	case topology.ChangeStopFlow:
 		b.checkStop(&c, at)
 	case topology.ChangeLinkDown, topology.ChangeLinkUp:
-		if b.s.LinkNamed(c.Link) < 0 && !b.noLinks {
-			b.fault(at, "unknown link %q, want A--B with the names of two nodes", c.Link)
-		}
+		b.require(b.noLinks || b.s.LinkNamed(c.Link) >= 0, at, "unknown link %q, want A--B with the names of two nodes", c.Link)
 	case topology.ChangeFreeze, topology.ChangeThaw:
 		b.findNICs(c.Nodes, at)
 	case topology.ChangeScheme:
 		b.checkChoice(&c.Scheme, details)
 	case topology.ChangeSet: // checkChanges resolves its nodes
 	}
-	b.s.Changes = append(b.s.Changes, c)
-	b.changes = append(b.changes, src.place)
+	b.s.Changes, b.changes = append(b.s.Changes, c), append(b.changes, src.place)
 }
 
 // within returns the source of a nested section.
@@ -163,9 +159,7 @@ func (b *builder) checkChoice(spec *topology.SchemeSpec, src *source) {
 	case base.Static != "":
 		b.fault(at, "flows cannot change from %s, the scheme of the rack: %[1]s %s", base.Name, base.Static)
 	default:
-		if err := b.s.CC.Validate(scheme.Name); err != nil {
-			b.fault(at, "%v", err)
-		}
+		b.accept(b.s.CC.Validate(scheme.Name), at)
 	}
 	if _, err := b.s.Pairs(spec.Flows); err != nil && !b.noNodes {
 		b.fault(src.of("flows"), "%v", err)
@@ -195,20 +189,15 @@ func (b *builder) addPost(c *topology.Change, src *source) {
 // fitCommands reports whether n more commands fit, and adds a fault if not.
 func (b *builder) fitCommands(n int, at place) bool {
 	for _, c := range b.s.Commands {
-		n += len(c.From) * max(len(c.To), 1) * c.Count
+		n += c.Total()
 	}
-	if n > maxCommands {
-		b.fault(at, "the scenario would have %d commands, want at most %d", n, maxCommands)
-	}
-	return n <= maxCommands
+	return b.require(n <= maxCommands, at, "the scenario would have %d commands, want at most %d", n, maxCommands)
 }
 
 // checkStop checks that the flow or burst to stop exists and has begun by then.
 func (b *builder) checkStop(c *topology.Change, at place) {
 	flows := b.s.FlowsNamed(c.Flow)
-	if len(flows) == 0 {
-		b.fault(at, "unknown flow or burst %q", c.Flow)
-	}
+	b.require(len(flows) > 0, at, "unknown flow or burst %q", c.Flow)
 	for _, i := range flows {
 		if f := b.s.Flows[i]; f.Burst >= 0 && b.s.Bursts[f.Burst].Change && f.Start > c.At {
 			b.fault(at, "%s begins at %s, after %s", c.Flow, f.Start, c.At)
@@ -227,8 +216,7 @@ func (b *builder) checkChanges() {
 	for _, i := range b.s.ChangeOrder() {
 		c, at := &b.s.Changes[i], b.changes[i]
 		src := newSource(join(at.key, string(c.Verb)), at.line)
-		if err := state.apply(c, src.place); err != nil {
-			b.fault(src.place, "%v", err)
+		if !b.accept(state.apply(c, src.place), src.place) {
 			return
 		}
 		for _, t := range state.Tunings {
@@ -241,7 +229,7 @@ func (b *builder) checkChanges() {
 				part, leaf := cut(c.Set.Key)
 				b.fault(src.place, "no effect: every class that uses %s has its own, want %s.classN.%s", leaf, part, leaf)
 			}
-			b.checkSwitch(n.Switch, src, b.linksAt(ends[t.Node]))
+			b.checkSwitch(&n.Switch, src, b.linksAt(ends[t.Node]))
 		}
 	}
 }

@@ -123,7 +123,7 @@ func (d dimension[V]) from(lo, hi V) codec[V] {
 	return codec[V]{
 		limits: fmt.Sprintf("from %s to %s", lo, hi), unit: d.unit, schema: quantitySchema(d.units, lo <= 0, lo < 0),
 		read: func(n *yaml.Node) (V, error) {
-			if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" && n.Value != "0" {
+			if !isText(n) && (n.Kind != yaml.ScalarNode || n.Value != "0") {
 				return 0, fmt.Errorf("%s has no unit, want a number and a unit, from %s to %s", shown(n), lo, hi)
 			}
 			v, err := d.parse(n.Value)
@@ -144,10 +144,10 @@ func quantitySchema(units string, zero, negative bool) schema {
 		sign = "-?"
 	}
 	s := schema{"type": "string", "pattern": fmt.Sprintf(`^\s*%s([0-9]+\.?[0-9]*|\.[0-9]+)\s*(%s)\s*$`, sign, units)}
-	if !zero {
-		return s
+	if zero {
+		s = schema{"anyOf": []schema{s, {"enum": []any{0, "0"}}}}
 	}
-	return schema{"anyOf": []schema{s, {"enum": []any{0, "0"}}}}
+	return s
 }
 
 // integer is the codec of a whole number from lo to hi.
@@ -235,43 +235,36 @@ var boolean = codec[bool]{
 	write: func(v bool) *yaml.Node { return plain(strconv.FormatBool(v)) },
 }
 
-// identifier is the name of one object.
-var identifier = codec[string]{
-	schema: schema{"type": "string", "pattern": "^" + topology.NamePattern + "$"},
-	read: func(n *yaml.Node) (string, error) {
-		if !isText(n) || !topology.ValidName(n.Value) {
-			return "", fmt.Errorf("%s is not a valid name: must match %s", shown(n), topology.NamePattern)
-		}
-		return n.Value, nil
-	},
-	write: text,
-}
-
-// freeText is text whose meaning is checked elsewhere. Its key is omitted if it is
-// empty.
-var freeText = codec[string]{
-	schema: schema{"type": "string", "minLength": 1},
-	read: func(n *yaml.Node) (string, error) {
-		if !isText(n) || n.Value == "" {
-			return "", fmt.Errorf("invalid value %s: must be a non-empty string", shown(n))
-		}
-		return n.Value, nil
-	},
-	write: text,
-}.omit(isZero)
-
-// oneOf is the codec of one of several words.
-func oneOf[V ~string](words ...V) codec[V] {
+// word is the codec of text that valid accepts. wrong is the error of other values, a
+// format of the value.
+func word[V ~string](s schema, wrong string, valid func(V) bool) codec[V] {
 	return codec[V]{
-		limits: "one of " + listed(words), schema: schema{"type": "string", "enum": words},
+		schema: s,
 		read: func(n *yaml.Node) (V, error) {
-			if !isText(n) || !slices.Contains(words, V(n.Value)) {
-				return "", fmt.Errorf("%s is unknown, want one of %s", shown(n), listed(words))
+			if !isText(n) || !valid(V(n.Value)) {
+				return "", fmt.Errorf(wrong, shown(n))
 			}
 			return V(n.Value), nil
 		},
 		write: func(v V) *yaml.Node { return text(string(v)) },
 	}
+}
+
+// identifier is the name of one object.
+var identifier = word(schema{"type": "string", "pattern": "^" + topology.NamePattern + "$"},
+	"%s is not a valid name: must match "+topology.NamePattern, topology.ValidName)
+
+// freeText is text whose meaning is checked elsewhere. Its key is omitted if it is
+// empty.
+var freeText = word(schema{"type": "string", "minLength": 1}, "invalid value %s: must be a non-empty string",
+	func(s string) bool { return s != "" }).omit(isZero)
+
+// oneOf is the codec of one of several words.
+func oneOf[V ~string](words ...V) codec[V] {
+	limits := "one of " + listed(words)
+	c := word(schema{"type": "string", "enum": words}, "%s is unknown, want "+limits, func(v V) bool { return slices.Contains(words, v) })
+	c.limits = limits
+	return c
 }
 
 // listed formats words for an error.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/nic/command"
+	"github.com/rackfab/rackfab/fabric/nic/shaper"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -104,52 +105,46 @@ func (b *builder) checkAfter(f *commandForm, src *source) {
 func (b *builder) checkCommands(ends [][]topology.End) {
 	total := 0
 	for i, c := range b.s.Commands {
-		if total += len(c.From) * max(len(c.To), 1) * c.Count; total > maxCommands {
-			b.fault(b.commands[i].of("count"), "creates more than %d commands in all", maxCommands)
+		total += c.Total()
+		if !b.require(total <= maxCommands, b.commands[i].of("count"), "creates more than %d commands in all", maxCommands) {
 			return
 		}
 	}
-	for i := range b.s.Nodes {
-		if b.s.Nodes[i].Kind == topology.NIC && len(ends[i]) > 0 {
-			b.checkEngine(i, b.s.Links[ends[i][0].Link])
+	for i, n := range b.s.NodesOf(topology.NIC) {
+		if len(ends[i]) == 0 {
+			continue
+		}
+		b.checkIntake(&n.NIC.Engine, b.nodes[i], b.s.Links[ends[i][0].Link])
+		if len(b.s.Commands) > 0 {
+			b.checkShaper(i, b.nodes[i])
 		}
 	}
 }
 
-func (b *builder) checkEngine(i int, l topology.Link) {
-	e, src := &b.s.Nodes[i].NIC.Engine, b.nodes[i]
-	if e.Absorb > 0 {
-		buffer, xoff, xon := e.Intake(l)
-		if xon == 0 {
-			b.fault(src.of("rx_xon_offset"), "%s is not below rx_xoff %s, so RESUME would never be sent", e.XON, xoff)
-		}
-		if needed := xoff + topology.NeededHeadroom(l); buffer < needed {
-			b.fault(src.of("rx_buffer"), "%s is less than rx_xoff plus headroom: want at least %dB", buffer, needed)
-		}
+// checkIntake checks the thresholds of the receive buffer of a NIC behind that link.
+func (b *builder) checkIntake(e *topology.EngineSettings, src *source, l topology.Link) {
+	if e.Absorb == 0 {
+		return
 	}
-	if len(b.s.Commands) > 0 {
-		b.checkShaper(i, src)
-	}
+	buffer, xoff, xon := e.Intake(l)
+	needed := xoff + topology.NeededHeadroom(l)
+	b.require(xon > 0, src.of("rx_xon_offset"), "%s is not below rx_xoff %s, so RESUME would never be sent", e.XON, xoff)
+	b.require(buffer >= needed, src.of("rx_buffer"), "%s is less than rx_xoff plus headroom: want at least %dB", buffer, needed)
 }
 
 // checkShaper checks that the buckets of a NIC let every packet of a command pass.
 func (b *builder) checkShaper(i int, src *source) {
-	e := &b.s.Nodes[i].NIC.Engine
-	payload := b.s.Nodes[i].NIC.Payload
+	e, payload := &b.s.Nodes[i].NIC.Engine, b.s.Nodes[i].NIC.Payload
 	response := e.Response(payload)
 	longest := max(payload+longestHeaders, response)
-	if e.Pacing == "bucket" && e.Burst < response {
-		b.fault(src.of("pacing_burst"), "%s is less than the %dB of a response, which would never be requested", e.Burst, response)
-	}
-	if e.Pacing == "outstanding" {
+	b.require(e.Pacing != shaper.PacingBucket || e.Burst >= response, src.of("pacing_burst"),
+		"%s is less than the %dB of a response, which would never be requested", e.Burst, response)
+	if e.Pacing == shaper.PacingOutstanding {
 		b.checkOutstanding(e, src, response)
 	}
-	if e.OutBurst < longest {
-		b.fault(src.of("out_burst"), "%s is less than the %dB of the longest packet or response", e.OutBurst, longest)
-	}
-	if e.Units+e.ResponseUnits > maxUnits {
-		b.fault(src.of("units"), "%d and %d response units, want at most %d in all", e.Units, e.ResponseUnits, maxUnits)
-	}
+	b.require(e.OutBurst >= longest, src.of("out_burst"), "%s is less than the %dB of the longest packet or response", e.OutBurst, longest)
+	b.require(e.Units+e.ResponseUnits <= shaper.MaxUnits, src.of("units"),
+		"%d and %d response units, want at most %d in all", e.Units, e.ResponseUnits, shaper.MaxUnits)
 }
 
 func (b *builder) checkOutstanding(e *topology.EngineSettings, src *source, response unit.Bytes) {

@@ -1,6 +1,7 @@
 package scenariofile
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,21 +55,15 @@ func (b *builder) completeConverters(ends [][]topology.End) {
 			stamp = rttx.StampSent
 		}
 	}
-	if len(b.s.Flows) == 0 && slices.ContainsFunc(b.s.Nodes, func(n topology.Node) bool { return n.Kind == topology.NIC && n.NIC.RTT == cc.RTTEcho }) {
-		stamp = rttx.StampSent // with another seed, workloads may draw flows of these NICs
+	for _, n := range b.s.NodesOf(topology.NIC) {
+		if len(b.s.Flows) == 0 && n.NIC.RTT == cc.RTTEcho {
+			stamp = rttx.StampSent // with another seed, workloads may draw flows of these NICs
+		}
 	}
 	b.checkIncrements()
-	for i := range b.s.Nodes {
-		p := &b.s.Nodes[i].Switch.RTTX
-		if b.s.Nodes[i].Kind != topology.Switch {
-			continue
-		}
-		if p.Age == 0 {
-			p.Age = max(age, shortest)
-		}
-		if p.Stamp == "" {
-			p.Stamp = stamp
-		}
+	for _, n := range b.s.NodesOf(topology.Switch) {
+		p := &n.Switch.RTTX
+		p.Age, p.Stamp = cmp.Or(p.Age, max(age, shortest)), cmp.Or(p.Stamp, stamp)
 	}
 }
 
@@ -78,14 +73,10 @@ func (b *builder) completeConverters(ends [][]topology.End) {
 func (b *builder) checkConverters() {
 	echo := b.firstFlow(func(f topology.Flow) bool { return b.s.Nodes[f.From].NIC.RTT == cc.RTTEcho })
 	plain := b.firstFlow(func(f topology.Flow) bool { return b.s.Nodes[f.To].NIC.ACKPorts != "mirrored" })
-	for i, n := range b.s.Nodes {
-		if n.Kind != topology.Switch {
-			continue
-		}
+	for i, n := range b.s.NodesOf(topology.Switch) {
 		p, src := n.Switch.RTTX, b.nodes[i]
-		if p.Way == rttx.WayTable && p.Levels != rttx.TableLevels {
-			b.fault(src.of("rttx_levels"), "%d does not match table 1, want %d, or another rttx_way", p.Levels, rttx.TableLevels)
-		}
+		b.require(p.Way != rttx.WayTable || p.Levels == rttx.TableLevels, src.of("rttx_levels"),
+			"%d does not match table 1, want %d, or another rttx_way", p.Levels, rttx.TableLevels)
 		if p.Stamp == rttx.StampReceived && echo != nil {
 			b.fault(src.of("rttx_stamp"), "%s does not affect %s, whose rtt is %s: want ts here, or rtt %s there",
 				p.Stamp, b.s.Nodes[echo.From].Name, cc.RTTEcho, cc.RTTReceiver)
@@ -104,10 +95,8 @@ func (b *builder) checkConverters() {
 // firstFlow returns the first flow for which so returns true, or nil if there is
 // none.
 func (b *builder) firstFlow(so func(topology.Flow) bool) *topology.Flow {
-	for i, f := range b.s.Flows {
-		if so(f) {
-			return &b.s.Flows[i]
-		}
+	if i := slices.IndexFunc(b.s.Flows, so); i >= 0 {
+		return &b.s.Flows[i]
 	}
 	return nil
 }
@@ -121,56 +110,25 @@ var baseIncrement = times.from(0, rttx.MaxD).
 // checkIncrements reports a setting of D that none of its switches uses. If only some
 // of them use it, it resets D at the others.
 func (b *builder) checkIncrements() {
-	taken := map[place]bool{}
-	var idle []int
-	for i := range b.s.Nodes {
-		switch n := &b.s.Nodes[i]; {
-		case n.Kind != topology.Switch || n.Switch.RTTX.D == topology.DefaultIncrement:
+	taken, idle := map[place]bool{}, map[place][]string{}
+	var order []place // keys of idle
+	for i, n := range b.s.NodesOf(topology.Switch) {
+		at := b.nodes[i].of("rttx_d")
+		switch {
+		case n.Switch.RTTX.D == topology.DefaultIncrement:
 		case b.s.Converts(i):
-			taken[b.nodes[i].of("rttx_d")] = true
+			taken[at] = true
 		default:
 			n.Switch.RTTX.D = topology.DefaultIncrement
-			idle = append(idle, i)
+			order, idle[at] = append(order, at), append(idle[at], n.Name)
 		}
 	}
-	for len(idle) > 0 {
-		at := b.nodes[idle[0]].of("rttx_d")
-		var names []string
-		idle = slices.DeleteFunc(idle, func(i int) bool {
-			here := b.nodes[i].of("rttx_d") == at
-			if here {
-				names = append(names, b.s.Nodes[i].Name)
-			}
-			return here
-		})
-		if !taken[at] {
-			b.fault(at, "%s", nothingConverts(&b.s, names))
-		}
+	for _, at := range order {
+		b.require(taken[at], at, "%s", nothingConverts(&b.s, idle[at]))
 	}
 }
 
 // nothingConverts returns the reason why D is refused at these switches.
 func nothingConverts(s *topology.Scenario, names []string) string {
 	return fmt.Sprintf("no class of %s converts ECN into RTT under %s, want scheme timely-rttx, or rewrite {3: rttx} there", strings.Join(names, ", "), s.Scheme)
-}
-
-// Under returns the scenario under another scheme. It drops settings that the other
-// scheme does not use at all: D where no switch uses it.
-func Under(s *topology.Scenario, scheme string) *topology.Scenario {
-	c := *s
-	c.Scheme, c.Nodes = scheme, slices.Clone(s.Nodes)
-	for i := range c.Nodes {
-		if n := &c.Nodes[i]; n.Kind == topology.Switch && !c.Converts(i) {
-			n.Switch.RTTX.D = topology.DefaultIncrement
-		}
-	}
-	state := newState(resume(&c))
-	c.Changes = nil
-	for _, one := range s.Changes {
-		state.Apply(&one)
-		if _, leaf := cut(one.Set.Key); leaf != "rttx_d" || len(state.Tunings) > 0 {
-			c.Changes = append(c.Changes, one)
-		}
-	}
-	return &c
 }

@@ -83,6 +83,3 @@ var shaping = list(
 
 // maxShaping is the number of branches in the hardware.
 const maxShaping = 5
-
-// maxUnits is the number of units that a shaper arbitrates between.
-const maxUnits = shaper.MaxUnits

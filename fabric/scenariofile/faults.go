@@ -102,6 +102,9 @@ func (c *collector) require(ok bool, at place, format string, args ...any) bool 
 	return ok
 }
 
+// accept adds an error as a fault. It reports whether there was none.
+func (c *collector) accept(err error, at place) bool { return c.require(err == nil, at, "%v", err) }
+
 // err returns the faults as an error, or nil if there are none.
 func (c *collector) err(file string) error {
 	if len(c.list) == 0 {

@@ -10,7 +10,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rackfab/rackfab/fabric/topology"
-	"github.com/rackfab/rackfab/fabric/unit"
 )
 
 // manifestName is the file name in faults of a scenario that was not read from a
@@ -45,65 +44,6 @@ func difference(a, b *topology.Scenario) string {
 		}
 	}
 	return "nothing would change"
-}
-
-// Overrides are the settings that a command line changes. A zero field, or a nil
-// pointer, changes nothing.
-type Overrides struct {
-	Scheme   string
-	Seed     *uint64
-	Duration unit.Time
-}
-
-// Override returns a copy of the scenario with those settings, validated again, and
-// with everything that depends on the seed drawn again. The error is a *Faults
-// without lines.
-func Override(s *topology.Scenario, o Overrides) (*topology.Scenario, error) {
-	changed := *s
-	if o.Scheme != "" {
-		changed = *Under(s, o.Scheme)
-	}
-	if o.Seed != nil {
-		changed.Seed = *o.Seed
-	}
-	if o.Duration != 0 {
-		changed.Duration = o.Duration
-	}
-	return renew(&changed)
-}
-
-// Variant returns variant k of the scenario; see Scenario.Draw.
-func Variant(s *topology.Scenario, k int, most unit.Time) (*topology.Scenario, error) {
-	if k == 0 {
-		return s, nil
-	}
-	return renew(s.Drawn(k, most))
-}
-
-// Validate checks a scenario that was changed or built in code, as Parse checks a
-// file. It changes nothing. The error is a *Faults without lines.
-func Validate(s *topology.Scenario) error {
-	_, err := renew(s)
-	return err
-}
-
-// renew encodes the scenario and parses the result.
-func renew(s *topology.Scenario) (*topology.Scenario, error) {
-	text, err := encode(s)
-	if err != nil {
-		return nil, err
-	}
-	b := newBuilder()
-	if root := b.document(text); root != nil {
-		b.build(root)
-	}
-	for i := range b.list {
-		b.list[i].Line = 0
-	}
-	if err := b.err(manifestName); err != nil {
-		return nil, err
-	}
-	return &b.s, nil
 }
 
 // encode returns the scenario as a file, without checking it.

@@ -118,16 +118,16 @@ func TestMarshalRejectsScenariosNoFileCanDescribe(t *testing.T) {
 	}
 }
 
-func TestValidateChangesNothing(t *testing.T) {
+func TestOverrideChecksAndKeepsTheOriginal(t *testing.T) {
 	s := builtin(t, "pcn-16to2")
-	if err := Validate(s); err != nil {
+	if _, err := Override(s, Overrides{}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(builtin(t, "pcn-16to2"), s); diff != "" {
 		t.Error(diff)
 	}
 	s.Nodes[0].NIC.Payload = 5000
-	if err := Validate(s); err == nil || !strings.Contains(err.Error(), "scenario: nics.h0.payload: a payload of 5000B") {
+	if _, err := Override(s, Overrides{}); err == nil || !strings.Contains(err.Error(), "scenario: nics.h0.payload: a payload of 5000B") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -19,12 +19,7 @@ func (b *builder) readNodes(from sections, section string, kind topology.NodeKin
 	for k, v := range entries(&b.collector, n, place{section, n.Line}) {
 		at := place{join(section, k.Value), k.Line}
 		names, err := topology.Names(k.Value)
-		if err != nil {
-			b.fault(at, "%v", err)
-			b.noNodes = true
-			continue
-		}
-		if !b.declare(names, kind, at) {
+		if !b.accept(err, at) || !b.declare(names, kind, at) {
 			b.noNodes = true
 			continue
 		}
@@ -92,9 +87,12 @@ func (b *builder) readNode(i int, v *yaml.Node, key string) {
 	}
 }
 
+// manyNodes is the largest number of nodes that a fault names.
+const manyNodes = 24
+
 // find returns the indices of the named nodes. An unknown name is a fault.
 func (b *builder) find(names []string, at place) ([]int, bool) {
-	var unknown []string
+	var unknown, known []string
 	found := make([]int, len(names))
 	for i, name := range names {
 		index, ok := b.index[name]
@@ -103,25 +101,17 @@ func (b *builder) find(names []string, at place) ([]int, bool) {
 		}
 		found[i] = index
 	}
-	if len(unknown) > 0 && !b.noNodes {
-		b.fault(at, "unknown node %s, want one of %s", strings.Join(unknown[:min(len(unknown), 5)], ", "), b.nodeNames())
+	if len(unknown) == 0 || b.noNodes {
+		return found, len(unknown) == 0
 	}
-	return found, len(unknown) == 0
-}
-
-// manyNodes is the largest number of nodes that a fault names.
-const manyNodes = 24
-
-// nodeNames lists the nodes, or the first manyNodes of them.
-func (b *builder) nodeNames() string {
-	var names []string
-	for i := range b.s.Nodes {
-		names = append(names, b.s.Nodes[i].Name)
+	for _, n := range b.s.Nodes[:min(len(b.s.Nodes), manyNodes)] {
+		known = append(known, n.Name)
 	}
-	if more := len(names) - manyNodes; more > 0 {
-		names = append(names[:manyNodes], fmt.Sprintf("%d more", more))
+	if more := len(b.s.Nodes) - manyNodes; more > 0 {
+		known = append(known, fmt.Sprintf("%d more", more))
 	}
-	return strings.Join(names, ", ")
+	b.fault(at, "unknown node %s, want one of %s", strings.Join(unknown[:min(len(unknown), 5)], ", "), strings.Join(known, ", "))
+	return found, false
 }
 
 // findNICs is like find, but a switch is a fault.

@@ -52,40 +52,23 @@ func settingKeys(metas []meta, want func(*meta) bool) (list []string) {
 	return list
 }
 
-// parts lists the parts of the scenario that settings can name.
+// partsOf lists the parts of the scenario that settings can name.
 func partsOf(s *topology.Scenario) []part {
+	var links, ways []string
+	for i, l := range s.Links {
+		a, z, both := s.Nodes[l.A].Name, s.Nodes[l.B].Name, s.DirectionNames(i)
+		links, ways = append(links, a+"--"+z, z+"--"+a), append(ways, both[:]...)
+	}
 	list := []part{
 		{metas: metas(topFields)},
-		{kind: "nic", metas: metas(nicFields), names: namesOfKind(s, topology.NIC)},
-		{kind: "switch", metas: metas(switchFields), names: namesOfKind(s, topology.Switch)},
-		{kind: "link", metas: metas(linkSettings)},
-		{metas: metas(errorRates(topology.Forth))},
-		{kind: "flow", metas: metas(flows.fields)},
-		{kind: "burst", metas: metas(bursts.fields)},
-		{kind: "workload", metas: metas(workloads.fields)},
-		{kind: "command", metas: metas(commands.fields)},
-	}
-	links, ways, flows, bursts, workloads, commands := &list[3], &list[4], &list[5], &list[6], &list[7], &list[8]
-	for i, l := range s.Links {
-		a, z := s.Nodes[l.A].Name, s.Nodes[l.B].Name
-		both := s.DirectionNames(i)
-		links.names, ways.names = append(links.names, a+"--"+z, z+"--"+a), append(ways.names, both[:]...)
-	}
-	for _, f := range s.Flows {
-		if f.Burst < 0 {
-			flows.names = append(flows.names, f.Name)
-		}
-	}
-	for _, f := range s.Bursts {
-		if !f.Workload {
-			bursts.names = append(bursts.names, f.Name)
-		}
-	}
-	for _, w := range s.Workloads {
-		workloads.names = append(workloads.names, w.Name)
-	}
-	for _, c := range s.Commands {
-		commands.names = append(commands.names, c.Name)
+		{"nic", namesIn(s.Nodes, func(n *topology.Node) (string, bool) { return n.Name, n.Kind == topology.NIC }), metas(nicFields)},
+		{"switch", namesIn(s.Nodes, func(n *topology.Node) (string, bool) { return n.Name, n.Kind == topology.Switch }), metas(switchFields)},
+		{"link", links, metas(linkSettings)},
+		{"", ways, metas(errorRates(topology.Forth))},
+		{flows.kind, namesIn(s.Flows, func(f *topology.Flow) (string, bool) { return f.Name, f.Burst < 0 }), metas(flows.fields)},
+		{bursts.kind, namesIn(s.Bursts, func(b *topology.Burst) (string, bool) { return b.Name, !b.Workload }), metas(bursts.fields)},
+		{workloads.kind, namesIn(s.Workloads, func(w *topology.Workload) (string, bool) { return w.Name, true }), metas(workloads.fields)},
+		{commands.kind, namesIn(s.Commands, func(c *topology.Command) (string, bool) { return c.Name, true }), metas(commands.fields)},
 	}
 	for _, section := range schemeSections {
 		list = append(list, part{kind: section.scheme, metas: metas(section.fields)})
@@ -93,10 +76,11 @@ func partsOf(s *topology.Scenario) []part {
 	return list
 }
 
-func namesOfKind(s *topology.Scenario, kind topology.NodeKind) (names []string) {
-	for i := range s.Nodes {
-		if s.Nodes[i].Kind == kind {
-			names = append(names, s.Nodes[i].Name)
+// namesIn returns the names of the objects that settings can name.
+func namesIn[T any](objects []T, name func(*T) (string, bool)) (names []string) {
+	for i := range objects {
+		if name, ok := name(&objects[i]); ok {
+			names = append(names, name)
 		}
 	}
 	return names

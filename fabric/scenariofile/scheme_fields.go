@@ -2,6 +2,8 @@ package scenariofile
 
 import (
 	"github.com/rackfab/rackfab/fabric/cc"
+	"github.com/rackfab/rackfab/fabric/credit"
+	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -85,4 +87,57 @@ var pcnFields = []field[cc.PCNParams]{
 var timelyECNFields = []field[cc.TIMELYECNParams]{
 	cite("CN 202610735428.3 [0039], merged logic", of("order", "signals that count: both RTT and CNPs, or only CNPs for a while after each CNP", oneOf(cc.OrderBoth, cc.OrderECNFirst), func(p *cc.TIMELYECNParams) *cc.Order { return &p.Order })),
 	cite("own: DCQCN's CNP interval", of("hold", "order ecn-first: how long a CNP takes precedence", times.from(0, longest), func(p *cc.TIMELYECNParams) *unit.Time { return &p.Hold })),
+}
+
+// Congestion information in the ACK. CETH ¶n is a paragraph of its document, which
+// gives no numeric values.
+var cethFields = []field[cc.CETHParams]{
+	cite("CETH ¶179, fig. 14", of("mode", "content of an ACK: whether there is congestion, or also its degree and location", oneOf(cc.CETHIndication, cc.CETHInformation), func(p *cc.CETHParams) *cc.CETHMode { return &p.Mode })),
+	cite("CETH ¶148, fig. 9", of("form", "location of the information: a header after the AETH, or six or seven reserved bits of the BTH, with version and degree or the degree alone", oneOf(cc.CETHHeader, cc.CETHResv6, cc.CETHResv7, cc.CETHRatio6, cc.CETHRatio7), func(p *cc.CETHParams) *cc.CETHForm { return &p.Form })),
+	cite("own: CETH ¶145 has 1 to 4 words", of("words", "length of the header in words of 4 bytes: degree and location, then depth, then delay", integer[int](1, 4), func(p *cc.CETHParams) *int { return &p.Words })),
+	cite("CETH ¶185", of("source", "source of the receiver's information: the share of marked packets in a sliding window, or INT or IOAM data from switches; switch: the switches write it into passing ACKs", oneOf(cc.CETHWindow, cc.CETHINT, cc.CETHIOAM, cc.CETHSwitch), func(p *cc.CETHParams) *cc.CETHSource { return &p.Source })),
+	cite("own", of("window_packets", "packets of a flow in the sliding window", integer[int](1, 1<<16), func(p *cc.CETHParams) *int { return &p.WindowPackets })),
+	cite("own: T of DCQCN and PCN", of("window_time", "longest age of a packet in the sliding window", times.from(shortest, longest), func(p *cc.CETHParams) *unit.Time { return &p.WindowTime })),
+	cite("own: three equal classes", of("light", "share of marked packets, or of room, up to which congestion is light", number(unitInterval), func(p *cc.CETHParams) *float64 { return &p.Light })),
+	cite("own: three equal classes", of("medium", "share up to which congestion is medium; heavy beyond", number(unitInterval), func(p *cc.CETHParams) *float64 { return &p.Medium })),
+	cite("own: K_max of DCQCN, SIGCOMM'15", of("room", "queue length of a port that counts as full", sizes.from(1, largest), func(p *cc.CETHParams) *unit.Bytes { return &p.Room })),
+	cite("own: the most that a frame can carry", of("hops", "switches that may write INT or IOAM", integer[int](1, frame.MaxHops), func(p *cc.CETHParams) *int { return &p.Hops })),
+	cite("own: the CNP interval of DCQCN", of("interval", "how long a requester waits for a READ request to report marked responses before it sends a CNP", times.from(shortest, longest), func(p *cc.CETHParams) *unit.Time { return &p.Interval })),
+	cite("CETH ¶198 for a rate per class; own: the base of the share", of("degree", "use of the degree at the sender: ignored, once per window a share of the current rate, or a share of line rate from a table of classes", oneOf(cc.CETHIgnore, cc.CETHShare, cc.CETHTable), func(p *cc.CETHParams) *cc.CETHUse { return &p.Degree })),
+	cite("CETH ¶199: one of the methods, alone or with others", of("depth", "use of location and depth at the sender: ignored, or a budget of packets", oneOf(cc.CETHIgnore, cc.CETHBudget), func(p *cc.CETHParams) *cc.CETHUse { return &p.Depth })),
+	cite("CETH ¶200: one of the methods, alone or with others", of("delay", "use of the delay at the sender: ignored, a rate, or a budget of packets", oneOf(cc.CETHIgnore, cc.CETHRate, cc.CETHBudget), func(p *cc.CETHParams) *cc.CETHUse { return &p.Delay })),
+	classRate("rate_none", cc.DegreeNone), classRate("rate_light", cc.DegreeLight),
+	classRate("rate_medium", cc.DegreeMedium), classRate("rate_heavy", cc.DegreeHeavy),
+	cite("CETH ¶31; own: CETH ¶30 has both", of("clear", "rate of the sender when the path is clear: keep the current rate, or use the preset rate", oneOf(cc.CETHKeep, cc.CETHPreset), func(p *cc.CETHParams) *cc.CETHClear { return &p.Clear })),
+	cite("own: line rate", of("preset", "preset rate, as a share of line rate", number(positiveFraction), func(p *cc.CETHParams) *float64 { return &p.Preset })),
+	cite("own: one base RTT", of("window", "time between rate changes, 0 for the longest base RTT of the NIC's flows", times.from(0, longest), func(p *cc.CETHParams) *unit.Time { return &p.Window })),
+	cite("own: about one way without queues", of("target", "delay up to which a flow is not slowed down, 0 for half of window", times.from(0, longest), func(p *cc.CETHParams) *unit.Time { return &p.Target })),
+	cite("own: the first cut of DCQCN", of("cut", "rate cut, as a share, on congestion without further information", number(openFraction), func(p *cc.CETHParams) *float64 { return &p.Cut })),
+	cite("own: as DCQCN in "+ns3, of("min_rate", "minimum rate, 0 for none", rates.from(0, fastest), func(p *cc.CETHParams) *unit.Rate { return &p.MinRate })),
+}
+
+func classRate(key string, d cc.Degree) field[cc.CETHParams] {
+	return cite("own: 100, 75, 50, 25 %", of(key, "rate at degree "+d.String()+", as a share of the current rate (degree: share) or of line rate (degree: table)", number(positiveFraction), func(p *cc.CETHParams) *float64 { return &p.Rates[d] }))
+}
+
+// creditFields are the settings of receiver credit, for cbrc and cbrc-aimd.
+var creditFields = []field[credit.Params]{
+	cite("uet-htsim main_uec.cpp", of("rate_share", "share of the receiver's link rate that is granted as credit", number(positiveFraction), func(p *credit.Params) *float64 { return &p.RateShare })),
+	cite("own: the NIC's largest data packet", of("mtu", "credit granted by a coefficient of 1; 0 for the NIC's largest data packet", sizes.from(0, bigFrame), func(p *credit.Params) *unit.Bytes { return &p.MTU })),
+	cite("CBRC-11: the original coefficient is 1", of("active", "coefficient of a sender with demand", integer[int](1, 1<<16), func(p *credit.Params) *int { return &p.Active })),
+	cite("CBRC-17: k = 4, UEC's packets per pull", of("idle", "coefficient k of a sender whose demand is met", integer[int](1, 1<<16), func(p *credit.Params) *int { return &p.Idle })),
+	cite("CBRC-17: m = 1", of("rise", "additive step m of the idle coefficient's recovery", integer[int](1, 1<<16), func(p *credit.Params) *int { return &p.Rise })),
+	cite("CBRC-11", of("decrease", "law of the active coefficient while a sender signals excess: half is 1/2^n, beta is beta^n", oneOf(credit.DecreaseHalf, credit.DecreaseBeta), func(p *credit.Params) *credit.Decrease { return &p.Decrease })),
+	cite("CBRC-12: 1/2 is the same as half", of("beta", "base of the law beta", number(openFraction), func(p *credit.Params) *float64 { return &p.Beta })),
+	cite("CBRC-18: an option", of("guard", "longest time between quanta of 256B to a sender with demand, 0 for no limit", times.from(0, longest), func(p *credit.Params) *unit.Time { return &p.Guard })),
+	cite("uet-htsim initRccc: 1.5 bandwidth-delay products", of("window", "limit of a sender's credit from one receiver, and its initial credit; 0 for 1.5 bandwidth-delay products", sizes.from(0, largest), func(p *credit.Params) *unit.Bytes { return &p.Window })),
+	cite("CBRC-26: one bandwidth-delay product", of("threshold", "accumulated credit above which a sender signals excess, 0 for one bandwidth-delay product", sizes.from(0, largest), func(p *credit.Params) *unit.Bytes { return &p.Threshold })),
+	cite("own: 4 links of 5us both ways", of("base_rtt", "round-trip time of the rack, used for window, threshold and the figure of wasted credit", times.from(shortest, longest), func(p *credit.Params) *unit.Time { return &p.BaseRTT })),
+	cite("own: with 128 senders, each is served every 107us", of("retry", "how long a sender without credit waits before it requests credit again; doubles with each retry, up to 16 times", times.from(shortest, longest), func(p *credit.Params) *unit.Time { return &p.Retry })),
+	cite("CBRC-26", of("scope", "credit compared with the threshold: that of one receiver (pair), or of all receivers of the sender", oneOf(credit.ScopePair, credit.ScopeAll), func(p *credit.Params) *credit.Scope { return &p.Scope })),
+	cite("CBRC-43: the law with steady waste", of("law", "requested credit: the whole backlog, the backlog not covered by credit, or a share of that (UEC)", oneOf(credit.LawBacklog, credit.LawUnheld, credit.LawShared), func(p *credit.Params) *credit.Law { return &p.Law })),
+	cite("CBRC-21 allows both", of("excess", "encoding of the excess signal in target_pull", oneOf(credit.ExcessOnes, credit.ExcessZeros), func(p *credit.Params) *credit.Excess { return &p.Excess })),
+	cite("CBRC-24: UET 1.0", of("counter", "bits of the counter target_pull", integer[credit.Counter](12, 24), func(p *credit.Params) *credit.Counter { return &p.Counter })),
+	cite("CBRC-20", of("order", "order that decides which indicated packets are consecutive: arrival, or transmission (PSN)", oneOf(credit.OrderArrival, credit.OrderPSN), func(p *credit.Params) *credit.Order { return &p.Order })),
+	cite("uet-htsim", of("start", "speculative: a sender starts with a full window; asked: it requests credit first", oneOf(credit.StartSpeculative, credit.StartAsked), func(p *credit.Params) *credit.Start { return &p.Start })),
 }

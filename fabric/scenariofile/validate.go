@@ -17,15 +17,15 @@ const maxBins = 1_000_000
 // were read. It changes nothing.
 func (b *builder) validate(ends [][]topology.End) {
 	b.checkBins()
-	b.checkSchemes()
+	t, p := b.s.CC.TIMELY, b.s.CC.PCN
+	b.require(t.TLow <= t.THigh, b.schemes["timely"].of("t_low"), "%s is above t_high %s", t.TLow, t.THigh)
+	b.require(p.WMin <= p.WMax, b.schemes["pcn"].of("wmin"), "%v is above wmax %v", p.WMin, p.WMax)
 	b.checkCabling(ends)
 	b.checkPayloads()
 	b.checkUETPayloads()
 	b.checkCodePoints()
-	for i, n := range b.s.Nodes {
-		if n.Kind == topology.Switch {
-			b.checkSwitch(n.Switch, b.nodes[i], b.linksAt(ends[i]))
-		}
+	for i, n := range b.s.NodesOf(topology.Switch) {
+		b.checkSwitch(&n.Switch, b.nodes[i], b.linksAt(ends[i]))
 	}
 	b.checkConverters()
 	b.checkCETH()
@@ -40,19 +40,9 @@ func (b *builder) validate(ends [][]topology.End) {
 }
 
 func (b *builder) checkBins() {
-	if bins := b.s.Duration / b.s.Bin; bins > maxBins {
-		b.fault(b.top.of("bin"), "divides %s into %d bins, want at most %d: a bin of at least %s",
-			b.s.Duration, bins, maxBins, (b.s.Duration+maxBins-1)/maxBins)
-	}
-}
-
-func (b *builder) checkSchemes() {
-	if p := b.s.CC.TIMELY; p.TLow > p.THigh {
-		b.fault(b.schemes["timely"].of("t_low"), "%s is above t_high %s", p.TLow, p.THigh)
-	}
-	if p := b.s.CC.PCN; p.WMin > p.WMax {
-		b.fault(b.schemes["pcn"].of("wmin"), "%v is above wmax %v", p.WMin, p.WMax)
-	}
+	bins := b.s.Duration / b.s.Bin
+	b.require(bins <= maxBins, b.top.of("bin"), "divides %s into %d bins, want at most %d: a bin of at least %s",
+		b.s.Duration, bins, maxBins, (b.s.Duration+maxBins-1)/maxBins)
 }
 
 // checkSections validates the given sections with the schemes' own checks. It does
@@ -63,9 +53,7 @@ func (b *builder) checkSections() {
 	}
 	for _, s := range schemeSections {
 		if src := b.schemes[s.scheme]; len(src.given) > 0 {
-			if err := b.s.CC.Validate(s.scheme); err != nil {
-				b.fault(src.place, "%v", err)
-			}
+			b.accept(b.s.CC.Validate(s.scheme), src.place)
 		}
 	}
 }
@@ -96,26 +84,24 @@ func (b *builder) checkCabling(ends [][]topology.End) {
 // checkPayloads checks that the largest data frame of every NIC fits the MTU of every
 // link.
 func (b *builder) checkPayloads() {
-	narrow := -1
+	if len(b.s.Links) == 0 {
+		return
+	}
+	narrow := 0
 	for i, l := range b.s.Links {
-		if narrow < 0 || l.MTU < b.s.Links[narrow].MTU {
+		if l.MTU < b.s.Links[narrow].MTU {
 			narrow = i
 		}
 	}
-	if narrow < 0 {
-		return
-	}
 	mtu := b.s.Links[narrow].MTU
-	for i, n := range b.s.Nodes {
-		if n.Kind != topology.NIC || topology.DataFrame(n.NIC.Payload) <= mtu {
-			continue
-		}
+	for i, n := range b.s.NodesOf(topology.NIC) {
 		at := b.links[narrow].of("mtu")
 		if b.nodes[i].has("payload") {
 			at = b.nodes[i].of("payload")
 		}
-		b.fault(at, "a payload of %dB needs frames of %dB, above the mtu of %dB of link %s: want a payload of at most %dB",
-			n.NIC.Payload, topology.DataFrame(n.NIC.Payload), mtu, b.linkName(b.s.Links[narrow]), (mtu-topology.DataFrame(0))/topology.PayloadWord*topology.PayloadWord)
+		frame := topology.DataFrame(n.NIC.Payload)
+		b.require(frame <= mtu, at, "a payload of %dB needs frames of %dB, above the mtu of %dB of link %s: want a payload of at most %dB",
+			n.NIC.Payload, frame, mtu, b.linkName(b.s.Links[narrow]), (mtu-topology.DataFrame(0))/topology.PayloadWord*topology.PayloadWord)
 	}
 }
 
@@ -126,10 +112,9 @@ func (b *builder) checkUETPayloads() {
 		return
 	}
 	const most = frame.MaxUETPayload / topology.PayloadWord * topology.PayloadWord
-	for i, n := range b.s.Nodes {
-		if n.Kind == topology.NIC && n.NIC.Payload > most {
-			b.fault(b.nodes[i].of("payload"), "%dB does not fit a UET request under the scheme %s, want at most %dB", n.NIC.Payload, b.s.Scheme, most)
-		}
+	for i, n := range b.s.NodesOf(topology.NIC) {
+		b.require(n.NIC.Payload <= most, b.nodes[i].of("payload"),
+			"%dB does not fit a UET request under the scheme %s, want at most %dB", n.NIC.Payload, b.s.Scheme, most)
 	}
 }
 
@@ -155,5 +140,28 @@ func (b *builder) checkFlow(f topology.Flow, src *source, ends [][]topology.End)
 func (b *builder) checkStart(start unit.Time, at place) {
 	if b.s.Duration > 0 && start >= b.s.Duration && !b.s.Live {
 		b.fault(at, "%s is not before the end of the run, want less than the duration of %s", start, b.s.Duration)
+	}
+}
+
+// checkCETH checks that the degrees are in order, that a switch can write the form
+// without a new ICRC, and that frames with telemetry fit the MTU of every link.
+func (b *builder) checkCETH() {
+	p, src := &b.s.CC.CETH, b.schemes["ceth"]
+	b.require(p.Light <= p.Medium, src.of("light"), "%v is above medium %v", p.Light, p.Medium)
+	if p.Source == cc.CETHSwitch && p.Mode == cc.CETHInformation && p.Form != cc.CETHResv6 && p.Form != cc.CETHRatio6 {
+		b.fault(src.of("form"), "%s is covered by the ICRC, which a switch does not recompute: want resv6 or ratio6 with source switch", p.Form)
+	}
+	if b.s.Scheme != "ceth" || p.Source != cc.CETHINT && p.Source != cc.CETHIOAM {
+		return
+	}
+	const shim = 16 // of INT; IOAM's is shorter
+	for _, n := range b.s.NodesOf(topology.NIC) {
+		frame := topology.DataFrame(n.NIC.Payload) + shim
+		for _, l := range b.s.Links {
+			if !b.require(frame <= l.MTU, src.of("source"), "%s needs frames of %dB for a payload of %s, above the mtu of %dB of link %s: want a smaller payload or a larger mtu",
+				p.Source, frame, n.NIC.Payload, l.MTU, b.linkName(l)) {
+				return
+			}
+		}
 	}
 }

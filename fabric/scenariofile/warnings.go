@@ -1,10 +1,10 @@
 package scenariofile
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
+	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/topology/routes"
@@ -15,44 +15,51 @@ import (
 // scheme. Keys are those of a Setting; there are no lines. A value at several nodes
 // is reported once, for the first of them.
 func Warnings(s *topology.Scenario) []Fault {
-	return slices.Concat(shortTimeouts(s), shortHeadrooms(s), smallSteps(s), strayClasses(s), untimedLosses(s))
+	var c collector
+	c.shortTimeouts(s)
+	c.shortHeadrooms(s)
+	c.smallSteps(s)
+	c.strayClasses(s)
+	c.untimedLosses(s)
+	return c.list
+}
+
+// warn adds a warning about a part of the scenario, unless there is the same about
+// another part.
+func (c *collector) warn(part, key, format string, args ...any) {
+	before := len(c.list)
+	if c.fault(place{key: key}, format, args...); len(c.list) > before {
+		c.list[before].Key = join(part, key)
+	}
 }
 
 // untimedLosses reports a NIC without a retransmission timer if links lose frames.
-func untimedLosses(s *topology.Scenario) []Fault {
+func (c *collector) untimedLosses(s *topology.Scenario) {
 	fails := func(l topology.Link) bool { return l.Loss != topology.Ways{} || l.Corrupt != topology.Ways{} }
-	i := slices.IndexFunc(s.Nodes, func(n topology.Node) bool { return n.Kind == topology.NIC && n.NIC.Timeout == 0 })
-	if i < 0 || !slices.ContainsFunc(s.Links, fails) {
-		return nil
+	lossy := slices.ContainsFunc(s.Links, fails)
+	for _, n := range s.NodesOf(topology.NIC) {
+		if lossy && n.NIC.Timeout == 0 {
+			c.warn(n.Name, "timeout", "is 0, but links lose or damage frames: a message whose last packet is lost never completes; want a timer")
+		}
 	}
-	return []Fault{{Key: s.Nodes[i].Name + ".timeout", What: "is 0, but links lose or damage frames: a message whose last packet is lost never completes; want a timer"}}
 }
 
 // shortTimeouts reports retransmission timers that expire before an ACK can arrive.
-func shortTimeouts(s *topology.Scenario) (list []Fault) {
-	type wait struct {
-		from, to int
-		rtt      unit.Time
-	}
-	paths, longest := routes.NewPaths(s, s.PortMap()), make([]wait, len(s.Nodes))
+func (c *collector) shortTimeouts(s *topology.Scenario) {
+	paths, longest, furthest := routes.NewPaths(s, s.PortMap()), make([]unit.Time, len(s.Nodes)), make([]int, len(s.Nodes))
 	for _, p := range pairsInUse(s) {
-		if rtt := paths.RTT(p.From, p.To); rtt > longest[p.From].rtt {
-			longest[p.From] = wait{p.From, p.To, rtt}
+		if rtt := paths.RTT(p.From, p.To); rtt > longest[p.From] {
+			longest[p.From], furthest[p.From] = rtt, p.To
 		}
 	}
-	short := func(w wait) bool { return 0 < s.Nodes[w.from].NIC.Timeout && s.Nodes[w.from].NIC.Timeout < w.rtt }
-	said := map[unit.Time]bool{}
-	for _, w := range longest {
-		timeout := s.Nodes[w.from].NIC.Timeout
-		if !short(w) || said[timeout] {
-			continue
+	said := map[unit.Time]bool{0: true} // 0 is no timer
+	for i, n := range s.NodesOf(topology.NIC) {
+		if timeout, rtt := n.NIC.Timeout, longest[i]; timeout < rtt && !said[timeout] {
+			said[timeout] = true
+			c.warn(n.Name, "timeout", "%s is less than the base RTT of %s to %s, so packets are retransmitted before their ACK can arrive: want more than %[2]s, or 0 for no timer",
+				timeout, rtt, s.Nodes[furthest[i]].Name)
 		}
-		said[timeout] = true
-		list = append(list, Fault{Key: s.Nodes[w.from].Name + ".timeout", What: fmt.Sprintf(
-			"%s is less than the base RTT of %s to %s, so packets are retransmitted before their ACK can arrive: want more than %s, or 0 for no timer",
-			timeout, w.rtt, s.Nodes[w.to].Name, w.rtt)})
 	}
-	return list
 }
 
 // pairsInUse returns the pairs of NICs with flows or commands, without duplicates, in
@@ -79,11 +86,10 @@ func pairsInUse(s *topology.Scenario) (pairs []topology.Pair) {
 }
 
 // shortHeadrooms reports headrooms that lossless traffic can overflow.
-func shortHeadrooms(s *topology.Scenario) (list []Fault) {
-	said := map[Fault]bool{}
+func (c *collector) shortHeadrooms(s *topology.Scenario) {
 	ends := s.PortMap()
-	for i, n := range s.Nodes {
-		if n.Kind != topology.Switch || len(ends[i]) == 0 {
+	for i, n := range s.NodesOf(topology.Switch) {
+		if len(ends[i]) == 0 {
 			continue
 		}
 		most := mostDemanding(s, ends[i])
@@ -93,17 +99,12 @@ func shortHeadrooms(s *topology.Scenario) (list []Fault) {
 			if n.Switch.Classes[class].Headroom != nil {
 				key = join(classKey(class), key)
 			}
-			f := Fault{Key: key, What: fmt.Sprintf("%dB is too small for the frames that arrive after PAUSE at %s and %s, so a lossless class drops frames: want at least %dB",
-				have, most.Rate, most.Delay, needed)}
-			if have >= needed || said[f] {
-				continue
+			if have < needed {
+				c.warn(n.Name, key, "%dB is too small for the frames that arrive after PAUSE at %s and %s, so a lossless class drops frames: want at least %dB",
+					have, most.Rate, most.Delay, needed)
 			}
-			said[f] = true
-			f.Key = n.Name + "." + key
-			list = append(list, f)
 		}
 	}
-	return list
 }
 
 // mostDemanding returns the link that needs the largest headroom.
@@ -119,29 +120,26 @@ func mostDemanding(s *topology.Scenario, ends []topology.End) topology.Link {
 
 // smallSteps reports a step of TIMELY that is too small for a flow to recover from
 // the minimum rate to its link's rate within the run.
-func smallSteps(s *topology.Scenario) []Fault {
+func (c *collector) smallSteps(s *topology.Scenario) {
 	section, p := "timely", s.CC.TIMELY
 	switch s.Scheme {
 	case "timely-rttx":
 		section, p = "timely-rttx", s.CC.TIMELYRTTX
 	case "timely", "timely-ecn":
 	default:
-		return nil
+		return
 	}
 	line, payload := unit.Rate(0), unit.Bytes(0)
 	ends := s.PortMap()
-	for i, n := range s.Nodes {
-		if n.Kind == topology.NIC && len(ends[i]) > 0 && s.Links[ends[i][0].Link].Rate > line {
+	for i, n := range s.NodesOf(topology.NIC) {
+		if len(ends[i]) > 0 && s.Links[ends[i][0].Link].Rate > line {
 			line, payload = s.Links[ends[i][0].Link].Rate, n.NIC.Payload
 		}
 	}
-	back, ok := climb(&p, line, payload)
-	if !ok || back <= s.Duration {
-		return nil
+	if back, ok := climb(&p, line, payload); ok && back > s.Duration {
+		c.warn(section, "delta", "a step of %s is for links of 10Gbps: recovery from min_rate %s to the %s of a link takes at least %s, but the run lasts %s; want a longer run, or delta_per: 10Gbps as in the preset scaled",
+			p.Delta, p.MinRate, line, back, s.Duration)
 	}
-	return []Fault{{Key: section + ".delta", What: fmt.Sprintf(
-		"a step of %s is for links of 10Gbps: recovery from min_rate %s to the %s of a link takes at least %s, but the run lasts %s; want a longer run, or delta_per: 10Gbps as in the preset scaled",
-		p.Delta, p.MinRate, line, back, s.Duration)}}
 }
 
 // climb returns the shortest time in which TIMELY recovers from its minimum rate to a
@@ -158,4 +156,37 @@ func climb(p *cc.TIMELYParams, line unit.Rate, payload unit.Bytes) (unit.Time, b
 	segment := float64(max(p.Segment, payload)) * 8
 	seconds := math.Log(float64(line)/float64(p.MinRate)) * segment / step
 	return unit.Time(seconds*1e3) * unit.Millisecond, true
+}
+
+// strayClasses reports data classes that a switch does not mark although the scheme
+// needs marks. It also reports data classes that a switch maps to another class than
+// the NICs do.
+func (c *collector) strayClasses(s *topology.Scenario) {
+	scheme, _ := cc.Find(s.Scheme) // the scenario is valid
+	used := classesInUse(s)
+	for i, n := range s.NodesOf(topology.Switch) {
+		m := s.DSCPMapAt(i)
+		for class := range fabric.Priority(fabric.Priorities) {
+			dscp, _ := s.CodePoint(class) // the scenario is valid
+			switch at := m[dscp]; {
+			case !used[class]:
+			case at != class:
+				c.warn(n.Name, "dscp", "DSCP %d is in class %d here but in class %d at the NICs, which a PAUSE of class %[2]d does not pause", dscp, at, class)
+			case scheme.Marking != cc.MarkNone && !n.Switch.IsLossless(class) && n.Switch.Marking[class] == "":
+				c.warn(n.Name, "marking", "class %d is lossy and has no marking law, so %s gets no marks from it: want {%[1]d: %[3]s}, or none if intended",
+					class, s.Scheme, scheme.Marking)
+			}
+		}
+	}
+}
+
+// classesInUse returns the classes with data of flows or commands.
+func classesInUse(s *topology.Scenario) (used [fabric.Priorities]bool) {
+	for _, f := range s.Flows {
+		used[f.Class] = true
+	}
+	for i := range s.Commands {
+		used[s.Commands[i].Class] = true
+	}
+	return used
 }

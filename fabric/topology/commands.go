@@ -38,6 +38,9 @@ const (
 // OfTarget reports whether the commands are for the NIC's own lists.
 func (c *Command) OfTarget() bool { return c.Verb == Append || c.Verb == Search }
 
+// Total returns the number of the commands, at all NICs.
+func (c *Command) Total() int { return len(c.From) * max(len(c.To), 1) * c.Count }
+
 // Connection is a pair of queue pairs between two NICs, for the commands of a class.
 type Connection struct {
 	ID       fabric.FlowID

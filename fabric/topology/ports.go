@@ -1,6 +1,21 @@
 package topology
 
-import "github.com/rackfab/rackfab/fabric"
+import (
+	"iter"
+
+	"github.com/rackfab/rackfab/fabric"
+)
+
+// NodesOf iterates over the nodes of a kind, with their indices into Nodes.
+func (s *Scenario) NodesOf(kind NodeKind) iter.Seq2[int, *Node] {
+	return func(yield func(int, *Node) bool) {
+		for i := range s.Nodes {
+			if n := &s.Nodes[i]; n.Kind == kind && !yield(i, n) {
+				return
+			}
+		}
+	}
+}
 
 // End is the link and the peer at a port.
 type End struct {

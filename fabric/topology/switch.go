@@ -148,6 +148,9 @@ func (s *SwitchSettings) IsLossless(class fabric.Priority) bool {
 	return slices.Contains(s.Lossless, class)
 }
 
+// OwnClasses reports whether a class has settings of its own.
+func (s *SwitchSettings) OwnClasses() bool { return s.Classes != [fabric.Priorities]ClassSettings{} }
+
 // orOwn returns the class's own value or, if it has none, the given value.
 func orOwn[V any](given V, own *V) V {
 	if own != nil {
