@@ -67,7 +67,7 @@ const (
 	CommandPosted  // the host wrote a command and moved the pointer
 	CommandDone    // completion event of a command
 	CommandFailed  // failure event of a command
-	CommandRefused // a command of the target was refused because its queue was full
+	CommandRefused // a command of the target was refused: its queue was full, or the NIC executes no commands
 	Unexpected     // a message without a buffer was received
 	ListSearched   // a command of the target was processed
 	FlowStopped    // a sender was stopped

@@ -20,7 +20,7 @@ func fills(s *topology.Scenario) (xoff, notified unit.Time) {
 	line := s.Links[0].Rate
 	excess := line/2 - line/15
 	sw := s.Nodes[len(s.Nodes)-1].Switch
-	return excess.Serialise(sw.XOFF), s.CC.PCN.Period + routes.BaseRTT(s, s.Flows[1])
+	return excess.Serialise(sw.XOFF), s.CC.PCN.Period + routes.BaseRTTs(s)[1]
 }
 
 // PCN-61: the paper's analysis is not public. One changes at a time, by half and by

@@ -31,7 +31,7 @@ func Plan(s *topology.Scenario, since unit.Time, nodes ...int) [][]fabric.Change
 	}
 	plan := make([][]fabric.Change, len(nodes))
 	for _, c := range s.OrderedChanges() {
-		p.next(&c, c.At >= since)
+		p.next(c, c.At >= since)
 		for i := 0; c.At >= since && i < len(nodes); i++ {
 			for _, part := range p.parts(nodes[i]) {
 				part.At = c.At

@@ -42,11 +42,11 @@ func Builtin(name string) ([]byte, bool) {
 		return data, true
 	}
 	if n, ok := strings.CutPrefix(name, "star-"); ok {
-		return star(name, side(n))
+		return generated(star, name, side(n), 1)
 	}
 	if sides, ok := strings.CutPrefix(name, "dumbbell-"); ok {
 		n, m, _ := strings.Cut(sides, "-")
-		return dumbbell(name, side(n), side(m))
+		return generated(dumbbell, name, side(n), side(m))
 	}
 	return nil, false
 }
@@ -60,44 +60,39 @@ func side(s string) int {
 	return n
 }
 
-// heading is the common beginning of the generated scenarios. Rate and delay are
-// those of PCN §3.1.
-const heading = `name: %s
+// The generated scenarios without their flows: formats of the name, and of the last
+// indices of senders and receivers. Rate and delay are those of PCN §3.1.
+const (
+	heading = `name: %s
 seed: 1
 duration: 2ms
 scheme: pfc
 defaults:
   link: {rate: 40Gbps, delay: 5us}
 `
+	star = heading + `nics: {h0..h%[2]d: , r0: }
+switches: {s0: }
+links:
+  - endpoints: ["h0..h%[2]d, r0", s0]
+`
+	dumbbell = heading + `nics: {h0..h%[2]d: , r0..r%[3]d: }
+switches: {s0..s1: }
+links:
+  - endpoints: [h0..h%[2]d, s0]
+  - endpoints: [s0, s1]
+  - endpoints: [r0..r%[3]d, s1]
+`
+)
 
-func star(name string, senders int) ([]byte, bool) {
-	if senders == 0 {
-		return nil, false
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, heading, name)
-	fmt.Fprintf(&b, "nics: {h0..h%d: , r0: }\nswitches: {s0: }\n", senders-1)
-	fmt.Fprintf(&b, "links:\n  - endpoints: [\"h0..h%d, r0\", s0]\n", senders-1)
-	longFlows(&b, senders, 1)
-	return []byte(b.String()), true
-}
-
-func dumbbell(name string, senders, receivers int) ([]byte, bool) {
+// generated returns a scenario with one endless flow per sender, round robin over the
+// receivers.
+func generated(form, name string, senders, receivers int) ([]byte, bool) {
 	if senders == 0 || receivers == 0 {
 		return nil, false
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, heading, name)
-	fmt.Fprintf(&b, "nics: {h0..h%d: , r0..r%d: }\nswitches: {s0..s1: }\n", senders-1, receivers-1)
-	fmt.Fprintf(&b, "links:\n  - endpoints: [h0..h%d, s0]\n  - endpoints: [s0, s1]\n  - endpoints: [r0..r%d, s1]\n", senders-1, receivers-1)
-	longFlows(&b, senders, receivers)
-	return []byte(b.String()), true
-}
-
-// longFlows writes one endless flow per sender, round robin over the receivers.
-func longFlows(b *strings.Builder, senders, receivers int) {
-	b.WriteString("flows:\n")
+	b := fmt.Appendf(nil, form+"flows:\n", name, senders-1, receivers-1)
 	for i := range senders {
-		fmt.Fprintf(b, "  - {name: F%d, from: h%d, to: r%d, size: endless}\n", i, i, i%receivers)
+		b = fmt.Appendf(b, "  - {name: F%d, from: h%d, to: r%d, size: endless}\n", i, i, i%receivers)
 	}
+	return b, true
 }

@@ -161,8 +161,8 @@ func (b *builder) checkChoice(spec *topology.SchemeSpec, src *source) {
 	default:
 		b.accept(b.s.CC.Validate(scheme.Name), at)
 	}
-	if _, err := b.s.Pairs(spec.Flows); err != nil && !b.noNodes {
-		b.fault(src.of("flows"), "%v", err)
+	if _, err := b.s.Pairs(spec.Flows); !b.noNodes {
+		b.accept(err, src.of("flows"))
 	}
 }
 
@@ -213,8 +213,8 @@ func (b *builder) checkChanges() {
 		return // nodes may be missing
 	}
 	ends, state := b.s.PortMap(), newState(b)
-	for _, i := range b.s.ChangeOrder() {
-		c, at := &b.s.Changes[i], b.changes[i]
+	for i, c := range b.s.OrderedChanges() {
+		at := b.changes[i]
 		src := newSource(join(at.key, string(c.Verb)), at.line)
 		if !b.accept(state.apply(c, src.place), src.place) {
 			return

@@ -90,9 +90,7 @@ func ForLiveRun(s *topology.Scenario) (*topology.Scenario, error) {
 	live.Live, live.Duration = true, topology.LongestRun
 	live.Workloads = slices.Clone(s.Workloads)
 	for i := range live.Workloads { // their arrivals end as in the batch run
-		if w := &live.Workloads[i]; w.Until == 0 || w.Until > s.Duration && !s.Live {
-			w.Until = s.Duration
-		}
+		live.Workloads[i].Until = s.ArrivalsEnd(&s.Workloads[i])
 	}
 	live.Bin = max(live.Bin, topology.LongestRun/maxBins)
 	return renew(&live)

@@ -128,15 +128,15 @@ func required[T any](f field[T]) field[T] {
 }
 
 // lift turns fields of a part into fields of the whole.
-func lift[T, Part any](fields []field[Part], at func(*T) *Part) []field[T] {
-	lifted := make([]field[T], len(fields))
-	for i, f := range fields {
-		lifted[i] = field[T]{
+func lift[T, Part any](fields []field[Part], at func(*T) *Part) (lifted []field[T]) {
+	for _, f := range fields {
+		lifted = append(lifted, field[T]{
 			meta:  f.meta,
 			read:  func(t *T, n *yaml.Node) error { return f.read(at(t), n) },
 			write: func(t *T) *yaml.Node { return f.write(at(t)) },
 			value: func(t *T) (int64, float64) { return f.value(at(t)) },
-		}
+			inner: lift(f.inner, at),
+		})
 	}
 	return lifted
 }

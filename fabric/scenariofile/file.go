@@ -56,8 +56,8 @@ func (b *builder) build(root *yaml.Node) {
 	b.s = f.Scenario
 	b.readDefaults(f.sections["defaults"])
 	b.readSchemes(f.sections["schemes"])
-	b.readNodes(f.sections, "nics", topology.NIC)
-	b.readNodes(f.sections, "switches", topology.Switch)
+	b.readNodes(f.sections, topology.NIC)
+	b.readNodes(f.sections, topology.Switch)
 	b.setNodes()
 	b.ports = make([]fabric.Port, len(b.s.Nodes))
 	links.read(b, f.sections)
@@ -90,8 +90,8 @@ func readInto[T any](c *collector, n *yaml.Node, fields []field[T], s *settings[
 
 // computeHeadrooms fills in the headrooms that are to be computed.
 func (b *builder) computeHeadrooms(ends [][]topology.End) {
-	for i := range b.s.Nodes {
-		if n := &b.s.Nodes[i]; n.Kind == topology.Switch && n.Switch.Headroom == 0 {
+	for i, n := range b.s.NodesOf(topology.Switch) {
+		if n.Switch.Headroom == 0 {
 			n.Switch.Headroom = topology.DefaultHeadroom(b.linksAt(ends[i]))
 		}
 	}

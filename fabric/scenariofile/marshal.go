@@ -51,18 +51,18 @@ func encode(s *topology.Scenario) ([]byte, error) {
 	if err := checkIndices(s); err != nil {
 		return nil, err
 	}
-	nics, switches, schemes := block(), block(), block()
+	f := form{*s, sections{"nics": block(), "switches": block(), "schemes": block()}}
+	put := func(section, name string, value *yaml.Node) {
+		n := f.sections[section]
+		n.Content = append(n.Content, text(name), value)
+	}
 	for i := range s.Nodes {
-		if n := &s.Nodes[i]; n.Kind == topology.NIC {
-			nics.Content = append(nics.Content, text(n.Name), written(nicFields, &n.NIC))
-		} else {
-			switches.Content = append(switches.Content, text(n.Name), written(switchFields, &n.Switch))
-		}
+		n := &s.Nodes[i]
+		put(nodeSections[n.Kind], n.Name, written(nodeFields[n.Kind], n))
 	}
 	for _, section := range schemeSections {
-		schemes.Content = append(schemes.Content, text(section.scheme), written(section.fields, &s.CC))
+		put("schemes", section.scheme, written(section.fields, &s.CC))
 	}
-	f := form{*s, sections{"nics": nics, "switches": switches, "schemes": schemes}}
 	links.write(s, f.sections)
 	flows.write(s, f.sections)
 	bursts.write(s, f.sections)
@@ -82,29 +82,28 @@ func encode(s *topology.Scenario) ([]byte, error) {
 // checkIndices checks that links, flows, commands and workloads refer to existing
 // nodes and bursts.
 func checkIndices(s *topology.Scenario) error {
-	check := func(section string, entry int, nodes ...int) error {
+	var errs []error
+	check := func(section string, entry int, nodes ...int) {
 		for _, n := range nodes {
 			if n < 0 || n >= len(s.Nodes) {
-				return fmt.Errorf("%s[%d] refers to node %d of %d", section, entry, n, len(s.Nodes))
+				errs = append(errs, fmt.Errorf("%s[%d] refers to node %d of %d", section, entry, n, len(s.Nodes)))
 			}
 		}
-		return nil
 	}
-	var errs []error
 	for i, l := range s.Links {
-		errs = append(errs, check("links", i, l.A, l.B))
+		check("links", i, l.A, l.B)
 	}
 	for i, f := range s.Flows {
-		errs = append(errs, check("flows", i, f.From, f.To))
+		check("flows", i, f.From, f.To)
 		if f.Burst >= len(s.Bursts) {
 			errs = append(errs, fmt.Errorf("flows[%d] refers to burst %d of %d", i, f.Burst, len(s.Bursts)))
 		}
 	}
 	for i, c := range s.Commands {
-		errs = append(errs, check("commands", i, slices.Concat(c.From, c.To)...))
+		check("commands", i, slices.Concat(c.From, c.To)...)
 	}
 	for i, w := range s.Workloads {
-		errs = append(errs, check("workloads", i, slices.Concat(w.From, w.To)...))
+		check("workloads", i, slices.Concat(w.From, w.To)...)
 	}
 	return errors.Join(errs...)
 }

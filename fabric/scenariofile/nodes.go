@@ -6,12 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-func (b *builder) readNodes(from sections, section string, kind topology.NodeKind) {
+// nodeSections are the sections of nodes.
+var nodeSections = map[topology.NodeKind]string{topology.NIC: "nics", topology.Switch: "switches"}
+
+func (b *builder) readNodes(from sections, kind topology.NodeKind) {
+	section := nodeSections[kind]
 	n := from[section]
 	if n == nil {
 		return
@@ -24,7 +26,8 @@ func (b *builder) readNodes(from sections, section string, kind topology.NodeKin
 			continue
 		}
 		for _, name := range names {
-			b.readNode(b.index[name], v, at.key)
+			i := b.index[name]
+			readSection(&b.collector, v, at.key, nodeFields[kind], &b.s.Nodes[i], b.nodes[i])
 		}
 	}
 }
@@ -76,15 +79,6 @@ func (b *builder) addNode(name string, kind topology.NodeKind, at place) {
 	b.index[name] = len(b.s.Nodes)
 	b.s.Nodes = append(b.s.Nodes, n)
 	b.nodes = append(b.nodes, src)
-}
-
-func (b *builder) readNode(i int, v *yaml.Node, key string) {
-	n := &b.s.Nodes[i]
-	if n.Kind == topology.NIC {
-		readSection(&b.collector, v, key, nicFields, &n.NIC, b.nodes[i])
-	} else {
-		readSection(&b.collector, v, key, switchFields, &n.Switch, b.nodes[i])
-	}
 }
 
 // manyNodes is the largest number of nodes that a fault names.

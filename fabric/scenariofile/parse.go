@@ -98,11 +98,7 @@ func readSection[T any](c *collector, n *yaml.Node, key string, fields []field[T
 			readInner(c, v, f.inner, t, src, at)
 			continue
 		}
-		read := func() {
-			if err := f.read(t, v); err != nil {
-				c.fault(at, "%v", err)
-			}
-		}
+		read := func() { c.accept(f.read(t, v), at) }
 		if f.first {
 			read()
 		} else {

@@ -77,27 +77,18 @@ type PresetValue struct {
 	Value  string `json:"value"`
 }
 
-// Section returns the name of the section under schemes that holds a scheme's
-// parameters.
-func Section(scheme string) string {
-	if s, err := cc.Find(scheme); err == nil && s.Settings != "" {
-		return s.Settings
-	}
-	return scheme
-}
-
 // Params returns the parameters of a scheme in the order of the file. The list is
 // empty if the scheme has none or is unknown.
 func Params(scheme string) []Param {
-	scheme = Section(scheme)
-	list := []Param{}
-	for _, s := range schemeSections {
-		if s.scheme != scheme {
-			continue
-		}
-		list = append(list, params(s.fields, cc.Default())...)
+	if s, err := cc.Find(scheme); err == nil && s.Settings != "" {
+		scheme = s.Settings // the section of another scheme
 	}
-	return list
+	for _, s := range schemeSections {
+		if s.scheme == scheme {
+			return params(s.fields, cc.Default())
+		}
+	}
+	return []Param{}
 }
 
 // SwitchParams returns the settings of a switch that only this scheme uses.

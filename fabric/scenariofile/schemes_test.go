@@ -1,6 +1,7 @@
 package scenariofile
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 
@@ -15,7 +16,7 @@ func TestParamsMatchTheFile(t *testing.T) {
 			if p.Doc == "" || p.Range == "" || p.Source == "" {
 				t.Errorf("%s: %+v leaves something open", scheme.Name, p)
 			}
-			text := edited(t, "  pcn: {wmin: 0.01, wmax: 0.5}\n", "  "+Section(scheme.Name)+": {"+p.Key+": "+p.Default+"}\n")
+			text := edited(t, "  pcn: {wmin: 0.01, wmax: 0.5}\n", "  "+cmp.Or(scheme.Settings, scheme.Name)+": {"+p.Key+": "+p.Default+"}\n")
 			if s := parsed(t, text); s.CC != cc.Default() {
 				t.Errorf("%s.%s: %s is not the default", scheme.Name, p.Key, p.Default)
 			}

@@ -38,7 +38,7 @@ func StateBefore(s *topology.Scenario, at unit.Time) *State {
 	st := newState(resume(s))
 	for _, c := range s.OrderedChanges() {
 		if c.At < at {
-			st.Apply(&c)
+			st.Apply(c)
 		}
 	}
 	return st
@@ -130,12 +130,7 @@ func (st *State) LiveSettings() [][]NodeSetting {
 }
 
 // settingsOf returns the settings of a node in the order of the schema.
-func settingsOf(n *topology.Node) []NodeSetting {
-	if n.Kind == topology.NIC {
-		return listSettings(nicFields, &n.NIC)
-	}
-	return listSettings(switchFields, &n.Switch)
-}
+func settingsOf(n *topology.Node) []NodeSetting { return listSettings(nodeFields[n.Kind], n) }
 
 func listSettings[T any](fields []field[T], t *T) (list []NodeSetting) {
 	for _, f := range leaves(fields) {
@@ -175,11 +170,11 @@ func (st *State) useFlows(name string, n int) {
 func (st *State) useCommand(c *topology.Command) {
 	for _, from := range c.From {
 		for _, to := range c.To {
+			pair := topology.Pair{From: from, To: to}
 			if c.Verb == "get" {
-				st.use(topology.Pair{From: to, To: from}, 1)
-			} else {
-				st.use(topology.Pair{From: from, To: to}, 1)
+				pair = topology.Pair{From: to, To: from}
 			}
+			st.use(pair, 1)
 		}
 	}
 }

@@ -71,20 +71,16 @@ func (st *State) setNodes(part, leaf string, value *yaml.Node, at place) {
 	var unused []string // switches without a converter
 	for _, i := range st.b.tunedNodes(part, at) {
 		n, t, ok := &st.Nodes[i], Tuning{}, false
-		switch {
-		case n.Kind == topology.NIC:
-			t, ok = tune(st.b, nicFields, &n.NIC, leaf, value, at)
-		case leaf == "rttx_d" && !st.b.s.Converts(i):
+		if n.Kind == topology.Switch && leaf == "rttx_d" && !st.b.s.Converts(i) {
 			unused = append(unused, n.Name)
 			continue
-		default:
-			t, ok = tune(st.b, switchFields, &n.Switch, leaf, value, at)
-			st.complete(i, leaf, &t)
 		}
-		if !ok {
+		if t, ok = tune(st.b, nodeFields[n.Kind], n, leaf, value, at); !ok {
 			return
 		}
-		t.Node = i
+		if t.Node = i; n.Kind == topology.Switch {
+			st.complete(i, leaf, &t)
+		}
 		st.Tunings = append(st.Tunings, t)
 	}
 	if len(st.Tunings) == 0 && unused != nil {
@@ -121,8 +117,7 @@ func tune[T any](b *builder, fields []field[T], part *T, leaf string, value *yam
 		b.fault(at, fault, leaf, strings.Join(settingKeys(metas(fields), func(m *meta) bool { return m.live != 0 }), ", "))
 		return t, false
 	}
-	if err := f.read(part, value); err != nil {
-		b.fault(at, "%v", err)
+	if !b.accept(f.read(part, value), at) {
 		return t, false
 	}
 	t.Verb, t.Key = fabric.Tune, f.live
@@ -132,24 +127,20 @@ func tune[T any](b *builder, fields []field[T], part *T, leaf string, value *yam
 
 // tunedNodes returns the nodes that the part of a setting's key names.
 func (b *builder) tunedNodes(part string, at place) (nodes []int) {
-	for i, n := range b.s.Nodes {
-		if part == string(n.Kind) {
-			nodes = append(nodes, i)
-		}
+	for i := range b.s.NodesOf(topology.NodeKind(part)) {
+		nodes = append(nodes, i)
 	}
 	if len(nodes) > 0 {
 		return nodes
 	}
 	names, err := topology.Names(part)
-	if err != nil {
-		b.fault(at, "%v", err)
+	if !b.accept(err, at) {
 		return nil
 	}
-	nodes, ok := b.find(names, at)
-	if !ok {
-		return nil
+	if found, ok := b.find(names, at); ok {
+		return found
 	}
-	return nodes
+	return nil
 }
 
 // groups are optional prefixes of settings: s1.pfc.xoff is the same as s1.xoff.

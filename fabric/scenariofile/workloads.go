@@ -137,18 +137,15 @@ func (b *builder) membersOf(names []string, at place) ([]int, bool) {
 		return b.findNICs(names, at)
 	}
 	var all []int
-	for i, n := range b.s.Nodes {
-		if n.Kind == topology.NIC {
-			all = append(all, i)
-		}
+	for i := range b.s.NodesOf(topology.NIC) {
+		all = append(all, i)
 	}
 	return all, len(all) > 0
 }
 
 // draw adds the flows of a workload if they fit.
 func (b *builder) draw(w *topology.Workload, src *source) {
-	traffic := trafficOf(w, b.s.Seed, b.arrivalsEnd(w))
-	hosts := b.hostsOf(w)
+	traffic, hosts := trafficOf(w, b.s.Seed, b.s.ArrivalsEnd(w)), b.hostsOf(w)
 	if len(hosts) < len(w.From) {
 		return // a link or its rate is missing, which was reported already
 	}
@@ -159,13 +156,13 @@ func (b *builder) draw(w *topology.Workload, src *source) {
 		arrivals = traffic.Draw(hosts, room+1)
 		makes = float64(len(arrivals))
 	}
-	if makes > float64(room) {
-		b.fault(src.place, "creates about %.0f flows, want at most %d in all: a lower load, an earlier until, larger sizes or fewer NICs", float64(len(b.s.Flows))+makes, topology.MaxFlows)
+	if !b.require(makes <= float64(room), src.place, "creates about %.0f flows, want at most %d in all: a lower load, an earlier until, larger sizes or fewer NICs",
+		float64(len(b.s.Flows))+makes, topology.MaxFlows) {
 		return
 	}
-	burst := len(b.s.Bursts)
+	burst, count := len(b.s.Bursts), make([]int, len(w.From))
 	b.s.Bursts = append(b.s.Bursts, topology.Burst{Name: w.Name, Flows: len(arrivals), At: w.Start, Class: w.Class, Workload: true})
-	count, others := make([]int, len(w.From)), make([][]int, len(w.From))
+	others := make([][]int, len(w.From))
 	for i, from := range w.From {
 		others[i] = w.Others(from)
 	}
@@ -177,16 +174,7 @@ func (b *builder) draw(w *topology.Workload, src *source) {
 	}
 }
 
-// arrivalsEnd returns the end of a workload's arrivals. In a live run, whose end is
-// unknown, it does not depend on the end of the run.
-func (b *builder) arrivalsEnd(w *topology.Workload) unit.Time {
-	if w.Until == 0 || w.Until > b.s.Duration && !b.s.Live {
-		return b.s.Duration
-	}
-	return w.Until
-}
-
-// traffic returns the random process of the workload. It depends on the workload's
+// trafficOf returns the random process of a workload. It depends on the workload's
 // name, and on no other workload.
 func trafficOf(w *topology.Workload, seed uint64, until unit.Time) workload.Traffic {
 	h := fnv.New64a()
@@ -200,12 +188,12 @@ func trafficOf(w *topology.Workload, seed uint64, until unit.Time) workload.Traf
 func (b *builder) hostsOf(w *topology.Workload) (hosts []workload.Host) {
 	ends := b.s.PortMap()
 	for _, i := range w.From {
-		if len(ends[i]) == 0 || b.s.Links[ends[i][0].Link].Rate == 0 {
+		if len(ends[i]) == 0 {
 			continue
 		}
-		hosts = append(hosts, workload.Host{
-			ID: uint64(b.s.Nodes[i].Host), Rate: b.s.Links[ends[i][0].Link].Rate, Others: len(w.Others(i)),
-		})
+		if rate := b.s.Links[ends[i][0].Link].Rate; rate > 0 {
+			hosts = append(hosts, workload.Host{ID: uint64(b.s.Nodes[i].Host), Rate: rate, Others: len(w.Others(i))})
+		}
 	}
 	return hosts
 }

@@ -2,6 +2,7 @@ package topology
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
@@ -85,23 +86,21 @@ func (s *Scenario) InitialCommands() int {
 	return n
 }
 
-// OrderedChanges returns the changes in the order in which they take effect.
-func (s *Scenario) OrderedChanges() []Change {
-	list := make([]Change, len(s.Changes))
-	for k, i := range s.ChangeOrder() {
-		list[k] = s.Changes[i]
-	}
-	return list
-}
-
-// ChangeOrder returns the indices of the changes in the order in which they take effect.
-func (s *Scenario) ChangeOrder() []int {
+// OrderedChanges iterates over the changes and their indices in the order in which they
+// take effect.
+func (s *Scenario) OrderedChanges() iter.Seq2[int, *Change] {
 	order := make([]int, len(s.Changes))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.Changes[a].At, s.Changes[b].At) })
-	return order
+	return func(yield func(int, *Change) bool) {
+		for _, i := range order {
+			if !yield(i, &s.Changes[i]) {
+				return
+			}
+		}
+	}
 }
 
 // FlowsNamed returns the indices of the flow of that name, or of the flows of the

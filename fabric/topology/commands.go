@@ -1,7 +1,7 @@
 package topology
 
 import (
-	"slices"
+	"sort"
 
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -113,13 +113,8 @@ func (s *Scenario) connect() (list []Connection, streams []Stream) {
 // CommandOf returns the index of the Command that the command with this ID belongs
 // to, or -1 if there is none. streams are the scenario's.
 func CommandOf(streams []Stream, id uint32) int {
-	i, found := slices.BinarySearchFunc(streams, id, func(st Stream, id uint32) int {
-		if st.First <= id {
-			return -1
-		}
-		return 1
-	})
-	if !found && i == 0 {
+	i := sort.Search(len(streams), func(i int) bool { return streams[i].First > id })
+	if i == 0 {
 		return -1
 	}
 	return streams[i-1].Command

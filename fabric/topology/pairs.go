@@ -56,8 +56,8 @@ func (s *Scenario) matching(list string) (nics []int, err error) {
 		}
 		for _, pattern := range patterns {
 			matched := false
-			for i, n := range s.Nodes {
-				if ok, err := path.Match(pattern, n.Name); n.Kind == NIC && ok && err == nil {
+			for i, n := range s.NodesOf(NIC) {
+				if ok, err := path.Match(pattern, n.Name); ok && err == nil {
 					found[i], matched = true, true
 				}
 			}
@@ -66,7 +66,7 @@ func (s *Scenario) matching(list string) (nics []int, err error) {
 			}
 		}
 	}
-	for i := range s.Nodes {
+	for i := range s.NodesOf(NIC) {
 		if found[i] {
 			nics = append(nics, i)
 		}

@@ -232,6 +232,15 @@ func (w *Workload) Others(from int) []int {
 	return slices.Concat(w.To[:i], w.To[i+1:])
 }
 
+// ArrivalsEnd returns the end of a workload's arrivals. In a live run, whose end is
+// unknown, it does not depend on the end of the run.
+func (s *Scenario) ArrivalsEnd(w *Workload) unit.Time {
+	if w.Until == 0 || w.Until > s.Duration && !s.Live {
+		return s.Duration
+	}
+	return w.Until
+}
+
 // LongestRun bounds fabric time.
 const LongestRun = 1000 * unit.Second
 

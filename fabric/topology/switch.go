@@ -74,22 +74,14 @@ type ClassSettings struct {
 
 // has reports whether the class has a value of its own for the setting with that key.
 func (c *ClassSettings) has(key fabric.Key) bool {
-	switch key {
-	case fabric.KeyXOFF:
-		return c.XOFF != nil || c.Limit != nil || c.Alpha != nil
-	case fabric.KeyAlphaShift:
-		return c.Alpha != nil
-	case fabric.KeyXON:
-		return c.XON != nil
-	case fabric.KeyKmin:
-		return c.Kmin != nil
-	case fabric.KeyKmax:
-		return c.Kmax != nil
-	case fabric.KeyPmax:
-		return c.Pmax != nil
-	default:
-		return false
-	}
+	return map[fabric.Key]bool{
+		fabric.KeyXOFF:       c.XOFF != nil || c.Limit != nil || c.Alpha != nil,
+		fabric.KeyAlphaShift: c.Alpha != nil,
+		fabric.KeyXON:        c.XON != nil,
+		fabric.KeyKmin:       c.Kmin != nil,
+		fabric.KeyKmax:       c.Kmax != nil,
+		fabric.KeyPmax:       c.Pmax != nil,
+	}[key]
 }
 
 // ClassProfile is the treatment of a traffic class at every port of a switch: the

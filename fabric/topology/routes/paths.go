@@ -7,14 +7,9 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// BaseRTT returns the round-trip time of a flow in an idle rack: the largest data
+// BaseRTTs returns the round-trip time of each flow in an idle rack: the largest data
 // packet and its ACK, both with timestamps, stored and forwarded at every switch of a
 // shortest path.
-func BaseRTT(s *topology.Scenario, f topology.Flow) unit.Time {
-	return NewPaths(s, s.PortMap()).RTT(f.From, f.To)
-}
-
-// BaseRTTs returns the BaseRTT of every flow.
 func BaseRTTs(s *topology.Scenario) []unit.Time {
 	p, rtts := NewPaths(s, s.PortMap()), make([]unit.Time, len(s.Flows))
 	for i, f := range s.Flows {
@@ -39,10 +34,8 @@ func LongestBaseRTT(s *topology.Scenario, node int) (longest unit.Time) {
 // to any other NIC.
 func FurthestBaseRTT(s *topology.Scenario, node int) (longest unit.Time) {
 	p := NewPaths(s, s.PortMap())
-	for to, n := range s.Nodes {
-		if to != node && n.Kind == topology.NIC {
-			longest = max(longest, p.RTT(node, to))
-		}
+	for to := range s.NodesOf(topology.NIC) {
+		longest = max(longest, p.RTT(node, to))
 	}
 	return longest
 }
@@ -52,10 +45,8 @@ func FurthestBaseRTT(s *topology.Scenario, node int) (longest unit.Time) {
 func PathsBetweenHosts(s *topology.Scenario) func(from, to int) cc.Path {
 	p := NewPaths(s, s.PortMap())
 	var nics []int
-	for node, n := range s.Nodes {
-		if n.Kind == topology.NIC {
-			nics = append(nics, node)
-		}
+	for node := range s.NodesOf(topology.NIC) {
+		nics = append(nics, node)
 	}
 	return func(from, to int) cc.Path {
 		links := p.links(nics[from], nics[to])

@@ -23,21 +23,10 @@ func Without(s *topology.Scenario, down map[int]bool) [][][]fabric.Port {
 		}
 	}
 	routes := make([][][]fabric.Port, len(s.Nodes))
-	for _, to := range s.Nodes {
-		if to.Kind != topology.NIC {
-			continue
-		}
-		for node := range routes {
-			routes[node] = append(routes[node], nil)
-		}
-	}
-	for target, to := range s.Nodes {
-		if to.Kind != topology.NIC {
-			continue
-		}
+	for target := range s.NodesOf(topology.NIC) { // in the order of Node.Host
 		hops := Hops(ends, target)
 		for node := range routes {
-			routes[node][to.Host] = nearer(ends[node], hops, node)
+			routes[node] = append(routes[node], nearer(ends[node], hops, node))
 		}
 	}
 	return routes
