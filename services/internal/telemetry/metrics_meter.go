@@ -112,14 +112,22 @@ func (m *Meter) Observe(notes []fabric.Note) {
 	for i := range notes {
 		n := &notes[i]
 		if n.At >= m.open+m.sampling.Every {
-			m.close(n.At)
+			m.Reach(n.At)
 		}
 		m.observe(n)
 	}
 }
 
 // Reach closes the spans that end by t. All notes before t must have been observed.
-func (m *Meter) Reach(t unit.Time) { m.close(t) }
+func (m *Meter) Reach(t unit.Time) {
+	for end := m.open + m.sampling.Every; end <= t; end = m.open + m.sampling.Every {
+		m.span(end)
+		m.open = end
+		if !slices.ContainsFunc(m.ports, func(p portMeter) bool { return p.clock.Running() }) {
+			m.open = t - t%m.sampling.Every // spans without notes and pauses have no points
+		}
+	}
+}
 
 // Flush hands out the points of all closed spans.
 func (m *Meter) Flush() {
@@ -132,33 +140,12 @@ func (m *Meter) Flush() {
 
 // Finish closes the open span at t, the end of the run, and hands out all points.
 func (m *Meter) Finish(t unit.Time) {
-	m.close(t)
+	m.Reach(t)
 	if t > m.open {
 		m.span(t)
 		m.open = t
 	}
 	m.Flush()
-}
-
-// close closes the spans that end at or before t.
-func (m *Meter) close(t unit.Time) {
-	for end := m.open + m.sampling.Every; end <= t; end = m.open + m.sampling.Every {
-		m.span(end)
-		m.open = end
-		if m.idle() {
-			m.open = t - t%m.sampling.Every
-		}
-	}
-}
-
-// idle reports whether spans without notes have no points.
-func (m *Meter) idle() bool {
-	for i := range m.ports {
-		if m.ports[i].clock.Running() {
-			return false
-		}
-	}
-	return true
 }
 
 // span produces the points of the open span, which ends before end.
