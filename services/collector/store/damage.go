@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -83,14 +84,11 @@ func (r *run) read() error {
 		return err
 	}
 	defer func() { _ = r.db.Close() }() // nothing was written
-	problem := guarded(r.complete)
-	if err := guarded(r.load); problem == nil { // load in any case: it finds the run's name
-		problem = err
+	// load in any case: it finds the run's name
+	if problem := cmp.Or(guarded(r.complete), guarded(r.load)); problem != nil {
+		return problem
 	}
-	if problem == nil {
-		problem = guarded(r.walk)
-	}
-	return problem
+	return guarded(r.walk)
 }
 
 // guarded runs do and turns its panics and page faults into errors: a damaged file,
