@@ -47,3 +47,11 @@ func newBuilder() *builder {
 		link: settings[topology.Link]{topology.DefaultLink(), newSource("defaults.link", 1)},
 	}
 }
+
+// result returns the scenario, or its faults.
+func (b *builder) result(file string) (*topology.Scenario, error) {
+	if err := b.err(file); err != nil {
+		return nil, err
+	}
+	return &b.s, nil
+}

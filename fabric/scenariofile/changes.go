@@ -151,8 +151,7 @@ func (b *builder) checkChoice(spec *topology.SchemeSpec, src *source) {
 	scheme, err := cc.Find(spec.Name)
 	base, _ := cc.Find(b.s.Scheme)
 	switch {
-	case err != nil:
-		b.fault(at, "%v", err)
+	case !b.accept(err, at):
 	case scheme.Static != "":
 		b.fault(at, "flows cannot change to %s while the rack runs: %[1]s %s; want one of %s",
 			scheme.Name, scheme.Static, strings.Join(cc.Choices(), ", "))

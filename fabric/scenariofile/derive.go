@@ -56,10 +56,7 @@ func renew(s *topology.Scenario) (*topology.Scenario, error) {
 	for i := range b.list {
 		b.list[i].Line = 0
 	}
-	if err := b.err(manifestName); err != nil {
-		return nil, err
-	}
-	return &b.s, nil
+	return b.result(manifestName)
 }
 
 // Under returns the scenario under another scheme. It drops settings that the other
@@ -112,7 +109,7 @@ func Extend(s *topology.Scenario, c topology.Change) (*topology.Scenario, error)
 	b := resume(s)
 	changes.readEntry(b, item{written(changes.fields, &c), "change"})
 	b.checkChanges()
-	return b.extended()
+	return b.result("change")
 }
 
 // Append is Extend for a change that Extend has accepted before, on another copy of the
@@ -120,15 +117,7 @@ func Extend(s *topology.Scenario, c topology.Change) (*topology.Scenario, error)
 func Append(s *topology.Scenario, c topology.Change) (*topology.Scenario, error) {
 	b := resume(s)
 	b.addChange(c, newSource("change", 0))
-	return b.extended()
-}
-
-// extended returns the scenario with the change, or its faults.
-func (b *builder) extended() (*topology.Scenario, error) {
-	if err := b.err("change"); err != nil {
-		return nil, err
-	}
-	return &b.s, nil
+	return b.result("change")
 }
 
 // resume returns a builder that continues from the end of s. It shares no data with s

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -24,15 +25,14 @@ type Faults struct {
 func (f *Faults) Error() string {
 	lines := make([]string, len(f.List))
 	for i, fault := range f.List {
-		var b strings.Builder
-		b.WriteString(f.File)
+		at := f.File
 		if fault.Line > 0 {
-			fmt.Fprintf(&b, ":%d", fault.Line)
+			at += ":" + strconv.Itoa(fault.Line)
 		}
 		if fault.Key != "" {
-			b.WriteString(": " + fault.Key)
+			at += ": " + fault.Key
 		}
-		lines[i] = b.String() + ": " + fault.What
+		lines[i] = at + ": " + fault.What
 	}
 	return strings.Join(lines, "\n")
 }

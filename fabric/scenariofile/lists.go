@@ -36,13 +36,7 @@ func list[V any](a array, item codec[V], label func(V) string) codec[[]V] {
 			}
 			return readItems(n.Content, item, label)
 		},
-		write: func(list []V) *yaml.Node {
-			n := flow(yaml.SequenceNode)
-			for _, v := range list {
-				n.Content = append(n.Content, item.write(v))
-			}
-			return n
-		},
+		write: func(list []V) *yaml.Node { return flowList(list, item.write) },
 	}
 }
 
@@ -53,13 +47,13 @@ func readItems[V any](nodes []*yaml.Node, item codec[V], label func(V) string) (
 		if err != nil {
 			return nil, err
 		}
-		if label != nil {
-			if seen[label(v)] {
-				return nil, fmt.Errorf("%s is listed twice", label(v))
-			}
-			seen[label(v)] = true
+		if list = append(list, v); label == nil {
+			continue
 		}
-		list = append(list, v)
+		if seen[label(v)] {
+			return nil, fmt.Errorf("%s is listed twice", label(v))
+		}
+		seen[label(v)] = true
 	}
 	return list, nil
 }
@@ -145,13 +139,16 @@ var nodeList = codec[[]string]{
 		}
 		return topology.Names(strings.Join(items, ","))
 	},
-	write: func(names []string) *yaml.Node {
-		n := flow(yaml.SequenceNode)
-		for _, name := range names {
-			n.Content = append(n.Content, text(name))
-		}
-		return n
-	},
+	write: func(names []string) *yaml.Node { return flowList(names, text) },
+}
+
+// flowList returns a list that is written on one line.
+func flowList[V any](list []V, write func(V) *yaml.Node) *yaml.Node {
+	n := flow(yaml.SequenceNode)
+	for _, v := range list {
+		n.Content = append(n.Content, write(v))
+	}
+	return n
 }
 
 // flow returns an empty list or mapping that is written on one line.

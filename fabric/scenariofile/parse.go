@@ -3,11 +3,14 @@
 // that reproduces a run. One table of fields per section serves the parser, the
 // manifest, the JSON Schema, the settings and the lists of parameters.
 //
-//	codec, field   how values and keys are read, written and described
-//	*_fields       the keys of each section
-//	expand_*       sections to the model: ranges, defaults, bursts, workloads
-//	validate*      conditions across keys; warn*: likely mistakes
+//	codec, field      how values and keys are read, written and described
+//	sections, file    the sections of a file, in the order in which they are read
+//	links, flows, workloads, commands, changes   list sections: the keys of an entry,
+//	                  and what it adds to the model
+//	nodes, *_fields   nodes, and the keys of nodes, traffic classes and schemes
+//	validate          conditions across keys; warnings: likely mistakes
 //	settings, tuning, state   settings of files and of the running rack
+//	derive, marshal   scenarios derived from others, and the manifest
 package scenariofile
 
 import (

@@ -23,10 +23,7 @@ func ParseWith(file string, data []byte, set []topology.Setting) (*topology.Scen
 		b.build(root)
 		b.unused()
 	}
-	if err := b.err(file); err != nil {
-		return nil, err
-	}
-	return &b.s, nil
+	return b.result(file)
 }
 
 // assignment is a setting to apply to the parts that it names.

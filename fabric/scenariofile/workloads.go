@@ -63,13 +63,11 @@ var sizeDistribution = func() codec[topology.Sizes] {
 			if s.Name != "" {
 				return text(s.Name)
 			}
-			points := flow(yaml.SequenceNode)
-			for _, p := range s.CDF {
+			return flowList(s.CDF, func(p workload.Point) *yaml.Node {
 				point := flow(yaml.SequenceNode)
 				point.Content = []*yaml.Node{pointSize.write(p.Size), percent.write(p.Share.Percent())}
-				points.Content = append(points.Content, point)
-			}
-			return points
+				return point
+			})
 		},
 	}
 }()
