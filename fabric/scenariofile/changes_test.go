@@ -78,6 +78,7 @@ func TestFaultsOfChanges(t *testing.T) {
 		{`{at: 1us, burst: {name: b, from: h1, to: s0, size: 1KB}}`, "changes[0].burst.to", "is a switch"},
 		{`{at: 1us, burst: {name: b, from: h1, to: r0, size: -1B}}`, "changes[0].burst.size", "-1B"},
 		{`{at: 1us, burst: {name: b, from: h1, to: r0}}`, "changes[0].burst.size", "is missing"},
+		{`{at: 1us, burst: {name: b, from: h1, to: h1}}`, "changes[0].burst.size", "is missing"}, // and no more
 		{"{at: 9us, burst: {name: b, from: h1, to: r0, size: 1KB}}\n  - {at: 8us, stop_flow: b}", "changes[1].stop_flow", "begins at"},
 		{"{at: 9us, set: s0.xoff=3.5KB}\n  - {at: 8us, set: s0.xon_offset=4KB}", "changes[0].set.xon_offset", "is not below xoff"},
 	} {
@@ -90,6 +91,15 @@ func TestFaultsOfChanges(t *testing.T) {
 		if len(faults.List) != 1 || faults.List[0].Key != c.key || !strings.Contains(faults.List[0].What, c.what) {
 			t.Errorf("%s: got %v, want %s at %s", c.entry, err, c.what, c.key)
 		}
+	}
+}
+
+// A fault of one change hides none of the next.
+func TestEveryChangeIsChecked(t *testing.T) {
+	_, err := Parse("c.yaml", []byte(sample+"changes:\n  - {freeze: h0}\n  - {at: 1us, link_down: h0--h1}\n"))
+	var faults *Faults
+	if !errors.As(err, &faults) || len(faults.List) != 2 || faults.List[1].Key != "changes[1].link_down" {
+		t.Errorf("got %v, want the faults of both changes", err)
 	}
 }
 
