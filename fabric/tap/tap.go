@@ -82,11 +82,8 @@ func NewRecorder(index int, m fabric.Machine, ports []fabric.Port, w Window, lim
 
 // Of returns a tap that passes frames to all recorders, nil if there are none.
 func Of(recorders ...*Recorder) *node.Tap {
-	switch len(recorders) {
-	case 0:
+	if len(recorders) == 0 {
 		return nil
-	case 1:
-		return &node.Tap{Frame: recorders[0].frame}
 	}
 	return &node.Tap{Frame: func(at unit.Time, port fabric.Port, way node.Way, f *frame.Frame) {
 		for _, r := range recorders {
