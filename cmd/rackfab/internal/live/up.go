@@ -83,7 +83,7 @@ func up(c *cobra.Command, name string, f *upFlags) error {
 	}
 	begin := func(api rackfabv1.FabricServiceClient) error {
 		start := &rackfabv1.StartRackRequest{RunId: "live", Scenario: text, Telemetry: f.telemetry.ForRun(s.Name, s.Scheme, "live")}
-		return begin(c.Context(), api, start, pace, f.paused)
+		return f.begin(c.Context(), api, start, pace)
 	}
 	if f.controller != "" {
 		return f.upRemote(c, s, begin)
@@ -150,15 +150,15 @@ func isUp(w io.Writer, s *topology.Scenario, address, journal string) error {
 	return err
 }
 
-// begin starts the live run on the nodes, and its clock unless paused.
-func begin(ctx context.Context, api rackfabv1.FabricServiceClient, start *rackfabv1.StartRackRequest, pace unit.Time, paused bool) error {
+// begin starts the live run on the nodes, and its clock unless --paused is given.
+func (f *upFlags) begin(ctx context.Context, api rackfabv1.FabricServiceClient, start *rackfabv1.StartRackRequest, pace unit.Time) error {
 	if _, err := api.StartRack(ctx, start); err != nil {
 		return err
 	}
 	if _, err := api.SetPace(ctx, &rackfabv1.SetPaceRequest{PsPerSecond: int64(pace)}); err != nil {
 		return err
 	}
-	if paused {
+	if f.paused {
 		return nil
 	}
 	_, err := api.Resume(ctx, &rackfabv1.ResumeRequest{})
