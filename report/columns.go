@@ -89,8 +89,8 @@ func pauseFigures(s *topology.Scenario) (frames, paused []measure.Figure) {
 		of := measure.PauseFigures(link)
 		frames, paused = append(frames, of[0]), append(paused, of[1])
 	}
-	otherFrames, otherPaused := measure.OtherPauses(links)
-	return append(frames, otherFrames), append(paused, otherPaused)
+	others := measure.OtherPauses(links)
+	return append(frames, others[0]), append(paused, others[1])
 }
 
 // workloadsAlone reports whether all flows belong to workloads, so that there are no

@@ -90,7 +90,7 @@ var (
 	})
 	InitiatorQueueKB = number("", "last hop", "queue KB", func(r *Run) float64 { return InitiatorQueue.Of(r) / 1e3 }).with(1)
 	InitiatorPAUSE   = initiatorSum("pause_frames", "last hop", "PAUSE", func(i *Initiator) int64 { return i.PAUSE })
-	OtherPAUSE       = count("", "", "other PAUSE", func(r *Run) int64 { return pausesOn(r, "").XOFF - int64(InitiatorPAUSE.Of(r)) })
+	OtherPAUSE       = count("", "", "other PAUSE", func(r *Run) int64 { return int64(OtherPauses(nil)[0].Of(r) - InitiatorPAUSE.Of(r)) })
 	StallIn          = stall("stall_in_ms", "IN", func(i *Initiator) unit.Time { return i.StallIn })
 	StallOut         = stall("stall_out_ms", "OUT", func(i *Initiator) unit.Time { return i.StallOut })
 	Skips            = initiatorSum("skips", "", "skips", func(i *Initiator) int64 { return i.Skips })
@@ -208,54 +208,37 @@ func commandFigures(i int, name string) CommandFigures {
 	}
 }
 
-// pauseMeaning defines the PAUSE frames of a link.
-const pauseMeaning = "XOFF frames, refreshes included; x->y is sent by x and pauses y"
-
-// pauseFrames returns the PAUSE frames on a link, or on all links if link is empty.
-func pauseFrames(link, title string) Figure {
-	return count(prefixed(link, "pause_frames"), "PAUSE frames", title, func(r *Run) int64 { return pausesOn(r, link).XOFF }).means(pauseMeaning)
+// PauseFigures returns the PAUSE frames and the paused time on a link "x->y".
+func PauseFigures(link string) []Figure {
+	return pauseFigures(link+".", link, func(l string) bool { return l == link })
 }
 
-// pausedTime returns how long PAUSE on a link, or on all links together, paused the
-// peer.
-func pausedTime(link, title string) Figure {
-	return span(prefixed(link, "paused_ms"), "", title, func(r *Run) unit.Time { return pausesOn(r, link).Paused })
-}
-
-func prefixed(link, name string) string {
-	if link == "" {
-		return name
-	}
-	return link + "." + name
-}
-
-// OtherPauses returns the PAUSE frames, and the paused time, on all links but these.
-func OtherPauses(links []string) (frames, paused Figure) {
-	others := func(r *Run) Pause {
-		sum := pausesOn(r, "")
-		for _, link := range links {
-			p := pausesOn(r, link)
-			sum.XOFF -= p.XOFF
-			sum.Paused -= p.Paused
-		}
-		return sum
-	}
+// OtherPauses returns the PAUSE frames and the paused time on all links but these.
+func OtherPauses(links []string) []Figure {
 	title := "others"
 	if len(links) == 0 {
 		title = AllLinks
 	}
-	frames = count("", "PAUSE frames", title, func(r *Run) int64 { return others(r).XOFF }).means(pauseMeaning)
-	paused = span("", "", "others, summed", func(r *Run) unit.Time { return others(r).Paused })
-	return frames, paused
+	list := pauseFigures("", title, func(l string) bool { return !slices.Contains(links, l) })
+	list[1].Title = "others, summed"
+	return list
 }
 
 // AllLinks names the sum over the links of a rack.
 const AllLinks = "all links"
 
-// pausesOn sums the pauses on a link, or on all links if link is empty.
-func pausesOn(r *Run, link string) (sum Pause) {
+func pauseFigures(prefix, title string, on func(link string) bool) []Figure {
+	return []Figure{
+		count(prefix+"pause_frames", "PAUSE frames", title, func(r *Run) int64 { return r.pauses(on).XOFF }).means(
+			"XOFF frames, refreshes included; x->y is sent by x and pauses y"),
+		span(prefix+"paused_ms", "", title, func(r *Run) unit.Time { return r.pauses(on).Paused }),
+	}
+}
+
+// pauses sums the pauses on some links.
+func (r *Run) pauses(on func(link string) bool) (sum Pause) {
 	for _, p := range r.Pauses {
-		if link == "" || p.Link == link {
+		if on(p.Link) {
 			sum.XOFF += p.XOFF
 			sum.Paused += p.Paused
 		}

@@ -55,37 +55,21 @@ type Done struct {
 	End    unit.Time `json:"end_ps"`
 }
 
-// entry returns the index of the commands entry that a connection's note belongs to.
-// The lower half of the note's trace is the command's ID.
-func (r *Recorder) entry(n *fabric.Note) int { return topology.CommandOf(r.streams, uint32(n.Trace)) }
-
-// delivers returns the series that counts a Delivered note.
-func (r *Recorder) delivers(n *fabric.Note) *Series {
-	if n.Flow < topology.FirstConnection {
-		return r.series(n.Flow)
-	}
-	i := r.entry(n)
-	key := int(topology.FirstConnection) + i
-	s := r.delivered[key]
-	if s == nil {
-		s = &Series{Name: r.s.Commands[i].Name, Bins: make([]int64, r.bins), Flow: key}
-		r.delivered[key] = s
-	}
-	return s
-}
-
-// commands fills in the results of the commands and of their initiators.
-func commands(s *topology.Scenario, nodes []*NodeResult, run *Run) {
-	if len(s.Commands) == 0 {
-		return
-	}
+// commands fills in the results of the commands and of their initiators. ports is the
+// scenario's PortMap.
+func commands(s *topology.Scenario, nodes []*NodeResult, ports [][]topology.End, run *Run) {
 	streams := s.Streams()
 	spans := make([][]unit.Time, len(s.Commands))
-	run.Commands = make([]Commands, len(s.Commands))
-	for i, c := range s.Commands {
-		run.Commands[i] = Commands{Name: c.Name, Verb: c.Verb, Commands: c.Count * len(c.From) * max(1, len(c.To)), Start: c.At}
+	for _, c := range s.Commands {
+		run.Commands = append(run.Commands, Commands{Name: c.Name, Verb: c.Verb, Commands: c.Count * len(c.From) * max(1, len(c.To)), Start: c.At})
 	}
-	for _, n := range nodes {
+	posting := map[int]bool{}
+	for _, c := range s.Commands {
+		for _, from := range c.From {
+			posting[from] = posting[from] || !c.OfTarget()
+		}
+	}
+	for node, n := range nodes {
 		for _, d := range n.Done {
 			i := topology.CommandOf(streams, d.ID)
 			spans[i] = append(spans[i], d.End-d.Posted)
@@ -98,10 +82,12 @@ func commands(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 		}
 		for _, d := range n.Delivered {
 			if i := d.Flow - int(topology.FirstConnection); i >= 0 {
-				for _, b := range d.Bins {
-					run.Commands[i].Bytes += unit.Bytes(b)
-				}
+				run.Commands[i].Bytes += unit.Bytes(sum(d.Bins))
 			}
+		}
+		if posting[node] {
+			last := ports[node][0]
+			run.Initiators = append(run.Initiators, initiator(n, &nodes[last.Peer].Ports[last.PeerPort]))
 		}
 	}
 	for i := range run.Commands {
@@ -115,47 +101,21 @@ func commands(s *topology.Scenario, nodes []*NodeResult, run *Run) {
 		c.P50, c.P99 = Quantile(spans[i], 500), Quantile(spans[i], 990)
 		c.Goodput = unit.Over(c.Bytes, c.End-c.Start)
 	}
-	initiators(s, nodes, run)
 }
 
-// initiators lists the NICs that post commands, in scenario order.
-func initiators(s *topology.Scenario, nodes []*NodeResult, run *Run) {
-	posting := make([]bool, len(s.Nodes))
-	for _, c := range s.Commands {
-		for _, from := range c.From {
-			posting[from] = posting[from] || !c.OfTarget()
-		}
+// initiator returns the results of a NIC that posts commands. last is the switch port
+// that leads to it.
+func initiator(n *NodeResult, last *PortResult) Initiator {
+	one := Initiator{Name: n.Node, PAUSE: n.Ports[0].XOFF, Skips: int64(n.Counters["mcu_skips"]), Retries: int64(n.Counters["retries"])}
+	if last.QueuePeak != nil {
+		one.Queue = unit.Bytes(slices.Max(last.QueuePeak))
 	}
-	ports := s.PortMap()
-	for i, n := range nodes {
-		if !posting[i] {
-			continue
-		}
-		last := ports[i][0]
-		one := Initiator{
-			Name: s.Nodes[i].Name, PAUSE: n.Ports[0].XOFF,
-			Skips: int64(n.Counters["mcu_skips"]), Retries: int64(n.Counters["retries"]),
-		}
-		if peaks := nodes[last.Peer].Ports[last.PeerPort].QueuePeak; peaks != nil {
-			one.Queue = unit.Bytes(slices.Max(peaks))
-		}
-		one.StallIn, one.StallOut = stalls(n.Stalls)
-		run.Initiators = append(run.Initiators, one)
-	}
-}
-
-// stalls sums the time that a NIC waited for tokens, per direction.
-func stalls(series []ShaperSeries) (in, out unit.Time) {
-	for _, s := range series {
-		sum := unit.Time(0)
-		for _, v := range s.Bins {
-			sum += unit.Time(v)
-		}
+	for _, s := range n.Stalls {
 		if s.Direction == fabric.DirectionIn.String() {
-			in += sum
+			one.StallIn += unit.Time(sum(s.Bins))
 		} else {
-			out += sum
+			one.StallOut += unit.Time(sum(s.Bins))
 		}
 	}
-	return in, out
+	return one
 }

@@ -25,40 +25,28 @@ func (r *Recorder) credited(n *fabric.Note) {
 
 // pair adds the note's bytes to the series of the host pair of its flow.
 func (r *Recorder) pair(list *[]Series, n *fabric.Note) {
-	f := &r.s.Flows[n.Flow]
-	for i := range *list {
-		s := &(*list)[i]
-		if g := &r.s.Flows[s.Flow]; g.From == f.From && g.To == f.To {
-			s.Bins[r.bin(n.At)] += int64(n.Bytes())
-			return
-		}
-	}
-	s := Series{Name: r.s.Nodes[f.From].Name + "->" + r.s.Nodes[f.To].Name, Bins: make([]int64, r.bins), Flow: int(n.Flow)}
-	s.Bins[r.bin(n.At)] = int64(n.Bytes())
-	*list = append(*list, s)
+	from, to := r.s.Flows[n.Flow].From, r.s.Flows[n.Flow].To
+	s := entryOf(list, func(s Series) bool { return r.s.Flows[s.Flow].From == from && r.s.Flows[s.Flow].To == to }, func() Series {
+		return Series{Name: linkName(r.s, from, to), Bins: make([]int64, r.bins), Flow: int(n.Flow)}
+	})
+	s.Bins[r.bin(n.At)] += int64(n.Bytes())
 }
 
-// credits merges the credit that the nodes granted and wasted.
-func credits(nodes []*NodeResult, run *Run) {
+// creditOf sums the credit of all nodes. It returns nil if there was none.
+func creditOf(nodes []*NodeResult) *Credit {
 	c := Credit{}
 	for _, n := range nodes {
-		run.Series.Granted = append(run.Series.Granted, n.Granted...)
-		run.Series.Wasted = append(run.Series.Wasted, n.Wasted...)
-		c.Granted += total(n.Granted)
-		c.Wasted += total(n.Wasted)
+		for _, s := range n.Granted {
+			c.Granted += unit.Bytes(sum(s.Bins))
+		}
+		for _, s := range n.Wasted {
+			c.Wasted += unit.Bytes(sum(s.Bins))
+		}
 		c.Lost += n.Lost
 		c.Indicated += n.Indicated
 	}
-	if c != (Credit{}) {
-		run.Credit = &c
+	if c == (Credit{}) {
+		return nil
 	}
-}
-
-func total(list []Series) (sum unit.Bytes) {
-	for _, s := range list {
-		for _, v := range s.Bins {
-			sum += unit.Bytes(v)
-		}
-	}
-	return sum
+	return &c
 }

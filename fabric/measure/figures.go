@@ -71,9 +71,8 @@ func (f *Figure) Label() string {
 // figures of a link are in PauseFigures.
 func Figures(s *topology.Scenario) []Figure {
 	all := Catalogue(s)
-	list := []Figure{
-		Tree, PausedOutside, Dip, Recovery, pauseFrames("", ""), pausedTime("", ""), Drops, LinkLost, LinkDamaged, Retransmits, FrameHops,
-	}
+	list := append([]Figure{Tree, PausedOutside, Dip, Recovery}, OtherPauses(nil)...)
+	list = append(list, Drops, LinkLost, LinkDamaged, Retransmits, FrameHops)
 	for _, flow := range all.Flows {
 		list = append(list, flow.Goodput, flow.BurstGoodput)
 	}
@@ -89,18 +88,13 @@ func Figures(s *topology.Scenario) []Figure {
 	if len(all.Commands) > 0 {
 		list = append(list, InitiatorQueue, InitiatorPAUSE, StallIn, StallOut)
 	}
-	if slices.ContainsFunc(s.Flows, func(f topology.Flow) bool { return f.Burst >= 0 && f.Size == topology.Endless }) {
+	if slices.ContainsFunc(s.Flows, endless) {
 		list = append(list, EndlessGoodputs[:]...)
 	}
 	if s.HasBursts() {
 		list = append(list, BurstFlows, BurstCompleted, BurstP50, BurstP99)
 	}
 	return list
-}
-
-// PauseFigures returns the figures of the PAUSE that x sends on a link "x->y".
-func PauseFigures(link string) []Figure {
-	return []Figure{pauseFrames(link, link), pausedTime(link, link)}
 }
 
 func count(name, group, title string, of func(*Run) int64) Figure {

@@ -7,35 +7,41 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// flows fills in the single flows and the completion times of bursts and workloads.
-func flows(s *topology.Scenario, nodes []*NodeResult, run *Run) {
-	ends := completions(nodes)
+// flows fills in the single flows, the endless flows of bursts, and the completion times
+// of bursts.
+func flows(s *topology.Scenario, nodes []*NodeResult, ends map[int]Completion, run *Run) {
+	delivered := map[int]unit.Bytes{}
+	for _, n := range nodes {
+		for _, b := range n.Endless {
+			delivered[int(b.Flow)] = b.Bytes
+		}
+	}
 	var fct []unit.Time
-	burstEnd := unit.Time(0)
+	burst := &run.Burst
 	for i, f := range s.Flows {
 		c, done := ends[i]
-		if !s.Bursting(f) {
-			continue
+		if s.Bursting(f) {
+			burst.Flows++
 		}
-		run.Burst.Flows++
-		if done {
+		if s.Bursting(f) && done {
 			fct = append(fct, c.End-c.Start)
-			burstEnd = max(burstEnd, c.End)
+			burst.End = max(burst.End, c.End)
+		}
+		if endless(f) {
+			run.Endless = append(run.Endless, flow(s, i, ends, delivered[i]))
 		}
 	}
-	if run.Burst.Completed = len(fct); len(fct) < run.Burst.Flows {
-		burstEnd = s.Duration
+	if burst.Completed = len(fct); len(fct) < burst.Flows {
+		burst.End = s.Duration
 	}
-	run.Endless = endlessFlows(s, nodes, ends)
-	workloads(s, ends, run)
 	slices.Sort(fct)
-	run.Burst.P50, run.Burst.P99 = Quantile(fct, 500), Quantile(fct, 990)
-	if start := burstStart(s); start != unit.Never {
-		run.Burst.Start, run.Burst.End = start, burstEnd
+	burst.P50, burst.P99 = Quantile(fct, 500), Quantile(fct, 990)
+	if burst.Start = burstStart(s); burst.Start == unit.Never {
+		burst.Start = 0
 	}
 	for i, f := range s.Flows {
 		if f.Burst < 0 {
-			run.Flows = append(run.Flows, flow(s, i, ends, run.Series.Goodput, burstEnd))
+			run.Flows = append(run.Flows, single(s, i, ends, run))
 		}
 	}
 }
@@ -51,36 +57,37 @@ func completions(nodes []*NodeResult) map[int]Completion {
 	return ends
 }
 
-func flow(s *topology.Scenario, i int, ends map[int]Completion, delivered []Series, burstEnd unit.Time) Flow {
+// flow returns the flow with that index, of which some payload was delivered.
+func flow(s *topology.Scenario, i int, ends map[int]Completion, delivered unit.Bytes) Flow {
 	f := s.Flows[i]
-	out := Flow{Name: f.Name, From: s.Nodes[f.From].Name, To: s.Nodes[f.To].Name, Start: f.Start, End: s.Duration}
+	out := Flow{Name: f.Name, From: s.Nodes[f.From].Name, To: s.Nodes[f.To].Name, Bytes: delivered, Start: f.Start, End: s.Duration}
 	if c, ok := ends[i]; ok {
 		out.End = c.End
 	}
-	for _, d := range delivered {
-		if d.Flow != i {
-			continue
+	out.Goodput = unit.Over(out.Bytes, out.End-out.Start)
+	return out
+}
+
+// single returns a flow that has a series of its own.
+func single(s *topology.Scenario, i int, ends map[int]Completion, run *Run) Flow {
+	var bins []int64
+	for _, d := range run.Series.Goodput {
+		if d.Flow == i {
+			bins = d.Bins
 		}
-		for _, b := range d.Bins {
-			out.Bytes += unit.Bytes(b)
-		}
-		out.Goodput = unit.Over(out.Bytes, out.End-out.Start)
-		out.BurstGoodput = between(s, d.Bins, burstStart(s), burstEnd)
 	}
+	out := flow(s, i, ends, unit.Bytes(sum(bins)))
+	out.BurstGoodput = between(s, bins, burstStart(s), run.Burst.End)
 	return out
 }
 
 // between returns the goodput in the whole bins of [from, to).
 func between(s *topology.Scenario, bins []int64, from, to unit.Time) unit.Rate {
-	first, last := int((from+s.Bin-1)/s.Bin), int(to/s.Bin)
+	first, last := int((from+s.Bin-1)/s.Bin), min(int(to/s.Bin), len(bins))
 	if from == unit.Never || first >= last {
 		return 0
 	}
-	sum := int64(0)
-	for _, b := range bins[first:min(last, len(bins))] {
-		sum += b
-	}
-	return unit.Over(unit.Bytes(sum), unit.Time(last-first)*s.Bin)
+	return unit.Over(unit.Bytes(sum(bins[first:last])), unit.Time(last-first)*s.Bin)
 }
 
 // burstStart returns the instant of the first burst, or Never without a burst.

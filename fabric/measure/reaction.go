@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric"
@@ -65,14 +66,7 @@ var ReactionKinds = []fabric.Kind{
 
 // NewReaction returns a Reaction for the flow with that index.
 func NewReaction(s *topology.Scenario, flow int) *Reaction {
-	f := s.Flows[flow]
-	r := &Reaction{flow: fabric.FlowID(flow), rate: f.Initial}
-	for _, l := range s.Links {
-		if r.rate == 0 && (l.A == f.From || l.B == f.From) {
-			r.rate = l.Rate
-		}
-	}
-	return r
+	return &Reaction{flow: fabric.FlowID(flow), rate: initialRate(s, s.Flows[flow])}
 }
 
 // Observe adds the notes of one node, which must be in order. The nodes may come in any
@@ -87,15 +81,7 @@ func (r *Reaction) Observe(notes []fabric.Note) {
 
 // Result completes the measurement and returns the episode.
 func (r *Reaction) Result() ReactionResult {
-	slices.SortStableFunc(r.notes, func(a, b fabric.Note) int {
-		switch {
-		case a.At < b.At:
-			return -1
-		case a.At > b.At:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(r.notes, func(a, b fabric.Note) int { return cmp.Compare(a.At, b.At) })
 	e := episode{before: r.rate, rate: r.rate, at: map[uint32]int{}}
 	e.Rates = []RateStep{{0, r.rate}}
 	e.Notice, e.End = unit.Never, unit.Never

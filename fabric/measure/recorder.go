@@ -5,6 +5,10 @@
 package measure
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -83,26 +87,27 @@ type Recorder struct {
 	node      int // index in the scenario
 	bins      int
 	paused    []fabric.PauseClock // by port
-	delivered map[int]*Series     // by flow index, or -1-burst
-	rates     map[fabric.FlowID]*RateSeries
-	sent      map[fabric.FlowID]*Series
+	delivered map[int]*Series     // by Series.Flow
+	started   map[fabric.FlowID]*sending
+}
+
+// sending has the series of a single flow that starts at this node.
+type sending struct {
+	rates RateSeries
+	sent  Series
 }
 
 // NewRecorder returns a recorder for the scenario's node with that index.
 func NewRecorder(s *topology.Scenario, node int) *Recorder {
 	bins := int((s.Duration + s.Bin - 1) / s.Bin)
-	r := &Recorder{s: s, streams: s.Streams(), node: node, bins: bins, delivered: map[int]*Series{}}
-	r.rates, r.sent = map[fabric.FlowID]*RateSeries{}, map[fabric.FlowID]*Series{}
-	r.result.Node = s.Nodes[node].Name
-	r.result.Notices = map[string]int{}
+	r := &Recorder{s: s, streams: s.Streams(), node: node, bins: bins, delivered: map[int]*Series{}, started: map[fabric.FlowID]*sending{}}
+	r.result.Node, r.result.Notices = s.Nodes[node].Name, map[string]int{}
 	for _, l := range s.Links {
-		for _, end := range []int{l.A, l.B} {
-			if end == node {
-				r.result.Ports = append(r.result.Ports, PortResult{Bins: make([]int64, bins)})
-				r.paused = append(r.paused, fabric.PauseClock{})
-			}
+		if l.A == node || l.B == node {
+			r.result.Ports = append(r.result.Ports, PortResult{Bins: make([]int64, bins)})
 		}
 	}
+	r.paused = make([]fabric.PauseClock, len(r.result.Ports))
 	return r
 }
 
@@ -112,7 +117,12 @@ func (r *Recorder) Extend(s *topology.Scenario) { r.s, r.streams = s, s.Streams(
 // Observe adds notes, in the order of their occurrence.
 func (r *Recorder) Observe(notes []fabric.Note) {
 	for i := range notes {
-		r.observe(&notes[i])
+		if n := &notes[i]; !r.sampled(n) {
+			r.event(n)
+			if !n.Kind.PerFrame() {
+				r.result.Notices[n.Kind.String()]++
+			}
+		}
 	}
 }
 
@@ -122,8 +132,7 @@ func (r *Recorder) sampled(n *fabric.Note) bool {
 	switch n.Kind {
 	case fabric.Delivered:
 		r.endless(n)
-		s := r.delivers(n)
-		s.Bins[r.bin(n.At)] += int64(n.Bytes())
+		r.deliver(n)
 	case fabric.QueueSampled:
 		r.queue(n)
 	case fabric.CreditSampled:
@@ -133,8 +142,8 @@ func (r *Recorder) sampled(n *fabric.Note) bool {
 	case fabric.StallSampled:
 		r.stalled(n)
 	case fabric.SentSampled:
-		if s := r.sent[n.Flow]; s != nil {
-			s.Bins[r.bin(n.At)] += int64(n.Bytes())
+		if f := r.started[n.Flow]; f != nil {
+			f.sent.Bins[r.bin(n.At)] += int64(n.Bytes())
 		}
 	case fabric.PortSampled: // covered by the counters at the end of the run
 	default:
@@ -143,10 +152,8 @@ func (r *Recorder) sampled(n *fabric.Note) bool {
 	return true
 }
 
-func (r *Recorder) observe(n *fabric.Note) {
-	if r.sampled(n) {
-		return
-	}
+// event handles the other notes.
+func (r *Recorder) event(n *fabric.Note) {
 	switch n.Kind {
 	case fabric.CommandDone:
 		r.result.Done = append(r.result.Done, Done{n.Command(), n.Start(), n.At})
@@ -158,18 +165,18 @@ func (r *Recorder) observe(n *fabric.Note) {
 		r.pair(&r.result.Wasted, n)
 		r.result.Lost += n.Lost()
 	case fabric.PauseSent:
-		p := &r.result.Ports[n.Port]
-		p.XOFF++
-		p.Bins[r.bin(n.At)]++
-		r.fine(p, n.At)
+		r.pauseSent(n)
 	case fabric.ResumeSent:
 		r.result.Ports[n.Port].XON++
 	case fabric.Paused, fabric.Resumed:
 		r.pause(n)
 	case fabric.FlowStarted:
-		r.started(n)
+		r.start(n)
 	case fabric.RateChanged:
-		r.rate(n)
+		if f := r.started[n.Flow]; f != nil {
+			f.rates.fill(f.rates.Bins, r.bin(n.At))
+			f.rates.value = n.Rate()
+		}
 	case fabric.Dropped:
 		r.dropped(n)
 	case fabric.Malformed:
@@ -181,9 +188,6 @@ func (r *Recorder) observe(n *fabric.Note) {
 	case fabric.Completed:
 		r.result.Completed = append(r.result.Completed, Completion{n.Flow, n.Start(), n.At})
 	default:
-	}
-	if !n.Kind.PerFrame() {
-		r.result.Notices[n.Kind.String()]++
 	}
 }
 
@@ -202,17 +206,37 @@ func (r *Recorder) dropped(n *fabric.Note) {
 // bin returns the index of the bin that contains t, or the last bin for later instants.
 func (r *Recorder) bin(t unit.Time) int { return min(int(t/r.s.Bin), r.bins-1) }
 
-func (r *Recorder) series(flow fabric.FlowID) *Series {
-	key, name := int(flow), r.s.Flows[flow].Name
-	if b := r.s.Flows[flow].Burst; b >= 0 {
-		key, name = -1-b, r.s.Bursts[b].Name
+// deliver counts the payload of a flow, of its burst, or of its commands.
+func (r *Recorder) deliver(n *fabric.Note) {
+	key, name := int(n.Flow), ""
+	if n.Flow >= topology.FirstConnection {
+		entry := topology.CommandOf(r.streams, uint32(n.Trace)) // the lower half of the trace is the command's ID
+		key, name = int(topology.FirstConnection)+entry, r.s.Commands[entry].Name
+	} else if f := &r.s.Flows[n.Flow]; f.Burst >= 0 {
+		key, name = -1-f.Burst, r.s.Bursts[f.Burst].Name
+	} else {
+		name = f.Name
 	}
 	s := r.delivered[key]
 	if s == nil {
 		s = &Series{Name: name, Bins: make([]int64, r.bins), Flow: key}
 		r.delivered[key] = s
 	}
-	return s
+	s.Bins[r.bin(n.At)] += int64(n.Bytes())
+}
+
+// pauseSent counts a PAUSE frame, in short bins too if the scenario's are longer.
+func (r *Recorder) pauseSent(n *fabric.Note) {
+	p := &r.result.Ports[n.Port]
+	p.XOFF++
+	p.Bins[r.bin(n.At)]++
+	if r.s.Bin <= PauseBin {
+		return
+	}
+	if p.Fine == nil {
+		p.Fine = make([]int64, (r.s.Duration+PauseBin-1)/PauseBin)
+	}
+	p.Fine[min(int(n.At/PauseBin), len(p.Fine)-1)]++
 }
 
 // pause records when the port of a NIC is paused.
@@ -234,68 +258,47 @@ func (r *Recorder) queue(n *fabric.Note) {
 	p.QueuePeak[r.bin(n.At)], p.QueueEnd[r.bin(n.At)] = int64(n.Peak()), int64(n.Queue())
 }
 
-// started opens the rate and TX series of a single flow. Both are 0 before.
-func (r *Recorder) started(n *fabric.Note) {
+// start opens the rate and TX series of a single flow. Both are 0 before.
+func (r *Recorder) start(n *fabric.Note) {
 	f := r.s.Flows[n.Flow]
 	if f.Burst >= 0 {
 		return
 	}
-	s := &RateSeries{Name: f.Name, Bins: make([]unit.Rate, r.bins)}
-	s.fill(r.bin(n.At))
-	s.rate = f.Initial
-	for _, l := range r.s.Links {
-		if s.rate == 0 && (l.A == f.From || l.B == f.From) {
-			s.rate = l.Rate
-		}
-	}
-	r.rates[n.Flow] = s
-	r.sent[n.Flow] = &Series{Name: f.Name, Bins: make([]int64, r.bins), Flow: int(n.Flow)}
+	one := &sending{RateSeries{Name: f.Name, Bins: make([]unit.Rate, r.bins)}, Series{Name: f.Name, Bins: make([]int64, r.bins), Flow: int(n.Flow)}}
+	one.rates.fill(one.rates.Bins, r.bin(n.At))
+	one.rates.value = initialRate(r.s, f)
+	r.started[n.Flow] = one
 }
 
-func (r *Recorder) rate(n *fabric.Note) {
-	if s := r.rates[n.Flow]; s != nil {
-		s.fill(r.bin(n.At))
-		s.rate = n.Rate()
+// initialRate returns the rate at which a flow starts: its own, or that of its sender's
+// link.
+func initialRate(s *topology.Scenario, f topology.Flow) unit.Rate {
+	if f.Initial != 0 {
+		return f.Initial
 	}
+	i := slices.IndexFunc(s.Links, func(l topology.Link) bool { return l.A == f.From || l.B == f.From })
+	return s.Links[i].Rate
 }
 
-// Result completes the measurement at the end of the run and returns it.
+// Result completes the measurement at the end of the run and returns it. It lists series
+// in the order of the scenario.
 func (r *Recorder) Result() *NodeResult {
 	for i := range r.result.Ports {
 		r.result.Ports[i].Paused = r.paused[i].Total(r.s.Duration)
 	}
-	for i := range r.s.Flows {
-		id := fabric.FlowID(i)
-		if s := r.rates[id]; s != nil {
-			s.fill(r.bins)
-			r.result.Rates = append(r.result.Rates, *s)
-			r.result.Sent = append(r.result.Sent, *r.sent[id])
-		}
+	for _, id := range slices.Sorted(maps.Keys(r.started)) {
+		f := r.started[id]
+		f.rates.fill(f.rates.Bins, r.bins)
+		r.result.Rates, r.result.Sent = append(r.result.Rates, f.rates), append(r.result.Sent, f.sent)
 	}
 	for i := range r.result.Tokens {
-		r.result.Tokens[i].fill(r.bins)
+		s := &r.result.Tokens[i]
+		s.fill(s.Bins, r.bins)
 	}
-	r.collectDelivered()
-	out := r.result
-	return &out
-}
-
-// collectDelivered lists the series in scenario order.
-func (r *Recorder) collectDelivered() {
-	for i := range r.s.Flows {
-		if s := r.delivered[i]; s != nil {
-			r.result.Delivered = append(r.result.Delivered, *s)
-		}
-	}
-	for b := range r.s.Bursts {
-		if s := r.delivered[-1-b]; s != nil {
-			r.result.Delivered = append(r.result.Delivered, *s)
-		}
-	}
-	for i := range r.s.Commands {
-		if s := r.delivered[int(topology.FirstConnection)+i]; s != nil {
-			r.result.Delivered = append(r.result.Delivered, *s)
-		}
+	for _, s := range slices.SortedFunc(maps.Values(r.delivered), func(a, b *Series) int { return cmp.Compare(a.order(), b.order()) }) {
+		r.result.Delivered = append(r.result.Delivered, *s)
 	}
 	clear(r.delivered)
+	out := r.result
+	return &out
 }

@@ -129,7 +129,7 @@ func Merge(s *topology.Scenario, nodes []*NodeResult) (*Run, error) {
 		Scheme: s.Scheme, FabricTime: s.Duration, Bin: s.Bin, Series: &RunSeries{Bin: s.Bin},
 		Pauses: []Pause{}, Flows: []Flow{},
 	}
-	ends := s.PortMap()
+	ports := s.PortMap()
 	for i, n := range nodes {
 		run.FrameHops += n.FrameHops
 		run.Envelopes += n.Envelopes
@@ -142,24 +142,30 @@ func Merge(s *topology.Scenario, nodes []*NodeResult) (*Run, error) {
 		run.Nodes = append(run.Nodes, Node{
 			Name: n.Node, Digest: fmt.Sprintf("%016x", n.Digest), FrameHops: n.FrameHops,
 			Envelopes: n.Envelopes, EnvelopeFaults: n.EnvelopeFaults,
-			Counters: n.Counters, Ports: counted(s, ends[i], n),
+			Counters: n.Counters, Ports: counted(s, ports[i], n),
 		})
 		run.Series.Goodput = append(run.Series.Goodput, n.Delivered...)
 		run.Series.Rates = append(run.Series.Rates, n.Rates...)
 		run.Series.Sent = append(run.Series.Sent, n.Sent...)
+		run.Series.Granted = append(run.Series.Granted, n.Granted...)
+		run.Series.Wasted = append(run.Series.Wasted, n.Wasted...)
 		run.Series.Tokens = append(run.Series.Tokens, n.Tokens...)
 		run.Series.Stalls = append(run.Series.Stalls, n.Stalls...)
 	}
 	run.Digest = fmt.Sprintf("%016x", digest(nodes))
-	credits(nodes, run)
-	pauses(s, nodes, run)
-	linkErrors(s, nodes, run)
-	queues(s, nodes, run)
-	flows(s, nodes, run)
-	commands(s, nodes, run)
+	for _, l := range s.Links {
+		a, b := &nodes[l.A].Ports[l.APort], &nodes[l.B].Ports[l.BPort]
+		run.direction(linkName(s, l.A, l.B), a, b)
+		run.direction(linkName(s, l.B, l.A), b, a)
+	}
+	ends := completions(nodes)
+	run.Credit = creditOf(nodes)
+	flows(s, nodes, ends, run)
+	workloads(s, ends, run)
+	commands(s, nodes, ports, run)
 	shares := used(s, run.Series.Goodput)
 	run.Loss, run.Recovery = dip(s, shares), recovery(s, shares)
-	run.Tree, run.PausedOutside = trees(outside(s, nodes), intervals(s, nodes, shares))
+	run.Tree, run.PausedOutside = trees(outside(s, nodes), intervals(s, ends, shares))
 	return run, nil
 }
 
@@ -174,48 +180,19 @@ func digest(nodes []*NodeResult) uint64 {
 	return node.Combine(all)
 }
 
-// directed is one direction of a link.
-type directed struct {
-	name     string
-	from, to *PortResult
-}
-
-// bothWays lists both directions of each link, in scenario order.
-func bothWays(s *topology.Scenario, nodes []*NodeResult) (all []directed) {
-	for _, l := range s.Links {
-		a, b := &nodes[l.A].Ports[l.APort], &nodes[l.B].Ports[l.BPort]
-		all = append(all, directed{linkName(s, l.A, l.B), a, b}, directed{linkName(s, l.B, l.A), b, a})
+// direction adds the pauses, the errors and the queue of link x->y, if any. from is the
+// port of x, to that of y.
+func (r *Run) direction(name string, from, to *PortResult) {
+	if from.XOFF > 0 {
+		r.Pauses = append(r.Pauses, Pause{name, from.XOFF, to.Paused})
+		r.Series.Pauses = append(r.Series.Pauses, PauseSeries{name, from.Bins, from.Fine})
 	}
-	return all
-}
-
-// pauses lists the links with a pause, in scenario order.
-func pauses(s *topology.Scenario, nodes []*NodeResult, run *Run) {
-	for _, d := range bothWays(s, nodes) {
-		if d.from.XOFF > 0 {
-			run.Pauses = append(run.Pauses, Pause{d.name, d.from.XOFF, d.to.Paused})
-			run.Series.Pauses = append(run.Series.Pauses, PauseSeries{d.name, d.from.Bins, d.from.Fine})
-		}
+	if to.Lost+to.Damaged > 0 {
+		r.Errors = append(r.Errors, LinkErrors{name, to.Lost, to.Damaged})
+		r.LinkLost += to.Lost
+		r.LinkDamaged += to.Damaged
 	}
-}
-
-// linkErrors lists the directions that lost or damaged frames, in scenario order, and
-// counts these frames.
-func linkErrors(s *topology.Scenario, nodes []*NodeResult, run *Run) {
-	for _, d := range bothWays(s, nodes) {
-		if d.to.Lost+d.to.Damaged > 0 {
-			run.Errors = append(run.Errors, LinkErrors{d.name, d.to.Lost, d.to.Damaged})
-			run.LinkLost += d.to.Lost
-			run.LinkDamaged += d.to.Damaged
-		}
-	}
-}
-
-// queues lists the ports that queued frames, in scenario order.
-func queues(s *topology.Scenario, nodes []*NodeResult, run *Run) {
-	for _, d := range bothWays(s, nodes) {
-		if d.from.QueuePeak != nil {
-			run.Series.Queues = append(run.Series.Queues, QueueSeries{d.name, d.from.QueuePeak, d.from.QueueEnd})
-		}
+	if from.QueuePeak != nil {
+		r.Series.Queues = append(r.Series.Queues, QueueSeries{name, from.QueuePeak, from.QueueEnd})
 	}
 }

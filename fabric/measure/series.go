@@ -1,6 +1,11 @@
 package measure
 
-import "github.com/rackfab/rackfab/fabric/unit"
+import (
+	"slices"
+
+	"github.com/rackfab/rackfab/fabric/topology"
+	"github.com/rackfab/rackfab/fabric/unit"
+)
 
 // RunSeries holds the time series of a run: one value per bin, starting at instant 0.
 type RunSeries struct {
@@ -27,17 +32,6 @@ type PauseSeries struct {
 // PAUSE frames caused by a burst are not drawn before the burst.
 const PauseBin = 25 * unit.Microsecond
 
-// fine counts a PAUSE frame in bins of PauseBin.
-func (r *Recorder) fine(p *PortResult, at unit.Time) {
-	if r.s.Bin <= PauseBin {
-		return
-	}
-	if p.Fine == nil {
-		p.Fine = make([]int64, (r.s.Duration+PauseBin-1)/PauseBin)
-	}
-	p.Fine[min(int(at/PauseBin), len(p.Fine)-1)]++
-}
-
 // QueueSeries is the length of an egress queue in bytes, over all classes. Port is
 // "x->y", the port of x that leads to y. A port that never queued a frame has no
 // series.
@@ -56,17 +50,59 @@ type Series struct {
 	Flow int `json:"flow"`
 }
 
+// order sorts the series of a node: flows, then bursts, then commands.
+func (s *Series) order() int {
+	switch {
+	case s.Flow < 0:
+		return topology.MaxFlows - s.Flow
+	case s.Flow >= topology.MaxFlows:
+		return topology.MaxFlows + s.Flow
+	default:
+		return s.Flow
+	}
+}
+
 // RateSeries is the rate that a reaction point allows, at the end of each bin.
 type RateSeries struct {
 	Name string      `json:"name"`
 	Bins []unit.Rate `json:"bins_bps"`
-	upTo int
-	rate unit.Rate
+	level[unit.Rate]
 }
 
-// fill writes the current rate into every bin before end.
-func (s *RateSeries) fill(end int) {
-	for ; s.upTo < end; s.upTo++ {
-		s.Bins[s.upTo] = s.rate
+// ShaperSeries is a token level or stall time of one NIC, per bin.
+type ShaperSeries struct {
+	Node      string  `json:"node"`
+	Direction string  `json:"direction"` // "in": tokens for requested responses; "out": tokens for sent data
+	Bins      []int64 `json:"bins"`
+	level[int64]
+}
+
+// level is a value that holds until the next note.
+type level[V ~int64] struct {
+	upTo  int // first bin not yet filled
+	value V
+}
+
+// fill writes the value into every bin before end.
+func (l *level[V]) fill(bins []V, end int) {
+	for ; l.upTo < end; l.upTo++ {
+		bins[l.upTo] = l.value
 	}
+}
+
+// entryOf returns the entry of a list that fits. It appends one if there is none.
+func entryOf[E any](list *[]E, fits func(E) bool, open func() E) *E {
+	i := slices.IndexFunc(*list, fits)
+	if i < 0 {
+		i, *list = len(*list), append(*list, open())
+	}
+	return &(*list)[i]
+}
+
+// sum adds up the values of all bins.
+func sum(bins []int64) (all int64) {
+	for _, v := range bins {
+		all += v
+	}
+	return all
 }

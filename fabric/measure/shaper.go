@@ -2,33 +2,13 @@ package measure
 
 import "github.com/rackfab/rackfab/fabric"
 
-// ShaperSeries is a token level or stall time of one NIC, per bin.
-type ShaperSeries struct {
-	Node      string  `json:"node"`
-	Direction string  `json:"direction"` // "in": tokens for requested responses; "out": tokens for sent data
-	Bins      []int64 `json:"bins"`
-	upTo      int     // tokens: first bin not yet filled
-	level     int64   // tokens: current level
-}
-
-// fill writes the current level into every bin before end.
-func (s *ShaperSeries) fill(end int) {
-	for ; s.upTo < end; s.upTo++ {
-		s.Bins[s.upTo] = s.level
-	}
-}
-
 // ofShaper returns the series of the note's direction. It opens a series at the given
 // level if there is none.
-func (r *Recorder) ofShaper(list *[]ShaperSeries, n *fabric.Note, level int64) *ShaperSeries {
+func (r *Recorder) ofShaper(list *[]ShaperSeries, n *fabric.Note, value int64) *ShaperSeries {
 	way := n.Direction().String()
-	for i := range *list {
-		if s := &(*list)[i]; s.Direction == way {
-			return s
-		}
-	}
-	*list = append(*list, ShaperSeries{Node: r.result.Node, Direction: way, Bins: make([]int64, r.bins), level: level})
-	return &(*list)[len(*list)-1]
+	return entryOf(list, func(s ShaperSeries) bool { return s.Direction == way }, func() ShaperSeries {
+		return ShaperSeries{Node: r.result.Node, Direction: way, Bins: make([]int64, r.bins), level: level[int64]{value: value}}
+	})
 }
 
 // tokens records the level of a head bucket of a NIC at the end of a bin. A bucket
@@ -40,12 +20,11 @@ func (r *Recorder) tokens(n *fabric.Note) {
 		depth = set.Burst
 	}
 	s := r.ofShaper(&r.result.Tokens, n, int64(depth))
-	s.fill(r.bin(n.At))
-	s.level = int64(n.Bytes())
+	s.fill(s.Bins, r.bin(n.At))
+	s.value = int64(n.Bytes())
 }
 
 // stalled records the time that a NIC waited for tokens in a bin.
 func (r *Recorder) stalled(n *fabric.Note) {
-	s := r.ofShaper(&r.result.Stalls, n, 0)
-	s.Bins[r.bin(n.At)] += int64(n.Duration())
+	r.ofShaper(&r.result.Stalls, n, 0).Bins[r.bin(n.At)] += int64(n.Duration())
 }

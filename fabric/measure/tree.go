@@ -34,8 +34,7 @@ func trees(pauses, intervals []Span) (tree, paused unit.Time) {
 // the end of the run if a flow does not complete or the single flows do not recover.
 // Without single flows it ends with the completion of the burst's flows. Overlapping
 // intervals are merged. Without a burst the only interval is the whole run.
-func intervals(s *topology.Scenario, nodes []*NodeResult, shares []float64) (list []Span) {
-	ends := completions(nodes)
+func intervals(s *topology.Scenario, ends map[int]Completion, shares []float64) (list []Span) {
 	for b, burst := range s.Bursts {
 		if burst.Workload {
 			continue

@@ -89,33 +89,24 @@ func workloads(s *topology.Scenario, ends map[int]Completion, run *Run) {
 		return
 	}
 	alone := NewStandalone(s)
-	classes := map[int]*[3]sizeClass{} // by burst: all, short, long
-	for i, f := range s.Flows {
-		if f.Burst < 0 || !s.Bursts[f.Burst].Workload {
-			continue
-		}
-		of := classes[f.Burst]
-		if of == nil {
-			of = &[3]sizeClass{}
-			classes[f.Burst] = of
-		}
-		c, done := ends[i]
-		class := &of[1]
-		if f.Size > Short {
-			class = &of[2]
-		}
-		for _, to := range []*sizeClass{&of[0], class} {
-			to.add(f.Size, c.End-c.Start, alone.FCT(f, f.Size), done)
-		}
-	}
 	for b, burst := range s.Bursts {
 		if !burst.Workload {
 			continue
 		}
-		one := Workload{Name: burst.Name}
-		if of := classes[b]; of != nil {
-			one.All, one.Short, one.Long = of[0].sum(), of[1].sum(), of[2].sum()
+		var all, short, long sizeClass
+		for i, f := range s.Flows {
+			if f.Burst != b {
+				continue
+			}
+			class := &short
+			if f.Size > Short {
+				class = &long
+			}
+			c, done := ends[i]
+			for _, to := range []*sizeClass{&all, class} {
+				to.add(f.Size, c.End-c.Start, alone.FCT(f, f.Size), done)
+			}
 		}
-		run.Workloads = append(run.Workloads, one)
+		run.Workloads = append(run.Workloads, Workload{burst.Name, all.sum(), short.sum(), long.sum()})
 	}
 }
