@@ -47,6 +47,16 @@ type Variant struct {
 
 // TableOf returns the table of a run, with a row per scheme and the paper's values.
 func TableOf(s *topology.Scenario, r *measure.Results) Table {
+	rows := Variants(r)
+	t := VariantsOf(Title(r), "scheme", s, rows)
+	if r.Scenario == paperScenario {
+		t.addPaper(rows, figuresOf(s, r.Runs))
+	}
+	return t
+}
+
+// Variants returns the runs of one scenario, named by their schemes.
+func Variants(r *measure.Results) []Variant {
 	rows := make([]Variant, len(r.Runs))
 	for i, run := range r.Runs {
 		rows[i] = Variant{Value: run.Scheme, Run: run}
@@ -54,11 +64,7 @@ func TableOf(s *topology.Scenario, r *measure.Results) Table {
 			rows[i].Repeated = &r.Repeats.Schemes[i]
 		}
 	}
-	t := VariantsOf(Title(r), "scheme", s, rows)
-	if r.Scenario == paperScenario {
-		t.addPaper(rows, figuresOf(s, r.Runs))
-	}
-	return t
+	return rows
 }
 
 // VariantsOf returns the table of runs of a scenario. varied is the heading of the first

@@ -31,5 +31,7 @@ func (m memory) Sweep(g sweep.Grid) (*sweep.Sweep, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, s.Run(context.Background(), runtime.GOMAXPROCS(0), sweep.InMemory, func(sweep.Advance) {})
+	return s, s.Run(context.Background(), runtime.GOMAXPROCS(0), func(_ context.Context, _ int, s *topology.Scenario) (*measure.Run, error) {
+		return lab.Measure(s)
+	})
 }

@@ -1,4 +1,4 @@
-// Package sweep runs a scenario over a grid of settings, in memory, with a limited
+// Package sweep runs a scenario over a grid of settings, with a limited
 // number of cells in parallel, and makes tables of the results. A finished cell is
 // stored in a file and is not run again. The package does not know who requested the
 // sweep or how its progress is shown.

@@ -7,7 +7,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/rackfab/rackfab/fabric/lab"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -34,7 +33,7 @@ func Plan(ctx context.Context, g Grid, store Store, lanes int) (*Sweep, error) {
 	s := &Sweep{Grid: g, store: store, keys: make([]string, g.Cells())}
 	durations := make([]unit.Time, g.Cells()) // of the cells to run
 	warnings := make([][]scenariofile.Fault, g.Cells())
-	err := each(ctx, g.Cells(), lanes, func(_ context.Context, cell int) error {
+	err := Each(ctx, g.Cells(), lanes, func(_ context.Context, cell int) error {
 		scenario, err := g.Scenario(cell)
 		if err != nil {
 			return err
@@ -74,27 +73,19 @@ func (s *Sweep) Missing() int { return len(s.missing) }
 // Left returns the fabric time of the cells still to be run.
 func (s *Sweep) Left() unit.Time { return s.left }
 
-// Advance is the progress made by one step of a cell.
-type Advance struct {
-	Fabric unit.Time
-	Hops   int64
-	Done   bool // this was the cell's last step
-}
-
-// Cell runs the scenario of a cell and calls show after each step.
-type Cell func(ctx context.Context, s *topology.Scenario, show func(Advance)) (*measure.Run, error)
+// Cell runs the scenario of a cell.
+type Cell func(ctx context.Context, cell int, s *topology.Scenario) (*measure.Run, error)
 
 // Run runs the missing cells, up to lanes in parallel, and stores each result as its
-// cell ends. Several goroutines call show, after each step of a cell. A cancelled sweep
-// keeps its finished cells.
-func (s *Sweep) Run(ctx context.Context, lanes int, run Cell, show func(Advance)) error {
-	return each(ctx, len(s.missing), lanes, func(ctx context.Context, i int) error {
+// cell ends. A cancelled sweep keeps its finished cells.
+func (s *Sweep) Run(ctx context.Context, lanes int, run Cell) error {
+	return Each(ctx, len(s.missing), lanes, func(ctx context.Context, i int) error {
 		cell := s.missing[i]
 		scenario, err := s.Scenario(cell)
 		if err != nil {
 			return err
 		}
-		outcome, err := run(ctx, scenario, show)
+		outcome, err := run(ctx, cell, scenario)
 		if err != nil {
 			return err
 		}
@@ -103,32 +94,12 @@ func (s *Sweep) Run(ctx context.Context, lanes int, run Cell, show func(Advance)
 	})
 }
 
-// steps is the number of progress reports per cell.
-const steps = 20
-
-// InMemory is a Cell that runs in this process.
-func InMemory(ctx context.Context, s *topology.Scenario, show func(Advance)) (*measure.Run, error) {
-	l, err := lab.New(s)
-	if err != nil {
-		return nil, err
-	}
-	before, hops := unit.Time(0), int64(0)
-	for now := range l.Steps(steps) {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		show(Advance{now - before, l.FrameHops() - hops, now == s.Duration})
-		before, hops = now, l.FrameHops()
-	}
-	return l.Outcome()
-}
-
 // Outcome returns the result of a finished cell, without series and nodes.
 func (s *Sweep) Outcome(cell int) (*measure.Run, error) { return s.store.get(s.keys[cell]) }
 
-// each calls do for 0 to n-1, up to lanes calls in parallel, until one returns an error
+// Each calls do for 0 to n-1, up to lanes calls in parallel, until one returns an error
 // or the context ends.
-func each(ctx context.Context, n, lanes int, do func(ctx context.Context, i int) error) error {
+func Each(ctx context.Context, n, lanes int, do func(ctx context.Context, i int) error) error {
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(lanes)
 	for i := 0; i < n && inner.Err() == nil; i++ {

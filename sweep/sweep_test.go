@@ -17,6 +17,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/rackfab/rackfab/fabric/lab"
+	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/fabric/topology"
 )
 
 // planned returns the planned sweep of a grid with its cells in the store.
@@ -33,16 +35,18 @@ func planned(t testing.TB, g Grid, store Store) *Sweep {
 func swept(t testing.TB, g Grid, store Store) (*Sweep, int) {
 	t.Helper()
 	s := planned(t, g, store)
-	var done atomic.Int64
-	err := s.Run(t.Context(), 2, InMemory, func(a Advance) {
-		if a.Done {
-			done.Add(1)
-		}
-	})
-	if err != nil {
+	if err := s.Run(t.Context(), 2, inMemory); err != nil {
 		t.Fatal(err)
 	}
-	return s, int(done.Load())
+	return s, s.Missing()
+}
+
+// inMemory is a Cell that runs in this process.
+func inMemory(ctx context.Context, _ int, s *topology.Scenario) (*measure.Run, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return lab.Measure(s)
 }
 
 func text(t testing.TB, s *Sweep) string {
@@ -115,10 +119,12 @@ func TestKilledSweepResumes(t *testing.T) {
 	s := planned(t, g, store)
 	ctx, stop := context.WithCancel(t.Context())
 	var done atomic.Int64
-	err := s.Run(ctx, 1, InMemory, func(a Advance) {
-		if a.Done && done.Add(1) == 3 {
+	err := s.Run(ctx, 1, func(ctx context.Context, cell int, s *topology.Scenario) (*measure.Run, error) {
+		run, err := inMemory(ctx, cell, s)
+		if done.Add(1) == 3 {
 			stop()
 		}
+		return run, err
 	})
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)

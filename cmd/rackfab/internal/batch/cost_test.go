@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rackfab/rackfab/fabric/measure"
+	"github.com/rackfab/rackfab/report"
 )
 
 // A line below the table reports faulty envelopes, if there were any.
@@ -12,7 +13,7 @@ func TestEnvelopeFaultsArePrintedBelowTheTable(t *testing.T) {
 	run := &measure.Run{Scheme: "pcn", Wall: 1}
 	show := func() string {
 		var b strings.Builder
-		printSpeed(&b, []string{"pcn"}, []*measure.Run{run})
+		printSpeed(&b, []report.Variant{{Value: "pcn", Run: run}})
 		return b.String()
 	}
 	if text := show(); strings.Count(text, "\n") != 1 {

@@ -149,21 +149,6 @@ func (b *bench) Sweep(g sweep.Grid) (*sweep.Sweep, error) {
 	if b.flags.Bus == "memory" {
 		lanes = runtime.GOMAXPROCS(0)
 	}
-	s, _, err := runGrid(b.ctx, g, b.flags.out, lanes, b.cell)
+	s, _, err := runGrid(b.ctx, g, b.flags.out, lanes, b.runOn)
 	return s, err
-}
-
-// cell implements sweep.Cell.
-func (b *bench) cell(ctx context.Context, s *topology.Scenario, show func(sweep.Advance)) (*measure.Run, error) {
-	var before engine.Advance
-	step := func(now engine.Advance) {
-		show(sweep.Advance{Fabric: now.Time - before.Time, Hops: now.FrameHops - before.FrameHops})
-		before = now
-	}
-	run, err := b.runOn(ctx, s, step, nil)
-	if err == nil {
-		step(engine.Advance{Time: s.Duration, FrameHops: run.FrameHops})
-		show(sweep.Advance{Done: true})
-	}
-	return run, err
 }

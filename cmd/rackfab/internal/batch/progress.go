@@ -7,53 +7,60 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
+	"github.com/rackfab/rackfab/sweep"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/engine"
 )
 
+// runner runs a scenario, as an Engine does.
+type runner func(ctx context.Context, s *topology.Scenario, show func(engine.Advance), l *engine.Listener) (*measure.Run, error)
+
 // progress shows the progress of several concurrent runs.
 type progress struct {
 	*cli.Meter
-	mu   sync.Mutex
-	runs []*topology.Scenario
-	at   []engine.Advance // of each run
+	describe func() string // called with mu locked
+
+	mu       sync.Mutex
+	at       []engine.Advance // of each run
+	sum      engine.Advance
+	finished int
 }
 
-func newProgress(runs []*topology.Scenario) *progress {
-	total := unit.Time(0)
-	for _, s := range runs {
-		total += s.Duration
+// watch runs a scenario, the i-th one, and shows its progress.
+func (p *progress) watch(ctx context.Context, i int, s *topology.Scenario, run runner) (*measure.Run, error) {
+	outcome, err := run(ctx, s, func(a engine.Advance) { p.show(i, a, s.Duration) }, nil)
+	if err == nil {
+		p.show(i, engine.Advance{Time: s.Duration, FrameHops: outcome.FrameHops}, s.Duration)
 	}
-	return &progress{Meter: cli.NewMeter(total), runs: runs, at: make([]engine.Advance, len(runs))}
+	return outcome, err
 }
 
-// show records that a run has advanced to a.
-func (p *progress) show(run int, a engine.Advance) {
+// show records that a run, which ends at an instant, has advanced.
+func (p *progress) show(run int, to engine.Advance, end unit.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.at[run] = a
-	done, hops := unit.Time(0), int64(0)
-	for i, a := range p.at {
-		done += min(a.Time, p.runs[i].Duration)
-		hops += a.FrameHops
+	to.Time = min(to.Time, end)
+	before := p.at[run]
+	if p.at[run] = to; to.Time == end && before.Time < end {
+		p.finished++
 	}
-	p.Show(done, hops, p.running())
+	p.sum.Time += to.Time - before.Time
+	p.sum.FrameHops += to.FrameHops - before.FrameHops
+	p.Show(p.sum.Time, p.sum.FrameHops, p.describe())
 }
 
 // running returns the progress of the unfinished runs, such as "pfc 1.0, pcn 3.5 of
 // 80.0 ms".
-func (p *progress) running() string {
+func running(runs []*topology.Scenario, at []engine.Advance) string {
 	var b strings.Builder
 	before := unit.Time(0) // the length of the run listed last, 0 for none
-	for i, a := range p.at {
-		s := p.runs[i]
+	for i, a := range at {
+		s := runs[i]
 		if a.Time == 0 || a.Time >= s.Duration {
 			continue
 		}
@@ -79,27 +86,23 @@ func milliseconds(t unit.Time) float64 { return t.Seconds() * 1e3 }
 // outcomes in their order. keep may drop parts of each outcome; several goroutines call
 // it.
 func runAll(ctx context.Context, e engine.Engine, scenarios []*topology.Scenario, keep func(i int, r *measure.Run)) ([]*measure.Run, error) {
-	bar := newProgress(scenarios)
+	total := unit.Time(0)
+	for _, s := range scenarios {
+		total += s.Duration
+	}
+	bar := &progress{Meter: cli.NewMeter(total), at: make([]engine.Advance, len(scenarios))}
+	bar.describe = func() string { return running(scenarios, bar.at) }
 	defer bar.Finish()
 	runs := make([]*measure.Run, len(scenarios))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(e.Lanes())
-	for i, s := range scenarios {
-		group.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			start := time.Now()
-			outcome, err := e.Run(ctx, s, func(a engine.Advance) { bar.show(i, a) }, nil)
-			if err != nil {
-				return fmt.Errorf("%s under %s: %w", s.Name, s.Scheme, err)
-			}
-			outcome.Wall = time.Since(start).Seconds()
-			keep(i, outcome)
-			runs[i] = outcome
-			bar.show(i, engine.Advance{Time: s.Duration, FrameHops: outcome.FrameHops})
-			return nil
-		})
-	}
-	return runs, group.Wait()
+	return runs, sweep.Each(ctx, len(scenarios), e.Lanes(), func(ctx context.Context, i int) error {
+		start := time.Now()
+		outcome, err := bar.watch(ctx, i, scenarios[i], e.Run)
+		if err != nil {
+			return fmt.Errorf("%s under %s: %w", scenarios[i].Name, scenarios[i].Scheme, err)
+		}
+		outcome.Wall = time.Since(start).Seconds()
+		keep(i, outcome)
+		runs[i] = outcome
+		return nil
+	})
 }

@@ -23,11 +23,11 @@ func TestRunning(t *testing.T) {
 		{[3]unit.Time{0, ms, 2 * ms}, "qcn 1.0 of 80.0 ms, pcn 2.0 of 8.0 ms"},
 		{[3]unit.Time{80 * ms, 80 * ms, 8 * ms}, ""},
 	} {
-		p := &progress{runs: runs, at: make([]engine.Advance, len(runs))}
-		for i, at := range tt.at {
-			p.at[i].Time = at
+		at := make([]engine.Advance, len(runs))
+		for i, instant := range tt.at {
+			at[i].Time = instant
 		}
-		if got := p.running(); got != tt.want {
+		if got := running(runs, at); got != tt.want {
 			t.Errorf("%v: %q, want %q", tt.at, got, tt.want)
 		}
 	}

@@ -3,7 +3,7 @@ package batch
 import (
 	"context"
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,16 +43,15 @@ func (f *repeatFlags) check() error {
 	return nil
 }
 
-// runRepeated runs the variants of each scenario. plain are the runs of the scenarios
-// as written; all are the runs of every variant, by scenario. Without --repeat, all is
-// nil. Only the runs in plain keep series and nodes.
-func runRepeated(ctx context.Context, e engine.Engine, scenarios []*topology.Scenario, f repeatFlags) (plain []*measure.Run, all [][]*measure.Run, err error) {
+// runRepeated runs the variants of each scenario. The first variant is the scenario as
+// written; only its run keeps series and nodes.
+func runRepeated(ctx context.Context, e engine.Engine, scenarios []*topology.Scenario, f repeatFlags) ([][]*measure.Run, error) {
 	var variants []*topology.Scenario
 	for _, s := range scenarios {
 		for k := range f.n {
 			v, err := scenariofile.Variant(s, k, f.shift)
 			if err != nil {
-				return nil, nil, fmt.Errorf("variant %d: %w", k, err)
+				return nil, fmt.Errorf("variant %d: %w", k, err)
 			}
 			variants = append(variants, v)
 		}
@@ -62,29 +61,7 @@ func runRepeated(ctx context.Context, e engine.Engine, scenarios []*topology.Sce
 			r.Series, r.Nodes = nil, nil // so that memory does not grow with the number of variants
 		}
 	})
-	if err != nil || f.n == 1 {
-		return runs, nil, err
-	}
-	for i := range scenarios {
-		of := runs[i*f.n : (i+1)*f.n]
-		plain, all = append(plain, of[0]), append(all, of)
-	}
-	return plain, all, nil
-}
-
-// printCost writes the cost of the emulation: a line per run, or one for all variants.
-func printCost(w io.Writer, names []string, r *measure.Results) {
-	if r.Repeats == nil {
-		printSpeed(w, names, r.Runs)
-		return
-	}
-	cpu, hops, runs := 0.0, int64(0), 0
-	for _, one := range r.Repeats.Schemes {
-		for _, run := range one.Runs {
-			cpu, hops, runs = cpu+run.CPU, hops+run.FrameHops, runs+1
-		}
-	}
-	_, _ = fmt.Fprintf(w, "%d runs, %.1f s of CPU: %d frame-hops, %.2f M/s and core\n", runs, cpu, hops, float64(hops)/max(cpu, 1e-9)/1e6)
+	return slices.Collect(slices.Chunk(runs, f.n)), err
 }
 
 // inMemory selects the memory bus for repeated runs, unless a flag selects a bus or a

@@ -3,15 +3,12 @@ package batch
 import (
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
-	"github.com/rackfab/rackfab/fabric/measure"
-	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/report"
 )
 
@@ -63,31 +60,4 @@ func readFolders(dirs []string) ([]*report.Folder, error) {
 		runs, faults = append(runs, f), append(faults, err)
 	}
 	return runs, errors.Join(faults...)
-}
-
-// finish prints the outcome of a run and writes its folder with the report. It prints
-// first, so that a full disk costs the folder but not the figures.
-func finish(w io.Writer, dir string, s *topology.Scenario, r *measure.Results, asJSON bool) error {
-	if asJSON {
-		if err := cli.WriteJSON(w, r); err != nil {
-			return err
-		}
-	} else {
-		printTable(w, report.TableOf(s, r))
-		_, _ = fmt.Fprintln(w)
-		printCost(w, schemesOf(r.Runs), r)
-	}
-	f := report.New(dir, s, r, cli.Version())
-	if err := f.Write(); err != nil {
-		return err
-	}
-	page, err := report.Write(dir, []*report.Folder{f})
-	if err != nil || asJSON {
-		return err
-	}
-	if f.Manifest.Variant != "" {
-		_, _ = fmt.Fprintf(w, "variant K alone: %s\n", f.Manifest.Variant)
-	}
-	_, err = fmt.Fprintf(w, "\nresults, series and manifest: %s\nreport: %s\n", dir, page)
-	return err
 }

@@ -1,21 +1,16 @@
 package batch
 
 import (
-	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
-	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/study"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/client"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
-
-	"github.com/rackfab/rackfab/cmd/rackfab/internal/engine"
 )
 
 func runCommand() *cobra.Command {
@@ -78,40 +73,15 @@ func run(c *cobra.Command, name string, f runFlags) error {
 	if err := checkRun(&f, base.Name); err != nil {
 		return err
 	}
-	if base.Vary.Key != "" {
-		return runVaried(c, name, base, f)
-	}
-	scenarios, err := prepare(c, base, f)
+	v, err := vary(c, name, base, f)
 	if err != nil {
 		return err
 	}
-	if err := load.Warn(c.ErrOrStderr(), scenarios...); err != nil {
+	if err := v.run(c.Context(), c.ErrOrStderr(), f); err != nil {
 		return err
 	}
-	e, err := engine.New(c.Context(), scenarios[0], f.Flags)
-	if err != nil {
-		return err
-	}
-	defer e.Close()
-	results := &measure.Results{Schema: measure.Schema, Scenario: scenarios[0].Name, Seed: scenarios[0].Seed, Bus: f.Bus}
-	if err := f.outcome(c.Context(), e, scenarios, results); err != nil {
-		return err
-	}
-	if err := finish(c.OutOrStdout(), f.out, scenarios[0], results, f.json); err != nil {
+	if err := v.finish(c.OutOrStdout(), f); err != nil {
 		return err
 	}
 	return f.tell(c)
-}
-
-// outcome runs the scenarios and their variants and stores the results in r.
-func (f *runFlags) outcome(ctx context.Context, e engine.Engine, scenarios []*topology.Scenario, r *measure.Results) error {
-	runs, all, err := runRepeated(ctx, e, scenarios, f.repeat)
-	if err != nil {
-		return err
-	}
-	r.Runs = runs
-	if all != nil {
-		r.Repeats, err = measure.NewRepeats(scenarios[0], f.repeat.shift, all)
-	}
-	return err
 }

@@ -7,18 +7,19 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
+	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	"github.com/rackfab/rackfab/sweep"
+
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/engine"
 )
 
 // sweepFlags are the settings of `rackfab sweep`.
@@ -79,7 +80,12 @@ func runSweep(c *cobra.Command, name string, f sweepFlags) error {
 		return fmt.Errorf("--plot: %w", err)
 	}
 	dir := cmp.Or(f.out, filepath.Join("runs", "sweep-"+base.Name))
-	s, ran, err := runGrid(c.Context(), grid, dir, runtime.GOMAXPROCS(0), sweep.InMemory)
+	e, err := engine.New(c.Context(), base, engine.Flags{Bus: "memory"})
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	s, ran, err := runGrid(c.Context(), grid, dir, e.Lanes(), e.Run)
 	if err != nil {
 		return err
 	}
@@ -143,7 +149,7 @@ func durationAxis(list string) (sweep.Axis, error) {
 
 // runGrid runs the missing cells of the grid, at most lanes at once, and stores them in
 // a folder of dir. It returns how many cells it ran.
-func runGrid(ctx context.Context, grid sweep.Grid, dir string, lanes int, run sweep.Cell) (*sweep.Sweep, int, error) {
+func runGrid(ctx context.Context, grid sweep.Grid, dir string, lanes int, run runner) (*sweep.Sweep, int, error) {
 	build, err := cli.Build()
 	if err != nil {
 		return nil, 0, err
@@ -155,32 +161,14 @@ func runGrid(ctx context.Context, grid sweep.Grid, dir string, lanes int, run sw
 	if err := load.WriteWarnings(os.Stderr, s.Warnings()); err != nil || s.Missing() == 0 {
 		return s, 0, err
 	}
-	bar := &cellProgress{Meter: cli.NewMeter(s.Left()), cells: s.Cells(), finished: s.Cells() - s.Missing()}
-	err = s.Run(ctx, lanes, run, bar.show)
+	bar := &progress{Meter: cli.NewMeter(s.Left()), at: make([]engine.Advance, s.Cells()), finished: s.Cells() - s.Missing()}
+	bar.describe = func() string { return fmt.Sprintf("%d of %d cells", bar.finished, s.Cells()) }
+	err = s.Run(ctx, lanes, func(ctx context.Context, cell int, scenario *topology.Scenario) (*measure.Run, error) {
+		return bar.watch(ctx, cell, scenario, run)
+	})
 	bar.Finish()
 	if errors.Is(err, context.Canceled) {
-		return nil, 0, cli.SignalError{Err: fmt.Errorf("%d of %d cells are finished; the same command with --out %s resumes from there", bar.finished, bar.cells, dir)}
+		return nil, 0, cli.SignalError{Err: fmt.Errorf("%d of %d cells are finished; the same command with --out %s resumes from there", bar.finished, s.Cells(), dir)}
 	}
 	return s, s.Missing(), err
-}
-
-// cellProgress shows the progress of the cells of a grid, which may run concurrently.
-type cellProgress struct {
-	*cli.Meter
-	mu              sync.Mutex
-	cells, finished int
-	done            unit.Time
-	hops            int64
-}
-
-// show records the progress of a cell.
-func (p *cellProgress) show(a sweep.Advance) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.done += a.Fabric
-	p.hops += a.Hops
-	if a.Done {
-		p.finished++
-	}
-	p.Show(p.done, p.hops, fmt.Sprintf("%d of %d cells", p.finished, p.cells))
 }

@@ -24,11 +24,12 @@ type variant struct {
 	Value string         `json:"value"`
 	Runs  []*measure.Run `json:"runs"` // one per scheme
 	// Repeats holds the results of --repeat for this value, if it was given.
-	Repeats  *measure.Repeats `json:"repeats,omitempty"`
-	scenario *topology.Scenario
+	Repeats   *measure.Repeats     `json:"repeats,omitempty"`
+	scenarios []*topology.Scenario // one per scheme
 }
 
-// varied is the content of variants.json.
+// varied is the content of variants.json. A scenario without a varied key has one variant,
+// whose outcome is a results.json instead.
 type varied struct {
 	Schema   string     `json:"schema"`
 	Scenario string     `json:"scenario"`
@@ -40,97 +41,126 @@ type varied struct {
 
 const variedSchema = "rackfab/variants/v1"
 
-// runVaried runs a scenario once per value of its varied key and per scheme, and
-// compares the values in one table. Each value has its own folder below the output
-// folder.
-func runVaried(c *cobra.Command, name string, base *topology.Scenario, f runFlags) error {
-	data, err := load.File(name)
-	if err != nil {
+// vary returns the scenarios to run, one per value of the varied key and per scheme, with
+// the flags applied.
+func vary(c *cobra.Command, name string, base *topology.Scenario, f runFlags) (*varied, error) {
+	v := &varied{Schema: variedSchema, Scenario: base.Name, Bus: f.Bus, Key: base.Vary.Key}
+	add := func(value string, s *topology.Scenario) error {
+		scenarios, err := prepare(c, s, f)
+		if err == nil {
+			v.Seed = scenarios[0].Seed
+			v.Variants = append(v.Variants, &variant{Value: value, scenarios: scenarios})
+		}
 		return err
 	}
-	v := &varied{Schema: variedSchema, Scenario: base.Name, Bus: f.Bus, Key: base.Vary.Key}
-	var all []*topology.Scenario
+	if v.Key == "" {
+		return v, add("", base)
+	}
+	data, err := load.File(name)
+	if err != nil {
+		return nil, err
+	}
 	for _, value := range base.Vary.Values {
 		s, err := scenariofile.ParseWith(name, data, []topology.Setting{{Key: v.Key, Value: value}})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		s.Vary = topology.Vary{} // each variant is a scenario by itself
-		scenarios, err := prepare(c, s, f)
-		if err != nil {
-			return err
+		if err := add(value, s); err != nil {
+			return nil, err
 		}
-		v.Seed = scenarios[0].Seed
-		v.Variants = append(v.Variants, &variant{Value: value, scenario: scenarios[0]})
-		all = append(all, scenarios...)
 	}
-	if err := load.Warn(c.ErrOrStderr(), all...); err != nil {
-		return err
-	}
-	if err := v.run(c.Context(), all, f); err != nil {
-		return err
-	}
-	if err := v.finish(c.OutOrStdout(), f.out, f.json); err != nil {
-		return err
-	}
-	return f.tell(c)
-}
-
-// finish prints the outcome and writes the folder. It prints first, so that a full disk
-// costs the folder but not the figures.
-func (v *varied) finish(w io.Writer, dir string, asJSON bool) error {
-	if !asJSON {
-		v.print(w)
-	} else if err := cli.WriteJSON(w, v); err != nil {
-		return err
-	}
-	if err := v.write(dir); err != nil || asJSON {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "\none folder per value, and variants.json: %s\nreport: %s\n", dir, filepath.Join(dir, report.PageName))
-	return err
+	return v, nil
 }
 
 // run runs the scenarios of all variants.
-func (v *varied) run(ctx context.Context, all []*topology.Scenario, f runFlags) error {
+func (v *varied) run(ctx context.Context, warnings io.Writer, f runFlags) error {
+	var all []*topology.Scenario
+	for _, one := range v.Variants {
+		all = append(all, one.scenarios...)
+	}
+	if err := load.Warn(warnings, all...); err != nil {
+		return err
+	}
 	e, err := engine.New(ctx, all[0], f.Flags)
 	if err != nil {
 		return err
 	}
 	defer e.Close()
-	runs, repeated, err := runRepeated(ctx, e, all, f.repeat)
+	runs, err := runRepeated(ctx, e, all, f.repeat)
 	if err != nil {
 		return err
 	}
-	each := len(runs) / len(v.Variants)
-	for i, one := range v.Variants {
-		one.Runs = runs[i*each : (i+1)*each]
-		if repeated == nil {
+	for _, one := range v.Variants {
+		of := runs[:len(one.scenarios)]
+		runs = runs[len(of):]
+		for _, repeated := range of {
+			one.Runs = append(one.Runs, repeated[0])
+		}
+		if f.repeat.n == 1 {
 			continue
 		}
-		if one.Repeats, err = measure.NewRepeats(one.scenario, f.repeat.shift, repeated[i*each:(i+1)*each]); err != nil {
+		if one.Repeats, err = measure.NewRepeats(one.scenarios[0], f.repeat.shift, of); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// results returns the content of results.json for a variant.
+func (v *varied) results(of *variant) *measure.Results {
+	return &measure.Results{Schema: measure.Schema, Scenario: v.Scenario, Seed: v.Seed, Bus: v.Bus, Runs: of.Runs, Repeats: of.Repeats}
+}
+
+// finish prints the outcome and writes the folder. It prints first, so that a full disk
+// costs the folder but not the figures.
+func (v *varied) finish(w io.Writer, f runFlags) error {
+	if !f.json {
+		v.print(w)
+	} else if err := cli.WriteJSON(w, v.json()); err != nil {
+		return err
+	}
+	folders, err := v.write(f.out)
+	if err != nil || f.json {
+		return err
+	}
+	what := "one folder per value, and variants.json"
+	if v.Key == "" {
+		what = "results, series and manifest"
+		if again := folders[0].Manifest.Variant; again != "" {
+			_, _ = fmt.Fprintf(w, "variant K alone: %s\n", again) // the next write reports the error
+		}
+	}
+	_, err = fmt.Fprintf(w, "\n%s: %s\nreport: %s\n", what, f.out, filepath.Join(f.out, report.PageName))
+	return err
+}
+
+func (v *varied) json() any {
+	if v.Key == "" {
+		return v.results(v.Variants[0])
+	}
+	return v
+}
+
 // write writes a folder per variant, from which the variant can be repeated,
 // variants.json, and a report with the variants side by side.
-func (v *varied) write(dir string) error {
+func (v *varied) write(dir string) ([]*report.Folder, error) {
 	var folders []*report.Folder
 	for _, one := range v.Variants {
-		r := &measure.Results{Schema: measure.Schema, Scenario: v.Scenario, Seed: v.Seed, Bus: v.Bus, Runs: one.Runs, Repeats: one.Repeats}
-		f := report.New(filepath.Join(dir, folderName(one.Value)), one.scenario, r, cli.Version())
+		own := dir
+		if v.Key != "" {
+			own = filepath.Join(dir, folderName(one.Value))
+		}
+		f := report.New(own, one.scenarios[0], v.results(one), cli.Version())
 		if err := f.Write(); err != nil {
-			return err
+			return nil, err
 		}
 		folders = append(folders, f)
 	}
-	if _, err := report.Write(dir, folders); err != nil {
-		return err
+	if _, err := report.Write(dir, folders); err != nil || v.Key == "" {
+		return folders, err
 	}
-	return cli.CreateFile(filepath.Join(dir, "variants.json"), func(w io.Writer) error { return cli.WriteJSON(w, v) })
+	return folders, cli.CreateFile(filepath.Join(dir, "variants.json"), func(w io.Writer) error { return cli.WriteJSON(w, v) })
 }
 
 // folderName replaces all but letters, digits, dots and dashes of a value with
@@ -144,29 +174,34 @@ func folderName(value string) string {
 	}, value)
 }
 
+// print writes one table of all variants, and what they cost.
 func (v *varied) print(w io.Writer) {
+	first := v.results(v.Variants[0])
 	var rows []report.Variant
-	var names []string
-	all, cost := &measure.Results{}, &measure.Repeats{}
+	var repeated []measure.Repeated
 	for _, one := range v.Variants {
-		for i, run := range one.Runs {
-			value := one.Value
-			if len(one.Runs) > 1 {
-				value += " " + run.Scheme
+		for i, row := range report.Variants(v.results(one)) {
+			switch {
+			case v.Key != "" && len(one.Runs) > 1:
+				row.Value = one.Value + " " + row.Value
+			case v.Key != "":
+				row.Value = one.Value
 			}
-			row := report.Variant{Value: value, Run: run}
+			rows = append(rows, row)
 			if one.Repeats != nil {
-				row.Repeated = &one.Repeats.Schemes[i]
-				cost.Schemes = append(cost.Schemes, one.Repeats.Schemes[i])
+				repeated = append(repeated, one.Repeats.Schemes[i])
 			}
-			rows, names, all.Runs = append(rows, row), append(names, value), append(all.Runs, run)
 		}
 	}
-	title := report.Title(&measure.Results{Scenario: v.Scenario, Seed: v.Seed, Bus: v.Bus, Repeats: v.Variants[0].Repeats})
-	printTable(w, report.VariantsOf(title, v.Key, v.Variants[0].scenario, rows))
-	_, _ = fmt.Fprintln(w)
-	if cost.Schemes != nil {
-		all.Repeats = cost
+	t := report.TableOf(v.Variants[0].scenarios[0], first)
+	if v.Key != "" {
+		t = report.VariantsOf(report.Title(first), v.Key, v.Variants[0].scenarios[0], rows)
 	}
-	printCost(w, names, all)
+	printTable(w, t)
+	_, _ = fmt.Fprintln(w)
+	if repeated != nil {
+		printRepeated(w, repeated)
+	} else {
+		printSpeed(w, rows)
+	}
 }
