@@ -31,7 +31,8 @@ func Counters(runs ...*measure.Run) *sweep.Table {
 			}
 		}
 	}
-	return table("counters", append(text("scheme", "node", "port", "peer", "class", "counter"), integers("value")...), rows)
+	columns := append(sweep.Text.Columns("scheme", "node", "port", "peer", "class", "counter"), sweep.Integer.Columns("value")...)
+	return sweep.NewTable("counters", columns, rows)
 }
 
 // onset returns the instants that have occurred, as counters.

@@ -90,33 +90,6 @@ func (e *Events) pfc(at unit.Time, index int, port fabric.Port, f *frame.Frame) 
 	}
 }
 
-// table returns a table whose rows are in memory.
-func table(name string, columns []sweep.Column, rows [][]any) *sweep.Table {
-	return &sweep.Table{Name: name, Columns: columns, Rows: func(yield func([]any, error) bool) {
-		for _, row := range rows {
-			if !yield(row, nil) {
-				return
-			}
-		}
-	}}
-}
-
-// text returns columns of text.
-func text(names ...string) (list []sweep.Column) {
-	for _, name := range names {
-		list = append(list, sweep.Column{Name: name})
-	}
-	return list
-}
-
-// integers returns columns of integers.
-func integers(names ...string) (list []sweep.Column) {
-	for _, name := range names {
-		list = append(list, sweep.Column{Name: name, Kind: sweep.Integer})
-	}
-	return list
-}
-
 // FCT returns a table of the flows' completion times.
 func (e *Events) FCT(s *topology.Scenario) *sweep.Table {
 	alone := measure.NewStandalone(s)
@@ -127,7 +100,7 @@ func (e *Events) FCT(s *topology.Scenario) *sweep.Table {
 			f.Name, s.Nodes[f.From].Name, s.Nodes[f.To].Name, int64(c.Size), int64(c.Start), int64(c.At - c.Start), int64(alone.FCT(f, c.Size)),
 		})
 	}
-	return table("fct", append(text("flow", "from", "to"), integers("size_bytes", "start_ps", "fct_ps", "standalone_fct_ps")...), rows)
+	return sweep.NewTable("fct", append(sweep.Text.Columns("flow", "from", "to"), sweep.Integer.Columns("size_bytes", "start_ps", "fct_ps", "standalone_fct_ps")...), rows)
 }
 
 // Frames returns a table of the PFC frames.
@@ -138,8 +111,9 @@ func (e *Events) Frames(s *topology.Scenario) *sweep.Table {
 		peer := s.Nodes[ends[p.Node][p.Port].Peer].Name
 		rows = append(rows, []any{int64(p.At), s.Nodes[p.Node].Name, int64(p.Port), peer, int64(p.Class), int64(p.Quanta)})
 	}
-	columns := slices.Concat(integers("at_ps"), text("node"), integers("port"), text("sent_by"), integers("class", "quanta"))
-	return table("pfc", columns, rows)
+	columns := slices.Concat(sweep.Integer.Columns("at_ps"), sweep.Text.Columns("node"), sweep.Integer.Columns("port"),
+		sweep.Text.Columns("sent_by"), sweep.Integer.Columns("class", "quanta"))
+	return sweep.NewTable("pfc", columns, rows)
 }
 
 // Nodes returns a table of the node numbers in the HPCC simulator's files.
@@ -148,5 +122,5 @@ func Nodes(s *topology.Scenario) *sweep.Table {
 	for i, n := range s.Nodes {
 		rows = append(rows, []any{int64(i), n.Name, string(n.Kind)})
 	}
-	return table("nodes", append(integers("id"), text("name", "kind")...), rows)
+	return sweep.NewTable("nodes", append(sweep.Integer.Columns("id"), sweep.Text.Columns("name", "kind")...), rows)
 }

@@ -67,7 +67,7 @@ func buckets(series []measure.ShaperSeries) (lists []list) {
 // binned returns a table of values per bin.
 func binned(bin, end unit.Time, name, of string, columns []string, lists []list) *sweep.Table {
 	return &sweep.Table{
-		Name: name, Columns: slices.Concat(integers("from_ps", "to_ps"), text(of), integers(columns...)),
+		Name: name, Columns: slices.Concat(sweep.Integer.Columns("from_ps", "to_ps"), sweep.Text.Columns(of), sweep.Integer.Columns(columns...)),
 		Rows: func(yield func([]any, error) bool) {
 			for _, l := range lists {
 				for i := range l.values[0] {

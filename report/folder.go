@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/rackfab/rackfab/fabric/measure"
@@ -108,17 +109,23 @@ func (f *Folder) writeJSON(name string, v any, indent string) error {
 // Read reads the folder of a run. Errors name the file and the fault.
 func Read(dir string) (*Folder, error) {
 	info, err := os.Stat(dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%s: no such folder", dir)
-	} else if err != nil {
+	case err != nil:
 		return nil, err
-	}
-	if !info.IsDir() {
+	case !info.IsDir():
 		return nil, fmt.Errorf("%s: not a folder", dir)
 	}
 	f := &Folder{Dir: dir, Results: &measure.Results{}}
-	if err := f.readResults(); err != nil {
+	if err := f.readJSON(resultsFile, f.Results); err != nil {
 		return nil, err
+	}
+	if f.Results.Schema != measure.Schema {
+		return nil, f.fault(resultsFile, "schema is %q, this version reads %q", f.Results.Schema, measure.Schema)
+	}
+	if len(f.Results.Runs) == 0 {
+		return nil, f.fault(resultsFile, "holds no run")
 	}
 	if err := f.readJSON(manifestFile, &f.Manifest); err != nil {
 		return nil, err
@@ -134,6 +141,11 @@ func Read(dir string) (*Folder, error) {
 	return f, errors.Join(f.readSeries(), f.readRepeats())
 }
 
+// fault returns an error in a file of the folder.
+func (f *Folder) fault(file, format string, args ...any) error {
+	return fmt.Errorf("%s: "+format, append([]any{filepath.Join(f.Dir, file)}, args...)...)
+}
+
 // readRepeats attaches the runs of the variants, if any, to each scheme.
 func (f *Folder) readRepeats() error {
 	r := f.Results.Repeats
@@ -147,11 +159,11 @@ func (f *Folder) readRepeats() error {
 	for i := range r.Schemes {
 		one := &r.Schemes[i]
 		if one.Runs = all[one.Scheme]; len(one.Runs) != len(r.Variants) {
-			return fmt.Errorf("%s: %d runs of scheme %q, by %s there are %d variants", filepath.Join(f.Dir, repeatsFile), len(one.Runs), one.Scheme, resultsFile, len(r.Variants))
+			return f.fault(repeatsFile, "%d runs of scheme %q, by %s there are %d variants", len(one.Runs), one.Scheme, resultsFile, len(r.Variants))
 		}
 	}
 	if len(r.Schemes) != len(f.Results.Runs) {
-		return fmt.Errorf("%s: repeats of %d schemes for runs of %d", filepath.Join(f.Dir, resultsFile), len(r.Schemes), len(f.Results.Runs))
+		return f.fault(resultsFile, "repeats of %d schemes for runs of %d", len(r.Schemes), len(f.Results.Runs))
 	}
 	return nil
 }
@@ -166,20 +178,6 @@ func (f *Folder) longFlows() (names []string) {
 	return names
 }
 
-func (f *Folder) readResults() error {
-	if err := f.readJSON(resultsFile, f.Results); err != nil {
-		return err
-	}
-	path := filepath.Join(f.Dir, resultsFile)
-	if f.Results.Schema != measure.Schema {
-		return fmt.Errorf("%s: schema is %q, this version reads %q", path, f.Results.Schema, measure.Schema)
-	}
-	if len(f.Results.Runs) == 0 {
-		return fmt.Errorf("%s: holds no run", path)
-	}
-	return nil
-}
-
 // readSeries attaches the series to each run.
 func (f *Folder) readSeries() error {
 	series := map[string]*measure.RunSeries{}
@@ -188,7 +186,7 @@ func (f *Folder) readSeries() error {
 	}
 	for _, run := range f.Results.Runs {
 		if run.Series = series[run.Scheme]; run.Series == nil {
-			return fmt.Errorf("%s: no series of scheme %q", filepath.Join(f.Dir, seriesFile), run.Scheme)
+			return f.fault(seriesFile, "no series of scheme %q", run.Scheme)
 		}
 		if err := f.check(run); err != nil {
 			return err
@@ -208,7 +206,7 @@ func (f *Folder) check(run *measure.Run) error {
 		{seriesFile, "bin_ps", int64(run.Series.Bin), int64(f.Scenario.Bin)},
 	} {
 		if c.have != c.want {
-			return fmt.Errorf("%s: %s: %s is %d, by %s it is %d", filepath.Join(f.Dir, c.file), run.Scheme, c.key, c.have, scenarioFile, c.want)
+			return f.fault(c.file, "%s: %s is %d, by %s it is %d", run.Scheme, c.key, c.have, scenarioFile, c.want)
 		}
 	}
 	return nil
@@ -216,18 +214,17 @@ func (f *Folder) check(run *measure.Run) error {
 
 // readJSON reads a file that contains exactly one value.
 func (f *Folder) readJSON(name string, v any) error {
-	path := filepath.Join(f.Dir, name)
-	r, err := os.Open(path)
+	r, err := os.Open(filepath.Join(f.Dir, name))
 	if err != nil {
 		return f.missing(name, err)
 	}
 	defer r.Close()
 	d := json.NewDecoder(r)
 	if err := d.Decode(v); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return f.fault(name, "%w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: more than one value", path)
+		return f.fault(name, "more than one value")
 	}
 	return nil
 }
@@ -241,10 +238,9 @@ func (f *Folder) missing(name string, err error) error {
 
 // run returns the run under a scheme, or nil if there is none.
 func (f *Folder) run(scheme string) *measure.Run {
-	for _, run := range f.Results.Runs {
-		if run.Scheme == scheme {
-			return run
-		}
+	i := slices.IndexFunc(f.Results.Runs, func(r *measure.Run) bool { return r.Scheme == scheme })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return f.Results.Runs[i]
 }

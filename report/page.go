@@ -78,14 +78,11 @@ func Page(w io.Writer, runs []*Folder, figures []Figure) error {
 func newPageRun(f *Folder) pageRun {
 	r := f.Results
 	t := TableOf(f.Scenario, r)
-	rows := make([]Variant, len(r.Runs))
-	for i, run := range r.Runs {
-		rows[i] = Variant{Value: run.Scheme, Run: run}
-	}
+	rows := Variants(&measure.Results{Runs: r.Runs}) // without repetitions: the runs of variant 0
 	_, paused := pauseFigures(f.Scenario)
 	p := pageRun{
 		Folder: f, Compared: t, Heads: heads(t),
-		Paused: newTable("", "scheme", paused, false, rows), Cost: newTable("", "scheme", measure.Cost, false, rows),
+		Paused: newTable("scheme", paused, rows), Cost: newTable("scheme", measure.Cost, rows),
 		FabricTime: r.Runs[0].FabricTime.String(), BinTime: r.Runs[0].Series.Bin.String(),
 		HasPaper: r.Scenario == paperScenario,
 	}

@@ -74,29 +74,29 @@ func VariantsOf(title, varied string, s *topology.Scenario, variants []Variant) 
 	for _, v := range variants {
 		runs = append(runs, v.Run)
 	}
-	return newTable(title, varied, figuresOf(s, runs), true, variants)
+	t := newTable(varied, figuresOf(s, runs), variants)
+	t.Title = title
+	t.Columns = append(t.Columns, Column{Name: "digest", Text: true})
+	for i, v := range variants {
+		digest := v.Run.Digest
+		if v.Repeated != nil {
+			digest = v.Repeated.Digest
+		}
+		t.Rows[i] = append(t.Rows[i], Cell{Text: digest})
+	}
+	return t
 }
 
-// newTable returns a table with a row per variant: its name, the figures and, if
-// wanted, the digest.
-func newTable(title, varied string, figures []measure.Figure, digest bool, variants []Variant) Table {
-	t := Table{Title: title, Columns: []Column{{Name: varied, Text: true}}}
-	for i := range figures {
-		t.Columns = append(t.Columns, Column{Group: figures[i].Group, Name: figures[i].Title, Meaning: figures[i].Meaning})
-	}
-	if digest {
-		t.Columns = append(t.Columns, Column{Name: "digest", Text: true})
+// newTable returns a table with a row per variant: its name and the figures.
+func newTable(varied string, figures []measure.Figure, variants []Variant) Table {
+	t := Table{Columns: []Column{{Name: varied, Text: true}}}
+	for _, f := range figures {
+		t.Columns = append(t.Columns, Column{Group: f.Group, Name: f.Title, Meaning: f.Meaning})
 	}
 	for _, v := range variants {
 		row := Row{{Text: v.Value}}
 		for i := range figures {
 			row = append(row, v.cell(&figures[i]))
-		}
-		switch {
-		case digest && v.Repeated != nil:
-			row = append(row, Cell{Text: v.Repeated.Digest})
-		case digest:
-			row = append(row, Cell{Text: v.Run.Digest})
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -121,7 +121,8 @@ func reactAll(b Bench, scenarios []*topology.Scenario) (runs []reaction, err err
 	return runs, nil
 }
 
-// packets returns the packets as a table of numbers. Names end with their units.
+// packets returns the packets as a table of numbers. Names end with their units. The
+// instant of a packet that was not received during the run is -1.
 func (r *reactions) packets() *sweep.Table {
 	var rows [][]any
 	for i := range r.Runs {
@@ -136,15 +137,8 @@ func (r *reactions) packets() *sweep.Table {
 			rows = append(rows, []any{r.Runs[i].Scheme, int64(p.Number), int64(p.PSN), micros(p.Sent), received, gigabits(p.Rate), marked})
 		}
 	}
-	return sweep.NewTable("", []sweep.Column{
-		{Name: "scheme", Kind: sweep.Text},
-		{Name: "packet", Kind: sweep.Integer},
-		{Name: "psn", Kind: sweep.Integer},
-		{Name: "sent_us", Kind: sweep.Real},
-		{Name: "received_us", Kind: sweep.Real}, // -1: not received during the run
-		{Name: "rate_gbps", Kind: sweep.Real},
-		{Name: "marked", Kind: sweep.Integer},
-	}, rows)
+	return sweep.NewTable("", slices.Concat(sweep.Text.Columns("scheme"), sweep.Integer.Columns("packet", "psn"),
+		sweep.Real.Columns("sent_us", "received_us", "rate_gbps"), sweep.Integer.Columns("marked")), rows)
 }
 
 // documentPackets are the packet numbers in the document's figures, by scheme (¶112,
@@ -155,23 +149,10 @@ var documentPackets = map[string][]any{
 }
 
 func (r *reactions) table() *table.Table {
-	t := &table.Table{
-		Title: fmt.Sprintf("%s, seed %d, bus %s: flow %s meets congestion; packet 1 is its first marked packet", r.Scenario, r.Seed, r.Bus, r.Flow),
-		Names: 1,
-		Columns: []table.Column{
-			{Name: "scheme"},
-			{Name: "marked", Right: true},
-			{Group: "at packet", Name: "slows down", Right: true},
-			{Group: "at packet", Name: "lowest rate", Right: true},
-			{Group: "at packet", Name: "recovered", Right: true},
-			{Group: "notified after, us", Name: "congested", Right: true},
-			{Group: "notified after, us", Name: "clear", Right: true},
-			{Name: "cuts", Right: true},
-			{Name: "ACKs", Right: true},
-			{Name: "CNPs", Right: true},
-			{Name: "digest"},
-		},
-	}
+	t := table.New(1, "scheme").Group("", "marked").Group("at packet", "slows down", "lowest rate", "recovered").
+		Group("notified after, us", "congested", "clear").Group("", "cuts", "ACKs", "CNPs")
+	t.Columns = append(t.Columns, table.Column{Name: "digest"})
+	t.Title = fmt.Sprintf("%s, seed %d, bus %s: flow %s meets congestion; packet 1 is its first marked packet", r.Scenario, r.Seed, r.Bus, r.Flow)
 	for i := range r.Runs {
 		t.Row(r.Runs[i].row("")...)
 		if row, ok := documentPackets[r.Runs[i].Scheme]; ok {

@@ -165,27 +165,16 @@ func (r *fig5Result) data() *sweep.Table {
 	for _, s := range r.Steps {
 		rows = append(rows, []any{s.Wire, s.Payload, s.Flow, s.Victim, s.PAUSE, s.PerMs, s.Paused})
 	}
-	return sweep.NewTable("", []sweep.Column{
-		{Name: "F1.sent_wire_gbps", Kind: sweep.Real},
-		{Name: "F1.sent_payload_gbps", Kind: sweep.Real},
-		{Name: "F1.goodput_gbps", Kind: sweep.Real},
-		{Name: "F0.goodput_gbps", Kind: sweep.Real},
-		{Name: fig5Link + ".pause_frames", Kind: sweep.Integer},
-		{Name: fig5Link + ".pause_frames_per_ms", Kind: sweep.Real},
-		{Name: fig5Link + ".paused_share", Kind: sweep.Real},
-	}, rows)
+	return sweep.NewTable("", slices.Concat(
+		sweep.Real.Columns("F1.sent_wire_gbps", "F1.sent_payload_gbps", "F1.goodput_gbps", "F0.goodput_gbps"),
+		sweep.Integer.Columns(fig5Link+".pause_frames"),
+		sweep.Real.Columns(fig5Link+".pause_frames_per_ms", fig5Link+".paused_share"),
+	), rows)
 }
 
 func (r *fig5Result) table() *table.Table {
-	t := &table.Table{Title: "fig5: F1 stepped down", Names: 2, Columns: []table.Column{
-		{Group: "F1 TX, Gbit/s", Name: "wire", Right: true},
-		{Group: "F1 TX, Gbit/s", Name: "payload", Right: true},
-		{Group: "goodput, Gbit/s", Name: "F1", Right: true},
-		{Group: "goodput, Gbit/s", Name: "F0", Right: true},
-		{Group: "PAUSE on " + fig5Link, Name: "frames", Right: true},
-		{Group: "PAUSE on " + fig5Link, Name: "per ms", Right: true},
-		{Group: "PAUSE on " + fig5Link, Name: "s0 paused", Right: true},
-	}}
+	t := table.New(2).Group("F1 TX, Gbit/s", "wire", "payload").Group("goodput, Gbit/s", "F1", "F0")
+	t.Group("PAUSE on "+fig5Link, "frames", "per ms", "s0 paused").Title = "fig5: F1 stepped down"
 	for _, s := range r.Steps {
 		t.Row(decimals(s.Wire), decimals(s.Payload), decimals(s.Flow), decimals(s.Victim), s.PAUSE, decimals(s.PerMs), fmt.Sprintf("%.1f %%", s.Paused*100))
 	}

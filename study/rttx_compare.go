@@ -50,13 +50,9 @@ func settings(words ...string) (set []topology.Setting) {
 type Answer struct {
 	Path   string
 	Sender Sender
-	// Flow is the long flow whose packets first meet congestion. BaseRTT is its base
-	// RTT.
-	Flow    string
-	BaseRTT unit.Time
-	// Event is the first instant, from the burst on, at which one of its packets was
-	// marked or counted as one to be marked. It is Never without such a packet.
-	Event unit.Time
+	// FlowSignals are those of the long flow whose packets first meet congestion, from
+	// the burst on.
+	measure.FlowSignals
 	// Slower is the first instant at which the sender was slower than the same sender
 	// without the burst, or Never. The comparison excludes rate changes that the burst
 	// did not cause.
@@ -66,10 +62,10 @@ type Answer struct {
 	Conflicts measure.FlowSignals
 	Run       *measure.Run
 	Without   *measure.Run // the same run without the burst
-	// Initial is the initial rate of the flow, Steps are its rate changes, and Calm its
-	// rate changes without the burst.
-	Initial     unit.Rate
-	Steps, Calm []measure.RateStep
+	// Initial is the initial rate of the flow, and Calm its rate changes without the
+	// burst.
+	Initial unit.Rate
+	Calm    []measure.RateStep
 }
 
 // Reaction returns the time from the first event to the sender's reaction, in units of
@@ -150,20 +146,9 @@ func (a *Answer) row(bus string) answerRow {
 }
 
 func answerTable(rows []answerRow) *table.Table {
-	t := &table.Table{Names: 1, Columns: []table.Column{
-		{Name: "sender"},
-		{Group: "reaction", Name: "base RTT", Right: true},
-		{Group: "cuts", Name: "by CNP", Right: true},
-		{Group: "cuts", Name: "by RTT", Right: true},
-		{Group: "conflicts", Name: "RTT rose", Right: true},
-		{Group: "conflicts", Name: "no CNP", Right: true},
-		{Group: "conflicts", Name: "twice", Right: true},
-		{Group: "tree", Name: "ms", Right: true},
-		{Group: "burst", Name: "flow Gbit/s", Right: true},
-		{Group: "burst", Name: "p50 ms", Right: true},
-		{Group: "burst", Name: "p99 ms", Right: true},
-		{Group: "PAUSE", Name: "frames", Right: true},
-	}}
+	t := table.New(1, "sender").Group("reaction", "base RTT").Group("cuts", "by CNP", "by RTT").
+		Group("conflicts", "RTT rose", "no CNP", "twice").Group("tree", "ms").
+		Group("burst", "flow Gbit/s", "p50 ms", "p99 ms").Group("PAUSE", "frames")
 	path := ""
 	for _, r := range rows {
 		if r.Path != path {
@@ -223,10 +208,9 @@ func answer(b Bench, path string, set []topology.Setting) (Answer, error) {
 			first = i
 		}
 	}
-	f := &flows[first]
 	a := Answer{
-		Flow: f.Flow, BaseRTT: f.BaseRTT, Event: f.Event, Run: run, Without: quiet, Initial: s.Flows[first].Initial,
-		Slower: measure.FirstBelow(f.Steps, calm[first].Steps), Steps: f.Steps, Calm: calm[first].Steps,
+		FlowSignals: flows[first], Slower: measure.FirstBelow(flows[first].Steps, calm[first].Steps),
+		Run: run, Without: quiet, Initial: s.Flows[first].Initial, Calm: calm[first].Steps,
 	}
 	for i := range flows {
 		a.Conflicts.Add(&flows[i])

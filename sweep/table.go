@@ -19,6 +19,14 @@ const (
 	Real                // float64, or measure.Bound for a lower bound
 )
 
+// Columns returns columns of the kind.
+func (k Kind) Columns(names ...string) (list []Column) {
+	for _, name := range names {
+		list = append(list, Column{name, k})
+	}
+	return list
+}
+
 // Column is one column of a table. Its name ends with the unit of its values, if any.
 type Column struct {
 	Name string

@@ -10,8 +10,8 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Signals measures how soon the senders of a run react to congestion, and whether two
-// congestion signals agree. It needs the notes of every frame (RTTX-59, RTTX-60).
+// Signals measures when the flows of a run meet congestion, and whether two congestion
+// signals agree. It needs the notes of every frame (RTTX-59, RTTX-60).
 type Signals struct {
 	// Since is the instant from which events count. Earlier marks do not belong to the
 	// reaction to a burst.
@@ -29,9 +29,6 @@ type FlowSignals struct {
 	// Event is the first instant from Since on at which a switch marked a packet of the
 	// flow, or counted it as one to be marked. It is Never without such a packet.
 	Event unit.Time `json:"event_ps"`
-	// Cut is the first instant from Event on at which the sender lowered its rate, or
-	// Never.
-	Cut unit.Time `json:"cut_ps"`
 	// CNPCuts and RTTCuts count the rate decreases: upon a CNP, and all others.
 	CNPCuts int `json:"cnp_cuts"`
 	RTTCuts int `json:"rtt_cuts"`
@@ -87,18 +84,8 @@ func FirstBelow(steps, other []RateStep) unit.Time {
 	return unit.Never
 }
 
-// Reaction returns the time from the first event to the first cut, or Never without
-// such a cut.
-func (f *FlowSignals) Reaction() unit.Time {
-	if f.Cut == unit.Never {
-		return unit.Never
-	}
-	return f.Cut - f.Event
-}
-
 // signalState is the state of a flow until the end of the run.
 type signalState struct {
-	cuts   []unit.Time // all cuts
 	alone  []unit.Time // cuts by the RTT
 	cnps   []unit.Time // received CNPs
 	raised unit.Time   // latest increase by the RTT
@@ -121,7 +108,7 @@ var SignalKinds = []fabric.Kind{fabric.Marked, fabric.EventCounted, fabric.Notif
 func NewSignals(s *topology.Scenario) *Signals {
 	m := &Signals{s: s, flows: make([]FlowSignals, len(s.Flows)), state: make([]signalState, len(s.Flows))}
 	for i, rtt := range routes.BaseRTTs(s) {
-		m.flows[i] = FlowSignals{Flow: s.Flows[i].Name, BaseRTT: rtt, Event: unit.Never, Cut: unit.Never}
+		m.flows[i] = FlowSignals{Flow: s.Flows[i].Name, BaseRTT: rtt, Event: unit.Never}
 		m.state[i] = signalState{raised: longAgo, latest: [2]unit.Time{longAgo, longAgo}}
 	}
 	return m
@@ -158,10 +145,10 @@ func (f *FlowSignals) moved(state *signalState, at unit.Time, cut bool) {
 		by = byCNP
 	}
 	switch {
-	case !cut && by == byRTT:
-		state.raised = at
-		return
 	case !cut:
+		if by == byRTT {
+			state.raised = at
+		}
 		return
 	case by == byCNP:
 		f.CNPCuts++
@@ -172,7 +159,6 @@ func (f *FlowSignals) moved(state *signalState, at unit.Time, cut bool) {
 		f.RTTCuts++
 		state.alone = append(state.alone, at)
 	}
-	state.cuts = append(state.cuts, at)
 	state.latest[by] = at
 	if at-state.latest[1-by] <= f.BaseRTT {
 		f.Twice++
@@ -184,9 +170,6 @@ func (f *FlowSignals) moved(state *signalState, at unit.Time, cut bool) {
 func (m *Signals) Result() []FlowSignals {
 	for i := range m.flows {
 		f, state := &m.flows[i], &m.state[i]
-		if k, _ := slices.BinarySearch(state.cuts, f.Event); k < len(state.cuts) {
-			f.Cut = state.cuts[k]
-		}
 		for _, at := range state.alone {
 			if k, _ := slices.BinarySearch(state.cnps, at-f.BaseRTT); k == len(state.cnps) || state.cnps[k] > at+f.BaseRTT {
 				f.Alone++

@@ -30,31 +30,25 @@ func rate(at unit.Time, to, from unit.Rate) fabric.Note {
 	return fabric.Note{Event: fabric.NewRateChanged(to, from), At: at}
 }
 
-// RTTX-59: the reaction lasts from the first event at a switch to the first cut after
-// it. An earlier cut has another cause.
-func TestReaction(t *testing.T) {
+// RTTX-59: a flow meets congestion at its first event at a switch.
+func TestFirstEvent(t *testing.T) {
 	const us = unit.Microsecond
-	f := signalled(t, rate(5*us, 9, 10), event(20*us), event(10*us), rate(12*us, 11, 9), rate(25*us, 8, 11), rate(26*us, 7, 8))
-	if f.Event != 10*us || f.Cut != 25*us || f.Reaction() != 15*us {
-		t.Errorf("event %s, cut %s, reaction %s", f.Event, f.Cut, f.Reaction())
+	if f := signalled(t, rate(5*us, 9, 10), event(20*us), event(10*us)); f.Event != 10*us {
+		t.Errorf("event %s", f.Event)
 	}
-	for name, f := range map[string]FlowSignals{
-		"no event": signalled(t, rate(5*us, 9, 10)), "no cut": signalled(t, event(us), rate(5*us, 10, 9)),
-	} {
-		if f.Cut != unit.Never || f.Reaction() != unit.Never {
-			t.Errorf("%s: reaction %s", name, f.Reaction())
-		}
+	if f := signalled(t, rate(5*us, 9, 10)); f.Event != unit.Never {
+		t.Errorf("without one: event %s", f.Event)
 	}
 	// Marks before Since have another cause.
 	m := NewSignals(rack())
 	m.Since = 15 * us
 	m.Observe([]fabric.Note{event(10 * us), rate(12*us, 8, 9), event(15 * us), event(20 * us), rate(25*us, 7, 8)})
-	if f := m.Result()[0]; f.Event != 15*us || f.Reaction() != 10*us {
-		t.Errorf("since 15us: event %s, reaction %s", f.Event, f.Reaction())
+	if f := m.Result()[0]; f.Event != 15*us {
+		t.Errorf("since 15us: event %s", f.Event)
 	}
 	// A mark on the wire is an event just as a counted one.
-	if f := signalled(t, fabric.Note{Event: fabric.Event{Kind: fabric.Marked}, At: us}, rate(2*us, 1, 2)); f.Reaction() != us {
-		t.Errorf("reaction %s", f.Reaction())
+	if f := signalled(t, fabric.Note{Event: fabric.Event{Kind: fabric.Marked}, At: us}, rate(2*us, 1, 2)); f.Event != us {
+		t.Errorf("event %s", f.Event)
 	}
 }
 
@@ -79,7 +73,7 @@ func TestConflictsOfTwoSignals(t *testing.T) {
 		"the RTT again and again": {[]fabric.Note{rate(at(1), 8, 9), rate(at(1)+1, 7, 8)}, FlowSignals{RTTCuts: 2, Alone: 2}},
 	} {
 		got := signalled(t, c.notes...)
-		c.want.Flow, c.want.BaseRTT, c.want.Event, c.want.Cut, c.want.Steps = got.Flow, rtt, unit.Never, unit.Never, got.Steps
+		c.want.Flow, c.want.BaseRTT, c.want.Event, c.want.Steps = got.Flow, rtt, unit.Never, got.Steps
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
 		}
@@ -89,11 +83,11 @@ func TestConflictsOfTwoSignals(t *testing.T) {
 // Nodes are observed one after the other, not in time order.
 func TestSignalsDoNotDependOnTheOrderOfNodes(t *testing.T) {
 	m := NewSignals(rack())
-	m.Observe([]fabric.Note{rate(5, 9, 10), rate(30, 8, 9)})
+	m.Observe([]fabric.Note{rate(5, 9, 10), event(30)})
 	m.Observe([]fabric.Note{event(10)})
 	m.Observe([]fabric.Note{{Event: fabric.Event{Kind: fabric.PauseSent}, Flow: fabric.NoFlow}})
-	if f := m.Result()[0]; f.Reaction() != 20 {
-		t.Errorf("reaction %d ps, want 20", f.Reaction())
+	if f := m.Result()[0]; f.Event != 10 || f.RTTCuts != 1 {
+		t.Errorf("event at %d ps and %d cuts, want 10 and 1", f.Event, f.RTTCuts)
 	}
 }
 

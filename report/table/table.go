@@ -41,6 +41,14 @@ func New(names int, columns ...string) *Table {
 	return t
 }
 
+// Group appends columns with a common heading, aligned to the right, and returns t.
+func (t *Table) Group(heading string, columns ...string) *Table {
+	for _, c := range columns {
+		t.Columns = append(t.Columns, Column{Group: heading, Name: c, Right: true})
+	}
+	return t
+}
+
 // Right aligns the columns with these indices to the right and returns t.
 func (t *Table) Right(columns ...int) *Table {
 	for _, i := range columns {
