@@ -8,15 +8,31 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
-// axisColumn returns the column of axis i. of is the topology unit of its values.
-func axisColumn(i int, a Axis, of string) column {
-	c := column{Column: Column{a.Key, axisKind(a, of)}}
-	if suffix := suffixes[of]; suffix != "" && c.Kind != Text {
-		c.Name += "_" + suffix
+// typedAxis is an Axis with the topology unit and the kind of its values.
+type typedAxis struct {
+	Axis
+	unit string
+	kind Kind
+}
+
+// axes returns the axes of the grid.
+func (g *Grid) axes(s *topology.Scenario) (list []typedAxis) {
+	for _, a := range g.Axes {
+		of := scenariofile.Unit(s, a.Key)
+		list = append(list, typedAxis{a, of, axisKind(a, of)})
 	}
-	c.of = func(settings []topology.Setting, _ []*measure.Run) any {
-		amount, _ := scenariofile.Amount(of, settings[i].Value)
-		switch c.Kind {
+	return list
+}
+
+// column returns the column of the axis, the i-th one.
+func (a *typedAxis) column(i int) column {
+	name := a.Key
+	if suffix := suffixes[a.unit]; suffix != "" && a.kind != Text {
+		name += "_" + suffix
+	}
+	return column{Column{name, a.kind}, func(settings []topology.Setting, _ []*measure.Run) any {
+		amount, _ := scenariofile.Amount(a.unit, settings[i].Value)
+		switch a.kind {
 		case Integer:
 			return int64(amount)
 		case Real:
@@ -24,8 +40,7 @@ func axisColumn(i int, a Axis, of string) column {
 		default:
 			return settings[i].Value
 		}
-	}
-	return c
+	}}
 }
 
 // suffixes maps the units of topology to suffixes of column names.
@@ -107,11 +122,4 @@ func kindOf(f measure.Figure) Kind {
 		return Integer
 	}
 	return Real
-}
-
-func (g *Grid) pauseColumns(link string) (list []column) {
-	for _, f := range measure.PauseFigures(link) {
-		list = append(list, g.figureColumn(f)...)
-	}
-	return list
 }

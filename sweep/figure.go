@@ -1,13 +1,12 @@
 package sweep
 
 import (
+	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/rackfab/rackfab/fabric/measure"
-	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/report/chart"
 )
@@ -22,14 +21,6 @@ type points struct {
 type values struct {
 	list   []float64
 	beyond []bool // only a lower bound of the value is known
-}
-
-func (v *values) mean() float64 {
-	sum := 0.0
-	for _, x := range v.list {
-		sum += x
-	}
-	return sum / float64(len(v.list))
 }
 
 // Drawable returns an error unless Figure can draw the column of that name. The error
@@ -72,19 +63,23 @@ func (s *Sweep) Figure(name string) (*chart.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	units := make([]string, len(s.Axes))
-	for i, a := range s.Axes {
-		units[i] = scenariofile.Unit(scenario, a.Key)
-	}
-	l := s.layout(units)
+	axes := s.axes(scenario)
+	l := layoutOf(axes)
 	panels, err := s.collect(l, y)
 	if err != nil {
 		return nil, err
 	}
 	f := &chart.Figure{Title: fmt.Sprintf("%s: %s", scenario.Name, y.Label()), YLabel: y.Label(), PanelHeight: 200}
-	xs := s.scale(f, l, units)
+	xs := []float64{0.5}
+	if f.XMax = 1; l.x >= 0 {
+		xs = axes[l.x].scale(f)
+	}
 	for i, lines := range panels {
-		f.Rows = append(f.Rows, []chart.Panel{{Title: s.panelTitle(l, i), Lines: s.drawn(lines, xs)}})
+		p := chart.Panel{Lines: s.drawn(lines, xs)}
+		if l.panels >= 0 {
+			p.Title = axes[l.panels].Key + " " + axes[l.panels].Values[i]
+		}
+		f.Rows = append(f.Rows, []chart.Panel{p})
 	}
 	return f, nil
 }
@@ -92,42 +87,36 @@ func (s *Sweep) Figure(name string) (*chart.Figure, error) {
 // collect reads the cells and returns the lines of each panel, in order of first
 // occurrence.
 func (s *Sweep) collect(l layout, y measure.Figure) ([][]*points, error) {
-	panels := make([][]*points, 1)
-	if l.panels >= 0 {
-		panels = make([][]*points, len(s.Axes[l.panels].Values))
-	}
-	width := 1
-	if l.x >= 0 {
-		width = len(s.Axes[l.x].Values)
-	}
+	panels := make([][]*points, s.width(l.panels))
 	for cell := range s.Cells() {
 		run, err := s.Outcome(cell)
 		if err != nil {
 			return nil, err
 		}
-		at, panel, x := s.indices(cell), 0, 0
-		if l.panels >= 0 {
-			panel = at[l.panels]
+		at := s.indices(cell)
+		index := func(axis int) int {
+			if axis < 0 {
+				return 0
+			}
+			return at[axis]
 		}
-		if l.x >= 0 {
-			x = at[l.x]
+		lines, name := &panels[index(l.panels)], s.lineName(l, at)
+		i := slices.IndexFunc(*lines, func(p *points) bool { return p.name == name })
+		if i < 0 {
+			i, *lines = len(*lines), append(*lines, &points{name, make([]values, s.width(l.x))})
 		}
-		line := lineOf(&panels[panel], s.lineName(l, at), width)
-		v := &line.at[x]
+		v := &(*lines)[i].at[index(l.x)]
 		v.list, v.beyond = append(v.list, y.Of(run)), append(v.beyond, y.Unreached(run))
 	}
 	return panels, nil
 }
 
-func lineOf(lines *[]*points, name string, width int) *points {
-	for _, p := range *lines {
-		if p.name == name {
-			return p
-		}
+// width returns the number of values on an axis, 1 for no axis.
+func (g *Grid) width(axis int) int {
+	if axis < 0 {
+		return 1
 	}
-	p := &points{name, make([]values, width)}
-	*lines = append(*lines, p)
-	return p
+	return len(g.Axes[axis].Values)
 }
 
 // lineName names a line by its values. If there is only one line, it has the scheme's
@@ -146,14 +135,6 @@ func (s *Sweep) lineName(l layout, at []int) string {
 	return strings.Join(parts, ", ")
 }
 
-func (s *Sweep) panelTitle(l layout, i int) string {
-	if l.panels < 0 {
-		return ""
-	}
-	a := s.Axes[l.panels]
-	return a.Key + " " + a.Values[i]
-}
-
 // drawn returns the lines with their points from left to right: the mean over the
 // seeds, or the median over all variants with a bar from the minimum to the maximum.
 func (s *Sweep) drawn(lines []*points, xs []float64) (out []chart.Line) {
@@ -161,15 +142,20 @@ func (s *Sweep) drawn(lines []*points, xs []float64) (out []chart.Line) {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return int(math.Copysign(1, xs[a]-xs[b])) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(xs[a], xs[b]) })
 	for i, p := range lines {
 		line := chart.Line{Name: p.name, Style: chart.Style{Colour: i, Dash: i}, Dots: true}
 		for _, at := range order {
+			v := &p.at[at]
 			if s.variants() == 1 {
-				line.Add(xs[at], p.at[at].mean())
+				sum := 0.0
+				for _, x := range v.list {
+					sum += x
+				}
+				line.Add(xs[at], sum/float64(len(v.list)))
 				continue
 			}
-			spread := measure.NewSpread(p.name, p.at[at].list, p.at[at].beyond)
+			spread := measure.NewSpread(p.name, v.list, v.beyond)
 			line.Add(xs[at], spread.Median.Value)
 			line.Low, line.High = append(line.Low, spread.Min.Value), append(line.High, spread.Max.Value)
 		}

@@ -165,8 +165,8 @@ func TestColumnIsNumericIfItsValuesAre(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := axis(t, text)
-		if diff := cmp.Diff(want, axisColumn(0, a, scenariofile.Unit(s, a.Key)).Column); diff != "" {
+		g := Grid{Axes: []Axis{axis(t, text)}}
+		if diff := cmp.Diff(want, g.axes(s)[0].column(0).Column); diff != "" {
 			t.Errorf("%s: %s", text, diff)
 		}
 	}

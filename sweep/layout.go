@@ -24,18 +24,17 @@ const (
 	schemeKey = "scheme"
 )
 
-// layout assigns X to the first numeric axis that varies, and the panels to the next
+// layoutOf assigns X to the first numeric axis that varies, and the panels to the next
 // setting that varies.
-func (g *Grid) layout(units []string) layout {
-	l := layout{-1, -1, nil}
+func layoutOf(axes []typedAxis) layout {
 	var varying []int
-	for i, a := range g.Axes {
+	for i, a := range axes {
 		if len(a.Values) > 1 && a.Key != seedKey {
 			varying = append(varying, i)
 		}
 	}
-	take := func(fits func(i int) bool) int {
-		at := slices.IndexFunc(varying, fits)
+	take := func(fits func(a typedAxis) bool) int {
+		at := slices.IndexFunc(varying, func(i int) bool { return fits(axes[i]) })
 		if at < 0 {
 			return -1
 		}
@@ -43,37 +42,31 @@ func (g *Grid) layout(units []string) layout {
 		varying = slices.Delete(varying, at, at+1)
 		return i
 	}
-	l.x = take(func(i int) bool { return axisKind(g.Axes[i], units[i]) != Text })
-	if l.x < 0 {
-		l.x = take(func(int) bool { return true })
+	x := take(func(a typedAxis) bool { return a.kind != Text })
+	if x < 0 {
+		x = take(func(typedAxis) bool { return true })
 	}
-	l.panels = take(func(i int) bool { return g.Axes[i].Key != schemeKey })
-	l.lines = varying
-	return l
+	panels := take(func(a typedAxis) bool { return a.Key != schemeKey })
+	return layout{x, panels, varying}
 }
 
 // scale sets the X axis of the figure and returns the position of each value on it.
 // Numbers are placed by value, texts at equal distances.
-func (s *Sweep) scale(f *chart.Figure, l layout, units []string) []float64 {
-	if l.x < 0 {
-		f.XMax = 1
-		return []float64{0.5}
-	}
-	a := s.Axes[l.x]
+func (a *typedAxis) scale(f *chart.Figure) []float64 {
 	xs := make([]float64, len(a.Values))
-	if axisKind(a, units[l.x]) == Text {
+	if a.kind == Text {
 		for i := range xs {
 			xs[i] = float64(i + 1)
 		}
-		f.XMin, f.XMax, f.XLabel = 0.5, float64(len(xs))+0.5, numberedLabel(a)
+		f.XMin, f.XMax, f.XLabel = 0.5, float64(len(xs))+0.5, numberedLabel(a.Axis)
 		return xs
 	}
-	factor, measure := 1.0, units[l.x]
+	factor, measure := 1.0, a.unit
 	if measure == "bytes" {
 		factor, measure = 1e-3, "KB"
 	}
 	for i, v := range a.Values {
-		amount, _ := scenariofile.Amount(units[l.x], v)
+		amount, _ := scenariofile.Amount(a.unit, v)
 		xs[i] = amount * factor
 	}
 	f.XLabel = a.Key

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/rackfab/rackfab/fabric/measure"
-	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 )
 
@@ -111,13 +110,15 @@ func (s *Sweep) columns() ([]column, error) {
 		return nil, err
 	}
 	var list []column
-	for i, a := range s.Axes {
-		list = append(list, axisColumn(i, a, scenariofile.Unit(scenario, a.Key)))
+	for i, a := range s.axes(scenario) {
+		list = append(list, a.column(i))
 	}
 	list = append(list, s.figureColumns(scenario)...)
 	links, err := s.pausedLinks()
 	for _, link := range links {
-		list = append(list, s.pauseColumns(link)...)
+		for _, f := range measure.PauseFigures(link) {
+			list = append(list, s.figureColumn(f)...)
+		}
 	}
 	return list, err
 }
