@@ -136,27 +136,15 @@ func fig5Round(b Bench, set []topology.Setting, rates []int) ([]fig5Step, error)
 }
 
 func newFig5Step(s *topology.Scenario, run *measure.Run) fig5Step {
-	step := fig5Step{Digest: run.Digest, run: run}
-	for i, f := range run.Flows {
-		switch f.Name {
-		case fig5Victim:
-			step.Victim = gigabits(f.Goodput)
-		case fig5Flow:
-			from := s.Flows[i].From
-			link := s.Links[s.PortMap()[from][0].Link]
-			step.Wire = gigabits(s.Flows[i].Initial)
-			step.Payload = step.Wire * measure.PayloadShare(s, link, from)
-			step.Flow = gigabits(f.Goodput)
-		}
+	f := s.Flows[s.FlowsNamed(fig5Flow)[0]]
+	link := s.Links[s.PortMap()[f.From][0].Link]
+	wire, pauses := gigabits(f.Initial), run.PausesOn(fig5Link)
+	return fig5Step{
+		Wire: wire, Payload: wire * measure.PayloadShare(s, link, f.From),
+		Flow: gigabits(run.Flow(fig5Flow).Goodput), Victim: gigabits(run.Flow(fig5Victim).Goodput),
+		PAUSE: pauses.XOFF, PerMs: float64(pauses.XOFF) / (run.FabricTime.Seconds() * 1e3),
+		Paused: pauses.Paused.Seconds() / run.FabricTime.Seconds(), Digest: run.Digest, run: run,
 	}
-	for _, p := range run.Pauses {
-		if p.Link == fig5Link {
-			step.PAUSE = p.XOFF
-			step.Paused = p.Paused.Seconds() / run.FabricTime.Seconds()
-		}
-	}
-	step.PerMs = float64(step.PAUSE) / (run.FabricTime.Seconds() * 1e3)
-	return step
 }
 
 // data returns the steps as a table of numbers. Names end with their units.

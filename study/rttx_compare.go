@@ -125,22 +125,15 @@ func (a *Answer) row(bus string) answerRow {
 	r := answerRow{
 		Path: a.Path, Sender: a.Sender.Name, Flow: a.Flow, BaseRTT: micros(a.BaseRTT),
 		CNPCuts: a.Conflicts.CNPCuts, RTTCuts: a.Conflicts.RTTCuts,
-		Bus: bus, Digest: a.Run.Digest, Without: a.Without.Digest,
-		Tree: millis(a.Run.Tree), P50: millis(a.Run.Burst.P50), P99: millis(a.Run.Burst.P99),
+		Bus: bus, Digest: a.Run.Digest, Without: a.Without.Digest, PAUSE: int64(measure.OtherPauses(nil)[0].Of(a.Run)),
+		Tree: measure.Tree.Of(a.Run), Burst: gigabits(a.Run.Flow(a.Flow).BurstGoodput),
+		P50: measure.BurstP50.Of(a.Run), P99: measure.BurstP99.Of(a.Run),
 	}
 	if a.Sender.Both {
 		r.Against, r.Alone, r.Twice = &a.Conflicts.Against, &a.Conflicts.Alone, &a.Conflicts.Twice
 	}
 	if reaction, ok := a.Reaction(); ok {
 		r.Reaction = &reaction
-	}
-	for _, flow := range a.Run.Flows {
-		if flow.Name == a.Flow {
-			r.Burst = gigabits(flow.BurstGoodput)
-		}
-	}
-	for _, p := range a.Run.Pauses {
-		r.PAUSE += p.XOFF
 	}
 	return r
 }

@@ -24,7 +24,7 @@ func rttxFigures(answers []Answer) []Figure {
 	for _, path := range RTTXPaths {
 		figures = append(figures, reactionFigure(path, answers))
 	}
-	return append(figures, effectByTLow(), effectByMinRTT(), effectInTime())
+	return append(figures, effectFigures()...)
 }
 
 // Window of the reaction figures, in base RTTs from the first event.
@@ -99,86 +99,89 @@ const (
 	settled = 1000 // samples after which the EWMA has settled
 )
 
-// cut returns the rate reduction of TIMELY for a permanent increment of the RTT, in per
-// cent of the rate.
-func cut(p cc.TIMELYParams, increment unit.Time) float64 {
-	p.Delta = 0 // excludes rate increases in the meantime
+// sender returns TIMELY at line rate and a function that passes it an ACK with an
+// increment of the RTT. The function returns the rate cut so far, in per cent.
+func sender(p cc.TIMELYParams) func(increment unit.Time) float64 {
 	const line = 40 * unit.GigabitPerSec
+	p.Delta = 0 // excludes rate increases in the meantime
 	c := cc.NewTIMELY(p, line, line)
-	sample := cc.Signal{Kind: cc.Ack, Bytes: unit.Kilobyte, RTT: idleRTT}
-	c.Handle(0, sample)
-	sample.RTT += increment
-	for range settled {
-		c.Handle(0, sample)
+	return func(increment unit.Time) float64 {
+		c.Handle(0, cc.Signal{Kind: cc.Ack, Bytes: unit.Kilobyte, RTT: idleRTT + increment})
+		return 100 * (1 - float64(c.Rate())/float64(line))
 	}
-	return 100 * (1 - float64(c.Rate())/float64(line))
 }
 
-// increments draws the increments of table 1.
-func increments(draw func(name string, style chart.Style, increment unit.Time) chart.Line) (lines []chart.Line) {
-	p := cc.DefaultTIMELYRTTX()
+// cut returns the rate cut by a permanent increment of the RTT, in per cent.
+func cut(p cc.TIMELYParams, increment unit.Time) (percent float64) {
+	ack := sender(p)
+	ack(0)
+	for range settled {
+		percent = ack(increment)
+	}
+	return percent
+}
+
+// increments returns a panel with a line for each increment of table 1.
+func increments(title string, draw func(l *chart.Line, increment unit.Time)) chart.Panel {
+	panel, p := chart.Panel{Title: title}, cc.DefaultTIMELYRTTX()
 	d := rttx.EqualD(p.Beta, p.MinRTT)
 	for i, name := range []string{"D/8", "D/4", "D/2", "D"} {
 		increment := d >> (rttx.TableLevels - 1 - i)
-		lines = append(lines, draw(fmt.Sprintf("%s = %s", name, increment), chart.Style{Colour: i, Dash: i}, increment))
+		l := chart.Line{Name: fmt.Sprintf("%s = %s", name, increment), Style: chart.Style{Colour: i, Dash: i}}
+		draw(&l, increment)
+		panel.Lines = append(panel.Lines, l)
 	}
-	return lines
+	return panel
 }
 
-// effect draws the rate cut by each increment over a time parameter of TIMELY, from
-// one value to another in steps.
-func effect(f Figure, panel string, from, to, step unit.Time, set func(*cc.TIMELYParams, unit.Time)) Figure {
-	f.YLabel, f.XMax = "rate cut, per cent", micros(to)
-	f.Rows = [][]chart.Panel{{{Title: panel, Lines: increments(func(name string, style chart.Style, increment unit.Time) chart.Line {
-		l := chart.Line{Name: name, Style: style}
-		for t := from; t <= to; t += step {
-			p := cc.DefaultTIMELYRTTX()
-			set(&p, t)
-			l.Add(micros(t), cut(p, increment))
-		}
-		return l
-	})}}}
-	return f
+// effects draw the rate cut by each increment over a time parameter of TIMELY, from one
+// value to another in steps.
+var effects = []struct {
+	name, title, x, panel string
+	from, to, step        unit.Time
+	set                   func(*cc.TIMELYParams, unit.Time)
+}{
+	{
+		"effect-t-low", "Rate cut by an increment, by T_low: none while the RTT is below T_low", "T_low (us); the idle RTT is 31 us",
+		"TIMELY, preset rack, minRTT 20 us", 0, 60 * unit.Microsecond, 250 * unit.Nanosecond,
+		func(p *cc.TIMELYParams, t unit.Time) { p.TLow = t },
+	},
+	{
+		"effect-min-rtt", "Rate cut by an increment, by minRTT: D has to grow with the path", "minRTT (us)",
+		"TIMELY, preset rack, T_low 0", 5 * unit.Microsecond, 200 * unit.Microsecond, unit.Microsecond,
+		func(p *cc.TIMELYParams, t unit.Time) { p.MinRTT = t },
+	},
 }
 
-func effectByTLow() Figure {
-	f := Figure{Name: "effect-t-low", Figure: chart.Figure{
-		Title: "Rate cut by an increment, by T_low: none while the RTT is below T_low", XLabel: "T_low (us); the idle RTT is 31 us",
-	}}
-	return effect(f, "TIMELY, preset rack, minRTT 20 us", 0, 60*unit.Microsecond, 250*unit.Nanosecond,
-		func(p *cc.TIMELYParams, t unit.Time) { p.TLow = t })
-}
-
-func effectByMinRTT() Figure {
-	f := Figure{Name: "effect-min-rtt", Figure: chart.Figure{
-		Title: "Rate cut by an increment, by minRTT: D has to grow with the path", XLabel: "minRTT (us)",
-	}}
-	return effect(f, "TIMELY, preset rack, T_low 0", 5*unit.Microsecond, 200*unit.Microsecond, unit.Microsecond,
-		func(p *cc.TIMELYParams, t unit.Time) { p.MinRTT = t })
-}
-
-// effectInTime keeps the level constant from one ACK to the next.
-func effectInTime() Figure {
+// effectFigures draws the effects, and a flow whose level stays constant from one ACK to
+// the next.
+func effectFigures() (figures []Figure) {
+	figure := func(name, title, x string, xMax float64, p chart.Panel) {
+		figures = append(figures, Figure{Name: name, Figure: chart.Figure{
+			Title: title, XLabel: x, YLabel: "rate cut, per cent", XMax: xMax, Rows: [][]chart.Panel{{p}},
+		}})
+	}
+	for _, e := range effects {
+		figure(e.name, e.title, e.x, micros(e.to), increments(e.panel, func(l *chart.Line, increment unit.Time) {
+			for t := e.from; t <= e.to; t += e.step {
+				p := cc.DefaultTIMELYRTTX()
+				e.set(&p, t)
+				l.Add(micros(t), cut(p, increment))
+			}
+		}))
+	}
 	const from, to, end = 100, 600, 1000
-	const line = 40 * unit.GigabitPerSec
-	p := cc.DefaultTIMELYRTTX()
-	p.Delta = 0 // excludes rate increases in the meantime
-	return Figure{Name: "effect-in-time", Figure: chart.Figure{
-		Title:  "A flow at a constant level: an increment cuts the rate once",
-		XLabel: "ACKs", YLabel: "rate cut, per cent", XMin: 0, XMax: end,
-		Rows: [][]chart.Panel{{{Title: "TIMELY, preset rack, without increase; constant level in the shaded part", Band: chart.Band{From: from, To: to}, Lines: increments(
-			func(name string, style chart.Style, increment unit.Time) chart.Line {
-				c := cc.NewTIMELY(p, line, line)
-				l := chart.Line{Name: name, Style: style}
-				for n := range end {
-					sample := cc.Signal{Kind: cc.Ack, Bytes: unit.Kilobyte, RTT: idleRTT}
-					if from <= n && n < to {
-						sample.RTT += increment
-					}
-					c.Handle(0, sample)
-					l.Add(float64(n), 100*(1-float64(c.Rate())/float64(line)))
-				}
-				return l
-			})}}},
-	}}
+	constant := increments("TIMELY, preset rack, without increase; constant level in the shaded part", func(l *chart.Line, increment unit.Time) {
+		ack := sender(cc.DefaultTIMELYRTTX())
+		for n := range end {
+			now := unit.Time(0)
+			if from <= n && n < to {
+				now = increment
+			}
+			l.Add(float64(n), ack(now))
+		}
+	})
+	constant.Band = chart.Band{From: from, To: to}
+	figure("effect-in-time", "A flow at a constant level: an increment cuts the rate once", "ACKs", end, constant)
+	return figures
 }

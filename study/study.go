@@ -107,8 +107,6 @@ func inOrder(all []nodeNote) {
 
 func micros(t unit.Time) float64 { return float64(t) / float64(unit.Microsecond) }
 
-func millis(t unit.Time) float64 { return float64(t) / float64(unit.Millisecond) }
-
 func gigabits(r unit.Rate) float64 { return float64(r) / float64(unit.GigabitPerSec) }
 
 // decimals formats a number with two decimals.

@@ -157,14 +157,7 @@ func Catalogue(s *topology.Scenario) (all Named) {
 
 func flowFigures(name string) FlowFigures {
 	goodput := func(key, group string, of func(*Flow) unit.Rate) Figure {
-		return rateFigure(name+key, group, name, func(r *Run) unit.Rate {
-			for i := range r.Flows {
-				if r.Flows[i].Name == name {
-					return of(&r.Flows[i])
-				}
-			}
-			return 0
-		}).means("goodput: payload delivered in order; in the burst: from its start until its last flow has completed")
+		return rateFigure(name+key, group, name, func(r *Run) unit.Rate { return of(r.Flow(name)) }).means("goodput: payload delivered in order; in the burst: from its start until its last flow has completed")
 	}
 	return FlowFigures{
 		goodput(".goodput_gbps", "Gbit/s", func(f *Flow) unit.Rate { return f.Goodput }),
@@ -210,7 +203,7 @@ func commandFigures(i int, name string) CommandFigures {
 
 // PauseFigures returns the PAUSE frames and the paused time on a link "x->y".
 func PauseFigures(link string) []Figure {
-	return pauseFigures(link+".", link, func(l string) bool { return l == link })
+	return pauseFigures(link+".", link, func(r *Run) Pause { return r.PausesOn(link) })
 }
 
 // OtherPauses returns the PAUSE frames and the paused time on all links but these.
@@ -219,7 +212,7 @@ func OtherPauses(links []string) []Figure {
 	if len(links) == 0 {
 		title = AllLinks
 	}
-	list := pauseFigures("", title, func(l string) bool { return !slices.Contains(links, l) })
+	list := pauseFigures("", title, func(r *Run) Pause { return r.pauses(func(l string) bool { return !slices.Contains(links, l) }) })
 	list[1].Title = "others, summed"
 	return list
 }
@@ -227,12 +220,17 @@ func OtherPauses(links []string) []Figure {
 // AllLinks names the sum over the links of a rack.
 const AllLinks = "all links"
 
-func pauseFigures(prefix, title string, on func(link string) bool) []Figure {
+func pauseFigures(prefix, title string, of func(*Run) Pause) []Figure {
 	return []Figure{
-		count(prefix+"pause_frames", "PAUSE frames", title, func(r *Run) int64 { return r.pauses(on).XOFF }).means(
+		count(prefix+"pause_frames", "PAUSE frames", title, func(r *Run) int64 { return of(r).XOFF }).means(
 			"XOFF frames, refreshes included; x->y is sent by x and pauses y"),
-		span(prefix+"paused_ms", "", title, func(r *Run) unit.Time { return r.pauses(on).Paused }),
+		span(prefix+"paused_ms", "", title, func(r *Run) unit.Time { return of(r).Paused }),
 	}
+}
+
+// PausesOn returns the pauses on a link "x->y", the zero Pause if there were none.
+func (r *Run) PausesOn(link string) Pause {
+	return r.pauses(func(l string) bool { return l == link })
 }
 
 // pauses sums the pauses on some links.

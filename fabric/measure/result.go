@@ -120,6 +120,15 @@ type Burst struct {
 	End       unit.Time `json:"end_ps"`   // completion of all flows, or end of the run
 }
 
+// Flow returns the single flow of that name, or an empty one if there is none.
+func (r *Run) Flow(name string) *Flow {
+	i := slices.IndexFunc(r.Flows, func(f Flow) bool { return f.Name == name })
+	if i < 0 {
+		return &Flow{}
+	}
+	return &r.Flows[i]
+}
+
 // Merge combines the results of the nodes, which are in scenario order.
 func Merge(s *topology.Scenario, nodes []*NodeResult) (*Run, error) {
 	if len(nodes) != len(s.Nodes) {
