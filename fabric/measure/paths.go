@@ -6,6 +6,7 @@ import (
 	"github.com/rackfab/rackfab/fabric"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/topology/routes"
+	"github.com/rackfab/rackfab/fabric/unit"
 )
 
 // hop is one link of a path, from the port of node to peer.
@@ -72,4 +73,101 @@ func along(s *topology.Scenario, pick func(hop) (string, bool)) (names []string)
 
 func linkName(s *topology.Scenario, from, to int) string {
 	return s.Nodes[from].Name + "->" + s.Nodes[to].Name
+}
+
+// dataHeaders is the header overhead of a WRITE packet without RETH, in bytes: Ethernet
+// 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4.
+const dataHeaders = 62
+
+// Bottleneck returns the payload rate that the single flows reach together without
+// other traffic. Each link allows its payload rate, and each flow reaches the rate of
+// its tightest link. Flows that share a link share its rate. Paths follow the first of
+// equal routes.
+func Bottleneck(s *topology.Scenario) unit.Rate {
+	allowed := map[hop]unit.Rate{}
+	routes, ports := routes.All(s), s.PortMap()
+	total := unit.Rate(0)
+	for _, f := range s.Flows {
+		if f.Burst >= 0 {
+			continue
+		}
+		most := unit.Rate(1 << 62)
+		hops := path(s, routes, ports, f)
+		for _, h := range hops {
+			if _, ok := allowed[h]; !ok {
+				allowed[h] = payloadRate(s, s.Links[h.link], f.From)
+			}
+			most = min(most, allowed[h])
+		}
+		for _, h := range hops {
+			allowed[h] -= most
+		}
+		total += most
+	}
+	return total
+}
+
+func payloadRate(s *topology.Scenario, l topology.Link, from int) unit.Rate {
+	return unit.Rate(float64(l.Rate) * PayloadShare(s, l, from))
+}
+
+// PayloadShare returns the share of payload, 0 to 1, in the bytes that the data packets
+// of node from occupy on the link.
+func PayloadShare(s *topology.Scenario, l topology.Link, from int) float64 {
+	payload := s.Nodes[from].NIC.Payload
+	return float64(payload) / float64(payload+dataHeaders+l.Overhead)
+}
+
+// Standalone computes the completion time of a flow without other traffic, as the HPCC
+// simulator does: the round-trip propagation delay, the transmission of one payload on
+// every link, and then all bytes of the flow, headers included, at the rate of the
+// slowest link.
+type Standalone struct {
+	s           *topology.Scenario
+	ends        [][]topology.End
+	routes      [][][]fabric.Port
+	each, first unit.Bytes      // headers of every packet; additional headers of the first one
+	paths       map[[2]int]cost // by source and destination
+}
+
+// cost is the cost of a path between two NICs.
+type cost struct {
+	delay    unit.Time // one way
+	transmit unit.Time // transmission of one payload on all links
+	slowest  unit.Rate
+	overhead unit.Bytes // of each frame on the link, beyond its length
+}
+
+// NewStandalone returns a Standalone for the flows of a scenario.
+func NewStandalone(s *topology.Scenario) *Standalone {
+	a := &Standalone{s: s, ends: s.PortMap(), routes: routes.All(s), paths: map[[2]int]cost{}}
+	a.each, a.first = s.DataHeaders()
+	return a
+}
+
+// FCT returns the completion time of size bytes of the flow without other traffic.
+func (a *Standalone) FCT(f topology.Flow, size unit.Bytes) unit.Time {
+	p, payload := a.cost(f.From, f.To), a.s.Nodes[f.From].NIC.Payload
+	packets := (size + payload - 1) / payload
+	total := size + a.first + packets*(a.each+p.overhead)
+	return 2*p.delay + p.transmit + p.slowest.Serialise(total)
+}
+
+// cost follows the first of the shortest paths.
+func (a *Standalone) cost(from, to int) cost {
+	key := [2]int{from, to}
+	p, known := a.paths[key]
+	if known {
+		return p
+	}
+	for _, h := range path(a.s, a.routes, a.ends, topology.Flow{From: from, To: to}) {
+		l := a.s.Links[h.link]
+		p.delay += l.Delay
+		p.transmit += l.Rate.Serialise(a.s.Nodes[from].NIC.Payload)
+		if p.slowest == 0 || l.Rate < p.slowest {
+			p.slowest, p.overhead = l.Rate, l.Overhead
+		}
+	}
+	a.paths[key] = p
+	return p
 }

@@ -77,7 +77,7 @@ func run(c *cobra.Command, name string, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := v.run(c.Context(), c.ErrOrStderr(), f); err != nil {
+	if err := v.execute(c.Context(), c.ErrOrStderr(), f); err != nil {
 		return err
 	}
 	if err := v.finish(c.OutOrStdout(), f); err != nil {

@@ -73,8 +73,8 @@ func vary(c *cobra.Command, name string, base *topology.Scenario, f runFlags) (*
 	return v, nil
 }
 
-// run runs the scenarios of all variants.
-func (v *varied) run(ctx context.Context, warnings io.Writer, f runFlags) error {
+// execute runs the scenarios of all variants.
+func (v *varied) execute(ctx context.Context, warnings io.Writer, f runFlags) error {
 	var all []*topology.Scenario
 	for _, one := range v.Variants {
 		all = append(all, one.scenarios...)
@@ -117,7 +117,7 @@ func (v *varied) results(of *variant) *measure.Results {
 func (v *varied) finish(w io.Writer, f runFlags) error {
 	if !f.json {
 		v.print(w)
-	} else if err := cli.WriteJSON(w, v.json()); err != nil {
+	} else if err := cli.WriteJSON(w, v.content()); err != nil {
 		return err
 	}
 	folders, err := v.write(f.out)
@@ -135,7 +135,8 @@ func (v *varied) finish(w io.Writer, f runFlags) error {
 	return err
 }
 
-func (v *varied) json() any {
+// content returns the value of the JSON file.
+func (v *varied) content() any {
 	if v.Key == "" {
 		return v.results(v.Variants[0])
 	}
