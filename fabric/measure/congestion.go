@@ -38,9 +38,10 @@ func used(s *topology.Scenario, delivered []Series) (shares []float64) {
 // dip returns the time from the first burst to the end of the last bin below
 // dipShare. It returns 0 if no bin is below dipShare.
 func dip(s *topology.Scenario, shares []float64) unit.Time {
-	for i := len(shares) - 1; i >= 0; i-- {
-		if shares[i] < dipShare {
-			return after(s, i+1)
+	start := burstStart(s)
+	for i, share := range slices.Backward(shares) {
+		if share < dipShare {
+			return binAfter(s, start, i+1) - start
 		}
 	}
 	return 0
@@ -50,9 +51,6 @@ func dip(s *topology.Scenario, shares []float64) unit.Time {
 // or until the end of the run if they do not. It returns 0 if no bin is below
 // dipShare. Unlike dip it excludes dips that a scheme's own oscillation causes later.
 func recovery(s *topology.Scenario, shares []float64) unit.Time {
-	if len(shares) == 0 {
-		return 0
-	}
 	start := burstStart(s)
 	return recoveredAt(s, start, shares) - start
 }
@@ -81,11 +79,9 @@ func recovered(s *topology.Scenario, shares []float64) int {
 	return -1
 }
 
-// after returns the time from the first burst to the beginning of the i-th bin after
-// it.
-func after(s *topology.Scenario, i int) unit.Time {
-	start := burstStart(s)
-	return (start/s.Bin+unit.Time(i))*s.Bin - start
+// binAfter returns the beginning of the i-th bin after that of the instant.
+func binAfter(s *topology.Scenario, at unit.Time, i int) unit.Time {
+	return (at/s.Bin + unit.Time(i)) * s.Bin
 }
 
 // trees returns the duration of the congestion trees, and the time in which PAUSE
@@ -148,7 +144,7 @@ func recoveredAt(s *topology.Scenario, burst unit.Time, shares []float64) unit.T
 	case i == 0:
 		return burst
 	default:
-		return (burst/s.Bin + unit.Time(i)) * s.Bin
+		return binAfter(s, burst, i)
 	}
 }
 

@@ -5,21 +5,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/cli"
+	"github.com/rackfab/rackfab/cmd/rackfab/internal/engine"
 	"github.com/rackfab/rackfab/cmd/rackfab/internal/load"
 	"github.com/rackfab/rackfab/fabric/measure"
 	"github.com/rackfab/rackfab/fabric/scenariofile"
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
+	"github.com/rackfab/rackfab/report/table"
 	"github.com/rackfab/rackfab/sweep"
-
-	"github.com/rackfab/rackfab/cmd/rackfab/internal/engine"
 )
 
 // sweepFlags are the settings of `rackfab sweep`.
@@ -93,11 +97,17 @@ func runSweep(c *cobra.Command, name string, f sweepFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := writeSweep(dir, s, figure); err != nil {
+	t, err := s.Table()
+	if err != nil {
 		return err
 	}
-	if err := printSweep(c.OutOrStdout(), s); err != nil {
+	if err := writeFiles(dir, append(sweep.TableFiles("table", t), sweep.FigureFiles("plot", figure)...)); err != nil {
 		return err
+	}
+	if s.Points() <= maxRows {
+		if err := printSweep(c.OutOrStdout(), t, len(s.Axes)); err != nil {
+			return err
+		}
 	}
 	_, err = fmt.Fprintf(c.OutOrStdout(), "\n%d cells, %d of them run now; table.csv, table.parquet, plot.png, plot.svg: %s\n", s.Cells(), ran, dir)
 	return err
@@ -171,4 +181,83 @@ func runGrid(ctx context.Context, grid sweep.Grid, dir string, lanes int, run ru
 		return nil, 0, cli.SignalError{Err: fmt.Errorf("%d of %d cells are finished; the same command with --out %s resumes from there", bar.finished, s.Cells(), dir)}
 	}
 	return s, s.Missing(), err
+}
+
+// writeFiles writes files into a folder, which it creates.
+func writeFiles(dir string, files []sweep.File) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := cli.CreateFile(filepath.Join(dir, f.Name), f.Write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxRows is the maximum number of rows of a table that is also printed.
+const maxRows = 60
+
+// printSweep prints the table without the PAUSE columns of single links. The columns of
+// the axes come first.
+func printSweep(w io.Writer, t *sweep.Table, axes int) error {
+	shown := func(i int) bool {
+		name := t.Columns[i].Name
+		ofLink := strings.Contains(name, "->") && strings.Contains(name, ".pause") // excludes the settings of one direction
+		return !ofLink && name != "frame_hops" && name != "digest" && !rangeOf(t, i)
+	}
+	out := table.New(axes)
+	for i, c := range t.Columns {
+		if shown(i) {
+			out.Columns = append(out.Columns, table.Column{Name: c.Name, Right: c.Kind != sweep.Text})
+		}
+	}
+	for values, err := range t.Rows {
+		if err != nil {
+			return err
+		}
+		var row []any
+		for i, v := range values {
+			if !shown(i) {
+				continue
+			}
+			v = figure(v)
+			if i+2 < len(values) && rangeOf(t, i+1) {
+				v = fmt.Sprintf("%v [%v, %v]", v, figure(values[i+1]), figure(values[i+2]))
+			}
+			row = append(row, v)
+		}
+		out.Row(row...)
+	}
+	return out.Write(w)
+}
+
+// rangeOf reports whether column i is a bound of a figure's range, or the number of
+// runs that did not reach the figure. The column of the median shows both.
+func rangeOf(t *sweep.Table, i int) bool {
+	for _, end := range []string{"_least", "_most", "_unreached"} {
+		of, ends := strings.CutSuffix(t.Columns[i].Name, end)
+		if ends && slices.ContainsFunc(t.Columns, func(c sweep.Column) bool { return c.Name == of }) {
+			return true
+		}
+	}
+	return false
+}
+
+// figure formats a value of a table. Real numbers have four significant digits; large
+// ones are rounded to an integer, without exponent. A lower bound begins with ">".
+func figure(v any) any {
+	if b, ok := v.(measure.Bound); ok {
+		return fmt.Sprint(">", figure(b.Value))
+	}
+	x, ok := v.(float64)
+	switch {
+	case !ok:
+		return v
+	case math.Abs(x) >= 1e4:
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	default:
+		return fmt.Sprintf("%.4g", x)
+	}
 }
