@@ -5,13 +5,14 @@ package agenda
 import "github.com/rackfab/rackfab/fabric/unit"
 
 // Agenda holds one instant per entry and finds the earliest. It is a tournament
-// tree with one leaf per entry. Each inner node holds the entry below it that
-// is due first; the lower entry wins a tie.
+// tree with one leaf per entry: leaves in the second half of the slices, the root at
+// 1. Each inner node is a copy of the leaf below it that is due first; the lower entry
+// wins a tie.
 //
-// Invariant: winner[k] is the better of winner[2k] and winner[2k+1].
+// Invariant: node k is the better of nodes 2k and 2k+1.
 type Agenda struct {
-	at     []unit.Time // by entry; Never if unset, and for padding leaves
-	winner []int32     // leaves from len(at) on, the root at 1
+	at    []unit.Time // by node; Never if unset, and for padding leaves
+	entry []int32     // by node
 }
 
 // New returns an agenda with the given number of entries, all unset.
@@ -20,48 +21,49 @@ func New(entries int) Agenda {
 	for leaves < entries {
 		leaves *= 2
 	}
-	a := Agenda{at: make([]unit.Time, leaves), winner: make([]int32, 2*leaves)}
-	for i := range a.at {
-		a.at[i] = unit.Never
-		a.winner[leaves+i] = int32(i)
+	a := Agenda{at: make([]unit.Time, 2*leaves), entry: make([]int32, 2*leaves)}
+	for i := range leaves {
+		a.entry[leaves+i] = int32(i)
 	}
 	for k := leaves - 1; k > 0; k-- {
-		a.winner[k] = a.winner[2*k]
+		a.entry[k] = a.entry[2*k]
+	}
+	for k := range a.at {
+		a.at[k] = unit.Never
 	}
 	return a
 }
 
 // Set sets the instant of the entry; Never removes it.
 func (a *Agenda) Set(entry int, at unit.Time) {
-	if a.at[entry] == at {
-		return
-	}
-	a.at[entry] = at
-	for k := (len(a.at) + entry) / 2; k > 0; k /= 2 {
-		best := a.winner[2*k]
-		if other := a.winner[2*k+1]; a.at[other] < a.at[best] {
-			best = other
+	times, entries := a.at, a.entry[:len(a.at)]
+	k, best := a.leaf(entry), int32(entry)
+	for times[k] != at || entries[k] != best {
+		times[k], entries[k] = at, best
+		if k == 1 {
+			return
 		}
-		if a.winner[k] == best && best != int32(entry) {
-			return // the entry did not win this match before and does not win it now
+		rival := k ^ 1
+		if t := times[rival]; t < at || t == at && rival < k {
+			at, best = t, entries[rival]
 		}
-		a.winner[k] = best
+		k >>= 1
 	}
 }
 
+// leaf returns the node of the entry.
+func (a *Agenda) leaf(entry int) int { return len(a.at)/2 + entry }
+
 // Next returns the earliest instant, or Never if no entry is set.
-func (a *Agenda) Next() unit.Time { return a.at[a.winner[1]] }
+func (a *Agenda) Next() unit.Time { return a.at[1] }
 
 // First returns the entry that is due first and its instant, which is Never if
 // no entry is set.
-func (a *Agenda) First() (entry int, at unit.Time) {
-	best := a.winner[1]
-	return int(best), a.at[best]
-}
+func (a *Agenda) First() (entry int, at unit.Time) { return int(a.entry[1]), a.at[1] }
 
 // At returns the instant of the entry, or Never if it is not set.
-func (a *Agenda) At(entry int) unit.Time { return a.at[entry] }
+func (a *Agenda) At(entry int) unit.Time { return a.at[a.leaf(entry)] }
 
 // Len returns the capacity in entries, which is at least the number passed to
 // New.
-func (a *Agenda) Len() int { return len(a.at) }
+func (a *Agenda) Len() int { return len(a.at) / 2 }
