@@ -3,6 +3,7 @@ package fabric
 import (
 	"fmt"
 
+	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -48,18 +49,18 @@ type Cable struct {
 // Mend brings the link up at now.
 func (c *Cable) Mend(now unit.Time) { c.Down, c.since = false, now }
 
-// Fate returns the fate of a frame of the given length that arrives now. A frame is
-// cut off if the link was down at any time since the start of its transmission. The
-// current error rates decide whether any other frame is lost or damaged.
-func (c *Cable) Fate(now unit.Time, length unit.Bytes) Fate {
+// Fate returns the fate of a frame that arrives now. A frame is cut off if the link was
+// down at any time since the start of its transmission. The current error rates decide
+// whether any other frame is lost or damaged.
+func (c *Cable) Fate(now unit.Time, f *frame.Frame) Fate {
 	if !c.Down && c.since == 0 && !c.Flaws.any {
 		return Whole
 	}
-	return c.fate(now, length)
+	return c.fate(now, f)
 }
 
-func (c *Cable) fate(now unit.Time, length unit.Bytes) Fate {
-	if c.Down || c.since > 0 && now-c.Delay-c.Rate.Serialise(length+c.Overhead) < c.since {
+func (c *Cable) fate(now unit.Time, f *frame.Frame) Fate {
+	if c.Down || c.since > 0 && now-c.Delay-c.Rate.Serialise(f.Len()+c.Overhead) < c.since {
 		return CutOff
 	}
 	return c.Flaws.fate(now)

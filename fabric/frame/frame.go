@@ -62,9 +62,12 @@ func (f *Frame) at(offset int) int { return offset + int(f.shift) }
 
 // Len returns the frame's length on the wire in bytes, from destination address
 // to FCS, padded to the Ethernet minimum of 64.
-func (f *Frame) Len() unit.Bytes {
+func (f *Frame) Len() unit.Bytes { return f.LenOf(f.Class()) }
+
+// LenOf returns Len for a caller that has classified the frame already.
+func (f *Frame) LenOf(c Class) unit.Bytes {
 	n := unit.Bytes(f.n) + unit.Bytes(f.Payload) + FCSLen
-	if f.Class() == ClassRoCE {
+	if c == ClassRoCE {
 		n += ICRCLen
 	}
 	return max(n, MinLen)

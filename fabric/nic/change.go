@@ -115,13 +115,13 @@ func (n *NIC) linkDown(now unit.Time, out *fabric.Out) {
 
 // Fate returns the fate of an arriving frame on the link.
 func (n *NIC) Fate(now unit.Time, _ fabric.Port, f *frame.Frame) fabric.Fate {
-	return n.cable.Fate(now, f.Len())
+	return n.cable.Fate(now, f)
 }
 
 // lost reports whether an arriving frame is lost on the link or dropped by a frozen
 // NIC. It counts and notes the drop.
 func (n *NIC) lost(now unit.Time, f *frame.Frame, out *fabric.Out) bool {
-	fate := n.cable.Fate(now, f.Len())
+	fate := n.cable.Fate(now, f)
 	reason := fate.Reason()
 	switch {
 	case fate != fabric.Whole:

@@ -121,9 +121,9 @@ func (n *NIC) Arrive(now unit.Time, _ fabric.Port, f *frame.Frame, out *fabric.O
 		return
 	}
 	n.stats.RxPackets++
-	length := uint64(f.Len())
-	n.stats.RxBytes += length
 	class, prio := f.Class(), n.classOf(f)
+	length := uint64(f.LenOf(class))
+	n.stats.RxBytes += length
 	if fabric.Follows(f.Trace) {
 		out.Arrived(now, 0, prio, f)
 	}

@@ -98,7 +98,7 @@ func (s *Switch) Fate(now unit.Time, at fabric.Port, f *frame.Frame) fabric.Fate
 	if uint(at) >= uint(len(s.ports)) {
 		return fabric.Whole
 	}
-	return s.ports[at].cable.Fate(now, f.Len())
+	return s.ports[at].cable.Fate(now, f)
 }
 
 // lose drops a frame that the link lost, cut off or damaged.

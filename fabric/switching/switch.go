@@ -75,16 +75,18 @@ func (s *Switch) Arrive(now unit.Time, at fabric.Port, f *frame.Frame, out *fabr
 		s.discard(now, at, f, out)
 		return
 	}
-	if fate := s.ports[at].cable.Fate(now, f.Len()); fate != fabric.Whole {
+	if fate := s.ports[at].cable.Fate(now, f); fate != fabric.Whole {
 		s.lose(now, &s.ports[at], f, fate, out)
 		return
 	}
-	switch f.Class() {
+	class := f.Class()
+	in := incoming{frame: f, at: at, length: f.LenOf(class)}
+	switch class {
 	case frame.ClassRoCE, frame.ClassUET:
-		in := incoming{frame: f, at: at, class: s.cfg.DSCP[f.DSCP()&63], length: f.Len()}
+		in.class = s.cfg.DSCP[f.DSCP()&63]
 		s.forward(now, in, f.DstIP().Host(), out)
 	case frame.ClassCNM:
-		in := incoming{frame: f, at: at, class: s.cfg.CNMClass, length: f.Len()}
+		in.class = s.cfg.CNMClass
 		s.forward(now, in, f.DstMAC().Host(), out)
 	case frame.ClassPFC:
 		s.obey(now, &s.ports[at], f, out)
