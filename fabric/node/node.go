@@ -37,13 +37,12 @@ type Node struct {
 	now      unit.Time
 	arrivals int64
 	digest   *xxhash.Digest
-	scratch  [digestPrefix + frame.HeaderRoom]byte
-	bytes    []byte // scratch space for a change
+	unhashed []byte // arrivals and changes that the digest does not yet contain
 	tap      *Tap   // nil if nothing observes the node
 }
 
-// digestPrefix is time (8 bytes), port (4) and payload length (4).
-const digestPrefix = 16
+// digestBlock is the number of bytes above which unhashed is added to the digest.
+const digestBlock = 4096
 
 // New returns a node with the given machine and number of ports.
 func New(machine fabric.Machine, ports int) *Node {
@@ -99,8 +98,7 @@ func (n *Node) control(out *fabric.Out) {
 	n.changes = n.changes[1:]
 	n.now = c.At
 	n.applied++
-	n.bytes = c.Append(n.bytes[:0])
-	_, _ = n.digest.Write(n.bytes) // never fails
+	n.unhashed = c.Append(n.unhashed)
 	sends, notes := len(out.Sends), len(out.Notes)
 	n.machine.Control(c.At, c, out)
 	if n.tap != nil {
@@ -188,18 +186,29 @@ func (n *Node) arrive(at unit.Time, port int, out *fabric.Out) {
 
 // sum adds an arrival to the digest: time, port, payload length, header bytes.
 func (n *Node) sum(port fabric.Port, f *frame.Frame) {
-	binary.LittleEndian.PutUint64(n.scratch[0:], uint64(f.Arrival))
-	binary.LittleEndian.PutUint32(n.scratch[8:], uint32(port))
-	binary.LittleEndian.PutUint32(n.scratch[12:], f.Payload)
-	end := digestPrefix + copy(n.scratch[digestPrefix:], f.Header())
-	_, _ = n.digest.Write(n.scratch[:end]) // never fails
+	b := binary.LittleEndian.AppendUint64(n.unhashed, uint64(f.Arrival))
+	b = binary.LittleEndian.AppendUint32(b, uint32(port))
+	b = binary.LittleEndian.AppendUint32(b, f.Payload)
+	n.unhashed = append(b, f.Header()...)
+	if len(n.unhashed) > digestBlock {
+		n.hash()
+	}
+}
+
+// hash adds the unhashed bytes to the digest.
+func (n *Node) hash() {
+	_, _ = n.digest.Write(n.unhashed) // never fails
+	n.unhashed = n.unhashed[:0]
 }
 
 // Machine returns the machine of the node.
 func (n *Node) Machine() fabric.Machine { return n.machine }
 
 // Digest returns the hash of all arrivals so far.
-func (n *Node) Digest() uint64 { return n.digest.Sum64() }
+func (n *Node) Digest() uint64 {
+	n.hash()
+	return n.digest.Sum64()
+}
 
 // Arrivals returns the number of frames handled: the node's frame-hops.
 func (n *Node) Arrivals() int64 { return n.arrivals }
