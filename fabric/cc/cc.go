@@ -74,23 +74,44 @@ type Algorithm interface {
 // NoWindow is the window of an algorithm that does not limit unacknowledged bytes.
 const NoWindow unit.Bytes = math.MaxInt64
 
-// rateOnly is the part of an Algorithm that has no timer and no window.
-type rateOnly struct{}
+// timerless is the part of an Algorithm without a timer.
+type timerless struct{}
 
 // Tick does nothing.
-func (rateOnly) Tick(unit.Time) {}
+func (timerless) Tick(unit.Time) {}
 
 // Next returns false: there is no timer.
-func (rateOnly) Next() (unit.Time, bool) { return 0, false }
+func (timerless) Next() (unit.Time, bool) { return 0, false }
 
-// Window returns NoWindow.
-func (rateOnly) Window() unit.Bytes { return NoWindow }
+// pace is the part of an Algorithm that limits the rate alone, in bits per second.
+//
+// Invariant: 0 < rate <= line.
+type pace struct {
+	rate, line float64
+	floor      float64 // of a decrease
+}
+
+// newPace returns the pace of a flow that begins at initial, in (0, line]. A floor of 0
+// is none.
+func newPace(line, initial, least unit.Rate) pace {
+	return pace{rate: float64(initial), line: float64(line), floor: float64(floor(least, line))}
+}
 
 // lowest is the minimum rate in bits per second if no floor is set.
 const lowest = 1
 
-// floor returns the floor of a rate in bits per second on a link of rate line.
-func floor(configured, line unit.Rate) float64 { return float64(max(lowest, min(configured, line))) }
+// floor returns the floor of a rate on a link of rate line.
+func floor(least, line unit.Rate) unit.Rate { return max(lowest, min(least, line)) }
+
+// lower reduces the rate, if to is below it. The floor does not raise a rate that is
+// already below it.
+func (p *pace) lower(to float64) { p.rate = min(p.rate, max(to, p.floor)) }
+
+// Rate returns the rate in whole bits per second, rounded down, at least 1.
+func (p *pace) Rate() unit.Rate { return max(lowest, unit.Rate(p.rate)) }
+
+// Window returns NoWindow.
+func (p *pace) Window() unit.Bytes { return NoWindow }
 
 // checks collects the violated conditions of a scheme's settings.
 type checks struct {

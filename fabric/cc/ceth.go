@@ -48,7 +48,7 @@ func NewCETH(p CETHParams, line, initial unit.Rate) *CETH {
 	}
 	return &CETH{
 		p: p, rate: initial, budget: NoWindow, line: line,
-		floor: unit.Rate(floor(p.MinRate, line)), preset: share(line, p.Preset),
+		floor: floor(p.MinRate, line), preset: share(line, p.Preset),
 	}
 }
 

@@ -20,7 +20,6 @@ import "github.com/rackfab/rackfab/fabric/unit"
 type DCQCN struct {
 	increase
 	marks
-	floor float64
 }
 
 // NewDCQCN returns the reaction point of a flow on a link of rate line that
@@ -31,8 +30,8 @@ func NewDCQCN(p DCQCNParams, line, initial unit.Rate) *DCQCN {
 	return &DCQCN{
 		increase: newIncrease(stages{
 			bytes: p.ByteCounter, timer: p.Timer, threshold: p.Threshold, ai: ai, hai: hai,
-		}, line, initial),
-		marks: newMarks(p), floor: floor(p.MinRate, line),
+		}, newPace(line, initial, p.MinRate)),
+		marks: newMarks(p),
 	}
 }
 
@@ -46,16 +45,9 @@ func (c *DCQCN) Handle(now unit.Time, s Signal) {
 	}
 }
 
-// cut applies equation 1. The floor does not raise a rate that is already below
-// it.
+// cut applies equation 1.
 func (c *DCQCN) cut(now unit.Time) {
 	c.target = c.rate
-	c.rate = min(c.rate, max(c.rate*(1-c.marks.cut(now)), c.floor))
+	c.lower(c.rate * (1 - c.marks.cut(now)))
 	c.restart(now)
 }
-
-// Tick ends a cycle of the rate timer if it is due.
-func (c *DCQCN) Tick(now unit.Time) { c.tick(now) }
-
-// Next returns the end of the rate timer's cycle, or false while it is stopped.
-func (c *DCQCN) Next() (unit.Time, bool) { return c.due, c.due != unit.Never }

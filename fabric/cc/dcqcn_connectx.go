@@ -17,13 +17,13 @@ import "github.com/rackfab/rackfab/fabric/unit"
 // The alpha clock runs a nanosecond ahead of the cut clock. There is no byte
 // counter.
 //
-// Invariant: 0 < rate <= line, 0 <= alpha <= 1.
+// Invariant: 0 <= alpha <= 1.
 type ConnectX struct {
-	p            DCQCNParams
-	line, floor  float64
-	ai, hai      float64 // bits per second, for this link
-	rate, target float64 // bits per second
-	alpha        float64
+	pace
+	p       DCQCNParams
+	ai, hai float64 // bits per second, for this link
+	target  float64 // bits per second
+	alpha   float64
 
 	first   unit.Time // the flow's first CNP, Never before it
 	alphaAt unit.Time // next check of the alpha clock
@@ -38,8 +38,8 @@ type ConnectX struct {
 func NewConnectX(p DCQCNParams, line, initial unit.Rate) *ConnectX {
 	ai, hai := p.steps(line)
 	return &ConnectX{
-		p: p, ai: ai, hai: hai, line: float64(line), floor: floor(p.MinRate, line),
-		rate: float64(initial), target: float64(initial), alpha: p.Alpha,
+		pace: newPace(line, initial, p.MinRate), p: p, ai: ai, hai: hai,
+		target: float64(initial), alpha: p.Alpha,
 		first: unit.Never, cutAt: unit.Never, due: unit.Never,
 	}
 }
@@ -106,7 +106,7 @@ func (c *ConnectX) cut(now unit.Time) {
 	if c.p.ClampTarget || c.stage > 0 {
 		c.target = c.rate
 	}
-	c.rate = min(c.rate, max(c.rate*(1-c.alpha/2), c.floor))
+	c.lower(c.rate * (1 - c.alpha/2))
 	c.restart(now)
 }
 
@@ -134,9 +134,3 @@ func (c *ConnectX) Next() (unit.Time, bool) {
 	at := min(c.cutAt, c.due)
 	return at, at != unit.Never
 }
-
-// Rate returns the rate in whole bits per second, rounded down, at least 1.
-func (c *ConnectX) Rate() unit.Rate { return max(lowest, unit.Rate(c.rate)) }
-
-// Window returns NoWindow.
-func (c *ConnectX) Window() unit.Bytes { return NoWindow }

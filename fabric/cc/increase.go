@@ -14,11 +14,11 @@ import "github.com/rackfab/rackfab/fabric/unit"
 // and then rate := (rate + target) / 2. It is stopped until the first cut, and
 // whenever the flow is back at line rate.
 //
-// Invariant: 0 < rate <= line, 0 < target <= line.
+// Invariant: 0 < target <= line.
 type increase struct {
+	pace
 	stages
-	rate, target float64 // bits per second
-	line         float64
+	target float64 // bits per second
 
 	byteStage, timeStage int
 	left                 unit.Bytes // until the byte counter's cycle ends
@@ -38,10 +38,8 @@ type stages struct {
 	shrink bool
 }
 
-func newIncrease(s stages, line, initial unit.Rate) increase {
-	return increase{
-		stages: s, rate: float64(initial), target: float64(initial), line: float64(line), due: unit.Never,
-	}
+func newIncrease(s stages, p pace) increase {
+	return increase{pace: p, stages: s, target: p.rate, due: unit.Never}
 }
 
 // restart begins fast recovery after a cut at now.
@@ -66,8 +64,8 @@ func (c *increase) sent(n unit.Bytes) {
 	c.step(c.byteStage)
 }
 
-// tick ends the timer's cycle if it is due.
-func (c *increase) tick(now unit.Time) {
+// Tick ends the timer's cycle if it is due.
+func (c *increase) Tick(now unit.Time) {
 	if now < c.due {
 		return
 	}
@@ -98,8 +96,5 @@ func (c *increase) step(stage int) {
 	}
 }
 
-// Rate returns the rate in whole bits per second, rounded down, at least 1.
-func (c *increase) Rate() unit.Rate { return max(lowest, unit.Rate(c.rate)) }
-
-// Window returns NoWindow.
-func (c *increase) Window() unit.Bytes { return NoWindow }
+// Next returns the end of the timer's cycle, or false while it is stopped.
+func (c *increase) Next() (unit.Time, bool) { return c.due, c.due != unit.Never }

@@ -53,27 +53,19 @@ func (p PCNParams) Validate() error {
 // forbids fusing it with the sum, so that results are identical on every
 // machine.
 //
-// Invariant: 0 < rate <= line and WMin <= w <= WMax.
+// Invariant: WMin <= w <= WMax.
 type PCN struct {
-	rateOnly
-	p     PCNParams
-	line  float64
-	floor float64
-	rate  float64 // sendRate, bits per second
-	w     float64
+	timerless
+	pace // sendRate
+	p    PCNParams
+	w    float64
 }
 
 // NewPCN returns the reaction point of a flow on a link of rate line that
 // begins at initial, in (0, line]. The paper's flows begin at line rate. p must
 // be valid.
 func NewPCN(p PCNParams, line, initial unit.Rate) *PCN {
-	return &PCN{
-		p:     p,
-		line:  float64(line),
-		floor: floor(p.MinRate, line),
-		rate:  float64(initial),
-		w:     p.WMin,
-	}
+	return &PCN{pace: newPace(line, initial, p.MinRate), p: p, w: p.WMin}
 }
 
 // Handle reacts to a CNP and ignores every other signal.
@@ -87,11 +79,9 @@ func (c *PCN) Handle(_ unit.Time, s Signal) {
 	}
 }
 
-// decrease applies line 6. The floor does not raise a rate that is already
-// below it.
+// decrease applies line 6.
 func (c *PCN) decrease(recRate float64) {
-	target := recRate * (1 - c.p.WMin)
-	c.rate = min(c.rate, max(target, c.floor))
+	c.lower(recRate * (1 - c.p.WMin))
 	c.w = c.p.WMin
 }
 
@@ -102,6 +92,3 @@ func (c *PCN) increase() {
 	c.rate = min(max(mean, c.rate), c.line)
 	c.w = min(float64(c.w*(1-c.w))+float64(c.p.WMax*c.w), c.p.WMax)
 }
-
-// Rate returns sendRate in whole bits per second, rounded down, at least 1.
-func (c *PCN) Rate() unit.Rate { return max(lowest, unit.Rate(c.rate)) }

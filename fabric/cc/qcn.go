@@ -71,7 +71,6 @@ func (p QCNParams) Validate() error {
 type QCN struct {
 	increase
 	gd, maxCut float64
-	floor      float64
 }
 
 // NewQCN returns the reaction point of a flow on a link of rate line that
@@ -81,8 +80,8 @@ func NewQCN(p QCNParams, line, initial unit.Rate) *QCN {
 		increase: newIncrease(stages{
 			bytes: p.ByteCounter, timer: p.Timer, threshold: p.Threshold,
 			ai: float64(p.AI), hai: float64(p.HAI), halve: true, shrink: true,
-		}, line, initial),
-		gd: p.GD, maxCut: p.MaxCut, floor: floor(p.MinRate, line),
+		}, newPace(line, initial, p.MinRate)),
+		gd: p.GD, maxCut: p.MaxCut,
 	}
 }
 
@@ -97,8 +96,7 @@ func (c *QCN) Handle(now unit.Time, s Signal) {
 	}
 }
 
-// cut applies feedback from 1 to 63 and ignores 0. The floor does not raise a
-// rate that is already below it.
+// cut applies feedback from 1 to 63 and ignores 0.
 func (c *QCN) cut(now unit.Time, feedback uint8) {
 	if feedback == 0 {
 		return
@@ -107,12 +105,6 @@ func (c *QCN) cut(now unit.Time, feedback uint8) {
 		c.target = c.rate
 	}
 	share := min(float64(c.gd*float64(feedback)), c.maxCut)
-	c.rate = min(c.rate, max(c.rate*(1-share), c.floor))
+	c.lower(c.rate * (1 - share))
 	c.restart(now)
 }
-
-// Tick ends the timer's cycle if it is due.
-func (c *QCN) Tick(now unit.Time) { c.tick(now) }
-
-// Next returns the end of the timer's cycle, or false while it is stopped.
-func (c *QCN) Next() (unit.Time, bool) { return c.due, c.due != unit.Never }

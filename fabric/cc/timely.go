@@ -16,14 +16,11 @@ import "github.com/rackfab/rackfab/fabric/unit"
 //
 // Sums and products are converted one by one, so that results are identical on
 // every machine.
-//
-// Invariant: 0 < rate <= line.
 type TIMELY struct {
-	rateOnly
-	p           TIMELYParams
-	line, floor float64
-	delta       float64 // bits per second, for this link
-	rate        float64 // bits per second
+	timerless
+	pace
+	p     TIMELYParams
+	delta float64 // bits per second, for this link
 
 	left    unit.Bytes // payload bytes until the segment is complete
 	samples bool       // there has been a sample
@@ -40,8 +37,7 @@ type TIMELY struct {
 // begins at initial, in (0, line]. p must be valid.
 func NewTIMELY(p TIMELYParams, line, initial unit.Rate) *TIMELY {
 	c := &TIMELY{
-		p: p, line: float64(line), floor: floor(p.MinRate, line),
-		delta: float64(p.Delta), rate: float64(initial), left: p.Segment,
+		pace: newPace(line, initial, p.MinRate), p: p, delta: float64(p.Delta), left: p.Segment,
 	}
 	if p.DeltaPer > 0 {
 		c.delta = float64(p.Delta) * (float64(line) / float64(p.DeltaPer))
@@ -91,39 +87,32 @@ func (c *TIMELY) completes(s Signal) bool {
 func (c *TIMELY) update(rtt unit.Time) {
 	gradient := c.diff / float64(c.p.MinRTT)
 	switch {
-	case rtt < c.p.TLow:
-		c.rise(c.p.HyperAlways)
+	case rtt < c.p.TLow && !c.p.HyperAlways:
+		c.falling = 0
+		c.rise(c.delta)
 	case rtt > c.p.THigh:
 		c.fall(1 - float64(c.p.THigh)/float64(rtt))
-	case gradient <= 0:
-		c.rise(true)
+	case rtt < c.p.TLow || gradient <= 0:
+		c.rise(c.counted())
 	default:
 		c.fall(gradient)
 	}
 }
 
-// rise adds delta, or HyperFactor times delta from the HyperAfter-th
-// consecutive increase on. counts reports whether this increase counts towards
-// that number.
-func (c *TIMELY) rise(counts bool) {
-	step := c.delta
-	if counts {
-		if c.falling++; c.p.HyperAfter > 0 && c.falling >= c.p.HyperAfter {
-			step = float64(c.delta * float64(c.p.HyperFactor))
-		}
-	} else {
-		c.falling = 0
+// counted counts an increase and returns its step: delta, or HyperFactor times delta
+// from the HyperAfter-th consecutive one on.
+func (c *TIMELY) counted() float64 {
+	if c.falling++; c.p.HyperAfter > 0 && c.falling >= c.p.HyperAfter {
+		return float64(c.delta * float64(c.p.HyperFactor))
 	}
-	c.rate = min(c.rate+step, c.line)
+	return c.delta
 }
 
-// fall reduces the rate by the share beta times excess, at most MaxCut. The
-// floor does not raise a rate that is already below it.
+func (c *TIMELY) rise(step float64) { c.rate = min(c.rate+step, c.line) }
+
+// fall reduces the rate by the share beta times excess, at most MaxCut.
 func (c *TIMELY) fall(excess float64) {
 	c.falling = 0
 	share := min(float64(c.p.Beta*excess), c.p.MaxCut)
-	c.rate = min(c.rate, max(c.rate*(1-share), c.floor))
+	c.lower(c.rate * (1 - share))
 }
-
-// Rate returns the rate in whole bits per second, rounded down, at least 1.
-func (c *TIMELY) Rate() unit.Rate { return max(lowest, unit.Rate(c.rate)) }

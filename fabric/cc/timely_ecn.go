@@ -61,7 +61,7 @@ func NewTIMELYECN(p TIMELYECNParams, t TIMELYParams, d DCQCNParams, line, initia
 // Handle reacts to a CNP, and to an ACK unless a CNP takes precedence.
 func (c *TIMELYECN) Handle(now unit.Time, s Signal) {
 	if s.Kind == CNP && s.Marked {
-		c.rate = min(c.rate, max(c.rate*(1-c.cut(now)), c.floor))
+		c.lower(c.rate * (1 - c.cut(now)))
 		c.until = now + c.hold
 		return
 	}
