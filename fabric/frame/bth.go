@@ -68,11 +68,11 @@ func (f *Frame) Resv6() uint8 { return f.head[f.at(bthECN)] & 0x3f }
 // Resv7 returns the seven reserved bits next to AckReq.
 func (f *Frame) Resv7() uint8 { return f.head[f.at(bthAck)] & 0x7f }
 
-// SetIndication rewrites BECN and the six reserved bits. The ICRC does not
+// SetBECN sets BECN and rewrites the six reserved bits. The ICRC does not
 // cover them, so that a switch may rewrite them in flight (IBTA A17.3.3).
-func (f *Frame) SetIndication(congested bool, resv6 uint8) {
+func (f *Frame) SetBECN(resv6 uint8) {
 	b := &f.head[f.at(bthECN)]
-	*b = *b&0x80 | bit(congested, becn) | resv6&0x3f
+	*b = *b&0x80 | becn | resv6&0x3f
 }
 
 func uint24(b []byte) uint32 {

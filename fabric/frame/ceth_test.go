@@ -76,7 +76,7 @@ func TestCETHImpliesTheIndication(t *testing.T) {
 	if _, ok := f.CETH(); !ok || !f.BECN() {
 		t.Error("a CETH was built without its indication")
 	}
-	f.SetIndication(false, 0)
+	f.head[f.at(bthECN)] &^= becn | 0x3f
 	if _, ok := f.CETH(); ok {
 		t.Error("a CETH is read without its indication")
 	}
@@ -209,7 +209,7 @@ func TestCETHAndICRC(t *testing.T) {
 	}
 	want := icrc(built(aggregated(3)))
 	f := built(aggregated(3))
-	f.SetIndication(true, ShortCETH{1, RatioHeavy, false}.Resv6())
+	f.SetBECN(ShortCETH{1, RatioHeavy, false}.Resv6())
 	if got := icrc(f); got != want {
 		t.Error("the ICRC covers Reserved 6")
 	}

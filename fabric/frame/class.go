@@ -16,18 +16,11 @@ const (
 
 // String returns the name of the class, "roce".
 func (c Class) String() string {
-	switch c {
-	case ClassRoCE:
-		return "roce"
-	case ClassPFC:
-		return "pfc"
-	case ClassUET:
-		return "uet"
-	case ClassCNM:
-		return "cnm"
-	default:
-		return "malformed"
+	names := [...]string{"malformed", "roce", "pfc", "uet", "cnm"}
+	if int(c) >= len(names) {
+		c = ClassMalformed
 	}
+	return names[c]
 }
 
 // Class classifies the frame by EtherType, opcode and lengths. It is safe on

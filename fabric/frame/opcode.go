@@ -93,25 +93,21 @@ var opcodeTraits, opcodeEnd = func() (t [256]traits, end [256]uint8) {
 }()
 
 // length returns the length of the extension headers in bytes.
-func (t traits) length() uint8 {
-	var n uint8
-	if t&hasRETH != 0 {
-		n += rethLen
-	}
-	if t&hasAETH != 0 {
-		n += aethLen
-	}
-	if t&hasImm != 0 {
-		n += immLen
-	}
-	if t&hasCNP != 0 {
-		n += cnpLen
-	}
-	if t&hasAtomic != 0 {
-		n += atomicLen
-	}
-	if t&hasOriginal != 0 {
-		n += atomicAckLen
+func (t traits) length() (n uint8) {
+	for _, h := range []struct {
+		trait  traits
+		length uint8
+	}{
+		{hasRETH, rethLen},
+		{hasAETH, aethLen},
+		{hasImm, immLen},
+		{hasCNP, cnpLen},
+		{hasAtomic, atomicLen},
+		{hasOriginal, atomicAckLen},
+	} {
+		if t&h.trait != 0 {
+			n += h.length
+		}
 	}
 	return n
 }

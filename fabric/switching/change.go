@@ -23,7 +23,7 @@ func (s *Switch) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 		}
 	case fabric.LinkDown, fabric.LinkUp:
 		if valid = uint(c.Port) < uint(len(s.ports)); valid {
-			s.setLink(now, &s.ports[c.Port], c.Verb == fabric.LinkDown, out)
+			s.setLink(now, &s.ports[c.Port], c.Verb, out)
 		}
 	case fabric.Tune:
 		if valid = s.tune(c); valid {
@@ -46,7 +46,8 @@ func (s *Switch) note(now unit.Time, kind fabric.Kind, port fabric.Port, out *fa
 }
 
 // setLink takes the link at a port down, or brings it up.
-func (s *Switch) setLink(now unit.Time, p *port, cut bool, out *fabric.Out) {
+func (s *Switch) setLink(now unit.Time, p *port, verb fabric.Verb, out *fabric.Out) {
+	cut := verb == fabric.LinkDown
 	if p.cable.Down == cut {
 		return
 	}

@@ -30,7 +30,7 @@ func (s *Switch) indicate(p *port, class fabric.Priority, f *frame.Frame) {
 		return
 	}
 	p.stats[class].IndicatedFrames++
-	f.SetIndication(true, s.cfg.Indicate.short(ratio))
+	f.SetBECN(s.cfg.Indicate.short(ratio))
 }
 
 // deepest returns the longest queue of the port's classes under RED, and the queue

@@ -1,7 +1,5 @@
 package unit
 
-import "fmt"
-
 // Bytes is a size in octets.
 type Bytes int64
 
@@ -24,13 +22,7 @@ var (
 )
 
 // ParseBytes parses a size such as "64KB" (64000), "12MiB" or "1000B".
-func ParseBytes(s string) (Bytes, error) {
-	v, err := parseScaled(s, allUnits)
-	if err != nil {
-		return 0, fmt.Errorf("size %q: %w", s, err)
-	}
-	return Bytes(v), nil
-}
+func ParseBytes(s string) (Bytes, error) { return parse[Bytes]("size", s, allUnits) }
 
 // String formats the size in the largest decimal unit that keeps it exact.
 func (b Bytes) String() string { return formatScaled(int64(b), sizeUnits) }

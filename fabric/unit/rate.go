@@ -1,7 +1,6 @@
 package unit
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 )
@@ -22,13 +21,7 @@ var rateUnits = []scale{
 }
 
 // ParseRate parses a rate such as "40Gbps" or "2.5Gbps".
-func ParseRate(s string) (Rate, error) {
-	v, err := parseScaled(s, rateUnits)
-	if err != nil {
-		return 0, fmt.Errorf("rate %q: %w", s, err)
-	}
-	return Rate(v), nil
-}
+func ParseRate(s string) (Rate, error) { return parse[Rate]("rate", s, rateUnits) }
 
 // String formats the rate in the largest unit that keeps it exact, "2.5Gbps".
 func (r Rate) String() string { return formatScaled(int64(r), rateUnits) }

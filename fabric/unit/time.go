@@ -32,13 +32,7 @@ var timeUnits = []scale{
 
 // ParseTime parses a duration such as "5us", "1.5ms" or "0". It rejects
 // negative durations, unknown units and precision below a picosecond.
-func ParseTime(s string) (Time, error) {
-	v, err := parseScaled(s, timeUnits)
-	if err != nil {
-		return 0, fmt.Errorf("time %q: %w", s, err)
-	}
-	return Time(v), nil
-}
+func ParseTime(s string) (Time, error) { return parse[Time]("time", s, timeUnits) }
 
 // String formats the duration in the largest unit that keeps it exact,
 // "12.8us".
@@ -56,6 +50,15 @@ func (t Time) Seconds() float64 { return float64(t) / 1e12 }
 type scale struct {
 	suffix string
 	factor int64
+}
+
+// parse parses a quantity of the given name.
+func parse[T ~int64](name, s string, scales []scale) (T, error) {
+	v, err := parseScaled(s, scales)
+	if err != nil {
+		return 0, fmt.Errorf("%s %q: %w", name, s, err)
+	}
+	return T(v), nil
 }
 
 // parseScaled parses a decimal number followed by one of the suffixes, exactly.
