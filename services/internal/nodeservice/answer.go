@@ -12,17 +12,13 @@ import (
 	"github.com/rackfab/rackfab/services/internal/runner"
 )
 
-func progress(at unit.Time, r *runner.Result) *rackfabv1.RunProgress {
-	return &rackfabv1.RunProgress{FabricTimePs: int64(at), FrameHops: r.FrameHops, Envelopes: r.Envelopes}
-}
-
 // liveAnswer returns the answer to a grant of a live run: the captured packets, then
 // the statistics. The loop calls it.
-func (r *run) liveAnswer(until unit.Time, result *runner.Result) answer {
-	r.export.reach(until)
+func (r *run) liveAnswer(now *snapshot) answer {
+	r.export.reach(now.at)
 	events := r.captured()
 	reached := &rackfabv1.RunReached{
-		UntilPs: int64(until), Digest: result.Digest, Stats: r.stats(until, result), Progress: progress(until, result),
+		UntilPs: int64(now.at), Digest: now.result.Digest, Stats: r.stats(now), Progress: now.progress(),
 	}
 	events = append(events, &rackfabv1.RunResponse{Event: &rackfabv1.RunResponse_Reached{Reached: reached}})
 	return func() ([]*rackfabv1.RunResponse, error) { return events, nil }
@@ -31,11 +27,10 @@ func (r *run) liveAnswer(until unit.Time, result *runner.Result) answer {
 // batchAnswer returns the answer to the grant of a batch run: the notes that the config
 // requests, then the result. The loop calls it, and observes no notes after it. The
 // answer waits for the export of telemetry.
-func (r *run) batchAnswer(end unit.Time, result *runner.Result) answer {
-	b, usage := r.batch, used()
+func (r *run) batchAnswer(now *snapshot) answer {
+	b, usage, result := r.batch, used(), &now.result
 	b.recorder.Count(r.machine)
-	r.export.finish(end)
-	r.takeSnapshot(end)
+	r.export.finish(now.at)
 	m := b.recorder.Result()
 	m.Digest, m.FrameHops, m.Envelopes, m.CPU = result.Digest, result.FrameHops, result.Envelopes, (usage.cpu - b.before.cpu).Seconds()
 	m.EnvelopeFaults = measure.EnvelopeFaults{
@@ -44,7 +39,7 @@ func (r *run) batchAnswer(end unit.Time, result *runner.Result) answer {
 		Struck: r.envelopeFaults().Total(),
 	}
 	finished := &rackfabv1.RunFinished{
-		Digest: result.Digest, Progress: progress(end, result), Resends: result.Resent,
+		Digest: result.Digest, Progress: now.progress(), Resends: result.Resent,
 		CpuSeconds: m.CPU, MaxRssBytes: usage.rss, ProgramBytes: usage.program,
 	}
 	return func() (events []*rackfabv1.RunResponse, err error) {
@@ -70,21 +65,14 @@ type answer func() ([]*rackfabv1.RunResponse, error)
 // advance publishes the progress of the loop, which calls it.
 func (r *run) advance(next unit.Time, result *runner.Result) {
 	r.export.show()
-	r.takeSnapshot(next)
-	r.moveTo(next, result)
-}
-
-// moveTo sets the position.
-func (r *run) moveTo(at unit.Time, result *runner.Result) {
-	r.position.Store(&position{at, *result})
-	r.runs.Reach(at)
+	r.takeSnapshot(next, result)
 }
 
 // reach answers a grant whose end the loop has reached. The loop calls it, and does not
 // wait for the stream.
 func (r *run) reach(end unit.Time, result *runner.Result) {
 	r.reached = end
-	r.moveTo(end, result)
+	now := r.takeSnapshot(end, result)
 	reply := r.liveAnswer
 	if r.batch != nil {
 		reply = r.batchAnswer
@@ -93,5 +81,5 @@ func (r *run) reach(end unit.Time, result *runner.Result) {
 	case <-r.answers: // only a controller that does not wait leaves an answer behind
 	default:
 	}
-	r.answers <- reply(end, result) // does not block: only the loop sends here
+	r.answers <- reply(now) // does not block: only the loop sends here
 }

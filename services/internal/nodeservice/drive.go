@@ -45,8 +45,7 @@ func (r *run) drive(ctx context.Context, stream rackfabv1.NodeService_RunServer,
 			}
 		case <-beat.C:
 			if r.stop != nil { // since start
-				p := r.position.Load()
-				events = []*rackfabv1.RunResponse{{Event: &rackfabv1.RunResponse_Progress{Progress: progress(p.at, &p.result)}}}
+				events = []*rackfabv1.RunResponse{{Event: &rackfabv1.RunResponse_Progress{Progress: r.latest.Load().progress()}}}
 			}
 		case err := <-r.ended:
 			if err == nil || errors.Is(err, context.Canceled) {

@@ -8,7 +8,7 @@ import (
 // metrics is a health.Source of the counters of the run.
 func (r *run) metrics(put health.Put) {
 	var p runner.Result
-	if now := r.position.Load(); now != nil {
+	if now := r.latest.Load(); now != nil {
 		p = now.result
 	}
 	put(health.FrameHops, float64(p.FrameHops))

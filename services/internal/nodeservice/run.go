@@ -39,7 +39,6 @@ type run struct {
 	tally   tally
 
 	// The loop writes these, others read them.
-	position   atomic.Pointer[position]
 	latest     atomic.Pointer[snapshot]
 	recordings atomic.Pointer[[]*recording]
 	answers    chan answer // holds the answer to the latest grant
@@ -50,12 +49,6 @@ type batch struct {
 	recorder *measure.Recorder
 	excerpt  *notes.Excerpt // the notes that the config requests
 	before   usage          // at the start
-}
-
-// position is how far the loop has come.
-type position struct {
-	at     unit.Time // of the earliest pending event, at most the grant
-	result runner.Result
 }
 
 // ports returns the links and peers at the node's ports.

@@ -147,8 +147,7 @@ func (s *Service) newRun(c *rackfabv1.RunConfig) (*run, error) {
 		return nil, status.Error(codes.Internal, err.Error())
 	}
 	r.runner.Plan(rack.Plan(scenario, 0, index)[0])
-	r.position.Store(&position{})
-	r.takeSnapshot(0)
+	r.takeSnapshot(0, &runner.Result{})
 	r.runs.Begin(r.metrics)
 	return r, nil
 }

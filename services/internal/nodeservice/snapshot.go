@@ -6,12 +6,13 @@ import (
 	"github.com/rackfab/rackfab/fabric/topology"
 	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
+	"github.com/rackfab/rackfab/services/internal/runner"
 )
 
-// snapshot is the state of the node's machine at an instant, for calls to the node
-// itself. It is immutable.
+// snapshot is the state of the node in a run at an instant. It is immutable.
 type snapshot struct {
-	at       unit.Time
+	at       unit.Time // of the earliest pending event, at most the grant
+	result   runner.Result
 	scenario *topology.Scenario
 	index    int // of the node
 	nic      nic.Stats
@@ -19,10 +20,10 @@ type snapshot struct {
 	commands []*rackfabv1.CommandStats
 }
 
-// takeSnapshot takes and stores a snapshot of the machine. Only the loop may call it
-// once the loop runs.
-func (r *run) takeSnapshot(at unit.Time) *snapshot {
-	s := &snapshot{at: at, scenario: r.scenario.Load(), index: r.index, commands: r.tally.list()}
+// takeSnapshot takes and stores a snapshot. Only the loop may call it once the loop
+// runs.
+func (r *run) takeSnapshot(at unit.Time, result *runner.Result) *snapshot {
+	s := &snapshot{at: at, result: *result, scenario: r.scenario.Load(), index: r.index, commands: r.tally.list()}
 	switch m := r.machine.(type) {
 	case *nic.NIC:
 		s.nic = m.Stats()
@@ -30,5 +31,11 @@ func (r *run) takeSnapshot(at unit.Time) *snapshot {
 		s.sw = m.Stats()
 	}
 	r.latest.Store(s)
+	r.runs.Reach(at)
 	return s
+}
+
+// progress returns the progress of the node's run.
+func (s *snapshot) progress() *rackfabv1.RunProgress {
+	return &rackfabv1.RunProgress{FabricTimePs: int64(s.at), FrameHops: s.result.FrameHops, Envelopes: s.result.Envelopes}
 }

@@ -5,7 +5,6 @@ import (
 	"github.com/rackfab/rackfab/fabric/nic"
 	"github.com/rackfab/rackfab/fabric/switching"
 	"github.com/rackfab/rackfab/fabric/topology"
-	"github.com/rackfab/rackfab/fabric/unit"
 	rackfabv1 "github.com/rackfab/rackfab/proto/rackfab/v1"
 	"github.com/rackfab/rackfab/services/internal/runner"
 )
@@ -14,11 +13,10 @@ import (
 const maxFlows = 64
 
 // stats returns the statistics of the node. The loop calls it.
-func (r *run) stats(at unit.Time, result *runner.Result) *rackfabv1.NodeStats {
-	now := r.takeSnapshot(at)
+func (r *run) stats(now *snapshot) *rackfabv1.NodeStats {
 	s, events := now.scenario, &r.tally.events
 	out := &rackfabv1.NodeStats{
-		Node: s.Nodes[r.index].Name, Notices: map[string]int64{}, Bus: r.busStats(result), Commands: now.commands, Telemetry: r.export.counts(),
+		Node: s.Nodes[r.index].Name, Notices: map[string]int64{}, Bus: r.busStats(&now.result), Commands: now.commands, Telemetry: r.export.counts(),
 		FlowsStarted: events[fabric.FlowStarted], FlowsEnded: events[fabric.Completed] + events[fabric.FlowStopped],
 	}
 	for kind, n := range events {
