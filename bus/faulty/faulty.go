@@ -1,9 +1,10 @@
-// Package faulty wraps a bus connection and loses, repeats, delays and reorders its
-// messages, drawn from a seed. It simulates an unreliable bus on demand. It knows
+// Package faulty wraps a bus connection and loses, repeats and delays its messages,
+// drawn from a seed. It simulates an unreliable bus on demand. It knows
 // nothing about the contents of messages.
 package faulty
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"sync"
 
@@ -15,7 +16,6 @@ import (
 type Rates struct {
 	Drop   float64 // lost
 	Repeat float64 // delivered twice
-	Swap   float64 // delivered after the connection's next message
 	Delay  float64 // delivered after up to MaxDelay later messages of the connection
 }
 
@@ -25,11 +25,11 @@ const MaxDelay = 16
 
 // Counts are the numbers of messages with a fault.
 type Counts struct {
-	Dropped, Repeated, Swapped, Delayed int64
+	Dropped, Repeated, Delayed int64
 }
 
 // Total returns the sum of the counts.
-func (c Counts) Total() int64 { return c.Dropped + c.Repeated + c.Swapped + c.Delayed }
+func (c Counts) Total() int64 { return c.Dropped + c.Repeated + c.Delayed }
 
 // Conn is a connection that applies faults to the messages it publishes.
 type Conn struct {
@@ -97,21 +97,12 @@ func (c *Conn) copies(subject string, data []byte) int {
 		c.counts.Repeated++
 		return 2
 	}
-	if draw -= c.rates.Swap; draw < 0 {
-		c.counts.Swapped++
-		c.delay(subject, data, 2)
-		return 0
-	}
 	if draw -= c.rates.Delay; draw < 0 {
 		c.counts.Delayed++
-		c.delay(subject, data, 2+c.random.IntN(MaxDelay))
+		c.delayed = append(c.delayed, message{subject, bytes.Clone(data), 2 + c.random.IntN(MaxDelay)})
 		return 0
 	}
 	return 1
-}
-
-func (c *Conn) delay(subject string, data []byte, wait int) {
-	c.delayed = append(c.delayed, message{subject, append([]byte(nil), data...), wait})
 }
 
 // release publishes every delayed message whose wait is over.

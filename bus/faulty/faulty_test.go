@@ -41,7 +41,6 @@ func TestFaults(t *testing.T) {
 		"none":   {Rates{}, []string{"0", "1", "2", "3"}, Counts{}},
 		"drop":   {Rates{Drop: 1}, nil, Counts{Dropped: 4}},
 		"repeat": {Rates{Repeat: 1}, []string{"0", "0", "1", "1", "2", "2", "3", "3"}, Counts{Repeated: 4}},
-		"swap":   {Rates{Swap: 1}, []string{"0", "1", "2"}, Counts{Swapped: 4}},
 	} {
 		c, got := listen(t, test.rates)
 		publish(t, c, 0, 4)

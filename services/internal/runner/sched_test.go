@@ -109,7 +109,7 @@ func TestBusFaultsDoNotChangeTheDigest(t *testing.T) {
 		make := shapes[rapid.SampledFrom(small).Draw(t, "shape")]
 		want, _ := drive(make())
 		rate := func(label string) float64 { return rapid.Float64Range(0, 0.2).Draw(t, label) }
-		rates := faulty.Rates{Drop: rate("drop"), Repeat: rate("repeat"), Swap: rate("swap"), Delay: rate("hold")}
+		rates := faulty.Rates{Drop: rate("drop"), Repeat: rate("repeat"), Delay: rate("delay")}
 		seed := rapid.Uint64().Draw(t, "seed")
 		m := bus.NewMemory()
 		o := schedule(t, make(), func(i int) bus.Conn {

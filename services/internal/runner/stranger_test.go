@@ -39,7 +39,7 @@ func TestFaultyNATSMatchesDirectDrive(t *testing.T) {
 	want, _ := drive(shapes[name]())
 	dial, faults := natsBus(t), []*faulty.Conn(nil)
 	o := play(t, shapes[name](), func(i int) bus.Conn {
-		c := faulty.Wrap(dial(i), faulty.Rates{Drop: 0.01, Repeat: 0.05, Swap: 0.03, Delay: 0.01}, uint64(i))
+		c := faulty.Wrap(dial(i), faulty.Rates{Drop: 0.01, Repeat: 0.05, Delay: 0.04}, uint64(i))
 		faults = append(faults, c)
 		return c
 	})
