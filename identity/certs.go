@@ -98,7 +98,7 @@ func openCA(dir string, now time.Time) (*authority, error) {
 	path := filepath.Join(dir, CA, caKey)
 	text, err := readSecret(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return newCA(dir, now)
+		text, err = newCA(path, now)
 	}
 	if err != nil {
 		return nil, err
@@ -113,12 +113,9 @@ func openCA(dir string, now time.Time) (*authority, error) {
 	return &authority{cert, key, encode(certBlock, cert.Raw)}, nil
 }
 
-func newCA(dir string, now time.Time) (*authority, error) {
-	if err := os.MkdirAll(filepath.Join(dir, CA), 0o700); err != nil {
-		return nil, err
-	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
+// newCA creates a CA, writes it to a file and returns the content.
+func newCA(path string, now time.Time) ([]byte, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
 	t, err := template("rackfab CA", CA, now, caLife)
@@ -126,28 +123,16 @@ func newCA(dir string, now time.Time) (*authority, error) {
 		return nil, err
 	}
 	t.IsCA, t.BasicConstraintsValid, t.KeyUsage = true, true, x509.KeyUsageCertSign
-	der, err := x509.CreateCertificate(rand.Reader, t, t, key.Public(), key)
+	text, err := issue(t, nil)
 	if err != nil {
 		return nil, err
 	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		return nil, err
-	}
-	both, err := encodePair(der, key)
-	if err != nil {
-		return nil, err
-	}
-	return &authority{cert, key, encode(certBlock, der)}, writeSecret(filepath.Join(dir, CA, caKey), both)
+	return text, writeSecret(path, text)
 }
 
 // leaf returns the certificate of a member and its private key, as PEM. A client runs no
 // server, so its certificate covers no host name.
 func (a *authority) leaf(name string, hosts []string, now time.Time) ([]byte, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
 	t, err := template(name, unitOf(name), now, leafLife)
 	if err != nil {
 		return nil, err
@@ -163,11 +148,7 @@ func (a *authority) leaf(name string, hosts []string, now time.Time) ([]byte, er
 			}
 		}
 	}
-	der, err := x509.CreateCertificate(rand.Reader, t, a.cert, key.Public(), a.key)
-	if err != nil {
-		return nil, fmt.Errorf("certificate of %s: %w", name, err)
-	}
-	return encodePair(der, key)
+	return issue(t, a)
 }
 
 func template(name, unit string, now time.Time, life time.Duration) (*x509.Certificate, error) {
@@ -184,9 +165,21 @@ func encode(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// encodePair returns a certificate and its key as the content of one file, so that the
-// two can never be out of step.
-func encodePair(der []byte, key *ecdsa.PrivateKey) ([]byte, error) {
+// issue creates a key and its certificate, signed by an authority or, without one, by the
+// key itself. It returns both as the content of one file, so that the two can never be
+// out of step.
+func issue(t *x509.Certificate, by *authority) ([]byte, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	if by == nil {
+		by = &authority{cert: t, key: key}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, t, by.cert, key.Public(), by.key)
+	if err != nil {
+		return nil, fmt.Errorf("certificate of %s: %w", t.Subject.CommonName, err)
+	}
 	secret, err := x509.MarshalPKCS8PrivateKey(key)
 	return append(encode(certBlock, der), encode(keyBlock, secret)...), err
 }
