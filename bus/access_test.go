@@ -26,14 +26,13 @@ func guarded(t *testing.T) (s *Server, keys map[string]Key) {
 	t.Helper()
 	keys = map[string]Key{}
 	var users []User
-	for _, name := range []string{"h0", "h1", "controller"} {
-		k, public := member(t)
-		keys[name] = k
-		if name == "controller" {
-			users = append(users, ControllerUser("r", public))
-		} else {
-			users = append(users, NodeUser("r", name, public))
+	for name, node := range map[string]string{"h0": "h0", "h1": "h1", "controller": ""} {
+		keys[name], _ = member(t)
+		user, err := UserOf("r", node, keys[name])
+		if err != nil {
+			t.Fatal(err)
 		}
+		users = append(users, user)
 	}
 	s, err := StartGuarded("", Guard{Users: users})
 	if err != nil {

@@ -9,22 +9,21 @@ type User struct {
 	Publish, Subscribe []string
 }
 
-// NodeUser returns the user of a node. In every run, it publishes on its own links and
-// subscribes to the links that lead to it. In the rack, it answers queries with an
-// announcement under its own name. The permissions cover all runs, because a rack has one set
-// of keys for all of them.
-func NodeUser(rack, node, public string) User {
+// UserOf returns the user of the node of a rack that has a key, or of its controller if
+// node is "". In every run, a node publishes on its own links and subscribes to the links
+// that lead to it. In the rack, it answers queries with an announcement under its own
+// name. The permissions cover all runs, because a rack has one set of keys for all of
+// them. The controller publishes queries and receives announcements, but no frames.
+func UserOf(rack, node string, k Key) (User, error) {
+	public, err := k.Public()
+	if node == "" {
+		return User{public, []string{QuerySubject(rack)}, []string{AnnouncementPattern(rack)}}, err
+	}
 	return User{
 		Public:    public,
 		Publish:   []string{outPattern("*", node), AnnouncementSubject(rack, node)},
 		Subscribe: []string{NodePattern("*", node), QuerySubject(rack)},
-	}
-}
-
-// ControllerUser returns the user of the controller. It publishes queries and receives
-// announcements, but no frames.
-func ControllerUser(rack, public string) User {
-	return User{Public: public, Publish: []string{QuerySubject(rack)}, Subscribe: []string{AnnouncementPattern(rack)}}
+	}, err
 }
 
 // nkeyUsers converts users for the server. Without users the server is open to all.

@@ -124,15 +124,11 @@ func Users(dir, rack string) ([]bus.User, error) {
 			faults = append(faults, err)
 			continue
 		}
-		public, err := key.Public()
-		if err != nil {
-			faults = append(faults, err)
-		}
 		if name == Controller {
-			users = append(users, bus.ControllerUser(rack, public))
-		} else {
-			users = append(users, bus.NodeUser(rack, name, public))
+			name = ""
 		}
+		user, err := bus.UserOf(rack, name, key)
+		users, faults = append(users, user), append(faults, err)
 	}
 	return users, errors.Join(faults...)
 }

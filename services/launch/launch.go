@@ -248,16 +248,11 @@ func newKeys(rack string, nodes []topology.Node) (k keys, users []bus.User, err 
 		if err != nil {
 			return nil, nil, err
 		}
-		public, err := key.Public()
+		user, err := bus.UserOf(rack, n.Name, key)
 		if err != nil {
 			return nil, nil, err
 		}
-		k[n.Name] = key
-		if n.Name == "" {
-			users = append(users, bus.ControllerUser(rack, public))
-		} else {
-			users = append(users, bus.NodeUser(rack, n.Name, public))
-		}
+		k[n.Name], users = key, append(users, user)
 	}
 	return k, users, nil
 }
