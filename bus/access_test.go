@@ -34,7 +34,7 @@ func guarded(t *testing.T) (s *Server, keys map[string]Key) {
 		}
 		users = append(users, user)
 	}
-	s, err := StartGuarded("", Guard{Users: users})
+	s, err := StartServer("", Guard{Users: users})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestRefusedMessagesAreNotDelivered(t *testing.T) {
 }
 
 func TestGuardNeedsUsers(t *testing.T) {
-	if s, err := StartGuarded("", Guard{}); err == nil {
+	if s, err := StartServer("", Guard{}); err == nil {
 		s.Shutdown()
 		t.Error("a bus without users started")
 	}

@@ -20,7 +20,7 @@ var conns = map[string]func(t *testing.T) (a, b Conn){
 
 func serve(t *testing.T, addr string) *Server {
 	t.Helper()
-	s, err := StartServer(addr)
+	s, err := StartServer(addr, Guard{Open: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestServerAcceptsTheLargestEnvelope(t *testing.T) {
 
 func TestInvalidAddresses(t *testing.T) {
 	for _, addr := range []string{"nohost", "127.0.0.1:x", "127.0.0.1:70000", "127.0.0.1:-1"} {
-		if s, err := StartServer(addr); err == nil {
+		if s, err := StartServer(addr, Guard{Open: true}); err == nil {
 			s.Shutdown()
 			t.Errorf("%s: server started", addr)
 		}

@@ -21,27 +21,21 @@ type Server struct {
 }
 
 // Guard restricts access to a server to its users, and with TLS to clients with a
-// certificate. The zero Guard allows everybody everything.
+// certificate.
 type Guard struct {
 	Users []User
 	TLS   *tls.Config // requires client certificates; nil is plain TCP
+	Open  bool        // without Users, everybody may do everything, with TLS every client with a certificate
 }
 
-// StartServer starts a server without a guard, see StartGuarded.
-func StartServer(addr string) (*Server, error) { return start(addr, Guard{}) }
-
-// StartGuarded starts a NATS server at addr, "host:port". With an empty addr the server
+// StartServer starts a NATS server at addr, "host:port". With an empty addr the server
 // chooses a loopback port; with port 0 it chooses a port of the given host. It installs
-// no signal handlers, logs nothing and stores nothing. A guard with neither users nor
-// TLS is an error.
-func StartGuarded(addr string, g Guard) (*Server, error) {
-	if len(g.Users) == 0 && g.TLS == nil {
-		return nil, errors.New("bus: guard has neither users nor TLS, so no client could connect")
+// no signal handlers, logs nothing and stores nothing. A guard that nobody could pass is
+// an error.
+func StartServer(addr string, g Guard) (*Server, error) {
+	if len(g.Users) == 0 && g.TLS == nil && !g.Open {
+		return nil, errors.New("bus: guard has neither users nor TLS and is not open, so no client could connect")
 	}
-	return start(addr, g)
-}
-
-func start(addr string, g Guard) (*Server, error) {
 	host, port, err := splitAddr(addr)
 	if err != nil {
 		return nil, fmt.Errorf("bus address %q: %w", addr, err)

@@ -131,7 +131,7 @@ func TestStoredFilesContainNoSecrets(t *testing.T) {
 	t.Setenv("RACKFAB_TLS", certs)
 	files, hidden := runLive(t, certs, "burst")
 	t.Setenv("RACKFAB_TLS", "")
-	server, err := bus.StartServer("")
+	server, err := bus.StartServer("", bus.Guard{Open: true})
 	if err != nil {
 		t.Fatal(err)
 	}

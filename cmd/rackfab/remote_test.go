@@ -56,7 +56,7 @@ func remoteRack(t *testing.T, limit time.Duration, nics ...string) string {
 	t.Helper()
 	t.Setenv("GOMAXPROCS", "2") // nodes must not change this process's setting
 	t.Setenv("GOGC", "100")
-	server, err := bus.StartServer("")
+	server, err := bus.StartServer("", bus.Guard{Open: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestRemoteRunMatchesMemory(t *testing.T) {
 func TestRemoteRackErrors(t *testing.T) {
 	incomplete := remoteRack(t, time.Second, "h0")
 	node := background(t, func(ctx context.Context, w io.Writer) error {
-		server, err := bus.StartServer("")
+		server, err := bus.StartServer("", bus.Guard{Open: true})
 		if err != nil {
 			return err
 		}

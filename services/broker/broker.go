@@ -36,7 +36,7 @@ func Main(ctx context.Context, o Options) error {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)/share))
 	}
-	server, err := start(o)
+	server, err := bus.StartServer(o.Listen, bus.Guard{Users: o.Users, TLS: o.TLS.Server(), Open: o.Open})
 	if err != nil {
 		return err
 	}
@@ -49,13 +49,6 @@ func Main(ctx context.Context, o Options) error {
 	}
 	<-ctx.Done()
 	return nil
-}
-
-func start(o Options) (*bus.Server, error) {
-	if o.Open && o.TLS == nil {
-		return bus.StartServer(o.Listen)
-	}
-	return bus.StartGuarded(o.Listen, bus.Guard{Users: o.Users, TLS: o.TLS.Server()})
 }
 
 // carried returns a source of the server's traffic counters.

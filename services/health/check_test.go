@@ -18,7 +18,7 @@ func TestCheck(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(ctx) }()
-	broker, err := bus.StartServer("")
+	broker, err := bus.StartServer("", bus.Guard{Open: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -118,7 +118,7 @@ func BenchmarkProcesses(b *testing.B) {
 // the start of the run until the last node ends.
 func fork(b *testing.B, name string, s *shape) *outcome {
 	b.StopTimer()
-	server, err := bus.StartServer("")
+	server, err := bus.StartServer("", bus.Guard{Open: true})
 	if err != nil {
 		b.Fatal(err)
 	}

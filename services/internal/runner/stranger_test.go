@@ -10,7 +10,7 @@ import (
 // natsBus starts a server and returns a function that connects to it.
 func natsBus(t *testing.T) func(int) bus.Conn {
 	t.Helper()
-	server, err := bus.StartServer("")
+	server, err := bus.StartServer("", bus.Guard{Open: true})
 	if err != nil {
 		t.Fatal(err)
 	}
