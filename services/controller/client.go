@@ -54,11 +54,11 @@ func (c *Client) Change(ctx context.Context, change topology.Change) (unit.Time,
 // Close ends the connection and all calls on it.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// Request describes a batch run, and Progress how far it has come.
-type (
-	Request  = rackfabv1.RunScenarioRequest
-	Progress = rackfabv1.FabricProgress
-)
+// Request describes a batch run.
+type Request = rackfabv1.RunScenarioRequest
+
+// Progress is the progress of a run.
+type Progress = rackfabv1.FabricProgress
 
 // Report is the outcome of a run.
 type Report struct {
