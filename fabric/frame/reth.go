@@ -21,6 +21,10 @@ type RETH struct {
 // with HasRETH.
 func (f *Frame) DMALength() uint32 { return binary.BigEndian.Uint32(f.head[f.at(rethLength):]) }
 
+// DMAAddress returns the virtual address of the message's data, for an opcode with
+// HasRETH.
+func (f *Frame) DMAAddress() uint64 { return binary.BigEndian.Uint64(f.head[f.at(rethVA):]) }
+
 func (r *RETH) build(f *Frame) {
 	binary.BigEndian.PutUint64(f.head[rethVA:], r.VA)
 	binary.BigEndian.PutUint32(f.head[rethRKey:], r.RKey)
@@ -28,7 +32,7 @@ func (r *RETH) build(f *Frame) {
 }
 
 func (r *RETH) parse(f *Frame) {
-	r.VA = binary.BigEndian.Uint64(f.head[rethVA:])
+	r.VA = f.DMAAddress()
 	r.RKey = binary.BigEndian.Uint32(f.head[rethRKey:])
 	r.Length = f.DMALength()
 }

@@ -41,6 +41,8 @@ type Stats struct {
 	Frozen    bool
 	LinkDown  bool
 	Engine    EngineStats // zero without connections
+
+	Translation rx.TranslationStats // of received data
 }
 
 // PriorityStats counts the packets and pauses of one traffic class. Its packets exclude
@@ -84,7 +86,7 @@ func (n *NIC) Stats() Stats {
 	snapshot := n.stats
 	snapshot.Frozen, snapshot.LinkDown = n.frozen, n.cable.Down
 	snapshot.Losses = n.cable.Losses()
-	snapshot.IntakePeak = n.intake.Peak()
+	snapshot.IntakePeak, snapshot.Translation = n.intake.Peak(), n.intake.Translations()
 	for class := range fabric.Priority(fabric.Priorities) {
 		p := &snapshot.Priorities[class]
 		p.IntakeStats, p.PauseStats, p.Held = n.intake.Stats(class), n.pauses.Stats(class), n.pauses.Has(class)
@@ -159,7 +161,8 @@ func none(func(string, uint64) bool) {}
 // Counters returns the counters with the names and units of the mlx5 driver (pause
 // durations are in microseconds), always in the same order. Counters that the driver does
 // not have use names of rackfab: ACKs, NAKs sent, retransmitted packets, malformed frames,
-// the peak of the receive buffer, and frames lost on the link, at a link that is down, at
+// the peak of the receive buffer, lookups of the address translation (if there is one),
+// and frames lost on the link, at a link that is down, at
 // a frozen NIC or in a full control queue.
 func (s *Stats) Counters() iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
@@ -194,6 +197,9 @@ func (s *Stats) Counters() iter.Seq2[string, uint64] {
 			if !yield(c.name, c.value) {
 				return
 			}
+		}
+		if t := &s.Translation; t.On && !(yield("atu_cache_hits", t.Hits) && yield("atu_cache_misses", t.Misses)) {
+			return
 		}
 		for class := range s.Priorities {
 			if !s.Priorities[class].counters(class, yield) {

@@ -17,9 +17,11 @@ import (
 func (r *Rack) addCommands(c *nic.Config, node int, link topology.Link) {
 	s := r.s
 	set := &s.Nodes[node].NIC.Engine
-	if set.Absorb > 0 {
+	if set.Buffers() {
 		buffer, xoff, xon := set.Intake(link)
-		c.Intake = rx.Config{Absorb: set.Absorb, Buffer: buffer, XOFF: xoff, XON: xon, Quanta: set.Quanta}
+		c.Intake = rx.Config{
+			Absorb: set.Absorb, Buffer: buffer, XOFF: xoff, XON: xon, Quanta: set.Quanta, Translation: set.Translation,
+		}
 	}
 	for _, k := range r.connections {
 		if k.From != node && k.To != node {

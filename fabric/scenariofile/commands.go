@@ -121,9 +121,11 @@ func (b *builder) checkCommands(ends [][]topology.End) {
 	}
 }
 
-// checkIntake checks the thresholds of the receive buffer of a NIC behind that link.
+// checkIntake checks the translation and the receive buffer of a NIC behind that link.
 func (b *builder) checkIntake(e *topology.EngineSettings, src *source, l topology.Link) {
-	if e.Absorb == 0 {
+	t := &e.Translation
+	b.require(t.Hit <= t.Miss, src.of("atu_hit"), "%s is longer than atu_miss %s", t.Hit, t.Miss)
+	if !e.Buffers() {
 		return
 	}
 	buffer, xoff, xon := e.Intake(l)

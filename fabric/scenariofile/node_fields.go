@@ -11,6 +11,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/credit"
 	"github.com/rackfab/rackfab/fabric/nic/command"
+	"github.com/rackfab/rackfab/fabric/nic/rx"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
 	"github.com/rackfab/rackfab/fabric/switching/rttx"
 	"github.com/rackfab/rackfab/fabric/topology"
@@ -110,6 +111,11 @@ func unlessDefault(fields []field[topology.EngineSettings]) []field[topology.Eng
 	return fields
 }
 
+// translation is the default address translation. Its keys are omitted unless they differ.
+var translation = topology.DefaultEngine().Translation
+
+func equals[V comparable](other V) func(V) bool { return func(v V) bool { return v == other } }
+
 // engineFields are the settings of a NIC that concern commands.
 var engineFields = []field[topology.EngineSettings]{
 	of("absorb", "rate at which the host absorbs received data, 0 for the rate of the link", rates.from(0, fastest), func(e *topology.EngineSettings) *unit.Rate { return &e.Absorb }),
@@ -117,6 +123,10 @@ var engineFields = []field[topology.EngineSettings]{
 	of("rx_xoff", "occupancy of the receive buffer above which the NIC sends PAUSE, 0 for 1us at link rate", sizes.from(0, 64*unit.Megabyte), func(e *topology.EngineSettings) *unit.Bytes { return &e.XOFF }),
 	of("rx_xon_offset", "how far the occupancy must fall below the threshold before RESUME is sent", sizes.from(1, 64*unit.Megabyte), func(e *topology.EngineSettings) *unit.Bytes { return &e.XON }),
 	of("rx_quanta", "pause time of the NIC's PAUSE frames in units of 512 bit times", integer[uint16](1, 65535), func(e *topology.EngineSettings) *uint16 { return &e.Quanta }),
+	of("atu_entries", "address translations of received data that the NIC caches, 0 for data that needs no translation", integer[int](0, rx.MaxEntries).omit(isZero), func(e *topology.EngineSettings) *int { return &e.Translation.Entries }),
+	of("atu_page", "memory that one address translation covers", sizes.from(1, rx.MaxPage).omit(equals(translation.Page)), func(e *topology.EngineSettings) *unit.Bytes { return &e.Translation.Page }),
+	of("atu_hit", "duration of an address translation in the cache", times.from(0, rx.MaxLookup).omit(equals(translation.Hit)), func(e *topology.EngineSettings) *unit.Time { return &e.Translation.Hit }),
+	of("atu_miss", "duration of an address translation that is not in the cache", times.from(0, rx.MaxLookup).omit(equals(translation.Miss)), func(e *topology.EngineSettings) *unit.Time { return &e.Translation.Miss }),
 	of("pacing", "pacing of data requests: off, by token buckets for the responses (bucket), or by outstanding responses", oneOf(shaper.PacingOff, shaper.PacingBucket, shaper.PacingOutstanding), func(e *topology.EngineSettings) *shaper.Pacing { return &e.Pacing }),
 	of("pacing_rate", "rate of requested responses, 0 for the rate that the host absorbs", rates.from(0, fastest), func(e *topology.EngineSettings) *unit.Rate { return &e.Rate }),
 	of("pacing_burst", "depth of the IN buckets", sizes.from(1, 64*unit.Megabyte), func(e *topology.EngineSettings) *unit.Bytes { return &e.Burst }),

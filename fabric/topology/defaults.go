@@ -6,6 +6,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/credit"
 	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/nic/command"
+	"github.com/rackfab/rackfab/fabric/nic/rx"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
@@ -49,6 +50,10 @@ func DefaultEngine() EngineSettings {
 	return EngineSettings{
 		XON:    3072, // the same as at a switch
 		Quanta: 65535,
+		// Without translation. The page is the smallest one of x86-64 and Arm; a miss takes
+		// about as long as one of the IO-TLB in pcie-bench (Neugebauer et al., SIGCOMM'18).
+		Translation: rx.TranslationConfig{Page: 4096, Miss: 330 * unit.Nanosecond},
+
 		Pacing: shaper.PacingBucket, Gate: shaper.GateFull, Policy: shaper.RoundRobin,
 		Burst: 4 * 2111, // for a leaf: four frames of the NIC's own protocol
 		// For the root: eight Ethernet frames.
@@ -155,6 +160,9 @@ func (e *EngineSettings) Response(payload unit.Bytes) unit.Bytes {
 	_, length := cutter.Answer(cutter.SubRequest)
 	return length
 }
+
+// Buffers reports whether received frames wait in a buffer of the NIC.
+func (e *EngineSettings) Buffers() bool { return e.Absorb > 0 || e.Translation.Entries > 0 }
 
 // Intake returns the receive buffer of a NIC behind that link, and the occupancies at
 // which it sends PAUSE and RESUME.

@@ -11,6 +11,7 @@ import (
 	"github.com/rackfab/rackfab/fabric/cc"
 	"github.com/rackfab/rackfab/fabric/credit"
 	"github.com/rackfab/rackfab/fabric/nic/command"
+	"github.com/rackfab/rackfab/fabric/nic/rx"
 	"github.com/rackfab/rackfab/fabric/nic/shaper"
 	"github.com/rackfab/rackfab/fabric/splitmix"
 	"github.com/rackfab/rackfab/fabric/unit"
@@ -97,6 +98,7 @@ type EngineSettings struct {
 	Buffer        unit.Bytes // 0: computed
 	XOFF, XON     unit.Bytes // XOFF 0: computed
 	Quanta        uint16
+	Translation   rx.TranslationConfig
 	Pacing        shaper.Pacing
 	Rate          unit.Rate // 0: Absorb, or the rate of the link
 	Burst         unit.Bytes

@@ -9,14 +9,16 @@ import (
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
-// Intake is the receive buffer of a NIC. Frames wait in it if the host absorbs them more
-// slowly than the link delivers them, and are absorbed in order of arrival.
+// Intake is the receive buffer of a NIC. Frames wait in it if the host absorbs them, or the
+// NIC translates their addresses, more slowly than the link delivers them. They are
+// absorbed in order of arrival.
 //
 // Invariant: total is the sum of the occupancies of the classes, and of the lengths of
 // the frames.
 type Intake struct {
 	Config
 	port   Port
+	atu    translator
 	frames ring.Ring[arrival]
 	total  unit.Bytes
 	peak   unit.Bytes
@@ -41,6 +43,7 @@ type Port struct {
 type arrival struct {
 	frame.Frame
 	class fabric.Priority
+	ready unit.Time // when its addresses are translated
 }
 
 // intakeClass is the state of a traffic class in the buffer.
@@ -58,16 +61,16 @@ type IntakeStats struct {
 
 // NewIntake returns the empty receive buffer of a port.
 func NewIntake(c Config, p Port) Intake {
-	return Intake{Config: c, port: p, due: unit.Never, refresh: unit.Never, pfcDue: unit.Never}
+	return Intake{Config: c, port: p, atu: newTranslator(c.Translation), due: unit.Never, refresh: unit.Never, pfcDue: unit.Never}
 }
 
 // Immediate reports whether the host absorbs frames at once, so that none is buffered.
-func (k *Intake) Immediate() bool { return k.Absorb == 0 }
+func (k *Intake) Immediate() bool { return k.immediate() }
 
 // cost returns the time that the host needs to absorb a frame. It is 0 for a frame
 // without payload, which ends in the NIC.
 func (k *Intake) cost(f *frame.Frame) unit.Time {
-	if f.Payload == 0 {
+	if f.Payload == 0 || k.Absorb == 0 {
 		return 0
 	}
 	return k.Absorb.Serialise(f.Len())
@@ -84,11 +87,12 @@ func (k *Intake) Put(now unit.Time, class fabric.Priority, f *frame.Frame, out *
 		}, f)
 		return
 	}
+	ready := k.atu.translate(now, f)
 	if k.frames.Len() == 0 {
-		k.due = now + k.cost(f)
+		k.due = ready + k.cost(f)
 	}
 	a := k.frames.Next()
-	a.Frame, a.class = *f, class
+	a.Frame, a.class, a.ready = *f, class, ready
 	k.total += length
 	k.peak = max(k.peak, k.total)
 	if c.bytes += length; c.bytes > k.XOFF {
@@ -109,7 +113,8 @@ func (k *Intake) Take() frame.Frame {
 		k.pause(k.want &^ (1 << a.class))
 	}
 	if k.frames.Len() > 0 {
-		k.due += k.cost(&k.frames.Front().Frame)
+		next := k.frames.Front()
+		k.due = max(k.due, next.ready) + k.cost(&next.Frame)
 	} else {
 		k.due = unit.Never
 	}
@@ -157,6 +162,9 @@ func (k *Intake) Total() unit.Bytes { return k.total }
 
 // Peak returns the peak occupancy of the buffer.
 func (k *Intake) Peak() unit.Bytes { return k.peak }
+
+// Translations returns the counters of the address translation.
+func (k *Intake) Translations() TranslationStats { return k.atu.stats }
 
 // Stats returns the counters of a class.
 func (k *Intake) Stats(class fabric.Priority) IntakeStats { return k.classes[class].stats }

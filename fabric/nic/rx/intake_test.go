@@ -9,6 +9,7 @@ import (
 )
 
 const (
+	us    = unit.Microsecond
 	gbps  = unit.GigabitPerSec
 	class = fabric.Priority(3)
 )
@@ -102,7 +103,10 @@ func TestValidation(t *testing.T) {
 	for name, edit := range map[string]func(*Config){
 		"rate": func(c *Config) { c.Absorb = -1 }, "buffer": func(c *Config) { c.Buffer = 1 << 40 },
 		"xon": func(c *Config) { c.XON = c.XOFF }, "xoff": func(c *Config) { c.XOFF = c.Buffer },
-		"quanta": func(c *Config) { c.Quanta = 0 },
+		"quanta": func(c *Config) { c.Quanta = 0 }, "entries": func(c *Config) { c.Translation = cached(MaxEntries + 1) },
+		"page": func(c *Config) { c.Translation = TranslationConfig{Entries: 1} },
+		"hit":  func(c *Config) { c.Translation.Hit = 1 }, "miss": func(c *Config) { c.Translation.Miss = MaxLookup + 1 },
+		"buffer without a rate": func(c *Config) { c.Absorb, c.Buffer, c.Translation = 0, 0, cached(1) },
 	} {
 		c := valid
 		if edit(&c); c.Validate() == nil {
