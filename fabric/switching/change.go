@@ -13,7 +13,7 @@ import (
 func (s *Switch) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 	if c.Routes != nil {
 		s.ecmp.routes = c.Routes
-		s.note(now, fabric.Rerouted, 0, out)
+		note(now, 0, 0, fabric.Event{Kind: fabric.Rerouted}, out)
 	}
 	valid := true
 	switch c.Verb {
@@ -27,7 +27,7 @@ func (s *Switch) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 		}
 	case fabric.Tune:
 		if valid = s.tune(c); valid {
-			out.Note(fabric.Note{Event: fabric.NewTuned(c.Key, c.Number()), At: now, Port: c.Port, Flow: fabric.NoFlow})
+			note(now, c.Port, 0, fabric.NewTuned(c.Key, c.Number()), out)
 			s.checkPauses(now, out)
 		}
 	case fabric.Reroute:
@@ -37,12 +37,8 @@ func (s *Switch) Control(now unit.Time, c *fabric.Change, out *fabric.Out) {
 		valid = false
 	}
 	if !valid {
-		out.Note(fabric.Note{Event: fabric.NewInapplicable(c.Verb), At: now, Flow: fabric.NoFlow})
+		note(now, 0, 0, fabric.NewInapplicable(c.Verb), out)
 	}
-}
-
-func (s *Switch) note(now unit.Time, kind fabric.Kind, port fabric.Port, out *fabric.Out) {
-	out.Note(fabric.Note{Event: fabric.Event{Kind: kind}, At: now, Port: port, Flow: fabric.NoFlow})
 }
 
 // setLink takes the link at a port down, or brings it up.
@@ -53,12 +49,12 @@ func (s *Switch) setLink(now unit.Time, p *port, verb fabric.Verb, out *fabric.O
 	}
 	if cut {
 		p.cable.Down = true
-		s.note(now, fabric.WentDown, p.id, out)
+		note(now, p.id, 0, fabric.Event{Kind: fabric.WentDown}, out)
 		s.clearPFC(now, p, out)
 		s.flush(now, p, out)
 	} else {
 		p.cable.Mend(now)
-		s.note(now, fabric.WentUp, p.id, out)
+		note(now, p.id, 0, fabric.Event{Kind: fabric.WentUp}, out)
 		p.xoff.pending = p.xoff.set
 	}
 	s.agenda.Set(int(p.id), p.due())

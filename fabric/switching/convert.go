@@ -99,22 +99,18 @@ func (s *Switch) count(now unit.Time, p *port, class fabric.Priority, e *entry, 
 	marked, found := f.ECN() == frame.CE, p.queues[class].bytes-e.length
 	event := marked || s.marker.decideOnArrival(p, class, found) || s.congested(now, p, class, e)
 	v := s.converter.Forward(now, fieldsOf(f), event)
-	note := fabric.Note{At: now, Port: p.id, Priority: class, Flow: FlowOf(f), Trace: f.Trace}
 	if e.counted = v.Counted; !v.Counted {
-		note.Event = fabric.NewUntracked(v.Collided)
-		out.Note(note)
+		noteFrame(now, p.id, class, fabric.NewUntracked(v.Collided), f, out)
 		return
 	}
 	if marked {
 		f.SetECN(clears[s.converter.cfg.Clear])
 	}
-	if event && out.Wants(f.Trace) {
-		note.Event = fabric.NewEventCounted(found)
-		out.Note(note)
+	if event {
+		noteFrame(now, p.id, class, fabric.NewEventCounted(found), f, out)
 	}
 	if v.Level != v.Was {
-		note.Event = fabric.NewLevelChanged(v.Level, v.Was)
-		out.Note(note)
+		noteFrame(now, p.id, class, fabric.NewLevelChanged(v.Level, v.Was), f, out)
 	}
 }
 
@@ -167,12 +163,7 @@ func (s *Switch) rewrite(now unit.Time, p *port, class fabric.Priority, f *frame
 		t.Received += frame.StampOf(increment)
 	}
 	f.SetTimestamps(t)
-	if out.Wants(f.Trace) {
-		out.Note(fabric.Note{
-			Event: fabric.NewRewritten(increment, level), At: now,
-			Port: p.id, Priority: class, Flow: FlowOf(f), Trace: f.Trace,
-		})
-	}
+	noteFrame(now, p.id, class, fabric.NewRewritten(increment, level), f, out)
 }
 
 // fieldsOf returns the fields that identify the flow of a RoCEv2 frame. It replaces

@@ -86,10 +86,5 @@ func (p *port) mark(now unit.Time, class fabric.Priority, f *frame.Frame, out *f
 	f.SetECN(frame.CE)
 	p.stats[class].MarkedFrames++
 	fabric.First(&p.stats[class].CE, now)
-	if out.Wants(f.Trace) {
-		out.Note(fabric.Note{
-			Event: fabric.NewMarked(p.queues[class].bytes, f.PSN()), At: now,
-			Port: p.id, Priority: class, Flow: FlowOf(f), Trace: f.Trace,
-		})
-	}
+	noteFrame(now, p.id, class, fabric.NewMarked(p.queues[class].bytes, f.PSN()), f, out)
 }

@@ -119,7 +119,7 @@ func (p *port) hold(now unit.Time, class fabric.Priority, quanta uint16, out *fa
 	p.pauses.set |= 1 << class
 	p.pauses.since[class] = now
 	p.drr.leave(class)
-	out.Note(fabric.Note{Event: fabric.NewPaused(quanta), At: now, Port: p.id, Priority: class, Flow: fabric.NoFlow})
+	note(now, p.id, class, fabric.NewPaused(quanta), out)
 }
 
 // endPause resumes a class. The caller updates pauses.next.
@@ -131,7 +131,7 @@ func (s *Switch) endPause(now unit.Time, p *port, class fabric.Priority, out *fa
 	p.pauses.set &^= 1 << class
 	p.npecn[class].resume(p.queues[class].count)
 	p.stats[class].PausedFor += lasted
-	out.Note(fabric.Note{Event: fabric.NewResumed(lasted), At: now, Port: p.id, Priority: class, Flow: fabric.NoFlow})
+	note(now, p.id, class, fabric.NewResumed(lasted), out)
 }
 
 // endPauses resumes the classes whose pause has expired.
@@ -207,21 +207,18 @@ func (s *Switch) sendPFC(now unit.Time, p *port, out *fabric.Out) {
 	p.xoff.pending = 0
 	p.xoff.signalled = p.xoff.set
 	pending.each(func(class fabric.Priority) {
-		note := fabric.Note{
-			Event: fabric.NewResumeSent(s.buffer.occupancy(p.id, class)), At: now,
-			Port: p.id, Priority: class, Flow: fabric.NoFlow,
-		}
+		occupancy := s.buffer.occupancy(p.id, class)
 		if p.xoff.set&(1<<class) != 0 {
 			quanta := s.cfg.Classes[class].Quanta
 			pfc.Quanta[class] = quanta
-			note.Event = fabric.NewPauseSent(quanta, note.Queue())
+			note(now, p.id, class, fabric.NewPauseSent(quanta, occupancy), out)
 			p.xoff.schedule(class, now+p.pauseTime(quanta)/2)
 			p.stats[class].PausesSent++
 			fabric.First(&p.stats[class].PauseSent, now)
 		} else {
+			note(now, p.id, class, fabric.NewResumeSent(occupancy), out)
 			p.stats[class].ResumesSent++
 		}
-		out.Note(note)
 	})
 	f := out.Send(p.id)
 	f.Trace = 0

@@ -2,6 +2,7 @@ package switching
 
 import (
 	"github.com/rackfab/rackfab/fabric"
+	"github.com/rackfab/rackfab/fabric/frame"
 	"github.com/rackfab/rackfab/fabric/unit"
 )
 
@@ -63,17 +64,24 @@ func (p *port) enqueue(now unit.Time, in incoming, out *fabric.Out) *entry {
 	e := q.push(in.frame, in.length, in.at)
 	p.depth.push(in.length)
 	p.waiting |= 1 << in.class
-	follows := fabric.Follows(in.frame.Trace)
-	if follows {
+	if fabric.Follows(in.frame.Trace) {
 		out.Arrived(now, in.at, in.class, in.frame)
 	}
-	if follows || !out.Quiet {
-		out.Note(fabric.Note{
-			Event: fabric.NewEnqueued(in.length, q.bytes), At: now,
-			Port: p.id, Priority: in.class, Flow: FlowOf(in.frame), Trace: in.frame.Trace,
-		})
-	}
+	noteFrame(now, p.id, in.class, fabric.NewEnqueued(in.length, q.bytes), in.frame, out)
 	return e
+}
+
+// note records an event of a port, or of one of its classes.
+func note(now unit.Time, at fabric.Port, class fabric.Priority, e fabric.Event, out *fabric.Out) {
+	out.Note(fabric.Note{Event: e, At: now, Port: at, Priority: class, Flow: fabric.NoFlow})
+}
+
+// noteFrame records an event of a frame, unless it is made for every frame and out does
+// not want it.
+func noteFrame(now unit.Time, at fabric.Port, class fabric.Priority, e fabric.Event, f *frame.Frame, out *fabric.Out) {
+	if !e.Kind.PerFrame() || out.Wants(f.Trace) {
+		out.Note(fabric.Note{Event: e, At: now, Port: at, Priority: class, Flow: FlowOf(f), Trace: f.Trace})
+	}
 }
 
 // occupy makes the port busy with length bytes from now on. It returns the instant
@@ -112,13 +120,7 @@ func (s *Switch) transmit(now unit.Time, p *port, out *fabric.Out) {
 	f.Arrival = p.occupy(now, length+s.telemetry(p, from, class, arrived, f))
 	p.stats[class].SentFrames++
 	p.stats[class].SentBytes += length
-	follows := fabric.Follows(f.Trace)
-	if follows || !out.Quiet {
-		out.Note(fabric.Note{
-			Event: fabric.NewDequeued(length, q.bytes), At: now,
-			Port: p.id, Priority: class, Flow: FlowOf(f), Trace: f.Trace,
-		})
-	}
+	noteFrame(now, p.id, class, fabric.NewDequeued(length, q.bytes), f, out)
 	if s.marker.decide(p, class, late) && !counted {
 		p.mark(now, class, f, out)
 	}
@@ -127,7 +129,7 @@ func (s *Switch) transmit(now unit.Time, p *port, out *fabric.Out) {
 	} else if s.converter != nil {
 		s.rewrite(now, p, class, f, out)
 	}
-	if follows {
+	if fabric.Follows(f.Trace) {
 		out.Departed(now, p.id, class, arrived, f)
 	}
 	if s.marker.law[class] == lawQCNDeparture {

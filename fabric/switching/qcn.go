@@ -98,10 +98,7 @@ func (s *Switch) judge(now unit.Time, p *port, in incoming, out *fabric.Out) {
 	}
 	message.Take(in.frame)
 	p.stats[in.class].CNMsSent++
-	out.Note(fabric.Note{
-		Event: fabric.NewCNMSent(feedback, q), At: now,
-		Port: p.id, Priority: in.class, Flow: FlowOf(in.frame), Trace: in.frame.Trace,
-	})
+	noteFrame(now, p.id, in.class, fabric.NewCNMSent(feedback, q), in.frame, out)
 	s.originate(now, in, &message, out)
 }
 

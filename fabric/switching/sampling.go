@@ -52,12 +52,9 @@ func (s *Switch) sample(now unit.Time, out *fabric.Out) {
 		if p.depth.peak == 0 {
 			continue
 		}
-		out.Note(fabric.Note{Event: fabric.NewQueueSampled(p.depth.peak, p.depth.bytes), At: now, Port: p.id, Flow: fabric.NoFlow})
+		note(now, p.id, 0, fabric.NewQueueSampled(p.depth.peak, p.depth.bytes), out)
 		is := p.count()
-		out.Note(fabric.Note{
-			Event: fabric.NewPortSampled(is.sent-p.sampled.sent, is.marked-p.sampled.marked), At: now,
-			Port: p.id, Flow: fabric.NoFlow,
-		})
+		note(now, p.id, 0, fabric.NewPortSampled(is.sent-p.sampled.sent, is.marked-p.sampled.marked), out)
 		p.sampled = is
 		if p.depth.peak = p.depth.bytes; p.depth.bytes > 0 {
 			s.sampler.at = s.sampler.After(now + 1)
